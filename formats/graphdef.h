@@ -1,0 +1,44 @@
+#pragma once
+
+#include "lib/base/io.h"
+#include "lib/graph/graph.h"
+
+/* Messages that are no errors: "unknown field 99 in NodeDef, dropped". */
+struct dfg_notes {
+	void (*note)(void *arg, const char *text);
+	void *arg;
+};
+
+struct dfg_graph_options {
+	bool strict;        /* fields that this version does not know are DFG_DATA */
+	size_t limit;       /* bytes of memory the loader may take; 0: 64 MiB and four times the file */
+	struct dfg_notes notes;
+};
+
+/* A graph and what keeps it alive: its arena and the mapped file with the constants. A zeroed struct is closed. */
+struct dfg_graph_file {
+	struct dfg_graph graph;
+	struct dfg_arena arena;
+	struct dfg_blob blob;
+};
+
+/*
+ * Opens a graph of any format, told by content: binary GraphDef, pbtxt. (.dfg programs are lang's; ONNX and SavedModel
+ * join here.) Structure is checked (unique names, edges that name nodes, data inputs before controls, attributes well
+ * formed), ops and types are not: dfg_verify does that.
+ */
+DFG_MUST_CHECK struct dfg_err *dfg_graph_open(
+	const char *path, const struct dfg_graph_options *options, struct dfg_graph_file *out_file);
+void dfg_graph_close(struct dfg_graph_file *file);
+
+/* Binary, in canonical form. */
+DFG_MUST_CHECK struct dfg_err *dfg_graphdef_read(const uint8_t *bytes, size_t size,
+	const struct dfg_graph_options *options, struct dfg_arena *arena, struct dfg_graph *out_graph);
+DFG_MUST_CHECK struct dfg_err *dfg_graphdef_write(const struct dfg_graph *graph, struct dfg_out *out);
+
+/* Text, in protobuf's text format. */
+DFG_MUST_CHECK struct dfg_err *dfg_pbtxt_write(const struct dfg_graph *graph, struct dfg_out *out);
+
+/* By the suffix of path (.pb, .pbtxt), or by `format` where that is not NULL; binary otherwise. */
+DFG_MUST_CHECK struct dfg_err *dfg_graph_save(
+	const char *path, const char *format, bool if_changed, const struct dfg_graph *graph);

@@ -1,0 +1,86 @@
+#include "lib/base/arena.h"
+
+#include "lib/base/mem.h"
+
+#include <stdalign.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { CHUNK = 64 * 1024, CHUNK_MOST = 8 * 1024 * 1024 };
+
+struct dfg_chunk {
+	struct dfg_chunk *older;
+	size_t size;
+	alignas(max_align_t) char bytes[];
+};
+
+/* Chunks grow with the arena, so that a large one is made of few; a zeroed page costs nothing before it is used. */
+static size_t next_size(const struct dfg_arena *arena, size_t bytes)
+{
+	size_t size = arena->total / 4;
+	size = size < CHUNK ? CHUNK : size > CHUNK_MOST ? CHUNK_MOST : size;
+	return bytes > size ? bytes : size;
+}
+
+static struct dfg_chunk *chunk_add(struct dfg_arena *arena, size_t bytes)
+{
+	size_t size = next_size(arena, bytes);
+	if (arena->limit && size > arena->limit - (arena->total < arena->limit ? arena->total : arena->limit))
+		return NULL;
+	struct dfg_chunk *chunk = dfg_mem->take(dfg_mem, sizeof *chunk + size, alignof(max_align_t));
+	if (!chunk)
+		return NULL;
+	chunk->older = arena->chunk;
+	chunk->size = size;
+	arena->chunk = chunk;
+	arena->used = 0;
+	arena->total += size;
+	return chunk;
+}
+
+void *dfg_arena_zeros(struct dfg_arena *arena, size_t count, size_t size)
+{
+	if (size && count > (SIZE_MAX / 4) / size)
+		return NULL;
+	size_t bytes = (count * size + alignof(max_align_t) - 1) / alignof(max_align_t) * alignof(max_align_t);
+	if (!arena->chunk || bytes > arena->chunk->size - arena->used)
+		if (!chunk_add(arena, bytes))
+			return NULL;
+	void *room = arena->chunk->bytes + arena->used;
+	arena->used += bytes;
+	return memset(room, 0, bytes);
+}
+
+char *dfg_arena_copy(struct dfg_arena *arena, const void *bytes, size_t count)
+{
+	char *copy = dfg_arena_zeros(arena, count + 1, 1);
+	if (copy && count)
+		memcpy(copy, bytes, count);
+	return copy;
+}
+
+char *dfg_arena_print(struct dfg_arena *arena, const char *fmt, ...)
+{
+	va_list args, again;
+	va_start(args, fmt);
+	va_copy(again, args);
+	int length = vsnprintf(NULL, 0, fmt, args);
+	char *text = length < 0 ? NULL : dfg_arena_zeros(arena, (size_t)length + 1, 1);
+	if (text)
+		vsnprintf(text, (size_t)length + 1, fmt, again);
+	va_end(again);
+	va_end(args);
+	return text;
+}
+
+void dfg_arena_release(struct dfg_arena *arena)
+{
+	while (arena->chunk) {
+		struct dfg_chunk *older = arena->chunk->older;
+		dfg_free(arena->chunk);
+		arena->chunk = older;
+	}
+	arena->used = arena->total = 0;
+}

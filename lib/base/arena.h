@@ -1,0 +1,25 @@
+#pragma once
+
+#include <stddef.h>
+
+/*
+ * An arena gives memory that lives until the whole arena is released. A zeroed struct is an empty arena.
+ * What comes out of it is owned by nobody else: it is never freed, and must not be kept longer than the arena.
+ */
+struct dfg_arena {
+	struct dfg_chunk *chunk;
+	size_t used;  /* bytes of the newest chunk */
+	size_t total; /* bytes of all chunks */
+	size_t limit; /* most that total may become; 0: no limit */
+};
+
+/* count zeroed elements of size bytes, aligned for any type; NULL when memory is short or the product overflows. */
+void *dfg_arena_zeros(struct dfg_arena *arena, size_t count, size_t size);
+
+/* A copy of the bytes with a 0 behind them; NULL when memory is short. */
+char *dfg_arena_copy(struct dfg_arena *arena, const void *bytes, size_t count);
+
+/* A string made by printf's rules; NULL when memory is short. */
+char *dfg_arena_print(struct dfg_arena *arena, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+void dfg_arena_release(struct dfg_arena *arena);

@@ -1,0 +1,292 @@
+#define _GNU_SOURCE
+#include "lib/base/io.h"
+
+#include "lib/base/mem.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int fs_open(const char *path, int flags, mode_t mode)
+{
+	return open(path, flags, mode);
+}
+
+static const struct dfg_fs system_fs = {
+	.open = fs_open,
+	.read = read,
+	.write = write,
+	.sync = fsync,
+	.close = close,
+	.rename = rename,
+	.unlink = unlink,
+	.mkdir = mkdir,
+	.rmdir = rmdir,
+};
+const struct dfg_fs *dfg_fs = &system_fs;
+
+static struct dfg_err *no_input(const char *path)
+{
+	bool short_of = errno == EMFILE || errno == ENFILE || errno == ENOMEM;
+	return DFG_ERR(short_of ? DFG_MEMORY : DFG_NO_INPUT, "%s: %s", path, strerror(errno));
+}
+
+/* Pipes have no length: room doubles. */
+static struct dfg_err *read_all(int fd, const char *path, size_t limit, struct dfg_blob *blob)
+{
+	uint8_t *bytes = NULL;
+	size_t room = 0, size = 0;
+	struct dfg_err *err = NULL;
+	while (!err) {
+		if (size == room && !dfg_reserve(&bytes, &room, room ? 2 * room : 64 * 1024, 1)) {
+			err = DFG_ERR(DFG_MEMORY, "%s: no memory for more than %zu bytes", path, size);
+			break;
+		}
+		ssize_t got = dfg_fs->read(fd, bytes + size, room - size);
+		if (got == 0)
+			break;
+		if (got < 0 && errno != EINTR)
+			err = DFG_ERR(DFG_IO, "%s: %s", path, strerror(errno));
+		size += got > 0 ? (size_t)got : 0;
+		if (!err && limit && size > limit)
+			err = DFG_ERR(DFG_DATA, "%s: larger than the limit of %zu bytes", path, limit);
+	}
+	if (err) {
+		dfg_free(bytes);
+		return err;
+	}
+	*blob = (struct dfg_blob){bytes, size, false};
+	return NULL;
+}
+
+static struct dfg_err *map_all(int fd, const char *path, size_t size, size_t limit, struct dfg_blob *blob)
+{
+	if (limit && size > limit)
+		return DFG_ERR(DFG_DATA, "%s: %zu bytes, more than the limit of %zu", path, size, limit);
+	if (!size)
+		return NULL;
+	void *bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (bytes == MAP_FAILED)
+		return read_all(fd, path, limit, blob);
+	*blob = (struct dfg_blob){bytes, size, true};
+	return NULL;
+}
+
+struct dfg_err *dfg_blob_open(const char *path, size_t limit, struct dfg_blob *out_blob)
+{
+	*out_blob = (struct dfg_blob){0};
+	bool is_stdin = !strcmp(path, "-");
+	int fd = is_stdin ? STDIN_FILENO : dfg_fs->open(path, O_RDONLY | O_CLOEXEC, 0);
+	if (fd < 0)
+		return no_input(path);
+	struct stat stat;
+	struct dfg_err *err = NULL;
+	if (fstat(fd, &stat))
+		err = no_input(path);
+	else if (S_ISDIR(stat.st_mode))
+		err = DFG_ERR(DFG_NO_INPUT, "%s: is a directory", path);
+	else if (S_ISREG(stat.st_mode) && lseek(fd, 0, SEEK_CUR) == 0)
+		err = map_all(fd, path, (size_t)stat.st_size, limit, out_blob);
+	else
+		err = read_all(fd, path, limit, out_blob);
+	if (!is_stdin)
+		dfg_fs->close(fd);
+	return err;
+}
+
+void dfg_blob_close(struct dfg_blob *blob)
+{
+	if (blob->mapped)
+		munmap((void *)blob->bytes, blob->size);
+	else
+		dfg_free((void *)blob->bytes);
+	*blob = (struct dfg_blob){0};
+}
+
+struct dfg_err *dfg_fs_write_all(int fd, const char *path, const void *bytes, size_t count)
+{
+	for (const char *from = bytes; count;) {
+		ssize_t put = dfg_fs->write(fd, from, count);
+		if (put < 0 && errno == EINTR)
+			continue;
+		if (put < 0)
+			return DFG_ERR(DFG_IO, "%s: cannot write: %s", path, strerror(errno));
+		from += put;
+		count -= (size_t)put;
+	}
+	return NULL;
+}
+
+static struct dfg_err *no_output(const char *path)
+{
+	bool short_of = errno == EMFILE || errno == ENFILE;
+	return DFG_ERR(short_of ? DFG_MEMORY : DFG_NO_OUTPUT, "%s: cannot create: %s", path, strerror(errno));
+}
+
+/* Bytes of the directory part, its slash included. */
+static size_t parent_length(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash ? (size_t)(slash - path) + 1 : 0;
+}
+
+struct dfg_err *dfg_fs_sync_parent(const char *path)
+{
+	char parent[4096] = "./";
+	size_t length = parent_length(path);
+	if (length >= sizeof parent)
+		return DFG_ERR(DFG_NO_OUTPUT, "%s: name too long", path);
+	if (length)
+		memcpy(parent, path, length), parent[length] = '\0';
+	int fd = dfg_fs->open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+	if (fd < 0)
+		return DFG_ERR(DFG_IO, "%s: %s", parent, strerror(errno));
+	int failed = dfg_fs->sync(fd) && errno != EINVAL;
+	struct dfg_err *err = failed ? DFG_ERR(DFG_IO, "%s: cannot sync: %s", parent, strerror(errno)) : NULL;
+	dfg_fs->close(fd);
+	return err;
+}
+
+enum { BUFFER = 256 * 1024 };
+
+/* Open outputs, newest first; only the main thread opens and closes them. */
+static struct dfg_out *volatile open_outs;
+
+void dfg_out_remove_all(void)
+{
+	for (struct dfg_out *out = open_outs; out; out = out->next)
+		if (out->temporary)
+			unlink(out->temporary);
+}
+
+static struct dfg_err *create_beside(const char *path, struct dfg_out *out)
+{
+	static unsigned serial;
+	size_t room = strlen(path) + 48;
+	if (!(out->temporary = dfg_zeros(room, 1)))
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	size_t parent = parent_length(path);
+	for (int tries = 0; tries < 100; tries++) {
+		snprintf(out->temporary, room, "%.*s.%s.%ld-%u.tmp", (int)parent, path, path + parent, (long)getpid(), serial++);
+		out->fd = dfg_fs->open(out->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+		if (out->fd >= 0 || errno != EEXIST)
+			break;
+	}
+	if (out->fd >= 0)
+		return NULL;
+	struct dfg_err *err = no_output(path);
+	dfg_free(out->temporary);
+	out->temporary = NULL;
+	return err;
+}
+
+struct dfg_err *dfg_out_open(const char *path, bool if_changed, struct dfg_out *out)
+{
+	*out = (struct dfg_out){.fd = -1, .if_changed = if_changed};
+	out->path = dfg_zeros(strlen(path) + 1, 1);
+	out->buffer = dfg_zeros(BUFFER, 1);
+	if (!out->path || !out->buffer) {
+		dfg_out_release(out);
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	}
+	strcpy(out->path, path);
+	struct dfg_err *err = NULL;
+	struct stat stat_;
+	if (!strcmp(path, "-")) {
+		out->direct = true;
+		out->fd = STDOUT_FILENO;
+	} else if (!stat(path, &stat_) && !S_ISREG(stat_.st_mode)) {
+		out->direct = true;
+		out->fd = dfg_fs->open(path, O_WRONLY | O_CLOEXEC, 0);
+		err = out->fd < 0 ? no_output(path) : NULL;
+	} else {
+		err = create_beside(path, out);
+	}
+	if (err) {
+		dfg_out_release(out);
+		return err;
+	}
+	out->open = true;
+	out->next = open_outs;
+	open_outs = out;
+	return NULL;
+}
+
+static struct dfg_err *flush(struct dfg_out *out)
+{
+	size_t used = out->used;
+	out->used = 0;
+	return dfg_fs_write_all(out->fd, out->path, out->buffer, used);
+}
+
+struct dfg_err *dfg_out_write(struct dfg_out *out, const void *bytes, size_t count)
+{
+	if (count > BUFFER - out->used) {
+		DFG_TRY(flush(out));
+		if (count >= BUFFER)
+			return dfg_fs_write_all(out->fd, out->path, bytes, count);
+	}
+	if (count)
+		memcpy(out->buffer + out->used, bytes, count);
+	out->used += count;
+	return NULL;
+}
+
+/* True where both are there and hold the same bytes. A file that cannot be read is not the same. */
+static bool same_bytes(const char *a, const char *b)
+{
+	struct dfg_blob one = {0}, two = {0};
+	struct dfg_err *err = dfg_err_join(dfg_blob_open(a, 0, &one), dfg_blob_open(b, 0, &two));
+	bool same = !err && one.size == two.size && (!one.size || !memcmp(one.bytes, two.bytes, one.size));
+	dfg_err_free(err);
+	dfg_blob_close(&one);
+	dfg_blob_close(&two);
+	return same;
+}
+
+static struct dfg_err *close_file(struct dfg_out *out)
+{
+	int fd = out->fd;
+	out->fd = -1;
+	if (fd == STDOUT_FILENO || !dfg_fs->close(fd))
+		return NULL;
+	return DFG_ERR(DFG_IO, "%s: cannot close: %s", out->path, strerror(errno));
+}
+
+struct dfg_err *dfg_out_commit(struct dfg_out *out)
+{
+	DFG_TRY(flush(out));
+	if (out->direct)
+		return close_file(out);
+	if (dfg_fs->sync(out->fd))
+		return DFG_ERR(DFG_IO, "%s: cannot sync: %s", out->path, strerror(errno));
+	DFG_TRY(close_file(out));
+	if (out->if_changed && same_bytes(out->temporary, out->path))
+		return NULL;
+	if (dfg_fs->rename(out->temporary, out->path))
+		return DFG_ERR(DFG_NO_OUTPUT, "%s: cannot create: %s", out->path, strerror(errno));
+	dfg_free(out->temporary);
+	out->temporary = NULL;
+	return dfg_fs_sync_parent(out->path);
+}
+
+void dfg_out_release(struct dfg_out *out)
+{
+	for (struct dfg_out *volatile *at = &open_outs; *at; at = &(*at)->next)
+		if (*at == out) {
+			*at = out->next;
+			break;
+		}
+	if (out->open && out->fd >= 0 && out->fd != STDOUT_FILENO)
+		dfg_fs->close(out->fd);
+	if (out->temporary)
+		dfg_fs->unlink(out->temporary);
+	dfg_free(out->temporary);
+	dfg_free(out->path);
+	dfg_free(out->buffer);
+	*out = (struct dfg_out){.fd = -1};
+}

@@ -1,0 +1,106 @@
+#include "lib/base/mem.h"
+
+#include <malloc.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void *heap_take(struct dfg_allocator *self, size_t bytes, size_t align)
+{
+	(void)self;
+	if (align <= _Alignof(max_align_t))
+		return malloc(bytes ? bytes : 1);
+	return bytes > SIZE_MAX - align ? NULL : aligned_alloc(align, (bytes + align) / align * align);
+}
+
+static void heap_give(struct dfg_allocator *self, void *memory)
+{
+	(void)self;
+	free(memory);
+}
+
+static struct dfg_allocator heap = {heap_take, heap_give};
+struct dfg_allocator *dfg_mem = &heap;
+
+void *dfg_zeros(size_t count, size_t size)
+{
+	size_t bytes;
+	if (__builtin_mul_overflow(count, size, &bytes) || bytes > PTRDIFF_MAX)
+		return NULL;
+	void *memory = dfg_mem->take(dfg_mem, bytes, _Alignof(max_align_t));
+	return memory ? memset(memory, 0, bytes) : NULL;
+}
+
+bool dfg_reserve(void *array, size_t *room, size_t count, size_t size)
+{
+	if (count <= *room)
+		return true;
+	void *old, *new;
+	size_t more = *room + *room / 2 < count ? count : *room + *room / 2;
+	if (more < 8)
+		more = 8;
+	if (!(new = dfg_zeros(more, size)))
+		return false;
+	memcpy(&old, array, sizeof old); /* array is the address of a pointer to any type */
+	if (old)
+		memcpy(new, old, *room * size);
+	dfg_free(old);
+	memcpy(array, &new, sizeof new);
+	*room = more;
+	return true;
+}
+
+void dfg_free(void *memory)
+{
+	dfg_mem->give(dfg_mem, memory);
+}
+
+static void *limit_take(struct dfg_allocator *self, size_t bytes, size_t align)
+{
+	struct dfg_mem_limit *limit = (struct dfg_mem_limit *)self;
+	if (bytes > limit->limit || atomic_load(&limit->held) > limit->limit - bytes)
+		return NULL;
+	void *memory = limit->inner->take(limit->inner, bytes, align);
+	if (memory)
+		atomic_fetch_add(&limit->held, malloc_usable_size(memory));
+	return memory;
+}
+
+static void limit_give(struct dfg_allocator *self, void *memory)
+{
+	struct dfg_mem_limit *limit = (struct dfg_mem_limit *)self;
+	if (memory)
+		atomic_fetch_sub(&limit->held, malloc_usable_size(memory));
+	limit->inner->give(limit->inner, memory);
+}
+
+void dfg_mem_limit_init(struct dfg_mem_limit *limit, struct dfg_allocator *inner, size_t bytes)
+{
+	limit->base = (struct dfg_allocator){limit_take, limit_give};
+	limit->inner = inner;
+	limit->limit = bytes;
+	atomic_init(&limit->held, 0);
+}
+
+static void *failing_take(struct dfg_allocator *self, size_t bytes, size_t align)
+{
+	struct dfg_mem_failing *failing = (struct dfg_mem_failing *)self;
+	long left = atomic_fetch_sub(&failing->left, 1);
+	if (left == 0 || (left < 0 && failing->forever))
+		return NULL;
+	return failing->inner->take(failing->inner, bytes, align);
+}
+
+static void failing_give(struct dfg_allocator *self, void *memory)
+{
+	struct dfg_mem_failing *failing = (struct dfg_mem_failing *)self;
+	failing->inner->give(failing->inner, memory);
+}
+
+void dfg_mem_failing_init(struct dfg_mem_failing *failing, struct dfg_allocator *inner, long left, bool forever)
+{
+	failing->base = (struct dfg_allocator){failing_take, failing_give};
+	failing->inner = inner;
+	atomic_init(&failing->left, left);
+	failing->forever = forever;
+}

@@ -1,0 +1,134 @@
+#include "lib/base/text.h"
+
+#include "lib/base/mem.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool reserve(struct dfg_text *text, size_t more)
+{
+	if (text->short_of_memory || !dfg_reserve(&text->s, &text->room, text->length + more + 1, 1)) {
+		text->short_of_memory = true;
+		return false;
+	}
+	return true;
+}
+
+void dfg_text_put(struct dfg_text *text, const void *bytes, size_t count)
+{
+	if (!reserve(text, count))
+		return;
+	if (count)
+		memcpy(text->s + text->length, bytes, count);
+	text->length += count;
+	text->s[text->length] = '\0';
+}
+
+void dfg_text_add(struct dfg_text *text, const char *fmt, ...)
+{
+	va_list args, again;
+	va_start(args, fmt);
+	va_copy(again, args);
+	int length = vsnprintf(NULL, 0, fmt, args);
+	if (length >= 0 && reserve(text, (size_t)length)) {
+		vsnprintf(text->s + text->length, (size_t)length + 1, fmt, again);
+		text->length += (size_t)length;
+	}
+	va_end(again);
+	va_end(args);
+}
+
+/* nan has a sign that nobody wants to see. */
+static bool odd(struct dfg_text *text, double value)
+{
+	if (isfinite(value))
+		return false;
+	dfg_text_add(text, "%s", isnan(value) ? "nan" : value < 0 ? "-inf" : "inf");
+	return true;
+}
+
+void dfg_text_f32(struct dfg_text *text, float value)
+{
+	char digits[40];
+	if (odd(text, value))
+		return;
+	for (int precision = 6; precision <= 9; precision++) {
+		snprintf(digits, sizeof digits, "%.*g", precision, value);
+		if (strtof(digits, NULL) == value)
+			break;
+	}
+	dfg_text_add(text, "%s", digits);
+}
+
+void dfg_text_f64(struct dfg_text *text, double value)
+{
+	char digits[40];
+	if (odd(text, value))
+		return;
+	for (int precision = 15; precision <= 17; precision++) {
+		snprintf(digits, sizeof digits, "%.*g", precision, value);
+		if (strtod(digits, NULL) == value)
+			break;
+	}
+	dfg_text_add(text, "%s", digits);
+}
+
+/* Bytes of the UTF-8 sequence at s that may be shown as they are; 0 where there is none. */
+static size_t utf8(const unsigned char *s, size_t left)
+{
+	static const struct {
+		unsigned char mask, lead;
+		size_t length;
+		uint32_t least;
+	} form[] = {{0xe0, 0xc0, 2, 0x80}, {0xf0, 0xe0, 3, 0x800}, {0xf8, 0xf0, 4, 0x10000}};
+	if (*s < 0x80)
+		return *s >= 0x20 && *s != 0x7f;
+	for (size_t f = 0; f < sizeof form / sizeof *form; f++) {
+		if ((*s & form[f].mask) != form[f].lead || form[f].length > left)
+			continue;
+		uint32_t code = *s & (unsigned char)~form[f].mask;
+		for (size_t i = 1; i < form[f].length; i++) {
+			if ((s[i] & 0xc0) != 0x80)
+				return 0;
+			code = code << 6 | (s[i] & 0x3f);
+		}
+		bool good = code >= form[f].least && code <= 0x10ffff && (code < 0xd800 || code > 0xdfff) && code >= 0xa0;
+		return good ? form[f].length : 0;
+	}
+	return 0;
+}
+
+void dfg_text_escape(struct dfg_text *text, const void *bytes, size_t count, size_t most)
+{
+	const unsigned char *s = bytes;
+	for (size_t i = 0, step; i < count; i += step) {
+		step = 1;
+		if (i >= most) {
+			dfg_text_put(text, "...", 3);
+			return;
+		}
+		size_t good = utf8(s + i, count - i);
+		if (s[i] == '\\' || s[i] == '"')
+			dfg_text_add(text, "\\%c", s[i]);
+		else if (good)
+			dfg_text_put(text, s + i, step = good);
+		else if (s[i] == '\n')
+			dfg_text_put(text, "\\n", 2);
+		else
+			dfg_text_add(text, "\\x%02x", s[i]);
+	}
+}
+
+struct dfg_err *dfg_text_check(const struct dfg_text *text)
+{
+	return text->short_of_memory ? DFG_ERR(DFG_MEMORY, "out of memory") : NULL;
+}
+
+void dfg_text_release(struct dfg_text *text)
+{
+	dfg_free(text->s);
+	*text = (struct dfg_text){0};
+}

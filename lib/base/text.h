@@ -1,0 +1,32 @@
+#pragma once
+
+#include "lib/base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Text that grows. A zeroed struct is empty. Running out of memory is remembered, and asked for once at the end, so that
+ * writing needs no check at every step.
+ */
+struct dfg_text {
+	char *s; /* never NULL after the first addition that had memory; ends in 0 */
+	size_t length, room;
+	bool short_of_memory;
+};
+
+void dfg_text_put(struct dfg_text *text, const void *bytes, size_t count);
+void dfg_text_add(struct dfg_text *text, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* The shortest decimal that reads back to the same bits, "nan", "inf", "-inf"; 0.25, 3.0 as "3", 1e+20. */
+void dfg_text_f32(struct dfg_text *text, float value);
+void dfg_text_f64(struct dfg_text *text, double value);
+
+/* Bytes for a message or a quoted string: control signs and what is not UTF-8 as \xNN, cut after `most` bytes. */
+void dfg_text_escape(struct dfg_text *text, const void *bytes, size_t count, size_t most);
+
+/* DFG_MEMORY if an addition failed. */
+DFG_MUST_CHECK struct dfg_err *dfg_text_check(const struct dfg_text *text);
+
+void dfg_text_release(struct dfg_text *text);

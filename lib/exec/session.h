@@ -1,0 +1,72 @@
+#pragma once
+
+#include "lib/exec/state.h"
+#include "lib/graph/graph.h"
+
+/*
+ * A session runs steps of one graph. Variables live in it from step to step. Steps may run at once, on any threads.
+ *
+ *     dfg_session_new -> dfg_session_plan, once for each set of feeds, fetches and targets -> dfg_plan_run, each step
+ */
+struct dfg_trace_event {
+	const char *node, *op, *frame; /* frame: "outer/inner", "" at the root */
+	const int64_t *iteration;      /* one a frame, outermost first */
+	int depth;
+	int thread;
+	bool dead;
+	uint64_t begin_ns, end_ns; /* of the monotonic clock */
+};
+
+struct dfg_session_options {
+	int threads;           /* 0: what affinity and cgroup allow */
+	uint64_t seed;         /* of random ops */
+	bool no_opt;           /* the graph as it is: no fold, cse, fuse, memory reuse */
+	bool check_numerics;   /* the first node that makes a NaN or an infinity is an error */
+	bool random_schedule;  /* ready nodes in an order drawn from schedule_seed */
+	uint64_t schedule_seed;
+	int64_t max_iterations; /* of any loop; 0: any */
+	double timeout;         /* seconds a step may take; 0: any */
+	void (*trace)(void *arg, const struct dfg_trace_event *event); /* after each node; any thread. NULL: none */
+	void *trace_arg;
+};
+
+/* The graph is borrowed and must outlive the session; it is not changed. It must have passed dfg_verify. */
+struct dfg_session;
+DFG_MUST_CHECK struct dfg_err *dfg_session_new(
+	const struct dfg_graph *graph, const struct dfg_session_options *options, struct dfg_session **out_session);
+void dfg_session_free(struct dfg_session *session); /* NULL is fine; no step may be running */
+
+struct dfg_state *dfg_session_state(struct dfg_session *session);
+
+/* What a step is given and asked for. Any edge may be fed; a fed node does not run. */
+struct dfg_step {
+	const struct dfg_edge *feed;
+	uint32_t n_feed;
+	const struct dfg_edge *fetch;
+	uint32_t n_fetch;
+	const uint32_t *target; /* nodes run for effect */
+	uint32_t n_target;
+};
+
+/*
+ * Prunes, infers, optimises, lays out memory. Kept by the session: the same step again gives the same plan. DFG_DATA
+ * where it cannot run: an op unknown or without a kernel, a placeholder not fed, shapes that do not fit.
+ */
+struct dfg_plan;
+DFG_MUST_CHECK struct dfg_err *dfg_session_plan(
+	struct dfg_session *session, const struct dfg_step *step, struct dfg_plan **out_plan);
+
+/*
+ * One step. feeds are borrowed, and checked against what the graph says of them; out_fetches are the caller's to
+ * release. An error leaves nothing to release, and variables as the nodes that ran left them.
+ */
+DFG_MUST_CHECK struct dfg_err *dfg_plan_run(
+	struct dfg_plan *plan, const struct dfg_tensor *feeds, struct dfg_tensor *out_fetches);
+
+/* Of the last steps of the plan. */
+struct dfg_stats {
+	size_t peak_bytes;      /* held by the step at once: planned arena and what it grew */
+	size_t live_bytes;      /* the most that is alive at once; no plan can do with less */
+	uint64_t iterations, dead_tokens, saves, peak_frames;
+};
+void dfg_plan_stats(const struct dfg_plan *plan, struct dfg_stats *out_stats);

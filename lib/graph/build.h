@@ -1,0 +1,94 @@
+#pragma once
+
+#include "lib/graph/graph.h"
+
+/* What is known of an output before the graph runs. */
+struct dfg_fact {
+	enum dfg_dtype dtype;
+	bool is_ref;
+	struct dfg_shape shape;
+	const struct dfg_known *known;
+	const struct dfg_holds *holds;
+};
+
+/* Facts of all outputs of a graph, by node and port; lives in the arena it was made with. */
+struct dfg_facts {
+	struct dfg_arena *arena;
+	struct dfg_fact *fact;
+	size_t count, room;
+	uint32_t *first; /* by node, its first fact; node n has first[n + 1] - first[n] outputs */
+	size_t nodes, nodes_room;
+};
+
+void dfg_facts_release(struct dfg_facts *facts); /* the arrays; not the arena */
+static inline const struct dfg_fact *dfg_facts_of(const struct dfg_facts *facts, struct dfg_edge edge)
+{
+	return &facts->fact[facts->first[edge.node] + (uint32_t)edge.port];
+}
+static inline uint32_t dfg_facts_outputs(const struct dfg_facts *facts, uint32_t node)
+{
+	return facts->first[node + 1] - facts->first[node];
+}
+
+/*
+ * Infers one node whose inputs' facts are given by `input` (asked once an input, in order; NULL says nothing is known):
+ * types are checked against the declaration, shapes and small values follow. out has call->n_out facts.
+ */
+DFG_MUST_CHECK struct dfg_err *dfg_infer_node(const struct dfg_call *call, const struct dfg_fact *const *in,
+	struct dfg_arena *arena, struct dfg_fact *out);
+
+/*
+ * Adds nodes to a graph, each checked and inferred as it comes, so that a mistake shows where it is made. Used by the
+ * language, the gradients, the importers and the passes; inputs must be there before what reads them (a loop's back edge
+ * is added at the end, dfg_build_input).
+ */
+struct dfg_builder {
+	struct dfg_graph *graph;
+	struct dfg_facts facts; /* of every node of the graph; nodes added behind its back must be inferred first */
+	const char *device;     /* of new nodes; NULL or "" for none */
+	const uint32_t *control; /* control inputs that every new node gets */
+	uint32_t n_control;
+};
+
+struct dfg_new_node {
+	const char *op;
+	const char *name;           /* wanted; "x_1", "x_2", ... where it is taken, unless exact */
+	bool exact;                 /* the name or an error */
+	const struct dfg_edge *in;  /* data inputs, then control inputs */
+	uint32_t n_in, n_control;
+	const struct dfg_attr *attr; /* those that do not follow from the inputs' types; others take their defaults */
+	uint32_t n_attr;
+};
+
+/* Infers what the graph holds already, which must be acyclic or in an order that verify accepted. */
+DFG_MUST_CHECK struct dfg_err *dfg_builder_init(struct dfg_builder *builder, struct dfg_graph *graph);
+void dfg_builder_release(struct dfg_builder *builder);
+
+/*
+ * Adds a node. Type parameters come from the inputs' types and the attributes given; attributes equal to their defaults
+ * are left out of the file. Strings, lists and literals are copied into the graph's arena; a literal's data is not.
+ */
+DFG_MUST_CHECK struct dfg_err *dfg_build(
+	struct dfg_builder *builder, const struct dfg_new_node *node, uint32_t *out_number);
+
+/* Appends a data input to a node that was built with fewer than its declaration wants (a Merge's back edge). */
+DFG_MUST_CHECK struct dfg_err *dfg_build_input(struct dfg_builder *builder, uint32_t node, struct dfg_edge edge);
+
+/* Const nodes; the elements are copied. shape NULL: a scalar, else count elements. */
+DFG_MUST_CHECK struct dfg_err *dfg_build_const(struct dfg_builder *builder, const char *name,
+	const struct dfg_tensor *value, struct dfg_edge *out_edge);
+DFG_MUST_CHECK struct dfg_err *dfg_build_ints(struct dfg_builder *builder, const char *name, enum dfg_dtype dtype,
+	const struct dfg_shape *shape, const int64_t *values, struct dfg_edge *out_edge);
+DFG_MUST_CHECK struct dfg_err *dfg_build_float(
+	struct dfg_builder *builder, const char *name, enum dfg_dtype dtype, double value, struct dfg_edge *out_edge);
+
+/* Attributes for the call above: DFG_ATTR_I("axis", 1) and so on. */
+#define DFG_ATTR_B(attr, value_) ((struct dfg_attr){attr, DFG_ATTR_BOOL, {.b = value_}})
+#define DFG_ATTR_I(attr, value_) ((struct dfg_attr){attr, DFG_ATTR_INT, {.i = value_}})
+#define DFG_ATTR_F(attr, value_) ((struct dfg_attr){attr, DFG_ATTR_FLOAT, {.f = value_}})
+#define DFG_ATTR_T(attr, value_) ((struct dfg_attr){attr, DFG_ATTR_DTYPE, {.dtype = value_}})
+#define DFG_ATTR_S(attr, value_) ((struct dfg_attr){attr, DFG_ATTR_STRING, {.s = {value_, strlen(value_)}}})
+
+/* An op of one output, from up to three inputs and no attributes. */
+DFG_MUST_CHECK struct dfg_err *dfg_build_op(struct dfg_builder *builder, const char *op, const char *name,
+	const struct dfg_edge *in, uint32_t n_in, struct dfg_edge *out_edge);

@@ -1,0 +1,95 @@
+#pragma once
+
+#include "lib/base/arena.h"
+#include "lib/base/err.h"
+#include "lib/base/map.h"
+#include "lib/graph/op.h"
+
+enum { DFG_CONTROL = -1 };
+
+/* Where an input comes from: output `port` of node number `node`. On port DFG_CONTROL it only says "after". */
+struct dfg_edge {
+	uint32_t node;
+	int32_t port;
+};
+
+/* Strings and arrays are in the graph's arena or in the file that the graph keeps mapped. */
+struct dfg_node {
+	const char *name;
+	const char *op_name;
+	const struct dfg_op *op; /* NULL: no such op here; the node can be kept, pruned, shown, but not run */
+	const char *device;      /* "" where nothing is asked for */
+	struct dfg_edge *in;     /* data inputs, then control inputs */
+	uint32_t n_in, n_control;
+	struct dfg_attr *attr; /* by name, in byte order */
+	uint32_t n_attr;
+	uint32_t n_debug;        /* bytes at debug */
+	const void *debug;       /* experimental_debug_info, as in the file */
+};
+
+/* Nodes stand in file order, which loops and hand-written files may make any order. */
+struct dfg_graph {
+	struct dfg_arena *arena;
+	struct dfg_node *node;
+	uint32_t count;
+	size_t room;
+	struct dfg_map names;                          /* number of a name = number of its node */
+	int32_t producer, min_consumer;                /* of the file; ours 27 and 0 */
+	const int32_t *bad_consumer;
+	uint32_t n_bad_consumer;
+	const void *library;                           /* FunctionDefLibrary, in canonical wire form; n_library bytes */
+	size_t n_library;
+	const char *source;                            /* the file, for messages; "" for none */
+};
+
+/* An empty graph that will live in the arena; producer 27. The caller releases it, then the arena. */
+void dfg_graph_init(struct dfg_graph *graph, struct dfg_arena *arena);
+void dfg_graph_release(struct dfg_graph *graph);
+
+/* Adds a node whose fields are all in the arena. DFG_DATA where the name is there already. */
+DFG_MUST_CHECK struct dfg_err *dfg_graph_add(struct dfg_graph *graph, const struct dfg_node *node, uint32_t *out_number);
+
+/* DFG_NONE where there is no such node. */
+uint32_t dfg_graph_find(const struct dfg_graph *graph, const char *name);
+
+/* The nearest node name there is, or NULL. */
+const char *dfg_graph_nearest(const struct dfg_graph *graph, const char *name);
+
+/*
+ * "fc1", "fc1:0" or "^fc1" as an edge. DFG_DATA, with the nearest right spelling, where there is no such node. The port's
+ * upper bound is not checked (verify does), because the op may be unknown.
+ */
+DFG_MUST_CHECK struct dfg_err *dfg_graph_edge(
+	const struct dfg_graph *graph, const char *tensor, struct dfg_edge *out_edge);
+
+/* "fc1", "fc1:1" or "^fc1", in the arena; NULL when memory is short. */
+const char *dfg_graph_tensor_name(const struct dfg_graph *graph, struct dfg_edge edge);
+
+/* The node's attribute, or NULL. */
+const struct dfg_attr *dfg_node_attr(const struct dfg_node *node, const char *name);
+
+/* Sets or replaces it; name and value must live in the arena. */
+DFG_MUST_CHECK struct dfg_err *dfg_node_set_attr(
+	struct dfg_graph *graph, uint32_t node, const char *name, enum dfg_attr_kind kind, union dfg_value value);
+
+/* Adds `control` as a control input of node, unless it is one already. */
+DFG_MUST_CHECK struct dfg_err *dfg_node_add_control(struct dfg_graph *graph, uint32_t node, uint32_t control);
+
+/* Whether the node bears the mark (an attribute such as "_dfg_trainable"); an int mark's value in *out_i if not NULL. */
+bool dfg_node_mark(const struct dfg_node *node, const char *name, int64_t *out_i);
+
+/*
+ * Works out a node against its op's declaration: every attribute is there and of its kind and among the allowed values,
+ * the types are of their classes, the number of inputs is right, no attribute is unknown (names that begin with '_' are
+ * free). Does not look at what the inputs are. Room from the arena.
+ */
+DFG_MUST_CHECK struct dfg_err *dfg_node_call(
+	const struct dfg_graph *graph, uint32_t node, struct dfg_arena *arena, struct dfg_call *out_call);
+
+/*
+ * Order of the nodes such that inputs come first; edges into a Merge from a NextIteration are left out. order has room
+ * for graph->count numbers; *out_count is smaller where there is a cycle. O(nodes + edges), no recursion. Stable: among
+ * the ready the lowest number first is not promised, but the order depends on the graph alone.
+ */
+DFG_MUST_CHECK struct dfg_err *dfg_graph_order(
+	const struct dfg_graph *graph, struct dfg_arena *scratch, uint32_t *order, uint32_t *out_count);

@@ -1,0 +1,86 @@
+#pragma once
+
+#include "lib/graph/op.h"
+
+/*
+ * What a kernel sees. A kernel is pure: it allocates nothing but through this, keeps nothing, touches no globals and may
+ * run on any thread. It reads its inputs and writes the outputs that dfg_kernel_output() gives it, and nothing else.
+ * It trusts no other phase: indices and sizes that come from values are checked here again.
+ */
+struct dfg_kernel {
+	const struct dfg_call *call;
+	struct dfg_tensor *const *in;
+	struct dfg_tensor *const *out;
+	const struct dfg_host *host;
+	void *runner; /* host's own */
+};
+
+/* What a runner of kernels offers: the executor, and the small one that folds constants (lib/graph/eval.c). */
+struct dfg_host {
+	/* Room of at least bytes for output i, whose planned room is too small. */
+	struct dfg_err *(*grow)(struct dfg_kernel *ctx, int i, size_t bytes);
+	/* Room until the kernel returns, aligned to DFG_ALIGN, not zeroed. */
+	struct dfg_err *(*scratch)(struct dfg_kernel *ctx, size_t bytes, void **out_memory);
+	/* Calls part(arg, i) for each i in [0, n), on as many threads as there are; the parts' order is not defined. */
+	void (*parallel)(struct dfg_kernel *ctx, int64_t n, void (*part)(void *arg, int64_t i), void *arg);
+	/* Input i as a tensor that may be kept: a reference where the buffer is counted, else a copy. */
+	struct dfg_err *(*keep)(struct dfg_kernel *ctx, int i, struct dfg_tensor *out_tensor);
+	/* Makes output i these elements, without a copy where that is possible. Takes the tensor's reference. */
+	struct dfg_err *(*give)(struct dfg_kernel *ctx, int i, struct dfg_tensor *tensor);
+	/* Variables and other state by name; NULL where there is none. */
+	struct dfg_state *(*state)(struct dfg_kernel *ctx);
+	/* The variable behind input i, a ref (lib/exec/state.h); NULL where it is none. */
+	struct dfg_variable *(*ref)(struct dfg_kernel *ctx, int i);
+	/* Makes output i a ref to the variable. */
+	struct dfg_err *(*give_ref)(struct dfg_kernel *ctx, int i, struct dfg_variable *variable);
+};
+
+static inline const struct dfg_tensor *dfg_kernel_input(const struct dfg_kernel *ctx, int i)
+{
+	return ctx->in[i];
+}
+
+static inline const union dfg_value *dfg_kernel_attr(const struct dfg_kernel *ctx)
+{
+	return ctx->call->attr;
+}
+
+/* Output i with the given shape and the dtype of its port, contents undefined (objects: zero). Belongs to the step. */
+DFG_MUST_CHECK struct dfg_err *dfg_kernel_output(
+	struct dfg_kernel *ctx, int i, const struct dfg_shape *shape, struct dfg_tensor **out_tensor);
+
+/* Output i has the elements of input j, seen in another shape with as many elements: Identity, Reshape. No copy. */
+DFG_MUST_CHECK struct dfg_err *dfg_kernel_view(struct dfg_kernel *ctx, int i, int j, const struct dfg_shape *shape);
+
+/* Element e of output i, a string tensor, becomes a copy of the bytes. */
+DFG_MUST_CHECK struct dfg_err *dfg_kernel_string(
+	struct dfg_kernel *ctx, int i, int64_t e, const void *bytes, size_t length);
+
+DFG_MUST_CHECK static inline struct dfg_err *dfg_kernel_scratch(struct dfg_kernel *ctx, size_t bytes, void **out_memory)
+{
+	return ctx->host->scratch(ctx, bytes, out_memory);
+}
+
+/*
+ * Splits [0, n) into blocks of `block` items, the same whatever the number of threads, so that results are too; calls
+ * range(arg, first, last) for each. Items, not bytes: choose the block so that one is some 20 us of work or more.
+ */
+void dfg_kernel_ranges(struct dfg_kernel *ctx, int64_t n, int64_t block,
+	void (*range)(void *arg, int64_t first, int64_t last), void *arg);
+
+/* The kernel that runs the node: the op's own, the one for all its rows, or for halves the one that widens. */
+typedef struct dfg_err *dfg_run_fn(struct dfg_kernel *ctx);
+DFG_MUST_CHECK struct dfg_err *dfg_kernel_find(const struct dfg_call *call, dfg_run_fn **out_run);
+
+/* The kernel of every op that has rows; operands that broadcast are stretched a tile at a time. */
+DFG_MUST_CHECK struct dfg_err *dfg_elementwise_run(struct dfg_kernel *ctx);
+
+/* Runs the op's f32 kernel on widened inputs, then rounds its outputs. */
+DFG_MUST_CHECK struct dfg_err *dfg_half_run(struct dfg_kernel *ctx);
+
+/*
+ * Runs one node by itself, on this thread, without state: for constants that are folded and for tests. in are borrowed;
+ * out_tensors are released by the caller, also after an error.
+ */
+DFG_MUST_CHECK struct dfg_err *dfg_eval(
+	const struct dfg_call *call, const struct dfg_tensor *const *in, struct dfg_tensor *out_tensors);
