@@ -23,7 +23,7 @@ struct dfg_opt {
 	struct dfg_words_list *list; /* may be given many times */
 	int64_t *number;
 	double *real;
-	uint64_t *size; /* bytes: 512, 64K, 2G, 1Gi */
+	uint64_t *size;             /* bytes: 512, 64K, 2G, 1Gi */
 	const struct dfg_opt *rows; /* further rows here: options that commands share */
 };
 
@@ -38,7 +38,7 @@ struct dfg_cmd {
 	const char *operands; /* as in usage: "G..." */
 	const char *summary;  /* "validate graphs" */
 	const struct dfg_opt *options;
-	int least, most; /* operands; most -1: any */
+	int least, most;                                          /* operands; most -1: any */
 	struct dfg_err *(*run)(char **operands, int *out_status); /* NULL-terminated; *out_status is preset to 0 */
 };
 

@@ -8,7 +8,7 @@ struct dfg_arrays {
 	struct dfg_array {
 		char *name;
 		struct dfg_tensor tensor; /* may be a view of the mapped file; holds what it needs of it */
-	} *array;
+	} * array;
 	size_t count, room;
 };
 void dfg_arrays_release(struct dfg_arrays *arrays);

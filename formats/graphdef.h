@@ -10,8 +10,8 @@ struct dfg_notes {
 };
 
 struct dfg_graph_options {
-	bool strict;        /* fields that this version does not know are DFG_DATA */
-	size_t limit;       /* bytes of memory the loader may take; 0: 64 MiB and four times the file */
+	bool strict;  /* fields that this version does not know are DFG_DATA */
+	size_t limit; /* bytes of memory the loader may take; 0: 64 MiB and four times the file */
 	struct dfg_notes notes;
 };
 

@@ -171,7 +171,8 @@ static struct dfg_err *create_beside(const char *path, struct dfg_out *out)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
 	size_t parent = parent_length(path);
 	for (int tries = 0; tries < 100; tries++) {
-		snprintf(out->temporary, room, "%.*s.%s.%ld-%u.tmp", (int)parent, path, path + parent, (long)getpid(), serial++);
+		snprintf(
+			out->temporary, room, "%.*s.%s.%ld-%u.tmp", (int)parent, path, path + parent, (long)getpid(), serial++);
 		out->fd = dfg_fs->open(out->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 		if (out->fd >= 0 || errno != EEXIST)
 			break;

@@ -13,7 +13,7 @@ struct dfg_map {
 	struct dfg_name {
 		const char *s;
 		uint32_t length, hash;
-	} *name; /* by number */
+	} * name; /* by number */
 	size_t count;
 	size_t room;
 	uint32_t *slot; /* number + 1, or 0 */

@@ -18,14 +18,14 @@ struct dfg_trace_event {
 };
 
 struct dfg_session_options {
-	int threads;           /* 0: what affinity and cgroup allow */
-	uint64_t seed;         /* of random ops */
-	bool no_opt;           /* the graph as it is: no fold, cse, fuse, memory reuse */
-	bool check_numerics;   /* the first node that makes a NaN or an infinity is an error */
-	bool random_schedule;  /* ready nodes in an order drawn from schedule_seed */
+	int threads;          /* 0: what affinity and cgroup allow */
+	uint64_t seed;        /* of random ops */
+	bool no_opt;          /* the graph as it is: no fold, cse, fuse, memory reuse */
+	bool check_numerics;  /* the first node that makes a NaN or an infinity is an error */
+	bool random_schedule; /* ready nodes in an order drawn from schedule_seed */
 	uint64_t schedule_seed;
-	int64_t max_iterations; /* of any loop; 0: any */
-	double timeout;         /* seconds a step may take; 0: any */
+	int64_t max_iterations;                                        /* of any loop; 0: any */
+	double timeout;                                                /* seconds a step may take; 0: any */
 	void (*trace)(void *arg, const struct dfg_trace_event *event); /* after each node; any thread. NULL: none */
 	void *trace_arg;
 };
@@ -65,8 +65,8 @@ DFG_MUST_CHECK struct dfg_err *dfg_plan_run(
 
 /* Of the last steps of the plan. */
 struct dfg_stats {
-	size_t peak_bytes;      /* held by the step at once: planned arena and what it grew */
-	size_t live_bytes;      /* the most that is alive at once; no plan can do with less */
+	size_t peak_bytes; /* held by the step at once: planned arena and what it grew */
+	size_t live_bytes; /* the most that is alive at once; no plan can do with less */
 	uint64_t iterations, dead_tokens, saves, peak_frames;
 };
 void dfg_plan_stats(const struct dfg_plan *plan, struct dfg_stats *out_stats);

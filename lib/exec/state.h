@@ -6,23 +6,8 @@
 #include <pthread.h>
 
 /*
- * What lives from step to step in a session, by name. Everything that a handle can refer to begins with a resource: it
- * is counted, and freed by its own function. Variables are here; queues, tensor arrays and the like join by kind.
+ * What lives from step to step in a session, by name: variables here; queues, tensor arrays and the like join by kind.
  */
-struct dfg_resource {
-	atomic_uint refs;
-	const char *kind; /* "variable": a handle is checked against it */
-	const char *name;
-	void (*free)(struct dfg_resource *resource);
-};
-static inline struct dfg_resource *dfg_resource_ref(struct dfg_resource *resource)
-{
-	if (resource)
-		atomic_fetch_add_explicit(&resource->refs, 1, memory_order_relaxed);
-	return resource;
-}
-void dfg_resource_unref(struct dfg_resource *resource); /* NULL is fine */
-
 /*
  * A variable holds a tensor whose buffer is counted. Reading takes a reference; writing makes sure first that nobody
  * else holds one (copy on write), so a value that was read never changes.
@@ -38,7 +23,7 @@ struct dfg_variable {
 
 struct dfg_state {
 	pthread_mutex_t lock;
-	struct dfg_map names; /* "container/shared name", borrowed from the resource */
+	struct dfg_map names;           /* "container/shared name", borrowed from the resource */
 	struct dfg_resource **resource; /* by number */
 	size_t room;
 };

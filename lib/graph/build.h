@@ -11,7 +11,7 @@ struct dfg_fact {
 	const struct dfg_holds *holds;
 };
 
-/* Facts of all outputs of a graph, by node and port; lives in the arena it was made with. */
+/* Facts of all outputs of a graph, by node and port. A pointer to one is good until the next node is added. */
 struct dfg_facts {
 	struct dfg_arena *arena;
 	struct dfg_fact *fact;
@@ -31,11 +31,11 @@ static inline uint32_t dfg_facts_outputs(const struct dfg_facts *facts, uint32_t
 }
 
 /*
- * Infers one node whose inputs' facts are given by `input` (asked once an input, in order; NULL says nothing is known):
- * types are checked against the declaration, shapes and small values follow. out has call->n_out facts.
+ * Infers one node from what is known of its inputs (in[i] NULL: nothing): types are checked against the declaration,
+ * shapes and small values follow. out has room for call->n_out facts. Errors name the node.
  */
-DFG_MUST_CHECK struct dfg_err *dfg_infer_node(const struct dfg_call *call, const struct dfg_fact *const *in,
-	struct dfg_arena *arena, struct dfg_fact *out);
+DFG_MUST_CHECK struct dfg_err *dfg_infer_node(
+	const struct dfg_call *call, const struct dfg_fact *const *in, struct dfg_arena *arena, struct dfg_fact *out);
 
 /*
  * Adds nodes to a graph, each checked and inferred as it comes, so that a mistake shows where it is made. Used by the
@@ -44,17 +44,20 @@ DFG_MUST_CHECK struct dfg_err *dfg_infer_node(const struct dfg_call *call, const
  */
 struct dfg_builder {
 	struct dfg_graph *graph;
-	struct dfg_facts facts; /* of every node of the graph; nodes added behind its back must be inferred first */
-	const char *device;     /* of new nodes; NULL or "" for none */
+	struct dfg_facts facts;  /* of every node of the graph; nodes added behind its back must be inferred first */
+	const char *device;      /* of new nodes; NULL or "" for none */
 	const uint32_t *control; /* control inputs that every new node gets */
 	uint32_t n_control;
+	struct dfg_map bases; /* names that were wanted twice, and the last number given to each */
+	uint32_t *next;
+	size_t next_room;
 };
 
 struct dfg_new_node {
 	const char *op;
-	const char *name;           /* wanted; "x_1", "x_2", ... where it is taken, unless exact */
-	bool exact;                 /* the name or an error */
-	const struct dfg_edge *in;  /* data inputs, then control inputs */
+	const char *name;          /* wanted; "x_1", "x_2", ... where it is taken, unless exact */
+	bool exact;                /* the name or an error */
+	const struct dfg_edge *in; /* data inputs, then control inputs */
 	uint32_t n_in, n_control;
 	const struct dfg_attr *attr; /* those that do not follow from the inputs' types; others take their defaults */
 	uint32_t n_attr;
@@ -65,7 +68,7 @@ DFG_MUST_CHECK struct dfg_err *dfg_builder_init(struct dfg_builder *builder, str
 void dfg_builder_release(struct dfg_builder *builder);
 
 /*
- * Adds a node. Type parameters come from the inputs' types and the attributes given; attributes equal to their defaults
+ * Adds a node. After an error the graph may hold the node half made: it can only be given up. Type parameters come from the inputs' types and the attributes given; attributes equal to their defaults
  * are left out of the file. Strings, lists and literals are copied into the graph's arena; a literal's data is not.
  */
 DFG_MUST_CHECK struct dfg_err *dfg_build(
@@ -74,9 +77,9 @@ DFG_MUST_CHECK struct dfg_err *dfg_build(
 /* Appends a data input to a node that was built with fewer than its declaration wants (a Merge's back edge). */
 DFG_MUST_CHECK struct dfg_err *dfg_build_input(struct dfg_builder *builder, uint32_t node, struct dfg_edge edge);
 
-/* Const nodes; the elements are copied. shape NULL: a scalar, else count elements. */
-DFG_MUST_CHECK struct dfg_err *dfg_build_const(struct dfg_builder *builder, const char *name,
-	const struct dfg_tensor *value, struct dfg_edge *out_edge);
+/* Const nodes; the elements are copied. shape NULL: a scalar. */
+DFG_MUST_CHECK struct dfg_err *dfg_build_const(
+	struct dfg_builder *builder, const char *name, const struct dfg_tensor *value, struct dfg_edge *out_edge);
 DFG_MUST_CHECK struct dfg_err *dfg_build_ints(struct dfg_builder *builder, const char *name, enum dfg_dtype dtype,
 	const struct dfg_shape *shape, const int64_t *values, struct dfg_edge *out_edge);
 DFG_MUST_CHECK struct dfg_err *dfg_build_float(

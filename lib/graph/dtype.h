@@ -49,8 +49,8 @@
 	DFG_EACH_numeric(X, __VA_ARGS__) \
 	DFG_EACH_bool(X, __VA_ARGS__)
 /* Types whose elements own something. */
-#define DFG_EACH_object(X, ...)                            \
-	X(STRING, string, struct dfg_string, 7, __VA_ARGS__)   \
+#define DFG_EACH_object(X, ...)                                   \
+	X(STRING, string, struct dfg_string, 7, __VA_ARGS__)          \
 	X(RESOURCE, resource, struct dfg_resource *, 20, __VA_ARGS__) \
 	X(VARIANT, variant, struct dfg_resource *, 21, __VA_ARGS__)
 /* Types that files know and no kernel computes in. */
@@ -70,9 +70,9 @@
 	X(I2, i2, int8_t, 31, __VA_ARGS__)            \
 	X(U2, u2, uint8_t, 32, __VA_ARGS__)           \
 	X(F4, f4, uint8_t, 33, __VA_ARGS__)
-#define DFG_EACH_type(X, ...)      \
-	DFG_EACH_half(X, __VA_ARGS__)  \
-	DFG_EACH_plain(X, __VA_ARGS__) \
+#define DFG_EACH_type(X, ...)       \
+	DFG_EACH_half(X, __VA_ARGS__)   \
+	DFG_EACH_plain(X, __VA_ARGS__)  \
 	DFG_EACH_object(X, __VA_ARGS__) \
 	DFG_EACH_stored(X, __VA_ARGS__)
 
@@ -94,7 +94,7 @@ struct dfg_string {
 	size_t length;
 };
 
-struct dfg_resource; /* what a handle refers to; counted: lib/exec/state.h */
+struct dfg_resource; /* what a handle refers to; counted: lib/graph/tensor.h */
 
 /* Bytes of an element; 0 for what is no dtype. */
 size_t dfg_dtype_size(enum dfg_dtype dtype);

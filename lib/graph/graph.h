@@ -23,8 +23,8 @@ struct dfg_node {
 	uint32_t n_in, n_control;
 	struct dfg_attr *attr; /* by name, in byte order */
 	uint32_t n_attr;
-	uint32_t n_debug;        /* bytes at debug */
-	const void *debug;       /* experimental_debug_info, as in the file */
+	uint32_t n_debug;  /* bytes at debug */
+	const void *debug; /* experimental_debug_info, as in the file */
 };
 
 /* Nodes stand in file order, which loops and hand-written files may make any order. */
@@ -33,13 +33,13 @@ struct dfg_graph {
 	struct dfg_node *node;
 	uint32_t count;
 	size_t room;
-	struct dfg_map names;                          /* number of a name = number of its node */
-	int32_t producer, min_consumer;                /* of the file; ours 27 and 0 */
+	struct dfg_map names;           /* number of a name = number of its node */
+	int32_t producer, min_consumer; /* of the file; ours 27 and 0 */
 	const int32_t *bad_consumer;
 	uint32_t n_bad_consumer;
-	const void *library;                           /* FunctionDefLibrary, in canonical wire form; n_library bytes */
+	const void *library; /* FunctionDefLibrary, in canonical wire form; n_library bytes */
 	size_t n_library;
-	const char *source;                            /* the file, for messages; "" for none */
+	const char *source; /* the file, for messages; "" for none */
 };
 
 /* An empty graph that will live in the arena; producer 27. The caller releases it, then the arena. */
@@ -47,7 +47,8 @@ void dfg_graph_init(struct dfg_graph *graph, struct dfg_arena *arena);
 void dfg_graph_release(struct dfg_graph *graph);
 
 /* Adds a node whose fields are all in the arena. DFG_DATA where the name is there already. */
-DFG_MUST_CHECK struct dfg_err *dfg_graph_add(struct dfg_graph *graph, const struct dfg_node *node, uint32_t *out_number);
+DFG_MUST_CHECK struct dfg_err *dfg_graph_add(
+	struct dfg_graph *graph, const struct dfg_node *node, uint32_t *out_number);
 
 /* DFG_NONE where there is no such node. */
 uint32_t dfg_graph_find(const struct dfg_graph *graph, const char *name);

@@ -65,8 +65,8 @@ DFG_MUST_CHECK static inline struct dfg_err *dfg_kernel_scratch(struct dfg_kerne
  * Splits [0, n) into blocks of `block` items, the same whatever the number of threads, so that results are too; calls
  * range(arg, first, last) for each. Items, not bytes: choose the block so that one is some 20 us of work or more.
  */
-void dfg_kernel_ranges(struct dfg_kernel *ctx, int64_t n, int64_t block,
-	void (*range)(void *arg, int64_t first, int64_t last), void *arg);
+void dfg_kernel_ranges(
+	struct dfg_kernel *ctx, int64_t n, int64_t block, void (*range)(void *arg, int64_t first, int64_t last), void *arg);
 
 /* The kernel that runs the node: the op's own, the one for all its rows, or for halves the one that widens. */
 typedef struct dfg_err *dfg_run_fn(struct dfg_kernel *ctx);

@@ -18,9 +18,9 @@ enum { DFG_ATTR_MAX = 16, DFG_PARAM_MAX = 8, DFG_PORT_MAX = 16 };
 
 enum dfg_op_flags {
 	DFG_NO_GRADIENT = 1 << 0,
-	DFG_STATEFUL = 1 << 1,    /* not folded, not merged with its like, not recomputed, not dropped if it has no outputs */
-	DFG_EXPENSIVE = 1 << 2,   /* goes to the pool instead of running where it became ready */
-	DFG_ANY_RANK = 1 << 3,    /* its shape function copes with inputs of unknown rank; others are not called then */
+	DFG_STATEFUL = 1 << 1,  /* not folded, not merged with its like, not recomputed, not dropped if it has no outputs */
+	DFG_EXPENSIVE = 1 << 2, /* goes to the pool instead of running where it became ready */
+	DFG_ANY_RANK = 1 << 3,  /* its shape function copes with inputs of unknown rank; others are not called then */
 	DFG_COMMUTATIVE = 1 << 4, /* its two inputs may change places */
 	DFG_VIEW = 1 << 5,        /* output 0 may be a view of input 0's elements */
 	DFG_IN_PLACE = 1 << 6,    /* the kernel may write output 0 into input 0's room, if nobody else reads that */
@@ -131,9 +131,9 @@ struct dfg_attr_decl {
 	char name[32];
 	enum dfg_attr_kind kind;
 	bool is_list, has_default;
-	union dfg_value value;   /* the default */
-	const char *allowed;     /* "SAME|VALID", in the declaration's text; NULL: any */
-	int64_t least;           /* of an int, or of a list's length; INT64_MIN: any */
+	union dfg_value value; /* the default */
+	const char *allowed;   /* "SAME|VALID", in the declaration's text; NULL: any */
+	int64_t least;         /* of an int, or of a list's length; INT64_MIN: any */
 };
 struct dfg_signature {
 	int n_param, n_in, n_out, n_attr;
@@ -150,14 +150,16 @@ struct dfg_call {
 	const struct dfg_op *op;
 	const struct dfg_signature *signature;
 	const union dfg_value *attr;
-	const union dfg_value *param;     /* .dtype, .i of a count, .list of a type list */
-	uint16_t n_in, n_out;             /* tensors, lists spread out */
-	const uint8_t *in_dtype, *out_dtype; /* enum dfg_dtype, a tensor each */
+	const union dfg_value *param;         /* .dtype, .i of a count, .list of a type list */
+	uint16_t n_in, n_out;                 /* tensors, lists spread out */
+	const uint8_t *in_dtype, *out_dtype;  /* enum dfg_dtype, a tensor each */
 	const uint16_t *in_first, *out_first; /* by port: its first tensor; one more entry than ports */
-	uint8_t in_ref, out_ref;          /* bit i: port i is a ref */
-	const char *place;                /* "node 'fc1' (MatMul)", for messages */
-	const char *node;                 /* the node's name */
+	uint8_t in_ref, out_ref;              /* bit i: port i is a ref */
+	const char *node; /* the node's name; messages read "node 'fc1' (MatMul): ...": dfg_call_note() */
 };
+
+/* Puts "node 'fc1' (MatMul): " in front of an error; NULL stays NULL. */
+DFG_MUST_CHECK struct dfg_err *dfg_call_note(struct dfg_err *err, const struct dfg_call *call);
 
 /* A small integer tensor (rank 0 or 1) as far as it is known before the graph runs. */
 struct dfg_known {

@@ -49,17 +49,39 @@ struct dfg_words dfg_shape_words(const struct dfg_shape *shape);
 struct dfg_words dfg_type_words(enum dfg_dtype dtype, const struct dfg_shape *shape);
 
 /*
+ * What a handle refers to: an element of a resource tensor is a pointer to one. Everything of the kind begins with this;
+ * it is counted, and freed by its own function. lib/exec/state.h has the variables.
+ */
+struct dfg_resource {
+	atomic_uint refs;
+	const char *kind; /* "variable": a handle is checked against it */
+	const char *name;
+	void (*free)(struct dfg_resource *resource);
+};
+static inline struct dfg_resource *dfg_resource_ref(struct dfg_resource *resource)
+{
+	if (resource)
+		atomic_fetch_add_explicit(&resource->refs, 1, memory_order_relaxed);
+	return resource;
+}
+static inline void dfg_resource_unref(struct dfg_resource *resource)
+{
+	if (resource && atomic_fetch_sub_explicit(&resource->refs, 1, memory_order_acq_rel) == 1)
+		resource->free(resource);
+}
+
+/*
  * Room for a tensor's elements, counted. Whoever holds a reference may read; whoever holds the only one may write. The
  * bytes of strings, and references to resources, belong to the buffer.
  */
 struct dfg_buffer {
 	atomic_uint refs;
 	enum dfg_dtype holds;
-	size_t room;              /* bytes at data */
-	void *data;               /* aligned to DFG_ALIGN */
-	struct dfg_arena strings; /* bytes of the elements of a string tensor */
+	size_t room;                                /* bytes at data */
+	void *data;                                 /* aligned to DFG_ALIGN */
+	struct dfg_arena strings;                   /* bytes of the elements of a string tensor */
 	void (*release)(struct dfg_buffer *buffer); /* instead of giving data back: mapped files, pools */
-	void *owner;              /* release's own */
+	void *owner;                                /* release's own */
 };
 
 enum { DFG_ALIGN = 64 };

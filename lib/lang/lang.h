@@ -42,7 +42,7 @@ void dfg_formula_free(struct dfg_formula *formula);
 struct dfg_binding {
 	const char *name;
 	enum { DFG_BIND_TENSOR, DFG_BIND_TENSORS, DFG_BIND_VALUE, DFG_BIND_NOTHING } kind;
-	const struct dfg_edge *edge;   /* one tensor, or n in a list */
+	const struct dfg_edge *edge; /* one tensor, or n in a list */
 	uint32_t n;
 	enum dfg_attr_kind value_kind; /* of a value: int, float, bool, string, dtype, list of these */
 	union dfg_value value;
@@ -80,10 +80,10 @@ struct dfg_case {
 	struct dfg_graph graph; /* one node of the op, fed by Const nodes */
 	struct dfg_arena arena;
 	uint32_t node;
-	bool flexible;          /* some literal takes the dtype asked for */
+	bool flexible;           /* some literal takes the dtype asked for */
 	struct dfg_tensor *want; /* by output; n_want of them; borrowed from the arena */
 	uint32_t n_want;
-	const char *error;      /* words that the error must hold; NULL: it must succeed */
+	const char *error; /* words that the error must hold; NULL: it must succeed */
 };
 DFG_MUST_CHECK struct dfg_err *dfg_case_parse(const char *line, enum dfg_dtype dtype, struct dfg_case *out_case);
 void dfg_case_release(struct dfg_case *case_);

@@ -12,12 +12,12 @@ struct dfg_gradient {
 	struct dfg_builder *builder;
 	uint32_t node;
 	const struct dfg_call *call;
-	const struct dfg_edge *in;  /* the node's data inputs */
-	const struct dfg_edge *dy;  /* by output: dense cotangent; .node DFG_NONE where there is none */
-	const bool *wanted;         /* by input */
-	struct dfg_cotangent *dx;   /* by input; preset to none. Set through the functions below */
-	const char *scope;          /* prefix of the names of new nodes */
-	void *pass;                 /* the pass's own */
+	const struct dfg_edge *in; /* the node's data inputs */
+	const struct dfg_edge *dy; /* by output: dense cotangent; .node DFG_NONE where there is none */
+	const bool *wanted;        /* by input */
+	struct dfg_cotangent *dx;  /* by input; preset to none. Set through the functions below */
+	const char *scope;         /* prefix of the names of new nodes */
+	void *pass;                /* the pass's own */
 };
 
 /* A partial sum: dense, or rows of it (IndexedSlices): values[i] belongs to row indices[i]; rows may repeat. */
@@ -53,8 +53,8 @@ DFG_MUST_CHECK struct dfg_err *dfg_gradient_formula(struct dfg_gradient *node, c
 
 /* The pass: for each of wrt, dy/dwrt of the sum of all elements of all of `of`. */
 struct dfg_grad_options {
-	const char *prefix;     /* of the Identity nodes that name the results: PREFIX/NODE or PREFIX/NODE_k; "grad" */
-	bool unnamed;           /* no such nodes: for the language's grad() and for optimizers */
+	const char *prefix;        /* of the Identity nodes that name the results: PREFIX/NODE or PREFIX/NODE_k; "grad" */
+	bool unnamed;              /* no such nodes: for the language's grad() and for optimizers */
 	const struct dfg_edge *dy; /* cotangents of `of` to begin with; NULL: ones */
 };
 DFG_MUST_CHECK struct dfg_err *dfg_grad(struct dfg_builder *builder, const struct dfg_edge *of, uint32_t n_of,

@@ -1,0 +1,6 @@
+#include "cmd/cmd.h"
+
+int main(void)
+{
+	return 0;
+}

@@ -1,0 +1,214 @@
+#include "lib/graph/graph.h"
+
+#include <string.h>
+
+struct dfg_err *dfg_call_note(struct dfg_err *err, const struct dfg_call *call)
+{
+	return dfg_err_note(err, "node '%.200s' (%s)", call->node, call->op->name);
+}
+
+static const char *kind_name(enum dfg_attr_kind kind)
+{
+	static const char *const name[] = {"unset", "a string", "an int", "a float", "a bool", "a type", "a shape",
+		"a tensor", "a function", "a placeholder", "a list"};
+	return name[kind];
+}
+
+/* Whether text is one of "SAME|VALID". */
+static bool among(const char *allowed, struct dfg_string text)
+{
+	for (const char *s = allowed; *s && *s != ' ';) {
+		size_t n = strcspn(s, "| ");
+		if (n == text.length && !memcmp(s, text.s, n))
+			return true;
+		s += n + (s[n] == '|');
+	}
+	return false;
+}
+
+static struct dfg_err *check_item(
+	const struct dfg_attr_decl *decl, enum dfg_attr_kind kind, const union dfg_value *value)
+{
+	if (kind != decl->kind)
+		return DFG_ERR(DFG_DATA, "attribute '%s' is %s%s, must be %s", decl->name, decl->is_list ? "a list of " : "",
+			kind_name(kind), kind_name(decl->kind));
+	if (kind == DFG_ATTR_STRING && decl->allowed && !among(decl->allowed, value->s))
+		return DFG_ERR(DFG_DATA, "attribute '%s' is '%.*s', must be one of %.*s", decl->name,
+			(int)(value->s.length > 60 ? 60 : value->s.length), value->s.s, (int)strcspn(decl->allowed, " "),
+			decl->allowed);
+	if (kind == DFG_ATTR_INT && !decl->is_list && value->i < decl->least)
+		return DFG_ERR(DFG_DATA, "attribute '%s' is %lld, must be at least %lld", decl->name, (long long)value->i,
+			(long long)decl->least);
+	return NULL;
+}
+
+static struct dfg_err *check_attr(const struct dfg_attr_decl *decl, const struct dfg_attr *attr)
+{
+	if (!decl->is_list)
+		return check_item(decl, attr->kind, &attr->value);
+	if (attr->kind != DFG_ATTR_LIST)
+		return DFG_ERR(DFG_DATA, "attribute '%s' is %s, must be a list", decl->name, kind_name(attr->kind));
+	const struct dfg_list *list = attr->value.list;
+	for (uint32_t i = 0; i < list->count; i++)
+		DFG_TRY(check_item(decl, list->kind, &list->item[i]));
+	if ((int64_t)list->count < decl->least)
+		return DFG_ERR(DFG_DATA, "attribute '%s' has %u items, must have at least %lld", decl->name, list->count,
+			(long long)decl->least);
+	return NULL;
+}
+
+static struct dfg_err *fill_attrs(
+	const struct dfg_signature *signature, const struct dfg_node *node, union dfg_value *value)
+{
+	for (int i = 0; i < signature->n_attr; i++) {
+		const struct dfg_attr_decl *decl = &signature->attr[i];
+		const struct dfg_attr *attr = dfg_node_attr(node, decl->name);
+		if (!attr && !decl->has_default)
+			return DFG_ERR(DFG_DATA, "attribute '%s' is missing", decl->name);
+		value[i] = attr ? attr->value : decl->value;
+		if (attr)
+			DFG_TRY(check_attr(decl, attr));
+	}
+	return NULL;
+}
+
+static struct dfg_err *check_type(const struct dfg_param *param, enum dfg_dtype dtype)
+{
+	if ((int)dtype < DFG_DTYPES && param->types & dfg_dtype_bit(dtype))
+		return NULL;
+	if (!dfg_dtype_size(dtype))
+		return DFG_ERR(DFG_DATA, "attribute '%s' is type number %d, which is none", param->name, (int)dtype);
+	return DFG_ERR(DFG_DATA, "attribute '%s' is %s, which this op does not take", param->name, dfg_dtype_name(dtype));
+}
+
+static struct dfg_err *check_list(const struct dfg_param *param, const struct dfg_list *list)
+{
+	if (list->count && list->kind != DFG_ATTR_DTYPE)
+		return DFG_ERR(DFG_DATA, "attribute '%s' must be a list of types", param->name);
+	for (uint32_t i = 0; i < list->count; i++)
+		DFG_TRY(check_type(param, list->item[i].dtype));
+	return NULL;
+}
+
+static struct dfg_err *fill_param(
+	const struct dfg_param *param, const struct dfg_attr *attr, union dfg_value *out_value)
+{
+	enum dfg_attr_kind wanted = !param->types ? DFG_ATTR_INT : param->is_list ? DFG_ATTR_LIST : DFG_ATTR_DTYPE;
+	if (!attr) {
+		if (!param->default_dtype)
+			return DFG_ERR(DFG_DATA, "attribute '%s' is missing", param->name);
+		out_value->dtype = param->default_dtype;
+		return NULL;
+	}
+	if (attr->kind != wanted)
+		return DFG_ERR(
+			DFG_DATA, "attribute '%s' is %s, must be %s", param->name, kind_name(attr->kind), kind_name(wanted));
+	*out_value = attr->value;
+	if (wanted == DFG_ATTR_LIST)
+		return check_list(param, attr->value.list);
+	if (wanted == DFG_ATTR_DTYPE)
+		return check_type(param, attr->value.dtype);
+	if (attr->value.i < 0 || attr->value.i > UINT16_MAX)
+		return DFG_ERR(DFG_DATA, "attribute '%s' is %lld, no count of tensors", param->name, (long long)attr->value.i);
+	return NULL;
+}
+
+/* How many tensors the port stands for. */
+static uint32_t port_width(const struct dfg_port *port, const union dfg_value *param)
+{
+	if (port->is_list)
+		return param[port->type].list->count;
+	return port->count >= 0 ? (uint32_t)param[port->count].i : 1;
+}
+
+static enum dfg_dtype port_dtype(const struct dfg_port *port, const union dfg_value *param, uint32_t i)
+{
+	if (port->type < 0)
+		return port->dtype;
+	return port->is_list ? param[port->type].list->item[i].dtype : param[port->type].dtype;
+}
+
+/* One side of the call: where each port's tensors begin, and the type of each. */
+static struct dfg_err *lay_out(const struct dfg_port *port, int n_port, const union dfg_value *param,
+	struct dfg_arena *arena, struct dfg_call *call)
+{
+	bool is_in = port == call->signature->in;
+	uint32_t count = 0;
+	for (int p = 0; p < n_port; p++)
+		count += port_width(&port[p], param);
+	if (count > UINT16_MAX)
+		return DFG_ERR(DFG_DATA, "%u %s are more than 65535", count, is_in ? "inputs" : "outputs");
+	size_t head = ((size_t)n_port + 1) * sizeof(uint16_t);
+	uint16_t *first = dfg_arena_zeros(arena, head + count, 1);
+	if (!first)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	uint8_t *dtype = (uint8_t *)first + head, refs = 0;
+	uint32_t at = 0;
+	for (int p = 0; p < n_port; p++) {
+		first[p] = (uint16_t)at;
+		refs |= (uint8_t)((port[p].is_ref && p < 8) << p);
+		for (uint32_t i = 0, width = port_width(&port[p], param); i < width; i++)
+			dtype[at++] = (uint8_t)port_dtype(&port[p], param, i);
+	}
+	first[n_port] = (uint16_t)at;
+	if (is_in)
+		call->in_first = first, call->in_dtype = dtype, call->n_in = (uint16_t)at, call->in_ref = refs;
+	else
+		call->out_first = first, call->out_dtype = dtype, call->n_out = (uint16_t)at, call->out_ref = refs;
+	return NULL;
+}
+
+static bool declared(const struct dfg_signature *signature, const char *name)
+{
+	for (int i = 0; i < signature->n_param; i++)
+		if (!strcmp(signature->param[i].name, name))
+			return true;
+	return dfg_op_attr(signature, name) >= 0;
+}
+
+static struct dfg_err *refuse_unknown(
+	const struct dfg_graph *graph, const struct dfg_signature *signature, const struct dfg_node *node)
+{
+	for (uint32_t i = 0; i < node->n_attr; i++)
+		if (node->attr[i].name[0] != '_' && !declared(signature, node->attr[i].name))
+			return DFG_ERR(DFG_DATA, "%s has no attribute '%.100s' (the file's producer version is %d)", node->op_name,
+				node->attr[i].name, graph->producer);
+	return NULL;
+}
+
+static struct dfg_err *fill(
+	const struct dfg_graph *graph, const struct dfg_node *node, struct dfg_arena *arena, struct dfg_call *call)
+{
+	const struct dfg_signature *signature;
+	DFG_TRY(dfg_op_signature(node->op, &signature));
+	union dfg_value *value =
+		dfg_arena_zeros(arena, (size_t)signature->n_attr + (size_t)signature->n_param, sizeof *value);
+	if (!value)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	union dfg_value *param = value + signature->n_attr;
+	call->signature = signature;
+	call->attr = value;
+	call->param = param;
+	DFG_TRY(fill_attrs(signature, node, value));
+	for (int i = 0; i < signature->n_param; i++)
+		DFG_TRY(fill_param(&signature->param[i], dfg_node_attr(node, signature->param[i].name), &param[i]));
+	DFG_TRY(refuse_unknown(graph, signature, node));
+	DFG_TRY(lay_out(signature->in, signature->n_in, param, arena, call));
+	DFG_TRY(lay_out(signature->out, signature->n_out, param, arena, call));
+	if (call->n_in != node->n_in)
+		return DFG_ERR(DFG_DATA, "has %u inputs, takes %u", node->n_in, call->n_in);
+	return NULL;
+}
+
+struct dfg_err *dfg_node_call(
+	const struct dfg_graph *graph, uint32_t number, struct dfg_arena *arena, struct dfg_call *out_call)
+{
+	const struct dfg_node *node = &graph->node[number];
+	if (!node->op) {
+		const char *nearest = dfg_op_nearest(node->op_name);
+		return DFG_ERR(DFG_DATA, "node '%.200s': no op '%.100s'%s%s%s", node->name, node->op_name,
+			nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
+	}
+	*out_call = (struct dfg_call){.op = node->op, .node = node->name};
+	return dfg_call_note(fill(graph, node, arena, out_call), out_call);
+}

@@ -1,0 +1,90 @@
+#include "lib/graph/kernel.h"
+
+#include <string.h>
+
+/* The runner of one kernel: outputs have buffers of their own, scratch is one block that is kept until the end. */
+struct eval {
+	void **scratch;
+	size_t count, room;
+};
+
+static struct dfg_err *grow(struct dfg_kernel *ctx, int i, size_t bytes)
+{
+	struct dfg_tensor *tensor = ctx->out[i];
+	struct dfg_buffer *buffer;
+	DFG_TRY(dfg_buffer_new((enum dfg_dtype)ctx->call->out_dtype[i], bytes, &buffer));
+	dfg_tensor_release(tensor);
+	*tensor = (struct dfg_tensor){.data = buffer->data, .room = bytes, .buffer = buffer};
+	return NULL;
+}
+
+static struct dfg_err *scratch(struct dfg_kernel *ctx, size_t bytes, void **out_memory)
+{
+	struct eval *eval = ctx->runner;
+	if (!dfg_reserve(&eval->scratch, &eval->room, eval->count + 1, sizeof *eval->scratch) ||
+		!(*out_memory = dfg_mem->take(dfg_mem, bytes, DFG_ALIGN)))
+		return DFG_ERR(DFG_MEMORY, "no memory for %zu bytes", bytes);
+	eval->scratch[eval->count++] = *out_memory;
+	return NULL;
+}
+
+static void parallel(struct dfg_kernel *ctx, int64_t n, void (*part)(void *arg, int64_t i), void *arg)
+{
+	(void)ctx;
+	for (int64_t i = 0; i < n; i++)
+		part(arg, i);
+}
+
+static struct dfg_err *keep(struct dfg_kernel *ctx, int i, struct dfg_tensor *out_tensor)
+{
+	return dfg_tensor_share(ctx->in[i], out_tensor);
+}
+
+static struct dfg_err *give(struct dfg_kernel *ctx, int i, struct dfg_tensor *tensor)
+{
+	dfg_tensor_release(ctx->out[i]);
+	*ctx->out[i] = *tensor;
+	return NULL;
+}
+
+static struct dfg_state *state(struct dfg_kernel *ctx)
+{
+	(void)ctx;
+	return NULL;
+}
+
+static struct dfg_variable *ref(struct dfg_kernel *ctx, int i)
+{
+	(void)ctx, (void)i;
+	return NULL;
+}
+
+static struct dfg_err *give_ref(struct dfg_kernel *ctx, int i, struct dfg_variable *variable)
+{
+	(void)i, (void)variable;
+	return DFG_ERR(DFG_DATA, "%s needs a session", ctx->call->op->name);
+}
+
+static const struct dfg_host host = {grow, scratch, parallel, keep, give, state, ref, give_ref};
+
+struct dfg_err *dfg_eval(
+	const struct dfg_call *call, const struct dfg_tensor *const *in, struct dfg_tensor *out_tensors)
+{
+	dfg_run_fn *run;
+	struct eval eval = {0};
+	DFG_TRY(dfg_kernel_find(call, &run));
+	struct dfg_tensor **out = dfg_zeros(call->n_out, sizeof *out);
+	if (!out)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	for (int i = 0; i < call->n_out; i++) {
+		out_tensors[i] = (struct dfg_tensor){0};
+		out[i] = &out_tensors[i];
+	}
+	struct dfg_kernel ctx = {call, (struct dfg_tensor *const *)in, out, &host, &eval};
+	struct dfg_err *err = run(&ctx);
+	for (size_t i = 0; i < eval.count; i++)
+		dfg_free(eval.scratch[i]);
+	dfg_free(eval.scratch);
+	dfg_free(out);
+	return dfg_call_note(err, call);
+}

@@ -1,0 +1,209 @@
+#include "lib/graph/build.h"
+
+#include "lib/graph/kernel.h"
+
+#include <string.h>
+
+enum { FEW = 16, KNOWN_MOST = 64 };
+
+void dfg_facts_release(struct dfg_facts *facts)
+{
+	dfg_free(facts->fact);
+	dfg_free(facts->first);
+	*facts = (struct dfg_facts){0};
+}
+
+/* The declared port of tensor i, for messages. */
+static const struct dfg_port *port_of(const struct dfg_call *call, int i)
+{
+	int p = 0;
+	while (call->in_first[p + 1] <= i)
+		p++;
+	return &call->signature->in[p];
+}
+
+static struct dfg_err *check_input(const struct dfg_call *call, int i, const struct dfg_fact *in)
+{
+	const struct dfg_port *port = port_of(call, i);
+	enum dfg_dtype wanted = (enum dfg_dtype)call->in_dtype[i];
+	if (in->dtype && in->dtype != wanted)
+		return DFG_ERR(DFG_DATA, "input %d '%s' is %s, must be %s", i, port->name,
+			dfg_type_words(in->dtype, &in->shape).s, dfg_dtype_name(wanted));
+	if (port->is_ref && in->dtype && !in->is_ref)
+		return DFG_ERR(DFG_DATA, "input %d '%s' must be a variable, not a value", i, port->name);
+	return NULL;
+}
+
+/* A small integer tensor that a value is: NULL where it is neither small nor of integers. */
+static struct dfg_err *known_of(
+	const struct dfg_tensor *tensor, struct dfg_arena *arena, const struct dfg_known **out_known)
+{
+	int64_t count = dfg_shape_count(&tensor->shape);
+	*out_known = NULL;
+	if (tensor->shape.rank > 1 || count > KNOWN_MOST || !dfg_dtype_is(tensor->dtype, "index"))
+		return NULL;
+	struct dfg_known *known = dfg_arena_zeros(arena, 1, sizeof *known + (size_t)count * sizeof *known->v);
+	if (!known)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	known->rank = tensor->shape.rank;
+	known->count = count;
+	for (int64_t i = 0; i < count; i++)
+		known->v[i] = dfg_tensor_int(tensor, i);
+	*out_known = known;
+	return NULL;
+}
+
+/* Whether every input is a small integer tensor of which every element is known. */
+static bool all_known(const struct dfg_infer *node)
+{
+	for (int i = 0; i < node->call->n_in; i++) {
+		const struct dfg_known *known = node->known[i];
+		for (int64_t e = 0; known && e < known->count; e++)
+			if (known->v[e] == DFG_NOT_KNOWN)
+				return false;
+		if (!known)
+			return false;
+	}
+	return node->call->n_in > 0;
+}
+
+static struct dfg_err *tensor_of(const struct dfg_known *known, enum dfg_dtype dtype, struct dfg_tensor *out_tensor)
+{
+	DFG_TRY(dfg_tensor_new(dtype, known->rank ? &DFG_SHAPE_VECTOR(known->count) : &DFG_SHAPE_SCALAR, out_tensor));
+	dfg_convert(dtype, out_tensor->data, DFG_I64, known->v, known->count);
+	return NULL;
+}
+
+/* Arithmetic on shapes: the op's own kernel says what comes out. An error of it will come when the graph runs. */
+static struct dfg_err *compute_known(struct dfg_infer *node)
+{
+	const struct dfg_call *call = node->call;
+	struct dfg_tensor in[FEW] = {0}, out[FEW] = {0};
+	const struct dfg_tensor *ins[FEW];
+	struct dfg_err *err = NULL;
+	for (int i = 0; i < call->n_in && !err; i++) {
+		err = tensor_of(node->known[i], (enum dfg_dtype)call->in_dtype[i], &in[i]);
+		ins[i] = &in[i];
+	}
+	if (!err) {
+		struct dfg_err *failed = dfg_eval(call, ins, out);
+		for (int i = 0; i < call->n_out && !failed && !err; i++)
+			err = known_of(&out[i], node->arena, &node->out_known[i]);
+		dfg_err_free(failed);
+	}
+	for (int i = 0; i < FEW; i++) {
+		dfg_tensor_release(&in[i]);
+		dfg_tensor_release(&out[i]);
+	}
+	return err;
+}
+
+static bool makes_indices(const struct dfg_call *call)
+{
+	for (int i = 0; i < call->n_out; i++)
+		if (call->out_dtype[i] == DFG_I32 || call->out_dtype[i] == DFG_I64)
+			return true;
+	return false;
+}
+
+static struct dfg_err *infer_known(struct dfg_infer *node)
+{
+	const struct dfg_call *call = node->call;
+	if (call->op->flags & DFG_STATEFUL || !makes_indices(call))
+		return NULL;
+	if (call->op->known)
+		DFG_TRY(call->op->known(node));
+	bool computes = call->op->role == DFG_PLAIN && call->n_in <= FEW && call->n_out <= FEW;
+	return computes && !node->out_known[0] && all_known(node) ? compute_known(node) : NULL;
+}
+
+struct dfg_err *dfg_op_shape(struct dfg_infer *node)
+{
+	const struct dfg_op *op = node->call->op;
+	bool ranks = true;
+	for (int i = 0; i < node->call->n_out; i++)
+		node->out[i] = DFG_SHAPE_UNKNOWN;
+	for (int i = 0; i < node->call->n_in; i++)
+		ranks &= node->in[i]->rank >= 0;
+	if (ranks || op->flags & DFG_ANY_RANK) {
+		if (op->shape)
+			DFG_TRY(op->shape(node));
+		else if (node->call->n_out && node->call->n_in)
+			DFG_TRY(dfg_shape_broadcast(node->in, node->call->n_in, node->out));
+	}
+	return infer_known(node);
+}
+
+/* Room for what inference sees of a node, taken once; few inputs, the common case, cost no allocation. */
+struct room {
+	const struct dfg_shape *shape[FEW];
+	const struct dfg_known *known[FEW];
+	const struct dfg_holds *holds[FEW];
+	struct dfg_shape out[FEW];
+	const struct dfg_known *out_known[FEW];
+	const struct dfg_holds *out_holds[FEW];
+};
+
+static struct dfg_err *take_room(struct dfg_infer *node, struct room *room, void **out_more)
+{
+	size_t n_in = node->call->n_in, n_out = node->call->n_out;
+	*out_more = NULL;
+	if (n_in <= FEW && n_out <= FEW) {
+		node->in = room->shape, node->known = room->known, node->in_holds = room->holds;
+		node->out = room->out, node->out_known = room->out_known, node->out_holds = room->out_holds;
+		memset(room->out_known, 0, 2 * sizeof room->out_known);
+		return NULL;
+	}
+	char *more = dfg_zeros(1, (3 * n_in + 2 * n_out) * sizeof(void *) + n_out * sizeof(struct dfg_shape));
+	if (!more)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	const void **pointer = (const void **)more;
+	node->in = (const struct dfg_shape *const *)pointer;
+	node->known = (const struct dfg_known *const *)(pointer + n_in);
+	node->in_holds = (const struct dfg_holds *const *)(pointer + 2 * n_in);
+	node->out_known = (const struct dfg_known **)(pointer + 3 * n_in);
+	node->out_holds = (const struct dfg_holds **)(pointer + 3 * n_in + n_out);
+	node->out = (struct dfg_shape *)(pointer + 3 * n_in + 2 * n_out);
+	*out_more = more;
+	return NULL;
+}
+
+static struct dfg_err *infer(
+	struct dfg_infer *node, const struct dfg_fact *const *in, struct dfg_arena *arena, struct dfg_fact *out)
+{
+	static const struct dfg_shape unknown = {.rank = DFG_UNKNOWN};
+	const struct dfg_call *call = node->call;
+	for (int i = 0; i < call->n_in; i++) {
+		if (in[i])
+			DFG_TRY(check_input(call, i, in[i]));
+		((const struct dfg_shape **)node->in)[i] = in[i] ? &in[i]->shape : &unknown;
+		((const struct dfg_known **)node->known)[i] = in[i] ? in[i]->known : NULL;
+		((const struct dfg_holds **)node->in_holds)[i] = in[i] ? in[i]->holds : NULL;
+	}
+	node->arena = arena;
+	DFG_TRY(dfg_op_shape(node));
+	for (int i = 0, port = 0; i < call->n_out; i++) {
+		while (call->out_first[port + 1] <= i)
+			port++;
+		out[i] = (struct dfg_fact){
+			.dtype = (enum dfg_dtype)call->out_dtype[i],
+			.is_ref = call->signature->out[port].is_ref,
+			.shape = node->out[i],
+			.known = node->out_known[i],
+			.holds = node->out_holds[i],
+		};
+	}
+	return NULL;
+}
+
+struct dfg_err *dfg_infer_node(
+	const struct dfg_call *call, const struct dfg_fact *const *in, struct dfg_arena *arena, struct dfg_fact *out)
+{
+	struct room room;
+	struct dfg_infer node = {.call = call};
+	void *more;
+	DFG_TRY(take_room(&node, &room, &more));
+	struct dfg_err *err = infer(&node, in, arena, out);
+	dfg_free(more);
+	return dfg_call_note(err, call);
+}
