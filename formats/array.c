@@ -1,0 +1,228 @@
+#include "formats/array.h"
+
+#include "formats/deflate.h"
+#include "lib/base/map.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* csv stands last: it is what any text may be. */
+static const struct dfg_array_codec *const codecs[] = {&dfg_npy, &dfg_npz};
+enum { CODECS = sizeof codecs / sizeof *codecs };
+
+void dfg_arrays_release(struct dfg_arrays *arrays)
+{
+	for (size_t i = 0; i < arrays->count; i++) {
+		dfg_free(arrays->array[i].name);
+		dfg_tensor_release(&arrays->array[i].tensor);
+	}
+	dfg_free(arrays->array);
+	*arrays = (struct dfg_arrays){0};
+}
+
+struct dfg_err *dfg_arrays_add(struct dfg_arrays *arrays, const char *name, struct dfg_tensor *tensor)
+{
+	char *copy = dfg_zeros(strlen(name) + 1, 1);
+	if (!copy || !dfg_reserve(&arrays->array, &arrays->room, arrays->count + 1, sizeof *arrays->array)) {
+		dfg_free(copy);
+		dfg_tensor_release(tensor);
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	}
+	strcpy(copy, name);
+	arrays->array[arrays->count++] = (struct dfg_array){copy, *tensor};
+	*tensor = (struct dfg_tensor){0};
+	return NULL;
+}
+
+const struct dfg_array *dfg_arrays_find(const struct dfg_arrays *arrays, const char *name)
+{
+	for (size_t i = 0; i < arrays->count; i++)
+		if (!strcmp(arrays->array[i].name, name))
+			return &arrays->array[i];
+	return NULL;
+}
+
+/* A file in memory or mapped, for as long as a tensor looks into it. */
+struct mapped {
+	struct dfg_buffer buffer;
+	struct dfg_blob blob;
+};
+
+static void unmap(struct dfg_buffer *buffer)
+{
+	struct mapped *mapped = (struct mapped *)buffer;
+	dfg_blob_close(&mapped->blob);
+	dfg_free(mapped);
+}
+
+/* Takes the blob, on failure too. */
+static struct dfg_err *share(struct dfg_blob *blob, struct dfg_buffer **out_file)
+{
+	struct mapped *mapped = dfg_zeros(1, sizeof *mapped);
+	if (!mapped) {
+		dfg_blob_close(blob);
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	}
+	atomic_init(&mapped->buffer.refs, 1);
+	mapped->buffer.holds = DFG_U8;
+	mapped->buffer.data = (void *)blob->bytes;
+	mapped->buffer.room = blob->size;
+	mapped->buffer.release = unmap;
+	mapped->blob = *blob;
+	*out_file = &mapped->buffer;
+	return NULL;
+}
+
+static bool ends_in(const char *path, const char *suffix)
+{
+	size_t length = strlen(path), n = strlen(suffix);
+	return length > n && !strcmp(path + length - n, suffix);
+}
+
+static struct dfg_err *check_names(const struct dfg_arrays *arrays)
+{
+	struct dfg_map names = {0};
+	struct dfg_err *err = NULL;
+	for (size_t i = 0; !err && i < arrays->count; i++) {
+		bool new;
+		uint32_t number;
+		const char *name = arrays->array[i].name;
+		if (!dfg_map_put(&names, name, strlen(name), &number, &new))
+			err = DFG_ERR(DFG_MEMORY, "out of memory");
+		else if (!new)
+			err = DFG_ERR(DFG_DATA, "'%s' is there twice", name);
+	}
+	dfg_map_release(&names);
+	return err;
+}
+
+/* A gzip file is what it holds. Takes *file and replaces it. */
+static struct dfg_err *unpack(struct dfg_buffer **file)
+{
+	struct dfg_buffer *unpacked;
+	if (!dfg_is_gzip((*file)->data, (*file)->room))
+		return NULL;
+	DFG_TRY(dfg_gunzip((*file)->data, (*file)->room, &unpacked));
+	dfg_buffer_unref(*file);
+	*file = unpacked;
+	return NULL;
+}
+
+static struct dfg_err *find_codec(const struct dfg_buffer *file, const struct dfg_array_codec **out_codec)
+{
+	if (!file->room)
+		return DFG_ERR(DFG_DATA, "is empty");
+	for (int i = 0; i < CODECS; i++)
+		if (codecs[i]->is(file->data, file->room)) {
+			*out_codec = codecs[i];
+			return NULL;
+		}
+	return DFG_ERR(DFG_DATA, "is no file of arrays (npy, npz, safetensors, idx, csv)");
+}
+
+static struct dfg_err *read_arrays(struct dfg_buffer **file, struct dfg_arrays *arrays)
+{
+	const struct dfg_array_codec *codec;
+	DFG_TRY(unpack(file));
+	DFG_TRY(find_codec(*file, &codec));
+	struct dfg_blob blob = {(*file)->data, (*file)->room, false};
+	DFG_TRY(codec->read(&blob, *file, arrays));
+	return check_names(arrays);
+}
+
+struct dfg_err *dfg_arrays_read(const char *path, struct dfg_arrays *out_arrays)
+{
+	struct dfg_blob blob;
+	struct dfg_buffer *file;
+	*out_arrays = (struct dfg_arrays){0};
+	DFG_TRY(dfg_blob_open(path, 0, &blob));
+	DFG_TRY(share(&blob, &file));
+	struct dfg_err *err = read_arrays(&file, out_arrays);
+	dfg_buffer_unref(file);
+	if (err)
+		dfg_arrays_release(out_arrays);
+	return dfg_err_note(err, "%s", strcmp(path, "-") ? path : "stdin");
+}
+
+static struct dfg_err *output_codec(const char *path, const char *format, const struct dfg_array_codec **out_codec)
+{
+	struct dfg_nearest nearest = {.word = format};
+	for (int i = 0; i < CODECS; i++) {
+		if (format ? !strcmp(format, codecs[i]->name) : ends_in(path, codecs[i]->suffix)) {
+			*out_codec = codecs[i];
+			return NULL;
+		}
+		if (format)
+			dfg_nearest_offer(&nearest, codecs[i]->name);
+	}
+	if (!format)
+		return DFG_ERR(DFG_USAGE, "%s: the suffix tells no array format (.npy .npz .safetensors .idx .csv)", path);
+	return DFG_ERR(DFG_USAGE, "no array format '%s'%s%s%s", format, nearest.best ? "; did you mean '" : "",
+		nearest.best ? nearest.best : "", nearest.best ? "'?" : "");
+}
+
+struct dfg_err *dfg_arrays_write(const char *path, const char *format, bool if_changed, const struct dfg_arrays *arrays)
+{
+	struct dfg_out out;
+	const struct dfg_array_codec *codec;
+	DFG_TRY(output_codec(path, format, &codec));
+	if (!codec->many && arrays->count != 1)
+		return DFG_ERR(DFG_DATA, "%s: %s holds one array, not %zu", path, codec->name, arrays->count);
+	DFG_TRY(dfg_err_note(check_names(arrays), "%s", path));
+	DFG_TRY(dfg_out_open(path, if_changed, &out));
+	struct dfg_err *err = codec->write(arrays, &out);
+	if (err && err->code == DFG_DATA) /* those of the file name it already */
+		err = dfg_err_note(err, "%s", path);
+	if (!err)
+		err = dfg_out_commit(&out);
+	dfg_out_release(&out);
+	return err;
+}
+
+static struct dfg_err *pick(const struct dfg_arrays *arrays, const char *key, const struct dfg_array **out_array)
+{
+	struct dfg_nearest nearest = {.word = key};
+	if (!key && arrays->count != 1)
+		return DFG_ERR(DFG_DATA, "holds %zu arrays: say which, as in FILE[%s]", arrays->count,
+			arrays->count ? arrays->array[0].name : "NAME");
+	*out_array = key ? dfg_arrays_find(arrays, key) : &arrays->array[0];
+	if (*out_array)
+		return NULL;
+	for (size_t i = 0; i < arrays->count; i++)
+		dfg_nearest_offer(&nearest, arrays->array[i].name);
+	return DFG_ERR(DFG_DATA, "no array '%s'%s%s%s", key, nearest.best ? "; did you mean '" : "",
+		nearest.best ? nearest.best : "", nearest.best ? "'?" : "");
+}
+
+/* "FILE[key]" in two, in place; *out_key is NULL where there is none. */
+static void split(char *spec, char **out_key)
+{
+	size_t length = strlen(spec);
+	char *open = length && spec[length - 1] == ']' ? strrchr(spec, '[') : NULL;
+	*out_key = NULL;
+	if (!open || open == spec)
+		return;
+	spec[length - 1] = '\0';
+	*open = '\0';
+	*out_key = open + 1;
+}
+
+struct dfg_err *dfg_array_read_one(const char *spec, struct dfg_tensor *out_tensor)
+{
+	struct dfg_arrays arrays;
+	const struct dfg_array *array = NULL;
+	char *path = dfg_zeros(strlen(spec) + 1, 1), *key;
+	*out_tensor = (struct dfg_tensor){0};
+	if (!path)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	strcpy(path, spec);
+	split(path, &key);
+	struct dfg_err *err = dfg_arrays_read(path, &arrays);
+	if (!err)
+		err = dfg_err_note(pick(&arrays, key, &array), "%s", path);
+	if (!err)
+		err = dfg_tensor_share(&array->tensor, out_tensor);
+	dfg_arrays_release(&arrays);
+	dfg_free(path);
+	return err;
+}

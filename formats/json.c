@@ -1,0 +1,329 @@
+#include "formats/json.h"
+
+#include "lib/base/map.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct reader {
+	const char *begin, *at, *end;
+	struct dfg_arena *arena;
+	int depth;
+};
+
+static struct dfg_err *bad(const struct reader *r, const char *what)
+{
+	int line = 1;
+	const char *start = r->begin;
+	for (const char *s = r->begin; s < r->at; s++)
+		if (*s == '\n')
+			line++, start = s + 1;
+	return DFG_ERR(DFG_DATA, "line %d, column %td: %s", line, r->at - start + 1, what);
+}
+
+static struct dfg_err *no_memory(void)
+{
+	return DFG_ERR(DFG_MEMORY, "no memory for the JSON text");
+}
+
+static void skip_space(struct reader *r)
+{
+	while (r->at < r->end && (*r->at == ' ' || *r->at == '\t' || *r->at == '\n' || *r->at == '\r'))
+		r->at++;
+}
+
+static bool take(struct reader *r, char c)
+{
+	skip_space(r);
+	if (r->at == r->end || *r->at != c)
+		return false;
+	r->at++;
+	return true;
+}
+
+static int hex4(const char *s)
+{
+	int value = 0;
+	for (int i = 0; i < 4; i++) {
+		int c = s[i], lower = c | 0x20;
+		if (c >= '0' && c <= '9')
+			value = value * 16 + c - '0';
+		else if (lower >= 'a' && lower <= 'f')
+			value = value * 16 + lower - 'a' + 10;
+		else
+			return -1;
+	}
+	return value;
+}
+
+static size_t put_utf8(uint32_t code, char *to)
+{
+	size_t length = code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+	static const unsigned char lead[] = {0, 0, 0xc0, 0xe0, 0xf0};
+	for (size_t i = length; i-- > 1; code >>= 6)
+		to[i] = (char)(0x80 | (code & 0x3f));
+	to[0] = (char)(lead[length] | code);
+	return length;
+}
+
+size_t dfg_utf8_length(const char *s, size_t left)
+{
+	unsigned char lead = (unsigned char)*s;
+	size_t length = lead < 0x80 ? 1 : lead < 0xc2 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : lead < 0xf5 ? 4 : 0;
+	if (!length || length > left)
+		return 0;
+	uint32_t code = length == 1 ? lead : lead & (0x7fu >> length);
+	for (size_t i = 1; i < length; i++) {
+		if (((unsigned char)s[i] & 0xc0) != 0x80)
+			return 0;
+		code = code << 6 | ((unsigned char)s[i] & 0x3f);
+	}
+	bool overlong = (length == 3 && code < 0x800) || (length == 4 && code < 0x10000);
+	return overlong || code > 0x10ffff || (code >= 0xd800 && code < 0xe000) ? 0 : length;
+}
+
+/* Behind a backslash; a surrogate must come with its other half. */
+static struct dfg_err *read_escape(struct reader *r, char **to)
+{
+	static const char from[] = "\"\\/bfnrt", sign[] = "\"\\/\b\f\n\r\t";
+	const char *simple = r->at < r->end && *r->at ? strchr(from, *r->at) : NULL;
+	if (simple) {
+		*(*to)++ = sign[simple - from];
+		r->at++;
+		return NULL;
+	}
+	if (r->end - r->at < 5 || *r->at != 'u')
+		return bad(r, "no such escape");
+	int code = hex4(r->at + 1);
+	if (code >= 0xd800 && code < 0xdc00) {
+		bool pair = r->end - r->at >= 11 && r->at[5] == '\\' && r->at[6] == 'u';
+		int low = pair ? hex4(r->at + 7) : -1;
+		if (low < 0xdc00 || low > 0xdfff)
+			return bad(r, "half a surrogate pair");
+		code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
+		r->at += 6;
+	} else if (code < 0 || (code >= 0xdc00 && code < 0xe000)) {
+		return bad(r, "no such escape");
+	}
+	r->at += 5;
+	*to += put_utf8((uint32_t)code, *to);
+	return NULL;
+}
+
+/* Behind the opening quote. An escape is never shorter than what it stands for, so the text bounds the room. */
+static struct dfg_err *read_string(struct reader *r, const char **out_string, size_t *out_count)
+{
+	const char *close = r->at;
+	while (close < r->end && *close != '"')
+		close += *close == '\\' ? 2 : 1;
+	if (close >= r->end)
+		return bad(r, "the string does not end");
+	char *string = dfg_arena_zeros(r->arena, (size_t)(close - r->at) + 1, 1), *to = string;
+	if (!string)
+		return no_memory();
+	while (r->at < close) {
+		size_t length = dfg_utf8_length(r->at, (size_t)(close - r->at));
+		if (!length)
+			return bad(r, "not UTF-8");
+		if ((unsigned char)*r->at < 0x20)
+			return bad(r, "a control sign in a string");
+		if (*r->at == '\\') {
+			r->at++;
+			DFG_TRY(read_escape(r, &to));
+			continue;
+		}
+		memcpy(to, r->at, length);
+		to += length;
+		r->at += length;
+	}
+	r->at++;
+	*out_string = string;
+	*out_count = (size_t)(to - string);
+	return NULL;
+}
+
+static size_t digits(const char *s, const char *end)
+{
+	size_t n = 0;
+	while (s + n < end && s[n] >= '0' && s[n] <= '9')
+		n++;
+	return n;
+}
+
+/* Length of the number at s by the grammar, 0 where there is none; *out_whole: no fraction, no exponent. */
+static size_t number_length(const char *s, const char *end, bool *out_whole)
+{
+	const char *at = s + (s < end && *s == '-');
+	size_t n = digits(at, end);
+	*out_whole = true;
+	if (!n || (n > 1 && *at == '0'))
+		return 0;
+	at += n;
+	if (at < end && *at == '.') {
+		*out_whole = false;
+		if (!(n = digits(at + 1, end)))
+			return 0;
+		at += n + 1;
+	}
+	if (at < end && (*at == 'e' || *at == 'E')) {
+		*out_whole = false;
+		at++;
+		at += at < end && (*at == '+' || *at == '-');
+		if (!(n = digits(at, end)))
+			return 0;
+		at += n;
+	}
+	return (size_t)(at - s);
+}
+
+static struct dfg_err *read_number(struct reader *r, struct dfg_json *value)
+{
+	char word[400];
+	size_t length = number_length(r->at, r->end, &value->whole);
+	if (!length)
+		return bad(r, "no JSON value");
+	if (length >= sizeof word)
+		return bad(r, "too many digits");
+	memcpy(word, r->at, length);
+	word[length] = '\0';
+	value->kind = DFG_JSON_NUMBER;
+	value->number = strtod(word, NULL);
+	errno = 0;
+	if (value->whole)
+		value->integer = strtoll(word, NULL, 10);
+	value->whole = value->whole && !errno;
+	r->at += length;
+	return NULL;
+}
+
+static struct dfg_err *read_word(struct reader *r, struct dfg_json *value)
+{
+	static const struct {
+		const char *word;
+		enum dfg_json_kind kind;
+		bool truth;
+	} words[] = {{"null", DFG_JSON_NULL, false}, {"true", DFG_JSON_BOOL, true}, {"false", DFG_JSON_BOOL, false}};
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+		size_t length = strlen(words[i].word);
+		if ((size_t)(r->end - r->at) >= length && !memcmp(r->at, words[i].word, length)) {
+			value->kind = words[i].kind;
+			value->truth = words[i].truth;
+			r->at += length;
+			return NULL;
+		}
+	}
+	return read_number(r, value);
+}
+
+static struct dfg_err *read_value(struct reader *r, struct dfg_json *value);
+
+static struct dfg_err *read_key(struct reader *r, struct dfg_map *keys, struct dfg_json *member)
+{
+	size_t length;
+	uint32_t number;
+	bool new;
+	if (!take(r, '"'))
+		return bad(r, "a key in quotes is missing");
+	const char *start = r->at;
+	DFG_TRY(read_string(r, &member->key, &length));
+	if (memchr(member->key, 0, length)) {
+		r->at = start;
+		return bad(r, "a zero in a key");
+	}
+	if (!dfg_map_put(keys, member->key, length, &number, &new))
+		return no_memory();
+	if (!new) {
+		r->at = start;
+		return bad(r, "this key is there twice");
+	}
+	return take(r, ':') ? NULL : bad(r, "':' is missing");
+}
+
+/* Behind the opening bracket. keys is NULL in an array. */
+static struct dfg_err *read_elements(struct reader *r, char close, struct dfg_map *keys, struct dfg_json *value)
+{
+	struct dfg_json **last = &value->first;
+	if (take(r, close))
+		return NULL;
+	do {
+		struct dfg_json *element = *last = dfg_arena_zeros(r->arena, 1, sizeof *element);
+		if (!element)
+			return no_memory();
+		if (keys)
+			DFG_TRY(read_key(r, keys, element));
+		DFG_TRY(read_value(r, element));
+		value->count++;
+		last = &element->next;
+	} while (take(r, ','));
+	return take(r, close) ? NULL : bad(r, close == ']' ? "',' or ']' is missing" : "',' or '}' is missing");
+}
+
+static struct dfg_err *read_value(struct reader *r, struct dfg_json *value)
+{
+	if (take(r, '"')) {
+		value->kind = DFG_JSON_STRING;
+		return read_string(r, &value->string, &value->count);
+	}
+	bool object = take(r, '{');
+	if (!object && !take(r, '['))
+		return read_word(r, value);
+	if (r->depth == DFG_JSON_DEPTH)
+		return bad(r, "nested deeper than 64");
+	struct dfg_map keys = {0};
+	r->depth++;
+	value->kind = object ? DFG_JSON_OBJECT : DFG_JSON_ARRAY;
+	struct dfg_err *err = read_elements(r, object ? '}' : ']', object ? &keys : NULL, value);
+	r->depth--;
+	dfg_map_release(&keys);
+	return err;
+}
+
+struct dfg_err *dfg_json_read(const void *text, size_t length, struct dfg_arena *arena, struct dfg_json **out_value)
+{
+	struct reader r = {.begin = text, .at = text, .end = (const char *)text + length, .arena = arena};
+	*out_value = dfg_arena_zeros(arena, 1, sizeof **out_value);
+	if (!*out_value)
+		return no_memory();
+	DFG_TRY(read_value(&r, *out_value));
+	skip_space(&r);
+	return r.at == r.end ? NULL : bad(&r, "something stands behind the value");
+}
+
+const char *dfg_json_kind_name(enum dfg_json_kind kind)
+{
+	static const char *const names[] = {"null", "a boolean", "a number", "a string", "an array", "an object"};
+	return names[kind];
+}
+
+const struct dfg_json *dfg_json_get(const struct dfg_json *object, const char *key)
+{
+	if (!object || object->kind != DFG_JSON_OBJECT)
+		return NULL;
+	for (const struct dfg_json *member = object->first; member; member = member->next)
+		if (!strcmp(member->key, key))
+			return member;
+	return NULL;
+}
+
+struct dfg_err *dfg_json_need(
+	const struct dfg_json *object, const char *key, enum dfg_json_kind kind, const struct dfg_json **out_member)
+{
+	*out_member = dfg_json_get(object, key);
+	if (!*out_member)
+		return DFG_ERR(DFG_DATA, "no \"%s\"", key);
+	if ((*out_member)->kind != kind)
+		return DFG_ERR(
+			DFG_DATA, "\"%s\" is %s, not %s", key, dfg_json_kind_name((*out_member)->kind), dfg_json_kind_name(kind));
+	return NULL;
+}
+
+struct dfg_err *dfg_json_need_size(const struct dfg_json *object, const char *key, uint64_t *out_size)
+{
+	const struct dfg_json *member;
+	DFG_TRY(dfg_json_need(object, key, DFG_JSON_NUMBER, &member));
+	if (!member->whole || member->integer < 0)
+		return DFG_ERR(DFG_DATA, "\"%s\" is no count", key);
+	*out_size = (uint64_t)member->integer;
+	return NULL;
+}

@@ -1,0 +1,73 @@
+#pragma once
+
+#include "lib/base/arena.h"
+#include "lib/base/text.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * JSON, read strictly (RFC 8259 and no more): UTF-8, no duplicate keys, no nesting beyond DFG_JSON_DEPTH, nothing behind
+ * the value. Values and their strings live in the arena; the text need not outlive the reading.
+ */
+enum { DFG_JSON_DEPTH = 64 };
+
+enum dfg_json_kind { DFG_JSON_NULL, DFG_JSON_BOOL, DFG_JSON_NUMBER, DFG_JSON_STRING, DFG_JSON_ARRAY, DFG_JSON_OBJECT };
+
+struct dfg_json {
+	enum dfg_json_kind kind;
+	bool truth; /* of a bool */
+	bool whole; /* of a number: it is written as an integer and fits `integer` */
+	int64_t integer;
+	double number;          /* of any number */
+	const char *string;     /* ends in 0; may hold zeros before that: count says how long it is */
+	size_t count;           /* bytes of a string; elements of an array or object */
+	struct dfg_json *first; /* element of an array or object, in the order of the text */
+	struct dfg_json *next;  /* of the same array or object */
+	const char *key;        /* in an object: UTF-8 without zeros */
+};
+
+/* DFG_DATA with line and column where it is no JSON. */
+DFG_MUST_CHECK struct dfg_err *dfg_json_read(
+	const void *text, size_t length, struct dfg_arena *arena, struct dfg_json **out_value);
+
+/* Bytes of the UTF-8 sign at s, of which `left` > 0 bytes may be read; 0 where it is none. */
+size_t dfg_utf8_length(const char *s, size_t left);
+
+/* "an object", for messages. */
+const char *dfg_json_kind_name(enum dfg_json_kind kind);
+
+/* The member, or NULL; object may be NULL or no object, which has no members. */
+const struct dfg_json *dfg_json_get(const struct dfg_json *object, const char *key);
+
+/* The member, which must be there and of that kind: DFG_DATA naming the key. */
+DFG_MUST_CHECK struct dfg_err *dfg_json_need(
+	const struct dfg_json *object, const char *key, enum dfg_json_kind kind, const struct dfg_json **out_member);
+
+/* The same for an integer that is not negative. */
+DFG_MUST_CHECK struct dfg_err *dfg_json_need_size(const struct dfg_json *object, const char *key, uint64_t *out_size);
+
+/*
+ * JSON, written in order and without space, to `text` (zeroed: empty). Commas come by themselves:
+ *
+ *     dfg_json_open(&out, '{'), dfg_json_key(&out, "shape"), dfg_json_open(&out, '['), dfg_json_int(&out, 3), ...
+ */
+struct dfg_json_out {
+	struct dfg_text text;
+	bool comma; /* the next key or value wants one */
+};
+void dfg_json_open(struct dfg_json_out *out, char bracket);  /* '{' or '[' */
+void dfg_json_close(struct dfg_json_out *out, char bracket); /* '}' or ']' */
+void dfg_json_key(struct dfg_json_out *out, const char *key);
+void dfg_json_null(struct dfg_json_out *out);
+void dfg_json_bool(struct dfg_json_out *out, bool value);
+void dfg_json_int(struct dfg_json_out *out, int64_t value);
+void dfg_json_uint(struct dfg_json_out *out, uint64_t value);
+
+/* The shortest decimal that reads back to the same bits; "NaN", "Infinity" and "-Infinity" as strings. */
+void dfg_json_f32(struct dfg_json_out *out, float value);
+void dfg_json_f64(struct dfg_json_out *out, double value);
+
+/* A byte that is not UTF-8 is written as the sign of that number (\u00ff). */
+void dfg_json_bytes(struct dfg_json_out *out, const void *bytes, size_t count);
+void dfg_json_string(struct dfg_json_out *out, const char *string);

@@ -1,0 +1,142 @@
+#include "formats/deflate.h"
+#include "formats/json.h"
+#include "formats/npy.h"
+#include "formats/zip.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+enum { STORED = 0, DEFLATED = 8 };
+
+static const char suffix[] = ".npy";
+enum { SUFFIX = sizeof suffix - 1 };
+
+/* zlib counts in unsigned int. */
+static uint32_t checksum(uint32_t crc, const uint8_t *bytes, size_t count)
+{
+	for (size_t n; count; bytes += n, count -= n) {
+		n = count < (1u << 30) ? count : 1u << 30;
+		crc = (uint32_t)crc32(crc, bytes, (unsigned)n);
+	}
+	return crc;
+}
+
+/* The name without its suffix. What a terminal or a C string would choke on is no name. */
+static struct dfg_err *member_name(const struct dfg_zip_member *member, char **out_name)
+{
+	const char *s = member->name;
+	size_t length = member->name_length;
+	for (size_t i = 0, step; i < length; i += step) {
+		step = dfg_utf8_length(s + i, length - i);
+		if (!step || (unsigned char)s[i] < 0x20 || s[i] == 0x7f)
+			return DFG_ERR(DFG_DATA, "member name with a control sign or bytes that are not UTF-8");
+	}
+	if (length < SUFFIX || memcmp(s + length - SUFFIX, suffix, SUFFIX))
+		return DFG_ERR(DFG_DATA, "is no .npy");
+	*out_name = dfg_zeros(length - SUFFIX + 1, 1);
+	if (!*out_name)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	memcpy(*out_name, s, length - SUFFIX);
+	return NULL;
+}
+
+/* *budget is what may still be unpacked. */
+static struct dfg_err *read_deflated(const struct dfg_zip_member *member, size_t *budget, struct dfg_tensor *out_tensor)
+{
+	struct dfg_buffer *unpacked;
+	if (member->size > *budget)
+		return DFG_ERR(DFG_DATA, "unpacks to %llu bytes, more than the limit", (unsigned long long)member->size);
+	*budget -= member->size;
+	DFG_TRY(dfg_inflate(member->data, member->packed, member->size, &unpacked));
+	struct dfg_err *err = NULL;
+	if (checksum(0, unpacked->data, member->size) != member->crc)
+		err = DFG_ERR(DFG_DATA, "the checksum is wrong");
+	if (!err)
+		err = dfg_npy_tensor(unpacked->data, member->size, unpacked, out_tensor);
+	dfg_buffer_unref(unpacked);
+	return err;
+}
+
+static struct dfg_err *read_stored(
+	const struct dfg_zip_member *member, struct dfg_buffer *file, struct dfg_tensor *out_tensor)
+{
+	if (member->size != member->packed)
+		return DFG_ERR(DFG_DATA, "stored, but the sizes differ");
+	if (checksum(0, member->data, member->size) != member->crc)
+		return DFG_ERR(DFG_DATA, "the checksum is wrong");
+	return dfg_npy_tensor(member->data, member->size, file, out_tensor);
+}
+
+static struct dfg_err *read_member(
+	const struct dfg_zip_member *member, struct dfg_buffer *file, size_t *budget, struct dfg_arrays *arrays)
+{
+	struct dfg_tensor tensor = {0};
+	char *name = NULL;
+	struct dfg_err *err = member_name(member, &name);
+	if (!err && member->method == DEFLATED)
+		err = read_deflated(member, budget, &tensor);
+	else if (!err && member->method == STORED)
+		err = read_stored(member, file, &tensor);
+	else if (!err)
+		err = DFG_ERR(DFG_DATA, "compression method %d is not known here", member->method);
+	if (!err)
+		err = dfg_arrays_add(arrays, name, &tensor);
+	dfg_free(name);
+	return err;
+}
+
+static int by_data(const void *a, const void *b)
+{
+	const struct dfg_zip_member *one = a, *two = b;
+	return (one->data > two->data) - (one->data < two->data);
+}
+
+/* Members that share bytes make a small file large, and mean two things at once. */
+static struct dfg_err *check_overlap(struct dfg_zip_member *member, size_t count)
+{
+	if (count)
+		qsort(member, count, sizeof *member, by_data);
+	for (size_t i = 1; i < count; i++)
+		if (member[i].data - member[i - 1].data < (ptrdiff_t)member[i - 1].packed)
+			return DFG_ERR(DFG_DATA, "zip: members overlap");
+	return NULL;
+}
+
+static struct dfg_err *read_members(
+	struct dfg_zip *zip, struct dfg_buffer *file, struct dfg_zip_member *member, struct dfg_arrays *arrays)
+{
+	size_t budget = dfg_inflate_limit(zip->size);
+	for (uint64_t i = 0; i < zip->count; i++) {
+		DFG_TRY(dfg_zip_next(zip, &member[i]));
+		struct dfg_err *err = read_member(&member[i], file, &budget, arrays);
+		struct dfg_text name = {0};
+		if (err)
+			dfg_text_escape(&name, member[i].name, member[i].name_length, 128);
+		err = dfg_err_note(err, "%s", name.s ? name.s : "?");
+		dfg_text_release(&name);
+		DFG_TRY(err);
+	}
+	return check_overlap(member, zip->count);
+}
+
+static bool is_npz(const uint8_t *bytes, size_t size)
+{
+	return size >= 4 && bytes[0] == 'P' && bytes[1] == 'K' && (bytes[2] == 3 || bytes[2] == 5);
+}
+
+static struct dfg_err *read_npz(const struct dfg_blob *blob, struct dfg_buffer *file, struct dfg_arrays *out_arrays)
+{
+	struct dfg_zip zip;
+	DFG_TRY(dfg_zip_open(blob->bytes, blob->size, &zip));
+	struct dfg_zip_member *member = dfg_zeros(zip.count, sizeof *member);
+	if (!member)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	struct dfg_err *err = read_members(&zip, file, member, out_arrays);
+	dfg_free(member);
+	return err;
+}
+
+struct dfg_err *dfg_npz_write(const struct dfg_arrays *arrays, struct dfg_out *out);
+
+const struct dfg_array_codec dfg_npz = {"npz", ".npz", true, is_npz, read_npz, dfg_npz_write};

@@ -1,0 +1,212 @@
+#include "formats/json.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct dfg_json *value;
+static struct dfg_arena arena;
+
+static struct dfg_err *read_text(const char *text)
+{
+	dfg_arena_release(&arena);
+	return dfg_json_read(text, strlen(text), &arena, &value);
+}
+
+static void expect_read(const char *text)
+{
+	struct dfg_err *err = read_text(text);
+	if (err)
+		fail_msg("%s: %s", text, err->text);
+}
+
+static void reads_every_kind_of_value(void **state)
+{
+	(void)state;
+	expect_read(" {\"a\" : [1, -2.5e1, true, false, null], \"b\": {\"c\": \"x\"} } ");
+	const struct dfg_json *a = dfg_json_get(value, "a");
+	assert_int_equal(value->kind, DFG_JSON_OBJECT);
+	assert_int_equal(a->count, 5);
+	assert_true(a->first->whole);
+	assert_int_equal(a->first->integer, 1);
+	assert_false(a->first->next->whole);
+	assert_true(a->first->next->number == -25);
+	assert_true(a->first->next->next->truth);
+	assert_int_equal(a->first->next->next->next->next->kind, DFG_JSON_NULL);
+	assert_string_equal(dfg_json_get(dfg_json_get(value, "b"), "c")->string, "x");
+	assert_null(dfg_json_get(value, "d"));
+	dfg_arena_release(&arena);
+}
+
+static void reads_escapes_and_surrogates(void **state)
+{
+	(void)state;
+	expect_read("\"\\\"\\\\\\/\\b\\f\\n\\r\\t\\u00e4\\u20AC\\ud83d\\ude00\"");
+	assert_string_equal(value->string, "\"\\/\b\f\n\r\t\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80");
+	expect_read("\"a\\u0000b\"");
+	assert_int_equal(value->count, 3);
+	assert_memory_equal(value->string, "a\0b", 3);
+	dfg_arena_release(&arena);
+}
+
+static void keeps_integers_of_64_bits(void **state)
+{
+	(void)state;
+	expect_read("-9223372036854775808");
+	assert_true(value->whole && value->integer == INT64_MIN);
+	expect_read("9223372036854775808");
+	assert_false(value->whole);
+	assert_true(value->number == 9223372036854775808.0);
+	dfg_arena_release(&arena);
+}
+
+static void refuses_what_the_grammar_lacks(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *text, *words;
+	} bad[] = {
+		{"", "line 1, column 1: no JSON value"},
+		{"{\"a\": 1, }", "column 10: a key in quotes is missing"},
+		{"{\"a\": 1, \"a\": 2}", "this key is there twice"},
+		{"{\"a\\u0000\": 1}", "a zero in a key"},
+		{"{a: 1}", "a key in quotes is missing"},
+		{"{\"a\" 1}", "':' is missing"},
+		{"{\"a\": 1", "',' or '}' is missing"},
+		{"[1,]", "no JSON value"},
+		{"[1 2]", "',' or ']' is missing"},
+		{"[1", "',' or ']' is missing"},
+		{"01", "no JSON value"},
+		{"1.", "no JSON value"},
+		{".5", "no JSON value"},
+		{"1e", "no JSON value"},
+		{"+1", "no JSON value"},
+		{"NaN", "no JSON value"},
+		{"nul", "no JSON value"},
+		{"\"a", "the string does not end"},
+		{"\"a\\", "the string does not end"},
+		{"\"\\x41\"", "no such escape"},
+		{"\"\\u12\"", "no such escape"},
+		{"\"\\ud83d\"", "half a surrogate pair"},
+		{"\"\\ude00\"", "no such escape"},
+		{"\"a\nb\"", "line 1, column 3: a control sign in a string"},
+		{"\"\xff\"", "not UTF-8"},
+		{"\"\xc0\xaf\"", "not UTF-8"},
+		{"\"\xed\xa0\x80\"", "not UTF-8"},
+		{"1\n 2", "line 2, column 2: something stands behind the value"},
+	};
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		struct dfg_err *err = read_text(bad[i].text);
+		if (!err)
+			fail_msg("accepted: %s", bad[i].text);
+		if (!strstr(err->text, bad[i].words))
+			fail_msg("%s: %s", bad[i].text, err->text);
+		assert_int_equal(err->code, DFG_DATA);
+		dfg_err_free(err);
+	}
+	dfg_arena_release(&arena);
+}
+
+static void bounds_the_depth(void **state)
+{
+	(void)state;
+	char text[2 * 65 + 1] = {0};
+	memset(text, '[', 64);
+	memset(text + 64, ']', 64);
+	expect_read(text);
+	memset(text, '[', 65);
+	memset(text + 65, ']', 65);
+	struct dfg_err *err = dfg_json_read(text, sizeof text - 1, &arena, &value);
+	assert_non_null(strstr(err->text, "nested deeper than 64"));
+	dfg_err_free(err);
+	dfg_arena_release(&arena);
+}
+
+static void refuses_every_prefix_without_a_crash(void **state)
+{
+	(void)state;
+	static const char text[] = "{\"k\": [1.5e3, \"\\u20ac\\ud83d\\ude00\", {\"x\": null}], \"l\": true}";
+	for (size_t n = 0; n < sizeof text - 1; n++) {
+		char *exact = malloc(n + 1);
+		memcpy(exact, text, n);
+		struct dfg_err *err = dfg_json_read(exact, n, &arena, &value);
+		assert_non_null(err);
+		dfg_err_free(err);
+		free(exact);
+		dfg_arena_release(&arena);
+	}
+}
+
+static void names_the_member_that_is_missing_or_of_another_kind(void **state)
+{
+	(void)state;
+	const struct dfg_json *member;
+	uint64_t size;
+	expect_read("{\"a\": 1.5, \"b\": -1, \"c\": 7}");
+	struct dfg_err *err = dfg_json_need(value, "steps", DFG_JSON_ARRAY, &member);
+	assert_string_equal(err->text, "no \"steps\"");
+	dfg_err_free(err);
+	err = dfg_json_need(value, "a", DFG_JSON_ARRAY, &member);
+	assert_string_equal(err->text, "\"a\" is a number, not an array");
+	dfg_err_free(err);
+	err = dfg_json_need_size(value, "a", &size);
+	assert_string_equal(err->text, "\"a\" is no count");
+	dfg_err_free(err);
+	err = dfg_json_need_size(value, "b", &size);
+	assert_non_null(err);
+	dfg_err_free(err);
+	assert_null(dfg_json_need_size(value, "c", &size));
+	assert_int_equal(size, 7);
+	dfg_arena_release(&arena);
+}
+
+static void writes_in_order_with_the_shortest_floats(void **state)
+{
+	(void)state;
+	struct dfg_json_out out = {0};
+	dfg_json_open(&out, '{');
+	dfg_json_key(&out, "f");
+	dfg_json_open(&out, '[');
+	dfg_json_f32(&out, 0.1f);
+	dfg_json_f64(&out, 0.1);
+	dfg_json_f64(&out, 0.1f);
+	dfg_json_f32(&out, -1.0f / 0.0f);
+	dfg_json_f64(&out, __builtin_nan(""));
+	dfg_json_close(&out, ']');
+	dfg_json_key(&out, "i");
+	dfg_json_int(&out, INT64_MIN);
+	dfg_json_key(&out, "u");
+	dfg_json_uint(&out, UINT64_MAX);
+	dfg_json_key(&out, "s");
+	dfg_json_bytes(&out, "a\"\\\n\xff\xc3\xa4\0", 8);
+	dfg_json_key(&out, "e");
+	dfg_json_open(&out, '{');
+	dfg_json_close(&out, '}');
+	dfg_json_key(&out, "n");
+	dfg_json_null(&out);
+	dfg_json_key(&out, "t");
+	dfg_json_bool(&out, true);
+	dfg_json_close(&out, '}');
+	assert_null(dfg_text_check(&out.text));
+	assert_string_equal(out.text.s,
+		"{\"f\":[0.1,0.1,0.10000000149011612,\"-Infinity\",\"NaN\"],\"i\":-9223372036854775808,"
+		"\"u\":18446744073709551615,\"s\":\"a\\\"\\\\\\u000a\\u00ff\xc3\xa4\\u0000\",\"e\":{},\"n\":null,\"t\":true}");
+	dfg_text_release(&out.text);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(reads_every_kind_of_value),
+		cmocka_unit_test(reads_escapes_and_surrogates),
+		cmocka_unit_test(keeps_integers_of_64_bits),
+		cmocka_unit_test(refuses_what_the_grammar_lacks),
+		cmocka_unit_test(bounds_the_depth),
+		cmocka_unit_test(refuses_every_prefix_without_a_crash),
+		cmocka_unit_test(names_the_member_that_is_missing_or_of_another_kind),
+		cmocka_unit_test(writes_in_order_with_the_shortest_floats),
+	};
+	return cmocka_run_group_tests_name("json", tests, NULL, NULL);
+}
