@@ -1,0 +1,27 @@
+#pragma once
+
+/*
+ * Loops over arrays. A function marked DFG_CLONES is compiled once for every x86-64 and once more for wider vectors; the
+ * program takes what the CPU has when it starts. The bits are the same, because no compiler may contract or reorder
+ * floating point here (-ffp-contract=off, never -ffast-math). Only for loops that are worth the compile time.
+ *
+ * ThreadSanitizer cannot run the resolvers, which are called before it is up.
+ */
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define DFG_CLONES
+#endif
+#endif
+#if !defined(DFG_CLONES) && defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
+#define DFG_CLONES __attribute__((target_clones("avx2", "default")))
+#endif
+#ifndef DFG_CLONES
+#define DFG_CLONES
+#endif
+
+/* Before a loop whose trips are independent, though its pointers may be equal: element i goes in, element i comes out. */
+#ifdef __clang__
+#define DFG_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define DFG_INDEPENDENT _Pragma("GCC ivdep")
+#endif

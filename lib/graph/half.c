@@ -1,0 +1,267 @@
+#include "lib/graph/half.h"
+
+#include "lib/base/vector.h"
+#include "lib/graph/kernel.h"
+
+static inline float from_bits(uint32_t bits)
+{
+	union {
+		uint32_t bits;
+		float value;
+	} as = {bits};
+	return as.value;
+}
+
+static inline uint32_t to_bits(float value)
+{
+	union {
+		float value;
+		uint32_t bits;
+	} as = {value};
+	return as.bits;
+}
+
+/*
+ * An f16 has 5 bits of exponent (bias 15) and 10 of fraction. Below its normal range the fraction counts units of 2^-24,
+ * which is the last place of floats in [0.5, 1): adding and subtracting 0.5 does the shifting. No branches: the loops
+ * over these become vector code.
+ */
+static inline float widen_f16(uint16_t half)
+{
+	uint32_t magnitude = half & 0x7fffu, sign = (uint32_t)(half & 0x8000u) << 16;
+	uint32_t rebias = magnitude >= 0x7c00u ? (255 - 31) << 23 : (127 - 15) << 23;
+	uint32_t normal = (magnitude << 13) + rebias;
+	uint32_t tiny = to_bits(from_bits(0x3f000000u + magnitude) - 0.5f);
+	return from_bits(sign | (magnitude < 0x0400u ? tiny : normal));
+}
+
+static inline uint16_t round_f16(float value)
+{
+	uint32_t bits = to_bits(value), magnitude = bits & 0x7fffffffu, sign = bits >> 16 & 0x8000u;
+	uint32_t normal = (magnitude - ((127u - 15) << 23) + 0xfff + (magnitude >> 13 & 1)) >> 13;
+	uint32_t tiny = to_bits(from_bits(magnitude) + 0.5f) - 0x3f000000u;
+	uint32_t rounded = magnitude < 0x38800000u ? tiny : normal; /* below 2^-14 */
+	rounded = magnitude >= 0x47800000u ? 0x7c00u : rounded;     /* 2^16 and above, infinity */
+	rounded = magnitude > 0x7f800000u ? 0x7e00u : rounded;      /* NaN */
+	return (uint16_t)(sign | rounded);
+}
+
+static inline uint16_t round_bf16(float value)
+{
+	uint32_t bits = to_bits(value);
+	uint32_t rounded = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+	uint32_t nan = (bits >> 16 & 0x8000u) | 0x7fc0u;
+	return (uint16_t)((bits & 0x7fffffffu) > 0x7f800000u ? nan : rounded);
+}
+
+float dfg_f16_widen(uint16_t bits)
+{
+	return widen_f16(bits);
+}
+
+uint16_t dfg_f16_round(float value)
+{
+	return round_f16(value);
+}
+
+uint16_t dfg_bf16_round(float value)
+{
+	return round_bf16(value);
+}
+
+#define LOOP(name, to, from, expr)                                                    \
+	DFG_CLONES static void name(to *restrict out, const from *restrict in, int64_t n) \
+	{                                                                                 \
+		for (int64_t i = 0; i < n; i++)                                               \
+			out[i] = expr(in[i]);                                                     \
+	}
+LOOP(widen_f16s, float, uint16_t, widen_f16)
+LOOP(widen_bf16s, float, uint16_t, dfg_bf16_widen)
+LOOP(round_f16s, uint16_t, float, round_f16)
+LOOP(round_bf16s, uint16_t, float, round_bf16)
+
+void dfg_half_widen(enum dfg_dtype half, float *restrict out, const uint16_t *restrict in, int64_t n)
+{
+	if (half == DFG_F16)
+		widen_f16s(out, in, n);
+	else
+		widen_bf16s(out, in, n);
+}
+
+void dfg_half_round(enum dfg_dtype half, uint16_t *restrict out, const float *restrict in, int64_t n)
+{
+	if (half == DFG_F16)
+		round_f16s(out, in, n);
+	else
+		round_bf16s(out, in, n);
+}
+
+/* The op's f32 kernel runs in `inner`, whose tensors are f32 wherever those of `outer` are halves. */
+struct half_run {
+	struct dfg_kernel inner, *outer;
+	struct dfg_call call;
+	struct dfg_tensor *in, *out;
+};
+
+static enum dfg_dtype widened(enum dfg_dtype dtype)
+{
+	return dfg_is_half(dtype) ? DFG_F32 : dtype;
+}
+
+static struct dfg_err *inner_grow(struct dfg_kernel *ctx, int i, size_t bytes)
+{
+	struct half_run *run = ctx->runner;
+	if (!dfg_is_half(run->outer->call->out_dtype[i]))
+		return run->outer->host->grow(run->outer, i, bytes);
+	run->out[i].room = bytes;
+	return dfg_kernel_scratch(run->outer, bytes, &run->out[i].data);
+}
+
+static struct dfg_err *inner_scratch(struct dfg_kernel *ctx, size_t bytes, void **out_memory)
+{
+	struct half_run *run = ctx->runner;
+	return dfg_kernel_scratch(run->outer, bytes, out_memory);
+}
+
+static void inner_parallel(struct dfg_kernel *ctx, int64_t n, void (*part)(void *arg, int64_t i), void *arg)
+{
+	struct half_run *run = ctx->runner;
+	run->outer->host->parallel(run->outer, n, part, arg);
+}
+
+static struct dfg_err *inner_keep(struct dfg_kernel *ctx, int i, struct dfg_tensor *out_tensor)
+{
+	return dfg_tensor_copy(ctx->in[i], out_tensor);
+}
+
+static struct dfg_err *inner_give(struct dfg_kernel *ctx, int i, struct dfg_tensor *tensor)
+{
+	struct half_run *run = ctx->runner;
+	if (!dfg_is_half(run->outer->call->out_dtype[i]))
+		return run->outer->host->give(run->outer, i, tensor);
+	run->out[i] = *tensor;
+	return NULL;
+}
+
+static struct dfg_state *inner_state(struct dfg_kernel *ctx)
+{
+	struct half_run *run = ctx->runner;
+	return run->outer->host->state(run->outer);
+}
+
+static struct dfg_variable *inner_ref(struct dfg_kernel *ctx, int i)
+{
+	struct half_run *run = ctx->runner;
+	return run->outer->host->ref(run->outer, i);
+}
+
+static struct dfg_err *inner_give_ref(struct dfg_kernel *ctx, int i, struct dfg_variable *variable)
+{
+	struct half_run *run = ctx->runner;
+	return run->outer->host->give_ref(run->outer, i, variable);
+}
+
+static const struct dfg_host inner_host = {
+	.grow = inner_grow,
+	.scratch = inner_scratch,
+	.parallel = inner_parallel,
+	.keep = inner_keep,
+	.give = inner_give,
+	.state = inner_state,
+	.ref = inner_ref,
+	.give_ref = inner_give_ref,
+};
+
+/* The call with f32 for halves, in dtypes and in type parameters. */
+static struct dfg_err *widen_call(struct half_run *run)
+{
+	const struct dfg_call *call = run->outer->call;
+	union dfg_value *param;
+	uint8_t *dtypes;
+	DFG_TRY(dfg_kernel_scratch(run->outer, DFG_PARAM_MAX * sizeof *param, (void **)&param));
+	DFG_TRY(dfg_kernel_scratch(run->outer, (size_t)call->n_in + call->n_out + 1, (void **)&dtypes));
+	for (int i = 0; i < call->signature->n_param; i++) {
+		param[i] = call->param[i];
+		if (call->signature->param[i].types && !call->signature->param[i].is_list)
+			param[i].dtype = widened(param[i].dtype);
+	}
+	for (int i = 0; i < call->n_in; i++)
+		dtypes[i] = (uint8_t)widened(call->in_dtype[i]);
+	for (int i = 0; i < call->n_out; i++)
+		dtypes[call->n_in + i] = (uint8_t)widened(call->out_dtype[i]);
+	run->call = *call;
+	run->call.param = param;
+	run->call.in_dtype = dtypes;
+	run->call.out_dtype = dtypes + call->n_in;
+	return NULL;
+}
+
+static struct dfg_err *widen_input(struct half_run *run, int i)
+{
+	const struct dfg_tensor *half = dfg_kernel_input(run->outer, i);
+	size_t bytes;
+	run->in[i] = *half;
+	run->in[i].dtype = DFG_F32;
+	run->in[i].buffer = NULL;
+	DFG_TRY(dfg_shape_bytes(&half->shape, DFG_F32, &bytes));
+	DFG_TRY(dfg_kernel_scratch(run->outer, bytes, &run->in[i].data));
+	run->in[i].room = bytes;
+	dfg_convert(DFG_F32, run->in[i].data, half->dtype, half->data, dfg_shape_count(&half->shape));
+	return NULL;
+}
+
+/* Tensors that are no halves are the same inside and outside. */
+static struct dfg_err *widen_ports(struct half_run *run)
+{
+	const struct dfg_call *call = run->outer->call;
+	size_t ports = (size_t)call->n_in + call->n_out + 1;
+	struct dfg_tensor *tensor, **port;
+	DFG_TRY(dfg_kernel_scratch(run->outer, ports * sizeof *tensor, (void **)&tensor));
+	DFG_TRY(dfg_kernel_scratch(run->outer, ports * sizeof *port, (void **)&port));
+	run->in = tensor;
+	run->out = tensor + call->n_in;
+	for (int i = 0; i < call->n_in; i++) {
+		port[i] = run->outer->in[i];
+		if (!dfg_is_half(call->in_dtype[i]))
+			continue;
+		port[i] = &run->in[i];
+		DFG_TRY(widen_input(run, i));
+	}
+	for (int i = 0; i < call->n_out; i++) {
+		run->out[i] = (struct dfg_tensor){.dtype = DFG_F32};
+		port[call->n_in + i] = dfg_is_half(call->out_dtype[i]) ? &run->out[i] : run->outer->out[i];
+	}
+	run->inner.in = port;
+	run->inner.out = port + call->n_in;
+	return NULL;
+}
+
+static struct dfg_err *round_output(struct half_run *run, int i)
+{
+	struct dfg_tensor *half;
+	DFG_TRY(dfg_kernel_output(run->outer, i, &run->out[i].shape, &half));
+	dfg_convert(half->dtype, half->data, DFG_F32, run->out[i].data, dfg_shape_count(&half->shape));
+	return NULL;
+}
+
+struct dfg_err *dfg_half_run(struct dfg_kernel *ctx)
+{
+	const struct dfg_op *op = ctx->call->op;
+	struct half_run run = {.outer = ctx};
+	if (op->row[DFG_F32])
+		return dfg_elementwise_run(ctx);
+	if (!op->kernel[DFG_F32])
+		return DFG_ERR(DFG_DATA, "%s does not compute %s", op->name, dfg_dtype_name(ctx->call->in_dtype[0]));
+	DFG_TRY(widen_call(&run));
+	DFG_TRY(widen_ports(&run));
+	run.inner.call = &run.call;
+	run.inner.host = &inner_host;
+	run.inner.runner = &run;
+	struct dfg_err *err = op->kernel[DFG_F32](&run.inner);
+	for (int i = 0; i < ctx->call->n_out; i++) {
+		if (!err && dfg_is_half(ctx->call->out_dtype[i]))
+			err = round_output(&run, i);
+		dfg_buffer_unref(run.out[i].buffer);
+	}
+	return err;
+}
