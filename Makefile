@@ -35,7 +35,7 @@ $(O)/dfg: $(COMMANDS) $(O)/libdfg.a
 
 $(O)/libdfg.a: $(OBJECTS)
 	$(call say,AR,$@)
-	$(Q)rm -f $@ && ar rcs $@ $^
+	$(Q)rm -f $@ && ar qcs $@ $^
 
 $(O)/%.o: %.c
 	$(call say,CC,$<)
@@ -46,7 +46,7 @@ $(O)/%.o: $(O)/%.c
 	$(Q)$(COMPILE) -c -o $@ $<
 
 # Kernels are loops over arrays.
-$(O)/kernels/%.o $(O)/lib/graph/convert.o $(O)/lib/graph/half.o: CFLAGS += -O3
+$(O)/kernels/%.o: CFLAGS += -O3
 
 # protobuf-c's own code is not ours to warn about.
 $(O)/%.pb-c.o: WARN =

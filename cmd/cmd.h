@@ -44,7 +44,8 @@ struct dfg_cmd {
 
 /* What the options that every command takes have set. */
 struct dfg_globals {
-	bool quiet, json;
+	bool quiet, json, help;
+	bool usage; /* the error is of the arguments: point to the help */
 	int64_t verbose;
 	bool color_out, color_err; /* decided from --color, NO_COLOR and the terminal */
 };
@@ -53,8 +54,14 @@ extern struct dfg_globals dfg_globals;
 /* Prints err to stderr and frees it; returns its exit status, 0 for NULL. */
 int dfg_cmd_report(struct dfg_err *err);
 
-/* A line to stderr: "dfg: ..."; nothing with -q. */
+/* A line to stderr; nothing with -q. */
 void dfg_talk(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* Puts a failing allocator in front of memory where the tests ask for one: cmd/fault.c. */
+void dfg_fault_install(void);
+
+/* All commands, in the order of commands.def; ends in NULL. */
+extern const struct dfg_cmd *const dfg_commands[];
 
 #define COMMAND(name) extern const struct dfg_cmd dfg_cmd_##name;
 #include "cmd/commands.def"

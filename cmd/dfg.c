@@ -1,6 +1,160 @@
 #include "cmd/cmd.h"
 
-int main(void)
+#include "cmd/help.h"
+#include "cmd/option.h"
+#include "lib/base/io.h"
+#include "lib/base/map.h"
+#include "lib/base/mem.h"
+
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+const struct dfg_cmd *const dfg_commands[] = {
+#define COMMAND(name) &dfg_cmd_##name,
+#include "cmd/commands.def"
+#undef COMMAND
+	NULL,
+};
+
+struct dfg_globals dfg_globals;
+static const char *color = "auto";
+
+const struct dfg_opt dfg_global_options[] = {
+	{"quiet", 'q', .flag = &dfg_globals.quiet, .help = "Say nothing on stderr but errors."},
+	{"verbose", 'v', .number = &dfg_globals.verbose, .help = "Say more; twice: still more."},
+	{"color", .takes = "WHEN", .text = &color, .help = "Color output: auto, always or never."},
+	{"help", 'h', .flag = &dfg_globals.help, .help = "Print this help."},
+	{0},
+};
+
+int dfg_cmd_report(struct dfg_err *err)
 {
-	return 0;
+	int status = err ? (int)err->code : 0;
+	for (const struct dfg_err *e = err; e; e = e->next) {
+		fprintf(stderr, "%s\n", e->text);
+		if (dfg_globals.verbose)
+			fprintf(stderr, "    (%s:%d)\n", e->file, e->line);
+	}
+	dfg_err_free(err);
+	return status;
+}
+
+void dfg_talk(const char *fmt, ...)
+{
+	if (dfg_globals.quiet)
+		return;
+	va_list args;
+	va_start(args, fmt);
+	vfprintf(stderr, fmt, args);
+	va_end(args);
+	fputc('\n', stderr);
+}
+
+/* A full disk must not look like success. */
+static int finish(int status)
+{
+	if ((fflush(stdout) || ferror(stdout)) && !status)
+		return dfg_cmd_report(DFG_ERR(DFG_IO, "cannot write to stdout"));
+	return status;
+}
+
+static bool colored(int fd)
+{
+	const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
+	if (!strcmp(color, "always"))
+		return true;
+	bool never = !strcmp(color, "never") || (no_color && *no_color) || (term && !strcmp(term, "dumb"));
+	return !never && isatty(fd);
+}
+
+static int run(const struct dfg_cmd *cmd, int argc, char **args)
+{
+	char **operands = dfg_zeros((size_t)argc + 1, sizeof *operands);
+	int status = 0;
+	struct dfg_err *err = operands ? dfg_options_parse(cmd, args, operands) : DFG_ERR(DFG_MEMORY, "out of memory");
+	err = dfg_err_note(err, "dfg %s", cmd->name);
+	dfg_globals.color_out = colored(STDOUT_FILENO);
+	dfg_globals.color_err = colored(STDERR_FILENO);
+	if (!err && dfg_globals.help)
+		dfg_help_command(cmd, stdout);
+	else if (!err)
+		err = cmd->run(operands, &status);
+	else
+		dfg_globals.usage = true;
+	bool usage = dfg_globals.usage && err && err->code == DFG_USAGE;
+	int failed = dfg_cmd_report(err);
+	if (usage)
+		fprintf(stderr, "See 'dfg help %s'.\n", cmd->name);
+	dfg_free(operands);
+	return failed ? failed : status;
+}
+
+/* -C DIR stands before the command, as often as one likes. */
+static struct dfg_err *change_directory(char ***args)
+{
+	while (**args && !strcmp(**args, "-C")) {
+		const char *directory = (*args)[1];
+		if (!directory)
+			return DFG_ERR(DFG_USAGE, "dfg: -C wants a directory");
+		if (chdir(directory))
+			return DFG_ERR(DFG_NO_INPUT, "dfg: no directory '%s'", directory);
+		*args += 2;
+	}
+	return NULL;
+}
+
+static struct dfg_err *no_command(const char *name)
+{
+	struct dfg_nearest nearest = {.word = name};
+	for (const struct dfg_cmd *const *c = dfg_commands; *c; c++)
+		dfg_nearest_offer(&nearest, (*c)->name);
+	if (nearest.best)
+		return DFG_ERR(DFG_USAGE, "dfg: no command '%s'; did you mean '%s'?", name, nearest.best);
+	return DFG_ERR(DFG_USAGE, "dfg: no command '%s'; 'dfg help' lists them", name);
+}
+
+/* What a user types for a command: its name, or an option that stands for one. */
+static const char *command_name(const char *word)
+{
+	if (!word || !strcmp(word, "--help") || !strcmp(word, "-h"))
+		return "help";
+	return !strcmp(word, "--version") ? "version" : word;
+}
+
+/* A signal that ends the program leaves no temporary file, and ends it as if nobody had caught it. */
+static void on_signal(int number)
+{
+	dfg_out_remove_all();
+	signal(number, SIG_DFL);
+	raise(number);
+}
+
+static void catch_signals(void)
+{
+	static const int caught[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
+	for (size_t i = 0; i < sizeof caught / sizeof *caught; i++)
+		if (signal(caught[i], on_signal) == SIG_IGN)
+			signal(caught[i], SIG_IGN);
+}
+
+int main(int argc, char **argv)
+{
+	catch_signals();
+	char **args = argv + 1;
+	dfg_fault_install();
+	struct dfg_err *err = change_directory(&args);
+	if (err)
+		return dfg_cmd_report(err);
+	const char *name = command_name(*args);
+	args += *args != NULL;
+	for (const struct dfg_cmd *const *c = dfg_commands; *c; c++)
+		if (!strcmp((*c)->name, name))
+			return finish(run(*c, argc, args));
+	int status;
+	if (dfg_hidden_command(name, args, &status))
+		return finish(status);
+	return dfg_cmd_report(no_command(name));
 }

@@ -1,0 +1,80 @@
+#include "cmd/help.h"
+
+#include "cmd/option.h"
+#include "lib/base/map.h"
+
+#include <string.h>
+
+static void print_option(void *arg, const struct dfg_opt *o)
+{
+	FILE *out = arg;
+	bool word = o->name[0] == '-';
+	fprintf(out, "  ");
+	if (o->letter)
+		fprintf(out, "-%c, ", o->letter);
+	fprintf(out, "%s%s%s%s\n        %s\n", word ? "" : "--", o->name, o->takes ? " " : "", o->takes ? o->takes : "",
+		o->help);
+}
+
+void dfg_help_command(const struct dfg_cmd *cmd, FILE *out)
+{
+	bool upper = cmd->summary[0] >= 'a' && cmd->summary[0] <= 'z';
+	fprintf(out, "usage: dfg %s [OPTIONS]%s%s\n\n%c%s.\n\n", cmd->name, *cmd->operands ? " " : "", cmd->operands,
+		cmd->summary[0] - (upper ? 'a' - 'A' : 0), cmd->summary + 1);
+	dfg_options_each(cmd, print_option, out);
+}
+
+static void print_commands(void)
+{
+	printf(
+		"usage: dfg [-C DIR] COMMAND [OPTIONS] [FILE...]\n\n"
+		"Dataflow graphs as files: build, differentiate, run and train them.\n\n");
+	for (const struct dfg_cmd *const *c = dfg_commands; *c; c++)
+		printf("  %-10s %s\n", (*c)->name, (*c)->summary);
+	printf("\n'dfg help COMMAND' tells more; 'dfg help exit' lists the exit codes.\n");
+}
+
+static void print_codes(void)
+{
+	printf("%4d  %s\n", 0, "done");
+#define CODE(name, status, text) printf("%4d  %s\n", status, text);
+#include "lib/base/code.def"
+#undef CODE
+	printf("128+n  signal n\n");
+}
+
+static struct dfg_err *no_topic(const char *name)
+{
+	struct dfg_nearest nearest = {.word = name};
+	for (const struct dfg_cmd *const *c = dfg_commands; *c; c++)
+		dfg_nearest_offer(&nearest, (*c)->name);
+	return DFG_ERR(DFG_USAGE, "dfg help: no topic '%s'%s%s%s", name, nearest.best ? "; did you mean '" : "",
+		nearest.best ? nearest.best : "", nearest.best ? "'?" : "");
+}
+
+static struct dfg_err *help(char **operands, int *out_status)
+{
+	(void)out_status;
+	if (!*operands) {
+		print_commands();
+		return NULL;
+	}
+	if (!strcmp(*operands, "exit")) {
+		print_codes();
+		return NULL;
+	}
+	for (const struct dfg_cmd *const *c = dfg_commands; *c; c++)
+		if (!strcmp((*c)->name, *operands)) {
+			dfg_help_command(*c, stdout);
+			return NULL;
+		}
+	return no_topic(*operands);
+}
+
+const struct dfg_cmd dfg_cmd_help = {
+	.name = "help",
+	.operands = "[COMMAND|exit]",
+	.summary = "explain a command, or list them",
+	.most = 1,
+	.run = help,
+};

@@ -1,0 +1,134 @@
+#include "cmd/help.h"
+
+#include "cmd/option.h"
+#include "lib/graph/op.h"
+
+#include <string.h>
+
+static const struct dfg_cmd *find_command(const char *name)
+{
+	for (const struct dfg_cmd *const *c = dfg_commands; *c; c++)
+		if (name && !strcmp((*c)->name, name))
+			return *c;
+	return NULL;
+}
+
+/* Roff takes a dash for a hyphen, and a dot or quote at the head of a line for a request. */
+static void print_roff(const char *text)
+{
+	if (*text == '.' || *text == '\'')
+		printf("\\&");
+	for (; *text; text++)
+		if (*text == '-' || *text == '\\')
+			printf("\\%c", *text == '-' ? '-' : 'e');
+		else
+			putchar(*text);
+}
+
+static void man_option(void *arg, const struct dfg_opt *o)
+{
+	(void)arg;
+	const char *dash = o->name[0] == '-' ? "" : "\\-\\-";
+	printf(".It Xo\n");
+	if (o->letter)
+		printf(".Li \\-%c ,\n", o->letter);
+	printf(".Li %s", dash);
+	print_roff(o->name);
+	if (o->takes) {
+		printf("\n.Ar ");
+		print_roff(o->takes);
+	}
+	printf("\n.Xc\n");
+	print_roff(o->help);
+	putchar('\n');
+}
+
+static void man_options(const struct dfg_cmd *cmd)
+{
+	printf(".Bl -tag -width Ds\n");
+	dfg_options_each(cmd, man_option, NULL);
+	printf(".El\n");
+}
+
+static void man_codes(void)
+{
+	printf(".Bl -tag -width Ds\n.It 0\ndone\n");
+#define CODE(name, status, text) printf(".It %d\n%s\n", status, text);
+#include "lib/base/code.def"
+#undef CODE
+	printf(".It 128+n\nsignal n\n.El\n");
+}
+
+static void man_commands(void)
+{
+	printf(".Bl -tag -width Ds\n");
+	for (const struct dfg_cmd *const *c = dfg_commands; *c; c++)
+		printf(".It Xr dfg-%s 1\n%s\n", (*c)->name, (*c)->summary);
+	printf(".El\n");
+}
+
+static void man_ops(void)
+{
+	printf(".Bl -tag -width Ds\n");
+	for (size_t i = 0; i < dfg_ops_count; i++) {
+		printf(".It Li ");
+		print_roff(dfg_ops[i]->name);
+		printf("\n");
+		print_roff(dfg_ops[i]->doc);
+		printf("\n.D1 ");
+		print_roff(dfg_ops[i]->sig);
+		putchar('\n');
+	}
+	printf(".El\n");
+}
+
+/* Copies a page from stdin; a line that is one of the words in @ becomes what the tables say. */
+static int man(const struct dfg_cmd *cmd)
+{
+	char line[4096];
+	while (fgets(line, sizeof line, stdin))
+		if (!strcmp(line, "@OPTIONS@\n") && cmd)
+			man_options(cmd);
+		else if (!strcmp(line, "@SYNOPSIS@\n") && cmd)
+			printf(".Nm dfg %s\n.Op Ar OPTIONS\n%s%s\n", cmd->name, *cmd->operands ? ".Ar " : ".Pp", cmd->operands);
+		else if (!strcmp(line, "@EXIT@\n"))
+			man_codes();
+		else if (!strcmp(line, "@COMMANDS@\n"))
+			man_commands();
+		else if (!strcmp(line, "@OPS@\n"))
+			man_ops();
+		else
+			fputs(line, stdout);
+	return ferror(stdin) ? DFG_IO : 0;
+}
+
+static void print_word(void *arg, const struct dfg_opt *o)
+{
+	(void)arg;
+	printf("%s%s\t%s\n", o->name[0] == '-' ? "" : "--", o->name, o->help);
+}
+
+/* "__complete" alone: the commands; "__complete CMD": its options; "__complete ops": the op names too. */
+static int complete(const char *name)
+{
+	const struct dfg_cmd *cmd = find_command(name);
+	if (cmd)
+		dfg_options_each(cmd, print_word, NULL);
+	if (cmd && !strcmp(cmd->name, "ops"))
+		for (size_t i = 0; i < dfg_ops_count; i++)
+			printf("%s\t%s\n", dfg_ops[i]->name, dfg_ops[i]->doc);
+	for (const struct dfg_cmd *const *c = dfg_commands; *c && (!cmd || !strcmp(cmd->name, "help")); c++)
+		printf("%s\t%s\n", (*c)->name, (*c)->summary);
+	return 0;
+}
+
+bool dfg_hidden_command(const char *name, char **args, int *out_status)
+{
+	if (!strcmp(name, "__man"))
+		*out_status = man(find_command(*args));
+	else if (!strcmp(name, "__complete"))
+		*out_status = complete(*args);
+	else
+		return false;
+	return true;
+}

@@ -1,0 +1,111 @@
+#include "cmd/cmd.h"
+#include "formats/json.h"
+#include "lib/graph/op.h"
+
+#include <string.h>
+
+static const struct dfg_opt options[] = {
+	{"json", .flag = &dfg_globals.json, .help = "Print one JSON document."},
+	{0},
+};
+
+static const char *gradient_of(const struct dfg_op *op)
+{
+	if (op->gradient)
+		return op->gradient;
+	return op->gradient_fn ? "in C" : "none";
+}
+
+/* Dtypes with a kernel, by number in the file: "f32 f64 i32". */
+static void add_dtypes(const struct dfg_op *op, struct dfg_text *text)
+{
+	const struct dfg_signature *signature;
+	struct dfg_err *err = dfg_op_signature(op, &signature);
+	uint64_t types = !err && signature->n_param ? signature->param[0].types : 0;
+	dfg_err_free(err);
+	for (int dtype = 1; dtype < DFG_DTYPES; dtype++)
+		if (types >> dtype & 1 && dfg_op_computes(op, (enum dfg_dtype)dtype))
+			dfg_text_add(text, "%s%s", text->length ? " " : "", dfg_dtype_name((enum dfg_dtype)dtype));
+}
+
+static void print_line(const struct dfg_op *op)
+{
+	printf("%s%s", op->name, op->sig);
+	for (int i = 0; i < DFG_ATTR_MAX && op->attr[i]; i++)
+		printf("%s%s", i ? ", " : " {", op->attr[i]);
+	printf("%s  %s\n", op->attr[0] ? "}" : "", op->doc);
+}
+
+static struct dfg_err *print_whole(const struct dfg_op *op)
+{
+	struct dfg_text dtypes = {0};
+	add_dtypes(op, &dtypes);
+	printf("%s%s\n    %s\n", op->name, op->sig, op->doc);
+	for (int i = 0; i < DFG_ATTR_MAX && op->attr[i]; i++)
+		printf("    attribute %s\n", op->attr[i]);
+	if (dtypes.length)
+		printf("    kernels for %s\n", dtypes.s);
+	printf("    gradient: %s\n", gradient_of(op));
+	struct dfg_err *err = dfg_text_check(&dtypes);
+	dfg_text_release(&dtypes);
+	return err;
+}
+
+static void put_json(struct dfg_json_out *out, const struct dfg_op *op)
+{
+	struct dfg_text dtypes = {0};
+	add_dtypes(op, &dtypes);
+	dfg_json_open(out, '{');
+	dfg_json_key(out, "name"), dfg_json_string(out, op->name);
+	dfg_json_key(out, "signature"), dfg_json_string(out, op->sig);
+	dfg_json_key(out, "attributes"), dfg_json_open(out, '[');
+	for (int i = 0; i < DFG_ATTR_MAX && op->attr[i]; i++)
+		dfg_json_string(out, op->attr[i]);
+	dfg_json_close(out, ']');
+	dfg_json_key(out, "doc"), dfg_json_string(out, op->doc);
+	dfg_json_key(out, "dtypes"), dfg_json_string(out, dtypes.s ? dtypes.s : "");
+	dfg_json_key(out, "gradient"), dfg_json_string(out, gradient_of(op));
+	dfg_json_close(out, '}');
+	dfg_text_release(&dtypes);
+}
+
+static struct dfg_err *print_json(const struct dfg_op *const *op, size_t count)
+{
+	struct dfg_json_out out = {0};
+	dfg_json_open(&out, '[');
+	for (size_t n = 0; n < count; n++)
+		put_json(&out, op[n]);
+	dfg_json_close(&out, ']');
+	struct dfg_err *err = dfg_text_check(&out.text);
+	if (!err)
+		puts(out.text.s);
+	dfg_text_release(&out.text);
+	return err;
+}
+
+static struct dfg_err *ops(char **operands, int *out_status)
+{
+	(void)out_status;
+	const struct dfg_op *one = *operands ? dfg_op_find(*operands) : NULL;
+	if (*operands && !one) {
+		const char *nearest = dfg_op_nearest(*operands);
+		return DFG_ERR(DFG_NEGATIVE, "no op '%s'%s%s%s", *operands, nearest ? "; did you mean '" : "",
+			nearest ? nearest : "", nearest ? "'?" : "");
+	}
+	if (dfg_globals.json)
+		return print_json(one ? &one : dfg_ops, one ? 1 : dfg_ops_count);
+	if (one)
+		return print_whole(one);
+	for (size_t i = 0; i < dfg_ops_count; i++)
+		print_line(dfg_ops[i]);
+	return NULL;
+}
+
+const struct dfg_cmd dfg_cmd_ops = {
+	.name = "ops",
+	.operands = "[NAME]",
+	.summary = "list the operations, or explain one",
+	.options = options,
+	.most = 1,
+	.run = ops,
+};
