@@ -1,0 +1,158 @@
+#include "kernels/box.h"
+
+#include "lib/exec/state.h"
+
+#include <string.h>
+
+enum {
+	TILE = 16,       /* a square of this side is read and written while its lines are in the cache */
+	PART = 1 << 16,  /* elements a thread takes at once */
+};
+
+void dfg_steps(const struct dfg_shape *shape, int64_t *out_step)
+{
+	int64_t step = 1;
+	for (int i = shape->rank - 1; i >= 0; i--) {
+		out_step[i] = step;
+		step *= shape->dim[i];
+	}
+}
+
+void dfg_repeat(void *out, int64_t count, const void *element, size_t size)
+{
+	if (!count)
+		return;
+	size_t done = size, bytes = (size_t)count * size;
+	memcpy(out, element, size);
+	for (; done < bytes; done *= 2)
+		memcpy((char *)out + done, out, done < bytes - done ? done : bytes - done);
+}
+
+struct copy {
+	struct dfg_box box;
+	size_t size;
+	const char *in;
+	char *out;
+	int64_t rows, parts; /* rows in a part, parts in a plane */
+};
+
+/* Drops axes of one element, and joins neighbours that are one run in both the source and the target. */
+static void simplify(struct dfg_box *box)
+{
+	struct dfg_box whole = *box;
+	box->rank = 0;
+	for (int i = 0; i < whole.rank; i++) {
+		int last = box->rank - 1;
+		if (whole.dim[i] == 1)
+			continue;
+		if (last >= 0 && box->from[last] == whole.dim[i] * whole.from[i] &&
+			box->to[last] == whole.dim[i] * whole.to[i]) {
+			box->dim[last] *= whole.dim[i];
+			box->from[last] = whole.from[i];
+			box->to[last] = whole.to[i];
+		} else {
+			dfg_box_axis(box, whole.dim[i], whole.from[i], whole.to[i]);
+		}
+	}
+	while (box->rank < 2) { /* the two innermost are always there */
+		memmove(box->dim + 1, box->dim, (size_t)box->rank * sizeof *box->dim);
+		memmove(box->from + 1, box->from, (size_t)box->rank * sizeof *box->from);
+		memmove(box->to + 1, box->to, (size_t)box->rank * sizeof *box->to);
+		box->dim[0] = 1;
+		box->from[0] = box->to[0] = 0;
+		box->rank++;
+	}
+}
+
+#define RUN(type)                                             \
+	for (int64_t i = 0; i < n; i++)                           \
+		((type *)out)[i * to] = ((const type *)in)[i * from]; \
+	break;
+
+struct wide {
+	uint64_t half[2];
+};
+
+/* n elements along one axis. */
+static void copy_run(size_t size, int64_t n, const void *in, int64_t from, void *out, int64_t to)
+{
+	if (from == 1 && to == 1) {
+		memcpy(out, in, (size_t)n * size);
+		return;
+	}
+	switch (size) {
+	case 1:
+		RUN(uint8_t)
+	case 2:
+		RUN(uint16_t)
+	case 4:
+		RUN(uint32_t)
+	case 8:
+		RUN(uint64_t)
+	default:
+		RUN(struct wide)
+	}
+}
+
+/* Rows [first, last) of the two innermost axes. Where the source runs along the other axis than the target, in squares. */
+static void copy_rows(const struct copy *copy, const char *in, char *out, int64_t first, int64_t last)
+{
+	const struct dfg_box *box = &copy->box;
+	int a = box->rank - 2, b = box->rank - 1;
+	int64_t size = (int64_t)copy->size;
+	int64_t side = box->from[a] == 1 && box->from[b] != 1 ? TILE : box->dim[b];
+	for (int64_t j = 0; j < box->dim[b]; j += side) {
+		int64_t n = box->dim[b] - j < side ? box->dim[b] - j : side;
+		for (int64_t i = first; i < last; i++)
+			copy_run(copy->size, n, in + (i * box->from[a] + j * box->from[b]) * size, box->from[b],
+				out + (i * box->to[a] + j * box->to[b]) * size, box->to[b]);
+	}
+}
+
+/* A part is some rows of one plane of the two innermost axes. */
+static void copy_parts(void *arg, int64_t first, int64_t last)
+{
+	const struct copy *copy = arg;
+	const struct dfg_box *box = &copy->box;
+	int64_t height = box->dim[box->rank - 2];
+	for (int64_t part = first; part < last; part++) {
+		int64_t rest = part / copy->parts, row = part % copy->parts * copy->rows, from = 0, to = 0;
+		for (int i = box->rank - 3; i >= 0; i--) {
+			from += rest % box->dim[i] * box->from[i];
+			to += rest % box->dim[i] * box->to[i];
+			rest /= box->dim[i];
+		}
+		copy_rows(copy, copy->in + from * (int64_t)copy->size, copy->out + to * (int64_t)copy->size, row,
+			row + copy->rows < height ? row + copy->rows : height);
+	}
+}
+
+void dfg_box_copy(struct dfg_kernel *ctx, size_t size, struct dfg_box box, const void *in, void *out)
+{
+	int64_t planes = 1;
+	for (int i = 0; i < box.rank; i++)
+		if (!box.dim[i])
+			return;
+	simplify(&box);
+	for (int i = 0; i < box.rank - 2; i++)
+		planes *= box.dim[i];
+	int64_t height = box.dim[box.rank - 2], width = box.dim[box.rank - 1];
+	int64_t rows = PART / width + 1, parts = (height + rows - 1) / rows;
+	struct copy copy = {box, size, in, out, rows, parts};
+	dfg_kernel_ranges(ctx, planes * parts, PART / (height * width) + 1, copy_parts, &copy);
+}
+
+struct dfg_err *dfg_moved(struct dfg_kernel *ctx, int i)
+{
+	struct dfg_tensor *out = ctx->out[i];
+	int64_t count = dfg_shape_count(&out->shape);
+	if (out->dtype == DFG_RESOURCE || out->dtype == DFG_VARIANT)
+		for (int64_t e = 0; e < count; e++)
+			dfg_resource_ref(((struct dfg_resource **)out->data)[e]);
+	if (out->dtype == DFG_STRING)
+		for (int64_t e = 0; e < count; e++) {
+			struct dfg_string s = ((struct dfg_string *)out->data)[e];
+			DFG_TRY(dfg_kernel_string(ctx, i, e, s.s, s.length));
+		}
+	return NULL;
+}

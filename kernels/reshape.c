@@ -1,0 +1,209 @@
+/* Ops that give the elements of their first input in another shape, or in the same one with something said of it. */
+#include "kernels/fit.h"
+
+#include "lib/pass/grad.h"
+
+#include <inttypes.h>
+
+static struct dfg_err *view_run(struct dfg_kernel *ctx)
+{
+	struct dfg_shape shape;
+	DFG_TRY(dfg_shapes_now(ctx, 1, &shape));
+	return dfg_kernel_view(ctx, 0, 0, &shape);
+}
+
+static struct dfg_err *view_known(struct dfg_infer *node)
+{
+	return dfg_known_same(node, 0);
+}
+
+static struct dfg_err *cannot_reshape(const struct dfg_infer *node, const struct dfg_shape *to)
+{
+	return DFG_ERR(
+		DFG_DATA, "cannot reshape %s to %s", dfg_shape_words(node->in[0]).s, dfg_shape_words(to).s);
+}
+
+/* Works out the one dim that is -1, dim `free` of `to`. */
+static struct dfg_err *fill_free(const struct dfg_infer *node, struct dfg_shape *to, int free)
+{
+	size_t bytes;
+	struct dfg_shape rest = *to;
+	rest.dim[free] = 1;
+	if (!dfg_shape_known(node->in[0]) || !dfg_shape_known(&rest))
+		return NULL;
+	DFG_TRY(dfg_shape_bytes(&rest, DFG_U8, &bytes));
+	int64_t count = dfg_shape_count(node->in[0]), others = dfg_shape_count(&rest);
+	if (!others || count % others)
+		return cannot_reshape(node, to);
+	to->dim[free] = count / others;
+	return NULL;
+}
+
+static struct dfg_err *reshape_shape(struct dfg_infer *node)
+{
+	struct dfg_shape *to = &node->out[0];
+	DFG_TRY(dfg_shape_of(node, 1, to));
+	int free = -1;
+	bool known = to->rank >= 0;
+	for (int d = 0; d < to->rank; d++) {
+		int64_t dim = dfg_int_of(node, 1, d);
+		known &= dim != DFG_NOT_KNOWN;
+		if (dim == -1 && free >= 0)
+			return DFG_ERR(DFG_DATA, "cannot reshape to %s: dimensions %d and %d are both free (-1)",
+				dfg_shape_words(to).s, free, d);
+		if (dim == -1)
+			free = d;
+	}
+	if (!known)
+		return NULL;
+	if (free >= 0)
+		return fill_free(node, to, free);
+	size_t bytes;
+	DFG_TRY(dfg_shape_bytes(to, DFG_U8, &bytes));
+	if (dfg_shape_known(node->in[0]) && dfg_shape_count(node->in[0]) != dfg_shape_count(to))
+		return cannot_reshape(node, to);
+	return NULL;
+}
+
+const struct dfg_op dfg_op_Reshape = {
+	.name = "Reshape",
+	.doc = "the elements of tensor in another shape, of which one dimension may be -1: what is left",
+	.sig = "<T: type, Tshape: index = i32>(tensor: T, shape: Tshape) -> (output: T)",
+	.flags = DFG_VIEW | DFG_ANY_RANK | DFG_EXACT,
+	.shape = reshape_shape,
+	.known = view_known,
+	.gradient = "dtensor = Reshape(doutput, Shape(tensor))",
+	.run = view_run,
+};
+
+static struct dfg_err *expand_dims_shape(struct dfg_infer *node)
+{
+	const struct dfg_shape *in = node->in[0];
+	int64_t dim = dfg_int_of(node, 1, 0), length = dfg_length_of(node, 1);
+	int axis;
+	if (length >= 0 && length != 1)
+		return DFG_ERR(DFG_DATA, "the axis must be one number, not %s", dfg_shape_words(node->in[1]).s);
+	if (in->rank < 0)
+		return NULL;
+	if (in->rank == DFG_RANK_MAX)
+		return DFG_ERR(DFG_DATA, "%s has the most dimensions there can be", dfg_shape_words(in).s);
+	if (dim != DFG_NOT_KNOWN)
+		DFG_TRY(dfg_axis(dim, in->rank + 1, &axis));
+	node->out[0].rank = in->rank + 1;
+	for (int d = 0; d <= in->rank; d++)
+		node->out[0].dim[d] = dim == DFG_NOT_KNOWN ? DFG_UNKNOWN
+			: d == axis                            ? 1
+												   : in->dim[d - (d > axis)];
+	return NULL;
+}
+
+const struct dfg_op dfg_op_ExpandDims = {
+	.name = "ExpandDims",
+	.doc = "input with a dimension of 1 put in before dimension dim",
+	.sig = "<T: type, Tdim: index = i32>(input: T, dim: Tdim) -> (output: T)",
+	.flags = DFG_VIEW | DFG_ANY_RANK | DFG_EXACT,
+	.shape = expand_dims_shape,
+	.known = view_known,
+	.gradient = "dinput = Reshape(doutput, Shape(input))",
+	.run = view_run,
+};
+
+/* The axes that go: those of the list, or all of size 1. */
+static struct dfg_err *squeezed(const struct dfg_infer *node, bool *gone)
+{
+	const struct dfg_shape *in = node->in[0];
+	const struct dfg_list *axes = node->call->attr[0].list;
+	for (int d = 0; d < in->rank; d++)
+		gone[d] = !axes->count && in->dim[d] == 1;
+	for (uint32_t i = 0; i < axes->count; i++) {
+		int axis;
+		DFG_TRY(dfg_axis(axes->item[i].i, in->rank, &axis));
+		if (in->dim[axis] != 1 && in->dim[axis] >= 0)
+			return DFG_ERR(DFG_DATA, "cannot squeeze dimension %d of %s, which is not 1", axis, dfg_shape_words(in).s);
+		gone[axis] = true;
+	}
+	return NULL;
+}
+
+static struct dfg_err *squeeze_shape(struct dfg_infer *node)
+{
+	const struct dfg_shape *in = node->in[0];
+	bool gone[DFG_RANK_MAX];
+	DFG_TRY(squeezed(node, gone));
+	if (!node->call->attr[0].list->count && !dfg_shape_known(in))
+		return NULL; /* an unknown dimension may be 1 */
+	node->out[0].rank = 0;
+	for (int d = 0; d < in->rank; d++)
+		if (!gone[d])
+			node->out[0].dim[node->out[0].rank++] = in->dim[d];
+	return NULL;
+}
+
+const struct dfg_op dfg_op_Squeeze = {
+	.name = "Squeeze",
+	.doc = "input without its dimensions of 1, or without those of the list",
+	.sig = "<T: type>(input: T) -> (output: T)",
+	.attr = {"squeeze_dims: list(int) = []"},
+	.flags = DFG_VIEW | DFG_EXACT,
+	.shape = squeeze_shape,
+	.known = view_known,
+	.gradient = "dinput = Reshape(doutput, Shape(input))",
+	.run = view_run,
+};
+
+static struct dfg_err *ensure_shape_shape(struct dfg_infer *node)
+{
+	const struct dfg_shape *shape = node->call->attr[0].shape;
+	if (!dfg_shape_fits(node->in[0], shape))
+		return DFG_ERR(
+			DFG_DATA, "shape %s is not the %s asked for", dfg_shape_words(node->in[0]).s, dfg_shape_words(shape).s);
+	node->out[0] = dfg_shape_merge(node->in[0], shape);
+	return NULL;
+}
+
+const struct dfg_op dfg_op_EnsureShape = {
+	.name = "EnsureShape",
+	.doc = "input, or an error where it does not have the shape",
+	.sig = "<T: type>(input: T) -> (output: T)",
+	.attr = {"shape: shape"},
+	.flags = DFG_VIEW | DFG_ANY_RANK | DFG_EXACT,
+	.shape = ensure_shape_shape,
+	.known = view_known,
+	.gradient = "dinput = doutput",
+	.run = view_run,
+};
+
+static struct dfg_err *same_shape(struct dfg_infer *node)
+{
+	node->out[0] = *node->in[0];
+	return NULL;
+}
+
+const struct dfg_op dfg_op_StopGradient = {
+	.name = "StopGradient",
+	.doc = "input, which counts as a constant in derivatives",
+	.sig = "<T: type>(input: T) -> (output: T)",
+	.flags = DFG_NO_GRADIENT | DFG_VIEW | DFG_ANY_RANK | DFG_EXACT,
+	.shape = same_shape,
+	.known = view_known,
+	.run = view_run,
+};
+
+static struct dfg_err *prevent_gradient(struct dfg_gradient *node)
+{
+	struct dfg_string message = node->call->attr[0].s;
+	return DFG_ERR(DFG_DATA, "its gradient is prevented: %.*s", (int)(message.length < 400 ? message.length : 400),
+		message.s ? message.s : "");
+}
+
+const struct dfg_op dfg_op_PreventGradient = {
+	.name = "PreventGradient",
+	.doc = "input; an error where its derivative is asked for",
+	.sig = "<T: type>(input: T) -> (output: T)",
+	.attr = {"message: string = ''"},
+	.flags = DFG_VIEW | DFG_ANY_RANK | DFG_EXACT,
+	.shape = same_shape,
+	.known = view_known,
+	.gradient_fn = prevent_gradient,
+	.run = view_run,
+};
