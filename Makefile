@@ -1,6 +1,7 @@
 # make            build/dfg                 make check      every test; installs what is missing
 # make demo       trains a network          make lint       the rules of the code
-# make asan|ubsan|tsan, fuzz, bench, coverage, install, dist, clean. V=1 shows commands, CC=clang changes the compiler.
+# make asan|ubsan|tsan, fuzz, torture, bench, bench-peers, coverage, install, uninstall, dist, deps, clean
+# V=1 shows commands, CC=clang changes the compiler, O=DIR builds elsewhere, CASES=DIR adds cases to check.
 CC = gcc
 O = build
 NM = $(if $(findstring clang,$(CC)),llvm-nm,nm)
@@ -13,13 +14,14 @@ KEEP = -std=gnu11 -ffp-contract=off -fwrapv -fno-math-errno -fno-trapping-math -
 COMPILE = $(CC) $(KEEP) $(CFLAGS) $(WARN) $(EXTRA) -MMD -MP
 LIBS = -lprotobuf-c -lz -ldl -lm -lpthread
 
-LIB = $(wildcard lib/*/*.c)
-LIBRARY = $(LIB) $(wildcard formats/*.c kernels/*.c)
+LIBRARY = $(wildcard lib/*/*.c formats/*.c kernels/*.c)
 PROTO = $(wildcard formats/*.proto)
 STD = $(sort $(wildcard lib/lang/std/*.dfg))
 OBJECTS = $(LIBRARY:%.c=$(O)/%.o) $(PROTO:%.proto=$(O)/%.pb-c.o) $(if $(STD),$(O)/std.o)
 COMMANDS = $(patsubst %.c,$(O)/%.o,$(wildcard cmd/*.c))
 UNIT = $(patsubst %.c,$(O)/%,$(wildcard tests/unit/*.c))
+BENCH = $(patsubst %.c,$(O)/%,$(wildcard bench/*.c))
+PAGES = $(patsubst man/%.in,$(O)/man/%,$(wildcard man/*.in)) $(patsubst man/%,$(O)/man/%,$(wildcard man/*.[1-9]))
 Q = $(if $(V),,@)
 say = $(if $(V),,@echo '  $(1)	$(2)')
 
@@ -28,6 +30,7 @@ all: $(O)/dfg
 .SECONDARY:
 .DELETE_ON_ERROR:
 
+# The program.
 
 $(O)/dfg: $(COMMANDS) $(O)/libdfg.a
 	$(call say,LINK,$@)
@@ -46,7 +49,7 @@ $(O)/%.o: $(O)/%.c
 	$(Q)$(COMPILE) -c -o $@ $<
 
 # Kernels are loops over arrays.
-$(O)/kernels/%.o: CFLAGS += -O3
+$(O)/kernels/%.o $(O)/lib/graph/convert.o $(O)/lib/graph/half.o: CFLAGS += -O3
 
 # protobuf-c's own code is not ours to warn about.
 $(O)/%.pb-c.o: WARN =
@@ -69,20 +72,90 @@ $(O)/std.c: $(STD) Makefile
 # From symbols: a linker section or constructor is lost in an archive that nobody names; text is not what macros make of it.
 $(O)/ops.def: $(patsubst %.c,$(O)/%.o,$(wildcard kernels/*.c)) FORCE
 	@mkdir -p $(@D) && $(NM) --defined-only $(filter %.o,$^) | awk '$$3 ~ /^dfg_op_[A-Z_]/ {print "OP(" $$3 ")"}' | LC_ALL=C sort >$@.new
-	@cmp -s $@.new $@ || mv $@.new $@
+	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
 $(O)/lib/graph/registry.o: $(O)/ops.def
 FORCE:
+
+# Pages: prose from man/, options and tables from the program. A page that is a .in names its command.
+
+man: $(PAGES)
+$(O)/man/%: man/%.in $(O)/dfg
+	@mkdir -p $(@D) && $(O)/dfg __man $(patsubst dfg-%,%,$(basename $(@F))) <$< >$@
+$(O)/man/%: man/%
+	@mkdir -p $(@D) && cp $< $@
+.PHONY: man
+
+# Tests. check-quick is what a change must pass while it is made, check is all.
 
 $(O)/tests/unit/%: $(O)/tests/unit/%.o $(O)/libdfg.a
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(EXTRA) -o $@ $^ -lcmocka $(LIBS)
 
 unit: $(UNIT)
-	@for t in $(UNIT); do $$t || exit 1; done
-.PHONY: unit
+	@tests/run unit $(UNIT)
+check-quick: $(O)/dfg unit
+	@DFG=$(O)/dfg tests/run quick
+check: deps
+	@$(MAKE) --no-print-directory $(O)/dfg $(UNIT) man
+	@DFG=$(O)/dfg CC="$(CC)" CASES="$(CASES)" tests/run all $(UNIT)
+.PHONY: unit check check-quick
 
+# The same tests under a sanitizer, in a tree of their own.
+SANITIZE_asan = address,undefined
+SANITIZE_ubsan = undefined
+SANITIZE_tsan = thread
+asan ubsan tsan:
+	@$(MAKE) --no-print-directory O=build/$@ CFLAGS='-O1 -g' \
+	  EXTRA='-fsanitize=$(SANITIZE_$@) -fno-sanitize-recover=all -fno-omit-frame-pointer' check-quick
+.PHONY: asan ubsan tsan
+
+torture: $(O)/dfg
+	@DFG=$(O)/dfg tests/torture all
+fuzz: asan
+	@DFG=build/asan/dfg tests/fuzz
+coverage:
+	@$(MAKE) --no-print-directory O=build/coverage CFLAGS='-O0 -g' EXTRA=--coverage check-quick
+	@cd build/coverage && find . -name '*.gcda' -exec gcov -n {} + 2>/dev/null | tests/coverage
+.PHONY: torture fuzz coverage
+
+lint:
+	@tests/lint/run
+.PHONY: lint
+
+# Benches print ratios against peers in one run; peers that are not there are said to be absent.
+
+$(O)/bench/%: $(O)/bench/%.o $(O)/libdfg.a
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(EXTRA) -o $@ $^ $(LIBS)
+bench: $(O)/dfg $(BENCH)
+	@DFG=$(O)/dfg O=$(O) bench/run
+bench-peers:
+	@python3 -m venv build/peers && build/peers/bin/pip install -q -r bench/peers.txt
+.PHONY: bench bench-peers
+
+# What has to be there. Says what it installs; does nothing where all is.
+
+deps:
+	@tests/deps
+demo: deps
+	@$(MAKE) --no-print-directory $(O)/dfg
+	@DFG=$(O)/dfg examples/demo
+.PHONY: deps demo
+
+install: $(O)/dfg man
+	install -Dm755 $(O)/dfg $(DESTDIR)$(PREFIX)/bin/dfg
+	for p in $(notdir $(PAGES)); do install -Dm644 $(O)/man/$$p $(DESTDIR)$(PREFIX)/share/man/man$${p##*.}/$$p; done
+	install -Dm644 completions/dfg.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/dfg
+	install -Dm644 completions/_dfg $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_dfg
+	install -Dm644 completions/dfg.fish $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/dfg.fish
+uninstall:
+	rm -f $(DESTDIR)$(PREFIX)/bin/dfg $(DESTDIR)$(PREFIX)/share/bash-completion/completions/dfg \
+	  $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_dfg $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/dfg.fish
+	for p in $(notdir $(PAGES)); do rm -f $(DESTDIR)$(PREFIX)/share/man/man$${p##*.}/$$p; done
+dist:
+	git archive --prefix=dfg-$(VERSION)/ -o dfg-$(VERSION).tar.gz HEAD
 clean:
 	rm -rf build
-.PHONY: clean
+.PHONY: install uninstall dist clean
 
 -include $(shell find $(O) -name '*.d' 2>/dev/null)

@@ -194,7 +194,7 @@ struct dfg_err *dfg_out_open(const char *path, bool if_changed, struct dfg_out *
 		dfg_out_release(out);
 		return DFG_ERR(DFG_MEMORY, "out of memory");
 	}
-	strcpy(out->path, path);
+	memcpy(out->path, path, strlen(path));
 	struct dfg_err *err = NULL;
 	struct stat stat_;
 	if (!strcmp(path, "-")) {

@@ -13,13 +13,13 @@ static void *heap_take(struct dfg_allocator *self, size_t bytes, size_t align)
 	return bytes > SIZE_MAX - align ? NULL : aligned_alloc(align, (bytes + align) / align * align);
 }
 
-static void heap_give(struct dfg_allocator *self, void *memory)
+static void heap_drop(struct dfg_allocator *self, void *memory)
 {
 	(void)self;
 	free(memory);
 }
 
-static struct dfg_allocator heap = {heap_take, heap_give};
+static struct dfg_allocator heap = {heap_take, heap_drop};
 struct dfg_allocator *dfg_mem = &heap;
 
 void *dfg_zeros(size_t count, size_t size)
@@ -52,7 +52,7 @@ bool dfg_reserve(void *array, size_t *room, size_t count, size_t size)
 
 void dfg_free(void *memory)
 {
-	dfg_mem->give(dfg_mem, memory);
+	dfg_mem->drop(dfg_mem, memory);
 }
 
 static void *limit_take(struct dfg_allocator *self, size_t bytes, size_t align)
@@ -66,17 +66,17 @@ static void *limit_take(struct dfg_allocator *self, size_t bytes, size_t align)
 	return memory;
 }
 
-static void limit_give(struct dfg_allocator *self, void *memory)
+static void limit_drop(struct dfg_allocator *self, void *memory)
 {
 	struct dfg_mem_limit *limit = (struct dfg_mem_limit *)self;
 	if (memory)
 		atomic_fetch_sub(&limit->held, malloc_usable_size(memory));
-	limit->inner->give(limit->inner, memory);
+	limit->inner->drop(limit->inner, memory);
 }
 
 void dfg_mem_limit_init(struct dfg_mem_limit *limit, struct dfg_allocator *inner, size_t bytes)
 {
-	limit->base = (struct dfg_allocator){limit_take, limit_give};
+	limit->base = (struct dfg_allocator){limit_take, limit_drop};
 	limit->inner = inner;
 	limit->limit = bytes;
 	atomic_init(&limit->held, 0);
@@ -91,15 +91,15 @@ static void *failing_take(struct dfg_allocator *self, size_t bytes, size_t align
 	return failing->inner->take(failing->inner, bytes, align);
 }
 
-static void failing_give(struct dfg_allocator *self, void *memory)
+static void failing_drop(struct dfg_allocator *self, void *memory)
 {
 	struct dfg_mem_failing *failing = (struct dfg_mem_failing *)self;
-	failing->inner->give(failing->inner, memory);
+	failing->inner->drop(failing->inner, memory);
 }
 
 void dfg_mem_failing_init(struct dfg_mem_failing *failing, struct dfg_allocator *inner, long left, bool forever)
 {
-	failing->base = (struct dfg_allocator){failing_take, failing_give};
+	failing->base = (struct dfg_allocator){failing_take, failing_drop};
 	failing->inner = inner;
 	atomic_init(&failing->left, left);
 	failing->forever = forever;

@@ -11,7 +11,7 @@
 struct dfg_allocator {
 	/* bytes of room, not zeroed, aligned to align (a power of two); NULL where memory is short. */
 	void *(*take)(struct dfg_allocator *self, size_t bytes, size_t align);
-	void (*give)(struct dfg_allocator *self, void *memory); /* NULL is fine */
+	void (*drop)(struct dfg_allocator *self, void *memory); /* NULL is fine */
 };
 
 /* Set once, before the first thread is made. Never NULL. */
@@ -37,7 +37,7 @@ struct dfg_mem_limit {
 };
 void dfg_mem_limit_init(struct dfg_mem_limit *limit, struct dfg_allocator *inner, size_t bytes);
 
-/* Gives `left` times, then fails: once, or for ever. For tests. */
+/* Takes `left` times, then fails: once, or for ever. For tests. */
 struct dfg_mem_failing {
 	struct dfg_allocator base;
 	struct dfg_allocator *inner;

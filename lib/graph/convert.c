@@ -78,9 +78,10 @@ FROM_FLOAT(u64, uint64_t, 0, UINT64_MAX, 0x1p64)
 	OF_COMPLEX(PLAIN, name, type)
 DFG_EACH_int(TO_INTEGER)
 DFG_EACH_float(TO_FLOAT)
-DFG_EACH_complex(TO_ANY) DFG_EACH_bool(TO_ANY)
+DFG_EACH_complex(TO_ANY)
+DFG_EACH_bool(TO_ANY)
 
-	typedef void convert_fn(int64_t n, void *restrict out, const void *restrict in);
+typedef void convert_fn(int64_t n, void *restrict out, const void *restrict in);
 
 #define COLUMN(NAME, name, ...)              \
 	[DFG_##NAME] = {[DFG_I8] = name##_of_i8, \
