@@ -107,15 +107,15 @@ static int leading(int64_t row, int64_t column)
 	return (int)(column == 1 ? row : column);
 }
 
-#define PRODUCT(NAME, name, type, ...)                                                                             \
-	void dfg_product_##name(const struct dfg_product *p, const type *a, const type *b, type *c)                    \
-	{                                                                                                              \
-		if (is_large(p) && (pthread_once(&blas.once, load), blas.gemm_##name))                                     \
+#define PRODUCT(NAME, name, type, ...)                                                                                \
+	void dfg_product_##name(const struct dfg_product *p, const type *a, const type *b, type *c)                       \
+	{                                                                                                                 \
+		if (is_large(p) && (pthread_once(&blas.once, load), blas.gemm_##name))                                        \
 			blas.gemm_##name(ROW_MAJOR, p->a_column == 1 ? PLAIN : TRANSPOSED, p->b_column == 1 ? PLAIN : TRANSPOSED, \
-				(int)p->m, (int)p->n, (int)p->k, 1, a, leading(p->a_row, p->a_column), b,                          \
-				leading(p->b_row, p->b_column), p->add, c, (int)p->c_row);                                         \
-		else                                                                                                       \
-			dfg_tile_##name(p, a, b, c);                                                                           \
+				(int)p->m, (int)p->n, (int)p->k, 1, a, leading(p->a_row, p->a_column), b,                             \
+				leading(p->b_row, p->b_column), p->add, c, (int)p->c_row);                                            \
+		else                                                                                                          \
+			dfg_tile_##name(p, a, b, c);                                                                              \
 	}
 DFG_EACH_float(PRODUCT)
 
@@ -139,7 +139,8 @@ static void compute(void *arg, int64_t first, int64_t last)
 		int64_t a = (all->a_at ? all->a_at[product] : 0) + i * p.a_row;
 		int64_t b = (all->b_at ? all->b_at[product] : 0) + j * p.b_column;
 		int64_t c = product * all->c_step + i * p.c_row + j;
-		const char *from_a = (const char *)all->a + a * (int64_t)size, *from_b = (const char *)all->b + b * (int64_t)size;
+		const char *from_a = (const char *)all->a + a * (int64_t)size,
+				   *from_b = (const char *)all->b + b * (int64_t)size;
 		char *to = (char *)all->c + c * (int64_t)size;
 		if (all->dtype == DFG_F32)
 			dfg_product_f32(&p, (const float *)from_a, (const float *)from_b, (float *)to);
@@ -168,6 +169,5 @@ void dfg_kernel_products(struct dfg_kernel *ctx, const struct dfg_products *prod
 		work.down = (p->m + work.rows - 1) / work.rows;
 	}
 	int64_t each = work.rows * work.columns * steps;
-	dfg_kernel_ranges(
-		ctx, products->count * work.across * work.down, each < TASK ? TASK / each : 1, compute, &work);
+	dfg_kernel_ranges(ctx, products->count * work.across * work.down, each < TASK ? TASK / each : 1, compute, &work);
 }

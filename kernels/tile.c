@@ -61,14 +61,14 @@ enum { RUN = 256, COPY = 96 };
 #endif
 
 #if defined(__x86_64__)
-#define CHOOSE(type, p, a, b, c)                                                         \
-	do {                                                                                 \
-		if (__builtin_cpu_supports("avx512f"))                                           \
-			product_##type##_avx512(p, a, b, c);                                         \
-		else if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))        \
-			product_##type##_avx2(p, a, b, c);                                           \
-		else                                                                             \
-			product_##type(p, a, b, c);                                                  \
+#define CHOOSE(type, p, a, b, c)                                                  \
+	do {                                                                          \
+		if (__builtin_cpu_supports("avx512f"))                                    \
+			product_##type##_avx512(p, a, b, c);                                  \
+		else if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) \
+			product_##type##_avx2(p, a, b, c);                                    \
+		else                                                                      \
+			product_##type(p, a, b, c);                                           \
 	} while (0)
 #else
 #define CHOOSE(type, p, a, b, c) product_##type(p, a, b, c)
