@@ -1,5 +1,6 @@
 #include "formats/array.h"
 
+#include "formats/csv.h"
 #include "formats/deflate.h"
 #include "lib/base/map.h"
 
@@ -7,7 +8,7 @@
 #include <string.h>
 
 /* csv stands last: it is what any text may be. */
-static const struct dfg_array_codec *const codecs[] = {&dfg_npy, &dfg_npz};
+static const struct dfg_array_codec *const codecs[] = {&dfg_npy, &dfg_npz, &dfg_safetensors, &dfg_idx, &dfg_csv};
 enum { CODECS = sizeof codecs / sizeof *codecs };
 
 void dfg_arrays_release(struct dfg_arrays *arrays)
@@ -73,12 +74,25 @@ static struct dfg_err *share(struct dfg_blob *blob, struct dfg_buffer **out_file
 	return NULL;
 }
 
+static const char *shown(const char *path)
+{
+	return strcmp(path, "-") ? path : "stdin";
+}
+
 static bool ends_in(const char *path, const char *suffix)
 {
 	size_t length = strlen(path), n = strlen(suffix);
 	return length > n && !strcmp(path + length - n, suffix);
 }
 
+static bool has_control(const char *s)
+{
+	while (*s && (unsigned char)*s >= 0x20 && *s != 0x7f)
+		s++;
+	return *s;
+}
+
+/* No two the same; nothing in them that a terminal would obey. */
 static struct dfg_err *check_names(const struct dfg_arrays *arrays)
 {
 	struct dfg_map names = {0};
@@ -87,7 +101,9 @@ static struct dfg_err *check_names(const struct dfg_arrays *arrays)
 		bool new;
 		uint32_t number;
 		const char *name = arrays->array[i].name;
-		if (!dfg_map_put(&names, name, strlen(name), &number, &new))
+		if (has_control(name))
+			err = DFG_ERR(DFG_DATA, "array %zu has a control sign in its name", i);
+		else if (!dfg_map_put(&names, name, strlen(name), &number, &new))
 			err = DFG_ERR(DFG_MEMORY, "out of memory");
 		else if (!new)
 			err = DFG_ERR(DFG_DATA, "'%s' is there twice", name);
@@ -120,28 +136,44 @@ static struct dfg_err *find_codec(const struct dfg_buffer *file, const struct df
 	return DFG_ERR(DFG_DATA, "is no file of arrays (npy, npz, safetensors, idx, csv)");
 }
 
-static struct dfg_err *read_arrays(struct dfg_buffer **file, struct dfg_arrays *arrays)
+/* Opens the file, unpacked. The caller unrefs it. */
+static struct dfg_err *open_file(
+	const char *path, struct dfg_buffer **out_file, const struct dfg_array_codec **out_codec)
 {
-	const struct dfg_array_codec *codec;
-	DFG_TRY(unpack(file));
-	DFG_TRY(find_codec(*file, &codec));
-	struct dfg_blob blob = {(*file)->data, (*file)->room, false};
-	DFG_TRY(codec->read(&blob, *file, arrays));
-	return check_names(arrays);
+	struct dfg_blob blob;
+	DFG_TRY(dfg_blob_open(path, 0, &blob));
+	DFG_TRY(share(&blob, out_file));
+	struct dfg_err *err = unpack(out_file);
+	if (!err)
+		err = find_codec(*out_file, out_codec);
+	if (err) {
+		dfg_buffer_unref(*out_file);
+		err = dfg_err_note(err, "%s", shown(path));
+	}
+	return err;
+}
+
+static struct dfg_err *read_arrays(
+	struct dfg_buffer *file, const struct dfg_array_codec *codec, struct dfg_arrays *out_arrays)
+{
+	struct dfg_blob blob = {file->data, file->room, false};
+	struct dfg_err *err = codec->read(&blob, file, out_arrays);
+	if (!err)
+		err = check_names(out_arrays);
+	if (err)
+		dfg_arrays_release(out_arrays);
+	return err;
 }
 
 struct dfg_err *dfg_arrays_read(const char *path, struct dfg_arrays *out_arrays)
 {
-	struct dfg_blob blob;
 	struct dfg_buffer *file;
+	const struct dfg_array_codec *codec;
 	*out_arrays = (struct dfg_arrays){0};
-	DFG_TRY(dfg_blob_open(path, 0, &blob));
-	DFG_TRY(share(&blob, &file));
-	struct dfg_err *err = read_arrays(&file, out_arrays);
+	DFG_TRY(open_file(path, &file, &codec));
+	struct dfg_err *err = read_arrays(file, codec, out_arrays);
 	dfg_buffer_unref(file);
-	if (err)
-		dfg_arrays_release(out_arrays);
-	return dfg_err_note(err, "%s", strcmp(path, "-") ? path : "stdin");
+	return dfg_err_note(err, "%s", shown(path));
 }
 
 static struct dfg_err *output_codec(const char *path, const char *format, const struct dfg_array_codec **out_codec)
@@ -207,22 +239,38 @@ static void split(char *spec, char **out_key)
 	*out_key = open + 1;
 }
 
+static struct dfg_err *read_one(const char *path, const char *key, struct dfg_tensor *out_tensor)
+{
+	struct dfg_buffer *file;
+	struct dfg_arrays arrays = {0};
+	const struct dfg_array_codec *codec;
+	const struct dfg_array *array = NULL;
+	DFG_TRY(open_file(path, &file, &codec));
+	struct dfg_blob blob = {file->data, file->room, false};
+	struct dfg_err *err;
+	if (codec == &dfg_csv && key) {
+		err = dfg_csv_column(&blob, key, out_tensor);
+	} else {
+		err = read_arrays(file, codec, &arrays);
+		if (!err)
+			err = pick(&arrays, key, &array);
+		if (!err)
+			err = dfg_tensor_share(&array->tensor, out_tensor);
+	}
+	dfg_arrays_release(&arrays);
+	dfg_buffer_unref(file);
+	return dfg_err_note(err, "%s", shown(path));
+}
+
 struct dfg_err *dfg_array_read_one(const char *spec, struct dfg_tensor *out_tensor)
 {
-	struct dfg_arrays arrays;
-	const struct dfg_array *array = NULL;
 	char *path = dfg_zeros(strlen(spec) + 1, 1), *key;
 	*out_tensor = (struct dfg_tensor){0};
 	if (!path)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
 	strcpy(path, spec);
 	split(path, &key);
-	struct dfg_err *err = dfg_arrays_read(path, &arrays);
-	if (!err)
-		err = dfg_err_note(pick(&arrays, key, &array), "%s", path);
-	if (!err)
-		err = dfg_tensor_share(&array->tensor, out_tensor);
-	dfg_arrays_release(&arrays);
+	struct dfg_err *err = read_one(path, key, out_tensor);
 	dfg_free(path);
 	return err;
 }

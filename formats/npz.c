@@ -22,15 +22,15 @@ static uint32_t checksum(uint32_t crc, const uint8_t *bytes, size_t count)
 	return crc;
 }
 
-/* The name without its suffix. What a terminal or a C string would choke on is no name. */
+/* The name without its suffix. What a C string would cut is no name. */
 static struct dfg_err *member_name(const struct dfg_zip_member *member, char **out_name)
 {
 	const char *s = member->name;
 	size_t length = member->name_length;
 	for (size_t i = 0, step; i < length; i += step) {
 		step = dfg_utf8_length(s + i, length - i);
-		if (!step || (unsigned char)s[i] < 0x20 || s[i] == 0x7f)
-			return DFG_ERR(DFG_DATA, "member name with a control sign or bytes that are not UTF-8");
+		if (!step || !s[i])
+			return DFG_ERR(DFG_DATA, "member name with a zero or bytes that are not UTF-8");
 	}
 	if (length < SUFFIX || memcmp(s + length - SUFFIX, suffix, SUFFIX))
 		return DFG_ERR(DFG_DATA, "is no .npy");
