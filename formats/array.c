@@ -124,15 +124,24 @@ static struct dfg_err *unpack(struct dfg_buffer **file)
 	return NULL;
 }
 
-static struct dfg_err *find_codec(const struct dfg_buffer *file, const struct dfg_array_codec **out_codec)
+static bool is_text(const struct dfg_buffer *file)
+{
+	return dfg_csv.is(file->data, file->room);
+}
+
+/* By content; text is csv, unless the name says that it should be something else. */
+static struct dfg_err *find_codec(
+	const struct dfg_buffer *file, const char *path, const struct dfg_array_codec **out_codec)
 {
 	if (!file->room)
 		return DFG_ERR(DFG_DATA, "is empty");
-	for (int i = 0; i < CODECS; i++)
-		if (codecs[i]->is(file->data, file->room)) {
-			*out_codec = codecs[i];
+	for (int i = 0; i < CODECS; i++) {
+		*out_codec = codecs[i];
+		if (codecs[i] != &dfg_csv && ends_in(path, codecs[i]->suffix) && is_text(file))
+			return DFG_ERR(DFG_DATA, "is no %s file, but text", codecs[i]->name);
+		if (codecs[i]->is(file->data, file->room))
 			return NULL;
-		}
+	}
 	return DFG_ERR(DFG_DATA, "is no file of arrays (npy, npz, safetensors, idx, csv)");
 }
 
@@ -145,7 +154,7 @@ static struct dfg_err *open_file(
 	DFG_TRY(share(&blob, out_file));
 	struct dfg_err *err = unpack(out_file);
 	if (!err)
-		err = find_codec(*out_file, out_codec);
+		err = find_codec(*out_file, path, out_codec);
 	if (err) {
 		dfg_buffer_unref(*out_file);
 		err = dfg_err_note(err, "%s", shown(path));

@@ -116,18 +116,16 @@ static void refuses_archives_that_lie(void **state)
 		{first + 48, 'x', "the local header has another name"},
 		{first + 43, 0x7f, "no local header where the directory says"},
 		{second + 42, 1, "no local header where the directory says"},
-		{size - 22 + 8, 2, NULL},
 		{size - 22 + 10, 3, "more members than the directory holds"},
 		{size - 22 + 16, 0, "the directory is damaged"},
 		{size - 22 + 19, 0x7f, "the directory lies outside the file"},
 		{size - 22 + 20, 1, "no directory at the end"},
-		{bytes[0] ? 0 : 0, 'Q', ""},
 	};
 	for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
 		uint8_t before = bytes[lies[i].at];
 		bytes[lies[i].at] = lies[i].value;
-		if (lies[i].words)
-			expect_refused(read_bytes("a.npz", bytes, size), lies[i].words);
+
+		expect_refused(read_bytes("a.npz", bytes, size), lies[i].words);
 		bytes[lies[i].at] = before;
 	}
 	free(bytes);
