@@ -74,7 +74,7 @@ static inline void add_array(const char *name, enum dfg_dtype dtype, struct dfg_
 {
 	struct dfg_tensor tensor;
 	assert_null(dfg_tensor_new(dtype, &shape, &tensor));
-	if (dfg_tensor_bytes(&tensor))
+	if (data)
 		memcpy(tensor.data, data, dfg_tensor_bytes(&tensor));
 	assert_null(dfg_arrays_add(&arrays, name, &tensor));
 }
