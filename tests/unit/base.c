@@ -1,0 +1,165 @@
+#include "tests/unit/test.h"
+
+#include "lib/base/arena.h"
+#include "lib/base/map.h"
+#include "lib/base/mem.h"
+#include "lib/base/text.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static void a_limit_refuses_what_would_pass_it_and_takes_back(void **state)
+{
+	(void)state;
+	struct dfg_mem_limit limit;
+	dfg_mem_limit_init(&limit, dfg_mem, 10000);
+	void *a = limit.base.take(&limit.base, 6000, 16);
+	assert_non_null(a);
+	assert_null(limit.base.take(&limit.base, 6000, 16));
+	limit.base.drop(&limit.base, a);
+	void *b = limit.base.take(&limit.base, 9000, 64);
+	assert_non_null(b);
+	limit.base.drop(&limit.base, b);
+}
+
+static void a_failing_allocator_fails_once_or_for_ever(void **state)
+{
+	(void)state;
+	for (int forever = 0; forever < 2; forever++) {
+		struct dfg_mem_failing failing;
+		dfg_mem_failing_init(&failing, dfg_mem, 1, forever);
+		for (int i = 0; i < 4; i++) {
+			void *memory = failing.base.take(&failing.base, 8, 8);
+			assert_int_equal(memory == NULL, i == 1 || (forever && i > 1));
+			failing.base.drop(&failing.base, memory);
+		}
+	}
+}
+
+static void an_array_grows_and_keeps_what_it_held(void **state)
+{
+	(void)state;
+	int *array = NULL;
+	size_t room = 0;
+	for (int i = 0; i < 1000; i++) {
+		assert_true(dfg_reserve(&array, &room, (size_t)i + 1, sizeof *array));
+		array[i] = i;
+	}
+	for (int i = 0; i < 1000; i++)
+		assert_int_equal(array[i], i);
+	dfg_free(array);
+}
+
+static void a_product_that_overflows_is_no_memory(void **state)
+{
+	(void)state;
+	struct dfg_arena arena = {0};
+	assert_null(dfg_zeros(SIZE_MAX / 2, 4));
+	assert_null(dfg_arena_zeros(&arena, SIZE_MAX / 2, 4));
+	dfg_arena_release(&arena);
+}
+
+static void an_arena_keeps_to_its_limit(void **state)
+{
+	(void)state;
+	struct dfg_arena arena = {.limit = 1 << 20};
+	int count = 0;
+	while (dfg_arena_zeros(&arena, 1000, 1))
+		count++;
+	assert_in_range(count, 900, 1048);
+	dfg_arena_release(&arena);
+}
+
+static void a_map_numbers_names_in_the_order_of_insertion(void **state)
+{
+	(void)state;
+	enum { MANY = 10000 };
+	static char name[MANY][16];
+	struct dfg_map map = {0};
+	for (uint32_t i = 0; i < MANY; i++) {
+		uint32_t number;
+		bool is_new;
+		snprintf(name[i], sizeof name[i], "node/%u", i * 7919 % MANY);
+		assert_true(dfg_map_put(&map, name[i], strlen(name[i]), &number, &is_new));
+		assert_int_equal(number, i);
+		assert_true(is_new);
+	}
+	for (uint32_t i = 0; i < MANY; i++)
+		assert_int_equal(dfg_map_find(&map, name[i], strlen(name[i])), i);
+	assert_int_equal(dfg_map_find(&map, "node/x", 6), DFG_NONE);
+	dfg_map_release(&map);
+}
+
+static const char *nearest(const char *word)
+{
+	static const char *const candidate[] = {"Tanh", "MatMul", "BiasAdd", "relu"};
+	struct dfg_nearest nearest = {.word = word};
+	for (size_t i = 0; i < 4; i++)
+		dfg_nearest_offer(&nearest, candidate[i]);
+	return nearest.best;
+}
+
+static void the_nearest_spelling_is_within_a_third(void **state)
+{
+	(void)state;
+	assert_string_equal(nearest("Tahn"), "Tanh");
+	assert_string_equal(nearest("MatMull"), "MatMul");
+	assert_null(nearest("Conv"));
+	assert_null(nearest("xyz"));
+}
+
+static void floats_are_written_as_short_as_reads_back(void **state)
+{
+	(void)state;
+	struct dfg_text text = {0};
+	dfg_text_f32(&text, 0.1f);
+	dfg_text_put(&text, " ", 1);
+	dfg_text_f64(&text, 0.1);
+	dfg_text_put(&text, " ", 1);
+	dfg_text_f32(&text, 16777217.0f / 3);
+	dfg_text_put(&text, " ", 1);
+	dfg_text_f64(&text, -INFINITY);
+	dfg_text_put(&text, " ", 1);
+	dfg_text_f32(&text, NAN);
+	assert_string_equal(text.s, "0.1 0.1 5592405.5 -inf nan");
+	dfg_text_release(&text);
+	for (uint32_t bits = 1, i = 0; i < 20000; i++, bits = bits * 1664525 + 1013904223) {
+		float value;
+		memcpy(&value, &bits, sizeof value);
+		if (!isfinite(value))
+			continue;
+		dfg_text_f32(&text, value);
+		float back = strtof(text.s, NULL);
+		assert_memory_equal(&back, &value, sizeof value);
+		dfg_text_release(&text);
+	}
+}
+
+static void what_could_drive_a_terminal_is_escaped(void **state)
+{
+	(void)state;
+	struct dfg_text text = {0};
+	dfg_text_escape(&text, "a\x1b[2J\"\\\n\xff\xc3\xa9\xe2\x82", 13, 100);
+	assert_string_equal(text.s, "a\\x1b[2J\\\"\\\\\\n\\xff\xc3\xa9\\xe2\\x82");
+	dfg_text_release(&text);
+	dfg_text_escape(&text, "abcdef", 6, 3);
+	assert_string_equal(text.s, "abc...");
+	dfg_text_release(&text);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_limit_refuses_what_would_pass_it_and_takes_back),
+		cmocka_unit_test(a_failing_allocator_fails_once_or_for_ever),
+		cmocka_unit_test(an_array_grows_and_keeps_what_it_held),
+		cmocka_unit_test(a_product_that_overflows_is_no_memory),
+		cmocka_unit_test(an_arena_keeps_to_its_limit),
+		cmocka_unit_test(a_map_numbers_names_in_the_order_of_insertion),
+		cmocka_unit_test(the_nearest_spelling_is_within_a_third),
+		cmocka_unit_test(floats_are_written_as_short_as_reads_back),
+		cmocka_unit_test(what_could_drive_a_terminal_is_escaped),
+	};
+	return cmocka_run_group_tests_name("base", tests, NULL, NULL);
+}

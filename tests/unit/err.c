@@ -1,0 +1,63 @@
+#include "tests/unit/test.h"
+
+#include "lib/base/mem.h"
+
+static void reads_from_the_outside_in(void **state)
+{
+	(void)state;
+	struct dfg_err *err = DFG_ERR(DFG_DATA, "cannot multiply %s by %s", "[3,4]", "[5,6]");
+	err = dfg_err_note(err, "node '%s' (%s)", "fc1", "MatMul");
+	err = dfg_err_note(err, "%s", "net.pb");
+	assert_string_equal(err->text, "net.pb: node 'fc1' (MatMul): cannot multiply [3,4] by [5,6]");
+	assert_int_equal(err->code, 65);
+	dfg_err_free(err);
+}
+
+static void a_long_note_cuts_the_end_not_the_place(void **state)
+{
+	(void)state;
+	char words[2000] = {0};
+	memset(words, 'w', sizeof words - 1);
+	struct dfg_err *err = dfg_err_note(DFG_ERR(DFG_DATA, "%s", words), "node '%s'", words);
+	err = dfg_err_note(err, "net.pb");
+	assert_memory_equal(err->text, "net.pb: node 'www", 17);
+	assert_int_equal(strlen(err->text), sizeof err->text - 1);
+	dfg_err_free(err);
+}
+
+static void joined_errors_keep_their_order_and_share_notes(void **state)
+{
+	(void)state;
+	struct dfg_err *err = dfg_err_join(NULL, DFG_ERR(DFG_DATA, "one"));
+	err = dfg_err_note(dfg_err_join(err, DFG_ERR(DFG_IO, "two")), "f");
+	assert_int_equal(err->code, DFG_DATA);
+	assert_string_equal(err->text, "f: one");
+	assert_string_equal(err->next->text, "f: two");
+	dfg_err_free(err);
+}
+
+static void out_of_memory_needs_no_memory(void **state)
+{
+	(void)state;
+	struct dfg_mem_failing failing;
+	struct dfg_allocator *heap = dfg_mem;
+	dfg_mem_failing_init(&failing, heap, 0, true);
+	dfg_mem = &failing.base;
+	struct dfg_err *err = dfg_err_note(DFG_ERR(DFG_DATA, "bad"), "net.pb");
+	dfg_mem = heap;
+	assert_int_equal(err->code, DFG_MEMORY);
+	assert_string_equal(err->text, "out of memory");
+	assert_ptr_equal(dfg_err_join(err, DFG_ERR(DFG_IO, "close")), err);
+	dfg_err_free(err);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(reads_from_the_outside_in),
+		cmocka_unit_test(a_long_note_cuts_the_end_not_the_place),
+		cmocka_unit_test(joined_errors_keep_their_order_and_share_notes),
+		cmocka_unit_test(out_of_memory_needs_no_memory),
+	};
+	return cmocka_run_group_tests_name("err", tests, NULL, NULL);
+}
