@@ -1,0 +1,22 @@
+#pragma once
+
+#include "lib/base/text.h"
+#include "lib/graph/graph.h"
+
+/* An edge that closes a loop: the only kind that may. */
+static inline bool dfg_edge_goes_back(const struct dfg_graph *graph, const struct dfg_node *node, struct dfg_edge edge)
+{
+	const struct dfg_op *from = graph->node[edge.node].op;
+	return node->op && from && node->op->role == DFG_MERGE && from->role == DFG_NEXT_ITERATION;
+}
+
+/*
+ * The order of the nodes, inputs first; NULL where the file's own order is one, which needs no room. *out_count is less
+ * than the number of nodes where there is a cycle.
+ */
+DFG_MUST_CHECK struct dfg_err *dfg_pass_order(
+	const struct dfg_graph *graph, struct dfg_arena *scratch, uint32_t **out_order, uint32_t *out_count);
+
+/* Names one cycle among the nodes that are not in the order: "a -> b -> a". */
+DFG_MUST_CHECK struct dfg_err *dfg_cycle_words(const struct dfg_graph *graph, const uint32_t *order, uint32_t count,
+	struct dfg_arena *scratch, struct dfg_text *out_text);
