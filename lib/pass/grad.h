@@ -48,7 +48,10 @@ static inline void dfg_gradient_set_rows(
 DFG_MUST_CHECK struct dfg_err *dfg_gradient_op(struct dfg_gradient *node, const char *op, const struct dfg_edge *in,
 	uint32_t n_in, const struct dfg_attr *attr, uint32_t n_attr, struct dfg_edge *out_edge);
 
-/* Runs statements of the language as op->gradient would be, for a gradient that needs C only to choose between formulas. */
+/*
+ * Runs statements of the language as op->gradient would be, for a gradient that needs C only to choose between formulas.
+ * The formula is a literal: it is parsed once and found again by its address.
+ */
 DFG_MUST_CHECK struct dfg_err *dfg_gradient_formula(struct dfg_gradient *node, const char *formula);
 
 /* The pass: for each of wrt, dy/dwrt of the sum of all elements of all of `of`. */
@@ -59,3 +62,7 @@ struct dfg_grad_options {
 };
 DFG_MUST_CHECK struct dfg_err *dfg_grad(struct dfg_builder *builder, const struct dfg_edge *of, uint32_t n_of,
 	const struct dfg_edge *wrt, uint32_t n_wrt, const struct dfg_grad_options *options, struct dfg_cotangent *out_wrt);
+
+/* The same with dense results, zeros where nothing flows, and no names: what the language's grad() calls. */
+DFG_MUST_CHECK struct dfg_err *dfg_grad_edges(struct dfg_builder *builder, const struct dfg_edge *of, uint32_t n_of,
+	const struct dfg_edge *wrt, uint32_t n_wrt, struct dfg_edge *out_wrt);

@@ -1,0 +1,355 @@
+/* grad. Needs: facts of every node. Gives: the derivative, as nodes behind the old ones. O(nodes + edges), no recursion. */
+#include "lib/pass/grad.h"
+
+#include "lib/pass/cycle.h"
+#include "lib/pass/formula.h"
+#include "lib/pass/partial.h"
+#include "lib/pass/reduce.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { BATCH = 256 }; /* nodes after which the memory that single nodes needed is given back */
+
+struct sweep {
+	struct dfg_builder *builder;
+	const char *prefix;
+	struct dfg_arena scratch, brief;
+	uint32_t *order; /* NULL: the file's */
+	uint32_t count;  /* nodes there were when the pass began */
+	uint32_t tensors;
+	bool *is_wrt;             /* by tensor */
+	bool *depends;            /* by node: on something of wrt, through what derivatives flow through */
+	struct dfg_partial **sum; /* by tensor */
+};
+
+static uint32_t tensor_of(const struct sweep *s, struct dfg_edge edge)
+{
+	return s->builder->facts.first[edge.node] + (uint32_t)edge.port;
+}
+
+static const struct dfg_fact *fact_of(const struct sweep *s, struct dfg_edge edge)
+{
+	return dfg_facts_of(&s->builder->facts, edge);
+}
+
+/* Ops whose derivative is nothing, by declaration. */
+static bool stops(const struct dfg_op *op)
+{
+	return !op || (op->gradient && !*op->gradient);
+}
+
+static bool is_wanted(const struct sweep *s, struct dfg_edge edge)
+{
+	return (s->depends[edge.node] || s->is_wrt[tensor_of(s, edge)]) && dfg_flow_dtype(fact_of(s, edge));
+}
+
+static void find_dependents(struct sweep *s)
+{
+	const struct dfg_graph *graph = s->builder->graph;
+	for (uint32_t i = 0; i < s->count; i++) {
+		uint32_t n = s->order ? s->order[i] : i;
+		const struct dfg_node *node = &graph->node[n];
+		for (uint32_t e = 0; e < node->n_in && !stops(node->op) && !s->depends[n]; e++)
+			s->depends[n] = node->in[e].port < (int32_t)dfg_facts_outputs(&s->builder->facts, node->in[e].node) &&
+							is_wanted(s, node->in[e]);
+	}
+}
+
+struct scope {
+	char s[DFG_SCOPE_MOST + 100];
+};
+
+static struct scope scope_of(const struct sweep *s, uint32_t n)
+{
+	struct scope scope;
+	snprintf(
+		scope.s, sizeof scope.s, "%.90s/%.*s_grad", s->prefix, DFG_SCOPE_MOST - 100, s->builder->graph->node[n].name);
+	return scope;
+}
+
+/* All that came back to a tensor. */
+static struct dfg_err *total(struct sweep *s, struct dfg_edge edge, struct dfg_cotangent *out_cotangent)
+{
+	struct dfg_partial *head = s->sum[tensor_of(s, edge)];
+	if (head && !head->next) {
+		*out_cotangent = head->cotangent;
+		return NULL;
+	}
+	struct scope scope = scope_of(s, edge.node);
+	return dfg_partial_sum(&(struct dfg_make){s->builder, scope.s}, edge, head, out_cotangent);
+}
+
+static struct dfg_err *refuse(const struct dfg_op *op)
+{
+	switch (op->role) {
+	case DFG_CALL:
+		return DFG_ERR(DFG_DATA, "no gradient through a call of a function: lower the graph first");
+	case DFG_SWITCH:
+	case DFG_MERGE:
+	case DFG_ENTER:
+	case DFG_EXIT:
+	case DFG_NEXT_ITERATION:
+		return DFG_ERR(DFG_DATA, "no gradient through control flow yet");
+	default:
+		return DFG_ERR(DFG_DATA, "no gradient: %s has none", op->name);
+	}
+}
+
+/* The op's own rule. */
+static struct dfg_err *derive(struct dfg_gradient *node)
+{
+	const struct dfg_op *op = node->call->op;
+	if (op->gradient_fn)
+		return op->gradient_fn(node);
+	if (!op->gradient)
+		return refuse(op);
+	const struct dfg_op_formula *formula;
+	DFG_TRY(dfg_op_formula(op, op->gradient, &formula));
+	return dfg_op_formula_apply(formula, node);
+}
+
+/* A gradient has its input's type, and can be summed to its shape. */
+static struct dfg_err *check_result(const struct sweep *s, struct dfg_edge in, struct dfg_edge value)
+{
+	const struct dfg_fact *mine = fact_of(s, in), *its = fact_of(s, value);
+	struct dfg_shape shape = dfg_flow_shape(mine);
+	if (dfg_flow_dtype(mine) == its->dtype && dfg_shape_fits(&shape, &its->shape))
+		return NULL;
+	return DFG_ERR(DFG_BUG, "its gradient gives %s for an input %s", dfg_type_words(its->dtype, &its->shape).s,
+		dfg_type_words(dfg_flow_dtype(mine), &shape).s);
+}
+
+/* What a node gave back for its inputs goes to where these came from. */
+static struct dfg_err *hand_back(struct sweep *s, struct dfg_gradient *node)
+{
+	struct dfg_make make = {s->builder, node->scope};
+	for (uint32_t i = 0; i < node->call->n_in; i++) {
+		struct dfg_cotangent *dx = &node->dx[i];
+		if (!node->wanted[i] || dx->kind == DFG_NO_COTANGENT)
+			continue;
+		struct dfg_stretched stretched = {node->in, node->call->n_in, i, !node->call->op->shape};
+		if (dx->kind == DFG_DENSE && fact_of(s, node->in[i])->dtype != DFG_RESOURCE)
+			DFG_TRY(dfg_reduce(&make, &stretched, &dx->value));
+		if (dx->kind == DFG_DENSE)
+			DFG_TRY(check_result(s, node->in[i], dx->value));
+		DFG_TRY(dfg_partial_add(&s->scratch, &s->sum[tensor_of(s, node->in[i])], dx));
+	}
+	return NULL;
+}
+
+/* Rows go through a node that hands on what it is given; all else wants tensors. */
+static struct dfg_err *pass_rows(struct sweep *s, uint32_t n, bool *out_done)
+{
+	const struct dfg_node *node = &s->builder->graph->node[n];
+	const struct dfg_op_formula *formula;
+	struct dfg_cotangent dy;
+	*out_done = false;
+	if (!node->op->gradient || node->n_in != 1 || dfg_facts_outputs(&s->builder->facts, n) != 1)
+		return NULL;
+	DFG_TRY(dfg_op_formula(node->op, node->op->gradient, &formula));
+	if (!formula->is_alias)
+		return NULL;
+	struct dfg_edge in = node->in[0];
+	DFG_TRY(total(s, (struct dfg_edge){n, 0}, &dy));
+	*out_done = true;
+	return dfg_partial_add(&s->scratch, &s->sum[tensor_of(s, in)], &dy);
+}
+
+/* Room for what a gradient sees of a node, in the arena that is given back now and then. */
+static struct dfg_err *take_room(struct sweep *s, uint32_t n, struct dfg_gradient *node, struct dfg_call *call)
+{
+	DFG_TRY(dfg_node_call(s->builder->graph, n, &s->brief, call));
+	bool *wanted = dfg_arena_zeros(&s->brief, (size_t)call->n_in + 1, sizeof *wanted);
+	node->dx = dfg_arena_zeros(&s->brief, (size_t)call->n_in + 1, sizeof *node->dx);
+	if (!wanted || !node->dx)
+		return DFG_ERR(DFG_MEMORY, "no memory for a gradient");
+	node->in = s->builder->graph->node[n].in;
+	for (uint32_t i = 0; i < call->n_in; i++)
+		wanted[i] = is_wanted(s, node->in[i]);
+	node->wanted = wanted;
+	return NULL;
+}
+
+/* The cotangents of a node's outputs, dense. */
+static struct dfg_err *gather(struct sweep *s, struct dfg_gradient *node)
+{
+	struct dfg_make make = {s->builder, node->scope};
+	uint32_t outputs = node->call->n_out;
+	struct dfg_edge *dy = dfg_arena_zeros(&s->brief, (size_t)outputs + 1, sizeof *dy);
+	if (!dy)
+		return DFG_ERR(DFG_MEMORY, "no memory for a gradient");
+	node->dy = dy;
+	for (uint32_t p = 0; p < outputs; p++) {
+		struct dfg_edge output = dfg_gradient_output(node, (int)p);
+		struct dfg_cotangent sum;
+		DFG_TRY(total(s, output, &sum));
+		dy[p].node = DFG_NONE;
+		if (sum.kind != DFG_NO_COTANGENT)
+			DFG_TRY(dfg_cotangent_dense(&make, output, &sum, &dy[p]));
+	}
+	return NULL;
+}
+
+static bool has_cotangent(const struct sweep *s, uint32_t n)
+{
+	for (uint32_t t = s->builder->facts.first[n]; t < s->builder->facts.first[n + 1]; t++)
+		if (s->sum[t])
+			return true;
+	return false;
+}
+
+static struct dfg_err *visit(struct sweep *s, uint32_t n)
+{
+	if (!has_cotangent(s, n))
+		return NULL;
+	bool done;
+	DFG_TRY(pass_rows(s, n, &done));
+	if (done)
+		return NULL;
+	struct scope scope = scope_of(s, n);
+	struct dfg_call call;
+	struct dfg_gradient node = {.builder = s->builder, .node = n, .call = &call, .scope = scope.s, .pass = s};
+	DFG_TRY(take_room(s, n, &node, &call));
+	DFG_TRY(gather(s, &node));
+	DFG_TRY(derive(&node));
+	return hand_back(s, &node);
+}
+
+static struct dfg_err *sweep_back(struct sweep *s)
+{
+	const char *device = s->builder->device;
+	struct dfg_err *err = NULL;
+	for (uint32_t i = s->count; i-- && !err;) {
+		uint32_t n = s->order ? s->order[i] : i;
+		const struct dfg_node *node = &s->builder->graph->node[n];
+		if (!s->depends[n])
+			continue;
+		if (i % BATCH == 0)
+			dfg_arena_release(&s->brief);
+		const char *name = node->name, *op_name = node->op_name;
+		s->builder->device = node->device;
+		if ((err = visit(s, n)))
+			err = dfg_err_note(err, "node '%.200s' (%.100s)", name, op_name);
+	}
+	s->builder->device = device;
+	return err;
+}
+
+static struct dfg_err *check_edge(const struct sweep *s, struct dfg_edge edge, const char *what)
+{
+	const struct dfg_node *node = &s->builder->graph->node[edge.node];
+	uint32_t outputs = dfg_facts_outputs(&s->builder->facts, edge.node);
+	if (edge.port < 0 || (uint32_t)edge.port >= outputs)
+		return DFG_ERR(
+			DFG_DATA, "node '%.200s' (%.100s): has no output %d to %s", node->name, node->op_name, edge.port, what);
+	const struct dfg_fact *fact = fact_of(s, edge);
+	if (dfg_flow_dtype(fact))
+		return NULL;
+	enum dfg_dtype dtype = fact->dtype == DFG_RESOURCE && fact->holds ? fact->holds->dtype : fact->dtype;
+	return DFG_ERR(DFG_DATA, "node '%.200s' (%.100s): cannot %s %s, only floats and complex numbers", node->name,
+		node->op_name, what, dfg_dtype_name(dtype));
+}
+
+static struct dfg_err *prepare(
+	struct sweep *s, const struct dfg_edge *of, uint32_t n_of, const struct dfg_edge *wrt, uint32_t n_wrt)
+{
+	const struct dfg_graph *graph = s->builder->graph;
+	uint32_t ordered;
+	s->count = graph->count;
+	s->tensors = (uint32_t)s->builder->facts.count;
+	for (uint32_t i = 0; i < n_of; i++)
+		DFG_TRY(check_edge(s, of[i], "differentiate"));
+	for (uint32_t i = 0; i < n_wrt; i++)
+		DFG_TRY(check_edge(s, wrt[i], "differentiate by"));
+	DFG_TRY(dfg_pass_order(graph, &s->scratch, &s->order, &ordered));
+	if (ordered < s->count)
+		return DFG_ERR(DFG_DATA, "the graph has a cycle");
+	s->is_wrt = dfg_arena_zeros(&s->scratch, (size_t)s->tensors + 1, sizeof *s->is_wrt);
+	s->sum = dfg_arena_zeros(&s->scratch, (size_t)s->tensors + 1, sizeof(void *));
+	s->depends = dfg_arena_zeros(&s->scratch, (size_t)s->count + 1, sizeof *s->depends);
+	if (!s->is_wrt || !s->sum || !s->depends)
+		return DFG_ERR(DFG_MEMORY, "no memory to differentiate %u nodes", s->count);
+	for (uint32_t i = 0; i < n_wrt; i++)
+		s->is_wrt[tensor_of(s, wrt[i])] = true;
+	find_dependents(s);
+	return NULL;
+}
+
+/* The cotangents that the sweep begins with. */
+static struct dfg_err *begin(struct sweep *s, const struct dfg_edge *of, uint32_t n_of, const struct dfg_edge *dy)
+{
+	for (uint32_t i = 0; i < n_of; i++) {
+		if (!is_wanted(s, of[i]))
+			continue;
+		struct dfg_cotangent one = {.kind = DFG_DENSE};
+		struct scope scope = scope_of(s, of[i].node);
+		if (dy)
+			one.value = dy[i];
+		else
+			DFG_TRY(dfg_make_filled(&(struct dfg_make){s->builder, scope.s}, of[i], 1, &one.value));
+		DFG_TRY(dfg_partial_add(&s->scratch, &s->sum[tensor_of(s, of[i])], &one));
+	}
+	return NULL;
+}
+
+static struct dfg_err *name_result(struct sweep *s, struct dfg_edge wrt, struct dfg_cotangent *cotangent)
+{
+	const char *name = s->builder->graph->node[wrt.node].name;
+	struct scope scope = scope_of(s, wrt.node);
+	struct dfg_make make = {s->builder, scope.s};
+	struct dfg_edge value;
+	if (cotangent->kind == DFG_NO_COTANGENT)
+		DFG_TRY(dfg_make_filled(&make, wrt, 0, &value));
+	else
+		DFG_TRY(dfg_cotangent_dense(&make, wrt, cotangent, &value));
+	const char *wanted = wrt.port ? dfg_arena_print(&s->brief, "%s/%s_%d", s->prefix, name, wrt.port)
+								  : dfg_arena_print(&s->brief, "%s/%s", s->prefix, name);
+	if (!wanted)
+		return DFG_ERR(DFG_MEMORY, "no memory for a name");
+	if (dfg_graph_find(s->builder->graph, wanted) != DFG_NONE)
+		return DFG_ERR(DFG_DATA, "there is a node '%.200s' already: choose another name with --prefix", wanted);
+	struct dfg_new_node node = {.op = "Identity", .name = wanted, .exact = true, .in = &value, .n_in = 1};
+	*cotangent = (struct dfg_cotangent){.kind = DFG_DENSE, .value = {DFG_NONE, 0}};
+	return dfg_build(s->builder, &node, &cotangent->value.node);
+}
+
+static struct dfg_err *differentiate(struct sweep *s, const struct dfg_edge *of, uint32_t n_of,
+	const struct dfg_edge *wrt, uint32_t n_wrt, const struct dfg_grad_options *options, struct dfg_cotangent *out_wrt)
+{
+	DFG_TRY(prepare(s, of, n_of, wrt, n_wrt));
+	DFG_TRY(begin(s, of, n_of, options ? options->dy : NULL));
+	DFG_TRY(sweep_back(s));
+	for (uint32_t i = 0; i < n_wrt; i++) {
+		DFG_TRY(total(s, wrt[i], &out_wrt[i]));
+		if (!options || !options->unnamed)
+			DFG_TRY(name_result(s, wrt[i], &out_wrt[i]));
+	}
+	return NULL;
+}
+
+struct dfg_err *dfg_grad(struct dfg_builder *builder, const struct dfg_edge *of, uint32_t n_of,
+	const struct dfg_edge *wrt, uint32_t n_wrt, const struct dfg_grad_options *options, struct dfg_cotangent *out_wrt)
+{
+	struct sweep s = {.builder = builder, .prefix = options && options->prefix ? options->prefix : "grad"};
+	struct dfg_err *err = differentiate(&s, of, n_of, wrt, n_wrt, options, out_wrt);
+	dfg_arena_release(&s.scratch);
+	dfg_arena_release(&s.brief);
+	return err;
+}
+
+struct dfg_err *dfg_grad_edges(struct dfg_builder *builder, const struct dfg_edge *of, uint32_t n_of,
+	const struct dfg_edge *wrt, uint32_t n_wrt, struct dfg_edge *out_wrt)
+{
+	const struct dfg_grad_options options = {.unnamed = true};
+	struct dfg_make make = {builder, "grad"};
+	struct dfg_cotangent *cotangent = dfg_zeros((size_t)n_wrt + 1, sizeof *cotangent);
+	if (!cotangent)
+		return DFG_ERR(DFG_MEMORY, "no memory for %u gradients", n_wrt);
+	struct dfg_err *err = dfg_grad(builder, of, n_of, wrt, n_wrt, &options, cotangent);
+	for (uint32_t i = 0; i < n_wrt && !err; i++)
+		err = cotangent[i].kind == DFG_NO_COTANGENT ? dfg_make_filled(&make, wrt[i], 0, &out_wrt[i])
+													: dfg_cotangent_dense(&make, wrt[i], &cotangent[i], &out_wrt[i]);
+	dfg_free(cotangent);
+	return err;
+}
