@@ -10,9 +10,9 @@
  * To add a pass: its file, and a row in pass.c; `dfg opt --passes` and its man page list the rows.
  */
 struct dfg_keep {
-	const struct dfg_edge *feed;
+	struct dfg_edge *feed; /* edges and targets are renumbered where nodes move */
 	uint32_t n_feed;
-	struct dfg_edge *fetch; /* renumbered where nodes move */
+	struct dfg_edge *fetch;
 	uint32_t n_fetch;
 	uint32_t *target;
 	uint32_t n_target;

@@ -1,0 +1,12 @@
+#include "lib/pass/pass.h"
+
+#include "lib/pass/cse.h"
+#include "lib/pass/fold.h"
+#include "lib/pass/prune.h"
+
+const struct dfg_pass dfg_passes[] = {
+	{"fold", "Compute what is the same in every run and on every machine.", true, dfg_fold},
+	{"cse", "Join nodes that compute the same.", true, dfg_cse},
+	{"prune", "Remove what is not needed.", true, dfg_prune},
+	{0},
+};

@@ -1,0 +1,104 @@
+/* prune. Needs: every edge names a node. Gives: only what `keep` needs, also over control edges. O(nodes + edges). */
+#include "lib/pass/prune.h"
+
+#include <string.h>
+
+/* Nodes met but not yet looked into. Each is pushed once, so the room for all of them is taken up front. */
+struct worklist {
+	const struct dfg_graph *graph;
+	bool *met;
+	uint32_t *node, count;
+	uint32_t *setter; /* by node: the first node that initialises this variable, by number + 1 */
+	uint32_t *next;   /* by node: another that initialises the same variable, by number + 1 */
+};
+
+static void meet(struct worklist *work, uint32_t node)
+{
+	if (work->met[node])
+		return;
+	work->met[node] = true;
+	work->node[work->count++] = node;
+}
+
+static void find_setters(struct worklist *work)
+{
+	for (uint32_t n = 0; n < work->graph->count; n++) {
+		const struct dfg_node *node = &work->graph->node[n];
+		if (!node->n_in || !dfg_node_mark(node, "_dfg_init", NULL))
+			continue;
+		work->next[n] = work->setter[node->in[0].node];
+		work->setter[node->in[0].node] = n + 1;
+	}
+}
+
+static void meet_all(struct worklist *work, const struct dfg_keep *keep)
+{
+	for (uint32_t i = 0; i < keep->n_feed; i++)
+		meet(work, keep->feed[i].node);
+	for (uint32_t i = 0; i < keep->n_fetch; i++)
+		meet(work, keep->fetch[i].node);
+	for (uint32_t i = 0; i < keep->n_target; i++)
+		meet(work, keep->target[i]);
+	while (work->count) {
+		uint32_t n = work->node[--work->count];
+		const struct dfg_node *node = &work->graph->node[n];
+		for (uint32_t e = 0; e < node->n_in + node->n_control; e++)
+			meet(work, node->in[e].node);
+		for (uint32_t setter = work->setter[n]; setter; setter = work->next[setter - 1])
+			meet(work, setter - 1);
+	}
+}
+
+/* Squeezes the unmet out. number[old] becomes new; edges follow, for what is kept has only inputs that are kept. */
+static struct dfg_err *squeeze(struct dfg_graph *graph, const bool *met, uint32_t *number)
+{
+	uint32_t kept = 0;
+	struct dfg_map names = {0};
+	for (uint32_t n = 0; n < graph->count; n++) {
+		if (!met[n])
+			continue;
+		if (!dfg_map_put(&names, graph->node[n].name, strlen(graph->node[n].name), &number[n], NULL)) {
+			dfg_map_release(&names);
+			return DFG_ERR(DFG_MEMORY, "no memory for the names of %u nodes", graph->count);
+		}
+		graph->node[kept++] = graph->node[n];
+	}
+	graph->count = kept;
+	dfg_map_release(&graph->names);
+	graph->names = names;
+	for (uint32_t n = 0; n < kept; n++)
+		for (uint32_t e = 0; e < graph->node[n].n_in + graph->node[n].n_control; e++)
+			graph->node[n].in[e].node = number[graph->node[n].in[e].node];
+	return NULL;
+}
+
+static void renumber(struct dfg_keep *keep, const uint32_t *number)
+{
+	for (uint32_t i = 0; i < keep->n_feed; i++)
+		keep->feed[i].node = number[keep->feed[i].node];
+	for (uint32_t i = 0; i < keep->n_fetch; i++)
+		keep->fetch[i].node = number[keep->fetch[i].node];
+	for (uint32_t i = 0; i < keep->n_target; i++)
+		keep->target[i] = number[keep->target[i]];
+}
+
+struct dfg_err *dfg_prune(
+	struct dfg_graph *graph, struct dfg_keep *keep, struct dfg_arena *scratch, struct dfg_text *report)
+{
+	struct worklist work = {
+		.graph = graph,
+		.met = dfg_arena_zeros(scratch, graph->count, sizeof *work.met),
+		.node = dfg_arena_zeros(scratch, graph->count, sizeof *work.node),
+		.setter = dfg_arena_zeros(scratch, graph->count, sizeof *work.setter),
+		.next = dfg_arena_zeros(scratch, graph->count, sizeof *work.next),
+	};
+	uint32_t *number = dfg_arena_zeros(scratch, graph->count, sizeof *number), before = graph->count;
+	if (!work.met || !work.node || !work.setter || !work.next || !number)
+		return DFG_ERR(DFG_MEMORY, "no memory to prune %u nodes", graph->count);
+	find_setters(&work);
+	meet_all(&work, keep);
+	DFG_TRY(squeeze(graph, work.met, number));
+	renumber(keep, number);
+	dfg_text_add(report, "prune: removed %u of %u nodes\n", before - graph->count, before);
+	return NULL;
+}
