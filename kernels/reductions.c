@@ -1,0 +1,281 @@
+/* Sum, Mean, Prod, Max, Min, All, Any and L2Loss: how two elements become one, and their derivatives. */
+#include "kernels/adjoint.h"
+#include "kernels/reduce.h"
+#include "lib/base/vector.h"
+
+#include <math.h>
+
+enum { LANES = 16 };
+
+/*
+ * The loops of a reducer for elements of `type`: `one` is what an element x counts as, `join` makes one of a and b, `none`
+ * is what no elements at all give, `last` the result of accumulator a and n elements. Lanes are added up in one order.
+ */
+#define REDUCER(stem, type, acc_type, none, one, join, result, last)                       \
+	static inline acc_type stem##_join(acc_type a, acc_type b)                             \
+	{                                                                                      \
+		return (acc_type)(join);                                                           \
+	}                                                                                      \
+	static inline acc_type stem##_one(type x)                                              \
+	{                                                                                      \
+		return (acc_type)(one);                                                            \
+	}                                                                                      \
+	DFG_CLONES static void stem##_row(int64_t n, const void *in, void *acc)                \
+	{                                                                                      \
+		const type *x = in;                                                                \
+		acc_type lane[LANES];                                                              \
+		for (int j = 0; j < LANES; j++)                                                    \
+			lane[j] = none;                                                                \
+		int64_t i = 0;                                                                     \
+		for (; i + LANES <= n; i += LANES)                                                 \
+			for (int j = 0; j < LANES; j++)                                                \
+				lane[j] = stem##_join(lane[j], stem##_one(x[i + j]));                      \
+		for (int j = 0; i < n; i++, j++)                                                   \
+			lane[j] = stem##_join(lane[j], stem##_one(x[i]));                              \
+		for (int w = LANES / 2; w; w /= 2)                                                 \
+			for (int j = 0; j < w; j++)                                                    \
+				lane[j] = stem##_join(lane[j], lane[j + w]);                               \
+		*(acc_type *)acc = lane[0];                                                        \
+	}                                                                                      \
+	static void stem##_start(int64_t n, void *acc)                                         \
+	{                                                                                      \
+		for (int64_t i = 0; i < n; i++)                                                    \
+			((acc_type *)acc)[i] = none;                                                   \
+	}                                                                                      \
+	static void stem##_add(int64_t n, const void *restrict in, void *restrict acc)         \
+	{                                                                                      \
+		for (int64_t i = 0; i < n; i++)                                                    \
+			((acc_type *)acc)[i] =                                                         \
+				stem##_join(((acc_type *)acc)[i], stem##_one(((const type *)in)[i]));      \
+	}                                                                                      \
+	static void stem##_merge(int64_t n, const void *restrict from, void *restrict acc)     \
+	{                                                                                      \
+		for (int64_t i = 0; i < n; i++)                                                    \
+			((acc_type *)acc)[i] =                                                         \
+				stem##_join(((acc_type *)acc)[i], ((const acc_type *)from)[i]);            \
+	}                                                                                      \
+	static void stem##_finish(int64_t n, int64_t count, const void *from, void *out)       \
+	{                                                                                      \
+		(void)count;                                                                       \
+		for (int64_t i = 0; i < n; i++) {                                                  \
+			const acc_type a = ((const acc_type *)from)[i];                                \
+			((result *)out)[i] = (result)(last);                                           \
+		}                                                                                  \
+	}                                                                                      \
+	static const struct dfg_reducer stem##_reducer = {sizeof(type), sizeof(acc_type),      \
+		sizeof(result), stem##_row, stem##_start, stem##_add, stem##_merge, stem##_finish}; \
+	static struct dfg_err *stem(struct dfg_kernel *ctx)                                    \
+	{                                                                                      \
+		return dfg_reduce_run(ctx, &stem##_reducer);                                       \
+	}
+
+/* Sums wrap around; where a mean is asked for, they do not. */
+#define SUM(NAME, name, type, ...) REDUCER(sum_##name, type, type, 0, x, a + b, type, a)
+#define PROD(NAME, name, type, ...) REDUCER(prod_##name, type, type, 1, x, a *b, type, a)
+#define MEAN(NAME, name, type, number, wide, ...) \
+	REDUCER(mean_##name, type, wide, 0, x, a + b, type, a / (wide)count)
+#define MEAN_INT(NAME, name, type, number, wide, ...) \
+	REDUCER(mean_##name, type, wide, 0, x, a + b, type, count ? a / (wide)count : 0)
+DFG_EACH_numeric(SUM)
+DFG_EACH_numeric(PROD)
+MEAN(F32, f32, float, 1, float)
+MEAN(F64, f64, double, 2, double)
+MEAN(C64, c64, float _Complex, 8, float _Complex)
+MEAN(C128, c128, double _Complex, 18, double _Complex)
+DFG_EACH_signed(MEAN_INT, int64_t)
+DFG_EACH_unsigned(MEAN_INT, uint64_t)
+
+/* A NaN beats every number: a comparison with it is false either way. */
+#define MAX_OF(none_, name, type) REDUCER(max_##name, type, type, none_, x, a >= b || a != a ? a : b, type, a)
+#define MIN_OF(none_, name, type) REDUCER(min_##name, type, type, none_, x, a <= b || a != a ? a : b, type, a)
+#define LOWEST_SIGNED(type) ((type)((type)1 << (sizeof(type) * 8 - 1)))
+#define MAX_FLOAT(NAME, name, type, ...) MAX_OF(-(type)INFINITY, name, type)
+#define MIN_FLOAT(NAME, name, type, ...) MIN_OF((type)INFINITY, name, type)
+#define MAX_SIGNED(NAME, name, type, ...) MAX_OF(LOWEST_SIGNED(type), name, type)
+#define MIN_SIGNED(NAME, name, type, ...) MIN_OF((type)~LOWEST_SIGNED(type), name, type)
+#define MAX_UNSIGNED(NAME, name, type, ...) MAX_OF(0, name, type)
+#define MIN_UNSIGNED(NAME, name, type, ...) MIN_OF((type)~(type)0, name, type)
+DFG_EACH_float(MAX_FLOAT)
+DFG_EACH_float(MIN_FLOAT)
+DFG_EACH_signed(MAX_SIGNED)
+DFG_EACH_signed(MIN_SIGNED)
+DFG_EACH_unsigned(MAX_UNSIGNED)
+DFG_EACH_unsigned(MIN_UNSIGNED)
+
+REDUCER(all, bool, bool, true, x, a && b, bool, a)
+REDUCER(any, bool, bool, false, x, a || b, bool, a)
+
+#define SQUARES(NAME, name, type, ...)                                     \
+	REDUCER(squares_##name, type, type, 0, x *x, a + b, type, a / 2)       \
+	static struct dfg_err *l2_loss_##name(struct dfg_kernel *ctx)          \
+	{                                                                      \
+		(void)squares_##name;                                              \
+		return dfg_reduce_all(ctx, &squares_##name##_reducer);             \
+	}
+DFG_EACH_float(SQUARES)
+
+/* The cotangent, or another tensor of the output's shape, with the reduced dimensions put back as 1. */
+static struct dfg_err *put_back(struct dfg_gradient *node, struct dfg_edge reduced, struct dfg_edge *out_edge)
+{
+	const struct dfg_shape *in = &dfg_adjoint_fact(node, node->in[0])->shape;
+	const struct dfg_known *axes = dfg_adjoint_fact(node, node->in[1])->known;
+	bool gone[DFG_RANK_MAX] = {0}, known = axes && in->rank >= 0;
+	*out_edge = reduced;
+	if (node->call->attr[0].b)
+		return NULL;
+	for (int64_t i = 0; known && i < axes->count; i++)
+		if (axes->v[i] == DFG_NOT_KNOWN)
+			known = false;
+		else
+			gone[axes->v[i] < 0 ? axes->v[i] + in->rank : axes->v[i]] = true;
+	for (int64_t d = 0; known && d < in->rank; d++) {
+		struct dfg_edge axis;
+		if (!gone[d])
+			continue;
+		DFG_TRY(dfg_adjoint_ints(node, 0, &d, 1, &axis));
+		DFG_TRY(dfg_adjoint_op(node, "ExpandDims", *out_edge, axis, DFG_NO_EDGE, out_edge));
+	}
+	if (known)
+		return NULL;
+	/* The shape with 1 at the axes: that of a sum which keeps its dimensions, of any tensor of the input's shape. */
+	struct dfg_edge sum[2] = {node->in[0], node->in[1]}, shape;
+	DFG_TRY(dfg_gradient_op(node, "ZerosLike", &sum[0], 1, NULL, 0, &sum[0]));
+	DFG_TRY(dfg_gradient_op(node, "Sum", sum, 2, &DFG_ATTR_B("keep_dims", true), 1, &sum[0]));
+	DFG_TRY(dfg_gradient_op(node, "Shape", sum, 1, NULL, 0, &shape));
+	return dfg_adjoint_op(node, "Reshape", reduced, shape, DFG_NO_EDGE, out_edge);
+}
+
+/* The cotangent at every element that went into the sum. */
+static struct dfg_err *spread(struct dfg_gradient *node, struct dfg_edge *out_edge)
+{
+	struct dfg_edge shape;
+	DFG_TRY(put_back(node, node->dy[0], out_edge));
+	DFG_TRY(dfg_adjoint_shape(node, node->in[0], &shape));
+	return dfg_adjoint_op(node, "BroadcastTo", *out_edge, shape, DFG_NO_EDGE, out_edge);
+}
+
+static struct dfg_err *sum_gradient(struct dfg_gradient *node)
+{
+	struct dfg_edge dx;
+	DFG_TRY(spread(node, &dx));
+	dfg_gradient_set(node, 0, dx);
+	return NULL;
+}
+
+/* Elements of a tensor, at least 1, as a constant where it is known; as i32. */
+static struct dfg_err *count_of(struct dfg_gradient *node, struct dfg_edge of, struct dfg_edge *out_edge)
+{
+	const struct dfg_shape *shape = &dfg_adjoint_fact(node, of)->shape;
+	int64_t one = 1, count = dfg_shape_known(shape) ? dfg_shape_count(shape) : DFG_UNKNOWN;
+	struct dfg_edge size;
+	if (count >= 0) {
+		count = count ? count : 1;
+		return dfg_adjoint_ints(node, 0, &count, 1, out_edge);
+	}
+	DFG_TRY(dfg_gradient_op(node, "Size", &of, 1, NULL, 0, &size));
+	DFG_TRY(dfg_adjoint_ints(node, 0, &one, 1, out_edge));
+	return dfg_adjoint_op(node, "Maximum", size, *out_edge, DFG_NO_EDGE, out_edge);
+}
+
+static struct dfg_err *mean_gradient(struct dfg_gradient *node)
+{
+	struct dfg_edge dx, in, out, share;
+	const struct dfg_attr dtype = DFG_ATTR_T("DstT", (enum dfg_dtype)node->call->out_dtype[0]);
+	DFG_TRY(put_back(node, node->dy[0], &dx));
+	DFG_TRY(count_of(node, node->in[0], &in));
+	DFG_TRY(count_of(node, dfg_gradient_output(node, 0), &out));
+	DFG_TRY(dfg_adjoint_op(node, "FloorDiv", in, out, DFG_NO_EDGE, &share));
+	DFG_TRY(dfg_gradient_op(node, "Cast", &share, 1, &dtype, 1, &share));
+	DFG_TRY(dfg_adjoint_op(node, "RealDiv", dx, share, DFG_NO_EDGE, &dx));
+	DFG_TRY(dfg_adjoint_shape(node, node->in[0], &in));
+	DFG_TRY(dfg_adjoint_op(node, "BroadcastTo", dx, in, DFG_NO_EDGE, &dx));
+	dfg_gradient_set(node, 0, dx);
+	return NULL;
+}
+
+/* Elements that are the extreme share its cotangent equally. */
+static struct dfg_err *extreme_gradient(struct dfg_gradient *node)
+{
+	struct dfg_edge dx, y, is, number[2] = {{0, 0}, node->in[1]};
+	const struct dfg_attr dtype = DFG_ATTR_T("DstT", (enum dfg_dtype)node->call->out_dtype[0]);
+	DFG_TRY(put_back(node, node->dy[0], &dx));
+	DFG_TRY(put_back(node, dfg_gradient_output(node, 0), &y));
+	DFG_TRY(dfg_adjoint_op(node, "Equal", y, node->in[0], DFG_NO_EDGE, &is));
+	DFG_TRY(dfg_gradient_op(node, "Cast", &is, 1, &dtype, 1, &is));
+	number[0] = is;
+	DFG_TRY(dfg_gradient_op(node, "Sum", number, 2, &DFG_ATTR_B("keep_dims", true), 1, &number[0]));
+	DFG_TRY(dfg_adjoint_op(node, "RealDiv", is, number[0], DFG_NO_EDGE, &is));
+	DFG_TRY(dfg_adjoint_op(node, "Mul", is, dx, DFG_NO_EDGE, &dx));
+	dfg_gradient_set(node, 0, dx);
+	return NULL;
+}
+
+/*
+ * An element's factor is the product of the others, which a division cannot give where one is 0: the reduced axes are
+ * brought together in front, and the products of what stands before and behind are multiplied.
+ */
+static const char prod_gradient[] =
+	"rank = Rank(input)\n"
+	"axes = Reshape(FloorMod(i32(reduction_indices) + rank, rank), [-1])\n"
+	"others = ListDiff(Range(0, rank, 1), axes).out\n"
+	"perm = ConcatV2([axes, others], 0)\n"
+	"shape = Shape(input)\n"
+	"front = GatherV2(shape, perm, 0)\n"
+	"flat = Reshape(Transpose(input, perm), Pack([Prod(GatherV2(shape, axes, 0), 0), Prod(GatherV2(shape, others, 0), 0)]))\n"
+	"rest = Cumprod(flat, 0, exclusive = true) * Cumprod(flat, 0, exclusive = true, reverse = true)\n"
+	"kept = Shape(Sum(ZerosLike(input), reduction_indices, keep_dims = true))\n"
+	"dinput = Reshape(BroadcastTo(Reshape(doutput, kept), shape)"
+	" * Transpose(Reshape(rest, front), InvertPermutation(perm)), shape)";
+
+#define REDUCTION(Op, types, stem, text, ...)                                                   \
+	const struct dfg_op dfg_op_##Op = {                                                         \
+		.name = #Op,                                                                            \
+		.doc = text,                                                                            \
+		.sig = "<T: " #types ", Tidx: index = i32>(input: T, reduction_indices: Tidx) -> (output: T)", \
+		.attr = {"keep_dims: bool = false"},                                                    \
+		.flags = DFG_EXACT,                                                                     \
+		.shape = dfg_reduce_shape,                                                              \
+		.kernel = {DFG_EACH_##types(DFG_BY_DTYPE, stem)},                                       \
+		__VA_ARGS__};
+
+REDUCTION(Sum, numeric, sum, "the sum over the given axes", .gradient_fn = sum_gradient)
+REDUCTION(Mean, numeric, mean, "the mean over the given axes", .gradient_fn = mean_gradient)
+REDUCTION(Prod, numeric, prod, "the product over the given axes", .gradient = prod_gradient)
+REDUCTION(Max, number, max, "the largest over the given axes; NaN where one is", .gradient_fn = extreme_gradient)
+REDUCTION(Min, number, min, "the smallest over the given axes; NaN where one is", .gradient_fn = extreme_gradient)
+
+const struct dfg_op dfg_op_All = {
+	.name = "All",
+	.doc = "whether all are true over the given axes",
+	.sig = "<Tidx: index = i32>(input: bool, reduction_indices: Tidx) -> (output: bool)",
+	.attr = {"keep_dims: bool = false"},
+	.flags = DFG_NO_GRADIENT | DFG_EXACT,
+	.shape = dfg_reduce_shape,
+	.run = all,
+};
+
+const struct dfg_op dfg_op_Any = {
+	.name = "Any",
+	.doc = "whether any is true over the given axes",
+	.sig = "<Tidx: index = i32>(input: bool, reduction_indices: Tidx) -> (output: bool)",
+	.attr = {"keep_dims: bool = false"},
+	.flags = DFG_NO_GRADIENT | DFG_EXACT,
+	.shape = dfg_reduce_shape,
+	.run = any,
+};
+
+static struct dfg_err *l2_loss_shape(struct dfg_infer *node)
+{
+	node->out[0] = DFG_SHAPE_SCALAR;
+	return NULL;
+}
+
+const struct dfg_op dfg_op_L2Loss = {
+	.name = "L2Loss",
+	.doc = "half the sum of the squares",
+	.sig = "<T: float>(t: T) -> (output: T)",
+	.flags = DFG_ANY_RANK | DFG_EXACT,
+	.shape = l2_loss_shape,
+	.gradient = "dt = t * doutput",
+	.kernel = {DFG_EACH_float(DFG_BY_DTYPE, l2_loss)},
+};
