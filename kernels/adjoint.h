@@ -4,6 +4,7 @@
 
 /* What gradients in C share; kernels include this, and nothing else of the passes. */
 #pragma weak dfg_gradient_op
+#pragma weak dfg_gradient_formula
 
 /* What is known of a tensor of the forward graph. */
 static inline const struct dfg_fact *dfg_adjoint_fact(const struct dfg_gradient *node, struct dfg_edge edge)
