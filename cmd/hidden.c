@@ -90,7 +90,7 @@ static int man(const struct dfg_cmd *cmd)
 		if (!strcmp(line, "@OPTIONS@\n") && cmd)
 			man_options(cmd);
 		else if (!strcmp(line, "@SYNOPSIS@\n") && cmd)
-			printf(".Nm dfg %s\n.Op Ar OPTIONS\n%s%s\n", cmd->name, *cmd->operands ? ".Ar " : ".Pp", cmd->operands);
+			printf(".Nm dfg %s\n.Op Ar OPTIONS\n%s%s\n", cmd->name, *cmd->operands ? ".Ar " : ".\\\"", cmd->operands);
 		else if (!strcmp(line, "@EXIT@\n"))
 			man_codes();
 		else if (!strcmp(line, "@COMMANDS@\n"))

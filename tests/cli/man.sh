@@ -1,0 +1,37 @@
+# The examples of every page: a line "$ command" is run, the lines below it are what it must print ("..." stands for
+# any lines). They run in one folder a page, with the examples' programs in it.
+for page in "$ROOT"/man/*; do
+	name=$(basename "$page" .in)
+	rm -rf page && mkdir page && cp -r "$ROOT"/examples/. page/
+	(cd page && python3 - "$page" "$name" <<'PY'
+import fnmatch, os, re, subprocess, sys
+lines = open(sys.argv[1]).read().split('.Sh EXAMPLES')[-1].splitlines() if '.Sh EXAMPLES' in open(sys.argv[1]).read() else []
+examples, inside = [], False
+for line in lines:
+    if line.startswith('.Bd -literal'):
+        inside = True
+    elif line.startswith('.Ed'):
+        inside = False
+    elif inside:
+        line = line.replace('\\-', '-').replace('\\e', '\\').replace('\\&', '')
+        if line.startswith('$ '):
+            examples.append([line[2:], []])
+        elif line.startswith('> ') and examples and not examples[-1][1]:
+            examples[-1][0] += '\n' + line[2:]
+        elif examples:
+            examples[-1][1].append(line)
+shell = 'dfg() { "$DFG" "$@"; }\n'
+for command, want in examples:
+    run = subprocess.run(['bash', '-c', shell + command], capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    got = run.stdout.rstrip('\n')
+    pattern = '\n'.join(re.escape(w) if w != '...' else '(?:.*\n)*.*' for w in want).rstrip('\n')
+    if want and not re.fullmatch(pattern, got) or run.returncode and not want:
+        print(f'{sys.argv[2]}: $ {command}\nprinted (status {run.returncode})\n{got}\n{run.stderr}not\n' + '\n'.join(want))
+        sys.exit(1)
+PY
+	)
+done
+# Every command has a page, and every page a command.
+"$DFG" __complete | cut -f1 | while read -r command; do
+	[ -e "$ROOT/man/dfg-$command.1.in" ] || { echo "no page dfg-$command.1"; exit 1; }
+done
