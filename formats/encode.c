@@ -1,0 +1,142 @@
+#include "formats/encode.h"
+
+#include "lib/base/mem.h"
+
+#include <protobuf-c/protobuf-c.h>
+#include <string.h>
+
+enum { ROOM = 4096, RUN = 4096, VARINT_MOST = 10 };
+
+/* The place for `count` more bytes in front of what is there; NULL when memory is short. */
+static uint8_t *front(struct dfg_encoder *encoder, size_t count)
+{
+	if (count > encoder->room - encoder->used) {
+		size_t room = encoder->room ? encoder->room * 2 : ROOM;
+		room = room - encoder->used < count ? encoder->used + count + ROOM : room;
+		uint8_t *bytes = encoder->short_of_memory ? NULL : dfg_mem->take(dfg_mem, room, 1);
+		if (!bytes) {
+			encoder->short_of_memory = true;
+			return NULL;
+		}
+		if (encoder->used)
+			memcpy(bytes + room - encoder->used, encoder->bytes + encoder->room - encoder->used, encoder->used);
+		dfg_free(encoder->bytes);
+		encoder->bytes = bytes;
+		encoder->room = room;
+	}
+	encoder->used += count;
+	encoder->length += count;
+	return encoder->bytes + encoder->room - encoder->used;
+}
+
+void dfg_encode_bytes(struct dfg_encoder *encoder, const void *bytes, size_t count)
+{
+	uint8_t *to = count ? front(encoder, count) : NULL;
+	if (to)
+		memcpy(to, bytes, count);
+}
+
+void dfg_encode_varint(struct dfg_encoder *encoder, uint64_t value)
+{
+	uint8_t bytes[VARINT_MOST];
+	size_t count = 0;
+	for (; value >= 0x80; value >>= 7)
+		bytes[count++] = (uint8_t)(value | 0x80);
+	bytes[count++] = (uint8_t)value;
+	uint8_t *to = front(encoder, count);
+	if (to)
+		memcpy(to, bytes, count);
+}
+
+void dfg_encode_fixed(struct dfg_encoder *encoder, uint64_t value, size_t size)
+{
+	uint8_t *to = front(encoder, size);
+	for (size_t i = 0; to && i < size; i++)
+		to[i] = (uint8_t)(value >> 8 * i);
+}
+
+void dfg_encode_borrow(struct dfg_encoder *encoder, const void *bytes, size_t count)
+{
+	if (count < RUN) {
+		dfg_encode_bytes(encoder, bytes, count);
+		return;
+	}
+	if (!dfg_reserve(&encoder->run, &encoder->runs_room, encoder->runs + 1, sizeof *encoder->run)) {
+		encoder->short_of_memory = true;
+		return;
+	}
+	encoder->run[encoder->runs++] = (struct dfg_encoder_run){bytes, count, encoder->used};
+	encoder->length += count;
+}
+
+static void put_tag(struct dfg_encoder *encoder, uint32_t field, ProtobufCWireType wire_type)
+{
+	dfg_encode_varint(encoder, (uint64_t)field << 3 | wire_type);
+}
+
+void dfg_encode_number(struct dfg_encoder *encoder, uint32_t field, uint64_t value)
+{
+	dfg_encode_varint(encoder, value);
+	put_tag(encoder, field, PROTOBUF_C_WIRE_TYPE_VARINT);
+}
+
+void dfg_encode_head(struct dfg_encoder *encoder, uint32_t field, size_t mark)
+{
+	dfg_encode_varint(encoder, encoder->length - mark);
+	put_tag(encoder, field, PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED);
+}
+
+void dfg_encode_string(struct dfg_encoder *encoder, uint32_t field, const void *bytes, size_t count)
+{
+	size_t mark = dfg_encode_mark(encoder);
+	dfg_encode_bytes(encoder, bytes, count);
+	dfg_encode_head(encoder, field, mark);
+}
+
+struct dfg_err *dfg_encoder_check(const struct dfg_encoder *encoder)
+{
+	return encoder->short_of_memory ? DFG_ERR(DFG_MEMORY, "out of memory") : NULL;
+}
+
+struct dfg_err *dfg_encoder_flush(struct dfg_encoder *encoder, struct dfg_out *out)
+{
+	DFG_TRY(dfg_encoder_check(encoder));
+	const uint8_t *end = encoder->bytes + encoder->room;
+	size_t left = encoder->used;
+	while (encoder->runs) {
+		const struct dfg_encoder_run *run = &encoder->run[--encoder->runs];
+		DFG_TRY(dfg_out_write(out, end - left, left - run->used));
+		DFG_TRY(dfg_out_write(out, run->bytes, run->length));
+		left = run->used;
+	}
+	if (left)
+		DFG_TRY(dfg_out_write(out, end - left, left));
+	dfg_encoder_empty(encoder);
+	return NULL;
+}
+
+void dfg_encoder_copy(const struct dfg_encoder *encoder, uint8_t *to)
+{
+	size_t left = encoder->used;
+	for (size_t i = encoder->runs; i-- > 0;) {
+		const struct dfg_encoder_run *run = &encoder->run[i];
+		memcpy(to, encoder->bytes + encoder->room - left, left - run->used);
+		memcpy(to + left - run->used, run->bytes, run->length);
+		to += left - run->used + run->length;
+		left = run->used;
+	}
+	if (left)
+		memcpy(to, encoder->bytes + encoder->room - left, left);
+}
+
+void dfg_encoder_empty(struct dfg_encoder *encoder)
+{
+	encoder->used = encoder->length = encoder->runs = 0;
+}
+
+void dfg_encoder_release(struct dfg_encoder *encoder)
+{
+	dfg_free(encoder->bytes);
+	dfg_free(encoder->run);
+	*encoder = (struct dfg_encoder){0};
+}

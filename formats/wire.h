@@ -1,0 +1,93 @@
+#pragma once
+
+#include "lib/base/err.h"
+
+#include <protobuf-c/protobuf-c.h>
+
+/*
+ * Protobuf's wire format, for files from strangers: a cursor over the fields of one message, driven by the descriptors
+ * that protobuf-c generates. It reads in place, takes no memory, and checks what it passes: lengths, numbers and wire
+ * types, depth, and that what may stand once stands once. Who wants the fields of a message field opens a cursor on it.
+ *
+ *     struct dfg_wire_field field;
+ *     for (;;) {
+ *             DFG_TRY(dfg_wire_next(&wire, &field));
+ *             if (field.kind == DFG_WIRE_END)
+ *                     break;
+ *             ...
+ *     }
+ */
+enum { DFG_WIRE_DEPTH = 100 };
+
+/* What the cursors of a file share. A zeroed struct with start set is ready. */
+struct dfg_wire_file {
+	const uint8_t *start; /* offsets in messages count from here */
+	bool strict;          /* unknown fields are errors, else they are passed over and counted */
+	bool broken;          /* an error was in the wire format itself, so that nothing behind it can be trusted */
+	size_t unknown;
+	struct {
+		const char *message;
+		uint32_t number;
+		size_t at;
+	} first_unknown;
+};
+
+struct dfg_wire {
+	struct dfg_wire_file *file;
+	const ProtobufCMessageDescriptor *type;
+	const uint8_t *at, *end;
+	uint64_t seen; /* bit i: type->fields[i] was there */
+	int depth;
+};
+
+enum dfg_wire_kind {
+	DFG_WIRE_END,
+	DFG_WIRE_VALUE,   /* a number: value has its bits, cut to the field's type and sign-extended */
+	DFG_WIRE_BYTES,   /* a string (not yet known to be UTF-8) or bytes */
+	DFG_WIRE_ITEMS,   /* items of a repeated number, packed or a single one: take them with dfg_wire_item() */
+	DFG_WIRE_MESSAGE, /* its bytes; open a cursor, or have passed over them unseen */
+};
+
+struct dfg_wire_field {
+	enum dfg_wire_kind kind;
+	const ProtobufCFieldDescriptor *field;
+	uint64_t value;
+	const uint8_t *bytes; /* in the file */
+	size_t length;
+	const uint8_t *tag; /* where the field begins */
+};
+
+/* A cursor at the first field of a whole message. */
+struct dfg_wire dfg_wire_start(
+	struct dfg_wire_file *file, const ProtobufCMessageDescriptor *type, const uint8_t *bytes, size_t length);
+
+/* A cursor at the first field of a message that parent has just met. */
+DFG_MUST_CHECK struct dfg_err *dfg_wire_open(
+	const struct dfg_wire *parent, const struct dfg_wire_field *field, struct dfg_wire *out_wire);
+
+DFG_MUST_CHECK struct dfg_err *dfg_wire_next(struct dfg_wire *wire, struct dfg_wire_field *out_field);
+
+/* Takes the next item off the field, in *out_value as in DFG_WIRE_VALUE; *out_more is false where none was left. */
+DFG_MUST_CHECK struct dfg_err *dfg_wire_item(
+	const struct dfg_wire *wire, struct dfg_wire_field *field, uint64_t *out_value, bool *out_more);
+
+/* Reads a varint at *at, which moves behind it; false where it is cut off or longer than 64 bits. */
+bool dfg_wire_varint(const uint8_t **at, const uint8_t *end, uint64_t *out_value);
+
+/* Bytes of a number of this type on the wire; 0 where that varies. */
+size_t dfg_wire_fixed(ProtobufCType type);
+
+/* An error about what is in the file, at that place of it. */
+DFG_MUST_CHECK struct dfg_err *dfg_wire_error(
+	const struct dfg_wire_file *file, const uint8_t *at, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
+/* Whether all of it is UTF-8. */
+bool dfg_wire_is_utf8(const uint8_t *bytes, size_t length);
+
+static inline const ProtobufCMessageDescriptor *dfg_wire_message_type(const ProtobufCFieldDescriptor *field)
+{
+	return field->type == PROTOBUF_C_TYPE_MESSAGE ? field->descriptor : NULL;
+}
+
+/* An entry of a map is a message of its own, "SomethingEntry", with a key and a value. */
+bool dfg_wire_is_map(const ProtobufCFieldDescriptor *field);
