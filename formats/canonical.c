@@ -40,12 +40,11 @@ static int compare(const void *a_, const void *b_)
 	if (a->field != b->field)
 		return a->field->id < b->field->id ? -1 : 1;
 	if (a->key && b->key) {
-		size_t common = a->key_length < b->key_length ? a->key_length : b->key_length;
-		int order = memcmp(a->key, b->key, common);
-		if (order || a->key_length != b->key_length)
-			return order ? order : a->key_length < b->key_length ? -1 : 1;
+		int order = dfg_wire_compare_keys(a->key, a->key_length, b->key, b->key_length);
+		if (order)
+			return order;
 	} else if (dfg_wire_is_map(a->field) && a->value != b->value) {
-		return a->value < b->value ? -1 : 1;
+		return a->value > b->value ? -1 : 1;
 	}
 	return a->tag < b->tag ? -1 : a->tag > b->tag;
 }
@@ -98,8 +97,8 @@ static struct dfg_err *add(struct canonical *c, const struct dfg_wire *wire, con
 	entry->length = has_bytes ? field->length : 0;
 	entry->value = has_bytes ? 0 : field->value;
 	if (field->field->type == PROTOBUF_C_TYPE_STRING && !dfg_wire_is_utf8(field->bytes, field->length))
-		return dfg_wire_error(wire->file, field->tag, "%s of a %s is not UTF-8", field->field->name,
-			wire->type->short_name);
+		return dfg_wire_error(
+			wire->file, field->tag, "%s of a %s is not UTF-8", field->field->name, wire->type->short_name);
 	return dfg_wire_is_map(field->field) ? find_key(wire, field, entry) : NULL;
 }
 
@@ -173,8 +172,8 @@ static void put_number(struct dfg_encoder *encoder, const ProtobufCFieldDescript
 		return;
 	}
 	dfg_encode_fixed(encoder, value, fixed);
-	dfg_encode_varint(encoder, (uint64_t)field->id << 3 |
-		(fixed == 4 ? PROTOBUF_C_WIRE_TYPE_32BIT : PROTOBUF_C_WIRE_TYPE_64BIT));
+	dfg_encode_varint(
+		encoder, (uint64_t)field->id << 3 | (fixed == 4 ? PROTOBUF_C_WIRE_TYPE_32BIT : PROTOBUF_C_WIRE_TYPE_64BIT));
 }
 
 /* All items of a repeated number, wherever they stood, as one run. */
@@ -204,8 +203,7 @@ static struct dfg_err *put_items(struct canonical *c, const struct frame *frame,
 static bool is_default(const struct frame *frame, const struct entry *entry)
 {
 	bool presence = entry->field->label == PROTOBUF_C_LABEL_OPTIONAL ||
-					entry->field->flags & PROTOBUF_C_FIELD_FLAG_ONEOF ||
-					dfg_wire_message_type(entry->field);
+					entry->field->flags & PROTOBUF_C_FIELD_FLAG_ONEOF || dfg_wire_message_type(entry->field);
 	return !presence && !frame->map_entry && !entry->value && !entry->length;
 }
 
@@ -216,7 +214,8 @@ static struct dfg_err *put_last(struct canonical *c, struct frame *frame)
 	const ProtobufCFieldDescriptor *field = entry->field;
 	bool repeated = field->label == PROTOBUF_C_LABEL_REPEATED;
 	if (dfg_wire_message_type(field)) {
-		struct dfg_wire_field message = {.field = field, .bytes = entry->bytes, .length = entry->length, .tag = entry->tag};
+		struct dfg_wire_field message = {
+			.field = field, .bytes = entry->bytes, .length = entry->length, .tag = entry->tag};
 		struct dfg_wire wire;
 		DFG_TRY(dfg_wire_open(&frame->wire, &message, &wire));
 		return push(c, &wire, field->id, dfg_wire_is_map(field));

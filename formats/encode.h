@@ -14,7 +14,7 @@ struct dfg_encoder {
 		const void *bytes;
 		size_t length;
 		size_t used; /* of the encoder, when it was put */
-	} *run; /* long runs of bytes, which are borrowed until the encoder is emptied */
+	} * run;         /* long runs of bytes, which are borrowed until the encoder is emptied */
 	size_t runs, runs_room;
 	size_t length; /* of all */
 	bool short_of_memory;

@@ -111,15 +111,15 @@ static struct dfg_err *check_once(
 		bool same_oneof = oneof && (other->flags & PROTOBUF_C_FIELD_FLAG_ONEOF) &&
 						  other->quantifier_offset == field->quantifier_offset;
 		if (wire->seen >> i & 1 && (other == field || same_oneof))
-			return BROKEN(wire, tag, "%s of a %s stands twice, or beside %s", field->name, wire->type->short_name,
-				other->name);
+			return BROKEN(
+				wire, tag, "%s of a %s stands twice, or beside %s", field->name, wire->type->short_name, other->name);
 	}
 	return NULL;
 }
 
 /* The tag's number and wire type; *out_found is NULL for a field that the schema does not have. */
-static struct dfg_err *read_tag(
-	struct dfg_wire *wire, enum wire_type *out_wire_type, const ProtobufCFieldDescriptor **out_found, uint32_t *out_number)
+static struct dfg_err *read_tag(struct dfg_wire *wire, enum wire_type *out_wire_type,
+	const ProtobufCFieldDescriptor **out_found, uint32_t *out_number)
 {
 	const uint8_t *tag = wire->at;
 	uint64_t value = *tag;
@@ -200,7 +200,7 @@ struct dfg_err *dfg_wire_next(struct dfg_wire *wire, struct dfg_wire_field *out_
 			out_field->kind = DFG_WIRE_END;
 			return NULL;
 		}
-		uint32_t number;
+		uint32_t number = 0;
 		tag = wire->at;
 		DFG_TRY(read_tag(wire, &wire_type, &field, &number));
 		if (!field)
@@ -253,6 +253,13 @@ bool dfg_wire_is_map(const ProtobufCFieldDescriptor *field)
 		return false;
 	size_t length = strlen(entry->short_name);
 	return length > 5 && !strcmp(entry->short_name + length - 5, "Entry") && !strcmp(entry->fields[0].name, "key");
+}
+
+int dfg_wire_compare_keys(const void *a, size_t a_length, const void *b, size_t b_length)
+{
+	size_t common = a_length < b_length ? a_length : b_length;
+	int order = common ? memcmp(a, b, common) : 0;
+	return order ? order : a_length > b_length ? -1 : a_length < b_length;
 }
 
 /* Bytes of the sequence at s; 0 where there is none. */

@@ -3,6 +3,9 @@
 #include "lib/base/err.h"
 
 #include <protobuf-c/protobuf-c.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 /*
  * Protobuf's wire format, for files from strangers: a cursor over the fields of one message, driven by the descriptors
@@ -78,8 +81,14 @@ bool dfg_wire_varint(const uint8_t **at, const uint8_t *end, uint64_t *out_value
 size_t dfg_wire_fixed(ProtobufCType type);
 
 /* An error about what is in the file, at that place of it. */
-DFG_MUST_CHECK struct dfg_err *dfg_wire_error(
-	const struct dfg_wire_file *file, const uint8_t *at, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+DFG_MUST_CHECK struct dfg_err *dfg_wire_error(const struct dfg_wire_file *file, const uint8_t *at, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/*
+ * The order of a map's keys in canonical form: strings by bytes, but a key stands behind those that it begins ("Tindices",
+ * "T"); numbers from the largest down. So does Python's protobuf, deterministically: files can be compared with its own.
+ */
+int dfg_wire_compare_keys(const void *a, size_t a_length, const void *b, size_t b_length);
 
 /* Whether all of it is UTF-8. */
 bool dfg_wire_is_utf8(const uint8_t *bytes, size_t length);

@@ -54,11 +54,11 @@ bool dfg_map_reserve(struct dfg_map *map, size_t count)
 	return dfg_reserve(&map->name, &map->room, count, sizeof *map->name) && (slots == map->slots || rehash(map, slots));
 }
 
-bool dfg_map_put(struct dfg_map *map, const char *s, size_t length, uint32_t *out_number, bool *out_new)
+bool dfg_map_put_hash(
+	struct dfg_map *map, const char *s, size_t length, uint32_t hash, uint32_t *out_number, bool *out_new)
 {
 	if (!dfg_map_reserve(map, map->count + 1))
 		return false;
-	uint32_t hash = dfg_map_hash(s, length);
 	size_t i = probe(map, s, length, hash);
 	bool is_new = !map->slot[i];
 	if (is_new) {
@@ -69,6 +69,27 @@ bool dfg_map_put(struct dfg_map *map, const char *s, size_t length, uint32_t *ou
 	if (out_new)
 		*out_new = is_new;
 	return true;
+}
+
+bool dfg_map_put(struct dfg_map *map, const char *s, size_t length, uint32_t *out_number, bool *out_new)
+{
+	return dfg_map_put_hash(map, s, length, dfg_map_hash(s, length), out_number, out_new);
+}
+
+void dfg_map_find_many(const struct dfg_map *map, const struct dfg_name *names, size_t count, uint32_t *out_numbers)
+{
+	for (size_t i = 0; i < count; i++)
+		dfg_map_prefetch(map, names[i].hash);
+	for (size_t i = 0; map->slots && i < count; i++) {
+		uint32_t guess = map->slot[names[i].hash & (map->slots - 1)];
+		__builtin_prefetch(&map->name[guess - (guess > 0)]);
+	}
+	for (size_t i = 0; map->slots && i < count; i++) {
+		uint32_t guess = map->slot[names[i].hash & (map->slots - 1)];
+		__builtin_prefetch(map->name[guess - (guess > 0)].s);
+	}
+	for (size_t i = 0; i < count; i++)
+		out_numbers[i] = dfg_map_find_hash(map, names[i].s, names[i].length, names[i].hash);
 }
 
 uint32_t dfg_map_find_hash(const struct dfg_map *map, const char *s, size_t length, uint32_t hash)

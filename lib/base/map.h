@@ -39,6 +39,11 @@ static inline void dfg_map_prefetch(const struct dfg_map *map, uint32_t hash)
 		__builtin_prefetch(&map->slot[hash & (map->slots - 1)]);
 }
 uint32_t dfg_map_find_hash(const struct dfg_map *map, const char *s, size_t length, uint32_t hash);
+bool dfg_map_put_hash(
+	struct dfg_map *map, const char *s, size_t length, uint32_t hash, uint32_t *out_number, bool *out_new);
+
+/* Numbers of many names at once, whose hashes are given: their misses of the cache overlap. Best some 16 at a time. */
+void dfg_map_find_many(const struct dfg_map *map, const struct dfg_name *names, size_t count, uint32_t *out_numbers);
 
 void dfg_map_release(struct dfg_map *map);
 

@@ -24,7 +24,7 @@ struct dfg_node {
 	struct dfg_attr *attr; /* by name, in byte order */
 	uint32_t n_attr;
 	uint32_t n_debug;  /* bytes at debug */
-	const void *debug; /* experimental_debug_info, as in the file */
+	const void *debug; /* fields of the file that are only kept: experimental_debug_info and _type, canonical */
 };
 
 /* Nodes stand in file order, which loops and hand-written files may make any order. */
@@ -39,6 +39,10 @@ struct dfg_graph {
 	uint32_t n_bad_consumer;
 	const void *library; /* FunctionDefLibrary, in canonical wire form; n_library bytes */
 	size_t n_library;
+	const void *debug; /* debug_info, likewise */
+	size_t n_debug;
+	int32_t old_version; /* what files had before `versions`; only kept */
+	bool unversioned;    /* a file without `versions` */
 	const char *source; /* the file, for messages; "" for none */
 };
 

@@ -56,6 +56,7 @@ struct dfg_literal {
 	bool content;           /* written as one run of bytes, not as a list of values */
 	int64_t given;          /* elements at data: all, or fewer, and the last repeats (none: zeros) */
 	const void *data;       /* elements of dtype; strings as struct dfg_string. Borrowed from arena or mapped file */
+	/* Handles and variants are only kept: data is the file's TensorProto, canonical, and given counts its bytes. */
 };
 
 /* All elements: borrowed where they are there and aligned, else with a buffer. */

@@ -1,0 +1,171 @@
+#include "formats/reader.h"
+
+#include "lib/base/text.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <string.h>
+
+/*
+ * Resolves the inputs. A graph's inputs are most of its file, and each is a miss of the cache or three: so they go
+ * through the map in batches, and a large graph's in two halves at once.
+ */
+
+enum { BATCH = 32, EDGES_FOR_TWO = 100000 };
+
+/* Nodes [first, end), and the first fault among them. */
+struct half {
+	struct dfg_reader *r;
+	uint32_t first, end;
+	struct dfg_name name[BATCH];
+	struct dfg_edge *edge[BATCH]; /* whose name that is */
+	uint32_t node[BATCH];
+	size_t count;
+	struct {
+		bool is;
+		uint32_t node, slot;
+		const char *what; /* NULL: there is no such node */
+		const char *s;
+		size_t length;
+	} bad;
+};
+
+static void fault(struct half *half, uint32_t node, uint32_t slot, const char *what, const struct dfg_name *text)
+{
+	bool earlier = node < half->bad.node || (node == half->bad.node && slot < half->bad.slot);
+	if (half->bad.is && !earlier)
+		return;
+	half->bad.is = true;
+	half->bad.node = node;
+	half->bad.slot = slot;
+	half->bad.what = what;
+	half->bad.s = text->s;
+	half->bad.length = text->length;
+}
+
+static void flush(struct half *half)
+{
+	uint32_t number[BATCH];
+	struct dfg_graph *graph = half->r->graph;
+	dfg_map_find_many(&graph->names, half->name, half->count, number);
+	for (size_t i = 0; i < half->count; i++) {
+		half->edge[i]->node = number[i];
+		if (number[i] == DFG_NONE)
+			fault(half, half->node[i], (uint32_t)(half->edge[i] - graph->node[half->node[i]].in), NULL, &half->name[i]);
+	}
+	half->count = 0;
+}
+
+/* The input's text, which the walk has found sound, at the offset of its field. */
+static struct dfg_name text_of(const struct dfg_reader *r, uint64_t offset)
+{
+	const uint8_t *at = r->file.start + offset;
+	uint64_t length;
+	while (*at++ >= 0x80) /* the tag */
+		;
+	if (*at < 0x80)
+		length = *at++;
+	else
+		dfg_wire_varint(&at, at + 10, &length);
+	return (struct dfg_name){.s = (const char *)at, .length = (uint32_t)length};
+}
+
+/* Takes ":7" off the name. What is no number behind a colon stays, and will be no node's name. */
+static const char *take_port(struct dfg_name *name, int32_t *out_port)
+{
+	uint32_t i = name->length;
+	*out_port = 0;
+	while (i && name->s[i - 1] >= '0' && name->s[i - 1] <= '9')
+		i--;
+	if (!i || (name->s[i - 1] != ':' && name->s[i - 1] != '-'))
+		return NULL;
+	if (name->s[i - 1] == '-')
+		return i > 1 && name->s[i - 2] == ':' ? "asks for a negative output" : NULL;
+	int64_t port = 0;
+	for (uint32_t j = i; j < name->length; j++)
+		if ((port = port * 10 + name->s[j] - '0') > INT32_MAX)
+			return "asks for an output number that no op has";
+	if (i == name->length)
+		return "has no number behind the colon";
+	name->length = i - 1;
+	*out_port = (int32_t)port;
+	return NULL;
+}
+
+static void add_edge(struct half *half, uint32_t n, uint32_t slot)
+{
+	struct dfg_node *node = &half->r->graph->node[n];
+	struct dfg_edge *edge = &node->in[slot];
+	uint64_t offset;
+	memcpy(&offset, edge, sizeof offset);
+	struct dfg_name name = text_of(half->r, offset), whole = name;
+	bool control = name.length && *name.s == '^';
+	const char *wrong = NULL;
+	if (control) {
+		name.s++;
+		name.length--;
+		edge->port = DFG_CONTROL;
+		node->n_control++;
+	} else {
+		wrong = node->n_control ? "is data behind a control input" : take_port(&name, &edge->port);
+	}
+	if (wrong) {
+		fault(half, n, slot, wrong, &whole);
+		return;
+	}
+	name.hash = dfg_map_hash(name.s, name.length);
+	half->name[half->count] = name;
+	half->edge[half->count] = edge;
+	half->node[half->count] = n;
+	if (++half->count == BATCH)
+		flush(half);
+}
+
+static void *resolve(void *half_)
+{
+	struct half *half = half_;
+	for (uint32_t n = half->first; n < half->end; n++) {
+		struct dfg_node *node = &half->r->graph->node[n];
+		uint32_t count = node->n_in;
+		for (uint32_t slot = 0; slot < count; slot++)
+			add_edge(half, n, slot);
+		node->n_in = count - node->n_control;
+	}
+	flush(half);
+	return NULL;
+}
+
+static struct dfg_err *describe(const struct half *half)
+{
+	const struct dfg_graph *graph = half->r->graph;
+	const struct dfg_node *node = &graph->node[half->bad.node];
+	struct dfg_text word = {0};
+	struct dfg_err *err;
+	dfg_text_escape(&word, half->bad.s, half->bad.length, 128);
+	const char *name = word.s ? word.s : "", *nearest = half->bad.what ? NULL : dfg_graph_nearest(graph, name);
+	if (half->bad.what)
+		err = DFG_ERR(DFG_DATA, "input %u '%s' %s", half->bad.slot, name, half->bad.what);
+	else if (nearest)
+		err = DFG_ERR(DFG_DATA, "input %u: no node '%s'; did you mean '%s'?", half->bad.slot, name, nearest);
+	else
+		err = DFG_ERR(DFG_DATA, "input %u: no node '%s'", half->bad.slot, name);
+	dfg_text_release(&word);
+	return dfg_err_note(err, "node '%s' (%s)", node->name, node->op_name);
+}
+
+struct dfg_err *dfg_reader_edges(struct dfg_reader *r)
+{
+	uint32_t count = r->graph->count, middle = count / 2;
+	struct half half[2] = {{.r = r, .end = middle}, {.r = r, .first = middle, .end = count}};
+	pthread_t other;
+	bool two = count > EDGES_FOR_TWO / 4 && !pthread_create(&other, NULL, resolve, &half[1]);
+	resolve(&half[0]);
+	if (two)
+		pthread_join(other, NULL);
+	else
+		resolve(&half[1]);
+	for (int i = 0; i < 2; i++)
+		if (half[i].bad.is)
+			return describe(&half[i]);
+	return NULL;
+}

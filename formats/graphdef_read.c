@@ -1,0 +1,440 @@
+#include "formats/graphdef.h"
+
+#include "formats/canonical.h"
+#include "formats/graph.pb-c.h"
+#include "formats/reader.h"
+#include "lib/base/text.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+	ROOM_LEAST = 64 * 1024 * 1024,
+	ROOM_TIMES = 4,
+	ROOM_PROGRAM = 8 * 1024 * 1024, /* what the process takes without a graph */
+	SAMPLE = 256,                   /* nodes that say how large the others will be */
+	NAME_MOST = 4096,
+};
+
+/* Where the parts of a node are. Of a field that stands twice the last counts. */
+struct node_fields {
+	struct dfg_wire_field name, op, device;
+	struct dfg_wire_field
+		kept[2]; /* those that are only kept, debug_info and type; field is NULL where one is not there */
+};
+
+/* A place in words, for messages: a name from the file may hold anything. */
+struct place {
+	char s[400];
+};
+
+static struct place place_of(const struct dfg_reader *r, const struct node_fields *fields)
+{
+	struct place place;
+	struct dfg_text name = {0}, op = {0};
+	dfg_text_escape(&name, fields->name.bytes, fields->name.length, 128);
+	dfg_text_escape(&op, fields->op.bytes, fields->op.length, 64);
+	if (name.length && op.length)
+		snprintf(place.s, sizeof place.s, "node '%.200s' (%.100s)", name.s, op.s);
+	else if (name.length)
+		snprintf(place.s, sizeof place.s, "node '%.200s'", name.s);
+	else
+		snprintf(place.s, sizeof place.s, "node number %" PRIu32, r->graph->count);
+	dfg_text_release(&name);
+	dfg_text_release(&op);
+	return place;
+}
+
+static bool is_letter_or_digit(uint8_t c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
+/* What may be in the name of a node: '_' begins those that TensorFlow makes itself, '>' is in newer ones. */
+static bool is_name_byte(uint8_t c, bool first)
+{
+	return is_letter_or_digit(c) || c == '.' || c == '_' || (!first && (c == '/' || c == '-' || c == '>'));
+}
+
+static struct dfg_err *check_name(const struct dfg_wire_field *name)
+{
+	if (!name->length)
+		return DFG_ERR(DFG_DATA, "a node without a name");
+	if (name->length > NAME_MOST)
+		return DFG_ERR(DFG_DATA, "the name is %zu bytes long, more than %d", name->length, NAME_MOST);
+	for (size_t i = 0; i < name->length; i++)
+		if (!is_name_byte(name->bytes[i], i == 0))
+			return DFG_ERR(DFG_DATA, "byte %zu of the name is 0x%02x: letters, digits and _ . - / > are in use%s", i,
+				name->bytes[i], i ? "" : ", and none of - / > in front");
+	return NULL;
+}
+
+static struct dfg_err *reserve_names(struct dfg_reader *r, size_t count)
+{
+	struct dfg_map *names = &r->graph->names;
+	size_t slots = names->slots ? names->slots : 64, need = 0;
+	while (slots / 2 < count)
+		slots *= 2;
+	need += slots > names->slots ? slots * sizeof *names->slot : 0;
+	need += count > names->room ? (count + count / 2) * sizeof *names->name : 0;
+	if (need > r->budget || r->arena->total + r->held > r->budget - need)
+		return DFG_ERR(DFG_DATA, "needs more than the %zu bytes of memory that a file of its size may take", r->budget);
+	size_t before = names->slots * sizeof *names->slot + names->room * sizeof *names->name;
+	if (!dfg_map_reserve(names, count))
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	r->held += names->slots * sizeof *names->slot + names->room * sizeof *names->name - before;
+	return NULL;
+}
+
+/* Names go into the map some nodes later, when the slots that they need have come into the cache. */
+static struct dfg_err *put_late_names(struct dfg_reader *r)
+{
+	struct dfg_graph *graph = r->graph;
+	DFG_TRY(reserve_names(r, graph->count));
+	for (unsigned i = 0; i < r->n_late; i++) {
+		uint32_t number, node = r->late[i].node;
+		bool is_new;
+		if (!dfg_map_put_hash(
+				&graph->names, graph->node[node].name, r->late[i].length, r->late[i].hash, &number, &is_new))
+			return DFG_ERR(DFG_MEMORY, "out of memory");
+		if (!is_new)
+			return DFG_ERR(DFG_DATA,
+				"node '%s': number %" PRIu32 " and number %" PRIu32 " (%s and %s) have the same name",
+				graph->node[node].name, number, node, graph->node[number].op_name, graph->node[node].op_name);
+	}
+	r->n_late = 0;
+	return NULL;
+}
+
+static struct dfg_err *add_late_name(struct dfg_reader *r, const struct dfg_wire_field *name)
+{
+	DFG_TRY(dfg_reader_string(r, name->bytes, name->length, &r->graph->node[r->graph->count].name));
+	uint32_t hash = dfg_map_hash((const char *)name->bytes, name->length);
+	dfg_map_prefetch(&r->graph->names, hash);
+	r->late[r->n_late++] = (struct dfg_reader_late){r->graph->count, (uint32_t)name->length, hash};
+	return NULL;
+}
+
+static struct dfg_err *find_op(struct dfg_reader *r, const struct dfg_wire_field *field, struct dfg_node *node)
+{
+	DFG_TRY(dfg_reader_word(r, field, "the op", &node->op_name));
+	uint32_t number = dfg_map_find(&r->words, node->op_name, field->length);
+	if (!r->word[number].asked)
+		r->word[number] = (struct dfg_reader_word){dfg_op_find(node->op_name), true};
+	node->op = r->word[number].op;
+	return NULL;
+}
+
+static struct dfg_err *encode_kept(
+	struct dfg_reader *r, const struct dfg_wire *wire, const struct node_fields *fields, struct dfg_encoder *encoder)
+{
+	for (int i = 1; i >= 0; i--) {
+		struct dfg_wire inner;
+		size_t mark = dfg_encode_mark(encoder);
+		if (!fields->kept[i].field)
+			continue;
+		DFG_TRY(dfg_wire_open(wire, &fields->kept[i], &inner));
+		DFG_TRY(dfg_canonical_put(&inner, r->budget - r->held, encoder));
+		dfg_encode_head(encoder, fields->kept[i].field->id, mark);
+	}
+	return dfg_encoder_check(encoder);
+}
+
+static struct dfg_err *keep_fields(
+	struct dfg_reader *r, const struct dfg_wire *wire, const struct node_fields *fields, struct dfg_node *node)
+{
+	struct dfg_encoder encoder = {0};
+	uint8_t *kept = NULL;
+	if (!fields->kept[0].field && !fields->kept[1].field)
+		return NULL;
+	struct dfg_err *err = encode_kept(r, wire, fields, &encoder);
+	if (!err)
+		err = dfg_reader_room(r, encoder.length, 1, &kept);
+	if (!err)
+		dfg_encoder_copy(&encoder, kept);
+	node->debug = kept;
+	node->n_debug = (uint32_t)encoder.length;
+	dfg_encoder_release(&encoder);
+	return err;
+}
+
+/* Inputs stay offsets in the file until all names are known; whether one is a control input shows in its first byte. */
+static struct dfg_err *keep_inputs(struct dfg_reader *r, struct dfg_node *node)
+{
+	if (!r->n_input)
+		return NULL;
+	_Static_assert(sizeof *node->in == sizeof *r->input, "an offset has the room of the edge that it becomes");
+	DFG_TRY(dfg_reader_room(r, r->n_input, sizeof *node->in, &node->in));
+	memcpy(node->in, r->input, r->n_input * sizeof *node->in);
+	node->n_in = (uint32_t)r->n_input;
+	return NULL;
+}
+
+/* Takes in the fields of a node: those with room of their own at once, the others as places. */
+static struct dfg_err *read_fields(struct dfg_reader *r, struct dfg_wire *wire, struct node_fields *fields)
+{
+	for (;;) {
+		struct dfg_wire_field field;
+		DFG_TRY(dfg_wire_next(wire, &field));
+		if (field.kind == DFG_WIRE_END)
+			return NULL;
+		switch (field.field->id) {
+		case NODE_NAME:
+			fields->name = field;
+			break;
+		case NODE_OP:
+			fields->op = field;
+			break;
+		case NODE_INPUT:
+			DFG_TRY(dfg_reader_reserve(r, &r->input, &r->input_room, r->n_input + 1, sizeof *r->input));
+			r->input[r->n_input++] = (uint64_t)(field.tag - r->file.start);
+			break;
+		case NODE_DEVICE:
+			fields->device = field;
+			break;
+		case NODE_ATTR:
+			DFG_TRY(dfg_reader_attr(r, wire, &field));
+			break;
+		default:
+			fields->kept[field.field->id == NODE_TYPE] = field;
+		}
+	}
+}
+
+static struct dfg_err *fill_node(
+	struct dfg_reader *r, const struct dfg_wire *wire, struct node_fields *fields, struct dfg_node *node)
+{
+	struct dfg_wire walk = *wire;
+	DFG_TRY(read_fields(r, &walk, fields));
+	DFG_TRY(check_name(&fields->name));
+	if (!fields->op.length)
+		return DFG_ERR(DFG_DATA, "a node without an op");
+	DFG_TRY(find_op(r, &fields->op, node));
+	node->device = "";
+	if (fields->device.length)
+		DFG_TRY(dfg_reader_word(r, &fields->device, "the device", &node->device));
+	DFG_TRY(keep_inputs(r, node));
+	if (r->n_attr)
+		DFG_TRY(dfg_reader_attrs_end(r, 0, &node->attr, &node->n_attr));
+	DFG_TRY(keep_fields(r, wire, fields, node));
+	return add_late_name(r, &fields->name);
+}
+
+static struct dfg_err *read_node(struct dfg_reader *r, const struct dfg_wire *wire, const struct dfg_wire_field *field)
+{
+	struct node_fields fields = {.name = {.field = NULL}};
+	struct dfg_wire inner;
+	struct dfg_graph *graph = r->graph;
+	if (graph->count == DFG_NONE - 1)
+		return DFG_ERR(DFG_DATA, "more than %" PRIu32 " nodes", graph->count);
+	DFG_TRY(dfg_reader_reserve(r, &graph->node, &graph->room, (size_t)graph->count + 1, sizeof *graph->node));
+	DFG_TRY(dfg_wire_open(wire, field, &inner));
+	struct dfg_node *node = &graph->node[graph->count];
+	*node = (struct dfg_node){0};
+	r->n_attr = r->n_input = 0;
+	struct dfg_err *err = fill_node(r, &inner, &fields, node);
+	if (err)
+		return dfg_err_note(err, "%s", place_of(r, &fields).s);
+	graph->count++;
+	return NULL;
+}
+
+/* A fault of a node does not hide those of the next: up to DFG_READER_ERRORS are told. */
+static struct dfg_err *gather(struct dfg_reader *r, struct dfg_err *err)
+{
+	if (!err || err->code != DFG_DATA || r->file.broken || ++r->n_errors == DFG_READER_ERRORS)
+		return err;
+	r->errors = dfg_err_join(r->errors, err);
+	return NULL;
+}
+
+/* After the first nodes one can tell how many there will be, and take the room at once where that is modest. */
+static struct dfg_err *expect_nodes(struct dfg_reader *r, const struct dfg_wire *wire)
+{
+	size_t passed = (size_t)(wire->at - r->file.start), left = (size_t)(wire->end - wire->at);
+	size_t count = SAMPLE + left / (passed / SAMPLE) + left / (passed / SAMPLE) / 50 + 16;
+	if (count * (sizeof *r->graph->node + 2 * sizeof *r->graph->names.name) > r->budget / 2)
+		return NULL;
+	DFG_TRY(dfg_reader_reserve(r, &r->graph->node, &r->graph->room, count, sizeof *r->graph->node));
+	return reserve_names(r, count);
+}
+
+static struct dfg_err *read_versions(
+	struct dfg_reader *r, const struct dfg_wire *wire, const struct dfg_wire_field *field)
+{
+	struct dfg_wire inner, walk;
+	struct dfg_wire_field met;
+	struct dfg_graph *graph = r->graph;
+	int32_t *bad = NULL;
+	DFG_TRY(dfg_wire_open(wire, field, &inner));
+	graph->unversioned = false;
+	graph->producer = 0;
+	if (field->length) /* an item takes at least a byte */
+		DFG_TRY(dfg_reader_room(r, field->length, sizeof *bad, &bad));
+	graph->bad_consumer = bad;
+	for (walk = inner;;) {
+		DFG_TRY(dfg_wire_next(&walk, &met));
+		if (met.kind == DFG_WIRE_END)
+			return NULL;
+		if (met.field->id == VERSIONS_PRODUCER)
+			graph->producer = (int32_t)met.value;
+		else if (met.field->id == VERSIONS_MIN_CONSUMER)
+			graph->min_consumer = (int32_t)met.value;
+		while (met.kind == DFG_WIRE_ITEMS) {
+			uint64_t value;
+			bool more;
+			DFG_TRY(dfg_wire_item(&walk, &met, &value, &more));
+			if (!more)
+				break;
+			bad[graph->n_bad_consumer++] = (int32_t)value;
+		}
+	}
+}
+
+/* The name of a function of the library, by its signature; "" where it has none. */
+static struct dfg_err *function_name(
+	const struct dfg_wire *wire, const struct dfg_wire_field *function, struct dfg_wire_field *out_name)
+{
+	struct dfg_wire walk;
+	struct dfg_wire_field field;
+	uint32_t wanted = FUNCTION_SIGNATURE;
+	*out_name = (struct dfg_wire_field){.tag = function->tag, .bytes = function->bytes};
+	DFG_TRY(dfg_wire_open(wire, function, &walk));
+	for (;;) {
+		DFG_TRY(dfg_wire_next(&walk, &field));
+		if (field.kind == DFG_WIRE_END)
+			return NULL;
+		if (field.kind == DFG_WIRE_MESSAGE && wanted == FUNCTION_SIGNATURE && field.field->id == wanted) {
+			struct dfg_wire outer = walk;
+			DFG_TRY(dfg_wire_open(&outer, &field, &walk));
+			wanted = 0;
+		} else if (!wanted && field.field->id == OPDEF_NAME) {
+			*out_name = field;
+		}
+	}
+}
+
+/* Of the library in canonical form, which is sound. */
+static struct dfg_err *check_functions(const struct dfg_wire *library, struct dfg_map *names)
+{
+	struct dfg_wire walk = *library;
+	for (;;) {
+		struct dfg_wire_field field, name;
+		bool is_new;
+		uint32_t number;
+		DFG_TRY(dfg_wire_next(&walk, &field));
+		if (field.kind == DFG_WIRE_END)
+			return NULL;
+		if (field.field->id != LIBRARY_FUNCTION)
+			continue;
+		DFG_TRY(function_name(&walk, &field, &name));
+		if (!name.length)
+			return DFG_ERR(DFG_DATA, "function number %zu has no name", names->count);
+		if (!dfg_map_put(names, (const char *)name.bytes, name.length, &number, &is_new))
+			return DFG_ERR(DFG_MEMORY, "out of memory");
+		if (!is_new)
+			return DFG_ERR(DFG_DATA, "function '%.*s' stands twice: number %" PRIu32 " and number %zu",
+				(int)(name.length < 128 ? name.length : 128), (const char *)name.bytes, number, names->count);
+	}
+}
+
+static struct dfg_err *read_library(
+	struct dfg_reader *r, const struct dfg_wire *wire, const struct dfg_wire_field *field)
+{
+	struct dfg_wire inner;
+	struct dfg_map names = {0};
+	struct dfg_graph *graph = r->graph;
+	DFG_TRY(dfg_wire_open(wire, field, &inner));
+	DFG_TRY(dfg_reader_canonical(r, &inner, &graph->library, &graph->n_library));
+	struct dfg_wire_file file = {.start = graph->library};
+	struct dfg_wire library = dfg_wire_start(&file, inner.type, graph->library, graph->n_library);
+	struct dfg_err *err = check_functions(&library, &names);
+	dfg_map_release(&names);
+	return err;
+}
+
+static struct dfg_err *read_field(struct dfg_reader *r, const struct dfg_wire *wire, const struct dfg_wire_field *field)
+{
+	struct dfg_wire inner;
+	switch (field->field->id) {
+	case GRAPH_NODE:
+		DFG_TRY(gather(r, read_node(r, wire, field)));
+		if (r->n_late == sizeof r->late / sizeof *r->late)
+			DFG_TRY(put_late_names(r));
+		return r->graph->count == SAMPLE ? expect_nodes(r, wire) : NULL;
+	case GRAPH_LIBRARY:
+		return dfg_err_note(read_library(r, wire, field), "function library");
+	case GRAPH_VERSION:
+		r->graph->old_version = (int32_t)field->value;
+		return NULL;
+	case GRAPH_VERSIONS:
+		return read_versions(r, wire, field);
+	default:
+		DFG_TRY(dfg_wire_open(wire, field, &inner));
+		return dfg_reader_canonical(r, &inner, &r->graph->debug, &r->graph->n_debug);
+	}
+}
+
+static struct dfg_err *read_graph(struct dfg_reader *r, size_t size)
+{
+	struct dfg_wire wire = dfg_wire_start(&r->file, &dfg__graph_def__descriptor, r->file.start, size);
+	struct dfg_wire_field field;
+	for (;;) {
+		DFG_TRY(dfg_wire_next(&wire, &field));
+		if (field.kind == DFG_WIRE_END)
+			break;
+		DFG_TRY(read_field(r, &wire, &field));
+	}
+	DFG_TRY(put_late_names(r));
+	if (!r->graph->count && !r->errors)
+		return DFG_ERR(DFG_DATA, "the graph has no nodes");
+	return r->errors ? NULL : dfg_reader_edges(r);
+}
+
+static void tell_unknown(const struct dfg_reader *r, const struct dfg_graph_options *options)
+{
+	const struct dfg_wire_file *file = &r->file;
+	char text[200];
+	if (!file->unknown || !options || !options->notes.note)
+		return;
+	snprintf(text, sizeof text, "dropped %zu unknown field%s: first number %" PRIu32 " of a %s, at byte %zu",
+		file->unknown, file->unknown == 1 ? "" : "s", file->first_unknown.number, file->first_unknown.message,
+		file->first_unknown.at);
+	options->notes.note(options->notes.arg, text);
+}
+
+/* The file itself is mapped, so it counts too. */
+static size_t budget(const struct dfg_graph_options *options, size_t size)
+{
+	size_t all = options && options->limit ? options->limit : ROOM_LEAST + ROOM_TIMES * size;
+	size_t not_ours = size + ROOM_PROGRAM;
+	return all > not_ours ? all - not_ours : 1;
+}
+
+struct dfg_err *dfg_graphdef_read(const uint8_t *bytes, size_t size, const struct dfg_graph_options *options,
+	struct dfg_arena *arena, struct dfg_graph *out_graph)
+{
+	size_t limit = arena->limit;
+	struct dfg_reader r = {
+		.file = {.start = bytes, .strict = options && options->strict},
+		.graph = out_graph,
+		.arena = arena,
+		.budget = arena->total + budget(options, size),
+	};
+	dfg_graph_init(out_graph, arena);
+	out_graph->unversioned = true;
+	out_graph->producer = 0;
+	struct dfg_err *err = read_graph(&r, size);
+	err = dfg_err_join(r.errors, err);
+	if (!err)
+		tell_unknown(&r, options);
+	arena->limit = limit;
+	dfg_map_release(&r.words);
+	dfg_free(r.word);
+	dfg_free(r.attr);
+	dfg_free(r.input);
+	if (err)
+		dfg_graph_release(out_graph);
+	return err;
+}

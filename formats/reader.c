@@ -1,0 +1,135 @@
+#include "formats/reader.h"
+
+#include "formats/canonical.h"
+
+#include <string.h>
+
+enum { POOL = 64 * 1024, WORD_MOST = 4096 };
+
+static struct dfg_err *no_room(const struct dfg_reader *r, size_t bytes)
+{
+	size_t taken = r->arena->total + r->held;
+	if (bytes > r->budget || taken > r->budget - bytes)
+		return DFG_ERR(DFG_DATA, "needs more than the %zu bytes of memory that a file of its size may take", r->budget);
+	return DFG_ERR(DFG_MEMORY, "out of memory");
+}
+
+struct dfg_err *dfg_reader_room(struct dfg_reader *r, size_t count, size_t size, void *out_room)
+{
+	r->arena->limit = r->budget > r->held ? r->budget - r->held : 1;
+	void *room = dfg_arena_zeros(r->arena, count, size);
+	if (!room)
+		return no_room(r, size && count > SIZE_MAX / size ? SIZE_MAX : count * size);
+	memcpy(out_room, &room, sizeof room); /* out_room is the address of a pointer to any type */
+	return NULL;
+}
+
+struct dfg_err *dfg_reader_reserve(struct dfg_reader *r, void *array, size_t *room, size_t count, size_t size)
+{
+	if (count <= *room)
+		return NULL;
+	size_t old = *room, most = (count > old + old / 2 ? count : old + old / 2) + 8;
+	if (most > r->budget / size || r->arena->total + r->held > r->budget - most * size)
+		return no_room(r, most > SIZE_MAX / size ? SIZE_MAX : most * size);
+	if (!dfg_reserve(array, room, count, size))
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	r->held += (*room - old) * size;
+	return NULL;
+}
+
+struct dfg_err *dfg_reader_string(struct dfg_reader *r, const uint8_t *bytes, size_t length, const char **out_string)
+{
+	if (length + 1 > r->pool_left) {
+		size_t room = length + 1 > POOL / 4 ? length + 1 : POOL;
+		char *fresh = NULL;
+		DFG_TRY(dfg_reader_room(r, room, 1, &fresh));
+		if (room != POOL) {
+			memcpy(fresh, bytes, length);
+			*out_string = fresh;
+			return NULL;
+		}
+		r->pool = fresh;
+		r->pool_left = POOL;
+	}
+	memcpy(r->pool, bytes, length);
+	*out_string = r->pool;
+	r->pool += length + 1; /* the room was zeroed */
+	r->pool_left -= length + 1;
+	return NULL;
+}
+
+static struct dfg_err *check_word(struct dfg_reader *r, const struct dfg_wire_field *field, const char *what)
+{
+	if (!field->length)
+		return dfg_wire_error(&r->file, field->tag, "%s is empty", what);
+	if (field->length > WORD_MOST)
+		return dfg_wire_error(
+			&r->file, field->tag, "%s is %zu bytes long, more than %d", what, field->length, WORD_MOST);
+	for (size_t i = 0; i < field->length; i++)
+		if (field->bytes[i] < 0x20 || field->bytes[i] == 0x7f)
+			return dfg_wire_error(&r->file, field->tag, "%s holds the control byte 0x%02x", what, field->bytes[i]);
+	if (!dfg_wire_is_utf8(field->bytes, field->length))
+		return dfg_wire_error(&r->file, field->tag, "%s is not UTF-8", what);
+	return NULL;
+}
+
+static struct dfg_err *new_word(
+	struct dfg_reader *r, const struct dfg_wire_field *field, const char *what, uint32_t *out_number)
+{
+	const char *s;
+	bool is_new;
+	*out_number = dfg_map_find(&r->words, (const char *)field->bytes, field->length);
+	if (*out_number != DFG_NONE)
+		return NULL;
+	DFG_TRY(check_word(r, field, what));
+	DFG_TRY(dfg_reader_string(r, field->bytes, field->length, &s));
+	DFG_TRY(dfg_reader_reserve(r, &r->word, &r->word_room, r->words.count + 1, sizeof *r->word));
+	if (!dfg_map_put(&r->words, s, field->length, out_number, &is_new))
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	return NULL;
+}
+
+struct dfg_err *dfg_reader_word(
+	struct dfg_reader *r, const struct dfg_wire_field *field, const char *what, const char **out_word)
+{
+	size_t length = field->length;
+	unsigned mix = length ? field->bytes[0] * 5u + field->bytes[length - 1] * 3u + (unsigned)length : 0;
+	struct dfg_reader_recent *recent = &r->recent[mix % (sizeof r->recent / sizeof *r->recent)];
+	if (!recent->s || recent->length != length || memcmp(recent->s, field->bytes, length)) {
+		uint32_t number;
+		DFG_TRY(new_word(r, field, what, &number));
+		*recent = (struct dfg_reader_recent){r->words.name[number].s, (uint32_t)length, number};
+	}
+	*out_word = recent->s;
+	return NULL;
+}
+
+struct dfg_err *dfg_reader_canonical(
+	struct dfg_reader *r, const struct dfg_wire *message, const void **out_bytes, size_t *out_length)
+{
+	struct dfg_encoder encoder = {0};
+	size_t taken = r->arena->total + r->held;
+	uint8_t *bytes = NULL;
+	struct dfg_err *err = dfg_canonical_put(message, r->budget > taken ? r->budget - taken : 0, &encoder);
+	if (!err)
+		err = dfg_reader_room(r, encoder.length + 1, 1, &bytes); /* present, even if empty */
+	if (!err)
+		dfg_encoder_copy(&encoder, bytes);
+	*out_bytes = bytes;
+	*out_length = encoder.length;
+	dfg_encoder_release(&encoder);
+	return err;
+}
+
+struct dfg_err *dfg_reader_drop(struct dfg_reader *r, const struct dfg_wire *wire, const struct dfg_wire_field *field)
+{
+	if (r->file.strict)
+		return dfg_wire_error(
+			&r->file, field->tag, "%s of a %s is not kept", field->field->name, wire->type->short_name);
+	if (!r->file.unknown++) {
+		r->file.first_unknown.message = wire->type->short_name;
+		r->file.first_unknown.number = field->field->id;
+		r->file.first_unknown.at = (size_t)(field->tag - r->file.start);
+	}
+	return NULL;
+}
