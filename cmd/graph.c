@@ -1,0 +1,78 @@
+#include "cmd/graph.h"
+
+#include <string.h>
+#include <unistd.h>
+
+static bool strict, if_changed;
+static const char *output, *format;
+
+const struct dfg_opt dfg_graph_in_options[] = {
+	{"strict", .flag = &strict, .help = "Refuse fields that this version does not know."},
+	{0},
+};
+const struct dfg_opt dfg_graph_out_options[] = {
+	{"output", 'o', .takes = "FILE", .text = &output, .help = "Write the graph to FILE, not to stdout."},
+	{"to", .takes = "FORMAT", .text = &format, .help = "Write pb or pbtxt, whatever the name of FILE."},
+	{"if-changed", .flag = &if_changed,
+		.help = "Leave FILE and its time as they are where its bytes would not change."},
+	{0},
+};
+
+static void talk(void *arg, const char *text)
+{
+	dfg_talk("%s: warning: %s", (const char *)arg, text);
+}
+
+struct dfg_err *dfg_cmd_open_graph(const char *path, struct dfg_graph_file *out_file)
+{
+	const struct dfg_graph_options options = {.strict = strict, .notes = {talk, (void *)path}};
+	return dfg_err_note(dfg_graph_open(path, &options, out_file), "%s", strcmp(path, "-") ? path : "stdin");
+}
+
+struct dfg_err *dfg_cmd_save_graph(const struct dfg_graph *graph)
+{
+	bool to_stdout = !output || !strcmp(output, "-");
+	if (to_stdout && isatty(STDOUT_FILENO) && (!format || strcmp(format, "pbtxt")))
+		return DFG_ERR(DFG_USAGE, "a binary graph does not go to a terminal: give -o FILE, or --to pbtxt");
+	return dfg_graph_save(to_stdout ? "-" : output, format, if_changed, graph);
+}
+
+static size_t count_words(const struct dfg_words_list *list)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < list->count; i++) {
+		count++;
+		for (const char *s = list->word[i]; *s; s++)
+			count += *s == ',';
+	}
+	return count;
+}
+
+struct dfg_err *dfg_cmd_words(
+	const struct dfg_words_list *list, struct dfg_arena *arena, const char ***out_word, uint32_t *out_count)
+{
+	size_t room = count_words(list);
+	*out_count = 0;
+	*out_word = NULL;
+	if (!room)
+		return NULL;
+	if (!(*out_word = dfg_arena_zeros(arena, room, sizeof **out_word)))
+		return DFG_ERR(DFG_MEMORY, "no memory for %zu names", room);
+	for (size_t i = 0; i < list->count; i++)
+		for (const char *s = list->word[i]; *s; s += *s == ',') {
+			size_t length = strcspn(s, ",");
+			if (length && !((*out_word)[(*out_count)++] = dfg_arena_copy(arena, s, length)))
+				return DFG_ERR(DFG_MEMORY, "no memory for a name");
+			s += length;
+		}
+	return NULL;
+}
+
+struct dfg_err *dfg_cmd_tensor(
+	const struct dfg_graph *graph, const char *name, const char *what, struct dfg_edge *out_edge)
+{
+	struct dfg_err *err = dfg_graph_edge(graph, name, out_edge);
+	if (!err && out_edge->port == DFG_CONTROL)
+		err = DFG_ERR(DFG_DATA, "'%s' is no tensor", name);
+	return dfg_err_note(err, "%s", what);
+}

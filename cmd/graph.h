@@ -1,0 +1,22 @@
+#pragma once
+
+#include "cmd/cmd.h"
+#include "formats/graphdef.h"
+
+/* The graph that a command reads, and the one that it writes: rows to share, and what they say done. */
+extern const struct dfg_opt dfg_graph_in_options[];  /* --strict */
+extern const struct dfg_opt dfg_graph_out_options[]; /* -o, --to, --if-changed */
+
+/* A graph of any format; "-" is stdin. What it has to say is talked about; errors name the file. */
+DFG_MUST_CHECK struct dfg_err *dfg_cmd_open_graph(const char *path, struct dfg_graph_file *out_file);
+
+/* To -o, else to stdout, which must be no terminal for what is not text. */
+DFG_MUST_CHECK struct dfg_err *dfg_cmd_save_graph(const struct dfg_graph *graph);
+
+/* "a,b" given many times as one list of words, in the arena; *out_word is NULL where none was given. */
+DFG_MUST_CHECK struct dfg_err *dfg_cmd_words(
+	const struct dfg_words_list *list, struct dfg_arena *arena, const char ***out_word, uint32_t *out_count);
+
+/* "fc1:0" as a tensor that the graph has. `what` says what it is for, in an error: "--of". */
+DFG_MUST_CHECK struct dfg_err *dfg_cmd_tensor(
+	const struct dfg_graph *graph, const char *name, const char *what, struct dfg_edge *out_edge);

@@ -1,0 +1,116 @@
+#include "cmd/cmd.h"
+#include "cmd/graph.h"
+#include "lib/pass/pass.h"
+#include "lib/pass/verify.h"
+
+#include <string.h>
+
+static struct dfg_words_list fetch, target, passes;
+
+static const struct dfg_opt options[] = {
+	{"fetch", 'f', .takes = "T", .list = &fetch, .help = "Keep tensor T, by its name and value; may be a list."},
+	{"target", .takes = "N", .list = &target, .help = "Keep node N, which is run for its effect."},
+	{"passes", .takes = "P", .list = &passes, .help = "Run these only: fold, cse, prune; the order is fixed."},
+	{.rows = dfg_graph_in_options},
+	{.rows = dfg_graph_out_options},
+	{0},
+};
+
+static struct dfg_err *check_pass(const char *name)
+{
+	struct dfg_nearest nearest = {.word = name};
+	for (const struct dfg_pass *pass = dfg_passes; pass->name; pass++) {
+		if (!strcmp(pass->name, name))
+			return NULL;
+		dfg_nearest_offer(&nearest, pass->name);
+	}
+	return DFG_ERR(DFG_USAGE, "--passes: no pass '%s'%s%s%s", name, nearest.best ? "; did you mean '" : "",
+		nearest.best ? nearest.best : "", nearest.best ? "'?" : "");
+}
+
+static bool is_asked_for(const struct dfg_pass *pass, const char **word, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (!strcmp(word[i], pass->name))
+			return true;
+	return !count && pass->standard;
+}
+
+/* Outputs that the graph declares, where none is asked for. */
+static struct dfg_err *keep_declared(const struct dfg_graph *graph, struct dfg_arena *arena, struct dfg_keep *keep)
+{
+	if (!(keep->fetch = dfg_arena_zeros(arena, (size_t)graph->count + 1, sizeof *keep->fetch)))
+		return DFG_ERR(DFG_MEMORY, "no memory for the outputs");
+	for (uint32_t n = 0; n < graph->count; n++)
+		if (dfg_node_mark(&graph->node[n], "_dfg_output", NULL))
+			keep->fetch[keep->n_fetch++] = (struct dfg_edge){n, 0};
+	if (!keep->n_fetch)
+		return DFG_ERR(DFG_USAGE, "the graph declares no outputs: say what to keep with --fetch or --target");
+	return NULL;
+}
+
+static struct dfg_err *find_kept(const struct dfg_graph *graph, struct dfg_arena *arena, struct dfg_keep *keep)
+{
+	const char **word;
+	uint32_t count;
+	DFG_TRY(dfg_cmd_words(&fetch, arena, &word, &count));
+	if (!fetch.count && !target.count)
+		return keep_declared(graph, arena, keep);
+	if (!(keep->fetch = dfg_arena_zeros(arena, (size_t)count + 1, sizeof *keep->fetch)))
+		return DFG_ERR(DFG_MEMORY, "no memory for %u tensors", count);
+	for (keep->n_fetch = 0; keep->n_fetch < count; keep->n_fetch++)
+		DFG_TRY(dfg_cmd_tensor(graph, word[keep->n_fetch], "--fetch", &keep->fetch[keep->n_fetch]));
+	DFG_TRY(dfg_cmd_words(&target, arena, &word, &count));
+	if (!(keep->target = dfg_arena_zeros(arena, (size_t)count + 1, sizeof *keep->target)))
+		return DFG_ERR(DFG_MEMORY, "no memory for %u nodes", count);
+	for (; keep->n_target < count; keep->n_target++) {
+		struct dfg_edge edge;
+		DFG_TRY(dfg_cmd_tensor(graph, word[keep->n_target], "--target", &edge));
+		keep->target[keep->n_target] = edge.node;
+	}
+	return NULL;
+}
+
+static struct dfg_err *run_passes(struct dfg_graph *graph, struct dfg_arena *arena, struct dfg_text *report)
+{
+	struct dfg_keep keep = {0};
+	const char **word;
+	uint32_t count;
+	DFG_TRY(dfg_cmd_words(&passes, arena, &word, &count));
+	for (uint32_t i = 0; i < count; i++)
+		DFG_TRY(check_pass(word[i]));
+	DFG_TRY(find_kept(graph, arena, &keep));
+	DFG_TRY(dfg_verify(graph, NULL, NULL));
+	for (const struct dfg_pass *pass = dfg_passes; pass->name; pass++)
+		if (is_asked_for(pass, word, count))
+			DFG_TRY(dfg_err_note(pass->run(graph, &keep, arena, report), "%s", pass->name));
+	return dfg_text_check(report);
+}
+
+static struct dfg_err *opt(char **operands, int *out_status)
+{
+	(void)out_status;
+	struct dfg_graph_file file = {0};
+	struct dfg_arena arena = {0};
+	struct dfg_text report = {0};
+	DFG_TRY(dfg_cmd_open_graph(*operands, &file));
+	struct dfg_err *err = dfg_err_note(run_passes(&file.graph, &arena, &report), "%s", *operands);
+	if (!err)
+		err = dfg_cmd_save_graph(&file.graph);
+	if (!err && report.length)
+		dfg_talk("%.*s", (int)report.length - 1, report.s);
+	dfg_text_release(&report);
+	dfg_arena_release(&arena);
+	dfg_graph_close(&file);
+	return err;
+}
+
+const struct dfg_cmd dfg_cmd_opt = {
+	.name = "opt",
+	.operands = "G",
+	.summary = "rewrite a graph so that it does less",
+	.options = options,
+	.least = 1,
+	.most = 1,
+	.run = opt,
+};
