@@ -19,8 +19,12 @@
 #define DFG_CLONES
 #endif
 
-/* Before a loop whose trips are independent, though its pointers may be equal: element i goes in, element i comes out. */
+/*
+ * Before a loop whose trips are independent, though its pointers may be equal: element i goes in, element i comes out.
+ * clang would report every loop that it then finds too costly, or not possible, in wider registers.
+ */
 #ifdef __clang__
+#pragma clang diagnostic ignored "-Wpass-failed"
 #define DFG_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #else
 #define DFG_INDEPENDENT _Pragma("GCC ivdep")
