@@ -246,7 +246,7 @@ double dfg_math_digamma(double x)
 	if (x != x || x == MATH_INFINITY)
 		return x;
 	if (x <= 0 && __builtin_floor(x) == x)
-		return x == 0 ? sign_f64(MATH_INFINITY, -x) : MATH_NAN;
+		return MATH_NAN;
 	if (x > 0)
 		return digamma_positive(x);
 	return digamma_positive(1 - x) - 0x1.921fb54442d18p1 / dfg_math_tan(pi_times_rest(x));

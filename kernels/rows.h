@@ -1,0 +1,258 @@
+#pragma once
+
+#include "kernels/integer.h"
+#include "kernels/math.h"
+#include "kernels/special.h"
+#include "lib/base/vector.h"
+#include "lib/graph/kernel.h"
+
+#undef bool /* a name to paste here; the type is _Bool */
+
+/*
+ * What rows are made of. A family's table (kernels/arithmetic.def) holds one op a row:
+ *
+ *     UNARY(name, types, flags, y, gradient, doc)     BINARY(name, types, flags, z, gradient, doc)
+ *
+ * y and z are expressions in x, y, of the element's type, which is called `element` in them; attributes are attr[i].
+ * The functions below are those of that type. The same under ports of other names is UNARY_AS, BINARY_AS, TERNARY_AS.
+ * A gradient "" is zero, NULL none (DFG_NO_GRADIENT). A row may run in place.
+ */
+
+/* Types beside those of lib/graph/dtype.h that rows are compiled for, and what signatures call them. */
+#define DFG_EACH_longer(X, ...)          \
+	DFG_EACH_float(X, __VA_ARGS__)       \
+	X(I32, i32, int32_t, 3, __VA_ARGS__) \
+	X(I64, i64, int64_t, 9, __VA_ARGS__)
+#define DFG_EACH_field(X, ...)    \
+	DFG_EACH_real(X, __VA_ARGS__) \
+	DFG_EACH_complex(X, __VA_ARGS__)
+#define CLASS_longer "float|i32|i64"
+#define CLASS_field "real|complex"
+#define CLASS_float "float"
+#define CLASS_real "real"
+#define CLASS_int "int"
+#define CLASS_number "number"
+#define CLASS_numeric "numeric"
+#define CLASS_complex "complex"
+#define CLASS_plain "plain"
+
+/* Wider vectors are worth a second copy of rows of floats only. */
+#define CLONES_f32 DFG_CLONES
+#define CLONES_f64 DFG_CLONES
+#define CLONES_i8
+#define CLONES_i16
+#define CLONES_i32
+#define CLONES_i64
+#define CLONES_u8
+#define CLONES_u16
+#define CLONES_u32
+#define CLONES_u64
+#define CLONES_c64
+#define CLONES_c128
+#define CLONES_bool
+
+#define ROW(name, type, out_type, Op, inputs, operands, expr)                                                       \
+	CLONES_##name static void Op##_##name(int64_t n, void *out, const void *const *in, const union dfg_value *attr) \
+	{                                                                                                               \
+		typedef type element;                                                                                       \
+		inputs out_type *to = out;                                                                                  \
+		(void)attr;                                                                                                 \
+		DFG_INDEPENDENT                                                                                             \
+		for (int64_t i = 0; i < n; i++) {                                                                           \
+			operands to[i] = (out_type)(expr);                                                                      \
+		}                                                                                                           \
+	}
+
+/* No commas in these: they are arguments of ROW. */
+#define INPUTS_1 const element *a = in[0];
+#define INPUTS_2 INPUTS_1 const element *b = in[1];
+#define INPUTS_3 INPUTS_2 const element *c = in[2];
+#define INPUTS_WHERE          \
+	const _Bool *a = in[0];   \
+	const element *b = in[1]; \
+	const element *c = in[2];
+#define OPERANDS_1          \
+	const element x = a[i]; \
+	(void)x;
+#define OPERANDS_2          \
+	const element x = a[i]; \
+	const element y = b[i];
+#define OPERANDS_3 OPERANDS_2 const element z = c[i];
+#define OPERANDS_WHERE      \
+	const _Bool x = a[i];   \
+	const element y = b[i]; \
+	const element z = c[i];
+
+#define ROW_1(NAME, name, type, number, Op, expr) ROW(name, type, type, Op, INPUTS_1, OPERANDS_1, expr)
+#define ROW_2(NAME, name, type, number, Op, expr) ROW(name, type, type, Op, INPUTS_2, OPERANDS_2, expr)
+#define ROW_3(NAME, name, type, number, Op, expr) ROW(name, type, type, Op, INPUTS_3, OPERANDS_3, expr)
+#define ROW_WHERE(NAME, name, type, number, Op, expr) ROW(name, type, type, Op, INPUTS_WHERE, OPERANDS_WHERE, expr)
+#define ROW_TEST(NAME, name, type, number, Op, expr) ROW(name, type, _Bool, Op, INPUTS_1, OPERANDS_1, expr)
+#define ROW_COMPARE(NAME, name, type, number, Op, expr) ROW(name, type, _Bool, Op, INPUTS_2, OPERANDS_2, expr)
+
+/* What follows the formula are further fields of the record. */
+#define RECORD(Op, types, ports, bits, formula, text, ...) \
+	const struct dfg_op dfg_op_##Op = {.name = #Op,        \
+		.doc = text,                                       \
+		.sig = "<T: " CLASS_##types ">" ports,             \
+		.flags = (bits),                                   \
+		.gradient = formula,                               \
+		.row = {DFG_EACH_##types(DFG_BY_DTYPE, Op)},       \
+		__VA_ARGS__};
+
+#define UNARY_AS(Op, ports, types, bits, expr, formula, ...) \
+	DFG_EACH_##types(ROW_1, Op, expr) RECORD(Op, types, ports, DFG_IN_PLACE | (bits), formula, __VA_ARGS__, )
+#define BINARY_AS(Op, ports, types, bits, expr, formula, ...) \
+	DFG_EACH_##types(ROW_2, Op, expr) RECORD(Op, types, ports, DFG_IN_PLACE | (bits), formula, __VA_ARGS__, )
+#define TERNARY_AS(Op, ports, types, bits, expr, formula, ...) \
+	DFG_EACH_##types(ROW_3, Op, expr) RECORD(Op, types, ports, DFG_IN_PLACE | (bits), formula, __VA_ARGS__, )
+#define UNARY(Op, types, bits, expr, formula, ...) \
+	UNARY_AS(Op, "(x: T) -> (y: T)", types, bits, expr, formula, __VA_ARGS__)
+#define BINARY(Op, types, bits, expr, formula, ...) \
+	BINARY_AS(Op, "(x: T, y: T) -> (z: T)", types, bits, expr, formula, __VA_ARGS__)
+#define TEST(Op, types, expr, ...)       \
+	DFG_EACH_##types(ROW_TEST, Op, expr) \
+		RECORD(Op, types, "(x: T) -> (y: bool)", DFG_NO_GRADIENT | DFG_EXACT, NULL, __VA_ARGS__, )
+#define COMPARE(Op, types, bits, expr, ...) \
+	DFG_EACH_##types(ROW_COMPARE, Op, expr) \
+		RECORD(Op, types, "(x: T, y: T) -> (z: bool)", DFG_NO_GRADIENT | DFG_EXACT | (bits), NULL, __VA_ARGS__, )
+
+/* Refuses integer zeros in input 1, and negative numbers there. For .guard. */
+struct dfg_err *dfg_guard_divisor(struct dfg_kernel *ctx);
+struct dfg_err *dfg_guard_power(struct dfg_kernel *ctx);
+
+/* Of ops whose inputs have one shape: nothing is stretched. For .shape and .guard. */
+struct dfg_err *dfg_shape_same(struct dfg_infer *node);
+struct dfg_err *dfg_guard_same(struct dfg_kernel *ctx);
+#define SAME_SHAPES .shape = dfg_shape_same, .guard = dfg_guard_same
+
+/* Functions of the element's type, by its name. */
+#define OF_FLOAT(function, x) _Generic((x), float : function##_f32, double : function##_f64)
+#define OF_INT(function, x)             \
+	_Generic((x), int8_t                \
+			 : function##_i8, int16_t   \
+			 : function##_i16, int32_t  \
+			 : function##_i32, int64_t  \
+			 : function##_i64, uint8_t  \
+			 : function##_u8, uint16_t  \
+			 : function##_u16, uint32_t \
+			 : function##_u32, uint64_t \
+			 : function##_u64)
+#define OF_NUMBER(function, x)          \
+	_Generic((x), float                 \
+			 : function##_f32, double   \
+			 : function##_f64, int8_t   \
+			 : function##_i8, int16_t   \
+			 : function##_i16, int32_t  \
+			 : function##_i32, int64_t  \
+			 : function##_i64, uint8_t  \
+			 : function##_u8, uint16_t  \
+			 : function##_u16, uint32_t \
+			 : function##_u32, uint64_t \
+			 : function##_u64)
+
+#define BUILT_IN(function)                        \
+	static inline float function##_f32(float x)   \
+	{                                             \
+		return __builtin_##function##f(x);        \
+	}                                             \
+	static inline double function##_f64(double x) \
+	{                                             \
+		return __builtin_##function(x);           \
+	}
+BUILT_IN(sqrt)
+BUILT_IN(floor)
+BUILT_IN(ceil)
+BUILT_IN(rint)
+BUILT_IN(trunc)
+
+#define SPECIAL(function)                             \
+	static inline float function##_f32(float x)       \
+	{                                                 \
+		return (float)dfg_math_##function((double)x); \
+	}                                                 \
+	static inline double function##_f64(double x)     \
+	{                                                 \
+		return dfg_math_##function(x);                \
+	}
+SPECIAL(sin)
+SPECIAL(cos)
+SPECIAL(tan)
+SPECIAL(asin)
+SPECIAL(acos)
+SPECIAL(atan)
+SPECIAL(asinh)
+SPECIAL(acosh)
+SPECIAL(atanh)
+SPECIAL(erfc)
+SPECIAL(lgamma)
+SPECIAL(digamma)
+
+static inline double erf_f64(double x)
+{
+	return dfg_math_erf(x);
+}
+
+#define SPECIAL_2(function)                                      \
+	static inline float function##_f32(float x, float y)         \
+	{                                                            \
+		return (float)dfg_math_##function((double)x, (double)y); \
+	}                                                            \
+	static inline double function##_f64(double x, double y)      \
+	{                                                            \
+		return dfg_math_##function(x, y);                        \
+	}
+SPECIAL_2(atan2)
+SPECIAL_2(zeta)
+SPECIAL_2(polygamma)
+
+static inline float power_f32(float x, float y)
+{
+	return (float)dfg_math_pow((double)x, (double)y);
+}
+
+static inline double power_f64(double x, double y)
+{
+	return dfg_math_pow(x, y);
+}
+
+/* Divisions of floats. The remainder is exact, so the C library's has the same bits everywhere. */
+#define FLOAT_DIVISIONS(name, type, suffix)                          \
+	static inline type floor_div_##name(type x, type y)              \
+	{                                                                \
+		return __builtin_floor##suffix(x / y);                       \
+	}                                                                \
+	static inline type truncate_div_##name(type x, type y)           \
+	{                                                                \
+		return __builtin_trunc##suffix(x / y);                       \
+	}                                                                \
+	static inline type truncate_mod_##name(type x, type y)           \
+	{                                                                \
+		return __builtin_fmod##suffix(x, y);                         \
+	}                                                                \
+	static inline type floor_mod_##name(type x, type y)              \
+	{                                                                \
+		type rest = __builtin_fmod##suffix(x, y);                    \
+		return rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest; \
+	}                                                                \
+	static inline type divide_##name(type x, type y)                 \
+	{                                                                \
+		return x / y;                                                \
+	}                                                                \
+	static inline type round_##name(type x)                          \
+	{                                                                \
+		return __builtin_rint##suffix(x);                            \
+	}
+FLOAT_DIVISIONS(f32, float, f)
+FLOAT_DIVISIONS(f64, double, )
+
+#define INTEGER_ALIASES(NAME, name, type, ...)       \
+	static inline type divide_##name(type x, type y) \
+	{                                                \
+		return truncate_div_##name(x, y);            \
+	}                                                \
+	static inline type round_##name(type x)          \
+	{                                                \
+		return x;                                    \
+	}
+DFG_EACH_int(INTEGER_ALIASES)
