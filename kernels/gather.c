@@ -243,16 +243,22 @@ static struct dfg_err *gather_nd_run(struct dfg_kernel *ctx)
 	int64_t inner = dfg_count_between(&params->shape, depth, params->shape.rank);
 	int64_t picks = dfg_count_between(&indices->shape, 0, indices->shape.rank - 1);
 	size_t bytes = (size_t)inner * dfg_dtype_size(params->dtype);
+	bool ignore = ctx->call->attr[0].s.length == strlen("IGNORE");
 	for (int64_t i = 0; i < picks; i++) {
 		int64_t row = 0;
+		bool inside = true;
 		for (int d = 0; d < depth; d++) {
 			int64_t index = dfg_tensor_int(indices, i * depth + d);
-			if (index < 0 || index >= params->shape.dim[d])
+			inside &= index >= 0 && index < params->shape.dim[d];
+			if (!inside && !ignore)
 				return DFG_ERR(DFG_DATA, "index %" PRId64 " at [%" PRId64 ",%d] is outside [0,%" PRId64 ")", index, i, d,
 					params->shape.dim[d]);
 			row = row * params->shape.dim[d] + index;
 		}
-		memcpy((char *)out->data + (size_t)i * bytes, (const char *)params->data + (size_t)row * bytes, bytes);
+		if (inside)
+			memcpy((char *)out->data + (size_t)i * bytes, (const char *)params->data + (size_t)row * bytes, bytes);
+		else
+			memset((char *)out->data + (size_t)i * bytes, 0, bytes);
 	}
 	return dfg_moved(ctx, 0);
 }
@@ -262,7 +268,7 @@ const struct dfg_op dfg_op_GatherNd = {
 	.doc = "the elements or rows of params at the indices, which are the vectors along the last dimension",
 	.sig = "<Tparams: type, Tindices: index|i16>(params: Tparams, indices: Tindices) -> (output: Tparams)",
 	.flags = DFG_EXACT,
-	.attr = {"bad_indices_policy: string = ''"},
+	.attr = {"bad_indices_policy: string = '' in |DEFAULT|ERROR|IGNORE"},
 	.shape = gather_nd_shape,
 	.gradient = "dparams = ScatterNd(indices, doutput, Shape(params, out_type = Tindices))",
 	.run = gather_nd_run,

@@ -1,0 +1,209 @@
+/* Borders put round a tensor: of one value, or of what it holds near them. */
+#include "kernels/box.h"
+#include "kernels/fit.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum { INPUT, PADDINGS, VALUE };
+
+/* What is put before and behind dimension d; DFG_NOT_KNOWN where it is not. */
+static struct dfg_err *padding_of(const struct dfg_infer *node, int d, int64_t *out_before, int64_t *out_behind)
+{
+	*out_before = dfg_int_of(node, PADDINGS, 2 * d);
+	*out_behind = dfg_int_of(node, PADDINGS, 2 * d + 1);
+	if ((*out_before < 0 && *out_before != DFG_NOT_KNOWN) || (*out_behind < 0 && *out_behind != DFG_NOT_KNOWN))
+		return DFG_ERR(DFG_DATA, "the padding of dimension %d is negative", d);
+	return NULL;
+}
+
+/* The rank that input and paddings say together, which both must fit. */
+static struct dfg_err *rank_of(const struct dfg_infer *node, int *out_rank)
+{
+	const struct dfg_shape *in = node->in[INPUT], *paddings = node->in[PADDINGS];
+	*out_rank = in->rank;
+	if (paddings->rank < 0)
+		return NULL;
+	int64_t n = paddings->rank == 2 ? paddings->dim[0] : DFG_UNKNOWN;
+	if (paddings->rank != 2 || (paddings->dim[1] != 2 && paddings->dim[1] >= 0) || n > DFG_RANK_MAX ||
+		(n >= 0 && in->rank >= 0 && n != in->rank))
+		return DFG_ERR(DFG_DATA, "paddings must be [%d,2], not %s", in->rank, dfg_shape_words(paddings).s);
+	if (in->rank < 0)
+		*out_rank = (int)n;
+	return NULL;
+}
+
+static struct dfg_err *pad_shape(struct dfg_infer *node)
+{
+	const struct dfg_shape *in = node->in[INPUT];
+	struct dfg_shape *out = &node->out[0];
+	if (node->call->n_in > VALUE)
+		DFG_TRY(dfg_need_rank(node, VALUE, 0));
+	DFG_TRY(rank_of(node, &out->rank));
+	for (int d = 0; d < out->rank; d++) {
+		int64_t before, behind, dim = in->rank < 0 ? DFG_UNKNOWN : in->dim[d];
+		DFG_TRY(padding_of(node, d, &before, &behind));
+		out->dim[d] = DFG_UNKNOWN;
+		if (dim >= 0 && before >= 0 && behind >= 0 &&
+			(__builtin_add_overflow(dim, before, &out->dim[d]) ||
+				__builtin_add_overflow(out->dim[d], behind, &out->dim[d])))
+			return DFG_ERR(DFG_DATA, "the padding of dimension %d is too large", d);
+	}
+	return NULL;
+}
+
+static struct dfg_err *pad_run(struct dfg_kernel *ctx)
+{
+	const struct dfg_tensor *in = dfg_kernel_input(ctx, INPUT), *paddings = dfg_kernel_input(ctx, PADDINGS);
+	int64_t from[DFG_RANK_MAX], to[DFG_RANK_MAX], first = 0;
+	size_t size = dfg_dtype_size(in->dtype);
+	struct dfg_tensor *out;
+	struct dfg_box box = {0};
+	DFG_TRY(dfg_output_now(ctx, &out));
+	if (ctx->call->n_in > VALUE)
+		dfg_repeat(out->data, dfg_shape_count(&out->shape), ctx->in[VALUE]->data, size);
+	else
+		memset(out->data, 0, dfg_tensor_bytes(out));
+	dfg_steps(&in->shape, from);
+	dfg_steps(&out->shape, to);
+	for (int d = 0; d < in->shape.rank; d++) {
+		first += dfg_tensor_int(paddings, 2 * d) * to[d];
+		dfg_box_axis(&box, in->shape.dim[d], from[d], to[d]);
+	}
+	if (dfg_shape_count(&in->shape))
+		dfg_box_copy(ctx, size, box, in->data, dfg_tensor_at(out, first));
+	return dfg_moved(ctx, 0);
+}
+
+/* The padding's first column is where the input begins. */
+#define PAD_GRADIENT \
+	"dinput = Slice(doutput, Reshape(Slice(i32(paddings), [0, 0], [-1, 1]), [-1]), Shape(input))"
+
+const struct dfg_op dfg_op_Pad = {
+	.name = "Pad",
+	.doc = "input in a border of zeros: paddings[d] elements before and behind it along dimension d",
+	.sig = "<T: type, Tpaddings: index = i32>(input: T, paddings: Tpaddings) -> (output: T)",
+	.flags = DFG_ANY_RANK | DFG_EXACT,
+	.shape = pad_shape,
+	.gradient = PAD_GRADIENT,
+	.run = pad_run,
+};
+
+const struct dfg_op dfg_op_PadV2 = {
+	.name = "PadV2",
+	.doc = "input in a border of one value: paddings[d] elements before and behind it along dimension d",
+	.sig = "<T: type, Tpaddings: index = i32>(input: T, paddings: Tpaddings, constant_values: T) -> (output: T)",
+	.flags = DFG_ANY_RANK | DFG_EXACT,
+	.shape = pad_shape,
+	.gradient = PAD_GRADIENT,
+	.run = pad_run,
+};
+
+/* REFLECT leaves the element at the edge out of the mirror image, SYMMETRIC does not. */
+static int64_t mirror_offset(const struct dfg_call *call)
+{
+	return call->attr[0].s.length && call->attr[0].s.s[0] == 'R';
+}
+
+static struct dfg_err *check_mirror(const struct dfg_infer *node, int d, int64_t dim, bool grad)
+{
+	int64_t before, behind, offset = mirror_offset(node->call);
+	DFG_TRY(padding_of(node, d, &before, &behind));
+	if (dim < 0 || before < 0 || behind < 0)
+		return NULL;
+	int64_t inner = grad ? dim - before - behind : dim;
+	if (before > inner - offset || behind > inner - offset)
+		return DFG_ERR(DFG_DATA, "cannot mirror %" PRId64 " and %" PRId64 " elements of the %" PRId64
+			" of dimension %d", before, behind, inner, d);
+	return NULL;
+}
+
+static struct dfg_err *mirror_shape(struct dfg_infer *node)
+{
+	DFG_TRY(pad_shape(node));
+	for (int d = 0; d < node->in[INPUT]->rank; d++)
+		DFG_TRY(check_mirror(node, d, node->in[INPUT]->dim[d], false));
+	return NULL;
+}
+
+static struct dfg_err *mirror_grad_shape(struct dfg_infer *node)
+{
+	const struct dfg_shape *in = node->in[INPUT];
+	DFG_TRY(rank_of(node, &node->out[0].rank));
+	for (int d = 0; d < node->out[0].rank; d++) {
+		int64_t before, behind, dim = in->rank < 0 ? DFG_UNKNOWN : in->dim[d];
+		DFG_TRY(check_mirror(node, d, dim, true));
+		DFG_TRY(padding_of(node, d, &before, &behind));
+		node->out[0].dim[d] = dim < 0 || before < 0 || behind < 0 ? DFG_UNKNOWN : dim - before - behind;
+	}
+	return NULL;
+}
+
+/* The padded tensor as source (from) or target of moves to the one within, element by element along each dimension. */
+struct mirror {
+	const struct dfg_tensor *paddings;
+	struct dfg_shape padded, inner;
+	int64_t offset;
+};
+
+/* Which element of the inner tensor stands at place i of the padded one. */
+static int64_t mirrored(const struct mirror *m, int64_t i)
+{
+	int64_t at = 0, step = 1;
+	for (int d = m->padded.rank - 1; d >= 0; d--) {
+		int64_t dim = m->inner.dim[d], k = i % m->padded.dim[d] - dfg_tensor_int(m->paddings, 2 * d);
+		i /= m->padded.dim[d];
+		k = k < 0 ? -k - 1 + m->offset : k >= dim ? 2 * dim - 1 - m->offset - k : k;
+		at += k * step;
+		step *= dim;
+	}
+	return at;
+}
+
+static struct dfg_err *mirror_run(struct dfg_kernel *ctx)
+{
+	const struct dfg_tensor *in = dfg_kernel_input(ctx, INPUT);
+	size_t size = dfg_dtype_size(in->dtype);
+	struct dfg_tensor *out;
+	DFG_TRY(dfg_output_now(ctx, &out));
+	struct mirror m = {dfg_kernel_input(ctx, PADDINGS), out->shape, in->shape, mirror_offset(ctx->call)};
+	for (int64_t i = 0, n = dfg_shape_count(&out->shape); i < n; i++)
+		memcpy(dfg_tensor_at(out, i), dfg_tensor_at(in, mirrored(&m, i)), size);
+	return dfg_moved(ctx, 0);
+}
+
+const struct dfg_op dfg_op_MirrorPad = {
+	.name = "MirrorPad",
+	.doc = "input in a border that mirrors it: paddings[d] elements before and behind it along dimension d",
+	.sig = "<T: type, Tpaddings: index = i32>(input: T, paddings: Tpaddings) -> (output: T)",
+	.attr = {"mode: string in REFLECT|SYMMETRIC"},
+	.flags = DFG_ANY_RANK | DFG_EXACT,
+	.shape = mirror_shape,
+	.gradient = "dinput = MirrorPadGrad(doutput, paddings, mode = mode)",
+	.run = mirror_run,
+};
+
+#define MIRROR_GRAD(NAME, name, type, ...)                                                                 \
+	static struct dfg_err *mirror_grad_##name(struct dfg_kernel *ctx)                                      \
+	{                                                                                                      \
+		const struct dfg_tensor *in = dfg_kernel_input(ctx, INPUT);                                        \
+		struct dfg_tensor *out;                                                                            \
+		DFG_TRY(dfg_output_now(ctx, &out));                                                                \
+		struct mirror m = {dfg_kernel_input(ctx, PADDINGS), in->shape, out->shape, mirror_offset(ctx->call)}; \
+		memset(out->data, 0, dfg_tensor_bytes(out));                                                       \
+		for (int64_t i = 0, n = dfg_shape_count(&in->shape); i < n; i++)                                   \
+			((type *)out->data)[mirrored(&m, i)] += ((const type *)in->data)[i];                           \
+		return NULL;                                                                                       \
+	}
+DFG_EACH_numeric(MIRROR_GRAD)
+
+const struct dfg_op dfg_op_MirrorPadGrad = {
+	.name = "MirrorPadGrad",
+	.doc = "input without its border, whose elements are added to those that MirrorPad would have made them of",
+	.sig = "<T: numeric, Tpaddings: index = i32>(input: T, paddings: Tpaddings) -> (output: T)",
+	.attr = {"mode: string in REFLECT|SYMMETRIC"},
+	.flags = DFG_ANY_RANK | DFG_EXACT,
+	.shape = mirror_grad_shape,
+	.gradient = "dinput = MirrorPad(doutput, paddings, mode = mode)",
+	.kernel = {DFG_EACH_numeric(DFG_BY_DTYPE, mirror_grad)},
+};
