@@ -1,0 +1,169 @@
+/* Sums and products of all that stands before: Cumsum, Cumprod; and counts: Bincount, Bucketize. */
+#include "kernels/fit.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum { EXCLUSIVE, REVERSE };
+
+static struct dfg_err *scan_shape(struct dfg_infer *node)
+{
+	int64_t given = dfg_int_of(node, 1, 0);
+	int axis;
+	DFG_TRY(dfg_need_rank(node, 1, 0));
+	node->out[0] = *node->in[0];
+	return given == DFG_NOT_KNOWN || node->in[0]->rank < 0 ? NULL : dfg_axis(given, node->in[0]->rank, &axis);
+}
+
+/* Runs of dim elements, `inner` apart, each scanned from its first on, or from its last. */
+struct scan {
+	const void *x;
+	void *y;
+	int64_t dim, inner;
+	bool exclusive, reverse;
+};
+
+static struct dfg_err *scan_run(struct dfg_kernel *ctx, void (*runs)(void *arg, int64_t first, int64_t last))
+{
+	const struct dfg_tensor *in = dfg_kernel_input(ctx, 0);
+	struct dfg_tensor *out;
+	int axis;
+	DFG_TRY(dfg_output_now(ctx, &out));
+	DFG_TRY(dfg_axis(dfg_tensor_int(ctx->in[1], 0), in->shape.rank, &axis));
+	const union dfg_value *attr = dfg_kernel_attr(ctx);
+	struct scan scan = {in->data, out->data, in->shape.dim[axis],
+		dfg_count_between(&in->shape, axis + 1, in->shape.rank), attr[EXCLUSIVE].b, attr[REVERSE].b};
+	if (dfg_shape_count(&in->shape))
+		dfg_kernel_ranges(
+			ctx, dfg_shape_count(&in->shape) / scan.dim, (1 << 15) / scan.dim + 1, runs, &scan);
+	return NULL;
+}
+
+#define SCAN(NAME, name, type, number, stem, none, join)                                              \
+	static void stem##_runs_##name(void *arg, int64_t first, int64_t last)                            \
+	{                                                                                                 \
+		const struct scan *s = arg;                                                                   \
+		int64_t step = s->reverse ? -s->inner : s->inner;                                             \
+		for (int64_t run = first; run < last; run++) {                                                \
+			int64_t at = run / s->inner * s->dim * s->inner + run % s->inner;                         \
+			type so_far = none;                                                                       \
+			at += s->reverse ? (s->dim - 1) * s->inner : 0;                                           \
+			for (int64_t i = 0; i < s->dim; i++, at += step) {                                        \
+				const type x = ((const type *)s->x)[at], next = (type)(join);                         \
+				((type *)s->y)[at] = s->exclusive ? so_far : next;                                    \
+				so_far = next;                                                                        \
+			}                                                                                         \
+		}                                                                                             \
+	}                                                                                                 \
+	static struct dfg_err *stem##_##name(struct dfg_kernel *ctx)                                      \
+	{                                                                                                 \
+		return scan_run(ctx, stem##_runs_##name);                                                     \
+	}
+DFG_EACH_numeric(SCAN, cumsum, 0, so_far + x)
+DFG_EACH_numeric(SCAN, cumprod, 1, so_far *x)
+
+#define SCAN_OP(Op, stem, text, formula)                                                 \
+	const struct dfg_op dfg_op_##Op = {                                                  \
+		.name = #Op,                                                                     \
+		.doc = text,                                                                     \
+		.sig = "<T: numeric, Tidx: index = i32>(x: T, axis: Tidx) -> (out: T)",          \
+		.attr = {[EXCLUSIVE] = "exclusive: bool = false", [REVERSE] = "reverse: bool = false"}, \
+		.flags = DFG_ANY_RANK | DFG_EXACT,                                               \
+		.shape = scan_shape,                                                             \
+		.gradient = formula,                                                             \
+		.kernel = {DFG_EACH_numeric(DFG_BY_DTYPE, stem)},                                \
+	};
+SCAN_OP(Cumsum, cumsum, "the sum of each element and those before it along the axis (exclusive: without it)",
+	"dx = Cumsum(dout, axis, exclusive = exclusive, reverse = not reverse)")
+SCAN_OP(Cumprod, cumprod, "the product of each element and those before it along the axis (exclusive: without it)",
+	"dx = DivNoNan(Cumsum(out * dout, axis, exclusive = exclusive, reverse = not reverse), x)")
+
+enum { ARR, SIZE, WEIGHTS };
+
+static struct dfg_err *bincount_shape(struct dfg_infer *node)
+{
+	const struct dfg_shape *arr = node->in[ARR], *weights = node->in[WEIGHTS];
+	int64_t size = dfg_int_of(node, SIZE, 0);
+	DFG_TRY(dfg_need_rank(node, SIZE, 0));
+	if (size < 0 && size != DFG_NOT_KNOWN)
+		return DFG_ERR(DFG_DATA, "%" PRId64 " bins", size);
+	if (dfg_shape_known(weights) && dfg_shape_count(weights) && !dfg_shape_fits(arr, weights))
+		return DFG_ERR(DFG_DATA, "weights %s do not fit %s", dfg_shape_words(weights).s, dfg_shape_words(arr).s);
+	node->out[0] = DFG_SHAPE_VECTOR(size == DFG_NOT_KNOWN ? DFG_UNKNOWN : size);
+	return NULL;
+}
+
+/* Without weights each counts 1; what is size or more counts nowhere. */
+#define BINCOUNT(NAME, name, type, ...)                                                              \
+	static struct dfg_err *bincount_##name(struct dfg_kernel *ctx)                                   \
+	{                                                                                                \
+		const struct dfg_tensor *arr = ctx->in[ARR], *weights = ctx->in[WEIGHTS];                    \
+		struct dfg_tensor *out;                                                                      \
+		DFG_TRY(dfg_output_now(ctx, &out));                                                          \
+		memset(out->data, 0, dfg_tensor_bytes(out));                                                 \
+		bool weighted = dfg_shape_count(&weights->shape) > 0;                                        \
+		for (int64_t i = 0, n = dfg_shape_count(&arr->shape); i < n; i++) {                          \
+			int32_t bin = ((const int32_t *)arr->data)[i];                                           \
+			if (bin < 0)                                                                             \
+				return DFG_ERR(DFG_DATA, "element %" PRId64 " is %" PRId32 ", negative", i, bin);    \
+			if (bin < out->shape.dim[0])                                                             \
+				((type *)out->data)[bin] += weighted ? ((const type *)weights->data)[i] : (type)1;   \
+		}                                                                                            \
+		return NULL;                                                                                 \
+	}
+DFG_EACH_float(BINCOUNT)
+BINCOUNT(I32, i32, int32_t)
+BINCOUNT(I64, i64, int64_t)
+
+const struct dfg_op dfg_op_Bincount = {
+	.name = "Bincount",
+	.doc = "how often each of 0, 1, ... size - 1 is in arr, or the sum of the weights of where it is",
+	.sig = "<T: i32|i64|f32|f64>(arr: i32, size: i32, weights: T) -> (bins: T)",
+	.flags = DFG_NO_GRADIENT | DFG_ANY_RANK | DFG_EXACT,
+	.shape = bincount_shape,
+	.kernel = {DFG_EACH_float(DFG_BY_DTYPE, bincount)[DFG_I32] = bincount_i32, [DFG_I64] = bincount_i64},
+};
+
+static struct dfg_err *bucketize_shape(struct dfg_infer *node)
+{
+	const struct dfg_list *boundaries = node->call->attr[0].list;
+	for (uint32_t i = 1; i < boundaries->count; i++)
+		if (!(boundaries->item[i - 1].f <= boundaries->item[i].f))
+			return DFG_ERR(DFG_DATA, "boundary %u is less than the one before it", i);
+	node->out[0] = *node->in[0];
+	return NULL;
+}
+
+/* How many boundaries are not above x. */
+static int32_t bucket_of(const struct dfg_list *boundaries, double x)
+{
+	uint32_t low = 0, high = boundaries->count;
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		if (x < boundaries->item[middle].f)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return (int32_t)low;
+}
+
+static struct dfg_err *bucketize_run(struct dfg_kernel *ctx)
+{
+	const struct dfg_tensor *in = dfg_kernel_input(ctx, 0);
+	struct dfg_tensor *out;
+	DFG_TRY(dfg_output_now(ctx, &out));
+	for (int64_t i = 0, n = dfg_shape_count(&in->shape); i < n; i++)
+		((int32_t *)out->data)[i] = bucket_of(ctx->call->attr[0].list, dfg_tensor_float(in, i));
+	return NULL;
+}
+
+const struct dfg_op dfg_op_Bucketize = {
+	.name = "Bucketize",
+	.doc = "for each element the number of the bucket it falls in, of those between the boundaries",
+	.sig = "<T: i32|i64|f32|f64>(input: T) -> (output: i32)",
+	.attr = {"boundaries: list(float)"},
+	.flags = DFG_NO_GRADIENT | DFG_ANY_RANK | DFG_EXACT,
+	.shape = bucketize_shape,
+	.run = bucketize_run,
+};

@@ -1,0 +1,219 @@
+/* The largest elements of rows, and whether a target is among them. */
+#include "kernels/fit.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+static struct dfg_err *top_k_shape(struct dfg_infer *node)
+{
+	const struct dfg_shape *in = node->in[0];
+	bool v2 = node->call->n_in > 1;
+	int64_t k = v2 ? dfg_int_of(node, 1, 0) : node->call->attr[1].i;
+	if (v2)
+		DFG_TRY(dfg_need_rank(node, 1, 0));
+	if (in->rank == 0)
+		return DFG_ERR(DFG_DATA, "input must have a dimension");
+	if (k < 0 && k != DFG_NOT_KNOWN)
+		return DFG_ERR(DFG_DATA, "k is %" PRId64, k);
+	if (k != DFG_NOT_KNOWN && in->dim[in->rank - 1] >= 0 && k > in->dim[in->rank - 1])
+		return DFG_ERR(DFG_DATA, "k is %" PRId64 ", rows of %s are shorter", k, dfg_shape_words(in).s);
+	node->out[0] = node->out[1] = *in;
+	node->out[0].dim[in->rank - 1] = node->out[1].dim[in->rank - 1] = k == DFG_NOT_KNOWN ? DFG_UNKNOWN : k;
+	return NULL;
+}
+
+/* Rows of n elements, of which the first k in order are wanted. place has room for k numbers a row. */
+struct top {
+	const void *x;
+	void *y;
+	struct dfg_tensor *indices;
+	int64_t *place;
+	int64_t n, k;
+	/* Whether element i of the row stands before element j: it is larger, or equal and further in front. */
+	bool (*before)(const void *row, int64_t i, int64_t j);
+	size_t size;
+	void (*copy)(void *y, const void *row, const int64_t *place, int64_t k);
+};
+
+/* A heap whose top is the last of those it holds. */
+static void sink(const struct top *top, const void *row, int64_t *heap, int64_t count, int64_t at)
+{
+	for (;;) {
+		int64_t child = 2 * at + 1;
+		if (child >= count)
+			return;
+		if (child + 1 < count && top->before(row, heap[child], heap[child + 1]))
+			child++;
+		if (!top->before(row, heap[at], heap[child]))
+			return;
+		int64_t moved = heap[at];
+		heap[at] = heap[child];
+		heap[child] = moved;
+		at = child;
+	}
+}
+
+static void top_row(const struct top *top, const void *row, int64_t *heap)
+{
+	for (int64_t i = 0; i < top->k; i++)
+		heap[i] = i;
+	for (int64_t i = top->k / 2 - 1; i >= 0; i--)
+		sink(top, row, heap, top->k, i);
+	for (int64_t i = top->k; i < top->n && top->k; i++)
+		if (top->before(row, i, heap[0])) {
+			heap[0] = i;
+			sink(top, row, heap, top->k, 0);
+		}
+	for (int64_t left = top->k - 1; left > 0; left--) {
+		int64_t last = heap[0];
+		heap[0] = heap[left];
+		heap[left] = last;
+		sink(top, row, heap, left, 0);
+	}
+}
+
+static void top_rows(void *arg, int64_t first, int64_t last)
+{
+	const struct top *top = arg;
+	for (int64_t r = first; r < last; r++) {
+		const char *row = (const char *)top->x + (size_t)(r * top->n) * top->size;
+		int64_t *place = top->place + r * top->k;
+		top_row(top, row, place);
+		top->copy((char *)top->y + (size_t)(r * top->k) * top->size, row, place, top->k);
+		dfg_convert(top->indices->dtype, dfg_tensor_at(top->indices, r * top->k), DFG_I64, place, top->k);
+	}
+}
+
+static struct dfg_err *top_k(struct dfg_kernel *ctx, struct top top)
+{
+	const struct dfg_tensor *in = dfg_kernel_input(ctx, 0);
+	struct dfg_shape shape[2];
+	struct dfg_tensor *values;
+	DFG_TRY(dfg_shapes_now(ctx, 2, shape));
+	DFG_TRY(dfg_kernel_output(ctx, 0, &shape[0], &values));
+	DFG_TRY(dfg_kernel_output(ctx, 1, &shape[1], &top.indices));
+	top.x = in->data;
+	top.y = values->data;
+	top.n = in->shape.dim[in->shape.rank - 1];
+	top.k = shape[0].dim[shape[0].rank - 1];
+	void *place;
+	DFG_TRY(dfg_kernel_scratch(ctx, (size_t)dfg_shape_count(&shape[0]) * sizeof *top.place, &place));
+	top.place = place;
+	int64_t rows = dfg_count_between(&in->shape, 0, in->shape.rank - 1);
+	dfg_kernel_ranges(ctx, rows, (1 << 13) / (top.n + 1) + 1, top_rows, &top);
+	return NULL;
+}
+
+/* NaN stands behind all numbers. */
+#define TOP_K(NAME, name, type, ...)                                                                  \
+	static bool before_##name(const void *row, int64_t i, int64_t j)                                  \
+	{                                                                                                 \
+		const type a = ((const type *)row)[i], b = ((const type *)row)[j];                            \
+		if (a != a || b != b)                                                                         \
+			return (a == a) != (b == b) ? a == a : i < j;                                             \
+		return a > b || (a == b && i < j);                                                            \
+	}                                                                                                 \
+	static void copy_##name(void *y, const void *row, const int64_t *place, int64_t k)                \
+	{                                                                                                 \
+		for (int64_t i = 0; i < k; i++)                                                               \
+			((type *)y)[i] = ((const type *)row)[place[i]];                                           \
+	}                                                                                                 \
+	static struct dfg_err *top_k_##name(struct dfg_kernel *ctx)                                       \
+	{                                                                                                 \
+		return top_k(ctx, (struct top){.before = before_##name, .size = sizeof(type), .copy = copy_##name}); \
+	}
+DFG_EACH_number(TOP_K)
+
+/* Rows of dinput are zeros with the cotangents at the places that were taken. */
+#define TOP_K_GRADIENT                                                                                   \
+	"width = GatherV2(Shape(input), Rank(input) - 1, 0)\n"                                               \
+	"k = GatherV2(Shape(indices), Rank(input) - 1, 0)\n"                                                 \
+	"rows = Prod(Slice(Shape(input), [0], Pack([Rank(input) - 1])), 0)\n"                                \
+	"first = ExpandDims(Range(0, rows, 1) * width, 1)\n"                                                 \
+	"place = Reshape(Reshape(i32(indices), Pack([rows, k])) + first, [-1, 1])\n"                         \
+	"dinput = Reshape(ScatterNd(place, Reshape(dvalues, [-1]), Pack([rows * width])), Shape(input))"
+
+const struct dfg_op dfg_op_TopK = {
+	.name = "TopK",
+	.doc = "the k largest elements of each row, largest first, and where they stand (older form)",
+	.sig = "<T: number>(input: T) -> (values: T, indices: i32)",
+	.attr = {"sorted: bool = true", "k: int >= 0"},
+	.flags = DFG_EXACT,
+	.shape = top_k_shape,
+	.gradient = TOP_K_GRADIENT,
+	.kernel = {DFG_EACH_number(DFG_BY_DTYPE, top_k)},
+};
+
+const struct dfg_op dfg_op_TopKV2 = {
+	.name = "TopKV2",
+	.doc = "the k largest elements of each row, largest first, and where they stand",
+	.sig = "<T: number, Tk: index|i16 = i32, index_type: index|i16 = i32>"
+		   "(input: T, k: Tk) -> (values: T, indices: index_type)",
+	.attr = {"sorted: bool = true"},
+	.flags = DFG_EXACT,
+	.shape = top_k_shape,
+	.gradient = TOP_K_GRADIENT,
+	.kernel = {DFG_EACH_number(DFG_BY_DTYPE, top_k)},
+};
+
+enum { PREDICTIONS, TARGETS, K };
+
+static struct dfg_err *in_top_k_shape(struct dfg_infer *node)
+{
+	const struct dfg_shape *predictions = node->in[PREDICTIONS], *targets = node->in[TARGETS];
+	DFG_TRY(dfg_need_rank(node, PREDICTIONS, 2));
+	DFG_TRY(dfg_need_rank(node, TARGETS, 1));
+	if (node->call->n_in > K)
+		DFG_TRY(dfg_need_rank(node, K, 0));
+	if (predictions->dim[0] >= 0 && targets->dim[0] >= 0 && predictions->dim[0] != targets->dim[0])
+		return DFG_ERR(DFG_DATA, "predictions %s and targets %s differ in rows", dfg_shape_words(predictions).s,
+			dfg_shape_words(targets).s);
+	node->out[0] = DFG_SHAPE_VECTOR(targets->dim[0] >= 0 ? targets->dim[0] : predictions->dim[0]);
+	return NULL;
+}
+
+/* False where it cannot be said: no such class, or something that is not finite is met before k are found larger. */
+static bool in_top(const float *row, int64_t n, int64_t target, int64_t k)
+{
+	int64_t larger = 0;
+	if (target < 0 || target >= n || !isfinite(row[target]))
+		return false;
+	for (int64_t i = 0; i < n && larger <= k; i++) {
+		if (!isfinite(row[i]))
+			return false;
+		larger += row[i] > row[target];
+	}
+	return larger < k;
+}
+
+static struct dfg_err *in_top_k_run(struct dfg_kernel *ctx)
+{
+	const struct dfg_tensor *predictions = ctx->in[PREDICTIONS], *targets = ctx->in[TARGETS];
+	int64_t k = ctx->call->n_in > K ? dfg_tensor_int(ctx->in[K], 0) : ctx->call->attr[0].i;
+	struct dfg_tensor *out;
+	DFG_TRY(dfg_output_now(ctx, &out));
+	int64_t n = predictions->shape.dim[1];
+	for (int64_t i = 0; i < out->shape.dim[0]; i++)
+		((bool *)out->data)[i] =
+			in_top((const float *)predictions->data + i * n, n, dfg_tensor_int(targets, i), k);
+	return NULL;
+}
+
+const struct dfg_op dfg_op_InTopK = {
+	.name = "InTopK",
+	.doc = "whether the target class of each row is among its k most probable (older form)",
+	.sig = "<T: index = i32>(predictions: f32, targets: T) -> (precision: bool)",
+	.attr = {"k: int"},
+	.flags = DFG_NO_GRADIENT | DFG_EXACT,
+	.shape = in_top_k_shape,
+	.run = in_top_k_run,
+};
+
+const struct dfg_op dfg_op_InTopKV2 = {
+	.name = "InTopKV2",
+	.doc = "whether the target class of each row is among its k most probable",
+	.sig = "<T: index = i32>(predictions: f32, targets: T, k: T) -> (precision: bool)",
+	.flags = DFG_NO_GRADIENT | DFG_EXACT,
+	.shape = in_top_k_shape,
+	.run = in_top_k_run,
+};

@@ -1,0 +1,240 @@
+/* Elements told apart: Unique, UniqueWithCounts, ListDiff; and the places of what is not zero. */
+#include "kernels/box.h"
+#include "kernels/fit.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* Numbers elements by value, in the order in which they come. Open addressing; a slot holds a number + 1. */
+struct numbering {
+	size_t size;
+	bool is_string;
+	enum dfg_dtype dtype;
+	const void **element; /* by number */
+	uint32_t *slot;
+	uint64_t mask;
+	int64_t count;
+};
+
+static struct dfg_err *numbering_init(struct dfg_kernel *ctx, const struct dfg_tensor *like, int64_t most, struct numbering *n)
+{
+	uint64_t slots = 16;
+	if (most > UINT32_MAX / 4)
+		return DFG_ERR(DFG_MEMORY, "%" PRId64 " elements are too many to tell apart", most);
+	while (slots < 2 * (uint64_t)most)
+		slots *= 2;
+	void *element, *slot;
+	DFG_TRY(dfg_kernel_scratch(ctx, ((size_t)most + 1) * sizeof *n->element, &element));
+	DFG_TRY(dfg_kernel_scratch(ctx, slots * sizeof *n->slot, &slot));
+	memset(slot, 0, slots * sizeof *n->slot);
+	*n = (struct numbering){dfg_dtype_size(like->dtype), like->dtype == DFG_STRING, like->dtype, element, slot,
+		slots - 1, 0};
+	return NULL;
+}
+
+/* The bytes that stand for a value: 0 and -0 are one, and no NaN is another. */
+static const void *bytes_of(const struct numbering *n, const void *element, size_t *out_length, bool *out_nan)
+{
+	static const char zeros[16];
+	*out_length = n->size;
+	*out_nan = false;
+	if (n->is_string) {
+		*out_length = ((const struct dfg_string *)element)->length;
+		return ((const struct dfg_string *)element)->s;
+	}
+	bool zero = false;
+	if (n->dtype == DFG_F32 || n->dtype == DFG_F64) {
+		double value = n->dtype == DFG_F32 ? (double)*(const float *)element : *(const double *)element;
+		*out_nan = value != value;
+		zero = value == 0;
+	} else if (n->dtype == DFG_F16 || n->dtype == DFG_BF16) {
+		uint16_t bits = *(const uint16_t *)element & 0x7fff;
+		*out_nan = bits > (n->dtype == DFG_F16 ? 0x7c00 : 0x7f80);
+		zero = !bits;
+	}
+	return zero ? zeros : element;
+}
+
+static uint64_t hash_of(const void *bytes, size_t length)
+{
+	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+	for (size_t i = 0; i < length; i++)
+		hash = (hash ^ ((const uint8_t *)bytes)[i]) * UINT64_C(0x100000001b3);
+	return hash ^ hash >> 32;
+}
+
+/* The number of the element, or -1 where there is none; with `add` it then gets the next. */
+static int64_t number_of(struct numbering *n, const void *element, bool add)
+{
+	size_t length, other_length;
+	bool nan, other_nan;
+	const void *bytes = bytes_of(n, element, &length, &nan);
+	uint64_t at = hash_of(bytes, length);
+	at = (nan ? at + (uint64_t)n->count * UINT64_C(0x9e3779b97f4a7c15) : at) & n->mask; /* many of them must not queue up */
+	for (; n->slot[at]; at = (at + 1) & n->mask) {
+		const void *other = bytes_of(n, n->element[n->slot[at] - 1], &other_length, &other_nan);
+		if (!nan && length == other_length && (!length || !memcmp(bytes, other, length)))
+			return n->slot[at] - 1;
+	}
+	if (!add)
+		return -1;
+	n->element[n->count] = element;
+	n->slot[at] = (uint32_t)++n->count;
+	return n->count - 1;
+}
+
+static void put_int(struct dfg_tensor *tensor, int64_t i, int64_t value)
+{
+	if (tensor->dtype == DFG_I64)
+		((int64_t *)tensor->data)[i] = value;
+	else
+		((int32_t *)tensor->data)[i] = (int32_t)value;
+}
+
+enum { Y, IDX, COUNT };
+
+static struct dfg_err *unique_shape(struct dfg_infer *node)
+{
+	DFG_TRY(dfg_need_rank(node, 0, 1));
+	node->out[Y] = DFG_SHAPE_VECTOR(DFG_UNKNOWN);
+	node->out[IDX] = *node->in[0];
+	if (node->call->n_out > COUNT)
+		node->out[COUNT] = DFG_SHAPE_VECTOR(DFG_UNKNOWN);
+	return NULL;
+}
+
+static struct dfg_err *give_unique(struct dfg_kernel *ctx, const struct numbering *numbering)
+{
+	struct dfg_tensor *y, *count;
+	DFG_TRY(dfg_kernel_output(ctx, Y, &DFG_SHAPE_VECTOR(numbering->count), &y));
+	for (int64_t i = 0; i < numbering->count; i++)
+		memcpy(dfg_tensor_at(y, i), numbering->element[i], numbering->size);
+	DFG_TRY(dfg_moved(ctx, Y));
+	if (ctx->call->n_out <= COUNT)
+		return NULL;
+	DFG_TRY(dfg_kernel_output(ctx, COUNT, &DFG_SHAPE_VECTOR(numbering->count), &count));
+	memset(count->data, 0, dfg_tensor_bytes(count));
+	for (int64_t i = 0, n = ctx->in[0]->shape.dim[0]; i < n; i++) {
+		int64_t number = dfg_tensor_int(ctx->out[IDX], i);
+		put_int(count, number, dfg_tensor_int(count, number) + 1);
+	}
+	return NULL;
+}
+
+static struct dfg_err *unique_run(struct dfg_kernel *ctx)
+{
+	const struct dfg_tensor *x = dfg_kernel_input(ctx, 0);
+	struct numbering numbering;
+	struct dfg_tensor *idx;
+	if (x->shape.rank != 1)
+		return DFG_ERR(DFG_DATA, "x must be a vector, not %s", dfg_shape_words(&x->shape).s);
+	int64_t n = x->shape.dim[0];
+	DFG_TRY(numbering_init(ctx, x, n, &numbering));
+	DFG_TRY(dfg_kernel_output(ctx, IDX, &x->shape, &idx));
+	for (int64_t i = 0; i < n; i++)
+		put_int(idx, i, number_of(&numbering, dfg_tensor_at(x, i), true));
+	return give_unique(ctx, &numbering);
+}
+
+const struct dfg_op dfg_op_Unique = {
+	.name = "Unique",
+	.doc = "the different elements of x in the order in which they come, and for each of x which of them it is",
+	.sig = "<T: plain|string, out_idx: index = i32>(x: T) -> (y: T, idx: out_idx)",
+	.flags = DFG_NO_GRADIENT | DFG_EXACT,
+	.shape = unique_shape,
+	.run = unique_run,
+};
+
+const struct dfg_op dfg_op_UniqueWithCounts = {
+	.name = "UniqueWithCounts",
+	.doc = "as Unique, and how often each of the different elements is there",
+	.sig = "<T: plain|string, out_idx: index = i32>(x: T) -> (y: T, idx: out_idx, count: out_idx)",
+	.flags = DFG_NO_GRADIENT | DFG_EXACT,
+	.shape = unique_shape,
+	.run = unique_run,
+};
+
+static struct dfg_err *list_diff_shape(struct dfg_infer *node)
+{
+	DFG_TRY(dfg_need_rank(node, 0, 1));
+	DFG_TRY(dfg_need_rank(node, 1, 1));
+	node->out[0] = node->out[1] = DFG_SHAPE_VECTOR(DFG_UNKNOWN);
+	return NULL;
+}
+
+static struct dfg_err *list_diff_run(struct dfg_kernel *ctx)
+{
+	const struct dfg_tensor *x = dfg_kernel_input(ctx, 0), *y = dfg_kernel_input(ctx, 1);
+	struct numbering numbering;
+	struct dfg_tensor *out, *idx;
+	int64_t left = 0;
+	if (x->shape.rank != 1 || y->shape.rank != 1)
+		return DFG_ERR(DFG_DATA, "x and y must be vectors, not %s and %s", dfg_shape_words(&x->shape).s,
+			dfg_shape_words(&y->shape).s);
+	DFG_TRY(numbering_init(ctx, y, y->shape.dim[0], &numbering));
+	for (int64_t i = 0; i < y->shape.dim[0]; i++)
+		number_of(&numbering, dfg_tensor_at(y, i), true);
+	for (int64_t i = 0; i < x->shape.dim[0]; i++)
+		left += number_of(&numbering, dfg_tensor_at(x, i), false) < 0;
+	DFG_TRY(dfg_kernel_output(ctx, 1, &DFG_SHAPE_VECTOR(left), &idx));
+	DFG_TRY(dfg_kernel_output(ctx, 0, &DFG_SHAPE_VECTOR(left), &out));
+	for (int64_t i = 0, to = 0; i < x->shape.dim[0]; i++)
+		if (number_of(&numbering, dfg_tensor_at(x, i), false) < 0) {
+			memcpy(dfg_tensor_at(out, to), dfg_tensor_at(x, i), numbering.size);
+			put_int(idx, to++, i);
+		}
+	return dfg_moved(ctx, 0);
+}
+
+const struct dfg_op dfg_op_ListDiff = {
+	.name = "ListDiff",
+	.doc = "the elements of x that are not in y, and where they stand in x",
+	.sig = "<T: plain|string, out_idx: index = i32>(x: T, y: T) -> (out: T, idx: out_idx)",
+	.flags = DFG_NO_GRADIENT | DFG_EXACT,
+	.shape = list_diff_shape,
+	.run = list_diff_run,
+};
+
+static struct dfg_err *where_shape(struct dfg_infer *node)
+{
+	int rank = node->in[0]->rank;
+	node->out[0] = (struct dfg_shape){.rank = 2, .dim = {DFG_UNKNOWN, rank < 0 ? DFG_UNKNOWN : rank}};
+	return NULL;
+}
+
+static void put_place(const struct dfg_shape *shape, int64_t i, int64_t *place)
+{
+	for (int d = shape->rank - 1; d >= 0; d--) {
+		place[d] = i % shape->dim[d];
+		i /= shape->dim[d];
+	}
+}
+
+#define WHERE(NAME, name, type, ...)                                                                       \
+	static struct dfg_err *where_##name(struct dfg_kernel *ctx)                                            \
+	{                                                                                                      \
+		const struct dfg_shape *shape = &ctx->in[0]->shape;                                                \
+		const type *x = ctx->in[0]->data;                                                                  \
+		int64_t n = dfg_shape_count(shape), found = 0;                                                     \
+		struct dfg_tensor *out;                                                                            \
+		for (int64_t i = 0; i < n; i++)                                                                    \
+			found += x[i] != 0;                                                                            \
+		DFG_TRY(dfg_kernel_output(ctx, 0, &(struct dfg_shape){.rank = 2, .dim = {found, shape->rank}}, &out)); \
+		int64_t *place = out->data;                                                                        \
+		for (int64_t i = 0; i < n; i++)                                                                    \
+			if (x[i] != 0) {                                                                               \
+				put_place(shape, i, place);                                                                \
+				place += shape->rank;                                                                      \
+			}                                                                                              \
+		return NULL;                                                                                       \
+	}
+DFG_EACH_plain(WHERE)
+
+const struct dfg_op dfg_op_Where = {
+	.name = "Where",
+	.doc = "the indices of the elements that are true or not 0, a row each",
+	.sig = "<T: plain = bool>(input: T) -> (index: i64)",
+	.flags = DFG_NO_GRADIENT | DFG_ANY_RANK | DFG_EXACT,
+	.shape = where_shape,
+	.kernel = {DFG_EACH_plain(DFG_BY_DTYPE, where)},
+};
