@@ -1,0 +1,239 @@
+#include "lib/base/pool.h"
+
+#include "lib/base/mem.h"
+
+#include <limits.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { SPINS = 2000, THREADS_MOST = 1024 };
+
+/* Parts of a loop, handed out one by one. Lives on the stack of the caller, who waits until nobody works on it. */
+struct job {
+	struct job *next;
+	void (*part)(void *arg, int64_t i);
+	void *arg;
+	int64_t n;
+	atomic_llong at;
+	atomic_int workers; /* changed under the lock */
+};
+
+struct dfg_pool {
+	int threads;
+	pthread_mutex_t lock; /* of what follows */
+	struct job *jobs;     /* newest first: the innermost loop ends first */
+	struct dfg_task *tasks, **last_task;
+	pthread_t *thread;
+	int made, named;
+	bool stop;
+	struct dfg_event work; /* there may be something to do */
+	struct dfg_event done; /* a worker left a job */
+};
+
+static _Thread_local int thread_number;
+
+int dfg_pool_thread(void)
+{
+	return thread_number;
+}
+
+static void pause_briefly(void)
+{
+#if defined __x86_64__ || defined __i386__
+	__builtin_ia32_pause();
+#elif defined __aarch64__
+	__asm__ volatile("yield");
+#endif
+}
+
+static void futex(_Atomic uint32_t *word, int operation, uint32_t value)
+{
+	syscall(SYS_futex, (void *)word, operation | FUTEX_PRIVATE_FLAG, value, NULL, NULL, 0);
+}
+
+void dfg_event_wait(struct dfg_event *event, uint32_t seen)
+{
+	for (int i = 0; i < SPINS; i++) {
+		if (atomic_load_explicit(&event->word, memory_order_acquire) != seen)
+			return;
+		pause_briefly();
+	}
+	atomic_fetch_add(&event->sleepers, 1);
+	if (atomic_load(&event->word) == seen)
+		futex(&event->word, FUTEX_WAIT, seen);
+	atomic_fetch_sub(&event->sleepers, 1);
+}
+
+void dfg_event_signal(struct dfg_event *event)
+{
+	atomic_fetch_add(&event->word, 1);
+	if (atomic_load(&event->sleepers))
+		futex(&event->word, FUTEX_WAKE, INT_MAX);
+}
+
+static void work_on(struct job *job)
+{
+	int64_t i;
+	while ((i = atomic_fetch_add_explicit(&job->at, 1, memory_order_relaxed)) < job->n)
+		job->part(job->arg, i);
+}
+
+static void delist(struct dfg_pool *pool, struct job *job)
+{
+	for (struct job **at = &pool->jobs; *at; at = &(*at)->next)
+		if (*at == job) {
+			*at = job->next;
+			return;
+		}
+}
+
+/* Does the first thing that there is; false where there was nothing. Called, and returns, with the lock held. */
+static bool do_something(struct dfg_pool *pool)
+{
+	struct job *job = pool->jobs;
+	if (job) {
+		atomic_fetch_add(&job->workers, 1);
+		pthread_mutex_unlock(&pool->lock);
+		work_on(job);
+		pthread_mutex_lock(&pool->lock);
+		delist(pool, job);
+		if (atomic_fetch_sub(&job->workers, 1) == 1)
+			dfg_event_signal(&pool->done);
+		return true;
+	}
+	struct dfg_task *task = pool->tasks;
+	if (!task)
+		return false;
+	if (!(pool->tasks = task->next))
+		pool->last_task = &pool->tasks;
+	pthread_mutex_unlock(&pool->lock);
+	task->run(task);
+	pthread_mutex_lock(&pool->lock);
+	return true;
+}
+
+static void *live(void *arg)
+{
+	struct dfg_pool *pool = arg;
+	pthread_mutex_lock(&pool->lock);
+	thread_number = ++pool->named;
+	while (!pool->stop) {
+		uint32_t seen = atomic_load(&pool->work.word);
+		if (do_something(pool))
+			continue;
+		pthread_mutex_unlock(&pool->lock);
+		dfg_event_wait(&pool->work, seen);
+		pthread_mutex_lock(&pool->lock);
+	}
+	pthread_mutex_unlock(&pool->lock);
+	return NULL;
+}
+
+/* With the lock held. A system that gives no more threads leaves the pool smaller. Signals are for the caller's. */
+static void start(struct dfg_pool *pool)
+{
+	if (pool->thread || !(pool->thread = dfg_zeros((size_t)pool->threads, sizeof *pool->thread)))
+		return;
+	sigset_t all, before;
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, &before);
+	while (pool->made < pool->threads - 1 && !pthread_create(&pool->thread[pool->made], NULL, live, pool))
+		pool->made++;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+struct dfg_err *dfg_pool_new(int threads, struct dfg_pool **out_pool)
+{
+	struct dfg_pool *pool = dfg_zeros(1, sizeof *pool);
+	if (!pool)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	if (pthread_mutex_init(&pool->lock, NULL)) {
+		dfg_free(pool);
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	}
+	threads = threads > 0 ? threads : dfg_threads_allowed();
+	pool->threads = threads < THREADS_MOST ? threads : THREADS_MOST;
+	pool->last_task = &pool->tasks;
+	*out_pool = pool;
+	return NULL;
+}
+
+void dfg_pool_free(struct dfg_pool *pool)
+{
+	if (!pool)
+		return;
+	pthread_mutex_lock(&pool->lock);
+	pool->stop = true;
+	dfg_event_signal(&pool->work);
+	pthread_mutex_unlock(&pool->lock);
+	for (int i = 0; i < pool->made; i++)
+		pthread_join(pool->thread[i], NULL);
+	dfg_free(pool->thread);
+	pthread_mutex_destroy(&pool->lock);
+	dfg_free(pool);
+}
+
+int dfg_pool_threads(const struct dfg_pool *pool)
+{
+	return pool->threads;
+}
+
+static void wait_for_workers(struct dfg_pool *pool, struct job *job)
+{
+	for (;;) {
+		uint32_t seen = atomic_load(&pool->done.word);
+		if (!atomic_load_explicit(&job->workers, memory_order_acquire))
+			return;
+		dfg_event_wait(&pool->done, seen);
+	}
+}
+
+void dfg_pool_parallel(struct dfg_pool *pool, int64_t n, void (*part)(void *arg, int64_t i), void *arg)
+{
+	if (n <= 1 || pool->threads <= 1) {
+		for (int64_t i = 0; i < n; i++)
+			part(arg, i);
+		return;
+	}
+	struct job job = {.part = part, .arg = arg, .n = n};
+	pthread_mutex_lock(&pool->lock);
+	start(pool);
+	job.next = pool->jobs;
+	pool->jobs = &job;
+	pthread_mutex_unlock(&pool->lock);
+	dfg_event_signal(&pool->work);
+	work_on(&job);
+	pthread_mutex_lock(&pool->lock);
+	delist(pool, &job);
+	pthread_mutex_unlock(&pool->lock);
+	wait_for_workers(pool, &job);
+}
+
+void dfg_pool_submit(struct dfg_pool *pool, struct dfg_task *task)
+{
+	pthread_mutex_lock(&pool->lock);
+	start(pool);
+	task->next = NULL;
+	*pool->last_task = task;
+	pool->last_task = &task->next;
+	pthread_mutex_unlock(&pool->lock);
+	dfg_event_signal(&pool->work);
+}
+
+bool dfg_pool_take_back(struct dfg_pool *pool, struct dfg_task *task)
+{
+	bool found = false;
+	pthread_mutex_lock(&pool->lock);
+	for (struct dfg_task **at = &pool->tasks; *at && !found; at = &(*at)->next)
+		if (*at == task) {
+			if (!(*at = task->next))
+				pool->last_task = at;
+			found = true;
+			break;
+		}
+	pthread_mutex_unlock(&pool->lock);
+	return found;
+}
