@@ -1,40 +1,114 @@
 #include "lib/exec/plan.h"
 
-/* What kernels are offered while a step runs: struct dfg_host over the slots of a context. */
+#include <string.h>
 
-static struct context *context_of(struct dfg_kernel *ctx)
+/* What kernels are offered while a step runs. */
+
+enum { SCRATCH_KEPT = 1 << 20, SCRATCH_FIRST = 1 << 14 };
+
+/* A block of scratch that did not fit; its bytes stand behind it. */
+struct extra {
+	struct extra *next;
+	size_t bytes;
+};
+
+static struct runner *runner_of(struct dfg_kernel *ctx)
 {
 	return ctx->runner;
+}
+
+/*
+ * The input whose room output i may take: as large, of elements as large, last read here. A kernel that says that it
+ * works in place means output 0 and input 0; a row may stand in any operand that does not broadcast.
+ */
+static const struct dfg_tensor *in_place(struct dfg_kernel *ctx, int i, size_t bytes)
+{
+	const struct runner *runner = runner_of(ctx);
+	bool row = runner->record->run == dfg_elementwise_run;
+	int most = row ? ctx->call->n_in : 1;
+	for (int j = 0; j < most && j < 32 && i == 0; j++) {
+		const struct dfg_tensor *in = ctx->in[j];
+		if (!(runner->in_place >> j & 1) || !in->buffer || !dfg_buffers_own(in->buffer) || in->data != in->buffer->data)
+			continue;
+		if (dfg_dtype_size(in->dtype) == dfg_dtype_size((enum dfg_dtype)ctx->call->out_dtype[0]) &&
+			dfg_tensor_bytes(in) == bytes && bytes &&
+			atomic_load_explicit(&in->buffer->refs, memory_order_acquire) == 1)
+			return in;
+	}
+	return NULL;
 }
 
 static struct dfg_err *grow(struct dfg_kernel *ctx, int i, size_t bytes)
 {
 	struct dfg_tensor *tensor = ctx->out[i];
+	enum dfg_dtype dtype = (enum dfg_dtype)ctx->call->out_dtype[i];
+	const struct dfg_tensor *in = runner_of(ctx)->in_place ? in_place(ctx, i, bytes) : NULL;
 	struct dfg_buffer *buffer;
-	DFG_TRY(dfg_buffer_new((enum dfg_dtype)ctx->call->out_dtype[i], bytes, &buffer));
-	dfg_tensor_release(tensor);
+	if (in)
+		buffer = dfg_buffer_ref(in->buffer);
+	else
+		DFG_TRY(dfg_buffers_take(runner_of(ctx)->session->buffers, dtype, bytes, &buffer));
+	dfg_buffer_unref(tensor->buffer);
 	tensor->data = buffer->data;
 	tensor->room = bytes;
 	tensor->buffer = buffer;
 	return NULL;
 }
 
+static struct dfg_err *more_scratch(struct runner *runner, size_t bytes, void **out_memory)
+{
+	struct extra *extra = bytes < SIZE_MAX / 2 ? dfg_mem->take(dfg_mem, DFG_ALIGN + bytes, DFG_ALIGN) : NULL;
+	if (!extra)
+		return DFG_ERR(DFG_MEMORY, "no memory for %zu bytes", bytes);
+	*extra = (struct extra){runner->extra, bytes};
+	runner->extra = extra;
+	*out_memory = (char *)extra + DFG_ALIGN;
+	return NULL;
+}
+
 static struct dfg_err *scratch(struct dfg_kernel *ctx, size_t bytes, void **out_memory)
 {
-	if (bytes > SIZE_MAX - DFG_ALIGN)
-		return DFG_ERR(DFG_MEMORY, "no memory for %zu bytes", bytes);
-	char *room = dfg_arena_zeros(&context_of(ctx)->scratch, bytes + DFG_ALIGN, 1);
-	if (!room)
-		return DFG_ERR(DFG_MEMORY, "no memory for %zu bytes", bytes);
-	*out_memory = room + (-(uintptr_t)room & (DFG_ALIGN - 1));
+	struct runner *runner = runner_of(ctx);
+	size_t left = runner->scratch_room - runner->scratch_used;
+	if (bytes > left)
+		return more_scratch(runner, bytes, out_memory);
+	*out_memory = runner->scratch + runner->scratch_used;
+	bytes = (bytes + DFG_ALIGN - 1) / DFG_ALIGN * DFG_ALIGN;
+	runner->scratch_used += bytes < left ? bytes : left;
 	return NULL;
+}
+
+/* All that was asked for is free again; what did not fit will fit the next time, up to a limit. */
+static void end_scratch(struct runner *runner)
+{
+	size_t wanted = runner->scratch_used;
+	runner->scratch_used = 0;
+	if (!runner->extra)
+		return;
+	while (runner->extra) {
+		struct extra *extra = runner->extra;
+		runner->extra = extra->next;
+		wanted += extra->bytes + DFG_ALIGN;
+		dfg_free(extra);
+	}
+	wanted = wanted < SCRATCH_FIRST ? SCRATCH_FIRST : wanted;
+	if (wanted > SCRATCH_KEPT || wanted <= runner->scratch_room)
+		return;
+	dfg_free(runner->scratch);
+	runner->scratch = dfg_mem->take(dfg_mem, wanted, DFG_ALIGN);
+	runner->scratch_room = runner->scratch ? wanted : 0;
+}
+
+void dfg_runner_release(struct runner *runner)
+{
+	end_scratch(runner);
+	dfg_free(runner->scratch);
+	*runner = (struct runner){0};
 }
 
 static void parallel(struct dfg_kernel *ctx, int64_t n, void (*part)(void *arg, int64_t i), void *arg)
 {
-	(void)ctx;
-	for (int64_t i = 0; i < n; i++)
-		part(arg, i);
+	dfg_pool_parallel(runner_of(ctx)->session->pool, n, part, arg);
 }
 
 static struct dfg_err *keep(struct dfg_kernel *ctx, int i, struct dfg_tensor *out_tensor)
@@ -51,26 +125,100 @@ static struct dfg_err *give(struct dfg_kernel *ctx, int i, struct dfg_tensor *te
 
 static struct dfg_state *state(struct dfg_kernel *ctx)
 {
-	return &context_of(ctx)->plan->session->state;
-}
-
-static uint32_t slot_of(const struct context *context, int use)
-{
-	return context->plan->slot[context->record->first + (uint32_t)use];
+	return &runner_of(ctx)->session->state;
 }
 
 static struct dfg_variable *ref(struct dfg_kernel *ctx, int i)
 {
-	struct context *context = context_of(ctx);
-	uint32_t slot = slot_of(context, i);
-	return context->plan->kind[slot] == SLOT_REF ? context->ref[slot] : NULL;
+	return dfg_is_ref(ctx->in[i]) ? ctx->in[i]->data : NULL;
 }
 
 static struct dfg_err *give_ref(struct dfg_kernel *ctx, int i, struct dfg_variable *variable)
 {
-	struct context *context = context_of(ctx);
-	context->ref[slot_of(context, context->record->n_in + i)] = variable;
+	dfg_tensor_release(ctx->out[i]);
+	ctx->out[i]->data = variable;
 	return NULL;
 }
 
-const struct dfg_host dfg_exec_host = {grow, scratch, parallel, keep, give, state, ref, give_ref};
+static const struct dfg_host host = {grow, scratch, parallel, keep, give, state, ref, give_ref};
+
+static struct dfg_err *run(
+	struct runner *runner, const struct record *record, struct dfg_tensor *const *in, struct dfg_tensor *const *out)
+{
+	struct dfg_kernel ctx = {record->call, in, out, &host, runner};
+	runner->record = record;
+	struct dfg_err *err = record->run(&ctx);
+	if (runner->scratch_used || runner->extra)
+		end_scratch(runner);
+	return err;
+}
+
+static bool wants_ref(const struct dfg_call *call, int i)
+{
+	for (int port = 0; port < call->signature->n_in && call->in_ref; port++)
+		if (i >= call->in_first[port] && i < call->in_first[port + 1])
+			return call->in_ref >> port & 1;
+	return false;
+}
+
+static struct dfg_err *run_reading(
+	struct runner *runner, const struct record *record, struct dfg_tensor *const *in, struct dfg_tensor *const *out)
+{
+	struct dfg_tensor *value = dfg_zeros(record->n_in, sizeof *value + sizeof(void *));
+	if (!value)
+		return dfg_no_memory();
+	struct dfg_tensor **at = (struct dfg_tensor **)(value + record->n_in);
+	struct dfg_err *err = NULL;
+	for (int i = 0; i < record->n_in && !err; i++) {
+		bool read = dfg_is_ref(in[i]) && !wants_ref(record->call, i);
+		at[i] = read ? &value[i] : in[i];
+		if (read)
+			err = dfg_variable_read(in[i]->data, &value[i]);
+	}
+	if (!err)
+		err = run(runner, record, at, out);
+	for (int i = 0; i < record->n_in; i++)
+		dfg_tensor_release(&value[i]);
+	dfg_free(value);
+	return err;
+}
+
+struct dfg_err *dfg_runner_run(
+	struct runner *runner, const struct record *record, struct dfg_tensor *const *in, struct dfg_tensor *const *out)
+{
+	return record->reads_ref ? run_reading(runner, record, in, out) : run(runner, record, in, out);
+}
+
+struct dfg_err *dfg_pass(const struct dfg_tensor *from, bool as_ref, struct dfg_tensor *to)
+{
+	if (dfg_is_ref(from) && !as_ref)
+		return dfg_variable_read(from->data, to);
+	*to = *from;
+	dfg_buffer_ref(to->buffer);
+	return NULL;
+}
+
+struct dfg_err *dfg_choose(const struct dfg_tensor *predicate, int n_out, int *out_chosen)
+{
+	bool number = predicate->dtype == DFG_I32;
+	if ((predicate->dtype != DFG_BOOL && !number) || dfg_shape_count(&predicate->shape) != 1)
+		return DFG_ERR(
+			DFG_DATA, "the predicate must be a scalar, not %s", dfg_type_words(predicate->dtype, &predicate->shape).s);
+	int64_t value = dfg_tensor_int(predicate, 0);
+	*out_chosen = value < 0 || value >= n_out ? n_out - 1 : (int)value;
+	return NULL;
+}
+
+struct dfg_err *dfg_scalar(struct dfg_session *session, enum dfg_dtype dtype, struct dfg_tensor *out_tensor)
+{
+	struct dfg_buffer *buffer;
+	DFG_TRY(dfg_buffers_take(session->buffers, dtype, dfg_dtype_size(dtype), &buffer));
+	*out_tensor = (struct dfg_tensor){
+		.dtype = dtype,
+		.shape = DFG_SHAPE_SCALAR,
+		.data = buffer->data,
+		.room = buffer->room,
+		.buffer = buffer,
+	};
+	return NULL;
+}

@@ -2,175 +2,290 @@
 
 #include <string.h>
 
-static uint32_t in_slot(const struct context *context, const struct record *record, int i)
+/* A step of a graph without loops, record by record in the order of the plan. */
+struct line {
+	struct line *next;
+	struct dfg_plan *plan;
+	struct dfg_tensor *tensor; /* by slot */
+	struct dfg_tensor **at;    /* by use */
+	bool *dead;                /* by slot */
+	struct death *death;       /* by record */
+	uint32_t *last;            /* by slot: the record that reads it last, or DFG_NONE */
+	struct runner runner;
+	struct watch watch;
+	uint64_t dead_tokens;
+};
+
+static struct dfg_tensor *output(const struct line *line, const struct record *record, int i)
 {
-	return context->plan->slot[record->first + (uint32_t)i];
+	return line->at[record->first + record->n_in + (uint32_t)i];
 }
 
-static uint32_t out_slot(const struct context *context, const struct record *record, int i)
+static uint32_t out_slot(const struct line *line, const struct record *record, int i)
 {
-	return context->plan->slot[record->first + record->n_in + (uint32_t)i];
+	return line->plan->slot[record->first + record->n_in + (uint32_t)i];
 }
 
-/* Output i gets what input j is: a reference, or the ref. A borrowed value stays borrowed: it outlives the step. */
-static void pass(struct context *context, const struct record *record, int i, int j)
+static struct dfg_err *pass(struct line *line, const struct record *record, int i, int j)
 {
-	uint32_t from = in_slot(context, record, j), to = out_slot(context, record, i);
-	context->ref[to] = context->ref[from];
-	context->tensor[to] = context->tensor[from];
-	dfg_buffer_ref(context->tensor[to].buffer);
+	return dfg_pass(
+		line->at[record->first + (uint32_t)j], line->plan->is_ref[out_slot(line, record, i)], output(line, record, i));
 }
 
-static void kill_outputs(struct context *context, const struct record *record)
+static struct dfg_err *run_switch(struct line *line, const struct record *record)
 {
+	int chosen;
+	DFG_TRY(dfg_choose(line->at[record->first + 1], record->n_out, &chosen));
+	line->death[record - line->plan->record].chosen = chosen;
 	for (int i = 0; i < record->n_out; i++)
-		context->dead[out_slot(context, record, i)] = true;
+		line->dead[out_slot(line, record, i)] = i != chosen;
+	return pass(line, record, chosen, 0);
 }
 
-static struct dfg_err *run_switch(struct context *context, const struct record *record)
-{
-	const struct dfg_tensor *predicate = context->at[record->first + 1];
-	if (dfg_shape_count(&predicate->shape) != 1)
-		return DFG_ERR(
-			DFG_DATA, "the predicate must be a scalar, not %s", dfg_type_words(predicate->dtype, &predicate->shape).s);
-	bool taken = *(const bool *)predicate->data;
-	context->death[record - context->plan->record].predicate = taken;
-	pass(context, record, taken, 0);
-	context->dead[out_slot(context, record, !taken)] = true;
-	return NULL;
-}
-
-/* Takes the one live input; all dead is seen before. */
-static struct dfg_err *run_merge(struct context *context, const struct record *record)
+static struct dfg_err *run_merge(struct line *line, const struct record *record)
 {
 	int live = -1;
 	for (int i = 0; i < record->n_in; i++) {
-		if (context->dead[in_slot(context, record, i)])
+		if (line->dead[line->plan->slot[record->first + (uint32_t)i]])
 			continue;
 		if (live >= 0)
 			return DFG_ERR(DFG_DATA, "inputs %d and %d are both live", live, i);
 		live = i;
 	}
-	pass(context, record, 0, live);
-	struct dfg_tensor *index = context->at[record->first + record->n_in + 1];
-	DFG_TRY(dfg_tensor_new(DFG_I32, &DFG_SHAPE_SCALAR, index));
-	*(int32_t *)index->data = live;
+	DFG_TRY(pass(line, record, 0, live));
+	DFG_TRY(dfg_scalar(line->plan->session, DFG_I32, output(line, record, 1)));
+	*(int32_t *)output(line, record, 1)->data = live;
 	return NULL;
 }
 
-static struct dfg_err *run_role(struct context *context, const struct record *record)
+/* The Switch that killed the slot. */
+static struct death death_of(const struct line *line, uint32_t slot)
 {
-	switch (record->role) {
-	case DFG_SWITCH:
-		return run_switch(context, record);
-	case DFG_MERGE:
-		return run_merge(context, record);
-	case DFG_IDENTITY:
-	case DFG_PLACEHOLDER_DEFAULT:
-	case DFG_LOOP_COND:
-		for (int i = 0; i < record->n_out; i++)
-			pass(context, record, i, i);
-		return NULL;
-	case DFG_CONST:
-	case DFG_NO_OP:
-	case DFG_CONTROL_TRIGGER:
-		return NULL;
-	default:
-		return DFG_ERR(DFG_DATA, "cannot run outside a loop");
-	}
+	uint32_t r = line->plan->maker[slot];
+	struct death death = line->death[r];
+	return death.killer ? death : (struct death){.killer = r + 1, .chosen = death.chosen};
 }
 
-static struct dfg_err *run_kernel(struct context *context, const struct record *record, struct dfg_tensor *const *in)
+/* Strict nodes die of one dead input, a Merge of all, a ControlTrigger of none. */
+static bool is_dead(const struct line *line, const struct record *record, struct death *out_death)
 {
-	struct dfg_tensor *const *at = context->at + record->first;
-	struct dfg_kernel ctx = {record->call, in ? in : at, at + record->n_in, &dfg_exec_host, context};
-	context->record = record;
-	struct dfg_err *err = record->run(&ctx);
-	if (context->scratch.chunk)
-		dfg_arena_release(&context->scratch);
-	return err;
-}
-
-/* A ref that is read gives its value at the turn of the reader. */
-static struct dfg_err *run_reading_refs(struct context *context, const struct record *record)
-{
-	struct dfg_tensor *const *at = context->at + record->first;
-	struct dfg_tensor *value = dfg_zeros(record->n_in, sizeof *value + sizeof(void *));
-	if (!value)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
-	struct dfg_tensor **in = (struct dfg_tensor **)(value + record->n_in);
-	struct dfg_err *err = NULL;
-	for (int i = 0; i < record->n_in && !err; i++) {
-		uint32_t slot = in_slot(context, record, i);
-		bool is_ref = context->plan->kind[slot] == SLOT_REF;
-		in[i] = is_ref ? &value[i] : at[i];
-		if (is_ref)
-			err = dfg_variable_read(context->ref[slot], &value[i]);
-	}
-	if (!err && record->run)
-		err = run_kernel(context, record, in);
-	else if (!err)
-		err = dfg_tensor_share(in[0], at[record->n_in]);
-	for (int i = 0; i < record->n_in; i++)
-		dfg_tensor_release(&value[i]);
-	dfg_free(value);
-	return err;
-}
-
-struct death dfg_death_of(const struct context *context, uint32_t slot)
-{
-	uint32_t r = context->plan->maker[slot];
-	struct death death = context->death[r];
-	return death.killer ? death : (struct death){r + 1, death.predicate};
-}
-
-/* Strict nodes die of one dead input; a Merge of all; a ControlTrigger of none. */
-static bool is_dead(const struct context *context, const struct record *record, struct death *out_death)
-{
-	const struct dfg_plan *plan = context->plan;
+	const struct dfg_plan *plan = line->plan;
 	int dead = 0;
 	if (record->role == DFG_CONTROL_TRIGGER)
 		return false;
 	for (int i = 0; i < record->n_in; i++) {
-		uint32_t slot = in_slot(context, record, i);
-		if (context->dead[slot] && !dead++)
-			*out_death = dfg_death_of(context, slot);
+		uint32_t slot = plan->slot[record->first + (uint32_t)i];
+		if (line->dead[slot] && !dead++)
+			*out_death = death_of(line, slot);
 	}
 	if (record->role == DFG_MERGE)
 		return dead == record->n_in;
 	for (uint32_t i = 0; i < record->n_control && !dead; i++) {
-		uint32_t before = plan->control[record->first_control + i];
-		if (context->death[before].killer) {
-			*out_death = context->death[before];
-			dead++;
-		}
+		*out_death = line->death[plan->control[record->first_control + i]];
+		dead += out_death->killer != 0;
 	}
 	return dead;
 }
 
-static struct dfg_err *run_record(struct context *context, const struct record *record)
+static struct dfg_err *run_kernel(struct line *line, const struct record *record)
 {
-	struct death death = {0};
-	if (record->may_die && is_dead(context, record, &death)) {
-		kill_outputs(context, record);
-		context->death[record - context->plan->record] = death;
-		return NULL;
+	struct dfg_tensor **at = line->at + record->first;
+	uint32_t r = (uint32_t)(record - line->plan->record);
+	line->runner.in_place = 0;
+	for (int i = 0; i < record->n_in && i < 32 && record->in_place; i++) {
+		uint32_t slot = line->plan->slot[record->first + (uint32_t)i];
+		bool once = line->plan->kind[slot] == SLOT_VALUE && line->last[slot] == r;
+		for (int j = 0; j < record->n_in; j++)
+			once &= i == j || at[i] != at[j];
+		line->runner.in_place |= (uint32_t)once << i;
 	}
-	if (record->reads_ref)
-		return run_reading_refs(context, record);
-	return record->run ? run_kernel(context, record, NULL) : run_role(context, record);
+	DFG_TRY(dfg_runner_run(&line->runner, record, at, at + record->n_in));
+	return line->plan->session->options.check_numerics ? dfg_check_numerics(record->call, at + record->n_in) : NULL;
 }
 
-struct dfg_err *dfg_line_run(struct context *context)
+static struct dfg_err *run_record(struct line *line, const struct record *record)
 {
-	const struct dfg_plan *plan = context->plan;
+	struct death death = {0};
+	if (record->may_die && is_dead(line, record, &death)) {
+		for (int i = 0; i < record->n_out; i++)
+			line->dead[out_slot(line, record, i)] = true;
+		line->death[record - line->plan->record] = death;
+		line->dead_tokens++;
+		return NULL;
+	}
+	switch (record->role) {
+	case DFG_SWITCH:
+		return run_switch(line, record);
+	case DFG_MERGE:
+		return run_merge(line, record);
+	case DFG_IDENTITY:
+	case DFG_PLACEHOLDER_DEFAULT:
+	case DFG_LOOP_COND:
+		for (int i = 0; i < record->n_out; i++)
+			DFG_TRY(pass(line, record, i, i));
+		return NULL;
+	default:
+		return record->run && !record->preset ? run_kernel(line, record) : NULL;
+	}
+}
+
+static void release_spent(struct line *line, const struct record *record)
+{
+	for (uint32_t i = 0; i < (uint32_t)record->n_in + record->n_out; i++) {
+		uint32_t slot = line->plan->slot[record->first + i];
+		if (line->last[slot] == (uint32_t)(record - line->plan->record) && line->plan->kind[slot] == SLOT_VALUE)
+			dfg_tensor_release(&line->tensor[slot]);
+	}
+}
+
+static void trace(const struct line *line, const struct record *record, uint64_t begin)
+{
+	const struct dfg_session_options *options = line->watch.options;
+	options->trace(options->trace_arg, &(struct dfg_trace_event){
+										   .node = record->call->node,
+										   .op = record->call->op->name,
+										   .frame = "",
+										   .thread = dfg_pool_thread(),
+										   .dead = line->death[record - line->plan->record].killer,
+										   .begin_ns = begin,
+										   .end_ns = dfg_now(),
+									   });
+}
+
+static struct dfg_err *run_all(struct line *line)
+{
+	const struct dfg_plan *plan = line->plan;
+	bool traced = line->watch.options->trace;
 	for (uint32_t r = 0; r < plan->count; r++) {
 		const struct record *record = &plan->record[r];
-		struct dfg_err *err = run_record(context, record);
+		uint64_t begin = traced ? dfg_now() : 0;
+		if (line->watch.deadline)
+			DFG_TRY(dfg_call_note(dfg_watch_deadline(&line->watch), record->call));
+		struct dfg_err *err = run_record(line, record);
 		if (err)
 			return dfg_call_note(err, record->call);
-		for (uint32_t i = 0; i < record->n_release; i++)
-			dfg_tensor_release(&context->tensor[plan->release[record->first_release + i]]);
+		if (traced)
+			trace(line, record, begin);
+		release_spent(line, record);
 	}
 	return NULL;
+}
+
+static struct dfg_err *give_fetches(struct line *line, struct dfg_tensor *out_fetches)
+{
+	const struct dfg_plan *plan = line->plan;
+	struct dfg_err *err = NULL;
+	uint32_t i;
+	for (i = 0; i < plan->step.n_fetch && !err; i++) {
+		const struct dfg_tensor *tensor = &line->tensor[plan->fetch[i]];
+		struct death death;
+		out_fetches[i] = (struct dfg_tensor){0};
+		if (line->dead[plan->fetch[i]])
+			death = death_of(line, plan->fetch[i]), err = dfg_dead_fetch(plan, i, &death);
+		else if (dfg_is_ref(tensor))
+			err = dfg_variable_read(tensor->data, &out_fetches[i]);
+		else
+			err = dfg_tensor_share(tensor, &out_fetches[i]);
+	}
+	while (err && i--)
+		dfg_tensor_release(&out_fetches[i]);
+	return err;
+}
+
+static void find_last_uses(struct line *line)
+{
+	const struct dfg_plan *plan = line->plan;
+	for (uint32_t r = 0; r < plan->count; r++)
+		for (uint32_t i = 0; i < (uint32_t)plan->record[r].n_in + plan->record[r].n_out; i++)
+			line->last[plan->slot[plan->record[r].first + i]] = r;
+	for (uint32_t i = 0; i < plan->step.n_fetch; i++)
+		line->last[plan->fetch[i]] = DFG_NONE;
+	for (uint32_t i = 0; i < plan->uses; i++)
+		line->at[i] = &line->tensor[plan->slot[i]];
+	for (uint32_t i = 0; i < plan->slots; i++)
+		if (plan->kind[i] == SLOT_PRESET)
+			line->tensor[i] = plan->preset[i];
+}
+
+static void free_line(struct line *line)
+{
+	dfg_runner_release(&line->runner);
+	dfg_free(line->tensor);
+	dfg_free(line->at);
+	dfg_free(line->dead);
+	dfg_free(line->death);
+	dfg_free(line->last);
+	dfg_free(line);
+}
+
+static struct dfg_err *new_line(struct dfg_plan *plan, struct line **out_line)
+{
+	struct line *line = dfg_zeros(1, sizeof *line);
+	if (!line)
+		return dfg_no_memory();
+	line->plan = plan;
+	line->runner.session = plan->session;
+	line->tensor = dfg_zeros(plan->slots, sizeof *line->tensor);
+	line->at = dfg_zeros(plan->uses, sizeof *line->at);
+	line->dead = dfg_zeros(plan->slots, sizeof *line->dead);
+	line->death = dfg_zeros(plan->count, sizeof *line->death);
+	line->last = dfg_zeros(plan->slots, sizeof *line->last);
+	if (!line->tensor || !line->at || !line->dead || !line->death || !line->last) {
+		free_line(line);
+		return dfg_no_memory();
+	}
+	find_last_uses(line);
+	*out_line = line;
+	return NULL;
+}
+
+void dfg_lines_free(struct dfg_plan *plan)
+{
+	while (plan->lines) {
+		struct line *line = plan->lines;
+		plan->lines = line->next;
+		free_line(line);
+	}
+}
+
+static struct dfg_err *take(struct dfg_plan *plan, struct line **out_line)
+{
+	pthread_mutex_lock(&plan->lock);
+	struct line *line = *out_line = plan->lines;
+	if (line)
+		plan->lines = line->next;
+	pthread_mutex_unlock(&plan->lock);
+	return line ? NULL : new_line(plan, out_line);
+}
+
+static void give_back(struct line *line, size_t peak)
+{
+	struct dfg_plan *plan = line->plan;
+	for (uint32_t i = 0; i < plan->slots; i++) {
+		if (plan->kind[i] == SLOT_VALUE || plan->kind[i] == SLOT_REF)
+			dfg_tensor_release(&line->tensor[i]);
+		line->dead[i] = false;
+	}
+	memset(line->death, 0, plan->count * sizeof *line->death);
+	pthread_mutex_lock(&plan->lock);
+	plan->stats = (struct dfg_stats){.peak_bytes = peak, .live_bytes = peak, .dead_tokens = line->dead_tokens};
+	line->dead_tokens = 0;
+	line->next = plan->lines;
+	plan->lines = line;
+	pthread_mutex_unlock(&plan->lock);
+}
+
+struct dfg_err *dfg_line_run(struct dfg_plan *plan, const struct dfg_tensor *feeds, struct dfg_tensor *out_fetches)
+{
+	struct line *line;
+	DFG_TRY(take(plan, &line));
+	size_t before = dfg_buffers_mark(plan->session->buffers);
+	for (uint32_t i = 0; i < plan->step.n_feed; i++)
+		line->tensor[plan->first_feed + i] = feeds[i];
+	dfg_watch_begin(&line->watch, &plan->session->options);
+	struct dfg_err *err = run_all(line);
+	if (!err)
+		err = give_fetches(line, out_fetches);
+	give_back(line, dfg_buffers_peak(plan->session->buffers) - before);
+	return err;
 }

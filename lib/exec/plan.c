@@ -1,5 +1,6 @@
 #include "lib/exec/plan.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* What dfg_plan_make works with. */
@@ -11,7 +12,7 @@ struct maker {
 	struct dfg_arena *scratch;
 };
 
-static struct dfg_err *no_memory(void)
+struct dfg_err *dfg_no_memory(void)
 {
 	return DFG_ERR(DFG_MEMORY, "out of memory");
 }
@@ -28,7 +29,7 @@ static struct dfg_err *copy_step(struct dfg_arena *arena, const struct dfg_step 
 	to->feed = copy_array(arena, from->feed, from->n_feed, sizeof *from->feed);
 	to->fetch = copy_array(arena, from->fetch, from->n_fetch, sizeof *from->fetch);
 	to->target = copy_array(arena, from->target, from->n_target, sizeof *from->target);
-	return to->feed && to->fetch && to->target ? NULL : no_memory();
+	return to->feed && to->fetch && to->target ? NULL : dfg_no_memory();
 }
 
 static struct dfg_err *unknown_op(const struct dfg_node *node)
@@ -48,9 +49,10 @@ static struct dfg_err *check_role(const struct dfg_call *call)
 	return NULL;
 }
 
+/* The machine does these itself: they only move values. */
 static bool runs_by_role(enum dfg_role role)
 {
-	return role != DFG_PLAIN && role != DFG_VARIABLE && role != DFG_READ && role != DFG_ASSIGN;
+	return role != DFG_PLAIN && role != DFG_CONST && role != DFG_VARIABLE && role != DFG_READ && role != DFG_ASSIGN;
 }
 
 static struct dfg_err *make_call(struct maker *maker, uint32_t r)
@@ -75,6 +77,7 @@ static struct dfg_err *make_call(struct maker *maker, uint32_t r)
 		return dfg_call_note(DFG_ERR(DFG_DATA, "has %u inputs, needs %u", node->n_in, call->n_in), call);
 	if (!runs_by_role(record->role))
 		DFG_TRY(dfg_kernel_find(call, &record->run));
+	plan->loops |= record->role == DFG_ENTER || record->role == DFG_EXIT || record->role == DFG_NEXT_ITERATION;
 	maker->first_output[r] = plan->slots;
 	plan->slots += call->n_out;
 	plan->uses += (uint32_t)call->n_in + call->n_out;
@@ -111,6 +114,14 @@ static struct dfg_err *slot_of(const struct maker *maker, struct dfg_edge edge, 
 	return NULL;
 }
 
+/* A constant or a handle that waits for nothing is made once. */
+static void mark_preset(struct dfg_plan *plan, struct record *record)
+{
+	record->preset = !record->n_in && !record->n_control && (record->role == DFG_CONST || record->role == DFG_VARIABLE);
+	for (int i = 0; i < record->n_out && record->preset; i++)
+		plan->kind[plan->slot[record->first + (uint32_t)i]] = SLOT_PRESET;
+}
+
 static struct dfg_err *connect(struct maker *maker, uint32_t r, uint32_t *use, uint32_t *control)
 {
 	struct dfg_plan *plan = maker->plan;
@@ -120,7 +131,7 @@ static struct dfg_err *connect(struct maker *maker, uint32_t r, uint32_t *use, u
 	for (int i = 0; i < record->n_in; i++) {
 		uint32_t *slot = &plan->slot[(*use)++];
 		DFG_TRY(dfg_call_note(slot_of(maker, node->in[i], slot), record->call));
-		record->reads_ref |= plan->kind[*slot] == SLOT_REF && !input_is_ref(record->call, i);
+		record->reads_ref |= plan->is_ref[*slot] && !input_is_ref(record->call, i);
 	}
 	for (int i = 0; i < record->n_out; i++, ++*use) {
 		plan->slot[*use] = maker->first_output[r] + (uint32_t)i;
@@ -133,35 +144,24 @@ static struct dfg_err *connect(struct maker *maker, uint32_t r, uint32_t *use, u
 			plan->control[(*control)++] = before;
 	}
 	record->n_control = *control - record->first_control;
+	record->in_place = record->run == dfg_elementwise_run || record->call->op->flags & DFG_IN_PLACE;
+	mark_preset(plan, record);
 	return NULL;
 }
 
-static void mark_refs(struct maker *maker)
+static void mark_slots(struct maker *maker)
 {
 	struct dfg_plan *plan = maker->plan;
 	for (uint32_t r = 0; r < plan->count; r++) {
 		const struct dfg_call *call = &maker->call[r];
 		for (int i = 0; i < call->n_out && call->out_ref; i++)
-			if (is_ref(call->out_ref, call->out_first, call->signature->n_out, i))
+			if (is_ref(call->out_ref, call->out_first, call->signature->n_out, i)) {
 				plan->kind[maker->first_output[r] + (uint32_t)i] = SLOT_REF;
+				plan->is_ref[maker->first_output[r] + (uint32_t)i] = true;
+			}
 	}
 	for (uint32_t i = 0; i < plan->step.n_feed; i++)
 		plan->kind[plan->first_feed + i] = SLOT_FEED;
-}
-
-static struct dfg_err *make_constants(struct maker *maker)
-{
-	struct dfg_plan *plan = maker->plan;
-	for (uint32_t r = 0; r < plan->count; r++) {
-		if (plan->record[r].role != DFG_CONST)
-			continue;
-		const struct dfg_call *call = &maker->call[r];
-		uint32_t slot = maker->first_output[r];
-		DFG_TRY(dfg_call_note(
-			dfg_literal_tensor(call->attr[dfg_op_attr(call->signature, "value")].tensor, &plan->constant[slot]), call));
-		plan->kind[slot] = SLOT_CONST;
-	}
-	return NULL;
 }
 
 static struct dfg_err *take_room(struct maker *maker)
@@ -175,7 +175,7 @@ static struct dfg_err *take_room(struct maker *maker)
 	for (uint32_t r = 0; r < plan->count; r++)
 		controls += maker->selection.graph->node[maker->selection.node[r]].n_control;
 	plan->control = dfg_arena_zeros(&plan->arena, controls, sizeof *plan->control);
-	return plan->record && maker->call && maker->first_output && plan->control ? NULL : no_memory();
+	return plan->record && maker->call && maker->first_output && plan->control ? NULL : dfg_no_memory();
 }
 
 static struct dfg_err *make_records(struct maker *maker)
@@ -190,11 +190,11 @@ static struct dfg_err *make_records(struct maker *maker)
 	plan->slot = dfg_arena_zeros(&plan->arena, plan->uses, sizeof *plan->slot);
 	plan->kind = dfg_arena_zeros(&plan->arena, plan->slots, 1);
 	plan->maker = dfg_arena_zeros(&plan->arena, plan->slots, sizeof *plan->maker);
-	plan->constant = dfg_arena_zeros(&plan->arena, plan->slots, sizeof *plan->constant);
-	if (!plan->slot || !plan->kind || !plan->maker || !plan->constant)
-		return no_memory();
-	mark_refs(maker);
-	DFG_TRY(make_constants(maker));
+	plan->is_ref = dfg_arena_zeros(&plan->arena, plan->slots, sizeof *plan->is_ref);
+	plan->preset = dfg_arena_zeros(&plan->arena, plan->slots, sizeof *plan->preset);
+	if (!plan->slot || !plan->kind || !plan->maker || !plan->is_ref || !plan->preset)
+		return dfg_no_memory();
+	mark_slots(maker);
 	for (uint32_t r = 0; r < plan->count; r++)
 		DFG_TRY(connect(maker, r, &use, &control));
 	return NULL;
@@ -215,40 +215,12 @@ static void mark_mortal(struct dfg_plan *plan, bool *mortal)
 	}
 }
 
-/* For each slot that a step owns: the last record that reads it, or the one that makes it, gives it back. */
-static struct dfg_err *plan_releases(struct maker *maker)
-{
-	struct dfg_plan *plan = maker->plan;
-	uint32_t *last = dfg_arena_zeros(maker->scratch, plan->slots, sizeof *last), n = 0;
-	plan->release = dfg_arena_zeros(&plan->arena, plan->slots, sizeof *plan->release);
-	if (!last || !plan->release)
-		return no_memory();
-	for (uint32_t r = 0; r < plan->count; r++)
-		for (uint32_t i = 0; i < (uint32_t)plan->record[r].n_in + plan->record[r].n_out; i++)
-			last[plan->slot[plan->record[r].first + i]] = r;
-	for (uint32_t i = 0; i < plan->step.n_fetch; i++)
-		last[plan->fetch[i]] = DFG_NONE;
-	for (uint32_t r = 0; r < plan->count; r++) {
-		struct record *record = &plan->record[r];
-		record->first_release = n;
-		for (uint32_t i = 0; i < (uint32_t)record->n_in + record->n_out; i++) {
-			uint32_t slot = plan->slot[record->first + i];
-			if (last[slot] != r || plan->kind[slot] != SLOT_VALUE)
-				continue;
-			plan->release[n++] = slot;
-			last[slot] = DFG_NONE;
-		}
-		record->n_release = n - record->first_release;
-	}
-	return NULL;
-}
-
 static struct dfg_err *find_fetches(struct maker *maker)
 {
 	struct dfg_plan *plan = maker->plan;
 	plan->fetch = dfg_arena_zeros(&plan->arena, plan->step.n_fetch, sizeof *plan->fetch);
 	if (!plan->fetch)
-		return no_memory();
+		return dfg_no_memory();
 	for (uint32_t i = 0; i < plan->step.n_fetch; i++)
 		DFG_TRY(dfg_err_note(slot_of(maker, plan->step.fetch[i], &plan->fetch[i]), "fetch"));
 	return NULL;
@@ -260,7 +232,7 @@ static struct dfg_err *find_feeds(struct maker *maker)
 	struct dfg_plan *plan = maker->plan;
 	plan->feed = dfg_arena_zeros(&plan->arena, plan->step.n_feed, sizeof *plan->feed);
 	if (!plan->feed)
-		return no_memory();
+		return dfg_no_memory();
 	for (uint32_t i = 0; i < plan->step.n_feed; i++) {
 		struct dfg_edge edge = plan->step.feed[i];
 		const struct dfg_node *node = &maker->selection.graph->node[edge.node];
@@ -273,11 +245,33 @@ static struct dfg_err *find_feeds(struct maker *maker)
 		struct dfg_fact *fact = dfg_arena_zeros(maker->scratch, call.n_out, sizeof *fact);
 		const struct dfg_fact **in = dfg_arena_zeros(maker->scratch, call.n_in, sizeof *in);
 		if (!fact || !in)
-			return no_memory();
+			return dfg_no_memory();
 		DFG_TRY(dfg_infer_node(&call, in, &plan->arena, fact));
 		plan->feed[i] = fact[edge.port];
 	}
 	return NULL;
+}
+
+static struct dfg_err *preset(struct dfg_plan *plan, struct runner *runner, const struct record *record)
+{
+	struct dfg_tensor **out = dfg_arena_zeros(&plan->arena, record->n_out, sizeof *out);
+	if (!out)
+		return dfg_no_memory();
+	for (int i = 0; i < record->n_out; i++)
+		out[i] = &plan->preset[plan->slot[record->first + (uint32_t)i]];
+	return dfg_call_note(dfg_runner_run(runner, record, NULL, out), record->call);
+}
+
+/* Constants, and the handles of variables. */
+static struct dfg_err *run_presets(struct dfg_plan *plan)
+{
+	struct runner runner = {.session = plan->session};
+	struct dfg_err *err = NULL;
+	for (uint32_t r = 0; r < plan->count && !err; r++)
+		if (plan->record[r].preset)
+			err = preset(plan, &runner, &plan->record[r]);
+	dfg_runner_release(&runner);
+	return err;
 }
 
 static struct dfg_err *make(struct maker *maker)
@@ -289,9 +283,10 @@ static struct dfg_err *make(struct maker *maker)
 	DFG_TRY(find_fetches(maker));
 	bool *mortal = dfg_arena_zeros(maker->scratch, plan->slots, sizeof *mortal);
 	if (!mortal)
-		return no_memory();
+		return dfg_no_memory();
 	mark_mortal(plan, mortal);
-	return plan_releases(maker);
+	DFG_TRY(run_presets(plan));
+	return plan->loops || plan->session->options.random_schedule ? dfg_flow_make(plan, maker->scratch) : NULL;
 }
 
 struct dfg_err *dfg_plan_make(struct dfg_session *session, const struct dfg_step *step, struct dfg_plan *plan)
@@ -300,7 +295,7 @@ struct dfg_err *dfg_plan_make(struct dfg_session *session, const struct dfg_step
 	struct maker maker = {.plan = plan, .scratch = &scratch};
 	*plan = (struct dfg_plan){.session = session};
 	if (pthread_mutex_init(&plan->lock, NULL))
-		return no_memory();
+		return dfg_no_memory();
 	struct dfg_err *err = copy_step(&plan->arena, step, &plan->step);
 	if (!err) {
 		maker.selection = (struct selection){.graph = session->graph, .step = &plan->step, .scratch = &scratch};
@@ -314,13 +309,25 @@ struct dfg_err *dfg_plan_make(struct dfg_session *session, const struct dfg_step
 
 void dfg_plan_release(struct dfg_plan *plan)
 {
-	while (plan->idle) {
-		struct context *context = plan->idle;
-		plan->idle = context->next;
-		dfg_context_free(context);
-	}
-	for (uint32_t i = 0; plan->constant && i < plan->slots; i++)
-		dfg_tensor_release(&plan->constant[i]);
+	dfg_machines_free(plan);
+	dfg_lines_free(plan);
+	for (uint32_t i = 0; plan->preset && i < plan->slots; i++)
+		dfg_tensor_release(&plan->preset[i]);
+	dfg_flow_free(plan->flow);
 	dfg_arena_release(&plan->arena);
 	pthread_mutex_destroy(&plan->lock);
+}
+
+struct dfg_words dfg_slot_words(const struct dfg_plan *plan, uint32_t slot)
+{
+	struct dfg_words words;
+	struct dfg_edge edge;
+	if (slot >= plan->first_feed) {
+		edge = plan->step.feed[slot - plan->first_feed];
+	} else {
+		const struct record *record = &plan->record[plan->maker[slot]];
+		edge = (struct dfg_edge){record->node, (int32_t)(slot - plan->slot[record->first + record->n_in])};
+	}
+	snprintf(words.s, sizeof words.s, "%s:%d", plan->session->graph->node[edge.node].name, edge.port);
+	return words;
 }

@@ -1,6 +1,8 @@
 #pragma once
 
 #include "lib/base/arena.h"
+#include "lib/base/pool.h"
+#include "lib/exec/buffers.h"
 #include "lib/exec/session.h"
 #include "lib/graph/build.h"
 #include "lib/graph/kernel.h"
@@ -8,9 +10,12 @@
 /*
  * Inside of lib/exec: what dfg_session_plan makes and dfg_plan_run runs.
  *
- * A slot is the place of one value within a step: one for each output of each node, then one for each feed. A record is
- * a node: its inputs' slots, then its outputs', stand in plan->slot from record->first on. Records stand in an order in
- * which inputs come first.
+ * A slot is the place of one value: one for each output of each node, then one for each feed. A record is a node: the
+ * slots of its inputs, then of its outputs, stand in plan->slot from record->first on. Records stand in an order in which
+ * inputs come first (but for a loop's back edges).
+ *
+ * There are two ways to run a plan. A line (line.c) is for graphs without loops: record by record, in memory that was
+ * laid out before. A machine (machine.c) moves values as tokens, in any order, through frames and iterations.
  */
 struct record {
 	dfg_run_fn *run; /* NULL: the role says what to do */
@@ -18,37 +23,26 @@ struct record {
 	uint32_t node; /* in the graph */
 	uint32_t first;
 	uint32_t first_control, n_control; /* in plan->control: the records to run before */
-	uint32_t first_release, n_release; /* in plan->release: slots that nobody reads any more */
 	uint16_t n_in, n_out;
 	enum dfg_role role : 8;
 	bool reads_ref; /* some input is a ref whose value is read */
 	bool may_die;   /* a Switch is before it */
+	bool in_place;  /* its kernel may write an output into an input's room */
+	bool preset;    /* runs once, with the plan: its outputs are SLOT_PRESET */
 };
 
 enum slot_kind {
-	SLOT_VALUE, /* a node makes it */
-	SLOT_REF,   /* a node makes it, a ref */
-	SLOT_CONST, /* there before the step; belongs to the plan */
-	SLOT_FEED,  /* belongs to the caller of the step */
+	SLOT_VALUE,
+	SLOT_REF,    /* a ref: see dfg_ref_make */
+	SLOT_PRESET, /* there before the step; belongs to the plan. Constants and handles */
+	SLOT_FEED,   /* belongs to the caller of the step */
 };
 
-/* What a step works on. A plan keeps those that no step uses, so that a step begins with everything in place. */
-struct context {
-	struct context *next;
-	struct dfg_plan *plan;
-	struct dfg_tensor *tensor;   /* by slot */
-	struct dfg_tensor **at;      /* by use: plan->slot as pointers */
-	struct dfg_variable **ref;   /* by slot; those of SLOT_REF */
-	struct death *death;         /* by record: why it did not run */
-	bool *dead;                  /* by slot */
-	const struct record *record; /* that runs */
-	struct dfg_arena scratch;
-};
-
-/* The Switch behind a dead value, and the predicate it saw. */
+/* The Switch behind a dead value, what it chose instead, and in which iteration of its loop. */
 struct death {
-	uint32_t killer; /* its record + 1; 0: the record ran */
-	bool predicate;
+	uint32_t killer; /* its record + 1; 0: alive */
+	int chosen;      /* the output that lived */
+	int64_t iteration;
 };
 
 struct dfg_plan {
@@ -61,16 +55,19 @@ struct dfg_plan {
 	uint32_t *slot;
 	uint32_t uses;
 	uint32_t *control;
-	uint32_t *release;
 	uint8_t *kind;   /* by slot: enum slot_kind */
 	uint32_t *maker; /* by slot: the record that makes it */
+	bool *is_ref;    /* by slot; of a preset too */
 	uint32_t slots;
-	uint32_t *fetch;             /* by fetch: its slot */
-	uint32_t first_feed;         /* slot of the first feed */
-	struct dfg_fact *feed;       /* by feed: what the graph says of it */
-	struct dfg_tensor *constant; /* by slot; those of SLOT_CONST */
-	pthread_mutex_t lock;
-	struct context *idle;
+	uint32_t *fetch;           /* by fetch: its slot */
+	uint32_t first_feed;       /* slot of the first feed */
+	struct dfg_fact *feed;     /* by feed: what the graph says of it */
+	struct dfg_tensor *preset; /* by slot */
+	bool loops;                /* there is a frame */
+	struct flow *flow;         /* of a machine; NULL for a line */
+	pthread_mutex_t lock;      /* of what follows */
+	struct line *lines;
+	struct machine *idle_machine;
 	struct dfg_stats stats;
 };
 
@@ -78,6 +75,8 @@ struct dfg_session {
 	const struct dfg_graph *graph;
 	struct dfg_session_options options;
 	struct dfg_state state;
+	struct buffers *buffers;
+	struct dfg_pool *pool;
 	pthread_mutex_t lock; /* of plans */
 	struct dfg_plan *plans;
 };
@@ -96,21 +95,70 @@ DFG_MUST_CHECK struct dfg_err *dfg_select(struct selection *selection);
 /* The feed that replaces the edge, or DFG_NONE. */
 uint32_t dfg_fed(const struct dfg_step *step, struct dfg_edge edge);
 
-/* host.c */
-extern const struct dfg_host dfg_exec_host;
-
-/* line.c: an acyclic step, record by record. */
-DFG_MUST_CHECK struct dfg_err *dfg_line_run(struct context *context);
-
-/* The Switch that killed a slot that is dead. */
-struct death dfg_death_of(const struct context *context, uint32_t slot);
-
-/* context.c */
-DFG_MUST_CHECK struct dfg_err *dfg_context_take(struct dfg_plan *plan, struct context **out_context);
-void dfg_context_give(struct context *context);
-void dfg_context_free(struct context *context);
-
 /* plan.c */
 DFG_MUST_CHECK struct dfg_err *dfg_plan_make(
 	struct dfg_session *session, const struct dfg_step *step, struct dfg_plan *plan);
 void dfg_plan_release(struct dfg_plan *plan);
+struct dfg_err *dfg_no_memory(void);
+
+/* "fc1:0", of a slot, cut where it is long. */
+struct dfg_words dfg_slot_words(const struct dfg_plan *plan, uint32_t slot);
+
+/*
+ * host.c: what runs kernels. A runner is used by one thread at a time. A ref travels as a tensor without a buffer whose
+ * data is the variable, and whose dtype is DFG_NO_DTYPE.
+ */
+struct runner {
+	struct dfg_session *session;
+	const struct record *record;
+	uint32_t in_place; /* bit i: nobody else reads input i, its room may become an output's */
+	char *scratch;     /* kept from kernel to kernel; what does not fit has blocks of its own */
+	size_t scratch_room, scratch_used;
+	struct extra *extra;
+};
+void dfg_runner_release(struct runner *runner);
+static inline bool dfg_is_ref(const struct dfg_tensor *tensor)
+{
+	return !tensor->dtype && tensor->data;
+}
+
+/* Runs the record's kernel. Refs among the inputs that are read give their value at this moment. */
+DFG_MUST_CHECK struct dfg_err *dfg_runner_run(
+	struct runner *runner, const struct record *record, struct dfg_tensor *const *in, struct dfg_tensor *const *out);
+
+/* to becomes what from is, with a reference of its own where the buffer is counted; or the value of a ref. */
+DFG_MUST_CHECK struct dfg_err *dfg_pass(const struct dfg_tensor *from, bool as_ref, struct dfg_tensor *to);
+
+/* The output of a Switch that lives: by a bool, or by a number of which those out of range mean the last. */
+DFG_MUST_CHECK struct dfg_err *dfg_choose(const struct dfg_tensor *predicate, int n_out, int *out_chosen);
+
+/* A scalar with a buffer of its own. */
+DFG_MUST_CHECK struct dfg_err *dfg_scalar(
+	struct dfg_session *session, enum dfg_dtype dtype, struct dfg_tensor *out_tensor);
+
+/* explain.c: the error for a fetch that is dead. */
+DFG_MUST_CHECK struct dfg_err *dfg_dead_fetch(const struct dfg_plan *plan, uint32_t fetch, const struct death *death);
+
+/* watch.c: what is seen of a node that ran. */
+struct watch {
+	const struct dfg_session_options *options;
+	uint64_t deadline; /* of the monotonic clock, in ns; 0: none */
+};
+uint64_t dfg_now(void);
+void dfg_watch_begin(struct watch *watch, const struct dfg_session_options *options);
+DFG_MUST_CHECK struct dfg_err *dfg_watch_deadline(const struct watch *watch);
+DFG_MUST_CHECK struct dfg_err *dfg_check_numerics(const struct dfg_call *call, struct dfg_tensor *const *out);
+
+/* line.c */
+DFG_MUST_CHECK struct dfg_err *dfg_line_run(
+	struct dfg_plan *plan, const struct dfg_tensor *feeds, struct dfg_tensor *out_fetches);
+void dfg_lines_free(struct dfg_plan *plan);
+
+/* flow.c: what a machine needs of a plan. */
+DFG_MUST_CHECK struct dfg_err *dfg_flow_make(struct dfg_plan *plan, struct dfg_arena *scratch);
+void dfg_flow_free(struct flow *flow); /* NULL is fine */
+
+/* machine.c */
+DFG_MUST_CHECK struct dfg_err *dfg_machine_run(
+	struct dfg_plan *plan, const struct dfg_tensor *feeds, struct dfg_tensor *out_fetches);
+void dfg_machines_free(struct dfg_plan *plan);

@@ -4,25 +4,37 @@
 
 #include <string.h>
 
+static struct dfg_err *begin(struct dfg_session *session)
+{
+	DFG_TRY(dfg_buffers_new(&session->buffers));
+	DFG_TRY(dfg_pool_new(session->options.threads, &session->pool));
+	DFG_TRY(dfg_state_init(&session->state));
+	return NULL;
+}
+
 struct dfg_err *dfg_session_new(
 	const struct dfg_graph *graph, const struct dfg_session_options *options, struct dfg_session **out_session)
 {
 	struct dfg_session *session = dfg_zeros(1, sizeof *session);
 	if (!session)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return dfg_no_memory();
+	if (pthread_mutex_init(&session->lock, NULL)) {
+		dfg_free(session);
+		return dfg_no_memory();
+	}
 	session->graph = graph;
 	if (options)
 		session->options = *options;
-	struct dfg_err *err = dfg_state_init(&session->state);
-	if (!err && pthread_mutex_init(&session->lock, NULL)) {
-		dfg_state_release(&session->state);
-		err = DFG_ERR(DFG_MEMORY, "out of memory");
-	}
-	if (err)
+	struct dfg_err *err = begin(session);
+	if (err) {
+		dfg_pool_free(session->pool);
+		dfg_buffers_free(session->buffers);
+		pthread_mutex_destroy(&session->lock);
 		dfg_free(session);
-	else
-		*out_session = session;
-	return err;
+		return err;
+	}
+	*out_session = session;
+	return NULL;
 }
 
 void dfg_session_free(struct dfg_session *session)
@@ -36,6 +48,8 @@ void dfg_session_free(struct dfg_session *session)
 		dfg_free(plan);
 	}
 	dfg_state_release(&session->state);
+	dfg_pool_free(session->pool);
+	dfg_buffers_free(session->buffers);
 	pthread_mutex_destroy(&session->lock);
 	dfg_free(session);
 }
@@ -91,67 +105,27 @@ struct dfg_err *dfg_session_plan(struct dfg_session *session, const struct dfg_s
 	return err;
 }
 
-static struct dfg_err *bind_feeds(struct context *context, const struct dfg_tensor *feeds)
+static struct dfg_err *check_feeds(const struct dfg_plan *plan, const struct dfg_tensor *feeds)
 {
-	const struct dfg_plan *plan = context->plan;
 	for (uint32_t i = 0; i < plan->step.n_feed; i++) {
 		const struct dfg_fact *fact = &plan->feed[i];
 		if (feeds[i].dtype != fact->dtype || !dfg_shape_fits(&feeds[i].shape, &fact->shape))
-			return DFG_ERR(DFG_DATA, "feed '%s:%d' is %s, must be %s",
-				plan->session->graph->node[plan->step.feed[i].node].name, plan->step.feed[i].port,
+			return DFG_ERR(DFG_DATA, "feed '%s' is %s, must be %s", dfg_slot_words(plan, plan->first_feed + i).s,
 				dfg_type_words(feeds[i].dtype, &feeds[i].shape).s, dfg_type_words(fact->dtype, &fact->shape).s);
-		context->tensor[plan->first_feed + i] = feeds[i];
-	}
-	return NULL;
-}
-
-static struct dfg_err *dead_fetch(const struct context *context, uint32_t i)
-{
-	const struct dfg_plan *plan = context->plan;
-	struct dfg_edge edge = plan->step.fetch[i];
-	struct death death = dfg_death_of(context, plan->fetch[i]);
-	return DFG_ERR(DFG_DATA, "fetch '%s:%d' is dead: the predicate of %s was %s",
-		plan->session->graph->node[edge.node].name, edge.port, plan->record[death.killer - 1].call->node,
-		death.predicate ? "true" : "false");
-}
-
-static struct dfg_err *give_fetch(struct context *context, uint32_t i, struct dfg_tensor *out_fetch)
-{
-	uint32_t slot = context->plan->fetch[i];
-	if (context->dead[slot])
-		return dead_fetch(context, i);
-	if (context->plan->kind[slot] == SLOT_REF)
-		return dfg_variable_read(context->ref[slot], out_fetch);
-	return dfg_tensor_share(&context->tensor[slot], out_fetch);
-}
-
-static struct dfg_err *give_fetches(struct context *context, struct dfg_tensor *out_fetches)
-{
-	for (uint32_t i = 0; i < context->plan->step.n_fetch; i++) {
-		struct dfg_err *err = give_fetch(context, i, &out_fetches[i]);
-		if (!err)
-			continue;
-		while (i--)
-			dfg_tensor_release(&out_fetches[i]);
-		return err;
 	}
 	return NULL;
 }
 
 struct dfg_err *dfg_plan_run(struct dfg_plan *plan, const struct dfg_tensor *feeds, struct dfg_tensor *out_fetches)
 {
-	struct context *context;
-	DFG_TRY(dfg_context_take(plan, &context));
-	struct dfg_err *err = bind_feeds(context, feeds);
-	if (!err)
-		err = dfg_line_run(context);
-	if (!err)
-		err = give_fetches(context, out_fetches);
-	dfg_context_give(context);
-	return err;
+	DFG_TRY(check_feeds(plan, feeds));
+	return plan->flow ? dfg_machine_run(plan, feeds, out_fetches) : dfg_line_run(plan, feeds, out_fetches);
 }
 
 void dfg_plan_stats(const struct dfg_plan *plan, struct dfg_stats *out_stats)
 {
+	struct dfg_plan *writable = (struct dfg_plan *)plan; /* the lock, not what it guards */
+	pthread_mutex_lock(&writable->lock);
 	*out_stats = plan->stats;
+	pthread_mutex_unlock(&writable->lock);
 }

@@ -1,6 +1,7 @@
 #include "lib/exec/state.h"
 
 #include "lib/base/mem.h"
+#include "lib/exec/buffers.h"
 #include "lib/graph/kernel.h"
 
 #include <string.h>
@@ -155,7 +156,8 @@ struct dfg_err *dfg_variable_assign(struct dfg_variable *variable, struct dfg_te
 static bool writable(const struct dfg_tensor *tensor)
 {
 	const struct dfg_buffer *buffer = tensor->buffer;
-	return buffer && !buffer->release && atomic_load_explicit(&buffer->refs, memory_order_acquire) == 1;
+	return buffer && (!buffer->release || dfg_buffers_own(buffer)) &&
+		   atomic_load_explicit(&buffer->refs, memory_order_acquire) == 1;
 }
 
 static struct dfg_err *make_writable(struct dfg_variable *variable)

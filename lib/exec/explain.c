@@ -1,0 +1,63 @@
+#include "lib/exec/machine.h"
+
+#include <stdio.h>
+
+/* Why a fetch has no value, when nothing is left to run. */
+
+/* "the predicate of node 'x' (Switch) was false in iteration 3 of loop 'w'" */
+struct dfg_err *dfg_dead_fetch(const struct dfg_plan *plan, uint32_t fetch, const struct death *death)
+{
+	const struct dfg_words name = dfg_slot_words(plan, plan->fetch[fetch]);
+	if (!death->killer)
+		return DFG_ERR(DFG_DATA, "fetch '%s' is dead", name.s);
+	const struct dfg_call *call = plan->record[death->killer - 1].call;
+	char value[40], where[1000] = "";
+	bool number = call->n_in > 1 && call->in_dtype[1] == DFG_I32;
+	if (number)
+		snprintf(value, sizeof value, "chose output %d", death->chosen);
+	else
+		snprintf(value, sizeof value, "saw the predicate %s", death->chosen ? "true" : "false");
+	uint32_t loop = plan->flow ? plan->flow->loop_of[death->killer - 1] : 0;
+	if (loop)
+		snprintf(where, sizeof where, " in iteration %lld of loop '%s'", (long long)death->iteration,
+			plan->flow->loop[loop].path);
+	return DFG_ERR(
+		DFG_DATA, "fetch '%s' is dead: node '%s' (%s) %s%s", name.s, call->node, call->op->name, value, where);
+}
+
+/* Whether the value, or the signal, came. */
+static bool has_come(const struct machine *machine, uint32_t slot)
+{
+	return machine->root->state[machine->flow->slot_local[slot]] != EMPTY;
+}
+
+/* The first input of the root's record that never came, or DFG_NONE where all of them did. */
+static uint32_t missing_input(const struct machine *machine, const struct record *record)
+{
+	for (int i = 0; i < record->n_in; i++) {
+		uint32_t slot = machine->plan->slot[record->first + (uint32_t)i];
+		if (!has_come(machine, slot))
+			return slot;
+	}
+	return DFG_NONE;
+}
+
+/* Goes back from what did not come to what kept it, which is a loop that gave nothing, or waits on itself. */
+struct dfg_err *dfg_explain(const struct machine *machine, uint32_t fetch)
+{
+	const struct dfg_plan *plan = machine->plan;
+	uint32_t slot = plan->fetch[fetch], local = machine->flow->slot_local[slot];
+	if (machine->root->state[local] == DEAD)
+		return dfg_dead_fetch(plan, fetch, &machine->root->slot_death[local]);
+	const struct record *record = &plan->record[plan->maker[slot]];
+	for (uint32_t steps = 0; steps < plan->count && record->role != DFG_EXIT; steps++) {
+		uint32_t missing = missing_input(machine, record);
+		if (missing == DFG_NONE)
+			break;
+		record = &plan->record[plan->maker[missing]];
+	}
+	const char *why = record->role == DFG_EXIT ? "the loop ended, and this gave neither a value nor a dead one"
+											   : "it never ran: a control input of it did not come";
+	return dfg_err_note(dfg_call_note(DFG_ERR(DFG_DATA, "%s", why), record->call), "fetch '%s' was not produced",
+		dfg_slot_words(plan, plan->fetch[fetch]).s);
+}

@@ -1,0 +1,48 @@
+#pragma once
+
+#include "lib/exec/plan.h"
+
+/*
+ * What a machine needs of a plan: each record and each slot belongs to a loop (number 0 is the root, outside all loops),
+ * and within it has a number of its own, so that an iteration needs room for what is in its loop only.
+ */
+struct arc {
+	uint32_t to;    /* record */
+	int32_t output; /* of the record that the arc leaves; DFG_CONTROL */
+	uint32_t input; /* of `to` */
+};
+
+/* Inputs that a record still waits for, and those that came dead. A Merge: see merge_arrival() in machine.c. */
+struct count {
+	uint32_t pending, dead;
+};
+
+struct loop {
+	const char *name, *path; /* path: with those around it, "outer/inner" */
+	uint32_t parent, child;  /* number of the parent, and this one's number among its children */
+	int64_t window;
+	uint32_t records, slots, uses, children;
+	uint32_t enters, constants, exits, nexts; /* records of these kinds; constants are among the enters */
+	struct count *count;                      /* by local record: at the start of an iteration */
+	uint32_t *left;                           /* by local slot: uses to come */
+	uint32_t *use;                            /* by local use: its local slot */
+};
+
+struct flow {
+	struct loop *loop;
+	uint32_t loops;
+	uint32_t *loop_of, *local, *first_use; /* by record; uses are local */
+	uint32_t *forward;                     /* by record, a Merge's: inputs that are no back edges */
+	uint32_t *slot_loop, *slot_local;      /* by slot */
+	struct arc *arc;
+	uint32_t *first_arc; /* by record, one more than there are */
+	struct arc *start;   /* into Merges, from what is there before the step */
+	uint32_t n_start;
+	uint32_t *source; /* records that wait for nothing */
+	uint32_t n_source;
+};
+
+static inline bool dfg_always_there(const struct dfg_plan *plan, uint32_t slot)
+{
+	return plan->kind[slot] == SLOT_PRESET || plan->kind[slot] == SLOT_FEED;
+}

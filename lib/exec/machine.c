@@ -1,0 +1,542 @@
+#include "lib/exec/machine.h"
+
+#include <string.h>
+
+struct helper {
+	struct dfg_task task;
+	struct machine *machine;
+	struct runner runner;
+	bool asked;
+};
+
+/* Where it happened: the loop, if there is one, then the node. */
+static struct dfg_err *place_note(struct dfg_err *err, const struct slab *slab, const struct dfg_call *call)
+{
+	if (slab->frame)
+		err = dfg_err_note(err, "in iteration %lld of loop '%s'", (long long)slab->iteration, slab->loop->path);
+	return dfg_call_note(err, call);
+}
+
+static void lock(struct machine *machine)
+{
+	if (machine->shared)
+		pthread_mutex_lock(&machine->lock);
+}
+
+static void unlock(struct machine *machine)
+{
+	if (machine->shared)
+		pthread_mutex_unlock(&machine->lock);
+}
+
+static struct dfg_err *push(struct queue *queue, struct ready item)
+{
+	if (queue->count == queue->room) {
+		size_t room = queue->room ? 2 * queue->room : 256;
+		struct ready *items = dfg_zeros(room, sizeof *items);
+		if (!items)
+			return dfg_no_memory();
+		for (size_t i = 0; i < queue->count; i++)
+			items[i] = queue->item[(queue->first + i) & (queue->room - 1)];
+		dfg_free(queue->item);
+		*queue = (struct queue){items, 0, queue->count, room};
+	}
+	queue->item[(queue->first + queue->count++) & (queue->room - 1)] = item;
+	return NULL;
+}
+
+/* The oldest, or with a random schedule any. */
+static struct ready pop(struct machine *machine, struct queue *queue)
+{
+	struct ready *first = &queue->item[queue->first];
+	if (machine->plan->session->options.random_schedule) {
+		machine->random = machine->random * 6364136223846793005u + 1442695040888963407u;
+		size_t any = (machine->random >> 33) % queue->count;
+		struct ready *chosen = &queue->item[(queue->first + any) & (queue->room - 1)], item = *chosen;
+		*chosen = *first;
+		*first = item;
+	}
+	queue->first = (queue->first + 1) & (queue->room - 1);
+	queue->count--;
+	return *first;
+}
+
+static bool is_expensive(const struct machine *machine, uint32_t record)
+{
+	return machine->shared && machine->plan->record[record].call->op->flags & DFG_EXPENSIVE;
+}
+
+static struct dfg_err *make_ready(struct machine *machine, struct slab *slab, uint32_t record, bool dead)
+{
+	slab->outstanding++;
+	struct queue *queue = !dead && is_expensive(machine, record) ? &machine->expensive : &machine->cheap;
+	return push(queue, (struct ready){slab, record, dead});
+}
+
+static struct dfg_err *two_live(const struct machine *machine, uint32_t record, uint32_t one, uint32_t two)
+{
+	return dfg_call_note(
+		DFG_ERR(DFG_DATA, "inputs %u and %u are both live", one, two), machine->plan->record[record].call);
+}
+
+/*
+ * A Merge runs with the first live input, or dead when all that can come are dead; in either case after its control
+ * inputs, whose deadness does not matter. pending is 1 + 2 for each control input to come; the 1 goes with the live input.
+ * Of a loop's Merge, the back edges cannot come in iteration 0: so a loop that is entered dead ends.
+ */
+static struct dfg_err *merge_arrival(
+	struct machine *machine, struct slab *slab, const struct arc *arc, const struct death *death)
+{
+	uint32_t local = machine->flow->local[arc->to];
+	struct count *count = &slab->count[local];
+	uint32_t can_come = slab->iteration ? machine->plan->record[arc->to].n_in : machine->flow->forward[arc->to];
+	if (arc->output == DFG_CONTROL) {
+		count->pending -= 2;
+	} else if (death) {
+		slab->death[local] = *death;
+		count->dead++;
+	} else {
+		if (!(count->pending & 1))
+			return two_live(machine, arc->to, slab->choice[local], arc->input);
+		slab->choice[local] = arc->input;
+		count->pending--;
+	}
+	bool dead = count->pending == 1 && count->dead >= can_come;
+	bool live = count->pending == 0 && (!death || arc->output == DFG_CONTROL);
+	return dead || live ? make_ready(machine, slab, arc->to, dead) : NULL;
+}
+
+static struct dfg_err *arrival(
+	struct machine *machine, struct slab *slab, const struct arc *arc, const struct death *death)
+{
+	enum dfg_role role = machine->plan->record[arc->to].role;
+	if (role == DFG_MERGE)
+		return merge_arrival(machine, slab, arc, death);
+	struct count *count = &slab->count[machine->flow->local[arc->to]];
+	if (death && !count->dead++)
+		slab->death[machine->flow->local[arc->to]] = *death;
+	if (--count->pending)
+		return NULL;
+	return make_ready(machine, slab, arc->to, count->dead && role != DFG_CONTROL_TRIGGER);
+}
+
+/* A value that nobody wants any more. */
+static void spend(struct slab *slab, uint32_t slot)
+{
+	dfg_tensor_release(&slab->tensor[slot]);
+	slab->state[slot] = SPENT;
+}
+
+struct dfg_err *dfg_notify(struct machine *machine, struct slab *slab, uint32_t record, const struct death *death)
+{
+	const struct flow *flow = machine->flow;
+	for (uint32_t a = flow->first_arc[record]; a < flow->first_arc[record + 1]; a++) {
+		const struct arc *arc = &flow->arc[a];
+		const struct death *dead = death;
+		if (!dead && arc->output >= 0) {
+			uint32_t slot = dfg_out_slot(machine, record, arc->output);
+			dead = slab->state[slot] == DEAD ? &slab->slot_death[slot] : NULL;
+		}
+		machine->stats.dead_tokens += dead != NULL;
+		DFG_TRY(arrival(machine, slab, arc, dead));
+	}
+	for (int i = 0; i < machine->plan->record[record].n_out; i++) {
+		uint32_t slot = dfg_out_slot(machine, record, i);
+		if (slab->state[slot] == LIVE && !slab->left[slot])
+			spend(slab, slot);
+	}
+	return NULL;
+}
+
+static void consume(struct machine *machine, struct slab *slab, uint32_t record)
+{
+	const uint32_t *use = slab->loop->use + machine->flow->first_use[record];
+	for (int i = 0; i < machine->plan->record[record].n_in; i++)
+		if (slab->state[use[i]] == LIVE && !--slab->left[use[i]])
+			spend(slab, use[i]);
+}
+
+/* Sets output i to what input j is. */
+static struct dfg_err *pass(struct machine *machine, const struct ready *item, int i, int j)
+{
+	const struct record *record = &machine->plan->record[item->record];
+	uint32_t slot = dfg_out_slot(machine, item->record, i);
+	DFG_TRY(dfg_pass(item->slab->at[machine->flow->first_use[item->record] + (uint32_t)j],
+		machine->plan->is_ref[machine->plan->slot[record->first + record->n_in + (uint32_t)i]],
+		&item->slab->tensor[slot]));
+	item->slab->state[slot] = LIVE;
+	return NULL;
+}
+
+static struct dfg_err *run_switch(struct machine *machine, const struct ready *item)
+{
+	struct slab *slab = item->slab;
+	const struct record *record = &machine->plan->record[item->record];
+	int chosen;
+	DFG_TRY(dfg_choose(slab->at[machine->flow->first_use[item->record] + 1], record->n_out, &chosen));
+	DFG_TRY(pass(machine, item, chosen, 0));
+	for (int i = 0; i < record->n_out; i++) {
+		uint32_t slot = dfg_out_slot(machine, item->record, i);
+		if (i == chosen)
+			continue;
+		slab->state[slot] = DEAD;
+		slab->slot_death[slot] = (struct death){item->record + 1, chosen, slab->iteration};
+	}
+	return NULL;
+}
+
+static struct dfg_err *run_merge(struct machine *machine, const struct ready *item)
+{
+	struct slab *slab = item->slab;
+	uint32_t chosen = slab->choice[machine->flow->local[item->record]];
+	uint32_t slot = dfg_out_slot(machine, item->record, 1);
+	struct dfg_tensor *index = &slab->tensor[slot];
+	DFG_TRY(pass(machine, item, 0, (int)chosen));
+	DFG_TRY(dfg_scalar(machine->plan->session, DFG_I32, index));
+	*(int32_t *)index->data = (int32_t)chosen;
+	slab->state[slot] = LIVE;
+	return NULL;
+}
+
+/* Which inputs' room is free after this record: bits of the first 32. */
+static uint32_t last_uses(const struct machine *machine, const struct ready *item)
+{
+	const struct record *record = &machine->plan->record[item->record];
+	const struct slab *slab = item->slab;
+	const uint32_t *use = slab->loop->use + machine->flow->first_use[item->record];
+	uint32_t last = 0;
+	for (int i = 0; i < record->n_in && i < 32; i++)
+		if (slab->state[use[i]] == LIVE && slab->left[use[i]] == 1)
+			last |= UINT32_C(1) << i;
+	return last;
+}
+
+static struct dfg_err *run_kernel(struct machine *machine, struct runner *runner, const struct ready *item)
+{
+	const struct record *record = &machine->plan->record[item->record];
+	struct dfg_tensor **at = item->slab->at + machine->flow->first_use[item->record];
+	bool apart = is_expensive(machine, item->record);
+	runner->in_place = record->in_place ? last_uses(machine, item) : 0;
+	if (apart) {
+		machine->running++;
+		unlock(machine);
+	}
+	struct dfg_err *err = dfg_runner_run(runner, record, at, at + record->n_in);
+	if (!err && machine->plan->session->options.check_numerics)
+		err = dfg_check_numerics(record->call, at + record->n_in);
+	if (apart) {
+		lock(machine);
+		machine->running--;
+	}
+	for (int i = 0; i < record->n_out; i++)
+		item->slab->state[dfg_out_slot(machine, item->record, i)] = LIVE;
+	return err;
+}
+
+static struct dfg_err *run(struct machine *machine, struct runner *runner, const struct ready *item)
+{
+	const struct record *record = &machine->plan->record[item->record];
+	switch (record->role) {
+	case DFG_SWITCH:
+		return run_switch(machine, item);
+	case DFG_MERGE:
+		return run_merge(machine, item);
+	case DFG_IDENTITY:
+	case DFG_PLACEHOLDER_DEFAULT:
+	case DFG_LOOP_COND:
+		for (int i = 0; i < record->n_out; i++)
+			DFG_TRY(pass(machine, item, i, i));
+		return NULL;
+	default:
+		return record->run ? run_kernel(machine, runner, item) : NULL;
+	}
+}
+
+static struct dfg_err *pass_on(struct machine *machine, const struct ready *item, const struct death *death)
+{
+	struct slab *slab = item->slab;
+	switch (machine->plan->record[item->record].role) {
+	case DFG_ENTER:
+		return dfg_enter(machine, slab, item->record, death);
+	case DFG_EXIT:
+		return dfg_exit(machine, slab, item->record, death);
+	case DFG_NEXT_ITERATION:
+		return dfg_next_iteration(machine, slab, item->record, death);
+	default:
+		break;
+	}
+	for (int i = 0; i < machine->plan->record[item->record].n_out && death; i++) {
+		uint32_t slot = dfg_out_slot(machine, item->record, i);
+		slab->state[slot] = DEAD;
+		slab->slot_death[slot] = *death;
+	}
+	return dfg_notify(machine, slab, item->record, death);
+}
+
+static void trace(struct machine *machine, const struct ready *item, uint64_t begin)
+{
+	enum { DEEP = 32 };
+	const struct dfg_session_options *options = &machine->plan->session->options;
+	const struct record *record = &machine->plan->record[item->record];
+	int64_t iteration[DEEP];
+	int depth = 0;
+	for (const struct slab *slab = item->slab; slab->frame && depth < DEEP; slab = slab->frame->parent)
+		iteration[DEEP - ++depth] = slab->iteration;
+	options->trace(options->trace_arg, &(struct dfg_trace_event){
+										   .node = record->call->node,
+										   .op = record->call->op->name,
+										   .frame = item->slab->loop->path,
+										   .iteration = iteration + DEEP - depth,
+										   .depth = depth,
+										   .thread = dfg_pool_thread(),
+										   .dead = item->dead,
+										   .begin_ns = begin,
+										   .end_ns = dfg_now(),
+									   });
+}
+
+/* With the lock held, before and after. */
+static struct dfg_err *process(struct machine *machine, struct runner *runner, const struct ready *item)
+{
+	struct slab *slab = item->slab;
+	const struct dfg_call *call = machine->plan->record[item->record].call;
+	const struct death *death = item->dead ? &slab->death[machine->flow->local[item->record]] : NULL;
+	bool traced = machine->plan->session->options.trace;
+	uint64_t begin = traced ? dfg_now() : 0;
+	if (machine->watch.deadline)
+		DFG_TRY(dfg_call_note(dfg_watch_deadline(&machine->watch), call));
+	if (!death)
+		DFG_TRY(place_note(run(machine, runner, item), slab, call));
+	if (traced)
+		trace(machine, item, begin);
+	DFG_TRY(pass_on(machine, item, death));
+	consume(machine, slab, item->record);
+	slab->outstanding--;
+	return dfg_settle(machine, slab);
+}
+
+static void help(struct dfg_task *task);
+
+/* Asks for as many helpers as there is expensive work to hand out. */
+static void ask_for_help(struct machine *machine)
+{
+	int most = dfg_pool_threads(machine->plan->session->pool) - 1;
+	for (int i = 0; i < most && (size_t)machine->helpers < machine->expensive.count; i++) {
+		if (machine->helper[i].asked)
+			continue;
+		machine->helper[i].asked = true;
+		machine->helpers++;
+		dfg_pool_submit(machine->plan->session->pool, &machine->helper[i].task);
+	}
+}
+
+/* Runs what is ready until nothing is. With the lock held, before and after. */
+static void work(struct machine *machine, struct runner *runner)
+{
+	while (!machine->stop) {
+		struct queue *queue = machine->cheap.count ? &machine->cheap : &machine->expensive;
+		if (!queue->count)
+			return;
+		struct ready item = pop(machine, queue);
+		if (machine->expensive.count)
+			ask_for_help(machine);
+		struct dfg_err *err = process(machine, runner, &item);
+		if (err) {
+			machine->err = dfg_err_join(machine->err, err);
+			machine->stop = true;
+		}
+	}
+}
+
+static void help(struct dfg_task *task)
+{
+	struct helper *helper = (struct helper *)task;
+	struct machine *machine = helper->machine;
+	lock(machine);
+	work(machine, &helper->runner);
+	helper->asked = false;
+	machine->helpers--;
+	dfg_event_signal(&machine->event);
+	unlock(machine);
+}
+
+/* Works, and waits for the helpers, until nothing is left to do. */
+static void work_to_the_end(struct machine *machine)
+{
+	int most = dfg_pool_threads(machine->plan->session->pool) - 1;
+	lock(machine);
+	for (;;) {
+		work(machine, &machine->runner);
+		for (int i = 0; i < most && machine->helpers; i++)
+			if (machine->helper[i].asked &&
+				dfg_pool_take_back(machine->plan->session->pool, &machine->helper[i].task)) {
+				machine->helper[i].asked = false;
+				machine->helpers--;
+			}
+		if (!machine->helpers)
+			break;
+		uint32_t seen = atomic_load(&machine->event.word);
+		unlock(machine);
+		dfg_event_wait(&machine->event, seen);
+		lock(machine);
+	}
+	unlock(machine);
+}
+
+static void lend(struct machine *machine, uint32_t slot, const struct dfg_tensor *tensor)
+{
+	uint32_t local = machine->flow->slot_local[slot];
+	machine->root->tensor[local] = *tensor;
+	machine->root->state[local] = LENT;
+}
+
+static struct dfg_err *begin(struct machine *machine, const struct dfg_tensor *feeds)
+{
+	const struct dfg_plan *plan = machine->plan;
+	struct flow *flow = machine->flow;
+	machine->stop = false;
+	machine->err = NULL;
+	machine->stats = (struct dfg_stats){0};
+	machine->live_frames = 0;
+	machine->random = plan->session->options.schedule_seed;
+	dfg_watch_begin(&machine->watch, &plan->session->options);
+	DFG_TRY(dfg_slab_take(machine, 0, &machine->root));
+	for (uint32_t i = 0; i < plan->slots; i++)
+		if (plan->kind[i] == SLOT_PRESET)
+			lend(machine, i, &plan->preset[i]);
+	for (uint32_t i = 0; i < plan->step.n_feed; i++)
+		lend(machine, plan->first_feed + i, &feeds[i]);
+	for (uint32_t i = 0; i < flow->n_source; i++)
+		DFG_TRY(make_ready(machine, machine->root, flow->source[i], false));
+	for (uint32_t i = 0; i < flow->n_start; i++)
+		DFG_TRY(arrival(machine, machine->root, &flow->start[i], NULL));
+	return NULL;
+}
+
+/* What the step left, whole or broken off, goes back to the free lists. */
+static void clear(struct machine *machine)
+{
+	machine->cheap.count = machine->expensive.count = 0;
+	for (struct slab *slab = machine->slabs; slab; slab = slab->made)
+		if (slab->used)
+			dfg_slab_give(machine, slab);
+	for (struct frame *frame = machine->frames; frame; frame = frame->made)
+		if (frame->used)
+			dfg_frame_give(machine, frame);
+}
+
+static struct dfg_err *give_fetches(struct machine *machine, struct dfg_tensor *out_fetches)
+{
+	const struct dfg_plan *plan = machine->plan;
+	struct dfg_err *err = NULL;
+	uint32_t i;
+	for (i = 0; i < plan->step.n_fetch && !err; i++) {
+		uint32_t slot = machine->flow->slot_local[plan->fetch[i]];
+		const struct dfg_tensor *tensor = &machine->root->tensor[slot];
+		out_fetches[i] = (struct dfg_tensor){0};
+		if (machine->root->state[slot] != LIVE && machine->root->state[slot] != LENT)
+			err = dfg_explain(machine, i);
+		else if (dfg_is_ref(tensor))
+			err = dfg_variable_read(tensor->data, &out_fetches[i]);
+		else
+			err = dfg_tensor_share(tensor, &out_fetches[i]);
+	}
+	while (err && i--)
+		dfg_tensor_release(&out_fetches[i]);
+	return err;
+}
+
+static void free_machine(struct machine *machine)
+{
+	int threads = dfg_pool_threads(machine->plan->session->pool);
+	for (int i = 0; machine->helper && i < threads; i++)
+		dfg_runner_release(&machine->helper[i].runner);
+	while (machine->slabs) {
+		struct slab *slab = machine->slabs;
+		machine->slabs = slab->made;
+		dfg_free(slab);
+	}
+	while (machine->frames) {
+		struct frame *frame = machine->frames;
+		machine->frames = frame->made;
+		dfg_free(frame);
+	}
+	dfg_runner_release(&machine->runner);
+	dfg_free(machine->free_slab);
+	dfg_free(machine->free_frame);
+	dfg_free(machine->helper);
+	dfg_free(machine->cheap.item);
+	dfg_free(machine->expensive.item);
+	pthread_mutex_destroy(&machine->lock);
+	dfg_free(machine);
+}
+
+static struct dfg_err *new_machine(struct dfg_plan *plan, struct machine **out_machine)
+{
+	struct machine *machine = dfg_zeros(1, sizeof *machine);
+	if (!machine)
+		return dfg_no_memory();
+	int threads = dfg_pool_threads(plan->session->pool);
+	machine->plan = plan;
+	machine->flow = plan->flow;
+	machine->shared = threads > 1;
+	machine->runner.session = plan->session;
+	machine->free_slab = dfg_zeros(plan->flow->loops, sizeof(struct slab *));
+	machine->free_frame = dfg_zeros(plan->flow->loops, sizeof(struct frame *));
+	machine->helper = dfg_zeros((size_t)threads, sizeof *machine->helper);
+	bool locked = !pthread_mutex_init(&machine->lock, NULL);
+	if (!locked || !machine->free_slab || !machine->free_frame || !machine->helper) {
+		free_machine(machine);
+		return dfg_no_memory();
+	}
+	for (int i = 0; i < threads; i++)
+		machine->helper[i] = (struct helper){.task.run = help, .machine = machine, .runner.session = plan->session};
+	*out_machine = machine;
+	return NULL;
+}
+
+void dfg_machines_free(struct dfg_plan *plan)
+{
+	while (plan->idle_machine) {
+		struct machine *machine = plan->idle_machine;
+		plan->idle_machine = machine->next;
+		free_machine(machine);
+	}
+}
+
+static struct dfg_err *take(struct dfg_plan *plan, struct machine **out_machine)
+{
+	pthread_mutex_lock(&plan->lock);
+	struct machine *machine = *out_machine = plan->idle_machine;
+	if (machine)
+		plan->idle_machine = machine->next;
+	pthread_mutex_unlock(&plan->lock);
+	return machine ? NULL : new_machine(plan, out_machine);
+}
+
+static void give_back(struct machine *machine, size_t peak)
+{
+	struct dfg_plan *plan = machine->plan;
+	pthread_mutex_lock(&plan->lock);
+	plan->stats = machine->stats;
+	plan->stats.peak_bytes = plan->stats.live_bytes = peak;
+	machine->next = plan->idle_machine;
+	plan->idle_machine = machine;
+	pthread_mutex_unlock(&plan->lock);
+}
+
+struct dfg_err *dfg_machine_run(struct dfg_plan *plan, const struct dfg_tensor *feeds, struct dfg_tensor *out_fetches)
+{
+	struct machine *machine;
+	DFG_TRY(take(plan, &machine));
+	size_t before = dfg_buffers_mark(plan->session->buffers);
+	machine->err = begin(machine, feeds);
+	if (!machine->err)
+		work_to_the_end(machine);
+	if (!machine->err)
+		machine->err = give_fetches(machine, out_fetches);
+	struct dfg_err *err = machine->err;
+	clear(machine);
+	give_back(machine, dfg_buffers_peak(plan->session->buffers) - before);
+	return err;
+}
