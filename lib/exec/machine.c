@@ -295,12 +295,23 @@ static void trace(struct machine *machine, const struct ready *item, uint64_t be
 									   });
 }
 
+/* The first input that is dead speaks for all, whatever the order in which they came; else a control input does. */
+static const struct death *death_of(const struct machine *machine, const struct ready *item)
+{
+	const struct slab *slab = item->slab;
+	const uint32_t *use = slab->loop->use + machine->flow->first_use[item->record];
+	for (int i = 0; i < machine->plan->record[item->record].n_in; i++)
+		if (slab->state[use[i]] == DEAD)
+			return &slab->slot_death[use[i]];
+	return &slab->death[machine->flow->local[item->record]];
+}
+
 /* With the lock held, before and after. */
 static struct dfg_err *process(struct machine *machine, struct runner *runner, const struct ready *item)
 {
 	struct slab *slab = item->slab;
 	const struct dfg_call *call = machine->plan->record[item->record].call;
-	const struct death *death = item->dead ? &slab->death[machine->flow->local[item->record]] : NULL;
+	const struct death *death = item->dead ? death_of(machine, item) : NULL;
 	bool traced = machine->plan->session->options.trace;
 	uint64_t begin = traced ? dfg_now() : 0;
 	if (machine->watch.deadline)
