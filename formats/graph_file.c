@@ -119,12 +119,13 @@ struct dfg_err *dfg_graph_open(
 {
 	*out_file = (struct dfg_graph_file){.blob = {.bytes = NULL}};
 	DFG_TRY(dfg_blob_open(path, 0, &out_file->blob));
+	const char *shown = strcmp(path, "-") ? path : "stdin";
 	struct dfg_err *err = read_graph(out_file, options);
-	if (!err && !(out_file->graph.source = dfg_arena_copy(&out_file->arena, path, strlen(path))))
+	if (!err && !(out_file->graph.source = dfg_arena_copy(&out_file->arena, shown, strlen(shown))))
 		err = DFG_ERR(DFG_MEMORY, "out of memory");
 	if (err)
 		dfg_graph_close(out_file);
-	return dfg_err_note(err, "%s", path);
+	return dfg_err_note(err, "%s", shown);
 }
 
 void dfg_graph_close(struct dfg_graph_file *file)
