@@ -1,0 +1,235 @@
+#include "lib/lang/parse.h"
+
+#include "lib/base/mem.h"
+
+#include <stdio.h>
+#include <string.h>
+
+bool dfg_sees(const struct dfg_parser *parser, const char *word)
+{
+	return dfg_token_is(parser->source, dfg_peek(parser), word);
+}
+
+bool dfg_take(struct dfg_parser *parser, const char *word)
+{
+	if (!dfg_sees(parser, word))
+		return false;
+	parser->next++;
+	return true;
+}
+
+struct dfg_err *dfg_unexpected(const struct dfg_parser *parser, const char *wanted)
+{
+	struct dfg_token token = dfg_peek(parser);
+	char what[160];
+	if (token.kind == DFG_TOKEN_END || token.kind == DFG_TOKEN_NEWLINE)
+		snprintf(what, sizeof what, "expected %s before the end of the %s", wanted,
+			parser->source->text[token.at] && token.kind == DFG_TOKEN_NEWLINE ? "line" : "text");
+	else
+		snprintf(what, sizeof what, "expected %s, not `%.*s`", wanted, token.length > 40 ? 40 : (int)token.length,
+			parser->source->text + token.at);
+	/* The line that is not finished, not the one after it. */
+	if (token.kind == DFG_TOKEN_NEWLINE && parser->next) {
+		struct dfg_token last = parser->token[parser->next - 1];
+		token.at = last.at + last.length;
+	}
+	return dfg_source_err(parser->source, token.at, DFG_DATA, what);
+}
+
+struct dfg_err *dfg_expect(struct dfg_parser *parser, const char *word)
+{
+	if (dfg_take(parser, word))
+		return NULL;
+	char wanted[16];
+	snprintf(wanted, sizeof wanted, "`%s`", word);
+	return dfg_unexpected(parser, wanted);
+}
+
+struct dfg_err *dfg_take_name(struct dfg_parser *parser, const char **out_name)
+{
+	struct dfg_token token = dfg_peek(parser);
+	if (token.kind != DFG_TOKEN_NAME)
+		return dfg_unexpected(parser, "a name");
+	*out_name = dfg_arena_copy(parser->arena, parser->source->text + token.at, token.length);
+	if (!*out_name)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	parser->next++;
+	return NULL;
+}
+
+struct dfg_err *dfg_deeper(struct dfg_parser *parser)
+{
+	if (++parser->depth <= DFG_NEST_MAX)
+		return NULL;
+	return dfg_source_err(parser->source, dfg_peek(parser).at, DFG_DATA, "expressions nest deeper than 256");
+}
+
+struct dfg_err *dfg_tree_new(
+	struct dfg_parser *parser, enum dfg_tree_kind kind, uint32_t at, struct dfg_tree **out_tree)
+{
+	*out_tree = dfg_arena_zeros(parser->arena, 1, sizeof **out_tree);
+	if (!*out_tree)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	(*out_tree)->kind = kind;
+	(*out_tree)->at = at;
+	return NULL;
+}
+
+struct dfg_err *dfg_tree_kids(struct dfg_parser *parser, struct dfg_tree *tree, struct dfg_tree *const *kid, uint32_t n)
+{
+	tree->kid = (struct dfg_tree **)dfg_arena_copy(parser->arena, kid, n * sizeof *kid);
+	tree->n = n;
+	return tree->kid ? NULL : DFG_ERR(DFG_MEMORY, "out of memory");
+}
+
+struct dfg_err *dfg_kids_add(struct dfg_kids *kids, struct dfg_tree *tree)
+{
+	if (!dfg_reserve(&kids->tree, &kids->room, kids->count + 1, sizeof *kids->tree))
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	kids->tree[kids->count++] = tree;
+	return NULL;
+}
+
+struct dfg_err *dfg_kids_move(
+	struct dfg_parser *parser, struct dfg_kids *kids, struct dfg_err *err, struct dfg_tree *tree)
+{
+	if (!err)
+		err = dfg_tree_kids(parser, tree, kids->tree, (uint32_t)kids->count);
+	dfg_free(kids->tree);
+	*kids = (struct dfg_kids){0};
+	return err;
+}
+
+static struct dfg_err *items(struct dfg_parser *parser, dfg_parse_fn *item, const char *end, struct dfg_kids *kids)
+{
+	do {
+		struct dfg_tree *tree;
+		if (end && dfg_sees(parser, end)) /* also behind a last comma */
+			break;
+		DFG_TRY(item(parser, &tree));
+		DFG_TRY(dfg_kids_add(kids, tree));
+	} while (dfg_take(parser, ","));
+	return end ? dfg_expect(parser, end) : NULL;
+}
+
+struct dfg_err *dfg_parse_list(
+	struct dfg_parser *parser, dfg_parse_fn *item, const char *end, struct dfg_tree *tree, struct dfg_tree *first)
+{
+	struct dfg_kids kids = {0};
+	struct dfg_err *err = first ? dfg_kids_add(&kids, first) : NULL;
+	if (!err)
+		err = items(parser, item, end, &kids);
+	return dfg_kids_move(parser, &kids, err, tree);
+}
+
+static struct dfg_err *begin(const struct dfg_source *source, struct dfg_arena *arena, struct dfg_parser *parser)
+{
+	struct dfg_tokens tokens;
+	DFG_TRY(dfg_lex(source, false, arena, &tokens));
+	*parser = (struct dfg_parser){.source = source, .arena = arena, .token = tokens.token};
+	return NULL;
+}
+
+static struct dfg_err *end(struct dfg_parser *parser)
+{
+	while (dfg_peek(parser).kind == DFG_TOKEN_NEWLINE)
+		parser->next++;
+	return dfg_peek(parser).kind == DFG_TOKEN_END ? NULL : dfg_unexpected(parser, "the end");
+}
+
+struct dfg_err *dfg_parse_expression(
+	const struct dfg_source *source, struct dfg_arena *arena, struct dfg_tree **out_expression)
+{
+	struct dfg_parser parser;
+	DFG_TRY(begin(source, arena, &parser));
+	DFG_TRY(dfg_parse_expr(&parser, out_expression));
+	return end(&parser);
+}
+
+/* The words behind the colon are prose, not tokens: where they stand is found before the line is taken apart. */
+static const char *words(const struct dfg_source *source, uint32_t *out_at)
+{
+	int depth = 0;
+	bool quoted = false;
+	for (uint32_t i = 0; i < source->length; i++) {
+		char c = source->text[i];
+		if (c == '\\' && quoted && i + 1 < source->length)
+			i++;
+		else if (c == '"')
+			quoted = !quoted;
+		else if (!quoted && strchr("([", c))
+			depth++;
+		else if (!quoted && strchr(")]", c))
+			depth--;
+		else if (!quoted && !depth && c == ':') {
+			*out_at = i;
+			return source->text + i + 1 + strspn(source->text + i + 1, " \t");
+		} else if (!quoted && !depth && c == '=')
+			break;
+	}
+	return NULL;
+}
+
+struct dfg_err *dfg_parse_case(const struct dfg_source *source, struct dfg_arena *arena, struct dfg_tree **out_call,
+	struct dfg_tree **out_want, const char **out_error)
+{
+	struct dfg_source call = *source;
+	struct dfg_parser parser;
+	*out_want = NULL;
+	*out_error = words(source, &call.length);
+	if (*out_error) {
+		call.text = dfg_arena_copy(arena, source->text, call.length);
+		*out_error = dfg_arena_copy(arena, *out_error, strcspn(*out_error, "\n"));
+		if (!call.text || !*out_error)
+			return DFG_ERR(DFG_MEMORY, "out of memory");
+	}
+	DFG_TRY(begin(&call, arena, &parser));
+	DFG_TRY(dfg_parse_expr(&parser, out_call));
+	if (!*out_error) {
+		DFG_TRY(dfg_expect(&parser, "="));
+		DFG_TRY(dfg_parse_exprs(&parser, out_want));
+	}
+	return end(&parser);
+}
+
+static struct dfg_err *statements(struct dfg_parser *parser, struct dfg_kids *kids);
+
+struct dfg_err *dfg_parse(const struct dfg_source *source, struct dfg_arena *arena, struct dfg_tree **out_block)
+{
+	struct dfg_parser parser;
+	struct dfg_kids kids = {0};
+	DFG_TRY(begin(source, arena, &parser));
+	DFG_TRY(dfg_tree_new(&parser, DFG_TREE_BLOCK, 0, out_block));
+	struct dfg_err *err = statements(&parser, &kids);
+	if (!err)
+		err = end(&parser);
+	return dfg_kids_move(&parser, &kids, err, *out_block);
+}
+
+static struct dfg_err *statements(struct dfg_parser *parser, struct dfg_kids *kids)
+{
+	for (;;) {
+		while (dfg_peek(parser).kind == DFG_TOKEN_NEWLINE)
+			parser->next++;
+		if (dfg_peek(parser).kind == DFG_TOKEN_END || dfg_sees(parser, "}"))
+			return NULL;
+		struct dfg_tree *statement;
+		DFG_TRY(dfg_parse_statement(parser, &statement));
+		DFG_TRY(dfg_kids_add(kids, statement));
+		if (dfg_peek(parser).kind != DFG_TOKEN_NEWLINE && !dfg_sees(parser, "}"))
+			return dfg_unexpected(parser, "the end of the line");
+	}
+}
+
+struct dfg_err *dfg_parse_block(struct dfg_parser *parser, struct dfg_tree **out_block)
+{
+	struct dfg_kids kids = {0};
+	DFG_TRY(dfg_deeper(parser));
+	DFG_TRY(dfg_tree_new(parser, DFG_TREE_BLOCK, dfg_peek(parser).at, out_block));
+	DFG_TRY(dfg_expect(parser, "{"));
+	struct dfg_err *err = statements(parser, &kids);
+	if (!err)
+		err = dfg_expect(parser, "}");
+	parser->depth--;
+	return dfg_kids_move(parser, &kids, err, *out_block);
+}

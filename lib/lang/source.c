@@ -1,0 +1,40 @@
+#include "lib/lang/source.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { SHOWN = 120 }; /* bytes of the line that a message shows */
+
+void dfg_source_place(const struct dfg_source *source, uint32_t at, uint32_t *out_line, uint32_t *out_column)
+{
+	uint32_t line = 1, begin = 0;
+	for (uint32_t i = 0; i < at && i < source->length; i++)
+		if (source->text[i] == '\n') {
+			line++;
+			begin = i + 1;
+		}
+	*out_line = line;
+	*out_column = at - begin + 1;
+}
+
+/* The blank in front of the caret has the line's own tabs, so that it stands right whatever a tab is worth. */
+static void indent(char *to, const char *line, uint32_t column)
+{
+	for (uint32_t i = 0; i + 1 < column; i++)
+		to[i] = line[i] == '\t' ? '\t' : ' ';
+	to[column - 1] = '\0';
+}
+
+struct dfg_err *dfg_source_err(const struct dfg_source *source, uint32_t at, enum dfg_code code, const char *what)
+{
+	uint32_t line, column;
+	dfg_source_place(source, at, &line, &column);
+
+	const char *text = source->text + (at - (column - 1));
+	uint32_t skipped = column > SHOWN ? column - SHOWN / 2 : 0;
+	int length = (int)strcspn(text + skipped, "\n");
+	char blank[SHOWN + 1];
+	indent(blank, text + skipped, column - skipped);
+	return DFG_ERR(code, "%s:%u:%u: error: %s\n    %.*s\n    %s^", source->path, line, column, what,
+		length < SHOWN ? length : SHOWN, text + skipped, blank);
+}

@@ -1,0 +1,126 @@
+#pragma once
+
+#include "lib/base/arena.h"
+#include "lib/lang/lex.h"
+
+/*
+ * The syntax of a program. Every node has the same form; the list says what its kids are, [..] one that may be NULL,
+ * x... any number. `text` is the name or string it is about.
+ */
+enum dfg_tree_kind {
+	/* statements */
+	DFG_TREE_BLOCK,      /* statement... */
+	DFG_TREE_ASSIGN,     /* TUPLE of NAME, TUPLE */
+	DFG_TREE_DO,         /* TUPLE: an expression statement, or a block's value */
+	DFG_TREE_INPUT,      /* text: TYPE [= expr] */
+	DFG_TREE_PARAM,      /* text: TYPE = expr */
+	DFG_TREE_STATE,      /* text: TYPE = expr */
+	DFG_TREE_OUTPUT,     /* text [= expr] */
+	DFG_TREE_CONST,      /* text = expr */
+	DFG_TREE_TARGET,     /* text BLOCK */
+	DFG_TREE_FN,         /* text, FORMALS, NULL, [TYPES], BLOCK */
+	DFG_TREE_LAYER,      /* text, FORMALS, FORMALS, [TYPES], BLOCK */
+	DFG_TREE_IMPORT,     /* text, [NAME] */
+	DFG_TREE_SET,        /* text = expr */
+	DFG_TREE_ASSERT,     /* expr, STRING */
+	DFG_TREE_ON,         /* text BLOCK */
+	DFG_TREE_AFTER,      /* TUPLE, BLOCK */
+	DFG_TREE_STATIC_FOR, /* text, SEQUENCE, BLOCK */
+	DFG_TREE_STATIC_IF,  /* expr, BLOCK, [BLOCK] */
+	DFG_TREE_YIELD,      /* expr */
+	DFG_TREE_NEXT,       /* TUPLE */
+	/* parts of them */
+	DFG_TREE_FORMALS,  /* FORMAL... */
+	DFG_TREE_FORMAL,   /* text [: TYPE] [= expr] */
+	DFG_TREE_TYPES,    /* TYPE... */
+	DFG_TREE_TYPE,     /* text [DIMS] */
+	DFG_TREE_LIKE,     /* text */
+	DFG_TREE_DIMS,     /* expr, ANY or REST... */
+	DFG_TREE_ANY,      /* ? */
+	DFG_TREE_REST,     /* ... */
+	DFG_TREE_SEQUENCE, /* expr [..] [expr]; .open where there is no end, .range where there are dots */
+	/* expressions */
+	DFG_TREE_TUPLE, /* expr... */
+	DFG_TREE_NUMBER,
+	DFG_TREE_STRING,
+	DFG_TREE_BOOL,
+	DFG_TREE_NAME,
+	DFG_TREE_LIST,     /* expr... */
+	DFG_TREE_CALL,     /* callee, ARGUMENT... */
+	DFG_TREE_ARGUMENT, /* [text =] expr */
+	DFG_TREE_INDEX,    /* expr, index...: expr, REST, NEW or SLICE */
+	DFG_TREE_NEW,
+	DFG_TREE_SLICE,  /* [expr] : [expr] : [expr] */
+	DFG_TREE_MEMBER, /* expr . text */
+	DFG_TREE_UNARY,  /* expr */
+	DFG_TREE_BINARY, /* expr, expr */
+	DFG_TREE_IF,     /* expr, BLOCK, BLOCK or expr */
+	DFG_TREE_CASE,   /* expr, BLOCK..., the last is else */
+	DFG_TREE_LOOP,   /* [ARGUMENTs in a TUPLE], [sequences], [while], [with], BLOCK */
+};
+
+/* Operators: X(NAME, spelling, precedence, TensorFlow's op). Higher binds tighter; the unary have none. */
+#define DFG_EACH_operator(X)          \
+	X(OR, "or", 1, "LogicalOr")       \
+	X(AND, "and", 2, "LogicalAnd")    \
+	X(EQUAL, "==", 3, "Equal")        \
+	X(UNEQUAL, "!=", 3, "NotEqual")   \
+	X(LESS, "<", 3, "Less")           \
+	X(UP_TO, "<=", 3, "LessEqual")    \
+	X(MORE, ">", 3, "Greater")        \
+	X(FROM, ">=", 3, "GreaterEqual")  \
+	X(ADD, "+", 4, "AddV2")           \
+	X(SUB, "-", 4, "Sub")             \
+	X(MUL, "*", 5, "Mul")             \
+	X(DIV, "/", 5, "RealDiv")         \
+	X(FLOOR_DIV, "//", 5, "FloorDiv") \
+	X(MOD, "%", 5, "FloorMod")        \
+	X(PRODUCT, "@", 5, "MatMul")      \
+	X(POW, "**", 0, "Pow")            \
+	X(NOT, "not", 0, "LogicalNot")    \
+	X(NEGATE, "-", 0, "Neg")
+
+enum dfg_operator {
+#define ENUM(NAME, ...) DFG_OPERATOR_##NAME,
+	DFG_EACH_operator(ENUM)
+#undef ENUM
+		DFG_OPERATORS, /* how many there are */
+};
+
+struct dfg_operator_row {
+	const char *spelling;
+	int precedence;
+	const char *op;
+};
+extern const struct dfg_operator_row dfg_operators[];
+
+/* A number that no type has been given to: exact as an integer where it is one. f is always its value. */
+struct dfg_number {
+	bool is_int;
+	int64_t i; /* modulo 2^64 */
+	double f;
+};
+
+struct dfg_tree {
+	enum dfg_tree_kind kind;
+	uint32_t at; /* in the source */
+	const char *text;
+	size_t length; /* of a string's bytes */
+	struct dfg_number number;
+	enum dfg_operator operation;
+	bool truth, range;
+	uint32_t n;
+	struct dfg_tree **kid;
+};
+
+/* Parses a whole text into a BLOCK. The tree lives in the arena and borrows nothing from the source. */
+DFG_MUST_CHECK struct dfg_err *dfg_parse(
+	const struct dfg_source *source, struct dfg_arena *arena, struct dfg_tree **out_block);
+
+/* One line `exprs = exprs` or `exprs : words`, of op cases; out_want is NULL and *out_error set, or the other way. */
+DFG_MUST_CHECK struct dfg_err *dfg_parse_case(const struct dfg_source *source, struct dfg_arena *arena,
+	struct dfg_tree **out_call, struct dfg_tree **out_want, const char **out_error);
+
+/* One expression and nothing behind it. */
+DFG_MUST_CHECK struct dfg_err *dfg_parse_expression(
+	const struct dfg_source *source, struct dfg_arena *arena, struct dfg_tree **out_expression);
