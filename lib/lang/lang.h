@@ -29,8 +29,11 @@ DFG_MUST_CHECK struct dfg_err *dfg_lang_format(
 /* A graph in the language's syntax, a statement a node, for reading. */
 DFG_MUST_CHECK struct dfg_err *dfg_lang_print(const struct dfg_graph *graph, struct dfg_text *out_text);
 
-/* A file of the standard library by name ("nn"), or NULL; NULL name: the names, NULL-terminated. */
+/* A file of the standard library by name ("nn"), or NULL. */
 const char *dfg_lang_std(const char *name, size_t *out_length);
+
+/* The names of these files, from 0; NULL behind the last. */
+const char *dfg_lang_std_name(size_t i);
 
 /*
  * Statements with names bound from outside: gradients of ops. Parsed once; any number of threads may apply it.

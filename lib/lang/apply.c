@@ -1,0 +1,242 @@
+#include "lib/lang/eval.h"
+
+#include <string.h>
+
+enum { CALLS_MAX = 100 }; /* functions within each other */
+
+static bool is_formal(const struct dfg_tree *formals, const char *name)
+{
+	for (uint32_t i = 0; i < formals->n; i++)
+		if (!strcmp(formals->kid[i]->text, name))
+			return true;
+	return false;
+}
+
+static struct dfg_err *no_formal(const char *callee, const struct dfg_tree *formals, const char *name)
+{
+	struct dfg_nearest nearest = {.word = name};
+	for (uint32_t i = 0; i < formals->n; i++)
+		dfg_nearest_offer(&nearest, formals->kid[i]->text);
+	return nearest.best ? DFG_ERR(DFG_DATA, "%s takes no '%s' here; did you mean '%s'?", callee, name, nearest.best)
+						: DFG_ERR(DFG_DATA, "%s takes no '%s' here", callee, name);
+}
+
+static struct dfg_err *check_arguments(
+	struct dfg_eval *eval, const char *callee, const struct dfg_tree *formals, const struct dfg_call_site *site)
+{
+	uint32_t by_place = 0;
+	for (uint32_t i = 0; i < site->n; i++) {
+		const struct dfg_argument *argument = &site->argument[i];
+		if (argument->name && !is_formal(formals, argument->name))
+			return dfg_eval_at(eval, argument->tree, no_formal(callee, formals, argument->name));
+		if (!argument->name && ++by_place > formals->n)
+			return dfg_eval_at(eval, argument->tree,
+				DFG_ERR(DFG_DATA, "%s takes %u argument%s here", callee, formals->n, formals->n == 1 ? "" : "s"));
+		for (uint32_t k = 0; k < i; k++)
+			if (argument->name && site->argument[k].name && !strcmp(argument->name, site->argument[k].name))
+				return dfg_eval_at(eval, argument->tree, DFG_ERR(DFG_DATA, "'%s' is given twice", argument->name));
+	}
+	return NULL;
+}
+
+/* The argument for formal number i: by its name, or by its place. */
+static const struct dfg_argument *argument_for(const struct dfg_call_site *site, const char *name, uint32_t i)
+{
+	uint32_t place = 0;
+	for (uint32_t k = 0; k < site->n; k++) {
+		const struct dfg_argument *argument = &site->argument[k];
+		if (argument->name ? !strcmp(argument->name, name) : place++ == i)
+			return argument;
+	}
+	return NULL;
+}
+
+/* One formal: the argument that was given, seen from the caller's text, or its default, from the callee's. */
+static struct dfg_err *bind_formal(struct dfg_eval *eval, const struct dfg_callable *callable,
+	const struct dfg_tree *formal, const struct dfg_argument *argument, struct dfg_frame *frame)
+{
+	struct dfg_datum datum;
+	const struct dfg_source *caller = eval->source;
+	struct dfg_err *err = NULL;
+	if (argument)
+		datum = argument->value;
+	else if (!formal->kid[1])
+		return DFG_ERR(DFG_DATA, "%s needs '%s'", callable->name, formal->text);
+	eval->source = callable->source;
+	if (!argument)
+		err = dfg_eval_expr(eval, frame, formal->kid[1], &datum);
+	if (!err && formal->kid[0] && datum.kind != DFG_DATUM_NONE)
+		err = dfg_type_match(eval, frame, formal->kid[0], formal->text, &datum);
+	eval->source = caller;
+	if (err && argument)
+		return dfg_eval_at(eval, argument->tree, err);
+	return err ? err : dfg_frame_put(eval->arena, frame, formal->text, datum);
+}
+
+static struct dfg_err *bind_formals(struct dfg_eval *eval, const struct dfg_callable *callable,
+	const struct dfg_tree *formals, const struct dfg_call_site *site, struct dfg_frame *frame)
+{
+	DFG_TRY(check_arguments(eval, callable->name, formals, site));
+	for (uint32_t i = 0; i < formals->n; i++) {
+		const struct dfg_tree *formal = formals->kid[i];
+		DFG_TRY(bind_formal(eval, callable, formal, argument_for(site, formal->text, i), frame));
+	}
+	return NULL;
+}
+
+static struct dfg_err *check_results(
+	struct dfg_eval *eval, const struct dfg_callable *callable, struct dfg_frame *frame, struct dfg_datum *result)
+{
+	const struct dfg_tree *types = callable->tree->kid[2];
+	uint32_t n = result->kind == DFG_DATUM_TUPLE ? result->list.n : result->kind != DFG_DATUM_NONE;
+	if (!types)
+		return NULL;
+	if (n != types->n)
+		return dfg_eval_at(
+			eval, types, DFG_ERR(DFG_DATA, "%s promises %u results and gives %u", callable->name, types->n, n));
+	for (uint32_t i = 0; i < n; i++)
+		DFG_TRY(dfg_eval_at(eval, types->kid[i],
+			dfg_type_match(eval, frame, types->kid[i], "the result", n == 1 ? result : &result->list.item[i])));
+	return NULL;
+}
+
+/* A mistake in the library is shown where the user's text called it. */
+static struct dfg_err *called_from(
+	struct dfg_eval *eval, const struct dfg_callable *callable, const struct dfg_tree *site, struct dfg_err *err)
+{
+	uint32_t line, column;
+	const struct dfg_source *caller = eval->source;
+	if (!err || !eval->is_placed || caller->library || !eval->wrong_source->library)
+		return err;
+	dfg_source_place(eval->wrong_source, eval->wrong_at, &line, &column);
+	eval->inside = dfg_arena_print(eval->arena, "in %s (%s:%u)", callable->name, eval->wrong_source->path, line);
+	eval->wrong_source = caller;
+	eval->wrong_at = site->at;
+	return err;
+}
+
+static struct dfg_err *run_body(
+	struct dfg_eval *eval, const struct dfg_callable *callable, struct dfg_frame *frame, struct dfg_datum *out_datum)
+{
+	const struct dfg_source *caller = eval->source;
+	if (eval->calls == CALLS_MAX)
+		return DFG_ERR(DFG_DATA, "functions call each other deeper than %d", CALLS_MAX);
+	eval->calls++;
+	eval->source = callable->source;
+	struct dfg_err *err = dfg_eval_block(eval, frame, callable->tree->kid[3], out_datum);
+	if (!err)
+		err = check_results(eval, callable, frame, out_datum);
+	eval->source = caller;
+	eval->calls--;
+	return err;
+}
+
+static struct dfg_err *call_fn(struct dfg_eval *eval, const struct dfg_callable *callable,
+	const struct dfg_call_site *site, struct dfg_datum *out_datum)
+{
+	struct dfg_frame *frame;
+	DFG_TRY(dfg_frame_new(eval, callable->frame, &frame));
+	struct dfg_err *err = bind_formals(eval, callable, callable->tree->kid[0], site, frame);
+	if (!err)
+		err = run_body(eval, callable, frame, out_datum);
+	return called_from(eval, callable, site->tree, err);
+}
+
+/* The first arguments make an instance. It is named here, so that names follow the order of the text. */
+static struct dfg_err *make_instance(struct dfg_eval *eval, const struct dfg_callable *callable,
+	const struct dfg_call_site *site, struct dfg_datum *out_datum)
+{
+	struct dfg_instance *instance = dfg_arena_zeros(eval->arena, 1, sizeof *instance);
+	const char *path;
+	if (!instance)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	instance->callable = callable;
+	instance->made = eval->builder->graph->count;
+	DFG_TRY(dfg_frame_new(eval, callable->frame, &instance->frame));
+	DFG_TRY(called_from(
+		eval, callable, site->tree, bind_formals(eval, callable, callable->tree->kid[0], site, instance->frame)));
+	DFG_TRY(dfg_eval_path(eval, eval->scope, callable->name, &path));
+	DFG_TRY(dfg_counter_next(eval, eval->instances, path, &instance->path));
+	*out_datum = (struct dfg_datum){DFG_DATUM_INSTANCE, .instance = instance};
+	return NULL;
+}
+
+/* What the layer makes is named by the instance, wherever it is applied; so are instances made in it, again each time. */
+static struct dfg_err *apply_instance(struct dfg_eval *eval, const struct dfg_instance *instance,
+	const struct dfg_call_site *site, struct dfg_datum *out_datum)
+{
+	struct dfg_counter instances = {0}, *outer = eval->instances;
+	const char *scope = eval->scope;
+	struct dfg_frame *frame;
+	DFG_TRY(dfg_frame_new(eval, instance->frame, &frame));
+	eval->instances = &instances;
+	eval->scope = instance->path;
+	struct dfg_err *err = bind_formals(eval, instance->callable, instance->callable->tree->kid[1], site, frame);
+	if (!err)
+		err = run_body(eval, instance->callable, frame, out_datum);
+	eval->instances = outer;
+	eval->scope = scope;
+	dfg_counter_release(&instances);
+	return called_from(eval, instance->callable, site->tree, err);
+}
+
+static struct dfg_err *call_dtype(
+	struct dfg_eval *eval, enum dfg_dtype dtype, const struct dfg_call_site *site, struct dfg_datum *out_datum)
+{
+	if (site->n != 1 || site->argument[0].name)
+		return DFG_ERR(DFG_DATA, "a cast takes one value: %s(x)", dfg_dtype_name(dtype));
+	return dfg_cast(eval, &site->argument[0].value, dtype, out_datum);
+}
+
+static struct dfg_err *call_builtin(struct dfg_eval *eval, const struct dfg_builtin *builtin,
+	const struct dfg_call_site *site, struct dfg_datum *out_datum)
+{
+	if ((int)site->n < builtin->least || (int)site->n > builtin->most)
+		return DFG_ERR(DFG_DATA, "%s takes %d%s%.0d argument%s, not %u", builtin->name, builtin->least,
+			builtin->most > builtin->least ? " to " : "", builtin->most > builtin->least ? builtin->most : 0,
+			builtin->most == 1 ? "" : "s", site->n);
+	for (uint32_t i = 0; i < site->n; i++)
+		if (site->argument[i].name)
+			return dfg_eval_at(
+				eval, site->argument[i].tree, DFG_ERR(DFG_DATA, "%s takes no named arguments", builtin->name));
+	return builtin->call(eval, site, out_datum);
+}
+
+struct dfg_err *dfg_apply(struct dfg_eval *eval, const struct dfg_datum *callee, const struct dfg_call_site *site,
+	struct dfg_datum *out_datum)
+{
+	switch (callee->kind) {
+	case DFG_DATUM_OP:
+		return dfg_op_apply(eval, callee->op, site, out_datum);
+	case DFG_DATUM_FN:
+		return call_fn(eval, callee->callable, site, out_datum);
+	case DFG_DATUM_LAYER:
+		return make_instance(eval, callee->callable, site, out_datum);
+	case DFG_DATUM_INSTANCE:
+		return apply_instance(eval, callee->instance, site, out_datum);
+	case DFG_DATUM_DTYPE:
+		return call_dtype(eval, callee->dtype, site, out_datum);
+	case DFG_DATUM_BUILTIN:
+		return call_builtin(eval, callee->builtin, site, out_datum);
+	default:
+		return DFG_ERR(DFG_DATA, "%s cannot be called", dfg_datum_words(eval, callee));
+	}
+}
+
+struct dfg_err *dfg_eval_call(
+	struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *tree, struct dfg_datum *out_datum)
+{
+	struct dfg_datum callee;
+	struct dfg_call_site site = {.tree = tree, .n = tree->n - 1};
+	DFG_TRY(dfg_eval_expr(eval, frame, tree->kid[0], &callee));
+	site.argument = dfg_arena_zeros(eval->arena, site.n, sizeof *site.argument);
+	if (!site.argument)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	for (uint32_t i = 0; i < site.n; i++) {
+		const struct dfg_tree *argument = tree->kid[i + 1];
+		site.argument[i].name = argument->text;
+		site.argument[i].tree = argument->kid[0];
+		DFG_TRY(dfg_eval_expr(eval, frame, argument->kid[0], &site.argument[i].value));
+	}
+	return dfg_apply(eval, &callee, &site, out_datum);
+}

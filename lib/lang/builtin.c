@@ -1,0 +1,241 @@
+#include "lib/lang/eval.h"
+
+#include <string.h>
+
+/* Functions that cannot be written in the language: what is known of a tensor while building, and what is made once. */
+
+static struct dfg_err *tensor_argument(
+	struct dfg_eval *eval, const struct dfg_call_site *site, uint32_t i, struct dfg_edge *out_edge)
+{
+	return dfg_eval_at(
+		eval, site->argument[i].tree, dfg_to_edge(eval, &site->argument[i].value, DFG_NO_DTYPE, out_edge));
+}
+
+/* What is known of its shape, without making a node of it. */
+static struct dfg_err *shape_argument(
+	struct dfg_eval *eval, const struct dfg_call_site *site, struct dfg_shape *out_shape, struct dfg_edge *out_edge)
+{
+	const struct dfg_datum *datum = &site->argument[0].value;
+	struct dfg_datum literal = *datum;
+	if (datum->kind != DFG_DATUM_LITERAL && dfg_datum_is_known(datum))
+		DFG_TRY(dfg_literal_new(eval, datum, DFG_NO_DTYPE, &literal));
+	if (literal.kind == DFG_DATUM_LITERAL) {
+		*out_shape = literal.literal->shape;
+		return NULL;
+	}
+	DFG_TRY(tensor_argument(eval, site, 0, out_edge));
+	*out_shape = dfg_eval_fact(eval, *out_edge)->shape;
+	return NULL;
+}
+
+/* shape(x): the list of its dimensions; where the rank is not known, the tensor that Shape makes. */
+static struct dfg_err *shape(struct dfg_eval *eval, const struct dfg_call_site *site, struct dfg_datum *out_datum)
+{
+	struct dfg_shape dims;
+	struct dfg_edge edge, made;
+	DFG_TRY(shape_argument(eval, site, &dims, &edge));
+	if (dims.rank < 0) {
+		DFG_TRY(dfg_eval_node(eval, "Shape", &edge, 1, &made));
+		*out_datum = DFG_TENSOR(made);
+		return NULL;
+	}
+	DFG_TRY(dfg_list_new(eval, DFG_DATUM_LIST, (uint32_t)dims.rank, out_datum));
+	for (int i = 0; i < dims.rank; i++) {
+		struct dfg_datum *item = &out_datum->list.item[i];
+		*item = DFG_INT(dims.dim[i]);
+		if (dims.dim[i] != DFG_UNKNOWN)
+			continue;
+		struct dfg_dim *dim = dfg_arena_zeros(eval->arena, 1, sizeof *dim);
+		if (!dim)
+			return DFG_ERR(DFG_MEMORY, "out of memory");
+		*dim = (struct dfg_dim){.of = edge, .axis = i};
+		DFG_TRY(dfg_eval_path(eval, eval->scope, "dim", &dim->path));
+		*item = (struct dfg_datum){DFG_DATUM_DIM, .dim = dim};
+	}
+	return NULL;
+}
+
+static struct dfg_err *rank(struct dfg_eval *eval, const struct dfg_call_site *site, struct dfg_datum *out_datum)
+{
+	struct dfg_shape dims;
+	struct dfg_edge edge;
+	DFG_TRY(shape_argument(eval, site, &dims, &edge));
+	if (dims.rank < 0)
+		return DFG_ERR(
+			DFG_DATA, "the rank of %s is not known while building", dfg_datum_words(eval, &site->argument[0].value));
+	*out_datum = DFG_INT(dims.rank);
+	return NULL;
+}
+
+/* axes(x): [0, 1, ...]; where the rank is not known, the tensor that Range makes of it. */
+static struct dfg_err *axes(struct dfg_eval *eval, const struct dfg_call_site *site, struct dfg_datum *out_datum)
+{
+	struct dfg_shape dims;
+	struct dfg_edge edge, in[3], made;
+	DFG_TRY(shape_argument(eval, site, &dims, &edge));
+	if (dims.rank >= 0) {
+		DFG_TRY(dfg_list_new(eval, DFG_DATUM_LIST, (uint32_t)dims.rank, out_datum));
+		for (int i = 0; i < dims.rank; i++)
+			out_datum->list.item[i] = DFG_INT(i);
+		return dfg_literal_new(eval, out_datum, DFG_I32, out_datum);
+	}
+	DFG_TRY(dfg_to_edge(eval, &DFG_INT(0), DFG_I32, &in[0]));
+	DFG_TRY(dfg_eval_node(eval, "Rank", &edge, 1, &in[1]));
+	DFG_TRY(dfg_to_edge(eval, &DFG_INT(1), DFG_I32, &in[2]));
+	DFG_TRY(dfg_eval_node(eval, "Range", in, 3, &made));
+	*out_datum = DFG_TENSOR(made);
+	return NULL;
+}
+
+static struct dfg_err *dtype(struct dfg_eval *eval, const struct dfg_call_site *site, struct dfg_datum *out_datum)
+{
+	const struct dfg_datum *datum = &site->argument[0].value;
+	enum dfg_dtype known = dfg_datum_dtype(eval, datum);
+	if (!known)
+		known = dfg_datum_natural(datum);
+	if (!known)
+		return DFG_ERR(DFG_DATA, "%s has no dtype", dfg_datum_words(eval, datum));
+	*out_datum = DFG_TYPE(known);
+	return NULL;
+}
+
+static struct dfg_err *length(struct dfg_eval *eval, const struct dfg_call_site *site, struct dfg_datum *out_datum)
+{
+	const struct dfg_datum *datum = &site->argument[0].value;
+	if (datum->kind != DFG_DATUM_LIST && datum->kind != DFG_DATUM_TUPLE)
+		return DFG_ERR(DFG_DATA, "len takes a list, not %s", dfg_datum_words(eval, datum));
+	*out_datum = DFG_INT(datum->list.n);
+	return NULL;
+}
+
+static struct dfg_err *is_list(struct dfg_eval *eval, const struct dfg_call_site *site, struct dfg_datum *out_datum)
+{
+	(void)eval;
+	*out_datum = DFG_BOOLEAN(site->argument[0].value.kind == DFG_DATUM_LIST);
+	return NULL;
+}
+
+/* Whether it is decided while building: then `static if` may ask it. */
+static struct dfg_err *is_static(struct dfg_eval *eval, const struct dfg_call_site *site, struct dfg_datum *out_datum)
+{
+	(void)eval;
+	const struct dfg_datum *datum = &site->argument[0].value;
+	*out_datum = DFG_BOOLEAN(datum->kind == DFG_DATUM_NONE || dfg_datum_is_known(datum));
+	return NULL;
+}
+
+/* grad(y, x) and grad(y, [a, b]). */
+static struct dfg_err *grad(struct dfg_eval *eval, const struct dfg_call_site *site, struct dfg_datum *out_datum)
+{
+	const struct dfg_datum *wrt = &site->argument[1].value;
+	bool many = wrt->kind == DFG_DATUM_LIST || wrt->kind == DFG_DATUM_TUPLE;
+	uint32_t n = many ? wrt->list.n : 1;
+	struct dfg_edge of, *x = dfg_arena_zeros(eval->arena, n, sizeof *x),
+						*dx = dfg_arena_zeros(eval->arena, n, sizeof *dx);
+	if (!x || !dx)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	if (!eval->options || !eval->options->grad)
+		return DFG_ERR(DFG_DATA, "grad() is not to be had here");
+	DFG_TRY(tensor_argument(eval, site, 0, &of));
+	for (uint32_t i = 0; i < n; i++)
+		DFG_TRY(dfg_to_edge(eval, many ? &wrt->list.item[i] : wrt, DFG_NO_DTYPE, &x[i]));
+	DFG_TRY(eval->options->grad(eval->builder, &of, 1, x, n, dx));
+	*out_datum = DFG_TENSOR(dx[0]);
+	if (!many)
+		return NULL;
+	DFG_TRY(dfg_list_new(eval, DFG_DATUM_TUPLE, n, out_datum));
+	for (uint32_t i = 0; i < n; i++)
+		out_datum->list.item[i] = DFG_TENSOR(dx[i]);
+	return NULL;
+}
+
+static uint64_t hash(const char *s)
+{
+	uint64_t h = UINT64_C(0xcbf29ce484222325); /* FNV-1a, then mixed, so that like names give unlike streams */
+	for (; *s; s++)
+		h = (h ^ (unsigned char)*s) * UINT64_C(0x100000001b3);
+	h = (h ^ h >> 33) * UINT64_C(0xff51afd7ed558ccd);
+	h = (h ^ h >> 33) * UINT64_C(0xc4ceb9fe1a85ec53);
+	return h ^ h >> 33;
+}
+
+/* stream(): a u64 that is this place's own: the hash of its name. Random numbers are keyed by it. */
+static struct dfg_err *stream(struct dfg_eval *eval, const struct dfg_call_site *site, struct dfg_datum *out_datum)
+{
+	const char *name;
+	struct dfg_tensor *key = dfg_arena_zeros(eval->arena, 1, sizeof *key);
+	uint64_t *value = dfg_arena_zeros(eval->arena, 1, sizeof *value);
+	(void)site;
+	if (!key || !value)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	DFG_TRY(dfg_counter_next(eval, &eval->streams, eval->scope, &name));
+	*value = hash(name);
+	*key = (struct dfg_tensor){.dtype = DFG_U64, .shape = DFG_SHAPE_SCALAR, .data = value, .room = sizeof *value};
+	*out_datum = (struct dfg_datum){DFG_DATUM_LITERAL, .literal = key};
+	return NULL;
+}
+
+/* step(): how many steps of training there have been, an i64 variable of the whole graph. */
+static struct dfg_err *step(struct dfg_eval *eval, const struct dfg_call_site *site, struct dfg_datum *out_datum)
+{
+	struct dfg_graph *graph = eval->builder->graph;
+	struct dfg_cell *cell = dfg_cell_find(eval, "train/step");
+	uint32_t read = dfg_graph_find(graph, "train/step/read");
+	(void)site;
+	if (!cell && read != DFG_NONE) {
+		*out_datum = DFG_TENSOR(((struct dfg_edge){read, 0}));
+		return NULL;
+	}
+	if (!cell) {
+		const struct dfg_cell like = {.path = "train/step", .dtype = DFG_I64, .shape = DFG_SHAPE_SCALAR};
+		bool slots = eval->slots;
+		eval->slots = false;
+		struct dfg_err *err = dfg_cell_new(eval, &like, &DFG_INT(0), &cell);
+		eval->slots = slots;
+		DFG_TRY(err);
+	}
+	*out_datum = DFG_TENSOR(cell->read);
+	return NULL;
+}
+
+/* seed(): what `dfg run --seed` feeds, an i64 PlaceholderWithDefault of the whole graph. */
+static struct dfg_err *seed(struct dfg_eval *eval, const struct dfg_call_site *site, struct dfg_datum *out_datum)
+{
+	uint32_t node = dfg_graph_find(eval->builder->graph, "dfg/seed"), n_control = eval->builder->n_control;
+	const char *scope = eval->scope;
+	struct dfg_edge zero;
+	(void)site;
+	if (node == DFG_NONE) {
+		struct dfg_attr attr = {"shape", DFG_ATTR_SHAPE, {.shape = &DFG_SHAPE_SCALAR}};
+		struct dfg_new_node want = {.op = "PlaceholderWithDefault",
+			.name = "dfg/seed",
+			.exact = true,
+			.in = &zero,
+			.n_in = 1,
+			.attr = &attr,
+			.n_attr = 1};
+		eval->scope = "dfg";
+		eval->builder->n_control = 0;
+		DFG_TRY(dfg_to_edge(eval, &DFG_INT(0), DFG_I64, &zero));
+		DFG_TRY(dfg_eval_build(eval, &want, DFG_NAME_EXACT, &node));
+		eval->builder->n_control = n_control;
+		eval->scope = scope;
+	}
+	*out_datum = DFG_TENSOR(((struct dfg_edge){node, 0}));
+	return NULL;
+}
+
+const struct dfg_builtin dfg_builtins[] = {
+	{"axes", 1, 1, axes},
+	{"dtype", 1, 1, dtype},
+	{"grad", 2, 2, grad},
+	{"is_list", 1, 1, is_list},
+	{"is_static", 1, 1, is_static},
+	{"len", 1, 1, length},
+	{"rank", 1, 1, rank},
+	{"seed", 0, 0, seed},
+	{"shape", 1, 1, shape},
+	{"step", 0, 0, step},
+	{"stream", 0, 0, stream},
+	{0},
+};

@@ -1,0 +1,191 @@
+#include "lib/lang/eval.h"
+
+#include <string.h>
+
+struct dfg_cell *dfg_cell_find(struct dfg_eval *eval, const char *path)
+{
+	for (size_t i = 0; i < eval->n_cell; i++)
+		if (!strcmp(eval->cell[i]->path, path))
+			return eval->cell[i];
+	return NULL;
+}
+
+static struct dfg_err *exact(
+	struct dfg_eval *eval, struct dfg_new_node *want, const char *path, const char *part, uint32_t *out_node)
+{
+	DFG_TRY(dfg_eval_path(eval, path, part, &want->name));
+	want->exact = true;
+	return dfg_eval_build(eval, want, DFG_NAME_EXACT, out_node);
+}
+
+static struct dfg_err *make_handle(struct dfg_eval *eval, struct dfg_cell *cell)
+{
+	struct dfg_attr attr[] = {
+		DFG_ATTR_T("dtype", cell->dtype),
+		{"shape", DFG_ATTR_SHAPE, {.shape = &cell->shape}},
+		DFG_ATTR_S("shared_name", cell->path),
+		DFG_ATTR_B(eval->slots ? "_dfg_slot" : "_dfg_trainable", true),
+	};
+	struct dfg_new_node want = {.op = "VarHandleOp", .name = cell->path, .exact = true, .attr = attr};
+	want.n_attr = cell->trainable || eval->slots ? 4 : 3;
+	cell->handle = (struct dfg_edge){0, 0};
+	return dfg_eval_build(eval, &want, DFG_NAME_EXACT, &cell->handle.node);
+}
+
+static struct dfg_err *make_read(struct dfg_eval *eval, struct dfg_cell *cell)
+{
+	struct dfg_attr attr = DFG_ATTR_T("dtype", cell->dtype);
+	struct dfg_new_node want = {.op = "ReadVariableOp", .in = &cell->handle, .n_in = 1, .attr = &attr, .n_attr = 1};
+	cell->read = (struct dfg_edge){0, 0};
+	DFG_TRY(exact(eval, &want, cell->path, "read", &cell->read.node));
+	cell->value = cell->read;
+	cell->last_write = DFG_NONE;
+	return NULL;
+}
+
+static struct dfg_err *make_assign(struct dfg_eval *eval, struct dfg_cell *cell, struct dfg_edge value)
+{
+	struct dfg_edge in[] = {cell->handle, value};
+	struct dfg_attr attr = DFG_ATTR_B("_dfg_init", true);
+	struct dfg_new_node want = {.op = "AssignVariableOp", .in = in, .n_in = 2, .attr = &attr, .n_attr = 1};
+	uint32_t node;
+	return exact(eval, &want, cell->path, "assign", &node);
+}
+
+static struct dfg_err *check_value(struct dfg_eval *eval, const struct dfg_cell *cell, struct dfg_edge value)
+{
+	const struct dfg_fact *fact = dfg_eval_fact(eval, value);
+	if (fact->dtype == cell->dtype && dfg_shape_fits(&fact->shape, &cell->shape))
+		return NULL;
+	return DFG_ERR(DFG_DATA, "'%s' is %s, the value is %s", cell->path, dfg_type_words(cell->dtype, &cell->shape).s,
+		dfg_type_words(fact->dtype, &fact->shape).s);
+}
+
+static struct dfg_err *dims_list(struct dfg_eval *eval, const struct dfg_shape *shape, struct dfg_datum *out_datum)
+{
+	DFG_TRY(dfg_list_new(eval, DFG_DATUM_LIST, (uint32_t)shape->rank, out_datum));
+	for (int i = 0; i < shape->rank; i++)
+		out_datum->list.item[i] = DFG_INT(shape->dim[i]);
+	return NULL;
+}
+
+/* A function is asked for a tensor of that shape and type; a number fills it. */
+static struct dfg_err *initial_value(
+	struct dfg_eval *eval, const struct dfg_cell *cell, const struct dfg_datum *initial, struct dfg_edge *out_edge)
+{
+	struct dfg_datum dims, value = *initial;
+	DFG_TRY(dims_list(eval, &cell->shape, &dims));
+	struct dfg_argument argument[] = {{.value = dims}, {.value = DFG_TYPE(cell->dtype)}};
+	struct dfg_call_site site = {.argument = argument, .n = 2};
+	if (initial->kind == DFG_DATUM_FN) {
+		site.tree = argument[0].tree = argument[1].tree = initial->callable->tree;
+		DFG_TRY(dfg_apply(eval, initial, &site, &value));
+	}
+	DFG_TRY(dfg_to_edge(eval, &value, cell->dtype, out_edge));
+	if (cell->shape.rank > 0 && dfg_eval_fact(eval, *out_edge)->shape.rank == 0) {
+		struct dfg_edge in[2] = {{0, 0}, *out_edge};
+		struct dfg_datum shape;
+		DFG_TRY(dfg_literal_new(eval, &dims, DFG_I32, &shape));
+		DFG_TRY(dfg_eval_const(eval, shape.literal, &in[0]));
+		DFG_TRY(dfg_eval_node(eval, "Fill", in, 2, out_edge));
+	}
+	return check_value(eval, cell, *out_edge);
+}
+
+static struct dfg_err *make_nodes(struct dfg_eval *eval, struct dfg_cell *cell, const struct dfg_datum *initial)
+{
+	struct dfg_edge value;
+	DFG_TRY(make_handle(eval, cell));
+	DFG_TRY(make_read(eval, cell));
+	DFG_TRY(initial_value(eval, cell, initial, &value));
+	return make_assign(eval, cell, value);
+}
+
+/* In the root: nothing that stands around the declaration (after, assert) comes before a variable. */
+struct dfg_err *dfg_cell_new(
+	struct dfg_eval *eval, const struct dfg_cell *like, const struct dfg_datum *initial, struct dfg_cell **out_cell)
+{
+	struct dfg_cell *cell = (struct dfg_cell *)dfg_arena_copy(eval->arena, like, sizeof *like);
+	const char *scope = eval->scope;
+	uint32_t n_control = eval->builder->n_control;
+	if (!cell || !dfg_reserve(&eval->cell, &eval->cell_room, eval->n_cell + 1, sizeof *eval->cell))
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	eval->scope = cell->path;
+	eval->builder->n_control = 0;
+	struct dfg_err *err = make_nodes(eval, cell, initial);
+	eval->builder->n_control = n_control;
+	eval->scope = scope;
+	if (!err)
+		*out_cell = eval->cell[eval->n_cell++] = cell;
+	return err;
+}
+
+static struct dfg_err *declare_cell(
+	struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *tree, struct dfg_cell **out_cell)
+{
+	struct dfg_cell like = {.trainable = tree->kind == DFG_TREE_PARAM};
+	struct dfg_datum initial, *there = dfg_frame_own(frame, tree->text);
+	DFG_TRY(dfg_eval_path(eval, eval->scope, tree->text, &like.path));
+	DFG_TRY(dfg_type_shape(eval, frame, tree->kid[0], &like.dtype, &like.shape));
+	if (!dfg_shape_known(&like.shape))
+		return dfg_eval_at(eval, tree->kid[0],
+			DFG_ERR(DFG_DATA, "'%s' is %s: its shape must be known while building", like.path,
+				dfg_type_words(like.dtype, &like.shape).s));
+	*out_cell = dfg_cell_find(eval, like.path);
+	if (!*out_cell) {
+		DFG_TRY(dfg_eval_expr(eval, frame, tree->kid[1], &initial));
+		return dfg_cell_new(eval, &like, &initial, out_cell);
+	}
+	if (there && there->kind == DFG_DATUM_CELL && there->cell == *out_cell)
+		return DFG_ERR(DFG_DATA, "'%s' is declared already", like.path);
+	if ((*out_cell)->dtype == like.dtype && dfg_shape_equal(&(*out_cell)->shape, &like.shape))
+		return NULL;
+	return DFG_ERR(DFG_DATA, "'%s' is %s since its layer was first applied, here it would be %s", like.path,
+		dfg_type_words((*out_cell)->dtype, &(*out_cell)->shape).s, dfg_type_words(like.dtype, &like.shape).s);
+}
+
+struct dfg_err *dfg_eval_cell(struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *tree)
+{
+	struct dfg_cell *cell;
+	if (!eval->program && !eval->slots)
+		return DFG_ERR(DFG_DATA, "a variable cannot be declared here");
+	DFG_TRY(declare_cell(eval, frame, tree, &cell));
+	return dfg_frame_put(eval->arena, frame, tree->text, (struct dfg_datum){DFG_DATUM_CELL, .cell = cell});
+}
+
+/* Comes after every earlier read and write of the same variable. */
+static struct dfg_err *write(struct dfg_eval *eval, struct dfg_cell *cell, struct dfg_edge value, uint32_t *out_node)
+{
+	struct dfg_edge in[4] = {cell->handle, value, {cell->read.node, DFG_CONTROL}, {cell->last_write, DFG_CONTROL}};
+	struct dfg_new_node want = {.op = "AssignVariableOp", .in = in, .n_in = 2, .n_control = 1};
+	want.n_control += cell->last_write != DFG_NONE;
+	DFG_TRY(dfg_eval_build(eval, &want, DFG_NAME_NONE, out_node));
+	cell->value = value;
+	cell->last_write = *out_node;
+	return NULL;
+}
+
+struct dfg_err *dfg_eval_set(struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *tree)
+{
+	const struct dfg_datum *bound = dfg_frame_find(frame, tree->text);
+	struct dfg_datum datum;
+	struct dfg_edge value;
+	uint32_t node;
+	if (!bound)
+		return dfg_frame_unknown(eval, frame, tree->text);
+	if (bound->kind != DFG_DATUM_CELL)
+		return DFG_ERR(DFG_DATA, "'%s' is no param or state", tree->text);
+	struct dfg_cell *cell = bound->cell;
+	const char *scope = eval->scope;
+	if (eval->program)
+		DFG_TRY(dfg_eval_path(eval, scope, tree->text, &eval->scope));
+	struct dfg_err *err = dfg_eval_expr(eval, frame, tree->kid[0], &datum);
+	if (!err)
+		err = dfg_to_edge(eval, &datum, cell->dtype, &value);
+	if (!err)
+		err = check_value(eval, cell, value);
+	if (!err)
+		err = write(eval, cell, value, &node);
+	eval->scope = scope;
+	return err ? err : dfg_eval_effect(eval, node);
+}

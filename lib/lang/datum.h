@@ -1,0 +1,141 @@
+#pragma once
+
+#include "lib/base/map.h"
+#include "lib/graph/build.h"
+#include "lib/lang/tree.h"
+
+/* What an expression is worth while a program is built. By value; what it points to lives in the evaluator's arena. */
+enum dfg_datum_kind {
+	DFG_DATUM_NONE,   /* `none`, and what has no value */
+	DFG_DATUM_NUMBER, /* that has not met a tensor */
+	DFG_DATUM_BOOL,   /* known now */
+	DFG_DATUM_STRING,
+	DFG_DATUM_DTYPE,
+	DFG_DATUM_LIST,    /* packed where a tensor is wanted */
+	DFG_DATUM_LITERAL, /* elements of a type, known now: a Const where a tensor is wanted */
+	DFG_DATUM_TENSOR,
+	DFG_DATUM_DIM,   /* a dimension that is not known now: an i32 scalar where a tensor is wanted */
+	DFG_DATUM_CELL,  /* a param or state; read where a tensor is wanted */
+	DFG_DATUM_TUPLE, /* results, where there are several */
+	DFG_DATUM_FN,
+	DFG_DATUM_LAYER,
+	DFG_DATUM_INSTANCE, /* of a layer */
+	DFG_DATUM_OP,
+	DFG_DATUM_BUILTIN,
+	DFG_DATUM_MODULE,  /* an import */
+	DFG_DATUM_LATER,   /* what a formula assigns, evaluated when it is read */
+	DFG_DATUM_NOTHING, /* a tensor that a formula's caller does not have */
+};
+
+struct dfg_eval;
+struct dfg_datum;
+
+struct dfg_datum_list {
+	struct dfg_datum *item;
+	uint32_t n;
+	const struct dfg_port *port; /* of an op's results, for `.name`; else NULL */
+};
+
+struct dfg_call_site;
+typedef struct dfg_err *dfg_builtin_fn(
+	struct dfg_eval *eval, const struct dfg_call_site *site, struct dfg_datum *out_datum);
+
+struct dfg_builtin {
+	const char *name;
+	int least, most; /* arguments, all by position */
+	dfg_builtin_fn *call;
+};
+
+struct dfg_datum {
+	enum dfg_datum_kind kind;
+	union {
+		struct dfg_number number;
+		bool truth;
+		struct dfg_string string;
+		enum dfg_dtype dtype;
+		struct dfg_datum_list list; /* of a TUPLE too */
+		const struct dfg_tensor *literal;
+		struct dfg_edge edge;
+		struct dfg_dim *dim;
+		struct dfg_cell *cell;
+		const struct dfg_callable *callable;
+		struct dfg_instance *instance;
+		const struct dfg_op *op;
+		const struct dfg_builtin *builtin;
+		struct dfg_frame *module;
+		struct dfg_later *later;
+	};
+};
+
+struct dfg_argument {
+	const char *name; /* NULL: by position */
+	const struct dfg_tree *tree;
+	struct dfg_datum value;
+};
+
+struct dfg_call_site {
+	const struct dfg_tree *tree;
+	struct dfg_argument *argument;
+	uint32_t n;
+};
+
+#define DFG_INT(value) ((struct dfg_datum){DFG_DATUM_NUMBER, .number = {true, value, (double)(value)}})
+#define DFG_FLOAT(value) ((struct dfg_datum){DFG_DATUM_NUMBER, .number = {false, 0, value}})
+#define DFG_BOOLEAN(value) ((struct dfg_datum){DFG_DATUM_BOOL, .truth = value})
+#define DFG_TYPE(value) ((struct dfg_datum){DFG_DATUM_DTYPE, .dtype = value})
+#define DFG_TENSOR(value) ((struct dfg_datum){DFG_DATUM_TENSOR, .edge = value})
+
+/* Names and what they mean; what is not here may be further out. */
+struct dfg_frame {
+	struct dfg_frame *outer;
+	struct dfg_entry {
+		const char *name;
+		struct dfg_datum datum;
+	} * entry;
+	uint32_t n, room;
+	struct dfg_map index; /* of the library's frame: entry by name */
+};
+
+/* A fn or layer, with the frame it was declared in. */
+struct dfg_callable {
+	const char *name;
+	const struct dfg_tree *tree;
+	const struct dfg_source *source;
+	struct dfg_frame *frame;
+};
+
+struct dfg_instance {
+	const struct dfg_callable *callable;
+	struct dfg_frame *frame; /* holds the first arguments; in the callable's */
+	const char *path;        /* prefix of the names of its params */
+	uint32_t made;           /* number of nodes when it was made, to tell a new one from an old */
+	bool is_bound;
+};
+
+/* Made into nodes where it is first read. */
+struct dfg_dim {
+	const char *path;   /* name of the node */
+	struct dfg_edge of; /* the tensor that bound it */
+	int axis;           /* from the front; from the back where negative */
+	bool is_made;
+	struct dfg_edge edge;
+};
+
+/* A param or state: VarHandleOp, its read, its initialisation. */
+struct dfg_cell {
+	const char *path;
+	enum dfg_dtype dtype;
+	struct dfg_shape shape;
+	struct dfg_edge handle, read;
+	struct dfg_edge value; /* what reading it gives: the read, or what was set last */
+	uint32_t last_write;   /* node, or DFG_NONE */
+	bool trainable;
+};
+
+struct dfg_later {
+	const struct dfg_tree *tree; /* of the whole right side */
+	struct dfg_frame *frame;
+	uint32_t part, parts; /* which of its results */
+	enum { DFG_LATER_WAITS, DFG_LATER_RUNS, DFG_LATER_DONE } state;
+	struct dfg_datum datum;
+};

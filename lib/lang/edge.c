@@ -1,0 +1,138 @@
+#include "lib/lang/eval.h"
+
+bool dfg_datum_is_tensor(const struct dfg_datum *datum)
+{
+	return datum->kind == DFG_DATUM_TENSOR || datum->kind == DFG_DATUM_CELL || datum->kind == DFG_DATUM_DIM ||
+		   datum->kind == DFG_DATUM_LITERAL;
+}
+
+bool dfg_datum_is_known(const struct dfg_datum *datum)
+{
+	if (datum->kind != DFG_DATUM_LIST)
+		return datum->kind == DFG_DATUM_NUMBER || datum->kind == DFG_DATUM_BOOL || datum->kind == DFG_DATUM_STRING;
+	for (uint32_t i = 0; i < datum->list.n; i++)
+		if (!dfg_datum_is_known(&datum->list.item[i]))
+			return false;
+	return true;
+}
+
+const struct dfg_fact *dfg_eval_fact(const struct dfg_eval *eval, struct dfg_edge edge)
+{
+	return dfg_facts_of(&eval->builder->facts, edge);
+}
+
+enum dfg_dtype dfg_datum_dtype(struct dfg_eval *eval, const struct dfg_datum *datum)
+{
+	switch (datum->kind) {
+	case DFG_DATUM_TENSOR:
+		return dfg_eval_fact(eval, datum->edge)->dtype;
+	case DFG_DATUM_LITERAL:
+		return datum->literal->dtype;
+	case DFG_DATUM_CELL:
+		return datum->cell->dtype;
+	case DFG_DATUM_DIM:
+		return DFG_I32;
+	case DFG_DATUM_LIST:
+		for (uint32_t i = 0; i < datum->list.n; i++) {
+			enum dfg_dtype dtype = dfg_datum_dtype(eval, &datum->list.item[i]);
+			if (dtype)
+				return dtype;
+		}
+		return DFG_NO_DTYPE;
+	default:
+		return DFG_NO_DTYPE;
+	}
+}
+
+/* The nodes of a dimension are named by it, wherever they are first asked for. */
+static struct dfg_err *make_dim(struct dfg_eval *eval, struct dfg_dim *dim)
+{
+	const int32_t from = dim->axis, to = dim->axis + 1, step = 1;
+	const int32_t *const value[] = {&from, &to, &step};
+	const struct dfg_attr attr[] = {
+		DFG_ATTR_I("shrink_axis_mask", 1),
+	};
+	const char *scope = eval->scope;
+	struct dfg_edge in[4];
+	uint32_t node;
+	eval->scope = dim->path;
+	DFG_TRY(dfg_eval_node(eval, "Shape", &dim->of, 1, &in[0]));
+	for (int i = 0; i < 3; i++) {
+		struct dfg_tensor tensor = {.dtype = DFG_I32, .shape = DFG_SHAPE_VECTOR(1), .data = (void *)value[i]};
+		DFG_TRY(dfg_eval_const(eval, &tensor, &in[i + 1]));
+	}
+	struct dfg_new_node slice = {.op = "StridedSlice", .in = in, .n_in = 4, .attr = attr, .n_attr = 1};
+	DFG_TRY(dfg_eval_build(eval, &slice, DFG_NAME_NONE, &node));
+	DFG_TRY(dfg_bind_node(eval, node, dim->path));
+	eval->scope = scope;
+	dim->edge = (struct dfg_edge){node, 0};
+	dim->is_made = true;
+	return NULL;
+}
+
+/* A list with tensors in it: its items are made tensors and packed, inner lists first. */
+static struct dfg_err *pack(
+	struct dfg_eval *eval, const struct dfg_datum *list, enum dfg_dtype dtype, struct dfg_edge *out_edge)
+{
+	struct dfg_edge *in = dfg_arena_zeros(eval->arena, list->list.n, sizeof *in);
+	if (!in)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	if (!dtype)
+		dtype = dfg_datum_dtype(eval, list);
+	for (uint32_t i = 0; i < list->list.n; i++)
+		DFG_TRY(dfg_to_edge(eval, &list->list.item[i], dtype, &in[i]));
+	return dfg_eval_node(eval, "Pack", in, list->list.n, out_edge);
+}
+
+static struct dfg_err *no_tensor(struct dfg_eval *eval, const struct dfg_datum *datum)
+{
+	if (datum->kind == DFG_DATUM_NOTHING)
+		return DFG_ERR(DFG_DATA, "it reads a tensor that is not there");
+	return DFG_ERR(DFG_DATA, "expected a tensor, not %s", dfg_datum_words(eval, datum));
+}
+
+struct dfg_err *dfg_to_edge(
+	struct dfg_eval *eval, const struct dfg_datum *datum, enum dfg_dtype dtype, struct dfg_edge *out_edge)
+{
+	struct dfg_datum literal = *datum;
+	switch (datum->kind) {
+	case DFG_DATUM_TENSOR:
+		*out_edge = datum->edge;
+		return NULL;
+	case DFG_DATUM_CELL:
+		*out_edge = dtype == DFG_RESOURCE ? datum->cell->handle : datum->cell->value;
+		return NULL;
+	case DFG_DATUM_DIM:
+		if (!datum->dim->is_made)
+			DFG_TRY(make_dim(eval, datum->dim));
+		*out_edge = datum->dim->edge;
+		return NULL;
+	case DFG_DATUM_LIST:
+		if (!dfg_datum_is_known(datum))
+			return pack(eval, datum, dtype, out_edge);
+		/* fall through */
+	case DFG_DATUM_NUMBER:
+	case DFG_DATUM_BOOL:
+	case DFG_DATUM_STRING:
+		DFG_TRY(dfg_literal_new(eval, datum, dtype, &literal));
+		/* fall through */
+	case DFG_DATUM_LITERAL:
+		return dfg_eval_const(eval, literal.literal, out_edge);
+	default:
+		return no_tensor(eval, datum);
+	}
+}
+
+struct dfg_err *dfg_to_int(struct dfg_eval *eval, const struct dfg_datum *datum, const char *what, int64_t *out_value)
+{
+	if (datum->kind == DFG_DATUM_LITERAL && datum->literal->shape.rank == 0 &&
+		dfg_dtype_is(datum->literal->dtype, "int")) {
+		*out_value = dfg_tensor_int(datum->literal, 0);
+		return NULL;
+	}
+	if (datum->kind != DFG_DATUM_NUMBER || !datum->number.is_int)
+		return DFG_ERR(
+			DFG_DATA, "%s must be an int that is known while building, not %s", what, dfg_datum_words(eval, datum));
+	*out_value = datum->number.i;
+	return NULL;
+}

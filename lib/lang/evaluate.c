@@ -1,0 +1,271 @@
+#include "lib/lang/eval.h"
+
+#include "lib/base/mem.h"
+
+#include <ctype.h>
+#include <string.h>
+
+enum { DEPTH_MAX = 1000 }; /* expressions within each other, through calls: the stack must hold them */
+
+struct dfg_err *dfg_eval_at(struct dfg_eval *eval, const struct dfg_tree *tree, struct dfg_err *err)
+{
+	if (err && !eval->is_placed && err->code != DFG_MEMORY) {
+		eval->is_placed = true;
+		eval->wrong_source = eval->source;
+		eval->wrong_at = tree->at;
+	}
+	return err;
+}
+
+struct dfg_err *dfg_eval_finish(struct dfg_eval *eval, struct dfg_err *err)
+{
+	if (!err || !eval->is_placed || err->code == DFG_MEMORY)
+		return err;
+	const char *what = eval->inside ? dfg_arena_print(eval->arena, "%s, %s", err->text, eval->inside) : err->text;
+	struct dfg_err *placed = what ? dfg_source_err(eval->wrong_source, eval->wrong_at, err->code, what)
+								  : DFG_ERR(DFG_MEMORY, "out of memory");
+	dfg_err_free(err);
+	return placed;
+}
+
+void dfg_eval_release(struct dfg_eval *eval)
+{
+	dfg_free(eval->naming);
+	dfg_free(eval->cell);
+	dfg_free(eval->asserts.node);
+	dfg_free(eval->after.node);
+	dfg_counter_release(&eval->streams);
+}
+
+static const char *tensor_words(struct dfg_eval *eval, struct dfg_edge edge)
+{
+	const struct dfg_fact *fact = dfg_eval_fact(eval, edge);
+	return dfg_arena_print(eval->arena, "%s", dfg_type_words(fact->dtype, &fact->shape).s);
+}
+
+const char *dfg_datum_words(struct dfg_eval *eval, const struct dfg_datum *datum)
+{
+	static const char *const words[] = {
+		[DFG_DATUM_NONE] = "nothing",
+		[DFG_DATUM_BOOL] = "a bool",
+		[DFG_DATUM_STRING] = "a string",
+		[DFG_DATUM_DTYPE] = "a dtype",
+		[DFG_DATUM_LIST] = "a list",
+		[DFG_DATUM_DIM] = "a dimension that is not known yet",
+		[DFG_DATUM_TUPLE] = "several results",
+		[DFG_DATUM_FN] = "a function",
+		[DFG_DATUM_LAYER] = "a layer without its first arguments",
+		[DFG_DATUM_INSTANCE] = "a layer that is not applied",
+		[DFG_DATUM_OP] = "an op",
+		[DFG_DATUM_BUILTIN] = "a function",
+		[DFG_DATUM_MODULE] = "an import",
+		[DFG_DATUM_LATER] = "something not evaluated",
+		[DFG_DATUM_NOTHING] = "a tensor that is not there",
+	};
+	const char *made = words[datum->kind];
+	if (datum->kind == DFG_DATUM_NUMBER)
+		made = datum->number.is_int ? dfg_arena_print(eval->arena, "%lld", (long long)datum->number.i)
+									: dfg_arena_print(eval->arena, "%.9g", datum->number.f);
+	else if (datum->kind == DFG_DATUM_TENSOR)
+		made = tensor_words(eval, datum->edge);
+	else if (datum->kind == DFG_DATUM_CELL)
+		made = tensor_words(eval, datum->cell->value);
+	else if (datum->kind == DFG_DATUM_LITERAL)
+		made = dfg_arena_print(eval->arena, "%s", dfg_type_words(datum->literal->dtype, &datum->literal->shape).s);
+	return made ? made : "something";
+}
+
+static struct dfg_err *several_wanted(uint32_t wanted, uint32_t got)
+{
+	return DFG_ERR(DFG_DATA, "%u results for %u names", got, wanted);
+}
+
+/* A name that a formula assigns is evaluated at its first use, with the names that share its right side. */
+static struct dfg_err *force(struct dfg_eval *eval, struct dfg_later *later)
+{
+	struct dfg_datum datum;
+	const struct dfg_tree *tuple = later->tree;
+	if (later->state == DFG_LATER_RUNS)
+		return DFG_ERR(DFG_DATA, "it is read while it is made");
+	later->state = DFG_LATER_RUNS;
+	if (tuple->n == later->parts) {
+		DFG_TRY(dfg_eval_expr(eval, later->frame, tuple->kid[later->part], &later->datum));
+		later->state = DFG_LATER_DONE;
+		return NULL;
+	}
+	DFG_TRY(dfg_eval_tuple(eval, later->frame, tuple, &datum));
+	bool many = datum.kind == DFG_DATUM_TUPLE || datum.kind == DFG_DATUM_LIST;
+	if (!many || datum.list.n != later->parts)
+		return several_wanted(later->parts, many ? datum.list.n : 1);
+	struct dfg_later *all = later - later->part;
+	for (uint32_t i = 0; i < later->parts; i++) {
+		all[i].datum = datum.list.item[i];
+		all[i].state = DFG_LATER_DONE;
+	}
+	return NULL;
+}
+
+static const struct dfg_builtin *find_builtin(const char *name)
+{
+	for (const struct dfg_builtin *builtin = dfg_builtins; builtin->name; builtin++)
+		if (!strcmp(builtin->name, name))
+			return builtin;
+	return NULL;
+}
+
+static struct dfg_err *find_op(const char *name, struct dfg_datum *out_datum)
+{
+	*out_datum = (struct dfg_datum){DFG_DATUM_OP, .op = dfg_op_find(name)};
+	if (out_datum->op)
+		return NULL;
+	const char *nearest = dfg_op_nearest(name);
+	return nearest ? DFG_ERR(DFG_DATA, "there is no op %s; did you mean %s?", name, nearest)
+				   : DFG_ERR(DFG_DATA, "there is no op %s", name);
+}
+
+/* What a name means that nobody has bound. */
+static struct dfg_err *predefined(
+	struct dfg_eval *eval, struct dfg_frame *frame, const char *name, struct dfg_datum *out_datum)
+{
+	enum dfg_dtype dtype = dfg_dtype_find(name, strlen(name));
+	const struct dfg_builtin *builtin = find_builtin(name);
+	if (isupper((unsigned char)*name))
+		return find_op(name, out_datum);
+	if (dtype)
+		*out_datum = DFG_TYPE(dtype);
+	else if (builtin)
+		*out_datum = (struct dfg_datum){DFG_DATUM_BUILTIN, .builtin = builtin};
+	else if (!strcmp(name, "training"))
+		*out_datum = DFG_BOOLEAN(eval->training);
+	else if (!strcmp(name, "nan"))
+		*out_datum = DFG_FLOAT(__builtin_nan(""));
+	else if (!strcmp(name, "inf"))
+		*out_datum = DFG_FLOAT(__builtin_inf());
+	else if (!strcmp(name, "none"))
+		*out_datum = (struct dfg_datum){0};
+	else
+		return dfg_frame_unknown(eval, frame, name);
+	return NULL;
+}
+
+static struct dfg_err *name(
+	struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *tree, struct dfg_datum *out_datum)
+{
+	const struct dfg_datum *bound = dfg_frame_find(frame, tree->text);
+	if (!bound)
+		return predefined(eval, frame, tree->text, out_datum);
+	*out_datum = *bound;
+	if (bound->kind != DFG_DATUM_LATER)
+		return NULL;
+	struct dfg_later *later = bound->later;
+	if (later->state != DFG_LATER_DONE)
+		DFG_TRY(force(eval, later));
+	*out_datum = later->datum;
+	return NULL;
+}
+
+static struct dfg_err *several(struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *tree,
+	enum dfg_datum_kind kind, struct dfg_datum *out_datum)
+{
+	DFG_TRY(dfg_list_new(eval, kind, tree->n, out_datum));
+	for (uint32_t i = 0; i < tree->n; i++)
+		DFG_TRY(dfg_eval_expr(eval, frame, tree->kid[i], &out_datum->list.item[i]));
+	return NULL;
+}
+
+struct dfg_err *dfg_eval_tuple(
+	struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *tuple, struct dfg_datum *out_datum)
+{
+	if (tuple->n == 1)
+		return dfg_eval_expr(eval, frame, tuple->kid[0], out_datum);
+	return several(eval, frame, tuple, DFG_DATUM_TUPLE, out_datum);
+}
+
+static struct dfg_err *no_member(struct dfg_eval *eval, const struct dfg_datum *of, const char *name)
+{
+	if (of->kind != DFG_DATUM_TUPLE || !of->list.port)
+		return DFG_ERR(DFG_DATA, "%s has no '%s'", dfg_datum_words(eval, of), name);
+	struct dfg_nearest nearest = {.word = name};
+	for (uint32_t i = 0; i < of->list.n; i++)
+		dfg_nearest_offer(&nearest, of->list.port[i].name);
+	return nearest.best ? DFG_ERR(DFG_DATA, "there is no output '%s'; did you mean '%s'?", name, nearest.best)
+						: DFG_ERR(DFG_DATA, "there is no output '%s'", name);
+}
+
+/* An op's output by its name, a param of an instance, a member of an import. */
+static struct dfg_err *member(
+	struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *tree, struct dfg_datum *out_datum)
+{
+	struct dfg_datum of;
+	const char *path;
+	DFG_TRY(dfg_eval_expr(eval, frame, tree->kid[0], &of));
+	if (of.kind == DFG_DATUM_TUPLE && of.list.port)
+		for (uint32_t i = 0; i < of.list.n; i++)
+			if (!strcmp(of.list.port[i].name, tree->text)) {
+				*out_datum = of.list.item[i];
+				return NULL;
+			}
+	if (of.kind == DFG_DATUM_INSTANCE) {
+		DFG_TRY(dfg_eval_path(eval, of.instance->path, tree->text, &path));
+		*out_datum = (struct dfg_datum){DFG_DATUM_CELL, .cell = dfg_cell_find(eval, path)};
+		return out_datum->cell ? NULL
+							   : DFG_ERR(DFG_DATA, "%s has no param '%s' yet: params are made when it is first applied",
+									 of.instance->callable->name, tree->text);
+	}
+	const struct dfg_datum *found = of.kind == DFG_DATUM_MODULE ? dfg_frame_own(of.module, tree->text) : NULL;
+	if (of.kind == DFG_DATUM_MODULE && !found)
+		return dfg_frame_unknown(eval, of.module, tree->text);
+	if (!found)
+		return no_member(eval, &of, tree->text);
+	*out_datum = *found;
+	return NULL;
+}
+
+static struct dfg_err *expression(
+	struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *tree, struct dfg_datum *out_datum)
+{
+	switch (tree->kind) {
+	case DFG_TREE_NUMBER:
+		*out_datum = (struct dfg_datum){DFG_DATUM_NUMBER, .number = tree->number};
+		return NULL;
+	case DFG_TREE_STRING:
+		*out_datum = (struct dfg_datum){DFG_DATUM_STRING, .string = {tree->text, tree->length}};
+		return NULL;
+	case DFG_TREE_BOOL:
+		*out_datum = DFG_BOOLEAN(tree->truth);
+		return NULL;
+	case DFG_TREE_NAME:
+		return name(eval, frame, tree, out_datum);
+	case DFG_TREE_LIST:
+		return several(eval, frame, tree, DFG_DATUM_LIST, out_datum);
+	case DFG_TREE_TUPLE:
+		return several(eval, frame, tree, DFG_DATUM_TUPLE, out_datum);
+	case DFG_TREE_CALL:
+		return dfg_eval_call(eval, frame, tree, out_datum);
+	case DFG_TREE_INDEX:
+		return dfg_eval_index(eval, frame, tree, out_datum);
+	case DFG_TREE_MEMBER:
+		return member(eval, frame, tree, out_datum);
+	case DFG_TREE_UNARY:
+		return dfg_eval_unary(eval, frame, tree, out_datum);
+	case DFG_TREE_BINARY:
+		return dfg_eval_binary(eval, frame, tree, out_datum);
+	default:
+		return DFG_ERR(DFG_DATA, "`%s` on tensors is not in this version; `static %s` is decided while building",
+			tree->kind == DFG_TREE_LOOP   ? "loop"
+			: tree->kind == DFG_TREE_CASE ? "case"
+										  : "if",
+			tree->kind == DFG_TREE_LOOP ? "for" : "if");
+	}
+}
+
+struct dfg_err *dfg_eval_expr(
+	struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *tree, struct dfg_datum *out_datum)
+{
+	if (eval->depth == DEPTH_MAX)
+		return dfg_eval_at(eval, tree, DFG_ERR(DFG_DATA, "expressions and calls nest deeper than %d", DEPTH_MAX));
+	eval->depth++;
+	struct dfg_err *err = expression(eval, frame, tree, out_datum);
+	eval->depth--;
+	return dfg_eval_at(eval, tree, err);
+}

@@ -1,0 +1,85 @@
+#include "lib/lang/eval.h"
+
+#include <string.h>
+
+struct dfg_err *dfg_eval_path(struct dfg_eval *eval, const char *scope, const char *name, const char **out_path)
+{
+	*out_path = *scope ? dfg_arena_print(eval->arena, "%s/%s", scope, name) : name;
+	return *out_path ? NULL : DFG_ERR(DFG_MEMORY, "out of memory");
+}
+
+struct dfg_err *dfg_counter_next(
+	struct dfg_eval *eval, struct dfg_counter *counter, const char *name, const char **out_name)
+{
+	uint32_t number;
+	if (!dfg_map_put(&counter->map, name, strlen(name), &number, NULL) ||
+		!dfg_reserve(&counter->used, &counter->room, (size_t)number + 1, sizeof *counter->used))
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	uint32_t n = counter->used[number]++;
+	*out_name = n ? dfg_arena_print(eval->arena, "%s.%u", name, n) : name;
+	return *out_name ? NULL : DFG_ERR(DFG_MEMORY, "out of memory");
+}
+
+void dfg_counter_release(struct dfg_counter *counter)
+{
+	dfg_map_release(&counter->map);
+	dfg_free(counter->used);
+	*counter = (struct dfg_counter){0};
+}
+
+static struct dfg_err *note(struct dfg_eval *eval, uint32_t node, enum dfg_naming_kind kind, const char *path)
+{
+	if (!eval->program)
+		return NULL;
+	if (!dfg_reserve(&eval->naming, &eval->naming_room, (size_t)node + 1, sizeof *eval->naming))
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	eval->naming[node] = (struct dfg_naming){kind, path};
+	if (eval->named <= node)
+		eval->named = (size_t)node + 1;
+	return NULL;
+}
+
+struct dfg_err *dfg_bind_node(struct dfg_eval *eval, uint32_t node, const char *path)
+{
+	if (!eval->program || (node < eval->named && eval->naming[node].kind == DFG_NAME_EXACT))
+		return NULL;
+	return note(eval, node, DFG_NAME_BOUND, path);
+}
+
+/* The name that the builder puts in front is not yet the node's; what the user sees is the line. */
+static struct dfg_err *without_name(struct dfg_err *err, const char *op)
+{
+	const char *rest = strncmp(err->text, "node '", 6) ? NULL : strstr(err->text, "): ");
+	struct dfg_err *plain = DFG_ERR(err->code, "%s: %s", op, rest ? rest + 3 : err->text);
+	dfg_err_free(err);
+	return plain;
+}
+
+/* A node of a program is named in the end; until then its name only has to be one of its own. */
+struct dfg_err *dfg_eval_build(
+	struct dfg_eval *eval, const struct dfg_new_node *node, enum dfg_naming_kind kind, uint32_t *out_node)
+{
+	struct dfg_new_node named = *node;
+	if (!named.name)
+		DFG_TRY(dfg_eval_path(eval, eval->scope, node->op, &named.name));
+	struct dfg_err *err = dfg_build(eval->builder, &named, out_node);
+	if (err)
+		return err->code == DFG_DATA ? without_name(err, node->op) : err;
+	return note(eval, *out_node, kind, named.name);
+}
+
+struct dfg_err *dfg_eval_node(
+	struct dfg_eval *eval, const char *op, const struct dfg_edge *in, uint32_t n_in, struct dfg_edge *out_edge)
+{
+	*out_edge = (struct dfg_edge){0, 0};
+	return dfg_eval_build(
+		eval, &(struct dfg_new_node){.op = op, .in = in, .n_in = n_in}, DFG_NAME_NONE, &out_edge->node);
+}
+
+struct dfg_err *dfg_eval_const(struct dfg_eval *eval, const struct dfg_tensor *value, struct dfg_edge *out_edge)
+{
+	const char *name;
+	DFG_TRY(dfg_eval_path(eval, eval->scope, "Const", &name));
+	DFG_TRY(dfg_build_const(eval->builder, name, value, out_edge));
+	return note(eval, out_edge->node, DFG_NAME_NONE, name);
+}

@@ -1,0 +1,260 @@
+#include "lib/lang/eval.h"
+
+#include <math.h>
+#include <string.h>
+
+static int64_t floor_quotient(int64_t a, int64_t b)
+{
+	return a / b - (a % b != 0 && (a < 0) != (b < 0));
+}
+
+static bool int_power(int64_t base, int64_t exponent, int64_t *out_value)
+{
+	int64_t value = 1;
+	while (exponent-- > 0)
+		if (__builtin_mul_overflow(value, base, &value))
+			return false;
+	*out_value = value;
+	return true;
+}
+
+/* False where the result is no integer or does not fit: then it is computed as a float. */
+static bool int_binary(enum dfg_operator operation, int64_t a, int64_t b, int64_t *out)
+{
+	switch (operation) {
+	case DFG_OPERATOR_ADD:
+		return !__builtin_add_overflow(a, b, out);
+	case DFG_OPERATOR_SUB:
+		return !__builtin_sub_overflow(a, b, out);
+	case DFG_OPERATOR_MUL:
+		return !__builtin_mul_overflow(a, b, out);
+	case DFG_OPERATOR_FLOOR_DIV:
+	case DFG_OPERATOR_MOD:
+		if (!b || (a == INT64_MIN && b == -1))
+			return false;
+		*out = floor_quotient(a, b);
+		if (operation == DFG_OPERATOR_MOD)
+			*out = a - *out * b;
+		return true;
+	case DFG_OPERATOR_POW:
+		return b >= 0 && b < 64 && int_power(a, b, out);
+	default:
+		return false;
+	}
+}
+
+static bool compare(enum dfg_operator operation, double a, double b, bool *out)
+{
+	switch (operation) {
+	case DFG_OPERATOR_EQUAL:
+		*out = a == b;
+		return true;
+	case DFG_OPERATOR_UNEQUAL:
+		*out = a != b;
+		return true;
+	case DFG_OPERATOR_LESS:
+		*out = a < b;
+		return true;
+	case DFG_OPERATOR_UP_TO:
+		*out = a <= b;
+		return true;
+	case DFG_OPERATOR_MORE:
+		*out = a > b;
+		return true;
+	case DFG_OPERATOR_FROM:
+		*out = a >= b;
+		return true;
+	default:
+		return false;
+	}
+}
+
+static double float_binary(enum dfg_operator operation, double a, double b)
+{
+	switch (operation) {
+	case DFG_OPERATOR_ADD:
+		return a + b;
+	case DFG_OPERATOR_SUB:
+		return a - b;
+	case DFG_OPERATOR_MUL:
+		return a * b;
+	case DFG_OPERATOR_DIV:
+		return a / b;
+	case DFG_OPERATOR_FLOOR_DIV:
+		return floor(a / b);
+	case DFG_OPERATOR_MOD:
+		return a - floor(a / b) * b;
+	default:
+		return pow(a, b);
+	}
+}
+
+struct dfg_err *dfg_number_binary(
+	enum dfg_operator operation, struct dfg_number a, struct dfg_number b, struct dfg_datum *out_datum)
+{
+	int64_t i;
+	bool truth;
+	if (compare(operation, a.f, b.f, &truth)) {
+		*out_datum = DFG_BOOLEAN(truth);
+		return NULL;
+	}
+	bool division = operation == DFG_OPERATOR_FLOOR_DIV || operation == DFG_OPERATOR_MOD;
+	if (division && b.f == 0)
+		return DFG_ERR(DFG_DATA, "division by zero");
+	if (operation == DFG_OPERATOR_AND || operation == DFG_OPERATOR_OR)
+		return DFG_ERR(DFG_DATA, "`%s` wants bools, not numbers", dfg_operators[operation].spelling);
+	if (operation == DFG_OPERATOR_PRODUCT)
+		return DFG_ERR(DFG_DATA, "`@` wants matrices, not numbers");
+	bool exact = a.is_int && b.is_int && a.f == (double)a.i && b.f == (double)b.i; /* not past 2^63 */
+	if (exact && int_binary(operation, a.i, b.i, &i)) {
+		*out_datum = DFG_INT(i);
+		return NULL;
+	}
+	*out_datum = DFG_FLOAT(float_binary(operation, a.f, b.f));
+	return NULL;
+}
+
+static enum dfg_dtype wider(enum dfg_dtype a, enum dfg_dtype b)
+{
+	static const enum dfg_dtype order[] = {DFG_F32, DFG_I64, DFG_I32, DFG_BOOL, DFG_STRING};
+	for (unsigned i = 0; i < sizeof order / sizeof *order; i++)
+		if (a == order[i] || b == order[i])
+			return order[i];
+	return DFG_NO_DTYPE;
+}
+
+enum dfg_dtype dfg_datum_natural(const struct dfg_datum *datum)
+{
+	enum dfg_dtype dtype = DFG_NO_DTYPE;
+	switch (datum->kind) {
+	case DFG_DATUM_NUMBER:
+		return !datum->number.is_int ? DFG_F32 : datum->number.i == (int32_t)datum->number.i ? DFG_I32 : DFG_I64;
+	case DFG_DATUM_BOOL:
+		return DFG_BOOL;
+	case DFG_DATUM_STRING:
+		return DFG_STRING;
+	case DFG_DATUM_LIST:
+		for (uint32_t i = 0; i < datum->list.n; i++)
+			dtype = wider(dtype, dfg_datum_natural(&datum->list.item[i]));
+		return dtype ? dtype : DFG_F32;
+	default:
+		return DFG_NO_DTYPE;
+	}
+}
+
+static struct dfg_err *list_shape(const struct dfg_datum *datum, int rank, struct dfg_shape *shape)
+{
+	if (datum->kind != DFG_DATUM_LIST) {
+		if (shape->rank >= 0 && shape->rank != rank)
+			return DFG_ERR(DFG_DATA, "the list is ragged: lists and numbers side by side");
+		shape->rank = rank;
+		return NULL;
+	}
+	if (rank == DFG_RANK_MAX)
+		return DFG_ERR(DFG_DATA, "the list is nested deeper than %d", DFG_RANK_MAX);
+	if (shape->dim[rank] != DFG_UNKNOWN && shape->dim[rank] != datum->list.n)
+		return DFG_ERR(
+			DFG_DATA, "the list is ragged: %lld items here and %u there", (long long)shape->dim[rank], datum->list.n);
+	shape->dim[rank] = datum->list.n;
+	for (uint32_t i = 0; i < datum->list.n; i++)
+		DFG_TRY(list_shape(&datum->list.item[i], rank + 1, shape));
+	/* [] and [[], []] end here: no element says what the rank is. */
+	if (!datum->list.n && shape->rank < 0)
+		shape->rank = rank + 1;
+	return NULL;
+}
+
+static struct dfg_err *shape_of(const struct dfg_datum *datum, struct dfg_shape *out_shape)
+{
+	*out_shape = DFG_SHAPE_UNKNOWN;
+	for (int i = 0; i < DFG_RANK_MAX; i++)
+		out_shape->dim[i] = DFG_UNKNOWN;
+	DFG_TRY(list_shape(datum, 0, out_shape));
+	for (int i = out_shape->rank; i < DFG_RANK_MAX; i++)
+		out_shape->dim[i] = 0;
+	return NULL;
+}
+
+/* f is only asked for the sign: as a float the largest integers are one too large. */
+static bool fits(enum dfg_dtype dtype, const struct dfg_number *number)
+{
+	int bits = (int)dfg_dtype_size(dtype) * 8;
+	bool is_signed = !dfg_dtype_is(dtype, "unsigned");
+	uint64_t most = UINT64_MAX >> (64 - bits + is_signed);
+	if (number->f >= 0)
+		return (uint64_t)number->i <= most;
+	return is_signed && (uint64_t) - (number->i + 1) <= most;
+}
+
+static struct dfg_err *store_number(const struct dfg_number *number, enum dfg_dtype dtype, void *to)
+{
+	if (dfg_dtype_is(dtype, "int")) {
+		if (!number->is_int)
+			return DFG_ERR(DFG_DATA, "%.17g is no %s", number->f, dfg_dtype_name(dtype));
+		if (!fits(dtype, number))
+			return DFG_ERR(DFG_DATA, "%.0f does not fit %s", number->f, dfg_dtype_name(dtype));
+		memcpy(to, &number->i, dfg_dtype_size(dtype)); /* little-endian: the low bytes are the value */
+		return NULL;
+	}
+	if (dfg_dtype_is(dtype, "float") || dfg_dtype_is(dtype, "complex")) {
+		dfg_convert(dtype, to, DFG_F64, &number->f, 1);
+		return NULL;
+	}
+	return DFG_ERR(DFG_DATA, "a number is no %s", dfg_dtype_name(dtype));
+}
+
+static struct dfg_err *store(const struct dfg_datum *datum, enum dfg_dtype dtype, char **to)
+{
+	if (datum->kind == DFG_DATUM_LIST) {
+		for (uint32_t i = 0; i < datum->list.n; i++)
+			DFG_TRY(store(&datum->list.item[i], dtype, to));
+		return NULL;
+	}
+	if (datum->kind == DFG_DATUM_NUMBER)
+		DFG_TRY(store_number(&datum->number, dtype, *to));
+	else if (datum->kind == DFG_DATUM_BOOL && dtype == DFG_BOOL)
+		*(bool *)*to = datum->truth;
+	else if (datum->kind == DFG_DATUM_STRING && dtype == DFG_STRING)
+		*(struct dfg_string *)*to = datum->string;
+	else
+		return DFG_ERR(
+			DFG_DATA, "%s is no %s", datum->kind == DFG_DATUM_BOOL ? "a bool" : "a string", dfg_dtype_name(dtype));
+	*to += dfg_dtype_size(dtype);
+	return NULL;
+}
+
+static struct dfg_err *room_for(
+	struct dfg_eval *eval, enum dfg_dtype dtype, const struct dfg_shape *shape, struct dfg_tensor **out_tensor)
+{
+	struct dfg_tensor *tensor = dfg_arena_zeros(eval->arena, 1, sizeof *tensor);
+	if (!tensor)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	*tensor = (struct dfg_tensor){.dtype = dtype, .shape = *shape};
+	DFG_TRY(dfg_shape_bytes(shape, dtype, &tensor->room));
+	tensor->data = dfg_arena_zeros(eval->arena, tensor->room, 1);
+	*out_tensor = tensor;
+	return tensor->data ? NULL : DFG_ERR(DFG_MEMORY, "out of memory");
+}
+
+struct dfg_err *dfg_literal_new(
+	struct dfg_eval *eval, const struct dfg_datum *datum, enum dfg_dtype dtype, struct dfg_datum *out_datum)
+{
+	struct dfg_shape shape;
+	struct dfg_tensor *tensor;
+	DFG_TRY(shape_of(datum, &shape));
+	DFG_TRY(room_for(eval, dtype ? dtype : dfg_datum_natural(datum), &shape, &tensor));
+	char *to = tensor->data;
+	DFG_TRY(store(datum, tensor->dtype, &to));
+	*out_datum = (struct dfg_datum){DFG_DATUM_LITERAL, .literal = tensor};
+	return NULL;
+}
+
+struct dfg_err *dfg_literal_cast(
+	struct dfg_eval *eval, const struct dfg_tensor *literal, enum dfg_dtype dtype, struct dfg_datum *out_datum)
+{
+	struct dfg_tensor *tensor;
+	DFG_TRY(room_for(eval, dtype, &literal->shape, &tensor));
+	dfg_convert(dtype, tensor->data, literal->dtype, literal->data, dfg_shape_count(&literal->shape));
+	*out_datum = (struct dfg_datum){DFG_DATUM_LITERAL, .literal = tensor};
+	return NULL;
+}

@@ -1,0 +1,335 @@
+#include "lib/lang/eval.h"
+
+#include <ctype.h>
+#include <string.h>
+
+struct dfg_err *dfg_nodes_add(struct dfg_nodes *nodes, uint32_t node)
+{
+	if (!dfg_reserve(&nodes->node, &nodes->room, nodes->n + 1, sizeof *nodes->node))
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	nodes->node[nodes->n++] = node;
+	return NULL;
+}
+
+struct dfg_err *dfg_eval_order(struct dfg_eval *eval)
+{
+	size_t n = eval->asserts.n + eval->after.n;
+	uint32_t *control = dfg_arena_zeros(eval->arena, n, sizeof *control);
+	if (!control)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	if (eval->asserts.n)
+		memcpy(control, eval->asserts.node, eval->asserts.n * sizeof *control);
+	if (eval->after.n)
+		memcpy(control + eval->asserts.n, eval->after.node, eval->after.n * sizeof *control);
+	eval->builder->control = control;
+	eval->builder->n_control = (uint32_t)n;
+	return NULL;
+}
+
+/* Outside a target, an effect belongs to training. */
+struct dfg_err *dfg_eval_effect(struct dfg_eval *eval, uint32_t node)
+{
+	eval->effects++;
+	if (eval->changes && eval->changes->n && eval->changes->node[eval->changes->n - 1] == node)
+		return NULL;
+	if (eval->changes)
+		return dfg_nodes_add(eval->changes, node);
+	return dfg_node_set_attr(eval->builder->graph, node, "_dfg_update", DFG_ATTR_BOOL, (union dfg_value){.b = true});
+}
+
+/* The name that a right side's scope is called by: the first that is not `_`. */
+static const char *first_name(const struct dfg_tree *names)
+{
+	for (uint32_t i = 0; i < names->n; i++)
+		if (strcmp(names->kid[i]->text, "_") != 0)
+			return names->kid[i]->text;
+	return NULL;
+}
+
+static struct dfg_err *check_names(const struct dfg_tree *names)
+{
+	for (uint32_t i = 0; i < names->n; i++)
+		if (isupper((unsigned char)*names->kid[i]->text))
+			return DFG_ERR(
+				DFG_DATA, "'%s' reads as an op: names of values begin with a small letter", names->kid[i]->text);
+	return NULL;
+}
+
+/* The node that made a value gets the name; a value that was there before has one, and an instance is named by it. */
+static struct dfg_err *give_name(
+	struct dfg_eval *eval, const char *scope, const char *name, const struct dfg_datum *datum, uint32_t since)
+{
+	const char *path;
+	DFG_TRY(dfg_eval_path(eval, scope, name, &path));
+	if (datum->kind == DFG_DATUM_INSTANCE && datum->instance->made >= since && !datum->instance->is_bound) {
+		datum->instance->is_bound = true;
+		return dfg_counter_next(eval, eval->instances, path, &datum->instance->path);
+	}
+	if (datum->kind == DFG_DATUM_TENSOR && datum->edge.node >= since)
+		return dfg_bind_node(eval, datum->edge.node, path);
+	if (datum->kind == DFG_DATUM_TUPLE && datum->list.port && datum->list.n)
+		return give_name(eval, scope, name, &datum->list.item[0], since);
+	return NULL;
+}
+
+static bool among(const struct dfg_datum *value, uint32_t n, const struct dfg_datum *datum)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (value[i].kind == DFG_DATUM_TENSOR && datum->kind == DFG_DATUM_TENSOR &&
+			value[i].edge.node == datum->edge.node)
+			return true;
+	return false;
+}
+
+static struct dfg_err *bind_names(struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *names,
+	struct dfg_datum *value, uint32_t since)
+{
+	for (uint32_t i = 0; i < names->n; i++) {
+		const char *name = names->kid[i]->text;
+		if (!strcmp(name, "_"))
+			continue;
+		if (!among(value, i, &value[i])) /* several outputs of one node: the first name is the node's */
+			DFG_TRY(give_name(eval, eval->scope, name, &value[i], since));
+		DFG_TRY(dfg_frame_put(eval->arena, frame, name, value[i]));
+	}
+	return NULL;
+}
+
+static struct dfg_err *right_side(struct dfg_eval *eval, struct dfg_frame *frame, const char *name,
+	const struct dfg_tree *tuple, struct dfg_datum *out_datum)
+{
+	const char *scope = eval->scope;
+	if (eval->program && name)
+		DFG_TRY(dfg_eval_path(eval, scope, name, &eval->scope));
+	struct dfg_err *err = dfg_eval_tuple(eval, frame, tuple, out_datum);
+	eval->scope = scope;
+	return err;
+}
+
+static struct dfg_err *assign(struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *tree)
+{
+	const struct dfg_tree *names = tree->kid[0];
+	struct dfg_datum value;
+	uint32_t since = eval->builder->graph->count;
+	DFG_TRY(check_names(names));
+	DFG_TRY(right_side(eval, frame, first_name(names), tree->kid[1], &value));
+	if (names->n == 1)
+		return bind_names(eval, frame, names, &value, since);
+	bool many = value.kind == DFG_DATUM_TUPLE || value.kind == DFG_DATUM_LIST;
+	if (!many || value.list.n != names->n)
+		return DFG_ERR(DFG_DATA, "%u names for %u value%s", names->n, many ? value.list.n : 1,
+			many && value.list.n != 1 ? "s" : "");
+	return bind_names(eval, frame, names, value.list.item, since);
+}
+
+static struct dfg_err *static_if(
+	struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *tree, struct dfg_datum *out_datum)
+{
+	struct dfg_datum condition;
+	DFG_TRY(dfg_eval_expr(eval, frame, tree->kid[0], &condition));
+	if (condition.kind != DFG_DATUM_BOOL)
+		return dfg_eval_at(eval, tree->kid[0],
+			DFG_ERR(DFG_DATA, "`static if` wants a bool that is known while building, not %s",
+				dfg_datum_words(eval, &condition)));
+	const struct dfg_tree *block = condition.truth ? tree->kid[1] : tree->kid[2];
+	return block ? dfg_eval_block(eval, frame, block, out_datum) : NULL;
+}
+
+static struct dfg_err *bounds(struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *sequence,
+	int64_t *out_first, int64_t *out_last)
+{
+	struct dfg_datum first, last;
+	if (!sequence->kid[1])
+		return DFG_ERR(DFG_DATA, "`static for` needs an end: 0..n");
+	DFG_TRY(dfg_eval_expr(eval, frame, sequence->kid[0], &first));
+	DFG_TRY(dfg_eval_expr(eval, frame, sequence->kid[1], &last));
+	DFG_TRY(dfg_to_int(eval, &first, "the first number", out_first));
+	return dfg_to_int(eval, &last, "the end", out_last);
+}
+
+static struct dfg_err *trip(
+	struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *tree, int64_t i, struct dfg_datum value)
+{
+	const char *scope = eval->scope, *step = dfg_arena_print(eval->arena, "%s%lld", tree->text, (long long)i);
+	struct dfg_datum last;
+	if (!step)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	if (eval->program)
+		DFG_TRY(dfg_eval_path(eval, scope, step, &eval->scope));
+	DFG_TRY(dfg_frame_put(eval->arena, frame, tree->text, value));
+	struct dfg_err *err = dfg_eval_block(eval, frame, tree->kid[1], &last);
+	eval->scope = scope;
+	return err;
+}
+
+static struct dfg_err *static_for(struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *tree)
+{
+	const struct dfg_tree *sequence = tree->kid[0];
+	struct dfg_datum list;
+	int64_t first, last;
+	if (sequence->range) {
+		DFG_TRY(dfg_eval_at(eval, sequence, bounds(eval, frame, sequence, &first, &last)));
+		for (int64_t i = first; i < last; i++)
+			DFG_TRY(trip(eval, frame, tree, i, DFG_INT(i)));
+		return NULL;
+	}
+	DFG_TRY(dfg_eval_expr(eval, frame, sequence->kid[0], &list));
+	if (list.kind != DFG_DATUM_LIST)
+		return dfg_eval_at(
+			eval, sequence, DFG_ERR(DFG_DATA, "`static for` runs over a range or a list, known while building"));
+	for (uint32_t i = 0; i < list.list.n; i++)
+		DFG_TRY(trip(eval, frame, tree, i, list.list.item[i]));
+	return NULL;
+}
+
+static struct dfg_err *on_device(
+	struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *tree, struct dfg_datum *out_datum)
+{
+	const char *outer = eval->builder->device;
+	size_t length = strlen(tree->text);
+	eval->builder->device = dfg_arena_copy(eval->builder->graph->arena, tree->text, length);
+	if (!eval->builder->device)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	struct dfg_err *err = dfg_eval_block(eval, frame, tree->kid[0], out_datum);
+	eval->builder->device = outer;
+	return err;
+}
+
+/* Nodes of a value: what must have run before it is there. */
+static struct dfg_err *add_nodes(struct dfg_eval *eval, const struct dfg_datum *datum)
+{
+	struct dfg_edge edge;
+	if (datum->kind == DFG_DATUM_NONE && datum->edge.node)
+		return dfg_nodes_add(&eval->after, datum->edge.node);
+	if (datum->kind == DFG_DATUM_CELL && datum->cell->last_write != DFG_NONE)
+		return dfg_nodes_add(&eval->after, datum->cell->last_write);
+	if (datum->kind == DFG_DATUM_TUPLE || datum->kind == DFG_DATUM_LIST) {
+		for (uint32_t i = 0; i < datum->list.n; i++)
+			DFG_TRY(add_nodes(eval, &datum->list.item[i]));
+		return NULL;
+	}
+	DFG_TRY(dfg_to_edge(eval, datum, DFG_NO_DTYPE, &edge));
+	return dfg_nodes_add(&eval->after, edge.node);
+}
+
+static struct dfg_err *after(
+	struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *tree, struct dfg_datum *out_datum)
+{
+	size_t outer = eval->after.n;
+	struct dfg_datum first;
+	DFG_TRY(dfg_eval_tuple(eval, frame, tree->kid[0], &first));
+	DFG_TRY(dfg_eval_at(eval, tree->kid[0], add_nodes(eval, &first)));
+	DFG_TRY(dfg_eval_order(eval));
+	DFG_TRY(dfg_eval_block(eval, frame, tree->kid[1], out_datum));
+	eval->after.n = outer;
+	return dfg_eval_order(eval);
+}
+
+static struct dfg_err *assertion(struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *tree)
+{
+	struct dfg_datum condition, words = {DFG_DATUM_STRING, .string = {tree->kid[1]->text, tree->kid[1]->length}};
+	struct dfg_edge in[2];
+	uint32_t node;
+	DFG_TRY(dfg_eval_expr(eval, frame, tree->kid[0], &condition));
+	if (condition.kind == DFG_DATUM_BOOL)
+		return condition.truth ? NULL : DFG_ERR(DFG_DATA, "%s", tree->kid[1]->text);
+	DFG_TRY(dfg_to_edge(eval, &condition, DFG_BOOL, &in[0]));
+	DFG_TRY(dfg_to_edge(eval, &words, DFG_STRING, &in[1]));
+	struct dfg_new_node want = {.op = "Assert", .in = in, .n_in = 2};
+	DFG_TRY(dfg_eval_build(eval, &want, DFG_NAME_NONE, &node));
+	DFG_TRY(dfg_nodes_add(&eval->asserts, node));
+	return dfg_eval_order(eval);
+}
+
+/* The value of a block stands last; before that, an expression must change something. */
+static struct dfg_err *expressions(struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *tree,
+	bool is_last, struct dfg_datum *out_datum)
+{
+	uint32_t effects = eval->effects;
+	DFG_TRY(dfg_eval_tuple(eval, frame, tree->kid[0], out_datum));
+	if (out_datum->kind == DFG_DATUM_NONE && out_datum->edge.node && eval->effects > effects)
+		return dfg_eval_effect(eval, out_datum->edge.node);
+	if (is_last || eval->effects > effects)
+		return NULL;
+	return DFG_ERR(DFG_DATA, "this has no effect: its value goes nowhere");
+}
+
+static struct dfg_err *elsewhere(const char *what)
+{
+	return DFG_ERR(DFG_DATA, "`%s` stands only in the body of a loop", what);
+}
+
+static struct dfg_err *statement(struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *tree,
+	bool is_last, struct dfg_datum *out_datum)
+{
+	switch (tree->kind) {
+	case DFG_TREE_ASSIGN:
+		return assign(eval, frame, tree);
+	case DFG_TREE_DO:
+		return expressions(eval, frame, tree, is_last, out_datum);
+	case DFG_TREE_STATIC_IF:
+		return static_if(eval, frame, tree, out_datum);
+	case DFG_TREE_STATIC_FOR:
+		return static_for(eval, frame, tree);
+	case DFG_TREE_ON:
+		return on_device(eval, frame, tree, out_datum);
+	case DFG_TREE_AFTER:
+		return after(eval, frame, tree, out_datum);
+	case DFG_TREE_ASSERT:
+		return assertion(eval, frame, tree);
+	case DFG_TREE_PARAM:
+	case DFG_TREE_STATE:
+		return dfg_eval_cell(eval, frame, tree);
+	case DFG_TREE_SET:
+		return dfg_eval_set(eval, frame, tree);
+	case DFG_TREE_INPUT:
+		return dfg_eval_input(eval, frame, tree);
+	case DFG_TREE_OUTPUT:
+		return dfg_eval_output(eval, frame, tree);
+	case DFG_TREE_CONST:
+		return dfg_eval_const_declaration(eval, frame, tree);
+	case DFG_TREE_TARGET:
+		return dfg_eval_target(eval, frame, tree);
+	case DFG_TREE_IMPORT:
+		return dfg_eval_import(eval, frame, tree);
+	case DFG_TREE_YIELD:
+		return elsewhere("yield");
+	case DFG_TREE_NEXT:
+		return elsewhere("next");
+	default:
+		return NULL; /* fn and layer: declared before */
+	}
+}
+
+static struct dfg_err *declare(struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *tree)
+{
+	struct dfg_callable *callable = dfg_arena_zeros(eval->arena, 1, sizeof *callable);
+	if (!callable)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	if (isupper((unsigned char)*tree->text))
+		return DFG_ERR(DFG_DATA, "'%s' reads as an op: names of functions begin with a small letter", tree->text);
+	*callable = (struct dfg_callable){tree->text, tree, eval->source, frame};
+	return dfg_frame_put(eval->arena, frame, tree->text,
+		(struct dfg_datum){.kind = tree->kind == DFG_TREE_FN ? DFG_DATUM_FN : DFG_DATUM_LAYER, .callable = callable});
+}
+
+/* Functions and layers may be used above the place where they stand. */
+struct dfg_err *dfg_declare_all(struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *block)
+{
+	for (uint32_t i = 0; i < block->n; i++)
+		if (block->kid[i]->kind == DFG_TREE_FN || block->kid[i]->kind == DFG_TREE_LAYER)
+			DFG_TRY(dfg_eval_at(eval, block->kid[i], declare(eval, frame, block->kid[i])));
+	return NULL;
+}
+
+struct dfg_err *dfg_eval_block(
+	struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *block, struct dfg_datum *out_datum)
+{
+	*out_datum = (struct dfg_datum){0};
+	DFG_TRY(dfg_declare_all(eval, frame, block));
+	for (uint32_t i = 0; i < block->n; i++) {
+		*out_datum = (struct dfg_datum){0};
+		DFG_TRY(dfg_eval_at(eval, block->kid[i], statement(eval, frame, block->kid[i], i + 1 == block->n, out_datum)));
+	}
+	return NULL;
+}

@@ -1,0 +1,108 @@
+#include "lib/lang/eval.h"
+
+#include <pthread.h>
+#include <string.h>
+
+/* Made by make from lib/lang/std; a null name ends it. */
+extern const struct {
+	const char *name, *text;
+	unsigned long length;
+} dfg_lang_std_files[];
+
+const char *dfg_lang_std(const char *name, size_t *out_length)
+{
+	for (int i = 0; dfg_lang_std_files[i].name; i++)
+		if (!strcmp(dfg_lang_std_files[i].name, name)) {
+			*out_length = dfg_lang_std_files[i].length;
+			return dfg_lang_std_files[i].text;
+		}
+	return NULL;
+}
+
+const char *dfg_lang_std_name(size_t i)
+{
+	return dfg_lang_std_files[i].name;
+}
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct dfg_library *library; /* made on first use, for the life of the program */
+
+static struct dfg_err *add_callable(
+	struct dfg_library *made, struct dfg_arena *arena, const struct dfg_source *source, const struct dfg_tree *tree)
+{
+	struct dfg_callable *callable = dfg_arena_zeros(arena, 1, sizeof *callable);
+	bool is_new;
+	uint32_t number;
+	if (tree->kind != DFG_TREE_FN && tree->kind != DFG_TREE_LAYER)
+		return dfg_source_err(source, tree->at, DFG_BUG, "the library holds only fn and layer");
+	if (!callable || !dfg_map_put(&made->frame.index, tree->text, strlen(tree->text), &number, &is_new))
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	if (!is_new)
+		return dfg_source_err(source, tree->at, DFG_BUG, "the library has two of this name");
+	*callable = (struct dfg_callable){tree->text, tree, source, &made->frame};
+	struct dfg_entry *entry = &made->frame.entry[made->frame.n++];
+	entry->name = tree->text;
+	entry->datum =
+		(struct dfg_datum){.kind = tree->kind == DFG_TREE_FN ? DFG_DATUM_FN : DFG_DATUM_LAYER, .callable = callable};
+	return NULL;
+}
+
+/* A larger array of entries; the old one stays in the arena, which is little and happens once. */
+static struct dfg_err *reserve(struct dfg_arena *arena, struct dfg_frame *frame, uint32_t more)
+{
+	struct dfg_entry *entry = dfg_arena_zeros(arena, frame->n + more, sizeof *entry);
+	if (!entry)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	if (frame->n)
+		memcpy(entry, frame->entry, frame->n * sizeof *entry);
+	frame->entry = entry;
+	frame->room = frame->n + more;
+	return NULL;
+}
+
+static struct dfg_err *add_file(struct dfg_library *made, struct dfg_arena *arena, int i)
+{
+	struct dfg_source *source = dfg_arena_zeros(arena, 1, sizeof *source);
+	struct dfg_tree *block;
+	if (!source)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	*source = (struct dfg_source){dfg_arena_print(arena, "std:%s", dfg_lang_std_files[i].name),
+		dfg_lang_std_files[i].text, (uint32_t)dfg_lang_std_files[i].length, true};
+	if (!source->path)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	DFG_TRY(dfg_parse(source, arena, &block));
+	DFG_TRY(reserve(arena, &made->frame, block->n));
+	for (uint32_t k = 0; k < block->n; k++)
+		DFG_TRY(add_callable(made, arena, source, block->kid[k]));
+	return NULL;
+}
+
+static struct dfg_err *make(struct dfg_library **out_library)
+{
+	struct dfg_arena arena = {0};
+	struct dfg_library *made = dfg_arena_zeros(&arena, 1, sizeof *made);
+	if (!made)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	struct dfg_err *err = NULL;
+	for (int i = 0; !err && dfg_lang_std_files[i].name; i++)
+		err = add_file(made, &arena, i);
+	if (err) {
+		dfg_map_release(&made->frame.index);
+		dfg_arena_release(&arena);
+		return err;
+	}
+	made->arena = arena;
+	*out_library = made;
+	return NULL;
+}
+
+struct dfg_err *dfg_library_get(struct dfg_library **out_library)
+{
+	struct dfg_err *err = NULL;
+	pthread_mutex_lock(&lock);
+	if (!library)
+		err = make(&library);
+	*out_library = library;
+	pthread_mutex_unlock(&lock);
+	return err;
+}

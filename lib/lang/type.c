@@ -1,0 +1,227 @@
+#include "lib/lang/eval.h"
+
+#include <string.h>
+
+static const struct dfg_tree *dims_of(const struct dfg_tree *type)
+{
+	return type->n ? type->kid[0] : NULL;
+}
+
+bool dfg_type_is_static(const struct dfg_tree *type)
+{
+	static const char *const word[] = {"int", "float", "bool", "str", "dtype", "fn", NULL};
+	for (const char *const *w = word; *w; w++)
+		if (!strcmp(type->text, *w))
+			return type->kind == DFG_TREE_TYPE && !dims_of(type);
+	return false;
+}
+
+static bool is_callable(const struct dfg_datum *datum)
+{
+	return datum->kind == DFG_DATUM_FN || datum->kind == DFG_DATUM_BUILTIN || datum->kind == DFG_DATUM_OP ||
+		   datum->kind == DFG_DATUM_INSTANCE || datum->kind == DFG_DATUM_DTYPE;
+}
+
+static struct dfg_err *match_static(
+	struct dfg_eval *eval, const struct dfg_tree *type, const char *name, const struct dfg_datum *datum)
+{
+	bool number = datum->kind == DFG_DATUM_NUMBER;
+	const char *word = type->text;
+	bool good = !strcmp(word, "int")     ? number && datum->number.is_int
+				: !strcmp(word, "float") ? number
+				: !strcmp(word, "bool")  ? datum->kind == DFG_DATUM_BOOL
+				: !strcmp(word, "str")   ? datum->kind == DFG_DATUM_STRING
+				: !strcmp(word, "dtype") ? datum->kind == DFG_DATUM_DTYPE
+										 : is_callable(datum);
+	if (good)
+		return NULL;
+	return DFG_ERR(DFG_DATA, "'%s' must be %s %s that is known while building, not %s", name,
+		strchr("aeiou", *word) ? "an" : "a", word, dfg_datum_words(eval, datum));
+}
+
+/* The dtype that a type names. A new name in its place stands for whatever comes: *out_dtype stays unset. */
+static struct dfg_err *dtype_of(struct dfg_frame *frame, const struct dfg_tree *type, enum dfg_dtype *out_dtype)
+{
+	const struct dfg_datum *bound = dfg_frame_find(frame, type->text);
+	*out_dtype =
+		bound && bound->kind == DFG_DATUM_DTYPE ? bound->dtype : dfg_dtype_find(type->text, strlen(type->text));
+	if (*out_dtype || (*type->text >= 'A' && *type->text <= 'Z'))
+		return NULL;
+	struct dfg_nearest nearest = {.word = type->text};
+	for (int i = 0; i < DFG_DTYPES; i++)
+		if (dfg_dtype_size((enum dfg_dtype)i))
+			dfg_nearest_offer(&nearest, dfg_dtype_name((enum dfg_dtype)i));
+	return nearest.best ? DFG_ERR(DFG_DATA, "there is no type '%s'; did you mean '%s'?", type->text, nearest.best)
+						: DFG_ERR(DFG_DATA, "there is no type '%s'", type->text);
+}
+
+static struct dfg_err *like(
+	struct dfg_eval *eval, struct dfg_frame *frame, const char *name, enum dfg_dtype *out_dtype, struct dfg_shape *out)
+{
+	const struct dfg_datum *other = dfg_frame_find(frame, name);
+	struct dfg_edge edge;
+	if (!other)
+		return dfg_frame_unknown(eval, frame, name);
+	DFG_TRY(dfg_to_edge(eval, other, DFG_NO_DTYPE, &edge));
+	*out_dtype = dfg_eval_fact(eval, edge)->dtype;
+	*out = dfg_eval_fact(eval, edge)->shape;
+	return NULL;
+}
+
+/* A dimension that must be known, or may not: an int, or DFG_UNKNOWN. */
+static struct dfg_err *dim_value(
+	struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *dim, int64_t *out_value)
+{
+	struct dfg_datum datum;
+	*out_value = DFG_UNKNOWN;
+	DFG_TRY(dfg_eval_expr(eval, frame, dim, &datum));
+	if (datum.kind == DFG_DATUM_DIM || datum.kind == DFG_DATUM_TENSOR)
+		return NULL;
+	DFG_TRY(dfg_to_int(eval, &datum, "a dimension", out_value));
+	return *out_value >= 0 ? NULL : DFG_ERR(DFG_DATA, "a dimension cannot be %lld", (long long)*out_value);
+}
+
+/* A name in a type is a new dimension where no value bears it yet; functions (`time`, `size`, ...) do not count. */
+static bool is_new(struct dfg_frame *frame, const struct dfg_tree *dim)
+{
+	if (dim->kind != DFG_TREE_NAME)
+		return false;
+	const struct dfg_datum *bound = dfg_frame_find(frame, dim->text);
+	return !bound || bound->kind == DFG_DATUM_FN || bound->kind == DFG_DATUM_LAYER;
+}
+
+struct dfg_err *dfg_type_shape(struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *type,
+	enum dfg_dtype *out_dtype, struct dfg_shape *out_shape)
+{
+	const struct dfg_tree *dims = dims_of(type);
+	if (type->kind == DFG_TREE_LIKE)
+		return dfg_eval_at(eval, type, like(eval, frame, type->text, out_dtype, out_shape));
+	DFG_TRY(dfg_eval_at(eval, type, dtype_of(frame, type, out_dtype)));
+	*out_shape = DFG_SHAPE_UNKNOWN;
+	if (!*out_dtype)
+		return dfg_eval_at(eval, type, DFG_ERR(DFG_DATA, "there is no type '%s'", type->text));
+	if (!dims || (dims->n == 1 && dims->kid[0]->kind == DFG_TREE_REST))
+		return NULL;
+	if (dims->n > DFG_RANK_MAX)
+		return dfg_eval_at(eval, dims, DFG_ERR(DFG_DATA, "a tensor has at most %d axes", DFG_RANK_MAX));
+	*out_shape = (struct dfg_shape){.rank = (int)dims->n};
+	for (uint32_t i = 0; i < dims->n; i++) {
+		const struct dfg_tree *dim = dims->kid[i];
+		out_shape->dim[i] = DFG_UNKNOWN;
+		if (dim->kind == DFG_TREE_REST)
+			return dfg_eval_at(eval, dim, DFG_ERR(DFG_DATA, "`...` can only stand alone here"));
+		if (dim->kind != DFG_TREE_ANY && !is_new(frame, dim))
+			DFG_TRY(dfg_eval_at(eval, dim, dim_value(eval, frame, dim, &out_shape->dim[i])));
+	}
+	return NULL;
+}
+
+static struct dfg_err *bind_dim(
+	struct dfg_eval *eval, struct dfg_frame *frame, const char *name, struct dfg_edge edge, int axis)
+{
+	const struct dfg_shape *shape = &dfg_eval_fact(eval, edge)->shape;
+	int64_t known = shape->rank < 0 ? DFG_UNKNOWN : shape->dim[axis < 0 ? axis + shape->rank : axis];
+	if (known != DFG_UNKNOWN)
+		return dfg_frame_put(eval->arena, frame, name, DFG_INT(known));
+	struct dfg_dim *dim = dfg_arena_zeros(eval->arena, 1, sizeof *dim);
+	if (!dim)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	*dim = (struct dfg_dim){.of = edge, .axis = axis};
+	DFG_TRY(dfg_eval_path(eval, eval->scope, name, &dim->path));
+	return dfg_frame_put(eval->arena, frame, name, (struct dfg_datum){DFG_DATUM_DIM, .dim = dim});
+}
+
+static struct dfg_err *match_dim(struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *tree,
+	struct dfg_edge edge, const char *name, int axis)
+{
+	const struct dfg_shape shape = dfg_eval_fact(eval, edge)->shape;
+	int64_t wanted, there = shape.rank < 0 ? DFG_UNKNOWN : shape.dim[axis < 0 ? axis + shape.rank : axis];
+	if (tree->kind == DFG_TREE_ANY)
+		return NULL;
+	if (is_new(frame, tree))
+		return bind_dim(eval, frame, tree->text, edge, axis);
+	DFG_TRY(dim_value(eval, frame, tree, &wanted));
+	if (wanted == there || wanted == DFG_UNKNOWN || there == DFG_UNKNOWN)
+		return NULL;
+	return DFG_ERR(DFG_DATA, "'%s' is %s: axis %d must be %s%s%lld", name,
+		dfg_type_words(dfg_eval_fact(eval, edge)->dtype, &shape).s, axis < 0 ? axis + shape.rank : axis,
+		tree->kind == DFG_TREE_NAME ? tree->text : "", tree->kind == DFG_TREE_NAME ? " = " : "", (long long)wanted);
+}
+
+static int rest_at(const struct dfg_tree *dims)
+{
+	for (uint32_t i = 0; i < dims->n; i++)
+		if (dims->kid[i]->kind == DFG_TREE_REST)
+			return (int)i;
+	return -1;
+}
+
+struct dfg_err *dfg_type_bind_dims(
+	struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *type, struct dfg_edge edge, const char *name)
+{
+	const struct dfg_tree *dims = dims_of(type);
+	if (!dims)
+		return NULL;
+	const struct dfg_shape shape = dfg_eval_fact(eval, edge)->shape;
+	int rest = rest_at(dims), n = (int)dims->n;
+	if (shape.rank >= 0 && (rest < 0 ? shape.rank != n : shape.rank < n - 1))
+		return DFG_ERR(DFG_DATA, "'%s' is %s, it must have %s%d ax%s", name,
+			dfg_type_words(dfg_eval_fact(eval, edge)->dtype, &shape).s, rest < 0 ? "" : "at least ",
+			rest < 0 ? n : n - 1, (rest < 0 ? n : n - 1) == 1 ? "is" : "es");
+	for (int i = 0; i < n; i++)
+		if (i != rest)
+			DFG_TRY(match_dim(eval, frame, dims->kid[i], edge, name, rest >= 0 && i > rest ? i - n : i));
+	return NULL;
+}
+
+/* Numbers become elements of the type, so that what the body computes with them is of that type. */
+static struct dfg_err *typed(struct dfg_eval *eval, enum dfg_dtype dtype, struct dfg_datum *datum)
+{
+	struct dfg_edge edge;
+	if (datum->kind == DFG_DATUM_TENSOR || datum->kind == DFG_DATUM_CELL)
+		return NULL;
+	if (dfg_datum_is_known(datum))
+		return dfg_literal_new(eval, datum, dtype, datum);
+	if (datum->kind == DFG_DATUM_LITERAL || datum->kind == DFG_DATUM_DIM)
+		return NULL;
+	DFG_TRY(dfg_to_edge(eval, datum, dtype, &edge));
+	*datum = DFG_TENSOR(edge);
+	return NULL;
+}
+
+static struct dfg_err *match_dtype(struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *type,
+	const char *name, struct dfg_datum *datum)
+{
+	enum dfg_dtype wanted, there;
+	DFG_TRY(dfg_eval_at(eval, type, dtype_of(frame, type, &wanted)));
+	DFG_TRY(typed(eval, wanted, datum));
+	there = dfg_datum_dtype(eval, datum);
+	if (!wanted)
+		return dfg_frame_put(eval->arena, frame, type->text, DFG_TYPE(there));
+	if (there == wanted)
+		return NULL;
+	return DFG_ERR(DFG_DATA, "'%s' is %s, it must be %s: cast it with %s(...)", name, dfg_datum_words(eval, datum),
+		dfg_dtype_name(wanted), dfg_dtype_name(wanted));
+}
+
+struct dfg_err *dfg_type_match(struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *type,
+	const char *name, struct dfg_datum *datum)
+{
+	struct dfg_edge edge;
+	if (dfg_type_is_static(type))
+		return match_static(eval, type, name, datum);
+	if (type->kind == DFG_TREE_LIKE) {
+		enum dfg_dtype dtype;
+		struct dfg_shape shape;
+		DFG_TRY(like(eval, frame, type->text, &dtype, &shape));
+		return typed(eval, dtype, datum);
+	}
+	DFG_TRY(match_dtype(eval, frame, type, name, datum));
+	const struct dfg_tree *dims = dims_of(type);
+	if (!dims || (dims->n == 0 && datum->kind == DFG_DATUM_LITERAL && datum->literal->shape.rank == 0))
+		return NULL;
+	DFG_TRY(dfg_to_edge(eval, datum, DFG_NO_DTYPE, &edge));
+	if (datum->kind != DFG_DATUM_CELL)
+		*datum = DFG_TENSOR(edge);
+	return dfg_type_bind_dims(eval, frame, type, edge, name);
+}
