@@ -1,9 +1,7 @@
+#include "kernels/adjoint.h"
 #include "kernels/blas.h"
-#include "lib/pass/grad.h"
 
 #include <tgmath.h>
-
-#pragma weak dfg_gradient_formula
 
 enum { A, B };           /* inputs */
 enum { TURN_A, TURN_B }; /* attributes: transposed, or for the batched ops the adjoint */
@@ -290,7 +288,7 @@ const struct dfg_op dfg_op_BatchMatMulV2 = {
 	.doc = "matrix products of two batches that broadcast",
 	.sig = "<T: numeric>(x: T, y: T) -> (output: T)",
 	.attr = ADJOINT_ATTRS,
-	.flags = DFG_EXPENSIVE | DFG_BROADCASTS,
+	.flags = DFG_EXPENSIVE,
 	.shape = broadcast_shape,
 	.gradient = ADJOINT_GRADIENT,
 	KERNELS(broadcast_matmul),
