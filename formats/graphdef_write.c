@@ -1,7 +1,6 @@
 #include "formats/graphdef.h"
 
 #include "formats/encode.h"
-#include "formats/pbtxt.h"
 #include "formats/reader.h"
 
 #include <stdio.h>
@@ -313,28 +312,17 @@ static void put_rest(struct dfg_encoder *to, const struct dfg_graph *graph)
 	}
 }
 
-struct dfg_err *dfg_graphdef_parts(
-	const struct dfg_graph *graph, struct dfg_err *(*take)(void *arg, struct dfg_encoder *part), void *arg)
+struct dfg_err *dfg_graphdef_write(const struct dfg_graph *graph, struct dfg_out *out)
 {
 	struct dfg_encoder encoder = {0};
 	struct dfg_err *err = NULL;
 	for (uint32_t i = 0; i < graph->count && !err; i++) {
 		put_node(&encoder, graph, &graph->node[i]);
-		err = take(arg, &encoder);
+		err = dfg_encoder_flush(&encoder, out);
 	}
 	put_rest(&encoder, graph);
 	if (!err)
-		err = take(arg, &encoder);
+		err = dfg_encoder_flush(&encoder, out);
 	dfg_encoder_release(&encoder);
 	return err;
-}
-
-static struct dfg_err *flush(void *out, struct dfg_encoder *part)
-{
-	return dfg_encoder_flush(part, out);
-}
-
-struct dfg_err *dfg_graphdef_write(const struct dfg_graph *graph, struct dfg_out *out)
-{
-	return dfg_graphdef_parts(graph, flush, out);
 }

@@ -134,8 +134,7 @@ const struct dfg_op dfg_op_Range = {
 	.name = "Range",
 	.doc = "start, start + delta, start + 2 * delta, ... up to limit, which is not there",
 	.sig = "<Tidx: number = i32>(start: Tidx, limit: Tidx, delta: Tidx) -> (output: Tidx)",
-	.flags = DFG_ANY_RANK | DFG_EXACT,
-	.gradient = "",
+	.flags = DFG_NO_GRADIENT | DFG_ANY_RANK | DFG_EXACT,
 	.shape = range_shape,
 	.kernel = {DFG_EACH_number(DFG_BY_DTYPE, range)},
 };
@@ -170,8 +169,7 @@ const struct dfg_op dfg_op_LinSpace = {
 	.name = "LinSpace",
 	.doc = "num numbers from start to stop, both of them there, at equal distances",
 	.sig = "<T: float, Tidx: index = i32>(start: T, stop: T, num: Tidx) -> (output: T)",
-	.flags = DFG_ANY_RANK | DFG_EXACT,
-	.gradient = "",
+	.flags = DFG_NO_GRADIENT | DFG_ANY_RANK | DFG_EXACT,
 	.shape = linspace_shape,
 	.kernel = {DFG_EACH_float(DFG_BY_DTYPE, linspace)},
 };
@@ -221,8 +219,7 @@ const struct dfg_op dfg_op_OneHot = {
 	.doc = "a new dimension of size depth, on_value at the index and off_value elsewhere",
 	.sig = "<T: type, TI: u8|i8|i32|i64 = i64>(indices: TI, depth: i32, on_value: T, off_value: T) -> (output: T)",
 	.attr = {"axis: int = -1"},
-	.flags = DFG_ANY_RANK | DFG_EXACT,
-	.gradient = "",
+	.flags = DFG_NO_GRADIENT | DFG_ANY_RANK | DFG_EXACT,
 	.shape = one_hot_shape,
 	.run = one_hot_run,
 };

@@ -1,0 +1,350 @@
+#include "kernels/convolve.h"
+
+#include "kernels/blas.h"
+#include "kernels/patches.h"
+#include "lib/base/vector.h"
+
+#include <string.h>
+
+/*
+ * Patches of a block of places are laid out as a matrix, which one product multiplies by the filter. A block's patches
+ * stay in the second cache. Blocks are shared out to TASKS, each with room for one block, so neither the room nor the
+ * order of any sum depends on the number of threads.
+ */
+enum { BLOCK_BYTES = 256 * 1024, TASKS = 32, SUMS = 16, SUMS_BYTES = 64 << 20 };
+
+struct work {
+	const struct dfg_convolution *c;
+	const void *in, *filter; /* what is read */
+	void *out;
+	char *patches;      /* a block's for each task */
+	int64_t places;     /* in the whole batch */
+	int64_t rows, step; /* places in a block, blocks in a task */
+	size_t size;        /* of an element */
+};
+
+static const void *element(const struct work *work, const void *data, int64_t i)
+{
+	return (const char *)data + i * (int64_t)work->size;
+}
+
+static void product(enum dfg_dtype dtype, const struct dfg_product *p, const void *a, const void *b, void *c)
+{
+	if (dtype == DFG_F32) {
+		dfg_product_f32(p, a, b, c);
+		return;
+	}
+	if (dtype == DFG_F64) {
+		dfg_product_f64(p, a, b, c);
+		return;
+	}
+	const int32_t *left = a, *right = b;
+	int32_t *out = c;
+	for (int64_t i = 0; i < p->m; i++)
+		for (int64_t j = 0; j < p->n; j++) {
+			int32_t sum = p->add ? out[i * p->c_row + j] : 0;
+			for (int64_t s = 0; s < p->k; s++)
+				sum += left[i * p->a_row + s * p->a_column] * right[s * p->b_row + j * p->b_column];
+			out[i * p->c_row + j] = sum;
+		}
+}
+
+/* Whether the image is its own matrix of patches. */
+static bool is_direct(const struct dfg_convolution *c)
+{
+	for (int a = 0; a < DFG_AXES; a++)
+		if (c->window.axis[a].size != 1 || c->window.axis[a].stride != 1 ||
+			c->window.axis[a].in != c->window.axis[a].out)
+			return false;
+	return true;
+}
+
+static int64_t ceil_div(int64_t a, int64_t b)
+{
+	return a / b + (a % b != 0);
+}
+
+static struct dfg_err *take_patches(struct dfg_kernel *ctx, struct work *work, int64_t tasks)
+{
+	return dfg_kernel_scratch(ctx, (size_t)tasks * (size_t)work->rows * (size_t)dfg_patch_size(work->c) * work->size,
+		(void **)&work->patches);
+}
+
+static void cut_places(struct work *work, int64_t places)
+{
+	int64_t fit = BLOCK_BYTES / ((int64_t)work->size * dfg_patch_size(work->c));
+	work->places = places;
+	work->rows = fit < 24 ? 24 : fit > 768 ? 768 : fit / 12 * 12;
+	if (work->rows > places)
+		work->rows = places;
+}
+
+/* Cuts `places` into blocks and tasks, at most `tasks` of them; room for the patches of each. */
+static struct dfg_err *cut(
+	struct dfg_kernel *ctx, struct work *work, int64_t places, int64_t tasks, int64_t *out_blocks)
+{
+	cut_places(work, places);
+	*out_blocks = ceil_div(places, work->rows);
+	work->step = ceil_div(*out_blocks, tasks);
+	return is_direct(work->c) ? NULL : take_patches(ctx, work, ceil_div(*out_blocks, work->step));
+}
+
+/* The matrix of patches of places [first, last), and the step between its rows. */
+static const void *patches(
+	const struct work *work, int64_t group, int64_t task, int64_t first, int64_t last, int64_t *out_step)
+{
+	const struct dfg_convolution *c = work->c;
+	if (!work->patches) {
+		*out_step = c->window.channels;
+		return element(work, work->in, first * c->window.channels + group * c->group_in);
+	}
+	*out_step = dfg_patch_size(c);
+	char *to = work->patches + task * work->rows * *out_step * (int64_t)work->size;
+	dfg_patches(c, group, work->in, first, last, to);
+	return to;
+}
+
+static int64_t block_end(const struct work *work, int64_t block)
+{
+	int64_t end = (block + 1) * work->rows;
+	return end < work->places ? end : work->places;
+}
+
+static void forward(void *arg, int64_t first, int64_t last)
+{
+	const struct work *work = arg;
+	const struct dfg_convolution *c = work->c;
+	const int64_t outputs = c->groups * c->group_out;
+	for (int64_t block = first; block < last; block++)
+		for (int64_t g = 0; g < c->groups; g++) {
+			int64_t begin = block * work->rows, step;
+			const void *rows = patches(work, g, first / work->step, begin, block_end(work, block), &step);
+			struct dfg_product p = {
+				.m = block_end(work, block) - begin,
+				.n = c->group_out,
+				.k = dfg_patch_size(c),
+				.a_row = step,
+				.a_column = 1,
+				.b_row = outputs,
+				.b_column = 1,
+				.c_row = outputs,
+			};
+			product(c->dtype, &p, rows, element(work, work->filter, g * c->group_out),
+				(void *)element(work, work->out, begin * outputs + g * c->group_out));
+		}
+}
+
+struct dfg_err *dfg_convolve(
+	struct dfg_kernel *ctx, const struct dfg_convolution *convolution, const void *in, const void *filter, void *out)
+{
+	const struct dfg_convolution *c = convolution;
+	struct work work = {.c = c, .in = in, .filter = filter, .out = out, .size = dfg_dtype_size(c->dtype)};
+	int64_t blocks, places = c->window.batch * dfg_window_places(&c->window);
+	if (!places || !c->groups || !c->group_out)
+		return NULL;
+	DFG_TRY(cut(ctx, &work, places, TASKS, &blocks));
+	dfg_kernel_ranges(ctx, blocks, work.step, forward, &work);
+	return NULL;
+}
+
+/* Each task sums the gradient of its places; the sums are then added in order. */
+static void filter_sums(void *arg, int64_t first, int64_t last)
+{
+	const struct work *work = arg;
+	const struct dfg_convolution *c = work->c;
+	const int64_t outputs = c->groups * c->group_out, size = dfg_patch_size(c), task = first / work->step;
+	for (int64_t block = first; block < last; block++)
+		for (int64_t g = 0; g < c->groups; g++) {
+			int64_t begin = block * work->rows, step;
+			const void *rows = patches(work, g, task, begin, block_end(work, block), &step);
+			struct dfg_product p = {
+				.m = size,
+				.n = c->group_out,
+				.k = block_end(work, block) - begin,
+				.a_row = 1,
+				.a_column = step,
+				.b_row = outputs,
+				.b_column = 1,
+				.c_row = outputs,
+				.add = block > first,
+			};
+			product(c->dtype, &p, rows, element(work, work->filter, begin * outputs + g * c->group_out),
+				(void *)element(work, work->out, task * size * outputs + g * c->group_out));
+		}
+}
+
+struct total {
+	void *sums;
+	int64_t count, size;
+};
+
+#define ADD(NAME, name, type, ...)                                                   \
+	DFG_CLONES static void total_##name(void *arg, int64_t first, int64_t last)      \
+	{                                                                                \
+		const struct total *total = arg;                                             \
+		type *to = total->sums;                                                      \
+		for (int64_t s = 1; s < total->count; s++) {                                 \
+			const type *from = to + s * total->size;                                 \
+			DFG_INDEPENDENT for (int64_t i = first; i < last; i++) to[i] += from[i]; \
+		}                                                                            \
+	}
+DFG_EACH_float(ADD)
+ADD(I32, i32, int32_t)
+
+struct dfg_err *dfg_convolve_filter(struct dfg_kernel *ctx, const struct dfg_convolution *convolution, const void *in,
+	const void *d_out, void *d_filter)
+{
+	const struct dfg_convolution *c = convolution;
+	struct work work = {.c = c, .in = in, .filter = d_out, .out = d_filter, .size = dfg_dtype_size(c->dtype)};
+	int64_t size = dfg_patch_size(c) * c->groups * c->group_out, bytes = size * (int64_t)work.size;
+	int64_t blocks, places = c->window.batch * dfg_window_places(&c->window);
+	if (!places) {
+		memset(d_filter, 0, (size_t)bytes);
+		return NULL;
+	}
+	int64_t sums = SUMS_BYTES / bytes < 2 ? 2 : SUMS_BYTES / bytes < SUMS ? SUMS_BYTES / bytes : SUMS;
+	DFG_TRY(cut(ctx, &work, places, sums, &blocks));
+	sums = ceil_div(blocks, work.step);
+	if (sums > 1)
+		DFG_TRY(dfg_kernel_scratch(ctx, (size_t)sums * (size_t)bytes, &work.out));
+	dfg_kernel_ranges(ctx, blocks, work.step, filter_sums, &work);
+	if (sums == 1)
+		return NULL;
+	struct total total = {work.out, sums, size};
+	dfg_kernel_ranges(ctx, size, 16 * 1024,
+		c->dtype == DFG_F32   ? total_f32
+		: c->dtype == DFG_F64 ? total_f64
+							  : total_i32,
+		&total);
+	memcpy(d_filter, work.out, (size_t)bytes);
+	return NULL;
+}
+
+/*
+ * Where the window moves by single steps, the gradient by the input is a convolution of d out itself: by the filter
+ * back to front, its two kinds of channels changed for each other.
+ */
+static struct dfg_convolution reversed(const struct dfg_convolution *c)
+{
+	struct dfg_convolution back = *c;
+	back.window.channels = c->groups * c->group_out;
+	back.group_in = c->group_out;
+	back.group_out = c->group_in;
+	for (int a = 0; a < DFG_AXES; a++) {
+		struct dfg_axis *axis = &back.window.axis[a];
+		const struct dfg_axis *ahead = &c->window.axis[a];
+		axis->in = ahead->out;
+		axis->out = ahead->in;
+		axis->before = (ahead->size - 1) * ahead->dilation - ahead->before;
+	}
+	return back;
+}
+
+#define REVERSE(bits, type)                                                                                  \
+	static void reverse_##bits(const struct dfg_convolution *c, const type *filter, type *to)                \
+	{                                                                                                        \
+		const int64_t taps = dfg_window_size(&c->window), outputs = c->groups * c->group_out;                \
+		for (int64_t t = 0; t < taps; t++)                                                                   \
+			for (int64_t o = 0; o < c->group_out; o++)                                                       \
+				for (int64_t g = 0; g < c->groups; g++)                                                      \
+					for (int64_t i = 0; i < c->group_in; i++)                                                \
+						*to++ = filter[((taps - 1 - t) * c->group_in + i) * outputs + g * c->group_out + o]; \
+	}
+REVERSE(4, uint32_t)
+REVERSE(8, uint64_t)
+
+static bool is_dense(const struct dfg_convolution *c)
+{
+	for (int a = 0; a < DFG_AXES; a++)
+		if (c->window.axis[a].stride != 1)
+			return false;
+	return true;
+}
+
+/* Patches of d in, from d out by the filter, are added to the image they belong to; an image is a task's alone. */
+static void scatter(void *arg, int64_t first, int64_t last)
+{
+	const struct work *work = arg;
+	const struct dfg_convolution *c = work->c;
+	const int64_t outputs = c->groups * c->group_out, size = dfg_patch_size(c), each = dfg_window_places(&c->window);
+	char *rows = work->patches + first / work->step * work->rows * size * (int64_t)work->size;
+	for (int64_t image = first; image < last; image++)
+		for (int64_t begin = image * each, end; begin < (image + 1) * each; begin = end) {
+			end = begin + work->rows < (image + 1) * each ? begin + work->rows : (image + 1) * each;
+			for (int64_t g = 0; g < c->groups; g++) {
+				struct dfg_product p = {
+					.m = end - begin,
+					.n = size,
+					.k = c->group_out,
+					.a_row = outputs,
+					.a_column = 1,
+					.b_row = 1,
+					.b_column = outputs,
+					.c_row = size,
+				};
+				product(c->dtype, &p, element(work, work->in, begin * outputs + g * c->group_out),
+					element(work, work->filter, g * c->group_out), rows);
+				dfg_patches_add(c, g, rows, begin, end, work->out);
+			}
+		}
+}
+
+struct dfg_err *dfg_convolve_input(struct dfg_kernel *ctx, const struct dfg_convolution *convolution,
+	const void *filter, const void *d_out, void *d_in)
+{
+	const struct dfg_convolution *c = convolution;
+	struct work work = {.c = c, .in = d_out, .filter = filter, .out = d_in, .size = dfg_dtype_size(c->dtype)};
+	int64_t images = c->window.batch, pixels = dfg_window_pixels(&c->window), taps = dfg_window_size(&c->window);
+	if (is_dense(c) && dfg_window_places(&c->window)) {
+		struct dfg_convolution back = reversed(c);
+		void *turned;
+		DFG_TRY(dfg_kernel_scratch(ctx, (size_t)(taps * c->groups * c->group_in * c->group_out) * work.size, &turned));
+		if (work.size == 4)
+			reverse_4(c, filter, turned);
+		else
+			reverse_8(c, filter, turned);
+		return dfg_convolve(ctx, &back, d_out, turned, d_in);
+	}
+	memset(d_in, 0, (size_t)(images * pixels * c->window.channels) * work.size);
+	if (!images || !dfg_window_places(&c->window))
+		return NULL;
+	cut_places(&work, dfg_window_places(&c->window));
+	work.step = ceil_div(images, TASKS);
+	DFG_TRY(take_patches(ctx, &work, ceil_div(images, work.step)));
+	dfg_kernel_ranges(ctx, images, work.step, scatter, &work);
+	return NULL;
+}
+
+/* Squares of the matrix that fit in the first cache. */
+enum { SQUARE = 16 };
+
+struct turn {
+	const void *in;
+	void *out;
+	int64_t rows, columns;
+};
+
+#define TURN(bits, type)                                                                  \
+	static void turn_##bits(void *arg, int64_t first, int64_t last)                       \
+	{                                                                                     \
+		const struct turn *turn = arg;                                                    \
+		for (int64_t image = first; image < last; image++) {                              \
+			const type *in = (const type *)turn->in + image * turn->rows * turn->columns; \
+			type *out = (type *)turn->out + image * turn->rows * turn->columns;           \
+			for (int64_t i = 0; i < turn->rows; i += SQUARE)                              \
+				for (int64_t j = 0; j < turn->columns; j += SQUARE)                       \
+					for (int64_t r = i; r < i + SQUARE && r < turn->rows; r++)            \
+						for (int64_t c = j; c < j + SQUARE && c < turn->columns; c++)     \
+							out[c * turn->rows + r] = in[r * turn->columns + c];          \
+		}                                                                                 \
+	}
+TURN(4, uint32_t)
+TURN(8, uint64_t)
+
+void dfg_turn_images(struct dfg_kernel *ctx, enum dfg_dtype dtype, int64_t batch, int64_t rows, int64_t columns,
+	const void *in, void *out)
+{
+	struct turn turn = {in, out, rows, columns};
+	int64_t block = rows * columns > 0 ? 64 * 1024 / (rows * columns) : 1;
+	dfg_kernel_ranges(ctx, batch, block > 0 ? block : 1, dfg_dtype_size(dtype) == 4 ? turn_4 : turn_8, &turn);
+}

@@ -1,0 +1,25 @@
+#pragma once
+
+#include "kernels/window.h"
+
+/*
+ * Convolutions of images, channels last, of f32, f64 or i32. The filter is [taps, channels of a group, out_channels]:
+ * input channels are in as many groups as fit, each seen by an equal part of the output channels.
+ */
+struct dfg_convolution {
+	struct dfg_window window; /* batch and channels of the input */
+	int64_t groups, group_in, group_out;
+	enum dfg_dtype dtype;
+};
+
+/* out = in * filter; what in is made of by the other two, given d out. Memory for all must be there. */
+DFG_MUST_CHECK struct dfg_err *dfg_convolve(
+	struct dfg_kernel *ctx, const struct dfg_convolution *convolution, const void *in, const void *filter, void *out);
+DFG_MUST_CHECK struct dfg_err *dfg_convolve_input(struct dfg_kernel *ctx, const struct dfg_convolution *convolution,
+	const void *filter, const void *d_out, void *d_in);
+DFG_MUST_CHECK struct dfg_err *dfg_convolve_filter(struct dfg_kernel *ctx, const struct dfg_convolution *convolution,
+	const void *in, const void *d_out, void *d_filter);
+
+/* Images between [batch, pixels, channels] and [batch, channels, pixels]: rows become columns. */
+void dfg_turn_images(struct dfg_kernel *ctx, enum dfg_dtype dtype, int64_t batch, int64_t rows, int64_t columns,
+	const void *in, void *out);
