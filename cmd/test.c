@@ -1,0 +1,166 @@
+#include "cmd/test.h"
+
+#include "cmd/cmd.h"
+#include "lib/base/map.h"
+#include "lib/base/mem.h"
+#include "lib/base/text.h"
+
+#include <dirent.h>
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static struct dfg_words_list tags;
+static struct dfg_test_options test_options;
+static int64_t threads;
+
+static const struct dfg_opt options[] = {
+	{"tag", .takes = "PATTERN", .list = &tags, .help = "Run only cases with such a tag."},
+	{"threads", .takes = "N", .number = &threads, .help = "Compute on N threads."},
+	{"no-opt", .flag = &test_options.session.no_opt, .help = "Run the graphs as they are."},
+	{0},
+};
+
+/* What was counted, in all and by tag. */
+struct count {
+	uint32_t passed, failed;
+};
+struct report {
+	struct count all;
+	struct dfg_map tag;
+	struct count *by_tag;
+	size_t room;
+	struct dfg_arena arena;
+};
+
+static void add(struct count *count, bool passed)
+{
+	count->passed += passed;
+	count->failed += !passed;
+}
+
+/* Whether one of the tags, a line each, is asked for; the last pattern that matches wins, and none asks for all. */
+static bool wanted(const char *lines)
+{
+	bool any = !tags.count;
+	for (char *copy = strdup(lines ? lines : ""), *rest = copy, *line; copy; free(copy), copy = NULL)
+		while ((line = strsep(&rest, "\n")))
+			for (size_t i = 0; i < tags.count; i++)
+				any |= *line && !fnmatch(tags.word[i], line, 0);
+	return any;
+}
+
+static struct dfg_err *count_tags(struct report *report, const struct dfg_text *lines, bool passed)
+{
+	for (const char *s = lines->s, *end; s && (end = strchr(s, '\n')); s = end + 1) {
+		const char *name = dfg_arena_copy(&report->arena, s, (size_t)(end - s));
+		uint32_t number;
+		if (!name || !dfg_map_put(&report->tag, name, (size_t)(end - s), &number, NULL) ||
+			!dfg_reserve(&report->by_tag, &report->room, report->tag.count, sizeof *report->by_tag))
+			return DFG_ERR(DFG_MEMORY, "out of memory");
+		add(&report->by_tag[number], passed);
+	}
+	return NULL;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+static void print_failure(const char *name, struct dfg_err *err)
+{
+	printf("FAIL %s: %s\n", base_name(name), err->text);
+	for (const struct dfg_err *e = err->next; e && dfg_globals.verbose; e = e->next)
+		printf("     %s: %s\n", base_name(name), e->text);
+	dfg_err_free(err);
+}
+
+static struct dfg_err *run_case(struct report *report, const char *directory)
+{
+	struct dfg_text lines = {0};
+	struct dfg_err *err = dfg_test_tags(directory, &lines);
+	if (!err && !wanted(lines.s)) {
+		dfg_text_release(&lines);
+		return NULL;
+	}
+	if (!err)
+		err = dfg_test_case(directory, &test_options);
+	add(&report->all, !err);
+	struct dfg_err *counted = count_tags(report, &lines, !err);
+	if (err)
+		print_failure(directory, err);
+	dfg_text_release(&lines);
+	return counted;
+}
+
+static bool is_there(const char *directory, const char *name)
+{
+	char path[4096];
+	struct stat stat_;
+	return snprintf(path, sizeof path, "%s/%s", directory, name) < (int)sizeof path && !stat(path, &stat_);
+}
+
+static int visible(const struct dirent *entry)
+{
+	return entry->d_name[0] != '.';
+}
+
+/* Cases below the directory, in the order of their names. Links to directories are followed no deeper than a path is long. */
+static struct dfg_err *run_tree(struct report *report, const char *directory)
+{
+	if (is_there(directory, "case.json"))
+		return run_case(report, directory);
+	struct dirent **entry = NULL;
+	int count = scandir(directory, &entry, visible, alphasort);
+	struct dfg_err *err = count < 0 ? DFG_ERR(DFG_NO_INPUT, "%s: no directory of cases", directory) : NULL;
+	for (int i = 0; i < count; i++) {
+		char path[4096];
+		struct stat stat_;
+		bool fits = snprintf(path, sizeof path, "%s/%s", directory, entry[i]->d_name) < (int)sizeof path;
+		if (!err && fits && !stat(path, &stat_) && S_ISDIR(stat_.st_mode))
+			err = run_tree(report, path);
+		free(entry[i]);
+	}
+	free(entry);
+	return err;
+}
+
+static void print_report(const struct report *report)
+{
+	for (size_t i = 0; i < report->tag.count && !dfg_globals.quiet; i++)
+		fprintf(stderr, "%-24.*s %6u passed, %u failed\n", (int)report->tag.name[i].length, report->tag.name[i].s,
+			report->by_tag[i].passed, report->by_tag[i].failed);
+	fflush(stderr);
+	printf("%u passed, %u failed\n", report->all.passed, report->all.failed);
+}
+
+static struct dfg_err *test(char **operands, int *out_status)
+{
+	struct report report = {0};
+	struct dfg_err *err = NULL;
+	test_options.session.threads = (int)threads;
+	for (; *operands && !err; operands++)
+		err = run_tree(&report, *operands);
+	if (!err && !report.all.passed && !report.all.failed)
+		err = DFG_ERR(DFG_NO_INPUT, "no case");
+	if (!err)
+		print_report(&report);
+	*out_status = report.all.failed ? DFG_NEGATIVE : 0;
+	dfg_map_release(&report.tag);
+	dfg_free(report.by_tag);
+	dfg_arena_release(&report.arena);
+	return err;
+}
+
+const struct dfg_cmd dfg_cmd_test = {
+	.name = "test",
+	.operands = "DIR...",
+	.summary = "run recorded cases",
+	.options = options,
+	.least = 1,
+	.most = -1,
+	.run = test,
+};
