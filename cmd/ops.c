@@ -17,15 +17,15 @@ static const char *gradient_of(const struct dfg_op *op)
 }
 
 /* Dtypes with a kernel, by number in the file: "f32 f64 i32". */
-static void add_dtypes(const struct dfg_op *op, struct dfg_text *text)
+static struct dfg_err *add_dtypes(const struct dfg_op *op, struct dfg_text *text)
 {
 	const struct dfg_signature *signature;
-	struct dfg_err *err = dfg_op_signature(op, &signature);
-	uint64_t types = !err && signature->n_param ? signature->param[0].types : 0;
-	dfg_err_free(err);
+	DFG_TRY(dfg_op_signature(op, &signature));
+	uint64_t types = signature->n_param ? signature->param[0].types : 0;
 	for (int dtype = 1; dtype < DFG_DTYPES; dtype++)
 		if (types >> dtype & 1 && dfg_op_computes(op, (enum dfg_dtype)dtype))
 			dfg_text_add(text, "%s%s", text->length ? " " : "", dfg_dtype_name((enum dfg_dtype)dtype));
+	return dfg_text_check(text);
 }
 
 static void print_line(const struct dfg_op *op)
@@ -39,22 +39,25 @@ static void print_line(const struct dfg_op *op)
 static struct dfg_err *print_whole(const struct dfg_op *op)
 {
 	struct dfg_text dtypes = {0};
-	add_dtypes(op, &dtypes);
+	struct dfg_err *err = add_dtypes(op, &dtypes);
+	if (err) {
+		dfg_text_release(&dtypes);
+		return err;
+	}
 	printf("%s%s\n    %s\n", op->name, op->sig, op->doc);
 	for (int i = 0; i < DFG_ATTR_MAX && op->attr[i]; i++)
 		printf("    attribute %s\n", op->attr[i]);
 	if (dtypes.length)
 		printf("    kernels for %s\n", dtypes.s);
 	printf("    gradient: %s\n", gradient_of(op));
-	struct dfg_err *err = dfg_text_check(&dtypes);
 	dfg_text_release(&dtypes);
-	return err;
+	return NULL;
 }
 
-static void put_json(struct dfg_json_out *out, const struct dfg_op *op)
+static struct dfg_err *put_json(struct dfg_json_out *out, const struct dfg_op *op)
 {
 	struct dfg_text dtypes = {0};
-	add_dtypes(op, &dtypes);
+	struct dfg_err *err = add_dtypes(op, &dtypes);
 	dfg_json_open(out, '{');
 	dfg_json_key(out, "name"), dfg_json_string(out, op->name);
 	dfg_json_key(out, "signature"), dfg_json_string(out, op->sig);
@@ -67,16 +70,19 @@ static void put_json(struct dfg_json_out *out, const struct dfg_op *op)
 	dfg_json_key(out, "gradient"), dfg_json_string(out, gradient_of(op));
 	dfg_json_close(out, '}');
 	dfg_text_release(&dtypes);
+	return err;
 }
 
 static struct dfg_err *print_json(const struct dfg_op *const *op, size_t count)
 {
 	struct dfg_json_out out = {0};
 	dfg_json_open(&out, '[');
-	for (size_t n = 0; n < count; n++)
-		put_json(&out, op[n]);
+	struct dfg_err *err = NULL;
+	for (size_t n = 0; n < count && !err; n++)
+		err = put_json(&out, op[n]);
 	dfg_json_close(&out, ']');
-	struct dfg_err *err = dfg_text_check(&out.text);
+	if (!err)
+		err = dfg_text_check(&out.text);
 	if (!err)
 		puts(out.text.s);
 	dfg_text_release(&out.text);
