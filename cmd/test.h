@@ -11,6 +11,9 @@ struct dfg_test_options {
 /* Runs the case in a directory (cases/README.md): NULL is passed, an error says why not. */
 DFG_MUST_CHECK struct dfg_err *dfg_test_case(const char *directory, const struct dfg_test_options *options);
 
-/* Whether the case has one of the tags; reads its case.json. Tags are separated by '\n' in out_tags. */
+/* Runs a case of an op, a line of tests/ops: as it is written, then in every other type that can hold its numbers. */
+DFG_MUST_CHECK struct dfg_err *dfg_test_line(const char *text, const struct dfg_test_options *options);
+
+/* The tags of the case, from its case.json, a line each. */
 struct dfg_text;
 DFG_MUST_CHECK struct dfg_err *dfg_test_tags(const char *directory, struct dfg_text *out_tags);
