@@ -2,7 +2,7 @@
 # any lines). They run in one folder a page, with the examples' programs in it.
 for page in "$ROOT"/man/*; do
 	name=$(basename "$page" .in)
-	rm -rf page && mkdir page && cp -r "$ROOT"/examples/. page/
+	rm -rf page && mkdir page && cp -r "$ROOT"/examples/. page/ && mkdir -p page/cases && cp -r "$ROOT"/tests/cases/ops/A* page/cases/
 	(cd page && python3 - "$page" "$name" <<'PY'
 import fnmatch, os, re, subprocess, sys
 lines = open(sys.argv[1]).read().split('.Sh EXAMPLES')[-1].splitlines() if '.Sh EXAMPLES' in open(sys.argv[1]).read() else []
