@@ -159,7 +159,7 @@ static struct dfg_err *concat_gradient(struct dfg_gradient *node)
 const struct dfg_op dfg_op_Concat = {
 	.name = "Concat",
 	.doc = "the values one behind the other along an axis (older form)",
-	.sig = "<N: int, T: type>(concat_dim: i32, values: N * T) -> (output: T)",
+	.sig = "<T: type, N: int>(concat_dim: i32, values: N * T) -> (output: T)",
 	.flags = DFG_ANY_RANK | DFG_EXACT,
 	.shape = concat_shape,
 	.known = concat_known,
@@ -170,7 +170,7 @@ const struct dfg_op dfg_op_Concat = {
 const struct dfg_op dfg_op_ConcatV2 = {
 	.name = "ConcatV2",
 	.doc = "the values one behind the other along an axis",
-	.sig = "<N: int, T: type, Tidx: index = i32>(values: N * T, axis: Tidx) -> (output: T)",
+	.sig = "<T: type, N: int, Tidx: index = i32>(values: N * T, axis: Tidx) -> (output: T)",
 	.flags = DFG_ANY_RANK | DFG_EXACT,
 	.shape = concat_shape,
 	.known = concat_known,
@@ -281,7 +281,7 @@ static struct dfg_err *pack_gradient(struct dfg_gradient *node)
 const struct dfg_op dfg_op_Pack = {
 	.name = "Pack",
 	.doc = "the values along a new axis",
-	.sig = "<N: int, T: type>(values: N * T) -> (output: T)",
+	.sig = "<T: type, N: int>(values: N * T) -> (output: T)",
 	.attr = {"axis: int = 0"},
 	.flags = DFG_ANY_RANK | DFG_EXACT,
 	.shape = pack_shape,

@@ -178,9 +178,9 @@ const struct dfg_op dfg_op_Gather = {
  */
 static const char gather_axis_gradient[] =
 	"shape = Shape(params)\n"
-	"at = i32(axis) + where(i32(axis) < 0, Rank(params), 0)\n"
+	"at = FloorMod(i32(axis), Rank(params))\n"
 	"ids = Shape(indices)\n"
-	"lead = batch_dims + where(batch_dims < 0, Rank(indices), 0)\n"
+	"static if batch_dims < 0 { lead = batch_dims + Rank(indices) } else { lead = batch_dims }\n"
 	"batch = Prod(Slice(shape, [0], Pack([lead])), 0)\n"
 	"outer = Prod(Slice(shape, Pack([lead]), Pack([at - lead])), 0)\n"
 	"dim = GatherV2(shape, at, 0)\n"

@@ -111,7 +111,7 @@ static struct dfg_err *partition_gradient(struct dfg_gradient *node)
 const struct dfg_op dfg_op_DynamicPartition = {
 	.name = "DynamicPartition",
 	.doc = "the rows of data, each in the part whose number partitions gives",
-	.sig = "<num_partitions: int, T: type>(data: T, partitions: i32) -> (outputs: num_partitions * T)",
+	.sig = "<T: type, num_partitions: int>(data: T, partitions: i32) -> (outputs: num_partitions * T)",
 	.flags = DFG_EXACT,
 	.shape = partition_shape,
 	.gradient_fn = partition_gradient,
@@ -213,7 +213,7 @@ static struct dfg_err *stitch_gradient(struct dfg_gradient *node)
 	const struct dfg_op dfg_op_##Op = {                                                \
 		.name = #Op,                                                                   \
 		.doc = text,                                                                   \
-		.sig = "<N: int, T: type>(indices: N * i32, data: N * T) -> (merged: T)",      \
+		.sig = "<T: type, N: int>(indices: N * i32, data: N * T) -> (merged: T)",      \
 		.flags = DFG_ANY_RANK | DFG_EXACT,                                             \
 		.shape = stitch_shape,                                                         \
 		.gradient_fn = stitch_gradient,                                                \

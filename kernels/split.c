@@ -115,7 +115,7 @@ static struct dfg_err *split_gradient(struct dfg_gradient *node)
 const struct dfg_op dfg_op_Split = {
 	.name = "Split",
 	.doc = "value in num_split equal parts along an axis",
-	.sig = "<num_split: int, T: type>(split_dim: i32, value: T) -> (output: num_split * T)",
+	.sig = "<T: type, num_split: int>(split_dim: i32, value: T) -> (output: num_split * T)",
 	.flags = DFG_ANY_RANK | DFG_EXACT,
 	.shape = split_shape,
 	.gradient_fn = split_gradient,
@@ -189,7 +189,7 @@ static struct dfg_err *split_v_gradient(struct dfg_gradient *node)
 const struct dfg_op dfg_op_SplitV = {
 	.name = "SplitV",
 	.doc = "value in parts of the given sizes along an axis; one size may be -1: what is left",
-	.sig = "<num_split: int, T: type, Tlen: index|i8 = i64>"
+	.sig = "<T: type, num_split: int, Tlen: index|i8 = i64>"
 		   "(value: T, size_splits: Tlen, split_dim: i32) -> (output: num_split * T)",
 	.flags = DFG_ANY_RANK | DFG_EXACT,
 	.shape = split_v_shape,
@@ -241,7 +241,7 @@ static struct dfg_err *unpack_gradient(struct dfg_gradient *node)
 const struct dfg_op dfg_op_Unpack = {
 	.name = "Unpack",
 	.doc = "the num tensors that lie along an axis",
-	.sig = "<num: int, T: type>(value: T) -> (output: num * T)",
+	.sig = "<T: type, num: int>(value: T) -> (output: num * T)",
 	.attr = {"axis: int = 0"},
 	.flags = DFG_EXACT,
 	.shape = unpack_shape,
