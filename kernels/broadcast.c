@@ -190,7 +190,7 @@ const struct dfg_op dfg_op_Tile = {
 	.sig = "<T: type, Tmultiples: index = i32>(input: T, multiples: Tmultiples) -> (output: T)",
 	.flags = DFG_ANY_RANK | DFG_EXACT,
 	.shape = tile_shape,
-	.gradient = "dinput = Reshape(Sum(Reshape(doutput, Reshape(Pack(i32(multiples), Shape(input), axis = 1), [-1])),"
+	.gradient = "dinput = Reshape(Sum(Reshape(doutput, Reshape(Pack([i32(multiples), Shape(input)], axis = 1), [-1])),"
 				" Range(0, 2 * Size(multiples), 2)), Shape(input))",
 	.run = tile_run,
 };

@@ -1,4 +1,5 @@
 /* Tensors made from a few numbers. */
+#include "kernels/adjoint.h"
 #include "kernels/box.h"
 #include "kernels/fit.h"
 
@@ -134,8 +135,9 @@ const struct dfg_op dfg_op_Range = {
 	.name = "Range",
 	.doc = "start, start + delta, start + 2 * delta, ... up to limit, which is not there",
 	.sig = "<Tidx: number = i32>(start: Tidx, limit: Tidx, delta: Tidx) -> (output: Tidx)",
-	.flags = DFG_NO_GRADIENT | DFG_ANY_RANK | DFG_EXACT,
+	.flags = DFG_ANY_RANK | DFG_EXACT,
 	.shape = range_shape,
+	.gradient_fn = dfg_adjoint_none,
 	.kernel = {DFG_EACH_number(DFG_BY_DTYPE, range)},
 };
 
@@ -169,8 +171,9 @@ const struct dfg_op dfg_op_LinSpace = {
 	.name = "LinSpace",
 	.doc = "num numbers from start to stop, both of them there, at equal distances",
 	.sig = "<T: float, Tidx: index = i32>(start: T, stop: T, num: Tidx) -> (output: T)",
-	.flags = DFG_NO_GRADIENT | DFG_ANY_RANK | DFG_EXACT,
+	.flags = DFG_ANY_RANK | DFG_EXACT,
 	.shape = linspace_shape,
+	.gradient_fn = dfg_adjoint_none,
 	.kernel = {DFG_EACH_float(DFG_BY_DTYPE, linspace)},
 };
 
@@ -219,7 +222,8 @@ const struct dfg_op dfg_op_OneHot = {
 	.doc = "a new dimension of size depth, on_value at the index and off_value elsewhere",
 	.sig = "<T: type, TI: u8|i8|i32|i64 = i64>(indices: TI, depth: i32, on_value: T, off_value: T) -> (output: T)",
 	.attr = {"axis: int = -1"},
-	.flags = DFG_NO_GRADIENT | DFG_ANY_RANK | DFG_EXACT,
+	.flags = DFG_ANY_RANK | DFG_EXACT,
 	.shape = one_hot_shape,
+	.gradient_fn = dfg_adjoint_none,
 	.run = one_hot_run,
 };

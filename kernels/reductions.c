@@ -216,7 +216,7 @@ static struct dfg_err *extreme_gradient(struct dfg_gradient *node)
  */
 static const char prod_gradient[] =
 	"rank = Rank(input)\n"
-	"axes = Reshape(FloorMod(i32(reduction_indices) + rank, rank), [-1])\n"
+	"axes = Reshape(FloorMod(i32(reduction_indices) + rank, Maximum(rank, 1)), [-1])\n"
 	"others = ListDiff(Range(0, rank, 1), axes).out\n"
 	"perm = ConcatV2([axes, others], 0)\n"
 	"shape = Shape(input)\n"

@@ -1,7 +1,6 @@
 /* Ops that give the elements of their first input in another shape, or in the same one with something said of it. */
+#include "kernels/adjoint.h"
 #include "kernels/fit.h"
-
-#include "lib/pass/grad.h"
 
 #include <inttypes.h>
 
@@ -183,9 +182,10 @@ const struct dfg_op dfg_op_StopGradient = {
 	.name = "StopGradient",
 	.doc = "input, which counts as a constant in derivatives",
 	.sig = "<T: type>(input: T) -> (output: T)",
-	.flags = DFG_NO_GRADIENT | DFG_VIEW | DFG_ANY_RANK | DFG_EXACT,
+	.flags = DFG_VIEW | DFG_ANY_RANK | DFG_EXACT,
 	.shape = same_shape,
 	.known = view_known,
+	.gradient_fn = dfg_adjoint_none,
 	.run = view_run,
 };
 
