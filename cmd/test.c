@@ -96,6 +96,33 @@ static struct dfg_err *run_case(struct report *report, const char *directory)
 	return counted;
 }
 
+/* A file of op cases: a line each, "#" begins a comment. Their tag is the file's name. */
+static struct dfg_err *run_file(struct report *report, const char *path)
+{
+	struct dfg_text tag = {0};
+	FILE *file = fopen(path, "r");
+	if (!file)
+		return DFG_ERR(DFG_NO_INPUT, "%s: cannot be read", path);
+	dfg_text_add(&tag, "%.*s\n", (int)(strlen(base_name(path)) - strlen(".t")), base_name(path));
+	char *line = NULL;
+	size_t room = 0;
+	struct dfg_err *counted = NULL;
+	while (!counted && wanted(tag.s) && getline(&line, &room, file) >= 0) {
+		line[strcspn(line, "\n")] = '\0';
+		if (!line[strspn(line, " \t")] || *line == '#')
+			continue;
+		struct dfg_err *err = dfg_test_line(line, &test_options);
+		add(&report->all, !err);
+		counted = count_tags(report, &tag, !err);
+		if (err)
+			print_failure(line, err);
+	}
+	free(line);
+	fclose(file);
+	dfg_text_release(&tag);
+	return counted;
+}
+
 static bool is_there(const char *directory, const char *name)
 {
 	char path[4096];
@@ -121,8 +148,11 @@ static struct dfg_err *run_tree(struct report *report, const char *directory)
 		struct stat stat_;
 		bool fits = snprintf(path, sizeof path, "%s/%s", directory, entry[i]->d_name) < (int)sizeof path;
 		if (!err && fits && !stat(path, &stat_)) {
+			const char *dot = strrchr(path, '.');
 			if (S_ISDIR(stat_.st_mode))
 				err = run_tree(report, path);
+			else if (dot && !strcmp(dot, ".t"))
+				err = run_file(report, path);
 		}
 		free(entry[i]);
 	}

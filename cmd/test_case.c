@@ -4,6 +4,7 @@
 #include "formats/array.h"
 #include "formats/graphdef.h"
 #include "formats/json.h"
+#include "lib/pass/grad.h"
 #include "lib/pass/verify.h"
 
 #include <stdio.h>
@@ -174,10 +175,37 @@ static struct dfg_err *run_step(struct test_case *test, const struct dfg_json *j
 	return err;
 }
 
+/*
+ * Adds the derivatives that the case asks for to its graph: order 2 differentiates the sum of all first derivatives by
+ * the same names again, and so on.
+ */
+static struct dfg_err *differentiate(struct test_case *test, const struct dfg_json *grad, struct dfg_builder *builder)
+{
+	const struct dfg_json *wrt = dfg_json_get(grad, "wrt"), *order = dfg_json_get(grad, "order");
+	uint32_t n = 0, n_of = 1;
+	struct dfg_edge *by = dfg_arena_zeros(&test->arena, wrt->count, sizeof *by);
+	struct dfg_edge *of = dfg_arena_zeros(&test->arena, wrt->count + 1, sizeof *of);
+	test->gradient = dfg_arena_zeros(&test->arena, wrt->count, sizeof *test->gradient);
+	if (!by || !of || !test->gradient)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	for (const struct dfg_json *name = wrt->first; name; name = name->next)
+		DFG_TRY(dfg_graph_edge(&test->file.graph, name->string, &by[n++]));
+	DFG_TRY(dfg_graph_edge(&test->file.graph, dfg_json_get(grad, "of")->string, of));
+	for (int64_t i = 0; i < (order ? order->integer : 1); i++) {
+		DFG_TRY(dfg_grad_edges(builder, of, n_of, by, n, test->gradient));
+		memcpy(of, test->gradient, n * sizeof *of);
+		n_of = n;
+	}
+	return NULL;
+}
+
 static struct dfg_err *add_gradients(struct test_case *test, const struct dfg_json *grad)
 {
-	(void)test, (void)grad;
-	return DFG_ERR(DFG_NEGATIVE, "derivatives cannot be checked yet");
+	struct dfg_builder builder;
+	DFG_TRY(dfg_builder_init(&builder, &test->file.graph));
+	struct dfg_err *err = differentiate(test, grad, &builder);
+	dfg_builder_release(&builder);
+	return err;
 }
 
 static struct dfg_err *run_steps(struct test_case *test)
