@@ -1,0 +1,58 @@
+/* The sum of any number of tensors of one shape. */
+#include "lib/pass/grad.h"
+
+#include "kernels/rows.h"
+
+extern const struct dfg_op dfg_op_Add;
+
+static struct dfg_err *addn_gradient(struct dfg_gradient *node)
+{
+	for (int i = 0; i < node->call->n_in; i++)
+		dfg_gradient_set(node, i, node->dy[0]);
+	return NULL;
+}
+
+struct sum {
+	const struct dfg_kernel *ctx;
+	struct dfg_tensor *out;
+};
+
+/* From the first to the last, a tile at a time: the partial sums stay in the first cache. */
+static void sum_range(void *arg, int64_t first, int64_t last)
+{
+	enum { TILE = 2048 };
+	const struct sum *sum = arg;
+	const struct dfg_call *call = sum->ctx->call;
+	for (int64_t at = first, n; at < last; at += n) {
+		n = last - at < TILE ? last - at : TILE;
+		char *to = dfg_tensor_at(sum->out, at);
+		const char *from = dfg_tensor_at(dfg_kernel_input(sum->ctx, 0), at);
+		if (to != from)
+			__builtin_memcpy(to, from, (size_t)n * dfg_dtype_size(sum->out->dtype));
+		for (int i = 1; i < call->n_in; i++)
+			dfg_op_Add.row[sum->out->dtype](
+				n, to, (const void *const[]){to, dfg_tensor_at(dfg_kernel_input(sum->ctx, i), at)}, NULL);
+	}
+}
+
+static struct dfg_err *addn_run(struct dfg_kernel *ctx)
+{
+	struct sum sum = {.ctx = ctx};
+	const struct dfg_shape *shape = &dfg_kernel_input(ctx, 0)->shape;
+	DFG_TRY(dfg_guard_same(ctx));
+	DFG_TRY(dfg_kernel_output(ctx, 0, shape, &sum.out));
+	dfg_kernel_ranges(ctx, dfg_shape_count(shape), 32 * 1024, sum_range, &sum);
+	return NULL;
+}
+
+#define KERNEL(NAME, ...) [DFG_##NAME] = addn_run,
+
+const struct dfg_op dfg_op_AddN = {
+	.name = "AddN",
+	.doc = "sum of all inputs, which have one shape",
+	.sig = "<N: int, T: numeric>(inputs: N * T) -> (sum: T)",
+	.flags = DFG_EXACT,
+	.shape = dfg_shape_same,
+	.gradient_fn = addn_gradient,
+	.kernel = {DFG_EACH_numeric(KERNEL)},
+};
