@@ -1,0 +1,271 @@
+/* Random ops. Stateless ones are functions of their operands; the others draw from a stream that the session keeps. */
+#include "kernels/random.h"
+
+#include "kernels/fit.h"
+#include "lib/base/text.h"
+#include "lib/exec/state.h"
+
+#include <string.h>
+
+enum { PHILOX = 1, AUTOMATIC = 3 };
+
+static void split(uint64_t from, uint32_t out[2])
+{
+	out[0] = (uint32_t)from;
+	out[1] = (uint32_t)(from >> 32);
+}
+
+/* A seed is scrambled once, so that it need not look random; half of the counter is left for the stream. */
+static struct dfg_philox scramble(uint64_t seed_0, uint64_t seed_1)
+{
+	struct dfg_philox philox = {.key = {0x3ec8f720u, 0x02461e29u}};
+	uint32_t mixed[4];
+	split(seed_0, philox.counter);
+	split(seed_1, philox.counter + 2);
+	dfg_philox_words(&philox, mixed);
+	return (struct dfg_philox){{0, 0, mixed[2], mixed[3]}, {mixed[0], mixed[1]}};
+}
+
+static struct dfg_err *scramble_input(struct dfg_kernel *ctx, int i, struct dfg_philox *out_philox)
+{
+	const struct dfg_tensor *seed = dfg_kernel_input(ctx, i);
+	if (seed->shape.rank != 1 || seed->shape.dim[0] != 2)
+		return DFG_ERR(DFG_DATA, "seed must be [2], not %s", dfg_shape_words(&seed->shape).s);
+	*out_philox = scramble((uint64_t)dfg_tensor_int(seed, 0), (uint64_t)dfg_tensor_int(seed, 1));
+	return NULL;
+}
+
+enum { SHAPE, KEY, COUNTER, ALG, MINVAL };
+
+static struct dfg_err *read_philox(struct dfg_kernel *ctx, struct dfg_philox *out_philox)
+{
+	const struct dfg_tensor *key = dfg_kernel_input(ctx, KEY), *counter = dfg_kernel_input(ctx, COUNTER),
+							*alg = dfg_kernel_input(ctx, ALG);
+	if (dfg_shape_count(&key->shape) != 1 || counter->shape.rank != 1 || counter->shape.dim[0] < 2 ||
+		dfg_shape_count(&alg->shape) != 1)
+		return DFG_ERR(DFG_DATA, "needs a key of 1, a counter of 2 and 1 algorithm, not %s, %s and %s",
+			dfg_shape_words(&key->shape).s, dfg_shape_words(&counter->shape).s, dfg_shape_words(&alg->shape).s);
+	int64_t which = dfg_tensor_int(alg, 0);
+	if (which != PHILOX && which != AUTOMATIC)
+		return DFG_ERR(DFG_DATA, "no random algorithm %lld: 1 is Philox", (long long)which);
+	split(*(const uint64_t *)key->data, out_philox->key);
+	split(((const uint64_t *)counter->data)[0], out_philox->counter);
+	split(((const uint64_t *)counter->data)[1], out_philox->counter + 2);
+	return NULL;
+}
+
+static struct dfg_err *by_key(struct dfg_kernel *ctx, dfg_random_fn *fill)
+{
+	struct dfg_random random = {0};
+	DFG_TRY(read_philox(ctx, &random.philox));
+	if (ctx->call->n_in > MINVAL)
+		DFG_TRY(dfg_random_bounds(ctx, MINVAL, &random));
+	return dfg_random_run(ctx, &random, fill);
+}
+
+enum { SEED_INPUT = 1, SEED_MINVAL };
+
+static struct dfg_err *by_seed(struct dfg_kernel *ctx, dfg_random_fn *fill)
+{
+	struct dfg_random random = {0};
+	DFG_TRY(scramble_input(ctx, SEED_INPUT, &random.philox));
+	if (ctx->call->n_in > SEED_MINVAL)
+		DFG_TRY(dfg_random_bounds(ctx, SEED_MINVAL, &random));
+	return dfg_random_run(ctx, &random, fill);
+}
+
+/* A distribution, by key and counter and by seed. */
+#define STATELESS(Op, way, types, inputs, fill, text)         \
+	static struct dfg_err *Op##_run(struct dfg_kernel *ctx)   \
+	{                                                         \
+		return way(ctx, fill);                                \
+	}                                                         \
+	const struct dfg_op dfg_op_##Op = {                       \
+		.name = #Op,                                          \
+		.doc = text,                                          \
+		.sig = "<dtype: " types inputs " -> (output: dtype)", \
+		.flags = DFG_NO_GRADIENT,                             \
+		.shape = dfg_random_shape,                            \
+		.run = Op##_run,                                      \
+	};
+#define BY_KEY ", Tshape: index = i32>(shape: Tshape, key: u64, counter: u64, alg: i32"
+#define BY_SEED ", T: index = i32, Tseed: index = i64>(shape: T, seed: Tseed"
+#define BOUNDS ", minval: dtype, maxval: dtype)"
+#define FLOATS "float = f32"
+#define WHOLE "i32|i64|u32|u64"
+#define BOTH(V1, V2, types, types_v2, more, fill, text)      \
+	STATELESS(V2, by_key, types_v2, BY_KEY more, fill, text) \
+	STATELESS(V1, by_seed, types, BY_SEED more, fill, text)
+BOTH(StatelessRandomUniform, StatelessRandomUniformV2, FLOATS, FLOATS, ")", dfg_random_uniform,
+	"uniform numbers in [0, 1)")
+BOTH(StatelessRandomNormal, StatelessRandomNormalV2, FLOATS, FLOATS, ")", dfg_random_normal, "normal numbers")
+BOTH(StatelessTruncatedNormal, StatelessTruncatedNormalV2, FLOATS, FLOATS, ")", dfg_random_truncated_normal,
+	"normal numbers within two deviations")
+BOTH(StatelessRandomUniformFullInt, StatelessRandomUniformFullIntV2, WHOLE " = u64", WHOLE " = u64", ")",
+	dfg_random_full_int, "whole numbers of any size")
+BOTH(StatelessRandomUniformInt, StatelessRandomUniformIntV2, "i32|i64", WHOLE, BOUNDS, dfg_random_int,
+	"uniform whole numbers in [minval, maxval)")
+
+static struct dfg_err *key_shape(struct dfg_infer *node)
+{
+	node->out[0] = DFG_SHAPE_VECTOR(1);
+	if (node->call->n_out > 1)
+		node->out[1] = DFG_SHAPE_VECTOR(2);
+	if (node->call->n_out > 2)
+		node->out[2] = DFG_SHAPE_SCALAR;
+	return NULL;
+}
+
+static struct dfg_err *key_run(struct dfg_kernel *ctx)
+{
+	struct dfg_philox philox;
+	struct dfg_tensor *key, *counter, *alg;
+	DFG_TRY(scramble_input(ctx, 0, &philox));
+	DFG_TRY(dfg_kernel_output(ctx, 0, &DFG_SHAPE_VECTOR(1), &key));
+	DFG_TRY(dfg_kernel_output(ctx, 1, &DFG_SHAPE_VECTOR(2), &counter));
+	*(uint64_t *)key->data = philox.key[0] | (uint64_t)philox.key[1] << 32;
+	((uint64_t *)counter->data)[0] = 0;
+	((uint64_t *)counter->data)[1] = philox.counter[2] | (uint64_t)philox.counter[3] << 32;
+	if (ctx->call->n_out > 2) {
+		DFG_TRY(dfg_kernel_output(ctx, 2, &DFG_SHAPE_SCALAR, &alg));
+		*(int32_t *)alg->data = PHILOX;
+	}
+	return NULL;
+}
+
+const struct dfg_op dfg_op_StatelessRandomGetKeyCounter = {
+	.name = "StatelessRandomGetKeyCounter",
+	.doc = "key and first counter of the random stream of a seed",
+	.sig = "<Tseed: index = i64>(seed: Tseed) -> (key: u64, counter: u64)",
+	.flags = DFG_NO_GRADIENT,
+	.shape = key_shape,
+	.run = key_run,
+};
+
+const struct dfg_op dfg_op_StatelessRandomGetKeyCounterAlg = {
+	.name = "StatelessRandomGetKeyCounterAlg",
+	.doc = "key, first counter and algorithm of the random stream of a seed",
+	.sig = "<Tseed: index = i64>(seed: Tseed) -> (key: u64, counter: u64, alg: i32)",
+	.flags = DFG_NO_GRADIENT,
+	.shape = key_shape,
+	.run = key_run,
+};
+
+static struct dfg_err *scalar_shape(struct dfg_infer *node)
+{
+	node->out[0] = DFG_SHAPE_SCALAR;
+	return NULL;
+}
+
+static struct dfg_err *alg_run(struct dfg_kernel *ctx)
+{
+	struct dfg_tensor *alg;
+	DFG_TRY(dfg_kernel_output(ctx, 0, &DFG_SHAPE_SCALAR, &alg));
+	*(int32_t *)alg->data = PHILOX;
+	return NULL;
+}
+
+const struct dfg_op dfg_op_StatelessRandomGetAlg = {
+	.name = "StatelessRandomGetAlg",
+	.doc = "the number of the random algorithm: 1, Philox",
+	.sig = "() -> (alg: i32)",
+	.flags = DFG_NO_GRADIENT,
+	.shape = scalar_shape,
+	.run = alg_run,
+};
+
+enum { SEED, SEED2 };
+
+/* FNV-1a of the node's name: what a node without a seed draws by, the same in every run. */
+static uint64_t hash_name(const char *name)
+{
+	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+	for (; *name; name++)
+		hash = (hash ^ (uint8_t)*name) * UINT64_C(0x100000001b3);
+	return hash;
+}
+
+/*
+ * The stream's place, in blocks, is a variable of the session, so that it can be saved; it moves on by `blocks`. The new
+ * place gets a tensor of its own, because somebody may be reading the old one.
+ */
+static struct dfg_err *draw(struct dfg_variable *place, uint64_t blocks, uint64_t *out_first)
+{
+	struct dfg_tensor next, old;
+	DFG_TRY(dfg_tensor_new(DFG_U64, &DFG_SHAPE_SCALAR, &next));
+	pthread_mutex_lock(&place->lock);
+	*out_first = place->set ? *(const uint64_t *)place->value.data : 0;
+	*(uint64_t *)next.data = *out_first + blocks;
+	old = place->value;
+	place->value = next;
+	place->set = true;
+	pthread_mutex_unlock(&place->lock);
+	dfg_tensor_release(&old);
+	return NULL;
+}
+
+static struct dfg_err *find_place(struct dfg_kernel *ctx, struct dfg_variable **out_place)
+{
+	struct dfg_state *state = ctx->host->state(ctx);
+	struct dfg_text name = {0};
+	if (!state)
+		return DFG_ERR(DFG_DATA, "%s needs a session", ctx->call->op->name);
+	dfg_text_add(&name, "dfg/stream/%s", ctx->call->node);
+	struct dfg_err *err = dfg_text_check(&name);
+	if (!err)
+		err = dfg_state_variable(state, name.s, DFG_U64, &DFG_SHAPE_SCALAR, out_place);
+	dfg_text_release(&name);
+	return err;
+}
+
+static struct dfg_err *stateful(struct dfg_kernel *ctx, struct dfg_random *random, dfg_random_fn *fill)
+{
+	const union dfg_value *attr = dfg_kernel_attr(ctx);
+	struct dfg_shape shape;
+	struct dfg_variable *place;
+	uint64_t first;
+	DFG_TRY(dfg_shapes_now(ctx, 1, &shape));
+	DFG_TRY(find_place(ctx, &place));
+	DFG_TRY(draw(place, (uint64_t)dfg_shape_count(&shape) * 256, &first));
+	bool seeded = attr[SEED].i || attr[SEED2].i;
+	split(seeded ? (uint64_t)attr[SEED].i : hash_name(ctx->call->node), random->philox.key);
+	split((uint64_t)attr[SEED2].i, random->philox.counter + 2);
+	dfg_philox_skip(&random->philox, first);
+	return dfg_random_run(ctx, random, fill);
+}
+
+#define SEEDS [SEED] = "seed: int = 0", [SEED2] = "seed2: int = 0"
+#define STATEFUL(Op, fill, text)                                        \
+	static struct dfg_err *Op##_run(struct dfg_kernel *ctx)             \
+	{                                                                   \
+		return stateful(ctx, &(struct dfg_random){0}, fill);            \
+	}                                                                   \
+	const struct dfg_op dfg_op_##Op = {                                 \
+		.name = #Op,                                                    \
+		.doc = text,                                                    \
+		.sig = "<dtype: float, T: index>(shape: T) -> (output: dtype)", \
+		.attr = {SEEDS},                                                \
+		.flags = DFG_NO_GRADIENT | DFG_STATEFUL,                        \
+		.shape = dfg_random_shape,                                      \
+		.run = Op##_run,                                                \
+	};
+STATEFUL(RandomUniform, dfg_random_uniform, "uniform numbers in [0, 1), others each time")
+STATEFUL(RandomStandardNormal, dfg_random_normal, "normal numbers, others each time")
+STATEFUL(TruncatedNormal, dfg_random_truncated_normal, "normal numbers within two deviations, others each time")
+
+static struct dfg_err *uniform_int_run(struct dfg_kernel *ctx)
+{
+	struct dfg_random random = {0};
+	DFG_TRY(dfg_random_bounds(ctx, 1, &random));
+	return stateful(ctx, &random, dfg_random_int);
+}
+
+const struct dfg_op dfg_op_RandomUniformInt = {
+	.name = "RandomUniformInt",
+	.doc = "uniform whole numbers in [minval, maxval), others each time",
+	.sig = "<Tout: index, T: index>(shape: T, minval: Tout, maxval: Tout) -> (output: Tout)",
+	.attr = {SEEDS},
+	.flags = DFG_NO_GRADIENT | DFG_STATEFUL,
+	.shape = dfg_random_shape,
+	.run = uniform_int_run,
+};
