@@ -19,5 +19,5 @@ enum { DFG_SLOTS_MOST = 5, DFG_SCALARS_MOST = 8 };
  * Runs it: the inputs are the slots, then scalars with the gradient among them; in a sparse op the indices stand behind
  * the gradient.
  */
-DFG_MUST_CHECK struct dfg_err *dfg_apply(struct dfg_kernel *ctx, const struct dfg_rule *rule);
-struct dfg_err *dfg_apply_shape(struct dfg_infer *node);
+DFG_MUST_CHECK struct dfg_err *dfg_rule_apply(struct dfg_kernel *ctx, const struct dfg_rule *rule);
+struct dfg_err *dfg_rule_shape(struct dfg_infer *node);

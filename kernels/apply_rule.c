@@ -146,7 +146,7 @@ static struct dfg_err *change_all(struct dfg_kernel *ctx, struct update *u)
 	return NULL;
 }
 
-struct dfg_err *dfg_apply(struct dfg_kernel *ctx, const struct dfg_rule *rule)
+struct dfg_err *dfg_rule_apply(struct dfg_kernel *ctx, const struct dfg_rule *rule)
 {
 	struct update u = {.rule = rule, .attr = dfg_kernel_attr(ctx)};
 	DFG_TRY(read_inputs(ctx, &u));
@@ -159,7 +159,7 @@ struct dfg_err *dfg_apply(struct dfg_kernel *ctx, const struct dfg_rule *rule)
 	return err ? err : dfg_give_back(ctx, u.variable[0]);
 }
 
-struct dfg_err *dfg_apply_shape(struct dfg_infer *node)
+struct dfg_err *dfg_rule_shape(struct dfg_infer *node)
 {
 	const struct dfg_signature *signature = node->call->signature;
 	struct dfg_shape var = dfg_variable_shape(node, 0);
