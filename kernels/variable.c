@@ -70,7 +70,7 @@ const struct dfg_op dfg_op_VarHandleOp = {
 		[CONTAINER] = "container: string = ''",
 		[SHARED_NAME] = "shared_name: string = ''",
 		"debug_name: string = ''",
-		"allowed_devices: [string] = []"},
+		"allowed_devices: list(string) = []"},
 	.flags = DFG_STATEFUL | DFG_NO_GRADIENT,
 	.role = DFG_VARIABLE,
 	.shape = handle_shape,
