@@ -1,0 +1,515 @@
+#include "kernels/window.h"
+#include "lib/base/vector.h"
+
+#include <string.h>
+
+/*
+ * Pooling. Loops are over images with channels last: one whose channels come first is as many images of one channel.
+ * Of equal largest elements the first of a window counts; NaN is larger than any number.
+ */
+enum { PADDING, FORMAT, KSIZE, STRIDES, EXPLICIT }; /* attributes; the V2 forms have KSIZE and STRIDES as inputs */
+
+static bool is_v2(const struct dfg_call *call)
+{
+	return !call->op->attr[KSIZE];
+}
+
+static struct dfg_err *check_rule(const struct dfg_window_rule *rule)
+{
+	int channel = dfg_window_channel_dim(rule->rank, rule->channels_first);
+	if (rule->size[0] != 1 || rule->size[channel] != 1)
+		return DFG_ERR(DFG_DATA, "a window cannot reach over images or channels");
+	for (int i = 0; i < rule->rank; i++)
+		if ((rule->before[i] > 0 && rule->before[i] >= rule->size[i]) ||
+			(rule->after[i] > 0 && rule->after[i] >= rule->size[i]))
+			return DFG_ERR(DFG_DATA, "padding of dim %d is not smaller than the window", i);
+	return NULL;
+}
+
+static struct dfg_err *start_rule(const struct dfg_call *call, struct dfg_window_rule *rule)
+{
+	const union dfg_value *attr = call->attr;
+	*rule = (struct dfg_window_rule){0};
+	DFG_TRY(dfg_window_format(attr[FORMAT].s, attr[PADDING].s, rule));
+	DFG_TRY(dfg_window_list(NULL, "dilations", rule->rank, rule->dilation));
+	if (is_v2(call))
+		return NULL;
+	DFG_TRY(dfg_window_list(attr[KSIZE].list, "ksize", rule->rank, rule->size));
+	DFG_TRY(dfg_window_list(attr[STRIDES].list, "strides", rule->rank, rule->stride));
+	if (call->op->attr[EXPLICIT])
+		DFG_TRY(dfg_window_paddings(attr[EXPLICIT].list, rule));
+	return check_rule(rule);
+}
+
+/* Input i of a V2 form: as many positive numbers as the image has dims. */
+static struct dfg_err *told(struct dfg_kernel *ctx, int i, int rank, int64_t *out_numbers)
+{
+	const struct dfg_tensor *in = dfg_kernel_input(ctx, i);
+	union dfg_value item[DFG_RANK_MAX];
+	if (in->shape.rank != 1 || in->shape.dim[0] != rank)
+		return DFG_ERR(DFG_DATA, "input %d must be %d numbers, not %s", i, rank, dfg_shape_words(&in->shape).s);
+	for (int d = 0; d < rank; d++)
+		item[d].i = dfg_tensor_int(in, d);
+	return dfg_window_list(
+		&(struct dfg_list){DFG_ATTR_INT, (uint32_t)rank, item}, ctx->call->signature->in[i].name, rank, out_numbers);
+}
+
+/* How the node's window moves over the image; its sizes come with the last two inputs of a V2 form. */
+static struct dfg_err *fit(struct dfg_kernel *ctx, const struct dfg_shape *image, struct dfg_window *out_window)
+{
+	struct dfg_window_rule rule;
+	DFG_TRY(start_rule(ctx->call, &rule));
+	if (is_v2(ctx->call)) {
+		DFG_TRY(told(ctx, ctx->call->n_in - 2, rule.rank, rule.size));
+		DFG_TRY(told(ctx, ctx->call->n_in - 1, rule.rank, rule.stride));
+		DFG_TRY(check_rule(&rule));
+	}
+	return dfg_window_fit(&rule, image, out_window);
+}
+
+static struct dfg_err *infer_fit(struct dfg_infer *node, const struct dfg_shape *image, struct dfg_shape *out_shape)
+{
+	struct dfg_window_rule rule;
+	struct dfg_window window;
+	DFG_TRY(start_rule(node->call, &rule));
+	if (image->rank != rule.rank)
+		return DFG_ERR(DFG_DATA, "needs an image of %d dims, not %s", rule.rank, dfg_shape_words(image).s);
+	*out_shape = (struct dfg_shape){.rank = rule.rank};
+	const struct dfg_known *const *known = node->known + node->call->n_in - 2;
+	for (int i = 0; i < rule.rank && is_v2(node->call); i++) {
+		bool there = known[0] && known[1] && known[0]->count == rule.rank && known[1]->count == rule.rank;
+		rule.size[i] = there ? known[0]->v[i] : DFG_NOT_KNOWN;
+		rule.stride[i] = there ? known[1]->v[i] : DFG_NOT_KNOWN;
+		if (rule.size[i] < 1 || rule.stride[i] < 1) { /* not known, or refused when it runs */
+			for (int d = 0; d < rule.rank; d++)
+				out_shape->dim[d] = DFG_UNKNOWN;
+			return NULL;
+		}
+	}
+	DFG_TRY(dfg_window_fit(&rule, image, &window));
+	*out_shape = dfg_window_out(&window, window.channels);
+	return NULL;
+}
+
+static struct dfg_err *pool_shape(struct dfg_infer *node)
+{
+	return infer_fit(node, node->in[0], &node->out[0]);
+}
+
+/* What the loops work on. Numbers of places and pixels are those of an image. */
+struct pool {
+	struct dfg_window window;
+	int64_t channels, places, pixels;
+	const void *image, *d_out;
+	void *out;
+};
+
+static struct pool pool_of(const struct dfg_window *window)
+{
+	struct pool pool = {.window = *window, .channels = window->channels};
+	if (window->channels_first) {
+		pool.window.batch *= window->channels;
+		pool.channels = 1;
+	}
+	pool.places = dfg_window_places(window);
+	pool.pixels = dfg_window_pixels(window);
+	return pool;
+}
+
+/* A window's part in the image: pixels [low, high) along each axis. */
+struct part {
+	int64_t low[DFG_AXES], high[DFG_AXES];
+};
+
+static struct part part_of(const struct dfg_window *window, int64_t place)
+{
+	struct part part;
+	for (int a = DFG_AXES - 1; a >= 0; a--) {
+		const struct dfg_axis *axis = &window->axis[a];
+		int64_t at = place % axis->out * axis->stride - axis->before;
+		part.low[a] = at < 0 ? 0 : at;
+		part.high[a] = at + axis->size < axis->in ? at + axis->size : axis->in;
+		if (part.high[a] < part.low[a])
+			part.high[a] = part.low[a];
+		place /= axis->out;
+	}
+	return part;
+}
+
+static int64_t part_size(const struct part *part)
+{
+	int64_t size = 1;
+	for (int a = 0; a < DFG_AXES; a++)
+		size *= part->high[a] - part->low[a];
+	return size;
+}
+
+#define EACH_PIXEL(window, part, pixel)                                                                 \
+	for (int64_t d_ = (part).low[0]; d_ < (part).high[0]; d_++)                                         \
+		for (int64_t h_ = (part).low[1]; h_ < (part).high[1]; h_++)                                     \
+			for (int64_t pixel = (d_ * (window).axis[1].in + h_) * (window).axis[2].in + (part).low[2], \
+						 end_ = pixel + (part).high[2] - (part).low[2];                                 \
+				 pixel < end_; pixel++)
+
+#define LEAST_float(type) ((type)-__builtin_inf())
+#define LEAST_signed(type) ((type)((type)1 << (sizeof(type) * 8 - 1)))
+#define LEAST_unsigned(type) ((type)0)
+
+/* Blocks of channels whose best elements and their pixels fit in registers and the stack. */
+enum { WIDE = 64 };
+
+#define MAX_POOL(NAME, name, type, number, LEAST)                                                                  \
+	DFG_CLONES static void larger_##name(int64_t n, const type *x, type *best)                                     \
+	{                                                                                                              \
+		DFG_INDEPENDENT for (int64_t c = 0; c < n; c++) best[c] = x[c] > best[c] || x[c] != x[c] ? x[c] : best[c]; \
+	}                                                                                                              \
+	static void max_##name(void *arg, int64_t first, int64_t last)                                                 \
+	{                                                                                                              \
+		const struct pool *pool = arg;                                                                             \
+		const int64_t n = pool->channels;                                                                          \
+		for (int64_t place = first; place < last; place++) {                                                       \
+			const type *image = (const type *)pool->image + place / pool->places * pool->pixels * n;               \
+			const struct part part = part_of(&pool->window, place % pool->places);                                 \
+			type *best = (type *)pool->out + place * n;                                                            \
+			for (int64_t c = 0; c < n; c++)                                                                        \
+				best[c] = LEAST(type);                                                                             \
+			EACH_PIXEL(pool->window, part, pixel)                                                                  \
+			larger_##name(n, image + pixel * n, best);                                                             \
+		}                                                                                                          \
+	}                                                                                                              \
+	/* The first pixel of the largest element of each of n channels. */                                            \
+	static void find_##name(                                                                                       \
+		const struct pool *pool, const struct part *part, const type *image, int64_t n, int64_t *where)            \
+	{                                                                                                              \
+		type best[WIDE];                                                                                           \
+		for (int64_t c = 0; c < n; c++)                                                                            \
+			where[c] = -1;                                                                                         \
+		EACH_PIXEL(pool->window, *part, pixel)                                                                     \
+		for (int64_t c = 0; c < n; c++) {                                                                          \
+			const type x = image[pixel * pool->channels + c];                                                      \
+			if (where[c] < 0 || x > best[c] || (x != x && best[c] == best[c])) {                                   \
+				best[c] = x;                                                                                       \
+				where[c] = pixel;                                                                                  \
+			}                                                                                                      \
+		}                                                                                                          \
+	}                                                                                                              \
+	static void max_grad_##name(void *arg, int64_t first, int64_t last)                                            \
+	{                                                                                                              \
+		const struct pool *pool = arg;                                                                             \
+		const int64_t n = pool->channels;                                                                          \
+		int64_t where[WIDE];                                                                                       \
+		for (int64_t i = first; i < last; i++) {                                                                   \
+			const type *image = (const type *)pool->image + i * pool->pixels * n;                                  \
+			const type *d_out = (const type *)pool->d_out + i * pool->places * n;                                  \
+			type *out = (type *)pool->out + i * pool->pixels * n;                                                  \
+			memset(out, 0, (size_t)(pool->pixels * n) * sizeof *out);                                              \
+			for (int64_t place = 0; place < pool->places; place++) {                                               \
+				const struct part part = part_of(&pool->window, place);                                            \
+				for (int64_t from = 0; from < n; from += WIDE) {                                                   \
+					int64_t wide = n - from < WIDE ? n - from : WIDE;                                              \
+					find_##name(pool, &part, image + from, wide, where);                                           \
+					for (int64_t c = 0; c < wide; c++)                                                             \
+						if (where[c] >= 0)                                                                         \
+							out[where[c] * n + from + c] += d_out[place * n + from + c];                           \
+				}                                                                                                  \
+			}                                                                                                      \
+		}                                                                                                          \
+	}                                                                                                              \
+	static void max_pick_##name(void *arg, int64_t first, int64_t last)                                            \
+	{                                                                                                              \
+		const struct pool *pool = arg;                                                                             \
+		const int64_t n = pool->channels;                                                                          \
+		int64_t where[WIDE];                                                                                       \
+		for (int64_t place = first; place < last; place++) {                                                       \
+			int64_t at = place / pool->places * pool->pixels * n;                                                  \
+			const struct part part = part_of(&pool->window, place % pool->places);                                 \
+			for (int64_t from = 0; from < n; from += WIDE) {                                                       \
+				int64_t wide = n - from < WIDE ? n - from : WIDE;                                                  \
+				find_##name(pool, &part, (const type *)pool->image + at + from, wide, where);                      \
+				for (int64_t c = from; c < from + wide; c++)                                                       \
+					((type *)pool->out)[place * n + c] =                                                           \
+						where[c - from] < 0 ? 0 : ((const type *)pool->d_out)[at + where[c - from] * n + c];       \
+			}                                                                                                      \
+		}                                                                                                          \
+	}
+DFG_EACH_float(MAX_POOL, LEAST_float)
+DFG_EACH_signed(MAX_POOL, LEAST_signed)
+DFG_EACH_unsigned(MAX_POOL, LEAST_unsigned)
+
+typedef void range_fn(void *arg, int64_t first, int64_t last);
+static range_fn *const max_of[DFG_DTYPES] = {DFG_EACH_number(DFG_BY_DTYPE, max)};
+static range_fn *const max_grad_of[DFG_DTYPES] = {DFG_EACH_number(DFG_BY_DTYPE, max_grad)};
+static range_fn *const max_pick_of[DFG_DTYPES] = {DFG_EACH_number(DFG_BY_DTYPE, max_pick)};
+
+/* Places, or images, in a block of some 20 us. */
+static int64_t block_of(const struct pool *pool, int64_t each)
+{
+	int64_t work = each * pool->channels * dfg_window_size(&pool->window);
+	return work < 32 * 1024 ? 32 * 1024 / (work > 0 ? work : 1) : 1;
+}
+
+static void run_places(struct dfg_kernel *ctx, struct pool *pool, range_fn *range)
+{
+	dfg_kernel_ranges(ctx, pool->window.batch * pool->places, block_of(pool, 1), range, pool);
+}
+
+static void run_images(struct dfg_kernel *ctx, struct pool *pool, range_fn *range)
+{
+	dfg_kernel_ranges(ctx, pool->window.batch, block_of(pool, pool->places), range, pool);
+}
+
+static struct dfg_err *pool(struct dfg_kernel *ctx, range_fn *const *range)
+{
+	const struct dfg_tensor *image = dfg_kernel_input(ctx, 0);
+	struct dfg_window window;
+	struct dfg_tensor *out;
+	DFG_TRY(fit(ctx, &image->shape, &window));
+	struct dfg_shape shape = dfg_window_out(&window, window.channels);
+	DFG_TRY(dfg_kernel_output(ctx, 0, &shape, &out));
+	struct pool pool = pool_of(&window);
+	pool.image = image->data;
+	pool.out = out->data;
+	if (dfg_shape_count(&shape))
+		run_places(ctx, &pool, range[image->dtype]);
+	return NULL;
+}
+
+static struct dfg_err *max_pool(struct dfg_kernel *ctx)
+{
+	return pool(ctx, max_of);
+}
+
+enum { ORIG_INPUT, ORIG_OUTPUT, GRAD }; /* inputs of MaxPoolGrad and MaxPoolGradGrad */
+
+static struct dfg_err *check_shape(const struct dfg_shape *got, const struct dfg_shape *wanted, const char *what)
+{
+	if (!dfg_shape_fits(got, wanted))
+		return DFG_ERR(DFG_DATA, "'%s' is %s, must be %s", what, dfg_shape_words(got).s, dfg_shape_words(wanted).s);
+	return NULL;
+}
+
+static struct dfg_err *max_grad_shape(struct dfg_infer *node)
+{
+	struct dfg_shape out;
+	DFG_TRY(infer_fit(node, node->in[ORIG_INPUT], &out));
+	DFG_TRY(check_shape(node->in[ORIG_OUTPUT], &out, "orig_output"));
+	DFG_TRY(check_shape(node->in[GRAD], &out, "grad"));
+	node->out[0] = *node->in[ORIG_INPUT];
+	return NULL;
+}
+
+static struct dfg_err *max_pick_shape(struct dfg_infer *node)
+{
+	DFG_TRY(infer_fit(node, node->in[ORIG_INPUT], &node->out[0]));
+	DFG_TRY(check_shape(node->in[ORIG_OUTPUT], &node->out[0], "orig_output"));
+	return check_shape(node->in[GRAD], node->in[ORIG_INPUT], "grad");
+}
+
+static struct dfg_err *max_back(struct dfg_kernel *ctx, bool pick)
+{
+	const struct dfg_tensor *image = dfg_kernel_input(ctx, ORIG_INPUT), *grad = dfg_kernel_input(ctx, GRAD);
+	struct dfg_window window;
+	struct dfg_tensor *out;
+	DFG_TRY(fit(ctx, &image->shape, &window));
+	struct dfg_shape shape = dfg_window_out(&window, window.channels);
+	DFG_TRY(check_shape(&ctx->in[ORIG_OUTPUT]->shape, &shape, "orig_output"));
+	DFG_TRY(check_shape(&grad->shape, pick ? &image->shape : &shape, "grad"));
+	DFG_TRY(dfg_kernel_output(ctx, 0, pick ? &shape : &image->shape, &out));
+	struct pool pool = pool_of(&window);
+	pool.image = image->data;
+	pool.d_out = grad->data;
+	pool.out = out->data;
+	if (!dfg_shape_count(&out->shape))
+		return NULL;
+	if (pick)
+		run_places(ctx, &pool, max_pick_of[image->dtype]);
+	else
+		run_images(ctx, &pool, max_grad_of[image->dtype]);
+	return NULL;
+}
+
+static struct dfg_err *max_pool_grad(struct dfg_kernel *ctx)
+{
+	return max_back(ctx, false);
+}
+
+static struct dfg_err *max_pool_pick(struct dfg_kernel *ctx)
+{
+	return max_back(ctx, true);
+}
+
+/* Only pixels of the image count: padding does not. */
+#define AVERAGE_POOL(NAME, name, type, ...)                                                          \
+	DFG_CLONES static void plus_##name(int64_t n, const type *x, type *sum)                          \
+	{                                                                                                \
+		DFG_INDEPENDENT for (int64_t c = 0; c < n; c++) sum[c] += x[c];                              \
+	}                                                                                                \
+	static void average_##name(void *arg, int64_t first, int64_t last)                               \
+	{                                                                                                \
+		const struct pool *pool = arg;                                                               \
+		const int64_t n = pool->channels;                                                            \
+		for (int64_t place = first; place < last; place++) {                                         \
+			const type *image = (const type *)pool->image + place / pool->places * pool->pixels * n; \
+			const struct part part = part_of(&pool->window, place % pool->places);                   \
+			const type count = (type)part_size(&part);                                               \
+			type *sum = (type *)pool->out + place * n;                                               \
+			memset(sum, 0, (size_t)n * sizeof *sum);                                                 \
+			EACH_PIXEL(pool->window, part, pixel)                                                    \
+			plus_##name(n, image + pixel * n, sum);                                                  \
+			for (int64_t c = 0; c < n; c++)                                                          \
+				sum[c] /= count;                                                                     \
+		}                                                                                            \
+	}                                                                                                \
+	static void average_grad_##name(void *arg, int64_t first, int64_t last)                          \
+	{                                                                                                \
+		const struct pool *pool = arg;                                                               \
+		const int64_t n = pool->channels;                                                            \
+		for (int64_t i = first; i < last; i++) {                                                     \
+			const type *d_out = (const type *)pool->d_out + i * pool->places * n;                    \
+			type *out = (type *)pool->out + i * pool->pixels * n;                                    \
+			memset(out, 0, (size_t)(pool->pixels * n) * sizeof *out);                                \
+			for (int64_t place = 0; place < pool->places; place++) {                                 \
+				const struct part part = part_of(&pool->window, place);                              \
+				const type count = (type)part_size(&part);                                           \
+				EACH_PIXEL(pool->window, part, pixel)                                                \
+				for (int64_t c = 0; c < n; c++)                                                      \
+					out[pixel * n + c] += d_out[place * n + c] / count;                              \
+			}                                                                                        \
+		}                                                                                            \
+	}
+DFG_EACH_float(AVERAGE_POOL)
+
+static range_fn *const average_of[DFG_DTYPES] = {DFG_EACH_float(DFG_BY_DTYPE, average)};
+static range_fn *const average_grad_of[DFG_DTYPES] = {DFG_EACH_float(DFG_BY_DTYPE, average_grad)};
+
+static struct dfg_err *average_pool(struct dfg_kernel *ctx)
+{
+	return pool(ctx, average_of);
+}
+
+static struct dfg_err *average_grad_shape(struct dfg_infer *node)
+{
+	struct dfg_shape out;
+	const struct dfg_known *known = node->known[0];
+	node->out[0] = *node->in[1];
+	for (int i = 0; i < node->out[0].rank; i++) {
+		bool there = known && known->count == node->out[0].rank && known->v[i] != DFG_NOT_KNOWN && known->v[i] >= 0;
+		node->out[0].dim[i] = there ? known->v[i] : DFG_UNKNOWN;
+	}
+	DFG_TRY(infer_fit(node, &node->out[0], &out));
+	return check_shape(node->in[1], &out, "grad");
+}
+
+static struct dfg_err *average_pool_grad(struct dfg_kernel *ctx)
+{
+	const struct dfg_tensor *told = dfg_kernel_input(ctx, 0), *grad = dfg_kernel_input(ctx, 1);
+	struct dfg_window window;
+	struct dfg_tensor *out;
+	struct dfg_shape shape = {.rank = grad->shape.rank};
+	if (told->shape.rank != 1 || told->shape.dim[0] != shape.rank)
+		return DFG_ERR(DFG_DATA, "input 0 must be %d numbers, not %s", shape.rank, dfg_shape_words(&told->shape).s);
+	for (int i = 0; i < shape.rank; i++) {
+		shape.dim[i] = dfg_tensor_int(told, i);
+		if (shape.dim[i] < 0)
+			return DFG_ERR(DFG_DATA, "input 0 must not have %lld", (long long)shape.dim[i]);
+	}
+	DFG_TRY(fit(ctx, &shape, &window));
+	struct dfg_shape of_grad = dfg_window_out(&window, window.channels);
+	DFG_TRY(check_shape(&grad->shape, &of_grad, "grad"));
+	DFG_TRY(dfg_kernel_output(ctx, 0, &shape, &out));
+	struct pool pool = pool_of(&window);
+	pool.d_out = grad->data;
+	pool.out = out->data;
+	if (dfg_shape_count(&shape))
+		run_images(ctx, &pool, average_grad_of[grad->dtype]);
+	return NULL;
+}
+
+#define FOR_EACH(NAME, name, type, number, function) [DFG_##NAME] = function,
+#define ATTRS_PLAIN [PADDING] = "padding: string in SAME|VALID", [FORMAT] = "data_format: string = 'NHWC' in NHWC|NCHW"
+#define ATTRS_LISTS [KSIZE] = "ksize: list(int) >= 4", [STRIDES] = "strides: list(int) >= 4"
+#define ATTRS_EXPLICIT                                                                                            \
+	[PADDING] = "padding: string in SAME|VALID|EXPLICIT", [FORMAT] = "data_format: string = 'NHWC' in NHWC|NCHW", \
+	ATTRS_LISTS, [EXPLICIT] = "explicit_paddings: list(int) = []"
+#define SAME_PLAIN "padding = padding, data_format = data_format)"
+#define SAME_LISTS "ksize = ksize, strides = strides, " SAME_PLAIN
+
+const struct dfg_op dfg_op_MaxPool = {
+	.name = "MaxPool",
+	.doc = "the largest element of a window that moves over images",
+	.sig = "<T: number = f32>(input: T) -> (output: T)",
+	.attr = {ATTRS_EXPLICIT},
+	.shape = pool_shape,
+	.gradient = "dinput = MaxPoolGrad(input, output, doutput, explicit_paddings = explicit_paddings, " SAME_LISTS,
+	.kernel = {DFG_EACH_number(FOR_EACH, max_pool)},
+};
+
+const struct dfg_op dfg_op_MaxPoolV2 = {
+	.name = "MaxPoolV2",
+	.doc = "the largest element of a window of a given size that moves over images",
+	.sig = "<T: number = f32>(input: T, ksize: i32, strides: i32) -> (output: T)",
+	.attr = {ATTRS_PLAIN},
+	.shape = pool_shape,
+	.gradient = "dinput = MaxPoolGradV2(input, output, doutput, ksize, strides, " SAME_PLAIN,
+	.kernel = {DFG_EACH_number(FOR_EACH, max_pool)},
+};
+
+const struct dfg_op dfg_op_MaxPoolGrad = {
+	.name = "MaxPoolGrad",
+	.doc = "gradient of MaxPool: goes to the first largest element of each window",
+	.sig = "<T: number = f32>(orig_input: T, orig_output: T, grad: T) -> (output: T)",
+	.attr = {ATTRS_EXPLICIT},
+	.shape = max_grad_shape,
+	.gradient = "dgrad = MaxPoolGradGrad(orig_input, orig_output, doutput, " SAME_LISTS,
+	.kernel = {DFG_EACH_number(FOR_EACH, max_pool_grad)},
+};
+
+const struct dfg_op dfg_op_MaxPoolGradV2 = {
+	.name = "MaxPoolGradV2",
+	.doc = "gradient of MaxPoolV2: goes to the first largest element of each window",
+	.sig = "<T: number = f32>(orig_input: T, orig_output: T, grad: T, ksize: i32, strides: i32) -> (output: T)",
+	.attr = {ATTRS_PLAIN},
+	.shape = max_grad_shape,
+	.gradient = "dgrad = MaxPoolGradGradV2(orig_input, orig_output, doutput, ksize, strides, " SAME_PLAIN,
+	.kernel = {DFG_EACH_number(FOR_EACH, max_pool_grad)},
+};
+
+const struct dfg_op dfg_op_MaxPoolGradGrad = {
+	.name = "MaxPoolGradGrad",
+	.doc = "gradient of MaxPoolGrad: taken from the first largest element of each window",
+	.sig = "<T: number>(orig_input: T, orig_output: T, grad: T) -> (output: T)",
+	.attr = {ATTRS_PLAIN, ATTRS_LISTS},
+	.shape = max_pick_shape,
+	.gradient = "dgrad = MaxPoolGrad(orig_input, orig_output, doutput, " SAME_LISTS,
+	.kernel = {DFG_EACH_number(FOR_EACH, max_pool_pick)},
+};
+
+const struct dfg_op dfg_op_MaxPoolGradGradV2 = {
+	.name = "MaxPoolGradGradV2",
+	.doc = "gradient of MaxPoolGradV2: taken from the first largest element of each window",
+	.sig = "<T: number>(orig_input: T, orig_output: T, grad: T, ksize: i32, strides: i32) -> (output: T)",
+	.attr = {ATTRS_PLAIN},
+	.shape = max_pick_shape,
+	.gradient = "dgrad = MaxPoolGradV2(orig_input, orig_output, doutput, ksize, strides, " SAME_PLAIN,
+	.kernel = {DFG_EACH_number(FOR_EACH, max_pool_pick)},
+};
+
+const struct dfg_op dfg_op_AvgPool = {
+	.name = "AvgPool",
+	.doc = "the mean of a window that moves over images, of the part that is in the image",
+	.sig = "<T: float>(value: T) -> (output: T)",
+	.attr = {ATTRS_PLAIN, ATTRS_LISTS},
+	.shape = pool_shape,
+	.gradient = "dvalue = AvgPoolGrad(Shape(value), doutput, " SAME_LISTS,
+	.kernel = {DFG_EACH_float(FOR_EACH, average_pool)},
+};
+
+const struct dfg_op dfg_op_AvgPoolGrad = {
+	.name = "AvgPoolGrad",
+	.doc = "gradient of AvgPool: each window's is shared by its elements",
+	.sig = "<T: float>(orig_input_shape: i32, grad: T) -> (output: T)",
+	.attr = {ATTRS_PLAIN, ATTRS_LISTS},
+	.shape = average_grad_shape,
+	.gradient = "dgrad = AvgPool(doutput, " SAME_LISTS,
+	.kernel = {DFG_EACH_float(FOR_EACH, average_pool_grad)},
+};
