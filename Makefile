@@ -87,7 +87,12 @@ $(O)/man/%: man/%
 
 # Tests. check-quick is what a change must pass while it is made, check is all.
 
-$(O)/tests/unit/%: $(O)/tests/unit/%.o $(O)/libdfg.a
+# Unit tests see the commands' parts too, all but main.
+$(O)/libcmd.a: $(filter-out $(O)/cmd/dfg.o,$(COMMANDS))
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && ar qcs $@ $^
+
+$(O)/tests/unit/%: $(O)/tests/unit/%.o $(O)/libcmd.a $(O)/libdfg.a
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(EXTRA) -o $@ $^ -lcmocka $(LIBS)
 

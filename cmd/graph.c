@@ -11,8 +11,9 @@ const struct dfg_opt dfg_graph_in_options[] = {
 	{0},
 };
 const struct dfg_opt dfg_graph_out_options[] = {
-	{"output", 'o', .takes = "FILE", .text = &output, .help = "Write the graph to FILE, not to stdout."},
-	{"to", .takes = "FORMAT", .text = &format, .help = "Write pb or pbtxt, whatever the name of FILE."},
+	{"output", 'o', .takes = "FILE", .text = &output, .help = "Write to FILE, not to stdout."},
+	{"to", .takes = "FORMAT", .text = &format,
+		.help = "Write this format, whatever the suffix of FILE: pb or pbtxt for a graph."},
 	{"if-changed", .flag = &if_changed,
 		.help = "Leave FILE and its time as they are where its bytes would not change."},
 	{0},
@@ -26,15 +27,20 @@ static void talk(void *arg, const char *text)
 struct dfg_err *dfg_cmd_open_graph(const char *path, struct dfg_graph_file *out_file)
 {
 	const struct dfg_graph_options options = {.strict = strict, .notes = {talk, (void *)path}};
-	return dfg_err_note(dfg_graph_open(path, &options, out_file), "%s", strcmp(path, "-") ? path : "stdin");
+	return dfg_graph_open(path, &options, out_file);
+}
+
+struct dfg_cmd_output dfg_cmd_output(void)
+{
+	return (struct dfg_cmd_output){output ? output : "-", format, if_changed};
 }
 
 struct dfg_err *dfg_cmd_save_graph(const struct dfg_graph *graph)
 {
-	bool to_stdout = !output || !strcmp(output, "-");
-	if (to_stdout && isatty(STDOUT_FILENO) && (!format || strcmp(format, "pbtxt")))
+	const struct dfg_cmd_output to = dfg_cmd_output();
+	if (!strcmp(to.path, "-") && isatty(STDOUT_FILENO) && (!format || strcmp(format, "pbtxt")))
 		return DFG_ERR(DFG_USAGE, "a binary graph does not go to a terminal: give -o FILE, or --to pbtxt");
-	return dfg_graph_save(to_stdout ? "-" : output, format, if_changed, graph);
+	return dfg_graph_save(to.path, format, if_changed, graph);
 }
 
 static size_t count_words(const struct dfg_words_list *list)

@@ -7,6 +7,13 @@
 extern const struct dfg_opt dfg_graph_in_options[];  /* --strict */
 extern const struct dfg_opt dfg_graph_out_options[]; /* -o, --to, --if-changed */
 
+/* What -o, --to and --if-changed say; path is "-" where there is no -o. */
+struct dfg_cmd_output {
+	const char *path, *format; /* format is NULL where the path's suffix tells it */
+	bool if_changed;
+};
+struct dfg_cmd_output dfg_cmd_output(void);
+
 /* A graph of any format; "-" is stdin. What it has to say is talked about; errors name the file. */
 DFG_MUST_CHECK struct dfg_err *dfg_cmd_open_graph(const char *path, struct dfg_graph_file *out_file);
 

@@ -29,7 +29,7 @@ struct dfg_err *dfg_arrays_add(struct dfg_arrays *arrays, const char *name, stru
 		dfg_tensor_release(tensor);
 		return DFG_ERR(DFG_MEMORY, "out of memory");
 	}
-	strcpy(copy, name);
+	memcpy(copy, name, strlen(name));
 	arrays->array[arrays->count++] = (struct dfg_array){copy, *tensor};
 	*tensor = (struct dfg_tensor){0};
 	return NULL;
@@ -277,7 +277,7 @@ struct dfg_err *dfg_array_read_one(const char *spec, struct dfg_tensor *out_tens
 	*out_tensor = (struct dfg_tensor){0};
 	if (!path)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
-	strcpy(path, spec);
+	memcpy(path, spec, strlen(spec));
 	split(path, &key);
 	struct dfg_err *err = read_one(path, key, out_tensor);
 	dfg_free(path);

@@ -1,8 +1,14 @@
 #include "formats/graphdef.h"
 
+#include "formats/graph.pb-c.h"
+#include "formats/pbtxt.h"
 #include "lib/base/mem.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
+
+enum { SAMPLE = 512, ROOM_LEAST = 64 * 1024 * 1024, ROOM_TIMES = 4 };
 
 /* What a file that is no graph seems to be, for the message; NULL: may be a graph. */
 static const char *looks_like(const uint8_t *bytes, size_t size)
@@ -32,23 +38,94 @@ static const char *looks_like(const uint8_t *bytes, size_t size)
 	return NULL;
 }
 
+/* Text has none of the small bytes that a binary graph's first node cannot do without: the tag of its op, if no other. */
+static bool is_text(const uint8_t *bytes, size_t size)
+{
+	for (size_t i = 0; i < size && i < SAMPLE; i++)
+		if ((bytes[i] < 0x20 && !strchr("\t\n\v\f\r", bytes[i])) || !bytes[i])
+			return false;
+	return size > 0;
+}
+
+static bool is_graph_field(const uint8_t *word, size_t length)
+{
+	const ProtobufCMessageDescriptor *type = &dfg__graph_def__descriptor;
+	for (unsigned i = 0; i < type->n_fields; i++)
+		if (length == strlen(type->fields[i].name) && !memcmp(word, type->fields[i].name, length))
+			return true;
+	return false;
+}
+
+/* Whether the first word that is no comment is a field of a graph, as in "node {". */
+static bool is_pbtxt(const uint8_t *bytes, size_t size)
+{
+	size_t i = 0, end;
+	for (bool comment = false; i < size; i++) {
+		comment = bytes[i] == '#' || (comment && bytes[i] != '\n');
+		if (!comment && !strchr(" \t\n\v\f\r", bytes[i]))
+			break;
+	}
+	for (end = i; end < size && ((bytes[end] >= 'a' && bytes[end] <= 'z') || bytes[end] == '_'); end++)
+		;
+	return is_graph_field(bytes + i, end - i);
+}
+
+static void tell_unknown(const struct dfg_wire_file *file, const struct dfg_graph_options *options)
+{
+	char text[200];
+	if (!file->unknown || !options || !options->notes.note)
+		return;
+	snprintf(text, sizeof text, "dropped %zu unknown field%s, the first in a %s, at byte %zu", file->unknown,
+		file->unknown == 1 ? "" : "s", file->first_unknown.message, file->first_unknown.at);
+	options->notes.note(options->notes.arg, text);
+}
+
+/* Takes the place of the file's text: the graph borrows from its wire form. */
+static struct dfg_err *read_pbtxt(struct dfg_graph_file *file, const struct dfg_graph_options *options)
+{
+	struct dfg_wire_file text = {.start = file->blob.bytes, .strict = options && options->strict};
+	struct dfg_graph_options again = options ? *options : (struct dfg_graph_options){.strict = false};
+	struct dfg_text wire = {0};
+	struct dfg_err *err =
+		dfg_pbtxt_to_wire(&dfg__graph_def__descriptor, file->blob.bytes, file->blob.size, &text, &wire);
+	if (err) {
+		dfg_text_release(&wire);
+		return err;
+	}
+	if (!again.limit)
+		again.limit = ROOM_LEAST + ROOM_TIMES * file->blob.size;
+	dfg_blob_close(&file->blob);
+	file->blob = (struct dfg_blob){.bytes = (const uint8_t *)wire.s, .size = wire.length};
+	tell_unknown(&text, options);
+	return dfg_graphdef_read(file->blob.bytes, file->blob.size, &again, &file->arena, &file->graph);
+}
+
+static struct dfg_err *read_graph(struct dfg_graph_file *file, const struct dfg_graph_options *options)
+{
+	const struct dfg_blob *blob = &file->blob;
+	const char *other = looks_like(blob->bytes, blob->size);
+	if (other)
+		return DFG_ERR(DFG_DATA, "no graph: looks like %s", other);
+	if (is_text(blob->bytes, blob->size)) {
+		if (is_pbtxt(blob->bytes, blob->size))
+			return read_pbtxt(file, options);
+		return DFG_ERR(DFG_DATA, "no graph: looks like text that begins with no field of a graph");
+	}
+	return dfg_graphdef_read(blob->bytes, blob->size, options, &file->arena, &file->graph);
+}
+
 struct dfg_err *dfg_graph_open(
 	const char *path, const struct dfg_graph_options *options, struct dfg_graph_file *out_file)
 {
 	*out_file = (struct dfg_graph_file){.blob = {.bytes = NULL}};
 	DFG_TRY(dfg_blob_open(path, 0, &out_file->blob));
-	const struct dfg_blob *blob = &out_file->blob;
-	const char *other = looks_like(blob->bytes, blob->size);
-	struct dfg_err *err = NULL;
-	if (other)
-		err = DFG_ERR(DFG_DATA, "no graph: looks like %s", other);
-	else
-		err = dfg_graphdef_read(blob->bytes, blob->size, options, &out_file->arena, &out_file->graph);
-	if (!err && !(out_file->graph.source = dfg_arena_copy(&out_file->arena, path, strlen(path))))
+	const char *shown = strcmp(path, "-") ? path : "stdin";
+	struct dfg_err *err = read_graph(out_file, options);
+	if (!err && !(out_file->graph.source = dfg_arena_copy(&out_file->arena, shown, strlen(shown))))
 		err = DFG_ERR(DFG_MEMORY, "out of memory");
 	if (err)
 		dfg_graph_close(out_file);
-	return dfg_err_note(err, "%s", path);
+	return dfg_err_note(err, "%s", shown);
 }
 
 void dfg_graph_close(struct dfg_graph_file *file)
@@ -59,12 +136,22 @@ void dfg_graph_close(struct dfg_graph_file *file)
 	*file = (struct dfg_graph_file){.blob = {.bytes = NULL}};
 }
 
+/* "pbtxt" of "net.pbtxt", "" where there is none. */
+static const char *suffix_of(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *dot = strrchr(path, '.');
+	return dot && (!slash || dot > slash) ? dot + 1 : "";
+}
+
 struct dfg_err *dfg_graph_save(const char *path, const char *format, bool if_changed, const struct dfg_graph *graph)
 {
 	struct dfg_out out;
-	(void)format;
+	const char *name = format ? format : suffix_of(path);
+	bool text = !strcmp(name, "pbtxt");
+	if (format && !text && strcmp(format, "pb"))
+		return DFG_ERR(DFG_USAGE, "no graph format '%s'; there are pb and pbtxt", format);
 	DFG_TRY(dfg_out_open(path, if_changed, &out));
-	struct dfg_err *err = dfg_graphdef_write(graph, &out);
+	struct dfg_err *err = text ? dfg_pbtxt_write(graph, &out) : dfg_graphdef_write(graph, &out);
 	if (!err)
 		err = dfg_out_commit(&out);
 	dfg_out_release(&out);

@@ -292,35 +292,13 @@ static struct dfg_err *read_versions(
 	}
 }
 
-/* The name of a function of the library, by its signature; "" where it has none. */
-static struct dfg_err *function_name(
-	const struct dfg_wire *wire, const struct dfg_wire_field *function, struct dfg_wire_field *out_name)
-{
-	struct dfg_wire walk;
-	struct dfg_wire_field field;
-	uint32_t wanted = FUNCTION_SIGNATURE;
-	*out_name = (struct dfg_wire_field){.tag = function->tag, .bytes = function->bytes};
-	DFG_TRY(dfg_wire_open(wire, function, &walk));
-	for (;;) {
-		DFG_TRY(dfg_wire_next(&walk, &field));
-		if (field.kind == DFG_WIRE_END)
-			return NULL;
-		if (field.kind == DFG_WIRE_MESSAGE && wanted == FUNCTION_SIGNATURE && field.field->id == wanted) {
-			struct dfg_wire outer = walk;
-			DFG_TRY(dfg_wire_open(&outer, &field, &walk));
-			wanted = 0;
-		} else if (!wanted && field.field->id == OPDEF_NAME) {
-			*out_name = field;
-		}
-	}
-}
-
 /* Of the library in canonical form, which is sound. */
 static struct dfg_err *check_functions(const struct dfg_wire *library, struct dfg_map *names)
 {
 	struct dfg_wire walk = *library;
 	for (;;) {
-		struct dfg_wire_field field, name;
+		struct dfg_wire_field field;
+		struct dfg_string name;
 		bool is_new;
 		uint32_t number;
 		DFG_TRY(dfg_wire_next(&walk, &field));
@@ -328,14 +306,14 @@ static struct dfg_err *check_functions(const struct dfg_wire *library, struct df
 			return NULL;
 		if (field.field->id != LIBRARY_FUNCTION)
 			continue;
-		DFG_TRY(function_name(&walk, &field, &name));
+		DFG_TRY(dfg_function_name(&walk, &field, &name));
 		if (!name.length)
 			return DFG_ERR(DFG_DATA, "function number %zu has no name", names->count);
-		if (!dfg_map_put(names, (const char *)name.bytes, name.length, &number, &is_new))
+		if (!dfg_map_put(names, name.s, name.length, &number, &is_new))
 			return DFG_ERR(DFG_MEMORY, "out of memory");
 		if (!is_new)
 			return DFG_ERR(DFG_DATA, "function '%.*s' stands twice: number %" PRIu32 " and number %zu",
-				(int)(name.length < 128 ? name.length : 128), (const char *)name.bytes, number, names->count);
+				(int)(name.length < 128 ? name.length : 128), name.s, number, names->count);
 	}
 }
 

@@ -1,6 +1,7 @@
 #include "formats/graphdef.h"
 
 #include "formats/encode.h"
+#include "formats/pbtxt.h"
 #include "formats/reader.h"
 
 #include <stdio.h>
@@ -312,17 +313,28 @@ static void put_rest(struct dfg_encoder *to, const struct dfg_graph *graph)
 	}
 }
 
-struct dfg_err *dfg_graphdef_write(const struct dfg_graph *graph, struct dfg_out *out)
+struct dfg_err *dfg_graphdef_parts(
+	const struct dfg_graph *graph, struct dfg_err *(*take)(void *arg, struct dfg_encoder *part), void *arg)
 {
 	struct dfg_encoder encoder = {0};
 	struct dfg_err *err = NULL;
 	for (uint32_t i = 0; i < graph->count && !err; i++) {
 		put_node(&encoder, graph, &graph->node[i]);
-		err = dfg_encoder_flush(&encoder, out);
+		err = take(arg, &encoder);
 	}
 	put_rest(&encoder, graph);
 	if (!err)
-		err = dfg_encoder_flush(&encoder, out);
+		err = take(arg, &encoder);
 	dfg_encoder_release(&encoder);
 	return err;
+}
+
+static struct dfg_err *flush(void *out, struct dfg_encoder *part)
+{
+	return dfg_encoder_flush(part, out);
+}
+
+struct dfg_err *dfg_graphdef_write(const struct dfg_graph *graph, struct dfg_out *out)
+{
+	return dfg_graphdef_parts(graph, flush, out);
 }

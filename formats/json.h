@@ -71,3 +71,6 @@ void dfg_json_f64(struct dfg_json_out *out, double value);
 /* A byte that is not UTF-8 is written as the sign of that number (\u00ff). */
 void dfg_json_bytes(struct dfg_json_out *out, const void *bytes, size_t count);
 void dfg_json_string(struct dfg_json_out *out, const char *string);
+
+/* The comma that is due; what the caller then adds to out->text is a value. */
+void dfg_json_raw(struct dfg_json_out *out);

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-static void separate(struct dfg_json_out *out)
+void dfg_json_raw(struct dfg_json_out *out)
 {
 	if (out->comma)
 		dfg_text_put(&out->text, ",", 1);
@@ -13,7 +13,7 @@ static void separate(struct dfg_json_out *out)
 
 void dfg_json_open(struct dfg_json_out *out, char bracket)
 {
-	separate(out);
+	dfg_json_raw(out);
 	dfg_text_put(&out->text, &bracket, 1);
 	out->comma = false;
 }
@@ -33,25 +33,25 @@ void dfg_json_key(struct dfg_json_out *out, const char *key)
 
 void dfg_json_null(struct dfg_json_out *out)
 {
-	separate(out);
+	dfg_json_raw(out);
 	dfg_text_add(&out->text, "null");
 }
 
 void dfg_json_bool(struct dfg_json_out *out, bool value)
 {
-	separate(out);
+	dfg_json_raw(out);
 	dfg_text_add(&out->text, "%s", value ? "true" : "false");
 }
 
 void dfg_json_int(struct dfg_json_out *out, int64_t value)
 {
-	separate(out);
+	dfg_json_raw(out);
 	dfg_text_add(&out->text, "%" PRId64, value);
 }
 
 void dfg_json_uint(struct dfg_json_out *out, uint64_t value)
 {
-	separate(out);
+	dfg_json_raw(out);
 	dfg_text_add(&out->text, "%" PRIu64, value);
 }
 
@@ -65,14 +65,14 @@ static bool put_odd(struct dfg_json_out *out, double value)
 
 void dfg_json_f32(struct dfg_json_out *out, float value)
 {
-	separate(out);
+	dfg_json_raw(out);
 	if (!put_odd(out, value))
 		dfg_text_f32(&out->text, value);
 }
 
 void dfg_json_f64(struct dfg_json_out *out, double value)
 {
-	separate(out);
+	dfg_json_raw(out);
 	if (!put_odd(out, value))
 		dfg_text_f64(&out->text, value);
 }
@@ -80,7 +80,7 @@ void dfg_json_f64(struct dfg_json_out *out, double value)
 void dfg_json_bytes(struct dfg_json_out *out, const void *bytes, size_t count)
 {
 	const char *s = bytes;
-	separate(out);
+	dfg_json_raw(out);
 	dfg_text_put(&out->text, "\"", 1);
 	for (size_t i = 0, length; i < count; i += length) {
 		length = dfg_utf8_length(s + i, count - i);

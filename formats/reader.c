@@ -133,3 +133,25 @@ struct dfg_err *dfg_reader_drop(struct dfg_reader *r, const struct dfg_wire *wir
 	}
 	return NULL;
 }
+
+struct dfg_err *dfg_function_name(
+	const struct dfg_wire *library, const struct dfg_wire_field *function, struct dfg_string *out_name)
+{
+	struct dfg_wire walk, signature;
+	struct dfg_wire_field field;
+	*out_name = (struct dfg_string){"", 0};
+	DFG_TRY(dfg_wire_open(library, function, &walk));
+	do {
+		DFG_TRY(dfg_wire_next(&walk, &field));
+		if (field.kind == DFG_WIRE_END)
+			return NULL;
+	} while (field.field->id != FUNCTION_SIGNATURE);
+	DFG_TRY(dfg_wire_open(&walk, &field, &signature));
+	for (;;) {
+		DFG_TRY(dfg_wire_next(&signature, &field));
+		if (field.kind == DFG_WIRE_END)
+			return NULL;
+		if (field.field->id == OPDEF_NAME)
+			*out_name = (struct dfg_string){(const char *)field.bytes, field.length};
+	}
+}

@@ -112,6 +112,10 @@ DFG_MUST_CHECK struct dfg_err *dfg_reader_canonical(
 DFG_MUST_CHECK struct dfg_err *dfg_reader_drop(
 	struct dfg_reader *r, const struct dfg_wire *wire, const struct dfg_wire_field *field);
 
+/* The name of a function that a library's walk has met, by its signature; of length 0 where it has none. */
+DFG_MUST_CHECK struct dfg_err *dfg_function_name(
+	const struct dfg_wire *library, const struct dfg_wire_field *function, struct dfg_string *out_name);
+
 /* graphdef_attr.c: an entry of a map of attributes, onto the stack; then the stack above `base`, sorted, in the arena. */
 DFG_MUST_CHECK struct dfg_err *dfg_reader_attr(
 	struct dfg_reader *r, const struct dfg_wire *wire, const struct dfg_wire_field *entry);

@@ -2,6 +2,7 @@
 
 #include "lib/base/mem.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -50,12 +51,13 @@ static bool odd(struct dfg_text *text, double value)
 	return true;
 }
 
+/* A normal number of as many digits as its type surely keeps is the shortest once its zeros are gone. */
 void dfg_text_f32(struct dfg_text *text, float value)
 {
 	char digits[40];
 	if (odd(text, value))
 		return;
-	for (int precision = 6; precision <= 9; precision++) {
+	for (int precision = fabsf(value) < FLT_MIN ? 1 : 6; precision <= 9; precision++) {
 		snprintf(digits, sizeof digits, "%.*g", precision, value);
 		if (strtof(digits, NULL) == value)
 			break;
@@ -68,7 +70,7 @@ void dfg_text_f64(struct dfg_text *text, double value)
 	char digits[40];
 	if (odd(text, value))
 		return;
-	for (int precision = 15; precision <= 17; precision++) {
+	for (int precision = fabs(value) < DBL_MIN ? 1 : 15; precision <= 17; precision++) {
 		snprintf(digits, sizeof digits, "%.*g", precision, value);
 		if (strtod(digits, NULL) == value)
 			break;

@@ -17,7 +17,7 @@
 enum { DFG_ATTR_MAX = 16, DFG_PARAM_MAX = 8, DFG_PORT_MAX = 16 };
 
 enum dfg_op_flags {
-	DFG_NO_GRADIENT = 1 << 0,
+	DFG_NO_GRADIENT = 1 << 0, /* has none: `grad` refuses to go through. Where nothing flows, .gradient is "" instead */
 	DFG_STATEFUL = 1 << 1,  /* not folded, not merged with its like, not recomputed, not dropped if it has no outputs */
 	DFG_EXPENSIVE = 1 << 2, /* goes to the pool instead of running where it became ready */
 	DFG_ANY_RANK = 1 << 3,  /* its shape function copes with inputs of unknown rank; others are not called then */
@@ -26,6 +26,7 @@ enum dfg_op_flags {
 	DFG_IN_PLACE = 1 << 6,    /* the kernel may write output 0 into input 0's room, if nobody else reads that */
 	DFG_EXACT = 1 << 7,       /* same bits on every machine: may be folded into files */
 	DFG_BLOCKING = 1 << 8,    /* may wait for another op: queues, receive */
+	DFG_BROADCASTS = 1 << 9,  /* stretches its inputs to a common shape, though .shape is its own */
 };
 
 /* The few ops that the executor and the passes know by what they do, never by name. */

@@ -120,6 +120,11 @@ static struct dfg_err *check_result(const struct sweep *s, struct dfg_edge in, s
 		dfg_type_words(dfg_flow_dtype(mine), &shape).s);
 }
 
+static bool broadcasts(const struct dfg_op *op)
+{
+	return !op->shape || op->flags & DFG_BROADCASTS;
+}
+
 /* What a node gave back for its inputs goes to where these came from. */
 static struct dfg_err *hand_back(struct sweep *s, struct dfg_gradient *node)
 {
@@ -128,7 +133,7 @@ static struct dfg_err *hand_back(struct sweep *s, struct dfg_gradient *node)
 		struct dfg_cotangent *dx = &node->dx[i];
 		if (!node->wanted[i] || dx->kind == DFG_NO_COTANGENT)
 			continue;
-		struct dfg_stretched stretched = {node->in, node->call->n_in, i, !node->call->op->shape};
+		struct dfg_stretched stretched = {node->in, node->call->n_in, i, broadcasts(node->call->op)};
 		if (dx->kind == DFG_DENSE && fact_of(s, node->in[i])->dtype != DFG_RESOURCE)
 			DFG_TRY(dfg_reduce(&make, &stretched, &dx->value));
 		if (dx->kind == DFG_DENSE)

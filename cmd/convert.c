@@ -1,0 +1,60 @@
+#include "cmd/cmd.h"
+#include "cmd/graph.h"
+#include "formats/array.h"
+
+#include <string.h>
+#include <unistd.h>
+
+static const struct dfg_opt options[] = {
+	{.rows = dfg_graph_out_options},
+	{.rows = dfg_graph_in_options},
+	{0},
+};
+
+static bool is_array_format(const struct dfg_cmd_output *to)
+{
+	static const struct dfg_array_codec *const codec[] = {&dfg_npy, &dfg_npz, &dfg_safetensors, &dfg_idx, &dfg_csv};
+	size_t length = strlen(to->path);
+	for (size_t i = 0; i < sizeof codec / sizeof *codec; i++) {
+		size_t n = strlen(codec[i]->suffix);
+		if (to->format ? !strcmp(to->format, codec[i]->name)
+					   : length > n && !strcmp(to->path + length - n, codec[i]->suffix))
+			return true;
+	}
+	return false;
+}
+
+static struct dfg_err *convert_arrays(const char *path, const struct dfg_cmd_output *to)
+{
+	struct dfg_arrays arrays;
+	bool text = to->format && !strcmp(to->format, "csv");
+	if (!strcmp(to->path, "-") && isatty(STDOUT_FILENO) && !text)
+		return DFG_ERR(DFG_USAGE, "binary does not go to a terminal: give -o FILE");
+	DFG_TRY(dfg_arrays_read(path, &arrays));
+	struct dfg_err *err = dfg_arrays_write(to->path, to->format, to->if_changed, &arrays);
+	dfg_arrays_release(&arrays);
+	return err;
+}
+
+static struct dfg_err *convert(char **operands, int *out_status)
+{
+	(void)out_status;
+	const struct dfg_cmd_output to = dfg_cmd_output();
+	struct dfg_graph_file file;
+	if (is_array_format(&to))
+		return convert_arrays(*operands, &to);
+	DFG_TRY(dfg_cmd_open_graph(*operands, &file));
+	struct dfg_err *err = dfg_cmd_save_graph(&file.graph);
+	dfg_graph_close(&file);
+	return err;
+}
+
+const struct dfg_cmd dfg_cmd_convert = {
+	.name = "convert",
+	.operands = "IN",
+	.summary = "change the format of a graph, or of arrays",
+	.options = options,
+	.least = 1,
+	.most = 1,
+	.run = convert,
+};

@@ -1,0 +1,91 @@
+#include "cmd/cmd.h"
+#include "cmd/graph.h"
+#include "formats/differ.h"
+
+#include <string.h>
+
+static double rtol, atol;
+
+static const struct dfg_opt options[] = {
+	{"rtol", .takes = "R", .real = &rtol, .help = "Let floats differ by R times the second's magnitude (0)."},
+	{"atol", .takes = "A", .real = &atol, .help = "Let floats differ by A (0)."},
+	{.rows = dfg_graph_in_options},
+	{0},
+};
+
+static struct dfg_err *diff_graphs(char **path, struct dfg_differ *differ)
+{
+	struct dfg_graph_file a = {0}, b = {0};
+	struct dfg_err *err = dfg_cmd_open_graph(path[0], &a);
+	if (!err)
+		err = dfg_cmd_open_graph(path[1], &b);
+	if (!err)
+		err = dfg_differ_graphs(differ, &a.graph, &b.graph);
+	dfg_graph_close(&a);
+	dfg_graph_close(&b);
+	return err;
+}
+
+static struct dfg_err *diff_arrays(char **path, struct dfg_differ *differ)
+{
+	struct dfg_arrays a = {0}, b = {0};
+	struct dfg_err *err = dfg_arrays_read(path[0], &a);
+	if (!err)
+		err = dfg_arrays_read(path[1], &b);
+	if (!err)
+		err = dfg_differ_arrays(differ, &a, &b);
+	dfg_arrays_release(&a);
+	dfg_arrays_release(&b);
+	return err;
+}
+
+/* Told from content; csv, which could be anything, from the suffix. */
+static struct dfg_err *holds_arrays(const char *path, bool *out_arrays)
+{
+	static const struct dfg_array_codec *const codec[] = {&dfg_npy, &dfg_npz, &dfg_safetensors, &dfg_idx};
+	struct dfg_blob blob;
+	size_t length = strlen(path);
+	*out_arrays = length > 4 && !strcmp(path + length - 4, ".csv");
+	if (!strcmp(path, "-")) /* can be read once only: a graph */
+		return NULL;
+	DFG_TRY(dfg_blob_open(path, 0, &blob));
+	*out_arrays |= blob.size > 1 && blob.bytes[0] == 0x1f && blob.bytes[1] == 0x8b;
+	for (size_t i = 0; i < sizeof codec / sizeof *codec; i++)
+		*out_arrays |= codec[i]->is(blob.bytes, blob.size);
+	dfg_blob_close(&blob);
+	return NULL;
+}
+
+static struct dfg_err *diff(char **operands, int *out_status)
+{
+	struct dfg_differ differ = {.rtol = rtol, .atol = atol};
+	bool a, b;
+	if (!(rtol >= 0) || !(atol >= 0))
+		return DFG_ERR(DFG_USAGE, "--rtol and --atol are 0 or more");
+	DFG_TRY(holds_arrays(operands[0], &a));
+	DFG_TRY(holds_arrays(operands[1], &b));
+	if (a != b)
+		return DFG_ERR(DFG_DATA, "%s holds arrays, and %s does not", operands[b], operands[a]);
+	struct dfg_err *err = a ? diff_arrays(operands, &differ) : diff_graphs(operands, &differ);
+	if (!err && differ.count) {
+		*out_status = DFG_NEGATIVE;
+		fwrite(differ.text.s, 1, differ.text.length, stdout);
+		size_t lines = 0;
+		for (size_t i = 0; i < differ.text.length; i++)
+			lines += differ.text.s[i] == '\n';
+		if (lines < differ.count)
+			printf("and %zu more\n", differ.count - lines);
+	}
+	dfg_text_release(&differ.text);
+	return err;
+}
+
+const struct dfg_cmd dfg_cmd_diff = {
+	.name = "diff",
+	.operands = "A B",
+	.summary = "tell where two graphs, or two files of arrays, differ",
+	.options = options,
+	.least = 2,
+	.most = 2,
+	.run = diff,
+};

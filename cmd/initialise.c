@@ -1,0 +1,188 @@
+#include "cmd/variables.h"
+
+#include <string.h>
+
+/*
+ * Which variables a step reaches, and which of them must be set before which. An initialiser may read other variables,
+ * so the set grows until it is closed; then whole layers are run, each in one step.
+ */
+struct initialise {
+	struct dfg_model *model;
+	const struct dfg_graph *graph;
+	const struct dfg_feeds *feeds;
+	struct dfg_variables variables;
+	uint32_t *number; /* by node: its variable's, or DFG_NONE */
+	uint32_t *assign; /* by variable: the marked Assign, or DFG_NONE */
+	bool *wanted;     /* by variable: unset, reached, and has an initialiser */
+	uint32_t *seen;   /* by node: the last walk that was there */
+	uint32_t *stack;  /* of a walk */
+	uint32_t walks;
+	uint32_t depth;
+};
+
+static bool is_fed(const struct initialise *in, struct dfg_edge edge)
+{
+	for (uint32_t i = 0; i < in->feeds->count; i++)
+		if (in->feeds->edge[i].node == edge.node && in->feeds->edge[i].port == edge.port)
+			return true;
+	return false;
+}
+
+static void push(struct initialise *in, uint32_t node)
+{
+	if (in->seen[node] == in->walks)
+		return;
+	in->seen[node] = in->walks;
+	in->stack[in->depth++] = node;
+}
+
+/* Calls see for each unset variable on the way up from the nodes pushed; each at most once a walk. */
+static void walk(struct initialise *in, void (*see)(struct initialise *in, uint32_t variable, void *arg), void *arg)
+{
+	while (in->depth) {
+		uint32_t n = in->stack[--in->depth];
+		const struct dfg_node *node = &in->graph->node[n];
+		uint32_t variable = in->number[n];
+		if (variable != DFG_NONE && !in->variables.item[variable].set && in->assign[variable] != DFG_NONE)
+			see(in, variable, arg);
+		for (uint32_t i = 0; i < node->n_in + node->n_control; i++)
+			if (!is_fed(in, node->in[i]))
+				push(in, node->in[i].node);
+	}
+}
+
+static void want(struct initialise *in, uint32_t variable, void *arg)
+{
+	bool *more = arg;
+	*more |= !in->wanted[variable];
+	in->wanted[variable] = true;
+}
+
+/* What the Assign reads beside the variable itself. */
+static void push_inputs(struct initialise *in, uint32_t variable)
+{
+	const struct dfg_node *assign = &in->graph->node[in->assign[variable]];
+	for (uint32_t i = 1; i < assign->n_in + assign->n_control; i++)
+		if (!is_fed(in, assign->in[i]))
+			push(in, assign->in[i].node);
+}
+
+static void close_wanted(struct initialise *in)
+{
+	for (bool more = true; more;) {
+		more = false;
+		in->walks++;
+		for (uint32_t v = 0; v < in->variables.count; v++)
+			if (in->wanted[v])
+				push_inputs(in, v);
+		walk(in, want, &more);
+	}
+}
+
+static void note_wanted(struct initialise *in, uint32_t variable, void *arg)
+{
+	*(bool *)arg |= in->wanted[variable];
+}
+
+static bool is_ready(struct initialise *in, uint32_t variable)
+{
+	bool waits = false;
+	in->walks++;
+	push_inputs(in, variable);
+	walk(in, note_wanted, &waits);
+	return !waits;
+}
+
+/* The variable that a handle or ref comes from, through what only passes it on. */
+static uint32_t source_variable(const struct initialise *in, uint32_t node)
+{
+	const struct dfg_node *at = &in->graph->node[node];
+	for (uint32_t steps = 0; at->n_in && steps < in->graph->count; steps++) {
+		uint32_t from = at->in[0].node;
+		at = &in->graph->node[from];
+		if (in->number[from] != DFG_NONE)
+			return in->number[from];
+	}
+	return DFG_NONE;
+}
+
+static struct dfg_err *prepare(struct initialise *in)
+{
+	struct dfg_arena *arena = &in->model->arena;
+	uint32_t nodes = in->graph->count, variables = in->variables.count;
+	in->number = dfg_arena_zeros(arena, nodes, sizeof *in->number);
+	in->seen = dfg_arena_zeros(arena, nodes, sizeof *in->seen);
+	in->stack = dfg_arena_zeros(arena, nodes, sizeof *in->stack);
+	in->assign = dfg_arena_zeros(arena, variables, sizeof *in->assign);
+	in->wanted = dfg_arena_zeros(arena, variables, sizeof *in->wanted);
+	if (!in->number || !in->seen || !in->stack || !in->assign || !in->wanted)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	for (uint32_t n = 0; n < nodes; n++)
+		in->number[n] = DFG_NONE;
+	for (uint32_t v = 0; v < variables; v++) {
+		in->number[in->variables.item[v].node] = v;
+		in->assign[v] = DFG_NONE;
+	}
+	for (uint32_t n = 0; n < nodes; n++) {
+		uint32_t v = DFG_NONE;
+		if (dfg_node_mark(&in->graph->node[n], "_dfg_init", NULL))
+			v = source_variable(in, n);
+		if (v != DFG_NONE)
+			in->assign[v] = n;
+	}
+	return NULL;
+}
+
+static struct dfg_err *run_targets(struct initialise *in, const uint32_t *target, uint32_t count)
+{
+	struct dfg_plan *plan;
+	struct dfg_step step = {.feed = in->feeds->edge, .n_feed = in->feeds->count, .target = target, .n_target = count};
+	DFG_TRY(dfg_session_plan(in->model->session, &step, &plan));
+	return dfg_plan_run(plan, in->feeds->value, NULL);
+}
+
+/* Layer by layer; a layer that is empty while some still wait means that they wait for each other. */
+static struct dfg_err *run_layers(struct initialise *in)
+{
+	uint32_t *target = dfg_arena_zeros(&in->model->arena, in->variables.count, sizeof *target);
+	uint32_t *layer = dfg_arena_zeros(&in->model->arena, in->variables.count, sizeof *layer);
+	if (!target || !layer)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	for (;;) {
+		uint32_t count = 0, waiting = DFG_NONE;
+		for (uint32_t v = 0; v < in->variables.count; v++) {
+			if (in->wanted[v] && is_ready(in, v))
+				layer[count++] = v;
+			else if (in->wanted[v])
+				waiting = v;
+		}
+		if (!count && waiting != DFG_NONE)
+			return DFG_ERR(
+				DFG_DATA, "the initialiser of variable '%s' depends on itself", in->variables.item[waiting].name);
+		if (!count)
+			return NULL;
+		for (uint32_t i = 0; i < count; i++)
+			target[i] = in->assign[layer[i]];
+		DFG_TRY(dfg_err_note(run_targets(in, target, count), "initialising variables"));
+		for (uint32_t i = 0; i < count; i++) {
+			in->wanted[layer[i]] = false;
+			in->variables.item[layer[i]].set = true;
+		}
+	}
+}
+
+struct dfg_err *dfg_variables_init(struct dfg_model *model, const struct dfg_step *step, const struct dfg_feeds *feeds)
+{
+	struct initialise in = {.model = model, .graph = &model->file.graph, .feeds = feeds};
+	bool more;
+	DFG_TRY(dfg_variables_list(model, &in.variables));
+	DFG_TRY(prepare(&in));
+	in.walks++;
+	for (uint32_t i = 0; i < step->n_fetch; i++)
+		push(&in, step->fetch[i].node);
+	for (uint32_t i = 0; i < step->n_target; i++)
+		push(&in, step->target[i]);
+	walk(&in, want, &more);
+	close_wanted(&in);
+	return run_layers(&in);
+}

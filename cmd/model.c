@@ -1,0 +1,171 @@
+#include "cmd/model.h"
+
+#include "cmd/cmd.h"
+#include "lib/base/text.h"
+#include "lib/pass/verify.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void talk(void *arg, const char *text)
+{
+	dfg_talk("%s: %s", (const char *)arg, text);
+}
+
+static struct dfg_err *open_graph(const char *path, struct dfg_model *model)
+{
+	struct dfg_graph_options options = {.notes = {talk, (void *)path}};
+	struct dfg_verify_options verify = {0};
+	DFG_TRY(dfg_graph_open(path, &options, &model->file));
+	if (!model->file.graph.count)
+		return DFG_ERR(DFG_DATA, "%s: the graph has no nodes", path);
+	return dfg_err_note(dfg_verify(&model->file.graph, &verify, &model->facts), "%s", path);
+}
+
+struct dfg_err *dfg_model_open(const char *path, const struct dfg_session_options *options, struct dfg_model *out_model)
+{
+	*out_model = (struct dfg_model){0};
+	struct dfg_err *err = open_graph(path, out_model);
+	if (!err)
+		err = dfg_session_new(&out_model->file.graph, options, &out_model->session);
+	if (err)
+		dfg_model_close(out_model);
+	return err;
+}
+
+void dfg_model_close(struct dfg_model *model)
+{
+	dfg_session_free(model->session);
+	dfg_facts_release(&model->facts);
+	dfg_graph_close(&model->file);
+	dfg_arena_release(&model->arena);
+	*model = (struct dfg_model){0};
+}
+
+struct dfg_err *dfg_model_tensor(const struct dfg_model *model, const char *name, struct dfg_edge *out_edge)
+{
+	const struct dfg_graph *graph = &model->file.graph;
+	struct dfg_err *err = dfg_graph_edge(graph, name, out_edge);
+	if (!err && out_edge->port == DFG_CONTROL)
+		err = DFG_ERR(DFG_DATA, "'%s' is a control input, not a tensor", name);
+	uint32_t outputs = err ? 0 : dfg_facts_outputs(&model->facts, out_edge->node);
+	if (!err && (uint32_t)out_edge->port >= outputs) {
+		const struct dfg_node *node = &graph->node[out_edge->node];
+		err = DFG_ERR(DFG_DATA, "node '%s' (%s) has %u outputs, no '%s'", node->name, node->op_name, outputs, name);
+	}
+	return dfg_err_note(err, "%s", graph->source);
+}
+
+const struct dfg_fact *dfg_model_fact(const struct dfg_model *model, struct dfg_edge edge)
+{
+	return dfg_facts_of(&model->facts, edge);
+}
+
+struct dfg_err *dfg_model_node(const struct dfg_model *model, const char *name, uint32_t *out_node)
+{
+	struct dfg_edge edge;
+	DFG_TRY(dfg_err_note(dfg_graph_edge(&model->file.graph, name, &edge), "%s", model->file.graph.source));
+	*out_node = edge.node;
+	return NULL;
+}
+
+/* Parts between commas, empty ones left out; NULL after the last. */
+static struct dfg_err *split(
+	struct dfg_model *model, const char *const *words, size_t count, const char ***out_names, uint32_t *out_count)
+{
+	size_t most = 0;
+	for (size_t i = 0; i < count; i++)
+		for (const char *s = words[i]; s; s = strchr(s + 1, ','))
+			most++;
+	*out_names = dfg_arena_zeros(&model->arena, most + 1, sizeof **out_names);
+	*out_count = 0;
+	for (size_t i = 0; *out_names && i < count; i++)
+		for (const char *s = words[i], *comma; *s; s = comma + !!*comma) {
+			comma = s + strcspn(s, ",");
+			if (comma > s && !((*out_names)[(*out_count)++] = dfg_arena_copy(&model->arena, s, (size_t)(comma - s))))
+				return DFG_ERR(DFG_MEMORY, "out of memory");
+		}
+	return *out_names ? NULL : DFG_ERR(DFG_MEMORY, "out of memory");
+}
+
+struct dfg_err *dfg_model_tensors(
+	struct dfg_model *model, const char *const *words, size_t count, struct dfg_edges *out_edges)
+{
+	DFG_TRY(split(model, words, count, &out_edges->name, &out_edges->count));
+	out_edges->edge = dfg_arena_zeros(&model->arena, out_edges->count, sizeof *out_edges->edge);
+	if (!out_edges->edge)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	for (uint32_t i = 0; i < out_edges->count; i++)
+		DFG_TRY(dfg_model_tensor(model, out_edges->name[i], &out_edges->edge[i]));
+	return NULL;
+}
+
+struct dfg_err *dfg_model_nodes(
+	struct dfg_model *model, const char *const *words, size_t count, uint32_t **out_node, uint32_t *out_count)
+{
+	const char **names;
+	DFG_TRY(split(model, words, count, &names, out_count));
+	*out_node = dfg_arena_zeros(&model->arena, *out_count, sizeof **out_node);
+	if (!*out_node)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	for (uint32_t i = 0; i < *out_count; i++)
+		DFG_TRY(dfg_model_node(model, names[i], &(*out_node)[i]));
+	return NULL;
+}
+
+/* A list of nodes that nothing reads, for a message. */
+static struct dfg_err *no_outputs(struct dfg_model *model)
+{
+	const struct dfg_graph *graph = &model->file.graph;
+	struct dfg_text names = {0};
+	bool *read = dfg_arena_zeros(&model->arena, graph->count, sizeof *read);
+	if (!read)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	for (uint32_t n = 0; n < graph->count; n++)
+		for (uint32_t i = 0; i < graph->node[n].n_in + graph->node[n].n_control; i++)
+			read[graph->node[n].in[i].node] = true;
+	int listed = 0;
+	for (uint32_t n = 0; n < graph->count && listed < 20; n++)
+		if (!read[n])
+			dfg_text_add(&names, "%s%s", listed++ ? ", " : "", graph->node[n].name);
+	struct dfg_err *err =
+		DFG_ERR(DFG_USAGE, "%s declares no outputs: name some with --fetch or --target; nothing reads %s",
+			graph->source, names.s ? names.s : "");
+	dfg_text_release(&names);
+	return err;
+}
+
+struct output {
+	uint32_t node;
+	int64_t number;
+};
+
+static int by_number(const void *a, const void *b)
+{
+	const struct output *one = a, *two = b;
+	return (one->number > two->number) - (one->number < two->number);
+}
+
+struct dfg_err *dfg_model_outputs(struct dfg_model *model, struct dfg_edges *out_edges)
+{
+	const struct dfg_graph *graph = &model->file.graph;
+	struct output *output = dfg_arena_zeros(&model->arena, graph->count, sizeof *output);
+	uint32_t count = 0;
+	if (!output)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	for (uint32_t n = 0; n < graph->count; n++)
+		if (dfg_node_mark(&graph->node[n], "_dfg_output", &output[count].number))
+			output[count++].node = n;
+	if (!count)
+		return no_outputs(model);
+	qsort(output, count, sizeof *output, by_number);
+	out_edges->edge = dfg_arena_zeros(&model->arena, count, sizeof *out_edges->edge);
+	out_edges->name = dfg_arena_zeros(&model->arena, count, sizeof *out_edges->name);
+	if (!out_edges->edge || !out_edges->name)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	for (out_edges->count = 0; out_edges->count < count; out_edges->count++) {
+		out_edges->edge[out_edges->count] = (struct dfg_edge){output[out_edges->count].node, 0};
+		out_edges->name[out_edges->count] = graph->node[output[out_edges->count].node].name;
+	}
+	return NULL;
+}

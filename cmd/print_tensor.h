@@ -1,0 +1,14 @@
+#pragma once
+
+#include "formats/json.h"
+#include "lib/graph/tensor.h"
+
+/*
+ * A result as text: "NAME: f32[2,3]", then a line for each row of the last axis, values separated by spaces; a scalar
+ * stands on the same line. Floats are the shortest decimals that read back to the same bits, strings are quoted. With
+ * `most` > 0, rows and values beyond that many are left out in the middle: for terminals.
+ */
+void dfg_print_tensor(struct dfg_text *out, const char *name, const struct dfg_tensor *tensor, int64_t most);
+
+/* {"dtype": "f32", "shape": [2,3], "value": [[..],[..]]}; complex numbers are pairs. */
+void dfg_json_tensor(struct dfg_json_out *out, const struct dfg_tensor *tensor);

@@ -1,0 +1,194 @@
+#include "cmd/variables.h"
+
+#include "cmd/cmd.h"
+#include "lib/base/text.h"
+
+#include <fnmatch.h>
+#include <string.h>
+
+static struct dfg_err *no_memory(void)
+{
+	return DFG_ERR(DFG_MEMORY, "out of memory");
+}
+
+static bool is_variable(const struct dfg_node *node)
+{
+	return node->op && node->op->role == DFG_VARIABLE;
+}
+
+/* Runs the nodes that make the variables, so that the state has them, and gives what the handles refer to. */
+static struct dfg_err *find_handles(struct dfg_model *model, struct dfg_variables *variables)
+{
+	struct dfg_edge *fetch = dfg_arena_zeros(&model->arena, variables->count, sizeof *fetch);
+	struct dfg_tensor *handle = dfg_arena_zeros(&model->arena, variables->count, sizeof *handle);
+	struct dfg_named_variable *item = variables->item;
+	struct dfg_plan *plan;
+	if (!fetch || !handle)
+		return no_memory();
+	for (uint32_t i = 0; i < variables->count; i++)
+		fetch[i] = (struct dfg_edge){item[i].node, 0};
+	struct dfg_step step = {.fetch = fetch, .n_fetch = variables->count};
+	DFG_TRY(dfg_session_plan(model->session, &step, &plan));
+	DFG_TRY(dfg_plan_run(plan, NULL, handle));
+	for (uint32_t i = 0; i < variables->count; i++) {
+		item[i].variable = *(struct dfg_variable **)handle[i].data; /* the session keeps it */
+		dfg_tensor_release(&handle[i]);
+	}
+	return NULL;
+}
+
+struct dfg_err *dfg_variables_list(struct dfg_model *model, struct dfg_variables *out_variables)
+{
+	const struct dfg_graph *graph = &model->file.graph;
+	struct dfg_variables all = {0};
+	for (uint32_t n = 0; n < graph->count; n++)
+		all.count += is_variable(&graph->node[n]);
+	all.item = dfg_arena_zeros(&model->arena, all.count, sizeof *all.item);
+	if (!all.item)
+		return no_memory();
+	all.count = 0;
+	for (uint32_t n = 0; n < graph->count; n++)
+		if (is_variable(&graph->node[n]))
+			all.item[all.count++] = (struct dfg_named_variable){.node = n, .name = graph->node[n].name};
+	if (all.count)
+		DFG_TRY(find_handles(model, &all));
+	for (uint32_t i = 0; i < all.count; i++)
+		all.item[i].set = all.item[i].variable->set;
+	*out_variables = all;
+	return NULL;
+}
+
+struct dfg_err *dfg_variables_values(const struct dfg_variables *variables, struct dfg_arrays *out_arrays)
+{
+	for (uint32_t i = 0; i < variables->count; i++) {
+		struct dfg_tensor value;
+		if (!variables->item[i].variable->set)
+			continue;
+		DFG_TRY(dfg_variable_read(variables->item[i].variable, &value));
+		DFG_TRY(dfg_arrays_add(out_arrays, variables->item[i].name, &value));
+	}
+	return NULL;
+}
+
+/* "OLD=NEW" at the '='. */
+struct rename {
+	char *old;
+	const char *new;
+};
+
+static struct dfg_err *parse_map(
+	struct dfg_model *model, const char *const *map, size_t n_map, struct rename **out_renames)
+{
+	struct rename *renames = *out_renames = dfg_arena_zeros(&model->arena, n_map, sizeof *renames);
+	if (!renames)
+		return no_memory();
+	for (size_t i = 0; i < n_map; i++) {
+		const char *equals = strchr(map[i], '=');
+		if (!equals)
+			return DFG_ERR(DFG_USAGE, "--map wants OLD=NEW, not '%s'", map[i]);
+		renames[i].old = dfg_arena_copy(&model->arena, map[i], (size_t)(equals - map[i]));
+		renames[i].new = equals + 1;
+		if (!renames[i].old)
+			return no_memory();
+		const char *star = strchr(renames[i].old, '*');
+		bool simple = star && !strchr(star + 1, '*') && !strpbrk(renames[i].old, "?[\\");
+		if (strchr(renames[i].new, '*') && !simple)
+			return DFG_ERR(DFG_USAGE, "--map %s: a '*' in NEW needs an OLD with one '*' and no other pattern", map[i]);
+	}
+	return NULL;
+}
+
+/* NEW, its '*' being what OLD's stood for. */
+static const char *apply(struct dfg_model *model, const struct rename *rename, const char *name)
+{
+	const char *star = strchr(rename->new, '*');
+	if (!star)
+		return rename->new;
+	size_t before = strcspn(rename->old, "*"), behind = strlen(rename->old) - before - 1;
+	return dfg_arena_print(&model->arena, "%.*s%.*s%s", (int)(star - rename->new), rename->new,
+		(int)(strlen(name) - before - behind), name + before, star + 1);
+}
+
+/* NULL when memory is short. The last pattern that matches wins. */
+static const char *renamed(struct dfg_model *model, const struct rename *renames, size_t n, const char *name)
+{
+	while (n--)
+		if (!fnmatch(renames[n].old, name, 0))
+			return apply(model, &renames[n], name);
+	return name;
+}
+
+/* By variable, the array that is for it, or NULL. */
+static struct dfg_err *match(struct dfg_model *model, const struct dfg_variables *variables,
+	const struct dfg_arrays *arrays, const struct rename *renames, size_t n_renames,
+	const struct dfg_array **by_variable)
+{
+	struct dfg_map names = {0};
+	struct dfg_err *err = NULL;
+	const struct dfg_array **by_name = dfg_arena_zeros(&model->arena, arrays->count, sizeof *by_name);
+	for (size_t i = 0; !err && i < arrays->count; i++) {
+		uint32_t number;
+		bool new;
+		const char *name = renamed(model, renames, n_renames, arrays->array[i].name);
+		if (!by_name || !name || !dfg_map_put(&names, name, strlen(name), &number, &new))
+			err = no_memory();
+		else if (!new)
+			err = DFG_ERR(
+				DFG_DATA, "'%s' and '%s' are both for '%s'", by_name[number]->name, arrays->array[i].name, name);
+		else
+			by_name[number] = &arrays->array[i];
+	}
+	for (uint32_t i = 0; !err && i < variables->count; i++) {
+		uint32_t number = dfg_map_find(&names, variables->item[i].name, strlen(variables->item[i].name));
+		by_variable[i] = number == DFG_NONE ? NULL : by_name[number];
+	}
+	dfg_map_release(&names);
+	return err;
+}
+
+static struct dfg_err *check(
+	const struct dfg_variables *variables, const struct dfg_array *const *by_variable, const char *from)
+{
+	struct dfg_text missing = {0};
+	uint32_t found = 0;
+	for (uint32_t i = 0; i < variables->count; i++) {
+		const struct dfg_variable *variable = variables->item[i].variable;
+		const struct dfg_tensor *value = by_variable[i] ? &by_variable[i]->tensor : NULL;
+		if (!value)
+			dfg_text_add(&missing, " '%s'", variables->item[i].name);
+		found += value != NULL;
+		if (!value || (value->dtype == variable->dtype && dfg_shape_fits(&value->shape, &variable->shape)))
+			continue;
+		dfg_text_release(&missing);
+		return DFG_ERR(DFG_DATA, "'%s' is %s, but variable '%s' is %s", by_variable[i]->name,
+			dfg_type_words(value->dtype, &value->shape).s, variables->item[i].name,
+			dfg_type_words(variable->dtype, &variable->shape).s);
+	}
+	struct dfg_err *err = found ? dfg_text_check(&missing) : DFG_ERR(DFG_DATA, "has none of the graph's variables");
+	if (!err && missing.length)
+		dfg_talk("%s has no%s", from, missing.s);
+	dfg_text_release(&missing);
+	return err;
+}
+
+struct dfg_err *dfg_variables_load(
+	struct dfg_model *model, const struct dfg_arrays *arrays, const char *from, const char *const *map, size_t n_map)
+{
+	struct dfg_variables variables;
+	struct rename *renames;
+	DFG_TRY(parse_map(model, map, n_map, &renames));
+	DFG_TRY(dfg_variables_list(model, &variables));
+	const struct dfg_array **by_variable = dfg_arena_zeros(&model->arena, variables.count, sizeof *by_variable);
+	if (!by_variable)
+		return no_memory();
+	DFG_TRY(dfg_err_note(match(model, &variables, arrays, renames, n_map, by_variable), "%s", from));
+	DFG_TRY(dfg_err_note(check(&variables, by_variable, from), "%s", from));
+	for (uint32_t i = 0; i < variables.count; i++) {
+		struct dfg_tensor value;
+		if (!by_variable[i])
+			continue;
+		DFG_TRY(dfg_tensor_share(&by_variable[i]->tensor, &value));
+		DFG_TRY(dfg_variable_assign(variables.item[i].variable, &value));
+	}
+	return NULL;
+}

@@ -1,0 +1,44 @@
+#pragma once
+
+#include "cmd/model.h"
+#include "formats/array.h"
+
+/* The variables of a model, by node. Handles come first from the session, which makes a variable when it is first named. */
+struct dfg_variables {
+	struct dfg_named_variable {
+		uint32_t node;
+		const char *name; /* of the node */
+		struct dfg_variable *variable;
+		bool set;
+	} * item;
+	uint32_t count;
+};
+
+/* All of the graph, room from the model's arena; `set` as it is now. */
+DFG_MUST_CHECK struct dfg_err *dfg_variables_list(struct dfg_model *model, struct dfg_variables *out_variables);
+
+/* The values of all that are set by now, under their nodes' names; references, no copies. */
+DFG_MUST_CHECK struct dfg_err *dfg_variables_values(
+	const struct dfg_variables *variables, struct dfg_arrays *out_arrays);
+
+/*
+ * Sets the variables from arrays of the same name, or of the name that `map` ("OLD=NEW", patterns) makes of theirs. All
+ * are checked before the first is set. Says on stderr which of the graph's variables `arrays` lack; DFG_DATA where it has
+ * none of them. `from` names the source.
+ */
+DFG_MUST_CHECK struct dfg_err *dfg_variables_load(
+	struct dfg_model *model, const struct dfg_arrays *arrays, const char *from, const char *const *map, size_t n_map);
+
+/* What every step is given beside its batch. */
+struct dfg_feeds {
+	struct dfg_edge *edge;
+	struct dfg_tensor *value;
+	uint32_t count, room;
+};
+
+/*
+ * Runs the recorded initialiser (the Assign marked _dfg_init) of each variable that the step reaches and that is not set,
+ * those that others need first.
+ */
+DFG_MUST_CHECK struct dfg_err *dfg_variables_init(
+	struct dfg_model *model, const struct dfg_step *step, const struct dfg_feeds *feeds);

@@ -1,0 +1,351 @@
+#define _GNU_SOURCE
+#include "formats/checkpoint.h"
+
+#include "formats/manifest.h"
+#include "lib/base/text.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char data_name[] = "data.safetensors", manifest_name[] = "manifest.json";
+
+/* A path made of parts; the caller frees it with dfg_text_release. */
+static struct dfg_err *join(struct dfg_text *out, const char *directory, const char *name)
+{
+	out->length = 0;
+	dfg_text_add(out, "%s/%s", directory, name);
+	return dfg_text_check(out);
+}
+
+/* Steps of the folders that are there, rising; the caller frees them. */
+struct steps {
+	uint64_t *step;
+	size_t count, room;
+};
+
+static int by_step(const void *a, const void *b)
+{
+	const uint64_t *one = a, *two = b;
+	return (*one > *two) - (*one < *two);
+}
+
+static bool step_of(const char *name, uint64_t *out_step)
+{
+	char *end;
+	if (strncmp(name, "step-", 5) || name[5] < '0' || name[5] > '9')
+		return false;
+	errno = 0;
+	*out_step = strtoull(name + 5, &end, 10);
+	return !*end && !errno;
+}
+
+static bool is_leftover(const char *name)
+{
+	const char *tail = strstr(name, ".tmp-");
+	return !strncmp(name, "step-", 5) && tail;
+}
+
+/* Calls see for every entry of the directory; one that is not there is empty. */
+static struct dfg_err *each_entry(const char *path, struct dfg_err *(*see)(void *arg, const char *name), void *arg)
+{
+	DIR *directory = opendir(path);
+	struct dfg_err *err = NULL;
+	if (!directory && errno == ENOENT)
+		return NULL;
+	if (!directory)
+		return DFG_ERR(errno == ENOTDIR ? DFG_NO_OUTPUT : DFG_IO, "%s: %s", path, strerror(errno));
+	for (struct dirent *entry; !err && (entry = readdir(directory));)
+		err = see(arg, entry->d_name);
+	closedir(directory);
+	return err;
+}
+
+static struct dfg_err *add_step(void *arg, const char *name)
+{
+	struct steps *steps = arg;
+	uint64_t step;
+	if (!step_of(name, &step))
+		return NULL;
+	if (!dfg_reserve(&steps->step, &steps->room, steps->count + 1, sizeof *steps->step))
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	steps->step[steps->count++] = step;
+	return NULL;
+}
+
+static struct dfg_err *list(const char *path, struct steps *out_steps)
+{
+	*out_steps = (struct steps){0};
+	struct dfg_err *err = each_entry(path, add_step, out_steps);
+	if (err) {
+		dfg_free(out_steps->step);
+		return err;
+	}
+	if (out_steps->count)
+		qsort(out_steps->step, out_steps->count, sizeof *out_steps->step, by_step);
+	return NULL;
+}
+
+struct dfg_err *dfg_checkpoints_any(const char *path, bool *out_any)
+{
+	struct steps steps;
+	DFG_TRY(list(path, &steps));
+	*out_any = steps.count > 0;
+	dfg_free(steps.step);
+	return NULL;
+}
+
+static struct dfg_err *remove_entry(void *arg, const char *name)
+{
+	const char *folder = arg;
+	struct dfg_text path = {0};
+	if (!strcmp(name, ".") || !strcmp(name, ".."))
+		return NULL;
+	struct dfg_err *err = join(&path, folder, name);
+	if (!err)
+		dfg_fs->unlink(path.s);
+	dfg_text_release(&path);
+	return err;
+}
+
+/* The manifest first, and that for good: a folder without one is no checkpoint, whatever else is still there. */
+static struct dfg_err *remove_folder(const char *folder)
+{
+	struct dfg_text path = {0};
+	struct dfg_err *err = join(&path, folder, manifest_name);
+	if (!err && !dfg_fs->unlink(path.s))
+		err = dfg_fs_sync_parent(path.s);
+	dfg_text_release(&path);
+	if (!err)
+		err = each_entry(folder, remove_entry, (void *)folder);
+	if (!err && dfg_fs->rmdir(folder) && errno != ENOENT)
+		err = DFG_ERR(DFG_IO, "%s: cannot remove: %s", folder, strerror(errno));
+	return err;
+}
+
+static struct dfg_err *remove_leftover(void *arg, const char *name)
+{
+	struct dfg_text path = {0};
+	if (!is_leftover(name))
+		return NULL;
+	struct dfg_err *err = join(&path, arg, name);
+	if (!err)
+		err = remove_folder(path.s);
+	dfg_text_release(&path);
+	return err;
+}
+
+static struct dfg_err *make_directory(const char *path)
+{
+	if (!dfg_fs->mkdir(path, 0777))
+		return dfg_fs_sync_parent(path);
+	struct stat stat_;
+	int error = errno;
+	if (error == EEXIST && !stat(path, &stat_) && S_ISDIR(stat_.st_mode))
+		return NULL;
+	return DFG_ERR(DFG_NO_OUTPUT, "%s: cannot create: %s", path, strerror(error));
+}
+
+/* The lock goes with the process, however that ends. */
+static struct dfg_err *take_lock(struct dfg_checkpoints *checkpoints)
+{
+	struct dfg_text path = {0};
+	struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+	struct dfg_err *err = join(&path, checkpoints->path, ".lock");
+	if (!err) {
+		checkpoints->lock = dfg_fs->open(path.s, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+		checkpoints->locked = checkpoints->lock >= 0;
+		if (!checkpoints->locked)
+			err = DFG_ERR(DFG_NO_OUTPUT, "%s: cannot create: %s", path.s, strerror(errno));
+		else if (fcntl(checkpoints->lock, F_OFD_SETLK, &whole))
+			err = DFG_ERR(DFG_STOPPED, "%s: another process writes checkpoints there", checkpoints->path);
+	}
+	dfg_text_release(&path);
+	return err;
+}
+
+struct dfg_err *dfg_checkpoints_open(const char *path, struct dfg_checkpoints *out_checkpoints)
+{
+	size_t length = strlen(path);
+	*out_checkpoints = (struct dfg_checkpoints){.path = dfg_zeros(length + 1, 1)};
+	if (!out_checkpoints->path)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	memcpy(out_checkpoints->path, path, length);
+	while (length > 1 && out_checkpoints->path[length - 1] == '/')
+		out_checkpoints->path[--length] = '\0';
+	struct dfg_err *err = make_directory(out_checkpoints->path);
+	if (!err)
+		err = take_lock(out_checkpoints);
+	if (!err)
+		err = each_entry(out_checkpoints->path, remove_leftover, out_checkpoints->path);
+	if (err)
+		dfg_checkpoints_release(out_checkpoints);
+	return err;
+}
+
+void dfg_checkpoints_release(struct dfg_checkpoints *checkpoints)
+{
+	if (checkpoints->locked)
+		dfg_fs->close(checkpoints->lock);
+	dfg_free(checkpoints->path);
+	*checkpoints = (struct dfg_checkpoints){0};
+}
+
+static struct dfg_err *write_manifest(const char *path, const struct dfg_text *text)
+{
+	struct dfg_out out;
+	DFG_TRY(dfg_out_open(path, false, &out));
+	struct dfg_err *err = dfg_out_write(&out, text->s, text->length);
+	if (!err)
+		err = dfg_out_commit(&out);
+	dfg_out_release(&out);
+	return err;
+}
+
+/* Data, then the manifest, into a folder that is not yet a checkpoint. */
+static struct dfg_err *write_folder(const char *folder, const struct dfg_checkpoint *checkpoint)
+{
+	struct dfg_text path = {0}, manifest = {0};
+	struct dfg_err *err = join(&path, folder, data_name);
+	if (!err)
+		err = dfg_arrays_write(path.s, "safetensors", false, &checkpoint->arrays);
+	if (!err)
+		err = dfg_manifest_print(checkpoint, &manifest);
+	if (!err)
+		err = join(&path, folder, manifest_name);
+	if (!err)
+		err = write_manifest(path.s, &manifest);
+	dfg_text_release(&manifest);
+	dfg_text_release(&path);
+	return err;
+}
+
+/* A folder of that name that is there already is damaged, or of another run: a whole one would have been gone on from. */
+static struct dfg_err *publish(const char *folder, const char *name)
+{
+	DFG_TRY(remove_folder(name));
+	if (dfg_fs->rename(folder, name))
+		return DFG_ERR(DFG_IO, "%s: cannot rename to %s: %s", folder, name, strerror(errno));
+	return dfg_fs_sync_parent(name);
+}
+
+static struct dfg_err *remove_step(const char *path, uint64_t step)
+{
+	struct dfg_text folder = {0};
+	dfg_text_add(&folder, "%s/step-%llu", path, (unsigned long long)step);
+	struct dfg_err *err = dfg_text_check(&folder);
+	if (!err)
+		err = remove_folder(folder.s);
+	dfg_text_release(&folder);
+	return err;
+}
+
+/* Counts back from the one just saved: what has a larger number is damaged or another run's. */
+static struct dfg_err *let_go(struct dfg_checkpoints *checkpoints, uint64_t saved)
+{
+	struct steps steps;
+	struct dfg_err *err = NULL;
+	uint64_t kept = 0;
+	if (!checkpoints->keep && !checkpoints->replace)
+		return NULL;
+	DFG_TRY(list(checkpoints->path, &steps));
+	for (size_t i = steps.count; !err && i-- > 0;) {
+		bool foreign = checkpoints->replace && steps.step[i] != saved;
+		if (steps.step[i] <= saved)
+			kept++;
+		if (foreign || (checkpoints->keep && kept > checkpoints->keep))
+			err = remove_step(checkpoints->path, steps.step[i]);
+	}
+	dfg_free(steps.step);
+	checkpoints->replace = false;
+	return err;
+}
+
+struct dfg_err *dfg_checkpoints_save(struct dfg_checkpoints *checkpoints, const struct dfg_checkpoint *checkpoint)
+{
+	struct dfg_text folder = {0}, name = {0};
+	dfg_text_add(&name, "%s/step-%llu", checkpoints->path, (unsigned long long)checkpoint->step);
+	dfg_text_add(&folder, "%s.tmp-%ld", name.s ? name.s : "", (long)getpid());
+	struct dfg_err *err = dfg_err_join(dfg_text_check(&name), dfg_text_check(&folder));
+	bool made = !err && !dfg_fs->mkdir(folder.s, 0777);
+	if (!err && !made)
+		err = DFG_ERR(DFG_NO_OUTPUT, "%s: cannot create: %s", folder.s, strerror(errno));
+	if (!err)
+		err = write_folder(folder.s, checkpoint);
+	if (!err)
+		err = publish(folder.s, name.s);
+	if (err && made)
+		err = dfg_err_join(err, remove_folder(folder.s));
+	dfg_text_release(&folder);
+	dfg_text_release(&name);
+	return err ? err : let_go(checkpoints, checkpoint->step);
+}
+
+static struct dfg_err *load_folder(const char *folder, struct dfg_checkpoint *out_checkpoint)
+{
+	struct dfg_text path = {0};
+	struct dfg_blob blob = {0};
+	struct dfg_err *err = join(&path, folder, manifest_name);
+	if (!err)
+		err = dfg_blob_open(path.s, 0, &blob);
+	if (!err)
+		err = join(&path, folder, data_name);
+	if (!err)
+		err = dfg_arrays_read(path.s, &out_checkpoint->arrays);
+	if (!err)
+		err = dfg_err_note(dfg_manifest_check(&blob, out_checkpoint), "%s/%s", folder, manifest_name);
+	dfg_blob_close(&blob);
+	dfg_text_release(&path);
+	if (err)
+		dfg_checkpoint_release(out_checkpoint);
+	return err;
+}
+
+static struct dfg_err *load_step(const char *path, uint64_t step, struct dfg_checkpoint *out_checkpoint)
+{
+	struct dfg_text folder = {0};
+	dfg_text_add(&folder, "%s/step-%llu", path, (unsigned long long)step);
+	struct dfg_err *err = dfg_text_check(&folder);
+	if (!err)
+		err = load_folder(folder.s, out_checkpoint);
+	if (!err && out_checkpoint->step != step) {
+		dfg_checkpoint_release(out_checkpoint);
+		err = DFG_ERR(DFG_DATA, "%s: is the checkpoint of another step", folder.s);
+	}
+	dfg_text_release(&folder);
+	return err;
+}
+
+struct dfg_err *dfg_checkpoint_load(
+	const char *path, const struct dfg_notes *notes, struct dfg_checkpoint *out_checkpoint)
+{
+	struct steps steps;
+	struct dfg_err *err = NULL;
+	bool found = false;
+	*out_checkpoint = (struct dfg_checkpoint){0};
+	DFG_TRY(list(path, &steps));
+	for (size_t i = steps.count; !err && !found && i-- > 0;) {
+		err = load_step(path, steps.step[i], out_checkpoint);
+		found = !err;
+		if (!err || err->code == DFG_MEMORY)
+			continue;
+		if (notes && notes->note)
+			notes->note(notes->arg, err->text);
+		dfg_err_free(err);
+		err = NULL;
+	}
+	if (!err && !found)
+		err = DFG_ERR(DFG_DATA, "%s: holds no %scheckpoint", path, steps.count ? "whole " : "");
+	dfg_free(steps.step);
+	return err;
+}
+
+void dfg_checkpoint_release(struct dfg_checkpoint *checkpoint)
+{
+	dfg_arrays_release(&checkpoint->arrays);
+}

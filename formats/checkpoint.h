@@ -1,0 +1,44 @@
+#pragma once
+
+#include "formats/array.h"
+#include "formats/graphdef.h"
+
+/*
+ * A checkpoint directory holds folders step-N, each with data.safetensors and manifest.json. A folder is made under
+ * another name, its data written and synced, then the manifest (with the checksum of every tensor and its own), and only
+ * then renamed: what is named step-N is whole, whenever the process or the machine stops. Old ones go manifest first.
+ */
+struct dfg_checkpoint {
+	uint64_t step;   /* done since the beginning of training */
+	uint64_t epoch;  /* from 1: that the next step belongs to */
+	uint64_t sample; /* of that epoch: the next one to see */
+	struct dfg_arrays arrays;
+};
+
+/* Whoever writes holds the directory; a zeroed struct is released. */
+struct dfg_checkpoints {
+	char *path;
+	int lock;
+	bool locked;
+	bool replace;  /* what is there belongs to another run: it goes once the first of this run is there */
+	uint64_t keep; /* this many of the newest; 0: all */
+};
+
+/*
+ * Makes the directory where it is not there, and takes its lock: DFG_STOPPED where another process has it. Removes what
+ * an interrupted writer left.
+ */
+DFG_MUST_CHECK struct dfg_err *dfg_checkpoints_open(const char *path, struct dfg_checkpoints *out_checkpoints);
+void dfg_checkpoints_release(struct dfg_checkpoints *checkpoints);
+
+/* Commits one, then lets go of the oldest. After an error nothing of it is left. */
+DFG_MUST_CHECK struct dfg_err *dfg_checkpoints_save(
+	struct dfg_checkpoints *checkpoints, const struct dfg_checkpoint *checkpoint);
+
+/* Whether there is one, whole or not. A directory that is not there holds none. */
+DFG_MUST_CHECK struct dfg_err *dfg_checkpoints_any(const char *path, bool *out_any);
+
+/* The newest that is whole; older ones after damage, which is a note. DFG_DATA where there is none. */
+DFG_MUST_CHECK struct dfg_err *dfg_checkpoint_load(
+	const char *path, const struct dfg_notes *notes, struct dfg_checkpoint *out_checkpoint);
+void dfg_checkpoint_release(struct dfg_checkpoint *checkpoint);

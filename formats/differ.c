@@ -1,0 +1,151 @@
+#include "formats/differ.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MOST = 20, WORDS = 600, SHOWN = 60 };
+
+void dfg_differ_say(struct dfg_differ *differ, const char *fmt, ...)
+{
+	char line[WORDS];
+	va_list args;
+	if (differ->count++ >= (differ->most ? differ->most : MOST))
+		return;
+	va_start(args, fmt);
+	vsnprintf(line, sizeof line, fmt, args);
+	va_end(args);
+	dfg_text_add(&differ->text, "%s\n", line);
+}
+
+static bool close_enough(const struct dfg_differ *differ, double a, double b)
+{
+	if (isnan(a) || isnan(b))
+		return isnan(a) && isnan(b);
+	if (isinf(a) || isinf(b))
+		return a == b;
+	return fabs(a - b) <= differ->atol + differ->rtol * fabs(b);
+}
+
+static bool is_float(enum dfg_dtype dtype)
+{
+	return dtype == DFG_F16 || dtype == DFG_BF16 || dtype == DFG_F32 || dtype == DFG_F64;
+}
+
+static bool same_string(const struct dfg_string *a, const struct dfg_string *b)
+{
+	return a->length == b->length && (!a->length || !memcmp(a->s, b->s, a->length));
+}
+
+static bool same_complex(const struct dfg_differ *differ, enum dfg_dtype dtype, const void *a, const void *b)
+{
+	if (dtype == DFG_C64) {
+		const float *m = a, *n = b;
+		return close_enough(differ, m[0], n[0]) && close_enough(differ, m[1], n[1]);
+	}
+	const double *m = a, *n = b;
+	return close_enough(differ, m[0], n[0]) && close_enough(differ, m[1], n[1]);
+}
+
+static bool same_element(
+	const struct dfg_differ *differ, const struct dfg_tensor *a, const struct dfg_tensor *b, int64_t i)
+{
+	if (is_float(a->dtype))
+		return close_enough(differ, dfg_tensor_float(a, i), dfg_tensor_float(b, i));
+	const void *m = dfg_tensor_at(a, i), *n = dfg_tensor_at(b, i);
+	if (a->dtype == DFG_STRING)
+		return same_string(m, n);
+	if (a->dtype == DFG_C64 || a->dtype == DFG_C128)
+		return same_complex(differ, a->dtype, m, n);
+	return !memcmp(m, n, dfg_dtype_size(a->dtype));
+}
+
+static void put_element(struct dfg_text *text, const struct dfg_tensor *tensor, int64_t i)
+{
+	const void *at = dfg_tensor_at(tensor, i);
+	if (tensor->dtype == DFG_STRING) {
+		const struct dfg_string *string = at;
+		dfg_text_put(text, "\"", 1);
+		dfg_text_escape(text, string->s, string->length, SHOWN);
+		dfg_text_put(text, "\"", 1);
+	} else if (tensor->dtype == DFG_F64) {
+		dfg_text_f64(text, *(const double *)at);
+	} else if (is_float(tensor->dtype)) {
+		dfg_text_f32(text, (float)dfg_tensor_float(tensor, i));
+	} else if (tensor->dtype == DFG_C64) {
+		const float *parts = at;
+		dfg_text_add(text, "%.9g%+.9gi", (double)parts[0], (double)parts[1]);
+	} else if (tensor->dtype == DFG_C128) {
+		const double *parts = at;
+		dfg_text_add(text, "%.17g%+.17gi", parts[0], parts[1]);
+	} else if (tensor->dtype == DFG_U64) {
+		dfg_text_add(text, "%" PRIu64, *(const uint64_t *)at);
+	} else if (dfg_dtype_is(tensor->dtype, "int") || tensor->dtype == DFG_BOOL) {
+		dfg_text_add(text, "%" PRId64, dfg_tensor_int(tensor, i));
+	} else {
+		dfg_text_add(text, "other bits");
+	}
+}
+
+/* "[2,0]", or nothing for a scalar. */
+static void put_index(struct dfg_text *text, const struct dfg_shape *shape, int64_t i)
+{
+	int64_t index[DFG_RANK_MAX];
+	for (int d = shape->rank - 1; d >= 0; i /= shape->dim[d--])
+		index[d] = i % shape->dim[d];
+	for (int d = 0; d < shape->rank; d++)
+		dfg_text_add(text, "%s%" PRId64 "%s", d ? "," : "[", index[d], d == shape->rank - 1 ? "] " : "");
+}
+
+void dfg_differ_tensors(
+	struct dfg_differ *differ, const char *what, const struct dfg_tensor *a, const struct dfg_tensor *b)
+{
+	if (a->dtype != b->dtype || !dfg_shape_equal(&a->shape, &b->shape)) {
+		dfg_differ_say(differ, "%s: %s, not %s", what, dfg_type_words(b->dtype, &b->shape).s,
+			dfg_type_words(a->dtype, &a->shape).s);
+		return;
+	}
+	int64_t count = dfg_shape_count(&a->shape), first = -1, differing = 0;
+	for (int64_t i = 0; i < count; i++)
+		if (!same_element(differ, a, b, i)) {
+			first = first < 0 ? i : first;
+			differing++;
+		}
+	if (first < 0)
+		return;
+	struct dfg_text text = {0};
+	put_index(&text, &a->shape, first);
+	dfg_text_add(&text, "is ");
+	put_element(&text, b, first);
+	dfg_text_add(&text, ", not ");
+	put_element(&text, a, first);
+	if (count > 1)
+		dfg_text_add(&text, " (%" PRId64 " of %" PRId64 " differ)", differing, count);
+	dfg_differ_say(differ, "%s: %s", what, text.s ? text.s : "differs");
+	dfg_text_release(&text);
+}
+
+struct dfg_err *dfg_differ_arrays(struct dfg_differ *differ, const struct dfg_arrays *a, const struct dfg_arrays *b)
+{
+	struct dfg_map names = {0};
+	uint32_t number;
+	struct dfg_err *err = NULL;
+	for (size_t i = 0; i < b->count && !err; i++)
+		if (!dfg_map_put(&names, b->array[i].name, strlen(b->array[i].name), &number, NULL))
+			err = DFG_ERR(DFG_MEMORY, "out of memory");
+	for (size_t i = 0; i < a->count && !err; i++) {
+		const char *name = a->array[i].name;
+		number = dfg_map_find(&names, name, strlen(name));
+		if (number == DFG_NONE)
+			dfg_differ_say(differ, "'%.200s': only in the first", name);
+		else
+			dfg_differ_tensors(differ, *name ? name : "the array", &a->array[i].tensor, &b->array[number].tensor);
+	}
+	dfg_map_release(&names);
+	for (size_t i = 0; i < b->count && !err; i++)
+		if (!dfg_arrays_find(a, b->array[i].name))
+			dfg_differ_say(differ, "'%.200s': only in the second", b->array[i].name);
+	return err ? err : dfg_text_check(&differ->text);
+}

@@ -1,0 +1,125 @@
+#include "formats/manifest.h"
+
+#include "formats/json.h"
+
+#include <string.h>
+#include <zlib.h>
+
+enum { VERSION = 1 };
+static const char format[] = "dfg checkpoint", seal[] = ",\"crc32\":";
+
+static uint32_t checksum(const void *bytes, size_t count)
+{
+	uint32_t crc = 0;
+	const uint8_t *at = bytes;
+	for (size_t n; count; at += n, count -= n) {
+		n = count < (1u << 30) ? count : 1u << 30;
+		crc = (uint32_t)crc32(crc, at, (unsigned)n);
+	}
+	return crc;
+}
+
+static void print_tensor(const struct dfg_array *array, struct dfg_json_out *json)
+{
+	dfg_json_open(json, '{');
+	dfg_json_key(json, "name");
+	dfg_json_string(json, array->name);
+	dfg_json_key(json, "type");
+	dfg_json_string(json, dfg_type_words(array->tensor.dtype, &array->tensor.shape).s);
+	dfg_json_key(json, "crc32");
+	dfg_json_uint(json, checksum(array->tensor.data, dfg_tensor_bytes(&array->tensor)));
+	dfg_json_close(json, '}');
+}
+
+struct dfg_err *dfg_manifest_print(const struct dfg_checkpoint *checkpoint, struct dfg_text *out_text)
+{
+	struct dfg_json_out json = {0};
+	dfg_json_open(&json, '{');
+	dfg_json_key(&json, "format");
+	dfg_json_string(&json, format);
+	dfg_json_key(&json, "version");
+	dfg_json_int(&json, VERSION);
+	dfg_json_key(&json, "step");
+	dfg_json_uint(&json, checkpoint->step);
+	dfg_json_key(&json, "epoch");
+	dfg_json_uint(&json, checkpoint->epoch);
+	dfg_json_key(&json, "sample");
+	dfg_json_uint(&json, checkpoint->sample);
+	dfg_json_key(&json, "tensors");
+	dfg_json_open(&json, '[');
+	for (size_t i = 0; i < checkpoint->arrays.count; i++)
+		print_tensor(&checkpoint->arrays.array[i], &json);
+	dfg_json_close(&json, ']');
+	if (json.text.s)
+		dfg_text_add(&json.text, "%s%u}\n", seal, checksum(json.text.s, json.text.length));
+	*out_text = json.text;
+	return dfg_text_check(out_text);
+}
+
+/* The last member is the checksum of all before it. */
+static struct dfg_err *check_seal(const struct dfg_blob *blob)
+{
+	const char *text = (const char *)blob->bytes;
+	size_t length = sizeof seal - 1;
+	for (size_t at = blob->size < length ? 0 : blob->size - length + 1; at-- > 0;) {
+		if (memcmp(text + at, seal, length))
+			continue;
+		struct dfg_text have = {0};
+		size_t rest = blob->size - at - length;
+		dfg_text_add(&have, "%u}\n", checksum(text, at));
+		bool good = have.s && have.length == rest && !memcmp(have.s, text + at + length, rest);
+		dfg_text_release(&have);
+		return good ? NULL : DFG_ERR(DFG_DATA, "damaged: the checksum is wrong");
+	}
+	return DFG_ERR(DFG_DATA, "damaged: no checksum");
+}
+
+static struct dfg_err *check_tensor(const struct dfg_json *tensor, const struct dfg_arrays *arrays)
+{
+	const struct dfg_json *name, *type;
+	uint64_t crc;
+	DFG_TRY(dfg_json_need(tensor, "name", DFG_JSON_STRING, &name));
+	DFG_TRY(dfg_json_need(tensor, "type", DFG_JSON_STRING, &type));
+	DFG_TRY(dfg_json_need_size(tensor, "crc32", &crc));
+	const struct dfg_array *array = dfg_arrays_find(arrays, name->string);
+	if (!array)
+		return DFG_ERR(DFG_DATA, "variable '%s' is missing", name->string);
+	struct dfg_words words = dfg_type_words(array->tensor.dtype, &array->tensor.shape);
+	if (strcmp(words.s, type->string))
+		return DFG_ERR(DFG_DATA, "variable '%s' is %s, must be %s", name->string, words.s, type->string);
+	if (checksum(array->tensor.data, dfg_tensor_bytes(&array->tensor)) != crc)
+		return DFG_ERR(DFG_DATA, "variable '%s' is damaged: the checksum is wrong", name->string);
+	return NULL;
+}
+
+static struct dfg_err *check_all(const struct dfg_json *manifest, struct dfg_checkpoint *checkpoint)
+{
+	const struct dfg_json *is, *tensors;
+	uint64_t version;
+	DFG_TRY(dfg_json_need(manifest, "format", DFG_JSON_STRING, &is));
+	DFG_TRY(dfg_json_need_size(manifest, "version", &version));
+	if (strcmp(is->string, format) || version != VERSION)
+		return DFG_ERR(DFG_DATA, "'%s' version %llu is not known here", is->string, (unsigned long long)version);
+	DFG_TRY(dfg_json_need_size(manifest, "step", &checkpoint->step));
+	DFG_TRY(dfg_json_need_size(manifest, "epoch", &checkpoint->epoch));
+	DFG_TRY(dfg_json_need_size(manifest, "sample", &checkpoint->sample));
+	DFG_TRY(dfg_json_need(manifest, "tensors", DFG_JSON_ARRAY, &tensors));
+	for (const struct dfg_json *tensor = tensors->first; tensor; tensor = tensor->next)
+		DFG_TRY(check_tensor(tensor, &checkpoint->arrays));
+	if (tensors->count != checkpoint->arrays.count)
+		return DFG_ERR(
+			DFG_DATA, "speaks of %zu variables, the data hold %zu", tensors->count, checkpoint->arrays.count);
+	return NULL;
+}
+
+struct dfg_err *dfg_manifest_check(const struct dfg_blob *blob, struct dfg_checkpoint *checkpoint)
+{
+	struct dfg_arena arena = {.limit = ((size_t)64 << 20) + 16 * blob->size};
+	struct dfg_json *manifest;
+	DFG_TRY(check_seal(blob));
+	struct dfg_err *err = dfg_json_read(blob->bytes, blob->size, &arena, &manifest);
+	if (!err)
+		err = check_all(manifest, checkpoint);
+	dfg_arena_release(&arena);
+	return err;
+}

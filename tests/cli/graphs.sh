@@ -1,0 +1,79 @@
+# convert, diff and what bad files are told.
+status() { # WANTED COMMAND...
+	wanted=$1
+	shift
+	got=0
+	"$@" >out 2>err || got=$?
+	[ "$got" = "$wanted" ] || { echo "status $got, not $wanted: $*"; cat err; exit 1; }
+}
+has() { # FILE WORDS
+	grep -qF -- "$2" "$1" || { echo "'$2' is not in $1:"; cat "$1"; exit 1; }
+}
+graphs=$ROOT/tests/graphs
+
+# The same bytes, twice, from another encoding, through text and back, and from TensorFlow's text.
+for name in every network loop; do
+	status 0 "$DFG" convert "$graphs/$name.odd.pb" -o one.pb
+	cmp one.pb "$graphs/$name.pb"
+	status 0 "$DFG" convert one.pb -o one.pbtxt
+	status 0 "$DFG" convert one.pbtxt -o two.pb
+	cmp two.pb one.pb
+	status 0 "$DFG" convert "$graphs/$name.pbtxt" -o three.pb
+	cmp three.pb one.pb
+	status 0 "$DFG" diff one.pbtxt three.pb
+	[ ! -s out ]
+done
+"$DFG" convert - <one.pb | cmp - one.pb
+touch -d 2001-01-01 one.pb
+status 0 "$DFG" convert two.pb -o one.pb --if-changed
+[ one.pb -ot two.pb ]
+
+# Differences are named, the first of them first.
+sed 's/op: "Tanh"/op: "Tan"/; s/"x"/"z"/' "$graphs/network.pbtxt" >other.pbtxt
+status 1 "$DFG" diff "$graphs/network.pb" other.pbtxt
+has out "node 'x' (Placeholder): only in the first"
+has out "node 'Tanh': op Tan, not Tanh"
+has out "node 'z' (Placeholder): only in the second"
+status 1 "$DFG" diff "$graphs/network.pb" "$graphs/loop.pb"
+[ "$(wc -l <out)" = 21 ]
+has out ' more'
+printf '1,2\n3,4.25\n' >a.csv
+printf '1,2\n3,4.5\n' >b.csv
+status 1 "$DFG" diff a.csv b.csv
+has out 'the array: [1,1] is 4.5, not 4.25 (1 of 4 differ)'
+status 0 "$DFG" diff a.csv b.csv --atol 0.5
+status 0 "$DFG" diff a.csv b.csv --rtol 0.2
+status 65 "$DFG" diff a.csv one.pb
+status 2 "$DFG" diff one.pb
+
+# What is no graph is told what it looks like.
+status 65 "$DFG" convert /dev/null -o x.pb
+has err 'the graph has no nodes'
+[ ! -e x.pb ]
+status 65 "$DFG" convert "$DFG" -o x.pb
+has err 'looks like an ELF program'
+echo '{"node": []}' >x.json
+status 65 "$DFG" convert x.json -o x.pb
+has err 'looks like JSON'
+gzip -c one.pb >x.gz
+status 65 "$DFG" convert x.gz -o x.pb
+has err 'looks like gzip'
+echo 'hello world' >x.txt
+status 65 "$DFG" convert x.txt -o x.pb
+has err 'text that begins with no field of a graph'
+status 66 "$DFG" convert . -o x.pb
+has err 'is a directory'
+status 66 "$DFG" convert nowhere.pb -o x.pb
+status 73 "$DFG" convert one.pb -o nowhere/x.pb
+status 2 "$DFG" convert one.pb -o x --to onnx2
+has err 'no graph format'
+
+# Text: line and column, the nearest name.
+printf 'node {\n  nmae: "x"\n}\n' >bad.pbtxt
+status 65 "$DFG" convert bad.pbtxt --strict -o x.pb
+has err "bad.pbtxt: 2:3: no field 'nmae' in a NodeDef; did you mean 'name'?"
+status 65 "$DFG" convert bad.pbtxt -o x.pb
+has err 'warning: dropped 1 unknown field'
+printf 'node { name: "x" op: "NoOp" later { a: [1, 2] b < c: "x" "y" > } }' >later.pbtxt
+status 0 "$DFG" convert later.pbtxt -o x.pb
+has err 'dropped 1 unknown field'
