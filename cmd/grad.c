@@ -1,0 +1,157 @@
+#include "cmd/cmd.h"
+#include "cmd/graph.h"
+#include "lib/pass/grad.h"
+#include "lib/pass/make.h"
+#include "lib/pass/variables.h"
+#include "lib/pass/verify.h"
+
+#include <fnmatch.h>
+#include <string.h>
+
+static struct dfg_words_list of, wrt;
+static const char *prefix = "grad";
+
+static const struct dfg_opt options[] = {
+	{"of", .takes = "Y", .list = &of, .help = "Differentiate the sum of all elements of Y; may be a list: Y,Y2."},
+	{"wrt", .takes = "A", .list = &wrt,
+		.help = "By A: a tensor or a variable, or a pattern over variables and inputs."},
+	{"prefix", .takes = "P", .text = &prefix, .help = "Name the results P/A, not grad/A."},
+	{.rows = dfg_graph_in_options},
+	{.rows = dfg_graph_out_options},
+	{0},
+};
+
+/* What --of and --wrt name, as edges. */
+struct edges {
+	struct dfg_edge *edge;
+	size_t count, room;
+};
+
+static struct dfg_err *add_edge(struct edges *edges, struct dfg_edge edge)
+{
+	for (size_t i = 0; i < edges->count; i++)
+		if (edges->edge[i].node == edge.node && edges->edge[i].port == edge.port)
+			return NULL;
+	if (!dfg_reserve(&edges->edge, &edges->room, edges->count + 1, sizeof *edges->edge))
+		return DFG_ERR(DFG_MEMORY, "no memory for %zu tensors", edges->count);
+	edges->edge[edges->count++] = edge;
+	return NULL;
+}
+
+/* A pattern means variables and inputs, of those that have a derivative. */
+static bool may_match(const struct dfg_builder *builder, uint32_t n)
+{
+	const struct dfg_op *op = builder->graph->node[n].op;
+	bool is_input = op && (op->role == DFG_PLACEHOLDER || op->role == DFG_PLACEHOLDER_DEFAULT);
+	return (is_input || dfg_is_variable(builder, n)) && dfg_facts_outputs(&builder->facts, n) &&
+		   dfg_flow_dtype(dfg_facts_of(&builder->facts, (struct dfg_edge){n, 0}));
+}
+
+static struct dfg_err *add_matches(const struct dfg_builder *builder, const char *pattern, struct edges *edges)
+{
+	size_t before = edges->count;
+	for (uint32_t n = 0; n < builder->graph->count; n++)
+		if (!fnmatch(pattern, builder->graph->node[n].name, 0) && may_match(builder, n))
+			DFG_TRY(add_edge(edges, (struct dfg_edge){n, 0}));
+	if (edges->count == before)
+		return DFG_ERR(DFG_DATA, "--wrt: no variable or input of floats matches '%s'", pattern);
+	return NULL;
+}
+
+static struct dfg_err *add_trainable(const struct dfg_builder *builder, struct edges *edges)
+{
+	struct dfg_numbers variables = {0};
+	bool guessed;
+	struct dfg_err *err = dfg_trainable(builder, &variables, &guessed);
+	for (size_t i = 0; i < variables.count && !err; i++)
+		err = add_edge(edges, (struct dfg_edge){variables.number[i], 0});
+	if (!err && !variables.count)
+		err = DFG_ERR(DFG_DATA, "the graph has no trainable variables: say by what to differentiate with --wrt");
+	dfg_numbers_release(&variables);
+	return err;
+}
+
+/* A name that the graph has is that node, even where it looks like a pattern. */
+static struct dfg_err *find_wrt(const struct dfg_builder *builder, struct dfg_arena *arena, struct edges *edges)
+{
+	const char **word;
+	uint32_t count;
+	DFG_TRY(dfg_cmd_words(&wrt, arena, &word, &count));
+	for (uint32_t i = 0; i < count; i++) {
+		struct dfg_edge edge;
+		if (strpbrk(word[i], "*?[") && dfg_graph_find(builder->graph, word[i]) == DFG_NONE) {
+			DFG_TRY(add_matches(builder, word[i], edges));
+			continue;
+		}
+		DFG_TRY(dfg_cmd_tensor(builder->graph, word[i], "--wrt", &edge));
+		DFG_TRY(add_edge(edges, edge));
+	}
+	return NULL;
+}
+
+static struct dfg_err *find_of(const struct dfg_builder *builder, struct dfg_arena *arena, struct edges *edges)
+{
+	const char **word;
+	uint32_t count;
+	DFG_TRY(dfg_cmd_words(&of, arena, &word, &count));
+	for (uint32_t i = 0; i < count; i++) {
+		struct dfg_edge edge;
+		DFG_TRY(dfg_cmd_tensor(builder->graph, word[i], "--of", &edge));
+		DFG_TRY(add_edge(edges, edge));
+	}
+	return NULL;
+}
+
+static struct dfg_err *add_gradients(struct dfg_builder *builder, struct dfg_arena *arena, const struct edges *by)
+{
+	struct edges what = {0};
+	const struct dfg_grad_options grad = {.prefix = prefix};
+	struct dfg_cotangent *result = dfg_arena_zeros(arena, by->count + 1, sizeof *result);
+	struct dfg_err *err = result ? find_of(builder, arena, &what) : DFG_ERR(DFG_MEMORY, "no memory for the results");
+	if (!err)
+		err = dfg_grad(builder, what.edge, (uint32_t)what.count, by->edge, (uint32_t)by->count, &grad, result);
+	dfg_free(what.edge);
+	return err;
+}
+
+static struct dfg_err *differentiate(struct dfg_graph *graph)
+{
+	struct dfg_arena arena = {0};
+	struct edges by = {0};
+	struct dfg_builder builder = {.graph = graph, .facts.arena = graph->arena};
+	struct dfg_err *err = dfg_verify(graph, NULL, &builder.facts);
+	if (!err)
+		err = find_wrt(&builder, &arena, &by);
+	if (!err && !by.count)
+		err = add_trainable(&builder, &by);
+	if (!err)
+		err = add_gradients(&builder, &arena, &by);
+	dfg_free(by.edge);
+	dfg_builder_release(&builder);
+	dfg_arena_release(&arena);
+	return err;
+}
+
+static struct dfg_err *grad(char **operands, int *out_status)
+{
+	(void)out_status;
+	struct dfg_graph_file file = {0};
+	if (!of.count)
+		return DFG_ERR(DFG_USAGE, "--of says what to differentiate");
+	DFG_TRY(dfg_cmd_open_graph(*operands, &file));
+	struct dfg_err *err = dfg_err_note(differentiate(&file.graph), "%s", *operands);
+	if (!err)
+		err = dfg_cmd_save_graph(&file.graph);
+	dfg_graph_close(&file);
+	return err;
+}
+
+const struct dfg_cmd dfg_cmd_grad = {
+	.name = "grad",
+	.operands = "G",
+	.summary = "add derivatives to a graph",
+	.options = options,
+	.least = 1,
+	.most = 1,
+	.run = grad,
+};
