@@ -288,7 +288,7 @@ const struct dfg_op dfg_op_BatchMatMulV2 = {
 	.doc = "matrix products of two batches that broadcast",
 	.sig = "<T: numeric>(x: T, y: T) -> (output: T)",
 	.attr = ADJOINT_ATTRS,
-	.flags = DFG_EXPENSIVE,
+	.flags = DFG_EXPENSIVE | DFG_BROADCASTS,
 	.shape = broadcast_shape,
 	.gradient = ADJOINT_GRADIENT,
 	KERNELS(broadcast_matmul),
