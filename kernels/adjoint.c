@@ -23,9 +23,9 @@ struct dfg_err *dfg_adjoint_ints(
 
 struct dfg_err *dfg_adjoint_shape(struct dfg_gradient *node, struct dfg_edge of, struct dfg_edge *out_edge)
 {
-	const struct dfg_shape *shape = &dfg_adjoint_fact(node, of)->shape;
-	if (dfg_shape_known(shape))
-		return dfg_adjoint_ints(node, 1, shape->dim, shape->rank, out_edge);
+	const struct dfg_shape shape = dfg_adjoint_fact(node, of).shape;
+	if (dfg_shape_known(&shape))
+		return dfg_adjoint_ints(node, 1, shape.dim, shape.rank, out_edge);
 	return dfg_gradient_op(node, "Shape", &of, 1, NULL, 0, out_edge);
 }
 

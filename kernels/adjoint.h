@@ -6,10 +6,10 @@
 #pragma weak dfg_gradient_op
 #pragma weak dfg_gradient_formula
 
-/* What is known of a tensor of the forward graph. */
-static inline const struct dfg_fact *dfg_adjoint_fact(const struct dfg_gradient *node, struct dfg_edge edge)
+/* What is known of a tensor. A copy: the builder's own moves when nodes are added. */
+static inline struct dfg_fact dfg_adjoint_fact(const struct dfg_gradient *node, struct dfg_edge edge)
 {
-	return dfg_facts_of(&node->builder->facts, edge);
+	return *dfg_facts_of(&node->builder->facts, edge);
 }
 
 /* The cotangent of output `port`, or zeros of its shape where there is none. */

@@ -93,17 +93,17 @@ static struct dfg_err *concat_run(struct dfg_kernel *ctx)
 /* The sizes along the axis, where they are all known. */
 static bool sizes_known(struct dfg_gradient *node, struct join join, int64_t *out_axis, int64_t *sizes)
 {
-	const struct dfg_known *axis = dfg_adjoint_fact(node, node->in[join.axis])->known;
+	const struct dfg_known *axis = dfg_adjoint_fact(node, node->in[join.axis]).known;
 	for (int i = 0; i < join.count; i++) {
-		const struct dfg_shape *part = &dfg_adjoint_fact(node, node->in[join.first + i])->shape;
+		const struct dfg_shape part = dfg_adjoint_fact(node, node->in[join.first + i]).shape;
 		int d;
-		if (!axis || axis->v[0] == DFG_NOT_KNOWN || part->rank < 0)
+		if (!axis || axis->v[0] == DFG_NOT_KNOWN || part.rank < 0)
 			return false;
-		struct dfg_err *err = dfg_axis(axis->v[0], part->rank, &d);
+		struct dfg_err *err = dfg_axis(axis->v[0], part.rank, &d);
 		dfg_err_free(err);
-		if (err || part->dim[d] < 0)
+		if (err || part.dim[d] < 0)
 			return false;
-		sizes[i] = part->dim[d];
+		sizes[i] = part.dim[d];
 		*out_axis = d;
 	}
 	return true;
@@ -127,7 +127,7 @@ static struct dfg_err *concat_slices(struct dfg_gradient *node, struct join join
 	struct dfg_edge shapes, offsets, dx;
 	DFG_TRY(dfg_gradient_op(node, "ShapeN", node->in + join.first, (uint32_t)join.count, NULL, 0, &shapes));
 	room[0] = node->in[join.axis];
-	if (dfg_adjoint_fact(node, room[0])->dtype != DFG_I32)
+	if (dfg_adjoint_fact(node, room[0]).dtype != DFG_I32)
 		DFG_TRY(dfg_gradient_op(node, "Cast", &room[0], 1, &DFG_ATTR_T("DstT", DFG_I32), 1, &room[0]));
 	for (int i = 0; i < join.count; i++)
 		room[1 + i] = (struct dfg_edge){shapes.node, i};

@@ -135,12 +135,12 @@ static struct dfg_err *gather_run(struct dfg_kernel *ctx)
 /* Rows of the first dimension: the cotangent is the rows that were taken, flat, with their numbers. */
 static struct dfg_err *gather_gradient(struct dfg_gradient *node)
 {
-	const struct dfg_shape *params = &dfg_adjoint_fact(node, node->in[PARAMS])->shape;
+	const struct dfg_shape params = dfg_adjoint_fact(node, node->in[PARAMS]).shape;
 	int64_t all = -1;
 	struct dfg_edge flat, rest, from, lead, shape[2], rows, ids;
 	DFG_TRY(dfg_adjoint_ints(node, 1, &all, 1, &flat));
 	DFG_TRY(dfg_adjoint_op(node, "Reshape", node->in[INDICES], flat, DFG_NO_EDGE, &ids));
-	if (params->rank == 1) {
+	if (params.rank == 1) {
 		DFG_TRY(dfg_adjoint_op(node, "Reshape", node->dy[0], flat, DFG_NO_EDGE, &rows));
 		dfg_gradient_set_rows(node, PARAMS, rows, ids);
 		return NULL;
@@ -194,7 +194,7 @@ static const char gather_axis_gradient[] =
 
 static struct dfg_err *gather_v2_gradient(struct dfg_gradient *node)
 {
-	const struct dfg_known *axis = dfg_adjoint_fact(node, node->in[AXIS])->known;
+	const struct dfg_known *axis = dfg_adjoint_fact(node, node->in[AXIS]).known;
 	if (axis && axis->v[0] == 0 && !node->call->attr[0].i)
 		return gather_gradient(node);
 	return dfg_gradient_formula(node, gather_axis_gradient);

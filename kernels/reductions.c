@@ -117,9 +117,9 @@ DFG_EACH_float(SQUARES)
 /* The cotangent, or another tensor of the output's shape, with the reduced dimensions put back as 1. */
 static struct dfg_err *put_back(struct dfg_gradient *node, struct dfg_edge reduced, struct dfg_edge *out_edge)
 {
-	const struct dfg_shape *in = &dfg_adjoint_fact(node, node->in[0])->shape;
-	const struct dfg_known *axes = dfg_adjoint_fact(node, node->in[1])->known;
-	bool gone[DFG_RANK_MAX] = {0}, known = axes && in->rank >= 0;
+	const struct dfg_shape in = dfg_adjoint_fact(node, node->in[0]).shape;
+	const struct dfg_known *axes = dfg_adjoint_fact(node, node->in[1]).known;
+	bool gone[DFG_RANK_MAX] = {0}, known = axes && in.rank >= 0;
 	*out_edge = reduced;
 	if (node->call->attr[0].b)
 		return NULL;
@@ -127,8 +127,8 @@ static struct dfg_err *put_back(struct dfg_gradient *node, struct dfg_edge reduc
 		if (axes->v[i] == DFG_NOT_KNOWN)
 			known = false;
 		else
-			gone[axes->v[i] < 0 ? axes->v[i] + in->rank : axes->v[i]] = true;
-	for (int64_t d = 0; known && d < in->rank; d++) {
+			gone[axes->v[i] < 0 ? axes->v[i] + in.rank : axes->v[i]] = true;
+	for (int64_t d = 0; known && d < in.rank; d++) {
 		struct dfg_edge axis;
 		if (!gone[d])
 			continue;
@@ -165,8 +165,8 @@ static struct dfg_err *sum_gradient(struct dfg_gradient *node)
 /* Elements of a tensor, at least 1, as a constant where it is known; as i32. */
 static struct dfg_err *count_of(struct dfg_gradient *node, struct dfg_edge of, struct dfg_edge *out_edge)
 {
-	const struct dfg_shape *shape = &dfg_adjoint_fact(node, of)->shape;
-	int64_t one = 1, count = dfg_shape_known(shape) ? dfg_shape_count(shape) : DFG_UNKNOWN;
+	const struct dfg_shape shape = dfg_adjoint_fact(node, of).shape;
+	int64_t one = 1, count = dfg_shape_known(&shape) ? dfg_shape_count(&shape) : DFG_UNKNOWN;
 	struct dfg_edge size;
 	if (count >= 0) {
 		count = count ? count : 1;
