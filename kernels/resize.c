@@ -1,0 +1,310 @@
+#include "lib/graph/kernel.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Images [batch, height, width, channels] of another size. Places and weights are f32, whatever the elements are. */
+enum { ALIGN, HALF };  /* attributes */
+enum { IMAGES, SIZE }; /* inputs */
+
+/* From where in the old row or column each new element comes: `lerp` of the way from `low` to `high`. */
+struct spot {
+	int64_t low, high;
+	float lerp;
+};
+
+struct work {
+	const void *in;
+	void *out;
+	struct spot *rows, *columns;
+	int64_t small[2], large[2], channels; /* heights and widths of in and out */
+	enum dfg_dtype dtype;
+};
+
+static struct dfg_err *check_image(const struct dfg_call *call, const struct dfg_shape *image)
+{
+	if (image->rank != 4)
+		return DFG_ERR(DFG_DATA, "needs an image of 4 dims, not %s", dfg_shape_words(image).s);
+	if (call->attr[ALIGN].b && call->attr[HALF].b)
+		return DFG_ERR(DFG_DATA, "cannot align corners and take centers of pixels at once");
+	return NULL;
+}
+
+static struct dfg_err *resize_shape(struct dfg_infer *node)
+{
+	const struct dfg_known *known = node->known[SIZE];
+	DFG_TRY(check_image(node->call, node->in[IMAGES]));
+	node->out[0] = *node->in[IMAGES];
+	for (int i = 0; i < 2; i++)
+		node->out[0].dim[i + 1] = known && known->count == 2 && known->v[i] > 0 ? known->v[i] : DFG_UNKNOWN;
+	return NULL;
+}
+
+static struct dfg_err *read_size(struct dfg_kernel *ctx, int64_t *out_size)
+{
+	const struct dfg_tensor *size = dfg_kernel_input(ctx, SIZE);
+	if (size->shape.rank != 1 || size->shape.dim[0] != 2)
+		return DFG_ERR(DFG_DATA, "'size' must be 2 numbers, not %s", dfg_shape_words(&size->shape).s);
+	for (int i = 0; i < 2; i++) {
+		out_size[i] = dfg_tensor_int(size, i);
+		if (out_size[i] < 1)
+			return DFG_ERR(DFG_DATA, "'size' must be positive, not %lld", (long long)out_size[i]);
+	}
+	return NULL;
+}
+
+/* How far apart new elements are in the old row. */
+static float scale_of(const union dfg_value *attr, int64_t in, int64_t out)
+{
+	return attr[ALIGN].b && out > 1 ? (float)(in - 1) / (float)(out - 1) : (float)in / (float)out;
+}
+
+static void linear_spots(const union dfg_value *attr, int64_t in, int64_t out, struct spot *spots)
+{
+	float scale = scale_of(attr, in, out);
+	for (int64_t i = 0; i < out; i++) {
+		float at = attr[HALF].b ? ((float)i + 0.5f) * scale - 0.5f : (float)i * scale, whole = floorf(at);
+		int64_t low = whole < 0 ? 0 : (int64_t)whole, high = (int64_t)ceilf(at);
+		high = high < in - 1 ? high : in - 1;
+		spots[i] = (struct spot){low < high ? low : high, high, at - whole};
+	}
+}
+
+static void nearest_spots(const union dfg_value *attr, int64_t in, int64_t out, struct spot *spots)
+{
+	float scale = scale_of(attr, in, out);
+	for (int64_t i = 0; i < out; i++) {
+		float at = attr[HALF].b ? ((float)i + 0.5f) * scale : (float)i * scale;
+		int64_t whole = (int64_t)(attr[ALIGN].b ? roundf(at) : floorf(at));
+		whole = whole < in - 1 ? whole : in - 1;
+		spots[i] = (struct spot){whole < 0 ? 0 : whole, 0, 0};
+	}
+}
+
+/* Sizes and spots; `small` is the image that is seen through the spots, forward and backward. */
+static struct dfg_err *prepare(struct dfg_kernel *ctx, const struct dfg_shape *small, const struct dfg_shape *large,
+	void (*spots)(const union dfg_value *attr, int64_t in, int64_t out, struct spot *spots), struct work *work)
+{
+	work->channels = small->dim[3];
+	for (int i = 0; i < 2; i++) {
+		work->small[i] = small->dim[i + 1];
+		work->large[i] = large->dim[i + 1];
+	}
+	if (dfg_shape_count(large) && !(work->small[0] && work->small[1]))
+		return DFG_ERR(DFG_DATA, "an empty image: %s", dfg_shape_words(small).s);
+	DFG_TRY(dfg_kernel_scratch(
+		ctx, (size_t)(work->large[0] + work->large[1] + 1) * sizeof *work->rows, (void **)&work->rows));
+	work->columns = work->rows + work->large[0];
+	spots(dfg_kernel_attr(ctx), work->small[0], work->large[0], work->rows);
+	spots(dfg_kernel_attr(ctx), work->small[1], work->large[1], work->columns);
+	return NULL;
+}
+
+static int64_t block_of(const struct work *work, int64_t rows)
+{
+	int64_t each = rows * work->large[1] * work->channels;
+	return each < 16 * 1024 ? 16 * 1024 / (each > 0 ? each : 1) : 1;
+}
+
+/* Rows of the large images. */
+#define BILINEAR(NAME, name, type, ...)                                                                 \
+	static void bilinear_##name(void *arg, int64_t first, int64_t last)                                 \
+	{                                                                                                   \
+		const struct work *work = arg;                                                                  \
+		const int64_t n = work->channels, width = work->small[1] * n;                                   \
+		float *to = (float *)work->out + first * work->large[1] * n;                                    \
+		for (int64_t row = first; row < last; row++) {                                                  \
+			const struct spot *y = &work->rows[row % work->large[0]];                                   \
+			const type *image = (const type *)work->in + row / work->large[0] * work->small[0] * width; \
+			const type *top = image + y->low * width, *bottom = image + y->high * width;                \
+			for (int64_t column = 0; column < work->large[1]; column++, to += n) {                      \
+				const struct spot *x = &work->columns[column];                                          \
+				const int64_t left = x->low * n, right = x->high * n;                                   \
+				for (int64_t c = 0; c < n; c++) {                                                       \
+					const float tl = (float)top[left + c], tr = (float)top[right + c];                  \
+					const float bl = (float)bottom[left + c], br = (float)bottom[right + c];            \
+					const float high = tl + (tr - tl) * x->lerp, low = bl + (br - bl) * x->lerp;        \
+					to[c] = high + (low - high) * y->lerp;                                              \
+				}                                                                                       \
+			}                                                                                           \
+		}                                                                                               \
+	}
+DFG_EACH_number(BILINEAR)
+
+typedef void range_fn(void *arg, int64_t first, int64_t last);
+static range_fn *const bilinear_of[DFG_DTYPES] = {DFG_EACH_number(DFG_BY_DTYPE, bilinear)};
+
+static struct dfg_err *resize(
+	struct dfg_kernel *ctx, void (*spots)(const union dfg_value *, int64_t, int64_t, struct spot *), range_fn *range)
+{
+	const struct dfg_tensor *images = dfg_kernel_input(ctx, IMAGES);
+	struct work work = {.in = images->data, .dtype = images->dtype};
+	struct dfg_tensor *out;
+	struct dfg_shape shape = images->shape;
+	DFG_TRY(check_image(ctx->call, &images->shape));
+	DFG_TRY(read_size(ctx, &shape.dim[1]));
+	DFG_TRY(dfg_kernel_output(ctx, 0, &shape, &out));
+	DFG_TRY(prepare(ctx, &images->shape, &shape, spots, &work));
+	work.out = out->data;
+	if (dfg_shape_count(&shape))
+		dfg_kernel_ranges(ctx, shape.dim[0] * shape.dim[1], block_of(&work, 1), range, &work);
+	return NULL;
+}
+
+static struct dfg_err *bilinear(struct dfg_kernel *ctx)
+{
+	return resize(ctx, linear_spots, bilinear_of[ctx->in[IMAGES]->dtype]);
+}
+
+/* Whole images: what a pixel of the small image gave to the large one comes back to it. */
+#define BILINEAR_GRAD(NAME, name, type, ...)                                                       \
+	static void bilinear_grad_##name(void *arg, int64_t first, int64_t last)                       \
+	{                                                                                              \
+		const struct work *work = arg;                                                             \
+		const int64_t n = work->channels, width = work->small[1] * n;                              \
+		const float *from = (const float *)work->in + first * work->large[0] * work->large[1] * n; \
+		type *to = (type *)work->out + first * work->small[0] * width;                             \
+		memset(to, 0, (size_t)((last - first) * work->small[0] * width) * sizeof *to);             \
+		for (int64_t image = first; image < last; image++, to += work->small[0] * width)           \
+			for (int64_t row = 0; row < work->large[0]; row++)                                     \
+				for (int64_t column = 0; column < work->large[1]; column++, from += n) {           \
+					const struct spot *y = &work->rows[row], *x = &work->columns[column];          \
+					const float down = y->lerp, up = 1 - down, right = x->lerp, left = 1 - right;  \
+					for (int64_t c = 0; c < n; c++) {                                              \
+						to[y->low * width + x->low * n + c] += (type)(from[c] * up * left);        \
+						to[y->low * width + x->high * n + c] += (type)(from[c] * up * right);      \
+						to[y->high * width + x->low * n + c] += (type)(from[c] * down * left);     \
+						to[y->high * width + x->high * n + c] += (type)(from[c] * down * right);   \
+					}                                                                              \
+				}                                                                                  \
+	}
+DFG_EACH_float(BILINEAR_GRAD)
+
+static struct dfg_err *check_gradient(const struct dfg_shape *grads, const struct dfg_shape *image)
+{
+	if (grads->rank != 4 || image->rank != 4 ||
+		!dfg_shape_fits(&DFG_SHAPE_VECTOR(grads->dim[0]), &DFG_SHAPE_VECTOR(image->dim[0])) ||
+		!dfg_shape_fits(&DFG_SHAPE_VECTOR(grads->dim[3]), &DFG_SHAPE_VECTOR(image->dim[3])))
+		return DFG_ERR(DFG_DATA, "a gradient of %s does not fit an image of %s", dfg_shape_words(grads).s,
+			dfg_shape_words(image).s);
+	return NULL;
+}
+
+static struct dfg_err *bilinear_grad_shape(struct dfg_infer *node)
+{
+	DFG_TRY(check_gradient(node->in[0], node->in[1]));
+	node->out[0] = *node->in[1];
+	return NULL;
+}
+
+static struct dfg_err *bilinear_grad(struct dfg_kernel *ctx)
+{
+	const struct dfg_tensor *grads = dfg_kernel_input(ctx, 0), *image = dfg_kernel_input(ctx, 1);
+	struct work work = {.in = grads->data};
+	struct dfg_tensor *out;
+	DFG_TRY(check_gradient(&grads->shape, &image->shape));
+	DFG_TRY(check_image(ctx->call, &image->shape));
+	DFG_TRY(dfg_kernel_output(ctx, 0, &image->shape, &out));
+	DFG_TRY(prepare(ctx, &image->shape, &grads->shape, linear_spots, &work));
+	work.out = out->data;
+	dfg_kernel_ranges(ctx, image->shape.dim[0], block_of(&work, work.large[0]),
+		out->dtype == DFG_F32 ? bilinear_grad_f32 : bilinear_grad_f64, &work);
+	return NULL;
+}
+
+static void nearest_rows(void *arg, int64_t first, int64_t last)
+{
+	const struct work *work = arg;
+	const size_t pixel = (size_t)work->channels * dfg_dtype_size(work->dtype);
+	char *to = (char *)work->out + (size_t)(first * work->large[1]) * pixel;
+	for (int64_t row = first; row < last; row++) {
+		int64_t from = (row / work->large[0] * work->small[0] + work->rows[row % work->large[0]].low) * work->small[1];
+		for (int64_t column = 0; column < work->large[1]; column++, to += pixel)
+			memcpy(to, (const char *)work->in + (size_t)(from + work->columns[column].low) * pixel, pixel);
+	}
+}
+
+static struct dfg_err *nearest(struct dfg_kernel *ctx)
+{
+	return resize(ctx, nearest_spots, nearest_rows);
+}
+
+#define NEAREST_GRAD(NAME, name, type, ...)                                                             \
+	static void nearest_grad_##name(void *arg, int64_t first, int64_t last)                             \
+	{                                                                                                   \
+		const struct work *work = arg;                                                                  \
+		const int64_t n = work->channels, width = work->small[1] * n;                                   \
+		const type *from = (const type *)work->in + first * work->large[0] * work->large[1] * n;        \
+		type *to = (type *)work->out + first * work->small[0] * width;                                  \
+		memset(to, 0, (size_t)((last - first) * work->small[0] * width) * sizeof *to);                  \
+		for (int64_t image = first; image < last; image++, to += work->small[0] * width)                \
+			for (int64_t row = 0; row < work->large[0]; row++)                                          \
+				for (int64_t column = 0; column < work->large[1]; column++, from += n)                  \
+					for (int64_t c = 0; c < n; c++)                                                     \
+						to[work->rows[row].low * width + work->columns[column].low * n + c] += from[c]; \
+	}
+DFG_EACH_number(NEAREST_GRAD)
+
+static range_fn *const nearest_grad_of[DFG_DTYPES] = {DFG_EACH_number(DFG_BY_DTYPE, nearest_grad)};
+
+static struct dfg_err *nearest_grad(struct dfg_kernel *ctx)
+{
+	const struct dfg_tensor *grads = dfg_kernel_input(ctx, 0);
+	struct work work = {.in = grads->data};
+	struct dfg_tensor *out;
+	struct dfg_shape shape = grads->shape;
+	DFG_TRY(check_image(ctx->call, &grads->shape));
+	DFG_TRY(read_size(ctx, &shape.dim[1]));
+	DFG_TRY(dfg_kernel_output(ctx, 0, &shape, &out));
+	DFG_TRY(prepare(ctx, &shape, &grads->shape, nearest_spots, &work));
+	work.out = out->data;
+	dfg_kernel_ranges(ctx, shape.dim[0], block_of(&work, work.large[0]), nearest_grad_of[out->dtype], &work);
+	return NULL;
+}
+
+#define ATTRS                                                                                \
+	{                                                                                        \
+		[ALIGN] = "align_corners: bool = false", [HALF] = "half_pixel_centers: bool = false" \
+	}
+#define SAME "align_corners = align_corners, half_pixel_centers = half_pixel_centers)"
+#define FOR_EACH(NAME, name, type, number, function) [DFG_##NAME] = function,
+
+const struct dfg_op dfg_op_ResizeBilinear = {
+	.name = "ResizeBilinear",
+	.doc = "images of another size, linear between the pixels",
+	.sig = "<T: number>(images: T, size: i32) -> (resized_images: f32)",
+	.attr = ATTRS,
+	.shape = resize_shape,
+	.gradient = "dimages = ResizeBilinearGrad(dresized_images, images, " SAME,
+	.kernel = {DFG_EACH_number(FOR_EACH, bilinear)},
+};
+
+const struct dfg_op dfg_op_ResizeBilinearGrad = {
+	.name = "ResizeBilinearGrad",
+	.doc = "gradient of ResizeBilinear",
+	.sig = "<T: float>(grads: f32, original_image: T) -> (output: T)",
+	.attr = ATTRS,
+	.flags = DFG_NO_GRADIENT,
+	.shape = bilinear_grad_shape,
+	.kernel = {[DFG_F32] = bilinear_grad, [DFG_F64] = bilinear_grad},
+};
+
+const struct dfg_op dfg_op_ResizeNearestNeighbor = {
+	.name = "ResizeNearestNeighbor",
+	.doc = "images of another size, each pixel the nearest of the old",
+	.sig = "<T: number>(images: T, size: i32) -> (resized_images: T)",
+	.attr = ATTRS,
+	.shape = resize_shape,
+	.gradient = "dimages = ResizeNearestNeighborGrad(dresized_images, Slice(Shape(images), [1], [2]), " SAME,
+	.kernel = {DFG_EACH_number(FOR_EACH, nearest)},
+};
+
+const struct dfg_op dfg_op_ResizeNearestNeighborGrad = {
+	.name = "ResizeNearestNeighborGrad",
+	.doc = "gradient of ResizeNearestNeighbor",
+	.sig = "<T: number>(grads: T, size: i32) -> (output: T)",
+	.attr = ATTRS,
+	.flags = DFG_NO_GRADIENT,
+	.shape = resize_shape,
+	.kernel = {DFG_EACH_number(FOR_EACH, nearest_grad)},
+};
