@@ -1,34 +1,246 @@
 #include "lib/lang/eval.h"
 
-/* What only a whole program declares. */
-static struct dfg_err *only_in_programs(const char *what)
+#include "lib/base/io.h"
+
+#include <string.h>
+
+/* What only a whole program declares: inputs, outputs, targets, constants, imports. */
+
+static struct dfg_err *at_top(const struct dfg_eval *eval, const struct dfg_frame *frame, const char *what)
 {
-	return DFG_ERR(DFG_DATA, "`%s` stands only in a program, outside of functions", what);
+	if (eval->program && eval->program->frame == frame && !*eval->scope)
+		return NULL;
+	return DFG_ERR(DFG_DATA, "`%s` stands only in the program itself, not in functions or repeated blocks", what);
+}
+
+static struct dfg_err *make_input(struct dfg_eval *eval, const struct dfg_tree *tree, enum dfg_dtype dtype,
+	const struct dfg_shape *shape, const struct dfg_edge *initial, uint32_t *out_node)
+{
+	struct dfg_attr attr[] = {
+		DFG_ATTR_I("_dfg_input", eval->program->inputs++),
+		{"shape", DFG_ATTR_SHAPE, {.shape = shape}},
+		DFG_ATTR_T("dtype", dtype),
+	};
+	struct dfg_new_node want = {.op = initial ? "PlaceholderWithDefault" : "Placeholder",
+		.name = tree->text,
+		.exact = true,
+		.in = initial,
+		.n_in = initial ? 1 : 0,
+		.attr = attr,
+		.n_attr = initial ? 2 : 3};
+	uint32_t n_control = eval->builder->n_control;
+	eval->builder->n_control = 0;
+	struct dfg_err *err = dfg_eval_build(eval, &want, DFG_NAME_EXACT, out_node);
+	eval->builder->n_control = n_control;
+	return err;
+}
+
+static struct dfg_err *default_value(struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *tree,
+	enum dfg_dtype dtype, struct dfg_edge *out_edge)
+{
+	struct dfg_datum value;
+	eval->scope = tree->text;
+	struct dfg_err *err = dfg_eval_expr(eval, frame, tree->kid[1], &value);
+	if (!err)
+		err = dfg_eval_at(eval, tree->kid[1], dfg_to_edge(eval, &value, dtype, out_edge));
+	eval->scope = "";
+	return err;
 }
 
 struct dfg_err *dfg_eval_input(struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *tree)
 {
-	(void)eval, (void)frame, (void)tree;
-	return only_in_programs("input");
+	enum dfg_dtype dtype;
+	struct dfg_shape shape;
+	struct dfg_edge initial, edge = {0, 0};
+	DFG_TRY(at_top(eval, frame, "input"));
+	DFG_TRY(dfg_type_shape(eval, frame, tree->kid[0], &dtype, &shape));
+	if (tree->kid[1])
+		DFG_TRY(default_value(eval, frame, tree, dtype, &initial));
+	DFG_TRY(make_input(eval, tree, dtype, &shape, tree->kid[1] ? &initial : NULL, &edge.node));
+	DFG_TRY(dfg_frame_put(eval->arena, frame, tree->text, DFG_TENSOR(edge)));
+	return dfg_type_bind_dims(eval, frame, tree->kid[0], edge, tree->text);
 }
+
+/* `output h = e` is `h = e`, then `output h`. */
+static struct dfg_err *bind_output(struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *tree)
+{
+	struct dfg_datum value;
+	uint32_t since = eval->builder->graph->count;
+	eval->scope = tree->text;
+	struct dfg_err *err = dfg_eval_expr(eval, frame, tree->kid[0], &value);
+	eval->scope = "";
+	if (!err && value.kind == DFG_DATUM_TENSOR && value.edge.node >= since)
+		err = dfg_bind_node(eval, value.edge.node, tree->text);
+	return err ? err : dfg_frame_put(eval->arena, frame, tree->text, value);
+}
+
 struct dfg_err *dfg_eval_output(struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *tree)
 {
-	(void)eval, (void)frame, (void)tree;
-	return only_in_programs("output");
+	struct dfg_attr attr = DFG_ATTR_I("_dfg_output", eval->program ? eval->program->outputs : 0);
+	struct dfg_edge in;
+	struct dfg_new_node want = {
+		.op = "Identity", .name = tree->text, .exact = true, .in = &in, .n_in = 1, .attr = &attr, .n_attr = 1};
+	uint32_t node;
+	DFG_TRY(at_top(eval, frame, "output"));
+	eval->program->outputs++;
+	if (tree->kid[0])
+		DFG_TRY(bind_output(eval, frame, tree));
+	const struct dfg_datum *value = dfg_frame_find(frame, tree->text);
+	if (!value)
+		return dfg_frame_unknown(eval, frame, tree->text);
+	eval->scope = tree->text;
+	struct dfg_err *err = dfg_to_edge(eval, value, DFG_NO_DTYPE, &in);
+	eval->scope = "";
+	return err ? err : dfg_eval_build(eval, &want, DFG_NAME_EXACT, &node);
 }
+
+/* What a target sets is set only when it runs: what comes after it in the text reads the variables as before. */
+static struct dfg_err *target_body(
+	struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *block, struct dfg_nodes *changes)
+{
+	struct dfg_cell *before = dfg_arena_zeros(eval->arena, eval->n_cell, sizeof *before);
+	size_t n = eval->n_cell;
+	struct dfg_datum last;
+	if (!before)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	for (size_t i = 0; i < n; i++)
+		before[i] = *eval->cell[i];
+	eval->changes = changes;
+	struct dfg_err *err = dfg_eval_block(eval, frame, block, &last);
+	eval->changes = NULL;
+	for (size_t i = 0; i < n; i++)
+		*eval->cell[i] = before[i];
+	for (size_t i = n; i < eval->n_cell; i++) {
+		eval->cell[i]->value = eval->cell[i]->read;
+		eval->cell[i]->last_write = DFG_NONE;
+	}
+	return err;
+}
+
+static struct dfg_err *make_target(struct dfg_eval *eval, const char *name, const struct dfg_nodes *changes)
+{
+	struct dfg_edge *in = dfg_arena_zeros(eval->arena, changes->n, sizeof *in);
+	uint32_t node;
+	if (!in)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	for (size_t i = 0; i < changes->n; i++)
+		in[i] = (struct dfg_edge){changes->node[i], DFG_CONTROL};
+	struct dfg_new_node want = {.op = "NoOp", .name = name, .exact = true, .in = in, .n_control = (uint32_t)changes->n};
+	return dfg_eval_build(eval, &want, DFG_NAME_EXACT, &node);
+}
+
 struct dfg_err *dfg_eval_target(struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *tree)
 {
-	(void)eval, (void)frame, (void)tree;
-	return only_in_programs("target");
+	struct dfg_nodes changes = {0};
+	struct dfg_frame *inner;
+	DFG_TRY(at_top(eval, frame, "target"));
+	DFG_TRY(dfg_frame_new(eval, frame, &inner));
+	eval->scope = tree->text;
+	struct dfg_err *err = target_body(eval, inner, tree->kid[0], &changes);
+	eval->scope = "";
+	if (!err && !changes.n)
+		err = DFG_ERR(DFG_DATA, "the target '%s' changes nothing", tree->text);
+	if (!err)
+		err = make_target(eval, tree->text, &changes);
+	dfg_free(changes.node);
+	return err;
 }
-struct dfg_err *dfg_eval_import(struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *tree)
+
+/* The text behind NAME= of the definition with that name, or NULL. */
+static const char *definition(struct dfg_eval *eval, const char *name)
 {
-	(void)eval, (void)frame, (void)tree;
-	return only_in_programs("import");
+	const char *const *define = eval->options ? eval->options->define : NULL;
+	size_t length = strlen(name);
+	for (int i = 0; define && define[i]; i++)
+		if (!strncmp(define[i], name, length) && define[i][length] == '=') {
+			eval->program->defined[i] = true;
+			return define[i] + length + 1;
+		}
+	return NULL;
 }
+
+/* A value from the command line has the type of the one in the text. */
+static struct dfg_err *redefine(
+	struct dfg_eval *eval, struct dfg_frame *frame, const char *name, const char *text, struct dfg_datum *value)
+{
+	struct dfg_source source = {"-D", text, (uint32_t)strlen(text), false};
+	struct dfg_tree *tree;
+	struct dfg_datum given;
+	if (value->kind == DFG_DATUM_STRING) {
+		value->string = (struct dfg_string){text, strlen(text)};
+		return NULL;
+	}
+	DFG_TRY(dfg_parse_expression(&source, eval->arena, &tree));
+	struct dfg_err *err = dfg_eval_expr(eval, frame, tree, &given);
+	bool same = !err && given.kind == value->kind;
+	if (same && value->kind == DFG_DATUM_NUMBER)
+		same = !value->number.is_int || given.number.is_int;
+	if (err || !same) {
+		dfg_err_free(err);
+		return DFG_ERR(DFG_DATA, "-D %s=%s: '%s' is %s here", name, text, name, dfg_datum_words(eval, value));
+	}
+	if (value->kind == DFG_DATUM_NUMBER && !value->number.is_int)
+		given.number.is_int = false;
+	*value = given;
+	return NULL;
+}
+
 struct dfg_err *dfg_eval_const_declaration(struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *tree)
 {
 	struct dfg_datum value;
 	DFG_TRY(dfg_eval_expr(eval, frame, tree->kid[0], &value));
+	if (value.kind == DFG_DATUM_TENSOR || value.kind == DFG_DATUM_DIM || value.kind == DFG_DATUM_CELL)
+		return DFG_ERR(DFG_DATA, "a const must be known while building, it is %s", dfg_datum_words(eval, &value));
+	const char *given = eval->program && frame == eval->program->frame ? definition(eval, tree->text) : NULL;
+	if (given)
+		DFG_TRY(redefine(eval, frame, tree->text, given, &value));
 	return dfg_frame_put(eval->arena, frame, tree->text, value);
+}
+
+static struct dfg_err *is_there(const char *path, bool *out_there)
+{
+	struct dfg_blob blob = {0};
+	struct dfg_err *err = dfg_blob_open(path, DFG_SOURCE_MAX, &blob);
+	*out_there = !err;
+	dfg_blob_close(&blob);
+	if (err && err->code != DFG_NO_INPUT)
+		return err;
+	dfg_err_free(err);
+	return NULL;
+}
+
+/* Beside the text that imports it, then in each -I. */
+static struct dfg_err *find_file(struct dfg_eval *eval, const char *name, const char **out_path)
+{
+	const char *slash = strrchr(eval->source->path, '/');
+	const char *const *include = eval->options ? eval->options->include : NULL;
+	bool there;
+	int beside = *name == '/' || !slash ? 0 : (int)(slash - eval->source->path) + 1;
+	*out_path = dfg_arena_print(eval->arena, "%.*s%s", beside, eval->source->path, name);
+	for (;;) {
+		if (!*out_path)
+			return DFG_ERR(DFG_MEMORY, "out of memory");
+		DFG_TRY(is_there(*out_path, &there));
+		if (there)
+			return NULL;
+		if (*name == '/' || !include || !*include)
+			return DFG_ERR(DFG_NO_INPUT, "there is no file '%s', here or in the directories of -I", name);
+		*out_path = dfg_arena_print(eval->arena, "%s/%s", *include++, name);
+	}
+}
+
+struct dfg_err *dfg_eval_import(struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *tree)
+{
+	const char *path;
+	struct dfg_frame *module;
+	if (!eval->program || *eval->scope)
+		return DFG_ERR(DFG_DATA, "`import` stands only at the top of a file");
+	DFG_TRY(find_file(eval, tree->text, &path));
+	DFG_TRY(dfg_load_module(eval, path, &module));
+	if (tree->kid[0])
+		return dfg_frame_put(
+			eval->arena, frame, tree->kid[0]->text, (struct dfg_datum){DFG_DATUM_MODULE, .module = module});
+	for (uint32_t i = 0; i < module->n; i++)
+		DFG_TRY(dfg_frame_put(eval->arena, frame, module->entry[i].name, module->entry[i].datum));
+	return NULL;
 }

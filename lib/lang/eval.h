@@ -22,7 +22,16 @@ struct dfg_counter {
 };
 
 /* What only a whole program has. */
-struct dfg_program;
+struct dfg_program {
+	struct dfg_frame *frame; /* of its text */
+	uint32_t inputs, outputs;
+	bool *defined; /* by options->define: whether a const took it */
+	struct dfg_import {
+		const char *path;
+		struct dfg_frame *frame; /* NULL while it is read */
+		struct dfg_import *older;
+	} * imports;
+};
 
 struct dfg_nodes {
 	uint32_t *node;
@@ -176,6 +185,14 @@ dfg_statement_fn dfg_eval_cell, dfg_eval_set; /* cell.c */
 DFG_MUST_CHECK struct dfg_err *dfg_cell_new(
 	struct dfg_eval *eval, const struct dfg_cell *like, const struct dfg_datum *initial, struct dfg_cell **out_cell);
 struct dfg_cell *dfg_cell_find(struct dfg_eval *eval, const char *path);
+
+/* program.c: texts from files */
+DFG_MUST_CHECK struct dfg_err *dfg_source_read(
+	struct dfg_arena *arena, const char *path, struct dfg_source **out_source);
+DFG_MUST_CHECK struct dfg_err *dfg_load_module(struct dfg_eval *eval, const char *path, struct dfg_frame **out_frame);
+
+/* naming.c: every node of a program gets the name that the rules give it, in another graph. */
+DFG_MUST_CHECK struct dfg_err *dfg_name_nodes(struct dfg_eval *eval, struct dfg_graph *out_graph);
 
 /* std.c: the library, parsed once for the life of the program */
 struct dfg_library {

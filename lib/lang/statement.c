@@ -37,11 +37,16 @@ struct dfg_err *dfg_eval_effect(struct dfg_eval *eval, uint32_t node)
 	return dfg_node_set_attr(eval->builder->graph, node, "_dfg_update", DFG_ATTR_BOOL, (union dfg_value){.b = true});
 }
 
+static bool is_skipped(const struct dfg_tree *name)
+{
+	return !strcmp(name->text, "_");
+}
+
 /* The name that a right side's scope is called by: the first that is not `_`. */
 static const char *first_name(const struct dfg_tree *names)
 {
 	for (uint32_t i = 0; i < names->n; i++)
-		if (strcmp(names->kid[i]->text, "_") != 0)
+		if (!is_skipped(names->kid[i]))
 			return names->kid[i]->text;
 	return NULL;
 }
@@ -72,10 +77,12 @@ static struct dfg_err *give_name(
 	return NULL;
 }
 
-static bool among(const struct dfg_datum *value, uint32_t n, const struct dfg_datum *datum)
+/* Whether an earlier name is of an output of the same node. */
+static bool is_named_before(
+	const struct dfg_tree *names, const struct dfg_datum *value, uint32_t n, const struct dfg_datum *datum)
 {
 	for (uint32_t i = 0; i < n; i++)
-		if (value[i].kind == DFG_DATUM_TENSOR && datum->kind == DFG_DATUM_TENSOR &&
+		if (!is_skipped(names->kid[i]) && value[i].kind == DFG_DATUM_TENSOR && datum->kind == DFG_DATUM_TENSOR &&
 			value[i].edge.node == datum->edge.node)
 			return true;
 	return false;
@@ -86,9 +93,9 @@ static struct dfg_err *bind_names(struct dfg_eval *eval, struct dfg_frame *frame
 {
 	for (uint32_t i = 0; i < names->n; i++) {
 		const char *name = names->kid[i]->text;
-		if (!strcmp(name, "_"))
+		if (is_skipped(names->kid[i]))
 			continue;
-		if (!among(value, i, &value[i])) /* several outputs of one node: the first name is the node's */
+		if (!is_named_before(names, value, i, &value[i]))
 			DFG_TRY(give_name(eval, eval->scope, name, &value[i], since));
 		DFG_TRY(dfg_frame_put(eval->arena, frame, name, value[i]));
 	}

@@ -1,0 +1,121 @@
+#include "cmd/graph.h"
+#include "lib/base/mem.h"
+#include "lib/lang/lang.h"
+#include "lib/pass/grad.h"
+
+#include <string.h>
+
+static struct dfg_words_list define, include, target;
+static bool depend, phony;
+static const char *depfile;
+
+static const struct dfg_opt options[] = {
+	{"define", 'D', .takes = "NAME=VALUE", .list = &define, .help = "Set a const of the program, or training."},
+	{"include", 'I', .takes = "DIR", .list = &include, .help = "Look for imports in DIR too."},
+	{.rows = dfg_graph_out_options},
+	{"-MD", .flag = &depend, .help = "Write a make rule that names the files that were read."},
+	{"-MF", .takes = "FILE", .text = &depfile, .help = "Write that rule to FILE, not to the output's name and .d."},
+	{"-MT", .takes = "TARGET", .list = &target, .help = "Call the target of that rule TARGET, not as the output."},
+	{"-MP", .flag = &phony, .help = "Add an empty rule for each import, so that one may be removed."},
+	{0},
+};
+
+/* What was read, in an arena: paths of imports live only as long as the build. */
+struct reads {
+	struct dfg_arena arena;
+	const char **path;
+	size_t count, room;
+	bool short_of_memory;
+};
+
+static void remember(void *arg, const char *path)
+{
+	struct reads *reads = arg;
+	char *copy = dfg_arena_copy(&reads->arena, path, strlen(path));
+	if (!copy || !dfg_reserve(&reads->path, &reads->room, reads->count + 1, sizeof *reads->path))
+		reads->short_of_memory = true;
+	else
+		reads->path[reads->count++] = copy;
+}
+
+/* Make's own signs in a name. */
+static void add_name(struct dfg_text *text, const char *name)
+{
+	for (; *name; name++)
+		dfg_text_add(text, "%s%c", *name == ' ' || *name == '#' ? "\\" : *name == '$' ? "$" : "", *name);
+}
+
+static void add_rule(struct dfg_text *text, const struct reads *reads, const char *output)
+{
+	if (!target.count)
+		add_name(text, output);
+	for (size_t i = 0; i < target.count; i++)
+		dfg_text_add(text, "%s%s", i ? " " : "", target.word[i]);
+	dfg_text_add(text, ":");
+	for (size_t i = 0; i < reads->count; i++) {
+		dfg_text_add(text, " ");
+		add_name(text, reads->path[i]);
+	}
+	dfg_text_add(text, "\n");
+	for (size_t i = 1; phony && i < reads->count; i++) {
+		add_name(text, reads->path[i]);
+		dfg_text_add(text, ":\n");
+	}
+}
+
+static struct dfg_err *write_rule(const struct reads *reads)
+{
+	const char *path = dfg_cmd_output().path, *output = strcmp(path, "-") ? path : NULL;
+	struct dfg_text text = {0}, rule = {0};
+	struct dfg_out out = {0};
+	if (!output && (!depfile || !target.count))
+		return DFG_ERR(DFG_USAGE, "-MD without -o needs -MF and -MT");
+	add_rule(&text, reads, output);
+	dfg_text_add(&rule, "%s%s", depfile ? depfile : output, depfile ? "" : ".d");
+	struct dfg_err *err = dfg_text_check(&text);
+	if (!err)
+		err = dfg_text_check(&rule);
+	if (!err)
+		err = dfg_out_open(rule.s, false, &out);
+	if (!err)
+		err = dfg_out_write(&out, text.s, text.length);
+	if (!err)
+		err = dfg_out_commit(&out);
+	dfg_out_release(&out);
+	dfg_text_release(&rule);
+	dfg_text_release(&text);
+	return err;
+}
+
+static struct dfg_err *build(char **operands, int *out_status)
+{
+	(void)out_status;
+	struct dfg_arena arena = {0};
+	struct dfg_graph graph;
+	struct reads reads = {0};
+	const struct dfg_lang_options lang = {
+		.include = include.word, .define = define.word, .grad = dfg_grad_edges, .read = remember, .read_arg = &reads};
+	dfg_graph_init(&graph, &arena);
+	struct dfg_err *err = dfg_lang_build(*operands, &lang, &graph);
+	if (!err)
+		err = dfg_cmd_save_graph(&graph);
+	if (!err && reads.short_of_memory)
+		err = DFG_ERR(DFG_MEMORY, "out of memory");
+	if (!err && depend)
+		err = write_rule(&reads);
+	dfg_free(reads.path);
+	dfg_arena_release(&reads.arena);
+	dfg_graph_release(&graph);
+	dfg_arena_release(&arena);
+	return err;
+}
+
+const struct dfg_cmd dfg_cmd_build = {
+	.name = "build",
+	.operands = "PROGRAM.dfg",
+	.summary = "make a graph of a text program",
+	.options = options,
+	.least = 1,
+	.most = 1,
+	.run = build,
+};

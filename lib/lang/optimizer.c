@@ -1,0 +1,185 @@
+#include "lib/lang/eval.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Lives over many calls: what its arguments became is the same for all variables of a graph. */
+struct dfg_optimizer {
+	struct dfg_arena arena;
+	struct dfg_eval eval;
+	struct dfg_program imports; /* of the file it is taken from */
+	struct dfg_source source;
+	struct dfg_tree *call;
+	struct dfg_frame *frame;       /* where its name is looked up */
+	const struct dfg_graph *graph; /* that `instance` was made for */
+	struct dfg_instance *instance;
+};
+
+/* "my.dfg:lion(...)": where the call begins; 0 where it names no file. */
+static size_t file_length(const char *call)
+{
+	const char *colon = strstr(call, ".dfg:"), *bracket = strchr(call, '(');
+	return colon && (!bracket || colon < bracket) ? (size_t)(colon - call) + strlen(".dfg") : 0;
+}
+
+static struct dfg_err *load(struct dfg_optimizer *optimizer, const char *call)
+{
+	struct dfg_library *library;
+	size_t file = file_length(call), begin = file ? file + 1 : 0;
+	struct dfg_eval *eval = &optimizer->eval;
+	optimizer->source.path = "--optimizer";
+	optimizer->source.text = dfg_arena_copy(&optimizer->arena, call + begin, strlen(call + begin));
+	optimizer->source.length = (uint32_t)strlen(call + begin);
+	const char *path = dfg_arena_copy(&optimizer->arena, call, file);
+	if (!path || !optimizer->source.text)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	DFG_TRY(dfg_parse_expression(&optimizer->source, &optimizer->arena, &optimizer->call));
+	DFG_TRY(dfg_library_get(&library));
+	optimizer->frame = &library->frame;
+	if (!file)
+		return NULL;
+	eval->program = &optimizer->imports;
+	DFG_TRY(dfg_load_module(eval, path, &optimizer->frame));
+	eval->program = NULL;
+	return NULL;
+}
+
+static const struct dfg_tree *callee(const struct dfg_optimizer *optimizer)
+{
+	return optimizer->call->kind == DFG_TREE_CALL ? optimizer->call->kid[0] : optimizer->call;
+}
+
+static struct dfg_err *check(struct dfg_optimizer *optimizer)
+{
+	const struct dfg_tree *name = callee(optimizer);
+	struct dfg_eval *eval = &optimizer->eval;
+	const struct dfg_datum *found = NULL;
+	if (name->kind != DFG_TREE_NAME)
+		return dfg_eval_at(eval, name, DFG_ERR(DFG_DATA, "an optimizer is a call: adam(lr = 0.001)"));
+	found = dfg_frame_find(optimizer->frame, name->text);
+	if (!found)
+		return dfg_eval_at(eval, name, dfg_frame_unknown(eval, optimizer->frame, name->text));
+	if (found->kind != DFG_DATUM_LAYER || found->callable->tree->kid[1]->n != 3)
+		return dfg_eval_at(eval, name,
+			DFG_ERR(
+				DFG_DATA, "'%s' is no optimizer: that is a layer with the second arguments (p, g, step)", name->text));
+	return NULL;
+}
+
+struct dfg_err *dfg_optimizer_new(
+	const char *call, const struct dfg_lang_options *options, struct dfg_optimizer **out_optimizer)
+{
+	struct dfg_optimizer *optimizer = dfg_zeros(1, sizeof *optimizer);
+	if (!optimizer)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	optimizer->eval = (struct dfg_eval){.options = options,
+		.arena = &optimizer->arena,
+		.source = &optimizer->source,
+		.scope = "",
+		.training = true,
+		.slots = true};
+	struct dfg_err *err = load(optimizer, call);
+	if (!err)
+		err = check(optimizer);
+	err = dfg_eval_finish(&optimizer->eval, err);
+	if (err)
+		dfg_optimizer_free(optimizer);
+	else
+		*out_optimizer = optimizer;
+	return err;
+}
+
+void dfg_optimizer_free(struct dfg_optimizer *optimizer)
+{
+	if (!optimizer)
+		return;
+	dfg_eval_release(&optimizer->eval);
+	dfg_arena_release(&optimizer->arena);
+	dfg_free(optimizer);
+}
+
+/* The rate can be fed: it is the PlaceholderWithDefault train/lr. */
+static struct dfg_err *make_rate(struct dfg_eval *eval, struct dfg_frame *frame)
+{
+	struct dfg_datum *rate = dfg_frame_own(frame, "lr");
+	struct dfg_edge in, out = {0, 0};
+	if (!rate)
+		return NULL;
+	DFG_TRY(dfg_to_edge(eval, rate, DFG_F32, &in));
+	const struct dfg_shape shape = dfg_eval_fact(eval, in)->shape;
+	struct dfg_attr attr = {"shape", DFG_ATTR_SHAPE, {.shape = &shape}};
+	struct dfg_new_node want = {
+		.op = "PlaceholderWithDefault", .name = "train/lr", .in = &in, .n_in = 1, .attr = &attr, .n_attr = 1};
+	DFG_TRY(dfg_eval_build(eval, &want, DFG_NAME_EXACT, &out.node));
+	*rate = DFG_TENSOR(out);
+	return NULL;
+}
+
+/* The first arguments, evaluated once a graph. `step` is in scope in them. */
+static struct dfg_err *make_instance(struct dfg_optimizer *optimizer, struct dfg_edge step)
+{
+	struct dfg_eval *eval = &optimizer->eval;
+	struct dfg_counter instances = {0};
+	struct dfg_frame *frame;
+	struct dfg_datum datum;
+	if (optimizer->graph == eval->builder->graph)
+		return NULL;
+	DFG_TRY(dfg_frame_new(eval, optimizer->frame, &frame));
+	DFG_TRY(dfg_frame_put(eval->arena, frame, "step", DFG_TENSOR(step)));
+	eval->scope = "train";
+	eval->instances = &instances;
+	struct dfg_tree bare = {.kind = DFG_TREE_CALL, .at = optimizer->call->at, .n = 1, .kid = &optimizer->call};
+	struct dfg_err *err =
+		dfg_eval_expr(eval, frame, optimizer->call->kind == DFG_TREE_CALL ? optimizer->call : &bare, &datum);
+	if (!err)
+		err = make_rate(eval, datum.instance->frame);
+	dfg_counter_release(&instances);
+	DFG_TRY(err);
+	optimizer->instance = datum.instance;
+	optimizer->graph = eval->builder->graph;
+	return NULL;
+}
+
+static struct dfg_err *apply(
+	struct dfg_optimizer *optimizer, const char *scope, const struct dfg_edge *in, struct dfg_edge *out_p)
+{
+	struct dfg_eval *eval = &optimizer->eval;
+	struct dfg_argument argument[3] = {0};
+	struct dfg_call_site site = {optimizer->call, argument, 3};
+	struct dfg_datum instance = {DFG_DATUM_INSTANCE, .instance = optimizer->instance}, result;
+	for (int i = 0; i < 3; i++) {
+		argument[i].tree = optimizer->call;
+		argument[i].value = DFG_TENSOR(in[i]);
+	}
+	optimizer->instance->path = scope;
+	DFG_TRY(dfg_apply(eval, &instance, &site, &result));
+	DFG_TRY(dfg_to_edge(eval, &result, DFG_NO_DTYPE, out_p));
+	const struct dfg_fact *old = dfg_eval_fact(eval, in[0]), *made = dfg_eval_fact(eval, *out_p);
+	if (old->dtype == made->dtype && dfg_shape_fits(&old->shape, &made->shape))
+		return NULL;
+	return DFG_ERR(DFG_DATA, "the new value is %s, the variable %s", dfg_type_words(made->dtype, &made->shape).s,
+		dfg_type_words(old->dtype, &old->shape).s);
+}
+
+struct dfg_err *dfg_optimizer_apply(struct dfg_optimizer *optimizer, struct dfg_builder *builder, const char *scope,
+	struct dfg_edge p, struct dfg_edge g, struct dfg_edge step, struct dfg_edge *out_p, const uint32_t **out_effects,
+	uint32_t *out_n_effects)
+{
+	struct dfg_eval *eval = &optimizer->eval;
+	struct dfg_nodes changes = {0};
+	const char *path = dfg_arena_copy(&optimizer->arena, scope, strlen(scope));
+	if (!path)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	eval->builder = builder;
+	eval->changes = &changes;
+	struct dfg_err *err = make_instance(optimizer, step);
+	if (!err)
+		err = dfg_eval_at(eval, optimizer->call, apply(optimizer, path, (struct dfg_edge[]){p, g, step}, out_p));
+	*out_n_effects = (uint32_t)changes.n;
+	*out_effects = (const uint32_t *)dfg_arena_copy(&optimizer->arena, changes.node, changes.n * sizeof(uint32_t));
+	if (!err && !*out_effects)
+		err = DFG_ERR(DFG_MEMORY, "out of memory");
+	dfg_free(changes.node);
+	eval->changes = NULL;
+	return dfg_eval_finish(eval, err);
+}

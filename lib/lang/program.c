@@ -1,0 +1,196 @@
+#include "lib/lang/eval.h"
+
+#include "lib/base/io.h"
+
+#include <string.h>
+
+struct dfg_err *dfg_source_read(struct dfg_arena *arena, const char *path, struct dfg_source **out_source)
+{
+	struct dfg_blob blob = {0};
+	struct dfg_source *source = dfg_arena_zeros(arena, 1, sizeof *source);
+	if (!source)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	DFG_TRY(dfg_blob_open(path, DFG_SOURCE_MAX, &blob));
+	*source = (struct dfg_source){
+		.path = dfg_arena_copy(arena, path, strlen(path)),
+		.text = dfg_arena_copy(arena, blob.bytes, blob.size),
+		.length = (uint32_t)blob.size,
+	};
+	dfg_blob_close(&blob);
+	*out_source = source;
+	return source->path && source->text ? NULL : DFG_ERR(DFG_MEMORY, "out of memory");
+}
+
+static struct dfg_err *open_source(struct dfg_eval *eval, const char *path, struct dfg_source **out_source)
+{
+	DFG_TRY(dfg_source_read(eval->arena, path, out_source));
+	if (!strcmp(path, "-"))
+		(*out_source)->path = "stdin";
+	if (eval->options && eval->options->read)
+		eval->options->read(eval->options->read_arg, path);
+	return NULL;
+}
+
+/* Functions, layers, constants and further imports: an imported text makes no nodes by itself. */
+static struct dfg_err *run_module(struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *block)
+{
+	DFG_TRY(dfg_declare_all(eval, frame, block));
+	for (uint32_t i = 0; i < block->n; i++) {
+		const struct dfg_tree *tree = block->kid[i];
+		struct dfg_err *err = NULL;
+		if (tree->kind == DFG_TREE_CONST)
+			err = dfg_eval_const_declaration(eval, frame, tree);
+		else if (tree->kind == DFG_TREE_IMPORT)
+			err = dfg_eval_import(eval, frame, tree);
+		else if (tree->kind != DFG_TREE_FN && tree->kind != DFG_TREE_LAYER)
+			err = DFG_ERR(DFG_DATA, "an imported file holds fn, layer, const and import, no statements");
+		DFG_TRY(dfg_eval_at(eval, tree, err));
+	}
+	return NULL;
+}
+
+static struct dfg_err *read_module(struct dfg_eval *eval, const char *path, struct dfg_frame *frame)
+{
+	struct dfg_source *source;
+	struct dfg_tree *block;
+	const struct dfg_source *outer = eval->source;
+	DFG_TRY(open_source(eval, path, &source));
+	DFG_TRY(dfg_parse(source, eval->arena, &block));
+	eval->source = source;
+	struct dfg_err *err = run_module(eval, frame, block);
+	eval->source = outer;
+	return err;
+}
+
+struct dfg_err *dfg_load_module(struct dfg_eval *eval, const char *path, struct dfg_frame **out_frame)
+{
+	struct dfg_library *library;
+	struct dfg_import *import = eval->program->imports;
+	for (; import; import = import->older)
+		if (!strcmp(import->path, path)) {
+			*out_frame = import->frame;
+			return import->frame ? NULL : DFG_ERR(DFG_DATA, "'%s' imports itself", path);
+		}
+	DFG_TRY(dfg_library_get(&library));
+	import = dfg_arena_zeros(eval->arena, 1, sizeof *import);
+	if (!import)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	*import = (struct dfg_import){.path = path, .older = eval->program->imports};
+	eval->program->imports = import;
+	DFG_TRY(dfg_frame_new(eval, &library->frame, out_frame));
+	DFG_TRY(read_module(eval, path, *out_frame));
+	import->frame = *out_frame;
+	return NULL;
+}
+
+/* For users of TensorFlow: one node that initialises everything. */
+static struct dfg_err *make_init(struct dfg_eval *eval)
+{
+	const struct dfg_graph *graph = eval->builder->graph;
+	struct dfg_edge *in = dfg_arena_zeros(eval->arena, graph->count, sizeof *in);
+	uint32_t n = 0, node;
+	if (!in)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	for (uint32_t i = 0; i < graph->count; i++)
+		if (dfg_node_mark(&graph->node[i], "_dfg_init", NULL))
+			in[n++] = (struct dfg_edge){i, DFG_CONTROL};
+	struct dfg_new_node want = {.op = "NoOp", .name = "init", .exact = true, .in = in, .n_control = n};
+	eval->builder->n_control = 0;
+	return n ? dfg_eval_build(eval, &want, DFG_NAME_EXACT, &node) : NULL;
+}
+
+static struct dfg_err *take_training(struct dfg_eval *eval, size_t i)
+{
+	const char *value = eval->options->define[i] + strlen("training=");
+	eval->training = !strcmp(value, "true");
+	eval->program->defined[i] = true;
+	if (!eval->training && strcmp(value, "false") != 0)
+		return DFG_ERR(DFG_DATA, "-D training=%s: it is true or false", value);
+	return NULL;
+}
+
+static struct dfg_err *take_defines(struct dfg_eval *eval)
+{
+	const char *const *define = eval->options ? eval->options->define : NULL;
+	size_t n = 0;
+	while (define && define[n])
+		n++;
+	eval->program->defined = dfg_arena_zeros(eval->arena, n, sizeof(bool));
+	if (!eval->program->defined)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	for (size_t i = 0; i < n; i++)
+		if (!strncmp(define[i], "training=", strlen("training=")))
+			DFG_TRY(take_training(eval, i));
+	return NULL;
+}
+
+static struct dfg_err *refuse_unused(struct dfg_eval *eval, const struct dfg_tree *block)
+{
+	const char *const *define = eval->options ? eval->options->define : NULL;
+	for (size_t i = 0; define && define[i]; i++) {
+		const char *name = dfg_arena_copy(eval->arena, define[i], strcspn(define[i], "="));
+		struct dfg_nearest nearest = {.word = name};
+		if (eval->program->defined[i])
+			continue;
+		if (!name)
+			return DFG_ERR(DFG_MEMORY, "out of memory");
+		for (uint32_t k = 0; k < block->n; k++)
+			if (block->kid[k]->kind == DFG_TREE_CONST)
+				dfg_nearest_offer(&nearest, block->kid[k]->text);
+		dfg_nearest_offer(&nearest, "training");
+		return DFG_ERR(DFG_DATA, "%s: no const '%s' for -D %s%s%s%s", eval->source->path, name, define[i],
+			nearest.best ? "; did you mean '" : "", nearest.best ? nearest.best : "", nearest.best ? "'?" : "");
+	}
+	return NULL;
+}
+
+static struct dfg_err *run(struct dfg_eval *eval, const char *path)
+{
+	struct dfg_library *library;
+	struct dfg_source *source;
+	struct dfg_tree *block;
+	struct dfg_datum last;
+	DFG_TRY(open_source(eval, path, &source));
+	DFG_TRY(dfg_parse(source, eval->arena, &block));
+	DFG_TRY(dfg_library_get(&library));
+	DFG_TRY(dfg_frame_new(eval, &library->frame, &eval->program->frame));
+	eval->source = source;
+	DFG_TRY(take_defines(eval));
+	DFG_TRY(dfg_eval_block(eval, eval->program->frame, block, &last));
+	if (block->n && block->kid[block->n - 1]->kind == DFG_TREE_DO && last.kind != DFG_DATUM_NONE)
+		return dfg_eval_at(eval, block->kid[block->n - 1],
+			DFG_ERR(DFG_DATA, "this has no effect: to make it a result, write `output name = ...`"));
+	DFG_TRY(refuse_unused(eval, block));
+	return make_init(eval);
+}
+
+static struct dfg_err *build(struct dfg_eval *eval, const char *path, struct dfg_graph *graph)
+{
+	struct dfg_graph draft;
+	struct dfg_builder builder;
+	struct dfg_counter instances = {0};
+	dfg_graph_init(&draft, graph->arena);
+	struct dfg_err *err = dfg_builder_init(&builder, &draft);
+	eval->builder = &builder;
+	eval->instances = &instances;
+	if (!err)
+		err = run(eval, path);
+	err = dfg_eval_finish(eval, err);
+	if (!err)
+		err = dfg_name_nodes(eval, graph);
+	dfg_counter_release(&instances);
+	dfg_builder_release(&builder);
+	dfg_graph_release(&draft);
+	return err;
+}
+
+struct dfg_err *dfg_lang_build(const char *path, const struct dfg_lang_options *options, struct dfg_graph *graph)
+{
+	struct dfg_arena arena = {0};
+	struct dfg_program program = {0};
+	struct dfg_eval eval = {.options = options, .arena = &arena, .program = &program, .scope = ""};
+	struct dfg_err *err = build(&eval, path, graph);
+	dfg_eval_release(&eval);
+	dfg_arena_release(&arena);
+	return err;
+}
