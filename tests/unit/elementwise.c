@@ -144,6 +144,44 @@ static void shapes_that_do_not_fit_are_refused(void **state)
 	end(&run);
 }
 
+/* The op's elements, which are pairs of f32 or f32. */
+static void expect_floats(const char *op, const float *z, struct dfg_attr attr, int n, const float *want)
+{
+	struct binary run;
+	struct dfg_call call;
+	struct dfg_edge in, out = {0};
+	begin(&run, DFG_C64, SHAPE(2), SHAPE(2));
+	memcpy(run.a.data, z, 4 * sizeof *z);
+	in = placeholder(&run, &run.a);
+	succeeds(dfg_build(&run.builder,
+		&(struct dfg_new_node){.op = op, .name = "y", .in = &in, .n_in = 1, .attr = &attr, .n_attr = 1}, &out.node));
+	succeeds(dfg_node_call(&run.graph, out.node, &run.arena, &call));
+	succeeds(dfg_eval(&call, (const struct dfg_tensor *const[]){&run.a}, &run.out));
+	assert_int_equal(dfg_tensor_bytes(&run.out), (size_t)n * sizeof *want);
+	for (int i = 0; i < n; i++)
+		assert_true(fabsf(((float *)run.out.data)[i] - want[i]) < 1e-6f);
+	end(&run);
+}
+
+static void complex_numbers_have_two_parts(void **state)
+{
+	(void)state;
+	const float z[] = {3, -4, 0, 2};
+	const struct dfg_attr part = DFG_ATTR_T("Tout", DFG_F32), type = DFG_ATTR_T("T", DFG_C64);
+	expect_floats("Real", z, part, 2, (const float[]){3, 0});
+	expect_floats("Imag", z, part, 2, (const float[]){-4, 2});
+	expect_floats("ComplexAbs", z, part, 2, (const float[]){5, 2});
+	expect_floats("Angle", z, part, 2, (const float[]){-0.92729522f, 1.57079633f});
+	expect_floats("Conj", z, type, 4, (const float[]){3, 4, 0, -2});
+	expect_floats("Neg", z, type, 4, (const float[]){-3, 4, 0, -2});
+	struct binary run;
+	begin(&run, DFG_F32, SHAPE(3), SHAPE(3));
+	succeeds(eval(&run, "Complex"));
+	for (int i = 0; i < 6; i++)
+		assert_true(((float *)run.out.data)[i] == ((float *)(i % 2 ? &run.b : &run.a)->data)[i / 2]);
+	end(&run);
+}
+
 /* Every f16 and bf16 comes back from f32 as it was, but NaN keeps only its sign. */
 static void halves_survive_widening(void **state)
 {
@@ -237,6 +275,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(operands_stretch_in_every_shape),
 		cmocka_unit_test(shapes_that_do_not_fit_are_refused),
+		cmocka_unit_test(complex_numbers_have_two_parts),
 		cmocka_unit_test(halves_survive_widening),
 		cmocka_unit_test(rounding_to_halves_is_to_nearest_even),
 		cmocka_unit_test(many_halves_convert_as_each_does),
