@@ -3,8 +3,6 @@
 #include "lib/pass/grad.h"
 
 /* What gradients in C share; kernels include this, and nothing else of the passes. */
-#pragma weak dfg_gradient_op
-#pragma weak dfg_gradient_formula
 
 /* What is known of a tensor. A copy: the builder's own moves when nodes are added. */
 static inline struct dfg_fact dfg_adjoint_fact(const struct dfg_gradient *node, struct dfg_edge edge)

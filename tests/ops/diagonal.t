@@ -1,0 +1,38 @@
+# Diagonals and bands; the padded ones are TensorFlow's documented examples.
+Diag([1, 2])                                                = [[1, 0], [0, 2]]
+Diag([[1, 2]])                                              = [[[[1, 0]], [[0, 2]]]]
+Diag(1)                                                     : diagonal must have 1 to 4 dimensions
+DiagPart([[1, 2], [3, 4]])                                  = [1, 4]
+DiagPart([[1, 2]])                                          : [1,2] has no diagonal
+MatrixDiag([[1, 2], [3, 4]])                                = [[[1, 0], [0, 2]], [[3, 0], [0, 4]]]
+MatrixDiag(1)                                               : diagonal must have 1 dimensions at least
+MatrixDiagPart([[1, 2, 3], [4, 5, 6]])                      = [1, 5]
+MatrixDiagPart([1, 2])                                      : input must be matrices
+MatrixDiagV3([1, 2], 1, -1, -1, 9)                          = [[9, 1, 9], [9, 9, 2], [9, 9, 9]]
+MatrixDiagV3([1, 2], -1, 3, 2, 0)                           = [[0, 0], [1, 0], [0, 2]]
+MatrixDiagV3([[0, 8, 9], [1, 2, 3], [4, 5, 0]], [-1, 1], -1, -1, 0) = [[1, 8, 0], [4, 2, 9], [0, 5, 3]]
+MatrixDiagV3([[8, 9, 0], [1, 2, 3], [0, 4, 5]], [-1, 1], -1, -1, 0, align = "LEFT_RIGHT") = [[1, 8, 0], [4, 2, 9], [0, 5, 3]]
+MatrixDiagV3([1, 2], 0, 3, 3, 0)                            : do not fit 3 by 3
+MatrixDiagV3([1, 2], [0, 1], -1, -1, 0)                     : diagonal must have 2 dimensions at least
+MatrixDiagPartV3([[1, 2, 3], [4, 5, 6]], 1, 0)              = [2, 6]
+MatrixDiagPartV3([[1, 2, 3, 4], [5, 6, 7, 8], [9, 10, 11, 12]], [-1, 2], 0) = [[0, 3, 8], [2, 7, 12], [1, 6, 11], [5, 10, 0]]
+MatrixDiagPartV3([[1, 2, 3, 4], [5, 6, 7, 8], [9, 10, 11, 12]], [-1, 2], 0, align = "LEFT_RIGHT") = [[3, 8, 0], [2, 7, 12], [1, 6, 11], [0, 5, 10]]
+MatrixDiagPartV3([[1, 2], [3, 4]], 2, 0)                    : has no diagonals 2 to 2
+MatrixDiagPartV3([[1, 2], [3, 4]], [1, 0], 0)               : is above the highest
+MatrixBandPart([[1, 2, 3], [4, 5, 6], [7, 8, 9]], 1, 0)     = [[1, 0, 0], [4, 5, 0], [0, 8, 9]]
+MatrixBandPart([[1, 2], [3, 4]], 0, -1)                     = [[1, 2], [0, 4]]
+MatrixBandPart([[1, 2], [3, 4]], 3, 0)                      : 3 diagonals below the main one of [2,2]
+MatrixBandPart([1], 0, 0)                                   : input must be matrices
+SpaceToDepth([[[[1], [2]], [[3], [4]]]], block_size = 2)    = [[[[1, 2, 3, 4]]]]
+SpaceToDepth([[[[1, 2], [3, 4]]]], block_size = 2)          : is not whole blocks of 2
+DepthToSpace([[[[1, 2, 3, 4]]]], block_size = 2)            = [[[[1], [2]], [[3], [4]]]]
+DepthToSpace([[[[1]], [[2]], [[3]], [[4]]]], block_size = 2, data_format = "NCHW") = [[[[1, 2], [3, 4]]]]
+DepthToSpace([[[[1, 2]]]], block_size = 2)                  : is not whole blocks of 2
+SpaceToBatchND([[[1], [2], [3], [4]]], [2], [[0, 0]])       = [[[1], [3]], [[2], [4]]]
+SpaceToBatchND([[[1], [2], [3]]], [2], [[1, 0]])            = [[[0], [2]], [[1], [3]]]
+SpaceToBatchND([[[1], [2], [3]]], [2], [[0, 0]])            : 3 with its padding, is not whole blocks of 2
+SpaceToBatchND([[[1], [2]]], [0], [[0, 0]])                 : blocks of 0
+BatchToSpaceND([[[1], [3]], [[2], [4]]], [2], [[0, 0]])     = [[[1], [2], [3], [4]]]
+BatchToSpaceND([[[0], [2]], [[1], [3]]], [2], [[1, 0]])     = [[[1], [2], [3]]]
+BatchToSpaceND([[[1]]], [2], [[0, 0]])                      : a batch of 1 is not whole blocks of 2
+BatchToSpaceND([[[1]], [[2]]], [2], [[1, 2]])               : cannot cut 1 and 2 off the 2

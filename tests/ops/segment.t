@@ -1,0 +1,36 @@
+# Rows combined by segment.
+SegmentSum([1, 2, 3, 4], [0, 0, 2, 2])                      = [3, 0, 7]
+SegmentSum([[1, 2], [3, 4]], [0, 0])                        = [[4, 6]]
+SegmentSum([], i32([]))                                     = []
+SegmentSum([1, 2], [1, 0])                                  : segment id 0 at 1 is out of order
+SegmentSum([1], [-1])                                       : segment id -1 at 0 is negative
+SegmentSum([1, 2], [0])                                     : 1 segment ids for the rows of [2]
+SegmentMean([1, 3, 5], [0, 0, 1])                           = [2, 5]
+SegmentMean([1, 3], [1, 0])                                 : out of order
+SegmentMax([1, 3, 2], [0, 0, 2])                            = [3, 0, 2]
+SegmentMax(f32([-inf, nan, 1]), [0, 1, 1])                  = [-inf, nan]
+SegmentMax([1, 3], [1, 0])                                  : out of order
+SegmentMin([1, 3, 2], [0, 0, 2])                            = [1, 0, 2]
+SegmentMin([1, 3], [1, 0])                                  : out of order
+SegmentProd([2, 3, 4], [0, 0, 2])                           = [6, 1, 4]
+SegmentProd([1, 3], [1, 0])                                 : out of order
+UnsortedSegmentSum([1, 2, 3, 4], [2, 0, 2, -1], 3)          = [2, 0, 4]
+UnsortedSegmentSum([[1, 2], [3, 4]], [[0, 1], [1, 1]], 2)   = [1, 9]
+UnsortedSegmentSum([1], [3], 3)                             : segment id 3 at 0 is outside [0,3)
+UnsortedSegmentSum([1], [0], -1)                            : -1 segments
+UnsortedSegmentSum([1, 2], [0], 1)                          : segment ids [1] do not fit data [2]
+UnsortedSegmentProd([1, 2, 3, 4], [2, 0, 2, -1], 3)         = [2, 1, 3]
+UnsortedSegmentProd([1], [3], 3)                            : outside [0,3)
+UnsortedSegmentMax(i32([1, 5, 3]), [0, 0, 2], 3)            = [5, -2147483648, 3]
+UnsortedSegmentMax(f16([1]), [0], 2)                        = [1, -65504]
+UnsortedSegmentMax([1], [3], 3)                             : outside [0,3)
+UnsortedSegmentMin(i32([1, 5, 3]), [0, 0, 2], 3)            = [1, 2147483647, 3]
+UnsortedSegmentMin(f16([1]), [0], 2)                        = [1, 65504]
+UnsortedSegmentMin([1], [3], 3)                             : outside [0,3)
+SparseSegmentSum([[1, 2], [3, 4], [5, 6]], [2, 0, 1], [0, 0, 1]) = [[6, 8], [3, 4]]
+SparseSegmentSum([[1, 2]], [1], [0])                        : index 1 at 0 is outside [0,1)
+SparseSegmentSum([[1, 2]], [0, 0], [0])                     : 1 segment ids for 2 indices
+SparseSegmentMean([1, 2, 4], [0, 2, 1], [0, 0, 2])          = [2.5, 0, 2]
+SparseSegmentMean([1], [-1], [0])                           : index -1
+SparseSegmentSqrtN([1, 2, 3, 6], [0, 1, 2, 3], [0, 0, 0, 0]) = [6]
+SparseSegmentSqrtN([1], [0], [-1])                          : segment id -1 at 0 is negative

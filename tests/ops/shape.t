@@ -1,0 +1,34 @@
+# What asks for a shape, and what gives elements another.
+Shape([[1, 2, 3], [4, 5, 6]])                               = [2, 3]
+Shape(1)                                                    = []
+Shape([[], []], out_type = i64)                             = [2, 0]
+Shape(["a", "bc"])                                          = [2]
+Size([[1, 2, 3], [4, 5, 6]])                                = 6
+Size([])                                                    = 0
+Size(7)                                                     = 1
+Rank([[1, 2, 3]])                                           = 2
+Rank(7)                                                     = 0
+Reshape([[1, 2, 3], [4, 5, 6]], [3, 2])                     = [[1, 2], [3, 4], [5, 6]]
+Reshape([1, 2, 3, 4], [2, -1])                              = [[1, 2], [3, 4]]
+Reshape([5], [])                                            = 5
+Reshape([], [2, 0])                                         = [[], []]
+Reshape([1, 2, 3], [2, 2])                                  : cannot reshape [3] to [2,2]
+Reshape([1, 2, 3], [-1, 2])                                 : cannot reshape [3] to [?,2]
+Reshape([1, 2, 3, 4], [-1, -1])                             : dimensions 0 and 1 are both free
+Reshape([], [-1, 0])                                        : cannot reshape [0]
+Reshape([1], [-2])                                          : dimension 0 of the shape is -2
+Reshape([1], [1, 1, 1, 1, 1, 1, 1, 1, 1])                   : a shape of 9 dimensions
+Reshape([1], i64([4611686018427387904, 4611686018427387904])) : no address space
+ExpandDims([1, 2], 0)                                       = [[1, 2]]
+ExpandDims([1, 2], -1)                                      = [[1], [2]]
+ExpandDims(3, 0)                                            = [3]
+ExpandDims([1, 2], 2)                                       : axis 2 is out of range for rank 2
+Squeeze([[[1], [2]]])                                       = [1, 2]
+Squeeze([[[1], [2]]], squeeze_dims = [-1])                  = [[1, 2]]
+Squeeze([[[1]]])                                            = 1
+Squeeze([[1, 2]], squeeze_dims = [1])                       : cannot squeeze dimension 1 of [1,2]
+Squeeze([[1, 2]], squeeze_dims = [2])                       : axis 2 is out of range
+EnsureShape([[1, 2]], shape = [1, 2])                       = [[1, 2]]
+EnsureShape([[1, 2]], shape = [2, 2])                       : shape [1,2] is not the [2,2] asked for
+StopGradient([1, 2])                                        = [1, 2]
+PreventGradient([1, 2], message = "no")                     = [1, 2]
