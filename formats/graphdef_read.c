@@ -187,8 +187,11 @@ static struct dfg_err *read_fields(struct dfg_reader *r, struct dfg_wire *wire, 
 			fields->op = field;
 			break;
 		case NODE_INPUT:
-			DFG_TRY(dfg_reader_reserve(r, &r->input, &r->input_room, r->n_input + 1, sizeof *r->input));
-			r->input[r->n_input++] = (uint64_t)(field.tag - r->file.start);
+			do {
+				if (r->n_input == r->input_room)
+					DFG_TRY(dfg_reader_reserve(r, &r->input, &r->input_room, r->n_input + 1, sizeof *r->input));
+				r->input[r->n_input++] = (uint64_t)(field.tag - r->file.start);
+			} while (dfg_wire_again(wire, &field));
 			break;
 		case NODE_DEVICE:
 			fields->device = field;

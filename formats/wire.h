@@ -70,6 +70,22 @@ DFG_MUST_CHECK struct dfg_err *dfg_wire_open(
 
 DFG_MUST_CHECK struct dfg_err *dfg_wire_next(struct dfg_wire *wire, struct dfg_wire_field *out_field);
 
+/*
+ * The quick way through a long list: moves to the next field where that is one more of the same string or bytes field,
+ * short; else leaves all as it is, for dfg_wire_next().
+ */
+static inline bool dfg_wire_again(struct dfg_wire *wire, struct dfg_wire_field *field)
+{
+	const uint8_t *tag = wire->at;
+	if (wire->end - tag < 2 || *tag != *field->tag || *tag >= 0x80 || tag[1] >= 0x80 || wire->end - tag - 2 < tag[1])
+		return false;
+	field->tag = tag;
+	field->bytes = tag + 2;
+	field->length = tag[1];
+	wire->at = field->bytes + field->length;
+	return true;
+}
+
 /* Takes the next item off the field, in *out_value as in DFG_WIRE_VALUE; *out_more is false where none was left. */
 DFG_MUST_CHECK struct dfg_err *dfg_wire_item(
 	const struct dfg_wire *wire, struct dfg_wire_field *field, uint64_t *out_value, bool *out_more);
