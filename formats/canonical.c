@@ -260,7 +260,7 @@ struct dfg_err *dfg_canonical_put(const struct dfg_wire *message, size_t budget,
 	if (!c)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
 	c->encoder = encoder;
-	c->most = budget / sizeof *c->entry;
+	c->most = budget / sizeof *c->entry / 3; /* while it grows the array is there twice, once half as large again */
 	struct dfg_err *err = run(c, message);
 	dfg_free(c->entry);
 	dfg_text_release(&c->items);

@@ -4,12 +4,12 @@
 
 #include <string.h>
 
-enum { POOL = 64 * 1024, WORD_MOST = 4096 };
+enum { POOL = 64 * 1024, WORD_MOST = 4096, ROUND = 16 /* what an arena adds at most */ };
 
 static struct dfg_err *no_room(const struct dfg_reader *r, size_t bytes)
 {
-	size_t taken = r->arena->total + r->held;
-	if (bytes > r->budget || taken > r->budget - bytes)
+	size_t taken = r->arena->total + r->held, most = bytes + ROUND;
+	if (most < bytes || most > r->budget || taken > r->budget - most)
 		return DFG_ERR(DFG_DATA, "needs more than the %zu bytes of memory that a file of its size may take", r->budget);
 	return DFG_ERR(DFG_MEMORY, "out of memory");
 }

@@ -26,9 +26,11 @@ static size_t next_size(const struct dfg_arena *arena, size_t bytes)
 
 static struct dfg_chunk *chunk_add(struct dfg_arena *arena, size_t bytes)
 {
-	size_t size = next_size(arena, bytes);
-	if (arena->limit && size > arena->limit - (arena->total < arena->limit ? arena->total : arena->limit))
+	size_t size = next_size(arena, bytes), left = arena->total < arena->limit ? arena->limit - arena->total : 0;
+	if (arena->limit && bytes > left)
 		return NULL;
+	if (arena->limit && size > left)
+		size = left;
 	struct dfg_chunk *chunk = dfg_mem->take(dfg_mem, sizeof *chunk + size, alignof(max_align_t));
 	if (!chunk)
 		return NULL;

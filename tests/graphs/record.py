@@ -1,6 +1,7 @@
 """Records the graphs of this directory with TensorFlow: NAME.pb is what Python's protobuf writes, deterministically;
 NAME.odd.pb the same message as no program writes it (fields backwards, numbers unpacked and padded), which must come out
-of `dfg convert` as NAME.pb; NAME.pbtxt is protobuf's text.     python3 record.py [DIRECTORY]"""
+of `dfg convert` as NAME.pb; NAME.pbtxt is protobuf's text. All are seeds of tests/unit/malformed.c.
+    python3 record.py [DIRECTORY]"""
 import struct
 import sys
 
@@ -174,6 +175,61 @@ def loop():
     return graph.as_graph_def(add_shapes=True)
 
 
+def small(build):
+    with tf.Graph().as_default() as graph:
+        build()
+    return graph.as_graph_def()
+
+
+def image():
+    x = v1.placeholder(tf.float32, [None, 8, 8, 1], name="x")
+    w = tf.constant(np.linspace(-1, 1, 18).reshape(3, 3, 1, 2), tf.float32, name="w")
+    y = tf.nn.relu(tf.nn.conv2d(x, w, strides=[1, 2, 1, 1], padding="SAME"))
+    tf.nn.softmax(tf.reshape(tf.nn.max_pool2d(y, 2, 2, "VALID"), [-1, 16]), name="p")
+
+
+def branch():
+    x = v1.placeholder(tf.float64, [], name="x")
+    v1.disable_control_flow_v2()
+    y = v1.cond(x > 0, lambda: x * 2, lambda: tf.exp(x), name="c")
+    v1.enable_control_flow_v2()
+    tf.identity(y, name="y")
+
+
+def words():
+    s = tf.constant(["", "a b", "\xfc\n"], name="s")
+    tf.strings.join([s, s], separator=";", name="j")
+    v1.placeholder(tf.string, [None, 3], name="p")
+
+
+def store():
+    ref = v1.get_variable("ref", initializer=tf.zeros([2, 2], tf.bfloat16), use_resource=False)
+    with tf.control_dependencies([v1.assign(ref, tf.ones([2, 2], tf.bfloat16))]):
+        v1.identity(ref, name="read")
+    v1.train.Saver([ref])
+
+
+def queue():
+    q = tf.queue.FIFOQueue(3, [tf.int32, tf.float32], shapes=[[], [2]], name="q")
+    q.enqueue([1, [1.0, 2.0]], name="put")
+    q.dequeue_many(2, name="take")
+
+
+def table():
+    e = tf.constant(np.arange(12, dtype=np.float16).reshape(4, 3), name="e")
+    i = v1.placeholder(tf.int64, None, name="i")
+    tf.gather(e, i, axis=0, name="g")
+    tf.strided_slice(e, [0, 1], [4, -1], [2, 1], begin_mask=1, name="s")
+
+
+def calls():
+    @tf.function
+    def f(x):
+        return tf.cond(x > 0, lambda: x + 1, lambda: x - 1)
+
+    tf.identity(f(v1.placeholder(tf.int32, [], name="x")), name="y")
+
+
 def varint(value, pad=0):
     value &= 2**64 - 1
     out = bytearray()
@@ -232,3 +288,6 @@ for make in every, network, loop:
         to.write(odd(graph))
     with open(f"{where}/{make.__name__}.pbtxt", "w") as to:
         to.write(text_format.MessageToString(graph))
+for make in image, branch, words, store, queue, table, calls:
+    with open(f"{where}/{make.__name__}.pb", "wb") as to:
+        to.write(small(make).SerializeToString(deterministic=True))
