@@ -57,7 +57,7 @@ $(O)/%.pb-c.c: %.proto
 	$(call say,PROTOC,$<)
 	$(Q)mkdir -p $(@D) && protoc-c --c_out=$(O) $<
 $(O)/%.pb-c.h: $(O)/%.pb-c.c ;
-$(patsubst %.c,$(O)/%.o,$(wildcard formats/*.c)) $(PROTO:%.proto=$(O)/%.pb-c.o): $(PROTO:%.proto=$(O)/%.pb-c.c)
+$(patsubst %.c,$(O)/%.o,$(wildcard formats/*.c tests/unit/*.c)) $(PROTO:%.proto=$(O)/%.pb-c.o): $(PROTO:%.proto=$(O)/%.pb-c.c)
 
 # The standard library of the language, as bytes: one array a file and a table of them.
 $(O)/std.c: $(STD) Makefile
