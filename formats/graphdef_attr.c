@@ -259,9 +259,9 @@ struct dfg_err *dfg_reader_attr(struct dfg_reader *r, const struct dfg_wire *wir
 	struct dfg_wire_field met, key = {.tag = entry->tag, .bytes = entry->bytes};
 	struct dfg_err *err = NULL;
 	DFG_TRY(dfg_wire_open(wire, entry, &walk));
-	for (;;) {
+	while (!err) {
 		DFG_TRY(dfg_wire_next(&walk, &met));
-		if (met.kind == DFG_WIRE_END || err)
+		if (met.kind == DFG_WIRE_END)
 			break;
 		if (met.field->id == ENTRY_KEY)
 			key = met;
