@@ -48,9 +48,3 @@ struct dfg_err *dfg_adjoint_same(
 			attr[n++] = (struct dfg_attr){signature->attr[i].name, signature->attr[i].kind, node->call->attr[i]};
 	return dfg_gradient_op(node, op, in, n_in, attr, n, out_edge);
 }
-
-struct dfg_err *dfg_adjoint_none(struct dfg_gradient *node)
-{
-	(void)node;
-	return NULL;
-}

@@ -29,6 +29,3 @@ DFG_MUST_CHECK struct dfg_err *dfg_adjoint_op(struct dfg_gradient *node, const c
 /* op(x, in[from], in[from + 1], ...) with the forward node's own attributes (those of its declaration). */
 DFG_MUST_CHECK struct dfg_err *dfg_adjoint_same(
 	struct dfg_gradient *node, const char *op, const struct dfg_edge *in, uint32_t n_in, struct dfg_edge *out_edge);
-
-/* The gradient of an op through which nothing flows, though its inputs are such as could be differentiated by. */
-DFG_MUST_CHECK struct dfg_err *dfg_adjoint_none(struct dfg_gradient *node);

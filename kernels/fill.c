@@ -137,7 +137,7 @@ const struct dfg_op dfg_op_Range = {
 	.sig = "<Tidx: number = i32>(start: Tidx, limit: Tidx, delta: Tidx) -> (output: Tidx)",
 	.flags = DFG_ANY_RANK | DFG_EXACT,
 	.shape = range_shape,
-	.gradient_fn = dfg_adjoint_none,
+	.gradient = "",
 	.kernel = {DFG_EACH_number(DFG_BY_DTYPE, range)},
 };
 
@@ -173,7 +173,7 @@ const struct dfg_op dfg_op_LinSpace = {
 	.sig = "<T: float, Tidx: index = i32>(start: T, stop: T, num: Tidx) -> (output: T)",
 	.flags = DFG_ANY_RANK | DFG_EXACT,
 	.shape = linspace_shape,
-	.gradient_fn = dfg_adjoint_none,
+	.gradient = "",
 	.kernel = {DFG_EACH_float(DFG_BY_DTYPE, linspace)},
 };
 
@@ -224,6 +224,6 @@ const struct dfg_op dfg_op_OneHot = {
 	.attr = {"axis: int = -1"},
 	.flags = DFG_ANY_RANK | DFG_EXACT,
 	.shape = one_hot_shape,
-	.gradient_fn = dfg_adjoint_none,
+	.gradient = "",
 	.run = one_hot_run,
 };

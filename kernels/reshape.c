@@ -185,7 +185,7 @@ const struct dfg_op dfg_op_StopGradient = {
 	.flags = DFG_VIEW | DFG_ANY_RANK | DFG_EXACT,
 	.shape = same_shape,
 	.known = view_known,
-	.gradient_fn = dfg_adjoint_none,
+	.gradient = "",
 	.run = view_run,
 };
 
