@@ -340,6 +340,20 @@ static void layout_is_canonical(void **state)
 	}
 }
 
+static void a_graph_prints_a_statement_a_node(void **state)
+{
+	(void)state;
+	struct dfg_text out = {0};
+	succeeds(
+		build("input x: f32[b, 4]\nassert true, \"yes\"\nfirst, second = split(x, 2, axis = 1)\n"
+			  "on \"/device:CPU:1\" {\n  y = second * 0.5\n}\n"));
+	succeeds(dfg_lang_print(&graph, &out));
+	assert_non_null(strstr(out.s, "\"x\" = Placeholder(_dfg_input = 0, dtype = f32, shape = [?,4])\n"));
+	assert_non_null(strstr(out.s, "\"y\" = Mul(\"first:1\", \"y/Const\", T = f32) on \"/device:CPU:1\"\n"));
+	assert_non_null(strstr(out.s, "\"y/Const\" = Const(dtype = f32, value = f32[](0.5))"));
+	dfg_text_release(&out);
+}
+
 /* What make embeds is in the layout that fmt prints, and every function in it is one that a name reaches. */
 static void the_library_is_in_layout(void **state)
 {
@@ -376,6 +390,7 @@ int main(void)
 		CASE(random_numbers_are_keyed_by_place),
 		CASE(an_optimizer_makes_slots),
 		CASE(layout_is_canonical),
+		CASE(a_graph_prints_a_statement_a_node),
 		CASE(the_library_is_in_layout),
 	};
 	return cmocka_run_group_tests_name("lang", tests, enter, leave);
