@@ -1,22 +1,16 @@
 #include "cmd/model.h"
 
-#include "cmd/cmd.h"
+#include "cmd/graph.h"
 #include "lib/base/text.h"
 #include "lib/pass/verify.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static void talk(void *arg, const char *text)
-{
-	dfg_talk("%s: %s", (const char *)arg, text);
-}
-
 static struct dfg_err *open_graph(const char *path, struct dfg_model *model)
 {
-	struct dfg_graph_options options = {.notes = {talk, (void *)path}};
 	struct dfg_verify_options verify = {0};
-	DFG_TRY(dfg_graph_open(path, &options, &model->file));
+	DFG_TRY(dfg_cmd_open_graph(path, &model->file));
 	if (!model->file.graph.count)
 		return DFG_ERR(DFG_DATA, "%s: the graph has no nodes", path);
 	return dfg_err_note(dfg_verify(&model->file.graph, &verify, &model->facts), "%s", path);
@@ -69,29 +63,10 @@ struct dfg_err *dfg_model_node(const struct dfg_model *model, const char *name, 
 	return NULL;
 }
 
-/* Parts between commas, empty ones left out; NULL after the last. */
-static struct dfg_err *split(
-	struct dfg_model *model, const char *const *words, size_t count, const char ***out_names, uint32_t *out_count)
-{
-	size_t most = 0;
-	for (size_t i = 0; i < count; i++)
-		for (const char *s = words[i]; s; s = strchr(s + 1, ','))
-			most++;
-	*out_names = dfg_arena_zeros(&model->arena, most + 1, sizeof **out_names);
-	*out_count = 0;
-	for (size_t i = 0; *out_names && i < count; i++)
-		for (const char *s = words[i], *comma; *s; s = comma + !!*comma) {
-			comma = s + strcspn(s, ",");
-			if (comma > s && !((*out_names)[(*out_count)++] = dfg_arena_copy(&model->arena, s, (size_t)(comma - s))))
-				return DFG_ERR(DFG_MEMORY, "out of memory");
-		}
-	return *out_names ? NULL : DFG_ERR(DFG_MEMORY, "out of memory");
-}
-
 struct dfg_err *dfg_model_tensors(
-	struct dfg_model *model, const char *const *words, size_t count, struct dfg_edges *out_edges)
+	struct dfg_model *model, const struct dfg_words_list *words, struct dfg_edges *out_edges)
 {
-	DFG_TRY(split(model, words, count, &out_edges->name, &out_edges->count));
+	DFG_TRY(dfg_cmd_words(words, &model->arena, &out_edges->name, &out_edges->count));
 	out_edges->edge = dfg_arena_zeros(&model->arena, out_edges->count, sizeof *out_edges->edge);
 	if (!out_edges->edge)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
@@ -101,10 +76,10 @@ struct dfg_err *dfg_model_tensors(
 }
 
 struct dfg_err *dfg_model_nodes(
-	struct dfg_model *model, const char *const *words, size_t count, uint32_t **out_node, uint32_t *out_count)
+	struct dfg_model *model, const struct dfg_words_list *words, uint32_t **out_node, uint32_t *out_count)
 {
 	const char **names;
-	DFG_TRY(split(model, words, count, &names, out_count));
+	DFG_TRY(dfg_cmd_words(words, &model->arena, &names, out_count));
 	*out_node = dfg_arena_zeros(&model->arena, *out_count, sizeof **out_node);
 	if (!*out_node)
 		return DFG_ERR(DFG_MEMORY, "out of memory");

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "cmd/cmd.h"
 #include "formats/graphdef.h"
 #include "lib/exec/session.h"
 #include "lib/graph/build.h"
@@ -34,9 +35,9 @@ struct dfg_edges {
 
 /* Each word may be a list with commas. */
 DFG_MUST_CHECK struct dfg_err *dfg_model_tensors(
-	struct dfg_model *model, const char *const *words, size_t count, struct dfg_edges *out_edges);
+	struct dfg_model *model, const struct dfg_words_list *words, struct dfg_edges *out_edges);
 DFG_MUST_CHECK struct dfg_err *dfg_model_nodes(
-	struct dfg_model *model, const char *const *words, size_t count, uint32_t **out_node, uint32_t *out_count);
+	struct dfg_model *model, const struct dfg_words_list *words, uint32_t **out_node, uint32_t *out_count);
 
 /* What the graph declares as its outputs (_dfg_output marks); DFG_USAGE, naming what nothing reads, where it does not. */
 DFG_MUST_CHECK struct dfg_err *dfg_model_outputs(struct dfg_model *model, struct dfg_edges *out_edges);

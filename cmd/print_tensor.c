@@ -168,20 +168,11 @@ static void json_element(struct dfg_json_out *out, const struct dfg_tensor *tens
 	}
 }
 
-void dfg_json_tensor(struct dfg_json_out *out, const struct dfg_tensor *tensor)
+/* Depth d is open; at[d] counts what it holds already. */
+void dfg_json_elements(struct dfg_json_out *out, const struct dfg_tensor *tensor)
 {
 	const struct dfg_shape *shape = &tensor->shape;
 	int64_t at[DFG_RANK_MAX] = {0}, i = 0;
-	dfg_json_open(out, '{');
-	dfg_json_key(out, "dtype");
-	dfg_json_string(out, dfg_dtype_name(tensor->dtype));
-	dfg_json_key(out, "shape");
-	dfg_json_open(out, '[');
-	for (int d = 0; d < shape->rank; d++)
-		dfg_json_int(out, shape->dim[d]);
-	dfg_json_close(out, ']');
-	dfg_json_key(out, "value");
-	/* Depth d is open; at[d] counts what it holds already. */
 	for (int d = 0; d >= 0;) {
 		if (d == shape->rank) {
 			json_element(out, tensor, i++);
@@ -197,5 +188,19 @@ void dfg_json_tensor(struct dfg_json_out *out, const struct dfg_tensor *tensor)
 			at[d++]++;
 		}
 	}
+}
+
+void dfg_json_tensor(struct dfg_json_out *out, const struct dfg_tensor *tensor)
+{
+	dfg_json_open(out, '{');
+	dfg_json_key(out, "dtype");
+	dfg_json_string(out, dfg_dtype_name(tensor->dtype));
+	dfg_json_key(out, "shape");
+	dfg_json_open(out, '[');
+	for (int d = 0; d < tensor->shape.rank; d++)
+		dfg_json_int(out, tensor->shape.dim[d]);
+	dfg_json_close(out, ']');
+	dfg_json_key(out, "value");
+	dfg_json_elements(out, tensor);
 	dfg_json_close(out, '}');
 }

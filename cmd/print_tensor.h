@@ -10,5 +10,8 @@
  */
 void dfg_print_tensor(struct dfg_text *out, const char *name, const struct dfg_tensor *tensor, int64_t most);
 
+/* The elements alone, in lists nested by the shape. */
+void dfg_json_elements(struct dfg_json_out *out, const struct dfg_tensor *tensor);
+
 /* {"dtype": "f32", "shape": [2,3], "value": [[..],[..]]}; complex numbers are pairs. */
 void dfg_json_tensor(struct dfg_json_out *out, const struct dfg_tensor *tensor);

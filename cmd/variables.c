@@ -16,25 +16,52 @@ static bool is_variable(const struct dfg_node *node)
 	return node->op && node->op->role == DFG_VARIABLE;
 }
 
-/* Runs the nodes that make the variables, so that the state has them, and gives what the handles refer to. */
-static struct dfg_err *find_handles(struct dfg_model *model, struct dfg_variables *variables)
+/* The name that the state has for it: "container/shared name"; what has neither is known by its node. */
+static const char *state_name(struct dfg_model *model, const struct dfg_node *node)
 {
-	struct dfg_edge *fetch = dfg_arena_zeros(&model->arena, variables->count, sizeof *fetch);
-	struct dfg_tensor *handle = dfg_arena_zeros(&model->arena, variables->count, sizeof *handle);
-	struct dfg_named_variable *item = variables->item;
+	const struct dfg_attr *container = dfg_node_attr(node, "container"), *shared = dfg_node_attr(node, "shared_name");
+	struct dfg_string in = container ? container->value.s : (struct dfg_string){"", 0};
+	struct dfg_string name = shared ? shared->value.s : (struct dfg_string){"", 0};
+	if (!in.length && !name.length)
+		return node->name;
+	return dfg_arena_print(
+		&model->arena, "%.*s%s%.*s", (int)in.length, in.s, in.length ? "/" : "", (int)name.length, name.s);
+}
+
+/* Runs the nodes that make the variables, so that the state has them. */
+static struct dfg_err *make_variables(struct dfg_model *model, const struct dfg_variables *variables)
+{
+	uint32_t *target = dfg_arena_zeros(&model->arena, variables->count, sizeof *target);
 	struct dfg_plan *plan;
-	if (!fetch || !handle)
+	if (!target)
 		return no_memory();
 	for (uint32_t i = 0; i < variables->count; i++)
-		fetch[i] = (struct dfg_edge){item[i].node, 0};
-	struct dfg_step step = {.fetch = fetch, .n_fetch = variables->count};
+		target[i] = variables->item[i].node;
+	struct dfg_step step = {.target = target, .n_target = variables->count};
 	DFG_TRY(dfg_session_plan(model->session, &step, &plan));
-	DFG_TRY(dfg_plan_run(plan, NULL, handle));
-	for (uint32_t i = 0; i < variables->count; i++) {
-		item[i].variable = *(struct dfg_variable **)handle[i].data; /* the session keeps it */
-		dfg_tensor_release(&handle[i]);
+	return dfg_plan_run(plan, NULL, NULL);
+}
+
+/* Several nodes may name one variable: it is listed once, by the first. */
+static struct dfg_err *find_variables(struct dfg_model *model, struct dfg_variables *variables)
+{
+	struct dfg_map names = {0};
+	struct dfg_err *err = NULL;
+	uint32_t count = 0;
+	for (uint32_t i = 0; !err && i < variables->count; i++) {
+		const char *name = state_name(model, &model->file.graph.node[variables->item[i].node]);
+		bool new = false;
+		if (!name || !dfg_map_put(&names, name, strlen(name), NULL, &new))
+			err = no_memory();
+		struct dfg_resource *resource = err || !new ? NULL : dfg_state_find(dfg_session_state(model->session), name);
+		if (!resource)
+			continue;
+		variables->item[count] = variables->item[i];
+		variables->item[count++].variable = (struct dfg_variable *)resource;
 	}
-	return NULL;
+	variables->count = count;
+	dfg_map_release(&names);
+	return err;
 }
 
 struct dfg_err *dfg_variables_list(struct dfg_model *model, struct dfg_variables *out_variables)
@@ -51,7 +78,8 @@ struct dfg_err *dfg_variables_list(struct dfg_model *model, struct dfg_variables
 		if (is_variable(&graph->node[n]))
 			all.item[all.count++] = (struct dfg_named_variable){.node = n, .name = graph->node[n].name};
 	if (all.count)
-		DFG_TRY(find_handles(model, &all));
+		DFG_TRY(make_variables(model, &all));
+	DFG_TRY(find_variables(model, &all));
 	for (uint32_t i = 0; i < all.count; i++)
 		all.item[i].set = all.item[i].variable->set;
 	*out_variables = all;

@@ -3,7 +3,7 @@
 #include "cmd/model.h"
 #include "formats/array.h"
 
-/* The variables of a model, by node. Handles come first from the session, which makes a variable when it is first named. */
+/* The variables of a model, in the order of the graph. The session keeps them. */
 struct dfg_variables {
 	struct dfg_named_variable {
 		uint32_t node;

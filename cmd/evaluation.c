@@ -1,0 +1,132 @@
+#include "cmd/training.h"
+
+#include <string.h>
+
+/* The run's feeds that the graph has by the same names, then places for the batch. */
+static struct dfg_err *bind_feeds(struct dfg_evaluation *evaluation, const struct dfg_run *run)
+{
+	const struct dfg_graph *graph = &run->model.file.graph;
+	for (uint32_t i = 0; i < run->feeds.count; i++) {
+		struct dfg_tensor value;
+		struct dfg_edge edge = run->feeds.edge[i];
+		edge.node = dfg_graph_find(&evaluation->model->file.graph, graph->node[edge.node].name);
+		if (edge.node == DFG_NONE || (uint32_t)edge.port >= dfg_facts_outputs(&evaluation->model->facts, edge.node))
+			continue;
+		DFG_TRY(dfg_tensor_share(&run->feeds.value[i], &value));
+		DFG_TRY(dfg_feeds_add(&evaluation->feeds, edge, &value));
+	}
+	struct dfg_feeds shared = evaluation->feeds;
+	evaluation->feeds = (struct dfg_feeds){0};
+	struct dfg_edge *data = dfg_arena_zeros(&evaluation->model->arena, evaluation->dataset.count, sizeof *data);
+	for (uint32_t i = 0; data && i < evaluation->dataset.count; i++)
+		data[i] = evaluation->dataset.input[i].edge;
+	struct dfg_err *err = data ? dfg_feeds_share(&shared, data, evaluation->dataset.count, &evaluation->feeds)
+							   : DFG_ERR(DFG_MEMORY, "out of memory");
+	dfg_feeds_release(&shared);
+	evaluation->first_batch = evaluation->feeds.count;
+	for (uint32_t i = 0; !err && i < evaluation->dataset.count; i++) {
+		struct dfg_tensor none = {0};
+		err = dfg_feeds_add(&evaluation->feeds, data[i], &none);
+	}
+	return err;
+}
+
+static struct dfg_err *open_graph(struct dfg_run *run, struct dfg_evaluation *evaluation)
+{
+	struct dfg_session_options session = {
+		.threads = (int)dfg_run_options.threads,
+		.no_opt = dfg_run_options.no_opt,
+		.timeout = dfg_run_options.timeout,
+		.max_iterations = dfg_run_options.max_iterations,
+	};
+	evaluation->model = &run->model;
+	if (!dfg_run_options.eval_graph)
+		return NULL;
+	DFG_TRY(dfg_model_open(dfg_run_options.eval_graph, &session, &evaluation->own));
+	evaluation->model = &evaluation->own;
+	return dfg_variables_list(&evaluation->own, &evaluation->variables);
+}
+
+struct dfg_err *dfg_evaluation_open(struct dfg_run *run, int64_t batch, struct dfg_evaluation *out_evaluation)
+{
+	*out_evaluation = (struct dfg_evaluation){.wanted = dfg_run_options.eval_fetch.count > 0};
+	if (!out_evaluation->wanted && !dfg_run_options.eval_data.count && !dfg_run_options.eval_graph)
+		return NULL;
+	if (!out_evaluation->wanted || !dfg_run_options.eval_data.count)
+		return DFG_ERR(DFG_USAGE, "an evaluation needs --eval-data and --eval-fetch");
+	DFG_TRY(open_graph(run, out_evaluation));
+	struct dfg_model *model = out_evaluation->model;
+	DFG_TRY(dfg_model_tensors(model, &dfg_run_options.eval_fetch, &out_evaluation->fetch));
+	DFG_TRY(dfg_err_note(dfg_dataset_open(model, &dfg_run_options.eval_data, &out_evaluation->dataset), "--eval-data"));
+	DFG_TRY(dfg_err_note(
+		dfg_dataset_batch_size(model, &out_evaluation->dataset, batch, true, &out_evaluation->batch), "--eval-data"));
+	out_evaluation->value = dfg_arena_zeros(&model->arena, out_evaluation->fetch.count, sizeof(struct dfg_tensor));
+	if (!out_evaluation->value)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	return bind_feeds(out_evaluation, run);
+}
+
+/* The other graph's variables get the values of those of the same name: references, no copies. */
+static struct dfg_err *take_variables(struct dfg_evaluation *evaluation, const struct dfg_run *run)
+{
+	struct dfg_map names = {0};
+	struct dfg_err *err = NULL;
+	for (uint32_t i = 0; !err && i < run->variables.count; i++)
+		if (!dfg_map_put(&names, run->variables.item[i].name, strlen(run->variables.item[i].name), NULL, NULL))
+			err = DFG_ERR(DFG_MEMORY, "out of memory");
+	for (uint32_t i = 0; !err && i < evaluation->variables.count; i++) {
+		const struct dfg_named_variable *to = &evaluation->variables.item[i];
+		uint32_t from = dfg_map_find(&names, to->name, strlen(to->name));
+		struct dfg_tensor value;
+		if (from == DFG_NONE || !run->variables.item[from].variable->set)
+			continue;
+		err = dfg_variable_read(run->variables.item[from].variable, &value);
+		if (!err)
+			err = dfg_variable_assign(to->variable, &value);
+	}
+	dfg_map_release(&names);
+	return err;
+}
+
+static struct dfg_err *run_batches(struct dfg_evaluation *evaluation, struct dfg_plan *plan, struct dfg_gathered *means)
+{
+	const struct dfg_dataset *dataset = &evaluation->dataset;
+	for (int64_t at = 0, n; at < dataset->samples; at += n) {
+		n = dataset->samples - at < evaluation->batch ? dataset->samples - at : evaluation->batch;
+		DFG_TRY(dfg_dataset_batch(dataset, at, n, evaluation->feeds.value + evaluation->first_batch));
+		DFG_TRY(dfg_plan_run(plan, evaluation->feeds.value, evaluation->value));
+		DFG_TRY(dfg_gathered_add(means, &evaluation->fetch, evaluation->value, n));
+	}
+	for (uint32_t i = 0; i < means->count; i++)
+		if (means->fetch[i].parts)
+			return DFG_ERR(DFG_DATA, "--eval-fetch '%s' is no scalar", evaluation->fetch.name[i]);
+	return NULL;
+}
+
+struct dfg_err *dfg_evaluation_run(
+	struct dfg_evaluation *evaluation, struct dfg_run *run, struct dfg_gathered *out_means)
+{
+	const struct dfg_feeds initial = {
+		evaluation->feeds.edge, evaluation->feeds.value, evaluation->first_batch, evaluation->first_batch};
+	struct dfg_step step = {
+		.feed = evaluation->feeds.edge,
+		.n_feed = evaluation->feeds.count,
+		.fetch = evaluation->fetch.edge,
+		.n_fetch = evaluation->fetch.count,
+	};
+	struct dfg_plan *plan;
+	*out_means = (struct dfg_gathered){.count = evaluation->fetch.count};
+	if (!(out_means->fetch = dfg_zeros(out_means->count, sizeof *out_means->fetch)))
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	DFG_TRY(take_variables(evaluation, run));
+	DFG_TRY(dfg_variables_init(evaluation->model, &step, &initial));
+	DFG_TRY(dfg_session_plan(evaluation->model->session, &step, &plan));
+	return dfg_err_note(run_batches(evaluation, plan, out_means), "evaluation");
+}
+
+void dfg_evaluation_close(struct dfg_evaluation *evaluation)
+{
+	dfg_feeds_release(&evaluation->feeds);
+	dfg_dataset_release(&evaluation->dataset);
+	dfg_model_close(&evaluation->own);
+}

@@ -1,0 +1,182 @@
+#include "cmd/metrics.h"
+
+#include "cmd/print_tensor.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+double dfg_seconds(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+/* Whether a line of the file is of a later step. An evaluation's line belongs to the step before it. */
+static bool is_later(const char *line, size_t length, uint64_t steps_done)
+{
+	struct dfg_arena arena = {0};
+	struct dfg_json *value;
+	uint64_t step = 0;
+	struct dfg_err *err = dfg_json_read(line, length, &arena, &value);
+	bool later = err != NULL; /* cut off by the end of the run that wrote it */
+	if (!err && dfg_json_get(value, "step")) {
+		err = dfg_json_need_size(value, "step", &step);
+		later = err || step > steps_done;
+	}
+	dfg_err_free(err);
+	dfg_arena_release(&arena);
+	return later;
+}
+
+/* Bytes of the lines to keep. */
+static size_t lines_done(const struct dfg_blob *blob, uint64_t steps_done)
+{
+	const char *text = (const char *)blob->bytes, *end = text + blob->size, *at = text;
+	while (at < end) {
+		const char *newline = memchr(at, '\n', (size_t)(end - at));
+		if (!newline || is_later(at, (size_t)(newline - at), steps_done))
+			break;
+		at = newline + 1;
+	}
+	return (size_t)(at - text);
+}
+
+static struct dfg_err *keep_lines(const char *path, uint64_t steps_done)
+{
+	struct dfg_blob blob;
+	if (!steps_done || access(path, F_OK))
+		return NULL;
+	DFG_TRY(dfg_blob_open(path, 0, &blob));
+	size_t keep = lines_done(&blob, steps_done);
+	dfg_blob_close(&blob);
+	return truncate(path, (off_t)keep) ? DFG_ERR(DFG_NO_OUTPUT, "%s: %s", path, strerror(errno)) : NULL;
+}
+
+struct dfg_err *dfg_metrics_open(const char *path, bool times, uint64_t steps_done, struct dfg_metrics *out_metrics)
+{
+	*out_metrics = (struct dfg_metrics){.path = path, .times = times, .since = dfg_seconds()};
+	if (!path)
+		return NULL;
+	if (!strcmp(path, "-")) {
+		out_metrics->fd = STDOUT_FILENO;
+		out_metrics->open = true;
+		return NULL;
+	}
+	DFG_TRY(keep_lines(path, steps_done));
+	int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (steps_done ? O_APPEND : O_TRUNC);
+	out_metrics->fd = dfg_fs->open(path, flags, 0666);
+	out_metrics->open = out_metrics->fd >= 0;
+	return out_metrics->open ? NULL : DFG_ERR(DFG_NO_OUTPUT, "%s: cannot create: %s", path, strerror(errno));
+}
+
+/* Ends the object and writes it. Takes the text. */
+static struct dfg_err *put_line(struct dfg_metrics *metrics, struct dfg_json_out *json)
+{
+	if (metrics->times) {
+		dfg_json_key(json, "seconds");
+		dfg_json_f64(json, dfg_seconds() - metrics->since);
+	}
+	dfg_json_close(json, '}');
+	dfg_text_put(&json->text, "\n", 1);
+	struct dfg_err *err = dfg_text_check(&json->text);
+	if (!err)
+		err = dfg_fs_write_all(metrics->fd, metrics->path, json->text.s, json->text.length);
+	dfg_text_release(&json->text);
+	return err;
+}
+
+struct dfg_err *dfg_metrics_step(struct dfg_metrics *metrics, uint64_t step, uint64_t epoch,
+	const struct dfg_edges *fetch, const struct dfg_tensor *value)
+{
+	struct dfg_json_out json = {0};
+	if (!metrics->open)
+		return NULL;
+	dfg_json_open(&json, '{');
+	dfg_json_key(&json, "step");
+	dfg_json_uint(&json, step);
+	dfg_json_key(&json, "epoch");
+	dfg_json_uint(&json, epoch);
+	for (uint32_t i = 0; i < fetch->count; i++) {
+		dfg_json_key(&json, fetch->name[i]);
+		dfg_json_elements(&json, &value[i]);
+	}
+	return put_line(metrics, &json);
+}
+
+struct dfg_err *dfg_metrics_eval(
+	struct dfg_metrics *metrics, uint64_t epoch, const struct dfg_edges *fetch, const struct dfg_gathered *means)
+{
+	struct dfg_json_out json = {0};
+	if (!metrics->open)
+		return NULL;
+	dfg_json_open(&json, '{');
+	dfg_json_key(&json, "epoch");
+	dfg_json_uint(&json, epoch);
+	dfg_json_key(&json, "eval");
+	dfg_json_open(&json, '{');
+	for (uint32_t i = 0; i < fetch->count; i++) {
+		dfg_json_key(&json, fetch->name[i]);
+		dfg_json_f64(&json, dfg_gathered_mean(means, i));
+	}
+	dfg_json_close(&json, '}');
+	return put_line(metrics, &json);
+}
+
+struct dfg_err *dfg_metrics_close(struct dfg_metrics *metrics)
+{
+	bool open = metrics->open && metrics->fd != STDOUT_FILENO;
+	metrics->open = false;
+	if (!open || !dfg_fs->close(metrics->fd))
+		return NULL;
+	return DFG_ERR(DFG_IO, "%s: cannot close: %s", metrics->path, strerror(errno));
+}
+
+void dfg_progress_start(struct dfg_progress *progress, uint64_t done, uint64_t steps, uint64_t epochs)
+{
+	double now = dfg_seconds();
+	*progress = (struct dfg_progress){
+		.terminal = isatty(STDERR_FILENO), .since = now, .last = now, .first = done, .steps = steps, .epochs = epochs};
+}
+
+static void print_progress(
+	const struct dfg_progress *progress, uint64_t step, uint64_t epoch, const char *name, double value, double now)
+{
+	double rate = (double)(step - progress->first) / (now - progress->since);
+	fprintf(stderr, "%sepoch %llu", progress->terminal ? "\r\033[K" : "", (unsigned long long)epoch);
+	if (progress->epochs)
+		fprintf(stderr, "/%llu", (unsigned long long)progress->epochs);
+	fprintf(stderr, "  step %llu", (unsigned long long)step);
+	if (progress->steps)
+		fprintf(stderr, "/%llu", (unsigned long long)progress->steps);
+	if (name)
+		fprintf(stderr, "  %s %.5g", name, value);
+	fprintf(stderr, "  %.1f steps/s", rate);
+	if (progress->steps > step && rate > 0) {
+		unsigned long long left = (unsigned long long)((double)(progress->steps - step) / rate);
+		fprintf(stderr, "  %llu:%02llu left", left / 60, left % 60);
+	}
+	fputs(progress->terminal ? "" : "\n", stderr);
+	fflush(stderr);
+}
+
+void dfg_progress_step(struct dfg_progress *progress, uint64_t step, uint64_t epoch, const char *name, double value)
+{
+	double now = dfg_seconds(), wait = progress->terminal ? 0.1 : 10;
+	if (dfg_globals.quiet || now - progress->last < wait || now - progress->since < 0.5)
+		return;
+	progress->last = now;
+	progress->shown = progress->terminal;
+	print_progress(progress, step, epoch, name, value, now);
+}
+
+void dfg_progress_end(struct dfg_progress *progress)
+{
+	if (progress->shown)
+		fputs("\r\033[K", stderr);
+	progress->shown = false;
+}

@@ -1,0 +1,36 @@
+#pragma once
+
+#include "cmd/gather.h"
+
+/*
+ * A line of JSON for each step and evaluation, written as it comes. A run that resumes keeps the lines of the steps that
+ * its checkpoint counts, so the file ends as that of a run that was never stopped. A zeroed one is closed.
+ */
+struct dfg_metrics {
+	const char *path;
+	int fd;
+	bool open;
+	double since; /* with --times: the begin of training, in seconds of the monotonic clock */
+	bool times;
+};
+DFG_MUST_CHECK struct dfg_err *dfg_metrics_open(
+	const char *path, bool times, uint64_t steps_done, struct dfg_metrics *out_metrics);
+DFG_MUST_CHECK struct dfg_err *dfg_metrics_step(struct dfg_metrics *metrics, uint64_t step, uint64_t epoch,
+	const struct dfg_edges *fetch, const struct dfg_tensor *value);
+DFG_MUST_CHECK struct dfg_err *dfg_metrics_eval(
+	struct dfg_metrics *metrics, uint64_t epoch, const struct dfg_edges *fetch, const struct dfg_gathered *means);
+DFG_MUST_CHECK struct dfg_err *dfg_metrics_close(struct dfg_metrics *metrics);
+
+/* Seconds of the monotonic clock. */
+double dfg_seconds(void);
+
+/* How far a training is: a line that is renewed on a terminal, elsewhere a line every ten seconds. */
+struct dfg_progress {
+	bool terminal, shown;
+	double since, last;
+	uint64_t first;         /* steps that were done before this run */
+	uint64_t steps, epochs; /* to do; 0: not known */
+};
+void dfg_progress_start(struct dfg_progress *progress, uint64_t done, uint64_t steps, uint64_t epochs);
+void dfg_progress_step(struct dfg_progress *progress, uint64_t step, uint64_t epoch, const char *name, double value);
+void dfg_progress_end(struct dfg_progress *progress); /* before anything else is said */

@@ -1,0 +1,220 @@
+#include "cmd/run.h"
+
+#include "cmd/graph.h"
+#include "lib/base/text.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct dfg_run_options dfg_run_options = {
+	.epochs = -1, .steps = -1, .seed = -1, .repeat = -1, .warmup = 0, .batch = -1, .keep = 5};
+#define O dfg_run_options
+
+static const struct dfg_opt input_rows[] = {
+	{"feed", .takes = "NAME=VALUE", .list = &O.feed,
+		.help = "Give tensor NAME a value: 3.5, f32[2]:1,2, zeros:f32[2,3], normal:f32[2]:seed=1, @FILE.npy, "
+				"@FILE.npz[key], @-; or FILE.npz for all that is in it."},
+	{"fetch", 'f', .takes = "NAME", .list = &O.fetch, .help = "Give out tensor NAME; may be a list with commas."},
+	{"target", .takes = "NODE", .list = &O.target, .help = "Run NODE for its effect."},
+	{"output", 'o', .takes = "FILE", .text = &O.output,
+		.help = "Write the results to FILE (.npz, .npy, .safetensors, .csv); - is npy on stdout."},
+	{"if-changed", .flag = &O.if_changed,
+		.help = "Leave FILE and its time as they are where its bytes would not change."},
+	{"json", .flag = &dfg_globals.json, .help = "Print one JSON document."},
+	{"load", .takes = "SRC", .list = &O.load,
+		.help = "Set variables from a checkpoint directory or a file of arrays (safetensors, npz)."},
+	{"map", .takes = "OLD=NEW", .list = &O.map, .help = "Load what SRC calls OLD, a pattern, as NEW."},
+	{"init", .takes = "NODE", .text = &O.init, .help = "Run NODE first, to set the variables."},
+	{"each", .takes = "NAME=@-", .text = &O.each, .help = "Run a step for every npy that arrives on stdin."},
+	{"repeat", .takes = "N", .number = &O.repeat, .help = "Run N times, and tell how long it took."},
+	{"warmup", .takes = "W", .number = &O.warmup, .help = "Run W times before those that are timed."},
+	{0},
+};
+
+static const struct dfg_opt training_rows[] = {
+	{"data", .takes = "NAME=@FILE", .list = &O.data,
+		.help = "Give tensor NAME the samples of FILE, batch after batch."},
+	{"batch", .takes = "N", .number = &O.batch, .help = "Samples a step (32)."},
+	{"epochs", .takes = "N", .number = &O.epochs, .help = "Go N times through the data (1)."},
+	{"steps", .takes = "N", .number = &O.steps, .help = "End after N steps from the beginning of training."},
+	{"shuffle", .takes = "SEED", .number = &O.shuffle, .help = "Order the samples anew each epoch, by SEED (0)."},
+	{"no-shuffle", .flag = &O.no_shuffle, .help = "Take the samples in the order of the file."},
+	{"drop-last", .flag = &O.drop_last, .help = "Leave out a last batch that is not full."},
+	{"eval-data", .takes = "NAME=@FILE", .list = &O.eval_data, .help = "Data for an evaluation after each epoch."},
+	{"eval-fetch", .takes = "NAME", .list = &O.eval_fetch, .help = "What the evaluation takes the mean of."},
+	{"eval-graph", .takes = "G", .text = &O.eval_graph,
+		.help = "The graph to evaluate; it takes the variables by name (the same graph)."},
+	{"metrics", .takes = "FILE", .text = &O.metrics,
+		.help = "Write a line of JSON to FILE for each step and evaluation."},
+	{"times", .flag = &O.times, .help = "Put seconds since the start into the metrics."},
+	{"checkpoint", .takes = "DIR", .text = &O.checkpoint, .help = "Keep checkpoints in DIR."},
+	{"every", .takes = "N|Ns", .text = &O.every, .help = "A checkpoint every N steps, or N seconds (each epoch)."},
+	{"keep", .takes = "K", .number = &O.keep, .help = "Keep the K newest checkpoints (5); 0 keeps all."},
+	{"resume", .flag = &O.resume, .help = "Go on from the newest checkpoint in DIR, if there is one."},
+	{"force", .flag = &O.force, .help = "Replace the checkpoints that are in DIR."},
+	{"save", .takes = "FILE", .text = &O.save, .help = "Write every variable to FILE (.safetensors, .npz) at the end."},
+	{0},
+};
+
+static const struct dfg_opt engine_rows[] = {
+	{"threads", .takes = "N", .number = &O.threads, .help = "Use N threads (as many as the machine allows)."},
+	{"seed", .takes = "N", .number = &O.seed, .help = "Seed of random ops."},
+	{"memory-limit", .takes = "SIZE", .size = &O.memory_limit, .help = "Fail where more memory than SIZE is needed."},
+	{"timeout", .takes = "SECONDS", .real = &O.timeout, .help = "Fail where a step takes longer."},
+	{"max-iterations", .takes = "N", .number = &O.max_iterations, .help = "Fail where a loop goes on for longer."},
+	{"check-numerics", .flag = &O.check_numerics, .help = "Fail at the first node that makes a NaN or an infinity."},
+	{"schedule", .takes = "random:SEED", .text = &O.schedule, .help = "Run ready nodes in an order drawn from SEED."},
+	{"no-opt", .flag = &O.no_opt, .help = "Run the graph as it is."},
+	{"device", .takes = "NAME", .text = &O.device, .help = "Run on cpu, which is the only device here."},
+	{"trace", .takes = "FILE", .text = &O.trace, .help = "Write when each node ran, as a Chrome trace."},
+	{"stats", .flag = &O.stats, .help = "Tell what the last step took: memory, iterations, dead tokens."},
+	{0},
+};
+
+static const struct dfg_opt options[] = {
+	{.rows = input_rows},
+	{.rows = training_rows},
+	{.rows = engine_rows},
+	{.rows = dfg_graph_in_options},
+	{0},
+};
+
+static struct dfg_err *parse_schedule(struct dfg_session_options *session)
+{
+	char *end;
+	if (!O.schedule)
+		return NULL;
+	if (strncmp(O.schedule, "random:", 7))
+		return DFG_ERR(DFG_USAGE, "--schedule wants random:SEED, not '%s'", O.schedule);
+	errno = 0;
+	session->random_schedule = true;
+	session->schedule_seed = strtoull(O.schedule + 7, &end, 10);
+	if (*end || end == O.schedule + 7 || errno)
+		return DFG_ERR(DFG_USAGE, "--schedule wants random:SEED, not '%s'", O.schedule);
+	return NULL;
+}
+
+static struct dfg_err *check_options(void)
+{
+	if (O.threads < 0 || O.threads > 4096)
+		return DFG_ERR(DFG_USAGE, "--threads wants a number from 1 to 4096");
+	if (O.repeat == 0 || O.repeat < -1 || O.warmup < 0)
+		return DFG_ERR(DFG_USAGE, "--repeat wants 1 or more, --warmup 0 or more");
+	if (O.batch == 0 || O.batch < -1)
+		return DFG_ERR(DFG_USAGE, "--batch wants 1 or more");
+	if (O.keep < 0)
+		return DFG_ERR(DFG_USAGE, "--keep wants 0 or more");
+	if ((O.resume || O.force || O.every) && !O.checkpoint)
+		return DFG_ERR(DFG_USAGE, "--%s needs --checkpoint", O.resume ? "resume" : O.force ? "force" : "every");
+	if (O.resume && O.force)
+		return DFG_ERR(DFG_USAGE, "--resume goes on with what --force replaces: give one of them");
+	if (O.device && strcmp(O.device, "cpu"))
+		return DFG_ERR(DFG_CONFIG, "no device '%s' here: there is only cpu", O.device);
+	return NULL;
+}
+
+/* Bound here, because what it refuses is counted from here on. */
+static void limit_memory(void)
+{
+	static struct dfg_mem_limit limit;
+	if (!O.memory_limit)
+		return;
+	dfg_mem_limit_init(&limit, dfg_mem, O.memory_limit);
+	dfg_mem = &limit.base;
+}
+
+static bool has_data(void)
+{
+	return O.data.count || O.steps >= 0 || O.epochs >= 0 || O.metrics || O.checkpoint;
+}
+
+static struct dfg_err *bind(struct dfg_run *run)
+{
+	DFG_TRY(dfg_model_tensors(&run->model, &O.fetch, &run->fetch));
+	DFG_TRY(dfg_model_nodes(&run->model, &O.target, &run->target, &run->n_target));
+	if (!run->fetch.count && !run->n_target)
+		DFG_TRY(dfg_model_outputs(&run->model, &run->fetch));
+	DFG_TRY(dfg_run_bind_feeds(run));
+	DFG_TRY(dfg_variables_list(&run->model, &run->variables));
+	return dfg_run_load(run);
+}
+
+static struct dfg_err *save(struct dfg_run *run)
+{
+	struct dfg_arrays values = {0};
+	if (!O.save)
+		return NULL;
+	struct dfg_err *err = dfg_variables_values(&run->variables, &values);
+	if (!err)
+		err = dfg_arrays_write(O.save, NULL, O.if_changed, &values);
+	dfg_arrays_release(&values);
+	return err;
+}
+
+static struct dfg_err *execute(struct dfg_run *run, int *out_status)
+{
+	struct dfg_arrays results = {0};
+	struct dfg_err *err = NULL;
+	if (O.each)
+		return dfg_run_each(run);
+	if (has_data())
+		err = dfg_run_data(run, &results, out_status);
+	else
+		err = dfg_run_once(run, &results);
+	if (!err && !*out_status)
+		err = save(run);
+	if (!err && !*out_status)
+		err = dfg_run_print(run, &results);
+	dfg_arrays_release(&results);
+	return err;
+}
+
+static struct dfg_err *run_graph(const char *path, struct dfg_trace *trace, int *out_status)
+{
+	struct dfg_run run = {0};
+	struct dfg_session_options session = {
+		.threads = (int)O.threads,
+		.seed = O.seed < 0 ? 0 : (uint64_t)O.seed,
+		.no_opt = O.no_opt,
+		.check_numerics = O.check_numerics,
+		.max_iterations = O.max_iterations,
+		.timeout = O.timeout,
+		.trace = trace ? dfg_trace_event : NULL,
+		.trace_arg = trace,
+	};
+	DFG_TRY(parse_schedule(&session));
+	DFG_TRY(dfg_model_open(path, &session, &run.model));
+	struct dfg_err *err = bind(&run);
+	if (!err)
+		err = execute(&run, out_status);
+	dfg_feeds_release(&run.feeds);
+	dfg_text_release(&run.timing);
+	dfg_model_close(&run.model);
+	return err;
+}
+
+static struct dfg_err *run_command(char **operands, int *out_status)
+{
+	struct dfg_trace *trace = NULL;
+	dfg_globals.usage = true;
+	DFG_TRY(check_options());
+	limit_memory();
+	struct dfg_err *err = O.trace ? dfg_trace_new(&trace) : NULL;
+	if (!err)
+		err = run_graph(*operands, trace, out_status);
+	if (!err && trace)
+		err = dfg_trace_write(trace, O.trace);
+	dfg_trace_free(trace);
+	return err;
+}
+
+const struct dfg_cmd dfg_cmd_run = {
+	.name = "run",
+	.operands = "G",
+	.summary = "execute or train a graph",
+	.options = options,
+	.least = 1,
+	.most = 1,
+	.run = run_command,
+};

@@ -1,0 +1,68 @@
+#pragma once
+
+#include "cmd/variables.h"
+#include "lib/base/text.h"
+
+/* What the options of run have set. Rows stand in cmd/run.c; each part reads what is its own. */
+struct dfg_run_options {
+	struct dfg_words_list feed, fetch, target, load, map;
+	struct dfg_words_list data, eval_data, eval_fetch;
+	const char *output, *init, *each, *save, *metrics, *eval_graph;
+	const char *checkpoint, *every, *trace, *device, *schedule;
+	bool if_changed, no_shuffle, drop_last, times, resume, force, stats, no_opt, check_numerics;
+	int64_t batch, epochs, steps, shuffle, keep, repeat, warmup, threads, seed, max_iterations;
+	double timeout;
+	uint64_t memory_limit;
+};
+extern struct dfg_run_options dfg_run_options;
+
+/* A run in progress. */
+struct dfg_run {
+	struct dfg_model model;
+	struct dfg_variables variables;
+	struct dfg_feeds feeds; /* of --feed and --seed; the same in every step */
+	struct dfg_edges fetch;
+	uint32_t *target, n_target;
+	struct dfg_text timing; /* JSON, where there was any */
+	struct dfg_stats stats; /* of the last step */
+};
+
+/* The step that a run makes without data: its plan and the names of what it fetches. Variables are set when it returns. */
+DFG_MUST_CHECK struct dfg_err *dfg_run_plan(
+	struct dfg_run *run, const struct dfg_feeds *feeds, const struct dfg_edges *fetch, struct dfg_plan **out_plan);
+
+/* --feed and --seed. */
+DFG_MUST_CHECK struct dfg_err *dfg_run_bind_feeds(struct dfg_run *run);
+DFG_MUST_CHECK struct dfg_err *dfg_feeds_add(
+	struct dfg_feeds *feeds, struct dfg_edge edge, struct dfg_tensor *value); /* takes the value, on failure too */
+
+/* References to all of them but those of the n edges, which will be given otherwise. */
+DFG_MUST_CHECK struct dfg_err *dfg_feeds_share(
+	const struct dfg_feeds *feeds, const struct dfg_edge *but, uint32_t n, struct dfg_feeds *out_feeds);
+void dfg_feeds_release(struct dfg_feeds *feeds);
+
+/* --init, then --load. */
+DFG_MUST_CHECK struct dfg_err *dfg_run_load(struct dfg_run *run);
+
+/* Results to -o, or to stdout as text or JSON. arrays bear the names as fetched. */
+DFG_MUST_CHECK struct dfg_err *dfg_run_print(struct dfg_run *run, const struct dfg_arrays *results);
+
+/* --repeat and --warmup: the last step's values, and what the steps took. */
+DFG_MUST_CHECK struct dfg_err *dfg_run_once(struct dfg_run *run, struct dfg_arrays *out_results);
+
+/* --each: a step for every npy on stdin. */
+DFG_MUST_CHECK struct dfg_err *dfg_run_each(struct dfg_run *run);
+
+/* --data, --steps and all that goes with them. */
+DFG_MUST_CHECK struct dfg_err *dfg_run_data(struct dfg_run *run, struct dfg_arrays *out_results, int *out_status);
+
+/* --trace. */
+struct dfg_trace;
+DFG_MUST_CHECK struct dfg_err *dfg_trace_new(struct dfg_trace **out_trace);
+void dfg_trace_event(void *trace, const struct dfg_trace_event *event);
+DFG_MUST_CHECK struct dfg_err *dfg_trace_write(struct dfg_trace *trace, const char *path);
+void dfg_trace_free(struct dfg_trace *trace);
+
+/* Values of fetches by name; takes the values, on failure too. */
+DFG_MUST_CHECK struct dfg_err *dfg_results_add(
+	struct dfg_arrays *results, const struct dfg_edges *fetch, struct dfg_tensor *value);

@@ -1,0 +1,231 @@
+#include "cmd/training.h"
+
+#include <math.h>
+#include <signal.h>
+#include <string.h>
+
+/* Steps over data: training where there is a target, inference over files where there is none. */
+struct training {
+	struct dfg_run *run;
+	struct dfg_dataset dataset;
+	struct dfg_feeds feeds; /* of every step, then the batch's */
+	uint32_t first_batch;
+	struct dfg_plan *plan;
+	struct dfg_tensor *value; /* of the last step, by fetch */
+	struct dfg_gathered gathered;
+	struct dfg_metrics metrics;
+	struct dfg_progress progress;
+	struct dfg_evaluation evaluation;
+	struct dfg_saving saving;
+	struct dfg_checkpoint at; /* where it stands: steps done, epoch and sample of the next */
+	int64_t batch;
+	uint64_t epochs, steps; /* the earlier ends it; 0: no end */
+	bool trains, warned;
+};
+
+static bool is_over(const struct training *t)
+{
+	return (t->steps && t->at.step >= t->steps) || (t->epochs && t->at.epoch > t->epochs) ||
+		   (dfg_run_options.steps == 0);
+}
+
+/* Samples of the next step; 0 where the epoch has no more. */
+static int64_t next_batch(const struct training *t)
+{
+	int64_t left = t->dataset.samples - (int64_t)t->at.sample;
+	if (left < t->batch && dfg_run_options.drop_last)
+		return 0;
+	return left < t->batch ? left : t->batch;
+}
+
+static struct dfg_err *set_ends(struct training *t)
+{
+	const struct dfg_run_options *o = &dfg_run_options;
+	t->steps = o->steps > 0 ? (uint64_t)o->steps : 0;
+	t->epochs = o->epochs > 0 ? (uint64_t)o->epochs : o->steps >= 0 ? 0 : 1;
+	if (o->epochs == 0)
+		return DFG_ERR(DFG_USAGE, "--epochs wants 1 or more");
+	if (!t->dataset.count && o->steps < 0)
+		return DFG_ERR(DFG_USAGE, "without --data, --steps N says when to end");
+	if (!t->dataset.count)
+		return NULL;
+	if (o->drop_last && t->dataset.samples < t->batch)
+		return DFG_ERR(DFG_DATA, "%lld samples are no full batch of %lld, and --drop-last leaves out any other",
+			(long long)t->dataset.samples, (long long)t->batch);
+	return NULL;
+}
+
+static struct dfg_err *open_data(struct training *t)
+{
+	const struct dfg_run_options *o = &dfg_run_options;
+	DFG_TRY(dfg_err_note(dfg_dataset_open(&t->run->model, &o->data, &t->dataset), "--data"));
+	int64_t full = o->batch > 0 ? t->dataset.samples / o->batch : 0;
+	bool ends_before = o->epochs < 0 && o->steps >= 0 && o->steps <= full; /* the short batch is never reached */
+	DFG_TRY(dfg_dataset_batch_size(&t->run->model, &t->dataset, o->batch, !o->drop_last && !ends_before, &t->batch));
+	DFG_TRY(set_ends(t));
+	struct dfg_edge *data = dfg_arena_zeros(&t->run->model.arena, t->dataset.count, sizeof *data);
+	if (!data)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	for (uint32_t i = 0; i < t->dataset.count; i++)
+		data[i] = t->dataset.input[i].edge;
+	DFG_TRY(dfg_feeds_share(&t->run->feeds, data, t->dataset.count, &t->feeds));
+	t->first_batch = t->feeds.count;
+	for (uint32_t i = 0; i < t->dataset.count; i++) {
+		struct dfg_tensor none = {0};
+		DFG_TRY(dfg_feeds_add(&t->feeds, data[i], &none));
+	}
+	if (t->feeds.count != t->first_batch + t->dataset.count)
+		return DFG_ERR(DFG_USAGE, "--data names a tensor twice");
+	return NULL;
+}
+
+static struct dfg_err *open_all(struct training *t)
+{
+	struct dfg_run *run = t->run;
+	t->trains = run->n_target > 0;
+	DFG_TRY(open_data(t));
+	DFG_TRY(dfg_evaluation_open(run, dfg_run_options.batch, &t->evaluation));
+	t->at = (struct dfg_checkpoint){.epoch = 1};
+	DFG_TRY(dfg_saving_open(run, &t->saving, &t->at));
+	if ((int64_t)t->at.sample > t->dataset.samples)
+		return DFG_ERR(DFG_DATA, "%s is of longer data: it stands at sample %llu of %lld", dfg_run_options.checkpoint,
+			(unsigned long long)t->at.sample, (long long)t->dataset.samples);
+	DFG_TRY(dfg_metrics_open(dfg_run_options.metrics, dfg_run_options.times, t->at.step, &t->metrics));
+	DFG_TRY(dfg_run_plan(run, &t->feeds, &run->fetch, &t->plan));
+	t->value = dfg_arena_zeros(&run->model.arena, run->fetch.count, sizeof *t->value);
+	t->gathered.fetch = dfg_zeros(run->fetch.count, sizeof *t->gathered.fetch);
+	t->gathered.count = run->fetch.count;
+	return t->value && t->gathered.fetch ? NULL : DFG_ERR(DFG_MEMORY, "out of memory");
+}
+
+/* The first fetch that is one number, for people to follow. */
+static const char *followed(const struct training *t, double *out_value)
+{
+	for (uint32_t i = 0; i < t->run->fetch.count; i++) {
+		const struct dfg_tensor *value = &t->value[i];
+		bool real =
+			value->dtype == DFG_F32 || value->dtype == DFG_F64 || value->dtype == DFG_F16 || value->dtype == DFG_BF16;
+		if (real && dfg_shape_count(&value->shape) == 1) {
+			*out_value = dfg_tensor_float(value, 0);
+			return t->run->fetch.name[i];
+		}
+	}
+	return NULL;
+}
+
+static void tell(struct training *t, uint64_t epoch)
+{
+	double value = 0;
+	const char *name = followed(t, &value);
+	if (name && !isfinite(value) && !t->warned) {
+		dfg_progress_end(&t->progress);
+		dfg_talk("warning: '%s' is %s at step %llu; --check-numerics names the node", name,
+			isnan(value) ? "nan" : "inf", (unsigned long long)t->at.step);
+		t->warned = true;
+	}
+	dfg_progress_step(&t->progress, t->at.step, epoch, name, value);
+}
+
+static struct dfg_err *one_step(struct training *t, int64_t n)
+{
+	struct dfg_run *run = t->run;
+	DFG_TRY(dfg_dataset_batch(&t->dataset, (int64_t)t->at.sample, n, t->feeds.value + t->first_batch));
+	for (uint32_t i = 0; i < run->fetch.count; i++)
+		dfg_tensor_release(&t->value[i]);
+	DFG_TRY(dfg_err_note(dfg_plan_run(t->plan, t->feeds.value, t->value), "%s: step %llu", run->model.file.graph.source,
+		(unsigned long long)t->at.step + 1));
+	uint64_t epoch = t->at.epoch;
+	t->at.step++;
+	t->at.sample += (uint64_t)n;
+	DFG_TRY(dfg_metrics_step(&t->metrics, t->at.step, epoch, &run->fetch, t->value));
+	tell(t, epoch);
+	return t->trains ? NULL : dfg_gathered_add(&t->gathered, &run->fetch, t->value, n ? n : 1);
+}
+
+static struct dfg_err *evaluate(struct training *t)
+{
+	struct dfg_gathered means = {0};
+	struct dfg_err *err = dfg_evaluation_run(&t->evaluation, t->run, &means);
+	if (!err)
+		err = dfg_metrics_eval(&t->metrics, t->at.epoch, &t->evaluation.fetch, &means);
+	dfg_progress_end(&t->progress);
+	for (uint32_t i = 0; !err && i < means.count; i++)
+		dfg_talk("epoch %llu: %s %.6g", (unsigned long long)t->at.epoch, t->evaluation.fetch.name[i],
+			dfg_gathered_mean(&means, i));
+	dfg_gathered_release(&means);
+	return err;
+}
+
+/* A checkpoint counts what is in the metrics by then: the line is written before. */
+static struct dfg_err *after_step(struct training *t)
+{
+	bool ended = t->dataset.count && !next_batch(t);
+	if (ended && t->evaluation.wanted)
+		DFG_TRY(evaluate(t));
+	if (ended) {
+		t->at.epoch++;
+		t->at.sample = 0;
+		if (!is_over(t) && !dfg_run_options.no_shuffle && t->trains)
+			DFG_TRY(dfg_dataset_shuffle(&t->dataset, (uint64_t)dfg_run_options.shuffle, t->at.epoch));
+	}
+	return dfg_saving_is_due(&t->saving, t->at.step, ended) ? dfg_saving_commit(&t->saving, t->run, &t->at) : NULL;
+}
+
+static struct dfg_err *all_steps(struct training *t)
+{
+	if (t->dataset.count && t->trains && !dfg_run_options.no_shuffle)
+		DFG_TRY(dfg_dataset_shuffle(&t->dataset, (uint64_t)dfg_run_options.shuffle, t->at.epoch));
+	dfg_progress_start(&t->progress, t->at.step, t->steps, t->epochs);
+	while (!is_over(t) && !dfg_stop_signal()) {
+		DFG_TRY(one_step(t, next_batch(t)));
+		DFG_TRY(after_step(t));
+	}
+	if (t->saving.wanted && t->saving.last_step != t->at.step)
+		DFG_TRY(dfg_saving_commit(&t->saving, t->run, &t->at));
+	return NULL;
+}
+
+/* What a signal makes of a run that it stopped before its end. */
+static struct dfg_err *stopped(const struct training *t, int *out_status)
+{
+	int number = dfg_stop_signal();
+	const char *name = number == SIGINT ? "SIGINT" : "SIGTERM";
+	if (t->saving.wanted)
+		return DFG_ERR(DFG_STOPPED, "stopped by %s after step %llu; --resume goes on from there", name,
+			(unsigned long long)t->at.step);
+	dfg_talk("stopped by %s after step %llu", name, (unsigned long long)t->at.step);
+	*out_status = 128 + number;
+	return NULL;
+}
+
+static struct dfg_err *finish(struct training *t, struct dfg_arrays *out_results, int *out_status)
+{
+	if (dfg_stop_signal() && !is_over(t))
+		return stopped(t, out_status);
+	dfg_plan_stats(t->plan, &t->run->stats);
+	if (!t->trains)
+		return dfg_gathered_results(&t->gathered, &t->run->fetch, out_results);
+	bool any = t->run->fetch.count && t->value[0].dtype;
+	return any ? dfg_results_add(out_results, &t->run->fetch, t->value) : NULL;
+}
+
+struct dfg_err *dfg_run_data(struct dfg_run *run, struct dfg_arrays *out_results, int *out_status)
+{
+	struct training t = {.run = run};
+	dfg_stop_catch();
+	struct dfg_err *err = open_all(&t);
+	if (!err)
+		err = all_steps(&t);
+	dfg_progress_end(&t.progress);
+	err = dfg_err_join(err, dfg_metrics_close(&t.metrics));
+	if (!err)
+		err = finish(&t, out_results, out_status);
+	for (uint32_t i = 0; t.value && i < run->fetch.count; i++)
+		dfg_tensor_release(&t.value[i]);
+	dfg_gathered_release(&t.gathered);
+	dfg_saving_close(&t.saving);
+	dfg_evaluation_close(&t.evaluation);
+	dfg_feeds_release(&t.feeds);
+	dfg_dataset_release(&t.dataset);
+	return err;
+}

@@ -1,0 +1,48 @@
+#include "cmd/run.h"
+
+#include "formats/checkpoint.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+static void talk(void *arg, const char *text)
+{
+	(void)arg;
+	dfg_talk("warning: %s; an older checkpoint is taken", text);
+}
+
+static struct dfg_err *load_from(struct dfg_run *run, const char *path)
+{
+	struct dfg_checkpoint checkpoint = {0};
+	struct dfg_notes notes = {talk, NULL};
+	struct stat stat_;
+	struct dfg_err *err;
+	if (!stat(path, &stat_) && S_ISDIR(stat_.st_mode))
+		err = dfg_checkpoint_load(path, &notes, &checkpoint);
+	else
+		err = dfg_arrays_read(path, &checkpoint.arrays);
+	if (!err)
+		err = dfg_variables_load(
+			&run->model, &checkpoint.arrays, path, dfg_run_options.map.word, dfg_run_options.map.count);
+	dfg_checkpoint_release(&checkpoint);
+	return err;
+}
+
+static struct dfg_err *run_init(struct dfg_run *run)
+{
+	uint32_t node;
+	struct dfg_plan *plan;
+	DFG_TRY(dfg_model_node(&run->model, dfg_run_options.init, &node));
+	struct dfg_step step = {.feed = run->feeds.edge, .n_feed = run->feeds.count, .target = &node, .n_target = 1};
+	DFG_TRY(dfg_session_plan(run->model.session, &step, &plan));
+	return dfg_plan_run(plan, run->feeds.value, NULL);
+}
+
+struct dfg_err *dfg_run_load(struct dfg_run *run)
+{
+	if (dfg_run_options.init)
+		DFG_TRY(dfg_err_note(run_init(run), "--init %s", dfg_run_options.init));
+	for (size_t i = 0; i < dfg_run_options.load.count; i++)
+		DFG_TRY(load_from(run, dfg_run_options.load.word[i]));
+	return NULL;
+}

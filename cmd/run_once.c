@@ -1,0 +1,124 @@
+#include "cmd/run.h"
+
+#include "formats/json.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+struct dfg_err *dfg_run_plan(
+	struct dfg_run *run, const struct dfg_feeds *feeds, const struct dfg_edges *fetch, struct dfg_plan **out_plan)
+{
+	struct dfg_step step = {
+		.feed = feeds->edge,
+		.n_feed = feeds->count,
+		.fetch = fetch->edge,
+		.n_fetch = fetch->count,
+		.target = run->target,
+		.n_target = run->n_target,
+	};
+	DFG_TRY(dfg_variables_init(&run->model, &step, &run->feeds));
+	return dfg_err_note(dfg_session_plan(run->model.session, &step, out_plan), "%s", run->model.file.graph.source);
+}
+
+struct dfg_err *dfg_results_add(struct dfg_arrays *results, const struct dfg_edges *fetch, struct dfg_tensor *value)
+{
+	struct dfg_err *err = NULL;
+	for (uint32_t i = 0; i < fetch->count; i++)
+		if (err || dfg_arrays_find(results, fetch->name[i])) /* asked for twice, given once */
+			dfg_tensor_release(&value[i]);
+		else
+			err = dfg_arrays_add(results, fetch->name[i], &value[i]);
+	return err;
+}
+
+static double now_us(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec * 1e6 + (double)now.tv_nsec * 1e-3;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	const double *one = a, *two = b;
+	return (*one > *two) - (*one < *two);
+}
+
+static double quantile(const double *sorted, size_t count, double part)
+{
+	return sorted[(size_t)((double)(count - 1) * part + 0.5)];
+}
+
+static struct dfg_err *tell_timing(struct dfg_run *run, double *us, size_t count, double first)
+{
+	struct dfg_json_out json = {0};
+	double sum = 0;
+	for (size_t i = 0; i < count; i++)
+		sum += us[i];
+	qsort(us, count, sizeof *us, by_value);
+	const struct {
+		const char *name;
+		double value;
+	} lines[] = {
+		{"median_us", quantile(us, count, 0.5)},
+		{"p10_us", quantile(us, count, 0.1)},
+		{"p90_us", quantile(us, count, 0.9)},
+		{"steps_per_s", sum > 0 ? 1e6 * (double)count / sum : 0},
+		{"first_us", first},
+	};
+	dfg_json_open(&json, '{');
+	for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+		dfg_talk("%s %.3f", lines[i].name, lines[i].value);
+		dfg_json_key(&json, lines[i].name);
+		dfg_json_f64(&json, lines[i].value);
+	}
+	dfg_json_close(&json, '}');
+	run->timing = json.text;
+	return dfg_text_check(&run->timing);
+}
+
+/* Leaves the last step's values in value. us has room for those that are timed. */
+static struct dfg_err *repeat(
+	struct dfg_run *run, struct dfg_plan *plan, struct dfg_tensor *value, double *us, size_t count)
+{
+	int64_t warmup = dfg_run_options.warmup;
+	double first = 0;
+	for (int64_t i = -warmup; i < (int64_t)count; i++) {
+		for (uint32_t k = 0; k < run->fetch.count; k++)
+			dfg_tensor_release(&value[k]);
+		double begin = now_us();
+		DFG_TRY(dfg_plan_run(plan, run->feeds.value, value));
+		double took = now_us() - begin;
+		if (i == -warmup)
+			first = took;
+		if (i >= 0)
+			us[i] = took;
+	}
+	return dfg_run_options.repeat > 0 || warmup ? tell_timing(run, us, count, first) : NULL;
+}
+
+static void release_all(struct dfg_tensor *value, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		dfg_tensor_release(&value[i]);
+}
+
+struct dfg_err *dfg_run_once(struct dfg_run *run, struct dfg_arrays *out_results)
+{
+	struct dfg_plan *plan;
+	size_t count = dfg_run_options.repeat > 0 ? (size_t)dfg_run_options.repeat : 1;
+	DFG_TRY(dfg_run_plan(run, &run->feeds, &run->fetch, &plan));
+	struct dfg_tensor *value = dfg_arena_zeros(&run->model.arena, run->fetch.count, sizeof *value);
+	double *us = dfg_arena_zeros(&run->model.arena, count, sizeof *us);
+	if (!value || !us)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	struct dfg_err *err = dfg_err_note(repeat(run, plan, value, us, count), "%s", run->model.file.graph.source);
+	if (err) {
+		release_all(value, run->fetch.count);
+		return err;
+	}
+	struct dfg_stats stats;
+	dfg_plan_stats(plan, &stats);
+	run->stats = stats;
+	return dfg_results_add(out_results, &run->fetch, value);
+}

@@ -1,0 +1,98 @@
+#include "cmd/print_tensor.h"
+#include "cmd/run.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static struct dfg_err *write_file(const struct dfg_arrays *results)
+{
+	const char *path = dfg_run_options.output;
+	if (strcmp(path, "-"))
+		return dfg_arrays_write(path, NULL, dfg_run_options.if_changed, results);
+	if (isatty(STDOUT_FILENO))
+		return DFG_ERR(DFG_USAGE, "npy does not go to a terminal: give -o FILE, or no -o for text");
+	if (results->count != 1)
+		return DFG_ERR(DFG_USAGE, "-o - is npy, which holds one array: fetch one, or give -o FILE.npz");
+	return dfg_arrays_write(path, "npy", false, results);
+}
+
+/* Room to see each value where a person looks, and all of them where a program does. */
+enum { MOST_ON_TERMINAL = 12 };
+
+static void print_text(const struct dfg_arrays *results, struct dfg_text *text)
+{
+	int64_t most = isatty(STDOUT_FILENO) ? MOST_ON_TERMINAL : 0;
+	for (size_t i = 0; i < results->count; i++)
+		dfg_print_tensor(text, results->array[i].name, &results->array[i].tensor, most);
+}
+
+static void print_stats(const struct dfg_stats *stats, struct dfg_json_out *json)
+{
+	const struct {
+		const char *name;
+		uint64_t value;
+	} lines[] = {
+		{"peak_bytes", stats->peak_bytes},
+		{"iterations", stats->iterations},
+		{"dead_tokens", stats->dead_tokens},
+		{"saves", stats->saves},
+		{"peak_frames", stats->peak_frames},
+	};
+	dfg_json_open(json, '{');
+	for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+		dfg_talk("%s %llu", lines[i].name, (unsigned long long)lines[i].value);
+		dfg_json_key(json, lines[i].name);
+		dfg_json_uint(json, lines[i].value);
+	}
+	dfg_json_key(json, "messages"), dfg_json_open(json, '{'), dfg_json_close(json, '}');
+	dfg_json_key(json, "bytes"), dfg_json_open(json, '{'), dfg_json_close(json, '}');
+	dfg_json_close(json, '}');
+}
+
+static void print_json(const struct dfg_run *run, const struct dfg_arrays *results, const struct dfg_text *stats,
+	struct dfg_json_out *json)
+{
+	dfg_json_open(json, '{');
+	dfg_json_key(json, "results");
+	dfg_json_open(json, '{');
+	for (size_t i = 0; i < results->count; i++) {
+		dfg_json_key(json, results->array[i].name);
+		dfg_json_tensor(json, &results->array[i].tensor);
+	}
+	dfg_json_close(json, '}');
+	const struct {
+		const char *name;
+		const struct dfg_text *text;
+	} parts[] = {{"timing", &run->timing}, {"stats", stats}};
+	for (int i = 0; i < 2; i++) {
+		if (!parts[i].text->length)
+			continue;
+		dfg_json_key(json, parts[i].name);
+		dfg_json_raw(json);
+		dfg_text_put(&json->text, parts[i].text->s, parts[i].text->length);
+	}
+	dfg_json_close(json, '}');
+	dfg_text_put(&json->text, "\n", 1);
+}
+
+struct dfg_err *dfg_run_print(struct dfg_run *run, const struct dfg_arrays *results)
+{
+	struct dfg_json_out json = {0}, stats = {0};
+	struct dfg_err *err = NULL;
+	if (dfg_run_options.stats)
+		print_stats(&run->stats, &stats);
+	if (dfg_run_options.output && results->count)
+		err = write_file(results);
+	if (dfg_globals.json)
+		print_json(run, results, &stats.text, &json);
+	else if (!dfg_run_options.output)
+		print_text(results, &json.text);
+	if (!err)
+		err = dfg_err_join(dfg_text_check(&stats.text), dfg_text_check(&json.text));
+	if (!err && json.text.length)
+		fwrite(json.text.s, 1, json.text.length, stdout); /* whether it got there is asked at the end of the program */
+	dfg_text_release(&json.text);
+	dfg_text_release(&stats.text);
+	return err;
+}

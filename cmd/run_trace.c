@@ -1,0 +1,100 @@
+#include "cmd/run.h"
+
+#include "formats/json.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+/* Events come from any thread; each is written down as text at once, because what it points to does not last. */
+struct dfg_trace {
+	pthread_mutex_t lock;
+	struct dfg_json_out json;
+	uint64_t begin_ns; /* of the first event */
+	bool begun;
+};
+
+struct dfg_err *dfg_trace_new(struct dfg_trace **out_trace)
+{
+	struct dfg_trace *trace = dfg_zeros(1, sizeof *trace);
+	if (!trace || pthread_mutex_init(&trace->lock, NULL)) {
+		dfg_free(trace);
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	}
+	dfg_json_open(&trace->json, '{');
+	dfg_json_key(&trace->json, "traceEvents");
+	dfg_json_open(&trace->json, '[');
+	*out_trace = trace;
+	return NULL;
+}
+
+static void print_args(struct dfg_json_out *json, const struct dfg_trace_event *event)
+{
+	dfg_json_key(json, "args");
+	dfg_json_open(json, '{');
+	dfg_json_key(json, "op");
+	dfg_json_string(json, event->op);
+	dfg_json_key(json, "frame");
+	dfg_json_string(json, event->frame ? event->frame : "");
+	dfg_json_key(json, "iteration");
+	dfg_json_open(json, '[');
+	for (int i = 0; i < event->depth; i++)
+		dfg_json_int(json, event->iteration[i]);
+	dfg_json_close(json, ']');
+	dfg_json_key(json, "dead");
+	dfg_json_bool(json, event->dead);
+	dfg_json_close(json, '}');
+}
+
+void dfg_trace_event(void *arg, const struct dfg_trace_event *event)
+{
+	struct dfg_trace *trace = arg;
+	struct dfg_json_out *json = &trace->json;
+	pthread_mutex_lock(&trace->lock);
+	if (!trace->begun)
+		trace->begin_ns = event->begin_ns;
+	trace->begun = true;
+	dfg_json_open(json, '{');
+	dfg_json_key(json, "name");
+	dfg_json_string(json, event->node);
+	dfg_json_key(json, "cat");
+	dfg_json_string(json, "op");
+	dfg_json_key(json, "ph");
+	dfg_json_string(json, "X");
+	dfg_json_key(json, "pid");
+	dfg_json_int(json, 0);
+	dfg_json_key(json, "tid");
+	dfg_json_int(json, event->thread);
+	dfg_json_key(json, "ts");
+	dfg_json_f64(json, ((double)event->begin_ns - (double)trace->begin_ns) / 1000);
+	dfg_json_key(json, "dur");
+	dfg_json_f64(json, (double)(event->end_ns - event->begin_ns) / 1000);
+	print_args(json, event);
+	dfg_json_close(json, '}');
+	pthread_mutex_unlock(&trace->lock);
+}
+
+struct dfg_err *dfg_trace_write(struct dfg_trace *trace, const char *path)
+{
+	struct dfg_out out;
+	dfg_json_close(&trace->json, ']');
+	dfg_json_key(&trace->json, "displayTimeUnit");
+	dfg_json_string(&trace->json, "ms");
+	dfg_json_close(&trace->json, '}');
+	dfg_text_put(&trace->json.text, "\n", 1);
+	DFG_TRY(dfg_text_check(&trace->json.text));
+	DFG_TRY(dfg_out_open(path, false, &out));
+	struct dfg_err *err = dfg_out_write(&out, trace->json.text.s, trace->json.text.length);
+	if (!err)
+		err = dfg_out_commit(&out);
+	dfg_out_release(&out);
+	return err;
+}
+
+void dfg_trace_free(struct dfg_trace *trace)
+{
+	if (!trace)
+		return;
+	pthread_mutex_destroy(&trace->lock);
+	dfg_text_release(&trace->json.text);
+	dfg_free(trace);
+}

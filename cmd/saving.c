@@ -1,0 +1,90 @@
+#include "cmd/training.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct dfg_err *parse_every(const char *text, struct dfg_saving *saving)
+{
+	char *end;
+	if (!text)
+		return NULL;
+	errno = 0;
+	double number = strtod(text, &end);
+	bool seconds = end > text && !strcmp(end, "s");
+	bool steps = end > text && !*end && number == (double)(uint64_t)number;
+	if (errno || !(number > 0) || number > 1e15 || (!seconds && !steps))
+		return DFG_ERR(DFG_USAGE, "--every wants a number of steps (100) or seconds (30s), not '%s'", text);
+	if (seconds)
+		saving->every_seconds = number;
+	else
+		saving->every_steps = (uint64_t)number;
+	return NULL;
+}
+
+static void talk(void *arg, const char *text)
+{
+	(void)arg;
+	dfg_talk("warning: %s; an older checkpoint is taken", text);
+}
+
+static struct dfg_err *resume(struct dfg_run *run, const char *path, struct dfg_checkpoint *at)
+{
+	struct dfg_notes notes = {talk, NULL};
+	struct dfg_checkpoint found;
+	DFG_TRY(dfg_checkpoint_load(path, &notes, &found));
+	struct dfg_err *err = dfg_variables_load(&run->model, &found.arrays, path, NULL, 0);
+	*at = (struct dfg_checkpoint){.step = found.step, .epoch = found.epoch, .sample = found.sample};
+	dfg_checkpoint_release(&found);
+	if (!err)
+		dfg_talk("resumed at step %llu", (unsigned long long)at->step);
+	return err;
+}
+
+struct dfg_err *dfg_saving_open(struct dfg_run *run, struct dfg_saving *out_saving, struct dfg_checkpoint *at)
+{
+	const char *path = dfg_run_options.checkpoint;
+	bool any;
+	*out_saving = (struct dfg_saving){.wanted = path != NULL, .last = dfg_seconds()};
+	if (!path)
+		return NULL;
+	DFG_TRY(parse_every(dfg_run_options.every, out_saving));
+	DFG_TRY(dfg_checkpoints_any(path, &any));
+	if (any && !dfg_run_options.resume && !dfg_run_options.force)
+		return DFG_ERR(DFG_NO_OUTPUT, "%s holds checkpoints: --resume goes on from them, --force replaces them", path);
+	DFG_TRY(dfg_checkpoints_open(path, &out_saving->checkpoints));
+	out_saving->checkpoints.keep = (uint64_t)dfg_run_options.keep;
+	out_saving->checkpoints.replace = dfg_run_options.force;
+	if (any && dfg_run_options.resume)
+		DFG_TRY(resume(run, path, at));
+	out_saving->last_step = at->step;
+	return NULL;
+}
+
+bool dfg_saving_is_due(const struct dfg_saving *saving, uint64_t step, bool epoch_ended)
+{
+	if (!saving->wanted)
+		return false;
+	if (saving->every_steps)
+		return step % saving->every_steps == 0;
+	if (saving->every_seconds > 0)
+		return dfg_seconds() - saving->last >= saving->every_seconds;
+	return epoch_ended;
+}
+
+struct dfg_err *dfg_saving_commit(struct dfg_saving *saving, const struct dfg_run *run, const struct dfg_checkpoint *at)
+{
+	struct dfg_checkpoint checkpoint = {.step = at->step, .epoch = at->epoch, .sample = at->sample};
+	struct dfg_err *err = dfg_variables_values(&run->variables, &checkpoint.arrays);
+	if (!err)
+		err = dfg_checkpoints_save(&saving->checkpoints, &checkpoint);
+	dfg_checkpoint_release(&checkpoint);
+	saving->last = dfg_seconds();
+	saving->last_step = at->step;
+	return err;
+}
+
+void dfg_saving_close(struct dfg_saving *saving)
+{
+	dfg_checkpoints_release(&saving->checkpoints);
+}
