@@ -71,8 +71,9 @@ static struct dfg_err *take_variables(struct dfg_evaluation *evaluation, const s
 {
 	struct dfg_map names = {0};
 	struct dfg_err *err = NULL;
+	uint32_t number;
 	for (uint32_t i = 0; !err && i < run->variables.count; i++)
-		if (!dfg_map_put(&names, run->variables.item[i].name, strlen(run->variables.item[i].name), NULL, NULL))
+		if (!dfg_map_put(&names, run->variables.item[i].name, strlen(run->variables.item[i].name), &number, NULL))
 			err = DFG_ERR(DFG_MEMORY, "out of memory");
 	for (uint32_t i = 0; !err && i < evaluation->variables.count; i++) {
 		const struct dfg_named_variable *to = &evaluation->variables.item[i];

@@ -51,7 +51,8 @@ static struct dfg_err *find_variables(struct dfg_model *model, struct dfg_variab
 	for (uint32_t i = 0; !err && i < variables->count; i++) {
 		const char *name = state_name(model, &model->file.graph.node[variables->item[i].node]);
 		bool new = false;
-		if (!name || !dfg_map_put(&names, name, strlen(name), NULL, &new))
+		uint32_t number;
+		if (!name || !dfg_map_put(&names, name, strlen(name), &number, &new))
 			err = no_memory();
 		struct dfg_resource *resource = err || !new ? NULL : dfg_state_find(dfg_session_state(model->session), name);
 		if (!resource)
