@@ -109,6 +109,10 @@ static struct dfg_err *check_options(void)
 		return DFG_ERR(DFG_USAGE, "--%s needs --checkpoint", O.resume ? "resume" : O.force ? "force" : "every");
 	if (O.resume && O.force)
 		return DFG_ERR(DFG_USAGE, "--resume goes on with what --force replaces: give one of them");
+	if (O.output && strcmp(O.output, "-"))
+		DFG_TRY(dfg_arrays_check_path(O.output, NULL));
+	if (O.save)
+		DFG_TRY(dfg_arrays_check_path(O.save, NULL));
 	if (O.device && strcmp(O.device, "cpu"))
 		return DFG_ERR(DFG_CONFIG, "no device '%s' here: there is only cpu", O.device);
 	return NULL;

@@ -79,19 +79,35 @@ static struct dfg_err *open_data(struct training *t)
 	return NULL;
 }
 
+/* What cannot run is said before a file or directory is made. */
+static struct dfg_err *check_step(struct training *t)
+{
+	struct dfg_run *run = t->run;
+	struct dfg_step step = {
+		.feed = t->feeds.edge,
+		.n_feed = t->feeds.count,
+		.fetch = run->fetch.edge,
+		.n_fetch = run->fetch.count,
+		.target = run->target,
+		.n_target = run->n_target,
+	};
+	return dfg_err_note(dfg_session_plan(run->model.session, &step, &t->plan), "%s", run->model.file.graph.source);
+}
+
 static struct dfg_err *open_all(struct training *t)
 {
 	struct dfg_run *run = t->run;
 	t->trains = run->n_target > 0;
 	DFG_TRY(open_data(t));
+	DFG_TRY(check_step(t));
 	DFG_TRY(dfg_evaluation_open(run, dfg_run_options.batch, &t->evaluation));
 	t->at = (struct dfg_checkpoint){.epoch = 1};
 	DFG_TRY(dfg_saving_open(run, &t->saving, &t->at));
 	if ((int64_t)t->at.sample > t->dataset.samples)
 		return DFG_ERR(DFG_DATA, "%s is of longer data: it stands at sample %llu of %lld", dfg_run_options.checkpoint,
 			(unsigned long long)t->at.sample, (long long)t->dataset.samples);
-	DFG_TRY(dfg_metrics_open(dfg_run_options.metrics, dfg_run_options.times, t->at.step, &t->metrics));
 	DFG_TRY(dfg_run_plan(run, &t->feeds, &run->fetch, &t->plan));
+	DFG_TRY(dfg_metrics_open(dfg_run_options.metrics, dfg_run_options.times, t->at.step, &t->metrics));
 	t->value = dfg_arena_zeros(&run->model.arena, run->fetch.count, sizeof *t->value);
 	t->gathered.fetch = dfg_zeros(run->fetch.count, sizeof *t->gathered.fetch);
 	t->gathered.count = run->fetch.count;

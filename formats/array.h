@@ -37,5 +37,8 @@ DFG_MUST_CHECK struct dfg_err *dfg_arrays_read(const char *path, struct dfg_arra
 DFG_MUST_CHECK struct dfg_err *dfg_arrays_write(
 	const char *path, const char *format, bool if_changed, const struct dfg_arrays *arrays);
 
+/* DFG_USAGE where that path and format name no array format: to be asked before the work is done. */
+DFG_MUST_CHECK struct dfg_err *dfg_arrays_check_path(const char *path, const char *format);
+
 /* "FILE" or "FILE[key]": the one array meant; DFG_DATA with the nearest key where it is not there or not the only one. */
 DFG_MUST_CHECK struct dfg_err *dfg_array_read_one(const char *spec, struct dfg_tensor *out_tensor);
