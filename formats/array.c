@@ -202,6 +202,12 @@ static struct dfg_err *output_codec(const char *path, const char *format, const 
 		nearest.best ? nearest.best : "", nearest.best ? "'?" : "");
 }
 
+struct dfg_err *dfg_arrays_check_path(const char *path, const char *format)
+{
+	const struct dfg_array_codec *codec;
+	return output_codec(path, format, &codec);
+}
+
 struct dfg_err *dfg_arrays_write(const char *path, const char *format, bool if_changed, const struct dfg_arrays *arrays)
 {
 	struct dfg_out out;
