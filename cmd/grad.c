@@ -2,20 +2,26 @@
 #include "cmd/graph.h"
 #include "lib/pass/grad.h"
 #include "lib/pass/make.h"
+#include "lib/pass/train.h"
 #include "lib/pass/variables.h"
 #include "lib/pass/verify.h"
 
 #include <fnmatch.h>
 #include <string.h>
 
-static struct dfg_words_list of, wrt;
-static const char *prefix = "grad";
+static struct dfg_words_list of, wrt, include;
+static const char *prefix = "grad", *loss, *optimizer;
+static double clip_norm;
 
 static const struct dfg_opt options[] = {
 	{"of", .takes = "Y", .list = &of, .help = "Differentiate the sum of all elements of Y; may be a list: Y,Y2."},
 	{"wrt", .takes = "A", .list = &wrt,
 		.help = "By A: a tensor or a variable, or a pattern over variables and inputs."},
 	{"prefix", .takes = "P", .text = &prefix, .help = "Name the results P/A, not grad/A."},
+	{"loss", .takes = "L", .text = &loss, .help = "Make the node train: one step of the optimizer on L."},
+	{"optimizer", .takes = "CALL", .text = &optimizer, .help = "Such as 'adam(lr=0.001)' or 'my.dfg:lion(lr=0.1)'."},
+	{"clip-norm", .takes = "C", .real = &clip_norm, .help = "Scale all gradients together to a norm of at most C."},
+	{"include", 'I', .takes = "DIR", .list = &include, .help = "Look for the optimizer's imports in DIR."},
 	{.rows = dfg_graph_in_options},
 	{.rows = dfg_graph_out_options},
 	{0},
@@ -114,6 +120,34 @@ static struct dfg_err *add_gradients(struct dfg_builder *builder, struct dfg_are
 	return err;
 }
 
+/* Training changes variables, which have one output each. */
+static struct dfg_err *add_training(struct dfg_builder *builder, struct dfg_arena *arena, const struct edges *by)
+{
+	struct dfg_text notes = {0};
+	struct dfg_edge edge;
+	uint32_t *variable = dfg_arena_zeros(arena, by->count + 1, sizeof *variable);
+	if (!variable)
+		return DFG_ERR(DFG_MEMORY, "no memory for the variables");
+	for (size_t i = 0; i < by->count; i++)
+		variable[i] = by->edge[i].node;
+	const struct dfg_lang_options lang = {.include = include.word};
+	const struct dfg_train_options train = {
+		.optimizer = optimizer,
+		.lang = &lang,
+		.variable = by->count ? variable : NULL,
+		.n_variable = (uint32_t)by->count,
+		.prefix = prefix,
+		.clip_norm = clip_norm,
+		.notes = &notes,
+	};
+	DFG_TRY(dfg_cmd_tensor(builder->graph, loss, "--loss", &edge));
+	struct dfg_err *err = dfg_train(builder, edge, &train);
+	if (!err && notes.length)
+		dfg_talk("%.*s", (int)notes.length - 1, notes.s);
+	dfg_text_release(&notes);
+	return err;
+}
+
 static struct dfg_err *differentiate(struct dfg_graph *graph)
 {
 	struct dfg_arena arena = {0};
@@ -122,22 +156,32 @@ static struct dfg_err *differentiate(struct dfg_graph *graph)
 	struct dfg_err *err = dfg_verify(graph, NULL, &builder.facts);
 	if (!err)
 		err = find_wrt(&builder, &arena, &by);
-	if (!err && !by.count)
+	if (!err && !by.count && !loss)
 		err = add_trainable(&builder, &by);
 	if (!err)
-		err = add_gradients(&builder, &arena, &by);
+		err = loss ? add_training(&builder, &arena, &by) : add_gradients(&builder, &arena, &by);
 	dfg_free(by.edge);
 	dfg_builder_release(&builder);
 	dfg_arena_release(&arena);
 	return err;
 }
 
+static struct dfg_err *check_options(void)
+{
+	if (!loss == !of.count)
+		return DFG_ERR(DFG_USAGE, "either --of, or --loss with --optimizer");
+	if (!loss != !optimizer)
+		return DFG_ERR(DFG_USAGE, "--loss and --optimizer go together");
+	if (clip_norm < 0 || (clip_norm > 0 && !loss))
+		return DFG_ERR(DFG_USAGE, "--clip-norm is a positive number, for --loss");
+	return NULL;
+}
+
 static struct dfg_err *grad(char **operands, int *out_status)
 {
 	(void)out_status;
 	struct dfg_graph_file file = {0};
-	if (!of.count)
-		return DFG_ERR(DFG_USAGE, "--of says what to differentiate");
+	DFG_TRY(check_options());
 	DFG_TRY(dfg_cmd_open_graph(*operands, &file));
 	struct dfg_err *err = dfg_err_note(differentiate(&file.graph), "%s", *operands);
 	if (!err)
@@ -149,7 +193,7 @@ static struct dfg_err *grad(char **operands, int *out_status)
 const struct dfg_cmd dfg_cmd_grad = {
 	.name = "grad",
 	.operands = "G",
-	.summary = "add derivatives to a graph",
+	.summary = "add derivatives, or a training step, to a graph",
 	.options = options,
 	.least = 1,
 	.most = 1,
