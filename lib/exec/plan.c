@@ -122,6 +122,21 @@ static void mark_preset(struct dfg_plan *plan, struct record *record)
 		plan->kind[plan->slot[record->first + (uint32_t)i]] = SLOT_PRESET;
 }
 
+/*
+ * The Identity of a ref is that ref, read when its readers run: those that wait for an update see what it wrote, as where
+ * tensors are shared with variables.
+ */
+static void pass_refs(struct dfg_plan *plan, struct record *record)
+{
+	for (int i = 0; i < record->n_out && i < record->n_in; i++) {
+		uint32_t out = plan->slot[record->first + record->n_in + (uint32_t)i];
+		if (!plan->is_ref[plan->slot[record->first + (uint32_t)i]])
+			continue;
+		plan->kind[out] = SLOT_REF;
+		plan->is_ref[out] = true;
+	}
+}
+
 static struct dfg_err *connect(struct maker *maker, uint32_t r, uint32_t *use, uint32_t *control)
 {
 	struct dfg_plan *plan = maker->plan;
@@ -137,6 +152,8 @@ static struct dfg_err *connect(struct maker *maker, uint32_t r, uint32_t *use, u
 		plan->slot[*use] = maker->first_output[r] + (uint32_t)i;
 		plan->maker[plan->slot[*use]] = r;
 	}
+	if (record->role == DFG_IDENTITY)
+		pass_refs(plan, record);
 	record->first_control = *control;
 	for (uint32_t i = 0; i < node->n_control; i++) {
 		uint32_t before = maker->selection.number[node->in[node->n_in + i].node];

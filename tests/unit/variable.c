@@ -176,6 +176,24 @@ static void slices_are_named_by_vectors(void **state)
 	EXPECT(build("Identity", "r2", EDGES(v), NULL, 0), 8, 9, 3, 4);
 }
 
+/* What a shared buffer would show: the one reader waits for the update, the other comes before it. */
+static void a_ref_is_read_when_its_reader_runs(void **state)
+{
+	(void)state;
+	struct dfg_edge v = variable("VariableV2", "v", DFG_SHAPE_VECTOR(1));
+	struct dfg_edge init = build("Assign", "init", EDGES(v, INTS(DFG_I32, 1)), NULL, 0);
+	struct dfg_edge read = build("Identity", "v/read", EDGES(v), NULL, 0);
+	struct dfg_edge before = build("Neg", "before", EDGES(read), NULL, 0), in[3], sum;
+	struct dfg_edge add = build("AssignAdd", "add", EDGES(v, INTS(DFG_I32, 10)), NULL, 0);
+	succeeds(dfg_node_add_control(&graph, add.node, before.node));
+	struct dfg_edge after = build("Neg", "after", EDGES(read), NULL, 0);
+	succeeds(dfg_node_add_control(&graph, after.node, add.node));
+	in[0] = before, in[1] = after;
+	sum = build("Pack", "both", in, 2, NULL, 0);
+	do_step(init);
+	EXPECT(sum, -1, -11);
+}
+
 static void one_variable_cannot_be_its_own_slot(void **state)
 {
 	(void)state;
@@ -221,6 +239,7 @@ int main(void)
 		TEST(repeated_rows_are_updated_in_order),
 		TEST(an_index_outside_changes_nothing),
 		TEST(slices_are_named_by_vectors),
+		TEST(a_ref_is_read_when_its_reader_runs),
 		TEST(one_variable_cannot_be_its_own_slot),
 		TEST(streams_go_on_from_step_to_step),
 	};
