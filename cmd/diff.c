@@ -1,8 +1,10 @@
 #include "cmd/cmd.h"
 #include "cmd/graph.h"
+#include "formats/checkpoint.h"
 #include "formats/differ.h"
 
 #include <string.h>
+#include <sys/stat.h>
 
 static double rtol, atol;
 
@@ -26,16 +28,37 @@ static struct dfg_err *diff_graphs(char **path, struct dfg_differ *differ)
 	return err;
 }
 
+static bool is_directory(const char *path)
+{
+	struct stat stat_;
+	return !stat(path, &stat_) && S_ISDIR(stat_.st_mode);
+}
+
+static void talk(void *path, const char *text)
+{
+	dfg_talk("%s: warning: %s", (const char *)path, text);
+}
+
+/* Of a file, or of the newest checkpoint in a directory. */
+static struct dfg_err *read_arrays(char *path, struct dfg_checkpoint *out)
+{
+	const struct dfg_notes notes = {talk, path};
+	*out = (struct dfg_checkpoint){0};
+	if (is_directory(path))
+		return dfg_checkpoint_load(path, &notes, out);
+	return dfg_arrays_read(path, &out->arrays);
+}
+
 static struct dfg_err *diff_arrays(char **path, struct dfg_differ *differ)
 {
-	struct dfg_arrays a = {0}, b = {0};
-	struct dfg_err *err = dfg_arrays_read(path[0], &a);
+	struct dfg_checkpoint a = {0}, b = {0};
+	struct dfg_err *err = read_arrays(path[0], &a);
 	if (!err)
-		err = dfg_arrays_read(path[1], &b);
+		err = read_arrays(path[1], &b);
 	if (!err)
-		err = dfg_differ_arrays(differ, &a, &b);
-	dfg_arrays_release(&a);
-	dfg_arrays_release(&b);
+		err = dfg_differ_arrays(differ, &a.arrays, &b.arrays);
+	dfg_checkpoint_release(&a);
+	dfg_checkpoint_release(&b);
 	return err;
 }
 
@@ -47,6 +70,8 @@ static struct dfg_err *holds_arrays(const char *path, bool *out_arrays)
 	size_t length = strlen(path);
 	*out_arrays = length > 4 && !strcmp(path + length - 4, ".csv");
 	if (!strcmp(path, "-")) /* can be read once only: a graph */
+		return NULL;
+	if ((*out_arrays |= is_directory(path)))
 		return NULL;
 	DFG_TRY(dfg_blob_open(path, 0, &blob));
 	*out_arrays |= blob.size > 1 && blob.bytes[0] == 0x1f && blob.bytes[1] == 0x8b;
@@ -83,7 +108,7 @@ static struct dfg_err *diff(char **operands, int *out_status)
 const struct dfg_cmd dfg_cmd_diff = {
 	.name = "diff",
 	.operands = "A B",
-	.summary = "tell where two graphs, or two files of arrays, differ",
+	.summary = "tell where two graphs, files of arrays or checkpoints differ",
 	.options = options,
 	.least = 2,
 	.most = 2,

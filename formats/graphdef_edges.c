@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 
 /*
@@ -11,9 +12,17 @@
  * through the map in batches, and a large graph's in two halves at once.
  */
 
-enum { BATCH = 32, EDGES_FOR_TWO = 100000 };
+enum { BATCH = 32, NODES_FOR_TWO = 20000 };
 
-/* Nodes [first, end), and the first fault among them. */
+/* An input that names no tensor. */
+struct bad {
+	uint32_t node, slot;
+	const char *what; /* NULL: there is no such node */
+	const char *s;
+	size_t length;
+};
+
+/* Nodes [first, end), and the first faults among them. */
 struct half {
 	struct dfg_reader *r;
 	uint32_t first, end;
@@ -21,26 +30,14 @@ struct half {
 	struct dfg_edge *edge[BATCH]; /* whose name that is */
 	uint32_t node[BATCH];
 	size_t count;
-	struct {
-		bool is;
-		uint32_t node, slot;
-		const char *what; /* NULL: there is no such node */
-		const char *s;
-		size_t length;
-	} bad;
+	struct bad bad[DFG_READER_ERRORS];
+	int n_bad;
 };
 
 static void fault(struct half *half, uint32_t node, uint32_t slot, const char *what, const struct dfg_name *text)
 {
-	bool earlier = node < half->bad.node || (node == half->bad.node && slot < half->bad.slot);
-	if (half->bad.is && !earlier)
-		return;
-	half->bad.is = true;
-	half->bad.node = node;
-	half->bad.slot = slot;
-	half->bad.what = what;
-	half->bad.s = text->s;
-	half->bad.length = text->length;
+	if (half->n_bad < DFG_READER_ERRORS)
+		half->bad[half->n_bad++] = (struct bad){node, slot, what, text->s, text->length};
 }
 
 static void flush(struct half *half)
@@ -135,22 +132,30 @@ static void *resolve(void *half_)
 	return NULL;
 }
 
-static struct dfg_err *describe(const struct half *half)
+static struct dfg_err *describe(const struct dfg_graph *graph, const struct bad *bad)
 {
-	const struct dfg_graph *graph = half->r->graph;
-	const struct dfg_node *node = &graph->node[half->bad.node];
+	const struct dfg_node *node = &graph->node[bad->node];
 	struct dfg_text word = {0};
 	struct dfg_err *err;
-	dfg_text_escape(&word, half->bad.s, half->bad.length, 128);
-	const char *name = word.s ? word.s : "", *nearest = half->bad.what ? NULL : dfg_graph_nearest(graph, name);
-	if (half->bad.what)
-		err = DFG_ERR(DFG_DATA, "input %u '%s' %s", half->bad.slot, name, half->bad.what);
+	dfg_text_escape(&word, bad->s, bad->length, 128);
+	const char *name = word.s ? word.s : "", *nearest = bad->what ? NULL : dfg_graph_nearest(graph, name);
+	if (bad->what)
+		err = DFG_ERR(DFG_DATA, "input %u '%s' %s", bad->slot, name, bad->what);
 	else if (nearest)
-		err = DFG_ERR(DFG_DATA, "input %u: no node '%s'; did you mean '%s'?", half->bad.slot, name, nearest);
+		err = DFG_ERR(DFG_DATA, "input %u: no node '%s'; did you mean '%s'?", bad->slot, name, nearest);
 	else
-		err = DFG_ERR(DFG_DATA, "input %u: no node '%s'", half->bad.slot, name);
+		err = DFG_ERR(DFG_DATA, "input %u: no node '%s'", bad->slot, name);
 	dfg_text_release(&word);
 	return dfg_err_note(err, "node '%s' (%s)", node->name, node->op_name);
+}
+
+/* Batches find a missing node later than what is wrong in itself: by place again. */
+static int compare(const void *a_, const void *b_)
+{
+	const struct bad *a = a_, *b = b_;
+	if (a->node != b->node)
+		return a->node < b->node ? -1 : 1;
+	return a->slot < b->slot ? -1 : a->slot > b->slot;
 }
 
 struct dfg_err *dfg_reader_edges(struct dfg_reader *r)
@@ -158,14 +163,17 @@ struct dfg_err *dfg_reader_edges(struct dfg_reader *r)
 	uint32_t count = r->graph->count, middle = count / 2;
 	struct half half[2] = {{.r = r, .end = middle}, {.r = r, .first = middle, .end = count}};
 	pthread_t other;
-	bool two = count > EDGES_FOR_TWO / 4 && !pthread_create(&other, NULL, resolve, &half[1]);
+	bool two = count > NODES_FOR_TWO && !pthread_create(&other, NULL, resolve, &half[1]);
 	resolve(&half[0]);
 	if (two)
 		pthread_join(other, NULL);
 	else
 		resolve(&half[1]);
-	for (int i = 0; i < 2; i++)
-		if (half[i].bad.is)
-			return describe(&half[i]);
-	return NULL;
+	struct dfg_err *err = NULL;
+	for (int i = 0, told = 0; i < 2; i++) {
+		qsort(half[i].bad, (size_t)half[i].n_bad, sizeof *half[i].bad, compare);
+		for (int j = 0; j < half[i].n_bad && told < DFG_READER_ERRORS; j++, told++)
+			err = dfg_err_join(err, describe(r->graph, &half[i].bad[j]));
+	}
+	return err;
 }

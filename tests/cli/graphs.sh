@@ -77,3 +77,24 @@ has err 'warning: dropped 1 unknown field'
 printf 'node { name: "x" op: "NoOp" later { a: [1, 2] b < c: "x" "y" > } }' >later.pbtxt
 status 0 "$DFG" convert later.pbtxt -o x.pb
 has err 'dropped 1 unknown field'
+
+# Graphs made up from a seed.
+status 0 "$DFG" bench graph --nodes 3000 --edges 9000 -o made.pb
+has out '3000 nodes, 9000 edges'
+status 0 "$DFG" bench graph --nodes 3000 --edges 9000 --json -o again.pb
+python3 -m json.tool out >/dev/null
+cmp made.pb again.pb
+status 0 "$DFG" convert made.pb -o again.pb
+cmp made.pb again.pb
+status 2 "$DFG" bench graph --nodes 0
+
+# All bad inputs are named.
+printf 'node { name: "x" op: "NoOp" input: "^y" input: "x:-1" } node { name: "z" op: "NoOp" input: "w" }' >in.pbtxt
+status 65 "$DFG" convert in.pbtxt -o x.pb
+has err "node 'x' (NoOp): input 0: no node 'y'"
+has err "node 'x' (NoOp): input 1 'x:-1' is data behind a control input"
+has err "node 'z' (NoOp): input 0: no node 'w'"
+
+# Checkpoints, by the newest.
+mkdir none
+status 65 "$DFG" diff none none

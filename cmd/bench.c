@@ -1,0 +1,128 @@
+#include "cmd/cmd.h"
+#include "cmd/graph.h"
+#include "formats/synthetic.h"
+#include "lib/pass/verify.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+static int64_t nodes = 100000, edges = 1000000, seed = 1;
+static const char *output;
+
+static const struct dfg_opt options[] = {
+	{"nodes", .takes = "N", .number = &nodes, .help = "Nodes of the graph that is made up (100000)."},
+	{"edges", .takes = "M", .number = &edges, .help = "Its edges (1000000)."},
+	{"seed", .takes = "S", .number = &seed, .help = "Make up another one (1)."},
+	{"output", 'o', .takes = "FILE", .text = &output, .help = "Keep the graph in FILE."},
+	{"json", .flag = &dfg_globals.json, .help = "Print one JSON document."},
+	{0},
+};
+
+/* What is measured: seconds, and bytes of file and memory. */
+struct figures {
+	double load, check, write;
+	size_t file, peak;
+};
+
+static double now(void)
+{
+	struct timespec time;
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+}
+
+static size_t peak_bytes(void)
+{
+	struct rusage usage;
+	return getrusage(RUSAGE_SELF, &usage) ? 0 : (size_t)usage.ru_maxrss * 1024;
+}
+
+static struct dfg_err *make_graph(const char *path)
+{
+	struct dfg_out out;
+	DFG_TRY(dfg_out_open(path, false, &out));
+	struct dfg_err *err = dfg_synthetic_write((uint32_t)nodes, (uint64_t)edges, (uint64_t)seed, &out);
+	if (!err)
+		err = dfg_out_commit(&out);
+	dfg_out_release(&out);
+	return err;
+}
+
+static struct dfg_err *measure(const char *path, struct figures *figures)
+{
+	struct dfg_graph_file file;
+	double start = now();
+	DFG_TRY(dfg_cmd_open_graph(path, &file));
+	figures->load = now() - start;
+	figures->file = file.blob.size;
+	start = now();
+	struct dfg_err *err = dfg_verify(&file.graph, NULL, NULL);
+	figures->check = now() - start;
+	figures->peak = peak_bytes();
+	start = now();
+	if (!err)
+		err = dfg_graph_save("/dev/null", "pb", false, &file.graph);
+	figures->write = now() - start;
+	dfg_graph_close(&file);
+	return err;
+}
+
+static void print_json(const struct figures *figures)
+{
+	printf("{\"nodes\": %" PRId64 ", \"edges\": %" PRId64 ", \"seed\": %" PRId64 ", \"file_bytes\": %zu", nodes, edges,
+		seed, figures->file);
+	printf(", \"load_s\": %.6f, \"check_s\": %.6f, \"write_s\": %.6f, \"peak_bytes\": %zu}\n", figures->load,
+		figures->check, figures->write, figures->peak);
+}
+
+static void print_figures(const struct figures *figures)
+{
+	printf("graph  %" PRId64 " nodes, %" PRId64 " edges, seed %" PRId64 ", %zu bytes\n", nodes, edges, seed,
+		figures->file);
+	printf(
+		"load   %.3f s\ncheck  %.3f s\nwrite  %.3f s (encoding only)\n", figures->load, figures->check, figures->write);
+	printf("peak   %zu bytes, %.2f times the file\n", figures->peak, (double)figures->peak / (double)figures->file);
+}
+
+static struct dfg_err *bench_graph(void)
+{
+	char temporary[] = P_tmpdir "/dfg-bench-XXXXXX";
+	struct figures figures = {0};
+	if (nodes < 1 || nodes > INT32_MAX || edges < 0)
+		return DFG_ERR(DFG_USAGE, "--nodes is 1 or more, --edges 0 or more");
+	int fd = output ? -1 : mkstemp(temporary);
+	if (!output && fd < 0)
+		return DFG_ERR(DFG_NO_OUTPUT, "%s: cannot create a temporary file", P_tmpdir);
+	if (fd >= 0)
+		close(fd);
+	struct dfg_err *err = make_graph(output ? output : temporary);
+	if (!err)
+		err = measure(output ? output : temporary, &figures);
+	if (!output)
+		unlink(temporary);
+	if (!err)
+		(dfg_globals.json ? print_json : print_figures)(&figures);
+	return err;
+}
+
+static struct dfg_err *bench(char **operands, int *out_status)
+{
+	(void)out_status;
+	if (strcmp(*operands, "graph"))
+		return DFG_ERR(DFG_USAGE, "no bench '%s'; there is 'graph'", *operands);
+	return bench_graph();
+}
+
+const struct dfg_cmd dfg_cmd_bench = {
+	.name = "bench",
+	.operands = "graph",
+	.summary = "time what dfg does with a graph that it makes up",
+	.options = options,
+	.least = 1,
+	.most = 1,
+	.run = bench,
+};
