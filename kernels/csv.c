@@ -1,0 +1,151 @@
+/* Records of fields with something between them. */
+#include "kernels/fit.h"
+#include "kernels/number_text.h"
+
+#include "lib/base/text.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum { RECORDS, DEFAULTS };
+enum { DELIM, QUOTES, NA_VALUE, SELECT };
+
+static struct dfg_err *csv_shape(struct dfg_infer *node)
+{
+	const union dfg_value *attr = node->call->attr;
+	const struct dfg_list *select = attr[SELECT].list;
+	char delim = attr[DELIM].s.length ? attr[DELIM].s.s[0] : '"';
+	if (attr[DELIM].s.length != 1 || delim == '"' || delim == '\n' || delim == '\r')
+		return DFG_ERR(DFG_DATA, "field_delim must be one sign, and neither a quote nor the end of a line");
+	if (select->count && select->count != node->call->n_out)
+		return DFG_ERR(DFG_DATA, "%u columns are selected for %d defaults", select->count, node->call->n_out);
+	for (uint32_t i = 0; i < select->count; i++)
+		if (select->item[i].i < (i ? select->item[i - 1].i + 1 : 0))
+			return DFG_ERR(DFG_DATA, "select_cols must rise from 0 on, not %" PRId64 " at %u", select->item[i].i, i);
+	for (int i = 0; i < node->call->n_out; i++) {
+		const struct dfg_shape *fallback = node->in[DEFAULTS + i];
+		if (fallback->rank > 1 || (fallback->rank == 1 && fallback->dim[0] > 1))
+			return DFG_ERR(DFG_DATA, "default %d must be one value or none, not %s", i, dfg_shape_words(fallback).s);
+		node->out[i] = *node->in[RECORDS];
+	}
+	return NULL;
+}
+
+/* A record being read. */
+struct reader {
+	struct dfg_string record;
+	size_t at;
+	char delim;
+	bool quotes;
+	struct dfg_text field;
+};
+
+static struct dfg_err *read_quoted(struct reader *r)
+{
+	const char *s = r->record.s;
+	size_t n = r->record.length;
+	for (r->at++; r->at < n; r->at++) {
+		if (s[r->at] == '"' && (r->at + 1 == n || s[r->at + 1] == r->delim)) {
+			r->at++;
+			return NULL;
+		}
+		if (s[r->at] == '"' && s[++r->at] != '"')
+			return DFG_ERR(DFG_DATA, "a quote in a quoted field must be doubled");
+		dfg_text_put(&r->field, &s[r->at], 1);
+	}
+	return DFG_ERR(DFG_DATA, "a quoted field does not end");
+}
+
+static struct dfg_err *read_plain(struct reader *r)
+{
+	const char *s = r->record.s;
+	for (; r->at < r->record.length && s[r->at] != r->delim; r->at++) {
+		if ((r->quotes && s[r->at] == '"') || s[r->at] == '\n' || s[r->at] == '\r')
+			return DFG_ERR(DFG_DATA, "a field that is not quoted has a quote or the end of a line in it");
+		dfg_text_put(&r->field, &s[r->at], 1);
+	}
+	return NULL;
+}
+
+/* The next field into r->field; *out_more is false behind the last. */
+static struct dfg_err *read_field(struct reader *r, bool *out_more)
+{
+	r->field.length = 0;
+	while (r->at < r->record.length && (r->record.s[r->at] == '\n' || r->record.s[r->at] == '\r'))
+		r->at++;
+	bool quoted = r->quotes && r->at < r->record.length && r->record.s[r->at] == '"';
+	DFG_TRY(quoted ? read_quoted(r) : read_plain(r));
+	*out_more = r->at < r->record.length;
+	r->at += *out_more;
+	return dfg_text_check(&r->field);
+}
+
+/* The field as element e of output i, or the default where it is empty. */
+static struct dfg_err *put_field(struct dfg_kernel *ctx, const struct dfg_text *field, int i, int64_t e)
+{
+	const struct dfg_tensor *fallback = ctx->in[DEFAULTS + i];
+	struct dfg_tensor *out = ctx->out[i];
+	const struct dfg_string na = ctx->call->attr[NA_VALUE].s;
+	struct dfg_string text = {field->length ? field->s : "", field->length};
+	if (!text.length || (text.length == na.length && !memcmp(text.s, na.s, na.length))) {
+		if (!dfg_shape_count(&fallback->shape))
+			return DFG_ERR(DFG_DATA, "field %d is missing and has no default", i);
+		if (out->dtype != DFG_STRING) {
+			memcpy(dfg_tensor_at(out, e), fallback->data, dfg_dtype_size(out->dtype));
+			return NULL;
+		}
+		text = *(const struct dfg_string *)fallback->data;
+	}
+	if (out->dtype == DFG_STRING)
+		return dfg_kernel_string(ctx, i, e, text.length ? text.s : "", text.length);
+	if (!dfg_read_number(text, out->dtype, dfg_tensor_at(out, e)))
+		return DFG_ERR(DFG_DATA, "field %d, '%.*s', is no %s", i, (int)(text.length < 60 ? text.length : 60), text.s,
+			dfg_dtype_name(out->dtype));
+	return NULL;
+}
+
+static struct dfg_err *read_record(struct dfg_kernel *ctx, struct reader *r, int64_t e)
+{
+	const struct dfg_list *select = ctx->call->attr[SELECT].list;
+	int next = 0;
+	bool more = r->record.length > 0;
+	for (int64_t column = 0; more; column++) {
+		DFG_TRY(read_field(r, &more));
+		bool wanted = !select->count || (next < ctx->call->n_out && select->item[next].i == column);
+		if (wanted && next == ctx->call->n_out)
+			return DFG_ERR(DFG_DATA, "there are more than %d fields", next);
+		if (wanted)
+			DFG_TRY(put_field(ctx, &r->field, next++, e));
+	}
+	return next == ctx->call->n_out ? NULL
+									: DFG_ERR(DFG_DATA, "there are %d fields, must be %d", next, ctx->call->n_out);
+}
+
+static struct dfg_err *csv_run(struct dfg_kernel *ctx)
+{
+	const struct dfg_tensor *records = dfg_kernel_input(ctx, RECORDS);
+	struct reader r = {.delim = ctx->call->attr[DELIM].s.s[0], .quotes = ctx->call->attr[QUOTES].b};
+	struct dfg_err *err = NULL;
+	for (int i = 0; i < ctx->call->n_out; i++) {
+		struct dfg_tensor *out;
+		DFG_TRY(dfg_kernel_output(ctx, i, &records->shape, &out));
+	}
+	for (int64_t e = 0, n = dfg_shape_count(&records->shape); e < n && !err; e++) {
+		r.record = ((const struct dfg_string *)records->data)[e];
+		r.at = 0;
+		err = dfg_err_note(read_record(ctx, &r, e), "record %" PRId64, e);
+	}
+	dfg_text_release(&r.field);
+	return err;
+}
+
+const struct dfg_op dfg_op_DecodeCSV = {
+	.name = "DecodeCSV",
+	.doc = "the fields of each record, by column; the default where a field is empty",
+	.sig = "<OUT_TYPE: [f32|f64|i32|i64|string]>(records: string, record_defaults: OUT_TYPE) -> (output: OUT_TYPE)",
+	.attr = {"field_delim: string = ','", "use_quote_delim: bool = true", "na_value: string = ''",
+		"select_cols: list(int) = []"},
+	.flags = DFG_NO_GRADIENT | DFG_ANY_RANK | DFG_EXACT,
+	.shape = csv_shape,
+	.run = csv_run,
+};
