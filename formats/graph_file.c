@@ -38,7 +38,7 @@ static const char *looks_like(const uint8_t *bytes, size_t size)
 	return NULL;
 }
 
-/* Text has none of the small bytes that a binary graph's first node cannot do without: the tag of its op, if no other. */
+/* Text has none of the small bytes that a binary graph mostly begins with; a first node of a very long name may. */
 static bool is_text(const uint8_t *bytes, size_t size)
 {
 	for (size_t i = 0; i < size && i < SAMPLE; i++)
@@ -106,12 +106,14 @@ static struct dfg_err *read_graph(struct dfg_graph_file *file, const struct dfg_
 	const char *other = looks_like(blob->bytes, blob->size);
 	if (other)
 		return DFG_ERR(DFG_DATA, "no graph: looks like %s", other);
-	if (is_text(blob->bytes, blob->size)) {
-		if (is_pbtxt(blob->bytes, blob->size))
-			return read_pbtxt(file, options);
-		return DFG_ERR(DFG_DATA, "no graph: looks like text that begins with no field of a graph");
-	}
-	return dfg_graphdef_read(blob->bytes, blob->size, options, &file->arena, &file->graph);
+	bool text = is_text(blob->bytes, blob->size);
+	if (text && is_pbtxt(blob->bytes, blob->size))
+		return read_pbtxt(file, options);
+	struct dfg_err *err = dfg_graphdef_read(blob->bytes, blob->size, options, &file->arena, &file->graph);
+	if (!err || !text)
+		return err;
+	dfg_err_free(err); /* which is about bytes that were never meant as such */
+	return DFG_ERR(DFG_DATA, "no graph: looks like text that begins with no field of a graph");
 }
 
 struct dfg_err *dfg_graph_open(

@@ -118,8 +118,9 @@ static struct dfg_err *add_late_name(struct dfg_reader *r, const struct dfg_wire
 
 static struct dfg_err *find_op(struct dfg_reader *r, const struct dfg_wire_field *field, struct dfg_node *node)
 {
-	DFG_TRY(dfg_reader_word(r, field, "the op", &node->op_name));
-	uint32_t number = dfg_map_find(&r->words, node->op_name, field->length);
+	uint32_t number;
+	DFG_TRY(dfg_reader_word_number(r, field, "the op", &number));
+	node->op_name = r->words.name[number].s;
 	if (!r->word[number].asked)
 		r->word[number] = (struct dfg_reader_word){dfg_op_find(node->op_name), true};
 	node->op = r->word[number].op;

@@ -89,8 +89,8 @@ static struct dfg_err *new_word(
 	return NULL;
 }
 
-struct dfg_err *dfg_reader_word(
-	struct dfg_reader *r, const struct dfg_wire_field *field, const char *what, const char **out_word)
+struct dfg_err *dfg_reader_word_number(
+	struct dfg_reader *r, const struct dfg_wire_field *field, const char *what, uint32_t *out_number)
 {
 	size_t length = field->length;
 	unsigned mix = length ? field->bytes[0] * 5u + field->bytes[length - 1] * 3u + (unsigned)length : 0;
@@ -100,7 +100,16 @@ struct dfg_err *dfg_reader_word(
 		DFG_TRY(new_word(r, field, what, &number));
 		*recent = (struct dfg_reader_recent){r->words.name[number].s, (uint32_t)length, number};
 	}
-	*out_word = recent->s;
+	*out_number = recent->number;
+	return NULL;
+}
+
+struct dfg_err *dfg_reader_word(
+	struct dfg_reader *r, const struct dfg_wire_field *field, const char *what, const char **out_word)
+{
+	uint32_t number;
+	DFG_TRY(dfg_reader_word_number(r, field, what, &number));
+	*out_word = r->words.name[number].s;
 	return NULL;
 }
 

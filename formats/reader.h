@@ -104,6 +104,10 @@ DFG_MUST_CHECK struct dfg_err *dfg_reader_string(
 DFG_MUST_CHECK struct dfg_err *dfg_reader_word(
 	struct dfg_reader *r, const struct dfg_wire_field *field, const char *what, const char **out_word);
 
+/* The same as a number in r->words. */
+DFG_MUST_CHECK struct dfg_err *dfg_reader_word_number(
+	struct dfg_reader *r, const struct dfg_wire_field *field, const char *what, uint32_t *out_number);
+
 /* The canonical form of a message, in the arena. */
 DFG_MUST_CHECK struct dfg_err *dfg_reader_canonical(
 	struct dfg_reader *r, const struct dfg_wire *message, const void **out_bytes, size_t *out_length);

@@ -1,5 +1,7 @@
 #include "formats/graphdef.h"
 
+#include "formats/synthetic.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -73,6 +75,49 @@ static void other_encodings_of_a_graph_come_out_canonical(void **state)
 	comes_out_as("tests/graphs/every.odd.pb", "tests/graphs/every.pb");
 	comes_out_as("tests/graphs/network.odd.pb", "tests/graphs/network.pb");
 	comes_out_as("tests/graphs/loop.odd.pb", "tests/graphs/loop.pb");
+}
+
+/* Large enough for two threads. */
+static void large_graphs_come_out_as_they_were(void **state)
+{
+	(void)state;
+	char path[] = P_tmpdir "/synthetic-XXXXXX";
+	struct dfg_out out;
+	close(mkstemp(path));
+	assert_null(dfg_out_open(path, false, &out));
+	assert_null(dfg_synthetic_write(50000, 120000, 7, &out));
+	assert_null(dfg_out_commit(&out));
+	dfg_out_release(&out);
+	comes_out_as(path, path);
+	uint64_t edges = 0;
+	const struct dfg_graph *graph = open_graph(path);
+	assert_int_equal(graph->count, 50000);
+	for (uint32_t i = 0; i < graph->count; i++)
+		for (uint32_t e = 0; e < graph->node[i].n_in; e++, edges++)
+			assert_true(graph->node[i].in[e].node < i);
+	assert_int_equal(edges, 120000);
+	dfg_graph_close(&file);
+	unlink(path);
+}
+
+/* A first node whose name is so long that the file begins like a text. */
+static void a_long_first_name_makes_no_text(void **state)
+{
+	(void)state;
+	char path[] = P_tmpdir "/name-XXXXXX", bytes[] = "\x0a\x89\x08\x0a\x80\x08";
+	struct dfg_out out;
+	char name[1024];
+	memset(name, 'a', sizeof name);
+	close(mkstemp(path));
+	assert_null(dfg_out_open(path, false, &out));
+	assert_null(dfg_out_write(&out, bytes, 6));
+	assert_null(dfg_out_write(&out, name, sizeof name));
+	assert_null(dfg_out_write(&out, "\x12\x04NoOp", 6));
+	assert_null(dfg_out_commit(&out));
+	dfg_out_release(&out);
+	assert_int_equal(strlen(open_graph(path)->node[0].name), sizeof name);
+	dfg_graph_close(&file);
+	unlink(path);
 }
 
 static void edges_name_nodes_and_ports(void **state)
@@ -173,6 +218,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(canonical_files_come_out_as_they_were),
 		cmocka_unit_test(other_encodings_of_a_graph_come_out_canonical),
+		cmocka_unit_test(large_graphs_come_out_as_they_were),
+		cmocka_unit_test(a_long_first_name_makes_no_text),
 		cmocka_unit_test(edges_name_nodes_and_ports),
 		cmocka_unit_test(attributes_have_their_values),
 		cmocka_unit_test(constants_are_there_in_every_form),
