@@ -1,0 +1,385 @@
+#include "lib/base/vector.h"
+#include "lib/graph/kernel.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Linear algebra on the matrices in the last two dims of a batch; each is a task of its own. */
+enum { MATRIX, RHS }; /* inputs */
+
+/* What the loops work on. `at` says where matrix and right side of a result begin, in elements, where these broadcast. */
+struct work {
+	const void *in, *rhs;
+	void *out, *room;
+	int64_t n, k; /* matrix n x n, right side n x k */
+	const int64_t *matrix_at, *rhs_at;
+	bool adjoint, lower;
+	bool *failed; /* by result */
+};
+
+/*
+ * LU with row exchanges, in place: false where a pivot is 0. Right sides are solved a row at a time, all columns
+ * together.
+ */
+#define ALGEBRA(NAME, name, type, ...)                                                                      \
+	DFG_CLONES static void less_##name(int64_t n, type by, const type *from, type *to)                      \
+	{                                                                                                       \
+		DFG_INDEPENDENT for (int64_t i = 0; i < n; i++) to[i] -= by * from[i];                              \
+	}                                                                                                       \
+	static void exchange_##name(int64_t n, type *a, type *b)                                                \
+	{                                                                                                       \
+		for (int64_t i = 0; i < n; i++) {                                                                   \
+			const type kept = a[i];                                                                         \
+			a[i] = b[i];                                                                                    \
+			b[i] = kept;                                                                                    \
+		}                                                                                                   \
+	}                                                                                                       \
+	static void take_##name(int64_t n, bool turn, const type *from, type *to)                               \
+	{                                                                                                       \
+		for (int64_t i = 0; i < n; i++)                                                                     \
+			for (int64_t j = 0; j < n; j++)                                                                 \
+				to[i * n + j] = turn ? from[j * n + i] : from[i * n + j];                                   \
+	}                                                                                                       \
+	/* Carries the exchanges and steps over to a right side of k columns; *out_sign is that of the rows. */ \
+	static bool eliminate_##name(int64_t n, type *a, int64_t k, type *rhs, int *out_sign)                   \
+	{                                                                                                       \
+		bool whole = true;                                                                                  \
+		*out_sign = 1;                                                                                      \
+		for (int64_t s = 0; s < n; s++) {                                                                   \
+			int64_t best = s;                                                                               \
+			for (int64_t i = s + 1; i < n; i++)                                                             \
+				if (fabs((double)a[i * n + s]) > fabs((double)a[best * n + s]))                             \
+					best = i;                                                                               \
+			whole &= a[best * n + s] != 0;                                                                  \
+			if (best != s) {                                                                                \
+				exchange_##name(n, a + s * n, a + best * n);                                                \
+				exchange_##name(k, rhs + s * k, rhs + best * k);                                            \
+				*out_sign = -*out_sign;                                                                     \
+			}                                                                                               \
+			for (int64_t i = s + 1; i < n && whole; i++) {                                                  \
+				const type by = a[i * n + s] / a[s * n + s];                                                \
+				less_##name(n - s, by, a + s * n + s, a + i * n + s);                                       \
+				less_##name(k, by, rhs + s * k, rhs + i * k);                                               \
+			}                                                                                               \
+		}                                                                                                   \
+		return whole;                                                                                       \
+	}                                                                                                       \
+	/* Solves by substitution in a triangle of a, from its end where that is the upper. */                  \
+	static void substitute_##name(int64_t n, const type *a, bool lower, int64_t k, type *rhs)               \
+	{                                                                                                       \
+		for (int64_t t = 0; t < n; t++) {                                                                   \
+			const int64_t i = lower ? t : n - 1 - t;                                                        \
+			const type pivot = a[i * n + i];                                                                \
+			for (int64_t j = lower ? 0 : i + 1; j < (lower ? i : n); j++)                                   \
+				less_##name(k, a[i * n + j], rhs + j * k, rhs + i * k);                                     \
+			for (int64_t c = 0; c < k; c++)                                                                 \
+				rhs[i * k + c] /= pivot;                                                                    \
+		}                                                                                                   \
+	}                                                                                                       \
+	static void solve_##name(void *arg, int64_t first, int64_t last)                                        \
+	{                                                                                                       \
+		const struct work *work = arg;                                                                      \
+		const int64_t n = work->n, k = work->k;                                                             \
+		int sign;                                                                                           \
+		for (int64_t t = first; t < last; t++) {                                                            \
+			type *a = (type *)work->room + t * n * n, *x = (type *)work->out + t * n * k;                   \
+			take_##name(n, work->adjoint, (const type *)work->in + t * n * n, a);                           \
+			for (int64_t i = 0; i < n * k; i++)                                                             \
+				x[i] = work->rhs ? ((const type *)work->rhs)[t * n * k + i] : i / k == i % k;               \
+			work->failed[t] = !eliminate_##name(n, a, k, x, &sign);                                         \
+			substitute_##name(n, a, false, k, x);                                                           \
+		}                                                                                                   \
+	}                                                                                                       \
+	static void triangular_##name(void *arg, int64_t first, int64_t last)                                   \
+	{                                                                                                       \
+		const struct work *work = arg;                                                                      \
+		const int64_t n = work->n, k = work->k;                                                             \
+		for (int64_t t = first; t < last; t++) {                                                            \
+			type *a = (type *)work->room + t * n * n, *x = (type *)work->out + t * n * k;                   \
+			take_##name(n, work->adjoint, (const type *)work->in + work->matrix_at[t], a);                  \
+			memcpy(x, (const type *)work->rhs + work->rhs_at[t], (size_t)(n * k) * sizeof *x);              \
+			substitute_##name(n, a, work->lower != work->adjoint, k, x);                                    \
+		}                                                                                                   \
+	}                                                                                                       \
+	static void determinant_##name(void *arg, int64_t first, int64_t last)                                  \
+	{                                                                                                       \
+		const struct work *work = arg;                                                                      \
+		const int64_t n = work->n;                                                                          \
+		int sign;                                                                                           \
+		for (int64_t t = first; t < last; t++) {                                                            \
+			type *a = (type *)work->room + t * n * n, product = 1;                                          \
+			take_##name(n, false, (const type *)work->in + t * n * n, a);                                   \
+			bool whole = eliminate_##name(n, a, 0, a, &sign);                                               \
+			for (int64_t i = 0; i < n; i++)                                                                 \
+				product *= a[i * n + i];                                                                    \
+			((type *)work->out)[t] = whole ? (type)sign * product : 0;                                      \
+		}                                                                                                   \
+	}                                                                                                       \
+	/* Row by row, from the lower triangle alone. */                                                        \
+	static void cholesky_##name(void *arg, int64_t first, int64_t last)                                     \
+	{                                                                                                       \
+		const struct work *work = arg;                                                                      \
+		const int64_t n = work->n;                                                                          \
+		for (int64_t t = first; t < last; t++) {                                                            \
+			const type *a = (const type *)work->in + t * n * n;                                             \
+			type *l = (type *)work->out + t * n * n;                                                        \
+			work->failed[t] = false;                                                                        \
+			for (int64_t i = 0; i < n; i++)                                                                 \
+				for (int64_t j = 0; j < n; j++) {                                                           \
+					type rest = j <= i ? a[i * n + j] : 0;                                                  \
+					for (int64_t s = 0; s < j && j <= i; s++)                                               \
+						rest -= l[i * n + s] * l[j * n + s];                                                \
+					work->failed[t] |= i == j && !(rest > 0);                                               \
+					l[i * n + j] = j > i ? 0 : i == j ? (type)sqrt((double)rest) : rest / l[j * n + j];     \
+				}                                                                                           \
+		}                                                                                                   \
+	}
+DFG_EACH_float(ALGEBRA)
+
+typedef void range_fn(void *arg, int64_t first, int64_t last);
+
+/* Square matrices; where there is a right side, as many rows of it. Batches must be equal, or broadcast. */
+static struct dfg_err *check_square(const struct dfg_shape *matrix)
+{
+	int rank = matrix->rank;
+	if (rank < 2 || (matrix->dim[rank - 1] != matrix->dim[rank - 2] && matrix->dim[rank - 1] != DFG_UNKNOWN &&
+						matrix->dim[rank - 2] != DFG_UNKNOWN))
+		return DFG_ERR(DFG_DATA, "needs square matrices, not %s", dfg_shape_words(matrix).s);
+	return NULL;
+}
+
+static struct dfg_shape in_front(const struct dfg_shape *shape)
+{
+	struct dfg_shape batch = {.rank = shape->rank - 2};
+	memcpy(batch.dim, shape->dim, (size_t)batch.rank * sizeof *batch.dim);
+	return batch;
+}
+
+static struct dfg_err *check_system(
+	const struct dfg_shape *matrix, const struct dfg_shape *rhs, bool broadcasts, struct dfg_shape *out_shape)
+{
+	DFG_TRY(check_square(matrix));
+	if (rhs->rank < 2)
+		return DFG_ERR(DFG_DATA, "needs a matrix as right side, not %s", dfg_shape_words(rhs).s);
+	struct dfg_shape of_matrix = in_front(matrix), of_rhs = in_front(rhs);
+	const struct dfg_shape rows = DFG_SHAPE_VECTOR(matrix->dim[matrix->rank - 1]);
+	const struct dfg_shape also = DFG_SHAPE_VECTOR(rhs->dim[rhs->rank - 2]);
+	if (!dfg_shape_fits(&rows, &also) || (!broadcasts && !dfg_shape_fits(&of_matrix, &of_rhs)))
+		return DFG_ERR(DFG_DATA, "matrices of %s and right sides of %s do not fit", dfg_shape_words(matrix).s,
+			dfg_shape_words(rhs).s);
+	if (broadcasts)
+		DFG_TRY(dfg_shape_broadcast((const struct dfg_shape *const[]){&of_matrix, &of_rhs}, 2, out_shape));
+	else
+		*out_shape = dfg_shape_merge(&of_matrix, &of_rhs);
+	out_shape->dim[out_shape->rank++] = dfg_shape_merge(&rows, &also).dim[0];
+	out_shape->dim[out_shape->rank++] = rhs->dim[rhs->rank - 1];
+	return NULL;
+}
+
+static struct dfg_err *square_shape(struct dfg_infer *node)
+{
+	DFG_TRY(check_square(node->in[MATRIX]));
+	node->out[0] = *node->in[MATRIX];
+	return NULL;
+}
+
+static struct dfg_err *determinant_shape(struct dfg_infer *node)
+{
+	DFG_TRY(check_square(node->in[MATRIX]));
+	node->out[0] = in_front(node->in[MATRIX]);
+	return NULL;
+}
+
+static struct dfg_err *system_shape(struct dfg_infer *node)
+{
+	return check_system(node->in[MATRIX], node->in[RHS], false, &node->out[0]);
+}
+
+static struct dfg_err *broadcast_shape(struct dfg_infer *node)
+{
+	return check_system(node->in[MATRIX], node->in[RHS], true, &node->out[0]);
+}
+
+/* Where the matrices of an input begin that belong to each result. */
+static void places(const struct dfg_shape *in, const struct dfg_shape *out, int64_t count, int64_t *at)
+{
+	for (int64_t t = 0; t < count; t++) {
+		int64_t rest = t, step = in->dim[in->rank - 2] * in->dim[in->rank - 1];
+		at[t] = 0;
+		for (int i = in->rank - 3, o = out->rank - 3; o >= 0; i--, o--) {
+			at[t] += i >= 0 && in->dim[i] != 1 ? rest % out->dim[o] * step : 0;
+			step *= i >= 0 ? in->dim[i] : 1;
+			rest /= out->dim[o];
+		}
+	}
+}
+
+/* Runs `count` matrices; the first that failed is an error in these words. */
+static struct dfg_err *run(
+	struct dfg_kernel *ctx, struct work *work, int64_t count, range_fn *f32, range_fn *f64, const char *failure)
+{
+	enum dfg_dtype dtype = ctx->in[MATRIX]->dtype;
+	size_t matrix = (size_t)(work->n * work->n) * dfg_dtype_size(dtype);
+	DFG_TRY(dfg_kernel_scratch(ctx, (size_t)count * matrix + 1, &work->room));
+	DFG_TRY(dfg_kernel_scratch(ctx, (size_t)count + 1, (void **)&work->failed));
+	memset(work->failed, 0, (size_t)count + 1);
+	int64_t each = work->n * work->n * (work->n + work->k);
+	dfg_kernel_ranges(ctx, count, each < 1 << 15 ? (1 << 15) / (each + 1) + 1 : 1, dtype == DFG_F32 ? f32 : f64, work);
+	for (int64_t t = 0; t < count; t++)
+		if (work->failed[t])
+			return DFG_ERR(DFG_DATA, "matrix %lld %s", (long long)t, failure);
+	return NULL;
+}
+
+static int64_t count_of(const struct dfg_shape *matrices)
+{
+	struct dfg_shape batch = in_front(matrices);
+	return dfg_shape_count(&batch);
+}
+
+#define SINGULAR "cannot be inverted"
+
+static struct dfg_err *cholesky(struct dfg_kernel *ctx)
+{
+	const struct dfg_tensor *in = dfg_kernel_input(ctx, MATRIX);
+	struct dfg_tensor *out;
+	DFG_TRY(check_square(&in->shape));
+	DFG_TRY(dfg_kernel_output(ctx, 0, &in->shape, &out));
+	struct work work = {.in = in->data, .out = out->data, .n = in->shape.dim[in->shape.rank - 1]};
+	return run(ctx, &work, count_of(&in->shape), cholesky_f32, cholesky_f64, "is not positive definite");
+}
+
+static struct dfg_err *determinant(struct dfg_kernel *ctx)
+{
+	const struct dfg_tensor *in = dfg_kernel_input(ctx, MATRIX);
+	struct dfg_tensor *out;
+	DFG_TRY(check_square(&in->shape));
+	struct dfg_shape shape = in_front(&in->shape);
+	DFG_TRY(dfg_kernel_output(ctx, 0, &shape, &out));
+	struct work work = {.in = in->data, .out = out->data, .n = in->shape.dim[in->shape.rank - 1]};
+	return run(ctx, &work, count_of(&in->shape), determinant_f32, determinant_f64, SINGULAR);
+}
+
+static struct dfg_err *inverse(struct dfg_kernel *ctx)
+{
+	const struct dfg_tensor *in = dfg_kernel_input(ctx, MATRIX);
+	struct dfg_tensor *out;
+	DFG_TRY(check_square(&in->shape));
+	DFG_TRY(dfg_kernel_output(ctx, 0, &in->shape, &out));
+	int64_t n = in->shape.dim[in->shape.rank - 1];
+	struct work work = {.in = in->data, .out = out->data, .n = n, .k = n, .adjoint = dfg_kernel_attr(ctx)[0].b};
+	return run(ctx, &work, count_of(&in->shape), solve_f32, solve_f64, SINGULAR);
+}
+
+static struct dfg_err *solve(struct dfg_kernel *ctx)
+{
+	const struct dfg_tensor *in = dfg_kernel_input(ctx, MATRIX), *rhs = dfg_kernel_input(ctx, RHS);
+	struct dfg_shape shape;
+	struct dfg_tensor *out;
+	DFG_TRY(check_system(&in->shape, &rhs->shape, false, &shape));
+	DFG_TRY(dfg_kernel_output(ctx, 0, &shape, &out));
+	struct work work = {
+		.in = in->data,
+		.rhs = rhs->data,
+		.out = out->data,
+		.n = shape.dim[shape.rank - 2],
+		.k = shape.dim[shape.rank - 1],
+		.adjoint = dfg_kernel_attr(ctx)[0].b,
+	};
+	return run(ctx, &work, count_of(&shape), solve_f32, solve_f64, SINGULAR);
+}
+
+enum { LOWER, ADJOINT }; /* attributes of MatrixTriangularSolve */
+
+static struct dfg_err *triangular(struct dfg_kernel *ctx)
+{
+	const struct dfg_tensor *in = dfg_kernel_input(ctx, MATRIX), *rhs = dfg_kernel_input(ctx, RHS);
+	struct dfg_shape shape;
+	struct dfg_tensor *out;
+	int64_t *at;
+	DFG_TRY(check_system(&in->shape, &rhs->shape, true, &shape));
+	DFG_TRY(dfg_kernel_output(ctx, 0, &shape, &out));
+	int64_t count = count_of(&shape);
+	DFG_TRY(dfg_kernel_scratch(ctx, (size_t)(2 * count + 1) * sizeof *at, (void **)&at));
+	places(&in->shape, &shape, count, at);
+	places(&rhs->shape, &shape, count, at + count);
+	struct work work = {
+		.in = in->data,
+		.rhs = rhs->data,
+		.out = out->data,
+		.n = shape.dim[shape.rank - 2],
+		.k = shape.dim[shape.rank - 1],
+		.matrix_at = at,
+		.rhs_at = at + count,
+		.lower = dfg_kernel_attr(ctx)[LOWER].b,
+		.adjoint = dfg_kernel_attr(ctx)[ADJOINT].b,
+	};
+	return run(ctx, &work, count, triangular_f32, triangular_f64, SINGULAR);
+}
+
+#define TURNED(x) "Einsum([" x "], equation = \"...ij->...ji\")"
+
+const struct dfg_op dfg_op_Cholesky = {
+	.name = "Cholesky",
+	.doc = "the lower triangle whose product with its transpose is the matrix",
+	.sig = "<T: float>(input: T) -> (output: T)",
+	.flags = DFG_EXPENSIVE,
+	.shape = square_shape,
+	.gradient = "product = BatchMatMulV2(output, doutput, adj_x = true)\n"
+				"half = MatrixBandPart(product, -1, 0) - 0.5 * MatrixBandPart(product, 0, 0)\n"
+				"left = MatrixTriangularSolve(output, half, adjoint = true)\n"
+				"both = MatrixTriangularSolve(output, " TURNED("left") ", adjoint = true)\n"
+				"dinput = 0.5 * (both + " TURNED("both") ")",
+	.kernel = {[DFG_F32] = cholesky, [DFG_F64] = cholesky},
+};
+
+const struct dfg_op dfg_op_MatrixDeterminant = {
+	.name = "MatrixDeterminant",
+	.doc = "determinant of each matrix",
+	.sig = "<T: float>(input: T) -> (output: T)",
+	.flags = DFG_EXPENSIVE,
+	.shape = determinant_shape,
+	.gradient = "dinput = ExpandDims(ExpandDims(doutput * output, -1), -1) * MatrixInverse(input, adjoint = true)",
+	.kernel = {[DFG_F32] = determinant, [DFG_F64] = determinant},
+};
+
+const struct dfg_op dfg_op_MatrixInverse = {
+	.name = "MatrixInverse",
+	.doc = "inverse of each matrix, or of its transpose",
+	.sig = "<T: float>(input: T) -> (output: T)",
+	.attr = {"adjoint: bool = false"},
+	.flags = DFG_EXPENSIVE,
+	.shape = square_shape,
+	.gradient =
+		"dinput = -BatchMatMulV2(output, BatchMatMulV2(doutput, output, adj_x = adjoint, adj_y = not adjoint), "
+		"adj_x = not adjoint)",
+	.kernel = {[DFG_F32] = inverse, [DFG_F64] = inverse},
+};
+
+#define BY_MATRIX                                                                  \
+	"static if adjoint { product = -BatchMatMulV2(output, drhs, adj_y = true) }\n" \
+	"else { product = -BatchMatMulV2(drhs, output, adj_y = true) }\n"
+
+const struct dfg_op dfg_op_MatrixSolve = {
+	.name = "MatrixSolve",
+	.doc = "solution of each system of linear equations, one a column of rhs",
+	.sig = "<T: float>(matrix: T, rhs: T) -> (output: T)",
+	.attr = {"adjoint: bool = false"},
+	.flags = DFG_EXPENSIVE,
+	.shape = system_shape,
+	.gradient = "drhs = MatrixSolve(matrix, doutput, adjoint = not adjoint)\n" BY_MATRIX "dmatrix = product",
+	.kernel = {[DFG_F32] = solve, [DFG_F64] = solve},
+};
+
+const struct dfg_op dfg_op_MatrixTriangularSolve = {
+	.name = "MatrixTriangularSolve",
+	.doc = "solution of systems whose matrix is the lower or upper triangle of matrix",
+	.sig = "<T: float>(matrix: T, rhs: T) -> (output: T)",
+	.attr = {[LOWER] = "lower: bool = true", [ADJOINT] = "adjoint: bool = false"},
+	.flags = DFG_EXPENSIVE,
+	.shape = broadcast_shape,
+	.gradient = "drhs = MatrixTriangularSolve(matrix, doutput, lower = lower, adjoint = not adjoint)\n" BY_MATRIX
+				"static if lower { dmatrix = MatrixBandPart(product, -1, 0) }\n"
+				"else { dmatrix = MatrixBandPart(product, 0, -1) }",
+	.kernel = {[DFG_F32] = triangular, [DFG_F64] = triangular},
+};
