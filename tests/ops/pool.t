@@ -1,0 +1,37 @@
+# By hand; the first of equal elements counts.
+MaxPool([[[[1], [2]], [[4], [3]]]], ksize = [1, 2, 2, 1], strides = [1, 2, 2, 1], padding = "VALID") = [[[[4]]]]
+MaxPool([[[[1], [2], [3]]]], ksize = [1, 1, 2, 1], strides = [1, 1, 2, 1], padding = "SAME") = [[[[2], [3]]]]
+MaxPool([[[[1, 2, 3]]]], ksize = [1, 1, 1, 2], strides = [1, 1, 1, 2], padding = "SAME", data_format = "NCHW") = [[[[2, 3]]]]
+MaxPool([[[[-inf], [-inf]]]], ksize = [1, 1, 2, 1], strides = [1, 1, 2, 1], padding = "VALID") = [[[[-inf]]]]
+MaxPool([[[[nan], [1]]]], ksize = [1, 1, 2, 1], strides = [1, 1, 2, 1], padding = "VALID") = [[[[nan]]]]
+MaxPool([[[[1], [2]]]], ksize = [1, 0, 2, 1], strides = [1, 1, 1, 1], padding = "VALID") : attribute 'ksize' has 0
+MaxPool([[[[1], [2]]]], ksize = [1, 1, 2, 1], strides = [1, 0, 1, 1], padding = "VALID") : attribute 'strides' has 0
+MaxPool([[[[1], [2]]]], ksize = [2, 1, 2, 1], strides = [1, 1, 1, 1], padding = "VALID") : cannot reach over images
+MaxPool([[[[1], [2]]]], ksize = [1, 3, 2, 1], strides = [1, 1, 1, 1], padding = "VALID") : a window of 3 does not fit in 1
+MaxPool([[1]], ksize = [1, 1, 2, 1], strides = [1, 1, 1, 1], padding = "VALID") : needs an image of 4 dims
+MaxPoolV2([[[[1], [2]], [[4], [3]]]], [1, 2, 2, 1], [1, 2, 2, 1], padding = "VALID") = [[[[4]]]]
+MaxPoolV2([[[[1], [2]]]], [1, 0, 2, 1], [1, 2, 2, 1], padding = "VALID") : 'ksize' has 0
+MaxPoolV2([[[[1], [2]]]], [1, 2, 1], [1, 2, 2, 1], padding = "VALID") : must be 4 numbers
+MaxPoolGrad([[[[1], [4]], [[4], [3]]]], [[[[4]]]], [[[[7]]]], ksize = [1, 2, 2, 1], strides = [1, 2, 2, 1], padding = "VALID") = [[[[0], [7]], [[0], [0]]]]
+MaxPoolGrad([[[[1], [3], [2]]]], [[[[3], [3]]]], [[[[5], [7]]]], ksize = [1, 1, 2, 1], strides = [1, 1, 1, 1], padding = "VALID") = [[[[0], [12], [0]]]]
+MaxPoolGrad([[[[1], [3], [2]]]], [[[[3], [3]]]], [[[[5]]]], ksize = [1, 1, 2, 1], strides = [1, 1, 1, 1], padding = "VALID") : 'grad' is [1,1,1,1], must be [1,1,2,1]
+MaxPoolGradV2([[[[1], [3], [2]]]], [[[[3], [3]]]], [[[[5], [7]]]], [1, 1, 2, 1], [1, 1, 1, 1], padding = "VALID") = [[[[0], [12], [0]]]]
+MaxPoolGradGrad([[[[1], [3], [2]]]], [[[[3], [3]]]], [[[[5], [6], [7]]]], ksize = [1, 1, 2, 1], strides = [1, 1, 1, 1], padding = "VALID") = [[[[6], [6]]]]
+MaxPoolGradGradV2([[[[1], [3], [2]]]], [[[[3], [3]]]], [[[[5], [6], [7]]]], [1, 1, 2, 1], [1, 1, 1, 1], padding = "VALID") = [[[[6], [6]]]]
+AvgPool([[[[1], [2]], [[4], [5]]]], ksize = [1, 2, 2, 1], strides = [1, 2, 2, 1], padding = "VALID") = [[[[3]]]]
+AvgPool([[[[1], [2], [3]]]], ksize = [1, 1, 2, 1], strides = [1, 1, 2, 1], padding = "SAME") = [[[[1.5], [3]]]]
+AvgPool([[[[1], [2]]]], ksize = [1, 1, 2, 1], strides = [1, -1, 1, 1], padding = "VALID") : attribute 'strides' has -1
+AvgPoolGrad([1, 1, 3, 1], [[[[1], [3]]]], ksize = [1, 1, 2, 1], strides = [1, 1, 2, 1], padding = "SAME") = [[[[0.5], [0.5], [3]]]]
+AvgPoolGrad([1, 1, 3], [[[[1], [3]]]], ksize = [1, 1, 2, 1], strides = [1, 1, 2, 1], padding = "SAME") : must be 4 numbers
+# Resizing: half way between 1 and 3 is 2.
+ResizeBilinear([[[[1], [3]]]], [1, 3], align_corners = true)     = [[[[1], [2], [3]]]]
+ResizeBilinear([[[[1], [3]]]], [1, 4])                           = [[[[1], [2], [3], [3]]]]
+ResizeBilinear([[[[1], [3]]]], [1, 4], half_pixel_centers = true) = [[[[1], [1.5], [2.5], [3]]]]
+ResizeBilinear([[[[1], [3]]]], [0, 4])                           : 'size' must be positive, not 0
+ResizeBilinear([[[[1], [3]]]], [4])                              : 'size' must be 2 numbers
+ResizeBilinear([[1]], [1, 4])                                    : needs an image of 4 dims
+ResizeBilinearGrad(f32([[[[1], [2], [4]]]]), [[[[0], [0]]]], align_corners = true) = [[[[2], [5]]]]
+ResizeBilinearGrad(f32([[[[1], [2], [4]]]]), [[0]])              : does not fit an image
+ResizeNearestNeighbor([[[[1], [3]]]], [2, 4])                    = [[[[1], [1], [3], [3]], [[1], [1], [3], [3]]]]
+ResizeNearestNeighbor([[[[1], [3]]]], [-1, 4])                   : 'size' must be positive, not -1
+ResizeNearestNeighborGrad([[[[1], [2], [4], [8]]]], [1, 2])      = [[[[3], [12]]]]
