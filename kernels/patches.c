@@ -81,14 +81,21 @@ static struct runs runs_of(
 		}                                                                                                       \
 	}
 
+/* Runs of the first layers are a few elements: copies of a fixed size are a move or two. */
+#define FEW(X) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15) X(16)
+#define FIXED_COPY(k)                     \
+	case k:                               \
+		memcpy(to, from, k * sizeof *to); \
+		break;
+
 #define PATCHES(name, type)                                                                                      \
 	static inline void copy_##name(type *to, const type *from, int64_t n)                                        \
 	{                                                                                                            \
-		if (n >= 32)                                                                                             \
+		switch (n) {                                                                                             \
+			FEW(FIXED_COPY)                                                                                      \
+		default:                                                                                                 \
 			memcpy(to, from, (size_t)n * sizeof *to);                                                            \
-		else                                                                                                     \
-			for (int64_t i = 0; i < n; i++)                                                                      \
-				to[i] = from[i];                                                                                 \
+		}                                                                                                        \
 	}                                                                                                            \
 	static void take_row_##name(const struct dfg_convolution *c, const struct runs *r, const type *in, type *to) \
 	{                                                                                                            \

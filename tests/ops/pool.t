@@ -24,9 +24,9 @@ AvgPool([[[[1], [2]]]], ksize = [1, 1, 2, 1], strides = [1, -1, 1, 1], padding =
 AvgPoolGrad([1, 1, 3, 1], [[[[1], [3]]]], ksize = [1, 1, 2, 1], strides = [1, 1, 2, 1], padding = "SAME") = [[[[0.5], [0.5], [3]]]]
 AvgPoolGrad([1, 1, 3], [[[[1], [3]]]], ksize = [1, 1, 2, 1], strides = [1, 1, 2, 1], padding = "SAME") : must be 4 numbers
 # Resizing: half way between 1 and 3 is 2.
-ResizeBilinear([[[[1], [3]]]], [1, 3], align_corners = true)     = [[[[1], [2], [3]]]]
-ResizeBilinear([[[[1], [3]]]], [1, 4])                           = [[[[1], [2], [3], [3]]]]
-ResizeBilinear([[[[1], [3]]]], [1, 4], half_pixel_centers = true) = [[[[1], [1.5], [2.5], [3]]]]
+ResizeBilinear(f32([[[[1], [3]]]]), [1, 3], align_corners = true)     = [[[[1], [2], [3]]]]
+ResizeBilinear(f32([[[[1], [3]]]]), [1, 4])                           = [[[[1], [2], [3], [3]]]]
+ResizeBilinear(f32([[[[1], [3]]]]), [1, 4], half_pixel_centers = true) = [[[[1], [1.5], [2.5], [3]]]]
 ResizeBilinear([[[[1], [3]]]], [0, 4])                           : 'size' must be positive, not 0
 ResizeBilinear([[[[1], [3]]]], [4])                              : 'size' must be 2 numbers
 ResizeBilinear([[1]], [1, 4])                                    : needs an image of 4 dims

@@ -38,12 +38,19 @@ static const struct {
 	uint32_t input;
 	bool nan; /* only where the derivative is NaN: 0 to the power of 0 */
 } conventions[] = {
+	{"Cholesky", 0, false}, /* reads one triangle, but the derivative is symmetric */
 	{"DynamicStitch", 1, false},
+	{"FusedBatchNorm", 0, false}, /* only the first output passes a derivative on */
+	{"FusedBatchNorm", 3, false},
+	{"FusedBatchNorm", 4, false},
+	{"FusedBatchNormV2", 0, false},
+	{"FusedBatchNormV3", 0, false},
 	{"MatrixDiagPartV3", 2, false},
 	{"MatrixDiagV3", 4, false},
 	{"PadV2", 2, false},
 	{"ParallelDynamicStitch", 1, false},
 	{"Pow", 0, true},
+	{"SoftmaxCrossEntropyWithLogits", 1, false}, /* labels are taken to be a distribution */
 	{"TensorScatterUpdate", 2, false},
 	{"Zeta", 0, false},
 };
