@@ -153,7 +153,12 @@ static inline double expm1_f64(double x)
 
 static inline float expm1_f32(float x)
 {
-	return (float)expm1_f64(x);
+	float y = x > 89 ? 89 : x < -20 ? -20 : x;
+	float k = y * 0x1.715476p0f + ROUNDING_F32 - ROUNDING_F32;
+	float high = y - k * LN2_HIGH_F32, low = k * LN2_LOW_F32, r = high - low;
+	float e = r + (high - r - low + exp_tail_f32(r));
+	float result = scale_f32(e + (1 - scale_f32(1, -k)), k);
+	return x == 0 ? x : result;
 }
 
 /*
@@ -248,7 +253,15 @@ static inline double log1p_f64(double x)
 
 static inline float log1p_f32(float x)
 {
-	return (float)log1p_f64(x);
+	float u = 1 + x;
+	float lost = u >= 2 ? 1 - (u - x) : x - (u - 1);
+	struct parts_f32 parts = parts_f32(u);
+	float f = parts.k == 0 ? x : parts.f, correction = parts.k == 0 ? 0 : lost / u;
+	float y = parts.k * LN2_HIGH_F32 - (log_rest_f32(f) - (parts.k * LN2_LOW_F32 + correction) - f);
+	y = x == -1 ? (float)-MATH_INFINITY : y;
+	y = x < -1 ? (float)MATH_NAN : y;
+	y = x == 0 ? x : y;
+	return x < (float)MATH_INFINITY ? y : x;
 }
 
 /* An odd polynomial where 1 - 2 / (e^2x + 1) would lose digits: 2^-33. */
@@ -319,7 +332,8 @@ static inline double softplus_f64(double x)
 
 static inline float softplus_f32(float x)
 {
-	return (float)softplus_f64(x);
+	float tail = log1p_f32(exp_f32(-abs_f32(x)));
+	return (x > 0 ? x : 0) + tail;
 }
 
 /* (e^a +- e^-a) / 2 from e^a - 1; the last doublings wait until the end, lest e^a overflow where the result does not. */
