@@ -61,7 +61,7 @@
 	static struct dfg_err *Op##_run(struct dfg_kernel *ctx)                                                  \
 	{                                                                                                        \
 		static const struct dfg_rule rule = {1 INPUTS_##Op(ONE_MORE, NOTHING, NOTHING), Op##_f32, Op##_f64}; \
-		return dfg_rule_apply(ctx, &rule);                                                                        \
+		return dfg_rule_apply(ctx, &rule);                                                                   \
 	}                                                                                                        \
 	static const char Op##_doc[] = "a step of " text;
 
@@ -84,7 +84,7 @@
 		.sig = "<T: float" types ">(var: " var INPUTS_##Op(slots, PORT, grad) ") -> (" result ")", \
 		.attr = {ATTR_##attributes},                                                               \
 		.flags = DFG_STATEFUL | DFG_ANY_RANK | DFG_NO_GRADIENT,                                    \
-		.shape = dfg_rule_shape,                                                                  \
+		.shape = dfg_rule_shape,                                                                   \
 		.run = Op##_run,                                                                           \
 	};
 #define INDEXED ", Tindices: index"
