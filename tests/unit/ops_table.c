@@ -1,0 +1,165 @@
+/* The whole table of ops: what kernels/ may not forget. */
+#include "lib/lang/lang.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Calls fault(op) for each op; what it returns is what the op lacks. */
+static void expect_of_all(const char *(*fault)(const struct dfg_op *op))
+{
+	int faults = 0;
+	for (size_t i = 0; i < dfg_ops_count; i++) {
+		const char *lacks = fault(dfg_ops[i]);
+		if (!lacks)
+			continue;
+		faults++;
+		print_error("%s: %s\n", dfg_ops[i]->name, lacks);
+	}
+	assert_true(dfg_ops_count > 100);
+	assert_int_equal(faults, 0);
+}
+
+static const char *no_doc(const struct dfg_op *op)
+{
+	return op->doc && *op->doc ? NULL : "no doc";
+}
+
+static void every_op_says_what_it_does(void **state)
+{
+	(void)state;
+	expect_of_all(no_doc);
+}
+
+static const char *no_signature(const struct dfg_op *op)
+{
+	const struct dfg_signature *signature;
+	struct dfg_err *err = dfg_op_signature(op, &signature);
+	dfg_err_free(err);
+	return err ? "its declaration does not parse" : NULL;
+}
+
+static void every_declaration_parses(void **state)
+{
+	(void)state;
+	expect_of_all(no_signature);
+}
+
+/* Ops that the executor knows by what they do need none. */
+static const char *no_kernel(const struct dfg_op *op)
+{
+	if (op->role != DFG_PLAIN)
+		return NULL;
+	for (int dtype = 0; dtype < DFG_DTYPES; dtype++)
+		if (dfg_op_computes(op, (enum dfg_dtype)dtype))
+			return NULL;
+	return "no kernel, no row, no role";
+}
+
+static void every_op_can_run(void **state)
+{
+	(void)state;
+	expect_of_all(no_kernel);
+}
+
+static const char *no_gradient(const struct dfg_op *op)
+{
+	int ways = (op->gradient != NULL) + (op->gradient_fn != NULL) + ((op->flags & DFG_NO_GRADIENT) != 0);
+	bool is_flow =
+		op->role >= DFG_SWITCH && op->role <= DFG_LOOP_COND; /* differentiated as loops and branches, not alone */
+	if (is_flow && ways <= 1)
+		return NULL;
+	return ways == 1 ? NULL
+		   : ways    ? "more than one of gradient, gradient_fn, DFG_NO_GRADIENT"
+					 : "no gradient, and no DFG_NO_GRADIENT";
+}
+
+static void every_op_has_a_gradient_or_says_it_has_none(void **state)
+{
+	(void)state;
+	expect_of_all(no_gradient);
+}
+
+/* Whether an input's name with a d in front is among the names. */
+static bool binds_input(const struct dfg_signature *signature, const char *const *name)
+{
+	for (; *name; name++)
+		for (int i = 0; i < signature->n_in; i++)
+			if (**name == 'd' && !strcmp(*name + 1, signature->in[i].name))
+				return true;
+	return false;
+}
+
+static const char *bad_formula(const struct dfg_op *op)
+{
+	const struct dfg_signature *signature;
+	struct dfg_formula *formula;
+	if (!op->gradient || !*op->gradient)
+		return NULL;
+	struct dfg_err *err = dfg_op_signature(op, &signature);
+	if (!err)
+		err = dfg_formula_new(op->gradient, &formula);
+	dfg_err_free(err);
+	if (err)
+		return "its gradient does not parse";
+	bool binds = binds_input(signature, dfg_formula_names(formula));
+	dfg_formula_free(formula);
+	return binds ? NULL : "its gradient is of no input";
+}
+
+static void every_formula_parses_and_binds_an_input(void **state)
+{
+	(void)state;
+	expect_of_all(bad_formula);
+}
+
+/* Names that a formula sees: of ports, cotangents, attributes and parameters. */
+static const char *clash(const struct dfg_op *op)
+{
+	static char names[4 * DFG_PORT_MAX + DFG_ATTR_MAX + DFG_PARAM_MAX][40];
+	const struct dfg_signature *s;
+	int n = 0;
+	struct dfg_err *err = dfg_op_signature(op, &s);
+	dfg_err_free(err);
+	if (err || !op->gradient)
+		return NULL;
+	for (int i = 0; i < s->n_in; i++) {
+		snprintf(names[n++], sizeof *names, "%s", s->in[i].name);
+		snprintf(names[n++], sizeof *names, "d%s", s->in[i].name);
+	}
+	for (int i = 0; i < s->n_out; i++) {
+		snprintf(names[n++], sizeof *names, "%s", s->out[i].name);
+		snprintf(names[n++], sizeof *names, "d%s", s->out[i].name);
+	}
+	for (int i = 0; i < s->n_attr; i++)
+		snprintf(names[n++], sizeof *names, "%s", s->attr[i].name);
+	for (int i = 0; i < s->n_param; i++)
+		snprintf(names[n++], sizeof *names, "%s", s->param[i].name);
+	for (int i = 0; i < n; i++)
+		for (int j = 0; j < i; j++)
+			if (!strcmp(names[i], names[j]))
+				return "two of its names, with their d, are the same";
+	return NULL;
+}
+
+static void names_that_formulas_see_do_not_clash(void **state)
+{
+	(void)state;
+	expect_of_all(clash);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_op_says_what_it_does),
+		cmocka_unit_test(every_declaration_parses),
+		cmocka_unit_test(every_op_can_run),
+		cmocka_unit_test(every_op_has_a_gradient_or_says_it_has_none),
+		cmocka_unit_test(every_formula_parses_and_binds_an_input),
+		cmocka_unit_test(names_that_formulas_see_do_not_clash),
+	};
+	return cmocka_run_group_tests_name("the table of ops", tests, NULL, NULL);
+}
