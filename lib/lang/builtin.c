@@ -137,8 +137,13 @@ static struct dfg_err *grad(struct dfg_eval *eval, const struct dfg_call_site *s
 	if (!eval->options || !eval->options->grad)
 		return DFG_ERR(DFG_DATA, "grad() is not to be had here");
 	DFG_TRY(tensor_argument(eval, site, 0, &of));
-	for (uint32_t i = 0; i < n; i++)
-		DFG_TRY(dfg_to_edge(eval, many ? &wrt->list.item[i] : wrt, DFG_NO_DTYPE, &x[i]));
+	for (uint32_t i = 0; i < n; i++) {
+		const struct dfg_datum *by = many ? &wrt->list.item[i] : wrt;
+		if (by->kind != DFG_DATUM_TENSOR && by->kind != DFG_DATUM_CELL)
+			return dfg_eval_at(eval, site->argument[1].tree,
+				DFG_ERR(DFG_DATA, "a gradient is by a tensor or a param, not %s", dfg_datum_words(eval, by)));
+		DFG_TRY(dfg_to_edge(eval, by, DFG_NO_DTYPE, &x[i]));
+	}
 	DFG_TRY(eval->options->grad(eval->builder, &of, 1, x, n, dx));
 	*out_datum = DFG_TENSOR(dx[0]);
 	if (!many)

@@ -88,6 +88,17 @@ static bool is_named_before(
 	return false;
 }
 
+/* A constant that has a name is one node, however often it is read. */
+static struct dfg_err *make_tensor(struct dfg_eval *eval, struct dfg_datum *value)
+{
+	struct dfg_edge edge;
+	if (value->kind != DFG_DATUM_LITERAL)
+		return NULL;
+	DFG_TRY(dfg_to_edge(eval, value, DFG_NO_DTYPE, &edge));
+	*value = DFG_TENSOR(edge);
+	return NULL;
+}
+
 static struct dfg_err *bind_names(struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *names,
 	struct dfg_datum *value, uint32_t since)
 {
@@ -95,6 +106,7 @@ static struct dfg_err *bind_names(struct dfg_eval *eval, struct dfg_frame *frame
 		const char *name = names->kid[i]->text;
 		if (is_skipped(names->kid[i]))
 			continue;
+		DFG_TRY(make_tensor(eval, &value[i]));
 		if (!is_named_before(names, value, i, &value[i]))
 			DFG_TRY(give_name(eval, eval->scope, name, &value[i], since));
 		DFG_TRY(dfg_frame_put(eval->arena, frame, name, value[i]));

@@ -175,6 +175,15 @@ static void effects_come_in_order(void **state)
 	assert_false(dfg_node_mark(&graph.node[node("reset")->in[0].node], "_dfg_update", NULL));
 }
 
+static void constants_are_one_node(void **state)
+{
+	(void)state;
+	/* One node, however often it is read. */
+	succeeds(build("c = f32([1, 2])\noutput y = c * c\n"));
+	assert_string_equal(node("c")->op_name, "Const");
+	assert_int_equal(node("y.0")->in[0].node, node("y.0")->in[1].node);
+}
+
 static void assertions_of_constants_are_decided_while_building(void **state)
 {
 	(void)state;
@@ -381,6 +390,7 @@ int main(void)
 		CASE(params_are_named_by_the_instance),
 		CASE(the_marks_are_on_the_nodes),
 		CASE(effects_come_in_order),
+		CASE(constants_are_one_node),
 		CASE(assertions_of_constants_are_decided_while_building),
 		CASE(known_dimensions_are_numbers),
 		CASE(slices_are_strided_slices),
