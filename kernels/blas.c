@@ -93,11 +93,13 @@ const char *dfg_blas_name(void)
 	return blas.name;
 }
 
-/* Measured: OpenBLAS copies both factors, which pays where both are read often. */
+/*
+ * Measured: OpenBLAS copies both factors, which pays where both are read often; an output of few columns is faster in
+ * registers even so.
+ */
 static bool is_large(const struct dfg_product *p)
 {
-	int64_t least = p->m < p->n ? p->m : p->n;
-	return least > (p->b_column == 1 ? 64 : 16) && p->k > 32 && p->m * p->n > (INT64_C(1) << 24) / p->k &&
+	return p->m > (p->b_column == 1 ? 24 : 16) && p->n > 64 && p->k > 32 && p->m * p->n > (INT64_C(1) << 24) / p->k &&
 		   p->m <= INT_MAX && p->n <= INT_MAX && p->k <= INT_MAX;
 }
 

@@ -1,0 +1,74 @@
+/*
+ * Products against OpenBLAS called for each, on one thread: microseconds, and how many times as fast. Of the processor's
+ * time, so that a busy machine disturbs little.
+ */
+#include "kernels/blas.h"
+#include "lib/base/mem.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+typedef void gemm_fn(int order, int turn_a, int turn_b, int m, int n, int k, float alpha, const float *a, int lda,
+	const float *b, int ldb, float beta, float *c, int ldc);
+
+/* Inference and training of dense layers, patches of convolutions, squares. */
+static const struct {
+	int m, n, k, turn_a, turn_b;
+} cases[] = {{1, 128, 784, 0, 0}, {1, 1024, 1024, 0, 0}, {1, 1024, 1024, 0, 1}, {8, 1024, 1024, 0, 0},
+	{32, 128, 784, 0, 0}, {784, 128, 32, 1, 0}, {32, 784, 128, 0, 1}, {64, 512, 3136, 0, 0}, {3136, 512, 64, 1, 0},
+	{64, 3136, 512, 0, 1}, {78, 64, 800, 0, 0}, {800, 64, 78, 1, 0}, {768, 32, 25, 0, 0}, {16, 16, 16, 0, 0},
+	{64, 64, 64, 0, 0}, {256, 256, 256, 0, 0}, {1024, 1024, 1024, 0, 0}};
+
+static double now(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static float *numbers(int count)
+{
+	float *x = dfg_zeros((size_t)count, sizeof *x);
+	for (int i = 0; x && i < count; i++)
+		x[i] = (float)(i % 17 - 8);
+	return x;
+}
+
+static void compare(int i, gemm_fn *gemm)
+{
+	int m = cases[i].m, n = cases[i].n, k = cases[i].k, turn_a = cases[i].turn_a, turn_b = cases[i].turn_b;
+	int times = (int)(1 + 2e7 / (2.0 * m * n * k));
+	struct dfg_product p = {m, n, k, turn_a ? 1 : k, turn_a ? m : 1, turn_b ? 1 : n, turn_b ? k : 1, n, false};
+	float *a = numbers(m * k), *b = numbers(n * k), *c = numbers(m * n);
+	double ours = 1, theirs = 1;
+	for (int round = 0; round < 7 && a && b && c; round++) {
+		double begin = now();
+		for (int t = 0; t < times; t++)
+			dfg_product_f32(&p, a, b, c);
+		double middle = now();
+		for (int t = 0; t < times && gemm; t++)
+			gemm(
+				101, turn_a ? 112 : 111, turn_b ? 112 : 111, m, n, k, 1, a, turn_a ? m : k, b, turn_b ? k : n, 0, c, n);
+		double end = now();
+		ours = middle - begin < ours ? middle - begin : ours;
+		theirs = end - middle < theirs ? end - middle : theirs;
+	}
+	printf("%5d x %4d x %4d %s%s %9.2f us %6.1f GFLOP/s", m, n, k, turn_a ? "T" : "N", turn_b ? "T" : "N",
+		ours / times * 1e6, 2e-9 * m * n * k / (ours / times));
+	printf(gemm ? "   OpenBLAS %9.2f us, %.2f times as fast\n" : "\n", theirs / times * 1e6, theirs / ours);
+	dfg_free(a), dfg_free(b), dfg_free(c);
+}
+
+int main(void)
+{
+	printf("%s\n", dfg_blas_name()); /* loads it with the right core type, so the comparison is fair */
+	void *library = dlopen("libopenblas.so.0", RTLD_NOW);
+	gemm_fn *gemm = library ? (gemm_fn *)dlsym(library, "cblas_sgemm") : NULL;
+	if (!gemm)
+		printf("OpenBLAS is not here: no comparison\n");
+	for (int i = 0; i < (int)(sizeof cases / sizeof *cases); i++)
+		compare(i, gemm);
+	return 0;
+}
