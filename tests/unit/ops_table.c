@@ -1,9 +1,11 @@
+#define _GNU_SOURCE
 /* The whole table of ops: what kernels/ may not forget. */
 #include "lib/lang/lang.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <cmocka.h>
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -151,6 +153,82 @@ static void names_that_formulas_see_do_not_clash(void **state)
 	expect_of_all(clash);
 }
 
+/*
+ * What the cases hold: lines of tests/ops, "NAME(...) = ...", and the graphs of tests/cases, where the op of a node is
+ * field 2 of its message: a byte 0x12, the length, the name.
+ */
+static char *held;
+static size_t held_length;
+
+static void hold(const char *path)
+{
+	FILE *file = fopen(path, "rb");
+	if (!file)
+		return;
+	char part[4096];
+	for (size_t n; (n = fread(part, 1, sizeof part, file)) > 0; held_length += n) {
+		held = realloc(held, held_length + n + 1);
+		assert_non_null(held);
+		memcpy(held + held_length, part, n);
+	}
+	held[held_length] = '\n';
+	held_length++;
+	fclose(file);
+}
+
+static void hold_folder(const char *folder, const char *below)
+{
+	struct dirent **entry;
+	int count = scandir(folder, &entry, NULL, alphasort);
+	for (int i = 0; i < count; i++) {
+		char path[600];
+		snprintf(path, sizeof path, "%s/%s%s", folder, entry[i]->d_name, below);
+		if (entry[i]->d_name[0] != '.')
+			hold(path);
+		free(entry[i]);
+	}
+	if (count >= 0)
+		free(entry);
+}
+
+static bool holds(const void *bytes, size_t length)
+{
+	return memmem(held, held_length, bytes, length) != NULL;
+}
+
+/* A line holds values only, so ops of variables are in recorded cases, which a clone need not have. */
+static bool needs_state(const struct dfg_op *op)
+{
+	const struct dfg_signature *signature;
+	bool state = op->flags & DFG_STATEFUL;
+	struct dfg_err *err = dfg_op_signature(op, &signature);
+	for (int i = 0; !err && i < signature->n_in; i++)
+		state |= signature->in[i].is_ref || signature->in[i].dtype == DFG_RESOURCE;
+	dfg_err_free(err);
+	return state;
+}
+
+static const char *no_case(const struct dfg_op *op)
+{
+	char line[100], field[100];
+	size_t length = strlen(op->name);
+	snprintf(line, sizeof line, "\n%s(", op->name);
+	snprintf(field, sizeof field, "\x12%c%s", (int)length, op->name);
+	return op->role != DFG_PLAIN || needs_state(op) || holds(line, length + 2) || holds(field, length + 2) ? NULL
+																										   : "no case";
+}
+
+static void every_op_of_values_has_a_case(void **state)
+{
+	(void)state;
+	hold_folder("tests/ops", "");
+	hold_folder("tests/cases/ops", "/graph.pb");
+	hold_folder("tests/cases/train", "/graph.pb");
+	assert_true(held_length > 0);
+	expect_of_all(no_case);
+	free(held);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -160,6 +238,7 @@ int main(void)
 		cmocka_unit_test(every_op_has_a_gradient_or_says_it_has_none),
 		cmocka_unit_test(every_formula_parses_and_binds_an_input),
 		cmocka_unit_test(names_that_formulas_see_do_not_clash),
+		cmocka_unit_test(every_op_of_values_has_a_case),
 	};
 	return cmocka_run_group_tests_name("the table of ops", tests, NULL, NULL);
 }
