@@ -30,7 +30,7 @@ static struct dfg_err *find_names(struct dfg_formula *formula, const struct dfg_
 	return NULL;
 }
 
-static struct dfg_err *read(struct dfg_formula *formula, const char *text)
+static struct dfg_err *read_text(struct dfg_formula *formula, const char *text)
 {
 	uint32_t n = 0;
 	size_t length = strlen(text);
@@ -51,7 +51,7 @@ struct dfg_err *dfg_formula_new(const char *text, struct dfg_formula **out_formu
 	struct dfg_formula *formula = dfg_zeros(1, sizeof *formula);
 	if (!formula)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
-	struct dfg_err *err = read(formula, text);
+	struct dfg_err *err = read_text(formula, text);
 	if (err)
 		dfg_formula_free(formula);
 	else
@@ -175,11 +175,11 @@ static struct dfg_err *read_result(
 	*out_edge = (struct dfg_edge){DFG_NONE, 0};
 	if (!bound || bound->kind != DFG_DATUM_LATER)
 		return NULL;
-	const struct dfg_tree read = {.kind = DFG_TREE_NAME, .at = bound->later->tree->at, .text = name};
-	DFG_TRY(dfg_eval_expr(eval, frame, &read, &datum));
+	const struct dfg_tree reading = {.kind = DFG_TREE_NAME, .at = bound->later->tree->at, .text = name};
+	DFG_TRY(dfg_eval_expr(eval, frame, &reading, &datum));
 	if (datum.kind == DFG_DATUM_NONE)
 		return NULL;
-	return dfg_eval_at(eval, &read, dfg_to_edge(eval, &datum, DFG_NO_DTYPE, out_edge));
+	return dfg_eval_at(eval, &reading, dfg_to_edge(eval, &datum, DFG_NO_DTYPE, out_edge));
 }
 
 static struct dfg_err *apply(struct dfg_eval *eval, const struct dfg_tree *block, const struct dfg_binding *binding,

@@ -26,8 +26,9 @@ static struct dfg_err *open_source(struct dfg_eval *eval, const char *path, stru
 	DFG_TRY(dfg_source_read(eval->arena, path, out_source));
 	if (!strcmp(path, "-"))
 		(*out_source)->path = "stdin";
-	if (eval->options && eval->options->read)
-		eval->options->read(eval->options->read_arg, path);
+	void (*tell)(void *arg, const char *path) = eval->options ? eval->options->read : NULL;
+	if (tell)
+		tell(eval->options->read_arg, path);
 	return NULL;
 }
 
