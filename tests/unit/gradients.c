@@ -123,7 +123,7 @@ static double total(struct trial *t)
 	return sum;
 }
 
-static void put(struct dfg_tensor *tensor, int64_t e, double value)
+static void set_element(struct dfg_tensor *tensor, int64_t e, double value)
 {
 	if (tensor->dtype == DFG_F64)
 		((double *)tensor->data)[e] = value;
@@ -139,11 +139,11 @@ struct slopes {
 static struct slopes slopes(struct trial *t, struct dfg_tensor *moved, int64_t e, double at, double h)
 {
 	double x = dfg_tensor_float(moved, e);
-	put(moved, e, x + h);
+	set_element(moved, e, x + h);
 	double above = total(t), up = dfg_tensor_float(moved, e) - x;
-	put(moved, e, x - h);
+	set_element(moved, e, x - h);
 	double below = total(t), down = x - dfg_tensor_float(moved, e);
-	put(moved, e, x);
+	set_element(moved, e, x);
 	return (struct slopes){(at - below) / down, (above - at) / up, (above - below) / (up + down)};
 }
 
@@ -195,7 +195,7 @@ static struct dfg_err *weigh(struct trial *t)
 		struct dfg_edge in[2] = {t->of[i]};
 		DFG_TRY(dfg_tensor_copy(value_of(t, t->of[i]), &weight));
 		for (int64_t e = 0; e < dfg_shape_count(&weight.shape); e++)
-			put(&weight, e, cos(1 + 0.7 * (double)e + i));
+			set_element(&weight, e, cos(1 + 0.7 * (double)e + i));
 		struct dfg_err *err = dfg_build_const(&t->builder, "weight", &weight, &in[1]);
 		dfg_tensor_release(&weight);
 		if (!err)
