@@ -183,3 +183,11 @@ size_t dfg_buffers_peak(struct buffers *buffers)
 	pthread_mutex_unlock(&buffers->lock);
 	return peak;
 }
+
+size_t dfg_buffers_used(struct buffers *buffers)
+{
+	pthread_mutex_lock(&buffers->lock);
+	size_t used = buffers->used_bytes;
+	pthread_mutex_unlock(&buffers->lock);
+	return used;
+}

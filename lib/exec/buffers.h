@@ -23,3 +23,4 @@ bool dfg_buffers_own(const struct dfg_buffer *buffer);
 /* Bytes in use now; and the most since dfg_buffers_mark, which returns what is in use. */
 size_t dfg_buffers_mark(struct buffers *buffers);
 size_t dfg_buffers_peak(struct buffers *buffers);
+size_t dfg_buffers_used(struct buffers *buffers);

@@ -48,6 +48,7 @@ static struct dfg_err *grow(struct dfg_kernel *ctx, int i, size_t bytes)
 		buffer = dfg_buffer_ref(in->buffer);
 	else
 		DFG_TRY(dfg_buffers_take(runner_of(ctx)->session->buffers, dtype, bytes, &buffer));
+	runner_of(ctx)->took = true;
 	dfg_buffer_unref(tensor->buffer);
 	tensor->data = buffer->data;
 	tensor->room = bytes;
@@ -118,6 +119,7 @@ static struct dfg_err *keep(struct dfg_kernel *ctx, int i, struct dfg_tensor *ou
 
 static struct dfg_err *give(struct dfg_kernel *ctx, int i, struct dfg_tensor *tensor)
 {
+	runner_of(ctx)->took = true;
 	dfg_tensor_release(ctx->out[i]);
 	*ctx->out[i] = *tensor;
 	return NULL;

@@ -1,60 +1,69 @@
-#include "lib/exec/plan.h"
+#include "lib/exec/line.h"
 
 #include <string.h>
 
-/* A step of a graph without loops, record by record in the order of the plan. */
+/* What one step works in. */
 struct line {
 	struct line *next;
-	struct dfg_plan *plan;
+	const struct layout *layout;
+	const struct dfg_plan *plan;
+	void *block;
 	struct dfg_tensor *tensor; /* by slot */
 	struct dfg_tensor **at;    /* by use */
 	bool *dead;                /* by slot */
 	struct death *death;       /* by record */
-	uint32_t *last;            /* by slot: the record that reads it last, or DFG_NONE */
+	bool mixed;                /* some slot of the block holds a buffer instead */
+	bool dying;                /* some slot is dead */
+	size_t before, live;
 	struct runner runner;
 	struct watch watch;
 	uint64_t dead_tokens;
 };
 
-static struct dfg_tensor *output(const struct line *line, const struct record *record, int i)
+static struct dfg_tensor *output(const struct line *line, const struct op *op, int i)
 {
-	return line->at[record->first + record->n_in + (uint32_t)i];
+	return line->at[op->first + op->record->n_in + (uint32_t)i];
 }
 
-static uint32_t out_slot(const struct line *line, const struct record *record, int i)
+static uint32_t in_slot(const struct line *line, const struct op *op, int i)
 {
-	return line->plan->slot[record->first + record->n_in + (uint32_t)i];
+	return line->layout->use[op->first + (uint32_t)i];
 }
 
-static struct dfg_err *pass(struct line *line, const struct record *record, int i, int j)
+static uint32_t out_slot(const struct line *line, const struct op *op, int i)
 {
-	return dfg_pass(
-		line->at[record->first + (uint32_t)j], line->plan->is_ref[out_slot(line, record, i)], output(line, record, i));
+	return line->layout->use[op->first + op->record->n_in + (uint32_t)i];
 }
 
-static struct dfg_err *run_switch(struct line *line, const struct record *record)
+static struct dfg_err *pass(struct line *line, const struct op *op, int i, int j)
+{
+	return dfg_pass(line->at[op->first + (uint32_t)j], line->plan->is_ref[out_slot(line, op, i)], output(line, op, i));
+}
+
+static struct dfg_err *run_switch(struct line *line, const struct op *op)
 {
 	int chosen;
-	DFG_TRY(dfg_choose(line->at[record->first + 1], record->n_out, &chosen));
-	line->death[record - line->plan->record].chosen = chosen;
-	for (int i = 0; i < record->n_out; i++)
-		line->dead[out_slot(line, record, i)] = i != chosen;
-	return pass(line, record, chosen, 0);
+	DFG_TRY(dfg_choose(line->at[op->first + 1], op->record->n_out, &chosen));
+	line->death[op->record - line->plan->record].chosen = chosen;
+	line->dying = true;
+	for (int i = 0; i < op->record->n_out; i++)
+		line->dead[out_slot(line, op, i)] = i != chosen;
+	return pass(line, op, chosen, 0);
 }
 
-static struct dfg_err *run_merge(struct line *line, const struct record *record)
+static struct dfg_err *run_merge(struct line *line, const struct op *op)
 {
 	int live = -1;
-	for (int i = 0; i < record->n_in; i++) {
-		if (line->dead[line->plan->slot[record->first + (uint32_t)i]])
+	for (int i = 0; i < op->record->n_in; i++) {
+		if (line->dead[in_slot(line, op, i)])
 			continue;
 		if (live >= 0)
 			return DFG_ERR(DFG_DATA, "inputs %d and %d are both live", live, i);
 		live = i;
 	}
-	DFG_TRY(pass(line, record, 0, live));
-	DFG_TRY(dfg_scalar(line->plan->session, DFG_I32, output(line, record, 1)));
-	*(int32_t *)output(line, record, 1)->data = live;
+	DFG_TRY(pass(line, op, 0, live));
+	DFG_TRY(dfg_scalar(line->plan->session, DFG_I32, output(line, op, 1)));
+	*(int32_t *)output(line, op, 1)->data = live;
 	return NULL;
 }
 
@@ -67,75 +76,108 @@ static struct death death_of(const struct line *line, uint32_t slot)
 }
 
 /* Strict nodes die of one dead input, a Merge of all, a ControlTrigger of none. */
-static bool is_dead(const struct line *line, const struct record *record, struct death *out_death)
+static bool is_dead(const struct line *line, const struct op *op, struct death *out_death)
 {
-	const struct dfg_plan *plan = line->plan;
+	const struct record *record = op->record;
 	int dead = 0;
 	if (record->role == DFG_CONTROL_TRIGGER)
 		return false;
 	for (int i = 0; i < record->n_in; i++) {
-		uint32_t slot = plan->slot[record->first + (uint32_t)i];
+		uint32_t slot = in_slot(line, op, i);
 		if (line->dead[slot] && !dead++)
 			*out_death = death_of(line, slot);
 	}
 	if (record->role == DFG_MERGE)
 		return dead == record->n_in;
 	for (uint32_t i = 0; i < record->n_control && !dead; i++) {
-		*out_death = line->death[plan->control[record->first_control + i]];
+		*out_death = line->death[line->plan->control[record->first_control + i]];
 		dead += out_death->killer != 0;
 	}
 	return dead;
 }
 
-static struct dfg_err *run_kernel(struct line *line, const struct record *record)
+/* What the kernel took or gave counts as alive with what the block holds. */
+static void count_buffers(struct line *line, const struct op *op)
 {
-	struct dfg_tensor **at = line->at + record->first;
-	uint32_t r = (uint32_t)(record - line->plan->record);
-	line->runner.in_place = 0;
-	for (int i = 0; i < record->n_in && i < 32 && record->in_place; i++) {
-		uint32_t slot = line->plan->slot[record->first + (uint32_t)i];
-		bool once = line->plan->kind[slot] == SLOT_VALUE && line->last[slot] == r;
-		for (int j = 0; j < record->n_in; j++)
-			once &= i == j || at[i] != at[j];
-		line->runner.in_place |= (uint32_t)once << i;
-	}
-	DFG_TRY(dfg_runner_run(&line->runner, record, at, at + record->n_in));
-	return line->plan->session->options.check_numerics ? dfg_check_numerics(record->call, at + record->n_in) : NULL;
+	size_t live = op->live + dfg_buffers_used(line->plan->session->buffers) - line->before;
+	line->live = live > line->live ? live : line->live;
+	line->runner.took = false;
+	for (int i = 0; i < op->record->n_out; i++)
+		line->mixed |= line->layout->in_block[out_slot(line, op, i)] && output(line, op, i)->buffer;
 }
 
-static struct dfg_err *run_record(struct line *line, const struct record *record)
+static struct dfg_err *run_kernel(struct line *line, const struct op *op)
 {
+	struct dfg_tensor **at = line->at + op->first;
+	line->runner.in_place = op->in_place;
+	struct dfg_err *err = dfg_runner_run(&line->runner, op->record, at, at + op->record->n_in);
+	if (!err && line->watch.options->check_numerics)
+		err = dfg_check_numerics(op->record->call, at + op->record->n_in);
+	if (line->runner.took)
+		count_buffers(line, op);
+	return err;
+}
+
+static void run_row(const struct line *line, const struct op *op)
+{
+	struct dfg_tensor *const *at = line->at + op->first;
+	const void *in[DFG_ROW_OPERANDS];
+	int n = op->record->n_in;
+	for (int i = 0; i < n; i++)
+		in[i] = at[i]->data;
+	op->row(op->n, at[n]->data, in, op->record->call->attr);
+}
+
+static void run_view(const struct line *line, const struct op *op)
+{
+	const struct dfg_tensor *in = line->at[op->first];
+	struct dfg_tensor *out = line->at[op->first + op->record->n_in];
+	out->data = in->data;
+	out->buffer = in->buffer;
+}
+
+static struct dfg_err *run_any(struct line *line, const struct op *op)
+{
+	const struct record *record = op->record;
 	struct death death = {0};
-	if (record->may_die && is_dead(line, record, &death)) {
+	if (record->may_die && is_dead(line, op, &death)) {
 		for (int i = 0; i < record->n_out; i++)
-			line->dead[out_slot(line, record, i)] = true;
+			line->dead[out_slot(line, op, i)] = true;
 		line->death[record - line->plan->record] = death;
 		line->dead_tokens++;
 		return NULL;
 	}
 	switch (record->role) {
 	case DFG_SWITCH:
-		return run_switch(line, record);
+		return run_switch(line, op);
 	case DFG_MERGE:
-		return run_merge(line, record);
+		return run_merge(line, op);
 	case DFG_IDENTITY:
 	case DFG_PLACEHOLDER_DEFAULT:
 	case DFG_LOOP_COND:
 		for (int i = 0; i < record->n_out; i++)
-			DFG_TRY(pass(line, record, i, i));
+			DFG_TRY(pass(line, op, i, i));
 		return NULL;
 	default:
-		return record->run && !record->preset ? run_kernel(line, record) : NULL;
+		return record->run ? run_kernel(line, op) : NULL;
 	}
 }
 
-static void release_spent(struct line *line, const struct record *record)
+static struct dfg_err *run_op(struct line *line, const struct op *op)
 {
-	for (uint32_t i = 0; i < (uint32_t)record->n_in + record->n_out; i++) {
-		uint32_t slot = line->plan->slot[record->first + i];
-		if (line->last[slot] == (uint32_t)(record - line->plan->record) && line->plan->kind[slot] == SLOT_VALUE)
-			dfg_tensor_release(&line->tensor[slot]);
+	switch ((enum op_kind)op->kind) {
+	case OP_ROW:
+		run_row(line, op);
+		return NULL;
+	case OP_KERNEL:
+		return run_kernel(line, op);
+	case OP_VIEW:
+		run_view(line, op);
+		return NULL;
+	case OP_ANY:
+		break;
 	}
+	return run_any(line, op);
 }
 
 static void trace(const struct line *line, const struct record *record, uint64_t begin)
@@ -152,140 +194,222 @@ static void trace(const struct line *line, const struct record *record, uint64_t
 									   });
 }
 
+static struct dfg_err *run_watched(struct line *line, const struct op *op)
+{
+	uint64_t begin = dfg_now();
+	if (line->watch.deadline)
+		DFG_TRY(dfg_watch_deadline(&line->watch));
+	DFG_TRY(run_op(line, op));
+	if (line->watch.options->trace)
+		trace(line, op->record, begin);
+	return NULL;
+}
+
+/* The whole step: one indirect call a node, and nothing to decide where shapes are known. */
 static struct dfg_err *run_all(struct line *line)
 {
-	const struct dfg_plan *plan = line->plan;
-	bool traced = line->watch.options->trace;
-	for (uint32_t r = 0; r < plan->count; r++) {
-		const struct record *record = &plan->record[r];
-		uint64_t begin = traced ? dfg_now() : 0;
-		if (line->watch.deadline)
-			DFG_TRY(dfg_call_note(dfg_watch_deadline(&line->watch), record->call));
-		struct dfg_err *err = run_record(line, record);
+	const struct layout *layout = line->layout;
+	bool watched = line->watch.options->trace || line->watch.deadline;
+	for (const struct op *op = layout->op, *end = op + layout->count; op < end; op++) {
+		struct dfg_err *err = watched ? run_watched(line, op) : run_op(line, op);
 		if (err)
-			return dfg_call_note(err, record->call);
-		if (traced)
-			trace(line, record, begin);
-		release_spent(line, record);
+			return dfg_call_note(err, op->record->call);
+		for (uint32_t i = 0; i < op->n_release; i++)
+			dfg_tensor_release(&line->tensor[layout->release[op->first_release + i]]);
 	}
+	return NULL;
+}
+
+static struct dfg_err *give_fetch(struct line *line, uint32_t i, struct dfg_tensor *out_fetch)
+{
+	uint32_t slot = line->layout->fetch[i];
+	struct dfg_tensor *tensor = &line->tensor[slot];
+	*out_fetch = (struct dfg_tensor){0};
+	if (line->dead[slot]) {
+		struct death death = death_of(line, slot);
+		return dfg_dead_fetch(line->plan, i, &death);
+	}
+	if (dfg_is_ref(tensor))
+		return dfg_variable_read(tensor->data, out_fetch);
+	if (!line->layout->moves[i] || !tensor->buffer)
+		return dfg_tensor_share(tensor, out_fetch);
+	*out_fetch = *tensor;
+	*tensor = (struct dfg_tensor){0};
 	return NULL;
 }
 
 static struct dfg_err *give_fetches(struct line *line, struct dfg_tensor *out_fetches)
 {
-	const struct dfg_plan *plan = line->plan;
-	struct dfg_err *err = NULL;
-	uint32_t i;
-	for (i = 0; i < plan->step.n_fetch && !err; i++) {
-		const struct dfg_tensor *tensor = &line->tensor[plan->fetch[i]];
-		struct death death;
-		out_fetches[i] = (struct dfg_tensor){0};
-		if (line->dead[plan->fetch[i]])
-			death = death_of(line, plan->fetch[i]), err = dfg_dead_fetch(plan, i, &death);
-		else if (dfg_is_ref(tensor))
-			err = dfg_variable_read(tensor->data, &out_fetches[i]);
-		else
-			err = dfg_tensor_share(tensor, &out_fetches[i]);
+	for (uint32_t i = 0; i < line->plan->step.n_fetch; i++) {
+		struct dfg_err *err = give_fetch(line, i, &out_fetches[i]);
+		if (!err)
+			continue;
+		while (i--)
+			dfg_tensor_release(&out_fetches[i]);
+		return err;
 	}
-	while (err && i--)
-		dfg_tensor_release(&out_fetches[i]);
-	return err;
+	return NULL;
 }
 
-static void find_last_uses(struct line *line)
+/* Slots of the block as a step finds them. */
+static void start_block(struct line *line)
 {
-	const struct dfg_plan *plan = line->plan;
-	for (uint32_t r = 0; r < plan->count; r++)
-		for (uint32_t i = 0; i < (uint32_t)plan->record[r].n_in + plan->record[r].n_out; i++)
-			line->last[plan->slot[plan->record[r].first + i]] = r;
-	for (uint32_t i = 0; i < plan->step.n_fetch; i++)
-		line->last[plan->fetch[i]] = DFG_NONE;
-	for (uint32_t i = 0; i < plan->uses; i++)
-		line->at[i] = &line->tensor[plan->slot[i]];
-	for (uint32_t i = 0; i < plan->slots; i++)
-		if (plan->kind[i] == SLOT_PRESET)
-			line->tensor[i] = plan->preset[i];
+	for (uint32_t i = 0; i < line->plan->slots; i++) {
+		if (!line->layout->in_block[i])
+			continue;
+		dfg_buffer_unref(line->tensor[i].buffer);
+		line->tensor[i] = line->layout->start[i];
+		line->tensor[i].data = (char *)line->block + (uintptr_t)line->layout->start[i].data;
+	}
+	line->mixed = false;
 }
 
 static void free_line(struct line *line)
 {
 	dfg_runner_release(&line->runner);
+	dfg_free(line->block);
 	dfg_free(line->tensor);
 	dfg_free(line->at);
 	dfg_free(line->dead);
 	dfg_free(line->death);
-	dfg_free(line->last);
 	dfg_free(line);
 }
 
-static struct dfg_err *new_line(struct dfg_plan *plan, struct line **out_line)
+void dfg_lines_free(struct line *line)
 {
+	while (line) {
+		struct line *next = line->next;
+		free_line(line);
+		line = next;
+	}
+}
+
+static struct dfg_err *new_line(const struct layout *layout, struct line **out_line)
+{
+	const struct dfg_plan *plan = layout->plan;
 	struct line *line = dfg_zeros(1, sizeof *line);
 	if (!line)
 		return dfg_no_memory();
+	line->layout = layout;
 	line->plan = plan;
 	line->runner.session = plan->session;
+	line->block = layout->block < SIZE_MAX / 4 ? dfg_mem->take(dfg_mem, layout->block, DFG_ALIGN) : NULL;
 	line->tensor = dfg_zeros(plan->slots, sizeof *line->tensor);
-	line->at = dfg_zeros(plan->uses, sizeof *line->at);
+	line->at = dfg_zeros(layout->uses, sizeof *line->at);
 	line->dead = dfg_zeros(plan->slots, sizeof *line->dead);
 	line->death = dfg_zeros(plan->count, sizeof *line->death);
-	line->last = dfg_zeros(plan->slots, sizeof *line->last);
-	if (!line->tensor || !line->at || !line->dead || !line->death || !line->last) {
+	if (!line->block || !line->tensor || !line->at || !line->dead || !line->death) {
 		free_line(line);
-		return dfg_no_memory();
+		return DFG_ERR(DFG_MEMORY, "no memory for a step of %zu bytes", layout->block);
 	}
-	find_last_uses(line);
+	for (uint32_t i = 0; i < layout->uses; i++)
+		line->at[i] = &line->tensor[layout->use[i]];
+	for (uint32_t i = 0; i < plan->slots; i++)
+		if (!layout->in_block[i])
+			line->tensor[i] = layout->start[i];
+	start_block(line);
 	*out_line = line;
 	return NULL;
 }
 
-void dfg_lines_free(struct dfg_plan *plan)
+static struct dfg_err *take(struct layout *layout, struct line **out_line)
 {
-	while (plan->lines) {
-		struct line *line = plan->lines;
-		plan->lines = line->next;
-		free_line(line);
-	}
-}
-
-static struct dfg_err *take(struct dfg_plan *plan, struct line **out_line)
-{
-	pthread_mutex_lock(&plan->lock);
-	struct line *line = *out_line = plan->lines;
+	pthread_mutex_lock(&layout->lock);
+	struct line *line = *out_line = layout->idle;
 	if (line)
-		plan->lines = line->next;
-	pthread_mutex_unlock(&plan->lock);
-	return line ? NULL : new_line(plan, out_line);
+		layout->idle = line->next;
+	pthread_mutex_unlock(&layout->lock);
+	return line ? NULL : new_line(layout, out_line);
 }
 
-static void give_back(struct line *line, size_t peak)
+static void give_back(struct line *line, struct layout *layout, bool failed, struct dfg_stats *stats)
 {
-	struct dfg_plan *plan = line->plan;
-	for (uint32_t i = 0; i < plan->slots; i++) {
-		if (plan->kind[i] == SLOT_VALUE || plan->kind[i] == SLOT_REF)
-			dfg_tensor_release(&line->tensor[i]);
-		line->dead[i] = false;
+	for (uint32_t i = 0; i < (failed ? layout->n_counted : layout->n_final); i++)
+		dfg_tensor_release(&line->tensor[layout->counted[i]]);
+	if (line->mixed)
+		start_block(line);
+	if (line->dying) {
+		memset(line->dead, 0, line->plan->slots * sizeof *line->dead);
+		memset(line->death, 0, line->plan->count * sizeof *line->death);
 	}
-	memset(line->death, 0, plan->count * sizeof *line->death);
-	pthread_mutex_lock(&plan->lock);
-	plan->stats = (struct dfg_stats){.peak_bytes = peak, .live_bytes = peak, .dead_tokens = line->dead_tokens};
+	*stats = (struct dfg_stats){
+		.peak_bytes = layout->block + dfg_buffers_peak(line->plan->session->buffers) - line->before,
+		.live_bytes = line->live > layout->live ? line->live : layout->live,
+		.dead_tokens = line->dead_tokens,
+	};
+	line->dying = false;
 	line->dead_tokens = 0;
-	line->next = plan->lines;
-	plan->lines = line;
-	pthread_mutex_unlock(&plan->lock);
+	line->live = 0;
+	pthread_mutex_lock(&layout->lock);
+	line->next = layout->idle;
+	layout->idle = line;
+	pthread_mutex_unlock(&layout->lock);
+}
+
+static bool is_for(const struct layout *layout, const struct dfg_tensor *feeds)
+{
+	for (uint32_t i = 0; layout->feed && i < layout->plan->step.n_feed; i++)
+		if (!dfg_shape_equal(&layout->feed[i], &feeds[i].shape))
+			return false;
+	return true;
+}
+
+/* More layouts than that are not kept for feeds of ever new shapes: the last one fits all. */
+enum { LAYOUTS_MOST = 64 };
+
+static struct dfg_err *find_layout(struct dfg_plan *plan, const struct dfg_tensor *feeds, struct layout **out_layout)
+{
+	struct layout *layout = plan->layouts;
+	while (layout->next && !is_for(layout, feeds))
+		layout = layout->next;
+	*out_layout = layout;
+	if (layout->next || layout->feed || plan->sized || plan->n_layouts >= LAYOUTS_MOST)
+		return NULL;
+	DFG_TRY(dfg_layout_make(plan, feeds, &layout));
+	layout->next = plan->layouts;
+	plan->layouts = *out_layout = layout;
+	plan->n_layouts++;
+	return NULL;
+}
+
+struct dfg_err *dfg_layouts_begin(struct dfg_plan *plan)
+{
+	plan->sized = true;
+	for (uint32_t i = 0; i < plan->step.n_feed; i++)
+		plan->sized &= dfg_shape_known(&plan->feed[i].shape);
+	return dfg_layout_make(plan, NULL, &plan->layouts);
+}
+
+void dfg_layouts_free(struct dfg_plan *plan)
+{
+	while (plan->layouts) {
+		struct layout *layout = plan->layouts;
+		plan->layouts = layout->next;
+		dfg_layout_free(layout);
+	}
 }
 
 struct dfg_err *dfg_line_run(struct dfg_plan *plan, const struct dfg_tensor *feeds, struct dfg_tensor *out_fetches)
 {
 	struct line *line;
-	DFG_TRY(take(plan, &line));
-	size_t before = dfg_buffers_mark(plan->session->buffers);
+	struct layout *layout;
+	struct dfg_stats stats;
+	pthread_mutex_lock(&plan->lock);
+	struct dfg_err *err = find_layout(plan, feeds, &layout);
+	pthread_mutex_unlock(&plan->lock);
+	if (err)
+		return err;
+	DFG_TRY(take(layout, &line));
+	line->before = dfg_buffers_mark(plan->session->buffers);
 	for (uint32_t i = 0; i < plan->step.n_feed; i++)
 		line->tensor[plan->first_feed + i] = feeds[i];
 	dfg_watch_begin(&line->watch, &plan->session->options);
-	struct dfg_err *err = run_all(line);
+	err = run_all(line);
 	if (!err)
 		err = give_fetches(line, out_fetches);
-	give_back(line, dfg_buffers_peak(plan->session->buffers) - before);
+	give_back(line, layout, err, &stats);
+	pthread_mutex_lock(&plan->lock);
+	plan->stats = stats;
+	pthread_mutex_unlock(&plan->lock);
 	return err;
 }

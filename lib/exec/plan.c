@@ -269,17 +269,53 @@ static struct dfg_err *find_feeds(struct maker *maker)
 	return NULL;
 }
 
+/* Runs the record now; its outputs belong to the plan. */
 static struct dfg_err *preset(struct dfg_plan *plan, struct runner *runner, const struct record *record)
 {
-	struct dfg_tensor **out = dfg_arena_zeros(&plan->arena, record->n_out, sizeof *out);
-	if (!out)
+	struct dfg_tensor **at = dfg_arena_zeros(&plan->arena, (size_t)record->n_in + record->n_out, sizeof *at);
+	if (!at)
 		return dfg_no_memory();
-	for (int i = 0; i < record->n_out; i++)
-		out[i] = &plan->preset[plan->slot[record->first + (uint32_t)i]];
-	return dfg_call_note(dfg_runner_run(runner, record, NULL, out), record->call);
+	for (int i = 0; i < record->n_in + record->n_out; i++)
+		at[i] = &plan->preset[plan->slot[record->first + (uint32_t)i]];
+	return dfg_call_note(dfg_runner_run(runner, record, at, at + record->n_in), record->call);
 }
 
-/* Constants, and the handles of variables. */
+/* Whether a node computes the same in every step. */
+static bool is_constant(const struct dfg_plan *plan, const struct record *record)
+{
+	const struct dfg_call *call = record->call;
+	if (record->role != DFG_PLAIN || !record->n_in || !record->n_out || record->n_control ||
+		call->op->flags & (DFG_STATEFUL | DFG_BLOCKING) || plan->session->options.no_opt)
+		return false;
+	for (int i = 0; i < record->n_in; i++) {
+		const struct dfg_tensor *in = &plan->preset[plan->slot[record->first + (uint32_t)i]];
+		if (plan->kind[plan->slot[record->first + (uint32_t)i]] != SLOT_PRESET || in->dtype == DFG_RESOURCE ||
+			!in->dtype)
+			return false;
+	}
+	return true;
+}
+
+/* A node that fails may never run: that is for the step to find out. */
+static void fold(struct dfg_plan *plan, struct runner *runner, struct record *record)
+{
+	enum { BYTES_MOST = 1 << 22 };
+	struct dfg_err *err = preset(plan, runner, record);
+	size_t bytes = 0;
+	for (int i = 0; i < record->n_out && !err; i++)
+		bytes += dfg_tensor_bytes(&plan->preset[plan->slot[record->first + record->n_in + (uint32_t)i]]);
+	record->preset = !err && bytes <= BYTES_MOST;
+	for (int i = 0; i < record->n_out; i++) {
+		uint32_t slot = plan->slot[record->first + record->n_in + (uint32_t)i];
+		if (record->preset)
+			plan->kind[slot] = SLOT_PRESET;
+		else
+			dfg_tensor_release(&plan->preset[slot]);
+	}
+	dfg_err_free(err);
+}
+
+/* Constants, the handles of variables, and what depends on constants alone. */
 static struct dfg_err *run_presets(struct dfg_plan *plan)
 {
 	struct runner runner = {.session = plan->session};
@@ -287,6 +323,9 @@ static struct dfg_err *run_presets(struct dfg_plan *plan)
 	for (uint32_t r = 0; r < plan->count && !err; r++)
 		if (plan->record[r].preset)
 			err = preset(plan, &runner, &plan->record[r]);
+	for (uint32_t r = 0; r < plan->count && !err; r++)
+		if (is_constant(plan, &plan->record[r]))
+			fold(plan, &runner, &plan->record[r]);
 	dfg_runner_release(&runner);
 	return err;
 }
@@ -303,7 +342,9 @@ static struct dfg_err *make(struct maker *maker)
 		return dfg_no_memory();
 	mark_mortal(plan, mortal);
 	DFG_TRY(run_presets(plan));
-	return plan->loops || plan->session->options.random_schedule ? dfg_flow_make(plan, maker->scratch) : NULL;
+	if (plan->loops || plan->session->options.random_schedule)
+		return dfg_flow_make(plan, maker->scratch);
+	return dfg_layouts_begin(plan);
 }
 
 struct dfg_err *dfg_plan_make(struct dfg_session *session, const struct dfg_step *step, struct dfg_plan *plan)
@@ -327,7 +368,7 @@ struct dfg_err *dfg_plan_make(struct dfg_session *session, const struct dfg_step
 void dfg_plan_release(struct dfg_plan *plan)
 {
 	dfg_machines_free(plan);
-	dfg_lines_free(plan);
+	dfg_layouts_free(plan);
 	for (uint32_t i = 0; plan->preset && i < plan->slots; i++)
 		dfg_tensor_release(&plan->preset[i]);
 	dfg_flow_free(plan->flow);

@@ -66,7 +66,9 @@ struct dfg_plan {
 	bool loops;                /* there is a frame */
 	struct flow *flow;         /* of a machine; NULL for a line */
 	pthread_mutex_t lock;      /* of what follows */
-	struct line *lines;
+	struct layout *layouts;    /* the last is for feeds of any shape */
+	uint32_t n_layouts;
+	bool sized; /* all feeds' shapes are known: there is one layout */
 	struct machine *idle_machine;
 	struct dfg_stats stats;
 };
@@ -115,6 +117,7 @@ struct runner {
 	char *scratch;     /* kept from kernel to kernel; what does not fit has blocks of its own */
 	size_t scratch_room, scratch_used;
 	struct extra *extra;
+	bool took; /* a kernel took, or gave, a buffer: set only */
 };
 void dfg_runner_release(struct runner *runner);
 static inline bool dfg_is_ref(const struct dfg_tensor *tensor)
@@ -152,7 +155,10 @@ DFG_MUST_CHECK struct dfg_err *dfg_check_numerics(const struct dfg_call *call, s
 /* line.c */
 DFG_MUST_CHECK struct dfg_err *dfg_line_run(
 	struct dfg_plan *plan, const struct dfg_tensor *feeds, struct dfg_tensor *out_fetches);
-void dfg_lines_free(struct dfg_plan *plan);
+
+/* Makes the layout for feeds of any shape, so that what cannot fit is found before the first step. */
+DFG_MUST_CHECK struct dfg_err *dfg_layouts_begin(struct dfg_plan *plan);
+void dfg_layouts_free(struct dfg_plan *plan);
 
 /* flow.c: what a machine needs of a plan. */
 DFG_MUST_CHECK struct dfg_err *dfg_flow_make(struct dfg_plan *plan, struct dfg_arena *scratch);

@@ -7,9 +7,7 @@
  * TILE elements of each operand fit in the first cache together; no row has more OPERANDS. A BLOCK is what one thread
  * takes at a time. Runs of RUN elements and more are passed as they are, shorter ones are gathered into tiles.
  */
-enum { TILE = 512, OPERANDS = 4, BLOCK = 32 * 1024, RUN = 64 };
-
-typedef void row_fn(int64_t n, void *out, const void *const *in, const union dfg_value *attr);
+enum { TILE = 512, OPERANDS = DFG_ROW_OPERANDS, BLOCK = 32 * 1024, RUN = 64 };
 
 /* An operand as the walk over the output sees it: a step of 0 stays where it is, which is what broadcasting means. */
 struct operand {
@@ -22,7 +20,7 @@ struct operand {
 
 /* The output's dims with neighbours merged wherever all operands move through them alike; the innermost is last. */
 struct walk {
-	row_fn *row;
+	dfg_row_fn *row;
 	const union dfg_value *attr;
 	struct operand in[OPERANDS];
 	int n_in, rank;
@@ -48,7 +46,7 @@ static enum dfg_dtype row_dtype(const struct dfg_call *call)
 	return DFG_NO_DTYPE;
 }
 
-static struct dfg_err *find_row(const struct dfg_call *call, row_fn **out_row)
+static struct dfg_err *find_row(const struct dfg_call *call, dfg_row_fn **out_row)
 {
 	enum dfg_dtype dtype = row_dtype(call);
 	*out_row = call->op->row[dtype];
@@ -248,4 +246,17 @@ struct dfg_err *dfg_elementwise_run(struct dfg_kernel *ctx)
 		classify(&walk, &walk.in[i]);
 	dfg_kernel_ranges(ctx, count, BLOCK, all_plain(&walk) ? plain_range : walk_range, &walk);
 	return NULL;
+}
+
+dfg_row_fn *dfg_kernel_row(const struct dfg_call *call)
+{
+	dfg_run_fn *run;
+	struct dfg_err *err = dfg_kernel_find(call, &run);
+	bool simple = !err && run == dfg_elementwise_run && !call->op->guard && call->n_out == 1 && call->n_in > 0 &&
+				  call->n_in <= DFG_ROW_OPERANDS;
+	dfg_err_free(err);
+	for (int i = 0; simple && i < call->n_in; i++)
+		simple = !dfg_is_half((enum dfg_dtype)call->in_dtype[i]);
+	simple = simple && !dfg_is_half((enum dfg_dtype)call->out_dtype[0]);
+	return simple ? call->op->row[row_dtype(call)] : NULL;
 }

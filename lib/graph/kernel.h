@@ -75,6 +75,14 @@ DFG_MUST_CHECK struct dfg_err *dfg_kernel_find(const struct dfg_call *call, dfg_
 /* The kernel of every op that has rows; operands that broadcast are stretched a tile at a time. */
 DFG_MUST_CHECK struct dfg_err *dfg_elementwise_run(struct dfg_kernel *ctx);
 
+/*
+ * The row that computes the node where no operand broadcasts: elements [0, n) of the output from those of the inputs, in
+ * at most DFG_ROW_OPERANDS. NULL where elements need more than that: halves, a guard, other kernels.
+ */
+enum { DFG_ROW_OPERANDS = 4 };
+typedef void dfg_row_fn(int64_t n, void *out, const void *const *in, const union dfg_value *attr);
+dfg_row_fn *dfg_kernel_row(const struct dfg_call *call);
+
 /* Runs the op's f32 kernel on widened inputs, then rounds its outputs. */
 DFG_MUST_CHECK struct dfg_err *dfg_half_run(struct dfg_kernel *ctx);
 

@@ -1,0 +1,65 @@
+#pragma once
+
+#include "lib/exec/plan.h"
+
+/*
+ * A layout is a plan without loops, worked out for feeds of certain shapes: which nodes still run, where their values
+ * lie, when room is free again. It is made once and never written, so any number of steps may run it, each in a line.
+ *
+ * Values whose size is known lie in one block, at offsets that were chosen so that it is small. The others, and those
+ * that leave the step (fetches, new values of variables), have buffers that are counted.
+ */
+enum op_kind {
+	OP_ROW,    /* elements of one shape: the row is called, and nothing else */
+	OP_KERNEL, /* cannot be dead */
+	OP_VIEW,   /* the output is the input in another shape, wherever that lies in this step */
+	OP_ANY,    /* all that needs a look: may be dead, moves values, reads refs */
+};
+
+struct op {
+	dfg_row_fn *row;
+	const struct record *record;
+	int64_t n;      /* elements of a row */
+	size_t live;    /* bytes of the block that are alive while it runs */
+	uint32_t first; /* in layout->use: inputs, then outputs */
+	uint32_t in_place;
+	uint32_t first_release, n_release; /* in layout->release: counted slots that nobody reads after it */
+	uint8_t kind;
+};
+
+struct layout {
+	struct layout *next;
+	struct dfg_plan *plan;
+	struct dfg_arena arena;
+	struct dfg_shape *feed; /* by feed; NULL: any */
+	struct op *op;
+	uint32_t count;
+	uint32_t *use, uses;
+	uint32_t *release;
+	struct dfg_tensor *start; /* by slot: as a step finds it; data is an offset where in_block */
+	bool *in_block;
+	uint32_t *counted, n_counted; /* slots that may hold a reference; the final ones, first, until the step ends */
+	uint32_t n_final;
+	bool *moves;        /* by fetch: the reference goes to the caller */
+	uint32_t *fetch;    /* by fetch: its slot */
+	size_t block, live; /* bytes, and the most of them that are alive at once */
+	pthread_mutex_t lock;
+	struct line *idle;
+};
+
+/* layout.c */
+DFG_MUST_CHECK struct dfg_err *dfg_layout_make(
+	struct dfg_plan *plan, const struct dfg_tensor *feeds, struct layout **out_layout);
+void dfg_layout_free(struct layout *layout);
+
+/* pack.c: an offset for each item, such that no two that are alive at the same time overlap; returns the bytes needed. */
+struct item {
+	size_t bytes, offset;
+	uint32_t first, last; /* alive from op first to op last, both included */
+	struct item *vacant;  /* dfg_pack's own */
+};
+DFG_MUST_CHECK struct dfg_err *dfg_pack(
+	struct item *item, uint32_t count, struct dfg_arena *scratch, size_t *out_bytes, size_t *out_live);
+
+/* line.c: of a list of lines, all. */
+void dfg_lines_free(struct line *line);
