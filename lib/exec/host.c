@@ -224,3 +224,10 @@ struct dfg_err *dfg_scalar(struct dfg_session *session, enum dfg_dtype dtype, st
 	};
 	return NULL;
 }
+
+bool dfg_same_value(const struct dfg_tensor *one, const struct dfg_tensor *two)
+{
+	return one->dtype == two->dtype && one->dtype && one->dtype != DFG_STRING &&
+		   dfg_shape_equal(&one->shape, &two->shape) &&
+		   (!dfg_tensor_bytes(one) || !memcmp(one->data, two->data, dfg_tensor_bytes(one)));
+}

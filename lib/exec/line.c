@@ -57,9 +57,11 @@ static struct dfg_err *run_merge(struct line *line, const struct op *op)
 	for (int i = 0; i < op->record->n_in; i++) {
 		if (line->dead[in_slot(line, op, i)])
 			continue;
-		if (live >= 0)
+		bool same = live >= 0 && !op->record->tells_index &&
+					dfg_same_value(line->at[op->first + (uint32_t)live], line->at[op->first + (uint32_t)i]);
+		if (live >= 0 && !same)
 			return DFG_ERR(DFG_DATA, "inputs %d and %d are both live", live, i);
-		live = i;
+		live = live < 0 ? i : live;
 	}
 	DFG_TRY(pass(line, op, 0, live));
 	DFG_TRY(dfg_scalar(line->plan->session, DFG_I32, output(line, op, 1)));

@@ -73,8 +73,18 @@ static struct dfg_err *make_ready(struct machine *machine, struct slab *slab, ui
 	return push(queue, (struct ready){slab, record, dead});
 }
 
-static struct dfg_err *two_live(const struct machine *machine, uint32_t record, uint32_t one, uint32_t two)
+static bool is_there(const struct slab *slab, uint32_t slot)
 {
+	return slab->state[slot] == LIVE || slab->state[slot] == LENT;
+}
+
+static struct dfg_err *two_live(
+	const struct machine *machine, const struct slab *slab, uint32_t record, uint32_t one, uint32_t two)
+{
+	const uint32_t *use = slab->loop->use + machine->flow->first_use[record];
+	if (!machine->plan->record[record].tells_index && is_there(slab, use[one]) && is_there(slab, use[two]) &&
+		dfg_same_value(&slab->tensor[use[one]], &slab->tensor[use[two]]))
+		return NULL;
 	return dfg_call_note(
 		DFG_ERR(DFG_DATA, "inputs %u and %u are both live", one, two), machine->plan->record[record].call);
 }
@@ -97,7 +107,7 @@ static struct dfg_err *merge_arrival(
 		count->dead++;
 	} else {
 		if (!(count->pending & 1))
-			return two_live(machine, arc->to, slab->choice[local], arc->input);
+			return two_live(machine, slab, arc->to, slab->choice[local], arc->input);
 		slab->choice[local] = arc->input;
 		count->pending--;
 	}

@@ -217,6 +217,17 @@ static struct dfg_err *make_records(struct maker *maker)
 	return NULL;
 }
 
+static void mark_indices(struct dfg_plan *plan)
+{
+	for (uint32_t i = 0; i < plan->uses + plan->step.n_fetch; i++) {
+		uint32_t slot = i < plan->uses ? plan->slot[i] : plan->fetch[i - plan->uses];
+		struct record *record = slot < plan->first_feed ? &plan->record[plan->maker[slot]] : NULL;
+		uint32_t own = record ? record->first + record->n_in + 1 : 0;
+		if (record && record->role == DFG_MERGE && slot == plan->slot[own] && i != own)
+			record->tells_index = true;
+	}
+}
+
 /* What may be dead: all behind a Switch, but a Merge of which some input cannot be. */
 static void mark_mortal(struct dfg_plan *plan, bool *mortal)
 {
@@ -341,6 +352,7 @@ static struct dfg_err *make(struct maker *maker)
 	if (!mortal)
 		return dfg_no_memory();
 	mark_mortal(plan, mortal);
+	mark_indices(plan);
 	DFG_TRY(run_presets(plan));
 	if (plan->loops || plan->session->options.random_schedule)
 		return dfg_flow_make(plan, maker->scratch);

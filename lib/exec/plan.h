@@ -25,10 +25,11 @@ struct record {
 	uint32_t first_control, n_control; /* in plan->control: the records to run before */
 	uint16_t n_in, n_out;
 	enum dfg_role role : 8;
-	bool reads_ref; /* some input is a ref whose value is read */
-	bool may_die;   /* a Switch is before it */
-	bool in_place;  /* its kernel may write an output into an input's room */
-	bool preset;    /* runs once, with the plan: its outputs are SLOT_PRESET */
+	bool reads_ref;   /* some input is a ref whose value is read */
+	bool may_die;     /* a Switch is before it */
+	bool tells_index; /* a Merge of which somebody reads the number of the live input */
+	bool in_place;    /* its kernel may write an output into an input's room */
+	bool preset;      /* runs once, with the plan: its outputs are SLOT_PRESET */
 };
 
 enum slot_kind {
@@ -134,6 +135,12 @@ DFG_MUST_CHECK struct dfg_err *dfg_pass(const struct dfg_tensor *from, bool as_r
 
 /* The output of a Switch that lives: by a bool, or by a number of which those out of range mean the last. */
 DFG_MUST_CHECK struct dfg_err *dfg_choose(const struct dfg_tensor *predicate, int n_out, int *out_chosen);
+
+/*
+ * The same bits. TensorFlow's own gradients merge a constant with what is sometimes dead: two live inputs are no error
+ * where both say the same, and nobody asks which it was.
+ */
+bool dfg_same_value(const struct dfg_tensor *one, const struct dfg_tensor *two);
 
 /* A scalar with a buffer of its own. */
 DFG_MUST_CHECK struct dfg_err *dfg_scalar(

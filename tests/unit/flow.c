@@ -65,11 +65,13 @@ static void a_dead_predicate_kills_both_sides(void **state)
 	refuses(graph, "x=2 y=5", "left", "is dead: node 'ys' (Switch)");
 }
 
-static void two_live_inputs_of_a_merge_are_an_error(void **state)
+static void two_live_inputs_of_a_merge_must_be_the_same(void **state)
 {
 	(void)state;
-	refuses("x Placeholder dtype=i32\ny Placeholder dtype=i32\nm Merge x y T=i32 N=2\n", "x=1 y=2", "m",
-		"node 'm' (Merge): inputs 0 and 1 are both live");
+	const char *graph = "x Placeholder dtype=i32\ny Placeholder dtype=i32\nm Merge x y T=i32 N=2\n";
+	refuses(graph, "x=1 y=2", "m", "node 'm' (Merge): inputs 0 and 1 are both live");
+	gives(graph, "x=3 y=3", "m", 3);
+	refuses(graph, "x=3 y=3", "m:1", "node 'm' (Merge): inputs 0 and 1 are both live");
 }
 
 /* i runs from `x` to n by 1; every trip ticks. */
@@ -248,7 +250,8 @@ static void frames_that_do_not_fit_are_refused(void **state)
 	refuses(COUNT_TO(5, 10), "x=0", "add", "fetch 'add:0' is inside the loop 'w'");
 	refuses(COUNT_TO(5, 10) "mix Plus add one T=i32\nxm Exit mix T=i32\n", "x=0", "xm",
 		"node 'mix' (Plus): takes inputs from different frames");
-	refuses("x Placeholder dtype=i32\nout Exit x T=i32\n", "x=0", "out", "stands outside all loops");
+	refuses(COUNT_TO(5, 10), "x=0 t=1", "out", "feed 't:0' is inside a loop");
+	refuses("x Number v=1\nout Exit x T=i32\n", "", "out", "stands outside all loops");
 }
 
 struct seen {
@@ -311,7 +314,7 @@ int main(void)
 		cmocka_unit_test(a_dead_fetch_names_its_switch_and_the_predicate),
 		cmocka_unit_test(dead_control_kills_all_but_merge_and_trigger),
 		cmocka_unit_test(a_dead_predicate_kills_both_sides),
-		cmocka_unit_test(two_live_inputs_of_a_merge_are_an_error),
+		cmocka_unit_test(two_live_inputs_of_a_merge_must_be_the_same),
 		cmocka_unit_test(a_loop_runs_its_body_as_often_as_it_should),
 		cmocka_unit_test(loop_variables_move_together),
 		cmocka_unit_test(a_branch_may_stand_in_a_loop),
