@@ -3,7 +3,7 @@
 #include <string.h>
 
 /* Sizes are rounded up to a class: four to each power of two, from 64 bytes on. */
-enum { LEAST_SHIFT = 6, CLASSES = 4 * 44 };
+enum { LEAST_SHIFT = 6, CLASSES = 4 * 44, IDLE_LEAST = 1 << 20 };
 
 struct kept {
 	struct dfg_buffer base; /* first, so that one is the other */
@@ -17,8 +17,9 @@ enum { HEAD = (sizeof(struct kept) + DFG_ALIGN - 1) / DFG_ALIGN * DFG_ALIGN };
 struct buffers {
 	pthread_mutex_t lock;
 	struct kept *idle[CLASSES];
-	size_t idle_bytes, used_bytes, most_used, peak;
-	size_t out; /* buffers in use */
+	size_t idle_bytes, most_used;
+	atomic_size_t used_bytes, peak; /* changed under the lock */
+	size_t out;                     /* buffers in use */
 	bool closed;
 };
 
@@ -85,9 +86,11 @@ static void release(struct dfg_buffer *buffer)
 	size_t room;
 	class_of(buffer->room, &room);
 	pthread_mutex_lock(&buffers->lock);
-	buffers->used_bytes -= buffer->room;
+	size_t used = atomic_load_explicit(&buffers->used_bytes, memory_order_relaxed) - buffer->room;
+	atomic_store_explicit(&buffers->used_bytes, used, memory_order_relaxed);
 	buffers->out--;
-	bool keep = !buffers->closed && buffers->idle_bytes + room <= buffers->most_used;
+	size_t most = buffers->most_used > IDLE_LEAST ? buffers->most_used : IDLE_LEAST;
+	bool keep = !buffers->closed && buffers->idle_bytes + room <= most;
 	bool last = buffers->closed && !buffers->out;
 	if (keep) {
 		buffers->idle_bytes += room;
@@ -110,11 +113,12 @@ static struct kept *take_idle(struct buffers *buffers, int class, size_t room, s
 		buffers->idle_bytes -= room;
 	}
 	buffers->out++;
-	buffers->used_bytes += bytes;
-	if (buffers->used_bytes > buffers->peak)
-		buffers->peak = buffers->used_bytes;
-	if (buffers->used_bytes > buffers->most_used)
-		buffers->most_used = buffers->used_bytes;
+	size_t used = atomic_load_explicit(&buffers->used_bytes, memory_order_relaxed) + bytes;
+	atomic_store_explicit(&buffers->used_bytes, used, memory_order_relaxed);
+	if (used > atomic_load_explicit(&buffers->peak, memory_order_relaxed))
+		atomic_store_explicit(&buffers->peak, used, memory_order_relaxed);
+	if (used > buffers->most_used)
+		buffers->most_used = used;
 	pthread_mutex_unlock(&buffers->lock);
 	return kept;
 }
@@ -170,24 +174,17 @@ bool dfg_buffers_own(const struct dfg_buffer *buffer)
 
 size_t dfg_buffers_mark(struct buffers *buffers)
 {
-	pthread_mutex_lock(&buffers->lock);
-	size_t used = buffers->peak = buffers->used_bytes;
-	pthread_mutex_unlock(&buffers->lock);
+	size_t used = dfg_buffers_used(buffers);
+	atomic_store_explicit(&buffers->peak, used, memory_order_relaxed);
 	return used;
 }
 
-size_t dfg_buffers_peak(struct buffers *buffers)
+size_t dfg_buffers_peak(const struct buffers *buffers)
 {
-	pthread_mutex_lock(&buffers->lock);
-	size_t peak = buffers->peak;
-	pthread_mutex_unlock(&buffers->lock);
-	return peak;
+	return atomic_load_explicit(&buffers->peak, memory_order_relaxed);
 }
 
-size_t dfg_buffers_used(struct buffers *buffers)
+size_t dfg_buffers_used(const struct buffers *buffers)
 {
-	pthread_mutex_lock(&buffers->lock);
-	size_t used = buffers->used_bytes;
-	pthread_mutex_unlock(&buffers->lock);
-	return used;
+	return atomic_load_explicit(&buffers->used_bytes, memory_order_relaxed);
 }

@@ -6,7 +6,7 @@
 
 /*
  * Buffers of a session, used again instead of given back to the system: fresh pages cost more than most kernels. What
- * lies idle never exceeds what was once in use at a time. A buffer may outlive the session: the last one out ends it.
+ * lies idle never exceeds what was once in use at a time (or a megabyte). A buffer may outlive the session: the last one out ends it.
  */
 struct buffers;
 
@@ -22,5 +22,5 @@ bool dfg_buffers_own(const struct dfg_buffer *buffer);
 
 /* Bytes in use now; and the most since dfg_buffers_mark, which returns what is in use. */
 size_t dfg_buffers_mark(struct buffers *buffers);
-size_t dfg_buffers_peak(struct buffers *buffers);
-size_t dfg_buffers_used(struct buffers *buffers);
+size_t dfg_buffers_peak(const struct buffers *buffers);
+size_t dfg_buffers_used(const struct buffers *buffers);

@@ -144,12 +144,30 @@ static struct dfg_err *give_ref(struct dfg_kernel *ctx, int i, struct dfg_variab
 
 static const struct dfg_host host = {grow, scratch, parallel, keep, give, state, ref, give_ref};
 
+/* Small operands of one shape need no more than the row. */
+static struct dfg_err *run_row(struct dfg_kernel *ctx, const struct record *record)
+{
+	enum { SMALL = 1024 };
+	const void *in[DFG_ROW_OPERANDS];
+	const struct dfg_shape *shape = &ctx->in[0]->shape;
+	int64_t n = dfg_shape_count(shape);
+	struct dfg_tensor *out;
+	for (int i = 0; i < record->n_in; i++) {
+		if (n > SMALL || !dfg_shape_equal(&ctx->in[i]->shape, shape))
+			return record->run(ctx);
+		in[i] = ctx->in[i]->data;
+	}
+	DFG_TRY(dfg_kernel_output(ctx, 0, shape, &out));
+	record->row(n, out->data, in, record->call->attr);
+	return NULL;
+}
+
 static struct dfg_err *run(
 	struct runner *runner, const struct record *record, struct dfg_tensor *const *in, struct dfg_tensor *const *out)
 {
 	struct dfg_kernel ctx = {record->call, in, out, &host, runner};
 	runner->record = record;
-	struct dfg_err *err = record->run(&ctx);
+	struct dfg_err *err = record->row ? run_row(&ctx, record) : record->run(&ctx);
 	if (runner->scratch_used || runner->extra)
 		end_scratch(runner);
 	return err;

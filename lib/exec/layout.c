@@ -214,7 +214,8 @@ static struct dfg_err *add_op(struct laying *laying, const struct record *record
 {
 	struct layout *layout = laying->layout;
 	struct op *op = &layout->op[layout->count];
-	*op = (struct op){.record = record, .first = layout->uses, .kind = OP_KERNEL};
+	*op = (struct op){
+		.record = record, .attr = record->call->attr, .first = layout->uses, .n_in = record->n_in, .kind = OP_KERNEL};
 	bool view = is_view(laying, record);
 	if (record->may_die || !record->run || record->reads_ref)
 		op->kind = OP_ANY;
@@ -316,7 +317,7 @@ static bool is_last_use(struct laying *laying, const struct op *op, uint32_t o, 
 	if (laying->last[group] != o || use[i] >= laying->plan->first_feed || laying->plan->kind[use[i]] == SLOT_PRESET)
 		return false;
 	for (int j = 0; j < op->record->n_in; j++)
-		if (j != i && group_of(laying, use[j]) == group && op->kind != OP_ROW)
+		if (j != i && group_of(laying, use[j]) == group && op->kind > OP_NEW)
 			return false;
 	return true;
 }
@@ -353,38 +354,45 @@ static bool is_sure(const struct laying *laying, uint32_t slot)
 	return laying->layout->start[slot].data || plan->record[plan->maker[slot]].role == DFG_READ;
 }
 
-/* A row is called by itself where all it touches is in the block or always there, and of one shape. */
+/* A slot has its dtype and shape from the start; data comes. */
+static void start_tensor(struct laying *laying, uint32_t slot)
+{
+	const struct dfg_fact *fact = &laying->fact[slot];
+	laying->layout->start[slot] =
+		(struct dfg_tensor){.dtype = fact->dtype, .shape = fact->shape, .room = bytes_of(laying, slot)};
+}
+
+static bool is_fixed(const struct laying *laying, uint32_t slot)
+{
+	return laying->store[slot] != DFG_NONE || laying->layout->start[slot].data;
+}
+
+/* A row is called by itself where all it touches is sure to be of one shape. */
 static void try_row(struct laying *laying, struct op *op)
 {
 	const struct record *record = op->record;
 	const uint32_t *use = laying->layout->use + op->first;
-	dfg_row_fn *row = op->kind == OP_KERNEL ? dfg_kernel_row(record->call) : NULL;
-	if (!row || laying->store[use[record->n_in]] == DFG_NONE || laying->plan->session->options.no_opt ||
-		laying->plan->session->options.check_numerics)
+	const struct dfg_session_options *options = &laying->plan->session->options;
+	if (op->kind != OP_KERNEL || !record->row || options->no_opt || options->check_numerics || options->trace)
 		return;
-	const struct dfg_shape *shape = &laying->fact[use[record->n_in]].shape;
-	int64_t n = dfg_shape_count(shape);
-	for (int i = 0; i < record->n_in; i++)
-		if (!is_sure(laying, use[i]) || !dfg_shape_known(&laying->fact[use[i]].shape) ||
-			dfg_shape_count(&laying->fact[use[i]].shape) != n)
+	const struct dfg_fact *out = &laying->fact[use[record->n_in]];
+	int64_t n = dfg_shape_known(&out->shape) ? dfg_shape_count(&out->shape) : ROW_MOST + 1;
+	bool fixed = true;
+	for (int i = 0; i < record->n_in; i++) {
+		const struct dfg_shape *shape = &laying->fact[use[i]].shape;
+		if (!is_sure(laying, use[i]) || !dfg_shape_known(shape) || dfg_shape_count(shape) != n)
 			return;
-	if (n > ROW_MOST || laying->plan->session->options.trace)
+		fixed &= is_fixed(laying, use[i]);
+	}
+	if (n > ROW_MOST)
 		return;
-	op->kind = OP_ROW;
-	op->row = row;
+	op->row = record->row;
 	op->n = n;
-}
-
-static void start_tensor(struct laying *laying, uint32_t slot, size_t offset)
-{
-	const struct dfg_fact *fact = &laying->fact[slot];
-	laying->layout->in_block[slot] = true;
-	laying->layout->start[slot] = (struct dfg_tensor){
-		.dtype = fact->dtype,
-		.shape = fact->shape,
-		.data = (void *)(uintptr_t)offset,
-		.room = bytes_of(laying, slot),
-	};
+	op->kind = fixed ? OP_ROW : OP_GATHER;
+	if (laying->store[use[record->n_in]] != DFG_NONE)
+		return;
+	op->kind = OP_NEW;
+	start_tensor(laying, use[record->n_in]);
 }
 
 static struct dfg_err *place(struct laying *laying)
@@ -404,13 +412,17 @@ static struct dfg_err *place(struct laying *laying)
 			.last = plan->session->options.no_opt || last >= layout->count ? layout->count : last};
 	}
 	DFG_TRY(dfg_pack(laying->item, n, laying->scratch, &layout->block, &layout->live));
-	for (uint32_t s = 0; s < plan->slots; s++)
-		if (laying->store[s] != DFG_NONE)
-			start_tensor(laying, s, laying->item[number[laying->store[s]]].offset);
+	for (uint32_t s = 0; s < plan->slots; s++) {
+		if (laying->store[s] == DFG_NONE)
+			continue;
+		start_tensor(laying, s);
+		layout->in_block[s] = true;
+		layout->start[s].data = (void *)(uintptr_t)laying->item[number[laying->store[s]]].offset;
+	}
 	for (uint32_t i = 0; i < n; i++) {
 		const struct item *item = &laying->item[i];
 		for (uint32_t o = item->first; n < 4096 && o <= item->last && o < layout->count; o++)
-			layout->op[o].live += item->bytes;
+			layout->alive[o] += item->bytes;
 	}
 	return NULL;
 }
@@ -514,6 +526,7 @@ static struct dfg_err *take_room(struct laying *laying)
 	laying->last = dfg_arena_zeros(scratch, plan->slots, sizeof *laying->last);
 	laying->item = dfg_arena_zeros(scratch, plan->slots, sizeof *laying->item);
 	layout->op = dfg_arena_zeros(arena, plan->count, sizeof *layout->op);
+	layout->alive = dfg_arena_zeros(arena, plan->count, sizeof *layout->alive);
 	layout->use = dfg_arena_zeros(arena, plan->uses, sizeof *layout->use);
 	layout->start = dfg_arena_zeros(arena, plan->slots, sizeof *layout->start);
 	layout->in_block = dfg_arena_zeros(arena, plan->slots, sizeof *layout->in_block);
@@ -521,8 +534,8 @@ static struct dfg_err *take_room(struct laying *laying)
 	layout->moves = dfg_arena_zeros(arena, plan->step.n_fetch, sizeof *layout->moves);
 	layout->fetch = dfg_arena_zeros(arena, plan->step.n_fetch, sizeof *layout->fetch);
 	if (!laying->fact || !laying->needed || !laying->forward || !laying->group || !laying->store || !laying->first ||
-		!laying->last || !laying->item || !layout->op || !layout->use || !layout->start || !layout->in_block ||
-		!layout->counted || !layout->moves || !layout->fetch)
+		!laying->last || !laying->item || !layout->op || !layout->alive || !layout->use || !layout->start ||
+		!layout->in_block || !layout->counted || !layout->moves || !layout->fetch)
 		return dfg_no_memory();
 	for (uint32_t s = 0; s < plan->slots; s++) {
 		laying->forward[s] = laying->group[s] = s;
@@ -567,10 +580,6 @@ struct dfg_err *dfg_layout_make(struct dfg_plan *plan, const struct dfg_tensor *
 	struct layout *layout = dfg_zeros(1, sizeof *layout);
 	if (!layout)
 		return dfg_no_memory();
-	if (pthread_mutex_init(&layout->lock, NULL)) {
-		dfg_free(layout);
-		return dfg_no_memory();
-	}
 	layout->plan = plan;
 	struct laying laying = {.plan = plan, .layout = layout, .scratch = &scratch};
 	struct dfg_err *err = lay_out(&laying, feeds);
@@ -586,6 +595,5 @@ void dfg_layout_free(struct layout *layout)
 {
 	dfg_lines_free(layout->idle);
 	dfg_arena_release(&layout->arena);
-	pthread_mutex_destroy(&layout->lock);
 	dfg_free(layout);
 }

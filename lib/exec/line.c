@@ -5,14 +5,14 @@
 /* What one step works in. */
 struct line {
 	struct line *next;
-	const struct layout *layout;
+	struct layout *layout;
 	const struct dfg_plan *plan;
 	void *block;
 	struct dfg_tensor *tensor; /* by slot */
 	struct dfg_tensor **at;    /* by use */
+	void **data;               /* by use: of what has a fixed place */
 	bool *dead;                /* by slot */
 	struct death *death;       /* by record */
-	bool mixed;                /* some slot of the block holds a buffer instead */
 	bool dying;                /* some slot is dead */
 	size_t before, live;
 	struct runner runner;
@@ -98,14 +98,41 @@ static bool is_dead(const struct line *line, const struct op *op, struct death *
 	return dead;
 }
 
-/* What the kernel took or gave counts as alive with what the block holds. */
-static void count_buffers(struct line *line, const struct op *op)
+static void start_slot(struct line *line, uint32_t slot)
 {
-	size_t live = op->live + dfg_buffers_used(line->plan->session->buffers) - line->before;
+	line->tensor[slot] = line->layout->start[slot];
+	if (line->layout->in_block[slot])
+		line->tensor[slot].data = (char *)line->block + (uintptr_t)line->layout->start[slot].data;
+}
+
+/* A kernel gave a buffer for what has its place in the block, where others expect it. */
+static struct dfg_err *bring_home(struct line *line, uint32_t slot)
+{
+	struct dfg_tensor given = line->tensor[slot];
+	const struct dfg_tensor *start = &line->layout->start[slot];
+	bool fits = given.dtype == start->dtype && dfg_shape_equal(&given.shape, &start->shape);
+	start_slot(line, slot);
+	if (fits && start->room)
+		memcpy(line->tensor[slot].data, given.data, start->room);
+	struct dfg_err *err =
+		fits ? NULL
+			 : DFG_ERR(DFG_BUG, "the result is %s, but was inferred to be %s",
+				   dfg_type_words(given.dtype, &given.shape).s, dfg_type_words(start->dtype, &start->shape).s);
+	dfg_tensor_release(&given);
+	return err;
+}
+
+/* What the kernel took or gave counts as alive with what the block holds. */
+static struct dfg_err *see_buffers(struct line *line, const struct op *op)
+{
+	size_t alive = line->layout->alive[op - line->layout->op];
+	size_t live = alive + dfg_buffers_used(line->plan->session->buffers) - line->before;
 	line->live = live > line->live ? live : line->live;
 	line->runner.took = false;
 	for (int i = 0; i < op->record->n_out; i++)
-		line->mixed |= line->layout->in_block[out_slot(line, op, i)] && output(line, op, i)->buffer;
+		if (line->layout->in_block[out_slot(line, op, i)] && output(line, op, i)->buffer)
+			DFG_TRY(bring_home(line, out_slot(line, op, i)));
+	return NULL;
 }
 
 static struct dfg_err *run_kernel(struct line *line, const struct op *op)
@@ -115,19 +142,29 @@ static struct dfg_err *run_kernel(struct line *line, const struct op *op)
 	struct dfg_err *err = dfg_runner_run(&line->runner, op->record, at, at + op->record->n_in);
 	if (!err && line->watch.options->check_numerics)
 		err = dfg_check_numerics(op->record->call, at + op->record->n_in);
-	if (line->runner.took)
-		count_buffers(line, op);
-	return err;
+	return line->runner.took ? dfg_err_join(err, see_buffers(line, op)) : err;
 }
 
 static void run_row(const struct line *line, const struct op *op)
 {
 	struct dfg_tensor *const *at = line->at + op->first;
 	const void *in[DFG_ROW_OPERANDS];
-	int n = op->record->n_in;
-	for (int i = 0; i < n; i++)
+	for (int i = 0; i < op->n_in; i++)
 		in[i] = at[i]->data;
-	op->row(op->n, at[n]->data, in, op->record->call->attr);
+	op->row(op->n, at[op->n_in]->data, in, op->attr);
+}
+
+static struct dfg_err *run_new(struct line *line, const struct op *op)
+{
+	uint32_t slot = line->layout->use[op->first + op->n_in];
+	struct dfg_tensor *out = &line->tensor[slot];
+	struct dfg_buffer *buffer;
+	*out = line->layout->start[slot];
+	DFG_TRY(dfg_buffers_take(line->plan->session->buffers, out->dtype, out->room, &buffer));
+	out->buffer = buffer;
+	out->data = buffer->data;
+	run_row(line, op);
+	return see_buffers(line, op);
 }
 
 static void run_view(const struct line *line, const struct op *op)
@@ -169,8 +206,11 @@ static struct dfg_err *run_op(struct line *line, const struct op *op)
 {
 	switch ((enum op_kind)op->kind) {
 	case OP_ROW:
+	case OP_GATHER:
 		run_row(line, op);
 		return NULL;
+	case OP_NEW:
+		return run_new(line, op);
 	case OP_KERNEL:
 		return run_kernel(line, op);
 	case OP_VIEW:
@@ -207,18 +247,26 @@ static struct dfg_err *run_watched(struct line *line, const struct op *op)
 	return NULL;
 }
 
+static struct dfg_err *run_one(struct line *line, const struct op *op, bool watched)
+{
+	struct dfg_err *err = watched ? run_watched(line, op) : run_op(line, op);
+	if (err)
+		return dfg_call_note(err, op->record->call);
+	for (uint32_t i = 0; i < op->n_release; i++)
+		dfg_tensor_release(&line->tensor[line->layout->release[op->first_release + i]]);
+	return NULL;
+}
+
 /* The whole step: one indirect call a node, and nothing to decide where shapes are known. */
 static struct dfg_err *run_all(struct line *line)
 {
 	const struct layout *layout = line->layout;
 	bool watched = line->watch.options->trace || line->watch.deadline;
-	for (const struct op *op = layout->op, *end = op + layout->count; op < end; op++) {
-		struct dfg_err *err = watched ? run_watched(line, op) : run_op(line, op);
-		if (err)
-			return dfg_call_note(err, op->record->call);
-		for (uint32_t i = 0; i < op->n_release; i++)
-			dfg_tensor_release(&line->tensor[layout->release[op->first_release + i]]);
-	}
+	for (const struct op *op = layout->op, *end = op + layout->count; op < end; op++)
+		if (op->kind == OP_ROW && !watched)
+			op->row(op->n, line->data[op->first + op->n_in], (const void *const *)line->data + op->first, op->attr);
+		else
+			DFG_TRY(run_one(line, op, watched));
 	return NULL;
 }
 
@@ -253,25 +301,13 @@ static struct dfg_err *give_fetches(struct line *line, struct dfg_tensor *out_fe
 	return NULL;
 }
 
-/* Slots of the block as a step finds them. */
-static void start_block(struct line *line)
-{
-	for (uint32_t i = 0; i < line->plan->slots; i++) {
-		if (!line->layout->in_block[i])
-			continue;
-		dfg_buffer_unref(line->tensor[i].buffer);
-		line->tensor[i] = line->layout->start[i];
-		line->tensor[i].data = (char *)line->block + (uintptr_t)line->layout->start[i].data;
-	}
-	line->mixed = false;
-}
-
 static void free_line(struct line *line)
 {
 	dfg_runner_release(&line->runner);
 	dfg_free(line->block);
 	dfg_free(line->tensor);
 	dfg_free(line->at);
+	dfg_free(line->data);
 	dfg_free(line->dead);
 	dfg_free(line->death);
 	dfg_free(line);
@@ -286,7 +322,7 @@ void dfg_lines_free(struct line *line)
 	}
 }
 
-static struct dfg_err *new_line(const struct layout *layout, struct line **out_line)
+static struct dfg_err *new_line(struct layout *layout, struct line **out_line)
 {
 	const struct dfg_plan *plan = layout->plan;
 	struct line *line = dfg_zeros(1, sizeof *line);
@@ -298,54 +334,51 @@ static struct dfg_err *new_line(const struct layout *layout, struct line **out_l
 	line->block = layout->block < SIZE_MAX / 4 ? dfg_mem->take(dfg_mem, layout->block, DFG_ALIGN) : NULL;
 	line->tensor = dfg_zeros(plan->slots, sizeof *line->tensor);
 	line->at = dfg_zeros(layout->uses, sizeof *line->at);
+	line->data = dfg_zeros(layout->uses, sizeof *line->data);
 	line->dead = dfg_zeros(plan->slots, sizeof *line->dead);
 	line->death = dfg_zeros(plan->count, sizeof *line->death);
-	if (!line->block || !line->tensor || !line->at || !line->dead || !line->death) {
+	if (!line->block || !line->tensor || !line->at || !line->data || !line->dead || !line->death) {
 		free_line(line);
 		return DFG_ERR(DFG_MEMORY, "no memory for a step of %zu bytes", layout->block);
 	}
-	for (uint32_t i = 0; i < layout->uses; i++)
-		line->at[i] = &line->tensor[layout->use[i]];
 	for (uint32_t i = 0; i < plan->slots; i++)
-		if (!layout->in_block[i])
-			line->tensor[i] = layout->start[i];
-	start_block(line);
+		start_slot(line, i);
+	for (uint32_t i = 0; i < layout->uses; i++) {
+		line->at[i] = &line->tensor[layout->use[i]];
+		line->data[i] = line->at[i]->data;
+	}
 	*out_line = line;
 	return NULL;
 }
 
-static struct dfg_err *take(struct layout *layout, struct line **out_line)
+/* After a step: as the next one finds it. */
+static void reset(struct line *line, bool failed)
 {
-	pthread_mutex_lock(&layout->lock);
-	struct line *line = *out_line = layout->idle;
-	if (line)
-		layout->idle = line->next;
-	pthread_mutex_unlock(&layout->lock);
-	return line ? NULL : new_line(layout, out_line);
-}
-
-static void give_back(struct line *line, struct layout *layout, bool failed, struct dfg_stats *stats)
-{
+	const struct layout *layout = line->layout;
 	for (uint32_t i = 0; i < (failed ? layout->n_counted : layout->n_final); i++)
 		dfg_tensor_release(&line->tensor[layout->counted[i]]);
-	if (line->mixed)
-		start_block(line);
 	if (line->dying) {
 		memset(line->dead, 0, line->plan->slots * sizeof *line->dead);
 		memset(line->death, 0, line->plan->count * sizeof *line->death);
 	}
-	*stats = (struct dfg_stats){
-		.peak_bytes = layout->block + dfg_buffers_peak(line->plan->session->buffers) - line->before,
+	line->dying = false;
+}
+
+static void give_back(struct line *line, struct layout *layout)
+{
+	struct dfg_plan *plan = layout->plan;
+	size_t peak = dfg_buffers_peak(plan->session->buffers);
+	pthread_mutex_lock(&plan->lock);
+	plan->stats = (struct dfg_stats){
+		.peak_bytes = layout->block + (peak > line->before ? peak - line->before : 0),
 		.live_bytes = line->live > layout->live ? line->live : layout->live,
 		.dead_tokens = line->dead_tokens,
 	};
-	line->dying = false;
 	line->dead_tokens = 0;
 	line->live = 0;
-	pthread_mutex_lock(&layout->lock);
 	line->next = layout->idle;
 	layout->idle = line;
-	pthread_mutex_unlock(&layout->lock);
+	pthread_mutex_unlock(&plan->lock);
 }
 
 static bool is_for(const struct layout *layout, const struct dfg_tensor *feeds)
@@ -391,17 +424,26 @@ void dfg_layouts_free(struct dfg_plan *plan)
 	}
 }
 
+/* With the plan's lock held. */
+static struct dfg_err *take(struct dfg_plan *plan, const struct dfg_tensor *feeds, struct line **out_line)
+{
+	struct layout *layout;
+	DFG_TRY(find_layout(plan, feeds, &layout));
+	struct line *line = *out_line = layout->idle;
+	if (!line)
+		return new_line(layout, out_line);
+	layout->idle = line->next;
+	return NULL;
+}
+
 struct dfg_err *dfg_line_run(struct dfg_plan *plan, const struct dfg_tensor *feeds, struct dfg_tensor *out_fetches)
 {
 	struct line *line;
-	struct layout *layout;
-	struct dfg_stats stats;
 	pthread_mutex_lock(&plan->lock);
-	struct dfg_err *err = find_layout(plan, feeds, &layout);
+	struct dfg_err *err = take(plan, feeds, &line);
 	pthread_mutex_unlock(&plan->lock);
 	if (err)
 		return err;
-	DFG_TRY(take(layout, &line));
 	line->before = dfg_buffers_mark(plan->session->buffers);
 	for (uint32_t i = 0; i < plan->step.n_feed; i++)
 		line->tensor[plan->first_feed + i] = feeds[i];
@@ -409,9 +451,7 @@ struct dfg_err *dfg_line_run(struct dfg_plan *plan, const struct dfg_tensor *fee
 	err = run_all(line);
 	if (!err)
 		err = give_fetches(line, out_fetches);
-	give_back(line, layout, err, &stats);
-	pthread_mutex_lock(&plan->lock);
-	plan->stats = stats;
-	pthread_mutex_unlock(&plan->lock);
+	reset(line, err);
+	give_back(line, line->layout);
 	return err;
 }

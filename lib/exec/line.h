@@ -10,7 +10,9 @@
  * that leave the step (fetches, new values of variables), have buffers that are counted.
  */
 enum op_kind {
-	OP_ROW,    /* elements of one shape: the row is called, and nothing else */
+	OP_ROW,    /* elements of one shape, all in fixed places: the row is called, and nothing else */
+	OP_GATHER, /* the same, but some place is found in the step */
+	OP_NEW,    /* the same, and the output has a buffer of its own */
 	OP_KERNEL, /* cannot be dead */
 	OP_VIEW,   /* the output is the input in another shape, wherever that lies in this step */
 	OP_ANY,    /* all that needs a look: may be dead, moves values, reads refs */
@@ -18,12 +20,13 @@ enum op_kind {
 
 struct op {
 	dfg_row_fn *row;
+	const union dfg_value *attr;
 	const struct record *record;
 	int64_t n;      /* elements of a row */
-	size_t live;    /* bytes of the block that are alive while it runs */
 	uint32_t first; /* in layout->use: inputs, then outputs */
 	uint32_t in_place;
 	uint32_t first_release, n_release; /* in layout->release: counted slots that nobody reads after it */
+	uint16_t n_in;
 	uint8_t kind;
 };
 
@@ -33,6 +36,7 @@ struct layout {
 	struct dfg_arena arena;
 	struct dfg_shape *feed; /* by feed; NULL: any */
 	struct op *op;
+	size_t *alive; /* by op: bytes of the block that are alive while it runs */
 	uint32_t count;
 	uint32_t *use, uses;
 	uint32_t *release;
@@ -43,8 +47,7 @@ struct layout {
 	bool *moves;        /* by fetch: the reference goes to the caller */
 	uint32_t *fetch;    /* by fetch: its slot */
 	size_t block, live; /* bytes, and the most of them that are alive at once */
-	pthread_mutex_t lock;
-	struct line *idle;
+	struct line *idle;  /* under the plan's lock */
 };
 
 /* layout.c */

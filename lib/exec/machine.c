@@ -12,7 +12,7 @@ struct helper {
 /* Where it happened: the loop, if there is one, then the node. */
 static struct dfg_err *place_note(struct dfg_err *err, const struct slab *slab, const struct dfg_call *call)
 {
-	if (slab->frame)
+	if (err && slab->frame)
 		err = dfg_err_note(err, "in iteration %lld of loop '%s'", (long long)slab->iteration, slab->loop->path);
 	return dfg_call_note(err, call);
 }
@@ -202,6 +202,8 @@ static struct dfg_err *run_merge(struct machine *machine, const struct ready *it
 	uint32_t slot = dfg_out_slot(machine, item->record, 1);
 	struct dfg_tensor *index = &slab->tensor[slot];
 	DFG_TRY(pass(machine, item, 0, (int)chosen));
+	if (!machine->plan->record[item->record].tells_index)
+		return NULL;
 	DFG_TRY(dfg_scalar(machine->plan->session, DFG_I32, index));
 	*(int32_t *)index->data = (int32_t)chosen;
 	slab->state[slot] = LIVE;

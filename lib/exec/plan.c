@@ -77,6 +77,7 @@ static struct dfg_err *make_call(struct maker *maker, uint32_t r)
 		return dfg_call_note(DFG_ERR(DFG_DATA, "has %u inputs, needs %u", node->n_in, call->n_in), call);
 	if (!runs_by_role(record->role))
 		DFG_TRY(dfg_kernel_find(call, &record->run));
+	record->row = record->run == dfg_elementwise_run ? dfg_kernel_row(call) : NULL;
 	plan->loops |= record->role == DFG_ENTER || record->role == DFG_EXIT || record->role == DFG_NEXT_ITERATION;
 	maker->first_output[r] = plan->slots;
 	plan->slots += call->n_out;

@@ -19,6 +19,7 @@
  */
 struct record {
 	dfg_run_fn *run; /* NULL: the role says what to do */
+	dfg_row_fn *row; /* what run comes to where all inputs have one shape, or NULL */
 	const struct dfg_call *call;
 	uint32_t node; /* in the graph */
 	uint32_t first;
