@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { NODES = 1000, RUNS = 400, TRIPS = 10000 };
+enum { NODES = 1000, RUNS = 400, TRIPS = 500 };
 
 static void expect(struct dfg_err *err)
 {
