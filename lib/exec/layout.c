@@ -162,8 +162,9 @@ static bool is_forward(const struct laying *laying, const struct record *record)
 static bool is_view(const struct laying *laying, const struct record *record)
 {
 	const struct dfg_call *call = record->call;
-	if (record->role != DFG_PLAIN || !(call->op->flags & DFG_VIEW) || record->may_die || call->n_out != 1 ||
-		!call->n_in || laying->plan->is_ref[in_slot(laying, record, 0)] || laying->plan->session->options.no_opt)
+	bool only_moves = (call->op->flags & (DFG_VIEW | DFG_STATEFUL)) == DFG_VIEW;
+	if (record->role != DFG_PLAIN || !only_moves || record->may_die || call->n_out != 1 || !call->n_in ||
+		laying->plan->is_ref[in_slot(laying, record, 0)] || laying->plan->session->options.no_opt)
 		return false;
 	const struct dfg_fact *in = &laying->fact[in_slot(laying, record, 0)];
 	const struct dfg_fact *out = &laying->fact[out_slot(laying, record, 0)];
