@@ -396,6 +396,14 @@ static void try_row(struct laying *laying, struct op *op)
 	start_tensor(laying, use[record->n_in]);
 }
 
+/* A view lies in what it views, and that perhaps in what its maker worked in. */
+static uint32_t home_of(const struct laying *laying, uint32_t slot)
+{
+	while (laying->store[slot] != slot)
+		slot = laying->store[slot];
+	return slot;
+}
+
 static struct dfg_err *place(struct laying *laying)
 {
 	struct dfg_plan *plan = laying->plan;
@@ -418,7 +426,7 @@ static struct dfg_err *place(struct laying *laying)
 			continue;
 		start_tensor(laying, s);
 		layout->in_block[s] = true;
-		layout->start[s].data = (void *)(uintptr_t)laying->item[number[laying->store[s]]].offset;
+		layout->start[s].data = (void *)(uintptr_t)laying->item[number[home_of(laying, s)]].offset;
 	}
 	for (uint32_t i = 0; i < n; i++) {
 		const struct item *item = &laying->item[i];

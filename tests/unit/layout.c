@@ -159,7 +159,8 @@ static void a_view_costs_no_room(void **state)
 	(void)state;
 	struct vector vector;
 	vector_begin(&vector,
-		"x Placeholder dtype=i32\nminus Number v=-1\nzero Number v=0\na Negate x T=i32\n"
+		"x Placeholder dtype=i32\nminus Number v=-1\nzero Number v=0\np Negate x T=i32\nq Minus p x T=i32\na Plus q x "
+		"T=i32\n"
 		"s ExpandDims a zero T=i32 Tdim=i32\nt Squeeze s T=i32\nb Negate t T=i32\nc Plus b a T=i32\n",
 		"c");
 	vector_run(&vector, 10000);
