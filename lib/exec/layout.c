@@ -2,7 +2,8 @@
 
 #include <string.h>
 
-enum { ROW_MOST = 32 * 1024 }; /* elements: longer rows are cut up for several threads */
+enum { ROW_MOST = 32 * 1024 };       /* elements: longer rows are cut up for several threads */
+#define BYTES_MOST ((size_t)1 << 46) /* of a value that is worth a plan */
 
 /* What a layout is worked out with; the arrays are scratch. */
 struct laying {
@@ -203,12 +204,22 @@ static struct dfg_err *find_needed(struct laying *laying)
 	return NULL;
 }
 
-/* A kernel whose output's size is known writes it into the block. */
+static size_t bytes_of(const struct laying *laying, uint32_t slot)
+{
+	const struct dfg_fact *fact = &laying->fact[slot];
+	size_t bytes = 0;
+	struct dfg_err *err = dfg_shape_bytes(&fact->shape, fact->dtype, &bytes);
+	dfg_err_free(err);
+	return err ? BYTES_MOST : bytes;
+}
+
+/* A kernel whose output's size is known writes it into the block; what no machine has room for it will refuse itself. */
 static bool fits_block(const struct laying *laying, const struct record *record, uint32_t slot)
 {
 	const struct dfg_fact *fact = &laying->fact[slot];
 	bool made = record->role == DFG_PLAIN && !(record->call->op->flags & DFG_VIEW);
-	return made && is_plain(fact->dtype) && dfg_shape_known(&fact->shape) && !laying->plan->is_ref[slot];
+	return made && is_plain(fact->dtype) && dfg_shape_known(&fact->shape) && !laying->plan->is_ref[slot] &&
+		   bytes_of(laying, slot) < BYTES_MOST;
 }
 
 static struct dfg_err *add_op(struct laying *laying, const struct record *record)
@@ -299,15 +310,6 @@ static void find_lifetimes(struct laying *laying)
 	}
 	for (uint32_t i = 0; i < laying->plan->step.n_fetch; i++)
 		laying->last[group_of(laying, layout->fetch[i])] = DFG_NONE;
-}
-
-static size_t bytes_of(const struct laying *laying, uint32_t slot)
-{
-	const struct dfg_fact *fact = &laying->fact[slot];
-	size_t bytes = 0;
-	struct dfg_err *err = dfg_shape_bytes(&fact->shape, fact->dtype, &bytes);
-	dfg_err_free(err); /* too many bytes for any machine: the kernel will say so */
-	return err ? SIZE_MAX / 2 : bytes;
 }
 
 /* Nobody reads input i after this op, and no other input shares its room, unless all go through it element by element. */
