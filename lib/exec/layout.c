@@ -44,78 +44,9 @@ static uint32_t out_slot(const struct laying *laying, const struct record *recor
 	return laying->plan->slot[record->first + record->n_in + (uint32_t)i];
 }
 
-static bool all_known(const struct dfg_known *known)
-{
-	for (int64_t i = 0; known && i < known->count; i++)
-		if (known->v[i] == DFG_NOT_KNOWN)
-			return false;
-	return known;
-}
-
 static bool is_plain(enum dfg_dtype dtype)
 {
 	return dfg_dtype_size(dtype) && dtype != DFG_STRING && dtype != DFG_RESOURCE && dtype != DFG_VARIANT;
-}
-
-/* What is in a constant that the plan made. */
-static struct dfg_err *fact_of_preset(struct laying *laying, uint32_t slot)
-{
-	enum { MOST = 64 };
-	const struct dfg_tensor *tensor = &laying->plan->preset[slot];
-	struct dfg_fact *fact = &laying->fact[slot];
-	fact->dtype = tensor->dtype;
-	fact->shape = tensor->shape;
-	if (fact->known || tensor->shape.rank > 1 || dfg_shape_count(&tensor->shape) > MOST ||
-		!dfg_dtype_is(tensor->dtype, "index"))
-		return NULL;
-	int64_t count = dfg_shape_count(&tensor->shape);
-	struct dfg_known *known = dfg_arena_zeros(laying->scratch, 1, sizeof *known + (size_t)count * sizeof *known->v);
-	if (!known)
-		return dfg_no_memory();
-	known->rank = tensor->shape.rank;
-	known->count = count;
-	for (int64_t i = 0; i < count; i++)
-		known->v[i] = dfg_tensor_int(tensor, i);
-	fact->known = known;
-	return NULL;
-}
-
-static struct dfg_err *infer_record(struct laying *laying, const struct record *record)
-{
-	const struct dfg_fact **in = dfg_arena_zeros(laying->scratch, record->n_in, sizeof *in);
-	if (!in)
-		return dfg_no_memory();
-	for (int i = 0; i < record->n_in; i++) {
-		const struct dfg_fact *fact = &laying->fact[laying->plan->slot[record->first + (uint32_t)i]];
-		in[i] = fact->dtype ? fact : NULL;
-	}
-	struct dfg_fact *out = record->n_out ? &laying->fact[out_slot(laying, record, 0)] : NULL;
-	struct dfg_err *err = dfg_infer_node(record->call, in, laying->scratch, out);
-	if (!err || !record->may_die)
-		return err;
-	/* A branch that does not fit may never be taken. */
-	dfg_err_free(err);
-	memset(out, 0, record->n_out * sizeof *out);
-	return NULL;
-}
-
-static struct dfg_err *infer(struct laying *laying, const struct dfg_tensor *feeds)
-{
-	struct dfg_plan *plan = laying->plan;
-	for (uint32_t i = 0; i < plan->step.n_feed; i++) {
-		struct dfg_fact *fact = &laying->fact[plan->first_feed + i];
-		*fact = plan->feed[i];
-		fact->known = NULL;
-		if (feeds)
-			fact->shape = feeds[i].shape;
-	}
-	for (uint32_t r = 0; r < plan->count; r++) {
-		DFG_TRY(infer_record(laying, &plan->record[r]));
-		for (int i = 0; i < plan->record[r].n_out && plan->record[r].preset; i++)
-			if (!plan->is_ref[out_slot(laying, &plan->record[r], i)])
-				DFG_TRY(fact_of_preset(laying, out_slot(laying, &plan->record[r], i)));
-	}
-	return NULL;
 }
 
 /* Small integers that follow from shapes: the node need not run. */
@@ -125,7 +56,7 @@ static bool is_known(const struct laying *laying, const struct record *record)
 		record->call->op->flags & (DFG_STATEFUL | DFG_BLOCKING) || laying->plan->session->options.no_opt)
 		return false;
 	for (int i = 0; i < record->n_out; i++)
-		if (!all_known(laying->fact[out_slot(laying, record, i)].known))
+		if (!dfg_all_known(laying->fact[out_slot(laying, record, i)].known))
 			return false;
 	return true;
 }
@@ -170,7 +101,7 @@ static bool is_view(const struct laying *laying, const struct record *record)
 	const struct dfg_fact *in = &laying->fact[in_slot(laying, record, 0)];
 	const struct dfg_fact *out = &laying->fact[out_slot(laying, record, 0)];
 	for (int i = 1; i < call->n_in; i++)
-		if (!all_known(laying->fact[in_slot(laying, record, i)].known))
+		if (!dfg_all_known(laying->fact[in_slot(laying, record, i)].known))
 			return false;
 	return in->dtype == out->dtype && is_plain(in->dtype) && dfg_shape_known(&in->shape) &&
 		   dfg_shape_known(&out->shape) && dfg_shape_count(&in->shape) == dfg_shape_count(&out->shape);
@@ -573,7 +504,7 @@ static struct dfg_err *lay_out(struct laying *laying, const struct dfg_tensor *f
 {
 	DFG_TRY(take_room(laying));
 	DFG_TRY(copy_shapes(laying->layout, feeds));
-	DFG_TRY(infer(laying, feeds));
+	DFG_TRY(dfg_plan_infer(laying->plan, feeds, laying->scratch, laying->fact));
 	DFG_TRY(find_needed(laying));
 	DFG_TRY(add_ops(laying));
 	DFG_TRY(find_escapes(laying));
