@@ -41,8 +41,7 @@ static void search_runs(void *arg, int64_t first, int64_t last)
 	}
 }
 
-static struct dfg_err *arg_run(
-	struct dfg_kernel *ctx, int64_t (*find)(const struct search *search, int64_t first))
+static struct dfg_err *arg_run(struct dfg_kernel *ctx, int64_t (*find)(const struct search *search, int64_t first))
 {
 	const struct dfg_tensor *in = dfg_kernel_input(ctx, 0);
 	struct search search = {.in = in->data, .find = find};
@@ -55,24 +54,24 @@ static struct dfg_err *arg_run(
 	return NULL;
 }
 
-#define ARG(NAME, name, type, number, stem, better)                                    \
-	static int64_t stem##_find_##name(const struct search *search, int64_t first)      \
-	{                                                                                  \
-		const type *x = (const type *)search->in + first;                              \
-		type best = x[0];                                                              \
-		int64_t at = 0;                                                                \
-		for (int64_t i = 1; i < search->dim; i++) {                                    \
-			const type y = x[i * search->inner];                                       \
-			if (y better best || (y != y && best == best)) {                           \
-				best = y;                                                              \
-				at = i;                                                                \
-			}                                                                          \
-		}                                                                              \
-		return at;                                                                     \
-	}                                                                                  \
-	static struct dfg_err *stem##_##name(struct dfg_kernel *ctx)                       \
-	{                                                                                  \
-		return arg_run(ctx, stem##_find_##name);                                       \
+#define ARG(NAME, name, type, number, stem, better)                               \
+	static int64_t stem##_find_##name(const struct search *search, int64_t first) \
+	{                                                                             \
+		const type *x = (const type *)search->in + first;                         \
+		type best = x[0];                                                         \
+		int64_t at = 0;                                                           \
+		for (int64_t i = 1; i < search->dim; i++) {                               \
+			const type y = x[i * search->inner];                                  \
+			if (y better best || (y != y && best == best)) {                      \
+				best = y;                                                         \
+				at = i;                                                           \
+			}                                                                     \
+		}                                                                         \
+		return at;                                                                \
+	}                                                                             \
+	static struct dfg_err *stem##_##name(struct dfg_kernel *ctx)                  \
+	{                                                                             \
+		return arg_run(ctx, stem##_find_##name);                                  \
 	}
 DFG_EACH_number(ARG, argmax, >)
 DFG_EACH_bool(ARG, argmax, >)
@@ -82,8 +81,9 @@ DFG_EACH_bool(ARG, argmin, <)
 const struct dfg_op dfg_op_ArgMax = {
 	.name = "ArgMax",
 	.doc = "where the largest element along the dimension stands",
-	.sig = "<T: number|bool, Tidx: index|i16 = i32, output_type: index|i16|u16 = i64>"
-		   "(input: T, dimension: Tidx) -> (output: output_type)",
+	.sig =
+		"<T: number|bool, Tidx: index|i16 = i32, output_type: index|i16|u16 = i64>"
+		"(input: T, dimension: Tidx) -> (output: output_type)",
 	.flags = DFG_NO_GRADIENT | DFG_EXACT,
 	.shape = arg_shape,
 	.kernel = {DFG_EACH_number(DFG_BY_DTYPE, argmax) DFG_EACH_bool(DFG_BY_DTYPE, argmax)},
@@ -92,8 +92,9 @@ const struct dfg_op dfg_op_ArgMax = {
 const struct dfg_op dfg_op_ArgMin = {
 	.name = "ArgMin",
 	.doc = "where the smallest element along the dimension stands",
-	.sig = "<T: number|bool, Tidx: index = i32, output_type: index = i64>"
-		   "(input: T, dimension: Tidx) -> (output: output_type)",
+	.sig =
+		"<T: number|bool, Tidx: index = i32, output_type: index = i64>"
+		"(input: T, dimension: Tidx) -> (output: output_type)",
 	.flags = DFG_NO_GRADIENT | DFG_EXACT,
 	.shape = arg_shape,
 	.kernel = {DFG_EACH_number(DFG_BY_DTYPE, argmin) DFG_EACH_bool(DFG_BY_DTYPE, argmin)},

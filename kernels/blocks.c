@@ -76,7 +76,8 @@ static struct dfg_box depth_box(
 	};
 	struct dfg_box box = {0};
 	for (size_t i = 0; i < sizeof axis / sizeof *axis; i++)
-		dfg_box_axis(&box, axis[i].dim, to_depth ? axis[i].space : axis[i].depth, to_depth ? axis[i].depth : axis[i].space);
+		dfg_box_axis(
+			&box, axis[i].dim, to_depth ? axis[i].space : axis[i].depth, to_depth ? axis[i].depth : axis[i].space);
 	return box;
 }
 
@@ -103,9 +104,9 @@ static struct dfg_err *depth_to_space_run(struct dfg_kernel *ctx)
 	return depth_run(ctx, false);
 }
 
-#define DEPTH_ATTRS                                       \
-	{                                                     \
-		[BLOCK_SIZE] = "block_size: int >= 2",            \
+#define DEPTH_ATTRS                                                              \
+	{                                                                            \
+		[BLOCK_SIZE] = "block_size: int >= 2",                                   \
 		[DATA_FORMAT] = "data_format: string = 'NHWC' in NHWC|NCHW|NCHW_VECT_C", \
 	}
 
@@ -178,11 +179,12 @@ static struct dfg_err *to_batch_shape(struct dfg_infer *node)
 		return NULL;
 	for (int d = 0; d < b.n; d++) {
 		int64_t dim = in->dim[d + 1];
-		if (dim >= 0 && (__builtin_add_overflow(dim, b.before[d], &dim) || __builtin_add_overflow(dim, b.behind[d], &dim)))
+		if (dim >= 0 &&
+			(__builtin_add_overflow(dim, b.before[d], &dim) || __builtin_add_overflow(dim, b.behind[d], &dim)))
 			return DFG_ERR(DFG_DATA, "dimension %d would be too large", d + 1);
 		if (dim >= 0 && dim % b.size[d])
-			return DFG_ERR(DFG_DATA, "dimension %d, %" PRId64 " with its padding, is not whole blocks of %" PRId64, d + 1,
-				dim, b.size[d]);
+			return DFG_ERR(DFG_DATA, "dimension %d, %" PRId64 " with its padding, is not whole blocks of %" PRId64,
+				d + 1, dim, b.size[d]);
 		node->out[0].dim[d + 1] = dim < 0 ? DFG_UNKNOWN : dim / b.size[d];
 	}
 	return dfg_dim_product(in->dim[0], b.product, &node->out[0].dim[0]);
@@ -285,8 +287,9 @@ static struct dfg_err *from_batch_run(struct dfg_kernel *ctx)
 const struct dfg_op dfg_op_SpaceToBatchND = {
 	.name = "SpaceToBatchND",
 	.doc = "the padded input in blocks, the same place of each block being one item of the batch",
-	.sig = "<T: type, Tblock_shape: index = i32, Tpaddings: index = i32>"
-		   "(input: T, block_shape: Tblock_shape, paddings: Tpaddings) -> (output: T)",
+	.sig =
+		"<T: type, Tblock_shape: index = i32, Tpaddings: index = i32>"
+		"(input: T, block_shape: Tblock_shape, paddings: Tpaddings) -> (output: T)",
 	.flags = DFG_EXACT,
 	.shape = to_batch_shape,
 	.gradient = "dinput = BatchToSpaceND(doutput, block_shape, paddings)",
@@ -296,8 +299,9 @@ const struct dfg_op dfg_op_SpaceToBatchND = {
 const struct dfg_op dfg_op_BatchToSpaceND = {
 	.name = "BatchToSpaceND",
 	.doc = "the items of a batch as the places of blocks, cropped: what SpaceToBatchND undoes",
-	.sig = "<T: type, Tblock_shape: index = i32, Tcrops: index = i32>"
-		   "(input: T, block_shape: Tblock_shape, crops: Tcrops) -> (output: T)",
+	.sig =
+		"<T: type, Tblock_shape: index = i32, Tcrops: index = i32>"
+		"(input: T, block_shape: Tblock_shape, crops: Tcrops) -> (output: T)",
 	.flags = DFG_EXACT,
 	.shape = from_batch_shape,
 	.gradient = "dinput = SpaceToBatchND(doutput, block_shape, crops)",

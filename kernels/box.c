@@ -5,8 +5,8 @@
 #include <string.h>
 
 enum {
-	TILE = 16,       /* a square of this side is read and written while its lines are in the cache */
-	PART = 1 << 16,  /* elements a thread takes at once */
+	TILE = 16,      /* a square of this side is read and written while its lines are in the cache */
+	PART = 1 << 16, /* elements a thread takes at once */
 };
 
 void dfg_steps(const struct dfg_shape *shape, int64_t *out_step)

@@ -15,8 +15,7 @@ static struct dfg_err *broadcast_to_shape(struct dfg_infer *node)
 		return NULL;
 	if (in->rank > to.rank || !dfg_shape_known(&to) || !dfg_shape_known(in)) {
 		if (in->rank > to.rank)
-			return DFG_ERR(
-				DFG_DATA, "cannot broadcast %s to %s", dfg_shape_words(in).s, dfg_shape_words(&to).s);
+			return DFG_ERR(DFG_DATA, "cannot broadcast %s to %s", dfg_shape_words(in).s, dfg_shape_words(&to).s);
 		return NULL;
 	}
 	DFG_TRY(dfg_shape_broadcast((const struct dfg_shape *const[]){in, &to}, 2, &both));
@@ -69,8 +68,8 @@ static struct dfg_err *as_shape(const struct dfg_tensor *vector, struct dfg_shap
 {
 	int64_t rank = vector->shape.rank == 1 ? vector->shape.dim[0] : DFG_RANK_MAX + 1;
 	if (rank > DFG_RANK_MAX)
-		return DFG_ERR(DFG_DATA, "%s is no shape of at most %d dimensions", dfg_shape_words(&vector->shape).s,
-			DFG_RANK_MAX);
+		return DFG_ERR(
+			DFG_DATA, "%s is no shape of at most %d dimensions", dfg_shape_words(&vector->shape).s, DFG_RANK_MAX);
 	*out_shape = (struct dfg_shape){.rank = (int)rank};
 	for (int d = 0; d < rank; d++)
 		if ((out_shape->dim[d] = dfg_tensor_int(vector, d)) < 0)
@@ -190,7 +189,8 @@ const struct dfg_op dfg_op_Tile = {
 	.sig = "<T: type, Tmultiples: index = i32>(input: T, multiples: Tmultiples) -> (output: T)",
 	.flags = DFG_ANY_RANK | DFG_EXACT,
 	.shape = tile_shape,
-	.gradient = "dinput = Reshape(Sum(Reshape(doutput, Reshape(Pack([i32(multiples), Shape(input)], axis = 1), [-1])),"
-				" Range(0, 2 * Size(multiples), 2)), Shape(input))",
+	.gradient =
+		"dinput = Reshape(Sum(Reshape(doutput, Reshape(Pack([i32(multiples), Shape(input)], axis = 1), [-1])),"
+		" Range(0, 2 * Size(multiples), 2)), Shape(input))",
 	.run = tile_run,
 };

@@ -109,8 +109,7 @@ static bool sizes_known(struct dfg_gradient *node, struct join join, int64_t *ou
 	return true;
 }
 
-static struct dfg_err *concat_split(
-	struct dfg_gradient *node, struct join join, int64_t axis, const int64_t *sizes)
+static struct dfg_err *concat_split(struct dfg_gradient *node, struct join join, int64_t axis, const int64_t *sizes)
 {
 	struct dfg_edge in[3] = {node->dy[0]}, parts;
 	DFG_TRY(dfg_adjoint_ints(node, 1, sizes, join.count, &in[1]));
@@ -150,8 +149,8 @@ static struct dfg_err *concat_gradient(struct dfg_gradient *node)
 	if (!sizes)
 		return DFG_ERR(DFG_MEMORY, "no memory for the gradient of %d parts", join.count);
 	struct dfg_err *err = sizes_known(node, join, &axis, sizes)
-		? concat_split(node, join, axis, sizes)
-		: concat_slices(node, join, (struct dfg_edge *)(sizes + join.count + 1));
+							  ? concat_split(node, join, axis, sizes)
+							  : concat_slices(node, join, (struct dfg_edge *)(sizes + join.count + 1));
 	dfg_free(sizes);
 	return err;
 }
@@ -269,8 +268,7 @@ static struct dfg_err *pack_run(struct dfg_kernel *ctx)
 
 static struct dfg_err *pack_gradient(struct dfg_gradient *node)
 {
-	struct dfg_attr attr[] = {
-		DFG_ATTR_I("axis", node->call->attr[0].i), DFG_ATTR_I("num", node->call->n_in)};
+	struct dfg_attr attr[] = {DFG_ATTR_I("axis", node->call->attr[0].i), DFG_ATTR_I("num", node->call->n_in)};
 	struct dfg_edge parts;
 	DFG_TRY(dfg_gradient_op(node, "Unpack", node->dy, 1, attr, 2, &parts));
 	for (int i = 0; i < node->call->n_in; i++)

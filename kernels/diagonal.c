@@ -9,8 +9,8 @@ static struct dfg_err *diag_shape(struct dfg_infer *node)
 {
 	const struct dfg_shape *in = node->in[0];
 	if (in->rank < 1 || 2 * in->rank > DFG_RANK_MAX)
-		return DFG_ERR(DFG_DATA, "diagonal must have 1 to %d dimensions, not %s", DFG_RANK_MAX / 2,
-			dfg_shape_words(in).s);
+		return DFG_ERR(
+			DFG_DATA, "diagonal must have 1 to %d dimensions, not %s", DFG_RANK_MAX / 2, dfg_shape_words(in).s);
 	node->out[0].rank = 2 * in->rank;
 	for (int d = 0; d < 2 * in->rank; d++)
 		node->out[0].dim[d] = in->dim[d % in->rank];
@@ -101,8 +101,8 @@ static struct dfg_err *band_init(
 		return DFG_ERR(DFG_DATA, "the lowest diagonal, %" PRId64 ", is above the highest, %" PRId64, k[0], k[1]);
 	bool empty = !rows || !columns;
 	if (!empty && (k[0] <= -rows || k[0] >= columns || k[1] <= -rows || k[1] >= columns))
-		return DFG_ERR(DFG_DATA, "a matrix of %" PRId64 " by %" PRId64 " has no diagonals %" PRId64 " to %" PRId64, rows,
-			columns, k[0], k[1]);
+		return DFG_ERR(DFG_DATA, "a matrix of %" PRId64 " by %" PRId64 " has no diagonals %" PRId64 " to %" PRId64,
+			rows, columns, k[0], k[1]);
 	int64_t above = k[1] < 0 ? k[1] : 0, below = k[0] > 0 ? k[0] : 0;
 	band->longest = rows + above < columns - below ? rows + above : columns - below;
 	band->longest = band->longest < 0 ? 0 : band->longest;
@@ -184,7 +184,8 @@ static void fill_padding(struct dfg_kernel *ctx, struct dfg_tensor *out, int pad
 }
 
 /* Copies the band's elements of each matrix to their places in the band's tensor, or back. */
-static void move_band(const struct band *band, int64_t batch, const struct dfg_tensor *in, struct dfg_tensor *out, bool back)
+static void move_band(
+	const struct band *band, int64_t batch, const struct dfg_tensor *in, struct dfg_tensor *out, bool back)
 {
 	size_t size = dfg_dtype_size(in->dtype);
 	int64_t matrix = band->rows * band->columns, diagonals = (band->high - band->low + 1) * band->longest;
@@ -230,8 +231,10 @@ static struct dfg_err *matrix_dims(const struct dfg_infer *node, const int64_t k
 	for (int i = 0; i < 2; i++)
 		dim[i] = dim[i] == -1 ? least[i] : dim[i];
 	if (dim[0] < least[0] || dim[1] < least[1] || (dim[0] != least[0] && dim[1] != least[1]))
-		return DFG_ERR(DFG_DATA, "diagonals %" PRId64 " to %" PRId64 ", the longest of %" PRId64
-			" elements, do not fit %" PRId64 " by %" PRId64, k[0], k[1], longest, dim[0], dim[1]);
+		return DFG_ERR(DFG_DATA,
+			"diagonals %" PRId64 " to %" PRId64 ", the longest of %" PRId64 " elements, do not fit %" PRId64
+			" by %" PRId64,
+			k[0], k[1], longest, dim[0], dim[1]);
 	return NULL;
 }
 
@@ -247,7 +250,8 @@ static struct dfg_err *matrix_shape(struct dfg_infer *node)
 		return DFG_ERR(DFG_DATA, "diagonal must have %d dimensions at least, %d at most, not %s", axes,
 			DFG_RANK_MAX - 2 + axes, dfg_shape_words(in).s);
 	if (k[0] > k[1] || (axes == 2 && in->dim[in->rank - 2] >= 0 && in->dim[in->rank - 2] != k[1] - k[0] + 1))
-		return DFG_ERR(DFG_DATA, "%s does not hold diagonals %" PRId64 " to %" PRId64, dfg_shape_words(in).s, k[0], k[1]);
+		return DFG_ERR(
+			DFG_DATA, "%s does not hold diagonals %" PRId64 " to %" PRId64, dfg_shape_words(in).s, k[0], k[1]);
 	if (in->dim[in->rank - 1] >= 0)
 		DFG_TRY(matrix_dims(node, k, in->dim[in->rank - 1], dim));
 	node->out[0] = batch_and(in, in->rank - axes, 2, dim);
@@ -281,10 +285,11 @@ const struct dfg_op dfg_op_MatrixDiag = {
 	.run = matrix_run,
 };
 
-#define PART_GRADIENT(dy, ...)                                                                               \
-	"shape = Shape(input)\n"                                                                                 \
-	"rank = Rank(input)\n"                                                                                   \
-	"dinput = MatrixDiagV3(ddiagonal, " dy ", GatherV2(shape, rank - 2, 0), GatherV2(shape, rank - 1, 0),"   \
+#define PART_GRADIENT(dy, ...)                                      \
+	"shape = Shape(input)\n"                                        \
+	"rank = Rank(input)\n"                                          \
+	"dinput = MatrixDiagV3(ddiagonal, " dy                          \
+	", GatherV2(shape, rank - 2, 0), GatherV2(shape, rank - 1, 0)," \
 	" Cast(0, DstT = T)" __VA_ARGS__ ")"
 
 const struct dfg_op dfg_op_MatrixDiagPart = {

@@ -109,25 +109,24 @@ static struct dfg_err *range_length(struct dfg_kernel *ctx, int64_t *out_count)
 	struct dfg_tensor *const *in = ctx->in;
 	DFG_TRY(scalars(ctx, 3));
 	if (dfg_dtype_is(in[0]->dtype, "int"))
-		return range_count_int(
-			dfg_tensor_int(in[0], 0), dfg_tensor_int(in[1], 0), dfg_tensor_int(in[2], 0), out_count);
+		return range_count_int(dfg_tensor_int(in[0], 0), dfg_tensor_int(in[1], 0), dfg_tensor_int(in[2], 0), out_count);
 	double start = dfg_tensor_float(in[0], 0), limit = dfg_tensor_float(in[1], 0), delta = dfg_tensor_float(in[2], 0);
-	double exact = in[0]->dtype == DFG_F64 ? (limit - start) / delta
-										   : (double)(((float)limit - (float)start) / (float)delta);
+	double exact =
+		in[0]->dtype == DFG_F64 ? (limit - start) / delta : (double)(((float)limit - (float)start) / (float)delta);
 	return range_count(start, limit, delta, exact, out_count);
 }
 
-#define RANGE(NAME, name, type, ...)                                                               \
-	static struct dfg_err *range_##name(struct dfg_kernel *ctx)                                    \
-	{                                                                                              \
-		int64_t count;                                                                             \
-		struct dfg_tensor *out;                                                                    \
-		DFG_TRY(range_length(ctx, &count));                                                        \
-		DFG_TRY(dfg_kernel_output(ctx, 0, &DFG_SHAPE_VECTOR(count), &out));                        \
+#define RANGE(NAME, name, type, ...)                                                                 \
+	static struct dfg_err *range_##name(struct dfg_kernel *ctx)                                      \
+	{                                                                                                \
+		int64_t count;                                                                               \
+		struct dfg_tensor *out;                                                                      \
+		DFG_TRY(range_length(ctx, &count));                                                          \
+		DFG_TRY(dfg_kernel_output(ctx, 0, &DFG_SHAPE_VECTOR(count), &out));                          \
 		const type start = *(const type *)ctx->in[0]->data, delta = *(const type *)ctx->in[2]->data; \
-		for (int64_t i = 0; i < count; i++)                                                        \
-			((type *)out->data)[i] = (type)(start + (type)i * delta);                              \
-		return NULL;                                                                               \
+		for (int64_t i = 0; i < count; i++)                                                          \
+			((type *)out->data)[i] = (type)(start + (type)i * delta);                                \
+		return NULL;                                                                                 \
 	}
 DFG_EACH_number(RANGE)
 
@@ -152,18 +151,18 @@ static struct dfg_err *linspace_shape(struct dfg_infer *node)
 	return NULL;
 }
 
-#define LINSPACE(NAME, name, type, ...)                                                           \
-	static struct dfg_err *linspace_##name(struct dfg_kernel *ctx)                                \
-	{                                                                                             \
-		struct dfg_tensor *out;                                                                   \
-		DFG_TRY(dfg_output_now(ctx, &out));                                                       \
+#define LINSPACE(NAME, name, type, ...)                                                             \
+	static struct dfg_err *linspace_##name(struct dfg_kernel *ctx)                                  \
+	{                                                                                               \
+		struct dfg_tensor *out;                                                                     \
+		DFG_TRY(dfg_output_now(ctx, &out));                                                         \
 		const type start = *(const type *)ctx->in[0]->data, stop = *(const type *)ctx->in[1]->data; \
-		int64_t last = out->shape.dim[0] - 1;                                                     \
-		type *y = out->data;                                                                      \
-		for (int64_t i = 0; i < last; i++)                                                        \
-			y[i] = start + (stop - start) / (type)last * (type)i;                                 \
-		y[last] = last ? stop : start;                                                            \
-		return NULL;                                                                              \
+		int64_t last = out->shape.dim[0] - 1;                                                       \
+		type *y = out->data;                                                                        \
+		for (int64_t i = 0; i < last; i++)                                                          \
+			y[i] = start + (stop - start) / (type)last * (type)i;                                   \
+		y[last] = last ? stop : start;                                                              \
+		return NULL;                                                                                \
 	}
 DFG_EACH_float(LINSPACE)
 

@@ -54,8 +54,7 @@ struct dfg_err *dfg_shape_of(const struct dfg_infer *node, int i, struct dfg_sha
 	return NULL;
 }
 
-struct dfg_err *dfg_known_new(
-	struct dfg_infer *node, int i, int rank, int64_t count, struct dfg_known **out_known)
+struct dfg_err *dfg_known_new(struct dfg_infer *node, int i, int rank, int64_t count, struct dfg_known **out_known)
 {
 	*out_known = NULL;
 	if (count < 0 || count > KNOWN_MAX || rank > 1)
@@ -96,7 +95,7 @@ struct dfg_err *dfg_dim_product(int64_t a, int64_t b, int64_t *out_product)
 static bool worth_knowing(const struct dfg_tensor *tensor)
 {
 	return dfg_dtype_is(tensor->dtype, "int") && tensor->shape.rank <= 2 &&
-		dfg_shape_count(&tensor->shape) <= KNOWN_MAX;
+		   dfg_shape_count(&tensor->shape) <= KNOWN_MAX;
 }
 
 static struct dfg_known *know(const struct dfg_tensor *tensor, void *room)

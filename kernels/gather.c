@@ -16,9 +16,8 @@ struct pick {
 	int axis, batch_dims;
 };
 
-static struct dfg_err *pick_of(
-	const struct dfg_call *call, const struct dfg_shape *params, const struct dfg_shape *indices, int64_t given,
-	struct pick *out_pick)
+static struct dfg_err *pick_of(const struct dfg_call *call, const struct dfg_shape *params,
+	const struct dfg_shape *indices, int64_t given, struct pick *out_pick)
 {
 	bool v2 = call->n_in > AXIS;
 	int64_t batch = v2 ? call->attr[0].i : 0;
@@ -34,8 +33,8 @@ static struct dfg_err *pick_of(
 		return DFG_ERR(DFG_DATA, "batch_dims is %d, more than axis %d", out_pick->batch_dims, out_pick->axis);
 	for (int d = 0; d < out_pick->batch_dims; d++)
 		if (params->dim[d] != indices->dim[d] && params->dim[d] >= 0 && indices->dim[d] >= 0)
-			return DFG_ERR(DFG_DATA, "params %s and indices %s differ in batch dimension %d",
-				dfg_shape_words(params).s, dfg_shape_words(indices).s, d);
+			return DFG_ERR(DFG_DATA, "params %s and indices %s differ in batch dimension %d", dfg_shape_words(params).s,
+				dfg_shape_words(indices).s, d);
 	return NULL;
 }
 
@@ -203,8 +202,9 @@ static struct dfg_err *gather_v2_gradient(struct dfg_gradient *node)
 const struct dfg_op dfg_op_GatherV2 = {
 	.name = "GatherV2",
 	.doc = "the slices of params along an axis that indices name; the first batch_dims dimensions go side by side",
-	.sig = "<Tparams: type, Tindices: index|i16, Taxis: index>"
-		   "(params: Tparams, indices: Tindices, axis: Taxis) -> (output: Tparams)",
+	.sig =
+		"<Tparams: type, Tindices: index|i16, Taxis: index>"
+		"(params: Tparams, indices: Tindices, axis: Taxis) -> (output: Tparams)",
 	.attr = {"batch_dims: int = 0"},
 	.flags = DFG_ANY_RANK | DFG_EXACT,
 	.shape = gather_shape,
@@ -229,8 +229,7 @@ static struct dfg_err *gather_nd_shape(struct dfg_infer *node)
 		return DFG_ERR(DFG_DATA, "the result would have %d dimensions", rank);
 	node->out[0].rank = rank;
 	for (int d = 0; d < rank; d++)
-		node->out[0].dim[d] =
-			d < indices->rank - 1 ? indices->dim[d] : params->dim[d - (indices->rank - 1) + depth];
+		node->out[0].dim[d] = d < indices->rank - 1 ? indices->dim[d] : params->dim[d - (indices->rank - 1) + depth];
 	return NULL;
 }
 
@@ -251,8 +250,8 @@ static struct dfg_err *gather_nd_run(struct dfg_kernel *ctx)
 			int64_t index = dfg_tensor_int(indices, i * depth + d);
 			inside &= index >= 0 && index < params->shape.dim[d];
 			if (!inside && !ignore)
-				return DFG_ERR(DFG_DATA, "index %" PRId64 " at [%" PRId64 ",%d] is outside [0,%" PRId64 ")", index, i, d,
-					params->shape.dim[d]);
+				return DFG_ERR(DFG_DATA, "index %" PRId64 " at [%" PRId64 ",%d] is outside [0,%" PRId64 ")", index, i,
+					d, params->shape.dim[d]);
 			row = row * params->shape.dim[d] + index;
 		}
 		if (inside)

@@ -46,7 +46,10 @@ static bool read_int(struct dfg_string text, enum dfg_dtype dtype, void *out)
 {
 	bool minus = text.length && text.s[0] == '-', sign = minus || (text.length && text.s[0] == '+');
 	bool is_signed = dtype == DFG_I32 || dtype == DFG_I64;
-	uint64_t most = dtype == DFG_I32 ? INT32_MAX : dtype == DFG_I64 ? INT64_MAX : dtype == DFG_U32 ? UINT32_MAX : UINT64_MAX;
+	uint64_t most = dtype == DFG_I32   ? INT32_MAX
+					: dtype == DFG_I64 ? INT64_MAX
+					: dtype == DFG_U32 ? UINT32_MAX
+									   : UINT64_MAX;
 	uint64_t value;
 	if (!read_digits((struct dfg_string){text.s + sign, text.length - sign}, &value))
 		return false;

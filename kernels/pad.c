@@ -76,8 +76,7 @@ static struct dfg_err *pad_run(struct dfg_kernel *ctx)
 }
 
 /* The padding's first column is where the input begins. */
-#define PAD_GRADIENT \
-	"dinput = Slice(doutput, Reshape(Slice(i32(paddings), [0, 0], [-1, 1]), [-1]), Shape(input))"
+#define PAD_GRADIENT "dinput = Slice(doutput, Reshape(Slice(i32(paddings), [0, 0], [-1, 1]), [-1]), Shape(input))"
 
 const struct dfg_op dfg_op_Pad = {
 	.name = "Pad",
@@ -113,8 +112,9 @@ static struct dfg_err *check_mirror(const struct dfg_infer *node, int d, int64_t
 		return NULL;
 	int64_t inner = grad ? dim - before - behind : dim;
 	if (before > inner - offset || behind > inner - offset)
-		return DFG_ERR(DFG_DATA, "cannot mirror %" PRId64 " and %" PRId64 " elements of the %" PRId64
-			" of dimension %d", before, behind, inner, d);
+		return DFG_ERR(DFG_DATA,
+			"cannot mirror %" PRId64 " and %" PRId64 " elements of the %" PRId64 " of dimension %d", before, behind,
+			inner, d);
 	return NULL;
 }
 
@@ -183,17 +183,17 @@ const struct dfg_op dfg_op_MirrorPad = {
 	.run = mirror_run,
 };
 
-#define MIRROR_GRAD(NAME, name, type, ...)                                                                 \
-	static struct dfg_err *mirror_grad_##name(struct dfg_kernel *ctx)                                      \
-	{                                                                                                      \
-		const struct dfg_tensor *in = dfg_kernel_input(ctx, INPUT);                                        \
-		struct dfg_tensor *out;                                                                            \
-		DFG_TRY(dfg_output_now(ctx, &out));                                                                \
+#define MIRROR_GRAD(NAME, name, type, ...)                                                                    \
+	static struct dfg_err *mirror_grad_##name(struct dfg_kernel *ctx)                                         \
+	{                                                                                                         \
+		const struct dfg_tensor *in = dfg_kernel_input(ctx, INPUT);                                           \
+		struct dfg_tensor *out;                                                                               \
+		DFG_TRY(dfg_output_now(ctx, &out));                                                                   \
 		struct mirror m = {dfg_kernel_input(ctx, PADDINGS), in->shape, out->shape, mirror_offset(ctx->call)}; \
-		memset(out->data, 0, dfg_tensor_bytes(out));                                                       \
-		for (int64_t i = 0, n = dfg_shape_count(&in->shape); i < n; i++)                                   \
-			((type *)out->data)[mirrored(&m, i)] += ((const type *)in->data)[i];                           \
-		return NULL;                                                                                       \
+		memset(out->data, 0, dfg_tensor_bytes(out));                                                          \
+		for (int64_t i = 0, n = dfg_shape_count(&in->shape); i < n; i++)                                      \
+			((type *)out->data)[mirrored(&m, i)] += ((const type *)in->data)[i];                              \
+		return NULL;                                                                                          \
 	}
 DFG_EACH_numeric(MIRROR_GRAD)
 

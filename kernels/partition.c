@@ -12,10 +12,9 @@ static struct dfg_err *partition_shape(struct dfg_infer *node)
 {
 	const struct dfg_shape *data = node->in[DATA], *partitions = node->in[PARTITIONS];
 	for (int d = 0; d < partitions->rank; d++)
-		if (d >= data->rank ||
-			(partitions->dim[d] >= 0 && data->dim[d] >= 0 && partitions->dim[d] != data->dim[d]))
-			return DFG_ERR(DFG_DATA, "partitions %s do not fit data %s", dfg_shape_words(partitions).s,
-				dfg_shape_words(data).s);
+		if (d >= data->rank || (partitions->dim[d] >= 0 && data->dim[d] >= 0 && partitions->dim[d] != data->dim[d]))
+			return DFG_ERR(
+				DFG_DATA, "partitions %s do not fit data %s", dfg_shape_words(partitions).s, dfg_shape_words(data).s);
 	struct dfg_shape part = {.rank = data->rank - partitions->rank + 1, .dim = {DFG_UNKNOWN}};
 	if (part.rank > DFG_RANK_MAX)
 		return DFG_ERR(DFG_DATA, "the results would have %d dimensions", part.rank);
@@ -34,7 +33,8 @@ static struct dfg_err *count_parts(struct dfg_kernel *ctx, int64_t *count)
 	for (int64_t i = 0, n = dfg_shape_count(&partitions->shape); i < n; i++) {
 		int32_t part = ((const int32_t *)partitions->data)[i];
 		if (part < 0 || part >= ctx->call->n_out)
-			return DFG_ERR(DFG_DATA, "partition %" PRId32 " at %" PRId64 " is outside [0,%d)", part, i, ctx->call->n_out);
+			return DFG_ERR(
+				DFG_DATA, "partition %" PRId32 " at %" PRId64 " is outside [0,%d)", part, i, ctx->call->n_out);
 		count[part]++;
 	}
 	return NULL;
@@ -60,8 +60,8 @@ static struct dfg_err *partition_run(struct dfg_kernel *ctx)
 	size_t bytes = rows ? dfg_tensor_bytes(data) / (size_t)rows : 0;
 	for (int64_t i = 0; i < rows; i++) {
 		int32_t part = ((const int32_t *)partitions->data)[i];
-		memcpy((char *)ctx->out[part]->data + (size_t)count[part]++ * bytes, (const char *)data->data + (size_t)i * bytes,
-			bytes);
+		memcpy((char *)ctx->out[part]->data + (size_t)count[part]++ * bytes,
+			(const char *)data->data + (size_t)i * bytes, bytes);
 	}
 	for (size_t p = 0; p < n_out; p++)
 		DFG_TRY(dfg_moved(ctx, (int)p));
@@ -135,7 +135,8 @@ static struct dfg_err *row_of(const struct dfg_infer *node, struct dfg_shape *ou
 		for (int d = 0; d < row.rank; d++)
 			row.dim[d] = data->dim[d + indices->rank];
 		if (!dfg_shape_fits(out_row, &row))
-			return DFG_ERR(DFG_DATA, "rows of %s and %s: part %d", dfg_shape_words(out_row).s, dfg_shape_words(&row).s, i);
+			return DFG_ERR(
+				DFG_DATA, "rows of %s and %s: part %d", dfg_shape_words(out_row).s, dfg_shape_words(&row).s, i);
 		*out_row = dfg_shape_merge(out_row, &row);
 	}
 	return NULL;
@@ -209,15 +210,15 @@ static struct dfg_err *stitch_gradient(struct dfg_gradient *node)
 	return NULL;
 }
 
-#define STITCH(Op, text)                                                               \
-	const struct dfg_op dfg_op_##Op = {                                                \
-		.name = #Op,                                                                   \
-		.doc = text,                                                                   \
-		.sig = "<T: type, N: int>(indices: N * i32, data: N * T) -> (merged: T)",      \
-		.flags = DFG_ANY_RANK | DFG_EXACT,                                             \
-		.shape = stitch_shape,                                                         \
-		.gradient_fn = stitch_gradient,                                                \
-		.run = stitch_run,                                                             \
+#define STITCH(Op, text)                                                          \
+	const struct dfg_op dfg_op_##Op = {                                           \
+		.name = #Op,                                                              \
+		.doc = text,                                                              \
+		.sig = "<T: type, N: int>(indices: N * i32, data: N * T) -> (merged: T)", \
+		.flags = DFG_ANY_RANK | DFG_EXACT,                                        \
+		.shape = stitch_shape,                                                    \
+		.gradient_fn = stitch_gradient,                                           \
+		.run = stitch_run,                                                        \
 	};
 STITCH(DynamicStitch, "the rows of all data, each at its index; the last wins")
 STITCH(ParallelDynamicStitch, "as DynamicStitch, where no index is there twice")

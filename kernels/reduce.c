@@ -7,11 +7,11 @@
 #include <string.h>
 
 enum {
-	ROW = 1024,        /* elements of a run that are combined in lanes, before the tree */
-	STACK = 16,        /* rows that are combined one after another, before the tree */
-	TILE = 64,         /* accumulators side by side */
-	ACC_MAX = 16,      /* bytes of an accumulator */
-	BLOCK = 1 << 15,   /* elements that one thread takes of a large reduction */
+	ROW = 1024,      /* elements of a run that are combined in lanes, before the tree */
+	STACK = 16,      /* rows that are combined one after another, before the tree */
+	TILE = 64,       /* accumulators side by side */
+	ACC_MAX = 16,    /* bytes of an accumulator */
+	BLOCK = 1 << 15, /* elements that one thread takes of a large reduction */
 };
 
 static struct dfg_err *mark_axes(const struct dfg_infer *node, int rank, bool *out_gone, bool *out_all_known)
@@ -105,9 +105,9 @@ struct job {
 	char *out;
 	struct axes gone, kept;
 	int64_t run, width;
-	int64_t tiles;              /* in a width */
-	char *partial;              /* accumulators, by block; NULL where a block is all of it */
-	int64_t blocks, block;      /* of gone.count * run, or of run where gone is one */
+	int64_t tiles;         /* in a width */
+	char *partial;         /* accumulators, by block; NULL where a block is all of it */
+	int64_t blocks, block; /* of gone.count * run, or of run where gone is one */
 };
 
 /* n elements side by side into one accumulator, in halves down to ROW. */

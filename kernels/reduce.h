@@ -8,10 +8,10 @@
  */
 struct dfg_reducer {
 	size_t in_size, acc_size, out_size;
-	void (*row)(int64_t n, const void *in, void *acc);                   /* one accumulator from n elements */
-	void (*start)(int64_t n, void *acc);                                 /* n accumulators of nothing */
-	void (*add)(int64_t n, const void *in, void *acc);                   /* element i into accumulator i */
-	void (*merge)(int64_t n, const void *from, void *acc);               /* accumulator i into accumulator i */
+	void (*row)(int64_t n, const void *in, void *acc);                    /* one accumulator from n elements */
+	void (*start)(int64_t n, void *acc);                                  /* n accumulators of nothing */
+	void (*add)(int64_t n, const void *in, void *acc);                    /* element i into accumulator i */
+	void (*merge)(int64_t n, const void *from, void *acc);                /* accumulator i into accumulator i */
 	void (*finish)(int64_t n, int64_t count, const void *acc, void *out); /* count elements went into each */
 };
 

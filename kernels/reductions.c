@@ -11,69 +11,66 @@ enum { LANES = 16 };
  * The loops of a reducer for elements of `type`: `one` is what an element x counts as, `join` makes one of a and b, `none`
  * is what no elements at all give, `last` the result of accumulator a and n elements. Lanes are added up in one order.
  */
-#define REDUCER(stem, type, acc_type, none, one, join, result, last)                       \
-	static inline acc_type stem##_join(acc_type a, acc_type b)                             \
-	{                                                                                      \
-		return (acc_type)(join);                                                           \
-	}                                                                                      \
-	static inline acc_type stem##_one(type x)                                              \
-	{                                                                                      \
-		return (acc_type)(one);                                                            \
-	}                                                                                      \
-	DFG_CLONES static void stem##_row(int64_t n, const void *in, void *acc)                \
-	{                                                                                      \
-		const type *x = in;                                                                \
-		acc_type lane[LANES];                                                              \
-		for (int j = 0; j < LANES; j++)                                                    \
-			lane[j] = none;                                                                \
-		int64_t i = 0;                                                                     \
-		for (; i + LANES <= n; i += LANES)                                                 \
-			for (int j = 0; j < LANES; j++)                                                \
-				lane[j] = stem##_join(lane[j], stem##_one(x[i + j]));                      \
-		for (int j = 0; i < n; i++, j++)                                                   \
-			lane[j] = stem##_join(lane[j], stem##_one(x[i]));                              \
-		for (int w = LANES / 2; w; w /= 2)                                                 \
-			for (int j = 0; j < w; j++)                                                    \
-				lane[j] = stem##_join(lane[j], lane[j + w]);                               \
-		*(acc_type *)acc = lane[0];                                                        \
-	}                                                                                      \
-	static void stem##_start(int64_t n, void *acc)                                         \
-	{                                                                                      \
-		for (int64_t i = 0; i < n; i++)                                                    \
-			((acc_type *)acc)[i] = none;                                                   \
-	}                                                                                      \
-	static void stem##_add(int64_t n, const void *restrict in, void *restrict acc)         \
-	{                                                                                      \
-		for (int64_t i = 0; i < n; i++)                                                    \
-			((acc_type *)acc)[i] =                                                         \
-				stem##_join(((acc_type *)acc)[i], stem##_one(((const type *)in)[i]));      \
-	}                                                                                      \
-	static void stem##_merge(int64_t n, const void *restrict from, void *restrict acc)     \
-	{                                                                                      \
-		for (int64_t i = 0; i < n; i++)                                                    \
-			((acc_type *)acc)[i] =                                                         \
-				stem##_join(((acc_type *)acc)[i], ((const acc_type *)from)[i]);            \
-	}                                                                                      \
-	static void stem##_finish(int64_t n, int64_t count, const void *from, void *out)       \
-	{                                                                                      \
-		(void)count;                                                                       \
-		for (int64_t i = 0; i < n; i++) {                                                  \
-			const acc_type a = ((const acc_type *)from)[i];                                \
-			((result *)out)[i] = (result)(last);                                           \
-		}                                                                                  \
-	}                                                                                      \
-	static const struct dfg_reducer stem##_reducer = {sizeof(type), sizeof(acc_type),      \
-		sizeof(result), stem##_row, stem##_start, stem##_add, stem##_merge, stem##_finish}; \
-	static struct dfg_err *stem(struct dfg_kernel *ctx)                                    \
-	{                                                                                      \
-		return dfg_reduce_run(ctx, &stem##_reducer);                                       \
+#define REDUCER(stem, type, acc_type, none, one, join, result, last)                                              \
+	static inline acc_type stem##_join(acc_type a, acc_type b)                                                    \
+	{                                                                                                             \
+		return (acc_type)(join);                                                                                  \
+	}                                                                                                             \
+	static inline acc_type stem##_one(type x)                                                                     \
+	{                                                                                                             \
+		return (acc_type)(one);                                                                                   \
+	}                                                                                                             \
+	DFG_CLONES static void stem##_row(int64_t n, const void *in, void *acc)                                       \
+	{                                                                                                             \
+		const type *x = in;                                                                                       \
+		acc_type lane[LANES];                                                                                     \
+		for (int j = 0; j < LANES; j++)                                                                           \
+			lane[j] = none;                                                                                       \
+		int64_t i = 0;                                                                                            \
+		for (; i + LANES <= n; i += LANES)                                                                        \
+			for (int j = 0; j < LANES; j++)                                                                       \
+				lane[j] = stem##_join(lane[j], stem##_one(x[i + j]));                                             \
+		for (int j = 0; i < n; i++, j++)                                                                          \
+			lane[j] = stem##_join(lane[j], stem##_one(x[i]));                                                     \
+		for (int w = LANES / 2; w; w /= 2)                                                                        \
+			for (int j = 0; j < w; j++)                                                                           \
+				lane[j] = stem##_join(lane[j], lane[j + w]);                                                      \
+		*(acc_type *)acc = lane[0];                                                                               \
+	}                                                                                                             \
+	static void stem##_start(int64_t n, void *acc)                                                                \
+	{                                                                                                             \
+		for (int64_t i = 0; i < n; i++)                                                                           \
+			((acc_type *)acc)[i] = none;                                                                          \
+	}                                                                                                             \
+	static void stem##_add(int64_t n, const void *restrict in, void *restrict acc)                                \
+	{                                                                                                             \
+		for (int64_t i = 0; i < n; i++)                                                                           \
+			((acc_type *)acc)[i] = stem##_join(((acc_type *)acc)[i], stem##_one(((const type *)in)[i]));          \
+	}                                                                                                             \
+	static void stem##_merge(int64_t n, const void *restrict from, void *restrict acc)                            \
+	{                                                                                                             \
+		for (int64_t i = 0; i < n; i++)                                                                           \
+			((acc_type *)acc)[i] = stem##_join(((acc_type *)acc)[i], ((const acc_type *)from)[i]);                \
+	}                                                                                                             \
+	static void stem##_finish(int64_t n, int64_t count, const void *from, void *out)                              \
+	{                                                                                                             \
+		(void)count;                                                                                              \
+		for (int64_t i = 0; i < n; i++) {                                                                         \
+			const acc_type a = ((const acc_type *)from)[i];                                                       \
+			((result *)out)[i] = (result)(last);                                                                  \
+		}                                                                                                         \
+	}                                                                                                             \
+	static const struct dfg_reducer stem##_reducer = {sizeof(type), sizeof(acc_type), sizeof(result), stem##_row, \
+		stem##_start, stem##_add, stem##_merge, stem##_finish};                                                   \
+	static struct dfg_err *stem(struct dfg_kernel *ctx)                                                           \
+	{                                                                                                             \
+		return dfg_reduce_run(ctx, &stem##_reducer);                                                              \
 	}
 
 /* Sums wrap around; where a mean is asked for, they do not. */
 #define SUM(NAME, name, type, ...) REDUCER(sum_##name, type, type, 0, x, a + b, type, a)
 #define PROD(NAME, name, type, ...) REDUCER(prod_##name, type, type, 1, x, a *b, type, a)
-#define MEAN(NAME, name, type, number, wide, ...) \
-	REDUCER(mean_##name, type, wide, 0, x, a + b, type, a / (wide)count)
+#define MEAN(NAME, name, type, number, wide, ...) REDUCER(mean_##name, type, wide, 0, x, a + b, type, a / (wide)count)
 #define MEAN_INT(NAME, name, type, number, wide, ...) \
 	REDUCER(mean_##name, type, wide, 0, x, a + b, type, count ? a / (wide)count : 0)
 DFG_EACH_numeric(SUM)
@@ -94,7 +91,7 @@ DFG_EACH_unsigned(MEAN_INT, uint64_t)
 #define MAX_SIGNED(NAME, name, type, ...) MAX_OF(LOWEST_SIGNED(type), name, type)
 #define MIN_SIGNED(NAME, name, type, ...) MIN_OF((type)~LOWEST_SIGNED(type), name, type)
 #define MAX_UNSIGNED(NAME, name, type, ...) MAX_OF(0, name, type)
-#define MIN_UNSIGNED(NAME, name, type, ...) MIN_OF((type)~(type)0, name, type)
+#define MIN_UNSIGNED(NAME, name, type, ...) MIN_OF((type) ~(type)0, name, type)
 DFG_EACH_float(MAX_FLOAT)
 DFG_EACH_float(MIN_FLOAT)
 DFG_EACH_signed(MAX_SIGNED)
@@ -102,15 +99,15 @@ DFG_EACH_signed(MIN_SIGNED)
 DFG_EACH_unsigned(MAX_UNSIGNED)
 DFG_EACH_unsigned(MIN_UNSIGNED)
 
-REDUCER(all, bool, bool, true, x, a && b, bool, a)
+REDUCER(all, bool, bool, true, x, a &&b, bool, a)
 REDUCER(any, bool, bool, false, x, a || b, bool, a)
 
-#define SQUARES(NAME, name, type, ...)                                     \
-	REDUCER(squares_##name, type, type, 0, x *x, a + b, type, a / 2)       \
-	static struct dfg_err *l2_loss_##name(struct dfg_kernel *ctx)          \
-	{                                                                      \
-		(void)squares_##name;                                              \
-		return dfg_reduce_all(ctx, &squares_##name##_reducer);             \
+#define SQUARES(NAME, name, type, ...)                               \
+	REDUCER(squares_##name, type, type, 0, x *x, a + b, type, a / 2) \
+	static struct dfg_err *l2_loss_##name(struct dfg_kernel *ctx)    \
+	{                                                                \
+		(void)squares_##name;                                        \
+		return dfg_reduce_all(ctx, &squares_##name##_reducer);       \
 	}
 DFG_EACH_float(SQUARES)
 
@@ -221,21 +218,21 @@ static const char prod_gradient[] =
 	"perm = ConcatV2([axes, others], 0)\n"
 	"shape = Shape(input)\n"
 	"front = GatherV2(shape, perm, 0)\n"
-	"flat = Reshape(Transpose(input, perm), Pack([Prod(GatherV2(shape, axes, 0), 0), Prod(GatherV2(shape, others, 0), 0)]))\n"
+	"flat = Reshape(Transpose(input, perm), Pack([Prod(GatherV2(shape, axes, 0), 0), Prod(GatherV2(shape, others, 0), "
+	"0)]))\n"
 	"rest = Cumprod(flat, 0, exclusive = true) * Cumprod(flat, 0, exclusive = true, reverse = true)\n"
 	"kept = Shape(Sum(ZerosLike(input), reduction_indices, keep_dims = true))\n"
 	"dinput = Reshape(BroadcastTo(Reshape(doutput, kept), shape)"
 	" * Transpose(Reshape(rest, front), InvertPermutation(perm)), shape)";
 
-#define REDUCTION(Op, types, stem, text, ...)                                                   \
-	const struct dfg_op dfg_op_##Op = {                                                         \
-		.name = #Op,                                                                            \
-		.doc = text,                                                                            \
+#define REDUCTION(Op, types, stem, text, ...)                                                          \
+	const struct dfg_op dfg_op_##Op = {.name = #Op,                                                    \
+		.doc = text,                                                                                   \
 		.sig = "<T: " #types ", Tidx: index = i32>(input: T, reduction_indices: Tidx) -> (output: T)", \
-		.attr = {"keep_dims: bool = false"},                                                    \
-		.flags = DFG_EXACT,                                                                     \
-		.shape = dfg_reduce_shape,                                                              \
-		.kernel = {DFG_EACH_##types(DFG_BY_DTYPE, stem)},                                       \
+		.attr = {"keep_dims: bool = false"},                                                           \
+		.flags = DFG_EXACT,                                                                            \
+		.shape = dfg_reduce_shape,                                                                     \
+		.kernel = {DFG_EACH_##types(DFG_BY_DTYPE, stem)},                                              \
 		__VA_ARGS__};
 
 REDUCTION(Sum, numeric, sum, "the sum over the given axes", .gradient_fn = sum_gradient)

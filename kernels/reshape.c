@@ -18,8 +18,7 @@ static struct dfg_err *view_known(struct dfg_infer *node)
 
 static struct dfg_err *cannot_reshape(const struct dfg_infer *node, const struct dfg_shape *to)
 {
-	return DFG_ERR(
-		DFG_DATA, "cannot reshape %s to %s", dfg_shape_words(node->in[0]).s, dfg_shape_words(to).s);
+	return DFG_ERR(DFG_DATA, "cannot reshape %s to %s", dfg_shape_words(node->in[0]).s, dfg_shape_words(to).s);
 }
 
 /* Works out the one dim that is -1, dim `free` of `to`. */
@@ -90,9 +89,7 @@ static struct dfg_err *expand_dims_shape(struct dfg_infer *node)
 		DFG_TRY(dfg_axis(dim, in->rank + 1, &axis));
 	node->out[0].rank = in->rank + 1;
 	for (int d = 0; d <= in->rank; d++)
-		node->out[0].dim[d] = dim == DFG_NOT_KNOWN ? DFG_UNKNOWN
-			: d == axis                            ? 1
-												   : in->dim[d - (d > axis)];
+		node->out[0].dim[d] = dim == DFG_NOT_KNOWN ? DFG_UNKNOWN : d == axis ? 1 : in->dim[d - (d > axis)];
 	return NULL;
 }
 

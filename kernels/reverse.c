@@ -26,8 +26,8 @@ static struct dfg_err *reverse_sequence_shape(struct dfg_infer *node)
 		return NULL;
 	DFG_TRY(sequence_axes(node->call, in->rank, &seq, &batch));
 	if (lengths->rank == 1 && lengths->dim[0] >= 0 && in->dim[batch] >= 0 && lengths->dim[0] != in->dim[batch])
-		return DFG_ERR(DFG_DATA, "%" PRId64 " lengths for dimension %d of %s", lengths->dim[0], batch,
-			dfg_shape_words(in).s);
+		return DFG_ERR(
+			DFG_DATA, "%" PRId64 " lengths for dimension %d of %s", lengths->dim[0], batch, dfg_shape_words(in).s);
 	return NULL;
 }
 

@@ -34,44 +34,43 @@ static struct dfg_err *scan_run(struct dfg_kernel *ctx, void (*runs)(void *arg, 
 	struct scan scan = {in->data, out->data, in->shape.dim[axis],
 		dfg_count_between(&in->shape, axis + 1, in->shape.rank), attr[EXCLUSIVE].b, attr[REVERSE].b};
 	if (dfg_shape_count(&in->shape))
-		dfg_kernel_ranges(
-			ctx, dfg_shape_count(&in->shape) / scan.dim, (1 << 15) / scan.dim + 1, runs, &scan);
+		dfg_kernel_ranges(ctx, dfg_shape_count(&in->shape) / scan.dim, (1 << 15) / scan.dim + 1, runs, &scan);
 	return NULL;
 }
 
-#define SCAN(NAME, name, type, number, stem, none, join)                                              \
-	static void stem##_runs_##name(void *arg, int64_t first, int64_t last)                            \
-	{                                                                                                 \
-		const struct scan *s = arg;                                                                   \
-		int64_t step = s->reverse ? -s->inner : s->inner;                                             \
-		for (int64_t run = first; run < last; run++) {                                                \
-			int64_t at = run / s->inner * s->dim * s->inner + run % s->inner;                         \
-			type so_far = none;                                                                       \
-			at += s->reverse ? (s->dim - 1) * s->inner : 0;                                           \
-			for (int64_t i = 0; i < s->dim; i++, at += step) {                                        \
-				const type x = ((const type *)s->x)[at], next = (type)(join);                         \
-				((type *)s->y)[at] = s->exclusive ? so_far : next;                                    \
-				so_far = next;                                                                        \
-			}                                                                                         \
-		}                                                                                             \
-	}                                                                                                 \
-	static struct dfg_err *stem##_##name(struct dfg_kernel *ctx)                                      \
-	{                                                                                                 \
-		return scan_run(ctx, stem##_runs_##name);                                                     \
+#define SCAN(NAME, name, type, number, stem, none, join)                      \
+	static void stem##_runs_##name(void *arg, int64_t first, int64_t last)    \
+	{                                                                         \
+		const struct scan *s = arg;                                           \
+		int64_t step = s->reverse ? -s->inner : s->inner;                     \
+		for (int64_t run = first; run < last; run++) {                        \
+			int64_t at = run / s->inner * s->dim * s->inner + run % s->inner; \
+			type so_far = none;                                               \
+			at += s->reverse ? (s->dim - 1) * s->inner : 0;                   \
+			for (int64_t i = 0; i < s->dim; i++, at += step) {                \
+				const type x = ((const type *)s->x)[at], next = (type)(join); \
+				((type *)s->y)[at] = s->exclusive ? so_far : next;            \
+				so_far = next;                                                \
+			}                                                                 \
+		}                                                                     \
+	}                                                                         \
+	static struct dfg_err *stem##_##name(struct dfg_kernel *ctx)              \
+	{                                                                         \
+		return scan_run(ctx, stem##_runs_##name);                             \
 	}
 DFG_EACH_numeric(SCAN, cumsum, 0, so_far + x)
 DFG_EACH_numeric(SCAN, cumprod, 1, so_far *x)
 
-#define SCAN_OP(Op, stem, text, formula)                                                 \
-	const struct dfg_op dfg_op_##Op = {                                                  \
-		.name = #Op,                                                                     \
-		.doc = text,                                                                     \
-		.sig = "<T: numeric, Tidx: index = i32>(x: T, axis: Tidx) -> (out: T)",          \
+#define SCAN_OP(Op, stem, text, formula)                                                        \
+	const struct dfg_op dfg_op_##Op = {                                                         \
+		.name = #Op,                                                                            \
+		.doc = text,                                                                            \
+		.sig = "<T: numeric, Tidx: index = i32>(x: T, axis: Tidx) -> (out: T)",                 \
 		.attr = {[EXCLUSIVE] = "exclusive: bool = false", [REVERSE] = "reverse: bool = false"}, \
-		.flags = DFG_ANY_RANK | DFG_EXACT,                                               \
-		.shape = scan_shape,                                                             \
-		.gradient = formula,                                                             \
-		.kernel = {DFG_EACH_numeric(DFG_BY_DTYPE, stem)},                                \
+		.flags = DFG_ANY_RANK | DFG_EXACT,                                                      \
+		.shape = scan_shape,                                                                    \
+		.gradient = formula,                                                                    \
+		.kernel = {DFG_EACH_numeric(DFG_BY_DTYPE, stem)},                                       \
 	};
 SCAN_OP(Cumsum, cumsum, "the sum of each element and those before it along the axis (exclusive: without it)",
 	"dx = Cumsum(dout, axis, exclusive = exclusive, reverse = not reverse)")
@@ -94,22 +93,22 @@ static struct dfg_err *bincount_shape(struct dfg_infer *node)
 }
 
 /* Without weights each counts 1; what is size or more counts nowhere. */
-#define BINCOUNT(NAME, name, type, ...)                                                              \
-	static struct dfg_err *bincount_##name(struct dfg_kernel *ctx)                                   \
-	{                                                                                                \
-		const struct dfg_tensor *arr = ctx->in[ARR], *weights = ctx->in[WEIGHTS];                    \
-		struct dfg_tensor *out;                                                                      \
-		DFG_TRY(dfg_output_now(ctx, &out));                                                          \
-		memset(out->data, 0, dfg_tensor_bytes(out));                                                 \
-		bool weighted = dfg_shape_count(&weights->shape) > 0;                                        \
-		for (int64_t i = 0, n = dfg_shape_count(&arr->shape); i < n; i++) {                          \
-			int32_t bin = ((const int32_t *)arr->data)[i];                                           \
-			if (bin < 0)                                                                             \
-				return DFG_ERR(DFG_DATA, "element %" PRId64 " is %" PRId32 ", negative", i, bin);    \
-			if (bin < out->shape.dim[0])                                                             \
-				((type *)out->data)[bin] += weighted ? ((const type *)weights->data)[i] : (type)1;   \
-		}                                                                                            \
-		return NULL;                                                                                 \
+#define BINCOUNT(NAME, name, type, ...)                                                            \
+	static struct dfg_err *bincount_##name(struct dfg_kernel *ctx)                                 \
+	{                                                                                              \
+		const struct dfg_tensor *arr = ctx->in[ARR], *weights = ctx->in[WEIGHTS];                  \
+		struct dfg_tensor *out;                                                                    \
+		DFG_TRY(dfg_output_now(ctx, &out));                                                        \
+		memset(out->data, 0, dfg_tensor_bytes(out));                                               \
+		bool weighted = dfg_shape_count(&weights->shape) > 0;                                      \
+		for (int64_t i = 0, n = dfg_shape_count(&arr->shape); i < n; i++) {                        \
+			int32_t bin = ((const int32_t *)arr->data)[i];                                         \
+			if (bin < 0)                                                                           \
+				return DFG_ERR(DFG_DATA, "element %" PRId64 " is %" PRId32 ", negative", i, bin);  \
+			if (bin < out->shape.dim[0])                                                           \
+				((type *)out->data)[bin] += weighted ? ((const type *)weights->data)[i] : (type)1; \
+		}                                                                                          \
+		return NULL;                                                                               \
 	}
 DFG_EACH_float(BINCOUNT)
 BINCOUNT(I32, i32, int32_t)

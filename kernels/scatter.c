@@ -46,8 +46,8 @@ static struct dfg_err *place_of(const struct scatter *s, int64_t i, int64_t *out
 		if (index < 0 || index >= s->out->shape.dim[d]) {
 			*out_row = -1;
 			return s->ignore ? NULL
-							 : DFG_ERR(DFG_DATA, "index %" PRId64 " at [%" PRId64 ",%d] is outside [0,%" PRId64 ")", index,
-								   i, d, s->out->shape.dim[d]);
+							 : DFG_ERR(DFG_DATA, "index %" PRId64 " at [%" PRId64 ",%d] is outside [0,%" PRId64 ")",
+								   index, i, d, s->out->shape.dim[d]);
 		}
 		*out_row = *out_row * s->out->shape.dim[d] + index;
 	}
@@ -105,18 +105,18 @@ static struct dfg_err *scatter_nd(struct dfg_kernel *ctx, put_row *put)
 }
 
 /* put with a and b: what is there, and what comes. */
-#define PUT(NAME, name, type, number, stem, expr)                                          \
+#define PUT(NAME, name, type, number, stem, expr)                                           \
 	static void put_##stem##_##name(int64_t n, void *restrict out, const void *restrict in) \
-	{                                                                                      \
-		for (int64_t i = 0; i < n; i++) {                                                  \
-			const type a = ((const type *)out)[i], b = ((const type *)in)[i];              \
-			((type *)out)[i] = (type)(expr);                                               \
-		}                                                                                  \
+	{                                                                                       \
+		for (int64_t i = 0; i < n; i++) {                                                   \
+			const type a = ((const type *)out)[i], b = ((const type *)in)[i];               \
+			((type *)out)[i] = (type)(expr);                                                \
+		}                                                                                   \
 	}
-#define SCATTER_ND(NAME, name, ...)                                \
+#define SCATTER_ND(NAME, name, ...)                                  \
 	static struct dfg_err *scatter_nd_##name(struct dfg_kernel *ctx) \
-	{                                                              \
-		return scatter_nd(ctx, put_add_##name);                    \
+	{                                                                \
+		return scatter_nd(ctx, put_add_##name);                      \
 	}
 DFG_EACH_plain(PUT, add, a + b)
 DFG_EACH_plain(SCATTER_ND)
@@ -165,8 +165,9 @@ const struct dfg_op dfg_op_TensorScatterUpdate = {
 	.attr = {POLICY},
 	.flags = DFG_ANY_RANK | DFG_EXACT,
 	.shape = tensor_scatter_shape,
-	.gradient = "dtensor = TensorScatterUpdate(doutput, indices, ZerosLike(updates))\n"
-				"dupdates = GatherNd(doutput, indices)",
+	.gradient =
+		"dtensor = TensorScatterUpdate(doutput, indices, ZerosLike(updates))\n"
+		"dupdates = GatherNd(doutput, indices)",
 	.run = tensor_scatter_update,
 };
 
@@ -183,24 +184,24 @@ DFG_EACH_number(TENSOR_SCATTER, max)
 DFG_EACH_number(PUT, min, a <= b || a != a ? a : b)
 DFG_EACH_number(TENSOR_SCATTER, min)
 
-#define TENSOR_SCATTER_OP(Op, types, stem, text, formula)                                            \
-	const struct dfg_op dfg_op_TensorScatter##Op = {                                                 \
-		.name = "TensorScatter" #Op,                                                                 \
-		.doc = text,                                                                                 \
+#define TENSOR_SCATTER_OP(Op, types, stem, text, formula)                                                   \
+	const struct dfg_op dfg_op_TensorScatter##Op = {                                                        \
+		.name = "TensorScatter" #Op,                                                                        \
+		.doc = text,                                                                                        \
 		.sig = "<T: " #types ", Tindices: index>(tensor: T, indices: Tindices, updates: T) -> (output: T)", \
-		.attr = {POLICY},                                                                            \
-		.flags = DFG_ANY_RANK | DFG_EXACT,                                                           \
-		.shape = tensor_scatter_shape,                                                               \
-		.gradient = formula,                                                                         \
-		.kernel = {DFG_EACH_##types(DFG_BY_DTYPE, tensor_scatter_##stem)},                           \
+		.attr = {POLICY},                                                                                   \
+		.flags = DFG_ANY_RANK | DFG_EXACT,                                                                  \
+		.shape = tensor_scatter_shape,                                                                      \
+		.gradient = formula,                                                                                \
+		.kernel = {DFG_EACH_##types(DFG_BY_DTYPE, tensor_scatter_##stem)},                                  \
 	};
 
 /* What was there and what came share a cotangent equally where they are equal. */
-#define EXTREME                                                                       \
-	"kept = Cast(Equal(tensor, output), DstT = T)\n"                                  \
-	"came = Cast(Equal(updates, GatherNd(output, indices)), DstT = T)\n"              \
+#define EXTREME                                                                                 \
+	"kept = Cast(Equal(tensor, output), DstT = T)\n"                                            \
+	"came = Cast(Equal(updates, GatherNd(output, indices)), DstT = T)\n"                        \
 	"share = doutput / (kept + ScatterNd(indices, came, Shape(tensor, out_type = Tindices)))\n" \
-	"dtensor = kept * share\n"                                                        \
+	"dtensor = kept * share\n"                                                                  \
 	"dupdates = came * GatherNd(share, indices)"
 
 TENSOR_SCATTER_OP(Add, numeric, add, "tensor with the updates added at the indices",
@@ -221,11 +222,11 @@ static struct dfg_err *sparse_to_dense_shape(struct dfg_infer *node)
 		return DFG_ERR(DFG_DATA, "indices %s and values %s: a matrix and a vector at most", dfg_shape_words(indices).s,
 			dfg_shape_words(values).s);
 	if (indices->rank == 2 && node->out[0].rank >= 0 && indices->dim[1] >= 0 && indices->dim[1] != node->out[0].rank)
-		return DFG_ERR(DFG_DATA, "indices %s for the %d dimensions of the shape", dfg_shape_words(indices).s,
-			node->out[0].rank);
+		return DFG_ERR(
+			DFG_DATA, "indices %s for the %d dimensions of the shape", dfg_shape_words(indices).s, node->out[0].rank);
 	if (indices->rank >= 0 && indices->rank < 2 && node->out[0].rank > 1)
-		return DFG_ERR(DFG_DATA, "indices %s for the %d dimensions of the shape", dfg_shape_words(indices).s,
-			node->out[0].rank);
+		return DFG_ERR(
+			DFG_DATA, "indices %s for the %d dimensions of the shape", dfg_shape_words(indices).s, node->out[0].rank);
 	int64_t n = indices->rank > 0 ? indices->dim[0] : indices->rank == 0 ? 1 : DFG_UNKNOWN;
 	if (values->rank == 1 && n >= 0 && values->dim[0] >= 0 && values->dim[0] != n)
 		return DFG_ERR(DFG_DATA, "%" PRId64 " values for %" PRId64 " indices", values->dim[0], n);
@@ -256,14 +257,16 @@ static struct dfg_err *sparse_to_dense_run(struct dfg_kernel *ctx)
 const struct dfg_op dfg_op_SparseToDense = {
 	.name = "SparseToDense",
 	.doc = "default_value in the given shape, with the values at the indices",
-	.sig = "<T: type, Tindices: index>"
-		   "(sparse_indices: Tindices, output_shape: Tindices, sparse_values: T, default_value: T) -> (dense: T)",
+	.sig =
+		"<T: type, Tindices: index>"
+		"(sparse_indices: Tindices, output_shape: Tindices, sparse_values: T, default_value: T) -> (dense: T)",
 	.attr = {"validate_indices: bool = true"},
 	.flags = DFG_ANY_RANK | DFG_EXACT,
 	.shape = sparse_to_dense_shape,
-	.gradient = "rows = GatherNd(ddense, Reshape(sparse_indices, Pack([-1, Size(output_shape)])))\n"
-				"given = Shape(sparse_values)\n"
-				"dsparse_values = Reshape(Sum(rows, BroadcastGradientArgs(Shape(rows), given).r1), given)\n"
-				"ddefault_value = Sum(ddense, Range(0, Rank(ddense), 1)) - Sum(rows, 0)",
+	.gradient =
+		"rows = GatherNd(ddense, Reshape(sparse_indices, Pack([-1, Size(output_shape)])))\n"
+		"given = Shape(sparse_values)\n"
+		"dsparse_values = Reshape(Sum(rows, BroadcastGradientArgs(Shape(rows), given).r1), given)\n"
+		"ddefault_value = Sum(ddense, Range(0, Rank(ddense), 1)) - Sum(rows, 0)",
 	.run = sparse_to_dense_run,
 };

@@ -96,32 +96,32 @@ static struct dfg_err *segment_run(struct dfg_kernel *ctx, const struct segments
 	return join_sorted(&rows, kind);
 }
 
-#define SEGMENTS(stem, type, start, none, joined, divide)                                    \
-	static void stem##_fill(int64_t n, void *out, bool empty)                                \
-	{                                                                                        \
-		for (int64_t i = 0; i < n; i++)                                                      \
-			((type *)out)[i] = empty ? (type)(none) : (type)(start);                         \
-	}                                                                                        \
-	static void stem##_join(int64_t n, void *restrict out, const void *restrict in)          \
-	{                                                                                        \
-		for (int64_t i = 0; i < n; i++) {                                                    \
-			const type a = ((const type *)out)[i], b = ((const type *)in)[i];                \
-			((type *)out)[i] = (type)(joined);                                               \
-		}                                                                                    \
-	}                                                                                        \
+#define SEGMENTS(stem, type, start, none, joined, divide)                           \
+	static void stem##_fill(int64_t n, void *out, bool empty)                       \
+	{                                                                               \
+		for (int64_t i = 0; i < n; i++)                                             \
+			((type *)out)[i] = empty ? (type)(none) : (type)(start);                \
+	}                                                                               \
+	static void stem##_join(int64_t n, void *restrict out, const void *restrict in) \
+	{                                                                               \
+		for (int64_t i = 0; i < n; i++) {                                           \
+			const type a = ((const type *)out)[i], b = ((const type *)in)[i];       \
+			((type *)out)[i] = (type)(joined);                                      \
+		}                                                                           \
+	}                                                                               \
 	static const struct segments stem##_kind = {stem##_fill, stem##_join, divide};
 
-#define DIVIDE(stem, type, by)                                                               \
-	static void stem##_divide(int64_t n, void *out, int64_t count)                           \
-	{                                                                                        \
-		for (int64_t i = 0; i < n; i++)                                                      \
-			((type *)out)[i] /= (type)(by);                                                  \
+#define DIVIDE(stem, type, by)                                     \
+	static void stem##_divide(int64_t n, void *out, int64_t count) \
+	{                                                              \
+		for (int64_t i = 0; i < n; i++)                            \
+			((type *)out)[i] /= (type)(by);                        \
 	}
 
-#define RUN(stem)                                                                            \
-	static struct dfg_err *stem(struct dfg_kernel *ctx)                                      \
-	{                                                                                        \
-		return segment_run(ctx, &stem##_kind);                                               \
+#define RUN(stem)                                       \
+	static struct dfg_err *stem(struct dfg_kernel *ctx) \
+	{                                                   \
+		return segment_run(ctx, &stem##_kind);          \
 	}
 #define LOWEST_SIGNED(type) ((type)((type)1 << (sizeof(type) * 8 - 1)))
 #define LOWEST_UNSIGNED(type) ((type)0)
@@ -129,10 +129,10 @@ static struct dfg_err *segment_run(struct dfg_kernel *ctx, const struct segments
 /* The first row of a segment is what a maximum begins with, so it may be an infinity; an empty segment is 0. */
 #define SUM(NAME, name, type, ...) SEGMENTS(sum_##name, type, 0, 0, a + b, NULL) RUN(sum_##name)
 #define PROD(NAME, name, type, ...) SEGMENTS(prod_##name, type, 1, 1, a *b, NULL) RUN(prod_##name)
-#define MEAN(NAME, name, type, ...)                \
-	DIVIDE(mean_##name, type, count)               \
+#define MEAN(NAME, name, type, ...)  \
+	DIVIDE(mean_##name, type, count) \
 	SEGMENTS(mean_##name, type, 0, 0, a + b, mean_##name##_divide) RUN(mean_##name)
-#define SQRTN(NAME, name, type, ...)               \
+#define SQRTN(NAME, name, type, ...)                          \
 	DIVIDE(sqrtn_##name, type, __builtin_sqrt((double)count)) \
 	SEGMENTS(sqrtn_##name, type, 0, 0, a + b, sqrtn_##name##_divide) RUN(sqrtn_##name)
 #define MAX_FLOAT(NAME, name, type, ...) \
@@ -155,33 +155,34 @@ DFG_EACH_signed(MIN_INT, LOWEST_SIGNED)
 DFG_EACH_unsigned(MIN_INT, LOWEST_UNSIGNED)
 
 /* How many rows each segment has, beside the rows it gives: [n, 1, 1, ...]. */
-#define COUNTS(ids)                                                                                        \
-	"ones = Cast(Fill(ConcatV2([Shape(" ids "), Fill(Pack([Rank(data) - 1]), 1)], 0), 1), DstT = T)\n" \
+#define COUNTS(ids)                                            \
+	"ones = Cast(Fill(ConcatV2([Shape(" ids                    \
+	"), Fill(Pack([Rank(data) - 1]), 1)], 0), 1), DstT = T)\n" \
 	"counts = SegmentSum(ones, segment_ids)\n"
 
-#define EXTREME_GRADIENT                                                          \
-	"is = Cast(Equal(data, GatherV2(output, segment_ids, 0)), DstT = T)\n"         \
+#define EXTREME_GRADIENT                                                   \
+	"is = Cast(Equal(data, GatherV2(output, segment_ids, 0)), DstT = T)\n" \
 	"ddata = is * GatherV2(doutput / SegmentSum(is, segment_ids), segment_ids, 0)"
 
 /* An element's factor is the product of the others: by division, but where it is 0. Two zeros leave nothing. */
-#define PROD_GRADIENT                                                                                  \
-	"zero = Equal(data, ZerosLike(data))\n"                                                            \
-	"zeros = SegmentSum(Cast(zero, DstT = T), segment_ids)\n"                                          \
-	"alive = SelectV2(Greater(zeros, OnesLike(zeros)), ZerosLike(doutput), doutput)\n"                 \
-	"others = SelectV2(zero, OnesLike(data), data)\n"                                                  \
-	"rest = SelectV2(zero, GatherV2(SegmentProd(others, segment_ids), segment_ids, 0),"                \
-	" GatherV2(output, segment_ids, 0) / others)\n"                                                    \
+#define PROD_GRADIENT                                                                   \
+	"zero = Equal(data, ZerosLike(data))\n"                                             \
+	"zeros = SegmentSum(Cast(zero, DstT = T), segment_ids)\n"                           \
+	"alive = SelectV2(Greater(zeros, OnesLike(zeros)), ZerosLike(doutput), doutput)\n"  \
+	"others = SelectV2(zero, OnesLike(data), data)\n"                                   \
+	"rest = SelectV2(zero, GatherV2(SegmentProd(others, segment_ids), segment_ids, 0)," \
+	" GatherV2(output, segment_ids, 0) / others)\n"                                     \
 	"ddata = GatherV2(alive, segment_ids, 0) * rest"
 
-#define SEGMENT_OP(Op, types, stem, text, formula)                                                     \
-	const struct dfg_op dfg_op_Segment##Op = {                                                         \
-		.name = "Segment" #Op,                                                                         \
-		.doc = text " of the rows of each segment; their ids do not fall",                             \
-		.sig = "<T: " #types ", Tindices: index>(data: T, segment_ids: Tindices) -> (output: T)",      \
-		.flags = DFG_EXACT,                                                                            \
-		.shape = segment_shape,                                                                        \
-		.gradient = formula,                                                                           \
-		.kernel = {DFG_EACH_##types(DFG_BY_DTYPE, stem)},                                              \
+#define SEGMENT_OP(Op, types, stem, text, formula)                                                \
+	const struct dfg_op dfg_op_Segment##Op = {                                                    \
+		.name = "Segment" #Op,                                                                    \
+		.doc = text " of the rows of each segment; their ids do not fall",                        \
+		.sig = "<T: " #types ", Tindices: index>(data: T, segment_ids: Tindices) -> (output: T)", \
+		.flags = DFG_EXACT,                                                                       \
+		.shape = segment_shape,                                                                   \
+		.gradient = formula,                                                                      \
+		.kernel = {DFG_EACH_##types(DFG_BY_DTYPE, stem)},                                         \
 	};
 SEGMENT_OP(Sum, numeric, sum, "the sum", "ddata = GatherV2(doutput, segment_ids, 0)")
 SEGMENT_OP(Mean, numeric, mean, "the mean", COUNTS("segment_ids") "ddata = GatherV2(doutput / counts, segment_ids, 0)")
@@ -202,20 +203,21 @@ static struct dfg_err *sparse_shape(struct dfg_infer *node)
 	return NULL;
 }
 
-#define SPARSE_ROWS(value)                                                                            \
+#define SPARSE_ROWS(value) \
 	"ddata = UnsortedSegmentSum(GatherV2(" value ", segment_ids, 0), indices, GatherV2(Shape(data), 0, 0))"
 
-#define SPARSE_OP(Op, types, stem, text, formula)                                                      \
-	const struct dfg_op dfg_op_SparseSegment##Op = {                                                   \
-		.name = "SparseSegment" #Op,                                                                   \
-		.doc = text " of the rows that indices pick for each segment; their ids do not fall",          \
-		.sig = "<T: " #types ", Tidx: index = i32, Tsegmentids: index = i32>"                          \
-			   "(data: T, indices: Tidx, segment_ids: Tsegmentids) -> (output: T)",                    \
-		.attr = {"sparse_gradient: bool = false"},                                                     \
-		.flags = DFG_EXACT,                                                                            \
-		.shape = sparse_shape,                                                                         \
-		.gradient = formula,                                                                           \
-		.kernel = {DFG_EACH_##types(DFG_BY_DTYPE, stem)},                                              \
+#define SPARSE_OP(Op, types, stem, text, formula)                                             \
+	const struct dfg_op dfg_op_SparseSegment##Op = {                                          \
+		.name = "SparseSegment" #Op,                                                          \
+		.doc = text " of the rows that indices pick for each segment; their ids do not fall", \
+		.sig = "<T: " #types                                                                  \
+			   ", Tidx: index = i32, Tsegmentids: index = i32>"                               \
+			   "(data: T, indices: Tidx, segment_ids: Tsegmentids) -> (output: T)",           \
+		.attr = {"sparse_gradient: bool = false"},                                            \
+		.flags = DFG_EXACT,                                                                   \
+		.shape = sparse_shape,                                                                \
+		.gradient = formula,                                                                  \
+		.kernel = {DFG_EACH_##types(DFG_BY_DTYPE, stem)},                                     \
 	};
 SPARSE_OP(Sum, number, sum, "the sum", SPARSE_ROWS("doutput"))
 SPARSE_OP(Mean, float, mean, "the mean", COUNTS("segment_ids") SPARSE_ROWS("doutput / counts"))
@@ -233,7 +235,8 @@ static struct dfg_err *unsorted_shape(struct dfg_infer *node)
 		return DFG_ERR(DFG_DATA, "%" PRId64 " segments", count);
 	for (int d = 0; d < ids->rank; d++)
 		if (d >= data->rank || (ids->dim[d] >= 0 && data->dim[d] >= 0 && ids->dim[d] != data->dim[d]))
-			return DFG_ERR(DFG_DATA, "segment ids %s do not fit data %s", dfg_shape_words(ids).s, dfg_shape_words(data).s);
+			return DFG_ERR(
+				DFG_DATA, "segment ids %s do not fit data %s", dfg_shape_words(ids).s, dfg_shape_words(data).s);
 	if (data->rank - ids->rank + 1 > DFG_RANK_MAX)
 		return DFG_ERR(DFG_DATA, "the result would have %d dimensions", data->rank - ids->rank + 1);
 	node->out[0] = with_rows(data, ids->rank, count == DFG_NOT_KNOWN ? DFG_UNKNOWN : count);
@@ -251,8 +254,8 @@ static struct dfg_err *unsorted_run(struct dfg_kernel *ctx, const struct segment
 	for (int64_t i = 0, count = dfg_shape_count(&ids->shape); i < count; i++) {
 		int64_t id = dfg_tensor_int(ids, i);
 		if (id >= out->shape.dim[0])
-			return DFG_ERR(DFG_DATA, "segment id %" PRId64 " at %" PRId64 " is outside [0,%" PRId64 ")", id, i,
-				out->shape.dim[0]);
+			return DFG_ERR(
+				DFG_DATA, "segment id %" PRId64 " at %" PRId64 " is outside [0,%" PRId64 ")", id, i, out->shape.dim[0]);
 		if (id >= 0)
 			kind->join(n, (char *)out->data + (size_t)id * bytes, (const char *)data->data + (size_t)i * bytes);
 	}
@@ -260,10 +263,10 @@ static struct dfg_err *unsorted_run(struct dfg_kernel *ctx, const struct segment
 }
 
 /* Here an empty segment holds the lowest or highest number there is, not an infinity. */
-#define UNSORTED_RUN(NAME, name, type, number, stem)                  \
+#define UNSORTED_RUN(NAME, name, type, number, stem)                        \
 	static struct dfg_err *unsorted_##stem##_##name(struct dfg_kernel *ctx) \
-	{                                                                 \
-		return unsorted_run(ctx, &stem##_##name##_kind);              \
+	{                                                                       \
+		return unsorted_run(ctx, &stem##_##name##_kind);                    \
 	}
 #define FROM_LOWEST(NAME, name, type, number, lowest) \
 	SEGMENTS(most_##name, type, lowest(type), lowest(type), a > b ? a : b, NULL)
@@ -296,17 +299,17 @@ static struct dfg_err *unsorted_half(struct dfg_kernel *ctx)
 }
 
 /* The segments' rows at the data's places, 0 where the id is negative: `picked(x)`. */
-#define DROPPED                                                                                               \
-	"inside = Reshape(GreaterEqual(segment_ids, ZerosLike(segment_ids)),"                                     \
-	" ConcatV2([Shape(segment_ids), Fill(Pack([Rank(data) - Rank(segment_ids)]), 1)], 0))\n"                  \
+#define DROPPED                                                                              \
+	"inside = Reshape(GreaterEqual(segment_ids, ZerosLike(segment_ids)),"                    \
+	" ConcatV2([Shape(segment_ids), Fill(Pack([Rank(data) - Rank(segment_ids)]), 1)], 0))\n" \
 	"ids = Maximum(segment_ids, ZerosLike(segment_ids))\n"
 #define PICKED(x) "SelectV2(inside, GatherV2(" x ", ids, 0), ZerosLike(data))"
 
-#define UNSORTED_EXTREME                                                                                      \
+#define UNSORTED_EXTREME \
 	DROPPED "is = Cast(LogicalAnd(inside, Equal(data, " PICKED("output") ")), DstT = T)\n"                    \
 	"ddata = is * " PICKED("doutput / UnsortedSegmentSum(is, segment_ids, num_segments)")
 
-#define UNSORTED_PROD                                                                                         \
+#define UNSORTED_PROD \
 	DROPPED "zero = Equal(data, ZerosLike(data))\n"                                                           \
 	"zeros = UnsortedSegmentSum(Cast(zero, DstT = T), segment_ids, num_segments)\n"                           \
 	"alive = SelectV2(Greater(zeros, OnesLike(zeros)), ZerosLike(doutput), doutput)\n"                        \
@@ -315,20 +318,21 @@ static struct dfg_err *unsorted_half(struct dfg_kernel *ctx)
 	PICKED("output") " / others)\n"                                                                           \
 	"ddata = " PICKED("alive") " * rest"
 
-#define UNSORTED_OP(Op, types, stem, text, formula, ...)                                                      \
-	const struct dfg_op dfg_op_UnsortedSegment##Op = {                                                        \
-		.name = "UnsortedSegment" #Op,                                                                        \
-		.doc = text " of the rows of each segment; rows with a negative id count nowhere",                    \
-		.sig = "<T: " #types ", Tindices: index|i16, Tnumsegments: index = i32>"                              \
-			   "(data: T, segment_ids: Tindices, num_segments: Tnumsegments) -> (output: T)",                 \
-		.flags = DFG_EXACT,                                                                                   \
-		.shape = unsorted_shape,                                                                              \
-		.gradient = formula,                                                                                  \
-		.kernel = {DFG_EACH_##types(DFG_BY_DTYPE, unsorted_##stem) __VA_ARGS__},                              \
+#define UNSORTED_OP(Op, types, stem, text, formula, ...)                                      \
+	const struct dfg_op dfg_op_UnsortedSegment##Op = {                                        \
+		.name = "UnsortedSegment" #Op,                                                        \
+		.doc = text " of the rows of each segment; rows with a negative id count nowhere",    \
+		.sig = "<T: " #types                                                                  \
+			   ", Tindices: index|i16, Tnumsegments: index = i32>"                            \
+			   "(data: T, segment_ids: Tindices, num_segments: Tnumsegments) -> (output: T)", \
+		.flags = DFG_EXACT,                                                                   \
+		.shape = unsorted_shape,                                                              \
+		.gradient = formula,                                                                  \
+		.kernel = {DFG_EACH_##types(DFG_BY_DTYPE, unsorted_##stem) __VA_ARGS__},              \
 	};
 UNSORTED_OP(Sum, numeric, sum, "the sum", DROPPED "ddata = " PICKED("doutput"))
 UNSORTED_OP(Prod, numeric, prod, "the product", UNSORTED_PROD)
-UNSORTED_OP(Max, number, most, "the largest elements", UNSORTED_EXTREME, [DFG_F16] = unsorted_half,
-	[DFG_BF16] = unsorted_half)
-UNSORTED_OP(Min, number, least, "the smallest elements", UNSORTED_EXTREME, [DFG_F16] = unsorted_half,
-	[DFG_BF16] = unsorted_half)
+UNSORTED_OP(
+	Max, number, most, "the largest elements", UNSORTED_EXTREME, [DFG_F16] = unsorted_half, [DFG_BF16] = unsorted_half)
+UNSORTED_OP(Min, number, least, "the smallest elements",
+	UNSORTED_EXTREME, [DFG_F16] = unsorted_half, [DFG_BF16] = unsorted_half)

@@ -81,8 +81,7 @@ const struct dfg_op dfg_op_Slice = {
 	.flags = DFG_ANY_RANK | DFG_EXACT,
 	.shape = slice_shape,
 	.known = slice_known,
-	.gradient =
-		"dinput = Pad(doutput, Pack([i32(begin), Shape(input) - Shape(output) - i32(begin)], axis = 1))",
+	.gradient = "dinput = Pad(doutput, Pack([i32(begin), Shape(input) - Shape(output) - i32(begin)], axis = 1))",
 	.run = slice_run,
 };
 
@@ -91,7 +90,7 @@ enum { BEGIN_MASK, END_MASK, ELLIPSIS_MASK, NEW_AXIS_MASK, SHRINK_AXIS_MASK };
 struct cut {
 	const union dfg_value *mask;
 	const struct dfg_shape *of;
-	int d;                                        /* the axis of `of` that comes next */
+	int d;                                                                 /* the axis of `of` that comes next */
 	int64_t begin[DFG_RANK_MAX], stride[DFG_RANK_MAX], size[DFG_RANK_MAX]; /* by axis of `of` */
 	struct dfg_shape out;
 };
@@ -181,8 +180,8 @@ static struct dfg_err *cut_all(struct cut *cut, const struct item *item, int n)
 	if (ellipses > 1)
 		return DFG_ERR(DFG_DATA, "more than one ellipsis");
 	if (named > cut->of->rank)
-		return DFG_ERR(DFG_DATA, "%d indices for the %d dimensions of %s", named, cut->of->rank,
-			dfg_shape_words(cut->of).s);
+		return DFG_ERR(
+			DFG_DATA, "%d indices for the %d dimensions of %s", named, cut->of->rank, dfg_shape_words(cut->of).s);
 	for (int i = 0; i < n; i++) {
 		if (masked(cut, ELLIPSIS_MASK, i))
 			DFG_TRY(cut_whole(cut, cut->of->rank - named));
@@ -197,8 +196,7 @@ static struct dfg_err *cut_all(struct cut *cut, const struct item *item, int n)
 }
 
 /* The slice of a tensor of shape `of` by inputs first, first + 1 and first + 2. Rank unknown: nothing can be said. */
-static struct dfg_err *cut_of(
-	const struct dfg_infer *node, const struct dfg_shape *of, int first, struct cut *out_cut)
+static struct dfg_err *cut_of(const struct dfg_infer *node, const struct dfg_shape *of, int first, struct cut *out_cut)
 {
 	struct item item[2 * DFG_RANK_MAX];
 	int64_t n = DFG_UNKNOWN;
@@ -215,8 +213,8 @@ static struct dfg_err *cut_of(
 	if (n < 0 || of->rank < 0)
 		return NULL;
 	for (int i = 0; i < n; i++)
-		item[i] = (struct item){
-			dfg_int_of(node, first, i), dfg_int_of(node, first + 1, i), dfg_int_of(node, first + 2, i)};
+		item[i] =
+			(struct item){dfg_int_of(node, first, i), dfg_int_of(node, first + 1, i), dfg_int_of(node, first + 2, i)};
 	out_cut->out = DFG_SHAPE_SCALAR;
 	return cut_all(out_cut, item, (int)n);
 }
@@ -309,10 +307,10 @@ static struct dfg_err *strided_slice_gradient(struct dfg_gradient *node)
 	return NULL;
 }
 
-#define MASKS                                                                                             \
-	{                                                                                                     \
-		"begin_mask: int = 0", "end_mask: int = 0", "ellipsis_mask: int = 0", "new_axis_mask: int = 0",   \
-			"shrink_axis_mask: int = 0"                                                                   \
+#define MASKS                                                                                           \
+	{                                                                                                   \
+		"begin_mask: int = 0", "end_mask: int = 0", "ellipsis_mask: int = 0", "new_axis_mask: int = 0", \
+			"shrink_axis_mask: int = 0"                                                                 \
 	}
 
 const struct dfg_op dfg_op_StridedSlice = {
@@ -333,8 +331,7 @@ static struct dfg_err *strided_slice_grad_shape(struct dfg_infer *node)
 	DFG_TRY(dfg_shape_of(node, 0, &node->out[0]));
 	DFG_TRY(cut_of(node, &node->out[0], 1, &cut));
 	if (!dfg_shape_fits(&cut.out, node->in[4]))
-		return DFG_ERR(
-			DFG_DATA, "dy is %s, the slice %s", dfg_shape_words(node->in[4]).s, dfg_shape_words(&cut.out).s);
+		return DFG_ERR(DFG_DATA, "dy is %s, the slice %s", dfg_shape_words(node->in[4]).s, dfg_shape_words(&cut.out).s);
 	return NULL;
 }
 
@@ -347,8 +344,7 @@ static struct dfg_err *strided_slice_grad_run(struct dfg_kernel *ctx)
 	DFG_TRY(dfg_output_now(ctx, &out));
 	DFG_TRY(cut_now(ctx, &out->shape, 1, &cut));
 	if (!dfg_shape_equal(&cut.out, &dy->shape))
-		return DFG_ERR(
-			DFG_DATA, "dy is %s, the slice %s", dfg_shape_words(&dy->shape).s, dfg_shape_words(&cut.out).s);
+		return DFG_ERR(DFG_DATA, "dy is %s, the slice %s", dfg_shape_words(&dy->shape).s, dfg_shape_words(&cut.out).s);
 	memset(out->data, 0, dfg_tensor_bytes(out));
 	int64_t first = cut_box(&cut, true, &box);
 	dfg_box_copy(ctx, dfg_dtype_size(dy->dtype), box, dy->data, dfg_tensor_at(out, first));

@@ -31,8 +31,8 @@ static struct dfg_err *split_shape(struct dfg_infer *node)
 	}
 	DFG_TRY(dfg_axis(given, in->rank, &axis));
 	if (in->dim[axis] >= 0 && in->dim[axis] % n)
-		return DFG_ERR(DFG_DATA, "cannot split dimension %d of %s into %" PRId64 " equal parts", axis,
-			dfg_shape_words(in).s, n);
+		return DFG_ERR(
+			DFG_DATA, "cannot split dimension %d of %s into %" PRId64 " equal parts", axis, dfg_shape_words(in).s, n);
 	for (int i = 0; i < n; i++) {
 		node->out[i] = *in;
 		if (in->dim[axis] >= 0)
@@ -145,7 +145,9 @@ static struct dfg_err *split_sizes(const struct dfg_infer *node, int axis, struc
 		return DFG_ERR(DFG_DATA, "sizes that add up to %" PRId64 " do not fit dimension %d of %s", sum, axis,
 			dfg_shape_words(in).s);
 	for (int i = 0; i < node->call->n_out; i++)
-		out[i].dim[axis] = i != left ? dfg_int_of(node, SIZES, i) : in->dim[axis] < 0 ? DFG_UNKNOWN : in->dim[axis] - sum;
+		out[i].dim[axis] = i != left           ? dfg_int_of(node, SIZES, i)
+						   : in->dim[axis] < 0 ? DFG_UNKNOWN
+											   : in->dim[axis] - sum;
 	return NULL;
 }
 
@@ -189,8 +191,9 @@ static struct dfg_err *split_v_gradient(struct dfg_gradient *node)
 const struct dfg_op dfg_op_SplitV = {
 	.name = "SplitV",
 	.doc = "value in parts of the given sizes along an axis; one size may be -1: what is left",
-	.sig = "<T: type, num_split: int, Tlen: index|i8 = i64>"
-		   "(value: T, size_splits: Tlen, split_dim: i32) -> (output: num_split * T)",
+	.sig =
+		"<T: type, num_split: int, Tlen: index|i8 = i64>"
+		"(value: T, size_splits: Tlen, split_dim: i32) -> (output: num_split * T)",
 	.flags = DFG_ANY_RANK | DFG_EXACT,
 	.shape = split_v_shape,
 	.gradient_fn = split_v_gradient,
@@ -203,8 +206,8 @@ static struct dfg_err *unpack_shape(struct dfg_infer *node)
 	int axis;
 	DFG_TRY(dfg_axis(node->call->attr[0].i, in->rank, &axis));
 	if (in->dim[axis] >= 0 && in->dim[axis] != node->call->n_out)
-		return DFG_ERR(DFG_DATA, "cannot unpack dimension %d of %s into %d", axis, dfg_shape_words(in).s,
-			node->call->n_out);
+		return DFG_ERR(
+			DFG_DATA, "cannot unpack dimension %d of %s into %d", axis, dfg_shape_words(in).s, node->call->n_out);
 	for (int i = 0; i < node->call->n_out; i++) {
 		node->out[i].rank = in->rank - 1;
 		for (int d = 0; d < in->rank - 1; d++)

@@ -127,8 +127,8 @@ enum { INPUT, POS, LEN };
 static struct dfg_err *substr_shape(struct dfg_infer *node)
 {
 	if (!dfg_shape_fits(node->in[POS], node->in[LEN]))
-		return DFG_ERR(DFG_DATA, "pos is %s, len %s", dfg_shape_words(node->in[POS]).s,
-			dfg_shape_words(node->in[LEN]).s);
+		return DFG_ERR(
+			DFG_DATA, "pos is %s, len %s", dfg_shape_words(node->in[POS]).s, dfg_shape_words(node->in[LEN]).s);
 	return dfg_shape_broadcast(node->in, 2, &node->out[0]);
 }
 
@@ -167,7 +167,8 @@ static struct dfg_err *substr_run(struct dfg_kernel *ctx)
 		int64_t k = stretched(&pos->shape, &out->shape, i), length = length_of(s, characters);
 		int64_t from = dfg_tensor_int(pos, k), count = dfg_tensor_int(len, k);
 		if (from < -length || from > length)
-			return DFG_ERR(DFG_DATA, "pos %" PRId64 " is outside string %" PRId64 " of length %" PRId64, from, i, length);
+			return DFG_ERR(
+				DFG_DATA, "pos %" PRId64 " is outside string %" PRId64 " of length %" PRId64, from, i, length);
 		from += from < 0 ? length : 0;
 		count = count < 0 || count > length - from ? length - from : count;
 		size_t first = byte_of(s, from, characters), last = byte_of(s, from + count, characters);

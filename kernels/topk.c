@@ -105,32 +105,32 @@ static struct dfg_err *top_k(struct dfg_kernel *ctx, struct top top)
 }
 
 /* NaN stands behind all numbers. */
-#define TOP_K(NAME, name, type, ...)                                                                  \
-	static bool before_##name(const void *row, int64_t i, int64_t j)                                  \
-	{                                                                                                 \
-		const type a = ((const type *)row)[i], b = ((const type *)row)[j];                            \
-		if (a != a || b != b)                                                                         \
-			return (a == a) != (b == b) ? a == a : i < j;                                             \
-		return a > b || (a == b && i < j);                                                            \
-	}                                                                                                 \
-	static void copy_##name(void *y, const void *row, const int64_t *place, int64_t k)                \
-	{                                                                                                 \
-		for (int64_t i = 0; i < k; i++)                                                               \
-			((type *)y)[i] = ((const type *)row)[place[i]];                                           \
-	}                                                                                                 \
-	static struct dfg_err *top_k_##name(struct dfg_kernel *ctx)                                       \
-	{                                                                                                 \
+#define TOP_K(NAME, name, type, ...)                                                                         \
+	static bool before_##name(const void *row, int64_t i, int64_t j)                                         \
+	{                                                                                                        \
+		const type a = ((const type *)row)[i], b = ((const type *)row)[j];                                   \
+		if (a != a || b != b)                                                                                \
+			return (a == a) != (b == b) ? a == a : i < j;                                                    \
+		return a > b || (a == b && i < j);                                                                   \
+	}                                                                                                        \
+	static void copy_##name(void *y, const void *row, const int64_t *place, int64_t k)                       \
+	{                                                                                                        \
+		for (int64_t i = 0; i < k; i++)                                                                      \
+			((type *)y)[i] = ((const type *)row)[place[i]];                                                  \
+	}                                                                                                        \
+	static struct dfg_err *top_k_##name(struct dfg_kernel *ctx)                                              \
+	{                                                                                                        \
 		return top_k(ctx, (struct top){.before = before_##name, .size = sizeof(type), .copy = copy_##name}); \
 	}
 DFG_EACH_number(TOP_K)
 
 /* Rows of dinput are zeros with the cotangents at the places that were taken. */
-#define TOP_K_GRADIENT                                                                                   \
-	"width = GatherV2(Shape(input), Rank(input) - 1, 0)\n"                                               \
-	"k = GatherV2(Shape(indices), Rank(input) - 1, 0)\n"                                                 \
-	"rows = Prod(Slice(Shape(input), [0], Pack([Rank(input) - 1])), 0)\n"                                \
-	"first = ExpandDims(Range(0, rows, 1) * width, 1)\n"                                                 \
-	"place = Reshape(Reshape(i32(indices), Pack([rows, k])) + first, [-1, 1])\n"                         \
+#define TOP_K_GRADIENT                                                           \
+	"width = GatherV2(Shape(input), Rank(input) - 1, 0)\n"                       \
+	"k = GatherV2(Shape(indices), Rank(input) - 1, 0)\n"                         \
+	"rows = Prod(Slice(Shape(input), [0], Pack([Rank(input) - 1])), 0)\n"        \
+	"first = ExpandDims(Range(0, rows, 1) * width, 1)\n"                         \
+	"place = Reshape(Reshape(i32(indices), Pack([rows, k])) + first, [-1, 1])\n" \
 	"dinput = Reshape(ScatterNd(place, Reshape(dvalues, [-1]), Pack([rows * width])), Shape(input))"
 
 const struct dfg_op dfg_op_TopK = {
@@ -147,8 +147,9 @@ const struct dfg_op dfg_op_TopK = {
 const struct dfg_op dfg_op_TopKV2 = {
 	.name = "TopKV2",
 	.doc = "the k largest elements of each row, largest first, and where they stand",
-	.sig = "<T: number, Tk: index|i16 = i32, index_type: index|i16 = i32>"
-		   "(input: T, k: Tk) -> (values: T, indices: index_type)",
+	.sig =
+		"<T: number, Tk: index|i16 = i32, index_type: index|i16 = i32>"
+		"(input: T, k: Tk) -> (values: T, indices: index_type)",
 	.attr = {"sorted: bool = true"},
 	.flags = DFG_EXACT,
 	.shape = top_k_shape,
@@ -194,8 +195,7 @@ static struct dfg_err *in_top_k_run(struct dfg_kernel *ctx)
 	DFG_TRY(dfg_output_now(ctx, &out));
 	int64_t n = predictions->shape.dim[1];
 	for (int64_t i = 0; i < out->shape.dim[0]; i++)
-		((bool *)out->data)[i] =
-			in_top((const float *)predictions->data + i * n, n, dfg_tensor_int(targets, i), k);
+		((bool *)out->data)[i] = in_top((const float *)predictions->data + i * n, n, dfg_tensor_int(targets, i), k);
 	return NULL;
 }
 

@@ -11,7 +11,8 @@ static struct dfg_err *transpose_shape(struct dfg_infer *node)
 	unsigned met = 0;
 	DFG_TRY(dfg_need_rank(node, 1, 1));
 	if (n > DFG_RANK_MAX || (n >= 0 && in->rank >= 0 && n != in->rank))
-		return DFG_ERR(DFG_DATA, "%s needs a permutation of %d axes, not of %" PRId64, dfg_shape_words(in).s, in->rank, n);
+		return DFG_ERR(
+			DFG_DATA, "%s needs a permutation of %d axes, not of %" PRId64, dfg_shape_words(in).s, in->rank, n);
 	node->out[0].rank = in->rank >= 0 ? in->rank : (int)n;
 	for (int d = 0; d < node->out[0].rank; d++) {
 		int64_t axis = dfg_int_of(node, 1, d);
@@ -57,14 +58,14 @@ const struct dfg_op dfg_op_Transpose = {
 	.run = transpose_run,
 };
 
-#define CONJUGATE(NAME, name, type, ...)                                \
-	static struct dfg_err *conjugate_##name(struct dfg_kernel *ctx)     \
-	{                                                                   \
-		DFG_TRY(transpose_run(ctx));                                    \
-		type *y = ctx->out[0]->data;                                    \
+#define CONJUGATE(NAME, name, type, ...)                                   \
+	static struct dfg_err *conjugate_##name(struct dfg_kernel *ctx)        \
+	{                                                                      \
+		DFG_TRY(transpose_run(ctx));                                       \
+		type *y = ctx->out[0]->data;                                       \
 		for (int64_t i = 0; i < dfg_shape_count(&ctx->out[0]->shape); i++) \
-			y[i] = ~y[i];                                               \
-		return NULL;                                                    \
+			y[i] = ~y[i];                                                  \
+		return NULL;                                                       \
 	}
 DFG_EACH_complex(CONJUGATE)
 
@@ -86,25 +87,25 @@ static struct dfg_err *invert_shape(struct dfg_infer *node)
 	return NULL;
 }
 
-#define INVERT(NAME, name, type, ...)                                                                   \
-	static struct dfg_err *invert_##name(struct dfg_kernel *ctx)                                        \
-	{                                                                                                   \
-		const type *x = ctx->in[0]->data;                                                               \
-		struct dfg_tensor *out;                                                                         \
-		DFG_TRY(dfg_output_now(ctx, &out));                                                             \
-		int64_t n = out->shape.dim[0];                                                                  \
-		type *y = out->data;                                                                            \
-		for (int64_t i = 0; i < n; i++)                                                                 \
-			y[i] = -1;                                                                                  \
-		for (int64_t i = 0; i < n; i++) {                                                               \
-			if (x[i] < 0 || x[i] >= n)                                                                  \
-				return DFG_ERR(DFG_DATA, "element %" PRId64 " is %" PRId64 ", outside [0,%" PRId64 ")", i, \
-					(int64_t)x[i], n);                                                                  \
-			if (y[x[i]] >= 0)                                                                           \
-				return DFG_ERR(DFG_DATA, "%" PRId64 " is twice in the permutation", (int64_t)x[i]);     \
-			y[x[i]] = (type)i;                                                                          \
-		}                                                                                               \
-		return NULL;                                                                                    \
+#define INVERT(NAME, name, type, ...)                                                                              \
+	static struct dfg_err *invert_##name(struct dfg_kernel *ctx)                                                   \
+	{                                                                                                              \
+		const type *x = ctx->in[0]->data;                                                                          \
+		struct dfg_tensor *out;                                                                                    \
+		DFG_TRY(dfg_output_now(ctx, &out));                                                                        \
+		int64_t n = out->shape.dim[0];                                                                             \
+		type *y = out->data;                                                                                       \
+		for (int64_t i = 0; i < n; i++)                                                                            \
+			y[i] = -1;                                                                                             \
+		for (int64_t i = 0; i < n; i++) {                                                                          \
+			if (x[i] < 0 || x[i] >= n)                                                                             \
+				return DFG_ERR(                                                                                    \
+					DFG_DATA, "element %" PRId64 " is %" PRId64 ", outside [0,%" PRId64 ")", i, (int64_t)x[i], n); \
+			if (y[x[i]] >= 0)                                                                                      \
+				return DFG_ERR(DFG_DATA, "%" PRId64 " is twice in the permutation", (int64_t)x[i]);                \
+			y[x[i]] = (type)i;                                                                                     \
+		}                                                                                                          \
+		return NULL;                                                                                               \
 	}
 INVERT(I32, i32, int32_t)
 INVERT(I64, i64, int64_t)

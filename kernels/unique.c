@@ -16,7 +16,8 @@ struct numbering {
 	int64_t count;
 };
 
-static struct dfg_err *numbering_init(struct dfg_kernel *ctx, const struct dfg_tensor *like, int64_t most, struct numbering *n)
+static struct dfg_err *numbering_init(
+	struct dfg_kernel *ctx, const struct dfg_tensor *like, int64_t most, struct numbering *n)
 {
 	uint64_t slots = 16;
 	if (most > UINT32_MAX / 4)
@@ -27,8 +28,8 @@ static struct dfg_err *numbering_init(struct dfg_kernel *ctx, const struct dfg_t
 	DFG_TRY(dfg_kernel_scratch(ctx, ((size_t)most + 1) * sizeof *n->element, &element));
 	DFG_TRY(dfg_kernel_scratch(ctx, slots * sizeof *n->slot, &slot));
 	memset(slot, 0, slots * sizeof *n->slot);
-	*n = (struct numbering){dfg_dtype_size(like->dtype), like->dtype == DFG_STRING, like->dtype, element, slot,
-		slots - 1, 0};
+	*n = (struct numbering){
+		dfg_dtype_size(like->dtype), like->dtype == DFG_STRING, like->dtype, element, slot, slots - 1, 0};
 	return NULL;
 }
 
@@ -70,7 +71,8 @@ static int64_t number_of(struct numbering *n, const void *element, bool add)
 	bool nan, other_nan;
 	const void *bytes = bytes_of(n, element, &length, &nan);
 	uint64_t at = hash_of(bytes, length);
-	at = (nan ? at + (uint64_t)n->count * UINT64_C(0x9e3779b97f4a7c15) : at) & n->mask; /* many of them must not queue up */
+	at = (nan ? at + (uint64_t)n->count * UINT64_C(0x9e3779b97f4a7c15) : at) &
+		 n->mask; /* many of them must not queue up */
 	for (; n->slot[at]; at = (at + 1) & n->mask) {
 		const void *other = bytes_of(n, n->element[n->slot[at] - 1], &other_length, &other_nan);
 		if (!nan && length == other_length && (!length || !memcmp(bytes, other, length)))
@@ -210,23 +212,23 @@ static void put_place(const struct dfg_shape *shape, int64_t i, int64_t *place)
 	}
 }
 
-#define WHERE(NAME, name, type, ...)                                                                       \
-	static struct dfg_err *where_##name(struct dfg_kernel *ctx)                                            \
-	{                                                                                                      \
-		const struct dfg_shape *shape = &ctx->in[0]->shape;                                                \
-		const type *x = ctx->in[0]->data;                                                                  \
-		int64_t n = dfg_shape_count(shape), found = 0;                                                     \
-		struct dfg_tensor *out;                                                                            \
-		for (int64_t i = 0; i < n; i++)                                                                    \
-			found += x[i] != 0;                                                                            \
+#define WHERE(NAME, name, type, ...)                                                                           \
+	static struct dfg_err *where_##name(struct dfg_kernel *ctx)                                                \
+	{                                                                                                          \
+		const struct dfg_shape *shape = &ctx->in[0]->shape;                                                    \
+		const type *x = ctx->in[0]->data;                                                                      \
+		int64_t n = dfg_shape_count(shape), found = 0;                                                         \
+		struct dfg_tensor *out;                                                                                \
+		for (int64_t i = 0; i < n; i++)                                                                        \
+			found += x[i] != 0;                                                                                \
 		DFG_TRY(dfg_kernel_output(ctx, 0, &(struct dfg_shape){.rank = 2, .dim = {found, shape->rank}}, &out)); \
-		int64_t *place = out->data;                                                                        \
-		for (int64_t i = 0; i < n; i++)                                                                    \
-			if (x[i] != 0) {                                                                               \
-				put_place(shape, i, place);                                                                \
-				place += shape->rank;                                                                      \
-			}                                                                                              \
-		return NULL;                                                                                       \
+		int64_t *place = out->data;                                                                            \
+		for (int64_t i = 0; i < n; i++)                                                                        \
+			if (x[i] != 0) {                                                                                   \
+				put_place(shape, i, place);                                                                    \
+				place += shape->rank;                                                                          \
+			}                                                                                                  \
+		return NULL;                                                                                           \
 	}
 DFG_EACH_plain(WHERE)
 
