@@ -55,7 +55,7 @@ static struct dfg_err *place_of(const struct scatter *s, int64_t i, int64_t *out
 }
 
 /* One after another, so that of equal indices the last wins, and sums have one order. */
-static struct dfg_err *put_all(const struct scatter *s, put_row *put)
+static struct dfg_err *put_all(const struct scatter *s, put_row *row_into)
 {
 	size_t bytes = (size_t)s->inner * dfg_dtype_size(s->out->dtype);
 	for (int64_t i = 0; i < s->count; i++) {
@@ -63,8 +63,8 @@ static struct dfg_err *put_all(const struct scatter *s, put_row *put)
 		DFG_TRY(place_of(s, i, &row));
 		char *out = (char *)s->out->data + row * (int64_t)bytes;
 		const char *in = (const char *)s->updates->data + i * (int64_t)bytes;
-		if (row >= 0 && put)
-			put(s->inner, out, in);
+		if (row >= 0 && row_into)
+			row_into(s->inner, out, in);
 		else if (row >= 0)
 			memcpy(out, in, bytes);
 	}
@@ -72,7 +72,7 @@ static struct dfg_err *put_all(const struct scatter *s, put_row *put)
 }
 
 /* indices and updates are these inputs; the output has its shape, and what the updates go into. */
-static struct dfg_err *scatter(struct dfg_kernel *ctx, int indices, int updates, put_row *put)
+static struct dfg_err *scatter(struct dfg_kernel *ctx, int indices, int updates, put_row *row_into)
 {
 	struct scatter s = {.indices = ctx->in[indices], .updates = ctx->in[updates], .out = ctx->out[0]};
 	DFG_TRY(check_updates(&s.indices->shape, &s.updates->shape, &s.out->shape));
@@ -81,7 +81,7 @@ static struct dfg_err *scatter(struct dfg_kernel *ctx, int indices, int updates,
 	s.count = dfg_count_between(&s.indices->shape, 0, last);
 	s.inner = dfg_count_between(&s.out->shape, s.depth, s.out->shape.rank);
 	s.ignore = ctx->call->attr[0].s.length == strlen("IGNORE");
-	return put_all(&s, put);
+	return put_all(&s, row_into);
 }
 
 #define POLICY "bad_indices_policy: string = '' in |DEFAULT|ERROR|IGNORE"
@@ -95,12 +95,12 @@ static struct dfg_err *scatter_nd_shape(struct dfg_infer *node)
 	return check_updates(node->in[0], node->in[1], &node->out[0]);
 }
 
-static struct dfg_err *scatter_nd(struct dfg_kernel *ctx, put_row *put)
+static struct dfg_err *scatter_nd(struct dfg_kernel *ctx, put_row *row_into)
 {
 	struct dfg_tensor *out;
 	DFG_TRY(dfg_output_now(ctx, &out));
 	memset(out->data, 0, dfg_tensor_bytes(out));
-	DFG_TRY(scatter(ctx, 0, 1, put));
+	DFG_TRY(scatter(ctx, 0, 1, row_into));
 	return dfg_moved(ctx, 0);
 }
 
@@ -143,13 +143,13 @@ static struct dfg_err *tensor_scatter_shape(struct dfg_infer *node)
 	return check_updates(node->in[1], node->in[2], node->in[0]);
 }
 
-static struct dfg_err *tensor_scatter(struct dfg_kernel *ctx, put_row *put)
+static struct dfg_err *tensor_scatter(struct dfg_kernel *ctx, put_row *row_into)
 {
 	struct dfg_tensor *out;
 	DFG_TRY(dfg_kernel_output(ctx, 0, &ctx->in[0]->shape, &out));
 	if (out->data != ctx->in[0]->data)
 		memcpy(out->data, ctx->in[0]->data, dfg_tensor_bytes(out));
-	return scatter(ctx, 1, 2, put);
+	return scatter(ctx, 1, 2, row_into);
 }
 
 static struct dfg_err *tensor_scatter_update(struct dfg_kernel *ctx)
