@@ -5,10 +5,30 @@
 
 enum { FEW = 16 };
 
+/* Room for count facts. Somebody may hold a pointer into the array that is outgrown, so that is kept. */
+static bool facts_reserve(struct dfg_facts *facts, size_t count)
+{
+	if (count <= facts->room)
+		return true;
+	size_t room = facts->room * 2 > count ? facts->room * 2 : count + 64;
+	struct dfg_fact *fact = dfg_zeros(room, sizeof *fact);
+	if (!fact || facts->n_outgrown == sizeof facts->outgrown / sizeof *facts->outgrown) {
+		dfg_free(fact);
+		return false;
+	}
+	if (facts->count)
+		memcpy(fact, facts->fact, facts->count * sizeof *fact);
+	if (facts->fact)
+		facts->outgrown[facts->n_outgrown++] = facts->fact;
+	facts->fact = fact;
+	facts->room = room;
+	return true;
+}
+
 /* Facts of output ports of a node that comes next; zeroed. */
 static struct dfg_err *facts_grow(struct dfg_facts *facts, uint32_t n_out, struct dfg_fact **out_fact)
 {
-	if (!dfg_reserve(&facts->fact, &facts->room, facts->count + n_out, sizeof *facts->fact) ||
+	if (!facts_reserve(facts, facts->count + n_out) ||
 		!dfg_reserve(&facts->first, &facts->nodes_room, facts->nodes + 2, sizeof *facts->first))
 		return DFG_ERR(DFG_MEMORY, "no memory for what is known of %zu nodes", facts->nodes);
 	*out_fact = &facts->fact[facts->count];

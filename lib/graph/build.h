@@ -11,11 +11,16 @@ struct dfg_fact {
 	const struct dfg_holds *holds;
 };
 
-/* Facts of all outputs of a graph, by node and port. A pointer to one is good until the next node is added. */
+/*
+ * Facts of all outputs of a graph, by node and port. A pointer to one stays good: arrays that were outgrown are kept, and
+ * facts do not change.
+ */
 struct dfg_facts {
 	struct dfg_arena *arena;
 	struct dfg_fact *fact;
 	size_t count, room;
+	struct dfg_fact *outgrown[48];
+	int n_outgrown;
 	uint32_t *first; /* by node, its first fact; node n has first[n + 1] - first[n] outputs */
 	size_t nodes, nodes_room;
 };

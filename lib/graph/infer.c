@@ -9,6 +9,8 @@ enum { FEW = 16, KNOWN_MOST = 64 };
 void dfg_facts_release(struct dfg_facts *facts)
 {
 	dfg_free(facts->fact);
+	for (int i = 0; i < facts->n_outgrown; i++)
+		dfg_free(facts->outgrown[i]);
 	dfg_free(facts->first);
 	*facts = (struct dfg_facts){0};
 }
