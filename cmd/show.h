@@ -1,0 +1,32 @@
+#pragma once
+
+#include "cmd/cmd.h"
+#include "formats/graphdef.h"
+#include "lib/base/text.h"
+#include "lib/graph/build.h"
+
+/* What `dfg show` was asked for, beyond what the content says. */
+struct dfg_show_options {
+	bool tree, text, dot, svg;
+	const char *node;
+};
+
+/* A graph and what could be inferred of it: facts are empty where the graph is not valid. */
+struct dfg_shown {
+	const struct dfg_graph *graph;
+	const struct dfg_facts *facts; /* NULL: nothing is known */
+	const char *path;
+};
+
+/* Each prints to `out`. */
+DFG_MUST_CHECK struct dfg_err *dfg_show_summary(const struct dfg_shown *shown, struct dfg_text *out);
+DFG_MUST_CHECK struct dfg_err *dfg_show_graph_json(const struct dfg_shown *shown, struct dfg_text *out);
+DFG_MUST_CHECK struct dfg_err *dfg_show_node(const struct dfg_shown *shown, const char *name, struct dfg_text *out);
+DFG_MUST_CHECK struct dfg_err *dfg_show_tree(const struct dfg_shown *shown, struct dfg_text *out);
+DFG_MUST_CHECK struct dfg_err *dfg_show_dot(const struct dfg_shown *shown, struct dfg_text *out);
+
+/* "f32[?,10]", or "" where nothing is known of the output; of a variable, what it holds. */
+struct dfg_words dfg_shown_type(const struct dfg_shown *shown, struct dfg_edge edge);
+
+/* An attribute's value as the language writes it; long lists and tensors are cut. */
+void dfg_show_attr(const struct dfg_attr *attr, struct dfg_text *out);

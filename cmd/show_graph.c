@@ -1,0 +1,274 @@
+#include "cmd/show.h"
+
+#include "formats/json.h"
+
+#include <string.h>
+
+static const struct dfg_fact *fact_of(const struct dfg_shown *shown, struct dfg_edge edge)
+{
+	const struct dfg_facts *facts = shown->facts;
+	if (!facts || edge.port < 0 || (uint32_t)edge.port >= dfg_facts_outputs(facts, edge.node))
+		return NULL;
+	const struct dfg_fact *fact = dfg_facts_of(facts, edge);
+	return fact->dtype ? fact : NULL;
+}
+
+struct dfg_words dfg_shown_type(const struct dfg_shown *shown, struct dfg_edge edge)
+{
+	const struct dfg_fact *fact = fact_of(shown, edge);
+	if (fact && fact->holds)
+		return dfg_type_words(fact->holds->dtype, &fact->holds->shape);
+	return fact ? dfg_type_words(fact->dtype, &fact->shape) : (struct dfg_words){""};
+}
+
+static void show_tensor(const struct dfg_literal *literal, struct dfg_text *out)
+{
+	enum { MOST = 6 };
+	struct dfg_tensor tensor;
+	dfg_text_add(out, "%s", dfg_type_words(literal->dtype, &literal->shape).s);
+	struct dfg_err *err = dfg_literal_tensor(literal, &tensor);
+	int64_t count = err ? 0 : dfg_shape_count(&tensor.shape);
+	for (int64_t i = 0; i < count && i < MOST && dfg_dtype_is(tensor.dtype, "plain"); i++) {
+		dfg_text_add(out, "%s", i ? ", " : ":");
+		if (dfg_dtype_is(tensor.dtype, "int"))
+			dfg_text_add(out, "%lld", (long long)dfg_tensor_int(&tensor, i));
+		else
+			dfg_text_f32(out, (float)dfg_tensor_float(&tensor, i));
+	}
+	dfg_text_add(out, "%s", count > MOST ? ", ..." : "");
+	if (!err)
+		dfg_tensor_release(&tensor);
+	dfg_err_free(err);
+}
+
+static void show_value(enum dfg_attr_kind kind, union dfg_value value, struct dfg_text *out)
+{
+	switch (kind) {
+	case DFG_ATTR_STRING:
+	case DFG_ATTR_PLACEHOLDER:
+		dfg_text_add(out, "\"");
+		dfg_text_escape(out, value.s.s, value.s.length, 60);
+		dfg_text_add(out, "\"");
+		return;
+	case DFG_ATTR_INT:
+		dfg_text_add(out, "%lld", (long long)value.i);
+		return;
+	case DFG_ATTR_FLOAT:
+		dfg_text_f32(out, (float)value.f);
+		return;
+	case DFG_ATTR_BOOL:
+		dfg_text_add(out, "%s", value.b ? "true" : "false");
+		return;
+	case DFG_ATTR_DTYPE:
+		dfg_text_add(out, "%s", dfg_dtype_name((enum dfg_dtype)((int)value.dtype % DFG_REF)));
+		return;
+	case DFG_ATTR_SHAPE:
+		dfg_text_add(out, "%s", dfg_shape_words(value.shape).s);
+		return;
+	case DFG_ATTR_TENSOR:
+		show_tensor(value.tensor, out);
+		return;
+	case DFG_ATTR_FUNC:
+		dfg_text_add(out, "%s", value.func->name);
+		return;
+	case DFG_ATTR_LIST:
+	case DFG_ATTR_NONE:
+		return;
+	}
+}
+
+void dfg_show_attr(const struct dfg_attr *attr, struct dfg_text *out)
+{
+	enum { MOST = 16 };
+	if (attr->kind != DFG_ATTR_LIST) {
+		show_value(attr->kind, attr->value, out);
+		return;
+	}
+	const struct dfg_list *list = attr->value.list;
+	dfg_text_add(out, "[");
+	for (uint32_t i = 0; i < list->count && i < MOST; i++) {
+		dfg_text_add(out, "%s", i ? ", " : "");
+		show_value(list->kind, list->item[i], out);
+	}
+	dfg_text_add(out, "%s]", list->count > MOST ? ", ..." : "");
+}
+
+/* How many inputs, outputs, variables and so on there are, and how many elements the variables have. */
+struct totals {
+	uint32_t edges, controls, variables, trainable, unknown;
+	uint64_t parameters;
+};
+
+static struct totals total(const struct dfg_shown *shown)
+{
+	struct totals totals = {0};
+	for (uint32_t n = 0; n < shown->graph->count; n++) {
+		const struct dfg_node *node = &shown->graph->node[n];
+		totals.edges += node->n_in;
+		totals.controls += node->n_control;
+		totals.unknown += !node->op;
+		if (!node->op || node->op->role != DFG_VARIABLE)
+			continue;
+		const struct dfg_fact *fact = fact_of(shown, (struct dfg_edge){n, 0});
+		const struct dfg_shape *shape = fact && fact->holds ? &fact->holds->shape : fact ? &fact->shape : NULL;
+		bool trainable = dfg_node_mark(node, "_dfg_trainable", NULL);
+		totals.variables++;
+		totals.trainable += trainable;
+		if (trainable && shape && dfg_shape_known(shape))
+			totals.parameters += (uint64_t)dfg_shape_count(shape);
+	}
+	return totals;
+}
+
+/* Nodes that bear the mark, or play the role, a line each. */
+static void list_nodes(const struct dfg_shown *shown, const char *title, const char *mark, enum dfg_role role,
+	struct dfg_text *out)
+{
+	bool any = false;
+	for (uint32_t n = 0; n < shown->graph->count; n++) {
+		const struct dfg_node *node = &shown->graph->node[n];
+		if (!(mark && dfg_node_mark(node, mark, NULL)) && !(role && node->op && node->op->role == role))
+			continue;
+		dfg_text_add(out, "%s", any ? "" : title);
+		dfg_text_add(out, "  %-40s %s\n", node->name, dfg_shown_type(shown, (struct dfg_edge){n, 0}).s);
+		any = true;
+	}
+}
+
+/* Ops by how often they occur; ties by name. Quadratic in the number of different ops, which is small. */
+static struct dfg_err *list_ops(const struct dfg_shown *shown, struct dfg_text *out)
+{
+	struct dfg_map ops = {0};
+	uint32_t *count = NULL;
+	size_t room = 0;
+	struct dfg_err *err = NULL;
+	for (uint32_t n = 0; n < shown->graph->count && !err; n++) {
+		const char *name = shown->graph->node[n].op_name;
+		uint32_t number;
+		if (!dfg_map_put(&ops, name, strlen(name), &number, NULL) ||
+			!dfg_reserve(&count, &room, (size_t)number + 1, sizeof *count))
+			err = DFG_ERR(DFG_MEMORY, "out of memory");
+		else
+			count[number]++;
+	}
+	dfg_text_add(out, "%s", ops.count ? "ops\n" : "");
+	for (size_t printed = 0; printed < ops.count && !err; printed++) {
+		size_t best = 0;
+		for (size_t i = 1; i < ops.count; i++)
+			if (count[i] > count[best] || (count[i] == count[best] && strcmp(ops.name[i].s, ops.name[best].s) < 0))
+				best = i;
+		dfg_text_add(out, "  %6u %s\n", count[best], ops.name[best].s);
+		count[best] = 0;
+	}
+	dfg_map_release(&ops);
+	dfg_free(count);
+	return err;
+}
+
+struct dfg_err *dfg_show_summary(const struct dfg_shown *shown, struct dfg_text *out)
+{
+	struct totals totals = total(shown);
+	dfg_text_add(out, "%s: %u nodes, %u edges, %u control edges, producer %d\n", shown->path, shown->graph->count,
+		totals.edges, totals.controls, shown->graph->producer);
+	if (totals.variables)
+		dfg_text_add(out, "%u variables, %u trainable with %llu elements\n", totals.variables, totals.trainable,
+			(unsigned long long)totals.parameters);
+	if (totals.unknown)
+		dfg_text_add(out, "%u nodes of ops that are not known here\n", totals.unknown);
+	if (shown->graph->n_library)
+		dfg_text_add(out, "a function library of %zu bytes\n", shown->graph->n_library);
+	list_nodes(shown, "inputs\n", NULL, DFG_PLACEHOLDER, out);
+	list_nodes(shown, "outputs\n", "_dfg_output", DFG_PLAIN, out);
+	list_nodes(shown, "variables\n", NULL, DFG_VARIABLE, out);
+	return list_ops(shown, out);
+}
+
+static void put_node(const struct dfg_shown *shown, uint32_t n, struct dfg_json_out *out)
+{
+	const struct dfg_node *node = &shown->graph->node[n];
+	dfg_json_open(out, '{');
+	dfg_json_key(out, "name"), dfg_json_string(out, node->name);
+	dfg_json_key(out, "op"), dfg_json_string(out, node->op_name);
+	dfg_json_key(out, "device"), dfg_json_string(out, node->device);
+	dfg_json_key(out, "inputs"), dfg_json_open(out, '[');
+	for (uint32_t i = 0; i < node->n_in + node->n_control; i++) {
+		const char *name = dfg_graph_tensor_name(shown->graph, node->in[i]);
+		dfg_json_string(out, name ? name : "");
+	}
+	dfg_json_close(out, ']');
+	dfg_json_key(out, "attributes"), dfg_json_open(out, '{');
+	for (uint32_t i = 0; i < node->n_attr; i++) {
+		struct dfg_text value = {0};
+		dfg_show_attr(&node->attr[i], &value);
+		dfg_json_key(out, node->attr[i].name), dfg_json_string(out, value.s ? value.s : "");
+		dfg_text_release(&value);
+	}
+	dfg_json_close(out, '}');
+	dfg_json_key(out, "outputs"), dfg_json_open(out, '[');
+	for (uint32_t i = 0; shown->facts && i < dfg_facts_outputs(shown->facts, n); i++)
+		dfg_json_string(out, dfg_shown_type(shown, (struct dfg_edge){n, (int32_t)i}).s);
+	dfg_json_close(out, ']');
+	dfg_json_close(out, '}');
+}
+
+struct dfg_err *dfg_show_graph_json(const struct dfg_shown *shown, struct dfg_text *out)
+{
+	struct dfg_json_out json = {0};
+	dfg_json_open(&json, '{');
+	dfg_json_key(&json, "producer"), dfg_json_int(&json, shown->graph->producer);
+	dfg_json_key(&json, "nodes"), dfg_json_open(&json, '[');
+	for (uint32_t n = 0; n < shown->graph->count; n++)
+		put_node(shown, n, &json);
+	dfg_json_close(&json, ']');
+	dfg_json_close(&json, '}');
+	dfg_text_add(&json.text, "\n");
+	*out = json.text;
+	return NULL;
+}
+
+struct dfg_err *dfg_show_node(const struct dfg_shown *shown, const char *name, struct dfg_text *out)
+{
+	const struct dfg_graph *graph = shown->graph;
+	struct dfg_edge edge;
+	DFG_TRY(dfg_graph_edge(graph, name, &edge));
+	const struct dfg_node *node = &graph->node[edge.node];
+	dfg_text_add(out, "%s (%s)\n", node->name, node->op_name);
+	if (*node->device)
+		dfg_text_add(out, "  device    %s\n", node->device);
+	for (uint32_t i = 0; i < node->n_in + node->n_control; i++) {
+		const char *from = dfg_graph_tensor_name(graph, node->in[i]);
+		dfg_text_add(out, "  input     %-32s %s\n", from ? from : "",
+			node->in[i].port < 0 ? "" : dfg_shown_type(shown, node->in[i]).s);
+	}
+	for (uint32_t i = 0; i < node->n_attr; i++) {
+		dfg_text_add(out, "  attribute %s = ", node->attr[i].name);
+		dfg_show_attr(&node->attr[i], out);
+		dfg_text_add(out, "\n");
+	}
+	for (uint32_t i = 0; shown->facts && i < dfg_facts_outputs(shown->facts, edge.node); i++)
+		dfg_text_add(out, "  output    %u %s\n", i, dfg_shown_type(shown, (struct dfg_edge){edge.node, (int32_t)i}).s);
+	for (uint32_t n = 0; n < graph->count; n++)
+		for (uint32_t i = 0; i < graph->node[n].n_in + graph->node[n].n_control; i++)
+			if (graph->node[n].in[i].node == edge.node)
+				dfg_text_add(out, "  used by   %s\n", graph->node[n].name);
+	return NULL;
+}
+
+struct dfg_err *dfg_show_dot(const struct dfg_shown *shown, struct dfg_text *out)
+{
+	const struct dfg_graph *graph = shown->graph;
+	dfg_text_add(out, "digraph {\n\tnode [shape = box, fontsize = 10]\n");
+	for (uint32_t n = 0; n < graph->count; n++)
+		dfg_text_add(out, "\tn%u [label = \"%s\\n%s\"]\n", n, graph->node[n].name, graph->node[n].op_name);
+	for (uint32_t n = 0; n < graph->count; n++) {
+		const struct dfg_node *node = &graph->node[n];
+		for (uint32_t i = 0; i < node->n_in + node->n_control; i++)
+			if (node->in[i].port == DFG_CONTROL)
+				dfg_text_add(out, "\tn%u -> n%u [style = dashed]\n", node->in[i].node, n);
+			else
+				dfg_text_add(out, "\tn%u -> n%u [label = \"%s\", fontsize = 8]\n", node->in[i].node, n,
+					dfg_shown_type(shown, node->in[i]).s);
+	}
+	dfg_text_add(out, "}\n");
+	return NULL;
+}
