@@ -1,13 +1,13 @@
 #include "cmd/show.h"
 
 #include "cmd/graph.h"
-#include "cmd/print_tensor.h"
 #include "formats/array.h"
 #include "lib/lang/lang.h"
 #include "lib/pass/verify.h"
 
+#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
 static struct dfg_show_options show_options;
 
@@ -15,8 +15,10 @@ static const struct dfg_opt options[] = {
 	{"tree", .flag = &show_options.tree, .help = "Print the nodes of a graph as a tree of scopes."},
 	{"text", .flag = &show_options.text, .help = "Print a graph in the syntax of the language."},
 	{"dot", .flag = &show_options.dot, .help = "Print a graph for dot(1)."},
+	{"svg", .flag = &show_options.svg, .help = "Draw the curves of a metrics file."},
 	{"json", .flag = &dfg_globals.json, .help = "Print one JSON document."},
-	{"node", .takes = "NAME", .text = &show_options.node, .help = "Explain one node of a graph."},
+	{"node", .takes = "NAME", .text = &show_options.node,
+		.help = "Explain one node of a graph, or print one array whole."},
 	{0},
 };
 
@@ -58,17 +60,21 @@ static bool holds_arrays(const char *path, struct dfg_arrays *arrays)
 	return held;
 }
 
-/* One array with its elements, or a line for each of many. */
-static struct dfg_err *show_arrays(const struct dfg_arrays *arrays, struct dfg_text *out)
+/* Whether it is a file of metrics; then it is shown. */
+static struct dfg_err *try_metrics(const char *path, struct dfg_text *out, bool *out_is)
 {
-	for (size_t i = 0; i < arrays->count; i++) {
-		const struct dfg_tensor *tensor = &arrays->array[i].tensor;
-		if (arrays->count > 1)
-			dfg_text_add(out, "%-40s %s\n", arrays->array[i].name, dfg_type_words(tensor->dtype, &tensor->shape).s);
-		else
-			dfg_print_tensor(out, arrays->array[i].name, tensor, isatty(STDOUT_FILENO) ? 8 : 0);
-	}
-	return NULL;
+	struct dfg_blob blob;
+	DFG_TRY(dfg_blob_open(path, 0, &blob));
+	*out_is = dfg_is_metrics(&blob);
+	struct dfg_err *err = *out_is ? dfg_show_metrics(&blob, show_options.svg, out) : NULL;
+	dfg_blob_close(&blob);
+	return dfg_err_note(err, "%s", path);
+}
+
+static bool is_directory(const char *path)
+{
+	struct stat stat_;
+	return !stat(path, &stat_) && S_ISDIR(stat_.st_mode);
 }
 
 static struct dfg_err *show_std(const char *name, struct dfg_text *out)
@@ -86,9 +92,16 @@ static struct dfg_err *show_one(const char *path, struct dfg_text *out)
 	struct dfg_arrays arrays = {0};
 	if (!strncmp(path, "std:", 4))
 		return show_std(path + 4, out);
-	bool asked = show_options.tree || show_options.text || show_options.dot || show_options.node;
-	struct dfg_err *err = !asked && strcmp(path, "-") && holds_arrays(path, &arrays) ? show_arrays(&arrays, out)
-																					 : show_graph(path, out);
+	if (!strcmp(path, "-"))
+		return show_graph(path, out);
+	if (is_directory(path))
+		return dfg_show_checkpoint(path, &show_options, out);
+	bool metrics, asked = show_options.tree || show_options.text || show_options.dot;
+	DFG_TRY(try_metrics(path, out, &metrics));
+	if (metrics)
+		return NULL;
+	struct dfg_err *err =
+		!asked && holds_arrays(path, &arrays) ? dfg_show_arrays(&arrays, &show_options, out) : show_graph(path, out);
 	dfg_arrays_release(&arrays);
 	return err;
 }

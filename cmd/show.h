@@ -1,6 +1,7 @@
 #pragma once
 
 #include "cmd/cmd.h"
+#include "formats/array.h"
 #include "formats/graphdef.h"
 #include "lib/base/text.h"
 #include "lib/graph/build.h"
@@ -10,6 +11,18 @@ struct dfg_show_options {
 	bool tree, text, dot, svg;
 	const char *node;
 };
+
+/* A file of metrics, as run writes them: a curve of each value. */
+bool dfg_is_metrics(const struct dfg_blob *blob);
+DFG_MUST_CHECK struct dfg_err *dfg_show_metrics(const struct dfg_blob *blob, bool svg, struct dfg_text *out);
+
+/* Arrays: a line each with least, largest and mean value; of one alone its elements too. */
+DFG_MUST_CHECK struct dfg_err *dfg_show_arrays(
+	const struct dfg_arrays *arrays, const struct dfg_show_options *options, struct dfg_text *out);
+
+/* The newest whole checkpoint of a directory. */
+DFG_MUST_CHECK struct dfg_err *dfg_show_checkpoint(
+	const char *path, const struct dfg_show_options *options, struct dfg_text *out);
 
 /* A graph and what could be inferred of it: facts are empty where the graph is not valid. */
 struct dfg_shown {

@@ -1,0 +1,130 @@
+#include "cmd/show.h"
+
+#include "cmd/print_tensor.h"
+#include "formats/checkpoint.h"
+
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+
+struct summary {
+	double least, most, mean;
+	int64_t odd; /* NaN and infinities, which the others leave out */
+	bool any;
+};
+
+static bool is_real(enum dfg_dtype dtype)
+{
+	return dfg_dtype_is(dtype, "number") || dtype == DFG_BOOL || dtype == DFG_F16 || dtype == DFG_BF16;
+}
+
+static struct summary summarise(const struct dfg_tensor *tensor)
+{
+	struct summary summary = {0};
+	int64_t count = is_real(tensor->dtype) ? dfg_shape_count(&tensor->shape) : 0, finite = 0;
+	double sum = 0;
+	for (int64_t i = 0; i < count; i++) {
+		double value = dfg_tensor_float(tensor, i);
+		if (!isfinite(value)) {
+			summary.odd++;
+			continue;
+		}
+		summary.least = finite && summary.least < value ? summary.least : value;
+		summary.most = finite && summary.most > value ? summary.most : value;
+		sum += value;
+		finite++;
+	}
+	summary.any = finite > 0;
+	summary.mean = finite ? sum / (double)finite : 0;
+	return summary;
+}
+
+static void print_line(const struct dfg_array *array, int width, struct dfg_text *out)
+{
+	struct summary summary = summarise(&array->tensor);
+	dfg_text_add(out, "%-*s %s", width, array->name, dfg_type_words(array->tensor.dtype, &array->tensor.shape).s);
+	if (summary.any)
+		dfg_text_add(out, "  min %.6g  max %.6g  mean %.6g", summary.least, summary.most, summary.mean);
+	if (summary.odd)
+		dfg_text_add(out, "  not finite %lld", (long long)summary.odd);
+	dfg_text_put(out, "\n", 1);
+}
+
+static void put_json(struct dfg_json_out *json, const struct dfg_array *array)
+{
+	struct summary summary = summarise(&array->tensor);
+	dfg_json_open(json, '{');
+	dfg_json_key(json, "name"), dfg_json_string(json, array->name);
+	dfg_json_key(json, "dtype"), dfg_json_string(json, dfg_dtype_name(array->tensor.dtype));
+	dfg_json_key(json, "shape"), dfg_json_open(json, '[');
+	for (int i = 0; i < array->tensor.shape.rank; i++)
+		dfg_json_int(json, array->tensor.shape.dim[i]);
+	dfg_json_close(json, ']');
+	if (summary.any) {
+		dfg_json_key(json, "min"), dfg_json_f64(json, summary.least);
+		dfg_json_key(json, "max"), dfg_json_f64(json, summary.most);
+		dfg_json_key(json, "mean"), dfg_json_f64(json, summary.mean);
+	}
+	dfg_json_key(json, "not_finite"), dfg_json_int(json, summary.odd);
+	dfg_json_close(json, '}');
+}
+
+static void print_json(const struct dfg_arrays *arrays, struct dfg_text *out)
+{
+	struct dfg_json_out json = {.text = *out};
+	dfg_json_open(&json, '[');
+	for (size_t i = 0; i < arrays->count; i++)
+		put_json(&json, &arrays->array[i]);
+	dfg_json_close(&json, ']');
+	dfg_text_put(&json.text, "\n", 1);
+	*out = json.text;
+}
+
+static void print_whole(const struct dfg_array *array, struct dfg_text *out)
+{
+	dfg_print_tensor(out, *array->name ? array->name : "array", &array->tensor, isatty(STDOUT_FILENO) ? 12 : 0);
+}
+
+struct dfg_err *dfg_show_arrays(
+	const struct dfg_arrays *arrays, const struct dfg_show_options *options, struct dfg_text *out)
+{
+	int width = 0;
+	const struct dfg_array *one = options->node ? dfg_arrays_find(arrays, options->node) : NULL;
+	if (options->node && !one)
+		return DFG_ERR(DFG_DATA, "no array '%s'", options->node);
+	if (dfg_globals.json && !one) {
+		print_json(arrays, out);
+		return NULL;
+	}
+	if (one || arrays->count == 1) {
+		print_whole(one ? one : &arrays->array[0], out);
+		return NULL;
+	}
+	for (size_t i = 0; i < arrays->count; i++) {
+		int length = (int)strlen(arrays->array[i].name);
+		width = length > width ? length : width;
+	}
+	for (size_t i = 0; i < arrays->count; i++)
+		print_line(&arrays->array[i], width > 60 ? 60 : width, out);
+	return NULL;
+}
+
+static void talk(void *arg, const char *text)
+{
+	(void)arg;
+	dfg_talk("warning: %s; an older checkpoint is shown", text);
+}
+
+struct dfg_err *dfg_show_checkpoint(const char *path, const struct dfg_show_options *options, struct dfg_text *out)
+{
+	struct dfg_checkpoint checkpoint;
+	struct dfg_notes notes = {talk, NULL};
+	DFG_TRY(dfg_checkpoint_load(path, &notes, &checkpoint));
+	if (!options->node && !dfg_globals.json)
+		dfg_text_add(out, "checkpoint of step %llu; next is sample %llu of epoch %llu\n",
+			(unsigned long long)checkpoint.step, (unsigned long long)checkpoint.sample,
+			(unsigned long long)checkpoint.epoch);
+	struct dfg_err *err = dfg_show_arrays(&checkpoint.arrays, options, out);
+	dfg_checkpoint_release(&checkpoint);
+	return err;
+}

@@ -1,0 +1,247 @@
+#include "cmd/show.h"
+
+#include "formats/json.h"
+
+#include <math.h>
+#include <string.h>
+
+/* One value over the steps. What is not finite is a gap. */
+struct series {
+	const char *name;
+	double *x, *y;
+	size_t count, x_room, y_room;
+};
+
+struct curves {
+	struct series *series;
+	size_t count, room;
+	struct dfg_arena arena;
+	double step; /* of the last line that had one: an evaluation is of that */
+};
+
+bool dfg_is_metrics(const struct dfg_blob *blob)
+{
+	static const char *const begins[] = {"{\"step\":", "{\"epoch\":"};
+	for (int i = 0; i < 2; i++)
+		if (blob->size > strlen(begins[i]) && !memcmp(blob->bytes, begins[i], strlen(begins[i])))
+			return true;
+	return false;
+}
+
+static struct series *find_series(struct curves *curves, const char *prefix, const char *name)
+{
+	size_t skip = strlen(prefix);
+	for (size_t i = 0; i < curves->count; i++) {
+		const char *own = curves->series[i].name;
+		if (!strncmp(own, prefix, skip) && !strcmp(own + skip, name))
+			return &curves->series[i];
+	}
+	if (!dfg_reserve(&curves->series, &curves->room, curves->count + 1, sizeof *curves->series))
+		return NULL;
+	struct series *series = &curves->series[curves->count];
+	series->name = dfg_arena_print(&curves->arena, "%s%s", prefix, name);
+	curves->count += series->name != NULL;
+	return series->name ? series : NULL;
+}
+
+static struct dfg_err *add_point(struct curves *curves, const char *prefix, const struct dfg_json *value)
+{
+	if (value->kind != DFG_JSON_NUMBER)
+		return NULL;
+	struct series *series = find_series(curves, prefix, value->key);
+	if (!series || !dfg_reserve(&series->x, &series->x_room, series->count + 1, sizeof *series->x) ||
+		!dfg_reserve(&series->y, &series->y_room, series->count + 1, sizeof *series->y))
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	series->x[series->count] = curves->step;
+	series->y[series->count++] = value->number;
+	return NULL;
+}
+
+static struct dfg_err *add_line(struct curves *curves, const struct dfg_json *line)
+{
+	const struct dfg_json *step = dfg_json_get(line, "step"), *eval = dfg_json_get(line, "eval");
+	if (step && step->kind == DFG_JSON_NUMBER)
+		curves->step = step->number;
+	for (const struct dfg_json *value = eval ? eval->first : NULL; value; value = value->next)
+		DFG_TRY(add_point(curves, "eval ", value));
+	for (const struct dfg_json *value = line->first; value; value = value->next)
+		if (strcmp(value->key, "step") && strcmp(value->key, "epoch") && strcmp(value->key, "seconds"))
+			DFG_TRY(add_point(curves, "", value));
+	return NULL;
+}
+
+/* A last line that is cut off is that of a run in progress. */
+static struct dfg_err *read_lines(const struct dfg_blob *blob, struct curves *curves)
+{
+	const char *at = (const char *)blob->bytes, *end = at + blob->size;
+	for (size_t number = 1; at < end; number++) {
+		const char *newline = memchr(at, '\n', (size_t)(end - at));
+		if (!newline)
+			return NULL;
+		struct dfg_arena arena = {0};
+		struct dfg_json *line;
+		struct dfg_err *err = dfg_json_read(at, (size_t)(newline - at), &arena, &line);
+		if (!err && line->kind != DFG_JSON_OBJECT)
+			err = DFG_ERR(DFG_DATA, "is %s, not an object", dfg_json_kind_name(line->kind));
+		if (!err)
+			err = add_line(curves, line);
+		dfg_arena_release(&arena);
+		DFG_TRY(dfg_err_note(err, "line %zu", number));
+		at = newline + 1;
+	}
+	return NULL;
+}
+
+struct range {
+	double least, most;
+};
+
+static struct range range_of(const double *value, size_t count)
+{
+	struct range range = {INFINITY, -INFINITY};
+	for (size_t i = 0; i < count; i++)
+		if (isfinite(value[i])) {
+			range.least = value[i] < range.least ? value[i] : range.least;
+			range.most = value[i] > range.most ? value[i] : range.most;
+		}
+	return range;
+}
+
+enum { COLUMNS = 72, ROWS = 10 }; /* of braille signs, each 2 by 4 dots */
+
+/* Dots of braille, by column and row within a sign. */
+static const unsigned char dot[2][4] = {{0x01, 0x02, 0x04, 0x40}, {0x08, 0x10, 0x20, 0x80}};
+
+/* The mean of what falls into each column of dots, so that many steps give a line and not a band. */
+static void draw(const struct series *series, struct range range, unsigned char sign[ROWS][COLUMNS])
+{
+	double first = series->x[0], span = series->x[series->count - 1] - first, height = range.most - range.least;
+	for (size_t i = 0; i < series->count;) {
+		int column = span > 0 ? (int)((series->x[i] - first) / span * (2 * COLUMNS - 1)) : 0, here = column;
+		double sum = 0;
+		size_t n = 0;
+		for (; i < series->count && here == column; i++) {
+			sum += isfinite(series->y[i]) ? series->y[i] : 0;
+			n += isfinite(series->y[i]);
+			if (i + 1 < series->count)
+				here = span > 0 ? (int)((series->x[i + 1] - first) / span * (2 * COLUMNS - 1)) : 0;
+		}
+		if (!n || column < 0 || column >= 2 * COLUMNS)
+			continue;
+		int row = height > 0 ? (int)((range.most - sum / (double)n) / height * (4 * ROWS - 1) + 0.5) : 2 * ROWS;
+		sign[row / 4][column / 2] |= dot[column % 2][row % 4];
+	}
+}
+
+static void print_curve(const struct series *series, struct dfg_text *out)
+{
+	unsigned char sign[ROWS][COLUMNS] = {0};
+	struct range range = range_of(series->y, series->count);
+	dfg_text_add(out, "%s: %.6g -> %.6g over steps %.0f to %.0f, least %.6g, most %.6g\n", series->name, series->y[0],
+		series->y[series->count - 1], series->x[0], series->x[series->count - 1], range.least, range.most);
+	if (!(range.most >= range.least) || series->count < 2)
+		return;
+	draw(series, range, sign);
+	for (int row = 0; row < ROWS; row++) {
+		double value = range.most - (range.most - range.least) * row / (ROWS - 1);
+		dfg_text_add(out, "%10.4g ", value);
+		for (int column = 0; column < COLUMNS; column++) /* U+2800 and the dots, in UTF-8 */
+			dfg_text_add(out, "\xe2%c%c", 0xa0 | sign[row][column] >> 6, 0x80 | (sign[row][column] & 0x3f));
+		dfg_text_put(out, "\n", 1);
+	}
+}
+
+enum { WIDTH = 800, HEIGHT = 260, LEFT = 70, RIGHT = 10, TOP = 30, BOTTOM = 25 };
+
+static void print_svg_text(const char *text, struct dfg_text *out)
+{
+	for (; *text; text++)
+		if (*text == '<' || *text == '&')
+			dfg_text_add(out, "%s", *text == '<' ? "&lt;" : "&amp;");
+		else
+			dfg_text_put(out, text, 1);
+}
+
+static void print_svg_curve(const struct series *series, int top, struct dfg_text *out)
+{
+	struct range range = range_of(series->y, series->count);
+	double first = series->x[0], span = series->x[series->count - 1] - first, height = range.most - range.least;
+	dfg_text_add(out, "<text x=\"%d\" y=\"%d\" font-weight=\"bold\">", LEFT, top + TOP - 10);
+	print_svg_text(series->name, out);
+	dfg_text_add(
+		out, "</text>\n<text x=\"%d\" y=\"%d\" text-anchor=\"end\">%.4g</text>\n", LEFT - 6, top + TOP + 4, range.most);
+	dfg_text_add(
+		out, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">%.4g</text>\n", LEFT - 6, top + HEIGHT - BOTTOM, range.least);
+	dfg_text_add(out, "<text x=\"%d\" y=\"%d\">%.0f</text>\n", LEFT, top + HEIGHT - 8, first);
+	dfg_text_add(out, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">%.0f</text>\n", WIDTH - RIGHT, top + HEIGHT - 8,
+		first + span);
+	dfg_text_add(out, "<polyline fill=\"none\" stroke=\"#2563a8\" stroke-width=\"1.5\" points=\"");
+	for (size_t i = 0; i < series->count; i++) {
+		double x = span > 0 ? (series->x[i] - first) / span : 0,
+			   y = height > 0 ? (series->y[i] - range.least) / height : 0.5;
+		if (isfinite(y))
+			dfg_text_add(out, "%.1f,%.1f ", LEFT + x * (WIDTH - LEFT - RIGHT),
+				top + HEIGHT - BOTTOM - y * (HEIGHT - TOP - BOTTOM));
+	}
+	dfg_text_add(out, "\"/>\n");
+}
+
+static void print_svg(const struct curves *curves, struct dfg_text *out)
+{
+	dfg_text_add(out,
+		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" font-family=\"sans-serif\" "
+		"font-size=\"12\">\n<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n",
+		WIDTH, (int)curves->count * HEIGHT);
+	for (size_t i = 0; i < curves->count; i++)
+		print_svg_curve(&curves->series[i], (int)i * HEIGHT, out);
+	dfg_text_add(out, "</svg>\n");
+}
+
+static void print_json(const struct curves *curves, struct dfg_text *out)
+{
+	struct dfg_json_out json = {.text = *out};
+	dfg_json_open(&json, '{');
+	for (size_t i = 0; i < curves->count; i++) {
+		const struct series *series = &curves->series[i];
+		struct range range = range_of(series->y, series->count);
+		dfg_json_key(&json, series->name), dfg_json_open(&json, '{');
+		dfg_json_key(&json, "points"), dfg_json_uint(&json, series->count);
+		dfg_json_key(&json, "first"), dfg_json_f64(&json, series->y[0]);
+		dfg_json_key(&json, "last"), dfg_json_f64(&json, series->y[series->count - 1]);
+		dfg_json_key(&json, "min"), dfg_json_f64(&json, range.least);
+		dfg_json_key(&json, "max"), dfg_json_f64(&json, range.most);
+		dfg_json_close(&json, '}');
+	}
+	dfg_json_close(&json, '}');
+	dfg_text_put(&json.text, "\n", 1);
+	*out = json.text;
+}
+
+static struct dfg_err *print_all(const struct curves *curves, bool svg, struct dfg_text *out)
+{
+	if (!curves->count)
+		return DFG_ERR(DFG_DATA, "holds no numbers");
+	if (dfg_globals.json)
+		print_json(curves, out);
+	else if (svg)
+		print_svg(curves, out);
+	else
+		for (size_t i = 0; i < curves->count; i++)
+			print_curve(&curves->series[i], out);
+	return NULL;
+}
+
+struct dfg_err *dfg_show_metrics(const struct dfg_blob *blob, bool svg, struct dfg_text *out)
+{
+	struct curves curves = {0};
+	struct dfg_err *err = read_lines(blob, &curves);
+	if (!err)
+		err = print_all(&curves, svg, out);
+	for (size_t i = 0; i < curves.count; i++) {
+		dfg_free(curves.series[i].x);
+		dfg_free(curves.series[i].y);
+	}
+	dfg_free(curves.series);
+	dfg_arena_release(&curves.arena);
+	return err;
+}

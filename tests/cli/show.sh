@@ -1,0 +1,39 @@
+# dfg show: arrays, checkpoints and metrics, each told from its content.
+status() { # WANTED COMMAND...
+	wanted=$1
+	shift
+	got=0
+	"$@" >out 2>err || got=$?
+	[ "$got" = "$wanted" ] || { echo "status $got, not $wanted: $*"; cat err; exit 1; }
+}
+has() { # FILE WORDS
+	grep -qF -- "$2" "$1" || { echo "'$2' is not in $1:"; cat "$1"; exit 1; }
+}
+
+g=$ROOT/tests/graphs/linear.pbtxt
+status 66 "$DFG" show missing
+status 65 "$DFG" show /bin/sh
+
+status 0 "$DFG" show "$ROOT/tests/arrays/stored.npz"
+has out 'x:0 f32[2,3]  min 0  max 5  mean 2.5'
+status 0 "$DFG" show "$ROOT/tests/arrays/stored.npz" --node y
+has out 'y: i64[3]'
+has out '0 1 2'
+status 0 "$DFG" show "$ROOT/tests/arrays/stored.npz" --json
+python3 -c 'import json; assert json.load(open("out"))[1]["max"] == 2'
+status 0 "$DFG" show "$ROOT/tests/arrays/strings.npy"
+has out '"a" "bcd"'
+
+status 0 "$DFG" run "$g" --feed x=ones:f32[4,2] --feed t=zeros:f32[4,1] --target train --fetch loss --steps 20 \
+	--checkpoint ck --metrics m.jsonl --feed train/lr=0.001
+status 0 "$DFG" show ck
+has out 'checkpoint of step 20'
+has out 'count i64[]  min 20'
+status 0 "$DFG" show m.jsonl
+has out 'loss: 6.25 -> '
+has out 'over steps 1 to 20'
+[ "$(wc -l <out)" = 11 ]
+status 0 "$DFG" show m.jsonl --svg
+python3 -c 'import xml.dom.minidom as m; d = m.parse("out"); assert len(d.getElementsByTagName("polyline")[0].getAttribute("points").split()) == 20'
+status 0 "$DFG" show m.jsonl --json
+python3 -c 'import json; assert json.load(open("out"))["loss"]["points"] == 20'
