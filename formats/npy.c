@@ -13,10 +13,15 @@ struct scan {
 	const char *at, *end;
 };
 
-static bool take(struct scan *scan, char c)
+static void skip_space(struct scan *scan)
 {
 	while (scan->at < scan->end && (*scan->at == ' ' || *scan->at == '\n'))
 		scan->at++;
+}
+
+static bool take(struct scan *scan, char c)
+{
+	skip_space(scan);
 	if (scan->at == scan->end || *scan->at != c)
 		return false;
 	scan->at++;
@@ -156,7 +161,7 @@ static struct dfg_err *read_literal(struct scan *scan, struct dfg_npy_header *he
 		}
 		comma = take(scan, ',');
 	}
-	take(scan, '\n');
+	skip_space(scan);
 	if (scan->at != scan->end)
 		return DFG_ERR(DFG_DATA, "npy header: something stands behind the dictionary");
 	if (!has_descr || !has_order || !has_shape)
