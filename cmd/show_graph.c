@@ -121,8 +121,8 @@ static struct totals total(const struct dfg_shown *shown)
 }
 
 /* Nodes that bear the mark, or play the role, a line each. */
-static void list_nodes(const struct dfg_shown *shown, const char *title, const char *mark, enum dfg_role role,
-	struct dfg_text *out)
+static void list_nodes(
+	const struct dfg_shown *shown, const char *title, const char *mark, enum dfg_role role, struct dfg_text *out)
 {
 	bool any = false;
 	for (uint32_t n = 0; n < shown->graph->count; n++) {

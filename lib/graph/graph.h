@@ -43,7 +43,7 @@ struct dfg_graph {
 	size_t n_debug;
 	int32_t old_version; /* what files had before `versions`; only kept */
 	bool unversioned;    /* a file without `versions` */
-	const char *source; /* the file, for messages; "" for none */
+	const char *source;  /* the file, for messages; "" for none */
 };
 
 /* An empty graph that will live in the arena; producer 27. The caller releases it, then the arena. */

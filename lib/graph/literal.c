@@ -21,7 +21,8 @@ struct dfg_err *dfg_literal_tensor(const struct dfg_literal *literal, struct dfg
 {
 	size_t bytes;
 	if (literal->dtype == DFG_RESOURCE || literal->dtype == DFG_VARIANT)
-		return DFG_ERR(DFG_DATA, "a constant of %s is kept in files, not computed with", dfg_dtype_name(literal->dtype));
+		return DFG_ERR(
+			DFG_DATA, "a constant of %s is kept in files, not computed with", dfg_dtype_name(literal->dtype));
 	DFG_TRY(dfg_shape_bytes(&literal->shape, literal->dtype, &bytes));
 	int64_t count = bytes ? dfg_shape_count(&literal->shape) : 0;
 	bool aligned = (uintptr_t)literal->data % dfg_dtype_size(literal->dtype) == 0 || literal->dtype == DFG_STRING;

@@ -6,7 +6,7 @@ BEGIN {
 	may["lib/pass"] = "lib/base lib/graph lib/lang"
 	may["formats"] = may["kernels"] = "lib/base lib/graph lib/lang lib/exec lib/pass"
 	may["remote"] = may["formats"] " formats"
-	only["protobuf-c"] = "formats|cmd/version.c"
+	only["protobuf-c"] = "formats|cmd/version.c|cmd/doctor.c"
 	only["zlib"] = "formats|cmd/version.c"
 	only["cblas"] = only["cuda"] = "kernels"
 	only["curl"] = only["nghttp2"] = only["libssh"] = "remote"

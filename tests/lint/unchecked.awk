@@ -1,9 +1,9 @@
 # A call whose struct dfg_err * nobody looks at. The compiler sees this only where a prototype says must-check, which
 # static functions and function pointers have none of. First the names (static ones count in their own file), then the
 # statements: a line that begins with a call and does not continue the one before.
-match($0, /struct dfg_err \*\(?\*?[a-z_]+/) {
+match($0, /struct dfg_err \*(\(\*)?[a-z_]+\)?\(/) {
 	name = substr($0, RSTART, RLENGTH)
-	sub(/.*[*]/, "", name)
+	gsub(/.*[*]|[()]/, "", name)
 	fails[/^static/ ? FILENAME " " name : name] = 1
 }
 /^\t+[a-z_.>-]+\(/ && before !~ /[,(=?:&|]$/ { line[++n] = $0; file[n] = FILENAME; place[n] = FILENAME ":" FNR }
