@@ -110,7 +110,7 @@ static bool do_something(struct dfg_pool *pool)
 	if (!(pool->tasks = task->next))
 		pool->last_task = &pool->tasks;
 	pthread_mutex_unlock(&pool->lock);
-	task->run(task);
+	task->begin(task);
 	pthread_mutex_lock(&pool->lock);
 	return true;
 }

@@ -27,7 +27,7 @@ void dfg_pool_parallel(struct dfg_pool *pool, int64_t n, void (*part)(void *arg,
 /* Something to run once on a thread of the pool. Lives with the caller, until it has run or was taken back. */
 struct dfg_task {
 	struct dfg_task *next;
-	void (*run)(struct dfg_task *task);
+	void (*begin)(struct dfg_task *task);
 };
 void dfg_pool_submit(struct dfg_pool *pool, struct dfg_task *task);
 

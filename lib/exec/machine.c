@@ -513,7 +513,7 @@ static struct dfg_err *new_machine(struct dfg_plan *plan, struct machine **out_m
 		return dfg_no_memory();
 	}
 	for (int i = 0; i < threads; i++)
-		machine->helper[i] = (struct helper){.task.run = help, .machine = machine, .runner.session = plan->session};
+		machine->helper[i] = (struct helper){.task.begin = help, .machine = machine, .runner.session = plan->session};
 	*out_machine = machine;
 	return NULL;
 }

@@ -3,8 +3,12 @@
 # statements: a line that begins with a call and does not continue the one before.
 match($0, /struct dfg_err \*(\(\*)?[a-z_]+\)?\(/) {
 	name = substr($0, RSTART, RLENGTH)
+	pointer = index(name, "(*")
 	gsub(/.*[*]|[()]/, "", name)
-	fails[/^static/ ? FILENAME " " name : name] = 1
+	if (pointer)
+		pointers[name] = 1
+	else
+		fails[/^static/ ? FILENAME " " name : name] = 1
 }
 /^\t+[a-z_.>-]+\(/ && before !~ /[,(=?:&|]$/ { line[++n] = $0; file[n] = FILENAME; place[n] = FILENAME ":" FNR }
 { before = $0 }
@@ -12,8 +16,9 @@ END {
 	for (i = 1; i <= n; i++) {
 		name = line[i]
 		sub(/\(.*/, "", name)
+		through = name ~ /->|\./
 		sub(/.*(\t|->|\.)/, "", name)
-		if (name in fails || file[i] " " name in fails)
+		if (through ? name in pointers : name in fails || file[i] " " name in fails)
 			print place[i] ": error not looked at:" line[i]
 	}
 }

@@ -101,7 +101,7 @@ static void a_task_runs_once_elsewhere_or_is_taken_back(void **state)
 	struct dfg_pool *pool = new_pool(2);
 	struct dfg_event done = {0};
 	for (int time = 0; time < 200; time++) {
-		struct errand errand = {.task.run = run_errand, .done = &done};
+		struct errand errand = {.task.begin = run_errand, .done = &done};
 		uint32_t before = atomic_load(&done.word);
 		dfg_pool_submit(pool, &errand.task);
 		bool back = time % 2 && dfg_pool_take_back(pool, &errand.task);
