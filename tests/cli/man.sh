@@ -1,11 +1,14 @@
-# The examples of every page: a line "$ command" is run, the lines below it are what it must print ("..." stands for
-# any lines). They run in one folder a page, with the examples' programs in it.
-for page in "$ROOT"/man/*; do
+# The examples of every page and of the README: a line "$ command" is run, the lines below it are what it must print ("..."
+# stands for any lines). They run in one folder a page, with the examples' programs in it.
+for page in "$ROOT"/man/* "$ROOT/README.md"; do
 	name=$(basename "$page" .in)
 	rm -rf page && mkdir page && cp -r "$ROOT"/examples/. page/ && mkdir -p page/cases && cp -r "$ROOT"/tests/cases/ops/A* page/cases/
 	(cd page && python3 - "$page" "$name" <<'PY'
 import fnmatch, os, re, subprocess, sys
-lines = open(sys.argv[1]).read().split('.Sh EXAMPLES')[-1].splitlines() if '.Sh EXAMPLES' in open(sys.argv[1]).read() else []
+text = open(sys.argv[1]).read()
+if sys.argv[2] == 'README.md':
+    text = '.Sh EXAMPLES' + text.replace('```console', '.Bd -literal').replace('```', '.Ed').replace('\\', '\\e')
+lines = text.split('.Sh EXAMPLES')[-1].splitlines() if '.Sh EXAMPLES' in text else []
 examples, inside = [], False
 for line in lines:
     if line.startswith('.Bd -literal'):
