@@ -1,5 +1,8 @@
 #include "cmd/graph.h"
 
+#include "lib/lang/lang.h"
+#include "lib/pass/grad.h"
+
 #include <string.h>
 #include <unistd.h>
 
@@ -24,10 +27,39 @@ static void talk(void *arg, const char *text)
 	dfg_talk("%s: warning: %s", (const char *)arg, text);
 }
 
+static bool is_program(const char *path, const struct dfg_blob *blob)
+{
+	static const char suffix[] = ".dfg";
+	size_t length = strlen(path), n = sizeof suffix - 1;
+	return (length > n && !strcmp(path + length - n, suffix)) || dfg_graph_is_program(blob);
+}
+
+/* As `dfg build` does without options. */
+static struct dfg_err *build(const char *path, const struct dfg_blob *blob, struct dfg_graph_file *out_file)
+{
+	const struct dfg_lang_options lang = {
+		.grad = dfg_grad_edges, .text = (const char *)blob->bytes, .length = blob->size};
+	const char *shown = strcmp(path, "-") ? path : "stdin";
+	*out_file = (struct dfg_graph_file){.blob = {.bytes = NULL}};
+	dfg_graph_init(&out_file->graph, &out_file->arena);
+	struct dfg_err *err = dfg_lang_build(path, &lang, &out_file->graph);
+	if (!err && !(out_file->graph.source = dfg_arena_copy(&out_file->arena, shown, strlen(shown))))
+		err = DFG_ERR(DFG_MEMORY, "out of memory");
+	if (err)
+		dfg_graph_close(out_file);
+	return err;
+}
+
 struct dfg_err *dfg_cmd_open_graph(const char *path, struct dfg_graph_file *out_file)
 {
 	const struct dfg_graph_options options = {.strict = strict, .notes = {talk, (void *)path}};
-	return dfg_graph_open(path, &options, out_file);
+	struct dfg_blob blob;
+	DFG_TRY(dfg_blob_open(path, 0, &blob));
+	if (!is_program(path, &blob))
+		return dfg_graph_open_blob(&blob, path, &options, out_file);
+	struct dfg_err *err = build(path, &blob, out_file);
+	dfg_blob_close(&blob);
+	return err;
 }
 
 struct dfg_cmd_output dfg_cmd_output(void)

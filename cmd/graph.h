@@ -14,7 +14,7 @@ struct dfg_cmd_output {
 };
 struct dfg_cmd_output dfg_cmd_output(void);
 
-/* A graph of any format; "-" is stdin. What it has to say is talked about; errors name the file. */
+/* A graph of any format, or what a program builds; "-" is stdin. What it has to say is talked about; errors name the file. */
 DFG_MUST_CHECK struct dfg_err *dfg_cmd_open_graph(const char *path, struct dfg_graph_file *out_file);
 
 /* To -o, else to stdout, which must be no terminal for what is not text. */

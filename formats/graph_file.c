@@ -116,11 +116,26 @@ static struct dfg_err *read_graph(struct dfg_graph_file *file, const struct dfg_
 	return DFG_ERR(DFG_DATA, "no graph: looks like text that begins with no field of a graph");
 }
 
+bool dfg_graph_is_program(const struct dfg_blob *blob)
+{
+	return !looks_like(blob->bytes, blob->size) && is_text(blob->bytes, blob->size) &&
+		   !is_pbtxt(blob->bytes, blob->size);
+}
+
 struct dfg_err *dfg_graph_open(
 	const char *path, const struct dfg_graph_options *options, struct dfg_graph_file *out_file)
 {
+	struct dfg_blob blob;
 	*out_file = (struct dfg_graph_file){.blob = {.bytes = NULL}};
-	DFG_TRY(dfg_blob_open(path, 0, &out_file->blob));
+	DFG_TRY(dfg_blob_open(path, 0, &blob));
+	return dfg_graph_open_blob(&blob, path, options, out_file);
+}
+
+struct dfg_err *dfg_graph_open_blob(
+	struct dfg_blob *blob, const char *path, const struct dfg_graph_options *options, struct dfg_graph_file *out_file)
+{
+	*out_file = (struct dfg_graph_file){.blob = *blob};
+	*blob = (struct dfg_blob){.bytes = NULL};
 	const char *shown = strcmp(path, "-") ? path : "stdin";
 	struct dfg_err *err = read_graph(out_file, options);
 	if (!err && !(out_file->graph.source = dfg_arena_copy(&out_file->arena, shown, strlen(shown))))

@@ -31,6 +31,13 @@ DFG_MUST_CHECK struct dfg_err *dfg_graph_open(
 	const char *path, const struct dfg_graph_options *options, struct dfg_graph_file *out_file);
 void dfg_graph_close(struct dfg_graph_file *file);
 
+/* The same of bytes at hand, which it takes over, also where it fails. path names them in messages. */
+DFG_MUST_CHECK struct dfg_err *dfg_graph_open_blob(
+	struct dfg_blob *blob, const char *path, const struct dfg_graph_options *options, struct dfg_graph_file *out_file);
+
+/* Whether the bytes are text that is no graph: a program of the language, if anything. */
+bool dfg_graph_is_program(const struct dfg_blob *blob);
+
 /* Binary, in canonical form. */
 DFG_MUST_CHECK struct dfg_err *dfg_graphdef_read(const uint8_t *bytes, size_t size,
 	const struct dfg_graph_options *options, struct dfg_arena *arena, struct dfg_graph *out_graph);

@@ -16,6 +16,8 @@ struct dfg_lang_options {
 	/* Called for every file read, the program and its imports (not the embedded library), for -MD; NULL: none. */
 	void (*read)(void *arg, const char *path);
 	void *read_arg;
+	const char *text; /* the program, where its bytes are at hand: path only names it then; NULL: read path */
+	size_t length;
 };
 
 /* Builds the program at path ("-" for stdin) into an empty graph. */

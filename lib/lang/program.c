@@ -4,21 +4,28 @@
 
 #include <string.h>
 
+static struct dfg_err *new_source(
+	struct dfg_arena *arena, const char *path, const void *bytes, size_t size, struct dfg_source **out_source)
+{
+	struct dfg_source *source = dfg_arena_zeros(arena, 1, sizeof *source);
+	*out_source = source;
+	if (!source)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	*source = (struct dfg_source){
+		.path = dfg_arena_copy(arena, path, strlen(path)),
+		.text = dfg_arena_copy(arena, bytes, size),
+		.length = (uint32_t)size,
+	};
+	return source->path && source->text ? NULL : DFG_ERR(DFG_MEMORY, "out of memory");
+}
+
 struct dfg_err *dfg_source_read(struct dfg_arena *arena, const char *path, struct dfg_source **out_source)
 {
 	struct dfg_blob blob = {0};
-	struct dfg_source *source = dfg_arena_zeros(arena, 1, sizeof *source);
-	if (!source)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
 	DFG_TRY(dfg_blob_open(path, DFG_SOURCE_MAX, &blob));
-	*source = (struct dfg_source){
-		.path = dfg_arena_copy(arena, path, strlen(path)),
-		.text = dfg_arena_copy(arena, blob.bytes, blob.size),
-		.length = (uint32_t)blob.size,
-	};
+	struct dfg_err *err = new_source(arena, path, blob.bytes, blob.size, out_source);
 	dfg_blob_close(&blob);
-	*out_source = source;
-	return source->path && source->text ? NULL : DFG_ERR(DFG_MEMORY, "out of memory");
+	return err;
 }
 
 static struct dfg_err *open_source(struct dfg_eval *eval, const char *path, struct dfg_source **out_source)
@@ -145,13 +152,24 @@ static struct dfg_err *refuse_unused(struct dfg_eval *eval, const struct dfg_tre
 	return NULL;
 }
 
+/* The program itself, whose text the caller may have read. */
+static struct dfg_err *open_program(struct dfg_eval *eval, const char *path, struct dfg_source **out_source)
+{
+	const struct dfg_lang_options *options = eval->options;
+	if (!options || !options->text)
+		return open_source(eval, path, out_source);
+	if (options->length > DFG_SOURCE_MAX)
+		return DFG_ERR(DFG_DATA, "%s: larger than the limit of %d bytes", path, DFG_SOURCE_MAX);
+	return new_source(eval->arena, strcmp(path, "-") ? path : "stdin", options->text, options->length, out_source);
+}
+
 static struct dfg_err *run(struct dfg_eval *eval, const char *path)
 {
 	struct dfg_library *library;
 	struct dfg_source *source;
 	struct dfg_tree *block;
 	struct dfg_datum last;
-	DFG_TRY(open_source(eval, path, &source));
+	DFG_TRY(open_program(eval, path, &source));
 	DFG_TRY(dfg_parse(source, eval->arena, &block));
 	DFG_TRY(dfg_library_get(&library));
 	DFG_TRY(dfg_frame_new(eval, &library->frame, &eval->program->frame));

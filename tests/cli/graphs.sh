@@ -60,7 +60,7 @@ status 65 "$DFG" convert x.gz -o x.pb
 has err 'looks like gzip'
 echo 'hello world' >x.txt
 status 65 "$DFG" convert x.txt -o x.pb
-has err 'text that begins with no field of a graph'
+has err 'x.txt:1:7: error: ' # taken for a program
 status 66 "$DFG" convert . -o x.pb
 has err 'is a directory'
 status 66 "$DFG" convert nowhere.pb -o x.pb
