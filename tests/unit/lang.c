@@ -184,6 +184,29 @@ static void constants_are_one_node(void **state)
 	assert_int_equal(node("y.0")->in[0].node, node("y.0")->in[1].node);
 }
 
+/* What stands before an assert does not wait for it, what stands behind it does. */
+static void an_assertion_comes_before_what_follows(void **state)
+{
+	(void)state;
+	succeeds(
+		build("input x: f32[b]\noutput w = x * 2\nassert all(w > 0), \"positive\"\noutput y = sqrt(x) + 1\n"
+			  "state n: i64[] = 0\ntarget count { set n = n + 1 }\n"));
+	const uint32_t claim = dfg_graph_find(&graph, "Assert");
+	assert_int_not_equal(claim, DFG_NONE);
+	assert_string_equal(graph.node[graph.node[claim].in[0].node].op_name, "All");
+	assert_int_equal(node("w")->n_control, 0);
+	for (uint32_t i = 0; i < graph.count; i++) {
+		const struct dfg_node *later = &graph.node[i];
+		bool waits = !strcmp(later->op_name, "Sqrt") || !strcmp(later->name, "y") ||
+					 (!strcmp(later->op_name, "AssignVariableOp") && strcmp(later->name, "n/assign") != 0);
+		if (waits && (!later->n_control || later->in[later->n_in + later->n_control - 1].node != claim))
+			fail_msg("%s does not come after the assertion", later->name);
+	}
+	assert_int_equal(node("n/assign")->n_control, 0);
+	fails(build("input x: f32[b]\nassert x > 0, \"all\"\noutput y = x\n"), DFG_DATA, "t.dfg:2:");
+	fails(build("input x: f32[]\nassert x, \"truth\"\noutput y = x\n"), DFG_DATA, "t.dfg:2:");
+}
+
 static void assertions_of_constants_are_decided_while_building(void **state)
 {
 	(void)state;
@@ -391,6 +414,7 @@ int main(void)
 		CASE(the_marks_are_on_the_nodes),
 		CASE(effects_come_in_order),
 		CASE(constants_are_one_node),
+		CASE(an_assertion_comes_before_what_follows),
 		CASE(assertions_of_constants_are_decided_while_building),
 		CASE(known_dimensions_are_numbers),
 		CASE(slices_are_strided_slices),
