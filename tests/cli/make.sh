@@ -1,0 +1,40 @@
+# examples/Makefile in a fresh copy: nothing is made twice, a remark does not train again, a change does.
+cp -r "$ROOT/examples" here
+rm -rf here/build
+python3 - <<'PY'
+import gzip, os, random, struct
+random.seed(1)
+os.mkdir("data")
+for name, count in (("train", 40), ("t10k", 12)):
+    labels = bytes(random.randrange(10) for _ in range(count))
+    pixels = bytes(random.randrange(256) for _ in range(count * 784))
+    with gzip.open("data/%s-images-idx3-ubyte.gz" % name, "wb") as f:
+        f.write(struct.pack(">4I", 0x803, count, 28, 28) + pixels)
+    with gzip.open("data/%s-labels-idx1-ubyte.gz" % name, "wb") as f:
+        f.write(struct.pack(">2I", 0x801, count) + labels)
+PY
+makes() { # COMMANDS of dfg that it must run, in their order
+	MAKEFLAGS='' make -C here DFG="$DFG" DATA="$PWD/data" EPOCHS=1 >log 2>&1 || { cat log; exit 1; }
+	made=$(awk -v dfg="$DFG" '$1 == dfg { printf "%s%s", (n++ ? " " : ""), $2 }' log)
+	[ "$made" = "$*" ] || { echo "made '$made', not '$*':"; cat log; exit 1; }
+}
+makes build build grad run run
+grep -q '^accuracy: f32\[\] ' here/build/accuracy.txt
+cp here/build/lenet.safetensors first
+makes
+sleep 0.01
+sed -i '1i# A remark.' here/lenet.dfg
+makes build build
+makes
+sed -i 's/dense(512)/dense(16)/' here/lenet.dfg
+makes build build grad run run
+! cmp -s first here/build/lenet.safetensors
+makes
+rm here/build/accuracy.txt
+makes run
+
+# From nothing again: the same bytes.
+sed -i 's/dense(16)/dense(512)/' here/lenet.dfg
+rm -rf here/build
+makes build build grad run run
+cmp first here/build/lenet.safetensors
