@@ -2,6 +2,7 @@
 
 #include "cmd/graph.h"
 #include "lib/base/text.h"
+#include "lib/pass/fuse.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -133,6 +134,40 @@ static bool has_data(void)
 	return O.data.count || O.steps >= 0 || O.epochs >= 0 || O.metrics || O.checkpoint;
 }
 
+/* Feeds of batches have no values yet, so they are not among the run's. */
+static struct dfg_err *keep_given(struct dfg_run *run, const struct dfg_words_list *words, struct dfg_keep *keep)
+{
+	for (size_t i = 0; i < words->count; i++) {
+		const char *equals = strchr(words->word[i], '=');
+		const char *name =
+			equals ? dfg_arena_copy(&run->model.arena, words->word[i], (size_t)(equals - words->word[i])) : NULL;
+		if (name)
+			DFG_TRY(dfg_model_tensor(&run->model, name, &keep->feed[keep->n_feed++]));
+	}
+	return NULL;
+}
+
+/* Spelled-out updates become one op each. Before the first plan, because a session plans from the graph. */
+static struct dfg_err *fuse(struct dfg_run *run)
+{
+	struct dfg_arena scratch = {0};
+	struct dfg_text report = {0};
+	struct dfg_keep keep = {
+		.fetch = run->fetch.edge, .n_fetch = run->fetch.count, .target = run->target, .n_target = run->n_target};
+	if (O.no_opt || !run->n_target)
+		return NULL;
+	keep.feed = dfg_arena_zeros(&run->model.arena, run->feeds.count + O.data.count + 1, sizeof *keep.feed);
+	if (!keep.feed)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	for (; keep.n_feed < run->feeds.count; keep.n_feed++)
+		keep.feed[keep.n_feed] = run->feeds.edge[keep.n_feed];
+	DFG_TRY(keep_given(run, &O.data, &keep));
+	struct dfg_err *err = dfg_fuse(&run->model.file.graph, &keep, &scratch, &report);
+	dfg_text_release(&report);
+	dfg_arena_release(&scratch);
+	return err;
+}
+
 static struct dfg_err *bind(struct dfg_run *run)
 {
 	DFG_TRY(dfg_model_tensors(&run->model, &O.fetch, &run->fetch));
@@ -140,6 +175,7 @@ static struct dfg_err *bind(struct dfg_run *run)
 	if (!run->fetch.count && !run->n_target)
 		DFG_TRY(dfg_model_outputs(&run->model, &run->fetch));
 	DFG_TRY(dfg_run_bind_feeds(run));
+	DFG_TRY(fuse(run));
 	DFG_TRY(dfg_variables_list(&run->model, &run->variables));
 	return dfg_run_load(run);
 }

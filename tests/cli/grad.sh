@@ -96,3 +96,46 @@ has names logits/dense/w/assign
 status 0 "$DFG" check o.pb
 status 2 "$DFG" opt t.pb --passes prine --fetch loss -o no.pb
 has err "did you mean 'prune'?"
+
+# Updates that are one op each: the same bits as the steps that the optimizer spells out, by opt and by run.
+cat >d.dfg <<'P'
+input x: f64[batch, 4]
+param w: f64[4, 3] = 0.5
+output loss = mean(square(x @ w - 1))
+P
+status 0 "$DFG" build d.dfg -D training=true -o d.pb
+five() { # GRAPH SAVED OPTIONS
+	g=$1
+	saved=$2
+	shift 2
+	status 0 "$DFG" run "$g" --feed "$x" --target train --fetch loss --repeat 5 --save "$saved" "$@"
+}
+compare() { # GRAPH UPDATES OPTIMIZER
+	status 0 "$DFG" grad "$1" --loss loss --optimizer "$3" -o t.pb
+	status 0 "$DFG" opt t.pb --target train --fetch loss -o o.pb
+	has err "fuse: fused $2 updates"
+	status 0 "$DFG" opt t.pb --passes fuse --target train --fetch loss -o f.pb
+	has err "fuse: fused $2 updates"
+	status 0 "$DFG" check f.pb
+	five t.pb plain.npz --no-opt "${labels[@]}"
+	for graph in t.pb o.pb f.pb; do
+		five "$graph" fused.npz "${labels[@]}"
+		cmp plain.npz fused.npz || { echo "$3: $graph ends elsewhere"; exit 1; }
+	done
+	cmp -s plain.npz "$4" && { echo "$3: nothing was trained"; exit 1; }
+	cp plain.npz before.npz
+}
+: >before.npz
+for optimizer in sgd momentum adam; do
+	x='x=normal:f32[6,4]:seed=1'
+	labels=(--feed 'labels=i32[6]:0,1,2,0,1,2')
+	compare m.pb 2 "$optimizer(lr=0.01)" before.npz
+	x='x=normal:f64[6,4]:seed=1'
+	labels=()
+	compare d.pb 1 "$optimizer(lr=0.01)" before.npz
+done
+compare d.pb 1 'adam(lr = 0.01, beta1 = 0.8, beta2 = 0.99, decay = 0.1)' before.npz
+
+# A moment that is asked for stays what it was.
+status 0 "$DFG" opt t.pb --passes fuse --target train --fetch train/w/AddV2_1 -o f.pb
+has err "fuse: fused 0 updates"
