@@ -158,79 +158,94 @@ static int64_t part_size(const struct part *part)
 /* Blocks of channels whose best elements and their pixels fit in registers and the stack. */
 enum { WIDE = 64 };
 
-#define MAX_POOL(NAME, name, type, number, LEAST)                                                                  \
-	DFG_CLONES static void larger_##name(int64_t n, const type *x, type *best)                                     \
-	{                                                                                                              \
-		DFG_INDEPENDENT for (int64_t c = 0; c < n; c++) best[c] = x[c] > best[c] || x[c] != x[c] ? x[c] : best[c]; \
-	}                                                                                                              \
-	static void max_##name(void *arg, int64_t first, int64_t last)                                                 \
-	{                                                                                                              \
-		const struct pool *pool = arg;                                                                             \
-		const int64_t n = pool->channels;                                                                          \
-		for (int64_t place = first; place < last; place++) {                                                       \
-			const type *image = (const type *)pool->image + place / pool->places * pool->pixels * n;               \
-			const struct part part = part_of(&pool->window, place % pool->places);                                 \
-			type *best = (type *)pool->out + place * n;                                                            \
-			for (int64_t c = 0; c < n; c++)                                                                        \
-				best[c] = LEAST(type);                                                                             \
-			EACH_PIXEL(pool->window, part, pixel)                                                                  \
-			larger_##name(n, image + pixel * n, best);                                                             \
-		}                                                                                                          \
-	}                                                                                                              \
-	/* The first pixel of the largest element of each of n channels. */                                            \
-	static void find_##name(                                                                                       \
-		const struct pool *pool, const struct part *part, const type *image, int64_t n, int64_t *where)            \
-	{                                                                                                              \
-		type best[WIDE];                                                                                           \
-		for (int64_t c = 0; c < n; c++)                                                                            \
-			where[c] = -1;                                                                                         \
-		EACH_PIXEL(pool->window, *part, pixel)                                                                     \
-		for (int64_t c = 0; c < n; c++) {                                                                          \
-			const type x = image[pixel * pool->channels + c];                                                      \
-			if (where[c] < 0 || x > best[c] || (x != x && best[c] == best[c])) {                                   \
-				best[c] = x;                                                                                       \
-				where[c] = pixel;                                                                                  \
-			}                                                                                                      \
-		}                                                                                                          \
-	}                                                                                                              \
-	static void max_grad_##name(void *arg, int64_t first, int64_t last)                                            \
-	{                                                                                                              \
-		const struct pool *pool = arg;                                                                             \
-		const int64_t n = pool->channels;                                                                          \
-		int64_t where[WIDE];                                                                                       \
-		for (int64_t i = first; i < last; i++) {                                                                   \
-			const type *image = (const type *)pool->image + i * pool->pixels * n;                                  \
-			const type *d_out = (const type *)pool->d_out + i * pool->places * n;                                  \
-			type *out = (type *)pool->out + i * pool->pixels * n;                                                  \
-			memset(out, 0, (size_t)(pool->pixels * n) * sizeof *out);                                              \
-			for (int64_t place = 0; place < pool->places; place++) {                                               \
-				const struct part part = part_of(&pool->window, place);                                            \
-				for (int64_t from = 0; from < n; from += WIDE) {                                                   \
-					int64_t wide = n - from < WIDE ? n - from : WIDE;                                              \
-					find_##name(pool, &part, image + from, wide, where);                                           \
-					for (int64_t c = 0; c < wide; c++)                                                             \
-						if (where[c] >= 0)                                                                         \
-							out[where[c] * n + from + c] += d_out[place * n + from + c];                           \
-				}                                                                                                  \
-			}                                                                                                      \
-		}                                                                                                          \
-	}                                                                                                              \
-	static void max_pick_##name(void *arg, int64_t first, int64_t last)                                            \
-	{                                                                                                              \
-		const struct pool *pool = arg;                                                                             \
-		const int64_t n = pool->channels;                                                                          \
-		int64_t where[WIDE];                                                                                       \
-		for (int64_t place = first; place < last; place++) {                                                       \
-			int64_t at = place / pool->places * pool->pixels * n;                                                  \
-			const struct part part = part_of(&pool->window, place % pool->places);                                 \
-			for (int64_t from = 0; from < n; from += WIDE) {                                                       \
-				int64_t wide = n - from < WIDE ? n - from : WIDE;                                                  \
-				find_##name(pool, &part, (const type *)pool->image + at + from, wide, where);                      \
-				for (int64_t c = from; c < from + wide; c++)                                                       \
-					((type *)pool->out)[place * n + c] =                                                           \
-						where[c - from] < 0 ? 0 : ((const type *)pool->d_out)[at + where[c - from] * n + c];       \
-			}                                                                                                      \
-		}                                                                                                          \
+#define MAX_POOL(NAME, name, type, number, LEAST)                                                                     \
+	DFG_CLONES static void larger_##name(int64_t n, const type *x, type *best)                                        \
+	{                                                                                                                 \
+		DFG_INDEPENDENT for (int64_t c = 0; c < n; c++) best[c] = x[c] > best[c] || x[c] != x[c] ? x[c] : best[c];    \
+	}                                                                                                                 \
+	static void max_##name(void *arg, int64_t first, int64_t last)                                                    \
+	{                                                                                                                 \
+		const struct pool *pool = arg;                                                                                \
+		const int64_t n = pool->channels;                                                                             \
+		for (int64_t place = first; place < last; place++) {                                                          \
+			const type *image = (const type *)pool->image + place / pool->places * pool->pixels * n;                  \
+			const struct part part = part_of(&pool->window, place % pool->places);                                    \
+			type *best = (type *)pool->out + place * n;                                                               \
+			for (int64_t c = 0; c < n; c++)                                                                           \
+				best[c] = LEAST(type);                                                                                \
+			EACH_PIXEL(pool->window, part, pixel)                                                                     \
+			larger_##name(n, image + pixel * n, best);                                                                \
+		}                                                                                                             \
+	}                                                                                                                 \
+	/* Where the pixel's element is the first that is larger than what was best. */                                   \
+	DFG_CLONES static void take_##name(int64_t n, const type *x, int32_t pixel, type *best, int32_t *where)           \
+	{                                                                                                                 \
+		DFG_INDEPENDENT                                                                                               \
+		for (int64_t c = 0; c < n; c++) {                                                                             \
+			const bool larger = (x[c] > best[c]) | ((x[c] != x[c]) & (best[c] == best[c]));                           \
+			where[c] = larger ? pixel : where[c];                                                                     \
+			best[c] = larger ? x[c] : best[c];                                                                        \
+		}                                                                                                             \
+	}                                                                                                                 \
+	/* The first pixel of the largest element of each of n channels; -1 where the window is not on the image. */      \
+	static void find_##name(                                                                                          \
+		const struct pool *pool, const struct part *part, const type *image, int64_t n, int32_t *where)               \
+	{                                                                                                                 \
+		type best[WIDE] = {0};                                                                                        \
+		bool begun = false;                                                                                           \
+		for (int64_t c = 0; c < n; c++)                                                                               \
+			where[c] = -1;                                                                                            \
+		EACH_PIXEL(pool->window, *part, pixel)                                                                        \
+		{                                                                                                             \
+			const type *x = image + pixel * pool->channels;                                                           \
+			if (begun) {                                                                                              \
+				take_##name(n, x, (int32_t)pixel, best, where);                                                       \
+				continue;                                                                                             \
+			}                                                                                                         \
+			memcpy(best, x, (size_t)n * sizeof *x);                                                                   \
+			for (int64_t c = 0; c < n; c++)                                                                           \
+				where[c] = (int32_t)pixel;                                                                            \
+			begun = true;                                                                                             \
+		}                                                                                                             \
+	}                                                                                                                 \
+	static void max_grad_##name(void *arg, int64_t first, int64_t last)                                               \
+	{                                                                                                                 \
+		const struct pool *pool = arg;                                                                                \
+		const int64_t n = pool->channels;                                                                             \
+		int32_t where[WIDE];                                                                                          \
+		for (int64_t i = first; i < last; i++) {                                                                      \
+			const type *image = (const type *)pool->image + i * pool->pixels * n;                                     \
+			const type *d_out = (const type *)pool->d_out + i * pool->places * n;                                     \
+			type *out = (type *)pool->out + i * pool->pixels * n;                                                     \
+			memset(out, 0, (size_t)(pool->pixels * n) * sizeof *out);                                                 \
+			for (int64_t place = 0; place < pool->places; place++) {                                                  \
+				const struct part part = part_of(&pool->window, place);                                               \
+				for (int64_t from = 0; from < n; from += WIDE) {                                                      \
+					int64_t wide = n - from < WIDE ? n - from : WIDE;                                                 \
+					find_##name(pool, &part, image + from, wide, where);                                              \
+					for (int64_t c = 0; c < wide; c++)                                                                \
+						if (where[c] >= 0)                                                                            \
+							out[(int64_t)where[c] * n + from + c] += d_out[place * n + from + c];                     \
+				}                                                                                                     \
+			}                                                                                                         \
+		}                                                                                                             \
+	}                                                                                                                 \
+	static void max_pick_##name(void *arg, int64_t first, int64_t last)                                               \
+	{                                                                                                                 \
+		const struct pool *pool = arg;                                                                                \
+		const int64_t n = pool->channels;                                                                             \
+		int32_t where[WIDE];                                                                                          \
+		for (int64_t place = first; place < last; place++) {                                                          \
+			int64_t at = place / pool->places * pool->pixels * n;                                                     \
+			const struct part part = part_of(&pool->window, place % pool->places);                                    \
+			for (int64_t from = 0; from < n; from += WIDE) {                                                          \
+				int64_t wide = n - from < WIDE ? n - from : WIDE;                                                     \
+				find_##name(pool, &part, (const type *)pool->image + at + from, wide, where);                         \
+				for (int64_t c = from; c < from + wide; c++)                                                          \
+					((type *)pool->out)[place * n + c] =                                                              \
+						where[c - from] < 0 ? 0 : ((const type *)pool->d_out)[at + (int64_t)where[c - from] * n + c]; \
+			}                                                                                                         \
+		}                                                                                                             \
 	}
 DFG_EACH_float(MAX_POOL, LEAST_float)
 DFG_EACH_signed(MAX_POOL, LEAST_signed)
@@ -321,6 +336,8 @@ static struct dfg_err *max_back(struct dfg_kernel *ctx, bool pick)
 	pool.out = out->data;
 	if (!dfg_shape_count(&out->shape))
 		return NULL;
+	if (pool.pixels > INT32_MAX)
+		return DFG_ERR(DFG_DATA, "an image of %lld pixels is too large", (long long)pool.pixels);
 	if (pick)
 		run_places(ctx, &pool, max_pick_of[image->dtype]);
 	else
