@@ -68,6 +68,8 @@ struct dfg_err *dfg_inflate(const uint8_t *from, size_t size, size_t bytes, stru
 		return NULL;
 	}
 	dfg_buffer_unref(buffer);
+	if (state == Z_MEM_ERROR)
+		return DFG_ERR(DFG_MEMORY, "no memory to decompress");
 	return DFG_ERR(DFG_DATA, "the compressed bytes are damaged, or are not the %zu announced", bytes);
 }
 
@@ -102,6 +104,8 @@ static struct dfg_err *gunzip(z_stream *z, const uint8_t *end, size_t limit, str
 			inflateReset(z);
 		else if (state == Z_STREAM_END)
 			return NULL;
+		else if (state == Z_MEM_ERROR)
+			return DFG_ERR(DFG_MEMORY, "no memory to decompress");
 		else if (state != Z_OK)
 			break;
 		else if (*used == (*buffer)->room)

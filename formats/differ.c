@@ -20,6 +20,12 @@ void dfg_differ_say(struct dfg_differ *differ, const char *fmt, ...)
 	dfg_text_add(&differ->text, "%s\n", line);
 }
 
+void dfg_differ_drop(struct dfg_differ *differ, struct dfg_text *part)
+{
+	differ->text.short_of_memory |= part->short_of_memory;
+	dfg_text_release(part);
+}
+
 static bool close_enough(const struct dfg_differ *differ, double a, double b)
 {
 	if (isnan(a) || isnan(b))
@@ -123,8 +129,8 @@ void dfg_differ_tensors(
 	put_element(&text, a, first);
 	if (count > 1)
 		dfg_text_add(&text, " (%" PRId64 " of %" PRId64 " differ)", differing, count);
-	dfg_differ_say(differ, "%s: %s", what, text.s ? text.s : "differs");
-	dfg_text_release(&text);
+	dfg_differ_say(differ, "%s: %s", what, text.s ? text.s : "");
+	dfg_differ_drop(differ, &text);
 }
 
 struct dfg_err *dfg_differ_arrays(struct dfg_differ *differ, const struct dfg_arrays *a, const struct dfg_arrays *b)

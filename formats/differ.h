@@ -29,3 +29,6 @@ void dfg_differ_tensors(
 
 /* A difference that was found: a line. */
 void dfg_differ_say(struct dfg_differ *differ, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Releases a text that a line was made of; that it lacked memory is remembered. */
+void dfg_differ_drop(struct dfg_differ *differ, struct dfg_text *part);

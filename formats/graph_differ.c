@@ -69,11 +69,12 @@ static bool same_literals(struct pair *pair, const struct dfg_literal *a, const 
 		err = dfg_literal_tensor(b, &n);
 	if (!err)
 		dfg_differ_tensors(&inner, "value", &m, &n);
+	pair->differ->text.short_of_memory |= err && err->code == DFG_MEMORY;
 	if (err || inner.count)
 		dfg_differ_say(pair->differ, "%s: %.*s", pair->place, inner.text.length ? (int)inner.text.length - 1 : 100,
 			err ? err->text : inner.text.s);
 	dfg_err_free(err);
-	dfg_text_release(&inner.text);
+	dfg_differ_drop(pair->differ, &inner.text);
 	dfg_tensor_release(&m);
 	dfg_tensor_release(&n);
 	return !inner.count;
@@ -168,11 +169,11 @@ static void compare_attrs(struct pair *pair, const struct dfg_attr *a, const str
 	dfg_text_add(&text, ", not ");
 	put_attr(&text, a);
 	dfg_differ_say(pair->differ, "%s: attribute '%.100s' is %.250s", pair->place, a->name, text.s ? text.s : "");
-	dfg_text_release(&text);
+	dfg_differ_drop(pair->differ, &text);
 }
 
 /* The node's attribute, or what its op says that its absence means; false where it says nothing. */
-static bool find_attr(const struct dfg_node *node, const char *name, struct dfg_attr *out_attr)
+static bool find_attr(struct pair *pair, const struct dfg_node *node, const char *name, struct dfg_attr *out_attr)
 {
 	const struct dfg_attr *attr = dfg_node_attr(node, name);
 	const struct dfg_signature *signature;
@@ -182,6 +183,7 @@ static bool find_attr(const struct dfg_node *node, const char *name, struct dfg_
 	}
 	struct dfg_err *err = node->op ? dfg_op_signature(node->op, &signature) : NULL;
 	int i = node->op && !err ? dfg_op_attr(signature, name) : -1;
+	pair->differ->text.short_of_memory |= err && err->code == DFG_MEMORY;
 	dfg_err_free(err);
 	if (i < 0 || !signature->attr[i].has_default)
 		return false;
@@ -194,7 +196,7 @@ static bool find_attr(const struct dfg_node *node, const char *name, struct dfg_
 static void compare_attr(struct pair *pair, const char *name)
 {
 	struct dfg_attr a, b;
-	bool in_a = find_attr(pair->m, name, &a), in_b = find_attr(pair->n, name, &b);
+	bool in_a = find_attr(pair, pair->m, name, &a), in_b = find_attr(pair, pair->n, name, &b);
 	if (in_a && in_b)
 		compare_attrs(pair, &a, &b);
 	else
@@ -266,7 +268,7 @@ static void compare_inputs(struct pair *pair)
 		dfg_text_add(&text, ", not ");
 		put_edge(&text, pair->a, m->in[i]);
 		dfg_differ_say(pair->differ, "%s: input %u is %s", pair->place, i, text.s ? text.s : "");
-		dfg_text_release(&text);
+		dfg_differ_drop(pair->differ, &text);
 	}
 }
 
