@@ -174,7 +174,7 @@ static struct dfg_err *run_layers(struct initialise *in)
 struct dfg_err *dfg_variables_init(struct dfg_model *model, const struct dfg_step *step, const struct dfg_feeds *feeds)
 {
 	struct initialise in = {.model = model, .graph = &model->file.graph, .feeds = feeds};
-	bool more;
+	bool more = false;
 	DFG_TRY(dfg_variables_list(model, &in.variables));
 	DFG_TRY(prepare(&in));
 	in.walks++;

@@ -110,7 +110,7 @@ static struct dfg_err *open_all(struct training *t)
 	DFG_TRY(dfg_metrics_open(dfg_run_options.metrics, dfg_run_options.times, t->at.step, &t->metrics));
 	t->value = dfg_arena_zeros(&run->model.arena, run->fetch.count, sizeof *t->value);
 	t->gathered.fetch = dfg_zeros(run->fetch.count, sizeof *t->gathered.fetch);
-	t->gathered.count = run->fetch.count;
+	t->gathered.count = t->gathered.fetch ? run->fetch.count : 0;
 	return t->value && t->gathered.fetch ? NULL : DFG_ERR(DFG_MEMORY, "out of memory");
 }
 
