@@ -3,9 +3,6 @@
 #include "formats/checkpoint.h"
 #include "formats/differ.h"
 
-#include <string.h>
-#include <sys/stat.h>
-
 static double rtol, atol;
 
 static const struct dfg_opt options[] = {
@@ -28,12 +25,6 @@ static struct dfg_err *diff_graphs(char **path, struct dfg_differ *differ)
 	return err;
 }
 
-static bool is_directory(const char *path)
-{
-	struct stat stat_;
-	return !stat(path, &stat_) && S_ISDIR(stat_.st_mode);
-}
-
 static void talk(void *path, const char *text)
 {
 	dfg_talk("%s: warning: %s", (const char *)path, text);
@@ -44,7 +35,7 @@ static struct dfg_err *read_arrays(char *path, struct dfg_checkpoint *out)
 {
 	const struct dfg_notes notes = {talk, path};
 	*out = (struct dfg_checkpoint){0};
-	if (is_directory(path))
+	if (dfg_cmd_is_directory(path))
 		return dfg_checkpoint_load(path, &notes, out);
 	return dfg_arrays_read(path, &out->arrays);
 }
@@ -62,33 +53,16 @@ static struct dfg_err *diff_arrays(char **path, struct dfg_differ *differ)
 	return err;
 }
 
-/* Told from content; csv, which could be anything, from the suffix. */
-static struct dfg_err *holds_arrays(const char *path, bool *out_arrays)
-{
-	static const struct dfg_array_codec *const codec[] = {&dfg_npy, &dfg_npz, &dfg_safetensors, &dfg_idx};
-	struct dfg_blob blob;
-	size_t length = strlen(path);
-	*out_arrays = length > 4 && !strcmp(path + length - 4, ".csv");
-	if (!strcmp(path, "-")) /* can be read once only: a graph */
-		return NULL;
-	if ((*out_arrays |= is_directory(path)))
-		return NULL;
-	DFG_TRY(dfg_blob_open(path, 0, &blob));
-	*out_arrays |= blob.size > 1 && blob.bytes[0] == 0x1f && blob.bytes[1] == 0x8b;
-	for (size_t i = 0; i < sizeof codec / sizeof *codec; i++)
-		*out_arrays |= codec[i]->is(blob.bytes, blob.size);
-	dfg_blob_close(&blob);
-	return NULL;
-}
-
 static struct dfg_err *diff(char **operands, int *out_status)
 {
 	struct dfg_differ differ = {.rtol = rtol, .atol = atol};
 	bool a, b;
 	if (!(rtol >= 0) || !(atol >= 0))
 		return DFG_ERR(DFG_USAGE, "--rtol and --atol are 0 or more");
-	DFG_TRY(holds_arrays(operands[0], &a));
-	DFG_TRY(holds_arrays(operands[1], &b));
+	DFG_TRY(dfg_cmd_holds_arrays(operands[0], &a));
+	DFG_TRY(dfg_cmd_holds_arrays(operands[1], &b));
+	a |= dfg_cmd_is_directory(operands[0]);
+	b |= dfg_cmd_is_directory(operands[1]);
 	if (a != b)
 		return DFG_ERR(DFG_DATA, "%s holds arrays, and %s does not", operands[b], operands[a]);
 	struct dfg_err *err = a ? diff_arrays(operands, &differ) : diff_graphs(operands, &differ);

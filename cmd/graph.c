@@ -1,9 +1,11 @@
 #include "cmd/graph.h"
 
+#include "formats/array.h"
 #include "lib/lang/lang.h"
 #include "lib/pass/grad.h"
 
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static bool strict, if_changed;
@@ -60,6 +62,31 @@ struct dfg_err *dfg_cmd_open_graph(const char *path, struct dfg_graph_file *out_
 	struct dfg_err *err = build(path, &blob, out_file);
 	dfg_blob_close(&blob);
 	return err;
+}
+
+bool dfg_cmd_is_directory(const char *path)
+{
+	struct stat stat_;
+	return !stat(path, &stat_) && S_ISDIR(stat_.st_mode);
+}
+
+struct dfg_err *dfg_cmd_holds_arrays(const char *path, bool *out_arrays)
+{
+	static const struct dfg_array_codec *const codec[] = {&dfg_npy, &dfg_npz, &dfg_safetensors, &dfg_idx};
+	struct dfg_blob blob;
+	struct stat stat_;
+	size_t length = strlen(path);
+	*out_arrays = length > 4 && !strcmp(path + length - 4, ".csv");
+	if (!stat(path, &stat_) && !S_ISREG(stat_.st_mode))
+		return NULL;
+	if (*out_arrays || !strcmp(path, "-"))
+		return NULL;
+	DFG_TRY(dfg_blob_open(path, 0, &blob));
+	*out_arrays = blob.size > 1 && blob.bytes[0] == 0x1f && blob.bytes[1] == 0x8b;
+	for (size_t i = 0; i < sizeof codec / sizeof *codec; i++)
+		*out_arrays |= codec[i]->is(blob.bytes, blob.size);
+	dfg_blob_close(&blob);
+	return NULL;
 }
 
 struct dfg_cmd_output dfg_cmd_output(void)

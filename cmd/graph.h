@@ -7,6 +7,14 @@
 extern const struct dfg_opt dfg_graph_in_options[];  /* --strict */
 extern const struct dfg_opt dfg_graph_out_options[]; /* -o, --to, --if-changed */
 
+bool dfg_cmd_is_directory(const char *path);
+
+/*
+ * Whether a file holds arrays, told from content; of csv, which could be anything, from the suffix. What can be read
+ * only once (stdin, a pipe) is taken for a graph.
+ */
+DFG_MUST_CHECK struct dfg_err *dfg_cmd_holds_arrays(const char *path, bool *out_arrays);
+
 /* What -o, --to and --if-changed say; path is "-" where there is no -o. */
 struct dfg_cmd_output {
 	const char *path, *format; /* format is NULL where the path's suffix tells it */

@@ -42,22 +42,25 @@ static struct dfg_err *show_graph(const char *path, struct dfg_text *out)
 	struct dfg_facts facts = {0};
 	DFG_TRY(dfg_cmd_open_graph(path, &file));
 	struct dfg_err *fault = dfg_verify(&file.graph, &(struct dfg_verify_options){.most = 1}, &facts);
+	bool stop = fault && fault->code == DFG_MEMORY;
 	struct dfg_shown shown = {&file.graph, fault ? NULL : &facts, path};
-	if (fault)
+	if (fault && !stop)
 		dfg_talk("%s: not valid: %s", path, fault->text);
-	dfg_err_free(fault);
-	struct dfg_err *err = print_graph(&shown, out);
+	struct dfg_err *err = stop ? fault : print_graph(&shown, out);
+	if (!stop)
+		dfg_err_free(fault);
 	dfg_facts_release(&facts);
 	dfg_graph_close(&file);
 	return err;
 }
 
-static bool holds_arrays(const char *path, struct dfg_arrays *arrays)
+static struct dfg_err *show_arrays(const char *path, struct dfg_text *out)
 {
-	struct dfg_err *err = dfg_arrays_read(path, arrays);
-	bool held = !err;
-	dfg_err_free(err);
-	return held;
+	struct dfg_arrays arrays;
+	DFG_TRY(dfg_arrays_read(path, &arrays));
+	struct dfg_err *err = dfg_show_arrays(&arrays, &show_options, out);
+	dfg_arrays_release(&arrays);
+	return err;
 }
 
 /* Whether it is a file of metrics; then it is shown. */
@@ -71,12 +74,6 @@ static struct dfg_err *try_metrics(const char *path, struct dfg_text *out, bool 
 	return dfg_err_note(err, "%s", path);
 }
 
-static bool is_directory(const char *path)
-{
-	struct stat stat_;
-	return !stat(path, &stat_) && S_ISDIR(stat_.st_mode);
-}
-
 static struct dfg_err *show_std(const char *name, struct dfg_text *out)
 {
 	size_t length;
@@ -87,23 +84,27 @@ static struct dfg_err *show_std(const char *name, struct dfg_text *out)
 	return NULL;
 }
 
+/* A pipe can be read only once, so that it is a graph. */
+static bool is_read_once(const char *path)
+{
+	struct stat stat_;
+	return !strcmp(path, "-") || (!stat(path, &stat_) && !S_ISREG(stat_.st_mode));
+}
+
 static struct dfg_err *show_one(const char *path, struct dfg_text *out)
 {
-	struct dfg_arrays arrays = {0};
+	bool metrics, arrays;
 	if (!strncmp(path, "std:", 4))
 		return show_std(path + 4, out);
-	if (!strcmp(path, "-"))
-		return show_graph(path, out);
-	if (is_directory(path))
+	if (dfg_cmd_is_directory(path))
 		return dfg_show_checkpoint(path, &show_options, out);
-	bool metrics, asked = show_options.tree || show_options.text || show_options.dot;
+	if (is_read_once(path) || show_options.tree || show_options.text || show_options.dot)
+		return show_graph(path, out);
 	DFG_TRY(try_metrics(path, out, &metrics));
 	if (metrics)
 		return NULL;
-	struct dfg_err *err =
-		!asked && holds_arrays(path, &arrays) ? dfg_show_arrays(&arrays, &show_options, out) : show_graph(path, out);
-	dfg_arrays_release(&arrays);
-	return err;
+	DFG_TRY(dfg_cmd_holds_arrays(path, &arrays));
+	return arrays ? show_arrays(path, out) : show_graph(path, out);
 }
 
 static struct dfg_err *show(char **operands, int *out_status)

@@ -38,6 +38,7 @@ static void show_tensor(const struct dfg_literal *literal, struct dfg_text *out)
 	dfg_text_add(out, "%s", count > MOST ? ", ..." : "");
 	if (!err)
 		dfg_tensor_release(&tensor);
+	out->short_of_memory |= err && err->code == DFG_MEMORY;
 	dfg_err_free(err);
 }
 
@@ -193,6 +194,7 @@ static void put_node(const struct dfg_shown *shown, uint32_t n, struct dfg_json_
 	dfg_json_key(out, "inputs"), dfg_json_open(out, '[');
 	for (uint32_t i = 0; i < node->n_in + node->n_control; i++) {
 		const char *name = dfg_graph_tensor_name(shown->graph, node->in[i]);
+		out->text.short_of_memory |= !name;
 		dfg_json_string(out, name ? name : "");
 	}
 	dfg_json_close(out, ']');
@@ -201,6 +203,7 @@ static void put_node(const struct dfg_shown *shown, uint32_t n, struct dfg_json_
 		struct dfg_text value = {0};
 		dfg_show_attr(&node->attr[i], &value);
 		dfg_json_key(out, node->attr[i].name), dfg_json_string(out, value.s ? value.s : "");
+		out->text.short_of_memory |= value.short_of_memory;
 		dfg_text_release(&value);
 	}
 	dfg_json_close(out, '}');
@@ -213,7 +216,7 @@ static void put_node(const struct dfg_shown *shown, uint32_t n, struct dfg_json_
 
 struct dfg_err *dfg_show_graph_json(const struct dfg_shown *shown, struct dfg_text *out)
 {
-	struct dfg_json_out json = {0};
+	struct dfg_json_out json = {.text = *out};
 	dfg_json_open(&json, '{');
 	dfg_json_key(&json, "producer"), dfg_json_int(&json, shown->graph->producer);
 	dfg_json_key(&json, "nodes"), dfg_json_open(&json, '[');
@@ -237,6 +240,7 @@ struct dfg_err *dfg_show_node(const struct dfg_shown *shown, const char *name, s
 		dfg_text_add(out, "  device    %s\n", node->device);
 	for (uint32_t i = 0; i < node->n_in + node->n_control; i++) {
 		const char *from = dfg_graph_tensor_name(graph, node->in[i]);
+		out->short_of_memory |= !from;
 		dfg_text_add(out, "  input     %-32s %s\n", from ? from : "",
 			node->in[i].port < 0 ? "" : dfg_shown_type(shown, node->in[i]).s);
 	}
