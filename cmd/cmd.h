@@ -21,7 +21,7 @@ struct dfg_opt {
 	bool *flag;
 	const char **text;
 	struct dfg_words_list *list; /* may be given many times */
-	int64_t *number;
+	int64_t *number;             /* 0 or more, and so is a real */
 	double *real;
 	uint64_t *size;             /* bytes: 512, 64K, 2G, 1Gi */
 	const struct dfg_opt *rows; /* further rows here: options that commands share */

@@ -70,11 +70,20 @@ static bool colored(int fd)
 	return !never && isatty(fd);
 }
 
+static struct dfg_err *check_color(void)
+{
+	if (!strcmp(color, "auto") || !strcmp(color, "always") || !strcmp(color, "never"))
+		return NULL;
+	return DFG_ERR(DFG_USAGE, "--color wants auto, always or never, not '%s'", color);
+}
+
 static int run(const struct dfg_cmd *cmd, int argc, char **args)
 {
 	char **operands = dfg_zeros((size_t)argc + 1, sizeof *operands);
 	int status = 0;
 	struct dfg_err *err = operands ? dfg_options_parse(cmd, args, operands) : DFG_ERR(DFG_MEMORY, "out of memory");
+	if (!err)
+		err = check_color();
 	err = dfg_err_note(err, "dfg %s", cmd->name);
 	dfg_globals.color_out = colored(STDOUT_FILENO);
 	dfg_globals.color_err = colored(STDERR_FILENO);

@@ -89,9 +89,10 @@ static struct dfg_err *set_number(const struct dfg_opt *o, const char *text)
 		*o->real = strtod(text, &end);
 	else
 		*o->number = strtoll(text, &end, 10);
+	bool below = o->real ? !(*o->real >= 0) : *o->number < 0;
 	if (end == text || *end || errno)
 		return DFG_ERR(DFG_USAGE, "--%s wants a number, not '%s'", o->name, text);
-	return NULL;
+	return below ? DFG_ERR(DFG_USAGE, "--%s wants 0 or more, not '%s'", o->name, text) : NULL;
 }
 
 static struct dfg_err *add(struct dfg_words_list *list, const char *text)

@@ -110,6 +110,12 @@ static struct dfg_err *check_options(void)
 		return DFG_ERR(DFG_USAGE, "--%s needs --checkpoint", O.resume ? "resume" : O.force ? "force" : "every");
 	if (O.resume && O.force)
 		return DFG_ERR(DFG_USAGE, "--resume goes on with what --force replaces: give one of them");
+	if ((O.eval_fetch.count || O.eval_graph) && !O.eval_data.count)
+		return DFG_ERR(DFG_USAGE, "--eval-%s needs --eval-data", O.eval_graph ? "graph" : "fetch");
+	if (O.eval_data.count && !O.data.count)
+		return DFG_ERR(DFG_USAGE, "--eval-data needs --data");
+	if (O.map.count && !O.load.count)
+		return DFG_ERR(DFG_USAGE, "--map needs --load");
 	if (O.output && strcmp(O.output, "-"))
 		DFG_TRY(dfg_arrays_check_path(O.output, NULL));
 	if (O.save)
@@ -192,19 +198,22 @@ static struct dfg_err *save(struct dfg_run *run)
 	return err;
 }
 
-static struct dfg_err *execute(struct dfg_run *run, int *out_status)
+/* Results are the last to be written: what cannot be created leaves stdout empty. */
+static struct dfg_err *execute(struct dfg_run *run, struct dfg_trace *trace, int *out_status)
 {
 	struct dfg_arrays results = {0};
 	struct dfg_err *err = NULL;
 	if (O.each)
-		return dfg_run_each(run);
-	if (has_data())
+		err = dfg_run_each(run);
+	else if (has_data())
 		err = dfg_run_data(run, &results, out_status);
 	else
 		err = dfg_run_once(run, &results);
 	if (!err && !*out_status)
 		err = save(run);
-	if (!err && !*out_status)
+	if (!err && trace)
+		err = dfg_trace_write(trace, O.trace);
+	if (!err && !*out_status && !O.each)
 		err = dfg_run_print(run, &results);
 	dfg_arrays_release(&results);
 	return err;
@@ -227,7 +236,7 @@ static struct dfg_err *run_graph(const char *path, struct dfg_trace *trace, int 
 	DFG_TRY(dfg_model_open(path, &session, &run.model));
 	struct dfg_err *err = bind(&run);
 	if (!err)
-		err = execute(&run, out_status);
+		err = execute(&run, trace, out_status);
 	dfg_feeds_release(&run.feeds);
 	dfg_text_release(&run.timing);
 	dfg_model_close(&run.model);
@@ -243,8 +252,6 @@ static struct dfg_err *run_command(char **operands, int *out_status)
 	struct dfg_err *err = O.trace ? dfg_trace_new(&trace) : NULL;
 	if (!err)
 		err = run_graph(*operands, trace, out_status);
-	if (!err && trace)
-		err = dfg_trace_write(trace, O.trace);
 	dfg_trace_free(trace);
 	return err;
 }

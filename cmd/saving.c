@@ -1,6 +1,7 @@
 #include "cmd/training.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +13,7 @@ static struct dfg_err *parse_every(const char *text, struct dfg_saving *saving)
 	errno = 0;
 	double number = strtod(text, &end);
 	bool seconds = end > text && !strcmp(end, "s");
-	bool steps = end > text && !*end && number == (double)(uint64_t)number;
+	bool steps = end > text && !*end && number == trunc(number);
 	if (errno || !(number > 0) || number > 1e15 || (!seconds && !steps))
 		return DFG_ERR(DFG_USAGE, "--every wants a number of steps (100) or seconds (30s), not '%s'", text);
 	if (seconds)
