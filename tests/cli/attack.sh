@@ -1,0 +1,151 @@
+# What nobody would type, and some do: odd numbers, odd files, full disks, kills.
+# A sanitizer gives no memory for what is too large, as the heap does.
+export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}allocator_may_return_null=1"
+status() { # WANTED COMMAND...
+	wanted=$1
+	shift
+	got=0
+	timeout 20 "$@" >out 2>err </dev/null || got=$?
+	[ "$got" = "$wanted" ] || { echo "status $got, not $wanted: $*"; cat err; exit 1; }
+	[ "$wanted" = 0 ] || [ ! -s out ] || { echo "a run that fails printed: $*"; cat out; exit 1; }
+}
+has() { # FILE WORDS
+	grep -qF -- "$2" "$1" || { echo "'$2' is not in $1:"; cat "$1"; exit 1; }
+}
+g=$ROOT/tests/graphs/linear.pbtxt
+run() { # STATUS OPTIONS...: a graph that is fed
+	wanted=$1
+	shift
+	status "$wanted" "$DFG" run "$g" --feed 'x=f32[1,2]:1,2' "$@"
+}
+
+# Options: what is no number, out of range or alone.
+for option in '--batch 0' '--batch -1' '--steps -1' '--epochs -1' '--epochs 0' '--keep -1' '--repeat 0' '--repeat -1' \
+	'--warmup -1' '--threads -1' '--threads 99999' '--seed -1' '--seed 99999999999999999999' '--timeout -1' '--timeout nan' \
+	'--max-iterations -1' '--memory-limit -1' '--memory-limit nan' '--memory-limit 1Zi' '--schedule random:' \
+	'--schedule often' '--color maybe' '--map a=b' '--eval-fetch loss' '--eval-data x=@x.npy' '--eval-graph g.pb' \
+	'--every 3' '--resume' '--force' '--each y=@x.npy' '-o x.txt' '--save x.txt' '--data x=3' '-o'; do
+	# shellcheck disable=SC2086
+	run 2 $option
+done
+for every in 0 -1 x 0s 5m nans; do
+	run 2 --every "$every" --checkpoint ck --steps 1
+done
+run 71 --memory-limit 1
+run 71 --memory-limit 100K
+run 0 --timeout 1e300
+[ ! -e ck ]
+
+# Options that are promised for later are not there, and help does not list them.
+for option in --hosts --transport --lease --restarts --push; do
+	run 2 $option 1
+done
+for command in partition serve; do
+	status 2 "$DFG" $command
+	! "$DFG" help | grep -q "^  $command "
+done
+
+# Feeds and fetches: type, shape, name, size.
+for feed in y= 'y=f32[2,1]:1' 'y=f32[-1,1]:1' 'y=zeros:f99[1]' 'y=f32[1,1]:abc' 'y=zeros:f32[1]' 'y=zeros:i32[1,1]' =3; do
+	run 65 --feed "$feed"
+done
+run 65 --feed yy=3
+has err "did you mean 'y'?"
+run 66 --feed y=@
+run 71 --feed 'y=zeros:f32[4294967296,4294967296]'
+run 71 --feed 'y=zeros:f32[1000000000000,1]'
+for fetch in y:-1 y:1 y:99999999999999 ^y nope; do
+	run 65 --fetch "$fetch"
+done
+run 65 --fetch loss
+has err "node 't' (Placeholder): must be fed"
+run 65 --init nope
+run 65 --feed 'y=f32[1,1]:nan' --feed 'x=f32[1,2]:nan,1' --check-numerics --fetch d --feed 't=zeros:f32[1,1]'
+run 0 --feed 'x=f32[1,2]:nan,-inf'
+has out nan
+
+# Outputs that cannot be made or written; nothing is left, and stdout is empty.
+run 73 -o none/y.npz
+run 73 --save none/w.npz
+run 73 --trace none/t.json
+run 74 --trace /dev/full
+mkdir folder.npz
+run 73 -o folder.npz
+[ "$(find . -name '*.npz' ! -name folder.npz | wc -l)" = 0 ]
+for line in "run $g --feed x=ones:f32[1,2]" "show $g" "ops" "help" "version" "convert $g" "fmt $ROOT/examples/mlp.dfg" \
+	"build $ROOT/examples/mlp.dfg" "grad $g --of loss --wrt x" "opt $g --fetch loss" "test $ROOT/tests/cases/ops/Any"; do
+	# shellcheck disable=SC2086
+	status 74 bash -c '"$DFG" "$@" >/dev/full' _ $line
+	# shellcheck disable=SC2086
+	status 74 bash -c '"$DFG" "$@" >&-' _ $line
+done
+
+# Inputs: pipes are read like stdin, what is no file or cannot be read is said.
+convert=$(mktemp -u ./pipe.XXXX)
+mkfifo "$convert"
+for command in show 'check' 'convert -o p.pb' 'show --json' 'run --feed x=ones:f32[1,2]'; do
+	cat "$g" >"$convert" &
+	# shellcheck disable=SC2086
+	status 0 "$DFG" $command "$convert"
+	wait
+done
+status 0 bash -c '"$DFG" diff <(cat "$0") "$0"' "$g"
+: >empty
+for command in show check convert run 'opt --fetch y' 'grad --of y --wrt x'; do
+	# shellcheck disable=SC2086
+	status 65 "$DFG" $command empty
+	# shellcheck disable=SC2086
+	status 66 "$DFG" $command missing
+done
+status 65 "$DFG" diff empty "$g"
+run 65 --feed y=@empty
+run 65 --load empty
+status 66 "$DFG" -C missing ops
+if [ "$(id -u)" != 0 ]; then
+	cp "$g" closed.pbtxt
+	chmod 0 closed.pbtxt
+	status 66 "$DFG" show closed.pbtxt
+fi
+
+# Names are said without signs that would steer a terminal.
+printf 'node { name: "a\\033[31mb" op: "NoOp" }' >red.pbtxt
+status 65 "$DFG" check red.pbtxt
+! grep -q "$(printf '\033')" err
+run 65 --fetch "$(printf '\033[31m')"
+! grep -q "$(printf '\033')" err
+
+# Training: kills at any moment leave checkpoints that resume to the end that an unbroken run has.
+status 0 "$DFG" run "$g" --feed x=normal:f32[64,2]:seed=1 --feed t=normal:f32[64,1]:seed=2 --fetch x,t -o d.npz
+training=("$DFG" run "$g" --data 'x=@d.npz[x]' --data 't=@d.npz[t]' --batch 8 --target train --fetch loss)
+"${training[@]}" --steps 4000 --save whole.safetensors >/dev/null
+mkdir ck
+"${training[@]}" --steps 1 --checkpoint ck --resume >/dev/null 2>&1
+for pause in 0.02 0.05 0.08 0.1 0.13; do
+	"${training[@]}" --steps 4000 --checkpoint ck --every 1 --resume >/dev/null 2>&1 &
+	pid=$!
+	sleep $pause
+	kill -9 $pid 2>/dev/null || true
+	wait $pid 2>/dev/null || true
+done
+"${training[@]}" --steps 4000 --checkpoint ck --every 1000 --resume --save w.safetensors >/dev/null 2>err
+cmp w.safetensors whole.safetensors
+[ "$(find ck -name 'step-*' | wc -l)" -le 5 ]
+got=0
+"${training[@]}" --steps 4 --checkpoint ck >out 2>err || got=$?
+[ $got = 73 ]
+got=0
+"${training[@]}" --steps 4 --checkpoint /proc/none >out 2>err || got=$?
+[ $got = 73 ]
+
+# The second signal ends at once; a signal that was ignored stays ignored.
+for signal in INT TERM; do
+	env --default-signal=INT "$DFG" run "$g" --data 'x=@d.npz[x]' --data 't=@d.npz[t]' --target train --steps 1000000000 >out 2>err &
+	pid=$!
+	sleep 0.3
+	kill -$signal $pid
+	kill -$signal $pid 2>/dev/null || true
+	got=0
+	wait $pid || got=$?
+	[ $got = 130 ] || [ $got = 143 ] || { echo "SIG$signal: status $got"; exit 1; }
+	[ ! -s out ]
+done
