@@ -41,8 +41,12 @@ static bool rehash(struct dfg_map *map, size_t slots)
 	dfg_free(map->slot);
 	map->slot = slot;
 	map->slots = slots;
-	for (size_t n = 0; n < map->count; n++)
-		slot[probe(map, map->name[n].s, map->name[n].length, map->name[n].hash)] = (uint32_t)n + 1;
+	for (size_t n = 0; n < map->count; n++) { /* no two names are equal: the first empty slot is the one */
+		size_t i = map->name[n].hash & (slots - 1);
+		while (slot[i])
+			i = (i + 1) & (slots - 1);
+		slot[i] = (uint32_t)n + 1;
+	}
 	return true;
 }
 

@@ -19,7 +19,13 @@ static void heap_drop(struct dfg_allocator *self, void *memory)
 	free(memory);
 }
 
-static struct dfg_allocator heap = {heap_take, heap_drop};
+static void *heap_zeros(struct dfg_allocator *self, size_t bytes)
+{
+	(void)self;
+	return calloc(1, bytes ? bytes : 1);
+}
+
+static struct dfg_allocator heap = {heap_take, heap_drop, heap_zeros};
 struct dfg_allocator *dfg_mem = &heap;
 
 void *dfg_zeros(size_t count, size_t size)
@@ -27,6 +33,8 @@ void *dfg_zeros(size_t count, size_t size)
 	size_t bytes;
 	if (__builtin_mul_overflow(count, size, &bytes) || bytes > PTRDIFF_MAX)
 		return NULL;
+	if (dfg_mem->zeros)
+		return dfg_mem->zeros(dfg_mem, bytes);
 	void *memory = dfg_mem->take(dfg_mem, bytes, _Alignof(max_align_t));
 	return memory ? memset(memory, 0, bytes) : NULL;
 }
@@ -76,7 +84,7 @@ static void limit_drop(struct dfg_allocator *self, void *memory)
 
 void dfg_mem_limit_init(struct dfg_mem_limit *limit, struct dfg_allocator *inner, size_t bytes)
 {
-	limit->base = (struct dfg_allocator){limit_take, limit_drop};
+	limit->base = (struct dfg_allocator){.take = limit_take, .drop = limit_drop};
 	limit->inner = inner;
 	limit->limit = bytes;
 	atomic_init(&limit->held, 0);
@@ -99,7 +107,7 @@ static void failing_drop(struct dfg_allocator *self, void *memory)
 
 void dfg_mem_failing_init(struct dfg_mem_failing *failing, struct dfg_allocator *inner, long left, bool forever)
 {
-	failing->base = (struct dfg_allocator){failing_take, failing_drop};
+	failing->base = (struct dfg_allocator){.take = failing_take, .drop = failing_drop};
 	failing->inner = inner;
 	atomic_init(&failing->left, left);
 	failing->forever = forever;

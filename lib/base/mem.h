@@ -12,6 +12,8 @@ struct dfg_allocator {
 	/* bytes of room, not zeroed, aligned to align (a power of two); NULL where memory is short. */
 	void *(*take)(struct dfg_allocator *self, size_t bytes, size_t align);
 	void (*drop)(struct dfg_allocator *self, void *memory); /* NULL is fine */
+	/* Zeroed room, where that is cheaper than to take and clear it: a fresh page is zero. NULL: it is not. */
+	void *(*zeros)(struct dfg_allocator *self, size_t bytes);
 };
 
 /* Set once, before the first thread is made. Never NULL. */
