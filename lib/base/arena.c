@@ -63,6 +63,18 @@ char *dfg_arena_copy(struct dfg_arena *arena, const void *bytes, size_t count)
 	return copy;
 }
 
+char *dfg_arena_path(struct dfg_arena *arena, const char *scope, const char *name)
+{
+	size_t head = strlen(scope), tail = strlen(name);
+	char *path = dfg_arena_zeros(arena, head + tail + 2, 1);
+	if (!path)
+		return NULL;
+	memcpy(path, scope, head);
+	path[head] = '/';
+	memcpy(path + head + 1, name, tail);
+	return path;
+}
+
 char *dfg_arena_print(struct dfg_arena *arena, const char *fmt, ...)
 {
 	va_list args, again;

@@ -19,6 +19,9 @@ void *dfg_arena_zeros(struct dfg_arena *arena, size_t count, size_t size);
 /* A copy of the bytes with a 0 behind them; NULL when memory is short. */
 char *dfg_arena_copy(struct dfg_arena *arena, const void *bytes, size_t count);
 
+/* "SCOPE/NAME"; NULL when memory is short. */
+char *dfg_arena_path(struct dfg_arena *arena, const char *scope, const char *name);
+
 /* A string made by printf's rules; NULL when memory is short. */
 char *dfg_arena_print(struct dfg_arena *arena, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 

@@ -4,7 +4,7 @@
 
 struct dfg_err *dfg_eval_path(struct dfg_eval *eval, const char *scope, const char *name, const char **out_path)
 {
-	*out_path = *scope ? dfg_arena_print(eval->arena, "%s/%s", scope, name) : name;
+	*out_path = *scope ? dfg_arena_path(eval->arena, scope, name) : name;
 	return *out_path ? NULL : DFG_ERR(DFG_MEMORY, "out of memory");
 }
 

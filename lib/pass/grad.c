@@ -6,7 +6,6 @@
 #include "lib/pass/partial.h"
 #include "lib/pass/reduce.h"
 
-#include <stdio.h>
 #include <string.h>
 
 enum { BATCH = 256 }; /* nodes after which the memory that single nodes needed is given back */
@@ -62,9 +61,14 @@ struct scope {
 
 static struct scope scope_of(const struct sweep *s, uint32_t n)
 {
+	static const char end[] = "_grad";
+	const char *name = s->builder->graph->node[n].name;
 	struct scope scope;
-	snprintf(
-		scope.s, sizeof scope.s, "%.90s/%.*s_grad", s->prefix, DFG_SCOPE_MOST - 100, s->builder->graph->node[n].name);
+	size_t head = strnlen(s->prefix, 90), length = strnlen(name, DFG_SCOPE_MOST - 100);
+	memcpy(scope.s, s->prefix, head);
+	scope.s[head] = '/';
+	memcpy(scope.s + head + 1, name, length);
+	memcpy(scope.s + head + 1 + length, end, sizeof end);
 	return scope;
 }
 

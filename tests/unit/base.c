@@ -71,6 +71,17 @@ static void an_arena_keeps_to_its_limit(void **state)
 	dfg_arena_release(&arena);
 }
 
+static void a_path_is_scope_and_name(void **state)
+{
+	(void)state;
+	struct dfg_arena arena = {0}, small = {.limit = 16};
+	assert_string_equal(dfg_arena_path(&arena, "h/dense", "MatMul"), "h/dense/MatMul");
+	assert_string_equal(dfg_arena_path(&arena, "", "x"), "/x");
+	assert_null(dfg_arena_path(&small, "a scope of some length", "MatMul"));
+	dfg_arena_release(&arena);
+	dfg_arena_release(&small);
+}
+
 static void a_map_numbers_names_in_the_order_of_insertion(void **state)
 {
 	(void)state;
@@ -156,6 +167,7 @@ int main(void)
 		cmocka_unit_test(an_array_grows_and_keeps_what_it_held),
 		cmocka_unit_test(a_product_that_overflows_is_no_memory),
 		cmocka_unit_test(an_arena_keeps_to_its_limit),
+		cmocka_unit_test(a_path_is_scope_and_name),
 		cmocka_unit_test(a_map_numbers_names_in_the_order_of_insertion),
 		cmocka_unit_test(the_nearest_spelling_is_within_a_third),
 		cmocka_unit_test(floats_are_written_as_short_as_reads_back),
