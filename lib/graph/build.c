@@ -1,9 +1,11 @@
 #include "lib/graph/build.h"
 
-#include <stdio.h>
 #include <string.h>
 
-enum { FEW = 16 };
+enum {
+	FEW = 16,
+	BATCH = 256, /* nodes after which the memory that single nodes needed is given back */
+};
 
 /* Room for count facts. Somebody may hold a pointer into the array that is outgrown, so that is kept. */
 static bool facts_reserve(struct dfg_facts *facts, size_t count)
@@ -112,6 +114,7 @@ void dfg_builder_release(struct dfg_builder *builder)
 {
 	dfg_facts_release(&builder->facts);
 	dfg_map_release(&builder->bases);
+	dfg_arena_release(&builder->brief);
 	dfg_free(builder->next);
 	*builder = (struct dfg_builder){0};
 }
@@ -294,6 +297,16 @@ static struct dfg_err *copy_value(struct dfg_arena *arena, enum dfg_attr_kind ki
 	return copy ? NULL : DFG_ERR(DFG_MEMORY, "out of memory");
 }
 
+/* The declaration's own words live as long as the program; others are copied. */
+static const char *keep_name(const struct draft *draft, const char *name)
+{
+	const struct dfg_signature *signature = draft->signature;
+	for (int i = 0; i < signature->n_param; i++)
+		if (name == signature->param[i].name)
+			return name;
+	return dfg_arena_copy(draft->builder->graph->arena, name, strlen(name));
+}
+
 /* Puts a copy of attr where its name belongs. */
 static struct dfg_err *insert_attr(struct draft *draft, struct dfg_node *node, const struct dfg_attr *attr)
 {
@@ -305,7 +318,7 @@ static struct dfg_err *insert_attr(struct draft *draft, struct dfg_node *node, c
 	node->attr[i] = *attr;
 	node->n_attr++;
 	struct dfg_arena *arena = draft->builder->graph->arena;
-	if (!(node->attr[i].name = dfg_arena_copy(arena, attr->name, strlen(attr->name))))
+	if (!(node->attr[i].name = keep_name(draft, attr->name)))
 		return DFG_ERR(DFG_MEMORY, "out of memory");
 	return copy_value(arena, attr->kind, &node->attr[i].value);
 }
@@ -353,6 +366,23 @@ static struct dfg_err *set_inputs(struct draft *draft, struct dfg_node *node)
 	return NULL;
 }
 
+/* "x_7" */
+static char *numbered(struct dfg_arena *arena, const char *name, uint32_t number)
+{
+	char digits[10];
+	size_t n = 0, length = strlen(name);
+	for (; number || !n; number /= 10)
+		digits[n++] = (char)('0' + number % 10);
+	char *text = dfg_arena_zeros(arena, length + 1 + n + 1, 1);
+	if (!text)
+		return NULL;
+	memcpy(text, name, length);
+	text[length++] = '_';
+	while (n)
+		text[length++] = digits[--n];
+	return text;
+}
+
 /* "x", or "x_1", "x_2", ... The last number tried of each base is kept, or n nodes of one name would take n * n / 2. */
 static struct dfg_err *free_name(struct dfg_builder *builder, const char *wanted, const char **out_name)
 {
@@ -368,7 +398,7 @@ static struct dfg_err *free_name(struct dfg_builder *builder, const char *wanted
 		!dfg_reserve(&builder->next, &builder->next_room, (size_t)base + 1, sizeof *builder->next))
 		return DFG_ERR(DFG_MEMORY, "out of memory");
 	do {
-		if (!(*out_name = dfg_arena_print(graph->arena, "%s_%u", name, ++builder->next[base])))
+		if (!(*out_name = numbered(graph->arena, name, ++builder->next[base])))
 			return DFG_ERR(DFG_MEMORY, "out of memory");
 	} while (dfg_graph_find(graph, *out_name) != DFG_NONE);
 	return NULL;
@@ -383,7 +413,9 @@ static struct dfg_err *make(struct draft *draft, struct dfg_node *node, uint32_t
 	DFG_TRY(dfg_graph_add(builder->graph, node, out_number));
 	struct dfg_call call;
 	struct dfg_fact *fact;
-	DFG_TRY(dfg_node_call(builder->graph, *out_number, builder->graph->arena, &call));
+	if (*out_number % BATCH == 0)
+		dfg_arena_release(&builder->brief);
+	DFG_TRY(dfg_node_call(builder->graph, *out_number, &builder->brief, &call));
 	DFG_TRY(facts_grow(&builder->facts, call.n_out, &fact));
 	return infer_one(&builder->facts, &builder->graph->node[*out_number], &call, fact);
 }

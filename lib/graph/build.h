@@ -53,7 +53,8 @@ struct dfg_builder {
 	const char *device;      /* of new nodes; NULL or "" for none */
 	const uint32_t *control; /* control inputs that every new node gets */
 	uint32_t n_control;
-	struct dfg_map bases; /* names that were wanted twice, and the last number given to each */
+	struct dfg_arena brief; /* for a node being built, or a batch of them */
+	struct dfg_map bases;   /* names that were wanted twice, and the last number given to each */
 	uint32_t *next;
 	size_t next_room;
 };

@@ -314,6 +314,12 @@ static struct dfg_err *port_result(
 struct dfg_err *dfg_op_results(struct dfg_eval *eval, uint32_t node, struct dfg_datum *out_datum)
 {
 	struct dfg_call call;
+	const struct dfg_signature *signature;
+	DFG_TRY(dfg_op_signature(eval->builder->graph->node[node].op, &signature));
+	if (signature->n_out == 1 && signature->out[0].count < 0 && !signature->out[0].is_list) {
+		*out_datum = DFG_TENSOR(((struct dfg_edge){node, 0}));
+		return NULL;
+	}
 	DFG_TRY(dfg_node_call(eval->builder->graph, node, eval->arena, &call));
 	int n = call.signature->n_out;
 	if (n == 1)

@@ -183,7 +183,9 @@ struct dfg_err *dfg_op_formula_apply(const struct dfg_op_formula *formula, struc
 	const struct dfg_call *call = node->call;
 	enum { FEW = 8 };
 	struct dfg_edge few[2 * FEW];
-	struct bindings b = {.edge = few};
+	struct bindings b; /* large, and filled item by item */
+	b.count = 0;
+	b.edge = few;
 	if (call->n_out > FEW && !(b.edge = dfg_zeros(2 * (size_t)call->n_out, sizeof *b.edge)))
 		return DFG_ERR(DFG_MEMORY, "no memory for %u cotangents", call->n_out);
 	for (int port = 0; port < call->signature->n_in; port++)
