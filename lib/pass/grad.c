@@ -43,16 +43,36 @@ static bool is_wanted(const struct sweep *s, struct dfg_edge edge)
 	return (s->depends[edge.node] || s->is_wrt[tensor_of(s, edge)]) && dfg_flow_dtype(fact_of(s, edge));
 }
 
-static void find_dependents(struct sweep *s)
+static bool input_depends(const struct sweep *s, struct dfg_edge edge)
+{
+	bool known = edge.port < (int32_t)dfg_facts_outputs(&s->builder->facts, edge.node);
+	return known && is_wanted(s, edge);
+}
+
+/* One walk in order. True where an edge that goes back says that the walk has not seen all of a loop. */
+static bool walk_dependents(struct sweep *s)
 {
 	const struct dfg_graph *graph = s->builder->graph;
+	bool missed = false;
 	for (uint32_t i = 0; i < s->count; i++) {
 		uint32_t n = s->order ? s->order[i] : i;
 		const struct dfg_node *node = &graph->node[n];
 		for (uint32_t e = 0; e < node->n_in && !stops(node->op) && !s->depends[n]; e++)
-			s->depends[n] = node->in[e].port < (int32_t)dfg_facts_outputs(&s->builder->facts, node->in[e].node) &&
-							is_wanted(s, node->in[e]);
+			s->depends[n] = input_depends(s, node->in[e]);
 	}
+	for (uint32_t n = 0; n < s->count && !missed; n++) {
+		const struct dfg_node *node = &graph->node[n];
+		for (uint32_t e = 0; node->op && node->op->role == DFG_MERGE && e < node->n_in && !missed; e++)
+			missed = !s->depends[n] && input_depends(s, node->in[e]);
+	}
+	return missed;
+}
+
+/* Without loops one walk is all; with them, as many as they are chained, each of which marks one Merge at least. */
+static void find_dependents(struct sweep *s)
+{
+	while (walk_dependents(s))
+		;
 }
 
 struct scope {
