@@ -107,6 +107,18 @@ if [ "$(id -u)" != 0 ]; then
 	status 66 "$DFG" show closed.pbtxt
 fi
 
+# Limits: the deadline names the node, memory what was asked for; neither leaves a file.
+printf 'input x: f32[n, n]\noutput y = %s\n' "x$(printf ' @ x%.0s' 1 2 3 4 5 6 7 8 9)" >big.dfg
+status 0 "$DFG" build big.dfg -o big.pb
+status 124 "$DFG" run big.pb --feed x=zeros:f32[1500,1500] --timeout 0.01 -o y.npy
+has err '(MatMul): the step took longer than 0.01 s'
+status 71 "$DFG" run big.pb --feed x=zeros:f32[1500,1500] --memory-limit 20M -o y.npy
+has err 'no memory for a step of'
+[ ! -e y.npy ]
+mkdir hollow
+run 65 --load hollow
+has err 'holds no checkpoint'
+
 # Names are said without signs that would steer a terminal.
 printf 'node { name: "a\\033[31mb" op: "NoOp" }' >red.pbtxt
 status 65 "$DFG" check red.pbtxt
