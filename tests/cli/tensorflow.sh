@@ -1,0 +1,2 @@
+# TensorFlow reads what dfg writes and computes the same, where it is installed.
+python3 "$ROOT/tests/tensorflow/compare.py"
