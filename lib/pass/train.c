@@ -20,6 +20,7 @@ struct trainer {
 	bool *needed;                 /* by node: on the way to the loss */
 	struct dfg_optimizer *optimizer;
 	struct dfg_numbers effects; /* what `train` runs */
+	struct dfg_numbers asserts; /* what the loss claims: its variables change after that */
 };
 
 static const char *name_of(const struct trainer *t, uint32_t node)
@@ -138,7 +139,10 @@ static struct dfg_err *find_needed(struct trainer *t, uint32_t loss)
 	work[0] = loss;
 	t->needed[loss] = true;
 	while (count) {
-		const struct dfg_node *node = &graph->node[work[--count]];
+		uint32_t n = work[--count];
+		const struct dfg_node *node = &graph->node[n];
+		if (!strcmp(node->op_name, "Assert"))
+			DFG_TRY(dfg_numbers_add(&t->asserts, n));
 		for (uint32_t e = 0; e < node->n_in + node->n_control; e++)
 			if (!t->needed[node->in[e].node]) {
 				t->needed[node->in[e].node] = true;
@@ -159,24 +163,27 @@ static struct dfg_err *list_reads(struct trainer *t, uint32_t variable, struct d
 	return NULL;
 }
 
-/* variable = value, after all its reads. */
+/* variable = value, after all its reads and what the loss claims, which its gradient alone need not wait for. */
 static struct dfg_err *assign_after(
 	struct trainer *t, uint32_t variable, struct dfg_edge value, const struct dfg_numbers *reads, const char *name)
 {
 	bool is_ref = dfg_facts_of(&t->builder->facts, (struct dfg_edge){variable, 0})->is_ref;
-	struct dfg_edge *in = dfg_zeros(reads->count + 2, sizeof *in);
+	size_t count = reads->count + t->asserts.count;
+	struct dfg_edge *in = dfg_zeros(count + 2, sizeof *in);
 	if (!in)
 		return DFG_ERR(DFG_MEMORY, "no memory for an update");
 	in[0] = (struct dfg_edge){variable, 0};
 	in[1] = value;
-	for (size_t i = 0; i < reads->count; i++)
-		in[2 + i] = (struct dfg_edge){reads->number[i], DFG_CONTROL};
+	for (size_t i = 0; i < count; i++) {
+		uint32_t n = i < reads->count ? reads->number[i] : t->asserts.number[i - reads->count];
+		in[2 + i] = (struct dfg_edge){n, DFG_CONTROL};
+	}
 	struct dfg_new_node node = {
 		.op = is_ref ? "Assign" : "AssignVariableOp",
 		.name = name,
 		.in = in,
 		.n_in = 2,
-		.n_control = (uint32_t)reads->count,
+		.n_control = (uint32_t)count,
 	};
 	uint32_t number;
 	struct dfg_err *err = dfg_build(t->builder, &node, &number);
@@ -352,6 +359,7 @@ struct dfg_err *dfg_train(struct dfg_builder *builder, struct dfg_edge loss, con
 	dfg_optimizer_free(t.optimizer);
 	dfg_numbers_release(&t.variables);
 	dfg_numbers_release(&t.effects);
+	dfg_numbers_release(&t.asserts);
 	dfg_arena_release(&t.scratch);
 	return err;
 }

@@ -108,3 +108,22 @@ has out 'y: f32[1]'
 status 65 "$DFG" run claim.dfg --feed x=f32[1]:-1
 has err "node 'Assert' (Assert): assertion failed: [x must be positive]"
 [ ! -s out ]
+
+# A step whose loss claims what does not hold fails, plain or optimised, even where the gradient alone
+# would not need the claim.
+cat >claim.dfg <<'PROGRAM'
+input x: f32[n]
+param w: f32[] = 1
+assert all(x > 0), "x must be positive"
+output loss = sum(x * w)
+PROGRAM
+"$DFG" grad claim.dfg --loss loss --optimizer 'sgd(lr=0.1)' -o claim.pb
+"$DFG" opt -q claim.pb --target train,init -o claim-opt.pb
+for options in 'claim.pb' 'claim.pb --no-opt' 'claim-opt.pb' 'claim-opt.pb --no-opt'; do
+	# The options are words.
+	# shellcheck disable=SC2086
+	status 0 "$DFG" run $options --feed x=f32[1]:1 --target train
+	# shellcheck disable=SC2086
+	status 65 "$DFG" run $options --feed x=f32[1]:-1 --target train
+	has err 'x must be positive'
+done
