@@ -46,6 +46,8 @@ enum dfg_role {
 	DFG_EXIT,
 	DFG_NEXT_ITERATION,
 	DFG_LOOP_COND,
+	DFG_SAVE, /* of a value in a loop, under the loop's index, and the reading of it elsewhere: kernels/save.c */
+	DFG_LOAD,
 	DFG_CONTROL_TRIGGER,
 	DFG_CALL, /* functional: lowered before it runs */
 };

@@ -1,0 +1,54 @@
+#include "lib/graph/kernel.h"
+
+/*
+ * What the gradient of a loop needs of its iterations goes through a pair of ops. Save keeps a value under the indices of
+ * the loops around it, outermost first; Load, anywhere in the region, gets it by the same indices, and waits where it is
+ * not there yet. The region is an iteration of the frame as many levels above the Save's as there are keys: the innermost
+ * one that holds both ends. The edge between them carries no token: it may leave a frame without Exit and Enter, and says
+ * which Save is meant. A live Save defines its key, once; a dead one defines nothing. The executor runs both, by role.
+ */
+
+/* As a variable's handle does, the edge tells what it stands for. */
+static struct dfg_err *save_shape(struct dfg_infer *node)
+{
+	struct dfg_holds *holds = dfg_arena_zeros(node->arena, 1, sizeof *holds);
+	if (!holds)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	*holds = (struct dfg_holds){node->call->param[0].dtype, *node->in[0]};
+	node->out[0] = DFG_SHAPE_SCALAR;
+	node->out_holds[0] = holds;
+	return NULL;
+}
+
+static struct dfg_err *load_shape(struct dfg_infer *node)
+{
+	const struct dfg_holds *holds = node->in_holds[0];
+	enum dfg_dtype dtype = node->call->param[0].dtype;
+	if (!holds)
+		return NULL;
+	if (holds->dtype != dtype)
+		return DFG_ERR(DFG_DATA, "loads %s, but what was saved is %s", dfg_dtype_name(dtype),
+			dfg_dtype_name(holds->dtype));
+	node->out[0] = holds->shape;
+	return NULL;
+}
+
+#define PARAMETERS "<T: type, N: int, K: index>"
+
+const struct dfg_op dfg_op_Dfg_Save = {
+	.name = "Dfg>Save",
+	.doc = "keeps x under the indices of the loops between here and the region, for a Load there",
+	.sig = PARAMETERS "(x: T, keys: N * K) -> (stored: variant)",
+	.flags = DFG_STATEFUL | DFG_ANY_RANK,
+	.role = DFG_SAVE,
+	.shape = save_shape,
+};
+
+const struct dfg_op dfg_op_Dfg_Load = {
+	.name = "Dfg>Load",
+	.doc = "what the Save kept under these indices; waits until it is there",
+	.sig = PARAMETERS "(stored: variant, keys: N * K) -> (x: T)",
+	.flags = DFG_STATEFUL | DFG_ANY_RANK,
+	.role = DFG_LOAD,
+	.shape = load_shape,
+};
