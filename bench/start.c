@@ -42,7 +42,7 @@ static struct dfg_err *write_graph(const char *path)
 	DFG_TRY(dfg_build_float(&build, "a", DFG_F32, 2, &a));
 	DFG_TRY(dfg_build_float(&build, "b", DFG_F32, 3, &b));
 	DFG_TRY(dfg_build_op(&build, "AddV2", "sum", (struct dfg_edge[]){a, b}, 2, &out));
-	DFG_TRY(dfg_graph_save(path, "pb", false, &graph));
+	DFG_TRY(dfg_graph_save(&(struct dfg_graph_output){.path = path}, &graph));
 	dfg_builder_release(&build);
 	dfg_graph_release(&graph);
 	dfg_arena_release(&arena);

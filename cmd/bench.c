@@ -65,7 +65,7 @@ static struct dfg_err *measure(const char *path, struct figures *figures)
 	figures->peak = peak_bytes();
 	start = now();
 	if (!err)
-		err = dfg_graph_save("/dev/null", "pb", false, &file.graph);
+		err = dfg_graph_save(&(struct dfg_graph_output){.path = "/dev/null"}, &file.graph);
 	figures->write = now() - start;
 	dfg_graph_close(&file);
 	return err;

@@ -1,5 +1,6 @@
 #include "cmd/graph.h"
 
+#include "cmd/option.h"
 #include "formats/array.h"
 #include "lib/lang/lang.h"
 #include "lib/pass/grad.h"
@@ -9,7 +10,7 @@
 #include <unistd.h>
 
 static bool strict, if_changed;
-static const char *output, *format;
+static const char *output, *format, *external;
 
 const struct dfg_opt dfg_graph_in_options[] = {
 	{"strict", .flag = &strict, .help = "Refuse fields that this version does not know."},
@@ -19,6 +20,8 @@ const struct dfg_opt dfg_graph_out_options[] = {
 	{"output", 'o', .takes = "FILE", .text = &output, .help = "Write to FILE, not to stdout."},
 	{"to", .takes = "FORMAT", .text = &format,
 		.help = "Write this format, whatever the suffix of FILE: pb or pbtxt for a graph."},
+	{"external-data", .takes = "SIZE", .text = &external,
+		.help = "Keep constants of SIZE bytes or more beside FILE, in FILE.safetensors."},
 	{"if-changed", .flag = &if_changed,
 		.help = "Leave FILE and its time as they are where its bytes would not change."},
 	{0},
@@ -94,12 +97,28 @@ struct dfg_cmd_output dfg_cmd_output(void)
 	return (struct dfg_cmd_output){output ? output : "-", format, if_changed};
 }
 
+/* What the options say of the file that a graph goes to. */
+static struct dfg_err *graph_output(struct dfg_graph_output *out_output)
+{
+	uint64_t least = 0;
+	*out_output = (struct dfg_graph_output){output ? output : "-", format, if_changed, 0};
+	bool to_stdout = !strcmp(out_output->path, "-");
+	if (to_stdout && isatty(STDOUT_FILENO) && (!format || strcmp(format, "pbtxt")))
+		return DFG_ERR(DFG_USAGE, "a binary graph does not go to a terminal: give -o FILE, or --to pbtxt");
+	if (!external)
+		return NULL;
+	if (to_stdout)
+		return DFG_ERR(DFG_USAGE, "--external-data: stdout has nothing beside it: give -o FILE");
+	DFG_TRY(dfg_err_note(dfg_parse_size(external, &least), "--external-data"));
+	out_output->external = least ? least : 1;
+	return NULL;
+}
+
 struct dfg_err *dfg_cmd_save_graph(const struct dfg_graph *graph)
 {
-	const struct dfg_cmd_output to = dfg_cmd_output();
-	if (!strcmp(to.path, "-") && isatty(STDOUT_FILENO) && (!format || strcmp(format, "pbtxt")))
-		return DFG_ERR(DFG_USAGE, "a binary graph does not go to a terminal: give -o FILE, or --to pbtxt");
-	return dfg_graph_save(to.path, format, if_changed, graph);
+	struct dfg_graph_output to;
+	DFG_TRY(graph_output(&to));
+	return dfg_graph_save(&to, graph);
 }
 
 static size_t count_words(const struct dfg_words_list *list)

@@ -185,6 +185,17 @@ struct dfg_err *dfg_arrays_read(const char *path, struct dfg_arrays *out_arrays)
 	return dfg_err_note(err, "%s", shown(path));
 }
 
+struct dfg_err *dfg_arrays_read_blob(
+	struct dfg_blob *blob, const char *path, const struct dfg_array_codec *codec, struct dfg_arrays *out_arrays)
+{
+	struct dfg_buffer *file;
+	*out_arrays = (struct dfg_arrays){0};
+	DFG_TRY(share(blob, &file));
+	struct dfg_err *err = read_arrays(file, codec, out_arrays);
+	dfg_buffer_unref(file);
+	return dfg_err_note(err, "%s", shown(path));
+}
+
 static struct dfg_err *output_codec(const char *path, const char *format, const struct dfg_array_codec **out_codec)
 {
 	struct dfg_nearest nearest = {.word = format};

@@ -33,6 +33,13 @@ extern const struct dfg_array_codec dfg_npy, dfg_npz, dfg_safetensors, dfg_idx, 
 /* Reads any of them, told by content (csv, which has no magic, by its suffix or as what is text); "-" is npy or npz on stdin. */
 DFG_MUST_CHECK struct dfg_err *dfg_arrays_read(const char *path, struct dfg_arrays *out_arrays);
 
+/* The same of bytes at hand, in a known format. Takes the blob, on failure too. */
+DFG_MUST_CHECK struct dfg_err *dfg_arrays_read_blob(
+	struct dfg_blob *blob, const char *path, const struct dfg_array_codec *codec, struct dfg_arrays *out_arrays);
+
+/* Whether safetensors has a dtype for it. */
+bool dfg_safetensors_holds(enum dfg_dtype dtype);
+
 /* By the path's suffix, or by `format` ("npz") where that is not NULL. A single array format refuses several. */
 DFG_MUST_CHECK struct dfg_err *dfg_arrays_write(
 	const char *path, const char *format, bool if_changed, const struct dfg_arrays *arrays);

@@ -1,5 +1,6 @@
 #include "formats/graphdef.h"
 
+#include "formats/external.h"
 #include "formats/graph.pb-c.h"
 #include "formats/pbtxt.h"
 #include "lib/base/mem.h"
@@ -131,6 +132,22 @@ struct dfg_err *dfg_graph_open(
 	return dfg_graph_open_blob(&blob, path, options, out_file);
 }
 
+static struct dfg_err *read_data(struct dfg_graph_file *file, const char *path)
+{
+	struct dfg_arrays data;
+	struct dfg_err *err = dfg_external_read(path, &file->graph, &data);
+	if (!data.count)
+		return err;
+	file->data = dfg_arena_zeros(&file->arena, 1, sizeof *file->data);
+	if (!err && !file->data)
+		err = DFG_ERR(DFG_MEMORY, "out of memory");
+	if (file->data)
+		*file->data = data;
+	else
+		dfg_arrays_release(&data);
+	return err;
+}
+
 struct dfg_err *dfg_graph_open_blob(
 	struct dfg_blob *blob, const char *path, const struct dfg_graph_options *options, struct dfg_graph_file *out_file)
 {
@@ -138,6 +155,8 @@ struct dfg_err *dfg_graph_open_blob(
 	*blob = (struct dfg_blob){.bytes = NULL};
 	const char *shown = strcmp(path, "-") ? path : "stdin";
 	struct dfg_err *err = read_graph(out_file, options);
+	if (!err)
+		err = read_data(out_file, path);
 	if (!err && !(out_file->graph.source = dfg_arena_copy(&out_file->arena, shown, strlen(shown))))
 		err = DFG_ERR(DFG_MEMORY, "out of memory");
 	if (err)
@@ -147,6 +166,8 @@ struct dfg_err *dfg_graph_open_blob(
 
 void dfg_graph_close(struct dfg_graph_file *file)
 {
+	if (file->data)
+		dfg_arrays_release(file->data);
 	dfg_graph_release(&file->graph);
 	dfg_arena_release(&file->arena);
 	dfg_blob_close(&file->blob);
@@ -160,14 +181,19 @@ static const char *suffix_of(const char *path)
 	return dot && (!slash || dot > slash) ? dot + 1 : "";
 }
 
-struct dfg_err *dfg_graph_save(const char *path, const char *format, bool if_changed, const struct dfg_graph *graph)
+struct dfg_err *dfg_graph_save(const struct dfg_graph_output *output, const struct dfg_graph *graph)
 {
 	struct dfg_out out;
-	const char *name = format ? format : suffix_of(path);
+	struct dfg_graph without;
+	const char *name = output->format ? output->format : suffix_of(output->path);
 	bool text = !strcmp(name, "pbtxt");
-	if (format && !text && strcmp(format, "pb"))
-		return DFG_ERR(DFG_USAGE, "no graph format '%s'; there are pb and pbtxt", format);
-	DFG_TRY(dfg_out_open(path, if_changed, &out));
+	if (output->format && !text && strcmp(output->format, "pb"))
+		return DFG_ERR(DFG_USAGE, "no graph format '%s'; there are pb and pbtxt", output->format);
+	if (output->external) {
+		DFG_TRY(dfg_external_write(output->path, output->if_changed, output->external, graph, &without));
+		graph = &without;
+	}
+	DFG_TRY(dfg_out_open(output->path, output->if_changed, &out));
 	struct dfg_err *err = text ? dfg_pbtxt_write(graph, &out) : dfg_graphdef_write(graph, &out);
 	if (!err)
 		err = dfg_out_commit(&out);

@@ -20,6 +20,7 @@ struct dfg_graph_file {
 	struct dfg_graph graph;
 	struct dfg_arena arena;
 	struct dfg_blob blob;
+	struct dfg_arrays *data; /* weights beside the graph, in the arena; NULL: none */
 };
 
 /*
@@ -46,6 +47,13 @@ DFG_MUST_CHECK struct dfg_err *dfg_graphdef_write(const struct dfg_graph *graph,
 /* Text, in protobuf's text format. */
 DFG_MUST_CHECK struct dfg_err *dfg_pbtxt_write(const struct dfg_graph *graph, struct dfg_out *out);
 
-/* By the suffix of path (.pb, .pbtxt), or by `format` where that is not NULL; binary otherwise. */
-DFG_MUST_CHECK struct dfg_err *dfg_graph_save(
-	const char *path, const char *format, bool if_changed, const struct dfg_graph *graph);
+/*
+ * By the suffix of path (.pb, .pbtxt), or by `format` where that is not NULL; binary otherwise. external > 0: constants of
+ * so many bytes or more go to a file beside it (external.h).
+ */
+struct dfg_graph_output {
+	const char *path, *format;
+	bool if_changed;
+	size_t external;
+};
+DFG_MUST_CHECK struct dfg_err *dfg_graph_save(const struct dfg_graph_output *output, const struct dfg_graph *graph);

@@ -51,6 +51,11 @@ static const char *dtype_name(enum dfg_dtype dtype)
 	return NULL;
 }
 
+bool dfg_safetensors_holds(enum dfg_dtype dtype)
+{
+	return dtype_name(dtype);
+}
+
 /* Where a tensor's elements are, counted from the end of the header. */
 struct span {
 	uint64_t begin, end;

@@ -27,8 +27,8 @@ static struct dfg_err *load_shape(struct dfg_infer *node)
 	if (!holds)
 		return NULL;
 	if (holds->dtype != dtype)
-		return DFG_ERR(DFG_DATA, "loads %s, but what was saved is %s", dfg_dtype_name(dtype),
-			dfg_dtype_name(holds->dtype));
+		return DFG_ERR(
+			DFG_DATA, "loads %s, but what was saved is %s", dfg_dtype_name(dtype), dfg_dtype_name(holds->dtype));
 	node->out[0] = holds->shape;
 	return NULL;
 }

@@ -98,6 +98,29 @@ struct dfg_err *dfg_blob_open(const char *path, size_t limit, struct dfg_blob *o
 	return err;
 }
 
+struct dfg_err *dfg_blob_open_plain(const char *path, struct dfg_blob *out_blob)
+{
+	*out_blob = (struct dfg_blob){0};
+	struct stat stat;
+	int fd = dfg_fs->open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0);
+	if (fd < 0 && errno == ELOOP)
+		return DFG_ERR(DFG_DATA, "%s: is a symbolic link, which is not followed", path);
+	if (fd < 0)
+		return no_input(path);
+	struct dfg_err *err = NULL;
+	if (fstat(fd, &stat))
+		err = no_input(path);
+	else if (!S_ISREG(stat.st_mode))
+		err = DFG_ERR(DFG_DATA, "%s: is no regular file", path);
+	else if (stat.st_nlink != 1)
+		err = DFG_ERR(
+			DFG_DATA, "%s: has %lu names; a file that others share is not read", path, (unsigned long)stat.st_nlink);
+	else
+		err = map_all(fd, path, (size_t)stat.st_size, 0, out_blob);
+	dfg_fs->close(fd);
+	return err;
+}
+
 void dfg_blob_close(struct dfg_blob *blob)
 {
 	if (blob->mapped)

@@ -50,7 +50,7 @@ static void comes_out_as(const char *from, const char *same)
 	char path[] = P_tmpdir "/graphdef-XXXXXX";
 	struct dfg_blob want, got;
 	close(mkstemp(path));
-	assert_null(dfg_graph_save(path, NULL, false, open_graph(from)));
+	assert_null(dfg_graph_save(&(struct dfg_graph_output){.path = path}, open_graph(from)));
 	assert_null(dfg_blob_open(path, 0, &got));
 	assert_null(dfg_blob_open(same, 0, &want));
 	assert_int_equal(got.size, want.size);

@@ -70,8 +70,7 @@ static void every_op_can_run(void **state)
 static const char *no_gradient(const struct dfg_op *op)
 {
 	int ways = (op->gradient != NULL) + (op->gradient_fn != NULL) + ((op->flags & DFG_NO_GRADIENT) != 0);
-	bool is_flow =
-		op->role >= DFG_SWITCH && op->role <= DFG_LOAD; /* differentiated as loops and branches, not alone */
+	bool is_flow = op->role >= DFG_SWITCH && op->role <= DFG_LOAD; /* differentiated as loops and branches, not alone */
 	if (is_flow && ways <= 1)
 		return NULL;
 	return ways == 1 ? NULL

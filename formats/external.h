@@ -1,0 +1,28 @@
+#pragma once
+
+#include "formats/array.h"
+#include "formats/graphdef.h"
+
+/*
+ * Weights beside a graph: large constants stand in "net.pb.safetensors", next to "net.pb", under the names of their
+ * nodes. In the graph each is a node of an op that nobody has, so that no other reader takes it for something else:
+ *
+ *     Dfg>External() -> (output: dtype)    dtype, shape, location: the file's name; crc32: of the elements
+ *
+ * The data is written first; a graph that finds other data than it was written with says so, whatever was killed between.
+ */
+
+/*
+ * The graph as it goes to `path`, after its constants of `least` bytes or more have been written beside it. out_graph
+ * borrows from graph and lives in its arena; it is for writing only.
+ */
+DFG_MUST_CHECK struct dfg_err *dfg_external_write(
+	const char *path, bool if_changed, size_t least, const struct dfg_graph *graph, struct dfg_graph *out_graph);
+
+/*
+ * Makes the constants of a graph that was read from `path` whole. The data lies in the same directory, in a file that is
+ * neither link nor linked; it is mapped, and out_data must live as long as the graph. DFG_DATA where it is not what the
+ * graph was written with.
+ */
+DFG_MUST_CHECK struct dfg_err *dfg_external_read(
+	const char *path, struct dfg_graph *graph, struct dfg_arrays *out_data);
