@@ -6,9 +6,9 @@
 #include "lib/pass/prune.h"
 
 const struct dfg_pass dfg_passes[] = {
+	{"fuse", "Make spelled-out updates of variables the op that does the same.", true, dfg_fuse},
 	{"fold", "Compute what is the same in every run and on every machine.", true, dfg_fold},
 	{"cse", "Join nodes that compute the same.", true, dfg_cse},
-	{"fuse", "Make spelled-out updates of variables the op that does the same.", true, dfg_fuse},
 	{"prune", "Remove what is not needed.", true, dfg_prune},
 	{0},
 };

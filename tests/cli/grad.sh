@@ -126,7 +126,7 @@ compare() { # GRAPH UPDATES OPTIMIZER
 	cp plain.npz before.npz
 }
 : >before.npz
-for optimizer in sgd momentum adam; do
+for optimizer in sgd momentum nesterov adagrad rmsprop adam; do
 	x='x=normal:f32[6,4]:seed=1'
 	labels=(--feed 'labels=i32[6]:0,1,2,0,1,2')
 	compare m.pb 2 "$optimizer(lr=0.01)" before.npz
@@ -134,6 +134,7 @@ for optimizer in sgd momentum adam; do
 	labels=()
 	compare d.pb 1 "$optimizer(lr=0.01)" before.npz
 done
+compare d.pb 1 'rmsprop(lr = 0.01, rho = 0.3, momentum = 0.5, decay = 0.1)' before.npz
 compare d.pb 1 'adam(lr = 0.01, beta1 = 0.8, beta2 = 0.99, decay = 0.1)' before.npz
 
 # A moment that is asked for stays what it was.
