@@ -158,6 +158,64 @@ static struct dfg_err *find_loops(struct flow_maker *maker)
 	return NULL;
 }
 
+static struct dfg_err *keep_save(struct flow_maker *maker, uint32_t r)
+{
+	struct flow *flow = maker->flow;
+	struct keep *keep = &flow->keep[r];
+	uint32_t depth = 0;
+	keep->levels = (uint32_t)maker->plan->record[r].n_in - 1;
+	for (uint32_t l = flow->loop_of[r]; l; l = flow->loop[l].parent)
+		depth++;
+	if (keep->levels > depth || keep->levels > KEYS_MOST)
+		return DFG_ERR(DFG_DATA, "has %u keys, one a loop around it, but stands in %u loops", keep->levels, depth);
+	keep->region = flow->loop_of[r];
+	for (uint32_t i = 0; i < keep->levels; i++)
+		keep->region = flow->loop[keep->region].parent;
+	keep->number = flow->loop[keep->region].saves++;
+	return NULL;
+}
+
+/*
+ * A value is dropped when each Load has read it, once. A Load further in than the Save may well read a key more than
+ * once: for such a one, or where Loads are too many to tell apart, values stay as long as their region.
+ */
+static struct dfg_err *keep_load(struct flow_maker *maker, uint32_t r)
+{
+	struct flow *flow = maker->flow;
+	struct keep *keep = &flow->keep[r], *save = &flow->keep[maker->plan->record[r].save];
+	uint32_t loop = flow->loop_of[r];
+	*keep = (struct keep){.region = save->region, .number = save->number};
+	for (; loop && loop != keep->region; loop = flow->loop[loop].parent)
+		keep->levels++;
+	if (loop != keep->region)
+		return DFG_ERR(DFG_DATA, "stands outside of loop '%s', whose iterations keep what '%s' saves",
+			flow->loop[keep->region].path, maker->plan->record[maker->plan->record[r].save].call->node);
+	bool countable = keep->levels <= save->levels && save->loads < 64 && (save->readers || !save->loads);
+	keep->readers = countable ? UINT64_C(1) << save->loads : 0;
+	save->readers = countable ? save->readers | keep->readers : 0;
+	save->loads++;
+	return NULL;
+}
+
+static struct dfg_err *find_regions(struct flow_maker *maker)
+{
+	struct dfg_plan *plan = maker->plan;
+	struct flow *flow = maker->flow;
+	for (uint32_t r = 0; r < plan->count; r++)
+		if (plan->record[r].role == DFG_SAVE)
+			DFG_TRY(dfg_call_note(keep_save(maker, r), plan->record[r].call));
+	for (uint32_t r = 0; r < plan->count; r++)
+		if (plan->record[r].role == DFG_LOAD)
+			DFG_TRY(dfg_call_note(keep_load(maker, r), plan->record[r].call));
+	for (uint32_t l = 0; l < flow->loops; l++)
+		if (!(flow->loop[l].keys = dfg_arena_zeros(&plan->arena, flow->loop[l].saves, sizeof(int))))
+			return dfg_no_memory();
+	for (uint32_t r = 0; r < plan->count; r++)
+		if (plan->record[r].role == DFG_SAVE)
+			flow->loop[flow->keep[r].region].keys[flow->keep[r].number] = (int)flow->keep[r].levels;
+	return NULL;
+}
+
 /* Numbers records, slots and uses within their loops. */
 static struct dfg_err *number(struct flow_maker *maker)
 {
@@ -296,9 +354,10 @@ static struct dfg_err *take_room(struct flow_maker *maker)
 	flow->forward = dfg_arena_zeros(arena, plan->count, sizeof *flow->forward);
 	flow->first_arc = dfg_arena_zeros(arena, (size_t)plan->count + 2, sizeof *flow->first_arc);
 	flow->source = dfg_arena_zeros(arena, plan->count, sizeof *flow->source);
+	flow->keep = dfg_arena_zeros(arena, plan->count, sizeof *flow->keep);
 	maker->out_loop = dfg_arena_zeros(maker->scratch, plan->count, sizeof *maker->out_loop);
 	if (!flow->loop_of || !flow->local || !flow->first_use || !flow->slot_loop || !flow->slot_local || !flow->forward ||
-		!flow->first_arc || !flow->source || !maker->out_loop ||
+		!flow->first_arc || !flow->source || !flow->keep || !maker->out_loop ||
 		!dfg_reserve(&flow->loop, &maker->room, 1, sizeof *flow->loop))
 		return dfg_no_memory();
 	flow->loops = 1;
@@ -310,6 +369,7 @@ static struct dfg_err *make(struct flow_maker *maker)
 {
 	DFG_TRY(take_room(maker));
 	DFG_TRY(find_loops(maker));
+	DFG_TRY(find_regions(maker));
 	DFG_TRY(number(maker));
 	count_uses(maker);
 	DFG_TRY(make_arcs(maker));

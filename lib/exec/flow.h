@@ -17,6 +17,17 @@ struct count {
 	uint32_t pending, dead;
 };
 
+/* A Save or a Load: where the values are kept, which is an iteration so many levels outwards. */
+struct keep {
+	uint32_t region; /* loop */
+	uint32_t levels;
+	uint32_t number; /* of the Save among those of the region */
+	uint32_t loads;  /* of a Save: that read it */
+	uint64_t
+		readers; /* a bit for each Load, in that Load and in its Save. 0 in a Save: values stay to the region's end */
+};
+enum { KEYS_MOST = 32 };
+
 struct loop {
 	const char *name, *path; /* path: with those around it, "outer/inner" */
 	uint32_t parent, child;  /* number of the parent, and this one's number among its children */
@@ -26,6 +37,8 @@ struct loop {
 	struct count *count;                      /* by local record: at the start of an iteration */
 	uint32_t *left;                           /* by local slot: uses to come */
 	uint32_t *use;                            /* by local use: its local slot */
+	uint32_t saves;                           /* Saves whose region this is */
+	int *keys;                                /* by number of these: how many keys */
 };
 
 struct flow {
@@ -33,6 +46,7 @@ struct flow {
 	uint32_t loops;
 	uint32_t *loop_of, *local, *first_use; /* by record; uses are local */
 	uint32_t *forward;                     /* by record, a Merge's: inputs that are no back edges */
+	struct keep *keep;                     /* by record, a Save's or a Load's */
 	uint32_t *slot_loop, *slot_local;      /* by slot */
 	struct arc *arc;
 	uint32_t *first_arc; /* by record, one more than there are */

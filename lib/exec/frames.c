@@ -24,6 +24,7 @@ static void cut_slab(struct cutter *cutter, const struct loop *loop, struct slab
 	slab->death = cut(cutter, loop->records, sizeof *slab->death);
 	slab->slot_death = cut(cutter, loop->slots, sizeof *slab->slot_death);
 	slab->child = cut(cutter, loop->children, sizeof(struct frame *));
+	slab->store = cut(cutter, loop->saves, sizeof *slab->store);
 	slab->tensor = cut(cutter, loop->slots, sizeof *slab->tensor);
 	slab->at = cut(cutter, loop->uses, sizeof(struct dfg_tensor *));
 }
@@ -40,6 +41,8 @@ static struct slab *new_slab(struct machine *machine, struct loop *loop)
 	cut_slab(&cutter, loop, slab);
 	for (uint32_t i = 0; i < loop->uses; i++)
 		slab->at[i] = &slab->tensor[loop->use[i]];
+	for (uint32_t i = 0; i < loop->saves; i++)
+		dfg_store_init(&slab->store[i], loop->keys[i]);
 	slab->loop = loop;
 	slab->made = machine->slabs;
 	return machine->slabs = slab;
@@ -62,6 +65,7 @@ struct dfg_err *dfg_slab_take(struct machine *machine, uint32_t number, struct s
 	slab->iteration = 0;
 	slab->outstanding = slab->children = 0;
 	slab->used = true;
+	machine->live_slabs++;
 	*out_slab = slab;
 	return NULL;
 }
@@ -73,7 +77,12 @@ void dfg_slab_give(struct machine *machine, struct slab *slab)
 			dfg_tensor_release(&slab->tensor[i]);
 		else if (slab->state[i] == LENT)
 			slab->tensor[i] = (struct dfg_tensor){0};
+	for (uint32_t i = 0; i < slab->loop->saves; i++) {
+		machine->live_saves -= slab->store[i].live;
+		dfg_store_clear(&slab->store[i]);
+	}
 	size_t number = (size_t)(slab->loop - machine->flow->loop);
+	machine->live_slabs--;
 	slab->used = false;
 	slab->next = machine->free_slab[number];
 	machine->free_slab[number] = slab;
@@ -105,6 +114,7 @@ void dfg_frame_give(struct machine *machine, struct frame *frame)
 	for (uint32_t i = 0; i < frame->n_parked; i++)
 		dfg_tensor_release(&frame->parked[i].tensor);
 	frame->n_constant = frame->n_parked = frame->n_exit = 0;
+	machine->live_frames--;
 	frame->used = false;
 	frame->next = machine->free_frame[number];
 	machine->free_frame[number] = frame;
@@ -301,7 +311,6 @@ static struct dfg_err *end_frame(struct machine *machine, struct frame *frame)
 	struct slab *parent = frame->parent;
 	parent->child[frame->loop->child] = NULL;
 	parent->children--;
-	machine->live_frames--;
 	for (uint32_t i = 0; i < frame->n_exit; i++)
 		DFG_TRY(deliver(machine, parent, frame->exit[i].record, NULL, &frame->exit[i].death, false));
 	dfg_frame_give(machine, frame);

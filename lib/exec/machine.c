@@ -9,8 +9,7 @@ struct helper {
 	bool asked;
 };
 
-/* Where it happened: the loop, if there is one, then the node. */
-static struct dfg_err *place_note(struct dfg_err *err, const struct slab *slab, const struct dfg_call *call)
+struct dfg_err *dfg_place_note(struct dfg_err *err, const struct slab *slab, const struct dfg_call *call)
 {
 	if (err && slab->frame)
 		err = dfg_err_note(err, "in iteration %lld of loop '%s'", (long long)slab->iteration, slab->loop->path);
@@ -71,6 +70,11 @@ static struct dfg_err *make_ready(struct machine *machine, struct slab *slab, ui
 	slab->outstanding++;
 	struct queue *queue = !dead && is_expensive(machine, record) ? &machine->expensive : &machine->cheap;
 	return push(queue, (struct ready){slab, record, dead});
+}
+
+struct dfg_err *dfg_wake(struct machine *machine, struct slab *slab, uint32_t record)
+{
+	return push(&machine->cheap, (struct ready){slab, record, false});
 }
 
 static bool is_there(const struct slab *slab, uint32_t slot)
@@ -245,7 +249,7 @@ static struct dfg_err *run_kernel(struct machine *machine, struct runner *runner
 	return err;
 }
 
-static struct dfg_err *run(struct machine *machine, struct runner *runner, const struct ready *item)
+static struct dfg_err *run(struct machine *machine, struct runner *runner, const struct ready *item, bool *out_waits)
 {
 	const struct record *record = &machine->plan->record[item->record];
 	switch (record->role) {
@@ -259,6 +263,10 @@ static struct dfg_err *run(struct machine *machine, struct runner *runner, const
 		for (int i = 0; i < record->n_out; i++)
 			DFG_TRY(pass(machine, item, i, i));
 		return NULL;
+	case DFG_SAVE:
+		return dfg_save(machine, item->slab, item->record);
+	case DFG_LOAD:
+		return dfg_load(machine, item->slab, item->record, out_waits);
 	default:
 		return record->run ? run_kernel(machine, runner, item) : NULL;
 	}
@@ -324,12 +332,14 @@ static struct dfg_err *process(struct machine *machine, struct runner *runner, c
 	struct slab *slab = item->slab;
 	const struct dfg_call *call = machine->plan->record[item->record].call;
 	const struct death *death = item->dead ? death_of(machine, item) : NULL;
-	bool traced = machine->plan->session->options.trace;
+	bool traced = machine->plan->session->options.trace, waits = false;
 	uint64_t begin = traced ? dfg_now() : 0;
 	if (machine->watch.deadline)
 		DFG_TRY(dfg_call_note(dfg_watch_deadline(&machine->watch), call));
 	if (!death)
-		DFG_TRY(place_note(run(machine, runner, item), slab, call));
+		DFG_TRY(dfg_place_note(run(machine, runner, item, &waits), slab, call));
+	if (waits)
+		return NULL;
 	if (traced)
 		trace(machine, item, begin);
 	DFG_TRY(pass_on(machine, item, death));
@@ -420,7 +430,8 @@ static struct dfg_err *begin(struct machine *machine, const struct dfg_tensor *f
 	machine->stop = false;
 	machine->err = NULL;
 	machine->stats = (struct dfg_stats){0};
-	machine->live_frames = 0;
+	machine->waiting = machine->free_waiter = 0;
+	machine->waiters = 0;
 	machine->random = plan->session->options.schedule_seed;
 	dfg_watch_begin(&machine->watch, &plan->session->options);
 	DFG_TRY(dfg_slab_take(machine, 0, &machine->root));
@@ -477,6 +488,8 @@ static void free_machine(struct machine *machine)
 	while (machine->slabs) {
 		struct slab *slab = machine->slabs;
 		machine->slabs = slab->made;
+		for (uint32_t i = 0; i < slab->loop->saves; i++)
+			dfg_store_release(&slab->store[i]);
 		dfg_free(slab);
 	}
 	while (machine->frames) {
@@ -488,6 +501,7 @@ static void free_machine(struct machine *machine)
 	dfg_free(machine->free_slab);
 	dfg_free(machine->free_frame);
 	dfg_free(machine->helper);
+	dfg_free(machine->waiter);
 	dfg_free(machine->cheap.item);
 	dfg_free(machine->expensive.item);
 	pthread_mutex_destroy(&machine->lock);
@@ -556,10 +570,13 @@ struct dfg_err *dfg_machine_run(struct dfg_plan *plan, const struct dfg_tensor *
 	machine->err = begin(machine, feeds);
 	if (!machine->err)
 		work_to_the_end(machine);
+	if (!machine->err && machine->waiting)
+		machine->err = dfg_explain_waiting(machine);
 	if (!machine->err)
 		machine->err = give_fetches(machine, out_fetches);
 	struct dfg_err *err = machine->err;
 	clear(machine);
+	machine->stats.left = machine->live_frames + machine->live_slabs + machine->live_saves;
 	give_back(machine, dfg_buffers_peak(plan->session->buffers) - before);
 	return err;
 }

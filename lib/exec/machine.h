@@ -1,6 +1,7 @@
 #pragma once
 
 #include "lib/exec/flow.h"
+#include "lib/exec/store.h"
 
 /*
  * A machine runs one step at a time. All of it is under its lock, which is held while values are passed on and cheap
@@ -27,6 +28,7 @@ struct slab {
 	uint8_t *state;   /* by slot */
 	struct death *death, *slot_death;
 	struct frame **child;
+	struct dfg_store *store; /* one a Save whose region this is */
 	struct dfg_tensor *tensor;
 	struct dfg_tensor **at; /* by use */
 };
@@ -64,6 +66,12 @@ struct ready {
 	bool dead;
 };
 
+/* A Load whose key is not there yet. It counts as outstanding, and no thread waits. */
+struct waiter {
+	struct slab *slab;     /* NULL: free */
+	uint32_t record, next; /* next: of the same key, or free; number + 1 */
+};
+
 /* A ring. */
 struct queue {
 	struct ready *item;
@@ -86,7 +94,11 @@ struct machine {
 	struct runner runner;
 	struct watch watch;
 	struct dfg_stats stats;
-	uint64_t live_frames;
+	uint64_t live_frames, live_slabs, live_saves;
+	struct waiter *waiter;
+	size_t waiters, waiter_room;
+	uint32_t free_waiter; /* number + 1 */
+	uint32_t waiting;
 	struct helper *helper; /* one a thread of the pool */
 	int helpers;           /* asked and not gone */
 	struct dfg_event event;
@@ -115,12 +127,24 @@ DFG_MUST_CHECK struct dfg_err *dfg_settle(struct machine *machine, struct slab *
 DFG_MUST_CHECK struct dfg_err *dfg_notify(
 	struct machine *machine, struct slab *slab, uint32_t record, const struct death *death);
 
+/* machine.c: a record that waited runs again. */
+DFG_MUST_CHECK struct dfg_err *dfg_wake(struct machine *machine, struct slab *slab, uint32_t record);
+
+/* save.c: what Save and Load do. A Load whose key is not there waits: it is woken when it comes. */
+DFG_MUST_CHECK struct dfg_err *dfg_save(struct machine *machine, struct slab *slab, uint32_t record);
+DFG_MUST_CHECK struct dfg_err *dfg_load(struct machine *machine, struct slab *slab, uint32_t record, bool *out_waits);
+DFG_MUST_CHECK struct dfg_err *dfg_explain_waiting(const struct machine *machine); /* when nothing is left to run */
+
 /* The place of output i of the record in the slab where it lives. */
 static inline uint32_t dfg_out_slot(const struct machine *machine, uint32_t record, int i)
 {
 	const struct record *r = &machine->plan->record[record];
 	return machine->flow->slot_local[machine->plan->slot[r->first + r->n_in + (uint32_t)i]];
 }
+
+/* Where it happened: the loop, if there is one, then the node. */
+DFG_MUST_CHECK struct dfg_err *dfg_place_note(
+	struct dfg_err *err, const struct slab *slab, const struct dfg_call *call);
 
 /* explain.c: why the fetch has no value. */
 DFG_MUST_CHECK struct dfg_err *dfg_explain(const struct machine *machine, uint32_t fetch);

@@ -55,6 +55,11 @@ static bool runs_by_role(enum dfg_role role)
 	return role != DFG_PLAIN && role != DFG_CONST && role != DFG_VARIABLE && role != DFG_READ && role != DFG_ASSIGN;
 }
 
+static bool needs_machine(enum dfg_role role)
+{
+	return role == DFG_ENTER || role == DFG_EXIT || role == DFG_NEXT_ITERATION || role == DFG_SAVE || role == DFG_LOAD;
+}
+
 static struct dfg_err *make_call(struct maker *maker, uint32_t r)
 {
 	struct dfg_plan *plan = maker->plan;
@@ -75,13 +80,15 @@ static struct dfg_err *make_call(struct maker *maker, uint32_t r)
 	};
 	if (node->n_in < call->n_in)
 		return dfg_call_note(DFG_ERR(DFG_DATA, "has %u inputs, needs %u", node->n_in, call->n_in), call);
+	record->n_in -= record->role == DFG_LOAD;
+	record->n_out -= record->role == DFG_SAVE;
 	if (!runs_by_role(record->role))
 		DFG_TRY(dfg_kernel_find(call, &record->run));
 	record->row = record->run == dfg_elementwise_run ? dfg_kernel_row(call) : NULL;
-	plan->loops |= record->role == DFG_ENTER || record->role == DFG_EXIT || record->role == DFG_NEXT_ITERATION;
+	plan->loops |= needs_machine(record->role);
 	maker->first_output[r] = plan->slots;
-	plan->slots += call->n_out;
-	plan->uses += (uint32_t)call->n_in + call->n_out;
+	plan->slots += record->n_out;
+	plan->uses += (uint32_t)record->n_in + record->n_out;
 	return NULL;
 }
 
@@ -109,6 +116,8 @@ static struct dfg_err *slot_of(const struct maker *maker, struct dfg_edge edge, 
 	}
 	uint32_t r = maker->selection.number[edge.node];
 	const struct dfg_node *node = &maker->selection.graph->node[edge.node];
+	if (r != DFG_NONE && plan->record[r].role == DFG_SAVE)
+		return DFG_ERR(DFG_DATA, "what node '%s' (%s) stores is for Load only", node->name, node->op_name);
 	if (r == DFG_NONE || edge.port < 0 || edge.port >= plan->record[r].n_out)
 		return DFG_ERR(DFG_DATA, "node '%s' (%s) has no output %d", node->name, node->op_name, edge.port);
 	*out_slot = maker->first_output[r] + (uint32_t)edge.port;
@@ -138,16 +147,33 @@ static void pass_refs(struct dfg_plan *plan, struct record *record)
 	}
 }
 
+/* The edge from the Save, which is there to say which one is meant. */
+static struct dfg_err *find_save(struct maker *maker, struct record *record, struct dfg_edge edge)
+{
+	const struct dfg_plan *plan = maker->plan;
+	const struct dfg_node *from = &maker->selection.graph->node[edge.node];
+	record->save = dfg_fed(&plan->step, edge) == DFG_NONE ? maker->selection.number[edge.node] : DFG_NONE;
+	if (record->save == DFG_NONE || plan->record[record->save].role != DFG_SAVE)
+		return DFG_ERR(DFG_DATA, "input 0 is '%s' (%s), must be a Save, which is not fed", from->name, from->op_name);
+	if (plan->record[record->save].n_in != record->n_in + 1)
+		return DFG_ERR(DFG_DATA, "has %d keys, but '%s' (%s) has %d", record->n_in, from->name, from->op_name,
+			plan->record[record->save].n_in - 1);
+	return NULL;
+}
+
 static struct dfg_err *connect(struct maker *maker, uint32_t r, uint32_t *use, uint32_t *control)
 {
 	struct dfg_plan *plan = maker->plan;
 	struct record *record = &plan->record[r];
 	const struct dfg_node *node = &maker->selection.graph->node[record->node];
+	int skipped = record->role == DFG_LOAD;
 	record->first = *use;
+	if (skipped)
+		DFG_TRY(dfg_call_note(find_save(maker, record, node->in[0]), record->call));
 	for (int i = 0; i < record->n_in; i++) {
 		uint32_t *slot = &plan->slot[(*use)++];
-		DFG_TRY(dfg_call_note(slot_of(maker, node->in[i], slot), record->call));
-		record->reads_ref |= plan->is_ref[*slot] && !input_is_ref(record->call, i);
+		DFG_TRY(dfg_call_note(slot_of(maker, node->in[i + skipped], slot), record->call));
+		record->reads_ref |= plan->is_ref[*slot] && !input_is_ref(record->call, i + skipped);
 	}
 	for (int i = 0; i < record->n_out; i++, ++*use) {
 		plan->slot[*use] = maker->first_output[r] + (uint32_t)i;

@@ -24,7 +24,8 @@ struct record {
 	uint32_t node; /* in the graph */
 	uint32_t first;
 	uint32_t first_control, n_control; /* in plan->control: the records to run before */
-	uint16_t n_in, n_out;
+	uint16_t n_in, n_out;              /* without the edge from a Save to a Load, which carries nothing */
+	uint32_t save;                     /* of a Load: the record of its Save */
 	enum dfg_role role : 8;
 	bool reads_ref;   /* some input is a ref whose value is read */
 	bool may_die;     /* a Switch is before it */

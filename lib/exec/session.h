@@ -68,5 +68,6 @@ struct dfg_stats {
 	size_t peak_bytes; /* held by the step at once: planned arena and what it grew */
 	size_t live_bytes; /* the most that is alive at once; no plan can do with less */
 	uint64_t iterations, dead_tokens, saves, peak_frames;
+	uint64_t left; /* frames, iterations and saved values alive after the step: none, or something is broken */
 };
 void dfg_plan_stats(const struct dfg_plan *plan, struct dfg_stats *out_stats);

@@ -33,13 +33,19 @@ static const char *frame_words(const struct frames *f, uint32_t frame)
 
 #define NODE_WORDS "node '%.200s' (%.100s): "
 
+/* From a Save to a Load: such an edge carries nothing, so may leave a frame. */
+static bool is_stored(const struct dfg_graph *graph, const struct dfg_node *node, uint32_t e)
+{
+	return e == 0 && node->n_in && role_of(node) == DFG_LOAD && role_of(&graph->node[node->in[0].node]) == DFG_SAVE;
+}
+
 /* The frame that all inputs are in; a node without inputs stands in the root. */
 static uint32_t frame_of_inputs(struct frames *f, const struct dfg_node *node)
 {
 	uint32_t frame = DFG_NONE, first = 0;
 	for (uint32_t e = 0; e < node->n_in + node->n_control; e++) {
 		uint32_t from = node->in[e].node;
-		if (dfg_edge_goes_back(f->graph, node, node->in[e]))
+		if (dfg_edge_goes_back(f->graph, node, node->in[e]) || is_stored(f->graph, node, e))
 			continue;
 		if (frame == DFG_NONE) {
 			frame = f->out[from];

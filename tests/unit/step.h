@@ -190,6 +190,7 @@ static const struct dfg_op step_ops[] = {
 struct steps {
 	struct sketch sketch;
 	struct dfg_session *session;
+	struct dfg_plan *plan; /* of the last step */
 };
 
 static void steps_begin(struct steps *steps, const struct dfg_session_options *options, const char *graph)
@@ -232,9 +233,9 @@ static struct dfg_err *steps_run(struct steps *steps, const char *feeds, const c
 		else
 			fetch[step.n_fetch++] = edge;
 	}
-	struct dfg_plan *plan;
-	DFG_TRY(dfg_session_plan(steps->session, &step, &plan));
-	DFG_TRY(dfg_plan_run(plan, value, result));
+	steps->plan = NULL;
+	DFG_TRY(dfg_session_plan(steps->session, &step, &steps->plan));
+	DFG_TRY(dfg_plan_run(steps->plan, value, result));
 	for (uint32_t i = 0; i < step.n_fetch; i++) {
 		out[i] = (int32_t)dfg_tensor_int(&result[i], 0);
 		dfg_tensor_release(&result[i]);
@@ -246,7 +247,7 @@ static struct dfg_err *steps_run(struct steps *steps, const char *feeds, const c
  * The fetch is `wanted` whatever the engine: line, machine, threads and random schedules, twice in each session. Plans of
  * loops are always a machine's.
  */
-static void gives(const char *graph, const char *feeds, const char *fetch, int32_t wanted)
+static inline void gives(const char *graph, const char *feeds, const char *fetch, int32_t wanted)
 {
 	for (int variant = 0; variant < 24; variant++) {
 		struct dfg_session_options options = {
@@ -267,7 +268,7 @@ static void gives(const char *graph, const char *feeds, const char *fetch, int32
 	}
 }
 
-static void refuses(const char *graph, const char *feeds, const char *fetch, const char *words)
+static inline void refuses(const char *graph, const char *feeds, const char *fetch, const char *words)
 {
 	for (int variant = 0; variant < 8; variant++) {
 		struct dfg_session_options options = {

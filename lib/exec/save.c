@@ -1,0 +1,161 @@
+#include "lib/exec/machine.h"
+
+#include <stdio.h>
+
+/*
+ * Save and Load. The values of a Save are in a store of the iteration that is its region; a Load finds the same store the
+ * same way, outwards. A Load that comes first leaves itself at the key, and runs again when the value is there.
+ */
+struct where {
+	struct dfg_store *store;
+	int64_t key[KEYS_MOST];
+	int keys;
+};
+
+/* Keys are the last inputs. */
+static struct dfg_err *find(
+	const struct machine *machine, struct slab *slab, uint32_t record, int keys, struct where *out_where)
+{
+	const struct record *r = &machine->plan->record[record];
+	const struct keep *keep = &machine->flow->keep[record];
+	struct dfg_tensor *const *key = slab->at + machine->flow->first_use[record] + (r->n_in - keys);
+	out_where->keys = keys;
+	for (int i = 0; i < keys; i++) {
+		if (dfg_shape_count(&key[i]->shape) != 1)
+			return DFG_ERR(
+				DFG_DATA, "key %d must be a scalar, not %s", i, dfg_type_words(key[i]->dtype, &key[i]->shape).s);
+		out_where->key[i] = dfg_tensor_int(key[i], 0);
+	}
+	for (uint32_t i = 0; i < keep->levels; i++)
+		slab = slab->frame->parent;
+	out_where->store = &slab->store[keep->number];
+	return NULL;
+}
+
+/* "[3,4]" */
+static struct dfg_words key_words(const struct where *where)
+{
+	struct dfg_words words = {"["};
+	size_t at = 1;
+	for (int i = 0; i < where->keys && at + 24 < sizeof words.s; i++)
+		at += (size_t)snprintf(words.s + at, sizeof words.s - at, "%s%lld", i ? "," : "", (long long)where->key[i]);
+	snprintf(words.s + at, sizeof words.s - at, "]");
+	return words;
+}
+
+static struct dfg_err *wake_all(struct machine *machine, struct dfg_entry *entry)
+{
+	while (entry->mark) {
+		uint32_t number = entry->mark;
+		struct waiter *waiter = &machine->waiter[number - 1], woken = *waiter;
+		entry->mark = waiter->next;
+		*waiter = (struct waiter){.next = machine->free_waiter};
+		machine->free_waiter = number;
+		machine->waiting--;
+		DFG_TRY(dfg_wake(machine, woken.slab, woken.record));
+	}
+	return NULL;
+}
+
+struct dfg_err *dfg_save(struct machine *machine, struct slab *slab, uint32_t record)
+{
+	const struct record *r = &machine->plan->record[record];
+	struct where where;
+	struct dfg_entry *entry;
+	struct dfg_tensor value;
+	DFG_TRY(find(machine, slab, record, r->n_in - 1, &where));
+	if (dfg_store_find(where.store, where.key, &entry) != DFG_ENTRY_EMPTY)
+		return DFG_ERR(DFG_DATA, "saves key %s a second time", key_words(&where).s);
+	DFG_TRY(dfg_store_reach(where.store, where.key, &entry));
+	DFG_TRY(dfg_pass(slab->at[machine->flow->first_use[record]], false, &value));
+	dfg_store_fill(where.store, entry, &value);
+	machine->stats.saves++;
+	machine->live_saves++;
+	if (machine->flow->keep[record].loads)
+		return wake_all(machine, entry);
+	dfg_store_drop(where.store, entry);
+	machine->live_saves--;
+	return NULL;
+}
+
+static struct dfg_err *wait_for(struct machine *machine, struct slab *slab, uint32_t record, struct where *where)
+{
+	struct dfg_entry *entry;
+	DFG_TRY(dfg_store_reach(where->store, where->key, &entry));
+	uint32_t number = machine->free_waiter;
+	if (number) {
+		machine->free_waiter = machine->waiter[number - 1].next;
+	} else {
+		if (!dfg_reserve(&machine->waiter, &machine->waiter_room, machine->waiters + 1, sizeof *machine->waiter))
+			return dfg_no_memory();
+		number = (uint32_t)++machine->waiters;
+	}
+	machine->waiter[number - 1] = (struct waiter){slab, record, entry->mark};
+	machine->waiting++;
+	entry->mark = number;
+	return NULL;
+}
+
+/* The last reader gets the store's own reference. */
+static struct dfg_err *take_value(struct machine *machine, uint32_t record, struct where *where,
+	struct dfg_entry *entry, struct dfg_tensor *out_tensor)
+{
+	const struct keep *load = &machine->flow->keep[record];
+	const struct keep *save = &machine->flow->keep[machine->plan->record[record].save];
+	entry->marks |= load->readers;
+	if (!save->readers || entry->marks != save->readers)
+		return dfg_pass(&entry->tensor, false, out_tensor);
+	*out_tensor = entry->tensor;
+	entry->tensor = (struct dfg_tensor){0};
+	dfg_store_drop(where->store, entry);
+	machine->live_saves--;
+	return NULL;
+}
+
+struct dfg_err *dfg_load(struct machine *machine, struct slab *slab, uint32_t record, bool *out_waits)
+{
+	const struct record *r = &machine->plan->record[record], *save = &machine->plan->record[r->save];
+	uint32_t slot = dfg_out_slot(machine, record, 0);
+	struct where where;
+	struct dfg_entry *entry;
+	DFG_TRY(find(machine, slab, record, r->n_in, &where));
+	enum dfg_entry_state state = dfg_store_find(where.store, where.key, &entry);
+	uint64_t readers = machine->flow->keep[r->save].readers;
+	if (state == DFG_ENTRY_SPENT ||
+		(state == DFG_ENTRY_FULL && readers && entry->marks & machine->flow->keep[record].readers))
+		return DFG_ERR(DFG_DATA, "reads key %s of '%s' (%s) a second time", key_words(&where).s, save->call->node,
+			save->call->op->name);
+	if (state == DFG_ENTRY_EMPTY) {
+		*out_waits = true;
+		return wait_for(machine, slab, record, &where);
+	}
+	DFG_TRY(take_value(machine, record, &where, entry, &slab->tensor[slot]));
+	slab->state[slot] = LIVE;
+	return NULL;
+}
+
+/* The same one whatever the schedule: the first record, in the first iterations. */
+static bool is_before(const struct waiter *a, const struct waiter *b)
+{
+	if (a->record != b->record)
+		return a->record < b->record;
+	bool before = false;
+	for (const struct slab *x = a->slab, *y = b->slab; x->frame; x = x->frame->parent, y = y->frame->parent)
+		if (x->iteration != y->iteration)
+			before = x->iteration < y->iteration;
+	return before;
+}
+
+struct dfg_err *dfg_explain_waiting(const struct machine *machine)
+{
+	const struct waiter *first = NULL;
+	for (size_t i = 0; i < machine->waiters; i++)
+		if (machine->waiter[i].slab && (!first || is_before(&machine->waiter[i], first)))
+			first = &machine->waiter[i];
+	const struct record *load = &machine->plan->record[first->record], *save = &machine->plan->record[load->save];
+	struct where where;
+	DFG_TRY(find(machine, first->slab, first->record, load->n_in, &where));
+	return dfg_place_note(DFG_ERR(DFG_DATA, "waits for key %s of '%s' (%s), which did not save it", key_words(&where).s,
+							  save->call->node, save->call->op->name),
+		first->slab, load->call);
+}
