@@ -1,0 +1,404 @@
+#include "lib/graph/liveness.h"
+
+#include "lib/base/mem.h"
+
+#include <string.h>
+
+enum { CONDITIONS_MOST = 1024 }; /* of one set: branches within branches */
+
+static bool hands_on(const struct dfg_node *node)
+{
+	switch (dfg_node_role(node)) {
+	case DFG_IDENTITY:
+	case DFG_SWITCH:
+	case DFG_LOOP_COND:
+		return node->n_in > 0;
+	case DFG_ENTER: {
+		const struct dfg_attr *constant = dfg_node_attr(node, "is_constant");
+		return node->n_in > 0 && constant && constant->kind == DFG_ATTR_BOOL && constant->value.b;
+	}
+	default:
+		return false;
+	}
+}
+
+struct dfg_edge dfg_live_source(const struct dfg_graph *graph, struct dfg_edge edge)
+{
+	for (const struct dfg_node *node; node = &graph->node[edge.node], hands_on(node);) {
+		bool many = dfg_node_role(node) == DFG_IDENTITY && edge.port > 0 && (uint32_t)edge.port < node->n_in;
+		edge = node->in[many ? edge.port : 0];
+	}
+	return edge;
+}
+
+const uint32_t *dfg_live_conditions(const struct dfg_liveness *l, uint32_t set, uint32_t *out_count)
+{
+	*out_count = l->set[set].count;
+	return l->item + l->set[set].first;
+}
+
+static uint32_t hash_of(const uint32_t *item, uint32_t count)
+{
+	uint32_t hash = 2166136261u;
+	for (uint32_t i = 0; i < count; i++)
+		hash = (hash ^ item[i]) * 0x9e3779b1u;
+	return hash ^ hash >> 15;
+}
+
+/* The slot where a set is, or would be. */
+static uint32_t *find_slot(const struct dfg_liveness *l, const uint32_t *item, uint32_t count)
+{
+	for (size_t i = hash_of(item, count) & (l->slots - 1);; i = (i + 1) & (l->slots - 1)) {
+		if (!l->slot[i])
+			return &l->slot[i];
+		const struct dfg_live_set *set = &l->set[l->slot[i] - 1];
+		if (set->count == count && (!count || !memcmp(l->item + set->first, item, count * sizeof *item)))
+			return &l->slot[i];
+	}
+}
+
+static bool grow(struct dfg_liveness *l)
+{
+	size_t slots = l->slots ? 2 * l->slots : 64;
+	uint32_t *slot = dfg_zeros(slots, sizeof *slot);
+	if (!slot)
+		return false;
+	dfg_free(l->slot);
+	l->slot = slot;
+	l->slots = slots;
+	for (uint32_t s = 0; s < l->n_set; s++)
+		*find_slot(l, l->item + l->set[s].first, l->set[s].count) = s + 1;
+	return true;
+}
+
+/* The number of a set whose conditions are sorted. */
+static struct dfg_err *intern(struct dfg_liveness *l, const uint32_t *item, uint32_t count, uint32_t *out_set)
+{
+	if (count > CONDITIONS_MOST)
+		return DFG_ERR(DFG_DATA, "more than %d branches within branches", CONDITIONS_MOST);
+	if (2 * (l->n_set + 1) > l->slots && !grow(l))
+		return DFG_ERR(DFG_MEMORY, "no memory for branches");
+	uint32_t *slot = find_slot(l, item, count);
+	if (!*slot) {
+		if (!dfg_reserve(&l->item, &l->item_room, l->n_item + count + 1, sizeof *l->item) ||
+			!dfg_reserve(&l->set, &l->set_room, l->n_set + 1, sizeof *l->set))
+			return DFG_ERR(DFG_MEMORY, "no memory for branches");
+		if (count)
+			memcpy(l->item + l->n_item, item, count * sizeof *item);
+		l->set[l->n_set] = (struct dfg_live_set){(uint32_t)l->n_item, count};
+		l->n_item += count;
+		*slot = (uint32_t)++l->n_set;
+	}
+	*out_set = *slot - 1;
+	return NULL;
+}
+
+static bool comes_before(const struct dfg_liveness *l, uint32_t a, uint32_t b)
+{
+	uint32_t rank_a = l->condition[a].rank, rank_b = l->condition[b].rank;
+	return rank_a != rank_b ? rank_a < rank_b : a < b;
+}
+
+struct dfg_err *dfg_live_both(struct dfg_liveness *l, uint32_t a, uint32_t b, uint32_t *out_set)
+{
+	uint32_t item[2 * CONDITIONS_MOST], count = 0, n_a, n_b;
+	if (a == b || !b) {
+		*out_set = a;
+		return NULL;
+	}
+	const uint32_t *of_a = dfg_live_conditions(l, a, &n_a), *of_b = dfg_live_conditions(l, b, &n_b);
+	for (uint32_t i = 0, k = 0; i < n_a || k < n_b; count++) {
+		bool take_a = k == n_b || (i < n_a && !comes_before(l, of_b[k], of_a[i]));
+		item[count] = take_a ? of_a[i] : of_b[k];
+		k += k < n_b && of_b[k] == item[count];
+		i += take_a;
+	}
+	return intern(l, item, count, out_set);
+}
+
+struct dfg_err *dfg_live_with(struct dfg_liveness *l, uint32_t set, uint32_t condition, uint32_t *out_set)
+{
+	uint32_t one;
+	DFG_TRY(intern(l, &condition, 1, &one));
+	return dfg_live_both(l, set, one, out_set);
+}
+
+struct dfg_err *dfg_live_without(struct dfg_liveness *l, uint32_t set, uint32_t condition, uint32_t *out_set)
+{
+	uint32_t rest[CONDITIONS_MOST], count = 0, n;
+	const uint32_t *item = dfg_live_conditions(l, set, &n);
+	for (uint32_t i = 0; i < n; i++)
+		if (item[i] != condition)
+			rest[count++] = item[i];
+	return intern(l, rest, count, out_set);
+}
+
+static bool has(const struct dfg_liveness *l, uint32_t set, uint32_t condition)
+{
+	uint32_t n;
+	const uint32_t *item = dfg_live_conditions(l, set, &n);
+	for (uint32_t i = 0; i < n; i++)
+		if (item[i] == condition)
+			return true;
+	return false;
+}
+
+bool dfg_live_within(const struct dfg_liveness *l, uint32_t a, uint32_t b)
+{
+	uint32_t n;
+	const uint32_t *item = dfg_live_conditions(l, a, &n);
+	bool within = true;
+	for (uint32_t i = 0; i < n && within && a != b; i++)
+		within = has(l, b, item[i]);
+	return within;
+}
+
+static bool same_edge(struct dfg_edge a, struct dfg_edge b)
+{
+	return a.node == b.node && a.port == b.port;
+}
+
+bool dfg_live_exclusive(const struct dfg_liveness *l, uint32_t a, uint32_t b)
+{
+	uint32_t n_a, n_b;
+	const uint32_t *of_a = dfg_live_conditions(l, a, &n_a), *of_b = dfg_live_conditions(l, b, &n_b);
+	for (uint32_t i = 0; i < n_a; i++)
+		for (uint32_t k = 0; k < n_b; k++) {
+			const struct dfg_condition *one = &l->condition[of_a[i]], *other = &l->condition[of_b[k]];
+			if (one->side != other->side && same_edge(one->predicate, other->predicate))
+				return true;
+		}
+	return false;
+}
+
+/* The condition of side 0 of a predicate; DFG_NONE where none was asked for before. */
+static uint32_t find_condition(const struct dfg_liveness *l, struct dfg_edge predicate, int sides)
+{
+	uint32_t c = l->predicate[predicate.node];
+	while (c && (l->condition[c - 1].predicate.port != predicate.port || l->condition[c - 1].sides != sides))
+		c = l->condition[c - 1].other;
+	return c ? c - 1 : DFG_NONE;
+}
+
+static struct dfg_err *rank_of(struct dfg_liveness *l, struct dfg_edge predicate, uint32_t *out_rank)
+{
+	uint32_t set, n;
+	*out_rank = 0;
+	DFG_TRY(dfg_live_of(l, predicate, &set));
+	const uint32_t *item = dfg_live_conditions(l, set, &n);
+	for (uint32_t i = 0; i < n; i++)
+		if (l->condition[item[i]].rank >= *out_rank)
+			*out_rank = l->condition[item[i]].rank + 1;
+	return NULL;
+}
+
+/* All sides of a predicate are numbered together. */
+struct dfg_err *dfg_live_condition(
+	struct dfg_liveness *l, struct dfg_edge predicate, int side, int sides, uint32_t *out_condition)
+{
+	uint32_t rank;
+	predicate = dfg_live_source(l->graph, predicate);
+	uint32_t first = find_condition(l, predicate, sides);
+	*out_condition = first + (uint32_t)side;
+	if (first != DFG_NONE)
+		return NULL;
+	DFG_TRY(rank_of(l, predicate, &rank));
+	first = (uint32_t)l->n_condition;
+	if (!dfg_reserve(&l->condition, &l->condition_room, first + (size_t)sides, sizeof *l->condition))
+		return DFG_ERR(DFG_MEMORY, "no memory for branches");
+	for (int s = 0; s < sides; s++)
+		l->condition[first + (size_t)s] =
+			(struct dfg_condition){predicate, s, sides, rank, l->predicate[predicate.node]};
+	l->predicate[predicate.node] = first + 1;
+	l->n_condition += (size_t)sides;
+	*out_condition = first + (uint32_t)side;
+	return NULL;
+}
+
+struct dfg_err *dfg_live_of(struct dfg_liveness *l, struct dfg_edge edge, uint32_t *out_set)
+{
+	*out_set = l->of[edge.node];
+	if (dfg_node_role(&l->graph->node[edge.node]) != DFG_SWITCH || edge.port < 0)
+		return NULL;
+	return dfg_live_with(l, *out_set, l->side[edge.node] + (uint32_t)edge.port, out_set);
+}
+
+/* The condition of `set` whose every other side is in the list as well, or DFG_NONE; innermost first. */
+static struct dfg_err *find_whole(
+	struct dfg_liveness *l, uint32_t set, const uint32_t *list, uint32_t count, uint32_t *out_condition)
+{
+	uint32_t n = l->set[set].count;
+	*out_condition = DFG_NONE;
+	while (n-- && *out_condition == DFG_NONE) {
+		uint32_t condition = l->item[l->set[set].first + n], common;
+		const struct dfg_condition here = l->condition[condition];
+		int found = 0;
+		DFG_TRY(dfg_live_without(l, set, condition, &common));
+		for (int s = 0; s < here.sides; s++) {
+			uint32_t side;
+			DFG_TRY(dfg_live_with(l, common, condition - (uint32_t)here.side + (uint32_t)s, &side));
+			for (uint32_t i = 0; i < count; i++)
+				if (list[i] == side) {
+					found++;
+					break;
+				}
+		}
+		if (found == here.sides)
+			*out_condition = condition;
+	}
+	return NULL;
+}
+
+/* Replaces what lies on one side or another of a condition by what the sides share. */
+static struct dfg_err *join_sides(
+	struct dfg_liveness *l, uint32_t set, uint32_t condition, uint32_t *list, uint32_t count)
+{
+	const struct dfg_condition here = l->condition[condition];
+	uint32_t common;
+	DFG_TRY(dfg_live_without(l, set, condition, &common));
+	for (int s = 0; s < here.sides; s++) {
+		uint32_t side;
+		DFG_TRY(dfg_live_with(l, common, condition - (uint32_t)here.side + (uint32_t)s, &side));
+		for (uint32_t i = 0; i < count; i++)
+			if (list[i] == side)
+				list[i] = common;
+	}
+	return NULL;
+}
+
+/* Again and again the set with the most conditions gives one of them up, until all sets are one. */
+static struct dfg_err *merge(struct dfg_liveness *l, uint32_t *list, uint32_t count, uint32_t *out_set, bool *out_whole)
+{
+	*out_whole = true;
+	for (;;) {
+		uint32_t largest = 0, condition;
+		bool same = true;
+		for (uint32_t i = 1; i < count; i++) {
+			same &= list[i] == list[0];
+			if (l->set[list[i]].count > l->set[list[largest]].count)
+				largest = i;
+		}
+		*out_set = list[0];
+		if (same)
+			return NULL;
+		DFG_TRY(find_whole(l, list[largest], list, count, &condition));
+		if (condition == DFG_NONE) {
+			*out_whole = false;
+			condition = l->item[l->set[list[largest]].first + l->set[list[largest]].count - 1];
+		}
+		DFG_TRY(join_sides(l, list[largest], condition, list, count));
+	}
+}
+
+struct dfg_err *dfg_live_merge(
+	struct dfg_liveness *l, const uint32_t *set, uint32_t count, uint32_t *out_set, bool *out_whole)
+{
+	enum { FEW = 16 };
+	uint32_t few[FEW], *list = few;
+	*out_set = 0;
+	*out_whole = true;
+	if (!count)
+		return NULL;
+	if (count > FEW && !(list = dfg_zeros(count, sizeof *list)))
+		return DFG_ERR(DFG_MEMORY, "no memory for branches");
+	memcpy(list, set, count * sizeof *list);
+	struct dfg_err *err = merge(l, list, count, out_set, out_whole);
+	if (list != few)
+		dfg_free(list);
+	return err;
+}
+
+/* What all inputs have. */
+static struct dfg_err *inputs_set(struct dfg_liveness *l, const struct dfg_node *node, uint32_t *out_set)
+{
+	*out_set = 0;
+	for (uint32_t e = 0; e < node->n_in + node->n_control; e++) {
+		uint32_t set;
+		if (!dfg_edge_brings(node, e) || dfg_edge_closes(l->graph, node, node->in[e]))
+			continue;
+		DFG_TRY(dfg_live_of(l, node->in[e], &set));
+		DFG_TRY(dfg_live_both(l, *out_set, set, out_set));
+	}
+	return NULL;
+}
+
+static struct dfg_err *merge_set(struct dfg_liveness *l, const struct dfg_node *node, uint32_t *out_set)
+{
+	bool whole;
+	uint32_t *set = dfg_zeros((size_t)node->n_in + 1, sizeof *set);
+	struct dfg_err *err = set ? NULL : DFG_ERR(DFG_MEMORY, "no memory for branches");
+	for (uint32_t e = 0; e < node->n_in && !err; e++)
+		err = dfg_live_of(l, node->in[e], &set[e]);
+	if (!err)
+		err = dfg_live_merge(l, set, node->n_in, out_set, &whole);
+	dfg_free(set);
+	return err;
+}
+
+static struct dfg_err *switch_set(struct dfg_liveness *l, uint32_t n, uint32_t *out_set)
+{
+	const struct dfg_node *node = &l->graph->node[n];
+	const struct dfg_attr *outputs = dfg_node_attr(node, "num_outs");
+	int64_t sides = outputs && outputs->kind == DFG_ATTR_INT ? outputs->value.i : 2;
+	DFG_TRY(inputs_set(l, node, out_set));
+	if (node->n_in < 2 || sides < 1 || sides > UINT16_MAX)
+		return DFG_ERR(DFG_DATA, "node '%.200s' (%.100s): no Switch without a predicate", node->name, node->op_name);
+	return dfg_live_condition(l, node->in[1], 0, (int)sides, &l->side[n]);
+}
+
+static struct dfg_err *place(struct dfg_liveness *l, uint32_t n)
+{
+	const struct dfg_node *node = &l->graph->node[n];
+	uint32_t *set = &l->of[n];
+	switch (dfg_node_role(node)) {
+	case DFG_SWITCH:
+		return switch_set(l, n, set);
+	case DFG_MERGE:
+		return l->loops->variable[n] == DFG_NONE ? merge_set(l, node, set) : NULL;
+	case DFG_ENTER: {
+		uint32_t *entry = &l->entry[l->loops->of[n]];
+		DFG_TRY(inputs_set(l, node, set));
+		DFG_TRY(dfg_live_both(l, *entry, *set, entry));
+		*set = 0;
+		return NULL;
+	}
+	case DFG_EXIT:
+		*set = l->entry[dfg_loop_home(l->graph, l->loops, n)];
+		return NULL;
+	case DFG_CONTROL_TRIGGER:
+		return NULL;
+	default:
+		return inputs_set(l, node, set);
+	}
+}
+
+static struct dfg_err *find(struct dfg_liveness *l, const uint32_t *order)
+{
+	uint32_t none, count = l->graph->count;
+	l->of = dfg_arena_zeros(&l->arena, (size_t)count + 1, sizeof *l->of);
+	l->side = dfg_arena_zeros(&l->arena, (size_t)count + 1, sizeof *l->side);
+	l->predicate = dfg_arena_zeros(&l->arena, (size_t)count + 1, sizeof *l->predicate);
+	l->entry = dfg_arena_zeros(&l->arena, l->loops->count, sizeof *l->entry);
+	if (!l->of || !l->side || !l->predicate || !l->entry)
+		return DFG_ERR(DFG_MEMORY, "no memory for the branches of %u nodes", count);
+	DFG_TRY(intern(l, NULL, 0, &none));
+	for (uint32_t i = 0; i < count; i++)
+		DFG_TRY(place(l, order ? order[i] : i));
+	return NULL;
+}
+
+struct dfg_err *dfg_liveness_find(const struct dfg_graph *graph, const uint32_t *order, const struct dfg_loops *loops,
+	struct dfg_liveness *out_liveness)
+{
+	*out_liveness = (struct dfg_liveness){.graph = graph, .loops = loops};
+	return find(out_liveness, order);
+}
+
+void dfg_liveness_release(struct dfg_liveness *l)
+{
+	dfg_free(l->condition);
+	dfg_free(l->set);
+	dfg_free(l->item);
+	dfg_free(l->slot);
+	dfg_arena_release(&l->arena);
+}

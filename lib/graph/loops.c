@@ -1,0 +1,204 @@
+#include "lib/graph/loops.h"
+
+bool dfg_edge_closes(const struct dfg_graph *graph, const struct dfg_node *node, struct dfg_edge edge)
+{
+	return dfg_node_role(node) == DFG_MERGE && dfg_node_role(&graph->node[edge.node]) == DFG_NEXT_ITERATION;
+}
+
+uint32_t dfg_loop_home(const struct dfg_graph *graph, const struct dfg_loops *loops, uint32_t n)
+{
+	const struct dfg_node *node = &graph->node[n];
+	bool leaves = dfg_node_role(node) == DFG_EXIT && node->n_in;
+	return loops->of[leaves ? node->in[0].node : n];
+}
+
+bool dfg_loop_within(const struct dfg_loops *loops, uint32_t inner, uint32_t outer)
+{
+	while (loops->loop[inner].depth > loops->loop[outer].depth)
+		inner = loops->loop[inner].parent;
+	return inner == outer;
+}
+
+struct finder {
+	const struct dfg_graph *graph;
+	struct dfg_arena *arena;
+	struct dfg_loops *loops;
+	struct dfg_map names; /* number of a name + 1 = number of its loop */
+};
+
+/* The loop of the first input that says one; a node without inputs stands in the root. */
+static uint32_t loop_of_inputs(const struct finder *f, const struct dfg_node *node)
+{
+	for (uint32_t e = 0; e < node->n_in + node->n_control; e++)
+		if (dfg_edge_brings(node, e) && !dfg_edge_closes(f->graph, node, node->in[e]))
+			return f->loops->of[node->in[e].node];
+	return 0;
+}
+
+static struct dfg_err *enter(struct finder *f, uint32_t n, uint32_t outer, uint32_t *out_loop)
+{
+	const struct dfg_node *node = &f->graph->node[n];
+	const struct dfg_attr *name = dfg_node_attr(node, "frame_name");
+	const struct dfg_attr *window = dfg_node_attr(node, "parallel_iterations");
+	uint32_t number;
+	bool is_new;
+	*out_loop = outer;
+	if (!name || name->kind != DFG_ATTR_STRING)
+		return NULL;
+	if (!dfg_map_put(&f->names, name->value.s.s, name->value.s.length, &number, &is_new))
+		return DFG_ERR(DFG_MEMORY, "no memory for loops");
+	*out_loop = number + 1;
+	if (!is_new)
+		return NULL;
+	f->loops->count++;
+	f->loops->loop[*out_loop] = (struct dfg_loop){
+		.name = name->value.s,
+		.parent = outer,
+		.depth = f->loops->loop[outer].depth + 1,
+		.enter = n,
+		.condition = DFG_NONE,
+		.window = window && window->kind == DFG_ATTR_INT ? window->value.i : 10,
+	};
+	return NULL;
+}
+
+static struct dfg_err *place(struct finder *f, uint32_t n)
+{
+	const struct dfg_node *node = &f->graph->node[n];
+	uint32_t loop = loop_of_inputs(f, node), *of = &f->loops->of[n];
+	*of = loop;
+	switch (dfg_node_role(node)) {
+	case DFG_ENTER:
+		return enter(f, n, loop, of);
+	case DFG_EXIT:
+		*of = f->loops->loop[loop].parent;
+		return NULL;
+	case DFG_LOOP_COND:
+		if (loop && f->loops->loop[loop].condition == DFG_NONE)
+			f->loops->loop[loop].condition = n;
+		return NULL;
+	default:
+		return NULL;
+	}
+}
+
+static bool is_constant(const struct dfg_node *enter)
+{
+	const struct dfg_attr *attr = dfg_node_attr(enter, "is_constant");
+	return attr && attr->kind == DFG_ATTR_BOOL && attr->value.b;
+}
+
+/* The NextIteration that comes back to a Merge, or DFG_NONE: then the Merge closes no loop. */
+static uint32_t next_of(const struct dfg_graph *graph, const struct dfg_node *merge)
+{
+	for (uint32_t i = 0; i < merge->n_in; i++)
+		if (dfg_edge_closes(graph, merge, merge->in[i]))
+			return merge->in[i].node;
+	return DFG_NONE;
+}
+
+static uint32_t enter_of(const struct dfg_graph *graph, const struct dfg_node *merge)
+{
+	for (uint32_t i = 0; i < merge->n_in; i++)
+		if (dfg_node_role(&graph->node[merge->in[i].node]) == DFG_ENTER)
+			return merge->in[i].node;
+	return DFG_NONE;
+}
+
+/* What goes into a list of a loop, counted first and then put there. */
+static void note_entry(struct finder *f, uint32_t n, bool put)
+{
+	const struct dfg_node *node = &f->graph->node[n];
+	struct dfg_loop *loop = &f->loops->loop[f->loops->of[n]];
+	if (!f->loops->of[n])
+		return;
+	if (dfg_node_role(node) == DFG_ENTER && is_constant(node)) {
+		if (put)
+			loop->invariant[loop->n_invariant] = n;
+		loop->n_invariant++;
+	}
+	uint32_t next = dfg_node_role(node) == DFG_MERGE ? next_of(f->graph, node) : DFG_NONE;
+	if (next == DFG_NONE)
+		return;
+	if (put) {
+		loop->variable[loop->n_variable] =
+			(struct dfg_loop_variable){enter_of(f->graph, node), n, DFG_NONE, next, DFG_NONE};
+		f->loops->variable[n] = loop->n_variable;
+	}
+	loop->n_variable++;
+}
+
+/* The Switch on the loop's condition that a variable's Merge goes through, and the Exit behind that. */
+static void note_way(struct finder *f, uint32_t n)
+{
+	const struct dfg_node *node = &f->graph->node[n], *from = node->n_in ? &f->graph->node[node->in[0].node] : NULL;
+	if (!from)
+		return;
+	if (dfg_node_role(node) == DFG_SWITCH && node->n_in == 2 && f->loops->variable[node->in[0].node] != DFG_NONE) {
+		struct dfg_loop *loop = &f->loops->loop[f->loops->of[n]];
+		struct dfg_loop_variable *variable = &loop->variable[f->loops->variable[node->in[0].node]];
+		if (variable->turn == DFG_NONE && node->in[1].node == loop->condition)
+			variable->turn = n;
+	}
+	if (dfg_node_role(node) != DFG_EXIT || dfg_node_role(from) != DFG_SWITCH || node->in[0].port || !from->n_in)
+		return;
+	uint32_t merge = from->in[0].node;
+	if (f->loops->variable[merge] == DFG_NONE)
+		return;
+	struct dfg_loop *loop = &f->loops->loop[f->loops->of[merge]];
+	struct dfg_loop_variable *variable = &loop->variable[f->loops->variable[merge]];
+	if (variable->turn == node->in[0].node && variable->exit == DFG_NONE)
+		variable->exit = n;
+}
+
+static struct dfg_err *list_variables(struct finder *f)
+{
+	const struct dfg_graph *graph = f->graph;
+	for (uint32_t n = 0; n < graph->count; n++)
+		note_entry(f, n, false);
+	for (uint32_t l = 1; l < f->loops->count; l++) {
+		struct dfg_loop *loop = &f->loops->loop[l];
+		loop->variable = dfg_arena_zeros(f->arena, (size_t)loop->n_variable + 1, sizeof *loop->variable);
+		loop->invariant = dfg_arena_zeros(f->arena, (size_t)loop->n_invariant + 1, sizeof *loop->invariant);
+		if (!loop->variable || !loop->invariant)
+			return DFG_ERR(DFG_MEMORY, "no memory for loops");
+		loop->n_variable = loop->n_invariant = 0;
+	}
+	for (uint32_t n = 0; n < graph->count; n++)
+		note_entry(f, n, true);
+	for (int round = 0; round < 2; round++) /* an Exit may stand before its Switch */
+		for (uint32_t n = 0; n < graph->count; n++)
+			note_way(f, n);
+	return NULL;
+}
+
+static struct dfg_err *find(struct finder *f, const uint32_t *order)
+{
+	const struct dfg_graph *graph = f->graph;
+	for (uint32_t i = 0; i < graph->count; i++)
+		DFG_TRY(place(f, order ? order[i] : i));
+	return f->loops->count > 1 ? list_variables(f) : NULL;
+}
+
+struct dfg_err *dfg_loops_find(
+	const struct dfg_graph *graph, const uint32_t *order, struct dfg_arena *arena, struct dfg_loops *out_loops)
+{
+	uint32_t enters = 0;
+	for (uint32_t n = 0; n < graph->count; n++)
+		enters += dfg_node_role(&graph->node[n]) == DFG_ENTER;
+	*out_loops = (struct dfg_loops){
+		.loop = dfg_arena_zeros(arena, (size_t)enters + 1, sizeof *out_loops->loop),
+		.count = 1,
+		.of = dfg_arena_zeros(arena, (size_t)graph->count + 1, sizeof *out_loops->of),
+		.variable = dfg_arena_zeros(arena, (size_t)graph->count + 1, sizeof *out_loops->variable),
+	};
+	if (!out_loops->loop || !out_loops->of || !out_loops->variable)
+		return DFG_ERR(DFG_MEMORY, "no memory for the loops of %u nodes", graph->count);
+	for (uint32_t n = 0; n < graph->count; n++)
+		out_loops->variable[n] = DFG_NONE;
+	out_loops->loop[0] = (struct dfg_loop){.enter = DFG_NONE, .condition = DFG_NONE, .window = 1};
+	struct finder f = {.graph = graph, .arena = arena, .loops = out_loops};
+	struct dfg_err *err = find(&f, order);
+	dfg_map_release(&f.names);
+	return err;
+}
