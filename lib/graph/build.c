@@ -7,38 +7,6 @@ enum {
 	BATCH = 256, /* nodes after which the memory that single nodes needed is given back */
 };
 
-/* Room for count facts. Somebody may hold a pointer into the array that is outgrown, so that is kept. */
-static bool facts_reserve(struct dfg_facts *facts, size_t count)
-{
-	if (count <= facts->room)
-		return true;
-	size_t room = facts->room * 2 > count ? facts->room * 2 : count + 64;
-	struct dfg_fact *fact = dfg_zeros(room, sizeof *fact);
-	if (!fact || facts->n_outgrown == sizeof facts->outgrown / sizeof *facts->outgrown) {
-		dfg_free(fact);
-		return false;
-	}
-	if (facts->count)
-		memcpy(fact, facts->fact, facts->count * sizeof *fact);
-	if (facts->fact)
-		facts->outgrown[facts->n_outgrown++] = facts->fact;
-	facts->fact = fact;
-	facts->room = room;
-	return true;
-}
-
-/* Facts of output ports of a node that comes next; zeroed. */
-static struct dfg_err *facts_grow(struct dfg_facts *facts, uint32_t n_out, struct dfg_fact **out_fact)
-{
-	if (!facts_reserve(facts, facts->count + n_out) ||
-		!dfg_reserve(&facts->first, &facts->nodes_room, facts->nodes + 2, sizeof *facts->first))
-		return DFG_ERR(DFG_MEMORY, "no memory for what is known of %zu nodes", facts->nodes);
-	*out_fact = &facts->fact[facts->count];
-	facts->count += n_out;
-	facts->first[++facts->nodes] = (uint32_t)facts->count;
-	return NULL;
-}
-
 /* The fact of an input, or NULL where nothing is known of it (yet). */
 static const struct dfg_fact *fact_of(const struct dfg_facts *facts, struct dfg_edge edge)
 {
@@ -48,15 +16,17 @@ static const struct dfg_fact *fact_of(const struct dfg_facts *facts, struct dfg_
 	return fact->dtype ? fact : NULL;
 }
 
-static struct dfg_err *infer_one(
-	struct dfg_facts *facts, const struct dfg_node *node, const struct dfg_call *call, struct dfg_fact *out)
+/* What is known of the node's outputs, for which there is room. */
+static struct dfg_err *infer_one(struct dfg_builder *builder, uint32_t n, const struct dfg_call *call)
 {
+	struct dfg_facts *facts = &builder->facts;
+	const struct dfg_node *node = &builder->graph->node[n];
 	const struct dfg_fact *few[FEW] = {0}, **in = few;
-	if (node->n_in > FEW && !(in = dfg_zeros(node->n_in, sizeof *in)))
+	if (node->n_in > FEW && !(in = dfg_zeros(node->n_in, sizeof(void *))))
 		return DFG_ERR(DFG_MEMORY, "out of memory");
 	for (uint32_t i = 0; i < node->n_in; i++)
 		in[i] = fact_of(facts, node->in[i]);
-	struct dfg_err *err = dfg_infer_node(call, in, facts->arena, out);
+	struct dfg_err *err = dfg_facts_infer(facts, call, in, facts->fact + facts->first[n]);
 	if (in != few)
 		dfg_free(in);
 	return err;
@@ -67,10 +37,9 @@ static struct dfg_err *call_all(struct dfg_builder *builder, struct dfg_call *ca
 {
 	struct dfg_graph *graph = builder->graph;
 	for (uint32_t n = 0; n < graph->count; n++) {
-		struct dfg_fact *fact;
 		if (graph->node[n].op)
-			DFG_TRY(dfg_node_call(graph, n, builder->facts.arena, &call[n]));
-		DFG_TRY(facts_grow(&builder->facts, call[n].n_out, &fact));
+			DFG_TRY(dfg_facts_call(&builder->facts, graph, n, builder->facts.arena, &call[n]));
+		DFG_TRY(dfg_facts_add(&builder->facts, call[n].n_out));
 	}
 	return NULL;
 }
@@ -86,12 +55,9 @@ static struct dfg_err *infer_all(struct dfg_builder *builder, struct dfg_arena *
 	DFG_TRY(dfg_graph_order(graph, scratch, order, &count));
 	if (count < graph->count)
 		return DFG_ERR(DFG_DATA, "the graph has a cycle");
-	for (uint32_t i = 0; i < count; i++) {
-		uint32_t n = order[i];
-		if (graph->node[n].op)
-			DFG_TRY(
-				infer_one(&builder->facts, &graph->node[n], &call[n], builder->facts.fact + builder->facts.first[n]));
-	}
+	for (uint32_t i = 0; i < count; i++)
+		if (graph->node[order[i]].op)
+			DFG_TRY(infer_one(builder, order[i], &call[order[i]]));
 	return NULL;
 }
 
@@ -304,6 +270,9 @@ static const char *keep_name(const struct draft *draft, const char *name)
 	for (int i = 0; i < signature->n_param; i++)
 		if (name == signature->param[i].name)
 			return name;
+	int i = dfg_op_attr(signature, name);
+	if (i >= 0)
+		return signature->attr[i].name;
 	return dfg_arena_copy(draft->builder->graph->arena, name, strlen(name));
 }
 
@@ -412,12 +381,11 @@ static struct dfg_err *make(struct draft *draft, struct dfg_node *node, uint32_t
 	DFG_TRY(set_inputs(draft, node));
 	DFG_TRY(dfg_graph_add(builder->graph, node, out_number));
 	struct dfg_call call;
-	struct dfg_fact *fact;
 	if (*out_number % BATCH == 0)
 		dfg_arena_release(&builder->brief);
-	DFG_TRY(dfg_node_call(builder->graph, *out_number, &builder->brief, &call));
-	DFG_TRY(facts_grow(&builder->facts, call.n_out, &fact));
-	return infer_one(&builder->facts, &builder->graph->node[*out_number], &call, fact);
+	DFG_TRY(dfg_facts_call(&builder->facts, builder->graph, *out_number, &builder->brief, &call));
+	DFG_TRY(dfg_facts_add(&builder->facts, call.n_out));
+	return infer_one(builder, *out_number, &call);
 }
 
 struct dfg_err *dfg_build(struct dfg_builder *builder, const struct dfg_new_node *want, uint32_t *out_number)

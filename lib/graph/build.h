@@ -1,46 +1,6 @@
 #pragma once
 
-#include "lib/graph/graph.h"
-
-/* What is known of an output before the graph runs. */
-struct dfg_fact {
-	enum dfg_dtype dtype;
-	bool is_ref;
-	struct dfg_shape shape;
-	const struct dfg_known *known;
-	const struct dfg_holds *holds;
-};
-
-/*
- * Facts of all outputs of a graph, by node and port. A pointer to one stays good: arrays that were outgrown are kept, and
- * facts do not change.
- */
-struct dfg_facts {
-	struct dfg_arena *arena;
-	struct dfg_fact *fact;
-	size_t count, room;
-	struct dfg_fact *outgrown[48];
-	int n_outgrown;
-	uint32_t *first; /* by node, its first fact; node n has first[n + 1] - first[n] outputs */
-	size_t nodes, nodes_room;
-};
-
-void dfg_facts_release(struct dfg_facts *facts); /* the arrays; not the arena */
-static inline const struct dfg_fact *dfg_facts_of(const struct dfg_facts *facts, struct dfg_edge edge)
-{
-	return &facts->fact[facts->first[edge.node] + (uint32_t)edge.port];
-}
-static inline uint32_t dfg_facts_outputs(const struct dfg_facts *facts, uint32_t node)
-{
-	return facts->first[node + 1] - facts->first[node];
-}
-
-/*
- * Infers one node from what is known of its inputs (in[i] NULL: nothing): types are checked against the declaration,
- * shapes and small values follow. out has room for call->n_out facts. Errors name the node.
- */
-DFG_MUST_CHECK struct dfg_err *dfg_infer_node(
-	const struct dfg_call *call, const struct dfg_fact *const *in, struct dfg_arena *arena, struct dfg_fact *out);
+#include "lib/graph/facts.h"
 
 /*
  * Adds nodes to a graph, each checked and inferred as it comes, so that a mistake shows where it is made. Used by the

@@ -111,17 +111,15 @@ struct dfg_err *dfg_node_set_attr(
 	struct dfg_node *n = &graph->node[node];
 	uint32_t i = attr_place(n, name);
 	bool there = i < n->n_attr && !strcmp(n->attr[i].name, name);
-	if (!there) {
-		struct dfg_attr *attr = dfg_arena_zeros(graph->arena, n->n_attr + 1, sizeof *attr);
-		if (!attr)
-			return DFG_ERR(DFG_MEMORY, "no memory for an attribute of '%s'", n->name);
-		if (n->n_attr) {
-			memcpy(attr, n->attr, i * sizeof *attr);
-			memcpy(attr + i + 1, n->attr + i, (n->n_attr - i) * sizeof *attr);
-		}
-		n->attr = attr;
-		n->n_attr++;
+	struct dfg_attr *attr = dfg_arena_zeros(graph->arena, n->n_attr + !there, sizeof *attr);
+	if (!attr)
+		return DFG_ERR(DFG_MEMORY, "no memory for an attribute of '%s'", n->name);
+	if (n->n_attr) { /* a copy: nodes may share their attributes */
+		memcpy(attr, n->attr, i * sizeof *attr);
+		memcpy(attr + i + !there, n->attr + i, (n->n_attr - i) * sizeof *attr);
 	}
+	n->attr = attr;
+	n->n_attr += !there;
 	n->attr[i] = (struct dfg_attr){name, kind, value};
 	return NULL;
 }

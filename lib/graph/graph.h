@@ -21,7 +21,7 @@ struct dfg_node {
 	const char *device;      /* "" where nothing is asked for */
 	struct dfg_edge *in;     /* data inputs, then control inputs */
 	uint32_t n_in, n_control;
-	struct dfg_attr *attr; /* by name, in byte order */
+	struct dfg_attr *attr; /* by name, in byte order; several nodes may share one array: dfg_node_set_attr copies */
 	uint32_t n_attr;
 	uint32_t n_debug;  /* bytes at debug */
 	const void *debug; /* fields of the file that are only kept: experimental_debug_info and _type, canonical */

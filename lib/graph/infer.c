@@ -1,19 +1,10 @@
-#include "lib/graph/build.h"
+#include "lib/graph/facts.h"
 
 #include "lib/graph/kernel.h"
 
 #include <string.h>
 
 enum { FEW = 16, KNOWN_MOST = 64 };
-
-void dfg_facts_release(struct dfg_facts *facts)
-{
-	dfg_free(facts->fact);
-	for (int i = 0; i < facts->n_outgrown; i++)
-		dfg_free(facts->outgrown[i]);
-	dfg_free(facts->first);
-	*facts = (struct dfg_facts){0};
-}
 
 /* The declared port of tensor i, for messages. */
 static const struct dfg_port *port_of(const struct dfg_call *call, int i)

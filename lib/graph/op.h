@@ -159,6 +159,7 @@ struct dfg_call {
 	const uint8_t *in_dtype, *out_dtype;  /* enum dfg_dtype, a tensor each */
 	const uint16_t *in_first, *out_first; /* by port: its first tensor; one more entry than ports */
 	uint8_t in_ref, out_ref;              /* bit i: port i is a ref */
+	uint32_t alike;   /* calls with the same number, not 0, differ only in `node`: lib/graph/facts.h */
 	const char *node; /* the node's name; messages read "node 'fc1' (MatMul): ...": dfg_call_note() */
 };
 

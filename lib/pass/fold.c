@@ -86,14 +86,14 @@ static bool may_fold(const struct fold *f, uint32_t n)
 	if (!node->op || node->op->role != DFG_PLAIN || node->n_control || f->fed[n] || !node->n_in ||
 		dfg_facts_outputs(&f->facts, n) != 1 || !dfg_op_find("Const"))
 		return false;
-	enum dfg_dtype dtype = f->facts.fact[f->facts.first[n]].dtype;
+	enum dfg_dtype dtype = f->facts.fact[f->facts.first[n]]->dtype;
 	return !(node->op->flags & (DFG_STATEFUL | DFG_BLOCKING)) && dfg_dtype_is(dtype, "plain");
 }
 
 /* An integer tensor of which inference knows every element. */
 static struct dfg_err *fold_known(struct fold *f, uint32_t n, bool *out_done)
 {
-	const struct dfg_fact *fact = &f->facts.fact[f->facts.first[n]];
+	const struct dfg_fact *fact = f->facts.fact[f->facts.first[n]];
 	*out_done = false;
 	if (!fact->known || f->branches)
 		return NULL;
@@ -113,7 +113,7 @@ static struct dfg_err *fold_known(struct fold *f, uint32_t n, bool *out_done)
 /* Whether the result is known to be small: no larger than its inputs, or than some pages. */
 static bool is_small(const struct fold *f, uint32_t n, const struct dfg_tensor *in, uint32_t n_in)
 {
-	const struct dfg_fact *fact = &f->facts.fact[f->facts.first[n]];
+	const struct dfg_fact *fact = f->facts.fact[f->facts.first[n]];
 	size_t bytes, room = BYTES_MOST;
 	if (!dfg_shape_known(&fact->shape))
 		return false;

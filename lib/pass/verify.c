@@ -113,7 +113,7 @@ static struct dfg_err *lay_out(struct verify *v)
 	}
 	facts->first[graph->count] = (uint32_t)total;
 	facts->nodes = graph->count;
-	if (!dfg_reserve(&facts->fact, &facts->room, (size_t)total, sizeof *facts->fact))
+	if (!dfg_reserve(&facts->fact, &facts->room, (size_t)total, sizeof(void *)))
 		return DFG_ERR(DFG_MEMORY, "no memory for the types of %llu tensors", (unsigned long long)total);
 	facts->count = (size_t)total;
 	return NULL;
@@ -131,7 +131,7 @@ static struct dfg_err *input_fact(
 			"node '%.200s' (%.100s): input %u is '%.200s:%u', but '%.200s' (%.100s) has %u output%s", node->name,
 			node->op_name, i, from->name, port, from->name, from->op_name, outputs, outputs == 1 ? "" : "s");
 	if (port < outputs)
-		*out_fact = &v->facts->fact[v->facts->first[node->in[i].node] + port];
+		*out_fact = v->facts->fact[v->facts->first[node->in[i].node] + port];
 	return NULL;
 }
 
@@ -150,7 +150,7 @@ static struct dfg_err *check_call(struct verify *v, uint32_t n, struct dfg_call 
 		return NULL;
 	if (n % BATCH == 0)
 		dfg_arena_release(&v->brief);
-	return dfg_node_call(v->graph, n, &v->brief, call);
+	return dfg_facts_call(v->facts, v->graph, n, &v->brief, call);
 }
 
 /* Its inputs have been met before it. */
@@ -163,13 +163,13 @@ static struct dfg_err *check_node(struct verify *v, uint32_t n)
 	DFG_TRY(check_name(node, n));
 	DFG_TRY(check_call(v, n, &call));
 	DFG_TRY(input_facts(v, node));
-	return node->op ? dfg_infer_node(&call, v->in, v->facts->arena, &v->facts->fact[v->facts->first[n]]) : NULL;
+	return node->op ? dfg_facts_infer(v->facts, &call, v->in, &v->facts->fact[v->facts->first[n]]) : NULL;
 }
 
 static void forget(struct verify *v, uint32_t n)
 {
 	for (uint32_t i = v->facts->first[n]; i < v->facts->first[n + 1]; i++)
-		v->facts->fact[i] = (struct dfg_fact){.shape = DFG_SHAPE_UNKNOWN};
+		v->facts->fact[i] = &dfg_fact_nothing;
 }
 
 /* Brings the facts that a node will be checked against into the cache: a far input is a miss of it, or two. */
@@ -177,9 +177,7 @@ static void expect(const struct verify *v, uint32_t n)
 {
 	const struct dfg_node *node = &v->graph->node[n];
 	for (uint32_t i = 0; i < node->n_in; i++) {
-		const struct dfg_fact *fact = &v->facts->fact[v->facts->first[node->in[i].node]];
-		__builtin_prefetch(fact);
-		__builtin_prefetch(&fact->holds);
+		__builtin_prefetch(&v->facts->fact[v->facts->first[node->in[i].node]]);
 	}
 }
 
@@ -228,7 +226,7 @@ static void check_back_edges(struct verify *v)
 		const struct dfg_node *node = &graph->node[n];
 		if (!node->op || node->op->role != DFG_MERGE || !dfg_facts_outputs(v->facts, n))
 			continue;
-		enum dfg_dtype dtype = v->facts->fact[v->facts->first[n]].dtype;
+		enum dfg_dtype dtype = v->facts->fact[v->facts->first[n]]->dtype;
 		for (uint32_t i = 0; i < node->n_in; i++) {
 			const struct dfg_fact *fact = NULL;
 			dfg_fault(&v->faults, input_fact(v, node, i, &fact));

@@ -1,0 +1,264 @@
+#include "lib/graph/alike.h"
+
+#include "lib/base/mem.h"
+#include "lib/graph/facts.h"
+
+#include <string.h>
+
+enum {
+	KEY_WORDS = 96,      /* what takes more to tell apart is not shared */
+	IN_MOST = 64,        /* inputs of a node whose inference is kept */
+	FEW = 16,            /* outputs, likewise */
+	SHARED_MOST = 65536, /* entries of a table: a graph in which all nodes differ shall not pay for it in memory */
+};
+
+/* Each table numbers keys, as bytes. What belongs to a key lies behind it in the arena. */
+struct dfg_alike {
+	struct dfg_arena arena;
+	struct dfg_map calls, inferred;
+	struct dfg_map facts, known, holds; /* the key is the thing */
+};
+
+void dfg_alike_free(struct dfg_alike *alike)
+{
+	if (!alike)
+		return;
+	dfg_arena_release(&alike->arena);
+	dfg_map_release(&alike->calls);
+	dfg_map_release(&alike->inferred);
+	dfg_map_release(&alike->facts);
+	dfg_map_release(&alike->known);
+	dfg_map_release(&alike->holds);
+	dfg_free(alike);
+}
+
+static struct dfg_err *no_memory(void)
+{
+	return DFG_ERR(DFG_MEMORY, "no memory for what is known of the nodes");
+}
+
+static struct dfg_err *ready(struct dfg_facts *facts)
+{
+	if (!facts->alike && !(facts->alike = dfg_zeros(1, sizeof *facts->alike)))
+		return no_memory();
+	return NULL;
+}
+
+/* A new entry: the key and room behind it, which *out_behind is. */
+static struct dfg_err *enter(
+	struct dfg_map *map, struct dfg_arena *arena, const void *key, size_t length, size_t more, void *out_behind)
+{
+	uint32_t number;
+	char *entry = dfg_arena_zeros(arena, length + more, 1);
+	if (!entry)
+		return no_memory();
+	memcpy(entry, key, length);
+	void *behind = entry + length;
+	memcpy(out_behind, &behind, sizeof behind); /* out_behind is the address of a pointer to any type */
+	return dfg_map_put(map, entry, length, &number, NULL) ? NULL : no_memory();
+}
+
+/* What lies behind an entry's key. */
+static const void *behind(const struct dfg_map *map, uint32_t number)
+{
+	return map->name[number].s + map->name[number].length;
+}
+
+/* A key being put together; words < 0 where it got too long. */
+struct key {
+	uint64_t word[KEY_WORDS];
+	int words;
+};
+
+static void add_bytes(struct key *key, const void *bytes, size_t length)
+{
+	size_t words = (length + 7) / 8;
+	if (key->words < 0 || words > (size_t)(KEY_WORDS - key->words)) {
+		key->words = -1;
+		return;
+	}
+	if (words)
+		key->word[key->words + (int)words - 1] = 0;
+	memcpy(&key->word[key->words], bytes, length);
+	key->words += (int)words;
+}
+
+static void add_word(struct key *key, uint64_t word)
+{
+	if (key->words >= 0 && key->words < KEY_WORDS)
+		key->word[key->words++] = word;
+	else
+		key->words = -1;
+}
+
+static void add_float(struct key *key, double value)
+{
+	add_bytes(key, &value, sizeof value);
+}
+
+static void add_value(struct key *key, enum dfg_attr_kind kind, const union dfg_value *value)
+{
+	switch (kind) {
+	case DFG_ATTR_INT:
+		add_word(key, (uint64_t)value->i);
+		break;
+	case DFG_ATTR_FLOAT:
+		add_float(key, value->f);
+		break;
+	case DFG_ATTR_BOOL:
+		add_word(key, value->b);
+		break;
+	case DFG_ATTR_DTYPE:
+		add_word(key, (uint64_t)value->dtype);
+		break;
+	case DFG_ATTR_STRING:
+		add_word(key, value->s.length);
+		add_bytes(key, value->s.s, value->s.length);
+		break;
+	case DFG_ATTR_SHAPE:
+		add_word(key, (uint64_t)(int64_t)value->shape->rank);
+		for (int i = 0; i < value->shape->rank; i++)
+			add_word(key, (uint64_t)value->shape->dim[i]);
+		break;
+	default:
+		key->words = -1;
+	}
+}
+
+static void add_list(struct key *key, const struct dfg_list *list)
+{
+	add_word(key, (uint64_t)list->kind << 32 | list->count);
+	for (uint32_t i = 0; i < list->count && key->words >= 0; i++)
+		add_value(key, list->kind, &list->item[i]);
+}
+
+/* Names of attributes go by address: those of one graph are mostly kept once, and if not, nothing worse than two kinds. */
+static void call_key(const struct dfg_node *node, struct key *key)
+{
+	key->words = 0;
+	add_word(key, (uint64_t)(uintptr_t)node->op);
+	add_word(key, (uint64_t)node->n_attr << 32 | node->n_in);
+	for (uint32_t i = 0; i < node->n_attr && key->words >= 0; i++) {
+		const struct dfg_attr *attr = &node->attr[i];
+		add_word(key, (uint64_t)(uintptr_t)attr->name);
+		add_word(key, (uint64_t)attr->kind);
+		if (attr->kind == DFG_ATTR_LIST)
+			add_list(key, attr->value.list);
+		else
+			add_value(key, attr->kind, &attr->value);
+	}
+}
+
+static struct dfg_err *new_call(struct dfg_alike *alike, const struct dfg_graph *graph, uint32_t node,
+	const struct key *key, struct dfg_call *out_call)
+{
+	struct dfg_call *kept;
+	DFG_TRY(dfg_node_call(graph, node, &alike->arena, out_call));
+	out_call->alike = (uint32_t)alike->calls.count + 1;
+	DFG_TRY(enter(&alike->calls, &alike->arena, key->word, (size_t)key->words * 8, sizeof *kept, &kept));
+	*kept = *out_call;
+	return NULL;
+}
+
+struct dfg_err *dfg_facts_call(struct dfg_facts *facts, const struct dfg_graph *graph, uint32_t number,
+	struct dfg_arena *brief, struct dfg_call *out_call)
+{
+	const struct dfg_node *node = &graph->node[number];
+	struct key key;
+	DFG_TRY(ready(facts));
+	struct dfg_alike *alike = facts->alike;
+	call_key(node, &key);
+	if (!node->op || key.words < 0)
+		return dfg_node_call(graph, number, brief, out_call);
+	uint32_t found = dfg_map_find(&alike->calls, (const char *)key.word, (size_t)key.words * 8);
+	if (found != DFG_NONE) {
+		memcpy(out_call, behind(&alike->calls, found), sizeof *out_call);
+		out_call->node = node->name;
+		return NULL;
+	}
+	if (alike->calls.count == SHARED_MOST)
+		return dfg_node_call(graph, number, brief, out_call);
+	return new_call(alike, graph, number, &key, out_call);
+}
+
+/* The thing, kept once: one that is there already, or a copy. NULL stays NULL. */
+static struct dfg_err *keep(
+	struct dfg_map *map, struct dfg_arena *arena, const void *thing, size_t size, void *out_kept)
+{
+	uint32_t found = thing ? dfg_map_find(map, thing, size) : DFG_NONE;
+	const void *kept = found != DFG_NONE ? map->name[found].s : NULL;
+	if (thing && !kept) {
+		uint32_t number;
+		kept = dfg_arena_copy(arena, thing, size);
+		if (!kept || (map->count < SHARED_MOST && !dfg_map_put(map, kept, size, &number, NULL)))
+			return no_memory();
+	}
+	memcpy(out_kept, &kept, sizeof kept); /* out_kept is the address of a pointer to any type */
+	return NULL;
+}
+
+static struct dfg_err *keep_fact(struct dfg_facts *facts, const struct dfg_fact *fact, const struct dfg_fact **out_fact)
+{
+	struct dfg_alike *alike = facts->alike;
+	const struct dfg_known *known = fact->known;
+	struct dfg_fact plain;
+	memset(&plain, 0, sizeof plain); /* bytes between members are part of the key */
+	plain.dtype = fact->dtype;
+	plain.is_ref = fact->is_ref;
+	plain.shape.rank = fact->shape.rank;
+	for (int i = 0; i < fact->shape.rank; i++)
+		plain.shape.dim[i] = fact->shape.dim[i];
+	size_t size = known ? sizeof *known + (size_t)known->count * sizeof *known->v : 0;
+	DFG_TRY(keep(&alike->known, facts->arena, known, size, &plain.known));
+	DFG_TRY(keep(&alike->holds, facts->arena, fact->holds, sizeof *fact->holds, &plain.holds));
+	return keep(&alike->facts, facts->arena, &plain, sizeof plain, out_fact);
+}
+
+static struct dfg_err *infer_few(struct dfg_facts *facts, const struct dfg_call *call, const struct dfg_fact *const *in,
+	struct dfg_fact *fact, const struct dfg_fact **out)
+{
+	DFG_TRY(dfg_infer_node(call, in, facts->arena, fact));
+	for (int i = 0; i < call->n_out; i++)
+		DFG_TRY(keep_fact(facts, &fact[i], &out[i]));
+	return NULL;
+}
+
+static struct dfg_err *infer(
+	struct dfg_facts *facts, const struct dfg_call *call, const struct dfg_fact *const *in, const struct dfg_fact **out)
+{
+	struct dfg_fact few[FEW];
+	if (call->n_out <= FEW)
+		return infer_few(facts, call, in, few, out);
+	struct dfg_fact *fact = dfg_zeros(call->n_out, sizeof *fact);
+	if (!fact)
+		return no_memory();
+	struct dfg_err *err = infer_few(facts, call, in, fact, out);
+	dfg_free(fact);
+	return err;
+}
+
+struct dfg_err *dfg_facts_infer(
+	struct dfg_facts *facts, const struct dfg_call *call, const struct dfg_fact *const *in, const struct dfg_fact **out)
+{
+	const void *key[1 + IN_MOST];
+	const struct dfg_fact **kept;
+	DFG_TRY(ready(facts));
+	struct dfg_map *map = &facts->alike->inferred;
+	if (!call->alike || call->n_in > IN_MOST || call->n_out > FEW)
+		return infer(facts, call, in, out);
+	size_t length = (1 + (size_t)call->n_in) * sizeof *key, size = call->n_out * sizeof *out;
+	key[0] = (const char *)NULL + call->alike;
+	for (int i = 0; i < call->n_in; i++)
+		key[1 + i] = in[i];
+	uint32_t found = dfg_map_find(map, (const char *)key, length);
+	if (found != DFG_NONE) {
+		memcpy(out, behind(map, found), size);
+		return NULL;
+	}
+	DFG_TRY(infer(facts, call, in, out));
+	if (map->count == SHARED_MOST)
+		return NULL;
+	DFG_TRY(enter(map, &facts->alike->arena, key, length, size, &kept));
+	memcpy(kept, out, size);
+	return NULL;
+}

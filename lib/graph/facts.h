@@ -1,0 +1,60 @@
+#pragma once
+
+#include "lib/graph/graph.h"
+
+/* What is known of an output before the graph runs. */
+struct dfg_fact {
+	enum dfg_dtype dtype;
+	bool is_ref;
+	struct dfg_shape shape;
+	const struct dfg_known *known;
+	const struct dfg_holds *holds;
+};
+
+/* Of an output that has not been inferred: no dtype, any shape. */
+extern const struct dfg_fact dfg_fact_nothing;
+
+/*
+ * Facts of all outputs of a graph, by node and port. A fact never changes, and facts that say the same are mostly the same
+ * pointer, which stays good as long as the arena. Nodes that are alike are worked out once: lib/graph/alike.c.
+ */
+struct dfg_facts {
+	struct dfg_arena *arena;
+	const struct dfg_fact **fact; /* by tensor */
+	size_t count, room;
+	uint32_t *first; /* by node, its first tensor; node n has first[n + 1] - first[n] outputs */
+	size_t nodes, nodes_room;
+	struct dfg_alike *alike;
+};
+
+void dfg_facts_release(struct dfg_facts *facts); /* what it holds; not the arena */
+static inline const struct dfg_fact *dfg_facts_of(const struct dfg_facts *facts, struct dfg_edge edge)
+{
+	return facts->fact[facts->first[edge.node] + (uint32_t)edge.port];
+}
+static inline uint32_t dfg_facts_outputs(const struct dfg_facts *facts, uint32_t node)
+{
+	return facts->first[node + 1] - facts->first[node];
+}
+
+/* The next node has n_out outputs, of which nothing is known yet. */
+DFG_MUST_CHECK struct dfg_err *dfg_facts_add(struct dfg_facts *facts, uint32_t n_out);
+
+/*
+ * dfg_node_call, once for all nodes of one op, the same attributes and as many inputs: such calls have the same number in
+ * `alike`, not 0, and differ in nothing but the node's name. What is not worth sharing takes its room from brief and has 0
+ * there; else the call lives as long as the facts.
+ */
+DFG_MUST_CHECK struct dfg_err *dfg_facts_call(struct dfg_facts *facts, const struct dfg_graph *graph, uint32_t node,
+	struct dfg_arena *brief, struct dfg_call *out_call);
+
+/* dfg_infer_node, once for calls that are alike and see the same facts. out has room for call->n_out of them. */
+DFG_MUST_CHECK struct dfg_err *dfg_facts_infer(struct dfg_facts *facts, const struct dfg_call *call,
+	const struct dfg_fact *const *in, const struct dfg_fact **out);
+
+/*
+ * Infers one node from what is known of its inputs (in[i] NULL: nothing): types are checked against the declaration,
+ * shapes and small values follow. out has room for call->n_out facts. Errors name the node.
+ */
+DFG_MUST_CHECK struct dfg_err *dfg_infer_node(
+	const struct dfg_call *call, const struct dfg_fact *const *in, struct dfg_arena *arena, struct dfg_fact *out);
