@@ -103,10 +103,10 @@ int main(void)
 	char *run[] = {program, "run", path, "--fetch", "sum", NULL}, *cat[] = {"cat", path, NULL};
 	bool measured = measure(run, cat, &ours, &bare);
 	unlink(path);
-	if (measured)
-		printf("%-28s %9.2f ms   to reach %7.1f ms   %5.2f of it   %.1f times cat (%.2f ms)\n", "cold start of dfg run",
-			ours, 2.0, ours / 2, ours / bare, bare);
-	else
-		printf("%-28s '%s run' fails\n", "cold start of dfg run", program);
+	if (!measured) {
+		fprintf(stderr, "'%s run' fails\n", program);
+		return 1;
+	}
+	printf("cold start, tiny graph\t%f\ncold start, tiny graph\t%f\tcat\n", ours, bare);
 	return 0;
 }

@@ -1,6 +1,6 @@
 /*
- * Steps of the examples, from their programs to the session interface: a picture through the perceptron, training steps of
- * it and of LeNet by gradient descent. Medians and the least; losses are checked. Run from the root of the tree.
+ * Networks from their programs to the session interface: a picture through a perceptron, training steps of it and of LeNet
+ * by gradient descent. Medians; losses are checked. Run from the root of the tree.
  */
 #include "lib/exec/session.h"
 #include "lib/pass/fuse.h"
@@ -62,16 +62,18 @@ static void add_training(struct bench *bench, const struct dfg_lang_options *lan
 	dfg_text_release(&notes);
 }
 
-static void set_feeds(struct bench *bench, int64_t batch)
+static void set_feeds(struct bench *bench, const struct dfg_shape *images)
 {
-	struct dfg_shape images = {.rank = 3, .dim = {batch, 28, 28}}, labels = {.rank = 1, .dim = {batch}};
-	expect(dfg_tensor_new(DFG_U8, &images, &bench->value[0]));
-	expect(dfg_tensor_new(DFG_U8, &labels, &bench->value[1]));
+	struct dfg_shape labels = {.rank = 1, .dim = {images->dim[0]}};
+	expect(dfg_tensor_new(DFG_F32, images, &bench->value[0]));
+	expect(dfg_tensor_new(DFG_I32, &labels, &bench->value[1]));
 	unsigned random = 1;
-	for (int64_t i = 0; i < batch * 28 * 28; i++)
-		((uint8_t *)bench->value[0].data)[i] = (uint8_t)((random = random * 1664525u + 1013904223u) >> 24);
-	for (int64_t i = 0; i < batch; i++)
-		((uint8_t *)bench->value[1].data)[i] = (uint8_t)(i % 10);
+	for (int64_t i = 0; i < dfg_shape_count(images); i++) {
+		random = random * 1664525u + 1013904223u;
+		((float *)bench->value[0].data)[i] = (float)(random >> 24) / 255;
+	}
+	for (int64_t i = 0; i < labels.dim[0]; i++)
+		((int32_t *)bench->value[1].data)[i] = (int32_t)(i % 10);
 }
 
 static void begin(struct bench *bench, const char *path, bool training, int64_t batch)
@@ -87,7 +89,9 @@ static void begin(struct bench *bench, const char *path, bool training, int64_t 
 	if (training)
 		add_training(bench, &lang);
 	bench->init = dfg_graph_find(&bench->graph, "init");
-	set_feeds(bench, batch);
+	bool flat = strstr(path, "mlp");
+	struct dfg_shape images = {.rank = flat ? 2 : 3, .dim = {batch, flat ? 784 : 28, flat ? 0 : 28}};
+	set_feeds(bench, &images);
 }
 
 static void end(struct bench *bench)
@@ -108,8 +112,8 @@ static float run(const struct bench *bench, struct dfg_plan *plan)
 	return value;
 }
 
-/* Microseconds a step: the median of the rounds, and the least. False where the loss does not fall. */
-static bool measure(const struct bench *bench, int threads, double *out_median, double *out_least)
+/* Microseconds a step, the median of the rounds. False where the loss does not fall. */
+static bool measure(const struct bench *bench, int threads, double *out_median)
 {
 	bool trains = bench->train != DFG_NONE;
 	struct dfg_session *session;
@@ -140,54 +144,28 @@ static bool measure(const struct bench *bench, int threads, double *out_median, 
 	qsort(time, ROUNDS, sizeof *time, by_value);
 	dfg_session_free(session);
 	*out_median = time[ROUNDS / 2];
-	*out_least = time[0];
 	return trains ? after < before : after == before && isfinite(after);
 }
 
-static void perceptron(const char *name, bool training, int64_t batch, double limit)
+static void report(const char *row, const char *program, bool training, int64_t batch, int threads, double unit)
 {
 	struct bench bench;
-	double median, least;
-	begin(&bench, "examples/mlp.dfg", training, batch);
-	bool right = measure(&bench, 1, &median, &least);
-	printf("%-28s %9.2f us   to reach %7.1f us   %5.2f of it   least %.2f us%s\n", name, median, limit, median / limit,
-		least, right ? "" : "   WRONG VALUE");
+	double median;
+	begin(&bench, program, training, batch);
+	bool right = measure(&bench, threads, &median);
 	end(&bench);
-	if (!right)
+	if (!right) {
+		fprintf(stderr, "%s: wrong value\n", row);
 		exit(1);
-}
-
-/* The products of a step, forward and back: there is no gradient of the images. */
-static double lenet_work(double batch)
-{
-	double first = batch * 28 * 28 * 25 * 32, second = batch * 14 * 14 * 25 * 32 * 64;
-	double dense = batch * 3136 * 512, last = batch * 512 * 10;
-	return 2 * (2 * first + 3 * (second + dense + last));
-}
-
-/* To reach is 0.8 of TensorFlow's speed, which depends on the machine: of two cores of Zen 5 it made this of them. */
-static void lenet(int threads, double peer)
-{
-	struct bench bench;
-	double median, least;
-	begin(&bench, "examples/lenet.dfg", true, 64);
-	bool right = measure(&bench, threads, &median, &least);
-	double rate = lenet_work(64) / median / 1e3;
-	printf(
-		"LeNet step of 64, %d thread%s %9.2f ms   %.1f GFLOP/s   least %.2f ms, %.1f GFLOP/s   "
-		"to reach on Zen 5 %.1f GFLOP/s%s\n",
-		threads, threads > 1 ? "s" : " ", median / 1e3, rate, least / 1e3, lenet_work(64) / least / 1e3, peer * 0.8,
-		right ? "" : "   WRONG VALUE");
-	end(&bench);
-	if (!right)
-		exit(1);
+	}
+	printf("%s\t%f\n", row, median / unit);
 }
 
 int main(void)
 {
-	perceptron("MLP, one picture", false, 1, 5);
-	perceptron("MLP, step of 32", true, 32, 105);
-	lenet(1, 203);
-	lenet(2, 307);
+	report("MLP, one picture", "bench/mlp.dfg", false, 1, 1, 1);
+	report("MLP, step of 32", "bench/mlp.dfg", true, 32, 1, 1);
+	report("LeNet, step of 64, 1 thread", "bench/lenet.dfg", true, 64, 1, 1e3);
+	report("LeNet, step of 64, 2 threads", "bench/lenet.dfg", true, 64, 2, 1e3);
 	return 0;
 }

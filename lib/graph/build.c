@@ -472,6 +472,8 @@ struct dfg_err *dfg_build_float(
 struct dfg_err *dfg_build_op(struct dfg_builder *builder, const char *op, const char *name, const struct dfg_edge *in,
 	uint32_t n_in, struct dfg_edge *out_edge)
 {
-	*out_edge = (struct dfg_edge){0, 0};
-	return dfg_build(builder, &(struct dfg_new_node){.op = op, .name = name, .in = in, .n_in = n_in}, &out_edge->node);
+	uint32_t node; /* out_edge may be one of the inputs */
+	DFG_TRY(dfg_build(builder, &(struct dfg_new_node){.op = op, .name = name, .in = in, .n_in = n_in}, &node));
+	*out_edge = (struct dfg_edge){node, 0};
+	return NULL;
 }
