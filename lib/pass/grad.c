@@ -5,6 +5,7 @@
 #include "lib/pass/formula.h"
 #include "lib/pass/partial.h"
 #include "lib/pass/reduce.h"
+#include "lib/pass/stamp.h"
 
 #include <string.h>
 
@@ -20,6 +21,9 @@ struct sweep {
 	bool *is_wrt;             /* by tensor */
 	bool *depends;            /* by node: on something of wrt, through what derivatives flow through */
 	struct dfg_partial **sum; /* by tensor */
+	struct dfg_stamps stamps;
+	bool crowded; /* names that begin with the prefix are there already */
+	bool *begun;  /* by node: the sweep began there, and may have made nodes in its scope */
 };
 
 static uint32_t tensor_of(const struct sweep *s, struct dfg_edge edge)
@@ -100,6 +104,7 @@ static struct dfg_err *total(struct sweep *s, struct dfg_edge edge, struct dfg_c
 		*out_cotangent = head->cotangent;
 		return NULL;
 	}
+	DFG_TRY(dfg_stamps_settle(&s->stamps));
 	struct scope scope = scope_of(s, edge.node);
 	return dfg_partial_sum(&(struct dfg_make){s->builder, scope.s}, edge, head, out_cotangent);
 }
@@ -149,21 +154,28 @@ static bool broadcasts(const struct dfg_op *op)
 	return !op->shape || op->flags & DFG_BROADCASTS;
 }
 
-/* What a node gave back for its inputs goes to where these came from. */
-static struct dfg_err *hand_back(struct sweep *s, struct dfg_gradient *node)
+/* Makes what a node gave back for its inputs as large as these are. */
+static struct dfg_err *fit(struct sweep *s, struct dfg_gradient *node)
 {
 	struct dfg_make make = {s->builder, node->scope};
 	for (uint32_t i = 0; i < node->call->n_in; i++) {
 		struct dfg_cotangent *dx = &node->dx[i];
-		if (!node->wanted[i] || dx->kind == DFG_NO_COTANGENT)
+		if (!node->wanted[i] || dx->kind != DFG_DENSE)
 			continue;
 		struct dfg_stretched stretched = {node->in, node->call->n_in, i, broadcasts(node->call->op)};
-		if (dx->kind == DFG_DENSE && fact_of(s, node->in[i])->dtype != DFG_RESOURCE)
+		if (fact_of(s, node->in[i])->dtype != DFG_RESOURCE)
 			DFG_TRY(dfg_reduce(&make, &stretched, &dx->value));
-		if (dx->kind == DFG_DENSE)
-			DFG_TRY(check_result(s, node->in[i], dx->value));
-		DFG_TRY(dfg_partial_add(&s->scratch, &s->sum[tensor_of(s, node->in[i])], dx));
+		DFG_TRY(check_result(s, node->in[i], dx->value));
 	}
+	return NULL;
+}
+
+/* What a node gave back goes to where its inputs came from. */
+static struct dfg_err *hand_back(struct sweep *s, const struct dfg_gradient *node)
+{
+	for (uint32_t i = 0; i < node->call->n_in; i++)
+		if (node->wanted[i] && node->dx[i].kind != DFG_NO_COTANGENT)
+			DFG_TRY(dfg_partial_add(&s->scratch, &s->sum[tensor_of(s, node->in[i])], &node->dx[i]));
 	return NULL;
 }
 
@@ -188,7 +200,7 @@ static struct dfg_err *pass_rows(struct sweep *s, uint32_t n, bool *out_done)
 /* Room for what a gradient sees of a node, in the arena that is given back now and then. */
 static struct dfg_err *take_room(struct sweep *s, uint32_t n, struct dfg_gradient *node, struct dfg_call *call)
 {
-	DFG_TRY(dfg_node_call(s->builder->graph, n, &s->brief, call));
+	DFG_TRY(dfg_facts_call(&s->builder->facts, s->builder->graph, n, &s->brief, call));
 	bool *wanted = dfg_arena_zeros(&s->brief, (size_t)call->n_in + 1, sizeof *wanted);
 	node->dx = dfg_arena_zeros(&s->brief, (size_t)call->n_in + 1, sizeof *node->dx);
 	if (!wanted || !node->dx)
@@ -214,6 +226,8 @@ static struct dfg_err *gather(struct sweep *s, struct dfg_gradient *node)
 		struct dfg_cotangent sum;
 		DFG_TRY(total(s, output, &sum));
 		dy[p].node = DFG_NONE;
+		if (sum.kind == DFG_ROWS)
+			DFG_TRY(dfg_stamps_settle(&s->stamps));
 		if (sum.kind != DFG_NO_COTANGENT)
 			DFG_TRY(dfg_cotangent_dense(&make, output, &sum, &dy[p]));
 	}
@@ -228,6 +242,33 @@ static bool has_cotangent(const struct sweep *s, uint32_t n)
 	return false;
 }
 
+/* Whether the scope of n has no nodes but sums of the cotangents, which were made since `since`. */
+static bool is_fresh(const struct sweep *s, uint32_t n, uint32_t since)
+{
+	const struct dfg_graph *graph = s->builder->graph;
+	bool fresh = !s->crowded && !s->begun[n] && strnlen(graph->node[n].name, DFG_SCOPE_MOST) < DFG_SCOPE_MOST - 100;
+	for (uint32_t i = since; i < graph->count && fresh; i++)
+		fresh = !strcmp(graph->node[i].op_name, "AddN");
+	return fresh;
+}
+
+/* Derives the node by its op's rule, or as the last like it. */
+static struct dfg_err *derive_alike(struct sweep *s, struct dfg_gradient *node, bool fresh)
+{
+	struct dfg_site site = {.words = 0};
+	bool done = false;
+	if (fresh)
+		dfg_site_of(node, &site);
+	DFG_TRY(dfg_stamp(&s->stamps, &site, node, &done));
+	if (done)
+		return NULL;
+	uint32_t first = s->builder->graph->count;
+	DFG_TRY(dfg_stamps_settle(&s->stamps));
+	DFG_TRY(derive(node));
+	DFG_TRY(fit(s, node));
+	return dfg_stamp_keep(&s->stamps, &site, first, node);
+}
+
 static struct dfg_err *visit(struct sweep *s, uint32_t n)
 {
 	if (!has_cotangent(s, n))
@@ -239,9 +280,10 @@ static struct dfg_err *visit(struct sweep *s, uint32_t n)
 	struct scope scope = scope_of(s, n);
 	struct dfg_call call;
 	struct dfg_gradient node = {.builder = s->builder, .node = n, .call = &call, .scope = scope.s, .pass = s};
+	uint32_t since = s->builder->graph->count;
 	DFG_TRY(take_room(s, n, &node, &call));
 	DFG_TRY(gather(s, &node));
-	DFG_TRY(derive(&node));
+	DFG_TRY(derive_alike(s, &node, is_fresh(s, n, since)));
 	return hand_back(s, &node);
 }
 
@@ -262,7 +304,7 @@ static struct dfg_err *sweep_back(struct sweep *s)
 			err = dfg_err_note(err, "node '%.200s' (%.100s)", name, op_name);
 	}
 	s->builder->device = device;
-	return err;
+	return err ? err : dfg_stamps_settle(&s->stamps);
 }
 
 static struct dfg_err *check_edge(const struct sweep *s, struct dfg_edge edge, const char *what)
@@ -278,6 +320,15 @@ static struct dfg_err *check_edge(const struct sweep *s, struct dfg_edge edge, c
 	enum dfg_dtype dtype = fact->dtype == DFG_RESOURCE && fact->holds ? fact->holds->dtype : fact->dtype;
 	return DFG_ERR(DFG_DATA, "node '%.200s' (%.100s): cannot %s %s, only floats and complex numbers", node->name,
 		node->op_name, what, dfg_dtype_name(dtype));
+}
+
+static bool is_crowded(const struct dfg_graph *graph, const char *prefix)
+{
+	size_t length = strlen(prefix);
+	for (uint32_t n = 0; n < graph->count; n++)
+		if (!strncmp(graph->node[n].name, prefix, length) && graph->node[n].name[length] == '/')
+			return true;
+	return length >= 90; /* which scopes are cut at */
 }
 
 static struct dfg_err *prepare(
@@ -297,10 +348,12 @@ static struct dfg_err *prepare(
 	s->is_wrt = dfg_arena_zeros(&s->scratch, (size_t)s->tensors + 1, sizeof *s->is_wrt);
 	s->sum = dfg_arena_zeros(&s->scratch, (size_t)s->tensors + 1, sizeof(void *));
 	s->depends = dfg_arena_zeros(&s->scratch, (size_t)s->count + 1, sizeof *s->depends);
-	if (!s->is_wrt || !s->sum || !s->depends)
+	s->begun = dfg_arena_zeros(&s->scratch, (size_t)s->count + 1, sizeof *s->begun);
+	if (!s->is_wrt || !s->sum || !s->depends || !s->begun)
 		return DFG_ERR(DFG_MEMORY, "no memory to differentiate %u nodes", s->count);
 	for (uint32_t i = 0; i < n_wrt; i++)
 		s->is_wrt[tensor_of(s, wrt[i])] = true;
+	s->crowded = is_crowded(graph, s->prefix);
 	find_dependents(s);
 	return NULL;
 }
@@ -313,6 +366,7 @@ static struct dfg_err *begin(struct sweep *s, const struct dfg_edge *of, uint32_
 			continue;
 		struct dfg_cotangent one = {.kind = DFG_DENSE};
 		struct scope scope = scope_of(s, of[i].node);
+		s->begun[of[i].node] = true;
 		if (dy)
 			one.value = dy[i];
 		else
@@ -361,7 +415,9 @@ struct dfg_err *dfg_grad(struct dfg_builder *builder, const struct dfg_edge *of,
 	const struct dfg_edge *wrt, uint32_t n_wrt, const struct dfg_grad_options *options, struct dfg_cotangent *out_wrt)
 {
 	struct sweep s = {.builder = builder, .prefix = options && options->prefix ? options->prefix : "grad"};
+	s.stamps.builder = builder;
 	struct dfg_err *err = differentiate(&s, of, n_of, wrt, n_wrt, options, out_wrt);
+	dfg_stamps_release(&s.stamps);
 	dfg_arena_release(&s.scratch);
 	dfg_arena_release(&s.brief);
 	return err;
