@@ -12,14 +12,23 @@ static const struct dfg_opt options[] = {
 	{0},
 };
 
+static void print_warnings(const char *path, struct dfg_err *warnings)
+{
+	for (const struct dfg_err *err = warnings; err; err = err->next)
+		dfg_talk("%s: warning: %s", path, err->text);
+	dfg_err_free(warnings);
+}
+
 /* What is held is zero until it is taken and released in any case, so no step needs to know which came before. */
 static struct dfg_err *check_file(const char *path)
 {
 	struct dfg_graph_file file = {0};
-	const struct dfg_verify_options verify = {.most = (long)errors, .unknown_ops = !unknown_ops};
+	struct dfg_faults warnings = {.left = (long)errors};
+	const struct dfg_verify_options verify = {.most = (long)errors, .unknown_ops = !unknown_ops, .warnings = &warnings};
 	struct dfg_err *err = dfg_cmd_open_graph(path, &file);
 	if (!err)
 		err = dfg_err_note(dfg_verify(&file.graph, &verify, NULL), "%s", path);
+	print_warnings(path, warnings.err);
 	dfg_graph_close(&file);
 	return err;
 }

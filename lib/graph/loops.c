@@ -26,13 +26,16 @@ struct finder {
 	struct dfg_map names; /* number of a name + 1 = number of its loop */
 };
 
-/* The loop of the first input that says one; a node without inputs stands in the root. */
+/* The deepest loop that an input is in, all being in one if the graph is good; a node without inputs stands in the root. */
 static uint32_t loop_of_inputs(const struct finder *f, const struct dfg_node *node)
 {
+	const struct dfg_loops *loops = f->loops;
+	uint32_t deepest = 0;
 	for (uint32_t e = 0; e < node->n_in + node->n_control; e++)
-		if (dfg_edge_brings(node, e) && !dfg_edge_closes(f->graph, node, node->in[e]))
-			return f->loops->of[node->in[e].node];
-	return 0;
+		if (dfg_edge_brings(node, e) && !dfg_edge_closes(f->graph, node, node->in[e]) &&
+			loops->loop[loops->of[node->in[e].node]].depth > loops->loop[deepest].depth)
+			deepest = loops->of[node->in[e].node];
+	return deepest;
 }
 
 static struct dfg_err *enter(struct finder *f, uint32_t n, uint32_t outer, uint32_t *out_loop)

@@ -2,6 +2,7 @@
 #include "lib/pass/verify.h"
 
 #include "lib/pass/cycle.h"
+#include "lib/pass/deadness.h"
 #include "lib/pass/frames.h"
 
 #include <string.h>
@@ -17,7 +18,8 @@ enum {
 struct verify {
 	const struct dfg_graph *graph;
 	bool unknown_ops;
-	bool loops; /* some node belongs to one */
+	bool flows; /* some node is of a loop or a branch */
+	struct dfg_faults *warnings;
 	struct dfg_facts *facts;
 	struct dfg_arena scratch; /* to the end */
 	struct dfg_arena brief;   /* for a node, or a batch of them */
@@ -158,8 +160,8 @@ static struct dfg_err *check_node(struct verify *v, uint32_t n)
 {
 	const struct dfg_node *node = &v->graph->node[n];
 	struct dfg_call call;
-	if (node->op && node->op->role >= DFG_ENTER && node->op->role <= DFG_LOOP_COND)
-		v->loops = true;
+	if (node->op && node->op->role >= DFG_SWITCH && node->op->role <= DFG_LOAD)
+		v->flows = true;
 	DFG_TRY(check_name(node, n));
 	DFG_TRY(check_call(v, n, &call));
 	DFG_TRY(input_facts(v, node));
@@ -238,6 +240,18 @@ static void check_back_edges(struct verify *v)
 	}
 }
 
+static struct dfg_err *check_flow(struct verify *v, const uint32_t *order)
+{
+	struct dfg_loops loops;
+	check_back_edges(v);
+	long left = v->faults.left;
+	DFG_TRY(dfg_loops_find(v->graph, order, &v->scratch, &loops));
+	DFG_TRY(dfg_frames_check(v->graph, &loops, &v->scratch, &v->faults));
+	if (v->faults.left < left)
+		return NULL;
+	return dfg_deadness_check(v->graph, order, v->facts, &loops, &v->scratch, &v->faults, v->warnings);
+}
+
 static struct dfg_err *check(struct verify *v)
 {
 	uint32_t *order, count;
@@ -247,10 +261,7 @@ static struct dfg_err *check(struct verify *v)
 	check_nodes(v, order, count);
 	if (count < v->graph->count)
 		return check_rest(v, order, count);
-	if (!v->loops)
-		return NULL;
-	check_back_edges(v);
-	return dfg_frames_check(v->graph, order, &v->scratch, &v->faults);
+	return v->flows ? check_flow(v, order) : NULL;
 }
 
 struct dfg_err *dfg_verify(
@@ -260,6 +271,7 @@ struct dfg_err *dfg_verify(
 	struct verify v = {
 		.graph = graph,
 		.unknown_ops = options && options->unknown_ops,
+		.warnings = options ? options->warnings : NULL,
 		.facts = out_facts ? out_facts : &own,
 		.faults.left = options && options->most > 0 ? options->most : FAULTS_MOST,
 	};

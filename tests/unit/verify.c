@@ -201,8 +201,7 @@ static void a_value_enters_and_leaves_a_loop_by_the_doors(void **state)
 {
 	(void)state;
 	EXPECT_FAULTS(LOOP "y Plus body x T=f32\n",
-		"node 'y' (Plus): its inputs are in different frames: 'body' in that of "
-		"'enter', 'x' in that of 'the root'");
+		"node 'y' (Plus): its inputs are in different frames: 'body' in frame 'f', 'x' in the root");
 	EXPECT_FAULTS(LOOP "out Out fork:1 T=f32\n", "node 'out' (Out): its input 'fork:1' (Fork) must be the false side");
 	EXPECT_FAULTS("x Source T=f32 n=3\ny Out x T=f32\n", "node 'y' (Out): stands in no loop");
 	EXPECT_FAULTS("x Source T=f32 n=3\ny Next x T=f32\n", "node 'y' (Next): stands in no loop");
@@ -213,27 +212,46 @@ static void a_frame_has_one_name_one_window_and_one_condition(void **state)
 	(void)state;
 	EXPECT_FAULTS("x Source T=f32 n=3\ny In x T=f32 frame_name=''\n", "empty frame_name");
 	EXPECT_FAULTS("x Source T=f32 n=3\ny In x T=f32 frame_name='f' parallel_iterations=0\n", "must be 1 or more");
-	EXPECT_FAULTS(
-		LOOP "two In x T=f32 frame_name='f' parallel_iterations=2\n", "that of 'enter', of the same frame, is 10");
-	EXPECT_FAULTS(LOOP "test2 Test ask\n", "node 'test2' (Test): its frame has another LoopCond, 'test'");
-	EXPECT_FAULTS(LOOP "g In x T=f32 frame_name='g'\nin In g T=f32 frame_name='f'\n", "from another frame");
+	EXPECT_FAULTS(LOOP "two In x T=f32 frame_name='f' parallel_iterations=2\n",
+		"that of 'enter', which enters frame 'f' too, is 10");
+	EXPECT_FAULTS(LOOP "test2 Test ask\n", "node 'test2' (Test): frame 'f' has another LoopCond, 'test'");
+	EXPECT_FAULTS(LOOP "g In x T=f32 frame_name='g'\nin In g T=f32 frame_name='f'\n",
+		"enters frame 'f' from frame 'g', but 'enter' enters it from the root");
 }
+
+/* A loop whose Merge and NextIteration are to be written. */
+#define OPEN_LOOP                                                                               \
+	"x Source T=f32 n=3\nenter In x T=f32 frame_name='f'\nask Ask merge T=f32\ntest Test ask\n" \
+	"fork Fork merge test T=f32\nbody Minus fork:1 T=f32\n"
 
 static void a_loop_comes_back_once_to_where_it_entered(void **state)
 {
 	(void)state;
-	EXPECT_FAULTS(
-		"x Source T=f32 n=3\nenter In x T=f32 frame_name='f'\nmerge Join enter next next T=f32 N=3\n"
-		"next Next merge T=f32\n",
-		"has 2 inputs from NextIteration");
-	EXPECT_FAULTS(
-		"x Source T=f32 n=3\nenter In x T=f32 frame_name='f'\nmerge Join enter next ^enter T=f32 N=2\n"
-		"next Next merge T=f32\n",
-		"cannot have control inputs");
+	EXPECT_FAULTS(OPEN_LOOP "merge Join enter next next T=f32 N=3\nnext Next body T=f32\n",
+		"node 'merge' (Join): has 2 inputs from NextIteration");
+	EXPECT_FAULTS(OPEN_LOOP "merge Join enter next ^enter T=f32 N=2\nnext Next body T=f32\n",
+		"node 'merge' (Join): a loop's Merge cannot have control inputs, here '^enter'");
+	EXPECT_FAULTS(OPEN_LOOP "merge Join enter enter next T=f32 N=3\nnext Next body T=f32\n",
+		"node 'merge' (Join): a loop's Merge has 3 inputs, must have two");
+	EXPECT_FAULTS(OPEN_LOOP "merge Join in next T=f32 N=2\nin Minus enter T=f32\nnext Next body T=f32\n",
+		"node 'merge' (Join): input 0 is 'in' (Minus), must be an Enter");
+	EXPECT_FAULTS(OPEN_LOOP
+		"merge Join in next T=f32 N=2\nin In x T=f32 frame_name='f' is_constant=true\n"
+		"next Next body T=f32\n",
+		"node 'merge' (Join): input 0 is 'in' (In), which comes in every iteration");
+	EXPECT_FAULTS(OPEN_LOOP "merge Join enter next T=f32 N=2\nagain Ask body T=f32\nnext Next again T=bool\n",
+		"comes back as bool, must be f32");
+}
+
+static void a_loop_goes_by_its_condition(void **state)
+{
+	(void)state;
 	EXPECT_FAULTS(
 		"x Source T=f32 n=3\nenter In x T=f32 frame_name='f'\nmerge Join enter next T=f32 N=2\n"
-		"ask Ask merge T=f32\nnext Next ask T=bool\n",
-		"comes back as bool, must be f32");
+		"ask Ask merge T=f32\nfork Fork merge ask T=f32\nnext Next fork:1 T=f32\n",
+		"node 'next' (Next): frame 'f' has no LoopCond");
+	EXPECT_FAULTS(LOOP "fork2 Fork body ask T=f32\nout Out fork2 T=f32\n",
+		"node 'out' (Out): leaves frame 'f' by 'fork2' (Fork), whose predicate 'ask' is not the loop's LoopCond");
 }
 
 int main(void)
@@ -254,6 +272,7 @@ int main(void)
 		cmocka_unit_test(a_value_enters_and_leaves_a_loop_by_the_doors),
 		cmocka_unit_test(a_frame_has_one_name_one_window_and_one_condition),
 		cmocka_unit_test(a_loop_comes_back_once_to_where_it_entered),
+		cmocka_unit_test(a_loop_goes_by_its_condition),
 	};
 	return cmocka_run_group_tests_name("verify", tests, NULL, NULL);
 }

@@ -1,0 +1,546 @@
+#include "lib/pass/deadness.h"
+
+#include "lib/pass/frames.h"
+#include "lib/pass/logic.h"
+
+#include <string.h>
+
+enum { ROOT };
+enum { BUDGET = 1 << 22, CASES = 3, TRIES = 1 << 16 };
+
+/* In which iterations of its frame a node runs or is dead; in others it is not heard of. */
+enum comes { UNCHANGED, EACH, FIRST, LATER };
+
+/* What a variable of the logic says of a tensor: that it is true, that it is live, that it is 0, 1, ... */
+enum { IS_TRUE, IS_LIVE, IS_NUMBER };
+struct claim {
+	uint32_t node;
+	int32_t port;
+	uint32_t what;
+};
+
+struct life {
+	const struct dfg_graph *graph;
+	const struct dfg_facts *facts;
+	const struct dfg_loops *loops;
+	struct dfg_arena *scratch;
+	struct dfg_faults *faults, *warnings;
+	struct dfg_logic logic;
+	struct dfg_map claims;   /* number of a claim + 1 = its variable */
+	uint32_t *runs;          /* by node: where it runs */
+	uint32_t *side;          /* by tensor: where an output of a Switch is live */
+	uint32_t *value;         /* by node, if made of other predicates: where its output is true, + 1 */
+	struct dfg_edge *origin; /* by node that only passes a value on: whose */
+	uint8_t *comes;          /* by node: enum comes of its outputs */
+	uint32_t *within;        /* by frame: where it is, by its LoopCond */
+	uint8_t *entered;        /* by frame: enum comes, in the parent, of what enters */
+	bool *shared;            /* by frame: it has another LoopCond, of a gradient's counter */
+	uint32_t *unchanged;     /* by frame: the frame around it in which nothing that enters changes, or the root */
+	bool no_memory;
+};
+
+#define NODE_WORDS "node '%.200s' (%.100s): "
+#define NODE(node) (node)->name, (node)->op_name
+
+static const char *words(const struct life *l, uint32_t frame)
+{
+	return dfg_frame_words(l->loops, frame, l->scratch);
+}
+
+static uint32_t home(const struct life *l, uint32_t n)
+{
+	return dfg_loop_home(l->graph, l->loops, n);
+}
+
+static const char *tensor(const struct life *l, struct dfg_edge edge)
+{
+	const char *name = dfg_graph_tensor_name(l->graph, edge);
+	return name ? name : "";
+}
+
+static void warn(struct life *l, struct dfg_err *err)
+{
+	if (l->warnings)
+		dfg_fault(l->warnings, err);
+	else
+		dfg_err_free(err);
+}
+
+/* Predicates. */
+
+static uint32_t claim(struct life *l, struct dfg_edge edge, uint32_t what)
+{
+	struct claim of = {edge.node, edge.port, what};
+	uint32_t number = dfg_map_find(&l->claims, (const char *)&of, sizeof of);
+	if (number == DFG_NONE) {
+		const char *copy = dfg_arena_copy(l->scratch, &of, sizeof of);
+		if (!copy || !dfg_map_put(&l->claims, copy, sizeof of, &number, NULL)) {
+			l->no_memory = true;
+			return DFG_LOST;
+		}
+	}
+	return dfg_logic_variable(&l->logic, number + 1);
+}
+
+/* Whose value it is that comes along the edge. */
+static struct dfg_edge origin_of(const struct life *l, struct dfg_edge edge)
+{
+	const struct dfg_edge *origin = &l->origin[edge.node];
+	return origin->port == DFG_CONTROL ? edge : *origin;
+}
+
+/* Where the tensor is true, if it is live. */
+static uint32_t value_of(struct life *l, struct dfg_edge edge)
+{
+	edge = origin_of(l, edge);
+	uint32_t value = edge.port == 0 ? l->value[edge.node] : 0;
+	return value ? value - 1 : claim(l, edge, IS_TRUE);
+}
+
+static bool is_constant_enter(const struct dfg_node *node)
+{
+	const struct dfg_attr *attr = dfg_node_attr(node, "is_constant");
+	return dfg_node_role(node) == DFG_ENTER && attr && attr->kind == DFG_ATTR_BOOL && attr->value.b;
+}
+
+static bool passes_on(const struct dfg_node *node)
+{
+	enum dfg_role role = dfg_node_role(node);
+	return (role == DFG_IDENTITY && node->n_in == 1) || (role == DFG_SWITCH && node->n_in) ||
+		   (role == DFG_LOOP_COND && node->n_in) || (is_constant_enter(node) && node->n_in);
+}
+
+static void find_value(struct life *l, uint32_t n)
+{
+	const struct dfg_node *node = &l->graph->node[n];
+	l->origin[n].port = DFG_CONTROL;
+	if (passes_on(node)) {
+		l->origin[n] = origin_of(l, node->in[0]);
+	} else if (node->op && !strncmp(node->op_name, "Logical", 7)) {
+		uint32_t a = node->n_in ? value_of(l, node->in[0]) : DFG_LOST, value = DFG_LOST;
+		uint32_t b = node->n_in > 1 ? value_of(l, node->in[1]) : DFG_LOST;
+		if (!strcmp(node->op_name, "LogicalNot"))
+			value = dfg_logic_not(a);
+		else if (!strcmp(node->op_name, "LogicalAnd"))
+			value = dfg_logic_and(&l->logic, a, b);
+		else if (!strcmp(node->op_name, "LogicalOr"))
+			value = dfg_logic_or(&l->logic, a, b);
+		l->value[n] = value == DFG_LOST ? 0 : value + 1;
+	}
+}
+
+/* " where 'p' is true and 'q' is false", in the arena: one case of a function, beside what is given. */
+static const char *case_words(struct life *l, uint32_t where, uint32_t given)
+{
+	uint32_t literal[CASES];
+	int count = dfg_logic_case(&l->logic, where, given, literal, CASES);
+	const char *text = "";
+	for (int i = 0; i < count && text; i++) {
+		struct claim of;
+		memcpy(&of, l->claims.name[literal[i] / 2 - 1].s, sizeof of);
+		const char *name = tensor(l, (struct dfg_edge){of.node, of.port}), *join = i ? " and" : " where";
+		bool yes = literal[i] & 1;
+		if (of.what == IS_TRUE)
+			text = dfg_arena_print(l->scratch, "%s%s '%.100s' is %s", text, join, name, yes ? "true" : "false");
+		else if (of.what == IS_LIVE)
+			text = dfg_arena_print(l->scratch, "%s%s '%.100s' is %s", text, join, name, yes ? "live" : "dead");
+		else
+			text = dfg_arena_print(
+				l->scratch, "%s%s '%.100s' is %s%u", text, join, name, yes ? "" : "not ", of.what - IS_NUMBER);
+	}
+	return text ? text : "";
+}
+
+/* Where what comes along the edge is live. */
+static uint32_t live(const struct life *l, struct dfg_edge edge)
+{
+	if (dfg_node_role(&l->graph->node[edge.node]) == DFG_SWITCH && edge.port >= 0 &&
+		(uint32_t)edge.port < dfg_facts_outputs(l->facts, edge.node))
+		return l->side[l->facts->first[edge.node] + (uint32_t)edge.port];
+	return l->runs[edge.node];
+}
+
+static uint32_t all_live(struct life *l, const struct dfg_node *node)
+{
+	uint32_t runs = DFG_ALWAYS;
+	for (uint32_t e = 0; e < node->n_in + node->n_control; e++)
+		if (dfg_edge_brings(node, e))
+			runs = dfg_logic_and(&l->logic, runs, live(l, node->in[e]));
+	return runs;
+}
+
+static bool is_certain(uint32_t function)
+{
+	return function != DFG_NEVER && function != DFG_LOST;
+}
+
+/* The one output of a Switch that is live: false or true, or one of many by a number. */
+static void split(struct life *l, uint32_t n)
+{
+	const struct dfg_node *node = &l->graph->node[n];
+	uint32_t outputs = dfg_facts_outputs(l->facts, n), *side = &l->side[l->facts->first[n]], rest = l->runs[n];
+	if (outputs < 2 || node->n_in < 2)
+		return;
+	struct dfg_edge by = node->in[1];
+	bool is_number =
+		(uint32_t)by.port < dfg_facts_outputs(l->facts, by.node) && dfg_facts_of(l->facts, by)->dtype != DFG_BOOL;
+	if (!is_number) {
+		uint32_t value = value_of(l, by);
+		side[0] = dfg_logic_and(&l->logic, rest, dfg_logic_not(value));
+		side[1] = dfg_logic_and(&l->logic, rest, value);
+		return;
+	}
+	for (uint32_t i = 0; i + 1 < outputs; i++) {
+		uint32_t taken = claim(l, origin_of(l, by), IS_NUMBER + i);
+		side[i] = dfg_logic_and(&l->logic, rest, taken);
+		rest = dfg_logic_and(&l->logic, rest, dfg_logic_not(taken));
+	}
+	side[outputs - 1] = rest;
+}
+
+/* Merges. */
+
+static void overlap(struct life *l, const struct dfg_node *node, uint32_t i)
+{
+	uint32_t j = 0, here = live(l, node->in[i]), both = DFG_NEVER;
+	for (; j < i && !is_certain(both) && j < TRIES; j++)
+		both = dfg_logic_and(&l->logic, live(l, node->in[j]), here);
+	if (!is_certain(both))
+		return;
+	dfg_fault(l->faults,
+		DFG_ERR(DFG_DATA,
+			NODE_WORDS
+			"inputs %u '%.200s' and %u '%.200s' can both be live%s; a Merge takes the sides of Switches on one "
+			"predicate, of which one is live",
+			NODE(node), j - 1, tensor(l, node->in[j - 1]), i, tensor(l, node->in[i]), case_words(l, both, DFG_ALWAYS)));
+}
+
+/* What is known of a small tensor before the step; NULL where some of it is not. */
+static const struct dfg_known *known_of(const struct life *l, struct dfg_edge edge)
+{
+	if (edge.port < 0 || (uint32_t)edge.port >= dfg_facts_outputs(l->facts, edge.node))
+		return NULL;
+	const struct dfg_known *known = dfg_facts_of(l->facts, edge)->known;
+	for (int64_t i = 0; known && i < known->count; i++)
+		if (known->v[i] == DFG_NOT_KNOWN)
+			return NULL;
+	return known;
+}
+
+/* Shapes that TensorFlow's gradients merge may be constants on one side, live always; any of them is the value. */
+static bool all_are_one(const struct life *l, const struct dfg_node *node)
+{
+	const struct dfg_known *first = node->n_in ? known_of(l, node->in[0]) : NULL;
+	for (uint32_t i = 1; i < node->n_in && first; i++) {
+		const struct dfg_known *other = known_of(l, node->in[i]);
+		if (!other || other->rank != first->rank || other->count != first->count ||
+			memcmp(other->v, first->v, (size_t)first->count * sizeof *first->v))
+			return false;
+	}
+	return first;
+}
+
+static uint32_t merge(struct life *l, const struct dfg_node *node)
+{
+	uint32_t any = DFG_NEVER;
+	bool told = false;
+	for (uint32_t i = 0; i < node->n_in; i++) {
+		uint32_t here = live(l, node->in[i]);
+		if (dfg_edge_closes(l->graph, node, node->in[i]))
+			continue;
+		if (!told && is_certain(dfg_logic_and(&l->logic, any, here))) {
+			if (!all_are_one(l, node))
+				overlap(l, node, i);
+			told = true;
+		}
+		any = dfg_logic_or(&l->logic, any, here);
+	}
+	return any;
+}
+
+/* Loops. */
+
+static uint32_t condition_of(struct life *l, uint32_t frame)
+{
+	return value_of(l, (struct dfg_edge){l->loops->loop[frame].condition, 0});
+}
+
+/*
+ * Whether the loop goes by one LoopCond, as all do but those that TensorFlow's gradients count with, and by one that
+ * changes: others go on never, or for ever.
+ */
+static bool has_one_condition(const struct life *l, uint32_t frame)
+{
+	const struct dfg_loop *of = &l->loops->loop[frame];
+	return of->condition != DFG_NONE && !l->shared[frame] && l->comes[of->condition] != UNCHANGED;
+}
+
+/*
+ * Where the loop goes on, all that entered it is live: what is not would be lost without a word, because a dead value does
+ * not go round. Elsewhere it may be live, as invariants of the loop around are in that one's last iteration.
+ */
+static void check_enter(struct life *l, uint32_t n)
+{
+	const struct dfg_node *node = &l->graph->node[n];
+	uint32_t frame = l->loops->of[n];
+	if (!has_one_condition(l, frame))
+		return;
+	uint32_t condition = l->loops->loop[frame].condition;
+	uint32_t dies = dfg_logic_and(&l->logic, l->within[frame], dfg_logic_not(l->runs[n]));
+	if (is_certain(dies))
+		dfg_fault(l->faults,
+			DFG_ERR(DFG_DATA,
+				NODE_WORDS
+				"is dead%s, but '%.200s' (LoopCond) of %s is live; what enters a loop is live together: take all "
+				"of it from the branch, or none",
+				NODE(node), case_words(l, dies, l->runs[n]), l->graph->node[condition].name, words(l, frame)));
+}
+
+static uint32_t leave(struct life *l, uint32_t n)
+{
+	const struct dfg_node *node = &l->graph->node[n];
+	uint32_t frame = home(l, n), within = l->within[frame];
+	const struct dfg_node *from = &l->graph->node[node->in[0].node];
+	if (!has_one_condition(l, frame))
+		return l->runs[node->in[0].node];
+	if (l->runs[n] == dfg_logic_and(&l->logic, within, dfg_logic_not(value_of(l, from->in[1]))))
+		return within;
+	return dfg_logic_and(&l->logic, within, claim(l, (struct dfg_edge){n, 0}, IS_LIVE));
+}
+
+/* A loop's variable goes on exactly where the loop does. */
+static void next_iteration(struct life *l, uint32_t n)
+{
+	const struct dfg_node *node = &l->graph->node[n];
+	uint32_t frame = home(l, n), own = l->runs[n];
+	l->runs[n] = l->within[frame];
+	if (!has_one_condition(l, frame) || !node->n_in)
+		return;
+	const char *condition = l->graph->node[l->loops->loop[frame].condition].name;
+	uint32_t goes_on = dfg_logic_and(&l->logic, l->within[frame], condition_of(l, frame));
+	uint32_t more = dfg_logic_and(&l->logic, own, dfg_logic_not(goes_on));
+	uint32_t less = dfg_logic_and(&l->logic, goes_on, dfg_logic_not(own));
+	if (is_certain(more))
+		dfg_fault(l->faults,
+			DFG_ERR(DFG_DATA,
+				NODE_WORDS
+				"its input '%.200s' is live where '%.200s' (LoopCond) is false too, so %s would not end; it has "
+				"to come from the true side of a Switch on '%.200s'",
+				NODE(node), tensor(l, node->in[0]), condition, words(l, frame), condition));
+	else if (is_certain(less))
+		dfg_fault(l->faults,
+			DFG_ERR(DFG_DATA,
+				NODE_WORDS
+				"its input '%.200s' is dead%s, though %s goes on, which would lose its value; bring the branches "
+				"together by a Merge",
+				NODE(node), tensor(l, node->in[0]), case_words(l, less, goes_on), words(l, frame)));
+}
+
+/* The Load of every iteration's value is in a loop of as many iterations, so the last, which only ends it, saves none. */
+static void save(struct life *l, uint32_t n)
+{
+	const struct dfg_node *node = &l->graph->node[n];
+	uint32_t frame = home(l, n);
+	for (uint32_t i = 1; i < node->n_in && frame != ROOT; i++, frame = l->loops->loop[frame].parent) {
+		if (!has_one_condition(l, frame))
+			continue;
+		if (!is_certain(dfg_logic_and(&l->logic, l->runs[n], dfg_logic_not(condition_of(l, frame)))))
+			continue;
+		const char *condition = l->graph->node[l->loops->loop[frame].condition].name;
+		dfg_fault(l->faults,
+			DFG_ERR(DFG_DATA,
+				NODE_WORDS
+				"saves in the last iteration of %s too, where '%.200s' (LoopCond) is false; what is saved has to "
+				"come from the true side of a Switch on '%.200s'",
+				NODE(node), words(l, frame), condition, condition));
+		return;
+	}
+}
+
+/* Iterations. */
+
+static const char *const comes_words[] = {"does not change", "in each", "in the first only", "in all but the first"};
+
+/* In which iterations all inputs come; a node whose inputs never come together would never run. */
+static enum comes comes_of(struct life *l, const struct dfg_node *node)
+{
+	enum comes comes = UNCHANGED;
+	uint32_t by = 0;
+	for (uint32_t e = 0; e < node->n_in + node->n_control; e++) {
+		enum comes other = l->comes[node->in[e].node];
+		if (!dfg_edge_brings(node, e) || dfg_edge_closes(l->graph, node, node->in[e]) || other == UNCHANGED)
+			continue;
+		if (comes != UNCHANGED && comes != other) {
+			dfg_fault(l->faults,
+				DFG_ERR(DFG_DATA,
+					NODE_WORDS
+					"its inputs come in different iterations: '%.200s' %s, '%.200s' %s; what a loop reads in "
+					"every iteration comes by its Merges, or by an Enter that is_constant",
+					NODE(node), l->graph->node[by].name, comes_words[comes], l->graph->node[node->in[e].node].name,
+					comes_words[other]));
+			return EACH;
+		}
+		comes = other;
+		by = node->in[e].node;
+	}
+	return comes;
+}
+
+static bool is_loop_merge(const struct dfg_graph *graph, const struct dfg_node *node)
+{
+	if (dfg_node_role(node) != DFG_MERGE)
+		return false;
+	for (uint32_t i = 0; i < node->n_in; i++)
+		if (dfg_edge_closes(graph, node, node->in[i]))
+			return true;
+	return false;
+}
+
+static void find_iterations(struct life *l, uint32_t n)
+{
+	const struct dfg_node *node = &l->graph->node[n];
+	uint32_t frame = home(l, n);
+	enum comes comes = frame == ROOT ? EACH : is_loop_merge(l->graph, node) ? EACH : comes_of(l, node);
+	switch (dfg_node_role(node)) {
+	case DFG_ENTER:
+		if (l->entered[l->loops->of[n]] < comes)
+			l->entered[l->loops->of[n]] = (uint8_t)comes;
+		l->comes[n] = is_constant_enter(node) ? UNCHANGED : FIRST;
+		return;
+	case DFG_EXIT:
+		l->comes[n] = l->loops->of[n] == ROOT ? EACH : l->entered[frame];
+		return;
+	case DFG_NEXT_ITERATION:
+		if (comes == FIRST || comes == LATER)
+			dfg_fault(l->faults,
+				DFG_ERR(DFG_DATA, NODE_WORDS "its input '%.200s' comes %s iteration, so %s would lose its value",
+					NODE(node), tensor(l, node->in[0]), comes_words[comes], words(l, frame)));
+		l->comes[n] = LATER;
+		return;
+	default:
+		l->comes[n] = (uint8_t)comes;
+	}
+}
+
+/* All but what is done for its result alone, which can be had once more. */
+static bool has_effects(const struct dfg_node *node)
+{
+	if (!node->op)
+		return false;
+	if (node->op->role == DFG_ASSIGN)
+		return true;
+	return node->op->role == DFG_PLAIN && ((node->op->flags & DFG_STATEFUL) || node->op->guard);
+}
+
+/* What reads only invariants runs in the last iteration too, which only finds that the loop ends. */
+static void check_unchanged(struct life *l, uint32_t n)
+{
+	const struct dfg_node *node = &l->graph->node[n];
+	uint32_t frame = home(l, n), around = l->unchanged[frame];
+	if (l->comes[n] == UNCHANGED && frame != ROOT)
+		around = frame;
+	if (around == ROOT || l->loops->loop[around].condition == DFG_NONE)
+		return;
+	const char *condition = l->graph->node[l->loops->loop[around].condition].name;
+	if (has_effects(node))
+		dfg_fault(l->faults,
+			DFG_ERR(DFG_DATA,
+				NODE_WORDS
+				"reads only what does not change in %s, so it would run once more than the loop goes on; give it "
+				"a control input from the true side of a Switch on '%.200s'",
+				NODE(node), words(l, around), condition));
+	else if (around == frame && node->op && node->op->role == DFG_PLAIN)
+		warn(l, DFG_ERR(DFG_DATA,
+					NODE_WORDS
+					"reads only what does not change in %s: it gives the same in every iteration, and could stand "
+					"before the loop",
+					NODE(node), words(l, around)));
+}
+
+static void check_never(struct life *l, uint32_t n)
+{
+	const struct dfg_node *node = &l->graph->node[n];
+	if (l->runs[n] != DFG_NEVER)
+		return;
+	for (uint32_t e = 0; e < node->n_in + node->n_control; e++)
+		if (live(l, node->in[e]) == DFG_NEVER)
+			return;
+	warn(l, DFG_ERR(DFG_DATA, NODE_WORDS "never runs: its inputs are on opposite sides of a predicate", NODE(node)));
+}
+
+static void visit(struct life *l, uint32_t n)
+{
+	const struct dfg_node *node = &l->graph->node[n];
+	enum dfg_role role = dfg_node_role(node);
+	find_value(l, n);
+	find_iterations(l, n);
+	l->runs[n] = role == DFG_MERGE             ? merge(l, node)
+				 : role == DFG_CONTROL_TRIGGER ? DFG_ALWAYS
+				 : !node->op                   ? DFG_LOST
+											   : all_live(l, node);
+	if (l->loops->loop[home(l, n)].condition == n)
+		l->within[home(l, n)] = l->runs[n];
+	else if (role == DFG_NEXT_ITERATION)
+		next_iteration(l, n);
+	else if (role == DFG_EXIT)
+		l->runs[n] = leave(l, n);
+	else if (role == DFG_SWITCH)
+		split(l, n);
+	else if (role == DFG_SAVE)
+		save(l, n);
+	check_never(l, n);
+}
+
+static void visit_all(struct life *l, const uint32_t *order)
+{
+	uint32_t count = l->graph->count;
+	for (uint32_t n = 0; n < count; n++)
+		if (dfg_node_role(&l->graph->node[n]) == DFG_LOOP_COND && l->loops->loop[home(l, n)].condition != n)
+			l->shared[home(l, n)] = true;
+	for (uint32_t i = 0; i < count && l->faults->left > 0; i++)
+		visit(l, order ? order[i] : i);
+	for (uint32_t f = 1; f < l->loops->count; f++) {
+		uint32_t parent = l->loops->loop[f].parent;
+		l->unchanged[f] = l->unchanged[parent];
+		if (!l->unchanged[f] && l->entered[f] == UNCHANGED)
+			l->unchanged[f] = parent;
+	}
+	for (uint32_t n = 0; n < count && l->faults->left > 0; n++) {
+		if (dfg_node_role(&l->graph->node[n]) == DFG_ENTER)
+			check_enter(l, n);
+		check_unchanged(l, n);
+	}
+	if (!l->logic.budget)
+		warn(l,
+			DFG_ERR(DFG_DATA, "the predicates of this graph are too many to tell what is live; a step will find out"));
+}
+
+struct dfg_err *dfg_deadness_check(const struct dfg_graph *graph, const uint32_t *order, const struct dfg_facts *facts,
+	const struct dfg_loops *loops, struct dfg_arena *scratch, struct dfg_faults *faults, struct dfg_faults *warnings)
+{
+	struct life l = {
+		.graph = graph,
+		.facts = facts,
+		.loops = loops,
+		.scratch = scratch,
+		.faults = faults,
+		.warnings = warnings,
+		.logic.budget = BUDGET,
+		.runs = dfg_arena_zeros(scratch, graph->count, sizeof *l.runs),
+		.side = dfg_arena_zeros(scratch, facts->count + 1, sizeof *l.side),
+		.value = dfg_arena_zeros(scratch, graph->count, sizeof *l.value),
+		.origin = dfg_arena_zeros(scratch, graph->count, sizeof *l.origin),
+		.comes = dfg_arena_zeros(scratch, graph->count, sizeof *l.comes),
+		.within = dfg_arena_zeros(scratch, loops->count, sizeof *l.within),
+		.entered = dfg_arena_zeros(scratch, loops->count, sizeof *l.entered),
+		.shared = dfg_arena_zeros(scratch, loops->count, sizeof *l.shared),
+		.unchanged = dfg_arena_zeros(scratch, loops->count, sizeof *l.unchanged),
+	};
+	bool room = l.runs && l.side && l.value && l.origin && l.comes && l.within && l.entered && l.shared && l.unchanged;
+	if (room)
+		visit_all(&l, order);
+	bool no_memory = !room || l.no_memory || l.logic.no_memory;
+	dfg_map_release(&l.claims);
+	dfg_logic_release(&l.logic);
+	return no_memory ? DFG_ERR(DFG_MEMORY, "no memory for what is live of %u nodes", graph->count) : NULL;
+}
