@@ -16,17 +16,8 @@ static const union dfg_value *attr_of(const struct record *record, const char *n
 	return &record->call->attr[dfg_op_attr(record->call->signature, name)];
 }
 
-static struct dfg_err *fed_inside(const struct dfg_plan *plan, uint32_t slot, const struct dfg_call *call)
+static struct dfg_err *no_frame(const struct record *record)
 {
-	return DFG_ERR(DFG_DATA, "feed '%s' is inside a loop, where node '%s' (%s) reads it: only what enters can be fed",
-		dfg_slot_words(plan, slot).s, call->node, call->op->name);
-}
-
-static struct dfg_err *no_frame(const struct dfg_plan *plan, const struct record *record)
-{
-	for (int i = 0; i < record->n_in; i++)
-		if (plan->kind[plan->slot[record->first + (uint32_t)i]] == SLOT_FEED)
-			return fed_inside(plan, plan->slot[record->first + (uint32_t)i], record->call);
 	return dfg_call_note(DFG_ERR(DFG_DATA, "stands outside all loops"), record->call);
 }
 
@@ -70,13 +61,13 @@ static struct dfg_err *leave_record(struct flow_maker *maker, const struct recor
 		return dfg_call_note(enter_loop(maker, record, from, out), record->call);
 	case DFG_EXIT:
 		if (!from)
-			return no_frame(maker->plan, record);
+			return no_frame(record);
 		flow->loop[from].exits++;
 		*out = flow->loop[from].parent;
 		return NULL;
 	case DFG_NEXT_ITERATION:
 		if (!from)
-			return no_frame(maker->plan, record);
+			return no_frame(record);
 		flow->loop[from].nexts++;
 		return NULL;
 	default:
@@ -123,8 +114,6 @@ static struct dfg_err *check_inputs(const struct flow_maker *maker, uint32_t r)
 	uint32_t loop = maker->flow->loop_of[r];
 	for (int i = 0; i < record->n_in; i++) {
 		uint32_t slot = plan->slot[record->first + (uint32_t)i];
-		if (maker->flow->slot_loop[slot] != loop && plan->kind[slot] == SLOT_FEED)
-			return fed_inside(plan, slot, record->call);
 		if (maker->flow->slot_loop[slot] != loop)
 			return mixed(maker, r, dfg_slot_words(plan, slot).s, maker->flow->slot_loop[slot]);
 	}

@@ -4,6 +4,8 @@
  */
 #include "lib/exec/plan.h"
 
+#include "lib/graph/loops.h"
+
 uint32_t dfg_fed(const struct dfg_step *step, struct dfg_edge edge)
 {
 	for (uint32_t i = 0; i < step->n_feed; i++)
@@ -23,12 +25,6 @@ struct walk {
 	uint32_t *path, *input, *later;
 	uint32_t depth, n_later;
 };
-
-static bool is_back_edge(const struct dfg_graph *graph, const struct dfg_node *node, struct dfg_edge edge)
-{
-	const struct dfg_op *from = graph->node[edge.node].op;
-	return node->op && node->op->role == DFG_MERGE && from && from->role == DFG_NEXT_ITERATION;
-}
 
 static bool is_cut(const struct walk *walk, struct dfg_edge edge)
 {
@@ -61,7 +57,7 @@ static struct dfg_err *go_on(struct walk *walk)
 		struct dfg_edge edge = node->in[walk->input[walk->depth - 1]++];
 		if (is_cut(walk, edge) || walk->state[edge.node] == DONE)
 			continue;
-		if (is_back_edge(selection->graph, node, edge)) {
+		if (dfg_edge_closes(selection->graph, node, edge)) {
 			put_off(walk, edge.node);
 			continue;
 		}
@@ -113,10 +109,43 @@ static struct dfg_err *take_room(struct walk *walk)
 	return NULL;
 }
 
+/* Any input that brings a token says in which frame a node is; DFG_NONE: the root. Exits on the way back go in again. */
+static uint32_t first_enter(const struct dfg_graph *graph, uint32_t n)
+{
+	uint32_t inside = 0;
+	for (uint32_t steps = 0; steps <= graph->count; steps++) {
+		const struct dfg_node *node = &graph->node[n];
+		if (dfg_node_role(node) == DFG_ENTER && !inside--)
+			return n;
+		inside += dfg_node_role(node) == DFG_EXIT;
+		uint32_t e = 0, inputs = node->n_in + node->n_control;
+		while (e < inputs && (!dfg_edge_brings(node, e) || dfg_edge_closes(graph, node, node->in[e])))
+			e++;
+		if (e == inputs)
+			return DFG_NONE;
+		n = node->in[e].node;
+	}
+	return DFG_NONE;
+}
+
+/* One value cannot stand for those of all iterations. */
+static struct dfg_err *check_feed(const struct dfg_graph *graph, struct dfg_edge feed)
+{
+	uint32_t enter = first_enter(graph, feed.node);
+	if (enter == DFG_NONE)
+		return NULL;
+	const struct dfg_attr *name = dfg_node_attr(&graph->node[enter], "frame_name");
+	bool named = name && name->kind == DFG_ATTR_STRING;
+	return DFG_ERR(DFG_DATA, "feed '%.200s:%d' is inside the loop '%.*s': only what enters it can be fed",
+		graph->node[feed.node].name, feed.port, named ? (int)name->value.s.length : 0, named ? name->value.s.s : "");
+}
+
 struct dfg_err *dfg_select(struct selection *selection)
 {
 	const struct dfg_step *step = selection->step;
 	struct walk walk = {.selection = selection};
+	for (uint32_t i = 0; i < step->n_feed; i++)
+		DFG_TRY(check_feed(selection->graph, step->feed[i]));
 	DFG_TRY(take_room(&walk));
 	for (uint32_t i = 0; i < step->n_feed; i++)
 		walk.fed[step->feed[i].node] = true;

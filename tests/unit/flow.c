@@ -250,7 +250,7 @@ static void frames_that_do_not_fit_are_refused(void **state)
 	refuses(COUNT_TO(5, 10), "x=0", "add", "fetch 'add:0' is inside the loop 'w'");
 	refuses(COUNT_TO(5, 10) "mix Plus add one T=i32\nxm Exit mix T=i32\n", "x=0", "xm",
 		"node 'mix' (Plus): takes inputs from different frames");
-	refuses(COUNT_TO(5, 10), "x=0 t=1", "out", "feed 't:0' is inside a loop");
+	refuses(COUNT_TO(5, 10), "x=0 t=1", "out", "feed 't:0' is inside the loop 'w'");
 	refuses("x Number v=1\nout Exit x T=i32\n", "", "out", "stands outside all loops");
 }
 
