@@ -1,4 +1,5 @@
-#include "cmd/cmd.h"
+#include "cmd/bench.h"
+#include "cmd/run.h"
 #include "cmd/graph.h"
 #include "formats/synthetic.h"
 #include "lib/pass/verify.h"
@@ -10,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static int64_t nodes = 100000, edges = 1000000, seed = 1;
+static int64_t nodes = 100000, edges = 1000000, seed = 1, batch = 1;
 static const char *output;
 
 static const struct dfg_opt options[] = {
@@ -18,6 +19,13 @@ static const struct dfg_opt options[] = {
 	{"edges", .takes = "M", .number = &edges, .help = "Its edges (1000000)."},
 	{"seed", .takes = "S", .number = &seed, .help = "Make up another one (1)."},
 	{"output", 'o', .takes = "FILE", .text = &output, .help = "Keep the graph in FILE."},
+	{"batch", .takes = "N", .number = &batch, .help = "Of a graph in a file: what its unknown dims are (1)."},
+	{"fetch", 'f', .takes = "NAME", .list = &dfg_run_options.fetch, .help = "Give out tensor NAME in each step."},
+	{"target", .takes = "NODE", .list = &dfg_run_options.target, .help = "Run NODE for its effect."},
+	{"repeat", .takes = "N", .number = &dfg_run_options.repeat, .help = "Time N steps (100)."},
+	{"warmup", .takes = "W", .number = &dfg_run_options.warmup, .help = "Run W steps before those that are timed (0)."},
+	{"threads", .takes = "N", .number = &dfg_run_options.threads,
+		.help = "Use N threads (as many as the machine allows)."},
 	{"json", .flag = &dfg_globals.json, .help = "Print one JSON document."},
 	{0},
 };
@@ -112,15 +120,13 @@ static struct dfg_err *bench_graph(void)
 static struct dfg_err *bench(char **operands, int *out_status)
 {
 	(void)out_status;
-	if (strcmp(*operands, "graph"))
-		return DFG_ERR(DFG_USAGE, "no bench '%s'; there is 'graph'", *operands);
-	return bench_graph();
+	return strcmp(*operands, "graph") ? dfg_bench_file(*operands, batch) : bench_graph();
 }
 
 const struct dfg_cmd dfg_cmd_bench = {
 	.name = "bench",
-	.operands = "graph",
-	.summary = "time what dfg does with a graph that it makes up",
+	.operands = "G|graph",
+	.summary = "time the steps of a graph, or what dfg does with a large one",
 	.options = options,
 	.least = 1,
 	.most = 1,

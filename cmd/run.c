@@ -153,8 +153,7 @@ static struct dfg_err *keep_given(struct dfg_run *run, const struct dfg_words_li
 	return NULL;
 }
 
-/* Spelled-out updates become one op each. Before the first plan, because a session plans from the graph. */
-static struct dfg_err *fuse(struct dfg_run *run)
+struct dfg_err *dfg_run_fuse(struct dfg_run *run)
 {
 	struct dfg_arena scratch = {0};
 	struct dfg_text report = {0};
@@ -181,7 +180,7 @@ static struct dfg_err *bind(struct dfg_run *run)
 	if (!run->fetch.count && !run->n_target)
 		DFG_TRY(dfg_model_outputs(&run->model, &run->fetch));
 	DFG_TRY(dfg_run_bind_feeds(run));
-	DFG_TRY(fuse(run));
+	DFG_TRY(dfg_run_fuse(run));
 	DFG_TRY(dfg_variables_list(&run->model, &run->variables));
 	return dfg_run_load(run);
 }
@@ -238,7 +237,6 @@ static struct dfg_err *run_graph(const char *path, struct dfg_trace *trace, int 
 	if (!err)
 		err = execute(&run, trace, out_status);
 	dfg_feeds_release(&run.feeds);
-	dfg_text_release(&run.timing);
 	dfg_model_close(&run.model);
 	return err;
 }

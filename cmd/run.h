@@ -16,6 +16,14 @@ struct dfg_run_options {
 };
 extern struct dfg_run_options dfg_run_options;
 
+/* What timed steps took. */
+enum { DFG_TIMINGS = 5 };
+extern const char *const dfg_timing_name[DFG_TIMINGS]; /* "median_us" and so on */
+struct dfg_timing {
+	bool known;
+	double value[DFG_TIMINGS];
+};
+
 /* A run in progress. */
 struct dfg_run {
 	struct dfg_model model;
@@ -23,7 +31,7 @@ struct dfg_run {
 	struct dfg_feeds feeds; /* of --feed and --seed; the same in every step */
 	struct dfg_edges fetch;
 	uint32_t *target, n_target;
-	struct dfg_text timing; /* JSON, where there was any */
+	struct dfg_timing timing;
 	struct dfg_stats stats; /* of the last step */
 };
 
@@ -40,6 +48,9 @@ DFG_MUST_CHECK struct dfg_err *dfg_feeds_add(
 DFG_MUST_CHECK struct dfg_err *dfg_feeds_share(
 	const struct dfg_feeds *feeds, const struct dfg_edge *but, uint32_t n, struct dfg_feeds *out_feeds);
 void dfg_feeds_release(struct dfg_feeds *feeds);
+
+/* Spelled-out updates become one op each. Before the first plan, because a session plans from the graph. */
+DFG_MUST_CHECK struct dfg_err *dfg_run_fuse(struct dfg_run *run);
 
 /* --init, then --load. */
 DFG_MUST_CHECK struct dfg_err *dfg_run_load(struct dfg_run *run);

@@ -1,7 +1,5 @@
 #include "cmd/run.h"
 
-#include "formats/json.h"
-
 #include <stdlib.h>
 #include <time.h>
 
@@ -49,32 +47,16 @@ static double quantile(const double *sorted, size_t count, double part)
 	return sorted[(size_t)((double)(count - 1) * part + 0.5)];
 }
 
-static struct dfg_err *tell_timing(struct dfg_run *run, double *us, size_t count, double first)
+const char *const dfg_timing_name[DFG_TIMINGS] = {"median_us", "p10_us", "p90_us", "steps_per_s", "first_us"};
+
+static struct dfg_timing sum_up(double *us, size_t count, double first)
 {
-	struct dfg_json_out json = {0};
 	double sum = 0;
 	for (size_t i = 0; i < count; i++)
 		sum += us[i];
 	qsort(us, count, sizeof *us, by_value);
-	const struct {
-		const char *name;
-		double value;
-	} lines[] = {
-		{"median_us", quantile(us, count, 0.5)},
-		{"p10_us", quantile(us, count, 0.1)},
-		{"p90_us", quantile(us, count, 0.9)},
-		{"steps_per_s", sum > 0 ? 1e6 * (double)count / sum : 0},
-		{"first_us", first},
-	};
-	dfg_json_open(&json, '{');
-	for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
-		dfg_talk("%s %.3f", lines[i].name, lines[i].value);
-		dfg_json_key(&json, lines[i].name);
-		dfg_json_f64(&json, lines[i].value);
-	}
-	dfg_json_close(&json, '}');
-	run->timing = json.text;
-	return dfg_text_check(&run->timing);
+	return (struct dfg_timing){true, {quantile(us, count, 0.5), quantile(us, count, 0.1), quantile(us, count, 0.9),
+										 sum > 0 ? 1e6 * (double)count / sum : 0, first}};
 }
 
 /* Leaves the last step's values in value. us has room for those that are timed. */
@@ -94,7 +76,9 @@ static struct dfg_err *repeat(
 		if (i >= 0)
 			us[i] = took;
 	}
-	return dfg_run_options.repeat > 0 || warmup ? tell_timing(run, us, count, first) : NULL;
+	if (dfg_run_options.repeat > 0 || warmup)
+		run->timing = sum_up(us, count, first);
+	return NULL;
 }
 
 static void release_all(struct dfg_tensor *value, uint32_t count)

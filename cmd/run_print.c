@@ -50,6 +50,25 @@ static void print_stats(const struct dfg_stats *stats, struct dfg_json_out *json
 	dfg_json_close(json, '}');
 }
 
+static void tell_timing(const struct dfg_timing *timing)
+{
+	for (int i = 0; timing->known && i < DFG_TIMINGS; i++)
+		dfg_talk("%s %.3f", dfg_timing_name[i], timing->value[i]);
+}
+
+static void print_timing(const struct dfg_timing *timing, struct dfg_json_out *json)
+{
+	if (!timing->known)
+		return;
+	dfg_json_key(json, "timing");
+	dfg_json_open(json, '{');
+	for (int i = 0; i < DFG_TIMINGS; i++) {
+		dfg_json_key(json, dfg_timing_name[i]);
+		dfg_json_f64(json, timing->value[i]);
+	}
+	dfg_json_close(json, '}');
+}
+
 static void print_json(const struct dfg_run *run, const struct dfg_arrays *results, const struct dfg_text *stats,
 	struct dfg_json_out *json)
 {
@@ -61,16 +80,11 @@ static void print_json(const struct dfg_run *run, const struct dfg_arrays *resul
 		dfg_json_tensor(json, &results->array[i].tensor);
 	}
 	dfg_json_close(json, '}');
-	const struct {
-		const char *name;
-		const struct dfg_text *text;
-	} parts[] = {{"timing", &run->timing}, {"stats", stats}};
-	for (int i = 0; i < 2; i++) {
-		if (!parts[i].text->length)
-			continue;
-		dfg_json_key(json, parts[i].name);
+	print_timing(&run->timing, json);
+	if (stats->length) {
+		dfg_json_key(json, "stats");
 		dfg_json_raw(json);
-		dfg_text_put(&json->text, parts[i].text->s, parts[i].text->length);
+		dfg_text_put(&json->text, stats->s, stats->length);
 	}
 	dfg_json_close(json, '}');
 	dfg_text_put(&json->text, "\n", 1);
@@ -80,6 +94,7 @@ struct dfg_err *dfg_run_print(struct dfg_run *run, const struct dfg_arrays *resu
 {
 	struct dfg_json_out json = {0}, stats = {0};
 	struct dfg_err *err = NULL;
+	tell_timing(&run->timing);
 	if (dfg_run_options.stats)
 		print_stats(&run->stats, &stats);
 	if (dfg_run_options.output && results->count)

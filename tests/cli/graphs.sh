@@ -88,6 +88,17 @@ status 0 "$DFG" convert made.pb -o again.pb
 cmp made.pb again.pb
 status 2 "$DFG" bench graph --nodes 0
 
+# Steps of a graph are timed with inputs that are made up.
+printf 'input x: f32[b, 4]\ninput i: i32[b]\noutput y = sum(x) + f32(sum(i))\n' >timed.dfg
+status 0 "$DFG" bench timed.dfg --batch 3 --repeat 5 --warmup 1
+has out 'median_us '
+status 0 "$DFG" bench timed.dfg --repeat 5 --json
+python3 -m json.tool out >/dev/null
+status 65 "$DFG" bench timed.dfg --fetch z
+status 2 "$DFG" bench timed.dfg --repeat 0
+status 2 "$DFG" bench timed.dfg --batch 0
+status 66 "$DFG" bench nothing.pb
+
 # All bad inputs are named.
 printf 'node { name: "x" op: "NoOp" input: "^y" input: "x:-1" } node { name: "z" op: "NoOp" input: "w" }' >in.pbtxt
 status 65 "$DFG" convert in.pbtxt -o x.pb

@@ -1,0 +1,83 @@
+#include "cmd/bench.h"
+
+#include "cmd/feed.h"
+#include "cmd/run.h"
+
+#include <stdio.h>
+
+enum { REPEAT = 100 };
+
+/* Noise for floats, zeros for all else: an index or a label that is 0 is mostly a right one. */
+static struct dfg_err *make_up(const struct dfg_fact *fact, int64_t batch, struct dfg_tensor *out_value)
+{
+	bool noise = dfg_dtype_is(fact->dtype, "float");
+	struct dfg_shape shape = fact->shape;
+	char text[300];
+	if (shape.rank < 0)
+		return DFG_ERR(DFG_DATA, "nothing is known of its shape: time it with run --feed and --repeat");
+	for (int i = 0; i < shape.rank; i++)
+		shape.dim[i] = shape.dim[i] < 0 ? batch : shape.dim[i];
+	snprintf(text, sizeof text, "%s:%s%s", noise ? "normal" : "zeros", dfg_type_words(fact->dtype, &shape).s,
+		noise ? ":seed=1" : "");
+	return dfg_feed_value(text, fact, out_value);
+}
+
+static struct dfg_err *feed_inputs(struct dfg_run *run, int64_t batch)
+{
+	const struct dfg_graph *graph = &run->model.file.graph;
+	for (uint32_t n = 0; n < graph->count; n++) {
+		struct dfg_tensor value;
+		struct dfg_edge edge = {n, 0};
+		if (!graph->node[n].op || graph->node[n].op->role != DFG_PLACEHOLDER)
+			continue;
+		DFG_TRY(dfg_err_note(
+			make_up(dfg_model_fact(&run->model, edge), batch, &value), "input '%.200s'", graph->node[n].name));
+		DFG_TRY(dfg_feeds_add(&run->feeds, edge, &value));
+	}
+	return NULL;
+}
+
+static struct dfg_err *time_steps(struct dfg_run *run, int64_t batch)
+{
+	struct dfg_arrays results = {0};
+	DFG_TRY(dfg_model_tensors(&run->model, &dfg_run_options.fetch, &run->fetch));
+	DFG_TRY(dfg_model_nodes(&run->model, &dfg_run_options.target, &run->target, &run->n_target));
+	if (!run->fetch.count && !run->n_target)
+		DFG_TRY(dfg_model_outputs(&run->model, &run->fetch));
+	DFG_TRY(feed_inputs(run, batch));
+	DFG_TRY(dfg_run_fuse(run));
+	DFG_TRY(dfg_variables_list(&run->model, &run->variables));
+	struct dfg_err *err = dfg_run_once(run, &results);
+	dfg_arrays_release(&results);
+	return err;
+}
+
+static void print(const struct dfg_timing *timing)
+{
+	for (int i = 0; i < DFG_TIMINGS; i++)
+		printf(dfg_globals.json ? "%s\"%s\": %.3f" : "%s%s %.3f\n",
+			!dfg_globals.json ? ""
+			: i               ? ", "
+							  : "{",
+			dfg_timing_name[i], timing->value[i]);
+	if (dfg_globals.json)
+		printf("}\n");
+}
+
+struct dfg_err *dfg_bench_file(const char *path, int64_t batch)
+{
+	struct dfg_run run = {0};
+	const struct dfg_session_options session = {.threads = (int)dfg_run_options.threads};
+	if (dfg_run_options.threads < 0 || dfg_run_options.threads > 4096)
+		return DFG_ERR(DFG_USAGE, "--threads wants a number from 1 to 4096");
+	if (batch < 1 || dfg_run_options.repeat == 0 || dfg_run_options.repeat < -1 || dfg_run_options.warmup < 0)
+		return DFG_ERR(DFG_USAGE, "--batch and --repeat want 1 or more, --warmup 0 or more");
+	dfg_run_options.repeat = dfg_run_options.repeat < 0 ? REPEAT : dfg_run_options.repeat;
+	DFG_TRY(dfg_model_open(path, &session, &run.model));
+	struct dfg_err *err = dfg_err_note(time_steps(&run, batch), "%s", run.model.file.graph.source);
+	if (!err)
+		print(&run.timing);
+	dfg_feeds_release(&run.feeds);
+	dfg_model_close(&run.model);
+	return err;
+}
