@@ -8,7 +8,10 @@ struct inference {
 	const struct dfg_plan *plan;
 	struct dfg_arena *arena;
 	struct dfg_fact *fact; /* by slot */
+	uint32_t *varies;      /* by slot, of a loop's Merge: bits of dims that change from iteration to iteration */
 };
+
+enum { RANK_VARIES = 31, ROUNDS_MOST = 12 };
 
 static uint32_t out_slot(const struct dfg_plan *plan, const struct record *record, int i)
 {
@@ -66,10 +69,76 @@ static struct dfg_err *infer_record(struct inference *of, const struct record *r
 	return NULL;
 }
 
+/* In each iteration a loop variable is what entered, but for the dims that were seen to vary. */
+static void put_variable(struct inference *of, const struct record *record)
+{
+	uint32_t slot = out_slot(of->plan, record, 0), bits = of->varies[slot];
+	uint32_t first = of->plan->slot[record->first], second = of->plan->slot[record->first + 1];
+	bool turned = of->plan->record[of->plan->maker[first]].role == DFG_NEXT_ITERATION;
+	struct dfg_fact *fact = &of->fact[slot];
+	const struct dfg_fact *enter = &of->fact[turned ? second : first];
+	fact->shape = enter->shape;
+	fact->known = NULL;
+	fact->holds = NULL;
+	if (bits >> RANK_VARIES)
+		fact->shape = DFG_SHAPE_UNKNOWN;
+	for (int d = 0; d < fact->shape.rank; d++)
+		if (bits >> d & 1)
+			fact->shape.dim[d] = DFG_UNKNOWN;
+}
+
+/* Whether the next value of a variable differs from what was taken for granted. */
+static bool see_variable(struct inference *of, const struct carried *carried, bool any)
+{
+	const struct dfg_shape *shape = &of->fact[carried->merge].shape, *next = &of->fact[carried->next].shape;
+	uint32_t before = of->varies[carried->merge], bits = before;
+	if (shape->rank >= 0 && next->rank != shape->rank)
+		bits |= UINT32_C(1) << RANK_VARIES;
+	for (int d = 0; d < shape->rank && !(bits >> RANK_VARIES); d++)
+		if (shape->dim[d] != DFG_UNKNOWN && shape->dim[d] != next->dim[d])
+			bits |= UINT32_C(1) << d;
+	if (bits != before && any)
+		bits |= UINT32_C(1) << RANK_VARIES;
+	of->varies[carried->merge] = bits;
+	return bits != before;
+}
+
+static struct dfg_err *infer_all(struct inference *of)
+{
+	const struct dfg_plan *plan = of->plan;
+	for (uint32_t r = 0; r < plan->count; r++) {
+		const struct record *record = &plan->record[r];
+		DFG_TRY(infer_record(of, record));
+		if (dfg_is_loop_merge(plan, record))
+			put_variable(of, record);
+		for (int i = 0; i < record->n_out && record->preset; i++)
+			if (!plan->is_ref[out_slot(plan, record, i)])
+				DFG_TRY(fact_of_preset(of, out_slot(plan, record, i)));
+	}
+	return NULL;
+}
+
+/* Until what loops begin with fits what they go on with; what is still unsettled then is not known. */
+static struct dfg_err *infer_loops(struct inference *of)
+{
+	const struct course *course = of->plan->course;
+	bool again = true;
+	for (int round = 0; again; round++) {
+		DFG_TRY(infer_all(of));
+		again = false;
+		for (uint32_t l = 1; l < course->loops; l++)
+			for (uint32_t i = 0; i < course->bend[l].n_carried; i++) {
+				const struct carried *carried = &course->carried[course->bend[l].first_carried + i];
+				again |= see_variable(of, carried, round >= ROUNDS_MOST);
+			}
+	}
+	return NULL;
+}
+
 struct dfg_err *dfg_plan_infer(
 	const struct dfg_plan *plan, const struct dfg_tensor *feeds, struct dfg_arena *arena, struct dfg_fact *out_facts)
 {
-	struct inference of = {plan, arena, out_facts};
+	struct inference of = {.plan = plan, .arena = arena, .fact = out_facts};
 	for (uint32_t i = 0; i < plan->step.n_feed; i++) {
 		struct dfg_fact *fact = &out_facts[plan->first_feed + i];
 		*fact = plan->feed[i];
@@ -77,11 +146,8 @@ struct dfg_err *dfg_plan_infer(
 		if (feeds)
 			fact->shape = feeds[i].shape;
 	}
-	for (uint32_t r = 0; r < plan->count; r++) {
-		DFG_TRY(infer_record(&of, &plan->record[r]));
-		for (int i = 0; i < plan->record[r].n_out && plan->record[r].preset; i++)
-			if (!plan->is_ref[out_slot(plan, &plan->record[r], i)])
-				DFG_TRY(fact_of_preset(&of, out_slot(plan, &plan->record[r], i)));
-	}
-	return NULL;
+	of.varies = dfg_arena_zeros(arena, plan->loops ? plan->slots : 0, sizeof *of.varies);
+	if (!of.varies)
+		return dfg_no_memory();
+	return plan->loops ? infer_loops(&of) : infer_all(&of);
 }

@@ -2,6 +2,12 @@
 
 #include <string.h>
 
+/* A move between fixed places. */
+struct shift {
+	void *to;
+	const void *from;
+};
+
 /* What one step works in. */
 struct line {
 	struct line *next;
@@ -11,91 +17,35 @@ struct line {
 	struct dfg_tensor *tensor; /* by slot */
 	struct dfg_tensor **at;    /* by use */
 	void **data;               /* by use: of what has a fixed place */
-	bool *dead;                /* by slot */
-	struct death *death;       /* by record */
-	bool dying;                /* some slot is dead */
+	struct shift *shift;       /* by move */
+	int32_t *chosen;           /* by flag: the side */
+	int64_t *iteration;        /* by loop */
 	size_t before, live;
 	struct runner runner;
 	struct watch watch;
-	uint64_t dead_tokens;
+	uint64_t dead_tokens, iterations;
+	uint32_t frames, peak_frames; /* loops that run */
 };
 
 static struct dfg_tensor *output(const struct line *line, const struct op *op, int i)
 {
-	return line->at[op->first + op->record->n_in + (uint32_t)i];
-}
-
-static uint32_t in_slot(const struct line *line, const struct op *op, int i)
-{
-	return line->layout->use[op->first + (uint32_t)i];
+	return line->at[op->first + op->n_in + (uint32_t)i];
 }
 
 static uint32_t out_slot(const struct line *line, const struct op *op, int i)
 {
-	return line->layout->use[op->first + op->record->n_in + (uint32_t)i];
+	return line->layout->use[op->first + op->n_in + (uint32_t)i];
 }
 
-static struct dfg_err *pass(struct line *line, const struct op *op, int i, int j)
+/* Outputs take references to inputs, of which a Switch has one for all. */
+static struct dfg_err *run_pass(struct line *line, const struct op *op)
 {
-	return dfg_pass(line->at[op->first + (uint32_t)j], line->plan->is_ref[out_slot(line, op, i)], output(line, op, i));
-}
-
-static struct dfg_err *run_switch(struct line *line, const struct op *op)
-{
-	int chosen;
-	DFG_TRY(dfg_choose(line->at[op->first + 1], op->record->n_out, &chosen));
-	line->death[op->record - line->plan->record].chosen = chosen;
-	line->dying = true;
-	for (int i = 0; i < op->record->n_out; i++)
-		line->dead[out_slot(line, op, i)] = i != chosen;
-	return pass(line, op, chosen, 0);
-}
-
-static struct dfg_err *run_merge(struct line *line, const struct op *op)
-{
-	int live = -1;
-	for (int i = 0; i < op->record->n_in; i++) {
-		if (line->dead[in_slot(line, op, i)])
-			continue;
-		bool same = live >= 0 && !op->record->tells_index &&
-					dfg_same_value(line->at[op->first + (uint32_t)live], line->at[op->first + (uint32_t)i]);
-		if (live >= 0 && !same)
-			return DFG_ERR(DFG_DATA, "inputs %d and %d are both live", live, i);
-		live = live < 0 ? i : live;
+	for (int i = 0; i < op->n_out; i++) {
+		uint32_t in = op->record->role == DFG_SWITCH ? 0 : (uint32_t)i;
+		dfg_tensor_release(output(line, op, i));
+		DFG_TRY(dfg_pass(line->at[op->first + in], line->plan->is_ref[out_slot(line, op, i)], output(line, op, i)));
 	}
-	DFG_TRY(pass(line, op, 0, live));
-	DFG_TRY(dfg_scalar(line->plan->session, DFG_I32, output(line, op, 1)));
-	*(int32_t *)output(line, op, 1)->data = live;
 	return NULL;
-}
-
-/* The Switch that killed the slot. */
-static struct death death_of(const struct line *line, uint32_t slot)
-{
-	uint32_t r = line->plan->maker[slot];
-	struct death death = line->death[r];
-	return death.killer ? death : (struct death){.killer = r + 1, .chosen = death.chosen};
-}
-
-/* Strict nodes die of one dead input, a Merge of all, a ControlTrigger of none. */
-static bool is_dead(const struct line *line, const struct op *op, struct death *out_death)
-{
-	const struct record *record = op->record;
-	int dead = 0;
-	if (record->role == DFG_CONTROL_TRIGGER)
-		return false;
-	for (int i = 0; i < record->n_in; i++) {
-		uint32_t slot = in_slot(line, op, i);
-		if (line->dead[slot] && !dead++)
-			*out_death = death_of(line, slot);
-	}
-	if (record->role == DFG_MERGE)
-		return dead == record->n_in;
-	for (uint32_t i = 0; i < record->n_control && !dead; i++) {
-		*out_death = line->death[line->plan->control[record->first_control + i]];
-		dead += out_death->killer != 0;
-	}
-	return dead;
 }
 
 static void start_slot(struct line *line, uint32_t slot)
@@ -105,20 +55,44 @@ static void start_slot(struct line *line, uint32_t slot)
 		line->tensor[slot].data = (char *)line->block + (uintptr_t)line->layout->start[slot].data;
 }
 
+static struct dfg_err *misfit(const struct dfg_tensor *given, const struct dfg_tensor *start)
+{
+	return DFG_ERR(DFG_BUG, "the result is %s, but was inferred to be %s",
+		dfg_type_words(given->dtype, &given->shape).s, dfg_type_words(start->dtype, &start->shape).s);
+}
+
+static bool fits(const struct dfg_tensor *given, const struct dfg_tensor *start)
+{
+	return given->dtype == start->dtype && dfg_shape_equal(&given->shape, &start->shape);
+}
+
 /* A kernel gave a buffer for what has its place in the block, where others expect it. */
 static struct dfg_err *bring_home(struct line *line, uint32_t slot)
 {
 	struct dfg_tensor given = line->tensor[slot];
 	const struct dfg_tensor *start = &line->layout->start[slot];
-	bool fits = given.dtype == start->dtype && dfg_shape_equal(&given.shape, &start->shape);
+	struct dfg_err *err = fits(&given, start) ? NULL : misfit(&given, start);
 	start_slot(line, slot);
-	if (fits && start->room)
+	if (!err && start->room)
 		memcpy(line->tensor[slot].data, given.data, start->room);
-	struct dfg_err *err =
-		fits ? NULL
-			 : DFG_ERR(DFG_BUG, "the result is %s, but was inferred to be %s",
-				   dfg_type_words(given.dtype, &given.shape).s, dfg_type_words(start->dtype, &start->shape).s);
 	dfg_tensor_release(&given);
+	return err;
+}
+
+/* The elements go to the slot's fixed place, wherever they are. */
+static struct dfg_err *bring(struct line *line, const struct dfg_tensor *from, uint32_t to)
+{
+	const struct dfg_tensor *start = &line->layout->start[to];
+	struct dfg_tensor value = {0};
+	if (dfg_is_ref(from))
+		DFG_TRY(dfg_variable_read(from->data, &value));
+	else
+		value = *from;
+	struct dfg_err *err = fits(&value, start) ? NULL : misfit(&value, start);
+	if (!err && start->room)
+		memmove(line->tensor[to].data, value.data, start->room);
+	if (dfg_is_ref(from))
+		dfg_tensor_release(&value);
 	return err;
 }
 
@@ -129,7 +103,7 @@ static struct dfg_err *see_buffers(struct line *line, const struct op *op)
 	size_t live = alive + dfg_buffers_used(line->plan->session->buffers) - line->before;
 	line->live = live > line->live ? live : line->live;
 	line->runner.took = false;
-	for (int i = 0; i < op->record->n_out; i++)
+	for (int i = 0; i < op->n_out; i++)
 		if (line->layout->in_block[out_slot(line, op, i)] && output(line, op, i)->buffer)
 			DFG_TRY(bring_home(line, out_slot(line, op, i)));
 	return NULL;
@@ -139,9 +113,9 @@ static struct dfg_err *run_kernel(struct line *line, const struct op *op)
 {
 	struct dfg_tensor **at = line->at + op->first;
 	line->runner.in_place = op->in_place;
-	struct dfg_err *err = dfg_runner_run(&line->runner, op->record, at, at + op->record->n_in);
+	struct dfg_err *err = dfg_runner_run(&line->runner, op->record, at, at + op->n_in);
 	if (!err && line->watch.options->check_numerics)
-		err = dfg_check_numerics(op->record->call, at + op->record->n_in);
+		err = dfg_check_numerics(op->record->call, at + op->n_in);
 	return line->runner.took ? dfg_err_join(err, see_buffers(line, op)) : err;
 }
 
@@ -170,36 +144,103 @@ static struct dfg_err *run_new(struct line *line, const struct op *op)
 static void run_view(const struct line *line, const struct op *op)
 {
 	const struct dfg_tensor *in = line->at[op->first];
-	struct dfg_tensor *out = line->at[op->first + op->record->n_in];
+	struct dfg_tensor *out = line->at[op->first + op->n_in];
 	out->data = in->data;
 	out->buffer = in->buffer;
 }
 
-static struct dfg_err *run_any(struct line *line, const struct op *op)
+/* Bytes of few sizes are most of all that is copied. */
+static void copy(void *to, const void *from, size_t bytes)
 {
-	const struct record *record = op->record;
-	struct death death = {0};
-	if (record->may_die && is_dead(line, op, &death)) {
-		for (int i = 0; i < record->n_out; i++)
-			line->dead[out_slot(line, op, i)] = true;
-		line->death[record - line->plan->record] = death;
-		line->dead_tokens++;
-		return NULL;
-	}
-	switch (record->role) {
-	case DFG_SWITCH:
-		return run_switch(line, op);
-	case DFG_MERGE:
-		return run_merge(line, op);
-	case DFG_IDENTITY:
-	case DFG_PLACEHOLDER_DEFAULT:
-	case DFG_LOOP_COND:
-		for (int i = 0; i < record->n_out; i++)
-			DFG_TRY(pass(line, op, i, i));
-		return NULL;
+	switch (bytes) {
+	case 1:
+		memcpy(to, from, 1);
+		return;
+	case 4:
+		memcpy(to, from, 4);
+		return;
+	case 8:
+		memcpy(to, from, 8);
+		return;
 	default:
-		return record->run ? run_kernel(line, op) : NULL;
+		memcpy(to, from, bytes);
 	}
+}
+
+static struct dfg_err *move_value(struct line *line, const struct move *move)
+{
+	struct dfg_tensor *from = &line->tensor[move->from], *to = &line->tensor[move->to];
+	if (move->kind == MOVE_BRING)
+		return bring(line, from, move->to);
+	struct dfg_tensor value = {0};
+	if (move->kind == MOVE_TAKE) {
+		value = *from;
+		*from = (struct dfg_tensor){0};
+	} else if (dfg_is_ref(from)) {
+		DFG_TRY(dfg_pass(from, line->plan->is_ref[move->to], &value));
+	} else {
+		DFG_TRY(dfg_tensor_share(from, &value));
+	}
+	dfg_tensor_release(to);
+	*to = value;
+	return NULL;
+}
+
+static struct dfg_err *run_moves(struct line *line, const struct op *op)
+{
+	for (uint32_t m = op->first_move; m < op->first_move + op->n_move; m++) {
+		const struct move *move = &line->layout->move[m];
+		if (move->kind == MOVE_BYTES)
+			copy(line->shift[m].to, line->shift[m].from, move->bytes);
+		else
+			DFG_TRY(move_value(line, move));
+	}
+	return NULL;
+}
+
+static void release(struct line *line, const struct op *op, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		dfg_tensor_release(&line->tensor[line->layout->release[op->first_release + i]]);
+}
+
+static struct dfg_err *run_begin(struct line *line, const struct op *op)
+{
+	line->iteration[op->flag] = 0;
+	line->iterations++;
+	if (++line->frames > line->peak_frames)
+		line->peak_frames = line->frames;
+	return run_moves(line, op);
+}
+
+static struct dfg_err *run_choose(struct line *line, const struct op *op)
+{
+	int chosen;
+	struct dfg_tensor value = {0};
+	const struct dfg_tensor *predicate = line->at[op->first];
+	if (dfg_is_ref(predicate))
+		DFG_TRY(dfg_variable_read(predicate->data, &value));
+	struct dfg_err *err = dfg_choose(value.dtype ? &value : predicate, (int)op->n, &chosen);
+	dfg_tensor_release(&value);
+	if (!err)
+		line->chosen[op->flag] = chosen;
+	return err;
+}
+
+static struct dfg_err *run_keep(struct line *line, const struct op *op)
+{
+	dfg_tensor_release(output(line, op, 0));
+	return dfg_is_ref(line->at[op->first]) ? run_pass(line, op)
+										   : dfg_tensor_share(line->at[op->first], output(line, op, 0));
+}
+
+static struct dfg_err *run_index(struct line *line, const struct op *op)
+{
+	struct dfg_tensor *index = output(line, op, 0);
+	if (!index->data)
+		DFG_TRY(dfg_scalar(line->plan->session, DFG_I32, index));
+	*(int32_t *)index->data = (int32_t)op->n;
+	return NULL;
 }
 
 static struct dfg_err *run_op(struct line *line, const struct op *op)
@@ -216,13 +257,30 @@ static struct dfg_err *run_op(struct line *line, const struct op *op)
 	case OP_VIEW:
 		run_view(line, op);
 		return NULL;
-	case OP_ANY:
+	case OP_PASS:
+		return run_pass(line, op);
+	case OP_BRING:
+		return bring(line, line->at[op->first], out_slot(line, op, 0));
+	case OP_KEEP:
+		return run_keep(line, op);
+	case OP_INDEX:
+		return run_index(line, op);
+	case OP_CHOOSE:
+		return run_choose(line, op);
+	case OP_BEGIN:
+		return run_begin(line, op);
+	case OP_COPY:
+		copy(line->data[op->first + 1], line->data[op->first], (size_t)op->n);
+		return NULL;
+	case OP_SKIP:
+	case OP_BACK:
+	case OP_DROPPED:
 		break;
 	}
-	return run_any(line, op);
+	return NULL;
 }
 
-static void trace(const struct line *line, const struct record *record, uint64_t begin)
+static void trace(const struct line *line, const struct record *record, uint64_t begin, bool dead)
 {
 	const struct dfg_session_options *options = line->watch.options;
 	options->trace(options->trace_arg, &(struct dfg_trace_event){
@@ -230,7 +288,7 @@ static void trace(const struct line *line, const struct record *record, uint64_t
 										   .op = record->call->op->name,
 										   .frame = "",
 										   .thread = dfg_pool_thread(),
-										   .dead = line->death[record - line->plan->record].killer,
+										   .dead = dead,
 										   .begin_ns = begin,
 										   .end_ns = dfg_now(),
 									   });
@@ -242,18 +300,60 @@ static struct dfg_err *run_watched(struct line *line, const struct op *op)
 	if (line->watch.deadline)
 		DFG_TRY(dfg_watch_deadline(&line->watch));
 	DFG_TRY(run_op(line, op));
-	if (line->watch.options->trace)
-		trace(line, op->record, begin);
+	if (line->watch.options->trace && op->record)
+		trace(line, op->record, begin, false);
 	return NULL;
+}
+
+static struct dfg_err *note(const struct line *line, const struct op *op, struct dfg_err *err)
+{
+	if (err && op->loop)
+		err = dfg_err_note(err, "in iteration %lld of loop '%s'", (long long)line->iteration[op->loop],
+			line->plan->flow->loop[op->loop].path);
+	return op->record ? dfg_call_note(err, op->record->call) : err;
 }
 
 static struct dfg_err *run_one(struct line *line, const struct op *op, bool watched)
 {
 	struct dfg_err *err = watched ? run_watched(line, op) : run_op(line, op);
 	if (err)
-		return dfg_call_note(err, op->record->call);
-	for (uint32_t i = 0; i < op->n_release; i++)
-		dfg_tensor_release(&line->tensor[line->layout->release[op->first_release + i]]);
+		return note(line, op, err);
+	release(line, op, op->n_release);
+	return NULL;
+}
+
+/* Past a branch that was not taken. */
+static const struct op *skip(struct line *line, const struct op *op)
+{
+	const struct op *to = line->layout->op + op->to;
+	line->dead_tokens += (uint64_t)(to - op) - 1;
+	release(line, op, op->n_release);
+	for (const struct op *dead = op + 1; dead < to && line->watch.options->trace; dead++)
+		if (dead->record)
+			trace(line, dead->record, dfg_now(), true);
+	return to;
+}
+
+/* Ends an iteration: the next op is the first of another one, or the one behind the loop. */
+static struct dfg_err *go_back(struct line *line, const struct op *op, const struct op **out_next)
+{
+	enum { SELDOM = 64 };
+	*out_next = op + 1;
+	if (line->chosen[op->flag] != 1) {
+		line->frames--;
+		release(line, op, op->n_release);
+		return NULL;
+	}
+	int64_t most = line->watch.options->max_iterations, number = ++line->iteration[op->loop];
+	if (most > 0 && number > most)
+		return DFG_ERR(DFG_DATA, "loop '%s' runs more than %lld iterations", line->plan->flow->loop[op->loop].name,
+			(long long)most);
+	if (line->watch.deadline && number % SELDOM == 0)
+		DFG_TRY(dfg_watch_deadline(&line->watch));
+	line->iterations++;
+	DFG_TRY(run_moves(line, op));
+	release(line, op, op->n_again);
+	*out_next = line->layout->op + op->to;
 	return NULL;
 }
 
@@ -262,11 +362,18 @@ static struct dfg_err *run_all(struct line *line)
 {
 	const struct layout *layout = line->layout;
 	bool watched = line->watch.options->trace || line->watch.deadline;
-	for (const struct op *op = layout->op, *end = op + layout->count; op < end; op++)
-		if (op->kind == OP_ROW && !watched)
+	for (const struct op *op = layout->op, *end = op + layout->count; op < end;)
+		if (op->kind == OP_ROW && !watched) {
 			op->row(op->n, line->data[op->first + op->n_in], (const void *const *)line->data + op->first, op->attr);
-		else
+			op++;
+		} else if (op->kind == OP_SKIP) {
+			op = line->chosen[op->flag] == op->side ? op + 1 : skip(line, op);
+		} else if (op->kind == OP_BACK) {
+			DFG_TRY(go_back(line, op, &op));
+		} else {
 			DFG_TRY(run_one(line, op, watched));
+			op++;
+		}
 	return NULL;
 }
 
@@ -275,10 +382,9 @@ static struct dfg_err *give_fetch(struct line *line, uint32_t i, struct dfg_tens
 	uint32_t slot = line->layout->fetch[i];
 	struct dfg_tensor *tensor = &line->tensor[slot];
 	*out_fetch = (struct dfg_tensor){0};
-	if (line->dead[slot]) {
-		struct death death = death_of(line, slot);
-		return dfg_dead_fetch(line->plan, i, &death);
-	}
+	if (line->plan->fetch[i] < line->plan->first_feed &&
+		!dfg_guard_holds(line->plan->course, line->chosen, line->plan->course->slot_guard[line->plan->fetch[i]]))
+		return dfg_dead_branch(line->plan, line->chosen, i);
 	if (dfg_is_ref(tensor))
 		return dfg_variable_read(tensor->data, out_fetch);
 	if (!line->layout->moves[i] || !tensor->buffer)
@@ -308,8 +414,9 @@ static void free_line(struct line *line)
 	dfg_free(line->tensor);
 	dfg_free(line->at);
 	dfg_free(line->data);
-	dfg_free(line->dead);
-	dfg_free(line->death);
+	dfg_free(line->shift);
+	dfg_free(line->chosen);
+	dfg_free(line->iteration);
 	dfg_free(line);
 }
 
@@ -335,9 +442,11 @@ static struct dfg_err *new_line(struct layout *layout, struct line **out_line)
 	line->tensor = dfg_zeros(plan->slots, sizeof *line->tensor);
 	line->at = dfg_zeros(layout->uses, sizeof *line->at);
 	line->data = dfg_zeros(layout->uses, sizeof *line->data);
-	line->dead = dfg_zeros(plan->slots, sizeof *line->dead);
-	line->death = dfg_zeros(plan->count, sizeof *line->death);
-	if (!line->block || !line->tensor || !line->at || !line->data || !line->dead || !line->death) {
+	line->shift = dfg_zeros(layout->moves_made, sizeof *line->shift);
+	line->chosen = dfg_zeros(plan->course->flags, sizeof *line->chosen);
+	line->iteration = dfg_zeros(plan->course->loops, sizeof *line->iteration);
+	if (!line->block || !line->tensor || !line->at || !line->data || !line->shift || !line->chosen ||
+		!line->iteration) {
 		free_line(line);
 		return DFG_ERR(DFG_MEMORY, "no memory for a step of %zu bytes", layout->block);
 	}
@@ -347,6 +456,9 @@ static struct dfg_err *new_line(struct layout *layout, struct line **out_line)
 		line->at[i] = &line->tensor[layout->use[i]];
 		line->data[i] = line->at[i]->data;
 	}
+	for (uint32_t i = 0; i < layout->moves_made; i++)
+		line->shift[i] =
+			(struct shift){line->tensor[layout->move[i].to].data, line->tensor[layout->move[i].from].data};
 	*out_line = line;
 	return NULL;
 }
@@ -357,11 +469,7 @@ static void reset(struct line *line, bool failed)
 	const struct layout *layout = line->layout;
 	for (uint32_t i = 0; i < (failed ? layout->n_counted : layout->n_final); i++)
 		dfg_tensor_release(&line->tensor[layout->counted[i]]);
-	if (line->dying) {
-		memset(line->dead, 0, line->plan->slots * sizeof *line->dead);
-		memset(line->death, 0, line->plan->count * sizeof *line->death);
-	}
-	line->dying = false;
+	line->frames = 0;
 }
 
 static void give_back(struct line *line, struct layout *layout)
@@ -372,9 +480,12 @@ static void give_back(struct line *line, struct layout *layout)
 	plan->stats = (struct dfg_stats){
 		.peak_bytes = layout->block + (peak > line->before ? peak - line->before : 0),
 		.live_bytes = line->live > layout->live ? line->live : layout->live,
+		.iterations = line->iterations,
 		.dead_tokens = line->dead_tokens,
+		.peak_frames = line->peak_frames,
 	};
-	line->dead_tokens = 0;
+	line->dead_tokens = line->iterations = 0;
+	line->peak_frames = 0;
 	line->live = 0;
 	line->next = layout->idle;
 	layout->idle = line;

@@ -1,4 +1,4 @@
-#include "lib/exec/plan.h"
+#include "lib/exec/course.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -353,19 +353,32 @@ static void fold(struct dfg_plan *plan, struct runner *runner, struct record *re
 	dfg_err_free(err);
 }
 
+/* A constant that waits for something, a predicate mostly: its value is known all the same. */
+static bool is_bound(const struct record *record)
+{
+	return record->role == DFG_CONST && !record->n_in && record->n_control;
+}
+
 /* Constants, the handles of variables, and what depends on constants alone. */
 static struct dfg_err *run_presets(struct dfg_plan *plan)
 {
 	struct runner runner = {.session = plan->session};
 	struct dfg_err *err = NULL;
 	for (uint32_t r = 0; r < plan->count && !err; r++)
-		if (plan->record[r].preset)
+		if (plan->record[r].preset || is_bound(&plan->record[r]))
 			err = preset(plan, &runner, &plan->record[r]);
 	for (uint32_t r = 0; r < plan->count && !err; r++)
 		if (is_constant(plan, &plan->record[r]))
 			fold(plan, &runner, &plan->record[r]);
 	dfg_runner_release(&runner);
 	return err;
+}
+
+/* Tokens show what a loop does, instance by instance; and they are the second opinion on it. */
+static bool wants_machine(const struct dfg_plan *plan)
+{
+	const struct dfg_session_options *options = &plan->session->options;
+	return options->random_schedule || (plan->loops && (options->trace || options->no_opt));
 }
 
 static struct dfg_err *make(struct maker *maker)
@@ -381,9 +394,13 @@ static struct dfg_err *make(struct maker *maker)
 	mark_mortal(plan, mortal);
 	mark_indices(plan);
 	DFG_TRY(run_presets(plan));
-	if (plan->loops || plan->session->options.random_schedule)
-		return dfg_flow_make(plan, maker->scratch);
-	return dfg_layouts_begin(plan);
+	if (plan->loops)
+		DFG_TRY(dfg_flow_make(plan, maker->scratch));
+	if (!wants_machine(plan))
+		DFG_TRY(dfg_course_make(plan, maker->scratch, &plan->course));
+	if (plan->course)
+		return dfg_layouts_begin(plan);
+	return plan->flow ? NULL : dfg_flow_make(plan, maker->scratch);
 }
 
 struct dfg_err *dfg_plan_make(struct dfg_session *session, const struct dfg_step *step, struct dfg_plan *plan)
@@ -411,6 +428,7 @@ void dfg_plan_release(struct dfg_plan *plan)
 	for (uint32_t i = 0; plan->preset && i < plan->slots; i++)
 		dfg_tensor_release(&plan->preset[i]);
 	dfg_flow_free(plan->flow);
+	dfg_course_free(plan->course);
 	dfg_arena_release(&plan->arena);
 	pthread_mutex_destroy(&plan->lock);
 }

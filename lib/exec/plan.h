@@ -14,8 +14,9 @@
  * slots of its inputs, then of its outputs, stand in plan->slot from record->first on. Records stand in an order in which
  * inputs come first (but for a loop's back edges).
  *
- * There are two ways to run a plan. A line (line.c) is for graphs without loops: record by record, in memory that was
- * laid out before. A machine (machine.c) moves values as tokens, in any order, through frames and iterations.
+ * There are two ways to run a plan. A line (line.c) goes record by record, in memory that was laid out before, past
+ * branches that were not taken and back where loops go on (course.h). A machine (machine.c) moves values as tokens, in any
+ * order, through frames and iterations that overlap; it runs what has no such course.
  */
 struct record {
 	dfg_run_fn *run; /* NULL: the role says what to do */
@@ -67,7 +68,8 @@ struct dfg_plan {
 	struct dfg_fact *feed;     /* by feed: what the graph says of it */
 	struct dfg_tensor *preset; /* by slot */
 	bool loops;                /* there is a frame */
-	struct flow *flow;         /* of a machine; NULL for a line */
+	struct flow *flow;         /* of loops, and of a machine; or NULL */
+	struct course *course;     /* of a line; NULL for a machine */
 	pthread_mutex_t lock;      /* of what follows */
 	struct layout *layouts;    /* the last is for feeds of any shape */
 	uint32_t n_layouts;

@@ -119,7 +119,7 @@ static struct dfg_err *check_feeds(const struct dfg_plan *plan, const struct dfg
 struct dfg_err *dfg_plan_run(struct dfg_plan *plan, const struct dfg_tensor *feeds, struct dfg_tensor *out_fetches)
 {
 	DFG_TRY(check_feeds(plan, feeds));
-	return plan->flow ? dfg_machine_run(plan, feeds, out_fetches) : dfg_line_run(plan, feeds, out_fetches);
+	return plan->course ? dfg_line_run(plan, feeds, out_fetches) : dfg_machine_run(plan, feeds, out_fetches);
 }
 
 void dfg_plan_stats(const struct dfg_plan *plan, struct dfg_stats *out_stats)
