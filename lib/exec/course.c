@@ -295,8 +295,8 @@ static struct dfg_err *take_room(struct ordering *of)
 	of->order = dfg_arena_zeros(of->scratch, of->nodes, sizeof *of->order);
 	of->heap = dfg_arena_zeros(of->scratch, of->nodes, sizeof *of->heap);
 	of->first_of_loop = dfg_arena_zeros(of->scratch, (size_t)of->course->loops + 2, sizeof *of->first_of_loop);
-	of->course->stop = dfg_arena_zeros(
-		&of->plan->arena, (size_t)of->nodes + 2 * of->course->loops, sizeof *of->course->stop);
+	of->course->stop =
+		dfg_arena_zeros(&of->plan->arena, (size_t)of->nodes + 2 * of->course->loops, sizeof *of->course->stop);
 	return of->node && of->order && of->heap && of->first_of_loop && of->course->stop ? NULL : dfg_no_memory();
 }
 

@@ -53,7 +53,7 @@ struct stop {
 struct course {
 	struct stop *stop;
 	uint32_t stops, skips; /* no more skips than that */
-	struct guard *guard; /* heap */
+	struct guard *guard;   /* heap */
 	size_t guards, guard_room;
 	struct flag *flag; /* heap */
 	size_t flags, flag_room;

@@ -44,7 +44,8 @@ bool dfg_guard_holds(const struct course *course, const int32_t *chosen, uint32_
 static bool is_dead(const struct dfg_plan *plan, const int32_t *chosen, uint32_t slot)
 {
 	bool inside = plan->flow && plan->flow->slot_loop[slot];
-	return !dfg_always_there(plan, slot) && (inside || !dfg_guard_holds(plan->course, chosen, plan->course->slot_guard[slot]));
+	return !dfg_always_there(plan, slot) &&
+		   (inside || !dfg_guard_holds(plan->course, chosen, plan->course->slot_guard[slot]));
 }
 
 /* The first dead input of the record, else of what was to run before it; DFG_NONE: it is a Switch that killed. */
@@ -54,7 +55,8 @@ static uint32_t dead_input(const struct dfg_plan *plan, const int32_t *chosen, c
 		if (is_dead(plan, chosen, plan->slot[record->first + (uint32_t)i]))
 			return plan->maker[plan->slot[record->first + (uint32_t)i]];
 	for (uint32_t i = 0; i < record->n_control && record->role != DFG_SWITCH; i++)
-		if (!dfg_guard_holds(plan->course, chosen, plan->course->record_guard[plan->control[record->first_control + i]]))
+		if (!dfg_guard_holds(
+				plan->course, chosen, plan->course->record_guard[plan->control[record->first_control + i]]))
 			return plan->control[record->first_control + i];
 	return DFG_NONE;
 }

@@ -358,8 +358,7 @@ static void find_values(struct guarding *of)
 		const struct record *record = &plan->record[r];
 		for (int i = 0; i < record->n_in; i++)
 			of->reads[in_slot(of, record, i)]++;
-		bool passes =
-			record->role == DFG_IDENTITY || record->role == DFG_LOOP_COND || record->role == DFG_SWITCH;
+		bool passes = record->role == DFG_IDENTITY || record->role == DFG_LOOP_COND || record->role == DFG_SWITCH;
 		for (int i = 0; i < record->n_out && passes; i++) {
 			uint32_t in = in_slot(of, record, record->role == DFG_SWITCH ? 0 : i);
 			if (!plan->is_ref[in])
@@ -459,8 +458,8 @@ static struct dfg_err *take_room(struct guarding *of)
 	of->value = dfg_arena_zeros(of->scratch, plan->slots, sizeof *of->value);
 	of->flag_of = dfg_arena_zeros(of->scratch, plan->slots, sizeof *of->flag_of);
 	of->reads = dfg_arena_zeros(of->scratch, plan->slots, sizeof *of->reads);
-	if (!course->slot_guard || !course->record_guard || !course->record_flag || !course->bend || !course->carried || !of->value ||
-		!of->flag_of || !of->reads ||
+	if (!course->slot_guard || !course->record_guard || !course->record_flag || !course->bend || !course->carried ||
+		!of->value || !of->flag_of || !of->reads ||
 		!dfg_reserve(&course->guard, &course->guard_room, course->loops, sizeof *course->guard))
 		return dfg_no_memory();
 	course->guards = course->loops;
@@ -472,8 +471,7 @@ static struct dfg_err *take_room(struct guarding *of)
 	return NULL;
 }
 
-struct dfg_err *dfg_guards_find(
-	struct dfg_plan *plan, struct dfg_arena *scratch, struct course *course, bool *out_odd)
+struct dfg_err *dfg_guards_find(struct dfg_plan *plan, struct dfg_arena *scratch, struct course *course, bool *out_odd)
 {
 	struct guarding of = {.plan = plan, .course = course, .scratch = scratch};
 	course->loops = plan->flow ? plan->flow->loops : 1;

@@ -389,8 +389,9 @@ static struct dfg_err *take_scratch(struct laying *laying)
 	laying->back = dfg_arena_zeros(scratch, laying->course->loops, sizeof *laying->back);
 	laying->carried = dfg_arena_zeros(scratch, plan->slots, sizeof *laying->carried);
 	laying->item = dfg_arena_zeros(scratch, plan->slots, sizeof *laying->item);
-	bool all = laying->fact && laying->needed && laying->flagged && laying->kept && laying->forward && laying->group && laying->store &&
-			   laying->first && laying->last && laying->begin && laying->back && laying->carried && laying->item;
+	bool all = laying->fact && laying->needed && laying->flagged && laying->kept && laying->forward && laying->group &&
+			   laying->store && laying->first && laying->last && laying->begin && laying->back && laying->carried &&
+			   laying->item;
 	return all ? NULL : dfg_no_memory();
 }
 

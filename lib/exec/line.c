@@ -457,8 +457,7 @@ static struct dfg_err *new_line(struct layout *layout, struct line **out_line)
 		line->data[i] = line->at[i]->data;
 	}
 	for (uint32_t i = 0; i < layout->moves_made; i++)
-		line->shift[i] =
-			(struct shift){line->tensor[layout->move[i].to].data, line->tensor[layout->move[i].from].data};
+		line->shift[i] = (struct shift){line->tensor[layout->move[i].to].data, line->tensor[layout->move[i].from].data};
 	*out_line = line;
 	return NULL;
 }

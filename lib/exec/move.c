@@ -105,8 +105,7 @@ static void meet_next(struct meeting *of, const struct carried *carried)
 		!share_size(laying, home, merge))
 		return;
 	const struct op *maker = &laying->layout->op[laying->first[group]];
-	if (maker->loop != loop ||
-		!dfg_guard_has(laying->course, maker->guard, laying->course->bend[loop].flag, 1) ||
+	if (maker->loop != loop || !dfg_guard_has(laying->course, maker->guard, laying->course->bend[loop].flag, 1) ||
 		laying->first[group] < of->read[merge])
 		return;
 	if (laying->first[group] == of->read[merge] && !works_on(laying, maker, merge))
@@ -237,8 +236,8 @@ static bool is_only_read(struct laying *laying, const struct op *op, uint32_t i,
 	const uint32_t *use = laying->layout->use + op->first;
 	uint32_t group = dfg_group_of(laying, use[i]);
 	if (op->kind != OP_BACK || use[i] >= laying->plan->first_feed || laying->last[group] != o ||
-		laying->group[use[i]] != use[i] || laying->carried[use[i]] ||
-		loop_of_slot(laying, use[i]) != op->loop || !laying->layout->op[laying->first[group]].record)
+		laying->group[use[i]] != use[i] || laying->carried[use[i]] || loop_of_slot(laying, use[i]) != op->loop ||
+		!laying->layout->op[laying->first[group]].record)
 		return false;
 	for (uint32_t j = 0; j < op->n_in; j++)
 		if (j != i && dfg_group_of(laying, use[j]) == group)

@@ -28,7 +28,8 @@ static struct dfg_err *find_escapes(struct laying *laying)
 			escapes[laying->store[layout->fetch[i]]] = true;
 	}
 	for (uint32_t o = 0; o < layout->count; o++)
-		for (int i = 1; i < layout->op[o].n_in && layout->op[o].record && layout->op[o].record->role == DFG_ASSIGN; i++) {
+		for (int i = 1; i < layout->op[o].n_in && layout->op[o].record && layout->op[o].record->role == DFG_ASSIGN;
+			 i++) {
 			uint32_t store = laying->store[layout->use[layout->op[o].first + (uint32_t)i]];
 			if (store != DFG_NONE)
 				escapes[store] = true;
@@ -172,7 +173,7 @@ static void start_tensor(struct laying *laying, uint32_t slot)
 
 static bool is_fixed(const struct laying *laying, uint32_t slot)
 {
-	return laying->store[slot] != DFG_NONE || laying->layout->start[slot].data;
+	return laying->store[slot] != DFG_NONE || (laying->layout->start[slot].data && !laying->plan->is_ref[slot]);
 }
 
 /* A row is called by itself where all it touches is sure to be of one shape. */
@@ -278,8 +279,8 @@ static void fix_copies(struct laying *laying)
 		uint32_t in = layout->use[op->first], out = layout->use[op->first + 1];
 		if (!is_fixed(laying, in) || !dfg_shape_equal(&laying->fact[in].shape, &laying->fact[out].shape))
 			continue;
-		op->kind = laying->store[in] != DFG_NONE && dfg_home_of(laying, in) == dfg_home_of(laying, out) ? OP_DROPPED
-																										 : OP_COPY;
+		op->kind =
+			laying->store[in] != DFG_NONE && dfg_home_of(laying, in) == dfg_home_of(laying, out) ? OP_DROPPED : OP_COPY;
 		op->n = (int64_t)layout->start[out].room;
 	}
 	for (uint32_t m = 0; m < layout->moves_made; m++)
