@@ -1,3 +1,5 @@
+#include "lib/exec/plan.h"
+
 #include "lib/exec/course.h"
 
 #include <stdio.h>
