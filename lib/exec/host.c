@@ -142,7 +142,14 @@ static struct dfg_err *give_ref(struct dfg_kernel *ctx, int i, struct dfg_variab
 	return NULL;
 }
 
-static const struct dfg_host host = {grow, scratch, parallel, keep, give, state, ref, give_ref};
+static bool alone(struct dfg_kernel *ctx, int i)
+{
+	const struct dfg_buffer *buffer = ctx->in[i]->buffer;
+	return i < 32 && runner_of(ctx)->in_place >> i & 1 && buffer &&
+		   atomic_load_explicit(&buffer->refs, memory_order_acquire) == 1;
+}
+
+static const struct dfg_host host = {grow, scratch, parallel, keep, give, state, ref, give_ref, alone};
 
 /* Small operands of one shape need no more than the row. */
 static struct dfg_err *run_row(struct dfg_kernel *ctx, const struct record *record)

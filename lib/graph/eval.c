@@ -65,7 +65,13 @@ static struct dfg_err *give_ref(struct dfg_kernel *ctx, int i, struct dfg_variab
 	return DFG_ERR(DFG_DATA, "%s needs a session", ctx->call->op->name);
 }
 
-static const struct dfg_host host = {grow, scratch, parallel, keep, give, state, ref, give_ref};
+static bool alone(struct dfg_kernel *ctx, int i)
+{
+	(void)ctx, (void)i;
+	return false;
+}
+
+static const struct dfg_host host = {grow, scratch, parallel, keep, give, state, ref, give_ref, alone};
 
 struct dfg_err *dfg_eval(
 	const struct dfg_call *call, const struct dfg_tensor *const *in, struct dfg_tensor *out_tensors)

@@ -33,6 +33,8 @@ struct dfg_host {
 	struct dfg_variable *(*ref)(struct dfg_kernel *ctx, int i);
 	/* Makes output i a ref to the variable. */
 	struct dfg_err *(*give_ref)(struct dfg_kernel *ctx, int i, struct dfg_variable *variable);
+	/* Whether nobody else reads input i or holds its buffer, so that its elements may be changed: see DFG_IN_PLACE. */
+	bool (*alone)(struct dfg_kernel *ctx, int i);
 };
 
 static inline const struct dfg_tensor *dfg_kernel_input(const struct dfg_kernel *ctx, int i)
