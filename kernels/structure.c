@@ -230,6 +230,28 @@ static struct dfg_err *switch_known(struct dfg_infer *node)
 SWITCH(Switch, "");
 SWITCH(RefSwitch, "ref ");
 
+static const struct dfg_holds *differ(struct dfg_infer *node, const struct dfg_holds *holds)
+{
+	struct dfg_holds *any = dfg_arena_zeros(node->arena, 1, sizeof *any);
+	if (any)
+		*any = (struct dfg_holds){holds->dtype, DFG_SHAPE_UNKNOWN};
+	return any;
+}
+
+/* What the handle or the list holds, where all that may come say the same. A loop carries one handle, but many lists. */
+static const struct dfg_holds *merge_holds(struct dfg_infer *node)
+{
+	const struct dfg_holds *holds = node->call->n_in ? node->in_holds[0] : NULL;
+	bool same = true;
+	for (int i = 1; i < node->call->n_in && holds; i++) {
+		const struct dfg_holds *other = node->in_holds[i];
+		if (other && other->dtype != holds->dtype)
+			return NULL;
+		same &= other ? dfg_shape_equal(&other->shape, &holds->shape) : node->call->in_dtype[i] != DFG_VARIANT;
+	}
+	return !holds || same ? holds : differ(node, holds);
+}
+
 /* What all inputs agree on; of a loop's back edge nothing is known, so nothing is of the result. */
 static struct dfg_err *merge_shape(struct dfg_infer *node)
 {
@@ -244,7 +266,7 @@ static struct dfg_err *merge_shape(struct dfg_infer *node)
 	}
 	node->out[0] = shape;
 	node->out[1] = DFG_SHAPE_SCALAR;
-	node->out_holds[0] = node->call->n_in ? node->in_holds[0] : NULL;
+	node->out_holds[0] = merge_holds(node);
 	return NULL;
 }
 

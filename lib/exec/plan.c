@@ -320,12 +320,21 @@ static struct dfg_err *preset(struct dfg_plan *plan, struct runner *runner, cons
 	return dfg_call_note(dfg_runner_run(runner, record, at, at + record->n_in), record->call);
 }
 
+/* Lists are made anew in each step: they share room with what the step adds to them. */
+static bool makes_variants(const struct dfg_call *call)
+{
+	for (int i = 0; i < call->n_out; i++)
+		if (call->out_dtype[i] == DFG_VARIANT)
+			return true;
+	return false;
+}
+
 /* Whether a node computes the same in every step. */
 static bool is_constant(const struct dfg_plan *plan, const struct record *record)
 {
 	const struct dfg_call *call = record->call;
 	if (record->role != DFG_PLAIN || !record->n_in || !record->n_out || record->n_control ||
-		call->op->flags & (DFG_STATEFUL | DFG_BLOCKING) || plan->session->options.no_opt)
+		call->op->flags & (DFG_STATEFUL | DFG_BLOCKING) || plan->session->options.no_opt || makes_variants(call))
 		return false;
 	for (int i = 0; i < record->n_in; i++) {
 		const struct dfg_tensor *in = &plan->preset[plan->slot[record->first + (uint32_t)i]];
