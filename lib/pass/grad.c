@@ -24,6 +24,7 @@ struct sweep {
 	struct dfg_stamps stamps;
 	bool crowded; /* names that begin with the prefix are there already */
 	bool *begun;  /* by node: the sweep began there, and may have made nodes in its scope */
+	const char *source;       /* dfg_gradient_source; NULL before the first */
 };
 
 static uint32_t tensor_of(const struct sweep *s, struct dfg_edge edge)
@@ -231,6 +232,30 @@ static struct dfg_err *gather(struct sweep *s, struct dfg_gradient *node)
 		if (sum.kind != DFG_NO_COTANGENT)
 			DFG_TRY(dfg_cotangent_dense(&make, output, &sum, &dy[p]));
 	}
+	return NULL;
+}
+
+static bool is_source(const struct sweep *s, const char *name)
+{
+	size_t length = strlen(name);
+	for (uint32_t n = 0; n < s->count; n++) {
+		const struct dfg_attr *attr = dfg_node_attr(&s->builder->graph->node[n], "source");
+		if (attr && attr->kind == DFG_ATTR_STRING && attr->value.s.length == length &&
+			!memcmp(attr->value.s.s, name, length))
+			return true;
+	}
+	return false;
+}
+
+struct dfg_err *dfg_gradient_source(struct dfg_gradient *node, const char **out_source)
+{
+	struct sweep *s = node->pass;
+	const char *name = s->source ? s->source : s->prefix;
+	for (int i = 1; name && !s->source && is_source(s, name); i++)
+		name = dfg_arena_print(&s->scratch, "%s_%d", s->prefix, i);
+	if (!name)
+		return DFG_ERR(DFG_MEMORY, "no memory for a name");
+	*out_source = s->source = name;
 	return NULL;
 }
 

@@ -54,6 +54,12 @@ DFG_MUST_CHECK struct dfg_err *dfg_gradient_op(struct dfg_gradient *node, const 
  */
 DFG_MUST_CHECK struct dfg_err *dfg_gradient_formula(struct dfg_gradient *node, const char *formula);
 
+/*
+ * A name for this call of the pass, that no node of the graph has as its `source` from another: what gradients keep state
+ * under. Lives as long as the pass.
+ */
+DFG_MUST_CHECK struct dfg_err *dfg_gradient_source(struct dfg_gradient *node, const char **out_source);
+
 /* The pass: for each of wrt, dy/dwrt of the sum of all elements of all of `of`. */
 struct dfg_grad_options {
 	const char *prefix;        /* of the Identity nodes that name the results: PREFIX/NODE or PREFIX/NODE_k; "grad" */

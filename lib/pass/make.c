@@ -55,11 +55,20 @@ struct dfg_err *dfg_make_int(
 	return dfg_build_ints(make->builder, scoped(make, name).s, dtype, NULL, &value, out_edge);
 }
 
+/* Through a list of floats, or of lists, or of what is not known. */
+static bool lists_flow(const struct dfg_holds *holds)
+{
+	return !holds || !holds->dtype || holds->dtype == DFG_VARIANT || dfg_dtype_is(holds->dtype, "float") ||
+		   dfg_dtype_is(holds->dtype, "complex");
+}
+
 enum dfg_dtype dfg_flow_dtype(const struct dfg_fact *fact)
 {
 	enum dfg_dtype dtype = fact->dtype;
 	if (dtype == DFG_RESOURCE)
 		dtype = fact->holds ? fact->holds->dtype : DFG_NO_DTYPE;
+	if (dtype == DFG_VARIANT)
+		return lists_flow(fact->holds) ? dtype : DFG_NO_DTYPE;
 	bool flows = dfg_dtype_is(dtype, "float") || dfg_dtype_is(dtype, "complex");
 	return flows ? dtype : DFG_NO_DTYPE;
 }
@@ -86,6 +95,9 @@ struct dfg_err *dfg_make_filled(const struct dfg_make *make, struct dfg_edge lik
 	struct dfg_shape shape = dfg_flow_shape(fact);
 	enum dfg_dtype dtype = dfg_flow_dtype(fact);
 	const char *name = value ? "one" : "zero";
+	if (dtype == DFG_VARIANT)
+		return value ? DFG_ERR(DFG_DATA, "cannot differentiate a list")
+					 : dfg_make_unary(make, "ZerosLike", like, out_edge);
 	if (!dfg_shape_known(&shape) && fact->dtype != DFG_RESOURCE)
 		return dfg_make_unary(make, value ? "OnesLike" : "ZerosLike", like, out_edge);
 	if (!shape.rank)

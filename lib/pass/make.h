@@ -35,7 +35,10 @@ DFG_MUST_CHECK struct dfg_err *dfg_make_shape(
 DFG_MUST_CHECK struct dfg_err *dfg_make_filled(
 	const struct dfg_make *make, struct dfg_edge like, int value, struct dfg_edge *out_edge);
 
-/* What gradients flow through: the dtype of a tensor's elements, a variable's for a handle; DFG_NO_DTYPE for others. */
+/*
+ * What gradients flow through: the dtype of a tensor's elements, a variable's for a handle, DFG_VARIANT for lists that may
+ * hold such; DFG_NO_DTYPE for others.
+ */
 enum dfg_dtype dfg_flow_dtype(const struct dfg_fact *fact);
 
 /* The shape of a tensor or of the variable that a handle refers to. */
