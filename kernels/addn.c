@@ -1,6 +1,7 @@
 /* The sum of any number of tensors of one shape. */
 #include "lib/pass/grad.h"
 
+#include "kernels/held.h"
 #include "kernels/rows.h"
 
 extern const struct dfg_op dfg_op_Add;
@@ -45,14 +46,30 @@ static struct dfg_err *addn_run(struct dfg_kernel *ctx)
 	return NULL;
 }
 
+/* Lists and optionals, one behind another. */
+static struct dfg_err *addn_variants(struct dfg_kernel *ctx)
+{
+	const struct dfg_tensor *first = dfg_kernel_input(ctx, 0);
+	struct dfg_tensor sum;
+	DFG_TRY(dfg_guard_same(ctx));
+	DFG_TRY(dfg_tensor_copy(first, &sum));
+	struct dfg_err *err = NULL;
+	for (int i = 1; i < ctx->call->n_in && !err; i++)
+		err = dfg_held_add(&sum, dfg_kernel_input(ctx, i));
+	if (!err)
+		return ctx->host->give(ctx, 0, &sum);
+	dfg_tensor_release(&sum);
+	return err;
+}
+
 #define KERNEL(NAME, ...) [DFG_##NAME] = addn_run,
 
 const struct dfg_op dfg_op_AddN = {
 	.name = "AddN",
 	.doc = "sum of all inputs, which have one shape",
-	.sig = "<N: int, T: numeric>(inputs: N * T) -> (sum: T)",
+	.sig = "<N: int, T: numeric|variant>(inputs: N * T) -> (sum: T)",
 	.flags = DFG_EXACT,
 	.shape = dfg_shape_same,
 	.gradient_fn = addn_gradient,
-	.kernel = {DFG_EACH_numeric(KERNEL)},
+	.kernel = {DFG_EACH_numeric(KERNEL)[DFG_VARIANT] = addn_variants},
 };

@@ -26,6 +26,9 @@
 #define DFG_EACH_field(X, ...)    \
 	DFG_EACH_real(X, __VA_ARGS__) \
 	DFG_EACH_complex(X, __VA_ARGS__)
+/* Those that have zeros: lists and optionals by a kernel of their own. */
+#define DFG_EACH_zeroed(X, ...) DFG_EACH_plain(X, __VA_ARGS__)
+#define CLASS_zeroed "plain|variant"
 #define CLASS_longer "float|i32|i64"
 #define CLASS_field "real|complex"
 #define CLASS_float "float"
@@ -120,6 +123,9 @@
 /* Refuses integer zeros in input 1, and negative numbers there. For .guard. */
 struct dfg_err *dfg_guard_divisor(struct dfg_kernel *ctx);
 struct dfg_err *dfg_guard_power(struct dfg_kernel *ctx);
+
+/* Lists and optionals like input 0, of zeros. */
+struct dfg_err *dfg_zeros_of_variants(struct dfg_kernel *ctx);
 
 /* Of ops whose inputs have one shape: nothing is stretched. For .shape and .guard. */
 struct dfg_err *dfg_shape_same(struct dfg_infer *node);

@@ -1,4 +1,5 @@
 /* Select, the older of the two: t and e have one shape, and the condition has it too, or is one truth, or one a row. */
+#include "kernels/box.h"
 #include "kernels/fit.h"
 
 #include <string.h>
@@ -41,7 +42,7 @@ static struct dfg_err *choose(struct dfg_kernel *ctx, int64_t run, struct dfg_te
 		for (int64_t e = i * run; e < (i + 1) * run; e++)
 			DFG_TRY(dfg_kernel_string(ctx, 0, e, string[e].s, string[e].length));
 	}
-	return NULL;
+	return out->dtype == DFG_VARIANT ? dfg_moved(ctx, 0) : NULL;
 }
 
 static struct dfg_err *select_run(struct dfg_kernel *ctx)
@@ -63,7 +64,7 @@ static struct dfg_err *select_run(struct dfg_kernel *ctx)
 const struct dfg_op dfg_op_Select = {
 	.name = "Select",
 	.doc = "elements of t where the condition is true, else of e",
-	.sig = "<T: plain|string>(condition: bool, t: T, e: T) -> (output: T)",
+	.sig = "<T: plain|string|variant>(condition: bool, t: T, e: T) -> (output: T)",
 	.flags = DFG_EXACT,
 	.shape = select_shape,
 	.gradient =

@@ -195,14 +195,17 @@ static bool holds(const void *bytes, size_t length)
 	return memmem(held, held_length, bytes, length) != NULL;
 }
 
-/* A line holds values only, so ops of variables are in recorded cases, which a clone need not have. */
+/* A line holds values only, so ops of variables, arrays and lists are in tests of their own. */
 static bool needs_state(const struct dfg_op *op)
 {
 	const struct dfg_signature *signature;
 	bool state = op->flags & DFG_STATEFUL;
 	struct dfg_err *err = dfg_op_signature(op, &signature);
 	for (int i = 0; !err && i < signature->n_in; i++)
-		state |= signature->in[i].is_ref || signature->in[i].dtype == DFG_RESOURCE;
+		state |=
+			signature->in[i].is_ref || signature->in[i].dtype == DFG_RESOURCE || signature->in[i].dtype == DFG_VARIANT;
+	for (int i = 0; !err && i < signature->n_out; i++)
+		state |= signature->out[i].dtype == DFG_VARIANT;
 	dfg_err_free(err);
 	return state;
 }

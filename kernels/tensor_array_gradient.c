@@ -1,0 +1,110 @@
+#include "kernels/tensor_array_gradient.h"
+
+#include "kernels/adjoint.h"
+#include "kernels/held.h"
+
+#include <string.h>
+
+/* Inputs and outputs of the ops, where they have them. */
+enum { HANDLE, INDEX, VALUE, FLOW_LAST };
+
+static struct dfg_err *make(struct dfg_gradient *node, const char *op, const struct dfg_edge *in, uint32_t n_in,
+	const struct dfg_attr *attr, uint32_t n_attr, struct dfg_edge *out_edge)
+{
+	return dfg_gradient_op(node, op, in, n_in, attr, n_attr, out_edge);
+}
+
+/* The gradient array of the node's, made after the flow. */
+static struct dfg_err *array_of(struct dfg_gradient *node, struct dfg_edge flow, struct dfg_edge *out_handle)
+{
+	const char *source;
+	DFG_TRY(dfg_gradient_source(node, &source));
+	const struct dfg_attr attr = DFG_ATTR_S("source", source);
+	return make(node, "TensorArrayGradV3", (struct dfg_edge[]){node->in[HANDLE], flow}, 2, &attr, 1, out_handle);
+}
+
+/* Of what reads: op(gradient array, in[1], dvalue, flow) writes the cotangent. */
+static struct dfg_err *give_back(
+	struct dfg_gradient *node, const char *op, int flow, struct dfg_edge second, struct dfg_edge third)
+{
+	struct dfg_edge handle, out;
+	if (!dfg_gradient_has(node, 0))
+		return NULL;
+	DFG_TRY(array_of(node, node->in[flow], &handle));
+	const struct dfg_edge in[] = {handle, second, third, {handle.node, 1}};
+	DFG_TRY(make(node, op, in, 4, NULL, 0, &out));
+	dfg_gradient_set(node, flow, out);
+	return NULL;
+}
+
+/*
+ * The cotangent of a flow, after the node itself: by then the array knows the shapes of its elements, and grows no more.
+ * The edge that says so is not one that derivatives flow through.
+ */
+static struct dfg_err *after_node(struct dfg_gradient *node, struct dfg_edge *out_flow)
+{
+	struct dfg_edge own = dfg_gradient_output(node, 0);
+	DFG_TRY(make(node, "Identity", &own, 1, NULL, 0, &own));
+	DFG_TRY(make(node, "Identity", &node->dy[0], 1, NULL, 0, out_flow));
+	return dfg_node_add_control(node->builder->graph, out_flow->node, own.node);
+}
+
+struct dfg_err *dfg_array_read_gradient(struct dfg_gradient *node)
+{
+	return give_back(node, "TensorArrayWriteV3", 2, node->in[INDEX], node->dy[0]);
+}
+
+struct dfg_err *dfg_array_gather_gradient(struct dfg_gradient *node)
+{
+	return give_back(node, "TensorArrayScatterV3", 2, node->in[INDEX], node->dy[0]);
+}
+
+struct dfg_err *dfg_array_concat_gradient(struct dfg_gradient *node)
+{
+	return give_back(node, "TensorArraySplitV3", 1, node->dy[0], dfg_gradient_output(node, 1));
+}
+
+/* Of what writes: the value's cotangent is what op reads from the gradient array. */
+static struct dfg_err *take_back(struct dfg_gradient *node, const char *op, int value, const struct dfg_attr *shape)
+{
+	struct dfg_edge flow, handle, dx;
+	enum dfg_dtype dtype = (enum dfg_dtype)node->call->in_dtype[value];
+	if (!dfg_gradient_has(node, 0))
+		return NULL;
+	if (!node->wanted[value]) {
+		dfg_gradient_set(node, FLOW_LAST, node->dy[0]);
+		return NULL;
+	}
+	DFG_TRY(after_node(node, &flow));
+	DFG_TRY(array_of(node, flow, &handle));
+	const struct dfg_edge indexed[] = {handle, node->in[INDEX], flow}, all[] = {handle, flow};
+	const struct dfg_attr attr[] = {DFG_ATTR_T("dtype", dtype), shape ? *shape : (struct dfg_attr){0}};
+	DFG_TRY(make(node, op, value == INDEX ? all : indexed, value == INDEX ? 2 : 3, attr, shape ? 2 : 1, &dx));
+	dfg_gradient_set(node, value, dx);
+	dfg_gradient_set(node, FLOW_LAST, flow);
+	return NULL;
+}
+
+struct dfg_err *dfg_array_write_gradient(struct dfg_gradient *node)
+{
+	return take_back(node, "TensorArrayReadV3", VALUE, NULL);
+}
+
+/* What is known of the rows says what none of them would be. */
+static struct dfg_err *take_rows_back(struct dfg_gradient *node, const char *op, int value, const char *name)
+{
+	struct dfg_fact fact = dfg_adjoint_fact(node, node->in[value]);
+	struct dfg_shape element = dfg_held_element(&fact.shape);
+	const struct dfg_attr attr = {name, DFG_ATTR_SHAPE, {.shape = &element}};
+	return take_back(node, op, value, &attr);
+}
+
+struct dfg_err *dfg_array_scatter_gradient(struct dfg_gradient *node)
+{
+	return take_rows_back(node, "TensorArrayGatherV3", VALUE, "element_shape");
+}
+
+struct dfg_err *dfg_array_split_gradient(struct dfg_gradient *node)
+{
+	return take_rows_back(node, "TensorArrayConcatV3", INDEX, "element_shape_except0");
+}

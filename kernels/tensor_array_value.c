@@ -1,0 +1,327 @@
+/* What stands behind the handle of a tensor array. */
+#include "kernels/tensor_array.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ARRAY "tensor array '%s': "
+
+static void drop_element(struct dfg_array_element *item)
+{
+	dfg_tensor_release(&item->value);
+	for (size_t i = 0; i < item->n_more; i++)
+		dfg_tensor_release(&item->more[i]);
+	dfg_free(item->more);
+	item->more = NULL;
+	item->n_more = item->room = 0;
+}
+
+void dfg_array_close(struct dfg_array *array)
+{
+	for (size_t i = 0; i < array->room; i++)
+		drop_element(&array->item[i]);
+	dfg_free(array->item);
+	array->item = NULL;
+	array->room = 0;
+	array->closed = true;
+}
+
+static void free_array(struct dfg_resource *resource)
+{
+	struct dfg_array *array = (struct dfg_array *)resource;
+	dfg_array_close(array);
+	for (size_t i = 0; i < array->n_gradient; i++) {
+		dfg_resource_unref(&array->gradient[i].array->object.resource);
+		dfg_free(array->gradient[i].source);
+	}
+	dfg_free(array->gradient);
+	pthread_mutex_destroy(&array->lock);
+	dfg_free(array);
+}
+
+struct dfg_err *dfg_array_new(const char *name, const struct dfg_array_kind *kind, struct dfg_array **out_array)
+{
+	struct dfg_array *array;
+	if (kind->count < 0)
+		return DFG_ERR(DFG_DATA, ARRAY "of %" PRId64 " elements", name, kind->count);
+	DFG_TRY(dfg_object_new(sizeof *array, dfg_array_kind, name, &array));
+	if (pthread_mutex_init(&array->lock, NULL)) {
+		dfg_free(array);
+		return DFG_ERR(DFG_MEMORY, "no memory for a tensor array");
+	}
+	array->object.resource.free = free_array;
+	array->object.level = 1;
+	array->dtype = kind->dtype;
+	array->element = kind->element;
+	array->row = DFG_SHAPE_UNKNOWN;
+	array->count = kind->count;
+	array->grows = kind->grows;
+	array->clears = kind->clears;
+	array->same = kind->same;
+	array->sums = kind->sums;
+	*out_array = array;
+	return NULL;
+}
+
+struct dfg_err *dfg_array_lock(struct dfg_kernel *ctx, enum dfg_dtype dtype, struct dfg_array **out_array)
+{
+	struct dfg_array *array;
+	DFG_TRY(dfg_object_in(ctx, 0, dfg_array_kind, &array));
+	if (dtype && dtype != array->dtype)
+		return DFG_ERR(DFG_DATA, ARRAY "is of %s, not %s", array->object.resource.name, dfg_dtype_name(array->dtype),
+			dfg_dtype_name(dtype));
+	pthread_mutex_lock(&array->lock);
+	if (array->closed) {
+		pthread_mutex_unlock(&array->lock);
+		return DFG_ERR(DFG_DATA, ARRAY "is closed", array->object.resource.name);
+	}
+	*out_array = array;
+	return NULL;
+}
+
+struct dfg_err *dfg_array_reach(struct dfg_array *array, int64_t count)
+{
+	if (count <= array->count)
+		return NULL;
+	if (!array->grows)
+		return DFG_ERR(DFG_DATA, ARRAY "has no element %" PRId64 ": it has %" PRId64 " and does not grow",
+			array->object.resource.name, count - 1, array->count);
+	array->count = count;
+	return NULL;
+}
+
+/* Room for what is known of the element; few elements have it from the start. */
+static struct dfg_err *find_item(struct dfg_array *array, int64_t index, struct dfg_array_element **out_item)
+{
+	enum { FEW = 1 << 12 };
+	size_t wanted = (size_t)index + 1;
+	if (array->count <= FEW && (size_t)array->count > wanted)
+		wanted = (size_t)array->count;
+	if ((size_t)index >= array->room && !dfg_reserve(&array->item, &array->room, wanted, sizeof *array->item))
+		return DFG_ERR(DFG_MEMORY, ARRAY "no memory for element %" PRId64, array->object.resource.name, index);
+	*out_item = &array->item[index];
+	return NULL;
+}
+
+/* Whether the element may be written, and may be this. */
+static struct dfg_err *check_write(
+	const struct dfg_array *array, int64_t index, const struct dfg_array_element *item, const struct dfg_tensor *value)
+{
+	const char *name = array->object.resource.name;
+	const struct dfg_shape *shape = item->is_shaped ? &item->shape : &array->element;
+	if (item->is_read)
+		return DFG_ERR(DFG_DATA, ARRAY "cannot write element %" PRId64 ", which has been read", name, index);
+	if (item->is_written && !array->sums)
+		return DFG_ERR(DFG_DATA, ARRAY "cannot write element %" PRId64 " twice", name, index);
+	if (!dfg_shape_fits(shape, &value->shape))
+		return DFG_ERR(DFG_DATA, ARRAY "element %" PRId64 " must be %s, not %s", name, index, dfg_shape_words(shape).s,
+			dfg_shape_words(&value->shape).s);
+	return NULL;
+}
+
+/* One more term. Whole numbers and lists are added at once; what rounds waits until all terms are there. */
+static struct dfg_err *add_term(struct dfg_array_element *item, struct dfg_tensor *value)
+{
+	if (value->dtype == DFG_VARIANT || dfg_dtype_is(value->dtype, "int")) {
+		DFG_TRY(dfg_held_add(&item->value, value));
+		dfg_tensor_release(value);
+		return NULL;
+	}
+	if (!dfg_reserve(&item->more, &item->room, item->n_more + 1, sizeof *item->more))
+		return DFG_ERR(DFG_MEMORY, "no memory for a sum of %zu terms", item->n_more + 2);
+	item->more[item->n_more++] = *value;
+	return NULL;
+}
+
+/* The tensor is taken where there is no error. */
+static struct dfg_err *write_element(struct dfg_array *array, int64_t index, struct dfg_tensor *value)
+{
+	struct dfg_array_element *item;
+	if (index < 0)
+		return DFG_ERR(DFG_DATA, ARRAY "has no element %" PRId64, array->object.resource.name, index);
+	DFG_TRY(dfg_array_reach(array, index + 1));
+	DFG_TRY(find_item(array, index, &item));
+	DFG_TRY(check_write(array, index, item, value));
+	DFG_TRY(dfg_object_hold(&array->object, value));
+	if (item->is_written)
+		return add_term(item, value);
+	item->value = *value;
+	item->shape = value->shape;
+	item->is_written = item->is_shaped = true;
+	if (array->same && !dfg_shape_known(&array->element))
+		array->element = value->shape;
+	return NULL;
+}
+
+struct dfg_err *dfg_array_write(struct dfg_array *array, int64_t index, struct dfg_tensor *value)
+{
+	struct dfg_err *err = write_element(array, index, value);
+	if (err)
+		dfg_tensor_release(value);
+	*value = (struct dfg_tensor){0};
+	return err;
+}
+
+static int by_bits(const void *a, const void *b)
+{
+	const struct dfg_tensor *x = a, *y = b;
+	size_t bytes = dfg_tensor_bytes(x);
+	return bytes ? memcmp(x->data, y->data, bytes) : 0;
+}
+
+/* Adds the terms up, the same way in whatever order they came. */
+static struct dfg_err *add_up(struct dfg_array_element *item)
+{
+	if (item->n_more > 1) {
+		if (!dfg_reserve(&item->more, &item->room, item->n_more + 1, sizeof *item->more))
+			return DFG_ERR(DFG_MEMORY, "no memory for a sum of %zu terms", item->n_more + 1);
+		item->more[item->n_more++] = item->value;
+		qsort(item->more, item->n_more, sizeof *item->more, by_bits);
+		item->value = item->more[--item->n_more];
+	}
+	while (item->n_more) {
+		DFG_TRY(dfg_held_add(&item->value, &item->more[item->n_more - 1]));
+		dfg_tensor_release(&item->more[--item->n_more]);
+	}
+	return NULL;
+}
+
+static struct dfg_err *unwritten(struct dfg_array *array, int64_t index, const struct dfg_shape *like,
+	const struct dfg_array_element *item, struct dfg_tensor *out_value)
+{
+	const struct dfg_shape *own = item->is_shaped ? &item->shape : &array->element;
+	struct dfg_shape shape = dfg_shape_merge(own, like);
+	if (dfg_shape_known(&shape))
+		return dfg_held_zeros(array->dtype, &shape, out_value);
+	return DFG_ERR(DFG_DATA, ARRAY "element %" PRId64 " was never written, and its shape %s is not known",
+		array->object.resource.name, index, dfg_shape_words(&shape).s);
+}
+
+struct dfg_err *dfg_array_read(
+	struct dfg_array *array, int64_t index, const struct dfg_shape *like, struct dfg_tensor *out_value)
+{
+	const char *name = array->object.resource.name;
+	struct dfg_array_element *item;
+	if (index < 0 || index >= array->count)
+		return DFG_ERR(DFG_DATA, ARRAY "has no element %" PRId64 ": it has %" PRId64, name, index, array->count);
+	DFG_TRY(find_item(array, index, &item));
+	if (item->is_cleared)
+		return DFG_ERR(DFG_DATA,
+			ARRAY "element %" PRId64 " has been read, which cleared it (clear_after_read = false keeps it)", name,
+			index);
+	if (!item->is_written)
+		DFG_TRY(unwritten(array, index, like, item, out_value));
+	else if (!dfg_shape_fits(&item->shape, like))
+		return DFG_ERR(DFG_DATA, ARRAY "element %" PRId64 " is %s, not %s", name, index,
+			dfg_shape_words(&item->shape).s, dfg_shape_words(like).s);
+	else
+		DFG_TRY(add_up(item));
+	item->is_read = true;
+	item->is_cleared = array->clears;
+	if (!item->is_written)
+		return NULL;
+	*out_value = item->value;
+	if (array->clears)
+		item->value = (struct dfg_tensor){0};
+	else
+		dfg_buffer_ref(item->value.buffer);
+	return NULL;
+}
+
+struct dfg_err *dfg_array_row(const struct dfg_array *array, const struct dfg_shape *like, struct dfg_shape *out_shape)
+{
+	DFG_TRY(dfg_held_merge(&array->element, like, out_shape));
+	if (dfg_shape_fits(out_shape, &array->row))
+		*out_shape = dfg_shape_merge(out_shape, &array->row);
+	if (dfg_shape_known(out_shape))
+		return NULL;
+	return DFG_ERR(DFG_DATA, ARRAY "is empty, and its elements' shape %s is not known", array->object.resource.name,
+		dfg_shape_words(out_shape).s);
+}
+
+/* before + shape. */
+static struct dfg_err *prepend(
+	const struct dfg_shape *before, const struct dfg_shape *shape, struct dfg_shape *out_shape)
+{
+	*out_shape = *shape;
+	if (!before->rank || shape->rank < 0)
+		return NULL;
+	if (before->rank + shape->rank > DFG_RANK_MAX)
+		return DFG_ERR(
+			DFG_DATA, "a gradient array of rank %d; %d is the most", before->rank + shape->rank, DFG_RANK_MAX);
+	*out_shape = *before;
+	out_shape->rank += shape->rank;
+	for (int d = 0; d < shape->rank; d++)
+		out_shape->dim[before->rank + d] = shape->dim[d];
+	return NULL;
+}
+
+/* What was written, and read, tells the shape of its gradient. */
+static struct dfg_err *copy_shapes(const struct dfg_array *from, const struct dfg_shape *before, struct dfg_array *to)
+{
+	struct dfg_array_element *item;
+	DFG_TRY(prepend(before, &from->row, &to->row));
+	for (size_t i = 0; i < from->room; i++) {
+		if (!from->item[i].is_shaped)
+			continue;
+		DFG_TRY(find_item(to, (int64_t)i, &item));
+		DFG_TRY(prepend(before, &from->item[i].shape, &item->shape));
+		item->is_shaped = true;
+	}
+	return NULL;
+}
+
+/* Elements that were added up are read once for each term: only a gradient of a plain array is cleared by reading. */
+static struct dfg_err *new_gradient(
+	struct dfg_array *array, const char *source, const struct dfg_shape *before, struct dfg_array **out_gradient)
+{
+	struct dfg_array_kind kind = {
+		.dtype = array->dtype, .count = array->count, .same = array->same, .clears = !array->sums, .sums = true};
+	DFG_TRY(prepend(before, &array->element, &kind.element));
+	DFG_TRY(dfg_array_new(source, &kind, out_gradient));
+	struct dfg_err *err = copy_shapes(array, before, *out_gradient);
+	if (err)
+		dfg_resource_unref(&(*out_gradient)->object.resource);
+	return err;
+}
+
+/* "array@source" */
+static char *name_gradient(const struct dfg_array *array, struct dfg_string source)
+{
+	size_t length = strlen(array->object.resource.name);
+	char *name = dfg_zeros(1, length + source.length + 2);
+	if (!name)
+		return NULL;
+	memcpy(name, array->object.resource.name, length);
+	name[length] = '@';
+	if (source.length)
+		memcpy(name + length + 1, source.s, source.length);
+	return name;
+}
+
+struct dfg_err *dfg_array_gradient(
+	struct dfg_array *array, struct dfg_string source, const struct dfg_shape *before, struct dfg_array **out_gradient)
+{
+	size_t own = strlen(array->object.resource.name) + 1;
+	array->grows = false;
+	for (size_t i = 0; i < array->n_gradient; i++) {
+		const char *there = array->gradient[i].source + own;
+		if (strlen(there) != source.length || memcmp(there, source.s, source.length))
+			continue;
+		*out_gradient = array->gradient[i].array;
+		return NULL;
+	}
+	if (!dfg_reserve(&array->gradient, &array->gradient_room, array->n_gradient + 1, sizeof *array->gradient))
+		return DFG_ERR(DFG_MEMORY, "no memory for a gradient array");
+	char *name = name_gradient(array, source);
+	if (!name)
+		return DFG_ERR(DFG_MEMORY, "no memory for a gradient array");
+	struct dfg_err *err = new_gradient(array, name, before, out_gradient);
+	if (err) {
+		dfg_free(name);
+		return err;
+	}
+	array->gradient[array->n_gradient++] = (struct dfg_array_gradient){name, *out_gradient};
+	return NULL;
+}

@@ -1,0 +1,253 @@
+/* Lists of tensors as values. */
+#include "kernels/tensor_list.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static void drop_row(struct dfg_tensor_list_row *row)
+{
+	if (!row || atomic_fetch_sub_explicit(&row->refs, 1, memory_order_acq_rel) != 1)
+		return;
+	for (int64_t i = 0; i < atomic_load(&row->used); i++)
+		dfg_tensor_release(&row->at[i]);
+	dfg_free(row);
+}
+
+static void free_list(struct dfg_resource *resource)
+{
+	struct dfg_tensor_list *list = (struct dfg_tensor_list *)resource;
+	drop_row(list->row);
+	dfg_free(list);
+}
+
+struct dfg_err *dfg_tensor_list_new(
+	enum dfg_dtype dtype, const struct dfg_shape *element, struct dfg_tensor_list **out_list)
+{
+	struct dfg_tensor_list *list;
+	DFG_TRY(dfg_object_new(sizeof *list, dfg_tensor_list_kind, "", &list));
+	list->object.resource.free = free_list;
+	list->dtype = dtype;
+	list->element = *element;
+	list->most = -1;
+	*out_list = list;
+	return NULL;
+}
+
+struct dfg_err *dfg_tensor_list_in(
+	struct dfg_kernel *ctx, int i, enum dfg_dtype dtype, const struct dfg_tensor_list **out_list)
+{
+	DFG_TRY(dfg_object_in(ctx, i, dfg_tensor_list_kind, out_list));
+	if (dtype && (*out_list)->dtype != dtype)
+		return DFG_ERR(
+			DFG_DATA, "the list is of %s, not %s", dfg_dtype_name((*out_list)->dtype), dfg_dtype_name(dtype));
+	return NULL;
+}
+
+static bool alone(const atomic_uint *refs)
+{
+	return atomic_load_explicit(refs, memory_order_acquire) == 1;
+}
+
+struct dfg_err *dfg_tensor_list_change(struct dfg_kernel *ctx, enum dfg_dtype dtype, struct dfg_tensor_list **out_list)
+{
+	const struct dfg_tensor_list *list;
+	DFG_TRY(dfg_tensor_list_in(ctx, 0, dtype, &list));
+	if (ctx->host->alone(ctx, 0) && alone(&list->object.resource.refs)) {
+		struct dfg_resource **slot = ctx->in[0]->data;
+		*out_list = (struct dfg_tensor_list *)*slot;
+		*slot = NULL;
+		return NULL;
+	}
+	DFG_TRY(dfg_tensor_list_new(list->dtype, &list->element, out_list));
+	(*out_list)->object.level = list->object.level;
+	(*out_list)->object.depth = list->object.depth;
+	(*out_list)->most = list->most;
+	(*out_list)->count = list->count;
+	(*out_list)->row = list->row;
+	if (list->row)
+		atomic_fetch_add_explicit(&list->row->refs, 1, memory_order_relaxed);
+	return NULL;
+}
+
+/* A row of its own with at least that much room: moved where nobody else has the old one. */
+static struct dfg_err *new_row(struct dfg_tensor_list *list, int64_t room)
+{
+	struct dfg_tensor_list_row *old = list->row, *row;
+	size_t bytes;
+	if (__builtin_mul_overflow((size_t)room, sizeof *row->at, &bytes) || bytes > SIZE_MAX / 2 ||
+		!(row = dfg_zeros(1, sizeof *row + bytes)))
+		return DFG_ERR(DFG_MEMORY, "no memory for a list of %" PRId64 " elements", room);
+	atomic_init(&row->refs, 1);
+	atomic_init(&row->used, list->count);
+	row->room = room;
+	if (list->count)
+		memcpy(row->at, old->at, (size_t)list->count * sizeof *row->at);
+	if (old && alone(&old->refs)) {
+		for (int64_t i = list->count; i < atomic_load(&old->used); i++)
+			dfg_tensor_release(&old->at[i]);
+		dfg_free(old);
+	} else {
+		for (int64_t i = 0; i < list->count; i++)
+			dfg_buffer_ref(row->at[i].buffer);
+		drop_row(old);
+	}
+	list->row = row;
+	return NULL;
+}
+
+/* Only this list has its row, and ends where it ends. */
+static struct dfg_err *own_row(struct dfg_tensor_list *list)
+{
+	if (!list->row || !alone(&list->row->refs))
+		return new_row(list, list->count);
+	for (int64_t i = list->count; i < atomic_load(&list->row->used); i++)
+		dfg_tensor_release(&list->row->at[i]);
+	atomic_store(&list->row->used, list->count);
+	return NULL;
+}
+
+static struct dfg_err *check_element(const struct dfg_tensor_list *list, const struct dfg_tensor *element)
+{
+	if (element->dtype != list->dtype)
+		return DFG_ERR(DFG_DATA, "the list is of %s and cannot hold %s", dfg_dtype_name(list->dtype),
+			dfg_dtype_name(element->dtype));
+	if (!dfg_shape_fits(&list->element, &element->shape))
+		return DFG_ERR(DFG_DATA, "an element of the list must be %s, not %s", dfg_shape_words(&list->element).s,
+			dfg_shape_words(&element->shape).s);
+	return NULL;
+}
+
+/* Room behind the last element that is this list's to write. */
+static struct dfg_err *extend(struct dfg_tensor_list *list)
+{
+	long long end = list->count;
+	if (list->most >= 0 && list->count >= list->most)
+		return DFG_ERR(DFG_DATA, "the list is full: it holds %" PRId64, list->most);
+	if (list->row && alone(&list->row->refs))
+		DFG_TRY(own_row(list));
+	if (list->row && list->count < list->row->room &&
+		atomic_compare_exchange_strong(&list->row->used, &end, list->count + 1))
+		return NULL;
+	DFG_TRY(new_row(list, list->count < 8 ? 8 : list->count + list->count / 2));
+	atomic_store(&list->row->used, list->count + 1);
+	return NULL;
+}
+
+static struct dfg_err *push(struct dfg_tensor_list *list, struct dfg_tensor *element)
+{
+	if (element->dtype) {
+		DFG_TRY(check_element(list, element));
+		DFG_TRY(dfg_object_hold(&list->object, element));
+	}
+	DFG_TRY(extend(list));
+	list->row->at[list->count++] = *element;
+	return NULL;
+}
+
+struct dfg_err *dfg_tensor_list_push(struct dfg_tensor_list *list, struct dfg_tensor *element)
+{
+	struct dfg_err *err = push(list, element);
+	if (err)
+		dfg_tensor_release(element);
+	return err;
+}
+
+struct dfg_err *dfg_tensor_list_check(const struct dfg_tensor_list *list, int64_t index)
+{
+	if (index >= 0 && index < list->count)
+		return NULL;
+	return DFG_ERR(DFG_DATA, "no element %" PRId64 " in a list of %" PRId64, index, list->count);
+}
+
+static struct dfg_err *set(struct dfg_tensor_list *list, int64_t index, const struct dfg_tensor *element)
+{
+	DFG_TRY(dfg_tensor_list_check(list, index));
+	DFG_TRY(check_element(list, element));
+	DFG_TRY(dfg_object_hold(&list->object, element));
+	DFG_TRY(own_row(list));
+	dfg_tensor_release(&list->row->at[index]);
+	list->row->at[index] = *element;
+	return NULL;
+}
+
+struct dfg_err *dfg_tensor_list_set(struct dfg_tensor_list *list, int64_t index, struct dfg_tensor *element)
+{
+	struct dfg_err *err = set(list, index, element);
+	if (err)
+		dfg_tensor_release(element);
+	return err;
+}
+
+struct dfg_err *dfg_tensor_list_resize(struct dfg_tensor_list *list, int64_t count)
+{
+	if (count < 0)
+		return DFG_ERR(DFG_DATA, "a list of %" PRId64 " elements", count);
+	if (count <= list->count) {
+		list->count = count;
+		return list->row && alone(&list->row->refs) ? own_row(list) : NULL;
+	}
+	DFG_TRY(new_row(list, count));
+	atomic_store(&list->row->used, count);
+	list->count = count;
+	return NULL;
+}
+
+struct dfg_err *dfg_tensor_list_pop(struct dfg_tensor_list *list, struct dfg_tensor *out_element)
+{
+	if (!list->count)
+		return DFG_ERR(DFG_DATA, "cannot pop from an empty list");
+	struct dfg_tensor *last = &list->row->at[--list->count];
+	*out_element = *last;
+	dfg_buffer_ref(last->buffer);
+	return alone(&list->row->refs) ? own_row(list) : NULL;
+}
+
+struct dfg_err *dfg_tensor_list_unset(
+	const struct dfg_tensor_list *list, const struct dfg_shape *like, struct dfg_shape *out_shape)
+{
+	DFG_TRY(dfg_held_merge(&list->element, like, out_shape));
+	for (int64_t i = 0; i < list->count && !dfg_shape_known(out_shape); i++)
+		if (dfg_tensor_list_at(list, i)->dtype && dfg_shape_fits(out_shape, &dfg_tensor_list_at(list, i)->shape))
+			*out_shape = dfg_tensor_list_at(list, i)->shape;
+	if (dfg_shape_known(out_shape))
+		return NULL;
+	return DFG_ERR(
+		DFG_DATA, "an element of the list was never set, and its shape %s is not known", dfg_shape_words(out_shape).s);
+}
+
+struct dfg_err *dfg_tensor_list_holds(
+	const struct dfg_infer *node, int i, enum dfg_dtype dtype, struct dfg_shape *out_element)
+{
+	const struct dfg_holds *holds = node->in_holds ? node->in_holds[i] : NULL;
+	*out_element = holds ? holds->shape : DFG_SHAPE_UNKNOWN;
+	if (!holds || !holds->dtype || !dtype || holds->dtype == dtype)
+		return NULL;
+	return DFG_ERR(DFG_DATA, "the list is of %s, not %s", dfg_dtype_name(holds->dtype), dfg_dtype_name(dtype));
+}
+
+struct dfg_err *dfg_tensor_list_infer(
+	struct dfg_infer *node, int o, enum dfg_dtype dtype, const struct dfg_shape *element)
+{
+	struct dfg_holds *holds = dfg_arena_zeros(node->arena, 1, sizeof *holds);
+	if (!holds)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	*holds = (struct dfg_holds){dtype, *element};
+	node->out[o] = DFG_SHAPE_SCALAR;
+	node->out_holds[o] = holds;
+	return NULL;
+}
+
+struct dfg_err *dfg_tensor_list_spelt(const struct dfg_infer *node, int i, struct dfg_shape *out_shape)
+{
+	const struct dfg_known *known = node->known[i];
+	const struct dfg_shape *shape = node->in[i];
+	*out_shape = DFG_SHAPE_UNKNOWN;
+	if (shape->rank > 1)
+		return DFG_ERR(DFG_DATA, "a shape must be a vector or -1, not %s", dfg_shape_words(shape).s);
+	if (shape->rank == 1 && shape->dim[0] >= 0 && shape->dim[0] <= DFG_RANK_MAX) {
+		*out_shape = (struct dfg_shape){.rank = (int)shape->dim[0]};
+		for (int d = 0; d < out_shape->rank; d++)
+			out_shape->dim[d] = known && known->v[d] >= 0 ? known->v[d] : DFG_UNKNOWN;
+	}
+	return NULL;
+}
