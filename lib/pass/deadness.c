@@ -1,5 +1,6 @@
 #include "lib/pass/deadness.h"
 
+#include "lib/base/mem.h"
 #include "lib/pass/frames.h"
 #include "lib/pass/logic.h"
 
@@ -26,8 +27,10 @@ struct life {
 	struct dfg_arena *scratch;
 	struct dfg_faults *faults, *warnings;
 	struct dfg_logic logic;
-	struct dfg_map claims;   /* number of a claim + 1 = its variable */
-	uint32_t *runs;          /* by node: where it runs */
+	struct dfg_map claims; /* number of a claim + 1 = its variable */
+	uint32_t *runs;        /* by node: where it runs */
+	uint8_t *split;        /* by function: some Switch divides what is live there */
+	size_t split_room;
 	uint32_t *side;          /* by tensor: where an output of a Switch is live */
 	uint32_t *value;         /* by node, if made of other predicates: where its output is true, + 1 */
 	struct dfg_edge *origin; /* by node that only passes a value on: whose */
@@ -174,6 +177,13 @@ static bool is_certain(uint32_t function)
 	return function != DFG_NEVER && function != DFG_LOST;
 }
 
+static void note_split(struct life *l, uint32_t function)
+{
+	if (function == DFG_LOST || !dfg_reserve(&l->split, &l->split_room, (size_t)function + 1, 1))
+		return;
+	l->split[function] = true;
+}
+
 /* The one output of a Switch that is live: false or true, or one of many by a number. */
 static void split(struct life *l, uint32_t n)
 {
@@ -181,6 +191,7 @@ static void split(struct life *l, uint32_t n)
 	uint32_t outputs = dfg_facts_outputs(l->facts, n), *side = &l->side[l->facts->first[n]], rest = l->runs[n];
 	if (outputs < 2 || node->n_in < 2)
 		return;
+	note_split(l, rest);
 	struct dfg_edge by = node->in[1];
 	bool is_number =
 		(uint32_t)by.port < dfg_facts_outputs(l->facts, by.node) && dfg_facts_of(l->facts, by)->dtype != DFG_BOOL;
@@ -240,6 +251,16 @@ static bool all_are_one(const struct life *l, const struct dfg_node *node)
 	return first;
 }
 
+static bool is_loop_merge(const struct dfg_graph *graph, const struct dfg_node *node)
+{
+	if (dfg_node_role(node) != DFG_MERGE)
+		return false;
+	for (uint32_t i = 0; i < node->n_in; i++)
+		if (dfg_edge_closes(graph, node, node->in[i]))
+			return true;
+	return false;
+}
+
 static uint32_t merge(struct life *l, const struct dfg_node *node)
 {
 	uint32_t any = DFG_NEVER;
@@ -255,6 +276,10 @@ static uint32_t merge(struct life *l, const struct dfg_node *node)
 		}
 		any = dfg_logic_or(&l->logic, any, here);
 	}
+	if (!told && !is_loop_merge(l->graph, node) && node->n_in > 1 && is_certain(any) && any != DFG_ALWAYS &&
+		(any >= l->split_room || !l->split[any]))
+		warn(l, DFG_ERR(DFG_DATA, NODE_WORDS "no input is live%s: what reads it is dead there", NODE(node),
+					case_words(l, dfg_logic_not(any), DFG_ALWAYS)));
 	return any;
 }
 
@@ -309,13 +334,13 @@ static uint32_t leave(struct life *l, uint32_t n)
 }
 
 /* A loop's variable goes on exactly where the loop does. */
-static void next_iteration(struct life *l, uint32_t n)
+static void check_next_iteration(struct life *l, uint32_t n)
 {
 	const struct dfg_node *node = &l->graph->node[n];
-	uint32_t frame = home(l, n), own = l->runs[n];
-	l->runs[n] = l->within[frame];
+	uint32_t frame = l->loops->of[n];
 	if (!has_one_condition(l, frame) || !node->n_in)
 		return;
+	uint32_t own = all_live(l, node);
 	const char *condition = l->graph->node[l->loops->loop[frame].condition].name;
 	uint32_t goes_on = dfg_logic_and(&l->logic, l->within[frame], condition_of(l, frame));
 	uint32_t more = dfg_logic_and(&l->logic, own, dfg_logic_not(goes_on));
@@ -337,7 +362,7 @@ static void next_iteration(struct life *l, uint32_t n)
 }
 
 /* The Load of every iteration's value is in a loop of as many iterations, so the last, which only ends it, saves none. */
-static void save(struct life *l, uint32_t n)
+static void check_save(struct life *l, uint32_t n)
 {
 	const struct dfg_node *node = &l->graph->node[n];
 	uint32_t frame = home(l, n);
@@ -384,16 +409,6 @@ static enum comes comes_of(struct life *l, const struct dfg_node *node)
 		by = node->in[e].node;
 	}
 	return comes;
-}
-
-static bool is_loop_merge(const struct dfg_graph *graph, const struct dfg_node *node)
-{
-	if (dfg_node_role(node) != DFG_MERGE)
-		return false;
-	for (uint32_t i = 0; i < node->n_in; i++)
-		if (dfg_edge_closes(graph, node, node->in[i]))
-			return true;
-	return false;
 }
 
 static void find_iterations(struct life *l, uint32_t n)
@@ -457,9 +472,23 @@ static void check_unchanged(struct life *l, uint32_t n)
 					NODE(node), words(l, around)));
 }
 
-static void check_never(struct life *l, uint32_t n)
+static void check_iterations(struct life *l, uint32_t n)
+{
+	enum dfg_role role = dfg_node_role(&l->graph->node[n]);
+	if (role == DFG_NEXT_ITERATION)
+		check_next_iteration(l, n);
+	else if (role == DFG_SAVE)
+		check_save(l, n);
+	else
+		check_unchanged(l, n);
+}
+
+static void warn_of_dead(struct life *l, uint32_t n)
 {
 	const struct dfg_node *node = &l->graph->node[n];
+	if (l->runs[n] != DFG_ALWAYS && l->runs[n] != DFG_LOST && dfg_node_mark(node, "_dfg_output", NULL))
+		warn(l, DFG_ERR(DFG_DATA, NODE_WORDS "is an output, and dead%s: to fetch it then is an error", NODE(node),
+					case_words(l, dfg_logic_not(l->runs[n]), DFG_ALWAYS)));
 	if (l->runs[n] != DFG_NEVER)
 		return;
 	for (uint32_t e = 0; e < node->n_in + node->n_control; e++)
@@ -481,14 +510,12 @@ static void visit(struct life *l, uint32_t n)
 	if (l->loops->loop[home(l, n)].condition == n)
 		l->within[home(l, n)] = l->runs[n];
 	else if (role == DFG_NEXT_ITERATION)
-		next_iteration(l, n);
+		l->runs[n] = l->within[l->loops->of[n]];
 	else if (role == DFG_EXIT)
 		l->runs[n] = leave(l, n);
 	else if (role == DFG_SWITCH)
 		split(l, n);
-	else if (role == DFG_SAVE)
-		save(l, n);
-	check_never(l, n);
+	warn_of_dead(l, n);
 }
 
 static void visit_all(struct life *l, const uint32_t *order)
@@ -505,11 +532,13 @@ static void visit_all(struct life *l, const uint32_t *order)
 		if (!l->unchanged[f] && l->entered[f] == UNCHANGED)
 			l->unchanged[f] = parent;
 	}
-	for (uint32_t n = 0; n < count && l->faults->left > 0; n++) {
+	long left = l->faults->left;
+	for (uint32_t n = 0; n < count && l->faults->left > 0; n++)
 		if (dfg_node_role(&l->graph->node[n]) == DFG_ENTER)
 			check_enter(l, n);
-		check_unchanged(l, n);
-	}
+	bool entered = left == l->faults->left; /* else all that follows from it would be told too */
+	for (uint32_t n = 0; n < count && l->faults->left > 0 && entered; n++)
+		check_iterations(l, n);
 	if (!l->logic.budget)
 		warn(l,
 			DFG_ERR(DFG_DATA, "the predicates of this graph are too many to tell what is live; a step will find out"));
@@ -540,6 +569,7 @@ struct dfg_err *dfg_deadness_check(const struct dfg_graph *graph, const uint32_t
 	if (room)
 		visit_all(&l, order);
 	bool no_memory = !room || l.no_memory || l.logic.no_memory;
+	dfg_free(l.split);
 	dfg_map_release(&l.claims);
 	dfg_logic_release(&l.logic);
 	return no_memory ? DFG_ERR(DFG_MEMORY, "no memory for what is live of %u nodes", graph->count) : NULL;

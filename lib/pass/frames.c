@@ -43,7 +43,7 @@ static struct dfg_err *mixed(const struct framing *f, const struct dfg_node *nod
 	const struct dfg_node *one = &f->graph->node[a], *two = &f->graph->node[b];
 	const char *in_a = words(f, f->loops->of[a]), *in_b = words(f, f->loops->of[b]);
 	const struct dfg_node *source = !one->n_in && !one->n_control ? one : two, *inside = source == one ? two : one;
-	if (!source->n_in && !source->n_control && source->op)
+	if (!source->n_in && !source->n_control && source->op && source->op->role != DFG_PLACEHOLDER)
 		return DFG_ERR(DFG_DATA,
 			NODE_WORDS
 			"its inputs are in different frames: '%.200s' in %s, '%.200s' in %s; give '%.200s' a control "
@@ -87,11 +87,8 @@ static struct dfg_err *check_enter(const struct framing *f, uint32_t n)
 	uint32_t number = f->loops->of[n], parent = node->n_in ? f->loops->of[node->in[0].node] : 0;
 	const struct dfg_loop *loop = &f->loops->loop[number];
 	int64_t window = window_of(node);
-	if (!name || name->kind != DFG_ATTR_STRING || !name->value.s.length)
-		return DFG_ERR(DFG_DATA, NODE_WORDS "has an empty frame_name", NODE(node));
-	if (window < 1 || window > INT32_MAX)
-		return DFG_ERR(
-			DFG_DATA, NODE_WORDS "parallel_iterations is %lld, must be 1 or more", NODE(node), (long long)window);
+	if (!name || name->kind != DFG_ATTR_STRING)
+		return NULL; /* told as any attribute that is wrong */
 	const char *first = f->graph->node[loop->enter].name;
 	if (loop->parent != parent)
 		return DFG_ERR(DFG_DATA,
@@ -186,7 +183,7 @@ static struct dfg_err *check_merge(const struct framing *f, uint32_t n)
 			continue;
 		backs++;
 		last = i;
-		if (f->loops->of[from] != f->loops->of[n])
+		if (node->n_in == 2 && f->loops->of[from] != f->loops->of[n])
 			return DFG_ERR(DFG_DATA, NODE_WORDS "comes back from '%.200s', which is in %s, not in %s", NODE(node),
 				f->graph->node[from].name, words(f, f->loops->of[from]), words(f, f->loops->of[n]));
 	}

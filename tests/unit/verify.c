@@ -210,8 +210,6 @@ static void a_value_enters_and_leaves_a_loop_by_the_doors(void **state)
 static void a_frame_has_one_name_one_window_and_one_condition(void **state)
 {
 	(void)state;
-	EXPECT_FAULTS("x Source T=f32 n=3\ny In x T=f32 frame_name=''\n", "empty frame_name");
-	EXPECT_FAULTS("x Source T=f32 n=3\ny In x T=f32 frame_name='f' parallel_iterations=0\n", "must be 1 or more");
 	EXPECT_FAULTS(LOOP "two In x T=f32 frame_name='f' parallel_iterations=2\n",
 		"that of 'enter', which enters frame 'f' too, is 10");
 	EXPECT_FAULTS(LOOP "test2 Test ask\n", "node 'test2' (Test): frame 'f' has another LoopCond, 'test'");
