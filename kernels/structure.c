@@ -298,6 +298,7 @@ static struct dfg_err *enter_shape(struct dfg_infer *node)
 		.flags = DFG_ANY_RANK,                                                                             \
 		.role = DFG_ENTER,                                                                                 \
 		.shape = enter_shape,                                                                              \
+		.known = same_known,                                                                               \
 	}
 ENTER(Enter, "");
 ENTER(RefEnter, "ref ");

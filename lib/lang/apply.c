@@ -121,12 +121,15 @@ static struct dfg_err *run_body(
 	const struct dfg_source *caller = eval->source;
 	if (eval->calls == CALLS_MAX)
 		return DFG_ERR(DFG_DATA, "functions call each other deeper than %d", CALLS_MAX);
+	struct dfg_loop *loop = eval->loop;
 	eval->calls++;
+	eval->loop = NULL;
 	eval->source = callable->source;
 	struct dfg_err *err = dfg_eval_block(eval, frame, callable->tree->kid[3], out_datum);
 	if (!err)
 		err = check_results(eval, callable, frame, out_datum);
 	eval->source = caller;
+	eval->loop = loop;
 	eval->calls--;
 	return err;
 }

@@ -1,4 +1,4 @@
-#include "lib/lang/eval.h"
+#include "lib/lang/region.h"
 
 #include <string.h>
 
@@ -124,6 +124,35 @@ static struct dfg_err *is_static(struct dfg_eval *eval, const struct dfg_call_si
 	return NULL;
 }
 
+/* In a loop, a gradient is of values of one trip: what stands outside is not the same for all of them. */
+static struct dfg_err *check_iteration(
+	struct dfg_eval *eval, struct dfg_edge of, const struct dfg_edge *wrt, uint32_t n)
+{
+	struct dfg_region *frame = dfg_region_frame(dfg_region_of(eval, of));
+	for (uint32_t i = 0; i < n; i++)
+		if (dfg_region_frame(dfg_region_of(eval, wrt[i])) != frame)
+			return DFG_ERR(DFG_DATA,
+				"`grad` in a loop takes both values from the same trip: carry what stands outside, or take the "
+				"gradient "
+				"behind the loop");
+	return NULL;
+}
+
+/* A gradient stands where the value stands that it is by, not where it is asked for. */
+static struct dfg_err *call_grad(
+	struct dfg_eval *eval, struct dfg_edge of, const struct dfg_edge *wrt, uint32_t n, struct dfg_edge *out_wrt)
+{
+	uint32_t first = eval->builder->graph->count, n_control = eval->builder->n_control;
+	if (eval->region)
+		eval->builder->n_control = 0;
+	struct dfg_err *err = eval->options->grad(eval->builder, &of, 1, wrt, n, out_wrt);
+	eval->builder->n_control = n_control;
+	for (uint32_t i = 0; i < n && !err; i++)
+		if (out_wrt[i].node >= first)
+			err = dfg_region_note(eval, out_wrt[i].node, dfg_region_of(eval, wrt[i]));
+	return err;
+}
+
 /* grad(y, x) and grad(y, [a, b]). */
 static struct dfg_err *grad(struct dfg_eval *eval, const struct dfg_call_site *site, struct dfg_datum *out_datum)
 {
@@ -144,7 +173,8 @@ static struct dfg_err *grad(struct dfg_eval *eval, const struct dfg_call_site *s
 				DFG_ERR(DFG_DATA, "a gradient is by a tensor or a param, not %s", dfg_datum_words(eval, by)));
 		DFG_TRY(dfg_to_edge(eval, by, DFG_NO_DTYPE, &x[i]));
 	}
-	DFG_TRY(eval->options->grad(eval->builder, &of, 1, x, n, dx));
+	DFG_TRY(check_iteration(eval, of, x, n));
+	DFG_TRY(call_grad(eval, of, x, n, dx));
 	*out_datum = DFG_TENSOR(dx[0]);
 	if (!many)
 		return NULL;
@@ -203,30 +233,55 @@ static struct dfg_err *step(struct dfg_eval *eval, const struct dfg_call_site *s
 	return NULL;
 }
 
+static struct dfg_err *make_seed(struct dfg_eval *eval, uint32_t *out_node)
+{
+	const char *scope = eval->scope;
+	struct dfg_stand stand;
+	struct dfg_edge zero;
+	struct dfg_attr attr = {"shape", DFG_ATTR_SHAPE, {.shape = &DFG_SHAPE_SCALAR}};
+	struct dfg_new_node want = {.op = "PlaceholderWithDefault",
+		.name = "dfg/seed",
+		.exact = true,
+		.in = &zero,
+		.n_in = 1,
+		.attr = &attr,
+		.n_attr = 1};
+	dfg_region_go(eval, NULL, &stand);
+	eval->scope = "dfg";
+	eval->builder->n_control = 0;
+	struct dfg_err *err = dfg_to_edge(eval, &DFG_INT(0), DFG_I64, &zero);
+	if (!err)
+		err = dfg_eval_build(eval, &want, DFG_NAME_EXACT, out_node);
+	eval->scope = scope;
+	dfg_region_back(eval, &stand);
+	return err;
+}
+
 /* seed(): what `dfg run --seed` feeds, an i64 PlaceholderWithDefault of the whole graph. */
 static struct dfg_err *seed(struct dfg_eval *eval, const struct dfg_call_site *site, struct dfg_datum *out_datum)
 {
-	uint32_t node = dfg_graph_find(eval->builder->graph, "dfg/seed"), n_control = eval->builder->n_control;
-	const char *scope = eval->scope;
-	struct dfg_edge zero;
+	uint32_t node = dfg_graph_find(eval->builder->graph, "dfg/seed");
 	(void)site;
-	if (node == DFG_NONE) {
-		struct dfg_attr attr = {"shape", DFG_ATTR_SHAPE, {.shape = &DFG_SHAPE_SCALAR}};
-		struct dfg_new_node want = {.op = "PlaceholderWithDefault",
-			.name = "dfg/seed",
-			.exact = true,
-			.in = &zero,
-			.n_in = 1,
-			.attr = &attr,
-			.n_attr = 1};
-		eval->scope = "dfg";
-		eval->builder->n_control = 0;
-		DFG_TRY(dfg_to_edge(eval, &DFG_INT(0), DFG_I64, &zero));
-		DFG_TRY(dfg_eval_build(eval, &want, DFG_NAME_EXACT, &node));
-		eval->builder->n_control = n_control;
-		eval->scope = scope;
-	}
+	if (node == DFG_NONE)
+		DFG_TRY(make_seed(eval, &node));
 	*out_datum = DFG_TENSOR(((struct dfg_edge){node, 0}));
+	return NULL;
+}
+
+/* indices(): the number of the trip in each loop around, from the outermost. Random numbers are keyed by them too. */
+static struct dfg_err *indices(struct dfg_eval *eval, const struct dfg_call_site *site, struct dfg_datum *out_datum)
+{
+	struct dfg_edge index;
+	struct dfg_region *region;
+	uint32_t n = 0;
+	(void)site;
+	for (region = dfg_region_frame(eval->region); region; region = dfg_region_frame(region->outer))
+		n++;
+	DFG_TRY(dfg_list_new(eval, DFG_DATUM_LIST, n, out_datum));
+	for (region = dfg_region_frame(eval->region); region; region = dfg_region_frame(region->outer)) {
+		DFG_TRY(dfg_loop_index(eval, region->loop, &index));
+		out_datum->list.item[--n] = DFG_TENSOR(index);
+	}
 	return NULL;
 }
 
@@ -234,6 +289,7 @@ const struct dfg_builtin dfg_builtins[] = {
 	{"axes", 1, 1, axes},
 	{"dtype", 1, 1, dtype},
 	{"grad", 2, 2, grad},
+	{"indices", 0, 0, indices},
 	{"is_list", 1, 1, is_list},
 	{"is_static", 1, 1, is_static},
 	{"len", 1, 1, length},

@@ -1,4 +1,4 @@
-#include "lib/lang/eval.h"
+#include "lib/lang/region.h"
 
 #include <string.h>
 
@@ -107,14 +107,15 @@ struct dfg_err *dfg_cell_new(
 {
 	struct dfg_cell *cell = (struct dfg_cell *)dfg_arena_copy(eval->arena, like, sizeof *like);
 	const char *scope = eval->scope;
-	uint32_t n_control = eval->builder->n_control;
+	struct dfg_stand stand;
 	if (!cell || !dfg_reserve(&eval->cell, &eval->cell_room, eval->n_cell + 1, sizeof *eval->cell))
 		return DFG_ERR(DFG_MEMORY, "out of memory");
+	dfg_region_go(eval, NULL, &stand);
 	eval->scope = cell->path;
 	eval->builder->n_control = 0;
 	struct dfg_err *err = make_nodes(eval, cell, initial);
-	eval->builder->n_control = n_control;
 	eval->scope = scope;
+	dfg_region_back(eval, &stand);
 	if (!err)
 		*out_cell = eval->cell[eval->n_cell++] = cell;
 	return err;
@@ -133,7 +134,11 @@ static struct dfg_err *declare_cell(
 				dfg_type_words(like.dtype, &like.shape).s));
 	*out_cell = dfg_cell_find(eval, like.path);
 	if (!*out_cell) {
-		DFG_TRY(dfg_eval_expr(eval, frame, tree->kid[1], &initial));
+		struct dfg_stand stand;
+		dfg_region_go(eval, NULL, &stand);
+		struct dfg_err *err = dfg_eval_expr(eval, frame, tree->kid[1], &initial);
+		dfg_region_back(eval, &stand);
+		DFG_TRY(err);
 		return dfg_cell_new(eval, &like, &initial, out_cell);
 	}
 	if (there && there->kind == DFG_DATUM_CELL && there->cell == *out_cell)
@@ -185,7 +190,8 @@ struct dfg_err *dfg_eval_set(struct dfg_eval *eval, struct dfg_frame *frame, con
 	if (!err)
 		err = check_value(eval, cell, value);
 	if (!err)
-		err = write(eval, cell, value, &node);
+		err = (eval->region ? dfg_view_write : write)(eval, cell, value, &node);
 	eval->scope = scope;
-	return err ? err : dfg_eval_effect(eval, node);
+	eval->effects += eval->region != NULL;
+	return err || eval->region ? err : dfg_eval_effect(eval, node);
 }

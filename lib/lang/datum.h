@@ -93,7 +93,8 @@ struct dfg_frame {
 		struct dfg_datum datum;
 	} * entry;
 	uint32_t n, room;
-	struct dfg_map index; /* of the library's frame: entry by name */
+	struct dfg_map index;                                          /* of the library's frame: entry by name */
+	enum { DFG_FRAME_OWN, DFG_FRAME_BRANCH, DFG_FRAME_LOOP } kind; /* of an arm or body: it rebinds no outer name */
 };
 
 /* A fn or layer, with the frame it was declared in. */

@@ -1,4 +1,4 @@
-#include "lib/lang/eval.h"
+#include "lib/lang/region.h"
 
 bool dfg_datum_is_tensor(const struct dfg_datum *datum)
 {
@@ -45,7 +45,7 @@ enum dfg_dtype dfg_datum_dtype(struct dfg_eval *eval, const struct dfg_datum *da
 }
 
 /* The nodes of a dimension are named by it, wherever they are first asked for. */
-static struct dfg_err *make_dim(struct dfg_eval *eval, struct dfg_dim *dim)
+static struct dfg_err *make_dim_here(struct dfg_eval *eval, struct dfg_dim *dim)
 {
 	const int32_t from = dim->axis, to = dim->axis + 1, step = 1;
 	const int32_t *const value[] = {&from, &to, &step};
@@ -68,6 +68,19 @@ static struct dfg_err *make_dim(struct dfg_eval *eval, struct dfg_dim *dim)
 	dim->edge = (struct dfg_edge){node, 0};
 	dim->is_made = true;
 	return NULL;
+}
+
+/* Where the tensor stands, whichever loop or branch in there asks first. */
+static struct dfg_err *make_dim(struct dfg_eval *eval, struct dfg_dim *dim)
+{
+	struct dfg_region *region = dfg_region_of(eval, dim->of);
+	struct dfg_stand stand;
+	if (!dfg_region_within(eval->region, region))
+		return DFG_ERR(DFG_DATA, "it reads a dimension of a tensor in a loop or branch from outside of that");
+	dfg_region_go(eval, region, &stand);
+	struct dfg_err *err = make_dim_here(eval, dim);
+	dfg_region_back(eval, &stand);
+	return err;
 }
 
 /* A list with tensors in it: its items are made tensors and packed, inner lists first. */
@@ -100,8 +113,8 @@ struct dfg_err *dfg_to_edge(
 		*out_edge = datum->edge;
 		return NULL;
 	case DFG_DATUM_CELL:
-		*out_edge = dtype == DFG_RESOURCE ? datum->cell->handle : datum->cell->value;
-		return NULL;
+		*out_edge = datum->cell->handle;
+		return dtype == DFG_RESOURCE ? NULL : dfg_view_value(eval, datum->cell, eval->region, out_edge);
 	case DFG_DATUM_DIM:
 		if (!datum->dim->is_made)
 			DFG_TRY(make_dim(eval, datum->dim));

@@ -33,6 +33,9 @@ struct dfg_program {
 	} * imports;
 };
 
+struct dfg_region;
+struct dfg_loop;
+
 struct dfg_nodes {
 	uint32_t *node;
 	size_t n, room;
@@ -63,6 +66,14 @@ struct dfg_eval {
 	const struct dfg_source *wrong_source;
 	uint32_t wrong_at;
 	const char *inside; /* "in dense (std:nn:14)", or NULL */
+
+	struct dfg_region *region; /* where new nodes stand; NULL: the root */
+	struct dfg_region **place; /* by node: that of its outputs but 1, that of output 1; the root behind the last */
+	size_t placed, place_room;
+	struct dfg_loop *loop; /* whose body `yield` and `next` belong to, or NULL */
+	bool under_if;         /* in that body */
+	struct dfg_counter frames;
+	struct dfg_nodes constants; /* that loops and branches read */
 
 	struct dfg_naming *naming; /* by node, of a program */
 	size_t named, naming_room;
@@ -112,6 +123,8 @@ DFG_MUST_CHECK struct dfg_err *dfg_to_int(
 
 /* node.c: nodes */
 DFG_MUST_CHECK struct dfg_err *dfg_eval_build(
+	struct dfg_eval *eval, const struct dfg_new_node *node, enum dfg_naming_kind kind, uint32_t *out_node);
+DFG_MUST_CHECK struct dfg_err *dfg_eval_build_as_is(
 	struct dfg_eval *eval, const struct dfg_new_node *node, enum dfg_naming_kind kind, uint32_t *out_node);
 DFG_MUST_CHECK struct dfg_err *dfg_eval_node(
 	struct dfg_eval *eval, const char *op, const struct dfg_edge *in, uint32_t n_in, struct dfg_edge *out_edge);
@@ -185,6 +198,15 @@ dfg_statement_fn dfg_eval_cell, dfg_eval_set; /* cell.c */
 DFG_MUST_CHECK struct dfg_err *dfg_cell_new(
 	struct dfg_eval *eval, const struct dfg_cell *like, const struct dfg_datum *initial, struct dfg_cell **out_cell);
 struct dfg_cell *dfg_cell_find(struct dfg_eval *eval, const char *path);
+
+/* branch.c, loop.c: control flow that runs */
+DFG_MUST_CHECK struct dfg_err *dfg_eval_if(
+	struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *tree, struct dfg_datum *out_datum);
+DFG_MUST_CHECK struct dfg_err *dfg_eval_case(
+	struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *tree, struct dfg_datum *out_datum);
+DFG_MUST_CHECK struct dfg_err *dfg_eval_loop(
+	struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *tree, struct dfg_datum *out_datum);
+dfg_statement_fn dfg_eval_yield, dfg_eval_next;
 
 /* program.c: texts from files */
 DFG_MUST_CHECK struct dfg_err *dfg_source_read(

@@ -34,7 +34,10 @@ void dfg_eval_release(struct dfg_eval *eval)
 	dfg_free(eval->cell);
 	dfg_free(eval->asserts.node);
 	dfg_free(eval->after.node);
+	dfg_free(eval->place);
+	dfg_free(eval->constants.node);
 	dfg_counter_release(&eval->streams);
+	dfg_counter_release(&eval->frames);
 }
 
 static const char *tensor_words(struct dfg_eval *eval, struct dfg_edge edge)
@@ -250,12 +253,14 @@ static struct dfg_err *expression(
 		return dfg_eval_unary(eval, frame, tree, out_datum);
 	case DFG_TREE_BINARY:
 		return dfg_eval_binary(eval, frame, tree, out_datum);
+	case DFG_TREE_IF:
+		return dfg_eval_if(eval, frame, tree, out_datum);
+	case DFG_TREE_CASE:
+		return dfg_eval_case(eval, frame, tree, out_datum);
+	case DFG_TREE_LOOP:
+		return dfg_eval_loop(eval, frame, tree, out_datum);
 	default:
-		return DFG_ERR(DFG_DATA, "`%s` on tensors is not in this version; `static %s` is decided while building",
-			tree->kind == DFG_TREE_LOOP   ? "loop"
-			: tree->kind == DFG_TREE_CASE ? "case"
-										  : "if",
-			tree->kind == DFG_TREE_LOOP ? "for" : "if");
+		return DFG_ERR(DFG_BUG, "no expression");
 	}
 }
 

@@ -1,4 +1,4 @@
-#include "lib/lang/eval.h"
+#include "lib/lang/region.h"
 
 #include <string.h>
 
@@ -56,7 +56,7 @@ static struct dfg_err *without_name(struct dfg_err *err, const char *op)
 }
 
 /* A node of a program is named in the end; until then its name only has to be one of its own. */
-struct dfg_err *dfg_eval_build(
+struct dfg_err *dfg_eval_build_as_is(
 	struct dfg_eval *eval, const struct dfg_new_node *node, enum dfg_naming_kind kind, uint32_t *out_node)
 {
 	struct dfg_new_node named = *node;
@@ -68,6 +68,17 @@ struct dfg_err *dfg_eval_build(
 	return note(eval, *out_node, kind, named.name);
 }
 
+struct dfg_err *dfg_eval_build(
+	struct dfg_eval *eval, const struct dfg_new_node *node, enum dfg_naming_kind kind, uint32_t *out_node)
+{
+	struct dfg_new_node want;
+	if (!eval->placed && !eval->region)
+		return dfg_eval_build_as_is(eval, node, kind, out_node);
+	DFG_TRY(dfg_region_prepare(eval, node, &want));
+	DFG_TRY(dfg_eval_build_as_is(eval, &want, kind, out_node));
+	return dfg_region_note(eval, *out_node, eval->region);
+}
+
 struct dfg_err *dfg_eval_node(
 	struct dfg_eval *eval, const char *op, const struct dfg_edge *in, uint32_t n_in, struct dfg_edge *out_edge)
 {
@@ -76,10 +87,39 @@ struct dfg_err *dfg_eval_node(
 		eval, &(struct dfg_new_node){.op = op, .in = in, .n_in = n_in}, DFG_NAME_NONE, &out_edge->node);
 }
 
+static bool is_value(const struct dfg_node *node, const struct dfg_tensor *value)
+{
+	const struct dfg_literal *literal = dfg_node_attr(node, "value")->value.tensor;
+	return literal->dtype == value->dtype && value->dtype != DFG_STRING &&
+		   dfg_shape_equal(&literal->shape, &value->shape) &&
+		   !memcmp(literal->data, value->data, dfg_tensor_bytes(value));
+}
+
+/* A constant that a loop or branch reads stands in the root, once: a frame enters it once. */
+static struct dfg_err *shared_const(
+	struct dfg_eval *eval, const char *name, const struct dfg_tensor *value, struct dfg_edge *out_edge)
+{
+	struct dfg_nodes *constants = &eval->constants;
+	uint32_t n_control = eval->builder->n_control;
+	for (size_t i = 0; i < constants->n; i++)
+		if (is_value(&eval->builder->graph->node[constants->node[i]], value)) {
+			*out_edge = (struct dfg_edge){constants->node[i], 0};
+			return NULL;
+		}
+	eval->builder->n_control = 0;
+	struct dfg_err *err = dfg_build_const(eval->builder, name, value, out_edge);
+	eval->builder->n_control = n_control;
+	DFG_TRY(err);
+	DFG_TRY(dfg_nodes_add(constants, out_edge->node));
+	return note(eval, out_edge->node, DFG_NAME_NONE, name);
+}
+
 struct dfg_err *dfg_eval_const(struct dfg_eval *eval, const struct dfg_tensor *value, struct dfg_edge *out_edge)
 {
 	const char *name;
 	DFG_TRY(dfg_eval_path(eval, eval->scope, "Const", &name));
+	if (eval->region)
+		return shared_const(eval, name, value, out_edge);
 	DFG_TRY(dfg_build_const(eval->builder, name, value, out_edge));
 	return note(eval, out_edge->node, DFG_NAME_NONE, name);
 }

@@ -1,4 +1,4 @@
-#include "lib/lang/eval.h"
+#include "lib/lang/region.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -30,6 +30,8 @@ struct dfg_err *dfg_eval_order(struct dfg_eval *eval)
 struct dfg_err *dfg_eval_effect(struct dfg_eval *eval, uint32_t node)
 {
 	eval->effects++;
+	if (eval->region)
+		return dfg_region_effect(eval, node);
 	if (eval->changes && eval->changes->n && eval->changes->node[eval->changes->n - 1] == node)
 		return NULL;
 	if (eval->changes)
@@ -51,8 +53,27 @@ static const char *first_name(const struct dfg_tree *names)
 	return NULL;
 }
 
-static struct dfg_err *check_names(const struct dfg_tree *names)
+/* A body or arm binds names of its own: a value of further out changes only by being carried, or chosen. */
+static struct dfg_err *check_rebound(const struct dfg_frame *frame, const char *name)
 {
+	for (const struct dfg_frame *inner = frame; inner->kind != DFG_FRAME_OWN; inner = inner->outer) {
+		if (dfg_frame_own((struct dfg_frame *)inner, name))
+			return NULL;
+		if (!dfg_frame_own(inner->outer, name))
+			continue;
+		if (inner->kind == DFG_FRAME_LOOP)
+			return DFG_ERR(DFG_DATA, "'%s' is bound outside the loop: carry it: loop (%s = %s)", name, name, name);
+		return DFG_ERR(
+			DFG_DATA, "'%s' is bound outside the `if`: make it what both arms give: %s = if ...", name, name);
+	}
+	return NULL;
+}
+
+static struct dfg_err *check_names(const struct dfg_frame *frame, const struct dfg_tree *names)
+{
+	for (uint32_t i = 0; i < names->n; i++)
+		if (!is_skipped(names->kid[i]))
+			DFG_TRY(check_rebound(frame, names->kid[i]->text));
 	for (uint32_t i = 0; i < names->n; i++)
 		if (isupper((unsigned char)*names->kid[i]->text))
 			return DFG_ERR(
@@ -88,11 +109,11 @@ static bool is_named_before(
 	return false;
 }
 
-/* A constant that has a name is one node, however often it is read. */
+/* A constant that has a name is one node, however often it is read; a variable's value stays what it was. */
 static struct dfg_err *make_tensor(struct dfg_eval *eval, struct dfg_datum *value)
 {
 	struct dfg_edge edge;
-	if (value->kind != DFG_DATUM_LITERAL)
+	if (value->kind != DFG_DATUM_LITERAL && value->kind != DFG_DATUM_CELL)
 		return NULL;
 	DFG_TRY(dfg_to_edge(eval, value, DFG_NO_DTYPE, &edge));
 	*value = DFG_TENSOR(edge);
@@ -130,7 +151,7 @@ static struct dfg_err *assign(struct dfg_eval *eval, struct dfg_frame *frame, co
 	const struct dfg_tree *names = tree->kid[0];
 	struct dfg_datum value;
 	uint32_t since = eval->builder->graph->count;
-	DFG_TRY(check_names(names));
+	DFG_TRY(check_names(frame, names));
 	DFG_TRY(right_side(eval, frame, first_name(names), tree->kid[1], &value));
 	if (names->n == 1)
 		return bind_names(eval, frame, names, &value, since);
@@ -220,7 +241,7 @@ static struct dfg_err *add_nodes(struct dfg_eval *eval, const struct dfg_datum *
 	struct dfg_edge edge;
 	if (datum->kind == DFG_DATUM_NONE && datum->edge.node)
 		return dfg_nodes_add(&eval->after, datum->edge.node);
-	if (datum->kind == DFG_DATUM_CELL && datum->cell->last_write != DFG_NONE)
+	if (datum->kind == DFG_DATUM_CELL && datum->cell->last_write != DFG_NONE && !eval->region)
 		return dfg_nodes_add(&eval->after, datum->cell->last_write);
 	if (datum->kind == DFG_DATUM_TUPLE || datum->kind == DFG_DATUM_LIST) {
 		for (uint32_t i = 0; i < datum->list.n; i++)
@@ -228,6 +249,7 @@ static struct dfg_err *add_nodes(struct dfg_eval *eval, const struct dfg_datum *
 		return NULL;
 	}
 	DFG_TRY(dfg_to_edge(eval, datum, DFG_NO_DTYPE, &edge));
+	DFG_TRY(dfg_region_bring(eval, edge, eval->region, &edge));
 	return dfg_nodes_add(&eval->after, edge.node);
 }
 
@@ -273,11 +295,6 @@ static struct dfg_err *expressions(struct dfg_eval *eval, struct dfg_frame *fram
 	return DFG_ERR(DFG_DATA, "this has no effect: its value goes nowhere");
 }
 
-static struct dfg_err *elsewhere(const char *what)
-{
-	return DFG_ERR(DFG_DATA, "`%s` stands only in the body of a loop", what);
-}
-
 static struct dfg_err *statement(struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *tree,
 	bool is_last, struct dfg_datum *out_datum)
 {
@@ -312,9 +329,9 @@ static struct dfg_err *statement(struct dfg_eval *eval, struct dfg_frame *frame,
 	case DFG_TREE_IMPORT:
 		return dfg_eval_import(eval, frame, tree);
 	case DFG_TREE_YIELD:
-		return elsewhere("yield");
+		return dfg_eval_yield(eval, frame, tree);
 	case DFG_TREE_NEXT:
-		return elsewhere("next");
+		return dfg_eval_next(eval, frame, tree);
 	default:
 		return NULL; /* fn and layer: declared before */
 	}

@@ -292,8 +292,6 @@ static void mistakes_show_place_and_both_sides(void **state)
 		{"param w: f32[2] = [1, 2, 3]\n", "'w' is f32[2], the value is f32[3]"},
 		{"input x: f32[2]\nset x = 1\n", "'x' is no param or state"},
 		{"fn f(x) { f(x) }\ny = f(1)\n", "deeper than"},
-		{"input x: f32[2]\ny = if x { 1 } else { 2 }\n", "`if` on tensors is not in this version"},
-		{"input x: f32[2]\ny = loop (h = x) { next h }\n", "`loop` on tensors is not in this version"},
 		{"fn f() { output y = 1 }\nx = f()\n", "`output` stands only in the program itself"},
 		{"input x: f32[2]\ny = x[[1, 2]]\n", "to gather rows: take(x, ids)"},
 		{"c = dense(3)\ninput x: f32[2, 3]\ninput y: f32[2, 4]\na = c(x)\nb = c(y)\n",

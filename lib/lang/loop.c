@@ -1,0 +1,411 @@
+#include "lib/lang/loop.h"
+
+#include <string.h>
+
+/*
+ * loop (h = start) for x in xs, t in 0..n while c { yield y; next h2 }
+ *
+ * One frame: the values that are carried, a counter where something counts, the condition; a body behind the Switches. The
+ * values come out where the condition fails.
+ */
+
+static struct dfg_err *eval_named(struct dfg_eval *eval, struct dfg_frame *frame, const char *name,
+	const struct dfg_tree *tree, struct dfg_datum *out_datum)
+{
+	const char *scope = eval->scope;
+	DFG_TRY(dfg_eval_path(eval, scope, name, &eval->scope));
+	struct dfg_err *err = dfg_eval_expr(eval, frame, tree, out_datum);
+	eval->scope = scope;
+	return err;
+}
+
+static struct dfg_err *check_name(const struct dfg_loop *loop, const struct dfg_tree *argument, uint32_t before)
+{
+	if (!argument->text)
+		return DFG_ERR(DFG_DATA, "what a loop carries has a name: loop (h = ...)");
+	for (uint32_t i = 0; i < before; i++)
+		if (!strcmp(loop->carried[i].name, argument->text))
+			return DFG_ERR(DFG_DATA, "'%s' is carried already", argument->text);
+	return NULL;
+}
+
+/* First values are worked out where the loop stands. They wait in .outside until there is a frame to enter. */
+static struct dfg_err *first_values(struct dfg_eval *eval, struct dfg_frame *frame, struct dfg_loop *loop)
+{
+	const struct dfg_tree *arguments = loop->tree->kid[0];
+	loop->n = arguments ? arguments->n : 0;
+	loop->carried = dfg_arena_zeros(eval->arena, loop->n, sizeof *loop->carried);
+	if (!loop->carried)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	for (uint32_t i = 0; i < loop->n; i++) {
+		const struct dfg_tree *argument = arguments->kid[i];
+		struct dfg_carried *carried = &loop->carried[i];
+		struct dfg_datum first;
+		DFG_TRY(dfg_eval_at(eval, argument, check_name(loop, argument, i)));
+		*carried = (struct dfg_carried){.name = argument->text, .tree = argument};
+		DFG_TRY(eval_named(eval, frame, argument->text, argument->kid[0], &first));
+		DFG_TRY(dfg_eval_at(eval, argument, dfg_to_edge(eval, &first, DFG_NO_DTYPE, &carried->outside)));
+	}
+	return NULL;
+}
+
+static struct dfg_err *mark_growing(struct dfg_eval *eval, struct dfg_loop *loop, const struct dfg_tree *name)
+{
+	struct dfg_nearest nearest = {.word = name->text};
+	if (name->kind == DFG_TREE_LIST || name->kind == DFG_TREE_TUPLE) {
+		for (uint32_t i = 0; i < name->n; i++)
+			DFG_TRY(mark_growing(eval, loop, name->kid[i]));
+		return NULL;
+	}
+	if (name->kind != DFG_TREE_NAME)
+		return dfg_eval_at(eval, name, DFG_ERR(DFG_DATA, "`grows` names what the loop carries: grows = h"));
+	for (uint32_t i = 0; i < loop->n; i++) {
+		if (!strcmp(loop->carried[i].name, name->text)) {
+			loop->carried[i].grows = true;
+			return NULL;
+		}
+		dfg_nearest_offer(&nearest, loop->carried[i].name);
+	}
+	return dfg_eval_at(eval, name,
+		nearest.best ? DFG_ERR(DFG_DATA, "the loop carries no '%s'; did you mean '%s'?", name->text, nearest.best)
+					 : DFG_ERR(DFG_DATA, "the loop carries no '%s'", name->text));
+}
+
+static struct dfg_err *window(struct dfg_eval *eval, const struct dfg_datum *datum, int64_t *out_window)
+{
+	DFG_TRY(dfg_to_int(eval, datum, "`parallel`", out_window));
+	if (*out_window < 1 || *out_window > INT32_MAX)
+		return DFG_ERR(DFG_DATA, "`parallel` is how many trips may run at a time, 1 or more");
+	return NULL;
+}
+
+/* with (parallel = 32, limit = 1000, grows = h) */
+static struct dfg_err *options(
+	struct dfg_eval *eval, struct dfg_frame *frame, struct dfg_loop *loop, struct dfg_counting *counting)
+{
+	const struct dfg_tree *arguments = loop->tree->kid[3];
+	counting->window = 10;
+	for (uint32_t i = 0; arguments && i < arguments->n; i++) {
+		const struct dfg_tree *argument = arguments->kid[i];
+		struct dfg_nearest nearest = {.word = argument->text ? argument->text : ""};
+		struct dfg_datum datum;
+		if (argument->text && !strcmp(argument->text, "grows")) {
+			DFG_TRY(mark_growing(eval, loop, argument->kid[0]));
+			continue;
+		}
+		DFG_TRY(dfg_eval_expr(eval, frame, argument->kid[0], &datum));
+		if (argument->text && !strcmp(argument->text, "parallel"))
+			DFG_TRY(dfg_eval_at(eval, argument, window(eval, &datum, &counting->window)));
+		else if (argument->text && !strcmp(argument->text, "limit"))
+			DFG_TRY(dfg_eval_at(eval, argument, dfg_count_limit(eval, counting, &datum)));
+		else {
+			dfg_nearest_offer(&nearest, "parallel");
+			dfg_nearest_offer(&nearest, "limit");
+			dfg_nearest_offer(&nearest, "grows");
+			return dfg_eval_at(eval, argument,
+				DFG_ERR(DFG_DATA, "a loop takes `parallel`, `limit` and `grows` here%s%s%s",
+					nearest.best ? "; did you mean '" : "", nearest.best ? nearest.best : "",
+					nearest.best ? "'?" : ""));
+		}
+	}
+	return NULL;
+}
+
+static struct dfg_err *make_frame(struct dfg_eval *eval, struct dfg_loop *loop, const struct dfg_counting *counting)
+{
+	DFG_TRY(dfg_region_new(eval, NULL, 0, &loop->frame));
+	loop->frame->loop = loop;
+	loop->frame->window = counting->window;
+	loop->frame->control = counting->control;
+	loop->frame->n_control = counting->n_control;
+	return dfg_counter_next(eval, &eval->frames, *eval->scope ? eval->scope : "loop", &loop->frame->frame_name);
+}
+
+static struct dfg_err *carry_all(struct dfg_eval *eval, struct dfg_loop *loop)
+{
+	const char *scope = eval->scope;
+	struct dfg_err *err = NULL;
+	for (uint32_t i = 0; i < loop->n && !err; i++) {
+		struct dfg_carried *carried = &loop->carried[i];
+		err = dfg_eval_path(eval, scope, carried->name, &eval->scope);
+		if (!err)
+			err = dfg_carry(eval, loop, carried, carried->outside);
+	}
+	eval->scope = scope;
+	return err;
+}
+
+static struct dfg_err *while_condition(
+	struct dfg_eval *eval, struct dfg_frame *frame, struct dfg_loop *loop, struct dfg_edge *out_edge)
+{
+	const struct dfg_tree *tree = loop->tree->kid[2];
+	struct dfg_frame *names;
+	struct dfg_datum datum;
+	DFG_TRY(dfg_frame_new(eval, frame, &names));
+	names->kind = DFG_FRAME_LOOP;
+	for (uint32_t i = 0; i < loop->n; i++)
+		DFG_TRY(dfg_frame_put(eval->arena, names, loop->carried[i].name, DFG_TENSOR(loop->carried[i].merge)));
+	DFG_TRY(dfg_count_bind(eval, loop, names, tree));
+	DFG_TRY(dfg_eval_expr(eval, names, tree, &datum));
+	bool is_bool = datum.kind == DFG_DATUM_BOOL || dfg_datum_dtype(eval, &datum) == DFG_BOOL;
+	if (is_bool)
+		DFG_TRY(dfg_eval_at(eval, tree, dfg_to_edge(eval, &datum, DFG_BOOL, out_edge)));
+	if (!is_bool || dfg_eval_fact(eval, *out_edge)->shape.rank > 0)
+		return dfg_eval_at(
+			eval, tree, DFG_ERR(DFG_DATA, "`while` wants one bool, not %s", dfg_datum_words(eval, &datum)));
+	if (datum.kind == DFG_DATUM_BOOL && datum.truth && !loop->counting->is_closed)
+		return dfg_eval_at(eval, tree, DFG_ERR(DFG_DATA, "nothing ends this loop: `while true`"));
+	return NULL;
+}
+
+static struct dfg_err *condition(struct dfg_eval *eval, struct dfg_frame *frame, struct dfg_loop *loop)
+{
+	struct dfg_edge in[2], both;
+	int n = 0;
+	if (loop->counting->is_closed)
+		DFG_TRY(dfg_count_condition(eval, loop, &in[n++]));
+	if (loop->tree->kid[2])
+		DFG_TRY(while_condition(eval, frame, loop, &in[n++]));
+	both = in[0];
+	if (n == 2)
+		DFG_TRY(dfg_eval_node(eval, "LogicalAnd", in, 2, &both));
+	return dfg_eval_node(eval, "LoopCond", &both, 1, &loop->condition);
+}
+
+static struct dfg_err *decide(struct dfg_eval *eval, struct dfg_frame *frame, struct dfg_loop *loop)
+{
+	struct dfg_stand stand;
+	if (!loop->counting->is_closed && !loop->tree->kid[2])
+		return DFG_ERR(
+			DFG_DATA, "nothing ends this loop: it needs `while`, a sequence that ends, or `with (limit = n)`");
+	dfg_region_go(eval, loop->frame, &stand);
+	struct dfg_err *err = condition(eval, frame, loop);
+	dfg_region_back(eval, &stand);
+	return err;
+}
+
+static struct dfg_err *make_body(struct dfg_eval *eval, struct dfg_loop *loop)
+{
+	struct dfg_branch *branch = dfg_arena_zeros(eval->arena, 1, sizeof *branch);
+	struct dfg_stand stand;
+	if (!branch)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	dfg_region_go(eval, loop->frame, &stand);
+	struct dfg_err *err = dfg_region_new(eval, branch, 1, &loop->body);
+	dfg_region_back(eval, &stand);
+	DFG_TRY(err);
+	branch->predicate = loop->condition;
+	branch->arm[1] = loop->body;
+	loop->body->loop = loop;
+	const char *scope = eval->scope;
+	for (uint32_t i = 0; i < loop->n && !err; i++) {
+		err = dfg_eval_path(eval, scope, loop->carried[i].name, &eval->scope);
+		if (!err)
+			err = dfg_carry_in(eval, loop, &loop->carried[i]);
+	}
+	eval->scope = scope;
+	if (!err && loop->counter.merge.node != DFG_NONE)
+		err = dfg_carry_in(eval, loop, &loop->counter);
+	return err;
+}
+
+static struct dfg_err *run_statements(struct dfg_eval *eval, struct dfg_frame *names, struct dfg_loop *loop)
+{
+	const struct dfg_tree *block = loop->tree->kid[4];
+	struct dfg_datum last;
+	for (uint32_t i = 0; i < loop->n; i++)
+		DFG_TRY(dfg_frame_put(eval->arena, names, loop->carried[i].name, DFG_TENSOR(loop->carried[i].inside)));
+	DFG_TRY(dfg_count_bind(eval, loop, names, block));
+	DFG_TRY(dfg_eval_block(eval, names, block, &last));
+	if (last.kind != DFG_DATUM_NONE && block->n && block->kid[block->n - 1]->kind == DFG_TREE_DO)
+		return dfg_eval_at(eval, block->kid[block->n - 1],
+			DFG_ERR(DFG_DATA, "this value goes nowhere: a body gives what it says `yield` and `next` of"));
+	if (loop->n && !loop->next)
+		return DFG_ERR(
+			DFG_DATA, "the body does not say what '%s' is in the next trip: `next` is missing", loop->carried[0].name);
+	return NULL;
+}
+
+/* What a shape promises for every trip: a dimension that is known stays so. */
+static bool keeps(const struct dfg_shape *first, const struct dfg_shape *next)
+{
+	if (first->rank < 0)
+		return true;
+	for (int i = 0; i < first->rank && first->rank == next->rank; i++)
+		if (first->dim[i] != DFG_UNKNOWN && first->dim[i] != next->dim[i])
+			return false;
+	return first->rank == next->rank;
+}
+
+static struct dfg_err *check_next(
+	struct dfg_eval *eval, const struct dfg_carried *carried, const struct dfg_datum *datum, struct dfg_edge *out_edge)
+{
+	const struct dfg_fact *first = dfg_eval_fact(eval, carried->merge);
+	enum dfg_dtype dtype = dfg_datum_dtype(eval, datum);
+	if (dtype && dtype != first->dtype)
+		return DFG_ERR(DFG_DATA, "'%s' begins as %s and would go on as %s: cast one of them", carried->name,
+			dfg_type_words(first->dtype, &first->shape).s, dfg_datum_words(eval, datum));
+	struct dfg_err *err = dfg_to_edge(eval, datum, first->dtype, out_edge);
+	if (err)
+		return dfg_err_note(err, "'%s' begins as %s", carried->name, dfg_type_words(first->dtype, &first->shape).s);
+	const struct dfg_fact *next = dfg_eval_fact(eval, *out_edge);
+	if (keeps(&first->shape, &next->shape))
+		return NULL;
+	const char *words = dfg_arena_print(eval->arena, "%s", dfg_type_words(first->dtype, &first->shape).s);
+	if (carried->grows || (first->shape.rank >= 0 && next->shape.rank >= 0 && first->shape.rank != next->shape.rank))
+		return DFG_ERR(DFG_DATA, "'%s' begins as %s and would go on as %s", carried->name, words ? words : "",
+			dfg_type_words(next->dtype, &next->shape).s);
+	return DFG_ERR(DFG_DATA, "'%s' begins as %s and would go on as %s: if that is meant, `with (grows = %s)`",
+		carried->name, words ? words : "", dfg_type_words(next->dtype, &next->shape).s, carried->name);
+}
+
+static struct dfg_err *go_on(struct dfg_eval *eval, struct dfg_loop *loop)
+{
+	const struct dfg_datum *value = &loop->next_value;
+	uint32_t n = !loop->next ? 0 : value->kind == DFG_DATUM_TUPLE ? value->list.n : value->kind != DFG_DATUM_NONE;
+	const char *scope = eval->scope;
+	if (n != loop->n)
+		return dfg_eval_at(eval, loop->next,
+			DFG_ERR(DFG_DATA, "the loop carries %u value%s, `next` has %u", loop->n, loop->n == 1 ? "" : "s", n));
+	for (uint32_t i = 0; i < n; i++) {
+		struct dfg_carried *carried = &loop->carried[i];
+		const struct dfg_tree *at = loop->next->kid[0]->n == n ? loop->next->kid[0]->kid[i] : loop->next;
+		struct dfg_edge edge;
+		DFG_TRY(dfg_eval_path(eval, scope, carried->name, &eval->scope));
+		struct dfg_err *err =
+			check_next(eval, carried, value->kind == DFG_DATUM_TUPLE ? &value->list.item[i] : value, &edge);
+		if (!err)
+			err = dfg_carry_on(eval, loop, carried, edge);
+		eval->scope = scope;
+		DFG_TRY(dfg_eval_at(eval, at, err));
+	}
+	return NULL;
+}
+
+static struct dfg_err *body(struct dfg_eval *eval, struct dfg_frame *frame, struct dfg_loop *loop)
+{
+	struct dfg_loop *outer = eval->loop;
+	bool under_if = eval->under_if;
+	struct dfg_frame *names;
+	DFG_TRY(dfg_frame_new(eval, frame, &names));
+	names->kind = DFG_FRAME_LOOP;
+	eval->loop = loop;
+	eval->under_if = false;
+	struct dfg_err *err = run_statements(eval, names, loop);
+	if (!err)
+		err = go_on(eval, loop);
+	eval->loop = outer;
+	eval->under_if = under_if;
+	return err;
+}
+
+static struct dfg_err *run_body(struct dfg_eval *eval, struct dfg_frame *frame, struct dfg_loop *loop)
+{
+	struct dfg_stand stand;
+	dfg_region_go(eval, loop->body, &stand);
+	struct dfg_err *err = body(eval, frame, loop);
+	dfg_region_back(eval, &stand);
+	return err;
+}
+
+/* What the body does for its own sake: a value that goes around says that it is done. */
+static struct dfg_err *keep_effects(struct dfg_eval *eval, struct dfg_loop *loop)
+{
+	const struct dfg_nodes *effects = &loop->body->effects;
+	struct dfg_carried token = {.name = "done"};
+	struct dfg_edge next, first;
+	if (!effects->n)
+		return NULL;
+	DFG_TRY(dfg_to_edge(eval, &DFG_BOOLEAN(true), DFG_BOOL, &first));
+	DFG_TRY(dfg_carry(eval, loop, &token, first));
+	DFG_TRY(dfg_region_token(eval, loop->body, token.inside, effects, &next));
+	DFG_TRY(dfg_carry_on(eval, loop, &token, next));
+	DFG_TRY(dfg_carry_out(eval, loop, &token));
+	return dfg_eval_effect(eval, token.outside.node);
+}
+
+static struct dfg_err *results(struct dfg_eval *eval, struct dfg_loop *loop, struct dfg_datum *out_datum)
+{
+	uint32_t n = loop->n + loop->n_yields;
+	DFG_TRY(dfg_list_new(eval, DFG_DATUM_TUPLE, n, out_datum));
+	for (uint32_t i = 0; i < loop->n; i++) {
+		DFG_TRY(dfg_carry_out(eval, loop, &loop->carried[i]));
+		out_datum->list.item[i] = DFG_TENSOR(loop->carried[i].outside);
+	}
+	DFG_TRY(dfg_yield_out(eval, loop, out_datum->list.item + loop->n));
+	if (n == 1)
+		*out_datum = out_datum->list.item[0];
+	if (!n)
+		*out_datum = (struct dfg_datum){0};
+	return NULL;
+}
+
+static struct dfg_err *finish(struct dfg_eval *eval, struct dfg_loop *loop, struct dfg_datum *out_datum)
+{
+	DFG_TRY(dfg_yield_on(eval, loop));
+	if (loop->counter.merge.node != DFG_NONE)
+		DFG_TRY(dfg_count_on(eval, loop));
+	DFG_TRY(keep_effects(eval, loop));
+	DFG_TRY(dfg_view_close(eval, loop));
+	if (!loop->n && loop->counter.merge.node == DFG_NONE && !loop->body->views)
+		return DFG_ERR(DFG_DATA, "nothing ends this loop: it carries nothing that `while` could see change");
+	return results(eval, loop, out_datum);
+}
+
+struct dfg_err *dfg_eval_loop(
+	struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *tree, struct dfg_datum *out_datum)
+{
+	struct dfg_loop *loop = dfg_arena_zeros(eval->arena, 1, sizeof *loop);
+	struct dfg_counting *counting = dfg_arena_zeros(eval->arena, 1, sizeof *counting);
+	if (!loop || !counting)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	loop->tree = tree;
+	loop->counting = counting;
+	loop->counter = (struct dfg_carried){.name = "counter", .merge = {DFG_NONE, 0}};
+	loop->condition.node = DFG_NONE;
+	DFG_TRY(first_values(eval, frame, loop));
+	DFG_TRY(options(eval, frame, loop, counting));
+	DFG_TRY(dfg_count_begin(eval, frame, loop));
+	DFG_TRY(make_frame(eval, loop, counting));
+	DFG_TRY(carry_all(eval, loop));
+	DFG_TRY(dfg_count_enter(eval, loop));
+	DFG_TRY(decide(eval, frame, loop));
+	DFG_TRY(make_body(eval, loop));
+	DFG_TRY(run_body(eval, frame, loop));
+	return finish(eval, loop, out_datum);
+}
+
+static struct dfg_err *elsewhere(const struct dfg_eval *eval, const char *what)
+{
+	if (eval->loop)
+		return DFG_ERR(DFG_DATA, "`%s` cannot stand under `if`: make the `if` a value and %s that", what, what);
+	return DFG_ERR(DFG_DATA, "`%s` stands only in the body of a loop", what);
+}
+
+struct dfg_err *dfg_eval_next(struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *tree)
+{
+	struct dfg_loop *loop = eval->loop;
+	if (!loop || eval->under_if)
+		return elsewhere(eval, "next");
+	if (loop->next)
+		return DFG_ERR(DFG_DATA, "`next` stands once, at the end of the body");
+	DFG_TRY(dfg_eval_tuple(eval, frame, tree->kid[0], &loop->next_value));
+	loop->next = tree;
+	return NULL;
+}
+
+struct dfg_err *dfg_eval_yield(struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *tree)
+{
+	struct dfg_loop *loop = eval->loop;
+	struct dfg_datum datum;
+	struct dfg_edge edge;
+	if (!loop || eval->under_if)
+		return elsewhere(eval, "yield");
+	for (const struct dfg_yield *yield = loop->yields; yield; yield = yield->next)
+		if (yield->tree == tree)
+			return DFG_ERR(
+				DFG_DATA, "this `yield` comes twice in a trip: outside of `static for` it stands for one result");
+	DFG_TRY(dfg_eval_expr(eval, frame, tree->kid[0], &datum));
+	DFG_TRY(dfg_to_edge(eval, &datum, DFG_NO_DTYPE, &edge));
+	return dfg_yield_add(eval, loop, tree, edge);
+}

@@ -1,0 +1,291 @@
+#include "lib/lang/region.h"
+
+#include <string.h>
+
+/*
+ * Variables in branches and loops. A read gives the value that was written last, carried through Merges and around loops
+ * like any other, so no region reads a variable anew. The handle goes the same way: a write takes it, and what comes after
+ * takes it after the write. So a fetch of values runs no write, and writes run in the order of the text.
+ */
+
+static struct dfg_view *find(const struct dfg_region *region, const struct dfg_cell *cell)
+{
+	struct dfg_view *view = region->views;
+	while (view && view->cell != cell)
+		view = view->older;
+	return view;
+}
+
+static struct dfg_err *view_of(
+	struct dfg_eval *eval, struct dfg_region *region, struct dfg_cell *cell, struct dfg_view **out_view)
+{
+	*out_view = find(region, cell);
+	if (*out_view)
+		return NULL;
+	struct dfg_view *view = dfg_arena_zeros(eval->arena, 1, sizeof *view);
+	if (!view)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	*view = (struct dfg_view){region->views, cell, {DFG_NONE, 0}, {DFG_NONE, 0}, DFG_NONE, false, DFG_NONE};
+	*out_view = region->views = view;
+	return NULL;
+}
+
+/* A frame enters it for itself: should the loop write it, this Enter becomes the way in of a carried value. */
+struct dfg_err *dfg_view_value(
+	struct dfg_eval *eval, struct dfg_cell *cell, struct dfg_region *region, struct dfg_edge *out_edge)
+{
+	struct dfg_view *view = region ? find(region, cell) : NULL;
+	*out_edge = region ? view ? view->value : (struct dfg_edge){DFG_NONE, 0} : cell->value;
+	if (out_edge->node != DFG_NONE)
+		return NULL;
+	DFG_TRY(dfg_view_value(eval, cell, region->outer, out_edge));
+	if (region->branch)
+		return NULL;
+	DFG_TRY(view_of(eval, region, cell, &view));
+	DFG_TRY(dfg_region_bring(eval, *out_edge, region->outer, out_edge));
+	DFG_TRY(dfg_region_enter(eval, *out_edge, region, true, &view->value));
+	*out_edge = view->value;
+	return NULL;
+}
+
+/* Nodes that the next write in the region comes after, in the same frame. */
+static struct dfg_err *earlier(
+	struct dfg_eval *eval, const struct dfg_cell *cell, const struct dfg_region *region, struct dfg_nodes *nodes)
+{
+	for (; region; region = region->outer) {
+		const struct dfg_view *view = find(region, cell);
+		if (view && view->last_write != DFG_NONE)
+			return dfg_nodes_add(nodes, view->last_write);
+		if (!region->branch || (view && view->handle.node != DFG_NONE))
+			return NULL;
+	}
+	(void)eval;
+	DFG_TRY(dfg_nodes_add(nodes, cell->read.node));
+	return cell->last_write == DFG_NONE ? NULL : dfg_nodes_add(nodes, cell->last_write);
+}
+
+/* The builder's controls and these nodes, for as long as one node is built. */
+static struct dfg_err *enter_after(struct dfg_eval *eval, struct dfg_edge edge, struct dfg_region *frame,
+	const struct dfg_nodes *nodes, struct dfg_edge *out_edge)
+{
+	uint32_t *control = dfg_arena_zeros(eval->arena, frame->n_control + nodes->n + 1, sizeof *control);
+	const uint32_t *kept = frame->control, n = frame->n_control;
+	if (!control)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	if (n)
+		memcpy(control, kept, n * sizeof *control);
+	if (nodes->n)
+		memcpy(control + n, nodes->node, nodes->n * sizeof *control);
+	frame->control = control;
+	frame->n_control += (uint32_t)nodes->n;
+	struct dfg_err *err = dfg_region_enter(eval, edge, frame, false, out_edge);
+	frame->control = kept;
+	frame->n_control = n;
+	return err;
+}
+
+static struct dfg_err *handle_of(
+	struct dfg_eval *eval, struct dfg_cell *cell, struct dfg_region *region, struct dfg_edge *out_edge);
+
+/* The handle goes around the loop: its body's way in. */
+static struct dfg_err *carry_handle(struct dfg_eval *eval, struct dfg_cell *cell, struct dfg_region *body)
+{
+	struct dfg_loop *loop = body->loop;
+	struct dfg_nodes nodes = {0};
+	struct dfg_view *view;
+	struct dfg_edge in[2], enter = {0, 0};
+	uint32_t node;
+	DFG_TRY(handle_of(eval, cell, loop->frame->outer, &in[0]));
+	DFG_TRY(dfg_region_bring(eval, in[0], loop->frame->outer, &in[0]));
+	struct dfg_err *err = earlier(eval, cell, loop->frame->outer, &nodes);
+	if (!err)
+		err = enter_after(eval, in[0], loop->frame, &nodes, &enter);
+	dfg_free(nodes.node);
+	DFG_TRY(err);
+	DFG_TRY(view_of(eval, body, cell, &view));
+	in[0] = in[1] = enter;
+	DFG_TRY(
+		dfg_region_build(eval, &(struct dfg_new_node){.op = "Merge", .in = in, .n_in = 2}, loop->frame, &view->merge));
+	in[0] = (struct dfg_edge){view->merge, 0};
+	in[1] = loop->condition;
+	DFG_TRY(dfg_region_build(eval, &(struct dfg_new_node){.op = "Switch", .in = in, .n_in = 2}, body, &node));
+	view->handle = (struct dfg_edge){node, 1};
+	return NULL;
+}
+
+static struct dfg_err *handle_of(
+	struct dfg_eval *eval, struct dfg_cell *cell, struct dfg_region *region, struct dfg_edge *out_edge)
+{
+	*out_edge = cell->handle;
+	for (; region; region = region->outer) {
+		const struct dfg_view *view = find(region, cell);
+		if (!region->branch)
+			return DFG_ERR(DFG_DATA, "`set` cannot stand in the condition of a loop");
+		if (dfg_region_is_body(region) && (!view || view->handle.node == DFG_NONE)) {
+			DFG_TRY(carry_handle(eval, cell, region));
+			view = find(region, cell);
+		}
+		if (view && view->handle.node != DFG_NONE) {
+			*out_edge = view->handle;
+			return NULL;
+		}
+	}
+	return NULL;
+}
+
+struct dfg_err *dfg_view_write(struct dfg_eval *eval, struct dfg_cell *cell, struct dfg_edge value, uint32_t *out_node)
+{
+	struct dfg_region *region = eval->region;
+	struct dfg_nodes nodes = {0};
+	struct dfg_view *view;
+	struct dfg_edge handle;
+	DFG_TRY(handle_of(eval, cell, region, &handle));
+	struct dfg_err *err = earlier(eval, cell, region, &nodes);
+	struct dfg_edge *in = dfg_arena_zeros(eval->arena, 2 + nodes.n, sizeof *in);
+	if (!err && !in)
+		err = DFG_ERR(DFG_MEMORY, "out of memory");
+	if (!err) {
+		struct dfg_new_node want = {.op = "AssignVariableOp", .in = in, .n_in = 2, .n_control = (uint32_t)nodes.n};
+		in[0] = handle;
+		in[1] = value;
+		for (size_t i = 0; i < nodes.n; i++)
+			in[2 + i] = (struct dfg_edge){nodes.node[i], DFG_CONTROL};
+		err = dfg_eval_build(eval, &want, DFG_NAME_NONE, out_node);
+	}
+	dfg_free(nodes.node);
+	DFG_TRY(err);
+	DFG_TRY(view_of(eval, region, cell, &view));
+	view->value = value;
+	view->last_write = *out_node;
+	view->is_set = true;
+	return NULL;
+}
+
+/* The handle as it leaves the region: after what was written there. */
+static struct dfg_err *handle_after(
+	struct dfg_eval *eval, struct dfg_cell *cell, struct dfg_region *region, struct dfg_edge *out_edge)
+{
+	const struct dfg_view *view = find(region, cell);
+	struct dfg_nodes write = {0};
+	uint32_t node = view && view->is_set ? view->last_write : DFG_NONE;
+	DFG_TRY(handle_of(eval, cell, region, out_edge));
+	DFG_TRY(dfg_region_bring(eval, *out_edge, region, out_edge));
+	if (node == DFG_NONE)
+		return NULL;
+	write = (struct dfg_nodes){&node, 1, 1};
+	return dfg_region_token(eval, region, *out_edge, &write, out_edge);
+}
+
+static struct dfg_err *set_outside(
+	struct dfg_eval *eval, struct dfg_cell *cell, struct dfg_region *region, struct dfg_edge value, uint32_t node)
+{
+	struct dfg_view *view;
+	eval->effects++;
+	if (!region) {
+		cell->value = value;
+		cell->last_write = node;
+		return dfg_eval_effect(eval, node);
+	}
+	DFG_TRY(view_of(eval, region, cell, &view));
+	view->value = value;
+	view->last_write = node;
+	view->is_set = true;
+	return NULL;
+}
+
+static struct dfg_err *join(struct dfg_eval *eval, struct dfg_branch *branch, struct dfg_cell *cell)
+{
+	struct dfg_region *outer = branch->arm[0]->outer;
+	struct dfg_edge value[2], handle[2];
+	uint32_t merge[2];
+	for (int side = 0; side < 2; side++) {
+		DFG_TRY(dfg_view_value(eval, cell, branch->arm[side], &value[side]));
+		DFG_TRY(dfg_region_bring(eval, value[side], branch->arm[side], &value[side]));
+		DFG_TRY(handle_after(eval, cell, branch->arm[side], &handle[side]));
+	}
+	DFG_TRY(dfg_region_build(eval, &(struct dfg_new_node){.op = "Merge", .in = value, .n_in = 2}, outer, &merge[0]));
+	DFG_TRY(dfg_region_build(eval, &(struct dfg_new_node){.op = "Merge", .in = handle, .n_in = 2}, outer, &merge[1]));
+	return set_outside(eval, cell, outer, (struct dfg_edge){merge[0], 0}, merge[1]);
+}
+
+struct dfg_err *dfg_view_join(struct dfg_eval *eval, struct dfg_branch *branch)
+{
+	for (int side = 0; side < 2; side++)
+		for (const struct dfg_view *view = branch->arm[side]->views; view; view = view->older) {
+			const struct dfg_view *other = side ? find(branch->arm[0], view->cell) : NULL;
+			if (view->is_set && !(other && other->is_set))
+				DFG_TRY(join(eval, branch, view->cell));
+		}
+	return NULL;
+}
+
+/* Makes a constant Enter an ordinary one: the attribute goes back to its default. */
+static void unfreeze(struct dfg_node *enter)
+{
+	uint32_t kept = 0;
+	for (uint32_t i = 0; i < enter->n_attr; i++)
+		if (strcmp(enter->attr[i].name, "is_constant") != 0)
+			enter->attr[kept++] = enter->attr[i];
+	enter->n_attr = kept;
+}
+
+/* What read the Enter reads the carried value instead: in the body behind the Switch. */
+static void redirect(const struct dfg_eval *eval, const struct dfg_loop *loop, const struct dfg_carried *carried)
+{
+	struct dfg_graph *graph = eval->builder->graph;
+	for (uint32_t n = carried->enter.node + 1; n < graph->count; n++) {
+		struct dfg_node *node = &graph->node[n];
+		struct dfg_region *region = dfg_region_of(eval, (struct dfg_edge){n, 0});
+		if (!region)
+			region = dfg_region_of(eval, (struct dfg_edge){n, 1});
+		for (uint32_t e = 0; e < node->n_in + node->n_control; e++) {
+			if (node->in[e].node != carried->enter.node || n == carried->merge.node)
+				continue;
+			bool in_body = dfg_region_within(region, loop->body);
+			struct dfg_edge to = in_body ? carried->inside : carried->merge;
+			node->in[e] = (struct dfg_edge){to.node, node->in[e].port == DFG_CONTROL ? DFG_CONTROL : to.port};
+		}
+	}
+}
+
+static struct dfg_err *carry_value(
+	struct dfg_eval *eval, struct dfg_loop *loop, struct dfg_cell *cell, struct dfg_edge *out_value)
+{
+	struct dfg_view *body = find(loop->body, cell), *frame;
+	struct dfg_carried carried = {.name = cell->path};
+	struct dfg_edge in[2], next = body->value;
+	DFG_TRY(dfg_view_value(eval, cell, loop->frame, &carried.enter));
+	frame = find(loop->frame, cell);
+	unfreeze(&eval->builder->graph->node[frame->value.node]);
+	in[0] = in[1] = carried.enter;
+	carried.merge = carried.inside = (struct dfg_edge){0, 0};
+	DFG_TRY(dfg_region_build(
+		eval, &(struct dfg_new_node){.op = "Merge", .in = in, .n_in = 2}, loop->frame, &carried.merge.node));
+	DFG_TRY(dfg_carry_in(eval, loop, &carried));
+	redirect(eval, loop, &carried);
+	if (next.node == carried.enter.node)
+		next = carried.inside;
+	DFG_TRY(dfg_carry_on(eval, loop, &carried, next));
+	DFG_TRY(dfg_carry_out(eval, loop, &carried));
+	*out_value = carried.outside;
+	return NULL;
+}
+
+static struct dfg_err *close(struct dfg_eval *eval, struct dfg_loop *loop, struct dfg_view *view)
+{
+	struct dfg_carried handle = {.merge = {view->merge, 0}, .inside = view->handle, .branch = view->handle.node};
+	struct dfg_edge value, next;
+	DFG_TRY(carry_value(eval, loop, view->cell, &value));
+	DFG_TRY(handle_after(eval, view->cell, loop->body, &next));
+	DFG_TRY(dfg_carry_on(eval, loop, &handle, next));
+	DFG_TRY(dfg_carry_out(eval, loop, &handle));
+	return set_outside(eval, view->cell, loop->frame->outer, value, handle.outside.node);
+}
+
+struct dfg_err *dfg_view_close(struct dfg_eval *eval, struct dfg_loop *loop)
+{
+	for (struct dfg_view *view = loop->body->views; view; view = view->older)
+		if (view->is_set)
+			DFG_TRY(close(eval, loop, view));
+	return NULL;
+}

@@ -1,0 +1,192 @@
+#include "tests/unit/test.h"
+
+#include <string.h>
+
+#include "lib/base/text.h"
+#include "lib/lang/lang.h"
+#include "lib/pass/verify.h"
+
+/* Conditionals and loops of the language: what they become, and what is said of mistakes. What they compute, and that
+ * TensorFlow computes the same, tests/cli/control.sh says. */
+static struct dfg_arena arena;
+static struct dfg_graph graph;
+
+static struct dfg_err *build(const char *text)
+{
+	const struct dfg_lang_options options = {.text = text, .length = strlen(text)};
+	dfg_graph_release(&graph);
+	dfg_arena_release(&arena);
+	dfg_graph_init(&graph, &arena);
+	return dfg_lang_build("t.dfg", &options, &graph);
+}
+
+static int done(void **state)
+{
+	(void)state;
+	dfg_graph_release(&graph);
+	dfg_arena_release(&arena);
+	return 0;
+}
+
+/* The ops of a program's nodes in order, joined by blanks; constants and inputs left out. */
+static void ops(const char *text, const char *wanted)
+{
+	struct dfg_text out = {0};
+	succeeds(build(text));
+	succeeds(dfg_verify(&graph, NULL, NULL));
+	for (uint32_t i = 0; i < graph.count; i++)
+		if (strcmp(graph.node[i].op_name, "Const") != 0 && strcmp(graph.node[i].op_name, "Placeholder") != 0)
+			dfg_text_add(&out, "%s%s", out.length ? " " : "", graph.node[i].op_name);
+	assert_string_equal(out.s, wanted);
+	dfg_text_release(&out);
+}
+
+static int count(const char *op)
+{
+	int n = 0;
+	for (uint32_t i = 0; i < graph.count; i++)
+		n += !strcmp(graph.node[i].op_name, op);
+	return n;
+}
+
+static void a_loop_is_no_more_than_it_needs(void **state)
+{
+	(void)state;
+	ops("input n: i32[]\nx = loop (i = 0) while i < n { next i + 1 }\n",
+		"Enter Merge Enter Less LoopCond Switch Enter AddV2 NextIteration Exit");
+	ops("input n: i32[]\nx = loop (s = 0) for i in 0..n { next s + i }\n",
+		"Enter Merge Enter Merge Enter Less LoopCond Switch Switch AddV2 NextIteration Enter AddV2 NextIteration Exit");
+}
+
+static void a_choice_switches_a_value_once(void **state)
+{
+	(void)state;
+	ops("input p: bool[]\ninput x: f32[2]\ny = if p { x * 2 } else { x }\n", "Switch Mul Merge");
+	ops("input p: bool[]\ny = if p { 1 } else { 2 }\n", "Switch Switch Merge");
+	ops("input p: bool[]\ninput x: f32[2]\na, b = if p { x, x + x } else { x - x, x }\n",
+		"Switch AddV2 Sub Merge Merge");
+}
+
+static void a_value_is_entered_once_a_frame(void **state)
+{
+	(void)state;
+	succeeds(
+		build("input n: i32[]\ninput x: f32[2]\ny = loop (s = x) for i in 0..n {\n"
+			  "  next loop (t = s) for j in 0..n { next t * x + x }\n}\n"));
+	succeeds(dfg_verify(&graph, NULL, NULL));
+	int constant = 0;
+	for (uint32_t i = 0; i < graph.count; i++)
+		constant += dfg_node_mark(&graph.node[i], "is_constant", NULL);
+	assert_int_equal(constant, 2 * 3 + 1); /* n, x and 1 in each frame, 0 in the outer for the inner */
+}
+
+/* What reads only what never changes would run once more, in the trip that does not take place. */
+static void what_reads_invariants_alone_waits_for_the_body(void **state)
+{
+	(void)state;
+	succeeds(build("input n: i32[]\ninput x: f32[2]\ny = loop (s = x) for i in 0..n { next x * x }\n"));
+	succeeds(dfg_verify(&graph, NULL, NULL));
+	const struct dfg_node *product = &graph.node[dfg_graph_find(&graph, "y/Mul")];
+	assert_int_equal(product->n_control, 1);
+	const struct dfg_node *pivot = &graph.node[product->in[2].node];
+	assert_string_equal(pivot->op_name, "Identity");
+	assert_int_equal(pivot->in[0].port, 1);
+}
+
+static void params_of_bodies_stand_in_the_root(void **state)
+{
+	(void)state;
+	succeeds(
+		build("input n: i32[]\ninput x: f32[2, 3]\ny = loop (s = x) for i in 0..n { next tanh(dense(3)(s)) }\n"
+			  "output z = y\n"));
+	succeeds(dfg_verify(&graph, NULL, NULL));
+	assert_int_equal(count("VarHandleOp"), 2);
+	assert_int_not_equal(dfg_graph_find(&graph, "y/dense/w"), DFG_NONE);
+	assert_int_equal(graph.node[dfg_graph_find(&graph, "y/dense/w/read")].n_control, 0);
+}
+
+static void a_choice_known_while_building_is_made_then(void **state)
+{
+	(void)state;
+	ops("const n = 3\ninput x: f32[2]\ny = if n > 2 { x * 2 } else { x }\n", "Mul");
+	ops("const n = 1\ninput x: f32[2]\ny = case n { 0: { x } 1: { x * 2 } else: { x + x } }\n", "Mul");
+}
+
+static void mistakes_are_told_in_the_programs_words(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *text, *words;
+	} mistake[] = {
+		{"y = if x { 1 } else { 2 }\n", "t.dfg:5:8: error: `if` wants one bool, not bool[2]"},
+		{"y = if v { 1 } else { 2 }\n", "`if` wants a bool, not f32[2]"},
+		{"y = if p { 1, 2 } else { 2 }\n", "one arm gives 2 values, the other 1"},
+		{"y = if p { v } else { i32(v) }\n", "the arms give f32[2] and i32[2]: cast one of them"},
+		{"y = if p { v } else { sum(v) }\n", "the arms give f32[2] and f32[]: they must have as many axes"},
+		{"y = if p { sin } else { cos }\n", "expected a tensor, not a function"},
+		{"if p {\n  v = v + 1\n} else { }\n", "6:3: error: 'v' is bound outside the `if`"},
+		{"y = case v { 0: { 1 } else: { 2 } }\n", "`case` wants an integer, not f32[2]"},
+		{"y = loop (i = 0) while i < n {\n  v = v + 1\n  next i + 1\n}\n",
+			"t.dfg:6:3: error: 'v' is bound outside the loop: carry it: loop (v = v)\n      v = v + 1\n      ^"},
+		{"y = loop (i = 0) { next i + 1 }\n", "nothing ends this loop"},
+		{"y = loop (i = 0) for t in 0.. { next i + t }\n", "nothing ends this loop"},
+		{"y = loop (i = 0) while true { next i + 1 }\n", "nothing ends this loop"},
+		{"loop while p { assert p, \"p\" }\n", "nothing ends this loop"},
+		{"y = loop (i = 0) while v { next i + 1 }\n", "`while` wants one bool, not f32[2]"},
+		{"y = loop (i = 0) while i < n { yield i }\n", "what 'i' is in the next trip: `next` is missing"},
+		{"a, b = loop (i = 0, j = 0) while i < n { next i + 1 }\n", "the loop carries 2 values, `next` has 1"},
+		{"a = loop (i = 0) while i < n { next i + 1, i }\n", "the loop carries 1 value, `next` has 2"},
+		{"a = loop (i = 0) while i < n {\n  next i + 1\n  next i\n}\n", "`next` stands once"},
+		{"a = loop (i = 0) while i < n { next f32(i) }\n",
+			"'i' begins as i32[] and would go on as f32[]: cast one of them"},
+		{"a = loop (i = 0) while i < n { next 1.5 }\n", "'i' begins as i32[]: 1.5 is no i32"},
+		{"a = loop (i = v) for t in 0..n { next i[:1] }\n",
+			"'i' begins as f32[2] and would go on as f32[1]: if that is meant, `with (grows = i)`"},
+		{"a = loop (i = v) for t in 0..n { next sum(i) }\n", "'i' begins as f32[2] and would go on as f32[]"},
+		{"a = loop (i = 0) while i < n {\n  if p { yield i } else { }\n  next i + 1\n}\n",
+			"6:10: error: `yield` cannot stand under `if`"},
+		{"a = loop (i = 0) while i < n {\n  if p { next i } else { next i + 1 }\n}\n",
+			"`next` cannot stand under `if`"},
+		{"a = loop (i = 0) while i < n {\n  static for k in 0..2 { yield k }\n  next i + 1\n}\n",
+			"this `yield` comes twice in a trip"},
+		{"yield v\n", "`yield` stands only in the body of a loop"},
+		{"fn f(x) { next x }\na = loop (i = 0) while i < n { f(i) }\n", "`next` stands only in the body of a loop"},
+		{"a = loop (i = 0) while i < n { i + 1 }\n", "this value goes nowhere: a body gives what it says"},
+		{"a = loop (i) while i < n { next i }\n", "what a loop carries has a name"},
+		{"a = loop (i = 0, i = 1) while i < n { next i }\n", "'i' is carried already"},
+		{"a = loop (i = 0) for i in 0..n { next i }\n", "'i' is carried already"},
+		{"a = loop (i = 0) for t in 0..2.5 { next i }\n", "a range counts with integers, not 2.5"},
+		{"a = loop (i = 0) for t in 0..i64(n) { next i }\n", "a range counts in i32, not i64[]: cast it"},
+		{"a = loop (i = 0) for t in n { next i }\n",
+			"a loop runs along the first axis, and i32[] has none: to count, 0..n"},
+		{"a = loop (i = 0) for t in 0..3, u in 0..4 { next i }\n",
+			"the sequences differ in length: 't' has 3, 'u' has 4"},
+		{"a = loop (i = 0) for t in v, u in 0..3 { next i }\n", "'t' has 2, 'u' has 3"},
+		{"a = loop (i = 0) for t in 0..n with (paralel = 2) { next i }\n", "did you mean 'parallel'?"},
+		{"a = loop (i = 0) for t in 0..n with (parallel = 0) { next i }\n", "1 or more"},
+		{"a = loop (hid = 0) for t in 0..n with (grows = hidd) { next hid }\n",
+			"carries no 'hidd'; did you mean 'hid'?"},
+		{"a = loop (i = v) for t in 0..n {\n  param w: f32[2] = i\n  next i + w\n}\n", "from outside of that"},
+	};
+	static const char inputs[] = "input n: i32[]\ninput p: bool[]\ninput x: bool[2]\ninput v: f32[2]\n";
+	for (size_t i = 0; i < sizeof mistake / sizeof *mistake; i++) {
+		struct dfg_text text = {0};
+		dfg_text_add(&text, "%s%s", inputs, mistake[i].text);
+		fails(build(text.s), DFG_DATA, mistake[i].words);
+		dfg_text_release(&text);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_loop_is_no_more_than_it_needs),
+		cmocka_unit_test(a_choice_switches_a_value_once),
+		cmocka_unit_test(a_value_is_entered_once_a_frame),
+		cmocka_unit_test(what_reads_invariants_alone_waits_for_the_body),
+		cmocka_unit_test(params_of_bodies_stand_in_the_root),
+		cmocka_unit_test(a_choice_known_while_building_is_made_then),
+		cmocka_unit_test(mistakes_are_told_in_the_programs_words),
+	};
+	return cmocka_run_group_tests(tests, NULL, done);
+}
