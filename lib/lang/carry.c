@@ -3,12 +3,12 @@
 #include <string.h>
 
 /* What the loop may come back with is not known while its body is read: all dimensions may change. */
-static void widen(struct dfg_eval *eval, uint32_t merge)
+static struct dfg_err *widen(struct dfg_eval *eval, struct dfg_edge merge)
 {
-	struct dfg_facts *facts = &eval->builder->facts;
-	struct dfg_fact *fact = &facts->fact[facts->first[merge]];
-	for (int i = 0; i < fact->shape.rank; i++)
-		fact->shape.dim[i] = DFG_UNKNOWN;
+	struct dfg_shape shape = dfg_eval_fact(eval, merge)->shape;
+	for (int i = 0; i < shape.rank; i++)
+		shape.dim[i] = DFG_UNKNOWN;
+	return dfg_eval_learn(eval, merge, &shape);
 }
 
 /* The Merge's second input is the first until the way back is there. */
@@ -22,7 +22,7 @@ struct dfg_err *dfg_carry(
 	DFG_TRY(dfg_region_build(
 		eval, &(struct dfg_new_node){.op = "Merge", .in = in, .n_in = 2}, loop->frame, &carried->merge.node));
 	if (carried->grows)
-		widen(eval, carried->merge.node);
+		DFG_TRY(widen(eval, carried->merge));
 	return loop->condition.node == DFG_NONE ? NULL : dfg_carry_in(eval, loop, carried);
 }
 

@@ -21,6 +21,18 @@ const struct dfg_fact *dfg_eval_fact(const struct dfg_eval *eval, struct dfg_edg
 	return dfg_facts_of(&eval->builder->facts, edge);
 }
 
+struct dfg_err *dfg_eval_learn(struct dfg_eval *eval, struct dfg_edge edge, const struct dfg_shape *shape)
+{
+	struct dfg_facts *facts = &eval->builder->facts;
+	struct dfg_fact *fact = dfg_arena_zeros(facts->arena, 1, sizeof *fact);
+	if (!fact)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	*fact = *dfg_facts_of(facts, edge);
+	fact->shape = *shape;
+	facts->fact[facts->first[edge.node] + (uint32_t)edge.port] = fact;
+	return NULL;
+}
+
 enum dfg_dtype dfg_datum_dtype(struct dfg_eval *eval, const struct dfg_datum *datum)
 {
 	switch (datum->kind) {

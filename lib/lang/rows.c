@@ -2,13 +2,6 @@
 
 #include <string.h>
 
-/* What inference may not see: rows have the shape of a row. */
-static void learn(struct dfg_eval *eval, struct dfg_edge edge, const struct dfg_shape *shape)
-{
-	struct dfg_facts *facts = &eval->builder->facts;
-	facts->fact[facts->first[edge.node] + (uint32_t)edge.port].shape = *shape;
-}
-
 static struct dfg_shape row_of(const struct dfg_shape *shape)
 {
 	struct dfg_shape row = *shape;
@@ -75,7 +68,7 @@ struct dfg_err *dfg_rows_read(
 	struct dfg_err *err = dfg_eval_build(eval, &want, DFG_NAME_NONE, &made.node);
 	eval->scope = scope;
 	DFG_TRY(err);
-	learn(eval, made, &row);
+	DFG_TRY(dfg_eval_learn(eval, made, &row));
 	*out_datum = DFG_TENSOR(made);
 	return NULL;
 }
@@ -164,7 +157,7 @@ static struct dfg_err *stack(
 	if (shape.rank >= 0 && shape.rank < DFG_RANK_MAX) {
 		memmove(shape.dim + 1, shape.dim, (size_t)shape.rank++ * sizeof *shape.dim);
 		shape.dim[0] = count->rank == 1 ? count->dim[0] : DFG_UNKNOWN;
-		learn(eval, made, &shape);
+		DFG_TRY(dfg_eval_learn(eval, made, &shape));
 	}
 	*out_datum = DFG_TENSOR(made);
 	return NULL;

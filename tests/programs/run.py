@@ -12,7 +12,8 @@ import subprocess
 import sys
 import tempfile
 
-DFG = os.environ.get("DFG", "dfg")
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+DFG = os.environ.get("DFG", os.path.join(ROOT, "build", "dfg"))
 WAYS = [[], ["--threads", "3"], ["--no-opt"]]
 
 
