@@ -234,7 +234,7 @@ static struct dfg_err *read_list(struct dfg_reader *r, const struct dfg_wire *wi
 	return NULL;
 }
 
-static struct dfg_err *read_attr_value(
+struct dfg_err *dfg_reader_attr_value(
 	struct dfg_reader *r, const struct dfg_wire *wire, const struct dfg_wire_field *field, struct dfg_attr *attr)
 {
 	struct dfg_wire walk;
@@ -266,7 +266,7 @@ struct dfg_err *dfg_reader_attr(struct dfg_reader *r, const struct dfg_wire *wir
 		if (met.field->id == ENTRY_KEY)
 			key = met;
 		else
-			err = read_attr_value(r, &walk, &met, &attr);
+			err = dfg_reader_attr_value(r, &walk, &met, &attr);
 	}
 	if (!err)
 		err = dfg_reader_word(r, &key, "the name of an attribute", &attr.name);

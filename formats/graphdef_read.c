@@ -329,6 +329,7 @@ static struct dfg_err *read_library(
 	struct dfg_graph *graph = r->graph;
 	DFG_TRY(dfg_wire_open(wire, field, &inner));
 	DFG_TRY(dfg_reader_canonical(r, &inner, &graph->library, &graph->n_library));
+	graph->codec = &dfg_function_codec;
 	struct dfg_wire_file file = {.start = graph->library};
 	struct dfg_wire library = dfg_wire_start(&file, inner.type, graph->library, graph->n_library);
 	struct dfg_err *err = check_functions(&library, &names);

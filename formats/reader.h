@@ -125,6 +125,8 @@ DFG_MUST_CHECK struct dfg_err *dfg_reader_attr(
 	struct dfg_reader *r, const struct dfg_wire *wire, const struct dfg_wire_field *entry);
 DFG_MUST_CHECK struct dfg_err *dfg_reader_attrs_end(
 	struct dfg_reader *r, size_t base, struct dfg_attr **out_attr, uint32_t *out_count);
+DFG_MUST_CHECK struct dfg_err *dfg_reader_attr_value(
+	struct dfg_reader *r, const struct dfg_wire *wire, const struct dfg_wire_field *field, struct dfg_attr *attr);
 DFG_MUST_CHECK struct dfg_err *dfg_reader_shape(
 	struct dfg_reader *r, const struct dfg_wire *wire, const struct dfg_wire_field *field, struct dfg_shape *out_shape);
 
@@ -134,6 +136,9 @@ DFG_MUST_CHECK struct dfg_err *dfg_reader_tensor(struct dfg_reader *r, const str
 
 /* The field of TensorProto that lists values of this type; 0 for none. */
 uint32_t dfg_tensor_list_field(enum dfg_dtype dtype);
+
+/* function.c */
+extern const struct dfg_function_codec dfg_function_codec;
 
 /* graphdef_edges.c: turns each input, which is the offset of its text in the file, into an edge. */
 DFG_MUST_CHECK struct dfg_err *dfg_reader_edges(struct dfg_reader *r);

@@ -39,7 +39,8 @@ struct dfg_graph {
 	uint32_t n_bad_consumer;
 	const void *library; /* FunctionDefLibrary, in canonical wire form; n_library bytes */
 	size_t n_library;
-	const void *debug; /* debug_info, likewise */
+	const struct dfg_function_codec *codec; /* what opens the library: lib/graph/function.h; NULL where there is none */
+	const void *debug;                      /* debug_info, likewise */
 	size_t n_debug;
 	int32_t old_version; /* what files had before `versions`; only kept */
 	bool unversioned;    /* a file without `versions` */
@@ -90,6 +91,10 @@ bool dfg_node_mark(const struct dfg_node *node, const char *name, int64_t *out_i
  */
 DFG_MUST_CHECK struct dfg_err *dfg_node_call(
 	const struct dfg_graph *graph, uint32_t node, struct dfg_arena *arena, struct dfg_call *out_call);
+
+/* How many tensors the port of the node stands for, as far as its attributes say: what is nonsense counts as none. */
+uint32_t dfg_node_port_width(
+	const struct dfg_node *node, const struct dfg_signature *signature, const struct dfg_port *port);
 
 /*
  * Order of the nodes such that inputs come first; edges into a Merge from a NextIteration are left out. order has room
