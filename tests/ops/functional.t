@@ -1,0 +1,10 @@
+# Scalars are true where they are not zero, other tensors where they have elements.
+ToBool(true) = true
+ToBool(false) = false
+ToBool(0) = false
+ToBool(-3) = true
+ToBool(0.0f) = false
+ToBool('') = false
+ToBool('0') = true
+ToBool([0, 0]) = true
+ToBool([false]) = true
