@@ -19,13 +19,19 @@ static void print_warnings(const char *path, struct dfg_err *warnings)
 	dfg_err_free(warnings);
 }
 
-/* What is held is zero until it is taken and released in any case, so no step needs to know which came before. */
+/*
+ * Functions are looked at as they are called; those with ops that nobody knows cannot be.
+ *
+ * What is held is zero until it is taken and released in any case, so no step needs to know which came before.
+ */
 static struct dfg_err *check_file(const char *path)
 {
 	struct dfg_graph_file file = {0};
 	struct dfg_faults warnings = {.left = (long)errors};
 	const struct dfg_verify_options verify = {.most = (long)errors, .unknown_ops = !unknown_ops, .warnings = &warnings};
 	struct dfg_err *err = dfg_cmd_open_graph(path, &file);
+	if (!err && !unknown_ops)
+		err = dfg_err_note(dfg_cmd_lower(&file.graph), "%s", path);
 	if (!err)
 		err = dfg_err_note(dfg_verify(&file.graph, &verify, NULL), "%s", path);
 	print_warnings(path, warnings.err);

@@ -153,7 +153,9 @@ static struct dfg_err *differentiate(struct dfg_graph *graph)
 	struct dfg_arena arena = {0};
 	struct edges by = {0};
 	struct dfg_builder builder = {.graph = graph, .facts.arena = graph->arena};
-	struct dfg_err *err = dfg_verify(graph, NULL, &builder.facts);
+	struct dfg_err *err = dfg_cmd_lower(graph);
+	if (!err)
+		err = dfg_verify(graph, NULL, &builder.facts);
 	if (!err)
 		err = find_wrt(&builder, &arena, &by);
 	if (!err && !by.count && !loss)

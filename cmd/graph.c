@@ -4,6 +4,8 @@
 #include "formats/array.h"
 #include "lib/lang/lang.h"
 #include "lib/pass/grad.h"
+#include "lib/pass/lower.h"
+#include "lib/pass/verify.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -64,6 +66,19 @@ struct dfg_err *dfg_cmd_open_graph(const char *path, struct dfg_graph_file *out_
 		return dfg_graph_open_blob(&blob, path, &options, out_file);
 	struct dfg_err *err = build(path, &blob, out_file);
 	dfg_blob_close(&blob);
+	return err;
+}
+
+struct dfg_err *dfg_cmd_lower(struct dfg_graph *graph)
+{
+	struct dfg_arena scratch = {0};
+	struct dfg_text report = {0};
+	if (!dfg_has_calls(graph))
+		return NULL;
+	DFG_TRY(dfg_verify(graph, NULL, NULL));
+	struct dfg_err *err = dfg_lower(graph, NULL, &scratch, &report);
+	dfg_text_release(&report);
+	dfg_arena_release(&scratch);
 	return err;
 }
 

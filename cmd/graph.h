@@ -25,6 +25,9 @@ struct dfg_cmd_output dfg_cmd_output(void);
 /* A graph of any format, or what a program builds; "-" is stdin. What it has to say is talked about; errors name the file. */
 DFG_MUST_CHECK struct dfg_err *dfg_cmd_open_graph(const char *path, struct dfg_graph_file *out_file);
 
+/* Writes out the calls of functions in the graph, which must be verified afterwards like one without. */
+DFG_MUST_CHECK struct dfg_err *dfg_cmd_lower(struct dfg_graph *graph);
+
 /* To -o, else to stdout, which must be no terminal for what is not text. */
 DFG_MUST_CHECK struct dfg_err *dfg_cmd_save_graph(const struct dfg_graph *graph);
 

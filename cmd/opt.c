@@ -10,7 +10,8 @@ static struct dfg_words_list fetch, target, passes;
 static const struct dfg_opt options[] = {
 	{"fetch", 'f', .takes = "T", .list = &fetch, .help = "Keep tensor T, by its name and value; may be a list."},
 	{"target", .takes = "N", .list = &target, .help = "Keep node N, which is run for its effect."},
-	{"passes", .takes = "P", .list = &passes, .help = "Run these only: fuse, fold, cse, prune; the order is fixed."},
+	{"passes", .takes = "P", .list = &passes,
+		.help = "Run these only: lower, fuse, fold, cse, prune; the order is fixed."},
 	{.rows = dfg_graph_in_options},
 	{.rows = dfg_graph_out_options},
 	{0},

@@ -1,6 +1,7 @@
 #include "cmd/test.h"
 
 #include "cmd/compare.h"
+#include "cmd/graph.h"
 #include "formats/array.h"
 #include "formats/graphdef.h"
 #include "formats/json.h"
@@ -57,6 +58,7 @@ static struct dfg_err *load(struct test_case *test)
 	struct dfg_graph_options options = {0};
 	DFG_TRY(dfg_graph_open(path, &options, &test->file));
 	struct dfg_verify_options verify = {0};
+	DFG_TRY(dfg_cmd_lower(&test->file.graph));
 	return dfg_verify(&test->file.graph, &verify, NULL);
 }
 

@@ -158,6 +158,20 @@ static struct dfg_err *lay_out(const struct dfg_port *port, int n_port, const un
 	return NULL;
 }
 
+uint32_t dfg_node_port_width(
+	const struct dfg_node *node, const struct dfg_signature *signature, const struct dfg_port *port)
+{
+	if (!port->is_list && port->count < 0)
+		return 1;
+	const struct dfg_attr *attr = dfg_node_attr(node, signature->param[port->is_list ? port->type : port->count].name);
+	if (!attr)
+		return 0;
+	if (port->is_list)
+		return attr->kind == DFG_ATTR_LIST ? attr->value.list->count : 0;
+	return attr->kind == DFG_ATTR_INT && attr->value.i >= 0 && attr->value.i <= UINT16_MAX ? (uint32_t)attr->value.i
+																						   : 0;
+}
+
 static bool declared(const struct dfg_signature *signature, const char *name)
 {
 	for (int i = 0; i < signature->n_param; i++)

@@ -3,9 +3,11 @@
 #include "lib/pass/cse.h"
 #include "lib/pass/fold.h"
 #include "lib/pass/fuse.h"
+#include "lib/pass/lower.h"
 #include "lib/pass/prune.h"
 
 const struct dfg_pass dfg_passes[] = {
+	{"lower", "Write out calls of functions, conditionals and loops among them.", true, dfg_lower},
 	{"fuse", "Make spelled-out updates of variables the op that does the same.", true, dfg_fuse},
 	{"fold", "Compute what is the same in every run and on every machine.", true, dfg_fold},
 	{"cse", "Join nodes that compute the same.", true, dfg_cse},

@@ -70,21 +70,6 @@ static struct dfg_err *check_name(const struct dfg_node *node, uint32_t n)
 	return err;
 }
 
-/* How many tensors leave by the port. What the attributes say is checked later; nonsense counts as none. */
-static uint32_t port_width(
-	const struct dfg_signature *signature, const struct dfg_port *port, const struct dfg_node *node)
-{
-	if (!port->is_list && port->count < 0)
-		return 1;
-	const struct dfg_attr *attr = dfg_node_attr(node, signature->param[port->is_list ? port->type : port->count].name);
-	if (!attr)
-		return 0;
-	if (port->is_list)
-		return attr->kind == DFG_ATTR_LIST ? attr->value.list->count : 0;
-	return attr->kind == DFG_ATTR_INT && attr->value.i >= 0 && attr->value.i <= UINT16_MAX ? (uint32_t)attr->value.i
-																						   : 0;
-}
-
 static struct dfg_err *count_outputs(const struct dfg_node *node, uint32_t *out_count)
 {
 	const struct dfg_signature *signature;
@@ -93,7 +78,7 @@ static struct dfg_err *count_outputs(const struct dfg_node *node, uint32_t *out_
 		return NULL;
 	DFG_TRY(dfg_op_signature(node->op, &signature));
 	for (int p = 0; p < signature->n_out; p++)
-		*out_count += port_width(signature, &signature->out[p], node);
+		*out_count += dfg_node_port_width(node, signature, &signature->out[p]);
 	return NULL;
 }
 
