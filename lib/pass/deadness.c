@@ -2,23 +2,16 @@
 
 #include "lib/base/mem.h"
 #include "lib/pass/frames.h"
-#include "lib/pass/logic.h"
+#include "lib/pass/linear.h"
+#include "lib/pass/predicate.h"
 
 #include <string.h>
 
 enum { ROOT };
-enum { BUDGET = 1 << 22, CASES = 3, TRIES = 1 << 16 };
+enum { BUDGET = 1 << 22, TRIES = 1 << 16 };
 
 /* In which iterations of its frame a node runs or is dead; in others it is not heard of. */
 enum comes { UNCHANGED, EACH, FIRST, LATER };
-
-/* What a variable of the logic says of a tensor: that it is true, that it is live, that it is 0, 1, ... */
-enum { IS_TRUE, IS_LIVE, IS_NUMBER };
-struct claim {
-	uint32_t node;
-	int32_t port;
-	uint32_t what;
-};
 
 struct life {
 	const struct dfg_graph *graph;
@@ -26,20 +19,17 @@ struct life {
 	const struct dfg_loops *loops;
 	struct dfg_arena *scratch;
 	struct dfg_faults *faults, *warnings;
-	struct dfg_logic logic;
-	struct dfg_map claims; /* number of a claim + 1 = its variable */
-	uint32_t *runs;        /* by node: where it runs */
-	uint8_t *split;        /* by function: some Switch divides what is live there */
+	struct dfg_predicates predicates;
+	struct dfg_logic *logic; /* of the predicates */
+	uint32_t *runs;          /* by node: where it runs */
+	uint8_t *split;          /* by function: some Switch divides what is live there */
 	size_t split_room;
-	uint32_t *side;          /* by tensor: where an output of a Switch is live */
-	uint32_t *value;         /* by node, if made of other predicates: where its output is true, + 1 */
-	struct dfg_edge *origin; /* by node that only passes a value on: whose */
-	uint8_t *comes;          /* by node: enum comes of its outputs */
-	uint32_t *within;        /* by frame: where it is, by its LoopCond */
-	uint8_t *entered;        /* by frame: enum comes, in the parent, of what enters */
-	bool *shared;            /* by frame: it has another LoopCond, of a gradient's counter */
-	uint32_t *unchanged;     /* by frame: the frame around it in which nothing that enters changes, or the root */
-	bool no_memory;
+	uint32_t *side;      /* by tensor: where an output of a Switch is live */
+	uint8_t *comes;      /* by node: enum comes of its outputs */
+	uint32_t *within;    /* by frame: where it is, by its LoopCond */
+	uint8_t *entered;    /* by frame: enum comes, in the parent, of what enters */
+	bool *shared;        /* by frame: it has another LoopCond, of a gradient's counter */
+	uint32_t *unchanged; /* by frame: the frame around it in which nothing that enters changes, or the root */
 };
 
 #define NODE_WORDS "node '%.200s' (%.100s): "
@@ -69,91 +59,6 @@ static void warn(struct life *l, struct dfg_err *err)
 		dfg_err_free(err);
 }
 
-/* Predicates. */
-
-static uint32_t claim(struct life *l, struct dfg_edge edge, uint32_t what)
-{
-	struct claim of = {edge.node, edge.port, what};
-	uint32_t number = dfg_map_find(&l->claims, (const char *)&of, sizeof of);
-	if (number == DFG_NONE) {
-		const char *copy = dfg_arena_copy(l->scratch, &of, sizeof of);
-		if (!copy || !dfg_map_put(&l->claims, copy, sizeof of, &number, NULL)) {
-			l->no_memory = true;
-			return DFG_LOST;
-		}
-	}
-	return dfg_logic_variable(&l->logic, number + 1);
-}
-
-/* Whose value it is that comes along the edge. */
-static struct dfg_edge origin_of(const struct life *l, struct dfg_edge edge)
-{
-	const struct dfg_edge *origin = &l->origin[edge.node];
-	return origin->port == DFG_CONTROL ? edge : *origin;
-}
-
-/* Where the tensor is true, if it is live. */
-static uint32_t value_of(struct life *l, struct dfg_edge edge)
-{
-	edge = origin_of(l, edge);
-	uint32_t value = edge.port == 0 ? l->value[edge.node] : 0;
-	return value ? value - 1 : claim(l, edge, IS_TRUE);
-}
-
-static bool is_constant_enter(const struct dfg_node *node)
-{
-	const struct dfg_attr *attr = dfg_node_attr(node, "is_constant");
-	return dfg_node_role(node) == DFG_ENTER && attr && attr->kind == DFG_ATTR_BOOL && attr->value.b;
-}
-
-static bool passes_on(const struct dfg_node *node)
-{
-	enum dfg_role role = dfg_node_role(node);
-	return (role == DFG_IDENTITY && node->n_in == 1) || (role == DFG_SWITCH && node->n_in) ||
-		   (role == DFG_LOOP_COND && node->n_in) || (is_constant_enter(node) && node->n_in);
-}
-
-static void find_value(struct life *l, uint32_t n)
-{
-	const struct dfg_node *node = &l->graph->node[n];
-	l->origin[n].port = DFG_CONTROL;
-	if (passes_on(node)) {
-		l->origin[n] = origin_of(l, node->in[0]);
-	} else if (node->op && !strncmp(node->op_name, "Logical", 7)) {
-		uint32_t a = node->n_in ? value_of(l, node->in[0]) : DFG_LOST, value = DFG_LOST;
-		uint32_t b = node->n_in > 1 ? value_of(l, node->in[1]) : DFG_LOST;
-		if (!strcmp(node->op_name, "LogicalNot"))
-			value = dfg_logic_not(a);
-		else if (!strcmp(node->op_name, "LogicalAnd"))
-			value = dfg_logic_and(&l->logic, a, b);
-		else if (!strcmp(node->op_name, "LogicalOr"))
-			value = dfg_logic_or(&l->logic, a, b);
-		l->value[n] = value == DFG_LOST ? 0 : value + 1;
-	}
-}
-
-/* " where 'p' is true and 'q' is false", in the arena: one case of a function, beside what is given. */
-static const char *case_words(struct life *l, uint32_t where, uint32_t given)
-{
-	uint32_t literal[CASES];
-	int count = dfg_logic_case(&l->logic, where, given, literal, CASES);
-	const char *text = "";
-	for (int i = 0; i < count && text; i++) {
-		struct claim of;
-		memcpy(&of, l->claims.name[literal[i] / 2 - 1].s, sizeof of);
-		const char *name = tensor(l, (struct dfg_edge){of.node, of.port}), *join = i ? " and" : " where";
-		bool yes = literal[i] & 1;
-		if (of.what == IS_TRUE)
-			text = dfg_arena_print(l->scratch, "%s%s '%.100s' is %s", text, join, name, yes ? "true" : "false");
-		else if (of.what == IS_LIVE)
-			text = dfg_arena_print(l->scratch, "%s%s '%.100s' is %s", text, join, name, yes ? "live" : "dead");
-		else
-			text = dfg_arena_print(
-				l->scratch, "%s%s '%.100s' is %s%u", text, join, name, yes ? "" : "not ", of.what - IS_NUMBER);
-	}
-	return text ? text : "";
-}
-
 /* Where what comes along the edge is live. */
 static uint32_t live(const struct life *l, struct dfg_edge edge)
 {
@@ -168,7 +73,7 @@ static uint32_t all_live(struct life *l, const struct dfg_node *node)
 	uint32_t runs = DFG_ALWAYS;
 	for (uint32_t e = 0; e < node->n_in + node->n_control; e++)
 		if (dfg_edge_brings(node, e))
-			runs = dfg_logic_and(&l->logic, runs, live(l, node->in[e]));
+			runs = dfg_logic_and(l->logic, runs, live(l, node->in[e]));
 	return runs;
 }
 
@@ -196,15 +101,16 @@ static void split(struct life *l, uint32_t n)
 	bool is_number =
 		(uint32_t)by.port < dfg_facts_outputs(l->facts, by.node) && dfg_facts_of(l->facts, by)->dtype != DFG_BOOL;
 	if (!is_number) {
-		uint32_t value = value_of(l, by);
-		side[0] = dfg_logic_and(&l->logic, rest, dfg_logic_not(value));
-		side[1] = dfg_logic_and(&l->logic, rest, value);
+		uint32_t value = dfg_predicate_value(&l->predicates, by);
+		side[0] = dfg_logic_and(l->logic, rest, dfg_logic_not(value));
+		side[1] = dfg_logic_and(l->logic, rest, value);
 		return;
 	}
 	for (uint32_t i = 0; i + 1 < outputs; i++) {
-		uint32_t taken = claim(l, origin_of(l, by), IS_NUMBER + i);
-		side[i] = dfg_logic_and(&l->logic, rest, taken);
-		rest = dfg_logic_and(&l->logic, rest, dfg_logic_not(taken));
+		uint32_t taken =
+			dfg_predicate_claim(&l->predicates, dfg_predicate_origin(&l->predicates, by), DFG_IS_NUMBER + i);
+		side[i] = dfg_logic_and(l->logic, rest, taken);
+		rest = dfg_logic_and(l->logic, rest, dfg_logic_not(taken));
 	}
 	side[outputs - 1] = rest;
 }
@@ -215,7 +121,7 @@ static void overlap(struct life *l, const struct dfg_node *node, uint32_t i)
 {
 	uint32_t j = 0, here = live(l, node->in[i]), both = DFG_NEVER;
 	for (; j < i && !is_certain(both) && j < TRIES; j++)
-		both = dfg_logic_and(&l->logic, live(l, node->in[j]), here);
+		both = dfg_logic_and(l->logic, live(l, node->in[j]), here);
 	if (!is_certain(both))
 		return;
 	dfg_fault(l->faults,
@@ -223,7 +129,8 @@ static void overlap(struct life *l, const struct dfg_node *node, uint32_t i)
 			NODE_WORDS
 			"inputs %u '%.200s' and %u '%.200s' can both be live%s; a Merge takes the sides of Switches on one "
 			"predicate, of which one is live",
-			NODE(node), j - 1, tensor(l, node->in[j - 1]), i, tensor(l, node->in[i]), case_words(l, both, DFG_ALWAYS)));
+			NODE(node), j - 1, tensor(l, node->in[j - 1]), i, tensor(l, node->in[i]),
+			dfg_predicate_words(&l->predicates, both, DFG_ALWAYS)));
 }
 
 /* What is known of a small tensor before the step; NULL where some of it is not. */
@@ -269,17 +176,17 @@ static uint32_t merge(struct life *l, const struct dfg_node *node)
 		uint32_t here = live(l, node->in[i]);
 		if (dfg_edge_closes(l->graph, node, node->in[i]))
 			continue;
-		if (!told && is_certain(dfg_logic_and(&l->logic, any, here))) {
+		if (!told && is_certain(dfg_logic_and(l->logic, any, here))) {
 			if (!all_are_one(l, node))
 				overlap(l, node, i);
 			told = true;
 		}
-		any = dfg_logic_or(&l->logic, any, here);
+		any = dfg_logic_or(l->logic, any, here);
 	}
 	if (!told && !is_loop_merge(l->graph, node) && node->n_in > 1 && is_certain(any) && any != DFG_ALWAYS &&
 		(any >= l->split_room || !l->split[any]))
 		warn(l, DFG_ERR(DFG_DATA, NODE_WORDS "no input is live%s: what reads it is dead there", NODE(node),
-					case_words(l, dfg_logic_not(any), DFG_ALWAYS)));
+					dfg_predicate_words(&l->predicates, dfg_logic_not(any), DFG_ALWAYS)));
 	return any;
 }
 
@@ -287,7 +194,7 @@ static uint32_t merge(struct life *l, const struct dfg_node *node)
 
 static uint32_t condition_of(struct life *l, uint32_t frame)
 {
-	return value_of(l, (struct dfg_edge){l->loops->loop[frame].condition, 0});
+	return dfg_predicate_value(&l->predicates, (struct dfg_edge){l->loops->loop[frame].condition, 0});
 }
 
 /*
@@ -311,14 +218,15 @@ static void check_enter(struct life *l, uint32_t n)
 	if (!has_one_condition(l, frame))
 		return;
 	uint32_t condition = l->loops->loop[frame].condition;
-	uint32_t dies = dfg_logic_and(&l->logic, l->within[frame], dfg_logic_not(l->runs[n]));
+	uint32_t dies = dfg_logic_and(l->logic, l->within[frame], dfg_logic_not(l->runs[n]));
 	if (is_certain(dies))
 		dfg_fault(l->faults,
 			DFG_ERR(DFG_DATA,
 				NODE_WORDS
 				"is dead%s, but '%.200s' (LoopCond) of %s is live; what enters a loop is live together: take all "
 				"of it from the branch, or none",
-				NODE(node), case_words(l, dies, l->runs[n]), l->graph->node[condition].name, words(l, frame)));
+				NODE(node), dfg_predicate_words(&l->predicates, dies, l->runs[n]), l->graph->node[condition].name,
+				words(l, frame)));
 }
 
 static uint32_t leave(struct life *l, uint32_t n)
@@ -328,9 +236,9 @@ static uint32_t leave(struct life *l, uint32_t n)
 	const struct dfg_node *from = &l->graph->node[node->in[0].node];
 	if (!has_one_condition(l, frame))
 		return l->runs[node->in[0].node];
-	if (l->runs[n] == dfg_logic_and(&l->logic, within, dfg_logic_not(value_of(l, from->in[1]))))
+	if (l->runs[n] == dfg_logic_and(l->logic, within, dfg_logic_not(dfg_predicate_value(&l->predicates, from->in[1]))))
 		return within;
-	return dfg_logic_and(&l->logic, within, claim(l, (struct dfg_edge){n, 0}, IS_LIVE));
+	return dfg_logic_and(l->logic, within, dfg_predicate_claim(&l->predicates, (struct dfg_edge){n, 0}, DFG_IS_LIVE));
 }
 
 /* A loop's variable goes on exactly where the loop does. */
@@ -342,9 +250,9 @@ static void check_next_iteration(struct life *l, uint32_t n)
 		return;
 	uint32_t own = all_live(l, node);
 	const char *condition = l->graph->node[l->loops->loop[frame].condition].name;
-	uint32_t goes_on = dfg_logic_and(&l->logic, l->within[frame], condition_of(l, frame));
-	uint32_t more = dfg_logic_and(&l->logic, own, dfg_logic_not(goes_on));
-	uint32_t less = dfg_logic_and(&l->logic, goes_on, dfg_logic_not(own));
+	uint32_t goes_on = dfg_logic_and(l->logic, l->within[frame], condition_of(l, frame));
+	uint32_t more = dfg_logic_and(l->logic, own, dfg_logic_not(goes_on));
+	uint32_t less = dfg_logic_and(l->logic, goes_on, dfg_logic_not(own));
 	if (is_certain(more))
 		dfg_fault(l->faults,
 			DFG_ERR(DFG_DATA,
@@ -358,7 +266,8 @@ static void check_next_iteration(struct life *l, uint32_t n)
 				NODE_WORDS
 				"its input '%.200s' is dead%s, though %s goes on, which would lose its value; bring the branches "
 				"together by a Merge",
-				NODE(node), tensor(l, node->in[0]), case_words(l, less, goes_on), words(l, frame)));
+				NODE(node), tensor(l, node->in[0]), dfg_predicate_words(&l->predicates, less, goes_on),
+				words(l, frame)));
 }
 
 /* The Load of every iteration's value is in a loop of as many iterations, so the last, which only ends it, saves none. */
@@ -369,7 +278,7 @@ static void check_save(struct life *l, uint32_t n)
 	for (uint32_t i = 1; i < node->n_in && frame != ROOT; i++, frame = l->loops->loop[frame].parent) {
 		if (!has_one_condition(l, frame))
 			continue;
-		if (!is_certain(dfg_logic_and(&l->logic, l->runs[n], dfg_logic_not(condition_of(l, frame)))))
+		if (!is_certain(dfg_logic_and(l->logic, l->runs[n], dfg_logic_not(condition_of(l, frame)))))
 			continue;
 		const char *condition = l->graph->node[l->loops->loop[frame].condition].name;
 		dfg_fault(l->faults,
@@ -420,7 +329,7 @@ static void find_iterations(struct life *l, uint32_t n)
 	case DFG_ENTER:
 		if (l->entered[l->loops->of[n]] < comes)
 			l->entered[l->loops->of[n]] = (uint8_t)comes;
-		l->comes[n] = is_constant_enter(node) ? UNCHANGED : FIRST;
+		l->comes[n] = dfg_is_constant_enter(node) ? UNCHANGED : FIRST;
 		return;
 	case DFG_EXIT:
 		l->comes[n] = l->loops->of[n] == ROOT ? EACH : l->entered[frame];
@@ -488,7 +397,7 @@ static void warn_of_dead(struct life *l, uint32_t n)
 	const struct dfg_node *node = &l->graph->node[n];
 	if (l->runs[n] != DFG_ALWAYS && l->runs[n] != DFG_LOST && dfg_node_mark(node, "_dfg_output", NULL))
 		warn(l, DFG_ERR(DFG_DATA, NODE_WORDS "is an output, and dead%s: to fetch it then is an error", NODE(node),
-					case_words(l, dfg_logic_not(l->runs[n]), DFG_ALWAYS)));
+					dfg_predicate_words(&l->predicates, dfg_logic_not(l->runs[n]), DFG_ALWAYS)));
 	if (l->runs[n] != DFG_NEVER)
 		return;
 	for (uint32_t e = 0; e < node->n_in + node->n_control; e++)
@@ -501,7 +410,7 @@ static void visit(struct life *l, uint32_t n)
 {
 	const struct dfg_node *node = &l->graph->node[n];
 	enum dfg_role role = dfg_node_role(node);
-	find_value(l, n);
+	dfg_predicates_visit(&l->predicates, n);
 	find_iterations(l, n);
 	l->runs[n] = role == DFG_MERGE             ? merge(l, node)
 				 : role == DFG_CONTROL_TRIGGER ? DFG_ALWAYS
@@ -518,7 +427,7 @@ static void visit(struct life *l, uint32_t n)
 	warn_of_dead(l, n);
 }
 
-static void visit_all(struct life *l, const uint32_t *order)
+static struct dfg_err *visit_all(struct life *l, const uint32_t *order)
 {
 	uint32_t count = l->graph->count;
 	for (uint32_t n = 0; n < count; n++)
@@ -539,9 +448,10 @@ static void visit_all(struct life *l, const uint32_t *order)
 	bool entered = left == l->faults->left; /* else all that follows from it would be told too */
 	for (uint32_t n = 0; n < count && l->faults->left > 0 && entered; n++)
 		check_iterations(l, n);
-	if (!l->logic.budget)
+	if (!l->logic->budget)
 		warn(l,
 			DFG_ERR(DFG_DATA, "the predicates of this graph are too many to tell what is live; a step will find out"));
+	return dfg_linear_check(l->graph, &l->predicates, l->runs, l->scratch, l->faults);
 }
 
 struct dfg_err *dfg_deadness_check(const struct dfg_graph *graph, const uint32_t *order, const struct dfg_facts *facts,
@@ -554,23 +464,22 @@ struct dfg_err *dfg_deadness_check(const struct dfg_graph *graph, const uint32_t
 		.scratch = scratch,
 		.faults = faults,
 		.warnings = warnings,
-		.logic.budget = BUDGET,
 		.runs = dfg_arena_zeros(scratch, graph->count, sizeof *l.runs),
 		.side = dfg_arena_zeros(scratch, facts->count + 1, sizeof *l.side),
-		.value = dfg_arena_zeros(scratch, graph->count, sizeof *l.value),
-		.origin = dfg_arena_zeros(scratch, graph->count, sizeof *l.origin),
 		.comes = dfg_arena_zeros(scratch, graph->count, sizeof *l.comes),
 		.within = dfg_arena_zeros(scratch, loops->count, sizeof *l.within),
 		.entered = dfg_arena_zeros(scratch, loops->count, sizeof *l.entered),
 		.shared = dfg_arena_zeros(scratch, loops->count, sizeof *l.shared),
 		.unchanged = dfg_arena_zeros(scratch, loops->count, sizeof *l.unchanged),
 	};
-	bool room = l.runs && l.side && l.value && l.origin && l.comes && l.within && l.entered && l.shared && l.unchanged;
-	if (room)
-		visit_all(&l, order);
-	bool no_memory = !room || l.no_memory || l.logic.no_memory;
+	bool room = l.runs && l.side && l.comes && l.within && l.entered && l.shared && l.unchanged;
+	l.logic = &l.predicates.logic;
+	room = dfg_predicates_init(&l.predicates, graph, scratch, BUDGET) && room;
+	struct dfg_err *err = room ? visit_all(&l, order) : NULL;
+	bool no_memory = !room || l.predicates.no_memory || l.logic->no_memory;
 	dfg_free(l.split);
-	dfg_map_release(&l.claims);
-	dfg_logic_release(&l.logic);
-	return no_memory ? DFG_ERR(DFG_MEMORY, "no memory for what is live of %u nodes", graph->count) : NULL;
+	dfg_predicates_release(&l.predicates);
+	if (no_memory && !err)
+		err = DFG_ERR(DFG_MEMORY, "no memory for what is live of %u nodes", graph->count);
+	return err;
 }

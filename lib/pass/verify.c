@@ -4,6 +4,7 @@
 #include "lib/pass/cycle.h"
 #include "lib/pass/deadness.h"
 #include "lib/pass/frames.h"
+#include "lib/pass/linear.h"
 
 #include <string.h>
 
@@ -18,7 +19,7 @@ enum {
 struct verify {
 	const struct dfg_graph *graph;
 	bool unknown_ops;
-	bool flows; /* some node is of a loop or a branch */
+	bool flows; /* some node is of a loop or a branch, or of an array */
 	struct dfg_faults *warnings;
 	struct dfg_facts *facts;
 	struct dfg_arena scratch; /* to the end */
@@ -145,7 +146,8 @@ static struct dfg_err *check_node(struct verify *v, uint32_t n)
 {
 	const struct dfg_node *node = &v->graph->node[n];
 	struct dfg_call call;
-	if (node->op && node->op->role >= DFG_SWITCH && node->op->role <= DFG_LOAD)
+	if (node->op && ((node->op->role >= DFG_SWITCH && node->op->role <= DFG_LOAD) ||
+						((node->op->flags & DFG_STATEFUL) && dfg_has_flow(node))))
 		v->flows = true;
 	DFG_TRY(check_name(node, n));
 	DFG_TRY(check_call(v, n, &call));

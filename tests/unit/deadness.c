@@ -224,6 +224,27 @@ static void saves_stand_where_the_loop_goes_on(void **state)
 		"node 'same' (Identity): input 0 is 'save' (Dfg>Save), which only a Load can read");
 }
 
+#define ARRAY                                                                 \
+	INPUTS                                                                    \
+		"a TensorArrayV3 n dtype=i32\nw TensorArrayWriteV3 a x x a:1 T=i32\n" \
+		"r TensorArrayReadV3 a x w dtype=i32\n"
+
+static void the_flow_of_an_array_is_taken_by_one_write(void **state)
+{
+	(void)state;
+	good(ARRAY "v TensorArrayWriteV3 a y y w T=i32\ns TensorArrayReadV3 a y v dtype=i32\n");
+	bad(ARRAY "v TensorArrayWriteV3 a y y a:1 T=i32\ns TensorArrayReadV3 a y v dtype=i32\n",
+		"node 'v' (TensorArrayWriteV3): takes the flow of 'a', as 'w' (TensorArrayWriteV3) does");
+	bad(ARRAY "same Identity a:1 T=f32\nv TensorArrayWriteV3 a y y same T=i32\ns TensorArrayReadV3 a y v dtype=i32\n",
+		"takes the flow of 'a', as 'w'");
+	good(INPUTS
+		"a TensorArrayV3 n dtype=i32\nf Switch a:1 p T=f32\nw TensorArrayWriteV3 a x x f T=i32\n"
+		"v TensorArrayWriteV3 a y y f:1 T=i32\nm Merge v w T=f32 N=2\nr TensorArrayReadV3 a x m dtype=i32\n");
+	good(ARRAY
+		"g TensorArrayGradV3 a w source='g'\nb TensorArrayWriteV3 g x x g:1 T=i32\n"
+		"c TensorArrayWriteV3 g x x g:1 T=i32\nboth Add b c T=f32\n");
+}
+
 /* As many branches within branches as would take gigabytes if each node had its conditions listed. */
 static void deep_nests_are_followed_at_once(void **state)
 {
@@ -283,6 +304,7 @@ int main(void)
 		cmocka_unit_test(inputs_of_a_node_come_in_the_same_iterations),
 		cmocka_unit_test(what_reads_only_invariants_has_no_effects),
 		cmocka_unit_test(saves_stand_where_the_loop_goes_on),
+		cmocka_unit_test(the_flow_of_an_array_is_taken_by_one_write),
 		cmocka_unit_test(deep_nests_are_followed_at_once),
 	};
 	return cmocka_run_group_tests_name("deadness", tests, NULL, NULL);
