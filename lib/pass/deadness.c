@@ -94,12 +94,16 @@ static void split(struct life *l, uint32_t n)
 {
 	const struct dfg_node *node = &l->graph->node[n];
 	uint32_t outputs = dfg_facts_outputs(l->facts, n), *side = &l->side[l->facts->first[n]], rest = l->runs[n];
-	if (outputs < 2 || node->n_in < 2)
+	if (outputs < 2 || node->n_in < 2) {
+		for (uint32_t i = 0; i < outputs; i++)
+			side[i] = rest;
 		return;
+	}
 	note_split(l, rest);
 	struct dfg_edge by = node->in[1];
-	bool is_number =
-		(uint32_t)by.port < dfg_facts_outputs(l->facts, by.node) && dfg_facts_of(l->facts, by)->dtype != DFG_BOOL;
+	bool told = (uint32_t)by.port < dfg_facts_outputs(l->facts, by.node);
+	enum dfg_dtype dtype = told ? dfg_facts_of(l->facts, by)->dtype : DFG_NO_DTYPE;
+	bool is_number = dtype != DFG_BOOL && (dtype != DFG_NO_DTYPE || outputs > 2);
 	if (!is_number) {
 		uint32_t value = dfg_predicate_value(&l->predicates, by);
 		side[0] = dfg_logic_and(l->logic, rest, dfg_logic_not(value));
