@@ -84,9 +84,12 @@ static bool is_certain(uint32_t function)
 
 static void note_split(struct life *l, uint32_t function)
 {
-	if (function == DFG_LOST || !dfg_reserve(&l->split, &l->split_room, (size_t)function + 1, 1))
+	if (function == DFG_LOST)
 		return;
-	l->split[function] = true;
+	if (!dfg_reserve(&l->split, &l->split_room, (size_t)function + 1, 1))
+		l->predicates.no_memory = true;
+	else
+		l->split[function] = true;
 }
 
 /* The one output of a Switch that is live: false or true, or one of many by a number. */
