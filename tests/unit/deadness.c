@@ -224,10 +224,10 @@ static void saves_stand_where_the_loop_goes_on(void **state)
 		"node 'same' (Identity): input 0 is 'save' (Dfg>Save), which only a Load can read");
 }
 
-#define ARRAY                                                                 \
-	INPUTS                                                                    \
-		"a TensorArrayV3 n dtype=i32\nw TensorArrayWriteV3 a x x a:1 T=i32\n" \
-		"r TensorArrayReadV3 a x w dtype=i32\n"
+#define ARRAY                                                             \
+	INPUTS                                                                \
+	"a TensorArrayV3 n dtype=i32\nw TensorArrayWriteV3 a x x a:1 T=i32\n" \
+	"r TensorArrayReadV3 a x w dtype=i32\n"
 
 static void the_flow_of_an_array_is_taken_by_one_write(void **state)
 {
