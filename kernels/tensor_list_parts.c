@@ -37,18 +37,19 @@ static struct dfg_err *add_part(struct dfg_shape *whole, const struct dfg_shape 
 	return NULL;
 }
 
-/* The shape of element i: its own, or where it was never set what is known, its rows being leading[i]. */
+/* The shape of element i: its own, or where it was never set what is known, its rows being leading[i] if that is given. */
 static struct dfg_err *shape_of(const struct dfg_tensor_list *list, int64_t i, const struct dfg_shape *like,
 	const struct dfg_tensor *leading, struct dfg_shape *out_shape)
 {
 	const struct dfg_tensor *element = dfg_tensor_list_at(list, i);
 	*out_shape = element->dtype ? element->shape : *like;
-	if (!element->dtype && like->rank > 0 && leading && i < dfg_shape_count(&leading->shape))
+	if (element->dtype)
+		return NULL;
+	if (like->rank > 0 && leading && i < dfg_shape_count(&leading->shape))
 		out_shape->dim[0] = dfg_tensor_int(leading, i);
-	if (!dfg_shape_known(out_shape) || (out_shape->rank && out_shape->dim[0] < 0))
-		return DFG_ERR(DFG_DATA, "element %" PRId64 " was never set, and its shape %s is not known", i,
-			dfg_shape_words(out_shape).s);
-	return NULL;
+	if (out_shape->rank > 0 && out_shape->dim[0] < -1)
+		return DFG_ERR(DFG_DATA, "element %" PRId64 " cannot have %" PRId64 " rows", i, out_shape->dim[0]);
+	return dfg_shape_known(out_shape) ? NULL : dfg_tensor_list_unset(list, like, out_shape);
 }
 
 /* The shape of all parts together, and their lengths. */
