@@ -112,9 +112,19 @@ static void parallel(struct dfg_kernel *ctx, int64_t n, void (*part)(void *arg, 
 	dfg_pool_parallel(runner_of(ctx)->session->pool, n, part, arg);
 }
 
+/* What has no buffer of its own is copied into one of the pool's. */
 static struct dfg_err *keep(struct dfg_kernel *ctx, int i, struct dfg_tensor *out_tensor)
 {
-	return dfg_tensor_share(ctx->in[i], out_tensor);
+	const struct dfg_tensor *in = ctx->in[i];
+	struct dfg_buffer *buffer;
+	if (in->buffer || in->dtype == DFG_STRING || in->dtype == DFG_RESOURCE || in->dtype == DFG_VARIANT)
+		return dfg_tensor_share(in, out_tensor);
+	size_t bytes = dfg_tensor_bytes(in);
+	DFG_TRY(dfg_buffers_take(runner_of(ctx)->session->buffers, in->dtype, bytes, &buffer));
+	if (bytes)
+		memcpy(buffer->data, in->data, bytes);
+	*out_tensor = (struct dfg_tensor){in->dtype, in->shape, buffer->data, bytes, buffer};
+	return NULL;
 }
 
 static struct dfg_err *give(struct dfg_kernel *ctx, int i, struct dfg_tensor *tensor)

@@ -114,6 +114,27 @@ static void meet_next(struct meeting *of, const struct carried *carried)
 	dfg_laying_join(laying, merge, home);
 }
 
+/*
+ * What reads a counted variable last, in an iteration that goes on and gives the variable another value, may work in its
+ * buffer: as if the value ended there.
+ */
+static void end_value(struct meeting *of, const struct carried *carried)
+{
+	struct laying *laying = of->laying;
+	uint32_t merge = carried->merge, group = dfg_group_of(laying, merge), loop = loop_of_slot(laying, merge);
+	struct op *op = &laying->layout->op[of->read[merge]];
+	const uint32_t *use = laying->layout->use + op->first;
+	if (laying->store[merge] != DFG_NONE || dfg_group_of(laying, laying->forward[carried->next]) == group ||
+		op->kind != OP_KERNEL || !op->record->in_place || op->record->run == dfg_elementwise_run || op->loop != loop ||
+		!dfg_guard_has(laying->course, op->guard, laying->course->bend[loop].flag, 1))
+		return;
+	bool first = op->n_in && dfg_group_of(laying, use[0]) == group;
+	for (uint32_t i = 1; i < op->n_in; i++)
+		first &= dfg_group_of(laying, use[i]) != group;
+	if (first)
+		op->in_place |= 1;
+}
+
 /* The live input of a Merge is made in the Merge's place, where it is made in the branch. */
 static void meet_arm(struct laying *laying, struct op *op, uint32_t o)
 {
@@ -146,8 +167,10 @@ void dfg_laying_meet(struct laying *laying)
 	for (uint32_t l = 1; l < course->loops; l++)
 		for (uint32_t i = 0; i < course->bend[l].n_carried; i++) {
 			const struct carried *carried = &course->carried[course->bend[l].first_carried + i];
-			if (laying->needed[plan->maker[carried->merge]])
-				meet_next(&of, carried);
+			if (!laying->needed[plan->maker[carried->merge]])
+				continue;
+			meet_next(&of, carried);
+			end_value(&of, carried);
 		}
 }
 
