@@ -12,11 +12,13 @@
  * What is written to one of its elements is added up, when the element is read: in an order that does not depend on
  * the order in which the terms came.
  */
+struct dfg_array_terms {
+	struct dfg_tensor *at;
+	size_t count, room;
+};
 struct dfg_array_element {
-	struct dfg_tensor value;
-	struct dfg_shape shape;  /* of what is or was written, or of the forward array's; unknown else */
-	struct dfg_tensor *more; /* terms beside value, of a gradient array */
-	size_t n_more, room;
+	struct dfg_tensor value; /* its shape stays when it was cleared, and is the forward array's before it is written */
+	struct dfg_array_terms *terms; /* beside value, of a gradient array */
 	bool is_shaped, is_written, is_read, is_cleared;
 };
 

@@ -10,11 +10,12 @@
 static void drop_element(struct dfg_array_element *item)
 {
 	dfg_tensor_release(&item->value);
-	for (size_t i = 0; i < item->n_more; i++)
-		dfg_tensor_release(&item->more[i]);
-	dfg_free(item->more);
-	item->more = NULL;
-	item->n_more = item->room = 0;
+	for (size_t i = 0; item->terms && i < item->terms->count; i++)
+		dfg_tensor_release(&item->terms->at[i]);
+	if (item->terms)
+		dfg_free(item->terms->at);
+	dfg_free(item->terms);
+	item->terms = NULL;
 }
 
 void dfg_array_close(struct dfg_array *array)
@@ -94,7 +95,7 @@ struct dfg_err *dfg_array_reach(struct dfg_array *array, int64_t count)
 /* Room for what is known of the element; few elements have it from the start. */
 static struct dfg_err *find_item(struct dfg_array *array, int64_t index, struct dfg_array_element **out_item)
 {
-	enum { FEW = 1 << 12 };
+	enum { FEW = 1 << 16 };
 	size_t wanted = (size_t)index + 1;
 	if (array->count <= FEW && (size_t)array->count > wanted)
 		wanted = (size_t)array->count;
@@ -109,7 +110,7 @@ static struct dfg_err *check_write(
 	const struct dfg_array *array, int64_t index, const struct dfg_array_element *item, const struct dfg_tensor *value)
 {
 	const char *name = array->object.resource.name;
-	const struct dfg_shape *shape = item->is_shaped ? &item->shape : &array->element;
+	const struct dfg_shape *shape = item->is_shaped ? &item->value.shape : &array->element;
 	if (item->is_read)
 		return DFG_ERR(DFG_DATA, ARRAY "cannot write element %" PRId64 ", which has been read", name, index);
 	if (item->is_written && !array->sums)
@@ -120,17 +121,24 @@ static struct dfg_err *check_write(
 	return NULL;
 }
 
+static struct dfg_err *keep_term(struct dfg_array_element *item, const struct dfg_tensor *value)
+{
+	if (!item->terms)
+		item->terms = dfg_zeros(1, sizeof *item->terms);
+	struct dfg_array_terms *terms = item->terms;
+	if (!terms || !dfg_reserve(&terms->at, &terms->room, terms->count + 1, sizeof *terms->at))
+		return DFG_ERR(DFG_MEMORY, "no memory for the terms of a sum");
+	terms->at[terms->count++] = *value;
+	return NULL;
+}
+
 /* One more term. Whole numbers and lists are added at once; what rounds waits until all terms are there. */
 static struct dfg_err *add_term(struct dfg_array_element *item, struct dfg_tensor *value)
 {
-	if (value->dtype == DFG_VARIANT || dfg_dtype_is(value->dtype, "int")) {
-		DFG_TRY(dfg_held_add(&item->value, value));
-		dfg_tensor_release(value);
-		return NULL;
-	}
-	if (!dfg_reserve(&item->more, &item->room, item->n_more + 1, sizeof *item->more))
-		return DFG_ERR(DFG_MEMORY, "no memory for a sum of %zu terms", item->n_more + 2);
-	item->more[item->n_more++] = *value;
+	if (value->dtype != DFG_VARIANT && !dfg_dtype_is(value->dtype, "int"))
+		return keep_term(item, value);
+	DFG_TRY(dfg_held_add(&item->value, value));
+	dfg_tensor_release(value);
 	return NULL;
 }
 
@@ -147,7 +155,6 @@ static struct dfg_err *write_element(struct dfg_array *array, int64_t index, str
 	if (item->is_written)
 		return add_term(item, value);
 	item->value = *value;
-	item->shape = value->shape;
 	item->is_written = item->is_shaped = true;
 	if (array->same && !dfg_shape_known(&array->element))
 		array->element = value->shape;
@@ -173,16 +180,17 @@ static int by_bits(const void *a, const void *b)
 /* Adds the terms up, the same way in whatever order they came. */
 static struct dfg_err *add_up(struct dfg_array_element *item)
 {
-	if (item->n_more > 1) {
-		if (!dfg_reserve(&item->more, &item->room, item->n_more + 1, sizeof *item->more))
-			return DFG_ERR(DFG_MEMORY, "no memory for a sum of %zu terms", item->n_more + 1);
-		item->more[item->n_more++] = item->value;
-		qsort(item->more, item->n_more, sizeof *item->more, by_bits);
-		item->value = item->more[--item->n_more];
+	struct dfg_array_terms *terms = item->terms;
+	if (!terms)
+		return NULL;
+	if (terms->count > 1) {
+		DFG_TRY(keep_term(item, &item->value));
+		qsort(terms->at, terms->count, sizeof *terms->at, by_bits);
+		item->value = terms->at[--terms->count];
 	}
-	while (item->n_more) {
-		DFG_TRY(dfg_held_add(&item->value, &item->more[item->n_more - 1]));
-		dfg_tensor_release(&item->more[--item->n_more]);
+	while (terms->count) {
+		DFG_TRY(dfg_held_add(&item->value, &terms->at[terms->count - 1]));
+		dfg_tensor_release(&terms->at[--terms->count]);
 	}
 	return NULL;
 }
@@ -190,7 +198,7 @@ static struct dfg_err *add_up(struct dfg_array_element *item)
 static struct dfg_err *unwritten(struct dfg_array *array, int64_t index, const struct dfg_shape *like,
 	const struct dfg_array_element *item, struct dfg_tensor *out_value)
 {
-	const struct dfg_shape *own = item->is_shaped ? &item->shape : &array->element;
+	const struct dfg_shape *own = item->is_shaped ? &item->value.shape : &array->element;
 	struct dfg_shape shape = dfg_shape_merge(own, like);
 	if (dfg_shape_known(&shape))
 		return dfg_held_zeros(array->dtype, &shape, out_value);
@@ -212,9 +220,9 @@ struct dfg_err *dfg_array_read(
 			index);
 	if (!item->is_written)
 		DFG_TRY(unwritten(array, index, like, item, out_value));
-	else if (!dfg_shape_fits(&item->shape, like))
+	else if (!dfg_shape_fits(&item->value.shape, like))
 		return DFG_ERR(DFG_DATA, ARRAY "element %" PRId64 " is %s, not %s", name, index,
-			dfg_shape_words(&item->shape).s, dfg_shape_words(like).s);
+			dfg_shape_words(&item->value.shape).s, dfg_shape_words(like).s);
 	else
 		DFG_TRY(add_up(item));
 	item->is_read = true;
@@ -223,7 +231,7 @@ struct dfg_err *dfg_array_read(
 		return NULL;
 	*out_value = item->value;
 	if (array->clears)
-		item->value = (struct dfg_tensor){0};
+		item->value = (struct dfg_tensor){.shape = item->value.shape};
 	else
 		dfg_buffer_ref(item->value.buffer);
 	return NULL;
@@ -266,7 +274,7 @@ static struct dfg_err *copy_shapes(const struct dfg_array *from, const struct df
 		if (!from->item[i].is_shaped)
 			continue;
 		DFG_TRY(find_item(to, (int64_t)i, &item));
-		DFG_TRY(prepend(before, &from->item[i].shape, &item->shape));
+		DFG_TRY(prepend(before, &from->item[i].value.shape, &item->value.shape));
 		item->is_shaped = true;
 	}
 	return NULL;

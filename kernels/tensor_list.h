@@ -40,10 +40,7 @@ DFG_MUST_CHECK struct dfg_err *dfg_tensor_list_change(
 	struct dfg_kernel *ctx, enum dfg_dtype dtype, struct dfg_tensor_list **out_list);
 
 /* Output i is the list; takes the reference. */
-static inline struct dfg_err *dfg_tensor_list_out(struct dfg_kernel *ctx, int i, struct dfg_tensor_list *list)
-{
-	return dfg_object_out(ctx, i, &list->object.resource);
-}
+DFG_MUST_CHECK struct dfg_err *dfg_tensor_list_out(struct dfg_kernel *ctx, int i, struct dfg_tensor_list *list);
 static inline void dfg_tensor_list_drop(struct dfg_tensor_list *list)
 {
 	dfg_resource_unref(&list->object.resource);

@@ -53,9 +53,8 @@ struct dfg_err *dfg_tensor_list_change(struct dfg_kernel *ctx, enum dfg_dtype dt
 	const struct dfg_tensor_list *list;
 	DFG_TRY(dfg_tensor_list_in(ctx, 0, dtype, &list));
 	if (ctx->host->alone(ctx, 0) && alone(&list->object.resource.refs)) {
-		struct dfg_resource **slot = ctx->in[0]->data;
-		*out_list = (struct dfg_tensor_list *)*slot;
-		*slot = NULL;
+		*out_list = *(struct dfg_tensor_list **)ctx->in[0]->data;
+		dfg_resource_ref(&(*out_list)->object.resource);
 		return NULL;
 	}
 	DFG_TRY(dfg_tensor_list_new(list->dtype, &list->element, out_list));
@@ -67,6 +66,15 @@ struct dfg_err *dfg_tensor_list_change(struct dfg_kernel *ctx, enum dfg_dtype dt
 	if (list->row)
 		atomic_fetch_add_explicit(&list->row->refs, 1, memory_order_relaxed);
 	return NULL;
+}
+
+struct dfg_err *dfg_tensor_list_out(struct dfg_kernel *ctx, int i, struct dfg_tensor_list *list)
+{
+	const struct dfg_tensor *in = ctx->call->n_in ? ctx->in[0] : NULL;
+	if (!in || in->dtype != DFG_VARIANT || in->shape.rank || *(struct dfg_tensor_list **)in->data != list)
+		return dfg_object_out(ctx, i, &list->object.resource);
+	dfg_tensor_list_drop(list);
+	return dfg_kernel_view(ctx, i, 0, &DFG_SHAPE_SCALAR);
 }
 
 /* A row of its own with at least that much room: moved where nobody else has the old one. */
