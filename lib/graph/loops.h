@@ -54,3 +54,10 @@ static inline bool dfg_edge_brings(const struct dfg_node *node, uint32_t e)
 {
 	return e || dfg_node_role(node) != DFG_LOAD;
 }
+
+/*
+ * An order of all nodes, inputs first, in which the nodes of each loop stand together: the loop is done as a whole, its
+ * Enters and Exits with it. DFG_DATA where there is none, because a loop waits for what it makes itself.
+ */
+DFG_MUST_CHECK struct dfg_err *dfg_loops_order(
+	const struct dfg_graph *graph, const struct dfg_loops *loops, struct dfg_arena *scratch, uint32_t *out_order);
