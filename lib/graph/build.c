@@ -390,6 +390,12 @@ static struct dfg_err *make(struct draft *draft, struct dfg_node *node, uint32_t
 
 struct dfg_err *dfg_build(struct dfg_builder *builder, const struct dfg_new_node *want, uint32_t *out_number)
 {
+	struct dfg_new_node changed;
+	if (builder->before) {
+		changed = *want;
+		DFG_TRY(builder->before(builder, &changed));
+		want = &changed;
+	}
 	struct draft draft = {.builder = builder, .want = want};
 	struct dfg_node node = {.op_name = want->op, .op = dfg_op_find(want->op)};
 	if (!node.op) {

@@ -2,6 +2,8 @@
 
 #include "lib/graph/facts.h"
 
+struct dfg_new_node;
+
 /*
  * Adds nodes to a graph, each checked and inferred as it comes, so that a mistake shows where it is made. Used by the
  * language, the gradients, the importers and the passes; inputs must be there before what reads them (a loop's back edge
@@ -14,7 +16,10 @@ struct dfg_builder {
 	const uint32_t *control; /* control inputs that every new node gets */
 	uint32_t n_control;
 	struct dfg_arena brief; /* for a node being built, or a batch of them */
-	struct dfg_map bases;   /* names that were wanted twice, and the last number given to each */
+	/* Of a pass that makes nodes in loops: may change what is wanted before a node is made; may make others first. */
+	struct dfg_err *(*before)(struct dfg_builder *builder, struct dfg_new_node *want);
+	void *before_state;
+	struct dfg_map bases; /* names that were wanted twice, and the last number given to each */
 	uint32_t *next;
 	size_t next_room;
 };

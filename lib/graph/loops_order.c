@@ -11,7 +11,7 @@ struct nest {
 	uint32_t *pending; /* by item: edges from items that are not done */
 	uint32_t *first;   /* by item, one more: where its followers begin */
 	uint32_t *follower;
-	uint32_t *next;    /* by item: the item behind it in the queue of its loop */
+	uint32_t *next;        /* by item: the item behind it in the queue of its loop */
 	uint32_t *head, *tail; /* by loop: its queue */
 	uint32_t items;
 };

@@ -3,36 +3,14 @@
 
 #include "lib/pass/cycle.h"
 #include "lib/pass/formula.h"
-#include "lib/pass/partial.h"
 #include "lib/pass/reduce.h"
-#include "lib/pass/stamp.h"
+#include "lib/pass/sweep.h"
 
 #include <string.h>
 
 enum { BATCH = 256 }; /* nodes after which the memory that single nodes needed is given back */
 
-struct sweep {
-	struct dfg_builder *builder;
-	const char *prefix;
-	struct dfg_arena scratch, brief;
-	uint32_t *order; /* NULL: the file's */
-	uint32_t count;  /* nodes there were when the pass began */
-	uint32_t tensors;
-	bool *is_wrt;             /* by tensor */
-	bool *depends;            /* by node: on something of wrt, through what derivatives flow through */
-	struct dfg_partial **sum; /* by tensor */
-	struct dfg_stamps stamps;
-	bool crowded; /* names that begin with the prefix are there already */
-	bool *begun;  /* by node: the sweep began there, and may have made nodes in its scope */
-	const char *source;       /* dfg_gradient_source; NULL before the first */
-};
-
-static uint32_t tensor_of(const struct sweep *s, struct dfg_edge edge)
-{
-	return s->builder->facts.first[edge.node] + (uint32_t)edge.port;
-}
-
-static const struct dfg_fact *fact_of(const struct sweep *s, struct dfg_edge edge)
+static const struct dfg_fact *fact_of(const struct dfg_sweep *s, struct dfg_edge edge)
 {
 	return dfg_facts_of(&s->builder->facts, edge);
 }
@@ -43,52 +21,34 @@ static bool stops(const struct dfg_op *op)
 	return !op || (op->gradient && !*op->gradient);
 }
 
-static bool is_wanted(const struct sweep *s, struct dfg_edge edge)
+bool dfg_sweep_wants(const struct dfg_sweep *s, struct dfg_edge edge)
 {
-	return (s->depends[edge.node] || s->is_wrt[tensor_of(s, edge)]) && dfg_flow_dtype(fact_of(s, edge));
+	return (s->depends[edge.node] || s->is_wrt[dfg_sweep_tensor(s, edge)]) && dfg_flow_dtype(fact_of(s, edge));
 }
 
-static bool input_depends(const struct sweep *s, struct dfg_edge edge)
+static bool input_depends(const struct dfg_sweep *s, struct dfg_edge edge)
 {
 	bool known = edge.port < (int32_t)dfg_facts_outputs(&s->builder->facts, edge.node);
-	return known && is_wanted(s, edge);
+	return known && dfg_sweep_wants(s, edge);
 }
 
-/* One walk in order. True where an edge that goes back says that the walk has not seen all of a loop. */
-static bool walk_dependents(struct sweep *s)
+/* In order, so that a node's inputs have been seen. */
+static void find_dependents(struct dfg_sweep *s)
 {
 	const struct dfg_graph *graph = s->builder->graph;
-	bool missed = false;
 	for (uint32_t i = 0; i < s->count; i++) {
 		uint32_t n = s->order ? s->order[i] : i;
 		const struct dfg_node *node = &graph->node[n];
 		for (uint32_t e = 0; e < node->n_in && !stops(node->op) && !s->depends[n]; e++)
 			s->depends[n] = input_depends(s, node->in[e]);
 	}
-	for (uint32_t n = 0; n < s->count && !missed; n++) {
-		const struct dfg_node *node = &graph->node[n];
-		for (uint32_t e = 0; node->op && node->op->role == DFG_MERGE && e < node->n_in && !missed; e++)
-			missed = !s->depends[n] && input_depends(s, node->in[e]);
-	}
-	return missed;
 }
 
-/* Without loops one walk is all; with them, as many as they are chained, each of which marks one Merge at least. */
-static void find_dependents(struct sweep *s)
-{
-	while (walk_dependents(s))
-		;
-}
-
-struct scope {
-	char s[DFG_SCOPE_MOST + 100];
-};
-
-static struct scope scope_of(const struct sweep *s, uint32_t n)
+struct dfg_scope dfg_sweep_scope(const struct dfg_sweep *s, uint32_t n)
 {
 	static const char end[] = "_grad";
 	const char *name = s->builder->graph->node[n].name;
-	struct scope scope;
+	struct dfg_scope scope;
 	size_t head = strnlen(s->prefix, 90), length = strnlen(name, DFG_SCOPE_MOST - 100);
 	memcpy(scope.s, s->prefix, head);
 	scope.s[head] = '/';
@@ -97,16 +57,26 @@ static struct scope scope_of(const struct sweep *s, uint32_t n)
 	return scope;
 }
 
-/* All that came back to a tensor. */
-static struct dfg_err *total(struct sweep *s, struct dfg_edge edge, struct dfg_cotangent *out_cotangent)
+/* Something comes back to a tensor, from where nodes are made now. */
+static struct dfg_err *add(struct dfg_sweep *s, struct dfg_edge edge, const struct dfg_cotangent *cotangent)
 {
-	struct dfg_partial *head = s->sum[tensor_of(s, edge)];
+	if (s->paths)
+		return dfg_paths_add(s, edge, cotangent);
+	return dfg_partial_add(&s->scratch, &s->sum[dfg_sweep_tensor(s, edge)], cotangent);
+}
+
+/* All that came back to a tensor. */
+static struct dfg_err *total(struct dfg_sweep *s, struct dfg_edge edge, struct dfg_cotangent *out_cotangent)
+{
+	if (s->paths)
+		return dfg_paths_total(s, edge, out_cotangent);
+	struct dfg_partial *head = s->sum[dfg_sweep_tensor(s, edge)];
 	if (head && !head->next) {
 		*out_cotangent = head->cotangent;
 		return NULL;
 	}
 	DFG_TRY(dfg_stamps_settle(&s->stamps));
-	struct scope scope = scope_of(s, edge.node);
+	struct dfg_scope scope = dfg_sweep_scope(s, edge.node);
 	return dfg_partial_sum(&(struct dfg_make){s->builder, scope.s}, edge, head, out_cotangent);
 }
 
@@ -115,12 +85,6 @@ static struct dfg_err *refuse(const struct dfg_op *op)
 	switch (op->role) {
 	case DFG_CALL:
 		return DFG_ERR(DFG_DATA, "no gradient through a call of a function: lower the graph first");
-	case DFG_SWITCH:
-	case DFG_MERGE:
-	case DFG_ENTER:
-	case DFG_EXIT:
-	case DFG_NEXT_ITERATION:
-		return DFG_ERR(DFG_DATA, "no gradient through control flow yet");
 	default:
 		return DFG_ERR(DFG_DATA, "no gradient: %s has none", op->name);
 	}
@@ -140,7 +104,7 @@ static struct dfg_err *derive(struct dfg_gradient *node)
 }
 
 /* A gradient has its input's type, and can be summed to its shape. */
-static struct dfg_err *check_result(const struct sweep *s, struct dfg_edge in, struct dfg_edge value)
+static struct dfg_err *check_result(const struct dfg_sweep *s, struct dfg_edge in, struct dfg_edge value)
 {
 	const struct dfg_fact *mine = fact_of(s, in), *its = fact_of(s, value);
 	struct dfg_shape shape = dfg_flow_shape(mine);
@@ -156,7 +120,7 @@ static bool broadcasts(const struct dfg_op *op)
 }
 
 /* Makes what a node gave back for its inputs as large as these are. */
-static struct dfg_err *fit(struct sweep *s, struct dfg_gradient *node)
+static struct dfg_err *fit(struct dfg_sweep *s, struct dfg_gradient *node)
 {
 	struct dfg_make make = {s->builder, node->scope};
 	for (uint32_t i = 0; i < node->call->n_in; i++) {
@@ -172,16 +136,16 @@ static struct dfg_err *fit(struct sweep *s, struct dfg_gradient *node)
 }
 
 /* What a node gave back goes to where its inputs came from. */
-static struct dfg_err *hand_back(struct sweep *s, const struct dfg_gradient *node)
+static struct dfg_err *hand_back(struct dfg_sweep *s, const struct dfg_gradient *node)
 {
 	for (uint32_t i = 0; i < node->call->n_in; i++)
 		if (node->wanted[i] && node->dx[i].kind != DFG_NO_COTANGENT)
-			DFG_TRY(dfg_partial_add(&s->scratch, &s->sum[tensor_of(s, node->in[i])], &node->dx[i]));
+			DFG_TRY(add(s, node->in[i], &node->dx[i]));
 	return NULL;
 }
 
 /* Rows go through a node that hands on what it is given; all else wants tensors. */
-static struct dfg_err *pass_rows(struct sweep *s, uint32_t n, bool *out_done)
+static struct dfg_err *pass_rows(struct dfg_sweep *s, uint32_t n, bool *out_done)
 {
 	const struct dfg_node *node = &s->builder->graph->node[n];
 	const struct dfg_op_formula *formula;
@@ -195,11 +159,11 @@ static struct dfg_err *pass_rows(struct sweep *s, uint32_t n, bool *out_done)
 	struct dfg_edge in = node->in[0];
 	DFG_TRY(total(s, (struct dfg_edge){n, 0}, &dy));
 	*out_done = true;
-	return dfg_partial_add(&s->scratch, &s->sum[tensor_of(s, in)], &dy);
+	return add(s, in, &dy);
 }
 
 /* Room for what a gradient sees of a node, in the arena that is given back now and then. */
-static struct dfg_err *take_room(struct sweep *s, uint32_t n, struct dfg_gradient *node, struct dfg_call *call)
+static struct dfg_err *take_room(struct dfg_sweep *s, uint32_t n, struct dfg_gradient *node, struct dfg_call *call)
 {
 	DFG_TRY(dfg_facts_call(&s->builder->facts, s->builder->graph, n, &s->brief, call));
 	bool *wanted = dfg_arena_zeros(&s->brief, (size_t)call->n_in + 1, sizeof *wanted);
@@ -208,13 +172,13 @@ static struct dfg_err *take_room(struct sweep *s, uint32_t n, struct dfg_gradien
 		return DFG_ERR(DFG_MEMORY, "no memory for a gradient");
 	node->in = s->builder->graph->node[n].in;
 	for (uint32_t i = 0; i < call->n_in; i++)
-		wanted[i] = is_wanted(s, node->in[i]);
+		wanted[i] = dfg_sweep_wants(s, node->in[i]);
 	node->wanted = wanted;
 	return NULL;
 }
 
 /* The cotangents of a node's outputs, dense. */
-static struct dfg_err *gather(struct sweep *s, struct dfg_gradient *node)
+static struct dfg_err *gather(struct dfg_sweep *s, struct dfg_gradient *node)
 {
 	struct dfg_make make = {s->builder, node->scope};
 	uint32_t outputs = node->call->n_out;
@@ -235,7 +199,7 @@ static struct dfg_err *gather(struct sweep *s, struct dfg_gradient *node)
 	return NULL;
 }
 
-static bool is_source(const struct sweep *s, const char *name)
+static bool is_source(const struct dfg_sweep *s, const char *name)
 {
 	size_t length = strlen(name);
 	for (uint32_t n = 0; n < s->count; n++) {
@@ -249,7 +213,7 @@ static bool is_source(const struct sweep *s, const char *name)
 
 struct dfg_err *dfg_gradient_source(struct dfg_gradient *node, const char **out_source)
 {
-	struct sweep *s = node->pass;
+	struct dfg_sweep *s = node->pass;
 	const char *name = s->source ? s->source : s->prefix;
 	for (int i = 1; name && !s->source && is_source(s, name); i++)
 		name = dfg_arena_print(&s->scratch, "%s_%d", s->prefix, i);
@@ -259,16 +223,16 @@ struct dfg_err *dfg_gradient_source(struct dfg_gradient *node, const char **out_
 	return NULL;
 }
 
-static bool has_cotangent(const struct sweep *s, uint32_t n)
+static bool has_cotangent(const struct dfg_sweep *s, uint32_t n)
 {
 	for (uint32_t t = s->builder->facts.first[n]; t < s->builder->facts.first[n + 1]; t++)
-		if (s->sum[t])
+		if (s->paths ? (void *)s->paths->arrived[t] : (void *)s->sum[t])
 			return true;
 	return false;
 }
 
 /* Whether the scope of n has no nodes but sums of the cotangents, which were made since `since`. */
-static bool is_fresh(const struct sweep *s, uint32_t n, uint32_t since)
+static bool is_fresh(const struct dfg_sweep *s, uint32_t n, uint32_t since)
 {
 	const struct dfg_graph *graph = s->builder->graph;
 	bool fresh = !s->crowded && !s->begun[n] && strnlen(graph->node[n].name, DFG_SCOPE_MOST) < DFG_SCOPE_MOST - 100;
@@ -278,7 +242,7 @@ static bool is_fresh(const struct sweep *s, uint32_t n, uint32_t since)
 }
 
 /* Derives the node by its op's rule, or as the last like it. */
-static struct dfg_err *derive_alike(struct sweep *s, struct dfg_gradient *node, bool fresh)
+static struct dfg_err *derive_alike(struct dfg_sweep *s, struct dfg_gradient *node, bool fresh)
 {
 	struct dfg_site site = {.words = 0};
 	bool done = false;
@@ -294,15 +258,19 @@ static struct dfg_err *derive_alike(struct sweep *s, struct dfg_gradient *node, 
 	return dfg_stamp_keep(&s->stamps, &site, first, node);
 }
 
-static struct dfg_err *visit(struct sweep *s, uint32_t n)
+static struct dfg_err *visit(struct dfg_sweep *s, uint32_t n)
 {
-	if (!has_cotangent(s, n))
+	bool done = false;
+	if (s->paths)
+		DFG_TRY(dfg_paths_visit(s, n, &done));
+	if (done || !has_cotangent(s, n))
 		return NULL;
-	bool done;
+	if (s->paths)
+		DFG_TRY(dfg_paths_stand(s, (struct dfg_edge){n, 0}));
 	DFG_TRY(pass_rows(s, n, &done));
 	if (done)
 		return NULL;
-	struct scope scope = scope_of(s, n);
+	struct dfg_scope scope = dfg_sweep_scope(s, n);
 	struct dfg_call call;
 	struct dfg_gradient node = {.builder = s->builder, .node = n, .call = &call, .scope = scope.s, .pass = s};
 	uint32_t since = s->builder->graph->count;
@@ -312,7 +280,7 @@ static struct dfg_err *visit(struct sweep *s, uint32_t n)
 	return hand_back(s, &node);
 }
 
-static struct dfg_err *sweep_back(struct sweep *s)
+static struct dfg_err *sweep_back(struct dfg_sweep *s)
 {
 	const char *device = s->builder->device;
 	struct dfg_err *err = NULL;
@@ -325,14 +293,18 @@ static struct dfg_err *sweep_back(struct sweep *s)
 			dfg_arena_release(&s->brief);
 		const char *name = node->name, *op_name = node->op_name;
 		s->builder->device = node->device;
-		if ((err = visit(s, n)))
+		if (s->paths)
+			err = dfg_paths_go(s, n);
+		if (err || (err = visit(s, n)))
 			err = dfg_err_note(err, "node '%.200s' (%.100s)", name, op_name);
 	}
+	if (s->paths && !err)
+		err = dfg_paths_leave(s);
 	s->builder->device = device;
 	return err ? err : dfg_stamps_settle(&s->stamps);
 }
 
-static struct dfg_err *check_edge(const struct sweep *s, struct dfg_edge edge, const char *what)
+static struct dfg_err *check_edge(const struct dfg_sweep *s, struct dfg_edge edge, const char *what)
 {
 	const struct dfg_node *node = &s->builder->graph->node[edge.node];
 	uint32_t outputs = dfg_facts_outputs(&s->builder->facts, edge.node);
@@ -357,7 +329,7 @@ static bool is_crowded(const struct dfg_graph *graph, const char *prefix)
 }
 
 static struct dfg_err *prepare(
-	struct sweep *s, const struct dfg_edge *of, uint32_t n_of, const struct dfg_edge *wrt, uint32_t n_wrt)
+	struct dfg_sweep *s, const struct dfg_edge *of, uint32_t n_of, const struct dfg_edge *wrt, uint32_t n_wrt)
 {
 	const struct dfg_graph *graph = s->builder->graph;
 	uint32_t ordered;
@@ -377,34 +349,42 @@ static struct dfg_err *prepare(
 	if (!s->is_wrt || !s->sum || !s->depends || !s->begun)
 		return DFG_ERR(DFG_MEMORY, "no memory to differentiate %u nodes", s->count);
 	for (uint32_t i = 0; i < n_wrt; i++)
-		s->is_wrt[tensor_of(s, wrt[i])] = true;
+		s->is_wrt[dfg_sweep_tensor(s, wrt[i])] = true;
 	s->crowded = is_crowded(graph, s->prefix);
-	find_dependents(s);
-	return NULL;
+	if (!dfg_paths_is(graph)) {
+		find_dependents(s);
+		return NULL;
+	}
+	s->crowded = true; /* what nodes see in loops differs though they are alike */
+	DFG_TRY(dfg_paths_new(s));
+	DFG_TRY(dfg_paths_region(s, of, n_of, wrt, n_wrt));
+	return dfg_paths_find_dependents(s, of, n_of);
 }
 
 /* The cotangents that the sweep begins with. */
-static struct dfg_err *begin(struct sweep *s, const struct dfg_edge *of, uint32_t n_of, const struct dfg_edge *dy)
+static struct dfg_err *begin(struct dfg_sweep *s, const struct dfg_edge *of, uint32_t n_of, const struct dfg_edge *dy)
 {
 	for (uint32_t i = 0; i < n_of; i++) {
-		if (!is_wanted(s, of[i]))
+		if (!dfg_sweep_wants(s, of[i]))
 			continue;
 		struct dfg_cotangent one = {.kind = DFG_DENSE};
-		struct scope scope = scope_of(s, of[i].node);
+		if (s->paths)
+			DFG_TRY(dfg_paths_stand(s, of[i]));
+		struct dfg_scope scope = dfg_sweep_scope(s, of[i].node);
 		s->begun[of[i].node] = true;
 		if (dy)
 			one.value = dy[i];
 		else
 			DFG_TRY(dfg_make_filled(&(struct dfg_make){s->builder, scope.s}, of[i], 1, &one.value));
-		DFG_TRY(dfg_partial_add(&s->scratch, &s->sum[tensor_of(s, of[i])], &one));
+		DFG_TRY(add(s, of[i], &one));
 	}
 	return NULL;
 }
 
-static struct dfg_err *name_result(struct sweep *s, struct dfg_edge wrt, struct dfg_cotangent *cotangent)
+static struct dfg_err *name_result(struct dfg_sweep *s, struct dfg_edge wrt, struct dfg_cotangent *cotangent)
 {
 	const char *name = s->builder->graph->node[wrt.node].name;
-	struct scope scope = scope_of(s, wrt.node);
+	struct dfg_scope scope = dfg_sweep_scope(s, wrt.node);
 	struct dfg_make make = {s->builder, scope.s};
 	struct dfg_edge value;
 	if (cotangent->kind == DFG_NO_COTANGENT)
@@ -422,7 +402,7 @@ static struct dfg_err *name_result(struct sweep *s, struct dfg_edge wrt, struct 
 	return dfg_build(s->builder, &node, &cotangent->value.node);
 }
 
-static struct dfg_err *differentiate(struct sweep *s, const struct dfg_edge *of, uint32_t n_of,
+static struct dfg_err *differentiate(struct dfg_sweep *s, const struct dfg_edge *of, uint32_t n_of,
 	const struct dfg_edge *wrt, uint32_t n_wrt, const struct dfg_grad_options *options, struct dfg_cotangent *out_wrt)
 {
 	DFG_TRY(prepare(s, of, n_of, wrt, n_wrt));
@@ -430,6 +410,8 @@ static struct dfg_err *differentiate(struct sweep *s, const struct dfg_edge *of,
 	DFG_TRY(sweep_back(s));
 	for (uint32_t i = 0; i < n_wrt; i++) {
 		DFG_TRY(total(s, wrt[i], &out_wrt[i]));
+		if (s->paths)
+			DFG_TRY(dfg_paths_result(s, wrt[i], &out_wrt[i]));
 		if (!options || !options->unnamed)
 			DFG_TRY(name_result(s, wrt[i], &out_wrt[i]));
 	}
@@ -439,9 +421,10 @@ static struct dfg_err *differentiate(struct sweep *s, const struct dfg_edge *of,
 struct dfg_err *dfg_grad(struct dfg_builder *builder, const struct dfg_edge *of, uint32_t n_of,
 	const struct dfg_edge *wrt, uint32_t n_wrt, const struct dfg_grad_options *options, struct dfg_cotangent *out_wrt)
 {
-	struct sweep s = {.builder = builder, .prefix = options && options->prefix ? options->prefix : "grad"};
+	struct dfg_sweep s = {.builder = builder, .prefix = options && options->prefix ? options->prefix : "grad"};
 	s.stamps.builder = builder;
 	struct dfg_err *err = differentiate(&s, of, n_of, wrt, n_wrt, options, out_wrt);
+	dfg_paths_free(&s);
 	dfg_stamps_release(&s.stamps);
 	dfg_arena_release(&s.scratch);
 	dfg_arena_release(&s.brief);

@@ -1,0 +1,258 @@
+#include "lib/pass/sweep.h"
+
+/* Arrivals under one set of conditions. */
+struct group {
+	uint32_t set;
+	struct dfg_partial *partial;
+	struct group *next;
+};
+
+struct gathering {
+	struct dfg_sweep *s;
+	struct dfg_make make;
+	struct dfg_edge like;  /* the forward tensor that it is all for */
+	struct dfg_spot place; /* of its gradient */
+	struct group *group;
+};
+
+static struct dfg_liveness *liveness_of(const struct gathering *g)
+{
+	return &g->s->paths->mirror.liveness;
+}
+
+static struct dfg_err *find_group(struct gathering *g, uint32_t set, bool make, struct group **out_group)
+{
+	for (*out_group = g->group; *out_group && (*out_group)->set != set;)
+		*out_group = (*out_group)->next;
+	if (*out_group || !make)
+		return NULL;
+	if (!(*out_group = dfg_arena_zeros(&g->s->scratch, 1, sizeof **out_group)))
+		return DFG_ERR(DFG_MEMORY, "no memory for a partial sum");
+	**out_group = (struct group){.set = set, .next = g->group};
+	g->group = *out_group;
+	return NULL;
+}
+
+/* The group with the most conditions; NULL where only the tensor's own are left. */
+static struct group *largest(const struct gathering *g)
+{
+	struct group *most = NULL;
+	for (struct group *group = g->group; group; group = group->next)
+		if (group->partial && group->set != g->place.set &&
+			(!most || liveness_of(g)->set[group->set].count > liveness_of(g)->set[most->set].count))
+			most = group;
+	return most;
+}
+
+static struct dfg_err *side_of(struct gathering *g, uint32_t set, uint32_t condition, int side, uint32_t *out_set)
+{
+	struct dfg_liveness *l = liveness_of(g);
+	uint32_t common;
+	DFG_TRY(dfg_live_without(l, set, condition, &common));
+	return dfg_live_with(l, common, condition - (uint32_t)l->condition[condition].side + (uint32_t)side, out_set);
+}
+
+static bool has(const struct dfg_liveness *l, uint32_t set, uint32_t condition)
+{
+	uint32_t n;
+	const uint32_t *item = dfg_live_conditions(l, set, &n);
+	for (uint32_t i = 0; i < n; i++)
+		if (item[i] == condition)
+			return true;
+	return false;
+}
+
+/* The condition to give up: one whose other sides came too, if there is one; else the innermost. */
+static struct dfg_err *choose(struct gathering *g, uint32_t set, uint32_t *out_condition)
+{
+	struct dfg_liveness *l = liveness_of(g);
+	*out_condition = DFG_NONE;
+	for (uint32_t i = l->set[set].count; i--;) {
+		uint32_t condition = l->item[l->set[set].first + i];
+		int sides = l->condition[condition].sides, came = 0;
+		if (has(l, g->place.set, condition))
+			continue;
+		if (*out_condition == DFG_NONE)
+			*out_condition = condition;
+		for (int side = 0; side < sides; side++) {
+			uint32_t its;
+			struct group *group;
+			DFG_TRY(side_of(g, set, condition, side, &its));
+			DFG_TRY(find_group(g, its, false, &group));
+			came += group && group->partial;
+		}
+		if (came == sides) {
+			*out_condition = condition;
+			break;
+		}
+	}
+	if (*out_condition == DFG_NONE)
+		return DFG_ERR(DFG_BUG, "a cotangent that is live more often than what it belongs to");
+	return NULL;
+}
+
+static void stand(const struct gathering *g, uint32_t set)
+{
+	g->s->paths->mirror.here = (struct dfg_spot){g->place.loop, set, g->place.mirrored};
+}
+
+/* The sum of a group, its memory given up. */
+static struct dfg_err *sum_group(struct gathering *g, uint32_t set, struct dfg_cotangent *out_cotangent)
+{
+	struct group *group;
+	*out_cotangent = (struct dfg_cotangent){.kind = DFG_NO_COTANGENT};
+	DFG_TRY(find_group(g, set, false, &group));
+	if (!group || !group->partial)
+		return NULL;
+	stand(g, set);
+	DFG_TRY(dfg_partial_sum(&g->make, g->like, group->partial, out_cotangent));
+	group->partial = NULL;
+	return NULL;
+}
+
+/* What a side gives on which nothing came: zeros. */
+static struct dfg_err *dense_side(struct gathering *g, uint32_t set, struct dfg_cotangent *cotangent)
+{
+	stand(g, set);
+	if (cotangent->kind == DFG_NO_COTANGENT)
+		DFG_TRY(dfg_make_filled(&g->make, g->like, 0, &cotangent->value));
+	else
+		DFG_TRY(dfg_cotangent_dense(&g->make, g->like, cotangent, &cotangent->value));
+	cotangent->kind = DFG_DENSE;
+	return dfg_mirror_bring(&g->s->paths->mirror, cotangent->value, &g->s->paths->mirror.here, &cotangent->value);
+}
+
+static struct dfg_err *merge(struct gathering *g, uint32_t common, const struct dfg_edge *in, struct dfg_edge *out_edge)
+{
+	const struct dfg_spot place = {g->place.loop, common, g->place.mirrored};
+	return dfg_mirror_node(
+		&g->s->paths->mirror, &place, &(struct dfg_own_node){.op = "Merge", .in = in, .n_in = 2}, out_edge);
+}
+
+/* Rows on one side and nothing on the other: no rows there. Only where the shape of a row is known. */
+static struct dfg_err *no_rows(
+	struct gathering *g, uint32_t set, const struct dfg_cotangent *rows, struct dfg_cotangent *out_cotangent)
+{
+	const struct dfg_facts *facts = &g->s->builder->facts;
+	struct dfg_shape shape = dfg_facts_of(facts, rows->value)->shape;
+	enum dfg_dtype width = dfg_facts_of(facts, rows->indices)->dtype;
+	struct dfg_edge in[2], none;
+	shape.dim[0] = 0;
+	stand(g, set);
+	DFG_TRY(dfg_make_vector(&g->make, "shape", DFG_I32, shape.dim, shape.rank, &in[0]));
+	DFG_TRY(dfg_build_float(g->s->builder, g->make.scope, dfg_facts_of(facts, rows->value)->dtype, 0, &in[1]));
+	DFG_TRY(dfg_make_op(&g->make, "Fill", in, 2, NULL, 0, &out_cotangent->value));
+	DFG_TRY(dfg_make_vector(&g->make, "none", width, NULL, 0, &none));
+	out_cotangent->kind = DFG_ROWS;
+	out_cotangent->indices = none;
+	return NULL;
+}
+
+static bool row_is_known(const struct gathering *g, const struct dfg_cotangent *rows)
+{
+	const struct dfg_shape *shape = &dfg_facts_of(&g->s->builder->facts, rows->value)->shape;
+	for (int d = 1; d < shape->rank; d++)
+		if (shape->dim[d] == DFG_UNKNOWN)
+			return false;
+	return shape->rank > 0;
+}
+
+/* Whether both sides can stay rows. */
+static bool stay_rows(const struct gathering *g, const struct dfg_cotangent *side)
+{
+	const struct dfg_facts *facts = &g->s->builder->facts;
+	if (side[0].kind == DFG_ROWS && side[1].kind == DFG_ROWS)
+		return dfg_facts_of(facts, side[0].indices)->dtype == dfg_facts_of(facts, side[1].indices)->dtype;
+	for (int i = 0; i < 2; i++)
+		if (side[i].kind == DFG_ROWS)
+			return side[1 - i].kind == DFG_NO_COTANGENT && row_is_known(g, &side[i]);
+	return false;
+}
+
+static struct dfg_err *merge_rows(struct gathering *g, const uint32_t *set, uint32_t common, struct dfg_cotangent *side,
+	struct dfg_cotangent *out_cotangent)
+{
+	for (int i = 0; i < 2; i++)
+		if (side[i].kind == DFG_NO_COTANGENT)
+			DFG_TRY(no_rows(g, set[i], &side[1 - i], &side[i]));
+	out_cotangent->kind = DFG_ROWS;
+	DFG_TRY(merge(g, common, (struct dfg_edge[]){side[0].value, side[1].value}, &out_cotangent->value));
+	return merge(g, common, (struct dfg_edge[]){side[0].indices, side[1].indices}, &out_cotangent->indices);
+}
+
+static struct dfg_err *merge_dense(struct gathering *g, const uint32_t *set, uint32_t common,
+	struct dfg_cotangent *side, struct dfg_cotangent *out_cotangent)
+{
+	for (int i = 0; i < 2; i++)
+		DFG_TRY(dense_side(g, set[i], &side[i]));
+	out_cotangent->kind = DFG_DENSE;
+	return merge(g, common, (struct dfg_edge[]){side[0].value, side[1].value}, &out_cotangent->value);
+}
+
+/* One condition less: what came on the sides of it is merged. */
+static struct dfg_err *give_up(struct gathering *g, uint32_t from, uint32_t condition)
+{
+	struct dfg_liveness *l = liveness_of(g);
+	struct dfg_cotangent side[2], merged;
+	uint32_t set[2], common;
+	struct group *group;
+	if (l->condition[condition].sides != 2)
+		return DFG_ERR(DFG_DATA, "no gradient through a Switch of more than two sides");
+	DFG_TRY(dfg_live_without(l, from, condition, &common));
+	for (int i = 0; i < 2; i++) {
+		DFG_TRY(side_of(g, from, condition, i, &set[i]));
+		DFG_TRY(sum_group(g, set[i], &side[i]));
+	}
+	if (stay_rows(g, side))
+		DFG_TRY(merge_rows(g, set, common, side, &merged));
+	else
+		DFG_TRY(merge_dense(g, set, common, side, &merged));
+	DFG_TRY(find_group(g, common, true, &group));
+	return dfg_partial_add(&g->s->scratch, &group->partial, &merged);
+}
+
+/* Later arrivals stand in front; groups shall have them so, too. */
+static struct dfg_err *sort(struct gathering *g, struct dfg_arrival *list)
+{
+	struct dfg_arrival *reversed = NULL, *next;
+	struct group *group;
+	for (; list; list = next) {
+		next = list->next;
+		list->next = reversed;
+		reversed = list;
+	}
+	for (; reversed; reversed = reversed->next) {
+		DFG_TRY(find_group(g, reversed->set, true, &group));
+		DFG_TRY(dfg_partial_add(&g->s->scratch, &group->partial, &reversed->cotangent));
+	}
+	return NULL;
+}
+
+struct dfg_err *dfg_arrival_total(
+	struct dfg_sweep *s, struct dfg_edge like, struct dfg_arrival **list, struct dfg_cotangent *out_cotangent)
+{
+	struct dfg_scope scope = dfg_sweep_scope(s, like.node);
+	struct gathering g = {.s = s, .make = {s->builder, scope.s}, .like = like};
+	*out_cotangent = (struct dfg_cotangent){.kind = DFG_NO_COTANGENT, .value = {DFG_NONE, 0}};
+	if (!*list)
+		return NULL;
+	const struct dfg_spot outer = s->paths->mirror.here;
+	const char *outer_scope = s->paths->mirror.scope;
+	s->paths->mirror.scope = scope.s;
+	struct dfg_err *err = dfg_mirror_place(&s->paths->mirror, like, &g.place);
+	if (!err)
+		err = sort(&g, *list);
+	for (struct group *group; !err && (group = largest(&g));) {
+		uint32_t condition, from = group->set;
+		err = choose(&g, from, &condition);
+		if (!err)
+			err = give_up(&g, from, condition);
+	}
+	if (!err)
+		err = sum_group(&g, g.place.set, out_cotangent);
+	s->paths->mirror.here = outer;
+	s->paths->mirror.scope = outer_scope;
+	if (!err)
+		**list = (struct dfg_arrival){*out_cotangent, g.place.set, NULL};
+	return err;
+}
