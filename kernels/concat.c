@@ -158,7 +158,7 @@ static struct dfg_err *concat_gradient(struct dfg_gradient *node)
 const struct dfg_op dfg_op_Concat = {
 	.name = "Concat",
 	.doc = "the values one behind the other along an axis (older form)",
-	.sig = "<T: type, N: int>(concat_dim: i32, values: N * T) -> (output: T)",
+	.sig = "<T: type, N: int >= 2>(concat_dim: i32, values: N * T) -> (output: T)",
 	.flags = DFG_ANY_RANK | DFG_EXACT,
 	.shape = concat_shape,
 	.known = concat_known,
@@ -169,7 +169,7 @@ const struct dfg_op dfg_op_Concat = {
 const struct dfg_op dfg_op_ConcatV2 = {
 	.name = "ConcatV2",
 	.doc = "the values one behind the other along an axis",
-	.sig = "<T: type, N: int, Tidx: index = i32>(values: N * T, axis: Tidx) -> (output: T)",
+	.sig = "<T: type, N: int >= 2, Tidx: index = i32>(values: N * T, axis: Tidx) -> (output: T)",
 	.flags = DFG_ANY_RANK | DFG_EXACT,
 	.shape = concat_shape,
 	.known = concat_known,
@@ -218,7 +218,7 @@ static struct dfg_err *concat_offset_run(struct dfg_kernel *ctx)
 const struct dfg_op dfg_op_ConcatOffset = {
 	.name = "ConcatOffset",
 	.doc = "where each of the parts with the given shapes begins in their concatenation",
-	.sig = "<N: int, shape_type: index = i32>(concat_dim: i32, shape: N * shape_type) -> (offset: N * shape_type)",
+	.sig = "<N: int >= 2, shape_type: index = i32>(concat_dim: i32, shape: N * shape_type) -> (offset: N * shape_type)",
 	.flags = DFG_NO_GRADIENT | DFG_ANY_RANK | DFG_EXACT,
 	.shape = concat_offset_shape,
 	.run = concat_offset_run,

@@ -54,6 +54,8 @@ static struct dfg_err *range_count(double start, double limit, double delta, dou
 		return DFG_ERR(DFG_DATA, "the step is %g", delta);
 	if (delta > 0 ? !(start <= limit) : !(start >= limit))
 		return DFG_ERR(DFG_DATA, "cannot go from %g to %g in steps of %g", start, limit, delta);
+	if (!isfinite(start) || !isfinite(limit))
+		return DFG_ERR(DFG_DATA, "a range from %g to %g has no end", start, limit);
 	double count = ceil(exact);
 	if (!(count < 0x1p62))
 		return DFG_ERR(DFG_MEMORY, "no address space for a range of %g elements", count);

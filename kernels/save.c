@@ -33,7 +33,7 @@ static struct dfg_err *load_shape(struct dfg_infer *node)
 	return NULL;
 }
 
-#define PARAMETERS "<T: type, N: int, K: index>"
+#define PARAMETERS "<T: type, N: int >= 0, K: index>"
 
 const struct dfg_op dfg_op_Dfg_Save = {
 	.name = "Dfg>Save",

@@ -244,7 +244,7 @@ static struct dfg_err *unpack_gradient(struct dfg_gradient *node)
 const struct dfg_op dfg_op_Unpack = {
 	.name = "Unpack",
 	.doc = "the num tensors that lie along an axis",
-	.sig = "<T: type, num: int>(value: T) -> (output: num * T)",
+	.sig = "<T: type, num: int >= 0>(value: T) -> (output: num * T)",
 	.attr = {"axis: int = 0"},
 	.flags = DFG_EXACT,
 	.shape = unpack_shape,

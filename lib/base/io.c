@@ -35,13 +35,26 @@ static struct dfg_err *no_input(const char *path)
 	return DFG_ERR(short_of ? DFG_MEMORY : DFG_NO_INPUT, "%s: %s", path, strerror(errno));
 }
 
+enum { DEVICE_MOST = 16 * 1024 * 1024 };
+
+/* What may not end must not take the machine with it. */
+static size_t stream_most(void)
+{
+	long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+	return pages > 0 && size > 0 ? (size_t)pages / 2 * (size_t)size : SIZE_MAX / 2;
+}
+
 /* Pipes have no length: room doubles. */
 static struct dfg_err *read_all(int fd, const char *path, size_t limit, struct dfg_blob *blob)
 {
 	uint8_t *bytes = NULL;
-	size_t room = 0, size = 0;
+	size_t room = 0, size = 0, most = stream_most();
 	struct dfg_err *err = NULL;
 	while (!err) {
+		if (size > most) {
+			err = DFG_ERR(DFG_MEMORY, "%s: does not end within half of this machine's memory", path);
+			break;
+		}
 		if (size == room && !dfg_reserve(&bytes, &room, room ? 2 * room : 64 * 1024, 1)) {
 			err = DFG_ERR(DFG_MEMORY, "%s: no memory for more than %zu bytes", path, size);
 			break;
@@ -76,6 +89,16 @@ static struct dfg_err *map_all(int fd, const char *path, size_t size, size_t lim
 	return NULL;
 }
 
+/* Such as /dev/null, which is empty; not one that has no end. */
+static struct dfg_err *read_device(int fd, const char *path, struct dfg_blob *blob)
+{
+	struct dfg_err *err = read_all(fd, path, DEVICE_MOST, blob);
+	if (!err || err->code != DFG_DATA)
+		return err;
+	dfg_err_free(err);
+	return DFG_ERR(DFG_NO_INPUT, "%s: is a device that does not seem to end", path);
+}
+
 struct dfg_err *dfg_blob_open(const char *path, size_t limit, struct dfg_blob *out_blob)
 {
 	*out_blob = (struct dfg_blob){0};
@@ -91,6 +114,8 @@ struct dfg_err *dfg_blob_open(const char *path, size_t limit, struct dfg_blob *o
 		err = DFG_ERR(DFG_NO_INPUT, "%s: is a directory", path);
 	else if (S_ISREG(stat.st_mode) && lseek(fd, 0, SEEK_CUR) == 0)
 		err = map_all(fd, path, (size_t)stat.st_size, limit, out_blob);
+	else if (S_ISCHR(stat.st_mode) && !isatty(fd) && !limit)
+		err = read_device(fd, path, out_blob);
 	else
 		err = read_all(fd, path, limit, out_blob);
 	if (!is_stdin)

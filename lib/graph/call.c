@@ -108,7 +108,10 @@ static struct dfg_err *fill_param(
 		return check_list(param, attr->value.list);
 	if (wanted == DFG_ATTR_DTYPE)
 		return check_type(param, attr->value.dtype);
-	if (attr->value.i < 0 || attr->value.i > UINT16_MAX)
+	if (attr->value.i < param->least)
+		return DFG_ERR(DFG_DATA, "attribute '%s' is %lld, must be %d or more", param->name, (long long)attr->value.i,
+			param->least);
+	if (attr->value.i > UINT16_MAX)
 		return DFG_ERR(DFG_DATA, "attribute '%s' is %lld, no count of tensors", param->name, (long long)attr->value.i);
 	return NULL;
 }

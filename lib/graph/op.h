@@ -115,13 +115,15 @@ struct dfg_attr {
 /*
  * A signature, parsed: "<T: float, N: int>(x: N * T, axis: i32, flow: ref T) -> (y: T, z: [Tlist])".
  * Type parameters are attributes of the node. `<T: float>` is a type of that class, `<T: float = f32>` has a default,
- * `<N: int>` counts a list of equal types (N * T), `<L: [type]>` is a list of types, one an item of the port `x: L`.
+ * `<N: int>` counts a list of equal types (N * T), one at least, or as many as `<N: int >= 2>` says, `<L: [type]>` is a list
+ * of types, one an item of the port `x: L`.
  */
 struct dfg_param {
 	char name[24];
 	uint64_t types; /* allowed; 0 for a count */
 	bool is_list;
 	enum dfg_dtype default_dtype; /* DFG_NO_DTYPE: none */
+	int least;                    /* of a count */
 };
 struct dfg_port {
 	char name[32];

@@ -88,6 +88,9 @@ static struct dfg_err *read_param(struct reader *r)
 	DFG_TRY(read_classes(r, &param->types));
 	if (param->is_list && !take(r, "]"))
 		return wrong(r, "']'");
+	param->least = 1;
+	if (take(r, ">="))
+		param->least = (int)strtol(r->s, (char **)&r->s, 10);
 	if (take(r, "=")) {
 		skip_space(r);
 		size_t n = word_length(r->s);
