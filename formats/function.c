@@ -21,7 +21,7 @@ enum {
 	ARG_IS_REF = 16,
 	ATTRDEF_NAME = 1,
 	ATTRDEF_DEFAULT = 3,
-	ROOM_LEAST = 64 * 1024,
+	ROOM_LEAST = 256 * 1024,
 	ROOM_TIMES = 64, /* of a body's bytes: an empty shape takes two in the file and a hundred in memory */
 };
 
@@ -255,12 +255,16 @@ static struct dfg_err *open_function(
 	struct dfg_reader r = {
 		.file = {.start = (const uint8_t *)body->s},
 		.arena = arena,
-		.budget = arena->total + ROOM_LEAST * 4 + ROOM_TIMES * body->length,
+		.budget = arena->total + ROOM_LEAST + ROOM_TIMES * body->length,
 	};
 	struct dfg_wire wire =
 		dfg_wire_start(&r.file, &dfg__function_def__descriptor, (const uint8_t *)body->s, body->length);
 	*out_function = (struct dfg_function){.name = functions->names.name[number].s};
-	struct dfg_err *err = read_function(&r, &wire, out_function);
+	/* Names are bytes of the body, and behind each there is a 0 where the body had its length. */
+	struct dfg_err *err = dfg_reader_room(&r, body->length + 1, 1, &r.pool);
+	r.pool_left = body->length + 1;
+	if (!err)
+		err = read_function(&r, &wire, out_function);
 	arena->limit = limit;
 	dfg_map_release(&r.words);
 	dfg_free(r.word);

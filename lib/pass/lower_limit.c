@@ -6,7 +6,7 @@
  */
 enum {
 	DEPTH_MOST = 500,
-	UNITS_LEAST = 2000000, /* a node or an input is one */
+	UNITS_LEAST = 500000, /* a node or an input is one */
 	UNITS_A_NODE = 64,
 };
 
