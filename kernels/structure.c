@@ -141,6 +141,18 @@ const struct dfg_op dfg_op_Identity = {
 	.run = identity_run,
 };
 
+/* The executor hands the reference on; its value is what it is when it is read. */
+const struct dfg_op dfg_op_RefIdentity = {
+	.name = "RefIdentity",
+	.doc = "the variable that input refers to",
+	.sig = "<T: type>(input: ref T) -> (output: ref T)",
+	.flags = DFG_NO_GRADIENT | DFG_ANY_RANK,
+	.role = DFG_IDENTITY,
+	.shape = same,
+	.known = same_known,
+	.run = identity_run,
+};
+
 static struct dfg_err *identities_gradient(struct dfg_gradient *node)
 {
 	for (int i = 0; i < node->call->n_in; i++)
@@ -251,6 +263,16 @@ static const struct dfg_holds *merge_holds(struct dfg_infer *node)
 	}
 	return !holds || same ? holds : differ(node, holds);
 }
+
+const struct dfg_op dfg_op__SwitchN = {
+	.name = "_SwitchN",
+	.doc = "data on output output_index, the last where there is no such; the others are dead",
+	.sig = "<T: type, num_outs: int>(data: T, output_index: i32) -> (outputs: num_outs * T)",
+	.flags = DFG_ANY_RANK,
+	.role = DFG_SWITCH,
+	.shape = switch_shape,
+	.known = switch_known,
+};
 
 /* What all inputs agree on; of a loop's back edge nothing is known, so nothing is of the result. */
 static struct dfg_err *merge_shape(struct dfg_infer *node)
