@@ -46,16 +46,18 @@ static struct dfg_err *addn_run(struct dfg_kernel *ctx)
 	return NULL;
 }
 
-/* Lists and optionals, one behind another. */
+/* Lists and optionals, one behind another: into the first, where nobody else has it. */
 static struct dfg_err *addn_variants(struct dfg_kernel *ctx)
 {
-	const struct dfg_tensor *first = dfg_kernel_input(ctx, 0);
 	struct dfg_tensor sum;
 	DFG_TRY(dfg_guard_same(ctx));
-	DFG_TRY(dfg_tensor_copy(first, &sum));
+	if (ctx->host->alone(ctx, 0))
+		DFG_TRY(ctx->host->keep(ctx, 0, &sum));
+	else
+		DFG_TRY(dfg_tensor_copy(dfg_kernel_input(ctx, 0), &sum));
 	struct dfg_err *err = NULL;
 	for (int i = 1; i < ctx->call->n_in && !err; i++)
-		err = dfg_held_add(&sum, dfg_kernel_input(ctx, i));
+		err = dfg_held_add_variants(&sum, dfg_kernel_input(ctx, i));
 	if (!err)
 		return ctx->host->give(ctx, 0, &sum);
 	dfg_tensor_release(&sum);
@@ -68,7 +70,7 @@ const struct dfg_op dfg_op_AddN = {
 	.name = "AddN",
 	.doc = "sum of all inputs, which have one shape",
 	.sig = "<N: int, T: numeric|variant>(inputs: N * T) -> (sum: T)",
-	.flags = DFG_EXACT,
+	.flags = DFG_EXACT | DFG_IN_PLACE,
 	.shape = dfg_shape_same,
 	.gradient_fn = addn_gradient,
 	.kernel = {DFG_EACH_numeric(KERNEL)[DFG_VARIANT] = addn_variants},

@@ -146,14 +146,11 @@ static bool is_own(const struct dfg_tensor *tensor)
 		   atomic_load_explicit(&buffer->refs, memory_order_acquire) == 1;
 }
 
-static struct dfg_err *add_variants(struct dfg_tensor *sum, const struct dfg_tensor *term)
+struct dfg_err *dfg_held_add_variants(struct dfg_tensor *sum, const struct dfg_tensor *term)
 {
 	struct dfg_resource **to = sum->data, **from = term->data;
-	for (int64_t e = 0; e < dfg_shape_count(&sum->shape); e++) {
-		struct dfg_resource *old = to[e];
-		DFG_TRY(dfg_variant_add(old, from[e], &to[e]));
-		dfg_resource_unref(old);
-	}
+	for (int64_t e = 0; e < dfg_shape_count(&sum->shape); e++)
+		DFG_TRY(dfg_variant_add(&to[e], from[e]));
 	return NULL;
 }
 
@@ -169,7 +166,7 @@ struct dfg_err *dfg_held_add(struct dfg_tensor *sum, const struct dfg_tensor *te
 		*sum = copy;
 	}
 	if (!row)
-		return add_variants(sum, term);
+		return dfg_held_add_variants(sum, term);
 	dfg_combine(row, sum->dtype, dfg_shape_count(&sum->shape), sum->data, term->data);
 	return NULL;
 }

@@ -49,6 +49,9 @@ DFG_MUST_CHECK struct dfg_err *dfg_held_join(
 /* sum += term, in place where nobody else sees it. Both of one dtype and shape; lists and optionals element by element. */
 DFG_MUST_CHECK struct dfg_err *dfg_held_add(struct dfg_tensor *sum, const struct dfg_tensor *term);
 
+/* The same of tensors of variants, in place: nobody else may have their elements. */
+DFG_MUST_CHECK struct dfg_err *dfg_held_add_variants(struct dfg_tensor *sum, const struct dfg_tensor *term);
+
 /* [n] + shape, and the shape without its first dim; what is unknown stays so. */
 DFG_MUST_CHECK struct dfg_err *dfg_held_rows(int64_t n, const struct dfg_shape *element, struct dfg_shape *out_shape);
 struct dfg_shape dfg_held_element(const struct dfg_shape *rows);
@@ -66,7 +69,6 @@ static inline bool dfg_held_objects(enum dfg_dtype dtype)
 	return dtype == DFG_RESOURCE || dtype == DFG_VARIANT;
 }
 
-/* The sum of two variants, and zeros like one: lists and optionals. A reference; NULL for nothing. */
-DFG_MUST_CHECK struct dfg_err *dfg_variant_add(
-	struct dfg_resource *a, struct dfg_resource *b, struct dfg_resource **out_sum);
-DFG_MUST_CHECK struct dfg_err *dfg_variant_zeros(struct dfg_resource *like, struct dfg_resource **out_zeros);
+/* sum += term, of two variants; and zeros like one: lists and optionals, or NULL for nothing. A reference each. */
+DFG_MUST_CHECK struct dfg_err *dfg_variant_add(struct dfg_resource **sum, struct dfg_resource *term);
+DFG_MUST_CHECK struct dfg_err *dfg_variant_zeros(const struct dfg_resource *like, struct dfg_resource **out_zeros);

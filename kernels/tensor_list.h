@@ -7,6 +7,9 @@
  * their elements: a list is the first `count` of a row of them, and to push onto one that is the whole row is to make the
  * row longer, whoever else has the shorter list. Otherwise the references are copied. An op whose list nobody else has
  * changes it in place.
+ *
+ * A list of which at most one element is set needs no row: the gradient of reading an element is one, as long as what was
+ * read from, and adding it to another costs no more than the one element.
  */
 struct dfg_tensor_list_row {
 	atomic_uint refs;
@@ -21,7 +24,9 @@ struct dfg_tensor_list {
 	struct dfg_shape element; /* that all elements have, as far as known */
 	int64_t most;             /* elements a push may make; < 0: any */
 	int64_t count;
-	struct dfg_tensor_list_row *row; /* NULL where count is 0 */
+	struct dfg_tensor_list_row *row; /* NULL: only what follows is set */
+	struct dfg_tensor single;
+	int64_t single_at; /* -1: none is */
 };
 
 /* An empty list. */
@@ -31,6 +36,10 @@ DFG_MUST_CHECK struct dfg_err *dfg_tensor_list_new(
 /* The list behind input i, borrowed, of elements of that dtype (DFG_NO_DTYPE: any). */
 DFG_MUST_CHECK struct dfg_err *dfg_tensor_list_in(
 	struct dfg_kernel *ctx, int i, enum dfg_dtype dtype, const struct dfg_tensor_list **out_list);
+
+/* Another list with the same elements, which they share. */
+DFG_MUST_CHECK struct dfg_err *dfg_tensor_list_copy(
+	const struct dfg_tensor_list *list, struct dfg_tensor_list **out_list);
 
 /*
  * A list to change, given out by dfg_tensor_list_out: that behind input 0 where nobody else has it, else one that shares its
@@ -49,7 +58,10 @@ static inline void dfg_tensor_list_drop(struct dfg_tensor_list *list)
 /* Element i, without dtype where it was never set. */
 static inline const struct dfg_tensor *dfg_tensor_list_at(const struct dfg_tensor_list *list, int64_t i)
 {
-	return &list->row->at[i];
+	static const struct dfg_tensor unset = {0};
+	if (list->row)
+		return &list->row->at[i];
+	return i == list->single_at ? &list->single : &unset;
 }
 
 /* Of a list to change. Elements are taken, also where it fails; they must have a buffer. */
@@ -57,6 +69,9 @@ DFG_MUST_CHECK struct dfg_err *dfg_tensor_list_push(struct dfg_tensor_list *list
 DFG_MUST_CHECK struct dfg_err *dfg_tensor_list_set(
 	struct dfg_tensor_list *list, int64_t index, struct dfg_tensor *element);
 DFG_MUST_CHECK struct dfg_err *dfg_tensor_list_resize(struct dfg_tensor_list *list, int64_t count);
+
+/* list += term, element by element. */
+DFG_MUST_CHECK struct dfg_err *dfg_tensor_list_add(struct dfg_tensor_list *list, const struct dfg_tensor_list *term);
 
 /* The last element, as a reference of its own; the list is one shorter. */
 DFG_MUST_CHECK struct dfg_err *dfg_tensor_list_pop(struct dfg_tensor_list *list, struct dfg_tensor *out_element);

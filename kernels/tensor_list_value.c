@@ -17,6 +17,7 @@ static void free_list(struct dfg_resource *resource)
 {
 	struct dfg_tensor_list *list = (struct dfg_tensor_list *)resource;
 	drop_row(list->row);
+	dfg_tensor_release(&list->single);
 	dfg_free(list);
 }
 
@@ -28,7 +29,7 @@ struct dfg_err *dfg_tensor_list_new(
 	list->object.resource.free = free_list;
 	list->dtype = dtype;
 	list->element = *element;
-	list->most = -1;
+	list->most = list->single_at = -1;
 	*out_list = list;
 	return NULL;
 }
@@ -48,23 +49,32 @@ static bool alone(const atomic_uint *refs)
 	return atomic_load_explicit(refs, memory_order_acquire) == 1;
 }
 
+struct dfg_err *dfg_tensor_list_copy(const struct dfg_tensor_list *list, struct dfg_tensor_list **out_list)
+{
+	struct dfg_tensor_list *copy;
+	DFG_TRY(dfg_tensor_list_new(list->dtype, &list->element, &copy));
+	copy->object.level = list->object.level;
+	copy->object.depth = list->object.depth;
+	copy->most = list->most;
+	copy->count = list->count;
+	copy->row = list->row;
+	copy->single = list->single;
+	copy->single_at = list->single_at;
+	dfg_buffer_ref(list->single.buffer);
+	if (list->row)
+		atomic_fetch_add_explicit(&list->row->refs, 1, memory_order_relaxed);
+	*out_list = copy;
+	return NULL;
+}
+
 struct dfg_err *dfg_tensor_list_change(struct dfg_kernel *ctx, enum dfg_dtype dtype, struct dfg_tensor_list **out_list)
 {
 	const struct dfg_tensor_list *list;
 	DFG_TRY(dfg_tensor_list_in(ctx, 0, dtype, &list));
-	if (ctx->host->alone(ctx, 0) && alone(&list->object.resource.refs)) {
-		*out_list = *(struct dfg_tensor_list **)ctx->in[0]->data;
-		dfg_resource_ref(&(*out_list)->object.resource);
-		return NULL;
-	}
-	DFG_TRY(dfg_tensor_list_new(list->dtype, &list->element, out_list));
-	(*out_list)->object.level = list->object.level;
-	(*out_list)->object.depth = list->object.depth;
-	(*out_list)->most = list->most;
-	(*out_list)->count = list->count;
-	(*out_list)->row = list->row;
-	if (list->row)
-		atomic_fetch_add_explicit(&list->row->refs, 1, memory_order_relaxed);
+	if (!ctx->host->alone(ctx, 0) || !alone(&list->object.resource.refs))
+		return dfg_tensor_list_copy(list, out_list);
+	*out_list = *(struct dfg_tensor_list **)ctx->in[0]->data;
+	dfg_resource_ref(&(*out_list)->object.resource);
 	return NULL;
 }
 
@@ -88,13 +98,17 @@ static struct dfg_err *new_row(struct dfg_tensor_list *list, int64_t room)
 	atomic_init(&row->refs, 1);
 	atomic_init(&row->used, list->count);
 	row->room = room;
-	if (list->count)
+	if (old && list->count)
 		memcpy(row->at, old->at, (size_t)list->count * sizeof *row->at);
+	else if (list->single_at >= 0)
+		row->at[list->single_at] = list->single;
+	list->single = (struct dfg_tensor){0};
+	list->single_at = -1;
 	if (old && alone(&old->refs)) {
 		for (int64_t i = list->count; i < atomic_load(&old->used); i++)
 			dfg_tensor_release(&old->at[i]);
 		dfg_free(old);
-	} else {
+	} else if (old) {
 		for (int64_t i = 0; i < list->count; i++)
 			dfg_buffer_ref(row->at[i].buffer);
 		drop_row(old);
@@ -172,6 +186,12 @@ static struct dfg_err *set(struct dfg_tensor_list *list, int64_t index, const st
 	DFG_TRY(dfg_tensor_list_check(list, index));
 	DFG_TRY(check_element(list, element));
 	DFG_TRY(dfg_object_hold(&list->object, element));
+	if (!list->row && (list->single_at < 0 || list->single_at == index)) {
+		dfg_tensor_release(&list->single);
+		list->single = *element;
+		list->single_at = index;
+		return NULL;
+	}
 	DFG_TRY(own_row(list));
 	dfg_tensor_release(&list->row->at[index]);
 	list->row->at[index] = *element;
@@ -190,9 +210,17 @@ struct dfg_err *dfg_tensor_list_resize(struct dfg_tensor_list *list, int64_t cou
 {
 	if (count < 0)
 		return DFG_ERR(DFG_DATA, "a list of %" PRId64 " elements", count);
+	if (!list->row) {
+		if (list->single_at >= count) {
+			dfg_tensor_release(&list->single);
+			list->single_at = -1;
+		}
+		list->count = count;
+		return NULL;
+	}
 	if (count <= list->count) {
 		list->count = count;
-		return list->row && alone(&list->row->refs) ? own_row(list) : NULL;
+		return alone(&list->row->refs) ? own_row(list) : NULL;
 	}
 	DFG_TRY(new_row(list, count));
 	atomic_store(&list->row->used, count);
@@ -204,17 +232,49 @@ struct dfg_err *dfg_tensor_list_pop(struct dfg_tensor_list *list, struct dfg_ten
 {
 	if (!list->count)
 		return DFG_ERR(DFG_DATA, "cannot pop from an empty list");
-	struct dfg_tensor *last = &list->row->at[--list->count];
-	*out_element = *last;
-	dfg_buffer_ref(last->buffer);
-	return alone(&list->row->refs) ? own_row(list) : NULL;
+	*out_element = *dfg_tensor_list_at(list, --list->count);
+	dfg_buffer_ref(out_element->buffer);
+	if (list->row)
+		return alone(&list->row->refs) ? own_row(list) : NULL;
+	return dfg_tensor_list_resize(list, list->count);
+}
+
+static struct dfg_err *add_element(struct dfg_tensor_list *list, int64_t i, const struct dfg_tensor *term)
+{
+	const struct dfg_tensor *at = dfg_tensor_list_at(list, i);
+	struct dfg_tensor sum;
+	if (!at->dtype) {
+		sum = *term;
+		dfg_buffer_ref(sum.buffer);
+		return dfg_tensor_list_set(list, i, &sum);
+	}
+	if (!dfg_shape_equal(&at->shape, &term->shape))
+		return DFG_ERR(
+			DFG_DATA, "cannot add elements %s and %s", dfg_shape_words(&at->shape).s, dfg_shape_words(&term->shape).s);
+	if (list->row)
+		DFG_TRY(own_row(list));
+	return dfg_held_add(list->row ? &list->row->at[i] : &list->single, term);
+}
+
+struct dfg_err *dfg_tensor_list_add(struct dfg_tensor_list *list, const struct dfg_tensor_list *term)
+{
+	if (list->count != term->count || list->dtype != term->dtype)
+		return DFG_ERR(DFG_DATA, "cannot add lists of %" PRId64 " %s and %" PRId64 " %s elements", list->count,
+			dfg_dtype_name(list->dtype), term->count, dfg_dtype_name(term->dtype));
+	DFG_TRY(dfg_held_merge(&list->element, &term->element, &list->element));
+	if (!term->row)
+		return term->single_at < 0 ? NULL : add_element(list, term->single_at, &term->single);
+	for (int64_t i = 0; i < term->count; i++)
+		if (dfg_tensor_list_at(term, i)->dtype)
+			DFG_TRY(add_element(list, i, dfg_tensor_list_at(term, i)));
+	return NULL;
 }
 
 struct dfg_err *dfg_tensor_list_unset(
 	const struct dfg_tensor_list *list, const struct dfg_shape *like, struct dfg_shape *out_shape)
 {
 	DFG_TRY(dfg_held_merge(&list->element, like, out_shape));
-	for (int64_t i = 0; i < list->count && !dfg_shape_known(out_shape); i++)
+	for (int64_t i = list->row ? 0 : list->single_at; i >= 0 && i < list->count && !dfg_shape_known(out_shape); i++)
 		if (dfg_tensor_list_at(list, i)->dtype && dfg_shape_fits(out_shape, &dfg_tensor_list_at(list, i)->shape))
 			*out_shape = dfg_tensor_list_at(list, i)->shape;
 	if (dfg_shape_known(out_shape))

@@ -38,37 +38,30 @@ static struct dfg_err *add_elements(const struct dfg_tensor *a, const struct dfg
 	return err;
 }
 
-static struct dfg_err *map_list(
-	const struct dfg_tensor_list *a, const struct dfg_tensor_list *b, struct dfg_tensor_list *sum)
+static struct dfg_err *zeros_of(const struct dfg_tensor_list *like, struct dfg_tensor_list *zeros)
 {
-	for (int64_t i = 0; i < a->count; i++) {
+	DFG_TRY(dfg_tensor_list_resize(zeros, like->count));
+	zeros->most = like->most;
+	for (int64_t i = like->row ? 0 : like->single_at; i >= 0 && i < like->count; i = like->row ? i + 1 : -1) {
 		struct dfg_tensor element;
-		DFG_TRY(b ? add_elements(dfg_tensor_list_at(a, i), dfg_tensor_list_at(b, i), &element)
-				  : zeros_like(dfg_tensor_list_at(a, i), &element));
-		DFG_TRY(dfg_tensor_list_push(sum, &element));
+		if (!dfg_tensor_list_at(like, i)->dtype)
+			continue;
+		DFG_TRY(zeros_like(dfg_tensor_list_at(like, i), &element));
+		DFG_TRY(dfg_tensor_list_set(zeros, i, &element));
 	}
-	sum->most = a->most;
 	return NULL;
 }
 
-/* a + b, or where b is NULL zeros like a. */
-static struct dfg_err *combine_lists(
-	const struct dfg_tensor_list *a, const struct dfg_tensor_list *b, struct dfg_resource **out_list)
+static struct dfg_err *list_zeros(const struct dfg_tensor_list *like, struct dfg_resource **out_zeros)
 {
-	struct dfg_shape element = a->element;
 	struct dfg_tensor_list *list;
-	if (b && a->count != b->count)
-		return DFG_ERR(DFG_DATA, "cannot add lists of %" PRId64 " and %" PRId64 " elements", a->count, b->count);
-	if (b)
-		DFG_TRY(dfg_held_merge(&a->element, &b->element, &element));
-	DFG_TRY(dfg_tensor_list_new(a->dtype, &element, &list));
-	struct dfg_err *err = map_list(a, b, list);
-	if (err) {
+	DFG_TRY(dfg_tensor_list_new(like->dtype, &like->element, &list));
+	struct dfg_err *err = zeros_of(like, list);
+	if (err)
 		dfg_tensor_list_drop(list);
-		return err;
-	}
-	*out_list = &list->object.resource;
-	return NULL;
+	else
+		*out_zeros = &list->object.resource;
+	return err;
 }
 
 static struct dfg_err *map_optional(
@@ -98,31 +91,51 @@ static struct dfg_err *combine_optionals(
 	return NULL;
 }
 
-static struct dfg_err *combine(
-	const struct dfg_resource *a, const struct dfg_resource *b, struct dfg_resource **out_result)
+/* A list that nobody else has takes the term in. */
+static struct dfg_err *add_list(struct dfg_resource **sum, const struct dfg_resource *term)
 {
-	if (a->kind == dfg_tensor_list_kind)
-		return combine_lists((const struct dfg_tensor_list *)a, (const struct dfg_tensor_list *)b, out_result);
-	if (a->kind == dfg_optional_kind)
-		return combine_optionals((const struct dfg_optional *)a, (const struct dfg_optional *)b, out_result);
-	return DFG_ERR(DFG_DATA, "a %s has no zero and no sum", a->kind);
+	struct dfg_tensor_list *list = (struct dfg_tensor_list *)*sum;
+	if (atomic_load_explicit(&(*sum)->refs, memory_order_acquire) > 1) {
+		DFG_TRY(dfg_tensor_list_copy(list, &list));
+		dfg_resource_unref(*sum);
+		*sum = &list->object.resource;
+	}
+	return dfg_tensor_list_add(list, (const struct dfg_tensor_list *)term);
 }
 
-struct dfg_err *dfg_variant_add(struct dfg_resource *a, struct dfg_resource *b, struct dfg_resource **out_sum)
+static struct dfg_err *no_sum(const struct dfg_resource *resource)
 {
-	if (!a || !b) {
-		*out_sum = dfg_resource_ref(a ? a : b);
+	return DFG_ERR(DFG_DATA, "a %s has no zero and no sum", resource->kind);
+}
+
+struct dfg_err *dfg_variant_add(struct dfg_resource **sum, struct dfg_resource *term)
+{
+	struct dfg_resource *old = *sum;
+	if (!old || !term) {
+		*sum = old ? old : dfg_resource_ref(term);
 		return NULL;
 	}
-	if (a->kind != b->kind)
-		return DFG_ERR(DFG_DATA, "cannot add a %s and a %s", a->kind, b->kind);
-	return combine(a, b, out_sum);
+	if (old->kind != term->kind)
+		return DFG_ERR(DFG_DATA, "cannot add a %s and a %s", old->kind, term->kind);
+	if (old->kind == dfg_tensor_list_kind)
+		return add_list(sum, term);
+	if (old->kind != dfg_optional_kind)
+		return no_sum(old);
+	DFG_TRY(combine_optionals((const struct dfg_optional *)old, (const struct dfg_optional *)term, sum));
+	dfg_resource_unref(old);
+	return NULL;
 }
 
-struct dfg_err *dfg_variant_zeros(struct dfg_resource *like, struct dfg_resource **out_zeros)
+struct dfg_err *dfg_variant_zeros(const struct dfg_resource *like, struct dfg_resource **out_zeros)
 {
 	*out_zeros = NULL;
-	return like ? combine(like, NULL, out_zeros) : NULL;
+	if (!like)
+		return NULL;
+	if (like->kind == dfg_tensor_list_kind)
+		return list_zeros((const struct dfg_tensor_list *)like, out_zeros);
+	if (like->kind == dfg_optional_kind)
+		return combine_optionals((const struct dfg_optional *)like, NULL, out_zeros);
+	return no_sum(like);
 }
 
 struct dfg_err *dfg_zeros_of_variants(struct dfg_kernel *ctx)

@@ -112,6 +112,22 @@ static void a_list_grows_and_shrinks(void **state)
 	gives(graph, "", "length", 0);
 }
 
+/* As the gradient of reading a list in a loop: each iteration adds a list of which one element is set. */
+#define ADDS(n)                       \
+	LOOP(n, 10)                       \
+	ENTER("any_in", "i32", "any", 10) \
+	"any Number v=-1\nlist TensorListReserve any n element_dtype=i32 shape_type=i32\n" CARRY("l", "variant", "list", \
+		"sum", 10) "none TensorListReserve any_in n_in element_dtype=i32 shape_type=i32\n"                           \
+				   "single TensorListSetItem none is:1 square element_dtype=i32\n"                                   \
+				   "sum AddN ls:1 single T=variant N=2\n"                                                            \
+				   "at Number v=7\ny TensorListGetItem l_out at any element_dtype=i32 Tshape=i32\n"
+
+static void lists_of_one_element_add_up(void **state)
+{
+	(void)state;
+	gives(ADDS(60), "", "y", 49);
+}
+
 /* Counts what is asked of the allocator. */
 static struct dfg_allocator *heap;
 static size_t taken;
@@ -167,6 +183,13 @@ static void a_push_onto_a_list_that_others_have_copies_nothing(void **state)
 	assert_in_range(many, 1, 20 * few);
 }
 
+static void adding_one_element_costs_no_more_than_that(void **state)
+{
+	(void)state;
+	size_t few = bytes_taken(ADDS(300), "y"), many = bytes_taken(ADDS(3000), "y");
+	assert_in_range(many, 1, 20 * few);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -176,6 +199,8 @@ int main(void)
 		cmocka_unit_test(each_iteration_may_make_an_array),
 		cmocka_unit_test(a_list_grows_in_a_loop),
 		cmocka_unit_test(a_list_grows_and_shrinks),
+		cmocka_unit_test(lists_of_one_element_add_up),
+		cmocka_unit_test(adding_one_element_costs_no_more_than_that),
 		cmocka_unit_test(a_push_onto_a_list_of_ones_own_copies_nothing),
 		cmocka_unit_test(a_push_onto_a_list_that_others_have_copies_nothing),
 	};

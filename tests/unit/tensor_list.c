@@ -145,8 +145,31 @@ static void lists_add_up_and_have_zeros(void **state)
 		"[3] 3 4 0");
 	says(EMPTY("i32([])") PUSH("5") "l = ZerosLike(l)\n" STACK, "[1] 0");
 	refuses(EMPTY("i32([])") "k = TensorListPushBack(l, f32(1))\nl = AddN([l, k])\n" LENGTH,
-		"cannot add lists of 0 and 1 elements");
+		"cannot add lists of 0 f32 and 1 f32 elements");
 	says(EMPTY("i32([])") PUSH("5") "k = TensorListPushBack(l, f32(1))\nl = Select(true, l, k)\n" STACK, "[1] 5");
+}
+
+/* A list with one element set is kept as that element: it must not show. */
+static void a_list_of_one_element_is_like_any_other(void **state)
+{
+	(void)state;
+#define ONE RESERVE("i32([])") SET("1", "5")
+	says(ONE STACK, "[3] 0 5 0");
+	says(ONE SET("1", "6") STACK, "[3] 0 6 0");
+	says(ONE SET("2", "6") STACK, "[3] 0 5 6");
+	says(ONE PUSH("7") STACK, "[4] 0 5 0 7");
+	says(ONE "l = TensorListResize(l, 1)\n" STACK, "[1] 0");
+	says(ONE "l = TensorListResize(l, 4)\n" STACK, "[4] 0 5 0 0");
+	says(ONE
+		"l, a = TensorListPopBack(l, -1, element_dtype = f32)\nl, b = TensorListPopBack(l, -1, element_dtype = f32)\n"
+		"y = ConcatV2([TensorListStack(l, -1, element_dtype = f32), Pack([a, b])], 0)\n",
+		"[3] 0 0 5");
+	says(ONE
+		"k = TensorListSetItem(l, 0, f32(1))\nm = TensorListSetItem(l, 1, f32(2))\n"
+		"y = TensorListStack(AddN([l, m, k, l]), -1, element_dtype = f32)\n",
+		"[3] 1 17 0");
+	says(ONE "y = TensorListStack(ZerosLike(l), -1, element_dtype = f32)\n", "[3] 0 0 0");
+	says(ONE "k = TensorListFromTensor(f32([1, 2, 3]), -1)\nl = AddN([k, l, k])\n" STACK, "[3] 2 9 6");
 }
 
 static void lists_hold_lists(void **state)
@@ -312,6 +335,7 @@ int main(void)
 		cmocka_unit_test(rows_become_lists_and_lists_rows),
 		cmocka_unit_test(parts_are_split_and_joined),
 		cmocka_unit_test(lists_add_up_and_have_zeros),
+		cmocka_unit_test(a_list_of_one_element_is_like_any_other),
 		cmocka_unit_test(lists_hold_lists),
 		cmocka_unit_test(lists_are_not_bottomless),
 		cmocka_unit_test(optionals_hold_values_or_nothing),
