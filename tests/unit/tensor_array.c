@@ -227,19 +227,27 @@ static void rows_of_nothing_have_a_derivative(void **state)
 /* Memory that the program holds. */
 static struct dfg_mem_limit limit;
 
+static const char text_of_a_step[] =
+	X_ARRAY("") "x = f64([1, 2, 3, 4])\n" UNSTACK X_READ("a", "2") "y = grad(a * a, x)\n"
+								   "bad = TensorArrayReadV3(h, 2, TensorArrayWriteV3(h, 2, a, f), dtype = f64)\n"
+								   "s = StackV2(-1, elem_type = resource)\nt = StackPushV2(s, h)\n"
+								   "u = StackPushV2(s, Identity(h))\n"
+	"d, e = TensorArrayV3(0, dtype = f64, dynamic_size = true, clear_after_read = false)\n"
+	"e = TensorArraySplitV3(d, x, i64([1, 3]), e)\nparts, n = TensorArrayConcatV3(d, e, dtype = f64)\n"
+	"g, e = TensorArrayGradV3(d, e, source = \"s\")\n"
+	"e = AddN([TensorArrayWriteV3(g, 1, f64([1, 2, 3]), e), TensorArrayWriteV3(g, 1, f64([4, 5, 6]), e),\n"
+	"\tTensorArrayWriteV3(g, 1, f64([7, 8, 9]), e)])\n"
+	"all = ConcatV2([y, parts, TensorArrayReadV3(g, 1, e, dtype = f64)], 0)\n";
+
 static void nothing_is_alive_after_a_step(void **state)
 {
 	(void)state;
-	const char *text = X_ARRAY("") "x = f64([1, 2, 3, 4])\n" UNSTACK X_READ("a", "2") "y = grad(a * a, x)\n"
-								   "bad = TensorArrayReadV3(h, 2, TensorArrayWriteV3(h, 2, a, f), dtype = f64)\n"
-								   "s = StackV2(-1, elem_type = resource)\nt = StackPushV2(s, h)\n"
-								   "u = StackPushV2(s, Identity(h))\n";
 	size_t before = 0; /* what is kept for good, such as parsed declarations */
 	for (int variant = 0; variant < PROGRAM_VARIANTS; variant++) {
 		struct dfg_session_options options = program_variant(variant);
 		struct program program;
 		size_t held = 0;
-		succeeds(program_begin(&program, text, &options));
+		succeeds(program_begin(&program, text_of_a_step, &options));
 		for (int time = 0; time < 20; time++) {
 			struct dfg_tensor y;
 			succeeds(program_run(&program, "y", NULL, &y));
@@ -258,10 +266,40 @@ static void nothing_is_alive_after_a_step(void **state)
 	}
 }
 
+/* Whichever allocation of a step fails, the step says so or does without, and leaves nothing behind. */
+static void any_allocation_may_fail(void **state)
+{
+	(void)state;
+	struct dfg_session_options options = program_variant(3);
+	struct dfg_mem_failing failing;
+	long failed = 0;
+	for (long left = 0; left < 400; left++) {
+		struct program program;
+		struct dfg_tensor y = {0};
+		succeeds(program_begin(&program, text_of_a_step, &options));
+		succeeds(program_run(&program, "y", NULL, &y));
+		dfg_tensor_release(&y);
+		dfg_mem_failing_init(&failing, &limit.base, left, false);
+		dfg_mem = &failing.base;
+		struct dfg_err *err = program_run(&program, "all", NULL, &y);
+		dfg_mem = &limit.base;
+		if (err && err->code != DFG_MEMORY)
+			fail_msg("%s", err->text);
+		failed += err != NULL;
+		dfg_err_free(err);
+		dfg_tensor_release(&y);
+		succeeds(program_run(&program, "y", NULL, &y));
+		dfg_tensor_release(&y);
+		program_end(&program);
+	}
+	assert_true(failed > 20);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nothing_is_alive_after_a_step),
+		cmocka_unit_test(any_allocation_may_fail),
 		cmocka_unit_test(elements_are_what_was_written),
 		cmocka_unit_test(an_element_is_written_once),
 		cmocka_unit_test(an_element_that_was_read_is_not_written),

@@ -291,19 +291,26 @@ static void derivatives_are_those_of_differences(void **state)
 /* Memory that the program holds. */
 static struct dfg_mem_limit limit;
 
+static const char text_of_a_step[] =
+	"x = f64([1, 2, 3, 4])\n" X_LIST X_GET("a", "2") "y = grad(a * a, x)\n"
+					   "k = TensorListPushBack(TensorListPushBack(l, a), a)\n"
+					   "bad = TensorListGetItem(TensorListSetItem(k, 2, a), 9, i32([]), element_dtype = f64)\n"
+					   "o = OptionalFromValue([x, k])\nagain = ZerosLike(AddN([o, o]))\n"
+	"v = OptionalGetValue(again, output_types = [f64, variant], output_shapes = [[4], []])\n"
+	"w = TensorListPushBack(TensorListResize(TensorListScatterIntoExistingList(v[1], x, [0, 2, 3, 7]), 9), a)\n"
+	"parts, n = TensorListConcat(TensorListSplit(x, [-1], i64([1, 3])), element_dtype = f64)\n"
+	"s = StackV2(-1, elem_type = f64)\npushed = StackPushV2(s, x)\n"
+	"all = ConcatV2([y, TensorListStack(w, -1, element_dtype = f64), parts, pushed, v[0]], 0)\n";
+
 static void nothing_is_alive_after_a_step(void **state)
 {
 	(void)state;
-	const char *text = "x = f64([1, 2, 3, 4])\n" X_LIST X_GET("a", "2") "y = grad(a * a, x)\n"
-					   "k = TensorListPushBack(TensorListPushBack(l, a), a)\n"
-					   "bad = TensorListGetItem(TensorListSetItem(k, 2, a), 9, i32([]), element_dtype = f64)\n"
-					   "o = OptionalFromValue([x, k])\nagain = ZerosLike(AddN([o, o]))\n";
 	size_t before = 0; /* what is kept for good, such as parsed declarations */
 	for (int variant = 0; variant < PROGRAM_VARIANTS; variant++) {
 		struct dfg_session_options options = program_variant(variant);
 		struct program program;
 		size_t held = 0;
-		succeeds(program_begin(&program, text, &options));
+		succeeds(program_begin(&program, text_of_a_step, &options));
 		for (int time = 0; time < 20; time++) {
 			struct dfg_tensor y;
 			succeeds(program_run(&program, "y", NULL, &y));
@@ -322,10 +329,40 @@ static void nothing_is_alive_after_a_step(void **state)
 	}
 }
 
+/* Whichever allocation of a step fails, the step says so or does without, and leaves nothing behind. */
+static void any_allocation_may_fail(void **state)
+{
+	(void)state;
+	struct dfg_session_options options = program_variant(3);
+	struct dfg_mem_failing failing;
+	long failed = 0;
+	for (long left = 0; left < 400; left++) {
+		struct program program;
+		struct dfg_tensor y = {0};
+		succeeds(program_begin(&program, text_of_a_step, &options));
+		succeeds(program_run(&program, "y", NULL, &y));
+		dfg_tensor_release(&y);
+		dfg_mem_failing_init(&failing, &limit.base, left, false);
+		dfg_mem = &failing.base;
+		struct dfg_err *err = program_run(&program, "all", NULL, &y);
+		dfg_mem = &limit.base;
+		if (err && err->code != DFG_MEMORY)
+			fail_msg("%s", err->text);
+		failed += err != NULL;
+		dfg_err_free(err);
+		dfg_tensor_release(&y);
+		succeeds(program_run(&program, "y", NULL, &y));
+		dfg_tensor_release(&y);
+		program_end(&program);
+	}
+	assert_true(failed > 10);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nothing_is_alive_after_a_step),
+		cmocka_unit_test(any_allocation_may_fail),
 		cmocka_unit_test(what_is_pushed_is_there),
 		cmocka_unit_test(what_was_popped_is_gone),
 		cmocka_unit_test(lists_are_values),
