@@ -132,9 +132,10 @@ static struct dfg_err *like_exit(
 	struct dfg_sweep *s, uint32_t loop, const struct dfg_loop_variable *v, struct dfg_edge *out_edge)
 {
 	struct dfg_new_variable variable = {.merge = {v->merge, 0}};
-	struct dfg_shape shape = dfg_flow_shape(dfg_facts_of(&s->builder->facts, variable.merge));
+	const struct dfg_fact *fact = dfg_facts_of(&s->builder->facts, variable.merge);
+	bool known = dfg_shape_known(&fact->shape) && fact->dtype != DFG_VARIANT;
 	*out_edge = v->exit == DFG_NONE ? variable.merge : (struct dfg_edge){v->exit, 0};
-	if (v->exit != DFG_NONE || dfg_shape_known(&shape))
+	if (v->exit != DFG_NONE || known)
 		return NULL;
 	DFG_TRY(dfg_variable_switch(&s->paths->mirror, loop, false, &variable));
 	return dfg_variable_exit(&s->paths->mirror, loop, false, &variable, out_edge);
@@ -255,8 +256,10 @@ static struct dfg_err *add_share(
 {
 	struct dfg_make make = make_of(s);
 	struct dfg_edge in[3] = {so_far, share->indices, share->value}, shape;
-	if (share->kind == DFG_DENSE)
-		return dfg_make_binary(&make, "AddV2", so_far, share->value, out_edge);
+	if (share->kind == DFG_DENSE) {
+		bool list = dfg_facts_of(&s->builder->facts, so_far)->dtype == DFG_VARIANT;
+		return dfg_make_binary(&make, list ? "AddN" : "AddV2", so_far, share->value, out_edge);
+	}
 	DFG_TRY(dfg_make_vector(&make, "shape", DFG_I32, (int64_t[]){-1, 1}, 2, &shape));
 	DFG_TRY(dfg_make_binary(&make, "Reshape", share->indices, shape, &in[1]));
 	return dfg_make_op(&make, "TensorScatterAdd", in, 3, NULL, 0, out_edge);

@@ -1,6 +1,9 @@
 #include "lib/pass/counter.h"
 #include "lib/pass/stored.h"
 #include "lib/pass/sweep.h"
+#include "lib/pass/turn_shapes.h"
+
+#include <string.h>
 
 bool dfg_paths_is(const struct dfg_graph *graph)
 {
@@ -56,6 +59,7 @@ struct dfg_err *dfg_paths_new(struct dfg_sweep *s)
 	if (paths->mirror.loops.count > 1) {
 		DFG_TRY(dfg_loops_order(s->builder->graph, &paths->mirror.loops, &s->scratch, order));
 		s->order = order;
+		DFG_TRY(dfg_turn_shapes(s->builder, &paths->mirror.loops, order, &s->scratch));
 	}
 	DFG_TRY(take_room(s));
 	list_exits(s);
@@ -137,6 +141,32 @@ static bool walk_useful(const struct dfg_sweep *s, bool *useful)
 	return more;
 }
 
+static bool is_named(const struct dfg_node *node, const char *begin)
+{
+	return !strncmp(node->op_name, begin, strlen(begin));
+}
+
+/* What goes onto a stack comes off elsewhere, along no edge: a gradient through it would be silently wrong. */
+static struct dfg_err *refuse_stacks(const struct dfg_sweep *s, const bool *useful)
+{
+	for (uint32_t push = 0; push < s->count; push++) {
+		const struct dfg_node *node = node_of(s, push);
+		if (!is_named(node, "StackPush") || !s->depends[push])
+			continue;
+		struct dfg_edge stack = dfg_live_source(s->builder->graph, node->in[0]);
+		for (uint32_t pop = 0; pop < s->count; pop++) {
+			const struct dfg_node *other = node_of(s, pop);
+			if (is_named(other, "StackPop") && useful[pop] &&
+				dfg_live_source(s->builder->graph, other->in[0]).node == stack.node)
+				return DFG_ERR(DFG_DATA,
+					"node '%.200s' (%s): no gradient through the stack '%.200s', which belongs to a gradient of "
+					"TensorFlow's: differentiate the original graph",
+					other->name, other->op_name, node_of(s, stack.node)->name);
+		}
+	}
+	return NULL;
+}
+
 struct dfg_err *dfg_paths_find_dependents(struct dfg_sweep *s, const struct dfg_edge *of, uint32_t n_of)
 {
 	bool *useful = dfg_arena_zeros(&s->scratch, (size_t)s->count + 1, sizeof *useful);
@@ -148,6 +178,7 @@ struct dfg_err *dfg_paths_find_dependents(struct dfg_sweep *s, const struct dfg_
 		useful[of[i].node] = true;
 	while (walk_useful(s, useful))
 		;
+	DFG_TRY(refuse_stacks(s, useful));
 	for (uint32_t n = 0; n < s->count; n++)
 		s->depends[n] &= useful[n];
 	return NULL;
@@ -192,6 +223,8 @@ struct dfg_err *dfg_paths_go(struct dfg_sweep *s, uint32_t n)
 {
 	struct dfg_mirror *m = &s->paths->mirror;
 	uint32_t home = dfg_loop_home(s->builder->graph, &m->loops, n);
+	s->paths->scope = dfg_sweep_scope(s, n);
+	m->scope = s->paths->scope.s;
 	while (!dfg_loop_within(&m->loops, home, s->paths->at))
 		DFG_TRY(leave(s));
 	while (s->paths->at != home) {

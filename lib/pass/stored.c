@@ -61,6 +61,18 @@ static enum dfg_dtype wider(const struct dfg_mirror *m, const struct dfg_edge *k
 	return DFG_I32;
 }
 
+/* A node of the pass's own, named for what it keeps. */
+static struct dfg_err *make(struct dfg_mirror *m, uint32_t value, const struct dfg_spot *place,
+	const struct dfg_own_node *node, struct dfg_edge *out_edge)
+{
+	const char *outer = m->scope;
+	if (value < m->count && !(m->scope = dfg_arena_path(&m->arena, m->prefix, node_of(m, value)->name)))
+		return DFG_ERR(DFG_MEMORY, "no memory for a name");
+	struct dfg_err *err = dfg_mirror_node(m, place, node, out_edge);
+	m->scope = outer;
+	return err;
+}
+
 /* in: the value and room for its keys. */
 static struct dfg_err *make_save(
 	struct dfg_mirror *m, const struct dfg_spot *place, struct dfg_edge *in, uint32_t count, struct dfg_edge *out_store)
@@ -68,7 +80,7 @@ static struct dfg_err *make_save(
 	enum dfg_dtype dtype = wider(m, in + 1, count);
 	for (uint32_t i = 1; i <= count; i++)
 		DFG_TRY(widen(m, dtype, place, &in[i]));
-	return dfg_mirror_node(m, place, &(struct dfg_own_node){.op = "Dfg>Save", .in = in, .n_in = count + 1}, out_store);
+	return make(m, in[0].node, place, &(struct dfg_own_node){.op = "Dfg>Save", .in = in, .n_in = count + 1}, out_store);
 }
 
 /* A forward value's store; place: that of its gradient, so the value's own, without the mirror. */
@@ -110,7 +122,7 @@ static struct dfg_err *load(struct dfg_mirror *m, struct dfg_edge store, struct 
 		DFG_TRY(dfg_mirror_bring(m, in[i], place, &in[i]));
 		DFG_TRY(widen(m, dtype, place, &in[i]));
 	}
-	return dfg_mirror_node(m, place,
+	return make(m, node_of(m, store.node)->in[0].node, place,
 		&(struct dfg_own_node){.op = "Dfg>Load", .in = in, .n_in = count + 1, .attr = &type, .n_attr = 1}, out_edge);
 }
 

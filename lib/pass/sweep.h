@@ -27,6 +27,10 @@ struct dfg_sweep {
 	struct dfg_paths *paths; /* NULL: the graph has no control flow */
 };
 
+struct dfg_scope {
+	char s[DFG_SCOPE_MOST + 100];
+};
+
 struct dfg_arrival {
 	struct dfg_cotangent cotangent;
 	uint32_t set; /* of the forward place that it mirrors */
@@ -44,11 +48,9 @@ struct dfg_paths {
 	struct dfg_gradient_loop **open; /* by loop, while the sweep is in it */
 	uint32_t *exit, *next_exit;      /* by loop, its first Exit; by Exit, the next of its loop */
 	uint32_t at;                     /* the loop that the sweep is in */
+	struct dfg_scope scope;          /* of the node in hand */
 };
 
-struct dfg_scope {
-	char s[DFG_SCOPE_MOST + 100];
-};
 struct dfg_scope dfg_sweep_scope(const struct dfg_sweep *s, uint32_t node);
 
 static inline uint32_t dfg_sweep_tensor(const struct dfg_sweep *s, struct dfg_edge edge)
