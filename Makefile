@@ -118,6 +118,7 @@ torture: $(O)/dfg
 	@DFG=$(O)/dfg tests/torture all
 fuzz: asan
 	@DFG=build/asan/dfg tests/fuzz
+	@build/asan/tests/unit/random_programs 2000 1000000
 coverage:
 	@$(MAKE) --no-print-directory O=build/coverage CFLAGS='-O0 -g' EXTRA=--coverage check-quick
 	@cd build/coverage && find . -name '*.gcda' -exec gcov -n {} + 2>/dev/null | tests/coverage
