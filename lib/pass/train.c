@@ -3,7 +3,9 @@
 
 #include "lib/pass/clip.h"
 #include "lib/pass/grad.h"
+#include "lib/pass/outside.h"
 #include "lib/pass/partial.h"
+#include "lib/pass/sweep.h"
 #include "lib/pass/variables.h"
 
 #include <stdio.h>
@@ -20,6 +22,7 @@ struct trainer {
 	bool *needed;                 /* by node: on the way to the loss */
 	struct dfg_optimizer *optimizer;
 	struct dfg_numbers effects; /* what `train` runs */
+	struct dfg_outside outside;
 	struct dfg_numbers asserts; /* what the loss claims: its variables change after that */
 };
 
@@ -157,7 +160,8 @@ static struct dfg_err *list_reads(struct trainer *t, uint32_t variable, struct d
 {
 	for (uint32_t r = t->readers.first[variable]; r; r = t->readers.reader[r - 1].next) {
 		uint32_t n = t->readers.reader[r - 1].node;
-		if (t->needed[n] || t->builder->graph->node[n].n_in == 1)
+		bool is_plain = t->builder->graph->node[n].n_in == 1 && t->builder->graph->node[n].in[0].node == variable;
+		if (t->needed[n] || is_plain)
 			DFG_TRY(dfg_numbers_add(reads, n));
 	}
 	return NULL;
@@ -172,11 +176,13 @@ static struct dfg_err *assign_after(
 	struct dfg_edge *in = dfg_zeros(count + 2, sizeof *in);
 	if (!in)
 		return DFG_ERR(DFG_MEMORY, "no memory for an update");
+	struct dfg_err *err = NULL;
 	in[0] = (struct dfg_edge){variable, 0};
 	in[1] = value;
 	for (size_t i = 0; i < count; i++) {
 		uint32_t n = i < reads->count ? reads->number[i] : t->asserts.number[i - reads->count];
-		in[2 + i] = (struct dfg_edge){n, DFG_CONTROL};
+		in[2 + i].port = DFG_CONTROL;
+		err = err ? err : dfg_outside_of(&t->outside, n, &in[2 + i].node);
 	}
 	struct dfg_new_node node = {
 		.op = is_ref ? "Assign" : "AssignVariableOp",
@@ -186,7 +192,8 @@ static struct dfg_err *assign_after(
 		.n_control = (uint32_t)count,
 	};
 	uint32_t number;
-	struct dfg_err *err = dfg_build(t->builder, &node, &number);
+	if (!err)
+		err = dfg_build(t->builder, &node, &number);
 	dfg_free(in);
 	return err ? err : dfg_numbers_add(&t->effects, number);
 }
@@ -342,6 +349,8 @@ static struct dfg_err *train(struct trainer *t, struct dfg_edge loss)
 	DFG_TRY(choose(t, &guessed));
 	DFG_TRY(find_needed(t, loss.node));
 	DFG_TRY(dfg_readers_find(t->builder, &t->scratch, &t->readers));
+	if (dfg_paths_is(t->builder->graph))
+		DFG_TRY(dfg_outside_init(&t->outside, t->builder));
 	DFG_TRY(differentiate(t, loss, guessed));
 	DFG_TRY(find_step(t, &counter));
 	DFG_TRY(read_step(t, counter, &step));
@@ -360,6 +369,7 @@ struct dfg_err *dfg_train(struct dfg_builder *builder, struct dfg_edge loss, con
 	dfg_numbers_release(&t.variables);
 	dfg_numbers_release(&t.effects);
 	dfg_numbers_release(&t.asserts);
+	dfg_outside_release(&t.outside);
 	dfg_arena_release(&t.scratch);
 	return err;
 }

@@ -1,5 +1,7 @@
 #include "lib/pass/variables.h"
 
+#include "lib/graph/liveness.h"
+
 #include "lib/pass/make.h"
 
 #include <stdio.h>
@@ -93,6 +95,14 @@ static bool reads(const struct dfg_builder *builder, uint32_t n, uint32_t e)
 	return !fact->is_ref && dfg_flow_dtype(fact) && fact->dtype != DFG_RESOURCE;
 }
 
+/* A handle is brought into loops and branches. */
+static uint32_t maker(const struct dfg_builder *builder, struct dfg_edge edge)
+{
+	bool is_handle = (uint32_t)edge.port < dfg_facts_outputs(&builder->facts, edge.node) &&
+					 dfg_facts_of(&builder->facts, edge)->dtype == DFG_RESOURCE;
+	return is_handle ? dfg_live_source(builder->graph, edge).node : edge.node;
+}
+
 struct dfg_err *dfg_readers_find(
 	const struct dfg_builder *builder, struct dfg_arena *arena, struct dfg_readers *out_readers)
 {
@@ -110,7 +120,7 @@ struct dfg_err *dfg_readers_find(
 	for (uint32_t n = 0; n < graph->count; n++) {
 		const struct dfg_node *node = &graph->node[n];
 		for (uint32_t e = 0; e < node->n_in; e++) {
-			uint32_t of = variable[node->in[e].node];
+			uint32_t of = variable[maker(builder, node->in[e])];
 			if (!of || !reads(builder, n, e))
 				continue;
 			out_readers->reader[count] = (struct dfg_reader){n, out_readers->first[of - 1]};
@@ -128,7 +138,8 @@ struct dfg_err *dfg_variable_value(
 	*out_edge = (struct dfg_edge){DFG_NONE, 0};
 	for (uint32_t r = readers->first[variable]; r; r = readers->reader[r - 1].next) {
 		const struct dfg_node *node = &graph->node[readers->reader[r - 1].node];
-		if (role_of(node) == (is_ref ? DFG_IDENTITY : DFG_READ) && node->n_in == 1 && !node->n_control)
+		if (role_of(node) == (is_ref ? DFG_IDENTITY : DFG_READ) && node->n_in == 1 && !node->n_control &&
+			node->in[0].node == variable)
 			out_edge->node = readers->reader[r - 1].node; /* the first in the file comes last in the list */
 	}
 	if (out_edge->node != DFG_NONE)
