@@ -146,22 +146,58 @@ static bool is_named(const struct dfg_node *node, const char *begin)
 	return !strncmp(node->op_name, begin, strlen(begin));
 }
 
-/* What goes onto a stack comes off elsewhere, along no edge: a gradient through it would be silently wrong. */
-static struct dfg_err *refuse_stacks(const struct dfg_sweep *s, const bool *useful)
+/* All that `of` is made from, whether it depends on anything or not. */
+static struct dfg_err *find_makers(
+	struct dfg_sweep *s, const struct dfg_edge *of, uint32_t n_of, const bool **out_makes)
 {
+	uint32_t *work = dfg_arena_zeros(&s->scratch, (size_t)s->count + 1, sizeof *work), count = 0;
+	bool *makes = dfg_arena_zeros(&s->scratch, (size_t)s->count + 1, sizeof *makes);
+	if (!work || !makes)
+		return DFG_ERR(DFG_MEMORY, "no memory to differentiate %u nodes", s->count);
+	for (uint32_t i = 0; i < n_of; i++)
+		if (!makes[of[i].node]) {
+			makes[of[i].node] = true;
+			work[count++] = of[i].node;
+		}
+	while (count) {
+		const struct dfg_node *node = node_of(s, work[--count]);
+		for (uint32_t e = 0; e < node->n_in; e++)
+			if (!makes[node->in[e].node]) {
+				makes[node->in[e].node] = true;
+				work[count++] = node->in[e].node;
+			}
+	}
+	*out_makes = makes;
+	return NULL;
+}
+
+static bool takes_dependent(const struct dfg_sweep *s, const struct dfg_node *node)
+{
+	for (uint32_t e = 0; e < node->n_in; e++)
+		if (input_depends(s, node, e))
+			return true;
+	return false;
+}
+
+/* What goes onto a stack comes off elsewhere, along no edge: a gradient through it would be silently wrong. */
+static struct dfg_err *refuse_stacks(struct dfg_sweep *s, const struct dfg_edge *of, uint32_t n_of)
+{
+	const bool *makes = NULL;
 	for (uint32_t push = 0; push < s->count; push++) {
 		const struct dfg_node *node = node_of(s, push);
-		if (!is_named(node, "StackPush") || !s->depends[push])
+		if (!is_named(node, "StackPush") || !takes_dependent(s, node))
 			continue;
-		struct dfg_edge stack = dfg_live_source(s->builder->graph, node->in[0]);
+		if (!makes)
+			DFG_TRY(find_makers(s, of, n_of, &makes));
+		uint32_t stack = dfg_live_source(s->builder->graph, node->in[0]).node;
 		for (uint32_t pop = 0; pop < s->count; pop++) {
 			const struct dfg_node *other = node_of(s, pop);
-			if (is_named(other, "StackPop") && useful[pop] &&
-				dfg_live_source(s->builder->graph, other->in[0]).node == stack.node)
+			if (makes[pop] && is_named(other, "StackPop") &&
+				dfg_live_source(s->builder->graph, other->in[0]).node == stack)
 				return DFG_ERR(DFG_DATA,
 					"node '%.200s' (%s): no gradient through the stack '%.200s', which belongs to a gradient of "
 					"TensorFlow's: differentiate the original graph",
-					other->name, other->op_name, node_of(s, stack.node)->name);
+					other->name, other->op_name, node_of(s, stack)->name);
 		}
 	}
 	return NULL;
@@ -174,11 +210,11 @@ struct dfg_err *dfg_paths_find_dependents(struct dfg_sweep *s, const struct dfg_
 		return DFG_ERR(DFG_MEMORY, "no memory to differentiate %u nodes", s->count);
 	while (walk_dependents(s))
 		;
+	DFG_TRY(refuse_stacks(s, of, n_of));
 	for (uint32_t i = 0; i < n_of; i++)
 		useful[of[i].node] = true;
 	while (walk_useful(s, useful))
 		;
-	DFG_TRY(refuse_stacks(s, useful));
 	for (uint32_t n = 0; n < s->count; n++)
 		s->depends[n] &= useful[n];
 	return NULL;

@@ -19,3 +19,59 @@ expect third.pb third/x true 2 0
 expect third.pb first/x true 0 0
 expect third.pb first/x false 5 5
 expect third.pb second/x false 5 0
+
+# What an update waits for may stand in a loop.
+cat >train.dfg <<'P'
+input x: f32[3, 2]
+param w: f32[2, 2] = ones
+h = loop (h = x) for i in 0..3 {
+    assert i < 10, "few"
+    next if i > 0 { h @ w } else { h }
+}
+output loss = mean(h)
+P
+"$DFG" build train.dfg -o train.pb
+"$DFG" grad train.pb --loss loss --optimizer 'sgd(lr=0.5)' -o step.pb
+"$DFG" check step.pb >out 2>&1
+[ ! -s out ] || { cat out; exit 1; }
+"$DFG" convert step.pb -o step.pbtxt
+[ "$(grep -c '"^h/Assert/done_[0-9]*"' step.pbtxt)" = 2 ]
+"$DFG" run step.pb --feed x=f32[3,2]:1,0,1,0,1,0 --target train --save after.npz --fetch loss >out
+grep -qxF 'loss: f32[] 2' out
+"$DFG" show after.npz >out
+
+# What cannot be differentiated says why.
+refuse() { # WORDS COMMAND...
+	words=$1
+	shift
+	status=0
+	"$@" >out 2>err || status=$?
+	[ "$status" = 65 ] && grep -qF -- "$words" err || { echo "status $status: $*"; cat err; exit 1; }
+}
+refuse 'must be of the same iteration' "$DFG" grad first.pb --of cond/while/mul --wrt x
+cat >stack.pbtxt <<'P'
+node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } } }
+node { name: "p" op: "Placeholder" attr { key: "dtype" value { type: DT_BOOL } } }
+node { name: "size" op: "Const" attr { key: "dtype" value { type: DT_INT32 } }
+	attr { key: "value" value { tensor { dtype: DT_INT32 tensor_shape { } int_val: 9 } } } }
+node { name: "s" op: "StackV2" input: "size" attr { key: "elem_type" value { type: DT_FLOAT } } }
+node { name: "push" op: "StackPushV2" input: "s" input: "x" attr { key: "T" value { type: DT_FLOAT } } }
+node { name: "pop" op: "StackPopV2" input: "s" input: "^push" attr { key: "elem_type" value { type: DT_FLOAT } } }
+node { name: "way" op: "Switch" input: "pop" input: "p" attr { key: "T" value { type: DT_FLOAT } } }
+node { name: "y" op: "Merge" input: "way" input: "way:1" attr { key: "N" value { i: 2 } } attr { key: "T" value { type: DT_FLOAT } } }
+P
+refuse 'differentiate the original graph' "$DFG" grad stack.pbtxt --of y --wrt x
+cat >condition.pbtxt <<'P'
+node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } } attr { key: "shape" value { shape { } } } }
+node { name: "e" op: "Enter" input: "x" attr { key: "T" value { type: DT_FLOAT } } attr { key: "frame_name" value { s: "l" } } }
+node { name: "m" op: "Merge" input: "e" input: "n" attr { key: "N" value { i: 2 } } attr { key: "T" value { type: DT_FLOAT } } }
+node { name: "twice" op: "AddV2" input: "m" input: "m" attr { key: "T" value { type: DT_FLOAT } } }
+node { name: "less" op: "Less" input: "m" input: "twice" attr { key: "T" value { type: DT_FLOAT } } }
+node { name: "c" op: "LoopCond" input: "less" }
+node { name: "s" op: "Switch" input: "m" input: "c" attr { key: "T" value { type: DT_FLOAT } } }
+node { name: "t" op: "Switch" input: "twice" input: "c" attr { key: "T" value { type: DT_FLOAT } } }
+node { name: "neg" op: "Neg" input: "s:1" attr { key: "T" value { type: DT_FLOAT } } }
+node { name: "n" op: "NextIteration" input: "neg" attr { key: "T" value { type: DT_FLOAT } } }
+node { name: "out" op: "Exit" input: "t" attr { key: "T" value { type: DT_FLOAT } } }
+P
+refuse 'what the condition of a loop computes' "$DFG" grad condition.pbtxt --of out --wrt x
