@@ -190,7 +190,7 @@ DFG_EACH_number(TENSOR_SCATTER, min)
 		.doc = text,                                                                                        \
 		.sig = "<T: " #types ", Tindices: index>(tensor: T, indices: Tindices, updates: T) -> (output: T)", \
 		.attr = {POLICY},                                                                                   \
-		.flags = DFG_ANY_RANK | DFG_EXACT,                                                                  \
+		.flags = DFG_ANY_RANK | DFG_EXACT | DFG_IN_PLACE,                                                   \
 		.shape = tensor_scatter_shape,                                                                      \
 		.gradient = formula,                                                                                \
 		.kernel = {DFG_EACH_##types(DFG_BY_DTYPE, tensor_scatter_##stem)},                                  \
