@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { SPINS = 2000, THREADS_MOST = 1024 };
@@ -49,12 +50,12 @@ static void pause_briefly(void)
 #endif
 }
 
-static void futex(_Atomic uint32_t *word, int operation, uint32_t value)
+static void futex(_Atomic uint32_t *word, int operation, uint32_t value, const struct timespec *until)
 {
-	syscall(SYS_futex, (void *)word, operation | FUTEX_PRIVATE_FLAG, value, NULL, NULL, 0);
+	syscall(SYS_futex, (void *)word, operation | FUTEX_PRIVATE_FLAG, value, until, NULL, FUTEX_BITSET_MATCH_ANY);
 }
 
-void dfg_event_wait(struct dfg_event *event, uint32_t seen)
+static void wait(struct dfg_event *event, uint32_t seen, const struct timespec *until)
 {
 	for (int i = 0; i < SPINS; i++) {
 		if (atomic_load_explicit(&event->word, memory_order_acquire) != seen)
@@ -63,15 +64,25 @@ void dfg_event_wait(struct dfg_event *event, uint32_t seen)
 	}
 	atomic_fetch_add(&event->sleepers, 1);
 	if (atomic_load(&event->word) == seen)
-		futex(&event->word, FUTEX_WAIT, seen);
+		futex(&event->word, FUTEX_WAIT_BITSET, seen, until);
 	atomic_fetch_sub(&event->sleepers, 1);
+}
+
+void dfg_event_wait(struct dfg_event *event, uint32_t seen)
+{
+	wait(event, seen, NULL);
+}
+
+void dfg_event_wait_until(struct dfg_event *event, uint32_t seen, uint64_t ns)
+{
+	wait(event, seen, &(struct timespec){.tv_sec = (time_t)(ns / 1000000000), .tv_nsec = (long)(ns % 1000000000)});
 }
 
 void dfg_event_signal(struct dfg_event *event)
 {
 	atomic_fetch_add(&event->word, 1);
 	if (atomic_load(&event->sleepers))
-		futex(&event->word, FUTEX_WAKE, INT_MAX);
+		futex(&event->word, FUTEX_WAKE, INT_MAX, NULL);
 }
 
 static void work_on(struct job *job)

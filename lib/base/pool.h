@@ -48,4 +48,5 @@ struct dfg_event {
 	_Atomic uint32_t word, sleepers;
 };
 void dfg_event_wait(struct dfg_event *event, uint32_t seen);
+void dfg_event_wait_until(struct dfg_event *event, uint32_t seen, uint64_t ns); /* of the monotonic clock */
 void dfg_event_signal(struct dfg_event *event);

@@ -12,7 +12,7 @@ struct arc {
 	uint32_t input; /* of `to` */
 };
 
-/* Inputs that a record still waits for, and those that came dead. A Merge: see merge_arrival() in machine.c. */
+/* Inputs that a record still waits for, and those that came dead. A Merge: see token.c. */
 struct count {
 	uint32_t pending, dead;
 };

@@ -297,8 +297,8 @@ static void trace(const struct line *line, const struct record *record, uint64_t
 static struct dfg_err *run_watched(struct line *line, const struct op *op)
 {
 	uint64_t begin = dfg_now();
-	if (line->watch.deadline)
-		DFG_TRY(dfg_watch_deadline(&line->watch));
+	if (line->watch.on)
+		DFG_TRY(dfg_watch_check(&line->watch));
 	DFG_TRY(run_op(line, op));
 	if (line->watch.options->trace && op->record)
 		trace(line, op->record, begin, false);
@@ -361,7 +361,7 @@ static struct dfg_err *go_back(struct line *line, const struct op *op, const str
 static struct dfg_err *run_all(struct line *line)
 {
 	const struct layout *layout = line->layout;
-	bool watched = line->watch.options->trace || line->watch.deadline;
+	bool watched = line->watch.options->trace || line->watch.on;
 	for (const struct op *op = layout->op, *end = op + layout->count; op < end;)
 		if (op->kind == OP_ROW && !watched) {
 			op->row(op->n, line->data[op->first + op->n_in], (const void *const *)line->data + op->first, op->attr);

@@ -44,20 +44,22 @@ static struct dfg_err *push(struct queue *queue, struct ready item)
 	return NULL;
 }
 
-/* The oldest, or with a random schedule any. */
-static struct ready pop(struct machine *machine, struct queue *queue)
+/* The oldest; with a random schedule any. */
+static struct dfg_err *pop(struct machine *machine, struct queue *queue, struct ready *out_item)
 {
-	struct ready *first = &queue->item[queue->first];
+	size_t next = 0;
+	if (machine->plan->choose)
+		DFG_TRY(machine->plan->choose(machine->plan->choose_arg, machine, queue->count, &next));
 	if (machine->plan->session->options.random_schedule) {
 		machine->random = machine->random * 6364136223846793005u + 1442695040888963407u;
-		size_t any = (machine->random >> 33) % queue->count;
-		struct ready *chosen = &queue->item[(queue->first + any) & (queue->room - 1)], item = *chosen;
-		*chosen = *first;
-		*first = item;
+		next = (machine->random >> 33) % queue->count;
 	}
+	struct ready *chosen = &queue->item[(queue->first + next) & (queue->room - 1)];
+	*out_item = *chosen;
+	*chosen = queue->item[queue->first];
 	queue->first = (queue->first + 1) & (queue->room - 1);
 	queue->count--;
-	return *first;
+	return NULL;
 }
 
 static bool is_expensive(const struct machine *machine, uint32_t record)
@@ -65,7 +67,7 @@ static bool is_expensive(const struct machine *machine, uint32_t record)
 	return machine->shared && machine->plan->record[record].call->op->flags & DFG_EXPENSIVE;
 }
 
-static struct dfg_err *make_ready(struct machine *machine, struct slab *slab, uint32_t record, bool dead)
+struct dfg_err *dfg_make_ready(struct machine *machine, struct slab *slab, uint32_t record, bool dead)
 {
 	slab->outstanding++;
 	struct queue *queue = !dead && is_expensive(machine, record) ? &machine->expensive : &machine->cheap;
@@ -75,99 +77,6 @@ static struct dfg_err *make_ready(struct machine *machine, struct slab *slab, ui
 struct dfg_err *dfg_wake(struct machine *machine, struct slab *slab, uint32_t record)
 {
 	return push(&machine->cheap, (struct ready){slab, record, false});
-}
-
-static bool is_there(const struct slab *slab, uint32_t slot)
-{
-	return slab->state[slot] == LIVE || slab->state[slot] == LENT;
-}
-
-static struct dfg_err *two_live(
-	const struct machine *machine, const struct slab *slab, uint32_t record, uint32_t one, uint32_t two)
-{
-	const uint32_t *use = slab->loop->use + machine->flow->first_use[record];
-	if (!machine->plan->record[record].tells_index && is_there(slab, use[one]) && is_there(slab, use[two]) &&
-		dfg_same_value(&slab->tensor[use[one]], &slab->tensor[use[two]]))
-		return NULL;
-	return dfg_call_note(
-		DFG_ERR(DFG_DATA, "inputs %u and %u are both live", one, two), machine->plan->record[record].call);
-}
-
-/*
- * A Merge runs with the first live input, or dead when all that can come are dead; in either case after its control
- * inputs, whose deadness does not matter. pending is 1 + 2 for each control input to come; the 1 goes with the live input.
- * Of a loop's Merge, the back edges cannot come in iteration 0: so a loop that is entered dead ends.
- */
-static struct dfg_err *merge_arrival(
-	struct machine *machine, struct slab *slab, const struct arc *arc, const struct death *death)
-{
-	uint32_t local = machine->flow->local[arc->to];
-	struct count *count = &slab->count[local];
-	uint32_t can_come = slab->iteration ? machine->plan->record[arc->to].n_in : machine->flow->forward[arc->to];
-	if (arc->output == DFG_CONTROL) {
-		count->pending -= 2;
-	} else if (death) {
-		slab->death[local] = *death;
-		count->dead++;
-	} else {
-		if (!(count->pending & 1))
-			return two_live(machine, slab, arc->to, slab->choice[local], arc->input);
-		slab->choice[local] = arc->input;
-		count->pending--;
-	}
-	bool dead = count->pending == 1 && count->dead >= can_come;
-	bool live = count->pending == 0 && (!death || arc->output == DFG_CONTROL);
-	return dead || live ? make_ready(machine, slab, arc->to, dead) : NULL;
-}
-
-static struct dfg_err *arrival(
-	struct machine *machine, struct slab *slab, const struct arc *arc, const struct death *death)
-{
-	enum dfg_role role = machine->plan->record[arc->to].role;
-	if (role == DFG_MERGE)
-		return merge_arrival(machine, slab, arc, death);
-	struct count *count = &slab->count[machine->flow->local[arc->to]];
-	if (death && !count->dead++)
-		slab->death[machine->flow->local[arc->to]] = *death;
-	if (--count->pending)
-		return NULL;
-	return make_ready(machine, slab, arc->to, count->dead && role != DFG_CONTROL_TRIGGER);
-}
-
-/* A value that nobody wants any more. */
-static void spend(struct slab *slab, uint32_t slot)
-{
-	dfg_tensor_release(&slab->tensor[slot]);
-	slab->state[slot] = SPENT;
-}
-
-struct dfg_err *dfg_notify(struct machine *machine, struct slab *slab, uint32_t record, const struct death *death)
-{
-	const struct flow *flow = machine->flow;
-	for (uint32_t a = flow->first_arc[record]; a < flow->first_arc[record + 1]; a++) {
-		const struct arc *arc = &flow->arc[a];
-		const struct death *dead = death;
-		if (!dead && arc->output >= 0) {
-			uint32_t slot = dfg_out_slot(machine, record, arc->output);
-			dead = slab->state[slot] == DEAD ? &slab->slot_death[slot] : NULL;
-		}
-		machine->stats.dead_tokens += dead != NULL;
-		DFG_TRY(arrival(machine, slab, arc, dead));
-	}
-	for (int i = 0; i < machine->plan->record[record].n_out; i++) {
-		uint32_t slot = dfg_out_slot(machine, record, i);
-		if (slab->state[slot] == LIVE && !slab->left[slot])
-			spend(slab, slot);
-	}
-	return NULL;
-}
-
-static void consume(struct machine *machine, struct slab *slab, uint32_t record)
-{
-	const uint32_t *use = slab->loop->use + machine->flow->first_use[record];
-	for (int i = 0; i < machine->plan->record[record].n_in; i++)
-		if (slab->state[use[i]] == LIVE && !--slab->left[use[i]])
-			spend(slab, use[i]);
 }
 
 /* Sets output i to what input j is. */
@@ -293,7 +202,7 @@ static struct dfg_err *pass_on(struct machine *machine, const struct ready *item
 	return dfg_notify(machine, slab, item->record, death);
 }
 
-static void trace(struct machine *machine, const struct ready *item, uint64_t begin)
+static void trace(const struct machine *machine, const struct ready *item, uint64_t begin)
 {
 	enum { DEEP = 32 };
 	const struct dfg_session_options *options = &machine->plan->session->options;
@@ -326,26 +235,41 @@ static const struct death *death_of(const struct machine *machine, const struct 
 	return &slab->death[machine->flow->local[item->record]];
 }
 
+/* Its outputs are there: those who wait for them hear of it, and its inputs are done with. */
+static struct dfg_err *finish(
+	struct machine *machine, const struct ready *item, const struct death *death, uint64_t began)
+{
+	if (machine->plan->session->options.trace)
+		trace(machine, item, began);
+	DFG_TRY(pass_on(machine, item, death));
+	dfg_consume(machine, item->slab, item->record);
+	item->slab->outstanding--;
+	return dfg_settle(machine, item->slab);
+}
+
 /* With the lock held, before and after. */
 static struct dfg_err *process(struct machine *machine, struct runner *runner, const struct ready *item)
 {
-	struct slab *slab = item->slab;
-	const struct dfg_call *call = machine->plan->record[item->record].call;
+	const struct record *record = &machine->plan->record[item->record];
 	const struct death *death = item->dead ? death_of(machine, item) : NULL;
-	bool traced = machine->plan->session->options.trace, waits = false;
-	uint64_t begin = traced ? dfg_now() : 0;
-	if (machine->watch.deadline)
-		DFG_TRY(dfg_call_note(dfg_watch_deadline(&machine->watch), call));
+	bool waits = false;
+	uint64_t began = machine->plan->session->options.trace || record->role == DFG_SLEEP ? dfg_now() : 0;
+	if (machine->watch.on)
+		DFG_TRY(dfg_place_note(dfg_watch_check(&machine->watch), item->slab, record->call));
+	if (!death && record->role == DFG_SLEEP)
+		return dfg_place_note(dfg_sleep(machine, item->slab, item->record, began), item->slab, record->call);
 	if (!death)
-		DFG_TRY(dfg_place_note(run(machine, runner, item, &waits), slab, call));
-	if (waits)
-		return NULL;
-	if (traced)
-		trace(machine, item, begin);
-	DFG_TRY(pass_on(machine, item, death));
-	consume(machine, slab, item->record);
-	slab->outstanding--;
-	return dfg_settle(machine, slab);
+		DFG_TRY(dfg_place_note(run(machine, runner, item, &waits), item->slab, record->call));
+	return waits ? NULL : finish(machine, item, death, began);
+}
+
+static struct dfg_err *end_sleeps(struct machine *machine)
+{
+	while (machine->sleepers && machine->sleeper->due <= dfg_now()) {
+		struct sleeper sleeper = dfg_sleeper_pop(machine);
+		DFG_TRY(finish(machine, &(struct ready){sleeper.slab, sleeper.record, false}, NULL, sleeper.began));
+	}
+	return NULL;
 }
 
 static void help(struct dfg_task *task);
@@ -363,21 +287,29 @@ static void ask_for_help(struct machine *machine)
 	}
 }
 
+static struct dfg_err *run_next(struct machine *machine, struct runner *runner, bool *out_idle)
+{
+	struct ready item;
+	if (machine->sleepers)
+		DFG_TRY(end_sleeps(machine));
+	struct queue *queue = machine->cheap.count ? &machine->cheap : &machine->expensive;
+	*out_idle = !queue->count;
+	if (*out_idle)
+		return NULL;
+	DFG_TRY(pop(machine, queue, &item));
+	if (machine->expensive.count)
+		ask_for_help(machine);
+	return process(machine, runner, &item);
+}
+
 /* Runs what is ready until nothing is. With the lock held, before and after. */
 static void work(struct machine *machine, struct runner *runner)
 {
-	while (!machine->stop) {
-		struct queue *queue = machine->cheap.count ? &machine->cheap : &machine->expensive;
-		if (!queue->count)
-			return;
-		struct ready item = pop(machine, queue);
-		if (machine->expensive.count)
-			ask_for_help(machine);
-		struct dfg_err *err = process(machine, runner, &item);
-		if (err) {
-			machine->err = dfg_err_join(machine->err, err);
-			machine->stop = true;
-		}
+	bool idle = false;
+	while (!machine->stop && !idle) {
+		struct dfg_err *err = run_next(machine, runner, &idle);
+		machine->stop |= err != NULL;
+		machine->err = dfg_err_join(machine->err, err);
 	}
 }
 
@@ -393,25 +325,47 @@ static void help(struct dfg_task *task)
 	unlock(machine);
 }
 
-/* Works, and waits for the helpers, until nothing is left to do. */
-static void work_to_the_end(struct machine *machine)
+static void take_back_helpers(struct machine *machine)
 {
 	int most = dfg_pool_threads(machine->plan->session->pool) - 1;
+	for (int i = 0; i < most && machine->helpers; i++)
+		if (machine->helper[i].asked && dfg_pool_take_back(machine->plan->session->pool, &machine->helper[i].task)) {
+			machine->helper[i].asked = false;
+			machine->helpers--;
+		}
+}
+
+/* For a helper to leave, for somebody's time to come, or for the step's to be over. Gives the lock up meanwhile. */
+static void wait(struct machine *machine)
+{
+	enum { LOOK_NS = 20000000 }; /* how often, for whether the step was stopped */
+	const struct watch *watch = &machine->watch;
+	uint32_t seen = atomic_load(&machine->event.word);
+	uint64_t until = machine->sleepers ? machine->sleeper->due : 0;
+	if (until && watch->deadline && watch->deadline < until)
+		until = watch->deadline;
+	if (until && watch->options->cancel && dfg_now() + LOOK_NS < until)
+		until = dfg_now() + LOOK_NS;
+	unlock(machine);
+	if (until)
+		dfg_event_wait_until(&machine->event, seen, until);
+	else
+		dfg_event_wait(&machine->event, seen);
+	lock(machine);
+	if (!machine->stop && watch->on && (machine->err = dfg_watch_check(watch)))
+		machine->stop = true;
+}
+
+/* Works, and waits for the helpers and the sleepers, until nothing is left to do. */
+static void work_to_the_end(struct machine *machine)
+{
 	lock(machine);
 	for (;;) {
 		work(machine, &machine->runner);
-		for (int i = 0; i < most && machine->helpers; i++)
-			if (machine->helper[i].asked &&
-				dfg_pool_take_back(machine->plan->session->pool, &machine->helper[i].task)) {
-				machine->helper[i].asked = false;
-				machine->helpers--;
-			}
-		if (!machine->helpers)
+		take_back_helpers(machine);
+		if (!machine->helpers && (!machine->sleepers || machine->stop))
 			break;
-		uint32_t seen = atomic_load(&machine->event.word);
-		unlock(machine);
-		dfg_event_wait(&machine->event, seen);
-		lock(machine);
+		wait(machine);
 	}
 	unlock(machine);
 }
@@ -431,7 +385,7 @@ static struct dfg_err *begin(struct machine *machine, const struct dfg_tensor *f
 	machine->err = NULL;
 	machine->stats = (struct dfg_stats){0};
 	machine->waiting = machine->free_waiter = 0;
-	machine->waiters = 0;
+	machine->waiters = machine->sleepers = 0;
 	machine->random = plan->session->options.schedule_seed;
 	dfg_watch_begin(&machine->watch, &plan->session->options);
 	DFG_TRY(dfg_slab_take(machine, 0, &machine->root));
@@ -441,9 +395,9 @@ static struct dfg_err *begin(struct machine *machine, const struct dfg_tensor *f
 	for (uint32_t i = 0; i < plan->step.n_feed; i++)
 		lend(machine, plan->first_feed + i, &feeds[i]);
 	for (uint32_t i = 0; i < flow->n_source; i++)
-		DFG_TRY(make_ready(machine, machine->root, flow->source[i], false));
+		DFG_TRY(dfg_make_ready(machine, machine->root, flow->source[i], false));
 	for (uint32_t i = 0; i < flow->n_start; i++)
-		DFG_TRY(arrival(machine, machine->root, &flow->start[i], NULL));
+		DFG_TRY(dfg_arrive(machine, machine->root, &flow->start[i], NULL));
 	return NULL;
 }
 
@@ -502,6 +456,7 @@ static void free_machine(struct machine *machine)
 	dfg_free(machine->free_frame);
 	dfg_free(machine->helper);
 	dfg_free(machine->waiter);
+	dfg_free(machine->sleeper);
 	dfg_free(machine->cheap.item);
 	dfg_free(machine->expensive.item);
 	pthread_mutex_destroy(&machine->lock);
@@ -570,6 +525,8 @@ struct dfg_err *dfg_machine_run(struct dfg_plan *plan, const struct dfg_tensor *
 	machine->err = begin(machine, feeds);
 	if (!machine->err)
 		work_to_the_end(machine);
+	if (!machine->err && plan->choose)
+		machine->err = plan->choose(plan->choose_arg, machine, 0, &(size_t){0});
 	if (!machine->err && machine->waiting)
 		machine->err = dfg_explain_waiting(machine);
 	if (!machine->err)

@@ -72,6 +72,13 @@ struct waiter {
 	uint32_t record, next; /* next: of the same key, or free; number + 1 */
 };
 
+/* A record whose outputs are there, for others to see when it is time. */
+struct sleeper {
+	uint64_t due, began; /* of the monotonic clock */
+	struct slab *slab;
+	uint32_t record;
+};
+
 /* A ring. */
 struct queue {
 	struct ready *item;
@@ -99,6 +106,8 @@ struct machine {
 	size_t waiters, waiter_room;
 	uint32_t free_waiter; /* number + 1 */
 	uint32_t waiting;
+	struct sleeper *sleeper; /* a heap: none is due before the first */
+	size_t sleepers, sleeper_room;
 	struct helper *helper; /* one a thread of the pool */
 	int helpers;           /* asked and not gone */
 	struct dfg_event event;
@@ -123,12 +132,20 @@ DFG_MUST_CHECK struct dfg_err *dfg_next_iteration(
 /* Ends the iteration if it is done, and all that is done by that, outwards. */
 DFG_MUST_CHECK struct dfg_err *dfg_settle(struct machine *machine, struct slab *slab);
 
-/* machine.c: the outputs of the record are there, in the slab; whoever waits for them hears of it. */
+/* machine.c: all has come that the record waits for; and: a record that began, and waited, runs again. */
+DFG_MUST_CHECK struct dfg_err *dfg_make_ready(struct machine *machine, struct slab *slab, uint32_t record, bool dead);
+DFG_MUST_CHECK struct dfg_err *dfg_wake(struct machine *machine, struct slab *slab, uint32_t record);
+
+/* token.c: a value comes to the record where the arc ends; death is NULL where it is live. */
+DFG_MUST_CHECK struct dfg_err *dfg_arrive(
+	struct machine *machine, struct slab *slab, const struct arc *arc, const struct death *death);
+
+/* The outputs of the record are there, in the slab; whoever waits for them hears of it. */
 DFG_MUST_CHECK struct dfg_err *dfg_notify(
 	struct machine *machine, struct slab *slab, uint32_t record, const struct death *death);
 
-/* machine.c: a record that waited runs again. */
-DFG_MUST_CHECK struct dfg_err *dfg_wake(struct machine *machine, struct slab *slab, uint32_t record);
+/* The record has read its inputs. */
+void dfg_consume(struct machine *machine, struct slab *slab, uint32_t record);
 
 /* save.c: what Save and Load do. A Load whose key is not there waits: it is woken when it comes. */
 DFG_MUST_CHECK struct dfg_err *dfg_save(struct machine *machine, struct slab *slab, uint32_t record);
@@ -141,6 +158,10 @@ static inline uint32_t dfg_out_slot(const struct machine *machine, uint32_t reco
 	const struct record *r = &machine->plan->record[record];
 	return machine->flow->slot_local[machine->plan->slot[r->first + r->n_in + (uint32_t)i]];
 }
+
+/* sleep.c: what Sleep does, but for telling its consumers, which is due later; and whose time has come first. */
+DFG_MUST_CHECK struct dfg_err *dfg_sleep(struct machine *machine, struct slab *slab, uint32_t record, uint64_t began);
+struct sleeper dfg_sleeper_pop(struct machine *machine);
 
 /* Where it happened: the loop, if there is one, then the node. */
 DFG_MUST_CHECK struct dfg_err *dfg_place_note(

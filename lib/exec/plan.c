@@ -59,7 +59,8 @@ static bool runs_by_role(enum dfg_role role)
 
 static bool needs_machine(enum dfg_role role)
 {
-	return role == DFG_ENTER || role == DFG_EXIT || role == DFG_NEXT_ITERATION || role == DFG_SAVE || role == DFG_LOAD;
+	return role == DFG_ENTER || role == DFG_EXIT || role == DFG_NEXT_ITERATION || role == DFG_SAVE || role == DFG_LOAD ||
+		   role == DFG_SLEEP;
 }
 
 static struct dfg_err *make_call(struct maker *maker, uint32_t r)

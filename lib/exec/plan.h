@@ -76,6 +76,10 @@ struct dfg_plan {
 	bool sized; /* all feeds' shapes are known: there is one layout */
 	struct machine *idle_machine;
 	struct dfg_stats stats;
+
+	/* For tests: which of the n records that are ready runs next; 0 of them when nothing is left. */
+	struct dfg_err *(*choose)(void *arg, const struct machine *machine, size_t n, size_t *out_next);
+	void *choose_arg;
 };
 
 struct dfg_session {
@@ -153,14 +157,15 @@ DFG_MUST_CHECK struct dfg_err *dfg_scalar(
 /* explain.c: the error for a fetch that is dead. */
 DFG_MUST_CHECK struct dfg_err *dfg_dead_fetch(const struct dfg_plan *plan, uint32_t fetch, const struct death *death);
 
-/* watch.c: what is seen of a node that ran. */
+/* watch.c: what may end a step early, and what is seen of a node that ran. */
 struct watch {
 	const struct dfg_session_options *options;
 	uint64_t deadline; /* of the monotonic clock, in ns; 0: none */
+	bool on;           /* there is something to check from node to node */
 };
 uint64_t dfg_now(void);
 void dfg_watch_begin(struct watch *watch, const struct dfg_session_options *options);
-DFG_MUST_CHECK struct dfg_err *dfg_watch_deadline(const struct watch *watch);
+DFG_MUST_CHECK struct dfg_err *dfg_watch_check(const struct watch *watch);
 DFG_MUST_CHECK struct dfg_err *dfg_check_numerics(const struct dfg_call *call, struct dfg_tensor *const *out);
 
 /* line.c */

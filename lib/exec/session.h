@@ -3,6 +3,8 @@
 #include "lib/exec/state.h"
 #include "lib/graph/graph.h"
 
+#include <stdatomic.h>
+
 /*
  * A session runs steps of one graph. Variables live in it from step to step. Steps may run at once, on any threads.
  *
@@ -26,6 +28,7 @@ struct dfg_session_options {
 	uint64_t schedule_seed;
 	int64_t max_iterations;                                        /* of any loop; 0: any */
 	double timeout;                                                /* seconds a step may take; 0: any */
+	const atomic_bool *cancel;                                     /* steps end with DFG_STOPPED once it is true */
 	void (*trace)(void *arg, const struct dfg_trace_event *event); /* after each node; any thread. NULL: none */
 	void *trace_arg;
 };

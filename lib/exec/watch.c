@@ -12,14 +12,16 @@ uint64_t dfg_now(void)
 
 void dfg_watch_begin(struct watch *watch, const struct dfg_session_options *options)
 {
-	*watch = (struct watch){.options = options};
+	*watch = (struct watch){.options = options, .on = options->cancel || options->timeout > 0};
 	if (options->timeout > 0)
 		watch->deadline = dfg_now() + (uint64_t)(options->timeout < 1e9 ? options->timeout * 1e9 : 1e18);
 }
 
-struct dfg_err *dfg_watch_deadline(const struct watch *watch)
+struct dfg_err *dfg_watch_check(const struct watch *watch)
 {
-	if (dfg_now() < watch->deadline)
+	if (watch->options->cancel && atomic_load_explicit(watch->options->cancel, memory_order_relaxed))
+		return DFG_ERR(DFG_STOPPED, "the step was stopped");
+	if (!watch->deadline || dfg_now() < watch->deadline)
 		return NULL;
 	return DFG_ERR(DFG_DEADLINE, "the step took longer than %g s", watch->options->timeout);
 }

@@ -49,6 +49,7 @@ enum dfg_role {
 	DFG_SAVE, /* of a value in a loop, under the loop's index, and the reading of it elsewhere: kernels/save.c */
 	DFG_LOAD,
 	DFG_CONTROL_TRIGGER,
+	DFG_SLEEP, /* output 0 is input 0, after the seconds in input 1 */
 	DFG_CALL, /* functional: lowered before it runs */
 };
 
