@@ -45,8 +45,7 @@ static struct dfg_err *merge_arrival(
 	return dead || live ? dfg_make_ready(machine, slab, arc->to, dead) : NULL;
 }
 
-struct dfg_err *dfg_arrive(
-	struct machine *machine, struct slab *slab, const struct arc *arc, const struct death *death)
+struct dfg_err *dfg_arrive(struct machine *machine, struct slab *slab, const struct arc *arc, const struct death *death)
 {
 	enum dfg_role role = machine->plan->record[arc->to].role;
 	if (role == DFG_MERGE)
@@ -94,4 +93,3 @@ void dfg_consume(struct machine *machine, struct slab *slab, uint32_t record)
 		if (slab->state[use[i]] == LIVE && !--slab->left[use[i]])
 			spend(slab, use[i]);
 }
-
