@@ -348,8 +348,8 @@ static struct dfg_err *go_back(struct line *line, const struct op *op, const str
 	if (most > 0 && number > most)
 		return DFG_ERR(DFG_DATA, "loop '%s' runs more than %lld iterations", line->plan->flow->loop[op->loop].name,
 			(long long)most);
-	if (line->watch.deadline && number % SELDOM == 0)
-		DFG_TRY(dfg_watch_deadline(&line->watch));
+	if (line->watch.on && number % SELDOM == 0)
+		DFG_TRY(dfg_watch_check(&line->watch));
 	line->iterations++;
 	DFG_TRY(run_moves(line, op));
 	release(line, op, op->n_again);

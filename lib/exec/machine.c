@@ -50,7 +50,7 @@ static struct dfg_err *pop(struct machine *machine, struct queue *queue, struct 
 	size_t next = 0;
 	if (machine->plan->choose)
 		DFG_TRY(machine->plan->choose(machine->plan->choose_arg, machine, queue->count, &next));
-	if (machine->plan->session->options.random_schedule) {
+	else if (machine->plan->session->options.random_schedule) {
 		machine->random = machine->random * 6364136223846793005u + 1442695040888963407u;
 		next = (machine->random >> 33) % queue->count;
 	}

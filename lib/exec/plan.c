@@ -59,8 +59,8 @@ static bool runs_by_role(enum dfg_role role)
 
 static bool needs_machine(enum dfg_role role)
 {
-	return role == DFG_ENTER || role == DFG_EXIT || role == DFG_NEXT_ITERATION || role == DFG_SAVE || role == DFG_LOAD ||
-		   role == DFG_SLEEP;
+	return role == DFG_ENTER || role == DFG_EXIT || role == DFG_NEXT_ITERATION || role == DFG_SAVE ||
+		   role == DFG_LOAD || role == DFG_SLEEP;
 }
 
 static struct dfg_err *make_call(struct maker *maker, uint32_t r)
@@ -258,6 +258,18 @@ static void mark_indices(struct dfg_plan *plan)
 	}
 }
 
+static void mark_agreement(struct dfg_plan *plan)
+{
+	for (uint32_t r = 0; r < plan->count; r++) {
+		struct record *record = &plan->record[r];
+		for (int i = 0; i < record->n_in && record->role == DFG_MERGE && !record->tells_index; i++) {
+			uint32_t slot = plan->slot[record->first + (uint32_t)i];
+			record->may_agree |= plan->kind[slot] == SLOT_PRESET ||
+								 (slot < plan->first_feed && plan->record[plan->maker[slot]].role == DFG_CONST);
+		}
+	}
+}
+
 /* What may be dead: all behind a Switch, but a Merge of which some input cannot be. */
 static void mark_mortal(struct dfg_plan *plan, bool *mortal)
 {
@@ -406,6 +418,7 @@ static struct dfg_err *make(struct maker *maker)
 	mark_mortal(plan, mortal);
 	mark_indices(plan);
 	DFG_TRY(run_presets(plan));
+	mark_agreement(plan);
 	if (plan->loops)
 		DFG_TRY(dfg_flow_make(plan, maker->scratch));
 	if (!wants_machine(plan))

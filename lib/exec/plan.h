@@ -31,6 +31,7 @@ struct record {
 	bool reads_ref;   /* some input is a ref whose value is read */
 	bool may_die;     /* a Switch is before it */
 	bool tells_index; /* a Merge of which somebody reads the number of the live input */
+	bool may_agree;   /* a Merge of a constant: another live input is no error where it says the same */
 	bool in_place;    /* its kernel may write an output into an input's room */
 	bool preset;      /* runs once, with the plan: its outputs are SLOT_PRESET */
 };
@@ -144,10 +145,7 @@ DFG_MUST_CHECK struct dfg_err *dfg_pass(const struct dfg_tensor *from, bool as_r
 /* The output of a Switch that lives: by a bool, or by a number of which those out of range mean the last. */
 DFG_MUST_CHECK struct dfg_err *dfg_choose(const struct dfg_tensor *predicate, int n_out, int *out_chosen);
 
-/*
- * The same bits. TensorFlow's own gradients merge a constant with what is sometimes dead: two live inputs are no error
- * where both say the same, and nobody asks which it was.
- */
+/* The same bits. TensorFlow's own gradients merge a constant with what is sometimes dead: see record.may_agree. */
 bool dfg_same_value(const struct dfg_tensor *one, const struct dfg_tensor *two);
 
 /* A scalar with a buffer of its own. */

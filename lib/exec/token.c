@@ -2,20 +2,15 @@
 
 /* Tokens: what the arrival of a value, live or dead, does to the record that it comes to, and what becomes of it then. */
 
-static bool is_there(const struct slab *slab, uint32_t slot)
-{
-	return slab->state[slot] == LIVE || slab->state[slot] == LENT;
-}
-
 static struct dfg_err *two_live(
 	const struct machine *machine, const struct slab *slab, uint32_t record, uint32_t one, uint32_t two)
 {
 	const uint32_t *use = slab->loop->use + machine->flow->first_use[record];
-	if (!machine->plan->record[record].tells_index && is_there(slab, use[one]) && is_there(slab, use[two]) &&
-		dfg_same_value(&slab->tensor[use[one]], &slab->tensor[use[two]]))
+	if (machine->plan->record[record].may_agree && dfg_same_value(&slab->tensor[use[one]], &slab->tensor[use[two]]))
 		return NULL;
-	return dfg_call_note(
-		DFG_ERR(DFG_DATA, "inputs %u and %u are both live", one, two), machine->plan->record[record].call);
+	return dfg_place_note(
+		DFG_ERR(DFG_DATA, "inputs %u and %u are both live", one < two ? one : two, one < two ? two : one), slab,
+		machine->plan->record[record].call);
 }
 
 /*
@@ -89,6 +84,8 @@ struct dfg_err *dfg_notify(struct machine *machine, struct slab *slab, uint32_t 
 void dfg_consume(struct machine *machine, struct slab *slab, uint32_t record)
 {
 	const uint32_t *use = slab->loop->use + machine->flow->first_use[record];
+	if (machine->plan->record[record].may_agree) /* others that come live are compared with it */
+		return;
 	for (int i = 0; i < machine->plan->record[record].n_in; i++)
 		if (slab->state[use[i]] == LIVE && !--slab->left[use[i]])
 			spend(slab, use[i]);

@@ -1,4 +1,4 @@
-#include "tests/unit/loops.h"
+#include "tests/unit/ways.h"
 
 /* Save and Load: values of a loop's iterations, read elsewhere, in any order. */
 
@@ -65,13 +65,13 @@ static void a_value_may_have_no_key(void **state)
 }
 
 /* For i < n, j < i: saved under [i, j], and read from two other loops that count alike. */
-#define TRIANGLE                                                                 \
-	NUMBERS                                                                      \
-		"count f n\ncount h f.i f\ninto h h.f f.i\nvalue Times h.i h.f T=i32\n"  \
-		"s Dfg>Save value h.f h.i" K                                             \
-		"2\n"                                                                    \
-		"count g n\ncarry g total .0 inner.out\ncount k g.i g\ninto k k.g g.i\n" \
-		"carry k inner total add\nadd Plus inner l T=i32\n"
+#define TRIANGLE                                                             \
+	NUMBERS                                                                  \
+	"count f n\ncount h f.i f\ninto h h.f f.i\nvalue Times h.i h.f T=i32\n"  \
+	"s Dfg>Save value h.f h.i" K                                             \
+	"2\n"                                                                    \
+	"count g n\ncarry g total .0 inner.out\ncount k g.i g\ninto k k.g g.i\n" \
+	"carry k inner total add\nadd Plus inner l T=i32\n"
 
 static void loops_in_loops_have_a_key_each(void **state)
 {

@@ -9,7 +9,8 @@
  *
  *     while F P            frame F runs on while P; F is its LoopCond
  *     carry F v START NEXT a variable of F: v.m in the condition, v in the body, v.out after the loop
- *     into F v X           v is X, in all iterations of F
+ *     into F v X           v is X, in all iterations of F; "handle F v X": the same of a resource
+ *     parallel_iterations=W  in a line of its own kind: the window
  *     count F N G          frame F, in frame G, runs for F.i = 0, 1 .. N - 1; F.0 is 0 and F.1 is 1
  *     count F N            the same where there is no G, but nodes .0 and .1
  *
@@ -29,6 +30,9 @@ static void add_line(char *text, size_t room, const char *line, int window)
 			"%s.s Switch %s.m %s T=i32\n%s Identity %s.s:1 T=i32\n%s.n NextIteration %s T=i32\n%s.out Exit %s.s "
 			"T=i32\n",
 			a, b, f, window, a, a, a, a, a, f, a, a, a, c, a, a);
+	else if (sscanf(line, "handle %39s %39s %39s", f, a, b) == 3)
+		snprintf(to, room, "%s Enter %s T=resource frame_name='%s' is_constant=true parallel_iterations=%d\n", a, b, f,
+			window);
 	else if (sscanf(line, "into %39s %39s %39s", f, a, b) == 3)
 		snprintf(
 			to, room, "%s Enter %s T=i32 frame_name='%s' is_constant=true parallel_iterations=%d\n", a, b, f, window);
@@ -43,8 +47,13 @@ static void add_line(char *text, size_t room, const char *line, int window)
 		snprintf(words[6], 200, "%s.more Plus %s.i %s.1 T=i32", f, f, f);
 		for (int i = 0; i < 7; i++)
 			add_line(text, room + at, words[i], window);
-	} else
-		snprintf(to, room, "%s\n", line);
+	} else {
+		const char *w = strstr(line, "=W");
+		if (w)
+			snprintf(to, room, "%.*s%d%s\n", (int)(w + 1 - line), line, window, w + 2);
+		else
+			snprintf(to, room, "%s\n", line);
+	}
 }
 
 static void expand(const char *graph, int window, char *text, size_t room)
