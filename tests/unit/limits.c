@@ -42,7 +42,7 @@ static void a_loop_may_be_held_to_a_number_of_iterations(void **state)
 			succeeds(steps_run(&steps, "x=0", "i.out", &got));
 		else
 			fails(steps_run(&steps, "x=0", "i.out", &got), DFG_DATA, "loop 'w' runs more than 9 iterations");
-		nothing_is_left(&steps);
+		nothing_is_left();
 		steps_end(&steps);
 	}
 }
@@ -57,9 +57,9 @@ static void a_step_may_be_held_to_a_time(void **state)
 		int32_t got;
 		steps_begin(&steps, &(struct dfg_session_options){.timeout = 0.02, .threads = threads}, text);
 		fails(steps_run(&steps, "x=0", "i.out", &got), DFG_DEADLINE, "the step took longer than 0.02 s");
-		nothing_is_left(&steps);
+		nothing_is_left();
 		succeeds(steps_run(&steps, "x=2000000000", "i.out", &got));
-		nothing_is_left(&steps);
+		nothing_is_left();
 		steps_end(&steps);
 	}
 }
@@ -86,7 +86,7 @@ static void expect_stopped(const char *graph)
 		assert_int_equal(pthread_create(&thread, NULL, cancel_soon, NULL), 0);
 		fails(steps_run(&steps, "x=0", "i.out", &got), DFG_STOPPED, "the step was stopped");
 		assert_int_equal(pthread_join(thread, NULL), 0);
-		nothing_is_left(&steps);
+		nothing_is_left();
 		atomic_store(&cancelled, false);
 		succeeds(steps_run(&steps, "x=2000000000", "i.out", &got));
 		steps_end(&steps);
@@ -154,8 +154,8 @@ static int32_t run_traced(const char *graph, int window, int threads, struct see
 	expand(graph, window, text, sizeof text);
 	steps_begin(&steps, &(struct dfg_session_options){.trace = see, .trace_arg = seen, .threads = threads}, text);
 	succeeds(steps_run(&steps, "x=0", "i.out", &got));
-	nothing_is_left(&steps);
-	dfg_plan_stats(steps.plan, out_stats);
+	nothing_is_left();
+	dfg_plan_stats(last_plan, out_stats);
 	steps_end(&steps);
 	return got;
 }
@@ -198,7 +198,7 @@ static void a_late_invariant_holds_the_loop_to_its_window(void **state)
 		succeeds(steps_run(&steps, "x=0", "i.out2", &got));
 		assert_int_equal(got, 80);
 		assert_int_equal(seen.before, all_windows[w]);
-		dfg_plan_stats(steps.plan, &stats);
+		dfg_plan_stats(last_plan, &stats);
 		assert_int_equal(stats.iterations, 41);
 		steps_end(&steps);
 	}

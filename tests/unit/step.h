@@ -209,8 +209,9 @@ static const struct dfg_op step_ops[] = {
 struct steps {
 	struct sketch sketch;
 	struct dfg_session *session;
-	struct dfg_plan *plan; /* of the last step */
 };
+
+static _Thread_local struct dfg_plan *last_plan; /* of the last step; NULL where none was made */
 
 static void steps_begin(struct steps *steps, const struct dfg_session_options *options, const char *graph)
 {
@@ -252,9 +253,9 @@ static struct dfg_err *steps_run(struct steps *steps, const char *feeds, const c
 		else
 			fetch[step.n_fetch++] = edge;
 	}
-	steps->plan = NULL;
-	DFG_TRY(dfg_session_plan(steps->session, &step, &steps->plan));
-	DFG_TRY(dfg_plan_run(steps->plan, value, result));
+	last_plan = NULL;
+	DFG_TRY(dfg_session_plan(steps->session, &step, &last_plan));
+	DFG_TRY(dfg_plan_run(last_plan, value, result));
 	for (uint32_t i = 0; i < step.n_fetch; i++) {
 		out[i] = (int32_t)dfg_tensor_int(&result[i], 0);
 		dfg_tensor_release(&result[i]);
