@@ -339,7 +339,6 @@ static struct dfg_err *guard_record(struct guarding *of, const struct record *re
 		break;
 	case DFG_SAVE:
 	case DFG_LOAD:
-	case DFG_SLEEP:
 		of->odd = true;
 		break;
 	default:

@@ -89,6 +89,7 @@ static struct dfg_err *make_call(struct maker *maker, uint32_t r)
 		DFG_TRY(dfg_kernel_find(call, &record->run));
 	record->row = record->run == dfg_elementwise_run ? dfg_kernel_row(call) : NULL;
 	plan->loops |= needs_machine(record->role);
+	plan->sleeps |= record->role == DFG_SLEEP;
 	maker->first_output[r] = plan->slots;
 	plan->slots += record->n_out;
 	plan->uses += (uint32_t)record->n_in + record->n_out;
@@ -402,7 +403,7 @@ static struct dfg_err *run_presets(struct dfg_plan *plan)
 static bool wants_machine(const struct dfg_plan *plan)
 {
 	const struct dfg_session_options *options = &plan->session->options;
-	return options->random_schedule || (plan->loops && (options->trace || options->no_opt));
+	return options->random_schedule || plan->sleeps || (plan->loops && (options->trace || options->no_opt));
 }
 
 static struct dfg_err *make(struct maker *maker)

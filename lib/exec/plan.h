@@ -69,6 +69,7 @@ struct dfg_plan {
 	struct dfg_fact *feed;     /* by feed: what the graph says of it */
 	struct dfg_tensor *preset; /* by slot */
 	bool loops;                /* there is a frame */
+	bool sleeps;               /* some record holds no thread while it runs: only a machine can */
 	struct flow *flow;         /* of loops, and of a machine; or NULL */
 	struct course *course;     /* of a line; NULL for a machine */
 	pthread_mutex_t lock;      /* of what follows */
