@@ -1,4 +1,5 @@
 #include "cmd/bench.h"
+#include "cmd/engine.h"
 #include "cmd/run.h"
 #include "cmd/graph.h"
 #include "formats/synthetic.h"
@@ -24,8 +25,7 @@ static const struct dfg_opt options[] = {
 	{"target", .takes = "NODE", .list = &dfg_run_options.target, .help = "Run NODE for its effect."},
 	{"repeat", .takes = "N", .number = &dfg_run_options.repeat, .help = "Time N steps (100)."},
 	{"warmup", .takes = "W", .number = &dfg_run_options.warmup, .help = "Run W steps before those that are timed (0)."},
-	{"threads", .takes = "N", .number = &dfg_run_options.threads,
-		.help = "Use N threads (as many as the machine allows)."},
+	{.rows = dfg_engine_options},
 	{"json", .flag = &dfg_globals.json, .help = "Print one JSON document."},
 	{0},
 };

@@ -1,5 +1,6 @@
 #include "cmd/bench.h"
 
+#include "cmd/engine.h"
 #include "cmd/feed.h"
 #include "cmd/run.h"
 
@@ -67,9 +68,8 @@ static void print(const struct dfg_timing *timing)
 struct dfg_err *dfg_bench_file(const char *path, int64_t batch)
 {
 	struct dfg_run run = {0};
-	const struct dfg_session_options session = {.threads = (int)dfg_run_options.threads};
-	if (dfg_run_options.threads < 0 || dfg_run_options.threads > 4096)
-		return DFG_ERR(DFG_USAGE, "--threads wants a number from 1 to 4096");
+	struct dfg_session_options session;
+	DFG_TRY(dfg_engine_session(&session));
 	if (batch < 1 || dfg_run_options.repeat == 0 || dfg_run_options.repeat < -1 || dfg_run_options.warmup < 0)
 		return DFG_ERR(DFG_USAGE, "--batch and --repeat want 1 or more, --warmup 0 or more");
 	dfg_run_options.repeat = dfg_run_options.repeat < 0 ? REPEAT : dfg_run_options.repeat;

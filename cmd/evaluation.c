@@ -1,3 +1,4 @@
+#include "cmd/engine.h"
 #include "cmd/training.h"
 
 #include <string.h>
@@ -33,12 +34,8 @@ static struct dfg_err *bind_feeds(struct dfg_evaluation *evaluation, const struc
 
 static struct dfg_err *open_graph(struct dfg_run *run, struct dfg_evaluation *evaluation)
 {
-	struct dfg_session_options session = {
-		.threads = (int)dfg_run_options.threads,
-		.no_opt = dfg_run_options.no_opt,
-		.timeout = dfg_run_options.timeout,
-		.max_iterations = dfg_run_options.max_iterations,
-	};
+	struct dfg_session_options session;
+	DFG_TRY(dfg_engine_session(&session));
 	evaluation->model = &run->model;
 	if (!dfg_run_options.eval_graph)
 		return NULL;

@@ -1,5 +1,6 @@
 #include "cmd/run.h"
 
+#include "cmd/engine.h"
 #include "cmd/graph.h"
 #include "lib/base/text.h"
 #include "lib/pass/fuse.h"
@@ -8,8 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct dfg_run_options dfg_run_options = {
-	.epochs = -1, .steps = -1, .seed = -1, .repeat = -1, .warmup = 0, .batch = -1, .keep = 5};
+struct dfg_run_options dfg_run_options = {.epochs = -1, .steps = -1, .repeat = -1, .warmup = 0, .batch = -1, .keep = 5};
 #define O dfg_run_options
 
 static const struct dfg_opt input_rows[] = {
@@ -59,14 +59,7 @@ static const struct dfg_opt training_rows[] = {
 };
 
 static const struct dfg_opt engine_rows[] = {
-	{"threads", .takes = "N", .number = &O.threads, .help = "Use N threads (as many as the machine allows)."},
-	{"seed", .takes = "N", .number = &O.seed, .help = "Seed of random ops."},
-	{"memory-limit", .takes = "SIZE", .size = &O.memory_limit, .help = "Fail where more memory than SIZE is needed."},
-	{"timeout", .takes = "SECONDS", .real = &O.timeout, .help = "Fail where a step takes longer."},
-	{"max-iterations", .takes = "N", .number = &O.max_iterations, .help = "Fail where a loop goes on for longer."},
-	{"check-numerics", .flag = &O.check_numerics, .help = "Fail at the first node that makes a NaN or an infinity."},
-	{"schedule", .takes = "random:SEED", .text = &O.schedule, .help = "Run ready nodes in an order drawn from SEED."},
-	{"no-opt", .flag = &O.no_opt, .help = "Run the graph as it is."},
+	{.rows = dfg_engine_options},
 	{"device", .takes = "NAME", .text = &O.device, .help = "Run on cpu, which is the only device here."},
 	{"trace", .takes = "FILE", .text = &O.trace, .help = "Write when each node ran, as a Chrome trace."},
 	{"stats", .flag = &O.stats, .help = "Tell what the last step took: memory, iterations, dead tokens."},
@@ -81,25 +74,8 @@ static const struct dfg_opt options[] = {
 	{0},
 };
 
-static struct dfg_err *parse_schedule(struct dfg_session_options *session)
-{
-	char *end;
-	if (!O.schedule)
-		return NULL;
-	if (strncmp(O.schedule, "random:", 7))
-		return DFG_ERR(DFG_USAGE, "--schedule wants random:SEED, not '%s'", O.schedule);
-	errno = 0;
-	session->random_schedule = true;
-	session->schedule_seed = strtoull(O.schedule + 7, &end, 10);
-	if (*end || end == O.schedule + 7 || errno)
-		return DFG_ERR(DFG_USAGE, "--schedule wants random:SEED, not '%s'", O.schedule);
-	return NULL;
-}
-
 static struct dfg_err *check_options(void)
 {
-	if (O.threads < 0 || O.threads > 4096)
-		return DFG_ERR(DFG_USAGE, "--threads wants a number from 1 to 4096");
 	if (O.repeat == 0 || O.repeat < -1 || O.warmup < 0)
 		return DFG_ERR(DFG_USAGE, "--repeat wants 1 or more, --warmup 0 or more");
 	if (O.batch == 0 || O.batch < -1)
@@ -123,16 +99,6 @@ static struct dfg_err *check_options(void)
 	if (O.device && strcmp(O.device, "cpu"))
 		return DFG_ERR(DFG_CONFIG, "no device '%s' here: there is only cpu", O.device);
 	return NULL;
-}
-
-/* Bound here, because what it refuses is counted from here on. */
-static void limit_memory(void)
-{
-	static struct dfg_mem_limit limit;
-	if (!O.memory_limit)
-		return;
-	dfg_mem_limit_init(&limit, dfg_mem, O.memory_limit);
-	dfg_mem = &limit.base;
 }
 
 static bool has_data(void)
@@ -159,7 +125,7 @@ struct dfg_err *dfg_run_fuse(struct dfg_run *run)
 	struct dfg_text report = {0};
 	struct dfg_keep keep = {
 		.fetch = run->fetch.edge, .n_fetch = run->fetch.count, .target = run->target, .n_target = run->n_target};
-	if (O.no_opt || !run->n_target)
+	if (dfg_engine.no_opt || !run->n_target)
 		return NULL;
 	keep.feed = dfg_arena_zeros(&run->model.arena, run->feeds.count + O.data.count + 1, sizeof *keep.feed);
 	if (!keep.feed)
@@ -221,17 +187,10 @@ static struct dfg_err *execute(struct dfg_run *run, struct dfg_trace *trace, int
 static struct dfg_err *run_graph(const char *path, struct dfg_trace *trace, int *out_status)
 {
 	struct dfg_run run = {0};
-	struct dfg_session_options session = {
-		.threads = (int)O.threads,
-		.seed = O.seed < 0 ? 0 : (uint64_t)O.seed,
-		.no_opt = O.no_opt,
-		.check_numerics = O.check_numerics,
-		.max_iterations = O.max_iterations,
-		.timeout = O.timeout,
-		.trace = trace ? dfg_trace_event : NULL,
-		.trace_arg = trace,
-	};
-	DFG_TRY(parse_schedule(&session));
+	struct dfg_session_options session;
+	DFG_TRY(dfg_engine_session(&session));
+	session.trace = trace ? dfg_trace_event : NULL;
+	session.trace_arg = trace;
 	DFG_TRY(dfg_model_open(path, &session, &run.model));
 	struct dfg_err *err = bind(&run);
 	if (!err)
@@ -246,7 +205,7 @@ static struct dfg_err *run_command(char **operands, int *out_status)
 	struct dfg_trace *trace = NULL;
 	dfg_globals.usage = true;
 	DFG_TRY(check_options());
-	limit_memory();
+	dfg_engine_limit_memory();
 	struct dfg_err *err = O.trace ? dfg_trace_new(&trace) : NULL;
 	if (!err)
 		err = run_graph(*operands, trace, out_status);

@@ -8,11 +8,9 @@ struct dfg_run_options {
 	struct dfg_words_list feed, fetch, target, load, map;
 	struct dfg_words_list data, eval_data, eval_fetch;
 	const char *output, *init, *each, *save, *metrics, *eval_graph;
-	const char *checkpoint, *every, *trace, *device, *schedule;
-	bool if_changed, no_shuffle, drop_last, times, resume, force, stats, no_opt, check_numerics;
-	int64_t batch, epochs, steps, shuffle, keep, repeat, warmup, threads, seed, max_iterations;
-	double timeout;
-	uint64_t memory_limit;
+	const char *checkpoint, *every, *trace, *device;
+	bool if_changed, no_shuffle, drop_last, times, resume, force, stats;
+	int64_t batch, epochs, steps, shuffle, keep, repeat, warmup;
 };
 extern struct dfg_run_options dfg_run_options;
 

@@ -1,6 +1,7 @@
 #include "cmd/test.h"
 
 #include "cmd/cmd.h"
+#include "cmd/engine.h"
 #include "lib/base/map.h"
 #include "lib/base/mem.h"
 #include "lib/base/text.h"
@@ -13,12 +14,10 @@
 
 static struct dfg_words_list tags;
 static struct dfg_test_options test_options;
-static int64_t threads;
 
 static const struct dfg_opt options[] = {
 	{"tag", .takes = "PATTERN", .list = &tags, .help = "Run only cases with such a tag."},
-	{"threads", .takes = "N", .number = &threads, .help = "Compute on N threads."},
-	{"no-opt", .flag = &test_options.session.no_opt, .help = "Run the graphs as they are."},
+	{.rows = dfg_engine_options},
 	{0},
 };
 
@@ -173,7 +172,8 @@ static struct dfg_err *test(char **operands, int *out_status)
 {
 	struct report report = {0};
 	struct dfg_err *err = NULL;
-	test_options.session.threads = (int)threads;
+	DFG_TRY(dfg_engine_session(&test_options.session));
+	dfg_engine_limit_memory();
 	for (; *operands && !err; operands++)
 		err = run_tree(&report, *operands);
 	if (!err && !report.all.passed && !report.all.failed)
