@@ -16,7 +16,7 @@ struct dfg_map {
 	} * name; /* by number */
 	size_t count;
 	size_t room;
-	uint32_t *slot; /* number + 1, or 0 */
+	uint64_t *slot; /* number + 1, and the hash above it, or 0 */
 	size_t slots;   /* a power of two, or 0 */
 };
 
