@@ -46,16 +46,17 @@ static struct place place_of(const struct dfg_reader *r, const struct node_field
 	return place;
 }
 
-static bool is_letter_or_digit(uint8_t c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-}
-
-/* What may be in the name of a node: '_' begins those that TensorFlow makes itself, '>' is in newer ones. */
-static bool is_name_byte(uint8_t c, bool first)
-{
-	return is_letter_or_digit(c) || c == '.' || c == '_' || (!first && (c == '/' || c == '-' || c == '>'));
-}
+/* What may be in the name of a node: 1 anywhere, 2 not in front. '_' begins names that TensorFlow makes itself. */
+static const uint8_t name_byte[256] = {
+	['a' ... 'z'] = 1,
+	['A' ... 'Z'] = 1,
+	['0' ... '9'] = 1,
+	['.'] = 1,
+	['_'] = 1,
+	['/'] = 2,
+	['-'] = 2,
+	['>'] = 2,
+};
 
 static struct dfg_err *check_name(const struct dfg_wire_field *name)
 {
@@ -64,7 +65,7 @@ static struct dfg_err *check_name(const struct dfg_wire_field *name)
 	if (name->length > NAME_MOST)
 		return DFG_ERR(DFG_DATA, "the name is %zu bytes long, more than %d", name->length, NAME_MOST);
 	for (size_t i = 0; i < name->length; i++)
-		if (!is_name_byte(name->bytes[i], i == 0))
+		if (!name_byte[name->bytes[i]] || (name_byte[name->bytes[i]] == 2 && !i))
 			return DFG_ERR(DFG_DATA, "byte %zu of the name is 0x%02x: letters, digits and _ . - / > are in use%s", i,
 				name->bytes[i], i ? "" : ", and none of - / > in front");
 	return NULL;
@@ -173,7 +174,8 @@ static struct dfg_err *keep_inputs(struct dfg_reader *r, struct dfg_node *node)
 }
 
 /* Takes in the fields of a node: those with room of their own at once, the others as places. */
-static struct dfg_err *read_fields(struct dfg_reader *r, struct dfg_wire *wire, struct node_fields *fields)
+static struct dfg_err *read_fields(
+	struct dfg_reader *r, struct dfg_wire *wire, struct node_fields *fields, struct dfg_node *node)
 {
 	for (;;) {
 		struct dfg_wire_field field;
@@ -198,6 +200,8 @@ static struct dfg_err *read_fields(struct dfg_reader *r, struct dfg_wire *wire, 
 			fields->device = field;
 			break;
 		case NODE_ATTR:
+			if (!r->n_attr && dfg_reader_attrs_again(r, wire, &field, node))
+				return NULL;
 			DFG_TRY(dfg_reader_attr(r, wire, &field));
 			break;
 		default:
@@ -210,7 +214,7 @@ static struct dfg_err *fill_node(
 	struct dfg_reader *r, const struct dfg_wire *wire, struct node_fields *fields, struct dfg_node *node)
 {
 	struct dfg_wire walk = *wire;
-	DFG_TRY(read_fields(r, &walk, fields));
+	DFG_TRY(read_fields(r, &walk, fields, node));
 	DFG_TRY(check_name(&fields->name));
 	if (!fields->op.length)
 		return DFG_ERR(DFG_DATA, "a node without an op");
@@ -219,8 +223,10 @@ static struct dfg_err *fill_node(
 	if (fields->device.length)
 		DFG_TRY(dfg_reader_word(r, &fields->device, "the device", &node->device));
 	DFG_TRY(keep_inputs(r, node));
-	if (r->n_attr)
+	if (r->n_attr) {
 		DFG_TRY(dfg_reader_attrs_end(r, 0, &node->attr, &node->n_attr));
+		dfg_reader_attrs_keep(r, node);
+	}
 	DFG_TRY(keep_fields(r, wire, fields, node));
 	return add_late_name(r, &fields->name);
 }

@@ -76,6 +76,14 @@ struct dfg_reader {
 
 	struct dfg_attr *attr; /* of the node being read, and of functions within its attributes, as a stack */
 	size_t n_attr, attr_room;
+	struct dfg_reader_run {
+		const uint8_t *bytes; /* of the file: attributes that stand at the end of a node */
+		uint32_t length, n_attr;
+		struct dfg_attr *attr;
+	} run[256];                    /* by hash, the last of them: nodes that are alike share theirs */
+	struct dfg_reader_run *unread; /* the slot for the attributes being read; NULL: they are not shared */
+	uint32_t unread_length;
+	size_t unknown;  /* file.unknown before them */
 	uint64_t *input; /* offsets of the node's input fields */
 	size_t n_input, input_room;
 
@@ -127,6 +135,15 @@ DFG_MUST_CHECK struct dfg_err *dfg_reader_attrs_end(
 	struct dfg_reader *r, size_t base, struct dfg_attr **out_attr, uint32_t *out_count);
 DFG_MUST_CHECK struct dfg_err *dfg_reader_attr_value(
 	struct dfg_reader *r, const struct dfg_wire *wire, const struct dfg_wire_field *field, struct dfg_attr *attr);
+
+/*
+ * graphdef_again.c. From the first attribute of a node on: true where the rest of the node is what another node had, whose
+ * attributes it gets. Else what is read of it will be kept, by the second.
+ */
+bool dfg_reader_attrs_again(
+	struct dfg_reader *r, struct dfg_wire *wire, const struct dfg_wire_field *first, struct dfg_node *node);
+void dfg_reader_attrs_keep(struct dfg_reader *r, const struct dfg_node *node);
+
 DFG_MUST_CHECK struct dfg_err *dfg_reader_shape(
 	struct dfg_reader *r, const struct dfg_wire *wire, const struct dfg_wire_field *field, struct dfg_shape *out_shape);
 

@@ -190,11 +190,41 @@ static struct dfg_err *pass_unknown(
 	return NULL;
 }
 
+/*
+ * What most fields are: a string, bytes, or one of many messages, with a tag and a length of one byte each. False, and
+ * nothing has moved, for all else.
+ */
+static inline bool next_short(struct dfg_wire *wire, struct dfg_wire_field *out_field)
+{
+	const uint8_t *tag = wire->at;
+	if (wire->end - tag < 2 || (*tag & 0x87) != LENGTH || tag[1] >= 0x80 || wire->end - tag - 2 < tag[1])
+		return false;
+	uint32_t number = *tag >> 3;
+	if (!number || number > wire->type->n_fields)
+		return false;
+	const ProtobufCFieldDescriptor *field = &wire->type->fields[number - 1];
+	bool many = field->label == PROTOBUF_C_LABEL_REPEATED;
+	if (field->id != number || field->type < PROTOBUF_C_TYPE_STRING || field->flags & PROTOBUF_C_FIELD_FLAG_ONEOF ||
+		(field->type == PROTOBUF_C_TYPE_MESSAGE && !many))
+		return false;
+	if (!many)
+		wire->seen |= UINT64_C(1) << (number - 1);
+	out_field->kind = field->type == PROTOBUF_C_TYPE_MESSAGE ? DFG_WIRE_MESSAGE : DFG_WIRE_BYTES;
+	out_field->field = field;
+	out_field->tag = tag;
+	out_field->bytes = tag + 2;
+	out_field->length = tag[1];
+	wire->at = tag + 2 + tag[1];
+	return true;
+}
+
 struct dfg_err *dfg_wire_next(struct dfg_wire *wire, struct dfg_wire_field *out_field)
 {
 	const ProtobufCFieldDescriptor *field = NULL;
 	enum wire_type wire_type = VARINT;
 	const uint8_t *tag = wire->at;
+	if (next_short(wire, out_field))
+		return NULL;
 	while (!field) {
 		if (wire->at == wire->end) {
 			out_field->kind = DFG_WIRE_END;

@@ -44,6 +44,11 @@ static void refuses(const char *bytes, size_t size, const char *words)
 	dfg_arena_release(&arena);
 }
 
+static void take_note(void *arg, const char *text)
+{
+	snprintf(arg, 200, "%s", text);
+}
+
 /* The file `from`, read and written, has the bytes of the file `same`. */
 static void comes_out_as(const char *from, const char *same)
 {
@@ -163,6 +168,50 @@ static const struct dfg_literal *constant(const struct dfg_graph *graph, const c
 	return dfg_node_attr(&graph->node[dfg_graph_find(graph, name)], "value")->value.tensor;
 }
 
+/* node { name: "a" op: "O" attr { "N": 1 } }, and so on: attributes that were there before are not read again. */
+static void equal_attributes_are_kept_once(void **state)
+{
+	(void)state;
+	static const char bytes[] =
+		"\x0a\x0f\x0a\x01"
+		"a\x12\x01O\x2a\x07\x0a\x01N\x12\x02\x18\x01"
+		"\x0a\x0f\x0a\x01"
+		"b\x12\x01O\x2a\x07\x0a\x01N\x12\x02\x18\x02"
+		"\x0a\x0f\x0a\x01"
+		"c\x12\x01O\x2a\x07\x0a\x01N\x12\x02\x18\x01"
+		"\x0a\x06\x0a\x01"
+		"d\x12\x01O";
+	struct dfg_arena arena = {0};
+	struct dfg_graph graph;
+	assert_null(read_bytes(bytes, sizeof bytes - 1, &arena, &graph));
+	assert_int_equal(dfg_node_attr(&graph.node[0], "N")->value.i, 1);
+	assert_int_equal(dfg_node_attr(&graph.node[1], "N")->value.i, 2);
+	assert_ptr_equal(graph.node[2].attr, graph.node[0].attr);
+	assert_int_equal(graph.node[2].n_attr, 1);
+	assert_int_equal(graph.node[3].n_attr, 0);
+	dfg_graph_release(&graph);
+	dfg_arena_release(&arena);
+}
+
+/* The attribute ends in field 15, which no AttrValue has: each node that has it counts. */
+static void unknown_fields_of_equal_attributes_are_all_counted(void **state)
+{
+	(void)state;
+	static const char bytes[] =
+		"\x0a\x11\x0a\x01"
+		"a\x12\x01O\x2a\x09\x0a\x01N\x12\x04\x18\x01\x78\x01"
+		"\x0a\x11\x0a\x01"
+		"b\x12\x01O\x2a\x09\x0a\x01N\x12\x04\x18\x01\x78\x01";
+	struct dfg_arena arena = {0};
+	struct dfg_graph graph;
+	char told[200] = "";
+	const struct dfg_graph_options options = {.notes = {.note = take_note, .arg = told}};
+	assert_null(dfg_graphdef_read((const uint8_t *)bytes, sizeof bytes - 1, &options, &arena, &graph));
+	assert_non_null(strstr(told, "2 unknown fields"));
+	dfg_graph_release(&graph);
+	dfg_arena_release(&arena);
+}
+
 static void constants_are_there_in_every_form(void **state)
 {
 	(void)state;
@@ -222,6 +271,8 @@ int main(void)
 		cmocka_unit_test(a_long_first_name_makes_no_text),
 		cmocka_unit_test(edges_name_nodes_and_ports),
 		cmocka_unit_test(attributes_have_their_values),
+		cmocka_unit_test(equal_attributes_are_kept_once),
+		cmocka_unit_test(unknown_fields_of_equal_attributes_are_all_counted),
 		cmocka_unit_test(constants_are_there_in_every_form),
 		cmocka_unit_test(what_is_broken_names_its_place),
 		cmocka_unit_test(names_and_inputs_are_checked),

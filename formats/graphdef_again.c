@@ -1,0 +1,52 @@
+#include "formats/reader.h"
+
+#include <string.h>
+
+/*
+ * Most nodes have attributes that some node before had, byte for byte. They are found again by these bytes, and neither
+ * walked nor kept a second time.
+ */
+
+enum { RUN_MOST = 192 };
+
+/* The attributes that end the node, each short; 0 where something else stands among them. */
+static uint32_t run_length(const uint8_t *first, const uint8_t *end)
+{
+	const uint8_t *at = first;
+	while (end - at >= 2 && *at == *first && at[1] < 0x80 && end - at - 2 >= at[1])
+		at += 2 + at[1];
+	return at == end && end - first <= RUN_MOST ? (uint32_t)(end - first) : 0;
+}
+
+bool dfg_reader_attrs_again(
+	struct dfg_reader *r, struct dfg_wire *wire, const struct dfg_wire_field *first, struct dfg_node *node)
+{
+	uint32_t length = run_length(first->tag, wire->end);
+	r->unread = NULL;
+	if (!length)
+		return false;
+	struct dfg_reader_run *run =
+		&r->run[dfg_map_hash((const char *)first->tag, length) % (sizeof r->run / sizeof *r->run)];
+	if (run->length == length && !memcmp(run->bytes, first->tag, length)) {
+		node->attr = run->attr;
+		node->n_attr = run->n_attr;
+		wire->at = wire->end;
+		return true;
+	}
+	*run = (struct dfg_reader_run){.bytes = first->tag}; /* of no length until they are read */
+	r->unread = run;
+	r->unread_length = length;
+	r->unknown = r->file.unknown;
+	return false;
+}
+
+/* Unknown fields are counted each time they are met: attributes that have some are read again. */
+void dfg_reader_attrs_keep(struct dfg_reader *r, const struct dfg_node *node)
+{
+	if (!r->unread || r->file.unknown != r->unknown)
+		return;
+	r->unread->length = r->unread_length;
+	r->unread->attr = node->attr;
+	r->unread->n_attr = node->n_attr;
+	r->unread = NULL;
+}
