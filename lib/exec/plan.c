@@ -113,6 +113,7 @@ static bool input_is_ref(const struct dfg_call *call, int i)
 static struct dfg_err *slot_of(const struct maker *maker, struct dfg_edge edge, uint32_t *out_slot)
 {
 	const struct dfg_plan *plan = maker->plan;
+	edge = dfg_source(maker->selection.graph, &plan->step, edge);
 	uint32_t feed = dfg_fed(&plan->step, edge);
 	if (feed != DFG_NONE) {
 		*out_slot = plan->first_feed + feed;

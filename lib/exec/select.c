@@ -14,6 +14,21 @@ uint32_t dfg_fed(const struct dfg_step *step, struct dfg_edge edge)
 	return DFG_NONE;
 }
 
+/* A call's outputs are one node only so that they can be named; who reads one does not wait for the others. */
+static bool is_named_only(const struct dfg_node *node)
+{
+	return node->op && node->op->role == DFG_IDENTITY && node->n_in > 1 && !node->n_control &&
+		   dfg_node_mark(node, "_dfg_call", NULL);
+}
+
+struct dfg_edge dfg_source(const struct dfg_graph *graph, const struct dfg_step *step, struct dfg_edge edge)
+{
+	while (edge.port >= 0 && (uint32_t)edge.port < graph->node[edge.node].n_in &&
+		   is_named_only(&graph->node[edge.node]) && dfg_fed(step, edge) == DFG_NONE)
+		edge = graph->node[edge.node].in[edge.port];
+	return edge;
+}
+
 enum { UNSEEN, OPEN, DONE };
 
 /* A walk in depth: path holds the nodes on the way down, each with the input that it goes on with. */
@@ -54,7 +69,7 @@ static struct dfg_err *go_on(struct walk *walk)
 	uint32_t number = walk->path[walk->depth - 1];
 	const struct dfg_node *node = &selection->graph->node[number];
 	while (walk->input[walk->depth - 1] < node->n_in + node->n_control) {
-		struct dfg_edge edge = node->in[walk->input[walk->depth - 1]++];
+		struct dfg_edge edge = dfg_source(selection->graph, selection->step, node->in[walk->input[walk->depth - 1]++]);
 		if (is_cut(walk, edge) || walk->state[edge.node] == DONE)
 			continue;
 		if (dfg_edge_closes(selection->graph, node, edge)) {
@@ -75,6 +90,7 @@ static struct dfg_err *go_on(struct walk *walk)
 
 static struct dfg_err *walk_from(struct walk *walk, struct dfg_edge start)
 {
+	start = dfg_source(walk->selection->graph, walk->selection->step, start);
 	if (!is_cut(walk, start))
 		put_off(walk, start.node);
 	while (walk->n_later) {

@@ -120,10 +120,10 @@ struct dfg_err *dfg_lower_int(
 		&out_edge->node);
 }
 
-/* The types of the outputs, and what marks the node in ways of our own; '_' sorts behind every letter that is large. */
+/* The types of the outputs, that it was a call, and what marks the node in ways of our own; '_' sorts behind every letter that is large. */
 static struct dfg_err *finish_attrs(struct lower *l, const struct instance *instance, struct dfg_node *node)
 {
-	struct dfg_attr *attr = dfg_arena_zeros(l->graph->arena, (size_t)node->n_attr + 1, sizeof *attr);
+	struct dfg_attr *attr = dfg_arena_zeros(l->graph->arena, (size_t)node->n_attr + 2, sizeof *attr);
 	struct dfg_list *list = dfg_arena_zeros(l->graph->arena, 1, sizeof *list);
 	union dfg_value *item = dfg_arena_zeros(l->graph->arena, (size_t)instance->n_out + 1, sizeof *item);
 	uint32_t count = 0;
@@ -136,8 +136,10 @@ static struct dfg_err *finish_attrs(struct lower *l, const struct instance *inst
 		attr[count++] = (struct dfg_attr)DFG_ATTR_T("T", instance->out_dtype[0]);
 	else if (instance->n_out)
 		attr[count++] = (struct dfg_attr){"T", DFG_ATTR_LIST, {.list = list}};
+	if (instance->n_out > 1)
+		attr[count++] = (struct dfg_attr)DFG_ATTR_B("_dfg_call", true);
 	for (uint32_t i = 0; i < node->n_attr; i++)
-		if (!strncmp(node->attr[i].name, "_dfg_", 5))
+		if (!strncmp(node->attr[i].name, "_dfg_", 5) && strcmp(node->attr[i].name, "_dfg_call"))
 			attr[count++] = node->attr[i];
 	node->attr = attr;
 	node->n_attr = count;

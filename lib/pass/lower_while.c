@@ -15,7 +15,7 @@ struct loop {
 	struct instance cond, body;
 	uint32_t count; /* of inputs of the call; the variable that nobody reads is number count */
 	bool *varies;   /* by input, and one more */
-	uint32_t first; /* the first variable */
+	uint32_t first; /* the variable by which to know that the loop goes on: the first that the predicate is made from */
 	const char *frame;
 	int64_t window;
 	uint32_t *enter, *merge, *side, *exit; /* by input: nodes */
@@ -55,6 +55,16 @@ static struct dfg_err *open_loop(struct loop *loop)
 	return NULL;
 }
 
+/* Whether the predicate is worked out from the variable, so that it is needed whatever is asked of the loop. */
+static bool is_decisive(const struct loop *loop, uint32_t i)
+{
+	const struct instance *cond = &loop->cond;
+	for (uint32_t p = 0; p < cond->body->function.n_in; p++)
+		if (i >= cond->in_first[p] && i < cond->in_first[p + 1])
+			return cond->body->used[p];
+	return false;
+}
+
 static struct dfg_err *take_room(struct loop *loop)
 {
 	struct dfg_arena *arena = loop->l->scratch;
@@ -68,10 +78,14 @@ static struct dfg_err *take_room(struct loop *loop)
 	loop->merge = number + room;
 	loop->side = number + 2 * room;
 	loop->exit = number + 3 * room;
+	bool decides = false;
 	loop->first = loop->count;
 	for (uint32_t i = loop->count; i-- > 0;) {
 		loop->varies[i] = dfg_lower_same_input(&loop->body, i) != i;
-		loop->first = loop->varies[i] ? i : loop->first;
+		if (!loop->varies[i] || (decides && !is_decisive(loop, i)))
+			continue;
+		loop->first = i;
+		decides = is_decisive(loop, i);
 	}
 	loop->varies[loop->count] = loop->first == loop->count;
 	return NULL;
