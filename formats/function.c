@@ -83,6 +83,14 @@ static struct dfg_err *port_field(struct each *each, const struct dfg_wire *wire
 	}
 }
 
+static struct dfg_err *read_port(
+	struct each *each, const struct dfg_wire *wire, const struct dfg_wire_field *field, struct dfg_function_port *port)
+{
+	struct each inner = {each->r, each->function, port};
+	DFG_TRY(for_each_in(&inner, wire, field, port_field));
+	return port->name ? NULL : DFG_ERR(DFG_DATA, "an input or output without a name");
+}
+
 /* An attribute with a default, as if it were an entry of a map. */
 static struct dfg_err *attr_field(struct each *each, const struct dfg_wire *wire, const struct dfg_wire_field *field)
 {
@@ -108,16 +116,13 @@ static struct dfg_err *signature_field(
 	struct each *each, const struct dfg_wire *wire, const struct dfg_wire_field *field)
 {
 	struct dfg_function *function = each->function;
-	struct each inner = {each->r, function, NULL};
 	switch (field->field->id) {
 	case OPDEF_NAME:
 		return dfg_reader_word(each->r, field, "the name of a function", &function->name);
 	case OPDEF_IN:
-		inner.of = &function->in[function->n_in++];
-		return for_each_in(&inner, wire, field, port_field);
+		return read_port(each, wire, field, &function->in[function->n_in++]);
 	case OPDEF_OUT:
-		inner.of = &function->out[function->n_out++];
-		return for_each_in(&inner, wire, field, port_field);
+		return read_port(each, wire, field, &function->out[function->n_out++]);
 	case OPDEF_ATTR:
 		return read_default(each, wire, field);
 	default:

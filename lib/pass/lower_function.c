@@ -18,8 +18,6 @@ static struct dfg_err *name_parts(struct body *body)
 		const char *name = i < function->n_in ? function->in[i].name : function->node[i - function->n_in].node.name;
 		bool is_new;
 		uint32_t number;
-		if (!name)
-			return DFG_ERR(DFG_DATA, "input %u has no name", i);
 		if (!dfg_map_put(&body->names, name, strlen(name), &number, &is_new))
 			return no_memory();
 		if (!is_new)

@@ -184,8 +184,9 @@ static void what_starts_in_a_branch_waits_for_its_side(void **state)
 
 /* y goes through unchanged, x becomes -x or y + 3. */
 #define PAIR(kind) ARG(kind, "x", "DT_FLOAT") ARG(kind, "y", "DT_FLOAT")
-#define LOOP(body)                                                                                \
-	INPUT NODE("node", "spin", "StatelessWhile", IN("x") IN("x"),                                 \
+#define LOOP(body) LOOP_OF(INPUT, body)
+#define LOOP_OF(input, body)                                                                      \
+	input NODE("node", "spin", "StatelessWhile", IN("x") IN("x"),                                 \
 		TYPES("T", "type: DT_FLOAT type: DT_FLOAT") FUNC("cond", "C")                             \
 			FUNC("body", "B")) "library { function { signature { name: 'C' " PAIR("input_arg")    \
 		ARG("output_arg", "r", "DT_BOOL") "} " NUMBER("limit")                                    \
@@ -204,6 +205,22 @@ static void an_invariant_enters_once_and_does_not_leave(void **state)
 	expect_node(&l, "spin/cond/limit", "Const ^spin/merge");
 	expect_node(&l, "spin/body/n", "Neg spin/side:1");
 	assert_int_equal(dfg_graph_find(&l.file.graph, "spin/body/pivot"), DFG_NONE);
+	lowered_release(&l);
+}
+
+static void a_predicate_that_is_a_scalar_is_not_tested(void **state)
+{
+	(void)state;
+	struct lowered l;
+	expect_sound(&l,
+		LOOP_OF("node { name: 'x' op: 'Placeholder' " TYPE(
+					"dtype", "DT_FLOAT") "attr { key: 'shape' value { shape { } } } } ",
+			NEGATE("n", "x") RET("n:y:0")),
+		NULL);
+	expect_node(&l, "spin/goes_on", "LoopCond spin/cond/less");
+	lowered_release(&l);
+	expect_sound(&l, LOOP(NEGATE("n", "x") RET("n:y:0")), NULL);
+	expect_node(&l, "spin/goes_on", "LoopCond spin/truth");
 	lowered_release(&l);
 }
 
@@ -277,6 +294,7 @@ int main(void)
 		cmocka_unit_test(what_a_function_does_besides_its_results_is_waited_for),
 		cmocka_unit_test(what_starts_in_a_branch_waits_for_its_side),
 		cmocka_unit_test(an_invariant_enters_once_and_does_not_leave),
+		cmocka_unit_test(a_predicate_that_is_a_scalar_is_not_tested),
 		cmocka_unit_test(what_reads_invariants_only_dies_with_the_body),
 		cmocka_unit_test(an_invariant_as_the_next_value_dies_with_the_body),
 		cmocka_unit_test(what_has_no_end_is_refused),
