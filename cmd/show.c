@@ -12,9 +12,9 @@
 static struct dfg_show_options show_options;
 
 static const struct dfg_opt options[] = {
-	{"tree", .flag = &show_options.tree, .help = "Print the nodes of a graph as a tree of scopes."},
+	{"tree", .flag = &show_options.tree, .help = "Print the nodes of a graph as a tree of loops, branches and scopes."},
 	{"text", .flag = &show_options.text, .help = "Print a graph in the syntax of the language."},
-	{"dot", .flag = &show_options.dot, .help = "Print a graph for dot(1)."},
+	{"dot", .flag = &show_options.dot, .help = "Print a graph for dot(1), loops and branches in boxes."},
 	{"svg", .flag = &show_options.svg, .help = "Draw the curves of a metrics file."},
 	{"json", .flag = &dfg_globals.json, .help = "Print one JSON document."},
 	{"node", .takes = "NAME", .text = &show_options.node,

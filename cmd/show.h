@@ -33,6 +33,7 @@ struct dfg_shown {
 
 /* Each prints to `out`. */
 DFG_MUST_CHECK struct dfg_err *dfg_show_summary(const struct dfg_shown *shown, struct dfg_text *out);
+DFG_MUST_CHECK struct dfg_err *dfg_show_functions(const struct dfg_shown *shown, struct dfg_text *out);
 DFG_MUST_CHECK struct dfg_err *dfg_show_graph_json(const struct dfg_shown *shown, struct dfg_text *out);
 DFG_MUST_CHECK struct dfg_err *dfg_show_node(const struct dfg_shown *shown, const char *name, struct dfg_text *out);
 DFG_MUST_CHECK struct dfg_err *dfg_show_tree(const struct dfg_shown *shown, struct dfg_text *out);

@@ -176,11 +176,10 @@ struct dfg_err *dfg_show_summary(const struct dfg_shown *shown, struct dfg_text 
 			(unsigned long long)totals.parameters);
 	if (totals.unknown)
 		dfg_text_add(out, "%u nodes of ops that are not known here\n", totals.unknown);
-	if (shown->graph->n_library)
-		dfg_text_add(out, "a function library of %zu bytes\n", shown->graph->n_library);
 	list_nodes(shown, "inputs\n", NULL, DFG_PLACEHOLDER, out);
 	list_nodes(shown, "outputs\n", "_dfg_output", DFG_PLAIN, out);
 	list_nodes(shown, "variables\n", NULL, DFG_VARIABLE, out);
+	DFG_TRY(dfg_show_functions(shown, out));
 	return list_ops(shown, out);
 }
 
@@ -255,24 +254,5 @@ struct dfg_err *dfg_show_node(const struct dfg_shown *shown, const char *name, s
 		for (uint32_t i = 0; i < graph->node[n].n_in + graph->node[n].n_control; i++)
 			if (graph->node[n].in[i].node == edge.node)
 				dfg_text_add(out, "  used by   %s\n", graph->node[n].name);
-	return NULL;
-}
-
-struct dfg_err *dfg_show_dot(const struct dfg_shown *shown, struct dfg_text *out)
-{
-	const struct dfg_graph *graph = shown->graph;
-	dfg_text_add(out, "digraph {\n\tnode [shape = box, fontsize = 10]\n");
-	for (uint32_t n = 0; n < graph->count; n++)
-		dfg_text_add(out, "\tn%u [label = \"%s\\n%s\"]\n", n, graph->node[n].name, graph->node[n].op_name);
-	for (uint32_t n = 0; n < graph->count; n++) {
-		const struct dfg_node *node = &graph->node[n];
-		for (uint32_t i = 0; i < node->n_in + node->n_control; i++)
-			if (node->in[i].port == DFG_CONTROL)
-				dfg_text_add(out, "\tn%u -> n%u [style = dashed]\n", node->in[i].node, n);
-			else
-				dfg_text_add(out, "\tn%u -> n%u [label = \"%s\", fontsize = 8]\n", node->in[i].node, n,
-					dfg_shown_type(shown, node->in[i]).s);
-	}
-	dfg_text_add(out, "}\n");
 	return NULL;
 }

@@ -1,8 +1,9 @@
+#include "cmd/boxes.h"
 #include "cmd/show.h"
 
 #include <string.h>
 
-/* A scope or a node; a name can be both. Children are in the order of the file. */
+/* A loop or branch, a scope, or a node; a name can be both of the last. Children are in the order of the file. */
 struct scope {
 	const char *name; /* the last part of it, length bytes */
 	size_t length;
@@ -16,31 +17,56 @@ struct tree {
 	struct dfg_map full; /* whole names, and the scope of each by number */
 	struct scope **scope;
 	size_t room;
-	size_t widest;
+	struct dfg_boxes boxes;
+	struct scope **box; /* by box, once something is in it */
 };
 
-/* The scope of the first `length` bytes of the name, made where it is not there, hung below its parent. */
-static struct dfg_err *find_scope(struct tree *tree, const char *name, size_t length, struct scope **out_scope)
+static struct dfg_err *add_scope(
+	struct tree *tree, struct scope *parent, const char *name, size_t length, struct scope **out_scope)
 {
-	struct scope *parent = tree->scope[0];
+	struct scope *scope = *out_scope = dfg_arena_zeros(&tree->arena, 1, sizeof *scope);
+	if (!scope)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	*scope = (struct scope){.name = name, .length = length, .node = DFG_NONE};
+	*(parent->last ? &parent->last->next : &parent->child) = scope;
+	parent->last = scope;
+	return NULL;
+}
+
+/* Boxes are not many, and the outer ones are there before the inner ones. */
+static struct dfg_err *find_box(struct tree *tree, uint32_t b, struct scope **out_scope)
+{
+	const struct dfg_box *box = tree->boxes.box;
+	for (uint32_t at = b; !tree->box[b];) {
+		while (!tree->box[box[at].parent])
+			at = box[at].parent;
+		DFG_TRY(add_scope(tree, tree->box[box[at].parent], box[at].label, strlen(box[at].label), &tree->box[at]));
+		at = b;
+	}
+	*out_scope = tree->box[b];
+	return NULL;
+}
+
+/* The scope of the name in a box, made where it is not there, hung below its parent. */
+static struct dfg_err *find_scope(struct tree *tree, uint32_t b, const char *name, struct scope **out_scope)
+{
+	const char *key = b ? dfg_arena_print(&tree->arena, "%u:%s", b, name) : name;
+	size_t length = strlen(name), before = key ? strlen(key) - length : 0;
+	struct scope *parent;
+	if (!key)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	DFG_TRY(find_box(tree, b, &parent));
 	for (size_t end = 0, begin = 0; end <= length; end++) {
 		if (end < length && name[end] != '/')
 			continue;
 		uint32_t number;
 		bool is_new;
-		if (!dfg_map_put(&tree->full, name, end, &number, &is_new) ||
-			!dfg_reserve(&tree->scope, &tree->room, (size_t)number + 2, sizeof(struct scope *)))
+		if (!dfg_map_put(&tree->full, key, before + end, &number, &is_new) ||
+			!dfg_reserve(&tree->scope, &tree->room, (size_t)number + 1, sizeof(struct scope *)))
 			return DFG_ERR(DFG_MEMORY, "out of memory");
-		if (is_new) {
-			struct scope *scope = dfg_arena_zeros(&tree->arena, 1, sizeof *scope);
-			if (!scope)
-				return DFG_ERR(DFG_MEMORY, "out of memory");
-			*scope = (struct scope){.name = name + begin, .length = end - begin, .node = DFG_NONE};
-			*(parent->last ? &parent->last->next : &parent->child) = scope;
-			parent->last = scope;
-			tree->scope[number + 1] = scope;
-		}
-		parent = tree->scope[number + 1];
+		if (is_new)
+			DFG_TRY(add_scope(tree, parent, name + begin, end - begin, &tree->scope[number]));
+		parent = tree->scope[number];
 		begin = end + 1;
 	}
 	*out_scope = parent;
@@ -50,13 +76,14 @@ static struct dfg_err *find_scope(struct tree *tree, const char *name, size_t le
 static struct dfg_err *grow(struct tree *tree)
 {
 	const struct dfg_graph *graph = tree->shown->graph;
-	if (!dfg_reserve(&tree->scope, &tree->room, 1, sizeof(struct scope *)) ||
-		!(tree->scope[0] = dfg_arena_zeros(&tree->arena, 1, sizeof **tree->scope)))
+	DFG_TRY(dfg_boxes_find(graph, &tree->boxes));
+	tree->box = dfg_arena_zeros(&tree->arena, tree->boxes.count, sizeof(struct scope *));
+	if (!tree->box || !(tree->box[0] = dfg_arena_zeros(&tree->arena, 1, sizeof **tree->box)))
 		return DFG_ERR(DFG_MEMORY, "out of memory");
-	tree->scope[0]->node = DFG_NONE;
+	tree->box[0]->node = DFG_NONE;
 	for (uint32_t n = 0; n < graph->count; n++) {
 		struct scope *scope;
-		DFG_TRY(find_scope(tree, graph->node[n].name, strlen(graph->node[n].name), &scope));
+		DFG_TRY(find_scope(tree, tree->boxes.of[n], graph->node[n].name, &scope));
 		scope->node = n;
 	}
 	return NULL;
@@ -89,7 +116,7 @@ static void print_line(
 /* Depth first, with the path on a stack of our own; what lies deeper than DEPTH is counted as one line. */
 static void print_tree(const struct tree *tree, struct dfg_text *out)
 {
-	const struct scope *path[DEPTH] = {tree->scope[0]->child};
+	const struct scope *path[DEPTH] = {tree->box[0]->child};
 	bool more[DEPTH];
 	for (int depth = 0; depth >= 0;) {
 		const struct scope *scope = path[depth];
@@ -117,6 +144,7 @@ struct dfg_err *dfg_show_tree(const struct dfg_shown *shown, struct dfg_text *ou
 		print_tree(&tree, out);
 	dfg_map_release(&tree.full);
 	dfg_free(tree.scope);
+	dfg_boxes_release(&tree.boxes);
 	dfg_arena_release(&tree.arena);
 	return err;
 }

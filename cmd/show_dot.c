@@ -1,0 +1,95 @@
+#include "cmd/boxes.h"
+#include "cmd/show.h"
+
+/* A picture for dot(1): loops and branches are boxes around their nodes. */
+struct picture {
+	const struct dfg_shown *shown;
+	struct dfg_boxes boxes;
+	uint32_t *first, *next; /* nodes by box, + 1 */
+	struct dfg_text *out;
+};
+
+/* What stands between quotes. */
+static void put_label(struct dfg_text *out, const char *text)
+{
+	for (; *text; text++)
+		dfg_text_add(out, *text == '"' || *text == '\\' ? "\\%c" : "%c", *text);
+}
+
+static void open_box(const struct picture *picture, uint32_t b)
+{
+	const struct dfg_graph *graph = picture->shown->graph;
+	if (b) {
+		dfg_text_add(picture->out, "\tsubgraph cluster%u {\n\tlabel = \"", b);
+		put_label(picture->out, picture->boxes.box[b].label);
+		dfg_text_add(picture->out, "\"\n");
+	}
+	for (uint32_t n = picture->first[b]; n; n = picture->next[n - 1]) {
+		dfg_text_add(picture->out, "\tn%u [label = \"", n - 1);
+		put_label(picture->out, graph->node[n - 1].name);
+		dfg_text_add(picture->out, "\\n");
+		put_label(picture->out, graph->node[n - 1].op_name);
+		dfg_text_add(picture->out, "\"]\n");
+	}
+}
+
+/* Box in box, without recursion: a file says how deep. */
+static void put_boxes(const struct picture *picture)
+{
+	const struct dfg_box *box = picture->boxes.box;
+	open_box(picture, 0);
+	for (uint32_t at = box[0].child; at;) {
+		open_box(picture, at);
+		if (box[at].child) {
+			at = box[at].child;
+			continue;
+		}
+		dfg_text_add(picture->out, "\t}\n");
+		while (at && !box[at].next) {
+			at = box[at].parent;
+			dfg_text_add(picture->out, "%s", at ? "\t}\n" : "");
+		}
+		at = at ? box[at].next : 0;
+	}
+}
+
+static void put_edges(const struct picture *picture)
+{
+	const struct dfg_shown *shown = picture->shown;
+	for (uint32_t n = 0; n < shown->graph->count; n++) {
+		const struct dfg_node *node = &shown->graph->node[n];
+		for (uint32_t i = 0; i < node->n_in + node->n_control; i++)
+			if (node->in[i].port == DFG_CONTROL)
+				dfg_text_add(picture->out, "\tn%u -> n%u [style = dashed]\n", node->in[i].node, n);
+			else
+				dfg_text_add(picture->out, "\tn%u -> n%u [label = \"%s\", fontsize = 8]\n", node->in[i].node, n,
+					dfg_shown_type(shown, node->in[i]).s);
+	}
+}
+
+static struct dfg_err *draw(struct picture *picture)
+{
+	uint32_t count = picture->shown->graph->count;
+	DFG_TRY(dfg_boxes_find(picture->shown->graph, &picture->boxes));
+	picture->first = dfg_arena_zeros(&picture->boxes.arena, picture->boxes.count, sizeof *picture->first);
+	picture->next = dfg_arena_zeros(&picture->boxes.arena, (size_t)count + 1, sizeof *picture->next);
+	if (!picture->first || !picture->next)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	for (uint32_t n = count; n-- > 0;) {
+		picture->next[n] = picture->first[picture->boxes.of[n]];
+		picture->first[picture->boxes.of[n]] = n + 1;
+	}
+	dfg_text_add(picture->out, "digraph {\n\tnode [shape = box, fontsize = 10]\n");
+	put_boxes(picture);
+	put_edges(picture);
+	dfg_text_add(picture->out, "}\n");
+	return NULL;
+}
+
+struct dfg_err *dfg_show_dot(const struct dfg_shown *shown, struct dfg_text *out)
+{
+	struct picture picture = {.shown = shown, .out = out};
+	struct dfg_err *err = draw(&picture);
+	dfg_boxes_release(&picture.boxes);
+	return err;
+}

@@ -1,0 +1,69 @@
+#include "cmd/boxes.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <cmocka.h>
+#include <stdio.h>
+
+#include "tests/unit/sketch.h"
+
+/* "outer > inner" of a node. */
+static void expect_box(const struct dfg_graph *graph, const struct dfg_boxes *boxes, const char *node, const char *path)
+{
+	char words[200] = "", rest[200];
+	for (uint32_t at = boxes->of[dfg_graph_find(graph, node)]; at; at = boxes->box[at].parent) {
+		snprintf(rest, sizeof rest, "%s", words);
+		snprintf(words, sizeof words, "%s%s%.100s", boxes->box[at].label, *rest ? " > " : "", rest);
+	}
+	assert_string_equal(words, path);
+}
+
+/* i counts up; where it is odd, v is negated. */
+static const char graph[] =
+	"zero Const dtype=i32\np Placeholder dtype=bool\n"
+	"enter Enter zero T=i32 frame_name='count'\nknows Enter p T=bool frame_name='count' is_constant=true\n"
+	"merge Merge enter next T=i32 N=2\nless LoopCond knows\n"
+	"turn Switch merge less T=i32\nv Neg turn:1 T=i32\nodd Greater v v T=i32\n"
+	"side Switch v odd T=i32\nyes Neg side:1 T=i32\nno Neg side T=i32\njoin Merge no yes T=i32 N=2\n"
+	"next NextIteration join T=i32\nexit Exit turn T=i32\nafter Neg exit T=i32\n";
+
+static void branches_stand_in_their_loop(void **state)
+{
+	(void)state;
+	struct sketch sketch;
+	struct dfg_boxes boxes;
+	sketch_init(&sketch, NULL, graph);
+	assert_null(dfg_boxes_find(&sketch.graph, &boxes));
+	expect_box(&sketch.graph, &boxes, "zero", "");
+	expect_box(&sketch.graph, &boxes, "after", "");
+	expect_box(&sketch.graph, &boxes, "enter", "loop count");
+	expect_box(&sketch.graph, &boxes, "exit", "loop count");
+	expect_box(&sketch.graph, &boxes, "v", "loop count");
+	expect_box(&sketch.graph, &boxes, "side", "loop count");
+	expect_box(&sketch.graph, &boxes, "yes", "loop count > odd is true");
+	expect_box(&sketch.graph, &boxes, "no", "loop count > odd is false");
+	expect_box(&sketch.graph, &boxes, "join", "loop count");
+	dfg_boxes_release(&boxes);
+	sketch_release(&sketch);
+}
+
+static void a_graph_without_them_is_one_box(void **state)
+{
+	(void)state;
+	struct sketch sketch;
+	struct dfg_boxes boxes;
+	sketch_init(&sketch, NULL, "a Const dtype=i32\nb Neg a T=i32\n");
+	assert_null(dfg_boxes_find(&sketch.graph, &boxes));
+	assert_int_equal(boxes.count, 1);
+	dfg_boxes_release(&boxes);
+	sketch_release(&sketch);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(branches_stand_in_their_loop),
+		cmocka_unit_test(a_graph_without_them_is_one_box),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
