@@ -1,6 +1,7 @@
 #include "lib/pass/lower.h"
 
 #include "formats/graphdef.h"
+#include "lib/exec/session.h"
 #include "lib/pass/verify.h"
 
 #include <setjmp.h>
@@ -244,6 +245,32 @@ static void an_invariant_as_the_next_value_dies_with_the_body(void **state)
 	lowered_release(&l);
 }
 
+/* Two outputs, of two inputs; only the first input is fed. */
+static void a_step_needs_only_the_output_that_it_asks_for(void **state)
+{
+	(void)state;
+	struct lowered l;
+	struct dfg_session *session;
+	struct dfg_plan *plan;
+	expect_sound(&l,
+		INPUT NODE("node", "y", "Placeholder", "", TYPE("dtype", "DT_FLOAT")) NODE(
+			"node", "call", "F", IN("x") IN("y"), "") "library { function { signature { name: 'F' " PAIR("input_arg")
+			ARG("output_arg", "r", "DT_FLOAT") ARG("output_arg", "s", "DT_FLOAT") "} " NEGATE("n", "x") NEGATE("m", "y")
+				RET("n:y:0") "ret { key: 's' value: 'm:y:0' } } }",
+		NULL);
+	struct dfg_edge feed = {dfg_graph_find(&l.file.graph, "x"), 0},
+					fetch[] = {{dfg_graph_find(&l.file.graph, "call"), 0}, {dfg_graph_find(&l.file.graph, "call"), 1}};
+	assert_null(dfg_session_new(&l.file.graph, &(struct dfg_session_options){.threads = 1}, &session));
+	assert_null(
+		dfg_session_plan(session, &(struct dfg_step){.feed = &feed, .n_feed = 1, .fetch = fetch, .n_fetch = 1}, &plan));
+	struct dfg_err *err =
+		dfg_session_plan(session, &(struct dfg_step){.feed = &feed, .n_feed = 1, .fetch = fetch, .n_fetch = 2}, &plan);
+	assert_non_null(err);
+	dfg_err_free(err);
+	dfg_session_free(session);
+	lowered_release(&l);
+}
+
 static void what_has_no_end_is_refused(void **state)
 {
 	(void)state;
@@ -297,6 +324,7 @@ int main(void)
 		cmocka_unit_test(a_predicate_that_is_a_scalar_is_not_tested),
 		cmocka_unit_test(what_reads_invariants_only_dies_with_the_body),
 		cmocka_unit_test(an_invariant_as_the_next_value_dies_with_the_body),
+		cmocka_unit_test(a_step_needs_only_the_output_that_it_asks_for),
 		cmocka_unit_test(what_has_no_end_is_refused),
 		cmocka_unit_test(what_is_too_large_is_refused),
 		cmocka_unit_test(what_does_not_fit_is_refused),
