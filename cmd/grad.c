@@ -12,6 +12,7 @@
 static struct dfg_words_list of, wrt, include;
 static const char *prefix = "grad", *loss, *optimizer;
 static double clip_norm;
+static bool remat;
 
 static const struct dfg_opt options[] = {
 	{"of", .takes = "Y", .list = &of, .help = "Differentiate the sum of all elements of Y; may be a list: Y,Y2."},
@@ -21,6 +22,7 @@ static const struct dfg_opt options[] = {
 	{"loss", .takes = "L", .text = &loss, .help = "Make the node train: one step of the optimizer on L."},
 	{"optimizer", .takes = "CALL", .text = &optimizer, .help = "Such as 'adam(lr=0.001)' or 'my.dfg:lion(lr=0.1)'."},
 	{"clip-norm", .takes = "C", .real = &clip_norm, .help = "Scale all gradients together to a norm of at most C."},
+	{"remat", .flag = &remat, .help = "Keep of a loop's trips only what the loop carries, and compute the rest again."},
 	{"include", 'I', .takes = "DIR", .list = &include, .help = "Look for the optimizer's imports in DIR."},
 	{.rows = dfg_graph_in_options},
 	{.rows = dfg_graph_out_options},
@@ -111,7 +113,7 @@ static struct dfg_err *find_of(const struct dfg_builder *builder, struct dfg_are
 static struct dfg_err *add_gradients(struct dfg_builder *builder, struct dfg_arena *arena, const struct edges *by)
 {
 	struct edges what = {0};
-	const struct dfg_grad_options grad = {.prefix = prefix};
+	const struct dfg_grad_options grad = {.prefix = prefix, .remat = remat};
 	struct dfg_cotangent *result = dfg_arena_zeros(arena, by->count + 1, sizeof *result);
 	struct dfg_err *err = result ? find_of(builder, arena, &what) : DFG_ERR(DFG_MEMORY, "no memory for the results");
 	if (!err)
@@ -137,6 +139,7 @@ static struct dfg_err *add_training(struct dfg_builder *builder, struct dfg_aren
 		.variable = by->count ? variable : NULL,
 		.n_variable = (uint32_t)by->count,
 		.prefix = prefix,
+		.remat = remat,
 		.clip_norm = clip_norm,
 		.notes = &notes,
 	};

@@ -422,6 +422,7 @@ struct dfg_err *dfg_grad(struct dfg_builder *builder, const struct dfg_edge *of,
 	const struct dfg_edge *wrt, uint32_t n_wrt, const struct dfg_grad_options *options, struct dfg_cotangent *out_wrt)
 {
 	struct dfg_sweep s = {.builder = builder, .prefix = options && options->prefix ? options->prefix : "grad"};
+	s.remat = options && options->remat;
 	s.stamps.builder = builder;
 	struct dfg_err *err = differentiate(&s, of, n_of, wrt, n_wrt, options, out_wrt);
 	dfg_paths_free(&s);

@@ -64,6 +64,7 @@ DFG_MUST_CHECK struct dfg_err *dfg_gradient_source(struct dfg_gradient *node, co
 struct dfg_grad_options {
 	const char *prefix;        /* of the Identity nodes that name the results: PREFIX/NODE or PREFIX/NODE_k; "grad" */
 	bool unnamed;              /* no such nodes: for the language's grad() and for optimizers */
+	bool remat;                /* of a loop's trips only what the loop carries is kept; the rest is computed again */
 	const struct dfg_edge *dy; /* cotangents of `of` to begin with; NULL: ones */
 };
 DFG_MUST_CHECK struct dfg_err *dfg_grad(struct dfg_builder *builder, const struct dfg_edge *of, uint32_t n_of,

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+enum { AGAIN_MOST = 100 };                 /* ops computed again for each other */
 enum { DEPTH_MOST = 100 };                 /* loops within loops */
 enum { SWITCHED, ENTERED, PIVOT, NEEDED }; /* kinds of keys; others in stored.c */
 
@@ -302,6 +303,45 @@ static struct dfg_err *cast_index(
 		m, place, &(struct dfg_own_node){.op = "Cast", .in = &edge, .n_in = 1, .attr = &to, .n_attr = 1}, out_edge);
 }
 
+static bool can_run_again(const struct dfg_mirror *m, struct dfg_edge edge)
+{
+	const struct dfg_node *node = node_of(m, edge.node);
+	return edge.node < m->count && dfg_node_role(node) == DFG_PLAIN && node->op && node->n_in &&
+		   !(node->op->flags & (DFG_STATEFUL | DFG_BLOCKING));
+}
+
+/* The same op, of what gradient code has in the stead of its inputs; these may be made again in turn. */
+static struct dfg_err *run_again(
+	struct dfg_mirror *m, struct dfg_edge edge, const struct dfg_spot *place, struct dfg_edge *out_edge)
+{
+	const struct dfg_spot here = m->here, *plain = m->plain;
+	const struct dfg_node node = *node_of(m, edge.node);
+	struct dfg_attr *attr = dfg_arena_zeros(&m->arena, (size_t)node.n_attr + 1, sizeof *attr);
+	char *name = dfg_arena_path(&m->arena, m->prefix, node.name);
+	uint32_t kept = 0, number = 0;
+	if (!attr || !name)
+		return DFG_ERR(DFG_MEMORY, "no memory to compute '%.200s' again", node.name);
+	for (uint32_t i = 0; i < node.n_attr; i++)
+		if (node.attr[i].name[0] != '_')
+			attr[kept++] = node.attr[i];
+	m->here = *place;
+	m->plain = NULL;
+	m->again++;
+	struct dfg_err *err = dfg_build(m->builder,
+		&(struct dfg_new_node){
+			.op = node.op_name, .name = name, .in = node.in, .n_in = node.n_in, .attr = attr, .n_attr = kept},
+		&number);
+	m->again--;
+	m->here = here;
+	m->plain = plain;
+	uint32_t outputs = err ? 0 : dfg_facts_outputs(&m->builder->facts, number);
+	for (uint32_t p = 0; p < outputs && !err; p++)
+		err = dfg_edge_map_put(
+			&m->map, (struct dfg_edge_key){{edge.node, (int32_t)p}, NEEDED, 0}, (struct dfg_edge){number, (int32_t)p});
+	*out_edge = (struct dfg_edge){number, edge.port};
+	return err;
+}
+
 static struct dfg_err *find_need(
 	struct dfg_mirror *m, struct dfg_edge edge, struct dfg_spot *place, struct dfg_edge *out_edge)
 {
@@ -317,6 +357,8 @@ static struct dfg_err *find_need(
 		return copy_constant(m, edge, place, out_edge);
 	if (is_cast_index(m, edge))
 		return cast_index(m, edge, place, out_edge);
+	if (m->remat && m->again < AGAIN_MOST && can_run_again(m, edge))
+		return run_again(m, edge, place, out_edge);
 	return dfg_stored_need(m, edge, place, out_edge);
 }
 

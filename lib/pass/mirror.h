@@ -35,6 +35,8 @@ struct dfg_mirror_loop {
 struct dfg_mirror {
 	struct dfg_builder *builder;
 	const char *prefix;
+	bool remat;     /* values that ops make are made again, not saved */
+	uint32_t again; /* how many such stand in each other */
 	struct dfg_loops loops;
 	struct dfg_liveness liveness;
 	struct dfg_arena arena;

@@ -55,6 +55,7 @@ struct dfg_err *dfg_paths_new(struct dfg_sweep *s)
 	if (!paths || !order)
 		return DFG_ERR(DFG_MEMORY, "no memory to differentiate %u nodes", s->count);
 	paths->mirror.prefix = s->prefix;
+	paths->mirror.remat = s->remat;
 	DFG_TRY(dfg_mirror_init(&paths->mirror, s->builder, s->order, &s->scratch));
 	if (paths->mirror.loops.count > 1) {
 		DFG_TRY(dfg_loops_order(s->builder->graph, &paths->mirror.loops, &s->scratch, order));

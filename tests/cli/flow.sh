@@ -75,3 +75,21 @@ node { name: "n" op: "NextIteration" input: "neg" attr { key: "T" value { type: 
 node { name: "out" op: "Exit" input: "t" attr { key: "T" value { type: DT_FLOAT } } }
 P
 refuse 'what the condition of a loop computes' "$DFG" grad condition.pbtxt --of out --wrt x
+
+# Less is kept where the rest is computed again, and the slope is the same.
+cat >wide.dfg <<'P'
+input x: f32[64]
+input n: i32[]
+output y = sum(loop (v = x) for i in 0..n { next tanh(v) * exp(-v) + sigmoid(v * v) })
+P
+"$DFG" build wide.dfg -o wide.pb
+saves() { "$DFG" convert "$1" -o "$1.pbtxt" && grep -c 'op: "Dfg>Save"' "$1.pbtxt"; }
+"$DFG" grad wide.pb --of y --wrt x -o kept.pb
+"$DFG" grad wide.pb --of y --wrt x --remat -o again.pb
+[ "$(saves kept.pb)" -gt 3 ]
+[ "$(saves again.pb)" = 1 ]
+for n in 0 1 7; do
+	"$DFG" run kept.pb --feed x=f32[64]:"$(seq -s, 64)" --feed n=$n --fetch grad/x >kept
+	"$DFG" run again.pb --feed x=f32[64]:"$(seq -s, 64)" --feed n=$n --fetch grad/x >again
+	cmp kept again
+done

@@ -16,6 +16,7 @@ struct place {
 
 struct emitter {
 	struct dfg_builder *builder;
+	bool remat;
 	int frames;
 	struct {
 		struct dfg_edge edge;
@@ -190,15 +191,24 @@ static void emit_branch(struct emitter *e, const struct statement *st, const str
 		bind(e, st->result[i], at, emit2(e, "Merge", in[0][i], in[1][i]));
 }
 
+static struct dfg_edge derive(struct emitter *e, struct dfg_edge y, struct dfg_edge x)
+{
+	const struct dfg_grad_options options = {.unnamed = true, .remat = e->remat};
+	struct dfg_cotangent slope;
+	succeeds(dfg_grad(e->builder, &y, 1, &x, 1, &options, &slope));
+	if (slope.kind == DFG_NO_COTANGENT)
+		succeeds(dfg_build_float(e->builder, "zero", DFG_F64, 0, &slope.value));
+	return slope.value;
+}
+
 /* The derivative stands at x's place, which is where it is asked for. */
 static void emit_derive(struct emitter *e, const struct statement *st, const struct place *at)
 {
-	struct dfg_edge x = in_trip(e, at, emit1(e, "Identity", read_name(e, st->arg[0], at))), y, out;
+	struct dfg_edge x = in_trip(e, at, emit1(e, "Identity", read_name(e, st->arg[0], at))), y;
 	bind(e, st->inside[0], at, x);
 	emit_block(e, st->block[0], at);
 	y = read_name(e, st->arg[1], at);
-	succeeds(dfg_grad_edges(e->builder, &y, 1, &x, 1, &out));
-	bind(e, st->out, at, out);
+	bind(e, st->out, at, derive(e, y, x));
 }
 
 static void emit_block(struct emitter *e, const struct statement *st, const struct place *at)

@@ -15,7 +15,7 @@ struct subject {
 	struct dfg_edge x, fetch[ORDERS + 1];
 };
 
-static void make_graph(struct subject *s, const struct program *p)
+static void make_graph(struct subject *s, const struct program *p, bool remat)
 {
 	static const struct place root = {.pivot = DFG_NONE};
 	struct emitter *e = calloc(1, sizeof *e);
@@ -23,6 +23,7 @@ static void make_graph(struct subject *s, const struct program *p)
 	dfg_graph_init(&s->graph, &s->arena);
 	succeeds(dfg_builder_init(&s->builder, &s->graph));
 	e->builder = &s->builder;
+	e->remat = remat;
 	const struct dfg_attr attr[] = {
 		DFG_ATTR_T("dtype", DFG_F64), {"shape", DFG_ATTR_SHAPE, {.shape = &DFG_SHAPE_SCALAR}}};
 	s->x = emit(e, "Placeholder", NULL, 0, attr, 2);
@@ -31,7 +32,7 @@ static void make_graph(struct subject *s, const struct program *p)
 	emit_block(e, p->block, &root);
 	s->fetch[0] = emit1(e, "Identity", read_name(e, p->y, &root));
 	for (int order = 1; order <= ORDERS; order++)
-		succeeds(dfg_grad_edges(&s->builder, &s->fetch[order - 1], 1, &s->x, 1, &s->fetch[order]));
+		s->fetch[order] = derive(e, s->fetch[order - 1], s->x);
 	free(e);
 	succeeds(dfg_verify(&s->graph, NULL, NULL));
 }
@@ -87,7 +88,7 @@ static bool try_program(uint64_t seed, int schedules)
 	draw_program(&p, seed);
 	bool usable = expect(&p, x, &want);
 	if (usable)
-		make_graph(&s, &p);
+		make_graph(&s, &p, seed % 3 == 0);
 	for (int run = 0; run < schedules && usable; run++) {
 		const struct dfg_session_options options = {.threads = 1 + run % 2,
 			.random_schedule = run > 0,
