@@ -37,6 +37,14 @@ struct dfg_branch {
 	struct dfg_capture *switched;
 };
 
+/* A value that goes around a loop. */
+struct dfg_carried {
+	const char *name;
+	const struct dfg_tree *tree; /* of its first value */
+	bool grows;
+	struct dfg_edge enter, merge, inside, outside; /* inside: in the body */
+	uint32_t branch;                               /* the Switch */
+};
 /* A variable as a region sees it: what reading it gives, and the handle that its next write takes. */
 struct dfg_view {
 	struct dfg_view *older;
@@ -45,7 +53,8 @@ struct dfg_view {
 	struct dfg_edge handle; /* .node DFG_NONE where the region has none of its own */
 	uint32_t last_write;    /* node, or DFG_NONE */
 	bool is_set;
-	uint32_t merge; /* of the handle, in a loop's body */
+	uint32_t merge;             /* of the handle, in a loop's body */
+	struct dfg_carried carried; /* the value, in a loop's body */
 };
 
 /* A region being left for a moment: what eval goes back to. */
@@ -109,14 +118,6 @@ DFG_MUST_CHECK struct dfg_err *dfg_view_write(
 DFG_MUST_CHECK struct dfg_err *dfg_view_join(struct dfg_eval *eval, struct dfg_branch *branch); /* after an `if` */
 DFG_MUST_CHECK struct dfg_err *dfg_view_close(struct dfg_eval *eval, struct dfg_loop *loop);    /* after a body */
 
-/* carry.c: values that go around loops */
-struct dfg_carried {
-	const char *name;
-	const struct dfg_tree *tree; /* of its first value */
-	bool grows;
-	struct dfg_edge enter, merge, inside, outside; /* inside: in the body */
-	uint32_t branch;                               /* the Switch */
-};
 struct dfg_loop {
 	const struct dfg_tree *tree;
 	struct dfg_region *frame, *body;

@@ -25,7 +25,8 @@ static struct dfg_err *view_of(
 	struct dfg_view *view = dfg_arena_zeros(eval->arena, 1, sizeof *view);
 	if (!view)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
-	*view = (struct dfg_view){region->views, cell, {DFG_NONE, 0}, {DFG_NONE, 0}, DFG_NONE, false, DFG_NONE};
+	*view = (struct dfg_view){
+		.older = region->views, .cell = cell, .value = {DFG_NONE, 0}, .handle = {DFG_NONE, 0}, .last_write = DFG_NONE};
 	*out_view = region->views = view;
 	return NULL;
 }
@@ -48,20 +49,32 @@ struct dfg_err *dfg_view_value(
 	return NULL;
 }
 
-/* Nodes that the next write in the region comes after, in the same frame. */
-static struct dfg_err *earlier(
-	struct dfg_eval *eval, const struct dfg_cell *cell, const struct dfg_region *region, struct dfg_nodes *nodes)
+/* The write, in the same frame, that the handle as the region has it does not yet come after. */
+static uint32_t pending(const struct dfg_cell *cell, const struct dfg_region *region)
 {
 	for (; region; region = region->outer) {
 		const struct dfg_view *view = find(region, cell);
 		if (view && view->last_write != DFG_NONE)
-			return dfg_nodes_add(nodes, view->last_write);
+			return view->last_write;
 		if (!region->branch || (view && view->handle.node != DFG_NONE))
-			return NULL;
+			return DFG_NONE;
 	}
-	(void)eval;
-	DFG_TRY(dfg_nodes_add(nodes, cell->read.node));
-	return cell->last_write == DFG_NONE ? NULL : dfg_nodes_add(nodes, cell->last_write);
+	return cell->last_write;
+}
+
+/* Whether the region's frame is the root: there the variable was read. */
+static bool is_in_root(const struct dfg_region *region)
+{
+	return !dfg_region_frame((struct dfg_region *)region);
+}
+
+/* Nodes that the next write in the region comes after. */
+static struct dfg_err *earlier(const struct dfg_cell *cell, const struct dfg_region *region, struct dfg_nodes *nodes)
+{
+	uint32_t write = pending(cell, region);
+	if (is_in_root(region))
+		DFG_TRY(dfg_nodes_add(nodes, cell->read.node));
+	return write == DFG_NONE ? NULL : dfg_nodes_add(nodes, write);
 }
 
 /* The builder's controls and these nodes, for as long as one node is built. */
@@ -97,7 +110,7 @@ static struct dfg_err *carry_handle(struct dfg_eval *eval, struct dfg_cell *cell
 	uint32_t node;
 	DFG_TRY(handle_of(eval, cell, loop->frame->outer, &in[0]));
 	DFG_TRY(dfg_region_bring(eval, in[0], loop->frame->outer, &in[0]));
-	struct dfg_err *err = earlier(eval, cell, loop->frame->outer, &nodes);
+	struct dfg_err *err = earlier(cell, loop->frame->outer, &nodes);
 	if (!err)
 		err = enter_after(eval, in[0], loop->frame, &nodes, &enter);
 	dfg_free(nodes.node);
@@ -140,7 +153,7 @@ struct dfg_err *dfg_view_write(struct dfg_eval *eval, struct dfg_cell *cell, str
 	struct dfg_view *view;
 	struct dfg_edge handle;
 	DFG_TRY(handle_of(eval, cell, region, &handle));
-	struct dfg_err *err = earlier(eval, cell, region, &nodes);
+	struct dfg_err *err = earlier(cell, region, &nodes);
 	struct dfg_edge *in = dfg_arena_zeros(eval->arena, 2 + nodes.n, sizeof *in);
 	if (!err && !in)
 		err = DFG_ERR(DFG_MEMORY, "out of memory");
@@ -161,13 +174,12 @@ struct dfg_err *dfg_view_write(struct dfg_eval *eval, struct dfg_cell *cell, str
 	return NULL;
 }
 
-/* The handle as it leaves the region: after what was written there. */
+/* The handle as it leaves the region: after what was written, there or before. */
 static struct dfg_err *handle_after(
 	struct dfg_eval *eval, struct dfg_cell *cell, struct dfg_region *region, struct dfg_edge *out_edge)
 {
-	const struct dfg_view *view = find(region, cell);
 	struct dfg_nodes write = {0};
-	uint32_t node = view && view->is_set ? view->last_write : DFG_NONE;
+	uint32_t node = pending(cell, region);
 	DFG_TRY(handle_of(eval, cell, region, out_edge));
 	DFG_TRY(dfg_region_bring(eval, *out_edge, region, out_edge));
 	if (node == DFG_NONE)
@@ -248,42 +260,41 @@ static void redirect(const struct dfg_eval *eval, const struct dfg_loop *loop, c
 	}
 }
 
-static struct dfg_err *carry_value(
-	struct dfg_eval *eval, struct dfg_loop *loop, struct dfg_cell *cell, struct dfg_edge *out_value)
+/* The value that the loop entered goes around it; whatever read the Enter, other variables too, reads that. */
+static struct dfg_err *carry_value(struct dfg_eval *eval, struct dfg_loop *loop, struct dfg_view *view)
 {
-	struct dfg_view *body = find(loop->body, cell), *frame;
-	struct dfg_carried carried = {.name = cell->path};
-	struct dfg_edge in[2], next = body->value;
-	DFG_TRY(dfg_view_value(eval, cell, loop->frame, &carried.enter));
-	frame = find(loop->frame, cell);
-	unfreeze(&eval->builder->graph->node[frame->value.node]);
-	in[0] = in[1] = carried.enter;
-	carried.merge = carried.inside = (struct dfg_edge){0, 0};
+	struct dfg_carried *carried = &view->carried;
+	struct dfg_edge in[2];
+	DFG_TRY(dfg_view_value(eval, view->cell, loop->frame, &carried->enter));
+	unfreeze(&eval->builder->graph->node[carried->enter.node]);
+	in[0] = in[1] = carried->enter;
 	DFG_TRY(dfg_region_build(
-		eval, &(struct dfg_new_node){.op = "Merge", .in = in, .n_in = 2}, loop->frame, &carried.merge.node));
-	DFG_TRY(dfg_carry_in(eval, loop, &carried));
-	redirect(eval, loop, &carried);
-	if (next.node == carried.enter.node)
-		next = carried.inside;
-	DFG_TRY(dfg_carry_on(eval, loop, &carried, next));
-	DFG_TRY(dfg_carry_out(eval, loop, &carried));
-	*out_value = carried.outside;
+		eval, &(struct dfg_new_node){.op = "Merge", .in = in, .n_in = 2}, loop->frame, &carried->merge.node));
+	DFG_TRY(dfg_carry_in(eval, loop, carried));
+	redirect(eval, loop, carried);
+	for (struct dfg_view *other = loop->body->views; other; other = other->older)
+		if (other->value.node == carried->enter.node)
+			other->value = carried->inside;
 	return NULL;
 }
 
 static struct dfg_err *close(struct dfg_eval *eval, struct dfg_loop *loop, struct dfg_view *view)
 {
 	struct dfg_carried handle = {.merge = {view->merge, 0}, .inside = view->handle, .branch = view->handle.node};
-	struct dfg_edge value, next;
-	DFG_TRY(carry_value(eval, loop, view->cell, &value));
+	struct dfg_edge next;
+	DFG_TRY(dfg_carry_on(eval, loop, &view->carried, view->value));
+	DFG_TRY(dfg_carry_out(eval, loop, &view->carried));
 	DFG_TRY(handle_after(eval, view->cell, loop->body, &next));
 	DFG_TRY(dfg_carry_on(eval, loop, &handle, next));
 	DFG_TRY(dfg_carry_out(eval, loop, &handle));
-	return set_outside(eval, view->cell, loop->frame->outer, value, handle.outside.node);
+	return set_outside(eval, view->cell, loop->frame->outer, view->carried.outside, handle.outside.node);
 }
 
 struct dfg_err *dfg_view_close(struct dfg_eval *eval, struct dfg_loop *loop)
 {
+	for (struct dfg_view *view = loop->body->views; view; view = view->older)
+		if (view->is_set)
+			DFG_TRY(carry_value(eval, loop, view));
 	for (struct dfg_view *view = loop->body->views; view; view = view->older)
 		if (view->is_set)
 			DFG_TRY(close(eval, loop, view));
