@@ -89,7 +89,7 @@ static bool blank_before(const struct layout *layout, uint32_t i, uint32_t first
 	if (is_one_of(layout, i, never_before) || is_one_of(layout, i - 1, never_after))
 		return false;
 	if (is(layout, i, ":"))
-		return false;
+		return is(layout, i - 1, ",");
 	if (is(layout, i - 1, ".."))
 		return is_one_of(layout, i, after_open_range);
 	if (is(layout, i - 1, ":"))
