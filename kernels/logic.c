@@ -31,6 +31,8 @@ static struct dfg_err *guard_equal(struct dfg_kernel *ctx)
 {
 	const struct dfg_shape *shapes[] = {&dfg_kernel_input(ctx, 0)->shape, &dfg_kernel_input(ctx, 1)->shape};
 	struct dfg_shape shape;
+	if (dfg_shape_equal(shapes[0], shapes[1]))
+		return NULL;
 	return dfg_err_note(dfg_shape_broadcast(shapes, 2, &shape), "cannot compare");
 }
 

@@ -94,6 +94,24 @@ static void arcs_of_merge(struct ordering *of, uint32_t r, arc_fn *add)
 	}
 }
 
+/* What stands in the region itself for a record that may be further in: one of the loops around it. */
+static uint32_t in_region(const struct ordering *of, uint32_t r, uint32_t region)
+{
+	uint32_t loop = dfg_loop_of(of->plan, r), node = r;
+	for (; loop != region; loop = of->plan->flow->loop[loop].parent)
+		node = of->first_loop + loop;
+	return node;
+}
+
+/* A Load comes after all that its Save keeps in the region; where a loop holds both, tokens must find out. */
+static void arcs_of_load(struct ordering *of, uint32_t r, arc_fn *add)
+{
+	uint32_t region = of->plan->flow->keep[r].region, save = of->plan->record[r].save;
+	uint32_t from = in_region(of, save, region), to = in_region(of, r, region);
+	of->odd |= from == to;
+	add(of, from, to);
+}
+
 static void arcs_of_record(struct ordering *of, uint32_t r, arc_fn *add)
 {
 	const struct record *record = &of->plan->record[r];
@@ -110,6 +128,8 @@ static void arcs_of_record(struct ordering *of, uint32_t r, arc_fn *add)
 	arcs_of_guard(of, of->node[r].guard, r, add);
 	if (record->role == DFG_ENTER)
 		add(of, r, of->first_loop + out_loop(of, r));
+	if (record->role == DFG_LOAD)
+		arcs_of_load(of, r, add);
 }
 
 static void each_arc(struct ordering *of, arc_fn *add)

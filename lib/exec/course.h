@@ -61,6 +61,8 @@ struct course {
 	uint32_t *record_flag;               /* of a Switch */
 	struct bend *bend;                   /* by loop */
 	struct carried *carried;             /* by loop */
+	uint32_t *save;                      /* by record: number of the Save */
+	uint32_t saves;
 	uint32_t loops;
 };
 
@@ -69,6 +71,10 @@ DFG_MUST_CHECK struct dfg_err *dfg_course_make(
 	struct dfg_plan *plan, struct dfg_arena *scratch, struct course **out_course);
 void dfg_course_free(struct course *course); /* NULL is fine */
 
+/* overlap.c: whether threads could work on several iterations of some loop at once. */
+DFG_MUST_CHECK struct dfg_err *dfg_find_overlap(
+	const struct dfg_plan *plan, struct dfg_arena *scratch, bool *out_overlaps);
+
 /* guard.c: fills guards, flags and bends. *out_odd: what is live does not follow from predicates. */
 DFG_MUST_CHECK struct dfg_err *dfg_guards_find(
 	struct dfg_plan *plan, struct dfg_arena *scratch, struct course *course, bool *out_odd);
@@ -76,6 +82,9 @@ DFG_MUST_CHECK struct dfg_err *dfg_guards_find(
 /* explain.c: whether all was chosen, by flag, that the guard asks for; why a fetch is dead. */
 bool dfg_guard_holds(const struct course *course, const int32_t *chosen, uint32_t guard);
 DFG_MUST_CHECK struct dfg_err *dfg_dead_branch(const struct dfg_plan *plan, const int32_t *chosen, uint32_t fetch);
+
+/* guard.c: whether no choice makes both live. */
+bool dfg_guards_exclude(const struct course *course, uint32_t one, uint32_t two);
 
 static inline uint32_t dfg_loop_of(const struct dfg_plan *plan, uint32_t record)
 {

@@ -51,6 +51,13 @@ static struct dfg_err *fact_of_preset(struct inference *of, uint32_t slot)
 
 static struct dfg_err *infer_record(struct inference *of, const struct record *record)
 {
+	if (record->role == DFG_SAVE)
+		return NULL;
+	if (record->role == DFG_LOAD) {
+		const struct dfg_fact *value = &of->fact[of->plan->slot[of->plan->record[record->save].first]];
+		of->fact[out_slot(of->plan, record, 0)] = (struct dfg_fact){.dtype = value->dtype, .shape = value->shape};
+		return NULL;
+	}
 	const struct dfg_fact **in = dfg_arena_zeros(of->arena, record->n_in, sizeof *in);
 	if (!in)
 		return dfg_no_memory();

@@ -28,6 +28,9 @@ struct keep {
 };
 enum { KEYS_MOST = 32 };
 
+/* "[3,4]": save.c */
+struct dfg_words dfg_key_words(const int64_t *key, int keys);
+
 struct loop {
 	const char *name, *path; /* path: with those around it, "outer/inner" */
 	uint32_t parent, child;  /* number of the parent, and this one's number among its children */

@@ -77,8 +77,7 @@ static struct dfg_err *guard_of_pairs(struct guarding *of, const struct pairs *p
 	return NULL;
 }
 
-/* Whether no predicates make both live. */
-static bool exclude(const struct course *course, uint32_t one, uint32_t two)
+bool dfg_guards_exclude(const struct course *course, uint32_t one, uint32_t two)
 {
 	while (course->guard[one].depth && course->guard[two].depth) {
 		const struct guard *a = &course->guard[one], *b = &course->guard[two];
@@ -101,7 +100,7 @@ static struct dfg_err *both(struct guarding *of, uint32_t one, uint32_t two, uin
 	if (one == two || one == NEVER)
 		return NULL;
 	*out_guard = NEVER;
-	if (two == NEVER || exclude(course, one, two))
+	if (two == NEVER || dfg_guards_exclude(course, one, two))
 		return NULL;
 	list(course, one, &a);
 	list(course, two, &b);
@@ -212,7 +211,7 @@ static struct dfg_err *one_of(struct guarding *of, uint32_t *guard, uint32_t cou
 	*out_guard = NEVER;
 	for (uint32_t i = 0; i < count; i++)
 		for (uint32_t j = 0; j < i; j++)
-			of->odd |= !exclude(of->course, guard[i], guard[j]);
+			of->odd |= !dfg_guards_exclude(of->course, guard[i], guard[j]);
 	for (uint32_t before = count + 1; count > 1 && count < before && !of->odd;) {
 		before = count;
 		for (uint32_t i = 0; i < count && count == before; i++)
@@ -337,10 +336,6 @@ static struct dfg_err *guard_record(struct guarding *of, const struct record *re
 	case DFG_CONTROL_TRIGGER:
 		guard = loop;
 		break;
-	case DFG_SAVE:
-	case DFG_LOAD:
-		of->odd = true;
-		break;
 	default:
 		break;
 	}
@@ -448,8 +443,14 @@ static struct dfg_err *take_room(struct guarding *of)
 	struct course *course = of->course;
 	struct dfg_arena *arena = &of->plan->arena;
 	uint32_t merges = 0;
-	for (uint32_t r = 0; r < plan->count; r++)
+	course->save = dfg_arena_zeros(arena, plan->count, sizeof *course->save);
+	if (!course->save)
+		return dfg_no_memory();
+	for (uint32_t r = 0; r < plan->count; r++) {
 		merges += plan->record[r].role == DFG_MERGE;
+		if (plan->record[r].role == DFG_SAVE)
+			course->save[r] = course->saves++;
+	}
 	course->slot_guard = dfg_arena_zeros(arena, plan->slots, sizeof *course->slot_guard);
 	course->record_guard = dfg_arena_zeros(arena, plan->count, sizeof *course->record_guard);
 	course->record_flag = dfg_arena_zeros(arena, plan->count, sizeof *course->record_flag);

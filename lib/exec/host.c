@@ -174,6 +174,8 @@ static struct dfg_err *run_row(struct dfg_kernel *ctx, const struct record *reco
 			return record->run(ctx);
 		in[i] = ctx->in[i]->data;
 	}
+	if (record->call->op->guard)
+		DFG_TRY(record->call->op->guard(ctx));
 	DFG_TRY(dfg_kernel_output(ctx, 0, shape, &out));
 	record->row(n, out->data, in, record->call->attr);
 	return NULL;
@@ -224,6 +226,13 @@ struct dfg_err *dfg_runner_run(
 	struct runner *runner, const struct record *record, struct dfg_tensor *const *in, struct dfg_tensor *const *out)
 {
 	return record->reads_ref ? run_reading(runner, record, in, out) : run(runner, record, in, out);
+}
+
+struct dfg_err *dfg_runner_guard(
+	struct runner *runner, const struct record *record, struct dfg_tensor *const *in, struct dfg_tensor *const *out)
+{
+	struct dfg_kernel ctx = {record->call, in, out, &host, runner};
+	return record->call->op->guard(&ctx);
 }
 
 struct dfg_err *dfg_pass(const struct dfg_tensor *from, bool as_ref, struct dfg_tensor *to)

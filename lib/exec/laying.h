@@ -57,4 +57,4 @@ DFG_MUST_CHECK struct dfg_err *dfg_laying_place(struct laying *laying);
 
 /* move.c: how the variables of loops get their values; whether they may be made where they are to go. */
 DFG_MUST_CHECK struct dfg_err *dfg_laying_move(struct laying *laying);
-void dfg_laying_meet(struct laying *laying);
+DFG_MUST_CHECK struct dfg_err *dfg_laying_meet(struct laying *laying);

@@ -1,4 +1,5 @@
 #include "lib/exec/laying.h"
+#include "lib/exec/saved.h"
 
 #include <string.h>
 
@@ -181,6 +182,39 @@ static void use_out(struct adding *adding, struct op *op, uint32_t slot, bool ma
 	op->n_out++;
 }
 
+/* Small values of one size lie side by side; references are kept of others. */
+static void add_save(struct adding *adding, uint32_t r)
+{
+	struct laying *laying = adding->laying;
+	const struct record *record = &laying->plan->record[r];
+	struct op *op = new_op(adding, OP_SAVE, record);
+	uint32_t value = in_slot(laying, record, 0);
+	op->flag = laying->course->save[r];
+	for (int i = 0; i < record->n_in; i++)
+		use_in(adding, op, in_slot(laying, record, i));
+	if (dfg_laying_fits(laying, value) && dfg_laying_bytes(laying, value) <= SAVED_SMALL)
+		laying->layout->saved[op->flag] = dfg_laying_bytes(laying, value);
+}
+
+static void add_load(struct adding *adding, const struct record *record)
+{
+	struct laying *laying = adding->laying;
+	struct op *op = new_op(adding, OP_LOAD, record);
+	op->flag = laying->course->save[record->save];
+	for (int i = 0; i < record->n_in; i++)
+		use_in(adding, op, in_slot(laying, record, i));
+	use_out(adding, op, out_slot(laying, record, 0), laying->layout->saved[op->flag]);
+}
+
+static void forget_saves(struct adding *adding, uint32_t loop)
+{
+	struct laying *laying = adding->laying;
+	const struct dfg_plan *plan = laying->plan;
+	for (uint32_t r = 0; r < plan->count && plan->flow->loop[loop].saves; r++)
+		if (plan->record[r].role == DFG_SAVE && plan->flow->keep[r].region == loop && laying->needed[r])
+			new_op(adding, OP_FORGET, NULL)->flag = laying->course->save[r];
+}
+
 static void add_record(struct adding *adding, const struct record *record)
 {
 	struct laying *laying = adding->laying;
@@ -263,6 +297,7 @@ static void add_back(struct adding *adding, uint32_t loop)
 	struct laying *laying = adding->laying;
 	const struct bend *bend = &laying->course->bend[loop];
 	const struct carried *carried = laying->course->carried + bend->first_carried;
+	forget_saves(adding, loop);
 	struct op *op = new_op(adding, OP_BACK, NULL);
 	laying->back[loop] = (uint32_t)(op - laying->layout->op);
 	op->flag = bend->flag;
@@ -314,7 +349,12 @@ static struct dfg_err *add_stop(struct adding *adding, const struct stop *stop)
 	go_to(adding, stop->guard);
 	switch ((enum stop_kind)stop->kind) {
 	case STOP_RECORD:
-		add_record(adding, record);
+		if (record->role == DFG_SAVE)
+			add_save(adding, stop->number);
+		else if (record->role == DFG_LOAD)
+			add_load(adding, record);
+		else
+			add_record(adding, record);
 		break;
 	case STOP_CHOOSE:
 		add_choice(adding, stop);
@@ -400,18 +440,19 @@ static struct dfg_err *take_room(struct laying *laying)
 	const struct dfg_plan *plan = laying->plan;
 	struct layout *layout = laying->layout;
 	struct dfg_arena *arena = &layout->arena;
-	size_t ops = (size_t)laying->course->stops + laying->course->skips + plan->uses;
+	size_t ops = (size_t)laying->course->stops + laying->course->skips + laying->course->saves + plan->uses;
 	DFG_TRY(take_scratch(laying));
 	layout->op = dfg_arena_zeros(arena, ops, sizeof *layout->op);
 	layout->alive = dfg_arena_zeros(arena, ops, sizeof *layout->alive);
 	layout->use = dfg_arena_zeros(arena, 3 * (size_t)plan->uses + laying->course->stops, sizeof *layout->use);
+	layout->saved = dfg_arena_zeros(arena, laying->course->saves, sizeof *layout->saved);
 	layout->start = dfg_arena_zeros(arena, plan->slots, sizeof *layout->start);
 	layout->in_block = dfg_arena_zeros(arena, plan->slots, sizeof *layout->in_block);
 	layout->counted = dfg_arena_zeros(arena, plan->slots, sizeof *layout->counted);
 	layout->moves = dfg_arena_zeros(arena, plan->step.n_fetch, sizeof *layout->moves);
 	layout->fetch = dfg_arena_zeros(arena, plan->step.n_fetch, sizeof *layout->fetch);
-	if (!layout->op || !layout->alive || !layout->use || !layout->start || !layout->in_block || !layout->counted ||
-		!layout->moves || !layout->fetch)
+	if (!layout->saved || !layout->op || !layout->alive || !layout->use || !layout->start || !layout->in_block ||
+		!layout->counted || !layout->moves || !layout->fetch)
 		return dfg_no_memory();
 	for (uint32_t s = 0; s < plan->slots; s++) {
 		laying->forward[s] = laying->group[s] = s;

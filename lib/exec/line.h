@@ -13,7 +13,9 @@
 enum op_kind {
 	OP_ROW,    /* elements of one shape, all in fixed places: the row is called, and nothing else */
 	OP_SKIP,   /* goes on at `to` where another side was chosen */
+	OP_TEST,   /* sets a flag by a bool in a fixed place */
 	OP_COPY,   /* bytes from a fixed place to a fixed place */
+	OP_GUARD,  /* a row, and before it a guard that may refuse the elements */
 	OP_GATHER, /* a row, but some place is found in the step */
 	OP_NEW,    /* the same, and the output has a buffer of its own */
 	OP_KERNEL,
@@ -23,6 +25,9 @@ enum op_kind {
 	OP_KEEP,   /* the output is a reference of its own to the input's elements, or a copy of them */
 	OP_INDEX,  /* the output is which input of a Merge lived */
 	OP_CHOOSE, /* sets a flag by a predicate */
+	OP_SAVE,   /* see saved.h */
+	OP_LOAD,
+	OP_FORGET, /* all that a Save kept in this iteration */
 	OP_BEGIN,  /* of a loop: what enters is moved to its variables */
 	OP_BACK,   /* where the loop goes on: variables get their next values, and `to` is next */
 	OP_DROPPED,
@@ -62,8 +67,10 @@ struct layout {
 	size_t *alive; /* by op: bytes of the block that are alive while it runs */
 	uint32_t count;
 	uint32_t *use, uses;
+	uint32_t *fed, n_fed; /* uses of feeds that need to know the address before the step */
 	struct move *move;
 	uint32_t moves_made;
+	size_t *saved; /* by Save: bytes of each value, where they are small and alike; else 0 */
 	uint32_t *release;
 	struct dfg_tensor *start; /* by slot: as a step finds it; data is an offset where in_block */
 	bool *in_block;

@@ -1,5 +1,7 @@
 #include "lib/exec/laying.h"
 
+#include <string.h>
+
 /*
  * A loop variable lies in one place. Its next value is made there where that is possible: when nobody reads the old one
  * any more. Else it is moved there at the end of the iteration, the moves in an order that overwrites nothing unread.
@@ -22,10 +24,11 @@ static uint32_t guard_in(const struct laying *laying, const struct op *op, uint3
 	return guard;
 }
 
-/* Who meets whom: worked out once all groups are known. */
+/* Who reads a variable, who writes what is to be its next value: ops, in lists by group. */
 struct meeting {
 	struct laying *laying;
-	uint32_t *read; /* by slot, the Merge of a variable: the last op of an iteration that goes on which reads it */
+	uint32_t *first_read, *read; /* by group of the variable's Merge */
+	uint32_t *first_write, *write;
 };
 
 static uint32_t loop_of_slot(const struct laying *laying, uint32_t slot)
@@ -33,43 +36,55 @@ static uint32_t loop_of_slot(const struct laying *laying, uint32_t slot)
 	return laying->plan->flow ? laying->plan->flow->slot_loop[slot] : 0;
 }
 
-static void see_read(struct meeting *of, uint32_t merge, uint32_t o)
-{
-	struct laying *laying = of->laying;
-	uint32_t loop = loop_of_slot(laying, merge);
-	const struct op *op = &laying->layout->op[o];
-	uint32_t guard = guard_in(laying, op, loop);
-	if (guard == NEVER || dfg_guard_has(laying->course, guard, laying->course->bend[loop].flag, 0))
-		return;
-	uint32_t at = o;
-	for (uint32_t l = op->loop; l != loop; l = parent_of(laying, l))
-		at = laying->back[l];
-	of->read[merge] = at > of->read[merge] ? at : of->read[merge];
-}
-
-static void find_reads(struct meeting *of, uint32_t *merge_of)
+/* Counts, then puts, ops into the lists of the groups that they read or write. */
+static void list_ops(struct meeting *of, bool fill)
 {
 	struct laying *laying = of->laying;
 	const struct layout *layout = laying->layout;
-	for (uint32_t s = 0; s < laying->plan->slots; s++)
-		if (laying->carried[s])
-			merge_of[dfg_group_of(laying, s)] = s + 1;
 	for (uint32_t o = 0; o < layout->count; o++) {
 		const struct op *op = &layout->op[o];
-		for (uint32_t i = 0; i < op->n_in; i++) {
-			uint32_t merge = merge_of[dfg_group_of(laying, layout->use[op->first + i])];
-			bool itself = op->kind == OP_BACK && merge == layout->use[op->first + op->n_in + i] + 1;
-			if (merge && !itself)
-				see_read(of, merge - 1, o);
+		for (uint32_t i = 0; i < (uint32_t)op->n_in + op->n_out; i++) {
+			bool reads = i < op->n_in;
+			uint32_t group = dfg_group_of(laying, layout->use[op->first + i]);
+			/* A variable's own next value is not a reader of it. */
+			if (reads && op->kind == OP_BACK && group == dfg_group_of(laying, layout->use[op->first + i + op->n_in]))
+				continue;
+			uint32_t *at = reads ? &of->first_read[group] : &of->first_write[group];
+			if (fill)
+				(reads ? of->read : of->write)[(*at)++] = o;
+			else
+				at[1]++;
 		}
 	}
+}
+
+static struct dfg_err *make_lists(struct meeting *of)
+{
+	struct laying *laying = of->laying;
+	size_t slots = laying->plan->slots, uses = laying->layout->uses;
+	of->first_read = dfg_arena_zeros(laying->scratch, slots + 1, sizeof *of->first_read);
+	of->first_write = dfg_arena_zeros(laying->scratch, slots + 1, sizeof *of->first_write);
+	of->read = dfg_arena_zeros(laying->scratch, uses, sizeof *of->read);
+	of->write = dfg_arena_zeros(laying->scratch, uses, sizeof *of->write);
+	if (!of->first_read || !of->first_write || !of->read || !of->write)
+		return dfg_no_memory();
+	list_ops(of, false);
+	for (size_t s = 0; s < slots; s++) {
+		of->first_read[s + 1] += of->first_read[s];
+		of->first_write[s + 1] += of->first_write[s];
+	}
+	list_ops(of, true);
+	memmove(of->first_read + 1, of->first_read, slots * sizeof *of->first_read);
+	memmove(of->first_write + 1, of->first_write, slots * sizeof *of->first_write);
+	of->first_read[0] = of->first_write[0] = 0;
+	return NULL;
 }
 
 /* The op may write its output into the room of what it reads of the variable. */
 static bool works_on(struct laying *laying, const struct op *op, uint32_t merge)
 {
 	const uint32_t *use = laying->layout->use + op->first;
-	bool row = op->kind == OP_ROW || op->kind == OP_GATHER;
+	bool row = op->kind == OP_ROW || op->kind == OP_GUARD || op->kind == OP_GATHER;
 	if ((!row && op->kind != OP_KERNEL) || !op->record->in_place || op->n_out != 1)
 		return false;
 	bool whole = op->record->run == dfg_elementwise_run;
@@ -92,40 +107,75 @@ static bool share_size(const struct laying *laying, uint32_t one, uint32_t two)
 	return dfg_laying_bytes(laying, one) == dfg_laying_bytes(laying, two);
 }
 
-/* The next value is made in the variable's place. */
+/* The op reads nothing of the variable after op `write`, in the same iteration, has made the next value. */
+static bool reads_before(struct laying *laying, uint32_t read, uint32_t write, uint32_t merge)
+{
+	const struct op *reader = &laying->layout->op[read], *writer = &laying->layout->op[write];
+	uint32_t loop = loop_of_slot(laying, merge), guard = guard_in(laying, reader, loop);
+	if (guard == NEVER || dfg_guards_exclude(laying->course, guard, writer->guard))
+		return true;
+	for (uint32_t l = reader->loop; l != loop; l = parent_of(laying, l))
+		read = laying->back[l];
+	return read < write || (read == write && (reader->kind == OP_BRING || works_on(laying, reader, merge)));
+}
+
+/* The next value is made in the variable's place, if it is made where the loop goes on, and nobody misses the old one. */
 static void meet_next(struct meeting *of, const struct carried *carried)
 {
+	enum { MANY = 256 };
 	struct laying *laying = of->laying;
-	uint32_t merge = carried->merge, next = laying->forward[carried->next];
-	uint32_t loop = loop_of_slot(laying, merge);
+	uint32_t merge = carried->merge, next = laying->forward[carried->next], loop = loop_of_slot(laying, merge);
 	if (laying->store[merge] != merge || laying->store[next] == DFG_NONE)
 		return;
-	uint32_t home = dfg_home_of(laying, next), group = dfg_group_of(laying, home);
+	uint32_t home = dfg_home_of(laying, next), group = dfg_group_of(laying, home), own = dfg_group_of(laying, merge);
+	uint32_t first = of->first_write[group], last = of->first_write[group + 1];
 	if (laying->carried[home] || loop_of_slot(laying, home) != loop || laying->last[group] != laying->back[loop] ||
-		!share_size(laying, home, merge))
+		!share_size(laying, home, merge) || last - first > MANY)
 		return;
-	const struct op *maker = &laying->layout->op[laying->first[group]];
-	if (maker->loop != loop || !dfg_guard_has(laying->course, maker->guard, laying->course->bend[loop].flag, 1) ||
-		laying->first[group] < of->read[merge])
-		return;
-	if (laying->first[group] == of->read[merge] && !works_on(laying, maker, merge))
-		return;
+	for (uint32_t w = first; w < last; w++) {
+		const struct op *writer = &laying->layout->op[of->write[w]];
+		if (writer->loop != loop || !dfg_guard_has(laying->course, writer->guard, laying->course->bend[loop].flag, 1))
+			return;
+		for (uint32_t r = of->first_read[own]; r < of->first_read[own + 1]; r++)
+			if (r - of->first_read[own] > MANY || !reads_before(laying, of->read[r], of->write[w], merge))
+				return;
+	}
 	laying->store[home] = merge;
 	dfg_laying_join(laying, merge, home);
+}
+
+/* The op of an iteration that goes on which reads the variable last; DFG_NONE: none does, or nobody can tell. */
+static uint32_t last_read(const struct meeting *of, uint32_t merge)
+{
+	struct laying *laying = of->laying;
+	uint32_t own = dfg_group_of(laying, merge), loop = loop_of_slot(laying, merge), last = DFG_NONE;
+	for (uint32_t r = of->first_read[own]; r < of->first_read[own + 1]; r++) {
+		const struct op *op = &laying->layout->op[of->read[r]];
+		uint32_t guard = guard_in(laying, op, loop), at = of->read[r];
+		if (guard == NEVER || dfg_guard_has(laying->course, guard, laying->course->bend[loop].flag, 0))
+			continue;
+		for (uint32_t l = op->loop; l != loop; l = parent_of(laying, l))
+			at = laying->back[l];
+		last = last == DFG_NONE || at > last ? at : last;
+	}
+	return last;
 }
 
 /*
  * What reads a counted variable last, in an iteration that goes on and gives the variable another value, may work in its
  * buffer: as if the value ended there.
  */
-static void end_value(struct meeting *of, const struct carried *carried)
+static void end_value(const struct meeting *of, const struct carried *carried)
 {
 	struct laying *laying = of->laying;
 	uint32_t merge = carried->merge, group = dfg_group_of(laying, merge), loop = loop_of_slot(laying, merge);
-	struct op *op = &laying->layout->op[of->read[merge]];
+	uint32_t last = last_read(of, merge);
+	if (laying->store[merge] != DFG_NONE || last == DFG_NONE ||
+		dfg_group_of(laying, laying->forward[carried->next]) == group)
+		return;
+	struct op *op = &laying->layout->op[last];
 	const uint32_t *use = laying->layout->use + op->first;
-	if (laying->store[merge] != DFG_NONE || dfg_group_of(laying, laying->forward[carried->next]) == group ||
-		op->kind != OP_KERNEL || !op->record->in_place || op->record->run == dfg_elementwise_run || op->loop != loop ||
+	if (op->kind != OP_KERNEL || !op->record->in_place || op->record->run == dfg_elementwise_run || op->loop != loop ||
 		!dfg_guard_has(laying->course, op->guard, laying->course->bend[loop].flag, 1))
 		return;
 	bool first = op->n_in && dfg_group_of(laying, use[0]) == group;
@@ -133,6 +183,13 @@ static void end_value(struct meeting *of, const struct carried *carried)
 		first &= dfg_group_of(laying, use[i]) != group;
 	if (first)
 		op->in_place |= 1;
+}
+
+static bool is_under(const struct course *course, uint32_t inner, uint32_t outer)
+{
+	while (course->guard[inner].depth > course->guard[outer].depth)
+		inner = course->guard[inner].parent;
+	return inner == outer;
 }
 
 /* The live input of a Merge is made in the Merge's place, where it is made in the branch. */
@@ -145,25 +202,24 @@ static void meet_arm(struct laying *laying, struct op *op, uint32_t o)
 	if (laying->carried[home] || home == out || laying->last[group] != o || !share_size(laying, home, out))
 		return;
 	const struct op *maker = &laying->layout->op[laying->first[group]];
-	if (maker->guard != op->guard || maker->loop != op->loop)
+	if (maker->loop != op->loop || !is_under(laying->course, maker->guard, op->guard))
 		return;
 	laying->store[home] = out;
 	dfg_laying_join(laying, out, home);
 	op->kind = OP_DROPPED;
 }
 
-void dfg_laying_meet(struct laying *laying)
+struct dfg_err *dfg_laying_meet(struct laying *laying)
 {
 	const struct dfg_plan *plan = laying->plan;
 	const struct course *course = laying->course;
-	struct meeting of = {laying, dfg_arena_zeros(laying->scratch, plan->slots, sizeof *of.read)};
-	uint32_t *merge_of = dfg_arena_zeros(laying->scratch, plan->slots, sizeof *merge_of);
-	if (!of.read || !merge_of || plan->session->options.no_opt)
-		return;
+	struct meeting of = {.laying = laying};
+	if (plan->session->options.no_opt)
+		return NULL;
 	for (uint32_t o = 0; o < laying->layout->count; o++)
 		if (laying->layout->op[o].kind == OP_BRING)
 			meet_arm(laying, &laying->layout->op[o], o);
-	find_reads(&of, merge_of);
+	DFG_TRY(make_lists(&of));
 	for (uint32_t l = 1; l < course->loops; l++)
 		for (uint32_t i = 0; i < course->bend[l].n_carried; i++) {
 			const struct carried *carried = &course->carried[course->bend[l].first_carried + i];
@@ -172,6 +228,7 @@ void dfg_laying_meet(struct laying *laying)
 			meet_next(&of, carried);
 			end_value(&of, carried);
 		}
+	return NULL;
 }
 
 /* Moves of one op that are still to be put in order. */

@@ -42,41 +42,12 @@ static void need_loops(struct need *need, uint32_t loop)
 	}
 }
 
-static void need_controls(struct need *need, uint32_t r)
-{
-	const struct dfg_plan *plan = need->laying->plan;
-	const struct record *record = &plan->record[r];
-	for (uint32_t i = 0; i < record->n_control; i++)
-		need_record(need, plan->control[record->first_control + i]);
-}
-
-/* The Enter and the NextIteration of a variable are not run, but what they wait for is. */
-static void need_carried(struct need *need, uint32_t r)
-{
-	const struct dfg_plan *plan = need->laying->plan;
-	for (int i = 0; i < plan->record[r].n_in; i++)
-		if (plan->slot[plan->record[r].first + (uint32_t)i] < plan->first_feed)
-			need_controls(need, plan->maker[plan->slot[plan->record[r].first + (uint32_t)i]]);
-	const struct bend *bend = &need->laying->course->bend[dfg_loop_of(plan, r)];
-	for (uint32_t i = 0; i < bend->n_carried; i++) {
-		const struct carried *carried = &need->laying->course->carried[bend->first_carried + i];
-		if (plan->maker[carried->merge] != r)
-			continue;
-		need_slot(need, carried->enter);
-		need_slot(need, carried->next);
-	}
-}
-
 static void need_inputs(struct need *need, uint32_t r)
 {
 	const struct laying *laying = need->laying;
 	const struct dfg_plan *plan = laying->plan;
 	const struct record *record = &plan->record[r];
 	need_loops(need, dfg_loop_of(plan, r));
-	if (dfg_is_loop_merge(plan, record)) {
-		need_carried(need, r);
-		return;
-	}
 	bool simple = record->preset || dfg_laying_known(laying, record) || dfg_laying_constant(laying, record);
 	for (int i = 0; i < record->n_in && !simple; i++) {
 		uint32_t slot = plan->slot[record->first + (uint32_t)i];
@@ -84,7 +55,10 @@ static void need_inputs(struct need *need, uint32_t r)
 		if (record->role == DFG_MERGE && slot < plan->first_feed)
 			need_guard(need, laying->course->slot_guard[slot]);
 	}
-	need_controls(need, r);
+	if (record->role == DFG_LOAD)
+		need_record(need, record->save);
+	for (uint32_t i = 0; i < record->n_control; i++)
+		need_record(need, plan->control[record->first_control + i]);
 	if (!record->preset)
 		need_guard(need, laying->course->record_guard[r]);
 }

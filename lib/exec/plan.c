@@ -407,6 +407,22 @@ static bool wants_machine(const struct dfg_plan *plan)
 	return options->random_schedule || plan->sleeps || (plan->loops && (options->trace || options->no_opt));
 }
 
+/* A course where there is one, and where threads would not do better. */
+static struct dfg_err *choose_course(struct dfg_plan *plan, struct dfg_arena *scratch)
+{
+	bool overlaps = false;
+	if (wants_machine(plan))
+		return NULL;
+	DFG_TRY(dfg_course_make(plan, scratch, &plan->course));
+	if (plan->course && plan->loops && dfg_pool_threads(plan->session->pool) > 1)
+		DFG_TRY(dfg_find_overlap(plan, scratch, &overlaps));
+	if (overlaps) {
+		dfg_course_free(plan->course);
+		plan->course = NULL;
+	}
+	return NULL;
+}
+
 static struct dfg_err *make(struct maker *maker)
 {
 	struct dfg_plan *plan = maker->plan;
@@ -423,8 +439,7 @@ static struct dfg_err *make(struct maker *maker)
 	mark_agreement(plan);
 	if (plan->loops)
 		DFG_TRY(dfg_flow_make(plan, maker->scratch));
-	if (!wants_machine(plan))
-		DFG_TRY(dfg_course_make(plan, maker->scratch, &plan->course));
+	DFG_TRY(choose_course(plan, maker->scratch));
 	if (plan->course)
 		return dfg_layouts_begin(plan);
 	return plan->flow ? NULL : dfg_flow_make(plan, maker->scratch);

@@ -143,6 +143,10 @@ static inline bool dfg_is_ref(const struct dfg_tensor *tensor)
 DFG_MUST_CHECK struct dfg_err *dfg_runner_run(
 	struct runner *runner, const struct record *record, struct dfg_tensor *const *in, struct dfg_tensor *const *out);
 
+/* The guard alone, of a record whose row is called by itself. */
+DFG_MUST_CHECK struct dfg_err *dfg_runner_guard(
+	struct runner *runner, const struct record *record, struct dfg_tensor *const *in, struct dfg_tensor *const *out);
+
 /* to becomes what from is, with a reference of its own where the buffer is counted; or the value of a ref. */
 DFG_MUST_CHECK struct dfg_err *dfg_pass(const struct dfg_tensor *from, bool as_ref, struct dfg_tensor *to);
 

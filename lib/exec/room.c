@@ -14,6 +14,14 @@ void dfg_laying_join(struct laying *laying, uint32_t one, uint32_t two)
 	laying->last[one] = laying->last[two] > laying->last[one] ? laying->last[two] : laying->last[one];
 }
 
+/* Whether the op keeps a reference to its input i. */
+static bool keeps(const struct laying *laying, const struct op *op, int i)
+{
+	if (op->kind == OP_SAVE)
+		return !i && !laying->layout->saved[op->flag];
+	return i && op->record && op->record->role == DFG_ASSIGN;
+}
+
 /* Values that leave the step: what they lie in must be counted. A loop's variable is copied out instead. */
 static struct dfg_err *find_escapes(struct laying *laying)
 {
@@ -28,10 +36,9 @@ static struct dfg_err *find_escapes(struct laying *laying)
 			escapes[laying->store[layout->fetch[i]]] = true;
 	}
 	for (uint32_t o = 0; o < layout->count; o++)
-		for (int i = 1; i < layout->op[o].n_in && layout->op[o].record && layout->op[o].record->role == DFG_ASSIGN;
-			 i++) {
+		for (int i = 0; i < layout->op[o].n_in; i++) {
 			uint32_t store = laying->store[layout->use[layout->op[o].first + (uint32_t)i]];
-			if (store != DFG_NONE)
+			if (store != DFG_NONE && keeps(laying, &layout->op[o], i))
 				escapes[store] = true;
 		}
 	for (uint32_t s = 0; s < plan->slots; s++)
@@ -54,6 +61,18 @@ static bool is_dropped(const struct laying *laying, const struct op *op)
 	return op->kind == OP_DROPPED || is_fixed_view(laying, op);
 }
 
+/* A skip past nothing is dropped, and so may be the one around it. */
+static bool drop_skips(struct layout *layout, const uint32_t *number)
+{
+	bool dropped = false;
+	for (uint32_t o = 0; o < layout->count; o++)
+		if (layout->op[o].kind == OP_SKIP && number[layout->op[o].to] == number[o] + 1) {
+			layout->op[o].kind = OP_DROPPED;
+			dropped = true;
+		}
+	return dropped;
+}
+
 /* The ops that are left move together; what leads to one leads to its new place. */
 static struct dfg_err *drop_ops(struct laying *laying)
 {
@@ -61,11 +80,14 @@ static struct dfg_err *drop_ops(struct laying *laying)
 	uint32_t kept = 0, *number = dfg_arena_zeros(laying->scratch, (size_t)layout->count + 1, sizeof *number);
 	if (!number)
 		return dfg_no_memory();
-	for (uint32_t o = 0; o < layout->count; o++) {
-		number[o] = kept;
-		kept += !is_dropped(laying, &layout->op[o]);
-	}
-	number[layout->count] = kept;
+	do {
+		kept = 0;
+		for (uint32_t o = 0; o < layout->count; o++) {
+			number[o] = kept;
+			kept += !is_dropped(laying, &layout->op[o]);
+		}
+		number[layout->count] = kept;
+	} while (drop_skips(layout, number));
 	for (uint32_t o = 0; o < layout->count; o++) {
 		if (is_dropped(laying, &layout->op[o]))
 			continue;
@@ -135,7 +157,8 @@ static void try_in_place(struct laying *laying, struct op *op, uint32_t o)
 {
 	const struct record *record = op->record;
 	const uint32_t *use = laying->layout->use + op->first;
-	bool makes = op->kind == OP_ROW || op->kind == OP_GATHER || op->kind == OP_NEW || op->kind == OP_KERNEL;
+	bool makes = op->kind == OP_ROW || op->kind == OP_GUARD || op->kind == OP_GATHER || op->kind == OP_NEW ||
+				 op->kind == OP_KERNEL;
 	if (!makes || !record->in_place || !op->n_out || laying->plan->session->options.no_opt)
 		return;
 	uint32_t out = use[op->n_in];
@@ -173,7 +196,28 @@ static void start_tensor(struct laying *laying, uint32_t slot)
 
 static bool is_fixed(const struct laying *laying, uint32_t slot)
 {
-	return laying->store[slot] != DFG_NONE || (laying->layout->start[slot].data && !laying->plan->is_ref[slot]);
+	return slot >= laying->plan->first_feed || laying->store[slot] != DFG_NONE ||
+		   (laying->layout->start[slot].data && !laying->plan->is_ref[slot]);
+}
+
+/* What the guard looks at is there before the step, and passes. */
+static bool passes_guard(const struct laying *laying, const struct op *op)
+{
+	struct dfg_tensor tensor[DFG_ROW_OPERANDS], *in[DFG_ROW_OPERANDS];
+	for (int i = 0; i < op->n_in; i++) {
+		uint32_t slot = laying->layout->use[op->first + (uint32_t)i];
+		in[i] = &tensor[i];
+		tensor[i] = laying->layout->start[slot];
+		if (tensor[i].data && !laying->plan->is_ref[slot])
+			continue;
+		if (op->record->call->op->guard_reads >> i & 1)
+			return false;
+		tensor[i] = (struct dfg_tensor){.dtype = laying->fact[slot].dtype, .shape = laying->fact[slot].shape};
+	}
+	struct runner runner = {.session = laying->plan->session};
+	struct dfg_err *err = dfg_runner_guard(&runner, op->record, in, NULL);
+	dfg_err_free(err);
+	return !err;
 }
 
 /* A row is called by itself where all it touches is sure to be of one shape. */
@@ -194,12 +238,14 @@ static void try_row(struct laying *laying, struct op *op)
 			return;
 		fixed &= is_fixed(laying, use[i]);
 	}
-	if (n > ROW_MOST)
+	bool counted = laying->store[use[op->n_in]] == DFG_NONE;
+	bool guarded = record->call->op->guard && n <= ROW_MOST && !passes_guard(laying, op);
+	if (n > ROW_MOST || (guarded && (counted || !fixed)))
 		return;
 	op->row = record->row;
 	op->n = n;
-	op->kind = fixed ? OP_ROW : OP_GATHER;
-	if (laying->store[use[op->n_in]] != DFG_NONE)
+	op->kind = guarded ? OP_GUARD : fixed ? OP_ROW : OP_GATHER;
+	if (!counted)
 		return;
 	op->kind = OP_NEW;
 	start_tensor(laying, use[op->n_in]);
@@ -232,7 +278,7 @@ static struct dfg_err *finish_ops(struct laying *laying)
 	}
 	find_counted(laying, seen);
 	if (laying->course->flags)
-		dfg_laying_meet(laying);
+		DFG_TRY(dfg_laying_meet(laying));
 	return dfg_laying_move(laying);
 }
 
@@ -268,12 +314,23 @@ static struct dfg_err *place(struct laying *laying)
 	return NULL;
 }
 
+/* A predicate that lies in a fixed place is a byte to look at. */
+static void fix_choice(struct laying *laying, struct op *op)
+{
+	const struct dfg_fact *fact = &laying->fact[laying->layout->use[op->first]];
+	if (is_fixed(laying, laying->layout->use[op->first]) && is_sure(laying, laying->layout->use[op->first]) &&
+		fact->dtype == DFG_BOOL && fact->shape.rank == 0 && op->n == 2)
+		op->kind = OP_TEST;
+}
+
 /* What is copied between fixed places is no more than bytes. */
 static void fix_copies(struct laying *laying)
 {
 	struct layout *layout = laying->layout;
 	for (uint32_t o = 0; o < layout->count; o++) {
 		struct op *op = &layout->op[o];
+		if (op->kind == OP_CHOOSE)
+			fix_choice(laying, op);
 		if (op->kind != OP_BRING)
 			continue;
 		uint32_t in = layout->use[op->first], out = layout->use[op->first + 1];
@@ -404,6 +461,28 @@ static void move_fetches(struct laying *laying)
 	}
 }
 
+/* Where the addresses of feeds go, which are known when a step begins. */
+static struct dfg_err *find_fed(struct laying *laying)
+{
+	struct layout *layout = laying->layout;
+	for (int fill = 0; fill < 2; fill++) {
+		layout->n_fed = 0;
+		for (uint32_t o = 0; o < layout->count; o++) {
+			const struct op *op = &layout->op[o];
+			for (uint32_t u = op->first; u < op->first + op->n_in && op->kind <= OP_COPY; u++) {
+				if (layout->use[u] < laying->plan->first_feed)
+					continue;
+				if (fill)
+					layout->fed[layout->n_fed] = u;
+				layout->n_fed++;
+			}
+		}
+		if (!fill && !(layout->fed = dfg_arena_zeros(&layout->arena, layout->n_fed, sizeof *layout->fed)))
+			return dfg_no_memory();
+	}
+	return NULL;
+}
+
 struct dfg_err *dfg_laying_place(struct laying *laying)
 {
 	DFG_TRY(find_escapes(laying));
@@ -415,5 +494,6 @@ struct dfg_err *dfg_laying_place(struct laying *laying)
 	fix_copies(laying);
 	DFG_TRY(plan_releases(laying));
 	move_fetches(laying);
-	return drop_ops(laying);
+	DFG_TRY(drop_ops(laying));
+	return find_fed(laying);
 }

@@ -32,13 +32,12 @@ static struct dfg_err *find(
 	return NULL;
 }
 
-/* "[3,4]" */
-static struct dfg_words key_words(const struct where *where)
+struct dfg_words dfg_key_words(const int64_t *key, int keys)
 {
 	struct dfg_words words = {"["};
 	size_t at = 1;
-	for (int i = 0; i < where->keys && at + 24 < sizeof words.s; i++)
-		at += (size_t)snprintf(words.s + at, sizeof words.s - at, "%s%lld", i ? "," : "", (long long)where->key[i]);
+	for (int i = 0; i < keys && at + 24 < sizeof words.s; i++)
+		at += (size_t)snprintf(words.s + at, sizeof words.s - at, "%s%lld", i ? "," : "", (long long)key[i]);
 	snprintf(words.s + at, sizeof words.s - at, "]");
 	return words;
 }
@@ -65,7 +64,7 @@ struct dfg_err *dfg_save(struct machine *machine, struct slab *slab, uint32_t re
 	struct dfg_tensor value;
 	DFG_TRY(find(machine, slab, record, r->n_in - 1, &where));
 	if (dfg_store_find(where.store, where.key, &entry) != DFG_ENTRY_EMPTY)
-		return DFG_ERR(DFG_DATA, "saves key %s a second time", key_words(&where).s);
+		return DFG_ERR(DFG_DATA, "saves key %s a second time", dfg_key_words(where.key, where.keys).s);
 	DFG_TRY(dfg_store_reach(where.store, where.key, &entry));
 	DFG_TRY(dfg_pass(slab->at[machine->flow->first_use[record]], false, &value));
 	dfg_store_fill(where.store, entry, &value);
@@ -123,7 +122,7 @@ struct dfg_err *dfg_load(struct machine *machine, struct slab *slab, uint32_t re
 	uint64_t readers = machine->flow->keep[r->save].readers;
 	if (state == DFG_ENTRY_SPENT ||
 		(state == DFG_ENTRY_FULL && readers && entry->marks & machine->flow->keep[record].readers))
-		return DFG_ERR(DFG_DATA, "reads key %s of '%s' (%s) a second time", key_words(&where).s, save->call->node,
+		return DFG_ERR(DFG_DATA, "reads key %s of '%s' (%s) a second time", dfg_key_words(where.key, where.keys).s, save->call->node,
 			save->call->op->name);
 	if (state == DFG_ENTRY_EMPTY) {
 		*out_waits = true;
@@ -155,7 +154,7 @@ struct dfg_err *dfg_explain_waiting(const struct machine *machine)
 	const struct record *load = &machine->plan->record[first->record], *save = &machine->plan->record[load->save];
 	struct where where;
 	DFG_TRY(find(machine, first->slab, first->record, load->n_in, &where));
-	return dfg_place_note(DFG_ERR(DFG_DATA, "waits for key %s of '%s' (%s), which did not save it", key_words(&where).s,
+	return dfg_place_note(DFG_ERR(DFG_DATA, "waits for key %s of '%s' (%s), which did not save it", dfg_key_words(where.key, where.keys).s,
 							  save->call->node, save->call->op->name),
 		first->slab, load->call);
 }

@@ -252,8 +252,8 @@ dfg_row_fn *dfg_kernel_row(const struct dfg_call *call)
 {
 	dfg_run_fn *run;
 	struct dfg_err *err = dfg_kernel_find(call, &run);
-	bool simple = !err && run == dfg_elementwise_run && !call->op->guard && call->n_out == 1 && call->n_in > 0 &&
-				  call->n_in <= DFG_ROW_OPERANDS;
+	bool simple =
+		!err && run == dfg_elementwise_run && call->n_out == 1 && call->n_in > 0 && call->n_in <= DFG_ROW_OPERANDS;
 	dfg_err_free(err);
 	for (int i = 0; simple && i < call->n_in; i++)
 		simple = !dfg_is_half((enum dfg_dtype)call->in_dtype[i]);

@@ -79,7 +79,7 @@ DFG_MUST_CHECK struct dfg_err *dfg_elementwise_run(struct dfg_kernel *ctx);
 
 /*
  * The row that computes the node where no operand broadcasts: elements [0, n) of the output from those of the inputs, in
- * at most DFG_ROW_OPERANDS. NULL where elements need more than that: halves, a guard, other kernels.
+ * at most DFG_ROW_OPERANDS; an op's guard goes before it. NULL where elements need more than that: halves, other kernels.
  */
 enum { DFG_ROW_OPERANDS = 4 };
 typedef void dfg_row_fn(int64_t n, void *out, const void *const *in, const union dfg_value *attr);

@@ -230,6 +230,7 @@ struct dfg_op {
 
 	/* Before a row runs: refuses what it cannot compute, such as a zero divisor. */
 	struct dfg_err *(*guard)(struct dfg_kernel *ctx);
+	unsigned guard_reads; /* bit i: it looks at elements of input i; types and shapes of all it may know */
 };
 
 /* Fills one of the tables above: .kernel = {DFG_EACH_number(DFG_BY_DTYPE, matmul)} */

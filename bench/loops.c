@@ -1,0 +1,343 @@
+/*
+ * What loops cost, on one thread: an iteration that counts, FizzBuzz (branches in a loop), a loop over f32[64] with its
+ * gradient (saved values), an LSTM as a loop. Medians; values are checked.
+ */
+#include "lib/exec/session.h"
+#include "lib/graph/build.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static void expect(struct dfg_err *err)
+{
+	if (!err)
+		return;
+	fprintf(stderr, "%s\n", err->text);
+	exit(1);
+}
+
+static double now(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+	return (x > y) - (x < y);
+}
+
+/* A graph with one placeholder, "x". */
+struct bench {
+	struct dfg_arena arena;
+	struct dfg_graph graph;
+	struct dfg_builder build;
+	struct dfg_edge x;
+	const char *frame; /* of new Enters */
+};
+
+static struct dfg_edge add(struct bench *bench, const struct dfg_new_node *node)
+{
+	uint32_t number;
+	expect(dfg_build(&bench->build, node, &number));
+	return (struct dfg_edge){number, 0};
+}
+
+static void begin(struct bench *bench, enum dfg_dtype dtype, const struct dfg_shape *shape)
+{
+	*bench = (struct bench){.frame = "loop"};
+	dfg_graph_init(&bench->graph, &bench->arena);
+	expect(dfg_builder_init(&bench->build, &bench->graph));
+	const struct dfg_attr attr[] = {DFG_ATTR_T("dtype", dtype), {"shape", DFG_ATTR_SHAPE, {.shape = shape}}};
+	bench->x = add(bench, &(struct dfg_new_node){.op = "Placeholder", .name = "x", .attr = attr, .n_attr = 2});
+}
+
+static void end(struct bench *bench)
+{
+	dfg_builder_release(&bench->build);
+	dfg_graph_release(&bench->graph);
+	dfg_arena_release(&bench->arena);
+}
+
+/* ns a step, the median of `runs`; the first fetch's elements stay in *out, to be released. */
+static double measure(
+	struct bench *bench, struct dfg_tensor *feed, struct dfg_edge fetch, int runs, struct dfg_tensor *out)
+{
+	struct dfg_session *session;
+	struct dfg_plan *plan;
+	struct dfg_session_options options = {.threads = 1};
+	struct dfg_step step = {.feed = &bench->x, .n_feed = 1, .fetch = &fetch, .n_fetch = 1};
+	double *time = calloc((size_t)runs, sizeof *time);
+	expect(dfg_session_new(&bench->graph, &options, &session));
+	expect(dfg_session_plan(session, &step, &plan));
+	for (int run = -2; run < runs; run++) {
+		struct dfg_tensor result;
+		double start = now();
+		expect(dfg_plan_run(plan, feed, &result));
+		if (run >= 0)
+			time[run] = now() - start;
+		if (run == runs - 1)
+			*out = result;
+		else
+			dfg_tensor_release(&result);
+	}
+	qsort(time, (size_t)runs, sizeof *time, by_value);
+	double median = time[runs / 2];
+	free(time);
+	dfg_session_free(session);
+	return median;
+}
+
+/* "NAME<tab>VALUE", which bench/run sets beside what is to be reached and the peers. */
+static void report(const char *name, double value, bool right)
+{
+	printf("%s\t%.4g\n", name, value);
+	if (right)
+		return;
+	printf("%s: WRONG VALUE\n", name);
+	exit(1);
+}
+
+static struct dfg_edge number(struct bench *bench, int value)
+{
+	struct dfg_edge edge;
+	expect(dfg_build_ints(&bench->build, "n", DFG_I32, NULL, (int64_t[]){value}, &edge));
+	return edge;
+}
+
+static struct dfg_edge op(struct bench *bench, const char *name, struct dfg_edge a, struct dfg_edge b)
+{
+	return add(bench, &(struct dfg_new_node){.op = name, .name = name, .in = (struct dfg_edge[]){a, b}, .n_in = 2});
+}
+
+static struct dfg_edge op1(struct bench *bench, const char *name, struct dfg_edge a)
+{
+	return add(bench, &(struct dfg_new_node){.op = name, .name = name, .in = &a, .n_in = 1});
+}
+
+static struct dfg_edge enter(struct bench *bench, struct dfg_edge value, bool constant)
+{
+	const struct dfg_attr attr[] = {DFG_ATTR_S("frame_name", bench->frame), DFG_ATTR_B("is_constant", constant)};
+	return add(bench,
+		&(struct dfg_new_node){.op = "Enter", .name = "Enter", .in = &value, .n_in = 1, .attr = attr, .n_attr = 2});
+}
+
+/* A loop variable: its value in the condition, in the body, and after the loop. */
+struct variable {
+	struct dfg_edge merge, body, left;
+};
+
+static struct variable carry(struct bench *bench, struct dfg_edge start)
+{
+	struct dfg_edge in = enter(bench, start, false);
+	return (struct variable){.merge = op(bench, "Merge", in, in)};
+}
+
+static void switch_on(struct bench *bench, struct variable *variable, struct dfg_edge condition)
+{
+	struct dfg_edge split = op(bench, "Switch", variable->merge, condition);
+	variable->body = (struct dfg_edge){split.node, 1};
+	variable->left = op1(bench, "Exit", split);
+}
+
+static void become(struct bench *bench, const struct variable *variable, struct dfg_edge next)
+{
+	bench->graph.node[variable->merge.node].in[1] = op1(bench, "NextIteration", next);
+}
+
+static struct dfg_tensor scalar(int32_t *value)
+{
+	return (struct dfg_tensor){.dtype = DFG_I32, .shape = DFG_SHAPE_SCALAR, .data = value, .room = sizeof *value};
+}
+
+/* while i < x: i += 1 */
+static void count(void)
+{
+	enum { TRIPS = 10000 };
+	struct bench bench;
+	struct dfg_tensor out;
+	int32_t trips = TRIPS;
+	struct dfg_tensor feed = scalar(&trips);
+	begin(&bench, DFG_I32, &DFG_SHAPE_SCALAR);
+	struct variable i = carry(&bench, number(&bench, 0));
+	struct dfg_edge most = enter(&bench, bench.x, true), one = enter(&bench, number(&bench, 1), true);
+	switch_on(&bench, &i, op1(&bench, "LoopCond", op(&bench, "Less", i.merge, most)));
+	become(&bench, &i, op(&bench, "AddV2", i.body, one));
+	double ns = measure(&bench, &feed, i.left, 400, &out);
+	report("loop that counts, a trip", ns / TRIPS, *(int32_t *)out.data == TRIPS);
+	dfg_tensor_release(&out);
+	end(&bench);
+}
+
+/* FizzBuzz of 1 to x: how often each is said, by branches that pass on or add one. */
+struct counts {
+	struct dfg_edge of[3];
+};
+
+static struct counts split(struct bench *bench, const struct counts *counts, struct dfg_edge predicate, int side)
+{
+	struct counts in;
+	for (int k = 0; k < 3; k++)
+		in.of[k] = (struct dfg_edge){op(bench, "Switch", counts->of[k], predicate).node, side};
+	return in;
+}
+
+/* The constant stands in the branch: it waits for what the branch is entered with. */
+static struct counts plus_one(struct bench *bench, struct counts counts, int which)
+{
+	bench->build.control = &counts.of[which].node;
+	bench->build.n_control = 1;
+	struct dfg_edge one = number(bench, 1);
+	bench->build.n_control = 0;
+	counts.of[which] = op(bench, "AddV2", counts.of[which], one);
+	return counts;
+}
+
+static struct dfg_edge divides(struct bench *bench, struct dfg_edge i, struct dfg_edge by, struct dfg_edge zero)
+{
+	return op(bench, "Equal", op(bench, "FloorMod", i, by), zero);
+}
+
+static struct counts merge(struct bench *bench, const struct counts *no, const struct counts *yes)
+{
+	struct counts out;
+	for (int k = 0; k < 3; k++)
+		out.of[k] = op(bench, "Merge", no->of[k], yes->of[k]);
+	return out;
+}
+
+static void fizzbuzz(void)
+{
+	struct bench bench;
+	struct variable i, said[3];
+	struct counts all = {0};
+	struct dfg_tensor out;
+	int32_t most = 100000;
+	struct dfg_tensor feed = scalar(&most);
+	begin(&bench, DFG_I32, &DFG_SHAPE_SCALAR);
+	i = carry(&bench, number(&bench, 1));
+	for (int k = 0; k < 3; k++)
+		said[k] = carry(&bench, number(&bench, 0));
+	struct dfg_edge last = enter(&bench, bench.x, true), one = enter(&bench, number(&bench, 1), true);
+	struct dfg_edge zero = enter(&bench, number(&bench, 0), true), by[3];
+	for (int k = 0; k < 3; k++)
+		by[k] = enter(&bench, number(&bench, (int[]){15, 3, 5}[k]), true);
+	struct dfg_edge on = op1(&bench, "LoopCond", op(&bench, "LessEqual", i.merge, last));
+	switch_on(&bench, &i, on);
+	for (int k = 0; k < 3; k++) {
+		switch_on(&bench, &said[k], on);
+		all.of[k] = said[k].body;
+	}
+	/* What is decided in an else is computed there. */
+	struct dfg_edge at = i.body, predicate[3];
+	struct counts no[4] = {all}, yes[3];
+	for (int k = 0; k < 3; k++) {
+		struct dfg_edge divisor = by[k], nothing = zero;
+		for (int outer = 0; outer < k; outer++) {
+			divisor = op(&bench, "Switch", divisor, predicate[outer]);
+			nothing = op(&bench, "Switch", nothing, predicate[outer]);
+		}
+		predicate[k] = divides(&bench, at, divisor, nothing);
+		yes[k] = split(&bench, &no[k], predicate[k], 1);
+		yes[k] = plus_one(&bench, yes[k], k);
+		no[k + 1] = split(&bench, &no[k], predicate[k], 0);
+		at = op(&bench, "Switch", at, predicate[k]);
+	}
+	struct counts out_of = no[3];
+	for (int k = 3; k--;)
+		out_of = merge(&bench, &out_of, &yes[k]);
+	for (int k = 0; k < 3; k++)
+		become(&bench, &said[k], out_of.of[k]);
+	become(&bench, &i, op(&bench, "AddV2", i.body, one));
+	struct dfg_edge result = op(&bench, "AddV2", op(&bench, "Mul", said[0].left, number(&bench, 100)),
+		op(&bench, "Sub", said[1].left, said[2].left));
+	double ns = measure(&bench, &feed, result, 25, &out);
+	report("FizzBuzz to 100,000", ns / 1e6, *(int32_t *)out.data == 666600 + 26667 - 13334);
+	dfg_tensor_release(&out);
+	end(&bench);
+}
+
+static struct dfg_edge keyed(struct bench *bench, const char *name, struct dfg_edge value, struct dfg_edge key)
+{
+	const struct dfg_attr attr[] = {DFG_ATTR_T("T", DFG_F32), DFG_ATTR_I("N", 1)};
+	return add(bench, &(struct dfg_new_node){.op = name,
+						  .name = name[4] == 'S' ? "save" : "load",
+						  .in = (struct dfg_edge[]){value, key},
+						  .n_in = 2,
+						  .attr = attr,
+						  .n_attr = 2});
+}
+
+/* v = v * w + w, 10,000 times from x, all f32[64], and what the sum of its elements changes with w. */
+static void gradient(void)
+{
+	enum { TRIPS = 10000, WIDE = 64 };
+	struct bench bench;
+	struct dfg_tensor out, w, ones;
+	float x[WIDE];
+	struct dfg_tensor feed = {.dtype = DFG_F32, .shape = DFG_SHAPE_VECTOR(WIDE), .data = x, .room = sizeof x};
+	double value[WIDE], slope[WIDE] = {0};
+	begin(&bench, DFG_F32, &DFG_SHAPE_VECTOR(WIDE));
+	expect(dfg_tensor_new(DFG_F32, &DFG_SHAPE_VECTOR(WIDE), &w));
+	expect(dfg_tensor_new(DFG_F32, &DFG_SHAPE_VECTOR(WIDE), &ones));
+	for (int k = 0; k < WIDE; k++) {
+		value[k] = x[k] = (float)k / WIDE;
+		((float *)w.data)[k] = 0.5f + (float)k / 512;
+		((float *)ones.data)[k] = 1;
+	}
+	for (int i = 0; i < TRIPS; i++)
+		for (int k = 0; k < WIDE; k++) {
+			double by = ((float *)w.data)[k];
+			slope[k] = slope[k] * by + value[k] + 1;
+			value[k] = value[k] * by + by;
+		}
+	struct dfg_edge weight, unit;
+	expect(dfg_build_const(&bench.build, "w", &w, &weight));
+	expect(dfg_build_const(&bench.build, "ones", &ones, &unit));
+	struct dfg_edge zero = number(&bench, 0), step = number(&bench, 1);
+	struct variable i = carry(&bench, zero), v = carry(&bench, bench.x);
+	struct dfg_edge most = enter(&bench, number(&bench, TRIPS), true), one = enter(&bench, step, true);
+	struct dfg_edge by = enter(&bench, weight, true);
+	struct dfg_edge on = op1(&bench, "LoopCond", op(&bench, "Less", i.merge, most));
+	switch_on(&bench, &i, on);
+	switch_on(&bench, &v, on);
+	struct dfg_edge saved = keyed(&bench, "Dfg>Save", v.body, i.body);
+	become(&bench, &v, op(&bench, "AddV2", op(&bench, "Mul", v.body, by), by));
+	become(&bench, &i, op(&bench, "AddV2", i.body, one));
+
+	bench.frame = "gradient";
+	struct variable left = carry(&bench, i.left), dv = carry(&bench, unit),
+					dw = carry(&bench, op1(&bench, "ZerosLike", unit));
+	one = enter(&bench, step, true), zero = enter(&bench, zero, true), by = enter(&bench, weight, true);
+	on = op1(&bench, "LoopCond", op(&bench, "Greater", left.merge, zero));
+	switch_on(&bench, &left, on);
+	switch_on(&bench, &dv, on);
+	switch_on(&bench, &dw, on);
+	struct dfg_edge key = op(&bench, "Sub", left.body, one), old = keyed(&bench, "Dfg>Load", saved, key);
+	become(&bench, &left, key);
+	become(&bench, &dw, op(&bench, "AddV2", op(&bench, "AddV2", dw.body, op(&bench, "Mul", dv.body, old)), dv.body));
+	become(&bench, &dv, op(&bench, "Mul", dv.body, by));
+	struct dfg_edge fetch = op(&bench, "AddV2", dw.left, op(&bench, "Sub", v.left, v.left));
+	double ns = measure(&bench, &feed, fetch, 25, &out);
+	bool right = true;
+	for (int k = 0; k < WIDE; k++)
+		right &= fabs(((float *)out.data)[k] - slope[k]) < 1e-4 * (1 + fabs(slope[k]));
+	report("loop of f32[64] with gradient", ns / TRIPS, right);
+	dfg_tensor_release(&out);
+	dfg_tensor_release(&w);
+	dfg_tensor_release(&ones);
+	end(&bench);
+}
+
+int main(void)
+{
+	count();
+	fizzbuzz();
+	gradient();
+	return 0;
+}
