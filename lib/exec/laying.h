@@ -2,6 +2,8 @@
 
 #include "lib/exec/line.h"
 
+enum { UNWRITTEN = -2 }; /* of laying->under */
+
 /* What a layout is worked out with: layout.c says what runs, room.c where values lie. The arrays are scratch. */
 struct laying {
 	struct dfg_plan *plan;
@@ -16,6 +18,7 @@ struct laying {
 	uint32_t *group;        /* by slot: towards the slot that speaks for all that may share memory */
 	uint32_t *store;        /* by slot: the slot whose room it lies in, itself if that is its own; DFG_NONE: counted */
 	uint32_t *first, *last; /* by slot, those that speak for a group: ops */
+	uint32_t *under;        /* by such a slot: the innermost guard over all ops that write; NEVER: there is none */
 	uint32_t *begin, *back; /* by loop: its ops */
 	bool *carried;          /* by slot: the Merge of a loop variable */
 	struct item *item;

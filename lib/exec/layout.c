@@ -424,14 +424,15 @@ static struct dfg_err *take_scratch(struct laying *laying)
 	laying->group = dfg_arena_zeros(scratch, plan->slots, sizeof *laying->group);
 	laying->store = dfg_arena_zeros(scratch, plan->slots, sizeof *laying->store);
 	laying->first = dfg_arena_zeros(scratch, plan->slots, sizeof *laying->first);
+	laying->under = dfg_arena_zeros(scratch, plan->slots, sizeof *laying->under);
 	laying->last = dfg_arena_zeros(scratch, plan->slots, sizeof *laying->last);
 	laying->begin = dfg_arena_zeros(scratch, laying->course->loops, sizeof *laying->begin);
 	laying->back = dfg_arena_zeros(scratch, laying->course->loops, sizeof *laying->back);
 	laying->carried = dfg_arena_zeros(scratch, plan->slots, sizeof *laying->carried);
 	laying->item = dfg_arena_zeros(scratch, plan->slots, sizeof *laying->item);
 	bool all = laying->fact && laying->needed && laying->flagged && laying->kept && laying->forward && laying->group &&
-			   laying->store && laying->first && laying->last && laying->begin && laying->back && laying->carried &&
-			   laying->item;
+			   laying->store && laying->first && laying->under && laying->last && laying->begin && laying->back &&
+			   laying->carried && laying->item;
 	return all ? NULL : dfg_no_memory();
 }
 
@@ -457,6 +458,7 @@ static struct dfg_err *take_room(struct laying *laying)
 	for (uint32_t s = 0; s < plan->slots; s++) {
 		laying->forward[s] = laying->group[s] = s;
 		laying->store[s] = laying->first[s] = DFG_NONE;
+		laying->under[s] = UNWRITTEN;
 		if (plan->kind[s] == SLOT_PRESET)
 			layout->start[s] = plan->preset[s];
 	}

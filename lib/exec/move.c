@@ -202,7 +202,8 @@ static void meet_arm(struct laying *laying, struct op *op, uint32_t o)
 	if (laying->carried[home] || home == out || laying->last[group] != o || !share_size(laying, home, out))
 		return;
 	const struct op *maker = &laying->layout->op[laying->first[group]];
-	if (maker->loop != op->loop || !is_under(laying->course, maker->guard, op->guard))
+	if (maker->loop != op->loop || laying->under[group] == NEVER ||
+		!is_under(laying->course, laying->under[group], op->guard))
 		return;
 	laying->store[home] = out;
 	dfg_laying_join(laying, out, home);
