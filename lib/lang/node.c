@@ -82,9 +82,10 @@ struct dfg_err *dfg_eval_build(
 struct dfg_err *dfg_eval_node(
 	struct dfg_eval *eval, const char *op, const struct dfg_edge *in, uint32_t n_in, struct dfg_edge *out_edge)
 {
-	*out_edge = (struct dfg_edge){0, 0};
-	return dfg_eval_build(
-		eval, &(struct dfg_new_node){.op = op, .in = in, .n_in = n_in}, DFG_NAME_NONE, &out_edge->node);
+	uint32_t node; /* out_edge may be one of the inputs */
+	DFG_TRY(dfg_eval_build(eval, &(struct dfg_new_node){.op = op, .in = in, .n_in = n_in}, DFG_NAME_NONE, &node));
+	*out_edge = (struct dfg_edge){node, 0};
+	return NULL;
 }
 
 static bool is_value(const struct dfg_node *node, const struct dfg_tensor *value)
