@@ -74,7 +74,7 @@ struct dfg_err *dfg_bench_file(const char *path, int64_t batch)
 		return DFG_ERR(DFG_USAGE, "--batch and --repeat want 1 or more, --warmup 0 or more");
 	dfg_run_options.repeat = dfg_run_options.repeat < 0 ? REPEAT : dfg_run_options.repeat;
 	DFG_TRY(dfg_model_open(path, &session, &run.model));
-	struct dfg_err *err = dfg_err_note(time_steps(&run, batch), "%s", run.model.file.graph.source);
+	struct dfg_err *err = time_steps(&run, batch);
 	if (!err)
 		print(&run.timing);
 	dfg_feeds_release(&run.feeds);

@@ -235,5 +235,7 @@ struct dfg_err *dfg_eval_case(
 	DFG_TRY(dfg_frame_put(eval->arena, inner, "case index", index));
 	for (uint32_t i = tree->n - 2; i--;)
 		DFG_TRY(one_way(eval, tree, i, &chain));
+	if (chain->kind == DFG_TREE_BLOCK) /* there is nothing but `else` */
+		return dfg_eval_block(eval, inner, chain, out_datum);
 	return dfg_eval_expr(eval, inner, chain, out_datum);
 }
