@@ -31,8 +31,8 @@ static struct dfg_err *feed_inputs(struct dfg_run *run, int64_t batch)
 		struct dfg_edge edge = {n, 0};
 		if (!graph->node[n].op || graph->node[n].op->role != DFG_PLACEHOLDER)
 			continue;
-		DFG_TRY(dfg_err_note(
-			make_up(dfg_model_fact(&run->model, edge), batch, &value), "input '%.200s'", graph->node[n].name));
+		DFG_TRY(dfg_err_note(make_up(dfg_model_fact(&run->model, edge), batch, &value), "%s: input '%.200s'",
+			graph->source, graph->node[n].name));
 		DFG_TRY(dfg_feeds_add(&run->feeds, edge, &value));
 	}
 	return NULL;
