@@ -1,3 +1,5 @@
+#include "lib/exec/line.h"
+
 #include "lib/exec/ops.h"
 
 void dfg_line_start(struct line *line, uint32_t slot)

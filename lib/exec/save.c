@@ -122,8 +122,8 @@ struct dfg_err *dfg_load(struct machine *machine, struct slab *slab, uint32_t re
 	uint64_t readers = machine->flow->keep[r->save].readers;
 	if (state == DFG_ENTRY_SPENT ||
 		(state == DFG_ENTRY_FULL && readers && entry->marks & machine->flow->keep[record].readers))
-		return DFG_ERR(DFG_DATA, "reads key %s of '%s' (%s) a second time", dfg_key_words(where.key, where.keys).s, save->call->node,
-			save->call->op->name);
+		return DFG_ERR(DFG_DATA, "reads key %s of '%s' (%s) a second time", dfg_key_words(where.key, where.keys).s,
+			save->call->node, save->call->op->name);
 	if (state == DFG_ENTRY_EMPTY) {
 		*out_waits = true;
 		return wait_for(machine, slab, record, &where);
@@ -154,7 +154,7 @@ struct dfg_err *dfg_explain_waiting(const struct machine *machine)
 	const struct record *load = &machine->plan->record[first->record], *save = &machine->plan->record[load->save];
 	struct where where;
 	DFG_TRY(find(machine, first->slab, first->record, load->n_in, &where));
-	return dfg_place_note(DFG_ERR(DFG_DATA, "waits for key %s of '%s' (%s), which did not save it", dfg_key_words(where.key, where.keys).s,
-							  save->call->node, save->call->op->name),
+	return dfg_place_note(DFG_ERR(DFG_DATA, "waits for key %s of '%s' (%s), which did not save it",
+							  dfg_key_words(where.key, where.keys).s, save->call->node, save->call->op->name),
 		first->slab, load->call);
 }

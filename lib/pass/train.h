@@ -13,7 +13,7 @@ struct dfg_train_options {
 	const uint32_t *variable; /* NULL: all that are trainable */
 	uint32_t n_variable;
 	const char *prefix;     /* of gradients; NULL: "grad" */
-	bool remat; /* as of dfg_grad_options */
+	bool remat;             /* as of dfg_grad_options */
 	double clip_norm;       /* of all gradients together; 0: none */
 	struct dfg_text *notes; /* lines for the user */
 };
