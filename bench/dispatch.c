@@ -1,37 +1,14 @@
 /*
  * What it costs to run a node: a chain and a DAG of 1,000 scalar additions on one thread, one call of a graph of one
- * node, an iteration of a loop. Medians; values are checked. See bench/rows.txt.
+ * node. Medians; values are checked. See bench/rows.txt.
  */
+#include "bench/bench.h"
 #include "lib/exec/session.h"
 #include "lib/graph/build.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-enum { NODES = 1000, RUNS = 400, TRIPS = 500 };
-
-static void expect(struct dfg_err *err)
-{
-	if (!err)
-		return;
-	fprintf(stderr, "%s\n", err->text);
-	exit(1);
-}
-
-static double now(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
-
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-	return (x > y) - (x < y);
-}
+enum { NODES = 1000, RUNS = 400 };
 
 /* A graph of f32 scalars with one placeholder, "x". */
 struct bench {
@@ -155,43 +132,10 @@ static void call(void)
 	end(&bench);
 }
 
-static struct dfg_edge node(
-	struct bench *bench, const char *name, const struct dfg_edge *in, uint32_t n_in, bool constant)
-{
-	const struct dfg_attr attr[] = {DFG_ATTR_S("frame_name", "loop"), DFG_ATTR_B("is_constant", constant)};
-	struct dfg_new_node new = {.op = name, .name = name, .in = in, .n_in = n_in, .attr = attr};
-	new.n_attr = name[0] == 'E' && name[1] == 'n' ? 2 : 0;
-	uint32_t number;
-	expect(dfg_build(&bench->build, &new, &number));
-	return (struct dfg_edge){number, 0};
-}
-
-/* while x < TRIPS: x = x + 1 */
-static void loop(void)
-{
-	struct bench bench;
-	struct dfg_edge limit;
-	float got;
-	begin(&bench);
-	expect(dfg_build_float(&bench.build, "limit", DFG_F32, TRIPS, &limit));
-	struct dfg_edge most = node(&bench, "Enter", &limit, 1, true), one = node(&bench, "Enter", &bench.one, 1, true);
-	struct dfg_edge enter = node(&bench, "Enter", &bench.x, 1, false);
-	struct dfg_edge merge = node(&bench, "Merge", (struct dfg_edge[]){enter, enter}, 2, false);
-	struct dfg_edge less = op(&bench, "Less", merge, most), predicate = node(&bench, "LoopCond", &less, 1, false);
-	struct dfg_edge body = node(&bench, "Switch", (struct dfg_edge[]){merge, predicate}, 2, false);
-	struct dfg_edge next = op(&bench, "AddV2", (struct dfg_edge){body.node, 1}, one);
-	next = node(&bench, "NextIteration", &next, 1, false);
-	bench.graph.node[merge.node].in[1] = next;
-	double ns = measure(&bench, node(&bench, "Exit", &body, 1, false), 0, &got);
-	report("iteration of a loop", ns / TRIPS, got == TRIPS);
-	end(&bench);
-}
-
 int main(void)
 {
 	chain();
 	dag();
 	call();
-	loop();
 	return 0;
 }

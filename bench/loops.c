@@ -1,36 +1,13 @@
 /*
  * What loops cost, on one thread: an iteration that counts, FizzBuzz (branches in a loop), a loop over f32[64] with its
- * gradient (saved values), an LSTM as a loop. Medians; values are checked.
+ * gradient (saved values). Medians; values are checked.
  */
+#include "bench/bench.h"
 #include "lib/exec/session.h"
 #include "lib/graph/build.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
-
-static void expect(struct dfg_err *err)
-{
-	if (!err)
-		return;
-	fprintf(stderr, "%s\n", err->text);
-	exit(1);
-}
-
-static double now(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
-
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-	return (x > y) - (x < y);
-}
 
 /* A graph with one placeholder, "x". */
 struct bench {

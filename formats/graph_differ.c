@@ -2,7 +2,7 @@
 
 #include "formats/graph.pb-c.h"
 #include "formats/reader.h"
-#include "lib/base/mem.h"
+#include "lib/graph/function.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -291,36 +291,8 @@ static struct dfg_err *compare_nodes(struct pair *pair)
 	return compare_controls(pair);
 }
 
-/* Functions of a library by name; the bytes of each are canonical, so they are the same where the function is. */
-struct functions {
-	struct dfg_map names;
-	struct dfg_string *body; /* by number */
-	size_t room;
-};
-
-static struct dfg_err *list_functions(const struct dfg_graph *graph, struct functions *functions)
-{
-	struct dfg_wire_file file = {.start = graph->library};
-	struct dfg_wire walk = dfg_wire_start(
-		&file, &dfg__function_def_library__descriptor, graph->library, graph->library ? graph->n_library : 0);
-	for (;;) {
-		struct dfg_wire_field field;
-		struct dfg_string name;
-		uint32_t number;
-		DFG_TRY(dfg_wire_next(&walk, &field));
-		if (field.kind == DFG_WIRE_END)
-			return NULL;
-		if (field.field->id != LIBRARY_FUNCTION)
-			continue;
-		DFG_TRY(dfg_function_name(&walk, &field, &name));
-		if (!dfg_reserve(&functions->body, &functions->room, functions->names.count + 1, sizeof *functions->body) ||
-			!dfg_map_put(&functions->names, name.s, name.length, &number, NULL))
-			return DFG_ERR(DFG_MEMORY, "out of memory");
-		functions->body[number] = (struct dfg_string){(const char *)field.bytes, field.length};
-	}
-}
-
-static void compare_functions(struct pair *pair, const struct functions *a, const struct functions *b)
+/* The wire form of each function is canonical, so it is the same where the function is. */
+static void compare_functions(struct pair *pair, const struct dfg_functions *a, const struct dfg_functions *b)
 {
 	for (uint32_t i = 0; i < a->names.count; i++) {
 		const struct dfg_name *name = &a->names.name[i];
@@ -338,16 +310,16 @@ static void compare_functions(struct pair *pair, const struct functions *a, cons
 
 static struct dfg_err *compare_libraries(struct pair *pair)
 {
-	struct functions a = {.room = 0}, b = {.room = 0};
-	struct dfg_err *err = list_functions(pair->a, &a);
+	struct dfg_functions a = {.body = NULL}, b = {.body = NULL};
+	struct dfg_arena arena = {0};
+	struct dfg_err *err = dfg_functions_list(pair->a, &arena, &a);
 	if (!err)
-		err = list_functions(pair->b, &b);
+		err = dfg_functions_list(pair->b, &arena, &b);
 	if (!err)
 		compare_functions(pair, &a, &b);
-	dfg_map_release(&a.names);
-	dfg_map_release(&b.names);
-	dfg_free(a.body);
-	dfg_free(b.body);
+	dfg_functions_release(&a);
+	dfg_functions_release(&b);
+	dfg_arena_release(&arena);
 	return err;
 }
 

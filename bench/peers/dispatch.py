@@ -66,10 +66,6 @@ def dag_tf(x):
     return node[-1]
 
 
-def loop_tf(x):
-    return v1.while_loop(lambda i: i < 500.0, lambda i: i + 1.0, [x], back_prop=False)
-
-
 def runtime(name, ops, per, unit):
     """ops: (op, input, input) by number of the node before; -1 is the constant."""
     names = {0: "x", -1: "one"}
@@ -88,11 +84,9 @@ def runtime(name, ops, per, unit):
     print(name, median(lambda: session.run_with_iobinding(binding)) * unit / per, "ONNX Runtime", sep="\t", flush=True)
 
 
-v1.disable_control_flow_v2()
 tensorflow("chain of 1000, a node", chain_tf, NODES, 1e9)
 tensorflow("DAG of 1000, a node", dag_tf, NODES, 1e9)
 tensorflow("call of a trivial graph", lambda x: x + 1.0, 1, 1e6)
-tensorflow("iteration of a loop", lambda x: loop_tf(x - 1.0), 500, 1e9)
 runtime("chain of 1000, a node", [("Add", i, -1) for i in range(NODES)], NODES, 1e9)
 runtime("DAG of 1000, a node", [("Add" if plus else "Sub", a, b) for a, b, plus in dag()], NODES, 1e9)
 runtime("call of a trivial graph", [("Add", 0, -1)], 1, 1e6)
