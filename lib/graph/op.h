@@ -50,7 +50,9 @@ enum dfg_role {
 	DFG_LOAD,
 	DFG_CONTROL_TRIGGER,
 	DFG_SLEEP, /* output 0 is input 0, after the seconds in input 1 */
-	DFG_CALL,  /* functional: lowered before it runs */
+	DFG_SEND,  /* the ends of an edge between devices: kernels/send.c */
+	DFG_RECV,
+	DFG_CALL, /* functional: lowered before it runs */
 };
 
 /* A constant of a file, as the file had it, so that writing it again gives the same bytes. data may be unaligned. */

@@ -1,0 +1,60 @@
+#pragma once
+
+#include "lib/exec/link.h"
+
+/*
+ * Where the Sends and the Recvs of one worker meet (OSDI'16 section 3.3): a Send leaves its value and goes on, a Recv
+ * waits without a thread until its value is there. Values for other workers leave by their links; what comes by the links
+ * is put here. One a worker, for all its steps, one step at a time.
+ */
+struct dfg_rendezvous;
+
+struct dfg_rendezvous_options {
+	uint32_t self;             /* this worker's number */
+	const char *const *device; /* by worker: "/job:worker/task:0/device:CPU:0"; borrowed */
+	uint32_t workers;
+	struct dfg_link *const *link; /* by worker; NULL for itself, and where the plan has no transfer; borrowed */
+};
+DFG_MUST_CHECK struct dfg_err *dfg_rendezvous_new(
+	const struct dfg_rendezvous_options *options, struct dfg_rendezvous **out_rendezvous);
+void dfg_rendezvous_free(struct dfg_rendezvous *rendezvous); /* NULL is fine; no step may be running */
+
+/* The worker of a device, by its full name; DFG_DATA, naming those there are, where there is none. */
+DFG_MUST_CHECK struct dfg_err *dfg_rendezvous_worker(
+	const struct dfg_rendezvous *rendezvous, const char *device, uint32_t *out_worker);
+
+/*
+ * A new step, larger than the last. What is left of older ones is dropped, and what came early for this one is there.
+ * End says how many values nobody took: none, or something is broken.
+ */
+void dfg_rendezvous_begin(struct dfg_rendezvous *rendezvous, uint64_t step);
+uint64_t dfg_rendezvous_end(struct dfg_rendezvous *rendezvous);
+
+/* Of the step that began last; key->step is filled in. tensor NULL: dead. Takes a reference. Any thread. */
+DFG_MUST_CHECK struct dfg_err *dfg_rendezvous_send(struct dfg_rendezvous *rendezvous, uint32_t to,
+	const struct dfg_transfer_key *key, const struct dfg_tensor *tensor);
+
+/* A Recv that waits. Lives with the caller until `come` is called, once, by the thread that brings the value. */
+struct dfg_wait {
+	struct dfg_wait *next;
+	struct dfg_transfer_key key;
+	uint32_t from;
+	/* Takes the tensor; dead: there is none. err, taken too: nothing will come. Called without any lock. */
+	void (*come)(struct dfg_wait *wait, struct dfg_tensor *tensor, bool dead, struct dfg_err *err);
+};
+
+/*
+ * Where the value is there, *out_there, and it is the caller's (dead: no tensor). Else `wait` is kept; its key, but for
+ * the step, and the rest are the caller's to fill in before. An error where the step has failed.
+ */
+DFG_MUST_CHECK struct dfg_err *dfg_rendezvous_receive(struct dfg_rendezvous *rendezvous, struct dfg_wait *wait,
+	struct dfg_tensor *out_tensor, bool *out_dead, bool *out_there);
+
+/* What came by a link: of kind DFG_MESSAGE_TENSOR. Takes the tensor. Of a step that is over it is dropped. */
+void dfg_rendezvous_deliver(struct dfg_rendezvous *rendezvous, uint32_t from, struct dfg_message *message);
+
+/* Ends the running step: all that wait, and will, get err's words and code. Takes err. Any thread. */
+void dfg_rendezvous_fail(struct dfg_rendezvous *rendezvous, struct dfg_err *err);
+
+/* Reads all links once without waiting; true where something came. */
+bool dfg_rendezvous_poll(struct dfg_rendezvous *rendezvous);

@@ -1,0 +1,46 @@
+#pragma once
+
+#include "lib/graph/build.h"
+#include "lib/graph/liveness.h"
+
+/*
+ * Placement: the device of each node (OSDI'16 section 3.2.1). What must stand together is one group: state and what reads
+ * or writes it, ref edges, handles and variants, Save with its Loads, the primitives of one loop variable, `_class`. A group goes
+ * where it was asked to; what nobody asked for is placed by list scheduling over estimated cost and transfer.
+ */
+struct dfg_place_request {
+	const char *pattern; /* of node names; '*' also matches '/'. The last request that matches wins */
+	uint32_t device;
+	const char *text; /* "layer2/*=w1", for messages */
+};
+
+struct dfg_place_options {
+	const char *const *device; /* full names: "/job:worker/task:0/device:CPU:0" */
+	uint32_t devices;
+	const struct dfg_place_request *request; /* before what the graph's own nodes ask for (node->device) */
+	size_t requests;
+};
+
+enum dfg_place_reason {
+	DFG_PLACED_ONLY,      /* there is one device */
+	DFG_PLACED_REQUEST,   /* by an option */
+	DFG_PLACED_FILE,      /* by the graph's own text */
+	DFG_PLACED_TOGETHER,  /* with `with`, which has the reason */
+	DFG_PLACED_CONSUMER,  /* a generator or metadata op: with its only consumer, or its producer */
+	DFG_PLACED_SCHEDULED, /* by cost */
+};
+
+struct dfg_placed {
+	uint32_t device;
+	enum dfg_place_reason reason;
+	uint32_t with; /* node, of DFG_PLACED_TOGETHER and _CONSUMER; else DFG_NONE */
+	const char *request;
+};
+
+/* out_placed has one a node, in the arena. DFG_DATA, naming both nodes, where requests within a group disagree. */
+DFG_MUST_CHECK struct dfg_err *dfg_place(const struct dfg_graph *graph, const struct dfg_facts *facts,
+	const struct dfg_place_options *options, struct dfg_arena *arena, struct dfg_placed **out_placed);
+
+/* "w1", or a full or partial device name ("/job:worker/task:1"), as a number; DFG_DATA, with the nearest, where none fits. */
+DFG_MUST_CHECK struct dfg_err *dfg_place_device(
+	const char *name, const char *const *device, uint32_t devices, uint32_t *out_device);
