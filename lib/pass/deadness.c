@@ -422,6 +422,7 @@ static void visit(struct life *l, uint32_t n)
 	l->runs[n] = role == DFG_MERGE             ? merge(l, node)
 				 : role == DFG_CONTROL_TRIGGER ? DFG_ALWAYS
 				 : !node->op                   ? DFG_LOST
+				 : role == DFG_RECV            ? DFG_LOST /* as live as what another device sends */
 											   : all_live(l, node);
 	if (l->loops->loop[home(l, n)].condition == n)
 		l->within[home(l, n)] = l->runs[n];

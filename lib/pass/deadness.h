@@ -11,6 +11,8 @@
  * fail does not run in the iteration that only ends the loop because it reads nothing that changes. What is merely odd
  * (runs never, runs in every iteration though nothing changes) goes to warnings, which may be NULL.
  *
+ * Of a part of a cut graph only that is checked which does not depend on another device: a _Recv may be live or dead.
+ *
  * loops and facts are those of a graph that dfg_frames_check found without fault. Work is bounded: where a graph's
  * predicates are too much to follow, that is a warning, and the step will find what is wrong.
  */

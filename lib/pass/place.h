@@ -11,7 +11,7 @@
 struct dfg_place_request {
 	const char *pattern; /* of node names; '*' also matches '/'. The last request that matches wins */
 	uint32_t device;
-	const char *text; /* "layer2/*=w1", for messages */
+	const char *text; /* "layers*=w1", for messages */
 };
 
 struct dfg_place_options {

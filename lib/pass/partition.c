@@ -1,0 +1,86 @@
+/*
+ * partition. Needs: a flat graph that verify accepts, and where each node stands. Gives: a graph a device, and what goes
+ * between them. O(nodes + edges).
+ */
+#include "lib/pass/partition.h"
+
+#include "lib/pass/cutting.h"
+#include "lib/pass/cycle.h"
+
+#include <string.h>
+
+/* Names that begin so are those of what is added. */
+#define RESERVED "_dfg/"
+
+static struct dfg_err *check_names(const struct dfg_graph *graph)
+{
+	for (uint32_t n = 0; n < graph->count; n++)
+		if (!strncmp(graph->node[n].name, RESERVED, sizeof RESERVED - 1))
+			return DFG_ERR(DFG_DATA,
+				"node '%.200s' (%.100s): names that begin with " RESERVED
+				" are made by partition; a part of a plan cannot be cut once more",
+				graph->node[n].name, graph->node[n].op_name);
+	return NULL;
+}
+
+static struct dfg_err *find_loops(struct cut *c)
+{
+	uint32_t *order, count;
+	DFG_TRY(dfg_pass_order(c->graph, &c->scratch, &order, &count));
+	if (count < c->graph->count)
+		return DFG_ERR(DFG_DATA, "the graph has a cycle");
+	DFG_TRY(dfg_loops_find(c->graph, order, &c->scratch, &c->loops));
+	return c->loops.count > 1 ? dfg_liveness_find(c->graph, order, &c->loops, &c->liveness) : NULL;
+}
+
+/* Of a loop that is on one device nothing need be known. */
+static struct dfg_err *check_loops(const struct cut *c)
+{
+	uint32_t *device = dfg_zeros(c->loops.count, sizeof *device);
+	struct dfg_err *err = device ? NULL : DFG_ERR(DFG_MEMORY, "no memory for %u loops", c->loops.count);
+	for (uint32_t n = 0; n < c->graph->count && !err; n++) {
+		uint32_t home = dfg_loop_home(c->graph, &c->loops, n);
+		for (uint32_t l = home; l && !err; l = c->loops.loop[l].parent) {
+			if (device[l] && device[l] != cut_device(c, n) + 1)
+				err = DFG_ERR(DFG_DATA, "loop '%.*s' is on several devices", (int)c->loops.loop[l].name.length,
+					c->loops.loop[l].name.s);
+			device[l] = cut_device(c, n) + 1;
+		}
+	}
+	dfg_free(device);
+	return err;
+}
+
+static struct dfg_err *partition(struct cut *c, struct dfg_parts *out_parts)
+{
+	if (!(c->first = dfg_arena_zeros(&c->scratch, (size_t)c->graph->count + 1, sizeof *c->first)))
+		return DFG_ERR(DFG_MEMORY, "no memory to cut %u nodes", c->graph->count);
+	DFG_TRY(check_names(c->graph));
+	DFG_TRY(find_loops(c));
+	DFG_TRY(check_loops(c));
+	DFG_TRY(dfg_cut_edges(c));
+	return dfg_cut_parts(c, out_parts);
+}
+
+struct dfg_err *dfg_partition(struct dfg_graph *graph, const struct dfg_facts *facts, const struct dfg_placed *placed,
+	const struct dfg_place_options *options, struct dfg_arena *arena, struct dfg_parts *out_parts)
+{
+	struct cut c = {.graph = graph, .facts = facts, .placed = placed, .options = options, .arena = arena};
+	*out_parts = (struct dfg_parts){0};
+	struct dfg_err *err = partition(&c, out_parts);
+	if (err)
+		dfg_parts_release(out_parts);
+	dfg_free(c.added);
+	dfg_free(c.way);
+	dfg_free(c.transfer);
+	dfg_liveness_release(&c.liveness);
+	dfg_arena_release(&c.scratch);
+	return err;
+}
+
+void dfg_parts_release(struct dfg_parts *parts)
+{
+	for (uint32_t d = 0; d < parts->parts; d++)
+		dfg_graph_release(&parts->part[d]);
+	*parts = (struct dfg_parts){0};
+}

@@ -1,0 +1,259 @@
+#include "lib/pass/cutting.h"
+
+#include <string.h>
+
+enum { CLONE_BYTES_MOST = 1024 };
+
+struct dfg_err *dfg_cut_add(struct cut *c, const struct dfg_node *node, uint32_t device, uint32_t *out_number)
+{
+	if (c->graph->count + c->n_added >= DFG_NONE - 1 ||
+		!dfg_reserve(&c->added, &c->added_room, c->n_added + 1, sizeof *c->added))
+		return DFG_ERR(DFG_MEMORY, "no memory to cut %u nodes", c->graph->count);
+	struct added *added = &c->added[c->n_added];
+	*added = (struct added){*node, device};
+	added->node.op = dfg_op_find(node->op_name);
+	added->node.device = c->options->device[device];
+	*out_number = c->graph->count + (uint32_t)c->n_added++;
+	return NULL;
+}
+
+static bool is_small(const struct dfg_literal *literal)
+{
+	size_t bytes = 0;
+	if (literal->dtype == DFG_STRING && literal->given <= CLONE_BYTES_MOST)
+		for (int64_t i = 0; i < literal->given; i++)
+			bytes += ((const struct dfg_string *)literal->data)[i].length;
+	else
+		bytes = (size_t)literal->given * dfg_dtype_size(literal->dtype);
+	return bytes <= CLONE_BYTES_MOST;
+}
+
+/* A small constant of the root is had again for less than it is sent. */
+static bool is_cloned(const struct dfg_node *node)
+{
+	const struct dfg_attr *value = dfg_node_attr(node, "value");
+	return dfg_node_role(node) == DFG_CONST && !node->n_control && value && value->kind == DFG_ATTR_TENSOR &&
+		   is_small(value->value.tensor);
+}
+
+/* The way that leads there, or NULL. A _Recv of any output tells as well as one of its own that the node has run. */
+static const struct way *find_way(const struct cut *c, struct dfg_edge edge, uint32_t device)
+{
+	const struct way *other = NULL;
+	bool any = edge.port == DFG_CONTROL && dfg_node_role(&c->graph->node[edge.node]) != DFG_SWITCH;
+	for (uint32_t w = c->first[edge.node]; w; w = c->way[w - 1].next) {
+		const struct way *way = &c->way[w - 1];
+		if (way->device == device && (way->port == edge.port || way->port == WAY_OF_ALL))
+			return way;
+		if (way->device == device && any)
+			other = way;
+	}
+	return other;
+}
+
+static struct dfg_err *add_way(struct cut *c, uint32_t node, const struct way *way)
+{
+	if (!dfg_reserve(&c->way, &c->way_room, c->ways + 1, sizeof *c->way))
+		return DFG_ERR(DFG_MEMORY, "no memory to cut %u nodes", c->graph->count);
+	uint32_t *end = &c->first[node];
+	while (*end)
+		end = &c->way[*end - 1].next;
+	c->way[c->ways] = *way;
+	*end = (uint32_t)++c->ways;
+	return NULL;
+}
+
+/* Its inputs are led their way later. */
+static struct dfg_err *clone(struct cut *c, uint32_t n, uint32_t device)
+{
+	struct dfg_node node = c->graph->node[n];
+	uint32_t count = node.n_in + node.n_control, number;
+	node.name = dfg_arena_print(c->arena, "_dfg/clone/%u/%s", device, node.name);
+	struct dfg_edge *in = dfg_arena_zeros(c->arena, (size_t)count + 1, sizeof *in);
+	if (!node.name || !in)
+		return DFG_ERR(DFG_MEMORY, "no memory for a clone");
+	if (count)
+		memcpy(in, node.in, count * sizeof *in);
+	node.in = in;
+	DFG_TRY(dfg_cut_add(c, &node, device, &number));
+	return add_way(c, n, &(struct way){.device = device, .port = WAY_OF_ALL, .to = number, .send = DFG_NONE});
+}
+
+static struct dfg_err *no_memory(void)
+{
+	return DFG_ERR(DFG_MEMORY, "no memory for a transfer");
+}
+
+static struct dfg_attr text_attr(const char *name, const char *text)
+{
+	return (struct dfg_attr){name, DFG_ATTR_STRING, {.s = {text, strlen(text)}}};
+}
+
+/* What both ends say, as TensorFlow has it; type and shape under the names that this end has for them. */
+static struct dfg_err *end_attrs(
+	struct cut *c, const struct dfg_transfer *transfer, bool receives, struct dfg_node *node)
+{
+	const struct dfg_attr type = {receives ? "tensor_type" : "T", DFG_ATTR_DTYPE, {.dtype = transfer->dtype}};
+	struct dfg_attr *attr = dfg_arena_zeros(c->arena, 7, sizeof *attr);
+	struct dfg_shape *shape = dfg_arena_zeros(c->arena, 1, sizeof *shape);
+	uint32_t n = 0;
+	if (!attr || !shape)
+		return no_memory();
+	*shape = transfer->shape;
+	if (!receives)
+		attr[n++] = type;
+	attr[n++] = DFG_ATTR_I("_dfg_edge", (int64_t)c->transfers);
+	if (receives && shape->rank != DFG_UNKNOWN)
+		attr[n++] = (struct dfg_attr){"_dfg_shape", DFG_ATTR_SHAPE, {.shape = shape}};
+	attr[n++] = text_attr("recv_device", c->options->device[transfer->to]);
+	attr[n++] = text_attr("send_device", c->options->device[transfer->from]);
+	attr[n++] = DFG_ATTR_I("send_device_incarnation", 0);
+	attr[n++] = text_attr("tensor_name", transfer->tensor);
+	if (receives)
+		attr[n++] = type;
+	node->attr = attr;
+	node->n_attr = n;
+	return NULL;
+}
+
+/* A node of one data input or none, and one control input or none. */
+static struct dfg_err *inputs(struct cut *c, struct dfg_node *node, struct dfg_edge data, uint32_t control)
+{
+	node->n_in = data.node != DFG_NONE;
+	node->n_control = control != DFG_NONE;
+	if (!(node->in = dfg_arena_zeros(c->arena, 2, sizeof *node->in)))
+		return no_memory();
+	node->in[0] = data;
+	node->in[node->n_in] = control == DFG_NONE ? node->in[node->n_in] : (struct dfg_edge){control, DFG_CONTROL};
+	return NULL;
+}
+
+/* An empty tensor that is there when the node has run. */
+static struct dfg_err *add_signal(struct cut *c, uint32_t after, struct dfg_edge *out_edge)
+{
+	static const struct dfg_literal empty = {DFG_F32, {1, {0}}, false, 0, NULL};
+	static const struct dfg_attr attr[] = {
+		{"dtype", DFG_ATTR_DTYPE, {.dtype = DFG_F32}}, {"value", DFG_ATTR_TENSOR, {.tensor = &empty}}};
+	struct dfg_node node = {.op_name = "Const", .attr = (struct dfg_attr *)attr, .n_attr = 2};
+	out_edge->port = 0;
+	if (!(node.name = dfg_arena_print(c->arena, "_dfg/signal/%zu", c->transfers)))
+		return no_memory();
+	DFG_TRY(inputs(c, &node, (struct dfg_edge){DFG_NONE, 0}, after));
+	return dfg_cut_add(c, &node, cut_device(c, after), &out_edge->node);
+}
+
+static struct dfg_err *add_end(
+	struct cut *c, const struct dfg_transfer *transfer, struct dfg_edge data, uint32_t control, uint32_t *out_number)
+{
+	bool receives = data.node == DFG_NONE;
+	struct dfg_node node = {.op_name = receives ? "_Recv" : "_Send"};
+	if (!(node.name = dfg_arena_print(c->arena, receives ? "_dfg/recv/%zu" : "_dfg/send/%zu", c->transfers)))
+		return no_memory();
+	DFG_TRY(end_attrs(c, transfer, receives, &node));
+	DFG_TRY(inputs(c, &node, data, control));
+	return dfg_cut_add(c, &node, receives ? transfer->to : transfer->from, out_number);
+}
+
+/* What can be sent: a tensor of a type that is known, and no reference to something that stays where it is. */
+static struct dfg_err *check_crossing(const struct cut *c, uint32_t reader, struct dfg_edge edge)
+{
+	const struct dfg_node *from = &c->graph->node[edge.node], *to = cut_node(c, reader);
+	const char *here = c->options->device[cut_device(c, edge.node)], *there = c->options->device[cut_device(c, reader)];
+	const struct dfg_fact *fact = NULL;
+	if ((uint32_t)edge.port < dfg_facts_outputs(c->facts, edge.node))
+		fact = dfg_facts_of(c->facts, edge);
+	if (!fact || !fact->dtype)
+		return DFG_ERR(DFG_DATA,
+			"node '%.200s' (%.100s) on %s reads '%.200s' (%.100s) on %s, and of what type that is is not known",
+			to->name, to->op_name, there, from->name, from->op_name, here);
+	if (fact->dtype == DFG_RESOURCE || fact->dtype == DFG_VARIANT || fact->is_ref)
+		return DFG_ERR(DFG_DATA,
+			"node '%.200s' (%.100s) on %s reads '%.200s' (%.100s) on %s, which is a %s%s and cannot be sent: both have "
+			"to be on one device",
+			to->name, to->op_name, there, from->name, from->op_name, here, fact->is_ref ? "ref " : "",
+			dfg_dtype_name(fact->dtype));
+	return NULL;
+}
+
+static struct dfg_err *describe(struct cut *c, uint32_t reader, struct dfg_edge edge, struct dfg_transfer *out)
+{
+	const char *name = c->graph->node[edge.node].name;
+	bool is_signal = edge.port == DFG_CONTROL;
+	*out = (struct dfg_transfer){
+		.from = cut_device(c, edge.node),
+		.to = cut_device(c, reader),
+		.tensor =
+			is_signal ? dfg_arena_print(c->arena, "^%s", name) : dfg_arena_print(c->arena, "%s:%d", name, edge.port),
+		.dtype = DFG_F32,
+		.shape = DFG_SHAPE_VECTOR(0),
+		.loop = "",
+	};
+	if (!out->tensor)
+		return no_memory();
+	if (is_signal)
+		return NULL;
+	DFG_TRY(check_crossing(c, reader, edge));
+	out->dtype = dfg_facts_of(c->facts, edge)->dtype;
+	out->shape = dfg_facts_of(c->facts, edge)->shape;
+	return NULL;
+}
+
+static struct dfg_err *transfer(struct cut *c, uint32_t reader, struct dfg_edge edge)
+{
+	struct dfg_transfer transfer;
+	struct dfg_edge data = edge, none = {DFG_NONE, 0};
+	struct way way = {.device = cut_device(c, reader), .port = edge.port};
+	DFG_TRY(describe(c, reader, edge, &transfer));
+	if (edge.port == DFG_CONTROL)
+		DFG_TRY(add_signal(c, edge.node, &data));
+	DFG_TRY(add_end(c, &transfer, data, DFG_NONE, &way.send));
+	DFG_TRY(add_end(c, &transfer, none, DFG_NONE, &way.to));
+	if (!dfg_reserve(&c->transfer, &c->transfer_room, c->transfers + 1, sizeof *c->transfer))
+		return no_memory();
+	c->transfer[c->transfers++] = transfer;
+	return add_way(c, edge.node, &way);
+}
+
+struct dfg_err *dfg_cut_lead(struct cut *c, uint32_t reader, struct dfg_edge edge, struct dfg_edge *out_edge)
+{
+	uint32_t device = cut_device(c, reader);
+	*out_edge = edge;
+	if (cut_device(c, edge.node) == device)
+		return NULL;
+	const struct way *way = find_way(c, edge, device);
+	if (!way) {
+		DFG_TRY(is_cloned(&c->graph->node[edge.node]) ? clone(c, edge.node, device) : transfer(c, reader, edge));
+		way = &c->way[c->ways - 1];
+	}
+	out_edge->node = way->to;
+	if (way->port != WAY_OF_ALL && edge.port != DFG_CONTROL)
+		out_edge->port = 0;
+	return NULL;
+}
+
+/* Edges from data go first: a signal for the same device is then spared. */
+static struct dfg_err *lead_all(struct cut *c, bool control)
+{
+	struct dfg_edge to;
+	for (uint32_t n = 0; n < c->graph->count; n++) {
+		const struct dfg_node *node = &c->graph->node[n];
+		uint32_t end = control ? node->n_in + node->n_control : node->n_in;
+		for (uint32_t e = control ? node->n_in : 0; e < end; e++)
+			DFG_TRY(dfg_cut_lead(c, n, node->in[e], &to));
+	}
+	return NULL;
+}
+
+struct dfg_err *dfg_cut_edges(struct cut *c)
+{
+	DFG_TRY(lead_all(c, false));
+	DFG_TRY(lead_all(c, true));
+	for (; c->settled < c->n_added; c->settled++) {
+		uint32_t number = c->graph->count + (uint32_t)c->settled;
+		struct dfg_edge *in = c->added[c->settled].node.in; /* in the arena: it stays where it is */
+		uint32_t count = c->added[c->settled].node.n_in + c->added[c->settled].node.n_control;
+		for (uint32_t e = 0; e < count; e++)
+			DFG_TRY(dfg_cut_lead(c, number, in[e], &in[e]));
+	}
+	return NULL;
+}

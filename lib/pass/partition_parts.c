@@ -1,0 +1,175 @@
+#include "lib/pass/cutting.h"
+
+#include <string.h>
+
+/*
+ * Nodes go into their parts in the file's order. What was added goes in front of what reads it; a _Send behind what it
+ * sends; what nobody reads, and what goes back in a loop, comes last.
+ */
+struct laying {
+	struct cut *c;
+	struct dfg_parts *parts;
+	uint32_t *number; /* by node, of the common numbering: that in its part; DFG_NONE: not there yet */
+	uint32_t *seen;   /* by node: what had it last as a control input, + 1 */
+	struct step {
+		uint32_t node, input;
+	} * stack; /* added nodes that wait for others */
+	size_t stack_room;
+};
+
+static struct dfg_err *put(struct laying *l, uint32_t n, const struct dfg_node *node)
+{
+	return dfg_graph_add(&l->parts->part[cut_device(l->c, n)], node, &l->number[n]);
+}
+
+static bool is_waiting(const struct laying *l, uint32_t n)
+{
+	return n >= l->c->graph->count && l->number[n] == DFG_NONE;
+}
+
+/* The next of its inputs that has to be put before it, or DFG_NONE. */
+static uint32_t next_input(const struct laying *l, struct step *step)
+{
+	const struct dfg_node *node = cut_node(l->c, step->node);
+	while (step->input < node->n_in + node->n_control) {
+		uint32_t from = node->in[step->input++].node;
+		bool closes = dfg_node_role(node) == DFG_MERGE && dfg_node_role(cut_node(l->c, from)) == DFG_NEXT_ITERATION;
+		if (is_waiting(l, from) && !closes)
+			return from;
+	}
+	return DFG_NONE;
+}
+
+static struct dfg_err *put_added(struct laying *l, uint32_t n)
+{
+	size_t depth = 0;
+	if (!is_waiting(l, n))
+		return NULL;
+	for (uint32_t from = n;; from = next_input(l, &l->stack[depth - 1])) {
+		if (from == DFG_NONE) {
+			uint32_t done = l->stack[--depth].node;
+			DFG_TRY(put(l, done, cut_node(l->c, done)));
+			if (!depth)
+				return NULL;
+			continue;
+		}
+		if (!dfg_reserve(&l->stack, &l->stack_room, depth + 1, sizeof *l->stack))
+			return DFG_ERR(DFG_MEMORY, "no memory to cut %u nodes", l->c->graph->count);
+		l->stack[depth++] = (struct step){from, 0};
+	}
+}
+
+/* Several control inputs may have become one. */
+static struct dfg_err *lead_inputs(struct laying *l, uint32_t n, struct dfg_node *node)
+{
+	const struct dfg_edge *from = node->in;
+	uint32_t count = node->n_in + node->n_control, kept = node->n_in;
+	if (!(node->in = dfg_arena_zeros(l->c->arena, (size_t)count + 1, sizeof *node->in)))
+		return DFG_ERR(DFG_MEMORY, "no memory for the inputs of '%.200s'", node->name);
+	for (uint32_t e = 0; e < count; e++) {
+		struct dfg_edge to;
+		DFG_TRY(dfg_cut_lead(l->c, n, from[e], &to));
+		DFG_TRY(put_added(l, to.node));
+		if (e >= node->n_in && l->seen[to.node] == n + 1)
+			continue;
+		if (e >= node->n_in)
+			l->seen[to.node] = n + 1;
+		node->in[e < node->n_in ? e : kept++] = to;
+	}
+	node->n_control = kept - node->n_in;
+	return NULL;
+}
+
+static struct dfg_err *put_sends(struct laying *l, uint32_t n)
+{
+	for (uint32_t w = l->c->first[n]; w; w = l->c->way[w - 1].next)
+		if (l->c->way[w - 1].send != DFG_NONE)
+			DFG_TRY(put_added(l, l->c->way[w - 1].send));
+	return NULL;
+}
+
+static struct dfg_err *put_all(struct laying *l)
+{
+	struct cut *c = l->c;
+	for (uint32_t n = 0; n < c->graph->count; n++) {
+		struct dfg_node node = c->graph->node[n];
+		node.device = c->options->device[cut_device(c, n)];
+		DFG_TRY(lead_inputs(l, n, &node));
+		DFG_TRY(put(l, n, &node));
+		DFG_TRY(put_sends(l, n));
+	}
+	for (uint32_t i = 0; i < c->n_added; i++)
+		DFG_TRY(put_added(l, c->graph->count + i));
+	return NULL;
+}
+
+static bool calls(const struct dfg_node *node)
+{
+	if (!node->op || node->op->role == DFG_CALL)
+		return true;
+	for (uint32_t i = 0; i < node->n_attr; i++)
+		if (node->attr[i].kind == DFG_ATTR_FUNC)
+			return true;
+	return false;
+}
+
+/* Edges in the part's own numbers; the library where something there may call it. */
+static void finish(const struct laying *l, struct dfg_graph *part)
+{
+	bool has_calls = false;
+	for (uint32_t n = 0; n < part->count; n++) {
+		struct dfg_node *node = &part->node[n];
+		has_calls |= calls(node);
+		for (uint32_t e = 0; e < node->n_in + node->n_control; e++)
+			node->in[e].node = l->number[node->in[e].node];
+	}
+	if (!has_calls) {
+		part->library = NULL;
+		part->n_library = 0;
+	}
+}
+
+static struct dfg_err *init(struct laying *l)
+{
+	const struct dfg_graph *graph = l->c->graph;
+	struct cut *c = l->c;
+	size_t nodes = (size_t)graph->count + c->n_added;
+	l->number = dfg_arena_zeros(&c->scratch, nodes + 1, sizeof *l->number);
+	l->seen = dfg_arena_zeros(&c->scratch, nodes + 1, sizeof *l->seen);
+	l->parts->part = dfg_arena_zeros(c->arena, c->options->devices, sizeof *l->parts->part);
+	l->parts->transfer = dfg_arena_zeros(c->arena, c->transfers + 1, sizeof *c->transfer);
+	if (!l->number || !l->seen || !l->parts->part || !l->parts->transfer)
+		return DFG_ERR(DFG_MEMORY, "no memory for %u parts of %zu nodes", c->options->devices, nodes);
+	memset(l->number, 0xff, (nodes + 1) * sizeof *l->number); /* DFG_NONE */
+	if (c->transfers)
+		memcpy(l->parts->transfer, c->transfer, c->transfers * sizeof *c->transfer);
+	l->parts->transfers = (uint32_t)c->transfers;
+	l->parts->parts = c->options->devices;
+	for (uint32_t d = 0; d < l->parts->parts; d++)
+		l->parts->part[d] = (struct dfg_graph){
+			.arena = c->arena,
+			.producer = graph->producer,
+			.min_consumer = graph->min_consumer,
+			.bad_consumer = graph->bad_consumer,
+			.n_bad_consumer = graph->n_bad_consumer,
+			.library = graph->library,
+			.n_library = graph->n_library,
+			.codec = graph->codec,
+			.old_version = graph->old_version,
+			.unversioned = graph->unversioned,
+			.source = graph->source,
+		};
+	return NULL;
+}
+
+struct dfg_err *dfg_cut_parts(struct cut *c, struct dfg_parts *out_parts)
+{
+	struct laying l = {.c = c, .parts = out_parts};
+	struct dfg_err *err = init(&l);
+	if (!err)
+		err = put_all(&l);
+	for (uint32_t d = 0; d < out_parts->parts && !err; d++)
+		finish(&l, &out_parts->part[d]);
+	dfg_free(l.stack);
+	return err;
+}
