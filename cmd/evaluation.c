@@ -70,17 +70,20 @@ static struct dfg_err *take_variables(struct dfg_evaluation *evaluation, const s
 	struct dfg_err *err = NULL;
 	uint32_t number;
 	for (uint32_t i = 0; !err && i < run->variables.count; i++)
-		if (!dfg_map_put(&names, run->variables.item[i].name, strlen(run->variables.item[i].name), &number, NULL))
+		if (!dfg_map_put(&names, run->variables.name[i], strlen(run->variables.name[i]), &number, NULL))
 			err = DFG_ERR(DFG_MEMORY, "out of memory");
+	if (!err)
+		err =
+			dfg_session_variables(run->model.session, run->variables.place, run->variables.count, run->variables.fact);
 	for (uint32_t i = 0; !err && i < evaluation->variables.count; i++) {
-		const struct dfg_named_variable *to = &evaluation->variables.item[i];
-		uint32_t from = dfg_map_find(&names, to->name, strlen(to->name));
+		const char *name = evaluation->variables.name[i];
+		uint32_t from = dfg_map_find(&names, name, strlen(name));
 		struct dfg_tensor value;
-		if (from == DFG_NONE || !run->variables.item[from].variable->set)
+		if (from == DFG_NONE || !run->variables.fact[from].set)
 			continue;
-		err = dfg_variable_read(run->variables.item[from].variable, &value);
+		err = dfg_session_read(run->model.session, &run->variables.place[from], &value);
 		if (!err)
-			err = dfg_variable_assign(to->variable, &value);
+			err = dfg_session_assign(evaluation->model->session, &evaluation->variables.place[i], &value);
 	}
 	dfg_map_release(&names);
 	return err;

@@ -43,7 +43,7 @@ static void walk(struct initialise *in, void (*see)(struct initialise *in, uint3
 		uint32_t n = in->stack[--in->depth];
 		const struct dfg_node *node = &in->graph->node[n];
 		uint32_t variable = in->number[n];
-		if (variable != DFG_NONE && !in->variables.item[variable].set && in->assign[variable] != DFG_NONE)
+		if (variable != DFG_NONE && !in->variables.fact[variable].set && in->assign[variable] != DFG_NONE)
 			see(in, variable, arg);
 		for (uint32_t i = 0; i < node->n_in + node->n_control; i++)
 			if (!is_fed(in, node->in[i]))
@@ -120,7 +120,7 @@ static struct dfg_err *prepare(struct initialise *in)
 	for (uint32_t n = 0; n < nodes; n++)
 		in->number[n] = DFG_NONE;
 	for (uint32_t v = 0; v < variables; v++) {
-		in->number[in->variables.item[v].node] = v;
+		in->number[in->variables.place[v].node] = v;
 		in->assign[v] = DFG_NONE;
 	}
 	for (uint32_t n = 0; n < nodes; n++) {
@@ -157,8 +157,7 @@ static struct dfg_err *run_layers(struct initialise *in)
 				waiting = v;
 		}
 		if (!count && waiting != DFG_NONE)
-			return DFG_ERR(
-				DFG_DATA, "the initialiser of variable '%s' depends on itself", in->variables.item[waiting].name);
+			return DFG_ERR(DFG_DATA, "the initialiser of variable '%s' depends on itself", in->variables.name[waiting]);
 		if (!count)
 			return NULL;
 		for (uint32_t i = 0; i < count; i++)
@@ -166,7 +165,7 @@ static struct dfg_err *run_layers(struct initialise *in)
 		DFG_TRY(dfg_err_note(run_targets(in, target, count), "initialising variables"));
 		for (uint32_t i = 0; i < count; i++) {
 			in->wanted[layer[i]] = false;
-			in->variables.item[layer[i]].set = true;
+			in->variables.fact[layer[i]].set = true;
 		}
 	}
 }

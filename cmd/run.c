@@ -156,7 +156,7 @@ static struct dfg_err *save(struct dfg_run *run)
 	struct dfg_arrays values = {0};
 	if (!O.save)
 		return NULL;
-	struct dfg_err *err = dfg_variables_values(&run->variables, &values);
+	struct dfg_err *err = dfg_variables_values(&run->model, &run->variables, &values);
 	if (!err)
 		err = dfg_arrays_write(O.save, NULL, O.if_changed, &values);
 	dfg_arrays_release(&values);

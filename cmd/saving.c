@@ -76,7 +76,7 @@ bool dfg_saving_is_due(const struct dfg_saving *saving, uint64_t step, bool epoc
 struct dfg_err *dfg_saving_commit(struct dfg_saving *saving, const struct dfg_run *run, const struct dfg_checkpoint *at)
 {
 	struct dfg_checkpoint checkpoint = {.step = at->step, .epoch = at->epoch, .sample = at->sample};
-	struct dfg_err *err = dfg_variables_values(&run->variables, &checkpoint.arrays);
+	struct dfg_err *err = dfg_variables_values(&run->model, &run->variables, &checkpoint.arrays);
 	if (!err)
 		err = dfg_checkpoints_save(&saving->checkpoints, &checkpoint);
 	dfg_checkpoint_release(&checkpoint);

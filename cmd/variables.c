@@ -36,31 +36,46 @@ static struct dfg_err *make_variables(struct dfg_model *model, const struct dfg_
 	if (!target)
 		return no_memory();
 	for (uint32_t i = 0; i < variables->count; i++)
-		target[i] = variables->item[i].node;
+		target[i] = variables->place[i].node;
 	struct dfg_step step = {.target = target, .n_target = variables->count};
 	DFG_TRY(dfg_session_plan(model->session, &step, &plan));
 	return dfg_plan_run(plan, NULL, NULL);
 }
 
+/* What the session says of each; one that it does not have is left out. */
+static struct dfg_err *look_up(const struct dfg_model *model, struct dfg_variables *variables)
+{
+	uint32_t all = variables->count;
+	DFG_TRY(dfg_session_variables(model->session, variables->place, all, variables->fact));
+	variables->count = 0;
+	for (uint32_t i = 0; i < all; i++) {
+		if (!variables->fact[i].dtype)
+			continue;
+		variables->name[variables->count] = variables->name[i];
+		variables->place[variables->count] = variables->place[i];
+		variables->fact[variables->count++] = variables->fact[i];
+	}
+	return NULL;
+}
+
 /* Several nodes may name one variable: it is listed once, by the first. */
-static struct dfg_err *find_variables(struct dfg_model *model, struct dfg_variables *variables)
+static struct dfg_err *drop_doubles(struct dfg_variables *variables)
 {
 	struct dfg_map names = {0};
 	struct dfg_err *err = NULL;
-	uint32_t count = 0;
-	for (uint32_t i = 0; !err && i < variables->count; i++) {
-		const char *name = state_name(model, &model->file.graph.node[variables->item[i].node]);
+	uint32_t all = variables->count;
+	variables->count = 0;
+	for (uint32_t i = 0; !err && i < all; i++) {
+		struct dfg_variable_place place = variables->place[i];
 		bool new = false;
 		uint32_t number;
-		if (!name || !dfg_map_put(&names, name, strlen(name), &number, &new))
+		if (!dfg_map_put(&names, place.name, strlen(place.name), &number, &new))
 			err = no_memory();
-		struct dfg_resource *resource = err || !new ? NULL : dfg_state_find(dfg_session_state(model->session), name);
-		if (!resource)
+		if (err || !new)
 			continue;
-		variables->item[count] = variables->item[i];
-		variables->item[count++].variable = (struct dfg_variable *)resource;
+		variables->name[variables->count] = variables->name[i];
+		variables->place[variables->count++] = place;
 	}
-	variables->count = count;
 	dfg_map_release(&names);
 	return err;
 }
@@ -71,30 +86,38 @@ struct dfg_err *dfg_variables_list(struct dfg_model *model, struct dfg_variables
 	struct dfg_variables all = {0};
 	for (uint32_t n = 0; n < graph->count; n++)
 		all.count += is_variable(&graph->node[n]);
-	all.item = dfg_arena_zeros(&model->arena, all.count, sizeof *all.item);
-	if (!all.item)
+	all.name = dfg_arena_zeros(&model->arena, all.count, sizeof *all.name);
+	all.place = dfg_arena_zeros(&model->arena, all.count, sizeof *all.place);
+	all.fact = dfg_arena_zeros(&model->arena, all.count, sizeof *all.fact);
+	if (!all.name || !all.place || !all.fact)
 		return no_memory();
 	all.count = 0;
-	for (uint32_t n = 0; n < graph->count; n++)
-		if (is_variable(&graph->node[n]))
-			all.item[all.count++] = (struct dfg_named_variable){.node = n, .name = graph->node[n].name};
+	for (uint32_t n = 0; n < graph->count; n++) {
+		if (!is_variable(&graph->node[n]))
+			continue;
+		all.name[all.count] = graph->node[n].name;
+		all.place[all.count] = (struct dfg_variable_place){n, state_name(model, &graph->node[n])};
+		if (!all.place[all.count++].name)
+			return no_memory();
+	}
 	if (all.count)
 		DFG_TRY(make_variables(model, &all));
-	DFG_TRY(find_variables(model, &all));
-	for (uint32_t i = 0; i < all.count; i++)
-		all.item[i].set = all.item[i].variable->set;
+	DFG_TRY(drop_doubles(&all));
+	DFG_TRY(look_up(model, &all));
 	*out_variables = all;
 	return NULL;
 }
 
-struct dfg_err *dfg_variables_values(const struct dfg_variables *variables, struct dfg_arrays *out_arrays)
+struct dfg_err *dfg_variables_values(
+	const struct dfg_model *model, const struct dfg_variables *variables, struct dfg_arrays *out_arrays)
 {
+	DFG_TRY(dfg_session_variables(model->session, variables->place, variables->count, variables->fact));
 	for (uint32_t i = 0; i < variables->count; i++) {
 		struct dfg_tensor value;
-		if (!variables->item[i].variable->set)
+		if (!variables->fact[i].set)
 			continue;
-		DFG_TRY(dfg_variable_read(variables->item[i].variable, &value));
-		DFG_TRY(dfg_arrays_add(out_arrays, variables->item[i].name, &value));
+		DFG_TRY(dfg_session_read(model->session, &variables->place[i], &value));
+		DFG_TRY(dfg_arrays_add(out_arrays, variables->name[i], &value));
 	}
 	return NULL;
 }
@@ -168,7 +191,7 @@ static struct dfg_err *match(struct dfg_model *model, const struct dfg_variables
 			by_name[number] = &arrays->array[i];
 	}
 	for (uint32_t i = 0; !err && i < variables->count; i++) {
-		uint32_t number = dfg_map_find(&names, variables->item[i].name, strlen(variables->item[i].name));
+		uint32_t number = dfg_map_find(&names, variables->name[i], strlen(variables->name[i]));
 		by_variable[i] = number == DFG_NONE ? NULL : by_name[number];
 	}
 	dfg_map_release(&names);
@@ -181,16 +204,16 @@ static struct dfg_err *check(
 	struct dfg_text missing = {0};
 	uint32_t found = 0;
 	for (uint32_t i = 0; i < variables->count; i++) {
-		const struct dfg_variable *variable = variables->item[i].variable;
+		const struct dfg_variable_fact *variable = &variables->fact[i];
 		const struct dfg_tensor *value = by_variable[i] ? &by_variable[i]->tensor : NULL;
 		if (!value)
-			dfg_text_add(&missing, " '%s'", variables->item[i].name);
+			dfg_text_add(&missing, " '%s'", variables->name[i]);
 		found += value != NULL;
 		if (!value || (value->dtype == variable->dtype && dfg_shape_fits(&value->shape, &variable->shape)))
 			continue;
 		dfg_text_release(&missing);
 		return DFG_ERR(DFG_DATA, "'%s' is %s, but variable '%s' is %s", by_variable[i]->name,
-			dfg_type_words(value->dtype, &value->shape).s, variables->item[i].name,
+			dfg_type_words(value->dtype, &value->shape).s, variables->name[i],
 			dfg_type_words(variable->dtype, &variable->shape).s);
 	}
 	struct dfg_err *err = found ? dfg_text_check(&missing) : DFG_ERR(DFG_DATA, "has none of the graph's variables");
@@ -217,7 +240,7 @@ struct dfg_err *dfg_variables_load(
 		if (!by_variable[i])
 			continue;
 		DFG_TRY(dfg_tensor_share(&by_variable[i]->tensor, &value));
-		DFG_TRY(dfg_variable_assign(variables.item[i].variable, &value));
+		DFG_TRY(dfg_session_assign(model->session, &variables.place[i], &value));
 	}
 	return NULL;
 }

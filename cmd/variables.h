@@ -5,21 +5,18 @@
 
 /* The variables of a model, in the order of the graph. The session keeps them. */
 struct dfg_variables {
-	struct dfg_named_variable {
-		uint32_t node;
-		const char *name; /* of the node */
-		struct dfg_variable *variable;
-		bool set;
-	} * item;
+	const char **name; /* of their nodes */
+	struct dfg_variable_place *place;
+	struct dfg_variable_fact *fact; /* as the session said last */
 	uint32_t count;
 };
 
-/* All of the graph, room from the model's arena; `set` as it is now. */
+/* All of the graph, room from the model's arena. */
 DFG_MUST_CHECK struct dfg_err *dfg_variables_list(struct dfg_model *model, struct dfg_variables *out_variables);
 
-/* The values of all that are set by now, under their nodes' names; references, no copies. */
+/* The values of all that are set by now, under their nodes' names; references where the session is of this process. */
 DFG_MUST_CHECK struct dfg_err *dfg_variables_values(
-	const struct dfg_variables *variables, struct dfg_arrays *out_arrays);
+	const struct dfg_model *model, const struct dfg_variables *variables, struct dfg_arrays *out_arrays);
 
 /*
  * Sets the variables from arrays of the same name, or of the name that `map` ("OLD=NEW", patterns) makes of theirs. All

@@ -453,7 +453,9 @@ struct dfg_err *dfg_plan_make(struct dfg_session *session, const struct dfg_step
 	if (pthread_mutex_init(&plan->lock, NULL))
 		return dfg_no_memory();
 	struct dfg_err *err = copy_step(&plan->arena, step, &plan->step);
-	if (!err) {
+	if (!err && session->options.fleet) {
+		err = session->options.fleet->plan(session->options.fleet, &plan->step, &plan->elsewhere);
+	} else if (!err) {
 		maker.selection = (struct selection){.graph = session->graph, .step = &plan->step, .scratch = &scratch};
 		err = make(&maker);
 	}

@@ -6,8 +6,10 @@
 
 static struct dfg_err *begin(struct dfg_session *session)
 {
-	DFG_TRY(dfg_buffers_new(&session->buffers));
-	DFG_TRY(dfg_pool_new(session->options.threads, &session->pool));
+	if (!session->options.fleet) {
+		DFG_TRY(dfg_buffers_new(&session->buffers));
+		DFG_TRY(dfg_pool_new(session->options.threads, &session->pool));
+	}
 	DFG_TRY(dfg_state_init(&session->state));
 	return NULL;
 }
@@ -118,6 +120,9 @@ static struct dfg_err *check_feeds(const struct dfg_plan *plan, const struct dfg
 
 struct dfg_err *dfg_plan_run(struct dfg_plan *plan, const struct dfg_tensor *feeds, struct dfg_tensor *out_fetches)
 {
+	struct dfg_fleet *fleet = plan->session->options.fleet;
+	if (fleet)
+		return fleet->run(fleet, plan->elsewhere, feeds, out_fetches);
 	DFG_TRY(check_feeds(plan, feeds));
 	return plan->course ? dfg_line_run(plan, feeds, out_fetches) : dfg_machine_run(plan, feeds, out_fetches);
 }
@@ -125,6 +130,11 @@ struct dfg_err *dfg_plan_run(struct dfg_plan *plan, const struct dfg_tensor *fee
 void dfg_plan_stats(const struct dfg_plan *plan, struct dfg_stats *out_stats)
 {
 	struct dfg_plan *writable = (struct dfg_plan *)plan; /* the lock, not what it guards */
+	struct dfg_fleet *fleet = plan->session->options.fleet;
+	if (fleet) {
+		fleet->stats(fleet, plan->elsewhere, out_stats);
+		return;
+	}
 	pthread_mutex_lock(&writable->lock);
 	*out_stats = plan->stats;
 	pthread_mutex_unlock(&writable->lock);

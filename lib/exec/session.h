@@ -19,6 +19,7 @@ struct dfg_trace_event {
 	uint64_t begin_ns, end_ns; /* of the monotonic clock */
 };
 
+struct dfg_fleet;
 struct dfg_session_options {
 	int threads;          /* 0: what affinity and cgroup allow */
 	uint64_t seed;        /* of random ops */
@@ -31,6 +32,8 @@ struct dfg_session_options {
 	const atomic_bool *cancel;                                     /* steps end with DFG_STOPPED once it is true */
 	void (*trace)(void *arg, const struct dfg_trace_event *event); /* after each node; any thread. NULL: none */
 	void *trace_arg;
+	struct dfg_fleet
+		*fleet; /* where steps run, if not here; borrowed. What else is above is then the fleet's to heed */
 };
 
 /* The graph is borrowed and must outlive the session; it is not changed. It must have passed dfg_verify. */
@@ -40,6 +43,28 @@ DFG_MUST_CHECK struct dfg_err *dfg_session_new(
 void dfg_session_free(struct dfg_session *session); /* NULL is fine; no step may be running */
 
 struct dfg_state *dfg_session_state(struct dfg_session *session);
+
+/*
+ * Variables, wherever they are. The state knows them by "container/shared name", or by their node's name where that has
+ * neither; `node` is one that makes it, and has run.
+ */
+struct dfg_variable_place {
+	uint32_t node;
+	const char *name;
+};
+struct dfg_variable_fact {
+	enum dfg_dtype dtype;   /* DFG_NO_DTYPE: there is none of that name */
+	struct dfg_shape shape; /* declared; may be unknown in part */
+	bool set;
+};
+DFG_MUST_CHECK struct dfg_err *dfg_session_variables(struct dfg_session *session,
+	const struct dfg_variable_place *places, uint32_t count, struct dfg_variable_fact *out_facts);
+
+/* The value, a reference where it is here; the new value, which it takes, also where it fails. */
+DFG_MUST_CHECK struct dfg_err *dfg_session_read(
+	struct dfg_session *session, const struct dfg_variable_place *place, struct dfg_tensor *out_tensor);
+DFG_MUST_CHECK struct dfg_err *dfg_session_assign(
+	struct dfg_session *session, const struct dfg_variable_place *place, struct dfg_tensor *tensor);
 
 /* What a step is given and asked for. Any edge may be fed; a fed node does not run. */
 struct dfg_step {
@@ -74,3 +99,20 @@ struct dfg_stats {
 	uint64_t left; /* frames, iterations and saved values alive after the step: none, or something is broken */
 };
 void dfg_plan_stats(const struct dfg_plan *plan, struct dfg_stats *out_stats);
+
+/*
+ * Workers that hold the parts of a session's graph and run its steps: remote/fleet.h has one. Its functions do what those
+ * of the session say, by the graph's own numbers; a plan is a number.
+ */
+struct dfg_fleet {
+	struct dfg_err *(*plan)(struct dfg_fleet *fleet, const struct dfg_step *step, uint32_t *out_plan);
+	struct dfg_err *(*run)(
+		struct dfg_fleet *fleet, uint32_t plan, const struct dfg_tensor *feeds, struct dfg_tensor *out_fetches);
+	void (*stats)(struct dfg_fleet *fleet, uint32_t plan, struct dfg_stats *out_stats);
+	struct dfg_err *(*variables)(struct dfg_fleet *fleet, const struct dfg_variable_place *places, uint32_t count,
+		struct dfg_variable_fact *out_facts);
+	struct dfg_err *(*read)(
+		struct dfg_fleet *fleet, const struct dfg_variable_place *place, struct dfg_tensor *out_tensor);
+	struct dfg_err *(*assign)(
+		struct dfg_fleet *fleet, const struct dfg_variable_place *place, struct dfg_tensor *tensor);
+};

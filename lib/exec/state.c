@@ -108,13 +108,13 @@ struct dfg_err *dfg_state_variable(struct dfg_state *state, const char *name, en
 	return err;
 }
 
-struct dfg_resource *dfg_state_find(struct dfg_state *state, const char *name)
+struct dfg_variable *dfg_state_find(struct dfg_state *state, const char *name)
 {
 	pthread_mutex_lock(&state->lock);
 	uint32_t number = dfg_map_find(&state->names, name, strlen(name));
 	struct dfg_resource *resource = number == DFG_NONE ? NULL : state->resource[number];
 	pthread_mutex_unlock(&state->lock);
-	return resource;
+	return resource && resource->kind == variable_kind ? (struct dfg_variable *)resource : NULL;
 }
 
 static struct dfg_err *not_set(const struct dfg_variable *variable)

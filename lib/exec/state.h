@@ -35,8 +35,8 @@ void dfg_state_release(struct dfg_state *state);
 DFG_MUST_CHECK struct dfg_err *dfg_state_variable(struct dfg_state *state, const char *name, enum dfg_dtype dtype,
 	const struct dfg_shape *shape, struct dfg_variable **out_variable);
 
-/* The resource of that name, borrowed; NULL where there is none. */
-struct dfg_resource *dfg_state_find(struct dfg_state *state, const char *name);
+/* The variable of that name, borrowed; NULL where there is none. */
+struct dfg_variable *dfg_state_find(struct dfg_state *state, const char *name);
 
 /* A reference to the value; DFG_DATA, naming the variable, where it is not set. */
 DFG_MUST_CHECK struct dfg_err *dfg_variable_read(struct dfg_variable *variable, struct dfg_tensor *out_tensor);
