@@ -1,0 +1,324 @@
+#include "remote/hosts.h"
+
+#include "lib/base/io.h"
+#include "lib/base/map.h"
+#include "lib/base/mem.h"
+#include "lib/base/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { FILE_MOST = 1 << 20, NAME_MOST = 255 };
+
+enum option { JOB, SSH, ADDR, SLOTS, DFG, OPTIONS };
+static const char *const option_name[OPTIONS] = {"job", "ssh", "addr", "slots", "dfg"};
+
+struct reading {
+	struct dfg_arena *arena;
+	struct dfg_worker_host *worker;
+	size_t room;
+	uint32_t count;
+	bool file;           /* else a list */
+	enum dfg_code fault; /* of what is wrong, names apart */
+};
+
+/* A host as it is written. */
+struct entry {
+	char *name;
+	const char *option[OPTIONS]; /* NULL: not given */
+};
+
+static struct dfg_err *no_memory(void)
+{
+	return DFG_ERR(DFG_MEMORY, "out of memory");
+}
+
+static bool of(const char *set, const char *s, size_t length)
+{
+	for (size_t i = 0; i < length; i++)
+		if (!s[i] || !strchr(set, s[i]))
+			return false;
+	return length != 0;
+}
+
+#define DIGITS "0123456789"
+#define LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+bool dfg_host_name_valid(const char *name, size_t length)
+{
+	return length <= NAME_MOST && of(LETTERS DIGITS "._-", name, length) && name[0] != '-';
+}
+
+static struct dfg_err *check_name(const char *what, const char *name, size_t length)
+{
+	if (dfg_host_name_valid(name, length))
+		return NULL;
+	if (!length)
+		return DFG_ERR(DFG_DATA, "the %s is empty", what);
+	struct dfg_text shown = {0};
+	dfg_text_escape(&shown, name, length, 80);
+	struct dfg_err *err =
+		DFG_ERR(DFG_DATA, "'%s' is no %s: it is made of letters, digits, '.', '_' and '-', and does not begin with '-'",
+			shown.s ? shown.s : "", what);
+	dfg_text_release(&shown);
+	return err;
+}
+
+/* A name, an IPv4 address, or an IPv6 address, which is hexadecimal digits and colons, in brackets or not. */
+static struct dfg_err *check_address(const char *address, size_t length)
+{
+	bool brackets = length > 2 && address[0] == '[' && address[length - 1] == ']';
+	const char *inner = address + brackets;
+	size_t count = length - 2 * brackets;
+	if (count <= NAME_MOST && memchr(inner, ':', count) && of(DIGITS "abcdefABCDEF:.", inner, count))
+		return NULL;
+	return check_name("address", address, length);
+}
+
+static struct dfg_err *read_number(
+	const struct reading *r, const char *text, const char *what, uint32_t most, uint32_t *out_number)
+{
+	size_t length = strlen(text);
+	unsigned long number = of(DIGITS, text, length) && length < 9 ? strtoul(text, NULL, 10) : 0;
+	if (number < 1 || number > most)
+		return DFG_ERR(r->fault, "%s is a number from 1 to %u, not '%.40s'", what, most, text);
+	*out_number = (uint32_t)number;
+	return NULL;
+}
+
+/* USER@ADDR:PORT, of which ADDR must be there; an IPv6 address stands in brackets. */
+static struct dfg_err *read_ssh(const struct reading *r, const char *text, struct dfg_worker_host *worker)
+{
+	const char *at = strchr(text, '@'), *addr = at ? at + 1 : text;
+	const char *end = *addr == '[' && strchr(addr, ']') ? strchr(addr, ']') + 1 : addr + strcspn(addr, ":");
+	if (at) {
+		DFG_TRY(check_name("user", text, (size_t)(at - text)));
+		if (!(worker->user = dfg_arena_copy(r->arena, text, (size_t)(at - text))))
+			return no_memory();
+	}
+	DFG_TRY(check_address(addr, (size_t)(end - addr)));
+	bool brackets = *addr == '[';
+	if (!(worker->ssh = dfg_arena_copy(r->arena, addr + brackets, (size_t)(end - addr) - 2 * brackets)))
+		return no_memory();
+	uint32_t port = 0;
+	if (*end)
+		DFG_TRY(*end == ':' ? read_number(r, end + 1, "a port", 65535, &port)
+							: DFG_ERR(r->fault, "ssh= is USER@ADDR:PORT, not '%.80s'", text));
+	worker->port = (uint16_t)port;
+	return NULL;
+}
+
+static struct dfg_err *read_job(const struct reading *r, const char *job, struct dfg_worker_host *worker)
+{
+	size_t length = strlen(job);
+	if (length > NAME_MOST || !of(LETTERS DIGITS "_", job, length) || !of(LETTERS, job, 1))
+		return DFG_ERR(r->fault, "'%.80s' is no job: it is made of letters, digits and '_', a letter first", job);
+	worker->job = job;
+	return NULL;
+}
+
+static struct dfg_err *read_program(const struct reading *r, const char *path, struct dfg_worker_host *worker)
+{
+	if (!*path || *path == '-')
+		return DFG_ERR(r->fault, "dfg= is the path of a program, not '%.80s'", path);
+	worker->dfg = path;
+	return NULL;
+}
+
+/* `count` workers like this one. */
+static struct dfg_err *add(struct reading *r, const struct dfg_worker_host *worker, uint32_t count)
+{
+	if (count > DFG_HOSTS_MOST - r->count)
+		return DFG_ERR(r->fault, "more than %d workers", DFG_HOSTS_MOST);
+	if (!dfg_reserve(&r->worker, &r->room, r->count + count, sizeof *r->worker))
+		return no_memory();
+	for (uint32_t i = 0; i < count; i++)
+		r->worker[r->count++] = *worker;
+	return NULL;
+}
+
+/* A file that has a host twice would have two opinions of where it is. */
+static struct dfg_err *check_new(const struct reading *r, const struct dfg_worker_host *worker)
+{
+	for (uint32_t i = 0; r->file && i < r->count; i++)
+		if (!r->worker[i].local && !strcmp(r->worker[i].name, worker->name) && !strcmp(r->worker[i].job, worker->job))
+			return DFG_ERR(r->fault, "'%s' stands here twice: slots=2 gives two workers there", worker->name);
+	return NULL;
+}
+
+static struct dfg_err *add_remote(struct reading *r, const struct entry *entry, struct dfg_worker_host *worker)
+{
+	uint32_t slots = 1;
+	DFG_TRY(check_name("host", entry->name, strlen(entry->name)));
+	worker->name = worker->ssh = entry->name;
+	if (entry->option[SSH])
+		DFG_TRY(read_ssh(r, entry->option[SSH], worker));
+	if (entry->option[ADDR])
+		DFG_TRY(check_address(entry->option[ADDR], strlen(entry->option[ADDR])));
+	worker->addr = entry->option[ADDR];
+	if (entry->option[SLOTS])
+		DFG_TRY(read_number(r, entry->option[SLOTS], "slots=", DFG_HOSTS_MOST, &slots));
+	DFG_TRY(check_new(r, worker));
+	return add(r, worker, slots);
+}
+
+static struct dfg_err *add_local(struct reading *r, const struct entry *entry, struct dfg_worker_host *worker)
+{
+	static const enum option not_here[] = {SSH, ADDR, SLOTS};
+	uint32_t count;
+	DFG_TRY(read_number(r, entry->name + strlen("local:"), "N of local:N", DFG_HOSTS_MOST, &count));
+	for (size_t i = 0; i < sizeof not_here / sizeof *not_here; i++)
+		if (entry->option[not_here[i]])
+			return DFG_ERR(r->fault, "%s= means nothing for processes here", option_name[not_here[i]]);
+	worker->local = true;
+	return add(r, worker, count);
+}
+
+static struct dfg_err *add_entry(struct reading *r, const struct entry *entry)
+{
+	struct dfg_worker_host worker = {.job = "worker"};
+	if (entry->option[JOB])
+		DFG_TRY(read_job(r, entry->option[JOB], &worker));
+	if (entry->option[DFG])
+		DFG_TRY(read_program(r, entry->option[DFG], &worker));
+	bool local = !strncmp(entry->name, "local:", 6);
+	return local ? add_local(r, entry, &worker) : add_remote(r, entry, &worker);
+}
+
+static struct dfg_err *read_option(const struct reading *r, char *word, struct entry *entry)
+{
+	char *equals = strchr(word, '=');
+	if (!equals)
+		return DFG_ERR(r->fault, "'%.80s' is no option: one is KEY=VALUE, and a line has one host", word);
+	*equals = '\0';
+	struct dfg_nearest nearest = {.word = word};
+	for (size_t i = 0; i < OPTIONS; i++) {
+		dfg_nearest_offer(&nearest, option_name[i]);
+		if (strcmp(word, option_name[i]))
+			continue;
+		if (entry->option[i])
+			return DFG_ERR(r->fault, "%s= is given twice", word);
+		entry->option[i] = equals + 1;
+		return NULL;
+	}
+	return DFG_ERR(r->fault, "there is no option '%.80s='%s%s%s", word, nearest.best ? ", did you mean '" : "",
+		nearest.best ? nearest.best : "", nearest.best ? "='?" : "; there are job, ssh, addr, slots and dfg");
+}
+
+/* The next word of the line, or NULL; ends it with a 0. */
+static char *next_word(char **line)
+{
+	char *word = *line + strspn(*line, " \t\r");
+	if (!*word || *word == '#')
+		return NULL;
+	char *end = word + strcspn(word, " \t\r");
+	*line = *end ? end + 1 : end;
+	*end = '\0';
+	return word;
+}
+
+static struct dfg_err *read_line(struct reading *r, char *line)
+{
+	struct entry entry = {.name = next_word(&line)};
+	char *word;
+	if (!entry.name)
+		return NULL;
+	for (const char *c = entry.name; *c; c++)
+		if ((unsigned char)*c < ' ')
+			return check_name("host", entry.name, strlen(entry.name));
+	while ((word = next_word(&line)))
+		DFG_TRY(read_option(r, word, &entry));
+	return add_entry(r, &entry);
+}
+
+static struct dfg_err *read_file(struct reading *r, const char *path)
+{
+	struct dfg_blob blob;
+	DFG_TRY(dfg_blob_open(path, FILE_MOST, &blob));
+	char *text = dfg_arena_copy(r->arena, blob.bytes, blob.size);
+	struct dfg_err *err = !text                                     ? no_memory()
+						  : blob.size && memchr(text, 0, blob.size) ? DFG_ERR(DFG_CONFIG, "%s: is no text", path)
+																	: NULL;
+	dfg_blob_close(&blob);
+	int number = 0;
+	for (char *next; !err && text; text = next) {
+		next = strchr(text, '\n');
+		if (next)
+			*next++ = '\0';
+		err = dfg_err_note(read_line(r, text), "%s:%d", path, ++number);
+	}
+	if (!err && !r->count)
+		err = DFG_ERR(DFG_CONFIG, "%s: has no host", path);
+	return err;
+}
+
+static struct dfg_err *read_list(struct reading *r, const char *list)
+{
+	char *text = dfg_arena_copy(r->arena, list, strlen(list));
+	struct dfg_err *err = text ? NULL : no_memory();
+	for (char *next; !err && text; text = next) {
+		next = strchr(text, ',');
+		if (next)
+			*next++ = '\0';
+		err = add_entry(r, &(struct entry){.name = text});
+	}
+	return dfg_err_note(err, "--hosts %s", list);
+}
+
+/* Label, task, device and machine of each, from the ones before it. */
+static struct dfg_err *number_all(const struct reading *r, struct dfg_hosts *hosts)
+{
+	const char **device = dfg_arena_zeros(r->arena, r->count, sizeof *device);
+	for (uint32_t i = 0; device && i < r->count; i++) {
+		struct dfg_worker_host *worker = &hosts->worker[i];
+		worker->machine = i;
+		for (uint32_t k = i; k--;) {
+			const struct dfg_worker_host *other = &hosts->worker[k];
+			worker->task += !strcmp(other->job, worker->job);
+			if (worker->local ? other->local : !other->local && !strcmp(other->name, worker->name))
+				worker->machine = k;
+		}
+		worker->label = dfg_arena_print(r->arena, "w%u", i);
+		worker->name = worker->local ? worker->label : worker->name;
+		worker->device = device[i] =
+			dfg_arena_print(r->arena, "/job:%s/task:%u/device:CPU:0", worker->job, worker->task);
+		if (!worker->label || !worker->device)
+			return no_memory();
+	}
+	hosts->device = device;
+	return device ? NULL : no_memory();
+}
+
+struct dfg_err *dfg_hosts_read(const char *text, struct dfg_arena *arena, struct dfg_hosts *out_hosts)
+{
+	bool file = strchr(text, '/') || !strcmp(text, "-") || access(text, F_OK) == 0;
+	struct reading r = {.arena = arena, .file = file, .fault = file ? DFG_CONFIG : DFG_USAGE};
+	*out_hosts = (struct dfg_hosts){0};
+	struct dfg_err *err = file ? read_file(&r, text) : read_list(&r, text);
+	if (!err && !(out_hosts->worker = dfg_arena_zeros(arena, r.count, sizeof *r.worker)))
+		err = no_memory();
+	if (!err) {
+		memcpy(out_hosts->worker, r.worker, r.count * sizeof *r.worker);
+		out_hosts->count = r.count;
+		err = number_all(&r, out_hosts);
+	}
+	dfg_free(r.worker);
+	return err;
+}
+
+struct dfg_err *dfg_hosts_find(const struct dfg_hosts *hosts, const char *name, uint32_t *out_number)
+{
+	struct dfg_nearest nearest = {.word = name};
+	for (uint32_t i = 0; i < hosts->count; i++) {
+		const struct dfg_worker_host *worker = &hosts->worker[i];
+		if (!strcmp(name, worker->name) || !strcmp(name, worker->label)) {
+			*out_number = i;
+			return NULL;
+		}
+		dfg_nearest_offer(&nearest, worker->name);
+		dfg_nearest_offer(&nearest, worker->label);
+	}
+	return DFG_ERR(DFG_DATA, "there is no host '%.80s'%s%s%s", name, nearest.best ? ", did you mean '" : "",
+		nearest.best ? nearest.best : "", nearest.best ? "'?" : "");
+}

@@ -1,0 +1,193 @@
+#include "remote/hosts.h"
+
+#include "lib/base/mem.h"
+#include "tests/unit/test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static char directory[] = "/tmp/dfg-hosts-XXXXXX";
+static struct dfg_arena arena;
+static struct dfg_hosts hosts;
+
+static int enter(void **state)
+{
+	(void)state;
+	return !mkdtemp(directory) || chdir(directory) != 0;
+}
+
+static int leave(void **state)
+{
+	(void)state;
+	dfg_arena_release(&arena);
+	remove("hosts");
+	return chdir("/") != 0 || rmdir(directory) != 0;
+}
+
+static struct dfg_err *read_text(const char *text)
+{
+	FILE *file = fopen("hosts", "w");
+	assert_non_null(file);
+	fputs(text, file);
+	fclose(file);
+	return dfg_hosts_read("./hosts", &arena, &hosts);
+}
+
+static const struct dfg_worker_host *worker(uint32_t number)
+{
+	assert_true(number < hosts.count);
+	return &hosts.worker[number];
+}
+
+static void a_list_is_names_and_processes_here(void **state)
+{
+	(void)state;
+	succeeds(dfg_hosts_read("alpha,local:2,beta", &arena, &hosts));
+	assert_int_equal(hosts.count, 4);
+	assert_string_equal(worker(0)->name, "alpha");
+	assert_string_equal(worker(0)->ssh, "alpha");
+	assert_string_equal(worker(0)->label, "w0");
+	assert_false(worker(0)->local);
+	assert_true(worker(1)->local && worker(2)->local);
+	assert_string_equal(worker(2)->name, "w2");
+	assert_string_equal(worker(3)->device, "/job:worker/task:3/device:CPU:0");
+	assert_string_equal(hosts.device[3], worker(3)->device);
+	assert_int_equal(worker(2)->machine, 1);
+	assert_int_equal(worker(3)->machine, 3);
+}
+
+static void a_line_says_all_of_a_host(void **state)
+{
+	(void)state;
+	succeeds(read_text(
+		"# machines\n\n  alpha ssh=me@10.0.0.7:2222 addr=10.1.0.7 dfg=~/bin/dfg # fast\r\nbeta ssh=beta.example\n"));
+	assert_int_equal(hosts.count, 2);
+	assert_string_equal(worker(0)->user, "me");
+	assert_string_equal(worker(0)->ssh, "10.0.0.7");
+	assert_int_equal(worker(0)->port, 2222);
+	assert_string_equal(worker(0)->addr, "10.1.0.7");
+	assert_string_equal(worker(0)->dfg, "~/bin/dfg");
+	assert_null(worker(1)->user);
+	assert_string_equal(worker(1)->name, "beta");
+	assert_string_equal(worker(1)->ssh, "beta.example");
+	assert_int_equal(worker(1)->port, 0);
+}
+
+static void tasks_count_within_a_job_and_slots_are_workers(void **state)
+{
+	(void)state;
+	succeeds(read_text("alpha slots=2\nbeta job=ps\nalpha job=ps\nlocal:1 job=ps\n"));
+	assert_int_equal(hosts.count, 5);
+	assert_string_equal(worker(1)->device, "/job:worker/task:1/device:CPU:0");
+	assert_string_equal(worker(2)->device, "/job:ps/task:0/device:CPU:0");
+	assert_string_equal(worker(4)->device, "/job:ps/task:2/device:CPU:0");
+	assert_string_equal(worker(1)->name, "alpha");
+	assert_int_equal(worker(1)->machine, 0);
+	assert_int_equal(worker(3)->machine, 0);
+}
+
+static void ipv6_addresses_stand_in_brackets_before_a_port(void **state)
+{
+	(void)state;
+	succeeds(read_text("alpha ssh=me@[fe80::1]:22 addr=fe80::2\nbeta ssh=[::1]\n"));
+	assert_string_equal(worker(0)->ssh, "fe80::1");
+	assert_int_equal(worker(0)->port, 22);
+	assert_string_equal(worker(0)->addr, "fe80::2");
+	assert_string_equal(worker(1)->ssh, "::1");
+}
+
+static void a_fault_names_file_and_line_and_the_nearest_option(void **state)
+{
+	(void)state;
+	fails(
+		read_text("alpha\nbeta slot=2\n"), DFG_CONFIG, "./hosts:2: there is no option 'slot=', did you mean 'slots='?");
+	fails(read_text("alpha beta\n"), DFG_CONFIG, "./hosts:1: 'beta' is no option");
+	fails(read_text("alpha slots=0\n"), DFG_CONFIG, "slots= is a number from 1 to 1024, not '0'");
+	fails(read_text("alpha slots=1 slots=2\n"), DFG_CONFIG, "slots= is given twice");
+	fails(read_text("alpha ssh=me@a:0\n"), DFG_CONFIG, "a port is a number from 1 to 65535, not '0'");
+	fails(read_text("alpha ssh=[::1]x\n"), DFG_CONFIG, "ssh= is USER@ADDR:PORT");
+	fails(read_text("alpha job=2\n"), DFG_CONFIG, "'2' is no job");
+	fails(read_text("alpha dfg=-x\n"), DFG_CONFIG, "dfg= is the path");
+	fails(read_text("alpha\n\nalpha\n"), DFG_CONFIG, "./hosts:3: 'alpha' stands here twice");
+	fails(read_text("local:2 ssh=me@a\n"), DFG_CONFIG, "ssh= means nothing for processes here");
+	fails(read_text("alpha slots=1000\nbeta slots=25\n"), DFG_CONFIG, "more than 1024 workers");
+	fails(read_text("# nobody\n"), DFG_CONFIG, "./hosts: has no host");
+	fails(dfg_hosts_read("local:0", &arena, &hosts), DFG_USAGE, "N of local:N is a number from 1 to 1024, not '0'");
+	fails(dfg_hosts_read("./none", &arena, &hosts), DFG_NO_INPUT, "./none");
+}
+
+static void a_name_is_never_an_option_or_a_piece_of_shell(void **state)
+{
+	(void)state;
+	fails(read_text("-oProxyCommand=x\n"), DFG_DATA, "./hosts:1: '-oProxyCommand=x' is no host");
+	fails(read_text("a;b\n"), DFG_DATA, "'a;b' is no host");
+	fails(read_text("alpha ssh=$(id)@a\n"), DFG_DATA, "'$(id)' is no user");
+	fails(read_text("alpha ssh=@a\n"), DFG_DATA, "the user is empty");
+	fails(read_text("alpha ssh=me@-v\n"), DFG_DATA, "'-v' is no address");
+	fails(read_text("alpha ssh=me@\n"), DFG_DATA, "the address is empty");
+	fails(read_text("alpha addr=a/b\n"), DFG_DATA, "'a/b' is no address");
+	fails(read_text("al\x01pha\n"), DFG_DATA, "'al\\x01pha' is no host");
+	fails(dfg_hosts_read("alpha,,beta", &arena, &hosts), DFG_DATA, "--hosts alpha,,beta: the host is empty");
+	fails(dfg_hosts_read("", &arena, &hosts), DFG_DATA, "the host is empty");
+}
+
+static void what_exists_is_a_file(void **state)
+{
+	(void)state;
+	dfg_err_free(read_text("alpha\n"));
+	succeeds(dfg_hosts_read("hosts", &arena, &hosts));
+	assert_string_equal(worker(0)->name, "alpha");
+	remove("hosts");
+	succeeds(dfg_hosts_read("hosts", &arena, &hosts));
+	assert_string_equal(worker(0)->name, "hosts");
+}
+
+static void finds_by_name_and_label(void **state)
+{
+	(void)state;
+	uint32_t number = 9;
+	succeeds(read_text("alpha slots=2\nbeta\n"));
+	succeeds(dfg_hosts_find(&hosts, "beta", &number));
+	assert_int_equal(number, 2);
+	succeeds(dfg_hosts_find(&hosts, "w1", &number));
+	assert_int_equal(number, 1);
+	fails(dfg_hosts_find(&hosts, "bta", &number), DFG_DATA, "there is no host 'bta', did you mean 'beta'?");
+}
+
+static void a_short_memory_is_an_error(void **state)
+{
+	(void)state;
+	struct dfg_allocator *heap = dfg_mem;
+	dfg_err_free(read_text("alpha ssh=me@a slots=3\nlocal:2\n"));
+	long takes = 0;
+	for (bool done = false; !done; takes++) {
+		struct dfg_mem_failing failing;
+		struct dfg_arena own = {0};
+		dfg_mem_failing_init(&failing, heap, takes, false);
+		dfg_mem = &failing.base;
+		struct dfg_err *err = dfg_hosts_read("./hosts", &own, &hosts);
+		dfg_mem = heap;
+		done = !err;
+		assert_true(!err || err->code == DFG_MEMORY);
+		dfg_err_free(err);
+		dfg_arena_release(&own);
+	}
+	assert_true(takes > 2);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_list_is_names_and_processes_here),
+		cmocka_unit_test(a_line_says_all_of_a_host),
+		cmocka_unit_test(tasks_count_within_a_job_and_slots_are_workers),
+		cmocka_unit_test(ipv6_addresses_stand_in_brackets_before_a_port),
+		cmocka_unit_test(a_fault_names_file_and_line_and_the_nearest_option),
+		cmocka_unit_test(a_name_is_never_an_option_or_a_piece_of_shell),
+		cmocka_unit_test(what_exists_is_a_file),
+		cmocka_unit_test(finds_by_name_and_label),
+		cmocka_unit_test(a_short_memory_is_an_error),
+	};
+	return cmocka_run_group_tests_name("hosts", tests, enter, leave);
+}
