@@ -65,13 +65,16 @@ static struct dfg_err *check_name(const char *what, const char *name, size_t len
 	return err;
 }
 
-/* A name, an IPv4 address, or an IPv6 address, which is hexadecimal digits and colons, in brackets or not. */
+bool dfg_host_address_valid(const char *address, size_t length)
+{
+	return length <= NAME_MOST && memchr(address, ':', length) && of(DIGITS "abcdefABCDEF:.", address, length);
+}
+
+/* A name, an IPv4 address, or an IPv6 address in brackets or not. */
 static struct dfg_err *check_address(const char *address, size_t length)
 {
 	bool brackets = length > 2 && address[0] == '[' && address[length - 1] == ']';
-	const char *inner = address + brackets;
-	size_t count = length - 2 * brackets;
-	if (count <= NAME_MOST && memchr(inner, ':', count) && of(DIGITS "abcdefABCDEF:.", inner, count))
+	if (dfg_host_address_valid(address + brackets, length - 2 * brackets))
 		return NULL;
 	return check_name("address", address, length);
 }

@@ -51,3 +51,6 @@ DFG_MUST_CHECK struct dfg_err *dfg_hosts_find(const struct dfg_hosts *hosts, con
 
 /* Whether it may name a host or a user: of [A-Za-z0-9._-], and no option. */
 bool dfg_host_name_valid(const char *name, size_t length);
+
+/* Whether it is an IPv6 address, without brackets: hexadecimal digits and colons. */
+bool dfg_host_address_valid(const char *address, size_t length);
