@@ -1,12 +1,19 @@
 #pragma once
 
+#include "lib/base/text.h"
 #include "lib/graph/build.h"
 #include "lib/graph/liveness.h"
 
 /*
  * Placement: the device of each node (OSDI'16 section 3.2.1). What must stand together is one group: state and what reads
- * or writes it, ref edges, handles and variants, Save with its Loads, the primitives of one loop variable, `_class`. A group goes
- * where it was asked to; what nobody asked for is placed by list scheduling over estimated cost and transfer.
+ * or writes it, ref edges, handles and variants, Save with its Loads, `_class`. A group goes where it was asked to; where
+ * two of its nodes are asked to different devices there is no answer.
+ *
+ * The primitives of control flow go where their value is: a Switch and an Exit with what they pass on, a loop variable as
+ * one; a request for one of these counts where nothing else in its group asks. A generator goes with its only consumer, an
+ * Identity or what looks only at a shape with its producer, the rest of a loop stays whole. What nobody asked for is placed
+ * by list scheduling over estimated cost and transfer; what is too small to be worth a message stays next to what it
+ * depends on, in the end on device 0.
  */
 struct dfg_place_request {
 	const char *pattern; /* of node names; '*' also matches '/'. The last request that matches wins */
@@ -41,6 +48,17 @@ struct dfg_placed {
 DFG_MUST_CHECK struct dfg_err *dfg_place(const struct dfg_graph *graph, const struct dfg_facts *facts,
 	const struct dfg_place_options *options, struct dfg_arena *arena, struct dfg_placed **out_placed);
 
-/* "w1", or a full or partial device name ("/job:worker/task:1"), as a number; DFG_DATA, with the nearest, where none fits. */
+/*
+ * "w1", or a full or partial device name ("/job:worker/task:1", the first that it fits), as a number; DFG_DATA, with the
+ * nearest, where none fits.
+ */
 DFG_MUST_CHECK struct dfg_err *dfg_place_device(
 	const char *name, const char *const *device, uint32_t devices, uint32_t *out_device);
+
+/* A line, without its end: "fc1/w  w1  together with 'fc1' (--place 'fc1=w1')". */
+void dfg_place_explain(
+	const struct dfg_graph *graph, const struct dfg_placed *placed, uint32_t node, struct dfg_text *out_text);
+
+/* Only the last part of it: "together with 'fc1' (--place 'fc1=w1')". */
+void dfg_place_why(
+	const struct dfg_graph *graph, const struct dfg_placed *placed, uint32_t node, struct dfg_text *out_text);

@@ -6,8 +6,8 @@
 #include <string.h>
 
 /*
- * Graphs for tests, a node a line: "y Add x b:1 ^c T=f32 n=3 s='text'". Ops are the test's own, or those of the table.
- * Only for what must succeed: it asserts.
+ * Graphs for tests, a node a line: "y Add x b:1 ^c T=f32 n=3 s='text' shape=[2,-1]". Ops are the test's own, or those of
+ * the table. Only for what must succeed: it asserts.
  */
 struct sketch {
 	struct dfg_arena arena;
@@ -23,6 +23,14 @@ static const struct dfg_op *sketch_op(const struct sketch *sketch, const char *n
 	return dfg_op_find(name);
 }
 
+static const struct dfg_shape *sketch_shape(struct sketch *sketch, const char *text)
+{
+	struct dfg_shape *shape = dfg_arena_zeros(&sketch->arena, 1, sizeof *shape);
+	for (char *at = (char *)text + 1; *at && *at != ']'; at += *at == ',')
+		shape->dim[shape->rank++] = strtoll(at, &at, 10);
+	return shape;
+}
+
 static void sketch_attr(struct sketch *sketch, uint32_t node, const char *word)
 {
 	const char *equals = strchr(word, '='), *text = equals + 1;
@@ -32,6 +40,9 @@ static void sketch_attr(struct sketch *sketch, uint32_t node, const char *word)
 	if (*text == '\'') {
 		kind = DFG_ATTR_STRING;
 		value.s = (struct dfg_string){dfg_arena_copy(&sketch->arena, text + 1, strlen(text) - 2), strlen(text) - 2};
+	} else if (*text == '[') {
+		kind = DFG_ATTR_SHAPE;
+		value.shape = sketch_shape(sketch, text);
 	} else if (!strcmp(text, "true") || !strcmp(text, "false")) {
 		kind = DFG_ATTR_BOOL;
 		value.b = *text == 't';

@@ -1,0 +1,61 @@
+/* place_cost. What a node and a transfer may take, guessed from shapes: no op is known by its name. */
+#include "lib/pass/placing.h"
+
+#include <math.h>
+
+/* Of one core of a server: what a dispatch takes, how fast it moves bytes, how fast it multiplies. */
+#define DISPATCH 3e-7
+#define BYTES_A_SECOND 1e10
+#define FLOPS_A_SECOND 2e10
+enum { UNKNOWN = 32 }; /* a dimension that is not known: mostly the batch */
+
+static double elements_of(const struct dfg_shape *shape)
+{
+	double count = 1;
+	for (int i = 0; i < shape->rank; i++)
+		count *= shape->dim[i] < 0 ? UNKNOWN : (double)shape->dim[i];
+	return shape->rank < 0 ? UNKNOWN : count;
+}
+
+/*
+ * Elements of inputs and outputs, what they weigh, and their product. Of a product of matrices, [m,k] by [k,n], the root of
+ * |a| |b| |c| is m k n, as many as there are multiplications; of a convolution it is their number but for the window.
+ */
+struct sizes {
+	double bytes, product;
+};
+
+static void add_sizes(struct sizes *sizes, const struct dfg_fact *fact)
+{
+	double count = elements_of(&fact->shape);
+	sizes->bytes += count * (double)dfg_dtype_size(fact->dtype);
+	sizes->product *= count;
+}
+
+double dfg_place_cost(const struct dfg_placing *p, uint32_t n)
+{
+	const struct dfg_node *node = &p->graph->node[n];
+	struct sizes sizes = {0, 1};
+	for (uint32_t o = 0; o < dfg_facts_outputs(p->facts, n); o++)
+		add_sizes(&sizes, dfg_facts_of(p->facts, (struct dfg_edge){n, (int32_t)o}));
+	if (dfg_node_role(node) != DFG_PLAIN)
+		return DISPATCH;
+	for (uint32_t e = 0; e < node->n_in; e++)
+		if ((uint32_t)node->in[e].port < dfg_facts_outputs(p->facts, node->in[e].node))
+			add_sizes(&sizes, dfg_facts_of(p->facts, node->in[e]));
+	double seconds = DISPATCH + sizes.bytes / BYTES_A_SECOND;
+	if (node->op && node->op->flags & DFG_EXPENSIVE)
+		seconds += 2 * sqrt(sizes.product) / FLOPS_A_SECOND;
+	return seconds;
+}
+
+double dfg_place_transfer(const struct dfg_placing *p, uint32_t n)
+{
+	double most = 0;
+	for (uint32_t o = 0; o < dfg_facts_outputs(p->facts, n); o++) {
+		const struct dfg_fact *fact = dfg_facts_of(p->facts, (struct dfg_edge){n, (int32_t)o});
+		double bytes = elements_of(&fact->shape) * (double)dfg_dtype_size(fact->dtype);
+		most = bytes > most ? bytes : most;
+	}
+	return DFG_PLACE_LATENCY + most / DFG_PLACE_BYTES_A_SECOND;
+}

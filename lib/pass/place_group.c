@@ -1,0 +1,337 @@
+/* place_group. What must stand together, and where that may be. Near-linear: union-find over the edges. */
+#include "lib/base/mem.h"
+#include "lib/pass/placing.h"
+
+#include <string.h>
+
+uint32_t dfg_place_root(struct dfg_placing *p, uint32_t n)
+{
+	while (p->parent[n] != n)
+		n = p->parent[n] = p->parent[p->parent[n]];
+	return n;
+}
+
+/* Makes one group of two, whose choices have something in common. */
+static struct dfg_err *unite(struct dfg_placing *p, uint32_t a, uint32_t b, enum dfg_join_why why, uint32_t choice)
+{
+	uint32_t one = dfg_place_root(p, a), other = dfg_place_root(p, b);
+	uint32_t root = one < other ? one : other, child = one < other ? other : one;
+	if (!dfg_reserve(&p->join, &p->joins_room, p->joins + 1, sizeof *p->join))
+		return DFG_ERR(DFG_MEMORY, "no memory to group %u nodes", p->graph->count);
+	p->join[p->joins++] = (struct dfg_join){a, b, why};
+	if (!p->choice[root] || (p->choice[child] && p->decider[child] < p->decider[root]))
+		p->decider[root] = p->decider[child];
+	p->choice[root] = choice;
+	p->parent[child] = root;
+	return NULL;
+}
+
+/* They must stand together. */
+static struct dfg_err *bind(struct dfg_placing *p, uint32_t a, uint32_t b, enum dfg_join_why why)
+{
+	uint32_t one = dfg_place_root(p, a), other = dfg_place_root(p, b), choice;
+	if (one == other)
+		return NULL;
+	DFG_TRY(dfg_choice_both(&p->choices, p->choice[one], p->choice[other], &choice));
+	DFG_TRY(unite(p, a, b, why, choice == DFG_NONE ? 0 : choice));
+	return choice == DFG_NONE ? dfg_place_conflict(p, p->decider[one], p->decider[other]) : NULL;
+}
+
+/* They had better stand together, and do if nobody asked for something else. */
+static struct dfg_err *attract(struct dfg_placing *p, uint32_t a, uint32_t b, enum dfg_join_why why, bool *out_together)
+{
+	uint32_t one = dfg_place_root(p, a), other = dfg_place_root(p, b), choice;
+	*out_together = true;
+	if (one == other)
+		return NULL;
+	DFG_TRY(dfg_choice_both(&p->choices, p->choice[one], p->choice[other], &choice));
+	*out_together = choice != DFG_NONE;
+	return *out_together ? unite(p, a, b, why, choice) : NULL;
+}
+
+static bool takes_ref(const struct dfg_node *node, uint32_t e)
+{
+	const struct dfg_signature *signature;
+	if (!node->op)
+		return true;
+	struct dfg_err *err = dfg_op_signature(node->op, &signature);
+	dfg_err_free(err);
+	for (int i = 0; !err && i < signature->n_in; i++) {
+		uint32_t width = dfg_node_port_width(node, signature, &signature->in[i]);
+		if (e < width)
+			return signature->in[i].is_ref;
+		e -= width;
+	}
+	return true;
+}
+
+static struct dfg_err *bind_edge(struct dfg_placing *p, uint32_t n, uint32_t e)
+{
+	const struct dfg_node *node = &p->graph->node[n];
+	struct dfg_edge edge = node->in[e];
+	if ((uint32_t)edge.port >= dfg_facts_outputs(p->facts, edge.node))
+		return NULL;
+	const struct dfg_fact *fact = dfg_facts_of(p->facts, edge);
+	if (fact->dtype == DFG_RESOURCE || fact->dtype == DFG_VARIANT)
+		return bind(p, n, edge.node, !e && dfg_node_role(node) == DFG_LOAD ? DFG_JOIN_STORED : DFG_JOIN_HANDLE);
+	return fact->is_ref && takes_ref(node, e) ? bind(p, n, edge.node, DFG_JOIN_REF) : NULL;
+}
+
+static struct dfg_err *bind_edges(struct dfg_placing *p, uint32_t n)
+{
+	for (uint32_t e = 0; e < p->graph->node[n].n_in; e++)
+		DFG_TRY(bind_edge(p, n, e));
+	return NULL;
+}
+
+/* Names that nodes have in common, and the first node of each. */
+struct shared {
+	struct dfg_map names;
+	uint32_t *first;
+	size_t room;
+};
+
+static struct dfg_err *bind_name(
+	struct dfg_placing *p, struct shared *shared, uint32_t n, struct dfg_string name, enum dfg_join_why why)
+{
+	uint32_t number;
+	bool is_new;
+	const char *copy = dfg_arena_copy(&p->scratch, name.s, name.length);
+	if (!copy || !dfg_map_put(&shared->names, copy, name.length, &number, &is_new) ||
+		!dfg_reserve(&shared->first, &shared->room, shared->names.count, sizeof *shared->first))
+		return DFG_ERR(DFG_MEMORY, "no memory for the names that nodes share");
+	if (is_new)
+		shared->first[number] = n;
+	return bind(p, n, shared->first[number], why);
+}
+
+static struct dfg_string text_of(const struct dfg_node *node, const char *attr)
+{
+	const struct dfg_attr *found = dfg_node_attr(node, attr);
+	return found && found->kind == DFG_ATTR_STRING ? found->value.s : (struct dfg_string){"", 0};
+}
+
+/* Two nodes may make the handle of one variable, told by its name. */
+static struct dfg_err *bind_variable(struct dfg_placing *p, struct shared *shared, uint32_t n)
+{
+	const struct dfg_node *node = &p->graph->node[n];
+	struct dfg_string container = text_of(node, "container"), name = text_of(node, "shared_name");
+	if (!name.length && !container.length)
+		name = (struct dfg_string){node->name, strlen(node->name)};
+	const char *whole = dfg_arena_print(&p->scratch, "%.*s%s%.*s", (int)container.length, container.s,
+		container.length ? "/" : "", (int)name.length, name.s);
+	if (!whole)
+		return DFG_ERR(DFG_MEMORY, "no memory for the names of variables");
+	return bind_name(p, shared, n, (struct dfg_string){whole, strlen(whole)}, DFG_JOIN_NAME);
+}
+
+/* "loc:@fc1" asks for the place of fc1; where there is no such node it is a name of those that have it. */
+static struct dfg_err *bind_class(struct dfg_placing *p, struct shared *shared, uint32_t n)
+{
+	const struct dfg_attr *attr = dfg_node_attr(&p->graph->node[n], "_class");
+	const size_t prefix = strlen("loc:@");
+	if (!attr || attr->kind != DFG_ATTR_LIST || attr->value.list->kind != DFG_ATTR_STRING)
+		return NULL;
+	for (uint32_t i = 0; i < attr->value.list->count; i++) {
+		struct dfg_string text = attr->value.list->item[i].s;
+		if (text.length <= prefix || memcmp(text.s, "loc:@", prefix) != 0)
+			continue;
+		text = (struct dfg_string){text.s + prefix, text.length - prefix};
+		uint32_t with = dfg_map_find(&p->graph->names, text.s, text.length);
+		if (with == DFG_NONE)
+			DFG_TRY(bind_name(p, shared, n, text, DFG_JOIN_CLASS));
+		else
+			DFG_TRY(bind(p, n, with, DFG_JOIN_CLASS));
+	}
+	return NULL;
+}
+
+static struct dfg_err *bind_names(struct dfg_placing *p, struct shared *variables, struct shared *classes)
+{
+	for (uint32_t n = 0; n < p->graph->count; n++) {
+		if (dfg_node_role(&p->graph->node[n]) == DFG_VARIABLE)
+			DFG_TRY(bind_variable(p, variables, n));
+		if (p->graph->node[n].n_attr)
+			DFG_TRY(bind_class(p, classes, n));
+	}
+	return NULL;
+}
+
+static struct dfg_err *bind_all(struct dfg_placing *p)
+{
+	struct shared variables = {0}, classes = {0};
+	struct dfg_err *err = NULL;
+	for (uint32_t n = 0; n < p->graph->count && !err; n++)
+		err = bind_edges(p, n);
+	if (!err)
+		err = bind_names(p, &variables, &classes);
+	dfg_map_release(&variables.names);
+	dfg_map_release(&classes.names);
+	dfg_free(variables.first);
+	dfg_free(classes.first);
+	return err;
+}
+
+static bool is_primitive(enum dfg_role role)
+{
+	return role == DFG_SWITCH || role == DFG_MERGE || role == DFG_ENTER || role == DFG_EXIT ||
+		   role == DFG_NEXT_ITERATION;
+}
+
+static uint8_t kind_of(const struct dfg_node *node)
+{
+	enum dfg_role role = dfg_node_role(node);
+	const struct dfg_attr *constant = role == DFG_ENTER ? dfg_node_attr(node, "is_constant") : NULL;
+	unsigned kind = is_primitive(role) ? DFG_KIND_PRIMITIVE : 0;
+	if (constant && constant->kind == DFG_ATTR_BOOL && constant->value.b)
+		kind |= DFG_KIND_INVARIANT;
+	if (role == DFG_PLACEHOLDER || role == DFG_PLACEHOLDER_DEFAULT)
+		kind |= DFG_KIND_FED;
+	return (uint8_t)kind;
+}
+
+/*
+ * A Switch goes with its data, so that a remote variable is not shipped where its branch is not taken, an Exit with what it
+ * passes on, a loop's condition with its computation; a loop variable's Enter and NextIteration with its Merge.
+ */
+static struct dfg_err *attract_primitive(struct dfg_placing *p, uint32_t n)
+{
+	const struct dfg_node *node = &p->graph->node[n];
+	enum dfg_role role = dfg_node_role(node);
+	bool together, closes = false;
+	if (node->n_in && (role == DFG_SWITCH || role == DFG_EXIT || role == DFG_LOOP_COND) &&
+		!(p->kind[node->in[0].node] & DFG_KIND_INVARIANT))
+		return attract(p, n, node->in[0].node, DFG_JOIN_CONTROL, &together);
+	for (uint32_t e = 0; e < node->n_in && role == DFG_MERGE; e++)
+		closes |= dfg_edge_closes(p->graph, node, node->in[e]);
+	for (uint32_t e = 0; e < node->n_in && closes; e++)
+		DFG_TRY(attract(p, n, node->in[e].node, DFG_JOIN_CONTROL, &together));
+	return NULL;
+}
+
+/* Of groups that are nothing but primitives: what one of these asks for, a Merge's request before the others'. */
+static struct dfg_err *ask_primitives(struct dfg_placing *p)
+{
+	bool *plain = dfg_arena_zeros(&p->scratch, (size_t)p->graph->count + 1, sizeof *plain);
+	if (!plain)
+		return DFG_ERR(DFG_MEMORY, "no memory to group %u nodes", p->graph->count);
+	for (uint32_t n = 0; n < p->graph->count; n++)
+		if (!(p->kind[n] & DFG_KIND_PRIMITIVE))
+			plain[dfg_place_root(p, n)] = true;
+	for (int round = 0; round < 2; round++)
+		for (uint32_t n = 0; n < p->graph->count; n++) {
+			if (!p->ask[n].choice || !(p->kind[n] & DFG_KIND_PRIMITIVE) ||
+				(!round && dfg_node_role(&p->graph->node[n]) != DFG_MERGE))
+				continue;
+			uint32_t root = dfg_place_root(p, n);
+			if (!plain[root] && !p->choice[root])
+				p->choice[root] = p->ask[n].choice, p->decider[root] = n;
+		}
+	return NULL;
+}
+
+struct consumers {
+	uint32_t *count, *first; /* of data edges */
+};
+
+static struct dfg_err *find_consumers(struct dfg_placing *p, struct consumers *out)
+{
+	out->count = dfg_arena_zeros(&p->scratch, (size_t)p->graph->count + 1, sizeof *out->count);
+	out->first = dfg_arena_zeros(&p->scratch, (size_t)p->graph->count + 1, sizeof *out->first);
+	if (!out->count || !out->first)
+		return DFG_ERR(DFG_MEMORY, "no memory to group %u nodes", p->graph->count);
+	for (uint32_t n = 0; n < p->graph->count; n++) {
+		const struct dfg_node *node = &p->graph->node[n];
+		for (uint32_t e = 0; e < node->n_in; e++)
+			if (!out->count[node->in[e].node]++)
+				out->first[node->in[e].node] = n;
+	}
+	return NULL;
+}
+
+/* Of one input, only the shape is looked at, or the elements just passed on. */
+static bool is_metadata(const struct dfg_node *node)
+{
+	if (node->n_in != 1 || !node->op)
+		return false;
+	return node->op->role == DFG_IDENTITY || (node->op->role == DFG_PLAIN && node->op->known);
+}
+
+/* What the node goes with if nobody asked for it, or DFG_NONE. */
+static uint32_t leader_of(const struct dfg_placing *p, const struct consumers *consumers, uint32_t n)
+{
+	const struct dfg_node *node = &p->graph->node[n];
+	if (p->kind[n] & DFG_KIND_INVARIANT)
+		return consumers->count[n] ? consumers->first[n] : DFG_NONE;
+	if (!node->n_in && consumers->count[n] == 1)
+		return consumers->first[n];
+	if (dfg_node_role(node) == DFG_SWITCH && node->n_in && p->kind[node->in[0].node] & DFG_KIND_INVARIANT)
+		return consumers->count[n] ? consumers->first[n] : DFG_NONE;
+	return is_metadata(node) ? node->in[0].node : DFG_NONE;
+}
+
+static struct dfg_err *follow_all(struct dfg_placing *p)
+{
+	struct consumers consumers;
+	DFG_TRY(find_consumers(p, &consumers));
+	for (uint32_t n = 0; n < p->graph->count; n++) {
+		bool together;
+		if (p->choice[dfg_place_root(p, n)])
+			continue;
+		uint32_t leader = leader_of(p, &consumers, n);
+		if (leader == DFG_NONE || dfg_place_root(p, leader) == dfg_place_root(p, n))
+			continue;
+		DFG_TRY(attract(p, n, leader, DFG_JOIN_FOLLOW, &together));
+		if (together) {
+			p->kind[n] |= DFG_KIND_FOLLOWS;
+			p->follows[n] = leader;
+		}
+	}
+	return NULL;
+}
+
+/* What nobody asked for in a loop, those within it too: a loop that is cut costs a message an iteration. */
+static struct dfg_err *keep_loops_whole(struct dfg_placing *p)
+{
+	uint32_t *first = dfg_arena_zeros(&p->scratch, p->loops.count, sizeof *first); /* by loop: a node, + 1 */
+	uint32_t *outermost = dfg_arena_zeros(&p->scratch, p->loops.count, sizeof *outermost);
+	if (!first || !outermost)
+		return DFG_ERR(DFG_MEMORY, "no memory to group %u loops", p->loops.count);
+	for (uint32_t l = 1; l < p->loops.count; l++)
+		outermost[l] = p->loops.loop[l].parent ? outermost[p->loops.loop[l].parent] : l;
+	for (uint32_t n = 0; n < p->graph->count; n++) {
+		uint32_t loop = outermost[dfg_loop_home(p->graph, &p->loops, n)];
+		bool together;
+		if (!loop || p->choice[dfg_place_root(p, n)])
+			continue;
+		if (first[loop])
+			DFG_TRY(attract(p, n, first[loop] - 1, DFG_JOIN_LOOP, &together));
+		else
+			first[loop] = n + 1;
+	}
+	return NULL;
+}
+
+struct dfg_err *dfg_place_group(struct dfg_placing *p)
+{
+	for (uint32_t n = 0; n < p->graph->count; n++) {
+		p->kind[n] = kind_of(&p->graph->node[n]);
+		p->parent[n] = n;
+		p->decider[n] = p->follows[n] = DFG_NONE;
+		if (p->ask[n].choice && !(p->kind[n] & DFG_KIND_PRIMITIVE)) {
+			p->choice[n] = p->ask[n].choice;
+			p->decider[n] = n;
+		}
+	}
+	DFG_TRY(bind_all(p));
+	for (uint32_t n = 0; n < p->graph->count; n++)
+		if (dfg_node_role(&p->graph->node[n]) != DFG_PLAIN)
+			DFG_TRY(attract_primitive(p, n));
+	DFG_TRY(ask_primitives(p));
+	DFG_TRY(follow_all(p));
+	if (p->loops.count > 1)
+		DFG_TRY(keep_loops_whole(p));
+	for (uint32_t n = 0; n < p->graph->count; n++)
+		p->parent[n] = dfg_place_root(p, n);
+	return NULL;
+}

@@ -1,0 +1,298 @@
+/*
+ * place_schedule. What nobody asked for, by list scheduling (HEFT): nodes by the length of the way that is left behind
+ * them, each group with its first node where that would end earliest. O(edges + nodes * devices).
+ *
+ * Nodes that are too small to be worth a message and depend on nothing yet wait: they go with the first that needs them.
+ */
+#include "lib/pass/placing.h"
+
+#include <string.h>
+
+struct schedule {
+	struct dfg_placing *p;
+	float *cost;   /* by node: seconds, of all its iterations */
+	float *send;   /* by node: seconds until what it makes is elsewhere, of all its iterations */
+	float *work;   /* by root */
+	float *finish; /* by node */
+	bool *whole;   /* by root: is charged at once, when it is decided; a node of its own or a loop, or what has both */
+	double *ready; /* by device */
+	/* Of the inputs of the node at hand: */
+	double *arrive;              /* by device: when the last of those that are there is done */
+	uint32_t *here, *seen;       /* by device: how many there are; devices that have any */
+	uint32_t devices_seen, from; /* how many devices; inputs in all */
+	double last, before; /* the latest that comes from elsewhere, but for the device `last_from`; and from that */
+	uint32_t last_from;
+	uint32_t *stack;
+};
+
+/* A loop's nodes run many times. */
+static double repeats(const struct dfg_placing *p, uint32_t n)
+{
+	double times = 1;
+	if (p->loops.count > 1)
+		for (uint32_t d = p->loops.loop[dfg_loop_home(p->graph, &p->loops, n)].depth; d; d--)
+			times *= DFG_PLACE_TRIPS;
+	return times;
+}
+
+static void estimate(struct schedule *s)
+{
+	struct dfg_placing *p = s->p;
+	for (uint32_t n = 0; n < p->graph->count; n++) {
+		double times = repeats(p, n);
+		s->cost[n] = (float)(times * dfg_place_cost(p, n));
+		s->send[n] = (float)(times * dfg_place_transfer(p, n));
+		s->work[p->parent[n]] += s->cost[n];
+	}
+}
+
+static bool goes_back(const struct dfg_placing *p, const struct dfg_node *node, struct dfg_edge edge)
+{
+	return p->loops.count > 1 && dfg_edge_closes(p->graph, node, edge);
+}
+
+/* The longest way from each node to the end, transfers left out where the ends stand together. */
+static void measure_ways(struct schedule *s, float *way)
+{
+	const struct dfg_placing *p = s->p;
+	for (uint32_t i = p->graph->count; i; i--) {
+		uint32_t n = p->order[i - 1];
+		const struct dfg_node *node = &p->graph->node[n];
+		way[n] += s->cost[n];
+		for (uint32_t e = 0; e < node->n_in + node->n_control; e++) {
+			uint32_t from = node->in[e].node;
+			float left = way[n] + (p->parent[from] == p->parent[n] ? 0 : s->send[from]);
+			if (left > way[from] && !goes_back(p, node, node->in[e]))
+				way[from] = left;
+		}
+	}
+}
+
+/* Positive floats order as their bits do. Longest first, and stable, so that inputs stay before what reads them. */
+static void sort_by_way(const float *way, uint32_t count, uint32_t *order, uint32_t *spare)
+{
+	enum { BITS = 11, DIGITS = 1 << BITS };
+	for (unsigned shift = 0; shift < 32; shift += BITS) {
+		uint32_t at[DIGITS + 1] = {0};
+		for (uint32_t i = 0; i < count; i++) {
+			uint32_t bits;
+			memcpy(&bits, &way[order[i]], sizeof bits);
+			at[(~bits >> shift & (DIGITS - 1)) + 1]++;
+		}
+		for (unsigned d = 0; d < DIGITS; d++)
+			at[d + 1] += at[d];
+		for (uint32_t i = 0; i < count; i++) {
+			uint32_t bits;
+			memcpy(&bits, &way[order[i]], sizeof bits);
+			spare[at[~bits >> shift & (DIGITS - 1)]++] = order[i];
+		}
+		memcpy(order, spare, (size_t)count * sizeof *order);
+	}
+}
+
+/* Where an input is, or DFG_NONE: nowhere yet. What is fed comes from device 0. */
+static uint32_t place_of(const struct schedule *s, uint32_t node)
+{
+	uint32_t device = s->p->device[s->p->parent[node]];
+	return device == DFG_NONE && s->p->kind[node] & DFG_KIND_FED ? 0 : device;
+}
+
+static void take_input(struct schedule *s, uint32_t node, uint32_t device)
+{
+	double there = s->finish[node], elsewhere = there + (double)s->send[node];
+	if (!s->here[device]++) {
+		s->seen[s->devices_seen++] = device;
+		s->arrive[device] = 0;
+	}
+	s->from++;
+	if (there > s->arrive[device])
+		s->arrive[device] = there;
+	if (device == s->last_from) {
+		s->last = elsewhere > s->last ? elsewhere : s->last;
+	} else if (elsewhere > s->last) {
+		s->before = s->last;
+		s->last = elsewhere;
+		s->last_from = device;
+	} else if (elsewhere > s->before) {
+		s->before = elsewhere;
+	}
+}
+
+static void look_at_inputs(struct schedule *s, uint32_t n)
+{
+	const struct dfg_node *node = &s->p->graph->node[n];
+	for (uint32_t i = 0; i < s->devices_seen; i++)
+		s->here[s->seen[i]] = 0;
+	s->devices_seen = s->from = 0;
+	s->last = s->before = 0;
+	s->last_from = DFG_NONE;
+	for (uint32_t e = 0; e < node->n_in + node->n_control; e++) {
+		uint32_t device = place_of(s, node->in[e].node);
+		if (device != DFG_NONE && !goes_back(s->p, node, node->in[e]))
+			take_input(s, node->in[e].node, device);
+	}
+}
+
+/* When all inputs can be on the device. */
+static double arrival(const struct schedule *s, uint32_t device)
+{
+	double there = s->here[device] ? s->arrive[device] : 0;
+	double elsewhere = device == s->last_from ? s->before : s->last;
+	return there > elsewhere ? there : elsewhere;
+}
+
+static uint32_t least_busy(const struct schedule *s, uint32_t choice)
+{
+	uint32_t best = DFG_NONE;
+	for (uint32_t d = 0; d < s->p->choices.devices; d++)
+		if (dfg_choice_has(&s->p->choices, choice, d) && (best == DFG_NONE || s->ready[d] < s->ready[best]))
+			best = d;
+	return best;
+}
+
+/* When the group would be done there; a message more than needed must be worth it. */
+static double end_on(const struct schedule *s, uint32_t root, uint32_t device)
+{
+	double start = arrival(s, device);
+	if (start < s->ready[device])
+		start = s->ready[device];
+	return start + (double)s->work[root];
+}
+
+static uint32_t choose(const struct schedule *s, uint32_t root)
+{
+	uint32_t choice = s->p->choice[root], best = DFG_NONE, most = 0;
+	for (uint32_t i = 0; i < s->devices_seen; i++)
+		if (dfg_choice_has(&s->p->choices, choice, s->seen[i]) && s->here[s->seen[i]] > most)
+			most = s->here[s->seen[i]];
+	for (uint32_t i = 0; i <= s->devices_seen; i++) {
+		uint32_t device = i < s->devices_seen ? s->seen[i] : least_busy(s, choice);
+		if (!dfg_choice_has(&s->p->choices, choice, device) ||
+			(double)(most - s->here[device]) * DFG_PLACE_LATENCY > (double)s->work[root])
+			continue;
+		double end = end_on(s, root, device);
+		if (best == DFG_NONE || end < end_on(s, root, best))
+			best = device;
+	}
+	return best;
+}
+
+/* The inputs that waited, and those that these waited for, go where they are needed. */
+static void pull(struct schedule *s, uint32_t n, uint32_t device)
+{
+	struct dfg_placing *p = s->p;
+	uint32_t depth = 1;
+	s->stack[0] = n;
+	while (depth) {
+		const struct dfg_node *node = &p->graph->node[s->stack[--depth]];
+		for (uint32_t e = 0; e < node->n_in + node->n_control; e++) {
+			uint32_t from = node->in[e].node, root = p->parent[from];
+			if (p->device[root] != DFG_NONE || s->whole[root] || goes_back(p, node, node->in[e]) ||
+				!dfg_choice_has(&p->choices, p->choice[root], device))
+				continue;
+			p->device[root] = device;
+			s->stack[depth++] = from;
+		}
+	}
+}
+
+static void decide(struct schedule *s, uint32_t root, uint32_t device)
+{
+	double start = arrival(s, device);
+	s->p->device[root] = device;
+	s->ready[device] = (start > s->ready[device] ? start : s->ready[device]) + (double)s->work[root];
+}
+
+static void schedule_node(struct schedule *s, uint32_t n)
+{
+	struct dfg_placing *p = s->p;
+	uint32_t root = p->parent[n];
+	bool asked = p->device[root] != DFG_NONE;
+	look_at_inputs(s, n);
+	if (!asked) {
+		if (!s->from && !s->whole[root] && s->work[root] < DFG_PLACE_LATENCY)
+			return;
+		decide(s, root, choose(s, root));
+	}
+	uint32_t device = p->device[root];
+	pull(s, n, device);
+	double start = arrival(s, device);
+	s->finish[n] = (float)(start + (double)s->cost[n]);
+	if (asked && s->ready[device] < (double)s->finish[n] && root == n)
+		s->ready[device] = s->finish[n];
+}
+
+/* What still waits, because nobody needs it: next to what it depends on, which may have been pulled since. */
+static void settle(struct schedule *s)
+{
+	struct dfg_placing *p = s->p;
+	for (uint32_t i = 0; i < p->graph->count; i++) {
+		uint32_t n = p->order[i], root = p->parent[n];
+		if (p->device[root] != DFG_NONE)
+			continue;
+		look_at_inputs(s, n);
+		uint32_t device = s->from ? s->seen[0] : 0;
+		p->device[root] = dfg_choice_has(&p->choices, p->choice[root], device)
+							  ? device
+							  : dfg_choice_first(&p->choices, p->choice[root]);
+	}
+}
+
+/* What was asked for, and which loops are to be decided as a whole. A device that nobody asked for has to be woken. */
+static void begin(struct schedule *s)
+{
+	struct dfg_placing *p = s->p;
+	for (uint32_t d = 1; d < p->choices.devices; d++)
+		s->ready[d] = DFG_PLACE_LATENCY;
+	for (uint32_t n = 0; n < p->graph->count; n++) {
+		uint32_t root = p->parent[n], choice = p->choice[root];
+		p->device[n] = DFG_NONE;
+		if (p->loops.count > 1 && dfg_loop_home(p->graph, &p->loops, n))
+			s->whole[root] = true;
+		if (root != n || !choice || !dfg_choice_is_one(&p->choices, choice))
+			continue;
+		p->device[n] = dfg_choice_first(&p->choices, choice);
+		s->ready[p->device[n]] = 0;
+	}
+}
+
+static struct dfg_err *take_room(struct schedule *s, float **out_way, uint32_t **out_spare)
+{
+	struct dfg_arena *scratch = &s->p->scratch;
+	size_t nodes = (size_t)s->p->graph->count + 1, devices = s->p->choices.devices;
+	s->cost = dfg_arena_zeros(scratch, nodes, sizeof *s->cost);
+	s->send = dfg_arena_zeros(scratch, nodes, sizeof *s->send);
+	s->work = dfg_arena_zeros(scratch, nodes, sizeof *s->work);
+	s->finish = dfg_arena_zeros(scratch, nodes, sizeof *s->finish);
+	s->whole = dfg_arena_zeros(scratch, nodes, sizeof *s->whole);
+	s->stack = dfg_arena_zeros(scratch, nodes, sizeof *s->stack);
+	s->ready = dfg_arena_zeros(scratch, devices, sizeof *s->ready);
+	s->arrive = dfg_arena_zeros(scratch, devices, sizeof *s->arrive);
+	s->here = dfg_arena_zeros(scratch, devices, sizeof *s->here);
+	s->seen = dfg_arena_zeros(scratch, devices, sizeof *s->seen);
+	*out_way = dfg_arena_zeros(scratch, nodes, sizeof **out_way);
+	*out_spare = dfg_arena_zeros(scratch, nodes, sizeof **out_spare);
+	if (!s->cost || !s->send || !s->work || !s->finish || !s->whole || !s->stack || !s->ready || !s->arrive ||
+		!s->here || !s->seen || !*out_way || !*out_spare)
+		return DFG_ERR(DFG_MEMORY, "no memory to place %u nodes", s->p->graph->count);
+	return NULL;
+}
+
+struct dfg_err *dfg_place_schedule(struct dfg_placing *p)
+{
+	struct schedule s = {.p = p};
+	uint32_t *spare, *order = dfg_arena_zeros(&p->scratch, (size_t)p->graph->count + 1, sizeof *order);
+	float *way;
+	if (!order)
+		return DFG_ERR(DFG_MEMORY, "no memory to place %u nodes", p->graph->count);
+	DFG_TRY(take_room(&s, &way, &spare));
+	begin(&s);
+	estimate(&s);
+	measure_ways(&s, way);
+	memcpy(order, p->order, (size_t)p->graph->count * sizeof *order);
+	sort_by_way(way, p->graph->count, order, spare);
+	for (uint32_t i = 0; i < p->graph->count; i++)
+		schedule_node(&s, order[i]);
+	settle(&s);
+	return NULL;
+}
