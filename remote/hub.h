@@ -1,0 +1,76 @@
+#pragma once
+
+#include "lib/exec/link.h"
+
+/*
+ * The links of one process over HTTP/2. A hub listens, connects, and moves the bytes of all its links, with one thread of
+ * its own that sleeps until there is something to do; a thread that sends or polls does the work in its place where it
+ * can.
+ *
+ * Between two workers there is a long POST each way: its body is what one sends, its response what the other says back to
+ * it (credits, signs of life). Between launcher and worker there is one POST, the launcher's, that carries both ways,
+ * because a worker may have no way to reach the launcher.
+ *
+ * Who knows the secret of the run is let in, nobody else; of a stranger nothing is read but a header of bounded size. On
+ * loopback bytes travel as they are; on any other address under TLS 1.3, with a key made at start that the others know
+ * by its fingerprint.
+ */
+struct dfg_hub;
+
+enum {
+	DFG_SECRET_ROOM = 65, /* 64 hexadecimal digits and a 0 */
+	DFG_LEASE_MS = 3000,  /* a peer that is silent for so long is lost */
+};
+
+/* A new secret, of 256 random bits. */
+DFG_MUST_CHECK struct dfg_err *dfg_secret_make(char out_secret[DFG_SECRET_ROOM]);
+
+struct dfg_hub_options {
+	uint32_t self;       /* this worker's number; DFG_LAUNCHER */
+	const char *address; /* to listen on: "127.0.0.1", "127.0.0.1:7000", "0.0.0.0", "[::1]"; NULL: nowhere */
+	bool tls;            /* on loopback too */
+	const char *secret;  /* of the run, as dfg_secret_make() makes them; copied */
+	struct dfg_link_sink sink;
+	size_t tensor_bytes; /* the largest tensor that is taken from a peer; 0: what fits the memory of the machine */
+	uint32_t lease_ms;   /* 0: DFG_LEASE_MS */
+};
+DFG_MUST_CHECK struct dfg_err *dfg_hub_new(const struct dfg_hub_options *options, struct dfg_hub **out_hub);
+
+/* Closes the links that are left. NULL is fine. */
+void dfg_hub_free(struct dfg_hub *hub);
+
+/* "127.0.0.1:41234", with the port that it got, NULL where it listens nowhere; "sha256:BASE64", NULL without TLS. */
+const char *dfg_hub_address(const struct dfg_hub *hub);
+const char *dfg_hub_fingerprint(const struct dfg_hub *hub);
+
+/*
+ * A link to a peer that listens at the address ("HOST:PORT"), and whose key has the fingerprint; NULL: no TLS, which only
+ * a loopback address may have (DFG_CONFIG). Returns at once: messages wait until the link stands. It belongs to the hub
+ * until it is closed (link->kind->close), which no function of the sink may do.
+ *
+ * What goes wrong later comes by sink.lost: DFG_UNAVAILABLE where the peer cannot be reached, is gone or silent,
+ * DFG_REFUSED where the secret or the key is not the right one, DFG_PROTOCOL where it speaks something else. All name it.
+ *
+ * Two workers both connect to each other. A peer that comes before its link was asked for here is kept waiting for some
+ * seconds, so the two need not agree on who is first.
+ */
+DFG_MUST_CHECK struct dfg_err *dfg_hub_connect(
+	struct dfg_hub *hub, uint32_t peer, const char *address, const char *fingerprint, struct dfg_link **out_link);
+
+/* A link that the peer connects: what a worker does for the launcher. The rest as above. */
+DFG_MUST_CHECK struct dfg_err *dfg_hub_expect(struct dfg_hub *hub, uint32_t peer, struct dfg_link **out_link);
+
+/*
+ * Waits until the link stands, both ways. DFG_DEADLINE after so many milliseconds; where the link was lost, an error of
+ * the same code and words that sink.lost got.
+ */
+DFG_MUST_CHECK struct dfg_err *dfg_hub_wait(struct dfg_link *link, uint32_t ms);
+
+/* What a pair of hubs on loopback reaches here, for `dfg doctor`: with the libraries that are installed. */
+struct dfg_hub_report {
+	char curl[32], nghttp2[32], openssl[32]; /* versions */
+	double round_trip_us;                    /* median, of 4 bytes, spinning */
+	double bulk_bytes_per_s;                 /* of 64 MB */
+	uint32_t stalls;                         /* round trips that took longer than half a second */
+};
+DFG_MUST_CHECK struct dfg_err *dfg_hub_self_test(struct dfg_hub_report *out_report);
