@@ -2,6 +2,7 @@
 
 #include "cmd/help.h"
 #include "cmd/option.h"
+#include "lib/base/folder.h"
 #include "lib/base/io.h"
 #include "lib/base/map.h"
 #include "lib/base/mem.h"
@@ -137,6 +138,7 @@ static const char *command_name(const char *word)
 static void on_signal(int number)
 {
 	dfg_out_remove_all();
+	dfg_folder_remove_all();
 	signal(number, SIG_DFL);
 	raise(number);
 }

@@ -2,6 +2,7 @@
 #include "lib/base/io.h"
 
 #include "lib/base/mem.h"
+#include "lib/base/sha256.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,6 +17,11 @@ static int fs_open(const char *path, int flags, mode_t mode)
 	return open(path, flags, mode);
 }
 
+static int fs_exchange(const char *a, const char *b)
+{
+	return renameat2(AT_FDCWD, a, AT_FDCWD, b, RENAME_EXCHANGE);
+}
+
 static const struct dfg_fs system_fs = {
 	.open = fs_open,
 	.read = read,
@@ -23,6 +29,7 @@ static const struct dfg_fs system_fs = {
 	.sync = fsync,
 	.close = close,
 	.rename = rename,
+	.exchange = fs_exchange,
 	.unlink = unlink,
 	.mkdir = mkdir,
 	.rmdir = rmdir,
@@ -265,11 +272,18 @@ struct dfg_err *dfg_out_open(const char *path, bool if_changed, struct dfg_out *
 	return NULL;
 }
 
+static struct dfg_err *put(struct dfg_out *out, const void *bytes, size_t count)
+{
+	if (out->sha)
+		dfg_sha256_add(out->sha, bytes, count);
+	return dfg_fs_write_all(out->fd, out->path, bytes, count);
+}
+
 static struct dfg_err *flush(struct dfg_out *out)
 {
 	size_t used = out->used;
 	out->used = 0;
-	return dfg_fs_write_all(out->fd, out->path, out->buffer, used);
+	return put(out, out->buffer, used);
 }
 
 struct dfg_err *dfg_out_write(struct dfg_out *out, const void *bytes, size_t count)
@@ -277,7 +291,7 @@ struct dfg_err *dfg_out_write(struct dfg_out *out, const void *bytes, size_t cou
 	if (count > BUFFER - out->used) {
 		DFG_TRY(flush(out));
 		if (count >= BUFFER)
-			return dfg_fs_write_all(out->fd, out->path, bytes, count);
+			return put(out, bytes, count);
 	}
 	if (count)
 		memcpy(out->buffer + out->used, bytes, count);
@@ -285,8 +299,7 @@ struct dfg_err *dfg_out_write(struct dfg_out *out, const void *bytes, size_t cou
 	return NULL;
 }
 
-/* True where both are there and hold the same bytes. A file that cannot be read is not the same. */
-static bool same_bytes(const char *a, const char *b)
+bool dfg_fs_same_bytes(const char *a, const char *b)
 {
 	struct dfg_blob one = {0}, two = {0};
 	struct dfg_err *err = dfg_err_join(dfg_blob_open(a, 0, &one), dfg_blob_open(b, 0, &two));
@@ -314,7 +327,7 @@ struct dfg_err *dfg_out_commit(struct dfg_out *out)
 	if (dfg_fs->sync(out->fd))
 		return DFG_ERR(DFG_IO, "%s: cannot sync: %s", out->path, strerror(errno));
 	DFG_TRY(close_file(out));
-	if (out->if_changed && same_bytes(out->temporary, out->path))
+	if (out->if_changed && dfg_fs_same_bytes(out->temporary, out->path))
 		return NULL;
 	if (dfg_fs->rename(out->temporary, out->path))
 		return DFG_ERR(DFG_NO_OUTPUT, "%s: cannot create: %s", out->path, strerror(errno));

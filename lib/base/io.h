@@ -18,6 +18,7 @@ struct dfg_fs {
 	int (*sync)(int fd);
 	int (*close)(int fd);
 	int (*rename)(const char *from, const char *to);
+	int (*exchange)(const char *a, const char *b); /* both names at once; EINVAL where the file system cannot */
 	int (*unlink)(const char *path);
 	int (*mkdir)(const char *path, mode_t mode);
 	int (*rmdir)(const char *path);
@@ -49,13 +50,15 @@ void dfg_blob_close(struct dfg_blob *blob);
  * if_changed, a file that holds the same bytes keeps its time. release() without commit() leaves nothing behind; it may
  * be called in any state, on a zeroed struct too. What cannot be created is DFG_NO_OUTPUT, what cannot be written DFG_IO.
  */
+struct dfg_sha256;
 struct dfg_out {
 	char *path, *temporary;
 	int fd;
 	bool open, direct, if_changed;
 	uint8_t *buffer;
 	size_t used;
-	struct dfg_out *next; /* of those that a signal must remove */
+	struct dfg_sha256 *sha; /* of what is written, where the caller has set it; whole after commit() */
+	struct dfg_out *next;   /* of those that a signal must remove */
 };
 DFG_MUST_CHECK struct dfg_err *dfg_out_open(const char *path, bool if_changed, struct dfg_out *out);
 DFG_MUST_CHECK struct dfg_err *dfg_out_write(struct dfg_out *out, const void *bytes, size_t count);
@@ -67,6 +70,9 @@ void dfg_out_remove_all(void);
 
 /* Writes all of it, over short writes and EINTR. */
 DFG_MUST_CHECK struct dfg_err *dfg_fs_write_all(int fd, const char *path, const void *bytes, size_t count);
+
+/* True where both are there and hold the same bytes. A file that cannot be read is not the same. */
+bool dfg_fs_same_bytes(const char *a, const char *b);
 
 /* Syncs the directory that holds path, so that a rename in it survives a power failure. */
 DFG_MUST_CHECK struct dfg_err *dfg_fs_sync_parent(const char *path);

@@ -249,6 +249,11 @@ static int fs_rename(const char *from, const char *to)
 	return stops() ? -1 : real->rename(from, to);
 }
 
+static int fs_exchange(const char *a, const char *b)
+{
+	return stops() ? -1 : real->exchange(a, b);
+}
+
 static int fs_unlink(const char *path)
 {
 	return stops() ? -1 : real->unlink(path);
@@ -265,7 +270,7 @@ static int fs_rmdir(const char *path)
 }
 
 static const struct dfg_fs stopping = {
-	fs_open, fs_read, fs_write, fs_sync, fs_close, fs_rename, fs_unlink, fs_mkdir, fs_rmdir};
+	fs_open, fs_read, fs_write, fs_sync, fs_close, fs_rename, fs_exchange, fs_unlink, fs_mkdir, fs_rmdir};
 
 /* In a child, so that the end of the process takes the lock with it. True where the save came to its end. */
 static bool save_until(long operation, bool dies, uint64_t step)

@@ -1,0 +1,202 @@
+#include "formats/plan.h"
+
+#include "lib/base/folder.h"
+#include "lib/base/text.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { MANIFEST_MOST = 1 << 30 };
+static const char manifest_name[] = "manifest.json", begins[] = "{\"format\":\"dfg plan\",";
+
+/* "manifest.json", "w0.pb", "w17.pb" */
+static bool is_ours(const char *name)
+{
+	size_t digits = name[0] == 'w' ? strspn(name + 1, "0123456789") : 0;
+	return !strcmp(name, manifest_name) || (digits && !strcmp(name + 1 + digits, ".pb"));
+}
+
+bool dfg_plan_is(const char *path)
+{
+	struct stat stat_;
+	struct dfg_text manifest = {0};
+	dfg_text_add(&manifest, "%s/%s", path, manifest_name);
+	bool is = manifest.s && !stat(manifest.s, &stat_) && S_ISREG(stat_.st_mode);
+	dfg_text_release(&manifest);
+	return is;
+}
+
+/* "PLAN/NAME", with one slash between. */
+static const char *path_in(const char *path, const char *name, struct dfg_arena *arena)
+{
+	size_t length = strlen(path);
+	while (length > 1 && path[length - 1] == '/')
+		length--;
+	return dfg_arena_print(arena, "%.*s/%s", (int)length, path, name);
+}
+
+static struct dfg_err *read_manifest(const char *path, struct dfg_plan *plan)
+{
+	struct dfg_blob blob;
+	const char *name = path_in(path, manifest_name, &plan->arena);
+	if (!name)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	DFG_TRY(dfg_blob_open(name, MANIFEST_MOST, &blob));
+	struct dfg_err *err = dfg_err_note(dfg_plan_read(blob.bytes, blob.size, plan), "%s", name);
+	dfg_blob_close(&blob);
+	return err;
+}
+
+/* The hash first: nothing of another file is looked at. */
+static struct dfg_err *read_part(struct dfg_plan *plan, uint32_t i, const struct dfg_graph_options *options)
+{
+	struct dfg_blob *blob = &plan->blob[i];
+	struct dfg_graph *graph = &plan->parts.part[i];
+	struct dfg_sha256 sha;
+	uint8_t digest[DFG_SHA256];
+	dfg_sha256_init(&sha);
+	dfg_sha256_add(&sha, blob->bytes, blob->size);
+	dfg_sha256_end(&sha, digest);
+	if (memcmp(digest, plan->digest[i], sizeof digest))
+		return DFG_ERR(DFG_DATA, "is not the file that the manifest speaks of: its sha256 is %s, not %s",
+			dfg_sha256_words(digest).s, dfg_sha256_words(plan->digest[i]).s);
+	DFG_TRY(dfg_graphdef_read(blob->bytes, blob->size, options, &plan->arena, graph));
+	if (graph->count != plan->nodes[i])
+		return DFG_ERR(
+			DFG_DATA, "has %u nodes, the manifest says %llu", graph->count, (unsigned long long)plan->nodes[i]);
+	return NULL;
+}
+
+static struct dfg_err *open_part(
+	const char *path, struct dfg_plan *plan, uint32_t i, const struct dfg_graph_options *options)
+{
+	char name[24];
+	snprintf(name, sizeof name, "w%u.pb", i);
+	const char *source = path_in(path, name, &plan->arena);
+	if (!source)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	DFG_TRY(dfg_blob_open_plain(source, &plan->blob[i]));
+	struct dfg_err *err = read_part(plan, i, options);
+	plan->parts.part[i].source = source;
+	return dfg_err_note(err, "%s", source);
+}
+
+struct dfg_err *dfg_plan_open(const char *path, const struct dfg_graph_options *options, struct dfg_plan *out_plan)
+{
+	*out_plan = (struct dfg_plan){.device = NULL};
+	struct dfg_err *err = read_manifest(path, out_plan);
+	for (uint32_t i = 0; !err && i < out_plan->parts.parts; i++)
+		err = open_part(path, out_plan, i, options);
+	if (err)
+		dfg_plan_close(out_plan);
+	return err;
+}
+
+void dfg_plan_close(struct dfg_plan *plan)
+{
+	for (uint32_t i = 0; i < plan->parts.parts; i++) {
+		dfg_graph_release(&plan->parts.part[i]);
+		dfg_blob_close(&plan->blob[i]);
+	}
+	dfg_arena_release(&plan->arena);
+	*plan = (struct dfg_plan){.device = NULL};
+}
+
+static struct dfg_err *see_one(void *any, const char *name)
+{
+	(void)name;
+	*(bool *)any = true;
+	return NULL;
+}
+
+/* What is there will be gone, so it must be a plan, or nothing; the names in it are ours, as far as that goes. */
+static struct dfg_err *check_place(const struct dfg_folder *folder, struct dfg_arena *arena)
+{
+	bool any = false, is = false;
+	struct dfg_blob blob = {0};
+	const char *manifest = path_in(folder->path, manifest_name, arena);
+	if (!manifest)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	if (folder->exists)
+		DFG_TRY(dfg_folder_each(folder->path, see_one, &any));
+	if (!any)
+		return NULL;
+	if (dfg_plan_is(folder->path)) {
+		DFG_TRY(dfg_blob_open(manifest, 0, &blob));
+		is = blob.size >= sizeof begins - 1 && !memcmp(blob.bytes, begins, sizeof begins - 1);
+		dfg_blob_close(&blob);
+	}
+	return is ? NULL : DFG_ERR(DFG_NO_OUTPUT, "%s: is no plan, and is not replaced", folder->path);
+}
+
+static struct dfg_err *write_text(const char *path, const struct dfg_text *text)
+{
+	struct dfg_out out;
+	DFG_TRY(dfg_out_open(path, false, &out));
+	struct dfg_err *err = dfg_out_write(&out, text->s, text->length);
+	if (!err)
+		err = dfg_out_commit(&out);
+	dfg_out_release(&out);
+	return err;
+}
+
+static struct dfg_err *write_part(const struct dfg_graph *graph, const char *path, uint8_t digest[DFG_SHA256])
+{
+	struct dfg_out out;
+	struct dfg_sha256 sha;
+	dfg_sha256_init(&sha);
+	DFG_TRY(dfg_out_open(path, false, &out));
+	out.sha = &sha;
+	struct dfg_err *err = dfg_graphdef_write(graph, &out);
+	if (!err)
+		err = dfg_out_commit(&out);
+	if (!err)
+		dfg_sha256_end(&sha, digest);
+	dfg_out_release(&out);
+	return err;
+}
+
+static struct dfg_err *write_manifest(struct dfg_folder *folder, const struct dfg_plan *plan)
+{
+	struct dfg_text text = {0};
+	const char *path;
+	DFG_TRY(dfg_folder_file(folder, manifest_name, &path));
+	struct dfg_err *err = dfg_plan_print(plan, &text);
+	if (!err)
+		err = write_text(path, &text);
+	dfg_text_release(&text);
+	return err;
+}
+
+static struct dfg_err *write_all(struct dfg_folder *folder, struct dfg_plan *plan)
+{
+	uint32_t parts = plan->parts.parts;
+	DFG_TRY(check_place(folder, &plan->arena));
+	plan->digest = dfg_arena_zeros(&plan->arena, parts, sizeof *plan->digest);
+	plan->nodes = dfg_arena_zeros(&plan->arena, parts, sizeof *plan->nodes);
+	if (!plan->digest || !plan->nodes)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	for (uint32_t i = 0; i < parts; i++) {
+		char name[24];
+		const char *path;
+		snprintf(name, sizeof name, "w%u.pb", i);
+		plan->nodes[i] = plan->parts.part[i].count;
+		DFG_TRY(dfg_folder_file(folder, name, &path));
+		DFG_TRY(write_part(&plan->parts.part[i], path, plan->digest[i]));
+	}
+	DFG_TRY(write_manifest(folder, plan));
+	return dfg_folder_commit(folder);
+}
+
+struct dfg_err *dfg_plan_save(
+	const char *path, bool if_changed, const struct dfg_parts *parts, const char *const *device)
+{
+	struct dfg_plan plan = {.parts = *parts, .device = (const char **)device};
+	struct dfg_folder folder;
+	DFG_TRY(dfg_folder_open(path, if_changed, is_ours, &folder));
+	struct dfg_err *err = write_all(&folder, &plan);
+	dfg_folder_release(&folder);
+	dfg_arena_release(&plan.arena);
+	return err;
+}

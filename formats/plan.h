@@ -1,0 +1,54 @@
+#pragma once
+
+#include "formats/graphdef.h"
+#include "lib/base/sha256.h"
+#include "lib/base/text.h"
+#include "lib/pass/fault.h"
+#include "lib/pass/partition.h"
+
+/*
+ * A plan is a folder: a graph for each device, in canonical form, named w0.pb, w1.pb, ... by the device's place in the list
+ * of hosts, and manifest.json, which has a line for each device and each transfer:
+ *
+ *     {"format":"dfg plan","version":1,"devices":[
+ *     {"name":"/job:worker/task:0/device:CPU:0","file":"w0.pb","nodes":12,"sha256":"9f86d0..."}
+ *     ],"transfers":[
+ *     {"number":0,"tensor":"fc1","from":"w0","to":"w1","dtype":"f32","shape":[null,10],"loop":"","depth":0,"each":"step"}
+ *     ]}
+ *
+ * `each` says when it happens: once a step, or, in a loop, each turn (n + 1 times) or each pivot (n times). The same parts
+ * are the same bytes, and nothing else is in the folder.
+ */
+struct dfg_plan {
+	struct dfg_parts parts; /* each graph's source is its file */
+	const char **device;    /* full names, by part */
+	struct dfg_blob *blob;  /* the files, by part, which the graphs borrow from */
+	uint8_t (*digest)[DFG_SHA256];
+	uint64_t *nodes; /* how many each part has, by the manifest */
+	struct dfg_arena arena;
+};
+
+/* Whether there is a folder of that name with a manifest.json in it. */
+bool dfg_plan_is(const char *path);
+
+/*
+ * Opens a plan, and believes nothing of it: DFG_DATA, naming the file, where a part is not what the manifest says, by its
+ * hash, or is no graph. A zeroed plan is closed.
+ */
+DFG_MUST_CHECK struct dfg_err *dfg_plan_open(
+	const char *path, const struct dfg_graph_options *options, struct dfg_plan *out_plan);
+void dfg_plan_close(struct dfg_plan *plan);
+
+/* Writes it in the place of the plan that is there, if one is; DFG_NO_OUTPUT where anything else is. */
+DFG_MUST_CHECK struct dfg_err *dfg_plan_save(
+	const char *path, bool if_changed, const struct dfg_parts *parts, const char *const *device);
+
+/* What is wrong between the parts: whether each transfer has its _Send and its _Recv, and these are what it says. */
+void dfg_plan_check(const struct dfg_plan *plan, struct dfg_faults *faults);
+
+/*
+ * The manifest as text, and its reader, which takes names, numbers and transfers from it and leaves the graphs empty. The
+ * arena is the plan's.
+ */
+DFG_MUST_CHECK struct dfg_err *dfg_plan_print(const struct dfg_plan *plan, struct dfg_text *out_text);
+DFG_MUST_CHECK struct dfg_err *dfg_plan_read(const void *text, size_t length, struct dfg_plan *plan);

@@ -1,0 +1,279 @@
+#include "formats/plan.h"
+
+#include "formats/json.h"
+#include "lib/exec/link.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { VERSION = 1, DEVICE_MOST = 256, DEVICES_MOST = 4096 };
+static const char format[] = "dfg plan";
+static const char *const each_name[] = {"step", "pivot", "turn"};
+
+static const char *each_of(const struct dfg_transfer *transfer)
+{
+	return each_name[transfer->depth ? 1 + transfer->each_turn : 0];
+}
+
+/* Each entry on its own line, so that a change of one is a change of one line. */
+static void put_line(struct dfg_json_out *json)
+{
+	dfg_json_raw(json);
+	dfg_text_put(&json->text, "\n", 1);
+	json->comma = false;
+}
+
+static void put_shape(const struct dfg_shape *shape, struct dfg_json_out *json)
+{
+	if (shape->rank < 0) {
+		dfg_json_null(json);
+		return;
+	}
+	dfg_json_open(json, '[');
+	for (int i = 0; i < shape->rank; i++)
+		if (shape->dim[i] < 0)
+			dfg_json_null(json);
+		else
+			dfg_json_int(json, shape->dim[i]);
+	dfg_json_close(json, ']');
+}
+
+static void put_short(const char *key, uint32_t device, struct dfg_json_out *json)
+{
+	char name[16];
+	snprintf(name, sizeof name, "w%u", device);
+	dfg_json_key(json, key), dfg_json_string(json, name);
+}
+
+static void put_part(const struct dfg_plan *plan, uint32_t i, struct dfg_json_out *json)
+{
+	char file[24];
+	snprintf(file, sizeof file, "w%u.pb", i);
+	put_line(json);
+	dfg_json_open(json, '{');
+	dfg_json_key(json, "name"), dfg_json_string(json, plan->device[i]);
+	dfg_json_key(json, "file"), dfg_json_string(json, file);
+	dfg_json_key(json, "nodes"), dfg_json_uint(json, plan->nodes[i]);
+	dfg_json_key(json, "sha256"), dfg_json_string(json, dfg_sha256_words(plan->digest[i]).s);
+	dfg_json_close(json, '}');
+}
+
+static void put_transfer(const struct dfg_transfer *transfer, uint32_t number, struct dfg_json_out *json)
+{
+	put_line(json);
+	dfg_json_open(json, '{');
+	dfg_json_key(json, "number"), dfg_json_uint(json, number);
+	dfg_json_key(json, "tensor"), dfg_json_string(json, transfer->tensor);
+	put_short("from", transfer->from, json);
+	put_short("to", transfer->to, json);
+	dfg_json_key(json, "dtype"), dfg_json_string(json, dfg_dtype_name(transfer->dtype));
+	dfg_json_key(json, "shape"), put_shape(&transfer->shape, json);
+	dfg_json_key(json, "loop"), dfg_json_string(json, transfer->loop);
+	dfg_json_key(json, "depth"), dfg_json_uint(json, transfer->depth);
+	dfg_json_key(json, "each"), dfg_json_string(json, each_of(transfer));
+	dfg_json_close(json, '}');
+}
+
+static void close_list(struct dfg_json_out *json)
+{
+	dfg_text_put(&json->text, "\n", 1);
+	dfg_json_close(json, ']');
+}
+
+struct dfg_err *dfg_plan_print(const struct dfg_plan *plan, struct dfg_text *out_text)
+{
+	struct dfg_json_out json = {.comma = false};
+	dfg_json_open(&json, '{');
+	dfg_json_key(&json, "format"), dfg_json_string(&json, format);
+	dfg_json_key(&json, "version"), dfg_json_int(&json, VERSION);
+	dfg_json_key(&json, "devices"), dfg_json_open(&json, '[');
+	for (uint32_t i = 0; i < plan->parts.parts; i++)
+		put_part(plan, i, &json);
+	close_list(&json);
+	dfg_json_key(&json, "transfers"), dfg_json_open(&json, '[');
+	for (uint32_t i = 0; i < plan->parts.transfers; i++)
+		put_transfer(&plan->parts.transfer[i], i, &json);
+	close_list(&json);
+	dfg_json_close(&json, '}');
+	dfg_text_put(&json.text, "\n", 1);
+	*out_text = json.text;
+	return dfg_text_check(out_text);
+}
+
+/* A string without zeros in it, in the plan's arena. */
+static struct dfg_err *need_string(
+	const struct dfg_json *object, const char *key, struct dfg_arena *arena, const char **out_string)
+{
+	const struct dfg_json *member;
+	DFG_TRY(dfg_json_need(object, key, DFG_JSON_STRING, &member));
+	if (strlen(member->string) != member->count)
+		return DFG_ERR(DFG_DATA, "\"%s\" holds a zero", key);
+	*out_string = dfg_arena_copy(arena, member->string, member->count);
+	return *out_string ? NULL : DFG_ERR(DFG_MEMORY, "out of memory");
+}
+
+static struct dfg_err *check_device(const struct dfg_plan *plan, uint32_t i)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/:";
+	const char *name = plan->device[i];
+	size_t length = strlen(name);
+	if (strncmp(name, "/job:", 5) || length > DEVICE_MOST || strspn(name, plain) != length)
+		return DFG_ERR(DFG_DATA, "\"name\" is no name of a device");
+	for (uint32_t j = 0; j < i; j++)
+		if (!strcmp(plan->device[j], name))
+			return DFG_ERR(DFG_DATA, "w%u has that name too: %s", j, name);
+	return NULL;
+}
+
+static struct dfg_err *read_digest(const struct dfg_json *object, uint8_t digest[DFG_SHA256])
+{
+	static const char digits[] = "0123456789abcdef";
+	const struct dfg_json *member;
+	DFG_TRY(dfg_json_need(object, "sha256", DFG_JSON_STRING, &member));
+	if (member->count != 2 * DFG_SHA256 || strspn(member->string, digits) != member->count)
+		return DFG_ERR(DFG_DATA, "\"sha256\" is not 64 small hexadecimal digits");
+	for (int i = 0; i < DFG_SHA256; i++)
+		digest[i] = (uint8_t)((strchr(digits, member->string[2 * i]) - digits) << 4 |
+							  (strchr(digits, member->string[2 * i + 1]) - digits));
+	return NULL;
+}
+
+/* A part's file has the name that its place gives it: what the text says is only held against that. */
+static struct dfg_err *read_part(const struct dfg_json *part, uint32_t i, struct dfg_plan *plan)
+{
+	const struct dfg_json *file;
+	char wanted[24];
+	DFG_TRY(need_string(part, "name", &plan->arena, &plan->device[i]));
+	DFG_TRY(check_device(plan, i));
+	DFG_TRY(dfg_json_need(part, "file", DFG_JSON_STRING, &file));
+	snprintf(wanted, sizeof wanted, "w%u.pb", i);
+	if (strcmp(file->string, wanted))
+		return DFG_ERR(DFG_DATA, "\"file\" is not \"%s\"", wanted);
+	DFG_TRY(dfg_json_need_size(part, "nodes", &plan->nodes[i]));
+	return read_digest(part, plan->digest[i]);
+}
+
+static struct dfg_err *read_device(
+	const struct dfg_json *object, const char *key, const struct dfg_plan *plan, uint32_t *out_device)
+{
+	const struct dfg_json *member;
+	char back[16];
+	unsigned device = UINT32_MAX;
+	DFG_TRY(dfg_json_need(object, key, DFG_JSON_STRING, &member));
+	if (member->count < sizeof back && sscanf(member->string, "w%9u", &device) == 1)
+		snprintf(back, sizeof back, "w%u", device);
+	if (device >= plan->parts.parts || strcmp(back, member->string))
+		return DFG_ERR(DFG_DATA, "\"%s\" is none of w0 to w%u", key, plan->parts.parts - 1);
+	*out_device = device;
+	return NULL;
+}
+
+static struct dfg_err *read_shape(const struct dfg_json *object, struct dfg_shape *out_shape)
+{
+	const struct dfg_json *list = dfg_json_get(object, "shape");
+	*out_shape = DFG_SHAPE_UNKNOWN;
+	if (list && list->kind == DFG_JSON_NULL)
+		return NULL;
+	DFG_TRY(dfg_json_need(object, "shape", DFG_JSON_ARRAY, &list));
+	if (list->count > DFG_RANK_MAX)
+		return DFG_ERR(DFG_DATA, "\"shape\" has %zu dims, more than %d", list->count, DFG_RANK_MAX);
+	out_shape->rank = 0;
+	for (const struct dfg_json *dim = list->first; dim; dim = dim->next) {
+		bool unknown = dim->kind == DFG_JSON_NULL;
+		if (!unknown && (!dim->whole || dim->integer < 0))
+			return DFG_ERR(DFG_DATA, "\"shape\" holds what is no count");
+		out_shape->dim[out_shape->rank++] = unknown ? DFG_UNKNOWN : dim->integer;
+	}
+	return NULL;
+}
+
+/* Where a transfer stands: its loops, and how often it happens in them. */
+static struct dfg_err *read_loop(const struct dfg_json *object, struct dfg_arena *arena, struct dfg_transfer *transfer)
+{
+	const struct dfg_json *each;
+	uint64_t depth;
+	DFG_TRY(need_string(object, "loop", arena, &transfer->loop));
+	DFG_TRY(dfg_json_need_size(object, "depth", &depth));
+	DFG_TRY(dfg_json_need(object, "each", DFG_JSON_STRING, &each));
+	if (depth > DFG_LINK_DEPTH || !depth != !*transfer->loop)
+		return DFG_ERR(DFG_DATA, "\"depth\" is %llu in loop '%s'", (unsigned long long)depth, transfer->loop);
+	transfer->depth = (uint32_t)depth;
+	for (int turn = 0; turn < 2; turn++) {
+		transfer->each_turn = turn && depth;
+		if (!strcmp(each->string, each_of(transfer)))
+			return NULL;
+	}
+	return DFG_ERR(DFG_DATA, "\"each\" is not what it can be %s", depth ? "in a loop" : "outside of loops");
+}
+
+static struct dfg_err *read_transfer(const struct dfg_json *object, uint32_t i, struct dfg_plan *plan)
+{
+	struct dfg_transfer *transfer = &plan->parts.transfer[i];
+	const struct dfg_json *dtype;
+	uint64_t number;
+	DFG_TRY(dfg_json_need_size(object, "number", &number));
+	if (number != i)
+		return DFG_ERR(DFG_DATA, "\"number\" is %llu", (unsigned long long)number);
+	DFG_TRY(need_string(object, "tensor", &plan->arena, &transfer->tensor));
+	DFG_TRY(read_device(object, "from", plan, &transfer->from));
+	DFG_TRY(read_device(object, "to", plan, &transfer->to));
+	if (transfer->from == transfer->to)
+		return DFG_ERR(DFG_DATA, "goes from w%u to w%u", transfer->from, transfer->to);
+	DFG_TRY(dfg_json_need(object, "dtype", DFG_JSON_STRING, &dtype));
+	if (!(transfer->dtype = dfg_dtype_find(dtype->string, strlen(dtype->string))))
+		return DFG_ERR(DFG_DATA, "\"dtype\" is none");
+	DFG_TRY(read_shape(object, &transfer->shape));
+	return read_loop(object, &plan->arena, transfer);
+}
+
+static struct dfg_err *read_parts(const struct dfg_json *list, struct dfg_plan *plan)
+{
+	struct dfg_arena *arena = &plan->arena;
+	if (!list->count || list->count > DEVICES_MOST)
+		return DFG_ERR(DFG_DATA, "%zu devices, not 1 to %d", list->count, DEVICES_MOST);
+	plan->parts.part = dfg_arena_zeros(arena, list->count, sizeof *plan->parts.part);
+	plan->device = dfg_arena_zeros(arena, list->count, sizeof *plan->device);
+	plan->blob = dfg_arena_zeros(arena, list->count, sizeof *plan->blob);
+	plan->digest = dfg_arena_zeros(arena, list->count, sizeof *plan->digest);
+	plan->nodes = dfg_arena_zeros(arena, list->count, sizeof *plan->nodes);
+	if (!plan->parts.part || !plan->device || !plan->blob || !plan->digest || !plan->nodes)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	plan->parts.parts = (uint32_t)list->count;
+	uint32_t i = 0;
+	for (const struct dfg_json *part = list->first; part; part = part->next, i++)
+		DFG_TRY(dfg_err_note(read_part(part, i, plan), "device %u", i));
+	return NULL;
+}
+
+static struct dfg_err *read_all(const struct dfg_json *manifest, struct dfg_plan *plan)
+{
+	const struct dfg_json *is, *list;
+	uint64_t version;
+	DFG_TRY(dfg_json_need(manifest, "format", DFG_JSON_STRING, &is));
+	DFG_TRY(dfg_json_need_size(manifest, "version", &version));
+	if (strcmp(is->string, format) || version != VERSION)
+		return DFG_ERR(DFG_DATA, "not \"%s\" version %d, which is what is known here", format, VERSION);
+	DFG_TRY(dfg_json_need(manifest, "devices", DFG_JSON_ARRAY, &list));
+	DFG_TRY(read_parts(list, plan));
+	DFG_TRY(dfg_json_need(manifest, "transfers", DFG_JSON_ARRAY, &list));
+	if (list->count > INT32_MAX)
+		return DFG_ERR(DFG_DATA, "transfers: there are %zu", list->count);
+	plan->parts.transfer = dfg_arena_zeros(&plan->arena, list->count, sizeof *plan->parts.transfer);
+	if (!plan->parts.transfer)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	for (const struct dfg_json *transfer = list->first; transfer; transfer = transfer->next, plan->parts.transfers++)
+		DFG_TRY(
+			dfg_err_note(read_transfer(transfer, plan->parts.transfers, plan), "transfer %u", plan->parts.transfers));
+	return NULL;
+}
+
+struct dfg_err *dfg_plan_read(const void *text, size_t length, struct dfg_plan *plan)
+{
+	struct dfg_arena arena = {.limit = ((size_t)64 << 20) + 16 * length};
+	struct dfg_json *manifest;
+	struct dfg_err *err = dfg_json_read(text, length, &arena, &manifest);
+	if (!err)
+		err = read_all(manifest, plan);
+	dfg_arena_release(&arena);
+	return err;
+}
