@@ -141,13 +141,13 @@ static struct dfg_err *read_digest(const struct dfg_json *object, uint8_t digest
 /* A part's file has the name that its place gives it: what the text says is only held against that. */
 static struct dfg_err *read_part(const struct dfg_json *part, uint32_t i, struct dfg_plan *plan)
 {
-	const struct dfg_json *file;
+	const char *file;
 	char wanted[24];
 	DFG_TRY(need_string(part, "name", &plan->arena, &plan->device[i]));
 	DFG_TRY(check_device(plan, i));
-	DFG_TRY(dfg_json_need(part, "file", DFG_JSON_STRING, &file));
+	DFG_TRY(need_string(part, "file", &plan->arena, &file));
 	snprintf(wanted, sizeof wanted, "w%u.pb", i);
-	if (strcmp(file->string, wanted))
+	if (strcmp(file, wanted))
 		return DFG_ERR(DFG_DATA, "\"file\" is not \"%s\"", wanted);
 	DFG_TRY(dfg_json_need_size(part, "nodes", &plan->nodes[i]));
 	return read_digest(part, plan->digest[i]);

@@ -1,0 +1,268 @@
+#include "tests/unit/test.h"
+
+#include "formats/plan.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "tests/unit/sketch.h"
+
+#define W "/job:worker/task:"
+#define D0 W "0/device:CPU:0"
+#define D1 W "1/device:CPU:0"
+#define HASH "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+#define PART(i, name, file) "{\"name\":\"" name "\",\"file\":\"" file "\",\"nodes\":1,\"sha256\":\"" HASH "\"}"
+#define PARTS PART(0, D0, "w0.pb") "," PART(1, D1, "w1.pb")
+#define PLAN(version, parts, transfers) \
+	"{\"format\":\"dfg plan\",\"version\":" version ",\"devices\":[" parts "],\"transfers\":[" transfers "]}"
+#define MOVE(number, from, to, rest) \
+	"{\"number\":" number ",\"tensor\":\"a\",\"from\":\"" from "\",\"to\":\"" to "\"," rest "}"
+#define REST "\"dtype\":\"f32\",\"shape\":[2,null],\"loop\":\"\",\"depth\":0,\"each\":\"step\""
+
+static struct dfg_err *read_text(const char *text, struct dfg_plan *plan)
+{
+	*plan = (struct dfg_plan){.device = NULL};
+	return dfg_plan_read(text, strlen(text), plan);
+}
+
+static void prints_what_it_reads(void **state)
+{
+	(void)state;
+	static const char text[] = "{\"format\":\"dfg plan\",\"version\":1,\"devices\":[\n" PART(0, D0, "w0.pb") ",\n" PART(
+		1, D1, "w1.pb") "\n],\"transfers\":[\n" MOVE("0", "w0", "w1", REST) ",\n" MOVE("1", "w1", "w0",
+		"\"dtype\":\"i64\",\"shape\":null,\"loop\":\"a/b\",\"depth\":2,\"each\":\"turn\"") ",\n" MOVE("2", "w1", "w0",
+		"\"dtype\":\"bool\",\"shape\":[],\"loop\":\"a\",\"depth\":1,\"each\":\"pivot\"") "\n]}\n";
+	struct dfg_plan plan;
+	struct dfg_text again = {0};
+	succeeds(read_text(text, &plan));
+	assert_int_equal(plan.parts.transfers, 3);
+	assert_int_equal(plan.parts.transfer[0].shape.dim[1], DFG_UNKNOWN);
+	assert_true(plan.parts.transfer[1].each_turn);
+	assert_false(plan.parts.transfer[2].each_turn);
+	succeeds(dfg_plan_print(&plan, &again));
+	assert_string_equal(again.s, text);
+	dfg_text_release(&again);
+	dfg_plan_close(&plan);
+}
+
+static void refuses_manifests_that_lie(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *text, *words;
+	} bad[] = {
+		{"", "line 1"},
+		{"[]", "format"},
+		{"{\"format\":\"dfg checkpoint\",\"version\":1}", "not \"dfg plan\" version 1"},
+		{PLAN("2", PARTS, ""), "not \"dfg plan\" version 1"},
+		{PLAN("1", "", ""), "0 devices"},
+		{PLAN("1", PART(0, D0, "../w0.pb"), ""), "device 0: \"file\" is not \"w0.pb\""},
+		{PLAN("1", PART(0, D0, "/etc/passwd"), ""), "is not \"w0.pb\""},
+		{PLAN("1", PART(0, D0, "w1.pb"), ""), "is not \"w0.pb\""},
+		{PLAN("1", PART(0, D0, "w0.pb\\u0000"), ""), "holds a zero"},
+		{PLAN("1", PART(0, "worker", "w0.pb"), ""), "no name of a device"},
+		{PLAN("1", PART(0, W "0\\u001b[2J", "w0.pb"), ""), "no name of a device"},
+		{PLAN("1", PART(0, W "0\\u0000", "w0.pb"), ""), "holds a zero"},
+		{PLAN("1", PART(0, D0, "w0.pb") "," PART(1, D0, "w1.pb"), ""), "w0 has that name too"},
+		{PLAN("1", "{\"name\":\"" D0 "\",\"file\":\"w0.pb\",\"nodes\":-1,\"sha256\":\"\"}", ""), "nodes"},
+		{PLAN("1", "{\"name\":\"" D0 "\",\"file\":\"w0.pb\",\"nodes\":1,\"sha256\":\"ab\"}", ""), "64 small"},
+		{PLAN("1", "{\"name\":\"" D0 "\",\"file\":\"w0.pb\",\"nodes\":1,\"sha256\":\"G" HASH "\"}", ""), "64 small"},
+		{PLAN("1", PARTS, MOVE("1", "w0", "w1", REST)), "transfer 0: \"number\" is 1"},
+		{PLAN("1", PARTS, MOVE("0", "w0", "w0", REST)), "goes from w0 to w0"},
+		{PLAN("1", PARTS, MOVE("0", "w0", "w2", REST)), "\"to\" is none of w0 to w1"},
+		{PLAN("1", PARTS, MOVE("0", "w00", "w1", REST)), "\"from\" is none of"},
+		{PLAN("1", PARTS, MOVE("0", "", "w1", REST)), "\"from\" is none of"},
+		{PLAN("1", PARTS, MOVE("0", "w-1", "w1", REST)), "\"from\" is none of"},
+		{PLAN("1", PARTS, MOVE("0", "w1x", "w0", REST)), "\"from\" is none of"},
+		{PLAN("1", PARTS, MOVE("0", "w99999999999999999999", "w0", REST)), "\"from\" is none of"},
+		{PLAN("1", PARTS, MOVE("0", "w0", "w1", "\"dtype\":\"f31\"")), "\"dtype\" is none"},
+		{PLAN("1", PARTS, MOVE("0", "w0", "w1", "\"dtype\":\"f32\"")), "shape"},
+		{PLAN("1", PARTS, MOVE("0", "w0", "w1", "\"dtype\":\"f32\",\"shape\":[-1]")), "no count"},
+		{PLAN("1", PARTS, MOVE("0", "w0", "w1", "\"dtype\":\"f32\",\"shape\":[1.5]")), "no count"},
+		{PLAN("1", PARTS, MOVE("0", "w0", "w1", "\"dtype\":\"f32\",\"shape\":[1,1,1,1,1,1,1,1,1]")), "9 dims"},
+		{PLAN("1", PARTS,
+			 MOVE("0", "w0", "w1", "\"dtype\":\"f32\",\"shape\":[],\"loop\":\"\",\"depth\":1,\"each\":\"turn\"")),
+			"\"depth\" is 1 in loop ''"},
+		{PLAN("1", PARTS,
+			 MOVE("0", "w0", "w1", "\"dtype\":\"f32\",\"shape\":[],\"loop\":\"a\",\"depth\":99,\"each\":\"turn\"")),
+			"\"depth\" is 99"},
+		{PLAN("1", PARTS,
+			 MOVE("0", "w0", "w1", "\"dtype\":\"f32\",\"shape\":[],\"loop\":\"a\",\"depth\":1,\"each\":\"step\"")),
+			"in a loop"},
+		{PLAN("1", PARTS,
+			 MOVE("0", "w0", "w1", "\"dtype\":\"f32\",\"shape\":[],\"loop\":\"\",\"depth\":0,\"each\":\"turn\"")),
+			"outside of loops"},
+		{PLAN("1", PARTS, "7"), "transfer 0"},
+	};
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		struct dfg_plan plan;
+		fails(read_text(bad[i].text, &plan), DFG_DATA, bad[i].words);
+		dfg_plan_close(&plan);
+	}
+}
+
+/* Two parts, and a tensor that goes from the first to the second: what a test then changes. */
+struct cut {
+	struct sketch sketch[2];
+	struct dfg_graph part[2];
+	struct dfg_transfer transfer;
+	struct dfg_parts parts;
+};
+static const char *const device[] = {D0, D1};
+
+static void cut_graph(struct cut *cut, const char *first, const char *second)
+{
+	const char *text[] = {first, second};
+	for (int i = 0; i < 2; i++) {
+		sketch_init(&cut->sketch[i], NULL, text[i]);
+		cut->part[i] = cut->sketch[i].graph;
+	}
+	cut->transfer = (struct dfg_transfer){
+		.from = 0, .to = 1, .tensor = "x", .dtype = DFG_F32, .shape = DFG_SHAPE_UNKNOWN, .loop = ""};
+	cut->parts = (struct dfg_parts){.part = cut->part, .parts = 2, .transfer = &cut->transfer, .transfers = 1};
+}
+
+static void drop_graph(struct cut *cut)
+{
+	for (int i = 0; i < 2; i++)
+		sketch_release(&cut->sketch[i]);
+}
+
+#define WHERE " tensor_name='x' send_device='" D0 "' send_device_incarnation=0 recv_device='" D1 "'"
+#define SEND "x Placeholder dtype=f32\ns _Send x T=f32 _dfg_edge=0" WHERE
+#define RECV "r _Recv tensor_type=f32 _dfg_edge=0" WHERE "\ny Neg r T=f32"
+
+static struct dfg_err *check(const char *first, const char *second)
+{
+	struct cut cut;
+	struct dfg_faults faults = {.left = 20};
+	cut_graph(&cut, first, second);
+	cut.part[0].source = "w0.pb", cut.part[1].source = "w1.pb";
+	dfg_plan_check(&(struct dfg_plan){.parts = cut.parts, .device = (const char **)device}, &faults);
+	drop_graph(&cut);
+	return faults.err;
+}
+
+static void the_two_ends_of_a_transfer_must_agree(void **state)
+{
+	(void)state;
+	succeeds(check(SEND, RECV));
+	fails(check(SEND, "y NoOp"), DFG_DATA, "transfer 0 ('x'): no _Recv in w1");
+	fails(check("x NoOp", RECV), DFG_DATA, "transfer 0 ('x'): no _Send in w0");
+	fails(check("x NoOp", SEND), DFG_DATA,
+		"w1.pb: node 's' (_Send): transfer 0 has this in w0, by the manifest, not in w1");
+	fails(check(SEND "\nt _Send x T=f32 _dfg_edge=0" WHERE, RECV), DFG_DATA, "two of these, 's' too");
+	fails(check(SEND, "r _Recv tensor_type=f32 _dfg_edge=1" WHERE), DFG_DATA, "the manifest knows nothing");
+	fails(check(SEND, "r _Recv tensor_type=f32 _dfg_edge=-1" WHERE), DFG_DATA, "the manifest knows nothing");
+	fails(check(SEND, "r _Recv tensor_type=f32" WHERE), DFG_DATA, "no number");
+	fails(check(SEND, "r _Recv tensor_type=i32 _dfg_edge=0" WHERE), DFG_DATA, "is f32, by the manifest");
+	fails(check(SEND, "r _Recv tensor_type=f32 _dfg_edge=0 send_device='x' recv_device='y'"), DFG_DATA,
+		"this names other devices");
+}
+
+static char path[64];
+
+static int make_folder(void **state)
+{
+	static char folder[] = "/tmp/dfg-plan-XXXXXX";
+	*state = mkdtemp(folder);
+	snprintf(path, sizeof path, "%s/plan", folder);
+	return 0;
+}
+
+static int drop_folder(void **state)
+{
+	char command[100];
+	snprintf(command, sizeof command, "rm -r '%s'", (const char *)*state);
+	return system(command);
+}
+
+static struct dfg_err *save(const char *first, const char *second)
+{
+	struct cut cut;
+	cut_graph(&cut, first, second);
+	struct dfg_err *err = dfg_plan_save(path, false, &cut.parts, device);
+	drop_graph(&cut);
+	return err;
+}
+
+static struct dfg_err *open_plan(void)
+{
+	struct dfg_plan plan;
+	DFG_TRY(dfg_plan_open(path, NULL, &plan));
+	dfg_plan_close(&plan);
+	return NULL;
+}
+
+static void what_was_saved_is_what_is_opened(void **state)
+{
+	(void)state;
+	struct dfg_plan plan;
+	succeeds(save(SEND, RECV));
+	assert_true(dfg_plan_is(path));
+	succeeds(dfg_plan_open(path, NULL, &plan));
+	assert_int_equal(plan.parts.parts, 2);
+	assert_string_equal(plan.device[1], D1);
+	assert_string_equal(plan.parts.part[1].node[0].name, "r");
+	assert_string_equal(plan.parts.transfer[0].tensor, "x");
+	struct dfg_faults faults = {.left = 20};
+	dfg_plan_check(&plan, &faults);
+	succeeds(faults.err);
+	dfg_plan_close(&plan);
+}
+
+/* Writes over the bytes of a file of the plan, or makes one. */
+static void spoil(const char *name, const char *mode, const char *text)
+{
+	char file[100];
+	snprintf(file, sizeof file, "%s/%s", path, name);
+	FILE *out = fopen(file, mode);
+	assert_non_null(out);
+	assert_true(fputs(text, out) >= 0);
+	assert_int_equal(fclose(out), 0);
+}
+
+static void spoil_and_link(const char *name, const char *to)
+{
+	char file[100];
+	snprintf(file, sizeof file, "%s/%s", path, name);
+	assert_int_equal(unlink(file), 0);
+	assert_int_equal(to ? symlink(to, file) : 0, 0);
+}
+
+static void a_part_that_was_changed_is_named(void **state)
+{
+	(void)state;
+	succeeds(save(SEND, RECV));
+	spoil("w1.pb", "a", "x");
+	fails(open_plan(), DFG_DATA, "plan/w1.pb: is not the file that the manifest speaks of");
+	spoil_and_link("w1.pb", NULL);
+	fails(open_plan(), DFG_NO_INPUT, "plan/w1.pb");
+	succeeds(save(SEND, RECV));
+	spoil_and_link("w1.pb", "w0.pb");
+	fails(open_plan(), DFG_DATA, "plan/w1.pb: is a symbolic link");
+	succeeds(save(SEND, RECV));
+	spoil_and_link("manifest.json", NULL);
+	assert_false(dfg_plan_is(path));
+	fails(open_plan(), DFG_NO_INPUT, "manifest.json");
+	fails(save(SEND, RECV), DFG_NO_OUTPUT, "is no plan");
+	spoil("manifest.json", "w", "{\"format\":\"dfg checkpoint\"}");
+	fails(save(SEND, RECV), DFG_NO_OUTPUT, "is no plan");
+	spoil("manifest.json", "w", "{\"format\":\"dfg plan\",");
+	fails(open_plan(), DFG_DATA, "manifest.json: line 1");
+	succeeds(save(SEND, RECV));
+	succeeds(open_plan());
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(prints_what_it_reads),
+		cmocka_unit_test(refuses_manifests_that_lie),
+		cmocka_unit_test(the_two_ends_of_a_transfer_must_agree),
+		cmocka_unit_test(what_was_saved_is_what_is_opened),
+		cmocka_unit_test(a_part_that_was_changed_is_named),
+	};
+	return cmocka_run_group_tests(tests, make_folder, drop_folder);
+}
