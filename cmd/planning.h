@@ -1,0 +1,28 @@
+#pragma once
+
+#include "cmd/cmd.h"
+#include "lib/pass/partition.h"
+#include "remote/hosts.h"
+
+/*
+ * Cutting a graph across hosts: what `dfg partition` and commands that run a graph with --hosts share. The rows fill one
+ * struct; a command without --hosts has planning.hosts NULL.
+ */
+struct dfg_planning {
+	const char *hosts;           /* as given: the path of a file, or the list itself */
+	struct dfg_words_list place; /* PATTERN=DEVICE */
+};
+extern struct dfg_planning dfg_planning;
+extern const struct dfg_opt dfg_planning_options[]; /* --hosts, --place */
+
+/* The hosts of --hosts; DFG_USAGE where it was not given. */
+DFG_MUST_CHECK struct dfg_err *dfg_planning_hosts(struct dfg_arena *arena, struct dfg_hosts *out_hosts);
+
+/*
+ * Places the nodes of a graph, which is lowered, verified and stays as it is, and cuts it, one part a worker. facts are
+ * of all its nodes. What comes out lives in the arena and borrows from the graph; parts are released by the caller. Both
+ * out_placed (by node of the graph) and the hosts' devices may be asked for with NULL.
+ */
+DFG_MUST_CHECK struct dfg_err *dfg_planning_parts(struct dfg_graph *graph, const struct dfg_facts *facts,
+	const struct dfg_hosts *hosts, struct dfg_arena *arena, struct dfg_parts *out_parts,
+	struct dfg_placed **out_placed);
