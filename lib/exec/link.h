@@ -41,8 +41,9 @@ struct dfg_link_sink {
 	struct dfg_err *(*room)(void *arg, enum dfg_dtype dtype, const struct dfg_shape *shape, struct dfg_tensor *out);
 };
 
+/* Of what was delivered, and of what was taken to be sent. Counted while the link runs, each by itself. */
 struct dfg_link_counts {
-	uint64_t sent_messages, sent_bytes, received_messages, received_bytes; /* bytes of tensors */
+	uint64_t sent_messages, sent_bytes, received_messages, received_bytes; /* dfg_message_bytes */
 };
 
 struct dfg_link {
@@ -64,6 +65,22 @@ struct dfg_link_kind {
 	/* Reads and writes what can be without waiting; true where something was delivered. For threads that would spin. */
 	bool (*poll)(struct dfg_link *link);
 
-	/* Ends it, flushing nothing; no call of the sink comes after. */
+	/* Ends it, flushing nothing; no call of the sink comes after. Not from within the sink, nor beside another call. */
 	void (*close)(struct dfg_link *link);
 };
+
+/* What all kinds ask before they send: DFG_DATA where the message is none that a link carries. */
+DFG_MUST_CHECK struct dfg_err *dfg_message_check(const struct dfg_message *message);
+
+/* Bytes of its tensor: those of strings are the strings' own. */
+uint64_t dfg_message_bytes(const struct dfg_message *message);
+
+/* A tensor for what comes: the sink's, or one from the heap. */
+DFG_MUST_CHECK struct dfg_err *dfg_link_room(const struct dfg_link_sink *sink, enum dfg_dtype dtype,
+	const struct dfg_shape *shape, struct dfg_tensor *out_tensor);
+
+/* "worker 3", "the launcher", for messages. dfg_peer_words(peer).s lives to the end of the full expression. */
+struct dfg_peer_words {
+	char s[24];
+};
+struct dfg_peer_words dfg_peer_words(uint32_t peer);

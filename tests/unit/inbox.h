@@ -1,0 +1,177 @@
+#pragma once
+
+#include "tests/unit/test.h"
+
+#include "lib/exec/link.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <time.h>
+
+/* A sink that keeps what comes, and waits for it. */
+
+struct inbox {
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	struct dfg_message *message; /* what came, in order */
+	size_t count, room;
+	uint32_t peer; /* whom the link named as it last called */
+	int lost;
+	enum dfg_code code; /* of the loss, and its words, cut */
+	char words[200];
+	int rooms_left;         /* room() fails after so many; -1: never */
+	void *last_room;        /* what room() gave last */
+	atomic_int inside;      /* calls of deliver that run now */
+	bool beside, after_end; /* two at once; one after the loss */
+};
+
+static inline void inbox_deliver(void *arg, uint32_t peer, struct dfg_message *message)
+{
+	struct inbox *inbox = arg;
+	bool beside = atomic_fetch_add(&inbox->inside, 1) > 0;
+	pthread_mutex_lock(&inbox->lock);
+	inbox->beside |= beside;
+	inbox->after_end |= inbox->lost > 0;
+	inbox->peer = peer;
+	if (!dfg_reserve(&inbox->message, &inbox->room, inbox->count + 1, sizeof *inbox->message))
+		abort();
+	inbox->message[inbox->count++] = *message;
+	pthread_cond_broadcast(&inbox->changed);
+	pthread_mutex_unlock(&inbox->lock);
+	atomic_fetch_sub(&inbox->inside, 1);
+}
+
+static inline void inbox_lost(void *arg, uint32_t peer, struct dfg_err *err)
+{
+	struct inbox *inbox = arg;
+	pthread_mutex_lock(&inbox->lock);
+	inbox->peer = peer;
+	inbox->lost++;
+	inbox->code = err->code;
+	memcpy(inbox->words, err->text, sizeof inbox->words - 1);
+	dfg_err_free(err);
+	pthread_cond_broadcast(&inbox->changed);
+	pthread_mutex_unlock(&inbox->lock);
+}
+
+static inline struct dfg_err *inbox_room(
+	void *arg, enum dfg_dtype dtype, const struct dfg_shape *shape, struct dfg_tensor *out)
+{
+	struct inbox *inbox = arg;
+	if (inbox->rooms_left == 0)
+		return DFG_ERR(DFG_MEMORY, "no room for %s", dfg_type_words(dtype, shape).s);
+	inbox->rooms_left -= inbox->rooms_left > 0;
+	DFG_TRY(dfg_tensor_new(dtype, shape, out));
+	inbox->last_room = out->data;
+	return NULL;
+}
+
+static inline void inbox_begin(struct inbox *inbox)
+{
+	*inbox = (struct inbox){.rooms_left = -1};
+	pthread_mutex_init(&inbox->lock, NULL);
+	pthread_condattr_t monotonic;
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_cond_init(&inbox->changed, &monotonic);
+	pthread_condattr_destroy(&monotonic);
+}
+
+static inline struct dfg_link_sink inbox_sink(struct inbox *inbox, bool room)
+{
+	return (struct dfg_link_sink){inbox, inbox_deliver, inbox_lost, room ? inbox_room : NULL};
+}
+
+/* Forgets what came. */
+static inline void inbox_empty(struct inbox *inbox)
+{
+	pthread_mutex_lock(&inbox->lock);
+	for (size_t i = 0; i < inbox->count; i++)
+		dfg_tensor_release(&inbox->message[i].tensor);
+	inbox->count = 0;
+	pthread_mutex_unlock(&inbox->lock);
+}
+
+static inline void inbox_end(struct inbox *inbox)
+{
+	inbox_empty(inbox);
+	dfg_free(inbox->message);
+	pthread_cond_destroy(&inbox->changed);
+	pthread_mutex_destroy(&inbox->lock);
+}
+
+static inline size_t inbox_count(struct inbox *inbox)
+{
+	pthread_mutex_lock(&inbox->lock);
+	size_t count = inbox->count;
+	pthread_mutex_unlock(&inbox->lock);
+	return count;
+}
+
+/* A failed wait is a failed test: nothing here takes so long. */
+static inline bool inbox_sleep(struct inbox *inbox, const struct timespec *until)
+{
+	return pthread_cond_timedwait(&inbox->changed, &inbox->lock, until) == 0;
+}
+
+static inline struct timespec seconds_from_now(int seconds)
+{
+	struct timespec until;
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += seconds;
+	return until;
+}
+
+static inline void inbox_wait(struct inbox *inbox, size_t count)
+{
+	struct timespec until = seconds_from_now(60);
+	bool in_time = true;
+	pthread_mutex_lock(&inbox->lock);
+	while (inbox->count < count && !inbox->lost && in_time)
+		in_time = inbox_sleep(inbox, &until);
+	size_t got = inbox->count;
+	pthread_mutex_unlock(&inbox->lock);
+	if (got < count)
+		fail_msg("%zu messages of %zu came%s%s", got, count, inbox->lost ? "; lost: " : "", inbox->words);
+}
+
+static inline void inbox_wait_lost(struct inbox *inbox)
+{
+	struct timespec until = seconds_from_now(60);
+	bool in_time = true;
+	pthread_mutex_lock(&inbox->lock);
+	while (!inbox->lost && in_time)
+		in_time = inbox_sleep(inbox, &until);
+	int lost = inbox->lost;
+	pthread_mutex_unlock(&inbox->lock);
+	assert_int_equal(lost, 1);
+}
+
+/* Message i, a copy: the array may move. */
+static inline struct dfg_message inbox_at(struct inbox *inbox, size_t i)
+{
+	pthread_mutex_lock(&inbox->lock);
+	struct dfg_message message = i < inbox->count ? inbox->message[i] : (struct dfg_message){.kind = 99};
+	pthread_mutex_unlock(&inbox->lock);
+	return message;
+}
+
+/* Messages of one i32. */
+static inline struct dfg_err *try_send_int(struct dfg_link *link, uint32_t number, int32_t value)
+{
+	struct dfg_message message = {.key = {.step = 1, .number = number}};
+	message.tensor = (struct dfg_tensor){.dtype = DFG_I32, .data = &value, .room = sizeof value};
+	return link->kind->send(link, &message);
+}
+
+static inline void send_int(struct dfg_link *link, uint32_t number, int32_t value)
+{
+	succeeds(try_send_int(link, number, value));
+}
+
+static inline int32_t int_of(struct dfg_message message)
+{
+	assert_int_equal(message.tensor.dtype, DFG_I32);
+	return *(int32_t *)message.tensor.data;
+}
