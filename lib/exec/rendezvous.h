@@ -14,6 +14,8 @@ struct dfg_rendezvous_options {
 	const char *const *device; /* by worker: "/job:worker/task:0/device:CPU:0"; borrowed */
 	uint32_t workers;
 	struct dfg_link *const *link; /* by worker; NULL for itself, and where the plan has no transfer; borrowed */
+	/* What may come of steps that have not begun here: more than that, and the step it is of fails. 0: as much as is sane */
+	uint64_t early_values, early_bytes;
 };
 DFG_MUST_CHECK struct dfg_err *dfg_rendezvous_new(
 	const struct dfg_rendezvous_options *options, struct dfg_rendezvous **out_rendezvous);
@@ -56,5 +58,14 @@ void dfg_rendezvous_deliver(struct dfg_rendezvous *rendezvous, uint32_t from, st
 /* Ends the running step: all that wait, and will, get err's words and code. Takes err. Any thread. */
 void dfg_rendezvous_fail(struct dfg_rendezvous *rendezvous, struct dfg_err *err);
 
+/* The peer is gone, for good: as fail, now and in all steps to come. Takes err. Any thread. */
+void dfg_rendezvous_lost(struct dfg_rendezvous *rendezvous, uint32_t peer, struct dfg_err *err);
+
 /* Reads all links once without waiting; true where something came. */
 bool dfg_rendezvous_poll(struct dfg_rendezvous *rendezvous);
+
+/* What was sent to a worker, itself too, since the beginning; dead values are messages without bytes. */
+struct dfg_sent {
+	uint64_t messages, dead, bytes;
+};
+void dfg_rendezvous_sent(const struct dfg_rendezvous *rendezvous, uint32_t worker, struct dfg_sent *out_sent);

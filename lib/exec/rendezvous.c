@@ -1,0 +1,515 @@
+#include "lib/exec/rendezvous.h"
+
+#include "lib/base/map.h"
+#include "lib/base/mem.h"
+
+#include <pthread.h>
+#include <string.h>
+
+/*
+ * One table, under one lock, which nobody holds while a link sends or a wait is told. A key has either a value that nobody
+ * took yet or a wait; values of later steps stand in the same table, as their keys have the step in them.
+ */
+enum {
+	EARLY_VALUES = 1 << 18,
+	EARLY_BYTES = 1 << 30,
+	BUCKETS_LEAST = 64, /* a power of two */
+};
+
+struct value {
+	struct value *next; /* in its bucket; or that is free */
+	struct dfg_transfer_key key;
+	uint32_t from;
+	bool dead;
+	struct dfg_tensor tensor;
+};
+
+struct bucket {
+	struct value *value;
+	struct dfg_wait *wait;
+};
+
+struct dfg_rendezvous {
+	struct dfg_rendezvous_options options;
+	pthread_mutex_t lock;
+	struct bucket *bucket;
+	size_t buckets, values, waits;
+	struct value *free_value;
+	bool running;
+	uint64_t step; /* that runs; else the first that may come */
+	struct dfg_err *failed;
+	struct dfg_err *lost; /* a peer: no step goes on */
+	struct dfg_err *late; /* what the step `late_step` will fail with */
+	uint64_t late_step;
+	uint64_t early_values, early_bytes;
+	struct dfg_sent *sent; /* by worker */
+};
+
+static struct dfg_err *no_memory(void)
+{
+	return DFG_ERR(DFG_MEMORY, "out of memory");
+}
+
+/* Another one that says the same. */
+static struct dfg_err *again(const struct dfg_err *err)
+{
+	return dfg_err_new(err->code, err->file, err->line, "%s", err->text);
+}
+
+/* Errors are let go with no lock held. */
+static struct dfg_err *replace(struct dfg_err **at, struct dfg_err *err)
+{
+	struct dfg_err *old = *at;
+	*at = err;
+	return old;
+}
+
+struct dfg_err *dfg_rendezvous_new(const struct dfg_rendezvous_options *options, struct dfg_rendezvous **out_rendezvous)
+{
+	struct dfg_rendezvous *rendezvous = dfg_zeros(1, sizeof *rendezvous);
+	if (!rendezvous)
+		return no_memory();
+	if (pthread_mutex_init(&rendezvous->lock, NULL)) {
+		dfg_free(rendezvous);
+		return no_memory();
+	}
+	rendezvous->options = *options;
+	if (!options->early_values)
+		rendezvous->options.early_values = EARLY_VALUES;
+	if (!options->early_bytes)
+		rendezvous->options.early_bytes = EARLY_BYTES;
+	rendezvous->buckets = BUCKETS_LEAST;
+	rendezvous->bucket = dfg_zeros(BUCKETS_LEAST, sizeof *rendezvous->bucket);
+	rendezvous->sent = dfg_zeros(options->workers, sizeof *rendezvous->sent);
+	if (!rendezvous->bucket || !rendezvous->sent) {
+		dfg_rendezvous_free(rendezvous);
+		return no_memory();
+	}
+	*out_rendezvous = rendezvous;
+	return NULL;
+}
+
+/* Takes the value out of the table, where *at is its place there. */
+static void drop(struct dfg_rendezvous *rendezvous, struct value **at)
+{
+	struct value *value = *at;
+	*at = value->next;
+	dfg_tensor_release(&value->tensor);
+	value->next = rendezvous->free_value;
+	rendezvous->free_value = value;
+	rendezvous->values--;
+}
+
+/* Drops the values of steps before this one; returns how many. */
+static uint64_t drop_before(struct dfg_rendezvous *rendezvous, uint64_t step)
+{
+	uint64_t dropped = 0;
+	for (size_t b = 0; b < rendezvous->buckets && rendezvous->values; b++)
+		for (struct value **at = &rendezvous->bucket[b].value; *at;)
+			if ((*at)->key.step < step) {
+				drop(rendezvous, at);
+				dropped++;
+			} else {
+				at = &(*at)->next;
+			}
+	return dropped;
+}
+
+void dfg_rendezvous_free(struct dfg_rendezvous *rendezvous)
+{
+	if (!rendezvous)
+		return;
+	for (size_t b = 0; rendezvous->bucket && b < rendezvous->buckets; b++)
+		while (rendezvous->bucket[b].value)
+			drop(rendezvous, &rendezvous->bucket[b].value);
+	while (rendezvous->free_value) {
+		struct value *value = rendezvous->free_value;
+		rendezvous->free_value = value->next;
+		dfg_free(value);
+	}
+	dfg_err_free(rendezvous->failed);
+	dfg_err_free(rendezvous->lost);
+	dfg_err_free(rendezvous->late);
+	dfg_free(rendezvous->bucket);
+	dfg_free(rendezvous->sent);
+	pthread_mutex_destroy(&rendezvous->lock);
+	dfg_free(rendezvous);
+}
+
+struct dfg_err *dfg_rendezvous_worker(const struct dfg_rendezvous *rendezvous, const char *device, uint32_t *out_worker)
+{
+	char names[600] = "";
+	for (uint32_t i = 0; i < rendezvous->options.workers; i++) {
+		const char *name = rendezvous->options.device[i];
+		if (!strcmp(name, device)) {
+			*out_worker = i;
+			return NULL;
+		}
+		if (strlen(names) + strlen(name) + 3 < sizeof names)
+			strcat(strcat(names, i ? ", " : ""), name);
+	}
+	return DFG_ERR(DFG_DATA, "no worker has the device '%s': there are %s", device, names);
+}
+
+/*
+ * The table. Steps, numbers and iterations are small and dense: a multiplication spreads them.
+ */
+static uint64_t mix(uint64_t hash, uint64_t word)
+{
+	hash = (hash ^ word) * UINT64_C(0x9E3779B97F4A7C15);
+	return hash ^ hash >> 29;
+}
+
+static struct bucket *find_bucket(const struct dfg_rendezvous *rendezvous, const struct dfg_transfer_key *key)
+{
+	uint64_t hash = mix(key->step, (uint64_t)key->number << 32 | key->depth);
+	for (uint32_t i = 0; i < key->depth; i++)
+		hash = mix(hash, (uint64_t)key->iteration[i]);
+	return &rendezvous->bucket[hash & (rendezvous->buckets - 1)];
+}
+
+static bool same_key(const struct dfg_transfer_key *a, const struct dfg_transfer_key *b)
+{
+	return a->number == b->number && a->step == b->step && a->depth == b->depth &&
+		   !memcmp(a->iteration, b->iteration, a->depth * sizeof *a->iteration);
+}
+
+static void copy_key(struct dfg_transfer_key *to, const struct dfg_transfer_key *from)
+{
+	to->step = from->step;
+	to->number = from->number;
+	to->depth = from->depth;
+	memcpy(to->iteration, from->iteration, from->depth * sizeof *from->iteration);
+}
+
+static struct value **find_value(struct bucket *bucket, const struct dfg_transfer_key *key)
+{
+	struct value **at = &bucket->value;
+	while (*at && !same_key(&(*at)->key, key))
+		at = &(*at)->next;
+	return at;
+}
+
+static struct dfg_wait **find_wait(struct bucket *bucket, const struct dfg_transfer_key *key)
+{
+	struct dfg_wait **at = &bucket->wait;
+	while (*at && !same_key(&(*at)->key, key))
+		at = &(*at)->next;
+	return at;
+}
+
+/* Twice the buckets where chains grow long; where there is no memory for it they stay long. */
+static void grow(struct dfg_rendezvous *rendezvous)
+{
+	struct bucket *old = rendezvous->bucket;
+	size_t buckets = rendezvous->buckets;
+	if (rendezvous->values + rendezvous->waits < buckets)
+		return;
+	struct bucket *bucket = dfg_zeros(2 * buckets, sizeof *bucket);
+	if (!bucket)
+		return;
+	rendezvous->bucket = bucket;
+	rendezvous->buckets = 2 * buckets;
+	for (size_t b = 0; b < buckets; b++) {
+		for (struct value *value = old[b].value, *next; value; value = next) {
+			struct bucket *to = find_bucket(rendezvous, &value->key);
+			next = value->next;
+			value->next = to->value;
+			to->value = value;
+		}
+		for (struct dfg_wait *wait = old[b].wait, *next; wait; wait = next) {
+			struct bucket *to = find_bucket(rendezvous, &wait->key);
+			next = wait->next;
+			wait->next = to->wait;
+			to->wait = wait;
+		}
+	}
+	dfg_free(old);
+}
+
+/* All waits, as a list, out of the table. */
+static struct dfg_wait *take_waits(struct dfg_rendezvous *rendezvous)
+{
+	struct dfg_wait *waits = NULL;
+	for (size_t b = 0; b < rendezvous->buckets && rendezvous->waits; b++)
+		while (rendezvous->bucket[b].wait) {
+			struct dfg_wait *wait = rendezvous->bucket[b].wait;
+			rendezvous->bucket[b].wait = wait->next;
+			wait->next = waits;
+			waits = wait;
+			rendezvous->waits--;
+		}
+	return waits;
+}
+
+static void tell_all(struct dfg_wait *waits, const struct dfg_err *err)
+{
+	for (struct dfg_wait *next; waits; waits = next) {
+		next = waits->next;
+		waits->come(waits, &(struct dfg_tensor){0}, false, again(err));
+	}
+}
+
+/*
+ * Steps.
+ */
+void dfg_rendezvous_begin(struct dfg_rendezvous *rendezvous, uint64_t step)
+{
+	pthread_mutex_lock(&rendezvous->lock);
+	rendezvous->step = step;
+	rendezvous->running = true;
+	drop_before(rendezvous, step);
+	struct dfg_err *old = replace(&rendezvous->failed, NULL), *late = NULL;
+	rendezvous->early_values = rendezvous->early_bytes = 0;
+	for (size_t b = 0; b < rendezvous->buckets && rendezvous->values; b++)
+		for (const struct value *value = rendezvous->bucket[b].value; value; value = value->next)
+			if (value->key.step > step) {
+				rendezvous->early_values++;
+				rendezvous->early_bytes += dfg_tensor_bytes(&value->tensor);
+			}
+	if (rendezvous->late && rendezvous->late_step <= step)
+		late = replace(&rendezvous->late, NULL);
+	if (rendezvous->lost)
+		rendezvous->failed = again(rendezvous->lost);
+	else if (late && rendezvous->late_step == step)
+		rendezvous->failed = replace(&late, NULL);
+	pthread_mutex_unlock(&rendezvous->lock);
+	dfg_err_free(old);
+	dfg_err_free(late);
+}
+
+uint64_t dfg_rendezvous_end(struct dfg_rendezvous *rendezvous)
+{
+	pthread_mutex_lock(&rendezvous->lock);
+	rendezvous->running = false;
+	rendezvous->step++;
+	uint64_t left = drop_before(rendezvous, rendezvous->step) + rendezvous->waits;
+	pthread_mutex_unlock(&rendezvous->lock);
+	return left;
+}
+
+/* With the lock held. */
+static struct dfg_err *check_running(const struct dfg_rendezvous *rendezvous)
+{
+	if (rendezvous->failed)
+		return again(rendezvous->failed);
+	return rendezvous->running ? NULL : DFG_ERR(DFG_BUG, "no step runs");
+}
+
+static void fail_locked(struct dfg_rendezvous *rendezvous, struct dfg_err *err)
+{
+	struct dfg_wait *waits = NULL;
+	struct dfg_err *told = NULL;
+	if (rendezvous->running && !rendezvous->failed) {
+		waits = take_waits(rendezvous);
+		rendezvous->failed = err;
+		told = again(err);
+		err = NULL;
+	}
+	pthread_mutex_unlock(&rendezvous->lock);
+	tell_all(waits, told);
+	dfg_err_free(told);
+	dfg_err_free(err);
+}
+
+void dfg_rendezvous_fail(struct dfg_rendezvous *rendezvous, struct dfg_err *err)
+{
+	pthread_mutex_lock(&rendezvous->lock);
+	fail_locked(rendezvous, err);
+}
+
+void dfg_rendezvous_lost(struct dfg_rendezvous *rendezvous, uint32_t peer, struct dfg_err *err)
+{
+	if (peer != DFG_LAUNCHER)
+		err = dfg_err_note(err, "worker w%u is lost", peer);
+	pthread_mutex_lock(&rendezvous->lock);
+	if (!rendezvous->lost)
+		rendezvous->lost = again(err);
+	fail_locked(rendezvous, err);
+}
+
+/*
+ * Values.
+ */
+static struct dfg_err *wrong_sender(const struct dfg_transfer_key *key, uint32_t wanted, uint32_t from)
+{
+	return DFG_ERR(DFG_PROTOCOL, "transfer %u came from worker w%u, must come from w%u", key->number, from, wanted);
+}
+
+static struct dfg_err *keep(
+	struct dfg_rendezvous *rendezvous, struct bucket *bucket, uint32_t from, const struct dfg_message *message)
+{
+	struct value *value = rendezvous->free_value;
+	if (value)
+		rendezvous->free_value = value->next;
+	else if (!(value = dfg_zeros(1, sizeof *value)))
+		return no_memory();
+	copy_key(&value->key, &message->key);
+	value->from = from;
+	value->dead = message->dead;
+	value->tensor = message->tensor;
+	value->next = bucket->value;
+	bucket->value = value;
+	rendezvous->values++;
+	grow(rendezvous);
+	return NULL;
+}
+
+/* Of the step that runs. Gives the lock up. */
+static void bring(struct dfg_rendezvous *rendezvous, uint32_t from, struct dfg_message *message)
+{
+	struct bucket *bucket = find_bucket(rendezvous, &message->key);
+	struct dfg_wait **at = find_wait(bucket, &message->key), *wait = *at;
+	struct dfg_err *err = NULL;
+	if (wait) {
+		*at = wait->next;
+		rendezvous->waits--;
+		pthread_mutex_unlock(&rendezvous->lock);
+		if (wait->from != from)
+			err = wrong_sender(&message->key, wait->from, from);
+		if (err)
+			dfg_tensor_release(&message->tensor);
+		wait->come(wait, &message->tensor, message->dead && !err, err);
+		return;
+	}
+	if (*find_value(bucket, &message->key))
+		err = DFG_ERR(DFG_PROTOCOL, "transfer %u came twice from worker w%u", message->key.number, from);
+	else
+		err = keep(rendezvous, bucket, from, message);
+	if (!err) {
+		pthread_mutex_unlock(&rendezvous->lock);
+		return;
+	}
+	fail_locked(rendezvous, err);
+	dfg_tensor_release(&message->tensor);
+}
+
+/* Of a step to come. With the lock held; false where there is too much of it. */
+static bool keep_early(struct dfg_rendezvous *rendezvous, uint32_t from, struct dfg_message *message)
+{
+	size_t bytes = dfg_tensor_bytes(&message->tensor);
+	struct dfg_err *err = NULL;
+	if (rendezvous->early_values >= rendezvous->options.early_values ||
+		bytes > rendezvous->options.early_bytes - rendezvous->early_bytes)
+		err = DFG_ERR(DFG_PROTOCOL, "worker w%u sent more of a step that had not begun here than fits: %llu values",
+			from, (unsigned long long)rendezvous->early_values);
+	else
+		err = keep(rendezvous, find_bucket(rendezvous, &message->key), from, message);
+	if (!err) {
+		rendezvous->early_values++;
+		rendezvous->early_bytes += bytes;
+		return true;
+	}
+	if (!rendezvous->late || message->key.step < rendezvous->late_step) {
+		rendezvous->late_step = message->key.step;
+		err = replace(&rendezvous->late, err);
+	}
+	dfg_err_free(err);
+	return false;
+}
+
+void dfg_rendezvous_deliver(struct dfg_rendezvous *rendezvous, uint32_t from, struct dfg_message *message)
+{
+	uint64_t step = message->key.step;
+	bool kept = false;
+	pthread_mutex_lock(&rendezvous->lock);
+	bool now = rendezvous->running && step == rendezvous->step;
+	if (now && !rendezvous->failed) {
+		bring(rendezvous, from, message);
+		return;
+	}
+	if (!now && step >= rendezvous->step && message->key.depth <= DFG_LINK_DEPTH)
+		kept = keep_early(rendezvous, from, message);
+	pthread_mutex_unlock(&rendezvous->lock);
+	if (!kept)
+		dfg_tensor_release(&message->tensor);
+}
+
+static void count(struct dfg_sent *sent, const struct dfg_tensor *tensor)
+{
+	sent->messages++;
+	sent->dead += !tensor;
+	sent->bytes += tensor ? dfg_tensor_bytes(tensor) : 0;
+}
+
+struct dfg_err *dfg_rendezvous_send(
+	struct dfg_rendezvous *rendezvous, uint32_t to, const struct dfg_transfer_key *key, const struct dfg_tensor *tensor)
+{
+	struct dfg_message message = {.kind = DFG_MESSAGE_TENSOR, .dead = !tensor};
+	copy_key(&message.key, key);
+	pthread_mutex_lock(&rendezvous->lock);
+	struct dfg_err *err = check_running(rendezvous);
+	message.key.step = rendezvous->step;
+	if (!err)
+		count(&rendezvous->sent[to], tensor);
+	pthread_mutex_unlock(&rendezvous->lock);
+	if (err)
+		return err;
+	if (to == rendezvous->options.self) {
+		if (tensor)
+			DFG_TRY(dfg_tensor_share(tensor, &message.tensor));
+		dfg_rendezvous_deliver(rendezvous, to, &message);
+		return NULL;
+	}
+	struct dfg_link *link = rendezvous->options.link[to];
+	if (!link)
+		return DFG_ERR(DFG_BUG, "there is no link to worker w%u", to);
+	if (tensor)
+		message.tensor = *tensor;
+	return dfg_err_note(link->kind->send(link, &message), "to worker w%u", to);
+}
+
+/* With the lock held. */
+static struct dfg_err *take(struct dfg_rendezvous *rendezvous, struct dfg_wait *wait, struct dfg_tensor *out_tensor,
+	bool *out_dead, bool *out_there)
+{
+	DFG_TRY(check_running(rendezvous));
+	wait->key.step = rendezvous->step;
+	struct bucket *bucket = find_bucket(rendezvous, &wait->key);
+	struct value **at = find_value(bucket, &wait->key), *value = *at;
+	*out_there = value != NULL;
+	if (value && value->from != wait->from)
+		return wrong_sender(&wait->key, wait->from, value->from);
+	if (value) {
+		*out_tensor = value->tensor;
+		*out_dead = value->dead;
+		value->tensor = (struct dfg_tensor){0};
+		drop(rendezvous, at);
+		return NULL;
+	}
+	if (*find_wait(bucket, &wait->key))
+		return DFG_ERR(DFG_DATA, "transfer %u is received twice at once", wait->key.number);
+	wait->next = bucket->wait;
+	bucket->wait = wait;
+	rendezvous->waits++;
+	grow(rendezvous);
+	return NULL;
+}
+
+struct dfg_err *dfg_rendezvous_receive(struct dfg_rendezvous *rendezvous, struct dfg_wait *wait,
+	struct dfg_tensor *out_tensor, bool *out_dead, bool *out_there)
+{
+	pthread_mutex_lock(&rendezvous->lock);
+	struct dfg_err *err = take(rendezvous, wait, out_tensor, out_dead, out_there);
+	pthread_mutex_unlock(&rendezvous->lock);
+	return err;
+}
+
+bool dfg_rendezvous_poll(struct dfg_rendezvous *rendezvous)
+{
+	bool came = false;
+	for (uint32_t i = 0; i < rendezvous->options.workers; i++) {
+		struct dfg_link *link = rendezvous->options.link[i];
+		if (link && link->kind->poll)
+			came |= link->kind->poll(link);
+	}
+	return came;
+}
+
+void dfg_rendezvous_sent(const struct dfg_rendezvous *rendezvous, uint32_t worker, struct dfg_sent *out_sent)
+{
+	struct dfg_rendezvous *writable = (struct dfg_rendezvous *)rendezvous; /* the lock, not what it guards */
+	pthread_mutex_lock(&writable->lock);
+	*out_sent = rendezvous->sent[worker];
+	pthread_mutex_unlock(&writable->lock);
+}
