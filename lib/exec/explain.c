@@ -12,9 +12,11 @@ struct dfg_err *dfg_dead_fetch(const struct dfg_plan *plan, uint32_t fetch, cons
 	if (!death->killer)
 		return DFG_ERR(DFG_DATA, "fetch '%s' is dead", name.s);
 	const struct dfg_call *call = plan->record[death->killer - 1].call;
-	char value[40], where[1000] = "";
+	char value[60], where[1000] = "";
 	bool number = call->n_in > 1 && call->in_dtype[1] == DFG_I32;
-	if (number)
+	if (call->op->role == DFG_RECV)
+		snprintf(value, sizeof value, "was told so by worker w%d", death->chosen);
+	else if (number)
 		snprintf(value, sizeof value, "chose output %d", death->chosen);
 	else
 		snprintf(value, sizeof value, "saw the predicate %s", death->chosen ? "true" : "false");

@@ -359,6 +359,8 @@ static struct dfg_err *make(struct flow_maker *maker)
 	DFG_TRY(take_room(maker));
 	DFG_TRY(find_loops(maker));
 	DFG_TRY(find_regions(maker));
+	if (maker->plan->transfers)
+		DFG_TRY(dfg_ports_find(maker->plan));
 	DFG_TRY(number(maker));
 	count_uses(maker);
 	DFG_TRY(make_arcs(maker));

@@ -28,6 +28,13 @@ struct keep {
 };
 enum { KEYS_MOST = 32 };
 
+/* A Send or a Recv: the number of the transfer, and the worker at its other end. */
+struct port {
+	uint32_t number, peer;
+	enum dfg_dtype dtype;
+	const struct dfg_shape *shape; /* of a Recv */
+};
+
 /* "[3,4]": save.c */
 struct dfg_words dfg_key_words(const int64_t *key, int keys);
 
@@ -50,6 +57,7 @@ struct flow {
 	uint32_t *loop_of, *local, *first_use; /* by record; uses are local */
 	uint32_t *forward;                     /* by record, a Merge's: inputs that are no back edges */
 	struct keep *keep;                     /* by record, a Save's or a Load's */
+	struct port *port;                     /* by record; NULL where there is no transfer */
 	uint32_t *slot_loop, *slot_local;      /* by slot */
 	struct arc *arc;
 	uint32_t *first_arc; /* by record, one more than there are */
@@ -58,6 +66,9 @@ struct flow {
 	uint32_t *source; /* records that wait for nothing */
 	uint32_t n_source;
 };
+
+/* transfer.c: the ends of transfers. DFG_DATA where the session has no rendezvous. */
+DFG_MUST_CHECK struct dfg_err *dfg_ports_find(struct dfg_plan *plan);
 
 static inline bool dfg_always_there(const struct dfg_plan *plan, uint32_t slot)
 {

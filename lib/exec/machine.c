@@ -2,30 +2,11 @@
 
 #include <string.h>
 
-struct helper {
-	struct dfg_task task;
-	struct machine *machine;
-	struct runner runner;
-	bool asked;
-};
-
 struct dfg_err *dfg_place_note(struct dfg_err *err, const struct slab *slab, const struct dfg_call *call)
 {
 	if (err && slab->frame)
 		err = dfg_err_note(err, "in iteration %lld of loop '%s'", (long long)slab->iteration, slab->loop->path);
 	return dfg_call_note(err, call);
-}
-
-static void lock(struct machine *machine)
-{
-	if (machine->shared)
-		pthread_mutex_lock(&machine->lock);
-}
-
-static void unlock(struct machine *machine)
-{
-	if (machine->shared)
-		pthread_mutex_unlock(&machine->lock);
 }
 
 static struct dfg_err *push(struct queue *queue, struct ready item)
@@ -136,23 +117,33 @@ static uint32_t last_uses(const struct machine *machine, const struct ready *ite
 	return last;
 }
 
+void dfg_leave(struct machine *machine)
+{
+	atomic_fetch_add(&machine->running, 1);
+	if (atomic_load(&machine->arrived))
+		dfg_call_helper(machine);
+	dfg_unlock(machine);
+}
+
+void dfg_come_back(struct machine *machine)
+{
+	dfg_lock(machine);
+	atomic_fetch_sub(&machine->running, 1);
+}
+
 static struct dfg_err *run_kernel(struct machine *machine, struct runner *runner, const struct ready *item)
 {
 	const struct record *record = &machine->plan->record[item->record];
 	struct dfg_tensor **at = item->slab->at + machine->flow->first_use[item->record];
 	bool apart = is_expensive(machine, item->record);
 	runner->in_place = record->in_place ? last_uses(machine, item) : 0;
-	if (apart) {
-		machine->running++;
-		unlock(machine);
-	}
+	if (apart)
+		dfg_leave(machine);
 	struct dfg_err *err = dfg_runner_run(runner, record, at, at + record->n_in);
 	if (!err && machine->plan->session->options.check_numerics)
 		err = dfg_check_numerics(record->call, at + record->n_in);
-	if (apart) {
-		lock(machine);
-		machine->running--;
-	}
+	if (apart)
+		dfg_come_back(machine);
 	for (int i = 0; i < record->n_out; i++)
 		item->slab->state[dfg_out_slot(machine, item->record, i)] = LIVE;
 	return err;
@@ -209,6 +200,8 @@ static void trace(const struct machine *machine, const struct ready *item, uint6
 	const struct record *record = &machine->plan->record[item->record];
 	int64_t iteration[DEEP];
 	int depth = 0;
+	bool crosses =
+		(record->role == DFG_SEND || record->role == DFG_RECV) && dfg_crosses(machine, item->slab, item->record);
 	for (const struct slab *slab = item->slab; slab->frame && depth < DEEP; slab = slab->frame->parent)
 		iteration[DEEP - ++depth] = slab->iteration;
 	options->trace(options->trace_arg, &(struct dfg_trace_event){
@@ -219,6 +212,8 @@ static void trace(const struct machine *machine, const struct ready *item, uint6
 										   .depth = depth,
 										   .thread = dfg_pool_thread(),
 										   .dead = item->dead,
+										   .sends = record->role == DFG_SEND,
+										   .transfer = crosses ? machine->flow->port[item->record].number + 1 : 0,
 										   .begin_ns = begin,
 										   .end_ns = dfg_now(),
 									   });
@@ -235,9 +230,7 @@ static const struct death *death_of(const struct machine *machine, const struct 
 	return &slab->death[machine->flow->local[item->record]];
 }
 
-/* Its outputs are there: those who wait for them hear of it, and its inputs are done with. */
-static struct dfg_err *finish(
-	struct machine *machine, const struct ready *item, const struct death *death, uint64_t began)
+struct dfg_err *dfg_finish(struct machine *machine, const struct ready *item, const struct death *death, uint64_t began)
 {
 	if (machine->plan->session->options.trace)
 		trace(machine, item, began);
@@ -253,38 +246,28 @@ static struct dfg_err *process(struct machine *machine, struct runner *runner, c
 	const struct record *record = &machine->plan->record[item->record];
 	const struct death *death = item->dead ? death_of(machine, item) : NULL;
 	bool waits = false;
-	uint64_t began = machine->plan->session->options.trace || record->role == DFG_SLEEP ? dfg_now() : 0;
+	bool timed = machine->plan->session->options.trace || record->role == DFG_SLEEP || record->role == DFG_RECV;
+	uint64_t began = timed ? dfg_now() : 0;
 	if (machine->watch.on)
 		DFG_TRY(dfg_place_note(dfg_watch_check(&machine->watch), item->slab, record->call));
 	if (!death && record->role == DFG_SLEEP)
 		return dfg_place_note(dfg_sleep(machine, item->slab, item->record, began), item->slab, record->call);
-	if (!death)
+	if (!death && record->role == DFG_RECV)
+		return dfg_receive(machine, item->slab, item->record, began);
+	if (record->role == DFG_SEND)
+		DFG_TRY(dfg_place_note(dfg_send(machine, item->slab, item->record, death), item->slab, record->call));
+	else if (!death)
 		DFG_TRY(dfg_place_note(run(machine, runner, item, &waits), item->slab, record->call));
-	return waits ? NULL : finish(machine, item, death, began);
+	return waits ? NULL : dfg_finish(machine, item, death, began);
 }
 
 static struct dfg_err *end_sleeps(struct machine *machine)
 {
 	while (machine->sleepers && machine->sleeper->due <= dfg_now()) {
 		struct sleeper sleeper = dfg_sleeper_pop(machine);
-		DFG_TRY(finish(machine, &(struct ready){sleeper.slab, sleeper.record, false}, NULL, sleeper.began));
+		DFG_TRY(dfg_finish(machine, &(struct ready){sleeper.slab, sleeper.record, false}, NULL, sleeper.began));
 	}
 	return NULL;
-}
-
-static void help(struct dfg_task *task);
-
-/* Asks for as many helpers as there is expensive work to hand out. */
-static void ask_for_help(struct machine *machine)
-{
-	int most = dfg_pool_threads(machine->plan->session->pool) - 1;
-	for (int i = 0; i < most && (size_t)machine->helpers < machine->expensive.count; i++) {
-		if (machine->helper[i].asked)
-			continue;
-		machine->helper[i].asked = true;
-		machine->helpers++;
-		dfg_pool_submit(machine->plan->session->pool, &machine->helper[i].task);
-	}
 }
 
 static struct dfg_err *run_next(struct machine *machine, struct runner *runner, bool *out_idle)
@@ -292,18 +275,20 @@ static struct dfg_err *run_next(struct machine *machine, struct runner *runner, 
 	struct ready item;
 	if (machine->sleepers)
 		DFG_TRY(end_sleeps(machine));
+	if (machine->expected)
+		DFG_TRY(dfg_open_parcels(machine));
 	struct queue *queue = machine->cheap.count ? &machine->cheap : &machine->expensive;
 	*out_idle = !queue->count;
 	if (*out_idle)
 		return NULL;
 	DFG_TRY(pop(machine, queue, &item));
 	if (machine->expensive.count)
-		ask_for_help(machine);
+		dfg_ask_for_help(machine);
 	return process(machine, runner, &item);
 }
 
 /* Runs what is ready until nothing is. With the lock held, before and after. */
-static void work(struct machine *machine, struct runner *runner)
+void dfg_work(struct machine *machine, struct runner *runner)
 {
 	bool idle = false;
 	while (!machine->stop && !idle) {
@@ -313,28 +298,6 @@ static void work(struct machine *machine, struct runner *runner)
 	}
 }
 
-static void help(struct dfg_task *task)
-{
-	struct helper *helper = (struct helper *)task;
-	struct machine *machine = helper->machine;
-	lock(machine);
-	work(machine, &helper->runner);
-	helper->asked = false;
-	machine->helpers--;
-	dfg_event_signal(&machine->event);
-	unlock(machine);
-}
-
-static void take_back_helpers(struct machine *machine)
-{
-	int most = dfg_pool_threads(machine->plan->session->pool) - 1;
-	for (int i = 0; i < most && machine->helpers; i++)
-		if (machine->helper[i].asked && dfg_pool_take_back(machine->plan->session->pool, &machine->helper[i].task)) {
-			machine->helper[i].asked = false;
-			machine->helpers--;
-		}
-}
-
 /* For a helper to leave, for somebody's time to come, or for the step's to be over. Gives the lock up meanwhile. */
 static void wait(struct machine *machine)
 {
@@ -342,32 +305,35 @@ static void wait(struct machine *machine)
 	const struct watch *watch = &machine->watch;
 	uint32_t seen = atomic_load(&machine->event.word);
 	uint64_t until = machine->sleepers ? machine->sleeper->due : 0;
-	if (until && watch->deadline && watch->deadline < until)
+	bool idle = machine->sleepers || machine->expected;
+	if (idle && watch->deadline && (!until || watch->deadline < until))
 		until = watch->deadline;
-	if (until && watch->options->cancel && dfg_now() + LOOK_NS < until)
+	if (idle && watch->options->cancel && (!until || dfg_now() + LOOK_NS < until))
 		until = dfg_now() + LOOK_NS;
-	unlock(machine);
-	if (until)
+	bool expects = machine->expected;
+	dfg_unlock(machine);
+	bool came = expects && dfg_poll(machine, seen, until);
+	if (!came && until)
 		dfg_event_wait_until(&machine->event, seen, until);
-	else
+	else if (!came)
 		dfg_event_wait(&machine->event, seen);
-	lock(machine);
-	if (!machine->stop && watch->on && (machine->err = dfg_watch_check(watch)))
+	dfg_lock(machine);
+	if (!machine->stop && watch->on && (machine->err = dfg_note_parcels(machine, dfg_watch_check(watch))))
 		machine->stop = true;
 }
 
 /* Works, and waits for the helpers and the sleepers, until nothing is left to do. */
 static void work_to_the_end(struct machine *machine)
 {
-	lock(machine);
+	dfg_lock(machine);
 	for (;;) {
-		work(machine, &machine->runner);
-		take_back_helpers(machine);
-		if (!machine->helpers && (!machine->sleepers || machine->stop))
+		dfg_work(machine, &machine->runner);
+		dfg_take_back_helpers(machine);
+		if (!machine->helpers && (machine->stop || (!machine->sleepers && !machine->expected)))
 			break;
 		wait(machine);
 	}
-	unlock(machine);
+	dfg_unlock(machine);
 }
 
 static void lend(struct machine *machine, uint32_t slot, const struct dfg_tensor *tensor)
@@ -386,6 +352,7 @@ static struct dfg_err *begin(struct machine *machine, const struct dfg_tensor *f
 	machine->stats = (struct dfg_stats){0};
 	machine->waiting = machine->free_waiter = 0;
 	machine->waiters = machine->sleepers = 0;
+	machine->expected = 0;
 	machine->random = plan->session->options.schedule_seed;
 	dfg_watch_begin(&machine->watch, &plan->session->options);
 	DFG_TRY(dfg_slab_take(machine, 0, &machine->root));
@@ -436,15 +403,18 @@ static struct dfg_err *give_fetches(struct machine *machine, struct dfg_tensor *
 
 static void free_machine(struct machine *machine)
 {
-	int threads = dfg_pool_threads(machine->plan->session->pool);
-	for (int i = 0; machine->helper && i < threads; i++)
-		dfg_runner_release(&machine->helper[i].runner);
+	dfg_helpers_free(machine);
 	while (machine->slabs) {
 		struct slab *slab = machine->slabs;
 		machine->slabs = slab->made;
 		for (uint32_t i = 0; i < slab->loop->saves; i++)
 			dfg_store_release(&slab->store[i]);
 		dfg_free(slab);
+	}
+	while (machine->parcels) {
+		struct parcel *parcel = machine->parcels;
+		machine->parcels = parcel->made;
+		dfg_free(parcel);
 	}
 	while (machine->frames) {
 		struct frame *frame = machine->frames;
@@ -454,7 +424,6 @@ static void free_machine(struct machine *machine)
 	dfg_runner_release(&machine->runner);
 	dfg_free(machine->free_slab);
 	dfg_free(machine->free_frame);
-	dfg_free(machine->helper);
 	dfg_free(machine->waiter);
 	dfg_free(machine->sleeper);
 	dfg_free(machine->cheap.item);
@@ -475,14 +444,12 @@ static struct dfg_err *new_machine(struct dfg_plan *plan, struct machine **out_m
 	machine->runner.session = plan->session;
 	machine->free_slab = dfg_zeros(plan->flow->loops, sizeof(struct slab *));
 	machine->free_frame = dfg_zeros(plan->flow->loops, sizeof(struct frame *));
-	machine->helper = dfg_zeros((size_t)threads, sizeof *machine->helper);
+	machine->helper = dfg_helpers_new(machine);
 	bool locked = !pthread_mutex_init(&machine->lock, NULL);
 	if (!locked || !machine->free_slab || !machine->free_frame || !machine->helper) {
 		free_machine(machine);
 		return dfg_no_memory();
 	}
-	for (int i = 0; i < threads; i++)
-		machine->helper[i] = (struct helper){.task.begin = help, .machine = machine, .runner.session = plan->session};
 	*out_machine = machine;
 	return NULL;
 }
@@ -525,6 +492,10 @@ struct dfg_err *dfg_machine_run(struct dfg_plan *plan, const struct dfg_tensor *
 	machine->err = begin(machine, feeds);
 	if (!machine->err)
 		work_to_the_end(machine);
+	if (plan->transfers) {
+		dfg_end_parcels(machine);
+		dfg_dismiss_helper(machine);
+	}
 	if (!machine->err && plan->choose)
 		machine->err = plan->choose(plan->choose_arg, machine, 0, &(size_t){0});
 	if (!machine->err && machine->waiting)

@@ -79,6 +79,19 @@ struct sleeper {
 	uint32_t record;
 };
 
+/* A Recv whose value is not there yet. It counts as outstanding, and no thread waits. The value is left here. */
+struct parcel {
+	struct dfg_wait wait;       /* first */
+	struct parcel *made, *next; /* made: all there are; next: the next that came, or is free */
+	struct machine *machine;
+	struct slab *slab; /* NULL: free */
+	uint32_t record;
+	bool dead;
+	struct dfg_tensor tensor;
+	struct dfg_err *err;
+	uint64_t began;
+};
+
 /* A ring. */
 struct queue {
 	struct ready *item;
@@ -94,7 +107,7 @@ struct machine {
 	struct queue cheap, expensive;
 	struct slab *root, *slabs, **free_slab; /* by loop */
 	struct frame *frames, **free_frame;     /* by loop */
-	uint32_t running;                       /* kernels that run without the lock */
+	_Atomic uint32_t running;               /* kernels that run without the lock */
 	bool stop;
 	struct dfg_err *err;
 	uint64_t random;
@@ -108,7 +121,11 @@ struct machine {
 	uint32_t waiting;
 	struct sleeper *sleeper; /* a heap: none is due before the first */
 	size_t sleepers, sleeper_room;
-	struct helper *helper; /* one a thread of the pool */
+	struct parcel *parcels, *free_parcel, *refused; /* refused: came with an error */
+	uint32_t expected;                              /* parcels that wait, or came and were not opened */
+	_Atomic(struct parcel *) arrived;               /* by any thread, without the lock; the newest first */
+	_Atomic uint32_t bringing;                      /* threads that are at it */
+	struct helper *helper; /* one a thread of the pool; the last is called by what arrives while kernels run */
 	int helpers;           /* asked and not gone */
 	struct dfg_event event;
 };
@@ -136,6 +153,43 @@ DFG_MUST_CHECK struct dfg_err *dfg_settle(struct machine *machine, struct slab *
 DFG_MUST_CHECK struct dfg_err *dfg_make_ready(struct machine *machine, struct slab *slab, uint32_t record, bool dead);
 DFG_MUST_CHECK struct dfg_err *dfg_wake(struct machine *machine, struct slab *slab, uint32_t record);
 
+/* machine.c: its outputs are there: those who wait for them hear of it, and its inputs are done with. */
+DFG_MUST_CHECK struct dfg_err *dfg_finish(
+	struct machine *machine, const struct ready *item, const struct death *death, uint64_t began);
+
+static inline void dfg_lock(struct machine *machine)
+{
+	if (machine->shared)
+		pthread_mutex_lock(&machine->lock);
+}
+static inline void dfg_unlock(struct machine *machine)
+{
+	if (machine->shared)
+		pthread_mutex_unlock(&machine->lock);
+}
+
+/* machine.c: runs what is ready until nothing is. With the lock held, before and after. */
+void dfg_work(struct machine *machine, struct runner *runner);
+
+/* help.c: one a thread of the pool; NULL where there is no memory. */
+struct helper *dfg_helpers_new(struct machine *machine);
+void dfg_helpers_free(struct machine *machine);
+
+/* Asks for as many helpers as there is expensive work to hand out; and takes back those that did not begin. */
+void dfg_ask_for_help(struct machine *machine);
+void dfg_take_back_helpers(struct machine *machine);
+
+/* Something arrived: while kernels run, a helper opens it. Any thread, without the lock. */
+void dfg_call_helper(struct machine *machine);
+void dfg_dismiss_helper(struct machine *machine); /* nobody calls it any more: it never comes, or has gone */
+
+/* The calling thread gives the lock up for something that takes its time, and takes it again. */
+void dfg_leave(struct machine *machine);
+void dfg_come_back(struct machine *machine);
+
+/* Of two records in iterations, which is first: whatever the schedule. */
+bool dfg_is_before(const struct slab *slab, uint32_t record, const struct slab *other_slab, uint32_t other);
+
 /* token.c: a value comes to the record where the arc ends; death is NULL where it is live. */
 DFG_MUST_CHECK struct dfg_err *dfg_arrive(
 	struct machine *machine, struct slab *slab, const struct arc *arc, const struct death *death);
@@ -162,6 +216,28 @@ static inline uint32_t dfg_out_slot(const struct machine *machine, uint32_t reco
 /* sleep.c: what Sleep does, but for telling its consumers, which is due later; and whose time has come first. */
 DFG_MUST_CHECK struct dfg_err *dfg_sleep(struct machine *machine, struct slab *slab, uint32_t record, uint64_t began);
 struct sleeper dfg_sleeper_pop(struct machine *machine);
+
+/*
+ * transfer.c: what Send and Recv do. A Send that runs has live control inputs; its data may be dead. A Recv whose value is
+ * not there is finished when the parcel is opened.
+ */
+DFG_MUST_CHECK struct dfg_err *dfg_send(struct machine *machine, struct slab *slab, uint32_t record, bool dead);
+DFG_MUST_CHECK struct dfg_err *dfg_receive(struct machine *machine, struct slab *slab, uint32_t record, uint64_t began);
+
+/* Whether the transfer takes place, live or dead: no control input of the record is dead. */
+bool dfg_crosses(const struct machine *machine, const struct slab *slab, uint32_t record);
+
+/* Finishes the Recvs whose values came. */
+DFG_MUST_CHECK struct dfg_err *dfg_open_parcels(struct machine *machine);
+
+/* Reads the links for a while; true when there is something to do. Without the lock. */
+bool dfg_poll(struct machine *machine, uint32_t seen, uint64_t until);
+
+/* The step is over: no thread knows of the machine any more. Where it ended early, nothing more can come. */
+void dfg_end_parcels(struct machine *machine);
+
+/* "waited 3 s for ...", of those that wait, in front of err. */
+DFG_MUST_CHECK struct dfg_err *dfg_note_parcels(const struct machine *machine, struct dfg_err *err);
 
 /* Where it happened: the loop, if there is one, then the node. */
 DFG_MUST_CHECK struct dfg_err *dfg_place_note(

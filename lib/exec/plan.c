@@ -60,7 +60,7 @@ static bool runs_by_role(enum dfg_role role)
 static bool needs_machine(enum dfg_role role)
 {
 	return role == DFG_ENTER || role == DFG_EXIT || role == DFG_NEXT_ITERATION || role == DFG_SAVE ||
-		   role == DFG_LOAD || role == DFG_SLEEP;
+		   role == DFG_LOAD || role == DFG_SLEEP || role == DFG_SEND || role == DFG_RECV;
 }
 
 static struct dfg_err *make_call(struct maker *maker, uint32_t r)
@@ -90,6 +90,7 @@ static struct dfg_err *make_call(struct maker *maker, uint32_t r)
 	record->row = record->run == dfg_elementwise_run ? dfg_kernel_row(call) : NULL;
 	plan->loops |= needs_machine(record->role);
 	plan->sleeps |= record->role == DFG_SLEEP;
+	plan->transfers |= record->role == DFG_SEND || record->role == DFG_RECV;
 	maker->first_output[r] = plan->slots;
 	plan->slots += record->n_out;
 	plan->uses += (uint32_t)record->n_in + record->n_out;
@@ -272,7 +273,7 @@ static void mark_agreement(struct dfg_plan *plan)
 	}
 }
 
-/* What may be dead: all behind a Switch, but a Merge of which some input cannot be. */
+/* What may be dead: all behind a Switch, here or on another worker, but a Merge of which some input cannot be. */
 static void mark_mortal(struct dfg_plan *plan, bool *mortal)
 {
 	for (uint32_t r = 0; r < plan->count; r++) {
@@ -283,7 +284,7 @@ static void mark_mortal(struct dfg_plan *plan, bool *mortal)
 			record->may_die |= plan->record[plan->control[record->first_control + i]].may_die;
 		for (int i = 0; i < record->n_out; i++)
 			mortal[plan->slot[record->first + record->n_in + (uint32_t)i]] =
-				record->may_die || record->role == DFG_SWITCH;
+				record->may_die || record->role == DFG_SWITCH || record->role == DFG_RECV;
 	}
 }
 
@@ -404,7 +405,8 @@ static struct dfg_err *run_presets(struct dfg_plan *plan)
 static bool wants_machine(const struct dfg_plan *plan)
 {
 	const struct dfg_session_options *options = &plan->session->options;
-	return options->random_schedule || plan->sleeps || (plan->loops && (options->trace || options->no_opt));
+	return options->random_schedule || plan->sleeps || plan->transfers ||
+		   (plan->loops && (options->trace || options->no_opt));
 }
 
 /* A course where there is one, and where threads would not do better. */

@@ -71,6 +71,7 @@ struct dfg_plan {
 	struct dfg_tensor *preset; /* by slot */
 	bool loops;                /* there is a frame */
 	bool sleeps;               /* some record holds no thread while it runs: only a machine can */
+	bool transfers;            /* there is a Send or a Recv: the same */
 	struct flow *flow;         /* of loops, and of a machine; or NULL */
 	struct course *course;     /* of a line; NULL for a machine */
 	pthread_mutex_t lock;      /* of what follows */

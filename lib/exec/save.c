@@ -134,12 +134,12 @@ struct dfg_err *dfg_load(struct machine *machine, struct slab *slab, uint32_t re
 }
 
 /* The same one whatever the schedule: the first record, in the first iterations. */
-static bool is_before(const struct waiter *a, const struct waiter *b)
+bool dfg_is_before(const struct slab *slab, uint32_t record, const struct slab *other_slab, uint32_t other)
 {
-	if (a->record != b->record)
-		return a->record < b->record;
+	if (record != other)
+		return record < other;
 	bool before = false;
-	for (const struct slab *x = a->slab, *y = b->slab; x->frame; x = x->frame->parent, y = y->frame->parent)
+	for (const struct slab *x = slab, *y = other_slab; x->frame; x = x->frame->parent, y = y->frame->parent)
 		if (x->iteration != y->iteration)
 			before = x->iteration < y->iteration;
 	return before;
@@ -149,7 +149,8 @@ struct dfg_err *dfg_explain_waiting(const struct machine *machine)
 {
 	const struct waiter *first = NULL;
 	for (size_t i = 0; i < machine->waiters; i++)
-		if (machine->waiter[i].slab && (!first || is_before(&machine->waiter[i], first)))
+		if (machine->waiter[i].slab &&
+			(!first || dfg_is_before(machine->waiter[i].slab, machine->waiter[i].record, first->slab, first->record)))
 			first = &machine->waiter[i];
 	const struct record *load = &machine->plan->record[first->record], *save = &machine->plan->record[load->save];
 	struct where where;

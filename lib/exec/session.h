@@ -1,5 +1,6 @@
 #pragma once
 
+#include "lib/exec/rendezvous.h"
 #include "lib/exec/state.h"
 #include "lib/graph/graph.h"
 
@@ -16,6 +17,8 @@ struct dfg_trace_event {
 	int depth;
 	int thread;
 	bool dead;
+	bool sends;                /* of a transfer: this is where it begins */
+	uint32_t transfer;         /* its number + 1; 0: nothing crossed to or from another device */
 	uint64_t begin_ns, end_ns; /* of the monotonic clock */
 };
 
@@ -34,6 +37,7 @@ struct dfg_session_options {
 	void *trace_arg;
 	struct dfg_fleet
 		*fleet; /* where steps run, if not here; borrowed. What else is above is then the fleet's to heed */
+	struct dfg_rendezvous *rendezvous; /* of a worker, with a step that has begun whenever one is run; NULL: alone */
 };
 
 /* The graph is borrowed and must outlive the session; it is not changed. It must have passed dfg_verify. */

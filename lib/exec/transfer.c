@@ -1,0 +1,332 @@
+#include "lib/exec/machine.h"
+
+#include <sched.h>
+#include <stdio.h>
+
+/*
+ * Send and Recv. A Recv whose value is not there leaves a parcel for it, empty, and its thread goes on. Whoever brings the
+ * value, in the midst of reading a link, puts the parcel on a list and wakes the machine: it takes no lock, so it does not
+ * matter which locks it, or the machine, holds.
+ */
+static struct dfg_err *find_port(const struct dfg_plan *plan, uint32_t r, struct port *port)
+{
+	const struct record *record = &plan->record[r];
+	const struct dfg_call *call = record->call;
+	const struct dfg_rendezvous *rendezvous = plan->session->options.rendezvous;
+	bool sends = record->role == DFG_SEND;
+	struct dfg_string device = call->attr[dfg_op_attr(call->signature, sends ? "recv_device" : "send_device")].s;
+	struct dfg_words name;
+	int64_t number;
+	uint32_t depth = 0;
+	if (!rendezvous)
+		return DFG_ERR(DFG_DATA,
+			"is one end of a transfer %s '%.*s': this graph is a part of a plan, and cannot run alone",
+			sends ? "to" : "from", (int)device.length, device.s);
+	if (!dfg_node_mark(&plan->session->graph->node[record->node], "_dfg_edge", &number) || number < 0 ||
+		number >= UINT32_MAX)
+		return DFG_ERR(DFG_DATA, "has no mark _dfg_edge with the number of its transfer");
+	port->number = (uint32_t)number;
+	port->dtype = sends ? call->in_dtype[0] : call->out_dtype[0];
+	port->shape = sends ? NULL : call->attr[dfg_op_attr(call->signature, "_dfg_shape")].shape;
+	for (uint32_t loop = plan->flow->loop_of[r]; loop; loop = plan->flow->loop[loop].parent)
+		depth++;
+	if (depth > DFG_LINK_DEPTH)
+		return DFG_ERR(DFG_DATA, "is in %u loops: a transfer may be in %d", depth, DFG_LINK_DEPTH);
+	snprintf(name.s, sizeof name.s, "%.*s", (int)device.length, device.s);
+	return dfg_rendezvous_worker(rendezvous, name.s, &port->peer);
+}
+
+struct dfg_err *dfg_ports_find(struct dfg_plan *plan)
+{
+	struct port *port = plan->flow->port = dfg_arena_zeros(&plan->arena, plan->count, sizeof *port);
+	if (!port)
+		return dfg_no_memory();
+	for (uint32_t r = 0; r < plan->count; r++)
+		if (plan->record[r].role == DFG_SEND || plan->record[r].role == DFG_RECV)
+			DFG_TRY(dfg_call_note(find_port(plan, r, &port[r]), plan->record[r].call));
+	return NULL;
+}
+
+bool dfg_crosses(const struct machine *machine, const struct slab *slab, uint32_t record)
+{
+	const uint32_t *use = slab->loop->use + machine->flow->first_use[record];
+	uint32_t dead_data = machine->plan->record[record].n_in && slab->state[use[0]] == DEAD;
+	return slab->count[machine->flow->local[record]].dead == dead_data;
+}
+
+static void fill_key(
+	const struct machine *machine, const struct slab *slab, uint32_t record, struct dfg_transfer_key *key)
+{
+	uint32_t depth = 0;
+	for (const struct slab *s = slab; s->frame; s = s->frame->parent)
+		depth++;
+	key->number = machine->flow->port[record].number;
+	key->depth = depth;
+	for (; slab->frame; slab = slab->frame->parent)
+		key->iteration[--depth] = slab->iteration;
+}
+
+/* A copy to a peer's memory takes its time where it is large: others work meanwhile. */
+static struct dfg_err *send(
+	struct machine *machine, uint32_t record, const struct dfg_transfer_key *key, const struct dfg_tensor *tensor)
+{
+	enum { LARGE = 1 << 16 };
+	struct dfg_rendezvous *rendezvous = machine->plan->session->options.rendezvous;
+	bool apart = machine->shared && tensor && dfg_tensor_bytes(tensor) >= LARGE;
+	if (apart)
+		dfg_leave(machine);
+	struct dfg_err *err = dfg_rendezvous_send(rendezvous, machine->flow->port[record].peer, key, tensor);
+	if (apart)
+		dfg_come_back(machine);
+	return err;
+}
+
+struct dfg_err *dfg_send(struct machine *machine, struct slab *slab, uint32_t record, bool dead)
+{
+	struct dfg_transfer_key key;
+	struct dfg_tensor value;
+	const struct dfg_tensor *in = slab->at[machine->flow->first_use[record]];
+	if (!dfg_crosses(machine, slab, record))
+		return NULL;
+	fill_key(machine, slab, record, &key);
+	if (dead)
+		return send(machine, record, &key, NULL);
+	if (dfg_is_ref(in))
+		DFG_TRY(dfg_variable_read(in->data, &value));
+	else
+		DFG_TRY(dfg_tensor_share(in, &value));
+	struct dfg_err *err = send(machine, record, &key, &value);
+	dfg_tensor_release(&value);
+	return err;
+}
+
+/* What comes over a wire is checked like a file. */
+static struct dfg_err *check_value(const struct port *port, const struct dfg_tensor *value)
+{
+	if (value->dtype == port->dtype && dfg_shape_fits(&value->shape, port->shape))
+		return NULL;
+	return DFG_ERR(DFG_PROTOCOL, "worker w%u sent %s, must be %s", port->peer,
+		dfg_type_words(value->dtype, &value->shape).s, dfg_type_words(port->dtype, port->shape).s);
+}
+
+/* Takes the value. */
+static struct dfg_err *finish(struct machine *machine, struct parcel *parcel)
+{
+	struct slab *slab = parcel->slab;
+	uint32_t record = parcel->record, slot = dfg_out_slot(machine, record, 0);
+	const struct port *port = &machine->flow->port[record];
+	struct death death = {record + 1, (int)port->peer, slab->iteration};
+	struct ready item = {slab, record, parcel->dead};
+	if (parcel->dead)
+		return dfg_finish(machine, &item, &death, parcel->began);
+	struct dfg_err *err = check_value(port, &parcel->tensor);
+	if (err) {
+		dfg_tensor_release(&parcel->tensor);
+		return dfg_place_note(err, slab, machine->plan->record[record].call);
+	}
+	slab->tensor[slot] = parcel->tensor;
+	slab->state[slot] = LIVE;
+	return dfg_finish(machine, &item, NULL, parcel->began);
+}
+
+static void give_back(struct machine *machine, struct parcel *parcel)
+{
+	parcel->slab = NULL;
+	parcel->next = machine->free_parcel;
+	machine->free_parcel = parcel;
+}
+
+/* dfg_wait's come. As soon as the parcel is on the list it is the machine's; as soon as nobody is bringing, all is. */
+static void bring(struct dfg_wait *wait, struct dfg_tensor *tensor, bool dead, struct dfg_err *err)
+{
+	struct parcel *parcel = (struct parcel *)wait;
+	struct machine *machine = parcel->machine;
+	atomic_fetch_add(&machine->bringing, 1);
+	parcel->tensor = *tensor;
+	parcel->dead = dead;
+	parcel->err = err;
+	parcel->next = atomic_load(&machine->arrived);
+	while (!atomic_compare_exchange_weak(&machine->arrived, &parcel->next, parcel))
+		;
+	dfg_event_signal(&machine->event);
+	dfg_call_helper(machine);
+	atomic_fetch_sub(&machine->bringing, 1);
+}
+
+static struct dfg_err *new_parcel(struct machine *machine, struct parcel **out_parcel)
+{
+	struct parcel *parcel = *out_parcel = machine->free_parcel;
+	if (parcel) {
+		machine->free_parcel = parcel->next;
+		return NULL;
+	}
+	if (!(parcel = dfg_zeros(1, sizeof *parcel)))
+		return dfg_no_memory();
+	parcel->wait.come = bring;
+	parcel->machine = machine;
+	parcel->made = machine->parcels;
+	*out_parcel = machine->parcels = parcel;
+	return NULL;
+}
+
+struct dfg_err *dfg_receive(struct machine *machine, struct slab *slab, uint32_t record, uint64_t began)
+{
+	struct parcel *parcel;
+	struct dfg_tensor value = {0};
+	bool dead = false, there = false;
+	DFG_TRY(new_parcel(machine, &parcel));
+	fill_key(machine, slab, record, &parcel->wait.key);
+	parcel->wait.from = machine->flow->port[record].peer;
+	parcel->slab = slab;
+	parcel->record = record;
+	parcel->began = began;
+	struct dfg_err *err =
+		dfg_rendezvous_receive(machine->plan->session->options.rendezvous, &parcel->wait, &value, &dead, &there);
+	if (!err && !there) { /* it may have come meanwhile: the parcel is not ours */
+		machine->expected++;
+		return NULL;
+	}
+	struct parcel mine = *parcel;
+	give_back(machine, parcel);
+	if (err)
+		return dfg_place_note(err, slab, machine->plan->record[record].call);
+	mine.tensor = value;
+	mine.dead = dead;
+	return finish(machine, &mine);
+}
+
+/* What arrived, the oldest first. */
+static struct parcel *take_arrived(struct machine *machine)
+{
+	struct parcel *newest = atomic_exchange(&machine->arrived, NULL), *oldest = NULL;
+	while (newest) {
+		struct parcel *next = newest->next;
+		newest->next = oldest;
+		oldest = newest;
+		newest = next;
+		machine->expected--;
+	}
+	return oldest;
+}
+
+/* Of a step that has failed: values are let go, errors kept, for the first of them to be told. */
+static void refuse(struct machine *machine, struct parcel *parcels)
+{
+	for (struct parcel *next; parcels; parcels = next) {
+		next = parcels->next;
+		dfg_tensor_release(&parcels->tensor);
+		if (!parcels->err) {
+			give_back(machine, parcels);
+			continue;
+		}
+		parcels->next = machine->refused;
+		machine->refused = parcels;
+	}
+}
+
+struct dfg_err *dfg_open_parcels(struct machine *machine)
+{
+	struct parcel *parcel = take_arrived(machine);
+	struct dfg_err *err = NULL;
+	while (parcel && !parcel->err && !err) {
+		struct parcel mine = *parcel;
+		give_back(machine, parcel);
+		parcel = mine.next;
+		err = finish(machine, &mine);
+	}
+	machine->stop |= err || parcel;
+	refuse(machine, parcel);
+	return err;
+}
+
+static void pause_briefly(void)
+{
+#if defined __x86_64__ || defined __i386__
+	__builtin_ia32_pause();
+#elif defined __aarch64__
+	__asm__ volatile("yield");
+#endif
+}
+
+/* The peer answers in microseconds, or not soon. After the first few others may need the processor more. */
+bool dfg_poll(struct machine *machine, uint32_t seen, uint64_t until)
+{
+	enum { KEEN_NS = 10000, MOST_NS = 50000, AT_ONCE = 16 };
+	struct dfg_rendezvous *rendezvous = machine->plan->session->options.rendezvous;
+	uint64_t began = dfg_now(), now = began;
+	do {
+		for (int i = 0; i < AT_ONCE; i++) {
+			if (atomic_load(&machine->arrived) || atomic_load(&machine->event.word) != seen)
+				return true;
+			if (!dfg_rendezvous_poll(rendezvous))
+				pause_briefly();
+		}
+		now = dfg_now();
+		if (now - began > KEEN_NS)
+			sched_yield();
+	} while (now - began < MOST_NS && (!until || now < until));
+	return atomic_load(&machine->arrived);
+}
+
+/* The same one whatever the schedule: the first record, in the first iterations. Of all, or of those that were refused. */
+static struct parcel *first_of(const struct machine *machine, bool refused)
+{
+	struct parcel *first = NULL, *next;
+	for (struct parcel *parcel = refused ? machine->refused : machine->parcels; parcel; parcel = next) {
+		next = refused ? parcel->next : parcel->made;
+		if (parcel->slab && (!first || dfg_is_before(parcel->slab, parcel->record, first->slab, first->record)))
+			first = parcel;
+	}
+	return first;
+}
+
+struct dfg_err *dfg_note_parcels(const struct machine *machine, struct dfg_err *err)
+{
+	const struct parcel *first = err ? first_of(machine, false) : NULL;
+	if (!first)
+		return err;
+	const struct dfg_call *call = machine->plan->record[first->record].call;
+	const struct dfg_transfer_key *key = &first->wait.key;
+	struct dfg_string name = call->attr[dfg_op_attr(call->signature, "tensor_name")].s;
+	if (machine->expected > 1)
+		err = dfg_err_note(err, "and for %u more", machine->expected - 1);
+	if (first->slab->frame)
+		err = dfg_err_note(err, "in iteration %s of loop '%s'", dfg_key_words(key->iteration, (int)key->depth).s,
+			first->slab->loop->path);
+	return dfg_err_note(err, "waited %.3g s for '%.*s' from w%u", (double)(dfg_now() - first->began) * 1e-9,
+		(int)name.length, name.s, first->wait.from);
+}
+
+/* What failed the step, for those at the rendezvous. */
+static struct dfg_err *why(const struct machine *machine)
+{
+	const struct parcel *first = first_of(machine, true);
+	const struct dfg_err *err = machine->err ? machine->err : first ? first->err : NULL;
+	return err ? dfg_err_new(err->code, err->file, err->line, "%s", err->text) : DFG_ERR(DFG_BUG, "the step failed");
+}
+
+void dfg_end_parcels(struct machine *machine)
+{
+	if (machine->stop)
+		dfg_rendezvous_fail(machine->plan->session->options.rendezvous, why(machine));
+	while (machine->expected) {
+		uint32_t seen = atomic_load(&machine->event.word);
+		struct parcel *arrived = take_arrived(machine);
+		refuse(machine, arrived);
+		if (!arrived)
+			dfg_event_wait(&machine->event, seen);
+	}
+	while (atomic_load(&machine->bringing))
+		pause_briefly();
+	struct parcel *first = first_of(machine, true);
+	if (first && !machine->err) {
+		machine->err = dfg_place_note(first->err, first->slab, machine->plan->record[first->record].call);
+		first->err = NULL;
+	}
+	while (machine->refused) {
+		struct parcel *parcel = machine->refused;
+		machine->refused = parcel->next;
+		dfg_err_free(parcel->err);
+		give_back(machine, parcel);
+	}
+}
