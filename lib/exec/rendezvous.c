@@ -4,6 +4,7 @@
 #include "lib/base/mem.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 
 /*
@@ -138,15 +139,16 @@ void dfg_rendezvous_free(struct dfg_rendezvous *rendezvous)
 
 struct dfg_err *dfg_rendezvous_worker(const struct dfg_rendezvous *rendezvous, const char *device, uint32_t *out_worker)
 {
-	char names[600] = "";
+	char names[600] = "none";
+	size_t at = 0;
 	for (uint32_t i = 0; i < rendezvous->options.workers; i++) {
 		const char *name = rendezvous->options.device[i];
 		if (!strcmp(name, device)) {
 			*out_worker = i;
 			return NULL;
 		}
-		if (strlen(names) + strlen(name) + 3 < sizeof names)
-			strcat(strcat(names, i ? ", " : ""), name);
+		if (at + strlen(name) + 3 < sizeof names)
+			at += (size_t)snprintf(names + at, sizeof names - at, "%s%s", at ? ", " : "", name);
 	}
 	return DFG_ERR(DFG_DATA, "no worker has the device '%s': there are %s", device, names);
 }
