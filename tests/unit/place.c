@@ -109,11 +109,344 @@ static void a_conflict_names_both_nodes_both_requests_and_why(void **state)
 	refused(VARIABLE, "read=w0 set=w1", "'read' takes a handle from 'w'");
 }
 
+/* A text where nothing else is asked; the options are tried before. */
+static void ask(struct layout *t, const char *name, const char *device)
+{
+	t->sketch.graph.node[number(t, name)].device = device;
+}
+
+static const char chain[] = "x Placeholder dtype=f32\na Neg x T=f32\nb/c Neg a T=f32\nb/d/e Neg b/c T=f32\n";
+
+static void patterns_are_of_whole_names_and_the_last_that_matches_wins(void **state)
+{
+	(void)state;
+	struct layout t;
+	succeeds(begin(&t, chain, 3, "b/*=w1 b/d/?=w2 c=w1"));
+	stands(&t, 0, "x a");
+	stands(&t, 1, "b/c");
+	stands(&t, 2, "b/d/e");
+	succeeds(place_on(&t, 3, "b/d/?=w2 b/*=w1"));
+	stands(&t, 1, "b/c b/d/e");
+	end(&t);
+}
+
+static void the_graph_is_asked_where_no_option_matches(void **state)
+{
+	(void)state;
+	struct layout t;
+	succeeds(begin(&t, chain, 3, ""));
+	stands(&t, 0, "x a b/c b/d/e");
+	ask(&t, "a", "/job:worker/task:1/device:CPU:0");
+	ask(&t, "b/c", "w2");
+	ask(&t, "b/d/e", "/job:worker/replica:0/task:1");
+	succeeds(place_on(&t, 3, "b/d/e=w0"));
+	stands(&t, 1, "a");
+	stands(&t, 2, "b/c");
+	stands(&t, 0, "b/d/e");
+	explained(&t, "a", "a  w1  the graph asks for '/job:worker/task:1/device:CPU:0'");
+	explained(&t, "x", "x  w1  next to 'a' (the graph asks for '/job:worker/task:1/device:CPU:0')");
+	end(&t);
+}
+
+static void a_partial_name_leaves_freedom(void **state)
+{
+	(void)state;
+	struct layout t;
+	succeeds(begin(&t, VARIABLE, 2, ""));
+	ask(&t, "w", "/device:CPU:0");
+	ask(&t, "set", "/job:worker/task:1/device:CPU:*");
+	succeeds(place_on(&t, 2, ""));
+	stands(&t, 1, "w read set");
+	succeeds(place_on(&t, 2, "w=w1"));
+	stands(&t, 1, "w read set");
+	fails(place_on(&t, 2, "w=w0"), DFG_DATA, "'/job:worker/task:1/device:CPU:*' by the graph");
+	end(&t);
+}
+
+static void a_device_that_is_not_there_is_told_with_the_nearest(void **state)
+{
+	(void)state;
+	struct layout t;
+	uint32_t device;
+	succeeds(begin(&t, chain, 2, ""));
+	ask(&t, "a", "/job:worker/task:1/device:GPU:0");
+	fails(place_on(&t, 2, ""), DFG_DATA,
+		"node 'a' (Neg): no device is '/job:worker/task:1/device:GPU:0'; the nearest is "
+		"'/job:worker/task:1/device:CPU:0'");
+	end(&t);
+	fails(dfg_place_device("/job:wroker/task:1/device:CPU:0", workers, 2, &device), DFG_DATA,
+		"the nearest is '/job:worker/task:1/device:CPU:0'");
+	fails(dfg_place_device("w7", workers, 3, &device), DFG_DATA, "no device is 'w7'; there are w0 to w2");
+	fails(dfg_place_device("w1x", workers, 3, &device), DFG_DATA, "no device is 'w1x'");
+	fails(dfg_place_device("w-1", workers, 3, &device), DFG_DATA, "no device is 'w-1'");
+	fails(dfg_place_device("/task:9/", workers, 3, &device), DFG_DATA, "no device is '/task:9/'");
+	fails(dfg_place_device("", workers, 1, &device), DFG_DATA, "there is only w0");
+	fails(dfg_place_device("w0", workers, 0, &device), DFG_DATA, "there is no device");
+}
+
+static void devices_have_short_whole_and_partial_names(void **state)
+{
+	(void)state;
+	static const char *const names[] = {"w0", "/job:worker/task:2/device:CPU:0", "/job:worker/task:1", "/task:2",
+		"/cpu:0", "/job:worker", "/device:cpu:0", "/job:*/task:1/device:CPU:*"};
+	static const uint32_t wanted[] = {0, 2, 1, 2, 0, 0, 0, 1};
+	for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+		uint32_t device;
+		succeeds(dfg_place_device(names[i], workers, 3, &device));
+		assert_int_equal(device, wanted[i]);
+	}
+}
+
+static void nodes_of_one_class_or_one_variable_stand_together(void **state)
+{
+	(void)state;
+	struct layout t;
+	const union dfg_value with_a = {.s = {"loc:@a", 6}}, with_none = {.s = {"loc:@gone", 9}};
+	const struct dfg_list list = {DFG_ATTR_STRING, 1, &with_a}, gone = {DFG_ATTR_STRING, 1, &with_none};
+	succeeds(begin(&t, chain, 2, ""));
+	succeeds(dfg_node_set_attr(
+		&t.sketch.graph, number(&t, "b/d/e"), "_class", DFG_ATTR_LIST, (union dfg_value){.list = &list}));
+	succeeds(place_on(&t, 2, "a=w1"));
+	stands(&t, 1, "a b/d/e");
+	explained(&t, "b/d/e", "b/d/e  w1  together with 'a' (--place 'a=w1')");
+	fails(place_on(&t, 2, "a=w1 b/d/e=w0"), DFG_DATA, "'b/d/e' is to stand with 'a' (_class)");
+	succeeds(
+		dfg_node_set_attr(&t.sketch.graph, number(&t, "a"), "_class", DFG_ATTR_LIST, (union dfg_value){.list = &gone}));
+	succeeds(dfg_node_set_attr(
+		&t.sketch.graph, number(&t, "b/d/e"), "_class", DFG_ATTR_LIST, (union dfg_value){.list = &gone}));
+	succeeds(place_on(&t, 2, "a=w1"));
+	stands(&t, 1, "a b/d/e");
+	end(&t);
+	refused("u VarHandleOp dtype=f32 shape=[] shared_name='s'\nv VarHandleOp dtype=f32 shape=[] shared_name='s'\n",
+		"u=w0 v=w1", "'v' is the same variable as 'u'");
+}
+
+static void refs_bind_what_takes_them_as_refs(void **state)
+{
+	(void)state;
+	static const char text[] =
+		"v VariableV2 dtype=f32 shape=[]\nread Identity v T=f32\nx Placeholder dtype=f32\n"
+		"set Assign v x T=f32\ny Neg read T=f32\n";
+	struct layout t;
+	succeeds(begin(&t, text, 2, "v=w1 read=w0"));
+	stands(&t, 1, "v set");
+	stands(&t, 0, "read");
+	end(&t);
+	refused(text, "v=w1 set=w0", "'set' takes a ref from 'v'");
+}
+
+#define COND                                                                                        \
+	"p Placeholder dtype=bool\nw VarHandleOp dtype=f32 shape=[]\nread ReadVariableOp w dtype=f32\n" \
+	"s Switch read p T=f32\nt Neg s:1 T=f32\nf Exp s T=f32\nm Merge f t T=f32 N=2\n"
+
+static void a_switch_stands_with_its_data_whatever_it_is_asked(void **state)
+{
+	(void)state;
+	struct layout t;
+	succeeds(begin(&t, COND, 2, "w=w1 s=w0 t=w0"));
+	stands(&t, 1, "w read s");
+	stands(&t, 0, "t");
+	explained(&t, "s", "s  w1  together with 'w' (--place 'w=w1')");
+	end(&t);
+}
+
+/* while i < n: i, v = i + 1, v * x */
+#define LOOP                                                                                                     \
+	"i0 Placeholder dtype=i32\nn Placeholder dtype=i32\nx Placeholder dtype=f32\nv0 Placeholder dtype=f32\n"     \
+	"ei Enter i0 T=i32 frame_name='loop'\nev Enter v0 T=f32 frame_name='loop'\n"                                 \
+	"en Enter n T=i32 frame_name='loop' is_constant=true\nex Enter x T=f32 frame_name='loop' is_constant=true\n" \
+	"mi Merge ei ni T=i32 N=2\nmv Merge ev nv T=f32 N=2\nless Less mi en T=i32\nc LoopCond less\n"               \
+	"si Switch mi c T=i32\nsv Switch mv c T=f32\nadd Add si:1 si:1 T=i32\nmul Mul sv:1 ex T=f32\n"               \
+	"ni NextIteration add T=i32\nnv NextIteration mul T=f32\nxi Exit si T=i32\nxv Exit sv T=f32\ny Neg xv T=f32\n"
+
+static void a_loop_stays_whole_but_for_what_was_asked(void **state)
+{
+	(void)state;
+	struct layout t;
+	succeeds(begin(&t, LOOP, 2, "mul=w1"));
+	stands(&t, 0, "ei ev en mi mv less c si sv add ni nv xi xv");
+	stands(&t, 1, "mul ex");
+	explained(&t, "ex", "ex  w1  next to 'mul' (--place 'mul=w1')");
+	succeeds(place_on(&t, 2, "less=w1"));
+	stands(&t, 1, "less c en");
+	stands(&t, 0, "ei ev mi mv si sv add mul ni nv xi xv");
+	end(&t);
+}
+
+static void a_loop_variable_goes_where_one_of_its_primitives_is_asked(void **state)
+{
+	(void)state;
+	struct layout t;
+	succeeds(begin(&t, LOOP, 2, "nv=w1"));
+	stands(&t, 1, "ev mv sv nv xv");
+	stands(&t, 0, "ei mi si ni xi less c add");
+	explained(&t, "mv", "mv  w1  together with 'nv' (--place 'nv=w1')");
+	succeeds(place_on(&t, 2, "mv=w1 nv=w0 xv=w0"));
+	stands(&t, 1, "ev mv sv nv xv");
+	end(&t);
+}
+
+static void what_is_saved_in_a_loop_is_loaded_where_it_is(void **state)
+{
+	(void)state;
+	struct layout t;
+	static const char text[] = LOOP
+		"save Dfg>Save mul si:1 T=f32 N=1 K=i32\n"
+		"k Placeholder dtype=i32\nload Dfg>Load save k T=f32 N=1 K=i32\n";
+	succeeds(begin(&t, text, 2, "save=w1"));
+	stands(&t, 1, "save load");
+	stands(&t, 0, "mul add");
+	end(&t);
+	refused(text, "save=w1 load=w0", "'load' loads what 'save' saves");
+}
+
+/* Two products that take a second each, of inputs of their own. */
+#define HEAVY(n)                                                                                                       \
+	"a" n " VarHandleOp dtype=f32 shape=[2048,2048]\nr" n " ReadVariableOp a" n " dtype=f32\nb" n " MatMul r" n " r" n \
+	" T=f32\nc" n " MatMul b" n " b" n " T=f32\nd" n " MatMul c" n " c" n " T=f32\n"
+
+static void independent_heavy_chains_go_to_different_devices(void **state)
+{
+	(void)state;
+	struct layout t;
+	succeeds(begin(&t, HEAVY("0") HEAVY("1"), 2, ""));
+	uint32_t one = t.placed[number(&t, "d0")].device, other = t.placed[number(&t, "d1")].device;
+	assert_int_not_equal(one, other);
+	stands(&t, one, "a0 r0 b0 c0 d0");
+	stands(&t, other, "a1 r1 b1 c1 d1");
+	assert_int_equal(t.placed[number(&t, "r0")].reason, DFG_PLACED_TOGETHER);
+	assert_int_equal(t.placed[number(&t, "c1")].reason, DFG_PLACED_SCHEDULED);
+	explained(&t, "c0", one ? "c0  w1  by cost" : "c0  w0  by cost");
+	end(&t);
+}
+
+static void what_is_small_is_not_cut(void **state)
+{
+	(void)state;
+	struct layout t;
+	succeeds(begin(&t, chain, 3, ""));
+	stands(&t, 0, "x a b/c b/d/e");
+	end(&t);
+	succeeds(begin(&t, LOOP "z Neg x T=f32\n", 3, ""));
+	for (uint32_t n = 0; n < t.sketch.graph.count; n++)
+		assert_int_equal(t.placed[n].device, 0);
+	end(&t);
+	succeeds(begin(&t, chain, 3, "b/c=w2"));
+	stands(&t, 2, "b/c b/d/e");
+	end(&t);
+}
+
+static void one_device_needs_no_reason(void **state)
+{
+	(void)state;
+	struct layout t;
+	succeeds(begin(&t, COND, 1, "w=w0"));
+	stands(&t, 0, "p w read s t f m");
+	explained(&t, "s", "s  w0  the only device");
+	end(&t);
+}
+
+static void the_same_graph_is_placed_the_same(void **state)
+{
+	(void)state;
+	struct layout one, other;
+	succeeds(begin(&one, HEAVY("0") LOOP HEAVY("1") HEAVY("2"), 3, "mul=w2"));
+	succeeds(begin(&other, HEAVY("0") LOOP HEAVY("1") HEAVY("2"), 3, "mul=w2"));
+	for (uint32_t n = 0; n < one.sketch.graph.count; n++) {
+		assert_int_equal(one.placed[n].device, other.placed[n].device);
+		assert_int_equal(one.placed[n].reason, other.placed[n].reason);
+		assert_int_equal(one.placed[n].with, other.placed[n].with);
+	}
+	end(&one);
+	end(&other);
+}
+
+/* A program of the language, placed by what it says itself. */
+static void place_program(const char *text, uint32_t devices, struct layout *t)
+{
+	const struct dfg_lang_options lang = {.text = text, .length = strlen(text)};
+	*t = (struct layout){.facts.arena = &t->arena};
+	dfg_graph_init(&t->sketch.graph, &t->sketch.arena);
+	succeeds(dfg_lang_build("test.dfg", &lang, &t->sketch.graph));
+	succeeds(dfg_verify(&t->sketch.graph, NULL, &t->facts));
+	succeeds(place_on(t, devices, ""));
+}
+
+/* All nodes whose names begin so, of which there are some. */
+static void stand_all(const struct layout *t, uint32_t device, const char *prefix)
+{
+	uint32_t count = 0;
+	for (uint32_t n = 0; n < t->sketch.graph.count; n++)
+		if (!strncmp(t->sketch.graph.node[n].name, prefix, strlen(prefix))) {
+			count++;
+			stands(t, device, t->sketch.graph.node[n].name);
+		}
+	if (!count)
+		fail_msg("no node begins with '%s'", prefix);
+}
+
+static void a_program_says_where_its_nodes_stand(void **state)
+{
+	(void)state;
+	struct layout t;
+	place_program(
+		"input x: f32[batch, 4]\n"
+		"h = x @ zeros([4, 4])\n"
+		"on \"w1\" {\n    param w: f32[4, 4] = zeros\n    second = relu(h @ w)\n}\n"
+		"on \"/job:worker/task:2\" {\n    on \"w1\" { third = exp(second) }\n    fourth = exp(third)\n}\n",
+		3, &t);
+	stands(&t, 0, "x h");
+	stands(&t, 1, "w second third");
+	stands(&t, 2, "fourth");
+	stand_all(&t, 1, "w/");
+	end(&t);
+}
+
+static void branches_and_loops_of_a_program_may_stand_elsewhere(void **state)
+{
+	(void)state;
+	struct layout t;
+	place_program(
+		"input x: f32[]\ninput p: bool[]\n"
+		"a = exp(x)\n"
+		"on \"w1\" {\n    b = if p { sin(a) } else { cos(a) }\n"
+		"    c = loop (v = b) for i in 0..5 { next v * 2 }\n}\n"
+		"d = loop (v = c) for i in 0..5 { on \"w1\" { u = sin(v) }\n next u * 2 }\n",
+		2, &t);
+	stands(&t, 0, "a");
+	for (uint32_t n = 0; n < t.sketch.graph.count; n++) {
+		const struct dfg_node *node = &t.sketch.graph.node[n];
+		if (!strcmp(node->device, "w1") && dfg_node_role(node) == DFG_PLAIN)
+			assert_int_equal(t.placed[n].device, 1);
+		if (dfg_node_role(node) == DFG_SWITCH && node->n_in)
+			assert_int_equal(t.placed[n].device, t.placed[node->in[0].node].device);
+	}
+	stand_all(&t, 1, "c");
+	end(&t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_variable_stands_with_what_reads_and_writes_it),
 		cmocka_unit_test(a_conflict_names_both_nodes_both_requests_and_why),
+		cmocka_unit_test(patterns_are_of_whole_names_and_the_last_that_matches_wins),
+		cmocka_unit_test(the_graph_is_asked_where_no_option_matches),
+		cmocka_unit_test(a_partial_name_leaves_freedom),
+		cmocka_unit_test(a_device_that_is_not_there_is_told_with_the_nearest),
+		cmocka_unit_test(devices_have_short_whole_and_partial_names),
+		cmocka_unit_test(nodes_of_one_class_or_one_variable_stand_together),
+		cmocka_unit_test(refs_bind_what_takes_them_as_refs),
+		cmocka_unit_test(a_switch_stands_with_its_data_whatever_it_is_asked),
+		cmocka_unit_test(a_loop_stays_whole_but_for_what_was_asked),
+		cmocka_unit_test(a_loop_variable_goes_where_one_of_its_primitives_is_asked),
+		cmocka_unit_test(what_is_saved_in_a_loop_is_loaded_where_it_is),
+		cmocka_unit_test(independent_heavy_chains_go_to_different_devices),
+		cmocka_unit_test(what_is_small_is_not_cut),
+		cmocka_unit_test(one_device_needs_no_reason),
+		cmocka_unit_test(the_same_graph_is_placed_the_same),
+		cmocka_unit_test(a_program_says_where_its_nodes_stand),
+		cmocka_unit_test(branches_and_loops_of_a_program_may_stand_elsewhere),
 	};
 	return cmocka_run_group_tests_name("place", tests, NULL, NULL);
 }
