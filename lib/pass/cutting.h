@@ -3,8 +3,9 @@
 #include "lib/pass/partition.h"
 
 /*
- * What the files of partition share: partition.c (what comes after what, and what is refused), partition_edge.c (the ways of
- * edges that cross), partition_parts.c (the parts as graphs).
+ * What the files of partition share: partition.c (what comes after what), partition_loop.c (loops that several devices take
+ * part in), partition_count.c (those where each can tell for itself how long they go on), partition_clone.c (what is had
+ * again), partition_edge.c (the ways of edges that cross), partition_parts.c (the parts as graphs).
  *
  * Nodes have one numbering: those of the graph and, behind them, those that are added, each on one device. What reads a
  * tensor of another device is led another way: to a clone of its maker, or to a _Recv.
@@ -24,6 +25,20 @@ struct way {
 	uint32_t send; /* the _Send, or DFG_NONE */
 };
 
+/* What goes round in a loop on a device and says in which of its iterations there is something to do. */
+struct control {
+	uint32_t turn;  /* a Merge: in each, the last too */
+	uint32_t pivot; /* only where the loop goes on */
+};
+
+/* A loop that several devices take part in. */
+struct spread {
+	bool is_spread;
+	bool is_uneven;   /* it is entered in the first iteration of the loop around it only, or in all others */
+	uint32_t goes_on; /* the condition that the loop goes on */
+	const char *path; /* "outer/inner" */
+};
+
 struct cut {
 	const struct dfg_graph *graph;
 	const struct dfg_facts *facts;
@@ -33,6 +48,11 @@ struct cut {
 	struct dfg_arena scratch;
 	struct dfg_loops loops;
 	struct dfg_liveness liveness; /* where there are loops */
+	struct spread *spread;        /* by loop */
+	struct control *control;      /* by loop and device; .turn is 0 where the device takes no part */
+	uint32_t *start;              /* by device: a constant, from which control begins; or DFG_NONE */
+	bool *is_copied;              /* by node of the graph: of what says how long a loop goes on */
+	bool *is_uneven; /* by node of the graph in a loop: it comes in the first iteration only, or in all others */
 	struct added *added;
 	size_t n_added, added_room, settled;
 	uint32_t *first; /* by node of the graph: a way, + 1 */
@@ -58,6 +78,28 @@ DFG_MUST_CHECK struct dfg_err *dfg_cut_add(
 /* What `reader`, a node's number, reads in place of the edge: the same each time it is asked. */
 DFG_MUST_CHECK struct dfg_err *dfg_cut_lead(
 	struct cut *c, uint32_t reader, struct dfg_edge edge, struct dfg_edge *out_edge);
+
+/* order may be NULL: the file's own. Finds the loops that several devices take part in, and gives each of these devices its control. */
+DFG_MUST_CHECK struct dfg_err *dfg_cut_loops(struct cut *c, const uint32_t *order);
+
+/* Whether the node's control edge says what every device's own pivot says: the loop goes on. Else 0. */
+uint32_t dfg_cut_pivot_of(const struct cut *c, uint32_t node);
+
+/* What says on a device when there is a transfer of what is live so; DFG_NONE in the root. */
+DFG_MUST_CHECK struct dfg_err *dfg_cut_gate(
+	struct cut *c, uint32_t loop, uint32_t set, uint32_t device, uint32_t *out_node, bool *out_each_turn);
+
+/* Marks what the loop's predicate is made of, if it is little and each device can make it: a count, mostly. */
+void dfg_cut_count(struct cut *c, uint32_t loop);
+
+/* A small constant of the root, or one that waits for nothing but that a loop goes on. */
+bool dfg_cut_is_constant(const struct cut *c, uint32_t node);
+
+/* Whether a reader on another device gets a node of its own, that does the same. */
+bool dfg_cut_is_cloned(const struct cut *c, uint32_t node);
+
+/* Its inputs are led their way later. */
+DFG_MUST_CHECK struct dfg_err *dfg_cut_clone(struct cut *c, uint32_t node, uint32_t device, uint32_t *out_number);
 
 /* Leads every edge, also those of what is added meanwhile. */
 DFG_MUST_CHECK struct dfg_err *dfg_cut_edges(struct cut *c);

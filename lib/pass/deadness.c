@@ -243,6 +243,8 @@ static uint32_t leave(struct life *l, uint32_t n)
 	const struct dfg_node *from = &l->graph->node[node->in[0].node];
 	if (!has_one_condition(l, frame))
 		return l->runs[node->in[0].node];
+	if (l->runs[n] == DFG_LOST)
+		return DFG_LOST;
 	if (l->runs[n] == dfg_logic_and(l->logic, within, dfg_logic_not(dfg_predicate_value(&l->predicates, from->in[1]))))
 		return within;
 	return dfg_logic_and(l->logic, within, dfg_predicate_claim(&l->predicates, (struct dfg_edge){n, 0}, DFG_IS_LIVE));

@@ -30,25 +30,9 @@ static struct dfg_err *find_loops(struct cut *c)
 	if (count < c->graph->count)
 		return DFG_ERR(DFG_DATA, "the graph has a cycle");
 	DFG_TRY(dfg_loops_find(c->graph, order, &c->scratch, &c->loops));
-	return c->loops.count > 1 ? dfg_liveness_find(c->graph, order, &c->loops, &c->liveness) : NULL;
-}
-
-/* Of a loop that is on one device nothing need be known. */
-static struct dfg_err *check_loops(const struct cut *c)
-{
-	uint32_t *device = dfg_zeros(c->loops.count, sizeof *device);
-	struct dfg_err *err = device ? NULL : DFG_ERR(DFG_MEMORY, "no memory for %u loops", c->loops.count);
-	for (uint32_t n = 0; n < c->graph->count && !err; n++) {
-		uint32_t home = dfg_loop_home(c->graph, &c->loops, n);
-		for (uint32_t l = home; l && !err; l = c->loops.loop[l].parent) {
-			if (device[l] && device[l] != cut_device(c, n) + 1)
-				err = DFG_ERR(DFG_DATA, "loop '%.*s' is on several devices", (int)c->loops.loop[l].name.length,
-					c->loops.loop[l].name.s);
-			device[l] = cut_device(c, n) + 1;
-		}
-	}
-	dfg_free(device);
-	return err;
+	if (c->loops.count > 1)
+		DFG_TRY(dfg_liveness_find(c->graph, order, &c->loops, &c->liveness));
+	return dfg_cut_loops(c, order);
 }
 
 static struct dfg_err *partition(struct cut *c, struct dfg_parts *out_parts)
@@ -57,7 +41,6 @@ static struct dfg_err *partition(struct cut *c, struct dfg_parts *out_parts)
 		return DFG_ERR(DFG_MEMORY, "no memory to cut %u nodes", c->graph->count);
 	DFG_TRY(check_names(c->graph));
 	DFG_TRY(find_loops(c));
-	DFG_TRY(check_loops(c));
 	DFG_TRY(dfg_cut_edges(c));
 	return dfg_cut_parts(c, out_parts);
 }

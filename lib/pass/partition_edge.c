@@ -2,8 +2,6 @@
 
 #include <string.h>
 
-enum { CLONE_BYTES_MOST = 1024 };
-
 struct dfg_err *dfg_cut_add(struct cut *c, const struct dfg_node *node, uint32_t device, uint32_t *out_number)
 {
 	if (c->graph->count + c->n_added >= DFG_NONE - 1 ||
@@ -15,25 +13,6 @@ struct dfg_err *dfg_cut_add(struct cut *c, const struct dfg_node *node, uint32_t
 	added->node.device = c->options->device[device];
 	*out_number = c->graph->count + (uint32_t)c->n_added++;
 	return NULL;
-}
-
-static bool is_small(const struct dfg_literal *literal)
-{
-	size_t bytes = 0;
-	if (literal->dtype == DFG_STRING && literal->given <= CLONE_BYTES_MOST)
-		for (int64_t i = 0; i < literal->given; i++)
-			bytes += ((const struct dfg_string *)literal->data)[i].length;
-	else
-		bytes = (size_t)literal->given * dfg_dtype_size(literal->dtype);
-	return bytes <= CLONE_BYTES_MOST;
-}
-
-/* A small constant of the root is had again for less than it is sent. */
-static bool is_cloned(const struct dfg_node *node)
-{
-	const struct dfg_attr *value = dfg_node_attr(node, "value");
-	return dfg_node_role(node) == DFG_CONST && !node->n_control && value && value->kind == DFG_ATTR_TENSOR &&
-		   is_small(value->value.tensor);
 }
 
 /* The way that leads there, or NULL. A _Recv of any output tells as well as one of its own that the node has run. */
@@ -63,20 +42,11 @@ static struct dfg_err *add_way(struct cut *c, uint32_t node, const struct way *w
 	return NULL;
 }
 
-/* Its inputs are led their way later. */
 static struct dfg_err *clone(struct cut *c, uint32_t n, uint32_t device)
 {
-	struct dfg_node node = c->graph->node[n];
-	uint32_t count = node.n_in + node.n_control, number;
-	node.name = dfg_arena_print(c->arena, "_dfg/clone/%u/%s", device, node.name);
-	struct dfg_edge *in = dfg_arena_zeros(c->arena, (size_t)count + 1, sizeof *in);
-	if (!node.name || !in)
-		return DFG_ERR(DFG_MEMORY, "no memory for a clone");
-	if (count)
-		memcpy(in, node.in, count * sizeof *in);
-	node.in = in;
-	DFG_TRY(dfg_cut_add(c, &node, device, &number));
-	return add_way(c, n, &(struct way){.device = device, .port = WAY_OF_ALL, .to = number, .send = DFG_NONE});
+	struct way way = {.device = device, .port = WAY_OF_ALL, .send = DFG_NONE};
+	DFG_TRY(dfg_cut_clone(c, n, device, &way.to));
+	return add_way(c, n, &way);
 }
 
 static struct dfg_err *no_memory(void)
@@ -198,16 +168,36 @@ static struct dfg_err *describe(struct cut *c, uint32_t reader, struct dfg_edge 
 	return NULL;
 }
 
+/* In a loop: what says, at each end, whether there is a transfer. */
+static struct dfg_err *gates(struct cut *c, struct dfg_edge edge, struct dfg_transfer *transfer, uint32_t gate[2])
+{
+	uint32_t loop = c->loops.of[edge.node], set = 0;
+	if (loop && c->is_uneven[edge.node])
+		return DFG_ERR(DFG_DATA,
+			"node '%.200s' (%.100s): does not come in each iteration of loop '%.200s', so it cannot be sent from %s to "
+			"%s",
+			c->graph->node[edge.node].name, c->graph->node[edge.node].op_name, c->spread[loop].path,
+			c->options->device[transfer->from], c->options->device[transfer->to]);
+	if (loop)
+		DFG_TRY(dfg_live_of(&c->liveness, edge, &set));
+	transfer->loop = loop ? c->spread[loop].path : "";
+	transfer->depth = c->loops.loop[loop].depth;
+	DFG_TRY(dfg_cut_gate(c, loop, set, transfer->from, &gate[0], &transfer->each_turn));
+	return dfg_cut_gate(c, loop, set, transfer->to, &gate[1], &transfer->each_turn);
+}
+
 static struct dfg_err *transfer(struct cut *c, uint32_t reader, struct dfg_edge edge)
 {
 	struct dfg_transfer transfer;
 	struct dfg_edge data = edge, none = {DFG_NONE, 0};
 	struct way way = {.device = cut_device(c, reader), .port = edge.port};
+	uint32_t gate[2];
 	DFG_TRY(describe(c, reader, edge, &transfer));
 	if (edge.port == DFG_CONTROL)
 		DFG_TRY(add_signal(c, edge.node, &data));
-	DFG_TRY(add_end(c, &transfer, data, DFG_NONE, &way.send));
-	DFG_TRY(add_end(c, &transfer, none, DFG_NONE, &way.to));
+	DFG_TRY(gates(c, edge, &transfer, gate));
+	DFG_TRY(add_end(c, &transfer, data, gate[0], &way.send));
+	DFG_TRY(add_end(c, &transfer, none, gate[1], &way.to));
 	if (!dfg_reserve(&c->transfer, &c->transfer_room, c->transfers + 1, sizeof *c->transfer))
 		return no_memory();
 	c->transfer[c->transfers++] = transfer;
@@ -220,9 +210,14 @@ struct dfg_err *dfg_cut_lead(struct cut *c, uint32_t reader, struct dfg_edge edg
 	*out_edge = edge;
 	if (cut_device(c, edge.node) == device)
 		return NULL;
+	uint32_t loop = edge.port == DFG_CONTROL ? dfg_cut_pivot_of(c, edge.node) : 0;
+	if (loop) {
+		out_edge->node = c->control[(size_t)loop * c->options->devices + device].pivot;
+		return NULL;
+	}
 	const struct way *way = find_way(c, edge, device);
 	if (!way) {
-		DFG_TRY(is_cloned(&c->graph->node[edge.node]) ? clone(c, edge.node, device) : transfer(c, reader, edge));
+		DFG_TRY(dfg_cut_is_cloned(c, edge.node) ? clone(c, edge.node, device) : transfer(c, reader, edge));
 		way = &c->way[c->ways - 1];
 	}
 	out_edge->node = way->to;

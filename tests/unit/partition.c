@@ -1,5 +1,34 @@
 #include "tests/unit/cutting.h"
 
+/* The part's nodes, "name Op input ..." a line. */
+static void cut_print(const struct dfg_graph *part, char *text, size_t room)
+{
+	*text = '\0';
+	for (uint32_t n = 0; n < part->count; n++) {
+		const struct dfg_node *node = &part->node[n];
+		size_t at = strlen(text);
+		at += (size_t)snprintf(text + at, room - at, "%s %s", node->name, node->op_name);
+		for (uint32_t e = 0; e < node->n_in + node->n_control; e++)
+			at += (size_t)snprintf(text + at, room - at, " %s", dfg_graph_tensor_name(part, node->in[e]));
+		assert_true(at + 2 < room);
+		strcpy(text + at, "\n");
+	}
+}
+
+/* The graph is cut into parts that are these, and that verify accepts. */
+static void becomes(const char *text, uint32_t devices, const char *const *part)
+{
+	static char got[16000];
+	struct cut_sketch cut;
+	succeeds(cut_begin(&cut, devices, text));
+	for (uint32_t d = 0; d < devices; d++) {
+		cut_print(&cut.parts.part[d], got, sizeof got);
+		assert_string_equal(got, part[d]);
+	}
+	cut_verify(&cut);
+	cut_end(&cut);
+}
+
 static void one_transfer_serves_all_readers_of_a_device(void **state)
 {
 	(void)state;

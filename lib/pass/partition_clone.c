@@ -1,0 +1,59 @@
+#include "lib/pass/cutting.h"
+
+#include "lib/pass/predicate.h"
+
+#include <string.h>
+
+enum { BYTES_MOST = 1024, HOPS_MOST = 16 };
+
+static bool is_small(const struct dfg_literal *literal)
+{
+	size_t bytes = 0;
+	if (literal->dtype == DFG_STRING && literal->given <= BYTES_MOST)
+		for (int64_t i = 0; i < literal->given; i++)
+			bytes += ((const struct dfg_string *)literal->data)[i].length;
+	else
+		bytes = (size_t)literal->given * dfg_dtype_size(literal->dtype);
+	return bytes <= BYTES_MOST;
+}
+
+bool dfg_cut_is_constant(const struct cut *c, uint32_t n)
+{
+	const struct dfg_node *node = &c->graph->node[n];
+	const struct dfg_attr *value = dfg_node_attr(node, "value");
+	if (dfg_node_role(node) != DFG_CONST || !value || value->kind != DFG_ATTR_TENSOR || !is_small(value->value.tensor))
+		return false;
+	for (uint32_t e = 0; e < node->n_control; e++)
+		if (!dfg_cut_pivot_of(c, node->in[e].node))
+			return false;
+	return true;
+}
+
+/* A loop's predicate, by its LoopCond or an Identity of that. */
+static bool is_predicate(const struct cut *c, uint32_t n)
+{
+	const struct dfg_node *node = &c->graph->node[n];
+	for (int i = 0; i < HOPS_MOST && dfg_node_role(node) == DFG_IDENTITY && node->n_in == 1 && !node->n_control; i++)
+		node = &c->graph->node[n = node->in[0].node];
+	return c->loops.loop[c->loops.of[n]].condition == n;
+}
+
+bool dfg_cut_is_cloned(const struct cut *c, uint32_t n)
+{
+	return c->is_copied[n] || dfg_cut_is_constant(c, n) || dfg_is_constant_enter(&c->graph->node[n]) ||
+		   is_predicate(c, n);
+}
+
+struct dfg_err *dfg_cut_clone(struct cut *c, uint32_t n, uint32_t device, uint32_t *out_number)
+{
+	struct dfg_node node = c->graph->node[n];
+	uint32_t count = node.n_in + node.n_control;
+	node.name = dfg_arena_print(c->arena, "_dfg/clone/%u/%s", device, node.name);
+	struct dfg_edge *in = dfg_arena_zeros(c->arena, (size_t)count + 1, sizeof *in);
+	if (!node.name || !in)
+		return DFG_ERR(DFG_MEMORY, "no memory for a clone");
+	if (count)
+		memcpy(in, node.in, count * sizeof *in);
+	node.in = in;
+	return dfg_cut_add(c, &node, device, out_number);
+}

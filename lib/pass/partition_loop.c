@@ -1,0 +1,295 @@
+#include "lib/pass/cutting.h"
+
+#include "lib/pass/predicate.h"
+
+#include <string.h>
+
+/*
+ * On each device that takes part in a loop something goes round that is not in the graph:
+ *
+ *     Enter -> Merge (the turn) -> Switch on the LoopCond -> Identity (the pivot) -> NextIteration -> Merge
+ *
+ * It enters in the loop around, where that one's turn is, or its pivot if nothing enters this loop in the last turn; an
+ * outermost one is entered from a constant, and so it has one turn also in a branch that is not taken. From the same predicate
+ * in each turn all devices' turns and pivots are live alike, by induction: so both ends of a transfer know of it or do not.
+ */
+enum {
+	HOPS_MOST = 16,
+	DEPTH_MOST = 16, /* loops around a transfer: a link's key has room for no more */
+};
+
+static struct dfg_err *no_memory(const struct cut *c)
+{
+	return DFG_ERR(DFG_MEMORY, "no memory to cut %u loops", c->loops.count);
+}
+
+static const char *words(const struct cut *c, uint32_t loop)
+{
+	return c->spread[loop].path;
+}
+
+static struct control *control_of(const struct cut *c, uint32_t loop, uint32_t device)
+{
+	return &c->control[(size_t)loop * c->options->devices + device];
+}
+
+/* Which devices take part: .turn is 1 until the control is made. Constant Enters do not count, which every reader clones. */
+static void find_devices(struct cut *c)
+{
+	for (uint32_t n = 0; n < c->graph->count; n++) {
+		uint32_t home = dfg_loop_home(c->graph, &c->loops, n);
+		if (dfg_is_constant_enter(&c->graph->node[n]))
+			home = c->loops.loop[home].parent;
+		control_of(c, home, cut_device(c, n))->turn = 1;
+	}
+	for (uint32_t l = c->loops.count - 1; l > 0; l--) {
+		uint32_t count = 0;
+		for (uint32_t d = 0; d < c->options->devices; d++) {
+			if (!control_of(c, l, d)->turn)
+				continue;
+			count++;
+			control_of(c, c->loops.loop[l].parent, d)->turn = 1;
+		}
+		c->spread[l].is_spread = count > 1;
+	}
+}
+
+/* A variable's way in, round, and out cannot be parted, and one LoopCond says how long. */
+static struct dfg_err *check_node(const struct cut *c, uint32_t n)
+{
+	const struct dfg_node *node = &c->graph->node[n];
+	uint32_t home = dfg_loop_home(c->graph, &c->loops, n), condition = c->loops.loop[home].condition;
+	enum dfg_role role = dfg_node_role(node);
+	if (!home || !c->spread[home].is_spread)
+		return NULL;
+	if (condition == DFG_NONE || (role == DFG_LOOP_COND && n != condition))
+		return DFG_ERR(DFG_DATA, "node '%.200s' (%.100s): loop '%.200s' has %s LoopCond, so it cannot be cut",
+			node->name, node->op_name, words(c, home), condition == DFG_NONE ? "no" : "more than one");
+	if (role != DFG_EXIT && (role != DFG_MERGE || c->loops.variable[n] == DFG_NONE))
+		return NULL;
+	for (uint32_t e = 0; e < node->n_in; e++)
+		if (cut_device(c, node->in[e].node) != cut_device(c, n))
+			return DFG_ERR(DFG_DATA,
+				"node '%.200s' (%.100s) on %s reads '%.200s' (%.100s) on %s: the primitives of a loop's variable have "
+				"to be on one device",
+				node->name, node->op_name, c->options->device[cut_device(c, n)], c->graph->node[node->in[e].node].name,
+				c->graph->node[node->in[e].node].op_name, c->options->device[cut_device(c, node->in[e].node)]);
+	return NULL;
+}
+
+/* Behind an Enter that is not constant, or a NextIteration, and not behind a Merge of both. */
+static void find_uneven(struct cut *c, uint32_t n)
+{
+	const struct dfg_node *node = &c->graph->node[n];
+	bool is_uneven = false;
+	if (c->loops.variable[n] != DFG_NONE)
+		return;
+	for (uint32_t e = 0; e < node->n_in + node->n_control; e++)
+		is_uneven |= dfg_edge_brings(node, e) && c->is_uneven[node->in[e].node];
+	switch (dfg_node_role(node)) {
+	case DFG_ENTER:
+		c->spread[c->loops.of[n]].is_uneven |= is_uneven;
+		c->is_uneven[n] = !dfg_is_constant_enter(node);
+		return;
+	case DFG_EXIT:
+		c->is_uneven[n] = c->spread[dfg_loop_home(c->graph, &c->loops, n)].is_uneven;
+		return;
+	default:
+		c->is_uneven[n] = is_uneven || dfg_node_role(node) == DFG_NEXT_ITERATION;
+	}
+}
+
+static struct dfg_err *check_all(struct cut *c, const uint32_t *order)
+{
+	for (uint32_t i = 0; i < c->graph->count; i++) {
+		find_uneven(c, order ? order[i] : i);
+		DFG_TRY(check_node(c, i));
+	}
+	for (uint32_t l = 1; l < c->loops.count; l++) {
+		if (!c->spread[l].is_spread)
+			continue;
+		if (c->spread[l].is_uneven)
+			return DFG_ERR(DFG_DATA,
+				"loop '%.200s' is not entered in each iteration of the one around it, so it cannot be cut",
+				words(c, l));
+		if (c->loops.loop[l].depth > DEPTH_MOST)
+			return DFG_ERR(DFG_DATA, "loop '%.200s' is %u loops deep; what crosses may be in %d", words(c, l),
+				c->loops.loop[l].depth, DEPTH_MOST);
+	}
+	return NULL;
+}
+
+static struct dfg_err *name_loops(struct cut *c)
+{
+	c->spread[0].path = "";
+	for (uint32_t l = 1; l < c->loops.count; l++) {
+		const struct dfg_loop *loop = &c->loops.loop[l];
+		const char *outer = c->spread[loop->parent].path;
+		c->spread[l].path =
+			dfg_arena_print(c->arena, "%s%s%.*s", outer, *outer ? "/" : "", (int)loop->name.length, loop->name.s);
+		if (!c->spread[l].path)
+			return no_memory(c);
+	}
+	return NULL;
+}
+
+uint32_t dfg_cut_pivot_of(const struct cut *c, uint32_t n)
+{
+	const struct dfg_node *node = &c->graph->node[n];
+	uint32_t loop = c->loops.of[n];
+	if (!loop || !c->spread[loop].is_spread || dfg_node_role(node) != DFG_IDENTITY)
+		return 0;
+	struct dfg_edge from = {n, 0};
+	for (int i = 0; i < HOPS_MOST && dfg_node_role(node) == DFG_IDENTITY && node->n_in == 1 && !node->n_control; i++) {
+		from = node->in[0];
+		node = &c->graph->node[from.node];
+	}
+	bool is_pivot = dfg_node_role(node) == DFG_SWITCH && from.port == 1 && !node->n_control &&
+					node->in[1].node == c->loops.loop[loop].condition &&
+					c->loops.variable[node->in[0].node] != DFG_NONE;
+	return is_pivot ? loop : 0;
+}
+
+static bool has_condition(const struct cut *c, uint32_t set, uint32_t condition)
+{
+	uint32_t count;
+	const uint32_t *item = dfg_live_conditions(&c->liveness, set, &count);
+	for (uint32_t i = 0; i < count; i++)
+		if (item[i] == condition)
+			return true;
+	return false;
+}
+
+struct dfg_err *dfg_cut_gate(
+	struct cut *c, uint32_t loop, uint32_t set, uint32_t device, uint32_t *out_node, bool *out_each_turn)
+{
+	*out_node = DFG_NONE;
+	*out_each_turn = false;
+	if (!loop)
+		return NULL;
+	const struct control *control = control_of(c, loop, device);
+	if (!c->spread[loop].is_spread || control->turn < c->graph->count)
+		return DFG_ERR(DFG_BUG, "%s takes no part in loop '%.200s'", c->options->device[device], words(c, loop));
+	bool goes_on = has_condition(c, set, c->spread[loop].goes_on);
+	*out_node = goes_on ? control->pivot : control->turn;
+	*out_each_turn = !goes_on;
+	return NULL;
+}
+
+/* Controls. */
+
+static struct dfg_err *add_start(struct cut *c, uint32_t device)
+{
+	static const struct dfg_literal empty = {DFG_F32, {1, {0}}, false, 0, NULL};
+	static const struct dfg_attr attr[] = {
+		{"dtype", DFG_ATTR_DTYPE, {.dtype = DFG_F32}}, {"value", DFG_ATTR_TENSOR, {.tensor = &empty}}};
+	if (c->start[device] != DFG_NONE)
+		return NULL;
+	struct dfg_node node = {.op_name = "Const", .attr = (struct dfg_attr *)attr, .n_attr = 2};
+	node.name = dfg_arena_print(c->arena, "_dfg/start/%u", device);
+	return node.name ? dfg_cut_add(c, &node, device, &c->start[device]) : no_memory(c);
+}
+
+/* Where it is entered: in the loop around it. */
+static struct dfg_err *find_entry(struct cut *c, uint32_t loop, uint32_t device, uint32_t *out_node)
+{
+	bool each_turn;
+	uint32_t parent = c->loops.loop[loop].parent;
+	if (parent)
+		return dfg_cut_gate(c, parent, c->liveness.entry[loop], device, out_node, &each_turn);
+	DFG_TRY(add_start(c, device));
+	*out_node = c->start[device];
+	return NULL;
+}
+
+enum { ENTER, TURN, SWITCH, PIVOT, NEXT, RING };
+
+static const struct ring {
+	const char *name, *op;
+	struct {
+		int node, port;
+	} in[2];
+	uint32_t n_in;
+} ring[RING] = {
+	[ENTER] = {"enter", "Enter", {{0}}, 1},
+	[TURN] = {"turn", "Merge", {{ENTER, 0}, {NEXT, 0}}, 2},
+	[SWITCH] = {"switch", "Switch", {{TURN, 0}}, 2},
+	[PIVOT] = {"pivot", "Identity", {{SWITCH, 1}}, 1},
+	[NEXT] = {"next", "NextIteration", {{PIVOT, 0}}, 1},
+};
+
+/* T, and of an Enter and a Merge what else they say. */
+static struct dfg_err *ring_attrs(const struct cut *c, uint32_t loop, int which, struct dfg_node *node)
+{
+	struct dfg_attr *attr = dfg_arena_zeros(c->arena, 3, sizeof *attr);
+	if (!attr)
+		return no_memory(c);
+	attr[node->n_attr++] =
+		which == TURN ? DFG_ATTR_I("N", 2) : (struct dfg_attr){"T", DFG_ATTR_DTYPE, {.dtype = DFG_F32}};
+	if (which == TURN)
+		attr[node->n_attr++] = (struct dfg_attr){"T", DFG_ATTR_DTYPE, {.dtype = DFG_F32}};
+	if (which == ENTER) {
+		attr[node->n_attr++] = (struct dfg_attr){"frame_name", DFG_ATTR_STRING, {.s = c->loops.loop[loop].name}};
+		attr[node->n_attr++] = DFG_ATTR_I("parallel_iterations", c->loops.loop[loop].window);
+	}
+	node->attr = attr;
+	return NULL;
+}
+
+static struct dfg_err *add_control(struct cut *c, uint32_t loop, uint32_t device)
+{
+	uint32_t entry, number, first;
+	DFG_TRY(find_entry(c, loop, device, &entry));
+	first = c->graph->count + (uint32_t)c->n_added;
+	for (int i = 0; i < RING; i++) {
+		struct dfg_node node = {.op_name = ring[i].op, .n_in = ring[i].n_in};
+		node.name = dfg_arena_print(c->arena, "_dfg/loop/%u/%u/%s", loop, device, ring[i].name);
+		node.in = dfg_arena_zeros(c->arena, 2, sizeof *node.in);
+		if (!node.name || !node.in)
+			return no_memory(c);
+		for (uint32_t e = 0; e < node.n_in; e++)
+			node.in[e] = (struct dfg_edge){first + (uint32_t)ring[i].in[e].node, ring[i].in[e].port};
+		if (i == ENTER)
+			node.in[0] = (struct dfg_edge){entry, 0};
+		if (i == SWITCH)
+			node.in[1] = (struct dfg_edge){c->loops.loop[loop].condition, 0};
+		DFG_TRY(ring_attrs(c, loop, i, &node));
+		DFG_TRY(dfg_cut_add(c, &node, device, &number));
+	}
+	*control_of(c, loop, device) = (struct control){first + TURN, first + PIVOT};
+	return NULL;
+}
+
+static struct dfg_err *spread(struct cut *c, uint32_t loop)
+{
+	if (!c->spread[loop].is_spread)
+		return NULL;
+	DFG_TRY(dfg_live_condition(
+		&c->liveness, (struct dfg_edge){c->loops.loop[loop].condition, 0}, 1, 2, &c->spread[loop].goes_on));
+	for (uint32_t d = 0; d < c->options->devices; d++)
+		if (control_of(c, loop, d)->turn)
+			DFG_TRY(add_control(c, loop, d));
+	dfg_cut_count(c, loop);
+	return NULL;
+}
+
+struct dfg_err *dfg_cut_loops(struct cut *c, const uint32_t *order)
+{
+	c->spread = dfg_arena_zeros(&c->scratch, c->loops.count, sizeof *c->spread);
+	c->control = dfg_arena_zeros(&c->scratch, (size_t)c->loops.count * c->options->devices, sizeof *c->control);
+	c->start = dfg_arena_zeros(&c->scratch, c->options->devices, sizeof *c->start);
+	c->is_copied = dfg_arena_zeros(&c->scratch, (size_t)c->graph->count + 1, sizeof *c->is_copied);
+	c->is_uneven = dfg_arena_zeros(&c->scratch, (size_t)c->graph->count + 1, sizeof *c->is_uneven);
+	if (!c->spread || !c->control || !c->start || !c->is_copied || !c->is_uneven)
+		return no_memory(c);
+	if (c->loops.count == 1)
+		return NULL;
+	for (uint32_t d = 0; d < c->options->devices; d++)
+		c->start[d] = DFG_NONE;
+	DFG_TRY(name_loops(c));
+	find_devices(c);
+	DFG_TRY(check_all(c, order));
+	for (uint32_t l = 1; l < c->loops.count; l++)
+		DFG_TRY(spread(c, l));
+	return NULL;
+}
