@@ -40,8 +40,9 @@ DFG_MUST_CHECK struct dfg_err *dfg_partition(struct dfg_graph *graph, const stru
 void dfg_parts_release(struct dfg_parts *parts); /* the graphs; the arena is the caller's */
 
 /*
- * One graph again: the nodes of all parts, each with its device, a _Recv being an Identity of what its _Send sends. For
- * names, types and reachability; a loop that was cut has several control loops there.
+ * One graph again: the nodes of all parts, each with its device, a _Recv being an Identity of what its _Send sends, with
+ * the _Send as a control input: so what needs the one reaches the other. For names, types and reachability; a loop that
+ * was cut has several control loops there, which dfg_verify would refuse. DFG_DATA where the parts do not fit.
  */
 DFG_MUST_CHECK struct dfg_err *dfg_parts_join(
 	const struct dfg_graph *const *part, uint32_t parts, struct dfg_arena *arena, struct dfg_graph *out_graph);

@@ -1,0 +1,173 @@
+/* join. Needs: the parts of a graph. Gives: one graph, in which a _Recv is an Identity. O(nodes + edges). */
+#include "lib/pass/partition.h"
+
+#include <string.h>
+
+struct join {
+	const struct dfg_graph *const *part;
+	uint32_t parts;
+	struct dfg_graph *graph;
+	struct dfg_arena scratch;
+	struct dfg_map edges; /* numbers of transfers, 8 bytes each */
+	uint32_t *send;       /* by number in the map: the _Send */
+	bool *is_received;
+	size_t room, received_room;
+};
+
+#define NODE_WORDS "node '%.200s' (%.100s): "
+#define NODE(node) (node)->name, (node)->op_name
+
+static struct dfg_err *no_memory(void)
+{
+	return DFG_ERR(DFG_MEMORY, "no memory to join the parts");
+}
+
+static struct dfg_err *number_of(struct join *j, const struct dfg_node *node, uint32_t *out_number, bool *out_new)
+{
+	const struct dfg_attr *edge = dfg_node_attr(node, "_dfg_edge");
+	if (!edge || edge->kind != DFG_ATTR_INT)
+		return DFG_ERR(DFG_DATA, NODE_WORDS "attribute '_dfg_edge' is missing, so it is of no plan", NODE(node));
+	const char *name = dfg_arena_copy(&j->scratch, &edge->value.i, sizeof edge->value.i);
+	if (!name || !dfg_map_put(&j->edges, name, sizeof edge->value.i, out_number, out_new))
+		return no_memory();
+	return NULL;
+}
+
+static struct dfg_err *note_send(struct join *j, uint32_t n)
+{
+	uint32_t number;
+	bool is_new;
+	const struct dfg_node *node = &j->graph->node[n];
+	if (!node->n_in)
+		return DFG_ERR(DFG_DATA, NODE_WORDS "sends nothing", NODE(node));
+	DFG_TRY(number_of(j, node, &number, &is_new));
+	if (!is_new)
+		return DFG_ERR(DFG_DATA, NODE_WORDS "is transfer %lld, as '%.200s' is", NODE(node),
+			(long long)dfg_node_attr(node, "_dfg_edge")->value.i, j->graph->node[j->send[number]].name);
+	if (!dfg_reserve(&j->send, &j->room, (size_t)number + 1, sizeof *j->send) ||
+		!dfg_reserve(&j->is_received, &j->received_room, (size_t)number + 1, sizeof *j->is_received))
+		return no_memory();
+	j->send[number] = n;
+	return NULL;
+}
+
+/* The nodes of a part, behind those that are there. */
+static struct dfg_err *append(struct join *j, const struct dfg_graph *part)
+{
+	uint32_t first = j->graph->count, number;
+	for (uint32_t n = 0; n < part->count; n++) {
+		struct dfg_node node = part->node[n];
+		uint32_t count = node.n_in + node.n_control;
+		struct dfg_edge *in = dfg_arena_zeros(j->graph->arena, (size_t)count + 1, sizeof *in);
+		if (!in)
+			return no_memory();
+		for (uint32_t e = 0; e < count; e++)
+			in[e] = (struct dfg_edge){first + node.in[e].node, node.in[e].port};
+		node.in = in;
+		DFG_TRY(dfg_graph_add(j->graph, &node, &number));
+		if (dfg_node_role(&node) == DFG_SEND)
+			DFG_TRY(note_send(j, number));
+	}
+	return NULL;
+}
+
+static enum dfg_dtype type_of(const struct dfg_node *node, const char *name)
+{
+	const struct dfg_attr *type = dfg_node_attr(node, name);
+	return type && type->kind == DFG_ATTR_DTYPE ? type->value.dtype : DFG_NO_DTYPE;
+}
+
+static struct dfg_err *find_send(struct join *j, const struct dfg_node *node, uint32_t *out_send)
+{
+	uint32_t number;
+	bool is_new;
+	DFG_TRY(number_of(j, node, &number, &is_new));
+	long long edge = (long long)dfg_node_attr(node, "_dfg_edge")->value.i;
+	if (is_new)
+		return DFG_ERR(DFG_DATA, NODE_WORDS "nobody sends transfer %lld", NODE(node), edge);
+	*out_send = j->send[number];
+	const struct dfg_node *send = &j->graph->node[*out_send];
+	if (j->is_received[number])
+		return DFG_ERR(DFG_DATA, NODE_WORDS "transfer %lld is received twice", NODE(node), edge);
+	j->is_received[number] = true;
+	enum dfg_dtype sent = type_of(send, "T"), wanted = type_of(node, "tensor_type");
+	if (!sent || sent != wanted)
+		return DFG_ERR(DFG_DATA, NODE_WORDS "receives %s, but '%.200s' sends %s", NODE(node), dfg_dtype_name(wanted),
+			send->name, dfg_dtype_name(sent));
+	return NULL;
+}
+
+/* An Identity of what is sent, that has the _Send as a control input: who needs the one needs the other. */
+static struct dfg_err *receive(struct join *j, uint32_t n)
+{
+	uint32_t send;
+	struct dfg_node *node = &j->graph->node[n];
+	if (node->n_in)
+		return DFG_ERR(DFG_DATA, NODE_WORDS "has a data input", NODE(node));
+	DFG_TRY(find_send(j, node, &send));
+	struct dfg_edge *in = dfg_arena_zeros(j->graph->arena, (size_t)node->n_control + 2, sizeof *in);
+	struct dfg_attr *type = dfg_arena_zeros(j->graph->arena, 1, sizeof *type);
+	if (!in || !type)
+		return no_memory();
+	in[0] = j->graph->node[send].in[0];
+	in[1] = (struct dfg_edge){send, DFG_CONTROL};
+	if (node->n_control)
+		memcpy(in + 2, node->in, node->n_control * sizeof *in);
+	*type = (struct dfg_attr){"T", DFG_ATTR_DTYPE, {.dtype = type_of(node, "tensor_type")}};
+	node->op_name = "Identity";
+	node->op = dfg_op_find("Identity");
+	node->in = in;
+	node->n_in = 1;
+	node->n_control++;
+	node->attr = type;
+	node->n_attr = 1;
+	return NULL;
+}
+
+static void keep_versions(struct dfg_graph *graph, const struct dfg_graph *part)
+{
+	graph->producer = part->producer;
+	graph->min_consumer = part->min_consumer;
+	graph->bad_consumer = part->bad_consumer;
+	graph->n_bad_consumer = part->n_bad_consumer;
+	graph->old_version = part->old_version;
+	graph->unversioned = part->unversioned;
+	graph->source = part->source;
+}
+
+static struct dfg_err *join(struct join *j)
+{
+	for (uint32_t p = 0; p < j->parts; p++) {
+		const struct dfg_graph *part = j->part[p];
+		if (!p)
+			keep_versions(j->graph, part);
+		if (part->n_library && !j->graph->n_library) {
+			j->graph->library = part->library;
+			j->graph->n_library = part->n_library;
+			j->graph->codec = part->codec;
+		}
+		DFG_TRY(append(j, part));
+	}
+	for (uint32_t n = 0; n < j->graph->count; n++)
+		if (dfg_node_role(&j->graph->node[n]) == DFG_RECV)
+			DFG_TRY(receive(j, n));
+	for (uint32_t i = 0; i < j->edges.count; i++)
+		if (!j->is_received[i])
+			return DFG_ERR(DFG_DATA, NODE_WORDS "nobody receives what it sends", NODE(&j->graph->node[j->send[i]]));
+	return NULL;
+}
+
+struct dfg_err *dfg_parts_join(
+	const struct dfg_graph *const *part, uint32_t parts, struct dfg_arena *arena, struct dfg_graph *out_graph)
+{
+	struct join j = {.part = part, .parts = parts, .graph = out_graph};
+	dfg_graph_init(out_graph, arena);
+	struct dfg_err *err = join(&j);
+	if (err)
+		dfg_graph_release(out_graph);
+	dfg_map_release(&j.edges);
+	dfg_free(j.send);
+	dfg_free(j.is_received);
+	dfg_arena_release(&j.scratch);
+	return err;
+}
