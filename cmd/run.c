@@ -200,11 +200,22 @@ static struct dfg_err *run_graph(const char *path, struct dfg_trace *trace, int 
 	return err;
 }
 
+/* What cannot be written at the end is found before the work. */
+static struct dfg_err *try_outputs(void)
+{
+	const char *const path[] = {O.output, O.save, O.trace};
+	for (size_t i = 0; i < sizeof path / sizeof *path; i++)
+		if (path[i])
+			DFG_TRY(dfg_out_try(path[i]));
+	return NULL;
+}
+
 static struct dfg_err *run_command(char **operands, int *out_status)
 {
 	struct dfg_trace *trace = NULL;
 	dfg_globals.usage = true;
 	DFG_TRY(check_options());
+	DFG_TRY(try_outputs());
 	dfg_engine_limit_memory();
 	struct dfg_err *err = O.trace ? dfg_trace_new(&trace) : NULL;
 	if (!err)

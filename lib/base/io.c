@@ -272,6 +272,17 @@ struct dfg_err *dfg_out_open(const char *path, bool if_changed, struct dfg_out *
 	return NULL;
 }
 
+struct dfg_err *dfg_out_try(const char *path)
+{
+	struct dfg_out out = {0};
+	struct stat stat_;
+	if (!strcmp(path, "-") || (!stat(path, &stat_) && !S_ISREG(stat_.st_mode)))
+		return NULL;
+	struct dfg_err *err = dfg_out_open(path, false, &out);
+	dfg_out_release(&out);
+	return err;
+}
+
 static struct dfg_err *put(struct dfg_out *out, const void *bytes, size_t count)
 {
 	if (out->sha)

@@ -65,6 +65,9 @@ DFG_MUST_CHECK struct dfg_err *dfg_out_write(struct dfg_out *out, const void *by
 DFG_MUST_CHECK struct dfg_err *dfg_out_commit(struct dfg_out *out);
 void dfg_out_release(struct dfg_out *out);
 
+/* Whether a file could be written there: asked before long work whose result it is to hold. Leaves nothing behind. */
+DFG_MUST_CHECK struct dfg_err *dfg_out_try(const char *path);
+
 /* Removes the temporary files of all open dfg_out. Safe in a signal handler. */
 void dfg_out_remove_all(void);
 

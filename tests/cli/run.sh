@@ -108,7 +108,8 @@ has err "100 samples are no full batch of 101"
 status 2 "$DFG" run "$g" --target train --steps
 status 73 train --metrics /nonexistent/m.jsonl
 status 74 train --metrics /dev/full
-status 73 train --save /nonexistent/w.safetensors
+status 73 train --metrics never.jsonl --save /nonexistent/w.safetensors
+[ ! -e never.jsonl ]
 
 # Inference over a file: joined along axis 0, scalars as their mean.
 status 0 "$DFG" run "$g" --load w.safetensors --data x=@x.npy --data t=@t.npy --batch 7 --fetch prediction,loss -o p.npz
