@@ -45,6 +45,7 @@ struct dfg_err *dfg_engine_session(struct dfg_session_options *out_options)
 		.threads = (int)E.threads,
 		.seed = E.seed < 0 ? 0 : (uint64_t)E.seed,
 		.no_opt = E.no_opt,
+		.alone = true,
 		.check_numerics = E.check_numerics,
 		.max_iterations = E.max_iterations,
 		.timeout = E.timeout,

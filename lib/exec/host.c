@@ -159,7 +159,17 @@ static bool alone(struct dfg_kernel *ctx, int i)
 		   atomic_load_explicit(&buffer->refs, memory_order_acquire) == 1;
 }
 
-static const struct dfg_host host = {grow, scratch, parallel, keep, give, state, ref, give_ref, alone};
+static struct dfg_pause *paused(struct dfg_kernel *ctx)
+{
+	return runner_of(ctx)->paused;
+}
+
+static struct dfg_err *pause(struct dfg_kernel *ctx, struct dfg_pause **out_pause)
+{
+	return dfg_rest_new(runner_of(ctx), out_pause);
+}
+
+static const struct dfg_host host = {grow, scratch, parallel, keep, give, state, ref, give_ref, alone, paused, pause};
 
 /* Small operands of one shape need no more than the row. */
 static struct dfg_err *run_row(struct dfg_kernel *ctx, const struct record *record)

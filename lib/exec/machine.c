@@ -240,14 +240,21 @@ struct dfg_err *dfg_finish(struct machine *machine, const struct ready *item, co
 	return dfg_settle(machine, item->slab);
 }
 
-/* With the lock held, before and after. */
-static struct dfg_err *process(struct machine *machine, struct runner *runner, const struct ready *item)
+/* The kernel that ran asked for a pause. */
+static void rest(struct runner *runner, const struct ready *item, uint64_t began)
+{
+	struct rest *rest = (struct rest *)runner->pausing;
+	runner->pausing = NULL;
+	rest->slab = item->slab;
+	rest->record = item->record;
+	rest->began = began;
+}
+
+struct dfg_err *dfg_process(struct machine *machine, struct runner *runner, const struct ready *item, uint64_t began)
 {
 	const struct record *record = &machine->plan->record[item->record];
 	const struct death *death = item->dead ? death_of(machine, item) : NULL;
 	bool waits = false;
-	bool timed = machine->plan->session->options.trace || record->role == DFG_SLEEP || record->role == DFG_RECV;
-	uint64_t began = timed ? dfg_now() : 0;
 	if (machine->watch.on)
 		DFG_TRY(dfg_place_note(dfg_watch_check(&machine->watch), item->slab, record->call));
 	if (!death && record->role == DFG_SLEEP)
@@ -258,6 +265,10 @@ static struct dfg_err *process(struct machine *machine, struct runner *runner, c
 		DFG_TRY(dfg_place_note(dfg_send(machine, item->slab, item->record, death), item->slab, record->call));
 	else if (!death)
 		DFG_TRY(dfg_place_note(run(machine, runner, item, &waits), item->slab, record->call));
+	if (runner->pausing) {
+		rest(runner, item, began);
+		return NULL;
+	}
 	return waits ? NULL : dfg_finish(machine, item, death, began);
 }
 
@@ -270,6 +281,13 @@ static struct dfg_err *end_sleeps(struct machine *machine)
 	return NULL;
 }
 
+static struct dfg_err *process(struct machine *machine, struct runner *runner, const struct ready *item)
+{
+	const struct record *record = &machine->plan->record[item->record];
+	bool timed = machine->plan->session->options.trace || record->role == DFG_SLEEP || record->role == DFG_RECV;
+	return dfg_process(machine, runner, item, timed ? dfg_now() : 0);
+}
+
 static struct dfg_err *run_next(struct machine *machine, struct runner *runner, bool *out_idle)
 {
 	struct ready item;
@@ -277,6 +295,8 @@ static struct dfg_err *run_next(struct machine *machine, struct runner *runner, 
 		DFG_TRY(end_sleeps(machine));
 	if (machine->expected)
 		DFG_TRY(dfg_open_parcels(machine));
+	if (machine->resting)
+		DFG_TRY(dfg_run_rests(machine, runner));
 	struct queue *queue = machine->cheap.count ? &machine->cheap : &machine->expensive;
 	*out_idle = !queue->count;
 	if (*out_idle)
@@ -305,7 +325,7 @@ static void wait(struct machine *machine)
 	const struct watch *watch = &machine->watch;
 	uint32_t seen = atomic_load(&machine->event.word);
 	uint64_t until = machine->sleepers ? machine->sleeper->due : 0;
-	bool idle = machine->sleepers || machine->expected;
+	bool idle = machine->sleepers || machine->expected || machine->resting;
 	if (idle && watch->deadline && (!until || watch->deadline < until))
 		until = watch->deadline;
 	if (idle && watch->options->cancel && (!until || dfg_now() + LOOK_NS < until))
@@ -322,6 +342,12 @@ static void wait(struct machine *machine)
 		machine->stop = true;
 }
 
+/* All that waits waits for a kernel, and there is none. */
+static bool is_stuck(const struct machine *machine)
+{
+	return machine->plan->session->options.alone && !atomic_load(&machine->awake);
+}
+
 /* Works, and waits for the helpers and the sleepers, until nothing is left to do. */
 static void work_to_the_end(struct machine *machine)
 {
@@ -329,7 +355,8 @@ static void work_to_the_end(struct machine *machine)
 	for (;;) {
 		dfg_work(machine, &machine->runner);
 		dfg_take_back_helpers(machine);
-		if (!machine->helpers && (machine->stop || (!machine->sleepers && !machine->expected)))
+		bool waits = machine->sleepers || machine->expected || (machine->resting && !is_stuck(machine));
+		if (!machine->helpers && (machine->stop || !waits))
 			break;
 		wait(machine);
 	}
@@ -352,7 +379,7 @@ static struct dfg_err *begin(struct machine *machine, const struct dfg_tensor *f
 	machine->stats = (struct dfg_stats){0};
 	machine->waiting = machine->free_waiter = 0;
 	machine->waiters = machine->sleepers = 0;
-	machine->expected = 0;
+	machine->expected = machine->resting = 0;
 	machine->random = plan->session->options.schedule_seed;
 	dfg_watch_begin(&machine->watch, &plan->session->options);
 	DFG_TRY(dfg_slab_take(machine, 0, &machine->root));
@@ -421,6 +448,11 @@ static void free_machine(struct machine *machine)
 		machine->frames = frame->made;
 		dfg_free(frame);
 	}
+	while (machine->rests) {
+		struct rest *rest = machine->rests;
+		machine->rests = rest->made;
+		dfg_free(rest);
+	}
 	dfg_runner_release(&machine->runner);
 	dfg_free(machine->free_slab);
 	dfg_free(machine->free_frame);
@@ -441,7 +473,7 @@ static struct dfg_err *new_machine(struct dfg_plan *plan, struct machine **out_m
 	machine->plan = plan;
 	machine->flow = plan->flow;
 	machine->shared = threads > 1;
-	machine->runner.session = plan->session;
+	machine->runner = (struct runner){.session = plan->session, .machine = machine};
 	machine->free_slab = dfg_zeros(plan->flow->loops, sizeof(struct slab *));
 	machine->free_frame = dfg_zeros(plan->flow->loops, sizeof(struct frame *));
 	machine->helper = dfg_helpers_new(machine);
@@ -496,6 +528,9 @@ struct dfg_err *dfg_machine_run(struct dfg_plan *plan, const struct dfg_tensor *
 		dfg_end_parcels(machine);
 		dfg_dismiss_helper(machine);
 	}
+	if (!machine->err && machine->resting)
+		machine->err = dfg_explain_rests(machine);
+	dfg_end_rests(machine);
 	if (!machine->err && plan->choose)
 		machine->err = plan->choose(plan->choose_arg, machine, 0, &(size_t){0});
 	if (!machine->err && machine->waiting)

@@ -92,6 +92,16 @@ struct parcel {
 	uint64_t began;
 };
 
+/* A kernel that waits for another one to wake it: see struct dfg_pause. It counts as outstanding, and no thread waits. */
+struct rest {
+	struct dfg_pause pause;   /* first */
+	struct rest *made, *next; /* made: all there are; next: the next that is awake, or free */
+	struct machine *machine;
+	struct slab *slab; /* NULL: free */
+	uint32_t record;
+	uint64_t began;
+};
+
 /* A ring. */
 struct queue {
 	struct ready *item;
@@ -125,8 +135,11 @@ struct machine {
 	uint32_t expected;                              /* parcels that wait, or came and were not opened */
 	_Atomic(struct parcel *) arrived;               /* by any thread, without the lock; the newest first */
 	_Atomic uint32_t bringing;                      /* threads that are at it */
-	struct helper *helper; /* one a thread of the pool; the last is called by what arrives while kernels run */
-	int helpers;           /* asked and not gone */
+	struct rest *rests, *free_rest;
+	uint32_t resting;             /* rests that are not awake, or not looked at */
+	_Atomic(struct rest *) awake; /* by any thread, without the lock; the newest first */
+	struct helper *helper;        /* one a thread of the pool; the last is called by what arrives while kernels run */
+	int helpers;                  /* asked and not gone */
 	struct dfg_event event;
 };
 
@@ -216,6 +229,15 @@ static inline uint32_t dfg_out_slot(const struct machine *machine, uint32_t reco
 /* sleep.c: what Sleep does, but for telling its consumers, which is due later; and whose time has come first. */
 DFG_MUST_CHECK struct dfg_err *dfg_sleep(struct machine *machine, struct slab *slab, uint32_t record, uint64_t began);
 struct sleeper dfg_sleeper_pop(struct machine *machine);
+
+/* rest.c: runs those again that are awake; gives all back, where the step ends before; the error that nothing can wake them. */
+DFG_MUST_CHECK struct dfg_err *dfg_run_rests(struct machine *machine, struct runner *runner);
+void dfg_end_rests(struct machine *machine);
+DFG_MUST_CHECK struct dfg_err *dfg_explain_rests(const struct machine *machine);
+
+/* machine.c: runs the record, and finishes it unless it waits once more. With the lock held. */
+DFG_MUST_CHECK struct dfg_err *dfg_process(
+	struct machine *machine, struct runner *runner, const struct ready *item, uint64_t began);
 
 /*
  * transfer.c: what Send and Recv do. A Send that runs has live control inputs; its data may be dead. A Recv whose value is

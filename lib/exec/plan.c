@@ -89,7 +89,7 @@ static struct dfg_err *make_call(struct maker *maker, uint32_t r)
 		DFG_TRY(dfg_kernel_find(call, &record->run));
 	record->row = record->run == dfg_elementwise_run ? dfg_kernel_row(call) : NULL;
 	plan->loops |= needs_machine(record->role);
-	plan->sleeps |= record->role == DFG_SLEEP;
+	plan->sleeps |= record->call->op->flags & DFG_BLOCKING;
 	plan->transfers |= record->role == DFG_SEND || record->role == DFG_RECV;
 	maker->first_output[r] = plan->slots;
 	plan->slots += record->n_out;

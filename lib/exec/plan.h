@@ -70,7 +70,7 @@ struct dfg_plan {
 	struct dfg_fact *feed;     /* by feed: what the graph says of it */
 	struct dfg_tensor *preset; /* by slot */
 	bool loops;                /* there is a frame */
-	bool sleeps;               /* some record holds no thread while it runs: only a machine can */
+	bool sleeps;               /* some record holds no thread while it waits: only a machine can */
 	bool transfers;            /* there is a Send or a Recv: the same */
 	struct flow *flow;         /* of loops, and of a machine; or NULL */
 	struct course *course;     /* of a line; NULL for a machine */
@@ -133,7 +133,10 @@ struct runner {
 	char *scratch;     /* kept from kernel to kernel; what does not fit has blocks of its own */
 	size_t scratch_room, scratch_used;
 	struct extra *extra;
-	bool took; /* a kernel took, or gave, a buffer: set only */
+	bool took;               /* a kernel took, or gave, a buffer: set only */
+	struct machine *machine; /* that it works for; NULL: a line */
+	struct dfg_pause *paused,
+		*pausing; /* of the kernel that runs: the pause it comes after, and the one it asked for */
 };
 void dfg_runner_release(struct runner *runner);
 static inline bool dfg_is_ref(const struct dfg_tensor *tensor)
@@ -157,6 +160,9 @@ DFG_MUST_CHECK struct dfg_err *dfg_choose(const struct dfg_tensor *predicate, in
 
 /* The same bits. TensorFlow's own gradients merge a constant with what is sometimes dead: see record.may_agree. */
 bool dfg_same_value(const struct dfg_tensor *one, const struct dfg_tensor *two);
+
+/* rest.c: a pause for the kernel that runs. DFG_DATA where there is no machine. */
+DFG_MUST_CHECK struct dfg_err *dfg_rest_new(struct runner *runner, struct dfg_pause **out_pause);
 
 /* A scalar with a buffer of its own. */
 DFG_MUST_CHECK struct dfg_err *dfg_scalar(

@@ -27,6 +27,7 @@ struct dfg_session_options {
 	int threads;          /* 0: what affinity and cgroup allow */
 	uint64_t seed;        /* of random ops */
 	bool no_opt;          /* the graph as it is: no fold, cse, fuse, memory reuse */
+	bool alone;           /* one step at a time: what waits for another, at a queue, fails instead */
 	bool check_numerics;  /* the first node that makes a NaN or an infinity is an error */
 	bool random_schedule; /* ready nodes in an order drawn from schedule_seed */
 	uint64_t schedule_seed;

@@ -198,3 +198,25 @@ struct dfg_err *dfg_kernel_variable(struct dfg_kernel *ctx, int i, struct dfg_va
 		return DFG_ERR(DFG_DATA, "input %d is no handle of a variable", i);
 	return as_variable(*(struct dfg_resource **)handle->data, out_variable);
 }
+
+static struct dfg_err *find_resource(struct dfg_state *state, const char *name, const char *kind,
+	dfg_resource_make *make, void *arg, struct dfg_resource **out_resource)
+{
+	uint32_t number = dfg_map_find(&state->names, name, strlen(name));
+	*out_resource = number == DFG_NONE ? NULL : state->resource[number];
+	if (*out_resource && (*out_resource)->kind != kind)
+		return DFG_ERR(DFG_DATA, "'%s' is a %s, not a %s", name, (*out_resource)->kind, kind);
+	if (*out_resource)
+		return NULL;
+	DFG_TRY(make(arg, name, out_resource));
+	return add(state, *out_resource);
+}
+
+struct dfg_err *dfg_state_resource(struct dfg_state *state, const char *name, const char *kind, dfg_resource_make *make,
+	void *arg, struct dfg_resource **out_resource)
+{
+	pthread_mutex_lock(&state->lock);
+	struct dfg_err *err = find_resource(state, name, kind, make, arg, out_resource);
+	pthread_mutex_unlock(&state->lock);
+	return err;
+}

@@ -6,7 +6,7 @@
 #include <pthread.h>
 
 /*
- * What lives from step to step in a session, by name: variables here; queues, tensor arrays and the like join by kind.
+ * What lives from step to step in a session, by name: variables here; queues join by kind.
  */
 /*
  * A variable holds a tensor whose buffer is counted. Reading takes a reference; writing makes sure first that nobody
@@ -34,6 +34,11 @@ void dfg_state_release(struct dfg_state *state);
 /* Finds or makes the variable; DFG_DATA where it is there with another dtype or a shape that does not fit. Borrowed. */
 DFG_MUST_CHECK struct dfg_err *dfg_state_variable(struct dfg_state *state, const char *name, enum dfg_dtype dtype,
 	const struct dfg_shape *shape, struct dfg_variable **out_variable);
+
+/* Finds the resource, or makes it with one reference, which the state keeps; DFG_DATA where it is of another kind. Borrowed. */
+typedef struct dfg_err *dfg_resource_make(void *arg, const char *name, struct dfg_resource **out_resource);
+DFG_MUST_CHECK struct dfg_err *dfg_state_resource(struct dfg_state *state, const char *name, const char *kind,
+	dfg_resource_make *make, void *arg, struct dfg_resource **out_resource);
 
 /* The variable of that name, borrowed; NULL where there is none. */
 struct dfg_variable *dfg_state_find(struct dfg_state *state, const char *name);

@@ -71,7 +71,19 @@ static bool alone(struct dfg_kernel *ctx, int i)
 	return false;
 }
 
-static const struct dfg_host host = {grow, scratch, parallel, keep, give, state, ref, give_ref, alone};
+static struct dfg_pause *paused(struct dfg_kernel *ctx)
+{
+	(void)ctx;
+	return NULL;
+}
+
+static struct dfg_err *pause(struct dfg_kernel *ctx, struct dfg_pause **out_pause)
+{
+	(void)ctx, (void)out_pause;
+	return DFG_ERR(DFG_DATA, "would have to wait, where nothing else runs");
+}
+
+static const struct dfg_host host = {grow, scratch, parallel, keep, give, state, ref, give_ref, alone, paused, pause};
 
 struct dfg_err *dfg_eval(
 	const struct dfg_call *call, const struct dfg_tensor *const *in, struct dfg_tensor *out_tensors)

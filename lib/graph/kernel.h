@@ -15,6 +15,16 @@ struct dfg_kernel {
 	void *runner; /* host's own */
 };
 
+/*
+ * A kernel that cannot go on yet (a queue is empty) asks for a pause and returns: no thread waits. It is run again, with
+ * the same pause, after somebody called wake, once; or, if its step ends before, it is abandoned instead.
+ */
+struct dfg_pause {
+	void (*wake)(struct dfg_pause *pause); /* the host's; any thread */
+	void *attempt;                         /* the kernel's own, as is abandon: gives back what the attempt holds */
+	void (*abandon)(struct dfg_pause *pause);
+};
+
 /* What a runner of kernels offers: the executor, and the small one that folds constants (lib/graph/eval.c). */
 struct dfg_host {
 	/* Room of at least bytes for output i, whose planned room is too small. */
@@ -35,6 +45,9 @@ struct dfg_host {
 	struct dfg_err *(*give_ref)(struct dfg_kernel *ctx, int i, struct dfg_variable *variable);
 	/* Whether nobody else reads input i or holds its buffer, so that its elements may be changed: see DFG_IN_PLACE. */
 	bool (*alone)(struct dfg_kernel *ctx, int i);
+	/* The pause that this run comes after, or NULL; and a new one. */
+	struct dfg_pause *(*paused)(struct dfg_kernel *ctx);
+	struct dfg_err *(*pause)(struct dfg_kernel *ctx, struct dfg_pause **out_pause);
 };
 
 static inline const struct dfg_tensor *dfg_kernel_input(const struct dfg_kernel *ctx, int i)
