@@ -11,26 +11,30 @@ extern const struct dfg_op dfg_op_Add, dfg_op_Sub;
 /* Attributes of what makes a variable; a handle's have one more behind these. */
 enum { SHAPE, CONTAINER, SHARED_NAME };
 
-/* "container/shared name"; what has neither is known by its node. */
+struct dfg_err *dfg_shared_name(
+	struct dfg_kernel *ctx, struct dfg_string container, struct dfg_string name, struct dfg_text *out_name)
+{
+	*out_name = (struct dfg_text){0};
+	if (!ctx->host->state(ctx))
+		return DFG_ERR(DFG_DATA, "%s needs a session", ctx->call->op->name);
+	if (!name.length && !container.length)
+		name = (struct dfg_string){ctx->call->node, strlen(ctx->call->node)};
+	dfg_text_put(out_name, container.s, container.length);
+	if (container.length)
+		dfg_text_put(out_name, "/", 1);
+	dfg_text_put(out_name, name.s, name.length);
+	return dfg_text_check(out_name);
+}
+
 static struct dfg_err *find_variable(
 	struct dfg_kernel *ctx, const struct dfg_shape *shape, struct dfg_variable **out_variable)
 {
 	const union dfg_value *attr = dfg_kernel_attr(ctx);
-	struct dfg_string container = attr[CONTAINER].s, name = attr[SHARED_NAME].s;
-	struct dfg_state *state = ctx->host->state(ctx);
-	struct dfg_text text = {0};
-	if (!state)
-		return DFG_ERR(DFG_DATA, "%s needs a session", ctx->call->op->name);
-	if (!name.length && !container.length)
-		name = (struct dfg_string){ctx->call->node, strlen(ctx->call->node)};
-	dfg_text_put(&text, container.s, container.length);
-	if (container.length)
-		dfg_text_put(&text, "/", 1);
-	dfg_text_put(&text, name.s, name.length);
-	struct dfg_err *err = dfg_text_check(&text);
+	struct dfg_text name;
+	struct dfg_err *err = dfg_shared_name(ctx, attr[CONTAINER].s, attr[SHARED_NAME].s, &name);
 	if (!err)
-		err = dfg_state_variable(state, text.s, ctx->call->param[0].dtype, shape, out_variable);
-	dfg_text_release(&text);
+		err = dfg_state_variable(ctx->host->state(ctx), name.s, ctx->call->param[0].dtype, shape, out_variable);
+	dfg_text_release(&name);
 	return err;
 }
 

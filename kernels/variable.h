@@ -1,9 +1,14 @@
 #pragma once
 
+#include "lib/base/text.h"
 #include "lib/exec/state.h"
 #include "lib/graph/kernel.h"
 
 /* What ops on variables share: the same update stands behind a ref and behind a resource. */
+
+/* "container/shared name" of something in the session; what has neither is known by its node. To be released, also after an error. */
+DFG_MUST_CHECK struct dfg_err *dfg_shared_name(
+	struct dfg_kernel *ctx, struct dfg_string container, struct dfg_string name, struct dfg_text *out_name);
 
 /* What an op changes elements by: out[i] from in[0][i], which is out, and in[1][i]. NULL: out becomes in[1]. */
 typedef void dfg_row_fn(int64_t n, void *out, const void *const *in, const union dfg_value *attr);

@@ -1,0 +1,341 @@
+/* Queues: what they hold, and who waits for them. */
+#include "kernels/queue.h"
+
+#include "kernels/philox.h"
+#include "lib/exec/state.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+const char dfg_queue_kind[] = "queue";
+
+static struct dfg_err *no_memory(const struct dfg_queue *queue)
+{
+	return DFG_ERR(DFG_MEMORY, "no memory for queue '%s'", queue->resource.name);
+}
+
+static void release_all(struct dfg_tensor *tensor, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		dfg_tensor_release(&tensor[i]);
+}
+
+void dfg_attempt_free(struct dfg_attempt *attempt)
+{
+	if (!attempt)
+		return;
+	release_all(attempt->tensor + attempt->first, attempt->count - attempt->first);
+	dfg_free(attempt->tensor);
+	dfg_err_free(attempt->err);
+	dfg_free(attempt);
+}
+
+static void free_queue(struct dfg_resource *resource)
+{
+	struct dfg_queue *queue = (struct dfg_queue *)resource;
+	size_t each = (size_t)queue->components;
+	release_all(queue->tensor + queue->first * each, queue->count * each);
+	dfg_free(queue->tensor);
+	pthread_mutex_destroy(&queue->lock);
+	dfg_free(queue);
+}
+
+/* Behind the queue: shapes, types, the name. */
+static struct dfg_err *make(void *arg, const char *name, struct dfg_resource **out_resource)
+{
+	const struct dfg_queue_kind *kind = arg;
+	size_t components = kind->types->count, length = strlen(name);
+	struct dfg_queue *queue = dfg_zeros(1, sizeof *queue + components * (sizeof(struct dfg_shape) + 1) + length + 1);
+	if (!queue || pthread_mutex_init(&queue->lock, NULL)) {
+		dfg_free(queue);
+		return DFG_ERR(DFG_MEMORY, "no memory for a queue");
+	}
+	queue->shape = (struct dfg_shape *)(queue + 1);
+	queue->dtype = (uint8_t *)(queue->shape + components);
+	char *copy = memcpy(queue->dtype + components, name, length + 1);
+	queue->resource = (struct dfg_resource){.kind = dfg_queue_kind, .name = copy, .free = free_queue};
+	atomic_init(&queue->resource.refs, 1);
+	queue->components = (int)components;
+	queue->kind = *kind;
+	for (size_t i = 0; i < components; i++) {
+		queue->dtype[i] = (uint8_t)kind->types->item[i].dtype;
+		queue->shape[i] = kind->shapes->count ? *kind->shapes->item[i].shape : DFG_SHAPE_UNKNOWN;
+	}
+	queue->kind.types = queue->kind.shapes = NULL; /* they are the node's */
+	*out_resource = &queue->resource;
+	return NULL;
+}
+
+static struct dfg_err *check_kind(const struct dfg_queue_kind *kind)
+{
+	if (!kind->types->count)
+		return DFG_ERR(DFG_DATA, "a queue needs a component");
+	if (kind->shapes->count && kind->shapes->count != kind->types->count)
+		return DFG_ERR(DFG_DATA, "%u shapes for %u components", kind->shapes->count, kind->types->count);
+	for (uint32_t i = 0; i < kind->types->count; i++) {
+		const struct dfg_shape *shape = kind->shapes->count ? kind->shapes->item[i].shape : NULL;
+		if (dfg_held_objects(kind->types->item[i].dtype))
+			return DFG_ERR(DFG_DATA, "component %u: a queue holds no handles and no variants", i);
+		if (shape && !kind->pads && !dfg_shape_known(shape))
+			return DFG_ERR(DFG_DATA, "component %u: shape %s must be known", i, dfg_shape_words(shape).s);
+	}
+	if (kind->order == DFG_QUEUE_SMALLEST && kind->types->item[0].dtype != DFG_I64)
+		return DFG_ERR(DFG_DATA, "component 0, the priority, must be i64");
+	return NULL;
+}
+
+static struct dfg_err *check_same(const struct dfg_queue *queue, const struct dfg_queue_kind *kind)
+{
+	bool same = queue->components == (int)kind->types->count && queue->kind.order == kind->order &&
+				queue->kind.capacity == kind->capacity;
+	for (int i = 0; same && i < queue->components; i++)
+		same = queue->dtype[i] == kind->types->item[i].dtype &&
+			   (!kind->shapes->count || dfg_shape_equal(&queue->shape[i], kind->shapes->item[i].shape));
+	return same ? NULL : DFG_ERR(DFG_DATA, "queue '%s' is another one elsewhere", queue->resource.name);
+}
+
+struct dfg_err *dfg_queue_find(
+	struct dfg_state *state, const char *name, const struct dfg_queue_kind *kind, struct dfg_queue **out_queue)
+{
+	struct dfg_resource *resource;
+	struct dfg_queue_kind copy = *kind;
+	DFG_TRY(check_kind(kind));
+	DFG_TRY(dfg_state_resource(state, name, dfg_queue_kind, make, &copy, &resource));
+	*out_queue = (struct dfg_queue *)resource;
+	return check_same(*out_queue, kind);
+}
+
+static bool is_closed_to(const struct dfg_queue *queue, const struct dfg_attempt *attempt)
+{
+	return queue->closed && !attempt->takes;
+}
+
+/* The place of a new element: behind the last, after making room or moving all to the front. */
+static struct dfg_tensor *make_place(struct dfg_queue *queue)
+{
+	size_t each = (size_t)queue->components;
+	if (queue->first && queue->first >= queue->count) {
+		memmove(queue->tensor, queue->tensor + queue->first * each, queue->count * each * sizeof *queue->tensor);
+		queue->first = 0;
+	}
+	if (!dfg_reserve(&queue->tensor, &queue->room, (queue->first + queue->count + 1) * each, sizeof *queue->tensor))
+		return NULL;
+	return queue->tensor + (queue->first + queue->count) * each;
+}
+
+/* Whether it got one further. */
+static bool put_one(struct dfg_queue *queue, struct dfg_attempt *attempt)
+{
+	size_t each = (size_t)queue->components;
+	if (queue->kind.capacity >= 0 && queue->count >= (uint64_t)queue->kind.capacity)
+		return false;
+	struct dfg_tensor *place = make_place(queue);
+	if (!place) {
+		attempt->err = no_memory(queue);
+		return true;
+	}
+	memcpy(place, attempt->tensor + attempt->first, each * sizeof *place);
+	attempt->first += each;
+	attempt->wanted--;
+	queue->count++;
+	return true;
+}
+
+/* Which one goes next, counted from the first. */
+static size_t choose(struct dfg_queue *queue)
+{
+	size_t chosen = 0, each = (size_t)queue->components;
+	const struct dfg_tensor *first = queue->tensor + queue->first * each;
+	if (queue->kind.order == DFG_QUEUE_SHUFFLED) {
+		uint64_t seed = queue->kind.seed, stream = queue->kind.stream;
+		uint32_t word[4];
+		struct dfg_philox philox = {
+			{0, 0, (uint32_t)stream, (uint32_t)(stream >> 32)}, {(uint32_t)seed, (uint32_t)(seed >> 32)}};
+		dfg_philox_skip(&philox, queue->drawn / 4);
+		dfg_philox_words(&philox, word);
+		chosen = word[queue->drawn++ % 4] % queue->count;
+	}
+	for (size_t i = 1; queue->kind.order == DFG_QUEUE_SMALLEST && i < queue->count; i++)
+		if (dfg_tensor_int(&first[i * each], 0) < dfg_tensor_int(&first[chosen * each], 0))
+			chosen = i;
+	return chosen;
+}
+
+static void remove_element(struct dfg_queue *queue, size_t chosen)
+{
+	size_t each = (size_t)queue->components, bytes = each * sizeof *queue->tensor;
+	struct dfg_tensor *first = queue->tensor + queue->first * each, *hole = first + chosen * each;
+	queue->count--;
+	if (queue->kind.order == DFG_QUEUE_SHUFFLED)
+		memmove(hole, first + queue->count * each, bytes); /* the last takes its place */
+	else if (chosen)
+		memmove(hole, hole + each, (queue->count - chosen) * bytes);
+	else
+		queue->first++;
+}
+
+/* Whether an element is there to be taken: a shuffling queue keeps some to choose from until it is closed. */
+static bool is_there(const struct dfg_queue *queue)
+{
+	int64_t least = queue->closed ? 0 : queue->kind.least;
+	return (int64_t)queue->count > (least > 0 ? least : 0);
+}
+
+static bool take_one(struct dfg_queue *queue, struct dfg_attempt *attempt)
+{
+	size_t each = (size_t)queue->components;
+	if (!is_there(queue))
+		return false;
+	if (!dfg_reserve(&attempt->tensor, &attempt->room, attempt->count + each, sizeof *attempt->tensor)) {
+		attempt->err = no_memory(queue);
+		return true;
+	}
+	size_t chosen = choose(queue);
+	memcpy(attempt->tensor + attempt->count, queue->tensor + (queue->first + chosen) * each,
+		each * sizeof *attempt->tensor);
+	attempt->count += each;
+	attempt->wanted--;
+	remove_element(queue, chosen);
+	return true;
+}
+
+/* What was taken in vain goes back to the front, in its order. */
+static struct dfg_err *put_back(struct dfg_queue *queue, struct dfg_attempt *attempt)
+{
+	size_t each = (size_t)queue->components, elements = attempt->count / each, size = sizeof *queue->tensor;
+	if (!dfg_reserve(&queue->tensor, &queue->room, (queue->first + queue->count + elements) * each, size))
+		return no_memory(queue);
+	struct dfg_tensor *first = queue->tensor + queue->first * each;
+	memmove(first + attempt->count, first, queue->count * each * size);
+	memcpy(first, attempt->tensor, attempt->count * size);
+	queue->count += elements;
+	attempt->wanted += (int64_t)elements;
+	attempt->count = 0;
+	return NULL;
+}
+
+/* Nothing will come any more. With fewer than it wants it is content if it said so, and there are any. */
+static bool give_up(struct dfg_queue *queue, struct dfg_attempt *attempt)
+{
+	size_t taken = attempt->count / (size_t)queue->components;
+	if (!queue->closed || queue->put || is_there(queue))
+		return false;
+	if (attempt->fewer && taken) {
+		attempt->wanted = 0;
+		return true;
+	}
+	long long wanted = (long long)attempt->wanted + (long long)taken;
+	attempt->err = put_back(queue, attempt);
+	if (!attempt->err)
+		attempt->err = DFG_ERR(DFG_DATA, "queue '%s' is closed and has %zu elements, %lld are wanted",
+			queue->resource.name, queue->count, wanted);
+	return true;
+}
+
+/* Takes the oldest off its list. */
+static void finish(struct dfg_attempt **list)
+{
+	struct dfg_attempt *attempt = *list;
+	*list = attempt->next;
+	attempt->next = NULL;
+	attempt->done = true;
+	if (attempt->pause)
+		attempt->pause->wake(attempt->pause);
+}
+
+/* One step of the oldest of a list; whether it got further. */
+static bool advance(struct dfg_queue *queue, struct dfg_attempt **list)
+{
+	struct dfg_attempt *attempt = *list;
+	bool further = false;
+	if (!attempt)
+		return false;
+	while (
+		attempt->wanted > 0 && !attempt->err && (attempt->takes ? take_one(queue, attempt) : put_one(queue, attempt)))
+		further = true;
+	if (attempt->takes && attempt->wanted > 0 && !attempt->err)
+		further |= give_up(queue, attempt);
+	if (attempt->wanted > 0 && !attempt->err)
+		return further;
+	finish(list);
+	return true;
+}
+
+static void serve(struct dfg_queue *queue)
+{
+	bool further = true;
+	while (further) {
+		further = advance(queue, &queue->put);
+		further |= advance(queue, &queue->take);
+	}
+}
+
+struct dfg_err *dfg_queue_try(struct dfg_queue *queue, struct dfg_attempt *attempt)
+{
+	struct dfg_err *err = NULL;
+	pthread_mutex_lock(&queue->lock);
+	if (is_closed_to(queue, attempt)) {
+		err = DFG_ERR(DFG_DATA, "queue '%s' is closed", queue->resource.name);
+	} else {
+		struct dfg_attempt **last = attempt->takes ? &queue->take : &queue->put;
+		while (*last)
+			last = &(*last)->next;
+		*last = attempt;
+		serve(queue);
+	}
+	pthread_mutex_unlock(&queue->lock);
+	return err;
+}
+
+bool dfg_queue_wait(struct dfg_queue *queue, struct dfg_attempt *attempt, struct dfg_pause *pause)
+{
+	pthread_mutex_lock(&queue->lock);
+	bool done = attempt->done;
+	if (!done)
+		attempt->pause = pause;
+	pthread_mutex_unlock(&queue->lock);
+	return done;
+}
+
+void dfg_queue_close(struct dfg_queue *queue, bool cancel)
+{
+	pthread_mutex_lock(&queue->lock);
+	queue->closed = true;
+	while (cancel && queue->put) {
+		queue->put->err = DFG_ERR(DFG_DATA, "queue '%s' was closed, and this was cancelled", queue->resource.name);
+		finish(&queue->put);
+	}
+	serve(queue);
+	pthread_mutex_unlock(&queue->lock);
+}
+
+/* What cannot be put back for want of memory is lost with the step that fails. */
+void dfg_queue_abandon(struct dfg_queue *queue, struct dfg_attempt *attempt)
+{
+	pthread_mutex_lock(&queue->lock);
+	struct dfg_attempt **at = attempt->takes ? &queue->take : &queue->put;
+	while (*at && *at != attempt)
+		at = &(*at)->next;
+	if (*at)
+		*at = attempt->next;
+	if (attempt->takes && attempt->count)
+		dfg_err_free(put_back(queue, attempt));
+	serve(queue);
+	pthread_mutex_unlock(&queue->lock);
+}
+
+int64_t dfg_queue_size(struct dfg_queue *queue)
+{
+	pthread_mutex_lock(&queue->lock);
+	int64_t size = (int64_t)queue->count;
+	pthread_mutex_unlock(&queue->lock);
+	return size;
+}
+
+bool dfg_queue_is_closed(struct dfg_queue *queue)
+{
+	pthread_mutex_lock(&queue->lock);
+	bool closed = queue->closed;
+	pthread_mutex_unlock(&queue->lock);
+	return closed;
+}
