@@ -1,5 +1,7 @@
 #include "cmd/cmd.h"
 #include "cmd/graph.h"
+#include "formats/plan.h"
+#include "lib/base/folder.h"
 #include "lib/pass/verify.h"
 
 static int64_t errors = 20;
@@ -39,12 +41,39 @@ static struct dfg_err *check_file(const char *path)
 	return err;
 }
 
+static struct dfg_err *talk_of_foreign(void *path, const char *name)
+{
+	if (!dfg_plan_has(name))
+		dfg_talk("%s: warning: '%s' is no file of a plan", (const char *)path, name);
+	return NULL;
+}
+
+/* Each part as a graph, then what is between them. */
+static struct dfg_err *check_plan(const char *path)
+{
+	struct dfg_plan plan;
+	struct dfg_faults faults = {.left = (long)errors}, warnings = {.left = (long)errors};
+	DFG_TRY(dfg_folder_each(path, talk_of_foreign, (void *)path));
+	DFG_TRY(dfg_cmd_open_plan(path, &plan));
+	for (uint32_t i = 0; i < plan.parts.parts && faults.left > 0; i++) {
+		const struct dfg_verify_options verify = {
+			.most = faults.left, .unknown_ops = !unknown_ops, .warnings = &warnings};
+		const char *source = plan.parts.part[i].source;
+		dfg_fault(&faults, dfg_err_note(dfg_verify(&plan.parts.part[i], &verify, NULL), "%s", source));
+		print_warnings(source, warnings.err);
+		warnings.err = NULL;
+	}
+	dfg_plan_check(&plan, &faults);
+	dfg_plan_close(&plan);
+	return faults.err;
+}
+
 static struct dfg_err *check(char **paths, int *out_status)
 {
 	if (errors < 1)
 		return DFG_ERR(DFG_USAGE, "--errors is 1 or more");
 	for (; *paths; paths++) {
-		int status = dfg_cmd_report(check_file(*paths));
+		int status = dfg_cmd_report(dfg_plan_is(*paths) ? check_plan(*paths) : check_file(*paths));
 		*out_status = *out_status ? *out_status : status;
 	}
 	return NULL;

@@ -1,5 +1,6 @@
 #include "cmd/cmd.h"
 #include "cmd/graph.h"
+#include "formats/plan.h"
 #include "lib/pass/grad.h"
 #include "lib/pass/make.h"
 #include "lib/pass/train.h"
@@ -187,6 +188,8 @@ static struct dfg_err *grad(char **operands, int *out_status)
 	(void)out_status;
 	struct dfg_graph_file file = {0};
 	DFG_TRY(check_options());
+	if (dfg_plan_is(*operands))
+		return DFG_ERR(DFG_DATA, "%s: is a plan: differentiate before partitioning", *operands);
 	DFG_TRY(dfg_cmd_open_graph(*operands, &file));
 	struct dfg_err *err = dfg_err_note(differentiate(&file.graph), "%s", *operands);
 	if (!err)

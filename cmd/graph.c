@@ -2,9 +2,11 @@
 
 #include "cmd/option.h"
 #include "formats/array.h"
+#include "formats/plan.h"
 #include "lib/lang/lang.h"
 #include "lib/pass/grad.h"
 #include "lib/pass/lower.h"
+#include "lib/pass/pass.h"
 #include "lib/pass/verify.h"
 
 #include <string.h>
@@ -61,12 +63,21 @@ struct dfg_err *dfg_cmd_open_graph(const char *path, struct dfg_graph_file *out_
 {
 	const struct dfg_graph_options options = {.strict = strict, .notes = {talk, (void *)path}};
 	struct dfg_blob blob;
+	if (dfg_plan_is(path))
+		return DFG_ERR(
+			DFG_DATA, "%s: is a plan, and a graph is wanted: one of its parts, or what it was made of", path);
 	DFG_TRY(dfg_blob_open(path, 0, &blob));
 	if (!is_program(path, &blob))
 		return dfg_graph_open_blob(&blob, path, &options, out_file);
 	struct dfg_err *err = build(path, &blob, out_file);
 	dfg_blob_close(&blob);
 	return err;
+}
+
+struct dfg_err *dfg_cmd_open_plan(const char *path, struct dfg_plan *out_plan)
+{
+	const struct dfg_graph_options options = {.strict = strict, .notes = {talk, (void *)path}};
+	return dfg_plan_open(path, &options, out_plan);
 }
 
 struct dfg_err *dfg_cmd_lower(struct dfg_graph *graph)
@@ -174,4 +185,26 @@ struct dfg_err *dfg_cmd_tensor(
 	if (!err && out_edge->port == DFG_CONTROL)
 		err = DFG_ERR(DFG_DATA, "'%s' is no tensor", name);
 	return dfg_err_note(err, "%s", what);
+}
+
+struct dfg_err *dfg_cmd_kept(const struct dfg_graph *graph, const struct dfg_words_list *fetch,
+	const struct dfg_words_list *target, struct dfg_arena *arena, struct dfg_keep *out_keep)
+{
+	const char **word;
+	uint32_t count;
+	*out_keep = (struct dfg_keep){.n_fetch = 0};
+	DFG_TRY(dfg_cmd_words(fetch, arena, &word, &count));
+	if (!(out_keep->fetch = dfg_arena_zeros(arena, (size_t)count + 1, sizeof *out_keep->fetch)))
+		return DFG_ERR(DFG_MEMORY, "no memory for %u tensors", count);
+	for (; out_keep->n_fetch < count; out_keep->n_fetch++)
+		DFG_TRY(dfg_cmd_tensor(graph, word[out_keep->n_fetch], "--fetch", &out_keep->fetch[out_keep->n_fetch]));
+	DFG_TRY(dfg_cmd_words(target, arena, &word, &count));
+	if (!(out_keep->target = dfg_arena_zeros(arena, (size_t)count + 1, sizeof *out_keep->target)))
+		return DFG_ERR(DFG_MEMORY, "no memory for %u nodes", count);
+	for (; out_keep->n_target < count; out_keep->n_target++) {
+		struct dfg_edge edge;
+		DFG_TRY(dfg_cmd_tensor(graph, word[out_keep->n_target], "--target", &edge));
+		out_keep->target[out_keep->n_target] = edge.node;
+	}
+	return NULL;
 }

@@ -25,6 +25,10 @@ struct dfg_cmd_output dfg_cmd_output(void);
 /* A graph of any format, or what a program builds; "-" is stdin. What it has to say is talked about; errors name the file. */
 DFG_MUST_CHECK struct dfg_err *dfg_cmd_open_graph(const char *path, struct dfg_graph_file *out_file);
 
+/* A plan; what it has to say is talked about. */
+struct dfg_plan;
+DFG_MUST_CHECK struct dfg_err *dfg_cmd_open_plan(const char *path, struct dfg_plan *out_plan);
+
 /* Writes out the calls of functions in the graph, which must be verified afterwards like one without. */
 DFG_MUST_CHECK struct dfg_err *dfg_cmd_lower(struct dfg_graph *graph);
 
@@ -38,3 +42,8 @@ DFG_MUST_CHECK struct dfg_err *dfg_cmd_words(
 /* "fc1:0" as a tensor that the graph has. `what` says what it is for, in an error: "--of". */
 DFG_MUST_CHECK struct dfg_err *dfg_cmd_tensor(
 	const struct dfg_graph *graph, const char *name, const char *what, struct dfg_edge *out_edge);
+
+/* What --fetch and --target name, for passes that may leave out the rest. */
+struct dfg_keep;
+DFG_MUST_CHECK struct dfg_err *dfg_cmd_kept(const struct dfg_graph *graph, const struct dfg_words_list *fetch,
+	const struct dfg_words_list *target, struct dfg_arena *arena, struct dfg_keep *out_keep);

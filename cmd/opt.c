@@ -50,28 +50,6 @@ static struct dfg_err *keep_declared(const struct dfg_graph *graph, struct dfg_a
 	return NULL;
 }
 
-static struct dfg_err *find_kept(const struct dfg_graph *graph, struct dfg_arena *arena, struct dfg_keep *keep)
-{
-	const char **word;
-	uint32_t count;
-	DFG_TRY(dfg_cmd_words(&fetch, arena, &word, &count));
-	if (!fetch.count && !target.count)
-		return keep_declared(graph, arena, keep);
-	if (!(keep->fetch = dfg_arena_zeros(arena, (size_t)count + 1, sizeof *keep->fetch)))
-		return DFG_ERR(DFG_MEMORY, "no memory for %u tensors", count);
-	for (keep->n_fetch = 0; keep->n_fetch < count; keep->n_fetch++)
-		DFG_TRY(dfg_cmd_tensor(graph, word[keep->n_fetch], "--fetch", &keep->fetch[keep->n_fetch]));
-	DFG_TRY(dfg_cmd_words(&target, arena, &word, &count));
-	if (!(keep->target = dfg_arena_zeros(arena, (size_t)count + 1, sizeof *keep->target)))
-		return DFG_ERR(DFG_MEMORY, "no memory for %u nodes", count);
-	for (; keep->n_target < count; keep->n_target++) {
-		struct dfg_edge edge;
-		DFG_TRY(dfg_cmd_tensor(graph, word[keep->n_target], "--target", &edge));
-		keep->target[keep->n_target] = edge.node;
-	}
-	return NULL;
-}
-
 static struct dfg_err *run_passes(struct dfg_graph *graph, struct dfg_arena *arena, struct dfg_text *report)
 {
 	struct dfg_keep keep = {0};
@@ -80,7 +58,8 @@ static struct dfg_err *run_passes(struct dfg_graph *graph, struct dfg_arena *are
 	DFG_TRY(dfg_cmd_words(&passes, arena, &word, &count));
 	for (uint32_t i = 0; i < count; i++)
 		DFG_TRY(check_pass(word[i]));
-	DFG_TRY(find_kept(graph, arena, &keep));
+	DFG_TRY(fetch.count || target.count ? dfg_cmd_kept(graph, &fetch, &target, arena, &keep)
+										: keep_declared(graph, arena, &keep));
 	DFG_TRY(dfg_verify(graph, NULL, NULL));
 	for (const struct dfg_pass *pass = dfg_passes; pass->name; pass++)
 		if (is_asked_for(pass, word, count))

@@ -26,3 +26,6 @@ DFG_MUST_CHECK struct dfg_err *dfg_planning_hosts(struct dfg_arena *arena, struc
 DFG_MUST_CHECK struct dfg_err *dfg_planning_parts(struct dfg_graph *graph, const struct dfg_facts *facts,
 	const struct dfg_hosts *hosts, struct dfg_arena *arena, struct dfg_parts *out_parts,
 	struct dfg_placed **out_placed);
+
+/* Talks of each --place that matches no node of the graph: most often a slip of the pen. */
+void dfg_planning_warn(const struct dfg_graph *graph);

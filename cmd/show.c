@@ -35,20 +35,26 @@ static struct dfg_err *print_graph(const struct dfg_shown *shown, struct dfg_tex
 	return dfg_globals.json ? dfg_show_graph_json(shown, out) : dfg_show_summary(shown, out);
 }
 
-/* A graph that is not valid can be shown too; then nothing is known of its types, and why is said. */
+struct dfg_err *dfg_shown_init(const struct dfg_graph *graph, struct dfg_facts *facts, struct dfg_shown *out_shown)
+{
+	struct dfg_err *fault = dfg_verify(graph, &(struct dfg_verify_options){.most = 1}, facts);
+	*out_shown = (struct dfg_shown){graph, fault ? NULL : facts, graph->source};
+	if (!fault || fault->code == DFG_MEMORY)
+		return fault;
+	dfg_talk("%s: not valid: %s", graph->source, fault->text);
+	dfg_err_free(fault);
+	return NULL;
+}
+
 static struct dfg_err *show_graph(const char *path, struct dfg_text *out)
 {
 	struct dfg_graph_file file = {0};
 	struct dfg_facts facts = {0};
+	struct dfg_shown shown;
 	DFG_TRY(dfg_cmd_open_graph(path, &file));
-	struct dfg_err *fault = dfg_verify(&file.graph, &(struct dfg_verify_options){.most = 1}, &facts);
-	bool stop = fault && fault->code == DFG_MEMORY;
-	struct dfg_shown shown = {&file.graph, fault ? NULL : &facts, path};
-	if (fault && !stop)
-		dfg_talk("%s: not valid: %s", path, fault->text);
-	struct dfg_err *err = stop ? fault : print_graph(&shown, out);
-	if (!stop)
-		dfg_err_free(fault);
+	struct dfg_err *err = dfg_shown_init(&file.graph, &facts, &shown);
+	if (!err)
+		err = print_graph(&shown, out);
 	dfg_facts_release(&facts);
 	dfg_graph_close(&file);
 	return err;
@@ -96,6 +102,8 @@ static struct dfg_err *show_one(const char *path, struct dfg_text *out)
 	bool metrics, arrays;
 	if (!strncmp(path, "std:", 4))
 		return show_std(path + 4, out);
+	if (dfg_plan_is(path))
+		return dfg_show_plan(path, &show_options, out);
 	if (dfg_cmd_is_directory(path))
 		return dfg_show_checkpoint(path, &show_options, out);
 	if (is_read_once(path) || show_options.tree || show_options.text || show_options.dot)

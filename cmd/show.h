@@ -3,6 +3,7 @@
 #include "cmd/cmd.h"
 #include "formats/array.h"
 #include "formats/graphdef.h"
+#include "formats/plan.h"
 #include "lib/base/text.h"
 #include "lib/graph/build.h"
 
@@ -31,6 +32,10 @@ struct dfg_shown {
 	const char *path;
 };
 
+/* A graph that is not valid can be shown too; then nothing is known of its types, and why is talked about. */
+DFG_MUST_CHECK struct dfg_err *dfg_shown_init(
+	const struct dfg_graph *graph, struct dfg_facts *facts, struct dfg_shown *out_shown);
+
 /* Each prints to `out`. */
 DFG_MUST_CHECK struct dfg_err *dfg_show_summary(const struct dfg_shown *shown, struct dfg_text *out);
 DFG_MUST_CHECK struct dfg_err *dfg_show_functions(const struct dfg_shown *shown, struct dfg_text *out);
@@ -38,6 +43,14 @@ DFG_MUST_CHECK struct dfg_err *dfg_show_graph_json(const struct dfg_shown *shown
 DFG_MUST_CHECK struct dfg_err *dfg_show_node(const struct dfg_shown *shown, const char *name, struct dfg_text *out);
 DFG_MUST_CHECK struct dfg_err *dfg_show_tree(const struct dfg_shown *shown, struct dfg_text *out);
 DFG_MUST_CHECK struct dfg_err *dfg_show_dot(const struct dfg_shown *shown, struct dfg_text *out);
+
+/* What stands within the braces of a drawing; node number 3 is drawn as "NAMEn3". */
+DFG_MUST_CHECK struct dfg_err *dfg_show_dot_part(const struct dfg_shown *shown, const char *name, struct dfg_text *out);
+
+/* A plan: its devices, what goes between them, and of each part what was asked for. */
+DFG_MUST_CHECK struct dfg_err *dfg_show_plan(
+	const char *path, const struct dfg_show_options *options, struct dfg_text *out);
+DFG_MUST_CHECK struct dfg_err *dfg_show_plan_dot(const struct dfg_plan *plan, struct dfg_text *out);
 
 /* "f32[?,10]", or "" where nothing is known of the output; of a variable, what it holds. */
 struct dfg_words dfg_shown_type(const struct dfg_shown *shown, struct dfg_edge edge);

@@ -6,6 +6,7 @@ struct picture {
 	const struct dfg_shown *shown;
 	struct dfg_boxes boxes;
 	uint32_t *first, *next; /* nodes by box, + 1 */
+	const char *name;       /* in front of its nodes' numbers: that of the part of a plan, "" of a graph alone */
 	struct dfg_text *out;
 };
 
@@ -20,12 +21,12 @@ static void open_box(const struct picture *picture, uint32_t b)
 {
 	const struct dfg_graph *graph = picture->shown->graph;
 	if (b) {
-		dfg_text_add(picture->out, "\tsubgraph cluster%u {\n\tlabel = \"", b);
+		dfg_text_add(picture->out, "\tsubgraph cluster%s_%u {\n\tlabel = \"", picture->name, b);
 		put_label(picture->out, picture->boxes.box[b].label);
 		dfg_text_add(picture->out, "\"\n");
 	}
 	for (uint32_t n = picture->first[b]; n; n = picture->next[n - 1]) {
-		dfg_text_add(picture->out, "\tn%u [label = \"", n - 1);
+		dfg_text_add(picture->out, "\t%sn%u [label = \"", picture->name, n - 1);
 		put_label(picture->out, graph->node[n - 1].name);
 		dfg_text_add(picture->out, "\\n");
 		put_label(picture->out, graph->node[n - 1].op_name);
@@ -53,24 +54,21 @@ static void put_boxes(const struct picture *picture)
 	}
 }
 
-static void put_edges(const struct picture *picture)
+static void put_edge(const struct picture *picture, struct dfg_edge from, uint32_t to)
 {
-	const struct dfg_shown *shown = picture->shown;
-	for (uint32_t n = 0; n < shown->graph->count; n++) {
-		const struct dfg_node *node = &shown->graph->node[n];
-		for (uint32_t i = 0; i < node->n_in + node->n_control; i++)
-			if (node->in[i].port == DFG_CONTROL)
-				dfg_text_add(picture->out, "\tn%u -> n%u [style = dashed]\n", node->in[i].node, n);
-			else
-				dfg_text_add(picture->out, "\tn%u -> n%u [label = \"%s\", fontsize = 8]\n", node->in[i].node, n,
-					dfg_shown_type(shown, node->in[i]).s);
-	}
+	const char *name = picture->name;
+	dfg_text_add(picture->out, "\t%sn%u -> %sn%u ", name, from.node, name, to);
+	if (from.port == DFG_CONTROL)
+		dfg_text_add(picture->out, "[style = dashed]\n");
+	else
+		dfg_text_add(picture->out, "[label = \"%s\", fontsize = 8]\n", dfg_shown_type(picture->shown, from).s);
 }
 
 static struct dfg_err *draw(struct picture *picture)
 {
-	uint32_t count = picture->shown->graph->count;
-	DFG_TRY(dfg_boxes_find(picture->shown->graph, &picture->boxes));
+	const struct dfg_graph *graph = picture->shown->graph;
+	uint32_t count = graph->count;
+	DFG_TRY(dfg_boxes_find(graph, &picture->boxes));
 	picture->first = dfg_arena_zeros(&picture->boxes.arena, picture->boxes.count, sizeof *picture->first);
 	picture->next = dfg_arena_zeros(&picture->boxes.arena, (size_t)count + 1, sizeof *picture->next);
 	if (!picture->first || !picture->next)
@@ -79,17 +77,25 @@ static struct dfg_err *draw(struct picture *picture)
 		picture->next[n] = picture->first[picture->boxes.of[n]];
 		picture->first[picture->boxes.of[n]] = n + 1;
 	}
-	dfg_text_add(picture->out, "digraph {\n\tnode [shape = box, fontsize = 10]\n");
 	put_boxes(picture);
-	put_edges(picture);
-	dfg_text_add(picture->out, "}\n");
+	for (uint32_t n = 0; n < count; n++)
+		for (uint32_t i = 0; i < graph->node[n].n_in + graph->node[n].n_control; i++)
+			put_edge(picture, graph->node[n].in[i], n);
 	return NULL;
+}
+
+struct dfg_err *dfg_show_dot_part(const struct dfg_shown *shown, const char *name, struct dfg_text *out)
+{
+	struct picture picture = {.shown = shown, .name = name, .out = out};
+	struct dfg_err *err = draw(&picture);
+	dfg_boxes_release(&picture.boxes);
+	return err;
 }
 
 struct dfg_err *dfg_show_dot(const struct dfg_shown *shown, struct dfg_text *out)
 {
-	struct picture picture = {.shown = shown, .out = out};
-	struct dfg_err *err = draw(&picture);
-	dfg_boxes_release(&picture.boxes);
-	return err;
+	dfg_text_add(out, "digraph {\n\tnode [shape = box, fontsize = 10]\n");
+	DFG_TRY(dfg_show_dot_part(shown, "", out));
+	dfg_text_add(out, "}\n");
+	return NULL;
 }

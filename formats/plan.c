@@ -11,7 +11,7 @@ enum { MANIFEST_MOST = 1 << 30 };
 static const char manifest_name[] = "manifest.json", begins[] = "{\"format\":\"dfg plan\",";
 
 /* "manifest.json", "w0.pb", "w17.pb" */
-static bool is_ours(const char *name)
+bool dfg_plan_has(const char *name)
 {
 	size_t digits = name[0] == 'w' ? strspn(name + 1, "0123456789") : 0;
 	return !strcmp(name, manifest_name) || (digits && !strcmp(name + 1 + digits, ".pb"));
@@ -194,7 +194,7 @@ struct dfg_err *dfg_plan_save(
 {
 	struct dfg_plan plan = {.parts = *parts, .device = (const char **)device};
 	struct dfg_folder folder;
-	DFG_TRY(dfg_folder_open(path, if_changed, is_ours, &folder));
+	DFG_TRY(dfg_folder_open(path, if_changed, dfg_plan_has, &folder));
 	struct dfg_err *err = write_all(&folder, &plan);
 	dfg_folder_release(&folder);
 	dfg_arena_release(&plan.arena);

@@ -31,6 +31,9 @@ struct dfg_plan {
 /* Whether there is a folder of that name with a manifest.json in it. */
 bool dfg_plan_is(const char *path);
 
+/* Whether a plan may have a file of that name. */
+bool dfg_plan_has(const char *name);
+
 /*
  * Opens a plan, and believes nothing of it: DFG_DATA, naming the file, where a part is not what the manifest says, by its
  * hash, or is no graph. A zeroed plan is closed.

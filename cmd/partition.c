@@ -1,0 +1,108 @@
+#include "cmd/graph.h"
+#include "cmd/planning.h"
+#include "formats/plan.h"
+#include "lib/pass/prune.h"
+#include "lib/pass/verify.h"
+
+#include <string.h>
+
+static struct dfg_words_list fetch, target;
+static const char *output;
+static bool if_changed, explain;
+
+static const struct dfg_opt options[] = {
+	{.rows = dfg_planning_options},
+	{"fetch", 'f', .takes = "T", .list = &fetch, .help = "Leave out what tensor T does not need; may be a list."},
+	{"target", .takes = "N", .list = &target,
+		.help = "Leave out what node N, which is run for its effect, does not need."},
+	{"output", 'o', .takes = "PLAN/", .text = &output,
+		.help = "The folder to write, in the place of a plan that is there."},
+	{"if-changed", .flag = &if_changed,
+		.help = "Leave PLAN/ and its time as they are where its bytes would not change."},
+	{"explain", .flag = &explain, .help = "Print the device of each node and why, and what a step will send."},
+	{"json", .flag = &dfg_globals.json, .help = "Print that as one JSON document."},
+	{.rows = dfg_graph_in_options},
+	{0},
+};
+
+/* A graph on its way to a plan. A zeroed one is released. */
+struct making {
+	struct dfg_graph_file file;
+	struct dfg_facts facts;
+	struct dfg_arena arena;
+	struct dfg_hosts hosts;
+	struct dfg_parts parts;
+	struct dfg_placed *placed;
+};
+
+static void release(struct making *making)
+{
+	dfg_parts_release(&making->parts);
+	dfg_facts_release(&making->facts);
+	dfg_arena_release(&making->arena);
+	dfg_graph_close(&making->file);
+}
+
+static struct dfg_err *prune(struct making *making)
+{
+	struct dfg_graph *graph = &making->file.graph;
+	struct dfg_keep keep;
+	struct dfg_text report = {0};
+	if (!fetch.count && !target.count)
+		return NULL;
+	DFG_TRY(dfg_cmd_kept(graph, &fetch, &target, &making->arena, &keep));
+	DFG_TRY(dfg_verify(graph, NULL, NULL));
+	struct dfg_err *err = dfg_prune(graph, &keep, &making->arena, &report);
+	if (!err && report.length)
+		dfg_talk("%.*s", (int)report.length - 1, report.s);
+	dfg_text_release(&report);
+	return err;
+}
+
+static struct dfg_err *cut(struct making *making)
+{
+	struct dfg_graph *graph = &making->file.graph;
+	DFG_TRY(dfg_cmd_lower(graph));
+	DFG_TRY(prune(making));
+	DFG_TRY(dfg_verify(graph, NULL, &making->facts));
+	dfg_planning_warn(graph);
+	return dfg_planning_parts(graph, &making->facts, &making->hosts, &making->arena, &making->parts, &making->placed);
+}
+
+static struct dfg_err *check_options(void)
+{
+	dfg_globals.usage = true;
+	if (!output && !explain)
+		return DFG_ERR(DFG_USAGE, "-o PLAN/ says where the plan goes");
+	if (output && (!strcmp(output, "-") || !*output))
+		return DFG_ERR(DFG_USAGE, "-o: a plan is a folder, and does not go to stdout");
+	if (dfg_globals.json && !explain)
+		return DFG_ERR(DFG_USAGE, "--json is of what --explain prints");
+	return NULL;
+}
+
+static struct dfg_err *partition(char **operands, int *out_status)
+{
+	(void)out_status;
+	struct making making = {.placed = NULL};
+	DFG_TRY(check_options());
+	struct dfg_err *err = dfg_planning_hosts(&making.arena, &making.hosts);
+	if (!err)
+		err = dfg_cmd_open_graph(*operands, &making.file);
+	if (!err)
+		err = dfg_err_note(cut(&making), "%s", making.file.graph.source);
+	if (!err && output)
+		err = dfg_plan_save(output, if_changed, &making.parts, making.hosts.device);
+	release(&making);
+	return err;
+}
+
+const struct dfg_cmd dfg_cmd_partition = {
+	.name = "partition",
+	.operands = "G",
+	.summary = "cut a graph across hosts",
+	.options = options,
+	.least = 1,
+	.most = 1,
+	.run = partition,
+};

@@ -1,0 +1,101 @@
+#include "cmd/planning.h"
+
+#include <fnmatch.h>
+#include <string.h>
+
+struct dfg_planning dfg_planning;
+
+const struct dfg_opt dfg_planning_options[] = {
+	{"hosts", .takes = "H", .text = &dfg_planning.hosts,
+		.help = "The hosts: a file with one a line, or a list as in alpha,beta,local:2."},
+	{"place", .takes = "PATTERN=DEVICE", .list = &dfg_planning.place,
+		.help = "Put the nodes that match PATTERN on DEVICE, as in 'layer2/*=w1'; the last that matches counts."},
+	{0},
+};
+
+struct dfg_err *dfg_planning_hosts(struct dfg_arena *arena, struct dfg_hosts *out_hosts)
+{
+	if (!dfg_planning.hosts)
+		return DFG_ERR(DFG_USAGE, "--hosts says on which hosts: a file, or a list as in alpha,local:2");
+	return dfg_err_note(dfg_hosts_read(dfg_planning.hosts, arena, out_hosts), "--hosts");
+}
+
+/* "layers*=w1": a device has no equals sign in it. */
+static struct dfg_err *read_request(
+	const char *word, const struct dfg_hosts *hosts, struct dfg_arena *arena, struct dfg_place_request *out_request)
+{
+	const char *equals = strrchr(word, '=');
+	if (!equals || equals == word || !equals[1])
+		return DFG_ERR(DFG_USAGE, "--place wants PATTERN=DEVICE, not '%s'", word);
+	*out_request =
+		(struct dfg_place_request){.pattern = dfg_arena_copy(arena, word, (size_t)(equals - word)), .text = word};
+	if (!out_request->pattern)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	return dfg_err_note(dfg_place_device(equals + 1, hosts->device, hosts->count, &out_request->device), "--place");
+}
+
+static struct dfg_err *read_requests(
+	const struct dfg_hosts *hosts, struct dfg_arena *arena, struct dfg_place_options *out_options)
+{
+	const struct dfg_words_list *words = &dfg_planning.place;
+	struct dfg_place_request *request = dfg_arena_zeros(arena, words->count, sizeof *request);
+	if (!request)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	for (size_t i = 0; i < words->count; i++)
+		DFG_TRY(read_request(words->word[i], hosts, arena, &request[i]));
+	*out_options = (struct dfg_place_options){
+		.device = hosts->device, .devices = hosts->count, .request = request, .requests = words->count};
+	return NULL;
+}
+
+/* No graph is a file without nodes. */
+static struct dfg_err *fill_empty(struct dfg_parts *parts, const struct dfg_hosts *hosts, struct dfg_arena *arena)
+{
+	for (uint32_t d = 0; d < parts->parts; d++) {
+		struct dfg_node node = {.op_name = "NoOp", .op = dfg_op_find("NoOp"), .device = hosts->device[d]};
+		uint32_t number;
+		if (parts->part[d].count)
+			continue;
+		if (!(node.name = dfg_arena_print(arena, "_dfg/empty/%u", d)))
+			return DFG_ERR(DFG_MEMORY, "out of memory");
+		DFG_TRY(dfg_graph_add(&parts->part[d], &node, &number));
+	}
+	return NULL;
+}
+
+struct dfg_err *dfg_planning_parts(struct dfg_graph *graph, const struct dfg_facts *facts,
+	const struct dfg_hosts *hosts, struct dfg_arena *arena, struct dfg_parts *out_parts, struct dfg_placed **out_placed)
+{
+	struct dfg_place_options options;
+	struct dfg_placed *placed;
+	*out_parts = (struct dfg_parts){.parts = 0};
+	DFG_TRY(read_requests(hosts, arena, &options));
+	DFG_TRY(dfg_place(graph, facts, &options, arena, &placed));
+	if (out_placed)
+		*out_placed = placed;
+	DFG_TRY(dfg_partition(graph, facts, placed, &options, arena, out_parts));
+	return fill_empty(out_parts, hosts, arena);
+}
+
+static bool matches_any(const struct dfg_graph *graph, const char *pattern)
+{
+	for (uint32_t n = 0; n < graph->count; n++)
+		if (!fnmatch(pattern, graph->node[n].name, 0))
+			return true;
+	return false;
+}
+
+void dfg_planning_warn(const struct dfg_graph *graph)
+{
+	char pattern[1000];
+	for (size_t i = 0; i < dfg_planning.place.count; i++) {
+		const char *word = dfg_planning.place.word[i], *equals = strrchr(word, '=');
+		size_t length = equals ? (size_t)(equals - word) : sizeof pattern;
+		if (length >= sizeof pattern)
+			continue;
+		memcpy(pattern, word, length);
+		pattern[length] = '\0';
+		if (!matches_any(graph, pattern))
+			dfg_talk("%s: warning: --place '%s': no node has such a name", graph->source, word);
+	}
+}
