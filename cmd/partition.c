@@ -1,3 +1,4 @@
+#include "cmd/explain.h"
 #include "cmd/graph.h"
 #include "cmd/planning.h"
 #include "formats/plan.h"
@@ -69,6 +70,15 @@ static struct dfg_err *cut(struct making *making)
 	return dfg_planning_parts(graph, &making->facts, &making->hosts, &making->arena, &making->parts, &making->placed);
 }
 
+static struct dfg_err *tell(const struct making *making, struct dfg_text *out_text)
+{
+	const struct dfg_explained explained = {
+		&making->file.graph, &making->facts, making->placed, &making->parts, making->hosts.device};
+	if (!explain)
+		return NULL;
+	return dfg_globals.json ? dfg_explain_json(&explained, out_text) : dfg_explain_text(&explained, out_text);
+}
+
 static struct dfg_err *check_options(void)
 {
 	dfg_globals.usage = true;
@@ -85,14 +95,20 @@ static struct dfg_err *partition(char **operands, int *out_status)
 {
 	(void)out_status;
 	struct making making = {.placed = NULL};
+	struct dfg_text told = {0};
 	DFG_TRY(check_options());
 	struct dfg_err *err = dfg_planning_hosts(&making.arena, &making.hosts);
 	if (!err)
 		err = dfg_cmd_open_graph(*operands, &making.file);
 	if (!err)
 		err = dfg_err_note(cut(&making), "%s", making.file.graph.source);
+	if (!err)
+		err = dfg_err_note(tell(&making, &told), "%s", making.file.graph.source);
 	if (!err && output)
 		err = dfg_plan_save(output, if_changed, &making.parts, making.hosts.device);
+	if (!err && told.length)
+		fwrite(told.s, 1, told.length, stdout);
+	dfg_text_release(&told);
 	release(&making);
 	return err;
 }

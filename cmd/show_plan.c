@@ -1,3 +1,4 @@
+#include "cmd/explain.h"
 #include "cmd/graph.h"
 #include "cmd/show.h"
 #include "formats/json.h"
@@ -6,112 +7,29 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* Bytes that are known, those that are to be multiplied by one dim that is not, by two, ...; and what nobody can say. */
-struct size {
-	uint64_t times[DFG_RANK_MAX + 1];
-	bool unknown;
-};
-
-static void add_size(const struct dfg_transfer *transfer, struct size *size)
-{
-	uint64_t bytes = dfg_dtype_size(transfer->dtype);
-	int unknown = 0;
-	bool fits = transfer->shape.rank >= 0 && dfg_dtype_is(transfer->dtype, "plain");
-	for (int i = 0; i < transfer->shape.rank; i++)
-		if (transfer->shape.dim[i] < 0)
-			unknown++;
-		else
-			fits &= !__builtin_mul_overflow(bytes, (uint64_t)transfer->shape.dim[i], &bytes);
-	if (!fits || __builtin_add_overflow(size->times[unknown], bytes, &size->times[unknown]))
-		size->unknown = true;
-}
-
-static struct size size_of(const struct dfg_transfer *transfer)
-{
-	struct size size = {.unknown = false};
-	add_size(transfer, &size);
-	return size;
-}
-
-/* "24 + 16 * ? bytes" */
-static void put_size(const struct size *size, struct dfg_text *out)
-{
-	int terms = 0;
-	for (int unknown = 0; unknown <= DFG_RANK_MAX; unknown++) {
-		if (!size->times[unknown])
-			continue;
-		dfg_text_add(out, "%s%" PRIu64, terms++ ? " + " : "", size->times[unknown]);
-		for (int i = 0; i < unknown; i++)
-			dfg_text_add(out, " * ?");
-	}
-	if (size->unknown)
-		dfg_text_add(out, "%s?", terms++ ? " + " : "");
-	dfg_text_add(out, "%s bytes", terms ? "" : "0");
-}
-
-static void put_when(const struct dfg_transfer *transfer, struct dfg_text *out)
-{
-	if (!transfer->depth) {
-		dfg_text_add(out, "each step");
-		return;
-	}
-	dfg_text_add(out, "each %s of '", transfer->each_turn ? "turn" : "pivot");
-	dfg_text_escape(out, transfer->loop, strlen(transfer->loop), SIZE_MAX);
-	dfg_text_add(out, "'");
-}
-
 static void put_transfer(const struct dfg_transfer *transfer, uint32_t number, struct dfg_text *out)
 {
-	dfg_text_add(out, "%5u  w%u > w%u  ", number, transfer->from, transfer->to);
+	dfg_text_add(out, "%5u  w%u -> w%u  ", number, transfer->from, transfer->to);
 	dfg_text_escape(out, transfer->tensor, strlen(transfer->tensor), SIZE_MAX);
-	dfg_text_add(out, "  %s  ", dfg_type_words(transfer->dtype, &transfer->shape).s);
-	const struct size size = size_of(transfer);
-	put_size(&size, out);
-	dfg_text_add(out, "  ");
-	put_when(transfer, out);
+	dfg_text_add(out, "  %s  each %s", dfg_type_words(transfer->dtype, &transfer->shape).s, dfg_explain_each(transfer));
+	if (transfer->depth) {
+		dfg_text_add(out, " of '");
+		dfg_text_escape(out, transfer->loop, strlen(transfer->loop), SIZE_MAX);
+		dfg_text_add(out, "'");
+	}
 	dfg_text_add(out, "\n");
 }
 
-/* What goes over one link at one time: "w0 > w1  each step" names it. */
-struct link {
-	const struct dfg_transfer *first;
-	uint64_t messages;
-	struct size size;
-};
-
-static struct dfg_err *sum_links(
-	const struct dfg_parts *parts, struct dfg_arena *arena, struct dfg_map *names, struct link *link)
-{
-	for (uint32_t i = 0; i < parts->transfers; i++) {
-		const struct dfg_transfer *transfer = &parts->transfer[i];
-		const char *name = dfg_arena_print(arena, "%u %u %d %s", transfer->from, transfer->to,
-			transfer->depth ? 1 + transfer->each_turn : 0, transfer->loop);
-		uint32_t number;
-		bool new;
-		if (!name || !dfg_map_put(names, name, strlen(name), &number, &new))
-			return DFG_ERR(DFG_MEMORY, "out of memory");
-		if (new)
-			link[number] = (struct link){.first = transfer};
-		link[number].messages++;
-		add_size(transfer, &link[number].size);
-	}
-	return NULL;
-}
-
-static struct dfg_err *put_links(const struct dfg_parts *parts, struct dfg_text *out)
+static struct dfg_err *put_bill(const struct dfg_plan *plan, struct dfg_text *out, struct dfg_json_out *json)
 {
 	struct dfg_arena arena = {0};
-	struct dfg_map names = {0};
-	struct link *link = dfg_arena_zeros(&arena, parts->transfers, sizeof *link);
-	struct dfg_err *err = link ? sum_links(parts, &arena, &names, link) : DFG_ERR(DFG_MEMORY, "out of memory");
-	for (size_t i = 0; i < names.count && !err; i++) {
-		dfg_text_add(out, "w%u > w%u  ", link[i].first->from, link[i].first->to);
-		put_when(link[i].first, out);
-		dfg_text_add(out, ": %" PRIu64 " message%s, ", link[i].messages, link[i].messages == 1 ? "" : "s");
-		put_size(&link[i].size, out);
-		dfg_text_add(out, "\n");
-	}
-	dfg_map_release(&names);
+	struct dfg_bill bill = {.links = 0};
+	struct dfg_err *err = dfg_bill_transfers(plan->parts.transfer, plan->parts.transfers, &arena, &bill);
+	if (!err && json)
+		dfg_explain_bill(&bill, json);
+	else if (!err)
+		dfg_bill_text(&bill, out);
+	dfg_bill_release(&bill);
 	dfg_arena_release(&arena);
 	return err;
 }
@@ -126,7 +44,7 @@ static struct dfg_err *put_summary(const struct dfg_plan *plan, struct dfg_text 
 	for (uint32_t i = 0; i < plan->parts.parts; i++)
 		dfg_text_add(
 			out, "w%u  %s  %" PRIu64 " node%s\n", i, plan->device[i], plan->nodes[i], plan->nodes[i] == 1 ? "" : "s");
-	DFG_TRY(put_links(&plan->parts, out));
+	DFG_TRY(put_bill(plan, out, NULL));
 	for (uint32_t i = 0; i < plan->parts.transfers; i++)
 		put_transfer(&plan->parts.transfer[i], i, out);
 	return NULL;
@@ -179,30 +97,7 @@ static void put_device_json(const struct dfg_plan *plan, uint32_t i, struct dfg_
 	dfg_json_close(json, '}');
 }
 
-static void put_transfer_json(const struct dfg_transfer *transfer, uint32_t number, struct dfg_json_out *json)
-{
-	char from[16], to[16];
-	struct size size = size_of(transfer);
-	snprintf(from, sizeof from, "w%u", transfer->from);
-	snprintf(to, sizeof to, "w%u", transfer->to);
-	dfg_json_open(json, '{');
-	dfg_json_key(json, "number"), dfg_json_uint(json, number);
-	dfg_json_key(json, "tensor"), dfg_json_string(json, transfer->tensor);
-	dfg_json_key(json, "from"), dfg_json_string(json, from);
-	dfg_json_key(json, "to"), dfg_json_string(json, to);
-	dfg_json_key(json, "type"), dfg_json_string(json, dfg_type_words(transfer->dtype, &transfer->shape).s);
-	dfg_json_key(json, "bytes");
-	if (dfg_shape_known(&transfer->shape) && !size.unknown)
-		dfg_json_uint(json, size.times[0]);
-	else
-		dfg_json_null(json);
-	dfg_json_key(json, "loop"), dfg_json_string(json, transfer->loop);
-	dfg_json_key(json, "each");
-	dfg_json_string(json, !transfer->depth ? "step" : transfer->each_turn ? "turn" : "pivot");
-	dfg_json_close(json, '}');
-}
-
-static void put_json(const struct dfg_plan *plan, struct dfg_text *out)
+static struct dfg_err *put_json(const struct dfg_plan *plan, struct dfg_text *out)
 {
 	struct dfg_json_out json = {.text = *out};
 	dfg_json_open(&json, '{');
@@ -212,11 +107,14 @@ static void put_json(const struct dfg_plan *plan, struct dfg_text *out)
 	dfg_json_close(&json, ']');
 	dfg_json_key(&json, "transfers"), dfg_json_open(&json, '[');
 	for (uint32_t i = 0; i < plan->parts.transfers; i++)
-		put_transfer_json(&plan->parts.transfer[i], i, &json);
+		dfg_explain_transfer(&plan->parts.transfer[i], i, &json);
 	dfg_json_close(&json, ']');
+	dfg_json_key(&json, "bill");
+	struct dfg_err *err = put_bill(plan, NULL, &json);
 	dfg_json_close(&json, '}');
 	dfg_text_add(&json.text, "\n");
 	*out = json.text;
+	return err;
 }
 
 static struct dfg_err *put_plan(
@@ -226,12 +124,8 @@ static struct dfg_err *put_plan(
 		return put_node(plan, options->node, out);
 	if (options->dot)
 		return dfg_show_plan_dot(plan, out);
-	if (!options->tree && !options->text) {
-		if (!dfg_globals.json)
-			return put_summary(plan, out);
-		put_json(plan, out);
-		return NULL;
-	}
+	if (!options->tree && !options->text)
+		return dfg_globals.json ? put_json(plan, out) : put_summary(plan, out);
 	for (uint32_t i = 0; i < plan->parts.parts; i++)
 		DFG_TRY(put_part(plan, i, options, out));
 	return NULL;
