@@ -357,7 +357,7 @@ static struct dfg_err *keep(
 	return NULL;
 }
 
-/* Of the step that runs. Gives the lock up. */
+/* Of the step that runs. Takes the tensor, and gives the lock up. */
 static void bring(struct dfg_rendezvous *rendezvous, uint32_t from, struct dfg_message *message)
 {
 	struct bucket *bucket = find_bucket(rendezvous, &message->key);
@@ -416,13 +416,15 @@ void dfg_rendezvous_deliver(struct dfg_rendezvous *rendezvous, uint32_t from, st
 	bool kept = false;
 	pthread_mutex_lock(&rendezvous->lock);
 	bool now = rendezvous->running && step == rendezvous->step;
-	if (now && !rendezvous->failed) {
+	if (message->key.depth > DFG_LINK_DEPTH) {
+		fail_locked(rendezvous, DFG_ERR(DFG_PROTOCOL, "worker w%u sent a value of %u loops", from, message->key.depth));
+	} else if (now && !rendezvous->failed) {
 		bring(rendezvous, from, message);
-		return;
+		kept = true;
+	} else {
+		kept = !now && step >= rendezvous->step && keep_early(rendezvous, from, message);
+		pthread_mutex_unlock(&rendezvous->lock);
 	}
-	if (!now && step >= rendezvous->step && message->key.depth <= DFG_LINK_DEPTH)
-		kept = keep_early(rendezvous, from, message);
-	pthread_mutex_unlock(&rendezvous->lock);
 	if (!kept)
 		dfg_tensor_release(&message->tensor);
 }
