@@ -288,13 +288,14 @@ struct dfg_err *dfg_note_parcels(const struct machine *machine, struct dfg_err *
 	const struct dfg_call *call = machine->plan->record[first->record].call;
 	const struct dfg_transfer_key *key = &first->wait.key;
 	struct dfg_string name = call->attr[dfg_op_attr(call->signature, "tensor_name")].s;
-	if (machine->expected > 1)
-		err = dfg_err_note(err, "and for %u more", machine->expected - 1);
+	char where[400] = "", more[40] = "";
 	if (first->slab->frame)
-		err = dfg_err_note(err, "in iteration %s of loop '%s'", dfg_key_words(key->iteration, (int)key->depth).s,
-			first->slab->loop->path);
-	return dfg_err_note(err, "waited %.3g s for '%.*s' from w%u", (double)(dfg_now() - first->began) * 1e-9,
-		(int)name.length, name.s, first->wait.from);
+		snprintf(where, sizeof where, ", in iteration %s of loop '%.150s'",
+			dfg_key_words(key->iteration, (int)key->depth).s, first->slab->loop->path);
+	if (machine->expected > 1)
+		snprintf(more, sizeof more, ", and for %u more", machine->expected - 1);
+	return dfg_err_note(err, "waited %.3g s for '%.*s' from w%u%s%s", (double)(dfg_now() - first->began) * 1e-9,
+		(int)name.length, name.s, first->wait.from, where, more);
 }
 
 /* What failed the step, for those at the rendezvous. */

@@ -199,12 +199,288 @@ static void a_loop_runs_on_two_workers(void **state)
 	together(loop, "n=40 start=0", "s.out", 780, 40);
 }
 
+/* while i < n: s = even(s) ? half(s) : tick(s) + i, the odd side elsewhere: its deadness crosses in each iteration. */
+static const char *const branching[] = {
+	"n Placeholder dtype=i32\nstart Placeholder dtype=i32\nzero Number v=0\none Number v=1\ninto w N n\ninto w 1' one\n"
+	"p Below i.m N\nwhile w p\ncarry w i zero j\ncarry w s start s'\nj Plus i 1' T=i32\neven Even s\n"
+	"side Switch s even T=i32\nhalf Half side:1\nsend 0 p 1 bool ^s.m\nsend 1 side 1 i32 ^s\nsend 2 i 1 i32 ^s\n"
+	"recv odd 3 1 i32 ^s\ns' Merge odd half T=i32 N=2\n",
+	"zero' Number v=0\nrecv p' 0 0 bool ^t.m\nwhile w p'\ncarry w t zero' t\n"
+	"recv x 1 0 i32 ^t\nrecv y 2 0 i32 ^t\nk Tick x\nz Plus k y T=i32\nsend 3 z 0 i32 ^t\n",
+	NULL,
+};
+
+static void deadness_crosses_in_each_iteration(void **state)
+{
+	(void)state;
+	/* 11, 11, 12, 6, 3, 7, 12 */
+	together(branching, "n=6 start=11", "s.out", 12, 4);
+	together(branching, "n=0 start=11", "s.out", 11, 0);
+}
+
+/* The loop stands in a branch: where that is not taken, the predicate crosses dead, and ends the loop on the other side. */
+static const char *const guarded[] = {
+	"go Placeholder dtype=i32\nn Placeholder dtype=i32\ngoes Even go\nns Switch n goes T=i32\nzeros Switch zero goes "
+	"T=i32\n"
+	"ones Switch one goes T=i32\nzero Number v=0\none Number v=1\ninto w N ns:1\ninto w 1' ones:1\n"
+	"p Below i.m N\nwhile w p\ncarry w i zeros:1 j\ncarry w s zeros:1 s'\nj Plus i 1' T=i32\n"
+	"send 0 p 1 bool ^s.m\nsend 1 s 1 i32 ^s\nsend 2 i 1 i32 ^s\nrecv s' 3 1 i32 ^s\nm Merge ns s.out T=i32 N=2\n",
+	"zero' Number v=0\nrecv p' 0 0 bool ^t.m\nwhile w p'\ncarry w t zero' t\n"
+	"recv x 1 0 i32 ^t\nrecv y 2 0 i32 ^t\nk Tick x\nz Plus k y T=i32\nsend 3 z 0 i32 ^t\n",
+	NULL,
+};
+
+/* A dead _Send of the predicate has a dead control input too: its turn. What nobody receives, nobody may wait for. */
+static const char *const guarded_both[] = {
+	"go Placeholder dtype=i32\nn Placeholder dtype=i32\ngoes Even go\nns Switch n goes T=i32\nzeros Switch zero goes "
+	"T=i32\n"
+	"ones Switch one goes T=i32\nzero Number v=0\none Number v=1\ninto w N ns:1\ninto w 1' ones:1\nsend 4 zeros:1 1 "
+	"i32\n"
+	"p Below i.m N\nwhile w p\ncarry w i zeros:1 j\ncarry w s zeros:1 s'\nj Plus i 1' T=i32\n"
+	"send 0 p 1 bool ^s.m\nsend 1 s 1 i32 ^s\nsend 2 i 1 i32 ^s\nrecv s' 3 1 i32 ^s\nm Merge ns s.out T=i32 N=2\n",
+	"recv zero' 4 0 i32\nrecv p' 0 0 bool ^t.m\nwhile w p'\ncarry w t zero' t\n"
+	"recv x 1 0 i32 ^t\nrecv y 2 0 i32 ^t\nk Tick x\nz Plus k y T=i32\nsend 3 z 0 i32 ^t\n",
+	NULL,
+};
+
+static void a_loop_in_a_branch_that_is_not_taken_ends_everywhere(void **state)
+{
+	(void)state;
+	together(guarded_both, "go=2 n=4", "m", 6, 4);
+	together(guarded_both, "go=3 n=4", "m", 4, 0);
+	together(guarded, "go=2 n=4", "m", 6, 4);
+}
+
+/* for i < n: for j < i: s += tick(j) elsewhere, under control loops one in the other. */
+static const char *const nested[] = {
+	"n Placeholder dtype=i32\n.0 Number v=0\n.1 Number v=1\ncount i n\ncarry i s .0 r.out\n"
+	"z Minus i.i i.i T=i32\ninto j j.limit i.i\ninto j j.1 i.1\nj.less Below j.i.m j.limit\nwhile j j.less\n"
+	"carry j j.i z j.more\nj.more Plus j.i j.1 T=i32\ncarry j r s r'\n"
+	"send 0 i.less 1 bool ^i.i.m\nsend 1 j.less 1 bool ^j.i.m\nsend 2 j.i 1 i32 ^j.i\nrecv k 3 1 i32 ^j.i\n"
+	"r' Plus r k T=i32\n",
+	"zero Number v=0\nrecv p 0 0 bool ^t.m\nwhile i p\ncarry i t zero t\n"
+	"recv q 1 0 bool ^u.m\nwhile j q\ncarry j u t u\nrecv x 2 0 i32 ^u\nk' Tick x\nsend 3 k' 0 i32 ^u\n",
+	NULL,
+};
+
+static void loops_in_loops_run_on_two_workers(void **state)
+{
+	(void)state;
+	together(nested, "n=5", "s.out", 10, 10);
+	together(nested, "n=1", "s.out", 0, 0);
+	together(nested, "n=0", "s.out", 0, 0);
+}
+
+static void a_worker_that_fails_ends_the_step_of_all(void **state)
+{
+	(void)state;
+	const char *const part[] = {
+		"x Placeholder dtype=i32\nsend 0 x 1 i32\nrecv y 1 1 i32\nz Negate y T=i32\n",
+		"recv x' 0 0 i32\nh Half x'\nsend 1 h 0 i32\n",
+		NULL,
+	};
+	together(part, "x=8", "z", -4, 0);
+	apart(part, "x=7", "z", "node 'h' (Half): 7 is odd");
+}
+
+static void what_comes_must_have_the_type_that_was_agreed(void **state)
+{
+	(void)state;
+	const char *const part[] = {
+		"x Placeholder dtype=i32\np Even x\nsend 0 p 1 bool\n", "recv y 0 0 i32\nz Negate y T=i32\n", NULL};
+	struct crew crew;
+	int32_t got;
+	crew_begin(&crew, part, 1, &(struct dfg_session_options){.threads = 1}, false);
+	fails(crew_run(&crew, "x=1", "z", &got), DFG_PROTOCOL, "node 'y' (_Recv): worker w0 sent bool[], must be i32[...]");
+	crew_end(&crew);
+}
+
+static void a_part_cannot_run_alone(void **state)
+{
+	(void)state;
+	refuses(
+		"x Placeholder dtype=i32\ny _Recv tensor_type=i32 tensor_name='x:0' send_device='/job:worker/task:1' "
+		"send_device_incarnation=1 recv_device='/job:worker/task:0' _dfg_edge=1\nz Plus x y T=i32\n",
+		"x=1", "z",
+		"node 'y' (_Recv): is one end of a transfer from '/job:worker/task:1': this graph is a part of a plan");
+}
+
+static void a_plan_must_say_where_its_transfers_lead(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *recv, *words;
+	} bad[] = {
+		{"y _Recv tensor_type=i32 tensor_name='x:0' send_device='/job:worker/task:0/device:CPU:0' "
+		 "send_device_incarnation=1 recv_device=''\nz Negate y T=i32\n",
+			"node 'y' (_Recv): has no mark _dfg_edge"},
+		{"y _Recv tensor_type=i32 tensor_name='x:0' send_device='/job:ps' send_device_incarnation=1 recv_device='' "
+		 "_dfg_edge=3\nz Negate y T=i32\n",
+			"node 'y' (_Recv): no worker has the device '/job:ps': there are /job:worker/task:0/device:CPU:0"},
+	};
+	for (int i = 0; i < 2; i++) {
+		const char *const part[] = {"x Placeholder dtype=i32\nsend 3 x 0 i32\n", bad[i].recv, NULL};
+		struct crew crew;
+		crew_begin(&crew, part, 1, &(struct dfg_session_options){.threads = 1}, false);
+		struct dfg_edge z;
+		struct dfg_plan *plan;
+		succeeds(dfg_graph_edge(crew.fleet.graph[1], "z", &z));
+		fails(dfg_session_plan(crew.fleet.session[1], &(struct dfg_step){.fetch = &z, .n_fetch = 1}, &plan), DFG_DATA,
+			bad[i].words);
+		crew_end(&crew);
+	}
+}
+
+/* The other part is not asked for anything: what is waited for never comes. */
+static struct dfg_err *wait_in_vain(struct crew *crew, const char *fetch)
+{
+	struct dfg_edge edge;
+	struct dfg_plan *plan;
+	struct dfg_tensor result;
+	succeeds(dfg_graph_edge(crew->fleet.graph[1], fetch, &edge));
+	succeeds(dfg_session_plan(crew->fleet.session[1], &(struct dfg_step){.fetch = &edge, .n_fetch = 1}, &plan));
+	dfg_rendezvous_begin(crew->fleet.rendezvous[1], ++crew->fleet.steps);
+	struct dfg_err *err = dfg_plan_run(plan, NULL, &result);
+	assert_int_equal(dfg_rendezvous_end(crew->fleet.rendezvous[1]), 0);
+	struct dfg_stats stats;
+	dfg_plan_stats(plan, &stats);
+	assert_int_equal(stats.left, 0);
+	return err;
+}
+
+static const char *const vain[] = {
+	"x Placeholder dtype=i32\nsend 0 x 1 i32\nsend 1 x 1 i32\nsend 2 x 1 i32\n",
+	"recv a 0 0 i32\nrecv b 1 0 i32\nab Plus a b T=i32\n"
+	".0 Number v=0\n.1 Number v=1\nn Number v=3\ncount w n\ncarry w s .0 s'\nrecv s' 2 0 i32 ^s\n",
+	NULL,
+};
+
+static void a_deadline_says_what_was_waited_for(void **state)
+{
+	(void)state;
+	for (int threads = 1; threads <= 2; threads++) {
+		struct crew crew;
+		crew_begin(&crew, vain, 1, &(struct dfg_session_options){.threads = threads, .timeout = 0.03}, false);
+		for (int time = 0; time < 2; time++) {
+			fails(wait_in_vain(&crew, "ab"), DFG_DEADLINE,
+				" s for 'a:0' from w0, and for 1 more: the step took longer than 0.03 s");
+			fails(wait_in_vain(&crew, "s.out"), DFG_DEADLINE,
+				" s for 's':0' from w0, in iteration [0] of loop 'w': the step took longer than 0.03 s");
+		}
+		crew_end(&crew);
+	}
+}
+
+static void *stop_soon(void *arg)
+{
+	struct timespec soon = {.tv_nsec = 5000000};
+	nanosleep(&soon, NULL);
+	atomic_store((atomic_bool *)arg, true);
+	return NULL;
+}
+
+static void a_step_that_waits_can_be_stopped(void **state)
+{
+	(void)state;
+	static atomic_bool cancel;
+	struct crew crew;
+	pthread_t thread;
+	atomic_store(&cancel, false);
+	crew_begin(&crew, vain, 1, &(struct dfg_session_options){.threads = 1, .cancel = &cancel}, false);
+	assert_int_equal(pthread_create(&thread, NULL, stop_soon, &cancel), 0);
+	fails(wait_in_vain(&crew, "ab"), DFG_STOPPED, "the step was stopped");
+	pthread_join(thread, NULL);
+	crew_end(&crew);
+}
+
+static void *lose_soon(void *arg)
+{
+	struct timespec soon = {.tv_nsec = 5000000};
+	nanosleep(&soon, NULL);
+	dfg_rendezvous_lost(arg, 0, DFG_ERR(DFG_UNAVAILABLE, "connection reset"));
+	return NULL;
+}
+
+static void a_lost_worker_ends_the_wait_for_it(void **state)
+{
+	(void)state;
+	struct crew crew;
+	pthread_t thread;
+	crew_begin(&crew, vain, 1, &(struct dfg_session_options){.threads = 1}, false);
+	assert_int_equal(pthread_create(&thread, NULL, lose_soon, crew.fleet.rendezvous[1]), 0);
+	fails(wait_in_vain(&crew, "ab"), DFG_UNAVAILABLE, "node 'a' (_Recv): worker w0 is lost: connection reset");
+	pthread_join(thread, NULL);
+	fails(wait_in_vain(&crew, "s.out"), DFG_UNAVAILABLE,
+		"node 's'' (_Recv): in iteration 0 of loop 'w': worker w0 is lost: connection reset");
+	crew_end(&crew);
+}
+
+/* 8 values of work, there and back, while a kernel runs on each of the threads there are. */
+static void values_arrive_while_kernels_run(void **state)
+{
+	(void)state;
+	const char *const part[] = {
+		"x Placeholder dtype=i32\na Work x\nb Work a\nc Work b\nsend 0 x 1 i32\nsend 1 a 1 i32\nsend 2 b 1 i32\n"
+		"recv p 3 1 i32\nrecv q 4 1 i32\nrecv r 5 1 i32\nu Work p\nv Work q\nw Work r\n"
+		"y Plus u v T=i32\nz Plus w c T=i32\nall Plus y z T=i32\n",
+		"recv x' 0 0 i32\nrecv a' 1 0 i32\nrecv b' 2 0 i32\nk Work x'\nl Work a'\nm Work b'\n"
+		"send 3 k 0 i32\nsend 4 l 0 i32\nsend 5 m 0 i32\n",
+		NULL,
+	};
+	together(part, "x=10", "all", 12 + 13 + 14 + 13, 0);
+}
+
+struct crossing {
+	atomic_int sent[8], received[8], dead;
+};
+
+static void note_crossing(void *arg, const struct dfg_trace_event *event)
+{
+	struct crossing *crossing = arg;
+	if (!event->transfer)
+		return;
+	assert_string_equal(event->op, event->sends ? "_Send" : "_Recv");
+	atomic_fetch_add(event->sends ? &crossing->sent[event->transfer - 1] : &crossing->received[event->transfer - 1], 1);
+	atomic_fetch_add(&crossing->dead, event->dead);
+}
+
+static void a_trace_has_both_ends_of_what_crosses(void **state)
+{
+	(void)state;
+	struct crossing crossing = {0};
+	struct crew crew;
+	int32_t got;
+	crew_begin(&crew, branching, 10,
+		&(struct dfg_session_options){.threads = 1, .trace = note_crossing, .trace_arg = &crossing}, false);
+	succeeds(crew_run(&crew, "n=6 start=11", "s.out", &got));
+	assert_int_equal(crossing.sent[0], 7);
+	assert_int_equal(crossing.received[0], 7);
+	for (int i = 1; i < 4; i++) {
+		assert_int_equal(crossing.sent[i], 6);
+		assert_int_equal(crossing.received[i], 6);
+	}
+	assert_int_equal(crossing.dead, 4 * 2);
+	crew_end(&crew);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_chain_goes_from_worker_to_worker),
 		cmocka_unit_test(deadness_crosses),
 		cmocka_unit_test(a_loop_runs_on_two_workers),
+		cmocka_unit_test(deadness_crosses_in_each_iteration),
+		cmocka_unit_test(a_loop_in_a_branch_that_is_not_taken_ends_everywhere),
+		cmocka_unit_test(loops_in_loops_run_on_two_workers),
+		cmocka_unit_test(a_worker_that_fails_ends_the_step_of_all),
+		cmocka_unit_test(what_comes_must_have_the_type_that_was_agreed),
+		cmocka_unit_test(a_part_cannot_run_alone),
+		cmocka_unit_test(a_plan_must_say_where_its_transfers_lead),
+		cmocka_unit_test(a_deadline_says_what_was_waited_for),
+		cmocka_unit_test(a_step_that_waits_can_be_stopped),
+		cmocka_unit_test(a_lost_worker_ends_the_wait_for_it),
+		cmocka_unit_test(values_arrive_while_kernels_run),
+		cmocka_unit_test(a_trace_has_both_ends_of_what_crosses),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
