@@ -175,3 +175,45 @@ static inline int32_t int_of(struct dfg_message message)
 	assert_int_equal(message.tensor.dtype, DFG_I32);
 	return *(int32_t *)message.tensor.data;
 }
+
+/* Elements that depend on seed; bools are 0 and 1, strings of all lengths up to 40 with zeros in them. */
+static inline struct dfg_tensor tensor_of(enum dfg_dtype dtype, const struct dfg_shape *shape, unsigned seed)
+{
+	struct dfg_tensor tensor;
+	succeeds(dfg_tensor_new(dtype, shape, &tensor));
+	if (dtype == DFG_STRING) {
+		for (int64_t i = 0; i < dfg_shape_count(shape); i++) {
+			char bytes[40];
+			for (size_t k = 0; k < sizeof bytes; k++)
+				bytes[k] = (char)((seed + (unsigned)i) * k);
+			succeeds(dfg_buffer_string(
+				tensor.buffer, bytes, (seed + (size_t)i) % (sizeof bytes + 1), (struct dfg_string *)tensor.data + i));
+		}
+		return tensor;
+	}
+	for (size_t i = 0; i < dfg_tensor_bytes(&tensor); i++) {
+		seed = seed * 1664525u + 1013904223u;
+		((uint8_t *)tensor.data)[i] = dtype == DFG_BOOL ? seed >> 31 : (uint8_t)(seed >> 24);
+	}
+	return tensor;
+}
+
+static inline void expect_strings(const struct dfg_tensor *got, const struct dfg_tensor *wanted)
+{
+	const struct dfg_string *a = got->data, *b = wanted->data;
+	for (int64_t i = 0; i < dfg_shape_count(&wanted->shape); i++) {
+		assert_int_equal(a[i].length, b[i].length);
+		if (b[i].length)
+			assert_memory_equal(a[i].s, b[i].s, b[i].length);
+	}
+}
+
+static inline void expect_tensor(const struct dfg_tensor *got, const struct dfg_tensor *wanted)
+{
+	assert_int_equal(got->dtype, wanted->dtype);
+	assert_true(dfg_shape_equal(&got->shape, &wanted->shape));
+	if (wanted->dtype == DFG_STRING)
+		expect_strings(got, wanted);
+	else if (dfg_tensor_bytes(wanted))
+		assert_memory_equal(got->data, wanted->data, dfg_tensor_bytes(wanted));
+}

@@ -1,6 +1,4 @@
-#include "tests/unit/inbox.h"
-
-#include "lib/exec/link_memory.h"
+#include "tests/unit/link_kinds.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -8,109 +6,12 @@
 
 /*
  * What lib/exec/link.h promises, claim by claim, of every kind of link that can make two ends in this process. A new kind
- * is a row in `kinds`, a new claim a row in `claims`.
+ * is a row in link_kinds.h, a new claim a row in `claims`.
  */
 
-struct pair {
-	struct dfg_link *a, *b; /* NULL once closed */
-	struct inbox at_a, at_b;
-	void *of_kind[2];
-};
-
-struct kind {
-	const char *name;
-	bool overtakes; /* small messages overtake large ones */
-	void (*connect)(struct pair *pair, const struct dfg_link_sink *a, const struct dfg_link_sink *b);
-	void (*shut)(struct pair *pair); /* what is left when both links are closed; NULL: nothing */
-};
-
-enum { PEER_A = 3, PEER_B = 5, LARGE = 64 << 20 };
-
-static void open_memory(struct pair *pair, const struct dfg_link_sink *a, const struct dfg_link_sink *b)
-{
-	succeeds(dfg_link_memory_pair(a, PEER_B, b, PEER_A, &pair->a, &pair->b));
-}
-
-static const struct kind kinds[] = {{"memory", false, open_memory, NULL}};
-
-/* A pair whose sinks have room of their own, or not. */
-static void begin(struct pair *pair, const struct kind *kind, bool room)
-{
-	*pair = (struct pair){0};
-	inbox_begin(&pair->at_a);
-	inbox_begin(&pair->at_b);
-	struct dfg_link_sink a = inbox_sink(&pair->at_a, room), b = inbox_sink(&pair->at_b, room);
-	kind->connect(pair, &a, &b);
-}
-
-static void close_link(struct dfg_link **link)
-{
-	if (*link)
-		(*link)->kind->close(*link);
-	*link = NULL;
-}
-
-/* What must hold at the end of every claim holds here. */
-static void end(struct pair *pair, const struct kind *kind)
-{
-	close_link(&pair->a);
-	close_link(&pair->b);
-	if (kind->shut)
-		kind->shut(pair);
-	struct inbox *inbox[] = {&pair->at_a, &pair->at_b};
-	for (int i = 0; i < 2; i++) {
-		assert_false(inbox[i]->beside);
-		assert_false(inbox[i]->after_end);
-		assert_in_range(inbox[i]->lost, 0, 1);
-		inbox_end(inbox[i]);
-	}
-}
-
-static struct dfg_err *send(struct dfg_link *link, const struct dfg_message *message)
+static struct dfg_err *put(struct dfg_link *link, const struct dfg_message *message)
 {
 	return link->kind->send(link, message);
-}
-
-/* Elements that depend on seed; bools are 0 and 1, strings of all lengths up to 40 with zeros in them. */
-static struct dfg_tensor tensor_of(enum dfg_dtype dtype, const struct dfg_shape *shape, unsigned seed)
-{
-	struct dfg_tensor tensor;
-	succeeds(dfg_tensor_new(dtype, shape, &tensor));
-	if (dtype == DFG_STRING) {
-		for (int64_t i = 0; i < dfg_shape_count(shape); i++) {
-			char bytes[40];
-			for (size_t k = 0; k < sizeof bytes; k++)
-				bytes[k] = (char)((seed + (unsigned)i) * k);
-			succeeds(dfg_buffer_string(
-				tensor.buffer, bytes, (seed + (size_t)i) % (sizeof bytes + 1), (struct dfg_string *)tensor.data + i));
-		}
-		return tensor;
-	}
-	for (size_t i = 0; i < dfg_tensor_bytes(&tensor); i++) {
-		seed = seed * 1664525u + 1013904223u;
-		((uint8_t *)tensor.data)[i] = dtype == DFG_BOOL ? seed >> 31 : (uint8_t)(seed >> 24);
-	}
-	return tensor;
-}
-
-static void expect_strings(const struct dfg_tensor *got, const struct dfg_tensor *wanted)
-{
-	const struct dfg_string *a = got->data, *b = wanted->data;
-	for (int64_t i = 0; i < dfg_shape_count(&wanted->shape); i++) {
-		assert_int_equal(a[i].length, b[i].length);
-		if (b[i].length)
-			assert_memory_equal(a[i].s, b[i].s, b[i].length);
-	}
-}
-
-static void expect_tensor(const struct dfg_tensor *got, const struct dfg_tensor *wanted)
-{
-	assert_int_equal(got->dtype, wanted->dtype);
-	assert_true(dfg_shape_equal(&got->shape, &wanted->shape));
-	if (wanted->dtype == DFG_STRING)
-		expect_strings(got, wanted);
-	else if (dfg_tensor_bytes(wanted))
-		assert_memory_equal(got->data, wanted->data, dfg_tensor_bytes(wanted));
 }
 
 /* Sends it from a, releases it at once, and sees it come out at b as its equal. */
@@ -120,7 +21,7 @@ static void crosses(struct pair *pair, enum dfg_dtype dtype, const struct dfg_sh
 	struct dfg_message message = {.key = {.step = 1, .number = (uint32_t)before}};
 	struct dfg_tensor wanted = tensor_of(dtype, shape, (unsigned)before + 1);
 	succeeds(dfg_tensor_copy(&wanted, &message.tensor));
-	succeeds(send(pair->a, &message));
+	succeeds(put(pair->a, &message));
 	dfg_tensor_release(&message.tensor);
 	inbox_wait(&pair->at_b, before + 1);
 	struct dfg_message got = inbox_at(&pair->at_b, before);
@@ -195,10 +96,10 @@ static void keys_of_every_depth(const struct kind *kind)
 		message.dead = depth % 2;
 		if (depth)
 			message.key.iteration[depth - 1] = INT64_MAX - depth;
-		succeeds(send(pair.a, &message));
+		succeeds(put(pair.a, &message));
 	}
 	message.key.depth = DFG_LINK_DEPTH + 1;
-	fails(send(pair.a, &message), DFG_DATA, "within 17 loops");
+	fails(put(pair.a, &message), DFG_DATA, "within 17 loops");
 	inbox_wait(&pair.at_b, DFG_LINK_DEPTH + 1);
 	for (uint32_t depth = 0; depth <= DFG_LINK_DEPTH; depth++) {
 		struct dfg_message got = inbox_at(&pair.at_b, depth);
@@ -217,10 +118,10 @@ static void dead_and_control(const struct kind *kind)
 	struct dfg_shape shape = DFG_SHAPE_VECTOR(3);
 	struct dfg_message dead = {.dead = true, .key = {.step = 2, .number = 7}};
 	struct dfg_message control = {.kind = DFG_MESSAGE_CONTROL, .key = {.number = 9}};
-	succeeds(send(pair.b, &dead));
-	succeeds(send(pair.b, &control));
+	succeeds(put(pair.b, &dead));
+	succeeds(put(pair.b, &control));
 	control.tensor = tensor_of(DFG_STRING, &shape, 30);
-	succeeds(send(pair.b, &control));
+	succeeds(put(pair.b, &control));
 	inbox_wait(&pair.at_a, 3);
 	struct dfg_message got = inbox_at(&pair.at_a, 0);
 	assert_true(got.dead && got.kind == DFG_MESSAGE_TENSOR && got.key.number == 7 && !got.tensor.dtype);
@@ -240,41 +141,40 @@ static void handles_stay(const struct kind *kind)
 	begin(&pair, kind, false);
 	struct dfg_message message = {0};
 	succeeds(dfg_tensor_new(DFG_RESOURCE, &DFG_SHAPE_SCALAR, &message.tensor));
-	fails(send(pair.a, &message), DFG_DATA, "a tensor of resource cannot leave its worker");
+	fails(put(pair.a, &message), DFG_DATA, "a tensor of resource cannot leave its worker");
 	dfg_tensor_release(&message.tensor);
 	send_int(pair.a, 0, 1);
 	inbox_wait(&pair.at_b, 1);
 	end(&pair, kind);
 }
 
-/* Small messages arrive among large ones, whole; those of one key stay behind each other. */
+/* While b's sink is held up, small messages get before a large one that is half over; those of its key stay behind. */
 static void large_and_small(const struct kind *kind)
 {
-	enum { SMALL = 200 };
+	enum { SMALL = 200, KEY = 1000 };
 	struct pair pair;
 	begin(&pair, kind, true);
 	struct dfg_shape shape = DFG_SHAPE_VECTOR(LARGE);
-	struct dfg_message large = {.key = {.step = 1, .number = 1000}};
-	large.tensor = tensor_of(DFG_U8, &shape, 5);
-	succeeds(send(pair.a, &large));
-	send_int(pair.a, 1000, -1);
-	for (int i = 0; i < SMALL; i++)
+	struct dfg_message large = {.key = {.step = 1, .number = KEY}, .tensor = tensor_of(DFG_U8, &shape, 5)};
+	pthread_mutex_lock(&pair.at_b.lock);
+	send_int(pair.a, 0, 0);
+	succeeds(put(pair.a, &large));
+	send_int(pair.a, KEY, -1);
+	for (int i = 1; i < SMALL; i++)
 		send_int(pair.a, (uint32_t)i, i);
+	pthread_mutex_unlock(&pair.at_b.lock);
 	inbox_wait(&pair.at_b, SMALL + 2);
-	int next = 0;
+	uint32_t next = 0;
 	size_t large_at = SIZE_MAX, behind_at = 0;
 	for (size_t i = 0; i < SMALL + 2; i++) {
 		struct dfg_message got = inbox_at(&pair.at_b, i);
-		if (got.key.number < 1000)
+		if (got.key.number < KEY)
 			assert_int_equal(got.key.number, next++);
-		else if (got.tensor.dtype == DFG_U8)
-			large_at = i;
 		else
-			behind_at = i;
+			*(got.tensor.dtype == DFG_U8 ? &large_at : &behind_at) = i;
 	}
-	assert_true(behind_at > large_at);
-	if (!kind->overtakes)
-		assert_int_equal(large_at, 0);
+	assert_int_equal(large_at, kind->overtakes ? SMALL : 1);
+	assert_int_equal(behind_at, large_at + 1);
 	struct dfg_message got = inbox_at(&pair.at_b, large_at);
 	expect_tensor(&got.tensor, &large.tensor);
 	dfg_tensor_release(&large.tensor);
@@ -291,7 +191,7 @@ static void sends_do_not_wait(const struct kind *kind)
 	pthread_mutex_lock(&pair.at_b.lock);
 	for (unsigned i = 0; i < COUNT; i++) {
 		struct dfg_message message = {.key = {.step = 1, .number = i}, .tensor = tensor_of(DFG_U8, &shape, i)};
-		succeeds(send(pair.a, &message));
+		succeeds(put(pair.a, &message));
 		dfg_tensor_release(&message.tensor);
 		send_int(pair.a, COUNT + i, (int)i);
 	}
@@ -329,7 +229,7 @@ static void *send_many(void *arg)
 			struct dfg_shape shape = DFG_SHAPE_VECTOR(100000 + i);
 			struct dfg_message message = {.key = {.step = 1, .number = sender->number, .depth = 1, .iteration = {i}}};
 			message.tensor = tensor_of(DFG_I16, &shape, (unsigned)i);
-			err = send(sender->link, &message);
+			err = put(sender->link, &message);
 			dfg_tensor_release(&message.tensor);
 		} else {
 			err = try_send_int(sender->link, sender->number, i);
@@ -397,9 +297,9 @@ static void counts_are_right(const struct kind *kind)
 	struct dfg_message message = {.key = {.number = 1}};
 	message.tensor =
 		(struct dfg_tensor){.dtype = DFG_STRING, .shape = DFG_SHAPE_VECTOR(3), .data = words, .room = sizeof words};
-	succeeds(send(pair.a, &message));
+	succeeds(put(pair.a, &message));
 	send_int(pair.a, 2, 2);
-	succeeds(send(pair.a, &(struct dfg_message){.dead = true, .key = {.number = 3}}));
+	succeeds(put(pair.a, &(struct dfg_message){.dead = true, .key = {.number = 3}}));
 	inbox_wait(&pair.at_b, 3);
 	crosses(&pair, DFG_F64, &DFG_SHAPE_VECTOR(100000));
 	const struct dfg_link_counts *a = &pair.a->counts, *b = &pair.b->counts;

@@ -1,0 +1,153 @@
+#define _GNU_SOURCE
+#include "remote/shm_link.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+static const char magic[8] = "dfg shm";
+enum { VERSION = 1 };
+
+uint64_t shm_now(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+struct hello shm_hello(const struct dfg_shm_options *options, const char *secret)
+{
+	struct hello hello = {.version = VERSION, .bytes = sizeof(struct ring_segment), .self = options->self};
+	memcpy(hello.magic, magic, sizeof magic);
+	memcpy(hello.secret, secret, sizeof hello.secret);
+	return hello;
+}
+
+/* Takes as long whatever the two hold. */
+static bool same_secret(const char *a, const char *b)
+{
+	volatile uint8_t other = 0;
+	for (int i = 0; i < DFG_SHM_SECRET; i++)
+		other = other | (uint8_t)(a[i] ^ b[i]);
+	return !other;
+}
+
+struct dfg_err *shm_hello_check(const struct hello *hello, const char *secret)
+{
+	if (hello->refused)
+		return DFG_ERR(hello->refused == DFG_REFUSED ? DFG_REFUSED : DFG_PROTOCOL, "it refuses %s",
+			hello->refused == DFG_REFUSED ? "the secret of this run" : "this build of dfg");
+	if (memcmp(hello->magic, magic, sizeof magic) || hello->version != VERSION ||
+		hello->bytes != sizeof(struct ring_segment))
+		return DFG_ERR(DFG_PROTOCOL, "it is another build of dfg");
+	if (!same_secret(hello->secret, secret))
+		return DFG_ERR(DFG_REFUSED, "it does not know the secret of this run");
+	return NULL;
+}
+
+struct dfg_err *shm_same_user(int fd)
+{
+	struct ucred peer;
+	socklen_t length = sizeof peer;
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) || peer.uid != geteuid())
+		return DFG_ERR(DFG_REFUSED, "it runs as another user");
+	return NULL;
+}
+
+/* Room for one descriptor, as the system lays it out. */
+union control {
+	struct cmsghdr header;
+	char bytes[CMSG_SPACE(sizeof(int))];
+};
+
+struct dfg_err *shm_hello_send(int socket, const struct hello *hello, int fd)
+{
+	union control control = {0};
+	struct iovec part = {(void *)hello, sizeof *hello};
+	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+	if (fd >= 0) {
+		message.msg_control = &control;
+		message.msg_controllen = sizeof control;
+		control.header = (struct cmsghdr){CMSG_LEN(sizeof fd), SOL_SOCKET, SCM_RIGHTS};
+		memcpy(CMSG_DATA(&control.header), &fd, sizeof fd);
+	}
+	if (sendmsg(socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL) != sizeof *hello)
+		return DFG_ERR(DFG_UNAVAILABLE, "it hangs up");
+	return NULL;
+}
+
+static struct dfg_err *await(int socket, uint64_t until)
+{
+	for (;;) {
+		uint64_t now = shm_now(), left = now < until ? until - now : 0;
+		struct timespec wait = {(time_t)(left / 1000000000), (long)(left % 1000000000)};
+		int ready = ppoll(&(struct pollfd){.fd = socket, .events = POLLIN}, 1, &wait, NULL);
+		if (ready > 0)
+			return NULL;
+		if (!ready || errno != EINTR)
+			return DFG_ERR(DFG_DEADLINE, "it does not answer");
+	}
+}
+
+struct dfg_err *shm_hello_receive(int socket, uint64_t ns, struct hello *out_hello, int *out_fd)
+{
+	union control control;
+	struct iovec part = {out_hello, sizeof *out_hello};
+	struct msghdr message = {
+		.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+	*out_fd = -1;
+	DFG_TRY(await(socket, ns));
+	ssize_t got = recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC); /* more descriptors are not let in */
+	struct cmsghdr *header = got >= 0 ? CMSG_FIRSTHDR(&message) : NULL;
+	if (header && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS &&
+		header->cmsg_len == CMSG_LEN(sizeof *out_fd))
+		memcpy(out_fd, CMSG_DATA(header), sizeof *out_fd);
+	if (got == sizeof *out_hello && !(message.msg_flags & MSG_TRUNC))
+		return NULL;
+	if (*out_fd >= 0)
+		close(*out_fd);
+	*out_fd = -1;
+	if (got <= 0)
+		return DFG_ERR(DFG_UNAVAILABLE, "it hangs up");
+	return DFG_ERR(DFG_PROTOCOL, "it is another build of dfg");
+}
+
+static struct dfg_err *map(int fd, struct ring_segment **out_segment)
+{
+	void *at = mmap(NULL, sizeof **out_segment, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (at == MAP_FAILED)
+		return DFG_ERR(DFG_MEMORY, "cannot map shared memory: %s", strerror(errno));
+	*out_segment = at;
+	return NULL;
+}
+
+struct dfg_err *shm_segment_new(int *out_fd, struct ring_segment **out_segment)
+{
+	int fd = memfd_create("dfg", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (fd < 0)
+		return DFG_ERR(DFG_MEMORY, "cannot make shared memory: %s", strerror(errno));
+	struct dfg_err *err = NULL;
+	if (ftruncate(fd, sizeof **out_segment) || fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
+		err = DFG_ERR(DFG_MEMORY, "cannot make shared memory: %s", strerror(errno));
+	if (!err)
+		err = map(fd, out_segment);
+	if (err)
+		close(fd);
+	else
+		*out_fd = fd;
+	return err;
+}
+
+struct dfg_err *shm_segment_map(int fd, struct ring_segment **out_segment)
+{
+	struct stat stat;
+	int seals = fcntl(fd, F_GET_SEALS);
+	if (seals < 0 || !(seals & F_SEAL_SHRINK) || fstat(fd, &stat) || stat.st_size != sizeof **out_segment)
+		return DFG_ERR(DFG_PROTOCOL, "its memory is not what it should be");
+	return map(fd, out_segment);
+}

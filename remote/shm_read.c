@@ -1,0 +1,221 @@
+#include "remote/shm_link.h"
+
+/*
+ * Reading what a peer wrote, who may have written anything, and may change it while this reads: everything is copied out
+ * first, then looked at, and used as it was copied.
+ */
+enum { READ_MOST = RING_BYTES }; /* bytes at one go */
+
+static struct dfg_err *broken(const struct shm_link *link, const char *what)
+{
+	return DFG_ERR(DFG_PROTOCOL, "%s broke the protocol of shared memory: %s", dfg_peer_words(link->link.peer).s, what);
+}
+
+static bool may_cross(enum dfg_dtype dtype)
+{
+	return dfg_dtype_size(dtype) && dtype != DFG_RESOURCE && dtype != DFG_VARIANT;
+}
+
+/* The bytes that a tensor of the message must have. Of strings it is known only how many at least. */
+static struct dfg_err *check_bytes(const struct shm_link *link, const struct dfg_tensor *tensor, uint64_t bytes)
+{
+	size_t wanted;
+	for (int i = 0; i < tensor->shape.rank; i++)
+		if (tensor->shape.dim[i] < 0)
+			return broken(link, "a tensor with a negative dim");
+	struct dfg_err *err = dfg_shape_bytes(&tensor->shape, tensor->dtype, &wanted);
+	if (err) {
+		dfg_err_free(err);
+		return broken(link, "a tensor too large to count");
+	}
+	if (link->tensor_bytes && (wanted > link->tensor_bytes || bytes > link->tensor_bytes))
+		return DFG_ERR(DFG_PROTOCOL, "%s sent %s, larger than %zu bytes", dfg_peer_words(link->link.peer).s,
+			dfg_type_words(tensor->dtype, &tensor->shape).s, link->tensor_bytes);
+	bool fits =
+		tensor->dtype == DFG_STRING ? bytes >= wanted / sizeof(struct dfg_string) * sizeof(uint64_t) : bytes == wanted;
+	return fits ? NULL : broken(link, "a tensor's bytes do not fit its shape");
+}
+
+/* The head, iterations and dims of a message, copied out, as a message without elements. */
+static struct dfg_err *parse(struct shm_link *link, const struct frame *frame, struct dfg_message *out)
+{
+	*out = (struct dfg_message){.kind = frame->kind,
+		.dead = frame->dead,
+		.key = {.step = frame->step, .number = frame->number, .depth = frame->depth},
+		.tensor = {.dtype = frame->dtype, .shape.rank = frame->rank}};
+	ring_get(&link->in, out->key.iteration, frame->depth * sizeof *out->key.iteration);
+	ring_get(&link->in, out->tensor.shape.dim, frame->rank * sizeof *out->tensor.shape.dim);
+	if (frame->kind > DFG_MESSAGE_CONTROL || frame->dead > 1 || frame->count > frame->bytes)
+		return broken(link, "no such message");
+	if (!frame->dtype)
+		return frame->bytes || frame->rank ? broken(link, "bytes of no tensor") : NULL;
+	if (frame->dead || !may_cross(frame->dtype))
+		return broken(link, "no such tensor");
+	return check_bytes(link, &out->tensor, frame->bytes);
+}
+
+/* A tensor of the sink's. */
+static struct dfg_err *make_room(struct shm_link *link, struct incoming *in)
+{
+	enum dfg_dtype dtype = in->message.tensor.dtype;
+	struct dfg_shape shape = in->message.tensor.shape;
+	struct dfg_tensor tensor;
+	DFG_TRY(dfg_link_room(&link->sink, dtype, &shape, &tensor));
+	in->message.tensor = tensor;
+	if (tensor.dtype != dtype || !dfg_shape_equal(&tensor.shape, &shape) || tensor.room < dfg_tensor_bytes(&tensor))
+		return DFG_ERR(DFG_BUG, "there is no room for %s", dfg_type_words(dtype, &shape).s);
+	in->to = tensor.data;
+	return NULL;
+}
+
+static void drop(struct incoming *in)
+{
+	dfg_tensor_release(&in->message.tensor);
+	dfg_free(in->packed);
+	*in = (struct incoming){0};
+}
+
+static struct dfg_err *begin(struct shm_link *link, const struct frame *frame, struct incoming *in)
+{
+	*in = (struct incoming){.open = true, .bytes = frame->bytes};
+	DFG_TRY(parse(link, frame, &in->message));
+	if (!in->message.tensor.dtype)
+		return NULL;
+	if (in->message.tensor.dtype != DFG_STRING)
+		return make_room(link, in);
+	if (in->bytes > SIZE_MAX || !(in->packed = dfg_mem->take(dfg_mem, in->bytes, DFG_ALIGN)))
+		return DFG_ERR(DFG_MEMORY, "no memory for strings of %llu bytes", (unsigned long long)in->bytes);
+	in->to = in->packed;
+	return NULL;
+}
+
+static struct dfg_err *unpack_strings(struct shm_link *link, struct incoming *in)
+{
+	size_t count = (size_t)dfg_shape_count(&in->message.tensor.shape);
+	const uint64_t *length = (const uint64_t *)in->packed;
+	const uint8_t *from = (const uint8_t *)(length + count);
+	uint64_t left = in->bytes - count * sizeof *length;
+	DFG_TRY(make_room(link, in));
+	struct dfg_string *element = in->message.tensor.data;
+	for (size_t i = 0; i < count; i++) {
+		if (length[i] > left)
+			return broken(link, "strings longer than their bytes");
+		DFG_TRY(dfg_buffer_string(in->message.tensor.buffer, from, length[i], &element[i]));
+		from += length[i];
+		left -= length[i];
+	}
+	return left ? broken(link, "bytes behind the strings") : NULL;
+}
+
+/* A bool is 0 or 1, whatever else a byte can be: C counts on it. */
+static struct dfg_err *check_bools(struct shm_link *link, const struct incoming *in)
+{
+	uint8_t other = 0;
+	for (uint64_t i = 0; i < in->bytes; i++)
+		other |= in->to[i];
+	return other > 1 ? broken(link, "a bool that is neither") : NULL;
+}
+
+static struct dfg_err *finish(struct shm_link *link, struct incoming *in)
+{
+	if (in->message.tensor.dtype == DFG_STRING)
+		DFG_TRY(unpack_strings(link, in));
+	else if (in->message.tensor.dtype == DFG_BOOL)
+		DFG_TRY(check_bools(link, in));
+	__atomic_fetch_add(&link->link.counts.received_messages, 1, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&link->link.counts.received_bytes, dfg_message_bytes(&in->message), __ATOMIC_RELAXED);
+	link->sink.deliver(link->sink.arg, link->link.peer, &in->message);
+	in->message.tensor = (struct dfg_tensor){0};
+	return NULL;
+}
+
+/* count bytes more of it. */
+static struct dfg_err *fill(struct shm_link *link, struct incoming *in, uint32_t count)
+{
+	if (count > in->bytes - in->got)
+		return broken(link, "more bytes than the tensor has");
+	ring_get(&link->in, in->to + in->got, count);
+	link->in.at += -count & 7;
+	in->got += count;
+	return NULL;
+}
+
+/* A frame of a message; *out_some where it was the last and the message is delivered. */
+static struct dfg_err *take_message(struct shm_link *link, const struct frame *frame, bool *out_some)
+{
+	struct incoming in;
+	struct dfg_err *err = begin(link, frame, &in);
+	if (!err)
+		err = fill(link, &in, frame->count);
+	if (!err && in.got < in.bytes) {
+		if (!link->incoming.open) {
+			link->incoming = in;
+			return NULL;
+		}
+		err = broken(link, "a large tensor within another");
+	}
+	if (!err)
+		err = finish(link, &in);
+	*out_some |= !err;
+	drop(&in);
+	return err;
+}
+
+static struct dfg_err *take_more(struct shm_link *link, const struct frame *frame, bool *out_some)
+{
+	struct incoming *in = &link->incoming;
+	if (!in->open || !frame->count)
+		return broken(link, "bytes of no tensor");
+	DFG_TRY(fill(link, in, frame->count));
+	if (in->got < in->bytes)
+		return NULL;
+	struct dfg_err *err = finish(link, in);
+	*out_some |= !err;
+	drop(in);
+	return err;
+}
+
+/* The next frame, of `there` bytes that the ring holds. */
+static struct dfg_err *take_frame(struct shm_link *link, size_t there, bool *out_some)
+{
+	struct frame frame;
+	if (there < sizeof frame)
+		return broken(link, "half a frame");
+	ring_get(&link->in, &frame, sizeof frame);
+	if (frame.depth > DFG_LINK_DEPTH || frame.rank > DFG_RANK_MAX || frame.count > FRAME_MOST ||
+		frame_length(frame.depth, frame.rank, frame.count) > there)
+		return broken(link, "a frame that is too long");
+	if (frame.type == FRAME_MESSAGE)
+		return take_message(link, &frame, out_some);
+	if (frame.type != FRAME_MORE || frame.depth || frame.rank)
+		return broken(link, "no such frame");
+	return take_more(link, &frame, out_some);
+}
+
+/* A writer that found no room sees the ring fuller than this, so it is told in time. */
+static void tell_room(struct shm_link *link)
+{
+	if (link->given < RING_BYTES / 4)
+		return;
+	link->given = 0;
+	atomic_thread_fence(memory_order_seq_cst);
+	if (atomic_load_explicit(&link->there->waiting, memory_order_relaxed))
+		shm_link_wake(link);
+}
+
+struct dfg_err *shm_link_read(struct shm_link *link, bool *out_some)
+{
+	uint64_t began = link->in.at;
+	for (;;) {
+		size_t there;
+		uint64_t before = link->in.at;
+		if (!ring_there(&link->in, &there))
+			return broken(link, "an impossible position");
+		if (!there || before - began >= READ_MOST)
+			return NULL;
+		DFG_TRY(take_frame(link, there, out_some));
+		ring_give_back(&link->in);
+		link->given += link->in.at - before;
+		tell_room(link);
+	}
+}

@@ -1,0 +1,106 @@
+#pragma once
+
+#include <stdalign.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+/*
+ * The memory that two processes share: a ring of bytes each way, with one writer and one reader. Positions only grow.
+ * Each side keeps its own position for itself and only publishes it: what the other publishes is checked, never what it
+ * could have changed of ours.
+ */
+enum {
+	RING_BYTES = 1 << 20, /* a power of two; what both cores' caches hold */
+	RING_LINE = 128,      /* apart, so that two cores do not fight for a line, nor the prefetcher for its neighbour */
+};
+
+struct ring_way {
+	alignas(RING_LINE) _Atomic uint64_t written;
+	alignas(RING_LINE) _Atomic uint64_t read;
+};
+
+/* Of a process: it sleeps, wake it when there is something to read; it waits for room, wake it when there is. */
+struct ring_end {
+	alignas(RING_LINE) _Atomic uint32_t asleep;
+	_Atomic uint32_t waiting;
+};
+
+/* Way and end 0 are those of who connected, who writes way 0. */
+struct ring_segment {
+	struct ring_way way[2];
+	struct ring_end end[2];
+	alignas(4096) uint8_t bytes[2][RING_BYTES];
+};
+
+struct ring_writer {
+	struct ring_way *way;
+	uint8_t *bytes;
+	uint64_t at, read; /* where the next byte goes; what the reader was last seen to have read */
+};
+
+struct ring_reader {
+	struct ring_way *way;
+	const uint8_t *bytes;
+	uint64_t at, written;
+};
+
+/* How many bytes may be written, where fewer than `want` were known of; false: the reader's position is impossible. */
+static inline bool ring_room(struct ring_writer *writer, size_t want, size_t *out_free)
+{
+	if (RING_BYTES - (writer->at - writer->read) < want) {
+		uint64_t read = atomic_load_explicit(&writer->way->read, memory_order_acquire);
+		if (read - writer->read > writer->at - writer->read)
+			return false;
+		writer->read = read;
+	}
+	*out_free = RING_BYTES - (size_t)(writer->at - writer->read);
+	return true;
+}
+
+/* How many bytes can be read; false: the writer's position is impossible. */
+static inline bool ring_there(struct ring_reader *reader, size_t *out_there)
+{
+	if (reader->written == reader->at) {
+		uint64_t written = atomic_load_explicit(&reader->way->written, memory_order_acquire);
+		if (written - reader->at > RING_BYTES)
+			return false;
+		reader->written = written;
+	}
+	*out_there = (size_t)(reader->written - reader->at);
+	return true;
+}
+
+/* For what there is room. The reader sees it once it is published. */
+static inline void ring_put(struct ring_writer *writer, const void *from, size_t count)
+{
+	size_t offset = writer->at & (RING_BYTES - 1), first = RING_BYTES - offset < count ? RING_BYTES - offset : count;
+	if (first)
+		memcpy(writer->bytes + offset, from, first);
+	if (count > first)
+		memcpy(writer->bytes, (const uint8_t *)from + first, count - first);
+	writer->at += count;
+}
+
+static inline void ring_publish(struct ring_writer *writer)
+{
+	atomic_store_explicit(&writer->way->written, writer->at, memory_order_release);
+}
+
+/* Of what is there. The writer may use the place again once it is given back. */
+static inline void ring_get(struct ring_reader *reader, void *to, size_t count)
+{
+	size_t offset = reader->at & (RING_BYTES - 1), first = RING_BYTES - offset < count ? RING_BYTES - offset : count;
+	if (first)
+		memcpy(to, reader->bytes + offset, first);
+	if (count > first)
+		memcpy((uint8_t *)to + first, reader->bytes, count - first);
+	reader->at += count;
+}
+
+static inline void ring_give_back(struct ring_reader *reader)
+{
+	atomic_store_explicit(&reader->way->read, reader->at, memory_order_release);
+}

@@ -1,0 +1,328 @@
+#define _GNU_SOURCE
+#include "remote/shm_link.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/*
+ * One thread runs all links of a process: it reads and writes what nobody polls for, looks out for some microseconds
+ * after the last thing that moved, then sleeps in the kernel until a socket, the listener or a nudge wakes it.
+ */
+enum {
+	AWAKE_NS = 50000,      /* after the last thing that moved */
+	WATCH_NS = 200000,     /* between two looks whether somebody still polls */
+	LOOK_NS = 10000000,    /* at the sockets, while things move all the time */
+	HELLO_NS = 2000000000, /* for a peer that has connected to say who it is */
+};
+
+void shm_nudge(struct dfg_shm *shm)
+{
+	atomic_thread_fence(memory_order_seq_cst);
+	if (atomic_load(&shm->resting))
+		(void)!write(shm->nudge, &(uint64_t){1}, sizeof(uint64_t)); /* full: it is awake */
+}
+
+static void changed(struct dfg_shm *shm)
+{
+	atomic_fetch_add(&shm->changes, 1);
+	shm_nudge(shm);
+}
+
+bool shm_run(struct dfg_shm *shm, struct shm_link *link)
+{
+	pthread_mutex_lock(&shm->lock);
+	bool fits = shm->n_links < LINKS_MOST;
+	if (fits) {
+		link->next = shm->links;
+		shm->links = link;
+		shm->n_links++;
+	}
+	pthread_mutex_unlock(&shm->lock);
+	if (fits)
+		changed(shm);
+	return fits;
+}
+
+void shm_forget(struct dfg_shm *shm, struct shm_link *link)
+{
+	pthread_mutex_lock(&shm->lock);
+	for (struct shm_link **at = &shm->links; *at; at = &(*at)->next)
+		if (*at == link) {
+			*at = link->next;
+			shm->n_links--;
+			break;
+		}
+	pthread_mutex_unlock(&shm->lock);
+	changed(shm);
+}
+
+/* The thread: which links it runs. */
+
+static void stop_running(struct dfg_shm *shm)
+{
+	while (shm->n_running)
+		shm_link_unref(shm->running[--shm->n_running]);
+}
+
+static void run_those_there_are(struct dfg_shm *shm)
+{
+	unsigned changes = atomic_load(&shm->changes);
+	if (changes == shm->seen_changes)
+		return;
+	shm->seen_changes = changes;
+	stop_running(shm);
+	pthread_mutex_lock(&shm->lock);
+	for (struct shm_link *link = shm->links; link; link = link->next) {
+		atomic_fetch_add(&link->refs, 1);
+		shm->running[shm->n_running++] = link;
+	}
+	pthread_mutex_unlock(&shm->lock);
+}
+
+/* Those that somebody else polls are left to it. */
+static bool move_all(struct dfg_shm *shm)
+{
+	bool moved = false, some;
+	for (size_t i = 0; i < shm->n_running; i++) {
+		struct shm_link *link = shm->running[i];
+		if (!(link->watched = atomic_exchange_explicit(&link->polled, false, memory_order_relaxed)))
+			moved |= shm_link_move(link, &some);
+	}
+	return moved;
+}
+
+/* The thread: peers that come. */
+
+void shm_drop_arrival(struct arrival *arrival)
+{
+	munmap(arrival->segment, sizeof *arrival->segment);
+	close(arrival->fd);
+	dfg_free(arrival);
+}
+
+struct arrival *shm_take_arrival(struct dfg_shm *shm, uint32_t peer)
+{
+	for (struct arrival **at = &shm->arrivals, *arrival; (arrival = *at); at = &arrival->next)
+		if (arrival->peer == peer) {
+			*at = arrival->next;
+			shm->n_arrivals--;
+			return arrival;
+		}
+	return NULL;
+}
+
+/* A peer that comes again has given up what it came with before. */
+static bool keep_arrival(struct dfg_shm *shm, struct arrival *arrival)
+{
+	pthread_mutex_lock(&shm->lock);
+	struct arrival *before = shm_take_arrival(shm, arrival->peer);
+	bool kept = shm->n_arrivals < LINKS_MOST;
+	if (kept) {
+		arrival->next = shm->arrivals;
+		shm->arrivals = arrival;
+		shm->n_arrivals++;
+		pthread_cond_broadcast(&shm->arrived);
+	}
+	pthread_mutex_unlock(&shm->lock);
+	if (before)
+		shm_drop_arrival(before);
+	return kept;
+}
+
+/* Answers with memory to share. Takes the socket where it succeeds. */
+static struct dfg_err *welcome(struct dfg_shm *shm, int fd, const struct hello *hello)
+{
+	int memory;
+	struct arrival *arrival = dfg_zeros(1, sizeof *arrival);
+	if (!arrival)
+		return DFG_ERR(DFG_MEMORY, "no memory for a link");
+	*arrival = (struct arrival){.peer = hello->self, .fd = fd};
+	struct dfg_err *err = shm_segment_new(&memory, &arrival->segment);
+	if (err) {
+		dfg_free(arrival);
+		return err;
+	}
+	struct hello answer = shm_hello(&shm->options, shm->secret);
+	err = shm_hello_send(fd, &answer, memory);
+	close(memory);
+	if (!err && keep_arrival(shm, arrival))
+		return NULL;
+	arrival->fd = -1;
+	shm_drop_arrival(arrival);
+	return err ? err : DFG_ERR(DFG_MEMORY, "too many peers");
+}
+
+/* What is wrong with a stranger is told to it alone: it may be anybody. */
+static void greet(struct dfg_shm *shm, int fd)
+{
+	int none;
+	struct hello hello;
+	struct dfg_err *err = shm_hello_receive(fd, 0, &hello, &none);
+	if (none >= 0)
+		close(none);
+	if (!err)
+		err = shm_hello_check(&hello, shm->secret);
+	if (!err)
+		err = welcome(shm, fd, &hello);
+	if (!err)
+		return;
+	struct hello refusal = {.refused = err->code};
+	dfg_err_free(shm_hello_send(fd, &refusal, -1));
+	dfg_err_free(err);
+	close(fd);
+}
+
+static void let_in(struct dfg_shm *shm)
+{
+	int fd = accept4(shm->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	if (fd < 0)
+		return;
+	struct dfg_err *err = shm_same_user(fd);
+	if (err || shm->n_strangers == STRANGERS_MOST) {
+		dfg_err_free(err);
+		close(fd);
+		return;
+	}
+	shm->stranger[shm->n_strangers++] = (struct stranger){fd, shm_now() + HELLO_NS};
+}
+
+/* Those at fds[2], of whom some have spoken and some never will. */
+static void attend(struct dfg_shm *shm, size_t n)
+{
+	struct stranger *stranger = shm->stranger;
+	uint64_t now = shm_now();
+	size_t kept = 0;
+	for (size_t i = 0; i < n; i++) {
+		if (shm->fds[2 + i].revents)
+			greet(shm, stranger[i].fd);
+		else if (stranger[i].until < now)
+			close(stranger[i].fd);
+		else
+			stranger[kept++] = stranger[i];
+	}
+	shm->n_strangers = kept;
+}
+
+/* The thread: how it sleeps. */
+
+/* The peer woke us, or has ended. Who polled may have stopped since. */
+static void hear(struct shm_link *link)
+{
+	char bells[8];
+	ssize_t got;
+	int most = 64;
+	while ((got = recv(link->fd, bells, sizeof bells, MSG_DONTWAIT)) > 0 && most--)
+		;
+	atomic_store(&link->polled, false);
+	if (!got || (got < 0 && errno != EAGAIN && errno != EINTR))
+		shm_link_gone(link);
+}
+
+/* At all sockets; timeout NULL: until something happens. */
+static void look(struct dfg_shm *shm, const struct timespec *timeout)
+{
+	struct pollfd *fds = shm->fds;
+	size_t strangers = shm->n_strangers, first = 2 + strangers;
+	fds[0] = (struct pollfd){.fd = shm->nudge, .events = POLLIN};
+	fds[1] = (struct pollfd){.fd = shm->listener, .events = POLLIN};
+	for (size_t i = 0; i < strangers; i++)
+		fds[2 + i] = (struct pollfd){.fd = shm->stranger[i].fd, .events = POLLIN};
+	for (size_t i = 0; i < shm->n_running; i++) {
+		struct shm_link *link = shm->running[i];
+		fds[first + i] = (struct pollfd){.fd = atomic_load(&link->lost) ? -1 : link->fd, .events = POLLIN};
+	}
+	if (ppoll(fds, first + shm->n_running, timeout, NULL) < 0)
+		return;
+	if (fds[0].revents)
+		(void)!read(shm->nudge, &(uint64_t){0}, sizeof(uint64_t));
+	for (size_t i = 0; i < shm->n_running; i++)
+		if (fds[first + i].revents)
+			hear(shm->running[i]);
+	attend(shm, strangers);
+	if (fds[1].revents)
+		let_in(shm);
+}
+
+static bool is_idle(struct dfg_shm *shm)
+{
+	if (atomic_load(&shm->stop) || atomic_load(&shm->changes) != shm->seen_changes)
+		return false;
+	for (size_t i = 0; i < shm->n_running; i++)
+		if (!shm->running[i]->watched && shm_link_could_move(shm->running[i]))
+			return false;
+	return true;
+}
+
+static void set_asleep(struct dfg_shm *shm, uint32_t asleep)
+{
+	for (size_t i = 0; i < shm->n_running; i++)
+		if (!shm->running[i]->watched)
+			atomic_store(&shm->running[i]->here->asleep, asleep);
+}
+
+static void rest(struct dfg_shm *shm)
+{
+	bool watches = false;
+	for (size_t i = 0; i < shm->n_running; i++)
+		watches |= shm->running[i]->watched;
+	const struct timespec watch = {0, WATCH_NS}, hello = {1, 0};
+	set_asleep(shm, 1);
+	atomic_store(&shm->resting, true);
+	atomic_thread_fence(memory_order_seq_cst); /* what wakes us is told first, then we look a last time */
+	if (is_idle(shm))
+		look(shm, watches ? &watch : shm->n_strangers ? &hello : NULL);
+	atomic_store(&shm->resting, false);
+	set_asleep(shm, 0);
+}
+
+static void pause_briefly(void)
+{
+#if defined __x86_64__ || defined __i386__
+	__builtin_ia32_pause();
+#elif defined __aarch64__
+	__asm__ volatile("yield");
+#endif
+}
+
+static void *live(void *arg)
+{
+	struct dfg_shm *shm = arg;
+	while (!atomic_load(&shm->stop)) {
+		run_those_there_are(shm);
+		bool moved = move_all(shm);
+		uint64_t now = shm_now();
+		if (moved)
+			shm->moved_at = now;
+		if (now - shm->looked_at > LOOK_NS) {
+			look(shm, &(struct timespec){0});
+			shm->looked_at = now;
+		} else if (now - shm->moved_at > AWAKE_NS) {
+			rest(shm);
+		} else if (!moved) {
+			pause_briefly();
+		}
+	}
+	stop_running(shm);
+	return NULL;
+}
+
+/* Signals are for the caller's threads. */
+struct dfg_err *shm_start(struct dfg_shm *shm)
+{
+	sigset_t all, before;
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, &before);
+	int failed = pthread_create(&shm->thread, NULL, live, shm);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return failed ? DFG_ERR(DFG_MEMORY, "no thread for shared memory") : NULL;
+}
+
+void shm_stop(struct dfg_shm *shm)
+{
+	atomic_store(&shm->stop, true);
+	shm_nudge(shm);
+	pthread_join(shm->thread, NULL);
+}

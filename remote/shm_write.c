@@ -1,0 +1,287 @@
+#include "remote/shm_link.h"
+
+#include <sys/socket.h>
+
+/*
+ * Who sends writes straight into the ring where nothing waits before it and there is room; else the message waits in a
+ * queue, and whoever holds `writing` next takes it from there. A sender never waits for room, nor for another sender.
+ */
+enum { PUSH_MOST = RING_BYTES }; /* bytes at one go: the rest is for shm's thread, whoever sends has other work */
+
+void shm_link_wake(struct shm_link *link)
+{
+	atomic_thread_fence(memory_order_seq_cst); /* what was stored, before the look at who sleeps */
+	if (atomic_load_explicit(&link->there->asleep, memory_order_relaxed) && atomic_exchange(&link->there->asleep, 0))
+		(void)!send(link->fd, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL); /* full: it has been woken; ended: poll() sees it */
+}
+
+static bool fault(struct shm_link *link)
+{
+	atomic_store(&link->fault, true);
+	shm_nudge(link->shm);
+	return false;
+}
+
+/* The next frame of it, of at most `free` bytes. */
+static void write_frame(struct shm_link *link, struct outgoing *out, size_t free)
+{
+	static const uint8_t zeros[8];
+	const struct dfg_message *message = &out->message;
+	const struct dfg_transfer_key *key = &message->key;
+	struct frame frame = {.type = FRAME_MORE};
+	if (!out->begun)
+		frame = (struct frame){.type = FRAME_MESSAGE,
+			.kind = (uint8_t)message->kind,
+			.dead = message->dead,
+			.dtype = (uint8_t)message->tensor.dtype,
+			.number = key->number,
+			.depth = (uint8_t)key->depth,
+			.rank = (uint8_t)message->tensor.shape.rank,
+			.step = key->step,
+			.bytes = out->bytes};
+	uint64_t count = out->bytes - out->sent, most = free - frame_length(frame.depth, frame.rank, 0);
+	count = count < FRAME_MOST ? count : FRAME_MOST;
+	frame.count = (uint32_t)(count < most ? count : most);
+	ring_put(&link->out, &frame, sizeof frame);
+	ring_put(&link->out, key->iteration, frame.depth * sizeof *key->iteration);
+	ring_put(&link->out, message->tensor.shape.dim, frame.rank * sizeof *message->tensor.shape.dim);
+	ring_put(&link->out, out->payload + out->sent, frame.count);
+	ring_put(&link->out, zeros, -frame.count & 7);
+	out->begun = true;
+	out->sent += frame.count;
+	ring_publish(&link->out);
+	shm_link_wake(link);
+}
+
+/* Bytes that there must be room for before it goes on: of small ones all, of large ones a part that is worth a frame. */
+static size_t needs(const struct outgoing *out)
+{
+	uint64_t left = out->bytes - out->sent, least = out->bytes > SMALL_MOST ? FRAME_MOST / 4 : SMALL_MOST;
+	const struct dfg_message *message = &out->message;
+	return frame_length(message->key.depth, message->tensor.shape.rank, left < least ? left : least);
+}
+
+/* Is there room for more of it? Where not, the peer is told that somebody waits for room. False too where it is broken. */
+static bool has_room(struct shm_link *link, const struct outgoing *out, size_t *out_free)
+{
+	size_t want = needs(out);
+	if (!ring_room(&link->out, want, out_free))
+		return fault(link);
+	if (*out_free >= want)
+		return true;
+	atomic_store(&link->here->waiting, 1);
+	atomic_thread_fence(memory_order_seq_cst); /* the peer reads, then looks; this looks again after it told */
+	if (!ring_room(&link->out, want, out_free))
+		return fault(link);
+	return *out_free >= want;
+}
+
+static struct outgoing *next_of(struct shm_link *link)
+{
+	pthread_mutex_lock(&link->queue);
+	struct outgoing *out = link->small ? link->small : link->large;
+	pthread_mutex_unlock(&link->queue);
+	return out;
+}
+
+static void drop(struct outgoing *out)
+{
+	dfg_tensor_release(&out->message.tensor);
+	dfg_free(out->packed);
+	dfg_free(out);
+}
+
+/* It has been written. */
+static void dequeue(struct shm_link *link, struct outgoing *out)
+{
+	pthread_mutex_lock(&link->queue);
+	if (out == link->small && !(link->small = out->next))
+		link->last_small = &link->small;
+	else if (out == link->large && !(link->large = out->next))
+		link->last_large = &link->large;
+	atomic_fetch_sub(&link->queued, 1);
+	pthread_mutex_unlock(&link->queue);
+	drop(out);
+}
+
+/* With `writing` held. True where it could go on: not all that waits is written, and there is room. */
+static bool write_queued(struct shm_link *link, size_t *left, bool *moved)
+{
+	while (*left && atomic_load(&link->queued)) {
+		size_t free;
+		struct outgoing *out = next_of(link);
+		if (!has_room(link, out, &free))
+			return false;
+		uint64_t before = out->sent;
+		write_frame(link, out, free);
+		*moved = true;
+		size_t length = out->sent - before + sizeof(struct frame);
+		*left -= length < *left ? length : *left;
+		if (out->sent == out->bytes)
+			dequeue(link, out);
+	}
+	if (!atomic_load(&link->queued))
+		atomic_store_explicit(&link->here->waiting, 0, memory_order_relaxed);
+	return true;
+}
+
+/* Whoever finds `writing` held leaves its message to the holder, so the holder looks again after it let go. */
+bool shm_link_push(struct shm_link *link)
+{
+	size_t left = PUSH_MOST;
+	bool moved = false, room = true;
+	while (room && left && atomic_load(&link->queued) && !atomic_load(&link->lost)) {
+		if (pthread_mutex_trylock(&link->writing))
+			return moved;
+		room = write_queued(link, &left, &moved);
+		pthread_mutex_unlock(&link->writing);
+	}
+	if (!left && atomic_load(&link->queued))
+		shm_nudge(link->shm);
+	return moved;
+}
+
+bool shm_link_could_push(struct shm_link *link)
+{
+	size_t free;
+	bool could = false;
+	pthread_mutex_lock(
+		&link->writing); /* who holds it may have seen what was true before the peer was asked to wake us */
+	if (atomic_load(&link->queued) && !atomic_load(&link->lost))
+		could = has_room(link, next_of(link), &free);
+	pthread_mutex_unlock(&link->writing);
+	return could;
+}
+
+void shm_link_drop_queue(struct shm_link *link)
+{
+	pthread_mutex_lock(&link->queue);
+	struct outgoing *small = link->small, *large = link->large;
+	link->small = link->large = NULL;
+	link->last_small = &link->small;
+	link->last_large = &link->large;
+	atomic_store(&link->queued, 0);
+	pthread_mutex_unlock(&link->queue);
+	for (struct outgoing *out; (out = small ? small : large);) {
+		*(small ? &small : &large) = out->next;
+		drop(out);
+	}
+}
+
+/* Lengths, then bytes. */
+static struct dfg_err *pack_strings(struct outgoing *out)
+{
+	const struct dfg_tensor *tensor = &out->message.tensor;
+	const struct dfg_string *element = tensor->data;
+	size_t count = (size_t)dfg_shape_count(&tensor->shape);
+	out->bytes = count * sizeof(uint64_t) + dfg_message_bytes(&out->message);
+	uint64_t *length = out->packed = dfg_zeros(out->bytes, 1);
+	if (!length)
+		return DFG_ERR(DFG_MEMORY, "no memory for strings of %llu bytes", (unsigned long long)out->bytes);
+	uint8_t *to = (uint8_t *)(length + count);
+	for (size_t i = 0; i < count; i++) {
+		length[i] = element[i].length;
+		if (length[i])
+			memcpy(to, element[i].s, length[i]);
+		to += length[i];
+	}
+	out->payload = out->packed;
+	return NULL;
+}
+
+/* out borrows the message's tensor. */
+static struct dfg_err *prepare(struct outgoing *out, const struct dfg_message *message)
+{
+	DFG_TRY(dfg_message_check(message));
+	*out = (struct outgoing){.message = *message};
+	const struct dfg_tensor *tensor = &out->message.tensor;
+	if (!tensor->dtype)
+		out->message.tensor = (struct dfg_tensor){0};
+	else if (tensor->dtype == DFG_STRING)
+		return pack_strings(out);
+	else {
+		out->payload = tensor->data;
+		out->bytes = dfg_tensor_bytes(tensor);
+	}
+	return NULL;
+}
+
+/* Straight into the ring; false where it must wait. */
+static bool write_now(struct shm_link *link, struct outgoing *out)
+{
+	size_t free;
+	if (out->bytes > SMALL_MOST || atomic_load(&link->queued) || pthread_mutex_trylock(&link->writing))
+		return false;
+	bool now = !atomic_load(&link->queued) && has_room(link, out, &free);
+	if (now)
+		write_frame(link, out, free);
+	pthread_mutex_unlock(&link->writing);
+	return now;
+}
+
+static bool same_key(const struct dfg_message *a, const struct dfg_message *b)
+{
+	const struct dfg_transfer_key *x = &a->key, *y = &b->key;
+	return a->kind == b->kind && x->step == y->step && x->number == y->number && x->depth == y->depth &&
+		   !memcmp(x->iteration, y->iteration, x->depth * sizeof *x->iteration);
+}
+
+static bool overtakes(struct shm_link *link, const struct outgoing *out)
+{
+	if (out->bytes > SMALL_MOST)
+		return false;
+	for (const struct outgoing *other = link->large; other; other = other->next)
+		if (same_key(&other->message, &out->message))
+			return false;
+	return true;
+}
+
+/* What of it is only borrowed is taken here. */
+static struct dfg_err *enqueue(struct shm_link *link, struct outgoing *from)
+{
+	struct outgoing *out = dfg_zeros(1, sizeof *out);
+	if (!out)
+		return DFG_ERR(DFG_MEMORY, "no memory for a message");
+	*out = *from;
+	if (out->packed) {
+		out->message.tensor.buffer = NULL; /* its dtype and shape are all that is needed */
+		from->packed = NULL;
+	} else if (out->bytes) {
+		struct dfg_err *err = dfg_tensor_share(&from->message.tensor, &out->message.tensor);
+		if (err) {
+			dfg_free(out);
+			return err;
+		}
+		out->payload = out->message.tensor.data;
+	} else {
+		out->message.tensor.buffer = NULL;
+	}
+	pthread_mutex_lock(&link->queue);
+	struct outgoing ***last = overtakes(link, out) ? &link->last_small : &link->last_large;
+	**last = out;
+	*last = &out->next;
+	atomic_fetch_add(&link->queued, 1);
+	pthread_mutex_unlock(&link->queue);
+	return NULL;
+}
+
+struct dfg_err *shm_link_send(struct dfg_link *base, const struct dfg_message *message)
+{
+	struct shm_link *link = (struct shm_link *)base;
+	struct outgoing out;
+	if (atomic_load(&link->lost))
+		return DFG_ERR(DFG_UNAVAILABLE, "the link to %s is lost", dfg_peer_words(base->peer).s);
+	DFG_TRY(prepare(&out, message));
+	uint64_t bytes = dfg_message_bytes(message);
+	struct dfg_err *err = NULL;
+	if (!write_now(link, &out)) {
+		err = enqueue(link, &out);
+		shm_link_push(link);
+	}
+	dfg_free(out.packed);
+	if (err)
+		return err;
+	__atomic_fetch_add(&base->counts.sent_messages, 1, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&base->counts.sent_bytes, bytes, __ATOMIC_RELAXED);
+	return NULL;
+}

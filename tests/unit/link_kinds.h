@@ -1,0 +1,86 @@
+#pragma once
+
+#include "tests/unit/inbox.h"
+
+#include "lib/exec/link_memory.h"
+#include "remote/shm.h"
+
+/* The kinds of link that can make two ends in one process. A new kind is a function that does, and a row. */
+
+struct pair {
+	struct dfg_link *a, *b; /* NULL once closed */
+	struct inbox at_a, at_b;
+	void *of_kind[2];
+};
+
+struct kind {
+	const char *name;
+	bool overtakes; /* small messages overtake large ones */
+	void (*connect)(struct pair *pair, const struct dfg_link_sink *a, const struct dfg_link_sink *b);
+	void (*shut)(struct pair *pair); /* what is left when both links are closed; NULL: nothing */
+};
+
+enum { PEER_A = 3, PEER_B = 5, LARGE = 64 << 20 };
+
+static void open_memory(struct pair *pair, const struct dfg_link_sink *a, const struct dfg_link_sink *b)
+{
+	succeeds(dfg_link_memory_pair(a, PEER_B, b, PEER_A, &pair->a, &pair->b));
+}
+
+static const char secret[] = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+
+/* Two processes' worth of shared memory in one. */
+static void open_shm(struct pair *pair, const struct dfg_link_sink *a, const struct dfg_link_sink *b)
+{
+	struct dfg_shm *at_a, *at_b;
+	succeeds(dfg_shm_new(&(struct dfg_shm_options){.self = PEER_A, .secret = secret, .sink = *a}, &at_a));
+	succeeds(dfg_shm_new(&(struct dfg_shm_options){.self = PEER_B, .secret = secret, .sink = *b}, &at_b));
+	pair->of_kind[0] = at_a;
+	pair->of_kind[1] = at_b;
+	succeeds(dfg_shm_connect(at_a, PEER_B, dfg_shm_address(at_b), 10000, &pair->a));
+	succeeds(dfg_shm_accept(at_b, PEER_A, 10000, &pair->b));
+}
+
+static void shut_shm(struct pair *pair)
+{
+	dfg_shm_free(pair->of_kind[0]);
+	dfg_shm_free(pair->of_kind[1]);
+}
+
+static const struct kind kinds[] = {
+	{"memory", false, open_memory, NULL},
+	{"shm", true, open_shm, shut_shm},
+};
+
+/* A pair whose sinks have room of their own, or not. */
+static void begin(struct pair *pair, const struct kind *kind, bool room)
+{
+	*pair = (struct pair){0};
+	inbox_begin(&pair->at_a);
+	inbox_begin(&pair->at_b);
+	struct dfg_link_sink a = inbox_sink(&pair->at_a, room), b = inbox_sink(&pair->at_b, room);
+	kind->connect(pair, &a, &b);
+}
+
+static void close_link(struct dfg_link **link)
+{
+	if (*link)
+		(*link)->kind->close(*link);
+	*link = NULL;
+}
+
+/* What must hold at the end of every claim holds here. */
+static void end(struct pair *pair, const struct kind *kind)
+{
+	close_link(&pair->a);
+	close_link(&pair->b);
+	if (kind->shut)
+		kind->shut(pair);
+	struct inbox *inbox[] = {&pair->at_a, &pair->at_b};
+	for (int i = 0; i < 2; i++) {
+		assert_false(inbox[i]->beside);
+		assert_false(inbox[i]->after_end);
+		assert_in_range(inbox[i]->lost, 0, 1);
+		inbox_end(inbox[i]);
+	}
+}
