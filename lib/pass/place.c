@@ -2,12 +2,12 @@
 #include "lib/pass/place.h"
 
 #include "lib/base/mem.h"
+#include "lib/pass/cycle.h"
 #include "lib/pass/placing.h"
 
 static struct dfg_err *take_room(struct dfg_placing *p)
 {
 	size_t nodes = (size_t)p->graph->count + 1;
-	p->order = dfg_arena_zeros(&p->scratch, nodes, sizeof *p->order);
 	p->kind = dfg_arena_zeros(&p->scratch, nodes, sizeof *p->kind);
 	p->ask = dfg_arena_zeros(&p->scratch, nodes, sizeof *p->ask);
 	p->parent = dfg_arena_zeros(&p->scratch, nodes, sizeof *p->parent);
@@ -15,7 +15,7 @@ static struct dfg_err *take_room(struct dfg_placing *p)
 	p->decider = dfg_arena_zeros(&p->scratch, nodes, sizeof *p->decider);
 	p->follows = dfg_arena_zeros(&p->scratch, nodes, sizeof *p->follows);
 	p->device = dfg_arena_zeros(&p->scratch, nodes, sizeof *p->device);
-	if (!p->order || !p->kind || !p->ask || !p->parent || !p->choice || !p->decider || !p->follows || !p->device)
+	if (!p->kind || !p->ask || !p->parent || !p->choice || !p->decider || !p->follows || !p->device)
 		return DFG_ERR(DFG_MEMORY, "no memory to place %u nodes", p->graph->count);
 	return NULL;
 }
@@ -71,7 +71,7 @@ static struct dfg_err *place(struct dfg_placing *p)
 	uint32_t count;
 	DFG_TRY(dfg_choices_init(&p->choices, p->options->device, p->options->devices));
 	DFG_TRY(take_room(p));
-	DFG_TRY(dfg_graph_order(p->graph, &p->scratch, p->order, &count));
+	DFG_TRY(dfg_pass_order(p->graph, &p->scratch, &p->order, &count));
 	if (count != p->graph->count)
 		return DFG_ERR(DFG_DATA, "the graph has a cycle that is no loop: `dfg check` says where");
 	DFG_TRY(dfg_loops_find(p->graph, p->order, &p->scratch, &p->loops));

@@ -17,45 +17,42 @@ static double elements_of(const struct dfg_shape *shape)
 	return shape->rank < 0 ? UNKNOWN : count;
 }
 
-/*
- * Elements of inputs and outputs, what they weigh, and their product. Of a product of matrices, [m,k] by [k,n], the root of
- * |a| |b| |c| is m k n, as many as there are multiplications; of a convolution it is their number but for the window.
- */
-struct sizes {
-	double bytes, product;
-};
-
-static void add_sizes(struct sizes *sizes, const struct dfg_fact *fact)
+static double bytes_of(const struct dfg_fact *fact)
 {
-	double count = elements_of(&fact->shape);
-	sizes->bytes += count * (double)dfg_dtype_size(fact->dtype);
-	sizes->product *= count;
+	return elements_of(&fact->shape) * (double)dfg_dtype_size(fact->dtype);
 }
 
-double dfg_place_cost(const struct dfg_placing *p, uint32_t n)
+double dfg_place_bytes(const struct dfg_placing *p, uint32_t n)
+{
+	double bytes = 0;
+	for (uint32_t o = 0; o < dfg_facts_outputs(p->facts, n); o++)
+		bytes += bytes_of(dfg_facts_of(p->facts, (struct dfg_edge){n, (int32_t)o}));
+	return bytes;
+}
+
+/*
+ * Of a product of matrices, [m,k] by [k,n], the root of |a| |b| |c| is m k n, as many as there are multiplications; of a
+ * convolution it is their number but for the window.
+ */
+static double multiplications(const struct dfg_placing *p, uint32_t n)
 {
 	const struct dfg_node *node = &p->graph->node[n];
-	struct sizes sizes = {0, 1};
+	double product = 1;
 	for (uint32_t o = 0; o < dfg_facts_outputs(p->facts, n); o++)
-		add_sizes(&sizes, dfg_facts_of(p->facts, (struct dfg_edge){n, (int32_t)o}));
-	if (dfg_node_role(node) != DFG_PLAIN)
-		return DISPATCH;
+		product *= elements_of(&dfg_facts_of(p->facts, (struct dfg_edge){n, (int32_t)o})->shape);
 	for (uint32_t e = 0; e < node->n_in; e++)
 		if ((uint32_t)node->in[e].port < dfg_facts_outputs(p->facts, node->in[e].node))
-			add_sizes(&sizes, dfg_facts_of(p->facts, node->in[e]));
-	double seconds = DISPATCH + sizes.bytes / BYTES_A_SECOND;
-	if (node->op && node->op->flags & DFG_EXPENSIVE)
-		seconds += 2 * sqrt(sizes.product) / FLOPS_A_SECOND;
-	return seconds;
+			product *= elements_of(&dfg_facts_of(p->facts, node->in[e])->shape);
+	return sqrt(product);
 }
 
-double dfg_place_transfer(const struct dfg_placing *p, uint32_t n)
+double dfg_place_cost(const struct dfg_placing *p, uint32_t n, double bytes_moved)
 {
-	double most = 0;
-	for (uint32_t o = 0; o < dfg_facts_outputs(p->facts, n); o++) {
-		const struct dfg_fact *fact = dfg_facts_of(p->facts, (struct dfg_edge){n, (int32_t)o});
-		double bytes = elements_of(&fact->shape) * (double)dfg_dtype_size(fact->dtype);
-		most = bytes > most ? bytes : most;
-	}
-	return DFG_PLACE_LATENCY + most / DFG_PLACE_BYTES_A_SECOND;
+	const struct dfg_node *node = &p->graph->node[n];
+	if (dfg_node_role(node) != DFG_PLAIN)
+		return DISPATCH;
+	double seconds = DISPATCH + bytes_moved / BYTES_A_SECOND;
+	if (node->op && node->op->flags & DFG_EXPENSIVE)
+		seconds += 2 * multiplications(p, n) / FLOPS_A_SECOND;
+	return seconds;
 }

@@ -79,8 +79,10 @@ static struct dfg_err *bind_edge(struct dfg_placing *p, uint32_t n, uint32_t e)
 
 static struct dfg_err *bind_edges(struct dfg_placing *p, uint32_t n)
 {
-	for (uint32_t e = 0; e < p->graph->node[n].n_in; e++)
-		DFG_TRY(bind_edge(p, n, e));
+	const struct dfg_node *node = &p->graph->node[n];
+	for (uint32_t e = 0; e < node->n_in; e++)
+		if (p->kind[node->in[e].node] & DFG_KIND_BINDS)
+			DFG_TRY(bind_edge(p, n, e));
 	return NULL;
 }
 
@@ -178,8 +180,19 @@ static bool is_primitive(enum dfg_role role)
 		   role == DFG_NEXT_ITERATION;
 }
 
-static uint8_t kind_of(const struct dfg_node *node)
+static bool binds(const struct dfg_facts *facts, uint32_t n)
 {
+	bool any = false;
+	for (uint32_t o = 0; o < dfg_facts_outputs(facts, n) && !any; o++) {
+		const struct dfg_fact *fact = dfg_facts_of(facts, (struct dfg_edge){n, (int32_t)o});
+		any = fact->is_ref || fact->dtype == DFG_RESOURCE || fact->dtype == DFG_VARIANT;
+	}
+	return any;
+}
+
+static uint8_t kind_of(const struct dfg_placing *p, uint32_t n)
+{
+	const struct dfg_node *node = &p->graph->node[n];
 	enum dfg_role role = dfg_node_role(node);
 	const struct dfg_attr *constant = role == DFG_ENTER ? dfg_node_attr(node, "is_constant") : NULL;
 	unsigned kind = is_primitive(role) ? DFG_KIND_PRIMITIVE : 0;
@@ -187,6 +200,8 @@ static uint8_t kind_of(const struct dfg_node *node)
 		kind |= DFG_KIND_INVARIANT;
 	if (role == DFG_PLACEHOLDER || role == DFG_PLACEHOLDER_DEFAULT)
 		kind |= DFG_KIND_FED;
+	if (binds(p->facts, n))
+		kind |= DFG_KIND_BINDS;
 	return (uint8_t)kind;
 }
 
@@ -315,7 +330,7 @@ static struct dfg_err *keep_loops_whole(struct dfg_placing *p)
 struct dfg_err *dfg_place_group(struct dfg_placing *p)
 {
 	for (uint32_t n = 0; n < p->graph->count; n++) {
-		p->kind[n] = kind_of(&p->graph->node[n]);
+		p->kind[n] = kind_of(p, n);
 		p->parent[n] = n;
 		p->decider[n] = p->follows[n] = DFG_NONE;
 		if (p->ask[n].choice && !(p->kind[n] & DFG_KIND_PRIMITIVE)) {

@@ -8,27 +8,35 @@
 
 #include <string.h>
 
+/* Of a node, together because they are looked at together, over edges. Seconds; of all iterations where it is in a loop. */
+struct job {
+	uint32_t root;
+	float send;   /* until what it makes is elsewhere */
+	float way;    /* from its beginning to the end of all that needs it */
+	float finish; /* when it is done */
+};
+
 struct schedule {
 	struct dfg_placing *p;
-	float *cost;   /* by node: seconds, of all its iterations */
-	float *send;   /* by node: seconds until what it makes is elsewhere, of all its iterations */
+	struct job *job;
+	float *cost;   /* by node */
 	float *work;   /* by root */
-	float *finish; /* by node */
-	bool *whole;   /* by root: is charged at once, when it is decided; a node of its own or a loop, or what has both */
+	bool *whole;   /* by root: holds nodes of a loop, and does not wait */
 	double *ready; /* by device */
 	/* Of the inputs of the node at hand: */
 	double *arrive;              /* by device: when the last of those that are there is done */
 	uint32_t *here, *seen;       /* by device: how many there are; devices that have any */
-	uint32_t devices_seen, from; /* how many devices; inputs in all */
+	uint32_t devices_seen, from; /* how many devices; inputs that are somewhere */
+	uint32_t waiting;            /* inputs that are nowhere yet */
 	double last, before; /* the latest that comes from elsewhere, but for the device `last_from`; and from that */
 	uint32_t last_from;
 	uint32_t *stack;
 };
 
 /* A loop's nodes run many times. */
-static double repeats(const struct dfg_placing *p, uint32_t n)
+static float repeats(const struct dfg_placing *p, uint32_t n)
 {
-	double times = 1;
+	float times = 1;
 	if (p->loops.count > 1)
 		for (uint32_t d = p->loops.loop[dfg_loop_home(p->graph, &p->loops, n)].depth; d; d--)
 			times *= DFG_PLACE_TRIPS;
@@ -38,12 +46,18 @@ static double repeats(const struct dfg_placing *p, uint32_t n)
 static void estimate(struct schedule *s)
 {
 	struct dfg_placing *p = s->p;
+	for (uint32_t n = 0; n < p->graph->count; n++)
+		s->job[n] = (struct job){p->parent[n], (float)dfg_place_bytes(p, n), 0, 0};
 	for (uint32_t n = 0; n < p->graph->count; n++) {
-		double times = repeats(p, n);
-		s->cost[n] = (float)(times * dfg_place_cost(p, n));
-		s->send[n] = (float)(times * dfg_place_transfer(p, n));
+		const struct dfg_node *node = &p->graph->node[n];
+		double bytes = (double)s->job[n].send;
+		for (uint32_t e = 0; e < node->n_in; e++)
+			bytes += (double)s->job[node->in[e].node].send;
+		s->cost[n] = repeats(p, n) * (float)dfg_place_cost(p, n, bytes);
 		s->work[p->parent[n]] += s->cost[n];
 	}
+	for (uint32_t n = 0; n < p->graph->count; n++)
+		s->job[n].send = repeats(p, n) * (float)(DFG_PLACE_LATENCY + (double)s->job[n].send / DFG_PLACE_BYTES_A_SECOND);
 }
 
 static bool goes_back(const struct dfg_placing *p, const struct dfg_node *node, struct dfg_edge edge)
@@ -51,55 +65,50 @@ static bool goes_back(const struct dfg_placing *p, const struct dfg_node *node, 
 	return p->loops.count > 1 && dfg_edge_closes(p->graph, node, edge);
 }
 
-/* The longest way from each node to the end, transfers left out where the ends stand together. */
-static void measure_ways(struct schedule *s, float *way)
+/* The longest way from each node to the end; a transfer counts where the ends do not stand together. */
+static void measure_ways(struct schedule *s)
 {
 	const struct dfg_placing *p = s->p;
 	for (uint32_t i = p->graph->count; i; i--) {
-		uint32_t n = p->order[i - 1];
+		uint32_t n = p->order ? p->order[i - 1] : i - 1;
 		const struct dfg_node *node = &p->graph->node[n];
-		way[n] += s->cost[n];
+		struct job *job = &s->job[n];
+		job->way += s->cost[n];
 		for (uint32_t e = 0; e < node->n_in + node->n_control; e++) {
-			uint32_t from = node->in[e].node;
-			float left = way[n] + (p->parent[from] == p->parent[n] ? 0 : s->send[from]);
-			if (left > way[from] && !goes_back(p, node, node->in[e]))
-				way[from] = left;
+			struct job *from = &s->job[node->in[e].node];
+			float left = job->way + (from->root == job->root ? 0 : from->send);
+			if (left > from->way && !goes_back(p, node, node->in[e]))
+				from->way = left;
 		}
 	}
 }
 
+static uint32_t digit_of(const struct job *job, unsigned shift, uint32_t mask)
+{
+	uint32_t bits;
+	memcpy(&bits, &job->way, sizeof bits);
+	return ~bits >> shift & mask;
+}
+
 /* Positive floats order as their bits do. Longest first, and stable, so that inputs stay before what reads them. */
-static void sort_by_way(const float *way, uint32_t count, uint32_t *order, uint32_t *spare)
+static void sort_by_way(const struct job *job, uint32_t count, uint32_t *order, uint32_t *spare)
 {
 	enum { BITS = 11, DIGITS = 1 << BITS };
 	for (unsigned shift = 0; shift < 32; shift += BITS) {
 		uint32_t at[DIGITS + 1] = {0};
-		for (uint32_t i = 0; i < count; i++) {
-			uint32_t bits;
-			memcpy(&bits, &way[order[i]], sizeof bits);
-			at[(~bits >> shift & (DIGITS - 1)) + 1]++;
-		}
+		for (uint32_t i = 0; i < count; i++)
+			at[digit_of(&job[order[i]], shift, DIGITS - 1) + 1]++;
 		for (unsigned d = 0; d < DIGITS; d++)
 			at[d + 1] += at[d];
-		for (uint32_t i = 0; i < count; i++) {
-			uint32_t bits;
-			memcpy(&bits, &way[order[i]], sizeof bits);
-			spare[at[~bits >> shift & (DIGITS - 1)]++] = order[i];
-		}
+		for (uint32_t i = 0; i < count; i++)
+			spare[at[digit_of(&job[order[i]], shift, DIGITS - 1)]++] = order[i];
 		memcpy(order, spare, (size_t)count * sizeof *order);
 	}
 }
 
-/* Where an input is, or DFG_NONE: nowhere yet. What is fed comes from device 0. */
-static uint32_t place_of(const struct schedule *s, uint32_t node)
+static void take_input(struct schedule *s, const struct job *job, uint32_t device)
 {
-	uint32_t device = s->p->device[s->p->parent[node]];
-	return device == DFG_NONE && s->p->kind[node] & DFG_KIND_FED ? 0 : device;
-}
-
-static void take_input(struct schedule *s, uint32_t node, uint32_t device)
-{
-	double there = s->finish[node], elsewhere = there + (double)s->send[node];
+	double there = (double)job->finish, elsewhere = there + (double)job->send;
 	if (!s->here[device]++) {
 		s->seen[s->devices_seen++] = device;
 		s->arrive[device] = 0;
@@ -118,18 +127,31 @@ static void take_input(struct schedule *s, uint32_t node, uint32_t device)
 	}
 }
 
-static void look_at_inputs(struct schedule *s, uint32_t n)
+static void forget_inputs(struct schedule *s)
 {
-	const struct dfg_node *node = &s->p->graph->node[n];
 	for (uint32_t i = 0; i < s->devices_seen; i++)
 		s->here[s->seen[i]] = 0;
-	s->devices_seen = s->from = 0;
+	s->devices_seen = s->from = s->waiting = 0;
 	s->last = s->before = 0;
 	s->last_from = DFG_NONE;
+}
+
+/* What is fed and goes nowhere else comes from device 0. */
+static void look_at_inputs(struct schedule *s, uint32_t n)
+{
+	const struct dfg_placing *p = s->p;
+	const struct dfg_node *node = &p->graph->node[n];
+	forget_inputs(s);
 	for (uint32_t e = 0; e < node->n_in + node->n_control; e++) {
-		uint32_t device = place_of(s, node->in[e].node);
-		if (device != DFG_NONE && !goes_back(s->p, node, node->in[e]))
-			take_input(s, node->in[e].node, device);
+		const struct job *job = &s->job[node->in[e].node];
+		uint32_t device = p->device[job->root];
+		if (goes_back(p, node, node->in[e]))
+			continue;
+		s->waiting += device == DFG_NONE;
+		if (device == DFG_NONE && p->kind[node->in[e].node] & DFG_KIND_FED)
+			device = 0;
+		if (device != DFG_NONE)
+			take_input(s, job, device);
 	}
 }
 
@@ -150,7 +172,7 @@ static uint32_t least_busy(const struct schedule *s, uint32_t choice)
 	return best;
 }
 
-/* When the group would be done there; a message more than needed must be worth it. */
+/* When the group would be done there. */
 static double end_on(const struct schedule *s, uint32_t root, uint32_t device)
 {
 	double start = arrival(s, device);
@@ -159,6 +181,7 @@ static double end_on(const struct schedule *s, uint32_t root, uint32_t device)
 	return start + (double)s->work[root];
 }
 
+/* Where it would be done first, of the devices of its inputs and the one that is least busy. A message more than need be must be worth it. */
 static uint32_t choose(const struct schedule *s, uint32_t root)
 {
 	uint32_t choice = s->p->choice[root], best = DFG_NONE, most = 0;
@@ -206,20 +229,20 @@ static void decide(struct schedule *s, uint32_t root, uint32_t device)
 static void schedule_node(struct schedule *s, uint32_t n)
 {
 	struct dfg_placing *p = s->p;
-	uint32_t root = p->parent[n];
-	bool asked = p->device[root] != DFG_NONE;
+	struct job *job = &s->job[n];
+	bool asked = p->device[job->root] != DFG_NONE;
 	look_at_inputs(s, n);
 	if (!asked) {
-		if (!s->from && !s->whole[root] && s->work[root] < DFG_PLACE_LATENCY)
+		if (!s->from && !s->whole[job->root] && (double)s->work[job->root] < DFG_PLACE_LATENCY)
 			return;
-		decide(s, root, choose(s, root));
+		decide(s, job->root, choose(s, job->root));
 	}
-	uint32_t device = p->device[root];
-	pull(s, n, device);
-	double start = arrival(s, device);
-	s->finish[n] = (float)(start + (double)s->cost[n]);
-	if (asked && s->ready[device] < (double)s->finish[n] && root == n)
-		s->ready[device] = s->finish[n];
+	uint32_t device = p->device[job->root];
+	if (s->waiting)
+		pull(s, n, device);
+	job->finish = (float)(arrival(s, device) + (double)s->cost[n]);
+	if (asked && job->root == n && s->ready[device] < (double)job->finish)
+		s->ready[device] = (double)job->finish;
 }
 
 /* What still waits, because nobody needs it: next to what it depends on, which may have been pulled since. */
@@ -227,7 +250,7 @@ static void settle(struct schedule *s)
 {
 	struct dfg_placing *p = s->p;
 	for (uint32_t i = 0; i < p->graph->count; i++) {
-		uint32_t n = p->order[i], root = p->parent[n];
+		uint32_t n = p->order ? p->order[i] : i, root = p->parent[n];
 		if (p->device[root] != DFG_NONE)
 			continue;
 		look_at_inputs(s, n);
@@ -256,24 +279,23 @@ static void begin(struct schedule *s)
 	}
 }
 
-static struct dfg_err *take_room(struct schedule *s, float **out_way, uint32_t **out_spare)
+static struct dfg_err *take_room(struct schedule *s, uint32_t **out_order, uint32_t **out_spare)
 {
 	struct dfg_arena *scratch = &s->p->scratch;
 	size_t nodes = (size_t)s->p->graph->count + 1, devices = s->p->choices.devices;
+	s->job = dfg_arena_zeros(scratch, nodes, sizeof *s->job);
 	s->cost = dfg_arena_zeros(scratch, nodes, sizeof *s->cost);
-	s->send = dfg_arena_zeros(scratch, nodes, sizeof *s->send);
 	s->work = dfg_arena_zeros(scratch, nodes, sizeof *s->work);
-	s->finish = dfg_arena_zeros(scratch, nodes, sizeof *s->finish);
 	s->whole = dfg_arena_zeros(scratch, nodes, sizeof *s->whole);
 	s->stack = dfg_arena_zeros(scratch, nodes, sizeof *s->stack);
 	s->ready = dfg_arena_zeros(scratch, devices, sizeof *s->ready);
 	s->arrive = dfg_arena_zeros(scratch, devices, sizeof *s->arrive);
 	s->here = dfg_arena_zeros(scratch, devices, sizeof *s->here);
 	s->seen = dfg_arena_zeros(scratch, devices, sizeof *s->seen);
-	*out_way = dfg_arena_zeros(scratch, nodes, sizeof **out_way);
+	*out_order = dfg_arena_zeros(scratch, nodes, sizeof **out_order);
 	*out_spare = dfg_arena_zeros(scratch, nodes, sizeof **out_spare);
-	if (!s->cost || !s->send || !s->work || !s->finish || !s->whole || !s->stack || !s->ready || !s->arrive ||
-		!s->here || !s->seen || !*out_way || !*out_spare)
+	if (!s->job || !s->cost || !s->work || !s->whole || !s->stack || !s->ready || !s->arrive || !s->here || !s->seen ||
+		!*out_order || !*out_spare)
 		return DFG_ERR(DFG_MEMORY, "no memory to place %u nodes", s->p->graph->count);
 	return NULL;
 }
@@ -281,16 +303,14 @@ static struct dfg_err *take_room(struct schedule *s, float **out_way, uint32_t *
 struct dfg_err *dfg_place_schedule(struct dfg_placing *p)
 {
 	struct schedule s = {.p = p};
-	uint32_t *spare, *order = dfg_arena_zeros(&p->scratch, (size_t)p->graph->count + 1, sizeof *order);
-	float *way;
-	if (!order)
-		return DFG_ERR(DFG_MEMORY, "no memory to place %u nodes", p->graph->count);
-	DFG_TRY(take_room(&s, &way, &spare));
+	uint32_t *order, *spare;
+	DFG_TRY(take_room(&s, &order, &spare));
 	begin(&s);
 	estimate(&s);
-	measure_ways(&s, way);
-	memcpy(order, p->order, (size_t)p->graph->count * sizeof *order);
-	sort_by_way(way, p->graph->count, order, spare);
+	measure_ways(&s);
+	for (uint32_t i = 0; i < p->graph->count; i++)
+		order[i] = p->order ? p->order[i] : i;
+	sort_by_way(s.job, p->graph->count, order, spare);
 	for (uint32_t i = 0; i < p->graph->count; i++)
 		schedule_node(&s, order[i]);
 	settle(&s);

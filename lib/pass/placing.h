@@ -55,6 +55,7 @@ enum dfg_place_kind {
 	DFG_KIND_INVARIANT = 2, /* a constant Enter: the partitioner makes one a device */
 	DFG_KIND_FED = 4,       /* a placeholder: its value comes from the launcher, so from device 0 */
 	DFG_KIND_FOLLOWS = 8,   /* was joined to its consumer or producer */
+	DFG_KIND_BINDS = 16,    /* makes handles, variants or refs */
 };
 
 struct dfg_placing {
@@ -64,7 +65,7 @@ struct dfg_placing {
 	struct dfg_arena scratch;
 	struct dfg_choices choices;
 	struct dfg_loops loops;
-	uint32_t *order; /* inputs first */
+	uint32_t *order; /* inputs first; NULL: the graph's own */
 	uint8_t *kind;
 	struct dfg_ask *ask;
 	uint32_t *parent;      /* union-find; the lowest number of a group is its root. After grouping, the root itself */
@@ -86,11 +87,11 @@ DFG_MUST_CHECK struct dfg_err *dfg_place_conflict(const struct dfg_placing *plac
 DFG_MUST_CHECK struct dfg_err *dfg_place_schedule(struct dfg_placing *placing);
 
 /*
- * Estimates, in seconds: of a run of the node, and of the transfer of its largest output. They compare, no more: what a
- * device can do is what a core of a server does, and the wire is a 10 Gb/s one.
+ * Estimates, in seconds, of a run of a node that moves so many bytes in and out. They compare, no more: what a device can do is
+ * what a core of a server does, and the wire is a 10 Gb/s one.
  */
-#define DFG_PLACE_LATENCY 1e-4       /* of a message */
-#define DFG_PLACE_BYTES_A_SECOND 1e9 /* between devices */
-enum { DFG_PLACE_TRIPS = 16 };       /* of a loop whose trips nobody knows */
-double dfg_place_cost(const struct dfg_placing *placing, uint32_t node);
-double dfg_place_transfer(const struct dfg_placing *placing, uint32_t node);
+#define DFG_PLACE_LATENCY 1e-4                                            /* of a message */
+#define DFG_PLACE_BYTES_A_SECOND 1e9                                      /* between devices */
+enum { DFG_PLACE_TRIPS = 16 };                                            /* of a loop whose trips nobody knows */
+double dfg_place_bytes(const struct dfg_placing *placing, uint32_t node); /* of its outputs */
+double dfg_place_cost(const struct dfg_placing *placing, uint32_t node, double bytes_moved);
