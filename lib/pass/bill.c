@@ -3,6 +3,8 @@
 
 #include "lib/base/mem.h"
 #include "lib/pass/bill_memory.h"
+#include "lib/pass/cycle.h"
+#include "lib/pass/initial.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -196,10 +198,34 @@ struct dfg_err *dfg_bill_transfers(
 	return err;
 }
 
+/* What is sent in order to set variables at first is no part of a step. */
+static struct dfg_err *take_steps(const struct dfg_graph *graph, const struct dfg_parts *parts, struct dfg_arena *arena,
+	struct dfg_transfer **out_transfer, uint32_t *out_count)
+{
+	uint32_t *order, *initial, count;
+	struct dfg_transfer *kept = dfg_arena_zeros(arena, (size_t)parts->transfers + 1, sizeof *kept);
+	if (!kept)
+		return DFG_ERR(DFG_MEMORY, "no memory for a bill");
+	DFG_TRY(dfg_pass_order(graph, arena, &order, &count));
+	DFG_TRY(dfg_initial_find(graph, order, arena, &initial));
+	*out_transfer = kept;
+	*out_count = 0;
+	for (uint32_t t = 0; t < parts->transfers; t++) {
+		struct dfg_edge edge;
+		DFG_TRY(dfg_graph_edge(graph, parts->transfer[t].tensor, &edge));
+		if (initial[edge.node] == DFG_NONE)
+			kept[(*out_count)++] = parts->transfer[t];
+	}
+	return NULL;
+}
+
 struct dfg_err *dfg_bill(const struct dfg_graph *graph, const struct dfg_facts *facts, const struct dfg_placed *placed,
 	const struct dfg_parts *parts, struct dfg_arena *arena, struct dfg_bill *out_bill)
 {
-	DFG_TRY(dfg_bill_transfers(parts->transfer, parts->transfers, arena, out_bill));
+	struct dfg_transfer *transfer;
+	uint32_t transfers;
+	DFG_TRY(take_steps(graph, parts, arena, &transfer, &transfers));
+	DFG_TRY(dfg_bill_transfers(transfer, transfers, arena, out_bill));
 	out_bill->hosts = parts->parts;
 	out_bill->host = dfg_zeros((size_t)parts->parts + 1, sizeof *out_bill->host);
 	struct dfg_err *err = out_bill->host ? dfg_bill_memory(graph, facts, placed, parts->parts, out_bill->host)

@@ -46,7 +46,7 @@ struct dfg_bill {
 	size_t letters, letters_room;
 };
 
-/* graph and placed are what was cut into the parts. Strings come from the arena; the rest is released. */
+/* graph and placed are what was cut into the parts; what only sets variables at first is left out. Strings come from the arena; the rest is released. */
 DFG_MUST_CHECK struct dfg_err *dfg_bill(const struct dfg_graph *graph, const struct dfg_facts *facts,
 	const struct dfg_placed *placed, const struct dfg_parts *parts, struct dfg_arena *arena, struct dfg_bill *out_bill);
 

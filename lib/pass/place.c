@@ -77,7 +77,9 @@ static struct dfg_err *place(struct dfg_placing *p)
 	DFG_TRY(dfg_loops_find(p->graph, p->order, &p->scratch, &p->loops));
 	DFG_TRY(dfg_place_ask(p));
 	DFG_TRY(dfg_place_group(p));
-	return dfg_place_schedule(p);
+	DFG_TRY(dfg_place_follow(p));
+	DFG_TRY(dfg_place_schedule(p));
+	return dfg_place_refine(p);
 }
 
 struct dfg_err *dfg_place(const struct dfg_graph *graph, const struct dfg_facts *facts,

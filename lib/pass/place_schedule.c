@@ -8,24 +8,20 @@
 
 #include <string.h>
 
-/* Of a node, together because they are looked at together, over edges. Seconds; of all iterations where it is in a loop. */
-struct job {
-	uint32_t root;
-	float send;   /* until what it makes is elsewhere */
-	float way;    /* from its beginning to the end of all that needs it */
-	float finish; /* when it is done */
-};
-
 struct schedule {
 	struct dfg_placing *p;
-	struct job *job;
+	bool spread; /* to devices that have nothing that a node needs */
+	struct dfg_place_job *job;
 	float *cost;   /* by node */
 	float *work;   /* by root */
-	bool *whole;   /* by root: holds nodes of a loop, and does not wait */
-	double *ready; /* by device */
+	bool *whole;   /* by root */
+	double *ready; /* by device: the work that it has */
+	double *idle;  /* by device: when it has done that, gaps and all */
 	/* Of the inputs of the node at hand: */
 	double *arrive;              /* by device: when the last of those that are there is done */
-	uint32_t *here, *seen;       /* by device: how many there are; devices that have any */
+	double *here;                /* by device: the transfers that those would need that are there; 0: none are */
+	double sent;                 /* the transfers that all would need */
+	uint32_t *seen;              /* devices that have any */
 	uint32_t devices_seen, from; /* how many devices; inputs that are somewhere */
 	uint32_t waiting;            /* inputs that are nowhere yet */
 	double last, before; /* the latest that comes from elsewhere, but for the device `last_from`; and from that */
@@ -47,13 +43,13 @@ static void estimate(struct schedule *s)
 {
 	struct dfg_placing *p = s->p;
 	for (uint32_t n = 0; n < p->graph->count; n++)
-		s->job[n] = (struct job){p->parent[n], (float)dfg_place_bytes(p, n), 0, 0};
+		s->job[n] = (struct dfg_place_job){p->parent[n], (float)dfg_place_bytes(p, n), 0, 0};
 	for (uint32_t n = 0; n < p->graph->count; n++) {
 		const struct dfg_node *node = &p->graph->node[n];
 		double bytes = (double)s->job[n].send;
 		for (uint32_t e = 0; e < node->n_in; e++)
 			bytes += (double)s->job[node->in[e].node].send;
-		s->cost[n] = repeats(p, n) * (float)dfg_place_cost(p, n, bytes);
+		s->cost[n] = repeats(p, n) * (float)dfg_place_cost(p, n, p->kind[n] & DFG_KIND_INITIAL ? 0 : bytes);
 		s->work[p->parent[n]] += s->cost[n];
 	}
 	for (uint32_t n = 0; n < p->graph->count; n++)
@@ -72,10 +68,10 @@ static void measure_ways(struct schedule *s)
 	for (uint32_t i = p->graph->count; i; i--) {
 		uint32_t n = p->order ? p->order[i - 1] : i - 1;
 		const struct dfg_node *node = &p->graph->node[n];
-		struct job *job = &s->job[n];
+		struct dfg_place_job *job = &s->job[n];
 		job->way += s->cost[n];
 		for (uint32_t e = 0; e < node->n_in + node->n_control; e++) {
-			struct job *from = &s->job[node->in[e].node];
+			struct dfg_place_job *from = &s->job[node->in[e].node];
 			float left = job->way + (from->root == job->root ? 0 : from->send);
 			if (left > from->way && !goes_back(p, node, node->in[e]))
 				from->way = left;
@@ -83,7 +79,7 @@ static void measure_ways(struct schedule *s)
 	}
 }
 
-static uint32_t digit_of(const struct job *job, unsigned shift, uint32_t mask)
+static uint32_t digit_of(const struct dfg_place_job *job, unsigned shift, uint32_t mask)
 {
 	uint32_t bits;
 	memcpy(&bits, &job->way, sizeof bits);
@@ -91,7 +87,7 @@ static uint32_t digit_of(const struct job *job, unsigned shift, uint32_t mask)
 }
 
 /* Positive floats order as their bits do. Longest first, and stable, so that inputs stay before what reads them. */
-static void sort_by_way(const struct job *job, uint32_t count, uint32_t *order, uint32_t *spare)
+static void sort_by_way(const struct dfg_place_job *job, uint32_t count, uint32_t *order, uint32_t *spare)
 {
 	enum { BITS = 11, DIGITS = 1 << BITS };
 	for (unsigned shift = 0; shift < 32; shift += BITS) {
@@ -106,13 +102,15 @@ static void sort_by_way(const struct job *job, uint32_t count, uint32_t *order, 
 	}
 }
 
-static void take_input(struct schedule *s, const struct job *job, uint32_t device)
+static void take_input(struct schedule *s, const struct dfg_place_job *job, uint32_t device)
 {
 	double there = (double)job->finish, elsewhere = there + (double)job->send;
-	if (!s->here[device]++) {
+	if (s->here[device] <= 0) {
 		s->seen[s->devices_seen++] = device;
 		s->arrive[device] = 0;
 	}
+	s->here[device] += (double)job->send;
+	s->sent += (double)job->send;
 	s->from++;
 	if (there > s->arrive[device])
 		s->arrive[device] = there;
@@ -132,7 +130,7 @@ static void forget_inputs(struct schedule *s)
 	for (uint32_t i = 0; i < s->devices_seen; i++)
 		s->here[s->seen[i]] = 0;
 	s->devices_seen = s->from = s->waiting = 0;
-	s->last = s->before = 0;
+	s->last = s->before = s->sent = 0;
 	s->last_from = DFG_NONE;
 }
 
@@ -143,7 +141,7 @@ static void look_at_inputs(struct schedule *s, uint32_t n)
 	const struct dfg_node *node = &p->graph->node[n];
 	forget_inputs(s);
 	for (uint32_t e = 0; e < node->n_in + node->n_control; e++) {
-		const struct job *job = &s->job[node->in[e].node];
+		const struct dfg_place_job *job = &s->job[node->in[e].node];
 		uint32_t device = p->device[job->root];
 		if (goes_back(p, node, node->in[e]))
 			continue;
@@ -158,7 +156,7 @@ static void look_at_inputs(struct schedule *s, uint32_t n)
 /* When all inputs can be on the device. */
 static double arrival(const struct schedule *s, uint32_t device)
 {
-	double there = s->here[device] ? s->arrive[device] : 0;
+	double there = s->here[device] > 0 ? s->arrive[device] : 0;
 	double elsewhere = device == s->last_from ? s->before : s->last;
 	return there > elsewhere ? there : elsewhere;
 }
@@ -172,29 +170,37 @@ static uint32_t least_busy(const struct schedule *s, uint32_t choice)
 	return best;
 }
 
-/* When the group would be done there. */
-static double end_on(const struct schedule *s, uint32_t root, uint32_t device)
+/* What takes a device's time when the node comes: a loop as a whole, else the node alone. */
+static double load_of(const struct schedule *s, uint32_t n)
 {
-	double start = arrival(s, device);
-	if (start < s->ready[device])
-		start = s->ready[device];
-	return start + (double)s->work[root];
+	uint32_t root = s->job[n].root;
+	return (double)(s->whole[root] ? s->work[root] : s->cost[n]);
 }
 
-/* Where it would be done first, of the devices of its inputs and the one that is least busy. A message more than need be must be worth it. */
-static uint32_t choose(const struct schedule *s, uint32_t root)
+/* When it would be done there. */
+static double end_on(const struct schedule *s, uint32_t n, uint32_t device)
 {
-	uint32_t choice = s->p->choice[root], best = DFG_NONE, most = 0;
+	double start = arrival(s, device);
+	return (start > s->ready[device] ? start : s->ready[device]) + load_of(s, n);
+}
+
+/*
+ * Where it would be done first, of the devices of its inputs and the one that is least busy. Transfers more than need be
+ * must be less than the work that they take elsewhere.
+ */
+static uint32_t choose(const struct schedule *s, uint32_t n)
+{
+	uint32_t choice = s->p->choice[s->job[n].root], best = DFG_NONE;
+	double most = 0;
 	for (uint32_t i = 0; i < s->devices_seen; i++)
 		if (dfg_choice_has(&s->p->choices, choice, s->seen[i]) && s->here[s->seen[i]] > most)
 			most = s->here[s->seen[i]];
 	for (uint32_t i = 0; i <= s->devices_seen; i++) {
-		uint32_t device = i < s->devices_seen ? s->seen[i] : least_busy(s, choice);
-		if (!dfg_choice_has(&s->p->choices, choice, device) ||
-			(double)(most - s->here[device]) * DFG_PLACE_LATENCY > (double)s->work[root])
+		uint32_t device = i < s->devices_seen ? s->seen[i] : s->spread || !i ? least_busy(s, choice) : s->seen[0];
+		if (!dfg_choice_has(&s->p->choices, choice, device) || most - s->here[device] > load_of(s, n))
 			continue;
-		double end = end_on(s, root, device);
-		if (best == DFG_NONE || end < end_on(s, root, best))
+		double end = end_on(s, n, device);
+		if (best == DFG_NONE || end < end_on(s, n, best))
 			best = device;
 	}
 	return best;
@@ -219,30 +225,40 @@ static void pull(struct schedule *s, uint32_t n, uint32_t device)
 	}
 }
 
-static void decide(struct schedule *s, uint32_t root, uint32_t device)
+/* What taking in the inputs that come from elsewhere costs the device itself. */
+static double handling(const struct schedule *s, uint32_t device)
 {
-	double start = arrival(s, device);
-	s->p->device[root] = device;
-	s->ready[device] = (start > s->ready[device] ? start : s->ready[device]) + (double)s->work[root];
+	const double share = 0.2;
+	return share * (s->sent - s->here[device]);
 }
 
+static bool may_wait(const struct schedule *s, uint32_t n)
+{
+	uint32_t root = s->job[n].root;
+	return s->p->kind[n] & DFG_KIND_INITIAL || (!s->from && !s->whole[root] && (double)s->cost[n] < DFG_PLACE_LATENCY);
+}
+
+/* Time goes to a device as work, without the gaps: what comes later may fill these. */
 static void schedule_node(struct schedule *s, uint32_t n)
 {
 	struct dfg_placing *p = s->p;
-	struct job *job = &s->job[n];
-	bool asked = p->device[job->root] != DFG_NONE;
+	struct dfg_place_job *job = &s->job[n];
+	bool decided = p->device[job->root] != DFG_NONE;
 	look_at_inputs(s, n);
-	if (!asked) {
-		if (!s->from && !s->whole[job->root] && (double)s->work[job->root] < DFG_PLACE_LATENCY)
-			return;
-		decide(s, job->root, choose(s, job->root));
-	}
+	if (!decided && may_wait(s, n))
+		return;
+	if (!decided)
+		p->device[job->root] = choose(s, n);
 	uint32_t device = p->device[job->root];
 	if (s->waiting)
 		pull(s, n, device);
-	job->finish = (float)(arrival(s, device) + (double)s->cost[n]);
-	if (asked && job->root == n && s->ready[device] < (double)job->finish)
-		s->ready[device] = (double)job->finish;
+	double start = arrival(s, device);
+	job->finish = (float)(start + (double)s->cost[n]);
+	s->idle[device] = (start > s->idle[device] ? start : s->idle[device]) + (double)s->cost[n] + handling(s, device);
+	if (!decided)
+		s->ready[device] += load_of(s, n);
+	else if (!s->whole[job->root] || p->choice[job->root])
+		s->ready[device] += (double)s->cost[n];
 }
 
 /* What still waits, because nobody needs it: next to what it depends on, which may have been pulled since. */
@@ -261,43 +277,93 @@ static void settle(struct schedule *s)
 	}
 }
 
-/* What was asked for, and which loops are to be decided as a whole. A device that nobody asked for has to be woken. */
-static void begin(struct schedule *s)
+/* What was asked for, and which loops are to be decided as a whole. */
+static void mark(struct schedule *s)
 {
 	struct dfg_placing *p = s->p;
-	for (uint32_t d = 1; d < p->choices.devices; d++)
-		s->ready[d] = DFG_PLACE_LATENCY;
-	for (uint32_t n = 0; n < p->graph->count; n++) {
-		uint32_t root = p->parent[n], choice = p->choice[root];
-		p->device[n] = DFG_NONE;
+	for (uint32_t n = 0; n < p->graph->count; n++)
 		if (p->loops.count > 1 && dfg_loop_home(p->graph, &p->loops, n))
-			s->whole[root] = true;
-		if (root != n || !choice || !dfg_choice_is_one(&p->choices, choice))
+			p->whole[p->parent[n]] = true;
+}
+
+/* A device that nobody asked for has to be woken. */
+static void begin(struct schedule *s, bool spread)
+{
+	struct dfg_placing *p = s->p;
+	s->spread = spread;
+	for (uint32_t d = 0; d < p->choices.devices; d++) {
+		s->ready[d] = d ? DFG_PLACE_LATENCY : 0;
+		s->idle[d] = 0;
+	}
+	for (uint32_t n = 0; n < p->graph->count; n++) {
+		uint32_t choice = p->choice[n];
+		p->device[n] = DFG_NONE;
+		s->job[n].finish = 0;
+		if (p->parent[n] != n || !choice || !dfg_choice_is_one(&p->choices, choice))
 			continue;
 		p->device[n] = dfg_choice_first(&p->choices, choice);
 		s->ready[p->device[n]] = 0;
 	}
 }
 
+/* Decides all; returns when the last device is done. */
+static double run(struct schedule *s, const uint32_t *order, bool spread)
+{
+	double end = 0;
+	begin(s, spread);
+	for (uint32_t i = 0; i < s->p->graph->count; i++)
+		schedule_node(s, order[i]);
+	settle(s);
+	for (uint32_t d = 0; d < s->p->choices.devices; d++)
+		end = s->idle[d] > end ? s->idle[d] : end;
+	return end;
+}
+
 static struct dfg_err *take_room(struct schedule *s, uint32_t **out_order, uint32_t **out_spare)
 {
-	struct dfg_arena *scratch = &s->p->scratch;
-	size_t nodes = (size_t)s->p->graph->count + 1, devices = s->p->choices.devices;
-	s->job = dfg_arena_zeros(scratch, nodes, sizeof *s->job);
+	struct dfg_placing *p = s->p;
+	struct dfg_arena *scratch = &p->scratch;
+	size_t nodes = (size_t)p->graph->count + 1, devices = p->choices.devices;
+	s->job = p->job = dfg_arena_zeros(scratch, nodes, sizeof *p->job);
+	s->work = p->work = dfg_arena_zeros(scratch, nodes, sizeof *p->work);
+	s->whole = p->whole = dfg_arena_zeros(scratch, nodes, sizeof *p->whole);
 	s->cost = dfg_arena_zeros(scratch, nodes, sizeof *s->cost);
-	s->work = dfg_arena_zeros(scratch, nodes, sizeof *s->work);
-	s->whole = dfg_arena_zeros(scratch, nodes, sizeof *s->whole);
 	s->stack = dfg_arena_zeros(scratch, nodes, sizeof *s->stack);
 	s->ready = dfg_arena_zeros(scratch, devices, sizeof *s->ready);
+	s->idle = dfg_arena_zeros(scratch, devices, sizeof *s->idle);
 	s->arrive = dfg_arena_zeros(scratch, devices, sizeof *s->arrive);
 	s->here = dfg_arena_zeros(scratch, devices, sizeof *s->here);
 	s->seen = dfg_arena_zeros(scratch, devices, sizeof *s->seen);
 	*out_order = dfg_arena_zeros(scratch, nodes, sizeof **out_order);
 	*out_spare = dfg_arena_zeros(scratch, nodes, sizeof **out_spare);
-	if (!s->job || !s->cost || !s->work || !s->whole || !s->stack || !s->ready || !s->arrive || !s->here || !s->seen ||
-		!*out_order || !*out_spare)
-		return DFG_ERR(DFG_MEMORY, "no memory to place %u nodes", s->p->graph->count);
+	if (!s->job || !s->work || !s->whole || !s->cost || !s->stack || !s->ready || !s->idle || !s->arrive || !s->here ||
+		!s->seen || !*out_order || !*out_spare)
+		return DFG_ERR(DFG_MEMORY, "no memory to place %u nodes", p->graph->count);
 	return NULL;
+}
+
+/* Whether anything is work enough to be worth a message. */
+static bool may_spread(const struct schedule *s)
+{
+	const struct dfg_placing *p = s->p;
+	bool any = false;
+	for (uint32_t n = 0; n < p->graph->count && !any; n++)
+		any = load_of(s, n) > DFG_PLACE_LATENCY && !(p->kind[n] & DFG_KIND_INITIAL) &&
+			  !dfg_choice_is_one(&p->choices, p->choice[p->parent[n]]);
+	return any;
+}
+
+/* Next to what it depends on, and then spread; that must be worth it. spare takes the first answer. */
+static void run_both(struct schedule *s, const uint32_t *order, uint32_t *spare)
+{
+	const double worth = 0.7;
+	size_t bytes = (size_t)s->p->graph->count * sizeof *spare;
+	double together = run(s, order, false);
+	if (!may_spread(s))
+		return;
+	memcpy(spare, s->p->device, bytes);
+	if (run(s, order, true) > worth * together)
+		memcpy(s->p->device, spare, bytes);
 }
 
 struct dfg_err *dfg_place_schedule(struct dfg_placing *p)
@@ -305,14 +371,12 @@ struct dfg_err *dfg_place_schedule(struct dfg_placing *p)
 	struct schedule s = {.p = p};
 	uint32_t *order, *spare;
 	DFG_TRY(take_room(&s, &order, &spare));
-	begin(&s);
+	mark(&s);
 	estimate(&s);
 	measure_ways(&s);
 	for (uint32_t i = 0; i < p->graph->count; i++)
 		order[i] = p->order ? p->order[i] : i;
 	sort_by_way(s.job, p->graph->count, order, spare);
-	for (uint32_t i = 0; i < p->graph->count; i++)
-		schedule_node(&s, order[i]);
-	settle(&s);
+	run_both(&s, order, spare);
 	return NULL;
 }

@@ -37,6 +37,7 @@ enum dfg_join_why {
 	DFG_JOIN_CLASS,   /* `_class` */
 	DFG_JOIN_CONTROL, /* a primitive of control flow and its value */
 	DFG_JOIN_FOLLOW,  /* a generator or metadata op */
+	DFG_JOIN_UPDATE,  /* arithmetic between variables that are read and written in it */
 	DFG_JOIN_LOOP,    /* the rest of a loop */
 };
 struct dfg_join {
@@ -56,6 +57,15 @@ enum dfg_place_kind {
 	DFG_KIND_FED = 4,       /* a placeholder: its value comes from the launcher, so from device 0 */
 	DFG_KIND_FOLLOWS = 8,   /* was joined to its consumer or producer */
 	DFG_KIND_BINDS = 16,    /* makes handles, variants or refs */
+	DFG_KIND_INITIAL = 32,  /* sets a variable at first, or serves that alone: no part of a step */
+};
+
+/* Of a node, together because they are looked at together, over edges. Seconds; of all iterations where it is in a loop. */
+struct dfg_place_job {
+	uint32_t root;
+	float send;   /* until what it makes is elsewhere */
+	float way;    /* from its beginning to the end of all that needs it */
+	float finish; /* when it is done */
 };
 
 struct dfg_placing {
@@ -75,16 +85,29 @@ struct dfg_placing {
 	struct dfg_join *join; /* those that made two groups one: a forest */
 	size_t joins, joins_room;
 	uint32_t *device; /* by root; DFG_NONE until it is decided */
+	struct dfg_place_job *job;
+	float *work; /* by root: seconds */
+	bool *whole; /* by root: holds nodes of a loop, which are placed as one */
 };
 
-/* Groups, and what each may choose: fills all but `device`. DFG_DATA where two nodes of a group disagree. */
-DFG_MUST_CHECK struct dfg_err *dfg_place_group(struct dfg_placing *placing);
+/* What each node asks for. */
 DFG_MUST_CHECK struct dfg_err *dfg_place_ask(struct dfg_placing *placing);
+
+/* What must stand together, and what each group may choose. DFG_DATA where two nodes of a group disagree. */
+DFG_MUST_CHECK struct dfg_err *dfg_place_group(struct dfg_placing *placing);
+
+/* What had better, and does unless they ask for different devices; after that `parent` is the root. */
+DFG_MUST_CHECK struct dfg_err *dfg_place_follow(struct dfg_placing *placing);
+DFG_MUST_CHECK struct dfg_err *dfg_place_attract(
+	struct dfg_placing *placing, uint32_t a, uint32_t b, enum dfg_join_why why, bool *out_together);
 uint32_t dfg_place_root(struct dfg_placing *placing, uint32_t node);
 DFG_MUST_CHECK struct dfg_err *dfg_place_conflict(const struct dfg_placing *placing, uint32_t a, uint32_t b);
 
 /* Decides every group. */
 DFG_MUST_CHECK struct dfg_err *dfg_place_schedule(struct dfg_placing *placing);
+
+/* Moves groups that nobody asked for to where they save more transfer than they are work. */
+DFG_MUST_CHECK struct dfg_err *dfg_place_refine(struct dfg_placing *placing);
 
 /*
  * Estimates, in seconds, of a run of a node that moves so many bytes in and out. They compare, no more: what a device can do is

@@ -145,7 +145,12 @@ static void a_host_keeps_parameters_and_the_most_that_lives_at_once(void **state
 	succeeds(dfg_builder_init(&builder, &graph));
 	succeeds(dfg_place(
 		&graph, &builder.facts, &(struct dfg_place_options){.device = device, .devices = 2}, &scratch, &placed));
-	succeeds(dfg_bill(&graph, &builder.facts, placed, &(struct dfg_parts){.parts = 2}, &scratch, &b));
+	struct dfg_transfer sent[] = {
+		{0, 1, "h", DFG_F32, rows, "", 0, false}, {1, 0, "^w/assign", DFG_F32, none, "", 0, false}};
+	const struct dfg_parts parts = {.parts = 2, .transfer = sent, .transfers = 2};
+	succeeds(dfg_bill(&graph, &builder.facts, placed, &parts, &scratch, &b));
+	amount_is(&b.messages, "1"); /* the initialiser is no part of a step */
+	amount_is(&b.bytes, "12*b");
 	assert_int_equal(b.hosts, 2);
 	assert_true(dfg_amount_at(&b.host[0].parameters, 0, 0) >= 4000);
 	assert_true(dfg_amount_at(&b.host[0].parameters, 0, 0) <= 8100);

@@ -361,6 +361,57 @@ static void the_same_graph_is_placed_the_same(void **state)
 	end(&other);
 }
 
+static void what_sets_a_variable_at_first_goes_with_it(void **state)
+{
+	(void)state;
+	struct layout t;
+	succeeds(
+		begin(&t,
+			VARIABLE "v0 Placeholder dtype=f32\nseed Placeholder dtype=f32\nv1 Mul v0 seed T=f32\nv2 Neg v1 T=f32\n"
+					 "first AssignVariableOp w v2 dtype=f32 _dfg_init=true\ninit NoOp ^first\n"
+					 "other VarHandleOp dtype=f32 shape=[]\nu1 Exp seed T=f32\n"
+					 "second AssignVariableOp other u1 dtype=f32 _dfg_init=true\n",
+			2, "w=w1 other=w0"));
+	stands(&t, 1, "first v0 v1 v2");
+	stands(&t, 0, "second u1");
+	explained(&t, "v2", "v2  w1  next to 'first' (--place 'w=w1')");
+	end(&t);
+}
+
+static void a_variable_its_slots_and_their_update_stand_together(void **state)
+{
+	(void)state;
+	struct layout t;
+	succeeds(begin(&t,
+		"w VarHandleOp dtype=f32 shape=[8]\nm VarHandleOp dtype=f32 shape=[8]\nrate Placeholder dtype=f32 shape=[]\n"
+		"rw ReadVariableOp w dtype=f32\nrm ReadVariableOp m dtype=f32\nx Placeholder dtype=f32 shape=[8]\n"
+		"g Mul x rw T=f32\nhalf Mul rm rate T=f32\nm1 Add half g T=f32\ntwice Mul rate rate T=f32\n"
+		"step Mul m1 twice T=f32\nw1 Sub rw step T=f32\n"
+		"set_m AssignVariableOp m m1 dtype=f32\nset_w AssignVariableOp w w1 dtype=f32\n",
+		2, "w=w1"));
+	stands(&t, 1, "w rw m rm half m1 step w1 set_m set_w");
+	explained(&t, "m", "m  w1  together with 'w' (--place 'w=w1')");
+	succeeds(place_on(&t, 2, "w=w1 m=w0"));
+	stands(&t, 1, "w rw set_w");
+	stands(&t, 0, "m rm set_m");
+	end(&t);
+}
+
+/* dw = x g, of x there and g here, is for a variable there: g goes there, smaller than dw. */
+static void what_is_needed_elsewhere_is_made_there_if_that_saves_transfer(void **state)
+{
+	(void)state;
+	struct layout t;
+	succeeds(begin(&t,
+		"x Placeholder dtype=f32 shape=[8,512]\nw VarHandleOp dtype=f32 shape=[512,512]\n"
+		"rw ReadVariableOp w dtype=f32\nh MatMul x rw T=f32\ng Neg h T=f32\n"
+		"dw MatMul x g T=f32 transpose_a=true\nlate Neg dw T=f32\nupdate AssignSubVariableOp w late dtype=f32\n",
+		2, "w=w0 x=w0 g=w1"));
+	stands(&t, 1, "g");
+	stands(&t, 0, "x w rw h dw late update");
+	end(&t);
+}
+
 /* A program of the language, placed by what it says itself. */
 static void place_program(const char *text, uint32_t devices, struct layout *t)
 {
@@ -445,6 +496,9 @@ int main(void)
 		cmocka_unit_test(what_is_small_is_not_cut),
 		cmocka_unit_test(one_device_needs_no_reason),
 		cmocka_unit_test(the_same_graph_is_placed_the_same),
+		cmocka_unit_test(what_sets_a_variable_at_first_goes_with_it),
+		cmocka_unit_test(a_variable_its_slots_and_their_update_stand_together),
+		cmocka_unit_test(what_is_needed_elsewhere_is_made_there_if_that_saves_transfer),
 		cmocka_unit_test(a_program_says_where_its_nodes_stand),
 		cmocka_unit_test(branches_and_loops_of_a_program_may_stand_elsewhere),
 	};

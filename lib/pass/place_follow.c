@@ -1,0 +1,227 @@
+/*
+ * place_follow. What had better stand together, and does where nobody asked for something else: control flow with its
+ * values, what serves one node with that, loops. Near-linear.
+ */
+#include "lib/pass/initial.h"
+#include "lib/pass/placing.h"
+
+/*
+ * A Switch goes with its data, so that a remote variable is not shipped where its branch is not taken, an Exit with what it
+ * passes on, a loop's condition with its computation; a loop variable's Enter and NextIteration with its Merge.
+ */
+static struct dfg_err *attract_primitive(struct dfg_placing *p, uint32_t n)
+{
+	const struct dfg_node *node = &p->graph->node[n];
+	enum dfg_role role = dfg_node_role(node);
+	bool together, closes = false;
+	if (node->n_in && (role == DFG_SWITCH || role == DFG_EXIT || role == DFG_LOOP_COND) &&
+		!(p->kind[node->in[0].node] & DFG_KIND_INVARIANT))
+		return dfg_place_attract(p, n, node->in[0].node, DFG_JOIN_CONTROL, &together);
+	for (uint32_t e = 0; e < node->n_in && role == DFG_MERGE; e++)
+		closes |= dfg_edge_closes(p->graph, node, node->in[e]);
+	for (uint32_t e = 0; e < node->n_in && closes; e++)
+		DFG_TRY(dfg_place_attract(p, n, node->in[e].node, DFG_JOIN_CONTROL, &together));
+	return NULL;
+}
+
+/* Of groups that are nothing but primitives: what one of these asks for, a Merge's request before the others'. */
+static struct dfg_err *ask_primitives(struct dfg_placing *p)
+{
+	bool *plain = dfg_arena_zeros(&p->scratch, (size_t)p->graph->count + 1, sizeof *plain);
+	if (!plain)
+		return DFG_ERR(DFG_MEMORY, "no memory to group %u nodes", p->graph->count);
+	for (uint32_t n = 0; n < p->graph->count; n++)
+		if (!(p->kind[n] & DFG_KIND_PRIMITIVE))
+			plain[dfg_place_root(p, n)] = true;
+	for (int round = 0; round < 2; round++)
+		for (uint32_t n = 0; n < p->graph->count; n++) {
+			if (!p->ask[n].choice || !(p->kind[n] & DFG_KIND_PRIMITIVE) ||
+				(!round && dfg_node_role(&p->graph->node[n]) != DFG_MERGE))
+				continue;
+			uint32_t root = dfg_place_root(p, n);
+			if (!plain[root] && !p->choice[root])
+				p->choice[root] = p->ask[n].choice, p->decider[root] = n;
+		}
+	return NULL;
+}
+
+static void lead(struct dfg_placing *p, uint32_t n, uint32_t leader)
+{
+	p->kind[n] |= DFG_KIND_FOLLOWS;
+	p->follows[n] = leader;
+}
+
+/* What only serves to set one variable at first goes with it. */
+static struct dfg_err *keep_initialisers(struct dfg_placing *p)
+{
+	uint32_t *initial;
+	bool together;
+	DFG_TRY(dfg_initial_find(p->graph, p->order, &p->scratch, &initial));
+	for (uint32_t n = 0; n < p->graph->count; n++) {
+		if (initial[n] == DFG_NONE)
+			continue;
+		p->kind[n] |= DFG_KIND_INITIAL;
+		if (initial[n] == DFG_INITIAL_MANY || initial[n] == n || p->choice[dfg_place_root(p, n)])
+			continue;
+		DFG_TRY(dfg_place_attract(p, n, initial[n], DFG_JOIN_FOLLOW, &together));
+		if (together)
+			lead(p, n, initial[n]);
+	}
+	return NULL;
+}
+
+/* Element by element, of one shape. */
+static bool is_elementwise(const struct dfg_node *node)
+{
+	return node->op && node->op->role == DFG_PLAIN && !node->op->shape && !(node->op->flags & DFG_EXPENSIVE);
+}
+
+static bool writes_state(const struct dfg_placing *p, uint32_t n)
+{
+	const struct dfg_node *node = &p->graph->node[n];
+	return node->n_in > 1 && p->kind[node->in[0].node] & DFG_KIND_BINDS && !(p->kind[n] & DFG_KIND_INITIAL) &&
+		   (dfg_node_role(node) == DFG_ASSIGN || !dfg_facts_outputs(p->facts, n));
+}
+
+/* By node: whether it is read, and by nothing but what writes state or is such a node itself. */
+static struct dfg_err *find_updates(struct dfg_placing *p, bool **out_update)
+{
+	bool *update = dfg_arena_zeros(&p->scratch, (size_t)p->graph->count + 1, sizeof *update);
+	bool *other = dfg_arena_zeros(&p->scratch, (size_t)p->graph->count + 1, sizeof *other);
+	if (!update || !other)
+		return DFG_ERR(DFG_MEMORY, "no memory to group %u nodes", p->graph->count);
+	for (uint32_t i = p->graph->count; i; i--) {
+		uint32_t n = p->order ? p->order[i - 1] : i - 1;
+		const struct dfg_node *node = &p->graph->node[n];
+		update[n] &= !other[n] && is_elementwise(node);
+		bool *mark = update[n] || writes_state(p, n) ? update : other;
+		for (uint32_t e = 0; e < node->n_in; e++)
+			mark[node->in[e].node] = true;
+	}
+	*out_update = update;
+	return NULL;
+}
+
+static bool same_shape(const struct dfg_placing *p, uint32_t a, uint32_t b)
+{
+	return dfg_facts_outputs(p->facts, a) && dfg_facts_outputs(p->facts, b) &&
+		   dfg_shape_equal(&dfg_facts_of(p->facts, (struct dfg_edge){a, 0})->shape,
+			   &dfg_facts_of(p->facts, (struct dfg_edge){b, 0})->shape);
+}
+
+/*
+ * A variable, the slots that its optimizer keeps and the arithmetic of their update: what is read only in order to be
+ * written, as far as it has the shape of what is written.
+ */
+static struct dfg_err *keep_updates(struct dfg_placing *p)
+{
+	bool *update, together;
+	DFG_TRY(find_updates(p, &update));
+	for (uint32_t n = 0; n < p->graph->count; n++) {
+		const struct dfg_node *node = &p->graph->node[n];
+		bool writes = !update[n] && writes_state(p, n);
+		for (uint32_t e = 0; e < node->n_in && (update[n] || writes); e++) {
+			uint32_t from = node->in[e].node;
+			bool reads = dfg_node_role(&p->graph->node[from]) == DFG_READ;
+			if ((update[from] && writes) || ((update[from] || reads) && same_shape(p, n, from)))
+				DFG_TRY(dfg_place_attract(p, n, from, DFG_JOIN_UPDATE, &together));
+		}
+	}
+	return NULL;
+}
+
+struct consumers {
+	uint32_t *count, *first; /* of data edges */
+};
+
+static struct dfg_err *find_consumers(struct dfg_placing *p, struct consumers *out)
+{
+	out->count = dfg_arena_zeros(&p->scratch, (size_t)p->graph->count + 1, sizeof *out->count);
+	out->first = dfg_arena_zeros(&p->scratch, (size_t)p->graph->count + 1, sizeof *out->first);
+	if (!out->count || !out->first)
+		return DFG_ERR(DFG_MEMORY, "no memory to group %u nodes", p->graph->count);
+	for (uint32_t n = 0; n < p->graph->count; n++) {
+		const struct dfg_node *node = &p->graph->node[n];
+		for (uint32_t e = 0; e < node->n_in; e++)
+			if (!out->count[node->in[e].node]++)
+				out->first[node->in[e].node] = n;
+	}
+	return NULL;
+}
+
+/* Of one input, only the shape is looked at, or the elements just passed on. */
+static bool is_metadata(const struct dfg_node *node)
+{
+	if (node->n_in != 1 || !node->op)
+		return false;
+	return node->op->role == DFG_IDENTITY || (node->op->role == DFG_PLAIN && node->op->known);
+}
+
+/* What the node goes with if nobody asked for it, or DFG_NONE. */
+static uint32_t leader_of(const struct dfg_placing *p, const struct consumers *consumers, uint32_t n)
+{
+	const struct dfg_node *node = &p->graph->node[n];
+	if (p->kind[n] & DFG_KIND_INVARIANT)
+		return consumers->count[n] ? consumers->first[n] : DFG_NONE;
+	if (!node->n_in && consumers->count[n] == 1)
+		return consumers->first[n];
+	if (dfg_node_role(node) == DFG_SWITCH && node->n_in && p->kind[node->in[0].node] & DFG_KIND_INVARIANT)
+		return consumers->count[n] ? consumers->first[n] : DFG_NONE;
+	return is_metadata(node) ? node->in[0].node : DFG_NONE;
+}
+
+static struct dfg_err *follow_all(struct dfg_placing *p)
+{
+	struct consumers consumers;
+	DFG_TRY(find_consumers(p, &consumers));
+	for (uint32_t n = 0; n < p->graph->count; n++) {
+		bool together;
+		if (p->choice[dfg_place_root(p, n)])
+			continue;
+		uint32_t leader = leader_of(p, &consumers, n);
+		if (leader == DFG_NONE || dfg_place_root(p, leader) == dfg_place_root(p, n))
+			continue;
+		DFG_TRY(dfg_place_attract(p, n, leader, DFG_JOIN_FOLLOW, &together));
+		if (together)
+			lead(p, n, leader);
+	}
+	return NULL;
+}
+
+/* What nobody asked for in a loop, those within it too: a loop that is cut costs a message an iteration. */
+static struct dfg_err *keep_loops_whole(struct dfg_placing *p)
+{
+	uint32_t *first = dfg_arena_zeros(&p->scratch, p->loops.count, sizeof *first); /* by loop: a node, + 1 */
+	uint32_t *outermost = dfg_arena_zeros(&p->scratch, p->loops.count, sizeof *outermost);
+	if (!first || !outermost)
+		return DFG_ERR(DFG_MEMORY, "no memory to group %u loops", p->loops.count);
+	for (uint32_t l = 1; l < p->loops.count; l++)
+		outermost[l] = p->loops.loop[l].parent ? outermost[p->loops.loop[l].parent] : l;
+	for (uint32_t n = 0; n < p->graph->count; n++) {
+		uint32_t loop = outermost[dfg_loop_home(p->graph, &p->loops, n)];
+		bool together;
+		if (!loop || p->choice[dfg_place_root(p, n)])
+			continue;
+		if (first[loop])
+			DFG_TRY(dfg_place_attract(p, n, first[loop] - 1, DFG_JOIN_LOOP, &together));
+		else
+			first[loop] = n + 1;
+	}
+	return NULL;
+}
+
+struct dfg_err *dfg_place_follow(struct dfg_placing *p)
+{
+	for (uint32_t n = 0; n < p->graph->count; n++)
+		if (dfg_node_role(&p->graph->node[n]) != DFG_PLAIN)
+			DFG_TRY(attract_primitive(p, n));
+	DFG_TRY(ask_primitives(p));
+	DFG_TRY(keep_initialisers(p));
+	DFG_TRY(keep_updates(p));
+	DFG_TRY(follow_all(p));
+	if (p->loops.count > 1)
+		DFG_TRY(keep_loops_whole(p));
+	for (uint32_t n = 0; n < p->graph->count; n++)
+		p->parent[n] = dfg_place_root(p, n);
+	return NULL;
+}
