@@ -36,8 +36,7 @@ struct dfg_session_options {
 	const atomic_bool *cancel;                                     /* steps end with DFG_STOPPED once it is true */
 	void (*trace)(void *arg, const struct dfg_trace_event *event); /* after each node; any thread. NULL: none */
 	void *trace_arg;
-	struct dfg_fleet
-		*fleet; /* where steps run, if not here; borrowed. What else is above is then the fleet's to heed */
+	struct dfg_fleet *fleet; /* where steps run, if not here; borrowed. The rest is then the fleet's to heed */
 	struct dfg_rendezvous *rendezvous; /* of a worker, with a step that has begun whenever one is run; NULL: alone */
 };
 
@@ -106,7 +105,7 @@ struct dfg_stats {
 void dfg_plan_stats(const struct dfg_plan *plan, struct dfg_stats *out_stats);
 
 /*
- * Workers that hold the parts of a session's graph and run its steps: remote/fleet.h has one. Its functions do what those
+ * Workers that hold the parts of a session's graph and run its steps: remote/crew.h has one. Its functions do what those
  * of the session say, by the graph's own numbers; a plan is a number.
  */
 struct dfg_fleet {

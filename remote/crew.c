@@ -1,0 +1,430 @@
+#include "remote/crew.h"
+
+#include "remote/crewing.h"
+
+#include <time.h>
+
+uint64_t dfg_crew_now(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+struct dfg_err *dfg_crew_new(const struct dfg_crew_options *options, struct dfg_crew **out_crew)
+{
+	struct dfg_crew *crew = dfg_zeros(1, sizeof *crew);
+	if (!crew)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	crew->fleet = (struct dfg_fleet){
+		dfg_crew_plan, dfg_crew_run, dfg_crew_stats, dfg_crew_variables, dfg_crew_read, dfg_crew_assign};
+	crew->options = *options;
+	size_t workers = options->workers;
+	crew->member = dfg_zeros(workers, sizeof *crew->member);
+	crew->traffic = dfg_zeros(workers * workers, sizeof *crew->traffic);
+	struct dfg_err *err = crew->member && crew->traffic ? NULL : DFG_ERR(DFG_MEMORY, "out of memory");
+	if (!err)
+		err = dfg_inbox_init(&crew->inbox, &crew->event);
+	if (!err && (pthread_mutex_init(&crew->lock, NULL) || pthread_mutex_init(&crew->turn, NULL)))
+		err = DFG_ERR(DFG_MEMORY, "out of memory");
+	if (err) {
+		dfg_free(crew->member);
+		dfg_free(crew->traffic);
+		dfg_free(crew);
+		return err;
+	}
+	*out_crew = crew;
+	return NULL;
+}
+
+struct dfg_fleet *dfg_crew_fleet(struct dfg_crew *crew)
+{
+	return &crew->fleet;
+}
+
+void dfg_crew_lost(struct dfg_crew *crew, uint32_t worker, struct dfg_err *err)
+{
+	struct member *member = &crew->member[worker];
+	pthread_mutex_lock(&crew->lock);
+	if (!member->lost) {
+		member->why = dfg_err_note(err, "%s", crew->options.peer[worker].name);
+		member->lost = true;
+		err = NULL;
+	}
+	pthread_mutex_unlock(&crew->lock);
+	dfg_err_free(err);
+	dfg_event_signal(&crew->event);
+}
+
+static bool is_lost(struct dfg_crew *crew, uint32_t worker)
+{
+	pthread_mutex_lock(&crew->lock);
+	bool lost = crew->member[worker].lost;
+	pthread_mutex_unlock(&crew->lock);
+	return lost;
+}
+
+bool dfg_crew_is_broken(struct dfg_crew *crew)
+{
+	bool broken = false;
+	for (uint32_t i = 0; i < crew->options.workers; i++)
+		broken |= is_lost(crew, i);
+	return broken;
+}
+
+/* Of the pongs so far, the one that was back soonest says best what the other clock was at the middle of its way. */
+static void take_pong(struct dfg_crew *crew, uint32_t peer, const struct dfg_message *message)
+{
+	uint64_t now = dfg_crew_now();
+	struct dfg_packet packet;
+	struct member *member = &crew->member[peer];
+	struct dfg_err *err = dfg_packet_of(peer, message, &packet);
+	if (err) {
+		dfg_crew_lost(crew, peer, err);
+		return;
+	}
+	uint64_t theirs = dfg_packet_get(&packet);
+	pthread_mutex_lock(&crew->lock);
+	uint64_t round = now - member->pinged;
+	if (packet.number == member->ping && (!member->round_ns || round < member->round_ns)) {
+		member->round_ns = round ? round : 1;
+		member->ahead_ns = (int64_t)(theirs - (member->pinged + round / 2));
+	}
+	pthread_mutex_unlock(&crew->lock);
+	dfg_packet_release(&packet);
+	dfg_event_signal(&crew->event);
+}
+
+static void deliver(void *arg, uint32_t peer, struct dfg_message *message)
+{
+	struct dfg_crew *crew = arg;
+	struct dfg_err *err = NULL;
+	if (peer >= crew->options.workers || message->kind != DFG_MESSAGE_CONTROL) {
+		dfg_tensor_release(&message->tensor);
+		return;
+	}
+	atomic_store(&crew->member[peer].heard, dfg_crew_now());
+	if (message->key.number == DFG_PACKET_PONG) {
+		take_pong(crew, peer, message);
+		dfg_tensor_release(&message->tensor);
+		return;
+	}
+	err = dfg_inbox_deliver(&crew->inbox, peer, message);
+	if (err)
+		dfg_crew_lost(crew, peer, err);
+}
+
+static void lost(void *arg, uint32_t peer, struct dfg_err *err)
+{
+	struct dfg_crew *crew = arg;
+	if (peer < crew->options.workers)
+		dfg_crew_lost(crew, peer, err);
+	else
+		dfg_err_free(err);
+}
+
+struct dfg_link_sink dfg_crew_sink(struct dfg_crew *crew)
+{
+	return (struct dfg_link_sink){.arg = crew, .deliver = deliver, .lost = lost};
+}
+
+void dfg_crew_ask(struct dfg_crew *crew, uint32_t worker, struct dfg_packet *packet)
+{
+	struct member *member = &crew->member[worker];
+	member->asked = packet->number = ++crew->asked;
+	struct dfg_err *err = dfg_packet_send(packet, member->link);
+	if (!err)
+		return;
+	if (err->code == DFG_UNAVAILABLE) {
+		dfg_crew_lost(crew, worker, err);
+		return;
+	}
+	member->asked = 0;
+	member->err = err;
+}
+
+void dfg_crew_drop_answers(struct dfg_crew *crew)
+{
+	for (uint32_t i = 0; i < crew->options.workers; i++) {
+		struct member *member = &crew->member[i];
+		dfg_packet_release(&member->answer);
+		dfg_err_free(member->err);
+		member->err = NULL;
+		member->told = false;
+		member->asked = 0;
+	}
+}
+
+static void take_answers(struct dfg_crew *crew)
+{
+	struct dfg_packet packet;
+	while (dfg_inbox_take(&crew->inbox, &packet)) {
+		struct member *member = &crew->member[packet.peer];
+		if (packet.kind != DFG_PACKET_ANSWER || packet.number != member->asked) {
+			dfg_packet_release(&packet); /* of a question that nobody waits for any more */
+			continue;
+		}
+		member->asked = 0;
+		member->answer = packet;
+		member->err = dfg_packet_get_error(&member->answer);
+		member->told = member->err && dfg_packet_get(&member->answer);
+	}
+}
+
+/* Whether somebody has still to answer; *out_first is the first found to have failed, if nobody had before. */
+static bool look(struct dfg_crew *crew, uint32_t *first)
+{
+	bool waiting = false;
+	for (uint32_t i = 0; i < crew->options.workers; i++) {
+		struct member *member = &crew->member[i];
+		bool gone = member->asked && is_lost(crew, i);
+		if (gone)
+			member->asked = 0;
+		if (*first == DFG_NONE && (gone || member->err))
+			*first = i;
+		waiting |= member->asked != 0;
+	}
+	return waiting;
+}
+
+/* Tells those that have not answered that it is in vain. */
+static void fail_rest(struct dfg_crew *crew, uint64_t step, uint32_t culprit)
+{
+	for (uint32_t i = 0; i < crew->options.workers; i++) {
+		struct dfg_packet packet = {.kind = DFG_PACKET_FAIL};
+		if (!crew->member[i].asked)
+			continue;
+		struct dfg_err *err = DFG_ERR(DFG_STOPPED, "the step has failed on %s", crew->options.peer[culprit].name);
+		dfg_packet_put(&packet, step);
+		dfg_packet_put_error(&packet, err);
+		dfg_err_free(err);
+		err = dfg_packet_send(&packet, crew->member[i].link);
+		if (err)
+			dfg_crew_lost(crew, i, err);
+	}
+}
+
+/* Waits until something comes, or until then; reads the links itself for as long as that brings something. */
+static void wait_for_more(struct dfg_crew *crew, uint32_t seen, uint64_t until)
+{
+	bool any = false;
+	for (uint32_t i = 0; i < crew->options.workers; i++)
+		if (crew->member[i].asked && !is_lost(crew, i))
+			any |= crew->member[i].link->kind->poll(crew->member[i].link);
+	if (any)
+		return;
+	if (until)
+		dfg_event_wait_until(&crew->event, seen, until);
+	else
+		dfg_event_wait(&crew->event, seen);
+}
+
+static uint64_t grace(const struct dfg_crew *crew)
+{
+	double seconds = crew->options.lease > 0 ? crew->options.lease : 10;
+	return dfg_crew_now() + (uint64_t)(seconds * 1e9);
+}
+
+static struct dfg_err *copy(const struct dfg_err *err)
+{
+	struct dfg_err *all = NULL;
+	for (; err; err = err->next)
+		all = dfg_err_join(all, DFG_ERR(err->code, "%s", err->text));
+	return all;
+}
+
+/* What is wrong with a graph reads as it does in one process; what is wrong with a worker names it. */
+static struct dfg_err *error_of(struct dfg_crew *crew, uint32_t worker)
+{
+	struct member *member = &crew->member[worker];
+	struct dfg_err *err = member->err;
+	member->err = NULL;
+	return err && err->code != DFG_DATA ? dfg_err_note(err, "%s", crew->options.peer[worker].name) : err;
+}
+
+/* A worker that is gone explains what the others say; then the first, and last what some were told. */
+static struct dfg_err *choose_error(struct dfg_crew *crew, uint32_t first)
+{
+	struct dfg_err *err = NULL;
+	for (uint32_t i = 0; i < crew->options.workers && !err; i++) {
+		pthread_mutex_lock(&crew->lock);
+		if (crew->member[i].lost)
+			err = copy(crew->member[i].why);
+		pthread_mutex_unlock(&crew->lock);
+	}
+	if (!err && first != DFG_NONE && crew->member[first].err && !crew->member[first].told)
+		err = error_of(crew, first);
+	for (int told = 0; told < 2; told++)
+		for (uint32_t i = 0; i < crew->options.workers && !err; i++)
+			if (crew->member[i].err && crew->member[i].told == told)
+				err = error_of(crew, i);
+	return err;
+}
+
+struct dfg_err *dfg_crew_answers(struct dfg_crew *crew, uint64_t step)
+{
+	uint32_t first = DFG_NONE;
+	uint64_t until = 0;
+	for (;;) {
+		uint32_t seen = atomic_load(&crew->event.word);
+		take_answers(crew);
+		if (!look(crew, &first))
+			break;
+		if (step && first != DFG_NONE && !until) {
+			until = grace(crew);
+			fail_rest(crew, step, first);
+		}
+		if (until && dfg_crew_now() >= until) {
+			for (uint32_t i = 0; i < crew->options.workers; i++)
+				if (crew->member[i].asked)
+					dfg_crew_lost(crew, i, DFG_ERR(DFG_UNAVAILABLE, "does not end a step that has failed"));
+			continue;
+		}
+		wait_for_more(crew, seen, until);
+	}
+	struct dfg_err *err = choose_error(crew, first);
+	if (err)
+		dfg_crew_drop_answers(crew);
+	return err;
+}
+
+static void ping(struct dfg_crew *crew, uint32_t worker)
+{
+	struct member *member = &crew->member[worker];
+	struct dfg_packet packet = {.kind = DFG_PACKET_PING, .number = atomic_fetch_add(&crew->pings, 1) + 1};
+	pthread_mutex_lock(&crew->lock);
+	member->ping = packet.number;
+	member->pinged = dfg_crew_now();
+	pthread_mutex_unlock(&crew->lock);
+	struct dfg_err *err = dfg_packet_send(&packet, member->link);
+	if (err)
+		dfg_crew_lost(crew, worker, err);
+}
+
+/* Asks for signs of life. Who slept itself, as a stopped process does, has heard nobody: that is nobody's fault. */
+static void *guard(void *arg)
+{
+	struct dfg_crew *crew = arg;
+	uint64_t lease = (uint64_t)(crew->options.lease * 1e9), last = dfg_crew_now();
+	while (!atomic_load(&crew->ended)) {
+		uint32_t seen = atomic_load(&crew->guard_event.word);
+		uint64_t now = dfg_crew_now();
+		bool slept = now - last > lease / 2;
+		last = now;
+		for (uint32_t i = 0; i < crew->options.workers; i++) {
+			if (is_lost(crew, i))
+				continue;
+			if (slept)
+				atomic_store(&crew->member[i].heard, now);
+			if (now > atomic_load(&crew->member[i].heard) + lease)
+				dfg_crew_lost(crew, i, DFG_ERR(DFG_UNAVAILABLE, "silent for %g s", crew->options.lease));
+			else
+				ping(crew, i);
+		}
+		dfg_event_wait_until(&crew->guard_event, seen, now + lease / 4);
+	}
+	return NULL;
+}
+
+static void stop_guard(struct dfg_crew *crew)
+{
+	atomic_store(&crew->ended, true);
+	if (!crew->guarded)
+		return;
+	dfg_event_signal(&crew->guard_event);
+	pthread_join(crew->guard, NULL);
+	crew->guarded = false;
+}
+
+/* Some pings before anything runs, so that clocks are known to some microseconds. */
+static void learn_clock(struct dfg_crew *crew, uint32_t worker)
+{
+	enum { PINGS = 5 };
+	struct member *member = &crew->member[worker];
+	for (int i = 0; i < PINGS; i++) {
+		uint64_t until = dfg_crew_now() + 100000000;
+		uint64_t before = atomic_load(&member->heard);
+		ping(crew, worker);
+		while (atomic_load(&member->heard) == before && dfg_crew_now() < until && !is_lost(crew, worker)) {
+			uint32_t seen = atomic_load(&crew->event.word);
+			if (atomic_load(&member->heard) == before && !member->link->kind->poll(member->link))
+				dfg_event_wait_until(&crew->event, seen, until);
+		}
+	}
+}
+
+static struct dfg_err *ask_setup(
+	struct dfg_crew *crew, uint32_t worker, const char *(*transport)(void *arg, uint32_t one, uint32_t two), void *arg)
+{
+	struct dfg_packet packet = {.kind = DFG_PACKET_SETUP};
+	struct dfg_setup setup = {.self = worker,
+		.workers = crew->options.workers,
+		.session = crew->options.session,
+		.trace = crew->options.trace != NULL,
+		.lease = crew->options.lease};
+	setup.peer = dfg_zeros(setup.workers, sizeof *setup.peer);
+	if (!setup.peer)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	for (uint32_t i = 0; i < setup.workers; i++) {
+		setup.peer[i] = crew->options.peer[i];
+		setup.peer[i].transport = i == worker ? "" : transport(arg, worker, i);
+	}
+	dfg_setup_put(&packet, &setup);
+	dfg_crew_ask(crew, worker, &packet);
+	dfg_free(setup.peer);
+	return NULL;
+}
+
+static struct dfg_err *start_guard(struct dfg_crew *crew)
+{
+	for (uint32_t i = 0; i < crew->options.workers; i++)
+		atomic_store(&crew->member[i].heard, dfg_crew_now());
+	if (!(crew->options.lease > 0))
+		return NULL;
+	crew->guarded = !pthread_create(&crew->guard, NULL, guard, crew);
+	return crew->guarded ? NULL : DFG_ERR(DFG_MEMORY, "no more threads");
+}
+
+struct dfg_err *dfg_crew_begin(struct dfg_crew *crew, struct dfg_link *const *links,
+	const char *(*transport)(void *arg, uint32_t one, uint32_t two), void *arg)
+{
+	for (uint32_t i = 0; i < crew->options.workers; i++)
+		crew->member[i].link = links[i];
+	for (uint32_t i = 0; i < crew->options.workers; i++)
+		DFG_TRY(ask_setup(crew, i, transport, arg));
+	DFG_TRY(start_guard(crew));
+	DFG_TRY(dfg_crew_answers(crew, 0));
+	dfg_crew_drop_answers(crew);
+	for (uint32_t i = 0; i < crew->options.workers && crew->options.trace; i++)
+		learn_clock(crew, i);
+	return NULL;
+}
+
+void dfg_crew_end(struct dfg_crew *crew)
+{
+	stop_guard(crew);
+	for (uint32_t i = 0; i < crew->options.workers; i++) {
+		struct dfg_packet packet = {.kind = DFG_PACKET_END, .number = ++crew->asked};
+		if (crew->member[i].link && !is_lost(crew, i))
+			dfg_err_free(dfg_packet_send(&packet, crew->member[i].link)); /* a worker that is gone has ended */
+	}
+}
+
+void dfg_crew_free(struct dfg_crew *crew)
+{
+	if (!crew)
+		return;
+	stop_guard(crew);
+	dfg_crew_drop_answers(crew);
+	dfg_crew_drop_plans(crew);
+	dfg_arena_release(&crew->arena);
+	for (uint32_t i = 0; i < crew->options.workers; i++)
+		dfg_err_free(crew->member[i].why);
+	dfg_inbox_release(&crew->inbox);
+	pthread_mutex_destroy(&crew->lock);
+	pthread_mutex_destroy(&crew->turn);
+	dfg_free(crew->plan);
+	dfg_free(crew->member);
+	dfg_free(crew->traffic);
+	dfg_free(crew);
+}

@@ -1,0 +1,52 @@
+#pragma once
+
+#include "lib/exec/session.h"
+#include "lib/pass/partition.h"
+#include "remote/setup.h"
+
+/*
+ * The workers of a run, as the launcher sees them. It gives each its part of a graph, works out what each must do for a
+ * step, and is the fleet of a session:
+ *
+ *     dfg_crew_new -> links that tell dfg_crew_sink -> dfg_crew_begin -> dfg_crew_load, a graph -> dfg_session_new
+ */
+struct dfg_crew;
+struct dfg_crew_options {
+	const struct dfg_peer *peer; /* by worker; borrowed */
+	uint32_t workers;
+	struct dfg_session_options session; /* of each worker */
+	double lease;                       /* seconds of silence after which a worker is lost; 0: any */
+	/* Each node that ran, by worker, on the launcher's clock; NULL: none. Called by the thread that runs the step. */
+	void (*trace)(void *arg, uint32_t worker, const struct dfg_trace_event *event);
+	void *trace_arg;
+};
+DFG_MUST_CHECK struct dfg_err *dfg_crew_new(const struct dfg_crew_options *options, struct dfg_crew **out_crew);
+struct dfg_link_sink dfg_crew_sink(struct dfg_crew *crew);
+
+/* Sets all up, each for itself: links by worker, borrowed; transport says of each pair how they are to be connected. */
+DFG_MUST_CHECK struct dfg_err *dfg_crew_begin(struct dfg_crew *crew, struct dfg_link *const *links,
+	const char *(*transport)(void *arg, uint32_t one, uint32_t two), void *arg);
+
+/*
+ * Gives the workers a graph in place of the one before. Sessions are of `graph`, whose nodes are those of the parts by
+ * name; both are borrowed until the next.
+ */
+DFG_MUST_CHECK struct dfg_err *dfg_crew_load(
+	struct dfg_crew *crew, const struct dfg_graph *graph, const struct dfg_parts *parts);
+struct dfg_fleet *dfg_crew_fleet(struct dfg_crew *crew);
+
+/* Somebody else saw that a worker is gone. Takes err, which says why; the worker's name is put in front. Any thread. */
+void dfg_crew_lost(struct dfg_crew *crew, uint32_t worker, struct dfg_err *err);
+
+/* Whether some worker was lost: nothing can run any more. */
+bool dfg_crew_is_broken(struct dfg_crew *crew);
+
+/* What went from one worker to another in the last step. */
+struct dfg_traffic {
+	uint64_t messages, bytes;
+};
+struct dfg_traffic dfg_crew_traffic(const struct dfg_crew *crew, uint32_t from, uint32_t to);
+
+/* Tells the workers that it is over. NULL is fine; no link may tell it anything any more, and links are the caller's. */
+void dfg_crew_end(struct dfg_crew *crew);
+void dfg_crew_free(struct dfg_crew *crew);

@@ -1,0 +1,231 @@
+#include "remote/crewing.h"
+
+#include "lib/exec/plan.h"
+
+/*
+ * What each worker must do for a step: what its own fetches and targets need, as a session of its part would select it,
+ * and the _Send of every _Recv that is among this, on whichever worker that stands, with what it needs in turn.
+ */
+struct walk {
+	struct dfg_crew *crew;
+	struct crew_plan *plan;
+	struct dfg_arena scratch;
+	bool **seen, **fed; /* by worker, by node */
+	struct place *stack;
+	size_t depth, room;
+};
+
+static struct dfg_err *no_memory(void)
+{
+	return DFG_ERR(DFG_MEMORY, "out of memory");
+}
+
+static const struct dfg_graph *part(const struct walk *walk, uint32_t worker)
+{
+	return &walk->crew->parts->part[worker];
+}
+
+static struct dfg_err *push(struct walk *walk, struct place at)
+{
+	if (walk->seen[at.worker][at.node])
+		return NULL;
+	if (!dfg_reserve(&walk->stack, &walk->room, walk->depth + 1, sizeof *walk->stack))
+		return no_memory();
+	walk->seen[at.worker][at.node] = true;
+	walk->stack[walk->depth++] = at;
+	return NULL;
+}
+
+static struct dfg_err *push_edge(struct walk *walk, uint32_t worker, struct dfg_edge edge)
+{
+	const struct dfg_step *step = &walk->plan->share[worker].step;
+	edge = dfg_source(part(walk, worker), step, edge);
+	bool cut = walk->fed[worker][edge.node] && (edge.port == DFG_CONTROL || dfg_fed(step, edge) != DFG_NONE);
+	return cut ? NULL : push(walk, (struct place){worker, edge.node});
+}
+
+static struct dfg_err *add_edge(struct dfg_edge edge, uint32_t number, uint32_t **numbers, size_t *number_room,
+	const struct dfg_edge **edges, uint32_t *count)
+{
+	size_t room = *number_room;
+	if (!dfg_reserve(numbers, number_room, *count + 1, sizeof **numbers) ||
+		!dfg_reserve(edges, &room, *count + 1, sizeof **edges))
+		return no_memory();
+	(*numbers)[*count] = number;
+	((struct dfg_edge *)*edges)[(*count)++] = edge;
+	return NULL;
+}
+
+static struct dfg_err *add_target(struct walk *walk, struct place at)
+{
+	struct share *share = &walk->plan->share[at.worker];
+	if (!dfg_reserve(&share->target, &share->target_room, share->step.n_target + 1, sizeof *share->target))
+		return no_memory();
+	share->target[share->step.n_target++] = at.node;
+	share->step.target = share->target;
+	return NULL;
+}
+
+/* What it receives somebody must send. */
+static struct dfg_err *follow_transfer(struct walk *walk, const struct dfg_node *recv)
+{
+	int64_t number;
+	const struct dfg_parts *parts = walk->crew->parts;
+	if (!dfg_node_mark(recv, "_dfg_edge", &number) || number < 0 || number >= parts->transfers)
+		return DFG_ERR(DFG_DATA, "node '%s' (%s) is of no transfer of the plan", recv->name, recv->op_name);
+	struct place send = walk->crew->send[number];
+	if (send.worker == DFG_NONE)
+		return DFG_ERR(DFG_DATA, "node '%s' (%s) receives what no part sends", recv->name, recv->op_name);
+	if (walk->seen[send.worker][send.node])
+		return NULL;
+	DFG_TRY(add_target(walk, send));
+	return push(walk, send);
+}
+
+static struct dfg_err *follow_all(struct walk *walk)
+{
+	while (walk->depth) {
+		struct place at = walk->stack[--walk->depth];
+		const struct dfg_node *node = &part(walk, at.worker)->node[at.node];
+		if (dfg_node_role(node) == DFG_RECV)
+			DFG_TRY(follow_transfer(walk, node));
+		for (uint32_t i = 0; i < node->n_in + node->n_control; i++)
+			DFG_TRY(push_edge(walk, at.worker, node->in[i]));
+	}
+	return NULL;
+}
+
+static struct dfg_err *add_feeds(struct walk *walk, const struct dfg_step *step)
+{
+	for (uint32_t i = 0; i < step->n_feed; i++) {
+		struct place home = walk->crew->home[step->feed[i].node];
+		struct share *share = &walk->plan->share[home.worker];
+		DFG_TRY(add_edge((struct dfg_edge){home.node, step->feed[i].port}, i, &share->feed, &share->feed_room,
+			&share->step.feed, &share->step.n_feed));
+		walk->fed[home.worker][home.node] = true;
+	}
+	return NULL;
+}
+
+static struct dfg_err *add_wanted(struct walk *walk, const struct dfg_step *step)
+{
+	for (uint32_t i = 0; i < step->n_fetch; i++) {
+		struct place home = walk->crew->home[step->fetch[i].node];
+		struct share *share = &walk->plan->share[home.worker];
+		struct dfg_edge edge = {home.node, step->fetch[i].port};
+		DFG_TRY(add_edge(edge, i, &share->fetch, &share->fetch_room, &share->step.fetch, &share->step.n_fetch));
+		DFG_TRY(push_edge(walk, home.worker, edge));
+	}
+	for (uint32_t i = 0; i < step->n_target; i++) {
+		struct place home = walk->crew->home[step->target[i]];
+		DFG_TRY(add_target(walk, home));
+		DFG_TRY(push_edge(walk, home.worker, (struct dfg_edge){home.node, DFG_CONTROL}));
+	}
+	return NULL;
+}
+
+static struct dfg_err *divide(struct walk *walk, const struct dfg_step *step)
+{
+	uint32_t workers = walk->crew->options.workers;
+	walk->seen = dfg_arena_zeros(&walk->scratch, workers, sizeof *walk->seen);
+	walk->fed = dfg_arena_zeros(&walk->scratch, workers, sizeof *walk->fed);
+	if (!walk->seen || !walk->fed)
+		return no_memory();
+	for (uint32_t i = 0; i < workers; i++) {
+		walk->seen[i] = dfg_arena_zeros(&walk->scratch, part(walk, i)->count, sizeof **walk->seen);
+		walk->fed[i] = dfg_arena_zeros(&walk->scratch, part(walk, i)->count, sizeof **walk->fed);
+		if (!walk->seen[i] || !walk->fed[i])
+			return no_memory();
+	}
+	DFG_TRY(add_feeds(walk, step));
+	DFG_TRY(add_wanted(walk, step));
+	return follow_all(walk);
+}
+
+static void put_edges(struct dfg_packet *packet, const struct dfg_edge *edge, uint32_t count)
+{
+	dfg_packet_put(packet, count);
+	for (uint32_t i = 0; i < count; i++) {
+		dfg_packet_put(packet, edge[i].node);
+		dfg_packet_put(packet, (uint64_t)edge[i].port);
+	}
+}
+
+static void ask_plan(struct dfg_crew *crew, uint32_t worker, struct share *share)
+{
+	struct dfg_packet packet = {.kind = DFG_PACKET_PLAN};
+	const struct dfg_step *step = &share->step;
+	share->runs = step->n_fetch || step->n_target;
+	if (!share->runs)
+		return;
+	put_edges(&packet, step->feed, step->n_feed);
+	put_edges(&packet, step->fetch, step->n_fetch);
+	dfg_packet_put(&packet, step->n_target);
+	for (uint32_t i = 0; i < step->n_target; i++)
+		dfg_packet_put(&packet, step->target[i]);
+	dfg_crew_ask(crew, worker, &packet);
+}
+
+static struct dfg_err *send_shares(struct dfg_crew *crew, struct crew_plan *plan)
+{
+	for (uint32_t i = 0; i < crew->options.workers; i++)
+		ask_plan(crew, i, &plan->share[i]);
+	DFG_TRY(dfg_crew_answers(crew, 0));
+	struct dfg_err *err = NULL;
+	for (uint32_t i = 0; i < crew->options.workers; i++) {
+		if (!plan->share[i].runs)
+			continue;
+		plan->share[i].plan = (uint32_t)dfg_packet_get(&crew->member[i].answer);
+		err = dfg_err_join(err, dfg_packet_check(&crew->member[i].answer));
+	}
+	dfg_crew_drop_answers(crew);
+	return err;
+}
+
+static void release_plan(const struct dfg_crew *crew, struct crew_plan *plan)
+{
+	for (uint32_t i = 0; plan->share && i < crew->options.workers; i++) {
+		struct share *share = &plan->share[i];
+		dfg_free(share->feed);
+		dfg_free(share->fetch);
+		dfg_free(share->target);
+		dfg_free((void *)share->step.feed);
+		dfg_free((void *)share->step.fetch);
+	}
+	dfg_free(plan->share);
+}
+
+void dfg_crew_drop_plans(struct dfg_crew *crew)
+{
+	while (crew->plans)
+		release_plan(crew, &crew->plan[--crew->plans]);
+}
+
+static struct dfg_err *make(struct dfg_crew *crew, const struct dfg_step *step, struct crew_plan *plan)
+{
+	struct walk walk = {.crew = crew, .plan = plan};
+	plan->share = dfg_zeros(crew->options.workers, sizeof *plan->share);
+	plan->n_fetch = step->n_fetch;
+	struct dfg_err *err = plan->share ? divide(&walk, step) : no_memory();
+	dfg_free(walk.stack);
+	dfg_arena_release(&walk.scratch);
+	return err ? err : send_shares(crew, plan);
+}
+
+struct dfg_err *dfg_crew_plan(struct dfg_fleet *fleet, const struct dfg_step *step, uint32_t *out_plan)
+{
+	struct dfg_crew *crew = (struct dfg_crew *)fleet;
+	struct crew_plan plan = {0};
+	pthread_mutex_lock(&crew->turn);
+	struct dfg_err *err = make(crew, step, &plan);
+	if (!err && !dfg_reserve(&crew->plan, &crew->plan_room, crew->plans + 1, sizeof *crew->plan))
+		err = no_memory();
+	if (err) {
+		release_plan(crew, &plan);
+	} else {
+		*out_plan = (uint32_t)crew->plans;
+		crew->plan[crew->plans++] = plan;
+	}
+	pthread_mutex_unlock(&crew->turn);
+	return err;
+}

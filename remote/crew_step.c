@@ -1,0 +1,277 @@
+#include "remote/crewing.h"
+
+#include "formats/encode.h"
+#include "formats/pbtxt.h"
+
+#include <string.h>
+
+static struct dfg_err *no_memory(void)
+{
+	return DFG_ERR(DFG_MEMORY, "out of memory");
+}
+
+/* Where each node of the graph stands, and each _Send. */
+static struct dfg_err *find_homes(struct dfg_crew *crew)
+{
+	const struct dfg_graph *graph = crew->graph;
+	const struct dfg_parts *parts = crew->parts;
+	crew->home = dfg_arena_zeros(&crew->arena, graph->count, sizeof *crew->home);
+	crew->send = dfg_arena_zeros(&crew->arena, parts->transfers, sizeof *crew->send);
+	if (!crew->home || !crew->send)
+		return no_memory();
+	for (uint32_t n = 0; n < graph->count; n++)
+		crew->home[n].worker = DFG_NONE;
+	for (uint32_t i = 0; i < parts->transfers; i++)
+		crew->send[i].worker = DFG_NONE;
+	for (uint32_t w = 0; w < parts->parts; w++)
+		for (uint32_t n = 0; n < parts->part[w].count; n++) {
+			const struct dfg_node *node = &parts->part[w].node[n];
+			uint32_t whole = dfg_graph_find(graph, node->name);
+			int64_t number;
+			if (whole != DFG_NONE)
+				crew->home[whole] = (struct place){w, n};
+			if (dfg_node_role(node) == DFG_SEND && dfg_node_mark(node, "_dfg_edge", &number) && number >= 0 &&
+				number < parts->transfers)
+				crew->send[number] = (struct place){w, n};
+		}
+	for (uint32_t n = 0; n < graph->count; n++)
+		if (crew->home[n].worker == DFG_NONE)
+			return DFG_ERR(DFG_BUG, "node '%s' is in no part", graph->node[n].name);
+	return NULL;
+}
+
+/* The bytes of a graph, growing. */
+struct bytes {
+	uint8_t *at;
+	size_t count, room;
+};
+
+static struct dfg_err *append(void *arg, struct dfg_encoder *encoder)
+{
+	struct bytes *bytes = arg;
+	DFG_TRY(dfg_encoder_check(encoder));
+	if (!dfg_reserve(&bytes->at, &bytes->room, bytes->count + encoder->length, 1))
+		return no_memory();
+	dfg_encoder_copy(encoder, bytes->at + bytes->count);
+	bytes->count += encoder->length;
+	dfg_encoder_empty(encoder);
+	return NULL;
+}
+
+static struct dfg_err *ask_part(struct dfg_crew *crew, uint32_t worker)
+{
+	struct dfg_packet packet = {.kind = DFG_PACKET_PART};
+	struct bytes bytes = {0};
+	struct dfg_err *err = dfg_graphdef_parts(&crew->parts->part[worker], append, &bytes);
+	if (!err) {
+		struct dfg_tensor tensor = {.dtype = DFG_U8, .shape = DFG_SHAPE_VECTOR((int64_t)bytes.count), .data = bytes.at};
+		dfg_packet_put_tensor(&packet, &tensor);
+		dfg_crew_ask(crew, worker, &packet);
+	}
+	dfg_free(bytes.at);
+	return err;
+}
+
+struct dfg_err *dfg_crew_load(struct dfg_crew *crew, const struct dfg_graph *graph, const struct dfg_parts *parts)
+{
+	if (parts->parts != crew->options.workers)
+		return DFG_ERR(DFG_DATA, "a plan of %u parts for %u workers", parts->parts, crew->options.workers);
+	dfg_crew_drop_plans(crew);
+	dfg_arena_release(&crew->arena);
+	crew->graph = graph;
+	crew->parts = parts;
+	DFG_TRY(find_homes(crew));
+	for (uint32_t i = 0; i < parts->parts; i++)
+		DFG_TRY(ask_part(crew, i));
+	DFG_TRY(dfg_crew_answers(crew, 0));
+	dfg_crew_drop_answers(crew);
+	return NULL;
+}
+
+static void get_event(struct dfg_crew *crew, uint32_t worker, struct dfg_packet *answer)
+{
+	struct dfg_trace_event event = {0};
+	int64_t iteration[DFG_LINK_DEPTH];
+	event.node = dfg_packet_get_text(answer);
+	event.op = dfg_packet_get_text(answer);
+	event.frame = dfg_packet_get_text(answer);
+	uint64_t depth = dfg_packet_get(answer);
+	for (uint64_t i = 0; i < depth && !answer->malformed; i++) {
+		int64_t at = (int64_t)dfg_packet_get(answer);
+		if (i < DFG_LINK_DEPTH)
+			iteration[event.depth++] = at;
+	}
+	event.iteration = iteration;
+	event.thread = (int)dfg_packet_get(answer);
+	event.dead = dfg_packet_get(answer);
+	event.sends = dfg_packet_get(answer);
+	event.transfer = (uint32_t)dfg_packet_get(answer);
+	int64_t ahead = crew->member[worker].ahead_ns;
+	event.begin_ns = dfg_packet_get(answer) - (uint64_t)ahead;
+	event.end_ns = dfg_packet_get(answer) - (uint64_t)ahead;
+	if (crew->options.trace && !answer->malformed)
+		crew->options.trace(crew->options.trace_arg, worker, &event);
+}
+
+static void add_stats(struct dfg_stats *all, struct dfg_packet *answer)
+{
+	all->peak_bytes += dfg_packet_get(answer);
+	all->live_bytes += dfg_packet_get(answer);
+	uint64_t iterations = dfg_packet_get(answer);
+	all->iterations = iterations > all->iterations ? iterations : all->iterations;
+	all->dead_tokens += dfg_packet_get(answer);
+	all->saves += dfg_packet_get(answer);
+	uint64_t frames = dfg_packet_get(answer);
+	all->peak_frames = frames > all->peak_frames ? frames : all->peak_frames;
+	all->left += dfg_packet_get(answer);
+}
+
+/* What a worker has done; a fetch goes to its place among those of the whole step. */
+static struct dfg_err *take_share(
+	struct dfg_crew *crew, uint32_t worker, struct crew_plan *plan, struct dfg_tensor *out_fetches)
+{
+	struct dfg_packet *answer = &crew->member[worker].answer;
+	const struct share *share = &plan->share[worker];
+	add_stats(&plan->stats, answer);
+	for (uint32_t i = 0; i < crew->options.workers; i++) {
+		struct dfg_traffic *traffic = &crew->traffic[worker * crew->options.workers + i];
+		traffic->messages = dfg_packet_get(answer);
+		traffic->bytes = dfg_packet_get(answer);
+	}
+	for (uint32_t i = 0; i < share->step.n_fetch; i++)
+		dfg_packet_get_tensor(answer, &out_fetches[share->fetch[i]]);
+	uint64_t events = dfg_packet_get(answer);
+	for (uint64_t i = 0; i < events && !answer->malformed; i++)
+		get_event(crew, worker, answer);
+	return dfg_err_note(dfg_packet_check(answer), "%s", crew->options.peer[worker].name);
+}
+
+static struct dfg_err *run(
+	struct dfg_crew *crew, struct crew_plan *plan, const struct dfg_tensor *feeds, struct dfg_tensor *out_fetches)
+{
+	uint64_t step = ++crew->step;
+	for (uint32_t w = 0; w < crew->options.workers; w++) {
+		struct dfg_packet packet = {.kind = DFG_PACKET_RUN};
+		const struct share *share = &plan->share[w];
+		if (!share->runs)
+			continue;
+		dfg_packet_put(&packet, step);
+		dfg_packet_put(&packet, share->plan);
+		for (uint32_t i = 0; i < share->step.n_feed; i++)
+			dfg_packet_put_tensor(&packet, &feeds[share->feed[i]]);
+		dfg_crew_ask(crew, w, &packet);
+	}
+	DFG_TRY(dfg_crew_answers(crew, step));
+	struct dfg_err *err = NULL;
+	plan->stats = (struct dfg_stats){0};
+	memset(crew->traffic, 0, (size_t)crew->options.workers * crew->options.workers * sizeof *crew->traffic);
+	memset(out_fetches, 0, plan->n_fetch * sizeof *out_fetches);
+	for (uint32_t w = 0; w < crew->options.workers && !err; w++)
+		if (plan->share[w].runs)
+			err = take_share(crew, w, plan, out_fetches);
+	for (uint32_t i = 0; i < plan->n_fetch && err; i++)
+		dfg_tensor_release(&out_fetches[i]);
+	dfg_crew_drop_answers(crew);
+	return err;
+}
+
+struct dfg_err *dfg_crew_run(
+	struct dfg_fleet *fleet, uint32_t plan, const struct dfg_tensor *feeds, struct dfg_tensor *out_fetches)
+{
+	struct dfg_crew *crew = (struct dfg_crew *)fleet;
+	pthread_mutex_lock(&crew->turn);
+	struct dfg_err *err = run(crew, &crew->plan[plan], feeds, out_fetches);
+	pthread_mutex_unlock(&crew->turn);
+	return err;
+}
+
+void dfg_crew_stats(struct dfg_fleet *fleet, uint32_t plan, struct dfg_stats *out_stats)
+{
+	struct dfg_crew *crew = (struct dfg_crew *)fleet;
+	pthread_mutex_lock(&crew->turn);
+	*out_stats = crew->plan[plan].stats;
+	pthread_mutex_unlock(&crew->turn);
+}
+
+struct dfg_traffic dfg_crew_traffic(const struct dfg_crew *crew, uint32_t from, uint32_t to)
+{
+	return crew->traffic[from * crew->options.workers + to];
+}
+
+/* One question to each worker that has some of them. */
+static struct dfg_err *variables(
+	struct dfg_crew *crew, const struct dfg_variable_place *places, uint32_t count, struct dfg_variable_fact *out_facts)
+{
+	for (uint32_t w = 0; w < crew->options.workers; w++) {
+		struct dfg_packet packet = {.kind = DFG_PACKET_VARIABLES};
+		uint32_t asked = 0;
+		for (uint32_t i = 0; i < count; i++)
+			asked += crew->home[places[i].node].worker == w;
+		dfg_packet_put(&packet, asked);
+		for (uint32_t i = 0; i < count; i++)
+			if (crew->home[places[i].node].worker == w)
+				dfg_packet_put_text(&packet, places[i].name);
+		if (asked)
+			dfg_crew_ask(crew, w, &packet);
+		else
+			dfg_packet_release(&packet);
+	}
+	DFG_TRY(dfg_crew_answers(crew, 0));
+	struct dfg_err *err = NULL;
+	for (uint32_t i = 0; i < count && !err; i++) {
+		struct dfg_packet *answer = &crew->member[crew->home[places[i].node].worker].answer;
+		uint64_t dtype = dfg_packet_get(answer);
+		out_facts[i].dtype = dtype < DFG_DTYPES ? (enum dfg_dtype)dtype : DFG_NO_DTYPE;
+		dfg_packet_get_shape(answer, &out_facts[i].shape);
+		out_facts[i].set = dfg_packet_get(answer);
+		err = dfg_packet_check(answer);
+	}
+	dfg_crew_drop_answers(crew);
+	return err;
+}
+
+struct dfg_err *dfg_crew_variables(struct dfg_fleet *fleet, const struct dfg_variable_place *places, uint32_t count,
+	struct dfg_variable_fact *out_facts)
+{
+	struct dfg_crew *crew = (struct dfg_crew *)fleet;
+	pthread_mutex_lock(&crew->turn);
+	struct dfg_err *err = variables(crew, places, count, out_facts);
+	pthread_mutex_unlock(&crew->turn);
+	return err;
+}
+
+struct dfg_err *dfg_crew_read(
+	struct dfg_fleet *fleet, const struct dfg_variable_place *place, struct dfg_tensor *out_tensor)
+{
+	struct dfg_crew *crew = (struct dfg_crew *)fleet;
+	struct dfg_packet packet = {.kind = DFG_PACKET_READ};
+	uint32_t worker = crew->home[place->node].worker;
+	pthread_mutex_lock(&crew->turn);
+	dfg_packet_put_text(&packet, place->name);
+	dfg_crew_ask(crew, worker, &packet);
+	struct dfg_err *err = dfg_crew_answers(crew, 0);
+	if (!err) {
+		dfg_packet_get_tensor(&crew->member[worker].answer, out_tensor);
+		err = dfg_packet_check(&crew->member[worker].answer);
+		dfg_crew_drop_answers(crew);
+	}
+	pthread_mutex_unlock(&crew->turn);
+	return err;
+}
+
+struct dfg_err *dfg_crew_assign(
+	struct dfg_fleet *fleet, const struct dfg_variable_place *place, struct dfg_tensor *tensor)
+{
+	struct dfg_crew *crew = (struct dfg_crew *)fleet;
+	struct dfg_packet packet = {.kind = DFG_PACKET_ASSIGN};
+	pthread_mutex_lock(&crew->turn);
+	dfg_packet_put_text(&packet, place->name);
+	dfg_packet_put_tensor(&packet, tensor);
+	dfg_tensor_release(tensor);
+	dfg_crew_ask(crew, crew->home[place->node].worker, &packet);
+	struct dfg_err *err = dfg_crew_answers(crew, 0);
+	if (!err)
+		dfg_crew_drop_answers(crew);
+	pthread_mutex_unlock(&crew->turn);
+	return err;
+}

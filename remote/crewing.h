@@ -1,0 +1,96 @@
+#pragma once
+
+#include "lib/base/pool.h"
+#include "remote/crew.h"
+
+/* Inside of a crew: crew.c has workers, questions and answers, crew_plan.c what each does for a step, crew_step.c the rest. */
+struct place {
+	uint32_t worker, node;
+};
+
+struct member {
+	struct dfg_link *link;
+	uint64_t asked; /* the number of what it has not answered yet; 0: nothing */
+	struct dfg_packet answer;
+	struct dfg_err *err; /* its answer, where that is one */
+	bool told;           /* the error is what it was told of another's */
+	bool lost;           /* and `why` says how: both are kept under the crew's lock */
+	struct dfg_err *why;
+	_Atomic uint64_t heard; /* ns */
+	uint64_t pinged;        /* ns; the number of the ping in flight is in `ping`. Under the lock, as what follows */
+	uint64_t ping;
+	uint64_t round_ns; /* the shortest there and back; 0: none yet */
+	int64_t ahead_ns;  /* how far its clock is before ours */
+};
+
+/* A worker's part of a step. */
+struct share {
+	struct dfg_step step;   /* by the part's numbers */
+	uint32_t *feed, *fetch; /* which of the whole step's these are */
+	size_t feed_room, fetch_room, target_room;
+	uint32_t *target;
+	uint32_t plan; /* its number there */
+	bool runs;
+};
+struct crew_plan {
+	struct share *share; /* by worker */
+	uint32_t n_fetch;
+	struct dfg_stats stats;
+};
+
+struct dfg_crew {
+	struct dfg_fleet fleet; /* first */
+	struct dfg_crew_options options;
+	struct dfg_event event;
+	struct dfg_inbox inbox;
+	struct member *member; /* by worker */
+	pthread_mutex_t lock;
+	pthread_mutex_t turn; /* one at a time may ask */
+	uint64_t asked;       /* numbers given so far */
+	_Atomic uint64_t pings;
+	uint64_t step;
+
+	pthread_t guard;
+	bool guarded;
+	atomic_bool ended;
+	struct dfg_event guard_event;
+
+	const struct dfg_graph *graph;
+	const struct dfg_parts *parts;
+	struct dfg_arena arena; /* of the graph */
+	struct place *home;     /* by node of the graph */
+	struct place *send;     /* by number of a transfer: its _Send */
+	struct crew_plan *plan;
+	size_t plans, plan_room;
+	struct dfg_traffic *traffic; /* of the last step: from * workers + to */
+};
+
+uint64_t dfg_crew_now(void);
+
+/* A question to a worker; releases the packet. */
+void dfg_crew_ask(struct dfg_crew *crew, uint32_t worker, struct dfg_packet *packet);
+
+/*
+ * Waits for all that were asked. An error, or a worker that is lost, of a step fails it on the others, which are given
+ * a while to say so. The error is that which came first and was nobody else's; answers are there where it is NULL, and
+ * belong to the crew until the next question.
+ */
+DFG_MUST_CHECK struct dfg_err *dfg_crew_answers(struct dfg_crew *crew, uint64_t step);
+
+/* The answers are no longer needed. */
+void dfg_crew_drop_answers(struct dfg_crew *crew);
+
+/* dfg_fleet.plan, and the release of all plans. */
+DFG_MUST_CHECK struct dfg_err *dfg_crew_plan(struct dfg_fleet *fleet, const struct dfg_step *step, uint32_t *out_plan);
+void dfg_crew_drop_plans(struct dfg_crew *crew);
+
+/* The rest of the fleet's functions. */
+DFG_MUST_CHECK struct dfg_err *dfg_crew_run(
+	struct dfg_fleet *fleet, uint32_t plan, const struct dfg_tensor *feeds, struct dfg_tensor *out_fetches);
+void dfg_crew_stats(struct dfg_fleet *fleet, uint32_t plan, struct dfg_stats *out_stats);
+DFG_MUST_CHECK struct dfg_err *dfg_crew_variables(struct dfg_fleet *fleet, const struct dfg_variable_place *places,
+	uint32_t count, struct dfg_variable_fact *out_facts);
+DFG_MUST_CHECK struct dfg_err *dfg_crew_read(
+	struct dfg_fleet *fleet, const struct dfg_variable_place *place, struct dfg_tensor *out_tensor);
+DFG_MUST_CHECK struct dfg_err *dfg_crew_assign(
+	struct dfg_fleet *fleet, const struct dfg_variable_place *place, struct dfg_tensor *tensor);

@@ -1,0 +1,69 @@
+#include "remote/setup.h"
+
+#include "lib/base/arena.h"
+
+static void put_session(struct dfg_packet *packet, const struct dfg_session_options *session)
+{
+	dfg_packet_put(packet, (uint64_t)session->threads);
+	dfg_packet_put(packet, session->seed);
+	dfg_packet_put(packet, session->no_opt);
+	dfg_packet_put(packet, session->check_numerics);
+	dfg_packet_put(packet, session->random_schedule);
+	dfg_packet_put(packet, session->schedule_seed);
+	dfg_packet_put(packet, (uint64_t)session->max_iterations);
+	dfg_packet_put_real(packet, session->timeout);
+}
+
+static void get_session(struct dfg_packet *packet, struct dfg_session_options *out_session)
+{
+	*out_session = (struct dfg_session_options){0};
+	out_session->threads = (int)(dfg_packet_get(packet) & 0xffff);
+	out_session->seed = dfg_packet_get(packet);
+	out_session->no_opt = dfg_packet_get(packet);
+	out_session->check_numerics = dfg_packet_get(packet);
+	out_session->random_schedule = dfg_packet_get(packet);
+	out_session->schedule_seed = dfg_packet_get(packet);
+	out_session->max_iterations = (int64_t)dfg_packet_get(packet);
+	out_session->timeout = dfg_packet_get_real(packet);
+}
+
+void dfg_setup_put(struct dfg_packet *packet, const struct dfg_setup *setup)
+{
+	put_session(packet, &setup->session);
+	dfg_packet_put(packet, setup->trace);
+	dfg_packet_put_real(packet, setup->lease);
+	dfg_packet_put(packet, setup->self);
+	dfg_packet_put(packet, setup->workers);
+	for (uint32_t i = 0; i < setup->workers; i++) {
+		const struct dfg_peer *peer = &setup->peer[i];
+		dfg_packet_put_text(packet, peer->name);
+		dfg_packet_put_text(packet, peer->device);
+		dfg_packet_put_text(packet, peer->transport);
+		dfg_packet_put_text(packet, peer->address);
+		dfg_packet_put_text(packet, peer->fingerprint);
+	}
+}
+
+struct dfg_err *dfg_setup_get(struct dfg_packet *packet, struct dfg_arena *arena, struct dfg_setup *out_setup)
+{
+	get_session(packet, &out_setup->session);
+	out_setup->trace = dfg_packet_get(packet);
+	out_setup->lease = dfg_packet_get_real(packet);
+	out_setup->self = (uint32_t)dfg_packet_get(packet);
+	out_setup->workers = dfg_packet_get_count(packet, 5 * sizeof(uint64_t));
+	out_setup->peer = dfg_arena_zeros(arena, out_setup->workers, sizeof *out_setup->peer);
+	if (!out_setup->peer)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	for (uint32_t i = 0; i < out_setup->workers; i++) {
+		struct dfg_peer *peer = &out_setup->peer[i];
+		peer->name = dfg_packet_get_text(packet);
+		peer->device = dfg_packet_get_text(packet);
+		peer->transport = dfg_packet_get_text(packet);
+		peer->address = dfg_packet_get_text(packet);
+		peer->fingerprint = dfg_packet_get_text(packet);
+	}
+	DFG_TRY(dfg_packet_check(packet));
+	if (out_setup->self >= out_setup->workers)
+		return DFG_ERR(DFG_PROTOCOL, "the launcher gave this worker a number that there is not");
+	return NULL;
+}

@@ -1,0 +1,27 @@
+#pragma once
+
+#include "lib/exec/session.h"
+#include "remote/control.h"
+
+/* A worker, as the others know it. */
+struct dfg_peer {
+	const char *name;        /* of the hosts file, or "w1": for messages */
+	const char *device;      /* in full */
+	const char *transport;   /* as --transport calls it; "" where there is no link */
+	const char *address;     /* where its hub listens */
+	const char *fingerprint; /* of its hub's key; "" where it is on loopback, without TLS */
+};
+
+/* What a worker is told before all else. */
+struct dfg_setup {
+	uint32_t self, workers;
+	struct dfg_peer *peer;              /* by number */
+	struct dfg_session_options session; /* what is a number in it */
+	bool trace;
+	double lease; /* seconds of the launcher's silence after which a worker ends; 0: any */
+};
+void dfg_setup_put(struct dfg_packet *packet, const struct dfg_setup *setup);
+
+/* Text lives as long as the packet; the rest is the arena's. */
+DFG_MUST_CHECK struct dfg_err *dfg_setup_get(
+	struct dfg_packet *packet, struct dfg_arena *arena, struct dfg_setup *out_setup);

@@ -1,0 +1,254 @@
+#include "remote/worker.h"
+
+#include "remote/working.h"
+
+#include <time.h>
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+struct dfg_err *dfg_worker_new(const struct dfg_worker_options *options, struct dfg_worker **out_worker)
+{
+	struct dfg_worker *worker = dfg_zeros(1, sizeof *worker);
+	if (!worker)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	worker->options = *options;
+	struct dfg_err *err = dfg_inbox_init(&worker->inbox, &worker->event);
+	if (!err && (pthread_mutex_init(&worker->lock, NULL) || pthread_mutex_init(&worker->trace_lock, NULL)))
+		err = DFG_ERR(DFG_MEMORY, "out of memory");
+	if (err)
+		dfg_free(worker);
+	else
+		*out_worker = worker;
+	return err;
+}
+
+static void end(struct dfg_worker *worker)
+{
+	atomic_store(&worker->ended, true);
+	dfg_event_signal(&worker->event);
+}
+
+static void stop_guard(struct dfg_worker *worker)
+{
+	if (!worker->guarded)
+		return;
+	end(worker);
+	dfg_event_signal(&worker->guard_event);
+	pthread_join(worker->guard, NULL);
+	worker->guarded = false;
+}
+
+void dfg_worker_free(struct dfg_worker *worker)
+{
+	if (!worker)
+		return;
+	stop_guard(worker);
+	dfg_worker_drop_part(worker);
+	dfg_rendezvous_free(worker->rendezvous);
+	dfg_inbox_release(&worker->inbox);
+	dfg_packet_release(&worker->words);
+	dfg_packet_release(&worker->events);
+	dfg_free(worker->plan);
+	dfg_arena_release(&worker->arena);
+	pthread_mutex_destroy(&worker->lock);
+	pthread_mutex_destroy(&worker->trace_lock);
+	dfg_free(worker);
+}
+
+/* Nobody would hear of it: whoever could is gone. */
+static void orphan(struct dfg_worker *worker, const char *why)
+{
+	if (atomic_exchange(&worker->ended, true))
+		return;
+	if (worker->options.orphaned)
+		worker->options.orphaned(worker->options.arg, why);
+	dfg_event_signal(&worker->event);
+}
+
+static void *guard(void *arg)
+{
+	struct dfg_worker *worker = arg;
+	uint64_t lease = (uint64_t)(worker->setup.lease * 1e9);
+	while (!atomic_load(&worker->ended)) {
+		uint32_t seen = atomic_load(&worker->guard_event.word);
+		uint64_t until = atomic_load(&worker->heard) + lease;
+		if (now_ns() >= until) {
+			orphan(worker, "the launcher is silent");
+			break;
+		}
+		dfg_event_wait_until(&worker->guard_event, seen, until);
+	}
+	return NULL;
+}
+
+/* The other workers' links, and where their tensors meet. */
+static struct dfg_err *connect_all(struct dfg_worker *worker)
+{
+	uint32_t workers = worker->setup.workers;
+	worker->device = dfg_arena_zeros(&worker->arena, workers, sizeof *worker->device);
+	worker->link = dfg_arena_zeros(&worker->arena, workers, sizeof *worker->link);
+	worker->before = dfg_arena_zeros(&worker->arena, workers, sizeof *worker->before);
+	if (!worker->device || !worker->link || !worker->before)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	for (uint32_t i = 0; i < workers; i++)
+		worker->device[i] = worker->setup.peer[i].device;
+	DFG_TRY(worker->options.connect(worker->options.arg, &worker->setup, worker->link));
+	struct dfg_rendezvous_options options = {
+		.self = worker->setup.self, .device = worker->device, .workers = workers, .link = worker->link};
+	return dfg_rendezvous_new(&options, &worker->rendezvous);
+}
+
+static struct dfg_err *set_up(struct dfg_worker *worker, struct dfg_packet *request, struct dfg_packet *answer)
+{
+	(void)answer;
+	if (worker->rendezvous)
+		return DFG_ERR(DFG_PROTOCOL, "this worker is set up already");
+	worker->words = *request; /* what was read from it points there */
+	*request = (struct dfg_packet){0};
+	DFG_TRY(dfg_setup_get(&worker->words, &worker->arena, &worker->setup));
+	DFG_TRY(connect_all(worker));
+	if (!(worker->setup.lease > 0))
+		return NULL;
+	worker->guarded = !pthread_create(&worker->guard, NULL, guard, worker);
+	return worker->guarded ? NULL : DFG_ERR(DFG_MEMORY, "no more threads");
+}
+
+static struct dfg_err *do_request(struct dfg_worker *worker, struct dfg_packet *request, struct dfg_packet *answer)
+{
+	static const struct {
+		enum dfg_packet_kind kind;
+		dfg_request_fn *run;
+	} row[] = {
+		{DFG_PACKET_SETUP, set_up},
+		{DFG_PACKET_PART, dfg_worker_part},
+		{DFG_PACKET_PLAN, dfg_worker_plan},
+		{DFG_PACKET_RUN, dfg_worker_step},
+		{DFG_PACKET_VARIABLES, dfg_worker_variables},
+		{DFG_PACKET_READ, dfg_worker_read},
+		{DFG_PACKET_ASSIGN, dfg_worker_assign},
+	};
+	if (!worker->rendezvous && request->kind != DFG_PACKET_SETUP)
+		return DFG_ERR(DFG_PROTOCOL, "this worker is not set up yet");
+	for (size_t i = 0; i < sizeof row / sizeof *row; i++)
+		if (row[i].kind == request->kind)
+			return row[i].run(worker, request, answer);
+	return DFG_ERR(DFG_PROTOCOL, "a request of no kind");
+}
+
+static struct dfg_err *answer_request(struct dfg_worker *worker, struct dfg_packet *request)
+{
+	struct dfg_packet answer = {0}, body = {.kind = DFG_PACKET_ANSWER, .number = request->number};
+	worker->told = false;
+	dfg_packet_put_error(&body, NULL);
+	struct dfg_err *err = do_request(worker, request, &body);
+	if (!err)
+		err = dfg_packet_check(&body);
+	if (!err)
+		return dfg_packet_send(&body, worker->launcher);
+	answer.kind = body.kind;
+	answer.number = body.number;
+	dfg_packet_release(&body);
+	dfg_packet_put_error(&answer, err);
+	dfg_packet_put(&answer, worker->told);
+	dfg_err_free(err);
+	return dfg_packet_send(&answer, worker->launcher);
+}
+
+struct dfg_err *dfg_worker_run(struct dfg_worker *worker, struct dfg_link *launcher)
+{
+	struct dfg_err *err = NULL;
+	atomic_store(&worker->launcher, launcher);
+	atomic_store(&worker->heard, now_ns());
+	while (!err && !atomic_load(&worker->ended)) {
+		struct dfg_packet request;
+		uint32_t seen = atomic_load(&worker->event.word);
+		if (!dfg_inbox_take(&worker->inbox, &request)) {
+			if (!launcher->kind->poll(launcher))
+				dfg_event_wait(&worker->event, seen);
+			continue;
+		}
+		if (request.kind == DFG_PACKET_END)
+			atomic_store(&worker->ended, true);
+		else
+			err = answer_request(worker, &request);
+		dfg_packet_release(&request);
+	}
+	stop_guard(worker);
+	return err;
+}
+
+static void pong(struct dfg_worker *worker, uint64_t number)
+{
+	struct dfg_packet packet = {.kind = DFG_PACKET_PONG, .number = number};
+	struct dfg_link *launcher = atomic_load(&worker->launcher);
+	if (!launcher)
+		return;
+	dfg_packet_put(&packet, now_ns());
+	dfg_err_free(dfg_packet_send(&packet, launcher)); /* where it cannot, the link's end is told by itself */
+}
+
+/* What waits for no request that is in progress. */
+static struct dfg_err *do_at_once(struct dfg_worker *worker, const struct dfg_message *message)
+{
+	struct dfg_packet packet;
+	if (message->key.number == DFG_PACKET_PING) {
+		pong(worker, message->key.step);
+		return NULL;
+	}
+	DFG_TRY(dfg_packet_of(DFG_LAUNCHER, message, &packet));
+	uint64_t step = dfg_packet_get(&packet);
+	struct dfg_err *err = dfg_packet_get_error(&packet);
+	dfg_packet_release(&packet);
+	if (err)
+		dfg_worker_fail(worker, step, err);
+	return NULL;
+}
+
+static struct dfg_err *take_control(struct dfg_worker *worker, uint32_t peer, struct dfg_message *message)
+{
+	if (peer != DFG_LAUNCHER)
+		return DFG_ERR(DFG_PROTOCOL, "a worker gave orders");
+	atomic_store(&worker->heard, now_ns());
+	if (message->key.number == DFG_PACKET_PING || message->key.number == DFG_PACKET_FAIL)
+		return do_at_once(worker, message);
+	return dfg_inbox_deliver(&worker->inbox, peer, message);
+}
+
+static void deliver(void *arg, uint32_t peer, struct dfg_message *message)
+{
+	struct dfg_worker *worker = arg;
+	if (message->kind == DFG_MESSAGE_TENSOR && worker->rendezvous) {
+		dfg_rendezvous_deliver(worker->rendezvous, peer, message);
+		return;
+	}
+	struct dfg_err *err = message->kind == DFG_MESSAGE_CONTROL ? take_control(worker, peer, message) : NULL;
+	dfg_tensor_release(&message->tensor);
+	if (err)
+		orphan(worker, err->text);
+	dfg_err_free(err);
+}
+
+/* The launcher is told of it by the step that cannot go on, and if none runs, by the next. */
+static void lost(void *arg, uint32_t peer, struct dfg_err *err)
+{
+	struct dfg_worker *worker = arg;
+	if (peer == DFG_LAUNCHER) {
+		orphan(worker, err->text);
+		dfg_err_free(err);
+		return;
+	}
+	if (worker->rendezvous)
+		dfg_rendezvous_lost(worker->rendezvous, peer, err);
+	else
+		dfg_err_free(err);
+}
+
+struct dfg_link_sink dfg_worker_sink(struct dfg_worker *worker)
+{
+	return (struct dfg_link_sink){.arg = worker, .deliver = deliver, .lost = lost};
+}

@@ -1,0 +1,278 @@
+#include "remote/working.h"
+
+#include "lib/pass/verify.h"
+
+static void note_event(void *arg, const struct dfg_trace_event *event)
+{
+	struct dfg_worker *worker = arg;
+	struct dfg_packet *to = &worker->events;
+	pthread_mutex_lock(&worker->trace_lock);
+	dfg_packet_put_text(to, event->node);
+	dfg_packet_put_text(to, event->op);
+	dfg_packet_put_text(to, event->frame ? event->frame : "");
+	dfg_packet_put(to, (uint64_t)event->depth);
+	for (int i = 0; i < event->depth; i++)
+		dfg_packet_put(to, (uint64_t)event->iteration[i]);
+	dfg_packet_put(to, (uint64_t)event->thread);
+	dfg_packet_put(to, event->dead);
+	dfg_packet_put(to, event->sends);
+	dfg_packet_put(to, event->transfer);
+	dfg_packet_put(to, event->begin_ns);
+	dfg_packet_put(to, event->end_ns);
+	worker->n_events++;
+	pthread_mutex_unlock(&worker->trace_lock);
+}
+
+void dfg_worker_drop_part(struct dfg_worker *worker)
+{
+	dfg_session_free(worker->session);
+	dfg_facts_release(&worker->facts);
+	dfg_graph_release(&worker->part);
+	dfg_arena_release(&worker->part_arena);
+	dfg_tensor_release(&worker->bytes);
+	worker->session = NULL;
+	worker->facts = (struct dfg_facts){0};
+	worker->part = (struct dfg_graph){0};
+	worker->plans = 0;
+}
+
+struct dfg_err *dfg_worker_part(struct dfg_worker *worker, struct dfg_packet *request, struct dfg_packet *answer)
+{
+	(void)answer;
+	struct dfg_graph_options options = {0};
+	struct dfg_verify_options verify = {0};
+	struct dfg_session_options session = worker->setup.session;
+	dfg_worker_drop_part(worker);
+	dfg_packet_get_tensor(request, &worker->bytes);
+	DFG_TRY(dfg_packet_check(request));
+	if (worker->bytes.dtype != DFG_U8)
+		return DFG_ERR(DFG_PROTOCOL, "a part that is no bytes");
+	DFG_TRY(dfg_graphdef_read(
+		worker->bytes.data, dfg_tensor_bytes(&worker->bytes), &options, &worker->part_arena, &worker->part));
+	worker->part.source = worker->setup.peer[worker->setup.self].name;
+	DFG_TRY(dfg_verify(&worker->part, &verify, &worker->facts));
+	session.rendezvous = worker->rendezvous;
+	session.cancel = &worker->stop;
+	session.trace = worker->setup.trace ? note_event : NULL;
+	session.trace_arg = worker;
+	return dfg_session_new(&worker->part, &session, &worker->session);
+}
+
+static struct dfg_err *no_part(void)
+{
+	return DFG_ERR(DFG_PROTOCOL, "there is no part of a graph here yet");
+}
+
+static struct dfg_err *get_edges(
+	struct dfg_worker *worker, struct dfg_packet *request, const struct dfg_edge **out_edge, uint32_t *out_count)
+{
+	uint32_t count = *out_count = dfg_packet_get_count(request, 2 * sizeof(uint64_t));
+	struct dfg_edge *edge = dfg_arena_zeros(&worker->part_arena, count, sizeof *edge);
+	if (!edge)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	for (uint32_t i = 0; i < count; i++) {
+		edge[i] = (struct dfg_edge){(uint32_t)dfg_packet_get(request), (int32_t)dfg_packet_get(request)};
+		bool there = edge[i].node < worker->part.count && edge[i].port >= 0 &&
+					 (uint32_t)edge[i].port < dfg_facts_outputs(&worker->facts, edge[i].node);
+		if (!there)
+			return DFG_ERR(DFG_PROTOCOL, "a step names a tensor that the part lacks");
+	}
+	*out_edge = edge;
+	return NULL;
+}
+
+static struct dfg_err *get_targets(struct dfg_worker *worker, struct dfg_packet *request, struct dfg_step *step)
+{
+	step->n_target = dfg_packet_get_count(request, sizeof(uint64_t));
+	uint32_t *target = dfg_arena_zeros(&worker->part_arena, step->n_target, sizeof *target);
+	if (!target)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	for (uint32_t i = 0; i < step->n_target; i++)
+		if ((target[i] = (uint32_t)dfg_packet_get(request)) >= worker->part.count)
+			return DFG_ERR(DFG_PROTOCOL, "a step names a node that the part lacks");
+	step->target = target;
+	return NULL;
+}
+
+struct dfg_err *dfg_worker_plan(struct dfg_worker *worker, struct dfg_packet *request, struct dfg_packet *answer)
+{
+	struct dfg_step step = {0};
+	struct dfg_plan *plan;
+	if (!worker->session)
+		return no_part();
+	DFG_TRY(get_edges(worker, request, &step.feed, &step.n_feed));
+	DFG_TRY(get_edges(worker, request, &step.fetch, &step.n_fetch));
+	DFG_TRY(get_targets(worker, request, &step));
+	DFG_TRY(dfg_packet_check(request));
+	DFG_TRY(dfg_session_plan(worker->session, &step, &plan));
+	if (!dfg_reserve(&worker->plan, &worker->plan_room, worker->plans + 1, sizeof *worker->plan))
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	dfg_packet_put(answer, worker->plans);
+	worker->plan[worker->plans++] = (struct planned){plan, step.n_feed, step.n_fetch};
+	return NULL;
+}
+
+void dfg_worker_fail(struct dfg_worker *worker, uint64_t step, struct dfg_err *err)
+{
+	pthread_mutex_lock(&worker->lock);
+	bool now = worker->running && worker->running <= step;
+	if (worker->failed < step)
+		worker->failed = step;
+	if (now) {
+		atomic_store(&worker->stop, true);
+		worker->told = true;
+		dfg_rendezvous_fail(worker->rendezvous, err);
+	}
+	pthread_mutex_unlock(&worker->lock);
+	if (!now)
+		dfg_err_free(err);
+}
+
+static struct dfg_err *begin_step(struct dfg_worker *worker, uint64_t step)
+{
+	struct dfg_err *err = NULL;
+	pthread_mutex_lock(&worker->lock);
+	if (step <= worker->failed)
+		err = DFG_ERR(DFG_STOPPED, "the step has failed elsewhere");
+	worker->told = step <= worker->failed;
+	if (!err) {
+		atomic_store(&worker->stop, false);
+		dfg_rendezvous_begin(worker->rendezvous, step);
+		worker->running = step;
+	}
+	pthread_mutex_unlock(&worker->lock);
+	return err;
+}
+
+/* How many values nobody took. */
+static uint64_t end_step(struct dfg_worker *worker)
+{
+	pthread_mutex_lock(&worker->lock);
+	worker->running = 0;
+	uint64_t left = dfg_rendezvous_end(worker->rendezvous);
+	pthread_mutex_unlock(&worker->lock);
+	return left;
+}
+
+static void put_stats(
+	struct dfg_worker *worker, const struct planned *planned, uint64_t left, struct dfg_packet *answer)
+{
+	struct dfg_stats stats;
+	dfg_plan_stats(planned->plan, &stats);
+	dfg_packet_put(answer, stats.peak_bytes);
+	dfg_packet_put(answer, stats.live_bytes);
+	dfg_packet_put(answer, stats.iterations);
+	dfg_packet_put(answer, stats.dead_tokens);
+	dfg_packet_put(answer, stats.saves);
+	dfg_packet_put(answer, stats.peak_frames);
+	dfg_packet_put(answer, stats.left + left);
+	for (uint32_t i = 0; i < worker->setup.workers; i++) {
+		struct dfg_sent now;
+		dfg_rendezvous_sent(worker->rendezvous, i, &now);
+		dfg_packet_put(answer, now.messages - worker->before[i].messages);
+		dfg_packet_put(answer, now.bytes - worker->before[i].bytes);
+	}
+}
+
+static void put_events(struct dfg_worker *worker, struct dfg_packet *answer)
+{
+	pthread_mutex_lock(&worker->trace_lock);
+	dfg_packet_put(answer, worker->n_events);
+	dfg_packet_put_fields(answer, &worker->events);
+	dfg_packet_release(&worker->events);
+	worker->n_events = 0;
+	pthread_mutex_unlock(&worker->trace_lock);
+}
+
+static struct dfg_err *run(struct dfg_worker *worker, uint64_t step, const struct planned *planned,
+	const struct dfg_tensor *feeds, struct dfg_packet *answer)
+{
+	struct dfg_tensor *fetch = dfg_zeros(planned->n_fetch, sizeof *fetch);
+	if (!fetch)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	for (uint32_t i = 0; i < worker->setup.workers; i++)
+		dfg_rendezvous_sent(worker->rendezvous, i, &worker->before[i]);
+	struct dfg_err *err = begin_step(worker, step);
+	if (err) {
+		dfg_free(fetch);
+		return err;
+	}
+	err = dfg_plan_run(planned->plan, feeds, fetch);
+	uint64_t left = end_step(worker);
+	if (!err)
+		put_stats(worker, planned, left, answer);
+	for (uint32_t i = 0; !err && i < planned->n_fetch; i++) {
+		dfg_packet_put_tensor(answer, &fetch[i]);
+		dfg_tensor_release(&fetch[i]);
+	}
+	if (!err)
+		put_events(worker, answer);
+	dfg_free(fetch);
+	return err;
+}
+
+struct dfg_err *dfg_worker_step(struct dfg_worker *worker, struct dfg_packet *request, struct dfg_packet *answer)
+{
+	uint64_t step = dfg_packet_get(request), number = dfg_packet_get(request);
+	if (!worker->session)
+		return no_part();
+	if (number >= worker->plans || !step)
+		return DFG_ERR(DFG_PROTOCOL, "a step of no plan");
+	const struct planned *planned = &worker->plan[number];
+	struct dfg_tensor *feed = dfg_zeros(planned->n_feed, sizeof *feed);
+	if (!feed)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	for (uint32_t i = 0; i < planned->n_feed; i++)
+		dfg_packet_get_tensor(request, &feed[i]);
+	struct dfg_err *err = dfg_packet_check(request);
+	if (!err)
+		err = run(worker, step, planned, feed, answer);
+	for (uint32_t i = 0; i < planned->n_feed; i++)
+		dfg_tensor_release(&feed[i]);
+	dfg_free(feed);
+	return err;
+}
+
+struct dfg_err *dfg_worker_variables(struct dfg_worker *worker, struct dfg_packet *request, struct dfg_packet *answer)
+{
+	uint32_t count = dfg_packet_get_count(request, sizeof(uint64_t) + 1);
+	if (!worker->session)
+		return no_part();
+	for (uint32_t i = 0; i < count; i++) {
+		struct dfg_variable_place place = {0, dfg_packet_get_text(request)};
+		struct dfg_variable_fact fact;
+		DFG_TRY(dfg_session_variables(worker->session, &place, 1, &fact));
+		dfg_packet_put(answer, fact.dtype);
+		dfg_packet_put_shape(answer, &fact.shape);
+		dfg_packet_put(answer, fact.set);
+	}
+	return dfg_packet_check(request);
+}
+
+struct dfg_err *dfg_worker_read(struct dfg_worker *worker, struct dfg_packet *request, struct dfg_packet *answer)
+{
+	struct dfg_variable_place place = {0, dfg_packet_get_text(request)};
+	struct dfg_tensor value;
+	DFG_TRY(dfg_packet_check(request));
+	if (!worker->session)
+		return no_part();
+	DFG_TRY(dfg_session_read(worker->session, &place, &value));
+	dfg_packet_put_tensor(answer, &value);
+	dfg_tensor_release(&value);
+	return NULL;
+}
+
+struct dfg_err *dfg_worker_assign(struct dfg_worker *worker, struct dfg_packet *request, struct dfg_packet *answer)
+{
+	(void)answer;
+	struct dfg_variable_place place = {0, dfg_packet_get_text(request)};
+	struct dfg_tensor value;
+	dfg_packet_get_tensor(request, &value);
+	struct dfg_err *err = dfg_packet_check(request);
+	if (!err && !worker->session)
+		err = no_part();
+	if (!err)
+		return dfg_session_assign(worker->session, &place, &value);
+	dfg_tensor_release(&value);
+	return err;
+}

@@ -1,0 +1,314 @@
+#include "tests/unit/crew.h"
+
+/* Launcher and workers of one process: what goes where, what comes back, and what happens when something breaks. */
+
+#define CHAIN           \
+	"input x: f64[n]\n" \
+	"y = x * 2.0\n"     \
+	"z = y + 1.0\n"     \
+	"aside = 5.0 - x\n"
+
+static struct dfg_tensor vector(double *values, int64_t count)
+{
+	return (struct dfg_tensor){
+		.dtype = DFG_F64, .shape = DFG_SHAPE_VECTOR(count), .data = values, .room = (size_t)count * sizeof *values};
+}
+
+/* Fetches one tensor of a step that is fed one, by their names. */
+static struct dfg_err *one_step(
+	struct crew_test *test, const char *feed, const struct dfg_tensor *value, const char *fetch, struct dfg_tensor *out)
+{
+	struct dfg_edge in = {0}, of;
+	struct dfg_plan *plan;
+	succeeds(dfg_graph_edge(&test->program.graph, fetch, &of));
+	if (feed)
+		succeeds(dfg_graph_edge(&test->program.graph, feed, &in));
+	struct dfg_step step = {.feed = &in, .n_feed = feed != NULL, .fetch = &of, .n_fetch = 1};
+	DFG_TRY(dfg_session_plan(test->session, &step, &plan));
+	return dfg_plan_run(plan, value, out);
+}
+
+static void gives(struct crew_test *test, const char *feed, double value, const char *fetch, double want)
+{
+	struct dfg_tensor in = vector(&value, 1), out;
+	succeeds(one_step(test, feed, &in, fetch, &out));
+	assert_true(dfg_tensor_float(&out, 0) == want);
+	dfg_tensor_release(&out);
+}
+
+static void crossed(const struct crew_test *test, uint32_t from, uint32_t to, uint64_t messages, uint64_t bytes)
+{
+	struct dfg_traffic traffic = dfg_crew_traffic(test->crew, from, to);
+	assert_int_equal(traffic.messages, messages);
+	assert_int_equal(traffic.bytes, bytes);
+}
+
+static void a_tensor_crosses_where_it_is_needed_elsewhere(void **state)
+{
+	(void)state;
+	struct crew_test test;
+	crew_begin(&test, 2, CHAIN, "y=w1", NULL);
+	gives(&test, "x", 3, "z", 7);
+	crossed(&test, 0, 1, 1, 8);
+	crossed(&test, 1, 0, 1, 8);
+	gives(&test, "x", 4, "z", 9);
+	gives(&test, "x", 4, "y", 8);
+	crossed(&test, 1, 0, 0, 0);
+	crew_end(&test);
+}
+
+static void only_what_a_fetch_needs_runs_and_crosses(void **state)
+{
+	(void)state;
+	struct crew_test test;
+	crew_begin(&test, 3, CHAIN, "y=w1 z=w2", NULL);
+	gives(&test, "x", 3, "aside", 2);
+	crossed(&test, 0, 1, 0, 0);
+	gives(&test, "y", 10, "z", 11);
+	crossed(&test, 0, 1, 0, 0);
+	crossed(&test, 1, 2, 1, 8);
+	gives(&test, "z", 10, "z", 10);
+	crossed(&test, 1, 2, 0, 0);
+	crew_end(&test);
+}
+
+static void large_tensors_are_fed_cross_and_are_fetched(void **state)
+{
+	(void)state;
+	enum { MANY = 100000 };
+	struct crew_test test;
+	struct dfg_tensor out;
+	double *values = dfg_zeros(MANY, sizeof *values);
+	for (int i = 0; i < MANY; i++)
+		values[i] = i;
+	struct dfg_tensor in = vector(values, MANY);
+	crew_begin(&test, 4, CHAIN, "x=w3 y=w1 z=w2", NULL);
+	succeeds(one_step(&test, "x", &in, "z", &out));
+	for (int i = 0; i < MANY; i++)
+		assert_true(((double *)out.data)[i] == i * 2.0 + 1);
+	crossed(&test, 3, 1, 1, MANY * 8);
+	dfg_tensor_release(&out);
+	dfg_free(values);
+	crew_end(&test);
+}
+
+static void strings_cross(void **state)
+{
+	(void)state;
+	struct crew_test test;
+	struct dfg_tensor out;
+	crew_begin(&test, 2, "a = [\"alpha\", \"\"]\nb = Identity(a)\nc = Identity(b)\n", "b=w1", NULL);
+	succeeds(one_step(&test, NULL, NULL, "c", &out));
+	const struct dfg_string *s = out.data;
+	assert_int_equal(s[0].length, 5);
+	assert_memory_equal(s[0].s, "alpha", 5);
+	assert_int_equal(s[1].length, 0);
+	dfg_tensor_release(&out);
+	crew_end(&test);
+}
+
+static void variables_live_on_their_worker(void **state)
+{
+	(void)state;
+	struct crew_test test;
+	struct dfg_variable_fact fact;
+	struct dfg_tensor value;
+	double one = 1, two = 2;
+	crew_begin(&test, 2, "param v: f64[2] = [1.0, 2.0]\ny = v * 2.0\n", "v=w1 v/*=w1", NULL);
+	struct dfg_edge handle;
+	struct dfg_plan *plan;
+	succeeds(dfg_graph_edge(&test.program.graph, "v", &handle));
+	succeeds(dfg_session_plan(test.session, &(struct dfg_step){.target = &handle.node, .n_target = 1}, &plan));
+	succeeds(dfg_plan_run(plan, NULL, NULL));
+	struct dfg_variable_place place = {handle.node, "v"}, other = {handle.node, "w"};
+	succeeds(dfg_session_variables(test.session, &place, 1, &fact));
+	assert_int_equal(fact.dtype, DFG_F64);
+	assert_int_equal(fact.shape.dim[0], 2);
+	assert_false(fact.set);
+	succeeds(dfg_session_variables(test.session, &other, 1, &fact));
+	assert_int_equal(fact.dtype, DFG_NO_DTYPE);
+	fails(dfg_session_read(test.session, &place, &value), DFG_DATA, "variable 'v' is not initialised");
+	succeeds(dfg_tensor_new(DFG_F64, &DFG_SHAPE_VECTOR(2), &value));
+	((double *)value.data)[0] = one, ((double *)value.data)[1] = two;
+	succeeds(dfg_session_assign(test.session, &place, &value));
+	succeeds(dfg_session_read(test.session, &place, &value));
+	assert_true(((double *)value.data)[1] == 2);
+	dfg_tensor_release(&value);
+	succeeds(one_step(&test, NULL, NULL, "y", &value));
+	assert_true(((double *)value.data)[1] == 4);
+	dfg_tensor_release(&value);
+	succeeds(dfg_tensor_new(DFG_F64, &DFG_SHAPE_SCALAR, &value));
+	fails(dfg_session_assign(test.session, &place, &value), DFG_DATA, "cannot assign f64[] to variable 'v'");
+	crew_end(&test);
+}
+
+static void an_error_of_a_node_ends_the_step_everywhere_and_the_next_one_runs(void **state)
+{
+	(void)state;
+	struct crew_test test;
+	struct dfg_tensor out;
+	double values[] = {1, 2};
+	struct dfg_tensor in = vector(values, 2);
+	crew_begin(&test, 3, "input x: f64[n]\ny = reshape(x, [1])\nz = y + 1.0\nu = z * 2.0\n", "y=w1 z=w2", NULL);
+	fails(one_step(&test, "x", &in, "u", &out), DFG_DATA, "node 'y' (Reshape)");
+	assert_false(dfg_crew_is_broken(test.crew));
+	gives(&test, "x", 3, "u", 8);
+	crew_end(&test);
+}
+
+static void what_cannot_run_is_said_when_it_is_planned(void **state)
+{
+	(void)state;
+	struct crew_test test;
+	struct dfg_edge of;
+	struct dfg_plan *plan;
+	crew_begin(&test, 2, CHAIN, "y=w1", NULL);
+	succeeds(dfg_graph_edge(&test.program.graph, "z", &of));
+	fails(dfg_session_plan(test.session, &(struct dfg_step){.fetch = &of, .n_fetch = 1}, &plan), DFG_DATA,
+		"node 'x' (Placeholder): must be fed");
+	crew_end(&test);
+}
+
+static void a_worker_that_is_gone_is_named_and_nobody_hangs(void **state)
+{
+	(void)state;
+	struct crew_test test;
+	struct dfg_tensor out;
+	double one = 1;
+	struct dfg_tensor in = vector(&one, 1);
+	crew_begin(&test, 3, CHAIN, "y=w1 z=w2", NULL);
+	gives(&test, "x", 3, "z", 7);
+	test.hand[1].launcher->kind->close(test.hand[1].launcher);
+	test.hand[1].launcher = NULL;
+	fails(one_step(&test, "x", &in, "z", &out), DFG_UNAVAILABLE, "w1: ");
+	assert_true(dfg_crew_is_broken(test.crew));
+	dfg_worker_sink(test.hand[1].worker).lost(test.hand[1].worker, DFG_LAUNCHER, DFG_ERR(DFG_UNAVAILABLE, "closed"));
+	crew_end(&test);
+	assert_true(test.hand[1].orphaned);
+	assert_false(test.hand[0].orphaned);
+}
+
+static void a_step_takes_no_longer_than_its_deadline(void **state)
+{
+	(void)state;
+	struct crew_test test;
+	struct dfg_tensor out;
+	double one = 1;
+	struct dfg_tensor in = vector(&one, 1);
+	struct dfg_crew_options options = {.session = {.threads = 1, .timeout = 0.05}, .lease = 2};
+	crew_begin(&test, 2, "input x: f64[n]\ny = Dfg>Sleep(x, 100.0)\nz = y + 1.0\n", "y=w1", &options);
+	fails(one_step(&test, "x", &in, "z", &out), DFG_DEADLINE, "took longer than 0.05 s");
+	crew_end(&test);
+}
+
+static void one_graph_after_the_other(void **state)
+{
+	(void)state;
+	struct crew_test test;
+	crew_begin(&test, 2, CHAIN, "y=w1", NULL);
+	gives(&test, "x", 3, "z", 7);
+	dfg_session_free(test.session);
+	dfg_parts_release(&test.parts);
+	dfg_facts_release(&test.facts);
+	test.facts = (struct dfg_facts){0};
+	crew_cut(&test, "z=w1");
+	succeeds(dfg_crew_load(test.crew, &test.program.graph, &test.parts));
+	struct dfg_session_options session = {.fleet = dfg_crew_fleet(test.crew)};
+	succeeds(dfg_session_new(&test.program.graph, &session, &test.session));
+	test.program.session = test.session;
+	gives(&test, "x", 3, "z", 7);
+	crossed(&test, 0, 1, 1, 8);
+	crossed(&test, 1, 0, 0, 0);
+	crew_end(&test);
+}
+
+/* By transfer: its sends less its receives; all events. */
+struct seen {
+	int balance, sends, events;
+};
+
+static void see(void *arg, uint32_t worker, const struct dfg_trace_event *event)
+{
+	struct seen *seen = arg;
+	assert_true(worker < 2);
+	assert_true(event->end_ns >= event->begin_ns);
+	seen->events++;
+	if (event->transfer)
+		seen->balance += event->sends ? 1 : -1;
+	seen->sends += event->transfer && event->sends;
+}
+
+static void each_node_is_traced_and_each_send_has_its_receive(void **state)
+{
+	(void)state;
+	struct crew_test test;
+	struct seen seen = {0};
+	struct dfg_crew_options options = {.session.threads = 1, .trace = see, .trace_arg = &seen};
+	crew_begin(&test, 2, CHAIN, "y=w1", &options);
+	gives(&test, "x", 3, "z", 7);
+	assert_int_equal(seen.sends, 2);
+	assert_int_equal(seen.balance, 0);
+	assert_true(seen.events >= 6);
+	crew_end(&test);
+}
+
+static void a_packet_that_is_cut_or_changed_is_refused_or_read(void **state)
+{
+	(void)state;
+	double values[] = {1, 2, 3};
+	struct dfg_tensor tensor = vector(values, 3), out;
+	struct dfg_peer peer[] = {{"w0", "/job:worker/task:0", "", "127.0.0.1:7", ""}};
+	struct dfg_setup setup = {.workers = 1, .peer = peer, .lease = 3};
+	struct dfg_packet packet = {0};
+	dfg_packet_put_tensor(&packet, &tensor);
+	struct dfg_err *err = DFG_ERR(DFG_DATA, "words");
+	dfg_packet_put_error(&packet, err);
+	dfg_err_free(err);
+	dfg_setup_put(&packet, &setup);
+	size_t length = packet.length;
+	for (size_t cut = 0; cut < length; cut++) {
+		struct dfg_arena arena = {0};
+		packet.at = 0;
+		packet.malformed = false;
+		packet.length = cut;
+		dfg_packet_get_tensor(&packet, &out);
+		dfg_tensor_release(&out);
+		dfg_err_free(dfg_packet_get_error(&packet));
+		fails(dfg_setup_get(&packet, &arena, &setup), DFG_PROTOCOL, "");
+		dfg_arena_release(&arena);
+	}
+	packet.length = length;
+	for (size_t at = 0; at < length; at++)
+		for (int bit = 0; bit < 8; bit++) {
+			struct dfg_arena arena = {0};
+			packet.at = 0;
+			packet.malformed = false;
+			packet.bytes[at] ^= (uint8_t)(1 << bit);
+			dfg_packet_get_tensor(&packet, &out);
+			dfg_tensor_release(&out);
+			dfg_err_free(dfg_packet_get_error(&packet));
+			dfg_err_free(dfg_setup_get(&packet, &arena, &setup));
+			packet.bytes[at] ^= (uint8_t)(1 << bit);
+			dfg_arena_release(&arena);
+		}
+	dfg_packet_release(&packet);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_tensor_crosses_where_it_is_needed_elsewhere),
+		cmocka_unit_test(only_what_a_fetch_needs_runs_and_crosses),
+		cmocka_unit_test(large_tensors_are_fed_cross_and_are_fetched),
+		cmocka_unit_test(strings_cross),
+		cmocka_unit_test(variables_live_on_their_worker),
+		cmocka_unit_test(an_error_of_a_node_ends_the_step_everywhere_and_the_next_one_runs),
+		cmocka_unit_test(what_cannot_run_is_said_when_it_is_planned),
+		cmocka_unit_test(a_worker_that_is_gone_is_named_and_nobody_hangs),
+		cmocka_unit_test(a_step_takes_no_longer_than_its_deadline),
+		cmocka_unit_test(one_graph_after_the_other),
+		cmocka_unit_test(each_node_is_traced_and_each_send_has_its_receive),
+		cmocka_unit_test(a_packet_that_is_cut_or_changed_is_refused_or_read),
+	};
+	return cmocka_run_group_tests_name("crew", tests, NULL, NULL);
+}
