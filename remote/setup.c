@@ -41,6 +41,7 @@ void dfg_setup_put(struct dfg_packet *packet, const struct dfg_setup *setup)
 		dfg_packet_put_text(packet, peer->transport);
 		dfg_packet_put_text(packet, peer->address);
 		dfg_packet_put_text(packet, peer->fingerprint);
+		dfg_packet_put_text(packet, peer->shm);
 	}
 }
 
@@ -50,7 +51,7 @@ struct dfg_err *dfg_setup_get(struct dfg_packet *packet, struct dfg_arena *arena
 	out_setup->trace = dfg_packet_get(packet);
 	out_setup->lease = dfg_packet_get_real(packet);
 	out_setup->self = (uint32_t)dfg_packet_get(packet);
-	out_setup->workers = dfg_packet_get_count(packet, 5 * sizeof(uint64_t));
+	out_setup->workers = dfg_packet_get_count(packet, 6 * sizeof(uint64_t));
 	out_setup->peer = dfg_arena_zeros(arena, out_setup->workers, sizeof *out_setup->peer);
 	if (!out_setup->peer)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
@@ -61,6 +62,7 @@ struct dfg_err *dfg_setup_get(struct dfg_packet *packet, struct dfg_arena *arena
 		peer->transport = dfg_packet_get_text(packet);
 		peer->address = dfg_packet_get_text(packet);
 		peer->fingerprint = dfg_packet_get_text(packet);
+		peer->shm = dfg_packet_get_text(packet);
 	}
 	DFG_TRY(dfg_packet_check(packet));
 	if (out_setup->self >= out_setup->workers)

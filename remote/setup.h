@@ -7,9 +7,10 @@
 struct dfg_peer {
 	const char *name;        /* of the hosts file, or "w1": for messages */
 	const char *device;      /* in full */
-	const char *transport;   /* as --transport calls it; "" where there is no link */
-	const char *address;     /* where its hub listens */
+	const char *transport;   /* of the link to it, as --transport calls it; "" where there is none */
+	const char *address;     /* where its hub listens; "" where it has none */
 	const char *fingerprint; /* of its hub's key; "" where it is on loopback, without TLS */
+	const char *shm;         /* where processes of its host find it; "" where it has no such place */
 };
 
 /* What a worker is told before all else. */

@@ -97,7 +97,7 @@ static struct dfg_err *connect_all(struct dfg_worker *worker)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
 	for (uint32_t i = 0; i < workers; i++)
 		worker->device[i] = worker->setup.peer[i].device;
-	DFG_TRY(worker->options.connect(worker->options.arg, &worker->setup, worker->link));
+	DFG_TRY(worker->options.reach(worker->options.arg, &worker->setup, worker->link));
 	struct dfg_rendezvous_options options = {
 		.self = worker->setup.self, .device = worker->device, .workers = workers, .link = worker->link};
 	return dfg_rendezvous_new(&options, &worker->rendezvous);

@@ -257,7 +257,7 @@ static void a_packet_that_is_cut_or_changed_is_refused_or_read(void **state)
 	(void)state;
 	double values[] = {1, 2, 3};
 	struct dfg_tensor tensor = vector(values, 3), out;
-	struct dfg_peer peer[] = {{"w0", "/job:worker/task:0", "", "127.0.0.1:7", ""}};
+	struct dfg_peer peer[] = {{"w0", "/job:worker/task:0", "", "127.0.0.1:7", "", ""}};
 	struct dfg_setup setup = {.workers = 1, .peer = peer, .lease = 3};
 	struct dfg_packet packet = {0};
 	dfg_packet_put_tensor(&packet, &tensor);

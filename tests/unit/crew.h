@@ -69,7 +69,7 @@ static void crew_hire(struct crew_test *test, uint32_t i)
 	struct dfg_worker_options options = {hand, crew_connect, crew_orphaned};
 	hand->test = test;
 	succeeds(dfg_worker_new(&options, &hand->worker));
-	test->peer[i] = (struct dfg_peer){name[i], device[i], "", "", ""};
+	test->peer[i] = (struct dfg_peer){name[i], device[i], "", "", "", ""};
 	test->device[i] = device[i];
 	struct dfg_link_sink ours = dfg_crew_sink(test->crew), theirs = dfg_worker_sink(hand->worker);
 	succeeds(dfg_link_memory_pair(&ours, i, &theirs, DFG_LAUNCHER, &test->link[i], &hand->launcher));
