@@ -59,8 +59,7 @@ static struct dfg_err *spawn(const char *program, char *const *argument, int pip
 	return failed ? DFG_ERR(DFG_UNAVAILABLE, "cannot start %s: %s", program, strerror(failed)) : NULL;
 }
 
-struct dfg_err *dfg_process_start(
-	const char *program, const char *const *argument, struct dfg_process *out_process)
+struct dfg_err *dfg_process_start(const char *program, const char *const *argument, struct dfg_process *out_process)
 {
 	int pipes[3][2] = {{-1, -1}, {-1, -1}, {-1, -1}};
 	const char *words[MOST_ARGUMENTS + 2] = {"dfg"};
