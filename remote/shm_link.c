@@ -80,15 +80,15 @@ static bool shm_link_poll(struct dfg_link *base)
 		atomic_store_explicit(&link->polled, true, memory_order_relaxed);
 	if (shm_link_move(link, &some)) {
 		atomic_store_explicit(&link->empty, 0, memory_order_relaxed);
-		if (atomic_load_explicit(&link->here->asleep, memory_order_relaxed))
-			atomic_store_explicit(&link->here->asleep, 0, memory_order_relaxed);
+		if (atomic_load_explicit(&link->here->asleep, memory_order_relaxed) & RING_POLLER_ASLEEP)
+			atomic_fetch_and(&link->here->asleep, ~(uint32_t)RING_POLLER_ASLEEP);
 		return some;
 	}
 	unsigned empty = atomic_load_explicit(&link->empty, memory_order_relaxed) + 1;
 	atomic_store_explicit(&link->empty, empty, memory_order_relaxed);
 	if (empty % POLLS_AWAKE)
 		return false;
-	atomic_store(&link->here->asleep, 1);
+	atomic_fetch_or(&link->here->asleep, RING_POLLER_ASLEEP);
 	atomic_thread_fence(memory_order_seq_cst);
 	shm_link_move(link, &some);
 	return some;

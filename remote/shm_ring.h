@@ -22,7 +22,13 @@ struct ring_way {
 	alignas(RING_LINE) _Atomic uint64_t read;
 };
 
-/* Of a process: it sleeps, wake it when there is something to read; it waits for room, wake it when there is. */
+/* Who of a process must be woken by its socket when there is something to read: each says so of itself alone. */
+enum {
+	RING_THREAD_ASLEEP = 1,
+	RING_POLLER_ASLEEP = 2, /* it has polled in vain for long, and may be about to stop */
+};
+
+/* Of a process: who sleeps; it waits for room, wake it when there is. */
 struct ring_end {
 	alignas(RING_LINE) _Atomic uint32_t asleep;
 	_Atomic uint32_t waiting;

@@ -256,11 +256,13 @@ static bool is_idle(struct dfg_shm *shm)
 	return true;
 }
 
-static void set_asleep(struct dfg_shm *shm, uint32_t asleep)
+static void set_asleep(struct dfg_shm *shm, bool asleep)
 {
 	for (size_t i = 0; i < shm->n_running; i++)
-		if (!shm->running[i]->watched)
-			atomic_store(&shm->running[i]->here->asleep, asleep);
+		if (asleep && !shm->running[i]->watched)
+			atomic_fetch_or(&shm->running[i]->here->asleep, RING_THREAD_ASLEEP);
+		else if (!asleep)
+			atomic_fetch_and(&shm->running[i]->here->asleep, ~(uint32_t)RING_THREAD_ASLEEP);
 }
 
 static void rest(struct dfg_shm *shm)
@@ -269,13 +271,13 @@ static void rest(struct dfg_shm *shm)
 	for (size_t i = 0; i < shm->n_running; i++)
 		watches |= shm->running[i]->watched;
 	const struct timespec watch = {0, WATCH_NS}, hello = {1, 0};
-	set_asleep(shm, 1);
+	set_asleep(shm, true);
 	atomic_store(&shm->resting, true);
 	atomic_thread_fence(memory_order_seq_cst); /* what wakes us is told first, then we look a last time */
 	if (is_idle(shm))
 		look(shm, watches ? &watch : shm->n_strangers ? &hello : NULL);
 	atomic_store(&shm->resting, false);
-	set_asleep(shm, 0);
+	set_asleep(shm, false);
 }
 
 static void pause_briefly(void)
