@@ -67,6 +67,7 @@ static struct dfg_err *cut(struct making *making)
 	DFG_TRY(prune(making));
 	DFG_TRY(dfg_verify(graph, NULL, &making->facts));
 	dfg_planning_warn(graph);
+	dfg_planning_phase("verify");
 	return dfg_planning_parts(graph, &making->facts, &making->hosts, &making->arena, &making->parts, &making->placed);
 }
 
@@ -98,14 +99,17 @@ static struct dfg_err *partition(char **operands, int *out_status)
 	struct dfg_text told = {0};
 	DFG_TRY(check_options());
 	struct dfg_err *err = dfg_planning_hosts(&making.arena, &making.hosts);
+	dfg_planning_phase(NULL);
 	if (!err)
 		err = dfg_cmd_open_graph(*operands, &making.file);
+	dfg_planning_phase("read");
 	if (!err)
 		err = dfg_err_note(cut(&making), "%s", making.file.graph.source);
 	if (!err)
 		err = dfg_err_note(tell(&making, &told), "%s", making.file.graph.source);
 	if (!err && output)
 		err = dfg_plan_save(output, if_changed, &making.parts, making.hosts.device);
+	dfg_planning_phase("write");
 	if (!err && told.length)
 		fwrite(told.s, 1, told.length, stdout);
 	dfg_text_release(&told);

@@ -2,6 +2,7 @@
 
 #include <fnmatch.h>
 #include <string.h>
+#include <time.h>
 
 struct dfg_planning dfg_planning;
 
@@ -12,6 +13,17 @@ const struct dfg_opt dfg_planning_options[] = {
 		.help = "Put the nodes that match PATTERN on DEVICE, as in 'layer2/*=w1'; the last that matches counts."},
 	{0},
 };
+
+void dfg_planning_phase(const char *what)
+{
+	static struct timespec since;
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	if (what && dfg_globals.verbose)
+		dfg_talk(
+			"%-9s %.3f s", what, (double)(now.tv_sec - since.tv_sec) + (double)(now.tv_nsec - since.tv_nsec) * 1e-9);
+	since = now;
+}
 
 struct dfg_err *dfg_planning_hosts(struct dfg_arena *arena, struct dfg_hosts *out_hosts)
 {
@@ -73,7 +85,9 @@ struct dfg_err *dfg_planning_parts(struct dfg_graph *graph, const struct dfg_fac
 	DFG_TRY(dfg_place(graph, facts, &options, arena, &placed));
 	if (out_placed)
 		*out_placed = placed;
+	dfg_planning_phase("place");
 	DFG_TRY(dfg_partition(graph, facts, placed, &options, arena, out_parts));
+	dfg_planning_phase("cut");
 	return fill_empty(out_parts, hosts, arena);
 }
 

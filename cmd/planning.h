@@ -29,3 +29,6 @@ DFG_MUST_CHECK struct dfg_err *dfg_planning_parts(struct dfg_graph *graph, const
 
 /* Talks of each --place that matches no node of the graph: most often a slip of the pen. */
 void dfg_planning_warn(const struct dfg_graph *graph);
+
+/* With -v, talks of how long the phase that ends here took; NULL where the first begins. */
+void dfg_planning_phase(const char *what);
