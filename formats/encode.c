@@ -7,23 +7,28 @@
 
 enum { ROOM = 4096, RUN = 4096, VARINT_MOST = 10 };
 
-/* The place for `count` more bytes in front of what is there; NULL when memory is short. */
-static uint8_t *front(struct dfg_encoder *encoder, size_t count)
+static bool grow(struct dfg_encoder *encoder, size_t count)
 {
-	if (count > encoder->room - encoder->used) {
-		size_t room = encoder->room ? encoder->room * 2 : ROOM;
-		room = room - encoder->used < count ? encoder->used + count + ROOM : room;
-		uint8_t *bytes = encoder->short_of_memory ? NULL : dfg_mem->take(dfg_mem, room, 1);
-		if (!bytes) {
-			encoder->short_of_memory = true;
-			return NULL;
-		}
-		if (encoder->used)
-			memcpy(bytes + room - encoder->used, encoder->bytes + encoder->room - encoder->used, encoder->used);
-		dfg_free(encoder->bytes);
-		encoder->bytes = bytes;
-		encoder->room = room;
+	size_t room = encoder->room ? encoder->room * 2 : ROOM;
+	room = room - encoder->used < count ? encoder->used + count + ROOM : room;
+	uint8_t *bytes = encoder->short_of_memory ? NULL : dfg_mem->take(dfg_mem, room, 1);
+	if (!bytes) {
+		encoder->short_of_memory = true;
+		return false;
 	}
+	if (encoder->used)
+		memcpy(bytes + room - encoder->used, encoder->bytes + encoder->room - encoder->used, encoder->used);
+	dfg_free(encoder->bytes);
+	encoder->bytes = bytes;
+	encoder->room = room;
+	return true;
+}
+
+/* The place for `count` more bytes in front of what is there; NULL when memory is short. */
+static inline uint8_t *front(struct dfg_encoder *encoder, size_t count)
+{
+	if (count > encoder->room - encoder->used && !grow(encoder, count))
+		return NULL;
 	encoder->used += count;
 	encoder->length += count;
 	return encoder->bytes + encoder->room - encoder->used;
@@ -40,6 +45,12 @@ void dfg_encode_varint(struct dfg_encoder *encoder, uint64_t value)
 {
 	uint8_t bytes[VARINT_MOST];
 	size_t count = 0;
+	if (value < 0x80) {
+		uint8_t *one = front(encoder, 1);
+		if (one)
+			*one = (uint8_t)value;
+		return;
+	}
 	for (; value >= 0x80; value >>= 7)
 		bytes[count++] = (uint8_t)(value | 0x80);
 	bytes[count++] = (uint8_t)value;

@@ -220,6 +220,8 @@ static void put_value(struct dfg_encoder *to, const struct dfg_attr *attr)
 static int compare(const void *a, const void *b)
 {
 	const char *m = (*(const struct dfg_attr *const *)a)->name, *n = (*(const struct dfg_attr *const *)b)->name;
+	if (*m != *n && *m && *n)
+		return (unsigned char)*m - (unsigned char)*n;
 	return dfg_wire_compare_keys(m, strlen(m), n, strlen(n));
 }
 

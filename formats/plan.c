@@ -1,6 +1,7 @@
 #include "formats/plan.h"
 
 #include "lib/base/folder.h"
+#include "lib/base/pool.h"
 #include "lib/base/text.h"
 
 #include <stdio.h>
@@ -130,42 +131,79 @@ static struct dfg_err *check_place(const struct dfg_folder *folder, struct dfg_a
 	return is ? NULL : DFG_ERR(DFG_NO_OUTPUT, "%s: is no plan, and is not replaced", folder->path);
 }
 
-static struct dfg_err *write_text(const char *path, const struct dfg_text *text)
+/* Some parts on their way out, so many at once; the files are opened and closed by the thread that began. */
+enum { GROUP = 16 };
+struct writing {
+	const struct dfg_graph *part;
+	struct dfg_out out[GROUP];
+	struct dfg_sha256 sha[GROUP];
+	struct dfg_err *err[GROUP];
+};
+
+static void write_one(void *arg, int64_t i)
 {
-	struct dfg_out out;
-	DFG_TRY(dfg_out_open(path, false, &out));
-	struct dfg_err *err = dfg_out_write(&out, text->s, text->length);
+	struct writing *writing = arg;
+	dfg_sha256_init(&writing->sha[i]);
+	writing->out[i].sha = &writing->sha[i];
+	writing->err[i] = dfg_graphdef_write(&writing->part[i], &writing->out[i]);
+}
+
+static struct dfg_err *open_group(
+	struct dfg_folder *folder, const struct dfg_plan *plan, uint32_t first, uint32_t count, struct writing *writing)
+{
+	writing->part = &plan->parts.part[first];
+	for (uint32_t i = 0; i < count; i++) {
+		char name[24];
+		const char *path;
+		snprintf(name, sizeof name, "w%u.pb", first + i);
+		DFG_TRY(dfg_folder_file(folder, name, &path));
+		DFG_TRY(dfg_out_open(path, false, &writing->out[i]));
+	}
+	return NULL;
+}
+
+static struct dfg_err *write_group(
+	struct dfg_folder *folder, struct dfg_plan *plan, uint32_t first, uint32_t count, struct dfg_pool *pool)
+{
+	struct writing writing = {.part = NULL};
+	struct dfg_err *err = open_group(folder, plan, first, count, &writing);
 	if (!err)
-		err = dfg_out_commit(&out);
-	dfg_out_release(&out);
+		dfg_pool_parallel(pool, count, write_one, &writing);
+	for (uint32_t i = 0; i < count; i++)
+		err = dfg_err_join(err, writing.err[i]);
+	for (uint32_t i = 0; i < count && !err; i++) {
+		err = dfg_out_commit(&writing.out[i]);
+		dfg_sha256_end(&writing.sha[i], plan->digest[first + i]);
+	}
+	for (uint32_t i = 0; i < count; i++)
+		dfg_out_release(&writing.out[i]);
 	return err;
 }
 
-static struct dfg_err *write_part(const struct dfg_graph *graph, const char *path, uint8_t digest[DFG_SHA256])
+static struct dfg_err *write_parts(struct dfg_folder *folder, struct dfg_plan *plan)
 {
-	struct dfg_out out;
-	struct dfg_sha256 sha;
-	dfg_sha256_init(&sha);
-	DFG_TRY(dfg_out_open(path, false, &out));
-	out.sha = &sha;
-	struct dfg_err *err = dfg_graphdef_write(graph, &out);
-	if (!err)
-		err = dfg_out_commit(&out);
-	if (!err)
-		dfg_sha256_end(&sha, digest);
-	dfg_out_release(&out);
+	struct dfg_pool *pool;
+	struct dfg_err *err = NULL;
+	uint32_t parts = plan->parts.parts, count;
+	DFG_TRY(dfg_pool_new(0, &pool));
+	for (uint32_t first = 0; first < parts && !err; first += count) {
+		count = parts - first < GROUP ? parts - first : GROUP;
+		err = write_group(folder, plan, first, count, pool);
+	}
+	dfg_pool_free(pool);
 	return err;
 }
 
 static struct dfg_err *write_manifest(struct dfg_folder *folder, const struct dfg_plan *plan)
 {
-	struct dfg_text text = {0};
+	struct dfg_out out;
 	const char *path;
 	DFG_TRY(dfg_folder_file(folder, manifest_name, &path));
-	struct dfg_err *err = dfg_plan_print(plan, &text);
+	DFG_TRY(dfg_out_open(path, false, &out));
+	struct dfg_err *err = dfg_plan_print(plan, &out);
 	if (!err)
-		err = write_text(path, &text);
-	dfg_text_release(&text);
+		err = dfg_out_commit(&out);
+	dfg_out_release(&out);
 	return err;
 }
 
@@ -177,14 +215,9 @@ static struct dfg_err *write_all(struct dfg_folder *folder, struct dfg_plan *pla
 	plan->nodes = dfg_arena_zeros(&plan->arena, parts, sizeof *plan->nodes);
 	if (!plan->digest || !plan->nodes)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
-	for (uint32_t i = 0; i < parts; i++) {
-		char name[24];
-		const char *path;
-		snprintf(name, sizeof name, "w%u.pb", i);
+	for (uint32_t i = 0; i < parts; i++)
 		plan->nodes[i] = plan->parts.part[i].count;
-		DFG_TRY(dfg_folder_file(folder, name, &path));
-		DFG_TRY(write_part(&plan->parts.part[i], path, plan->digest[i]));
-	}
+	DFG_TRY(write_parts(folder, plan));
 	DFG_TRY(write_manifest(folder, plan));
 	return dfg_folder_commit(folder);
 }

@@ -3,6 +3,7 @@
 #include "formats/json.h"
 #include "lib/exec/link.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -15,89 +16,77 @@ static const char *each_of(const struct dfg_transfer *transfer)
 	return each_name[transfer->depth ? 1 + transfer->each_turn : 0];
 }
 
-/* Each entry on its own line, so that a change of one is a change of one line. */
-static void put_line(struct dfg_json_out *json)
+static void put_string(const char *string, struct dfg_text *text)
 {
-	dfg_json_raw(json);
-	dfg_text_put(&json->text, "\n", 1);
-	json->comma = false;
+	struct dfg_json_out json = {.text = *text};
+	dfg_json_string(&json, string);
+	*text = json.text;
 }
 
-static void put_shape(const struct dfg_shape *shape, struct dfg_json_out *json)
+static void put_shape(const struct dfg_shape *shape, struct dfg_text *text)
 {
 	if (shape->rank < 0) {
-		dfg_json_null(json);
+		dfg_text_put(text, "null", 4);
 		return;
 	}
-	dfg_json_open(json, '[');
+	dfg_text_put(text, "[", 1);
 	for (int i = 0; i < shape->rank; i++)
 		if (shape->dim[i] < 0)
-			dfg_json_null(json);
+			dfg_text_add(text, "%snull", i ? "," : "");
 		else
-			dfg_json_int(json, shape->dim[i]);
-	dfg_json_close(json, ']');
+			dfg_text_add(text, "%s%" PRId64, i ? "," : "", shape->dim[i]);
+	dfg_text_put(text, "]", 1);
 }
 
-static void put_short(const char *key, uint32_t device, struct dfg_json_out *json)
+static void put_part(const struct dfg_plan *plan, uint32_t i, struct dfg_text *text)
 {
-	char name[16];
-	snprintf(name, sizeof name, "w%u", device);
-	dfg_json_key(json, key), dfg_json_string(json, name);
+	dfg_text_add(text, "%s\n{\"name\":", i ? "," : "");
+	put_string(plan->device[i], text);
+	dfg_text_add(text, ",\"file\":\"w%u.pb\",\"nodes\":%" PRIu64 ",\"sha256\":\"%s\"}", i, plan->nodes[i],
+		dfg_sha256_words(plan->digest[i]).s);
 }
 
-static void put_part(const struct dfg_plan *plan, uint32_t i, struct dfg_json_out *json)
+static void put_transfer(const struct dfg_transfer *transfer, uint32_t number, struct dfg_text *text)
 {
-	char file[24];
-	snprintf(file, sizeof file, "w%u.pb", i);
-	put_line(json);
-	dfg_json_open(json, '{');
-	dfg_json_key(json, "name"), dfg_json_string(json, plan->device[i]);
-	dfg_json_key(json, "file"), dfg_json_string(json, file);
-	dfg_json_key(json, "nodes"), dfg_json_uint(json, plan->nodes[i]);
-	dfg_json_key(json, "sha256"), dfg_json_string(json, dfg_sha256_words(plan->digest[i]).s);
-	dfg_json_close(json, '}');
+	dfg_text_add(text, "%s\n{\"number\":%u,\"tensor\":", number ? "," : "", number);
+	put_string(transfer->tensor, text);
+	dfg_text_add(text, ",\"from\":\"w%u\",\"to\":\"w%u\",\"dtype\":\"%s\",\"shape\":", transfer->from, transfer->to,
+		dfg_dtype_name(transfer->dtype));
+	put_shape(&transfer->shape, text);
+	dfg_text_put(text, ",\"loop\":", 8);
+	put_string(transfer->loop, text);
+	dfg_text_add(text, ",\"depth\":%u,\"each\":\"%s\"}", transfer->depth, each_of(transfer));
 }
 
-static void put_transfer(const struct dfg_transfer *transfer, uint32_t number, struct dfg_json_out *json)
+static struct dfg_err *flush(struct dfg_text *text, struct dfg_out *out)
 {
-	put_line(json);
-	dfg_json_open(json, '{');
-	dfg_json_key(json, "number"), dfg_json_uint(json, number);
-	dfg_json_key(json, "tensor"), dfg_json_string(json, transfer->tensor);
-	put_short("from", transfer->from, json);
-	put_short("to", transfer->to, json);
-	dfg_json_key(json, "dtype"), dfg_json_string(json, dfg_dtype_name(transfer->dtype));
-	dfg_json_key(json, "shape"), put_shape(&transfer->shape, json);
-	dfg_json_key(json, "loop"), dfg_json_string(json, transfer->loop);
-	dfg_json_key(json, "depth"), dfg_json_uint(json, transfer->depth);
-	dfg_json_key(json, "each"), dfg_json_string(json, each_of(transfer));
-	dfg_json_close(json, '}');
+	DFG_TRY(dfg_text_check(text));
+	DFG_TRY(dfg_out_write(out, text->s, text->length));
+	text->length = 0;
+	return NULL;
 }
 
-static void close_list(struct dfg_json_out *json)
+/* Each entry on its own line, so that a change of one is a change of one line. */
+static struct dfg_err *print(const struct dfg_plan *plan, struct dfg_text *text, struct dfg_out *out)
 {
-	dfg_text_put(&json->text, "\n", 1);
-	dfg_json_close(json, ']');
-}
-
-struct dfg_err *dfg_plan_print(const struct dfg_plan *plan, struct dfg_text *out_text)
-{
-	struct dfg_json_out json = {.comma = false};
-	dfg_json_open(&json, '{');
-	dfg_json_key(&json, "format"), dfg_json_string(&json, format);
-	dfg_json_key(&json, "version"), dfg_json_int(&json, VERSION);
-	dfg_json_key(&json, "devices"), dfg_json_open(&json, '[');
+	dfg_text_add(text, "{\"format\":\"%s\",\"version\":%d,\"devices\":[", format, VERSION);
 	for (uint32_t i = 0; i < plan->parts.parts; i++)
-		put_part(plan, i, &json);
-	close_list(&json);
-	dfg_json_key(&json, "transfers"), dfg_json_open(&json, '[');
-	for (uint32_t i = 0; i < plan->parts.transfers; i++)
-		put_transfer(&plan->parts.transfer[i], i, &json);
-	close_list(&json);
-	dfg_json_close(&json, '}');
-	dfg_text_put(&json.text, "\n", 1);
-	*out_text = json.text;
-	return dfg_text_check(out_text);
+		put_part(plan, i, text);
+	dfg_text_add(text, "\n],\"transfers\":[");
+	for (uint32_t i = 0; i < plan->parts.transfers; i++) {
+		put_transfer(&plan->parts.transfer[i], i, text);
+		DFG_TRY(flush(text, out));
+	}
+	dfg_text_add(text, "\n]}\n");
+	return flush(text, out);
+}
+
+struct dfg_err *dfg_plan_print(const struct dfg_plan *plan, struct dfg_out *out)
+{
+	struct dfg_text text = {0};
+	struct dfg_err *err = print(plan, &text, out);
+	dfg_text_release(&text);
+	return err;
 }
 
 /* A string without zeros in it, in the plan's arena. */

@@ -33,11 +33,14 @@ void dfg_text_add(struct dfg_text *text, const char *fmt, ...)
 	va_list args, again;
 	va_start(args, fmt);
 	va_copy(again, args);
-	int length = vsnprintf(NULL, 0, fmt, args);
-	if (length >= 0 && reserve(text, (size_t)length)) {
+	size_t left = text->room - text->length;
+	int length = vsnprintf(left ? text->s + text->length : NULL, left, fmt, args);
+	if (length >= 0 && (size_t)length >= left && reserve(text, (size_t)length))
 		vsnprintf(text->s + text->length, (size_t)length + 1, fmt, again);
+	if (length >= 0 && !text->short_of_memory)
 		text->length += (size_t)length;
-	}
+	else if (text->s)
+		text->s[text->length] = '\0';
 	va_end(again);
 	va_end(args);
 }

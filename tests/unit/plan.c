@@ -20,6 +20,8 @@
 	"{\"number\":" number ",\"tensor\":\"a\",\"from\":\"" from "\",\"to\":\"" to "\"," rest "}"
 #define REST "\"dtype\":\"f32\",\"shape\":[2,null],\"loop\":\"\",\"depth\":0,\"each\":\"step\""
 
+static char path[64];
+
 static struct dfg_err *read_text(const char *text, struct dfg_plan *plan)
 {
 	*plan = (struct dfg_plan){.device = NULL};
@@ -34,15 +36,22 @@ static void prints_what_it_reads(void **state)
 		"\"dtype\":\"i64\",\"shape\":null,\"loop\":\"a/b\",\"depth\":2,\"each\":\"turn\"") ",\n" MOVE("2", "w1", "w0",
 		"\"dtype\":\"bool\",\"shape\":[],\"loop\":\"a\",\"depth\":1,\"each\":\"pivot\"") "\n]}\n";
 	struct dfg_plan plan;
-	struct dfg_text again = {0};
+	struct dfg_out out;
+	struct dfg_blob again;
 	succeeds(read_text(text, &plan));
 	assert_int_equal(plan.parts.transfers, 3);
 	assert_int_equal(plan.parts.transfer[0].shape.dim[1], DFG_UNKNOWN);
 	assert_true(plan.parts.transfer[1].each_turn);
 	assert_false(plan.parts.transfer[2].each_turn);
-	succeeds(dfg_plan_print(&plan, &again));
-	assert_string_equal(again.s, text);
-	dfg_text_release(&again);
+	succeeds(dfg_out_open(path, false, &out));
+	succeeds(dfg_plan_print(&plan, &out));
+	succeeds(dfg_out_commit(&out));
+	dfg_out_release(&out);
+	succeeds(dfg_blob_open(path, 0, &again));
+	assert_int_equal(again.size, sizeof text - 1);
+	assert_memory_equal(again.bytes, text, again.size);
+	dfg_blob_close(&again);
+	assert_int_equal(unlink(path), 0);
 	dfg_plan_close(&plan);
 }
 
@@ -160,8 +169,6 @@ static void the_two_ends_of_a_transfer_must_agree(void **state)
 	fails(check(SEND, "r _Recv tensor_type=f32 _dfg_edge=0 send_device='x' recv_device='y'"), DFG_DATA,
 		"this names other devices");
 }
-
-static char path[64];
 
 static int make_folder(void **state)
 {
