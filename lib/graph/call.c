@@ -229,3 +229,19 @@ struct dfg_err *dfg_node_call(
 	*out_call = (struct dfg_call){.op = node->op, .node = node->name};
 	return dfg_call_note(fill(graph, node, arena, out_call), out_call);
 }
+
+bool dfg_node_takes_ref(const struct dfg_node *node, uint32_t e)
+{
+	const struct dfg_signature *signature;
+	if (!node->op)
+		return true;
+	struct dfg_err *err = dfg_op_signature(node->op, &signature);
+	dfg_err_free(err);
+	for (int i = 0; !err && i < signature->n_in; i++) {
+		uint32_t width = dfg_node_port_width(node, signature, &signature->in[i]);
+		if (e < width)
+			return signature->in[i].is_ref;
+		e -= width;
+	}
+	return true;
+}

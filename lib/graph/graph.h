@@ -96,6 +96,9 @@ DFG_MUST_CHECK struct dfg_err *dfg_node_call(
 uint32_t dfg_node_port_width(
 	const struct dfg_node *node, const struct dfg_signature *signature, const struct dfg_port *port);
 
+/* Whether data input e takes a variable itself, not its value; also where that cannot be known. */
+bool dfg_node_takes_ref(const struct dfg_node *node, uint32_t e);
+
 /*
  * Order of the nodes such that inputs come first; edges into a Merge from a NextIteration are left out. order has room
  * for graph->count numbers; *out_count is smaller where there is a cycle. O(nodes + edges), no recursion. Stable: among

@@ -5,7 +5,8 @@
 /*
  * What the files of partition share: partition.c (what comes after what), partition_loop.c (loops that several devices take
  * part in), partition_count.c (those where each can tell for itself how long they go on), partition_clone.c (what is had
- * again), partition_edge.c (the ways of edges that cross), partition_parts.c (the parts as graphs).
+ * again), partition_ref.c (variables that are read from afar), partition_edge.c (the ways of edges that cross),
+ * partition_parts.c (the parts as graphs).
  *
  * Nodes have one numbering: those of the graph and, behind them, those that are added, each on one device. What reads a
  * tensor of another device is led another way: to a clone of its maker, or to a _Recv.
@@ -20,6 +21,7 @@ enum { WAY_OF_ALL = -2 /* the port of a way to a clone, which has every output *
 struct way {
 	uint32_t next; /* another way of the same node, + 1 */
 	uint32_t device;
+	uint32_t reader; /* whose way it is; 0: of all readers there, + 1 */
 	int32_t port;
 	uint32_t to;   /* the _Recv, or the clone */
 	uint32_t send; /* the _Send, or DFG_NONE */
@@ -53,6 +55,8 @@ struct cut {
 	uint32_t *start;              /* by device: a constant, from which control begins; or DFG_NONE */
 	bool *is_copied;              /* by node of the graph: of what says how long a loop goes on */
 	bool *is_uneven; /* by node of the graph in a loop: it comes in the first iteration only, or in all others */
+	bool has_refs;
+	uint32_t readings;
 	struct added *added;
 	size_t n_added, added_room, settled;
 	uint32_t *first; /* by node of the graph: a way, + 1 */
@@ -100,6 +104,14 @@ bool dfg_cut_is_cloned(const struct cut *c, uint32_t node);
 
 /* Its inputs are led their way later. */
 DFG_MUST_CHECK struct dfg_err *dfg_cut_clone(struct cut *c, uint32_t node, uint32_t device, uint32_t *out_number);
+
+/* The ref that is behind the edge, if some Identities of one are all there is; else the edge. */
+struct dfg_edge dfg_cut_variable(const struct cut *c, struct dfg_edge edge);
+bool dfg_cut_is_ref(const struct cut *c, struct dfg_edge edge);
+
+/* The value of a variable, as this reader is to see it. */
+DFG_MUST_CHECK struct dfg_err *dfg_cut_reading(
+	struct cut *c, uint32_t reader, struct dfg_edge edge, struct dfg_edge *out_edge);
 
 /* Leads every edge, also those of what is added meanwhile. */
 DFG_MUST_CHECK struct dfg_err *dfg_cut_edges(struct cut *c);

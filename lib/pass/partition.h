@@ -31,6 +31,8 @@ struct dfg_parts {
 };
 
 /*
+ * A step runs both ends of every transfer that it reaches, also where what a part then computes could do without.
+ *
  * graph is flat (lowered), verified and borrowed: the parts use its strings. Every node is in one part, under its name;
  * clones and what was added are named in no way that a graph's own node is. The same input gives the same bytes.
  */

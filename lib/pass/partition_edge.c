@@ -16,15 +16,18 @@ struct dfg_err *dfg_cut_add(struct cut *c, const struct dfg_node *node, uint32_t
 }
 
 /* The way that leads there, or NULL. A _Recv of any output tells as well as one of its own that the node has run. */
-static const struct way *find_way(const struct cut *c, struct dfg_edge edge, uint32_t device)
+static const struct way *find_way(const struct cut *c, uint32_t reader, struct dfg_edge edge, uint32_t device)
 {
+	uint32_t owner = dfg_cut_is_ref(c, edge) ? reader + 1 : 0;
 	const struct way *other = NULL;
 	bool any = edge.port == DFG_CONTROL && dfg_node_role(&c->graph->node[edge.node]) != DFG_SWITCH;
 	for (uint32_t w = c->first[edge.node]; w; w = c->way[w - 1].next) {
 		const struct way *way = &c->way[w - 1];
-		if (way->device == device && (way->port == edge.port || way->port == WAY_OF_ALL))
+		if (way->device != device || way->reader != owner)
+			continue;
+		if (way->port == edge.port || way->port == WAY_OF_ALL)
 			return way;
-		if (way->device == device && any)
+		if (any)
 			other = way;
 	}
 	return other;
@@ -136,11 +139,14 @@ static struct dfg_err *check_crossing(const struct cut *c, uint32_t reader, stru
 		return DFG_ERR(DFG_DATA,
 			"node '%.200s' (%.100s) on %s reads '%.200s' (%.100s) on %s, and of what type that is is not known",
 			to->name, to->op_name, there, from->name, from->op_name, here);
-	if (fact->dtype == DFG_RESOURCE || fact->dtype == DFG_VARIANT || fact->is_ref)
+	bool is_taken = false;
+	for (uint32_t e = 0; e < to->n_in && fact->is_ref; e++)
+		is_taken |= to->in[e].node == edge.node && dfg_node_takes_ref(to, e);
+	if (fact->dtype == DFG_RESOURCE || fact->dtype == DFG_VARIANT || is_taken)
 		return DFG_ERR(DFG_DATA,
 			"node '%.200s' (%.100s) on %s reads '%.200s' (%.100s) on %s, which is a %s%s and cannot be sent: both have "
 			"to be on one device",
-			to->name, to->op_name, there, from->name, from->op_name, here, fact->is_ref ? "ref " : "",
+			to->name, to->op_name, there, from->name, from->op_name, here, is_taken ? "ref " : "",
 			dfg_dtype_name(fact->dtype));
 	return NULL;
 }
@@ -186,6 +192,7 @@ static struct dfg_err *gates(struct cut *c, struct dfg_edge edge, struct dfg_tra
 	return dfg_cut_gate(c, loop, set, transfer->to, &gate[1], &transfer->each_turn);
 }
 
+/* Of a variable that is read where it is, there is only a reading. */
 static struct dfg_err *transfer(struct cut *c, uint32_t reader, struct dfg_edge edge)
 {
 	struct dfg_transfer transfer;
@@ -195,6 +202,15 @@ static struct dfg_err *transfer(struct cut *c, uint32_t reader, struct dfg_edge 
 	DFG_TRY(describe(c, reader, edge, &transfer));
 	if (edge.port == DFG_CONTROL)
 		DFG_TRY(add_signal(c, edge.node, &data));
+	if (dfg_cut_is_ref(c, edge)) {
+		way.reader = reader + 1;
+		DFG_TRY(dfg_cut_reading(c, reader, edge, &data));
+	}
+	if (transfer.from == transfer.to) {
+		way.to = data.node;
+		way.send = DFG_NONE;
+		return add_way(c, edge.node, &way);
+	}
 	DFG_TRY(gates(c, edge, &transfer, gate));
 	DFG_TRY(add_end(c, &transfer, data, gate[0], &way.send));
 	DFG_TRY(add_end(c, &transfer, none, gate[1], &way.to));
@@ -208,14 +224,16 @@ struct dfg_err *dfg_cut_lead(struct cut *c, uint32_t reader, struct dfg_edge edg
 {
 	uint32_t device = cut_device(c, reader);
 	*out_edge = edge;
-	if (cut_device(c, edge.node) == device)
+	if (c->has_refs && edge.port != DFG_CONTROL)
+		edge = dfg_cut_variable(c, edge);
+	if (cut_device(c, edge.node) == device && cut_device(c, out_edge->node) == device)
 		return NULL;
 	uint32_t loop = edge.port == DFG_CONTROL ? dfg_cut_pivot_of(c, edge.node) : 0;
 	if (loop) {
 		out_edge->node = c->control[(size_t)loop * c->options->devices + device].pivot;
 		return NULL;
 	}
-	const struct way *way = find_way(c, edge, device);
+	const struct way *way = find_way(c, reader, edge, device);
 	if (!way) {
 		DFG_TRY(dfg_cut_is_cloned(c, edge.node) ? clone(c, edge.node, device) : transfer(c, reader, edge));
 		way = &c->way[c->ways - 1];
@@ -241,6 +259,8 @@ static struct dfg_err *lead_all(struct cut *c, bool control)
 
 struct dfg_err *dfg_cut_edges(struct cut *c)
 {
+	for (size_t i = 0; i < c->facts->count && !c->has_refs; i++)
+		c->has_refs = c->facts->fact[i]->is_ref;
 	DFG_TRY(lead_all(c, false));
 	DFG_TRY(lead_all(c, true));
 	for (; c->settled < c->n_added; c->settled++) {

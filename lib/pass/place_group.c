@@ -49,22 +49,6 @@ struct dfg_err *dfg_place_attract(
 	return *out_together ? unite(p, a, b, why, choice) : NULL;
 }
 
-static bool takes_ref(const struct dfg_node *node, uint32_t e)
-{
-	const struct dfg_signature *signature;
-	if (!node->op)
-		return true;
-	struct dfg_err *err = dfg_op_signature(node->op, &signature);
-	dfg_err_free(err);
-	for (int i = 0; !err && i < signature->n_in; i++) {
-		uint32_t width = dfg_node_port_width(node, signature, &signature->in[i]);
-		if (e < width)
-			return signature->in[i].is_ref;
-		e -= width;
-	}
-	return true;
-}
-
 static struct dfg_err *bind_edge(struct dfg_placing *p, uint32_t n, uint32_t e)
 {
 	const struct dfg_node *node = &p->graph->node[n];
@@ -74,7 +58,7 @@ static struct dfg_err *bind_edge(struct dfg_placing *p, uint32_t n, uint32_t e)
 	const struct dfg_fact *fact = dfg_facts_of(p->facts, edge);
 	if (fact->dtype == DFG_RESOURCE || fact->dtype == DFG_VARIANT)
 		return bind(p, n, edge.node, !e && dfg_node_role(node) == DFG_LOAD ? DFG_JOIN_STORED : DFG_JOIN_HANDLE);
-	return fact->is_ref && takes_ref(node, e) ? bind(p, n, edge.node, DFG_JOIN_REF) : NULL;
+	return fact->is_ref && dfg_node_takes_ref(node, e) ? bind(p, n, edge.node, DFG_JOIN_REF) : NULL;
 }
 
 static struct dfg_err *bind_edges(struct dfg_placing *p, uint32_t n)

@@ -14,7 +14,10 @@
  * The parts of a graph, run in as many threads of this process: a session and a rendezvous each, which are joined by links
  * that hand a message over at once, or keep it until somebody reads it, in some order.
  */
-enum { FLEET_MOST = 4, FLEET_LIST = 64, FLEET_TEXT = 48 };
+#ifndef FLEET_ROOM
+#define FLEET_ROOM 64 /* what a part may be asked for */
+#endif
+enum { FLEET_MOST = 4, FLEET_LIST = FLEET_ROOM, FLEET_TEXT = 48 };
 
 struct fleet;
 
@@ -233,6 +236,16 @@ static bool fleet_fed(const struct dfg_step *step, struct dfg_edge edge)
 	return false;
 }
 
+static bool fleet_target(struct fleet_part *part, uint32_t n)
+{
+	for (uint32_t t = 0; t < part->step.n_target; t++)
+		if (part->target[t] == n)
+			return false;
+	assert_true(part->step.n_target < FLEET_LIST);
+	part->target[part->step.n_target++] = n;
+	return true;
+}
+
 /* The Send of the transfer, somewhere, becomes a target. */
 static bool fleet_want(struct fleet *fleet, int64_t number)
 {
@@ -243,12 +256,7 @@ static bool fleet_want(struct fleet *fleet, int64_t number)
 			if (dfg_node_role(&fleet->graph[i]->node[n]) != DFG_SEND ||
 				!dfg_node_mark(&fleet->graph[i]->node[n], "_dfg_edge", &mark) || mark != number)
 				continue;
-			for (uint32_t t = 0; t < part->step.n_target; t++)
-				if (part->target[t] == n)
-					return false;
-			assert_true(part->step.n_target < FLEET_LIST);
-			part->target[part->step.n_target++] = n;
-			return true;
+			return fleet_target(part, n);
 		}
 	fail_msg("nobody sends transfer %lld", (long long)number);
 	return false;
@@ -270,8 +278,10 @@ static bool fleet_follow(struct fleet *fleet, uint32_t worker)
 	while (depth) {
 		const struct dfg_node *node = &graph->node[stack[--depth]];
 		int64_t number;
-		if (dfg_node_role(node) == DFG_RECV && dfg_node_mark(node, "_dfg_edge", &number))
+		if (dfg_node_role(node) == DFG_RECV && dfg_node_mark(node, "_dfg_edge", &number)) {
 			more |= fleet_want(fleet, number);
+			fleet_target(&fleet->part[worker], (uint32_t)(node - graph->node)); /* what is sent is taken, also where */
+		}                                                                       /* the plan can do without it */
 		for (uint32_t e = 0; e < node->n_in + node->n_control; e++) {
 			if (seen[node->in[e].node] || fleet_fed(step, node->in[e]))
 				continue;
