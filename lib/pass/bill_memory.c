@@ -2,6 +2,7 @@
 #include "lib/pass/bill_memory.h"
 
 #include "lib/base/mem.h"
+#include "lib/pass/initial.h"
 
 #include <math.h>
 #include <string.h>
@@ -19,7 +20,8 @@ struct memory {
 	struct dfg_arena scratch;
 	uint32_t *order;
 	uint32_t *ends,
-		*next; /* by position in the order: a node whose value ends there, + 1; by node: one more of these */
+		*next;         /* by position in the order: a node whose value ends there, + 1; by node: one more of these */
+	uint32_t *initial; /* what is no part of a step: lib/pass/initial.h */
 	struct load *live, *most, *kept; /* by host */
 	struct dfg_map seen;             /* names of variables */
 };
@@ -90,12 +92,11 @@ static struct dfg_err *keep_variable(struct memory *m, uint32_t n)
 }
 
 /* Where each value is read last. What passes it on reads it for as long as that is read itself. */
-static struct dfg_err *find_ends(struct memory *m)
+static struct dfg_err *find_ends(struct memory *m, uint32_t count)
 {
-	uint32_t count, *last = dfg_arena_zeros(&m->scratch, (size_t)m->graph->count + 1, sizeof *last);
+	uint32_t *last = dfg_arena_zeros(&m->scratch, (size_t)m->graph->count + 1, sizeof *last);
 	if (!last)
 		return DFG_ERR(DFG_MEMORY, "no memory for a bill");
-	DFG_TRY(dfg_graph_order(m->graph, &m->scratch, m->order, &count));
 	for (uint32_t i = count; i; i--) {
 		uint32_t n = m->order[i - 1];
 		const struct dfg_node *node = &m->graph->node[n];
@@ -103,7 +104,7 @@ static struct dfg_err *find_ends(struct memory *m)
 		for (uint32_t e = 0; e < node->n_in; e++)
 			if (last[node->in[e].node] < end)
 				last[node->in[e].node] = end;
-		if (passes_on(node) || dfg_node_role(node) == DFG_CONST || !last[n])
+		if (passes_on(node) || dfg_node_role(node) == DFG_CONST || !last[n] || m->initial[n] != DFG_NONE)
 			continue;
 		m->next[n] = m->ends[last[n] - 1];
 		m->ends[last[n] - 1] = n + 1;
@@ -111,16 +112,16 @@ static struct dfg_err *find_ends(struct memory *m)
 	return NULL;
 }
 
-static struct dfg_err *walk(struct memory *m)
+static struct dfg_err *walk(struct memory *m, uint32_t count)
 {
-	for (uint32_t i = 0; i < m->graph->count; i++) {
+	for (uint32_t i = 0; i < count; i++) {
 		uint32_t n = m->order[i], host = m->placed[n].device;
 		const struct dfg_node *node = &m->graph->node[n];
 		if (dfg_node_role(node) == DFG_VARIABLE)
 			DFG_TRY(keep_variable(m, n));
 		else if (dfg_node_role(node) == DFG_CONST)
 			add(&m->kept[host], made_by(m, n), 1);
-		else if (!passes_on(node))
+		else if (!passes_on(node) && m->initial[n] == DFG_NONE)
 			add(&m->live[host], made_by(m, n), 1);
 		if (weight(m->live[host]) > weight(m->most[host]))
 			m->most[host] = m->live[host];
@@ -139,6 +140,7 @@ static struct dfg_err *put(struct dfg_amount *amount, struct load load)
 static struct dfg_err *measure(struct memory *m, uint32_t hosts, struct dfg_bill_host *host)
 {
 	size_t nodes = (size_t)m->graph->count + 1;
+	uint32_t count;
 	m->order = dfg_arena_zeros(&m->scratch, nodes, sizeof *m->order);
 	m->ends = dfg_arena_zeros(&m->scratch, nodes, sizeof *m->ends);
 	m->next = dfg_arena_zeros(&m->scratch, nodes, sizeof *m->next);
@@ -147,8 +149,10 @@ static struct dfg_err *measure(struct memory *m, uint32_t hosts, struct dfg_bill
 	m->kept = dfg_arena_zeros(&m->scratch, hosts, sizeof *m->kept);
 	if (!m->order || !m->ends || !m->next || !m->live || !m->most || !m->kept)
 		return DFG_ERR(DFG_MEMORY, "no memory for a bill");
-	DFG_TRY(find_ends(m));
-	DFG_TRY(walk(m));
+	DFG_TRY(dfg_graph_order(m->graph, &m->scratch, m->order, &count));
+	DFG_TRY(dfg_initial_find(m->graph, m->order, &m->scratch, &m->initial));
+	DFG_TRY(find_ends(m, count));
+	DFG_TRY(walk(m, count));
 	for (uint32_t h = 0; h < hosts; h++) {
 		DFG_TRY(put(&host[h].parameters, m->kept[h]));
 		DFG_TRY(put(&host[h].activations, m->most[h]));

@@ -161,11 +161,12 @@ static double arrival(const struct schedule *s, uint32_t device)
 	return there > elsewhere ? there : elsewhere;
 }
 
+/* The one that has least to do; of a schedule that does not spread, the first. */
 static uint32_t least_busy(const struct schedule *s, uint32_t choice)
 {
-	uint32_t best = DFG_NONE;
-	for (uint32_t d = 0; d < s->p->choices.devices; d++)
-		if (dfg_choice_has(&s->p->choices, choice, d) && (best == DFG_NONE || s->ready[d] < s->ready[best]))
+	uint32_t best = dfg_choice_first(&s->p->choices, choice);
+	for (uint32_t d = best; s->spread && d < s->p->choices.devices; d++)
+		if (dfg_choice_has(&s->p->choices, choice, d) && s->ready[d] < s->ready[best])
 			best = d;
 	return best;
 }
@@ -185,7 +186,7 @@ static double end_on(const struct schedule *s, uint32_t n, uint32_t device)
 }
 
 /*
- * Where it would be done first, of the devices of its inputs and the one that is least busy. Transfers more than need be
+ * Where it would be done first, of the devices of its inputs and, to spread, the one that is least busy. Transfers more than need be
  * must be less than the work that they take elsewhere.
  */
 static uint32_t choose(const struct schedule *s, uint32_t n)
@@ -196,7 +197,9 @@ static uint32_t choose(const struct schedule *s, uint32_t n)
 		if (dfg_choice_has(&s->p->choices, choice, s->seen[i]) && s->here[s->seen[i]] > most)
 			most = s->here[s->seen[i]];
 	for (uint32_t i = 0; i <= s->devices_seen; i++) {
-		uint32_t device = i < s->devices_seen ? s->seen[i] : s->spread || !i ? least_busy(s, choice) : s->seen[0];
+		uint32_t device = i < s->devices_seen ? s->seen[i] : least_busy(s, choice);
+		if (i == s->devices_seen && best != DFG_NONE && !s->spread)
+			break;
 		if (!dfg_choice_has(&s->p->choices, choice, device) || most - s->here[device] > load_of(s, n))
 			continue;
 		double end = end_on(s, n, device);
