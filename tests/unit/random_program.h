@@ -232,7 +232,7 @@ struct values {
 	double largest;
 };
 
-static void run_block(struct values *v, const struct statement *block, int derives);
+static inline void run_block(struct values *v, const struct statement *block, int derives);
 
 static void set_data(struct values *v, int name, struct jet value)
 {
@@ -327,7 +327,7 @@ static void run_derive(struct values *v, const struct statement *st, int derives
 	set_data(v, st->out, out);
 }
 
-static void run_block(struct values *v, const struct statement *st, int derives)
+static inline void run_block(struct values *v, const struct statement *st, int derives)
 {
 	for (; st && !v->out_of_range; st = st->after) {
 		if (st->kind == OP)
