@@ -1,4 +1,4 @@
-/* bill. Messages and bytes of a step, from the transfers that partition made. O(transfers * links), loops being few. */
+/* bill. Messages and bytes of a step, from the transfers that partition made. O(transfers * (links + loops)). */
 #include "lib/pass/bill.h"
 
 #include "lib/base/mem.h"
@@ -15,6 +15,9 @@ struct biller {
 	struct dfg_arena *arena;
 	const struct dfg_transfer *transfer;
 	uint32_t transfers;
+	struct dfg_map loops; /* paths of inner loops */
+	const char **outer;   /* by number of these: the loop around it */
+	size_t outer_room;
 };
 
 static struct dfg_err *add_term(struct dfg_amount *amount, uint64_t times, const char *sizes, const char *loop)
@@ -38,7 +41,7 @@ struct dfg_err *dfg_amount_add(struct dfg_amount *amount, uint64_t times, const 
 }
 
 /* The loop around the one of this path, which has depth 2 or more: names of frames may hold '/' themselves. */
-static struct dfg_err *outer_of(const struct biller *b, const struct dfg_transfer *inner, const char **out)
+static struct dfg_err *find_outer(const struct biller *b, const struct dfg_transfer *inner, const char **out)
 {
 	const char *best = NULL, *slash = strrchr(inner->loop, '/');
 	for (uint32_t t = 0; t < b->transfers; t++) {
@@ -48,15 +51,26 @@ static struct dfg_err *outer_of(const struct biller *b, const struct dfg_transfe
 			inner->loop[length] == '/' && (!best || length > strlen(best)))
 			best = path;
 	}
-	*out = best;
-	if (!best && slash)
-		*out = dfg_arena_copy(b->arena, inner->loop, (size_t)(slash - inner->loop));
+	*out = best ? best : dfg_arena_copy(b->arena, inner->loop, slash ? (size_t)(slash - inner->loop) : 0);
 	return *out ? NULL : DFG_ERR(DFG_MEMORY, "no memory for a bill");
+}
+
+static struct dfg_err *outer_of(struct biller *b, const struct dfg_transfer *inner, const char **out)
+{
+	uint32_t number;
+	bool is_new;
+	if (!dfg_map_put(&b->loops, inner->loop, strlen(inner->loop), &number, &is_new) ||
+		!dfg_reserve(&b->outer, &b->outer_room, b->loops.count, sizeof *b->outer))
+		return DFG_ERR(DFG_MEMORY, "no memory for a bill");
+	if (is_new)
+		DFG_TRY(find_outer(b, inner, &b->outer[number]));
+	*out = b->outer[number];
+	return NULL;
 }
 
 /* As often as its loop goes on; and once more for each time that its loop is entered. */
 static struct dfg_err *add_runs(
-	const struct biller *b, struct dfg_amount *amount, const struct dfg_transfer *t, uint64_t times, const char *sizes)
+	struct biller *b, struct dfg_amount *amount, const struct dfg_transfer *t, uint64_t times, const char *sizes)
 {
 	const char *outer = "";
 	DFG_TRY(add_term(amount, times, sizes, t->loop));
@@ -138,7 +152,7 @@ static struct dfg_err *link_of(struct dfg_bill *bill, uint32_t from, uint32_t to
 	return NULL;
 }
 
-static struct dfg_err *add_transfer(const struct biller *b, const struct dfg_transfer *t)
+static struct dfg_err *add_transfer(struct biller *b, const struct dfg_transfer *t)
 {
 	struct dfg_bill_link *link;
 	uint64_t bytes;
@@ -187,12 +201,14 @@ static void sort_bill(struct dfg_bill *bill)
 struct dfg_err *dfg_bill_transfers(
 	const struct dfg_transfer *transfer, uint32_t transfers, struct dfg_arena *arena, struct dfg_bill *out_bill)
 {
-	struct biller b = {out_bill, arena, transfer, transfers};
+	struct biller b = {.bill = out_bill, .arena = arena, .transfer = transfer, .transfers = transfers};
 	struct dfg_err *err = NULL;
 	*out_bill = (struct dfg_bill){0};
 	for (uint32_t t = 0; t < transfers && !err; t++)
 		err = add_transfer(&b, &transfer[t]);
 	sort_bill(out_bill);
+	dfg_map_release(&b.loops);
+	dfg_free(b.outer);
 	if (err)
 		dfg_bill_release(out_bill);
 	return err;
