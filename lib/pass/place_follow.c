@@ -167,7 +167,8 @@ static uint32_t leader_of(const struct dfg_placing *p, const struct consumers *c
 		return consumers->first[n];
 	if (dfg_node_role(node) == DFG_SWITCH && node->n_in && p->kind[node->in[0].node] & DFG_KIND_INVARIANT)
 		return consumers->count[n] ? consumers->first[n] : DFG_NONE;
-	return is_metadata(node) ? node->in[0].node : DFG_NONE;
+	bool passes = is_metadata(node) || (dfg_node_role(node) == DFG_SAVE && node->n_in);
+	return passes ? node->in[0].node : DFG_NONE;
 }
 
 static struct dfg_err *follow_all(struct dfg_placing *p)
@@ -185,6 +186,76 @@ static struct dfg_err *follow_all(struct dfg_placing *p)
 		if (together)
 			lead(p, n, leader);
 	}
+	return NULL;
+}
+
+/* Of a loop variable that nobody asked for, by root. */
+struct pull {
+	uint32_t choice;    /* the device that makes its next value */
+	bool there, others; /* it is read there; elsewhere */
+};
+
+/* The node that makes the next value, if that was asked onto one device and the variable was not. */
+static uint32_t maker_of(struct dfg_placing *p, const struct dfg_loop_variable *variable)
+{
+	const struct dfg_node *next = &p->graph->node[variable->next];
+	uint32_t choice = next->n_in ? p->choice[dfg_place_root(p, next->in[0].node)] : 0;
+	bool asked = choice && dfg_choice_is_one(&p->choices, choice);
+	return asked && !p->choice[dfg_place_root(p, variable->merge)] ? next->in[0].node : DFG_NONE;
+}
+
+static void see_readers(struct dfg_placing *p, uint32_t n, struct pull *pull)
+{
+	const struct dfg_node *node = &p->graph->node[n];
+	uint32_t root = dfg_place_root(p, n);
+	for (uint32_t e = 0; e < node->n_in; e++) {
+		uint32_t from = dfg_place_root(p, node->in[e].node);
+		if (!pull[from].choice || from == root || dfg_node_role(&p->graph->node[node->in[e].node]) == DFG_EXIT)
+			continue;
+		if (p->choice[root] == pull[from].choice)
+			pull[from].there = true;
+		else
+			pull[from].others = true;
+	}
+}
+
+static bool find_makers(struct dfg_placing *p, struct pull *pull)
+{
+	bool any = false;
+	for (uint32_t l = 1; l < p->loops.count; l++)
+		for (uint32_t v = 0; v < p->loops.loop[l].n_variable; v++) {
+			uint32_t maker = maker_of(p, &p->loops.loop[l].variable[v]);
+			if (maker == DFG_NONE)
+				continue;
+			uint32_t merge = dfg_place_root(p, p->loops.loop[l].variable[v].merge);
+			pull[merge].choice = p->choice[dfg_place_root(p, maker)];
+			any = true;
+		}
+	return any;
+}
+
+/*
+ * A loop variable whose next value is made on a device that was asked for stands there too, unless only others read it: it
+ * would cross once a turn to be read, and once to come back.
+ */
+static struct dfg_err *pull_variables(struct dfg_placing *p)
+{
+	struct pull *pull = dfg_arena_zeros(&p->scratch, (size_t)p->graph->count + 1, sizeof *pull);
+	if (!pull)
+		return DFG_ERR(DFG_MEMORY, "no memory to group %u nodes", p->graph->count);
+	if (!find_makers(p, pull))
+		return NULL;
+	for (uint32_t n = 0; n < p->graph->count; n++)
+		see_readers(p, n, pull);
+	for (uint32_t l = 1; l < p->loops.count; l++)
+		for (uint32_t v = 0; v < p->loops.loop[l].n_variable; v++) {
+			const struct dfg_loop_variable *variable = &p->loops.loop[l].variable[v];
+			const struct pull *found = &pull[dfg_place_root(p, variable->merge)];
+			uint32_t maker = maker_of(p, variable);
+			bool together;
+			if (maker != DFG_NONE && (found->there || !found->others))
+				DFG_TRY(dfg_place_attract(p, variable->merge, maker, DFG_JOIN_CONTROL, &together));
+		}
 	return NULL;
 }
 
@@ -219,8 +290,10 @@ struct dfg_err *dfg_place_follow(struct dfg_placing *p)
 	DFG_TRY(keep_initialisers(p));
 	DFG_TRY(keep_updates(p));
 	DFG_TRY(follow_all(p));
-	if (p->loops.count > 1)
+	if (p->loops.count > 1) {
+		DFG_TRY(pull_variables(p));
 		DFG_TRY(keep_loops_whole(p));
+	}
 	for (uint32_t n = 0; n < p->graph->count; n++)
 		p->parent[n] = dfg_place_root(p, n);
 	return NULL;

@@ -263,8 +263,12 @@ static void a_loop_stays_whole_but_for_what_was_asked(void **state)
 {
 	(void)state;
 	struct layout t;
+	succeeds(begin(&t, LOOP "twice Add mul mul T=f32\nw Exp twice T=f32\n", 2, "twice=w1"));
+	stands(&t, 0, "ei ev en mi mv less c si sv add mul ex ni nv xi xv");
+	stands(&t, 1, "twice");
+	end(&t);
 	succeeds(begin(&t, LOOP, 2, "mul=w1"));
-	stands(&t, 0, "ei ev en mi mv less c si sv add ni nv xi xv");
+	stands(&t, 0, "ei en mi less c si add ni xi");
 	stands(&t, 1, "mul ex");
 	explained(&t, "ex", "ex  w1  next to 'mul' (--place 'mul=w1')");
 	succeeds(place_on(&t, 2, "less=w1"));
@@ -286,6 +290,19 @@ static void a_loop_variable_goes_where_one_of_its_primitives_is_asked(void **sta
 	end(&t);
 }
 
+static void a_loop_variable_goes_where_it_is_read_and_made(void **state)
+{
+	(void)state;
+	struct layout t;
+	succeeds(begin(&t, LOOP, 2, "mul=w1"));
+	stands(&t, 1, "ev mv sv nv xv");
+	explained(&t, "mv", "mv  w1  together with 'mul' (--place 'mul=w1')");
+	succeeds(place_on(&t, 2, "add=w1"));
+	stands(&t, 1, "ei mi si ni xi");
+	stands(&t, 0, "ev mv mul less c");
+	end(&t);
+}
+
 static void what_is_saved_in_a_loop_is_loaded_where_it_is(void **state)
 {
 	(void)state;
@@ -296,6 +313,9 @@ static void what_is_saved_in_a_loop_is_loaded_where_it_is(void **state)
 	succeeds(begin(&t, text, 2, "save=w1"));
 	stands(&t, 1, "save load");
 	stands(&t, 0, "mul add");
+	succeeds(place_on(&t, 2, "mul=w1"));
+	stands(&t, 1, "save load");
+	explained(&t, "save", "save  w1  next to 'mul' (--place 'mul=w1')");
 	end(&t);
 	refused(text, "save=w1 load=w0", "'load' loads what 'save' saves");
 }
@@ -491,6 +511,7 @@ int main(void)
 		cmocka_unit_test(a_switch_stands_with_its_data_whatever_it_is_asked),
 		cmocka_unit_test(a_loop_stays_whole_but_for_what_was_asked),
 		cmocka_unit_test(a_loop_variable_goes_where_one_of_its_primitives_is_asked),
+		cmocka_unit_test(a_loop_variable_goes_where_it_is_read_and_made),
 		cmocka_unit_test(what_is_saved_in_a_loop_is_loaded_where_it_is),
 		cmocka_unit_test(independent_heavy_chains_go_to_different_devices),
 		cmocka_unit_test(what_is_small_is_not_cut),
