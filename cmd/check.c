@@ -52,6 +52,7 @@ static struct dfg_err *talk_of_foreign(void *path, const char *name)
 static struct dfg_err *check_plan(const char *path)
 {
 	struct dfg_plan plan;
+	struct dfg_graph whole = {.arena = NULL};
 	struct dfg_faults faults = {.left = (long)errors}, warnings = {.left = (long)errors};
 	DFG_TRY(dfg_folder_each(path, talk_of_foreign, (void *)path));
 	DFG_TRY(dfg_cmd_open_plan(path, &plan));
@@ -64,6 +65,10 @@ static struct dfg_err *check_plan(const char *path)
 		warnings.err = NULL;
 	}
 	dfg_plan_check(&plan, &faults);
+	if (!faults.err) {
+		dfg_fault(&faults, dfg_err_note(dfg_plan_join(&plan, &whole), "%s", path));
+		dfg_graph_release(&whole);
+	}
 	dfg_plan_close(&plan);
 	return faults.err;
 }

@@ -2,6 +2,7 @@
 #include "cmd/graph.h"
 #include "formats/checkpoint.h"
 #include "formats/differ.h"
+#include "formats/plan.h"
 
 static double rtol, atol;
 
@@ -22,6 +23,32 @@ static struct dfg_err *diff_graphs(char **path, struct dfg_differ *differ)
 		err = dfg_differ_graphs(differ, &a.graph, &b.graph);
 	dfg_graph_close(&a);
 	dfg_graph_close(&b);
+	return err;
+}
+
+/* The parts as one graph, which borrows from the plan. */
+static struct dfg_err *join(const char *path, struct dfg_plan *plan, struct dfg_graph *out_graph)
+{
+	DFG_TRY(dfg_cmd_open_plan(path, plan));
+	return dfg_err_note(dfg_plan_join(plan, out_graph), "%s", path);
+}
+
+/* A node that went elsewhere has another device; a transfer that is new is two nodes. */
+static struct dfg_err *diff_plans(char **path, struct dfg_differ *differ)
+{
+	struct dfg_plan a = {.device = NULL}, b = {.device = NULL};
+	struct dfg_graph m = {.arena = NULL}, n = {.arena = NULL};
+	struct dfg_err *err = join(path[0], &a, &m);
+	if (!err)
+		err = join(path[1], &b, &n);
+	if (!err && a.parts.parts != b.parts.parts)
+		dfg_differ_say(differ, "devices: %u, not %u", b.parts.parts, a.parts.parts);
+	if (!err)
+		err = dfg_differ_graphs(differ, &m, &n);
+	dfg_graph_release(&m);
+	dfg_graph_release(&n);
+	dfg_plan_close(&a);
+	dfg_plan_close(&b);
 	return err;
 }
 
@@ -56,16 +83,21 @@ static struct dfg_err *diff_arrays(char **path, struct dfg_differ *differ)
 static struct dfg_err *diff(char **operands, int *out_status)
 {
 	struct dfg_differ differ = {.rtol = rtol, .atol = atol};
-	bool a, b;
+	bool a, b, plan = dfg_plan_is(operands[0]);
 	if (!(rtol >= 0) || !(atol >= 0))
 		return DFG_ERR(DFG_USAGE, "--rtol and --atol are 0 or more");
+	if (plan != dfg_plan_is(operands[1]))
+		return DFG_ERR(DFG_DATA, "%s is a plan, and %s is not", operands[!plan], operands[plan]);
 	DFG_TRY(dfg_cmd_holds_arrays(operands[0], &a));
 	DFG_TRY(dfg_cmd_holds_arrays(operands[1], &b));
-	a |= dfg_cmd_is_directory(operands[0]);
-	b |= dfg_cmd_is_directory(operands[1]);
+	a |= !plan && dfg_cmd_is_directory(operands[0]);
+	b |= !plan && dfg_cmd_is_directory(operands[1]);
 	if (a != b)
 		return DFG_ERR(DFG_DATA, "%s holds arrays, and %s does not", operands[b], operands[a]);
-	struct dfg_err *err = a ? diff_arrays(operands, &differ) : diff_graphs(operands, &differ);
+	struct dfg_err *(*compare)(char **path, struct dfg_differ *differ) = plan ? diff_plans
+																		 : a  ? diff_arrays
+																			  : diff_graphs;
+	struct dfg_err *err = compare(operands, &differ);
 	if (!err && differ.count) {
 		*out_status = DFG_NEGATIVE;
 		fwrite(differ.text.s, 1, differ.text.length, stdout);
@@ -82,7 +114,7 @@ static struct dfg_err *diff(char **operands, int *out_status)
 const struct dfg_cmd dfg_cmd_diff = {
 	.name = "diff",
 	.operands = "A B",
-	.summary = "tell where two graphs, files of arrays or checkpoints differ",
+	.summary = "tell where two graphs, plans, files of arrays or checkpoints differ",
 	.options = options,
 	.least = 2,
 	.most = 2,

@@ -104,6 +104,16 @@ void dfg_plan_close(struct dfg_plan *plan)
 	*plan = (struct dfg_plan){.device = NULL};
 }
 
+struct dfg_err *dfg_plan_join(struct dfg_plan *plan, struct dfg_graph *out_graph)
+{
+	const struct dfg_graph **part = dfg_arena_zeros(&plan->arena, plan->parts.parts, sizeof *part);
+	if (!part)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	for (uint32_t i = 0; i < plan->parts.parts; i++)
+		part[i] = &plan->parts.part[i];
+	return dfg_parts_join(part, plan->parts.parts, &plan->arena, out_graph);
+}
+
 static struct dfg_err *see_one(void *any, const char *name)
 {
 	(void)name;

@@ -49,6 +49,9 @@ DFG_MUST_CHECK struct dfg_err *dfg_plan_save(
 /* What is wrong between the parts: whether each transfer has its _Send and its _Recv, and these are what it says. */
 void dfg_plan_check(const struct dfg_plan *plan, struct dfg_faults *faults);
 
+/* The parts as one graph, which borrows from the plan and lives in its arena: dfg_parts_join. */
+DFG_MUST_CHECK struct dfg_err *dfg_plan_join(struct dfg_plan *plan, struct dfg_graph *out_graph);
+
 /* The manifest. What reads it takes names, numbers and transfers from it, and leaves the graphs empty. */
 DFG_MUST_CHECK struct dfg_err *dfg_plan_print(const struct dfg_plan *plan, struct dfg_out *out);
 DFG_MUST_CHECK struct dfg_err *dfg_plan_read(const void *text, size_t length, struct dfg_plan *plan);

@@ -218,6 +218,19 @@ touch bad/README
 status 0 "$DFG" check bad
 has err "'README' is no file of a plan"
 
+# Where two plans differ: a node that went elsewhere, and what it takes with it.
+status 0 "$DFG" diff plan again
+[ ! -s out ]
+status 0 "$DFG" partition net.pb --hosts local:2 --place '*=w0' --place 'layer2*=w1' --place 'z=w1' -o moved
+status 1 "$DFG" diff plan moved
+has out "node 'z' (Identity): device"
+status 1 "$DFG" diff plan many
+has out 'devices: 4, not 2'
+status 65 "$DFG" diff plan net.pb
+has err 'plan is a plan, and net.pb is not'
+status 65 "$DFG" diff net.pb plan
+has err 'plan is a plan, and net.pb is not'
+
 # One device is a plan too; functions are written out.
 status 0 "$DFG" partition net.pb --hosts local:1 -o one
 grep -q '"transfers":\[$' one/manifest.json
