@@ -42,9 +42,10 @@ struct spread {
 };
 
 struct cut {
-	const struct dfg_graph *graph;
+	struct dfg_graph *graph; /* is not changed */
 	const struct dfg_facts *facts;
-	const struct dfg_placed *placed;
+	struct dfg_builder builder; /* where there are loops: has facts that say more of them */
+	uint32_t *device;           /* by node of the graph */
 	const struct dfg_place_options *options;
 	struct dfg_arena *arena; /* of the parts */
 	struct dfg_arena scratch;
@@ -59,7 +60,8 @@ struct cut {
 	uint32_t readings;
 	struct added *added;
 	size_t n_added, added_room, settled;
-	uint32_t *first; /* by node of the graph: a way, + 1 */
+	struct dfg_edge **in; /* by node of the graph: its inputs, led their way */
+	uint32_t *first;      /* by node of the graph: a way, + 1 */
 	struct way *way;
 	size_t ways, way_room;
 	struct dfg_transfer *transfer;
@@ -72,7 +74,7 @@ static inline const struct dfg_node *cut_node(const struct cut *c, uint32_t n)
 }
 static inline uint32_t cut_device(const struct cut *c, uint32_t n)
 {
-	return n < c->graph->count ? c->placed[n].device : c->added[n - c->graph->count].device;
+	return n < c->graph->count ? c->device[n] : c->added[n - c->graph->count].device;
 }
 
 /* Adds a node; its op is found by its name. What the fields point to is the arena's, or the graph's. */
@@ -113,7 +115,7 @@ bool dfg_cut_is_ref(const struct cut *c, struct dfg_edge edge);
 DFG_MUST_CHECK struct dfg_err *dfg_cut_reading(
 	struct cut *c, uint32_t reader, struct dfg_edge edge, struct dfg_edge *out_edge);
 
-/* Leads every edge, also those of what is added meanwhile. */
+/* Leads every edge, also those of what is added meanwhile: inputs become those that the parts have. */
 DFG_MUST_CHECK struct dfg_err *dfg_cut_edges(struct cut *c);
 
 /* The graphs, once every edge has its way. */

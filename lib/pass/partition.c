@@ -35,10 +35,16 @@ static struct dfg_err *find_loops(struct cut *c)
 	return dfg_cut_loops(c, order);
 }
 
-static struct dfg_err *partition(struct cut *c, struct dfg_parts *out_parts)
+static struct dfg_err *partition(struct cut *c, const struct dfg_placed *placed, struct dfg_parts *out_parts)
 {
-	if (!(c->first = dfg_arena_zeros(&c->scratch, (size_t)c->graph->count + 1, sizeof *c->first)))
+	size_t nodes = (size_t)c->graph->count + 1;
+	c->first = dfg_arena_zeros(&c->scratch, nodes, sizeof *c->first);
+	c->in = dfg_arena_zeros(&c->scratch, nodes, sizeof(void *));
+	c->device = dfg_arena_zeros(&c->scratch, nodes, sizeof *c->device);
+	if (!c->first || !c->in || !c->device)
 		return DFG_ERR(DFG_MEMORY, "no memory to cut %u nodes", c->graph->count);
+	for (uint32_t n = 0; n < c->graph->count; n++)
+		c->device[n] = placed[n].device;
 	DFG_TRY(check_names(c->graph));
 	DFG_TRY(find_loops(c));
 	DFG_TRY(dfg_cut_edges(c));
@@ -48,15 +54,16 @@ static struct dfg_err *partition(struct cut *c, struct dfg_parts *out_parts)
 struct dfg_err *dfg_partition(struct dfg_graph *graph, const struct dfg_facts *facts, const struct dfg_placed *placed,
 	const struct dfg_place_options *options, struct dfg_arena *arena, struct dfg_parts *out_parts)
 {
-	struct cut c = {.graph = graph, .facts = facts, .placed = placed, .options = options, .arena = arena};
+	struct cut c = {.graph = graph, .facts = facts, .options = options, .arena = arena};
 	*out_parts = (struct dfg_parts){0};
-	struct dfg_err *err = partition(&c, out_parts);
+	struct dfg_err *err = partition(&c, placed, out_parts);
 	if (err)
 		dfg_parts_release(out_parts);
 	dfg_free(c.added);
 	dfg_free(c.way);
 	dfg_free(c.transfer);
 	dfg_liveness_release(&c.liveness);
+	dfg_builder_release(&c.builder);
 	dfg_arena_release(&c.scratch);
 	return err;
 }

@@ -20,8 +20,9 @@ static bool is_small(const struct dfg_literal *literal)
 bool dfg_cut_is_constant(const struct cut *c, uint32_t n)
 {
 	const struct dfg_node *node = &c->graph->node[n];
-	const struct dfg_attr *value = dfg_node_attr(node, "value");
-	if (dfg_node_role(node) != DFG_CONST || !value || value->kind != DFG_ATTR_TENSOR || !is_small(value->value.tensor))
+	bool is_const = dfg_node_role(node) == DFG_CONST;
+	const struct dfg_attr *value = is_const ? dfg_node_attr(node, "value") : NULL;
+	if (!value || value->kind != DFG_ATTR_TENSOR || !is_small(value->value.tensor))
 		return false;
 	for (uint32_t e = 0; e < node->n_control; e++)
 		if (!dfg_cut_pivot_of(c, node->in[e].node))
@@ -40,8 +41,17 @@ static bool is_predicate(const struct cut *c, uint32_t n)
 
 bool dfg_cut_is_cloned(const struct cut *c, uint32_t n)
 {
-	return c->is_copied[n] || dfg_cut_is_constant(c, n) || dfg_is_constant_enter(&c->graph->node[n]) ||
-		   is_predicate(c, n);
+	switch (dfg_node_role(&c->graph->node[n])) {
+	case DFG_CONST:
+		return dfg_cut_is_constant(c, n);
+	case DFG_ENTER:
+		return c->is_copied[n] || dfg_is_constant_enter(&c->graph->node[n]);
+	case DFG_IDENTITY:
+	case DFG_LOOP_COND:
+		return c->is_copied[n] || is_predicate(c, n);
+	default:
+		return c->is_copied[n];
+	}
 }
 
 struct dfg_err *dfg_cut_clone(struct cut *c, uint32_t n, uint32_t device, uint32_t *out_number)

@@ -244,15 +244,31 @@ struct dfg_err *dfg_cut_lead(struct cut *c, uint32_t reader, struct dfg_edge edg
 	return NULL;
 }
 
-/* Edges from data go first: a signal for the same device is then spared. */
-static struct dfg_err *lead_all(struct cut *c, bool control)
+static struct dfg_err *lead_inputs(struct cut *c, uint32_t n, uint32_t e, uint32_t end)
 {
-	struct dfg_edge to;
+	const struct dfg_edge *in = c->graph->node[n].in;
+	uint32_t device = c->device[n];
+	for (; e < end; e++)
+		if (c->device[in[e].node] == device && !c->has_refs)
+			c->in[n][e] = in[e];
+		else
+			DFG_TRY(dfg_cut_lead(c, n, in[e], &c->in[n][e]));
+	return NULL;
+}
+
+/* Edges of data go first: a signal for the same device is then spared. */
+static struct dfg_err *lead_all(struct cut *c)
+{
 	for (uint32_t n = 0; n < c->graph->count; n++) {
 		const struct dfg_node *node = &c->graph->node[n];
-		uint32_t end = control ? node->n_in + node->n_control : node->n_in;
-		for (uint32_t e = control ? node->n_in : 0; e < end; e++)
-			DFG_TRY(dfg_cut_lead(c, n, node->in[e], &to));
+		c->in[n] = dfg_arena_zeros(c->arena, (size_t)node->n_in + node->n_control, sizeof **c->in);
+		if (!c->in[n])
+			return no_memory();
+		DFG_TRY(lead_inputs(c, n, 0, node->n_in));
+	}
+	for (uint32_t n = 0; n < c->graph->count; n++) {
+		const struct dfg_node *node = &c->graph->node[n];
+		DFG_TRY(lead_inputs(c, n, node->n_in, node->n_in + node->n_control));
 	}
 	return NULL;
 }
@@ -261,8 +277,7 @@ struct dfg_err *dfg_cut_edges(struct cut *c)
 {
 	for (size_t i = 0; i < c->facts->count && !c->has_refs; i++)
 		c->has_refs = c->facts->fact[i]->is_ref;
-	DFG_TRY(lead_all(c, false));
-	DFG_TRY(lead_all(c, true));
+	DFG_TRY(lead_all(c));
 	for (; c->settled < c->n_added; c->settled++) {
 		uint32_t number = c->graph->count + (uint32_t)c->settled;
 		struct dfg_edge *in = c->added[c->settled].node.in; /* in the arena: it stays where it is */

@@ -1,6 +1,7 @@
 #include "lib/pass/cutting.h"
 
 #include "lib/pass/predicate.h"
+#include "lib/pass/turn_shapes.h"
 
 #include <string.h>
 
@@ -273,6 +274,27 @@ static struct dfg_err *spread(struct cut *c, uint32_t loop)
 	return NULL;
 }
 
+/* The shapes that loop variables have in every iteration: the ends of transfers are to know them, and what counts is scalar. */
+static struct dfg_err *find_shapes(struct cut *c)
+{
+	uint32_t *order = dfg_arena_zeros(&c->scratch, (size_t)c->graph->count + 1, sizeof *order);
+	if (!order)
+		return no_memory(c);
+	DFG_TRY(dfg_loops_order(c->graph, &c->loops, &c->scratch, order));
+	DFG_TRY(dfg_builder_init(&c->builder, c->graph));
+	DFG_TRY(dfg_turn_shapes(&c->builder, &c->loops, order, &c->scratch));
+	c->facts = &c->builder.facts;
+	return NULL;
+}
+
+static bool any_is_spread(const struct cut *c)
+{
+	for (uint32_t l = 1; l < c->loops.count; l++)
+		if (c->spread[l].is_spread)
+			return true;
+	return false;
+}
+
 struct dfg_err *dfg_cut_loops(struct cut *c, const uint32_t *order)
 {
 	c->spread = dfg_arena_zeros(&c->scratch, c->loops.count, sizeof *c->spread);
@@ -288,7 +310,10 @@ struct dfg_err *dfg_cut_loops(struct cut *c, const uint32_t *order)
 		c->start[d] = DFG_NONE;
 	DFG_TRY(name_loops(c));
 	find_devices(c);
+	if (!any_is_spread(c))
+		return NULL;
 	DFG_TRY(check_all(c, order));
+	DFG_TRY(find_shapes(c));
 	for (uint32_t l = 1; l < c->loops.count; l++)
 		DFG_TRY(spread(c, l));
 	return NULL;

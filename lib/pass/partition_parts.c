@@ -60,21 +60,19 @@ static struct dfg_err *put_added(struct laying *l, uint32_t n)
 }
 
 /* Several control inputs may have become one. */
-static struct dfg_err *lead_inputs(struct laying *l, uint32_t n, struct dfg_node *node)
+static struct dfg_err *take_inputs(struct laying *l, uint32_t n, struct dfg_node *node)
 {
-	const struct dfg_edge *from = node->in;
 	uint32_t count = node->n_in + node->n_control, kept = node->n_in;
-	if (!(node->in = dfg_arena_zeros(l->c->arena, (size_t)count + 1, sizeof *node->in)))
-		return DFG_ERR(DFG_MEMORY, "no memory for the inputs of '%.200s'", node->name);
+	node->in = l->c->in[n];
 	for (uint32_t e = 0; e < count; e++) {
-		struct dfg_edge to;
-		DFG_TRY(dfg_cut_lead(l->c, n, from[e], &to));
-		DFG_TRY(put_added(l, to.node));
-		if (e >= node->n_in && l->seen[to.node] == n + 1)
+		struct dfg_edge to = node->in[e];
+		if (to.node >= l->c->graph->count)
+			DFG_TRY(put_added(l, to.node));
+		if (e < node->n_in)
 			continue;
-		if (e >= node->n_in)
-			l->seen[to.node] = n + 1;
-		node->in[e < node->n_in ? e : kept++] = to;
+		if (l->seen[to.node] != n + 1)
+			node->in[kept++] = to;
+		l->seen[to.node] = n + 1;
 	}
 	node->n_control = kept - node->n_in;
 	return NULL;
@@ -94,7 +92,7 @@ static struct dfg_err *put_all(struct laying *l)
 	for (uint32_t n = 0; n < c->graph->count; n++) {
 		struct dfg_node node = c->graph->node[n];
 		node.device = c->options->device[cut_device(c, n)];
-		DFG_TRY(lead_inputs(l, n, &node));
+		DFG_TRY(take_inputs(l, n, &node));
 		DFG_TRY(put(l, n, &node));
 		DFG_TRY(put_sends(l, n));
 	}
@@ -129,6 +127,24 @@ static void finish(const struct laying *l, struct dfg_graph *part)
 	}
 }
 
+/* Room for all nodes of each part at once. */
+static struct dfg_err *reserve(const struct laying *l)
+{
+	const struct cut *c = l->c;
+	uint32_t *count = dfg_arena_zeros(&l->c->scratch, c->options->devices, sizeof *count);
+	if (!count)
+		return DFG_ERR(DFG_MEMORY, "no memory for %u parts", c->options->devices);
+	for (uint32_t n = 0; n < c->graph->count + (uint32_t)c->n_added; n++)
+		count[cut_device(c, n)]++;
+	for (uint32_t d = 0; d < l->parts->parts; d++) {
+		struct dfg_graph *part = &l->parts->part[d];
+		if (!dfg_reserve(&part->node, &part->room, count[d], sizeof *part->node) ||
+			!dfg_map_reserve(&part->names, count[d]))
+			return DFG_ERR(DFG_MEMORY, "no memory for a part of %u nodes", count[d]);
+	}
+	return NULL;
+}
+
 static struct dfg_err *init(struct laying *l)
 {
 	const struct dfg_graph *graph = l->c->graph;
@@ -159,7 +175,7 @@ static struct dfg_err *init(struct laying *l)
 			.unversioned = graph->unversioned,
 			.source = graph->source,
 		};
-	return NULL;
+	return reserve(l);
 }
 
 struct dfg_err *dfg_cut_parts(struct cut *c, struct dfg_parts *out_parts)
