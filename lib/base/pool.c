@@ -55,6 +55,14 @@ static void futex(_Atomic uint32_t *word, int operation, uint32_t value, const s
 	syscall(SYS_futex, (void *)word, operation | FUTEX_PRIVATE_FLAG, value, until, NULL, FUTEX_BITSET_MATCH_ANY);
 }
 
+static void sleep_on(struct dfg_event *event, uint32_t seen, const struct timespec *until)
+{
+	atomic_fetch_add(&event->sleepers, 1);
+	if (atomic_load(&event->word) == seen)
+		futex(&event->word, FUTEX_WAIT_BITSET, seen, until);
+	atomic_fetch_sub(&event->sleepers, 1);
+}
+
 static void wait(struct dfg_event *event, uint32_t seen, const struct timespec *until)
 {
 	for (int i = 0; i < SPINS; i++) {
@@ -62,10 +70,12 @@ static void wait(struct dfg_event *event, uint32_t seen, const struct timespec *
 			return;
 		pause_briefly();
 	}
-	atomic_fetch_add(&event->sleepers, 1);
-	if (atomic_load(&event->word) == seen)
-		futex(&event->word, FUTEX_WAIT_BITSET, seen, until);
-	atomic_fetch_sub(&event->sleepers, 1);
+	sleep_on(event, seen, until);
+}
+
+static struct timespec time_of(uint64_t ns)
+{
+	return (struct timespec){.tv_sec = (time_t)(ns / 1000000000), .tv_nsec = (long)(ns % 1000000000)};
 }
 
 void dfg_event_wait(struct dfg_event *event, uint32_t seen)
@@ -75,7 +85,14 @@ void dfg_event_wait(struct dfg_event *event, uint32_t seen)
 
 void dfg_event_wait_until(struct dfg_event *event, uint32_t seen, uint64_t ns)
 {
-	wait(event, seen, &(struct timespec){.tv_sec = (time_t)(ns / 1000000000), .tv_nsec = (long)(ns % 1000000000)});
+	const struct timespec until = time_of(ns);
+	wait(event, seen, &until);
+}
+
+void dfg_event_sleep(struct dfg_event *event, uint32_t seen, uint64_t ns)
+{
+	const struct timespec until = time_of(ns);
+	sleep_on(event, seen, ns ? &until : NULL);
 }
 
 void dfg_event_signal(struct dfg_event *event)

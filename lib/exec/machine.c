@@ -332,10 +332,11 @@ static void wait(struct machine *machine)
 		until = dfg_now() + LOOK_NS;
 	bool expects = machine->expected;
 	dfg_unlock(machine);
-	bool came = expects && dfg_poll(machine, seen, until);
-	if (!came && until)
+	if (expects)
+		dfg_poll(machine, seen, until);
+	else if (until)
 		dfg_event_wait_until(&machine->event, seen, until);
-	else if (!came)
+	else
 		dfg_event_wait(&machine->event, seen);
 	dfg_lock(machine);
 	if (!machine->stop && watch->on && (machine->err = dfg_note_parcels(machine, dfg_watch_check(watch))))

@@ -252,8 +252,8 @@ bool dfg_crosses(const struct machine *machine, const struct slab *slab, uint32_
 /* Finishes the Recvs whose values came. */
 DFG_MUST_CHECK struct dfg_err *dfg_open_parcels(struct machine *machine);
 
-/* Reads the links for a while; true when there is something to do. Without the lock. */
-bool dfg_poll(struct machine *machine, uint32_t seen, uint64_t until);
+/* Waits, without the lock, and reads the links for a while before it sleeps. until: 0 or a time. */
+void dfg_poll(struct machine *machine, uint32_t seen, uint64_t until);
 
 /* The step is over: no thread knows of the machine any more. Where it ended early, nothing more can come. */
 void dfg_end_parcels(struct machine *machine);

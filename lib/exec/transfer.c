@@ -249,15 +249,15 @@ static void pause_briefly(void)
 }
 
 /* The peer answers in microseconds, or not soon. After the first few others may need the processor more. */
-bool dfg_poll(struct machine *machine, uint32_t seen, uint64_t until)
+void dfg_poll(struct machine *machine, uint32_t seen, uint64_t until)
 {
-	enum { KEEN_NS = 10000, MOST_NS = 50000, AT_ONCE = 16 };
+	enum { KEEN_NS = 2000, MOST_NS = 50000, AT_ONCE = 16 };
 	struct dfg_rendezvous *rendezvous = machine->plan->session->options.rendezvous;
 	uint64_t began = dfg_now(), now = began;
 	do {
 		for (int i = 0; i < AT_ONCE; i++) {
 			if (atomic_load(&machine->arrived) || atomic_load(&machine->event.word) != seen)
-				return true;
+				return;
 			if (!dfg_rendezvous_poll(rendezvous))
 				pause_briefly();
 		}
@@ -265,7 +265,8 @@ bool dfg_poll(struct machine *machine, uint32_t seen, uint64_t until)
 		if (now - began > KEEN_NS)
 			sched_yield();
 	} while (now - began < MOST_NS && (!until || now < until));
-	return atomic_load(&machine->arrived);
+	if (!atomic_load(&machine->arrived))
+		dfg_event_sleep(&machine->event, seen, until);
 }
 
 /* The same one whatever the schedule: the first record, in the first iterations. Of all, or of those that were refused. */
