@@ -49,5 +49,5 @@ struct dfg_event {
 };
 void dfg_event_wait(struct dfg_event *event, uint32_t seen);
 void dfg_event_wait_until(struct dfg_event *event, uint32_t seen, uint64_t ns); /* of the monotonic clock */
-void dfg_event_sleep(struct dfg_event *event, uint32_t seen, uint64_t ns); /* at once; ns 0: however long */
+void dfg_event_sleep(struct dfg_event *event, uint32_t seen, uint64_t ns);      /* at once; ns 0: however long */
 void dfg_event_signal(struct dfg_event *event);

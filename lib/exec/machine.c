@@ -293,8 +293,10 @@ static struct dfg_err *run_next(struct machine *machine, struct runner *runner, 
 	struct ready item;
 	if (machine->sleepers)
 		DFG_TRY(end_sleeps(machine));
-	if (machine->expected)
+	if (machine->expected) {
+		dfg_glance(machine);
 		DFG_TRY(dfg_open_parcels(machine));
+	}
 	if (machine->resting)
 		DFG_TRY(dfg_run_rests(machine, runner));
 	struct queue *queue = machine->cheap.count ? &machine->cheap : &machine->expensive;

@@ -134,6 +134,7 @@ struct machine {
 	struct parcel *parcels, *free_parcel, *refused; /* refused: came with an error */
 	uint32_t expected;                              /* parcels that wait, or came and were not opened */
 	_Atomic(struct parcel *) arrived;               /* by any thread, without the lock; the newest first */
+	uint32_t turns;                                 /* since the links were last read */
 	_Atomic uint32_t bringing;                      /* threads that are at it */
 	struct rest *rests, *free_rest;
 	uint32_t resting;             /* rests that are not awake, or not looked at */
@@ -251,6 +252,9 @@ bool dfg_crosses(const struct machine *machine, const struct slab *slab, uint32_
 
 /* Finishes the Recvs whose values came. */
 DFG_MUST_CHECK struct dfg_err *dfg_open_parcels(struct machine *machine);
+
+/* Reads the links, now and then, while there is work. With the lock held, which is given up meanwhile. */
+void dfg_glance(struct machine *machine);
 
 /* Waits, without the lock, and reads the links for a while before it sleeps. until: 0 or a time. */
 void dfg_poll(struct machine *machine, uint32_t seen, uint64_t until);

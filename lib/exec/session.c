@@ -61,6 +61,18 @@ struct dfg_state *dfg_session_state(struct dfg_session *session)
 	return &session->state;
 }
 
+struct dfg_err *dfg_session_room(
+	struct dfg_session *session, enum dfg_dtype dtype, const struct dfg_shape *shape, struct dfg_tensor *out_tensor)
+{
+	struct dfg_buffer *buffer;
+	size_t bytes;
+	DFG_TRY(dfg_shape_bytes(shape, dtype, &bytes));
+	DFG_TRY(dfg_buffers_take(session->buffers, dtype, bytes, &buffer));
+	*out_tensor = (struct dfg_tensor){
+		.dtype = dtype, .shape = *shape, .data = buffer->data, .room = buffer->room, .buffer = buffer};
+	return NULL;
+}
+
 static bool same_edges(const struct dfg_edge *a, uint32_t n_a, const struct dfg_edge *b, uint32_t n_b)
 {
 	if (n_a != n_b)

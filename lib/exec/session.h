@@ -70,6 +70,10 @@ DFG_MUST_CHECK struct dfg_err *dfg_session_read(
 DFG_MUST_CHECK struct dfg_err *dfg_session_assign(
 	struct dfg_session *session, const struct dfg_variable_place *place, struct dfg_tensor *tensor);
 
+/* A tensor in a buffer that the session uses again: for what comes by a link (its sink's room). Any thread. */
+DFG_MUST_CHECK struct dfg_err *dfg_session_room(
+	struct dfg_session *session, enum dfg_dtype dtype, const struct dfg_shape *shape, struct dfg_tensor *out_tensor);
+
 /* What a step is given and asked for. Any edge may be fed; a fed node does not run. */
 struct dfg_step {
 	const struct dfg_edge *feed;

@@ -248,6 +248,17 @@ static void pause_briefly(void)
 #endif
 }
 
+void dfg_glance(struct machine *machine)
+{
+	enum { TURNS = 64 };
+	if (++machine->turns < TURNS)
+		return;
+	machine->turns = 0;
+	dfg_unlock(machine);
+	dfg_rendezvous_poll(machine->plan->session->options.rendezvous);
+	dfg_lock(machine);
+}
+
 /* The peer answers in microseconds, or not soon. After the first few others may need the processor more. */
 void dfg_poll(struct machine *machine, uint32_t seen, uint64_t until)
 {

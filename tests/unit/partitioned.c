@@ -430,6 +430,24 @@ static void values_arrive_while_kernels_run(void **state)
 	together(part, "x=10", "all", 12 + 13 + 14 + 13, 0);
 }
 
+static void what_comes_may_lie_in_buffers_of_the_session(void **state)
+{
+	(void)state;
+	struct crew crew;
+	struct dfg_tensor tensor;
+	crew_begin(&crew, vain, 1, &(struct dfg_session_options){.threads = 1}, false);
+	succeeds(dfg_session_room(crew.fleet.session[0], DFG_F32, &DFG_SHAPE_VECTOR(1000), &tensor));
+	assert_true(tensor.dtype == DFG_F32 && tensor.shape.dim[0] == 1000 && tensor.room >= 4000 && tensor.buffer);
+	void *data = memset(tensor.data, 1, 4000);
+	dfg_tensor_release(&tensor);
+	succeeds(dfg_session_room(crew.fleet.session[0], DFG_F32, &DFG_SHAPE_VECTOR(1000), &tensor));
+	assert_ptr_equal(tensor.data, data);
+	dfg_tensor_release(&tensor);
+	fails(dfg_session_room(crew.fleet.session[0], DFG_F32, &DFG_SHAPE_VECTOR(INT64_MAX), &tensor), DFG_MEMORY,
+		"no address space for f32[9223372036854775807]");
+	crew_end(&crew);
+}
+
 struct crossing {
 	atomic_int sent[8], received[8], dead;
 };
@@ -480,6 +498,7 @@ int main(void)
 		cmocka_unit_test(a_step_that_waits_can_be_stopped),
 		cmocka_unit_test(a_lost_worker_ends_the_wait_for_it),
 		cmocka_unit_test(values_arrive_while_kernels_run),
+		cmocka_unit_test(what_comes_may_lie_in_buffers_of_the_session),
 		cmocka_unit_test(a_trace_has_both_ends_of_what_crosses),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
