@@ -266,7 +266,7 @@ static struct dfg_err *read_list(struct reading *r, const char *list)
 			*next++ = '\0';
 		err = add_entry(r, &(struct entry){.name = text});
 	}
-	return dfg_err_note(err, "--hosts %s", list);
+	return dfg_err_note(err, "hosts '%s'", list);
 }
 
 /* Label, task, device and machine of each, from the ones before it. */
@@ -293,9 +293,8 @@ static struct dfg_err *number_all(const struct reading *r, struct dfg_hosts *hos
 	return device ? NULL : no_memory();
 }
 
-struct dfg_err *dfg_hosts_read(const char *text, struct dfg_arena *arena, struct dfg_hosts *out_hosts)
+static struct dfg_err *read_any(const char *text, bool file, struct dfg_arena *arena, struct dfg_hosts *out_hosts)
 {
-	bool file = strchr(text, '/') || !strcmp(text, "-") || access(text, F_OK) == 0;
 	struct reading r = {.arena = arena, .file = file, .fault = file ? DFG_CONFIG : DFG_USAGE};
 	*out_hosts = (struct dfg_hosts){0};
 	struct dfg_err *err = file ? read_file(&r, text) : read_list(&r, text);
@@ -308,6 +307,17 @@ struct dfg_err *dfg_hosts_read(const char *text, struct dfg_arena *arena, struct
 	}
 	dfg_free(r.worker);
 	return err;
+}
+
+struct dfg_err *dfg_hosts_read(const char *hosts, struct dfg_arena *arena, struct dfg_hosts *out_hosts)
+{
+	const bool file = strchr(hosts, '/') || !strcmp(hosts, "-") || access(hosts, F_OK) == 0;
+	return read_any(hosts, file, arena, out_hosts);
+}
+
+struct dfg_err *dfg_hosts_read_list(const char *list, struct dfg_arena *arena, struct dfg_hosts *out_hosts)
+{
+	return read_any(list, false, arena, out_hosts);
 }
 
 struct dfg_err *dfg_hosts_find(const struct dfg_hosts *hosts, const char *name, uint32_t *out_number)

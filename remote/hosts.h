@@ -46,6 +46,10 @@ struct dfg_hosts {
  */
 DFG_MUST_CHECK struct dfg_err *dfg_hosts_read(const char *hosts, struct dfg_arena *arena, struct dfg_hosts *out_hosts);
 
+/* The same of what is a list, whatever files there are. */
+DFG_MUST_CHECK struct dfg_err *dfg_hosts_read_list(
+	const char *list, struct dfg_arena *arena, struct dfg_hosts *out_hosts);
+
 /* The first worker with that name or label; DFG_DATA, with the nearest, where there is none. */
 DFG_MUST_CHECK struct dfg_err *dfg_hosts_find(const struct dfg_hosts *hosts, const char *name, uint32_t *out_number);
 

@@ -128,7 +128,7 @@ static void a_name_is_never_an_option_or_a_piece_of_shell(void **state)
 	fails(read_text("alpha ssh=me@\n"), DFG_DATA, "the address is empty");
 	fails(read_text("alpha addr=a/b\n"), DFG_DATA, "'a/b' is no address");
 	fails(read_text("al\x01pha\n"), DFG_DATA, "'al\\x01pha' is no host");
-	fails(dfg_hosts_read("alpha,,beta", &arena, &hosts), DFG_DATA, "--hosts alpha,,beta: the host is empty");
+	fails(dfg_hosts_read("alpha,,beta", &arena, &hosts), DFG_DATA, "hosts 'alpha,,beta': the host is empty");
 	fails(dfg_hosts_read("", &arena, &hosts), DFG_DATA, "the host is empty");
 }
 
@@ -138,6 +138,8 @@ static void what_exists_is_a_file(void **state)
 	dfg_err_free(read_text("alpha\n"));
 	succeeds(dfg_hosts_read("hosts", &arena, &hosts));
 	assert_string_equal(worker(0)->name, "alpha");
+	succeeds(dfg_hosts_read_list("hosts", &arena, &hosts));
+	assert_string_equal(worker(0)->name, "hosts");
 	remove("hosts");
 	succeeds(dfg_hosts_read("hosts", &arena, &hosts));
 	assert_string_equal(worker(0)->name, "hosts");
