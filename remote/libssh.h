@@ -1,0 +1,13 @@
+#pragma once
+
+#include "remote/library.h"
+
+#include <libssh/callbacks.h>
+#include <libssh/libssh.h>
+
+/* libssh, opened when it is first needed. */
+#define FUNCTION(name) extern __typeof__(name) *dfg_##name;
+#include "remote/libssh.def"
+#undef FUNCTION
+
+DFG_MUST_CHECK struct dfg_err *dfg_libssh_open(void);

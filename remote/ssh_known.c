@@ -1,0 +1,252 @@
+#include "remote/ssh_inside.h"
+
+#include "lib/base/io.h"
+#include "lib/base/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/*
+ * The keys of hosts, as known_hosts files have them. libssh is asked what a line means; which line counts is said here:
+ * it refuses nothing by itself.
+ */
+enum { FILE_MOST = 16 << 20, LINE_MOST = 1 << 16 };
+
+/* A line of a known_hosts file that is about this host. */
+struct known {
+	const char *file;
+	int line;
+	bool revoked;
+	ssh_key key;
+};
+
+struct search {
+	const char *name; /* "host", or "[host]:2222" */
+	void (*see)(struct search *search, const struct known *known);
+	ssh_key key; /* the host's own */
+	const char *kinds[16];
+	size_t n_kinds;
+	bool found;           /* the same key */
+	struct known other;   /* of the same kind, that differs; .file NULL: none */
+	struct known revoked; /* .file NULL: no */
+	bool other_kind;      /* keys of other kinds are there */
+};
+
+static void see_line(struct search *search, const char *line, const char *file, int number)
+{
+	struct known known = {.file = file, .line = number, .revoked = !strncmp(line, "@revoked ", 9)};
+	if (known.revoked)
+		line += 9 + strspn(line + 9, " \t");
+	/* Certificates of hosts are not followed, so neither are those who sign them. */
+	if (!*line || *line == '#' || *line == '@')
+		return;
+	struct ssh_knownhosts_entry *entry = NULL;
+	if (dfg_ssh_known_hosts_parse_line(search->name, line, &entry) != SSH_OK || !entry)
+		return;
+	known.key = entry->publickey;
+	search->see(search, &known);
+	dfg_ssh_knownhosts_entry_free(entry);
+}
+
+static struct dfg_err *see_file(struct search *search, const char *path, struct dfg_arena *arena)
+{
+	struct dfg_blob blob;
+	if (access(path, F_OK))
+		return NULL;
+	DFG_TRY(dfg_blob_open(path, FILE_MOST, &blob));
+	char *line = dfg_arena_zeros(arena, LINE_MOST, 1);
+	const char *s = (const char *)blob.bytes, *end = s + blob.size;
+	for (int number = 1; line && s < end; number++) {
+		const char *stop = memchr(s, '\n', (size_t)(end - s));
+		size_t length = (size_t)((stop ? stop : end) - s), used = length < LINE_MOST ? length : 0;
+		memcpy(line, s, used);
+		line[used - (used && line[used - 1] == '\r')] = '\0';
+		see_line(search, line + strspn(line, " \t"), path, number);
+		s += length + 1;
+	}
+	dfg_blob_close(&blob);
+	return line ? NULL : DFG_ERR(DFG_MEMORY, "out of memory");
+}
+
+static struct dfg_err *see_all(struct search *search, struct dfg_ssh *ssh)
+{
+	const struct dfg_ssh_words *files[] = {&ssh->entry.known_hosts, &ssh->entry.global_known_hosts};
+	for (size_t i = 0; i < 2; i++)
+		for (size_t k = 0; k < files[i]->count; k++)
+			DFG_TRY(see_file(search, files[i]->word[k], &ssh->arena));
+	return NULL;
+}
+
+/* By what name the files know the host. */
+static const char *known_name(struct dfg_ssh *ssh)
+{
+	const struct dfg_ssh_entry *entry = &ssh->entry;
+	if (entry->host_key_alias)
+		return entry->host_key_alias;
+	return entry->port == 22 ? entry->host_name
+							 : dfg_arena_print(&ssh->arena, "[%s]:%u", entry->host_name, entry->port);
+}
+
+static void note_kind(struct search *search, const struct known *known)
+{
+	const char *kind = dfg_ssh_key_type_to_char(dfg_ssh_key_type(known->key));
+	for (size_t i = 0; i < search->n_kinds; i++)
+		if (!strcmp(kind, search->kinds[i]))
+			return;
+	if (!known->revoked && search->n_kinds < sizeof search->kinds / sizeof *search->kinds)
+		search->kinds[search->n_kinds++] = kind;
+}
+
+/* A key signs by several algorithms, if it is RSA. */
+static void add_kind(struct dfg_text *list, const char *kind)
+{
+	const char *algorithms = !strcmp(kind, "ssh-rsa") ? "rsa-sha2-512,rsa-sha2-256" : kind;
+	if (!list->s || !strstr(list->s, algorithms))
+		dfg_text_add(list, "%s%s", list->length ? "," : "", algorithms);
+}
+
+struct dfg_err *dfg_ssh_known_kinds(struct dfg_ssh *ssh, const char **out_kinds)
+{
+	static const char *const usual[] = {
+		"ssh-ed25519", "ecdsa-sha2-nistp256", "ecdsa-sha2-nistp384", "ecdsa-sha2-nistp521", "ssh-rsa"};
+	struct search search = {.name = known_name(ssh), .see = note_kind};
+	struct dfg_text list = {0};
+	if (!search.name)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	DFG_TRY(see_all(&search, ssh));
+	for (size_t i = 0; i < search.n_kinds; i++)
+		add_kind(&list, search.kinds[i]);
+	for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
+		add_kind(&list, usual[i]);
+	struct dfg_err *err = dfg_text_check(&list);
+	if (!err && !(*out_kinds = dfg_arena_copy(&ssh->arena, list.s, list.length)))
+		err = DFG_ERR(DFG_MEMORY, "out of memory");
+	dfg_text_release(&list);
+	return err;
+}
+
+static void compare(struct search *search, const struct known *known)
+{
+	bool same = !dfg_ssh_key_cmp(known->key, search->key, SSH_KEY_CMP_PUBLIC);
+	if (known->revoked && same)
+		search->revoked = *known;
+	if (known->revoked)
+		return;
+	search->found |= same;
+	if (dfg_ssh_key_type(known->key) != dfg_ssh_key_type(search->key))
+		search->other_kind = true;
+	else if (!same && !search->other.file)
+		search->other = *known;
+}
+
+/* What a person compares: "ssh-ed25519 SHA256:...". */
+static struct dfg_err *fingerprint(ssh_key key, char out_print[static 128])
+{
+	unsigned char *hash = NULL;
+	size_t count = 0;
+	if (dfg_ssh_get_publickey_hash(key, SSH_PUBLICKEY_HASH_SHA256, &hash, &count))
+		return DFG_ERR(DFG_UNAVAILABLE, "the host's key cannot be read");
+	char *print = dfg_ssh_get_fingerprint_hash(SSH_PUBLICKEY_HASH_SHA256, hash, count);
+	struct dfg_text text = {0};
+	dfg_text_add(&text, "%s %s", dfg_ssh_key_type_to_char(dfg_ssh_key_type(key)), print ? print : "");
+	strncpy(out_print, text.s ? text.s : "", 127);
+	dfg_text_release(&text);
+	dfg_ssh_string_free_char(print);
+	dfg_ssh_clean_pubkey_hash(&hash);
+	return NULL;
+}
+
+/* What ssh-keyscan calls the kind. */
+static const char *scan_kind(enum ssh_keytypes_e kind)
+{
+	return kind == SSH_KEYTYPE_ED25519 ? "ed25519" : kind == SSH_KEYTYPE_RSA ? "rsa" : "ecdsa";
+}
+
+/* Where a new key goes. */
+static const char *first_file(const struct dfg_ssh *ssh)
+{
+	return ssh->entry.known_hosts.count ? ssh->entry.known_hosts.word[0] : "~/.ssh/known_hosts";
+}
+
+static struct dfg_err *refuse_unknown(const struct dfg_ssh *ssh, const struct search *search, const char *print)
+{
+	const char *address = ssh->entry.host_name, *file = first_file(ssh), *config = ssh->wish.file;
+	const char *kind = scan_kind(dfg_ssh_key_type(search->key));
+	const char *also = search->other_kind ? ", though keys of other kinds are" : "";
+	if (ssh->jump || ssh->entry.host_key_alias)
+		return DFG_ERR(DFG_REFUSED,
+			"the host key of %s is not known%s: %s. If that is its key, let ssh write it down: ssh %s%s%s%s true",
+			search->name, also, print, config ? "-F " : "", config ? config : "", config ? " " : "", ssh->wish.host);
+	return DFG_ERR(DFG_REFUSED,
+		"the host key of %s is not known%s: %s. If that is its key: ssh-keyscan -t %s -p %u %s >>%s", search->name,
+		also, print, kind, ssh->entry.port, address, file);
+}
+
+static struct dfg_err *refuse_changed(const struct search *search, const char *print)
+{
+	return DFG_ERR(DFG_REFUSED,
+		"the host key of %s has changed: it is %s, not the one in %s:%d. Somebody may be listening; if the host really "
+		"has a new key: ssh-keygen -f %s -R '%s'",
+		search->name, print, search->other.file, search->other.line, search->other.file, search->name);
+}
+
+/* The user's config says that a new host is believed: its key is a line more. */
+static struct dfg_err *write_down(struct dfg_ssh *ssh, const struct search *search)
+{
+	const char *path = first_file(ssh);
+	char *base64 = NULL;
+	struct dfg_text line = {0};
+	if (!ssh->entry.known_hosts.count)
+		return NULL;
+	if (dfg_ssh_pki_export_pubkey_base64(search->key, &base64))
+		return DFG_ERR(DFG_UNAVAILABLE, "the host's key cannot be read");
+	dfg_text_add(&line, "%s %s %s\n", search->name, dfg_ssh_key_type_to_char(dfg_ssh_key_type(search->key)), base64);
+	dfg_ssh_string_free_char(base64);
+	struct dfg_err *err = dfg_text_check(&line);
+	int fd = err ? -1 : dfg_fs->open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+	if (!err && fd < 0)
+		err = DFG_ERR(DFG_NO_OUTPUT, "cannot write %s: %s", path, strerror(errno));
+	if (!err)
+		err = dfg_fs_write_all(fd, path, line.s, line.length);
+	if (fd >= 0)
+		dfg_fs->close(fd);
+	dfg_text_release(&line);
+	return err;
+}
+
+static struct dfg_err *judge(struct dfg_ssh *ssh, struct search *search)
+{
+	char print[128] = "";
+	DFG_TRY(see_all(search, ssh));
+	DFG_TRY(fingerprint(search->key, print));
+	if (search->revoked.file)
+		return DFG_ERR(DFG_REFUSED, "the host key of %s is revoked: %s, by %s:%d", search->name, print,
+			search->revoked.file, search->revoked.line);
+	if (search->found)
+		return NULL;
+	if (search->other.file)
+		return refuse_changed(search, print);
+	/* As ssh does: a key that is known for the host counts at each of its ports. */
+	struct search plain = {.name = ssh->entry.host_name, .see = compare, .key = search->key};
+	if (strcmp(plain.name, search->name) && !ssh->entry.host_key_alias) {
+		DFG_TRY(see_all(&plain, ssh));
+		if (plain.found && !plain.revoked.file)
+			return NULL;
+	}
+	return ssh->entry.accept_new && !search->other_kind ? write_down(ssh, search) : refuse_unknown(ssh, search, print);
+}
+
+struct dfg_err *dfg_ssh_known_check(struct dfg_ssh *ssh)
+{
+	struct search search = {.name = known_name(ssh), .see = compare};
+	if (!search.name)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	if (dfg_ssh_get_server_publickey(ssh->session, &search.key))
+		return DFG_ERR(DFG_UNAVAILABLE, "the host gave no key");
+	struct dfg_err *err = judge(ssh, &search);
+	dfg_ssh_key_free(search.key);
+	return err;
+}

@@ -1,0 +1,137 @@
+#include "remote/ssh_inside.h"
+
+#include "lib/base/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* What was tried, for the message. */
+struct login {
+	struct dfg_ssh *ssh;
+	struct dfg_text tried;
+	bool done;
+};
+
+static int ask_none(ssh_session session, ssh_key key)
+{
+	(void)key;
+	return dfg_ssh_userauth_none(session, NULL);
+}
+
+static int ask_agent(ssh_session session, ssh_key key)
+{
+	(void)key;
+	return dfg_ssh_userauth_agent(session, NULL);
+}
+
+static int ask_whether(ssh_session session, ssh_key key)
+{
+	return dfg_ssh_userauth_try_publickey(session, NULL, key);
+}
+
+static int ask_with(ssh_session session, ssh_key key)
+{
+	return dfg_ssh_userauth_publickey(session, NULL, key);
+}
+
+/* One question to the server; an error only where the connection is of no use any more. */
+static struct dfg_err *ask(
+	struct login *login, int (*question)(ssh_session session, ssh_key key), ssh_key key, int *out_answer)
+{
+	struct dfg_ssh *ssh = login->ssh;
+	while ((*out_answer = question(ssh->session, key)) == SSH_AUTH_AGAIN)
+		DFG_TRY(dfg_ssh_turn(ssh, "answer"));
+	if (*out_answer != SSH_AUTH_ERROR || dfg_ssh_is_connected(ssh->session))
+		return NULL;
+	return DFG_ERR(DFG_REFUSED, "%s hung up on user '%s'%s%s: %s", ssh->entry.host_name, ssh->entry.user,
+		login->tried.length ? ", tried " : "", login->tried.length ? login->tried.s : "",
+		dfg_ssh_get_error(ssh->session));
+}
+
+static void tried(struct login *login, const char *what, const char *why)
+{
+	dfg_text_add(&login->tried, "%s%s%s", login->tried.length ? ", " : "", what, why);
+}
+
+static bool agent_is_there(const struct dfg_ssh *ssh)
+{
+	const char *named = ssh->entry.identity_agent;
+	if (ssh->entry.identities_only || (named && !strcasecmp(named, "none")))
+		return false;
+	return named || getenv("SSH_AUTH_SOCK");
+}
+
+static struct dfg_err *try_agent(struct login *login)
+{
+	int answer;
+	if (!agent_is_there(login->ssh))
+		return NULL;
+	tried(login, "the agent", "");
+	DFG_TRY(ask(login, ask_agent, NULL, &answer));
+	login->done = answer == SSH_AUTH_SUCCESS;
+	return NULL;
+}
+
+/* Whether the server takes this key at all is asked first: a key that it does not want needs no passphrase. */
+static struct dfg_err *is_wanted(struct login *login, const char *path, bool *out_wanted)
+{
+	ssh_key key = NULL;
+	int answer = SSH_AUTH_SUCCESS;
+	const char *public = dfg_arena_print(&login->ssh->arena, "%s.pub", path);
+	struct dfg_err *err = NULL;
+	if (public && !access(public, R_OK) && !dfg_ssh_pki_import_pubkey_file(public, &key)) {
+		err = ask(login, ask_whether, key, &answer);
+		dfg_ssh_key_free(key);
+	}
+	*out_wanted = answer == SSH_AUTH_SUCCESS;
+	return err;
+}
+
+static struct dfg_err *try_key(struct login *login, const char *path)
+{
+	ssh_key key = NULL;
+	bool wanted;
+	int answer = SSH_AUTH_DENIED;
+	if (access(path, F_OK))
+		return NULL;
+	DFG_TRY(is_wanted(login, path, &wanted));
+	if (!wanted) {
+		tried(login, path, "");
+		return NULL;
+	}
+	if (dfg_ssh_pki_import_privkey_file(path, NULL, NULL, NULL, &key)) {
+		tried(
+			login, path, access(path, R_OK) ? " (cannot be read)" : " (needs a passphrase, or is no key: ssh-add it)");
+		return NULL;
+	}
+	tried(login, path, "");
+	struct dfg_err *err = ask(login, ask_with, key, &answer);
+	dfg_ssh_key_free(key);
+	login->done = answer == SSH_AUTH_SUCCESS;
+	return err;
+}
+
+static struct dfg_err *try_all(struct login *login)
+{
+	const struct dfg_ssh_words *identity = &login->ssh->entry.identity;
+	int answer;
+	DFG_TRY(ask(login, ask_none, NULL, &answer));
+	login->done = answer == SSH_AUTH_SUCCESS;
+	if (!login->done)
+		DFG_TRY(try_agent(login));
+	for (size_t i = 0; !login->done && i < identity->count; i++)
+		DFG_TRY(try_key(login, identity->word[i]));
+	return NULL;
+}
+
+struct dfg_err *dfg_ssh_login(struct dfg_ssh *ssh)
+{
+	struct login login = {.ssh = ssh};
+	struct dfg_err *err = try_all(&login);
+	if (!err && !login.done)
+		err = DFG_ERR(DFG_REFUSED, "%s refuses user '%s': tried %s", ssh->entry.host_name, ssh->entry.user,
+			login.tried.length ? login.tried.s : "no key: there is no agent and no key file");
+	dfg_text_release(&login.tried);
+	return err;
+}

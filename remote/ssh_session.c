@@ -1,0 +1,176 @@
+#include "remote/ssh_inside.h"
+
+#include "lib/base/text.h"
+#include "lib/exec/plan.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { TURN_MS = 100, TRIES = 5, JUMPS_MOST = 8 };
+
+void dfg_ssh_begin(struct dfg_ssh *ssh)
+{
+	ssh->deadline = dfg_now() + (uint64_t)(ssh->seconds * 1e9);
+}
+
+struct dfg_err *dfg_ssh_turn(struct dfg_ssh *ssh, const char *what)
+{
+	const uint64_t now = dfg_now();
+	if (now >= ssh->deadline)
+		return DFG_ERR(DFG_UNAVAILABLE, "%s did not %s within %g s", ssh->entry.host_name, what, ssh->seconds);
+	const bool writes = dfg_ssh_get_poll_flags(ssh->session) & SSH_WRITE_PENDING;
+	struct pollfd poll_ = {.fd = dfg_ssh_get_fd(ssh->session), .events = (short)(POLLIN | (writes ? POLLOUT : 0))};
+	const uint64_t left_ms = (ssh->deadline - now) / 1000000 + 1;
+	poll(&poll_, 1, left_ms < TURN_MS ? (int)left_ms : TURN_MS);
+	return NULL;
+}
+
+static struct dfg_err *set_options(struct dfg_ssh *ssh, const char *kinds)
+{
+	const int no = 0;
+	const unsigned port = ssh->entry.port;
+	const struct {
+		enum ssh_options_e option;
+		const void *value;
+	} options[] = {
+		/* First: nothing of a config that libssh would read by itself. */
+		{SSH_OPTIONS_PROCESS_CONFIG, &no},
+		{SSH_OPTIONS_HOST, ssh->entry.host_name},
+		{SSH_OPTIONS_PORT, &port},
+		{SSH_OPTIONS_USER, ssh->entry.user},
+		{SSH_OPTIONS_FD, &ssh->lent},
+		{SSH_OPTIONS_KNOWNHOSTS, "/dev/null"}, /* known_hosts are looked at by remote/ssh_known.c */
+		{SSH_OPTIONS_GLOBAL_KNOWNHOSTS, "/dev/null"},
+		{SSH_OPTIONS_HOSTKEYS, kinds},
+		{SSH_OPTIONS_IDENTITY_AGENT, ssh->entry.identity_agent},
+	};
+	for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+		if (options[i].value && dfg_ssh_options_set(ssh->session, options[i].option, options[i].value))
+			return DFG_ERR(DFG_CONFIG, "libssh does not take an option: %s", dfg_ssh_get_error(ssh->session));
+	dfg_ssh_set_blocking(ssh->session, 0);
+	return NULL;
+}
+
+static struct dfg_err *make_session(struct dfg_ssh *ssh)
+{
+	const char *kinds;
+	DFG_TRY(dfg_ssh_known_kinds(ssh, &kinds));
+	ssh->lent = fcntl(ssh->fd, F_DUPFD_CLOEXEC, 3);
+	if (ssh->lent < 0)
+		return DFG_ERR(DFG_MEMORY, "no descriptors: %s", strerror(errno));
+	if (!(ssh->session = dfg_ssh_new()))
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	return set_options(ssh, kinds);
+}
+
+/* Until keys are exchanged. *out_again: it hung up without a word, as a server does that has many visitors. */
+static struct dfg_err *greet(struct dfg_ssh *ssh, bool *out_again)
+{
+	int status;
+	while ((status = dfg_ssh_connect(ssh->session)) == SSH_AGAIN)
+		DFG_TRY(dfg_ssh_turn(ssh, "speak SSH"));
+	if (status == SSH_OK)
+		return NULL;
+	*out_again = !dfg_ssh_get_serverbanner(ssh->session);
+	return DFG_ERR(DFG_UNAVAILABLE, "%s port %u does not speak SSH with us: %s", ssh->entry.host_name, ssh->entry.port,
+		dfg_ssh_get_error(ssh->session));
+}
+
+static struct dfg_err *open_by(const struct dfg_ssh_wish *wish, double seconds, int jumps, struct dfg_ssh *out_ssh);
+
+/* A way through the last hop of ProxyJump; those before it lead there. The first goes as its own config says. */
+static struct dfg_err *jump(struct dfg_ssh *ssh, const char *hops, int jumps)
+{
+	struct dfg_ssh_hop hop;
+	struct dfg_ssh gate = {0};
+	const char *comma = strrchr(hops, ','), *last = comma ? comma + 1 : hops;
+	if (jumps == JUMPS_MOST)
+		return DFG_ERR(DFG_CONFIG, "more than %d jumps, or they go in a circle", JUMPS_MOST);
+	DFG_TRY(dfg_ssh_hop_read(last, last + strlen(last), &ssh->arena, &hop));
+	const char *before = comma ? dfg_arena_copy(&ssh->arena, hops, (size_t)(comma - hops)) : NULL;
+	const struct dfg_ssh_wish wish = {
+		.file = ssh->wish.file, .host = hop.host, .user = hop.user, .port = hop.port, .jump = before};
+	struct dfg_err *err = open_by(&wish, ssh->seconds, jumps + 1, &gate);
+	if (!err)
+		err = dfg_ssh_jump_open(&gate, ssh->entry.host_name, ssh->entry.port, &ssh->fd, &ssh->jump);
+	return dfg_err_note(err, "by way of %s", hop.host);
+}
+
+/* One try to be connected, with the host's key checked and the user's accepted. */
+static struct dfg_err *try(struct dfg_ssh *ssh, int jumps, bool *out_again)
+{
+	*out_again = false;
+	if (ssh->entry.proxy_jump)
+		DFG_TRY(jump(ssh, ssh->entry.proxy_jump, jumps));
+	else
+		DFG_TRY(dfg_ssh_dial(ssh->entry.host_name, ssh->entry.port, ssh->seconds, &ssh->fd, ssh->address));
+	DFG_TRY(make_session(ssh));
+	dfg_ssh_begin(ssh);
+	DFG_TRY(greet(ssh, out_again));
+	DFG_TRY(dfg_ssh_known_check(ssh));
+	dfg_ssh_begin(ssh);
+	return dfg_ssh_login(ssh);
+}
+
+/* libssh closes what it was lent after some errors, and else does not: whether it is open still is asked of the system. */
+static void close_lent(const struct dfg_ssh *ssh)
+{
+	struct stat own, lent;
+	if (ssh->lent > 0 && !fstat(ssh->fd, &own) && !fstat(ssh->lent, &lent) && own.st_dev == lent.st_dev &&
+		own.st_ino == lent.st_ino)
+		close(ssh->lent);
+}
+
+static void hang_up(struct dfg_ssh *ssh)
+{
+	if (ssh->session) {
+		dfg_ssh_disconnect(ssh->session);
+		dfg_ssh_free(ssh->session);
+	}
+	ssh->session = NULL;
+	close_lent(ssh);
+	if (ssh->fd > 0)
+		close(ssh->fd);
+	ssh->fd = ssh->lent = 0;
+	dfg_ssh_jump_close(ssh->jump);
+	ssh->jump = NULL;
+}
+
+static struct dfg_err *open_by(const struct dfg_ssh_wish *wish, double seconds, int jumps, struct dfg_ssh *out_ssh)
+{
+	*out_ssh = (struct dfg_ssh){.wish = *wish, .seconds = seconds};
+	bool again = true;
+	struct dfg_err *err = dfg_ssh_config_read(wish, &out_ssh->arena, &out_ssh->entry);
+	const bool ready = !err;
+	if (ready)
+		strncpy(out_ssh->address, out_ssh->entry.host_name, sizeof out_ssh->address - 1);
+	if (ready && out_ssh->entry.connect_seconds)
+		out_ssh->seconds = out_ssh->entry.connect_seconds;
+	for (unsigned i = 0; ready && again && i < TRIES; i++) {
+		dfg_err_free(err);
+		err = try(out_ssh, jumps, &again);
+		if (!err)
+			return NULL;
+		hang_up(out_ssh);
+		if (again)
+			usleep((50000u << i) + (unsigned)(dfg_now() % 20000));
+	}
+	dfg_ssh_shut(out_ssh);
+	return err;
+}
+
+struct dfg_err *dfg_ssh_open(const struct dfg_ssh_wish *wish, double seconds, struct dfg_ssh *out_ssh)
+{
+	DFG_TRY(dfg_libssh_open());
+	return open_by(wish, seconds, 0, out_ssh);
+}
+
+void dfg_ssh_shut(struct dfg_ssh *ssh)
+{
+	hang_up(ssh);
+	dfg_arena_release(&ssh->arena);
+}
