@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
-#include "cmd/cmd.h"
+#include "cmd/doctor.h"
 
+#include "cmd/cmd.h"
 #include "formats/json.h"
 #include "kernels/blas.h"
 #include "lib/base/pool.h"
@@ -10,9 +11,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
+static struct dfg_doctor_hosts asked;
+
 static const struct dfg_opt options[] = {
+	{"hosts", .takes = "H", .text = &asked.hosts,
+		.help = "Visit the hosts of file H, or of the list H, or those among them that are named."},
+	{"ssh-config", .takes = "FILE", .text = &asked.ssh_config, .help = "As ssh -F: instead of ~/.ssh/config."},
 	{"json", .flag = &dfg_globals.json, .help = "Print one JSON document."},
 	{0},
 };
@@ -23,6 +30,22 @@ struct finding {
 	char value[160];
 	const char *wrong;
 };
+
+static void look_at_version(struct finding *f)
+{
+	snprintf(f->value, sizeof f->value, "%s", DFG_VERSION);
+}
+
+/* Other machines compare it with theirs. */
+static void look_at_clock(struct finding *f)
+{
+	struct timespec now;
+	struct tm tm;
+	clock_gettime(CLOCK_REALTIME, &now);
+	gmtime_r(&now.tv_sec, &tm);
+	size_t length = strftime(f->value, sizeof f->value, "%Y-%m-%d %H:%M:%S", &tm);
+	snprintf(f->value + length, sizeof f->value - length, ".%03d UTC", (int)(now.tv_nsec / 1000000));
+}
 
 /* The widest vector code that the kernels have for this processor. */
 static void look_at_processor(struct finding *f)
@@ -94,6 +117,7 @@ static const struct {
 	const char *what;
 	void (*look)(struct finding *f);
 } looks[] = {
+	{"dfg", look_at_version},
 	{"processor", look_at_processor},
 	{"threads", look_at_threads},
 	{"memory", look_at_memory},
@@ -102,6 +126,7 @@ static const struct {
 	{"matrix products", look_at_blas},
 	{"messages", look_at_protobuf},
 	{"operations", look_at_ops},
+	{"clock", look_at_clock},
 };
 
 static struct dfg_err *print_json(const struct finding *finding, size_t count)
@@ -128,7 +153,9 @@ static struct dfg_err *print_json(const struct finding *finding, size_t count)
 
 static struct dfg_err *doctor(char **operands, int *out_status)
 {
-	(void)operands;
+	asked.operands = operands;
+	if (asked.hosts || *operands)
+		return dfg_doctor_hosts(&asked, out_status);
 	enum { COUNT = sizeof looks / sizeof *looks };
 	struct finding finding[COUNT] = {0};
 	for (size_t i = 0; i < COUNT; i++) {
@@ -146,8 +173,9 @@ static struct dfg_err *doctor(char **operands, int *out_status)
 
 const struct dfg_cmd dfg_cmd_doctor = {
 	.name = "doctor",
-	.operands = "",
-	.summary = "say what this machine can do, and what is wrong with it",
+	.operands = "[HOST...]",
+	.summary = "say what this machine, or other hosts, can do, and what is wrong",
 	.options = options,
+	.most = -1,
 	.run = doctor,
 };

@@ -1,0 +1,217 @@
+#define _GNU_SOURCE
+#include "cmd/doctor.h"
+
+#include "cmd/cmd.h"
+#include "formats/json.h"
+#include "lib/base/mem.h"
+#include "lib/exec/plan.h"
+#include "remote/ssh.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* One machine, asked by a thread of its own. */
+struct visit {
+	const struct dfg_worker_host *host;
+	const struct dfg_ssh_options *options;
+	pthread_t thread;
+	struct dfg_text answer; /* `dfg doctor --json` there */
+	struct dfg_ssh_end end;
+	struct dfg_err *err;
+
+	struct dfg_arena arena;
+	const char *version, *processor, *threads, *memory; /* NULL: it does not say */
+	double ahead;                                       /* of the clock there; NAN: it does not say */
+};
+
+/* What the clock here said when the answer began to come: there it is written at once after that clock is read. */
+static double time_heard(const struct visit *v)
+{
+	struct timespec time;
+	clock_gettime(CLOCK_REALTIME, &time);
+	return (double)time.tv_sec + (double)time.tv_nsec / 1e9 - (double)(dfg_now() - v->end.heard) / 1e9;
+}
+
+static const char *value_of(const struct dfg_json *answer, const char *what)
+{
+	const struct dfg_json *value = dfg_json_get(dfg_json_get(answer, what), "value");
+	return value && value->kind == DFG_JSON_STRING ? value->string : NULL;
+}
+
+/* "2026-11-21 16:50:52.123 UTC" as seconds, NAN where it is not that. */
+static double seconds_of(const char *text)
+{
+	struct tm tm = {0};
+	const char *rest = text ? strptime(text, "%Y-%m-%d %H:%M:%S", &tm) : NULL;
+	return rest ? (double)timegm(&tm) + (*rest == '.' ? strtod(rest, NULL) : 0) : NAN;
+}
+
+static struct dfg_err *understand(struct visit *v)
+{
+	struct dfg_json *answer = NULL;
+	struct dfg_err *err = dfg_json_read(v->answer.s ? v->answer.s : "", v->answer.length, &v->arena, &answer);
+	if (err && (v->end.status < 0 || v->end.status > 1)) {
+		dfg_err_free(err);
+		return dfg_ssh_end_error(v->host, &v->end);
+	}
+	DFG_TRY(dfg_err_note(err, "%s: what its dfg says", v->host->name));
+	v->version = value_of(answer, "dfg");
+	v->processor = value_of(answer, "processor");
+	v->threads = value_of(answer, "threads");
+	v->memory = value_of(answer, "memory");
+	v->ahead = seconds_of(value_of(answer, "clock")) - time_heard(v);
+	if (!v->version || strcmp(v->version, DFG_VERSION))
+		return DFG_ERR(DFG_UNAVAILABLE, "%s: dfg is of version %s there, " DFG_VERSION " here", v->host->name,
+			v->version ? v->version : "unknown");
+	return NULL;
+}
+
+static void *ask(void *arg)
+{
+	static const char *const words[] = {"doctor", "--json", NULL};
+	struct visit *v = arg;
+	v->err = dfg_ssh_run(v->host, v->options, words, &v->answer, &v->end);
+	if (!v->err)
+		v->err = understand(v);
+	return NULL;
+}
+
+/* The line begins with the name already. */
+static const char *trouble(const struct visit *v)
+{
+	const size_t length = strlen(v->host->name);
+	const bool named = !strncmp(v->err->text, v->host->name, length) && !strncmp(v->err->text + length, ": ", 2);
+	return v->err->text + (named ? length + 2 : 0);
+}
+
+static void print_line(const struct visit *v)
+{
+	if (v->err)
+		printf("%-16s -- %s\n", v->host->name, trouble(v));
+	else if (v->host->local)
+		printf("%-16s this machine\n", v->host->name);
+	else
+		printf("%-16s dfg %s, %s, %s, %s, clock %+.3f s\n", v->host->name, v->version,
+			v->processor ? v->processor : "unknown processor", v->threads ? v->threads : "unknown threads",
+			v->memory ? v->memory : "unknown memory", isnan(v->ahead) ? 0 : v->ahead);
+}
+
+static void write_json(struct dfg_json_out *out, const struct visit *v)
+{
+	dfg_json_key(out, v->host->name), dfg_json_open(out, '{');
+	dfg_json_key(out, "wrong");
+	if (v->err)
+		dfg_json_string(out, trouble(v));
+	else
+		dfg_json_null(out);
+	if (!v->err && !v->host->local) {
+		dfg_json_key(out, "clock_ahead"), dfg_json_f64(out, v->ahead);
+		dfg_json_key(out, "machine"), dfg_json_raw(out);
+		dfg_text_put(&out->text, v->answer.s, strcspn(v->answer.s, "\n"));
+	}
+	dfg_json_close(out, '}');
+}
+
+static struct dfg_err *print_all(const struct visit *visit, size_t count)
+{
+	struct dfg_json_out out = {0};
+	dfg_json_open(&out, '{');
+	for (size_t i = 0; i < count; i++)
+		if (dfg_globals.json)
+			write_json(&out, &visit[i]);
+		else
+			print_line(&visit[i]);
+	dfg_json_close(&out, '}');
+	struct dfg_err *err = dfg_text_check(&out.text);
+	if (!err && dfg_globals.json)
+		puts(out.text.s);
+	dfg_text_release(&out.text);
+	return err;
+}
+
+static void say(void *arg, const struct dfg_worker_host *host, const char *line)
+{
+	(void)arg;
+	dfg_talk("%s: %s", host->name, line);
+}
+
+/* Each machine once, whatever the number of its workers; with operands, those only. */
+static struct dfg_err *choose(const struct dfg_doctor_hosts *asked, const struct dfg_hosts *hosts, bool *chosen)
+{
+	for (uint32_t i = 0; i < hosts->count; i++)
+		chosen[i] = !(asked->hosts && *asked->operands) && hosts->worker[i].machine == i;
+	for (char **name = asked->operands; asked->hosts && *name; name++) {
+		uint32_t number;
+		DFG_TRY(dfg_hosts_find(hosts, *name, &number));
+		chosen[hosts->worker[number].machine] = true;
+	}
+	return NULL;
+}
+
+static struct dfg_err *visit_all(
+	const struct dfg_ssh_options *options, const struct dfg_hosts *hosts, const bool *chosen, int *out_status)
+{
+	size_t count = 0;
+	struct visit *visit = dfg_zeros(hosts->count, sizeof *visit);
+	if (!visit)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	for (uint32_t i = 0; i < hosts->count; i++) {
+		struct visit *v = &visit[count];
+		if (!chosen[i])
+			continue;
+		count++;
+		v->host = &hosts->worker[i];
+		v->options = options;
+		if (!v->host->local && pthread_create(&v->thread, NULL, ask, v)) {
+			v->thread = 0;
+			v->err = DFG_ERR(DFG_MEMORY, "%s: no thread", v->host->name);
+		}
+	}
+	for (size_t i = 0; i < count; i++) {
+		if (visit[i].thread)
+			pthread_join(visit[i].thread, NULL);
+		if (visit[i].err && !*out_status)
+			*out_status = visit[i].err->code;
+	}
+	struct dfg_err *err = print_all(visit, count);
+	for (size_t i = 0; i < count; i++) {
+		dfg_err_free(visit[i].err);
+		dfg_text_release(&visit[i].answer);
+		dfg_arena_release(&visit[i].arena);
+	}
+	dfg_free(visit);
+	return err;
+}
+
+/* The list that the operands are, where there is no other. */
+static struct dfg_err *list(const struct dfg_doctor_hosts *asked, struct dfg_arena *arena, struct dfg_hosts *out_hosts)
+{
+	struct dfg_text text = {0};
+	for (char **name = asked->operands; *name; name++)
+		dfg_text_add(&text, "%s%s", text.length ? "," : "", *name);
+	struct dfg_err *err = dfg_text_check(&text);
+	if (!err)
+		err = dfg_hosts_read_list(text.s, arena, out_hosts);
+	dfg_text_release(&text);
+	return err;
+}
+
+struct dfg_err *dfg_doctor_hosts(const struct dfg_doctor_hosts *asked, int *out_status)
+{
+	struct dfg_arena arena = {0};
+	struct dfg_hosts hosts;
+	const struct dfg_ssh_options options = {.config = asked->ssh_config, .say = say};
+	bool *chosen = NULL;
+	struct dfg_err *err = asked->hosts ? dfg_hosts_read(asked->hosts, &arena, &hosts) : list(asked, &arena, &hosts);
+	if (!err && !(chosen = dfg_arena_zeros(&arena, hosts.count, sizeof *chosen)))
+		err = DFG_ERR(DFG_MEMORY, "out of memory");
+	if (!err)
+		err = choose(asked, &hosts, chosen);
+	if (!err)
+		err = visit_all(&options, &hosts, chosen, out_status);
+	dfg_arena_release(&arena);
+	return err;
+}
