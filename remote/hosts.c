@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
 enum { FILE_MOST = 1 << 20, NAME_MOST = 255 };
 
@@ -311,7 +311,9 @@ static struct dfg_err *read_any(const char *text, bool file, struct dfg_arena *a
 
 struct dfg_err *dfg_hosts_read(const char *hosts, struct dfg_arena *arena, struct dfg_hosts *out_hosts)
 {
-	const bool file = strchr(hosts, '/') || !strcmp(hosts, "-") || access(hosts, F_OK) == 0;
+	struct stat there;
+	const bool exists = !stat(hosts, &there) && !S_ISDIR(there.st_mode); /* a host may be called as a folder is */
+	const bool file = exists || strchr(hosts, '/') || !strcmp(hosts, "-");
 	return read_any(hosts, file, arena, out_hosts);
 }
 

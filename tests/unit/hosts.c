@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static char directory[] = "/tmp/dfg-hosts-XXXXXX";
@@ -132,7 +133,7 @@ static void a_name_is_never_an_option_or_a_piece_of_shell(void **state)
 	fails(dfg_hosts_read("", &arena, &hosts), DFG_DATA, "the host is empty");
 }
 
-static void what_exists_is_a_file(void **state)
+static void what_exists_is_a_file_if_it_is_no_folder(void **state)
 {
 	(void)state;
 	dfg_err_free(read_text("alpha\n"));
@@ -141,7 +142,10 @@ static void what_exists_is_a_file(void **state)
 	succeeds(dfg_hosts_read_list("hosts", &arena, &hosts));
 	assert_string_equal(worker(0)->name, "hosts");
 	remove("hosts");
-	succeeds(dfg_hosts_read("hosts", &arena, &hosts));
+	assert_int_equal(mkdir("hosts", 0700), 0);
+	struct dfg_err *err = dfg_hosts_read("hosts", &arena, &hosts);
+	rmdir("hosts");
+	succeeds(err);
 	assert_string_equal(worker(0)->name, "hosts");
 }
 
@@ -187,7 +191,7 @@ int main(void)
 		cmocka_unit_test(ipv6_addresses_stand_in_brackets_before_a_port),
 		cmocka_unit_test(a_fault_names_file_and_line_and_the_nearest_option),
 		cmocka_unit_test(a_name_is_never_an_option_or_a_piece_of_shell),
-		cmocka_unit_test(what_exists_is_a_file),
+		cmocka_unit_test(what_exists_is_a_file_if_it_is_no_folder),
 		cmocka_unit_test(finds_by_name_and_label),
 		cmocka_unit_test(a_short_memory_is_an_error),
 	};
