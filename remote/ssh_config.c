@@ -479,6 +479,19 @@ static struct dfg_err *set_address(struct reading *r)
 	return NULL;
 }
 
+/* A socket, or the variable that names one. */
+static struct dfg_err *set_agent(struct reading *r)
+{
+	const char **agent = &r->entry->identity_agent;
+	if (*agent && !strcmp(*agent, "SSH_AUTH_SOCK"))
+		*agent = NULL;
+	if (!*agent || **agent != '$')
+		return *agent ? expand(r, *agent, agent) : NULL;
+	const char *value = getenv(*agent + 1);
+	*agent = value ? dfg_arena_copy(r->arena, value, strlen(value)) : "none";
+	return *agent ? NULL : no_memory();
+}
+
 struct dfg_err *dfg_ssh_config_read(
 	const struct dfg_ssh_wish *wish, struct dfg_arena *arena, struct dfg_ssh_entry *out_entry)
 {
@@ -493,7 +506,7 @@ struct dfg_err *dfg_ssh_config_read(
 	DFG_TRY(expand_all(&r, &out_entry->identity));
 	DFG_TRY(expand_all(&r, &out_entry->known_hosts));
 	DFG_TRY(expand_all(&r, &out_entry->global_known_hosts));
-	return out_entry->identity_agent ? expand(&r, out_entry->identity_agent, &out_entry->identity_agent) : NULL;
+	return set_agent(&r);
 }
 
 struct dfg_err *dfg_ssh_hop_read(

@@ -1,5 +1,6 @@
 #include "remote/ssh_inside.h"
 
+#include "lib/base/mem.h"
 #include "lib/exec/plan.h"
 
 #include <errno.h>
@@ -7,8 +8,10 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <pthread.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 /* The outcome of a connection that is being made: 0, or an errno. */
@@ -59,23 +62,112 @@ static int dial_one(const struct addrinfo *to, double seconds, int *out_fd)
 	return 0;
 }
 
-static struct dfg_err *resolve(const char *host, uint16_t port, struct addrinfo **out_found)
+/* The system's resolver has no deadline: it is asked by a thread that may be left alone with its question. */
+struct question {
+	pthread_mutex_t lock;
+	pthread_cond_t news;
+	char host[256], service[8];
+	struct addrinfo *found;
+	int status, error;
+	bool answered, abandoned;
+};
+
+static void ask_system(struct question *q, int flags)
 {
-	const struct addrinfo want = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV | AI_ADDRCONFIG};
-	char service[8] = {0};
-	for (unsigned digits = port, at = 5; at--; digits /= 10)
-		service[at] = (char)('0' + digits % 10);
-	int status = getaddrinfo(host, service, &want, out_found);
-	if (status)
-		return DFG_ERR(DFG_UNAVAILABLE, "cannot find the address of '%s': %s", host,
-			status == EAI_SYSTEM ? strerror(errno) : gai_strerror(status));
+	const struct addrinfo want = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV | flags};
+	q->status = getaddrinfo(q->host, q->service, &want, &q->found);
+	q->error = errno;
+}
+
+static void forget(struct question *q)
+{
+	if (q->found)
+		freeaddrinfo(q->found);
+	pthread_mutex_destroy(&q->lock);
+	pthread_cond_destroy(&q->news);
+	dfg_free(q);
+}
+
+static void *look_up(void *arg)
+{
+	struct question *q = arg;
+	ask_system(q, AI_ADDRCONFIG);
+	pthread_mutex_lock(&q->lock);
+	q->answered = true;
+	const bool abandoned = q->abandoned;
+	pthread_cond_signal(&q->news);
+	pthread_mutex_unlock(&q->lock);
+	if (abandoned)
+		forget(q);
 	return NULL;
+}
+
+static struct question *new_question(const char *host, uint16_t port)
+{
+	pthread_condattr_t monotonic;
+	struct question *q = dfg_zeros(1, sizeof *q);
+	if (!q)
+		return NULL;
+	strncpy(q->host, host, sizeof q->host - 1);
+	for (unsigned digits = port, at = 5; at--; digits /= 10)
+		q->service[at] = (char)('0' + digits % 10);
+	pthread_mutex_init(&q->lock, NULL);
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_cond_init(&q->news, &monotonic);
+	pthread_condattr_destroy(&monotonic);
+	return q;
+}
+
+/* True where there is an answer; else the question is the thread's alone. */
+static bool wait_for_answer(struct question *q, double seconds)
+{
+	const uint64_t end = dfg_now() + (uint64_t)(seconds * 1e9);
+	const struct timespec until = {.tv_sec = (time_t)(end / 1000000000), .tv_nsec = (long)(end % 1000000000)};
+	pthread_mutex_lock(&q->lock);
+	while (!q->answered && !pthread_cond_timedwait(&q->news, &q->lock, &until))
+		;
+	const bool answered = q->answered;
+	q->abandoned = !answered;
+	pthread_mutex_unlock(&q->lock);
+	return answered;
+}
+
+static struct dfg_err *start_look_up(struct question *q)
+{
+	pthread_t thread;
+	int error = pthread_create(&thread, NULL, look_up, q);
+	if (error)
+		return DFG_ERR(DFG_MEMORY, "no thread: %s", strerror(error));
+	pthread_detach(thread);
+	return NULL;
+}
+
+static struct dfg_err *resolve(const char *host, uint16_t port, double seconds, struct addrinfo **out_found)
+{
+	struct question *q = new_question(host, port);
+	if (!q)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	ask_system(q, AI_NUMERICHOST);
+	struct dfg_err *err = NULL;
+	if (q->status) {
+		err = start_look_up(q);
+		if (!err && !wait_for_answer(q, seconds))
+			return DFG_ERR(DFG_UNAVAILABLE, "the address of '%s' was not found within %g s", host, seconds);
+	}
+	if (!err && q->status)
+		err = DFG_ERR(DFG_UNAVAILABLE, "cannot find the address of '%s': %s", host,
+			q->status == EAI_SYSTEM ? strerror(q->error) : gai_strerror(q->status));
+	*out_found = q->found;
+	q->found = NULL;
+	forget(q);
+	return err;
 }
 
 struct dfg_err *dfg_ssh_dial(const char *host, uint16_t port, double seconds, int *out_fd, char out_address[static 64])
 {
 	struct addrinfo *found;
-	DFG_TRY(resolve(host, port, &found));
+	DFG_TRY(resolve(host, port, seconds, &found));
 	double left = 0;
 	int error = ETIMEDOUT;
 	for (const struct addrinfo *to = found; to; to = to->ai_next)

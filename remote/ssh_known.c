@@ -30,9 +30,8 @@ struct search {
 	const char *kinds[16];
 	size_t n_kinds;
 	bool found;           /* the same key */
-	struct known other;   /* of the same kind, that differs; .file NULL: none */
+	struct known other;   /* that differs, of whatever kind: the known kinds are asked for first. .file NULL: none */
 	struct known revoked; /* .file NULL: no */
-	bool other_kind;      /* keys of other kinds are there */
 };
 
 static void see_line(struct search *search, const char *line, const char *file, int number)
@@ -136,9 +135,7 @@ static void compare(struct search *search, const struct known *known)
 	if (known->revoked)
 		return;
 	search->found |= same;
-	if (dfg_ssh_key_type(known->key) != dfg_ssh_key_type(search->key))
-		search->other_kind = true;
-	else if (!same && !search->other.file)
+	if (!same && !search->other.file)
 		search->other = *known;
 }
 
@@ -175,14 +172,13 @@ static struct dfg_err *refuse_unknown(const struct dfg_ssh *ssh, const struct se
 {
 	const char *address = ssh->entry.host_name, *file = first_file(ssh), *config = ssh->wish.file;
 	const char *kind = scan_kind(dfg_ssh_key_type(search->key));
-	const char *also = search->other_kind ? ", though keys of other kinds are" : "";
 	if (ssh->jump || ssh->entry.host_key_alias)
 		return DFG_ERR(DFG_REFUSED,
-			"the host key of %s is not known%s: %s. If that is its key, let ssh write it down: ssh %s%s%s%s true",
-			search->name, also, print, config ? "-F " : "", config ? config : "", config ? " " : "", ssh->wish.host);
+			"the host key of %s is not known: %s. If that is its key, let ssh write it down: ssh %s%s%s%s true",
+			search->name, print, config ? "-F " : "", config ? config : "", config ? " " : "", ssh->wish.host);
 	return DFG_ERR(DFG_REFUSED,
-		"the host key of %s is not known%s: %s. If that is its key: ssh-keyscan -t %s -p %u %s >>%s", search->name,
-		also, print, kind, ssh->entry.port, address, file);
+		"the host key of %s is not known: %s. If that is its key: ssh-keyscan -t %s -p %u %s >>%s", search->name, print,
+		kind, ssh->entry.port, address, file);
 }
 
 static struct dfg_err *refuse_changed(const struct search *search, const char *print)
@@ -236,7 +232,7 @@ static struct dfg_err *judge(struct dfg_ssh *ssh, struct search *search)
 		if (plain.found && !plain.revoked.file)
 			return NULL;
 	}
-	return ssh->entry.accept_new && !search->other_kind ? write_down(ssh, search) : refuse_unknown(ssh, search, print);
+	return ssh->entry.accept_new ? write_down(ssh, search) : refuse_unknown(ssh, search, print);
 }
 
 struct dfg_err *dfg_ssh_known_check(struct dfg_ssh *ssh)

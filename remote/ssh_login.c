@@ -40,9 +40,9 @@ static struct dfg_err *ask(
 	struct login *login, int (*question)(ssh_session session, ssh_key key), ssh_key key, int *out_answer)
 {
 	struct dfg_ssh *ssh = login->ssh;
-	while ((*out_answer = question(ssh->session, key)) == SSH_AUTH_AGAIN)
+	while ((*out_answer = question(ssh->session, key)) == SSH_AUTH_AGAIN && dfg_ssh_is_connected(ssh->session))
 		DFG_TRY(dfg_ssh_turn(ssh, "answer"));
-	if (*out_answer != SSH_AUTH_ERROR || dfg_ssh_is_connected(ssh->session))
+	if (dfg_ssh_is_connected(ssh->session))
 		return NULL;
 	return DFG_ERR(DFG_REFUSED, "%s hung up on user '%s'%s%s: %s", ssh->entry.host_name, ssh->entry.user,
 		login->tried.length ? ", tried " : "", login->tried.length ? login->tried.s : "",

@@ -22,8 +22,11 @@ struct dfg_err *dfg_ssh_turn(struct dfg_ssh *ssh, const char *what)
 	const uint64_t now = dfg_now();
 	if (now >= ssh->deadline)
 		return DFG_ERR(DFG_UNAVAILABLE, "%s did not %s within %g s", ssh->entry.host_name, what, ssh->seconds);
+	const int fd = dfg_ssh_get_fd(ssh->session);
+	if (fd < 0)
+		return DFG_ERR(DFG_UNAVAILABLE, "%s hung up: %s", ssh->entry.host_name, dfg_ssh_get_error(ssh->session));
 	const bool writes = dfg_ssh_get_poll_flags(ssh->session) & SSH_WRITE_PENDING;
-	struct pollfd poll_ = {.fd = dfg_ssh_get_fd(ssh->session), .events = (short)(POLLIN | (writes ? POLLOUT : 0))};
+	struct pollfd poll_ = {.fd = fd, .events = (short)(POLLIN | (writes ? POLLOUT : 0))};
 	const uint64_t left_ms = (ssh->deadline - now) / 1000000 + 1;
 	poll(&poll_, 1, left_ms < TURN_MS ? (int)left_ms : TURN_MS);
 	return NULL;
@@ -101,7 +104,7 @@ static struct dfg_err *jump(struct dfg_ssh *ssh, const char *hops, int jumps)
 }
 
 /* One try to be connected, with the host's key checked and the user's accepted. */
-static struct dfg_err *try(struct dfg_ssh *ssh, int jumps, bool *out_again)
+static struct dfg_err *attempt(struct dfg_ssh *ssh, int jumps, bool *out_again)
 {
 	*out_again = false;
 	if (ssh->entry.proxy_jump)
@@ -152,7 +155,7 @@ static struct dfg_err *open_by(const struct dfg_ssh_wish *wish, double seconds, 
 		out_ssh->seconds = out_ssh->entry.connect_seconds;
 	for (unsigned i = 0; ready && again && i < TRIES; i++) {
 		dfg_err_free(err);
-		err = try(out_ssh, jumps, &again);
+		err = attempt(out_ssh, jumps, &again);
 		if (!err)
 			return NULL;
 		hang_up(out_ssh);
