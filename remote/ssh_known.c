@@ -25,7 +25,7 @@ struct known {
 
 struct search {
 	const char *name; /* "host", or "[host]:2222" */
-	void (*see)(struct search *search, const struct known *known);
+	void (*take_line)(struct search *search, const struct known *known);
 	ssh_key key; /* the host's own */
 	const char *kinds[16];
 	size_t n_kinds;
@@ -46,7 +46,7 @@ static void see_line(struct search *search, const char *line, const char *file, 
 	if (dfg_ssh_known_hosts_parse_line(search->name, line, &entry) != SSH_OK || !entry)
 		return;
 	known.key = entry->publickey;
-	search->see(search, &known);
+	search->take_line(search, &known);
 	dfg_ssh_knownhosts_entry_free(entry);
 }
 
@@ -111,7 +111,7 @@ struct dfg_err *dfg_ssh_known_kinds(struct dfg_ssh *ssh, const char **out_kinds)
 {
 	static const char *const usual[] = {
 		"ssh-ed25519", "ecdsa-sha2-nistp256", "ecdsa-sha2-nistp384", "ecdsa-sha2-nistp521", "ssh-rsa"};
-	struct search search = {.name = known_name(ssh), .see = note_kind};
+	struct search search = {.name = known_name(ssh), .take_line = note_kind};
 	struct dfg_text list = {0};
 	if (!search.name)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
@@ -226,7 +226,7 @@ static struct dfg_err *judge(struct dfg_ssh *ssh, struct search *search)
 	if (search->other.file)
 		return refuse_changed(search, print);
 	/* As ssh does: a key that is known for the host counts at each of its ports. */
-	struct search plain = {.name = ssh->entry.host_name, .see = compare, .key = search->key};
+	struct search plain = {.name = ssh->entry.host_name, .take_line = compare, .key = search->key};
 	if (strcmp(plain.name, search->name) && !ssh->entry.host_key_alias) {
 		DFG_TRY(see_all(&plain, ssh));
 		if (plain.found && !plain.revoked.file)
@@ -237,7 +237,7 @@ static struct dfg_err *judge(struct dfg_ssh *ssh, struct search *search)
 
 struct dfg_err *dfg_ssh_known_check(struct dfg_ssh *ssh)
 {
-	struct search search = {.name = known_name(ssh), .see = compare};
+	struct search search = {.name = known_name(ssh), .take_line = compare};
 	if (!search.name)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
 	if (dfg_ssh_get_server_publickey(ssh->session, &search.key))
