@@ -52,8 +52,11 @@ static void *hold(void *arg)
 	while (!process->over && !atomic_load(&process->forced))
 		if (!dfg_ssh_process_move(process))
 			wait_for_news(process);
+	const struct dfg_ssh_options *options = &process->options;
 	if (!process->over)
 		force(process);
+	else if (options->ended)
+		options->ended(options->arg, process->host, &process->end);
 	pthread_mutex_lock(&process->lock);
 	process->ended = true;
 	pthread_cond_broadcast(&process->news);

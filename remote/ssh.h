@@ -13,29 +13,14 @@
  * with the host's name:
  *
  *     alpha: cannot connect to 10.0.0.7 port 22: Connection refused        DFG_UNAVAILABLE
- *     alpha: no dfg there: 'dfg' is not found (dfg= names another)         DFG_UNAVAILABLE
+ *     alpha: there is no dfg: 'dfg' is not found there (...)                DFG_UNAVAILABLE
  *     alpha: the host key of 10.0.0.7 is not known: ...                    DFG_REFUSED
  *     alpha: ~/.ssh/config:3: '99999' is no port                           DFG_CONFIG
  *
  * Hosts may be started from several threads at once.
  */
-struct dfg_ssh_options {
-	const char *config; /* as ssh -F; NULL: ~/.ssh/config, if there is one */
-	double seconds;     /* that a host may be silent while it is being connected, started or sent to; 0: 10 */
-	bool push;          /* send this program there, and run that; nothing is left of it */
 
-	/* A line that the program writes to stderr, or what is to be said of the config. NULL: nobody reads them. */
-	void (*say)(void *arg, const struct dfg_worker_host *host, const char *line);
-	void *arg;
-};
-
-/*
- * A program there, held by a thread of its own, which also calls `say`. It ends when its stdin does, and so when this
- * process does. What is called may be called from any thread.
- */
-struct dfg_ssh_process;
-
-/* How it ended. */
+/* How a program ended. */
 struct dfg_ssh_end {
 	int status;          /* of exit; -1: by a signal, or the connection is lost */
 	char signal[16];     /* "KILL"; "": by none */
@@ -43,6 +28,25 @@ struct dfg_ssh_end {
 	bool lost;           /* the connection */
 	uint64_t heard;      /* when the first byte of stdout came, by dfg_now(); 0: none did */
 };
+
+struct dfg_ssh_options {
+	const char *config; /* as ssh -F; NULL: ~/.ssh/config, if there is one */
+	double seconds;     /* that a host may be silent while it is connected, started or sent to; 0: 10 */
+	bool push;          /* send this program there, and run that; nothing is left of it */
+
+	/* A line that the program writes to stderr, or what is to be said of the config. NULL: nobody reads them. */
+	void (*say)(void *arg, const struct dfg_worker_host *host, const char *line);
+
+	/* Once it has started: it has ended, or the connection has, before dfg_ssh_process_free(). NULL: nobody asks. */
+	void (*ended)(void *arg, const struct dfg_worker_host *host, const struct dfg_ssh_end *end);
+	void *arg;
+};
+
+/*
+ * A program there, held by a thread of its own, which also calls `say` and `ended`. It ends when its stdin does, and so
+ * when this process does. Each function may be called from any thread.
+ */
+struct dfg_ssh_process;
 
 /*
  * Runs `dfg ARGUMENT...` (NULL-terminated) on the host, writes `secret` and a newline to its stdin, and returns with the
@@ -54,7 +58,10 @@ DFG_MUST_CHECK struct dfg_err *dfg_ssh_start(const struct dfg_worker_host *host,
 /* The first line of its stdout, without the newline. */
 const char *dfg_ssh_process_hello(const struct dfg_ssh_process *process);
 
-/* Where other hosts reach this one: addr= of the list, else the address that was connected to. */
+/*
+ * Where other hosts reach this one: addr= of the list, else the address that was connected to. The program there finds
+ * its own in SSH_CONNECTION.
+ */
 const char *dfg_ssh_process_address(const struct dfg_ssh_process *process);
 
 /* Puts bytes on their way to its stdin. DFG_UNAVAILABLE where it has ended. */
