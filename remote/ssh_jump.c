@@ -92,9 +92,10 @@ static struct dfg_err *open_channel(struct dfg_ssh_jump *jump, const char *host,
 	struct dfg_ssh *ssh = &jump->ssh;
 	if (!(jump->channel = dfg_ssh_channel_new(ssh->session)))
 		return DFG_ERR(DFG_MEMORY, "out of memory");
+	const char *what = dfg_arena_print(&ssh->arena, "lead on to %s port %u", host, port);
 	dfg_ssh_begin(ssh);
 	while ((status = dfg_ssh_channel_open_forward(jump->channel, host, port, "127.0.0.1", 0)) == SSH_AGAIN)
-		DFG_TRY(dfg_ssh_turn(ssh, "lead on"));
+		DFG_TRY(dfg_ssh_turn(ssh, what ? what : "lead on"));
 	if (status != SSH_OK)
 		return DFG_ERR(
 			DFG_UNAVAILABLE, "cannot connect to %s port %u: %s", host, port, dfg_ssh_get_error(ssh->session));

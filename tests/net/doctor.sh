@@ -5,11 +5,13 @@ doctor() { "$DFG" doctor --ssh-config ssh_config "$@"; }
 
 machine alpha 10.77.0.11
 machine beta 10.77.0.12
-behind alpha gamma
+behind alpha gamma 10.78.0
+behind gamma delta 10.79.0
+printf 'Host listed\n\tHostName 10.79.0.2\n\tProxyJump root@alpha:22,gamma\n' >>ssh_config
 
-# Two machines, and one behind another.
-expect 0 'dfg ' doctor alpha beta gamma
-for name in alpha beta gamma; do
+# Two machines, one behind another, one behind that.
+expect 0 'dfg ' doctor alpha beta gamma delta listed
+for name in alpha beta gamma delta listed; do
 	grep -q "^$name  *dfg $("$DFG" version | sed 's/^dfg //; s/ .*//; 1q'), .*clock [-+]" out
 done
 expect 0 '"alpha":{"wrong":null' doctor --json alpha
@@ -70,6 +72,7 @@ unset SSH_AUTH_SOCK
 ip neigh add 10.77.0.99 lladdr 02:00:00:00:00:99 dev hub nud permanent
 machine dumb 10.77.0.13
 kill -STOP "$(cat dumb/pid)"
+ip netns exec alpha ip neigh add 10.78.0.99 lladdr 02:00:00:00:00:99 dev to-gamma nud permanent
 cat >>ssh_config <<.
 Host refusing
 	HostName 10.77.0.11
@@ -88,10 +91,11 @@ Host commanding
 .
 { echo 'ConnectTimeout 1' && cat ssh_config; } >quick_config
 SECONDS=0
-expect 69 'hole' "$DFG" doctor --ssh-config quick_config refusing hole dumb nowhere jumping
+expect 69 'hole' "$DFG" doctor --ssh-config quick_config refusing hole behind-hole dumb nowhere jumping
 [ $SECONDS -lt 8 ]
 grep -q '^refusing  *-- cannot connect to 10.77.0.11 port 23: Connection refused$' out
 grep -q '^hole  *-- 10.77.0.99 port 22 did not answer within 1 s$' out
+grep -q '^behind-hole  *-- by way of alpha: 10.77.0.11 did not lead on to 10.78.0.99 port 22 within 1 s$' out
 grep -q '^dumb  *-- 10.77.0.13 did not speak SSH within 1 s$' out
 grep -q "^nowhere  *-- cannot find the address of 'no-such-name.invalid': " out
 grep -q '^jumping  *-- by way of refusing: cannot connect to 10.77.0.11 port 23: Connection refused$' out
