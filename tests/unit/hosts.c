@@ -161,6 +161,30 @@ static void finds_by_name_and_label(void **state)
 	fails(dfg_hosts_find(&hosts, "bta", &number), DFG_DATA, "there is no host 'bta', did you mean 'beta'?");
 }
 
+static void any_text_is_a_list_or_an_error_that_names_its_line(void **state)
+{
+	(void)state;
+	static const char *const piece[] = {"alpha", "beta", "local:", "2", " ", "\t", "\n", "ssh=", "me@", "[::1]", ":22",
+		"=", "slots=", "addr=", "dfg=", "job=", "#", "\r", "-", "\x7f", "\xff", "99999999999"};
+	uint32_t random = 1;
+	for (int i = 0; i < 2000; i++) {
+		char text[400] = "";
+		for (int k = 0; k < 20; k++) {
+			random = random * 1664525 + 1013904223;
+			strcat(text, piece[(random >> 16) % (sizeof piece / sizeof *piece)]);
+		}
+		struct dfg_arena own = {0};
+		FILE *file = fopen("hosts", "w");
+		assert_non_null(file);
+		fputs(text, file);
+		fclose(file);
+		struct dfg_err *err = dfg_hosts_read("./hosts", &own, &hosts);
+		assert_true(err ? !strncmp(err->text, "./hosts:", 8) : hosts.count > 0);
+		dfg_err_free(err);
+		dfg_arena_release(&own);
+	}
+}
+
 static void a_short_memory_is_an_error(void **state)
 {
 	(void)state;
@@ -193,6 +217,7 @@ int main(void)
 		cmocka_unit_test(a_name_is_never_an_option_or_a_piece_of_shell),
 		cmocka_unit_test(what_exists_is_a_file_if_it_is_no_folder),
 		cmocka_unit_test(finds_by_name_and_label),
+		cmocka_unit_test(any_text_is_a_list_or_an_error_that_names_its_line),
 		cmocka_unit_test(a_short_memory_is_an_error),
 	};
 	return cmocka_run_group_tests_name("hosts", tests, enter, leave);

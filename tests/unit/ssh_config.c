@@ -203,6 +203,25 @@ static void a_hop_is_user_host_and_port(void **state)
 	fails(dfg_ssh_hop_read(bad, bad + strlen(bad), &arena, &hop), DFG_CONFIG, "ProxyJump is USER@HOST:PORT");
 }
 
+static void any_text_is_read_or_an_error(void **state)
+{
+	(void)state;
+	static const char *const piece[] = {"Host", "HostName", "Port", "ProxyJump", "Match", "Include", "IdentityFile",
+		"=", " ", "\t", "\n", "\"", "#", "*", "!a", "?", "%h", "%", "~/", "x", "22", "none", "\r", "\xff"};
+	uint32_t random = 1;
+	for (int i = 0; i < 2000; i++) {
+		char text[400] = "";
+		for (int k = 0; k < 24; k++) {
+			random = random * 1664525 + 1013904223;
+			strcat(text, piece[(random >> 16) % (sizeof piece / sizeof *piece)]);
+		}
+		struct dfg_err *err = look(text, "a");
+		assert_true(!err || err->code == DFG_CONFIG || err->code == DFG_NO_INPUT);
+		assert_true(err || (entry.port && *entry.user && entry.host_name));
+		dfg_err_free(err);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -218,6 +237,7 @@ int main(void)
 		cmocka_unit_test(files_are_included_where_the_block_holds),
 		cmocka_unit_test(a_fault_names_file_and_line),
 		cmocka_unit_test(the_own_file_need_not_be_there_but_is_only_ones_own),
+		cmocka_unit_test(any_text_is_read_or_an_error),
 		cmocka_unit_test(a_hop_is_user_host_and_port),
 	};
 	return cmocka_run_group_tests_name("ssh_config", tests, enter, leave);
