@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { TURN_MS = 100, TRIES = 5, JUMPS_MOST = 8 };
+enum { TURN_MS = 100, JUMPS_MOST = 8 };
 
 void dfg_ssh_begin(struct dfg_ssh *ssh)
 {
@@ -153,14 +153,15 @@ static struct dfg_err *open_by(const struct dfg_ssh_wish *wish, double seconds, 
 		strncpy(out_ssh->address, out_ssh->entry.host_name, sizeof out_ssh->address - 1);
 	if (ready && out_ssh->entry.connect_seconds)
 		out_ssh->seconds = out_ssh->entry.connect_seconds;
-	for (unsigned i = 0; ready && again && i < TRIES; i++) {
+	const uint64_t patience = dfg_now() + (uint64_t)(out_ssh->seconds * 5e8);
+	for (unsigned i = 0; ready && again && dfg_now() < patience; i++) {
 		dfg_err_free(err);
 		err = attempt(out_ssh, jumps, &again);
 		if (!err)
 			return NULL;
 		hang_up(out_ssh);
 		if (again)
-			usleep((50000u << i) + (unsigned)(dfg_now() % 20000));
+			usleep((50000u << (i < 3 ? i : 3)) + (unsigned)(dfg_now() % 100000));
 	}
 	dfg_ssh_shut(out_ssh);
 	return err;
