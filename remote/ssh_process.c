@@ -59,8 +59,10 @@ static struct dfg_err *write_command(
 {
 	if (process->options.push)
 		DFG_TRY(add_push(process, command));
-	else
+	else {
+		dfg_text_add(command, "exec "); /* not every shell does: its end is then the program's */
 		add_program(command, process->host->dfg);
+	}
 	for (; *argument; argument++) {
 		dfg_text_add(command, " ");
 		add_quoted(command, *argument);
