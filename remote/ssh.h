@@ -13,7 +13,7 @@
  * with the host's name:
  *
  *     alpha: cannot connect to 10.0.0.7 port 22: Connection refused        DFG_UNAVAILABLE
- *     alpha: there is no dfg: 'dfg' is not found there (...)                DFG_UNAVAILABLE
+ *     alpha: no dfg there: 'dfg' is not found (...)                         DFG_UNAVAILABLE
  *     alpha: the host key of 10.0.0.7 is not known: ...                    DFG_REFUSED
  *     alpha: ~/.ssh/config:3: '99999' is no port                           DFG_CONFIG
  *

@@ -224,8 +224,7 @@ static struct dfg_err *missing(const struct dfg_ssh_process *process)
 {
 	const char *program = process->host->dfg ? process->host->dfg : "dfg";
 	return DFG_ERR(DFG_UNAVAILABLE,
-		"there is no dfg: '%s' is not found there (dfg=PATH in the hosts file names another, --push sends this one)",
-		program);
+		"no dfg there: '%s' is not found (dfg=PATH in the hosts file names another, --push sends this one)", program);
 }
 
 static struct dfg_err *describe(const struct dfg_ssh_end *end)

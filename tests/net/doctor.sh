@@ -105,7 +105,7 @@ kill -CONT "$(cat dumb/pid)"
 
 # dfg is not there, or is another.
 rm beta/bin/dfg
-expect 69 "-- there is no dfg: 'dfg' is not found there" doctor beta
+expect 69 "-- no dfg there: 'dfg' is not found" doctor beta
 printf '#!/bin/sh\necho \x27{"dfg":{"value":"0.0.1"}}\x27\n' >beta/bin/dfg
 chmod +x beta/bin/dfg
 expect 69 '-- dfg is of version 0.0.1 there' doctor beta
@@ -119,4 +119,4 @@ echo "beta dfg=$HERE/beta/it's;touch\$(id)" >hosts
 ln -s "$DFG" "beta/it's;touch\$(id)"
 expect 0 'beta' doctor --hosts ./hosts
 printf 'beta dfg=~/dfg-of-mine\n' >hosts
-expect 69 "-- there is no dfg: '~/dfg-of-mine' is not found there" doctor --hosts ./hosts
+expect 69 "-- no dfg there: '~/dfg-of-mine' is not found" doctor --hosts ./hosts
