@@ -1,0 +1,35 @@
+#pragma once
+
+#include "remote/frame.h"
+
+/*
+ * The bytes of a stream become messages: each element is copied once, from the bytes given to its place in the tensor.
+ */
+struct dfg_inlet {
+	struct dfg_link_sink sink;                                             /* .room may be NULL */
+	size_t limit;                                                          /* bytes of a tensor */
+	void *arg;                                                             /* of what follows */
+	void (*message)(void *arg, struct dfg_message *message, size_t bytes); /* takes the tensor */
+	void (*credit)(void *arg, uint64_t credit);
+
+	uint64_t taken; /* bytes of messages' payloads */
+	uint64_t credit_given;
+	uint32_t frames;
+	enum dfg_inlet_part { DFG_INLET_HEADER, DFG_INLET_FRONT, DFG_INLET_BODY, DFG_INLET_TAIL } part;
+	uint8_t front[DFG_LINK_FRAME_HEADER + DFG_HEAD_MOST]; /* header, head */
+	size_t have, want;
+	struct dfg_link_frame frame;
+	uint32_t left, crc; /* of the payload */
+	struct dfg_incoming {
+		struct dfg_message message;
+		uint8_t *bytes; /* the elements, or strings as they came */
+		size_t count, done;
+		bool is_there;
+	} small, large, *now; /* now: the one that the frame is of */
+};
+
+/* Gives up what has not come whole. */
+void dfg_inlet_release(struct dfg_inlet *inlet);
+
+/* DFG_PROTOCOL where the bytes are not what they should be: nothing more can be read from the stream then. */
+DFG_MUST_CHECK struct dfg_err *dfg_inlet_push(struct dfg_inlet *inlet, const uint8_t *bytes, size_t count);

@@ -1,0 +1,237 @@
+#include "remote/outlet.h"
+
+#include "formats/bytes.h"
+#include "remote/crc32c.h"
+
+#include <string.h>
+
+struct dfg_outlet_item {
+	struct dfg_outlet_item *next;
+	struct dfg_message message;
+	uint8_t *packed; /* strings */
+	const uint8_t *bytes;
+	size_t count, done;
+};
+
+static void free_item(struct dfg_outlet_item *item)
+{
+	if (!item)
+		return;
+	dfg_tensor_release(&item->message.tensor);
+	dfg_free(item->packed);
+	dfg_free(item);
+}
+
+static void push(struct dfg_outlet_queue *queue, struct dfg_outlet_item *item)
+{
+	*queue->end = item;
+	queue->end = &item->next;
+}
+
+static struct dfg_outlet_item *pop(struct dfg_outlet_queue *queue)
+{
+	struct dfg_outlet_item *item = queue->first;
+	if (item && !(queue->first = item->next))
+		queue->end = &queue->first;
+	return item;
+}
+
+struct dfg_err *dfg_outlet_init(struct dfg_outlet *outlet)
+{
+	*outlet = (struct dfg_outlet){.credit = DFG_CREDIT};
+	outlet->small.end = &outlet->small.first;
+	outlet->large.end = &outlet->large.first;
+	return pthread_mutex_init(&outlet->lock, NULL) ? DFG_ERR(DFG_MEMORY, "out of memory") : NULL;
+}
+
+void dfg_outlet_release(struct dfg_outlet *outlet)
+{
+	if (!outlet->small.end)
+		return;
+	if (outlet->item != outlet->whole)
+		free_item(outlet->item);
+	free_item(outlet->whole);
+	for (struct dfg_outlet_item *item; (item = pop(&outlet->small));)
+		free_item(item);
+	for (struct dfg_outlet_item *item; (item = pop(&outlet->large));)
+		free_item(item);
+	pthread_mutex_destroy(&outlet->lock);
+	*outlet = (struct dfg_outlet){0};
+}
+
+static struct dfg_err *fill_item(struct dfg_outlet_item *item, const struct dfg_message *message)
+{
+	item->message = *message;
+	item->message.tensor = (struct dfg_tensor){0};
+	if (!message->tensor.dtype || message->dead)
+		return NULL;
+	if (message->tensor.dtype == DFG_RESOURCE || message->tensor.dtype == DFG_VARIANT)
+		return DFG_ERR(DFG_DATA, "a tensor of %s cannot leave its worker", dfg_dtype_name(message->tensor.dtype));
+	DFG_TRY(dfg_tensor_share(&message->tensor, &item->message.tensor));
+	item->bytes = item->message.tensor.data;
+	item->count = dfg_tensor_bytes(&item->message.tensor);
+	if (message->tensor.dtype != DFG_STRING)
+		return NULL;
+	item->count = dfg_strings_size(&item->message.tensor);
+	if (!(item->packed = dfg_mem->take(dfg_mem, item->count ? item->count : 1, 8)))
+		return DFG_ERR(DFG_MEMORY, "no memory for strings of %zu bytes", item->count);
+	dfg_strings_pack(&item->message.tensor, item->packed);
+	item->bytes = item->packed;
+	return NULL;
+}
+
+static bool same_key(const struct dfg_message *a, const struct dfg_message *b)
+{
+	return a->kind == b->kind &&
+		   (a->kind == DFG_MESSAGE_CONTROL ||
+			   (a->key.step == b->key.step && a->key.number == b->key.number && a->key.depth == b->key.depth &&
+				   !memcmp(a->key.iteration, b->key.iteration, a->key.depth * sizeof *a->key.iteration)));
+}
+
+/* Must it stay behind a large one? Those are few. With the lock held. */
+static bool goes_behind(const struct dfg_outlet *outlet, const struct dfg_outlet_item *item)
+{
+	if (outlet->whole && same_key(&outlet->whole->message, &item->message))
+		return true;
+	for (const struct dfg_outlet_item *large = outlet->large.first; large; large = large->next)
+		if (same_key(&large->message, &item->message))
+			return true;
+	return false;
+}
+
+struct dfg_err *dfg_outlet_put(struct dfg_outlet *outlet, const struct dfg_message *message, size_t *out_bytes)
+{
+	struct dfg_outlet_item *item = dfg_zeros(1, sizeof *item);
+	if (!item)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	struct dfg_err *err = fill_item(item, message);
+	if (err) {
+		free_item(item);
+		return err;
+	}
+	*out_bytes = item->count;
+	pthread_mutex_lock(&outlet->lock);
+	bool large = item->count > DFG_LINK_FRAME_MOST - DFG_HEAD_MOST || goes_behind(outlet, item);
+	push(large ? &outlet->large : &outlet->small, item);
+	pthread_mutex_unlock(&outlet->lock);
+	return NULL;
+}
+
+void dfg_outlet_credit(struct dfg_outlet *outlet, uint64_t credit)
+{
+	pthread_mutex_lock(&outlet->lock);
+	if (credit > outlet->credit)
+		outlet->credit = credit;
+	pthread_mutex_unlock(&outlet->lock);
+}
+
+void dfg_outlet_grant(struct dfg_outlet *outlet, uint64_t granted)
+{
+	pthread_mutex_lock(&outlet->lock);
+	outlet->granted = granted;
+	outlet->tell = true;
+	pthread_mutex_unlock(&outlet->lock);
+}
+
+/* Begins a frame: its header and what stands in front of the bytes in `body`. */
+static void begin(
+	struct dfg_outlet *outlet, enum dfg_link_frame_kind kind, size_t front, const uint8_t *body, size_t count)
+{
+	struct dfg_link_frame frame = {.length = (uint32_t)(front + count), .kind = kind, .number = outlet->frames++};
+	dfg_link_frame_put(outlet->front, &frame);
+	outlet->front_length = DFG_LINK_FRAME_HEADER + front;
+	outlet->front_done = 0;
+	outlet->body = body;
+	outlet->body_left = count;
+	outlet->crc = dfg_crc32c(0, outlet->front, outlet->front_length);
+	outlet->tail_left = DFG_LINK_FRAME_TAIL;
+	if (kind != DFG_LINK_FRAME_CREDIT)
+		outlet->used += frame.length;
+}
+
+static void begin_message(struct dfg_outlet *outlet, struct dfg_outlet_item *item)
+{
+	size_t head = dfg_head_put(outlet->front + DFG_LINK_FRAME_HEADER, &item->message, item->count);
+	size_t count = item->count < DFG_LINK_FRAME_MOST - head ? item->count : DFG_LINK_FRAME_MOST - head;
+	begin(outlet, DFG_LINK_FRAME_MESSAGE, head, item->bytes, count);
+	item->done = count;
+	outlet->item = item;
+}
+
+static void begin_more(struct dfg_outlet *outlet, struct dfg_outlet_item *item)
+{
+	size_t left = item->count - item->done;
+	size_t count = left < DFG_LINK_FRAME_MOST ? left : DFG_LINK_FRAME_MOST;
+	begin(outlet, DFG_LINK_FRAME_MORE, 0, item->bytes + item->done, count);
+	item->done += count;
+	outlet->item = item;
+}
+
+/* The next frame; false where there is none, or no credit for it. */
+static bool begin_next(struct dfg_outlet *outlet)
+{
+	struct dfg_outlet_item *item = NULL;
+	pthread_mutex_lock(&outlet->lock);
+	uint64_t granted = outlet->granted;
+	bool tell = outlet->tell, credit = outlet->used + DFG_LINK_FRAME_MOST <= outlet->credit;
+	outlet->tell = false;
+	if (!tell && credit && !(item = pop(&outlet->small)) && !outlet->whole)
+		item = outlet->whole = pop(&outlet->large);
+	pthread_mutex_unlock(&outlet->lock);
+	if (tell) {
+		dfg_put_le(outlet->front + DFG_LINK_FRAME_HEADER, granted, 8);
+		begin(outlet, DFG_LINK_FRAME_CREDIT, 8, NULL, 0);
+	} else if (item) {
+		begin_message(outlet, item);
+	} else if (credit && outlet->whole) {
+		begin_more(outlet, outlet->whole);
+	}
+	return outlet->tail_left;
+}
+
+static void end_frame(struct dfg_outlet *outlet)
+{
+	struct dfg_outlet_item *item = outlet->item;
+	outlet->item = NULL;
+	if (!item || item->done < item->count)
+		return;
+	pthread_mutex_lock(&outlet->lock);
+	if (item == outlet->whole)
+		outlet->whole = NULL;
+	pthread_mutex_unlock(&outlet->lock);
+	free_item(item);
+}
+
+static size_t least(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+/* As much of the frame as there is room for. */
+static size_t pull_frame(struct dfg_outlet *outlet, uint8_t *to, size_t room)
+{
+	size_t front = least(outlet->front_length - outlet->front_done, room);
+	memcpy(to, outlet->front + outlet->front_done, front);
+	outlet->front_done += front;
+	size_t body = least(outlet->body_left, room - front);
+	if (body) {
+		memcpy(to + front, outlet->body, body);
+		outlet->crc = dfg_crc32c(outlet->crc, to + front, body);
+		outlet->body += body;
+		outlet->body_left -= body;
+	}
+	size_t done = front + body;
+	for (; done < room && outlet->tail_left; outlet->tail_left--)
+		to[done++] = (uint8_t)(outlet->crc >> 8 * (DFG_LINK_FRAME_TAIL - outlet->tail_left));
+	if (!outlet->tail_left)
+		end_frame(outlet);
+	return done;
+}
+
+size_t dfg_outlet_pull(struct dfg_outlet *outlet, uint8_t *to, size_t room)
+{
+	size_t done = 0;
+	while (done < room && (outlet->tail_left || begin_next(outlet)))
+		done += pull_frame(outlet, to + done, room - done);
+	return done;
+}
