@@ -1,0 +1,182 @@
+#include "remote/tls.h"
+
+#include "lib/base/mem.h"
+#include "remote/ssl.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { DAY = 24 * 60 * 60 };
+
+struct dfg_tls {
+	SSL_CTX *context;
+	char fingerprint[DFG_FINGERPRINT_ROOM];
+};
+
+struct dfg_tls_session {
+	SSL *ssl;
+	BIO *in, *out; /* ssl's */
+	bool up;
+};
+
+/* HTTP/2 or nothing. */
+static int choose(SSL *ssl, const unsigned char **out, unsigned char *out_length, const unsigned char *in,
+	unsigned int length, void *arg)
+{
+	(void)ssl;
+	(void)arg;
+	for (unsigned int at = 0; at < length; at += in[at] + 1u)
+		if (at + 3 <= length && !memcmp(in + at, "\2h2", 3)) {
+			*out = in + at + 1;
+			*out_length = 2;
+			return SSL_TLSEXT_ERR_OK;
+		}
+	return SSL_TLSEXT_ERR_ALERT_FATAL;
+}
+
+static bool fingerprint(EVP_PKEY *key, char out[DFG_FINGERPRINT_ROOM])
+{
+	unsigned char *der = NULL, digest[32];
+	size_t length = 0;
+	int bytes = dfg_i2d_PUBKEY(key, &der);
+	bool good = bytes > 0 && dfg_EVP_Q_digest(NULL, "SHA256", NULL, der, (size_t)bytes, digest, &length);
+	if (good) {
+		int at = snprintf(out, DFG_FINGERPRINT_ROOM, "sha256:");
+		dfg_EVP_EncodeBlock((unsigned char *)out + at, digest, (int)length);
+	}
+	dfg_CRYPTO_free(der, __FILE__, __LINE__);
+	return good;
+}
+
+/* Signed by itself: nobody looks at more than its key. */
+static bool fill_certificate(X509 *certificate, EVP_PKEY *key)
+{
+	X509_NAME *name = dfg_X509_get_subject_name(certificate);
+	return dfg_X509_set_version(certificate, 2) && dfg_ASN1_INTEGER_set(dfg_X509_get_serialNumber(certificate), 1) &&
+		   dfg_X509_gmtime_adj(dfg_X509_getm_notBefore(certificate), -DAY) &&
+		   dfg_X509_gmtime_adj(dfg_X509_getm_notAfter(certificate), 365L * DAY) &&
+		   dfg_X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_ASC, (const unsigned char *)"dfg", -1, -1, 0) &&
+		   dfg_X509_set_issuer_name(certificate, name) && dfg_X509_set_pubkey(certificate, key) &&
+		   dfg_X509_sign(certificate, key, dfg_EVP_sha256());
+}
+
+static bool fill_context(struct dfg_tls *tls, EVP_PKEY *key)
+{
+	X509 *certificate = dfg_X509_new();
+	bool good = certificate && fill_certificate(certificate, key) && fingerprint(key, tls->fingerprint) &&
+				dfg_SSL_CTX_use_certificate(tls->context, certificate) &&
+				dfg_SSL_CTX_use_PrivateKey(tls->context, key) &&
+				dfg_SSL_CTX_ctrl(tls->context, SSL_CTRL_SET_MIN_PROTO_VERSION, TLS1_3_VERSION, NULL) &&
+				dfg_SSL_CTX_set_num_tickets(tls->context, 0);
+	dfg_X509_free(certificate);
+	if (good)
+		dfg_SSL_CTX_set_alpn_select_cb(tls->context, choose, NULL);
+	return good;
+}
+
+struct dfg_err *dfg_tls_new(struct dfg_tls **out_tls)
+{
+	DFG_TRY(dfg_library_open(&dfg_crypto));
+	DFG_TRY(dfg_library_open(&dfg_ssl));
+	struct dfg_tls *tls = dfg_zeros(1, sizeof *tls);
+	if (!tls)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	EVP_PKEY *key = dfg_EVP_PKEY_Q_keygen(NULL, NULL, "EC", "P-256");
+	tls->context = dfg_SSL_CTX_new(dfg_TLS_server_method());
+	bool good = key && tls->context && fill_context(tls, key);
+	dfg_EVP_PKEY_free(key);
+	if (!good) {
+		dfg_tls_free(tls);
+		return DFG_ERR(DFG_CONFIG, "OpenSSL cannot make a key for TLS 1.3");
+	}
+	*out_tls = tls;
+	return NULL;
+}
+
+void dfg_tls_free(struct dfg_tls *tls)
+{
+	if (!tls)
+		return;
+	dfg_SSL_CTX_free(tls->context);
+	dfg_free(tls);
+}
+
+const char *dfg_tls_fingerprint(const struct dfg_tls *tls)
+{
+	return tls->fingerprint;
+}
+
+struct dfg_err *dfg_tls_session_new(struct dfg_tls *tls, struct dfg_tls_session **out_session)
+{
+	struct dfg_tls_session *session = dfg_zeros(1, sizeof *session);
+	if (!session)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	session->ssl = dfg_SSL_new(tls->context);
+	session->in = dfg_BIO_new(dfg_BIO_s_mem());
+	session->out = dfg_BIO_new(dfg_BIO_s_mem());
+	if (!session->ssl || !session->in || !session->out) {
+		dfg_BIO_free(session->in);
+		dfg_BIO_free(session->out);
+		session->in = session->out = NULL;
+		dfg_tls_session_free(session);
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	}
+	/* An empty memory is no end: what comes is still to come. */
+	dfg_BIO_ctrl(session->in, BIO_C_SET_BUF_MEM_EOF_RETURN, -1, NULL);
+	dfg_BIO_ctrl(session->out, BIO_C_SET_BUF_MEM_EOF_RETURN, -1, NULL);
+	dfg_SSL_set_bio(session->ssl, session->in, session->out);
+	dfg_SSL_set_accept_state(session->ssl);
+	*out_session = session;
+	return NULL;
+}
+
+void dfg_tls_session_free(struct dfg_tls_session *session)
+{
+	if (!session)
+		return;
+	dfg_SSL_free(session->ssl);
+	dfg_free(session);
+}
+
+/* Did the last call fail for want of bytes only? */
+static bool only_wants(struct dfg_tls_session *session, int result)
+{
+	int error = dfg_SSL_get_error(session->ssl, result);
+	return error == SSL_ERROR_WANT_READ || error == SSL_ERROR_WANT_WRITE;
+}
+
+bool dfg_tls_feed(struct dfg_tls_session *session, const uint8_t *bytes, size_t count)
+{
+	dfg_ERR_clear_error();
+	if (dfg_BIO_write(session->in, bytes, (int)count) != (int)count)
+		return false;
+	if (session->up)
+		return true;
+	int result = dfg_SSL_do_handshake(session->ssl);
+	session->up = result == 1;
+	return session->up || only_wants(session, result);
+}
+
+bool dfg_tls_is_up(const struct dfg_tls_session *session)
+{
+	return session->up;
+}
+
+int dfg_tls_read(struct dfg_tls_session *session, uint8_t *to, size_t room)
+{
+	dfg_ERR_clear_error();
+	int count = dfg_SSL_read(session->ssl, to, (int)room);
+	return count > 0 ? count : only_wants(session, count) ? 0 : -1;
+}
+
+bool dfg_tls_write(struct dfg_tls_session *session, const uint8_t *bytes, size_t count)
+{
+	dfg_ERR_clear_error();
+	return !count || dfg_SSL_write(session->ssl, bytes, (int)count) == (int)count;
+}
+
+size_t dfg_tls_drain(struct dfg_tls_session *session, uint8_t *to, size_t room)
+{
+	int count = dfg_BIO_read(session->out, to, (int)room);
+	return count > 0 ? (size_t)count : 0;
+}
