@@ -1,0 +1,399 @@
+#include "remote/curl.h"
+#include "remote/hub_inside.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+
+/*
+ * The requests of a hub, by libcurl's multi interface. A request's body never ends: it is paused where there is nothing
+ * to say. What the versions of libcurl get wrong is avoided as far as it is known:
+ *
+ *  - 7.88's second request on a connection fails: each request has a connection of its own.
+ *  - 7.88's downloads stall where its buffer is small: it gets the largest that there is.
+ *  - 7.88's uploads hang where the peer's window is used up: the peer opens it to the full, and credits bound what is
+ *    under way.
+ *  - 8.1.0 to 8.1.2 stall in uploads: they are refused.
+ */
+enum { BUFFER = 10 << 20, CONNECT_MS = 10000, URL_ROOM = 320 };
+
+/* A connection, as libcurl wants it watched; epoll is told late, when what it has is not what it wants. */
+struct watch {
+	struct watch *next;
+	int fd;
+	uint32_t wants, has;
+};
+
+struct dfg_client {
+	struct dfg_hub *hub;
+	CURLM *multi;
+	struct watch *watches;
+	uint64_t due_ns;
+};
+
+struct post {
+	struct dfg_client *client;
+	struct dfg_exchange *exchange;
+	CURL *easy;
+	struct curl_slist *headers;
+	long status;
+	bool paused;
+	char error[CURL_ERROR_SIZE];
+};
+
+struct dfg_err *dfg_client_versions(char curl[32], char openssl[32])
+{
+	DFG_TRY(dfg_library_open(&dfg_curl));
+	const curl_version_info_data *version = dfg_curl_version_info(CURLVERSION_NOW);
+	snprintf(curl, 32, "%s", version->version);
+	snprintf(openssl, 32, "%s", version->ssl_version ? version->ssl_version : "");
+	if (version->version_num < 0x075800)
+		return DFG_ERR(DFG_CONFIG, "libcurl %s is too old for HTTP/2 here: 7.88.0 is the oldest", version->version);
+	if (version->version_num >= 0x080100 && version->version_num <= 0x080102)
+		return DFG_ERR(DFG_CONFIG, "libcurl %s stalls in long uploads over HTTP/2: 8.2 is mended", version->version);
+	if (!(version->features & CURL_VERSION_HTTP2))
+		return DFG_ERR(DFG_CONFIG, "libcurl %s was built without HTTP/2", version->version);
+	return NULL;
+}
+
+static struct dfg_err *open_curl(void)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	static bool is_open;
+	char curl[32], openssl[32];
+	DFG_TRY(dfg_client_versions(curl, openssl));
+	pthread_mutex_lock(&lock);
+	if (!is_open)
+		is_open = !dfg_curl_global_init(CURL_GLOBAL_DEFAULT);
+	bool good = is_open;
+	pthread_mutex_unlock(&lock);
+	return good ? NULL : DFG_ERR(DFG_CONFIG, "libcurl %s cannot begin", curl);
+}
+
+static void unwatch(struct dfg_client *client, struct watch *watch)
+{
+	struct watch **at = &client->watches;
+	while (*at && *at != watch)
+		at = &(*at)->next;
+	if (*at)
+		*at = watch->next;
+	if (watch->has)
+		epoll_ctl(client->hub->epoll, EPOLL_CTL_DEL, watch->fd, NULL);
+	dfg_free(watch);
+}
+
+static int watch_socket(CURL *easy, curl_socket_t fd, int what, void *arg, void *arg_of_socket)
+{
+	static const uint32_t wanted[] = {
+		[CURL_POLL_IN] = EPOLLIN, [CURL_POLL_OUT] = EPOLLOUT, [CURL_POLL_INOUT] = EPOLLIN | EPOLLOUT};
+	struct dfg_client *client = arg;
+	struct watch *watch = arg_of_socket;
+	(void)easy;
+	if (what == CURL_POLL_REMOVE) {
+		if (watch)
+			unwatch(client, watch);
+		return 0;
+	}
+	if (!watch) {
+		if (!(watch = dfg_zeros(1, sizeof *watch)))
+			return -1;
+		*watch = (struct watch){.next = client->watches, .fd = fd};
+		client->watches = watch;
+		dfg_curl_multi_assign(client->multi, fd, watch);
+	}
+	watch->wants = wanted[what & 3];
+	return 0;
+}
+
+static void tell_epoll(struct dfg_client *client)
+{
+	for (struct watch *watch = client->watches; watch; watch = watch->next) {
+		if (watch->wants == watch->has)
+			continue;
+		struct epoll_event event = {
+			.events = watch->wants, .data.u64 = (uint64_t)watch->fd << DFG_ABOUT_BITS | DFG_ABOUT_CLIENT};
+		epoll_ctl(client->hub->epoll, watch->has ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, watch->fd, &event);
+		watch->has = watch->wants;
+	}
+}
+
+static int set_timer(CURLM *multi, long ms, void *arg)
+{
+	struct dfg_client *client = arg;
+	(void)multi;
+	client->due_ns = ms < 0 ? UINT64_MAX : ms == 0 ? 0 : dfg_now_ns() + (uint64_t)ms * 1000000;
+	return 0;
+}
+
+uint64_t dfg_client_due_ns(const struct dfg_client *client)
+{
+	return client->due_ns;
+}
+
+struct dfg_err *dfg_client_new(struct dfg_hub *hub, struct dfg_client **out_client)
+{
+	DFG_TRY(open_curl());
+	struct dfg_client *client = dfg_zeros(1, sizeof *client);
+	if (!client || !(client->multi = dfg_curl_multi_init())) {
+		dfg_free(client);
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	}
+	client->hub = hub;
+	client->due_ns = UINT64_MAX;
+	dfg_curl_multi_setopt(client->multi, CURLMOPT_SOCKETFUNCTION, watch_socket);
+	dfg_curl_multi_setopt(client->multi, CURLMOPT_SOCKETDATA, client);
+	dfg_curl_multi_setopt(client->multi, CURLMOPT_TIMERFUNCTION, set_timer);
+	dfg_curl_multi_setopt(client->multi, CURLMOPT_TIMERDATA, client);
+	dfg_curl_multi_setopt(client->multi, CURLMOPT_PIPELINING, CURLPIPE_NOTHING);
+	*out_client = client;
+	return NULL;
+}
+
+void dfg_client_free(struct dfg_client *client)
+{
+	if (!client)
+		return;
+	dfg_curl_multi_cleanup(client->multi);
+	while (client->watches)
+		unwatch(client, client->watches);
+	dfg_free(client);
+}
+
+/* What a status other than 200 means. */
+static struct dfg_err *refused(const struct post *post)
+{
+	switch (post->status) {
+	case 401:
+		return DFG_ERR(DFG_REFUSED, "refused us: the secret of its run is another");
+	case 403:
+		return DFG_ERR(DFG_REFUSED, "refused us: it expects no %s", dfg_peer_words(post->client->hub->self).s);
+	case 409:
+		return DFG_ERR(
+			DFG_REFUSED, "refused us: it has a link to %s already", dfg_peer_words(post->client->hub->self).s);
+	case 505:
+		return DFG_ERR(DFG_PROTOCOL, "speaks another version of the protocol");
+	default:
+		return DFG_ERR(DFG_PROTOCOL, "answered with status %ld", post->status);
+	}
+}
+
+static size_t hear_header(char *bytes, size_t size, size_t count, void *arg)
+{
+	struct post *post = arg;
+	(void)size;
+	if (count < 12 || memcmp(bytes, "HTTP/2 ", 7) || !isdigit((unsigned char)bytes[7]))
+		return count;
+	post->status = (bytes[7] - '0') * 100 + (bytes[8] - '0') * 10 + (bytes[9] - '0');
+	if (post->status == 200)
+		dfg_exchange_stands(post->exchange);
+	else
+		dfg_exchange_breaks(post->exchange, refused(post));
+	return count;
+}
+
+static size_t hear(char *bytes, size_t size, size_t count, void *arg)
+{
+	struct post *post = arg;
+	(void)size;
+	return dfg_exchange_hears(post->exchange, (const uint8_t *)bytes, count) ? count : CURL_WRITEFUNC_ERROR;
+}
+
+/* Nothing is said before the peer has let us in. */
+static size_t say(char *to, size_t size, size_t room, void *arg)
+{
+	struct post *post = arg;
+	size_t count = post->exchange->stands ? dfg_exchange_says(post->exchange, (uint8_t *)to, size * room) : 0;
+	post->paused = !count;
+	return count ? count : CURL_READFUNC_PAUSE;
+}
+
+static void flush_post(void *of)
+{
+	struct post *post = of;
+	if (!post->paused)
+		return;
+	post->paused = false;
+	dfg_curl_easy_pause(post->easy, CURLPAUSE_CONT);
+}
+
+static void end_post(void *of)
+{
+	struct post *post = of;
+	dfg_curl_multi_remove_handle(post->client->multi, post->easy);
+	dfg_curl_easy_cleanup(post->easy);
+	dfg_curl_slist_free_all(post->headers);
+	dfg_free(post);
+}
+
+static const struct dfg_transport transport = {.flush = flush_post, .end = end_post};
+
+/* libcurl's code, as ours. A connection that stood is gone; one that did not has met something else. */
+static struct dfg_err *failed(const struct post *post, CURLcode code)
+{
+	const char *words = post->error[0] ? post->error : dfg_curl_easy_strerror(code);
+	if (code == CURLE_OK)
+		return post->status == 200 ? DFG_ERR(DFG_UNAVAILABLE, "closed the link") : refused(post);
+	if (code == CURLE_SSL_PINNEDPUBKEYNOTMATCH)
+		return DFG_ERR(DFG_REFUSED, "has another key than that of its fingerprint");
+	if (!post->exchange->stands &&
+		(code == CURLE_HTTP2 || code == CURLE_HTTP2_STREAM || code == CURLE_WEIRD_SERVER_REPLY ||
+			code == CURLE_SSL_CONNECT_ERROR || code == CURLE_UNSUPPORTED_PROTOCOL))
+		return DFG_ERR(DFG_PROTOCOL, "speaks something else: %s", words);
+	if (code == CURLE_OUT_OF_MEMORY)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	return DFG_ERR(DFG_UNAVAILABLE, "%s: %s", post->exchange->stands ? "is gone" : "cannot be reached", words);
+}
+
+static void see_ended(struct dfg_client *client)
+{
+	CURLMsg *message;
+	for (int left; (message = dfg_curl_multi_info_read(client->multi, &left));)
+		for (struct dfg_hub_link *link = client->hub->links; link; link = link->next) {
+			struct dfg_exchange *exchange = &link->exchange[DFG_OURS];
+			const struct post *post = exchange->transport ? exchange->of : NULL;
+			if (post && post->easy == message->easy_handle)
+				dfg_exchange_breaks(exchange, failed(post, message->data.result));
+		}
+}
+
+void dfg_client_due(struct dfg_client *client)
+{
+	int running;
+	while (client->due_ns == 0 || (client->due_ns != UINT64_MAX && client->due_ns <= dfg_now_ns())) {
+		client->due_ns = UINT64_MAX;
+		dfg_curl_multi_socket_action(client->multi, CURL_SOCKET_TIMEOUT, 0, &running);
+	}
+	see_ended(client);
+	tell_epoll(client);
+}
+
+void dfg_client_event(struct dfg_client *client, int fd, uint32_t events)
+{
+	int running, what = 0;
+	if (events & EPOLLIN)
+		what |= CURL_CSELECT_IN;
+	if (events & EPOLLOUT)
+		what |= CURL_CSELECT_OUT;
+	if (events & (EPOLLERR | EPOLLHUP))
+		what |= CURL_CSELECT_ERR;
+	dfg_curl_multi_socket_action(client->multi, fd, what, &running);
+}
+
+/* "HOST:PORT", and nothing that could mean more in a URL. */
+static struct dfg_err *check_address(const char *address, bool *out_loopback)
+{
+	const char *colon = strrchr(address, ':');
+	size_t host = colon ? (size_t)(colon - address) : 0;
+	bool six = host > 2 && address[0] == '[' && address[host - 1] == ']';
+	bool good =
+		host > 0 && host < 256 && colon[1] && strlen(colon + 1) <= 5 && !colon[1 + strspn(colon + 1, "0123456789")];
+	for (size_t i = six ? 1 : 0; good && i < (six ? host - 1 : host); i++)
+		good = isalnum((unsigned char)address[i]) || strchr(six ? ":." : "._-", address[i]);
+	if (!good)
+		return DFG_ERR(DFG_CONFIG, "'%s' is no address: HOST:PORT", address);
+	*out_loopback =
+		!strncmp(address, "127.", 4) || !strncmp(address, "[::1]:", 6) || !strncmp(address, "localhost:", 10);
+	return NULL;
+}
+
+static struct dfg_err *set_trust(struct post *post, const char *fingerprint, bool loopback)
+{
+	CURL *easy = post->easy;
+	char pin[96];
+	if (!fingerprint) {
+		dfg_curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE);
+		return loopback ? NULL : DFG_ERR(DFG_CONFIG, "without TLS only over loopback: its fingerprint is not known");
+	}
+	if (strncmp(fingerprint, "sha256:", 7) || strlen(fingerprint) > 64)
+		return DFG_ERR(DFG_CONFIG, "'%s' is no fingerprint: sha256:BASE64", fingerprint);
+	snprintf(pin, sizeof pin, "sha256//%s", fingerprint + 7);
+	/* The key itself is trusted, by its pin, and no authority. */
+	dfg_curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2TLS);
+	dfg_curl_easy_setopt(easy, CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_3);
+	dfg_curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 0L);
+	dfg_curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 0L);
+	if (dfg_curl_easy_setopt(easy, CURLOPT_PINNEDPUBLICKEY, pin))
+		return DFG_ERR(DFG_CONFIG, "libcurl cannot pin keys");
+	return NULL;
+}
+
+static bool add_header(struct post *post, const char *name, const char *value)
+{
+	char line[160];
+	snprintf(line, sizeof line, "%s: %s", name, value);
+	struct curl_slist *more = dfg_curl_slist_append(post->headers, line);
+	explicit_bzero(line, sizeof line);
+	post->headers = more ? more : post->headers;
+	return more;
+}
+
+static bool set_headers(struct post *post)
+{
+	char bearer[DFG_SECRET_ROOM + 8], number[16];
+	snprintf(bearer, sizeof bearer, "Bearer %s", post->client->hub->secret);
+	snprintf(number, sizeof number, "%u", post->client->hub->self);
+	bool good = add_header(post, "authorization", bearer) && add_header(post, "dfg-peer", number) &&
+				add_header(post, "dfg-link", "1") && add_header(post, "content-type", "application/octet-stream") &&
+				add_header(post, "expect", "") && add_header(post, "accept", "");
+	explicit_bzero(bearer, sizeof bearer);
+	return good;
+}
+
+/* No proxy, redirect, password file, cookie or signal: this host, this protocol, this request. */
+static struct dfg_err *set_options(struct post *post, const char *address, bool tls)
+{
+	CURL *easy = post->easy;
+	char url[URL_ROOM];
+	snprintf(url, sizeof url, "%s://%s/link", tls ? "https" : "http", address);
+	bool good = !dfg_curl_easy_setopt(easy, CURLOPT_URL, url) &&
+				!dfg_curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, tls ? "https" : "http") &&
+				!dfg_curl_easy_setopt(easy, CURLOPT_PROXY, "") && !dfg_curl_easy_setopt(easy, CURLOPT_NOPROXY, "*") &&
+				set_headers(post);
+	dfg_curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
+	dfg_curl_easy_setopt(easy, CURLOPT_NETRC, (long)CURL_NETRC_IGNORED);
+	dfg_curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+	dfg_curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_MS);
+	dfg_curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, 1L);
+	dfg_curl_easy_setopt(easy, CURLOPT_FORBID_REUSE, 1L);
+	dfg_curl_easy_setopt(easy, CURLOPT_TCP_NODELAY, 1L);
+	dfg_curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, (long)BUFFER);
+	dfg_curl_easy_setopt(easy, CURLOPT_POST, 1L);
+	dfg_curl_easy_setopt(easy, CURLOPT_HTTPHEADER, post->headers);
+	dfg_curl_easy_setopt(easy, CURLOPT_READFUNCTION, say);
+	dfg_curl_easy_setopt(easy, CURLOPT_READDATA, post);
+	dfg_curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, hear);
+	dfg_curl_easy_setopt(easy, CURLOPT_WRITEDATA, post);
+	dfg_curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, hear_header);
+	dfg_curl_easy_setopt(easy, CURLOPT_HEADERDATA, post);
+	dfg_curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, post->error);
+	return good ? NULL : DFG_ERR(DFG_MEMORY, "libcurl cannot be told of a request");
+}
+
+struct dfg_err *dfg_client_post(
+	struct dfg_client *client, struct dfg_exchange *exchange, const char *address, const char *fingerprint)
+{
+	bool loopback;
+	DFG_TRY(check_address(address, &loopback));
+	struct post *post = dfg_zeros(1, sizeof *post);
+	if (!post || !(post->easy = dfg_curl_easy_init())) {
+		dfg_free(post);
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	}
+	post->client = client;
+	post->exchange = exchange;
+	struct dfg_err *err = set_trust(post, fingerprint, loopback);
+	if (!err)
+		err = set_options(post, address, fingerprint);
+	if (!err && dfg_curl_multi_add_handle(client->multi, post->easy))
+		err = DFG_ERR(DFG_MEMORY, "libcurl takes no more requests");
+	if (err) {
+		end_post(post);
+		return err;
+	}
+	exchange->heard_ns = dfg_now_ns();
+	exchange->of = post;
+	exchange->transport = &transport;
+	return NULL;
+}

@@ -1,0 +1,236 @@
+#define _GNU_SOURCE /* accept4 */
+#include "remote/http_visitor.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* Strangers have five seconds; so many may be there at once. Where one more comes, the one that came first must go. */
+enum { STRANGER_MS = 5000, STRANGERS = 256, STRANGERS_OF_ADDRESS = 64, ACCEPTS = 64 };
+
+const char *dfg_server_address(const struct dfg_server *server)
+{
+	return server->address;
+}
+
+const char *dfg_server_fingerprint(const struct dfg_server *server)
+{
+	return server->tls ? dfg_tls_fingerprint(server->tls) : NULL;
+}
+
+static struct in6_addr address_of(const struct sockaddr_storage *from)
+{
+	struct in6_addr address = {0};
+	if (from->ss_family == AF_INET6)
+		address = ((const struct sockaddr_in6 *)from)->sin6_addr;
+	else
+		memcpy(&address.s6_addr[12], &((const struct sockaddr_in *)from)->sin_addr, 4);
+	return address;
+}
+
+static bool same_address(const struct in6_addr *a, const struct in6_addr *b)
+{
+	return !memcmp(a, b, sizeof *a);
+}
+
+/* Visitors are listed newest first. */
+static void make_way(struct dfg_server *server, const struct in6_addr *from)
+{
+	struct dfg_visitor *first = NULL, *first_of_address = NULL;
+	unsigned strangers = 0, of_address = 0;
+	for (struct dfg_visitor *visitor = server->visitors; visitor; visitor = visitor->next) {
+		if (visitor->state != DFG_STRANGER && visitor->state != DFG_ENDING)
+			continue;
+		strangers++;
+		first = visitor;
+		if (same_address(&visitor->from, from)) {
+			of_address++;
+			first_of_address = visitor;
+		}
+	}
+	if (of_address >= STRANGERS_OF_ADDRESS)
+		dfg_visitor_drop(first_of_address, NULL);
+	else if (strangers >= STRANGERS)
+		dfg_visitor_drop(first, NULL);
+}
+
+static void receive(struct dfg_server *server, int fd, const struct sockaddr_storage *from)
+{
+	struct dfg_visitor *visitor;
+	struct in6_addr address = address_of(from);
+	make_way(server, &address);
+	struct dfg_err *err = dfg_visitor_new(server, fd, &visitor);
+	if (err) {
+		dfg_err_free(err);
+		close(fd);
+		return;
+	}
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
+	visitor->from = address;
+	visitor->next = server->visitors;
+	server->visitors = visitor;
+	dfg_visitor_flush(visitor);
+}
+
+static void listen_again(struct dfg_server *server, bool deaf)
+{
+	struct epoll_event event = {.events = deaf ? 0 : EPOLLIN, .data.u64 = DFG_ABOUT_LISTENER};
+	epoll_ctl(server->hub->epoll, EPOLL_CTL_MOD, server->fd, &event);
+	server->deaf = deaf;
+}
+
+void dfg_server_accept(struct dfg_server *server)
+{
+	for (int i = 0; i < ACCEPTS; i++) {
+		struct sockaddr_storage from;
+		socklen_t length = sizeof from;
+		int fd = accept4(server->fd, (struct sockaddr *)&from, &length, SOCK_NONBLOCK | SOCK_CLOEXEC);
+		if (fd >= 0)
+			receive(server, fd, &from);
+		else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
+			listen_again(server, true);
+		if (fd < 0)
+			return;
+	}
+}
+
+void dfg_server_tick(struct dfg_server *server, uint64_t now)
+{
+	if (server->deaf)
+		listen_again(server, false);
+	for (struct dfg_visitor *visitor = server->visitors; visitor; visitor = visitor->next) {
+		uint64_t age_ms = (now - visitor->since_ns) / 1000000;
+		if ((visitor->state == DFG_STRANGER || visitor->state == DFG_ENDING) && age_ms > STRANGER_MS)
+			dfg_visitor_drop(visitor, NULL);
+		if (visitor->state == DFG_WAITING && age_ms > DFG_HUB_PATIENCE_MS) {
+			dfg_visitor_answer(visitor, "403");
+			dfg_visitor_flush(visitor);
+		}
+	}
+}
+
+void dfg_server_admit(struct dfg_server *server, uint32_t peer)
+{
+	for (struct dfg_visitor *visitor = server->visitors; visitor; visitor = visitor->next)
+		if (visitor->state == DFG_WAITING && visitor->request.peer == peer) {
+			dfg_visitor_admit(visitor);
+			dfg_visitor_flush(visitor);
+		}
+}
+
+void dfg_server_sweep(struct dfg_server *server)
+{
+	for (struct dfg_visitor **at = &server->visitors, *visitor; (visitor = *at);) {
+		if (visitor->state != DFG_DEAD) {
+			at = &visitor->next;
+			continue;
+		}
+		*at = visitor->next;
+		dfg_visitor_free(visitor);
+	}
+}
+
+/* "HOST", "HOST:PORT", "[V6]:PORT" in two. */
+static struct dfg_err *split(const char *address, char host[72], char port[8])
+{
+	const char *end = address[0] == '[' ? strchr(address, ']') : strchr(address, ':');
+	size_t first = address[0] == '[', length = end ? (size_t)(end - address) - first : strlen(address) - first;
+	const char *rest = end ? end + first : "";
+	if ((first && !end) || !length || length >= 72 || (*rest && *rest != ':') || strlen(rest) > 6)
+		return DFG_ERR(DFG_CONFIG, "'%s' is no address to listen on", address);
+	memcpy(host, address + first, length);
+	host[length] = 0;
+	snprintf(port, 8, "%s", *rest ? rest + 1 : "0");
+	return NULL;
+}
+
+static bool is_loopback(const struct sockaddr *address)
+{
+	if (address->sa_family == AF_INET6)
+		return IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)address)->sin6_addr);
+	return ntohl(((const struct sockaddr_in *)address)->sin_addr.s_addr) >> 24 == 127;
+}
+
+static struct dfg_err *write_address(struct dfg_server *server)
+{
+	struct sockaddr_storage here;
+	socklen_t length = sizeof here;
+	char host[72], port[8];
+	if (getsockname(server->fd, (struct sockaddr *)&here, &length) ||
+		getnameinfo(
+			(struct sockaddr *)&here, length, host, sizeof host, port, sizeof port, NI_NUMERICHOST | NI_NUMERICSERV))
+		return DFG_ERR(DFG_IO, "no address of our own: %s", strerror(errno));
+	snprintf(server->address, sizeof server->address, here.ss_family == AF_INET6 ? "[%s]:%s" : "%s:%s", host, port);
+	return NULL;
+}
+
+static struct dfg_err *listen_at(struct dfg_server *server, const struct addrinfo *at, const char *address)
+{
+	struct epoll_event event = {.events = EPOLLIN, .data.u64 = DFG_ABOUT_LISTENER};
+	server->fd = socket(at->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (server->fd < 0)
+		return DFG_ERR(DFG_MEMORY, "no socket: %s", strerror(errno));
+	setsockopt(server->fd, SOL_SOCKET, SO_REUSEADDR, &(int){1}, sizeof(int));
+	if (bind(server->fd, at->ai_addr, at->ai_addrlen) || listen(server->fd, SOMAXCONN))
+		return DFG_ERR(DFG_UNAVAILABLE, "cannot listen on %s: %s", address, strerror(errno));
+	if (epoll_ctl(server->hub->epoll, EPOLL_CTL_ADD, server->fd, &event))
+		return DFG_ERR(DFG_MEMORY, "no room to watch a socket: %s", strerror(errno));
+	return write_address(server);
+}
+
+static struct dfg_err *open_server(struct dfg_server *server, const char *address, bool tls)
+{
+	const struct addrinfo hints = {
+		.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE};
+	struct addrinfo *at;
+	char host[72], port[8];
+	DFG_TRY(dfg_library_open(&dfg_nghttp2));
+	DFG_TRY(dfg_visitor_callbacks(server));
+	DFG_TRY(split(address, host, port));
+	if (getaddrinfo(host, port, &hints, &at))
+		return DFG_ERR(DFG_CONFIG, "'%s' is no address to listen on", address);
+	struct dfg_err *err = tls || !is_loopback(at->ai_addr) ? dfg_tls_new(&server->tls) : NULL;
+	if (!err)
+		err = listen_at(server, at, address);
+	freeaddrinfo(at);
+	return err;
+}
+
+struct dfg_err *dfg_server_new(struct dfg_hub *hub, const char *address, bool tls, struct dfg_server **out_server)
+{
+	struct dfg_server *server = dfg_zeros(1, sizeof *server);
+	if (!server)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	server->hub = hub;
+	server->fd = -1;
+	struct dfg_err *err = open_server(server, address, tls);
+	if (err)
+		dfg_server_free(server);
+	else
+		*out_server = server;
+	return err;
+}
+
+void dfg_server_free(struct dfg_server *server)
+{
+	if (!server)
+		return;
+	for (struct dfg_visitor *visitor; (visitor = server->visitors);) {
+		server->visitors = visitor->next;
+		dfg_visitor_free(visitor);
+	}
+	if (server->fd >= 0)
+		close(server->fd);
+	if (server->callbacks)
+		dfg_nghttp2_session_callbacks_del(server->callbacks);
+	if (server->option)
+		dfg_nghttp2_option_del(server->option);
+	dfg_tls_free(server->tls);
+	dfg_free(server);
+}

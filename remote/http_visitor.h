@@ -1,0 +1,60 @@
+#pragma once
+
+/* What http_server.c and http_visitor.c share. */
+#include "remote/hub_inside.h"
+#include "remote/nghttp2.h"
+#include "remote/tls.h"
+
+#include <netinet/in.h>
+
+struct dfg_server {
+	struct dfg_hub *hub;
+	int fd;
+	bool deaf; /* no descriptors: it does not accept until the next tick */
+	char address[80];
+	struct dfg_tls *tls;
+	nghttp2_session_callbacks *callbacks;
+	nghttp2_option *option;
+	struct dfg_visitor *visitors;
+};
+
+/* A connection. Its address is a multiple of 8, so what epoll says of it is DFG_ABOUT_VISITOR. */
+struct dfg_visitor {
+	struct dfg_visitor *next;
+	struct dfg_server *server;
+	struct in6_addr from;
+	int fd;
+	uint32_t watched; /* events */
+	uint64_t since_ns;
+	enum dfg_visitor_state {
+		DFG_STRANGER,
+		DFG_WAITING, /* it has the secret; its link was not asked for yet */
+		DFG_LINKED,
+		DFG_ENDING, /* as soon as it was told why */
+		DFG_DEAD,
+	} state;
+	struct dfg_tls_session *tls;
+	nghttp2_session *session;
+	double purse;
+	uint64_t purse_ns, useful;
+
+	struct dfg_request {
+		int32_t stream;
+		size_t header_bytes;
+		unsigned fields;
+		bool is_post, is_link, is_version, has_secret, has_peer;
+		uint32_t peer;
+	} request;
+	struct dfg_exchange *exchange;
+
+	uint8_t *out; /* for the network */
+	size_t out_room, out_first, out_end;
+};
+
+DFG_MUST_CHECK struct dfg_err *dfg_visitor_new(struct dfg_server *server, int fd, struct dfg_visitor **out_visitor);
+void dfg_visitor_free(struct dfg_visitor *visitor);
+void dfg_visitor_flush(struct dfg_visitor *visitor);                      /* what there is to write */
+void dfg_visitor_admit(struct dfg_visitor *visitor);                      /* links it, where its link is there now */
+void dfg_visitor_answer(struct dfg_visitor *visitor, const char *status); /* and that is all it gets */
+void dfg_visitor_drop(struct dfg_visitor *visitor, struct dfg_err *err);  /* takes err: why its link is lost */
+DFG_MUST_CHECK struct dfg_err *dfg_visitor_callbacks(struct dfg_server *server);

@@ -1,0 +1,342 @@
+#include "remote/hub.h"
+
+#include "remote/hub_inside.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { EVENTS = 64, YIELD_NS = 100000 };
+
+struct dfg_arrival {
+	struct dfg_arrival *next;
+	struct dfg_hub_link *link;
+	struct dfg_message message;
+};
+
+uint64_t dfg_now_ns(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+struct dfg_err *dfg_secret_make(char out_secret[DFG_SECRET_ROOM])
+{
+	uint8_t bits[(DFG_SECRET_ROOM - 1) / 2];
+	if (getrandom(bits, sizeof bits, 0) != (ssize_t)sizeof bits)
+		return DFG_ERR(DFG_IO, "the system has no random numbers: %s", strerror(errno));
+	for (size_t i = 0; i < sizeof bits; i++) {
+		out_secret[2 * i] = "0123456789abcdef"[bits[i] >> 4];
+		out_secret[2 * i + 1] = "0123456789abcdef"[bits[i] & 15];
+	}
+	out_secret[DFG_SECRET_ROOM - 1] = 0;
+	return NULL;
+}
+
+const char *dfg_hub_address(const struct dfg_hub *hub)
+{
+	return hub->server ? dfg_server_address(hub->server) : NULL;
+}
+
+const char *dfg_hub_fingerprint(const struct dfg_hub *hub)
+{
+	return hub->server ? dfg_server_fingerprint(hub->server) : NULL;
+}
+
+/* What arrived is handed over, in order. */
+static void deliver_arrived(struct dfg_hub *hub)
+{
+	struct dfg_arrival *arrival = hub->arrived;
+	hub->arrived = NULL;
+	hub->last_arrived = &hub->arrived;
+	for (struct dfg_arrival *next; arrival; arrival = next) {
+		next = arrival->next;
+		if (arrival->link)
+			hub->sink.deliver(hub->sink.arg, arrival->link->base.peer, &arrival->message);
+		else
+			dfg_tensor_release(&arrival->message.tensor);
+		dfg_free(arrival);
+	}
+}
+
+void dfg_hub_forget(struct dfg_hub *hub, const struct dfg_hub_link *link)
+{
+	for (struct dfg_arrival *arrival = hub->arrived; arrival; arrival = arrival->next)
+		if (arrival->link == link)
+			arrival->link = NULL;
+}
+
+void dfg_hub_arrives(struct dfg_hub_link *link, struct dfg_message *message)
+{
+	struct dfg_hub *hub = link->hub;
+	hub->delivered = true;
+	if (!hub->sending && !hub->arrived) {
+		hub->sink.deliver(hub->sink.arg, link->base.peer, message);
+		return;
+	}
+	struct dfg_arrival *arrival = dfg_zeros(1, sizeof *arrival);
+	if (!arrival) {
+		dfg_tensor_release(&message->tensor);
+		dfg_exchange_breaks(link->carrier, DFG_ERR(DFG_MEMORY, "out of memory"));
+		return;
+	}
+	*arrival = (struct dfg_arrival){.link = link, .message = *message};
+	*hub->last_arrived = arrival;
+	hub->last_arrived = &arrival->next;
+	hub->unsettled = true;
+}
+
+static void flush(struct dfg_hub *hub)
+{
+	while (atomic_exchange(&hub->work, false))
+		for (struct dfg_hub_link *link = hub->links; link; link = link->next)
+			for (int i = 0; i < 2; i++) {
+				struct dfg_exchange *exchange = &link->exchange[i];
+				if (exchange->stands && exchange->transport && atomic_exchange(&exchange->has_to_say, false))
+					exchange->transport->flush(exchange->of);
+			}
+	if (hub->client)
+		dfg_client_due(hub->client);
+}
+
+/* Outside of all libraries' functions: what was put off. */
+static void settle(struct dfg_hub *hub)
+{
+	if (!hub->unsettled)
+		return;
+	hub->unsettled = false;
+	deliver_arrived(hub);
+	for (struct dfg_hub_link *link = hub->links; link; link = link->next)
+		if (link->broken)
+			dfg_hub_lose(link);
+	if (hub->server)
+		dfg_server_sweep(hub->server);
+}
+
+static void dispatch(struct dfg_hub *hub, const struct epoll_event *event)
+{
+	uint64_t about = event->data.u64, which = about >> DFG_ABOUT_BITS;
+	uint64_t count;
+	switch (about & ((1 << DFG_ABOUT_BITS) - 1)) {
+	case DFG_ABOUT_LISTENER:
+		dfg_server_accept(hub->server);
+		break;
+	case DFG_ABOUT_WAKE:
+		(void)!read(hub->wake, &count, sizeof count);
+		break;
+	case DFG_ABOUT_CLIENT:
+		dfg_client_event(hub->client, (int)which, event->events);
+		break;
+	default:
+		dfg_visitor_event((struct dfg_visitor *)(uintptr_t)about, event->events);
+	}
+}
+
+bool dfg_hub_drive(struct dfg_hub *hub)
+{
+	struct epoll_event event[EVENTS];
+	hub->delivered = false;
+	flush(hub);
+	int n = epoll_wait(hub->epoll, event, EVENTS, 0);
+	for (int i = 0; i < n; i++)
+		dispatch(hub, &event[i]);
+	flush(hub);
+	uint64_t now = dfg_now_ns();
+	if (now - hub->tick_ns >= (uint64_t)DFG_HUB_TICK_MS * 1000000) {
+		dfg_hub_tick(hub, now);
+		if (hub->server)
+			dfg_server_tick(hub->server, now);
+		hub->tick_ns = now;
+	}
+	settle(hub);
+	flush(hub);
+	settle(hub);
+	return hub->delivered;
+}
+
+void dfg_hub_wake(struct dfg_hub *hub)
+{
+	(void)!write(hub->wake, &(uint64_t){1}, sizeof(uint64_t));
+}
+
+/* When the thread has to look, whatever happens. */
+static uint64_t due_ns(const struct dfg_hub *hub)
+{
+	uint64_t tick = hub->tick_ns + (uint64_t)DFG_HUB_TICK_MS * 1000000;
+	uint64_t client = hub->client ? dfg_client_due_ns(hub->client) : UINT64_MAX;
+	return client < tick ? client : tick;
+}
+
+void dfg_hub_unlock(struct dfg_hub *hub)
+{
+	bool wake;
+	do {
+		uint64_t till = atomic_load(&hub->sleeps_till);
+		wake = till && (hub->unsettled || due_ns(hub) < till);
+		pthread_mutex_unlock(&hub->io);
+		if (wake)
+			dfg_hub_wake(hub);
+	} while (atomic_load(&hub->work) && dfg_hub_try_send(hub));
+}
+
+/* Takes io, if nobody has it, and writes what there is. */
+bool dfg_hub_try_send(struct dfg_hub *hub)
+{
+	if (pthread_mutex_trylock(&hub->io))
+		return false;
+	hub->sending = true;
+	flush(hub);
+	hub->sending = false;
+	return true;
+}
+
+/* While others poll, they do what there is to do. */
+static void leave_to_others(struct dfg_hub *hub)
+{
+	for (uint32_t seen = atomic_load(&hub->polls), now; !atomic_load(&hub->stop); seen = now) {
+		nanosleep(&(struct timespec){.tv_nsec = YIELD_NS}, NULL);
+		if ((now = atomic_load(&hub->polls)) == seen)
+			return;
+	}
+}
+
+static void sleep_till(struct dfg_hub *hub, uint64_t till)
+{
+	struct epoll_event event;
+	uint64_t now = dfg_now_ns();
+	int ms = till > now ? (int)((till - now + 999999) / 1000000) : 0;
+	uint32_t polls = atomic_load(&hub->polls);
+	epoll_wait(hub->epoll, &event, 1, ms);
+	atomic_store(&hub->sleeps_till, 0);
+	if (atomic_load(&hub->polls) != polls)
+		leave_to_others(hub);
+}
+
+static void *live(void *arg)
+{
+	struct dfg_hub *hub = arg;
+	while (!atomic_load(&hub->stop)) {
+		pthread_mutex_lock(&hub->io);
+		dfg_hub_drive(hub);
+		uint64_t till = due_ns(hub);
+		atomic_store(&hub->sleeps_till, till);
+		dfg_hub_unlock(hub);
+		sleep_till(hub, till);
+	}
+	return NULL;
+}
+
+static struct dfg_err *start(struct dfg_hub *hub)
+{
+	sigset_t all, before;
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, &before);
+	hub->runs = !pthread_create(&hub->thread, NULL, live, hub);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return hub->runs ? NULL : DFG_ERR(DFG_MEMORY, "no thread for the network");
+}
+
+static struct dfg_err *open_wake(struct dfg_hub *hub)
+{
+	struct epoll_event event = {.events = EPOLLIN, .data.u64 = DFG_ABOUT_WAKE};
+	hub->epoll = epoll_create1(EPOLL_CLOEXEC);
+	hub->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (hub->epoll < 0 || hub->wake < 0 || epoll_ctl(hub->epoll, EPOLL_CTL_ADD, hub->wake, &event))
+		return DFG_ERR(DFG_MEMORY, "no descriptors for the network: %s", strerror(errno));
+	return NULL;
+}
+
+static struct dfg_err *check_secret(const char *secret)
+{
+	size_t length = secret ? strlen(secret) : 0;
+	if (length != DFG_SECRET_ROOM - 1 || strspn(secret, "0123456789abcdef") != length)
+		return DFG_ERR(DFG_CONFIG, "the secret is not %d hexadecimal digits", DFG_SECRET_ROOM - 1);
+	return NULL;
+}
+
+static void init_locks(struct dfg_hub *hub)
+{
+	pthread_condattr_t monotonic;
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_mutex_init(&hub->io, NULL);
+	pthread_mutex_init(&hub->state, NULL);
+	pthread_cond_init(&hub->changed, &monotonic);
+	pthread_condattr_destroy(&monotonic);
+}
+
+static size_t memory_of_machine(void)
+{
+	long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+	return pages > 0 && size > 0 ? (size_t)pages * (size_t)size : SIZE_MAX / 2;
+}
+
+static struct dfg_err *open_hub(struct dfg_hub *hub, const struct dfg_hub_options *options)
+{
+	DFG_TRY(open_wake(hub));
+	if (!(hub->buffer = dfg_mem->take(dfg_mem, DFG_HUB_BUFFER, DFG_ALIGN)))
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	if (options->address)
+		DFG_TRY(dfg_server_new(hub, options->address, options->tls, &hub->server));
+	return start(hub);
+}
+
+struct dfg_err *dfg_hub_new(const struct dfg_hub_options *options, struct dfg_hub **out_hub)
+{
+	DFG_TRY(check_secret(options->secret));
+	struct dfg_hub *hub = dfg_zeros(1, sizeof *hub);
+	if (!hub)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	init_locks(hub);
+	hub->self = options->self;
+	memcpy(hub->secret, options->secret, DFG_SECRET_ROOM);
+	hub->sink = options->sink;
+	hub->tensor_bytes = options->tensor_bytes ? options->tensor_bytes : memory_of_machine();
+	hub->lease_ns = (uint64_t)(options->lease_ms ? options->lease_ms : DFG_LEASE_MS) * 1000000;
+	hub->last_arrived = &hub->arrived;
+	hub->tick_ns = dfg_now_ns();
+	hub->epoll = hub->wake = -1;
+	struct dfg_err *err = open_hub(hub, options);
+	if (err)
+		dfg_hub_free(hub);
+	else
+		*out_hub = hub;
+	return err;
+}
+
+static void stop(struct dfg_hub *hub)
+{
+	if (!hub->runs)
+		return;
+	atomic_store(&hub->stop, true);
+	dfg_hub_wake(hub);
+	pthread_join(hub->thread, NULL);
+}
+
+void dfg_hub_free(struct dfg_hub *hub)
+{
+	if (!hub)
+		return;
+	stop(hub);
+	while (hub->links)
+		dfg_hub_link_kind.close(&hub->links->base);
+	deliver_arrived(hub);
+	dfg_client_free(hub->client);
+	dfg_server_free(hub->server);
+	if (hub->epoll >= 0)
+		close(hub->epoll);
+	if (hub->wake >= 0)
+		close(hub->wake);
+	dfg_free(hub->buffer);
+	pthread_cond_destroy(&hub->changed);
+	pthread_mutex_destroy(&hub->state);
+	pthread_mutex_destroy(&hub->io);
+	explicit_bzero(hub->secret, sizeof hub->secret);
+	dfg_free(hub);
+}

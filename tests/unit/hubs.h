@@ -1,0 +1,102 @@
+#pragma once
+
+/* Two hubs in one process, with a link between them, and what came by it. For tests of remote/hub.h. */
+#include "tests/unit/test.h"
+
+#include "lib/base/pool.h"
+#include "remote/hub.h"
+
+#include <time.h>
+
+enum { HUBS_KEEP = 4096 };
+
+struct hubs_end {
+	struct dfg_hub *hub;
+	struct dfg_link *link;
+	struct dfg_event event;
+	_Atomic uint32_t came;
+	struct dfg_message message[HUBS_KEEP]; /* a ring */
+	_Atomic bool lost;
+	struct dfg_err *why;
+	void (*reply)(struct hubs_end *end, struct dfg_message *message); /* instead of keeping it; takes the tensor */
+	void *arg;
+};
+
+static void hubs_deliver(void *arg, uint32_t peer, struct dfg_message *message)
+{
+	struct hubs_end *end = arg;
+	(void)peer;
+	if (end->reply) {
+		end->reply(end, message);
+		return;
+	}
+	end->message[atomic_load(&end->came) % HUBS_KEEP] = *message;
+	atomic_fetch_add(&end->came, 1);
+	dfg_event_signal(&end->event);
+}
+
+static void hubs_lost(void *arg, uint32_t peer, struct dfg_err *err)
+{
+	struct hubs_end *end = arg;
+	(void)peer;
+	end->why = err;
+	atomic_store(&end->lost, true);
+	dfg_event_signal(&end->event);
+}
+
+/* Waits until so many messages have come, or the link is lost. */
+static inline void hubs_await(struct hubs_end *end, uint32_t messages)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	uint64_t until = (uint64_t)(now.tv_sec + 30) * 1000000000;
+	for (;;) {
+		uint32_t seen = atomic_load(&end->event.word);
+		if (atomic_load(&end->came) >= messages || atomic_load(&end->lost))
+			return;
+		clock_gettime(CLOCK_MONOTONIC, &now);
+		if ((uint64_t)now.tv_sec * 1000000000 > until)
+			fail_msg("%u messages in 30 s, not %u", atomic_load(&end->came), messages);
+		dfg_event_wait_until(&end->event, seen, until);
+	}
+}
+
+static inline void hubs_open_end(struct hubs_end *end, struct dfg_hub_options options, uint32_t self)
+{
+	options.self = self;
+	options.sink = (struct dfg_link_sink){.arg = end, .deliver = hubs_deliver, .lost = hubs_lost};
+	succeeds(dfg_hub_new(&options, &end->hub));
+}
+
+/* Two workers, 0 and 1; or, with launcher, the launcher and worker 0. */
+static inline void hubs_open(struct hubs_end end[2], bool launcher, bool tls)
+{
+	char secret[DFG_SECRET_ROOM];
+	succeeds(dfg_secret_make(secret));
+	struct dfg_hub_options options = {.address = "127.0.0.1", .tls = tls, .secret = secret};
+	hubs_open_end(&end[1], options, launcher ? 0 : 1);
+	const char *to = dfg_hub_address(end[1].hub), *pin = dfg_hub_fingerprint(end[1].hub);
+	if (launcher) {
+		options.address = NULL;
+		hubs_open_end(&end[0], options, DFG_LAUNCHER);
+		succeeds(dfg_hub_connect(end[0].hub, 0, to, pin, &end[0].link));
+		succeeds(dfg_hub_expect(end[1].hub, DFG_LAUNCHER, &end[1].link));
+	} else {
+		hubs_open_end(&end[0], options, 0);
+		const char *back = dfg_hub_address(end[0].hub), *its_pin = dfg_hub_fingerprint(end[0].hub);
+		succeeds(dfg_hub_connect(end[0].hub, 1, to, pin, &end[0].link));
+		succeeds(dfg_hub_connect(end[1].hub, 0, back, its_pin, &end[1].link));
+	}
+	succeeds(dfg_hub_wait(end[0].link, 10000));
+	succeeds(dfg_hub_wait(end[1].link, 10000));
+}
+
+static inline void hubs_close(struct hubs_end end[2])
+{
+	for (int i = 0; i < 2; i++) {
+		if (end[i].link)
+			end[i].link->kind->close(end[i].link);
+		dfg_hub_free(end[i].hub);
+		dfg_err_free(end[i].why);
+	}
+}
