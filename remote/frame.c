@@ -155,7 +155,7 @@ void dfg_strings_pack(const struct dfg_tensor *tensor, uint8_t *out)
 	}
 }
 
-static struct dfg_err *unpack(const uint8_t *in, size_t bytes, struct dfg_tensor *tensor)
+struct dfg_err *dfg_strings_unpack(const uint8_t *in, size_t bytes, struct dfg_tensor *tensor)
 {
 	struct dfg_string *element = tensor->data;
 	size_t count = (size_t)dfg_shape_count(&tensor->shape);
@@ -170,14 +170,4 @@ static struct dfg_err *unpack(const uint8_t *in, size_t bytes, struct dfg_tensor
 		left -= length;
 	}
 	return left ? DFG_ERR(DFG_PROTOCOL, "%zu bytes behind the last string", left) : NULL;
-}
-
-struct dfg_err *dfg_strings_unpack(const uint8_t *in, size_t bytes, struct dfg_tensor *tensor)
-{
-	struct dfg_shape shape = tensor->shape;
-	DFG_TRY(dfg_tensor_new(DFG_STRING, &shape, tensor));
-	struct dfg_err *err = unpack(in, bytes, tensor);
-	if (err)
-		dfg_tensor_release(tensor);
-	return err;
 }

@@ -51,7 +51,7 @@ DFG_MUST_CHECK struct dfg_err *dfg_head_length(const uint8_t in[DFG_HEAD], size_
 DFG_MUST_CHECK struct dfg_err *dfg_head_get(
 	const uint8_t *in, size_t limit, struct dfg_message *out_message, size_t *out_bytes);
 
-/* Strings as bytes. Unpacking makes a tensor of the dtype and shape that `tensor` has. */
+/* Strings as bytes, and from bytes into the elements of a new tensor. */
 size_t dfg_strings_size(const struct dfg_tensor *tensor);
 void dfg_strings_pack(const struct dfg_tensor *tensor, uint8_t *out);
 DFG_MUST_CHECK struct dfg_err *dfg_strings_unpack(const uint8_t *in, size_t bytes, struct dfg_tensor *tensor);

@@ -24,6 +24,7 @@ struct watch {
 	struct watch *next;
 	int fd;
 	uint32_t wants, has;
+	bool was_asked; /* whether it has more to write */
 };
 
 struct dfg_client {
@@ -107,9 +108,27 @@ static int watch_socket(CURL *easy, curl_socket_t fd, int what, void *arg, void 
 	return 0;
 }
 
+/*
+ * After it has written, libcurl wants to be asked again when it can write more, mostly to find that there is no more: it
+ * is asked at once. Any connection may be gone after a call.
+ */
+static bool write_more(struct dfg_client *client)
+{
+	int running;
+	struct watch *watch = client->watches;
+	while (watch && (watch->was_asked || !(watch->wants & ~watch->has & EPOLLOUT)))
+		watch = watch->next;
+	if (!watch)
+		return false;
+	watch->was_asked = true;
+	dfg_curl_multi_socket_action(client->multi, watch->fd, CURL_CSELECT_OUT, &running);
+	return true;
+}
+
 static void tell_epoll(struct dfg_client *client)
 {
 	for (struct watch *watch = client->watches; watch; watch = watch->next) {
+		watch->was_asked = false;
 		if (watch->wants == watch->has)
 			continue;
 		struct epoll_event event = {
@@ -241,6 +260,8 @@ static struct dfg_err *failed(const struct post *post, CURLcode code)
 		(code == CURLE_HTTP2 || code == CURLE_HTTP2_STREAM || code == CURLE_WEIRD_SERVER_REPLY ||
 			code == CURLE_SSL_CONNECT_ERROR || code == CURLE_UNSUPPORTED_PROTOCOL))
 		return DFG_ERR(DFG_PROTOCOL, "speaks something else: %s", words);
+	if (!post->exchange->stands && (code == CURLE_GOT_NOTHING || code == CURLE_PARTIAL_FILE))
+		return DFG_ERR(DFG_UNAVAILABLE, "hung up without an answer: it is gone, or speaks something else");
 	if (code == CURLE_OUT_OF_MEMORY)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
 	return DFG_ERR(DFG_UNAVAILABLE, "%s: %s", post->exchange->stands ? "is gone" : "cannot be reached", words);
@@ -265,6 +286,8 @@ void dfg_client_due(struct dfg_client *client)
 		client->due_ns = UINT64_MAX;
 		dfg_curl_multi_socket_action(client->multi, CURL_SOCKET_TIMEOUT, 0, &running);
 	}
+	while (write_more(client))
+		continue;
 	see_ended(client);
 	tell_epoll(client);
 }

@@ -57,6 +57,7 @@ static void deliver_arrived(struct dfg_hub *hub)
 	hub->last_arrived = &hub->arrived;
 	for (struct dfg_arrival *next; arrival; arrival = next) {
 		next = arrival->next;
+		hub->delivered |= arrival->link != NULL;
 		if (arrival->link)
 			hub->sink.deliver(hub->sink.arg, arrival->link->base.peer, &arrival->message);
 		else
@@ -75,8 +76,8 @@ void dfg_hub_forget(struct dfg_hub *hub, const struct dfg_hub_link *link)
 void dfg_hub_arrives(struct dfg_hub_link *link, struct dfg_message *message)
 {
 	struct dfg_hub *hub = link->hub;
-	hub->delivered = true;
 	if (!hub->sending && !hub->arrived) {
+		hub->delivered = true;
 		hub->sink.deliver(hub->sink.arg, link->base.peer, message);
 		return;
 	}
@@ -326,7 +327,7 @@ void dfg_hub_free(struct dfg_hub *hub)
 	stop(hub);
 	while (hub->links)
 		dfg_hub_link_kind.close(&hub->links->base);
-	deliver_arrived(hub);
+	deliver_arrived(hub); /* nothing, but what is to be released */
 	dfg_client_free(hub->client);
 	dfg_server_free(hub->server);
 	if (hub->epoll >= 0)

@@ -69,8 +69,10 @@ DFG_MUST_CHECK struct dfg_err *dfg_hub_wait(struct dfg_link *link, uint32_t ms);
 /* What a pair of hubs on loopback reaches here, for `dfg doctor`: with the libraries that are installed. */
 struct dfg_hub_report {
 	char curl[32], nghttp2[32], openssl[32]; /* versions */
-	double round_trip_us;                    /* median, of 4 bytes, spinning */
-	double bulk_bytes_per_s;                 /* of 64 MB */
+	double round_trip_us;                    /* median, of 4 bytes, with threads that sleep */
+	double bulk_bytes_per_s;                 /* of 64 MB there and back */
 	uint32_t stalls;                         /* round trips that took longer than half a second */
 };
+
+/* An error where it does not work, in the words of what failed. */
 DFG_MUST_CHECK struct dfg_err *dfg_hub_self_test(struct dfg_hub_report *out_report);

@@ -7,7 +7,7 @@
 enum { SIGN_OF_LIFE_MS = 1000, ASLEEP_MS = 1000 };
 
 /* The inlet's, when bytes have come. */
-static void message_arrived(void *arg, struct dfg_message *message, size_t bytes)
+static void message_arrived(void *arg, struct dfg_message *message)
 {
 	struct dfg_exchange *exchange = arg;
 	struct dfg_hub_link *link = exchange->link;
@@ -16,8 +16,8 @@ static void message_arrived(void *arg, struct dfg_message *message, size_t bytes
 		dfg_exchange_breaks(exchange, DFG_ERR(DFG_PROTOCOL, "a message where only credits go"));
 		return;
 	}
-	link->base.counts.received_messages++;
-	link->base.counts.received_bytes += bytes;
+	__atomic_fetch_add(&link->base.counts.received_messages, 1, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&link->base.counts.received_bytes, dfg_message_bytes(message), __ATOMIC_RELAXED);
 	dfg_hub_arrives(link, message);
 }
 
@@ -143,10 +143,10 @@ void dfg_hub_tick(struct dfg_hub *hub, uint64_t now)
 		}
 }
 
-static struct dfg_err *why_lost(struct dfg_hub_link *link)
+static struct dfg_err *is_lost(struct dfg_hub_link *link)
 {
 	pthread_mutex_lock(&link->hub->state);
-	struct dfg_err *err = DFG_ERR(link->why->code, "%s", link->why->text);
+	struct dfg_err *err = DFG_ERR(DFG_UNAVAILABLE, "%s", link->why->text);
 	pthread_mutex_unlock(&link->hub->state);
 	return err;
 }
@@ -154,12 +154,11 @@ static struct dfg_err *why_lost(struct dfg_hub_link *link)
 static struct dfg_err *link_send(struct dfg_link *base, const struct dfg_message *message)
 {
 	struct dfg_hub_link *link = (struct dfg_hub_link *)base;
-	size_t bytes;
 	if (atomic_load(&link->lost))
-		return why_lost(link);
-	DFG_TRY(dfg_outlet_put(&link->carrier->outlet, message, &bytes));
+		return is_lost(link);
+	DFG_TRY(dfg_outlet_put(&link->carrier->outlet, message));
 	__atomic_fetch_add(&base->counts.sent_messages, 1, __ATOMIC_RELAXED);
-	__atomic_fetch_add(&base->counts.sent_bytes, bytes, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&base->counts.sent_bytes, dfg_message_bytes(message), __ATOMIC_RELAXED);
 	dfg_exchange_has_to_say(link->carrier);
 	if (dfg_hub_try_send(link->hub))
 		dfg_hub_unlock(link->hub);
@@ -281,11 +280,12 @@ static struct dfg_err *make_link(struct dfg_hub *hub, struct dfg_hub_link *link,
 	struct dfg_err *err = open_link(hub, link, address, fingerprint);
 	dfg_hub_unlock(hub);
 	dfg_hub_wake(hub);
+	err = dfg_err_note(err, "%s", dfg_peer_words(link->base.peer).s);
 	if (err)
 		link_close(&link->base);
 	else
 		*out_link = &link->base;
-	return dfg_err_note(err, "%s", dfg_peer_words(link->base.peer).s);
+	return err;
 }
 
 struct dfg_err *dfg_hub_connect(

@@ -26,20 +26,24 @@ void dfg_inlet_release(struct dfg_inlet *inlet)
 	inlet->now = NULL;
 }
 
-/* Room for what comes, whose size is within the limit. */
-static struct dfg_err *make_room(const struct dfg_inlet *inlet, struct dfg_incoming *incoming)
+/* A tensor, for the dtype and shape that this one has. */
+static struct dfg_err *make_tensor(const struct dfg_inlet *inlet, struct dfg_tensor *tensor)
 {
-	struct dfg_tensor *tensor = &incoming->message.tensor;
-	const struct dfg_link_sink *sink = &inlet->sink;
 	struct dfg_shape shape = tensor->shape;
 	enum dfg_dtype dtype = tensor->dtype;
-	if (dtype == DFG_STRING) {
+	*tensor = (struct dfg_tensor){0};
+	return dfg_link_room(&inlet->sink, dtype, &shape, tensor);
+}
+
+/* Room for what comes, whose size is within the limit. Strings get their tensor when their lengths are known. */
+static struct dfg_err *make_room(const struct dfg_inlet *inlet, struct dfg_incoming *incoming)
+{
+	if (incoming->message.tensor.dtype == DFG_STRING) {
 		incoming->bytes = dfg_mem->take(dfg_mem, incoming->count ? incoming->count : 1, 8);
 		return incoming->bytes ? NULL : DFG_ERR(DFG_MEMORY, "no memory for strings of %zu bytes", incoming->count);
 	}
-	*tensor = (struct dfg_tensor){0};
-	DFG_TRY(sink->room ? sink->room(sink->arg, dtype, &shape, tensor) : dfg_tensor_new(dtype, &shape, tensor));
-	incoming->bytes = tensor->data;
+	DFG_TRY(make_tensor(inlet, &incoming->message.tensor));
+	incoming->bytes = incoming->message.tensor.data;
 	return NULL;
 }
 
@@ -60,19 +64,26 @@ static struct dfg_err *begin_message(struct dfg_inlet *inlet, size_t head)
 	return NULL;
 }
 
-static struct dfg_err *deliver(struct dfg_inlet *inlet, struct dfg_incoming *incoming)
+static struct dfg_err *unpack(const struct dfg_inlet *inlet, struct dfg_incoming *incoming)
 {
-	struct dfg_message message = incoming->message;
-	size_t count = incoming->count;
-	struct dfg_err *err = NULL;
-	if (message.tensor.dtype == DFG_STRING) {
-		err = dfg_strings_unpack(incoming->bytes, count, &message.tensor);
-		dfg_free(incoming->bytes);
-	}
-	*incoming = (struct dfg_incoming){0};
+	struct dfg_tensor *tensor = &incoming->message.tensor;
+	struct dfg_err *err = make_tensor(inlet, tensor);
 	if (!err)
-		inlet->message(inlet->arg, &message, count);
+		err = dfg_strings_unpack(incoming->bytes, incoming->count, tensor);
+	if (err)
+		dfg_tensor_release(tensor);
+	dfg_free(incoming->bytes);
 	return err;
+}
+
+static struct dfg_err *deliver(struct dfg_inlet *inlet, struct dfg_incoming *from)
+{
+	struct dfg_incoming incoming = *from;
+	*from = (struct dfg_incoming){0};
+	if (incoming.message.tensor.dtype == DFG_STRING)
+		DFG_TRY(unpack(inlet, &incoming));
+	inlet->message(inlet->arg, &incoming.message);
+	return NULL;
 }
 
 /* The payload's checksum is right. */

@@ -6,10 +6,10 @@
  * The bytes of a stream become messages: each element is copied once, from the bytes given to its place in the tensor.
  */
 struct dfg_inlet {
-	struct dfg_link_sink sink;                                             /* .room may be NULL */
-	size_t limit;                                                          /* bytes of a tensor */
-	void *arg;                                                             /* of what follows */
-	void (*message)(void *arg, struct dfg_message *message, size_t bytes); /* takes the tensor */
+	struct dfg_link_sink sink;                               /* .room may be NULL */
+	size_t limit;                                            /* bytes of a tensor */
+	void *arg;                                               /* of what follows */
+	void (*message)(void *arg, struct dfg_message *message); /* takes the tensor */
 	void (*credit)(void *arg, uint64_t credit);
 
 	uint64_t taken; /* bytes of messages' payloads */

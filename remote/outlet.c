@@ -65,8 +65,6 @@ static struct dfg_err *fill_item(struct dfg_outlet_item *item, const struct dfg_
 	item->message.tensor = (struct dfg_tensor){0};
 	if (!message->tensor.dtype || message->dead)
 		return NULL;
-	if (message->tensor.dtype == DFG_RESOURCE || message->tensor.dtype == DFG_VARIANT)
-		return DFG_ERR(DFG_DATA, "a tensor of %s cannot leave its worker", dfg_dtype_name(message->tensor.dtype));
 	DFG_TRY(dfg_tensor_share(&message->tensor, &item->message.tensor));
 	item->bytes = item->message.tensor.data;
 	item->count = dfg_tensor_bytes(&item->message.tensor);
@@ -99,8 +97,9 @@ static bool goes_behind(const struct dfg_outlet *outlet, const struct dfg_outlet
 	return false;
 }
 
-struct dfg_err *dfg_outlet_put(struct dfg_outlet *outlet, const struct dfg_message *message, size_t *out_bytes)
+struct dfg_err *dfg_outlet_put(struct dfg_outlet *outlet, const struct dfg_message *message)
 {
+	DFG_TRY(dfg_message_check(message));
 	struct dfg_outlet_item *item = dfg_zeros(1, sizeof *item);
 	if (!item)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
@@ -109,7 +108,6 @@ struct dfg_err *dfg_outlet_put(struct dfg_outlet *outlet, const struct dfg_messa
 		free_item(item);
 		return err;
 	}
-	*out_bytes = item->count;
 	pthread_mutex_lock(&outlet->lock);
 	bool large = item->count > DFG_LINK_FRAME_MOST - DFG_HEAD_MOST || goes_behind(outlet, item);
 	push(large ? &outlet->large : &outlet->small, item);

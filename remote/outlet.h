@@ -37,9 +37,8 @@ enum { DFG_CREDIT = 64 << 20 }; /* bytes that may be under way before the peer s
 DFG_MUST_CHECK struct dfg_err *dfg_outlet_init(struct dfg_outlet *outlet);
 void dfg_outlet_release(struct dfg_outlet *outlet); /* a zeroed one too */
 
-/* Takes a reference of the tensor. *out_bytes: of its elements. */
-DFG_MUST_CHECK struct dfg_err *dfg_outlet_put(
-	struct dfg_outlet *outlet, const struct dfg_message *message, size_t *out_bytes);
+/* Takes a reference of the tensor. */
+DFG_MUST_CHECK struct dfg_err *dfg_outlet_put(struct dfg_outlet *outlet, const struct dfg_message *message);
 
 /* The peer gave credit, in all; this side gives some; a sign of life is wanted. */
 void dfg_outlet_credit(struct dfg_outlet *outlet, uint64_t credit);

@@ -3,6 +3,7 @@
 #include "tests/unit/inbox.h"
 
 #include "lib/exec/link_memory.h"
+#include "remote/hub.h"
 #include "remote/shm.h"
 
 /* The kinds of link that can make two ends in one process. A new kind is a function that does, and a row. */
@@ -47,9 +48,53 @@ static void shut_shm(struct pair *pair)
 	dfg_shm_free(pair->of_kind[1]);
 }
 
+static struct dfg_hub *open_hub(const struct dfg_link_sink *sink, uint32_t self, bool tls)
+{
+	struct dfg_hub *hub;
+	struct dfg_hub_options options = {
+		.self = self, .address = "127.0.0.1", .tls = tls, .secret = secret, .sink = *sink, .lease_ms = 30000};
+	succeeds(dfg_hub_new(&options, &hub));
+	return hub;
+}
+
+static struct dfg_link *reach(struct dfg_hub *from, uint32_t peer, struct dfg_hub *to)
+{
+	struct dfg_link *link;
+	succeeds(dfg_hub_connect(from, peer, dfg_hub_address(to), dfg_hub_fingerprint(to), &link));
+	return link;
+}
+
+static void open_hubs(struct pair *pair, const struct dfg_link_sink *a, const struct dfg_link_sink *b, bool tls)
+{
+	pair->of_kind[0] = open_hub(a, PEER_A, tls);
+	pair->of_kind[1] = open_hub(b, PEER_B, tls);
+	pair->a = reach(pair->of_kind[0], PEER_B, pair->of_kind[1]);
+	pair->b = reach(pair->of_kind[1], PEER_A, pair->of_kind[0]);
+	succeeds(dfg_hub_wait(pair->a, 10000));
+	succeeds(dfg_hub_wait(pair->b, 10000));
+}
+
+static void open_http(struct pair *pair, const struct dfg_link_sink *a, const struct dfg_link_sink *b)
+{
+	open_hubs(pair, a, b, false);
+}
+
+static void open_https(struct pair *pair, const struct dfg_link_sink *a, const struct dfg_link_sink *b)
+{
+	open_hubs(pair, a, b, true);
+}
+
+static void shut_hubs(struct pair *pair)
+{
+	dfg_hub_free(pair->of_kind[0]);
+	dfg_hub_free(pair->of_kind[1]);
+}
+
 static const struct kind kinds[] = {
 	{"memory", false, open_memory, NULL},
 	{"shm", true, open_shm, shut_shm},
+	{"http", true, open_http, shut_hubs},
+	{"https", true, open_https, shut_hubs},
 };
 
 /* A pair whose sinks have room of their own, or not. */
