@@ -1,6 +1,9 @@
 #include "tests/unit/hubs.h"
 
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* Links over HTTP/2 between two hubs of this process. */
@@ -69,12 +72,304 @@ static void the_same_under_tls(void **state)
 	there_and_back(true, true);
 }
 
+static void many_messages_keep_their_order(void **state)
+{
+	(void)state;
+	enum { MANY = 4000 };
+	struct hubs_end *end = calloc(2, sizeof *end);
+	hubs_open(end, false, false);
+	for (uint32_t i = 0; i < MANY; i++)
+		for (int k = 0; k < 2; k++)
+			send_numbers(&end[k], i, 1 + i % 50);
+	for (int k = 0; k < 2; k++) {
+		hubs_await(&end[k], MANY);
+		assert_int_equal(end[k].came, MANY);
+		for (uint32_t i = 0; i < MANY; i++) {
+			assert_int_equal(end[k].message[i].key.number, i);
+			has_numbers(&end[k].message[i], 1 + i % 50);
+			dfg_tensor_release(&end[k].message[i].tensor);
+		}
+		assert_int_equal(end[k].link->counts.sent_messages, MANY);
+		assert_int_equal(end[k].link->counts.received_messages, MANY);
+		assert_int_equal(end[k].link->counts.received_bytes, end[1 - k].link->counts.sent_bytes);
+	}
+	hubs_close(end);
+	free(end);
+}
+
+/* More than the credit, both ways at once: neither waits for the other. */
+static void large_tensors_cross(void **state)
+{
+	(void)state;
+	enum { LARGE = 24 << 20 };
+	struct hubs_end *end = calloc(2, sizeof *end);
+	hubs_open(end, false, false);
+	struct dfg_message message = {.tensor = numbers(LARGE, 0), .key.step = 7};
+	for (int k = 0; k < 2; k++)
+		succeeds(end[k].link->kind->send(end[k].link, &message));
+	dfg_tensor_release(&message.tensor);
+	for (int k = 0; k < 2; k++) {
+		hubs_await(&end[k], 1);
+		has_numbers(&end[k].message[0], LARGE);
+		dfg_tensor_release(&end[k].message[0].tensor);
+	}
+	hubs_close(end);
+	free(end);
+}
+
+static void a_thread_that_polls_reads_itself(void **state)
+{
+	(void)state;
+	struct hubs_end *end = calloc(2, sizeof *end);
+	hubs_open(end, false, false);
+	for (uint32_t i = 0; i < 1000; i++) {
+		send_numbers(&end[0], i, 1);
+		while (atomic_load(&end[1].came) == i)
+			end[1].link->kind->poll(end[1].link);
+		has_numbers(&end[1].message[i], 1);
+		dfg_tensor_release(&end[1].message[i].tensor);
+	}
+	hubs_close(end);
+	free(end);
+}
+
+/* A worker that listens, and another that connects to it with options of its own. */
+static void connect_with(struct hubs_end end[2], bool tls, const char *secret, const char *pin)
+{
+	char its[DFG_SECRET_ROOM];
+	succeeds(dfg_secret_make(its));
+	struct dfg_hub_options options = {.address = "127.0.0.1", .tls = tls, .secret = its};
+	hubs_open_end(&end[1], options, 1);
+	options.secret = secret ? secret : its;
+	hubs_open_end(&end[0], options, 0);
+	const char *address = dfg_hub_address(end[1].hub);
+	succeeds(dfg_hub_connect(end[0].hub, 1, address, pin ? pin : dfg_hub_fingerprint(end[1].hub), &end[0].link));
+}
+
+static void is_lost(struct hubs_end *end, enum dfg_code code, const char *words)
+{
+	struct dfg_message message = {.key.number = 1};
+	fails(dfg_hub_wait(end->link, 10000), code, words);
+	hubs_await(end, 1);
+	assert_true(end->lost);
+	assert_int_equal(end->why->code, code);
+	assert_non_null(strstr(end->why->text, words));
+	fails(end->link->kind->send(end->link, &message), DFG_UNAVAILABLE, words);
+}
+
+static void a_wrong_secret_is_refused(void **state)
+{
+	(void)state;
+	static const char *const secret[] = {"0000000000000000000000000000000000000000000000000000000000000000",
+		"ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff"};
+	for (int i = 0; i < 4; i++) {
+		struct hubs_end *end = calloc(2, sizeof *end);
+		connect_with(end, i & 1, secret[i / 2], NULL);
+		is_lost(&end[0], DFG_REFUSED, "worker 1: refused us: the secret of its run is another");
+		hubs_close(end);
+		free(end);
+	}
+}
+
+static void a_wrong_key_is_refused(void **state)
+{
+	(void)state;
+	struct hubs_end *end = calloc(2, sizeof *end);
+	connect_with(end, true, NULL, "sha256:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=");
+	is_lost(&end[0], DFG_REFUSED, "worker 1: has another key");
+	hubs_close(end);
+	free(end);
+}
+
+static void who_speaks_something_else_gives_no_answer(void **state)
+{
+	(void)state;
+	struct hubs_end *end = calloc(2, sizeof *end);
+	connect_with(end, true, NULL, NULL);
+	end[0].link->kind->close(end[0].link);
+	succeeds(dfg_hub_connect(end[0].hub, 1, dfg_hub_address(end[1].hub), NULL, &end[0].link)); /* without TLS */
+	is_lost(&end[0], DFG_UNAVAILABLE, "worker 1: hung up without an answer");
+	hubs_close(end);
+	free(end);
+}
+
+static void nobody_there_is_unavailable(void **state)
+{
+	(void)state;
+	struct hubs_end *end = calloc(2, sizeof *end);
+	char address[64];
+	connect_with(end, false, NULL, NULL);
+	end[0].link->kind->close(end[0].link);
+	strcpy(address, dfg_hub_address(end[1].hub));
+	dfg_hub_free(end[1].hub);
+	end[1].hub = NULL;
+	succeeds(dfg_hub_connect(end[0].hub, 1, address, NULL, &end[0].link));
+	is_lost(&end[0], DFG_UNAVAILABLE, "worker 1: cannot be reached");
+	hubs_close(end);
+	free(end);
+}
+
+static void without_tls_only_over_loopback(void **state)
+{
+	(void)state;
+	static const char *const wrong[] = {
+		"host", "host:", ":1", "a b:1", "a/b:1", "u@h:1", "h:123456", "h:1x", "[::1:1", "h?:1"};
+	struct hubs_end *end = calloc(2, sizeof *end);
+	struct dfg_link *link;
+	connect_with(end, false, NULL, NULL);
+	fails(dfg_hub_connect(end[0].hub, 2, "192.0.2.1:5", NULL, &link), DFG_CONFIG,
+		"worker 2: without TLS only over loopback");
+	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+		fails(dfg_hub_connect(end[0].hub, 2, wrong[i], NULL, &link), DFG_CONFIG, "is no address");
+	fails(dfg_hub_connect(end[0].hub, 2, "127.0.0.1:5", "md5:0", &link), DFG_CONFIG, "is no fingerprint");
+	hubs_close(end);
+	free(end);
+}
+
+static void any_other_address_has_tls(void **state)
+{
+	(void)state;
+	struct hubs_end end = {0};
+	char secret[DFG_SECRET_ROOM];
+	succeeds(dfg_secret_make(secret));
+	hubs_open_end(&end, (struct dfg_hub_options){.address = "0.0.0.0", .secret = secret}, 0);
+	assert_non_null(dfg_hub_fingerprint(end.hub));
+	assert_memory_equal(dfg_hub_fingerprint(end.hub), "sha256:", 7);
+	dfg_hub_free(end.hub);
+	struct dfg_hub_options wrong = {.address = "nowhere", .secret = secret};
+	fails(dfg_hub_new(&wrong, &end.hub), DFG_CONFIG, "'nowhere' is no address to listen on");
+	wrong = (struct dfg_hub_options){.address = "127.0.0.1", .secret = "1234"};
+	fails(dfg_hub_new(&wrong, &end.hub), DFG_CONFIG, "is not 64 hexadecimal digits");
+}
+
+static void who_comes_early_is_kept_waiting(void **state)
+{
+	(void)state;
+	struct hubs_end *end = calloc(2, sizeof *end);
+	connect_with(end, false, NULL, NULL);
+	send_numbers(&end[0], 5, 3);
+	fails(dfg_hub_wait(end[0].link, 300), DFG_DEADLINE, "no link with worker 1 after 0.3 s");
+	succeeds(dfg_hub_connect(end[1].hub, 0, dfg_hub_address(end[0].hub), NULL, &end[1].link));
+	succeeds(dfg_hub_wait(end[0].link, 10000));
+	hubs_await(&end[1], 1);
+	has_numbers(&end[1].message[0], 3);
+	dfg_tensor_release(&end[1].message[0].tensor);
+	hubs_close(end);
+	free(end);
+}
+
+static void the_other_sees_that_a_link_was_closed(void **state)
+{
+	(void)state;
+	for (int launcher = 0; launcher < 2; launcher++)
+		for (int i = 0; i < 2; i++) {
+			struct hubs_end *end = calloc(2, sizeof *end);
+			hubs_open(end, launcher, false);
+			end[i].link->kind->close(end[i].link);
+			end[i].link = NULL;
+			hubs_await(&end[1 - i], 1);
+			assert_true(end[1 - i].lost);
+			assert_int_equal(end[1 - i].why->code, DFG_UNAVAILABLE);
+			hubs_close(end);
+			free(end);
+		}
+}
+
+/* In another process: worker 1, which does nothing but be there. */
+static pid_t another(int to[2], int from[2], const char *secret)
+{
+	char address[64];
+	pid_t child = fork();
+	if (child)
+		return child;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	struct hubs_end *end = calloc(1, sizeof *end);
+	hubs_open_end(end, (struct dfg_hub_options){.address = "127.0.0.1", .secret = secret}, 1);
+	if (write(from[1], dfg_hub_address(end->hub), 64) != 64 || read(to[0], address, 64) != 64)
+		_exit(1);
+	succeeds(dfg_hub_connect(end->hub, 0, address, NULL, &end->link));
+	pause();
+	_exit(0);
+}
+
+static void signal_another(int signal, const char *words, int longest_ms)
+{
+	struct hubs_end *end = calloc(1, sizeof *end);
+	char secret[DFG_SECRET_ROOM], address[64];
+	int to[2], from[2];
+	assert_int_equal(pipe(to) | pipe(from), 0);
+	succeeds(dfg_secret_make(secret));
+	pid_t child = another(to, from, secret);
+	hubs_open_end(end, (struct dfg_hub_options){.address = "127.0.0.1", .secret = secret, .lease_ms = 2000}, 0);
+	assert_int_equal(write(to[1], dfg_hub_address(end->hub), 64), 64);
+	assert_int_equal(read(from[0], address, 64), 64);
+	succeeds(dfg_hub_connect(end->hub, 1, address, NULL, &end->link));
+	succeeds(dfg_hub_wait(end->link, 10000));
+	usleep(2500000); /* longer than the lease: signs of life keep it */
+	assert_false(end->lost);
+	struct timespec begin, over;
+	clock_gettime(CLOCK_MONOTONIC, &begin);
+	kill(child, signal);
+	hubs_await(end, 1);
+	clock_gettime(CLOCK_MONOTONIC, &over);
+	assert_true(end->lost);
+	assert_int_equal(end->why->code, DFG_UNAVAILABLE);
+	if (strncmp(end->why->text, "worker 1: ", 10) || !strstr(end->why->text, words))
+		fail_msg("'%s', not '%s'", end->why->text, words);
+	assert_in_range((over.tv_sec - begin.tv_sec) * 1000 + (over.tv_nsec - begin.tv_nsec) / 1000000, 0, longest_ms);
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	end->link->kind->close(end->link);
+	dfg_hub_free(end->hub);
+	dfg_err_free(end->why);
+	for (int i = 0; i < 2; i++) {
+		close(to[i]);
+		close(from[i]);
+	}
+	free(end);
+}
+
+static void a_peer_that_is_killed_is_lost(void **state)
+{
+	(void)state;
+	signal_another(SIGKILL, "", 20000);
+}
+
+static void a_peer_that_is_silent_is_lost(void **state)
+{
+	(void)state;
+	signal_another(SIGSTOP, "silent for ", 20000);
+}
+
+static void the_self_test_passes_here(void **state)
+{
+	(void)state;
+	struct dfg_hub_report report;
+	succeeds(dfg_hub_self_test(&report));
+	assert_true(report.round_trip_us > 0 && report.bulk_bytes_per_s > 0);
+	assert_true(strlen(report.curl) >= 5 && strlen(report.nghttp2) >= 5);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(two_workers_exchange_tensors),
 		cmocka_unit_test(launcher_and_worker_share_one_post),
 		cmocka_unit_test(the_same_under_tls),
+		cmocka_unit_test(many_messages_keep_their_order),
+		cmocka_unit_test(large_tensors_cross),
+		cmocka_unit_test(a_thread_that_polls_reads_itself),
+		cmocka_unit_test(a_wrong_secret_is_refused),
+		cmocka_unit_test(a_wrong_key_is_refused),
+		cmocka_unit_test(who_speaks_something_else_gives_no_answer),
+		cmocka_unit_test(nobody_there_is_unavailable),
+		cmocka_unit_test(without_tls_only_over_loopback),
+		cmocka_unit_test(any_other_address_has_tls),
+		cmocka_unit_test(who_comes_early_is_kept_waiting),
+		cmocka_unit_test(the_other_sees_that_a_link_was_closed),
+		cmocka_unit_test(the_self_test_passes_here),
+		cmocka_unit_test(a_peer_that_is_killed_is_lost),
+		cmocka_unit_test(a_peer_that_is_silent_is_lost),
 	};
 	return cmocka_run_group_tests_name("http", tests, NULL, NULL);
 }

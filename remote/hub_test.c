@@ -1,0 +1,166 @@
+#include "lib/base/pool.h"
+#include "remote/hub_inside.h"
+#include "remote/nghttp2.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Two hubs of this process speak over loopback: what one says comes back. */
+enum { TRIPS = 500, BULKS = 3, BULK = 64 << 20, WAIT_MS = 10000, STALL_MS = 500 };
+
+struct side {
+	struct dfg_hub *hub;
+	struct dfg_link *link;
+	bool echoes;
+	_Atomic uint32_t came;
+	struct dfg_event event;
+	struct dfg_message last;
+	struct dfg_err *why; /* it was lost, or could not send */
+	_Atomic bool failed;
+};
+
+static void fail(struct side *side, struct dfg_err *err)
+{
+	if (!err)
+		return;
+	if (atomic_exchange(&side->failed, true))
+		dfg_err_free(err);
+	else
+		side->why = err;
+	dfg_event_signal(&side->event);
+}
+
+static void deliver(void *arg, uint32_t peer, struct dfg_message *message)
+{
+	struct side *side = arg;
+	(void)peer;
+	if (side->echoes) {
+		fail(side, side->link->kind->send(side->link, message));
+		dfg_tensor_release(&message->tensor);
+		return;
+	}
+	dfg_tensor_release(&side->last.tensor);
+	side->last = *message;
+	atomic_fetch_add(&side->came, 1);
+	dfg_event_signal(&side->event);
+}
+
+static void lost(void *arg, uint32_t peer, struct dfg_err *err)
+{
+	(void)peer;
+	fail(arg, err);
+}
+
+static struct dfg_err *await(struct side *side, uint32_t came)
+{
+	uint64_t until = dfg_now_ns() + (uint64_t)WAIT_MS * 1000000;
+	while (!atomic_load(&side->failed)) {
+		uint32_t seen = atomic_load(&side->event.word);
+		if (atomic_load(&side->came) >= came)
+			return NULL;
+		if (dfg_now_ns() > until)
+			return DFG_ERR(DFG_DEADLINE, "a tensor did not come back within %d s", WAIT_MS / 1000);
+		dfg_event_wait_until(&side->event, seen, until);
+	}
+	return DFG_ERR(side->why->code, "%s", side->why->text);
+}
+
+/* Nanoseconds for the tensor to go and come back, the same. */
+static struct dfg_err *trip(struct side *side, const struct dfg_tensor *tensor, uint64_t *out_ns)
+{
+	struct dfg_message message = {.tensor = *tensor};
+	uint32_t before = atomic_load(&side->came);
+	uint64_t begin = dfg_now_ns();
+	DFG_TRY(side->link->kind->send(side->link, &message));
+	DFG_TRY(await(side, before + 1));
+	*out_ns = dfg_now_ns() - begin;
+	if (dfg_tensor_bytes(&side->last.tensor) != dfg_tensor_bytes(tensor) ||
+		memcmp(side->last.tensor.data, tensor->data, dfg_tensor_bytes(tensor)))
+		return DFG_ERR(DFG_PROTOCOL, "a tensor came back as another");
+	return NULL;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+	return (x > y) - (x < y);
+}
+
+/* The median; *stalls grows by those that took very long. */
+static struct dfg_err *median_trip(
+	struct side *side, int64_t elements, int trips, uint64_t *out_ns, uint32_t *out_stalls)
+{
+	uint64_t ns[TRIPS];
+	struct dfg_tensor tensor;
+	struct dfg_err *err = dfg_tensor_new(DFG_I32, &DFG_SHAPE_VECTOR(elements), &tensor);
+	for (int64_t i = 0; !err && i < elements; i++)
+		((uint32_t *)tensor.data)[i] = (uint32_t)i * 2654435761u;
+	for (int i = 0; !err && i < trips; i++) {
+		err = trip(side, &tensor, &ns[i]);
+		*out_stalls += !err && ns[i] > (uint64_t)STALL_MS * 1000000 && elements == 1;
+	}
+	dfg_tensor_release(&tensor);
+	if (err)
+		return err;
+	qsort(ns, (size_t)trips, sizeof *ns, by_value);
+	*out_ns = ns[trips / 2];
+	return NULL;
+}
+
+static struct dfg_err *open_side(struct side *side, uint32_t self, const char *secret)
+{
+	struct dfg_hub_options options = {.self = self,
+		.address = "127.0.0.1",
+		.secret = secret,
+		.sink = {.arg = side, .deliver = deliver, .lost = lost}};
+	return dfg_hub_new(&options, &side->hub);
+}
+
+static struct dfg_err *open_pair(struct side side[2])
+{
+	char secret[DFG_SECRET_ROOM];
+	DFG_TRY(dfg_secret_make(secret));
+	for (uint32_t i = 0; i < 2; i++)
+		DFG_TRY(open_side(&side[i], i, secret));
+	for (uint32_t i = 0; i < 2; i++)
+		DFG_TRY(dfg_hub_connect(side[i].hub, 1 - i, dfg_hub_address(side[1 - i].hub), NULL, &side[i].link));
+	for (uint32_t i = 0; i < 2; i++)
+		DFG_TRY(dfg_hub_wait(side[i].link, WAIT_MS));
+	return NULL;
+}
+
+static struct dfg_err *measure(struct side *side, struct dfg_hub_report *report)
+{
+	uint64_t ns;
+	DFG_TRY(median_trip(side, 1, TRIPS, &ns, &report->stalls));
+	report->round_trip_us = (double)ns / 1e3;
+	DFG_TRY(median_trip(side, BULK / 4, BULKS, &ns, &report->stalls));
+	report->bulk_bytes_per_s = 2.0 * BULK / ((double)ns / 1e9);
+	return NULL;
+}
+
+struct dfg_err *dfg_hub_self_test(struct dfg_hub_report *out_report)
+{
+	struct dfg_hub_report report = {0};
+	DFG_TRY(dfg_library_open(&dfg_nghttp2));
+	snprintf(report.nghttp2, sizeof report.nghttp2, "%s", dfg_nghttp2_version(0)->version_str);
+	DFG_TRY(dfg_client_versions(report.curl, report.openssl));
+	struct side *side = dfg_zeros(2, sizeof *side);
+	if (!side)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	side[1].echoes = true;
+	struct dfg_err *err = open_pair(side);
+	if (!err)
+		err = measure(&side[0], &report);
+	for (int i = 0; i < 2; i++)
+		dfg_hub_free(side[i].hub);
+	for (int i = 0; i < 2; i++) {
+		dfg_tensor_release(&side[i].last.tensor);
+		dfg_err_free(side[i].why);
+	}
+	dfg_free(side);
+	if (!err)
+		*out_report = report;
+	return err;
+}
