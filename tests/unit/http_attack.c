@@ -1,0 +1,556 @@
+#include "tests/unit/hubs.h"
+
+#include <arpa/inet.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <nghttp2/nghttp2.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/*
+ * Strangers at the port of a hub, and peers that have the secret and mean no good: each is got rid of within its time,
+ * memory stays bounded, and whoever comes meanwhile as he should is served.
+ */
+enum { HEADERS = 1, PRIORITY, RST_STREAM, SETTINGS, PING = 6, WINDOW_UPDATE = 8, CONTINUATION, DATA = 0 };
+enum { END_STREAM = 1, END_HEADERS = 4, SERVED_MS = 4000, GONE_MS = 9000, RSS_MORE = 48 << 20 };
+
+static char secret[DFG_SECRET_ROOM];
+static struct hubs_end victim;
+static size_t rss_at_start;
+
+static size_t rss(void)
+{
+	unsigned long size = 0, resident = 0;
+	FILE *file = fopen("/proc/self/statm", "r");
+	assert_non_null(file);
+	assert_int_equal(fscanf(file, "%lu %lu", &size, &resident), 2);
+	fclose(file);
+	return resident * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+static int reach(void)
+{
+	struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	at.sin_port = htons((uint16_t)atoi(strchr(dfg_hub_address(victim.hub), ':') + 1));
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+	assert_int_equal(connect(fd, (struct sockaddr *)&at, sizeof at), 0);
+	return fd;
+}
+
+/* Bytes to send, as they grow. */
+struct bytes {
+	uint8_t at[1 << 17];
+	size_t count;
+};
+
+static void add(struct bytes *bytes, const void *more, size_t count)
+{
+	assert_true(bytes->count + count <= sizeof bytes->at);
+	memcpy(bytes->at + bytes->count, more, count);
+	bytes->count += count;
+}
+
+static void add_frame(struct bytes *bytes, int type, int flags, uint32_t stream, const void *payload, size_t count)
+{
+	uint8_t head[9] = {(uint8_t)(count >> 16), (uint8_t)(count >> 8), (uint8_t)count, (uint8_t)type, (uint8_t)flags,
+		(uint8_t)(stream >> 24), (uint8_t)(stream >> 16), (uint8_t)(stream >> 8), (uint8_t)stream};
+	add(bytes, head, sizeof head);
+	if (count)
+		add(bytes, payload, count);
+}
+
+static void add_preface(struct bytes *bytes)
+{
+	add(bytes, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 24);
+	add_frame(bytes, SETTINGS, 0, 0, NULL, 0);
+}
+
+/* Literal, never indexed; both shorter than 127. */
+static void add_field(struct bytes *block, const char *name, const char *value)
+{
+	add(block, (uint8_t[]){0x10, (uint8_t)strlen(name)}, 2);
+	add(block, name, strlen(name));
+	add(block, (uint8_t[]){(uint8_t)strlen(value)}, 1);
+	add(block, value, strlen(value));
+}
+
+static void add_fields(struct bytes *block, const char *bearer)
+{
+	add_field(block, ":method", "POST");
+	add_field(block, ":scheme", "http");
+	add_field(block, ":authority", "x");
+	add_field(block, ":path", "/link");
+	add_field(block, "dfg-link", "1");
+	add_field(block, "dfg-peer", "7");
+	if (bearer)
+		add_field(block, "authorization", bearer);
+}
+
+static void add_request(struct bytes *bytes, uint32_t stream, const char *bearer)
+{
+	struct bytes *block = calloc(1, sizeof *block);
+	add_fields(block, bearer);
+	add_frame(bytes, HEADERS, END_HEADERS, stream, block->at, block->count);
+	free(block);
+}
+
+/* False where the server has hung up, or takes nothing more. */
+static bool try_send(int fd, const struct bytes *bytes)
+{
+	for (size_t at = 0; at < bytes->count;) {
+		struct pollfd ready = {.fd = fd, .events = POLLOUT};
+		if (poll(&ready, 1, GONE_MS) <= 0)
+			return false;
+		ssize_t count = send(fd, bytes->at + at, bytes->count - at, MSG_NOSIGNAL | MSG_DONTWAIT);
+		if (count < 0 && errno != EAGAIN)
+			return false;
+		at += count > 0 ? (size_t)count : 0;
+	}
+	return true;
+}
+
+/* What the server says until it hangs up; it must, in time. */
+static size_t hear_all(int fd, uint8_t *to, size_t room)
+{
+	size_t at = 0;
+	for (;;) {
+		uint8_t rest[4096];
+		struct pollfd ready = {.fd = fd, .events = POLLIN};
+		if (poll(&ready, 1, GONE_MS) <= 0)
+			fail_msg("it does not hang up");
+		ssize_t count = at < room ? recv(fd, to + at, room - at, 0) : recv(fd, rest, sizeof rest, 0);
+		if (count <= 0)
+			return at;
+		at += at < room ? (size_t)count : 0;
+	}
+}
+
+static void is_gone(int fd)
+{
+	uint8_t heard[65536];
+	hear_all(fd, heard, sizeof heard);
+	close(fd);
+}
+
+/* Another hub, whose secret is right, has its link at once. */
+static void a_good_one_is_served(void)
+{
+	struct hubs_end *good = calloc(1, sizeof *good);
+	struct dfg_link *link;
+	struct dfg_hub_options options = {.secret = secret};
+	hubs_open_end(good, options, DFG_LAUNCHER);
+	succeeds(dfg_hub_expect(victim.hub, DFG_LAUNCHER, &link));
+	succeeds(dfg_hub_connect(good->hub, 0, dfg_hub_address(victim.hub), NULL, &good->link));
+	succeeds(dfg_hub_wait(good->link, SERVED_MS));
+	uint32_t before = atomic_load(&victim.came);
+	struct dfg_message message = {.kind = DFG_MESSAGE_CONTROL, .key.number = 3};
+	succeeds(good->link->kind->send(good->link, &message));
+	hubs_await(&victim, before + 1);
+	link->kind->close(link);
+	good->link->kind->close(good->link);
+	dfg_hub_free(good->hub);
+	dfg_err_free(good->why);
+	free(good);
+	assert_true(rss() < rss_at_start + RSS_MORE);
+}
+
+/* The preface, then `bytes` again and again, until the server hangs up: after at most `most` times. */
+static void flood(const struct bytes *bytes, int most)
+{
+	struct bytes *preface = calloc(1, sizeof *preface);
+	int fd = reach(), times = 0;
+	add_preface(preface);
+	bool open = try_send(fd, preface);
+	uint8_t heard[4096];
+	for (; open && times < most; times++) {
+		open = try_send(fd, bytes);
+		ssize_t count;
+		while ((count = recv(fd, heard, sizeof heard, MSG_DONTWAIT)) > 0)
+			continue;
+		open = open && count != 0;
+	}
+	if (open)
+		is_gone(fd);
+	else
+		close(fd);
+	free(preface);
+	a_good_one_is_served();
+}
+
+static size_t answer_to(const char *bearer, uint8_t *to, size_t room)
+{
+	struct bytes *bytes = calloc(1, sizeof *bytes);
+	int fd = reach();
+	add_preface(bytes);
+	add_request(bytes, 1, bearer);
+	assert_true(try_send(fd, bytes));
+	size_t count = hear_all(fd, to, room);
+	close(fd);
+	free(bytes);
+	return count;
+}
+
+static void none_and_a_wrong_secret_hear_the_same(void **state)
+{
+	(void)state;
+	uint8_t none[512], other[512];
+	static const char *const wrong[] = {"", "Bearer 00", "Basic Zm9v",
+		"Bearer 0000000000000000000000000000000000000000000000000000000000000000",
+		"bearer 0000000000000000000000000000000000000000000000000000000000000000"};
+	size_t count = answer_to(NULL, none, sizeof none);
+	assert_true(count > 0);
+	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+		assert_int_equal(answer_to(wrong[i], other, sizeof other), count);
+		assert_memory_equal(other, none, count);
+	}
+	a_good_one_is_served();
+}
+
+static void what_is_no_http2_is_hung_up_on(void **state)
+{
+	(void)state;
+	static const char *const words[] = {
+		"GET / HTTP/1.1\r\nHost: x\r\n\r\n", "SSH-2.0-x\r\n", "\x16\x03\x01\x02\x00\x01"};
+	for (size_t i = 0; i < 3; i++) {
+		int fd = reach();
+		assert_true(send(fd, words[i], strlen(words[i]), 0) > 0);
+		is_gone(fd);
+	}
+	a_good_one_is_served();
+}
+
+/* Half a preface, or nothing, on more connections than are let in: the oldest make way. */
+static void who_says_nothing_keeps_nobody_out(void **state)
+{
+	(void)state;
+	enum { MANY = 400 };
+	int fd[MANY];
+	for (int i = 0; i < MANY; i++) {
+		fd[i] = reach();
+		if (i % 2)
+			assert_int_equal(send(fd[i], "PRI * HTTP", 10, MSG_NOSIGNAL), 10);
+	}
+	a_good_one_is_served();
+	for (int i = 0; i < MANY; i++)
+		is_gone(fd[i]);
+}
+
+static void rapid_resets(void **state)
+{
+	(void)state;
+	struct bytes *bytes = calloc(1, sizeof *bytes);
+	for (uint32_t stream = 1; stream < 200; stream += 2) {
+		add_request(bytes, stream, NULL);
+		add_frame(bytes, RST_STREAM, 0, stream, "\0\0\0\10", 4);
+	}
+	flood(bytes, 2);
+	free(bytes);
+}
+
+static void continuations_without_end(void **state)
+{
+	(void)state;
+	struct bytes *bytes = calloc(1, sizeof *bytes);
+	add_frame(bytes, HEADERS, 0, 1, NULL, 0);
+	for (int i = 0; i < 1000; i++)
+		add_frame(bytes, CONTINUATION, 0, 1, "\20\1a\1b", 5);
+	flood(bytes, 1);
+	free(bytes);
+}
+
+/* A field of 4000 bytes is put into the table once, then named in a byte each. */
+static void a_header_that_unpacks_to_megabytes(void **state)
+{
+	(void)state;
+	struct bytes *bytes = calloc(1, sizeof *bytes), *block = calloc(1, sizeof *block);
+	char value[4000];
+	memset(value, 'x', sizeof value);
+	add(block, "\x40\1a\x7f\xa1\x1e", 6); /* 127 + 33 + 30 * 128 = 4000 */
+	add(block, value, sizeof value);
+	for (int i = 0; i < 12000; i++)
+		add(block, "\xbe", 1);
+	add_frame(bytes, HEADERS, END_HEADERS, 1, block->at, block->count);
+	flood(bytes, 1);
+	free(block);
+	free(bytes);
+}
+
+static void many_fields(void **state)
+{
+	(void)state;
+	struct bytes *bytes = calloc(1, sizeof *bytes), *block = calloc(1, sizeof *block);
+	for (int i = 0; i < 200; i++)
+		add_field(block, "a", "b");
+	add_frame(bytes, HEADERS, END_HEADERS, 1, block->at, block->count);
+	flood(bytes, 1);
+	free(block);
+	free(bytes);
+}
+
+static void flood_of(int type, int flags, uint32_t stream, const void *payload, size_t count)
+{
+	struct bytes *bytes = calloc(1, sizeof *bytes);
+	for (int i = 0; i < 1000; i++)
+		add_frame(bytes, type, flags, stream, payload, count);
+	flood(bytes, 100);
+	free(bytes);
+}
+
+static void pings(void **state)
+{
+	(void)state;
+	flood_of(PING, 0, 0, "12345678", 8);
+}
+
+static void settings(void **state)
+{
+	(void)state;
+	flood_of(SETTINGS, 0, 0, "\0\3\0\0\0\144", 6);
+}
+
+static void priorities(void **state)
+{
+	(void)state;
+	flood_of(PRIORITY, 0, 3, "\0\0\0\0\20", 5);
+}
+
+static void window_updates(void **state)
+{
+	(void)state;
+	flood_of(WINDOW_UPDATE, 0, 0, "\0\0\0\1", 4);
+}
+
+/* Requests that the server itself must reset (CVE-2025-8671): an upper-case name. */
+static void requests_that_are_wrong(void **state)
+{
+	(void)state;
+	struct bytes *bytes = calloc(1, sizeof *bytes), *block = calloc(1, sizeof *block);
+	add_fields(block, NULL);
+	add_field(block, "A", "b");
+	for (uint32_t stream = 1; stream < 400; stream += 2)
+		add_frame(bytes, HEADERS, END_HEADERS, stream, block->at, block->count);
+	flood(bytes, 2);
+	free(block);
+	free(bytes);
+}
+
+/* A body before anybody was let in. */
+static void a_body_without_the_secret(void **state)
+{
+	(void)state;
+	static uint8_t body[16384];
+	struct bytes *bytes = calloc(1, sizeof *bytes);
+	add_request(bytes, 1, NULL);
+	for (int i = 0; i < 4; i++)
+		add_frame(bytes, DATA, 0, 1, body, sizeof body);
+	flood(bytes, 1);
+	free(bytes);
+}
+
+/* Of a peer that has the secret: its link is lost, with the reason, and nobody else's. */
+static void a_peer_that_breaks_the_protocol(const struct bytes *bytes, int times, const char *words)
+{
+	struct bytes *begin = calloc(1, sizeof *begin);
+	char bearer[96];
+	struct dfg_link *link;
+	int fd = reach();
+	snprintf(bearer, sizeof bearer, "Bearer %s", secret);
+	succeeds(dfg_hub_connect(victim.hub, 7, dfg_hub_address(victim.hub), NULL, &link));
+	add_preface(begin);
+	add_request(begin, 1, bearer);
+	assert_true(try_send(fd, begin));
+	for (int i = 0; i < times && try_send(fd, bytes); i++)
+		continue;
+	while (!atomic_load(&victim.lost))
+		usleep(1000);
+	assert_int_equal(victim.why->code, DFG_PROTOCOL);
+	if (strncmp(victim.why->text, "worker 7: ", 10) || !strstr(victim.why->text, words))
+		fail_msg("'%s', not '%s'", victim.why->text, words);
+	dfg_err_free(victim.why);
+	victim.why = NULL;
+	atomic_store(&victim.lost, false);
+	link->kind->close(link);
+	close(fd);
+	free(begin);
+	a_good_one_is_served();
+}
+
+static void empty_frames_of_a_peer(void **state)
+{
+	(void)state;
+	struct bytes *bytes = calloc(1, sizeof *bytes);
+	for (int i = 0; i < 1000; i++)
+		add_frame(bytes, DATA, 0, 1, NULL, 0);
+	a_peer_that_breaks_the_protocol(bytes, 1, "carries nothing");
+	free(bytes);
+}
+
+static void noise_of_a_peer(void **state)
+{
+	(void)state;
+	static uint8_t body[1000];
+	struct bytes *bytes = calloc(1, sizeof *bytes);
+	add_frame(bytes, DATA, 0, 1, body, sizeof body);
+	a_peer_that_breaks_the_protocol(bytes, 1, "a frame of version 0");
+	free(bytes);
+}
+
+static void a_tensor_larger_than_the_limit(void **state)
+{
+	(void)state;
+	struct bytes *bytes = calloc(1, sizeof *bytes);
+	uint8_t frame[12 + 40 + 4] = {40, 0, 0, 0, 1, 1, [12 + 1] = 2, 1, 1, [12 + 16 + 5] = 1, [12 + 32 + 5] = 1};
+	add_frame(bytes, DATA, 0, 1, frame, sizeof frame);
+	a_peer_that_breaks_the_protocol(bytes, 1, "are the most");
+	free(bytes);
+}
+
+/* nghttp2's own client finds nothing wrong with what the server says. */
+#define CLIENT(X)                                                \
+	X(nghttp2_session_callbacks_new)                             \
+	X(nghttp2_session_callbacks_del)                             \
+	X(nghttp2_session_callbacks_set_on_data_chunk_recv_callback) \
+	X(nghttp2_session_callbacks_set_on_header_callback)          \
+	X(nghttp2_session_client_new)                                \
+	X(nghttp2_session_del)                                       \
+	X(nghttp2_session_mem_recv)                                  \
+	X(nghttp2_session_mem_send)                                  \
+	X(nghttp2_submit_request)                                    \
+	X(nghttp2_submit_settings)
+#define POINTER(name) static __typeof__(name) *client_##name;
+CLIENT(POINTER)
+
+static size_t body_heard;
+static char status_heard[4];
+
+static int take_header(nghttp2_session *session, const nghttp2_frame *frame, const uint8_t *name, size_t name_length,
+	const uint8_t *value, size_t length, uint8_t flags, void *arg)
+{
+	(void)session, (void)frame, (void)flags, (void)arg;
+	if (name_length == 7 && !memcmp(name, ":status", 7) && length == 3)
+		memcpy(status_heard, value, 3);
+	return 0;
+}
+
+static int take_data(
+	nghttp2_session *session, uint8_t flags, int32_t stream, const uint8_t *bytes, size_t count, void *arg)
+{
+	(void)session, (void)flags, (void)stream, (void)bytes, (void)arg;
+	body_heard += count;
+	return 0;
+}
+
+static ssize_t no_body(nghttp2_session *session, int32_t stream, uint8_t *to, size_t room, uint32_t *flags,
+	nghttp2_data_source *source, void *arg)
+{
+	(void)session, (void)stream, (void)to, (void)room, (void)flags, (void)source, (void)arg;
+	return NGHTTP2_ERR_DEFERRED;
+}
+
+static nghttp2_nv field(const char *name, const char *value)
+{
+	return (nghttp2_nv){(uint8_t *)name, (uint8_t *)value, strlen(name), strlen(value), NGHTTP2_NV_FLAG_NONE};
+}
+
+static void converse(nghttp2_session *session, int fd, size_t wanted)
+{
+	uint8_t heard[65536];
+	while (body_heard < wanted) {
+		const uint8_t *bytes;
+		ssize_t count = client_nghttp2_session_mem_send(session, &bytes);
+		if (count > 0) {
+			assert_int_equal(send(fd, bytes, (size_t)count, MSG_NOSIGNAL), count);
+			continue;
+		}
+		assert_int_equal(count, 0);
+		struct pollfd ready = {.fd = fd, .events = POLLIN};
+		assert_int_equal(poll(&ready, 1, GONE_MS), 1);
+		count = recv(fd, heard, sizeof heard, 0);
+		assert_true(count > 0);
+		assert_int_equal(client_nghttp2_session_mem_recv(session, heard, (size_t)count), count);
+	}
+}
+
+static void another_client_is_content(void **state)
+{
+	(void)state;
+	enum { LARGE = 300000 };
+	void *library = dlopen("libnghttp2.so.14", RTLD_NOW);
+	assert_non_null(library);
+#define LOAD(name) assert_non_null(client_##name = (__typeof__(name) *)dlsym(library, #name));
+	CLIENT(LOAD)
+	char bearer[96];
+	snprintf(bearer, sizeof bearer, "Bearer %s", secret);
+	const nghttp2_nv fields[] = {field(":method", "POST"), field(":scheme", "http"), field(":authority", "x"),
+		field(":path", "/link"), field("dfg-link", "1"), field("dfg-peer", "4294967295"),
+		field("authorization", bearer)};
+	nghttp2_session_callbacks *callbacks;
+	nghttp2_session *session;
+	nghttp2_data_provider body = {.read_callback = no_body};
+	struct dfg_link *link;
+	int fd = reach();
+	succeeds(dfg_hub_expect(victim.hub, DFG_LAUNCHER, &link));
+	struct dfg_message message = {.tensor = {.dtype = DFG_U8, .shape = DFG_SHAPE_VECTOR(LARGE)}};
+	succeeds(dfg_tensor_new(DFG_U8, &DFG_SHAPE_VECTOR(LARGE), &message.tensor));
+	succeeds(link->kind->send(link, &message));
+	dfg_tensor_release(&message.tensor);
+	client_nghttp2_session_callbacks_new(&callbacks);
+	client_nghttp2_session_callbacks_set_on_header_callback(callbacks, take_header);
+	client_nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, take_data);
+	assert_int_equal(client_nghttp2_session_client_new(&session, callbacks, NULL), 0);
+	client_nghttp2_submit_settings(session, NGHTTP2_FLAG_NONE, NULL, 0);
+	client_nghttp2_submit_request(session, NULL, fields, 7, &body, NULL);
+	converse(session, fd, LARGE);
+	assert_string_equal(status_heard, "200");
+	client_nghttp2_session_del(session);
+	client_nghttp2_session_callbacks_del(callbacks);
+	link->kind->close(link);
+	close(fd);
+	dlclose(library);
+}
+
+static int begin(void **state)
+{
+	(void)state;
+	succeeds(dfg_secret_make(secret));
+	struct dfg_hub_options options = {.address = "127.0.0.1", .secret = secret, .tensor_bytes = 1 << 20};
+	hubs_open_end(&victim, options, 0);
+	a_good_one_is_served();
+	rss_at_start = rss();
+	return 0;
+}
+
+static int over(void **state)
+{
+	(void)state;
+	dfg_hub_free(victim.hub);
+	return 0;
+}
+
+int main(void)
+{
+	rss_at_start = SIZE_MAX / 2;
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(none_and_a_wrong_secret_hear_the_same),
+		cmocka_unit_test(what_is_no_http2_is_hung_up_on),
+		cmocka_unit_test(who_says_nothing_keeps_nobody_out),
+		cmocka_unit_test(rapid_resets),
+		cmocka_unit_test(continuations_without_end),
+		cmocka_unit_test(a_header_that_unpacks_to_megabytes),
+		cmocka_unit_test(many_fields),
+		cmocka_unit_test(pings),
+		cmocka_unit_test(settings),
+		cmocka_unit_test(priorities),
+		cmocka_unit_test(window_updates),
+		cmocka_unit_test(requests_that_are_wrong),
+		cmocka_unit_test(a_body_without_the_secret),
+		cmocka_unit_test(empty_frames_of_a_peer),
+		cmocka_unit_test(noise_of_a_peer),
+		cmocka_unit_test(a_tensor_larger_than_the_limit),
+		cmocka_unit_test(another_client_is_content),
+	};
+	return cmocka_run_group_tests_name("http_attack", tests, begin, over);
+}
