@@ -16,7 +16,8 @@
  * depends on, in the end on device 0.
  */
 struct dfg_place_request {
-	const char *pattern; /* of node names; '*' also matches '/'. The last request that matches wins */
+	/* Of node names; '*' also matches '/'. The last request that matches wins; "*" alone is for groups of which no other is. */
+	const char *pattern;
 	uint32_t device;
 	const char *text; /* "layers*=w1", for messages */
 };

@@ -19,6 +19,8 @@ static struct dfg_err *ask_option(struct dfg_placing *p, uint32_t n, uint32_t re
 		return DFG_ERR(
 			DFG_DATA, "'%.200s' asks for device %u, there are %u", asked->text, asked->device, p->options->devices);
 	p->ask[n].request = request;
+	if (!strcmp(asked->pattern, "*"))
+		p->kind[n] |= DFG_KIND_DEFAULT;
 	return dfg_choice_one(&p->choices, asked->device, &p->ask[n].choice);
 }
 

@@ -35,7 +35,7 @@ static struct dfg_err *ask_primitives(struct dfg_placing *p)
 			plain[dfg_place_root(p, n)] = true;
 	for (int round = 0; round < 2; round++)
 		for (uint32_t n = 0; n < p->graph->count; n++) {
-			if (!p->ask[n].choice || !(p->kind[n] & DFG_KIND_PRIMITIVE) ||
+			if (!p->ask[n].choice || !(p->kind[n] & DFG_KIND_PRIMITIVE) || p->kind[n] & DFG_KIND_DEFAULT ||
 				(!round && dfg_node_role(&p->graph->node[n]) != DFG_MERGE))
 				continue;
 			uint32_t root = dfg_place_root(p, n);
@@ -43,6 +43,16 @@ static struct dfg_err *ask_primitives(struct dfg_placing *p)
 				p->choice[root] = p->ask[n].choice, p->decider[root] = n;
 		}
 	return NULL;
+}
+
+/* "*" asks for what nobody asks for otherwise. */
+static void ask_default(struct dfg_placing *p)
+{
+	for (uint32_t n = 0; n < p->graph->count; n++) {
+		uint32_t root = dfg_place_root(p, n);
+		if (p->kind[n] & DFG_KIND_DEFAULT && !p->choice[root])
+			p->choice[root] = p->ask[n].choice, p->decider[root] = n;
+	}
 }
 
 static void lead(struct dfg_placing *p, uint32_t n, uint32_t leader)
@@ -287,6 +297,7 @@ struct dfg_err *dfg_place_follow(struct dfg_placing *p)
 		if (dfg_node_role(&p->graph->node[n]) != DFG_PLAIN)
 			DFG_TRY(attract_primitive(p, n));
 	DFG_TRY(ask_primitives(p));
+	ask_default(p);
 	DFG_TRY(keep_initialisers(p));
 	DFG_TRY(keep_updates(p));
 	DFG_TRY(follow_all(p));

@@ -30,11 +30,12 @@ static struct dfg_err *unite(struct dfg_placing *p, uint32_t a, uint32_t b, enum
 static struct dfg_err *bind(struct dfg_placing *p, uint32_t a, uint32_t b, enum dfg_join_why why)
 {
 	uint32_t one = dfg_place_root(p, a), other = dfg_place_root(p, b), choice;
+	uint32_t by_one = p->decider[one], by_other = p->decider[other];
 	if (one == other)
 		return NULL;
 	DFG_TRY(dfg_choice_both(&p->choices, p->choice[one], p->choice[other], &choice));
 	DFG_TRY(unite(p, a, b, why, choice == DFG_NONE ? 0 : choice));
-	return choice == DFG_NONE ? dfg_place_conflict(p, p->decider[one], p->decider[other]) : NULL;
+	return choice == DFG_NONE ? dfg_place_conflict(p, by_one, by_other) : NULL;
 }
 
 struct dfg_err *dfg_place_attract(
@@ -193,10 +194,10 @@ static uint8_t kind_of(const struct dfg_placing *p, uint32_t n)
 struct dfg_err *dfg_place_group(struct dfg_placing *p)
 {
 	for (uint32_t n = 0; n < p->graph->count; n++) {
-		p->kind[n] = kind_of(p, n);
+		p->kind[n] |= kind_of(p, n);
 		p->parent[n] = n;
 		p->decider[n] = p->follows[n] = DFG_NONE;
-		if (p->ask[n].choice && !(p->kind[n] & DFG_KIND_PRIMITIVE)) {
+		if (p->ask[n].choice && !(p->kind[n] & (DFG_KIND_PRIMITIVE | DFG_KIND_DEFAULT))) {
 			p->choice[n] = p->ask[n].choice;
 			p->decider[n] = n;
 		}

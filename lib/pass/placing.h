@@ -58,6 +58,7 @@ enum dfg_place_kind {
 	DFG_KIND_FOLLOWS = 8,   /* was joined to its consumer or producer */
 	DFG_KIND_BINDS = 16,    /* makes handles, variants or refs */
 	DFG_KIND_INITIAL = 32,  /* sets a variable at first, or serves that alone: no part of a step */
+	DFG_KIND_DEFAULT = 64,  /* was asked for as everything was, by the pattern "*" */
 };
 
 /* Of a node, together because they are looked at together, over edges. Seconds; of all iterations where it is in a loop. */

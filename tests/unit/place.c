@@ -109,6 +109,27 @@ static void a_conflict_names_both_nodes_both_requests_and_why(void **state)
 	refused(VARIABLE, "read=w0 set=w1", "'read' takes a handle from 'w'");
 }
 
+static void a_conflict_over_some_edges_names_who_asked(void **state)
+{
+	(void)state;
+	refused(VARIABLE "again ReadVariableOp w dtype=f32\n", "again=w1 set=w0",
+		"node 'again' (ReadVariableOp) is asked onto w1");
+	refused(VARIABLE "again ReadVariableOp w dtype=f32\n", "again=w1 set=w0",
+		"node 'set' (AssignVariableOp) is asked onto w0");
+}
+
+static void a_star_is_for_what_nobody_asks_for_otherwise(void **state)
+{
+	(void)state;
+	struct layout t;
+	succeeds(begin(&t, VARIABLE "z Neg x T=f32\n", 2, "*=w1 read=w0"));
+	stands(&t, 0, "w read set");
+	stands(&t, 1, "x y z");
+	explained(&t, "z", "z  w1  --place '*=w1'");
+	explained(&t, "w", "w  w0  together with 'read' (--place 'read=w0')");
+	end(&t);
+}
+
 /* A text where nothing else is asked; the options are tried before. */
 static void ask(struct layout *t, const char *name, const char *device)
 {
@@ -297,6 +318,8 @@ static void a_loop_variable_goes_where_it_is_read_and_made(void **state)
 	succeeds(begin(&t, LOOP, 2, "mul=w1"));
 	stands(&t, 1, "ev mv sv nv xv");
 	explained(&t, "mv", "mv  w1  together with 'mul' (--place 'mul=w1')");
+	succeeds(place_on(&t, 2, "*=w0 mul=w1"));
+	stands(&t, 0, "ev mv sv nv xv ex add");
 	succeeds(place_on(&t, 2, "add=w1"));
 	stands(&t, 1, "ei mi si ni xi");
 	stands(&t, 0, "ev mv mul less c");
@@ -501,6 +524,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_variable_stands_with_what_reads_and_writes_it),
 		cmocka_unit_test(a_conflict_names_both_nodes_both_requests_and_why),
+		cmocka_unit_test(a_conflict_over_some_edges_names_who_asked),
+		cmocka_unit_test(a_star_is_for_what_nobody_asks_for_otherwise),
 		cmocka_unit_test(patterns_are_of_whole_names_and_the_last_that_matches_wins),
 		cmocka_unit_test(the_graph_is_asked_where_no_option_matches),
 		cmocka_unit_test(a_partial_name_leaves_freedom),
