@@ -4,10 +4,19 @@
 #include <fnmatch.h>
 #include <string.h>
 
+/* What begins otherwise than the pattern is soon told apart. */
+static bool matches(const char *pattern, const char *name)
+{
+	for (; *pattern && !strchr("*?[\\", *pattern); pattern++, name++)
+		if (*pattern != *name)
+			return false;
+	return !fnmatch(pattern, name, 0);
+}
+
 static uint32_t last_match(const struct dfg_place_options *options, const char *name)
 {
 	for (size_t i = options->requests; i; i--)
-		if (!fnmatch(options->request[i - 1].pattern, name, 0))
+		if (matches(options->request[i - 1].pattern, name))
 			return (uint32_t)(i - 1);
 	return DFG_NONE;
 }

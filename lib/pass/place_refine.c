@@ -14,6 +14,7 @@ struct refine {
 	struct lists readers, members; /* of a node; of a root */
 	double *near;                  /* by device: the transfers between the group at hand and what is there */
 	uint32_t *seen, devices_seen;
+	bool *free;     /* by node: its group may move */
 	uint32_t *told; /* by device: the node, + 1, whose readers there were counted */
 };
 
@@ -24,12 +25,22 @@ static struct dfg_err *take_lists(struct dfg_placing *p, size_t items, struct li
 	return out->first && out->item ? NULL : DFG_ERR(DFG_MEMORY, "no memory to place %u nodes", p->graph->count);
 }
 
+static bool is_free(const struct dfg_placing *p, uint32_t root)
+{
+	return !p->whole[root] && !dfg_choice_is_one(&p->choices, p->choice[root]);
+}
+
 static bool crosses(const struct dfg_placing *p, uint32_t a, uint32_t b)
 {
 	return p->job[a].root != p->job[b].root;
 }
 
-/* Of the edges between groups only. */
+/* Of the edges between groups only, of what may move. */
+static bool is_told(const struct refine *r, uint32_t from, uint32_t to)
+{
+	return r->free[from] && crosses(r->p, from, to);
+}
+
 static struct dfg_err *find_readers(struct refine *r)
 {
 	struct dfg_placing *p = r->p;
@@ -41,14 +52,14 @@ static struct dfg_err *find_readers(struct refine *r)
 	for (uint32_t n = 0; n < p->graph->count; n++) {
 		const struct dfg_node *node = &p->graph->node[n];
 		for (uint32_t e = 0; e < node->n_in + node->n_control; e++)
-			first[node->in[e].node + 2] += crosses(p, n, node->in[e].node);
+			first[node->in[e].node + 2] += is_told(r, node->in[e].node, n);
 	}
 	for (uint32_t n = 0; n < p->graph->count; n++)
 		first[n + 2] += first[n + 1];
 	for (uint32_t n = 0; n < p->graph->count; n++) {
 		const struct dfg_node *node = &p->graph->node[n];
 		for (uint32_t e = 0; e < node->n_in + node->n_control; e++)
-			if (crosses(p, n, node->in[e].node))
+			if (is_told(r, node->in[e].node, n))
 				r->readers.item[first[node->in[e].node + 1]++] = n;
 	}
 	return NULL;
@@ -140,20 +151,23 @@ struct dfg_err *dfg_place_refine(struct dfg_placing *p)
 {
 	enum { SWEEPS = 2 };
 	struct refine r = {.p = p};
-	bool moved = is_cut(p);
+	bool moved = p->job && is_cut(p);
 	if (!moved)
 		return NULL;
 	r.near = dfg_arena_zeros(&p->scratch, p->choices.devices, sizeof *r.near);
 	r.seen = dfg_arena_zeros(&p->scratch, p->choices.devices, sizeof *r.seen);
 	r.told = dfg_arena_zeros(&p->scratch, p->choices.devices, sizeof *r.told);
-	if (!r.near || !r.seen || !r.told)
+	r.free = dfg_arena_zeros(&p->scratch, (size_t)p->graph->count + 1, sizeof *r.free);
+	if (!r.near || !r.seen || !r.told || !r.free)
 		return DFG_ERR(DFG_MEMORY, "no memory to place %u nodes", p->graph->count);
+	for (uint32_t n = 0; n < p->graph->count; n++)
+		r.free[n] = is_free(p, p->job[n].root);
 	DFG_TRY(find_readers(&r));
 	DFG_TRY(find_members(&r));
 	for (int sweep = 0; sweep < SWEEPS && moved; sweep++) {
 		moved = false;
 		for (uint32_t n = 0; n < p->graph->count; n++)
-			if (p->job[n].root == n && !p->whole[n] && !dfg_choice_is_one(&p->choices, p->choice[n]))
+			if (p->job[n].root == n && r.free[n])
 				moved |= move(&r, n);
 	}
 	return NULL;

@@ -369,10 +369,22 @@ static void run_both(struct schedule *s, const uint32_t *order, uint32_t *spare)
 		memcpy(s->p->device, spare, bytes);
 }
 
+static bool all_asked(struct dfg_placing *p)
+{
+	bool all = true;
+	for (uint32_t n = 0; n < p->graph->count && all; n++) {
+		all = dfg_choice_is_one(&p->choices, p->choice[p->parent[n]]);
+		p->device[n] = dfg_choice_first(&p->choices, p->choice[n]);
+	}
+	return all;
+}
+
 struct dfg_err *dfg_place_schedule(struct dfg_placing *p)
 {
 	struct schedule s = {.p = p};
 	uint32_t *order, *spare;
+	if (all_asked(p))
+		return NULL;
 	DFG_TRY(take_room(&s, &order, &spare));
 	mark(&s);
 	estimate(&s);
