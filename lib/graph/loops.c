@@ -201,7 +201,7 @@ struct dfg_err *dfg_loops_find(
 		out_loops->variable[n] = DFG_NONE;
 	out_loops->loop[0] = (struct dfg_loop){.enter = DFG_NONE, .condition = DFG_NONE, .window = 1};
 	struct finder f = {.graph = graph, .arena = arena, .loops = out_loops};
-	struct dfg_err *err = find(&f, order);
+	struct dfg_err *err = enters ? find(&f, order) : NULL;
 	dfg_map_release(&f.names);
 	return err;
 }

@@ -309,20 +309,20 @@ static void begin(struct schedule *s, bool spread)
 	}
 }
 
-/* Decides all; returns when the last device is done. */
+/* Decides all, in an order with inputs first, or the graph's own; returns when the last device is done. */
 static double run(struct schedule *s, const uint32_t *order, bool spread)
 {
 	double end = 0;
 	begin(s, spread);
 	for (uint32_t i = 0; i < s->p->graph->count; i++)
-		schedule_node(s, order[i]);
+		schedule_node(s, order ? order[i] : i);
 	settle(s);
 	for (uint32_t d = 0; d < s->p->choices.devices; d++)
 		end = s->idle[d] > end ? s->idle[d] : end;
 	return end;
 }
 
-static struct dfg_err *take_room(struct schedule *s, uint32_t **out_order, uint32_t **out_spare)
+static struct dfg_err *take_room(struct schedule *s)
 {
 	struct dfg_placing *p = s->p;
 	struct dfg_arena *scratch = &p->scratch;
@@ -337,10 +337,8 @@ static struct dfg_err *take_room(struct schedule *s, uint32_t **out_order, uint3
 	s->arrive = dfg_arena_zeros(scratch, devices, sizeof *s->arrive);
 	s->here = dfg_arena_zeros(scratch, devices, sizeof *s->here);
 	s->seen = dfg_arena_zeros(scratch, devices, sizeof *s->seen);
-	*out_order = dfg_arena_zeros(scratch, nodes, sizeof **out_order);
-	*out_spare = dfg_arena_zeros(scratch, nodes, sizeof **out_spare);
 	if (!s->job || !s->work || !s->whole || !s->cost || !s->stack || !s->ready || !s->idle || !s->arrive || !s->here ||
-		!s->seen || !*out_order || !*out_spare)
+		!s->seen)
 		return DFG_ERR(DFG_MEMORY, "no memory to place %u nodes", p->graph->count);
 	return NULL;
 }
@@ -356,19 +354,28 @@ static bool may_spread(const struct schedule *s)
 	return any;
 }
 
-/* Next to what it depends on, and then spread; that must be worth it. spare takes the first answer. */
-static void run_both(struct schedule *s, const uint32_t *order, uint32_t *spare)
+/* Both ways, in the order of HEFT; to spread must be worth it. */
+static struct dfg_err *run_both(struct schedule *s)
 {
 	const double worth = 0.7;
-	size_t bytes = (size_t)s->p->graph->count * sizeof *spare;
+	struct dfg_placing *p = s->p;
+	size_t count = p->graph->count;
+	uint32_t *order = dfg_arena_zeros(&p->scratch, count + 1, sizeof *order);
+	uint32_t *spare = dfg_arena_zeros(&p->scratch, count + 1, sizeof *spare);
+	if (!order || !spare)
+		return DFG_ERR(DFG_MEMORY, "no memory to place %zu nodes", count);
+	measure_ways(s);
+	for (uint32_t i = 0; i < count; i++)
+		order[i] = p->order ? p->order[i] : i;
+	sort_by_way(s->job, (uint32_t)count, order, spare);
 	double together = run(s, order, false);
-	if (!may_spread(s))
-		return;
-	memcpy(spare, s->p->device, bytes);
+	memcpy(spare, p->device, count * sizeof *spare);
 	if (run(s, order, true) > worth * together)
-		memcpy(s->p->device, spare, bytes);
+		memcpy(p->device, spare, count * sizeof *spare);
+	return NULL;
 }
 
+/* Whether all groups may be on one device only, where they are then. */
 static bool all_asked(struct dfg_placing *p)
 {
 	bool all = true;
@@ -382,16 +389,13 @@ static bool all_asked(struct dfg_placing *p)
 struct dfg_err *dfg_place_schedule(struct dfg_placing *p)
 {
 	struct schedule s = {.p = p};
-	uint32_t *order, *spare;
 	if (all_asked(p))
 		return NULL;
-	DFG_TRY(take_room(&s, &order, &spare));
+	DFG_TRY(take_room(&s));
 	mark(&s);
 	estimate(&s);
-	measure_ways(&s);
-	for (uint32_t i = 0; i < p->graph->count; i++)
-		order[i] = p->order ? p->order[i] : i;
-	sort_by_way(s.job, p->graph->count, order, spare);
-	run_both(&s, order, spare);
+	if (may_spread(&s))
+		return run_both(&s);
+	run(&s, p->order, false);
 	return NULL;
 }
