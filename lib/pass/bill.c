@@ -1,4 +1,4 @@
-/* bill. Messages and bytes of a step, from the transfers that partition made. O(transfers * (links + loops)). */
+/* bill. Messages and bytes of a step, from the transfers that partition made. O(transfers * (log(transfers) + links + loops)). */
 #include "lib/pass/bill.h"
 
 #include "lib/base/mem.h"
@@ -18,17 +18,14 @@ struct biller {
 	struct dfg_map loops; /* paths of inner loops */
 	const char **outer;   /* by number of these: the loop around it */
 	size_t outer_room;
+	struct dfg_map sizes; /* what letters stand for, by their number */
 };
 
+/* What is the same is made one term when all are there. */
 static struct dfg_err *add_term(struct dfg_amount *amount, uint64_t times, const char *sizes, const char *loop)
 {
 	if (!times)
 		return NULL;
-	for (size_t i = 0; i < amount->count; i++)
-		if (!strcmp(amount->term[i].loop, loop) && !strcmp(amount->term[i].sizes, sizes)) {
-			amount->term[i].times += times;
-			return NULL;
-		}
 	if (!dfg_reserve(&amount->term, &amount->room, amount->count + 1, sizeof *amount->term))
 		return DFG_ERR(DFG_MEMORY, "no memory for a bill");
 	amount->term[amount->count++] = (struct dfg_bill_term){times, sizes, loop};
@@ -98,17 +95,20 @@ static struct dfg_err *new_letter(const struct biller *b, const char *tensor, in
 }
 
 /* A tensor goes to several devices in several transfers. */
-static struct dfg_err *letter_of(const struct biller *b, const char *tensor, int axis, const char **out_name)
+static struct dfg_err *letter_of(struct biller *b, const char *tensor, int axis, const char **out_name)
 {
-	for (size_t i = 0; i < b->bill->letters; i++)
-		if (b->bill->letter[i].axis == axis && !strcmp(b->bill->letter[i].tensor, tensor)) {
-			*out_name = b->bill->letter[i].name;
-			return NULL;
-		}
-	return new_letter(b, tensor, axis, out_name);
+	const char *size = dfg_arena_print(b->arena, "%d %s", axis, tensor);
+	uint32_t number;
+	bool is_new;
+	if (!size || !dfg_map_put(&b->sizes, size, strlen(size), &number, &is_new))
+		return DFG_ERR(DFG_MEMORY, "no memory for a bill");
+	if (is_new)
+		return new_letter(b, tensor, axis, out_name);
+	*out_name = b->bill->letter[number].name;
+	return NULL;
 }
 
-static struct dfg_err *times_letter(const struct biller *b, const char *tensor, int axis, const char **sizes)
+static struct dfg_err *times_letter(struct biller *b, const char *tensor, int axis, const char **sizes)
 {
 	const char *letter = "b";
 	if (axis)
@@ -118,7 +118,7 @@ static struct dfg_err *times_letter(const struct biller *b, const char *tensor, 
 }
 
 static struct dfg_err *bytes_of(
-	const struct biller *b, const struct dfg_transfer *t, uint64_t *out_times, const char **out_sizes)
+	struct biller *b, const struct dfg_transfer *t, uint64_t *out_times, const char **out_sizes)
 {
 	enum { ELEMENTS = -1, STRINGS = -2 };
 	*out_times = dfg_dtype_size(t->dtype);
@@ -182,8 +182,16 @@ static int by_loop(const void *a, const void *b)
 
 static void sort_amount(struct dfg_amount *amount)
 {
+	struct dfg_bill_term *term = amount->term;
+	size_t kept = 0;
 	if (amount->count)
-		qsort(amount->term, amount->count, sizeof *amount->term, by_loop);
+		qsort(term, amount->count, sizeof *term, by_loop);
+	for (size_t i = 0; i < amount->count; i++)
+		if (kept && !by_loop(&term[kept - 1], &term[i]))
+			term[kept - 1].times += term[i].times;
+		else
+			term[kept++] = term[i];
+	amount->count = kept;
 }
 
 static void sort_bill(struct dfg_bill *bill)
@@ -208,6 +216,7 @@ struct dfg_err *dfg_bill_transfers(
 		err = add_transfer(&b, &transfer[t]);
 	sort_bill(out_bill);
 	dfg_map_release(&b.loops);
+	dfg_map_release(&b.sizes);
 	dfg_free(b.outer);
 	if (err)
 		dfg_bill_release(out_bill);
