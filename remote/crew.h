@@ -11,13 +11,19 @@
  *     dfg_crew_new -> links that tell dfg_crew_sink -> dfg_crew_begin -> dfg_crew_load, a graph -> dfg_session_new
  */
 struct dfg_crew;
+
+/* A node that ran on a worker; times are of the launcher's clock. */
+struct dfg_crew_event {
+	uint32_t worker;
+	uint64_t step;
+	struct dfg_trace_event node;
+};
 struct dfg_crew_options {
 	const struct dfg_peer *peer; /* by worker; borrowed */
 	uint32_t workers;
 	struct dfg_session_options session; /* of each worker */
 	double lease;                       /* seconds of silence after which a worker is lost; 0: any */
-	/* Each node that ran, by worker, on the launcher's clock; NULL: none. Called by the thread that runs the step. */
-	void (*trace)(void *arg, uint32_t worker, const struct dfg_trace_event *event);
+	void (*trace)(void *arg, const struct dfg_crew_event *event); /* by the thread that runs the step; NULL: none */
 	void *trace_arg;
 };
 DFG_MUST_CHECK struct dfg_err *dfg_crew_new(const struct dfg_crew_options *options, struct dfg_crew **out_crew);

@@ -90,6 +90,7 @@ struct dfg_err *dfg_crew_load(struct dfg_crew *crew, const struct dfg_graph *gra
 
 static void get_event(struct dfg_crew *crew, uint32_t worker, struct dfg_packet *answer)
 {
+	struct dfg_crew_event all = {.worker = worker, .step = crew->step};
 	struct dfg_trace_event event = {0};
 	int64_t iteration[DFG_LINK_DEPTH];
 	event.node = dfg_packet_get_text(answer);
@@ -109,8 +110,9 @@ static void get_event(struct dfg_crew *crew, uint32_t worker, struct dfg_packet 
 	int64_t ahead = crew->member[worker].ahead_ns;
 	event.begin_ns = dfg_packet_get(answer) - (uint64_t)ahead;
 	event.end_ns = dfg_packet_get(answer) - (uint64_t)ahead;
+	all.node = event;
 	if (crew->options.trace && !answer->malformed)
-		crew->options.trace(crew->options.trace_arg, worker, &event);
+		crew->options.trace(crew->options.trace_arg, &all);
 }
 
 static void add_stats(struct dfg_stats *all, struct dfg_packet *answer)

@@ -227,15 +227,16 @@ struct seen {
 	int balance, sends, events;
 };
 
-static void see(void *arg, uint32_t worker, const struct dfg_trace_event *event)
+static void see(void *arg, const struct dfg_crew_event *event)
 {
 	struct seen *seen = arg;
-	assert_true(worker < 2);
-	assert_true(event->end_ns >= event->begin_ns);
+	assert_true(event->worker < 2);
+	assert_int_equal(event->step, 1);
+	assert_true(event->node.end_ns >= event->node.begin_ns);
 	seen->events++;
-	if (event->transfer)
-		seen->balance += event->sends ? 1 : -1;
-	seen->sends += event->transfer && event->sends;
+	if (event->node.transfer)
+		seen->balance += event->node.sends ? 1 : -1;
+	seen->sends += event->node.transfer && event->node.sends;
 }
 
 static void each_node_is_traced_and_each_send_has_its_receive(void **state)
