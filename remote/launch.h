@@ -1,0 +1,34 @@
+#pragma once
+
+#include "remote/crew.h"
+#include "remote/hosts.h"
+
+/*
+ * Starts the workers of a run, wherever they are, links to them, and sees to it that they end. Those of this machine are
+ * child processes; the others are started over SSH. The first line that one is sent is the secret of the run, its first
+ * line says where it listens.
+ */
+struct dfg_launch;
+struct dfg_launch_options {
+	const struct dfg_hosts *hosts;      /* borrowed, as all here */
+	const char *transport;              /* "auto", "libcurl" or "shm" */
+	const char *ssh_config;             /* as ssh -F; NULL: the user's */
+	bool push;                          /* send this program to the hosts */
+	double lease;                       /* seconds after which who is silent is taken for lost */
+	struct dfg_session_options session; /* of each worker; threads 0: a fair share of its machine */
+	uint64_t memory_limit;              /* of each worker; 0: none */
+	void (*trace)(void *arg, const struct dfg_crew_event *event); /* as of a crew */
+	void *trace_arg;
+	void (*say)(void *arg, uint32_t worker, const char *line); /* what a worker wrote to stderr. Any thread */
+	void *say_arg;
+};
+
+/* Returns when all are there and linked. All that were started are ended where one does not come. */
+DFG_MUST_CHECK struct dfg_err *dfg_launch_new(const struct dfg_launch_options *options, struct dfg_launch **out_launch);
+struct dfg_crew *dfg_launch_crew(struct dfg_launch *launch);
+
+/* How two workers, or a worker and DFG_LAUNCHER, are linked: as --transport calls it. */
+const char *dfg_launch_transport(const struct dfg_launch *launch, uint32_t one, uint32_t two);
+
+/* Ends the workers, and waits until they have ended. NULL is fine. */
+void dfg_launch_free(struct dfg_launch *launch);
