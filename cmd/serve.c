@@ -1,0 +1,216 @@
+#include "cmd/cmd.h"
+
+#include "cmd/engine.h"
+#include "formats/json.h"
+#include "lib/base/io.h"
+#include "lib/base/mem.h"
+#include "remote/hub.h"
+#include "remote/shm.h"
+#include "remote/worker.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+/* A worker's process: what it takes from its stdin, where it listens, and how it ends. */
+struct serving {
+	struct dfg_worker *worker;
+	struct dfg_hub *hub;
+	struct dfg_shm *shm;
+	char secret[DFG_SECRET_ROOM];
+	struct dfg_link *launcher, **link;
+	uint32_t links;
+};
+
+static bool is_worker;
+static int64_t number;
+static double lease = 3;
+static const char *transport = "auto", *address = "127.0.0.1";
+
+static const struct dfg_opt options[] = {
+	{"worker", .flag = &is_worker, .help = "Wait for parts of a graph, and run them as the launcher says."},
+	{"number", .takes = "N", .number = &number, .help = "The worker's number among those of the run (0)."},
+	{"listen", .takes = "ADDRESS", .text = &address,
+		.help = "Listen there (127.0.0.1); any other address than of this machine itself is only spoken to under TLS."},
+	{"transport", .takes = "NAME", .text = &transport,
+		.help = "How others reach this worker: libcurl, shm (processes of this machine only), or auto for both."},
+	{"memory-limit", .takes = "SIZE", .size = &dfg_engine.memory_limit,
+		.help = "Fail where more memory than SIZE is needed."},
+	{"lease", .takes = "SECONDS", .real = &lease, .help = "End where nothing was heard for so long (3)."},
+	{0},
+};
+
+/* Nobody is there whom an error could be told; nor does a step that runs matter to anybody any more. */
+static void leave(int status)
+{
+	dfg_out_remove_all();
+	_exit(status);
+}
+
+static void orphaned(void *arg, const char *why)
+{
+	(void)arg;
+	dfg_talk("%s", why);
+	leave(DFG_UNAVAILABLE);
+}
+
+static void *watch_stdin(void *arg)
+{
+	char bytes[256];
+	ssize_t got;
+	do
+		got = read(STDIN_FILENO, bytes, sizeof bytes);
+	while (got > 0 || (got < 0 && errno == EINTR));
+	leave(0);
+	return arg;
+}
+
+static bool listens_in_memory(void)
+{
+	return strcmp(transport, "libcurl") != 0;
+}
+
+static bool listens_on_the_net(void)
+{
+	return strcmp(transport, "shm") != 0;
+}
+
+static struct dfg_err *read_secret(char *out_secret)
+{
+	size_t at = 0;
+	for (;;) {
+		ssize_t got = read(STDIN_FILENO, out_secret + at, 1);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0 || (out_secret[at] != '\n' && at + 1 == DFG_SECRET_ROOM))
+			return DFG_ERR(DFG_REFUSED, "the first line of stdin is no secret of a run");
+		if (out_secret[at] == '\n')
+			break;
+		at++;
+	}
+	out_secret[at] = '\0';
+	return at + 1 == DFG_SECRET_ROOM && strspn(out_secret, "0123456789abcdef") == at
+			   ? NULL
+			   : DFG_ERR(DFG_REFUSED, "the first line of stdin is no secret of a run");
+}
+
+static struct dfg_err *listen_for_work(struct serving *serving)
+{
+	struct dfg_link_sink sink = dfg_worker_sink(serving->worker);
+	struct dfg_hub_options hub = {.self = (uint32_t)number,
+		.address = address,
+		.secret = serving->secret,
+		.sink = sink,
+		.lease_ms = (uint32_t)(lease * 1000)};
+	struct dfg_shm_options shm = {.self = (uint32_t)number, .secret = serving->secret, .sink = sink};
+	if (listens_on_the_net())
+		DFG_TRY(dfg_hub_new(&hub, &serving->hub));
+	return listens_in_memory() ? dfg_shm_new(&shm, &serving->shm) : NULL;
+}
+
+static struct dfg_err *say_hello(const struct serving *serving)
+{
+	struct dfg_json_out json = {0};
+	const char *at = serving->hub ? dfg_hub_address(serving->hub) : dfg_shm_address(serving->shm);
+	const char *key = serving->hub ? dfg_hub_fingerprint(serving->hub) : NULL;
+	dfg_json_open(&json, '{');
+	dfg_json_key(&json, "dfg"), dfg_json_string(&json, DFG_VERSION);
+	dfg_json_key(&json, "address"), dfg_json_string(&json, at);
+	dfg_json_key(&json, "fingerprint"), dfg_json_string(&json, key ? key : "");
+	dfg_json_key(&json, "shm"), dfg_json_string(&json, serving->shm ? dfg_shm_address(serving->shm) : "");
+	dfg_json_close(&json, '}');
+	dfg_text_put(&json.text, "\n", 1);
+	struct dfg_err *err = dfg_text_check(&json.text);
+	if (!err)
+		err = dfg_fs_write_all(STDOUT_FILENO, "stdout", json.text.s, json.text.length);
+	dfg_text_release(&json.text);
+	return err;
+}
+
+enum { PATIENCE_MS = 20000 };
+
+static struct dfg_err *reach_one(
+	struct serving *serving, const struct dfg_peer *peer, uint32_t i, struct dfg_link **out_link)
+{
+	const char *key = *peer->fingerprint ? peer->fingerprint : NULL;
+	if (!strcmp(peer->transport, "libcurl") && serving->hub)
+		return dfg_hub_connect(serving->hub, i, peer->address, key, out_link);
+	if (strcmp(peer->transport, "shm") != 0 || !serving->shm)
+		return DFG_ERR(DFG_PROTOCOL, "no transport '%s' here", peer->transport);
+	return (uint32_t)number < i ? dfg_shm_connect(serving->shm, i, peer->shm, PATIENCE_MS, out_link)
+								: dfg_shm_accept(serving->shm, i, PATIENCE_MS, out_link);
+}
+
+/* All are asked for before the first is waited for. */
+static struct dfg_err *reach(void *arg, const struct dfg_setup *setup, struct dfg_link **out_link)
+{
+	struct serving *serving = arg;
+	if (setup->self != (uint32_t)number)
+		return DFG_ERR(DFG_PROTOCOL, "this is worker %lld, not %u", (long long)number, setup->self);
+	serving->link = out_link;
+	serving->links = setup->workers;
+	for (uint32_t i = 0; i < setup->workers; i++)
+		if (i != setup->self && *setup->peer[i].transport)
+			DFG_TRY(dfg_err_note(reach_one(serving, &setup->peer[i], i, &out_link[i]), "%s", setup->peer[i].name));
+	for (uint32_t i = 0; i < setup->workers; i++)
+		if (out_link[i] && !strcmp(setup->peer[i].transport, "libcurl"))
+			DFG_TRY(dfg_err_note(dfg_hub_wait(out_link[i], PATIENCE_MS), "%s", setup->peer[i].name));
+	return NULL;
+}
+
+static struct dfg_err *work(struct serving *serving)
+{
+	pthread_t watcher;
+	struct dfg_worker_options worker = {serving, reach, orphaned};
+	DFG_TRY(read_secret(serving->secret));
+	DFG_TRY(dfg_worker_new(&worker, &serving->worker));
+	DFG_TRY(listen_for_work(serving));
+	DFG_TRY(say_hello(serving));
+	if (pthread_create(&watcher, NULL, watch_stdin, NULL))
+		return DFG_ERR(DFG_MEMORY, "no more threads");
+	pthread_detach(watcher);
+	if (serving->hub)
+		DFG_TRY(dfg_hub_expect(serving->hub, DFG_LAUNCHER, &serving->launcher));
+	else
+		DFG_TRY(dfg_shm_accept(serving->shm, DFG_LAUNCHER, PATIENCE_MS, &serving->launcher));
+	return dfg_worker_run(serving->worker, serving->launcher);
+}
+
+static struct dfg_err *serve(char **operands, int *out_status)
+{
+	(void)operands, (void)out_status;
+	struct serving serving = {0};
+	bool known = !strcmp(transport, "auto") || !strcmp(transport, "libcurl") || !strcmp(transport, "shm");
+	dfg_globals.usage = true;
+	if (!is_worker)
+		return DFG_ERR(DFG_USAGE, "give --worker");
+	if (!known)
+		return DFG_ERR(DFG_USAGE, "--transport wants auto, libcurl or shm, not '%s'", transport);
+	if (number >= DFG_LAUNCHER || !(lease > 0) || lease > 1e6)
+		return DFG_ERR(DFG_USAGE, "--%s is out of range", lease > 0 && lease <= 1e6 ? "number" : "lease");
+	dfg_globals.usage = false;
+	setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0}); /* the secret is in memory, and the graph may be one */
+	dfg_engine_limit_memory();
+	struct dfg_err *err = work(&serving);
+	for (uint32_t i = 0; i < serving.links; i++)
+		if (serving.link[i])
+			serving.link[i]->kind->close(serving.link[i]);
+	if (serving.launcher)
+		serving.launcher->kind->close(serving.launcher);
+	dfg_hub_free(serving.hub);
+	dfg_shm_free(serving.shm);
+	dfg_worker_free(serving.worker);
+	return err;
+}
+
+const struct dfg_cmd dfg_cmd_serve = {
+	.name = "serve",
+	.operands = "",
+	.summary = "wait for work of a run on many machines",
+	.options = options,
+	.least = 0,
+	.most = 0,
+	.run = serve,
+};
