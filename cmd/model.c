@@ -1,5 +1,6 @@
 #include "cmd/model.h"
 
+#include "cmd/distributed.h"
 #include "cmd/graph.h"
 #include "lib/base/text.h"
 #include "lib/pass/verify.h"
@@ -15,6 +16,64 @@ static struct dfg_err *open_graph(const char *path, struct dfg_model *model)
 		return DFG_ERR(DFG_DATA, "%s: the graph has no nodes", path);
 	DFG_TRY(dfg_err_note(dfg_cmd_lower(&model->file.graph), "%s", path));
 	return dfg_err_note(dfg_verify(&model->file.graph, &verify, &model->facts), "%s", path);
+}
+
+/* The plan must be one for these workers: what it sends goes to devices by their names. */
+static struct dfg_err *check_devices(const struct dfg_plan *plan, const struct dfg_hosts *hosts)
+{
+	if (plan->parts.parts != hosts->count)
+		return DFG_ERR(DFG_DATA, "a plan for %u workers, and --hosts has %u", plan->parts.parts, hosts->count);
+	for (uint32_t i = 0; i < hosts->count; i++)
+		if (strcmp(plan->device[i], hosts->device[i]) != 0)
+			return DFG_ERR(DFG_DATA, "w%u is %s in the plan, and %s in --hosts", i, plan->device[i], hosts->device[i]);
+	return NULL;
+}
+
+static struct dfg_err *join_plan(const struct dfg_hosts *hosts, struct dfg_model *model)
+{
+	const struct dfg_plan *plan = &model->plan;
+	const struct dfg_graph **part = dfg_arena_zeros(&model->arena, plan->parts.parts, sizeof(struct dfg_graph *));
+	struct dfg_faults faults = {.left = 1};
+	struct dfg_verify_options verify = {0};
+	if (!part)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	DFG_TRY(check_devices(plan, hosts));
+	for (uint32_t i = 0; i < plan->parts.parts; i++)
+		part[i] = &plan->parts.part[i];
+	dfg_plan_check(plan, &faults);
+	if (faults.err)
+		return faults.err;
+	DFG_TRY(dfg_parts_join(part, plan->parts.parts, &model->file.arena, &model->file.graph));
+	return dfg_verify(&model->file.graph, &verify, &model->facts);
+}
+
+static struct dfg_err *open_plan(const char *path, const struct dfg_hosts *hosts, struct dfg_model *model)
+{
+	DFG_TRY(dfg_cmd_open_plan(path, &model->plan));
+	struct dfg_err *err = join_plan(hosts, model);
+	if (!err && !(model->file.graph.source = dfg_arena_copy(&model->file.arena, path, strlen(path))))
+		err = DFG_ERR(DFG_MEMORY, "out of memory");
+	return dfg_err_note(err, "%s", path);
+}
+
+struct dfg_err *dfg_model_distribute(const char *path, const struct dfg_session_options *options,
+	struct dfg_distributed *distributed, struct dfg_model *out_model)
+{
+	struct dfg_session_options session = *options;
+	bool plan = dfg_plan_is(path);
+	*out_model = (struct dfg_model){0};
+	struct dfg_err *err = plan ? open_plan(path, &distributed->hosts, out_model) : open_graph(path, out_model);
+	if (!err && !plan)
+		dfg_planning_warn(&out_model->file.graph);
+	if (!err)
+		err = dfg_err_note(dfg_distributed_load(distributed, &out_model->file.graph, &out_model->facts,
+							   plan ? &out_model->plan.parts : NULL, &session),
+			"%s", path);
+	if (!err)
+		err = dfg_session_new(&out_model->file.graph, &session, &out_model->session);
+	if (err)
+		dfg_model_close(out_model);
+	return err;
 }
 
 struct dfg_err *dfg_model_open(const char *path, const struct dfg_session_options *options, struct dfg_model *out_model)
@@ -33,6 +92,7 @@ void dfg_model_close(struct dfg_model *model)
 	dfg_session_free(model->session);
 	dfg_facts_release(&model->facts);
 	dfg_graph_close(&model->file);
+	dfg_plan_close(&model->plan);
 	dfg_arena_release(&model->arena);
 	*model = (struct dfg_model){0};
 }

@@ -1,19 +1,26 @@
 #pragma once
 
 #include "cmd/cmd.h"
-#include "formats/graphdef.h"
+#include "formats/plan.h"
 #include "lib/exec/session.h"
 #include "lib/graph/build.h"
+
+struct dfg_distributed;
 
 /* A graph that a command runs: opened, verified, what is known of its edges, a session on it. A zeroed one is closed. */
 struct dfg_model {
 	struct dfg_graph_file file;
+	struct dfg_plan plan; /* where it was opened as one; the graph is then its parts, joined */
 	struct dfg_facts facts;
 	struct dfg_session *session;
 	struct dfg_arena arena; /* of what is asked of the graph, for as long as it is open */
 };
 DFG_MUST_CHECK struct dfg_err *dfg_model_open(
 	const char *path, const struct dfg_session_options *options, struct dfg_model *out_model);
+
+/* The same across workers; path may be a plan. */
+DFG_MUST_CHECK struct dfg_err *dfg_model_distribute(const char *path, const struct dfg_session_options *options,
+	struct dfg_distributed *distributed, struct dfg_model *out_model);
 void dfg_model_close(struct dfg_model *model);
 
 /* A tensor by name; DFG_DATA, with the nearest spelling, where the graph lacks the node or the node the output. */

@@ -66,10 +66,19 @@ static const struct dfg_opt engine_rows[] = {
 	{0},
 };
 
+static const struct dfg_opt distributed_rows[] = {
+	{.rows = dfg_planning_options},
+	{.rows = dfg_distribution_options},
+	{"restarts", .takes = "N", .number = &O.restarts,
+		.help = "Where a worker is lost, start all again, N times at most, from the last checkpoint or the beginning."},
+	{0},
+};
+
 static const struct dfg_opt options[] = {
 	{.rows = input_rows},
 	{.rows = training_rows},
 	{.rows = engine_rows},
+	{.rows = distributed_rows},
 	{.rows = dfg_graph_in_options},
 	{0},
 };
@@ -90,6 +99,8 @@ static struct dfg_err *check_options(void)
 		return DFG_ERR(DFG_USAGE, "--eval-%s needs --eval-data", O.eval_graph ? "graph" : "fetch");
 	if (O.eval_data.count && !O.data.count)
 		return DFG_ERR(DFG_USAGE, "--eval-data needs --data");
+	if (!dfg_planning.hosts && (dfg_planning.place.count || O.restarts))
+		return DFG_ERR(DFG_USAGE, "--%s needs --hosts", O.restarts ? "restarts" : "place");
 	if (O.map.count && !O.load.count)
 		return DFG_ERR(DFG_USAGE, "--map needs --load");
 	if (O.output && strcmp(O.output, "-"))
@@ -125,8 +136,8 @@ struct dfg_err *dfg_run_fuse(struct dfg_run *run)
 	struct dfg_text report = {0};
 	struct dfg_keep keep = {
 		.fetch = run->fetch.edge, .n_fetch = run->fetch.count, .target = run->target, .n_target = run->n_target};
-	if (dfg_engine.no_opt || !run->n_target)
-		return NULL;
+	if (dfg_engine.no_opt || !run->n_target || run->distributed)
+		return NULL; /* what is cut already stays as it is */
 	keep.feed = dfg_arena_zeros(&run->model.arena, run->feeds.count + O.data.count + 1, sizeof *keep.feed);
 	if (!keep.feed)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
@@ -184,19 +195,49 @@ static struct dfg_err *execute(struct dfg_run *run, struct dfg_trace *trace, int
 	return err;
 }
 
-static struct dfg_err *run_graph(const char *path, struct dfg_trace *trace, int *out_status)
+static struct dfg_err *open_model(const char *path, struct dfg_trace *trace, struct dfg_run *run)
 {
-	struct dfg_run run = {0};
 	struct dfg_session_options session;
 	DFG_TRY(dfg_engine_session(&session));
 	session.trace = trace ? dfg_trace_event : NULL;
 	session.trace_arg = trace;
-	DFG_TRY(dfg_model_open(path, &session, &run.model));
+	if (!run->distributed)
+		return dfg_model_open(path, &session, &run->model);
+	run->distributed->trace = trace ? dfg_trace_crew_event : NULL;
+	run->distributed->trace_arg = trace;
+	return dfg_model_distribute(path, &session, run->distributed, &run->model);
+}
+
+static struct dfg_err *run_graph(
+	const char *path, struct dfg_distributed *distributed, struct dfg_trace *trace, int *out_status)
+{
+	struct dfg_run run = {.distributed = distributed};
+	DFG_TRY(open_model(path, trace, &run));
 	struct dfg_err *err = bind(&run);
 	if (!err)
 		err = execute(&run, trace, out_status);
 	dfg_feeds_release(&run.feeds);
 	dfg_model_close(&run.model);
+	return err;
+}
+
+/*
+ * --restarts: with other workers from the last checkpoint, or, where there is none, from the beginning, as if nothing
+ * had been run. What has been printed cannot be taken back, so --each is not begun again.
+ */
+static struct dfg_err *run_across(const char *path, struct dfg_trace *trace, int *out_status)
+{
+	struct dfg_distributed distributed;
+	DFG_TRY(dfg_distributed_open(&distributed));
+	struct dfg_err *err = run_graph(path, &distributed, trace, out_status);
+	for (int64_t left = O.restarts; err && err->code == DFG_UNAVAILABLE && left > 0 && !O.each; left--) {
+		dfg_talk("%s; starting again%s", err->text, O.checkpoint ? " from the last checkpoint" : "");
+		dfg_err_free(err);
+		O.resume = O.checkpoint != NULL;
+		O.force = false;
+		err = run_graph(path, &distributed, trace, out_status);
+	}
+	dfg_distributed_close(&distributed);
 	return err;
 }
 
@@ -218,8 +259,10 @@ static struct dfg_err *run_command(char **operands, int *out_status)
 	DFG_TRY(try_outputs());
 	dfg_engine_limit_memory();
 	struct dfg_err *err = O.trace ? dfg_trace_new(&trace) : NULL;
-	if (!err)
-		err = run_graph(*operands, trace, out_status);
+	if (!err && dfg_planning.hosts)
+		err = run_across(*operands, trace, out_status);
+	else if (!err)
+		err = run_graph(*operands, NULL, trace, out_status);
 	dfg_trace_free(trace);
 	return err;
 }

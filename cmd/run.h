@@ -1,5 +1,6 @@
 #pragma once
 
+#include "cmd/distributed.h"
 #include "cmd/variables.h"
 #include "lib/base/text.h"
 
@@ -10,7 +11,7 @@ struct dfg_run_options {
 	const char *output, *init, *each, *save, *metrics, *eval_graph;
 	const char *checkpoint, *every, *trace, *device;
 	bool if_changed, no_shuffle, drop_last, times, resume, force, stats;
-	int64_t batch, epochs, steps, shuffle, keep, repeat, warmup;
+	int64_t batch, epochs, steps, shuffle, keep, repeat, warmup, restarts;
 };
 extern struct dfg_run_options dfg_run_options;
 
@@ -30,7 +31,8 @@ struct dfg_run {
 	struct dfg_edges fetch;
 	uint32_t *target, n_target;
 	struct dfg_timing timing;
-	struct dfg_stats stats; /* of the last step */
+	struct dfg_stats stats;              /* of the last step */
+	struct dfg_distributed *distributed; /* NULL: it runs here */
 };
 
 /* The step that a run makes without data: its plan and the names of what it fetches. Variables are set when it returns. */
@@ -69,6 +71,7 @@ DFG_MUST_CHECK struct dfg_err *dfg_run_data(struct dfg_run *run, struct dfg_arra
 struct dfg_trace;
 DFG_MUST_CHECK struct dfg_err *dfg_trace_new(struct dfg_trace **out_trace);
 void dfg_trace_event(void *trace, const struct dfg_trace_event *event);
+void dfg_trace_crew_event(void *trace, const struct dfg_crew_event *event); /* the process is the worker */
 DFG_MUST_CHECK struct dfg_err *dfg_trace_write(struct dfg_trace *trace, const char *path);
 void dfg_trace_free(struct dfg_trace *trace);
 

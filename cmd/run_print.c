@@ -27,8 +27,9 @@ static void print_text(const struct dfg_arrays *results, struct dfg_text *text)
 		dfg_print_tensor(text, results->array[i].name, &results->array[i].tensor, most);
 }
 
-static void print_stats(const struct dfg_stats *stats, struct dfg_json_out *json)
+static void print_stats(const struct dfg_run *run, struct dfg_json_out *json)
 {
+	const struct dfg_stats *stats = &run->stats;
 	const struct {
 		const char *name;
 		uint64_t value;
@@ -45,8 +46,7 @@ static void print_stats(const struct dfg_stats *stats, struct dfg_json_out *json
 		dfg_json_key(json, lines[i].name);
 		dfg_json_uint(json, lines[i].value);
 	}
-	dfg_json_key(json, "messages"), dfg_json_open(json, '{'), dfg_json_close(json, '}');
-	dfg_json_key(json, "bytes"), dfg_json_open(json, '{'), dfg_json_close(json, '}');
+	dfg_distributed_print(run->distributed, json);
 	dfg_json_close(json, '}');
 }
 
@@ -96,7 +96,7 @@ struct dfg_err *dfg_run_print(struct dfg_run *run, const struct dfg_arrays *resu
 	struct dfg_err *err = NULL;
 	tell_timing(&run->timing);
 	if (dfg_run_options.stats)
-		print_stats(&run->stats, &stats);
+		print_stats(run, &stats);
 	if (dfg_run_options.output && results->count)
 		err = write_file(results);
 	if (dfg_globals.json)

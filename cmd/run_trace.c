@@ -45,32 +45,72 @@ static void print_args(struct dfg_json_out *json, const struct dfg_trace_event *
 	dfg_json_close(json, '}');
 }
 
-void dfg_trace_event(void *arg, const struct dfg_trace_event *event)
+static double since(const struct dfg_trace *trace, uint64_t ns)
+{
+	return ((double)ns - (double)trace->begin_ns) / 1000;
+}
+
+static void print_head(struct dfg_trace *trace, const char *name, const char *category, const char *phase,
+	const struct dfg_crew_event *event)
+{
+	struct dfg_json_out *json = &trace->json;
+	dfg_json_open(json, '{');
+	dfg_json_key(json, "name");
+	dfg_json_string(json, name);
+	dfg_json_key(json, "cat");
+	dfg_json_string(json, category);
+	dfg_json_key(json, "ph");
+	dfg_json_string(json, phase);
+	dfg_json_key(json, "pid");
+	dfg_json_int(json, event->worker);
+	dfg_json_key(json, "tid");
+	dfg_json_int(json, event->node.thread);
+	dfg_json_key(json, "ts");
+}
+
+/* An arrow from where a transfer begins to where it ends: both have its step, number and iterations for a name. */
+static void print_flow(struct dfg_trace *trace, const struct dfg_crew_event *event)
+{
+	struct dfg_json_out *json = &trace->json;
+	struct dfg_text id = {0};
+	dfg_text_add(&id, "%llu.%u", (unsigned long long)event->step, event->node.transfer - 1);
+	for (int i = 0; i < event->node.depth; i++)
+		dfg_text_add(&id, ".%lld", (long long)event->node.iteration[i]);
+	print_head(trace, "transfer", "transfer", event->node.sends ? "s" : "f", event);
+	dfg_json_f64(json, since(trace, event->node.sends ? event->node.begin_ns : event->node.end_ns));
+	if (!event->node.sends) {
+		dfg_json_key(json, "bp");
+		dfg_json_string(json, "e");
+	}
+	dfg_json_key(json, "id");
+	dfg_json_string(json, id.s ? id.s : "");
+	dfg_json_close(json, '}');
+	dfg_text_release(&id);
+}
+
+void dfg_trace_crew_event(void *arg, const struct dfg_crew_event *event)
 {
 	struct dfg_trace *trace = arg;
 	struct dfg_json_out *json = &trace->json;
 	pthread_mutex_lock(&trace->lock);
 	if (!trace->begun)
-		trace->begin_ns = event->begin_ns;
+		trace->begin_ns = event->node.begin_ns;
 	trace->begun = true;
-	dfg_json_open(json, '{');
-	dfg_json_key(json, "name");
-	dfg_json_string(json, event->node);
-	dfg_json_key(json, "cat");
-	dfg_json_string(json, "op");
-	dfg_json_key(json, "ph");
-	dfg_json_string(json, "X");
-	dfg_json_key(json, "pid");
-	dfg_json_int(json, 0);
-	dfg_json_key(json, "tid");
-	dfg_json_int(json, event->thread);
-	dfg_json_key(json, "ts");
-	dfg_json_f64(json, ((double)event->begin_ns - (double)trace->begin_ns) / 1000);
+	print_head(trace, event->node.node, "op", "X", event);
+	dfg_json_f64(json, since(trace, event->node.begin_ns));
 	dfg_json_key(json, "dur");
-	dfg_json_f64(json, (double)(event->end_ns - event->begin_ns) / 1000);
-	print_args(json, event);
+	dfg_json_f64(json, (double)(event->node.end_ns - event->node.begin_ns) / 1000);
+	print_args(json, &event->node);
 	dfg_json_close(json, '}');
+	if (event->node.transfer)
+		print_flow(trace, event);
 	pthread_mutex_unlock(&trace->lock);
+}
+
+void dfg_trace_event(void *arg, const struct dfg_trace_event *event)
+{
+	const struct dfg_crew_event all = {.node = *event};
+	dfg_trace_crew_event(arg, &all);
 }
 
 struct dfg_err *dfg_trace_write(struct dfg_trace *trace, const char *path)

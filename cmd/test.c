@@ -1,6 +1,7 @@
 #include "cmd/test.h"
 
 #include "cmd/cmd.h"
+#include "cmd/distributed.h"
 #include "cmd/engine.h"
 #include "lib/base/map.h"
 #include "lib/base/mem.h"
@@ -18,6 +19,8 @@ static struct dfg_test_options test_options;
 static const struct dfg_opt options[] = {
 	{"tag", .takes = "PATTERN", .list = &tags, .help = "Run only cases with such a tag."},
 	{.rows = dfg_engine_options},
+	{.rows = dfg_planning_options},
+	{.rows = dfg_distribution_options},
 	{0},
 };
 
@@ -171,9 +174,11 @@ static void print_report(const struct report *report)
 static struct dfg_err *test(char **operands, int *out_status)
 {
 	struct report report = {0};
-	struct dfg_err *err = NULL;
+	struct dfg_distributed distributed = {0};
 	DFG_TRY(dfg_engine_session(&test_options.session));
 	dfg_engine_limit_memory();
+	struct dfg_err *err = dfg_planning.hosts ? dfg_distributed_open(&distributed) : NULL;
+	test_options.distributed = dfg_planning.hosts ? &distributed : NULL;
 	for (; *operands && !err; operands++)
 		err = run_tree(&report, *operands);
 	if (!err && !report.all.passed && !report.all.failed)
@@ -181,6 +186,7 @@ static struct dfg_err *test(char **operands, int *out_status)
 	if (!err)
 		print_report(&report);
 	*out_status = report.all.failed ? DFG_NEGATIVE : 0;
+	dfg_distributed_close(&distributed);
 	dfg_map_release(&report.tag);
 	dfg_free(report.by_tag);
 	dfg_arena_release(&report.arena);

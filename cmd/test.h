@@ -4,8 +4,10 @@
 #include "lib/exec/session.h"
 
 /* What `dfg test` runs with, from its options. */
+struct dfg_distributed;
 struct dfg_test_options {
 	struct dfg_session_options session;
+	struct dfg_distributed *distributed; /* the workers that run the cases; NULL: they run here */
 };
 
 /* Runs the case in a directory (cases/README.md): NULL is passed, an error says why not. */

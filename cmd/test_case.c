@@ -1,6 +1,7 @@
 #include "cmd/test.h"
 
 #include "cmd/compare.h"
+#include "cmd/distributed.h"
 #include "cmd/graph.h"
 #include "formats/array.h"
 #include "formats/graphdef.h"
@@ -213,6 +214,21 @@ static struct dfg_err *add_gradients(struct test_case *test, const struct dfg_js
 	return err;
 }
 
+/* Here, or on the workers, which get the graph in place of that of the case before. */
+static struct dfg_err *open_session(struct test_case *test)
+{
+	struct dfg_session_options session = test->options->session;
+	struct dfg_facts facts = {.arena = &test->arena};
+	struct dfg_err *err = NULL;
+	if (test->options->distributed) {
+		err = dfg_verify(&test->file.graph, NULL, &facts);
+		if (!err)
+			err = dfg_distributed_load(test->options->distributed, &test->file.graph, &facts, NULL, &session);
+		dfg_facts_release(&facts);
+	}
+	return err ? err : dfg_session_new(&test->file.graph, &session, &test->session);
+}
+
 static struct dfg_err *run_steps(struct test_case *test)
 {
 	const struct dfg_json *steps = dfg_json_get(test->json, "steps"), *last = NULL;
@@ -220,7 +236,7 @@ static struct dfg_err *run_steps(struct test_case *test)
 	int number = 0;
 	if (grad)
 		DFG_TRY(dfg_err_note(add_gradients(test, grad), "grad"));
-	DFG_TRY(dfg_session_new(&test->file.graph, &test->options->session, &test->session));
+	DFG_TRY(open_session(test));
 	for (const struct dfg_json *step = steps ? steps->first : NULL; step; last = step, step = step->next)
 		DFG_TRY(dfg_err_note(run_step(test, step, NULL), "step %d", number++));
 	return grad && last ? dfg_err_note(run_step(test, last, grad), "grad") : NULL;

@@ -1,0 +1,132 @@
+#include "cmd/distributed.h"
+
+#include "cmd/engine.h"
+#include "formats/json.h"
+
+#include <string.h>
+
+struct dfg_distribution dfg_distribution = {.transport = "auto", .lease = 2.5};
+#define D dfg_distribution
+
+const struct dfg_opt dfg_distribution_options[] = {
+	{"transport", .takes = "NAME", .text = &D.transport,
+		.help = "Move tensors by libcurl or shm; auto takes what is best for each pair of workers, and says which with "
+				"-v."},
+	{"lease", .takes = "SECONDS", .real = &D.lease,
+		.help = "Take for lost who was silent for so long (2.5), and fail the step."},
+	{"push", .flag = &D.push, .help = "Send this program to the hosts, and run that there."},
+	{"ssh-config", .takes = "FILE", .text = &D.ssh_config, .help = "Read FILE instead of ~/.ssh/config."},
+	{0},
+};
+
+struct dfg_err *dfg_distributed_open(struct dfg_distributed *out_distributed)
+{
+	*out_distributed = (struct dfg_distributed){0};
+	if (strcmp(D.transport, "auto") && strcmp(D.transport, "libcurl") && strcmp(D.transport, "shm"))
+		return DFG_ERR(DFG_USAGE, "--transport wants auto, libcurl or shm, not '%s'", D.transport);
+	if (!(D.lease >= 0.1) || D.lease > 86400)
+		return DFG_ERR(DFG_USAGE, "--lease wants 0.1 to 86400 seconds");
+	struct dfg_err *err = dfg_planning_hosts(&out_distributed->arena, &out_distributed->hosts);
+	if (err)
+		dfg_distributed_close(out_distributed);
+	return err;
+}
+
+static void drop_parts(struct dfg_distributed *distributed)
+{
+	dfg_parts_release(&distributed->parts);
+	dfg_arena_release(&distributed->parts_arena);
+	distributed->parts = (struct dfg_parts){0};
+}
+
+void dfg_distributed_close(struct dfg_distributed *distributed)
+{
+	dfg_launch_free(distributed->launch);
+	drop_parts(distributed);
+	dfg_arena_release(&distributed->arena);
+	*distributed = (struct dfg_distributed){0};
+}
+
+static void say(void *arg, uint32_t worker, const char *line)
+{
+	const struct dfg_distributed *distributed = arg;
+	dfg_talk("%s: %s", distributed->hosts.worker[worker].name, line);
+}
+
+static void tell_transports(const struct dfg_distributed *distributed)
+{
+	const struct dfg_worker_host *worker = distributed->hosts.worker;
+	for (uint32_t i = 0; i < distributed->hosts.count; i++)
+		dfg_talk("launcher and %s: %s", worker[i].label, dfg_launch_transport(distributed->launch, i, DFG_LAUNCHER));
+	for (uint32_t i = 0; i < distributed->hosts.count; i++)
+		for (uint32_t k = i + 1; k < distributed->hosts.count; k++)
+			dfg_talk(
+				"%s and %s: %s", worker[i].label, worker[k].label, dfg_launch_transport(distributed->launch, i, k));
+}
+
+static struct dfg_err *launch(struct dfg_distributed *distributed, const struct dfg_session_options *session)
+{
+	struct dfg_launch_options options = {
+		.hosts = &distributed->hosts,
+		.transport = D.transport,
+		.ssh_config = D.ssh_config,
+		.push = D.push,
+		.lease = D.lease,
+		.memory_limit = dfg_engine.memory_limit,
+		.session = *session,
+		.trace = distributed->trace,
+		.trace_arg = distributed->trace_arg,
+		.say = say,
+		.say_arg = distributed,
+	};
+	DFG_TRY(dfg_launch_new(&options, &distributed->launch));
+	if (dfg_globals.verbose)
+		tell_transports(distributed);
+	return NULL;
+}
+
+struct dfg_err *dfg_distributed_load(struct dfg_distributed *distributed, struct dfg_graph *graph,
+	const struct dfg_facts *facts, const struct dfg_parts *parts, struct dfg_session_options *session)
+{
+	drop_parts(distributed);
+	if (!parts) {
+		DFG_TRY(dfg_planning_parts(
+			graph, facts, &distributed->hosts, &distributed->parts_arena, &distributed->parts, NULL));
+		parts = &distributed->parts;
+	}
+	if (distributed->launch && dfg_crew_is_broken(dfg_launch_crew(distributed->launch))) {
+		dfg_launch_free(distributed->launch);
+		distributed->launch = NULL;
+	}
+	if (!distributed->launch)
+		DFG_TRY(launch(distributed, session));
+	struct dfg_crew *crew = dfg_launch_crew(distributed->launch);
+	session->fleet = dfg_crew_fleet(crew);
+	return dfg_crew_load(crew, graph, parts);
+}
+
+static void print_pairs(const struct dfg_distributed *distributed, bool bytes, struct dfg_json_out *json)
+{
+	const char *what = bytes ? "bytes" : "messages";
+	uint32_t count = distributed && distributed->launch ? distributed->hosts.count : 0;
+	dfg_json_key(json, what);
+	dfg_json_open(json, '{');
+	for (uint32_t from = 0; from < count; from++)
+		for (uint32_t to = 0; to < count; to++) {
+			char pair[40];
+			struct dfg_traffic traffic = dfg_crew_traffic(dfg_launch_crew(distributed->launch), from, to);
+			if (!traffic.messages)
+				continue;
+			snprintf(pair, sizeof pair, "w%u>w%u", from, to);
+			dfg_talk("%s %s %llu", what, pair, (unsigned long long)(bytes ? traffic.bytes : traffic.messages));
+			dfg_json_key(json, pair);
+			dfg_json_uint(json, bytes ? traffic.bytes : traffic.messages);
+		}
+	dfg_json_close(json, '}');
+}
+
+void dfg_distributed_print(const struct dfg_distributed *distributed, struct dfg_json_out *json)
+{
+	print_pairs(distributed, false, json);
+	print_pairs(distributed, true, json);
+}

@@ -1,0 +1,219 @@
+# dfg run --hosts: what several processes do is what one does, bit for bit; and whoever is killed, nobody stays behind.
+status() { # WANTED COMMAND...
+	wanted=$1
+	shift
+	got=0
+	"$@" >out 2>err || got=$?
+	[ "$got" = "$wanted" ] || { echo "status $got, not $wanted: $*"; cat err; exit 1; }
+	[ "$wanted" = 0 ] || [ "$wanted" = 75 ] || [ ! -s out ] || { echo "a run that fails printed: $*"; cat out; exit 1; }
+}
+has() { # FILE WORDS
+	grep -qF -- "$2" "$1" || { echo "'$2' is not in $1:"; cat "$1"; exit 1; }
+}
+children() { # PID
+	cat "/proc/$1/task/$1/children"
+}
+nobody() { # PID...: they are gone within a while
+	for _ in $(seq 100); do
+		left=
+		for pid; do
+			# One that nobody has waited for yet has ended, too.
+			[ ! -e "/proc/$pid" ] || grep -q '^State:.Z' "/proc/$pid/status" 2>/dev/null || left="$left $pid"
+		done
+		[ -z "$left" ] && return
+		sleep 0.05
+	done
+	echo "still there:$left"
+	exit 1
+}
+milliseconds() {
+	date +%s%3N
+}
+
+g=$ROOT/tests/graphs/linear.pbtxt
+set -f # patterns below are ours
+place="--place w*=w1 --place xw=w1 --place b*=w0 --place count*=w0 --place loss=w1"
+
+# Feeds, fetches and plans.
+cat >chain.dfg <<'END'
+input x: f64[n]
+y = x * 2.0
+z = y + 1.0
+output out = sqrt(z)
+END
+chain="--place x=w0 --place y=w1 --place z=w0 --place out=w1"
+"$DFG" run chain.dfg --feed x=f64[3]:1,2,3 --fetch out,y,z >one
+for hosts in local:2 local:3 local:1,local:1; do
+	# shellcheck disable=SC2086
+	status 0 "$DFG" run chain.dfg --feed x=f64[3]:1,2,3 --fetch out,y,z --hosts $hosts $chain
+	cmp one out
+done
+# shellcheck disable=SC2086
+{
+	status 0 "$DFG" partition chain.dfg --hosts local:2 $chain -o plan
+	status 0 "$DFG" run plan/ --hosts local:2 --feed x=f64[3]:1,2,3 --fetch out,y,z
+	cmp one out
+	status 65 "$DFG" run plan/ --hosts local:3 --feed x=f64[3]:1,2,3
+	has err "a plan for 2 workers, and --hosts has 3"
+	status 0 "$DFG" run chain.dfg --hosts local:2 $chain --feed y=f64[1]:4 --stats --json
+	has out '"value":[2.23606797749979]'
+	has out '"messages":{"w0>w1":1,"w1>w0":1},"bytes":{"w0>w1":8,"w1>w0":8}'
+	status 0 "$DFG" run chain.dfg --hosts local:2 $chain --feed z=f64[1]:4 --stats --json
+	has out '"messages":{"w0>w1":1}'
+	status 65 "$DFG" run chain.dfg --hosts local:2 $chain
+	has err "node 'x' (Placeholder): must be fed"
+	status 65 "$DFG" run chain.dfg --hosts local:2 --place y=w2
+	status 2 "$DFG" run chain.dfg --hosts local:2 --transport pigeon
+	status 2 "$DFG" run chain.dfg --place y=w0
+	status 0 "$DFG" run chain.dfg --hosts local:2 $chain --feed x=f64[1]:1 -v
+	has err 'w0 and w1: shm'
+	status 0 "$DFG" run chain.dfg --hosts local:2 $chain --feed x=f64[1]:1 --repeat 3 --warmup 1
+	has err 'median_us'
+}
+
+# A trace has each worker as a process, and an arrow for each transfer.
+# shellcheck disable=SC2086
+status 0 "$DFG" run chain.dfg --hosts local:2 $chain --feed x=f64[1]:1 --trace t.json
+python3 - <<'END'
+import json
+events = json.load(open("t.json"))["traceEvents"]
+where = {e["name"]: e["pid"] for e in events if e["ph"] == "X"}
+assert (where["y"], where["z"], where["out"]) == (1, 0, 1), where
+sent = {e["id"]: e for e in events if e["ph"] == "s"}
+got = {e["id"]: e for e in events if e["ph"] == "f"}
+assert len(sent) == 3 and set(sent) == set(got), (sent, got)
+assert all(sent[i]["pid"] != got[i]["pid"] and sent[i]["ts"] <= got[i]["ts"] for i in sent), (sent, got)
+END
+
+# Training: variables on both workers, the same bits, and checkpoints that either can go on from.
+python3 - <<'END'
+import random, struct
+random.seed(1)
+def npy(name, rows, shape):
+    head = "{'descr': '<f4', 'fortran_order': False, 'shape': %s, }" % (shape,)
+    head += " " * (117 - len(head)) + "\n"
+    with open(name, "wb") as f:
+        f.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head.encode())
+        for row in rows:
+            f.write(struct.pack("<%df" % len(row), *row))
+x = [(random.random() - 0.5, random.random() - 0.5) for _ in range(100)]
+npy("x.npy", x, (100, 2))
+npy("t.npy", [(3 * a - b + 1,) for a, b in x], (100, 1))
+END
+train() { # OPTIONS: what all trainings share
+	"$DFG" run "$g" --data x=@x.npy --data t=@t.npy --batch 16 --target train --fetch loss --feed train/lr=0.05 "$@"
+}
+across() {
+	# shellcheck disable=SC2086
+	train --hosts local:2 $place "$@"
+}
+status 0 train --epochs 5 --metrics whole.jsonl --save whole.safetensors --eval-data x=@x.npy --eval-data t=@t.npy --eval-fetch loss
+status 0 across --epochs 5 --metrics m.jsonl --save w.safetensors --eval-data x=@x.npy --eval-data t=@t.npy --eval-fetch loss
+cmp m.jsonl whole.jsonl
+cmp w.safetensors whole.safetensors
+status 0 across --steps 7 --checkpoint ck --every 3
+status 0 train --epochs 3 --checkpoint ck --resume
+has err 'resumed at step 7'
+status 0 across --epochs 5 --checkpoint ck --resume --save w.safetensors
+has err 'resumed at step 21'
+cmp w.safetensors whole.safetensors
+# shellcheck disable=SC2086
+status 0 "$DFG" run "$g" --hosts local:2 $place --load w.safetensors --feed 'x=f32[1,2]:1,0' --fetch count/read
+has out 'count/read: i64[] 35'
+
+# A loop across two workers.
+"$DFG" run "$ROOT/tests/graphs/loop.pb" --feed n=7 --fetch product,count/Exit --json >one
+# shellcheck disable=SC2086
+status 0 "$DFG" run "$ROOT/tests/graphs/loop.pb" --feed n=7 --fetch product,count/Exit --hosts local:2 --place '*[aeiou]*=w1' --json
+cmp one out
+
+# A worker that is killed: named, within the lease, and nobody is left.
+cat >slow.dfg <<'END'
+input x: f64[n]
+y = Dfg>Sleep(x, 100.0)
+output z = y + 1.0
+END
+slow="run slow.dfg --feed x=f64[1]:1 --hosts local:3 --place x=w0 --place y=w1 --place z=w2"
+for signal in KILL STOP; do
+	# shellcheck disable=SC2086
+	"$DFG" $slow >out 2>err &
+	pid=$!
+	for _ in $(seq 100); do
+		[ "$(children $pid | wc -w)" = 3 ] && break
+		sleep 0.05
+	done
+	sleep 0.5
+	workers=$(children $pid)
+	began=$(milliseconds)
+	kill -$signal "$(echo "$workers" | cut -d' ' -f2)"
+	got=0
+	wait $pid || got=$?
+	took=$(($(milliseconds) - began))
+	[ $got = 69 ] || { echo "status $got, not 69"; cat err; exit 1; }
+	grep -q 'w[0-2]: ' err || { cat err; exit 1; }
+	[ $signal = STOP ] || has err 'ended by signal 9'
+	[ $signal = STOP ] || [ $took -lt 3000 ] || { echo "it took $took ms"; exit 1; }
+	[ ! -s out ]
+	# shellcheck disable=SC2086
+	nobody $workers
+done
+
+# The launcher is killed: its workers end by themselves.
+# shellcheck disable=SC2086
+"$DFG" $slow >out 2>err &
+pid=$!
+for _ in $(seq 100); do
+	[ "$(children $pid | wc -w)" = 3 ] && break
+	sleep 0.05
+done
+workers=$(children $pid)
+kill -KILL $pid
+wait $pid || true
+# shellcheck disable=SC2086
+nobody $workers
+
+# A deadline, and a signal: the step is finished, the checkpoint written, and everybody ended.
+# shellcheck disable=SC2086
+status 124 "$DFG" $slow --timeout 0.3
+# shellcheck disable=SC2086
+"$DFG" run "$g" --data x=@x.npy --data t=@t.npy --target train --hosts local:2 $place --epochs 100000000 --checkpoint long \
+	--every 1000000000 >out 2>err &
+pid=$!
+sleep 1.5
+workers=$(children $pid)
+kill -TERM $pid
+got=0
+wait $pid || got=$?
+[ $got = 75 ] || { echo "status $got, not 75"; cat err; exit 1; }
+has err 'stopped by SIGTERM after step'
+find long -name 'step-*' | grep -q .
+# shellcheck disable=SC2086
+nobody $workers
+
+# With --restarts a worker's end is no end: the run goes on from the last checkpoint, to the same bits.
+status 0 train --steps 2000 --epochs 1000 --save whole.safetensors
+# shellcheck disable=SC2086
+"$DFG" run "$g" --data x=@x.npy --data t=@t.npy --batch 16 --target train --fetch loss --feed train/lr=0.05 --hosts local:2 \
+	$place --steps 2000 --epochs 1000 --checkpoint again --every 50 --restarts 2 --save w.safetensors >out 2>err &
+pid=$!
+for _ in $(seq 100); do
+	[ -e again/step-50 ] && break
+	sleep 0.02
+done
+kill -KILL "$(children $pid | cut -d' ' -f1)"
+got=0
+wait $pid || got=$?
+[ $got = 0 ] || { echo "status $got"; cat err; exit 1; }
+has err 'starting again from the last checkpoint'
+cmp w.safetensors whole.safetensors
+
+# A worker by hand: what it says, and what it wants to be told first.
+status 2 "$DFG" serve
+echo secret >secret
+got=0
+"$DFG" serve --worker --transport shm <secret >out 2>err || got=$?
+[ $got = 77 ]
+secret=$(printf '%064d' 7)
+{ echo "$secret"; sleep 0.3; } | "$DFG" serve --worker --transport shm >out
+python3 -c 'import json; d = json.load(open("out")); assert set(d) >= {"dfg", "address", "fingerprint"}, d'
+! grep -q "$secret" out
