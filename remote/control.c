@@ -3,7 +3,9 @@
 #include "formats/bytes.h"
 #include "lib/base/pool.h"
 
+#include <sched.h>
 #include <string.h>
+#include <time.h>
 
 enum {
 	SMALL = 4096,        /* bytes of a tensor that stands in the head */
@@ -390,4 +392,29 @@ bool dfg_inbox_take(struct dfg_inbox *inbox, struct dfg_packet *out_packet)
 	out_packet->next = NULL;
 	dfg_free(packet);
 	return true;
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* As a step does that waits for a tensor: awake at first, then others may need the processor more. */
+bool dfg_poll_awhile(struct dfg_link *const *links, uint32_t count, const struct dfg_event *event, uint32_t seen)
+{
+	enum { KEEN_NS = 30000, MOST_NS = 80000 };
+	uint64_t began = now_ns(), now = began;
+	do {
+		bool any = atomic_load(&event->word) != seen;
+		for (uint32_t i = 0; i < count && !any; i++)
+			any = links[i]->kind->poll(links[i]);
+		if (any)
+			return true;
+		now = now_ns();
+		if (now - began > KEEN_NS)
+			sched_yield();
+	} while (now - began < MOST_NS);
+	return false;
 }

@@ -98,3 +98,9 @@ DFG_MUST_CHECK struct dfg_err *dfg_inbox_deliver(struct dfg_inbox *inbox, uint32
 
 /* The next whole packet, which is the caller's to release; false where there is none. */
 bool dfg_inbox_take(struct dfg_inbox *inbox, struct dfg_packet *out_packet);
+
+/*
+ * Reads the links for some microseconds, so that an answer which comes soon finds its reader awake, and lets others run
+ * meanwhile. False where nothing has happened since the event's word was `seen`.
+ */
+bool dfg_poll_awhile(struct dfg_link *const *links, uint32_t count, const struct dfg_event *event, uint32_t seen);

@@ -22,7 +22,9 @@ struct dfg_err *dfg_crew_new(const struct dfg_crew_options *options, struct dfg_
 	size_t workers = options->workers;
 	crew->member = dfg_zeros(workers, sizeof *crew->member);
 	crew->traffic = dfg_zeros(workers * workers, sizeof *crew->traffic);
-	struct dfg_err *err = crew->member && crew->traffic ? NULL : DFG_ERR(DFG_MEMORY, "out of memory");
+	crew->asked_link = dfg_zeros(workers, sizeof(struct dfg_link *));
+	struct dfg_err *err =
+		crew->member && crew->traffic && crew->asked_link ? NULL : DFG_ERR(DFG_MEMORY, "out of memory");
 	if (!err)
 		err = dfg_inbox_init(&crew->inbox, &crew->event);
 	if (!err && (pthread_mutex_init(&crew->lock, NULL) || pthread_mutex_init(&crew->turn, NULL)))
@@ -30,6 +32,7 @@ struct dfg_err *dfg_crew_new(const struct dfg_crew_options *options, struct dfg_
 	if (err) {
 		dfg_free(crew->member);
 		dfg_free(crew->traffic);
+		dfg_free(crew->asked_link);
 		dfg_free(crew);
 		return err;
 	}
@@ -204,14 +207,14 @@ static void fail_rest(struct dfg_crew *crew, uint64_t step, uint32_t culprit)
 	}
 }
 
-/* Waits until something comes, or until then; reads the links itself for as long as that brings something. */
+/* Waits until something comes, or until then. */
 static void wait_for_more(struct dfg_crew *crew, uint32_t seen, uint64_t until)
 {
-	bool any = false;
+	uint32_t count = 0;
 	for (uint32_t i = 0; i < crew->options.workers; i++)
 		if (crew->member[i].asked && !is_lost(crew, i))
-			any |= crew->member[i].link->kind->poll(crew->member[i].link);
-	if (any)
+			crew->asked_link[count++] = crew->member[i].link;
+	if (dfg_poll_awhile(crew->asked_link, count, &crew->event, seen))
 		return;
 	if (until)
 		dfg_event_wait_until(&crew->event, seen, until);
@@ -426,5 +429,6 @@ void dfg_crew_free(struct dfg_crew *crew)
 	dfg_free(crew->plan);
 	dfg_free(crew->member);
 	dfg_free(crew->traffic);
+	dfg_free(crew->asked_link);
 	dfg_free(crew);
 }

@@ -168,7 +168,7 @@ struct dfg_err *dfg_worker_run(struct dfg_worker *worker, struct dfg_link *launc
 		struct dfg_packet request;
 		uint32_t seen = atomic_load(&worker->event.word);
 		if (!dfg_inbox_take(&worker->inbox, &request)) {
-			if (!launcher->kind->poll(launcher))
+			if (!dfg_poll_awhile(&launcher, 1, &worker->event, seen))
 				dfg_event_wait(&worker->event, seen);
 			continue;
 		}
