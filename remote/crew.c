@@ -45,21 +45,34 @@ struct dfg_fleet *dfg_crew_fleet(struct dfg_crew *crew)
 	return &crew->fleet;
 }
 
-void dfg_crew_lost(struct dfg_crew *crew, uint32_t worker, struct dfg_err *err)
+/* What is known of a process counts more than what a link makes of its end. */
+static void lose(struct dfg_crew *crew, uint32_t worker, struct dfg_err *err, bool ended)
 {
 	struct member *member = &crew->member[worker];
 	pthread_mutex_lock(&crew->lock);
-	if (!member->lost) {
+	if (!member->lost || (ended && !member->ended)) {
+		struct dfg_err *before = member->why;
 		member->why = dfg_err_note(err, "%s", crew->options.peer[worker].name);
 		member->lost = true;
-		err = NULL;
+		member->ended = ended;
+		err = before;
 	}
 	pthread_mutex_unlock(&crew->lock);
 	dfg_err_free(err);
 	dfg_event_signal(&crew->event);
 }
 
-static bool is_lost(struct dfg_crew *crew, uint32_t worker)
+void dfg_crew_lost(struct dfg_crew *crew, uint32_t worker, struct dfg_err *err)
+{
+	lose(crew, worker, err, false);
+}
+
+void dfg_crew_ended(struct dfg_crew *crew, uint32_t worker, struct dfg_err *err)
+{
+	lose(crew, worker, err, true);
+}
+
+bool dfg_crew_has_lost(struct dfg_crew *crew, uint32_t worker)
 {
 	pthread_mutex_lock(&crew->lock);
 	bool lost = crew->member[worker].lost;
@@ -71,7 +84,7 @@ bool dfg_crew_is_broken(struct dfg_crew *crew)
 {
 	bool broken = false;
 	for (uint32_t i = 0; i < crew->options.workers; i++)
-		broken |= is_lost(crew, i);
+		broken |= dfg_crew_has_lost(crew, i);
 	return broken;
 }
 
@@ -180,7 +193,7 @@ static bool look(struct dfg_crew *crew, uint32_t *first)
 	bool waiting = false;
 	for (uint32_t i = 0; i < crew->options.workers; i++) {
 		struct member *member = &crew->member[i];
-		bool gone = member->asked && is_lost(crew, i);
+		bool gone = member->asked && dfg_crew_has_lost(crew, i);
 		if (gone)
 			member->asked = 0;
 		if (*first == DFG_NONE && (gone || member->err))
@@ -212,7 +225,7 @@ static void wait_for_more(struct dfg_crew *crew, uint32_t seen, uint64_t until)
 {
 	uint32_t count = 0;
 	for (uint32_t i = 0; i < crew->options.workers; i++)
-		if (crew->member[i].asked && !is_lost(crew, i))
+		if (crew->member[i].asked && !dfg_crew_has_lost(crew, i))
 			crew->asked_link[count++] = crew->member[i].link;
 	if (dfg_poll_awhile(crew->asked_link, count, &crew->event, seen))
 		return;
@@ -245,14 +258,31 @@ static struct dfg_err *error_of(struct dfg_crew *crew, uint32_t worker)
 	return err && err->code != DFG_DATA ? dfg_err_note(err, "%s", crew->options.peer[worker].name) : err;
 }
 
+/* A link is lost when its process ends, and a little before somebody can know how that ended. */
+static void wait_for_explanation(struct dfg_crew *crew, uint32_t worker)
+{
+	uint64_t until = dfg_crew_now() + 1000000000;
+	while (crew->options.watched && dfg_crew_now() < until) {
+		uint32_t seen = atomic_load(&crew->event.word);
+		pthread_mutex_lock(&crew->lock);
+		bool ended = crew->member[worker].ended;
+		pthread_mutex_unlock(&crew->lock);
+		if (ended)
+			return;
+		dfg_event_wait_until(&crew->event, seen, until);
+	}
+}
+
 /* A worker that is gone explains what the others say; then the first, and last what some were told. */
 static struct dfg_err *choose_error(struct dfg_crew *crew, uint32_t first)
 {
 	struct dfg_err *err = NULL;
 	for (uint32_t i = 0; i < crew->options.workers && !err; i++) {
+		if (!dfg_crew_has_lost(crew, i))
+			continue;
+		wait_for_explanation(crew, i);
 		pthread_mutex_lock(&crew->lock);
-		if (crew->member[i].lost)
-			err = copy(crew->member[i].why);
+		err = copy(crew->member[i].why);
 		pthread_mutex_unlock(&crew->lock);
 	}
 	if (!err && first != DFG_NONE && crew->member[first].err && !crew->member[first].told)
@@ -315,16 +345,16 @@ static void *guard(void *arg)
 		bool slept = now - last > lease / 2;
 		last = now;
 		for (uint32_t i = 0; i < crew->options.workers; i++) {
-			if (is_lost(crew, i))
+			if (dfg_crew_has_lost(crew, i))
 				continue;
 			if (slept)
 				atomic_store(&crew->member[i].heard, now);
 			if (now > atomic_load(&crew->member[i].heard) + lease)
-				dfg_crew_lost(crew, i, DFG_ERR(DFG_UNAVAILABLE, "silent for %g s", crew->options.lease));
+				dfg_crew_ended(crew, i, DFG_ERR(DFG_UNAVAILABLE, "silent for %g s", crew->options.lease));
 			else
 				ping(crew, i);
 		}
-		dfg_event_wait_until(&crew->guard_event, seen, now + lease / 4);
+		dfg_event_wait_until(&crew->guard_event, seen, now + lease / 10);
 	}
 	return NULL;
 }
@@ -348,7 +378,7 @@ static void learn_clock(struct dfg_crew *crew, uint32_t worker)
 		uint64_t until = dfg_crew_now() + 100000000;
 		uint64_t before = atomic_load(&member->heard);
 		ping(crew, worker);
-		while (atomic_load(&member->heard) == before && dfg_crew_now() < until && !is_lost(crew, worker)) {
+		while (atomic_load(&member->heard) == before && dfg_crew_now() < until && !dfg_crew_has_lost(crew, worker)) {
 			uint32_t seen = atomic_load(&crew->event.word);
 			if (atomic_load(&member->heard) == before && !member->link->kind->poll(member->link))
 				dfg_event_wait_until(&crew->event, seen, until);
@@ -408,7 +438,7 @@ void dfg_crew_end(struct dfg_crew *crew)
 	stop_guard(crew);
 	for (uint32_t i = 0; i < crew->options.workers; i++) {
 		struct dfg_packet packet = {.kind = DFG_PACKET_END, .number = ++crew->asked};
-		if (crew->member[i].link && !is_lost(crew, i))
+		if (crew->member[i].link && !dfg_crew_has_lost(crew, i))
 			dfg_err_free(dfg_packet_send(&packet, crew->member[i].link)); /* a worker that is gone has ended */
 	}
 }

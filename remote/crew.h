@@ -23,6 +23,7 @@ struct dfg_crew_options {
 	uint32_t workers;
 	struct dfg_session_options session; /* of each worker */
 	double lease;                       /* seconds of silence after which a worker is lost; 0: any */
+	bool watched;                       /* dfg_crew_ended will be told of each process that ends */
 	void (*trace)(void *arg, const struct dfg_crew_event *event); /* by the thread that runs the step; NULL: none */
 	void *trace_arg;
 };
@@ -41,10 +42,14 @@ DFG_MUST_CHECK struct dfg_err *dfg_crew_load(
 	struct dfg_crew *crew, const struct dfg_graph *graph, const struct dfg_parts *parts);
 struct dfg_fleet *dfg_crew_fleet(struct dfg_crew *crew);
 
-/* Somebody else saw that a worker is gone. Takes err, which says why; the worker's name is put in front. Any thread. */
-void dfg_crew_lost(struct dfg_crew *crew, uint32_t worker, struct dfg_err *err);
+/*
+ * Who watches the worker's process saw it end. Takes err, which says how; the worker's name is put in front. Any thread.
+ * Where that is promised (options.watched), a link that is lost waits a moment for the better explanation.
+ */
+void dfg_crew_ended(struct dfg_crew *crew, uint32_t worker, struct dfg_err *err);
 
-/* Whether some worker was lost: nothing can run any more. */
+/* Whether the worker was lost. If any was, nothing can run any more. */
+bool dfg_crew_has_lost(struct dfg_crew *crew, uint32_t worker);
 bool dfg_crew_is_broken(struct dfg_crew *crew);
 
 /* What went from one worker to another in the last step. */

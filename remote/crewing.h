@@ -15,6 +15,7 @@ struct member {
 	struct dfg_err *err; /* its answer, where that is one */
 	bool told;           /* the error is what it was told of another's */
 	bool lost;           /* and `why` says how: both are kept under the crew's lock */
+	bool ended;          /* and `why` is from who saw its process end */
 	struct dfg_err *why;
 	_Atomic uint64_t heard; /* ns */
 	uint64_t pinged;        /* ns; the number of the ping in flight is in `ping`. Under the lock, as what follows */
@@ -67,6 +68,9 @@ struct dfg_crew {
 };
 
 uint64_t dfg_crew_now(void);
+
+/* The link says that it is gone, or its silence. Takes err; the worker's name is put in front. Any thread. */
+void dfg_crew_lost(struct dfg_crew *crew, uint32_t worker, struct dfg_err *err);
 
 /* A question to a worker; releases the packet. */
 void dfg_crew_ask(struct dfg_crew *crew, uint32_t worker, struct dfg_packet *packet);

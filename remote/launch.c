@@ -205,7 +205,7 @@ static void mourn(struct hand *hand)
 	(void)dfg_process_wait(&hand->process, 1, how, sizeof how);
 	hand->watched = false;
 	if (!atomic_load(&hand->launch->ending))
-		dfg_crew_lost(hand->launch->crew, hand->number,
+		dfg_crew_ended(hand->launch->crew, hand->number,
 			DFG_ERR(DFG_UNAVAILABLE, "%s%s%s%s", how, *hand->last ? " (" : "", hand->last, *hand->last ? ")" : ""));
 }
 
@@ -279,6 +279,7 @@ static struct dfg_err *hire(struct dfg_launch *launch)
 		.workers = launch->workers,
 		.session = launch->options.session,
 		.lease = launch->options.lease,
+		.watched = true,
 		.trace = launch->options.trace,
 		.trace_arg = launch->options.trace_arg};
 	crew.session.threads = share_of_threads(launch);
@@ -347,8 +348,10 @@ void dfg_launch_free(struct dfg_launch *launch)
 		if (launch->hand[i].process.out)
 			dfg_process_close_stdin(&launch->hand[i].process);
 	stop_watch(launch);
-	for (uint32_t i = 0; launch->hand && i < launch->workers; i++)
-		dfg_process_end(&launch->hand[i].process, END_SECONDS);
+	for (uint32_t i = 0; launch->hand && i < launch->workers; i++) {
+		bool gone = launch->crew && dfg_crew_has_lost(launch->crew, i);
+		dfg_process_end(&launch->hand[i].process, gone ? 0 : END_SECONDS);
+	}
 	for (uint32_t i = 0; launch->link && i < launch->workers; i++)
 		if (launch->link[i])
 			launch->link[i]->kind->close(launch->link[i]);
