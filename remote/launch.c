@@ -7,13 +7,17 @@
 #include "remote/hub.h"
 #include "remote/process.h"
 #include "remote/shm.h"
+#include "remote/ssh.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <netdb.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 enum { LINE_MOST = 1000, START_SECONDS = 20, END_SECONDS = 3 };
@@ -22,8 +26,9 @@ enum { LINE_MOST = 1000, START_SECONDS = 20, END_SECONDS = 3 };
 struct hand {
 	struct dfg_launch *launch;
 	uint32_t number;
-	struct dfg_process process;
-	char line[LINE_MOST]; /* of its stderr, as far as it has come */
+	struct dfg_process process;  /* here, or */
+	struct dfg_ssh_process *far; /* elsewhere */
+	char line[LINE_MOST];        /* of its stderr, as far as it has come */
 	size_t at;
 	char last[200]; /* the last whole one */
 	bool watched;
@@ -125,21 +130,98 @@ static struct dfg_err *read_hello(struct dfg_launch *launch, uint32_t number, co
 	return err;
 }
 
+/* What a worker is told on its command line: nothing that is secret. */
+enum { ARGUMENTS = 20 };
+struct numbers {
+	char number[20], lease[40], limit[40];
+};
+static void put_arguments(const struct hand *hand, const char *transport, const char *address, struct numbers *numbers,
+	const char *argument[ARGUMENTS])
+{
+	const struct dfg_launch_options *options = &hand->launch->options;
+	snprintf(numbers->number, sizeof numbers->number, "%u", hand->number);
+	snprintf(numbers->lease, sizeof numbers->lease, "%g", options->lease);
+	snprintf(numbers->limit, sizeof numbers->limit, "%llu", (unsigned long long)options->memory_limit);
+	const char *all[ARGUMENTS] = {"serve", "--worker", "--number", numbers->number, "--transport", transport, "--lease",
+		numbers->lease, "--memory-limit", numbers->limit, "--listen", address};
+	memcpy(argument, all, sizeof all);
+}
+
 static struct dfg_err *start_local(struct hand *hand)
 {
 	struct dfg_launch *launch = hand->launch;
-	char number[20], lease[40], limit[40], line[4096];
-	snprintf(number, sizeof number, "%u", hand->number);
-	snprintf(lease, sizeof lease, "%g", launch->options.lease);
-	snprintf(limit, sizeof limit, "%llu", (unsigned long long)launch->options.memory_limit);
-	const char *transport = only_memory(launch) ? "shm" : launch->options.transport;
-	const char *argument[] = {"serve", "--worker", "--number", number, "--transport", transport, "--lease", lease,
-		"--memory-limit", limit, NULL};
+	char line[4096];
+	const char *argument[ARGUMENTS];
+	struct numbers numbers;
+	put_arguments(hand, only_memory(launch) ? "shm" : launch->options.transport,
+		all_local(launch) ? "127.0.0.1" : "0.0.0.0", &numbers, argument);
 	DFG_TRY(dfg_process_start(host(launch, hand->number)->dfg, argument, &hand->process));
 	DFG_TRY(dfg_fs_write_all(hand->process.in, "a worker's stdin", launch->secret, strlen(launch->secret)));
 	DFG_TRY(dfg_fs_write_all(hand->process.in, "a worker's stdin", "\n", 1));
 	DFG_TRY(dfg_process_hello(&hand->process, START_SECONDS, line, sizeof line));
 	return read_hello(launch, hand->number, line);
+}
+
+static void say_far(void *arg, const struct dfg_worker_host *of, const char *line)
+{
+	const struct dfg_launch *launch = arg;
+	if (launch->options.say)
+		launch->options.say(launch->options.say_arg, (uint32_t)(of - launch->options.hosts->worker), line);
+}
+
+static struct dfg_err *end_of(const struct dfg_ssh_end *end)
+{
+	char how[60];
+	if (end->lost)
+		snprintf(how, sizeof how, "the SSH connection is lost");
+	else if (*end->signal)
+		snprintf(how, sizeof how, "ended by signal %s", end->signal);
+	else
+		snprintf(how, sizeof how, "exited with status %d", end->status);
+	const char *last = end->last_line;
+	return DFG_ERR(DFG_UNAVAILABLE, "%s%s%s%s", how, *last ? " (" : "", last, *last ? ")" : "");
+}
+
+static void ended_far(void *arg, const struct dfg_worker_host *of, const struct dfg_ssh_end *end)
+{
+	struct dfg_launch *launch = arg;
+	if (!atomic_load(&launch->ending))
+		dfg_crew_ended(launch->crew, (uint32_t)(of - launch->options.hosts->worker), end_of(end));
+}
+
+/* It listens on all of its addresses, with a key; the others reach it where ssh did, or where the list says. */
+static struct dfg_err *find_address(struct hand *hand)
+{
+	struct dfg_launch *launch = hand->launch;
+	struct dfg_peer *peer = &launch->peer[hand->number];
+	const char *at = dfg_ssh_process_address(hand->far), *port = strrchr(peer->address, ':');
+	char address[300];
+	if (!port || !*peer->fingerprint)
+		return DFG_ERR(DFG_PROTOCOL, "does not say where it listens, and with which key");
+	snprintf(address, sizeof address, strchr(at, ':') ? "[%s]%s" : "%s%s", at, port);
+	peer->address = keep(launch, address);
+	return peer->address ? NULL : DFG_ERR(DFG_MEMORY, "out of memory");
+}
+
+static struct dfg_err *start_far(struct hand *hand)
+{
+	struct dfg_launch *launch = hand->launch;
+	const struct dfg_worker_host *at = host(launch, hand->number);
+	struct dfg_ssh_options options = {.config = launch->options.ssh_config,
+		.seconds = START_SECONDS,
+		.push = launch->options.push,
+		.say = say_far,
+		.ended = ended_far,
+		.arg = launch};
+	const char *argument[ARGUMENTS];
+	struct numbers numbers;
+	const char *address = at->ssh && strchr(at->ssh, ':') ? "[::]" : "0.0.0.0";
+	put_arguments(hand, launch->options.transport, address, &numbers, argument);
+	DFG_TRY(dfg_ssh_start(at, &options, argument, launch->secret, &hand->far));
+	struct dfg_err *err = read_hello(launch, hand->number, dfg_ssh_process_hello(hand->far));
+	if (!err)
+		err = find_address(hand);
+	return dfg_err_note(err, "%s", at->name);
 }
 
 static void *start(void *arg)
@@ -150,10 +232,49 @@ static void *start(void *arg)
 	sigaddset(&pipe_, SIGPIPE); /* a worker that ends before it is told the secret is an error like others */
 	pthread_sigmask(SIG_BLOCK, &pipe_, NULL);
 	if (host(hand->launch, hand->number)->local)
-		hand->err = start_local(hand);
+		hand->err = dfg_err_note(start_local(hand), "%s", hand->launch->peer[hand->number].name);
 	else
-		hand->err = DFG_ERR(DFG_UNAVAILABLE, "only local workers can be started yet");
-	hand->err = dfg_err_note(hand->err, "%s", hand->launch->peer[hand->number].name);
+		hand->err = start_far(hand);
+	return NULL;
+}
+
+/* The address of ours from which the kernel would send to that one. */
+static struct dfg_err *address_towards(const char *far, char *out, size_t room)
+{
+	char host_[200];
+	struct addrinfo wanted = {.ai_socktype = SOCK_DGRAM}, *found;
+	struct sockaddr_storage here;
+	socklen_t size = sizeof here;
+	snprintf(
+		host_, sizeof host_, "%.*s", (int)strcspn(far + (*far == '['), *far == '[' ? "]" : ":"), far + (*far == '['));
+	if (getaddrinfo(host_, "9", &wanted, &found))
+		return DFG_ERR(DFG_UNAVAILABLE, "no address of this machine that %s could reach", host_);
+	int fd = socket(found->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	int failed = fd < 0 || connect(fd, found->ai_addr, found->ai_addrlen) ||
+				 getsockname(fd, (struct sockaddr *)&here, &size) ||
+				 getnameinfo((struct sockaddr *)&here, size, host_, sizeof host_, NULL, 0, NI_NUMERICHOST);
+	freeaddrinfo(found);
+	if (fd >= 0)
+		close(fd);
+	snprintf(out, room, strchr(host_, ':') ? "[%s]" : "%s", host_);
+	return failed ? DFG_ERR(DFG_UNAVAILABLE, "no address of this machine that %s could reach", far) : NULL;
+}
+
+/* Workers of this machine among others: reached from there as this machine reaches them. */
+static struct dfg_err *publish_local(struct dfg_launch *launch)
+{
+	char here[210] = "", address[300];
+	for (uint32_t i = 0; i < launch->workers && !*here; i++)
+		if (!host(launch, i)->local)
+			DFG_TRY(address_towards(launch->peer[i].address, here, sizeof here));
+	for (uint32_t i = 0; i < launch->workers && *here; i++) {
+		const char *port = strrchr(launch->peer[i].address, ':');
+		if (!host(launch, i)->local || !port)
+			continue;
+		snprintf(address, sizeof address, "%s%s", here, port);
+		if (!(launch->peer[i].address = keep(launch, address)))
+			return DFG_ERR(DFG_MEMORY, "out of memory");
+	}
 	return NULL;
 }
 
@@ -174,7 +295,7 @@ static struct dfg_err *start_all(struct dfg_launch *launch)
 		err = dfg_err_join(err, hand->err);
 		hand->err = NULL;
 	}
-	return err;
+	return err ? err : publish_local(launch);
 }
 
 static void say_line(struct hand *hand)
@@ -345,12 +466,18 @@ void dfg_launch_free(struct dfg_launch *launch)
 	if (launch->crew)
 		dfg_crew_end(launch->crew);
 	for (uint32_t i = 0; launch->hand && i < launch->workers; i++)
-		if (launch->hand[i].process.out)
+		if (launch->hand[i].far)
+			dfg_ssh_process_close_stdin(launch->hand[i].far);
+		else if (launch->hand[i].process.out)
 			dfg_process_close_stdin(&launch->hand[i].process);
 	stop_watch(launch);
 	for (uint32_t i = 0; launch->hand && i < launch->workers; i++) {
 		bool gone = launch->crew && dfg_crew_has_lost(launch->crew, i);
+		struct dfg_ssh_end end;
 		dfg_process_end(&launch->hand[i].process, gone ? 0 : END_SECONDS);
+		if (launch->hand[i].far && !gone)
+			(void)dfg_ssh_process_wait(launch->hand[i].far, END_SECONDS, &end);
+		dfg_ssh_process_free(launch->hand[i].far);
 	}
 	for (uint32_t i = 0; launch->link && i < launch->workers; i++)
 		if (launch->link[i])
