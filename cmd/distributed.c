@@ -90,6 +90,7 @@ struct dfg_err *dfg_distributed_load(struct dfg_distributed *distributed, struct
 {
 	drop_parts(distributed);
 	if (!parts) {
+		dfg_planning_phase(NULL);
 		DFG_TRY(dfg_planning_parts(
 			graph, facts, &distributed->hosts, &distributed->parts_arena, &distributed->parts, NULL));
 		parts = &distributed->parts;

@@ -229,10 +229,7 @@ static void wait_for_more(struct dfg_crew *crew, uint32_t seen, uint64_t until)
 			crew->asked_link[count++] = crew->member[i].link;
 	if (dfg_poll_awhile(crew->asked_link, count, &crew->event, seen))
 		return;
-	if (until)
-		dfg_event_wait_until(&crew->event, seen, until);
-	else
-		dfg_event_wait(&crew->event, seen);
+	dfg_event_sleep(&crew->event, seen, until);
 }
 
 static uint64_t grace(const struct dfg_crew *crew)

@@ -169,7 +169,7 @@ struct dfg_err *dfg_worker_run(struct dfg_worker *worker, struct dfg_link *launc
 		uint32_t seen = atomic_load(&worker->event.word);
 		if (!dfg_inbox_take(&worker->inbox, &request)) {
 			if (!dfg_poll_awhile(&launcher, 1, &worker->event, seen))
-				dfg_event_wait(&worker->event, seen);
+				dfg_event_sleep(&worker->event, seen, 0);
 			continue;
 		}
 		if (request.kind == DFG_PACKET_END)
@@ -248,7 +248,19 @@ static void lost(void *arg, uint32_t peer, struct dfg_err *err)
 		dfg_err_free(err);
 }
 
+/* In the session's buffers, which are used again from step to step. */
+static struct dfg_err *room(
+	void *arg, enum dfg_dtype dtype, const struct dfg_shape *shape, struct dfg_tensor *out_tensor)
+{
+	struct dfg_worker *worker = arg;
+	pthread_mutex_lock(&worker->lock);
+	struct dfg_err *err = worker->session ? dfg_session_room(worker->session, dtype, shape, out_tensor)
+										  : dfg_tensor_new(dtype, shape, out_tensor);
+	pthread_mutex_unlock(&worker->lock);
+	return err;
+}
+
 struct dfg_link_sink dfg_worker_sink(struct dfg_worker *worker)
 {
-	return (struct dfg_link_sink){.arg = worker, .deliver = deliver, .lost = lost};
+	return (struct dfg_link_sink){.arg = worker, .deliver = deliver, .lost = lost, .room = room};
 }

@@ -25,12 +25,15 @@ static void note_event(void *arg, const struct dfg_trace_event *event)
 
 void dfg_worker_drop_part(struct dfg_worker *worker)
 {
-	dfg_session_free(worker->session);
+	pthread_mutex_lock(&worker->lock);
+	struct dfg_session *session = worker->session;
+	worker->session = NULL;
+	pthread_mutex_unlock(&worker->lock);
+	dfg_session_free(session);
 	dfg_facts_release(&worker->facts);
 	dfg_graph_release(&worker->part);
 	dfg_arena_release(&worker->part_arena);
 	dfg_tensor_release(&worker->bytes);
-	worker->session = NULL;
 	worker->facts = (struct dfg_facts){0};
 	worker->part = (struct dfg_graph){0};
 	worker->plans = 0;
@@ -55,7 +58,12 @@ struct dfg_err *dfg_worker_part(struct dfg_worker *worker, struct dfg_packet *re
 	session.cancel = &worker->stop;
 	session.trace = worker->setup.trace ? note_event : NULL;
 	session.trace_arg = worker;
-	return dfg_session_new(&worker->part, &session, &worker->session);
+	struct dfg_session *made;
+	DFG_TRY(dfg_session_new(&worker->part, &session, &made));
+	pthread_mutex_lock(&worker->lock);
+	worker->session = made;
+	pthread_mutex_unlock(&worker->lock);
+	return NULL;
 }
 
 static struct dfg_err *no_part(void)
