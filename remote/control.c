@@ -3,7 +3,6 @@
 #include "formats/bytes.h"
 #include "lib/base/pool.h"
 
-#include <sched.h>
 #include <string.h>
 #include <time.h>
 
@@ -401,20 +400,21 @@ static uint64_t now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* As a step does that waits for a tensor: awake at first, then others may need the processor more. */
-bool dfg_poll_awhile(struct dfg_link *const *links, uint32_t count, const struct dfg_event *event, uint32_t seen)
+/* Looking is for two that run at once. Who looked in vain some times may be keeping the other from its processor. */
+bool dfg_poll_awhile(
+	struct dfg_link *const *links, uint32_t count, const struct dfg_event *event, uint32_t seen, unsigned *in_vain)
 {
-	enum { KEEN_NS = 30000, MOST_NS = 80000 };
-	uint64_t began = now_ns(), now = began;
+	enum { KEEN_NS = 30000, TRIES = 3, REST = 32 };
+	uint64_t keen = *in_vain < TRIES || *in_vain % REST == 0 ? KEEN_NS : 0, began = now_ns();
 	do {
 		bool any = atomic_load(&event->word) != seen;
 		for (uint32_t i = 0; i < count && !any; i++)
 			any = links[i]->kind->poll(links[i]);
+		if (any && keen)
+			*in_vain = 0;
 		if (any)
 			return true;
-		now = now_ns();
-		if (now - began > KEEN_NS)
-			sched_yield();
-	} while (now - began < MOST_NS);
+	} while (now_ns() - began < keen);
+	++*in_vain;
 	return false;
 }

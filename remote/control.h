@@ -100,7 +100,8 @@ DFG_MUST_CHECK struct dfg_err *dfg_inbox_deliver(struct dfg_inbox *inbox, uint32
 bool dfg_inbox_take(struct dfg_inbox *inbox, struct dfg_packet *out_packet);
 
 /*
- * Reads the links for some microseconds, so that an answer which comes soon finds its reader awake, and lets others run
- * meanwhile. False where nothing has happened since the event's word was `seen`.
+ * Reads the links for some microseconds, so that an answer which comes soon finds its reader awake; less where that was in
+ * vain, which *in_vain counts. False where nothing has happened since the event's word was `seen`.
  */
-bool dfg_poll_awhile(struct dfg_link *const *links, uint32_t count, const struct dfg_event *event, uint32_t seen);
+bool dfg_poll_awhile(
+	struct dfg_link *const *links, uint32_t count, const struct dfg_event *event, uint32_t seen, unsigned *in_vain);

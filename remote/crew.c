@@ -227,7 +227,7 @@ static void wait_for_more(struct dfg_crew *crew, uint32_t seen, uint64_t until)
 	for (uint32_t i = 0; i < crew->options.workers; i++)
 		if (crew->member[i].asked && !dfg_crew_has_lost(crew, i))
 			crew->asked_link[count++] = crew->member[i].link;
-	if (dfg_poll_awhile(crew->asked_link, count, &crew->event, seen))
+	if (dfg_poll_awhile(crew->asked_link, count, &crew->event, seen, &crew->in_vain))
 		return;
 	dfg_event_sleep(&crew->event, seen, until);
 }

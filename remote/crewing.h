@@ -46,6 +46,7 @@ struct dfg_crew {
 	struct dfg_inbox inbox;
 	struct member *member;        /* by worker */
 	struct dfg_link **asked_link; /* of those who have still to answer: room for all */
+	unsigned in_vain;             /* looks at these */
 	pthread_mutex_t lock;
 	pthread_mutex_t turn; /* one at a time may ask */
 	uint64_t asked;       /* numbers given so far */

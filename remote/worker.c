@@ -162,13 +162,14 @@ static struct dfg_err *answer_request(struct dfg_worker *worker, struct dfg_pack
 struct dfg_err *dfg_worker_run(struct dfg_worker *worker, struct dfg_link *launcher)
 {
 	struct dfg_err *err = NULL;
+	unsigned in_vain = 0;
 	atomic_store(&worker->launcher, launcher);
 	atomic_store(&worker->heard, now_ns());
 	while (!err && !atomic_load(&worker->ended)) {
 		struct dfg_packet request;
 		uint32_t seen = atomic_load(&worker->event.word);
 		if (!dfg_inbox_take(&worker->inbox, &request)) {
-			if (!dfg_poll_awhile(&launcher, 1, &worker->event, seen))
+			if (!dfg_poll_awhile(&launcher, 1, &worker->event, seen, &in_vain))
 				dfg_event_sleep(&worker->event, seen, 0);
 			continue;
 		}
