@@ -432,6 +432,9 @@ static struct dfg_err *make(struct maker *maker)
 	DFG_TRY(make_records(maker));
 	DFG_TRY(find_feeds(maker));
 	DFG_TRY(find_fetches(maker));
+	struct dfg_fleet *fleet = plan->session->options.fleet;
+	if (fleet) /* what is wrong with a step is said here, as ever */
+		return fleet->plan(fleet, &plan->step, &plan->elsewhere);
 	bool *mortal = dfg_arena_zeros(maker->scratch, plan->slots, sizeof *mortal);
 	if (!mortal)
 		return dfg_no_memory();
@@ -455,9 +458,7 @@ struct dfg_err *dfg_plan_make(struct dfg_session *session, const struct dfg_step
 	if (pthread_mutex_init(&plan->lock, NULL))
 		return dfg_no_memory();
 	struct dfg_err *err = copy_step(&plan->arena, step, &plan->step);
-	if (!err && session->options.fleet) {
-		err = session->options.fleet->plan(session->options.fleet, &plan->step, &plan->elsewhere);
-	} else if (!err) {
+	if (!err) {
 		maker.selection = (struct selection){.graph = session->graph, .step = &plan->step, .scratch = &scratch};
 		err = make(&maker);
 	}

@@ -55,7 +55,7 @@ struct dfg_plan {
 	struct dfg_plan *next;
 	struct dfg_arena arena;
 	struct dfg_step step; /* copied */
-	uint32_t elsewhere;   /* its number in the session's fleet, which runs it; then nothing below is there */
+	uint32_t elsewhere;   /* its number in the session's fleet, which runs it; there are no layouts and machines then */
 	struct record *record;
 	uint32_t count;
 	uint32_t *slot;

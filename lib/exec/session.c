@@ -133,9 +133,9 @@ static struct dfg_err *check_feeds(const struct dfg_plan *plan, const struct dfg
 struct dfg_err *dfg_plan_run(struct dfg_plan *plan, const struct dfg_tensor *feeds, struct dfg_tensor *out_fetches)
 {
 	struct dfg_fleet *fleet = plan->session->options.fleet;
+	DFG_TRY(check_feeds(plan, feeds));
 	if (fleet)
 		return fleet->run(fleet, plan->elsewhere, feeds, out_fetches);
-	DFG_TRY(check_feeds(plan, feeds));
 	return plan->course ? dfg_line_run(plan, feeds, out_fetches) : dfg_machine_run(plan, feeds, out_fetches);
 }
 
