@@ -71,6 +71,14 @@ done
 	has err 'median_us'
 }
 
+# Every recorded case of control flow and training says the same when it is cut, over either transport.
+"$DFG" test -q --hosts local:2 --place '*a*=w1' "$ROOT/tests/cases/flow" "$ROOT/tests/cases/bad" >out || { cat out; exit 1; }
+"$DFG" test -q --hosts local:3 --place '*o*=w2' --transport libcurl "$ROOT/tests/cases/train" >out || { cat out; exit 1; }
+# shellcheck disable=SC2086
+status 0 "$DFG" run chain.dfg --hosts local:2 $chain --feed x=f64[3]:1,2,3 --fetch out,y,z --transport libcurl -v
+cmp one out
+has err 'w0 and w1: libcurl'
+
 # A trace has each worker as a process, and an arrow for each transfer.
 # shellcheck disable=SC2086
 status 0 "$DFG" run chain.dfg --hosts local:2 $chain --feed x=f64[1]:1 --trace t.json
