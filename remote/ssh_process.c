@@ -181,8 +181,10 @@ static bool write_some(struct dfg_ssh_process *process)
 		count =
 			dfg_ssh_channel_write(process->channel, queue->s + process->sent, left < BLOCK ? (uint32_t)left : BLOCK);
 	process->sent += count > 0 ? (size_t)count : 0;
-	if (process->sent == queue->length)
-		process->sent = queue->length = 0;
+	if (process->sent == queue->length && queue->length) {
+		dfg_text_release(queue); /* a program that was pushed is large */
+		process->sent = 0;
+	}
 	if (process->closing && !queue->length && !process->eof_sent)
 		process->eof_sent = dfg_ssh_channel_send_eof(process->channel) == SSH_OK;
 	return count > 0;
