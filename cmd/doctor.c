@@ -6,6 +6,9 @@
 #include "kernels/blas.h"
 #include "lib/base/pool.h"
 #include "lib/graph/op.h"
+#include "remote/hub_inside.h"
+#include "remote/libssh.h"
+#include "remote/nghttp2.h"
 
 #include <protobuf-c/protobuf-c.h>
 #include <stdlib.h>
@@ -15,11 +18,13 @@
 #include <unistd.h>
 
 static struct dfg_doctor_hosts asked;
+static bool quick;
 
 static const struct dfg_opt options[] = {
 	{"hosts", .takes = "H", .text = &asked.hosts,
 		.help = "Visit the hosts of file H, or of the list H, or those among them that are named."},
 	{"ssh-config", .takes = "FILE", .text = &asked.ssh_config, .help = "As ssh -F: instead of ~/.ssh/config."},
+	{"quick", .flag = &quick, .help = "Leave out the test of links, which takes a second or more."},
 	{"json", .flag = &dfg_globals.json, .help = "Print one JSON document."},
 	{0},
 };
@@ -29,6 +34,7 @@ struct finding {
 	const char *what;
 	char value[160];
 	const char *wrong;
+	struct dfg_err *err; /* that `wrong` is the text of */
 };
 
 static void look_at_version(struct finding *f)
@@ -113,6 +119,42 @@ static void look_at_ops(struct finding *f)
 	snprintf(f->value, sizeof f->value, "%zu", dfg_ops_count);
 }
 
+static void take_error(struct finding *f, struct dfg_err *err)
+{
+	f->err = err;
+	f->wrong = err ? err->text : f->wrong;
+}
+
+/* What carries tensors between machines: two ends of it, here, unless that would take too long. */
+static void look_at_links(struct finding *f)
+{
+	struct dfg_hub_report report = {0};
+	struct dfg_err *err = dfg_library_open(&dfg_nghttp2);
+	if (!err)
+		err = dfg_client_versions(report.curl, report.openssl);
+	if (!err && !quick)
+		err = dfg_hub_self_test(&report);
+	take_error(f, err);
+	if (err)
+		snprintf(f->value, sizeof f->value, "none");
+	else if (quick)
+		snprintf(f->value, sizeof f->value, "libcurl %s, nghttp2 %s, %s", report.curl,
+			dfg_nghttp2_version(0)->version_str, report.openssl);
+	else
+		snprintf(f->value, sizeof f->value, "libcurl %s, nghttp2 %s, %s: %.0f us there and back, %.2f GB/s",
+			report.curl, report.nghttp2, report.openssl, report.round_trip_us, report.bulk_bytes_per_s / 1e9);
+	if (report.stalls)
+		f->wrong = "messages stall for half a second and more";
+}
+
+/* What starts workers on other machines. */
+static void look_at_ssh(struct finding *f)
+{
+	take_error(f, dfg_libssh_open());
+	snprintf(f->value, sizeof f->value, "%s%s", f->err ? "none" : "libssh ", f->err ? "" : dfg_ssh_version(0));
+	f->value[strcspn(f->value, "/")] = '\0';
+}
+
 static const struct {
 	const char *what;
 	void (*look)(struct finding *f);
@@ -126,6 +168,8 @@ static const struct {
 	{"matrix products", look_at_blas},
 	{"messages", look_at_protobuf},
 	{"operations", look_at_ops},
+	{"links", look_at_links},
+	{"ssh", look_at_ssh},
 	{"clock", look_at_clock},
 };
 
@@ -151,6 +195,12 @@ static struct dfg_err *print_json(const struct finding *finding, size_t count)
 	return err;
 }
 
+static void print_lines(const struct finding *finding, size_t count)
+{
+	for (const struct finding *f = finding; f < finding + count; f++)
+		printf("%-16s %s%s%s\n", f->what, f->value, f->wrong ? " -- " : "", f->wrong ? f->wrong : "");
+}
+
 static struct dfg_err *doctor(char **operands, int *out_status)
 {
 	asked.operands = operands;
@@ -163,12 +213,14 @@ static struct dfg_err *doctor(char **operands, int *out_status)
 		looks[i].look(&finding[i]);
 		*out_status |= finding[i].wrong != NULL;
 	}
+	struct dfg_err *err = NULL;
 	if (dfg_globals.json)
-		return print_json(finding, COUNT);
+		err = print_json(finding, COUNT);
+	else
+		print_lines(finding, COUNT);
 	for (size_t i = 0; i < COUNT; i++)
-		printf("%-16s %s%s%s\n", finding[i].what, finding[i].value, finding[i].wrong ? " -- " : "",
-			finding[i].wrong ? finding[i].wrong : "");
-	return NULL;
+		dfg_err_free(finding[i].err);
+	return err;
 }
 
 const struct dfg_cmd dfg_cmd_doctor = {

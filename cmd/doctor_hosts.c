@@ -66,12 +66,15 @@ static struct dfg_err *understand(struct visit *v)
 	if (!v->version || strcmp(v->version, DFG_VERSION))
 		return DFG_ERR(DFG_UNAVAILABLE, "%s: dfg is of version %s there, " DFG_VERSION " here", v->host->name,
 			v->version ? v->version : "unknown");
+	const struct dfg_json *links = dfg_json_get(dfg_json_get(answer, "links"), "wrong");
+	if (links && links->kind == DFG_JSON_STRING)
+		return DFG_ERR(DFG_UNAVAILABLE, "%s: cannot be linked to others: %s", v->host->name, links->string);
 	return NULL;
 }
 
 static void *ask(void *arg)
 {
-	static const char *const words[] = {"doctor", "--json", NULL};
+	static const char *const words[] = {"doctor", "--json", "--quick", NULL};
 	struct visit *v = arg;
 	v->err = dfg_ssh_run(v->host, v->options, words, &v->answer, &v->end);
 	if (!v->err)
