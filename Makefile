@@ -100,10 +100,12 @@ unit: $(UNIT)
 	@tests/run unit $(UNIT)
 check-quick: $(O)/dfg unit
 	@DFG=$(O)/dfg tests/run quick
+check-net: $(O)/dfg
+	@DFG=$(O)/dfg tests/run net
 check: deps
 	@$(MAKE) --no-print-directory $(O)/dfg $(UNIT) man
 	@DFG=$(O)/dfg CC="$(CC)" CASES="$(CASES)" tests/run all $(UNIT)
-.PHONY: unit check check-quick
+.PHONY: unit check check-quick check-net
 
 # The same tests under a sanitizer, in a tree of their own.
 SANITIZE_asan = address,undefined
