@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { LOOK_MS = 1000, FORCE_MS = 2000 };
+enum { LOOK_MS = 1000, FORCE_MS = 200 };
 
 /* Wakes the thread that holds the process. */
 static void wake(const struct dfg_ssh_process *process)
