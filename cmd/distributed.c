@@ -53,6 +53,12 @@ static void say(void *arg, uint32_t worker, const char *line)
 	dfg_talk("%s: %s", distributed->hosts.worker[worker].name, line);
 }
 
+static void ready(void *arg, uint32_t worker, double seconds)
+{
+	const struct dfg_worker_host *host = &((const struct dfg_distributed *)arg)->hosts.worker[worker];
+	dfg_talk("%s (%s) started in %.2f s", host->label, host->local ? "here" : host->name, seconds);
+}
+
 static void tell_transports(const struct dfg_distributed *distributed)
 {
 	const struct dfg_worker_host *worker = distributed->hosts.worker;
@@ -77,6 +83,7 @@ static struct dfg_err *launch(struct dfg_distributed *distributed, const struct 
 		.trace = distributed->trace,
 		.trace_arg = distributed->trace_arg,
 		.say = say,
+		.ready = dfg_globals.verbose ? ready : NULL,
 		.say_arg = distributed,
 	};
 	DFG_TRY(dfg_launch_new(&options, &distributed->launch));

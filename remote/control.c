@@ -2,9 +2,9 @@
 
 #include "formats/bytes.h"
 #include "lib/base/pool.h"
+#include "lib/exec/plan.h"
 
 #include <string.h>
-#include <time.h>
 
 enum {
 	SMALL = 4096,        /* bytes of a tensor that stands in the head */
@@ -393,19 +393,12 @@ bool dfg_inbox_take(struct dfg_inbox *inbox, struct dfg_packet *out_packet)
 	return true;
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 /* Looking is for two that run at once. Who looked in vain some times may be keeping the other from its processor. */
 bool dfg_poll_awhile(
 	struct dfg_link *const *links, uint32_t count, const struct dfg_event *event, uint32_t seen, unsigned *in_vain)
 {
 	enum { KEEN_NS = 30000, TRIES = 3, REST = 32 };
-	uint64_t keen = *in_vain < TRIES || *in_vain % REST == 0 ? KEEN_NS : 0, began = now_ns();
+	uint64_t keen = *in_vain < TRIES || *in_vain % REST == 0 ? KEEN_NS : 0, began = dfg_now();
 	do {
 		bool any = atomic_load(&event->word) != seen;
 		for (uint32_t i = 0; i < count && !any; i++)
@@ -414,7 +407,7 @@ bool dfg_poll_awhile(
 			*in_vain = 0;
 		if (any)
 			return true;
-	} while (now_ns() - began < keen);
+	} while (dfg_now() - began < keen);
 	++*in_vain;
 	return false;
 }

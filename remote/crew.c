@@ -2,15 +2,6 @@
 
 #include "remote/crewing.h"
 
-#include <time.h>
-
-uint64_t dfg_crew_now(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 struct dfg_err *dfg_crew_new(const struct dfg_crew_options *options, struct dfg_crew **out_crew)
 {
 	struct dfg_crew *crew = dfg_zeros(1, sizeof *crew);
@@ -91,7 +82,7 @@ bool dfg_crew_is_broken(struct dfg_crew *crew)
 /* Of the pongs so far, the one that was back soonest says best what the other clock was at the middle of its way. */
 static void take_pong(struct dfg_crew *crew, uint32_t peer, const struct dfg_message *message)
 {
-	uint64_t now = dfg_crew_now();
+	uint64_t now = dfg_now();
 	struct dfg_packet packet;
 	struct member *member = &crew->member[peer];
 	struct dfg_err *err = dfg_packet_of(peer, message, &packet);
@@ -119,7 +110,7 @@ static void deliver(void *arg, uint32_t peer, struct dfg_message *message)
 		dfg_tensor_release(&message->tensor);
 		return;
 	}
-	atomic_store(&crew->member[peer].heard, dfg_crew_now());
+	atomic_store(&crew->member[peer].heard, dfg_now());
 	if (message->key.number == DFG_PACKET_PONG) {
 		take_pong(crew, peer, message);
 		dfg_tensor_release(&message->tensor);
@@ -235,7 +226,7 @@ static void wait_for_more(struct dfg_crew *crew, uint32_t seen, uint64_t until)
 static uint64_t grace(const struct dfg_crew *crew)
 {
 	double seconds = crew->options.lease > 0 ? crew->options.lease : 10;
-	return dfg_crew_now() + (uint64_t)(seconds * 1e9);
+	return dfg_now() + (uint64_t)(seconds * 1e9);
 }
 
 static struct dfg_err *copy(const struct dfg_err *err)
@@ -258,8 +249,8 @@ static struct dfg_err *error_of(struct dfg_crew *crew, uint32_t worker)
 /* A link is lost when its process ends, and a little before somebody can know how that ended. */
 static void wait_for_explanation(struct dfg_crew *crew, uint32_t worker)
 {
-	uint64_t until = dfg_crew_now() + 1000000000;
-	while (crew->options.watched && dfg_crew_now() < until) {
+	uint64_t until = dfg_now() + 1000000000;
+	while (crew->options.watched && dfg_now() < until) {
 		uint32_t seen = atomic_load(&crew->event.word);
 		pthread_mutex_lock(&crew->lock);
 		bool ended = crew->member[worker].ended;
@@ -304,7 +295,7 @@ struct dfg_err *dfg_crew_answers(struct dfg_crew *crew, uint64_t step)
 			until = grace(crew);
 			fail_rest(crew, step, first);
 		}
-		if (until && dfg_crew_now() >= until) {
+		if (until && dfg_now() >= until) {
 			for (uint32_t i = 0; i < crew->options.workers; i++)
 				if (crew->member[i].asked)
 					dfg_crew_lost(crew, i, DFG_ERR(DFG_UNAVAILABLE, "does not end a step that has failed"));
@@ -324,7 +315,7 @@ static void ping(struct dfg_crew *crew, uint32_t worker)
 	struct dfg_packet packet = {.kind = DFG_PACKET_PING, .number = atomic_fetch_add(&crew->pings, 1) + 1};
 	pthread_mutex_lock(&crew->lock);
 	member->ping = packet.number;
-	member->pinged = dfg_crew_now();
+	member->pinged = dfg_now();
 	pthread_mutex_unlock(&crew->lock);
 	struct dfg_err *err = dfg_packet_send(&packet, member->link);
 	if (err)
@@ -335,10 +326,10 @@ static void ping(struct dfg_crew *crew, uint32_t worker)
 static void *guard(void *arg)
 {
 	struct dfg_crew *crew = arg;
-	uint64_t lease = (uint64_t)(crew->options.lease * 1e9), last = dfg_crew_now();
+	uint64_t lease = (uint64_t)(crew->options.lease * 1e9), last = dfg_now();
 	while (!atomic_load(&crew->ended)) {
 		uint32_t seen = atomic_load(&crew->guard_event.word);
-		uint64_t now = dfg_crew_now();
+		uint64_t now = dfg_now();
 		bool slept = now - last > lease / 2;
 		last = now;
 		for (uint32_t i = 0; i < crew->options.workers; i++) {
@@ -372,10 +363,10 @@ static void learn_clock(struct dfg_crew *crew, uint32_t worker)
 	enum { PINGS = 5 };
 	struct member *member = &crew->member[worker];
 	for (int i = 0; i < PINGS; i++) {
-		uint64_t until = dfg_crew_now() + 100000000;
+		uint64_t until = dfg_now() + 100000000;
 		uint64_t before = atomic_load(&member->heard);
 		ping(crew, worker);
-		while (atomic_load(&member->heard) == before && dfg_crew_now() < until && !dfg_crew_has_lost(crew, worker)) {
+		while (atomic_load(&member->heard) == before && dfg_now() < until && !dfg_crew_has_lost(crew, worker)) {
 			uint32_t seen = atomic_load(&crew->event.word);
 			if (atomic_load(&member->heard) == before && !member->link->kind->poll(member->link))
 				dfg_event_wait_until(&crew->event, seen, until);
@@ -408,7 +399,7 @@ static struct dfg_err *ask_setup(
 static struct dfg_err *start_guard(struct dfg_crew *crew)
 {
 	for (uint32_t i = 0; i < crew->options.workers; i++)
-		atomic_store(&crew->member[i].heard, dfg_crew_now());
+		atomic_store(&crew->member[i].heard, dfg_now());
 	if (!(crew->options.lease > 0))
 		return NULL;
 	crew->guarded = !pthread_create(&crew->guard, NULL, guard, crew);

@@ -1,7 +1,5 @@
 #include "remote/crewing.h"
 
-#include "lib/exec/plan.h"
-
 /*
  * What each worker must do for a step: what its own fetches and targets need, as a session of its part would select it,
  * and the _Send of every _Recv that is among this, on whichever worker that stands, with what it needs in turn.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "lib/base/pool.h"
+#include "lib/exec/plan.h"
 #include "remote/crew.h"
 
 /* Inside of a crew: crew.c has workers, questions and answers, crew_plan.c what each does for a step, crew_step.c the rest. */
@@ -67,8 +68,6 @@ struct dfg_crew {
 	size_t plans, plan_room;
 	struct dfg_traffic *traffic; /* of the last step: from * workers + to */
 };
-
-uint64_t dfg_crew_now(void);
 
 /* The link says that it is gone, or its silence. Takes err; the worker's name is put in front. Any thread. */
 void dfg_crew_lost(struct dfg_crew *crew, uint32_t worker, struct dfg_err *err);

@@ -4,6 +4,7 @@
 #include "formats/json.h"
 #include "lib/base/io.h"
 #include "lib/base/pool.h"
+#include "lib/exec/plan.h"
 #include "remote/hub.h"
 #include "remote/process.h"
 #include "remote/shm.h"
@@ -231,10 +232,14 @@ static void *start(void *arg)
 	sigemptyset(&pipe_);
 	sigaddset(&pipe_, SIGPIPE); /* a worker that ends before it is told the secret is an error like others */
 	pthread_sigmask(SIG_BLOCK, &pipe_, NULL);
+	const struct dfg_launch_options *options = &hand->launch->options;
+	uint64_t began = dfg_now();
 	if (host(hand->launch, hand->number)->local)
 		hand->err = dfg_err_note(start_local(hand), "%s", hand->launch->peer[hand->number].name);
 	else
 		hand->err = start_far(hand);
+	if (!hand->err && options->ready)
+		options->ready(options->say_arg, hand->number, (double)(dfg_now() - began) / 1e9);
 	return NULL;
 }
 

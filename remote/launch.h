@@ -20,6 +20,8 @@ struct dfg_launch_options {
 	void (*trace)(void *arg, const struct dfg_crew_event *event); /* as of a crew */
 	void *trace_arg;
 	void (*say)(void *arg, uint32_t worker, const char *line); /* what a worker wrote to stderr. Any thread */
+	void (*ready)(
+		void *arg, uint32_t worker, double seconds); /* it has started, and took so long. Any thread; or NULL */
 	void *say_arg;
 };
 

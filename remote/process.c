@@ -1,8 +1,7 @@
 #define _GNU_SOURCE
 #include "remote/process.h"
 
-#include "lib/base/io.h"
-#include "lib/base/mem.h"
+#include "lib/exec/plan.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,9 +20,7 @@ enum { MOST_ARGUMENTS = 30 };
 
 static double seconds_now(void)
 {
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+	return (double)dfg_now() / 1e9;
 }
 
 static void close_pipes(int pipes[3][2])

@@ -2,15 +2,6 @@
 
 #include "remote/working.h"
 
-#include <time.h>
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 struct dfg_err *dfg_worker_new(const struct dfg_worker_options *options, struct dfg_worker **out_worker)
 {
 	struct dfg_worker *worker = dfg_zeros(1, sizeof *worker);
@@ -77,7 +68,7 @@ static void *guard(void *arg)
 	while (!atomic_load(&worker->ended)) {
 		uint32_t seen = atomic_load(&worker->guard_event.word);
 		uint64_t until = atomic_load(&worker->heard) + lease;
-		if (now_ns() >= until) {
+		if (dfg_now() >= until) {
 			orphan(worker, "the launcher is silent");
 			break;
 		}
@@ -164,7 +155,7 @@ struct dfg_err *dfg_worker_run(struct dfg_worker *worker, struct dfg_link *launc
 	struct dfg_err *err = NULL;
 	unsigned in_vain = 0;
 	atomic_store(&worker->launcher, launcher);
-	atomic_store(&worker->heard, now_ns());
+	atomic_store(&worker->heard, dfg_now());
 	while (!err && !atomic_load(&worker->ended)) {
 		struct dfg_packet request;
 		uint32_t seen = atomic_load(&worker->event.word);
@@ -189,7 +180,7 @@ static void pong(struct dfg_worker *worker, uint64_t number)
 	struct dfg_link *launcher = atomic_load(&worker->launcher);
 	if (!launcher)
 		return;
-	dfg_packet_put(&packet, now_ns());
+	dfg_packet_put(&packet, dfg_now());
 	dfg_err_free(dfg_packet_send(&packet, launcher)); /* where it cannot, the link's end is told by itself */
 }
 
@@ -214,7 +205,7 @@ static struct dfg_err *take_control(struct dfg_worker *worker, uint32_t peer, st
 {
 	if (peer != DFG_LAUNCHER)
 		return DFG_ERR(DFG_PROTOCOL, "a worker gave orders");
-	atomic_store(&worker->heard, now_ns());
+	atomic_store(&worker->heard, dfg_now());
 	if (message->key.number == DFG_PACKET_PING || message->key.number == DFG_PACKET_FAIL)
 		return do_at_once(worker, message);
 	return dfg_inbox_deliver(&worker->inbox, peer, message);

@@ -2,6 +2,7 @@
 
 #include "formats/graphdef.h"
 #include "lib/base/pool.h"
+#include "lib/exec/plan.h"
 #include "lib/exec/rendezvous.h"
 #include "lib/graph/facts.h"
 #include "remote/worker.h"
