@@ -62,6 +62,8 @@ struct dfg_err *dfg_model_distribute(const char *path, const struct dfg_session_
 	struct dfg_session_options session = *options;
 	bool plan = dfg_plan_is(path);
 	*out_model = (struct dfg_model){0};
+	if (plan && dfg_planning.place.count)
+		return DFG_ERR(DFG_USAGE, "--place: %s is a plan, whose nodes have their places", path);
 	struct dfg_err *err = plan ? open_plan(path, &distributed->hosts, out_model) : open_graph(path, out_model);
 	if (!err && !plan)
 		dfg_planning_warn(&out_model->file.graph);

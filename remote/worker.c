@@ -91,7 +91,10 @@ static struct dfg_err *connect_all(struct dfg_worker *worker)
 	DFG_TRY(worker->options.reach(worker->options.arg, &worker->setup, worker->link));
 	struct dfg_rendezvous_options options = {
 		.self = worker->setup.self, .device = worker->device, .workers = workers, .link = worker->link};
-	return dfg_rendezvous_new(&options, &worker->rendezvous);
+	struct dfg_rendezvous *rendezvous;
+	DFG_TRY(dfg_rendezvous_new(&options, &rendezvous));
+	atomic_store(&worker->rendezvous, rendezvous);
+	return NULL;
 }
 
 static struct dfg_err *set_up(struct dfg_worker *worker, struct dfg_packet *request, struct dfg_packet *answer)

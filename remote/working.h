@@ -20,7 +20,7 @@ struct dfg_worker {
 	struct dfg_setup setup;
 	const char **device; /* by worker */
 	struct dfg_link **link;
-	struct dfg_rendezvous *rendezvous;
+	struct dfg_rendezvous *_Atomic rendezvous; /* NULL: not set up yet */
 	struct dfg_sent *before; /* by worker: when the step began */
 
 	struct dfg_tensor bytes; /* of the part, which borrows from them */
@@ -37,7 +37,7 @@ struct dfg_worker {
 	pthread_mutex_t lock; /* of what follows: a step may be failed by any thread */
 	uint64_t running;     /* the step; 0: none */
 	uint64_t failed;      /* steps up to here have failed elsewhere */
-	bool told;            /* the running one has */
+	atomic_bool told;     /* the running one has */
 	atomic_bool stop;
 
 	pthread_mutex_t trace_lock;

@@ -55,6 +55,9 @@ done
 	cmp one out
 	status 65 "$DFG" run plan/ --hosts local:3 --feed x=f64[3]:1,2,3
 	has err "a plan for 2 workers, and --hosts has 3"
+	status 2 "$DFG" run plan/ --hosts local:2 $chain --feed x=f64[3]:1,2,3
+	status 2 "$DFG" run plan/ --feed x=f64[3]:1,2,3
+	has err "--hosts says where"
 	status 0 "$DFG" run chain.dfg --hosts local:2 $chain --feed y=f64[1]:4 --stats --json
 	has out '"value":[2.23606797749979]'
 	has out '"messages":{"w0>w1":1,"w1>w0":1},"bytes":{"w0>w1":8,"w1>w0":8}'
