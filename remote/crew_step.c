@@ -107,7 +107,9 @@ static void get_event(struct dfg_crew *crew, uint32_t worker, struct dfg_packet 
 	event.dead = dfg_packet_get(answer);
 	event.sends = dfg_packet_get(answer);
 	event.transfer = (uint32_t)dfg_packet_get(answer);
+	pthread_mutex_lock(&crew->lock);
 	int64_t ahead = crew->member[worker].ahead_ns;
+	pthread_mutex_unlock(&crew->lock);
 	event.begin_ns = dfg_packet_get(answer) - (uint64_t)ahead;
 	event.end_ns = dfg_packet_get(answer) - (uint64_t)ahead;
 	all.node = event;
