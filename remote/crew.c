@@ -94,8 +94,11 @@ static void take_pong(struct dfg_crew *crew, uint32_t peer, const struct dfg_mes
 	pthread_mutex_lock(&crew->lock);
 	uint64_t round = now - member->pinged;
 	if (packet.number == member->ping && (!member->round_ns || round < member->round_ns)) {
+		int64_t ahead = (int64_t)(theirs - (member->pinged + round / 2));
+		bool same =
+			ahead <= (int64_t)(round / 2) && -ahead <= (int64_t)(round / 2); /* as of processes of one machine */
 		member->round_ns = round ? round : 1;
-		member->ahead_ns = (int64_t)(theirs - (member->pinged + round / 2));
+		member->ahead_ns = same ? 0 : ahead;
 	}
 	pthread_mutex_unlock(&crew->lock);
 	dfg_packet_release(&packet);

@@ -21,7 +21,7 @@ struct dfg_worker {
 	const char **device; /* by worker */
 	struct dfg_link **link;
 	struct dfg_rendezvous *_Atomic rendezvous; /* NULL: not set up yet */
-	struct dfg_sent *before; /* by worker: when the step began */
+	struct dfg_sent *before;                   /* by worker: when the step began */
 
 	struct dfg_tensor bytes; /* of the part, which borrows from them */
 	struct dfg_arena part_arena;

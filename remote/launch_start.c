@@ -1,0 +1,219 @@
+#include "remote/launching.h"
+
+#include "formats/json.h"
+#include "lib/base/io.h"
+
+#include <netdb.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static const char *keep(struct dfg_launch *launch, const char *text)
+{
+	pthread_mutex_lock(&launch->lock);
+	const char *copy = dfg_arena_copy(&launch->arena, text, strlen(text));
+	pthread_mutex_unlock(&launch->lock);
+	return copy;
+}
+
+static const char *word(const struct dfg_json *json, const char *key)
+{
+	const struct dfg_json *value = dfg_json_get(json, key);
+	return value && value->kind == DFG_JSON_STRING ? value->string : "";
+}
+
+/* {"dfg": VERSION, "address": "127.0.0.1:41234", "fingerprint": "sha256:..", "shm": ".."} */
+static struct dfg_err *read_hello(struct dfg_launch *launch, uint32_t number, const char *line)
+{
+	struct dfg_arena arena = {0};
+	struct dfg_json *json;
+	struct dfg_peer *peer = &launch->peer[number];
+	struct dfg_err *err = dfg_json_read(line, strlen(line), &arena, &json);
+	if (err || strcmp(word(json, "dfg"), DFG_VERSION)) {
+		const char *version = err ? "" : keep(launch, word(json, "dfg"));
+		dfg_err_free(err);
+		err = version && *version ? DFG_ERR(DFG_PROTOCOL, "dfg %s is there, this is %s", version, DFG_VERSION)
+								  : DFG_ERR(DFG_PROTOCOL, "says something else than a worker does");
+	} else {
+		peer->address = keep(launch, word(json, "address"));
+		peer->fingerprint = keep(launch, word(json, "fingerprint"));
+		peer->shm = keep(launch, word(json, "shm"));
+		if (!peer->address || !peer->fingerprint || !peer->shm)
+			err = DFG_ERR(DFG_MEMORY, "out of memory");
+	}
+	dfg_arena_release(&arena);
+	return err;
+}
+
+/* What a worker is told on its command line: nothing that is secret. */
+enum { ARGUMENTS = 20 };
+struct numbers {
+	char number[20], lease[40], limit[40];
+};
+static void put_arguments(const struct hand *hand, const char *transport, const char *address, struct numbers *numbers,
+	const char *argument[ARGUMENTS])
+{
+	const struct dfg_launch_options *options = &hand->launch->options;
+	snprintf(numbers->number, sizeof numbers->number, "%u", hand->number);
+	snprintf(numbers->lease, sizeof numbers->lease, "%g", options->lease);
+	snprintf(numbers->limit, sizeof numbers->limit, "%llu", (unsigned long long)options->memory_limit);
+	const char *all[ARGUMENTS] = {"serve", "--worker", "--number", numbers->number, "--transport", transport, "--lease",
+		numbers->lease, "--memory-limit", numbers->limit, "--listen", address};
+	memcpy(argument, all, sizeof all);
+}
+
+static struct dfg_err *start_local(struct hand *hand)
+{
+	struct dfg_launch *launch = hand->launch;
+	char line[4096];
+	const char *argument[ARGUMENTS];
+	struct numbers numbers;
+	put_arguments(hand, dfg_launch_only_memory(launch) ? "shm" : launch->options.transport,
+		dfg_launch_all_local(launch) ? "127.0.0.1" : "0.0.0.0", &numbers, argument);
+	DFG_TRY(dfg_process_start(dfg_launch_host(launch, hand->number)->dfg, argument, &hand->process));
+	DFG_TRY(dfg_fs_write_all(hand->process.in, "a worker's stdin", launch->secret, strlen(launch->secret)));
+	DFG_TRY(dfg_fs_write_all(hand->process.in, "a worker's stdin", "\n", 1));
+	DFG_TRY(dfg_process_hello(&hand->process, START_SECONDS, line, sizeof line));
+	return read_hello(launch, hand->number, line);
+}
+
+static void say_far(void *arg, const struct dfg_worker_host *of, const char *line)
+{
+	const struct dfg_launch *launch = arg;
+	if (launch->options.say)
+		launch->options.say(launch->options.say_arg, (uint32_t)(of - launch->options.hosts->worker), line);
+}
+
+static struct dfg_err *end_of(const struct dfg_ssh_end *end)
+{
+	char how[60];
+	if (end->lost)
+		snprintf(how, sizeof how, "the SSH connection is lost");
+	else if (*end->signal)
+		snprintf(how, sizeof how, "ended by signal %s", end->signal);
+	else
+		snprintf(how, sizeof how, "exited with status %d", end->status);
+	const char *last = end->last_line;
+	return DFG_ERR(DFG_UNAVAILABLE, "%s%s%s%s", how, *last ? " (" : "", last, *last ? ")" : "");
+}
+
+static void ended_far(void *arg, const struct dfg_worker_host *of, const struct dfg_ssh_end *end)
+{
+	struct dfg_launch *launch = arg;
+	if (!atomic_load(&launch->ending))
+		dfg_crew_ended(launch->crew, (uint32_t)(of - launch->options.hosts->worker), end_of(end));
+}
+
+/* It listens on all of its addresses, with a key; the others reach it where ssh did, or where the list says. */
+static struct dfg_err *find_address(struct hand *hand)
+{
+	struct dfg_launch *launch = hand->launch;
+	struct dfg_peer *peer = &launch->peer[hand->number];
+	const char *at = dfg_ssh_process_address(hand->far), *port = strrchr(peer->address, ':');
+	char address[300];
+	if (!port || !*peer->fingerprint)
+		return DFG_ERR(DFG_PROTOCOL, "does not say where it listens, and with which key");
+	snprintf(address, sizeof address, strchr(at, ':') ? "[%s]%s" : "%s%s", at, port);
+	peer->address = keep(launch, address);
+	return peer->address ? NULL : DFG_ERR(DFG_MEMORY, "out of memory");
+}
+
+static struct dfg_err *start_far(struct hand *hand)
+{
+	struct dfg_launch *launch = hand->launch;
+	const struct dfg_worker_host *at = dfg_launch_host(launch, hand->number);
+	struct dfg_ssh_options options = {.config = launch->options.ssh_config,
+		.seconds = START_SECONDS,
+		.push = launch->options.push,
+		.say = say_far,
+		.ended = ended_far,
+		.arg = launch};
+	const char *argument[ARGUMENTS];
+	struct numbers numbers;
+	const char *address = at->ssh && strchr(at->ssh, ':') ? "[::]" : "0.0.0.0";
+	put_arguments(hand, launch->options.transport, address, &numbers, argument);
+	DFG_TRY(dfg_ssh_start(at, &options, argument, launch->secret, &hand->far));
+	struct dfg_err *err = read_hello(launch, hand->number, dfg_ssh_process_hello(hand->far));
+	if (!err)
+		err = find_address(hand);
+	return dfg_err_note(err, "%s", at->name);
+}
+
+static void *start(void *arg)
+{
+	struct hand *hand = arg;
+	sigset_t pipe_;
+	sigemptyset(&pipe_);
+	sigaddset(&pipe_, SIGPIPE); /* a worker that ends before it is told the secret is an error like others */
+	pthread_sigmask(SIG_BLOCK, &pipe_, NULL);
+	const struct dfg_launch_options *options = &hand->launch->options;
+	uint64_t began = dfg_now();
+	if (dfg_launch_host(hand->launch, hand->number)->local)
+		hand->err = dfg_err_note(start_local(hand), "%s", hand->launch->peer[hand->number].name);
+	else
+		hand->err = start_far(hand);
+	if (!hand->err && options->ready)
+		options->ready(options->say_arg, hand->number, (double)(dfg_now() - began) / 1e9);
+	return NULL;
+}
+
+/* The address of ours from which the kernel would send to that one. */
+static struct dfg_err *address_towards(const char *far, char *out, size_t room)
+{
+	char host_[200];
+	struct addrinfo wanted = {.ai_socktype = SOCK_DGRAM}, *found;
+	struct sockaddr_storage here;
+	socklen_t size = sizeof here;
+	snprintf(
+		host_, sizeof host_, "%.*s", (int)strcspn(far + (*far == '['), *far == '[' ? "]" : ":"), far + (*far == '['));
+	if (getaddrinfo(host_, "9", &wanted, &found))
+		return DFG_ERR(DFG_UNAVAILABLE, "no address of this machine that %s could reach", host_);
+	int fd = socket(found->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	int failed = fd < 0 || connect(fd, found->ai_addr, found->ai_addrlen) ||
+				 getsockname(fd, (struct sockaddr *)&here, &size) ||
+				 getnameinfo((struct sockaddr *)&here, size, host_, sizeof host_, NULL, 0, NI_NUMERICHOST);
+	freeaddrinfo(found);
+	if (fd >= 0)
+		close(fd);
+	snprintf(out, room, strchr(host_, ':') ? "[%s]" : "%s", host_);
+	return failed ? DFG_ERR(DFG_UNAVAILABLE, "no address of this machine that %s could reach", far) : NULL;
+}
+
+/* Workers of this machine among others: reached from there as this machine reaches them. */
+static struct dfg_err *publish_local(struct dfg_launch *launch)
+{
+	char here[210] = "", address[300];
+	for (uint32_t i = 0; i < launch->workers && !*here; i++)
+		if (!dfg_launch_host(launch, i)->local)
+			DFG_TRY(address_towards(launch->peer[i].address, here, sizeof here));
+	for (uint32_t i = 0; i < launch->workers && *here; i++) {
+		const char *port = strrchr(launch->peer[i].address, ':');
+		if (!dfg_launch_host(launch, i)->local || !port)
+			continue;
+		snprintf(address, sizeof address, "%s%s", here, port);
+		if (!(launch->peer[i].address = keep(launch, address)))
+			return DFG_ERR(DFG_MEMORY, "out of memory");
+	}
+	return NULL;
+}
+
+struct dfg_err *dfg_launch_start(struct dfg_launch *launch)
+{
+	struct dfg_err *err = NULL;
+	for (uint32_t i = 0; i < launch->workers; i++) {
+		struct hand *hand = &launch->hand[i];
+		hand->starting = !pthread_create(&hand->starter, NULL, start, hand);
+		if (!hand->starting)
+			hand->err = DFG_ERR(DFG_MEMORY, "no more threads");
+	}
+	for (uint32_t i = 0; i < launch->workers; i++) {
+		struct hand *hand = &launch->hand[i];
+		if (hand->starting)
+			pthread_join(hand->starter, NULL);
+		err = dfg_err_join(err, hand->err);
+		hand->err = NULL;
+	}
+	return err ? err : publish_local(launch);
+}
