@@ -41,15 +41,6 @@ int dfg_pool_thread(void)
 	return thread_number;
 }
 
-static void pause_briefly(void)
-{
-#if defined __x86_64__ || defined __i386__
-	__builtin_ia32_pause();
-#elif defined __aarch64__
-	__asm__ volatile("yield");
-#endif
-}
-
 static void futex(_Atomic uint32_t *word, int operation, uint32_t value, const struct timespec *until)
 {
 	syscall(SYS_futex, (void *)word, operation | FUTEX_PRIVATE_FLAG, value, until, NULL, FUTEX_BITSET_MATCH_ANY);
@@ -68,7 +59,7 @@ static void wait(struct dfg_event *event, uint32_t seen, const struct timespec *
 	for (int i = 0; i < SPINS; i++) {
 		if (atomic_load_explicit(&event->word, memory_order_acquire) != seen)
 			return;
-		pause_briefly();
+		dfg_pause_briefly();
 	}
 	sleep_on(event, seen, until);
 }

@@ -51,3 +51,13 @@ void dfg_event_wait(struct dfg_event *event, uint32_t seen);
 void dfg_event_wait_until(struct dfg_event *event, uint32_t seen, uint64_t ns); /* of the monotonic clock */
 void dfg_event_sleep(struct dfg_event *event, uint32_t seen, uint64_t ns);      /* at once; ns 0: however long */
 void dfg_event_signal(struct dfg_event *event);
+
+/* For a thread that looks again and again: lets its neighbour on the core go first. */
+static inline void dfg_pause_briefly(void)
+{
+#if defined __x86_64__ || defined __i386__
+	__builtin_ia32_pause();
+#elif defined __aarch64__
+	__asm__ volatile("yield");
+#endif
+}

@@ -239,15 +239,6 @@ struct dfg_err *dfg_open_parcels(struct machine *machine)
 	return err;
 }
 
-static void pause_briefly(void)
-{
-#if defined __x86_64__ || defined __i386__
-	__builtin_ia32_pause();
-#elif defined __aarch64__
-	__asm__ volatile("yield");
-#endif
-}
-
 void dfg_glance(struct machine *machine)
 {
 	enum { TURNS = 64 };
@@ -270,7 +261,7 @@ void dfg_poll(struct machine *machine, uint32_t seen, uint64_t until)
 			if (atomic_load(&machine->arrived) || atomic_load(&machine->event.word) != seen)
 				return;
 			if (!dfg_rendezvous_poll(rendezvous))
-				pause_briefly();
+				dfg_pause_briefly();
 		}
 		now = dfg_now();
 		if (now - began > KEEN_NS)
@@ -330,7 +321,7 @@ void dfg_end_parcels(struct machine *machine)
 			dfg_event_wait(&machine->event, seen);
 	}
 	while (atomic_load(&machine->bringing))
-		pause_briefly();
+		dfg_pause_briefly();
 	struct parcel *first = first_of(machine, true);
 	if (first && !machine->err) {
 		machine->err = dfg_place_note(first->err, first->slab, machine->plan->record[first->record].call);

@@ -1,6 +1,8 @@
 #include "tests/unit/partitioned.h"
 #include "tests/unit/ways.h"
 
+#include "lib/base/mem.h"
+
 #include <stdlib.h>
 
 /*
@@ -448,6 +450,34 @@ static void what_comes_may_lie_in_buffers_of_the_session(void **state)
 	crew_end(&crew);
 }
 
+/* One allocation fails, anywhere: the step of all ends with that, or goes on without; the next one is as if nothing was. */
+static void short_memory_ends_the_step_of_all(void **state)
+{
+	(void)state;
+	struct dfg_allocator *heap = dfg_mem;
+	for (int slow = 0; slow < 2; slow++) {
+		bool whole = false;
+		for (long left = 0; !whole; left += left < 200 ? 1 : 23) {
+			struct dfg_mem_failing failing;
+			struct crew crew;
+			int32_t got = 0;
+			crew_begin(&crew, branching, 2, &(struct dfg_session_options){.threads = 1, .timeout = 60}, slow);
+			dfg_mem_failing_init(&failing, heap, left, false);
+			dfg_mem = &failing.base;
+			struct dfg_err *err = crew_run(&crew, "n=6 start=11", "s.out", &got);
+			whole = atomic_load(&failing.left) > 0;
+			dfg_mem = heap;
+			if (err && err->code != DFG_MEMORY)
+				fail_msg("%s (allocation %ld)", err->text, left);
+			dfg_err_free(err);
+			succeeds(crew_run(&crew, "n=6 start=11", "s.out", &got));
+			assert_int_equal(got, 12);
+			assert_int_equal(crew.fleet.left, 0);
+			crew_end(&crew);
+		}
+	}
+}
+
 struct crossing {
 	atomic_int sent[8], received[8], dead;
 };
@@ -499,6 +529,7 @@ int main(void)
 		cmocka_unit_test(a_lost_worker_ends_the_wait_for_it),
 		cmocka_unit_test(values_arrive_while_kernels_run),
 		cmocka_unit_test(what_comes_may_lie_in_buffers_of_the_session),
+		cmocka_unit_test(short_memory_ends_the_step_of_all),
 		cmocka_unit_test(a_trace_has_both_ends_of_what_crosses),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
