@@ -1,10 +1,12 @@
 #include "remote/shm_link.h"
 
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { POLLS_AWAKE = 1000 }; /* polls that find nothing, until the peer is asked to wake shm's thread as well */
+/* Polls in a row that find nothing, until another process gets the core; until the peer is asked to wake shm's thread. */
+enum { POLLS_RUNNING = 250, POLLS_AWAKE = 1000 };
 
 /* With `reading` held. Takes err. */
 static void lose(struct shm_link *link, struct dfg_err *err)
@@ -86,6 +88,8 @@ static bool shm_link_poll(struct dfg_link *base)
 	}
 	unsigned empty = atomic_load_explicit(&link->empty, memory_order_relaxed) + 1;
 	atomic_store_explicit(&link->empty, empty, memory_order_relaxed);
+	if (empty % POLLS_RUNNING == 0)
+		sched_yield(); /* the peer may need this core to go on */
 	if (empty % POLLS_AWAKE)
 		return false;
 	atomic_fetch_or(&link->here->asleep, RING_POLLER_ASLEEP);

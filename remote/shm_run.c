@@ -2,6 +2,7 @@
 #include "remote/shm_link.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -280,15 +281,6 @@ static void rest(struct dfg_shm *shm)
 	set_asleep(shm, false);
 }
 
-static void pause_briefly(void)
-{
-#if defined __x86_64__ || defined __i386__
-	__builtin_ia32_pause();
-#elif defined __aarch64__
-	__asm__ volatile("yield");
-#endif
-}
-
 static void *live(void *arg)
 {
 	struct dfg_shm *shm = arg;
@@ -304,7 +296,7 @@ static void *live(void *arg)
 		} else if (now - shm->moved_at > AWAKE_NS) {
 			rest(shm);
 		} else if (!moved) {
-			pause_briefly();
+			sched_yield(); /* the peer may need this core to go on */
 		}
 	}
 	stop_running(shm);
