@@ -1,3 +1,4 @@
+#define _GNU_SOURCE
 /*
  * What it costs to hand tensors to another process, by each kind of link: 4 bytes there and back while both ends poll,
  * and while both sleep in between; 64 MB into room that is there. In the same run the same over a socket of TCP and a Unix
@@ -10,6 +11,7 @@
 #include <arpa/inet.h>
 #include <netinet/tcp.h>
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -19,6 +21,20 @@
 enum { LARGE = 64 << 20, TRIPS = 5000, SLOW_TRIPS = 300, LARGE_TRIPS = 9, PAUSE_US = 300, MS = 10000 };
 static const char secret[] = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
 static struct dfg_tensor room; /* where large tensors come */
+static cpu_set_t cores;        /* that this program may use */
+
+/* A process to a core, where there is more than one: as MPI does, and as chance may not. */
+static void bind_to(int nth)
+{
+	cpu_set_t one;
+	CPU_ZERO(&one);
+	if (CPU_COUNT(&cores) < 2)
+		return;
+	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
+		if (CPU_ISSET(cpu, &cores) && nth-- == 0)
+			CPU_SET(cpu, &one);
+	sched_setaffinity(0, sizeof one, &one);
+}
 
 /* One side of a link. What comes is counted; the far side sends it back, and polls as long as the number says so. */
 struct side {
@@ -226,6 +242,7 @@ static void measure_socket(const char *name, int near, int far, char *bytes)
 {
 	pid_t child = fork();
 	if (!child) {
+		bind_to(1);
 		close(near);
 		answer(far, bytes, 4, TRIPS, true);
 		answer(far, bytes, 4, SLOW_TRIPS, false);
@@ -287,6 +304,7 @@ static struct dfg_tensor large_tensor(void)
 int main(void)
 {
 	int ends[2];
+	sched_getaffinity(0, sizeof cores, &cores);
 	room = large_tensor();
 	struct dfg_tensor large = large_tensor();
 	if (pipe(ends))
@@ -294,14 +312,17 @@ int main(void)
 	pid_t child = fork(); /* before there are threads */
 	if (!child) {
 		close(ends[1]);
+		bind_to(1);
 		memset(room.data, 2, LARGE); /* pages of its own */
 		shm_far_side(ends[0]);
 	}
+	bind_to(0);
 	copy(room.data, large.data);
 	tcp_socket(room.data);
 	unix_socket(room.data);
 	shm_link(ends[1], &large);
 	waitpid(child, NULL, 0);
+	sched_setaffinity(0, sizeof cores, &cores);
 	memory_link(&large);
 	return 0;
 }

@@ -40,16 +40,16 @@ static inline size_t frame_length(uint32_t depth, int rank, size_t count)
 /* A message that waits to be written, or is half written. */
 struct outgoing {
 	struct outgoing *next;
-	struct dfg_message message;
-	void *packed; /* strings as they go over; owned */
+	const struct dfg_message *message; /* the sender's, or own */
+	void *packed;                      /* strings as they go over; owned */
 	const uint8_t *payload;
 	uint64_t bytes, sent;
 	bool begun;
+	struct dfg_message own;
 };
 
-/* A message that is half read. */
+/* A message that comes. */
 struct incoming {
-	bool open;
 	struct dfg_message message;
 	uint8_t *packed; /* strings as they came; owned */
 	uint8_t *to;
@@ -66,16 +66,18 @@ struct shm_link {
 	struct ring_end *here, *there;
 	struct dfg_link_sink sink;
 	size_t tensor_bytes;
-	atomic_bool lost;   /* set with `reading` held */
-	atomic_bool fault;  /* the reader's position is impossible: found while writing, told by who reads */
-	atomic_bool polled; /* since shm's thread last asked */
-	bool watched;       /* it was: the thread's own note */
-	atomic_uint empty;  /* polls in a row that found nothing */
+	atomic_bool lost;         /* set with `reading` held */
+	atomic_bool fault;        /* the reader's position is impossible: found while writing, told by who reads */
+	_Atomic uint64_t read_to; /* in.at, for who would know whether there is something to read */
+	atomic_bool polled;       /* since shm's thread last asked */
+	bool watched;             /* it was: the thread's own note */
+	atomic_uint empty;        /* polls in a row that found nothing */
 
 	pthread_mutex_t reading; /* of what follows, and of calls of the sink */
 	struct ring_reader in;
-	struct incoming incoming;
-	size_t given; /* bytes read since the peer was last asked whether it waits for room */
+	bool half_read;
+	struct incoming incoming; /* where one is half read */
+	size_t given;             /* bytes read since the peer was last asked whether it waits for room */
 	bool closed;
 
 	pthread_mutex_t writing; /* of what follows */

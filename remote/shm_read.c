@@ -36,13 +36,22 @@ static struct dfg_err *check_bytes(const struct shm_link *link, const struct dfg
 	return fits ? NULL : broken(link, "a tensor's bytes do not fit its shape");
 }
 
-/* The head, iterations and dims of a message, copied out, as a message without elements. */
+/*
+ * The head, iterations and dims of a message, copied out, as a message without elements. Field by field: most messages are
+ * small, and to clear all that they could hold costs as much as the rest.
+ */
 static struct dfg_err *parse(struct shm_link *link, const struct frame *frame, struct dfg_message *out)
 {
-	*out = (struct dfg_message){.kind = frame->kind,
-		.dead = frame->dead,
-		.key = {.step = frame->step, .number = frame->number, .depth = frame->depth},
-		.tensor = {.dtype = frame->dtype, .shape.rank = frame->rank}};
+	out->kind = frame->kind;
+	out->dead = frame->dead;
+	out->key.step = frame->step;
+	out->key.number = frame->number;
+	out->key.depth = frame->depth;
+	out->tensor.dtype = frame->dtype;
+	out->tensor.shape = (struct dfg_shape){.rank = frame->rank};
+	out->tensor.data = NULL;
+	out->tensor.room = 0;
+	out->tensor.buffer = NULL;
 	ring_get(&link->in, out->key.iteration, frame->depth * sizeof *out->key.iteration);
 	ring_get(&link->in, out->tensor.shape.dim, frame->rank * sizeof *out->tensor.shape.dim);
 	if (frame->kind > DFG_MESSAGE_CONTROL || frame->dead > 1 || frame->count > frame->bytes)
@@ -68,16 +77,12 @@ static struct dfg_err *make_room(struct shm_link *link, struct incoming *in)
 	return NULL;
 }
 
-static void drop(struct incoming *in)
-{
-	dfg_tensor_release(&in->message.tensor);
-	dfg_free(in->packed);
-	*in = (struct incoming){0};
-}
-
+/* Leaves something that can be dropped, whatever goes wrong. */
 static struct dfg_err *begin(struct shm_link *link, const struct frame *frame, struct incoming *in)
 {
-	*in = (struct incoming){.open = true, .bytes = frame->bytes};
+	in->packed = in->to = NULL;
+	in->bytes = frame->bytes;
+	in->got = 0;
 	DFG_TRY(parse(link, frame, &in->message));
 	if (!in->message.tensor.dtype)
 		return NULL;
@@ -116,17 +121,33 @@ static struct dfg_err *check_bools(struct shm_link *link, const struct incoming 
 	return other > 1 ? broken(link, "a bool that is neither") : NULL;
 }
 
-static struct dfg_err *finish(struct shm_link *link, struct incoming *in)
+/* The whole message is there. The counts are written by one thread at a time, and read by any. */
+static struct dfg_err *deliver(struct shm_link *link, struct incoming *in)
 {
+	struct dfg_link_counts *counts = &link->link.counts;
 	if (in->message.tensor.dtype == DFG_STRING)
 		DFG_TRY(unpack_strings(link, in));
 	else if (in->message.tensor.dtype == DFG_BOOL)
 		DFG_TRY(check_bools(link, in));
-	__atomic_fetch_add(&link->link.counts.received_messages, 1, __ATOMIC_RELAXED);
-	__atomic_fetch_add(&link->link.counts.received_bytes, dfg_message_bytes(&in->message), __ATOMIC_RELAXED);
+	__atomic_store_n(&counts->received_messages, counts->received_messages + 1, __ATOMIC_RELAXED);
+	__atomic_store_n(
+		&counts->received_bytes, counts->received_bytes + dfg_message_bytes(&in->message), __ATOMIC_RELAXED);
 	link->sink.deliver(link->sink.arg, link->link.peer, &in->message);
-	in->message.tensor = (struct dfg_tensor){0};
 	return NULL;
+}
+
+/* Of a message that is there, or of which nothing more is wanted. */
+static struct dfg_err *finish(struct shm_link *link, struct incoming *in, struct dfg_err *err, bool *out_some)
+{
+	if (!err)
+		err = deliver(link, in);
+	if (err)
+		dfg_tensor_release(&in->message.tensor);
+	else
+		*out_some = true;
+	if (in->packed)
+		dfg_free(in->packed);
+	return err;
 }
 
 /* count bytes more of it. */
@@ -140,39 +161,30 @@ static struct dfg_err *fill(struct shm_link *link, struct incoming *in, uint32_t
 	return NULL;
 }
 
-/* A frame of a message; *out_some where it was the last and the message is delivered. */
+/* The first frame of a message, or all of it. */
 static struct dfg_err *take_message(struct shm_link *link, const struct frame *frame, bool *out_some)
 {
-	struct incoming in;
-	struct dfg_err *err = begin(link, frame, &in);
+	struct incoming whole, *in = frame->count == frame->bytes ? &whole : &link->incoming;
+	if (in == &link->incoming && link->half_read)
+		return broken(link, "a large tensor within another");
+	struct dfg_err *err = begin(link, frame, in);
 	if (!err)
-		err = fill(link, &in, frame->count);
-	if (!err && in.got < in.bytes) {
-		if (!link->incoming.open) {
-			link->incoming = in;
-			return NULL;
-		}
-		err = broken(link, "a large tensor within another");
-	}
-	if (!err)
-		err = finish(link, &in);
-	*out_some |= !err;
-	drop(&in);
-	return err;
+		err = fill(link, in, frame->count);
+	if (err || in == &whole)
+		return finish(link, in, err, out_some);
+	link->half_read = true;
+	return NULL;
 }
 
 static struct dfg_err *take_more(struct shm_link *link, const struct frame *frame, bool *out_some)
 {
-	struct incoming *in = &link->incoming;
-	if (!in->open || !frame->count)
+	if (!link->half_read || !frame->count)
 		return broken(link, "bytes of no tensor");
-	DFG_TRY(fill(link, in, frame->count));
-	if (in->got < in->bytes)
+	DFG_TRY(fill(link, &link->incoming, frame->count));
+	if (link->incoming.got < link->incoming.bytes)
 		return NULL;
-	struct dfg_err *err = finish(link, in);
-	*out_some |= !err;
-	drop(in);
-	return err;
+	link->half_read = false;
+	return finish(link, &link->incoming, NULL, out_some);
 }
 
 /* The next frame, of `there` bytes that the ring holds. */
@@ -215,6 +227,7 @@ struct dfg_err *shm_link_read(struct shm_link *link, bool *out_some)
 			return NULL;
 		DFG_TRY(take_frame(link, there, out_some));
 		ring_give_back(&link->in);
+		atomic_store_explicit(&link->read_to, link->in.at, memory_order_relaxed);
 		link->given += link->in.at - before;
 		tell_room(link);
 	}

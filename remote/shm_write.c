@@ -22,11 +22,19 @@ static bool fault(struct shm_link *link)
 	return false;
 }
 
-/* The next frame of it, of at most `free` bytes. */
+/* The whole message is written. The counts are written by one thread at a time, and read by any. */
+static void count(struct shm_link *link, const struct outgoing *out)
+{
+	struct dfg_link_counts *counts = &link->link.counts;
+	uint64_t bytes = out->packed ? out->bytes - (uint64_t)dfg_shape_count(&out->message->tensor.shape) * 8 : out->bytes;
+	__atomic_store_n(&counts->sent_messages, counts->sent_messages + 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&counts->sent_bytes, counts->sent_bytes + bytes, __ATOMIC_RELAXED);
+}
+
+/* The next frame of it, of at most `free` bytes. With `writing` held. */
 static void write_frame(struct shm_link *link, struct outgoing *out, size_t free)
 {
-	static const uint8_t zeros[8];
-	const struct dfg_message *message = &out->message;
+	const struct dfg_message *message = out->message;
 	const struct dfg_transfer_key *key = &message->key;
 	struct frame frame = {.type = FRAME_MORE};
 	if (!out->begun)
@@ -36,28 +44,30 @@ static void write_frame(struct shm_link *link, struct outgoing *out, size_t free
 			.dtype = (uint8_t)message->tensor.dtype,
 			.number = key->number,
 			.depth = (uint8_t)key->depth,
-			.rank = (uint8_t)message->tensor.shape.rank,
+			.rank = message->tensor.dtype ? (uint8_t)message->tensor.shape.rank : 0,
 			.step = key->step,
 			.bytes = out->bytes};
-	uint64_t count = out->bytes - out->sent, most = free - frame_length(frame.depth, frame.rank, 0);
-	count = count < FRAME_MOST ? count : FRAME_MOST;
-	frame.count = (uint32_t)(count < most ? count : most);
+	uint64_t most = free - frame_length(frame.depth, frame.rank, 0), left = out->bytes - out->sent;
+	most = most < FRAME_MOST ? most : FRAME_MOST;
+	frame.count = (uint32_t)(left < most ? left : most);
 	ring_put(&link->out, &frame, sizeof frame);
 	ring_put(&link->out, key->iteration, frame.depth * sizeof *key->iteration);
 	ring_put(&link->out, message->tensor.shape.dim, frame.rank * sizeof *message->tensor.shape.dim);
 	ring_put(&link->out, out->payload + out->sent, frame.count);
-	ring_put(&link->out, zeros, -frame.count & 7);
-	out->begun = true;
-	out->sent += frame.count;
+	link->out.at += -frame.count & 7;
 	ring_publish(&link->out);
 	shm_link_wake(link);
+	out->begun = true;
+	out->sent += frame.count;
+	if (out->sent == out->bytes)
+		count(link, out);
 }
 
 /* Bytes that there must be room for before it goes on: of small ones all, of large ones a part that is worth a frame. */
 static size_t needs(const struct outgoing *out)
 {
 	uint64_t left = out->bytes - out->sent, least = out->bytes > SMALL_MOST ? FRAME_MOST / 4 : SMALL_MOST;
-	const struct dfg_message *message = &out->message;
+	const struct dfg_message *message = out->message;
 	return frame_length(message->key.depth, message->tensor.shape.rank, left < least ? left : least);
 }
 
@@ -86,7 +96,7 @@ static struct outgoing *next_of(struct shm_link *link)
 
 static void drop(struct outgoing *out)
 {
-	dfg_tensor_release(&out->message.tensor);
+	dfg_tensor_release(&out->own.tensor);
 	dfg_free(out->packed);
 	dfg_free(out);
 }
@@ -171,10 +181,10 @@ void shm_link_drop_queue(struct shm_link *link)
 /* Lengths, then bytes. */
 static struct dfg_err *pack_strings(struct outgoing *out)
 {
-	const struct dfg_tensor *tensor = &out->message.tensor;
+	const struct dfg_tensor *tensor = &out->message->tensor;
 	const struct dfg_string *element = tensor->data;
 	size_t count = (size_t)dfg_shape_count(&tensor->shape);
-	out->bytes = count * sizeof(uint64_t) + dfg_message_bytes(&out->message);
+	out->bytes = count * sizeof(uint64_t) + dfg_message_bytes(out->message);
 	uint64_t *length = out->packed = dfg_zeros(out->bytes, 1);
 	if (!length)
 		return DFG_ERR(DFG_MEMORY, "no memory for strings of %llu bytes", (unsigned long long)out->bytes);
@@ -189,21 +199,18 @@ static struct dfg_err *pack_strings(struct outgoing *out)
 	return NULL;
 }
 
-/* out borrows the message's tensor. */
+/* Of the sender's message, which stays the sender's. `own` is not used yet: most messages never wait. */
 static struct dfg_err *prepare(struct outgoing *out, const struct dfg_message *message)
 {
 	DFG_TRY(dfg_message_check(message));
-	*out = (struct outgoing){.message = *message};
-	const struct dfg_tensor *tensor = &out->message.tensor;
-	if (!tensor->dtype)
-		out->message.tensor = (struct dfg_tensor){0};
-	else if (tensor->dtype == DFG_STRING)
-		return pack_strings(out);
-	else {
-		out->payload = tensor->data;
-		out->bytes = dfg_tensor_bytes(tensor);
-	}
-	return NULL;
+	const struct dfg_tensor *tensor = &message->tensor;
+	out->message = message;
+	out->packed = NULL;
+	out->payload = tensor->data;
+	out->bytes = tensor->dtype && tensor->dtype != DFG_STRING ? dfg_tensor_bytes(tensor) : 0;
+	out->sent = 0;
+	out->begun = false;
+	return tensor->dtype == DFG_STRING ? pack_strings(out) : NULL;
 }
 
 /* Straight into the ring; false where it must wait. */
@@ -231,31 +238,38 @@ static bool overtakes(struct shm_link *link, const struct outgoing *out)
 	if (out->bytes > SMALL_MOST)
 		return false;
 	for (const struct outgoing *other = link->large; other; other = other->next)
-		if (same_key(&other->message, &out->message))
+		if (same_key(other->message, out->message))
 			return false;
 	return true;
 }
 
-/* What of it is only borrowed is taken here. */
+/* What it only borrowed becomes its own; its tensor too where that still has bytes to write. */
+static struct dfg_err *keep(const struct outgoing *from, struct outgoing *out)
+{
+	struct dfg_tensor *tensor = &out->own.tensor;
+	out->own = *from->message;
+	out->message = &out->own;
+	out->packed = from->packed;
+	out->payload = from->payload;
+	out->bytes = from->bytes;
+	tensor->buffer = NULL;
+	if (!tensor->dtype || out->packed || !out->bytes)
+		return NULL;
+	DFG_TRY(dfg_tensor_share(&from->message->tensor, tensor));
+	out->payload = tensor->data;
+	return NULL;
+}
+
+/* Takes what was packed, where it succeeds. */
 static struct dfg_err *enqueue(struct shm_link *link, struct outgoing *from)
 {
 	struct outgoing *out = dfg_zeros(1, sizeof *out);
-	if (!out)
-		return DFG_ERR(DFG_MEMORY, "no memory for a message");
-	*out = *from;
-	if (out->packed) {
-		out->message.tensor.buffer = NULL; /* its dtype and shape are all that is needed */
-		from->packed = NULL;
-	} else if (out->bytes) {
-		struct dfg_err *err = dfg_tensor_share(&from->message.tensor, &out->message.tensor);
-		if (err) {
-			dfg_free(out);
-			return err;
-		}
-		out->payload = out->message.tensor.data;
-	} else {
-		out->message.tensor.buffer = NULL;
+	struct dfg_err *err = out ? keep(from, out) : DFG_ERR(DFG_MEMORY, "no memory for a message");
+	if (err) {
+		dfg_free(out);
+		return err;
 	}
+	from->packed = NULL;
 	pthread_mutex_lock(&link->queue);
 	struct outgoing ***last = overtakes(link, out) ? &link->last_small : &link->last_large;
 	**last = out;
@@ -269,19 +283,15 @@ struct dfg_err *shm_link_send(struct dfg_link *base, const struct dfg_message *m
 {
 	struct shm_link *link = (struct shm_link *)base;
 	struct outgoing out;
-	if (atomic_load(&link->lost))
+	if (atomic_load_explicit(&link->lost, memory_order_relaxed))
 		return DFG_ERR(DFG_UNAVAILABLE, "the link to %s is lost", dfg_peer_words(base->peer).s);
 	DFG_TRY(prepare(&out, message));
-	uint64_t bytes = dfg_message_bytes(message);
 	struct dfg_err *err = NULL;
 	if (!write_now(link, &out)) {
 		err = enqueue(link, &out);
 		shm_link_push(link);
 	}
-	dfg_free(out.packed);
-	if (err)
-		return err;
-	__atomic_fetch_add(&base->counts.sent_messages, 1, __ATOMIC_RELAXED);
-	__atomic_fetch_add(&base->counts.sent_bytes, bytes, __ATOMIC_RELAXED);
-	return NULL;
+	if (out.packed)
+		dfg_free(out.packed);
+	return err;
 }

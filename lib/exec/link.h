@@ -41,7 +41,7 @@ struct dfg_link_sink {
 	struct dfg_err *(*room)(void *arg, enum dfg_dtype dtype, const struct dfg_shape *shape, struct dfg_tensor *out);
 };
 
-/* Of what was delivered, and of what was taken to be sent. Counted while the link runs, each by itself. */
+/* Of what was delivered, and of what has left; while the link runs they grow, each by itself. */
 struct dfg_link_counts {
 	uint64_t sent_messages, sent_bytes, received_messages, received_bytes; /* dfg_message_bytes */
 };
