@@ -90,13 +90,14 @@ static void init_condition(pthread_cond_t *condition)
 
 struct dfg_err *dfg_shm_new(const struct dfg_shm_options *options, struct dfg_shm **out_shm)
 {
-	if (strlen(options->secret) != DFG_SHM_SECRET)
-		return DFG_ERR(DFG_CONFIG, "the secret must have %d characters", DFG_SHM_SECRET);
+	if (strlen(options->secret) != sizeof(*out_shm)->secret)
+		return DFG_ERR(DFG_CONFIG, "the secret must have %zu characters", sizeof(*out_shm)->secret);
 	struct dfg_shm *shm = dfg_zeros(1, sizeof *shm);
 	if (!shm)
 		return DFG_ERR(DFG_MEMORY, "no memory for links");
 	shm->options = *options;
 	shm->options.secret = NULL;
+	shm->options.lease_ms = options->lease_ms ? options->lease_ms : DFG_LEASE_MS;
 	memcpy(shm->secret, options->secret, sizeof shm->secret);
 	shm->listener = shm->nudge = -1;
 	pthread_mutex_init(&shm->lock, NULL);

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "lib/exec/link.h"
+#include "remote/hub.h"
 
 /*
  * Links between processes of one host, through memory that both map: a ring of bytes each way. While somebody polls,
@@ -14,17 +14,17 @@
  * Let in is who runs as the same user and knows the secret of the run. What a peer writes to the memory is not trusted:
  * the worst it can do is to end its link (DFG_PROTOCOL).
  *
- * A peer that is stopped, not dead, does not end a link; that is for whoever holds leases.
+ * A peer that has died is lost at once, one that is stopped when its lease is over: each process shows the others now and
+ * then that it runs.
  */
 struct dfg_shm;
 
-enum { DFG_SHM_SECRET = 64 }; /* characters; as dfg_secret_make() makes them */
-
 struct dfg_shm_options {
 	uint32_t self;      /* this worker's number; DFG_LAUNCHER */
-	const char *secret; /* of the run; copied */
+	const char *secret; /* of the run, as dfg_secret_make() makes them; copied */
 	struct dfg_link_sink sink;
 	size_t tensor_bytes; /* the largest tensor that is taken from a peer; 0: what memory there is */
+	uint32_t lease_ms;   /* 0: DFG_LEASE_MS */
 };
 
 /* Listens, on a name that leaves nothing behind whatever end the process takes, with a thread of its own. */

@@ -68,13 +68,13 @@ bool shm_link_could_move(struct shm_link *link)
 	return could || shm_link_could_push(link);
 }
 
-void shm_link_gone(struct shm_link *link)
+void shm_link_end(struct shm_link *link, struct dfg_err *err)
 {
 	bool some = false;
 	pthread_mutex_lock(&link->reading);
 	while (read_all(link, &some))
 		;
-	lose(link, DFG_ERR(DFG_UNAVAILABLE, "%s has closed the link or died", dfg_peer_words(link->link.peer).s));
+	lose(link, err);
 	pthread_mutex_unlock(&link->reading);
 }
 

@@ -70,7 +70,9 @@ struct shm_link {
 	atomic_bool fault;        /* the reader's position is impossible: found while writing, told by who reads */
 	_Atomic uint64_t read_to; /* in.at, for who would know whether there is something to read */
 	atomic_bool polled;       /* since shm's thread last asked */
-	bool watched;             /* it was: the thread's own note */
+	bool watched;             /* it was; this and what follows are the thread's own notes */
+	uint32_t heard;           /* of the peer's beats: 0 until it has taken the link */
+	uint64_t heard_at;
 	atomic_uint empty;        /* polls in a row that found nothing */
 
 	pthread_mutex_t reading; /* of what follows, and of calls of the sink */
@@ -121,8 +123,8 @@ bool shm_link_move(struct shm_link *link, bool *out_some);
 /* Would that move anything? Asked when the peer has been told to wake us, before we sleep. */
 bool shm_link_could_move(struct shm_link *link);
 
-/* The socket has ended: delivers what still is in the ring, then tells. */
-void shm_link_gone(struct shm_link *link);
+/* The peer is no more: delivers what still is in the ring, then tells err. Takes it. */
+void shm_link_end(struct shm_link *link, struct dfg_err *err);
 
 /* shm_hello.c: how two processes come to share memory. Who connects says hello, who accepts answers with the segment. */
 
@@ -131,7 +133,7 @@ struct hello {
 	uint32_t version, bytes; /* of the segment: another build has another layout */
 	uint32_t self;           /* who speaks */
 	uint32_t refused;        /* an answer's: enum dfg_code; the rest is zero */
-	char secret[DFG_SHM_SECRET];
+	char secret[DFG_SECRET_ROOM - 1];
 };
 struct hello shm_hello(const struct dfg_shm_options *options, const char *secret);
 
@@ -174,7 +176,7 @@ struct arrival {
 
 struct dfg_shm {
 	struct dfg_shm_options options;
-	char secret[DFG_SHM_SECRET];
+	char secret[DFG_SECRET_ROOM - 1];
 	char host[DFG_SHM_ADDRESS], address[DFG_SHM_ADDRESS];
 	int listener, nudge;
 	pthread_t thread;
@@ -192,7 +194,7 @@ struct dfg_shm {
 	struct shm_link *running[LINKS_MOST];
 	struct pollfd fds[2 + STRANGERS_MOST + LINKS_MOST]; /* the nudge, the listener, strangers, links */
 	size_t n_strangers, n_running;
-	uint64_t moved_at, looked_at;
+	uint64_t moved_at, looked_at, beat_at;
 	unsigned seen_changes;
 };
 

@@ -28,10 +28,11 @@ enum {
 	RING_POLLER_ASLEEP = 2, /* it has polled in vain for long, and may be about to stop */
 };
 
-/* Of a process: who sleeps; it waits for room, wake it when there is. */
+/* Of a process: who sleeps; it waits for room, wake it when there is; it lives. */
 struct ring_end {
 	alignas(RING_LINE) _Atomic uint32_t asleep;
 	_Atomic uint32_t waiting;
+	alignas(RING_LINE) _Atomic uint32_t beats;
 };
 
 /* Way and end 0 are those of who connected, who writes way 0. */

@@ -17,6 +17,7 @@ enum {
 	WATCH_NS = 200000,     /* between two looks whether somebody still polls */
 	LOOK_NS = 10000000,    /* at the sockets, while things move all the time */
 	HELLO_NS = 2000000000, /* for a peer that has connected to say who it is */
+	BEATS = 6,             /* in a lease */
 };
 
 void shm_nudge(struct dfg_shm *shm)
@@ -219,10 +220,11 @@ static void hear(struct shm_link *link)
 		;
 	atomic_store(&link->polled, false);
 	if (!got || (got < 0 && errno != EAGAIN && errno != EINTR))
-		shm_link_gone(link);
+		shm_link_end(
+			link, DFG_ERR(DFG_UNAVAILABLE, "%s has closed the link or died", dfg_peer_words(link->link.peer).s));
 }
 
-/* At all sockets; timeout NULL: until something happens. */
+/* At all sockets, until something happens or for so long. */
 static void look(struct dfg_shm *shm, const struct timespec *timeout)
 {
 	struct pollfd *fds = shm->fds;
@@ -266,19 +268,47 @@ static void set_asleep(struct dfg_shm *shm, bool asleep)
 			atomic_fetch_and(&shm->running[i]->here->asleep, ~(uint32_t)RING_THREAD_ASLEEP);
 }
 
+static uint64_t lease_ns(const struct dfg_shm *shm)
+{
+	return (uint64_t)shm->options.lease_ms * 1000000;
+}
+
+static uint64_t beat_ns(const struct dfg_shm *shm)
+{
+	return lease_ns(shm) / BEATS;
+}
+
 static void rest(struct dfg_shm *shm)
 {
-	bool watches = false;
+	uint64_t ns = beat_ns(shm);
 	for (size_t i = 0; i < shm->n_running; i++)
-		watches |= shm->running[i]->watched;
-	const struct timespec watch = {0, WATCH_NS}, hello = {1, 0};
+		if (shm->running[i]->watched)
+			ns = ns < WATCH_NS ? ns : WATCH_NS;
 	set_asleep(shm, true);
 	atomic_store(&shm->resting, true);
 	atomic_thread_fence(memory_order_seq_cst); /* what wakes us is told first, then we look a last time */
 	if (is_idle(shm))
-		look(shm, watches ? &watch : shm->n_strangers ? &hello : NULL);
+		look(shm, &(struct timespec){(time_t)(ns / 1000000000), (long)(ns % 1000000000)});
 	atomic_store(&shm->resting, false);
 	set_asleep(shm, false);
+}
+
+/* Shows that this process runs, and sees who else does. Who was away itself gives the others time to show it. */
+static void beat(struct dfg_shm *shm, uint64_t now)
+{
+	bool was_away = now - shm->beat_at > lease_ns(shm) / 2;
+	shm->beat_at = now;
+	for (size_t i = 0; i < shm->n_running; i++) {
+		struct shm_link *link = shm->running[i];
+		uint32_t beats = atomic_load(&link->there->beats);
+		atomic_fetch_add(&link->here->beats, 1);
+		if (beats != link->heard || was_away)
+			link->heard_at = now;
+		link->heard = beats;
+		if (beats && now - link->heard_at > lease_ns(shm) && !atomic_load(&link->lost))
+			shm_link_end(link, DFG_ERR(DFG_UNAVAILABLE, "%s has been silent for %u ms",
+								   dfg_peer_words(link->link.peer).s, shm->options.lease_ms));
+	}
 }
 
 static void *live(void *arg)
@@ -290,6 +320,8 @@ static void *live(void *arg)
 		uint64_t now = shm_now();
 		if (moved)
 			shm->moved_at = now;
+		if (now - shm->beat_at > beat_ns(shm))
+			beat(shm, now);
 		if (now - shm->looked_at > LOOK_NS) {
 			look(shm, &(struct timespec){0});
 			shm->looked_at = now;

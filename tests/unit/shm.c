@@ -1,8 +1,5 @@
 #define _GNU_SOURCE
-#include "tests/unit/inbox.h"
-
-#include "remote/shm.h"
-#include "remote/shm_link.h"
+#include "tests/unit/shm_ends.h"
 
 #include <dirent.h>
 #include <signal.h>
@@ -12,23 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Shared memory between processes: peers that die, stop, or lie. What it has to do as a link is in link.c. */
-
-enum { HERE = 0, THERE = 1, MS = 20000 };
-static const char secret[] = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
-
-static struct dfg_err *shm_new(uint32_t self, struct inbox *inbox, struct dfg_shm **out_shm)
-{
-	return dfg_shm_new(
-		&(struct dfg_shm_options){
-			.self = self, .secret = secret, .sink = inbox_sink(inbox, false), .tensor_bytes = 100 << 20},
-		out_shm);
-}
-
-static struct dfg_err *put(struct dfg_link *link, const struct dfg_message *message)
-{
-	return link->kind->send(link, message);
-}
+/* Shared memory between processes: peers that die or stop, and strangers. What it has to do as a link is in link.c. */
 
 /* A process of its own, which connects to this one. */
 struct process {
@@ -207,6 +188,24 @@ static void a_stopped_peer_is_waited_for_by_nobody(void **state)
 	end(&process);
 }
 
+static void a_stopped_peer_is_lost_when_its_lease_is_over(void **state)
+{
+	(void)state;
+	struct process process;
+	lease_ms = 200;
+	begin(&process, echo);
+	send_int(process.link, 0, 1);
+	inbox_wait(&process.inbox, 1);
+	usleep(500000);
+	assert_int_equal(process.inbox.lost, 0);
+	kill(process.pid, SIGSTOP);
+	inbox_wait_lost(&process.inbox);
+	assert_int_equal(process.inbox.code, DFG_UNAVAILABLE);
+	assert_string_equal(process.inbox.words, "worker 1 has been silent for 200 ms");
+	end(&process);
+	lease_ms = 60000;
+}
+
 static void who_has_died_listens_no_more(void **state)
 {
 	(void)state;
@@ -221,36 +220,6 @@ static void who_has_died_listens_no_more(void **state)
 	fails(dfg_shm_connect(process.shm, 7, address, MS, &link), DFG_UNAVAILABLE, "worker 7: nobody listens there");
 	dfg_shm_free(process.shm);
 	inbox_end(&process.inbox);
-}
-
-/* Two ends in this process. */
-
-struct ends {
-	struct dfg_shm *a, *b;
-	struct dfg_link *link_a, *link_b;
-	struct inbox at_a, at_b;
-};
-
-static void listen_both(struct ends *ends)
-{
-	inbox_begin(&ends->at_a);
-	inbox_begin(&ends->at_b);
-	succeeds(shm_new(HERE, &ends->at_a, &ends->a));
-	succeeds(shm_new(THERE, &ends->at_b, &ends->b));
-}
-
-static void free_both(struct ends *ends)
-{
-	dfg_shm_free(ends->a);
-	dfg_shm_free(ends->b);
-	inbox_end(&ends->at_a);
-	inbox_end(&ends->at_b);
-}
-
-static void link_both(struct ends *ends)
-{
-	succeeds(dfg_shm_connect(ends->a, THERE, dfg_shm_address(ends->b), MS, &ends->link_a));
-	succeeds(dfg_shm_accept(ends->b, HERE, MS, &ends->link_b));
 }
 
 static void only_who_knows_the_secret_is_let_in(void **state)
@@ -448,185 +417,6 @@ static void memory_that_runs_out_is_an_error(void **state)
 	dfg_tensor_release(&strings);
 }
 
-/* Peers that lie. a is one that writes what it likes into the ring. */
-
-static void lie_begin(struct ends *ends)
-{
-	listen_both(ends);
-	link_both(ends);
-}
-
-static void lie(struct ends *ends, const void *bytes, size_t count)
-{
-	struct shm_link *link = (struct shm_link *)ends->link_a;
-	ring_put(&link->out, bytes, count);
-}
-
-static void lie_end(struct ends *ends, const char *words)
-{
-	struct shm_link *link = (struct shm_link *)ends->link_a;
-	ring_publish(&link->out);
-	shm_link_wake(link);
-	inbox_wait_lost(&ends->at_b);
-	assert_int_equal(ends->at_b.code, DFG_PROTOCOL);
-	if (!strstr(ends->at_b.words, words))
-		fail_msg("'%s', not '%s'", ends->at_b.words, words);
-	fails(try_send_int(ends->link_b, 0, 0), DFG_UNAVAILABLE, "worker 0");
-	free_both(ends);
-}
-
-/* One frame, right but for what is said. */
-#define LIE(words, dims, text, ...)                                      \
-	{                                                                    \
-		words, dims, text, sizeof text - 1,                              \
-		{                                                                \
-			.type = FRAME_MESSAGE, .count = sizeof text - 1, __VA_ARGS__ \
-		}                                                                \
-	}
-
-static void a_false_frame_ends_the_link(void **state)
-{
-	(void)state;
-	static const int64_t two[] = {2}, negative[] = {-1}, product[] = {INT64_MAX, 8}, huge[] = {200 << 20},
-						 eight[] = {8};
-	static const struct {
-		const char *words;
-		const int64_t *dims;
-		const char *text;
-		size_t count;
-		struct frame frame;
-	} lies[] = {
-		LIE("no such message", NULL, "", .kind = 2),
-		LIE("no such message", NULL, "", .dead = 2),
-		LIE("no such message", NULL, "12345678", .dtype = DFG_U8, .bytes = 1),
-		LIE("no such tensor", NULL, "12345678", .dead = 1, .dtype = DFG_F64, .bytes = 8),
-		LIE("no such tensor", NULL, "12345678", .dtype = DFG_RESOURCE, .bytes = 8),
-		LIE("no such tensor", NULL, "12345678", .dtype = DFG_VARIANT, .bytes = 8),
-		LIE("no such tensor", NULL, "12345678", .dtype = 99, .bytes = 8),
-		LIE("bytes of no tensor", NULL, "", .bytes = 8),
-		LIE("bytes of no tensor", two, "", .rank = 1),
-		LIE("do not fit its shape", two, "12345678", .dtype = DFG_F64, .rank = 1, .bytes = 8),
-		LIE("do not fit its shape", NULL, "12345678", .dtype = DFG_F32, .bytes = 8),
-		LIE("a negative dim", negative, "12345678", .dtype = DFG_U8, .rank = 1, .bytes = 8),
-		LIE("too large to count", product, "12345678", .dtype = DFG_U8, .rank = 2, .bytes = 8),
-		LIE("larger than", huge, "12345678", .dtype = DFG_U8, .rank = 1, .bytes = 200 << 20),
-		LIE("a frame that is too long", NULL, "", .depth = DFG_LINK_DEPTH + 1),
-		LIE("a frame that is too long", NULL, "", .depth = 255),
-		LIE("a frame that is too long", NULL, "", .rank = DFG_RANK_MAX + 1),
-		LIE("a frame that is too long", NULL, "", .dtype = DFG_U8, .rank = 8),
-		LIE("a bool that is neither", eight, "\0\1\2\1\0\0\0\0", .dtype = DFG_BOOL, .rank = 1, .bytes = 8),
-		LIE("do not fit its shape", two, "12345678", .dtype = DFG_STRING, .rank = 1, .bytes = 8),
-		LIE("longer than their bytes", NULL, "\1\0\0\0\0\0\0\0", .dtype = DFG_STRING, .bytes = 8),
-		LIE("longer than their bytes", NULL, "\377\377\377\377\377\377\377\377", .dtype = DFG_STRING, .bytes = 8),
-		LIE("bytes behind the strings", NULL, "\0\0\0\0\0\0\0\0abcdefgh", .dtype = DFG_STRING, .bytes = 16),
-	};
-	for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
-		struct ends ends;
-		lie_begin(&ends);
-		lie(&ends, &lies[i].frame, sizeof lies[i].frame);
-		if (lies[i].dims)
-			lie(&ends, lies[i].dims, lies[i].frame.rank * sizeof *lies[i].dims);
-		lie(&ends, lies[i].text, lies[i].count);
-		lie_end(&ends, lies[i].words);
-	}
-}
-
-/* The first frame of a tensor of 100 bytes, with 8 of them. */
-static void half_a_tensor(struct ends *ends)
-{
-	struct frame frame = {.count = 8, .type = FRAME_MESSAGE, .dtype = DFG_U8, .rank = 1, .bytes = 100};
-	lie(ends, &frame, sizeof frame);
-	lie(ends, &(int64_t){100}, sizeof(int64_t));
-	lie(ends, "12345678", 8);
-}
-
-static void a_frame_out_of_place_ends_the_link(void **state)
-{
-	(void)state;
-	static const uint8_t bytes[1000];
-	struct ends ends;
-	lie_begin(&ends);
-	half_a_tensor(&ends);
-	half_a_tensor(&ends);
-	lie_end(&ends, "a large tensor within another");
-
-	lie_begin(&ends);
-	half_a_tensor(&ends);
-	lie(&ends, &(struct frame){.type = FRAME_MORE, .count = 96}, sizeof(struct frame));
-	lie(&ends, bytes, 96);
-	lie_end(&ends, "more bytes than the tensor has");
-
-	lie_begin(&ends);
-	half_a_tensor(&ends);
-	lie(&ends, &(struct frame){.type = FRAME_MORE}, sizeof(struct frame));
-	lie_end(&ends, "bytes of no tensor");
-
-	lie_begin(&ends);
-	lie(&ends, &(struct frame){.type = FRAME_MORE, .count = 8}, sizeof(struct frame));
-	lie(&ends, bytes, 8);
-	lie_end(&ends, "bytes of no tensor");
-
-	lie_begin(&ends);
-	lie(&ends, &(struct frame){.type = FRAME_MORE + 1}, sizeof(struct frame));
-	lie_end(&ends, "no such frame");
-
-	lie_begin(&ends);
-	lie(&ends, &(struct frame){.type = FRAME_MESSAGE}, sizeof(struct frame) / 2);
-	lie_end(&ends, "half a frame");
-}
-
-static void an_impossible_position_ends_the_link(void **state)
-{
-	(void)state;
-	struct ends ends;
-	lie_begin(&ends);
-	((struct shm_link *)ends.link_a)->out.at = RING_BYTES + 8;
-	lie_end(&ends, "an impossible position");
-
-	lie_begin(&ends);
-	((struct shm_link *)ends.link_a)->out.at -= 8;
-	lie_end(&ends, "an impossible position");
-
-	lie_begin(&ends);
-	struct dfg_shape shape = DFG_SHAPE_VECTOR(2 * RING_BYTES);
-	struct dfg_message message = {.tensor = tensor_of(DFG_U8, &shape, 1)};
-	struct shm_link *link = (struct shm_link *)ends.link_a;
-	pthread_mutex_lock(&link->reading); /* it reads nothing, but says so */
-	atomic_store(&link->in.way->read, UINT64_C(1) << 60);
-	succeeds(put(ends.link_b, &message));
-	dfg_tensor_release(&message.tensor);
-	inbox_wait_lost(&ends.at_b);
-	pthread_mutex_unlock(&link->reading);
-	lie_end(&ends, "it has read what was not written");
-}
-
-/* Any bytes: the link ends, or waits for more; the process goes on. */
-static void any_bytes_do_no_harm(void **state)
-{
-	(void)state;
-	unsigned random = 1;
-	for (int turn = 0; turn < 300; turn++) {
-		struct ends ends;
-		lie_begin(&ends);
-		struct shm_link *link = (struct shm_link *)ends.link_a;
-		for (int i = 0; i < 40; i++) {
-			struct frame frame = {.count = 8, .type = FRAME_MESSAGE, .dtype = DFG_U8, .rank = 1, .bytes = 8};
-			uint8_t bytes[sizeof frame + 16];
-			memcpy(bytes, &frame, sizeof frame);
-			memcpy(bytes + sizeof frame, &(int64_t){8}, 8);
-			for (int change = 0; change < 3 && i > 5; change++) {
-				random = random * 1664525u + 1013904223u;
-				bytes[(random >> 8) % sizeof bytes] = (uint8_t)((random >> 24) % 40);
-			}
-			lie(&ends, bytes, sizeof bytes);
-		}
-		ring_publish(&link->out);
-		shm_link_wake(link);
-		inbox_wait(&ends.at_b, 6);
-		free_both(&ends);
-	}
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -634,6 +424,7 @@ int main(void)
 		cmocka_unit_test(what_a_peer_said_before_it_died_arrives),
 		cmocka_unit_test(a_peer_killed_amidst_a_tensor_leaves_none),
 		cmocka_unit_test(a_stopped_peer_is_waited_for_by_nobody),
+		cmocka_unit_test(a_stopped_peer_is_lost_when_its_lease_is_over),
 		cmocka_unit_test(who_has_died_listens_no_more),
 		cmocka_unit_test(only_who_knows_the_secret_is_let_in),
 		cmocka_unit_test(a_peer_must_be_who_it_should_be),
@@ -642,10 +433,6 @@ int main(void)
 		cmocka_unit_test(strangers_hold_up_nobody),
 		cmocka_unit_test(nothing_is_left_behind),
 		cmocka_unit_test(memory_that_runs_out_is_an_error),
-		cmocka_unit_test(a_false_frame_ends_the_link),
-		cmocka_unit_test(a_frame_out_of_place_ends_the_link),
-		cmocka_unit_test(an_impossible_position_ends_the_link),
-		cmocka_unit_test(any_bytes_do_no_harm),
 	};
 	return cmocka_run_group_tests_name("shm", tests, NULL, NULL);
 }

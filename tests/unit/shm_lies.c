@@ -1,0 +1,193 @@
+#include "tests/unit/shm_ends.h"
+
+#include "remote/shm_link.h"
+
+/* Shared memory with a peer that lies: a is one that writes what it likes into the ring. */
+
+static void lie_begin(struct ends *ends)
+{
+	listen_both(ends);
+	link_both(ends);
+}
+
+static void lie(struct ends *ends, const void *bytes, size_t count)
+{
+	struct shm_link *link = (struct shm_link *)ends->link_a;
+	ring_put(&link->out, bytes, count);
+}
+
+static void lie_end(struct ends *ends, const char *words)
+{
+	struct shm_link *link = (struct shm_link *)ends->link_a;
+	ring_publish(&link->out);
+	shm_link_wake(link);
+	inbox_wait_lost(&ends->at_b);
+	assert_int_equal(ends->at_b.code, DFG_PROTOCOL);
+	if (!strstr(ends->at_b.words, words))
+		fail_msg("'%s', not '%s'", ends->at_b.words, words);
+	fails(try_send_int(ends->link_b, 0, 0), DFG_UNAVAILABLE, "worker 0");
+	free_both(ends);
+}
+
+/* One frame, right but for what is said. */
+#define LIE(words, dims, text, ...)                                      \
+	{                                                                    \
+		words, dims, text, sizeof text - 1,                              \
+		{                                                                \
+			.type = FRAME_MESSAGE, .count = sizeof text - 1, __VA_ARGS__ \
+		}                                                                \
+	}
+
+static void a_false_frame_ends_the_link(void **state)
+{
+	(void)state;
+	static const int64_t two[] = {2}, negative[] = {-1}, product[] = {INT64_MAX, 8}, huge[] = {200 << 20},
+						 eight[] = {8};
+	static const struct {
+		const char *words;
+		const int64_t *dims;
+		const char *text;
+		size_t count;
+		struct frame frame;
+	} lies[] = {
+		LIE("no such message", NULL, "", .kind = 2),
+		LIE("no such message", NULL, "", .dead = 2),
+		LIE("no such message", NULL, "12345678", .dtype = DFG_U8, .bytes = 1),
+		LIE("no such tensor", NULL, "12345678", .dead = 1, .dtype = DFG_F64, .bytes = 8),
+		LIE("no such tensor", NULL, "12345678", .dtype = DFG_RESOURCE, .bytes = 8),
+		LIE("no such tensor", NULL, "12345678", .dtype = DFG_VARIANT, .bytes = 8),
+		LIE("no such tensor", NULL, "12345678", .dtype = 99, .bytes = 8),
+		LIE("bytes of no tensor", NULL, "", .bytes = 8),
+		LIE("bytes of no tensor", two, "", .rank = 1),
+		LIE("do not fit its shape", two, "12345678", .dtype = DFG_F64, .rank = 1, .bytes = 8),
+		LIE("do not fit its shape", NULL, "12345678", .dtype = DFG_F32, .bytes = 8),
+		LIE("a negative dim", negative, "12345678", .dtype = DFG_U8, .rank = 1, .bytes = 8),
+		LIE("too large to count", product, "12345678", .dtype = DFG_U8, .rank = 2, .bytes = 8),
+		LIE("larger than", huge, "12345678", .dtype = DFG_U8, .rank = 1, .bytes = 200 << 20),
+		LIE("a frame that is too long", NULL, "", .depth = DFG_LINK_DEPTH + 1),
+		LIE("a frame that is too long", NULL, "", .depth = 255),
+		LIE("a frame that is too long", NULL, "", .rank = DFG_RANK_MAX + 1),
+		LIE("a frame that is too long", NULL, "", .dtype = DFG_U8, .rank = 8),
+		LIE("a bool that is neither", eight, "\0\1\2\1\0\0\0\0", .dtype = DFG_BOOL, .rank = 1, .bytes = 8),
+		LIE("do not fit its shape", two, "12345678", .dtype = DFG_STRING, .rank = 1, .bytes = 8),
+		LIE("longer than their bytes", NULL, "\1\0\0\0\0\0\0\0", .dtype = DFG_STRING, .bytes = 8),
+		LIE("longer than their bytes", NULL, "\377\377\377\377\377\377\377\377", .dtype = DFG_STRING, .bytes = 8),
+		LIE("bytes behind the strings", NULL, "\0\0\0\0\0\0\0\0abcdefgh", .dtype = DFG_STRING, .bytes = 16),
+	};
+	for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
+		struct ends ends;
+		lie_begin(&ends);
+		lie(&ends, &lies[i].frame, sizeof lies[i].frame);
+		if (lies[i].dims)
+			lie(&ends, lies[i].dims, lies[i].frame.rank * sizeof *lies[i].dims);
+		lie(&ends, lies[i].text, lies[i].count);
+		lie_end(&ends, lies[i].words);
+	}
+}
+
+/* The first frame of a tensor of 100 bytes, with 8 of them. */
+static void half_a_tensor(struct ends *ends)
+{
+	struct frame frame = {.count = 8, .type = FRAME_MESSAGE, .dtype = DFG_U8, .rank = 1, .bytes = 100};
+	lie(ends, &frame, sizeof frame);
+	lie(ends, &(int64_t){100}, sizeof(int64_t));
+	lie(ends, "12345678", 8);
+}
+
+static void a_frame_out_of_place_ends_the_link(void **state)
+{
+	(void)state;
+	static const uint8_t bytes[1000];
+	struct ends ends;
+	lie_begin(&ends);
+	half_a_tensor(&ends);
+	half_a_tensor(&ends);
+	lie_end(&ends, "a large tensor within another");
+
+	lie_begin(&ends);
+	half_a_tensor(&ends);
+	lie(&ends, &(struct frame){.type = FRAME_MORE, .count = 96}, sizeof(struct frame));
+	lie(&ends, bytes, 96);
+	lie_end(&ends, "more bytes than the tensor has");
+
+	lie_begin(&ends);
+	half_a_tensor(&ends);
+	lie(&ends, &(struct frame){.type = FRAME_MORE}, sizeof(struct frame));
+	lie_end(&ends, "bytes of no tensor");
+
+	lie_begin(&ends);
+	lie(&ends, &(struct frame){.type = FRAME_MORE, .count = 8}, sizeof(struct frame));
+	lie(&ends, bytes, 8);
+	lie_end(&ends, "bytes of no tensor");
+
+	lie_begin(&ends);
+	lie(&ends, &(struct frame){.type = FRAME_MORE + 1}, sizeof(struct frame));
+	lie_end(&ends, "no such frame");
+
+	lie_begin(&ends);
+	lie(&ends, &(struct frame){.type = FRAME_MESSAGE}, sizeof(struct frame) / 2);
+	lie_end(&ends, "half a frame");
+}
+
+static void an_impossible_position_ends_the_link(void **state)
+{
+	(void)state;
+	struct ends ends;
+	lie_begin(&ends);
+	((struct shm_link *)ends.link_a)->out.at = RING_BYTES + 8;
+	lie_end(&ends, "an impossible position");
+
+	lie_begin(&ends);
+	((struct shm_link *)ends.link_a)->out.at -= 8;
+	lie_end(&ends, "an impossible position");
+
+	lie_begin(&ends);
+	struct dfg_shape shape = DFG_SHAPE_VECTOR(2 * RING_BYTES);
+	struct dfg_message message = {.tensor = tensor_of(DFG_U8, &shape, 1)};
+	struct shm_link *link = (struct shm_link *)ends.link_a;
+	pthread_mutex_lock(&link->reading); /* it reads nothing, but says so */
+	atomic_store(&link->in.way->read, UINT64_C(1) << 60);
+	succeeds(put(ends.link_b, &message));
+	dfg_tensor_release(&message.tensor);
+	inbox_wait_lost(&ends.at_b);
+	pthread_mutex_unlock(&link->reading);
+	lie_end(&ends, "it has read what was not written");
+}
+
+/* Any bytes: the link ends, or waits for more; the process goes on. */
+static void any_bytes_do_no_harm(void **state)
+{
+	(void)state;
+	unsigned random = 1;
+	for (int turn = 0; turn < 300; turn++) {
+		struct ends ends;
+		lie_begin(&ends);
+		struct shm_link *link = (struct shm_link *)ends.link_a;
+		for (int i = 0; i < 40; i++) {
+			struct frame frame = {.count = 8, .type = FRAME_MESSAGE, .dtype = DFG_U8, .rank = 1, .bytes = 8};
+			uint8_t bytes[sizeof frame + 16];
+			memcpy(bytes, &frame, sizeof frame);
+			memcpy(bytes + sizeof frame, &(int64_t){8}, 8);
+			for (int change = 0; change < 3 && i > 5; change++) {
+				random = random * 1664525u + 1013904223u;
+				bytes[(random >> 8) % sizeof bytes] = (uint8_t)((random >> 24) % 40);
+			}
+			lie(&ends, bytes, sizeof bytes);
+		}
+		ring_publish(&link->out);
+		shm_link_wake(link);
+		inbox_wait(&ends.at_b, 6);
+		free_both(&ends);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_false_frame_ends_the_link),
+		cmocka_unit_test(a_frame_out_of_place_ends_the_link),
+		cmocka_unit_test(an_impossible_position_ends_the_link),
+		cmocka_unit_test(any_bytes_do_no_harm),
+	};
+	return cmocka_run_group_tests_name("shm_lies", tests, NULL, NULL);
+}
