@@ -73,7 +73,7 @@ struct shm_link {
 	bool watched;             /* it was; this and what follows are the thread's own notes */
 	uint32_t heard;           /* of the peer's beats: 0 until it has taken the link */
 	uint64_t heard_at;
-	atomic_uint empty;        /* polls in a row that found nothing */
+	atomic_uint empty; /* polls in a row that found nothing */
 
 	pthread_mutex_t reading; /* of what follows, and of calls of the sink */
 	struct ring_reader in;

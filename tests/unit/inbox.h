@@ -59,12 +59,14 @@ static inline struct dfg_err *inbox_room(
 	void *arg, enum dfg_dtype dtype, const struct dfg_shape *shape, struct dfg_tensor *out)
 {
 	struct inbox *inbox = arg;
-	if (inbox->rooms_left == 0)
-		return DFG_ERR(DFG_MEMORY, "no room for %s", dfg_type_words(dtype, shape).s);
-	inbox->rooms_left -= inbox->rooms_left > 0;
-	DFG_TRY(dfg_tensor_new(dtype, shape, out));
-	inbox->last_room = out->data;
-	return NULL;
+	pthread_mutex_lock(&inbox->lock);
+	int left = inbox->rooms_left;
+	inbox->rooms_left -= left > 0;
+	struct dfg_err *err = left ? dfg_tensor_new(dtype, shape, out)
+							   : DFG_ERR(DFG_MEMORY, "no room for %s", dfg_type_words(dtype, shape).s);
+	inbox->last_room = err ? NULL : out->data;
+	pthread_mutex_unlock(&inbox->lock);
+	return err;
 }
 
 static inline void inbox_begin(struct inbox *inbox)
@@ -155,6 +157,31 @@ static inline struct dfg_message inbox_at(struct inbox *inbox, size_t i)
 	struct dfg_message message = i < inbox->count ? inbox->message[i] : (struct dfg_message){.kind = 99};
 	pthread_mutex_unlock(&inbox->lock);
 	return message;
+}
+
+/* Whom the link named as it last called, and what room() gave last. */
+static inline uint32_t inbox_peer(struct inbox *inbox)
+{
+	pthread_mutex_lock(&inbox->lock);
+	uint32_t peer = inbox->peer;
+	pthread_mutex_unlock(&inbox->lock);
+	return peer;
+}
+
+static inline const void *inbox_last_room(struct inbox *inbox)
+{
+	pthread_mutex_lock(&inbox->lock);
+	const void *data = inbox->last_room;
+	pthread_mutex_unlock(&inbox->lock);
+	return data;
+}
+
+static inline int inbox_losses(struct inbox *inbox)
+{
+	pthread_mutex_lock(&inbox->lock);
+	int lost = inbox->lost;
+	pthread_mutex_unlock(&inbox->lock);
+	return lost;
 }
 
 /* Messages of one i32. */

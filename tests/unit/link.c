@@ -45,7 +45,7 @@ static void in_order(const struct kind *kind)
 		assert_int_equal(inbox_at(&pair.at_b, (size_t)i).key.number, i);
 		assert_int_equal(int_of(inbox_at(&pair.at_b, (size_t)i)), i * 3);
 	}
-	assert_int_equal(pair.at_b.peer, PEER_A);
+	assert_int_equal(inbox_peer(&pair.at_b), PEER_A);
 	assert_int_equal(inbox_count(&pair.at_a), 0);
 	end(&pair, kind);
 }
@@ -130,7 +130,7 @@ static void dead_and_control(const struct kind *kind)
 	got = inbox_at(&pair.at_a, 2);
 	assert_int_equal(got.kind, DFG_MESSAGE_CONTROL);
 	expect_tensor(&got.tensor, &control.tensor);
-	assert_int_equal(pair.at_a.peer, PEER_B);
+	assert_int_equal(inbox_peer(&pair.at_a), PEER_B);
 	dfg_tensor_release(&control.tensor);
 	end(&pair, kind);
 }
@@ -318,7 +318,7 @@ static void rooms_are_used(const struct kind *kind)
 	const int64_t sizes[] = {0, 1, 100, 1 << 20};
 	for (size_t i = 0; i < 4; i++) {
 		crosses(&pair, i == 2 ? DFG_STRING : DFG_F32, &DFG_SHAPE_VECTOR(sizes[i]));
-		assert_ptr_equal(inbox_at(&pair.at_b, i).tensor.data, pair.at_b.last_room);
+		assert_ptr_equal(inbox_at(&pair.at_b, i).tensor.data, inbox_last_room(&pair.at_b));
 	}
 	end(&pair, kind);
 }
@@ -354,7 +354,7 @@ static void a_closed_peer_is_lost_once(const struct kind *kind)
 	for (int i = 0; i < 3; i++)
 		fails(try_send_int(pair.a, 1, 8), DFG_UNAVAILABLE, "worker 5");
 	assert_false(pair.a->kind->poll(pair.a));
-	assert_int_equal(pair.at_b.lost, 0);
+	assert_int_equal(inbox_losses(&pair.at_b), 0);
 	end(&pair, kind);
 }
 
@@ -372,7 +372,7 @@ static void close_while_traffic_flows(const struct kind *kind)
 		pthread_join(sender.thread, NULL);
 		assert_int_equal(inbox_count(&pair.at_b), count);
 		inbox_wait_lost(&pair.at_a);
-		assert_int_equal(pair.at_b.lost, 0);
+		assert_int_equal(inbox_losses(&pair.at_b), 0);
 		end(&pair, kind);
 	}
 }

@@ -176,7 +176,7 @@ static void a_stopped_peer_is_waited_for_by_nobody(void **state)
 		dfg_tensor_release(&message.tensor);
 	}
 	assert_int_equal(inbox_count(&process.inbox), 0);
-	assert_int_equal(process.inbox.lost, 0);
+	assert_int_equal(inbox_losses(&process.inbox), 0);
 	kill(process.pid, SIGCONT);
 	inbox_wait(&process.inbox, COUNT);
 	for (uint32_t i = 0; i < COUNT; i++) {
@@ -197,7 +197,7 @@ static void a_stopped_peer_is_lost_when_its_lease_is_over(void **state)
 	send_int(process.link, 0, 1);
 	inbox_wait(&process.inbox, 1);
 	usleep(500000);
-	assert_int_equal(process.inbox.lost, 0);
+	assert_int_equal(inbox_losses(&process.inbox), 0);
 	kill(process.pid, SIGSTOP);
 	inbox_wait_lost(&process.inbox);
 	assert_int_equal(process.inbox.code, DFG_UNAVAILABLE);
