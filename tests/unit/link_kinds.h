@@ -34,8 +34,11 @@ static const char secret[] = "0123456789abcdef0123456789abcdef0123456789abcdef01
 static void open_shm(struct pair *pair, const struct dfg_link_sink *a, const struct dfg_link_sink *b)
 {
 	struct dfg_shm *at_a, *at_b;
-	succeeds(dfg_shm_new(&(struct dfg_shm_options){.self = PEER_A, .secret = secret, .sink = *a}, &at_a));
-	succeeds(dfg_shm_new(&(struct dfg_shm_options){.self = PEER_B, .secret = secret, .sink = *b}, &at_b));
+	struct dfg_shm_options options = {.self = PEER_A, .secret = secret, .sink = *a, .lease_ms = 30000};
+	succeeds(dfg_shm_new(&options, &at_a));
+	options.self = PEER_B;
+	options.sink = *b;
+	succeeds(dfg_shm_new(&options, &at_b));
 	pair->of_kind[0] = at_a;
 	pair->of_kind[1] = at_b;
 	succeeds(dfg_shm_connect(at_a, PEER_B, dfg_shm_address(at_b), 10000, &pair->a));
