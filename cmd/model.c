@@ -34,12 +34,14 @@ static struct dfg_err *join_plan(const struct dfg_hosts *hosts, struct dfg_model
 	const struct dfg_plan *plan = &model->plan;
 	const struct dfg_graph **part = dfg_arena_zeros(&model->arena, plan->parts.parts, sizeof(struct dfg_graph *));
 	struct dfg_faults faults = {.left = 1};
-	struct dfg_verify_options verify = {0};
+	const struct dfg_verify_options verify = {.joined = true};
 	if (!part)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
 	DFG_TRY(check_devices(plan, hosts));
-	for (uint32_t i = 0; i < plan->parts.parts; i++)
+	for (uint32_t i = 0; i < plan->parts.parts; i++) {
 		part[i] = &plan->parts.part[i];
+		DFG_TRY(dfg_err_note(dfg_verify(part[i], NULL, NULL), "w%u.pb", i));
+	}
 	dfg_plan_check(plan, &faults);
 	if (faults.err)
 		return faults.err;

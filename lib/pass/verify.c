@@ -18,7 +18,7 @@ enum {
 
 struct verify {
 	const struct dfg_graph *graph;
-	bool unknown_ops;
+	bool unknown_ops, joined;
 	bool flows; /* some node is of a loop or a branch, or of an array */
 	struct dfg_faults *warnings;
 	struct dfg_facts *facts;
@@ -248,7 +248,7 @@ static struct dfg_err *check(struct verify *v)
 	check_nodes(v, order, count);
 	if (count < v->graph->count)
 		return check_rest(v, order, count);
-	return v->flows ? check_flow(v, order) : NULL;
+	return v->flows && !v->joined ? check_flow(v, order) : NULL;
 }
 
 struct dfg_err *dfg_verify(
@@ -258,6 +258,7 @@ struct dfg_err *dfg_verify(
 	struct verify v = {
 		.graph = graph,
 		.unknown_ops = options && options->unknown_ops,
+		.joined = options && options->joined,
 		.warnings = options ? options->warnings : NULL,
 		.facts = out_facts ? out_facts : &own,
 		.faults.left = options && options->most > 0 ? options->most : FAULTS_MOST,
