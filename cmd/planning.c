@@ -1,6 +1,8 @@
 #include "cmd/planning.h"
 
+#include <errno.h>
 #include <fnmatch.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -10,7 +12,8 @@ const struct dfg_opt dfg_planning_options[] = {
 	{"hosts", .takes = "H", .text = &dfg_planning.hosts,
 		.help = "The hosts: a file with one a line, or a list as in alpha,beta,local:2."},
 	{"place", .takes = "PATTERN=DEVICE", .list = &dfg_planning.place,
-		.help = "Put the nodes that match PATTERN on DEVICE, as in 'layer2/*=w1'; the last that matches counts."},
+		.help = "Put the nodes that match PATTERN on DEVICE, as in 'layer2/*=w1'; the last that matches counts. "
+				"random:SEED draws a device for what nobody asks for."},
 	{0},
 };
 
@@ -30,6 +33,24 @@ struct dfg_err *dfg_planning_hosts(struct dfg_arena *arena, struct dfg_hosts *ou
 	if (!dfg_planning.hosts)
 		return DFG_ERR(DFG_USAGE, "--hosts says on which hosts: a file, or a list as in alpha,local:2");
 	return dfg_err_note(dfg_hosts_read(dfg_planning.hosts, arena, out_hosts), "--hosts");
+}
+
+/* "random:SEED" is no pattern. */
+static bool is_random(const char *word)
+{
+	static const char random[] = "random:";
+	return !strncmp(word, random, sizeof random - 1) && !strchr(word, '=');
+}
+
+static struct dfg_err *read_seed(const char *word, uint64_t *out_seed)
+{
+	const char *digits = strchr(word, ':') + 1;
+	char *end;
+	errno = 0;
+	*out_seed = strtoull(digits, &end, 10);
+	if (errno || *end || *digits < '0' || *digits > '9')
+		return DFG_ERR(DFG_USAGE, "--place wants random:SEED, not '%s'", word);
+	return NULL;
 }
 
 /* "layers*=w1": a device has no equals sign in it. */
@@ -53,10 +74,15 @@ static struct dfg_err *read_requests(
 	struct dfg_place_request *request = dfg_arena_zeros(arena, words->count, sizeof *request);
 	if (!request)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
-	for (size_t i = 0; i < words->count; i++)
-		DFG_TRY(read_request(words->word[i], hosts, arena, &request[i]));
-	*out_options = (struct dfg_place_options){
-		.device = hosts->device, .devices = hosts->count, .request = request, .requests = words->count};
+	*out_options = (struct dfg_place_options){.device = hosts->device, .devices = hosts->count, .request = request};
+	for (size_t i = 0; i < words->count; i++) {
+		if (is_random(words->word[i])) {
+			DFG_TRY(read_seed(words->word[i], &out_options->seed));
+			out_options->random = true;
+		} else {
+			DFG_TRY(read_request(words->word[i], hosts, arena, &request[out_options->requests++]));
+		}
+	}
 	return NULL;
 }
 
@@ -105,7 +131,7 @@ void dfg_planning_warn(const struct dfg_graph *graph)
 	for (size_t i = 0; i < dfg_planning.place.count; i++) {
 		const char *word = dfg_planning.place.word[i], *equals = strrchr(word, '=');
 		size_t length = equals ? (size_t)(equals - word) : sizeof pattern;
-		if (length >= sizeof pattern)
+		if (length >= sizeof pattern || is_random(word))
 			continue;
 		memcpy(pattern, word, length);
 		pattern[length] = '\0';

@@ -30,7 +30,8 @@ static const char *request_of(const struct dfg_placing *p, uint32_t n)
 static struct dfg_placed reason_of(const struct dfg_placing *p, uint32_t n)
 {
 	uint32_t decider = p->decider[p->parent[n]];
-	struct dfg_placed placed = {.device = p->device[p->parent[n]], .reason = DFG_PLACED_SCHEDULED, .with = DFG_NONE};
+	struct dfg_placed placed = {.device = p->device[p->parent[n]], .with = DFG_NONE};
+	placed.reason = p->options->random ? DFG_PLACED_RANDOM : DFG_PLACED_SCHEDULED;
 	if (p->choices.devices == 1) {
 		placed.reason = DFG_PLACED_ONLY;
 	} else if (p->ask[n].choice && dfg_choice_has(&p->choices, p->ask[n].choice, placed.device)) {
@@ -77,6 +78,8 @@ static struct dfg_err *place(struct dfg_placing *p)
 	DFG_TRY(dfg_loops_find(p->graph, p->order, &p->scratch, &p->loops));
 	DFG_TRY(dfg_place_ask(p));
 	DFG_TRY(dfg_place_group(p));
+	if (p->options->random)
+		DFG_TRY(dfg_place_random(p));
 	DFG_TRY(dfg_place_follow(p));
 	DFG_TRY(dfg_place_schedule(p));
 	return dfg_place_refine(p);

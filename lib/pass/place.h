@@ -27,6 +27,8 @@ struct dfg_place_options {
 	uint32_t devices;
 	const struct dfg_place_request *request; /* before what the graph's own nodes ask for (node->device) */
 	size_t requests;
+	bool random; /* what nobody asked for stands anywhere, by the seed */
+	uint64_t seed;
 };
 
 enum dfg_place_reason {
@@ -36,6 +38,7 @@ enum dfg_place_reason {
 	DFG_PLACED_TOGETHER,  /* with `with`, which has the reason */
 	DFG_PLACED_CONSUMER,  /* a generator or metadata op: with its only consumer, or its producer */
 	DFG_PLACED_SCHEDULED, /* by cost */
+	DFG_PLACED_RANDOM,    /* drawn */
 };
 
 struct dfg_placed {

@@ -14,7 +14,7 @@ static void own_reason(const struct dfg_placed *placed, struct dfg_text *text)
 	else if (placed->reason == DFG_PLACED_FILE)
 		dfg_text_add(text, "the graph asks for '%s'", placed->request);
 	else
-		dfg_text_add(text, "by cost");
+		dfg_text_add(text, placed->reason == DFG_PLACED_RANDOM ? "by chance" : "by cost");
 }
 
 void dfg_place_why(const struct dfg_graph *graph, const struct dfg_placed *placed, uint32_t node, struct dfg_text *text)

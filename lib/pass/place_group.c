@@ -144,12 +144,27 @@ static struct dfg_err *bind_names(struct dfg_placing *p, struct shared *variable
 	return NULL;
 }
 
+/* A loop variable's way in, round and out cannot be parted, whatever `_class` says of its nodes. */
+static struct dfg_err *bind_loop(struct dfg_placing *p, uint32_t n)
+{
+	const struct dfg_node *node = &p->graph->node[n];
+	enum dfg_role role = dfg_node_role(node);
+	bool closes = role == DFG_EXIT;
+	for (uint32_t e = 0; e < node->n_in && role == DFG_MERGE; e++)
+		closes |= dfg_edge_closes(p->graph, node, node->in[e]);
+	for (uint32_t e = 0; e < node->n_in && closes; e++)
+		if (!(p->kind[node->in[e].node] & DFG_KIND_INVARIANT))
+			DFG_TRY(bind(p, n, node->in[e].node, DFG_JOIN_CONTROL));
+	return NULL;
+}
+
 static struct dfg_err *bind_all(struct dfg_placing *p)
 {
 	struct shared variables = {0}, classes = {0};
 	struct dfg_err *err = NULL;
 	for (uint32_t n = 0; n < p->graph->count && !err; n++)
-		err = bind_edges(p, n);
+		if (!(err = bind_edges(p, n)))
+			err = bind_loop(p, n);
 	if (!err)
 		err = bind_names(p, &variables, &classes);
 	dfg_map_release(&variables.names);

@@ -97,6 +97,9 @@ DFG_MUST_CHECK struct dfg_err *dfg_place_ask(struct dfg_placing *placing);
 /* What must stand together, and what each group may choose. DFG_DATA where two nodes of a group disagree. */
 DFG_MUST_CHECK struct dfg_err *dfg_place_group(struct dfg_placing *placing);
 
+/* Draws the devices of groups that nobody asked for. */
+DFG_MUST_CHECK struct dfg_err *dfg_place_random(struct dfg_placing *placing);
+
 /* What had better, and does unless they ask for different devices; after that `parent` is the root. */
 DFG_MUST_CHECK struct dfg_err *dfg_place_follow(struct dfg_placing *placing);
 DFG_MUST_CHECK struct dfg_err *dfg_place_attract(

@@ -85,7 +85,8 @@ static void crew_cut(struct crew_test *test, const char *words)
 {
 	struct dfg_placed *placed;
 	struct dfg_place_request request[16] = {{.pattern = "*", .text = "*=w0"}};
-	struct dfg_place_options place = {test->device, test->workers, request, 1};
+	struct dfg_place_options place = {
+		.device = test->device, .devices = test->workers, .request = request, .requests = 1};
 	char *copy = dfg_arena_copy(&test->program.arena, words, strlen(words));
 	for (char *word = strtok(copy, " "); word; word = strtok(NULL, " ")) {
 		char *equals = strchr(word, '=');

@@ -129,7 +129,8 @@ static void check_requests(const struct subject *s, struct dfg_placed *all)
 
 static void place_and_check(struct subject *s)
 {
-	const struct dfg_place_options options = {device, DEVICES, s->request, s->requests};
+	const struct dfg_place_options options = {
+		.device = device, .devices = DEVICES, .request = s->request, .requests = s->requests};
 	struct dfg_placed *again;
 	struct dfg_err *err = dfg_place(&s->graph, &s->builder.facts, &options, &s->arena, &s->placed);
 	if (err) {

@@ -1,0 +1,16 @@
+# What nobody asks for stands anywhere: every recorded case gives the same as on one machine, whatever is cut.
+"$DFG" test -q --hosts local:2 --place random:1 "$ROOT/tests/cases/flow" "$ROOT/tests/cases/train"
+"$DFG" test -q --hosts local:3 --place random:2 "$ROOT/tests/cases/flow" "$ROOT/tests/cases/train"
+"$DFG" test -q --hosts local:3 --place random:3 --transport libcurl "$ROOT/tests/cases/flow"
+
+# The same seed draws the same.
+printf 'input x: f64[]\ny = exp(x)\nz = sin(y)\noutput w = cos(z) + y\n' | "$DFG" build - -o g.pb
+"$DFG" partition g.pb --hosts local:3 --place random:5 -o a/
+"$DFG" partition g.pb --hosts local:3 --place random:5 -o b/
+diff -r a b
+"$DFG" partition g.pb --hosts local:3 --place random:5 --place 'y=w2' --explain | grep "^y  w2  --place 'y=w2'"
+"$DFG" partition g.pb --hosts local:3 --place random:5 --explain | grep -q 'by chance'
+status=0
+"$DFG" partition g.pb --hosts local:3 --place random:x -o c/ 2>err || status=$?
+[ $status = 2 ]
+grep -q "wants random:SEED, not 'random:x'" err
