@@ -252,7 +252,7 @@ static struct dfg_err *error_of(struct dfg_crew *crew, uint32_t worker)
 /* A link is lost when its process ends, and a little before somebody can know how that ended. */
 static void wait_for_explanation(struct dfg_crew *crew, uint32_t worker)
 {
-	uint64_t until = dfg_now() + 1000000000;
+	uint64_t until = dfg_now() + 500000000;
 	while (crew->options.watched && dfg_now() < until) {
 		uint32_t seen = atomic_load(&crew->event.word);
 		pthread_mutex_lock(&crew->lock);
