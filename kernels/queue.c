@@ -205,6 +205,8 @@ static struct dfg_err *put_back(struct dfg_queue *queue, struct dfg_attempt *att
 	size_t each = (size_t)queue->components, elements = attempt->count / each, size = sizeof *queue->tensor;
 	if (!dfg_reserve(&queue->tensor, &queue->room, (queue->first + queue->count + elements) * each, size))
 		return no_memory(queue);
+	if (!attempt->count)
+		return NULL;
 	struct dfg_tensor *first = queue->tensor + queue->first * each;
 	memmove(first + attempt->count, first, queue->count * each * size);
 	memcpy(first, attempt->tensor, attempt->count * size);

@@ -169,7 +169,8 @@ static struct dfg_err *run(
 	struct dfg_err *err = NULL;
 	plan->stats = (struct dfg_stats){0};
 	memset(crew->traffic, 0, (size_t)crew->options.workers * crew->options.workers * sizeof *crew->traffic);
-	memset(out_fetches, 0, plan->n_fetch * sizeof *out_fetches);
+	for (uint32_t i = 0; i < plan->n_fetch; i++)
+		out_fetches[i] = (struct dfg_tensor){0};
 	for (uint32_t w = 0; w < crew->options.workers && !err; w++)
 		if (plan->share[w].runs)
 			err = take_share(crew, w, plan, out_fetches);

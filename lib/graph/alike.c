@@ -252,13 +252,15 @@ struct dfg_err *dfg_facts_infer(
 		key[1 + i] = in[i];
 	uint32_t found = dfg_map_find(map, (const char *)key, length);
 	if (found != DFG_NONE) {
-		memcpy(out, behind(map, found), size);
+		if (size)
+			memcpy(out, behind(map, found), size);
 		return NULL;
 	}
 	DFG_TRY(infer(facts, call, in, out));
 	if (map->count == SHARED_MOST)
 		return NULL;
 	DFG_TRY(enter(map, &facts->alike->arena, key, length, size, &kept));
-	memcpy(kept, out, size);
+	if (size)
+		memcpy(kept, out, size);
 	return NULL;
 }
