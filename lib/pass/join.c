@@ -124,6 +124,47 @@ static struct dfg_err *receive(struct join *j, uint32_t n)
 	return NULL;
 }
 
+/* Of a LoopCond that a device has as its own, the one it was made after; DFG_NONE where it is no such one. */
+static uint32_t condition_of(const struct dfg_graph *graph, const struct dfg_node *node)
+{
+	static const char mark[] = "_dfg/clone/";
+	const char *name =
+		strncmp(node->name, mark, sizeof mark - 1) == 0 ? strchr(node->name + sizeof mark - 1, '/') : NULL;
+	return name ? dfg_graph_find(graph, name + 1) : DFG_NONE;
+}
+
+/* A loop has one condition. A device that works it out by itself has it from there, after it worked it out. */
+static struct dfg_err *repeat_condition(struct join *j, uint32_t n, uint32_t condition)
+{
+	struct dfg_node *node = &j->graph->node[n];
+	uint32_t count = node->n_in + node->n_control;
+	struct dfg_edge *in = dfg_arena_zeros(j->graph->arena, (size_t)count + 1, sizeof *in);
+	struct dfg_attr *type = dfg_arena_zeros(j->graph->arena, 1, sizeof *type);
+	if (!in || !type)
+		return no_memory();
+	in[0] = (struct dfg_edge){condition, 0};
+	for (uint32_t e = 0; e < count; e++)
+		in[e + 1] = (struct dfg_edge){node->in[e].node, DFG_CONTROL};
+	*type = (struct dfg_attr){"T", DFG_ATTR_DTYPE, {.dtype = DFG_BOOL}};
+	node->op_name = "Identity";
+	node->op = dfg_op_find("Identity");
+	node->in = in;
+	node->n_in = 1;
+	node->n_control = count;
+	node->attr = type;
+	node->n_attr = 1;
+	return NULL;
+}
+
+static struct dfg_err *receive_or_repeat(struct join *j, uint32_t n)
+{
+	const struct dfg_node *node = &j->graph->node[n];
+	if (dfg_node_role(node) == DFG_RECV)
+		return receive(j, n);
+	uint32_t condition = dfg_node_role(node) == DFG_LOOP_COND ? condition_of(j->graph, node) : DFG_NONE;
+	return condition == DFG_NONE ? NULL : repeat_condition(j, n, condition);
+}
+
 static void keep_versions(struct dfg_graph *graph, const struct dfg_graph *part)
 {
 	graph->producer = part->producer;
@@ -149,8 +190,7 @@ static struct dfg_err *join(struct join *j)
 		DFG_TRY(append(j, part));
 	}
 	for (uint32_t n = 0; n < j->graph->count; n++)
-		if (dfg_node_role(&j->graph->node[n]) == DFG_RECV)
-			DFG_TRY(receive(j, n));
+		DFG_TRY(receive_or_repeat(j, n));
 	for (uint32_t i = 0; i < j->edges.count; i++)
 		if (!j->is_received[i])
 			return DFG_ERR(DFG_DATA, NODE_WORDS "nobody receives what it sends", NODE(&j->graph->node[j->send[i]]));

@@ -56,6 +56,30 @@ static void a_loop_that_was_cut_can_be_inferred_when_joined(void **state)
 	cut_end(&cut);
 }
 
+static void a_device_that_counts_for_itself_has_the_condition_of_the_loop(void **state)
+{
+	(void)state;
+	struct cut_sketch cut;
+	struct dfg_arena arena = {0};
+	struct dfg_graph graph;
+	succeeds(cut_begin(&cut, 2,
+		"x Placeholder dtype=i32 _scalar=true\nz Const value=0\no Const value=1\nmost Enter x T=i32 frame_name='f' "
+		"is_constant=true\none Enter o T=i32 frame_name='f' is_constant=true\ni Enter z T=i32 frame_name='f'\n"
+		"im Merge i in T=i32 N=2\nless Less im most T=i32\nc LoopCond less\nis Switch im c T=i32\n"
+		"more Add is:1 one T=i32\nin NextIteration more T=i32\ne Enter x T=i32 frame_name='f'\nm Merge e n T=i32 N=2\n"
+		"s Switch m c T=i32\nd Neg s:1 T=i32@1\nn NextIteration d T=i32\nout Exit s T=i32\n"));
+	join(&cut, &arena, &graph);
+	uint32_t own = dfg_graph_find(&graph, "_dfg/clone/1/c");
+	assert_true(own != DFG_NONE);
+	assert_string_equal(graph.node[own].op_name, "Identity");
+	assert_int_equal(graph.node[own].in[0].node, dfg_graph_find(&graph, "c"));
+	assert_int_equal(graph.node[own].in[1].port, DFG_CONTROL);
+	succeeds(dfg_verify(&graph, NULL, NULL));
+	dfg_graph_release(&graph);
+	dfg_arena_release(&arena);
+	cut_end(&cut);
+}
+
 static void refuses(const char *a, const char *b, const char *words)
 {
 	struct sketch one, two;
@@ -89,6 +113,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_recv_becomes_an_identity_of_what_is_sent),
 		cmocka_unit_test(a_loop_that_was_cut_can_be_inferred_when_joined),
+		cmocka_unit_test(a_device_that_counts_for_itself_has_the_condition_of_the_loop),
 		cmocka_unit_test(parts_that_do_not_fit_are_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
