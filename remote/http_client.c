@@ -32,6 +32,7 @@ struct dfg_client {
 	CURLM *multi;
 	struct watch *watches;
 	uint64_t due_ns;
+	bool touched; /* libcurl was called, and may want something */
 };
 
 struct post {
@@ -142,6 +143,7 @@ static int set_timer(CURLM *multi, long ms, void *arg)
 {
 	struct dfg_client *client = arg;
 	(void)multi;
+	client->touched = true;
 	client->due_ns = ms < 0 ? UINT64_MAX : ms == 0 ? 0 : dfg_now_ns() + (uint64_t)ms * 1000000;
 	return 0;
 }
@@ -234,6 +236,7 @@ static void flush_post(void *of)
 	if (!post->paused)
 		return;
 	post->paused = false;
+	post->client->touched = true;
 	dfg_curl_easy_pause(post->easy, CURLPAUSE_CONT);
 }
 
@@ -282,6 +285,9 @@ static void see_ended(struct dfg_client *client)
 void dfg_client_due(struct dfg_client *client)
 {
 	int running;
+	if (!client->touched && (client->due_ns == UINT64_MAX || client->due_ns > dfg_now_ns()))
+		return;
+	client->touched = false;
 	while (client->due_ns == 0 || (client->due_ns != UINT64_MAX && client->due_ns <= dfg_now_ns())) {
 		client->due_ns = UINT64_MAX;
 		dfg_curl_multi_socket_action(client->multi, CURL_SOCKET_TIMEOUT, 0, &running);
@@ -301,6 +307,7 @@ void dfg_client_event(struct dfg_client *client, int fd, uint32_t events)
 		what |= CURL_CSELECT_OUT;
 	if (events & (EPOLLERR | EPOLLHUP))
 		what |= CURL_CSELECT_ERR;
+	client->touched = true;
 	dfg_curl_multi_socket_action(client->multi, fd, what, &running);
 }
 
@@ -415,7 +422,7 @@ struct dfg_err *dfg_client_post(
 		end_post(post);
 		return err;
 	}
-	exchange->heard_ns = dfg_now_ns();
+	exchange->heard_ns = dfg_about_now_ns();
 	exchange->of = post;
 	exchange->transport = &transport;
 	return NULL;

@@ -46,12 +46,12 @@ static void end(struct dfg_visitor *visitor, struct dfg_err *err)
 {
 	dfg_visitor_drop(visitor, err);
 	visitor->state = DFG_ENDING;
-	visitor->since_ns = dfg_now_ns();
+	visitor->since_ns = dfg_about_now_ns();
 }
 
 static void pay(struct dfg_visitor *visitor)
 {
-	uint64_t now = dfg_now_ns();
+	uint64_t now = dfg_about_now_ns();
 	visitor->purse +=
 		(double)(now - visitor->purse_ns) / 1e9 * PURSE_A_SECOND + (double)visitor->useful / PURSE_FOR_BYTES;
 	visitor->purse_ns = now;
@@ -281,7 +281,7 @@ struct dfg_err *dfg_visitor_new(struct dfg_server *server, int fd, struct dfg_vi
 	struct dfg_visitor *visitor = dfg_zeros(1, sizeof *visitor);
 	if (!visitor)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
-	uint64_t now = dfg_now_ns();
+	uint64_t now = dfg_about_now_ns();
 	*visitor = (struct dfg_visitor){.server = server, .fd = fd, .since_ns = now, .purse_ns = now, .purse = PURSE};
 	struct dfg_err *err = server->tls ? dfg_tls_session_new(server->tls, &visitor->tls) : NULL;
 	if (!err && dfg_nghttp2_session_server_new2(&visitor->session, server->callbacks, visitor, server->option))

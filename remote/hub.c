@@ -26,6 +26,13 @@ uint64_t dfg_now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
+uint64_t dfg_about_now_ns(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
 struct dfg_err *dfg_secret_make(char out_secret[DFG_SECRET_ROOM])
 {
 	uint8_t bits[(DFG_SECRET_ROOM - 1) / 2];
@@ -95,7 +102,7 @@ void dfg_hub_arrives(struct dfg_hub_link *link, struct dfg_message *message)
 
 static void flush(struct dfg_hub *hub)
 {
-	while (atomic_exchange(&hub->work, false))
+	while (atomic_load(&hub->work) && atomic_exchange(&hub->work, false))
 		for (struct dfg_hub_link *link = hub->links; link; link = link->next)
 			for (int i = 0; i < 2; i++) {
 				struct dfg_exchange *exchange = &link->exchange[i];
@@ -139,26 +146,30 @@ static void dispatch(struct dfg_hub *hub, const struct epoll_event *event)
 	}
 }
 
-bool dfg_hub_drive(struct dfg_hub *hub)
+static bool drive(struct dfg_hub *hub, const struct epoll_event *event, int n)
 {
-	struct epoll_event event[EVENTS];
 	hub->delivered = false;
-	flush(hub);
-	int n = epoll_wait(hub->epoll, event, EVENTS, 0);
+	hub->drives++;
 	for (int i = 0; i < n; i++)
 		dispatch(hub, &event[i]);
-	flush(hub);
-	uint64_t now = dfg_now_ns();
-	if (now - hub->tick_ns >= (uint64_t)DFG_HUB_TICK_MS * 1000000) {
+	uint64_t now = dfg_about_now_ns();
+	if (now > hub->tick_ns + (uint64_t)DFG_HUB_TICK_MS * 1000000) {
 		dfg_hub_tick(hub, now);
 		if (hub->server)
 			dfg_server_tick(hub->server, now);
 		hub->tick_ns = now;
 	}
+	flush(hub);
 	settle(hub);
 	flush(hub);
 	settle(hub);
 	return hub->delivered;
+}
+
+bool dfg_hub_drive(struct dfg_hub *hub)
+{
+	struct epoll_event event[EVENTS];
+	return drive(hub, event, epoll_wait(hub->epoll, event, EVENTS, 0));
 }
 
 void dfg_hub_wake(struct dfg_hub *hub)
@@ -207,28 +218,37 @@ static void leave_to_others(struct dfg_hub *hub)
 	}
 }
 
-static void sleep_till(struct dfg_hub *hub, uint64_t till)
+/* The events that woke it. */
+static int sleep_till(struct dfg_hub *hub, uint64_t till, struct epoll_event event[EVENTS])
 {
-	struct epoll_event event;
-	uint64_t now = dfg_now_ns();
-	int ms = till > now ? (int)((till - now + 999999) / 1000000) : 0;
+	uint64_t now = dfg_about_now_ns();
+	int ms = till > now ? (int)((till - now) / 1000000) + 1 : 0;
 	uint32_t polls = atomic_load(&hub->polls);
-	epoll_wait(hub->epoll, &event, 1, ms);
+	int n = epoll_wait(hub->epoll, event, EVENTS, ms);
 	atomic_store(&hub->sleeps_till, 0);
 	if (atomic_load(&hub->polls) != polls)
 		leave_to_others(hub);
+	return n;
 }
 
 static void *live(void *arg)
 {
 	struct dfg_hub *hub = arg;
+	struct epoll_event event[EVENTS];
+	uint64_t drives = 0, till;
+	int n = 0;
 	while (!atomic_load(&hub->stop)) {
 		pthread_mutex_lock(&hub->io);
-		dfg_hub_drive(hub);
-		uint64_t till = due_ns(hub);
+		/* Where another has been here since, what the events are about may be gone. */
+		if (hub->drives == drives)
+			drive(hub, event, n);
+		else
+			dfg_hub_drive(hub);
+		drives = hub->drives;
+		till = due_ns(hub);
 		atomic_store(&hub->sleeps_till, till);
 		dfg_hub_unlock(hub);
-		sleep_till(hub, till);
+		n = sleep_till(hub, till, event);
 	}
 	return NULL;
 }
@@ -301,7 +321,7 @@ struct dfg_err *dfg_hub_new(const struct dfg_hub_options *options, struct dfg_hu
 	hub->tensor_bytes = options->tensor_bytes ? options->tensor_bytes : memory_of_machine();
 	hub->lease_ns = (uint64_t)(options->lease_ms ? options->lease_ms : DFG_LEASE_MS) * 1000000;
 	hub->last_arrived = &hub->arrived;
-	hub->tick_ns = dfg_now_ns();
+	hub->tick_ns = dfg_about_now_ns();
 	hub->epoll = hub->wake = -1;
 	struct dfg_err *err = open_hub(hub, options);
 	if (err)

@@ -66,6 +66,7 @@ struct dfg_hub {
 	struct dfg_server *server;
 	struct dfg_client *client;
 	uint64_t tick_ns;        /* when the last was */
+	uint64_t drives;         /* how often what was ready was seen to */
 	_Atomic uint64_t rounds; /* of polling */
 	int epoll;
 	uint8_t *buffer; /* for what is read: of whoever holds io */
@@ -92,6 +93,7 @@ enum {
 enum { DFG_ABOUT_VISITOR, DFG_ABOUT_LISTENER, DFG_ABOUT_WAKE, DFG_ABOUT_CLIENT, DFG_ABOUT_BITS = 3 };
 
 uint64_t dfg_now_ns(void);
+uint64_t dfg_about_now_ns(void); /* some milliseconds late, and cheap */
 
 /* hub.c; io is held, but for the first. */
 bool dfg_hub_try_send(struct dfg_hub *hub); /* takes io where it is free, and writes what there is */

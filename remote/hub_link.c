@@ -37,7 +37,7 @@ void dfg_exchange_has_to_say(struct dfg_exchange *exchange)
 void dfg_exchange_stands(struct dfg_exchange *exchange)
 {
 	struct dfg_hub *hub = exchange->link->hub;
-	exchange->heard_ns = exchange->said_ns = dfg_now_ns();
+	exchange->heard_ns = exchange->said_ns = dfg_about_now_ns();
 	pthread_mutex_lock(&hub->state);
 	exchange->stands = true;
 	pthread_cond_broadcast(&hub->changed);
@@ -59,7 +59,7 @@ bool dfg_exchange_hears(struct dfg_exchange *exchange, const uint8_t *bytes, siz
 {
 	if (exchange->link->broken)
 		return false;
-	exchange->heard_ns = dfg_now_ns();
+	exchange->heard_ns = dfg_about_now_ns();
 	struct dfg_err *err = dfg_inlet_push(&exchange->inlet, bytes, count);
 	if (err)
 		dfg_exchange_breaks(exchange, err);
@@ -72,7 +72,7 @@ size_t dfg_exchange_says(struct dfg_exchange *exchange, uint8_t *to, size_t room
 {
 	size_t count = exchange->link->broken ? 0 : dfg_outlet_pull(&exchange->outlet, to, room);
 	if (count)
-		exchange->said_ns = dfg_now_ns();
+		exchange->said_ns = dfg_about_now_ns();
 	return count;
 }
 
