@@ -107,7 +107,7 @@ struct end {
 	struct dfg_hub *hub;
 	struct dfg_link *link;
 	bool child;
-	struct dfg_tensor word;
+	struct dfg_tensor word, place;
 	_Atomic uint32_t came, done;
 	struct dfg_event event;
 	_Atomic int trips; /* asleep: the thread that reads sends the next one */
@@ -140,6 +140,17 @@ static void deliver(void *arg, uint32_t peer, struct dfg_message *message)
 			tell(end, SMALL, &end->word);
 	}
 	dfg_event_signal(&end->event);
+}
+
+/* What comes takes the place of what came before, as it would in a plan. */
+static struct dfg_err *room(void *arg, enum dfg_dtype dtype, const struct dfg_shape *shape, struct dfg_tensor *out)
+{
+	struct end *end = arg;
+	if (end->place.dtype != dtype || !dfg_shape_equal(&end->place.shape, shape)) {
+		dfg_tensor_release(&end->place);
+		expect(dfg_tensor_new(dtype, shape, &end->place));
+	}
+	return dfg_tensor_share(&end->place, out);
 }
 
 static void lost(void *arg, uint32_t peer, struct dfg_err *err)
@@ -201,7 +212,7 @@ static void open_end(struct end *end, bool child, const char *secret, int to, in
 	struct dfg_hub_options options = {.self = child,
 		.address = "127.0.0.1",
 		.secret = secret,
-		.sink = {.arg = end, .deliver = deliver, .lost = lost},
+		.sink = {.arg = end, .deliver = deliver, .lost = lost, .room = room},
 		.tls = getenv("TLS")};
 	end->child = child;
 	expect(dfg_tensor_new(DFG_F32, &DFG_SHAPE_SCALAR, &end->word));
@@ -277,6 +288,7 @@ int main(void)
 		link_rows(&end, begin[1]);
 	dfg_hub_free(end.hub);
 	dfg_tensor_release(&end.word);
+	dfg_tensor_release(&end.place);
 	if (child)
 		_exit(0);
 	waitpid(peer, NULL, 0);
