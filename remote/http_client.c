@@ -12,12 +12,13 @@
  * to say. What the versions of libcurl get wrong is avoided as far as it is known:
  *
  *  - 7.88's second request on a connection fails: each request has a connection of its own.
- *  - 7.88's downloads stall where its buffer is small: it gets the largest that there is.
+ *  - 7.88's downloads stall where its buffer is small: before 8.2 it gets the largest that there is.
  *  - 7.88's uploads hang where the peer's window is used up: the peer opens it to the full, and credits bound what is
  *    under way.
  *  - 8.1.0 to 8.1.2 stall in uploads: they are refused.
  */
-enum { BUFFER = 10 << 20, CONNECT_MS = 10000, URL_ROOM = 320 };
+enum { BUFFER = 512 << 10, BUFFER_LARGEST = 10 << 20, CONNECT_MS = 10000, URL_ROOM = 320 };
+enum { OLDEST = 0x075800, STALLS_FROM = 0x080100, STALLS_TO = 0x080102, MENDED = 0x080200 };
 
 /* A connection, as libcurl wants it watched; epoll is told late, when what it has is not what it wants. */
 struct watch {
@@ -51,9 +52,9 @@ struct dfg_err *dfg_client_versions(char curl[32], char openssl[32])
 	const curl_version_info_data *version = dfg_curl_version_info(CURLVERSION_NOW);
 	snprintf(curl, 32, "%s", version->version);
 	snprintf(openssl, 32, "%s", version->ssl_version ? version->ssl_version : "");
-	if (version->version_num < 0x075800)
+	if (version->version_num < OLDEST)
 		return DFG_ERR(DFG_CONFIG, "libcurl %s is too old for HTTP/2 here: 7.88.0 is the oldest", version->version);
-	if (version->version_num >= 0x080100 && version->version_num <= 0x080102)
+	if (version->version_num >= STALLS_FROM && version->version_num <= STALLS_TO)
 		return DFG_ERR(DFG_CONFIG, "libcurl %s stalls in long uploads over HTTP/2: 8.2 is mended", version->version);
 	if (!(version->features & CURL_VERSION_HTTP2))
 		return DFG_ERR(DFG_CONFIG, "libcurl %s was built without HTTP/2", version->version);
@@ -388,7 +389,8 @@ static struct dfg_err *set_options(struct post *post, const char *address, bool 
 	dfg_curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, 1L);
 	dfg_curl_easy_setopt(easy, CURLOPT_FORBID_REUSE, 1L);
 	dfg_curl_easy_setopt(easy, CURLOPT_TCP_NODELAY, 1L);
-	dfg_curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, (long)BUFFER);
+	bool mended = dfg_curl_version_info(CURLVERSION_NOW)->version_num >= MENDED;
+	dfg_curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, (long)(mended ? BUFFER : BUFFER_LARGEST));
 	dfg_curl_easy_setopt(easy, CURLOPT_POST, 1L);
 	dfg_curl_easy_setopt(easy, CURLOPT_HTTPHEADER, post->headers);
 	dfg_curl_easy_setopt(easy, CURLOPT_READFUNCTION, say);
