@@ -11,8 +11,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* Strangers have five seconds; so many may be there at once. Where one more comes, the one that came first must go. */
-enum { STRANGER_MS = 5000, STRANGERS = 256, STRANGERS_OF_ADDRESS = 64, ACCEPTS = 64 };
+/*
+ * Strangers have five seconds; so many may be there at once. Where one more comes, the one that came first must go: of
+ * one address it is spared while it is new, because many workers of one host come at once.
+ */
+enum { STRANGER_MS = 5000, STRANGERS = 512, STRANGERS_OF_ADDRESS = 64, NEW_MS = 500, ACCEPTS = 64 };
 
 const char *dfg_server_address(const struct dfg_server *server)
 {
@@ -54,10 +57,11 @@ static void make_way(struct dfg_server *server, const struct in6_addr *from)
 			first_of_address = visitor;
 		}
 	}
-	if (of_address >= STRANGERS_OF_ADDRESS)
-		dfg_visitor_drop(first_of_address, NULL);
-	else if (strangers >= STRANGERS)
+	uint64_t now = dfg_about_now_ns();
+	if (strangers >= STRANGERS)
 		dfg_visitor_drop(first, NULL);
+	else if (of_address >= STRANGERS_OF_ADDRESS && now - first_of_address->since_ns > (uint64_t)NEW_MS * 1000000)
+		dfg_visitor_drop(first_of_address, NULL);
 }
 
 static void receive(struct dfg_server *server, int fd, const struct sockaddr_storage *from)
@@ -78,6 +82,7 @@ static void receive(struct dfg_server *server, int fd, const struct sockaddr_sto
 	dfg_visitor_flush(visitor);
 }
 
+/* deaf: takes no more until the next tick, by when somebody may have gone. */
 static void listen_again(struct dfg_server *server, bool deaf)
 {
 	struct epoll_event event = {.events = deaf ? 0 : EPOLLIN, .data.u64 = DFG_ABOUT_LISTENER};

@@ -226,7 +226,7 @@ static void what_is_no_http2_is_hung_up_on(void **state)
 static void who_says_nothing_keeps_nobody_out(void **state)
 {
 	(void)state;
-	enum { MANY = 400 };
+	enum { MANY = 450 };
 	int fd[MANY];
 	for (int i = 0; i < MANY; i++) {
 		fd[i] = reach();
