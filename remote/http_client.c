@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/socket.h>
 
 /*
  * The requests of a hub, by libcurl's multi interface. A request's body never ends: it is paused where there is nothing
@@ -372,6 +373,14 @@ static bool set_headers(struct post *post)
 	return good;
 }
 
+/* A program that is started meanwhile does not get it: a connection ends with this process. */
+static curl_socket_t open_socket(void *arg, curlsocktype purpose, struct curl_sockaddr *address)
+{
+	(void)arg;
+	(void)purpose;
+	return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+}
+
 /* No proxy, redirect, password file, cookie or signal: this host, this protocol, this request. */
 static struct dfg_err *set_options(struct post *post, const char *address, bool tls)
 {
@@ -386,6 +395,7 @@ static struct dfg_err *set_options(struct post *post, const char *address, bool 
 	dfg_curl_easy_setopt(easy, CURLOPT_NETRC, (long)CURL_NETRC_IGNORED);
 	dfg_curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
 	dfg_curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_MS);
+	dfg_curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, open_socket);
 	dfg_curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, 1L);
 	dfg_curl_easy_setopt(easy, CURLOPT_FORBID_REUSE, 1L);
 	dfg_curl_easy_setopt(easy, CURLOPT_TCP_NODELAY, 1L);
