@@ -265,7 +265,8 @@ static struct dfg_err *failed(const struct post *post, CURLcode code)
 		(code == CURLE_HTTP2 || code == CURLE_HTTP2_STREAM || code == CURLE_WEIRD_SERVER_REPLY ||
 			code == CURLE_SSL_CONNECT_ERROR || code == CURLE_UNSUPPORTED_PROTOCOL))
 		return DFG_ERR(DFG_PROTOCOL, "speaks something else: %s", words);
-	if (!post->exchange->stands && (code == CURLE_GOT_NOTHING || code == CURLE_PARTIAL_FILE))
+	if (!post->exchange->stands && (code == CURLE_GOT_NOTHING || code == CURLE_PARTIAL_FILE ||
+									   code == CURLE_RECV_ERROR || code == CURLE_SEND_ERROR))
 		return DFG_ERR(DFG_UNAVAILABLE, "hung up without an answer: it is gone, or speaks something else");
 	if (code == CURLE_OUT_OF_MEMORY)
 		return DFG_ERR(DFG_MEMORY, "out of memory");

@@ -49,14 +49,14 @@ static inline void hubs_await(struct hubs_end *end, uint32_t messages)
 {
 	struct timespec now;
 	clock_gettime(CLOCK_MONOTONIC, &now);
-	uint64_t until = (uint64_t)(now.tv_sec + 30) * 1000000000;
+	uint64_t until = (uint64_t)(now.tv_sec + 120) * 1000000000;
 	for (;;) {
 		uint32_t seen = atomic_load(&end->event.word);
 		if (atomic_load(&end->came) >= messages || atomic_load(&end->lost))
 			return;
 		clock_gettime(CLOCK_MONOTONIC, &now);
 		if ((uint64_t)now.tv_sec * 1000000000 > until)
-			fail_msg("%u messages in 30 s, not %u", atomic_load(&end->came), messages);
+			fail_msg("%u messages in 120 s, not %u", atomic_load(&end->came), messages);
 		dfg_event_wait_until(&end->event, seen, until);
 	}
 }
