@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { EVENTS = 64, YIELD_NS = 100000 };
+enum { EVENTS = 64, YIELD_NS = 100000, YIELD_MOST_NS = 800000 };
 
 struct dfg_arrival {
 	struct dfg_arrival *next;
@@ -208,11 +208,13 @@ bool dfg_hub_try_send(struct dfg_hub *hub)
 	return true;
 }
 
-/* While others poll, they do what there is to do. */
+/* While others poll, they do what there is to do; the longer they do, the less often they are disturbed. */
 static void leave_to_others(struct dfg_hub *hub)
 {
+	long ns = YIELD_NS;
 	for (uint32_t seen = atomic_load(&hub->polls), now; !atomic_load(&hub->stop); seen = now) {
-		nanosleep(&(struct timespec){.tv_nsec = YIELD_NS}, NULL);
+		nanosleep(&(struct timespec){.tv_nsec = ns}, NULL);
+		ns = ns < YIELD_MOST_NS ? 2 * ns : ns;
 		if ((now = atomic_load(&hub->polls)) == seen)
 			return;
 	}
