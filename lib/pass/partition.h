@@ -34,7 +34,8 @@ struct dfg_parts {
  * A step runs both ends of every transfer that it reaches, also where what a part then computes could do without.
  *
  * graph is flat (lowered), verified and borrowed: the parts use its strings. Every node is in one part, under its name;
- * clones and what was added are named in no way that a graph's own node is. The same input gives the same bytes.
+ * clones ("_dfg/clone/DEVICE/NAME", without marks: who feeds NAME feeds them too) and what was added are named in no way
+ * that a graph's own node is. The same input gives the same bytes.
  */
 DFG_MUST_CHECK struct dfg_err *dfg_partition(struct dfg_graph *graph, const struct dfg_facts *facts,
 	const struct dfg_placed *placed, const struct dfg_place_options *options, struct dfg_arena *arena,

@@ -54,6 +54,20 @@ bool dfg_cut_is_cloned(const struct cut *c, uint32_t n)
 	}
 }
 
+/* Without marks: an output, say, or what a gradient is asked for, is the node itself. */
+static struct dfg_err *strip_marks(struct cut *c, struct dfg_node *node)
+{
+	const struct dfg_attr *attr = node->attr;
+	uint32_t count = node->n_attr;
+	if (!(node->attr = dfg_arena_zeros(c->arena, (size_t)count + 1, sizeof *attr)))
+		return DFG_ERR(DFG_MEMORY, "no memory for a clone");
+	node->n_attr = 0;
+	for (uint32_t i = 0; i < count; i++)
+		if (*attr[i].name != '_')
+			node->attr[node->n_attr++] = attr[i];
+	return NULL;
+}
+
 struct dfg_err *dfg_cut_clone(struct cut *c, uint32_t n, uint32_t device, uint32_t *out_number)
 {
 	struct dfg_node node = c->graph->node[n];
@@ -65,5 +79,6 @@ struct dfg_err *dfg_cut_clone(struct cut *c, uint32_t n, uint32_t device, uint32
 	if (count)
 		memcpy(in, node.in, count * sizeof *in);
 	node.in = in;
+	DFG_TRY(strip_marks(c, &node));
 	return dfg_cut_add(c, &node, device, out_number);
 }

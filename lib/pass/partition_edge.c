@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+enum { HOPS_MOST = 16 };
+
 struct dfg_err *dfg_cut_add(struct cut *c, const struct dfg_node *node, uint32_t device, uint32_t *out_number)
 {
 	if (c->graph->count + c->n_added >= DFG_NONE - 1 ||
@@ -220,26 +222,40 @@ static struct dfg_err *transfer(struct cut *c, uint32_t reader, struct dfg_edge 
 	return add_way(c, edge.node, &way);
 }
 
+/* In a loop, where nothing is fed: behind what only hands on. The root's Identities may be. */
+static struct dfg_edge source_of(const struct cut *c, struct dfg_edge edge)
+{
+	for (int i = 0; i < HOPS_MOST && edge.port != DFG_CONTROL && c->loops.of[edge.node]; i++) {
+		const struct dfg_node *node = &c->graph->node[edge.node];
+		if (dfg_node_role(node) != DFG_IDENTITY || node->n_control || (uint32_t)edge.port >= node->n_in)
+			break;
+		edge = node->in[edge.port];
+	}
+	return edge;
+}
+
 struct dfg_err *dfg_cut_lead(struct cut *c, uint32_t reader, struct dfg_edge edge, struct dfg_edge *out_edge)
 {
 	uint32_t device = cut_device(c, reader);
+	struct dfg_edge from = c->has_refs ? dfg_cut_variable(c, edge) : edge;
 	*out_edge = edge;
-	if (c->has_refs && edge.port != DFG_CONTROL)
-		edge = dfg_cut_variable(c, edge);
-	if (cut_device(c, edge.node) == device && cut_device(c, out_edge->node) == device)
+	if (cut_device(c, edge.node) == device && cut_device(c, from.node) == device)
 		return NULL;
-	uint32_t loop = edge.port == DFG_CONTROL ? dfg_cut_pivot_of(c, edge.node) : 0;
+	*out_edge = from = source_of(c, from);
+	if (cut_device(c, from.node) == device && !dfg_cut_is_ref(c, from))
+		return NULL;
+	uint32_t loop = from.port == DFG_CONTROL ? dfg_cut_pivot_of(c, from.node) : 0;
 	if (loop) {
 		out_edge->node = c->control[(size_t)loop * c->options->devices + device].pivot;
 		return NULL;
 	}
-	const struct way *way = find_way(c, reader, edge, device);
+	const struct way *way = find_way(c, reader, from, device);
 	if (!way) {
-		DFG_TRY(dfg_cut_is_cloned(c, edge.node) ? clone(c, edge.node, device) : transfer(c, reader, edge));
+		DFG_TRY(dfg_cut_is_cloned(c, from.node) ? clone(c, from.node, device) : transfer(c, reader, from));
 		way = &c->way[c->ways - 1];
 	}
 	out_edge->node = way->to;
-	if (way->port != WAY_OF_ALL && edge.port != DFG_CONTROL)
+	if (way->port != WAY_OF_ALL && from.port != DFG_CONTROL)
 		out_edge->port = 0;
 	return NULL;
 }

@@ -113,19 +113,22 @@ static struct dfg_err *check_all(struct cut *c, const uint32_t *order)
 			return DFG_ERR(DFG_DATA,
 				"loop '%.200s' is not entered in each iteration of the one around it, so it cannot be cut",
 				words(c, l));
-		if (c->loops.loop[l].depth > DEPTH_MOST)
-			return DFG_ERR(DFG_DATA, "loop '%.200s' is %u loops deep; what crosses may be in %d", words(c, l),
-				c->loops.loop[l].depth, DEPTH_MOST);
 	}
 	return NULL;
 }
 
 static struct dfg_err *name_loops(struct cut *c)
 {
-	c->spread[0].path = "";
+	for (uint32_t l = 0; l < c->loops.count; l++)
+		c->spread[l].path = "";
 	for (uint32_t l = 1; l < c->loops.count; l++) {
 		const struct dfg_loop *loop = &c->loops.loop[l];
 		const char *outer = c->spread[loop->parent].path;
+		if (!c->spread[l].is_spread)
+			continue;
+		if (loop->depth > DEPTH_MOST)
+			return DFG_ERR(DFG_DATA, "loop '%.*s' is %u loops deep; what crosses may be in %d", (int)loop->name.length,
+				loop->name.s, loop->depth, DEPTH_MOST);
 		c->spread[l].path =
 			dfg_arena_print(c->arena, "%s%s%.*s", outer, *outer ? "/" : "", (int)loop->name.length, loop->name.s);
 		if (!c->spread[l].path)
@@ -308,10 +311,10 @@ struct dfg_err *dfg_cut_loops(struct cut *c, const uint32_t *order)
 		return NULL;
 	for (uint32_t d = 0; d < c->options->devices; d++)
 		c->start[d] = DFG_NONE;
-	DFG_TRY(name_loops(c));
 	find_devices(c);
 	if (!any_is_spread(c))
 		return NULL;
+	DFG_TRY(name_loops(c));
 	DFG_TRY(check_all(c, order));
 	DFG_TRY(find_shapes(c));
 	for (uint32_t l = 1; l < c->loops.count; l++)

@@ -15,6 +15,8 @@ bool dfg_cut_is_ref(const struct cut *c, struct dfg_edge edge)
 struct dfg_edge dfg_cut_variable(const struct cut *c, struct dfg_edge edge)
 {
 	struct dfg_edge from = edge;
+	if (edge.port == DFG_CONTROL)
+		return edge;
 	for (int i = 0; i < HOPS_MOST && from.node < c->graph->count && !dfg_cut_is_ref(c, from); i++) {
 		const struct dfg_node *node = &c->graph->node[from.node];
 		if (dfg_node_role(node) != DFG_IDENTITY || node->n_in != 1)

@@ -23,11 +23,16 @@ static int64_t feed(const char *name)
 	return *name == 'n' ? fed_n : fed_x;
 }
 
-static uint32_t choose(void *arg, uint32_t n)
+static uint32_t draw(uint64_t *state, uint32_t n)
 {
-	uint64_t *state = arg;
 	*state = *state * UINT64_C(6364136223846793005) + 1442695040888963407;
 	return (uint32_t)((*state >> 33) % n);
+}
+
+static uint32_t choose(void *arg, struct sim *sim, uint32_t n)
+{
+	(void)sim;
+	return draw(arg, n);
 }
 
 static struct sim *simulate(const struct dfg_graph *part, uint32_t parts, uint64_t *seed)
@@ -40,6 +45,7 @@ static struct sim *simulate(const struct dfg_graph *part, uint32_t parts, uint64
 	sim->choose = seed ? choose : NULL;
 	sim->choose_arg = seed;
 	sim_run(sim);
+	sim_check_done(sim);
 	return sim;
 }
 
@@ -106,6 +112,27 @@ static void a_counted_loop_sends_2n_plus_1(void **state)
 		assert_int_equal(messages(text, 2, trips, 1), 2 * trips + 1);
 }
 
+/* As the loop of a gradient does: from the trips of another one, less 1, down to 0. */
+static void a_loop_that_counts_down_what_another_counted_sends_2n_plus_1(void **state)
+{
+	(void)state;
+	const char *text = INPUTS "zero Const value=0\none Const value=1\n" COUNT(
+		"f", "zero", "n", "") "last Sub f.i.out one T=i32\n" INTO("g", "g.zero", "zero", "") INTO("g", "g.one", "one",
+		"") "k.left GreaterEqual k.m g.zero T=i32\n" WHILE("g", "k.left", "") "k.less Sub k g.one T=i32\n" CARRY("g",
+		"k", "last", "k.less", "") "double Add v v T=i32@1\n" CARRY("g", "v", "x", "double", "");
+	for (uint32_t trips = 0; trips < 6; trips++)
+		assert_int_equal(messages(text, 2, trips, 1), 2 * trips + 1);
+}
+
+static void what_a_loop_only_hands_on_crosses_once(void **state)
+{
+	(void)state;
+	const char *text = ANY_N INTO("f", "limit", "n", "") "less Less v.m limit T=i32\n" WHILE(
+		"f", "less", "") "same Identity v T=i32\ndouble Add same v.s:1 T=i32@1\n" CARRY("f", "v", "x", "double", "");
+	for (uint32_t trips = 0; trips < 4; trips++)
+		assert_int_equal(messages(text, 2, 1 << trips, 1), 3 * trips + 1);
+}
+
 /* The same within a branch that is taken where x > 0. */
 #define IN_BRANCH(loop)                                                                                       \
 	"p GreaterEqual x zero T=i32\nn.side Switch n p T=i32\nx.side Switch x p T=i32\nzero.side Switch zero p " \
@@ -152,7 +179,7 @@ static void scatter(const struct dfg_graph *graph, uint32_t devices, uint64_t *s
 		for (size_t i = 0; dot && i < sizeof of_variable / sizeof *of_variable; i++)
 			is_part |= !strcmp(dot, of_variable[i]);
 		head[n] = is_part ? name : NULL;
-		device[n] = choose(seed, devices);
+		device[n] = draw(seed, devices);
 		for (uint32_t k = 0; k < n && is_part; k++)
 			if (head[k] && !strncmp(head[k], name, (size_t)(dot - name) + 1))
 				device[n] = device[k];
@@ -240,9 +267,10 @@ static void branches_in_loops_run_the_same_anywhere(void **state)
 		is_the_same_anywhere(text, 4, x);
 }
 
-#define NESTED(limit)                                                                                     \
-	INPUTS ZERO COUNT("f", "zero", "n", "") "f.zero Const value=0 ^f.i\n" COUNT("g", "f.zero", limit, "") \
-		INTO("g", "g.f", "f.i", "") "product Mul g.f g.i T=i32\nw.more Add w product T=i32\n" CARRY(      \
+#define NESTED(limit) INPUTS NESTED_IN(limit)
+#define NESTED_IN(limit)                                                                             \
+	ZERO COUNT("f", "zero", "n", "") "f.zero Const value=0 ^f.i\n" COUNT("g", "f.zero", limit, "")   \
+		INTO("g", "g.f", "f.i", "") "product Mul g.f g.i T=i32\nw.more Add w product T=i32\n" CARRY( \
 			"g", "w", "v", "w.more", "") CARRY("f", "v", "x", "w.out", "") "y Neg v.out T=i32\n"
 
 static void nested_loops_run_the_same_anywhere(void **state)
@@ -255,16 +283,152 @@ static void nested_loops_run_the_same_anywhere(void **state)
 	}
 }
 
+/* All orders in which messages can arrive. */
+enum { CHOICES_MOST = 400, STATES_MOST = 1 << 20 };
+struct search {
+	uint32_t choice[CHOICES_MOST], of[CHOICES_MOST];
+	uint32_t depth, known;
+	uint64_t *seen;
+	uint32_t states, runs, ends;
+	bool again;
+};
+
+static uint64_t mix(uint64_t a, uint64_t b)
+{
+	uint64_t h = (a ^ (b + UINT64_C(0x9e3779b97f4a7c15) + (a << 6) + (a >> 2))) * UINT64_C(0xff51afd7ed558ccd);
+	return (h ^ h >> 33) * UINT64_C(0xc4ceb9fe1a85ec53);
+}
+
+/* What has arrived decides all. */
+static uint64_t hash_state(const struct sim *sim)
+{
+	uint64_t sum = 1;
+	for (uint32_t m = 0; m < sim->messages; m++) {
+		uint64_t hash = sim->message[m].edge + 2;
+		for (uint32_t t = sim->message[m].tag; t; t = sim->tag[t].parent)
+			hash = mix(hash, (uint64_t)sim->tag[t].iteration + 3);
+		sum += sim->message[m].is_here ? hash : 0;
+	}
+	return sum;
+}
+
+static bool is_new(struct search *search, uint64_t hash)
+{
+	size_t i = hash % STATES_MOST;
+	for (; search->seen[i]; i = (i + 1) % STATES_MOST)
+		if (search->seen[i] == hash)
+			return false;
+	search->seen[i] = hash;
+	assert_true(++search->states < STATES_MOST / 2);
+	return true;
+}
+
+static uint32_t explore(void *arg, struct sim *sim, uint32_t n)
+{
+	struct search *search = arg;
+	assert_true(search->depth < CHOICES_MOST);
+	if (search->depth == search->known) {
+		search->again = !is_new(search, hash_state(sim));
+		if (search->again)
+			return SIM_STOP;
+		search->choice[search->known] = 0;
+		search->of[search->known++] = n;
+	}
+	return search->choice[search->depth++];
+}
+
+static bool go_on(struct search *search)
+{
+	while (search->known && search->choice[search->known - 1] + 1 == search->of[search->known - 1])
+		search->known--;
+	if (search->known)
+		search->choice[search->known - 1]++;
+	search->depth = 0;
+	return search->known;
+}
+
+static uint32_t in_every_order(
+	const struct cut_sketch *cut, struct sim *whole, uint32_t devices, const uint32_t *device)
+{
+	struct search search = {.seen = calloc(STATES_MOST, sizeof *search.seen)};
+	do {
+		struct sim *sim = calloc(1, sizeof *sim);
+		for (uint32_t p = 0; p < devices; p++)
+			sim->part[p] = &cut->parts.part[p];
+		sim->parts = devices;
+		sim->feed = feed;
+		sim->by_mail = true;
+		sim->choose = explore;
+		sim->choose_arg = &search;
+		search.again = false;
+		search.runs++;
+		sim_run(sim);
+		if (!search.again) {
+			search.ends++;
+			sim_check_done(sim);
+			agree(cut, whole, sim, device);
+		}
+		sim_release(sim);
+	} while (go_on(&search));
+	if (getenv("STATES"))
+		printf("%u states, %u runs, %u to the end\n", search.states, search.runs, search.ends);
+	assert_true(search.ends > 0);
+	free(search.seen);
+	return search.states;
+}
+
+/* Small graphs, cut in some ways, whose messages arrive in every order. */
+static void comes_in_any_order(const char *text, int64_t n, int64_t x, int placements)
+{
+	struct cut_sketch cut;
+	uint32_t device[256] = {0}, states = 0;
+	uint64_t seed = 7;
+	fed_n = n;
+	fed_x = x;
+	cut_read(&cut, text, device);
+	struct sim *whole = simulate(&cut.sketch.graph, 1, NULL);
+	for (int i = 0; i < placements; i++) {
+		uint32_t devices = 2 + (uint32_t)i % 2;
+		scatter(&cut.sketch.graph, devices, &seed, device);
+		succeeds(cut_apart(&cut, devices, device));
+		states += in_every_order(&cut, whole, devices, device);
+		dfg_parts_release(&cut.parts);
+	}
+	assert_true(states > (uint32_t)placements);
+	sim_release(whole);
+	cut_end(&cut);
+}
+
+/* In words: v += i + j for each j < n, for each i < n; what is on which device is drawn. */
+static void messages_may_come_in_any_order(void **state)
+{
+	(void)state;
+	const char *one = ANY_N ZERO COUNT("f", "zero", "n", "") "v.more Add v f.i T=i32\n" CARRY(
+		"f", "v", "x", "v.more", "") "y Neg v.out T=i32\n";
+	for (int64_t n = 0; n < 4; n++)
+		comes_in_any_order(one, n, 1, 12);
+	const char *branch = ANY_N ZERO IN_BRANCH(
+		COUNT("f", "zero.side:1", "n.side:1", "") "double Add v v T=i32\n" CARRY("f", "v", "x.side:1", "double", ""));
+	for (int64_t x = -1; x < 2; x += 2)
+		comes_in_any_order(branch, 2, x, 12);
+	for (int64_t n = 0; n < 3; n++)
+		comes_in_any_order(ANY_N NESTED_IN("f.i"), n, 1, 8);
+	comes_in_any_order(ANY_N NESTED_IN("f.i"), 3, 1, 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_loop_with_one_remote_op_sends_3n_plus_1),
 		cmocka_unit_test(a_counted_loop_sends_2n_plus_1),
+		cmocka_unit_test(a_loop_that_counts_down_what_another_counted_sends_2n_plus_1),
+		cmocka_unit_test(what_a_loop_only_hands_on_crosses_once),
 		cmocka_unit_test(a_variable_is_on_one_device),
 		cmocka_unit_test(loops_run_the_same_anywhere),
 		cmocka_unit_test(loops_in_branches_run_the_same_anywhere),
 		cmocka_unit_test(branches_in_loops_run_the_same_anywhere),
 		cmocka_unit_test(nested_loops_run_the_same_anywhere),
+		cmocka_unit_test(messages_may_come_in_any_order),
 		cmocka_unit_test(in_a_branch_that_is_not_taken_a_loop_sends_three_at_most),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -218,7 +218,8 @@ static void run_placed(struct recorded *r, const struct dfg_placed *placed, uint
 	struct dfg_parts parts;
 	const struct dfg_graph *part[3];
 	const struct dfg_place_options place = {.device = devices, .devices = n};
-	const struct dfg_session_options options = {.threads = (int)(seed % 2) + 1, .timeout = 20, .schedule_seed = seed};
+	const struct dfg_session_options options = {
+		.threads = (int)(seed % 2) + 1, .timeout = 60, .random_schedule = true, .schedule_seed = seed};
 	struct dfg_err *err = dfg_partition(&r->file.graph, &r->facts, placed, &place, &arena, &parts);
 	for (uint32_t d = 0; d < n && !err; d++) {
 		part[d] = &parts.part[d];
@@ -227,7 +228,7 @@ static void run_placed(struct recorded *r, const struct dfg_placed *placed, uint
 	}
 	if (err)
 		fail_msg("%s: %s", r->directory, err->text);
-	fleet_begin(&fleet, part, n, &options, seed % 2);
+	fleet_begin(&fleet, part, n, &options, false);
 	run_steps(r, &fleet, &options);
 	fleet_end(&fleet);
 	dfg_parts_release(&parts);

@@ -18,6 +18,8 @@ enum {
 	SIM_MESSAGES = 65536
 };
 
+#define SIM_STOP UINT32_MAX /* in place of a choice: the run is given up */
+
 struct sim_token {
 	int64_t value;
 	bool dead;
@@ -56,8 +58,8 @@ struct sim_event {
 struct sim_message {
 	uint32_t edge, tag;
 	struct sim_token token;
-	bool is_taken, is_waited; /* a wait that nothing has come for */
-	struct sim_event event;
+	bool is_sent, is_here, is_waited, is_taken;
+	struct sim_event event; /* of the Recv, where it waits */
 };
 
 struct sim {
@@ -73,9 +75,11 @@ struct sim {
 	struct sim_event event[SIM_EVENTS];
 	uint32_t events;
 	struct sim_message message[SIM_MESSAGES];
-	uint32_t messages, sent, dead_sent;
+	uint32_t messages, sent;
+	bool
+		by_mail; /* messages are under way until `choose` says which comes next; what a part does meanwhile has one order */
 	int64_t (*feed)(const char *name);
-	uint32_t (*choose)(void *arg, uint32_t n);
+	uint32_t (*choose)(void *arg, struct sim *sim, uint32_t n); /* a number less than n */
 	void *choose_arg;
 };
 
@@ -250,38 +254,40 @@ static struct sim_message *sim_find_message(struct sim *s, uint32_t edge, uint32
 	for (uint32_t m = 0; m < s->messages; m++)
 		if (s->message[m].edge == edge && s->message[m].tag == tag)
 			return &s->message[m];
-	return NULL;
+	assert_true(s->messages < SIM_MESSAGES);
+	s->message[s->messages] = (struct sim_message){.edge = edge, .tag = tag};
+	return &s->message[s->messages++];
+}
+
+static void sim_take(struct sim *s, struct sim_message *message)
+{
+	if (!message->is_here || !message->is_waited)
+		return;
+	struct sim_event at = message->event;
+	struct sim_token token = message->token;
+	message->is_taken = true;
+	sim_instance(s, at.part, at.tag, at.node)->out[0] = token;
+	sim_send_on(s, at.part, at.tag, at.node, &token, token.dead);
 }
 
 static void sim_message(struct sim *s, uint32_t tag, uint32_t edge, struct sim_token token)
 {
 	struct sim_message *message = sim_find_message(s, edge, tag);
+	assert_false(message->is_sent);
+	message->is_sent = true;
+	message->token = token;
+	message->is_here = !s->by_mail;
 	s->sent++;
-	s->dead_sent += token.dead;
-	if (message) {
-		assert_true(message->is_waited);
-		message->is_waited = false;
-		message->is_taken = true;
-		sim_instance(s, message->event.part, tag, message->event.node)->out[0] = token;
-		sim_send_on(s, message->event.part, tag, message->event.node, &token, token.dead);
-		return;
-	}
-	assert_true(s->messages < SIM_MESSAGES);
-	s->message[s->messages++] = (struct sim_message){edge, tag, token, false, false, {0}};
+	sim_take(s, message);
 }
 
 static void sim_receive(struct sim *s, const struct sim_event *at, uint32_t edge)
 {
 	struct sim_message *message = sim_find_message(s, edge, at->tag);
-	if (!message) {
-		assert_true(s->messages < SIM_MESSAGES);
-		s->message[s->messages++] = (struct sim_message){edge, at->tag, {0}, false, true, *at};
-		return;
-	}
-	assert_false(message->is_taken || message->is_waited);
-	message->is_taken = true;
-	sim_instance(s, at->part, at->tag, at->node)->out[0] = message->token;
-	sim_send_on(s, at->part, at->tag, at->node, &message->token, message->token.dead);
+	assert_false(message->is_waited);
+	message->is_waited = true;
+	message->event = *at;
+	sim_take(s, message);
 }
 
 static int64_t sim_value(const struct sim *s, const struct dfg_node *node, const struct sim_token *in)
@@ -373,7 +379,7 @@ static bool sim_is_done(struct sim *s, const struct sim_frame *frame)
 	if (frame->enters < enters)
 		return false;
 	for (uint32_t m = 0; m < s->messages; m++)
-		if (s->message[m].is_waited && s->message[m].event.part == frame->part &&
+		if (s->message[m].is_waited && !s->message[m].is_taken && s->message[m].event.part == frame->part &&
 			sim_within(s, s->message[m].tag, frame->first))
 			return false;
 	return true;
@@ -423,8 +429,7 @@ static void sim_connect(struct sim *s, uint32_t part)
 	free(next);
 }
 
-/* Runs all to the end; everything that was begun is done then. */
-static void sim_run(struct sim *s)
+static void sim_start(struct sim *s)
 {
 	s->tags = 1;
 	for (uint32_t p = 0; p < s->parts; p++) {
@@ -435,18 +440,47 @@ static void sim_run(struct sim *s)
 				sim_ready(s, p, 0, n, false);
 			}
 	}
-	while (s->events || sim_leave(s)) {
-		if (!s->events)
-			continue;
-		uint32_t next = s->choose ? s->choose(s->choose_arg, s->events) : s->events - 1;
-		struct sim_event event = s->event[next];
-		s->event[next] = s->event[--s->events];
-		sim_run_node(s, &event);
-	}
+}
+
+/* One of those that are under way arrives; false where there is none, or `choose` gives up. */
+static bool sim_bring(struct sim *s)
+{
+	uint32_t under_way[SIM_MESSAGES], count = 0;
+	for (uint32_t m = 0; m < s->messages; m++)
+		if (s->message[m].is_sent && !s->message[m].is_here)
+			under_way[count++] = m;
+	uint32_t next = count ? s->choose(s->choose_arg, s, count) : SIM_STOP;
+	if (next == SIM_STOP)
+		return false;
+	s->message[under_way[next]].is_here = true;
+	sim_take(s, &s->message[under_way[next]]);
+	return true;
+}
+
+static void sim_step(struct sim *s)
+{
+	uint32_t next = s->choose && !s->by_mail ? s->choose(s->choose_arg, s, s->events) : s->events - 1;
+	struct sim_event event = s->event[next];
+	s->event[next] = s->event[--s->events];
+	sim_run_node(s, &event);
+}
+
+/* Everything that was begun is done. */
+static void sim_check_done(const struct sim *s)
+{
 	for (uint32_t m = 0; m < s->messages; m++)
 		if (!s->message[m].is_taken)
 			fail_msg("transfer %u in iteration %d: %s", s->message[m].edge, (int)s->tag[s->message[m].tag].iteration,
 				s->message[m].is_waited ? "nothing came" : "nobody took it");
+}
+
+/* Runs all to the end. */
+static void sim_run(struct sim *s)
+{
+	sim_start(s);
+	while (s->events || sim_leave(s) || (s->by_mail && sim_bring(s)))
+		if (s->events)
+			sim_step(s);
 }
 
 static void sim_release(struct sim *s)
