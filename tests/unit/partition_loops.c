@@ -416,6 +416,33 @@ static void messages_may_come_in_any_order(void **state)
 	comes_in_any_order(ANY_N NESTED_IN("f.i"), 3, 1, 2);
 }
 
+/* Each allocation fails in turn: that is said, and nothing is lost. */
+static void memory_may_run_short_anywhere(void **state)
+{
+	(void)state;
+	struct cut_sketch cut;
+	struct dfg_allocator *heap = dfg_mem;
+	uint32_t device[256] = {0};
+	uint64_t seed = 3;
+	struct dfg_err *err;
+	cut_read(&cut, NESTED("f.i"), device);
+	scatter(&cut.sketch.graph, 3, &seed, device);
+	long left = 0;
+	do {
+		struct dfg_mem_failing failing;
+		dfg_mem_failing_init(&failing, heap, left++, true);
+		dfg_mem = &failing.base;
+		err = cut_apart(&cut, 3, device);
+		dfg_mem = heap;
+		assert_true(!err || err->code == DFG_MEMORY);
+		dfg_parts_release(&cut.parts);
+		dfg_arena_release(&cut.arena);
+		dfg_err_free(err);
+	} while (err);
+	assert_true(left > 20);
+	cut_end(&cut);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -428,6 +455,7 @@ int main(void)
 		cmocka_unit_test(loops_in_branches_run_the_same_anywhere),
 		cmocka_unit_test(branches_in_loops_run_the_same_anywhere),
 		cmocka_unit_test(nested_loops_run_the_same_anywhere),
+		cmocka_unit_test(memory_may_run_short_anywhere),
 		cmocka_unit_test(messages_may_come_in_any_order),
 		cmocka_unit_test(in_a_branch_that_is_not_taken_a_loop_sends_three_at_most),
 	};
