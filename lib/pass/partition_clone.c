@@ -17,17 +17,24 @@ static bool is_small(const struct dfg_literal *literal)
 	return bytes <= BYTES_MOST;
 }
 
+/* How many nodes it waits for, beside its loop's going on. */
+static uint32_t waits_of(const struct cut *c, const struct dfg_node *node)
+{
+	uint32_t waits = 0;
+	for (uint32_t e = 0; e < node->n_control; e++)
+		waits += !dfg_cut_pivot_of(c, node->in[e].node);
+	return waits;
+}
+
+static bool is_small_constant(const struct dfg_node *node)
+{
+	const struct dfg_attr *value = dfg_node_role(node) == DFG_CONST ? dfg_node_attr(node, "value") : NULL;
+	return value && value->kind == DFG_ATTR_TENSOR && is_small(value->value.tensor);
+}
+
 bool dfg_cut_is_constant(const struct cut *c, uint32_t n)
 {
-	const struct dfg_node *node = &c->graph->node[n];
-	bool is_const = dfg_node_role(node) == DFG_CONST;
-	const struct dfg_attr *value = is_const ? dfg_node_attr(node, "value") : NULL;
-	if (!value || value->kind != DFG_ATTR_TENSOR || !is_small(value->value.tensor))
-		return false;
-	for (uint32_t e = 0; e < node->n_control; e++)
-		if (!dfg_cut_pivot_of(c, node->in[e].node))
-			return false;
-	return true;
+	return is_small_constant(&c->graph->node[n]) && !waits_of(c, &c->graph->node[n]);
 }
 
 /* A loop's predicate, by its LoopCond or an Identity of that. */
@@ -42,8 +49,8 @@ static bool is_predicate(const struct cut *c, uint32_t n)
 bool dfg_cut_is_cloned(const struct cut *c, uint32_t n)
 {
 	switch (dfg_node_role(&c->graph->node[n])) {
-	case DFG_CONST:
-		return dfg_cut_is_constant(c, n);
+	case DFG_CONST: /* where it waits for a node, that one's signal is sent, for all that wait for it */
+		return c->is_copied[n] || (is_small_constant(&c->graph->node[n]) && waits_of(c, &c->graph->node[n]) <= 1);
 	case DFG_ENTER:
 		return c->is_copied[n] || dfg_is_constant_enter(&c->graph->node[n]);
 	case DFG_IDENTITY:

