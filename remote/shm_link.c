@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 /* Polls in a row that find nothing, until another process gets the core; until the peer is asked to wake shm's thread. */
-enum { POLLS_RUNNING = 250, POLLS_AWAKE = 1000 };
+enum { POLLS_RUNNING = 20000, POLLS_AWAKE = 1000 };
 
 /* With `reading` held. Takes err. */
 static void lose(struct shm_link *link, struct dfg_err *err)
