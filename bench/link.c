@@ -86,8 +86,7 @@ static void lost(void *arg, uint32_t peer, struct dfg_err *err)
 	struct side *side = arg;
 	(void)peer;
 	dfg_err_free(err);
-	if (side->answers)
-		_exit(0); /* the far side's process: this one is done with it */
+	_exit(!side->answers); /* the far side is done when the near one closes, and never before */
 }
 
 static struct dfg_link_sink sink_of(struct side *side)

@@ -143,11 +143,11 @@ static struct dfg_err *add_link(struct dfg_shm *shm, uint32_t peer, int fd, stru
 {
 	struct shm_link *link;
 	DFG_TRY(shm_link_new(shm, &shm->options, peer, fd, segment, connected, &link));
+	*out_link = &link->link; /* before it runs: the sink may be called, and answer, before this returns */
 	if (!shm_run(shm, link)) {
 		shm_link_unref(link);
 		return DFG_ERR(DFG_MEMORY, "more than %d links", LINKS_MOST);
 	}
-	*out_link = &link->link;
 	return NULL;
 }
 
