@@ -11,7 +11,7 @@
 #include <time.h>
 
 enum { STAGES = 8, TRIPS = 64, WINDOW_MOST = 32 };
-#define STAGE_SECONDS 0.005
+enum { STAGE_MS = 5 };
 
 static void expect(struct dfg_err *err)
 {
@@ -31,7 +31,7 @@ static double now(void)
 struct pipeline {
 	struct dfg_builder build;
 	int window;
-	struct dfg_edge zero, one, trips, seconds, predicate;
+	struct dfg_edge zero, one, trips, predicate;
 };
 
 /* A variable of the loop: what it is in the condition, in the body and after the loop. */
@@ -79,10 +79,13 @@ static void go_back(struct pipeline *p, const struct carried *variable, struct d
 /* A stage waits for itself, one iteration ago. */
 static struct dfg_edge stage(struct pipeline *p, struct dfg_edge x, struct dfg_edge before)
 {
-	const struct dfg_edge in[] = {x, p->seconds, {before.node, DFG_CONTROL}};
+	const struct dfg_edge in[] = {x, {before.node, DFG_CONTROL}};
+	const struct dfg_attr ms = DFG_ATTR_I("ms", STAGE_MS);
 	uint32_t node;
 	expect(dfg_build(&p->build,
-		&(struct dfg_new_node){.op = "Dfg>Sleep", .name = "stage", .in = in, .n_in = 2, .n_control = 1}, &node));
+		&(struct dfg_new_node){
+			.op = "Dfg>Sleep", .name = "stage", .in = in, .n_in = 1, .n_control = 1, .attr = &ms, .n_attr = 1},
+		&node));
 	return (struct dfg_edge){node, 0};
 }
 
@@ -95,10 +98,8 @@ static struct dfg_edge make(struct pipeline *p, struct dfg_graph *graph)
 	expect(dfg_build_float(&p->build, "zero", DFG_F32, 0, &p->zero));
 	expect(dfg_build_float(&p->build, "one", DFG_F32, 1, &p->one));
 	expect(dfg_build_float(&p->build, "trips", DFG_F32, TRIPS, &p->trips));
-	expect(dfg_build_float(&p->build, "seconds", DFG_F32, STAGE_SECONDS, &p->seconds));
 	limit = enter(p, p->trips, true);
 	step = enter(p, p->one, true);
-	p->seconds = enter(p, p->seconds, true);
 	for (int i = 0; i <= STAGES; i++)
 		merged[i] = merge(p);
 	p->predicate = op(p, "Less", (struct dfg_edge[]){merged[STAGES], limit}, 2);
@@ -155,7 +156,7 @@ static double ideal(int window)
 
 int main(void)
 {
-	const double one_by_one = STAGE_SECONDS * STAGES * TRIPS;
+	const double one_by_one = STAGE_MS * 1e-3 * STAGES * TRIPS;
 	for (int window = 1; window <= WINDOW_MOST; window *= 2) {
 		double speed = one_by_one / run(window);
 		printf(

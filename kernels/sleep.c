@@ -4,8 +4,6 @@
 
 static struct dfg_err *sleep_shape(struct dfg_infer *node)
 {
-	if (node->in[1]->rank > 0)
-		return DFG_ERR(DFG_DATA, "the seconds must be a scalar, not %s", dfg_shape_words(node->in[1]).s);
 	node->out[0] = *node->in[0];
 	node->out_holds[0] = node->in_holds[0];
 	return NULL;
@@ -13,8 +11,9 @@ static struct dfg_err *sleep_shape(struct dfg_infer *node)
 
 const struct dfg_op dfg_op_Dfg_Sleep = {
 	.name = "Dfg>Sleep",
-	.doc = "x, so many seconds later",
-	.sig = "<T: type, S: float>(x: T, seconds: S) -> (y: T)",
+	.doc = "x, ms milliseconds later",
+	.sig = "<T: type>(x: T) -> (y: T)",
+	.attr = {"ms: int >= 0"},
 	.flags = DFG_STATEFUL | DFG_BLOCKING | DFG_ANY_RANK,
 	.role = DFG_SLEEP,
 	.shape = sleep_shape,

@@ -1,7 +1,5 @@
 #include "lib/exec/machine.h"
 
-#include <math.h>
-
 /* Sleep holds no thread: its output is there at once, and its consumers hear of it when it is time. */
 
 static void swap(struct sleeper *a, struct sleeper *b)
@@ -41,18 +39,13 @@ struct sleeper dfg_sleeper_pop(struct machine *machine)
 
 struct dfg_err *dfg_sleep(struct machine *machine, struct slab *slab, uint32_t record, uint64_t began)
 {
-	const double seconds_most = 1e9;
-	struct dfg_tensor *const *in = slab->at + machine->flow->first_use[record];
+	const int64_t most = INT64_C(1) << 40; /* ms, 35 years: later than any step ends */
+	int64_t ms = machine->plan->record[record].call->attr[0].i;
 	uint32_t slot = dfg_out_slot(machine, record, 0);
-	if (dfg_shape_count(&in[1]->shape) != 1)
-		return DFG_ERR(DFG_DATA, "the seconds must be a scalar, not %s", dfg_type_words(in[1]->dtype, &in[1]->shape).s);
-	double seconds = dfg_tensor_float(in[1], 0);
-	if (!(seconds >= 0))
-		return DFG_ERR(DFG_DATA, "cannot sleep for %g s", seconds);
-	uint64_t ns = (uint64_t)(fmin(seconds, seconds_most) * 1e9);
-	DFG_TRY(dfg_pass(in[0], false, &slab->tensor[slot]));
+	uint64_t due = began + (uint64_t)(ms < most ? ms : most) * 1000000;
+	DFG_TRY(dfg_pass(slab->at[machine->flow->first_use[record]], false, &slab->tensor[slot]));
 	slab->state[slot] = LIVE;
-	DFG_TRY(push(machine, &(struct sleeper){began + ns, began, slab, record}));
+	DFG_TRY(push(machine, &(struct sleeper){due, began, slab, record}));
 	if (machine->shared)
 		dfg_event_signal(&machine->event);
 	return NULL;

@@ -141,7 +141,7 @@ cmp one out
 # A worker that is killed: named, within the lease, and nobody is left.
 cat >slow.dfg <<'END'
 input x: f64[n]
-y = Dfg>Sleep(x, 100.0)
+y = Dfg>Sleep(x, ms = 100000)
 output z = y + 1.0
 END
 slow="run slow.dfg --feed x=f64[1]:1 --hosts local:3 --place x=w0 --place y=w1 --place z=w2"

@@ -37,7 +37,7 @@ grep -q 'launcher and w0: libcurl' err
 # A run that will not end by itself, and how it does.
 cat >slow.dfg <<'END'
 input x: f64[n]
-y = Dfg>Sleep(x, 100.0)
+y = Dfg>Sleep(x, ms = 100000)
 output z = y + 1.0
 END
 workers() { # how many

@@ -196,7 +196,7 @@ static void a_step_takes_no_longer_than_its_deadline(void **state)
 	double one = 1;
 	struct dfg_tensor in = vector(&one, 1);
 	struct dfg_crew_options options = {.session = {.threads = 1, .timeout = 0.05}, .lease = 2};
-	crew_begin(&test, 2, "input x: f64[n]\ny = Dfg>Sleep(x, 100.0)\nz = y + 1.0\n", "y=w1", &options);
+	crew_begin(&test, 2, "input x: f64[n]\ny = Dfg>Sleep(x, ms = 100000)\nz = y + 1.0\n", "y=w1", &options);
 	fails(one_step(&test, "x", &in, "z", &out), DFG_DEADLINE, "took longer than 0.05 s");
 	crew_end(&test);
 }

@@ -54,14 +54,6 @@ static struct dfg_err *step_number(struct dfg_kernel *ctx)
 	return step_put(ctx, (int32_t)dfg_kernel_attr(ctx)[0].i);
 }
 
-static struct dfg_err *step_seconds(struct dfg_kernel *ctx)
-{
-	struct dfg_tensor *out;
-	DFG_TRY(dfg_kernel_output(ctx, 0, &DFG_SHAPE_SCALAR, &out));
-	*(float *)out->data = (float)dfg_kernel_attr(ctx)[0].i / 1000;
-	return NULL;
-}
-
 static struct dfg_err *step_bool(struct dfg_kernel *ctx, bool value)
 {
 	struct dfg_tensor *out;
@@ -161,12 +153,6 @@ static const struct dfg_op step_ops[] = {
 		.attr = {"v: int"},
 		.shape = step_scalar,
 		.run = step_number},
-	{.name = "Seconds",
-		.role = DFG_CONST,
-		.sig = "() -> (s: f32)",
-		.attr = {"ms: int"},
-		.shape = step_scalar,
-		.run = step_seconds},
 	{.name = "Below", .sig = "(x: i32, y: i32) -> (z: bool)", .shape = step_scalar, .run = step_less},
 	{.name = "Even", .sig = "(x: i32) -> (z: bool)", .shape = step_scalar, .run = step_even},
 	{.name = "Tick", .sig = "(x: i32) -> (y: i32)", .flags = DFG_STATEFUL, .shape = step_same, .run = step_tick},

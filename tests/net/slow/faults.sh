@@ -8,7 +8,7 @@ printf 'alpha\nbeta slots=2\n' >hosts
 cat >slow.dfg <<'.'
 input n: i32
 y, _ = loop (y = f32(1), i = 0) while i < n {
-	a = Dfg>Sleep(y, 0.1)
+	a = Dfg>Sleep(y, ms = 100)
 	next a * 0.5, i + 1
 }
 output last = y
