@@ -43,7 +43,7 @@ static struct dfg_err *check_file(const char *path)
 
 static struct dfg_err *talk_of_foreign(void *path, const char *name)
 {
-	if (!dfg_plan_has(name))
+	if (!dfg_plan_folder_has(name))
 		dfg_talk("%s: warning: '%s' is no file of a plan", (const char *)path, name);
 	return NULL;
 }
@@ -51,7 +51,7 @@ static struct dfg_err *talk_of_foreign(void *path, const char *name)
 /* Each part as a graph, then what is between them. */
 static struct dfg_err *check_plan(const char *path)
 {
-	struct dfg_plan plan;
+	struct dfg_plan_folder plan;
 	struct dfg_graph whole = {.arena = NULL};
 	struct dfg_faults faults = {.left = (long)errors}, warnings = {.left = (long)errors};
 	DFG_TRY(dfg_folder_each(path, talk_of_foreign, (void *)path));
@@ -64,12 +64,12 @@ static struct dfg_err *check_plan(const char *path)
 		print_warnings(source, warnings.err);
 		warnings.err = NULL;
 	}
-	dfg_plan_check(&plan, &faults);
+	dfg_plan_folder_check(&plan, &faults);
 	if (!faults.err) {
-		dfg_fault(&faults, dfg_err_note(dfg_plan_join(&plan, &whole), "%s", path));
+		dfg_fault(&faults, dfg_err_note(dfg_plan_folder_join(&plan, &whole), "%s", path));
 		dfg_graph_release(&whole);
 	}
-	dfg_plan_close(&plan);
+	dfg_plan_folder_close(&plan);
 	return faults.err;
 }
 
@@ -78,7 +78,7 @@ static struct dfg_err *check(char **paths, int *out_status)
 	if (errors < 1)
 		return DFG_ERR(DFG_USAGE, "--errors is 1 or more");
 	for (; *paths; paths++) {
-		int status = dfg_cmd_report(dfg_plan_is(*paths) ? check_plan(*paths) : check_file(*paths));
+		int status = dfg_cmd_report(dfg_plan_folder_is(*paths) ? check_plan(*paths) : check_file(*paths));
 		*out_status = *out_status ? *out_status : status;
 	}
 	return NULL;

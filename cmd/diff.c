@@ -27,16 +27,16 @@ static struct dfg_err *diff_graphs(char **path, struct dfg_differ *differ)
 }
 
 /* The parts as one graph, which borrows from the plan. */
-static struct dfg_err *join(const char *path, struct dfg_plan *plan, struct dfg_graph *out_graph)
+static struct dfg_err *join(const char *path, struct dfg_plan_folder *plan, struct dfg_graph *out_graph)
 {
 	DFG_TRY(dfg_cmd_open_plan(path, plan));
-	return dfg_err_note(dfg_plan_join(plan, out_graph), "%s", path);
+	return dfg_err_note(dfg_plan_folder_join(plan, out_graph), "%s", path);
 }
 
 /* A node that went elsewhere has another device; a transfer that is new is two nodes. */
 static struct dfg_err *diff_plans(char **path, struct dfg_differ *differ)
 {
-	struct dfg_plan a = {.device = NULL}, b = {.device = NULL};
+	struct dfg_plan_folder a = {.device = NULL}, b = {.device = NULL};
 	struct dfg_graph m = {.arena = NULL}, n = {.arena = NULL};
 	struct dfg_err *err = join(path[0], &a, &m);
 	if (!err)
@@ -47,8 +47,8 @@ static struct dfg_err *diff_plans(char **path, struct dfg_differ *differ)
 		err = dfg_differ_graphs(differ, &m, &n);
 	dfg_graph_release(&m);
 	dfg_graph_release(&n);
-	dfg_plan_close(&a);
-	dfg_plan_close(&b);
+	dfg_plan_folder_close(&a);
+	dfg_plan_folder_close(&b);
 	return err;
 }
 
@@ -83,10 +83,10 @@ static struct dfg_err *diff_arrays(char **path, struct dfg_differ *differ)
 static struct dfg_err *diff(char **operands, int *out_status)
 {
 	struct dfg_differ differ = {.rtol = rtol, .atol = atol};
-	bool a, b, plan = dfg_plan_is(operands[0]);
+	bool a, b, plan = dfg_plan_folder_is(operands[0]);
 	if (!(rtol >= 0) || !(atol >= 0))
 		return DFG_ERR(DFG_USAGE, "--rtol and --atol are 0 or more");
-	if (plan != dfg_plan_is(operands[1]))
+	if (plan != dfg_plan_folder_is(operands[1]))
 		return DFG_ERR(DFG_DATA, "%s is a plan, and %s is not", operands[!plan], operands[plan]);
 	DFG_TRY(dfg_cmd_holds_arrays(operands[0], &a));
 	DFG_TRY(dfg_cmd_holds_arrays(operands[1], &b));

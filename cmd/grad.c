@@ -188,7 +188,7 @@ static struct dfg_err *grad(char **operands, int *out_status)
 	(void)out_status;
 	struct dfg_graph_file file = {0};
 	DFG_TRY(check_options());
-	if (dfg_plan_is(*operands))
+	if (dfg_plan_folder_is(*operands))
 		return DFG_ERR(DFG_DATA, "%s: is a plan: differentiate before partitioning", *operands);
 	DFG_TRY(dfg_cmd_open_graph(*operands, &file));
 	struct dfg_err *err = dfg_err_note(differentiate(&file.graph), "%s", *operands);

@@ -63,7 +63,7 @@ struct dfg_err *dfg_cmd_open_graph(const char *path, struct dfg_graph_file *out_
 {
 	const struct dfg_graph_options options = {.strict = strict, .notes = {talk, (void *)path}};
 	struct dfg_blob blob;
-	if (dfg_plan_is(path))
+	if (dfg_plan_folder_is(path))
 		return DFG_ERR(
 			DFG_DATA, "%s: is a plan, and a graph is wanted: one of its parts, or what it was made of", path);
 	DFG_TRY(dfg_blob_open(path, 0, &blob));
@@ -74,10 +74,10 @@ struct dfg_err *dfg_cmd_open_graph(const char *path, struct dfg_graph_file *out_
 	return err;
 }
 
-struct dfg_err *dfg_cmd_open_plan(const char *path, struct dfg_plan *out_plan)
+struct dfg_err *dfg_cmd_open_plan(const char *path, struct dfg_plan_folder *out_plan)
 {
 	const struct dfg_graph_options options = {.strict = strict, .notes = {talk, (void *)path}};
-	return dfg_plan_open(path, &options, out_plan);
+	return dfg_plan_folder_open(path, &options, out_plan);
 }
 
 struct dfg_err *dfg_cmd_lower(struct dfg_graph *graph)

@@ -26,8 +26,8 @@ struct dfg_cmd_output dfg_cmd_output(void);
 DFG_MUST_CHECK struct dfg_err *dfg_cmd_open_graph(const char *path, struct dfg_graph_file *out_file);
 
 /* A plan; what it has to say is talked about. */
-struct dfg_plan;
-DFG_MUST_CHECK struct dfg_err *dfg_cmd_open_plan(const char *path, struct dfg_plan *out_plan);
+struct dfg_plan_folder;
+DFG_MUST_CHECK struct dfg_err *dfg_cmd_open_plan(const char *path, struct dfg_plan_folder *out_plan);
 
 /* Writes out the calls of functions in the graph, which must be verified afterwards like one without. */
 DFG_MUST_CHECK struct dfg_err *dfg_cmd_lower(struct dfg_graph *graph);

@@ -19,7 +19,7 @@ static struct dfg_err *open_graph(const char *path, struct dfg_model *model)
 }
 
 /* The plan must be one for these workers: what it sends goes to devices by their names. */
-static struct dfg_err *check_devices(const struct dfg_plan *plan, const struct dfg_hosts *hosts)
+static struct dfg_err *check_devices(const struct dfg_plan_folder *plan, const struct dfg_hosts *hosts)
 {
 	if (plan->parts.parts != hosts->count)
 		return DFG_ERR(DFG_DATA, "a plan for %u workers, and --hosts has %u", plan->parts.parts, hosts->count);
@@ -31,7 +31,7 @@ static struct dfg_err *check_devices(const struct dfg_plan *plan, const struct d
 
 static struct dfg_err *join_plan(const struct dfg_hosts *hosts, struct dfg_model *model)
 {
-	const struct dfg_plan *plan = &model->plan;
+	const struct dfg_plan_folder *plan = &model->plan;
 	const struct dfg_graph **part = dfg_arena_zeros(&model->arena, plan->parts.parts, sizeof(struct dfg_graph *));
 	struct dfg_faults faults = {.left = 1};
 	const struct dfg_verify_options verify = {.joined = true};
@@ -42,7 +42,7 @@ static struct dfg_err *join_plan(const struct dfg_hosts *hosts, struct dfg_model
 		part[i] = &plan->parts.part[i];
 		DFG_TRY(dfg_err_note(dfg_verify(part[i], NULL, NULL), "w%u.pb", i));
 	}
-	dfg_plan_check(plan, &faults);
+	dfg_plan_folder_check(plan, &faults);
 	if (faults.err)
 		return faults.err;
 	DFG_TRY(dfg_parts_join(part, plan->parts.parts, &model->file.arena, &model->file.graph));
@@ -62,7 +62,7 @@ struct dfg_err *dfg_model_distribute(const char *path, const struct dfg_session_
 	struct dfg_distributed *distributed, struct dfg_model *out_model)
 {
 	struct dfg_session_options session = *options;
-	bool plan = dfg_plan_is(path);
+	bool plan = dfg_plan_folder_is(path);
 	*out_model = (struct dfg_model){0};
 	if (plan && dfg_planning.place.count)
 		return DFG_ERR(DFG_USAGE, "--place: %s is a plan, whose nodes have their places", path);
@@ -96,7 +96,7 @@ void dfg_model_close(struct dfg_model *model)
 	dfg_session_free(model->session);
 	dfg_facts_release(&model->facts);
 	dfg_graph_close(&model->file);
-	dfg_plan_close(&model->plan);
+	dfg_plan_folder_close(&model->plan);
 	dfg_arena_release(&model->arena);
 	*model = (struct dfg_model){0};
 }

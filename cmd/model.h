@@ -10,7 +10,7 @@ struct dfg_distributed;
 /* A graph that a command runs: opened, verified, what is known of its edges, a session on it. A zeroed one is closed. */
 struct dfg_model {
 	struct dfg_graph_file file;
-	struct dfg_plan plan; /* where it was opened as one; the graph is then its parts, joined */
+	struct dfg_plan_folder plan; /* where it was opened as one; the graph is then its parts, joined */
 	struct dfg_facts facts;
 	struct dfg_session *session;
 	struct dfg_arena arena; /* of what is asked of the graph, for as long as it is open */

@@ -108,7 +108,7 @@ static struct dfg_err *partition(char **operands, int *out_status)
 	if (!err)
 		err = dfg_err_note(tell(&making, &told), "%s", making.file.graph.source);
 	if (!err && output)
-		err = dfg_plan_save(output, if_changed, &making.parts, making.hosts.device);
+		err = dfg_plan_folder_save(output, if_changed, &making.parts, making.hosts.device);
 	dfg_planning_phase("write");
 	if (!err && told.length)
 		fwrite(told.s, 1, told.length, stdout);

@@ -259,7 +259,7 @@ static struct dfg_err *run_command(char **operands, int *out_status)
 	DFG_TRY(try_outputs());
 	dfg_engine_limit_memory();
 	struct dfg_err *err = O.trace ? dfg_trace_new(&trace) : NULL;
-	if (!err && !dfg_planning.hosts && dfg_plan_is(*operands))
+	if (!err && !dfg_planning.hosts && dfg_plan_folder_is(*operands))
 		err = DFG_ERR(DFG_USAGE, "%s is a plan: --hosts says where it is to run", *operands);
 	if (!err && dfg_planning.hosts)
 		err = run_across(*operands, trace, out_status);

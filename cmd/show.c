@@ -102,7 +102,7 @@ static struct dfg_err *show_one(const char *path, struct dfg_text *out)
 	bool metrics, arrays;
 	if (!strncmp(path, "std:", 4))
 		return show_std(path + 4, out);
-	if (dfg_plan_is(path))
+	if (dfg_plan_folder_is(path))
 		return dfg_show_plan(path, &show_options, out);
 	if (dfg_cmd_is_directory(path))
 		return dfg_show_checkpoint(path, &show_options, out);

@@ -50,7 +50,7 @@ DFG_MUST_CHECK struct dfg_err *dfg_show_dot_part(const struct dfg_shown *shown, 
 /* A plan: its devices, what goes between them, and of each part what was asked for. */
 DFG_MUST_CHECK struct dfg_err *dfg_show_plan(
 	const char *path, const struct dfg_show_options *options, struct dfg_text *out);
-DFG_MUST_CHECK struct dfg_err *dfg_show_plan_dot(const struct dfg_plan *plan, struct dfg_text *out);
+DFG_MUST_CHECK struct dfg_err *dfg_show_plan_dot(const struct dfg_plan_folder *plan, struct dfg_text *out);
 
 /* "f32[?,10]", or "" where nothing is known of the output; of a variable, what it holds. */
 struct dfg_words dfg_shown_type(const struct dfg_shown *shown, struct dfg_edge edge);

@@ -20,7 +20,7 @@ static void put_transfer(const struct dfg_transfer *transfer, uint32_t number, s
 	dfg_text_add(out, "\n");
 }
 
-static struct dfg_err *put_bill(const struct dfg_plan *plan, struct dfg_text *out, struct dfg_json_out *json)
+static struct dfg_err *put_bill(const struct dfg_plan_folder *plan, struct dfg_text *out, struct dfg_json_out *json)
 {
 	struct dfg_arena arena = {0};
 	struct dfg_bill bill = {.links = 0};
@@ -34,7 +34,7 @@ static struct dfg_err *put_bill(const struct dfg_plan *plan, struct dfg_text *ou
 	return err;
 }
 
-static struct dfg_err *put_summary(const struct dfg_plan *plan, struct dfg_text *out)
+static struct dfg_err *put_summary(const struct dfg_plan_folder *plan, struct dfg_text *out)
 {
 	uint64_t nodes = 0;
 	for (uint32_t i = 0; i < plan->parts.parts; i++)
@@ -51,7 +51,7 @@ static struct dfg_err *put_summary(const struct dfg_plan *plan, struct dfg_text 
 }
 
 static struct dfg_err *put_part(
-	const struct dfg_plan *plan, uint32_t i, const struct dfg_show_options *options, struct dfg_text *out)
+	const struct dfg_plan_folder *plan, uint32_t i, const struct dfg_show_options *options, struct dfg_text *out)
 {
 	struct dfg_facts facts = {0};
 	struct dfg_shown shown;
@@ -64,7 +64,7 @@ static struct dfg_err *put_part(
 }
 
 /* A node has one place, and its name one meaning, in all parts together. */
-static struct dfg_err *put_node(const struct dfg_plan *plan, const char *name, struct dfg_text *out)
+static struct dfg_err *put_node(const struct dfg_plan_folder *plan, const char *name, struct dfg_text *out)
 {
 	struct dfg_facts facts = {0};
 	struct dfg_shown shown;
@@ -79,7 +79,7 @@ static struct dfg_err *put_node(const struct dfg_plan *plan, const char *name, s
 	return err;
 }
 
-static void put_device_json(const struct dfg_plan *plan, uint32_t i, struct dfg_json_out *json)
+static void put_device_json(const struct dfg_plan_folder *plan, uint32_t i, struct dfg_json_out *json)
 {
 	char name[16];
 	uint64_t sends = 0, receives = 0;
@@ -97,7 +97,7 @@ static void put_device_json(const struct dfg_plan *plan, uint32_t i, struct dfg_
 	dfg_json_close(json, '}');
 }
 
-static struct dfg_err *put_json(const struct dfg_plan *plan, struct dfg_text *out)
+static struct dfg_err *put_json(const struct dfg_plan_folder *plan, struct dfg_text *out)
 {
 	struct dfg_json_out json = {.text = *out};
 	dfg_json_open(&json, '{');
@@ -118,7 +118,7 @@ static struct dfg_err *put_json(const struct dfg_plan *plan, struct dfg_text *ou
 }
 
 static struct dfg_err *put_plan(
-	const struct dfg_plan *plan, const struct dfg_show_options *options, struct dfg_text *out)
+	const struct dfg_plan_folder *plan, const struct dfg_show_options *options, struct dfg_text *out)
 {
 	if (options->node)
 		return put_node(plan, options->node, out);
@@ -133,9 +133,9 @@ static struct dfg_err *put_plan(
 
 struct dfg_err *dfg_show_plan(const char *path, const struct dfg_show_options *options, struct dfg_text *out)
 {
-	struct dfg_plan plan;
+	struct dfg_plan_folder plan;
 	DFG_TRY(dfg_cmd_open_plan(path, &plan));
 	struct dfg_err *err = put_plan(&plan, options, out);
-	dfg_plan_close(&plan);
+	dfg_plan_folder_close(&plan);
 	return err;
 }

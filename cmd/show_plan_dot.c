@@ -5,7 +5,7 @@
 static const char *const color[] = {
 	"#dbe9f6", "#fde5cc", "#dcf0d8", "#f7d9d9", "#e8e0f2", "#eee0da", "#fbe0ef", "#e4e4e4", "#f1f1c9", "#d3f0f3"};
 
-static struct dfg_err *draw_part(const struct dfg_plan *plan, uint32_t i, struct dfg_text *out)
+static struct dfg_err *draw_part(const struct dfg_plan_folder *plan, uint32_t i, struct dfg_text *out)
 {
 	struct dfg_facts facts = {0};
 	struct dfg_shown shown;
@@ -23,7 +23,7 @@ static struct dfg_err *draw_part(const struct dfg_plan *plan, uint32_t i, struct
 }
 
 /* The node at that end of each transfer, + 1. */
-static void find_ends(const struct dfg_plan *plan, enum dfg_role role, uint32_t *end)
+static void find_ends(const struct dfg_plan_folder *plan, enum dfg_role role, uint32_t *end)
 {
 	for (uint32_t i = 0; i < plan->parts.parts; i++)
 		for (uint32_t n = 0; n < plan->parts.part[i].count; n++) {
@@ -35,7 +35,7 @@ static void find_ends(const struct dfg_plan *plan, enum dfg_role role, uint32_t 
 		}
 }
 
-struct dfg_err *dfg_show_plan_dot(const struct dfg_plan *plan, struct dfg_text *out)
+struct dfg_err *dfg_show_plan_dot(const struct dfg_plan_folder *plan, struct dfg_text *out)
 {
 	struct dfg_arena arena = {0};
 	uint32_t *send = dfg_arena_zeros(&arena, plan->parts.transfers, sizeof *send);

@@ -12,13 +12,13 @@ enum { MANIFEST_MOST = 1 << 30 };
 static const char manifest_name[] = "manifest.json", begins[] = "{\"format\":\"dfg plan\",";
 
 /* "manifest.json", "w0.pb", "w17.pb" */
-bool dfg_plan_has(const char *name)
+bool dfg_plan_folder_has(const char *name)
 {
 	size_t digits = name[0] == 'w' ? strspn(name + 1, "0123456789") : 0;
 	return !strcmp(name, manifest_name) || (digits && !strcmp(name + 1 + digits, ".pb"));
 }
 
-bool dfg_plan_is(const char *path)
+bool dfg_plan_folder_is(const char *path)
 {
 	struct stat stat_;
 	struct dfg_text manifest = {0};
@@ -37,20 +37,20 @@ static const char *path_in(const char *path, const char *name, struct dfg_arena 
 	return dfg_arena_print(arena, "%.*s/%s", (int)length, path, name);
 }
 
-static struct dfg_err *read_manifest(const char *path, struct dfg_plan *plan)
+static struct dfg_err *read_manifest(const char *path, struct dfg_plan_folder *plan)
 {
 	struct dfg_blob blob;
 	const char *name = path_in(path, manifest_name, &plan->arena);
 	if (!name)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
 	DFG_TRY(dfg_blob_open(name, MANIFEST_MOST, &blob));
-	struct dfg_err *err = dfg_err_note(dfg_plan_read(blob.bytes, blob.size, plan), "%s", name);
+	struct dfg_err *err = dfg_err_note(dfg_plan_folder_read(blob.bytes, blob.size, plan), "%s", name);
 	dfg_blob_close(&blob);
 	return err;
 }
 
 /* The hash first: nothing of another file is looked at. */
-static struct dfg_err *read_part(struct dfg_plan *plan, uint32_t i, const struct dfg_graph_options *options)
+static struct dfg_err *read_part(struct dfg_plan_folder *plan, uint32_t i, const struct dfg_graph_options *options)
 {
 	struct dfg_blob *blob = &plan->blob[i];
 	struct dfg_graph *graph = &plan->parts.part[i];
@@ -70,7 +70,7 @@ static struct dfg_err *read_part(struct dfg_plan *plan, uint32_t i, const struct
 }
 
 static struct dfg_err *open_part(
-	const char *path, struct dfg_plan *plan, uint32_t i, const struct dfg_graph_options *options)
+	const char *path, struct dfg_plan_folder *plan, uint32_t i, const struct dfg_graph_options *options)
 {
 	char name[24];
 	snprintf(name, sizeof name, "w%u.pb", i);
@@ -83,28 +83,29 @@ static struct dfg_err *open_part(
 	return dfg_err_note(err, "%s", source);
 }
 
-struct dfg_err *dfg_plan_open(const char *path, const struct dfg_graph_options *options, struct dfg_plan *out_plan)
+struct dfg_err *dfg_plan_folder_open(
+	const char *path, const struct dfg_graph_options *options, struct dfg_plan_folder *out_plan)
 {
-	*out_plan = (struct dfg_plan){.device = NULL};
+	*out_plan = (struct dfg_plan_folder){.device = NULL};
 	struct dfg_err *err = read_manifest(path, out_plan);
 	for (uint32_t i = 0; !err && i < out_plan->parts.parts; i++)
 		err = open_part(path, out_plan, i, options);
 	if (err)
-		dfg_plan_close(out_plan);
+		dfg_plan_folder_close(out_plan);
 	return err;
 }
 
-void dfg_plan_close(struct dfg_plan *plan)
+void dfg_plan_folder_close(struct dfg_plan_folder *plan)
 {
 	for (uint32_t i = 0; i < plan->parts.parts; i++) {
 		dfg_graph_release(&plan->parts.part[i]);
 		dfg_blob_close(&plan->blob[i]);
 	}
 	dfg_arena_release(&plan->arena);
-	*plan = (struct dfg_plan){.device = NULL};
+	*plan = (struct dfg_plan_folder){.device = NULL};
 }
 
-struct dfg_err *dfg_plan_join(struct dfg_plan *plan, struct dfg_graph *out_graph)
+struct dfg_err *dfg_plan_folder_join(struct dfg_plan_folder *plan, struct dfg_graph *out_graph)
 {
 	const struct dfg_graph **part = dfg_arena_zeros(&plan->arena, plan->parts.parts, sizeof *part);
 	if (!part)
@@ -133,7 +134,7 @@ static struct dfg_err *check_place(const struct dfg_folder *folder, struct dfg_a
 		DFG_TRY(dfg_folder_each(folder->path, see_one, &any));
 	if (!any)
 		return NULL;
-	if (dfg_plan_is(folder->path)) {
+	if (dfg_plan_folder_is(folder->path)) {
 		DFG_TRY(dfg_blob_open(manifest, 0, &blob));
 		is = blob.size >= sizeof begins - 1 && !memcmp(blob.bytes, begins, sizeof begins - 1);
 		dfg_blob_close(&blob);
@@ -158,8 +159,8 @@ static void write_one(void *arg, int64_t i)
 	writing->err[i] = dfg_graphdef_write(&writing->part[i], &writing->out[i]);
 }
 
-static struct dfg_err *open_group(
-	struct dfg_folder *folder, const struct dfg_plan *plan, uint32_t first, uint32_t count, struct writing *writing)
+static struct dfg_err *open_group(struct dfg_folder *folder, const struct dfg_plan_folder *plan, uint32_t first,
+	uint32_t count, struct writing *writing)
 {
 	writing->part = &plan->parts.part[first];
 	for (uint32_t i = 0; i < count; i++) {
@@ -173,7 +174,7 @@ static struct dfg_err *open_group(
 }
 
 static struct dfg_err *write_group(
-	struct dfg_folder *folder, struct dfg_plan *plan, uint32_t first, uint32_t count, struct dfg_pool *pool)
+	struct dfg_folder *folder, struct dfg_plan_folder *plan, uint32_t first, uint32_t count, struct dfg_pool *pool)
 {
 	struct writing writing = {.part = NULL};
 	struct dfg_err *err = open_group(folder, plan, first, count, &writing);
@@ -190,7 +191,7 @@ static struct dfg_err *write_group(
 	return err;
 }
 
-static struct dfg_err *write_parts(struct dfg_folder *folder, struct dfg_plan *plan)
+static struct dfg_err *write_parts(struct dfg_folder *folder, struct dfg_plan_folder *plan)
 {
 	struct dfg_pool *pool;
 	struct dfg_err *err = NULL;
@@ -204,20 +205,20 @@ static struct dfg_err *write_parts(struct dfg_folder *folder, struct dfg_plan *p
 	return err;
 }
 
-static struct dfg_err *write_manifest(struct dfg_folder *folder, const struct dfg_plan *plan)
+static struct dfg_err *write_manifest(struct dfg_folder *folder, const struct dfg_plan_folder *plan)
 {
 	struct dfg_out out;
 	const char *path;
 	DFG_TRY(dfg_folder_file(folder, manifest_name, &path));
 	DFG_TRY(dfg_out_open(path, false, &out));
-	struct dfg_err *err = dfg_plan_print(plan, &out);
+	struct dfg_err *err = dfg_plan_folder_print(plan, &out);
 	if (!err)
 		err = dfg_out_commit(&out);
 	dfg_out_release(&out);
 	return err;
 }
 
-static struct dfg_err *write_all(struct dfg_folder *folder, struct dfg_plan *plan)
+static struct dfg_err *write_all(struct dfg_folder *folder, struct dfg_plan_folder *plan)
 {
 	uint32_t parts = plan->parts.parts;
 	DFG_TRY(check_place(folder, &plan->arena));
@@ -232,12 +233,12 @@ static struct dfg_err *write_all(struct dfg_folder *folder, struct dfg_plan *pla
 	return dfg_folder_commit(folder);
 }
 
-struct dfg_err *dfg_plan_save(
+struct dfg_err *dfg_plan_folder_save(
 	const char *path, bool if_changed, const struct dfg_parts *parts, const char *const *device)
 {
-	struct dfg_plan plan = {.parts = *parts, .device = (const char **)device};
+	struct dfg_plan_folder plan = {.parts = *parts, .device = (const char **)device};
 	struct dfg_folder folder;
-	DFG_TRY(dfg_folder_open(path, if_changed, dfg_plan_has, &folder));
+	DFG_TRY(dfg_folder_open(path, if_changed, dfg_plan_folder_has, &folder));
 	struct dfg_err *err = write_all(&folder, &plan);
 	dfg_folder_release(&folder);
 	dfg_arena_release(&plan.arena);

@@ -19,7 +19,7 @@
  * `each` says when it happens: once a step, or, in a loop, each turn (n + 1 times) or each pivot (n times). The same parts
  * are the same bytes, and nothing else is in the folder.
  */
-struct dfg_plan {
+struct dfg_plan_folder {
 	struct dfg_parts parts; /* each graph's source is its file */
 	const char **device;    /* full names, by part */
 	struct dfg_blob *blob;  /* the files, by part, which the graphs borrow from */
@@ -29,29 +29,29 @@ struct dfg_plan {
 };
 
 /* Whether there is a folder of that name with a manifest.json in it. */
-bool dfg_plan_is(const char *path);
+bool dfg_plan_folder_is(const char *path);
 
 /* Whether a plan may have a file of that name. */
-bool dfg_plan_has(const char *name);
+bool dfg_plan_folder_has(const char *name);
 
 /*
  * Opens a plan, and believes nothing of it: DFG_DATA, naming the file, where a part is not what the manifest says, by its
  * hash, or is no graph. A zeroed plan is closed.
  */
-DFG_MUST_CHECK struct dfg_err *dfg_plan_open(
-	const char *path, const struct dfg_graph_options *options, struct dfg_plan *out_plan);
-void dfg_plan_close(struct dfg_plan *plan);
+DFG_MUST_CHECK struct dfg_err *dfg_plan_folder_open(
+	const char *path, const struct dfg_graph_options *options, struct dfg_plan_folder *out_plan);
+void dfg_plan_folder_close(struct dfg_plan_folder *plan);
 
 /* Writes it in the place of the plan that is there, if one is; DFG_NO_OUTPUT where anything else is. */
-DFG_MUST_CHECK struct dfg_err *dfg_plan_save(
+DFG_MUST_CHECK struct dfg_err *dfg_plan_folder_save(
 	const char *path, bool if_changed, const struct dfg_parts *parts, const char *const *device);
 
 /* What is wrong between the parts: whether each transfer has its _Send and its _Recv, and these are what it says. */
-void dfg_plan_check(const struct dfg_plan *plan, struct dfg_faults *faults);
+void dfg_plan_folder_check(const struct dfg_plan_folder *plan, struct dfg_faults *faults);
 
 /* The parts as one graph, which borrows from the plan and lives in its arena: dfg_parts_join. */
-DFG_MUST_CHECK struct dfg_err *dfg_plan_join(struct dfg_plan *plan, struct dfg_graph *out_graph);
+DFG_MUST_CHECK struct dfg_err *dfg_plan_folder_join(struct dfg_plan_folder *plan, struct dfg_graph *out_graph);
 
 /* The manifest. What reads it takes names, numbers and transfers from it, and leaves the graphs empty. */
-DFG_MUST_CHECK struct dfg_err *dfg_plan_print(const struct dfg_plan *plan, struct dfg_out *out);
-DFG_MUST_CHECK struct dfg_err *dfg_plan_read(const void *text, size_t length, struct dfg_plan *plan);
+DFG_MUST_CHECK struct dfg_err *dfg_plan_folder_print(const struct dfg_plan_folder *plan, struct dfg_out *out);
+DFG_MUST_CHECK struct dfg_err *dfg_plan_folder_read(const void *text, size_t length, struct dfg_plan_folder *plan);

@@ -30,7 +30,7 @@ static bool is_shape(const struct dfg_node *node, const struct dfg_shape *shape)
 }
 
 static struct dfg_err *check_end(
-	const struct dfg_plan *plan, uint32_t part, const struct dfg_node *node, struct ends *ends)
+	const struct dfg_plan_folder *plan, uint32_t part, const struct dfg_node *node, struct ends *ends)
 {
 	bool sends = node->op->role == DFG_SEND;
 	int64_t number;
@@ -60,7 +60,7 @@ static struct dfg_err *check_end(
 	return NULL;
 }
 
-static void check_part(const struct dfg_plan *plan, uint32_t part, struct ends *ends, struct dfg_faults *faults)
+static void check_part(const struct dfg_plan_folder *plan, uint32_t part, struct ends *ends, struct dfg_faults *faults)
 {
 	const struct dfg_graph *graph = &plan->parts.part[part];
 	for (uint32_t n = 0; n < graph->count; n++) {
@@ -71,7 +71,7 @@ static void check_part(const struct dfg_plan *plan, uint32_t part, struct ends *
 	}
 }
 
-void dfg_plan_check(const struct dfg_plan *plan, struct dfg_faults *faults)
+void dfg_plan_folder_check(const struct dfg_plan_folder *plan, struct dfg_faults *faults)
 {
 	struct dfg_arena arena = {0};
 	struct ends *ends = dfg_arena_zeros(&arena, plan->parts.transfers, sizeof *ends);

@@ -38,7 +38,7 @@ static void put_shape(const struct dfg_shape *shape, struct dfg_text *text)
 	dfg_text_put(text, "]", 1);
 }
 
-static void put_part(const struct dfg_plan *plan, uint32_t i, struct dfg_text *text)
+static void put_part(const struct dfg_plan_folder *plan, uint32_t i, struct dfg_text *text)
 {
 	dfg_text_add(text, "%s\n{\"name\":", i ? "," : "");
 	put_string(plan->device[i], text);
@@ -67,7 +67,7 @@ static struct dfg_err *flush(struct dfg_text *text, struct dfg_out *out)
 }
 
 /* Each entry on its own line, so that a change of one is a change of one line. */
-static struct dfg_err *print(const struct dfg_plan *plan, struct dfg_text *text, struct dfg_out *out)
+static struct dfg_err *print(const struct dfg_plan_folder *plan, struct dfg_text *text, struct dfg_out *out)
 {
 	dfg_text_add(text, "{\"format\":\"%s\",\"version\":%d,\"devices\":[", format, VERSION);
 	for (uint32_t i = 0; i < plan->parts.parts; i++)
@@ -81,7 +81,7 @@ static struct dfg_err *print(const struct dfg_plan *plan, struct dfg_text *text,
 	return flush(text, out);
 }
 
-struct dfg_err *dfg_plan_print(const struct dfg_plan *plan, struct dfg_out *out)
+struct dfg_err *dfg_plan_folder_print(const struct dfg_plan_folder *plan, struct dfg_out *out)
 {
 	struct dfg_text text = {0};
 	struct dfg_err *err = print(plan, &text, out);
@@ -101,7 +101,7 @@ static struct dfg_err *need_string(
 	return *out_string ? NULL : DFG_ERR(DFG_MEMORY, "out of memory");
 }
 
-static struct dfg_err *check_device(const struct dfg_plan *plan, uint32_t i)
+static struct dfg_err *check_device(const struct dfg_plan_folder *plan, uint32_t i)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/:";
 	const char *name = plan->device[i];
@@ -128,7 +128,7 @@ static struct dfg_err *read_digest(const struct dfg_json *object, uint8_t digest
 }
 
 /* A part's file has the name that its place gives it: what the text says is only held against that. */
-static struct dfg_err *read_part(const struct dfg_json *part, uint32_t i, struct dfg_plan *plan)
+static struct dfg_err *read_part(const struct dfg_json *part, uint32_t i, struct dfg_plan_folder *plan)
 {
 	const char *file;
 	char wanted[24];
@@ -143,7 +143,7 @@ static struct dfg_err *read_part(const struct dfg_json *part, uint32_t i, struct
 }
 
 static struct dfg_err *read_device(
-	const struct dfg_json *object, const char *key, const struct dfg_plan *plan, uint32_t *out_device)
+	const struct dfg_json *object, const char *key, const struct dfg_plan_folder *plan, uint32_t *out_device)
 {
 	const struct dfg_json *member;
 	char back[16];
@@ -195,7 +195,7 @@ static struct dfg_err *read_loop(const struct dfg_json *object, struct dfg_arena
 	return DFG_ERR(DFG_DATA, "\"each\" is not what it can be %s", depth ? "in a loop" : "outside of loops");
 }
 
-static struct dfg_err *read_transfer(const struct dfg_json *object, uint32_t i, struct dfg_plan *plan)
+static struct dfg_err *read_transfer(const struct dfg_json *object, uint32_t i, struct dfg_plan_folder *plan)
 {
 	struct dfg_transfer *transfer = &plan->parts.transfer[i];
 	const struct dfg_json *dtype;
@@ -215,7 +215,7 @@ static struct dfg_err *read_transfer(const struct dfg_json *object, uint32_t i, 
 	return read_loop(object, &plan->arena, transfer);
 }
 
-static struct dfg_err *read_parts(const struct dfg_json *list, struct dfg_plan *plan)
+static struct dfg_err *read_parts(const struct dfg_json *list, struct dfg_plan_folder *plan)
 {
 	struct dfg_arena *arena = &plan->arena;
 	if (!list->count || list->count > DEVICES_MOST)
@@ -234,7 +234,7 @@ static struct dfg_err *read_parts(const struct dfg_json *list, struct dfg_plan *
 	return NULL;
 }
 
-static struct dfg_err *read_all(const struct dfg_json *manifest, struct dfg_plan *plan)
+static struct dfg_err *read_all(const struct dfg_json *manifest, struct dfg_plan_folder *plan)
 {
 	const struct dfg_json *is, *list;
 	uint64_t version;
@@ -256,7 +256,7 @@ static struct dfg_err *read_all(const struct dfg_json *manifest, struct dfg_plan
 	return NULL;
 }
 
-struct dfg_err *dfg_plan_read(const void *text, size_t length, struct dfg_plan *plan)
+struct dfg_err *dfg_plan_folder_read(const void *text, size_t length, struct dfg_plan_folder *plan)
 {
 	struct dfg_arena arena = {.limit = ((size_t)64 << 20) + 16 * length};
 	struct dfg_json *manifest;

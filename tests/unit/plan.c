@@ -22,10 +22,10 @@
 
 static char path[64];
 
-static struct dfg_err *read_text(const char *text, struct dfg_plan *plan)
+static struct dfg_err *read_text(const char *text, struct dfg_plan_folder *plan)
 {
-	*plan = (struct dfg_plan){.device = NULL};
-	return dfg_plan_read(text, strlen(text), plan);
+	*plan = (struct dfg_plan_folder){.device = NULL};
+	return dfg_plan_folder_read(text, strlen(text), plan);
 }
 
 static void prints_what_it_reads(void **state)
@@ -35,7 +35,7 @@ static void prints_what_it_reads(void **state)
 		1, D1, "w1.pb") "\n],\"transfers\":[\n" MOVE("0", "w0", "w1", REST) ",\n" MOVE("1", "w1", "w0",
 		"\"dtype\":\"i64\",\"shape\":null,\"loop\":\"a/b\",\"depth\":2,\"each\":\"turn\"") ",\n" MOVE("2", "w1", "w0",
 		"\"dtype\":\"bool\",\"shape\":[],\"loop\":\"a\",\"depth\":1,\"each\":\"pivot\"") "\n]}\n";
-	struct dfg_plan plan;
+	struct dfg_plan_folder plan;
 	struct dfg_out out;
 	struct dfg_blob again;
 	succeeds(read_text(text, &plan));
@@ -44,7 +44,7 @@ static void prints_what_it_reads(void **state)
 	assert_true(plan.parts.transfer[1].each_turn);
 	assert_false(plan.parts.transfer[2].each_turn);
 	succeeds(dfg_out_open(path, false, &out));
-	succeeds(dfg_plan_print(&plan, &out));
+	succeeds(dfg_plan_folder_print(&plan, &out));
 	succeeds(dfg_out_commit(&out));
 	dfg_out_release(&out);
 	succeeds(dfg_blob_open(path, 0, &again));
@@ -52,7 +52,7 @@ static void prints_what_it_reads(void **state)
 	assert_memory_equal(again.bytes, text, again.size);
 	dfg_blob_close(&again);
 	assert_int_equal(unlink(path), 0);
-	dfg_plan_close(&plan);
+	dfg_plan_folder_close(&plan);
 }
 
 static void refuses_manifests_that_lie(void **state)
@@ -105,9 +105,9 @@ static void refuses_manifests_that_lie(void **state)
 		{PLAN("1", PARTS, "7"), "transfer 0"},
 	};
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-		struct dfg_plan plan;
+		struct dfg_plan_folder plan;
 		fails(read_text(bad[i].text, &plan), DFG_DATA, bad[i].words);
-		dfg_plan_close(&plan);
+		dfg_plan_folder_close(&plan);
 	}
 }
 
@@ -148,7 +148,7 @@ static struct dfg_err *check(const char *first, const char *second)
 	struct dfg_faults faults = {.left = 20};
 	cut_graph(&cut, first, second);
 	cut.part[0].source = "w0.pb", cut.part[1].source = "w1.pb";
-	dfg_plan_check(&(struct dfg_plan){.parts = cut.parts, .device = (const char **)device}, &faults);
+	dfg_plan_folder_check(&(struct dfg_plan_folder){.parts = cut.parts, .device = (const char **)device}, &faults);
 	drop_graph(&cut);
 	return faults.err;
 }
@@ -189,34 +189,34 @@ static struct dfg_err *save(const char *first, const char *second)
 {
 	struct cut cut;
 	cut_graph(&cut, first, second);
-	struct dfg_err *err = dfg_plan_save(path, false, &cut.parts, device);
+	struct dfg_err *err = dfg_plan_folder_save(path, false, &cut.parts, device);
 	drop_graph(&cut);
 	return err;
 }
 
 static struct dfg_err *open_plan(void)
 {
-	struct dfg_plan plan;
-	DFG_TRY(dfg_plan_open(path, NULL, &plan));
-	dfg_plan_close(&plan);
+	struct dfg_plan_folder plan;
+	DFG_TRY(dfg_plan_folder_open(path, NULL, &plan));
+	dfg_plan_folder_close(&plan);
 	return NULL;
 }
 
 static void what_was_saved_is_what_is_opened(void **state)
 {
 	(void)state;
-	struct dfg_plan plan;
+	struct dfg_plan_folder plan;
 	succeeds(save(SEND, RECV));
-	assert_true(dfg_plan_is(path));
-	succeeds(dfg_plan_open(path, NULL, &plan));
+	assert_true(dfg_plan_folder_is(path));
+	succeeds(dfg_plan_folder_open(path, NULL, &plan));
 	assert_int_equal(plan.parts.parts, 2);
 	assert_string_equal(plan.device[1], D1);
 	assert_string_equal(plan.parts.part[1].node[0].name, "r");
 	assert_string_equal(plan.parts.transfer[0].tensor, "x");
 	struct dfg_faults faults = {.left = 20};
-	dfg_plan_check(&plan, &faults);
+	dfg_plan_folder_check(&plan, &faults);
 	succeeds(faults.err);
-	dfg_plan_close(&plan);
+	dfg_plan_folder_close(&plan);
 }
 
 /* Writes over the bytes of a file of the plan, or makes one. */
@@ -251,7 +251,7 @@ static void a_part_that_was_changed_is_named(void **state)
 	fails(open_plan(), DFG_DATA, "plan/w1.pb: is a symbolic link");
 	succeeds(save(SEND, RECV));
 	spoil_and_link("manifest.json", NULL);
-	assert_false(dfg_plan_is(path));
+	assert_false(dfg_plan_folder_is(path));
 	fails(open_plan(), DFG_NO_INPUT, "manifest.json");
 	fails(save(SEND, RECV), DFG_NO_OUTPUT, "is no plan");
 	spoil("manifest.json", "w", "{\"format\":\"dfg checkpoint\"}");
