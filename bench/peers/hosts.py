@@ -43,6 +43,7 @@ def measure(name, workers, build, per, runs):
     with tf.Graph().as_default():
         fetch = build(v1, lambda task: v1.device(f"/job:worker/task:{task}"))
         with v1.Session(f"grpc://127.0.0.1:{ports[0]}") as session:
+            session.run(v1.global_variables_initializer())
             took = []
             for _ in range(runs):
                 begin = time.perf_counter()
