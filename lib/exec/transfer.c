@@ -250,10 +250,14 @@ void dfg_glance(struct machine *machine)
 	dfg_lock(machine);
 }
 
-/* The peer answers in microseconds, or not soon. After the first few others may need the processor more. */
+/*
+ * The peer answers in microseconds, or not soon. After the first few others may need the processor more. Whoever sleeps
+ * is woken by the link's own thread, which looks only now and then while somebody polls: an answer that comes a little
+ * after the poller gave up costs many times what looking on would have.
+ */
 void dfg_poll(struct machine *machine, uint32_t seen, uint64_t until)
 {
-	enum { KEEN_NS = 2000, MOST_NS = 50000, AT_ONCE = 16 };
+	enum { KEEN_NS = 2000, MOST_NS = 250000, AT_ONCE = 16 };
 	struct dfg_rendezvous *rendezvous = machine->plan->session->options.rendezvous;
 	uint64_t began = dfg_now(), now = began;
 	do {
