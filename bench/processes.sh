@@ -18,7 +18,7 @@ pipeline() { # WINDOW
 	echo 'y = x + 1.0'
 	from=y
 	for stage in 0 1 2 3 4 5 6 7; do
-		echo "on \"w$stage\" { after s$stage { t$stage = Dfg>Sleep($from, $STAGE_MS * 0.001) } }"
+		echo "on \"w$stage\" { after s$stage { t$stage = Dfg>Sleep($from, ms = $STAGE_MS) } }"
 		from=t$stage
 	done
 	echo 'on "w0" { z = t7 * 1.0 }'
