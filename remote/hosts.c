@@ -20,7 +20,7 @@ struct reading {
 	size_t room;
 	uint32_t count;
 	bool file;           /* else a list */
-	enum dfg_code fault; /* of what is wrong, names apart */
+	enum dfg_code fault; /* of what is wrong */
 };
 
 /* A host as it is written. */
@@ -50,16 +50,16 @@ bool dfg_host_name_valid(const char *name, size_t length)
 	return length <= NAME_MOST && of(LETTERS DIGITS "._-", name, length) && name[0] != '-';
 }
 
-static struct dfg_err *check_name(const char *what, const char *name, size_t length)
+static struct dfg_err *check_name(const struct reading *r, const char *what, const char *name, size_t length)
 {
 	if (dfg_host_name_valid(name, length))
 		return NULL;
 	if (!length)
-		return DFG_ERR(DFG_DATA, "the %s is empty", what);
+		return DFG_ERR(r->fault, "the %s is empty", what);
 	struct dfg_text shown = {0};
 	dfg_text_escape(&shown, name, length, 80);
 	struct dfg_err *err =
-		DFG_ERR(DFG_DATA, "'%s' is no %s: it is made of letters, digits, '.', '_' and '-', and does not begin with '-'",
+		DFG_ERR(r->fault, "'%s' is no %s: it is made of letters, digits, '.', '_' and '-', and does not begin with '-'",
 			shown.s ? shown.s : "", what);
 	dfg_text_release(&shown);
 	return err;
@@ -71,12 +71,12 @@ bool dfg_host_address_valid(const char *address, size_t length)
 }
 
 /* A name, an IPv4 address, or an IPv6 address in brackets or not. */
-static struct dfg_err *check_address(const char *address, size_t length)
+static struct dfg_err *check_address(const struct reading *r, const char *address, size_t length)
 {
 	bool brackets = length > 2 && address[0] == '[' && address[length - 1] == ']';
 	if (dfg_host_address_valid(address + brackets, length - 2 * brackets))
 		return NULL;
-	return check_name("address", address, length);
+	return check_name(r, "address", address, length);
 }
 
 static struct dfg_err *read_number(
@@ -96,11 +96,11 @@ static struct dfg_err *read_ssh(const struct reading *r, const char *text, struc
 	const char *at = strchr(text, '@'), *addr = at ? at + 1 : text;
 	const char *end = *addr == '[' && strchr(addr, ']') ? strchr(addr, ']') + 1 : addr + strcspn(addr, ":");
 	if (at) {
-		DFG_TRY(check_name("user", text, (size_t)(at - text)));
+		DFG_TRY(check_name(r, "user", text, (size_t)(at - text)));
 		if (!(worker->user = dfg_arena_copy(r->arena, text, (size_t)(at - text))))
 			return no_memory();
 	}
-	DFG_TRY(check_address(addr, (size_t)(end - addr)));
+	DFG_TRY(check_address(r, addr, (size_t)(end - addr)));
 	bool brackets = *addr == '[';
 	if (!(worker->ssh = dfg_arena_copy(r->arena, addr + brackets, (size_t)(end - addr) - 2 * brackets)))
 		return no_memory();
@@ -153,12 +153,12 @@ static struct dfg_err *check_new(const struct reading *r, const struct dfg_worke
 static struct dfg_err *add_remote(struct reading *r, const struct entry *entry, struct dfg_worker_host *worker)
 {
 	uint32_t slots = 1;
-	DFG_TRY(check_name("host", entry->name, strlen(entry->name)));
+	DFG_TRY(check_name(r, "host", entry->name, strlen(entry->name)));
 	worker->name = worker->ssh = entry->name;
 	if (entry->option[SSH])
 		DFG_TRY(read_ssh(r, entry->option[SSH], worker));
 	if (entry->option[ADDR])
-		DFG_TRY(check_address(entry->option[ADDR], strlen(entry->option[ADDR])));
+		DFG_TRY(check_address(r, entry->option[ADDR], strlen(entry->option[ADDR])));
 	worker->addr = entry->option[ADDR];
 	if (entry->option[SLOTS])
 		DFG_TRY(read_number(r, entry->option[SLOTS], "slots=", DFG_HOSTS_MOST, &slots));
@@ -229,7 +229,7 @@ static struct dfg_err *read_line(struct reading *r, char *line)
 		return NULL;
 	for (const char *c = entry.name; *c; c++)
 		if ((unsigned char)*c < ' ')
-			return check_name("host", entry.name, strlen(entry.name));
+			return check_name(r, "host", entry.name, strlen(entry.name));
 	while ((word = next_word(&line)))
 		DFG_TRY(read_option(r, word, &entry));
 	return add_entry(r, &entry);

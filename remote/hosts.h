@@ -41,8 +41,8 @@ struct dfg_hosts {
 };
 
 /*
- * DFG_DATA for a name that is none. DFG_CONFIG for another fault of a file, with FILE:LINE and the nearest right
- * spelling; the same in a list is DFG_USAGE. DFG_NO_INPUT where the file is not there.
+ * DFG_CONFIG for a fault of a file, with FILE:LINE and the nearest right spelling; the same in a list is DFG_USAGE.
+ * DFG_NO_INPUT where the file is not there.
  */
 DFG_MUST_CHECK struct dfg_err *dfg_hosts_read(const char *hosts, struct dfg_arena *arena, struct dfg_hosts *out_hosts);
 

@@ -121,16 +121,16 @@ static void a_fault_names_file_and_line_and_the_nearest_option(void **state)
 static void a_name_is_never_an_option_or_a_piece_of_shell(void **state)
 {
 	(void)state;
-	fails(read_text("-oProxyCommand=x\n"), DFG_DATA, "./hosts:1: '-oProxyCommand=x' is no host");
-	fails(read_text("a;b\n"), DFG_DATA, "'a;b' is no host");
-	fails(read_text("alpha ssh=$(id)@a\n"), DFG_DATA, "'$(id)' is no user");
-	fails(read_text("alpha ssh=@a\n"), DFG_DATA, "the user is empty");
-	fails(read_text("alpha ssh=me@-v\n"), DFG_DATA, "'-v' is no address");
-	fails(read_text("alpha ssh=me@\n"), DFG_DATA, "the address is empty");
-	fails(read_text("alpha addr=a/b\n"), DFG_DATA, "'a/b' is no address");
-	fails(read_text("al\x01pha\n"), DFG_DATA, "'al\\x01pha' is no host");
-	fails(dfg_hosts_read("alpha,,beta", &arena, &hosts), DFG_DATA, "hosts 'alpha,,beta': the host is empty");
-	fails(dfg_hosts_read("", &arena, &hosts), DFG_DATA, "the host is empty");
+	fails(read_text("-oProxyCommand=x\n"), DFG_CONFIG, "./hosts:1: '-oProxyCommand=x' is no host");
+	fails(read_text("a;b\n"), DFG_CONFIG, "'a;b' is no host");
+	fails(read_text("alpha ssh=$(id)@a\n"), DFG_CONFIG, "'$(id)' is no user");
+	fails(read_text("alpha ssh=@a\n"), DFG_CONFIG, "the user is empty");
+	fails(read_text("alpha ssh=me@-v\n"), DFG_CONFIG, "'-v' is no address");
+	fails(read_text("alpha ssh=me@\n"), DFG_CONFIG, "the address is empty");
+	fails(read_text("alpha addr=a/b\n"), DFG_CONFIG, "'a/b' is no address");
+	fails(read_text("al\x01pha\n"), DFG_CONFIG, "'al\\x01pha' is no host");
+	fails(dfg_hosts_read("alpha,,beta", &arena, &hosts), DFG_USAGE, "hosts 'alpha,,beta': the host is empty");
+	fails(dfg_hosts_read("", &arena, &hosts), DFG_USAGE, "the host is empty");
 }
 
 static void what_exists_is_a_file_if_it_is_no_folder(void **state)
