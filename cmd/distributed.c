@@ -27,6 +27,8 @@ struct dfg_err *dfg_distributed_open(struct dfg_distributed *out_distributed)
 	if (!(D.lease >= 0.1) || D.lease > 86400)
 		return DFG_ERR(DFG_USAGE, "--lease wants 0.1 to 86400 seconds");
 	struct dfg_err *err = dfg_planning_hosts(&out_distributed->arena, &out_distributed->hosts);
+	if (!err)
+		err = dfg_planning_check(&out_distributed->hosts, &out_distributed->arena);
 	if (err)
 		dfg_distributed_close(out_distributed);
 	return err;
@@ -70,7 +72,7 @@ static void tell_transports(const struct dfg_distributed *distributed)
 				"%s and %s: %s", worker[i].label, worker[k].label, dfg_launch_transport(distributed->launch, i, k));
 }
 
-static struct dfg_err *launch(struct dfg_distributed *distributed, const struct dfg_session_options *session)
+struct dfg_err *dfg_distributed_start(struct dfg_distributed *distributed, const struct dfg_session_options *session)
 {
 	struct dfg_launch_options options = {
 		.hosts = &distributed->hosts,
@@ -107,7 +109,7 @@ struct dfg_err *dfg_distributed_load(struct dfg_distributed *distributed, struct
 		distributed->launch = NULL;
 	}
 	if (!distributed->launch)
-		DFG_TRY(launch(distributed, session));
+		DFG_TRY(dfg_distributed_start(distributed, session));
 	struct dfg_crew *crew = dfg_launch_crew(distributed->launch);
 	session->fleet = dfg_crew_fleet(crew);
 	return dfg_crew_load(crew, graph, parts);

@@ -24,9 +24,13 @@ struct dfg_distributed {
 	void *trace_arg;
 };
 
-/* Reads --hosts and what goes with it; nothing is started. */
+/* Reads --hosts, --place and what goes with them; nothing is started. */
 DFG_MUST_CHECK struct dfg_err *dfg_distributed_open(struct dfg_distributed *out_distributed);
 void dfg_distributed_close(struct dfg_distributed *distributed);
+
+/* Starts the workers before there is a graph for them: where they cannot be had, that is one error. */
+DFG_MUST_CHECK struct dfg_err *dfg_distributed_start(
+	struct dfg_distributed *distributed, const struct dfg_session_options *session);
 
 /*
  * Gives the workers, which are started if they are not there, the parts of a graph: `parts`, or, where that is NULL, as

@@ -64,7 +64,14 @@ static struct dfg_err *read_request(
 		(struct dfg_place_request){.pattern = dfg_arena_copy(arena, word, (size_t)(equals - word)), .text = word};
 	if (!out_request->pattern)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
-	return dfg_err_note(dfg_place_device(equals + 1, hosts->device, hosts->count, &out_request->device), "--place");
+	struct dfg_err *err = dfg_place_device(equals + 1, hosts->device, hosts->count, &out_request->device);
+	if (err && err->code == DFG_DATA) {
+		/* Whatever the graph, the two options contradict each other. */
+		struct dfg_err *usage = DFG_ERR(DFG_USAGE, "--place: %s", err->text);
+		dfg_err_free(err);
+		return usage;
+	}
+	return dfg_err_note(err, "--place");
 }
 
 static struct dfg_err *read_requests(
@@ -84,6 +91,12 @@ static struct dfg_err *read_requests(
 		}
 	}
 	return NULL;
+}
+
+struct dfg_err *dfg_planning_check(const struct dfg_hosts *hosts, struct dfg_arena *arena)
+{
+	struct dfg_place_options options;
+	return read_requests(hosts, arena, &options);
 }
 
 /* No graph is a file without nodes. */

@@ -18,6 +18,9 @@ extern const struct dfg_opt dfg_planning_options[]; /* --hosts, --place */
 /* The hosts of --hosts; DFG_USAGE where it was not given. */
 DFG_MUST_CHECK struct dfg_err *dfg_planning_hosts(struct dfg_arena *arena, struct dfg_hosts *out_hosts);
 
+/* Whether each --place is well spelled and names one of the hosts' devices: DFG_USAGE before any graph is read. */
+DFG_MUST_CHECK struct dfg_err *dfg_planning_check(const struct dfg_hosts *hosts, struct dfg_arena *arena);
+
 /*
  * Places the nodes of a graph, which is lowered, verified and stays as it is, and cuts it, one part a worker. facts are
  * of all its nodes. What comes out lives in the arena and borrows from the graph; parts are released by the caller. Both

@@ -171,14 +171,23 @@ static void print_report(const struct report *report)
 	printf("%u passed, %u failed\n", report->all.passed, report->all.failed);
 }
 
+/* What no case could do anything about is one error, before the first of them. */
+static struct dfg_err *start_workers(struct dfg_distributed *distributed)
+{
+	if (!dfg_planning.hosts)
+		return dfg_planning.place.count ? DFG_ERR(DFG_USAGE, "--place needs --hosts") : NULL;
+	DFG_TRY(dfg_distributed_open(distributed));
+	test_options.distributed = distributed;
+	return dfg_distributed_start(distributed, &test_options.session);
+}
+
 static struct dfg_err *test(char **operands, int *out_status)
 {
 	struct report report = {0};
 	struct dfg_distributed distributed = {0};
 	DFG_TRY(dfg_engine_session(&test_options.session));
 	dfg_engine_limit_memory();
-	struct dfg_err *err = dfg_planning.hosts ? dfg_distributed_open(&distributed) : NULL;
-	test_options.distributed = dfg_planning.hosts ? &distributed : NULL;
+	struct dfg_err *err = start_workers(&distributed);
 	for (; *operands && !err; operands++)
 		err = run_tree(&report, *operands);
 	if (!err && !report.all.passed && !report.all.failed)
