@@ -409,5 +409,8 @@ bool dfg_poll_awhile(
 			return true;
 	} while (dfg_now() - began < keen);
 	++*in_vain;
+	for (uint32_t i = 0; i < count; i++)
+		if (links[i]->kind->rest)
+			links[i]->kind->rest(links[i]);
 	return false;
 }

@@ -208,15 +208,24 @@ bool dfg_hub_try_send(struct dfg_hub *hub)
 	return true;
 }
 
-/* While others poll, they do what there is to do; the longer they do, the less often they are disturbed. */
-static void leave_to_others(struct dfg_hub *hub)
+/* Whether somebody has polled since, and not gone to sleep after. */
+static bool others_poll(const struct dfg_hub *hub, uint32_t seen)
 {
-	long ns = YIELD_NS;
-	for (uint32_t seen = atomic_load(&hub->polls), now; !atomic_load(&hub->stop); seen = now) {
-		nanosleep(&(struct timespec){.tv_nsec = ns}, NULL);
-		ns = ns < YIELD_MOST_NS ? 2 * ns : ns;
-		if ((now = atomic_load(&hub->polls)) == seen)
+	uint32_t now = atomic_load(&hub->polls);
+	return now != seen && now != atomic_load(&hub->polls_rested) && !atomic_load(&hub->stop);
+}
+
+/* While others poll, they do what there is to do; the longer they do, the less often they are disturbed. */
+static void leave_to_others(struct dfg_hub *hub, uint32_t seen)
+{
+	uint64_t ns = YIELD_NS;
+	while (others_poll(hub, seen)) {
+		uint32_t word = atomic_load(&hub->rested.word);
+		seen = atomic_load(&hub->polls);
+		if (seen == atomic_load(&hub->polls_rested))
 			return;
+		dfg_event_sleep(&hub->rested, word, dfg_now_ns() + ns);
+		ns = ns < YIELD_MOST_NS ? 2 * ns : ns;
 	}
 }
 
@@ -228,8 +237,7 @@ static int sleep_till(struct dfg_hub *hub, uint64_t till, struct epoll_event eve
 	uint32_t polls = atomic_load(&hub->polls);
 	int n = epoll_wait(hub->epoll, event, EVENTS, ms);
 	atomic_store(&hub->sleeps_till, 0);
-	if (atomic_load(&hub->polls) != polls)
-		leave_to_others(hub);
+	leave_to_others(hub, polls);
 	return n;
 }
 
@@ -338,6 +346,7 @@ static void stop(struct dfg_hub *hub)
 	if (!hub->runs)
 		return;
 	atomic_store(&hub->stop, true);
+	dfg_event_signal(&hub->rested);
 	dfg_hub_wake(hub);
 	pthread_join(hub->thread, NULL);
 }

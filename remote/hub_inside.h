@@ -1,6 +1,7 @@
 #pragma once
 
 /* What the files of the hub share. Nobody else includes this. */
+#include "lib/base/pool.h"
 #include "remote/hub.h"
 #include "remote/inlet.h"
 #include "remote/outlet.h"
@@ -74,9 +75,11 @@ struct dfg_hub {
 	pthread_t thread;
 	bool runs;
 	_Atomic bool stop;
-	_Atomic uint32_t polls;       /* grows while others poll */
-	_Atomic uint64_t sleeps_till; /* the thread; 0: it is awake */
-	int wake;                     /* an eventfd: the thread is to look again */
+	_Atomic uint32_t polls;        /* grows while others poll */
+	_Atomic uint32_t polls_rested; /* what it was when one of them went to sleep */
+	struct dfg_event rested;       /* signalled then */
+	_Atomic uint64_t sleeps_till;  /* the thread; 0: it is awake */
+	int wake;                      /* an eventfd: the thread is to look again */
 
 	pthread_mutex_t state; /* with `changed`: of links that begin to stand or are lost */
 	pthread_cond_t changed;

@@ -185,6 +185,13 @@ static bool link_poll(struct dfg_link *base)
 	return delivered;
 }
 
+static void link_rest(struct dfg_link *base)
+{
+	struct dfg_hub *hub = ((struct dfg_hub_link *)base)->hub;
+	atomic_store(&hub->polls_rested, atomic_load(&hub->polls));
+	dfg_event_signal(&hub->rested);
+}
+
 static void free_link(struct dfg_hub_link *link)
 {
 	for (int i = 0; i < 2; i++) {
@@ -212,7 +219,7 @@ static void link_close(struct dfg_link *base)
 }
 
 const struct dfg_link_kind dfg_hub_link_kind = {
-	.name = "libcurl", .send = link_send, .poll = link_poll, .close = link_close};
+	.name = "libcurl", .send = link_send, .poll = link_poll, .rest = link_rest, .close = link_close};
 
 static struct dfg_err *init_exchange(struct dfg_hub_link *link, int which)
 {

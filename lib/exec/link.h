@@ -65,6 +65,9 @@ struct dfg_link_kind {
 	/* Reads and writes what can be without waiting; true where something was delivered. For threads that would spin. */
 	bool (*poll)(struct dfg_link *link);
 
+	/* Whoever polled will do so no more for now: the link's own thread is to look again at once. NULL: it does anyhow. */
+	void (*rest)(struct dfg_link *link);
+
 	/* Ends it, flushing nothing; no call of the sink comes after. Not from within the sink, nor beside another call. */
 	void (*close)(struct dfg_link *link);
 };

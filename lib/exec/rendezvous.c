@@ -510,6 +510,15 @@ bool dfg_rendezvous_poll(struct dfg_rendezvous *rendezvous)
 	return came;
 }
 
+void dfg_rendezvous_rest(struct dfg_rendezvous *rendezvous)
+{
+	for (uint32_t i = 0; i < rendezvous->options.workers; i++) {
+		struct dfg_link *link = rendezvous->options.link[i];
+		if (link && link->kind->rest)
+			link->kind->rest(link);
+	}
+}
+
 void dfg_rendezvous_sent(const struct dfg_rendezvous *rendezvous, uint32_t worker, struct dfg_sent *out_sent)
 {
 	struct dfg_rendezvous *writable = (struct dfg_rendezvous *)rendezvous; /* the lock, not what it guards */

@@ -64,6 +64,9 @@ void dfg_rendezvous_lost(struct dfg_rendezvous *rendezvous, uint32_t peer, struc
 /* Reads all links once without waiting; true where something came. */
 bool dfg_rendezvous_poll(struct dfg_rendezvous *rendezvous);
 
+/* Whoever polled goes to sleep: the links look after themselves. */
+void dfg_rendezvous_rest(struct dfg_rendezvous *rendezvous);
+
 /* What was sent to a worker, itself too, since the beginning; dead values are messages without bytes. */
 struct dfg_sent {
 	uint64_t messages, dead, bytes;

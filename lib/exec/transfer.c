@@ -271,6 +271,7 @@ void dfg_poll(struct machine *machine, uint32_t seen, uint64_t until)
 		if (now - began > KEEN_NS)
 			sched_yield();
 	} while (now - began < MOST_NS && (!until || now < until));
+	dfg_rendezvous_rest(rendezvous);
 	if (!atomic_load(&machine->arrived))
 		dfg_event_sleep(&machine->event, seen, until);
 }

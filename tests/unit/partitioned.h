@@ -120,7 +120,8 @@ static void fleet_close(struct dfg_link *link)
 	(void)link;
 }
 
-static const struct dfg_link_kind fleet_kind = {"test", fleet_send, fleet_poll, fleet_close};
+static const struct dfg_link_kind fleet_kind = {
+	.name = "test", .send = fleet_send, .poll = fleet_poll, .close = fleet_close};
 
 static void *fleet_courier(void *arg)
 {

@@ -34,7 +34,8 @@ static void note_close(struct dfg_link *link)
 	(void)link;
 }
 
-static const struct dfg_link_kind note_kind = {"note", note_send, note_poll, note_close};
+static const struct dfg_link_kind note_kind = {
+	.name = "note", .send = note_send, .poll = note_poll, .close = note_close};
 
 static const char *const devices[] = {"/job:worker/task:0", "/job:worker/task:1", "/job:worker/task:2"};
 
