@@ -171,6 +171,7 @@ static void shm_far_side(int from)
 	if (read(from, address, sizeof address - 1) <= 0)
 		_exit(1);
 	expect(dfg_shm_connect(shm, 0, address, MS, &far.link));
+	send_word(far.link, QUIET); /* from now on it can answer */
 	serve(&far);
 }
 
@@ -183,6 +184,7 @@ static void shm_link(int to, const struct dfg_tensor *large)
 	if (write(to, address, strlen(address)) < 0)
 		exit(1);
 	expect(dfg_shm_accept(shm, 1, MS, &near.link));
+	await(&near, 1, false);
 	measure_link("shm", &near, large);
 	dfg_shm_free(shm);
 }
