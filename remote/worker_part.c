@@ -89,6 +89,19 @@ static struct dfg_err *get_edges(
 	return NULL;
 }
 
+/* A handle means nothing to another process: said before the step, which the launcher can then do without. */
+static struct dfg_err *check_fetches(const struct dfg_worker *worker, const struct dfg_step *step)
+{
+	for (uint32_t i = 0; i < step->n_fetch; i++) {
+		const struct dfg_edge *fetch = &step->fetch[i];
+		enum dfg_dtype dtype = dfg_facts_of(&worker->facts, *fetch)->dtype;
+		if (dtype == DFG_RESOURCE || dtype == DFG_VARIANT)
+			return DFG_ERR(DFG_DATA, "fetch '%s:%d' is a %s, which cannot leave its worker",
+				worker->part.node[fetch->node].name, fetch->port, dfg_dtype_name(dtype));
+	}
+	return NULL;
+}
+
 static struct dfg_err *get_targets(struct dfg_worker *worker, struct dfg_packet *request, struct dfg_step *step)
 {
 	step->n_target = dfg_packet_get_count(request, sizeof(uint64_t));
@@ -112,6 +125,7 @@ struct dfg_err *dfg_worker_plan(struct dfg_worker *worker, struct dfg_packet *re
 	DFG_TRY(get_edges(worker, request, &step.fetch, &step.n_fetch));
 	DFG_TRY(get_targets(worker, request, &step));
 	DFG_TRY(dfg_packet_check(request));
+	DFG_TRY(check_fetches(worker, &step));
 	DFG_TRY(dfg_session_plan(worker->session, &step, &plan));
 	if (!dfg_reserve(&worker->plan, &worker->plan_room, worker->plans + 1, sizeof *worker->plan))
 		return DFG_ERR(DFG_MEMORY, "out of memory");

@@ -92,6 +92,14 @@ echo 'local:2 dfg=/nonexistent/dfg' >odd
 status 69 "$DFG" test "$ROOT/tests/cases/bad" --hosts odd
 has err 'w0: cannot start /nonexistent/dfg'
 
+# A handle cannot come here: that is a fault of the fetch, and no worker's end.
+printf 'input x: f64[]\nstate s: f64[] = 2\noutput y = s + x\n' >state.dfg
+for transport in shm libcurl; do
+	status 65 "$DFG" run state.dfg --hosts local:2 --place 's*=w1' --feed x=1 --fetch s --transport $transport
+	has err "fetch 's:0' is a resource, which cannot leave its worker"
+	[ "$(wc -l <err)" = 1 ] || { cat err; exit 1; }
+done
+
 # shellcheck disable=SC2086
 status 0 "$DFG" run chain.dfg --hosts local:2 $chain --feed x=f64[3]:1,2,3 --fetch out,y,z --transport libcurl -v
 cmp one out
