@@ -1,6 +1,9 @@
 #include "remote/crew.h"
 
+#include "lib/exec/rendezvous.h"
 #include "remote/crewing.h"
+
+#include <string.h>
 
 struct dfg_err *dfg_crew_new(const struct dfg_crew_options *options, struct dfg_crew **out_crew)
 {
@@ -264,6 +267,15 @@ static void wait_for_explanation(struct dfg_crew *crew, uint32_t worker)
 	}
 }
 
+/* The first that did not get something from elsewhere, beside the error that explains it. */
+static struct dfg_err *add_waiting(struct dfg_crew *crew, struct dfg_err *err)
+{
+	for (uint32_t i = 0; i < crew->options.workers; i++)
+		if (crew->member[i].err && !strncmp(crew->member[i].err->text, DFG_WAITED, strlen(DFG_WAITED)))
+			return dfg_err_join(err, error_of(crew, i));
+	return err;
+}
+
 /* A worker that is gone explains what the others say; then the first, and last what some were told. */
 static struct dfg_err *choose_error(struct dfg_crew *crew, uint32_t first)
 {
@@ -273,7 +285,7 @@ static struct dfg_err *choose_error(struct dfg_crew *crew, uint32_t first)
 			continue;
 		wait_for_explanation(crew, i);
 		pthread_mutex_lock(&crew->lock);
-		err = copy(crew->member[i].why);
+		err = add_waiting(crew, copy(crew->member[i].why));
 		pthread_mutex_unlock(&crew->lock);
 	}
 	if (!err && first != DFG_NONE && crew->member[first].err && !crew->member[first].told)

@@ -1,4 +1,5 @@
 #include "lib/exec/machine.h"
+#include "lib/exec/rendezvous.h"
 
 #include <sched.h>
 #include <stdio.h>
@@ -288,11 +289,8 @@ static struct parcel *first_of(const struct machine *machine, bool refused)
 	return first;
 }
 
-struct dfg_err *dfg_note_parcels(const struct machine *machine, struct dfg_err *err)
+static struct dfg_err *note_parcel(const struct machine *machine, const struct parcel *first, struct dfg_err *err)
 {
-	const struct parcel *first = err ? first_of(machine, false) : NULL;
-	if (!first)
-		return err;
 	const struct dfg_call *call = machine->plan->record[first->record].call;
 	const struct dfg_transfer_key *key = &first->wait.key;
 	struct dfg_string name = call->attr[dfg_op_attr(call->signature, "tensor_name")].s;
@@ -302,8 +300,14 @@ struct dfg_err *dfg_note_parcels(const struct machine *machine, struct dfg_err *
 			dfg_key_words(key->iteration, (int)key->depth).s, first->slab->loop->path);
 	if (machine->expected > 1)
 		snprintf(more, sizeof more, ", and for %u more", machine->expected - 1);
-	return dfg_err_note(err, "waited %.3g s for '%.*s' from w%u%s%s", (double)(dfg_now() - first->began) * 1e-9,
+	return dfg_err_note(err, DFG_WAITED " %.3g s for '%.*s' from w%u%s%s", (double)(dfg_now() - first->began) * 1e-9,
 		(int)name.length, name.s, first->wait.from, where, more);
+}
+
+struct dfg_err *dfg_note_parcels(const struct machine *machine, struct dfg_err *err)
+{
+	const struct parcel *first = err ? first_of(machine, false) : NULL;
+	return first ? note_parcel(machine, first, err) : err;
 }
 
 /* What failed the step, for those at the rendezvous. */
@@ -329,7 +333,9 @@ void dfg_end_parcels(struct machine *machine)
 		dfg_pause_briefly();
 	struct parcel *first = first_of(machine, true);
 	if (first && !machine->err) {
-		machine->err = dfg_place_note(first->err, first->slab, machine->plan->record[first->record].call);
+		bool elsewhere = first->err->code == DFG_UNAVAILABLE || first->err->code == DFG_STOPPED;
+		machine->err = elsewhere ? note_parcel(machine, first, first->err)
+								 : dfg_place_note(first->err, first->slab, machine->plan->record[first->record].call);
 		first->err = NULL;
 	}
 	while (machine->refused) {

@@ -179,13 +179,17 @@ for signal in KILL STOP; do
 	sleep 0.5
 	workers=$(children $pid)
 	began=$(milliseconds)
-	kill -$signal "$(echo "$workers" | cut -d' ' -f2)"
+	for one in $workers; do
+		tr '\0' ' ' <"/proc/$one/cmdline" | grep -q -e '--number 1 ' && kill -$signal "$one"
+	done
 	got=0
 	wait $pid || got=$?
 	took=$(($(milliseconds) - began))
 	[ $got = 69 ] || { echo "status $got, not 69"; cat err; exit 1; }
 	grep -q 'w[0-2]: ' err || { cat err; exit 1; }
 	[ $signal = STOP ] || has err 'ended by signal 9'
+	has err 'w1: '
+	has err "s for 'z.0:0' from w1: "
 	[ $took -lt 6000 ] || { echo "it took $took ms"; exit 1; }
 	[ ! -s out ]
 	# shellcheck disable=SC2086

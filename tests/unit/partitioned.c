@@ -410,7 +410,7 @@ static void a_lost_worker_ends_the_wait_for_it(void **state)
 	pthread_t thread;
 	crew_begin(&crew, vain, 1, &(struct dfg_session_options){.threads = 1}, false);
 	assert_int_equal(pthread_create(&thread, NULL, lose_soon, crew.fleet.rendezvous[1]), 0);
-	fails(wait_in_vain(&crew, "ab"), DFG_UNAVAILABLE, "node 'a' (_Recv): worker w0 is lost: connection reset");
+	fails(wait_in_vain(&crew, "ab"), DFG_UNAVAILABLE, "from w0: worker w0 is lost: connection reset");
 	pthread_join(thread, NULL);
 	fails(wait_in_vain(&crew, "s.out"), DFG_UNAVAILABLE,
 		"node 's'' (_Recv): in iteration 0 of loop 'w': worker w0 is lost: connection reset");
