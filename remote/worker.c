@@ -61,18 +61,22 @@ static void orphan(struct dfg_worker *worker, const char *why)
 	dfg_event_signal(&worker->event);
 }
 
+/* Who slept itself, as all do whom ^Z stops together, has heard nobody: that is no silence of the launcher's. */
 static void *guard(void *arg)
 {
 	struct dfg_worker *worker = arg;
-	uint64_t lease = (uint64_t)(worker->setup.lease * 1e9);
+	uint64_t lease = (uint64_t)(worker->setup.lease * 1e9), last = dfg_now();
 	while (!atomic_load(&worker->ended)) {
 		uint32_t seen = atomic_load(&worker->guard_event.word);
-		uint64_t until = atomic_load(&worker->heard) + lease;
-		if (dfg_now() >= until) {
+		uint64_t now = dfg_now();
+		if (now - last > lease / 2)
+			atomic_store(&worker->heard, now);
+		last = now;
+		if (now >= atomic_load(&worker->heard) + lease) {
 			orphan(worker, "the launcher is silent");
 			break;
 		}
-		dfg_event_wait_until(&worker->guard_event, seen, until);
+		dfg_event_wait_until(&worker->guard_event, seen, now + lease / 10);
 	}
 	return NULL;
 }

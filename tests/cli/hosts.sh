@@ -196,6 +196,23 @@ for signal in KILL STOP; do
 	nobody $workers
 done
 
+# All are stopped together for longer than the lease, as by ^Z, and go on: nobody was silent.
+for transport in shm libcurl; do
+	sed 's/100000/2000/' slow.dfg >short.dfg
+	# shellcheck disable=SC2086
+	"$DFG" run short.dfg --feed x=f64[1]:1 --hosts local:2 --place y=w1 --lease 1 --transport $transport >out 2>err &
+	pid=$!
+	sleep 0.7
+	all="$(children $pid) $pid"
+	# shellcheck disable=SC2086
+	kill -STOP $all
+	sleep 2.5
+	# shellcheck disable=SC2086
+	kill -CONT $all
+	wait $pid || { cat err; exit 1; }
+	has out 2
+done
+
 # The launcher is killed: its workers end by themselves.
 # shellcheck disable=SC2086
 "$DFG" $slow >out 2>err &
