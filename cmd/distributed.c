@@ -5,7 +5,9 @@
 
 #include <string.h>
 
-struct dfg_distribution dfg_distribution = {.transport = "auto", .lease = 2.5};
+#define LEASE 2.5
+
+struct dfg_distribution dfg_distribution = {.transport = "auto", .lease = LEASE};
 #define D dfg_distribution
 
 const struct dfg_opt dfg_distribution_options[] = {
@@ -18,6 +20,17 @@ const struct dfg_opt dfg_distribution_options[] = {
 	{"ssh-config", .takes = "FILE", .text = &D.ssh_config, .help = "Read FILE instead of ~/.ssh/config."},
 	{0},
 };
+
+struct dfg_err *dfg_distribution_check(void)
+{
+	const char *idle = dfg_planning.place.count      ? "place"
+					   : strcmp(D.transport, "auto") ? "transport"
+					   : D.lease != LEASE            ? "lease"
+					   : D.push                      ? "push"
+					   : D.ssh_config                ? "ssh-config"
+													 : NULL;
+	return idle && !dfg_planning.hosts ? DFG_ERR(DFG_USAGE, "--%s needs --hosts", idle) : NULL;
+}
 
 struct dfg_err *dfg_distributed_open(struct dfg_distributed *out_distributed)
 {

@@ -13,6 +13,9 @@ struct dfg_distribution {
 extern struct dfg_distribution dfg_distribution;
 extern const struct dfg_opt dfg_distribution_options[]; /* beside those of planning.h */
 
+/* Without --hosts, DFG_USAGE for the options that mean nothing then. */
+DFG_MUST_CHECK struct dfg_err *dfg_distribution_check(void);
+
 /* The workers, and the graph that is cut across them. A zeroed one is closed. */
 struct dfg_distributed {
 	struct dfg_arena arena;

@@ -64,14 +64,7 @@ static struct dfg_err *read_request(
 		(struct dfg_place_request){.pattern = dfg_arena_copy(arena, word, (size_t)(equals - word)), .text = word};
 	if (!out_request->pattern)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
-	struct dfg_err *err = dfg_place_device(equals + 1, hosts->device, hosts->count, &out_request->device);
-	if (err && err->code == DFG_DATA) {
-		/* Whatever the graph, the two options contradict each other. */
-		struct dfg_err *usage = DFG_ERR(DFG_USAGE, "--place: %s", err->text);
-		dfg_err_free(err);
-		return usage;
-	}
-	return dfg_err_note(err, "--place");
+	return dfg_err_note(dfg_place_device(equals + 1, hosts->device, hosts->count, &out_request->device), "--place");
 }
 
 static struct dfg_err *read_requests(

@@ -99,8 +99,9 @@ static struct dfg_err *check_options(void)
 		return DFG_ERR(DFG_USAGE, "--eval-%s needs --eval-data", O.eval_graph ? "graph" : "fetch");
 	if (O.eval_data.count && !O.data.count)
 		return DFG_ERR(DFG_USAGE, "--eval-data needs --data");
-	if (!dfg_planning.hosts && (dfg_planning.place.count || O.restarts))
-		return DFG_ERR(DFG_USAGE, "--%s needs --hosts", O.restarts ? "restarts" : "place");
+	if (!dfg_planning.hosts && O.restarts)
+		return DFG_ERR(DFG_USAGE, "--restarts needs --hosts");
+	DFG_TRY(dfg_distribution_check());
 	if (O.map.count && !O.load.count)
 		return DFG_ERR(DFG_USAGE, "--map needs --load");
 	if (O.output && strcmp(O.output, "-"))

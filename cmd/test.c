@@ -175,7 +175,7 @@ static void print_report(const struct report *report)
 static struct dfg_err *start_workers(struct dfg_distributed *distributed)
 {
 	if (!dfg_planning.hosts)
-		return dfg_planning.place.count ? DFG_ERR(DFG_USAGE, "--place needs --hosts") : NULL;
+		return dfg_distribution_check();
 	DFG_TRY(dfg_distributed_open(distributed));
 	test_options.distributed = distributed;
 	return dfg_distributed_start(distributed, &test_options.session);

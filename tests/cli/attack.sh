@@ -36,14 +36,14 @@ run 71 --memory-limit 100K
 run 0 --timeout 1e300
 [ ! -e ck ]
 
-# Options that are promised for later are not there, and help does not list them.
-for option in --hosts --transport --lease --restarts --push; do
-	run 2 $option 1
+# Of the options that spread a run.
+for option in '--hosts local:0' '--hosts local:x' '--hosts ,' '--hosts local:2 --transport tcp' '--hosts local:2 --lease -1' \
+	'--hosts local:2 --lease 1e9' '--restarts -1' '--transport shm' '--lease 3' '--push' '--ssh-config x' '--place y=w0'; do
+	# shellcheck disable=SC2086
+	run 2 $option
 done
-for command in partition serve; do
-	status 2 "$DFG" $command
-	! "$DFG" help | grep -q "^  $command "
-done
+run 65 --hosts local:2 --place '*=w2'
+run 66 --hosts ./nowhere
 
 # Feeds and fetches: type, shape, name, size.
 for feed in y= 'y=f32[2,1]:1' 'y=f32[-1,1]:1' 'y=zeros:f99[1]' 'y=f32[1,1]:abc' 'y=zeros:f32[1]' 'y=zeros:i32[1,1]' =3; do

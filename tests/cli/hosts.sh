@@ -65,7 +65,7 @@ done
 	has out '"messages":{"w0>w1":1}'
 	status 65 "$DFG" run chain.dfg --hosts local:2 $chain
 	has err "node 'x' (Placeholder): must be fed"
-	status 2 "$DFG" run chain.dfg --hosts local:2 --place y=w2
+	status 65 "$DFG" run chain.dfg --hosts local:2 --place y=w2
 	status 2 "$DFG" run chain.dfg --hosts local:2 --transport pigeon
 	status 2 "$DFG" run chain.dfg --place y=w0
 	status 0 "$DFG" run chain.dfg --hosts local:2 $chain --feed x=f64[1]:1 -v
@@ -79,13 +79,15 @@ done
 "$DFG" test -q --hosts local:3 --place '*o*=w2' --transport libcurl "$ROOT/tests/cases/train" >out || { cat out; exit 1; }
 
 # What is wrong with the options, or with all workers, is one error and no failure of each case.
-for wrong in '--place y=w7 --hosts local:2' '--place y --hosts local:2' '--place y=w0' '--hosts ,' '--hosts a;b,local:1' '--hosts local:0'; do
+for wrong in '--place y --hosts local:2' '--place y=w0' '--hosts ,' '--hosts a;b,local:1' '--hosts local:0'; do
 	# shellcheck disable=SC2086
 	status 2 "$DFG" test "$ROOT/tests/cases/bad" $wrong
 	[ "$(grep -c -- --place err)" -le 1 ] || { cat err; exit 1; }
 	# shellcheck disable=SC2086
 	status 2 "$DFG" run chain.dfg --feed x=f64[1]:1 $wrong
 done
+status 65 "$DFG" test "$ROOT/tests/cases/bad" --hosts local:2 --place y=w7
+[ "$(grep -c w7 err)" = 1 ] || { cat err; exit 1; }
 printf '\357\273\277local:2\n' >odd
 status 78 "$DFG" run chain.dfg --feed x=f64[1]:1 --hosts odd
 echo 'local:2 dfg=/nonexistent/dfg' >odd
