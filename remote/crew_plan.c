@@ -93,14 +93,29 @@ static struct dfg_err *follow_all(struct walk *walk)
 	return NULL;
 }
 
+static struct dfg_err *add_feed(struct walk *walk, struct place at, int32_t port, uint32_t number)
+{
+	struct share *share = &walk->plan->share[at.worker];
+	walk->fed[at.worker][at.node] = true;
+	return add_edge((struct dfg_edge){at.node, port}, number, &share->feed, &share->feed_room, &share->step.feed,
+		&share->step.n_feed);
+}
+
+/* What was cloned instead of sent is fed wherever a clone stands (lib/pass/partition_clone.c). */
 static struct dfg_err *add_feeds(struct walk *walk, const struct dfg_step *step)
 {
 	for (uint32_t i = 0; i < step->n_feed; i++) {
 		struct place home = walk->crew->home[step->feed[i].node];
-		struct share *share = &walk->plan->share[home.worker];
-		DFG_TRY(add_edge((struct dfg_edge){home.node, step->feed[i].port}, i, &share->feed, &share->feed_room,
-			&share->step.feed, &share->step.n_feed));
-		walk->fed[home.worker][home.node] = true;
+		const char *name = part(walk, home.worker)->node[home.node].name;
+		DFG_TRY(add_feed(walk, home, step->feed[i].port, i));
+		for (uint32_t w = 0; w < walk->crew->options.workers; w++) {
+			const char *clone = dfg_arena_print(&walk->scratch, "_dfg/clone/%u/%s", w, name);
+			uint32_t node = clone ? dfg_graph_find(part(walk, w), clone) : DFG_NONE;
+			if (!clone)
+				return no_memory();
+			if (node != DFG_NONE)
+				DFG_TRY(add_feed(walk, (struct place){w, node}, step->feed[i].port, i));
+		}
 	}
 	return NULL;
 }

@@ -74,6 +74,14 @@ done
 	has err 'median_us'
 }
 
+# A constant that both need is on both, and fed on both.
+printf 'input x: f32[]\nk = f32(2)\na = x * k\nb = x + k\noutput c = a + b\n' >constant.dfg
+for hosts in '' '--hosts local:2 --place a=w0 --place b=w1 --place k=w0' '--hosts local:2 --place a=w0 --place b=w1 --place k=w1'; do
+	# shellcheck disable=SC2086
+	status 0 "$DFG" run constant.dfg --feed x=1 --feed k=5 $hosts
+	has out 'c: f32[] 11'
+done
+
 # Every recorded case of control flow and training says the same when it is cut, over either transport.
 "$DFG" test -q --hosts local:2 --place '*a*=w1' "$ROOT/tests/cases/flow" "$ROOT/tests/cases/bad" >out || { cat out; exit 1; }
 "$DFG" test -q --hosts local:3 --place '*o*=w2' --transport libcurl "$ROOT/tests/cases/train" >out || { cat out; exit 1; }
