@@ -109,7 +109,7 @@ static struct dfg_err *add_feeds(struct walk *walk, const struct dfg_step *step)
 		const char *name = part(walk, home.worker)->node[home.node].name;
 		DFG_TRY(add_feed(walk, home, step->feed[i].port, i));
 		for (uint32_t w = 0; w < walk->crew->options.workers; w++) {
-			const char *clone = dfg_arena_print(&walk->scratch, "_dfg/clone/%u/%s", w, name);
+			const char *clone = dfg_clone_name(&walk->scratch, w, name);
 			uint32_t node = clone ? dfg_graph_find(part(walk, w), clone) : DFG_NONE;
 			if (!clone)
 				return no_memory();

@@ -42,6 +42,9 @@ DFG_MUST_CHECK struct dfg_err *dfg_partition(struct dfg_graph *graph, const stru
 	struct dfg_parts *out_parts);
 void dfg_parts_release(struct dfg_parts *parts); /* the graphs; the arena is the caller's */
 
+/* What a device calls its clone of a node; NULL when memory is short. Whoever feeds a node feeds its clones too. */
+const char *dfg_clone_name(struct dfg_arena *arena, uint32_t device, const char *name);
+
 /*
  * One graph again: the nodes of all parts, each with its device, a _Recv being an Identity of what its _Send sends, with
  * the _Send as a control input: so what needs the one reaches the other. For names, types and reachability; a loop that

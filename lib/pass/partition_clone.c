@@ -6,6 +6,11 @@
 
 enum { BYTES_MOST = 1024, HOPS_MOST = 16 };
 
+const char *dfg_clone_name(struct dfg_arena *arena, uint32_t device, const char *name)
+{
+	return dfg_arena_print(arena, "_dfg/clone/%u/%s", device, name);
+}
+
 static bool is_small(const struct dfg_literal *literal)
 {
 	size_t bytes = 0;
@@ -79,7 +84,7 @@ struct dfg_err *dfg_cut_clone(struct cut *c, uint32_t n, uint32_t device, uint32
 {
 	struct dfg_node node = c->graph->node[n];
 	uint32_t count = node.n_in + node.n_control;
-	node.name = dfg_arena_print(c->arena, "_dfg/clone/%u/%s", device, node.name);
+	node.name = dfg_clone_name(c->arena, device, node.name);
 	struct dfg_edge *in = dfg_arena_zeros(c->arena, (size_t)count + 1, sizeof *in);
 	if (!node.name || !in)
 		return DFG_ERR(DFG_MEMORY, "no memory for a clone");
