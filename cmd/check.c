@@ -3,6 +3,7 @@
 #include "formats/plan.h"
 #include "lib/base/folder.h"
 #include "lib/pass/verify.h"
+#include "lib/pass/lower.h"
 
 static int64_t errors = 20;
 static bool unknown_ops;
@@ -33,7 +34,7 @@ static struct dfg_err *check_file(const char *path)
 	const struct dfg_verify_options verify = {.most = (long)errors, .unknown_ops = !unknown_ops, .warnings = &warnings};
 	struct dfg_err *err = dfg_cmd_open_graph(path, &file);
 	if (!err && !unknown_ops)
-		err = dfg_err_note(dfg_cmd_lower(&file.graph), "%s", path);
+		err = dfg_err_note(dfg_lower_whole(&file.graph), "%s", path);
 	if (!err)
 		err = dfg_err_note(dfg_verify(&file.graph, &verify, NULL), "%s", path);
 	print_warnings(path, warnings.err);

@@ -6,6 +6,7 @@
 #include "lib/pass/train.h"
 #include "lib/pass/variables.h"
 #include "lib/pass/verify.h"
+#include "lib/pass/lower.h"
 
 #include <fnmatch.h>
 #include <string.h>
@@ -157,7 +158,7 @@ static struct dfg_err *differentiate(struct dfg_graph *graph)
 	struct dfg_arena arena = {0};
 	struct edges by = {0};
 	struct dfg_builder builder = {.graph = graph, .facts.arena = graph->arena};
-	struct dfg_err *err = dfg_cmd_lower(graph);
+	struct dfg_err *err = dfg_lower_whole(graph);
 	if (!err)
 		err = dfg_verify(graph, NULL, &builder.facts);
 	if (!err)

@@ -5,9 +5,7 @@
 #include "formats/plan.h"
 #include "lib/lang/lang.h"
 #include "lib/pass/grad.h"
-#include "lib/pass/lower.h"
 #include "lib/pass/pass.h"
-#include "lib/pass/verify.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -78,19 +76,6 @@ struct dfg_err *dfg_cmd_open_plan(const char *path, struct dfg_plan_folder *out_
 {
 	const struct dfg_graph_options options = {.strict = strict, .notes = {talk, (void *)path}};
 	return dfg_plan_folder_open(path, &options, out_plan);
-}
-
-struct dfg_err *dfg_cmd_lower(struct dfg_graph *graph)
-{
-	struct dfg_arena scratch = {0};
-	struct dfg_text report = {0};
-	if (!dfg_has_calls(graph))
-		return NULL;
-	DFG_TRY(dfg_verify(graph, NULL, NULL));
-	struct dfg_err *err = dfg_lower(graph, NULL, &scratch, &report);
-	dfg_text_release(&report);
-	dfg_arena_release(&scratch);
-	return err;
 }
 
 bool dfg_cmd_is_directory(const char *path)

@@ -29,9 +29,6 @@ DFG_MUST_CHECK struct dfg_err *dfg_cmd_open_graph(const char *path, struct dfg_g
 struct dfg_plan_folder;
 DFG_MUST_CHECK struct dfg_err *dfg_cmd_open_plan(const char *path, struct dfg_plan_folder *out_plan);
 
-/* Writes out the calls of functions in the graph, which must be verified afterwards like one without. */
-DFG_MUST_CHECK struct dfg_err *dfg_cmd_lower(struct dfg_graph *graph);
-
 /* To -o, else to stdout, which must be no terminal for what is not text. */
 DFG_MUST_CHECK struct dfg_err *dfg_cmd_save_graph(const struct dfg_graph *graph);
 

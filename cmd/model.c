@@ -4,6 +4,7 @@
 #include "cmd/graph.h"
 #include "lib/base/text.h"
 #include "lib/pass/verify.h"
+#include "lib/pass/lower.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +15,7 @@ static struct dfg_err *open_graph(const char *path, struct dfg_model *model)
 	DFG_TRY(dfg_cmd_open_graph(path, &model->file));
 	if (!model->file.graph.count)
 		return DFG_ERR(DFG_DATA, "%s: the graph has no nodes", path);
-	DFG_TRY(dfg_err_note(dfg_cmd_lower(&model->file.graph), "%s", path));
+	DFG_TRY(dfg_err_note(dfg_lower_whole(&model->file.graph), "%s", path));
 	return dfg_err_note(dfg_verify(&model->file.graph, &verify, &model->facts), "%s", path);
 }
 

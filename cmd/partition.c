@@ -4,6 +4,7 @@
 #include "formats/plan.h"
 #include "lib/pass/prune.h"
 #include "lib/pass/verify.h"
+#include "lib/pass/lower.h"
 
 #include <string.h>
 
@@ -63,7 +64,7 @@ static struct dfg_err *prune(struct making *making)
 static struct dfg_err *cut(struct making *making)
 {
 	struct dfg_graph *graph = &making->file.graph;
-	DFG_TRY(dfg_cmd_lower(graph));
+	DFG_TRY(dfg_lower_whole(graph));
 	DFG_TRY(prune(making));
 	DFG_TRY(dfg_verify(graph, NULL, &making->facts));
 	dfg_planning_warn(graph);

@@ -8,6 +8,7 @@
 #include "formats/json.h"
 #include "lib/pass/grad.h"
 #include "lib/pass/verify.h"
+#include "lib/pass/lower.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -59,7 +60,7 @@ static struct dfg_err *load(struct test_case *test)
 	struct dfg_graph_options options = {0};
 	DFG_TRY(dfg_graph_open(path, &options, &test->file));
 	struct dfg_verify_options verify = {0};
-	DFG_TRY(dfg_cmd_lower(&test->file.graph));
+	DFG_TRY(dfg_lower_whole(&test->file.graph));
 	return dfg_verify(&test->file.graph, &verify, NULL);
 }
 

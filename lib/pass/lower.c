@@ -356,3 +356,16 @@ struct dfg_err *dfg_lower(
 	dfg_free(l.edge);
 	return err;
 }
+
+struct dfg_err *dfg_lower_whole(struct dfg_graph *graph)
+{
+	struct dfg_arena scratch = {0};
+	struct dfg_text report = {0};
+	if (!dfg_has_calls(graph))
+		return NULL;
+	DFG_TRY(dfg_verify(graph, NULL, NULL));
+	struct dfg_err *err = dfg_lower(graph, NULL, &scratch, &report);
+	dfg_text_release(&report);
+	dfg_arena_release(&scratch);
+	return err;
+}

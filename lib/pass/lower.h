@@ -13,3 +13,6 @@ DFG_MUST_CHECK struct dfg_err *dfg_lower(
 
 /* Whether there is a call in the graph. */
 bool dfg_has_calls(const struct dfg_graph *graph);
+
+/* Verifies a graph that has calls, and writes them out; it must be verified afterwards like one without. */
+DFG_MUST_CHECK struct dfg_err *dfg_lower_whole(struct dfg_graph *graph);

@@ -45,19 +45,6 @@ static struct dfg_err *differentiate(struct recorded *r, struct dfg_builder *bui
 	return NULL;
 }
 
-static struct dfg_err *lower(struct dfg_graph *graph)
-{
-	struct dfg_arena scratch = {0};
-	struct dfg_text report = {0};
-	if (!dfg_has_calls(graph))
-		return NULL;
-	DFG_TRY(dfg_verify(graph, NULL, NULL));
-	struct dfg_err *err = dfg_lower(graph, NULL, &scratch, &report);
-	dfg_text_release(&report);
-	dfg_arena_release(&scratch);
-	return err;
-}
-
 static struct dfg_err *recorded_open(struct recorded *r, const char *directory)
 {
 	struct dfg_blob blob;
@@ -70,7 +57,7 @@ static struct dfg_err *recorded_open(struct recorded *r, const char *directory)
 		return err;
 	const struct dfg_graph_options options = {0};
 	DFG_TRY(dfg_graph_open(dfg_arena_print(&r->arena, "%s/graph.pb", directory), &options, &r->file));
-	DFG_TRY(lower(&r->file.graph));
+	DFG_TRY(dfg_lower_whole(&r->file.graph));
 	if (dfg_json_get(r->json, "grad")) {
 		DFG_TRY(dfg_verify(&r->file.graph, NULL, NULL));
 		DFG_TRY(dfg_builder_init(&builder, &r->file.graph));
