@@ -146,7 +146,7 @@ static int set_timer(CURLM *multi, long ms, void *arg)
 	struct dfg_client *client = arg;
 	(void)multi;
 	client->touched = true;
-	client->due_ns = ms < 0 ? UINT64_MAX : ms == 0 ? 0 : dfg_now_ns() + (uint64_t)ms * 1000000;
+	client->due_ns = ms < 0 ? UINT64_MAX : ms == 0 ? 0 : dfg_now() + (uint64_t)ms * 1000000;
 	return 0;
 }
 
@@ -288,10 +288,10 @@ static void see_ended(struct dfg_client *client)
 void dfg_client_due(struct dfg_client *client)
 {
 	int running;
-	if (!client->touched && (client->due_ns == UINT64_MAX || client->due_ns > dfg_now_ns()))
+	if (!client->touched && (client->due_ns == UINT64_MAX || client->due_ns > dfg_now()))
 		return;
 	client->touched = false;
-	while (client->due_ns == 0 || (client->due_ns != UINT64_MAX && client->due_ns <= dfg_now_ns())) {
+	while (client->due_ns == 0 || (client->due_ns != UINT64_MAX && client->due_ns <= dfg_now())) {
 		client->due_ns = UINT64_MAX;
 		dfg_curl_multi_socket_action(client->multi, CURL_SOCKET_TIMEOUT, 0, &running);
 	}

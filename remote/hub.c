@@ -19,13 +19,6 @@ struct dfg_arrival {
 	struct dfg_message message;
 };
 
-uint64_t dfg_now_ns(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 uint64_t dfg_about_now_ns(void)
 {
 	struct timespec now;
@@ -224,7 +217,7 @@ static void leave_to_others(struct dfg_hub *hub, uint32_t seen)
 		seen = atomic_load(&hub->polls);
 		if (seen == atomic_load(&hub->polls_rested))
 			return;
-		dfg_event_sleep(&hub->rested, word, dfg_now_ns() + ns);
+		dfg_event_sleep(&hub->rested, word, dfg_now() + ns);
 		ns = ns < YIELD_MOST_NS ? 2 * ns : ns;
 	}
 }

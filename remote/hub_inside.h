@@ -95,7 +95,6 @@ enum {
 /* What an event of the epoll is about: the lowest bits of its data; the rest is a socket or a visitor. */
 enum { DFG_ABOUT_VISITOR, DFG_ABOUT_LISTENER, DFG_ABOUT_WAKE, DFG_ABOUT_CLIENT, DFG_ABOUT_BITS = 3 };
 
-uint64_t dfg_now_ns(void);
 uint64_t dfg_about_now_ns(void); /* some milliseconds late, and cheap */
 
 /* hub.c; io is held, but for the first. */

@@ -335,7 +335,7 @@ struct dfg_err *dfg_hub_wait(struct dfg_link *base, uint32_t ms)
 {
 	struct dfg_hub_link *link = (struct dfg_hub_link *)base;
 	struct dfg_hub *hub = link->hub;
-	uint64_t until = dfg_now_ns() + (uint64_t)ms * 1000000;
+	uint64_t until = dfg_now() + (uint64_t)ms * 1000000;
 	struct timespec deadline = {.tv_sec = (time_t)(until / 1000000000), .tv_nsec = (long)(until % 1000000000)};
 	int status = 0;
 	pthread_mutex_lock(&hub->state);

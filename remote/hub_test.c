@@ -54,12 +54,12 @@ static void lost(void *arg, uint32_t peer, struct dfg_err *err)
 
 static struct dfg_err *await(struct side *side, uint32_t came)
 {
-	uint64_t until = dfg_now_ns() + (uint64_t)WAIT_MS * 1000000;
+	uint64_t until = dfg_now() + (uint64_t)WAIT_MS * 1000000;
 	while (!atomic_load(&side->failed)) {
 		uint32_t seen = atomic_load(&side->event.word);
 		if (atomic_load(&side->came) >= came)
 			return NULL;
-		if (dfg_now_ns() > until)
+		if (dfg_now() > until)
 			return DFG_ERR(DFG_DEADLINE, "a tensor did not come back within %d s", WAIT_MS / 1000);
 		dfg_event_wait_until(&side->event, seen, until);
 	}
@@ -71,10 +71,10 @@ static struct dfg_err *trip(struct side *side, const struct dfg_tensor *tensor, 
 {
 	struct dfg_message message = {.tensor = *tensor};
 	uint32_t before = atomic_load(&side->came);
-	uint64_t begin = dfg_now_ns();
+	uint64_t begin = dfg_now();
 	DFG_TRY(side->link->kind->send(side->link, &message));
 	DFG_TRY(await(side, before + 1));
-	*out_ns = dfg_now_ns() - begin;
+	*out_ns = dfg_now() - begin;
 	if (dfg_tensor_bytes(&side->last.tensor) != dfg_tensor_bytes(tensor) ||
 		memcmp(side->last.tensor.data, tensor->data, dfg_tensor_bytes(tensor)))
 		return DFG_ERR(DFG_PROTOCOL, "a tensor came back as another");

@@ -163,7 +163,7 @@ static struct dfg_err *dial(struct dfg_shm *shm, const char *address, uint64_t u
 	while (connect(fd, (struct sockaddr *)&name, length)) {
 		if (errno != EAGAIN && errno != EINTR)
 			return DFG_ERR(DFG_UNAVAILABLE, "nobody listens there: %s", strerror(errno));
-		if (shm_now() > until)
+		if (dfg_now() > until)
 			return DFG_ERR(DFG_DEADLINE, "it does not answer");
 		usleep(1000); /* more wait to be let in than the system queues */
 	}
@@ -193,7 +193,7 @@ struct dfg_err *dfg_shm_connect(
 {
 	int fd = -1;
 	struct ring_segment *segment;
-	uint64_t until = shm_now() + (uint64_t)ms * 1000000;
+	uint64_t until = dfg_now() + (uint64_t)ms * 1000000;
 	struct dfg_err *err = dial(shm, address, until, &fd);
 	if (!err)
 		err = share(shm, peer, fd, until, &segment);
@@ -206,7 +206,7 @@ struct dfg_err *dfg_shm_connect(
 
 struct dfg_err *dfg_shm_accept(struct dfg_shm *shm, uint32_t peer, uint32_t ms, struct dfg_link **out_link)
 {
-	uint64_t until = shm_now() + (uint64_t)ms * 1000000;
+	uint64_t until = dfg_now() + (uint64_t)ms * 1000000;
 	struct timespec deadline = {(time_t)(until / 1000000000), (long)(until % 1000000000)};
 	struct arrival *arrival;
 	bool in_time = true;

@@ -13,13 +13,6 @@
 static const char magic[8] = "dfg shm";
 enum { VERSION = 1 };
 
-uint64_t shm_now(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 struct hello shm_hello(const struct dfg_shm_options *options, const char *secret)
 {
 	struct hello hello = {.version = VERSION, .bytes = sizeof(struct ring_segment), .self = options->self};
@@ -84,7 +77,7 @@ struct dfg_err *shm_hello_send(int socket, const struct hello *hello, int fd)
 static struct dfg_err *await(int socket, uint64_t until)
 {
 	for (;;) {
-		uint64_t now = shm_now(), left = now < until ? until - now : 0;
+		uint64_t now = dfg_now(), left = now < until ? until - now : 0;
 		struct timespec wait = {(time_t)(left / 1000000000), (long)(left % 1000000000)};
 		int ready = ppoll(&(struct pollfd){.fd = socket, .events = POLLIN}, 1, &wait, NULL);
 		if (ready > 0)

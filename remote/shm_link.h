@@ -1,5 +1,6 @@
 #pragma once
 
+#include "lib/base/pool.h"
 #include "remote/shm.h"
 #include "remote/shm_ring.h"
 
@@ -150,8 +151,6 @@ DFG_MUST_CHECK struct dfg_err *shm_hello_receive(int socket, uint64_t ns, struct
 /* A new segment, and its descriptor; one that a peer made, which nobody can cut short under us. */
 DFG_MUST_CHECK struct dfg_err *shm_segment_new(int *out_fd, struct ring_segment **out_segment);
 DFG_MUST_CHECK struct dfg_err *shm_segment_map(int fd, struct ring_segment **out_segment);
-
-uint64_t shm_now(void); /* ns, of the monotonic clock */
 
 /* shm_run.c: the thread that runs all links of a process. */
 

@@ -188,14 +188,14 @@ static void let_in(struct dfg_shm *shm)
 		close(fd);
 		return;
 	}
-	shm->stranger[shm->n_strangers++] = (struct stranger){fd, shm_now() + HELLO_NS};
+	shm->stranger[shm->n_strangers++] = (struct stranger){fd, dfg_now() + HELLO_NS};
 }
 
 /* Those at fds[2], of whom some have spoken and some never will. */
 static void attend(struct dfg_shm *shm, size_t n)
 {
 	struct stranger *stranger = shm->stranger;
-	uint64_t now = shm_now();
+	uint64_t now = dfg_now();
 	size_t kept = 0;
 	for (size_t i = 0; i < n; i++) {
 		if (shm->fds[2 + i].revents)
@@ -317,7 +317,7 @@ static void *live(void *arg)
 	while (!atomic_load(&shm->stop)) {
 		run_those_there_are(shm);
 		bool moved = move_all(shm);
-		uint64_t now = shm_now();
+		uint64_t now = dfg_now();
 		if (moved)
 			shm->moved_at = now;
 		if (now - shm->beat_at > beat_ns(shm))

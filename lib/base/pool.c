@@ -69,6 +69,13 @@ static struct timespec time_of(uint64_t ns)
 	return (struct timespec){.tv_sec = (time_t)(ns / 1000000000), .tv_nsec = (long)(ns % 1000000000)};
 }
 
+uint64_t dfg_now(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
 void dfg_event_wait(struct dfg_event *event, uint32_t seen)
 {
 	wait(event, seen, NULL);

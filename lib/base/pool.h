@@ -40,6 +40,9 @@ int dfg_pool_thread(void);
 /* Processors that this process may use at once: its affinity, cut by its cgroup's share. At least 1. */
 int dfg_threads_allowed(void);
 
+/* The monotonic clock, in ns: all that waits goes by it. */
+uint64_t dfg_now(void);
+
 /*
  * Something happened: word counts how often. To wait, read the word, see that there is nothing to do yet, then wait for
  * the word to change: for some microseconds awake, then asleep. May return early.

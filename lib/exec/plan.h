@@ -177,7 +177,6 @@ struct watch {
 	uint64_t deadline; /* of the monotonic clock, in ns; 0: none */
 	bool on;           /* there is something to check from node to node */
 };
-uint64_t dfg_now(void);
 void dfg_watch_begin(struct watch *watch, const struct dfg_session_options *options);
 DFG_MUST_CHECK struct dfg_err *dfg_watch_check(const struct watch *watch);
 DFG_MUST_CHECK struct dfg_err *dfg_check_numerics(const struct dfg_call *call, struct dfg_tensor *const *out);

@@ -3,13 +3,6 @@
 #include <math.h>
 #include <time.h>
 
-uint64_t dfg_now(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 void dfg_watch_begin(struct watch *watch, const struct dfg_session_options *options)
 {
 	*watch = (struct watch){.options = options, .on = options->cancel || options->timeout > 0};
