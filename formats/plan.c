@@ -4,9 +4,11 @@
 #include "lib/base/pool.h"
 #include "lib/base/text.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum { MANIFEST_MOST = 1 << 30 };
 static const char manifest_name[] = "manifest.json", begins[] = "{\"format\":\"dfg plan\",";
@@ -18,13 +20,15 @@ bool dfg_plan_folder_has(const char *name)
 	return !strcmp(name, manifest_name) || (digits && !strcmp(name + 1 + digits, ".pb"));
 }
 
+/* Needs no memory, whose lack would look like a folder of another kind. */
 bool dfg_plan_folder_is(const char *path)
 {
 	struct stat stat_;
-	struct dfg_text manifest = {0};
-	dfg_text_add(&manifest, "%s/%s", path, manifest_name);
-	bool is = manifest.s && !stat(manifest.s, &stat_) && S_ISREG(stat_.st_mode);
-	dfg_text_release(&manifest);
+	int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (folder < 0)
+		return false;
+	bool is = !fstatat(folder, manifest_name, &stat_, 0) && S_ISREG(stat_.st_mode);
+	close(folder);
 	return is;
 }
 
