@@ -23,7 +23,7 @@ static struct dfg_err *add_squares(
 	}
 	struct dfg_edge two;
 	DFG_TRY(dfg_build_float(make->builder, "train/clip/two", dtype, 2, &two));
-	DFG_TRY(dfg_make_op(make, "AddN", term, count, NULL, 0, &term[0]));
+	DFG_TRY(dfg_make_joined(make, "AddN", term, count, NULL, &term[0]));
 	return dfg_make_binary(make, "Mul", term[0], two, &term[0]);
 }
 

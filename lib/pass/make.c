@@ -31,6 +31,27 @@ struct dfg_err *dfg_make_op(const struct dfg_make *make, const char *op, const s
 	return NULL;
 }
 
+struct dfg_err *dfg_make_joined(const struct dfg_make *make, const char *op, struct dfg_edge *edge, uint32_t count,
+	const struct dfg_edge *last, struct dfg_edge *out_edge)
+{
+	const uint32_t extra = last != NULL, most = UINT16_MAX - extra;
+	for (;;) {
+		const uint32_t taken = count < most ? count : most;
+		const struct dfg_edge follows = edge[taken];
+		if (last)
+			edge[taken] = *last;
+		struct dfg_edge joined;
+		DFG_TRY(dfg_make_op(make, op, edge, taken + extra, NULL, 0, &joined));
+		if (taken == count) {
+			*out_edge = joined;
+			return NULL;
+		}
+		edge[taken] = follows;
+		edge += taken - 1, count -= taken - 1;
+		edge[0] = joined;
+	}
+}
+
 struct dfg_err *dfg_make_unary(
 	const struct dfg_make *make, const char *op, struct dfg_edge in, struct dfg_edge *out_edge)
 {

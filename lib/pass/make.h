@@ -16,6 +16,14 @@ struct dfg_make {
 /* An op of one output. */
 DFG_MUST_CHECK struct dfg_err *dfg_make_op(const struct dfg_make *make, const char *op, const struct dfg_edge *in,
 	uint32_t n_in, const struct dfg_attr *attr, uint32_t n_attr, struct dfg_edge *out_edge);
+/*
+ * An op of any number of tensors, from the first to the last; where they are more than a node has inputs for, the op of the
+ * first of them stands first among the rest. `last` comes behind them all, such as the axis of a join; NULL: nothing does.
+ * edge has room for one more, and is overwritten.
+ */
+DFG_MUST_CHECK struct dfg_err *dfg_make_joined(const struct dfg_make *make, const char *op, struct dfg_edge *edge,
+	uint32_t count, const struct dfg_edge *last, struct dfg_edge *out_edge);
+
 DFG_MUST_CHECK struct dfg_err *dfg_make_unary(
 	const struct dfg_make *make, const char *op, struct dfg_edge in, struct dfg_edge *out_edge);
 DFG_MUST_CHECK struct dfg_err *dfg_make_binary(

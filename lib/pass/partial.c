@@ -46,7 +46,7 @@ static struct dfg_err *same_width(const struct dfg_make *make, enum dfg_dtype dt
 	return dfg_make_op(make, "Cast", edge, 1, &DFG_ATTR_T("DstT", dtype), 1, edge);
 }
 
-/* Values below each other, and their indices; count of them in each array, with room for one more: the axis. */
+/* Values below each other, and their indices; count of them in each array, with room for one more. */
 static struct dfg_err *join_rows(const struct dfg_make *make, struct dfg_edge *values, struct dfg_edge *indices,
 	uint32_t count, struct dfg_cotangent *out_cotangent)
 {
@@ -56,11 +56,11 @@ static struct dfg_err *join_rows(const struct dfg_make *make, struct dfg_edge *v
 			dtype = DFG_I64;
 	for (uint32_t i = 0; i < count; i++)
 		DFG_TRY(same_width(make, dtype, &indices[i]));
-	DFG_TRY(dfg_make_int(make, "axis", DFG_I32, 0, &values[count]));
-	indices[count] = values[count];
+	struct dfg_edge axis;
+	DFG_TRY(dfg_make_int(make, "axis", DFG_I32, 0, &axis));
 	out_cotangent->kind = DFG_ROWS;
-	DFG_TRY(dfg_make_op(make, "ConcatV2", values, count + 1, NULL, 0, &out_cotangent->value));
-	return dfg_make_op(make, "ConcatV2", indices, count + 1, NULL, 0, &out_cotangent->indices);
+	DFG_TRY(dfg_make_joined(make, "ConcatV2", values, count, &axis, &out_cotangent->value));
+	return dfg_make_joined(make, "ConcatV2", indices, count, &axis, &out_cotangent->indices);
 }
 
 static struct dfg_err *sum(const struct dfg_make *make, struct dfg_edge like, const struct dfg_partial *head,
@@ -80,7 +80,7 @@ static struct dfg_err *sum(const struct dfg_make *make, struct dfg_edge like, co
 	for (const struct dfg_partial *p = head; p; p = p->next)
 		DFG_TRY(dfg_cotangent_dense(make, like, &p->cotangent, &edge[i++]));
 	out_cotangent->kind = DFG_DENSE;
-	return dfg_make_op(make, "AddN", edge, count, NULL, 0, &out_cotangent->value);
+	return dfg_make_joined(make, "AddN", edge, count, NULL, &out_cotangent->value);
 }
 
 struct dfg_err *dfg_partial_sum(
