@@ -1,6 +1,8 @@
 #include "cmd/dataset.h"
 
 #include "formats/array.h"
+#include "formats/samples.h"
+#include "remote/rows.h"
 
 #include <string.h>
 
@@ -18,17 +20,38 @@ static struct dfg_err *check_type(const struct dfg_model *model, const struct df
 	return NULL;
 }
 
-static struct dfg_err *open_input(struct dfg_model *model, const char *word, struct dfg_dataset_input *input)
+/* "beta:@FILE": what stands before the first ":@" is the host, as no name of one holds an '@'. */
+static struct dfg_err *open_elsewhere(
+	struct dfg_model *model, const struct dfg_distributed *distributed, struct dfg_dataset_input *input)
+{
+	const char *at = strstr(input->file, ":@");
+	const char *host = dfg_arena_copy(&model->arena, input->file, (size_t)(at - input->file));
+	struct dfg_crew_source source;
+	if (!host)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	if (!distributed)
+		return DFG_ERR(DFG_USAGE, "'%s': the graph runs here, and on no '%s'", input->file, host);
+	DFG_TRY(dfg_distributed_source(distributed, input->name, input->edge.node, host, at + 2, &source));
+	input->all = source.all;
+	input->elsewhere = true;
+	input->source = source.number;
+	return NULL;
+}
+
+static struct dfg_err *open_input(struct dfg_model *model, const struct dfg_distributed *distributed, const char *word,
+	struct dfg_dataset_input *input)
 {
 	const char *equals = strchr(word, '=');
-	if (!equals || equals[1] != '@' || !equals[2])
-		return DFG_ERR(DFG_USAGE, "'%s' is no NAME=@FILE", word);
+	const char *host = dfg_data_host(word);
+	bool here = equals && equals[1] == '@' && equals[2];
+	if (!here && !host)
+		return DFG_ERR(DFG_USAGE, "'%s' is no NAME=@FILE or NAME=HOST:@FILE", word);
 	input->name = dfg_arena_copy(&model->arena, word, (size_t)(equals - word));
-	input->file = equals + 2;
+	input->file = equals + 1 + here;
 	if (!input->name)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
 	DFG_TRY(dfg_model_tensor(model, input->name, &input->edge));
-	DFG_TRY(dfg_array_read_one(input->file, &input->all));
+	DFG_TRY(here ? dfg_array_read_one(input->file, &input->all) : open_elsewhere(model, distributed, input));
 	return check_type(model, input);
 }
 
@@ -46,8 +69,8 @@ static struct dfg_err *count_samples(struct dfg_dataset *dataset)
 	return NULL;
 }
 
-struct dfg_err *dfg_dataset_open(
-	struct dfg_model *model, const struct dfg_words_list *words, struct dfg_dataset *out_dataset)
+struct dfg_err *dfg_dataset_open(struct dfg_model *model, const struct dfg_distributed *distributed,
+	const struct dfg_words_list *words, struct dfg_dataset *out_dataset)
 {
 	*out_dataset =
 		(struct dfg_dataset){.input = dfg_arena_zeros(&model->arena, words->count, sizeof(*out_dataset->input))};
@@ -55,7 +78,7 @@ struct dfg_err *dfg_dataset_open(
 		return DFG_ERR(DFG_MEMORY, "out of memory");
 	struct dfg_err *err = NULL;
 	for (; !err && out_dataset->count < words->count; out_dataset->count++)
-		err = open_input(model, words->word[out_dataset->count], &out_dataset->input[out_dataset->count]);
+		err = open_input(model, distributed, words->word[out_dataset->count], &out_dataset->input[out_dataset->count]);
 	if (!err)
 		err = count_samples(out_dataset);
 	if (err)
@@ -130,46 +153,13 @@ struct dfg_err *dfg_dataset_shuffle(struct dfg_dataset *dataset, uint64_t seed, 
 	return NULL;
 }
 
-/* The samples as they stand are a view. */
-static struct dfg_err *take_view(const struct dfg_tensor *all, int64_t first, int64_t n, struct dfg_tensor *out_batch)
-{
-	int64_t row = dfg_shape_count(&all->shape) / all->shape.dim[0];
-	DFG_TRY(dfg_tensor_share(all, out_batch));
-	out_batch->data = dfg_tensor_at(all, first * row);
-	out_batch->shape.dim[0] = n;
-	out_batch->room = dfg_tensor_bytes(out_batch);
-	return NULL;
-}
-
-static bool can_be_written(const struct dfg_tensor *tensor, const struct dfg_shape *shape)
-{
-	return tensor->buffer && dfg_shape_equal(&tensor->shape, shape) &&
-		   atomic_load_explicit(&tensor->buffer->refs, memory_order_acquire) == 1;
-}
-
-static struct dfg_err *gather(const struct dfg_tensor *all, const int64_t *order, int64_t n, struct dfg_tensor *batch)
-{
-	struct dfg_shape shape = all->shape;
-	shape.dim[0] = n;
-	if (!can_be_written(batch, &shape)) {
-		dfg_tensor_release(batch);
-		DFG_TRY(dfg_tensor_new(all->dtype, &shape, batch));
-	}
-	size_t row = dfg_tensor_bytes(all) / (size_t)all->shape.dim[0];
-	for (int64_t i = 0; i < n && row; i++)
-		memcpy((char *)batch->data + (size_t)i * row, (const char *)all->data + (size_t)order[i] * row, row);
-	return NULL;
-}
-
 struct dfg_err *dfg_dataset_batch(const struct dfg_dataset *dataset, int64_t first, int64_t n, struct dfg_tensor *batch)
 {
+	const int64_t *order = dataset->order ? dataset->order + first : NULL;
 	for (uint32_t i = 0; i < dataset->count; i++) {
-		if (dataset->order) {
-			DFG_TRY(gather(&dataset->input[i].all, dataset->order + first, n, &batch[i]));
-			continue;
-		}
-		dfg_tensor_release(&batch[i]);
-		DFG_TRY(take_view(&dataset->input[i].all, first, n, &batch[i]));
+		const struct dfg_dataset_input *input = &dataset->input[i];
+		DFG_TRY(input->elsewhere ? dfg_rows_new(&input->all, input->source, first, order, n, &batch[i])
+								 : dfg_samples_take(&input->all, first, order, n, &batch[i]));
 	}
 	return NULL;
 }

@@ -1,22 +1,28 @@
 #pragma once
 
+#include "cmd/distributed.h"
 #include "cmd/model.h"
 
 /* Files of samples, one each leading index, given to tensors of a graph batch by batch. */
 struct dfg_dataset {
 	struct dfg_dataset_input {
-		const char *name, *file; /* of NAME=@FILE */
+		const char *name, *file; /* of NAME=@FILE; HOST:@FILE of a file elsewhere */
 		struct dfg_edge edge;
-		struct dfg_tensor all;
+		struct dfg_tensor all; /* its type alone where it is elsewhere */
+		bool elsewhere;
+		uint32_t source; /* its number there */
 	} * input;
 	uint32_t count;
 	int64_t samples; /* 0 where there is no input */
 	int64_t *order;  /* by place in the epoch, the sample; NULL: as they stand */
 };
 
-/* Each word is NAME=@FILE. DFG_DATA where files have different numbers of samples, or not the type that the graph says. */
-DFG_MUST_CHECK struct dfg_err *dfg_dataset_open(
-	struct dfg_model *model, const struct dfg_words_list *words, struct dfg_dataset *out_dataset);
+/*
+ * Each word is NAME=@FILE, or, where the model is distributed (else NULL), NAME=HOST:@FILE of a file that the worker reads
+ * on which NAME stands. DFG_DATA where files have different numbers of samples, or not the type that the graph says.
+ */
+DFG_MUST_CHECK struct dfg_err *dfg_dataset_open(struct dfg_model *model, const struct dfg_distributed *distributed,
+	const struct dfg_words_list *words, struct dfg_dataset *out_dataset);
 void dfg_dataset_release(struct dfg_dataset *dataset);
 
 /*

@@ -128,6 +128,21 @@ struct dfg_err *dfg_distributed_load(struct dfg_distributed *distributed, struct
 	return dfg_crew_load(crew, graph, parts);
 }
 
+struct dfg_err *dfg_distributed_source(const struct dfg_distributed *distributed, const char *name, uint32_t node,
+	const char *host, const char *file, struct dfg_crew_source *out_source)
+{
+	struct dfg_crew *crew = dfg_launch_crew(distributed->launch);
+	const struct dfg_worker_host *at = &distributed->hosts.worker[dfg_crew_home(crew, node)];
+	uint32_t asked;
+	DFG_TRY(dfg_hosts_find(&distributed->hosts, host, &asked));
+	if (strcmp(at->name, host) && strcmp(at->label, host))
+		return DFG_ERR(DFG_DATA, "'%s' stands on %s, where the data of %s is not: --place '%s=w%u' puts it there", name,
+			at->name, host, name, asked);
+	if (!strcmp(file, "-"))
+		return DFG_ERR(DFG_USAGE, "'%s:@-': a worker's stdin holds no data", host);
+	return dfg_crew_open(crew, node, file, out_source);
+}
+
 static void print_pairs(const struct dfg_distributed *distributed, bool bytes, struct dfg_json_out *json)
 {
 	const char *what = bytes ? "bytes" : "messages";

@@ -43,6 +43,10 @@ DFG_MUST_CHECK struct dfg_err *dfg_distributed_start(
 DFG_MUST_CHECK struct dfg_err *dfg_distributed_load(struct dfg_distributed *distributed, struct dfg_graph *graph,
 	const struct dfg_facts *facts, const struct dfg_parts *parts, struct dfg_session_options *session);
 
+/* A file that the worker reads on which the node stands; DFG_DATA where that is none of `host`'s. */
+DFG_MUST_CHECK struct dfg_err *dfg_distributed_source(const struct dfg_distributed *distributed, const char *name,
+	uint32_t node, const char *host, const char *file, struct dfg_crew_source *out_source);
+
 /* Messages and bytes of the last step, from worker to worker; NULL where nothing is distributed. */
 struct dfg_json_out;
 void dfg_distributed_print(const struct dfg_distributed *distributed, struct dfg_json_out *json);

@@ -54,7 +54,9 @@ struct dfg_err *dfg_evaluation_open(struct dfg_run *run, int64_t batch, struct d
 	DFG_TRY(open_graph(run, out_evaluation));
 	struct dfg_model *model = out_evaluation->model;
 	DFG_TRY(dfg_model_tensors(model, &dfg_run_options.eval_fetch, &out_evaluation->fetch));
-	DFG_TRY(dfg_err_note(dfg_dataset_open(model, &dfg_run_options.eval_data, &out_evaluation->dataset), "--eval-data"));
+	const struct dfg_distributed *distributed = dfg_run_options.eval_graph ? NULL : run->distributed;
+	DFG_TRY(dfg_err_note(
+		dfg_dataset_open(model, distributed, &dfg_run_options.eval_data, &out_evaluation->dataset), "--eval-data"));
 	DFG_TRY(dfg_err_note(
 		dfg_dataset_batch_size(model, &out_evaluation->dataset, batch, true, &out_evaluation->batch), "--eval-data"));
 	out_evaluation->value = dfg_arena_zeros(&model->arena, out_evaluation->fetch.count, sizeof(struct dfg_tensor));

@@ -67,14 +67,54 @@ static struct dfg_err *read_request(
 	return dfg_err_note(dfg_place_device(equals + 1, hosts->device, hosts->count, &out_request->device), "--place");
 }
 
+const char *dfg_data_host(const char *word)
+{
+	const char *equals = strchr(word, '='), *at = equals ? strstr(equals, ":@") : NULL;
+	return at && dfg_host_name_valid(equals + 1, (size_t)(at - equals - 1)) && at[2] ? equals + 1 : NULL;
+}
+
+/* What is fed from a file stands where the file is, if nobody asks otherwise: "x:0" is a tensor of 'x'. */
+static struct dfg_err *follow_data(
+	const char *word, const struct dfg_hosts *hosts, struct dfg_arena *arena, struct dfg_place_request *out_request)
+{
+	const char *host = dfg_data_host(word);
+	const char *name = dfg_arena_copy(arena, host, strcspn(host, ":"));
+	const char *node = dfg_arena_copy(arena, word, strcspn(word, ":="));
+	*out_request = (struct dfg_place_request){.pattern = node, .text = word};
+	if (!name || !node)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	return dfg_err_note(dfg_hosts_find(hosts, name, &out_request->device), "'%s'", word);
+}
+
+static struct dfg_err *follow_all_data(
+	const struct dfg_hosts *hosts, struct dfg_arena *arena, struct dfg_place_request *request, size_t *count)
+{
+	for (size_t list = 0; list < sizeof dfg_planning.data / sizeof *dfg_planning.data; list++) {
+		const struct dfg_words_list *words = dfg_planning.data[list];
+		for (size_t i = 0; words && i < words->count; i++)
+			if (dfg_data_host(words->word[i]))
+				DFG_TRY(follow_data(words->word[i], hosts, arena, &request[(*count)++]));
+	}
+	return NULL;
+}
+
+static size_t data_words(void)
+{
+	size_t count = 0;
+	for (size_t list = 0; list < sizeof dfg_planning.data / sizeof *dfg_planning.data; list++)
+		count += dfg_planning.data[list] ? dfg_planning.data[list]->count : 0;
+	return count;
+}
+
 static struct dfg_err *read_requests(
 	const struct dfg_hosts *hosts, struct dfg_arena *arena, struct dfg_place_options *out_options)
 {
 	const struct dfg_words_list *words = &dfg_planning.place;
-	struct dfg_place_request *request = dfg_arena_zeros(arena, words->count, sizeof *request);
+	struct dfg_place_request *request = dfg_arena_zeros(arena, words->count + data_words(), sizeof *request);
 	if (!request)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
 	*out_options = (struct dfg_place_options){.device = hosts->device, .devices = hosts->count, .request = request};
+	DFG_TRY(follow_all_data(hosts, arena, request, &out_options->requests));
 	for (size_t i = 0; i < words->count; i++) {
 		if (is_random(words->word[i])) {
 			DFG_TRY(read_seed(words->word[i], &out_options->seed));

@@ -9,14 +9,18 @@
  * struct; a command without --hosts has planning.hosts NULL.
  */
 struct dfg_planning {
-	const char *hosts;           /* as given: the path of a file, or the list itself */
-	struct dfg_words_list place; /* PATTERN=DEVICE */
+	const char *hosts;                    /* as given: the path of a file, or the list itself */
+	struct dfg_words_list place;          /* PATTERN=DEVICE */
+	const struct dfg_words_list *data[2]; /* NAME=HOST:@FILE among them: NAME is to stand where its file is; or NULL */
 };
 extern struct dfg_planning dfg_planning;
 extern const struct dfg_opt dfg_planning_options[]; /* --hosts, --place */
 
 /* The hosts of --hosts; DFG_USAGE where it was not given. */
 DFG_MUST_CHECK struct dfg_err *dfg_planning_hosts(struct dfg_arena *arena, struct dfg_hosts *out_hosts);
+
+/* The HOST of NAME=HOST:@FILE, which has a length of strcspn(host, ":"); NULL where the word is none. */
+const char *dfg_data_host(const char *word);
 
 /* Whether each --place is well spelled and names one of the hosts' devices: DFG_USAGE before any graph is read. */
 DFG_MUST_CHECK struct dfg_err *dfg_planning_check(const struct dfg_hosts *hosts, struct dfg_arena *arena);

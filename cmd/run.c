@@ -35,7 +35,7 @@ static const struct dfg_opt input_rows[] = {
 
 static const struct dfg_opt training_rows[] = {
 	{"data", .takes = "NAME=@FILE", .list = &O.data,
-		.help = "Give tensor NAME the samples of FILE, batch after batch."},
+		.help = "Give tensor NAME the samples of FILE, batch after batch; NAME=HOST:@FILE is read on that host."},
 	{"batch", .takes = "N", .number = &O.batch, .help = "Samples a step (32)."},
 	{"epochs", .takes = "N", .number = &O.epochs, .help = "Go N times through the data (1)."},
 	{"steps", .takes = "N", .number = &O.steps, .help = "End after N steps from the beginning of training."},
@@ -229,6 +229,8 @@ static struct dfg_err *run_graph(
 static struct dfg_err *run_across(const char *path, struct dfg_trace *trace, int *out_status)
 {
 	struct dfg_distributed distributed;
+	dfg_planning.data[0] = &O.data;
+	dfg_planning.data[1] = O.eval_graph ? NULL : &O.eval_data; /* another graph is run here */
 	DFG_TRY(dfg_distributed_open(&distributed));
 	struct dfg_err *err = run_graph(path, &distributed, trace, out_status);
 	for (int64_t left = O.restarts; err && err->code == DFG_UNAVAILABLE && left > 0 && !O.each; left--) {

@@ -58,7 +58,7 @@ static struct dfg_err *set_ends(struct training *t)
 static struct dfg_err *open_data(struct training *t)
 {
 	const struct dfg_run_options *o = &dfg_run_options;
-	DFG_TRY(dfg_err_note(dfg_dataset_open(&t->run->model, &o->data, &t->dataset), "--data"));
+	DFG_TRY(dfg_err_note(dfg_dataset_open(&t->run->model, t->run->distributed, &o->data, &t->dataset), "--data"));
 	int64_t full = o->batch > 0 ? t->dataset.samples / o->batch : 0;
 	bool ends_before = o->epochs < 0 && o->steps >= 0 && o->steps <= full; /* the short batch is never reached */
 	DFG_TRY(dfg_dataset_batch_size(&t->run->model, &t->dataset, o->batch, !o->drop_last && !ends_before, &t->batch));

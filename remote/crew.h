@@ -42,6 +42,19 @@ DFG_MUST_CHECK struct dfg_err *dfg_crew_load(
 	struct dfg_crew *crew, const struct dfg_graph *graph, const struct dfg_parts *parts);
 struct dfg_fleet *dfg_crew_fleet(struct dfg_crew *crew);
 
+/* The worker on which a node of the graph stands. */
+uint32_t dfg_crew_home(const struct dfg_crew *crew, uint32_t node);
+
+/* A file of samples that the worker reads on which the node stands that they are for: dfg_rows_new makes batches of it. */
+struct dfg_crew_source {
+	uint32_t number;
+	struct dfg_tensor all; /* its type; the elements stay there */
+};
+
+/* FILE or FILE[key], as the worker sees it; errors name the worker. It stays open for as long as the worker is there. */
+DFG_MUST_CHECK struct dfg_err *dfg_crew_open(
+	struct dfg_crew *crew, uint32_t node, const char *spec, struct dfg_crew_source *out_source);
+
 /*
  * Who watches the worker's process saw it end. Takes err, which says how; the worker's name is put in front. Any thread.
  * Where that is promised (options.watched), a link that is lost waits a moment for the better explanation.

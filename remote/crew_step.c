@@ -2,6 +2,7 @@
 
 #include "formats/encode.h"
 #include "formats/pbtxt.h"
+#include "remote/rows.h"
 
 #include <string.h>
 
@@ -162,7 +163,7 @@ static struct dfg_err *run(
 		dfg_packet_put(&packet, step);
 		dfg_packet_put(&packet, share->plan);
 		for (uint32_t i = 0; i < share->step.n_feed; i++)
-			dfg_packet_put_tensor(&packet, &feeds[share->feed[i]]);
+			dfg_rows_put(&packet, &feeds[share->feed[i]]);
 		dfg_crew_ask(crew, w, &packet);
 	}
 	DFG_TRY(dfg_crew_answers(crew, step));

@@ -40,6 +40,7 @@ void dfg_worker_free(struct dfg_worker *worker)
 		return;
 	stop_guard(worker);
 	dfg_worker_drop_part(worker);
+	dfg_worker_drop_sources(worker);
 	dfg_rendezvous_free(worker->rendezvous);
 	dfg_inbox_release(&worker->inbox);
 	dfg_packet_release(&worker->words);
@@ -129,6 +130,7 @@ static struct dfg_err *do_request(struct dfg_worker *worker, struct dfg_packet *
 		{DFG_PACKET_VARIABLES, dfg_worker_variables},
 		{DFG_PACKET_READ, dfg_worker_read},
 		{DFG_PACKET_ASSIGN, dfg_worker_assign},
+		{DFG_PACKET_SOURCE, dfg_worker_source},
 	};
 	if (!worker->rendezvous && request->kind != DFG_PACKET_SETUP)
 		return DFG_ERR(DFG_PROTOCOL, "this worker is not set up yet");

@@ -244,9 +244,11 @@ struct dfg_err *dfg_worker_step(struct dfg_worker *worker, struct dfg_packet *re
 	struct dfg_tensor *feed = dfg_zeros(planned->n_feed, sizeof *feed);
 	if (!feed)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
-	for (uint32_t i = 0; i < planned->n_feed; i++)
-		dfg_packet_get_tensor(request, &feed[i]);
-	struct dfg_err *err = dfg_packet_check(request);
+	struct dfg_err *err = NULL;
+	for (uint32_t i = 0; i < planned->n_feed && !err; i++)
+		err = dfg_rows_get(request, worker->source, worker->sources, &feed[i]);
+	if (!err)
+		err = dfg_packet_check(request);
 	if (!err)
 		err = run(worker, step, planned, feed, answer);
 	for (uint32_t i = 0; i < planned->n_feed; i++)

@@ -5,6 +5,7 @@
 #include "lib/exec/plan.h"
 #include "lib/exec/rendezvous.h"
 #include "lib/graph/facts.h"
+#include "remote/rows.h"
 #include "remote/worker.h"
 
 /* Inside of a worker: worker.c has the links and the requests, worker_part.c the part and its steps. */
@@ -34,6 +35,9 @@ struct dfg_worker {
 	} * plan;
 	size_t plans, plan_room;
 
+	struct dfg_source *source; /* for as long as the worker is there */
+	size_t sources, source_room;
+
 	pthread_mutex_t lock; /* of what follows: a step may be failed by any thread */
 	uint64_t running;     /* the step; 0: none */
 	uint64_t failed;      /* steps up to here have failed elsewhere */
@@ -54,9 +58,10 @@ struct dfg_worker {
 typedef struct dfg_err *dfg_request_fn(
 	struct dfg_worker *worker, struct dfg_packet *request, struct dfg_packet *answer);
 dfg_request_fn dfg_worker_part, dfg_worker_plan, dfg_worker_step, dfg_worker_variables, dfg_worker_read,
-	dfg_worker_assign;
+	dfg_worker_assign, dfg_worker_source;
 
 void dfg_worker_drop_part(struct dfg_worker *worker);
+void dfg_worker_drop_sources(struct dfg_worker *worker);
 
 /* Ends the running step, if that is it, or one to come. Takes err. */
 void dfg_worker_fail(struct dfg_worker *worker, uint64_t step, struct dfg_err *err);

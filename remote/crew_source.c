@@ -1,0 +1,65 @@
+#include "remote/crewing.h"
+
+uint32_t dfg_crew_home(const struct dfg_crew *crew, uint32_t node)
+{
+	return crew->home[node].worker;
+}
+
+/* What stands on several workers is fed on each, and the file is on one of them. */
+static struct dfg_err *check_alone(struct dfg_crew *crew, uint32_t node)
+{
+	struct dfg_arena scratch = {0};
+	struct dfg_err *err = NULL;
+	const char *name = crew->graph->node[node].name;
+	for (uint32_t w = 0; w < crew->options.workers && !err; w++) {
+		const char *clone = dfg_clone_name(&scratch, w, name);
+		if (!clone)
+			err = DFG_ERR(DFG_MEMORY, "out of memory");
+		else if (dfg_graph_find(&crew->parts->part[w], clone) != DFG_NONE)
+			err = DFG_ERR(DFG_DATA, "'%s' is a constant that %s has too: it can only be fed from here", name,
+				crew->options.peer[w].name);
+	}
+	dfg_arena_release(&scratch);
+	return err;
+}
+
+static struct dfg_err *get_source(struct dfg_crew *crew, uint32_t worker, struct dfg_crew_source *out_source)
+{
+	struct dfg_packet *answer = &crew->member[worker].answer;
+	out_source->number = (uint32_t)dfg_packet_get(answer);
+	uint64_t dtype = dfg_packet_get(answer);
+	dfg_packet_get_shape(answer, &out_source->all.shape);
+	DFG_TRY(dfg_packet_check(answer));
+	if (!dtype || dtype >= DFG_DTYPES || !dfg_shape_known(&out_source->all.shape))
+		return DFG_ERR(DFG_PROTOCOL, "%s has read a file of no type", crew->options.peer[worker].name);
+	out_source->all.dtype = (enum dfg_dtype)dtype;
+	return NULL;
+}
+
+static struct dfg_err *open_source(
+	struct dfg_crew *crew, uint32_t worker, const char *spec, struct dfg_crew_source *out_source)
+{
+	struct dfg_packet packet = {.kind = DFG_PACKET_SOURCE};
+	dfg_packet_put_text(&packet, spec);
+	dfg_crew_ask(crew, worker, &packet);
+	struct dfg_err *err = dfg_crew_answers(crew, 0);
+	if (err && err->code == DFG_DATA) /* of others it is there already */
+		return dfg_err_note(err, "%s", crew->options.peer[worker].name);
+	if (err)
+		return err;
+	err = get_source(crew, worker, out_source);
+	dfg_crew_drop_answers(crew);
+	return err;
+}
+
+struct dfg_err *dfg_crew_open(
+	struct dfg_crew *crew, uint32_t node, const char *spec, struct dfg_crew_source *out_source)
+{
+	*out_source = (struct dfg_crew_source){0};
+	pthread_mutex_lock(&crew->turn);
+	struct dfg_err *err = check_alone(crew, node);
+	if (!err)
+		err = open_source(crew, crew->home[node].worker, spec, out_source);
+	pthread_mutex_unlock(&crew->turn);
+	return err;
+}
