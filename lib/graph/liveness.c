@@ -158,6 +158,14 @@ static bool same_edge(struct dfg_edge a, struct dfg_edge b)
 	return a.node == b.node && a.port == b.port;
 }
 
+/* Sides of one number, which may be switched by more than once: what is out of range takes the last way of each. */
+static bool differ(const struct dfg_condition *one, const struct dfg_condition *other)
+{
+	int last = (one->sides < other->sides ? one->sides : other->sides) - 1;
+	int a = one->side < last ? one->side : last, b = other->side < last ? other->side : last;
+	return a != b;
+}
+
 bool dfg_live_exclusive(const struct dfg_liveness *l, uint32_t a, uint32_t b)
 {
 	uint32_t n_a, n_b;
@@ -165,7 +173,7 @@ bool dfg_live_exclusive(const struct dfg_liveness *l, uint32_t a, uint32_t b)
 	for (uint32_t i = 0; i < n_a; i++)
 		for (uint32_t k = 0; k < n_b; k++) {
 			const struct dfg_condition *one = &l->condition[of_a[i]], *other = &l->condition[of_b[k]];
-			if (one->side != other->side && same_edge(one->predicate, other->predicate))
+			if (same_edge(one->predicate, other->predicate) && differ(one, other))
 				return true;
 		}
 	return false;

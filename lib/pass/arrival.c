@@ -122,11 +122,19 @@ static struct dfg_err *dense_side(struct gathering *g, uint32_t set, struct dfg_
 	return dfg_mirror_bring(&g->s->paths->mirror, cotangent->value, &g->s->paths->mirror.here, &cotangent->value);
 }
 
-static struct dfg_err *merge(struct gathering *g, uint32_t common, const struct dfg_edge *in, struct dfg_edge *out_edge)
+/* All sides of a condition: what is live on each, and what came there. */
+struct ways {
+	uint32_t count, common; /* common: where it is live on any of them */
+	uint32_t *set;
+	struct dfg_cotangent *side;
+	struct dfg_edge *in;
+};
+
+static struct dfg_err *merge(struct gathering *g, const struct ways *ways, struct dfg_edge *out_edge)
 {
-	const struct dfg_spot place = {g->place.loop, common, g->place.mirrored};
-	return dfg_mirror_node(
-		&g->s->paths->mirror, &place, &(struct dfg_own_node){.op = "Merge", .in = in, .n_in = 2}, out_edge);
+	const struct dfg_spot place = {g->place.loop, ways->common, g->place.mirrored};
+	return dfg_mirror_node(&g->s->paths->mirror, &place,
+		&(struct dfg_own_node){.op = "Merge", .in = ways->in, .n_in = ways->count}, out_edge);
 }
 
 /* Rows on one side and nothing on the other: no rows there. Only where the shape of a row is known. */
@@ -157,57 +165,82 @@ static bool row_is_known(const struct gathering *g, const struct dfg_cotangent *
 	return shape->rank > 0;
 }
 
-/* Whether both sides can stay rows. */
-static bool stay_rows(const struct gathering *g, const struct dfg_cotangent *side)
+/* Rows that the other sides are made like; NULL where not all sides can be rows. */
+static const struct dfg_cotangent *stay_rows(const struct gathering *g, const struct ways *ways)
 {
 	const struct dfg_facts *facts = &g->s->builder->facts;
-	if (side[0].kind == DFG_ROWS && side[1].kind == DFG_ROWS)
-		return dfg_facts_of(facts, side[0].indices)->dtype == dfg_facts_of(facts, side[1].indices)->dtype;
-	for (int i = 0; i < 2; i++)
-		if (side[i].kind == DFG_ROWS)
-			return side[1 - i].kind == DFG_NO_COTANGENT && row_is_known(g, &side[i]);
-	return false;
+	const struct dfg_cotangent *rows = NULL;
+	bool none = false;
+	for (uint32_t i = 0; i < ways->count; i++) {
+		const struct dfg_cotangent *side = &ways->side[i];
+		none |= side->kind == DFG_NO_COTANGENT;
+		if (side->kind == DFG_DENSE)
+			return NULL;
+		if (side->kind != DFG_ROWS)
+			continue;
+		if (rows && dfg_facts_of(facts, side->indices)->dtype != dfg_facts_of(facts, rows->indices)->dtype)
+			return NULL;
+		rows = rows && row_is_known(g, rows) ? rows : side;
+	}
+	return rows && (!none || row_is_known(g, rows)) ? rows : NULL;
 }
 
-static struct dfg_err *merge_rows(struct gathering *g, const uint32_t *set, uint32_t common, struct dfg_cotangent *side,
-	struct dfg_cotangent *out_cotangent)
+static struct dfg_err *merge_rows(
+	struct gathering *g, const struct ways *ways, const struct dfg_cotangent *rows, struct dfg_cotangent *out_cotangent)
 {
-	for (int i = 0; i < 2; i++)
-		if (side[i].kind == DFG_NO_COTANGENT)
-			DFG_TRY(no_rows(g, set[i], &side[1 - i], &side[i]));
+	for (uint32_t i = 0; i < ways->count; i++)
+		if (ways->side[i].kind == DFG_NO_COTANGENT)
+			DFG_TRY(no_rows(g, ways->set[i], rows, &ways->side[i]));
 	out_cotangent->kind = DFG_ROWS;
-	DFG_TRY(merge(g, common, (struct dfg_edge[]){side[0].value, side[1].value}, &out_cotangent->value));
-	return merge(g, common, (struct dfg_edge[]){side[0].indices, side[1].indices}, &out_cotangent->indices);
+	for (uint32_t i = 0; i < ways->count; i++)
+		ways->in[i] = ways->side[i].value;
+	DFG_TRY(merge(g, ways, &out_cotangent->value));
+	for (uint32_t i = 0; i < ways->count; i++)
+		ways->in[i] = ways->side[i].indices;
+	return merge(g, ways, &out_cotangent->indices);
 }
 
-static struct dfg_err *merge_dense(struct gathering *g, const uint32_t *set, uint32_t common,
-	struct dfg_cotangent *side, struct dfg_cotangent *out_cotangent)
+static struct dfg_err *merge_dense(struct gathering *g, const struct ways *ways, struct dfg_cotangent *out_cotangent)
 {
-	for (int i = 0; i < 2; i++)
-		DFG_TRY(dense_side(g, set[i], &side[i]));
+	for (uint32_t i = 0; i < ways->count; i++) {
+		DFG_TRY(dense_side(g, ways->set[i], &ways->side[i]));
+		ways->in[i] = ways->side[i].value;
+	}
 	out_cotangent->kind = DFG_DENSE;
-	return merge(g, common, (struct dfg_edge[]){side[0].value, side[1].value}, &out_cotangent->value);
+	return merge(g, ways, &out_cotangent->value);
+}
+
+static struct dfg_err *find_ways(struct gathering *g, uint32_t from, uint32_t condition, struct ways *out_ways)
+{
+	struct dfg_arena *arena = &g->s->scratch;
+	uint32_t count = (uint32_t)liveness_of(g)->condition[condition].sides;
+	*out_ways = (struct ways){.count = count,
+		.set = dfg_arena_zeros(arena, count, sizeof *out_ways->set),
+		.side = dfg_arena_zeros(arena, count, sizeof *out_ways->side),
+		.in = dfg_arena_zeros(arena, count, sizeof *out_ways->in)};
+	if (!out_ways->set || !out_ways->side || !out_ways->in)
+		return DFG_ERR(DFG_MEMORY, "no memory for %u sides", count);
+	DFG_TRY(dfg_live_without(liveness_of(g), from, condition, &out_ways->common));
+	for (uint32_t i = 0; i < count; i++) {
+		DFG_TRY(side_of(g, from, condition, (int)i, &out_ways->set[i]));
+		DFG_TRY(sum_group(g, out_ways->set[i], &out_ways->side[i]));
+	}
+	return NULL;
 }
 
 /* One condition less: what came on the sides of it is merged. */
 static struct dfg_err *give_up(struct gathering *g, uint32_t from, uint32_t condition)
 {
-	struct dfg_liveness *l = liveness_of(g);
-	struct dfg_cotangent side[2], merged;
-	uint32_t set[2], common;
+	struct dfg_cotangent merged;
+	struct ways ways;
 	struct group *group;
-	if (l->condition[condition].sides != 2)
-		return DFG_ERR(DFG_DATA, "no gradient through a Switch of more than two sides");
-	DFG_TRY(dfg_live_without(l, from, condition, &common));
-	for (int i = 0; i < 2; i++) {
-		DFG_TRY(side_of(g, from, condition, i, &set[i]));
-		DFG_TRY(sum_group(g, set[i], &side[i]));
-	}
-	if (stay_rows(g, side))
-		DFG_TRY(merge_rows(g, set, common, side, &merged));
+	DFG_TRY(find_ways(g, from, condition, &ways));
+	const struct dfg_cotangent *rows = stay_rows(g, &ways);
+	if (rows)
+		DFG_TRY(merge_rows(g, &ways, rows, &merged));
 	else
-		DFG_TRY(merge_dense(g, set, common, side, &merged));
-	DFG_TRY(find_group(g, common, true, &group));
+		DFG_TRY(merge_dense(g, &ways, &merged));
+	DFG_TRY(find_group(g, ways.common, true, &group));
 	return dfg_partial_add(&g->s->scratch, &group->partial, &merged);
 }
 

@@ -90,19 +90,21 @@ static struct dfg_err *switch_by(struct dfg_mirror *m, struct dfg_edge *edge, st
 {
 	const struct dfg_edge_key key = {*edge, SWITCHED, condition};
 	const struct dfg_edge *there = dfg_edge_map_find(&m->map, key);
+	const struct dfg_condition by = m->liveness.condition[condition];
+	const struct dfg_attr sides = DFG_ATTR_I("num_outs", by.sides);
+	bool numbered = dfg_facts_of(&m->builder->facts, by.predicate)->dtype != DFG_BOOL;
 	struct dfg_edge in[2] = {*edge};
-	int side = m->liveness.condition[condition].side;
-	bool many = m->liveness.condition[condition].sides != 2;
 	DFG_TRY(dfg_live_with(&m->liveness, at->set, condition, &at->set));
 	if (there) {
 		*edge = *there;
 		return NULL;
 	}
-	if (many)
-		return DFG_ERR(DFG_DATA, "no gradient through a Switch of more than two sides");
 	DFG_TRY(predicate_in(m, condition, at, &in[1]));
-	DFG_TRY(dfg_mirror_node(m, at, &(struct dfg_own_node){.op = "Switch", .in = in, .n_in = 2}, edge));
-	edge->port = side;
+	DFG_TRY(dfg_mirror_node(m, at,
+		&(struct dfg_own_node){
+			.op = numbered ? "_SwitchN" : "Switch", .in = in, .n_in = 2, .attr = &sides, .n_attr = numbered},
+		edge));
+	edge->port = by.side;
 	return dfg_edge_map_put(&m->map, key, *edge);
 }
 

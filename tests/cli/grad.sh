@@ -58,6 +58,33 @@ status 2 "$DFG" grad a.pb --of y --wrt x --clip-norm 1 -o no.pb
 status 66 "$DFG" grad none.pb --of y --wrt x -o no.pb
 [ ! -e no.pb ]
 
+# A number may choose among many sides; what came as rows stays rows, and sides that give nothing count as none.
+cat >sides.pbtxt <<'P'
+node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } } attr { key: "shape" value { shape { dim { size: 3 } dim { size: 2 } } } } }
+node { name: "k" op: "Placeholder" attr { key: "dtype" value { type: DT_INT32 } } attr { key: "shape" value { shape { } } } }
+node { name: "ids" op: "Const" attr { key: "dtype" value { type: DT_INT32 } } attr { key: "value" value { tensor { dtype: DT_INT32 tensor_shape { dim { size: 2 } } int_val: 1 } } } }
+node { name: "axis" op: "Const" attr { key: "dtype" value { type: DT_INT32 } } attr { key: "value" value { tensor { dtype: DT_INT32 tensor_shape { } int_val: 0 } } } }
+node { name: "s" op: "_SwitchN" input: "x" input: "k" attr { key: "T" value { type: DT_FLOAT } } attr { key: "num_outs" value { i: 4 } } }
+node { name: "i" op: "_SwitchN" input: "ids" input: "k" attr { key: "T" value { type: DT_INT32 } } attr { key: "num_outs" value { i: 4 } } }
+node { name: "a" op: "_SwitchN" input: "axis" input: "k" attr { key: "T" value { type: DT_INT32 } } attr { key: "num_outs" value { i: 4 } } }
+node { name: "none" op: "_SwitchN" input: "part" input: "k" attr { key: "T" value { type: DT_FLOAT } } attr { key: "num_outs" value { i: 4 } } }
+node { name: "part" op: "GatherV2" input: "x" input: "ids" input: "axis" attr { key: "Tparams" value { type: DT_FLOAT } } attr { key: "Tindices" value { type: DT_INT32 } } attr { key: "Taxis" value { type: DT_INT32 } } }
+node { name: "g0" op: "GatherV2" input: "s" input: "i" input: "a" attr { key: "Tparams" value { type: DT_FLOAT } } attr { key: "Tindices" value { type: DT_INT32 } } attr { key: "Taxis" value { type: DT_INT32 } } }
+node { name: "g1" op: "GatherV2" input: "s:1" input: "i:1" input: "a:1" attr { key: "Tparams" value { type: DT_FLOAT } } attr { key: "Tindices" value { type: DT_INT32 } } attr { key: "Taxis" value { type: DT_INT32 } } }
+node { name: "sq" op: "Square" input: "g1" attr { key: "T" value { type: DT_FLOAT } } }
+node { name: "n2" op: "Neg" input: "none:2" attr { key: "T" value { type: DT_FLOAT } } }
+node { name: "f3" op: "StopGradient" input: "none:3" attr { key: "T" value { type: DT_FLOAT } } }
+node { name: "y" op: "Merge" input: "g0" input: "sq" input: "n2" input: "f3" attr { key: "N" value { i: 4 } } attr { key: "T" value { type: DT_FLOAT } } }
+P
+status 0 "$DFG" grad sides.pbtxt --of y --wrt x -o sides.pb
+status 0 "$DFG" check sides.pb
+k=0
+for row in '2 2' '12 16' '-2 -2' '0 0' '0 0'; do
+	status 0 "$DFG" run sides.pb --feed x=f32[3,2]:1,2,3,4,5,6 --feed k=$k --fetch grad/x
+	[ "$(sed -n 3p out)" = "$row" ] || { echo "side $k:"; cat out; exit 1; }
+	k=$((k + 1))
+done
+
 cat >m.dfg <<'P'
 input x: f32[batch, 4]
 input labels: i32[batch]

@@ -136,6 +136,21 @@ static void sides_that_leave_a_case_out_are_not_whole(void **state)
 	release(&a);
 }
 
+static void ways_of_one_number_exclude_each_other_as_far_as_both_tell_them_apart(void **state)
+{
+	(void)state;
+	struct analysis a;
+	analyse(&a, "n Const\nx Const\na _SwitchN x n num_outs=3\nb _SwitchN x n num_outs=5\n");
+	for (int i = 0; i < 3; i++)
+		for (int k = 0; k < 5; k++) {
+			char one[] = "a:0", other[] = "b:0";
+			one[2] = (char)('0' + i);
+			other[2] = (char)('0' + k);
+			assert_int_equal(dfg_live_exclusive(&a.liveness, set_of(&a, one), set_of(&a, other)), i != (k < 2 ? k : 2));
+		}
+	release(&a);
+}
+
 static void a_loop_in_a_branch_is_entered_under_its_condition(void **state)
 {
 	(void)state;
@@ -156,6 +171,7 @@ int main(void)
 		cmocka_unit_test(what_the_condition_needs_is_live_more_often_than_the_body),
 		cmocka_unit_test(a_merge_of_both_sides_is_live_whenever_what_they_share_is),
 		cmocka_unit_test(sides_that_leave_a_case_out_are_not_whole),
+		cmocka_unit_test(ways_of_one_number_exclude_each_other_as_far_as_both_tell_them_apart),
 		cmocka_unit_test(a_loop_in_a_branch_is_entered_under_its_condition),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

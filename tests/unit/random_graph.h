@@ -10,7 +10,7 @@ struct place {
 	const char *frame; /* of a loop's body, or NULL: the side of a branch */
 	int64_t window;
 	struct dfg_edge predicate; /* of the branch, in the place around */
-	int side;
+	int side, ways;
 	uint32_t pivot; /* control input of constants; DFG_NONE in the root */
 };
 
@@ -62,6 +62,15 @@ static struct dfg_edge enter(struct emitter *e, const struct place *at, struct d
 	return emit(e, "Enter", &edge, 1, attr, 3);
 }
 
+/* The side of a branch: of two by a truth, of more by a number. */
+static struct dfg_edge emit_side(struct emitter *e, const struct place *at, struct dfg_edge edge)
+{
+	const struct dfg_edge in[2] = {edge, at->predicate};
+	const struct dfg_attr ways = DFG_ATTR_I("num_outs", at->ways);
+	bool many = at->ways > 2;
+	return (struct dfg_edge){emit(e, many ? "_SwitchN" : "Switch", in, 2, &ways, many).node, at->side};
+}
+
 /* What stands at `from`, as it is read at `at`. */
 static struct dfg_edge bring(struct emitter *e, struct dfg_edge edge, const struct place *from, const struct place *at)
 {
@@ -70,7 +79,7 @@ static struct dfg_edge bring(struct emitter *e, struct dfg_edge edge, const stru
 	edge = bring(e, edge, from, at->around);
 	if (at->frame)
 		return enter(e, at, edge, true);
-	return (struct dfg_edge){emit2(e, "Switch", edge, at->predicate).node, at->side};
+	return emit_side(e, at, edge);
 }
 
 static struct dfg_edge read_name(struct emitter *e, int name, const struct place *at)
@@ -176,19 +185,17 @@ static void emit_loop(struct emitter *e, const struct statement *st, const struc
 
 static void emit_branch(struct emitter *e, const struct statement *st, const struct place *at)
 {
-	struct dfg_edge predicate = read_name(e, st->trips, at), in[2][CARRIED_MOST];
-	for (int side = 0; side < 2; side++) {
+	struct dfg_edge predicate = read_name(e, st->trips, at), in[CARRIED_MOST][WAYS_MOST];
+	for (int side = 0; side < st->ways; side++) {
 		struct place *place = dfg_arena_zeros(e->builder->graph->arena, 1, sizeof *place);
-		*place = (struct place){.around = at, .predicate = predicate, .side = side};
-		struct dfg_edge pivot = emit2(e, "Switch", predicate, predicate);
-		pivot.port = side;
-		place->pivot = emit1(e, "Identity", pivot).node;
+		*place = (struct place){.around = at, .predicate = predicate, .side = side, .ways = st->ways};
+		place->pivot = emit1(e, "Identity", emit_side(e, place, predicate)).node;
 		emit_block(e, st->block[side], place);
 		for (int i = 0; i < st->n; i++)
-			in[side][i] = read_name(e, st->side[side][i], place);
+			in[i][side] = read_name(e, st->side[side][i], place);
 	}
 	for (int i = 0; i < st->n; i++)
-		bind(e, st->result[i], at, emit2(e, "Merge", in[0][i], in[1][i]));
+		bind(e, st->result[i], at, emit(e, "Merge", in[i], (uint32_t)st->ways, NULL, 0));
 }
 
 static struct dfg_edge derive(struct emitter *e, struct dfg_edge y, struct dfg_edge x)

@@ -8,7 +8,7 @@
  * Random structured programs of scalars: arithmetic, loops (ragged, nested, of no trips), branches, and derivatives asked
  * for in the middle. Each is computed twice: here, directly, with its Taylor coefficients; and as a graph.
  */
-enum { ORDERS = 3, CARRIED_MOST = 3, NAMES_MOST = 400, DERIVE_DEPTH = 2, LOOP_DEPTH = 3 };
+enum { ORDERS = 3, CARRIED_MOST = 3, NAMES_MOST = 400, DERIVE_DEPTH = 2, LOOP_DEPTH = 3, WAYS_MOST = 3 };
 
 /* ---- numbers: Taylor coefficients by x, and by what each derivative around it varies ---- */
 
@@ -72,11 +72,11 @@ struct statement {
 	double value; /* of a CONST */
 	int n;        /* carried variables, or results of a branch */
 	int inside[CARRIED_MOST], init[CARRIED_MOST], next[CARRIED_MOST], result[CARRIED_MOST];
-	int side[2][CARRIED_MOST]; /* what a branch's sides give */
-	int index, trips;          /* of a loop; trips and the predicate of a branch are integers */
-	bool plain;                /* the loop has a counter from 0 by 1 */
+	int ways, side[WAYS_MOST][CARRIED_MOST]; /* of a branch: how many sides, and what they give */
+	int index, trips;                        /* of a loop; trips and the predicate of a branch are integers */
+	bool plain;                              /* the loop has a counter from 0 by 1 */
 	int64_t window;
-	struct statement *block[2]; /* of a loop, a derivative; of both sides */
+	struct statement *block[WAYS_MOST]; /* of a loop, a derivative; of each side */
 	struct statement *after;
 };
 
@@ -165,11 +165,13 @@ static void draw_loop(struct program *p, struct scope *scope, struct statement *
 
 static void draw_branch(struct program *p, struct scope *scope, struct statement ***end, int loops, int derives)
 {
-	int predicate = draw_integer(p, scope, end, ODD);
+	int ways = draw(p, 4) ? 2 : WAYS_MOST;
+	int predicate = draw_integer(p, scope, end, ways == 2 ? ODD : TRIPS);
 	struct statement *st = append(p, end, BRANCH);
 	st->trips = predicate;
+	st->ways = ways;
 	st->n = 1 + (int)draw(p, 2);
-	for (int side = 0; side < 2; side++) {
+	for (int side = 0; side < ways; side++) {
 		struct statement **block = &st->block[side];
 		struct scope inner = *scope;
 		if (draw(p, 10) < 8)
@@ -299,7 +301,7 @@ static void run_loop(struct values *v, const struct statement *st, int derives)
 
 static void run_branch(struct values *v, const struct statement *st, int derives)
 {
-	int side = (int)v->ints[st->trips];
+	int64_t side = v->ints[st->trips] < st->ways ? v->ints[st->trips] : st->ways - 1;
 	struct jet result[CARRIED_MOST];
 	run_block(v, st->block[side], derives);
 	for (int i = 0; i < st->n; i++)
