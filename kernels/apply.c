@@ -77,9 +77,10 @@
 #define ATTR_slots ATTR_locking, "update_slots: bool = true"
 #define ATTR_linear ATTR_locking, "multiply_linear_by_lr: bool = false"
 
-#define FORM(prefix, Op, attributes, slots, grad, types, var, result)                              \
-	const struct dfg_op dfg_op_##prefix##Op = {                                                    \
-		.name = #prefix #Op,                                                                       \
+#define FORM(prefix, Op, ...) NAMED(#prefix #Op, prefix##Op, Op, __VA_ARGS__)
+#define NAMED(op, symbol, Op, attributes, slots, grad, types, var, result)                         \
+	const struct dfg_op dfg_op_##symbol = {                                                        \
+		.name = op,                                                                                \
 		.doc = Op##_doc,                                                                           \
 		.sig = "<T: float" types ">(var: " var INPUTS_##Op(slots, PORT, grad) ") -> (" result ")", \
 		.attr = {ATTR_##attributes},                                                               \
@@ -92,6 +93,8 @@
 #define REF_SPARSE(Op, attributes) \
 	FORM(SparseApply, Op, attributes, REF_PORT, ROWS_PORT, INDEXED, "ref T", "out: ref T")
 #define RESOURCE_DENSE(Op, attributes) FORM(ResourceApply, Op, attributes, HANDLE_PORT, PORT, "", "resource", "")
+#define OWN_RESOURCE_DENSE(Op, attributes) \
+	NAMED("Dfg>ResourceApply" #Op, Dfg_ResourceApply##Op, Op, attributes, HANDLE_PORT, PORT, "", "resource", "")
 #define RESOURCE_SPARSE(Op, attributes) \
 	FORM(ResourceSparseApply, Op, attributes, HANDLE_PORT, ROWS_PORT, INDEXED, "resource", "")
 #define DENSE(Op, attributes) REF_DENSE(Op, attributes) RESOURCE_DENSE(Op, attributes)

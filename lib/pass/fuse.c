@@ -43,6 +43,12 @@ static const struct rule {
 		 "AddV2 Sqrt v' epsilon",
 			"AddV2 m Scale Rest beta1 Sub g m", "AddV2 v Scale Rest beta2 Sub Square g v"},
 		"power1 power2 lr beta1 beta2 epsilon g"},
+	{"Dfg>ResourceApplyAdamW", NULL, {"m", "v"},
+		{"Sub Sub w Scale decay w RealDiv Scale RealDiv Mul lr Sqrt Sub One power2=Pow beta2 t Sub One power1=Pow "
+		 "beta1 t "
+		 "m' AddV2 Sqrt v' epsilon",
+			"AddV2 m Scale Rest beta1 Sub g m", "AddV2 v Scale Rest beta2 Sub Square g v"},
+		"power1 power2 lr beta1 beta2 epsilon decay g"},
 	{"ResourceApplyGradientDescent", NULL, {NULL}, {"Sub w Scale lr g"}, "lr g"},
 };
 enum { RULES = sizeof rules / sizeof *rules };

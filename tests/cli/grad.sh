@@ -153,7 +153,7 @@ compare() { # GRAPH UPDATES OPTIMIZER
 	cp plain.npz before.npz
 }
 : >before.npz
-for optimizer in sgd momentum nesterov adagrad rmsprop adam; do
+for optimizer in sgd momentum nesterov adagrad rmsprop adam adamw; do
 	x='x=normal:f32[6,4]:seed=1'
 	labels=(--feed 'labels=i32[6]:0,1,2,0,1,2')
 	compare m.pb 2 "$optimizer(lr=0.01)" before.npz
@@ -163,6 +163,7 @@ for optimizer in sgd momentum nesterov adagrad rmsprop adam; do
 done
 compare d.pb 1 'rmsprop(lr = 0.01, rho = 0.3, momentum = 0.5, decay = 0.1)' before.npz
 compare d.pb 1 'adam(lr = 0.01, beta1 = 0.8, beta2 = 0.99, decay = 0.1)' before.npz
+compare d.pb 1 'adamw(lr = 0.01, beta1 = 0.8, beta2 = 0.99, decay = 0.1)' before.npz
 
 # A moment that is asked for stays what it was.
 status 0 "$DFG" opt t.pb --passes fuse --target train --fetch train/w/AddV2_1 -o f.pb
