@@ -163,8 +163,41 @@ static void print_pairs(const struct dfg_distributed *distributed, bool bytes, s
 	dfg_json_close(json, '}');
 }
 
+static void print_wait(const char *pair, const struct dfg_traffic *traffic, struct dfg_json_out *json)
+{
+	double us = (double)traffic->waited_ns / 1e3, longest = (double)traffic->longest_ns / 1e3;
+	struct dfg_text tensor = {0}; /* as the plan's file has it, which may be anybody's */
+	dfg_text_escape(&tensor, traffic->longest.s, traffic->longest.length, 200);
+	dfg_talk("waits %s %.1f us, the longest %.1f us for '%s'", pair, us, longest, tensor.s ? tensor.s : "");
+	dfg_text_release(&tensor);
+	dfg_json_key(json, pair);
+	dfg_json_open(json, '{');
+	dfg_json_key(json, "us"), dfg_json_f64(json, us);
+	dfg_json_key(json, "longest_us"), dfg_json_f64(json, longest);
+	dfg_json_key(json, "tensor"), dfg_json_bytes(json, traffic->longest.s, traffic->longest.length);
+	dfg_json_close(json, '}');
+}
+
+/* How long the second of each pair waited for the first. */
+static void print_waits(const struct dfg_distributed *distributed, struct dfg_json_out *json)
+{
+	uint32_t count = distributed && distributed->launch ? distributed->hosts.count : 0;
+	dfg_json_key(json, "waits");
+	dfg_json_open(json, '{');
+	for (uint32_t from = 0; from < count; from++)
+		for (uint32_t to = 0; to < count; to++) {
+			char pair[40];
+			struct dfg_traffic traffic = dfg_crew_traffic(dfg_launch_crew(distributed->launch), from, to);
+			snprintf(pair, sizeof pair, "w%u>w%u", from, to);
+			if (traffic.waits)
+				print_wait(pair, &traffic, json);
+		}
+	dfg_json_close(json, '}');
+}
+
 void dfg_distributed_print(const struct dfg_distributed *distributed, struct dfg_json_out *json)
 {
 	print_pairs(distributed, false, json);
 	print_pairs(distributed, true, json);
+	print_waits(distributed, json);
 }

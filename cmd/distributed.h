@@ -47,6 +47,6 @@ DFG_MUST_CHECK struct dfg_err *dfg_distributed_load(struct dfg_distributed *dist
 DFG_MUST_CHECK struct dfg_err *dfg_distributed_source(const struct dfg_distributed *distributed, const char *name,
 	uint32_t node, const char *host, const char *file, struct dfg_crew_source *out_source);
 
-/* Messages and bytes of the last step, from worker to worker; NULL where nothing is distributed. */
+/* Messages, bytes and waits of the last step, from worker to worker; NULL where nothing is distributed. */
 struct dfg_json_out;
 void dfg_distributed_print(const struct dfg_distributed *distributed, struct dfg_json_out *json);

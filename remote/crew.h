@@ -65,9 +65,11 @@ void dfg_crew_ended(struct dfg_crew *crew, uint32_t worker, struct dfg_err *err)
 bool dfg_crew_has_lost(struct dfg_crew *crew, uint32_t worker);
 bool dfg_crew_is_broken(struct dfg_crew *crew);
 
-/* What went from one worker to another in the last step. */
+/* What went from one worker to another in the last step, and what Recvs there waited for it, if they did. */
 struct dfg_traffic {
 	uint64_t messages, bytes;
+	uint64_t waits, waited_ns, longest_ns;
+	struct dfg_string longest; /* the tensor of the longest wait; the graph's */
 };
 struct dfg_traffic dfg_crew_traffic(const struct dfg_crew *crew, uint32_t from, uint32_t to);
 

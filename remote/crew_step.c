@@ -131,6 +131,33 @@ static void add_stats(struct dfg_stats *all, struct dfg_packet *answer)
 	all->left += dfg_packet_get(answer);
 }
 
+/* The tensor of a transfer, as its _Send has it. */
+static struct dfg_string tensor_of(const struct dfg_crew *crew, uint64_t number)
+{
+	struct place at = number < crew->parts->transfers ? crew->send[number] : (struct place){DFG_NONE, 0};
+	const struct dfg_attr *name =
+		at.worker == DFG_NONE ? NULL : dfg_node_attr(&crew->parts->part[at.worker].node[at.node], "tensor_name");
+	return name ? name->value.s : (struct dfg_string){"", 0};
+}
+
+static void get_waits(struct dfg_crew *crew, uint32_t worker, struct dfg_packet *answer)
+{
+	uint32_t peers = dfg_packet_get_count(answer, 5 * sizeof(uint64_t));
+	for (uint32_t i = 0; i < peers; i++) {
+		uint64_t from = dfg_packet_get(answer), waits = dfg_packet_get(answer), ns = dfg_packet_get(answer);
+		uint64_t longest_ns = dfg_packet_get(answer), longest = dfg_packet_get(answer);
+		if (from >= crew->options.workers) {
+			answer->malformed = true;
+			return;
+		}
+		struct dfg_traffic *traffic = &crew->traffic[from * crew->options.workers + worker];
+		traffic->waits = waits;
+		traffic->waited_ns = ns;
+		traffic->longest_ns = longest_ns;
+		traffic->longest = tensor_of(crew, longest);
+	}
+}
+
 /* What a worker has done; a fetch goes to its place among those of the whole step. */
 static struct dfg_err *take_share(
 	struct dfg_crew *crew, uint32_t worker, struct crew_plan *plan, struct dfg_tensor *out_fetches)
@@ -143,6 +170,7 @@ static struct dfg_err *take_share(
 		traffic->messages = dfg_packet_get(answer);
 		traffic->bytes = dfg_packet_get(answer);
 	}
+	get_waits(crew, worker, answer);
 	for (uint32_t i = 0; i < share->step.n_fetch; i++)
 		dfg_packet_get_tensor(answer, &out_fetches[share->fetch[i]]);
 	uint64_t events = dfg_packet_get(answer);

@@ -176,6 +176,25 @@ static uint64_t end_step(struct dfg_worker *worker)
 	return left;
 }
 
+/* For whom it waited, and how long. */
+static void put_waits(const struct dfg_worker *worker, struct dfg_packet *answer)
+{
+	uint64_t peers = 0;
+	for (uint32_t i = 0; i < worker->setup.workers; i++)
+		peers += dfg_rendezvous_waits(worker->rendezvous, i).waits != 0;
+	dfg_packet_put(answer, peers);
+	for (uint32_t i = 0; i < worker->setup.workers; i++) {
+		struct dfg_waited waited = dfg_rendezvous_waits(worker->rendezvous, i);
+		if (!waited.waits)
+			continue;
+		dfg_packet_put(answer, i);
+		dfg_packet_put(answer, waited.waits);
+		dfg_packet_put(answer, waited.ns);
+		dfg_packet_put(answer, waited.longest_ns);
+		dfg_packet_put(answer, waited.longest);
+	}
+}
+
 static void put_stats(
 	struct dfg_worker *worker, const struct planned *planned, uint64_t left, struct dfg_packet *answer)
 {
@@ -194,6 +213,7 @@ static void put_stats(
 		dfg_packet_put(answer, now.messages - worker->before[i].messages);
 		dfg_packet_put(answer, now.bytes - worker->before[i].bytes);
 	}
+	put_waits(worker, answer);
 }
 
 static void put_events(struct dfg_worker *worker, struct dfg_packet *answer)

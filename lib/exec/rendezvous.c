@@ -43,7 +43,8 @@ struct dfg_rendezvous {
 	struct dfg_err *late; /* what the step `late_step` will fail with */
 	uint64_t late_step;
 	uint64_t early_values, early_bytes;
-	struct dfg_sent *sent; /* by worker */
+	struct dfg_sent *sent;     /* by worker */
+	struct dfg_waited *waited; /* likewise */
 };
 
 static struct dfg_err *no_memory(void)
@@ -82,7 +83,8 @@ struct dfg_err *dfg_rendezvous_new(const struct dfg_rendezvous_options *options,
 	rendezvous->buckets = BUCKETS_LEAST;
 	rendezvous->bucket = dfg_zeros(BUCKETS_LEAST, sizeof *rendezvous->bucket);
 	rendezvous->sent = dfg_zeros(options->workers, sizeof *rendezvous->sent);
-	if (!rendezvous->bucket || !rendezvous->sent) {
+	rendezvous->waited = dfg_zeros(options->workers, sizeof *rendezvous->waited);
+	if (!rendezvous->bucket || !rendezvous->sent || !rendezvous->waited) {
 		dfg_rendezvous_free(rendezvous);
 		return no_memory();
 	}
@@ -133,6 +135,7 @@ void dfg_rendezvous_free(struct dfg_rendezvous *rendezvous)
 	dfg_err_free(rendezvous->late);
 	dfg_free(rendezvous->bucket);
 	dfg_free(rendezvous->sent);
+	dfg_free(rendezvous->waited);
 	pthread_mutex_destroy(&rendezvous->lock);
 	dfg_free(rendezvous);
 }
@@ -260,6 +263,7 @@ void dfg_rendezvous_begin(struct dfg_rendezvous *rendezvous, uint64_t step)
 	pthread_mutex_lock(&rendezvous->lock);
 	rendezvous->step = step;
 	rendezvous->running = true;
+	memset(rendezvous->waited, 0, rendezvous->options.workers * sizeof *rendezvous->waited);
 	drop_before(rendezvous, step);
 	struct dfg_err *old = replace(&rendezvous->failed, NULL), *late = NULL;
 	rendezvous->early_values = rendezvous->early_bytes = 0;
@@ -525,4 +529,21 @@ void dfg_rendezvous_sent(const struct dfg_rendezvous *rendezvous, uint32_t worke
 	pthread_mutex_lock(&writable->lock);
 	*out_sent = rendezvous->sent[worker];
 	pthread_mutex_unlock(&writable->lock);
+}
+
+/* Whoever calls these runs the step: there is one at a time, so there is no lock. */
+void dfg_rendezvous_waited(struct dfg_rendezvous *rendezvous, uint32_t from, uint32_t number, uint64_t ns)
+{
+	struct dfg_waited *waited = &rendezvous->waited[from];
+	waited->waits++;
+	waited->ns += ns;
+	if (ns > waited->longest_ns) {
+		waited->longest_ns = ns;
+		waited->longest = number;
+	}
+}
+
+struct dfg_waited dfg_rendezvous_waits(const struct dfg_rendezvous *rendezvous, uint32_t from)
+{
+	return rendezvous->waited[from];
 }

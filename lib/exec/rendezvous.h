@@ -75,3 +75,11 @@ struct dfg_sent {
 	uint64_t messages, dead, bytes;
 };
 void dfg_rendezvous_sent(const struct dfg_rendezvous *rendezvous, uint32_t worker, struct dfg_sent *out_sent);
+
+/* How long Recvs of the last step waited for values of a worker: those that were there at once did not. */
+struct dfg_waited {
+	uint64_t waits, ns, longest_ns;
+	uint32_t longest; /* the transfer's number */
+};
+void dfg_rendezvous_waited(struct dfg_rendezvous *rendezvous, uint32_t from, uint32_t number, uint64_t ns);
+struct dfg_waited dfg_rendezvous_waits(const struct dfg_rendezvous *rendezvous, uint32_t from);

@@ -228,11 +228,14 @@ static void refuse(struct machine *machine, struct parcel *parcels)
 struct dfg_err *dfg_open_parcels(struct machine *machine)
 {
 	struct parcel *parcel = take_arrived(machine);
+	struct dfg_rendezvous *rendezvous = machine->plan->session->options.rendezvous;
 	struct dfg_err *err = NULL;
+	uint64_t now = parcel ? dfg_now() : 0;
 	while (parcel && !parcel->err && !err) {
 		struct parcel mine = *parcel;
 		give_back(machine, parcel);
 		parcel = mine.next;
+		dfg_rendezvous_waited(rendezvous, mine.wait.from, mine.wait.key.number, now - mine.began);
 		err = finish(machine, &mine);
 	}
 	machine->stop |= err || parcel;

@@ -129,6 +129,26 @@ assert len(sent) == 3 and set(sent) == set(got), (sent, got)
 assert all(sent[i]["pid"] != got[i]["pid"] and sent[i]["ts"] <= got[i]["ts"] for i in sent), (sent, got)
 END
 
+# How long a worker waited for another, and for what.
+cat >wait.dfg <<'END'
+input x: f64[n]
+y = Dfg>Sleep(x, ms = 200)
+z = y + 1.0
+output sum = x + z
+END
+for transport in shm libcurl; do
+	status 0 "$DFG" run wait.dfg --hosts local:2 --place x=w0 --place y=w1 --place z=w1 --place sum=w0 --feed x=f64[1]:1 \
+		--transport $transport --repeat 2 --stats --json
+	has err "for 'z:0'"
+	python3 - <<'END'
+import json
+waits = json.load(open("out"))["stats"]["waits"]
+assert set(waits) <= {"w0>w1", "w1>w0"}, waits
+wait = waits["w1>w0"]
+assert wait["tensor"] == "z:0" and 190000 < wait["us"] == wait["longest_us"] < 5000000, wait
+END
+done
+
 # Training: variables on both workers, the same bits, and checkpoints that either can go on from.
 python3 - <<'END'
 import random, struct

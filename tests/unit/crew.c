@@ -43,6 +43,25 @@ static void crossed(const struct crew_test *test, uint32_t from, uint32_t to, ui
 	assert_int_equal(traffic.bytes, bytes);
 }
 
+/* w2 waits for y, which takes its time; w1 has its input at once, or soon. */
+static void what_is_waited_for_is_counted_and_named(void **state)
+{
+	(void)state;
+	struct crew_test test;
+	crew_begin(&test, 3, "input x: f64[n]\ny = Dfg>Sleep(x, ms = 30)\nz = y + 1.0\n", "y=w1 z=w2", NULL);
+	for (int i = 0; i < 2; i++) {
+		gives(&test, "x", 3, "z", 4);
+		struct dfg_traffic traffic = dfg_crew_traffic(test.crew, 1, 2);
+		assert_int_equal(traffic.waits, 1);
+		assert_true(traffic.waited_ns >= 25000000 && traffic.longest_ns == traffic.waited_ns);
+		assert_string_equal(traffic.longest.s, "y:0");
+		assert_int_equal(dfg_crew_traffic(test.crew, 2, 1).waits, 0);
+	}
+	gives(&test, "z", 3, "z", 3);
+	assert_int_equal(dfg_crew_traffic(test.crew, 1, 2).waits, 0);
+	crew_end(&test);
+}
+
 static void a_tensor_crosses_where_it_is_needed_elsewhere(void **state)
 {
 	(void)state;
@@ -298,6 +317,7 @@ static void a_packet_that_is_cut_or_changed_is_refused_or_read(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_is_waited_for_is_counted_and_named),
 		cmocka_unit_test(a_tensor_crosses_where_it_is_needed_elsewhere),
 		cmocka_unit_test(only_what_a_fetch_needs_runs_and_crosses),
 		cmocka_unit_test(large_tensors_are_fed_cross_and_are_fetched),
