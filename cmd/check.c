@@ -56,7 +56,7 @@ static struct dfg_err *check_plan(const char *path)
 	struct dfg_graph whole = {.arena = NULL};
 	struct dfg_faults faults = {.left = (long)errors}, warnings = {.left = (long)errors};
 	DFG_TRY(dfg_folder_each(path, talk_of_foreign, (void *)path));
-	DFG_TRY(dfg_cmd_open_plan(path, &plan));
+	DFG_TRY(dfg_cmd_open_plan(path, &faults, &plan));
 	for (uint32_t i = 0; i < plan.parts.parts && faults.left > 0; i++) {
 		const struct dfg_verify_options verify = {
 			.most = faults.left, .unknown_ops = !unknown_ops, .warnings = &warnings};
@@ -65,7 +65,6 @@ static struct dfg_err *check_plan(const char *path)
 		print_warnings(source, warnings.err);
 		warnings.err = NULL;
 	}
-	dfg_plan_folder_check(&plan, &faults);
 	if (!faults.err) {
 		dfg_fault(&faults, dfg_err_note(dfg_plan_folder_join(&plan, &whole), "%s", path));
 		dfg_graph_release(&whole);

@@ -29,7 +29,7 @@ static struct dfg_err *diff_graphs(char **path, struct dfg_differ *differ)
 /* The parts as one graph, which borrows from the plan. */
 static struct dfg_err *join(const char *path, struct dfg_plan_folder *plan, struct dfg_graph *out_graph)
 {
-	DFG_TRY(dfg_cmd_open_plan(path, plan));
+	DFG_TRY(dfg_cmd_open_plan(path, NULL, plan));
 	return dfg_err_note(dfg_plan_folder_join(plan, out_graph), "%s", path);
 }
 

@@ -72,10 +72,10 @@ struct dfg_err *dfg_cmd_open_graph(const char *path, struct dfg_graph_file *out_
 	return err;
 }
 
-struct dfg_err *dfg_cmd_open_plan(const char *path, struct dfg_plan_folder *out_plan)
+struct dfg_err *dfg_cmd_open_plan(const char *path, struct dfg_faults *faults, struct dfg_plan_folder *out_plan)
 {
 	const struct dfg_graph_options options = {.strict = strict, .notes = {talk, (void *)path}};
-	return dfg_plan_folder_open(path, &options, out_plan);
+	return dfg_plan_folder_open(path, &options, faults, out_plan);
 }
 
 bool dfg_cmd_is_directory(const char *path)

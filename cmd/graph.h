@@ -25,9 +25,11 @@ struct dfg_cmd_output dfg_cmd_output(void);
 /* A graph of any format, or what a program builds; "-" is stdin. What it has to say is talked about; errors name the file. */
 DFG_MUST_CHECK struct dfg_err *dfg_cmd_open_graph(const char *path, struct dfg_graph_file *out_file);
 
-/* A plan; what it has to say is talked about. */
+/* A plan; what it has to say is talked about. What is wrong with its transfers goes to faults, or, where that is NULL, is an error. */
 struct dfg_plan_folder;
-DFG_MUST_CHECK struct dfg_err *dfg_cmd_open_plan(const char *path, struct dfg_plan_folder *out_plan);
+struct dfg_faults;
+DFG_MUST_CHECK struct dfg_err *dfg_cmd_open_plan(
+	const char *path, struct dfg_faults *faults, struct dfg_plan_folder *out_plan);
 
 /* To -o, else to stdout, which must be no terminal for what is not text. */
 DFG_MUST_CHECK struct dfg_err *dfg_cmd_save_graph(const struct dfg_graph *graph);

@@ -34,7 +34,6 @@ static struct dfg_err *join_plan(const struct dfg_hosts *hosts, struct dfg_model
 {
 	const struct dfg_plan_folder *plan = &model->plan;
 	const struct dfg_graph **part = dfg_arena_zeros(&model->arena, plan->parts.parts, sizeof(struct dfg_graph *));
-	struct dfg_faults faults = {.left = 1};
 	const struct dfg_verify_options verify = {.joined = true};
 	if (!part)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
@@ -43,16 +42,13 @@ static struct dfg_err *join_plan(const struct dfg_hosts *hosts, struct dfg_model
 		part[i] = &plan->parts.part[i];
 		DFG_TRY(dfg_err_note(dfg_verify(part[i], NULL, NULL), "w%u.pb", i));
 	}
-	dfg_plan_folder_check(plan, &faults);
-	if (faults.err)
-		return faults.err;
 	DFG_TRY(dfg_parts_join(part, plan->parts.parts, &model->file.arena, &model->file.graph));
 	return dfg_verify(&model->file.graph, &verify, &model->facts);
 }
 
 static struct dfg_err *open_plan(const char *path, const struct dfg_hosts *hosts, struct dfg_model *model)
 {
-	DFG_TRY(dfg_cmd_open_plan(path, &model->plan));
+	DFG_TRY(dfg_cmd_open_plan(path, NULL, &model->plan));
 	struct dfg_err *err = join_plan(hosts, model);
 	if (!err && !(model->file.graph.source = dfg_arena_copy(&model->file.arena, path, strlen(path))))
 		err = DFG_ERR(DFG_MEMORY, "out of memory");

@@ -134,7 +134,7 @@ static struct dfg_err *put_plan(
 struct dfg_err *dfg_show_plan(const char *path, const struct dfg_show_options *options, struct dfg_text *out)
 {
 	struct dfg_plan_folder plan;
-	DFG_TRY(dfg_cmd_open_plan(path, &plan));
+	DFG_TRY(dfg_cmd_open_plan(path, NULL, &plan));
 	struct dfg_err *err = put_plan(&plan, options, out);
 	dfg_plan_folder_close(&plan);
 	return err;

@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -21,15 +22,20 @@ bool dfg_plan_folder_has(const char *name)
 }
 
 /* Needs no memory, whose lack would look like a folder of another kind. */
-bool dfg_plan_folder_is(const char *path)
+static bool holds(const char *path, const char *name)
 {
 	struct stat stat_;
 	int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (folder < 0)
 		return false;
-	bool is = !fstatat(folder, manifest_name, &stat_, 0) && S_ISREG(stat_.st_mode);
+	bool is = !fstatat(folder, name, &stat_, 0) && S_ISREG(stat_.st_mode);
 	close(folder);
 	return is;
+}
+
+bool dfg_plan_folder_is(const char *path)
+{
+	return holds(path, manifest_name) || holds(path, "w0.pb");
 }
 
 /* "PLAN/NAME", with one slash between. */
@@ -47,6 +53,9 @@ static struct dfg_err *read_manifest(const char *path, struct dfg_plan_folder *p
 	const char *name = path_in(path, manifest_name, &plan->arena);
 	if (!name)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
+	if (!holds(path, manifest_name) && holds(path, "w0.pb"))
+		return DFG_ERR(DFG_NO_INPUT,
+			"%s: has a part of a plan (w0.pb), but no manifest.json, which says what it is a part of", path);
 	DFG_TRY(dfg_blob_open(name, MANIFEST_MOST, &blob));
 	struct dfg_err *err = dfg_err_note(dfg_plan_folder_read(blob.bytes, blob.size, plan), "%s", name);
 	dfg_blob_close(&blob);
@@ -87,13 +96,44 @@ static struct dfg_err *open_part(
 	return dfg_err_note(err, "%s", source);
 }
 
-struct dfg_err *dfg_plan_folder_open(
-	const char *path, const struct dfg_graph_options *options, struct dfg_plan_folder *out_plan)
+/* What looks like a part and is none may be one of another plan. */
+struct noting {
+	const struct dfg_plan_folder *plan;
+	const struct dfg_notes *notes;
+};
+
+static struct dfg_err *note_extra(void *arg, const char *name)
+{
+	const struct noting *noting = arg;
+	char words[300];
+	bool is_named = *name != 'w' || strtoull(name + 1, NULL, 10) < noting->plan->parts.parts;
+	if (!dfg_plan_folder_has(name) || is_named)
+		return NULL;
+	snprintf(words, sizeof words, "'%.200s' is no part of this plan: its manifest.json does not name it", name);
+	noting->notes->note(noting->notes->arg, words);
+	return NULL;
+}
+
+static struct dfg_err *check_all(const char *path, const struct dfg_graph_options *options, struct dfg_faults *faults,
+	const struct dfg_plan_folder *plan)
+{
+	struct noting noting = {plan, options ? &options->notes : NULL};
+	struct dfg_faults first = {.left = 1};
+	if (noting.notes && noting.notes->note)
+		DFG_TRY(dfg_folder_each(path, note_extra, &noting));
+	dfg_plan_folder_check(plan, faults ? faults : &first);
+	return first.err;
+}
+
+struct dfg_err *dfg_plan_folder_open(const char *path, const struct dfg_graph_options *options,
+	struct dfg_faults *faults, struct dfg_plan_folder *out_plan)
 {
 	*out_plan = (struct dfg_plan_folder){.device = NULL};
 	struct dfg_err *err = read_manifest(path, out_plan);
 	for (uint32_t i = 0; !err && i < out_plan->parts.parts; i++)
 		err = open_part(path, out_plan, i, options);
+	if (!err)
+		err = check_all(path, options, faults, out_plan);
 	if (err)
 		dfg_plan_folder_close(out_plan);
 	return err;
@@ -138,7 +178,7 @@ static struct dfg_err *check_place(const struct dfg_folder *folder, struct dfg_a
 		DFG_TRY(dfg_folder_each(folder->path, see_one, &any));
 	if (!any)
 		return NULL;
-	if (dfg_plan_folder_is(folder->path)) {
+	if (holds(folder->path, manifest_name)) {
 		DFG_TRY(dfg_blob_open(manifest, 0, &blob));
 		is = blob.size >= sizeof begins - 1 && !memcmp(blob.bytes, begins, sizeof begins - 1);
 		dfg_blob_close(&blob);

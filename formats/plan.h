@@ -28,7 +28,7 @@ struct dfg_plan_folder {
 	struct dfg_arena arena;
 };
 
-/* Whether there is a folder of that name with a manifest.json in it. */
+/* Whether there is a folder of that name with a manifest.json in it, or a first part: open() says what is wrong with that. */
 bool dfg_plan_folder_is(const char *path);
 
 /* Whether a plan may have a file of that name. */
@@ -36,15 +36,19 @@ bool dfg_plan_folder_has(const char *name);
 
 /*
  * Opens a plan, and believes nothing of it: DFG_DATA, naming the file, where a part is not what the manifest says, by its
- * hash, or is no graph. A zeroed plan is closed.
+ * hash, or is no graph. What is wrong with its transfers goes to faults; where that is NULL, the first is an error too.
+ * A part that the manifest does not name is noted. A zeroed plan is closed.
  */
-DFG_MUST_CHECK struct dfg_err *dfg_plan_folder_open(
-	const char *path, const struct dfg_graph_options *options, struct dfg_plan_folder *out_plan);
+DFG_MUST_CHECK struct dfg_err *dfg_plan_folder_open(const char *path, const struct dfg_graph_options *options,
+	struct dfg_faults *faults, struct dfg_plan_folder *out_plan);
 void dfg_plan_folder_close(struct dfg_plan_folder *plan);
 
 /* Writes it in the place of the plan that is there, if one is; DFG_NO_OUTPUT where anything else is. */
 DFG_MUST_CHECK struct dfg_err *dfg_plan_folder_save(
 	const char *path, bool if_changed, const struct dfg_parts *parts, const char *const *device);
+
+/* How often a transfer happens: "step", "turn" or "pivot". */
+const char *dfg_plan_folder_each(const struct dfg_transfer *transfer);
 
 /* What is wrong between the parts: whether each transfer has its _Send and its _Recv, and these are what it says. */
 void dfg_plan_folder_check(const struct dfg_plan_folder *plan, struct dfg_faults *faults);

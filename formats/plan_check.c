@@ -16,48 +16,85 @@ static bool is_string(const struct dfg_node *node, const char *name, const char 
 		   !memcmp(attr->value.s.s, wanted, length);
 }
 
-static bool is_dtype(const struct dfg_node *node, const char *name, enum dfg_dtype dtype)
-{
-	const struct dfg_attr *attr = dfg_node_attr(node, name);
-	return attr && attr->kind == DFG_ATTR_DTYPE && attr->value.dtype == dtype;
-}
-
-/* Of a _Recv: what it says of the shape is not less than what the manifest does. */
-static bool is_shape(const struct dfg_node *node, const struct dfg_shape *shape)
+/* What a _Recv says of the shape. */
+static struct dfg_shape shape_of(const struct dfg_node *node)
 {
 	const struct dfg_attr *attr = dfg_node_attr(node, "_dfg_shape");
-	return attr && attr->kind == DFG_ATTR_SHAPE ? dfg_shape_equal(attr->value.shape, shape) : shape->rank < 0;
+	return attr && attr->kind == DFG_ATTR_SHAPE ? *attr->value.shape : DFG_SHAPE_UNKNOWN;
+}
+
+static enum dfg_dtype dtype_of(const struct dfg_node *node)
+{
+	const struct dfg_attr *attr = dfg_node_attr(node, node->op->role == DFG_SEND ? "T" : "tensor_type");
+	return attr && attr->kind == DFG_ATTR_DTYPE ? attr->value.dtype : DFG_NO_DTYPE;
+}
+
+/* Whether it waits for that of its device's control loops: "_dfg/loop/2/1/turn". */
+static bool waits_for(const struct dfg_graph *graph, const struct dfg_node *node, const char *end)
+{
+	static const char begins[] = "_dfg/loop/";
+	for (uint32_t e = node->n_in; e < node->n_in + node->n_control; e++) {
+		const char *name = graph->node[node->in[e].node].name, *last = strrchr(name, '/');
+		if (!strncmp(name, begins, sizeof begins - 1) && !strcmp(last + 1, end))
+			return true;
+	}
+	return false;
+}
+
+/* How often it happens, as the manifest calls it. */
+static const char *each_of(const struct dfg_graph *graph, const struct dfg_node *node)
+{
+	return waits_for(graph, node, "turn") ? "turn" : waits_for(graph, node, "pivot") ? "pivot" : "step";
+}
+
+/* What the manifest says of the tensor, and what the node does. */
+static struct dfg_err *check_tensor(
+	const struct dfg_graph *graph, const struct dfg_node *node, const struct dfg_transfer *transfer)
+{
+	const char *each = dfg_plan_folder_each(transfer);
+	struct dfg_shape shape = node->op->role == DFG_SEND ? transfer->shape : shape_of(node);
+	if (!is_string(node, "tensor_name", transfer->tensor))
+		return DFG_ERR(DFG_DATA, "is '%.200s' in manifest.json; this names another tensor", transfer->tensor);
+	if (dtype_of(node) != transfer->dtype || !dfg_shape_equal(&shape, &transfer->shape))
+		return DFG_ERR(DFG_DATA, "'%.200s' is %s in manifest.json, %s here", transfer->tensor,
+			dfg_type_words(transfer->dtype, &transfer->shape).s, dfg_type_words(dtype_of(node), &shape).s);
+	if (strcmp(each_of(graph, node), each) != 0)
+		return DFG_ERR(DFG_DATA, "'%.200s' is sent each %s in manifest.json, each %s here", transfer->tensor, each,
+			each_of(graph, node));
+	return NULL;
+}
+
+/* The two ends of a transfer, each where the manifest has it. */
+static struct dfg_err *check_place(
+	const struct dfg_plan_folder *plan, uint32_t part, const struct dfg_node *node, const struct dfg_transfer *transfer)
+{
+	uint32_t place = node->op->role == DFG_SEND ? transfer->from : transfer->to;
+	if (place != part)
+		return DFG_ERR(DFG_DATA, "has this in w%u, by the manifest, not in w%u", place, part);
+	if (!is_string(node, "send_device", plan->device[transfer->from]) ||
+		!is_string(node, "recv_device", plan->device[transfer->to]))
+		return DFG_ERR(
+			DFG_DATA, "goes from w%u to w%u, by the manifest; this names other devices", transfer->from, transfer->to);
+	return NULL;
 }
 
 static struct dfg_err *check_end(
 	const struct dfg_plan_folder *plan, uint32_t part, const struct dfg_node *node, struct ends *ends)
 {
-	bool sends = node->op->role == DFG_SEND;
 	int64_t number;
 	if (!dfg_node_mark(node, "_dfg_edge", &number))
 		return DFG_ERR(DFG_DATA, "has no number of a transfer (_dfg_edge)");
 	if (number < 0 || number >= plan->parts.transfers)
 		return DFG_ERR(DFG_DATA, "is transfer %" PRId64 ", of which the manifest knows nothing", number);
 	const struct dfg_transfer *transfer = &plan->parts.transfer[number];
-	const struct dfg_node **end = sends ? &ends[number].send : &ends[number].recv;
-	uint32_t place = sends ? transfer->from : transfer->to;
+	const struct dfg_node **end = node->op->role == DFG_SEND ? &ends[number].send : &ends[number].recv;
 	if (*end)
 		return DFG_ERR(DFG_DATA, "transfer %" PRId64 " has two of these, '%s' too", number, (*end)->name);
 	*end = node;
-	if (place != part)
-		return DFG_ERR(
-			DFG_DATA, "transfer %" PRId64 " has this in w%u, by the manifest, not in w%u", number, place, part);
-	if (!is_string(node, "send_device", plan->device[transfer->from]) ||
-		!is_string(node, "recv_device", plan->device[transfer->to]))
-		return DFG_ERR(DFG_DATA, "transfer %" PRId64 " goes from w%u to w%u, by the manifest; this names other devices",
-			number, transfer->from, transfer->to);
-	if (!is_dtype(node, sends ? "T" : "tensor_type", transfer->dtype))
-		return DFG_ERR(DFG_DATA, "transfer %" PRId64 " is %s, by the manifest; this is another type", number,
-			dfg_dtype_name(transfer->dtype));
-	if (!sends && !is_shape(node, &transfer->shape))
-		return DFG_ERR(DFG_DATA, "transfer %" PRId64 " is %s, by the manifest; this is another shape", number,
-			dfg_type_words(transfer->dtype, &transfer->shape).s);
-	return NULL;
+	struct dfg_err *err = check_place(plan, part, node, transfer);
+	if (!err)
+		err = check_tensor(&plan->parts.part[part], node, transfer);
+	return dfg_err_note(err, "transfer %" PRId64, number);
 }
 
 static void check_part(const struct dfg_plan_folder *plan, uint32_t part, struct ends *ends, struct dfg_faults *faults)
@@ -84,11 +121,11 @@ void dfg_plan_folder_check(const struct dfg_plan_folder *plan, struct dfg_faults
 	for (uint32_t i = 0; i < plan->parts.transfers; i++) {
 		const struct dfg_transfer *transfer = &plan->parts.transfer[i];
 		if (!ends[i].send)
-			dfg_fault(
-				faults, DFG_ERR(DFG_DATA, "transfer %u ('%s'): no _Send in w%u", i, transfer->tensor, transfer->from));
+			dfg_fault(faults, DFG_ERR(DFG_DATA, "%s: has no _Send of transfer %u ('%.200s')",
+								  plan->parts.part[transfer->from].source, i, transfer->tensor));
 		if (!ends[i].recv)
-			dfg_fault(
-				faults, DFG_ERR(DFG_DATA, "transfer %u ('%s'): no _Recv in w%u", i, transfer->tensor, transfer->to));
+			dfg_fault(faults, DFG_ERR(DFG_DATA, "%s: has no _Recv of transfer %u ('%.200s')",
+								  plan->parts.part[transfer->to].source, i, transfer->tensor));
 	}
 	dfg_arena_release(&arena);
 }

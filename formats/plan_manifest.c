@@ -11,7 +11,7 @@ enum { VERSION = 1, DEVICE_MOST = 256, DEVICES_MOST = 4096 };
 static const char format[] = "dfg plan";
 static const char *const each_name[] = {"step", "pivot", "turn"};
 
-static const char *each_of(const struct dfg_transfer *transfer)
+const char *dfg_plan_folder_each(const struct dfg_transfer *transfer)
 {
 	return each_name[transfer->depth ? 1 + transfer->each_turn : 0];
 }
@@ -55,7 +55,7 @@ static void put_transfer(const struct dfg_transfer *transfer, uint32_t number, s
 	put_shape(&transfer->shape, text);
 	dfg_text_put(text, ",\"loop\":", 8);
 	put_string(transfer->loop, text);
-	dfg_text_add(text, ",\"depth\":%u,\"each\":\"%s\"}", transfer->depth, each_of(transfer));
+	dfg_text_add(text, ",\"depth\":%u,\"each\":\"%s\"}", transfer->depth, dfg_plan_folder_each(transfer));
 }
 
 static struct dfg_err *flush(struct dfg_text *text, struct dfg_out *out)
@@ -189,7 +189,7 @@ static struct dfg_err *read_loop(const struct dfg_json *object, struct dfg_arena
 	transfer->depth = (uint32_t)depth;
 	for (int turn = 0; turn < 2; turn++) {
 		transfer->each_turn = turn && depth;
-		if (!strcmp(each->string, each_of(transfer)))
+		if (!strcmp(each->string, dfg_plan_folder_each(transfer)))
 			return NULL;
 	}
 	return DFG_ERR(DFG_DATA, "\"each\" is not what it can be %s", depth ? "in a loop" : "outside of loops");

@@ -235,3 +235,22 @@ has err 'plan is a plan, and net.pb is not'
 status 0 "$DFG" partition net.pb --hosts local:1 -o one
 grep -q '"transfers":\[$' one/manifest.json
 status 0 "$DFG" check one
+
+# A manifest that was changed, a part too many, no manifest: whoever opens the plan says so.
+status 0 divide edited
+sed -i '/"number":0,/s/"shape":\[null,4\]/"shape":[null,5]/' edited/manifest.json
+for command in "check edited" "show edited" "diff edited edited" "run edited --hosts local:2 --feed x=[[1,2,3,4]] --fetch y"; do
+	status 65 "$DFG" $command
+	has err "edited/w1.pb: node '_dfg/recv/0' (_Recv): transfer 0: 'layer1:0' is f32[?,5] in manifest.json, f32[?,4] here"
+done
+status 0 divide edited
+cp edited/w1.pb edited/w2.pb
+for command in check show; do
+	status 0 "$DFG" $command edited
+	has err "edited: warning: 'w2.pb' is no part of this plan: its manifest.json does not name it"
+done
+rm edited/manifest.json
+for command in check show; do
+	status 66 "$DFG" $command edited
+	has err 'edited: has a part of a plan (w0.pb), but no manifest.json'
+done

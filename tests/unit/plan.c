@@ -157,15 +157,21 @@ static void the_two_ends_of_a_transfer_must_agree(void **state)
 {
 	(void)state;
 	succeeds(check(SEND, RECV));
-	fails(check(SEND, "y NoOp"), DFG_DATA, "transfer 0 ('x'): no _Recv in w1");
-	fails(check("x NoOp", RECV), DFG_DATA, "transfer 0 ('x'): no _Send in w0");
+	fails(check(SEND, "y NoOp"), DFG_DATA, "w1.pb: has no _Recv of transfer 0 ('x')");
+	fails(check("x NoOp", RECV), DFG_DATA, "w0.pb: has no _Send of transfer 0 ('x')");
 	fails(check("x NoOp", SEND), DFG_DATA,
-		"w1.pb: node 's' (_Send): transfer 0 has this in w0, by the manifest, not in w1");
+		"w1.pb: node 's' (_Send): transfer 0: has this in w0, by the manifest, not in w1");
 	fails(check(SEND "\nt _Send x T=f32 _dfg_edge=0" WHERE, RECV), DFG_DATA, "two of these, 's' too");
 	fails(check(SEND, "r _Recv tensor_type=f32 _dfg_edge=1" WHERE), DFG_DATA, "the manifest knows nothing");
 	fails(check(SEND, "r _Recv tensor_type=f32 _dfg_edge=-1" WHERE), DFG_DATA, "the manifest knows nothing");
 	fails(check(SEND, "r _Recv tensor_type=f32" WHERE), DFG_DATA, "no number");
-	fails(check(SEND, "r _Recv tensor_type=i32 _dfg_edge=0" WHERE), DFG_DATA, "is f32, by the manifest");
+	fails(check(SEND, "r _Recv tensor_type=i32 _dfg_edge=0" WHERE), DFG_DATA,
+		"w1.pb: node 'r' (_Recv): transfer 0: 'x' is f32[...] in manifest.json, i32[...] here");
+	fails(check(SEND, "r _Recv tensor_type=f32 _dfg_edge=0 _dfg_shape=[3]" WHERE), DFG_DATA, "f32[3] here");
+	fails(check(SEND, "_dfg/loop/1/1/turn NoOp\nr _Recv ^_dfg/loop/1/1/turn tensor_type=f32 _dfg_edge=0" WHERE),
+		DFG_DATA, "'x' is sent each step in manifest.json, each turn here");
+	fails(check(SEND, "r _Recv tensor_type=f32 _dfg_edge=0 tensor_name='z' send_device='" D0 "' recv_device='" D1 "'"),
+		DFG_DATA, "is 'x' in manifest.json; this names another tensor");
 	fails(check(SEND, "r _Recv tensor_type=f32 _dfg_edge=0 send_device='x' recv_device='y'"), DFG_DATA,
 		"this names other devices");
 }
@@ -197,7 +203,7 @@ static struct dfg_err *save(const char *first, const char *second)
 static struct dfg_err *open_plan(void)
 {
 	struct dfg_plan_folder plan;
-	DFG_TRY(dfg_plan_folder_open(path, NULL, &plan));
+	DFG_TRY(dfg_plan_folder_open(path, NULL, NULL, &plan));
 	dfg_plan_folder_close(&plan);
 	return NULL;
 }
@@ -208,7 +214,7 @@ static void what_was_saved_is_what_is_opened(void **state)
 	struct dfg_plan_folder plan;
 	succeeds(save(SEND, RECV));
 	assert_true(dfg_plan_folder_is(path));
-	succeeds(dfg_plan_folder_open(path, NULL, &plan));
+	succeeds(dfg_plan_folder_open(path, NULL, NULL, &plan));
 	assert_int_equal(plan.parts.parts, 2);
 	assert_string_equal(plan.device[1], D1);
 	assert_string_equal(plan.parts.part[1].node[0].name, "r");
@@ -251,8 +257,8 @@ static void a_part_that_was_changed_is_named(void **state)
 	fails(open_plan(), DFG_DATA, "plan/w1.pb: is a symbolic link");
 	succeeds(save(SEND, RECV));
 	spoil_and_link("manifest.json", NULL);
-	assert_false(dfg_plan_folder_is(path));
-	fails(open_plan(), DFG_NO_INPUT, "manifest.json");
+	assert_true(dfg_plan_folder_is(path));
+	fails(open_plan(), DFG_NO_INPUT, "has a part of a plan (w0.pb), but no manifest.json");
 	fails(save(SEND, RECV), DFG_NO_OUTPUT, "is no plan");
 	spoil("manifest.json", "w", "{\"format\":\"dfg checkpoint\"}");
 	fails(save(SEND, RECV), DFG_NO_OUTPUT, "is no plan");
@@ -260,6 +266,49 @@ static void a_part_that_was_changed_is_named(void **state)
 	fails(open_plan(), DFG_DATA, "manifest.json: line 1");
 	succeeds(save(SEND, RECV));
 	succeeds(open_plan());
+}
+
+static void see_note(void *arg, const char *text)
+{
+	snprintf(arg, 200, "%.199s", text);
+}
+
+static void a_part_that_the_manifest_does_not_name_is_noted(void **state)
+{
+	(void)state;
+	char note[200] = "";
+	const struct dfg_graph_options options = {.notes = {see_note, note}};
+	struct dfg_plan_folder plan;
+	succeeds(save(SEND, RECV));
+	succeeds(dfg_plan_folder_open(path, &options, NULL, &plan));
+	dfg_plan_folder_close(&plan);
+	assert_string_equal(note, "");
+	spoil("w2.pb", "w", "");
+	succeeds(dfg_plan_folder_open(path, &options, NULL, &plan));
+	dfg_plan_folder_close(&plan);
+	assert_string_equal(note, "'w2.pb' is no part of this plan: its manifest.json does not name it");
+}
+
+/* Of the manifest: whoever opens the plan hears it, or all of it where faults are asked for. */
+static void a_manifest_that_was_changed_is_held_against_the_parts(void **state)
+{
+	(void)state;
+	struct dfg_plan_folder plan;
+	struct dfg_faults faults = {.left = 20};
+	char file[100], text[2000] = "";
+	succeeds(save(SEND, RECV));
+	snprintf(file, sizeof file, "%s/manifest.json", path);
+	FILE *in = fopen(file, "r");
+	assert_true(in && fread(text, 1, sizeof text - 1, in));
+	fclose(in);
+	memcpy(strstr(text, "\"f32\""), "\"i64\"", 5);
+	spoil("manifest.json", "w", text);
+	fails(open_plan(), DFG_DATA, "plan/w0.pb: node 's' (_Send): transfer 0: 'x' is i64");
+	succeeds(dfg_plan_folder_open(path, NULL, &faults, &plan));
+	dfg_plan_folder_close(&plan);
+	assert_non_null(faults.err->next);
+	assert_non_null(strstr(faults.err->next->text, "plan/w1.pb: node 'r' (_Recv): transfer 0: 'x' is i64"));
+	fails(faults.err, DFG_DATA, "plan/w0.pb: node 's' (_Send): transfer 0: 'x' is i64");
 }
 
 int main(void)
@@ -270,6 +319,8 @@ int main(void)
 		cmocka_unit_test(the_two_ends_of_a_transfer_must_agree),
 		cmocka_unit_test(what_was_saved_is_what_is_opened),
 		cmocka_unit_test(a_part_that_was_changed_is_named),
+		cmocka_unit_test(a_part_that_the_manifest_does_not_name_is_noted),
+		cmocka_unit_test(a_manifest_that_was_changed_is_held_against_the_parts),
 	};
 	return cmocka_run_group_tests(tests, make_folder, drop_folder);
 }
