@@ -329,16 +329,18 @@ static bool is_crowded(const struct dfg_graph *graph, const char *prefix)
 }
 
 static struct dfg_err *prepare(
-	struct dfg_sweep *s, const struct dfg_edge *of, uint32_t n_of, const struct dfg_edge *wrt, uint32_t n_wrt)
+	struct dfg_sweep *s, struct dfg_edge *of, uint32_t n_of, const struct dfg_edge *wrt, uint32_t n_wrt)
 {
 	const struct dfg_graph *graph = s->builder->graph;
 	uint32_t ordered;
 	s->count = graph->count;
-	s->tensors = (uint32_t)s->builder->facts.count;
 	for (uint32_t i = 0; i < n_of; i++)
 		DFG_TRY(check_edge(s, of[i], "differentiate"));
 	for (uint32_t i = 0; i < n_wrt; i++)
 		DFG_TRY(check_edge(s, wrt[i], "differentiate by"));
+	DFG_TRY(dfg_exits_again(s, of, n_of, wrt, n_wrt));
+	s->count = graph->count;
+	s->tensors = (uint32_t)s->builder->facts.count;
 	DFG_TRY(dfg_pass_order(graph, &s->scratch, &s->order, &ordered));
 	if (ordered < s->count)
 		return DFG_ERR(DFG_DATA, "the graph has a cycle");
@@ -405,8 +407,12 @@ static struct dfg_err *name_result(struct dfg_sweep *s, struct dfg_edge wrt, str
 static struct dfg_err *differentiate(struct dfg_sweep *s, const struct dfg_edge *of, uint32_t n_of,
 	const struct dfg_edge *wrt, uint32_t n_wrt, const struct dfg_grad_options *options, struct dfg_cotangent *out_wrt)
 {
-	DFG_TRY(prepare(s, of, n_of, wrt, n_wrt));
-	DFG_TRY(begin(s, of, n_of, options ? options->dy : NULL));
+	struct dfg_edge *from = dfg_arena_zeros(&s->scratch, (size_t)n_of + 1, sizeof *from);
+	if (!from)
+		return DFG_ERR(DFG_MEMORY, "no memory for %u gradients", n_of);
+	memcpy(from, of, n_of * sizeof *from);
+	DFG_TRY(prepare(s, from, n_of, wrt, n_wrt));
+	DFG_TRY(begin(s, from, n_of, options ? options->dy : NULL));
 	DFG_TRY(sweep_back(s));
 	for (uint32_t i = 0; i < n_wrt; i++) {
 		DFG_TRY(total(s, wrt[i], &out_wrt[i]));

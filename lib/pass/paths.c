@@ -147,9 +147,7 @@ static bool is_named(const struct dfg_node *node, const char *begin)
 	return !strncmp(node->op_name, begin, strlen(begin));
 }
 
-/* All that `of` is made from, whether it depends on anything or not. */
-static struct dfg_err *find_makers(
-	struct dfg_sweep *s, const struct dfg_edge *of, uint32_t n_of, const bool **out_makes)
+struct dfg_err *dfg_sweep_makers(struct dfg_sweep *s, const struct dfg_edge *of, uint32_t n_of, const bool **out_makes)
 {
 	uint32_t *work = dfg_arena_zeros(&s->scratch, (size_t)s->count + 1, sizeof *work), count = 0;
 	bool *makes = dfg_arena_zeros(&s->scratch, (size_t)s->count + 1, sizeof *makes);
@@ -189,7 +187,7 @@ static struct dfg_err *refuse_stacks(struct dfg_sweep *s, const struct dfg_edge 
 		if (!is_named(node, "StackPush") || !takes_dependent(s, node))
 			continue;
 		if (!makes)
-			DFG_TRY(find_makers(s, of, n_of, &makes));
+			DFG_TRY(dfg_sweep_makers(s, of, n_of, &makes));
 		uint32_t stack = dfg_live_source(s->builder->graph, node->in[0]).node;
 		for (uint32_t pop = 0; pop < s->count; pop++) {
 			const struct dfg_node *other = node_of(s, pop);

@@ -62,6 +62,17 @@ static inline uint32_t dfg_sweep_tensor(const struct dfg_sweep *s, struct dfg_ed
 /* Whether a cotangent of the tensor is of use to somebody. */
 bool dfg_sweep_wants(const struct dfg_sweep *s, struct dfg_edge edge);
 
+/* All nodes that `of` is made from, whether it depends on anything or not. */
+DFG_MUST_CHECK struct dfg_err *dfg_sweep_makers(
+	struct dfg_sweep *s, const struct dfg_edge *of, uint32_t n_of, const bool **out_makes);
+
+/*
+ * Loops' results that their conditions compute, on the way from wrt to `of`, are made again behind the loops, where that
+ * is certain: lib/pass/exits.c. The graph, and `of`, then read those.
+ */
+DFG_MUST_CHECK struct dfg_err *dfg_exits_again(
+	struct dfg_sweep *s, struct dfg_edge *of, uint32_t n_of, const struct dfg_edge *wrt, uint32_t n_wrt);
+
 /* control flow: lib/pass/paths.c */
 
 /* Whether the graph has any. */

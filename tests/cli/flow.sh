@@ -74,7 +74,23 @@ node { name: "neg" op: "Neg" input: "s:1" attr { key: "T" value { type: DT_FLOAT
 node { name: "n" op: "NextIteration" input: "neg" attr { key: "T" value { type: DT_FLOAT } } }
 node { name: "out" op: "Exit" input: "t" attr { key: "T" value { type: DT_FLOAT } } }
 P
-refuse 'what the condition of a loop computes' "$DFG" grad condition.pbtxt --of out --wrt x
+
+# What the condition computes and leaves with the loop is computed again behind it: -2 x after one trip, 2 x after none.
+"$DFG" grad condition.pbtxt --of out --wrt x -o condition.pb
+"$DFG" check condition.pb
+"$DFG" grad condition.pb --of grad/x --wrt x --prefix second -o second.pb
+for at in '3 -6 -2' '-1 -2 2'; do
+	set -- $at
+	"$DFG" run second.pb --feed x="$1" --fetch out,grad/x,second/x >out
+	printf 'out: f32[] %s\ngrad/x: f32[] %s\nsecond/x: f32[] 0\n' "$2" "$3" | cmp - out
+done
+sed 's/^node { name: "less".*/&\
+node { name: "shape" op: "Const" input: "^m" attr { key: "dtype" value { type: DT_INT32 } } attr { key: "value" value { tensor { dtype: DT_INT32 tensor_shape { dim { } } } } } }\
+node { name: "dice" op: "RandomUniform" input: "shape" attr { key: "dtype" value { type: DT_FLOAT } } attr { key: "T" value { type: DT_INT32 } } }\
+node { name: "lucky" op: "Mul" input: "twice" input: "dice" attr { key: "T" value { type: DT_FLOAT } } }/
+	s/"t" op: "Switch" input: "twice"/"t" op: "Switch" input: "lucky"/' condition.pbtxt >dice.pbtxt
+"$DFG" check dice.pbtxt
+refuse 'what the condition of a loop computes' "$DFG" grad dice.pbtxt --of out --wrt x
 
 # Less is kept where the rest is computed again, and the slope is the same.
 cat >wide.dfg <<'P'

@@ -150,11 +150,20 @@ static void close_turning(struct emitter *e, const struct turning *turning, stru
 	e->builder->graph->node[turning->merge.node].in[1] = emit1(e, "NextIteration", next);
 }
 
+/* A value that leaves the loop and is none of its variables. */
+static struct dfg_edge emit_peek(struct emitter *e, const struct statement *st, const struct place *body,
+	const struct turning *carried, struct dfg_edge condition, struct dfg_edge fixed)
+{
+	struct dfg_edge seen = emit2(e, "AddV2", carried[st->peek[1]].merge, enter(e, body, fixed, true));
+	seen = emit2(e, "Mul", carried[st->peek[0]].merge, seen);
+	return emit1(e, "Exit", emit2(e, "Switch", seen, condition));
+}
+
 /* Counts from 0 by 1, or, so that no variable says which trip it is, from trips down as long as it is more than 0. */
 static void emit_loop(struct emitter *e, const struct statement *st, const struct place *at)
 {
 	struct place *body = dfg_arena_zeros(e->builder->graph->arena, 1, sizeof *body);
-	struct dfg_edge trips = read_name(e, st->trips, at), zero = emit_constant(e, at, DFG_I32, 0), out[CARRIED_MOST];
+	struct dfg_edge trips = read_name(e, st->trips, at), zero = emit_constant(e, at, DFG_I32, 0), out[CARRIED_MOST + 1];
 	struct turning count, carried[CARRIED_MOST];
 	*body = (struct place){.around = at, .window = st->window, .pivot = DFG_NONE};
 	body->frame = dfg_arena_print(e->builder->graph->arena, "loop%d", e->frames++);
@@ -171,6 +180,8 @@ static void emit_loop(struct emitter *e, const struct statement *st, const struc
 		out[i] = emit1(e, "Exit", turn);
 		bind(e, st->inside[i], body, emit1(e, "Identity", (struct dfg_edge){turn.node, 1}));
 	}
+	if (st->peeks)
+		out[st->n] = emit_peek(e, st, body, carried, condition, read_name(e, st->arg[0], at));
 	bind(e, st->index, body, st->plain ? count.body : emit2(e, "Sub", enter(e, body, trips, true), count.body));
 	emit_block(e, st->block[0], body);
 	close_turning(e, &count, emit2(e, st->plain ? "AddV2" : "Sub", count.body, emit_constant(e, body, DFG_I32, 1)));
@@ -179,8 +190,9 @@ static void emit_loop(struct emitter *e, const struct statement *st, const struc
 		if (e->value[st->next[i]].at != body) /* an invariant is live once more than the body */
 			next = (struct dfg_edge){emit2(e, "Switch", next, condition).node, 1};
 		close_turning(e, &carried[i], next);
-		bind(e, st->result[i], at, out[i]);
 	}
+	for (int i = 0; i < st->n + st->peeks; i++)
+		bind(e, st->result[i], at, out[i]);
 }
 
 static void emit_branch(struct emitter *e, const struct statement *st, const struct place *at)

@@ -71,10 +71,12 @@ struct statement {
 	int out, arg[2];
 	double value; /* of a CONST */
 	int n;        /* carried variables, or results of a branch */
-	int inside[CARRIED_MOST], init[CARRIED_MOST], next[CARRIED_MOST], result[CARRIED_MOST];
+	int inside[CARRIED_MOST], init[CARRIED_MOST], next[CARRIED_MOST], result[CARRIED_MOST + 1];
 	int ways, side[WAYS_MOST][CARRIED_MOST]; /* of a branch: how many sides, and what they give */
 	int index, trips;                        /* of a loop; trips and the predicate of a branch are integers */
 	bool plain;                              /* the loop has a counter from 0 by 1 */
+	bool peeks; /* one more result: what the condition makes of two variables and arg[0], in the end */
+	int peek[2];
 	int64_t window;
 	struct statement *block[WAYS_MOST]; /* of a loop, a derivative; of each side */
 	struct statement *after;
@@ -160,6 +162,13 @@ static void draw_loop(struct program *p, struct scope *scope, struct statement *
 	for (int i = 0; i < st->n; i++) {
 		st->next[i] = pick(p, inner.data, inner.n_data);
 		st->result[i] = scope->data[scope->n_data++] = p->names++;
+	}
+	st->peeks = !draw(p, 4);
+	if (st->peeks) {
+		st->arg[0] = st->init[draw(p, (uint64_t)st->n)];
+		for (int i = 0; i < 2; i++)
+			st->peek[i] = (int)draw(p, (uint64_t)st->n);
+		st->result[st->n] = scope->data[scope->n_data++] = p->names++;
 	}
 }
 
@@ -297,6 +306,10 @@ static void run_loop(struct values *v, const struct statement *st, int derives)
 	}
 	for (int i = 0; i < st->n; i++)
 		set_data(v, st->result[i], next[i]);
+	if (st->peeks) {
+		struct jet seen = jet_add(&next[st->peek[1]], &v->data[st->arg[0]]);
+		set_data(v, st->result[st->n], jet_mul(&next[st->peek[0]], &seen));
+	}
 }
 
 static void run_branch(struct values *v, const struct statement *st, int derives)
