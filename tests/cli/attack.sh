@@ -1,6 +1,7 @@
 # What nobody would type, and some do: odd numbers, odd files, full disks, kills.
 # A sanitizer gives no memory for what is too large, as the heap does.
 export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}allocator_may_return_null=1"
+. "$ROOT/tests/cli/kit"
 status() { # WANTED COMMAND...
 	wanted=$1
 	shift
@@ -8,9 +9,6 @@ status() { # WANTED COMMAND...
 	timeout 20 "$@" >out 2>err </dev/null || got=$?
 	[ "$got" = "$wanted" ] || { echo "status $got, not $wanted: $*"; cat err; exit 1; }
 	[ "$wanted" = 0 ] || [ ! -s out ] || { echo "a run that fails printed: $*"; cat out; exit 1; }
-}
-has() { # FILE WORDS
-	grep -qF -- "$2" "$1" || { echo "'$2' is not in $1:"; cat "$1"; exit 1; }
 }
 g=$ROOT/tests/graphs/linear.pbtxt
 run() { # STATUS OPTIONS...: a graph that is fed

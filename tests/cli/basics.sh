@@ -1,14 +1,5 @@
 # Usage, help and exit codes of the program itself.
-status() { # WANTED COMMAND...
-	wanted=$1
-	shift
-	got=0
-	"$@" >out 2>err || got=$?
-	[ "$got" = "$wanted" ] || { echo "status $got, not $wanted: $*"; cat err; exit 1; }
-}
-has() { # FILE WORDS
-	grep -qF -- "$2" "$1" || { echo "'$2' is not in $1:"; cat "$1"; exit 1; }
-}
+. "$ROOT/tests/cli/kit"
 
 status 0 "$DFG"
 has out 'usage: dfg'

@@ -1,14 +1,5 @@
 # Weights beside a graph, and what is refused of them.
-status() { # WANTED COMMAND...
-	wanted=$1
-	shift
-	got=0
-	"$@" >out 2>err || got=$?
-	[ "$got" = "$wanted" ] || { echo "status $got, not $wanted: $*"; cat err; exit 1; }
-}
-has() { # FILE WORDS
-	grep -qF -- "$2" "$1" || { echo "'$2' is not in $1:"; cat "$1"; exit 1; }
-}
+. "$ROOT/tests/cli/kit"
 cat >net.dfg <<'.'
 input x: f32[2, 4]
 w = f32([[1, 2], [3, 4], [5, 6], [7, 8]])

@@ -1,14 +1,5 @@
 # convert, diff and what bad files are told.
-status() { # WANTED COMMAND...
-	wanted=$1
-	shift
-	got=0
-	"$@" >out 2>err || got=$?
-	[ "$got" = "$wanted" ] || { echo "status $got, not $wanted: $*"; cat err; exit 1; }
-}
-has() { # FILE WORDS
-	grep -qF -- "$2" "$1" || { echo "'$2' is not in $1:"; cat "$1"; exit 1; }
-}
+. "$ROOT/tests/cli/kit"
 graphs=$ROOT/tests/graphs
 
 # The same bytes, twice, from another encoding, through text and back, and from TensorFlow's text.

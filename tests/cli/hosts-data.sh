@@ -1,15 +1,5 @@
 # dfg run --data NAME=HOST:@FILE: who reads it is another, the batches are the same, bit for bit.
-status() { # WANTED COMMAND...
-	wanted=$1
-	shift
-	got=0
-	"$@" >out 2>err || got=$?
-	[ "$got" = "$wanted" ] || { echo "status $got, not $wanted: $*"; cat err; exit 1; }
-	[ "$wanted" = 0 ] || [ "$wanted" = 75 ] || [ ! -s out ] || { echo "a run that fails printed: $*"; cat out; exit 1; }
-}
-has() { # FILE WORDS
-	grep -qF -- "$2" "$1" || { echo "'$2' is not in $1:"; cat "$1"; exit 1; }
-}
+. "$ROOT/tests/cli/kit"
 
 # Workers stand in a folder of their own, as they do on another machine: the launcher has none of these files.
 mkdir there

@@ -1,15 +1,5 @@
 # dfg run --hosts: what several processes do is what one does, bit for bit; and whoever is killed, nobody stays behind.
-status() { # WANTED COMMAND...
-	wanted=$1
-	shift
-	got=0
-	"$@" >out 2>err || got=$?
-	[ "$got" = "$wanted" ] || { echo "status $got, not $wanted: $*"; cat err; exit 1; }
-	[ "$wanted" = 0 ] || [ "$wanted" = 75 ] || [ ! -s out ] || { echo "a run that fails printed: $*"; cat out; exit 1; }
-}
-has() { # FILE WORDS
-	grep -qF -- "$2" "$1" || { echo "'$2' is not in $1:"; cat "$1"; exit 1; }
-}
+. "$ROOT/tests/cli/kit"
 children() { # PID
 	cat "/proc/$1/task/$1/children"
 }

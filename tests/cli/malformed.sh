@@ -1,15 +1,6 @@
 # What strangers' files may hold: each is refused before anything runs, with a code of the table, a message that names
 # what is at fault, and memory in proportion. Bytes that are no graph at all are tests/unit/malformed.c's.
-status() { # WANTED COMMAND...
-	wanted=$1
-	shift
-	got=0
-	"$@" >out 2>err || got=$?
-	[ "$got" = "$wanted" ] || { echo "status $got, not $wanted: $*"; cat err; exit 1; }
-}
-has() { # FILE WORDS
-	grep -qF -- "$2" "$1" || { echo "'$2' is not in $1:"; cat "$1"; exit 1; }
-}
+. "$ROOT/tests/cli/kit"
 refused() { # WORDS, the graph on stdin
 	cat >bad.pbtxt
 	status 65 "$DFG" check bad.pbtxt

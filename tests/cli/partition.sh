@@ -1,14 +1,5 @@
 # Plans: what partition writes, refuses and explains, and what other commands make of a plan.
-status() { # WANTED COMMAND...
-	wanted=$1
-	shift
-	got=0
-	"$@" >out 2>err || got=$?
-	[ "$got" = "$wanted" ] || { echo "status $got, not $wanted: $*"; cat out err; exit 1; }
-}
-has() { # FILE WORDS
-	grep -qF -- "$2" "$1" || { echo "'$2' is not in $1:"; cat "$1"; exit 1; }
-}
+. "$ROOT/tests/cli/kit"
 same() { # FOLDER FOLDER
 	diff -r "$1" "$2" || { echo "$1 and $2 differ"; exit 1; }
 }

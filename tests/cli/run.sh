@@ -1,15 +1,5 @@
 # dfg run: feeds, results, training, checkpoints, signals. Its numbers come from the closed form of linear regression.
-status() { # WANTED COMMAND...
-	wanted=$1
-	shift
-	got=0
-	"$@" >out 2>err || got=$?
-	[ "$got" = "$wanted" ] || { echo "status $got, not $wanted: $*"; cat err; exit 1; }
-	[ "$wanted" = 0 ] || [ "$wanted" = 75 ] || [ ! -s out ] || { echo "a run that fails printed: $*"; cat out; exit 1; }
-}
-has() { # FILE WORDS
-	grep -qF -- "$2" "$1" || { echo "'$2' is not in $1:"; cat "$1"; exit 1; }
-}
+. "$ROOT/tests/cli/kit"
 same() { # FILE, then its text on stdin
 	cat >want
 	cmp -s "$1" want || { echo "$1 differs:"; diff "$1" want; exit 1; }

@@ -1,12 +1,6 @@
 # The same numbers, bit for bit, for every example: on any number of threads, with and without optimisation, after
 # `dfg opt`, and cut in two by a checkpoint.
-status() { # WANTED COMMAND...
-	wanted=$1
-	shift
-	got=0
-	"$@" >out 2>err || got=$?
-	[ "$got" = "$wanted" ] || { echo "status $got, not $wanted: $*"; cat err; exit 1; }
-}
+. "$ROOT/tests/cli/kit"
 python3 - <<'PY'
 import random, struct
 random.seed(1)

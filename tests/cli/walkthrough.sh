@@ -1,14 +1,5 @@
 # The way from a page of text to a trained network, as the manual tells it, on a few pictures made here.
-status() { # WANTED COMMAND...
-	wanted=$1
-	shift
-	got=0
-	"$@" >out 2>err || got=$?
-	[ "$got" = "$wanted" ] || { echo "status $got, not $wanted: $*"; cat err; exit 1; }
-}
-has() { # FILE WORDS
-	grep -qF -- "$2" "$1" || { echo "'$2' is not in $1:"; cat "$1"; exit 1; }
-}
+. "$ROOT/tests/cli/kit"
 
 # Pictures of kind k are bright in row 2 k + 4: a net that learns must tell them apart. One file is gzip, one is plain.
 python3 - <<'PY'
