@@ -276,16 +276,6 @@ static struct dfg_err *rearrange(struct lower *l, const struct sorting *sorting,
 	return NULL;
 }
 
-static void renumber(struct dfg_keep *keep, const uint32_t *number)
-{
-	for (uint32_t i = 0; i < keep->n_feed; i++)
-		keep->feed[i].node = number[keep->feed[i].node];
-	for (uint32_t i = 0; i < keep->n_fetch; i++)
-		keep->fetch[i].node = number[keep->fetch[i].node];
-	for (uint32_t i = 0; i < keep->n_target; i++)
-		keep->target[i] = number[keep->target[i]];
-}
-
 static bool holds_function(const struct dfg_attr *attr)
 {
 	return attr->kind == DFG_ATTR_FUNC ||
@@ -316,7 +306,7 @@ static struct dfg_err *clean_up(struct lower *l, struct dfg_keep *keep)
 	DFG_TRY(sort(l, &sorting));
 	DFG_TRY(rearrange(l, &sorting, number));
 	if (keep)
-		renumber(keep, number);
+		dfg_keep_renumber(keep, number);
 	drop_library(l->graph);
 	return NULL;
 }

@@ -17,6 +17,10 @@ struct dfg_keep {
 	uint32_t *target;
 	uint32_t n_target;
 };
+
+/* Nodes have moved: number[n] is where node n stands now. */
+void dfg_keep_renumber(struct dfg_keep *keep, const uint32_t *number);
+
 struct dfg_pass {
 	const char *name, *doc;
 	bool standard; /* part of `dfg opt` without --passes */

@@ -72,16 +72,6 @@ static struct dfg_err *squeeze(struct dfg_graph *graph, const bool *met, uint32_
 	return NULL;
 }
 
-static void renumber(struct dfg_keep *keep, const uint32_t *number)
-{
-	for (uint32_t i = 0; i < keep->n_feed; i++)
-		keep->feed[i].node = number[keep->feed[i].node];
-	for (uint32_t i = 0; i < keep->n_fetch; i++)
-		keep->fetch[i].node = number[keep->fetch[i].node];
-	for (uint32_t i = 0; i < keep->n_target; i++)
-		keep->target[i] = number[keep->target[i]];
-}
-
 struct dfg_err *dfg_prune(
 	struct dfg_graph *graph, struct dfg_keep *keep, struct dfg_arena *scratch, struct dfg_text *report)
 {
@@ -98,7 +88,7 @@ struct dfg_err *dfg_prune(
 	find_setters(&work);
 	meet_all(&work, keep);
 	DFG_TRY(squeeze(graph, work.met, number));
-	renumber(keep, number);
+	dfg_keep_renumber(keep, number);
 	dfg_text_add(report, "prune: removed %u of %u nodes\n", before - graph->count, before);
 	return NULL;
 }
