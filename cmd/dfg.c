@@ -2,6 +2,7 @@
 
 #include "cmd/help.h"
 #include "cmd/option.h"
+#include "cmd/screen.h"
 #include "lib/base/folder.h"
 #include "lib/base/io.h"
 #include "lib/base/map.h"
@@ -34,11 +35,13 @@ const struct dfg_opt dfg_global_options[] = {
 int dfg_cmd_report(struct dfg_err *err)
 {
 	int status = err ? (int)err->code : 0;
+	dfg_screen_hide();
 	for (const struct dfg_err *e = err; e; e = e->next) {
 		fprintf(stderr, "%s\n", e->text);
 		if (dfg_globals.verbose)
 			fprintf(stderr, "    (%s:%d)\n", e->file, e->line);
 	}
+	dfg_screen_show();
 	dfg_err_free(err);
 	return status;
 }
@@ -48,10 +51,12 @@ void dfg_talk(const char *fmt, ...)
 	if (dfg_globals.quiet)
 		return;
 	va_list args;
+	dfg_screen_hide();
 	va_start(args, fmt);
 	vfprintf(stderr, fmt, args);
 	va_end(args);
 	fputc('\n', stderr);
+	dfg_screen_show();
 }
 
 /* A full disk must not look like success. */

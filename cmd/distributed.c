@@ -68,10 +68,10 @@ static void say(void *arg, uint32_t worker, const char *line)
 	dfg_talk("%s: %s", distributed->hosts.worker[worker].name, line);
 }
 
-static void ready(void *arg, uint32_t worker, double seconds)
+static void reached(void *arg, uint32_t worker, enum dfg_launch_stage stage, const char *words)
 {
-	const struct dfg_worker_host *host = &((const struct dfg_distributed *)arg)->hosts.worker[worker];
-	dfg_talk("%s (%s) started in %.2f s", host->label, host->local ? "here" : host->name, seconds);
+	struct dfg_distributed *distributed = arg;
+	dfg_launch_table_reached(&distributed->table, worker, stage, words);
 }
 
 static void tell_transports(const struct dfg_distributed *distributed)
@@ -85,7 +85,7 @@ static void tell_transports(const struct dfg_distributed *distributed)
 				"%s and %s: %s", worker[i].label, worker[k].label, dfg_launch_transport(distributed->launch, i, k));
 }
 
-struct dfg_err *dfg_distributed_start(struct dfg_distributed *distributed, const struct dfg_session_options *session)
+static struct dfg_err *launch(struct dfg_distributed *distributed, const struct dfg_session_options *session)
 {
 	struct dfg_launch_options options = {
 		.hosts = &distributed->hosts,
@@ -98,12 +98,22 @@ struct dfg_err *dfg_distributed_start(struct dfg_distributed *distributed, const
 		.trace = distributed->trace,
 		.trace_arg = distributed->trace_arg,
 		.say = say,
-		.ready = dfg_globals.verbose ? ready : NULL,
+		.reached = reached,
 		.say_arg = distributed,
 	};
-	DFG_TRY(dfg_launch_new(&options, &distributed->launch));
-	if (dfg_globals.verbose)
+	dfg_launch_table_begin(&distributed->table, &distributed->hosts);
+	struct dfg_err *err = dfg_launch_new(&options, &distributed->launch);
+	if (err)
+		dfg_launch_table_end(&distributed->table, true);
+	else if (dfg_globals.verbose)
 		tell_transports(distributed);
+	return err;
+}
+
+struct dfg_err *dfg_distributed_start(struct dfg_distributed *distributed, const struct dfg_session_options *session)
+{
+	DFG_TRY(launch(distributed, session));
+	dfg_launch_table_end(&distributed->table, false);
 	return NULL;
 }
 
@@ -122,10 +132,15 @@ struct dfg_err *dfg_distributed_load(struct dfg_distributed *distributed, struct
 		distributed->launch = NULL;
 	}
 	if (!distributed->launch)
-		DFG_TRY(dfg_distributed_start(distributed, session));
+		DFG_TRY(launch(distributed, session));
 	struct dfg_crew *crew = dfg_launch_crew(distributed->launch);
 	session->fleet = dfg_crew_fleet(crew);
-	return dfg_crew_load(crew, graph, parts);
+	dfg_launch_table_all(&distributed->table, DFG_LAUNCH_LOADING);
+	struct dfg_err *err = dfg_crew_load(crew, graph, parts);
+	if (!err)
+		dfg_launch_table_all(&distributed->table, DFG_LAUNCH_READY);
+	dfg_launch_table_end(&distributed->table, err != NULL);
+	return err;
 }
 
 struct dfg_err *dfg_distributed_source(const struct dfg_distributed *distributed, const char *name, uint32_t node,

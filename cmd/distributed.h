@@ -1,5 +1,6 @@
 #pragma once
 
+#include "cmd/launch_table.h"
 #include "cmd/planning.h"
 #include "lib/exec/session.h"
 #include "remote/launch.h"
@@ -21,6 +22,7 @@ struct dfg_distributed {
 	struct dfg_arena arena;
 	struct dfg_hosts hosts;
 	struct dfg_launch *launch; /* NULL: nothing has been loaded yet */
+	struct dfg_launch_table table;
 	struct dfg_arena parts_arena;
 	struct dfg_parts parts;
 	void (*trace)(void *arg, const struct dfg_crew_event *event); /* as of a crew; set by whoever wants it */

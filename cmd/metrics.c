@@ -1,6 +1,8 @@
 #include "cmd/metrics.h"
 
+#include "cmd/cmd.h"
 #include "cmd/print_tensor.h"
+#include "cmd/screen.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -140,43 +142,45 @@ void dfg_progress_start(struct dfg_progress *progress, uint64_t done, uint64_t s
 {
 	double now = dfg_seconds();
 	*progress = (struct dfg_progress){
-		.terminal = isatty(STDERR_FILENO), .since = now, .last = now, .first = done, .steps = steps, .epochs = epochs};
+		.terminal = dfg_screen_is_there(), .since = now, .last = now, .first = done, .steps = steps, .epochs = epochs};
 }
 
-static void print_progress(
-	const struct dfg_progress *progress, uint64_t step, uint64_t epoch, const char *name, double value, double now)
+static void put_progress(struct dfg_text *text, const struct dfg_progress *progress, uint64_t step, uint64_t epoch,
+	const char *name, double value)
 {
-	double rate = (double)(step - progress->first) / (now - progress->since);
-	fprintf(stderr, "%sepoch %llu", progress->terminal ? "\r\033[K" : "", (unsigned long long)epoch);
+	double rate = (double)(step - progress->first) / (progress->last - progress->since);
+	dfg_text_add(text, "epoch %llu", (unsigned long long)epoch);
 	if (progress->epochs)
-		fprintf(stderr, "/%llu", (unsigned long long)progress->epochs);
-	fprintf(stderr, "  step %llu", (unsigned long long)step);
+		dfg_text_add(text, "/%llu", (unsigned long long)progress->epochs);
+	dfg_text_add(text, "  step %llu", (unsigned long long)step);
 	if (progress->steps)
-		fprintf(stderr, "/%llu", (unsigned long long)progress->steps);
+		dfg_text_add(text, "/%llu", (unsigned long long)progress->steps);
 	if (name)
-		fprintf(stderr, "  %s %.5g", name, value);
-	fprintf(stderr, "  %.1f steps/s", rate);
+		dfg_text_add(text, "  %s %.5g", name, value);
+	dfg_text_add(text, "  %.1f steps/s", rate);
 	if (progress->steps > step && rate > 0) {
 		unsigned long long left = (unsigned long long)((double)(progress->steps - step) / rate);
-		fprintf(stderr, "  %llu:%02llu left", left / 60, left % 60);
+		dfg_text_add(text, "  %llu:%02llu left", left / 60, left % 60);
 	}
-	fputs(progress->terminal ? "" : "\n", stderr);
-	fflush(stderr);
 }
 
 void dfg_progress_step(struct dfg_progress *progress, uint64_t step, uint64_t epoch, const char *name, double value)
 {
 	double now = dfg_seconds(), wait = progress->terminal ? 0.1 : 10;
+	struct dfg_text text = {0};
 	if (dfg_globals.quiet || now - progress->last < wait || now - progress->since < 0.5)
 		return;
 	progress->last = now;
-	progress->shown = progress->terminal;
-	print_progress(progress, step, epoch, name, value, now);
+	put_progress(&text, progress, step, epoch, name, value);
+	if (text.s && progress->terminal)
+		dfg_screen_draw(text.s);
+	else if (text.s)
+		dfg_talk("%s", text.s);
+	dfg_text_release(&text);
 }
 
-void dfg_progress_end(struct dfg_progress *progress)
+void dfg_progress_end(const struct dfg_progress *progress)
 {
-	if (progress->shown)
-		fputs("\r\033[K", stderr);
-	progress->shown = false;
+	if (progress->terminal)
+		dfg_screen_clear();
 }

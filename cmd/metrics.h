@@ -26,11 +26,11 @@ double dfg_seconds(void);
 
 /* How far a training is: a line that is renewed on a terminal, elsewhere a line every ten seconds. */
 struct dfg_progress {
-	bool terminal, shown;
+	bool terminal;
 	double since, last;
 	uint64_t first;         /* steps that were done before this run */
 	uint64_t steps, epochs; /* to do; 0: not known */
 };
 void dfg_progress_start(struct dfg_progress *progress, uint64_t done, uint64_t steps, uint64_t epochs);
 void dfg_progress_step(struct dfg_progress *progress, uint64_t step, uint64_t epoch, const char *name, double value);
-void dfg_progress_end(struct dfg_progress *progress); /* before anything else is said */
+void dfg_progress_end(const struct dfg_progress *progress);

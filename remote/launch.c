@@ -15,6 +15,13 @@ struct dfg_crew *dfg_launch_crew(struct dfg_launch *launch)
 	return launch->crew;
 }
 
+void dfg_launch_reached(
+	const struct dfg_launch *launch, uint32_t worker, enum dfg_launch_stage stage, const struct dfg_err *err)
+{
+	if (launch->options.reached)
+		launch->options.reached(launch->options.say_arg, worker, stage, err ? err->text : NULL);
+}
+
 bool dfg_launch_all_local(const struct dfg_launch *launch)
 {
 	for (uint32_t i = 0; i < launch->workers; i++)
@@ -109,6 +116,15 @@ static struct dfg_err *start_watch(struct dfg_launch *launch)
 	return launch->watching ? NULL : DFG_ERR(DFG_MEMORY, "no more threads");
 }
 
+/* Takes err. */
+static struct dfg_err *linked(const struct dfg_launch *launch, uint32_t worker, struct dfg_err *err)
+{
+	err = dfg_err_note(err, "%s", launch->peer[worker].name);
+	if (err)
+		dfg_launch_reached(launch, worker, DFG_LAUNCH_FAILED, err);
+	return err;
+}
+
 static struct dfg_err *link_all(struct dfg_launch *launch)
 {
 	const uint32_t ms = START_SECONDS * 1000;
@@ -122,13 +138,14 @@ static struct dfg_err *link_all(struct dfg_launch *launch)
 	DFG_TRY(memory ? dfg_shm_new(&shm, &launch->shm) : dfg_hub_new(&hub, &launch->hub));
 	for (uint32_t i = 0; i < launch->workers; i++) {
 		const struct dfg_peer *peer = &launch->peer[i];
+		dfg_launch_reached(launch, i, DFG_LAUNCH_LINKING, NULL);
 		const char *key = *peer->fingerprint ? peer->fingerprint : NULL;
 		struct dfg_err *err = memory ? dfg_shm_connect(launch->shm, i, peer->shm, ms, &launch->link[i])
 									 : dfg_hub_connect(launch->hub, i, peer->address, key, &launch->link[i]);
-		DFG_TRY(dfg_err_note(err, "%s", peer->name));
+		DFG_TRY(linked(launch, i, err));
 	}
 	for (uint32_t i = 0; i < launch->workers && !memory; i++)
-		DFG_TRY(dfg_err_note(dfg_hub_wait(launch->link[i], ms), "%s", launch->peer[i].name));
+		DFG_TRY(linked(launch, i, dfg_hub_wait(launch->link[i], ms)));
 	return NULL;
 }
 

@@ -9,6 +9,18 @@
  * line says where it listens.
  */
 struct dfg_launch;
+
+/* How far a worker has come. */
+enum dfg_launch_stage {
+	DFG_LAUNCH_WAITING,
+	DFG_LAUNCH_CONNECTING, /* over SSH */
+	DFG_LAUNCH_PUSHING,    /* this program is sent there */
+	DFG_LAUNCH_STARTING,
+	DFG_LAUNCH_LINKING, /* to the launcher and to each other */
+	DFG_LAUNCH_LOADING, /* it is given its part: whoever does that says so */
+	DFG_LAUNCH_READY,
+	DFG_LAUNCH_FAILED,
+};
 struct dfg_launch_options {
 	const struct dfg_hosts *hosts;      /* borrowed, as all here */
 	const char *transport;              /* "auto", "libcurl" or "shm" */
@@ -20,8 +32,8 @@ struct dfg_launch_options {
 	void (*trace)(void *arg, const struct dfg_crew_event *event); /* as of a crew */
 	void *trace_arg;
 	void (*say)(void *arg, uint32_t worker, const char *line); /* what a worker wrote to stderr. Any thread */
-	void (*ready)(
-		void *arg, uint32_t worker, double seconds); /* it has started, and took so long. Any thread; or NULL */
+	/* It has come there; words: why it failed, else NULL. Any thread; or NULL */
+	void (*reached)(void *arg, uint32_t worker, enum dfg_launch_stage stage, const char *words);
 	void *say_arg;
 };
 

@@ -99,6 +99,13 @@ static struct dfg_err *end_of(const struct dfg_ssh_end *end)
 	return DFG_ERR(DFG_UNAVAILABLE, "%s%s%s%s", how, *last ? " (" : "", last, *last ? ")" : "");
 }
 
+static void sent_far(void *arg, const struct dfg_worker_host *of, bool pushing)
+{
+	const struct dfg_launch *launch = arg;
+	dfg_launch_reached(launch, (uint32_t)(of - launch->options.hosts->worker),
+		pushing ? DFG_LAUNCH_PUSHING : DFG_LAUNCH_STARTING, NULL);
+}
+
 static void ended_far(void *arg, const struct dfg_worker_host *of, const struct dfg_ssh_end *end)
 {
 	struct dfg_launch *launch = arg;
@@ -128,6 +135,7 @@ static struct dfg_err *start_far(struct hand *hand)
 		.seconds = START_SECONDS,
 		.push = launch->options.push,
 		.say = say_far,
+		.starts = sent_far,
 		.ended = ended_far,
 		.arg = launch};
 	const char *argument[ARGUMENTS];
@@ -148,14 +156,14 @@ static void *start(void *arg)
 	sigemptyset(&pipe_);
 	sigaddset(&pipe_, SIGPIPE); /* a worker that ends before it is told the secret is an error like others */
 	pthread_sigmask(SIG_BLOCK, &pipe_, NULL);
-	const struct dfg_launch_options *options = &hand->launch->options;
-	uint64_t began = dfg_now();
-	if (dfg_launch_host(hand->launch, hand->number)->local)
+	bool local = dfg_launch_host(hand->launch, hand->number)->local;
+	dfg_launch_reached(hand->launch, hand->number, local ? DFG_LAUNCH_STARTING : DFG_LAUNCH_CONNECTING, NULL);
+	if (local)
 		hand->err = dfg_err_note(start_local(hand), "%s", hand->launch->peer[hand->number].name);
 	else
 		hand->err = start_far(hand);
-	if (!hand->err && options->ready)
-		options->ready(options->say_arg, hand->number, (double)(dfg_now() - began) / 1e9);
+	if (hand->err)
+		dfg_launch_reached(hand->launch, hand->number, DFG_LAUNCH_FAILED, hand->err);
 	return NULL;
 }
 

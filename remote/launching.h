@@ -48,6 +48,10 @@ static inline const struct dfg_worker_host *dfg_launch_host(const struct dfg_lau
 	return &launch->options.hosts->worker[number];
 }
 
+/* Tells whoever wants to know. err is borrowed, NULL where it is none. */
+void dfg_launch_reached(
+	const struct dfg_launch *launch, uint32_t worker, enum dfg_launch_stage stage, const struct dfg_err *err);
+
 bool dfg_launch_all_local(const struct dfg_launch *launch);
 
 /* Where all are processes here, nothing of the network is opened. */

@@ -77,15 +77,25 @@ static struct dfg_err *start_thread(struct dfg_ssh_process *process)
 	return NULL;
 }
 
+static void tell_start(const struct dfg_ssh_process *process, bool pushing)
+{
+	if (process->options.starts)
+		process->options.starts(process->options.arg, process->host, pushing);
+}
+
 /* Moves bytes until the first line of stdout is there, or, `to_end`, until the process has ended. */
 static struct dfg_err *follow(struct dfg_ssh_process *process, bool to_end)
 {
+	bool pushing = process->options.push;
+	tell_start(process, pushing);
 	dfg_ssh_begin(&process->ssh);
 	while (!process->over && (to_end || !process->hello.s)) {
 		if (dfg_ssh_process_move(process))
 			dfg_ssh_begin(&process->ssh);
 		else
 			DFG_TRY(dfg_ssh_turn(&process->ssh, to_end ? "answer" : "start dfg"));
+		if (pushing && !process->queue.length)
+			tell_start(process, pushing = false);
 	}
 	return dfg_text_check(&process->queue);
 }

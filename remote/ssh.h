@@ -37,6 +37,9 @@ struct dfg_ssh_options {
 	/* A line that the program writes to stderr, or what is to be said of the config. NULL: nobody reads them. */
 	void (*say)(void *arg, const struct dfg_worker_host *host, const char *line);
 
+	/* The host is there: the program is sent, and then it is started. NULL: nobody asks. */
+	void (*starts)(void *arg, const struct dfg_worker_host *host, bool pushing);
+
 	/* Once it has started: it has ended, or the connection has, before dfg_ssh_process_free(). NULL: nobody asks. */
 	void (*ended)(void *arg, const struct dfg_worker_host *host, const struct dfg_ssh_end *end);
 	void *arg;
