@@ -316,9 +316,9 @@ static bool is_only_read(struct laying *laying, const struct op *op, uint32_t i,
 {
 	const uint32_t *use = laying->layout->use + op->first;
 	uint32_t group = dfg_group_of(laying, use[i]);
-	if (op->kind != OP_BACK || use[i] >= laying->plan->first_feed || laying->last[group] != o ||
-		laying->group[use[i]] != use[i] || laying->carried[use[i]] || loop_of_slot(laying, use[i]) != op->loop ||
-		!laying->layout->op[laying->first[group]].record)
+	if (op->kind != OP_BACK || use[i] >= laying->plan->first_feed || laying->store[use[i]] != DFG_NONE ||
+		laying->last[group] != o || laying->group[use[i]] != use[i] || laying->carried[use[i]] ||
+		loop_of_slot(laying, use[i]) != op->loop || !laying->layout->op[laying->first[group]].record)
 		return false;
 	for (uint32_t j = 0; j < op->n_in; j++)
 		if (j != i && dfg_group_of(laying, use[j]) == group)
