@@ -1,6 +1,7 @@
 /* lower. Needs: a graph that verify accepts. Gives: one without calls of functions, within a budget. */
 #include "lib/pass/lower.h"
 
+#include "lib/pass/arrange.h"
 #include "lib/pass/cycle.h"
 #include "lib/pass/lowering.h"
 #include "lib/pass/scalar.h"
@@ -252,30 +253,6 @@ static struct dfg_err *sort(struct lower *l, struct sorting *out_sorting)
 	return NULL;
 }
 
-static struct dfg_err *rearrange(struct lower *l, const struct sorting *sorting, uint32_t *number)
-{
-	struct dfg_graph *graph = l->graph;
-	struct dfg_map names = {0};
-	struct dfg_node *node = dfg_arena_zeros(l->scratch, (size_t)sorting->count + 1, sizeof *node);
-	if (!node)
-		return no_memory();
-	for (uint32_t i = 0; i < sorting->count; i++) {
-		node[i] = graph->node[sorting->order[i]];
-		if (!dfg_map_put(&names, node[i].name, strlen(node[i].name), &number[sorting->order[i]], NULL)) {
-			dfg_map_release(&names);
-			return no_memory();
-		}
-	}
-	dfg_map_release(&graph->names);
-	graph->names = names;
-	graph->count = sorting->count;
-	memcpy(graph->node, node, sorting->count * sizeof *node);
-	for (uint32_t n = 0; n < graph->count; n++)
-		for (uint32_t e = 0; e < graph->node[n].n_in + graph->node[n].n_control; e++)
-			graph->node[n].in[e].node = number[graph->node[n].in[e].node];
-	return NULL;
-}
-
 static bool holds_function(const struct dfg_attr *attr)
 {
 	return attr->kind == DFG_ATTR_FUNC ||
@@ -304,9 +281,7 @@ static struct dfg_err *clean_up(struct lower *l, struct dfg_keep *keep)
 		for (uint32_t i = 0; i < l->graph->node[n].n_in; i++)
 			look_through(l, &l->graph->node[n].in[i]);
 	DFG_TRY(sort(l, &sorting));
-	DFG_TRY(rearrange(l, &sorting, number));
-	if (keep)
-		dfg_keep_renumber(keep, number);
+	DFG_TRY(dfg_arrange(l->graph, sorting.order, sorting.count, number, keep, l->scratch));
 	drop_library(l->graph);
 	return NULL;
 }

@@ -1,7 +1,7 @@
 /* prune. Needs: every edge names a node. Gives: only what `keep` needs, also over control edges. O(nodes + edges). */
 #include "lib/pass/prune.h"
 
-#include <string.h>
+#include "lib/pass/arrange.h"
 
 /* Nodes met but not yet looked into. Each is pushed once, so the room for all of them is taken up front. */
 struct worklist {
@@ -49,29 +49,6 @@ static void meet_all(struct worklist *work, const struct dfg_keep *keep)
 	}
 }
 
-/* Squeezes the unmet out. number[old] becomes new; edges follow, for what is kept has only inputs that are kept. */
-static struct dfg_err *squeeze(struct dfg_graph *graph, const bool *met, uint32_t *number)
-{
-	uint32_t kept = 0;
-	struct dfg_map names = {0};
-	for (uint32_t n = 0; n < graph->count; n++) {
-		if (!met[n])
-			continue;
-		if (!dfg_map_put(&names, graph->node[n].name, strlen(graph->node[n].name), &number[n], NULL)) {
-			dfg_map_release(&names);
-			return DFG_ERR(DFG_MEMORY, "no memory for the names of %u nodes", graph->count);
-		}
-		graph->node[kept++] = graph->node[n];
-	}
-	graph->count = kept;
-	dfg_map_release(&graph->names);
-	graph->names = names;
-	for (uint32_t n = 0; n < kept; n++)
-		for (uint32_t e = 0; e < graph->node[n].n_in + graph->node[n].n_control; e++)
-			graph->node[n].in[e].node = number[graph->node[n].in[e].node];
-	return NULL;
-}
-
 struct dfg_err *dfg_prune(
 	struct dfg_graph *graph, struct dfg_keep *keep, struct dfg_arena *scratch, struct dfg_text *report)
 {
@@ -82,13 +59,16 @@ struct dfg_err *dfg_prune(
 		.setter = dfg_arena_zeros(scratch, graph->count, sizeof *work.setter),
 		.next = dfg_arena_zeros(scratch, graph->count, sizeof *work.next),
 	};
-	uint32_t *number = dfg_arena_zeros(scratch, graph->count, sizeof *number), before = graph->count;
+	uint32_t *number = dfg_arena_zeros(scratch, graph->count, sizeof *number);
+	uint32_t before = graph->count, kept = 0;
 	if (!work.met || !work.node || !work.setter || !work.next || !number)
 		return DFG_ERR(DFG_MEMORY, "no memory to prune %u nodes", graph->count);
 	find_setters(&work);
 	meet_all(&work, keep);
-	DFG_TRY(squeeze(graph, work.met, number));
-	dfg_keep_renumber(keep, number);
+	for (uint32_t n = 0; n < before; n++)
+		if (work.met[n])
+			work.node[kept++] = n;
+	DFG_TRY(dfg_arrange(graph, work.node, kept, number, keep, scratch));
 	dfg_text_add(report, "prune: removed %u of %u nodes\n", before - graph->count, before);
 	return NULL;
 }
