@@ -13,7 +13,7 @@ const char dfg_array_kind[] = "tensor array", dfg_stack_kind[] = "stack", dfg_te
 
 extern const struct dfg_op dfg_op_Add;
 
-enum { DEPTH_MOST = 1000 };
+enum { DEPTH_MOST = 1000, LEVEL_MOST = 32, LEVEL_FINAL = 1 << 16 };
 
 /* The name stands behind the object. */
 struct dfg_err *dfg_object_new(size_t bytes, const char *kind, const char *name, void *out_object)
@@ -65,19 +65,41 @@ struct dfg_err *dfg_object_out(struct dfg_kernel *ctx, int i, struct dfg_resourc
 	return NULL;
 }
 
+static bool changes(const struct dfg_object *object)
+{
+	return object->resource.kind == dfg_array_kind || object->resource.kind == dfg_stack_kind;
+}
+
+int dfg_object_settle(struct dfg_object *object)
+{
+	return changes(object) ? atomic_fetch_or(&object->level, LEVEL_FINAL) & ~LEVEL_FINAL : atomic_load(&object->level);
+}
+
+/* Makes the level at least this; false where it is lower and can rise no more. */
+static bool rise(struct dfg_object *object, int level)
+{
+	int now = atomic_load(&object->level);
+	while ((now & ~LEVEL_FINAL) < level) {
+		if (now & LEVEL_FINAL || level > LEVEL_MOST)
+			return false;
+		if (atomic_compare_exchange_weak(&object->level, &now, level))
+			return true;
+	}
+	return true;
+}
+
 struct dfg_err *dfg_object_hold(struct dfg_object *object, const struct dfg_tensor *element)
 {
-	bool changes = object->resource.kind == dfg_array_kind || object->resource.kind == dfg_stack_kind;
 	if (!dfg_held_objects(element->dtype))
 		return NULL;
 	for (int64_t e = 0; e < dfg_shape_count(&element->shape); e++) {
-		const struct dfg_resource *resource = ((struct dfg_resource **)element->data)[e];
-		const struct dfg_object *held = is_object(resource) ? (const struct dfg_object *)resource : NULL;
-		if (held && changes && held->level >= object->level)
+		struct dfg_resource *resource = ((struct dfg_resource **)element->data)[e];
+		struct dfg_object *held = is_object(resource) ? (struct dfg_object *)resource : NULL;
+		if (!held)
+			continue;
+		if (!rise(object, dfg_object_settle(held) + changes(object)))
 			return DFG_ERR(DFG_DATA, "a %s cannot hold a %s", object->resource.kind, held->resource.kind);
-		if (held && !changes && held->level > object->level)
-			object->level = held->level;
-		if (held && held->depth >= object->depth)
+		if (held->depth >= object->depth)
 			object->depth = held->depth + 1;
 	}
 	if (object->depth > DEPTH_MOST)

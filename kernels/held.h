@@ -6,13 +6,14 @@
  * What arrays, stacks, lists and optionals share: objects that an element of a resource or variant tensor points to, and
  * the tensors that they hold.
  *
- * Objects are counted, so none may hold itself, however far round. Each has a level: of what never changes (lists and
- * optionals) that of its elements, of an array 1, of a stack 2; arrays and stacks hold only what is of a lower one.
+ * Objects are counted, so none may hold itself, however far round. Each has a level, and holds only what is of a lower
+ * one; lists and optionals, which never change, are of that of their elements. An array's level, 1 at first, and a
+ * stack's, 2, rises with what it holds, until something holds it: so arrays of arrays are filled from the inside.
  */
 struct dfg_object {
 	struct dfg_resource resource;
-	int level;
-	int depth; /* lists in each other: they are given back one inside the other */
+	atomic_int level; /* with a bit for one that rises no more */
+	int depth;        /* lists in each other: they are given back one inside the other */
 };
 
 extern const char dfg_array_kind[], dfg_stack_kind[], dfg_tensor_list_kind[], dfg_optional_kind[];
@@ -26,8 +27,11 @@ DFG_MUST_CHECK struct dfg_err *dfg_object_in(struct dfg_kernel *ctx, int i, cons
 /* Output i is a scalar that refers to it. Takes the reference. */
 DFG_MUST_CHECK struct dfg_err *dfg_object_out(struct dfg_kernel *ctx, int i, struct dfg_resource *object);
 
-/* Before the object takes the element: refuses what would close a ring; a list's level and depth grow with it. */
+/* Before the object takes the element: refuses what could close a ring; level and depth grow with it. */
 DFG_MUST_CHECK struct dfg_err *dfg_object_hold(struct dfg_object *object, const struct dfg_tensor *element);
+
+/* The level that it has from now on: it rises no more. */
+int dfg_object_settle(struct dfg_object *object);
 
 /* Input i, an i32 scalar. */
 DFG_MUST_CHECK struct dfg_err *dfg_held_index(struct dfg_kernel *ctx, int i, int64_t *out_index);

@@ -288,6 +288,7 @@ static struct dfg_err *new_gradient(
 		.dtype = array->dtype, .count = array->count, .same = array->same, .clears = !array->sums, .sums = true};
 	DFG_TRY(prepend(before, &array->element, &kind.element));
 	DFG_TRY(dfg_array_new(source, &kind, out_gradient));
+	dfg_object_settle(&(*out_gradient)->object);
 	struct dfg_err *err = copy_shapes(array, before, *out_gradient);
 	if (err)
 		dfg_resource_unref(&(*out_gradient)->object.resource);

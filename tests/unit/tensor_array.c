@@ -163,6 +163,23 @@ static void an_array_that_has_a_gradient_grows_no_more(void **state)
 	refuses(ARRAY(", dynamic_size = true") GRADIENT("s") WRITE("3", "1") SIZE, "has no element 3");
 }
 
+#define ARRAYS(name) name ", " name "f = TensorArrayV3(1, dtype = resource)\n"
+#define HOLD(outer, inner) outer "f = TensorArrayWriteV3(" outer ", 0, " inner ", " outer "f)\n"
+
+static void arrays_hold_arrays_but_none_itself(void **state)
+{
+	(void)state;
+	const char *nested = ARRAY("") WRITE("0", "7") ARRAYS("a") HOLD("a", "h") ARRAYS("b") "after f, af { " HOLD("b", "a") " }\n"
+		"c = TensorArrayReadV3(b, 0, bf, dtype = resource)\nd = TensorArrayReadV3(c, 0, bf, dtype = resource)\n"
+		"y = TensorArrayReadV3(d, 0, bf, dtype = f32)\n";
+	says(nested, "[] 7");
+	refuses(ARRAYS("a") HOLD("a", "a") "y = Identity(af)\n", "a tensor array cannot hold a tensor array");
+	refuses(ARRAYS("a") ARRAYS("b") HOLD("a", "b") "after af { " HOLD("b", "a") " }\ny = Identity(bf)\n",
+		"a tensor array cannot hold a tensor array");
+	refuses(ARRAYS("a") "g, gf = TensorArrayGradV3(a, af, source = \"s\")\n" HOLD("g", "a") "y = Identity(gf)\n",
+		"a tensor array cannot hold a tensor array");
+}
+
 static void a_closed_array_is_of_no_use(void **state)
 {
 	(void)state;
@@ -313,6 +330,7 @@ int main(void)
 		cmocka_unit_test(a_sum_does_not_depend_on_the_order_of_its_terms),
 		cmocka_unit_test(gradients_of_two_sources_do_not_mix),
 		cmocka_unit_test(an_array_that_has_a_gradient_grows_no_more),
+		cmocka_unit_test(arrays_hold_arrays_but_none_itself),
 		cmocka_unit_test(a_closed_array_is_of_no_use),
 		cmocka_unit_test(a_handle_must_be_of_an_array),
 		cmocka_unit_test(derivatives_are_those_of_differences),
