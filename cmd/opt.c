@@ -11,7 +11,7 @@ static const struct dfg_opt options[] = {
 	{"fetch", 'f', .takes = "T", .list = &fetch, .help = "Keep tensor T, by its name and value; may be a list."},
 	{"target", .takes = "N", .list = &target, .help = "Keep node N, which is run for its effect."},
 	{"passes", .takes = "P", .list = &passes,
-		.help = "Run these only: lower, fuse, fold, cse, prune; the order is fixed."},
+		.help = "Run these only: lower, tensorflow, fuse, fold, cse, prune; the order is fixed."},
 	{.rows = dfg_graph_in_options},
 	{.rows = dfg_graph_out_options},
 	{0},
@@ -37,6 +37,14 @@ static bool is_asked_for(const struct dfg_pass *pass, const char **word, uint32_
 	return !count && pass->standard;
 }
 
+static bool leaves_all(const char **word, uint32_t count)
+{
+	for (const struct dfg_pass *pass = dfg_passes; pass->name; pass++)
+		if (is_asked_for(pass, word, count) && !pass->whole)
+			return false;
+	return true;
+}
+
 /* Outputs that the graph declares, where none is asked for. */
 static struct dfg_err *keep_declared(const struct dfg_graph *graph, struct dfg_arena *arena, struct dfg_keep *keep)
 {
@@ -45,8 +53,6 @@ static struct dfg_err *keep_declared(const struct dfg_graph *graph, struct dfg_a
 	for (uint32_t n = 0; n < graph->count; n++)
 		if (dfg_node_mark(&graph->node[n], "_dfg_output", NULL))
 			keep->fetch[keep->n_fetch++] = (struct dfg_edge){n, 0};
-	if (!keep->n_fetch)
-		return DFG_ERR(DFG_USAGE, "the graph declares no outputs: say what to keep with --fetch or --target");
 	return NULL;
 }
 
@@ -60,6 +66,8 @@ static struct dfg_err *run_passes(struct dfg_graph *graph, struct dfg_arena *are
 		DFG_TRY(check_pass(word[i]));
 	DFG_TRY(fetch.count || target.count ? dfg_cmd_kept(graph, &fetch, &target, arena, &keep)
 										: keep_declared(graph, arena, &keep));
+	if (!keep.n_fetch && !keep.n_target && !leaves_all(word, count))
+		return DFG_ERR(DFG_USAGE, "the graph declares no outputs: say what to keep with --fetch or --target");
 	DFG_TRY(dfg_verify(graph, NULL, NULL));
 	for (const struct dfg_pass *pass = dfg_passes; pass->name; pass++)
 		if (is_asked_for(pass, word, count))
@@ -88,7 +96,7 @@ static struct dfg_err *opt(char **operands, int *out_status)
 const struct dfg_cmd dfg_cmd_opt = {
 	.name = "opt",
 	.operands = "G",
-	.summary = "rewrite a graph so that it does less",
+	.summary = "rewrite a graph so that it does less, or for TensorFlow",
 	.options = options,
 	.least = 1,
 	.most = 1,

@@ -5,13 +5,27 @@
 #include "lib/pass/fuse.h"
 #include "lib/pass/lower.h"
 #include "lib/pass/prune.h"
+#include "lib/pass/tensorflow.h"
 
 const struct dfg_pass dfg_passes[] = {
-	{"lower", "Write out calls of functions, conditionals and loops among them.", true, dfg_lower},
-	{"fuse", "Make spelled-out updates of variables the op that does the same.", true, dfg_fuse},
-	{"fold", "Compute what is the same in every run and on every machine.", true, dfg_fold},
-	{"cse", "Join nodes that compute the same.", true, dfg_cse},
-	{"prune", "Remove what is not needed.", true, dfg_prune},
+	{.name = "lower",
+		.doc = "Write out calls of functions, conditionals and loops among them.",
+		.standard = true,
+		.run = dfg_lower},
+	{.name = "tensorflow",
+		.doc = "Say with tensor arrays what only dfg has an op for, so that TensorFlow runs it.",
+		.whole = true,
+		.run = dfg_tensorflow},
+	{.name = "fuse",
+		.doc = "Make spelled-out updates of variables the op that does the same.",
+		.standard = true,
+		.run = dfg_fuse},
+	{.name = "fold",
+		.doc = "Compute what is the same in every run and on every machine.",
+		.standard = true,
+		.run = dfg_fold},
+	{.name = "cse", .doc = "Join nodes that compute the same.", .standard = true, .run = dfg_cse},
+	{.name = "prune", .doc = "Remove what is not needed.", .standard = true, .run = dfg_prune},
 	{0},
 };
 

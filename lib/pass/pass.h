@@ -24,6 +24,7 @@ void dfg_keep_renumber(struct dfg_keep *keep, const uint32_t *number);
 struct dfg_pass {
 	const char *name, *doc;
 	bool standard; /* part of `dfg opt` without --passes */
+	bool whole;    /* leaves all that the graph does: need not know what to keep */
 	struct dfg_err *(*run)(
 		struct dfg_graph *graph, struct dfg_keep *keep, struct dfg_arena *scratch, struct dfg_text *report);
 };

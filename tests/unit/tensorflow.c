@@ -1,0 +1,138 @@
+#include "lib/pass/tensorflow.h"
+
+#include "tests/unit/test.h"
+
+#include "lib/exec/session.h"
+#include "lib/pass/verify.h"
+#include "tests/unit/random_graph.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Gradients of loops, written for TensorFlow, are what they were to the bit, without an op of ours. */
+struct subject {
+	struct dfg_arena arena, scratch;
+	struct dfg_graph graph;
+	struct dfg_edge x, fetch[ORDERS + 1];
+};
+
+static void make_graph(struct subject *s, const struct program *p, bool remat)
+{
+	static const struct place root = {.pivot = DFG_NONE};
+	struct emitter *e = calloc(1, sizeof *e);
+	struct dfg_builder builder;
+	const struct dfg_attr attr[] = {
+		DFG_ATTR_T("dtype", DFG_F64), {"shape", DFG_ATTR_SHAPE, {.shape = &DFG_SHAPE_SCALAR}}};
+	*s = (struct subject){0};
+	dfg_graph_init(&s->graph, &s->arena);
+	succeeds(dfg_builder_init(&builder, &s->graph));
+	e->builder = &builder;
+	e->remat = remat;
+	s->x = emit(e, "Placeholder", NULL, 0, attr, 2);
+	bind(e, X, &root, s->x);
+	bind(e, C, &root, emit_constant(e, &root, DFG_F64, 1.5));
+	emit_block(e, p->block, &root);
+	s->fetch[0] = emit1(e, "Identity", read_name(e, p->y, &root));
+	for (int order = 1; order <= ORDERS; order++)
+		s->fetch[order] = derive(e, s->fetch[order - 1], s->x);
+	free(e);
+	dfg_builder_release(&builder);
+}
+
+static void rewrite(struct subject *s)
+{
+	struct dfg_text report = {0};
+	struct dfg_keep keep = {.feed = &s->x, .n_feed = 1, .fetch = s->fetch, .n_fetch = ORDERS + 1};
+	succeeds(dfg_tensorflow(&s->graph, &keep, &s->scratch, &report));
+	dfg_text_release(&report);
+	for (uint32_t n = 0; n < s->graph.count; n++)
+		assert_null(strstr(s->graph.node[n].op_name, "Dfg>"));
+}
+
+static void release(struct subject *s)
+{
+	dfg_graph_release(&s->graph);
+	dfg_arena_release(&s->scratch);
+	dfg_arena_release(&s->arena);
+}
+
+static void run_graph(const struct subject *s, const struct dfg_session_options *options, double x, double *out)
+{
+	struct dfg_session *session;
+	struct dfg_plan *plan;
+	struct dfg_stats stats;
+	struct dfg_tensor feed = {.dtype = DFG_F64, .shape = DFG_SHAPE_SCALAR, .data = &x, .room = sizeof x};
+	struct dfg_tensor result[ORDERS + 1];
+	const struct dfg_step step = {.feed = &s->x, .n_feed = 1, .fetch = s->fetch, .n_fetch = ORDERS + 1};
+	succeeds(dfg_verify(&s->graph, NULL, NULL));
+	succeeds(dfg_session_new(&s->graph, options, &session));
+	succeeds(dfg_session_plan(session, &step, &plan));
+	succeeds(dfg_plan_run(plan, &feed, result));
+	for (int i = 0; i <= ORDERS; i++) {
+		out[i] = *(double *)result[i].data;
+		dfg_tensor_release(&result[i]);
+	}
+	dfg_plan_stats(plan, &stats);
+	assert_int_equal(stats.left, 0);
+	dfg_session_free(session);
+}
+
+/* False where the numbers grow out of all bounds: a loop may then run as long as it likes. */
+static bool is_usable(const struct program *p, double x)
+{
+	struct values *v = calloc(1, sizeof *v);
+	v->data[X] = jet_of(x);
+	v->data[C] = jet_of(1.5);
+	run_block(v, p->block, 0);
+	bool usable = !v->out_of_range;
+	free(v);
+	return usable;
+}
+
+static bool try_program(uint64_t seed)
+{
+	struct program p;
+	struct subject s;
+	double x = (double)(1 + seed % 7) / 4, want[ORDERS + 1], got[ORDERS + 1];
+	draw_program(&p, seed);
+	bool usable = is_usable(&p, x);
+	if (usable) {
+		make_graph(&s, &p, seed % 3 == 0);
+		run_graph(&s, NULL, x, want);
+		rewrite(&s);
+		for (int run = 0; run < 3; run++) {
+			const struct dfg_session_options options = {.threads = 1 + run % 2,
+				.random_schedule = run > 0,
+				.schedule_seed = seed + (uint64_t)run,
+				.no_opt = run == 1};
+			run_graph(&s, &options, x, got);
+			if (memcmp(got, want, sizeof got) != 0)
+				fail_msg("seed %llu, run %d: %.17g %.17g %.17g %.17g, not %.17g %.17g %.17g %.17g",
+					(unsigned long long)seed, run, got[0], got[1], got[2], got[3], want[0], want[1], want[2], want[3]);
+		}
+		release(&s);
+	}
+	dfg_arena_release(&p.arena);
+	return usable;
+}
+
+static uint64_t first = 1, count = 100;
+
+static void derivatives_of_random_programs_are_the_same(void **state)
+{
+	(void)state;
+	uint64_t done = 0;
+	for (uint64_t seed = first; done < count; seed++)
+		done += try_program(seed);
+}
+
+/* tensorflow [COUNT [FIRST SEED]] */
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(derivatives_of_random_programs_are_the_same),
+	};
+	count = argc > 1 ? strtoull(argv[1], NULL, 10) : count;
+	first = argc > 2 ? strtoull(argv[2], NULL, 10) : first;
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
