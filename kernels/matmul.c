@@ -187,6 +187,7 @@ static struct dfg_err *run(struct dfg_kernel *ctx, struct matrices *matrices)
 	if (count > 1 && a->shape.rank == c->shape.rank && dfg_shape_count(&b->shape) == p->k * p->n && p->a_column == 1 &&
 		dfg_shape_count(&a->shape) == count * p->m * p->k) { /* one b for all: one tall matrix */
 		p->m *= count;
+		p->a_row = p->k; /* of a turned row it was 1 */
 		count = 1;
 	}
 	const struct dfg_products products = {

@@ -14,3 +14,4 @@ BatchMatMulV2([[[1, 2]], [[3, 4]]], [[5], [6]])             = [[[17]], [[39]]]
 BatchMatMulV2([[1], [2]], [[[3], [4]]], adj_x = true)       = [[[11]]]
 BatchMatMulV2([[1, 2]], [[3, 4]])                           : cannot multiply [1,2] by [1,2]
 BatchMatMulV2([1, 2], [[3, 4]])                             : needs matrices
+BatchMatMulV2([[[1], [2]], [[3], [4]], [[5], [6]]], [[[1], [10]]], adj_x = true) = [[[21]], [[43]], [[65]]]
