@@ -20,8 +20,8 @@ typedef int64_t find_fn(const void *data, int64_t n);
 
 static struct dfg_err *refuse(struct dfg_kernel *ctx, find_fn *const *find, const char *what)
 {
-	const struct dfg_tensor *y = dfg_kernel_input(ctx, 1);
-	if (!find[y->dtype])
+	const struct dfg_tensor *x = dfg_kernel_input(ctx, 0), *y = dfg_kernel_input(ctx, 1);
+	if (!find[y->dtype] || !dfg_shape_count(&x->shape))
 		return NULL;
 	int64_t at = find[y->dtype](y->data, dfg_shape_count(&y->shape));
 	if (at >= 0)

@@ -24,7 +24,9 @@
 	}                                                                                                              \
 	static inline type floor_div_##name(type x, type y)                                                            \
 	{                                                                                                              \
-		return truncate_div_##name((type)(x - floor_mod_##name(x, y)), y);                                         \
+		type rest = truncate_mod_##name(x, y);                                                                     \
+		_Bool below = rest != 0 && (type)-1 < (type)1 && (rest < (type)1) != (y < (type)1);                        \
+		return (type)(truncate_div_##name(x, y) - (type)below);                                                    \
 	}                                                                                                              \
 	/* Counts outside [0, bits) are taken to its nearer end, as TensorFlow takes them. */                          \
 	static inline type shift_count_##name(type y)                                                                  \
