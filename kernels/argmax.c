@@ -1,4 +1,4 @@
-/* Where the largest or smallest element along an axis stands: the first of equals, and the first NaN before any number. */
+/* Where the largest or smallest element along an axis stands: the first of equals. NaN is never it, unless nothing else is there. */
 #include "kernels/fit.h"
 
 #include <inttypes.h>
@@ -62,7 +62,7 @@ static struct dfg_err *arg_run(struct dfg_kernel *ctx, int64_t (*find)(const str
 		int64_t at = 0;                                                           \
 		for (int64_t i = 1; i < search->dim; i++) {                               \
 			const type y = x[i * search->inner];                                  \
-			if (y better best || (y != y && best == best)) {                      \
+			if (y better best || (best != best && y == y)) {                      \
 				best = y;                                                         \
 				at = i;                                                           \
 			}                                                                     \

@@ -37,11 +37,11 @@ L2Loss([3, 4])                                              = 12.5
 L2Loss([])                                                  = 0
 ArgMax([[1, 5, 5], [7, 2, 3]], 1)                           = [1, 0]
 ArgMax([[1, 5], [7, 2]], 0, output_type = i32)              = [1, 0]
-ArgMax(f32([1, nan, 3, nan]), 0)                            = 1
+ArgMax(f32([1, nan, 3, nan]), 0)                            = 2
 ArgMax([[], []], 1)                                         : dimension 1 of [2,0] is empty
 ArgMax([1], 1)                                              : axis 1 is out of range
 ArgMin([[1, 5, 1], [7, 2, 3]], -1)                          = [0, 1]
-ArgMin(f32([3, nan, 1]), 0)                                 = 1
+ArgMin(f32([3, nan, 1]), 0)                                 = 2
 ArgMin(1, 0)                                                : input must have a dimension
 Cumsum([1, 2, 3], 0)                                        = [1, 3, 6]
 Cumsum([1, 2, 3], 0, exclusive = true)                      = [0, 1, 3]
@@ -59,3 +59,4 @@ Bincount([0, 1], 3, [1, 2, 4])                              : weights [3] do not
 Bucketize([-1, 0, 5, 10, 11], boundaries = [0, 10])         = [0, 1, 1, 2, 2]
 Bucketize(f32([nan]), boundaries = [0, 10])                 = [2]
 Bucketize([1], boundaries = [10, 0])                        : boundary 1 is less
+ArgMin(f32([nan, nan]), 0)                                  = 0
