@@ -26,45 +26,40 @@
 		.doc = __VA_ARGS__,                                                                 \
 	};
 
-/* With the attribute off, shapes that do not broadcast would make the result one false; what asks for that is refused. */
-static struct dfg_err *guard_equal(struct dfg_kernel *ctx)
+/* With incompatible_shape_error off, tensors whose shapes do not broadcast are unequal as a whole: the result is a scalar. */
+static struct dfg_err *equal_shape(struct dfg_infer *node)
+{
+	_Bool strict = node->call->attr[0].b;
+	struct dfg_err *err = dfg_shape_broadcast(node->in, 2, &node->out[0]);
+	if (strict)
+		return err;
+	if (err || !dfg_shape_known(&node->out[0]))
+		node->out[0] = (struct dfg_shape){.rank = -1};
+	dfg_err_free(err);
+	return NULL;
+}
+
+/* Operands that do not broadcast. */
+static struct dfg_err *apart(struct dfg_kernel *ctx, _Bool differ)
 {
 	const struct dfg_shape *shapes[] = {&dfg_kernel_input(ctx, 0)->shape, &dfg_kernel_input(ctx, 1)->shape};
-	struct dfg_shape shape;
-	if (dfg_shape_equal(shapes[0], shapes[1]))
-		return NULL;
-	return dfg_err_note(dfg_shape_broadcast(shapes, 2, &shape), "cannot compare");
-}
-
-/* Element i of an output of that shape comes from this element of t. */
-static int64_t source(const struct dfg_shape *shape, const struct dfg_tensor *t, int64_t i)
-{
-	int64_t at = 0, step = 1;
-	for (int d = 1; d <= t->shape.rank; d++) {
-		int64_t dim = t->shape.dim[t->shape.rank - d], out_dim = shape->dim[shape->rank - d];
-		at += dim == 1 ? 0 : i % out_dim * step;
-		i /= out_dim;
-		step *= dim;
-	}
-	return at;
-}
-
-static struct dfg_err *select_strings(struct dfg_kernel *ctx)
-{
-	const struct dfg_tensor *condition = dfg_kernel_input(ctx, 0), *t = dfg_kernel_input(ctx, 1),
-							*e = dfg_kernel_input(ctx, 2);
-	const struct dfg_shape *shapes[] = {&condition->shape, &t->shape, &e->shape};
-	struct dfg_shape shape;
+	struct dfg_shape scalar = {0};
 	struct dfg_tensor *out;
-	DFG_TRY(dfg_shape_broadcast(shapes, 3, &shape));
-	DFG_TRY(dfg_kernel_output(ctx, 0, &shape, &out));
-	for (int64_t i = 0; i < dfg_shape_count(&shape); i++) {
-		const _Bool *where = dfg_tensor_at(condition, source(&shape, condition, i));
-		const struct dfg_tensor *from = *where ? t : e;
-		const struct dfg_string *string = dfg_tensor_at(from, source(&shape, from, i));
-		DFG_TRY(dfg_kernel_string(ctx, 0, i, string->s, string->length));
-	}
+	if (dfg_kernel_attr(ctx)[0].b)
+		return dfg_shape_broadcast(shapes, 2, &scalar);
+	DFG_TRY(dfg_kernel_output(ctx, 0, &scalar, &out));
+	*(_Bool *)out->data = differ;
 	return NULL;
+}
+
+static struct dfg_err *equal_apart(struct dfg_kernel *ctx)
+{
+	return apart(ctx, false);
+}
+
+static struct dfg_err *not_equal_apart(struct dfg_kernel *ctx)
+{
+	return apart(ctx, true);
 }
 
 #include "kernels/logic.def"

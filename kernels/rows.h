@@ -28,7 +28,12 @@
 	DFG_EACH_complex(X, __VA_ARGS__)
 /* Those that have zeros: lists and optionals by a kernel of their own. */
 #define DFG_EACH_zeroed(X, ...) DFG_EACH_plain(X, __VA_ARGS__)
-#define CLASS_zeroed "plain|variant"
+#define CLASS_zeroed "plain|string|variant"
+/* Those that have an equality or a sum: strings by a kernel of their own. */
+#define DFG_EACH_comparable(X, ...) DFG_EACH_plain(X, __VA_ARGS__)
+#define CLASS_comparable "plain|string"
+#define DFG_EACH_joined(X, ...) DFG_EACH_numeric(X, __VA_ARGS__)
+#define CLASS_joined "numeric|string"
 #define CLASS_longer "float|i32|i64"
 #define CLASS_field "real|complex"
 #define CLASS_float "float"
@@ -126,6 +131,13 @@ struct dfg_err *dfg_guard_power(struct dfg_kernel *ctx);
 
 /* Lists and optionals like input 0, of zeros. */
 struct dfg_err *dfg_zeros_of_variants(struct dfg_kernel *ctx);
+
+/* The ops of their names, of strings. */
+struct dfg_err *dfg_strings_select(struct dfg_kernel *ctx);
+struct dfg_err *dfg_strings_equal(struct dfg_kernel *ctx);
+struct dfg_err *dfg_strings_not_equal(struct dfg_kernel *ctx);
+struct dfg_err *dfg_strings_add(struct dfg_kernel *ctx);
+struct dfg_err *dfg_strings_zero(struct dfg_kernel *ctx);
 
 /* Of ops whose inputs have one shape: nothing is stretched. For .shape and .guard. */
 struct dfg_err *dfg_shape_same(struct dfg_infer *node);

@@ -230,7 +230,12 @@ struct dfg_err *dfg_elementwise_run(struct dfg_kernel *ctx)
 	DFG_TRY(find_row(call, &walk.row));
 	if (call->op->guard)
 		DFG_TRY(call->op->guard(ctx));
-	DFG_TRY(dfg_shape_broadcast(shapes, call->n_in, &shape));
+	struct dfg_err *err = dfg_shape_broadcast(shapes, call->n_in, &shape);
+	if (err && call->op->run) {
+		dfg_err_free(err);
+		return call->op->run(ctx);
+	}
+	DFG_TRY(err);
 	DFG_TRY(dfg_kernel_output(ctx, 0, &shape, &out));
 	int64_t count = dfg_shape_count(&shape);
 	if (!count)

@@ -228,7 +228,8 @@ struct dfg_op {
 	/* An elementwise op has rows: out[i] from in[..][i]; out may be one of the inputs. Any other op has kernels. */
 	void (*row[DFG_DTYPES])(int64_t n, void *out, const void *const *in, const union dfg_value *attr);
 	struct dfg_err *(*kernel[DFG_DTYPES])(struct dfg_kernel *ctx);
-	struct dfg_err *(*run)(struct dfg_kernel *ctx); /* for every dtype that has no kernel of its own */
+	/* For every dtype that has no kernel of its own; where there are rows, for operands that do not broadcast. */
+	struct dfg_err *(*run)(struct dfg_kernel *ctx);
 
 	/* Before a row runs: refuses what it cannot compute, such as a zero divisor. */
 	struct dfg_err *(*guard)(struct dfg_kernel *ctx);

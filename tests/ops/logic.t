@@ -38,3 +38,8 @@ Select(false, [1, 2], [10, 20])                             = [10, 20]
 Select([true, false], ["a", "b"], ["c", "d"])               = ["a", "d"]
 Select([true], [1, 2], [10, 20])                            : cannot choose in [2]
 Select([true, false], [1, 2], [10])                         : cannot choose between [2] and [1]
+Equal(["a", "bc", ""], ["a", "b", ""])                      = [true, false, true]
+NotEqual([["a"], ["b"]], ["a", "b"])                        = [[false, true], [true, false]]
+Equal([1, 2, 3], [1, 2], incompatible_shape_error = false)  = false
+NotEqual(["a", "b", "c"], ["a", "b"], incompatible_shape_error = false) = true
+Equal([1, 2], [1], incompatible_shape_error = false)        = [true, false]
