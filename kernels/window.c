@@ -71,7 +71,7 @@ static struct dfg_err *fit_axis(const struct dfg_window_rule *rule, int dim, str
 	}
 	axis->out = (in - span + axis->stride) / axis->stride;
 	axis->before = rule->before[dim];
-	if (axis->out < 0 || (in > 0 && in < span)) /* over an image of nothing, nothing is a result */
+	if (axis->out < 0) /* a window less than a stride too large has no place, which is a result */
 		return DFG_ERR(
 			DFG_DATA, "a window of %lld does not fit in %lld of dim %d", (long long)span, (long long)in, dim);
 	return NULL;
