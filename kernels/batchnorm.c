@@ -1,4 +1,5 @@
 #include "lib/base/vector.h"
+#include "kernels/adjoint.h"
 #include "lib/graph/kernel.h"
 
 #include <math.h>
@@ -306,6 +307,46 @@ static struct dfg_err *backward(struct dfg_kernel *ctx)
 	" }\n"                                                                                                            \
 	"else { dx, dscale, doffset, _, _ = " op "(dy, x, scale, mean, variance" third ", " SAME " }"
 
+/*
+ * Second derivatives, written out in means over the axes of a channel. g is what came to y, and a, b, c to the three
+ * gradients; the part of a vector that the normalisation passes on is the vector less its mean and less what lies along x.
+ */
+#define SECOND(axes)                                                                                       \
+	"axes = " axes                                                                                         \
+	"\n"                                                                                                   \
+	"g, v, a = f32(y_backprop), f32(x), f32(dx_backprop)\n"                                                \
+	"m = Mean(v, axes, keep_dims = true)\n"                                                                \
+	"flat = Shape(m)\n"                                                                                    \
+	"s, b, c = Reshape(scale, flat), Reshape(dscale_backprop, flat), Reshape(doffset_backprop, flat)\n"    \
+	"static if is_training {\n"                                                                            \
+	"r = Rsqrt(Mean(Square(v - m), axes, keep_dims = true) + epsilon)\n"                                   \
+	"u = (v - m) * r\n"                                                                                    \
+	"along_g, along_a = Mean(g * u, axes, keep_dims = true), Mean(a * u, axes, keep_dims = true)\n"        \
+	"part_g = g - Mean(g, axes, keep_dims = true) - u * along_g\n"                                         \
+	"part_a = a - Mean(a, axes, keep_dims = true) - u * along_a\n"                                         \
+	"both = Mean(a * part_g, axes, keep_dims = true)\n"                                                    \
+	"dy_backprop = Cast(s * r * part_a + b * u + c, DstT = T)\n"                                           \
+	"dscale = Reshape(r * Sum(a * part_g, axes, keep_dims = true), Shape(scale))\n"                        \
+	"dx = Cast(b * r * part_g - s * r * r * (u * both + along_g * part_a + along_a * part_g), DstT = T)\n" \
+	"} else {\n"                                                                                           \
+	"r = Rsqrt(Reshape(reserve_space_2, flat) + epsilon)\n"                                                \
+	"u = (v - Reshape(reserve_space_1, flat)) * r\n"                                                       \
+	"dy_backprop = Cast(s * r * a + b * u + c, DstT = T)\n"                                                \
+	"dscale = Reshape(r * Sum(a * g, axes, keep_dims = true), Shape(scale))\n"                             \
+	"dx = Cast(b * r * g, DstT = T)\n"                                                                     \
+	"}"
+
+static struct dfg_err *second(struct dfg_gradient *node)
+{
+	static const char image[] = SECOND("[0, 1, 2]"), volume[] = SECOND("[0, 1, 2, 3]");
+	static const char image_first[] = SECOND("[0, 2, 3]"), volume_first[] = SECOND("[0, 2, 3, 4]");
+	const struct dfg_string format = node->call->attr[FORMAT].s;
+	bool first = format.s[1] == 'C';
+	if (format.length == 4)
+		return dfg_gradient_formula(node, first ? image_first : image);
+	return dfg_gradient_formula(node, first ? volume_first : volume);
+}
+
 const struct dfg_op dfg_op_FusedBatchNorm = {
 	.name = "FusedBatchNorm",
 	.doc = "each channel less its mean, over its deviation, scaled and moved",
@@ -349,8 +390,8 @@ const struct dfg_op dfg_op_FusedBatchNormGrad = {
 		"<T: f32>(y_backprop: T, x: T, scale: T, reserve_space_1: T, reserve_space_2: T) -> (x_backprop: T, "
 		"scale_backprop: T, offset_backprop: T, reserve_space_3: T, reserve_space_4: T)",
 	.attr = {ATTRS("NHWC|NCHW")},
-	.flags = DFG_NO_GRADIENT,
 	.shape = gradient_shape,
+	.gradient_fn = second,
 	.kernel = {[DFG_F32] = backward},
 };
 
@@ -361,8 +402,8 @@ const struct dfg_op dfg_op_FusedBatchNormGradV2 = {
 		"<T: half|f32, U: f32>(y_backprop: T, x: T, scale: f32, reserve_space_1: U, reserve_space_2: U) -> "
 		"(x_backprop: T, scale_backprop: U, offset_backprop: U, reserve_space_3: U, reserve_space_4: U)",
 	.attr = {ATTRS("NHWC|NCHW")},
-	.flags = DFG_NO_GRADIENT,
 	.shape = gradient_shape,
+	.gradient_fn = second,
 	.kernel = {[DFG_F32] = backward},
 };
 
@@ -374,7 +415,7 @@ const struct dfg_op dfg_op_FusedBatchNormGradV3 = {
 		"reserve_space_3: U) -> (x_backprop: T, scale_backprop: U, offset_backprop: U, reserve_space_4: U, "
 		"reserve_space_5: U)",
 	.attr = {ATTRS("NHWC|NCHW|NDHWC|NCDHW")},
-	.flags = DFG_NO_GRADIENT,
 	.shape = gradient_shape,
+	.gradient_fn = second,
 	.kernel = {[DFG_F32] = backward},
 };

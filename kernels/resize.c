@@ -284,7 +284,7 @@ const struct dfg_op dfg_op_ResizeBilinearGrad = {
 	.doc = "gradient of ResizeBilinear",
 	.sig = "<T: float>(grads: f32, original_image: T) -> (output: T)",
 	.attr = ATTRS,
-	.flags = DFG_NO_GRADIENT,
+	.gradient = "dgrads = ResizeBilinear(doutput, Slice(Shape(grads), [1], [2]), " SAME,
 	.shape = bilinear_grad_shape,
 	.kernel = {[DFG_F32] = bilinear_grad, [DFG_F64] = bilinear_grad},
 };
