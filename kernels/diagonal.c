@@ -122,17 +122,17 @@ static int64_t place_in(const struct band *band, int64_t row, int64_t column)
 
 enum { SOURCE, K, ROWS, COLUMNS, PADDING };
 
-/* The lowest and highest diagonal: input K, one number or two, or the main one where there is no such input. */
-static struct dfg_err *diagonals_of(const struct dfg_infer *node, int64_t out_k[2])
+/* The lowest and highest diagonal: input `at`, one number or two, or the main one where there is no such input. */
+static struct dfg_err *diagonals_of(const struct dfg_infer *node, int at, int64_t out_k[2])
 {
 	out_k[0] = out_k[1] = 0;
-	if (node->call->n_in <= K)
+	if (node->call->n_in <= at)
 		return NULL;
-	int64_t n = dfg_length_of(node, K);
-	if (node->in[K]->rank > 1 || n == 0 || n > 2)
-		return DFG_ERR(DFG_DATA, "k must be one number or two, not %s", dfg_shape_words(node->in[K]).s);
-	out_k[0] = dfg_int_of(node, K, 0);
-	out_k[1] = n == 1 ? out_k[0] : n == 2 ? dfg_int_of(node, K, 1) : DFG_NOT_KNOWN;
+	int64_t n = dfg_length_of(node, at);
+	if (node->in[at]->rank > 1 || n == 0 || n > 2)
+		return DFG_ERR(DFG_DATA, "k must be one number or two, not %s", dfg_shape_words(node->in[at]).s);
+	out_k[0] = dfg_int_of(node, at, 0);
+	out_k[1] = n == 1 ? out_k[0] : n == 2 ? dfg_int_of(node, at, 1) : DFG_NOT_KNOWN;
 	return NULL;
 }
 
@@ -154,7 +154,7 @@ static struct dfg_err *part_shape(struct dfg_infer *node)
 	if (in->rank < 2)
 		return DFG_ERR(DFG_DATA, "input must be matrices, not %s", dfg_shape_words(in).s);
 	int64_t rows = in->dim[in->rank - 2], columns = in->dim[in->rank - 1];
-	DFG_TRY(diagonals_of(node, k));
+	DFG_TRY(diagonals_of(node, K, k));
 	if (k[0] == DFG_NOT_KNOWN || k[1] == DFG_NOT_KNOWN)
 		return NULL;
 	int64_t dim[2] = {k[1] - k[0] + 1, DFG_UNKNOWN};
@@ -168,11 +168,11 @@ static struct dfg_err *part_shape(struct dfg_infer *node)
 }
 
 /* k as the kernel has it, after the shape function has accepted it. */
-static void diagonals_now(struct dfg_kernel *ctx, int64_t out_k[2])
+static void diagonals_now(struct dfg_kernel *ctx, int at, int64_t out_k[2])
 {
-	bool given = ctx->call->n_in > K;
-	out_k[0] = given ? dfg_tensor_int(ctx->in[K], 0) : 0;
-	out_k[1] = given && dfg_shape_count(&ctx->in[K]->shape) == 2 ? dfg_tensor_int(ctx->in[K], 1) : out_k[0];
+	bool given = ctx->call->n_in > at;
+	out_k[0] = given ? dfg_tensor_int(ctx->in[at], 0) : 0;
+	out_k[1] = given && dfg_shape_count(&ctx->in[at]->shape) == 2 ? dfg_tensor_int(ctx->in[at], 1) : out_k[0];
 }
 
 static void fill_padding(struct dfg_kernel *ctx, struct dfg_tensor *out, int padding)
@@ -208,7 +208,7 @@ static struct dfg_err *part_run(struct dfg_kernel *ctx)
 	struct dfg_tensor *out;
 	struct band band;
 	DFG_TRY(dfg_output_now(ctx, &out));
-	diagonals_now(ctx, k);
+	diagonals_now(ctx, K, k);
 	DFG_TRY(band_init(&band, ctx->call, in->shape.dim[rank - 2], in->shape.dim[rank - 1], k));
 	fill_padding(ctx, out, K + 1);
 	move_band(&band, dfg_count_between(&in->shape, 0, (int)rank - 2), in, out, false);
@@ -242,7 +242,7 @@ static struct dfg_err *matrix_shape(struct dfg_infer *node)
 {
 	const struct dfg_shape *in = node->in[SOURCE];
 	int64_t k[2], dim[2] = {DFG_UNKNOWN, DFG_UNKNOWN};
-	DFG_TRY(diagonals_of(node, k));
+	DFG_TRY(diagonals_of(node, K, k));
 	if (k[0] == DFG_NOT_KNOWN || k[1] == DFG_NOT_KNOWN)
 		return NULL;
 	int axes = k[0] == k[1] ? 1 : 2;
@@ -265,7 +265,7 @@ static struct dfg_err *matrix_run(struct dfg_kernel *ctx)
 	struct band band;
 	int64_t k[2];
 	DFG_TRY(dfg_output_now(ctx, &out));
-	diagonals_now(ctx, k);
+	diagonals_now(ctx, K, k);
 	int rank = out->shape.rank;
 	fill_padding(ctx, out, PADDING);
 	if (!dfg_shape_count(&out->shape))
@@ -325,6 +325,65 @@ const struct dfg_op dfg_op_MatrixDiagPartV3 = {
 	.gradient = PART_GRADIENT("k", ", align = align"),
 	.run = part_run,
 };
+
+enum { DIAGONAL = 1, OF_SET }; /* inputs of the ops below: the band's tensor, and k */
+
+/* Ends in the shape of the band that input SOURCE has, as far as it is known. */
+static struct dfg_err *set_shape(struct dfg_infer *node)
+{
+	const struct dfg_shape *in = node->in[SOURCE], *diagonal = node->in[DIAGONAL];
+	int64_t k[2], dim[2];
+	struct band band;
+	if (in->rank < 2)
+		return DFG_ERR(DFG_DATA, "input must be matrices, not %s", dfg_shape_words(in).s);
+	node->out[0] = *in;
+	DFG_TRY(diagonals_of(node, OF_SET, k));
+	int64_t rows = in->dim[in->rank - 2], columns = in->dim[in->rank - 1];
+	if (k[0] == DFG_NOT_KNOWN || k[1] == DFG_NOT_KNOWN || rows < 0 || columns < 0)
+		return NULL;
+	DFG_TRY(band_init(&band, node->call, rows, columns, k));
+	bool one = k[0] == k[1];
+	dim[0] = k[1] - k[0] + 1, dim[1] = band.longest;
+	const struct dfg_shape wanted = batch_and(in, in->rank - 2, one ? 1 : 2, dim + one);
+	if (!dfg_shape_fits(diagonal, &wanted))
+		return DFG_ERR(DFG_DATA, "diagonal is %s, the band of %s is %s", dfg_shape_words(diagonal).s,
+			dfg_shape_words(in).s, dfg_shape_words(&wanted).s);
+	return NULL;
+}
+
+static struct dfg_err *set_run(struct dfg_kernel *ctx)
+{
+	const struct dfg_tensor *in = dfg_kernel_input(ctx, SOURCE);
+	int rank = in->shape.rank;
+	struct dfg_tensor *out;
+	struct band band;
+	int64_t k[2];
+	DFG_TRY(dfg_output_now(ctx, &out));
+	diagonals_now(ctx, OF_SET, k);
+	if (!dfg_shape_count(&out->shape))
+		return NULL;
+	DFG_TRY(band_init(&band, ctx->call, in->shape.dim[rank - 2], in->shape.dim[rank - 1], k));
+	memcpy(out->data, in->data, dfg_tensor_bytes(in));
+	move_band(&band, dfg_count_between(&in->shape, 0, rank - 2), ctx->in[DIAGONAL], out, true);
+	return dfg_moved(ctx, 0);
+}
+
+/* The same under three names: of the main diagonal, of any from the left, and of any aligned. */
+#define SET(Op, ports, zeros, part, ...)                                                        \
+	const struct dfg_op dfg_op_##Op = {                                                         \
+		.name = #Op,                                                                            \
+		.doc = "matrices with other elements on the given diagonals",                           \
+		.sig = "<T: type>(input: T, diagonal: T" ports ") -> (output: T)",                      \
+		.attr = {__VA_ARGS__},                                                                  \
+		.flags = DFG_EXACT,                                                                     \
+		.shape = set_shape,                                                                     \
+		.gradient = "dinput, ddiagonal = " #Op "(doutput, ZerosLike(diagonal)" zeros ")," part, \
+		.run = set_run,                                                                         \
+	};
+SET(MatrixSetDiag, "", "", "MatrixDiagPart(doutput)", NULL)
+SET(MatrixSetDiagV2, ", k: i32", ", k", "MatrixDiagPartV3(doutput, k, Cast(0, DstT = T), align = \"LEFT_LEFT\")", NULL)
+SET(MatrixSetDiagV3, ", k: i32", ", k, align = align", "MatrixDiagPartV3(doutput, k, Cast(0, DstT = T), align = align)",
+	ALIGN)
 
 static struct dfg_err *band_part_shape(struct dfg_infer *node)
 {

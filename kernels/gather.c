@@ -124,10 +124,11 @@ static struct dfg_err *gather_run(struct dfg_kernel *ctx)
 	g.inner = dfg_count_between(params, pick.axis + 1, params->rank);
 	g.picks = dfg_count_between(indices, pick.batch_dims, indices->rank);
 	g.bytes = (size_t)g.inner * dfg_dtype_size(g.params->dtype);
-	DFG_TRY(check_indices(g.indices, g.dim));
 	int64_t count = dfg_shape_count(&g.out->shape);
-	if (count)
-		dfg_kernel_ranges(ctx, count / g.inner, (1 << 15) / g.inner + 1, gather_rows, &g);
+	if (!count)
+		return NULL;
+	DFG_TRY(check_indices(g.indices, g.dim));
+	dfg_kernel_ranges(ctx, count / g.inner, (1 << 15) / g.inner + 1, gather_rows, &g);
 	return dfg_moved(ctx, 0);
 }
 

@@ -14,7 +14,7 @@ struct segments {
 	void (*divide)(int64_t n, void *out, int64_t count); /* NULL: not */
 };
 
-enum { DATA, IDS };
+enum { DATA, IDS, SPARSE_IDS, ROWS }; /* inputs; of the sparse ops IDS are the indices */
 
 static struct dfg_shape with_rows(const struct dfg_shape *data, int skip, int64_t rows)
 {
@@ -83,13 +83,17 @@ static struct dfg_err *join_sorted(const struct rows *rows, const struct segment
 
 static struct dfg_err *segment_run(struct dfg_kernel *ctx, const struct segments *kind)
 {
-	struct rows rows = {.data = dfg_kernel_input(ctx, DATA), .ids = dfg_kernel_input(ctx, ctx->call->n_in - 1)};
+	bool sparse = ctx->call->n_in > SPARSE_IDS;
+	struct rows rows = {.data = dfg_kernel_input(ctx, DATA), .ids = dfg_kernel_input(ctx, sparse ? SPARSE_IDS : IDS)};
 	struct dfg_shape shape;
 	int64_t segments;
 	DFG_TRY(dfg_shapes_now(ctx, 1, &shape));
 	DFG_TRY(count_segments(rows.ids, &segments));
-	rows.picks = ctx->call->n_in > 2 ? dfg_kernel_input(ctx, 1) : NULL;
-	shape.dim[0] = segments;
+	rows.picks = sparse ? dfg_kernel_input(ctx, IDS) : NULL;
+	if (shape.dim[0] != DFG_UNKNOWN && shape.dim[0] < segments)
+		return DFG_ERR(DFG_DATA, "segment id %" PRId64 " of %" PRId64 " segments", segments - 1, shape.dim[0]);
+	if (shape.dim[0] == DFG_UNKNOWN)
+		shape.dim[0] = segments;
 	DFG_TRY(dfg_kernel_output(ctx, 0, &shape, &rows.out));
 	rows.count = dfg_shape_count(&rows.ids->shape);
 	rows.n = dfg_count_between(&shape, 1, shape.rank);
@@ -159,6 +163,11 @@ DFG_EACH_unsigned(MIN_INT, LOWEST_UNSIGNED)
 	"ones = Cast(Fill(ConcatV2([Shape(" ids                    \
 	"), Fill(Pack([Rank(data) - 1]), 1)], 0), 1), DstT = T)\n" \
 	"counts = SegmentSum(ones, segment_ids)\n"
+/* The same of the sparse ops, where segments may follow the last that has rows. */
+#define SPARSE_COUNTS                                          \
+	"ones = Cast(Fill(ConcatV2([Shape(segment_ids"             \
+	"), Fill(Pack([Rank(data) - 1]), 1)], 0), 1), DstT = T)\n" \
+	"counts = UnsortedSegmentSum(ones, segment_ids, GatherV2(Shape(output), 0, 0))\n"
 
 #define EXTREME_GRADIENT                                                   \
 	"is = Cast(Equal(data, GatherV2(output, segment_ids, 0)), DstT = T)\n" \
@@ -192,39 +201,47 @@ SEGMENT_OP(Prod, numeric, prod, "the product", PROD_GRADIENT)
 
 static struct dfg_err *sparse_shape(struct dfg_infer *node)
 {
-	const struct dfg_shape *indices = node->in[1], *ids = node->in[2];
-	DFG_TRY(dfg_need_rank(node, 1, 1));
-	DFG_TRY(dfg_need_rank(node, 2, 1));
+	const struct dfg_shape *indices = node->in[IDS], *ids = node->in[SPARSE_IDS];
+	int64_t rows = node->call->n_in > ROWS ? dfg_int_of(node, ROWS, 0) : DFG_NOT_KNOWN;
+	DFG_TRY(dfg_need_rank(node, IDS, 1));
+	DFG_TRY(dfg_need_rank(node, SPARSE_IDS, 1));
 	if (node->in[DATA]->rank < 1)
 		return DFG_ERR(DFG_DATA, "data must have a dimension");
 	if (indices->dim[0] >= 0 && ids->dim[0] >= 0 && indices->dim[0] != ids->dim[0])
 		return DFG_ERR(DFG_DATA, "%" PRId64 " segment ids for %" PRId64 " indices", ids->dim[0], indices->dim[0]);
-	node->out[0] = with_rows(node->in[DATA], 1, DFG_UNKNOWN);
+	if (rows < 0 && rows != DFG_NOT_KNOWN)
+		return DFG_ERR(DFG_DATA, "%" PRId64 " segments", rows);
+	node->out[0] = with_rows(node->in[DATA], 1, rows == DFG_NOT_KNOWN ? DFG_UNKNOWN : rows);
 	return NULL;
 }
 
 #define SPARSE_ROWS(value) \
 	"ddata = UnsortedSegmentSum(GatherV2(" value ", segment_ids, 0), indices, GatherV2(Shape(data), 0, 0))"
 
-#define SPARSE_OP(Op, types, stem, text, formula)                                             \
-	const struct dfg_op dfg_op_SparseSegment##Op = {                                          \
-		.name = "SparseSegment" #Op,                                                          \
-		.doc = text " of the rows that indices pick for each segment; their ids do not fall", \
-		.sig = "<T: " #types                                                                  \
-			   ", Tidx: index = i32, Tsegmentids: index = i32>"                               \
-			   "(data: T, indices: Tidx, segment_ids: Tsegmentids) -> (output: T)",           \
-		.attr = {"sparse_gradient: bool = false"},                                            \
-		.flags = DFG_EXACT,                                                                   \
-		.shape = sparse_shape,                                                                \
-		.gradient = formula,                                                                  \
-		.kernel = {DFG_EACH_##types(DFG_BY_DTYPE, stem)},                                     \
+#define SPARSE_AS(Op, types, params, rows, stem, text, formula)                             \
+	const struct dfg_op dfg_op_SparseSegment##Op = {                                        \
+		.name = "SparseSegment" #Op,                                                        \
+		.doc = text,                                                                        \
+		.sig = "<T: " #types ", Tidx: index = i32" params                                   \
+			   ", Tsegmentids: index = i32>"                                                \
+			   "(data: T, indices: Tidx, segment_ids: Tsegmentids" rows ") -> (output: T)", \
+		.attr = {"sparse_gradient: bool = false"},                                          \
+		.flags = DFG_EXACT,                                                                 \
+		.shape = sparse_shape,                                                              \
+		.gradient = formula,                                                                \
+		.kernel = {DFG_EACH_##types(DFG_BY_DTYPE, stem)},                                   \
 	};
+#define SPARSE_OP(Op, types, stem, text, formula)                                                                     \
+	SPARSE_AS(Op, types, "", "", stem, text " of the rows that indices pick for each segment; their ids do not fall", \
+		formula)                                                                                                      \
+	SPARSE_AS(Op##WithNumSegments, types, ", Tnumsegments: index = i32", ", num_segments: Tnumsegments", stem,        \
+		text " of the rows that indices pick for each of num_segments segments", formula)
 SPARSE_OP(Sum, number, sum, "the sum", SPARSE_ROWS("doutput"))
-SPARSE_OP(Mean, float, mean, "the mean", COUNTS("segment_ids") SPARSE_ROWS("doutput / counts"))
+SPARSE_OP(Mean, float, mean, "the mean", SPARSE_COUNTS SPARSE_ROWS("doutput / counts"))
 SPARSE_OP(SqrtN, float, sqrtn, "the sum, divided by the root of their number,",
-	COUNTS("segment_ids") SPARSE_ROWS("doutput / Sqrt(counts)"))
+	SPARSE_COUNTS SPARSE_ROWS("doutput / Sqrt(counts)"))
 
-enum { COUNT = 2 };
+enum { COUNT = 2 }; /* input of the unsorted ops */
 
 static struct dfg_err *unsorted_shape(struct dfg_infer *node)
 {

@@ -36,3 +36,7 @@ BatchToSpaceND([[[1], [3]], [[2], [4]]], [2], [[0, 0]])     = [[[1], [2], [3], [
 BatchToSpaceND([[[0], [2]], [[1], [3]]], [2], [[1, 0]])     = [[[1], [2], [3]]]
 BatchToSpaceND([[[1]]], [2], [[0, 0]])                      : a batch of 1 is not whole blocks of 2
 BatchToSpaceND([[[1]], [[2]]], [2], [[1, 2]])               : cannot cut 1 and 2 off the 2
+MatrixSetDiag([[1, 2], [3, 4]], [8, 9])                      = [[8, 2], [3, 9]]
+MatrixSetDiagV2([[1, 2, 3], [4, 5, 6]], [8, 9], 1)           = [[1, 8, 3], [4, 5, 9]]
+MatrixSetDiagV3([[1, 2, 3], [4, 5, 6]], [[0, 7], [8, 9]], [-1, 0]) = [[0, 2, 3], [8, 7, 6]]
+MatrixSetDiagV3([[1, 2, 3], [4, 5, 6]], [7, 8, 9], 0)        : the band of [2,3] is [2]

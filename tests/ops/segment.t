@@ -34,3 +34,10 @@ SparseSegmentMean([1, 2, 4], [0, 2, 1], [0, 0, 2])          = [2.5, 0, 2]
 SparseSegmentMean([1], [-1], [0])                           : index -1
 SparseSegmentSqrtN([1, 2, 3, 6], [0, 1, 2, 3], [0, 0, 0, 0]) = [6]
 SparseSegmentSqrtN([1], [0], [-1])                          : segment id -1 at 0 is negative
+SparseSegmentSumWithNumSegments([1, 2, 4], [0, 2, 2], [0, 0, 2], 4) = [5, 0, 4, 0]
+SparseSegmentMeanWithNumSegments([1, 2, 4], [0, 2], [1, 1], 2) = [0, 2.5]
+SparseSegmentSqrtNWithNumSegments([1, 2, 4], [0, 2], [1, 1], 1) : segment id 1 of 1 segments
+SparseSegmentSumGrad([[1, 2], [3, 4]], [2, 0, 2], [0, 1, 1], 3) = [[3, 4], [0, 0], [4, 6]]
+SparseSegmentMeanGrad([8, 3], [2, 0], [0, 0], 3)              = [4, 0, 4]
+SparseSegmentSqrtNGrad([8], [1, 1, 1, 1], [0, 0, 0, 0], 2)    = [0, 16]
+SparseSegmentSumGrad([1], [0], [1], 2)                        : segment id 1 at 0 is outside [0,1)
