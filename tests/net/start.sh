@@ -1,0 +1,76 @@
+# Why a worker does not start, one reason each: it is said, with the machine's name, and whoever has started by then is
+# ended.
+# shellcheck source=tests/net/rig
+. "$ROOT/tests/net/rig"
+
+machine alpha 10.77.0.11
+machine beta 10.77.0.12
+printf 'input x: f32[]\noutput y = x + 1.0\n' >add.dfg
+fails() { # STATUS WORDS [HOSTS [CONFIG]]
+	expect "$1" "$2" timeout 60 "$DFG" run --ssh-config "${4:-ssh_config}" add.dfg --hosts "${3:-alpha,beta}" --feed x=1
+	nothing_left alpha beta
+}
+
+# ssh says no.
+sed '/^10.77.0.12 /d' known_hosts >fewer
+sed "s/known_hosts$/fewer/" ssh_config >fewer_config
+fails 77 'beta: the host key of 10.77.0.12 is not known' alpha,beta fewer_config
+grep -q 'ssh-keyscan' out
+sed "s|^10.77.0.12 .*|10.77.0.12 $(cut -d' ' -f1,2 alpha/key.pub)|" known_hosts >fewer
+fails 77 'beta: the host key of 10.77.0.12 has changed' alpha,beta fewer_config
+ssh-keygen -q -t ed25519 -N '' -f other
+sed "s|keys/user|other|" ssh_config >other_config
+fails 77 "alpha: 10.77.0.11 refuses user 'root'" alpha,local:1 other_config
+printf 'Host refusing\n\tHostName 10.77.0.12\n\tPort 23\n' >>ssh_config
+fails 69 'refusing: cannot connect to 10.77.0.12 port 23: Connection refused' alpha,refusing
+ip neigh add 10.77.0.99 lladdr 02:00:00:00:00:99 dev hub nud permanent
+printf 'Host hole\n\tHostName 10.77.0.99\n\tConnectTimeout 1\n' >>ssh_config
+fails 69 'hole: 10.77.0.99 port 22 did not answer within 1 s' alpha,hole
+
+# All ports are taken there.
+ip netns exec beta sh -c 'echo 7001 7002 >/proc/sys/net/ipv4/ip_local_port_range'
+ip netns exec beta python3 -c '
+import signal, socket
+taken = [socket.create_server(("0.0.0.0", port)) for port in (7001, 7002)]
+open("taken", "w").close()
+signal.pause()' &
+taker=$!
+for _ in $(seq 100); do
+	[ ! -e taken ] || break
+	sleep 0.1
+done
+expect 69 'beta: dfg ended with status 69: ' run add.dfg --hosts alpha,beta --feed x=1
+grep -q 'cannot listen on 0.0.0.0: Address already in use' out
+kill $taker
+wait $taker || true
+ip netns exec beta sh -c 'echo 32768 60999 >/proc/sys/net/ipv4/ip_local_port_range'
+nothing_left alpha beta
+
+# Another dfg is there: both versions are named.
+mv beta/bin/dfg beta/bin/this
+there() { # SCRIPT: runs in place of dfg on beta
+	printf '#!/bin/sh\n%s\n' "$1" >beta/bin/dfg
+	chmod +x beta/bin/dfg
+}
+there 'echo "{\"dfg\":\"0.0.1\",\"address\":\"0.0.0.0:1\",\"fingerprint\":\"sha256:00\",\"shm\":\"\"}"; exec cat >/dev/null'
+fails 76 "beta: dfg 0.0.1 is there, this is $("$DFG" version | sed 's/^dfg //; s/ .*//; 1q')"
+
+# Something else is there, that says too much, or too little, or nothing sensible.
+there 'yes | head -c 3000000'
+fails 76 'beta: says something else than a worker does'
+there 'exit 0'
+fails 69 'beta: dfg ended with status 0'
+there 'echo "{\"dfg\":"'
+fails 76 'beta: says something else than a worker does'
+
+# It was told another secret than the others: that is refused, and told to nobody.
+# shellcheck disable=SC2016
+there '{ read -r secret; printf %064d 0; echo; exec cat; } | '"$HERE"'/beta/bin/this "$@"'
+fails 77 'beta: '
+! grep -qE '[0-9a-f]{64}' out
+
+# Nor does it start where its file is no program.
+printf 'no program\n' >beta/bin/dfg
+fails 69 'beta: '
+mv beta/bin/this beta/bin/dfg
+expect 0 'y: f32[] 2' run add.dfg --hosts alpha,beta --feed x=1
