@@ -352,7 +352,7 @@ static void *guard(void *arg)
 				continue;
 			if (slept)
 				atomic_store(&crew->member[i].heard, now);
-			if (now > atomic_load(&crew->member[i].heard) + lease)
+			if (now > dfg_link_heard(crew->member[i].link, atomic_load(&crew->member[i].heard)) + lease)
 				dfg_crew_ended(crew, i, DFG_ERR(DFG_UNAVAILABLE, "silent for %g s", crew->options.lease));
 			else
 				ping(crew, i);

@@ -23,7 +23,8 @@ struct dfg_exchange {
 	void *of;                /* the transport's */
 	bool stands;             /* the server let the client in */
 	_Atomic bool has_to_say; /* the outlet was given something */
-	uint64_t heard_ns, said_ns;
+	_Atomic uint64_t heard_ns;
+	uint64_t said_ns;
 };
 
 struct dfg_transport {

@@ -37,7 +37,8 @@ void dfg_exchange_has_to_say(struct dfg_exchange *exchange)
 void dfg_exchange_stands(struct dfg_exchange *exchange)
 {
 	struct dfg_hub *hub = exchange->link->hub;
-	exchange->heard_ns = exchange->said_ns = dfg_about_now_ns();
+	exchange->said_ns = dfg_about_now_ns();
+	atomic_store_explicit(&exchange->heard_ns, exchange->said_ns, memory_order_relaxed);
 	pthread_mutex_lock(&hub->state);
 	exchange->stands = true;
 	pthread_cond_broadcast(&hub->changed);
@@ -59,7 +60,7 @@ bool dfg_exchange_hears(struct dfg_exchange *exchange, const uint8_t *bytes, siz
 {
 	if (exchange->link->broken)
 		return false;
-	exchange->heard_ns = dfg_about_now_ns();
+	atomic_store_explicit(&exchange->heard_ns, dfg_about_now_ns(), memory_order_relaxed);
 	struct dfg_err *err = dfg_inlet_push(&exchange->inlet, bytes, count);
 	if (err)
 		dfg_exchange_breaks(exchange, err);
@@ -192,6 +193,12 @@ static void link_rest(struct dfg_link *base)
 	dfg_event_signal(&hub->rested);
 }
 
+static uint64_t link_heard(const struct dfg_link *base)
+{
+	const struct dfg_hub_link *link = (const struct dfg_hub_link *)base;
+	return atomic_load_explicit(&link->source->heard_ns, memory_order_relaxed);
+}
+
 static void free_link(struct dfg_hub_link *link)
 {
 	for (int i = 0; i < 2; i++) {
@@ -218,8 +225,12 @@ static void link_close(struct dfg_link *base)
 	free_link(link);
 }
 
-const struct dfg_link_kind dfg_hub_link_kind = {
-	.name = "libcurl", .send = link_send, .poll = link_poll, .rest = link_rest, .close = link_close};
+const struct dfg_link_kind dfg_hub_link_kind = {.name = "libcurl",
+	.send = link_send,
+	.poll = link_poll,
+	.rest = link_rest,
+	.heard = link_heard,
+	.close = link_close};
 
 static struct dfg_err *init_exchange(struct dfg_hub_link *link, int which)
 {

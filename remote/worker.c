@@ -73,7 +73,7 @@ static void *guard(void *arg)
 		if (now - last > lease / 2)
 			atomic_store(&worker->heard, now);
 		last = now;
-		if (now >= atomic_load(&worker->heard) + lease) {
+		if (now >= dfg_link_heard(atomic_load(&worker->launcher), atomic_load(&worker->heard)) + lease) {
 			orphan(worker, "the launcher is silent");
 			break;
 		}

@@ -68,6 +68,12 @@ struct dfg_link_kind {
 	/* Whoever polled will do so no more for now: the link's own thread is to look again at once. NULL: it does anyhow. */
 	void (*rest)(struct dfg_link *link);
 
+	/*
+	 * When the last bytes came, by dfg_now(), be they of a message that is not whole yet: over a slow wire that takes long,
+	 * and is no silence. NULL: a message tells, or the link sees to silence by itself.
+	 */
+	uint64_t (*heard)(const struct dfg_link *link);
+
 	/* Ends it, flushing nothing; no call of the sink comes after. Not from within the sink, nor beside another call. */
 	void (*close)(struct dfg_link *link);
 };
@@ -81,6 +87,13 @@ uint64_t dfg_message_bytes(const struct dfg_message *message);
 /* A tensor for what comes: the sink's, or one from the heap. */
 DFG_MUST_CHECK struct dfg_err *dfg_link_room(const struct dfg_link_sink *sink, enum dfg_dtype dtype,
 	const struct dfg_shape *shape, struct dfg_tensor *out_tensor);
+
+/* The later of `since` and of when the peer was last heard on the link. */
+static inline uint64_t dfg_link_heard(const struct dfg_link *link, uint64_t since)
+{
+	uint64_t heard = link && link->kind->heard ? link->kind->heard(link) : 0;
+	return heard > since ? heard : since;
+}
 
 /* "worker 3", "the launcher", for messages. dfg_peer_words(peer).s lives to the end of the full expression. */
 struct dfg_peer_words {
