@@ -32,12 +32,21 @@ const struct dfg_opt dfg_global_options[] = {
 	{0},
 };
 
+/* What is said of a file, or by another machine, does not steer the terminal. */
+static void say(const char *text)
+{
+	static const char signs[] = "\1\2\3\4\5\6\7\b\v\f\r\16\17\20\21\22\23\24\25\26\27\30\31\32\33\34\35\36\37\177";
+	for (size_t plain; plain = strcspn(text, signs), fwrite(text, 1, plain, stderr), text[plain]; text += plain + 1)
+		fprintf(stderr, "\\x%02x", (unsigned)text[plain]);
+}
+
 int dfg_cmd_report(struct dfg_err *err)
 {
 	int status = err ? (int)err->code : 0;
 	dfg_screen_hide();
 	for (const struct dfg_err *e = err; e; e = e->next) {
-		fprintf(stderr, "%s\n", e->text);
+		say(e->text);
+		fputc('\n', stderr);
 		if (dfg_globals.verbose)
 			fprintf(stderr, "    (%s:%d)\n", e->file, e->line);
 	}
@@ -50,13 +59,21 @@ void dfg_talk(const char *fmt, ...)
 {
 	if (dfg_globals.quiet)
 		return;
+	char line[1000];
 	va_list args;
-	dfg_screen_hide();
 	va_start(args, fmt);
-	vfprintf(stderr, fmt, args);
+	size_t length = (size_t)vsnprintf(line, sizeof line, fmt, args);
 	va_end(args);
+	char *whole = length < sizeof line ? NULL : dfg_zeros(length + 1, 1);
+	va_start(args, fmt);
+	if (whole)
+		vsnprintf(whole, length + 1, fmt, args);
+	va_end(args);
+	dfg_screen_hide();
+	say(whole ? whole : line);
 	fputc('\n', stderr);
 	dfg_screen_show();
+	dfg_free(whole);
 }
 
 /* A full disk must not look like success. */

@@ -95,7 +95,7 @@ there='--hosts ./hosts --data x=w1:@far-x.npy --data t=w0:@far-t.npy'
 	worker=$(cut -d' ' -f1 "/proc/$pid/task/$pid/children")
 	# The file is mapped by its worker, and by nobody else.
 	grep -q 'far-[xt].npy' "/proc/$worker/maps"
-	! grep -q 'far-[xt].npy' "/proc/$pid/maps"
+	never grep -q 'far-[xt].npy' "/proc/$pid/maps"
 	kill -KILL "$worker"
 	got=0
 	wait $pid || got=$?

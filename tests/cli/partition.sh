@@ -126,11 +126,11 @@ cmp all kept
 status 0 divide small --fetch layer2
 nodes small >kept
 has kept layer2
-! grep -q '^[yz]' kept
+never grep -q '^[yz]' kept
 status 0 divide small --target z
 nodes small >kept
 has kept z
-! grep -q layer kept
+never grep -q layer kept
 
 # Why things are where they are, and what a step will cost.
 status 0 "$DFG" partition net.pb --hosts local:2 --place '*=w0' --place 'layer2*=w1' --explain

@@ -14,12 +14,6 @@ output out = sqrt(z)
 END
 place="--place x=w0 --place y=w1 --place z=w0 --place out=w1"
 "$DFG" run chain.dfg --feed x=f64[3]:1,2,3 >want
-status() { # WANTED COMMAND...
-	local wanted=$1 got=0
-	shift
-	"$@" >out 2>err || got=$?
-	[ "$got" = "$wanted" ] || { echo "status $got, not $wanted: $*"; cat err; exit 1; }
-}
 # shellcheck disable=SC2086
 for hosts in alpha,beta beta,alpha alpha,local:1 local:1,beta alpha,beta,local:2; do
 	status 0 run chain.dfg --feed x=f64[3]:1,2,3 --hosts $hosts $place
@@ -75,8 +69,9 @@ fails() { # STATUS WORDS
 # The secret is in no argument and no variable.
 begin alpha,beta
 for worker in $(pgrep -f 'serve --worker'); do
-	! tr '\0' '\n' <"/proc/$worker/environ" | grep -qE '^[A-Za-z_]*=[0-9a-f]{64}$'
-	! tr '\0' '\n' <"/proc/$worker/cmdline" | grep -qE '[0-9a-f]{64}'
+	tr '\0' '\n' <"/proc/$worker/environ" >words
+	tr '\0' '\n' <"/proc/$worker/cmdline" >>words
+	never grep -qE '[0-9a-f]{64}' words
 done
 kill -KILL "$(pgrep -f 'serve --worker --number 1')"
 fails 69 'beta: '

@@ -67,7 +67,7 @@ fails 76 'beta: says something else than a worker does'
 # shellcheck disable=SC2016
 there '{ read -r secret; printf %064d 0; echo; exec cat; } | '"$HERE"'/beta/bin/this "$@"'
 fails 77 'beta: '
-! grep -qE '[0-9a-f]{64}' out
+never grep -qE '[0-9a-f]{64}' out
 
 # Nor does it start where its file is no program.
 printf 'no program\n' >beta/bin/dfg
