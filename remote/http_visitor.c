@@ -383,10 +383,10 @@ void dfg_visitor_flush(struct dfg_visitor *visitor)
 		}
 	} while (gathered >= OUT_BYTES && !visitor->out_end);
 	bool over = !dfg_nghttp2_session_want_read(visitor->session) && !dfg_nghttp2_session_want_write(visitor->session);
+	if (over && !visitor->out_end && visitor->state != DFG_ENDING)
+		end(visitor, DFG_ERR(DFG_PROTOCOL, "broke HTTP/2"));
 	if (visitor->state == DFG_ENDING && !visitor->out_end)
 		shutdown(visitor->fd, SHUT_WR);
-	else if (over && !visitor->out_end)
-		end(visitor, DFG_ERR(DFG_PROTOCOL, "broke HTTP/2"));
 	watch(visitor);
 }
 

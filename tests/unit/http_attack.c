@@ -1,123 +1,12 @@
-#include "tests/unit/hubs.h"
+#include "tests/unit/victim.h"
 
-#include <arpa/inet.h>
 #include <dlfcn.h>
-#include <errno.h>
 #include <nghttp2/nghttp2.h>
-#include <poll.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 /*
  * Strangers at the port of a hub, and peers that have the secret and mean no good: each is got rid of within its time,
  * memory stays bounded, and whoever comes meanwhile as he should is served.
  */
-enum { HEADERS = 1, PRIORITY, RST_STREAM, SETTINGS, PING = 6, WINDOW_UPDATE = 8, CONTINUATION, DATA = 0 };
-enum { END_STREAM = 1, END_HEADERS = 4, SERVED_MS = 4000, GONE_MS = 9000 };
-
-/* ThreadSanitizer keeps books of its own. */
-#ifdef __SANITIZE_THREAD__
-enum { RSS_MORE = 1 << 30 };
-#else
-enum { RSS_MORE = 48 << 20 };
-#endif
-
-static char secret[DFG_SECRET_ROOM];
-static struct hubs_end victim;
-static size_t rss_at_start;
-
-static size_t rss(void)
-{
-	unsigned long size = 0, resident = 0;
-	FILE *file = fopen("/proc/self/statm", "r");
-	assert_non_null(file);
-	assert_int_equal(fscanf(file, "%lu %lu", &size, &resident), 2);
-	fclose(file);
-	return resident * (size_t)sysconf(_SC_PAGESIZE);
-}
-
-static int reach(void)
-{
-	struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-	at.sin_port = htons((uint16_t)atoi(strchr(dfg_hub_address(victim.hub), ':') + 1));
-	int fd = socket(AF_INET, SOCK_STREAM, 0);
-	assert_int_equal(connect(fd, (struct sockaddr *)&at, sizeof at), 0);
-	return fd;
-}
-
-/* Bytes to send, as they grow. */
-struct bytes {
-	uint8_t at[1 << 17];
-	size_t count;
-};
-
-static void add(struct bytes *bytes, const void *more, size_t count)
-{
-	assert_true(bytes->count + count <= sizeof bytes->at);
-	memcpy(bytes->at + bytes->count, more, count);
-	bytes->count += count;
-}
-
-static void add_frame(struct bytes *bytes, int type, int flags, uint32_t stream, const void *payload, size_t count)
-{
-	uint8_t head[9] = {(uint8_t)(count >> 16), (uint8_t)(count >> 8), (uint8_t)count, (uint8_t)type, (uint8_t)flags,
-		(uint8_t)(stream >> 24), (uint8_t)(stream >> 16), (uint8_t)(stream >> 8), (uint8_t)stream};
-	add(bytes, head, sizeof head);
-	if (count)
-		add(bytes, payload, count);
-}
-
-static void add_preface(struct bytes *bytes)
-{
-	add(bytes, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 24);
-	add_frame(bytes, SETTINGS, 0, 0, NULL, 0);
-}
-
-/* Literal, never indexed; both shorter than 127. */
-static void add_field(struct bytes *block, const char *name, const char *value)
-{
-	add(block, (uint8_t[]){0x10, (uint8_t)strlen(name)}, 2);
-	add(block, name, strlen(name));
-	add(block, (uint8_t[]){(uint8_t)strlen(value)}, 1);
-	add(block, value, strlen(value));
-}
-
-static void add_fields(struct bytes *block, const char *bearer)
-{
-	add_field(block, ":method", "POST");
-	add_field(block, ":scheme", "http");
-	add_field(block, ":authority", "x");
-	add_field(block, ":path", "/link");
-	add_field(block, "dfg-link", "1");
-	add_field(block, "dfg-peer", "7");
-	if (bearer)
-		add_field(block, "authorization", bearer);
-}
-
-static void add_request(struct bytes *bytes, uint32_t stream, const char *bearer)
-{
-	struct bytes *block = calloc(1, sizeof *block);
-	add_fields(block, bearer);
-	add_frame(bytes, HEADERS, END_HEADERS, stream, block->at, block->count);
-	free(block);
-}
-
-/* False where the server has hung up, or takes nothing more. */
-static bool try_send(int fd, const struct bytes *bytes)
-{
-	for (size_t at = 0; at < bytes->count;) {
-		struct pollfd ready = {.fd = fd, .events = POLLOUT};
-		if (poll(&ready, 1, GONE_MS) <= 0)
-			return false;
-		ssize_t count = send(fd, bytes->at + at, bytes->count - at, MSG_NOSIGNAL | MSG_DONTWAIT);
-		if (count < 0 && errno != EAGAIN)
-			return false;
-		at += count > 0 ? (size_t)count : 0;
-	}
-	return true;
-}
 
 /* What the server says until it hangs up; it must, in time. */
 static size_t hear_all(int fd, uint8_t *to, size_t room)
@@ -140,28 +29,6 @@ static void is_gone(int fd)
 	uint8_t heard[65536];
 	hear_all(fd, heard, sizeof heard);
 	close(fd);
-}
-
-/* Another hub, whose secret is right, has its link at once. */
-static void a_good_one_is_served(void)
-{
-	struct hubs_end *good = calloc(1, sizeof *good);
-	struct dfg_link *link;
-	struct dfg_hub_options options = {.secret = secret};
-	hubs_open_end(good, options, DFG_LAUNCHER);
-	succeeds(dfg_hub_expect(victim.hub, DFG_LAUNCHER, &link));
-	succeeds(dfg_hub_connect(good->hub, 0, dfg_hub_address(victim.hub), NULL, &good->link));
-	succeeds(dfg_hub_wait(good->link, SERVED_MS));
-	uint32_t before = atomic_load(&victim.came);
-	struct dfg_message message = {.kind = DFG_MESSAGE_CONTROL, .key.number = 3};
-	succeeds(good->link->kind->send(good->link, &message));
-	hubs_await(&victim, before + 1);
-	link->kind->close(link);
-	good->link->kind->close(good->link);
-	dfg_hub_free(good->hub);
-	dfg_err_free(good->why);
-	free(good);
-	assert_true(rss() < rss_at_start + RSS_MORE);
 }
 
 /* The preface, then `bytes` again and again, until the server hangs up: after at most `most` times. */
@@ -517,24 +384,6 @@ static void another_client_is_content(void **state)
 	link->kind->close(link);
 	close(fd);
 	dlclose(library);
-}
-
-static int begin(void **state)
-{
-	(void)state;
-	succeeds(dfg_secret_make(secret));
-	struct dfg_hub_options options = {.address = "127.0.0.1", .secret = secret, .tensor_bytes = 1 << 20};
-	hubs_open_end(&victim, options, 0);
-	a_good_one_is_served();
-	rss_at_start = rss();
-	return 0;
-}
-
-static int over(void **state)
-{
-	(void)state;
-	dfg_hub_free(victim.hub);
-	return 0;
 }
 
 int main(void)

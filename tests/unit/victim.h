@@ -60,7 +60,8 @@ static inline void add(struct bytes *bytes, const void *more, size_t count)
 	bytes->count += count;
 }
 
-static inline void add_frame(struct bytes *bytes, int type, int flags, uint32_t stream, const void *payload, size_t count)
+static inline void add_frame(
+	struct bytes *bytes, int type, int flags, uint32_t stream, const void *payload, size_t count)
 {
 	uint8_t head[9] = {(uint8_t)(count >> 16), (uint8_t)(count >> 8), (uint8_t)count, (uint8_t)type, (uint8_t)flags,
 		(uint8_t)(stream >> 24), (uint8_t)(stream >> 16), (uint8_t)(stream >> 8), (uint8_t)stream};
