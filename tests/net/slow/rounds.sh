@@ -1,3 +1,3 @@
 # More rounds of what tests/net/rounds.sh does.
-ROUNDS=16 SEED=7
+ROUNDS=${ROUNDS:-8} SEED=${SEED:-7}
 . "$ROOT/tests/net/rounds.sh"
