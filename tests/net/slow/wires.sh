@@ -8,19 +8,19 @@ wire() {
 	echo "$*" >beta/wire
 }
 
-# Bits as in one process, over 0.2 s each way and over a megabit a second; nobody takes that for silence.
+# Bits as in one process, over 0.2 s each way and over half a megabit a second; nobody takes that for silence.
 cat >large.dfg <<'.'
 input x: f32[n]
 y = x * 2.0
 z = y + 1.0
 output out = z * y
 .
-"$DFG" run large.dfg --feed x=normal:f32[100000]:seed=1 -o here.npy
-for state in 'delay 0.2' 'rate 125000'; do
+"$DFG" run large.dfg --feed x=normal:f32[75000]:seed=1 -o here.npy
+for state in 'delay 0.2' 'rate 60000'; do
 	wire "$state"
 	for hosts in alpha,beta beta,alpha; do
-		expect 0 '' run large.dfg --hosts $hosts --place x=w0 --place y=w1 --place z=w0 --place out=w1 \
-			--feed x=normal:f32[100000]:seed=1 -o there.npy
+		expect 0 '' run large.dfg --lease 4 --hosts $hosts --place x=w0 --place y=w1 --place z=w0 --place out=w1 \
+			--feed x=normal:f32[75000]:seed=1 -o there.npy
 		cmp here.npy there.npy
 		rm there.npy
 	done
@@ -37,7 +37,7 @@ y, _ = loop (y = f32(1), i = 0) while i < n {
 output last = y
 .
 start() { # TRIPS, of a tenth of a second
-	begin 2 slow.dfg --hosts alpha,beta --place '*=w0' --place y/a=w1 --feed "n=$1"
+	begin 2 slow.dfg --lease 4 --hosts alpha,beta --place '*=w0' --place y/a=w1 --feed "n=$1"
 	sleep 1
 }
 goes_on() {
@@ -50,18 +50,18 @@ goes_on() {
 start 40
 for _ in 1 2 3 4; do
 	wire drop
-	sleep 0.4
+	sleep 0.3
 	wire pass
-	sleep 0.4
+	sleep 0.7
 done
 goes_on
 
 # For longer than the lease, and then it is whole again: nobody who was given up comes back, and the next run goes on.
-start 100
+start 200
 wire drop
-ends 69 'beta' 8
+ends 69 'beta' 12
 wire pass
-none_left 10
+none_left 12
 start 5
 goes_on
 
