@@ -8,6 +8,13 @@ echo "$secret" >>told
 { echo "$secret"; exec cat; } | "$DFG" "$@"
 .
 chmod +x teller
+tree() { # PID: it, and all that it has started
+	local child
+	echo "$1"
+	for child in $(cat /proc/"$1"/task/*/children); do
+		tree "$child"
+	done
+}
 echo "local:2 dfg=$PWD/teller" >hosts
 printf 'input x: f64[n]\ny = Dfg>Sleep(x, ms = 3000)\noutput z = y + 1.0\n' >slow.dfg
 slow="--feed x=f64[1]:1 --place x=w0 --place y=w1 --place z=w0"
@@ -25,26 +32,22 @@ for transport in shm libcurl; do
 	sleep 0.5
 	secret=$(sort -u told)
 	[ "${#secret}" = 64 ]
-	for process in /proc/[0-9]*; do
-		cat "$process/cmdline" "$process/environ" 2>/dev/null || true
-	done | tr '\0' '\n' >processes
-	grep -q -- '--worker' processes
-	never grep -qF "$secret" processes
-	# A worker that crashes leaves no image of its memory.
-	count=0
-	for teller in $(pgrep -P $pid); do
-		for child in $(pgrep -P "$teller"); do
-			grep -q -- --worker "/proc/$child/cmdline" || continue
-			grep -q '^Max core file size *0 *0 ' "/proc/$child/limits"
-			count=$((count + 1))
-		done
+	# Nor does a worker that crashes leave an image of its memory.
+	workers=0
+	: >processes
+	for process in $(tree $pid); do
+		cat "/proc/$process/cmdline" "/proc/$process/environ" >>processes
+		tr '\0' '\n' <"/proc/$process/cmdline" | sed -n 3p | grep -qx -e --worker || continue
+		grep -q '^Max core file size *0 *0 ' "/proc/$process/limits"
+		workers=$((workers + 1))
 	done
-	[ $count = 2 ]
+	[ $workers = 2 ]
+	never grep -qaF "$secret" processes
 	wait $pid
 	grep -q 'launcher and w0' err
 	never grep -qF "$secret" out err trace.json
 done
-never grep -qE '[0-9a-f]{64}' trace.json err
+never grep -rqE '[0-9a-f]{64}' trace.json err
 
 # One run's secret is not another's.
 [ "$(sort -u told)" != "$(
