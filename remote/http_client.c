@@ -18,12 +18,13 @@
  *    under way.
  *  - 8.1.0 to 8.1.2 stall in uploads: they are refused.
  */
-enum { BUFFER = 512 << 10, BUFFER_LARGEST = 10 << 20, CONNECT_MS = 10000, URL_ROOM = 320 };
+enum { BUFFER = 512 << 10, BUFFER_LARGEST = 10 << 20, CONNECT_MS = 10000, URL_ROOM = 320, PATIENT_POLLS = 256 };
 enum { OLDEST = 0x075800, STALLS_FROM = 0x080100, STALLS_TO = 0x080102, MENDED = 0x080200 };
 
 /* A connection, as libcurl wants it watched; epoll is told late, when what it has is not what it wants. */
 struct watch {
 	struct watch *next;
+	const CURL *easy;
 	int fd;
 	uint32_t wants, has;
 	bool was_asked; /* whether it has more to write */
@@ -35,6 +36,8 @@ struct dfg_client {
 	struct watch *watches;
 	uint64_t due_ns;
 	bool touched; /* libcurl was called, and may want something */
+	bool lazy;    /* it was not asked whether it has more to write: it was told all there is */
+	int polls;    /* since then */
 };
 
 struct post {
@@ -44,6 +47,7 @@ struct post {
 	struct curl_slist *headers;
 	long status;
 	bool paused;
+	bool said_all; /* when it last was asked */
 	char error[CURL_ERROR_SIZE];
 };
 
@@ -94,7 +98,6 @@ static int watch_socket(CURL *easy, curl_socket_t fd, int what, void *arg, void 
 		[CURL_POLL_IN] = EPOLLIN, [CURL_POLL_OUT] = EPOLLOUT, [CURL_POLL_INOUT] = EPOLLIN | EPOLLOUT};
 	struct dfg_client *client = arg;
 	struct watch *watch = arg_of_socket;
-	(void)easy;
 	if (what == CURL_POLL_REMOVE) {
 		if (watch)
 			unwatch(client, watch);
@@ -103,7 +106,7 @@ static int watch_socket(CURL *easy, curl_socket_t fd, int what, void *arg, void 
 	if (!watch) {
 		if (!(watch = dfg_zeros(1, sizeof *watch)))
 			return -1;
-		*watch = (struct watch){.next = client->watches, .fd = fd};
+		*watch = (struct watch){.next = client->watches, .easy = easy, .fd = fd};
 		client->watches = watch;
 		dfg_curl_multi_assign(client->multi, fd, watch);
 	}
@@ -145,7 +148,6 @@ static int set_timer(CURLM *multi, long ms, void *arg)
 {
 	struct dfg_client *client = arg;
 	(void)multi;
-	client->touched = true;
 	client->due_ns = ms < 0 ? UINT64_MAX : ms == 0 ? 0 : dfg_now() + (uint64_t)ms * 1000000;
 	return 0;
 }
@@ -229,17 +231,51 @@ static size_t say(char *to, size_t size, size_t room, void *arg)
 	struct post *post = arg;
 	size_t count = post->exchange->stands ? dfg_exchange_says(post->exchange, (uint8_t *)to, size * room) : 0;
 	post->paused = !count;
+	post->said_all = count < size * room;
 	return count ? count : CURL_READFUNC_PAUSE;
 }
 
+static const struct watch *watch_of(const struct post *post)
+{
+	const struct watch *watch = post->client->watches;
+	while (watch && watch->easy != post->easy)
+		watch = watch->next;
+	return watch;
+}
+
+/*
+ * Told that its socket can be written, libcurl writes; told only to go on, it would first look for something to read. While
+ * short messages follow each other it is not asked after each whether there is more to write, and so need not be told of the
+ * next that there is.
+ */
 static void flush_post(void *of)
 {
 	struct post *post = of;
-	if (!post->paused)
+	struct dfg_client *client = post->client;
+	const struct watch *watch = watch_of(post);
+	int running;
+	if (!post->paused && !client->lazy)
 		return;
-	post->paused = false;
-	post->client->touched = true;
-	dfg_curl_easy_pause(post->easy, CURLPAUSE_CONT);
+	if (post->paused)
+		dfg_curl_easy_pause(post->easy, CURLPAUSE_CONT);
+	post->paused = post->said_all = false;
+	if (watch)
+		dfg_curl_multi_socket_action(client->multi, watch->fd, CURL_CSELECT_OUT, &running);
+	client->lazy = post->said_all;
+	client->touched |= !post->said_all;
+	client->polls = 0;
+}
+
+void dfg_client_rest(struct dfg_client *client)
+{
+	client->touched |= client->lazy;
+	client->lazy = false;
+}
+
+void dfg_client_polled(struct dfg_client *client)
+{
+	if (client->lazy && ++client->polls > PATIENT_POLLS)
+		dfg_client_rest(client);
 }
 
 static void end_post(void *of)
@@ -290,7 +326,7 @@ void dfg_client_due(struct dfg_client *client)
 	int running;
 	if (!client->touched && (client->due_ns == UINT64_MAX || client->due_ns > dfg_now()))
 		return;
-	client->touched = false;
+	client->touched = client->lazy = false;
 	while (client->due_ns == 0 || (client->due_ns != UINT64_MAX && client->due_ns <= dfg_now())) {
 		client->due_ns = UINT64_MAX;
 		dfg_curl_multi_socket_action(client->multi, CURL_SOCKET_TIMEOUT, 0, &running);

@@ -21,6 +21,7 @@ enum {
 	HEADER_EACH = 32, /* what a field costs beside its bytes, as RFC 9113 counts */
 	PATH_BYTES = 8192,
 	OUT_BYTES = 256 << 10,
+	GLANCE_BYTES = 4096,
 	PURSE = 100,
 	PURSE_A_SECOND = 10,
 	PURSE_FOR_BYTES = 4096, /* one more */
@@ -242,6 +243,7 @@ static int take_data(
 	(void)flags;
 	(void)stream;
 	visitor->useful += count;
+	visitor->server->heard = visitor;
 	if (visitor->exchange)
 		dfg_exchange_hears(visitor->exchange, bytes, count);
 	return 0;
@@ -299,6 +301,8 @@ struct dfg_err *dfg_visitor_new(struct dfg_server *server, int fd, struct dfg_vi
 
 void dfg_visitor_free(struct dfg_visitor *visitor)
 {
+	if (visitor->server->heard == visitor)
+		visitor->server->heard = NULL;
 	if (visitor->fd >= 0)
 		close(visitor->fd);
 	dfg_nghttp2_session_del(visitor->session);
@@ -410,25 +414,73 @@ static bool hear_sealed(struct dfg_visitor *visitor, uint8_t *buffer, size_t cou
 	return true;
 }
 
-static void read_in(struct dfg_visitor *visitor)
+static void take_in(struct dfg_visitor *visitor, uint8_t *bytes, size_t count)
 {
-	uint8_t *buffer = visitor->server->hub->buffer;
-	ssize_t count = recv(visitor->fd, buffer, visitor->state == DFG_LINKED ? DFG_HUB_BUFFER : STRANGER_READS, 0);
-	if (count < 0 && (errno == EAGAIN || errno == EINTR))
-		return;
-	if (count <= 0) {
-		dfg_visitor_drop(visitor, DFG_ERR(DFG_UNAVAILABLE, "%s%s", count ? "is gone: " : "closed the connection",
-									  count ? strerror(errno) : ""));
-		return;
-	}
-	if (visitor->state == DFG_ENDING)
-		return;
-	bool good = visitor->tls ? hear_sealed(visitor, buffer, (size_t)count) : hear(visitor, buffer, (size_t)count);
+	bool good = visitor->tls ? hear_sealed(visitor, bytes, count) : hear(visitor, bytes, count);
 	if (!good && visitor->state != DFG_DEAD) {
 		/* It is told, where it still listens. */
 		(void)(gather(visitor) && write_out(visitor));
 		dfg_visitor_drop(visitor, DFG_ERR(DFG_PROTOCOL, "broke HTTP/2"));
 	}
+}
+
+/* What recv() said, where it was not bytes. */
+static void is_gone(struct dfg_visitor *visitor, ssize_t count)
+{
+	const char *words = count ? strerror(errno) : "";
+	dfg_visitor_drop(visitor, DFG_ERR(DFG_UNAVAILABLE, "%s%s", count ? "is gone: " : "closed the connection", words));
+}
+
+static bool is_nothing(ssize_t count)
+{
+	return count < 0 && (errno == EAGAIN || errno == EINTR);
+}
+
+static void read_in(struct dfg_visitor *visitor)
+{
+	uint8_t *buffer = visitor->server->hub->buffer;
+	ssize_t count = recv(visitor->fd, buffer, visitor->state == DFG_LINKED ? DFG_HUB_BUFFER : STRANGER_READS, 0);
+	if (is_nothing(count))
+		return;
+	if (count <= 0)
+		is_gone(visitor, count);
+	else if (visitor->state != DFG_ENDING)
+		take_in(visitor, buffer, (size_t)count);
+}
+
+bool dfg_server_has_heard(const struct dfg_server *server)
+{
+	return server->heard && server->heard->state == DFG_LINKED;
+}
+
+/*
+ * To take bytes from the kernel has it acknowledge them, which takes as long as to send an answer: so a short message is
+ * only looked at, and taken when whatever it brought about is on its way.
+ */
+bool dfg_server_listen(struct dfg_server *server)
+{
+	struct dfg_visitor *visitor = server->heard;
+	ssize_t count = recv(visitor->fd, server->hub->buffer, GLANCE_BYTES, MSG_PEEK);
+	if (is_nothing(count))
+		return false;
+	if (count <= 0 || count == GLANCE_BYTES) {
+		dfg_visitor_event(visitor, EPOLLIN);
+		return true;
+	}
+	server->seen = (size_t)count;
+	take_in(visitor, server->hub->buffer, (size_t)count);
+	dfg_visitor_flush(visitor);
+	return true;
+}
+
+void dfg_server_take_seen(struct dfg_server *server)
+{
+	size_t left = server->seen;
+	ssize_t count = 1;
+	server->seen = 0;
+	for (; left && server->heard && count > 0; left -= (size_t)count)
+		if ((count = recv(server->heard->fd, server->hub->buffer, left, MSG_TRUNC)) <= 0)
+			is_gone(server->heard, count);
 }
 
 void dfg_visitor_event(struct dfg_visitor *visitor, uint32_t events)

@@ -16,6 +16,8 @@ struct dfg_server {
 	nghttp2_session_callbacks *callbacks;
 	nghttp2_option *option;
 	struct dfg_visitor *visitors;
+	struct dfg_visitor *heard; /* the last that sent bytes of its link; NULL where it is gone */
+	size_t seen;               /* bytes of its that were read, and are still to be taken from the kernel */
 };
 
 /* A connection. Its address is a multiple of 8, so what epoll says of it is DFG_ABOUT_VISITOR. */

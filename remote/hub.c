@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { EVENTS = 64, YIELD_NS = 100000, YIELD_MOST_NS = 800000 };
+enum { EVENTS = 64, LISTENS = 3, YIELD_NS = 100000, YIELD_MOST_NS = 800000 };
 
 struct dfg_arrival {
 	struct dfg_arrival *next;
@@ -102,8 +102,11 @@ static void flush(struct dfg_hub *hub)
 				if (exchange->stands && exchange->transport && atomic_exchange(&exchange->has_to_say, false))
 					exchange->transport->flush(exchange->of);
 			}
-	if (hub->client)
-		dfg_client_due(hub->client);
+	if (!hub->client)
+		return;
+	if (atomic_load(&hub->sleeps_till))
+		dfg_client_rest(hub->client);
+	dfg_client_due(hub->client);
 }
 
 /* Outside of all libraries' functions: what was put off. */
@@ -139,19 +142,20 @@ static void dispatch(struct dfg_hub *hub, const struct epoll_event *event)
 	}
 }
 
-static bool drive(struct dfg_hub *hub, const struct epoll_event *event, int n)
+static void tick(struct dfg_hub *hub)
 {
-	hub->delivered = false;
-	hub->drives++;
-	for (int i = 0; i < n; i++)
-		dispatch(hub, &event[i]);
 	uint64_t now = dfg_about_now_ns();
-	if (now > hub->tick_ns + (uint64_t)DFG_HUB_TICK_MS * 1000000) {
-		dfg_hub_tick(hub, now);
-		if (hub->server)
-			dfg_server_tick(hub->server, now);
-		hub->tick_ns = now;
-	}
+	if (now <= hub->tick_ns + (uint64_t)DFG_HUB_TICK_MS * 1000000)
+		return;
+	dfg_hub_tick(hub, now);
+	if (hub->server)
+		dfg_server_tick(hub->server, now);
+	hub->tick_ns = now;
+}
+
+/* What follows from what was heard. */
+static bool see_to(struct dfg_hub *hub)
+{
 	flush(hub);
 	settle(hub);
 	flush(hub);
@@ -159,10 +163,45 @@ static bool drive(struct dfg_hub *hub, const struct epoll_event *event, int n)
 	return hub->delivered;
 }
 
-bool dfg_hub_drive(struct dfg_hub *hub)
+static void begin_drive(struct dfg_hub *hub)
+{
+	hub->delivered = false;
+	hub->drives++;
+}
+
+static bool drive(struct dfg_hub *hub, const struct epoll_event *event, int n)
+{
+	begin_drive(hub);
+	for (int i = 0; i < n; i++)
+		dispatch(hub, &event[i]);
+	tick(hub);
+	return see_to(hub);
+}
+
+static bool drive_ready(struct dfg_hub *hub)
 {
 	struct epoll_event event[EVENTS];
+	hub->listened = 0;
 	return drive(hub, event, epoll_wait(hub->epoll, event, EVENTS, 0));
+}
+
+/*
+ * Who polls mostly waits for an answer of whom it heard last. Its socket is read at once, without asking first whether
+ * there is something to read; all the others have their turn now and then.
+ */
+bool dfg_hub_drive(struct dfg_hub *hub)
+{
+	if (hub->client)
+		dfg_client_polled(hub->client);
+	if (!hub->server || hub->listened == LISTENS || !dfg_server_has_heard(hub->server))
+		return drive_ready(hub);
+	hub->listened++;
+	begin_drive(hub);
+	if (!dfg_server_listen(hub->server))
+		return atomic_load(&hub->work) && see_to(hub);
+	bool delivered = see_to(hub);
+	dfg_server_take_seen(hub->server);
+	return delivered;
 }
 
 void dfg_hub_wake(struct dfg_hub *hub)
@@ -234,6 +273,18 @@ static int sleep_till(struct dfg_hub *hub, uint64_t till, struct epoll_event eve
 	return n;
 }
 
+/* Whoever polls has the lock nearly always: to wait for it would have it wake this thread each time. */
+static void lock_where_none_polls(struct dfg_hub *hub)
+{
+	for (uint32_t polls = atomic_load(&hub->polls); pthread_mutex_trylock(&hub->io);) {
+		if (!others_poll(hub, polls)) {
+			pthread_mutex_lock(&hub->io);
+			return;
+		}
+		leave_to_others(hub, polls);
+	}
+}
+
 static void *live(void *arg)
 {
 	struct dfg_hub *hub = arg;
@@ -241,12 +292,15 @@ static void *live(void *arg)
 	uint64_t drives = 0, till;
 	int n = 0;
 	while (!atomic_load(&hub->stop)) {
-		pthread_mutex_lock(&hub->io);
+		lock_where_none_polls(hub);
 		/* Where another has been here since, what the events are about may be gone. */
 		if (hub->drives == drives)
 			drive(hub, event, n);
 		else
-			dfg_hub_drive(hub);
+			drive_ready(hub);
+		if (hub->client)
+			dfg_client_rest(hub->client);
+		flush(hub);
 		drives = hub->drives;
 		till = due_ns(hub);
 		atomic_store(&hub->sleeps_till, till);

@@ -69,6 +69,7 @@ struct dfg_hub {
 	struct dfg_client *client;
 	uint64_t tick_ns;        /* when the last was */
 	uint64_t drives;         /* how often what was ready was seen to */
+	unsigned listened;       /* since epoll was asked, in a row */
 	_Atomic uint64_t rounds; /* of polling */
 	int epoll;
 	uint8_t *buffer; /* for what is read: of whoever holds io */
@@ -129,6 +130,8 @@ DFG_MUST_CHECK struct dfg_err *dfg_client_post(
 	struct dfg_client *client, struct dfg_exchange *exchange, const char *address, const char *fingerprint);
 void dfg_client_event(struct dfg_client *client, int fd, uint32_t events);
 void dfg_client_due(struct dfg_client *client);              /* what its timer asks for, and what has ended */
+void dfg_client_rest(struct dfg_client *client);             /* nobody may come by soon: what was put off is due */
+void dfg_client_polled(struct dfg_client *client);           /* somebody came by: after some of these it is, too */
 uint64_t dfg_client_due_ns(const struct dfg_client *client); /* UINT64_MAX: never */
 DFG_MUST_CHECK struct dfg_err *dfg_client_versions(char curl[32], char openssl[32]);
 
@@ -140,6 +143,9 @@ void dfg_server_free(struct dfg_server *server);
 const char *dfg_server_address(const struct dfg_server *server);
 const char *dfg_server_fingerprint(const struct dfg_server *server);
 void dfg_server_accept(struct dfg_server *server);
+bool dfg_server_has_heard(const struct dfg_server *server); /* a peer, that is still linked */
+bool dfg_server_listen(struct dfg_server *server);          /* to it; true where it says more */
+void dfg_server_take_seen(struct dfg_server *server);       /* after that, and what followed from it */
 void dfg_visitor_event(struct dfg_visitor *visitor, uint32_t events);
 void dfg_server_tick(struct dfg_server *server, uint64_t now);   /* who was too slow */
 void dfg_server_admit(struct dfg_server *server, uint32_t peer); /* its link was asked for: it may have come before */
