@@ -1,10 +1,14 @@
 # Steps that several worker processes of this machine take part in: one that does next to nothing on each, and a loop whose
 # body has one op on another worker, an iteration. Medians, from feeds bound to fetches ready.
 : "${DFG:=build/dfg}"
-median() { # OF, then options of run
-	of=$1
-	shift
-	"$DFG" run --json "$@" 2>/dev/null | sed 's/.*"median_us":\([0-9.e+]*\).*/\1/' | awk -v of="$of" '{print $1 / of}'
+set -e # no status is lost in a pipe
+
+row() { # ROW OF OPTIONS...
+	name=$1 of=$2
+	shift 2
+	"$DFG" run --json --quiet "$@" >"$SCRATCH/said.json"
+	sed 's/.*"median_us":\([0-9.e+]*\).*/\1/' "$SCRATCH/said.json" |
+		awk -v of="$of" -v name="$name" '{printf "%s\t%g\n", name, $1 / of}'
 }
 for workers in 1 2 8; do
 	graph=$SCRATCH/null$workers.dfg
@@ -15,8 +19,7 @@ for workers in 1 2 8; do
 		place="$place --feed x$w=1 --place x$w=w$w --place y$w=w$w"
 	done
 	# shellcheck disable=SC2086
-	printf 'null step, workers: %d\t%s\n' $workers \
-		"$(median 1 "$graph" --hosts local:$workers $place --threads 1 --warmup 100 --repeat 2000)"
+	row "null step, workers: $workers" 1 "$graph" --hosts local:$workers $place --threads 1 --warmup 100 --repeat 2000
 done
 cat >"$SCRATCH/far.dfg" <<'.'
 input n: i32[]
@@ -27,7 +30,6 @@ _, total = loop (i = 0, s = 0.0) while i < n {
 output sum = total
 .
 for transport in shm libcurl; do
-	printf 'loop over %s, a trip\t%s\n' $transport \
-		"$(median 1000 "$SCRATCH/far.dfg" --feed n=1000 --hosts local:2 --place '*=w0' --place '*far*=w1' --threads 1 \
-			--transport $transport --warmup 2 --repeat 10)"
+	row "loop over $transport, a trip" 1000 "$SCRATCH/far.dfg" --feed n=1000 --hosts local:2 --place '*=w0' \
+		--place '*far*=w1' --threads 1 --transport $transport --warmup 2 --repeat 10
 done

@@ -1,12 +1,14 @@
 # Worker processes of this machine that work at once: a pipeline of stages that sleep, next to the ideal, and an LSTM of
 # two layers with a worker each, next to one process. One thread a process; medians of steps.
 : "${DFG:=build/dfg}"
+set -e # no status is lost in a pipe
 
 row() { # ROW REPEAT GRAPH OPTIONS...: in milliseconds
 	name=$1 repeat=$2
 	shift 2
-	"$DFG" run "$@" --threads 1 --warmup 1 --repeat "$repeat" --json --quiet |
-		sed -n 's/.*"median_us": *\([0-9.e+-]*\).*/\1/p' | awk -v name="$name" '{printf "%s\t%f\n", name, $1 / 1000}'
+	"$DFG" run "$@" --threads 1 --warmup 1 --repeat "$repeat" --json --quiet >"$SCRATCH/said.json"
+	sed -n 's/.*"median_us": *\([0-9.e+-]*\).*/\1/p' "$SCRATCH/said.json" |
+		awk -v name="$name" '{printf "%s\t%f\n", name, $1 / 1000}'
 }
 
 # Eight stages, each one at a time as a device is, in a loop of so many iterations at once. What the last stage gives
@@ -60,5 +62,6 @@ input='--feed xs=normal:f32[50,64,256]:seed=1'
 # shellcheck disable=SC2086
 {
 	row 'LSTM of 2 layers, 2 processes' 7 "$SCRATCH/layers.dfg" $input --hosts local:2 --place 'above/*=w1'
-	row 'LSTM of 2 layers, 2 processes' 7 "$SCRATCH/layers.dfg" $input | sed 's/$/\tone process/'
+	row 'LSTM of 2 layers, 2 processes' 7 "$SCRATCH/layers.dfg" $input >"$SCRATCH/one"
+	sed 's/$/\tone process/' "$SCRATCH/one"
 }
