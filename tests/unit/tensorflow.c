@@ -1,13 +1,8 @@
 #include "lib/pass/tensorflow.h"
 
-#include "tests/unit/test.h"
+#include "tests/unit/recorded.h"
 
-#include "lib/exec/session.h"
-#include "lib/pass/verify.h"
 #include "tests/unit/random_graph.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 /* Gradients of loops, written for TensorFlow, are what they were to the bit, without an op of ours. */
 struct subject {
@@ -39,14 +34,13 @@ static void make_graph(struct subject *s, const struct program *p, bool remat)
 	dfg_builder_release(&builder);
 }
 
-static void rewrite(struct subject *s)
+static void rewrite(struct dfg_graph *graph, struct dfg_keep *keep, struct dfg_arena *scratch)
 {
 	struct dfg_text report = {0};
-	struct dfg_keep keep = {.feed = &s->x, .n_feed = 1, .fetch = s->fetch, .n_fetch = ORDERS + 1};
-	succeeds(dfg_tensorflow(&s->graph, &keep, &s->scratch, &report));
+	succeeds(dfg_tensorflow(graph, keep, scratch, &report));
 	dfg_text_release(&report);
-	for (uint32_t n = 0; n < s->graph.count; n++)
-		assert_null(strstr(s->graph.node[n].op_name, "Dfg>"));
+	for (uint32_t n = 0; n < graph->count; n++)
+		assert_null(strstr(graph->node[n].op_name, "Dfg>"));
 }
 
 static void release(struct subject *s)
@@ -99,7 +93,8 @@ static bool try_program(uint64_t seed)
 	if (usable) {
 		make_graph(&s, &p, seed % 3 == 0);
 		run_graph(&s, NULL, x, want);
-		rewrite(&s);
+		struct dfg_keep keep = {.feed = &s.x, .n_feed = 1, .fetch = s.fetch, .n_fetch = ORDERS + 1};
+		rewrite(&s.graph, &keep, &s.scratch);
 		for (int run = 0; run < 3; run++) {
 			const struct dfg_session_options options = {.threads = 1 + run % 2,
 				.random_schedule = run > 0,
@@ -126,11 +121,62 @@ static void derivatives_of_random_programs_are_the_same(void **state)
 		done += try_program(seed);
 }
 
+static void run_both(struct recorded *plain, struct recorded *rewritten)
+{
+	const struct dfg_json *steps = dfg_json_get(plain->json, "steps");
+	struct dfg_session *session[2];
+	bool good = true;
+	succeeds(dfg_session_new(&plain->file.graph, NULL, &session[0]));
+	succeeds(dfg_session_new(&rewritten->file.graph, NULL, &session[1]));
+	for (const struct dfg_json *step = steps ? steps->first : NULL; step && good; step = step->next)
+		for (int gradients = 0; gradients < 2 - (step->next != NULL) && good; gradients++) {
+			struct dfg_tensor want[64] = {0}, got[64] = {0};
+			struct asked asked = ask(plain, step, gradients), again = ask(rewritten, step, gradients);
+			struct dfg_err *one = run_whole(plain, session[0], &asked, want);
+			struct dfg_err *other = run_whole(rewritten, session[1], &again, got);
+			good = agree(plain, &asked, one, other, want, got);
+			dfg_arrays_release(&asked.feeds);
+			dfg_arrays_release(&again.feeds);
+		}
+	dfg_session_free(session[0]);
+	dfg_session_free(session[1]);
+}
+
+static uint32_t rewritten_cases;
+
+static void run_case(const char *directory)
+{
+	struct recorded plain, rewritten;
+	struct dfg_arena scratch = {0};
+	struct dfg_err *err = recorded_open(&plain, directory);
+	if (!err && plain.gradients) {
+		succeeds(recorded_open(&rewritten, directory));
+		struct dfg_keep keep = {.fetch = rewritten.gradient, .n_fetch = rewritten.gradients};
+		rewrite(&rewritten.file.graph, &keep, &scratch);
+		succeeds(dfg_verify(&rewritten.file.graph, NULL, NULL));
+		run_both(&plain, &rewritten);
+		rewritten_cases++;
+		recorded_close(&rewritten);
+	}
+	dfg_err_free(err);
+	dfg_arena_release(&scratch);
+	recorded_close(&plain);
+}
+
+static void derivatives_of_recorded_cases_are_the_same(void **state)
+{
+	(void)state;
+	run_folder("flow", run_case);
+	run_folder("train", run_case);
+	assert_true(rewritten_cases > 100 || getenv("CASE"));
+}
+
 /* tensorflow [COUNT [FIRST SEED]] */
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(derivatives_of_random_programs_are_the_same),
+		cmocka_unit_test(derivatives_of_recorded_cases_are_the_same),
 	};
 	count = argc > 1 ? strtoull(argv[1], NULL, 10) : count;
 	first = argc > 2 ? strtoull(argv[2], NULL, 10) : first;
