@@ -140,15 +140,17 @@ static struct dfg_err *find_saves(struct rewriting *r)
 	return NULL;
 }
 
+/* TensorFlow takes the handle of an array for a vector, until it runs: of handles' shapes nothing is said. */
 static struct dfg_err *make_array(struct rewriting *r, struct array *array)
 {
 	const struct dfg_fact *fact = dfg_facts_of(&r->builder.facts, array->value);
+	const struct dfg_shape *shape = fact->dtype == DFG_RESOURCE ? &DFG_SHAPE_UNKNOWN : &fact->shape;
 	bool is_data = array->key == node_of(r, array->save)->n_in - 1;
 	const struct dfg_attr attr[] = {
 		DFG_ATTR_T("dtype", fact->dtype),
 		DFG_ATTR_B("dynamic_size", true),
 		DFG_ATTR_B("clear_after_read", is_data && r->store[array->save].loads == 1),
-		{"element_shape", DFG_ATTR_SHAPE, {.shape = &fact->shape}},
+		{"element_shape", DFG_ATTR_SHAPE, {.shape = shape}},
 	};
 	struct dfg_spot entry;
 	struct dfg_edge size;
