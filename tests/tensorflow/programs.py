@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""TensorFlow runs programs with conditionals and loops, and gets what they say of themselves.
+"""TensorFlow runs programs with conditionals and loops, derivatives among them, and gets what they say of themselves.
 
     tests/tensorflow/programs.py PROGRAM...
 
-A claim is a comment `#: OPTIONS OF RUN = OUTPUTS`, as tests/programs/run.py reads them; claims of errors are left out,
-and so is a loop or branch of ops that TensorFlow does not have. DFG is the program. Exits 77 where TensorFlow is missing.
+A claim is a comment `#: OPTIONS OF RUN = OUTPUTS`, as tests/programs/run.py reads them; claims of errors are left out.
+What gradients of loops keep goes through tensor arrays there (`dfg opt --passes tensorflow`). DFG is the program. Exits 77 where TensorFlow is missing.
 """
 import os
 import re
@@ -68,6 +68,7 @@ def main():
                 claims = [line[3:].strip() for line in text if line.startswith("#: ") and " = " in line]
             path = os.path.join(folder, "graph.pb")
             subprocess.run([DFG, "build", program, "-o", path], check=True)
+            subprocess.run([DFG, "opt", "--passes", "tensorflow", path, "-o", path, "-q"], check=True)
             graph_def = tf.GraphDef()
             with open(path, "rb") as file:
                 graph_def.ParseFromString(file.read())
