@@ -3,7 +3,24 @@
 
 #include <stdio.h>
 
-/* Why a fetch has no value, when nothing is left to run. */
+/* Where something went wrong, and why a fetch has no value when nothing is left to run. */
+
+struct dfg_words dfg_key_words(const int64_t *key, int keys)
+{
+	struct dfg_words words = {"["};
+	size_t at = 1;
+	for (int i = 0; i < keys && at + 24 < sizeof words.s; i++)
+		at += (size_t)snprintf(words.s + at, sizeof words.s - at, "%s%lld", i ? "," : "", (long long)key[i]);
+	snprintf(words.s + at, sizeof words.s - at, "]");
+	return words;
+}
+
+struct dfg_err *dfg_trip_note(struct dfg_err *err, const struct loop *loop, const int64_t *iteration, int depth)
+{
+	if (depth == 1)
+		return dfg_err_note(err, "in iteration %lld of loop '%s'", (long long)*iteration, loop->path);
+	return dfg_err_note(err, "in iteration %s of loop '%s'", dfg_key_words(iteration, depth).s, loop->path);
+}
 
 /* "the predicate of node 'x' (Switch) was false in iteration 3 of loop 'w'" */
 struct dfg_err *dfg_dead_fetch(const struct dfg_plan *plan, uint32_t fetch, const struct death *death)

@@ -35,8 +35,11 @@ struct port {
 	const struct dfg_shape *shape; /* of a Recv */
 };
 
-/* "[3,4]": save.c */
+/* "[3,4]"; and "in iteration 3 of loop 'w'", of all loops around: "in iteration [3,4] of loop 'outer/w'": explain.c */
+struct loop;
 struct dfg_words dfg_key_words(const int64_t *key, int keys);
+DFG_MUST_CHECK struct dfg_err *dfg_trip_note(
+	struct dfg_err *err, const struct loop *loop, const int64_t *iteration, int depth);
 
 struct loop {
 	const char *name, *path; /* path: with those around it, "outer/inner" */

@@ -4,9 +4,13 @@
 
 struct dfg_err *dfg_place_note(struct dfg_err *err, const struct slab *slab, const struct dfg_call *call)
 {
-	if (err && slab->frame)
-		err = dfg_err_note(err, "in iteration %lld of loop '%s'", (long long)slab->iteration, slab->loop->path);
-	return dfg_call_note(err, call);
+	int64_t iteration[KEYS_MOST];
+	int depth = KEYS_MOST;
+	if (!err || !slab->frame)
+		return dfg_call_note(err, call);
+	for (const struct slab *s = slab; s->frame && depth; s = s->frame->parent)
+		iteration[--depth] = s->iteration;
+	return dfg_call_note(dfg_trip_note(err, slab->loop, iteration + depth, KEYS_MOST - depth), call);
 }
 
 static struct dfg_err *push(struct queue *queue, struct ready item)

@@ -290,9 +290,13 @@ static struct dfg_err *run_watched(struct line *line, const struct op *op)
 
 static struct dfg_err *note(const struct line *line, const struct op *op, struct dfg_err *err)
 {
+	const struct flow *flow = line->plan->flow;
+	int64_t iteration[LOOP_DEEPEST];
+	int depth = LOOP_DEEPEST;
+	for (uint32_t loop = op->loop; err && loop && depth; loop = flow->loop[loop].parent)
+		iteration[--depth] = line->iteration[loop];
 	if (err && op->loop)
-		err = dfg_err_note(err, "in iteration %lld of loop '%s'", (long long)line->iteration[op->loop],
-			line->plan->flow->loop[op->loop].path);
+		err = dfg_trip_note(err, &flow->loop[op->loop], iteration + depth, LOOP_DEEPEST - depth);
 	return op->record ? dfg_call_note(err, op->record->call) : err;
 }
 

@@ -32,16 +32,6 @@ static struct dfg_err *find(
 	return NULL;
 }
 
-struct dfg_words dfg_key_words(const int64_t *key, int keys)
-{
-	struct dfg_words words = {"["};
-	size_t at = 1;
-	for (int i = 0; i < keys && at + 24 < sizeof words.s; i++)
-		at += (size_t)snprintf(words.s + at, sizeof words.s - at, "%s%lld", i ? "," : "", (long long)key[i]);
-	snprintf(words.s + at, sizeof words.s - at, "]");
-	return words;
-}
-
 static struct dfg_err *wake_all(struct machine *machine, struct dfg_entry *entry)
 {
 	while (entry->mark) {

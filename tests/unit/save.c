@@ -80,7 +80,7 @@ static void loops_in_loops_have_a_key_each(void **state)
 	always(graph, "n=7", "total.out", 175, -1);
 	always(graph, "n=0", "total.out", 0, -1);
 	never(TRIANGLE "l Dfg>Load s k.i k.g" K "2\n", "n=3", "total.out",
-		"node 'l' (Dfg>Load): in iteration 0 of loop 'g/k': waits for key [0,1] of 's' (Dfg>Save)");
+		"node 'l' (Dfg>Load): in iteration [1,0] of loop 'g/k': waits for key [0,1] of 's' (Dfg>Save)");
 }
 
 int main(void)
