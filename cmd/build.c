@@ -87,14 +87,24 @@ static struct dfg_err *write_rule(const struct reads *reads)
 	return err;
 }
 
+static void talk(void *arg, const char *words)
+{
+	(void)arg;
+	dfg_talk("%s", words);
+}
+
 static struct dfg_err *build(char **operands, int *out_status)
 {
 	(void)out_status;
 	struct dfg_arena arena = {0};
 	struct dfg_graph graph;
 	struct reads reads = {0};
-	const struct dfg_lang_options lang = {
-		.include = include.word, .define = define.word, .grad = dfg_grad_edges, .read = remember, .read_arg = &reads};
+	const struct dfg_lang_options lang = {.include = include.word,
+		.define = define.word,
+		.grad = dfg_grad_edges,
+		.read = remember,
+		.read_arg = &reads,
+		.warn = talk};
 	dfg_graph_init(&graph, &arena);
 	struct dfg_err *err = dfg_lang_build(*operands, &lang, &graph);
 	if (!err)

@@ -230,6 +230,9 @@ struct dfg_err *dfg_eval_case(
 	if (!is_int)
 		return dfg_eval_at(
 			eval, tree->kid[0], DFG_ERR(DFG_DATA, "`case` wants an integer, not %s", dfg_datum_words(eval, &index)));
+	if (index.kind == DFG_DATUM_TENSOR && dfg_eval_fact(eval, index.edge)->shape.rank > 0)
+		return dfg_eval_at(
+			eval, tree->kid[0], DFG_ERR(DFG_DATA, "`case` wants one integer, not %s", dfg_datum_words(eval, &index)));
 	DFG_TRY(dfg_frame_new(eval, frame, &inner));
 	inner->kind = DFG_FRAME_BRANCH;
 	DFG_TRY(dfg_frame_put(eval->arena, inner, "case index", index));

@@ -87,6 +87,7 @@ DFG_MUST_CHECK struct dfg_err *dfg_eval_expr(
 DFG_MUST_CHECK struct dfg_err *dfg_eval_tuple(
 	struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *tuple, struct dfg_datum *out_datum);
 DFG_MUST_CHECK struct dfg_err *dfg_eval_at(struct dfg_eval *eval, const struct dfg_tree *tree, struct dfg_err *err);
+DFG_MUST_CHECK struct dfg_err *dfg_eval_warn(struct dfg_eval *eval, const struct dfg_tree *tree, const char *what);
 DFG_MUST_CHECK struct dfg_err *dfg_eval_finish(struct dfg_eval *eval, struct dfg_err *err);
 void dfg_eval_release(struct dfg_eval *eval);
 const char *dfg_datum_words(struct dfg_eval *eval, const struct dfg_datum *datum);

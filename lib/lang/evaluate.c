@@ -17,6 +17,20 @@ struct dfg_err *dfg_eval_at(struct dfg_eval *eval, const struct dfg_tree *tree, 
 	return err;
 }
 
+/* What is odd in the library is none of the user's. */
+struct dfg_err *dfg_eval_warn(struct dfg_eval *eval, const struct dfg_tree *tree, const char *what)
+{
+	const struct dfg_lang_options *options = eval->options;
+	if (!options || !options->warn || eval->source->library)
+		return NULL;
+	struct dfg_err *warning = dfg_source_warning(eval->source, tree->at, what);
+	if (warning->code == DFG_MEMORY)
+		return warning;
+	options->warn(options->warn_arg, warning->text);
+	dfg_err_free(warning);
+	return NULL;
+}
+
 struct dfg_err *dfg_eval_finish(struct dfg_eval *eval, struct dfg_err *err)
 {
 	if (!err || !eval->is_placed || err->code == DFG_MEMORY)

@@ -16,6 +16,8 @@ struct dfg_lang_options {
 	/* Called for every file read, the program and its imports (not the embedded library), for -MD; NULL: none. */
 	void (*read)(void *arg, const char *path);
 	void *read_arg;
+	void (*warn)(void *arg, const char *words); /* "FILE:LINE:COL: warning: ..."; NULL: nobody wants to hear */
+	void *warn_arg;
 	const char *text; /* the program, where its bytes are at hand: path only names it then; NULL: read path */
 	size_t length;
 };

@@ -340,6 +340,43 @@ static struct dfg_err *results(struct dfg_eval *eval, struct dfg_loop *loop, str
 	return NULL;
 }
 
+/* Whether the value can differ from trip to trip, as far as a few steps tell. *out_reads: something around the loop. */
+static bool may_change(const struct dfg_graph *graph, struct dfg_edge edge, bool *out_reads)
+{
+	enum { STEPS = 256 };
+	uint32_t work[STEPS] = {edge.node}, n = 1;
+	*out_reads = false;
+	for (uint32_t i = 0; i < n; i++) {
+		const struct dfg_node *node = &graph->node[work[i]];
+		enum dfg_role role = node->op ? node->op->role : DFG_PLAIN;
+		bool plain = role == DFG_CONST || role == DFG_IDENTITY || role == DFG_LOOP_COND ||
+					 (role == DFG_PLAIN && node->op && !(node->op->flags & DFG_STATEFUL));
+		if (role == DFG_ENTER) {
+			const struct dfg_op *op = graph->node[node->in[0].node].op;
+			*out_reads |= op && op->role != DFG_CONST;
+			continue;
+		}
+		if (!plain || n + node->n_in > STEPS)
+			return true;
+		for (uint32_t e = 0; e < node->n_in; e++)
+			work[n++] = node->in[e].node;
+	}
+	return false;
+}
+
+/* When all that goes around is known: what the body sets, too. */
+static struct dfg_err *warn_of_fixed(struct dfg_eval *eval, const struct dfg_loop *loop)
+{
+	const struct dfg_tree *tree = loop->tree->kid[2];
+	bool reads;
+	if (!tree || loop->counting->is_closed || may_change(eval->builder->graph, loop->condition, &reads) || !reads)
+		return NULL;
+	const char *name = tree->kind == DFG_TREE_NAME ? tree->text : NULL;
+	const char *what = dfg_arena_print(eval->arena, "%s%s%s from trip to trip: this loop has no trip, or no end",
+		name ? "'" : "nothing that the condition reads changes", name ? name : "", name ? "' does not change" : "");
+	return what ? dfg_eval_warn(eval, tree, what) : DFG_ERR(DFG_MEMORY, "out of memory");
+}
+
 static struct dfg_err *finish(struct dfg_eval *eval, struct dfg_loop *loop, struct dfg_datum *out_datum)
 {
 	DFG_TRY(dfg_yield_on(eval, loop));
@@ -349,6 +386,7 @@ static struct dfg_err *finish(struct dfg_eval *eval, struct dfg_loop *loop, stru
 	DFG_TRY(dfg_view_close(eval, loop));
 	if (!loop->n && loop->counter.merge.node == DFG_NONE && !loop->body->views)
 		return DFG_ERR(DFG_DATA, "nothing ends this loop: it carries nothing that `while` could see change");
+	DFG_TRY(warn_of_fixed(eval, loop));
 	return results(eval, loop, out_datum);
 }
 

@@ -57,6 +57,17 @@ struct dfg_err *dfg_take_name(struct dfg_parser *parser, const char **out_name)
 	return NULL;
 }
 
+struct dfg_err *dfg_take_new_name(struct dfg_parser *parser, const char **out_name)
+{
+	struct dfg_token token = dfg_peek(parser);
+	char what[100];
+	if (!dfg_sees_reserved(parser))
+		return dfg_take_name(parser, out_name);
+	snprintf(what, sizeof what, "`%.*s` is a word of the language: nothing can have it as a name", (int)token.length,
+		parser->source->text + token.at);
+	return dfg_source_err(parser->source, token.at, DFG_DATA, what);
+}
+
 struct dfg_err *dfg_deeper(struct dfg_parser *parser)
 {
 	if (++parser->depth <= DFG_NEST_MAX)

@@ -23,8 +23,11 @@ static inline struct dfg_token dfg_peek(const struct dfg_parser *parser)
 }
 bool dfg_sees(const struct dfg_parser *parser, const char *word);
 bool dfg_take(struct dfg_parser *parser, const char *word);
+bool dfg_sees_reserved(const struct dfg_parser *parser); /* a word that cannot be read as a name */
 DFG_MUST_CHECK struct dfg_err *dfg_expect(struct dfg_parser *parser, const char *word);
 DFG_MUST_CHECK struct dfg_err *dfg_take_name(struct dfg_parser *parser, const char **out_name);
+DFG_MUST_CHECK struct dfg_err *dfg_take_new_name(
+	struct dfg_parser *parser, const char **out_name); /* to be read later */
 
 /* An error at the token that comes next. */
 DFG_MUST_CHECK struct dfg_err *dfg_unexpected(const struct dfg_parser *parser, const char *wanted);

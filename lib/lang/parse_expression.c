@@ -89,7 +89,7 @@ struct dfg_err *dfg_parse_string(struct dfg_parser *parser, struct dfg_tree **ou
 	return NULL;
 }
 
-static bool is_reserved(const struct dfg_parser *parser)
+bool dfg_sees_reserved(const struct dfg_parser *parser)
 {
 	for (const char *const *word = reserved; *word; word++)
 		if (dfg_sees(parser, *word))
@@ -107,7 +107,7 @@ static struct dfg_err *name(struct dfg_parser *parser, struct dfg_tree **out_tre
 		parser->next++;
 		return NULL;
 	}
-	if (is_reserved(parser))
+	if (dfg_sees_reserved(parser))
 		return dfg_unexpected(parser, "an expression");
 	DFG_TRY(dfg_tree_new(parser, DFG_TREE_NAME, at, out_tree));
 	return dfg_take_name(parser, &(*out_tree)->text);
@@ -351,7 +351,7 @@ static struct dfg_err *each(struct dfg_parser *parser, struct dfg_tree **out_tre
 {
 	struct dfg_tree *sequence;
 	DFG_TRY(dfg_tree_new(parser, DFG_TREE_ARGUMENT, dfg_peek(parser).at, out_tree));
-	DFG_TRY(dfg_take_name(parser, &(*out_tree)->text));
+	DFG_TRY(dfg_take_new_name(parser, &(*out_tree)->text));
 	DFG_TRY(dfg_expect(parser, "in"));
 	DFG_TRY(dfg_parse_sequence(parser, &sequence));
 	return dfg_tree_kids(parser, *out_tree, &sequence, 1);
@@ -364,13 +364,21 @@ static struct dfg_err *gathered(
 	return dfg_parse_list(parser, item, closing, *out_tree, NULL);
 }
 
+/* `h = start` of a loop: an argument with a name that the body reads. */
+static struct dfg_err *carried(struct dfg_parser *parser, struct dfg_tree **out_tree)
+{
+	if (dfg_sees_reserved(parser) && dfg_token_is(parser->source, parser->token[parser->next + 1], "="))
+		return dfg_take_new_name(parser, &(const char *){NULL});
+	return argument(parser, out_tree);
+}
+
 static struct dfg_err *loop(struct dfg_parser *parser, struct dfg_tree **out_tree)
 {
 	struct dfg_tree *part[5] = {0};
 	DFG_TRY(dfg_tree_new(parser, DFG_TREE_LOOP, dfg_peek(parser).at, out_tree));
 	parser->next++;
 	if (dfg_take(parser, "("))
-		DFG_TRY(gathered(parser, argument, ")", &part[0]));
+		DFG_TRY(gathered(parser, carried, ")", &part[0]));
 	if (dfg_take(parser, "for"))
 		DFG_TRY(gathered(parser, each, NULL, &part[1]));
 	if (dfg_take(parser, "while"))
@@ -386,6 +394,8 @@ static struct dfg_err *loop(struct dfg_parser *parser, struct dfg_tree **out_tre
 struct dfg_err *dfg_parse_expr(struct dfg_parser *parser, struct dfg_tree **out_tree)
 {
 	DFG_TRY(dfg_deeper(parser));
+	if (dfg_sees_reserved(parser) && dfg_token_is(parser->source, parser->token[parser->next + 1], "="))
+		return dfg_take_new_name(parser, &(const char *){NULL});
 	if (dfg_sees(parser, "if"))
 		DFG_TRY(branch(parser, out_tree));
 	else if (dfg_sees(parser, "case"))

@@ -39,7 +39,7 @@ static struct dfg_err *formal(struct dfg_parser *parser, struct dfg_tree **out_t
 {
 	struct dfg_tree *part[2];
 	DFG_TRY(dfg_tree_new(parser, DFG_TREE_FORMAL, dfg_peek(parser).at, out_tree));
-	DFG_TRY(dfg_take_name(parser, &(*out_tree)->text));
+	DFG_TRY(dfg_take_new_name(parser, &(*out_tree)->text));
 	DFG_TRY(after_sign(parser, ":", type, &part[0]));
 	DFG_TRY(after_sign(parser, "=", dfg_parse_expr, &part[1]));
 	return dfg_tree_kids(parser, *out_tree, part, 2);
@@ -64,7 +64,7 @@ typedef struct dfg_err *rest_fn(struct dfg_parser *parser, struct dfg_tree *tree
 static struct dfg_err *typed(struct dfg_parser *parser, struct dfg_tree *tree)
 {
 	struct dfg_tree *part[2];
-	DFG_TRY(dfg_take_name(parser, &tree->text));
+	DFG_TRY(dfg_take_new_name(parser, &tree->text));
 	DFG_TRY(dfg_expect(parser, ":"));
 	DFG_TRY(type(parser, &part[0]));
 	DFG_TRY(after_sign(parser, "=", dfg_parse_expr, &part[1]));
@@ -76,7 +76,7 @@ static struct dfg_err *typed(struct dfg_parser *parser, struct dfg_tree *tree)
 static struct dfg_err *output(struct dfg_parser *parser, struct dfg_tree *tree)
 {
 	struct dfg_tree *value;
-	DFG_TRY(dfg_take_name(parser, &tree->text));
+	DFG_TRY(dfg_take_new_name(parser, &tree->text));
 	DFG_TRY(after_sign(parser, "=", dfg_parse_expr, &value));
 	return dfg_tree_kids(parser, tree, &value, 1);
 }
@@ -84,7 +84,7 @@ static struct dfg_err *output(struct dfg_parser *parser, struct dfg_tree *tree)
 static struct dfg_err *named_value(struct dfg_parser *parser, struct dfg_tree *tree)
 {
 	struct dfg_tree *value;
-	DFG_TRY(dfg_take_name(parser, &tree->text));
+	DFG_TRY(dfg_take_new_name(parser, &tree->text));
 	DFG_TRY(dfg_expect(parser, "="));
 	DFG_TRY(dfg_parse_expr(parser, &value));
 	return dfg_tree_kids(parser, tree, &value, 1);
@@ -93,7 +93,7 @@ static struct dfg_err *named_value(struct dfg_parser *parser, struct dfg_tree *t
 static struct dfg_err *named_block(struct dfg_parser *parser, struct dfg_tree *tree)
 {
 	struct dfg_tree *block;
-	DFG_TRY(dfg_take_name(parser, &tree->text));
+	DFG_TRY(dfg_take_new_name(parser, &tree->text));
 	DFG_TRY(dfg_parse_block(parser, &block));
 	return dfg_tree_kids(parser, tree, &block, 1);
 }
@@ -101,7 +101,7 @@ static struct dfg_err *named_block(struct dfg_parser *parser, struct dfg_tree *t
 static struct dfg_err *callable(struct dfg_parser *parser, struct dfg_tree *tree)
 {
 	struct dfg_tree *part[4] = {0};
-	DFG_TRY(dfg_take_name(parser, &tree->text));
+	DFG_TRY(dfg_take_new_name(parser, &tree->text));
 	DFG_TRY(formals(parser, &part[0]));
 	if (tree->kind == DFG_TREE_LAYER)
 		DFG_TRY(formals(parser, &part[1]));
@@ -117,7 +117,7 @@ static struct dfg_err *import(struct dfg_parser *parser, struct dfg_tree *tree)
 	tree->text = path->text;
 	if (dfg_take(parser, "as")) {
 		DFG_TRY(dfg_tree_new(parser, DFG_TREE_NAME, dfg_peek(parser).at, &as));
-		DFG_TRY(dfg_take_name(parser, &as->text));
+		DFG_TRY(dfg_take_new_name(parser, &as->text));
 	}
 	return dfg_tree_kids(parser, tree, &as, 1);
 }
@@ -152,7 +152,7 @@ static struct dfg_err *static_for(struct dfg_parser *parser, struct dfg_tree *tr
 {
 	struct dfg_tree *part[2];
 	tree->kind = DFG_TREE_STATIC_FOR;
-	DFG_TRY(dfg_take_name(parser, &tree->text));
+	DFG_TRY(dfg_take_new_name(parser, &tree->text));
 	DFG_TRY(dfg_expect(parser, "in"));
 	DFG_TRY(dfg_parse_sequence(parser, &part[0]));
 	DFG_TRY(dfg_parse_block(parser, &part[1]));
@@ -248,9 +248,18 @@ static struct dfg_err *assignment(struct dfg_parser *parser, struct dfg_tree *st
 	return dfg_tree_kids(parser, statement, part, 2);
 }
 
+/* `loop, b = f(x)` */
+static bool lists_word(const struct dfg_parser *parser)
+{
+	return dfg_sees_reserved(parser) && dfg_token_is(parser->source, parser->token[parser->next + 1], ",") &&
+		   !dfg_sees(parser, "true") && !dfg_sees(parser, "false");
+}
+
 struct dfg_err *dfg_parse_statement(struct dfg_parser *parser, struct dfg_tree **out_statement)
 {
 	const struct form *form = form_seen(parser);
+	if (lists_word(parser))
+		return dfg_take_new_name(parser, &(const char *){NULL});
 	DFG_TRY(dfg_tree_new(parser, form ? form->kind : DFG_TREE_DO, dfg_peek(parser).at, out_statement));
 	if (form) {
 		parser->next++;

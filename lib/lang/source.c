@@ -25,7 +25,8 @@ static void indent(char *to, const char *line, uint32_t column)
 	to[column - 1] = '\0';
 }
 
-struct dfg_err *dfg_source_err(const struct dfg_source *source, uint32_t at, enum dfg_code code, const char *what)
+static struct dfg_err *at_place(
+	const struct dfg_source *source, uint32_t at, enum dfg_code code, const char *kind, const char *what)
 {
 	uint32_t line, column;
 	dfg_source_place(source, at, &line, &column);
@@ -35,6 +36,16 @@ struct dfg_err *dfg_source_err(const struct dfg_source *source, uint32_t at, enu
 	int length = (int)strcspn(text + skipped, "\n");
 	char blank[SHOWN + 1];
 	indent(blank, text + skipped, column - skipped);
-	return DFG_ERR(code, "%s:%u:%u: error: %s\n    %.*s\n    %s^", source->path, line, column, what,
+	return DFG_ERR(code, "%s:%u:%u: %s: %s\n    %.*s\n    %s^", source->path, line, column, kind, what,
 		length < SHOWN ? length : SHOWN, text + skipped, blank);
+}
+
+struct dfg_err *dfg_source_err(const struct dfg_source *source, uint32_t at, enum dfg_code code, const char *what)
+{
+	return at_place(source, at, code, "error", what);
+}
+
+struct dfg_err *dfg_source_warning(const struct dfg_source *source, uint32_t at, const char *what)
+{
+	return at_place(source, at, DFG_DATA, "warning", what);
 }

@@ -26,5 +26,8 @@ enum { DFG_SOURCE_MAX = 1 << 26 }; /* bytes */
 DFG_MUST_CHECK struct dfg_err *dfg_source_err(
 	const struct dfg_source *source, uint32_t at, enum dfg_code code, const char *what);
 
+/* The same of a warning: whoever asked for warnings is given its words. */
+DFG_MUST_CHECK struct dfg_err *dfg_source_warning(const struct dfg_source *source, uint32_t at, const char *what);
+
 /* Line and column of the place, from 1. */
 void dfg_source_place(const struct dfg_source *source, uint32_t at, uint32_t *out_line, uint32_t *out_column);

@@ -126,6 +126,16 @@ static void mistakes_are_told_in_the_programs_words(void **state)
 		{"y = if p { sin } else { cos }\n", "expected a tensor, not a function"},
 		{"if p {\n  v = v + 1\n} else { }\n", "6:3: error: 'v' is bound outside the `if`"},
 		{"y = case v { 0: { 1 } else: { 2 } }\n", "`case` wants an integer, not f32[2]"},
+		{"y = case i32(v) { 0: { 1 } else: { 2 } }\n", "`case` wants one integer, not i32[2]"},
+		{"loop = 3\n", "t.dfg:5:1: error: `loop` is a word of the language: nothing can have it as a name"},
+		{"case, b = 1, 2\n", "t.dfg:5:1: error: `case` is a word of the language"},
+		{"b, case = 1, 2\n", "t.dfg:5:4: error: `case` is a word of the language"},
+		{"input loop: f32[]\n", "t.dfg:5:7: error: `loop` is a word of the language"},
+		{"output case = v\n", "t.dfg:5:8: error: `case` is a word of the language"},
+		{"fn if(a) { a }\n", "t.dfg:5:4: error: `if` is a word of the language"},
+		{"fn f(loop) { 1 }\n", "t.dfg:5:6: error: `loop` is a word of the language"},
+		{"a = loop (next = 0) for t in 0..n { next t }\n", "t.dfg:5:11: error: `next` is a word of the language"},
+		{"a = loop for in in 0..n { yield 1 }\n", "t.dfg:5:14: error: `in` is a word of the language"},
 		{"y = loop (i = 0) while i < n {\n  v = v + 1\n  next i + 1\n}\n",
 			"t.dfg:6:3: error: 'v' is bound outside the loop: carry it: loop (v = v)\n      v = v + 1\n      ^"},
 		{"y = loop (i = 0) { next i + 1 }\n", "nothing ends this loop"},
@@ -178,6 +188,51 @@ static void mistakes_are_told_in_the_programs_words(void **state)
 	}
 }
 
+static char warned[1000];
+
+static void hear(void *arg, const char *words)
+{
+	(void)arg;
+	assert_string_equal(warned, "");
+	assert_true(strlen(words) < sizeof warned);
+	strcpy(warned, words);
+}
+
+/* The words of the one warning that there is, or "". */
+static const char *warning_of(const char *text)
+{
+	struct dfg_arena its_arena = {0};
+	struct dfg_graph its_graph;
+	const struct dfg_lang_options options = {.text = text, .length = strlen(text), .warn = hear};
+	warned[0] = '\0';
+	dfg_graph_init(&its_graph, &its_arena);
+	succeeds(dfg_lang_build("t.dfg", &options, &its_graph));
+	dfg_graph_release(&its_graph);
+	dfg_arena_release(&its_arena);
+	return warned;
+}
+
+static void a_loop_whose_condition_cannot_change_is_warned_of(void **state)
+{
+	(void)state;
+	assert_string_equal(warning_of("input c: bool[]\noutput y = loop (v = 1.0) while c { next v * 2 }\n"),
+		"t.dfg:2:33: warning: 'c' does not change from trip to trip: this loop has no trip, or no end\n"
+		"    output y = loop (v = 1.0) while c { next v * 2 }\n                                    ^");
+	assert_non_null(strstr(warning_of("input x: f32[]\noutput y = loop (v = x) while x < 3 and x > 1 { next v * 2 }\n"),
+		"t.dfg:2:37: warning: nothing that the condition reads changes from trip to trip"));
+	static const char *const fine[] = {
+		"input x: f32[]\noutput y = loop (v = x) while x < 3 and v > 1 { next v * 2 }\n",
+		"input c: bool[]\noutput y = loop (v = 1) while c with (limit = 3) { next v * 2 }\n",
+		"input n: i32[]\noutput y = loop (v = 1) for i in 0.. while i < n { next v * 2 }\n",
+		"input n: i32[]\noutput y = loop (v = 1) while not (v > n) { next v * 2 }\n",
+		"state w: f32[] = 0\ntarget go { loop while w < 3 { set w = w + 1 } }\n",
+		"state w: f32[] = 0\nfn turn() { set w = w + 1 }\ntarget go { loop (v = 1) while w < 3 { turn()\nnext v } }\n",
+		"const c = false\noutput y = loop (v = 1) while c { next v }\n",
+	};
+	for (size_t i = 0; i < sizeof fine / sizeof *fine; i++)
+		assert_string_equal(warning_of(fine[i]), "");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -188,6 +243,7 @@ int main(void)
 		cmocka_unit_test(params_of_bodies_stand_in_the_root),
 		cmocka_unit_test(a_choice_known_while_building_is_made_then),
 		cmocka_unit_test(mistakes_are_told_in_the_programs_words),
+		cmocka_unit_test(a_loop_whose_condition_cannot_change_is_warned_of),
 	};
 	return cmocka_run_group_tests(tests, NULL, done);
 }
