@@ -362,7 +362,14 @@ struct dfg_err *dfg_ops_run(struct line *line)
 			op->row(op->n, data[op->n_in], (const void *const *)data, op->attr);
 			op++;
 		} else if (op->kind == OP_SKIP) {
-			op = line->chosen[op->flag] == op->side ? op + 1 : skip(line, op);
+			if (line->chosen[op->flag] == op->side) {
+				op++;
+			} else if (op->n_release || watched) {
+				op = skip(line, op);
+			} else {
+				line->dead_tokens += op->to - (uint32_t)(op - layout->op) - 1;
+				op = layout->op + op->to;
+			}
 		} else if (op->kind == OP_TEST) {
 			line->chosen[op->flag] = *(const bool *)data[0];
 			op++;

@@ -500,6 +500,29 @@ static struct dfg_err *find_fed(struct laying *laying)
 	return NULL;
 }
 
+/*
+ * Where a branch is passed by for its other side, what asks for that side next need not ask; where what stands behind it is
+ * passed by for the same reason, that is one way. Not where something is to be released on the way.
+ */
+static void join_skips(const struct laying *laying)
+{
+	const struct layout *layout = laying->layout;
+	for (uint32_t o = layout->count; o--;) {
+		struct op *op = &layout->op[o];
+		while (op->kind == OP_SKIP && op->to < layout->count) {
+			const struct op *next = &layout->op[op->to];
+			if (next->kind != OP_SKIP || next->flag != op->flag)
+				break;
+			bool passes = next->side != op->side;
+			if (passes ? laying->course->flag[op->flag].n_out != 2 : next->n_release > 0)
+				break;
+			op->to = passes ? op->to + 1 : next->to;
+			if (passes)
+				break;
+		}
+	}
+}
+
 struct dfg_err *dfg_laying_place(struct laying *laying)
 {
 	DFG_TRY(find_escapes(laying));
@@ -512,5 +535,6 @@ struct dfg_err *dfg_laying_place(struct laying *laying)
 	DFG_TRY(plan_releases(laying));
 	move_fetches(laying);
 	DFG_TRY(drop_ops(laying));
+	join_skips(laying);
 	return find_fed(laying);
 }
