@@ -75,6 +75,23 @@ char *dfg_arena_path(struct dfg_arena *arena, const char *scope, const char *nam
 	return path;
 }
 
+char *dfg_arena_number(struct dfg_arena *arena, const char *head, char separator, uint64_t number)
+{
+	enum { DIGITS = 20 };
+	size_t length = strlen(head), first = DIGITS;
+	char digits[DIGITS];
+	do
+		digits[--first] = (char)('0' + number % 10);
+	while (number /= 10);
+	char *text = dfg_arena_zeros(arena, length + 1 + DIGITS - first + 1, 1);
+	if (!text)
+		return NULL;
+	memcpy(text, head, length);
+	text[length] = separator;
+	memcpy(text + length + 1, digits + first, DIGITS - first);
+	return text;
+}
+
 char *dfg_arena_print(struct dfg_arena *arena, const char *fmt, ...)
 {
 	va_list args, again;
@@ -89,12 +106,25 @@ char *dfg_arena_print(struct dfg_arena *arena, const char *fmt, ...)
 	return text;
 }
 
+static void release_older(struct dfg_arena *arena, struct dfg_chunk **chunk)
+{
+	while (*chunk) {
+		struct dfg_chunk *older = (*chunk)->older;
+		arena->total -= (*chunk)->size;
+		dfg_free(*chunk);
+		*chunk = older;
+	}
+}
+
+void dfg_arena_reset(struct dfg_arena *arena)
+{
+	if (arena->chunk)
+		release_older(arena, &arena->chunk->older);
+	arena->used = 0;
+}
+
 void dfg_arena_release(struct dfg_arena *arena)
 {
-	while (arena->chunk) {
-		struct dfg_chunk *older = arena->chunk->older;
-		dfg_free(arena->chunk);
-		arena->chunk = older;
-	}
-	arena->used = arena->total = 0;
+	release_older(arena, &arena->chunk);
+	arena->used = 0;
 }

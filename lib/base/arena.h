@@ -1,6 +1,7 @@
 #pragma once
 
 #include <stddef.h>
+#include <stdint.h>
 
 /*
  * An arena gives memory that lives until the whole arena is released. A zeroed struct is an empty arena.
@@ -22,7 +23,13 @@ char *dfg_arena_copy(struct dfg_arena *arena, const void *bytes, size_t count);
 /* "SCOPE/NAME"; NULL when memory is short. */
 char *dfg_arena_path(struct dfg_arena *arena, const char *scope, const char *name);
 
+/* "fc1:17", of "fc1", ':' and 17; what print() makes too, at a tenth of the time. NULL when memory is short. */
+char *dfg_arena_number(struct dfg_arena *arena, const char *head, char separator, uint64_t number);
+
 /* A string made by printf's rules; NULL when memory is short. */
 char *dfg_arena_print(struct dfg_arena *arena, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Forgets all that came out of it, and keeps its newest chunk for what comes next. */
+void dfg_arena_reset(struct dfg_arena *arena);
 
 void dfg_arena_release(struct dfg_arena *arena);

@@ -48,6 +48,9 @@ struct cut {
 	uint32_t *device;           /* by node of the graph */
 	const struct dfg_place_options *options;
 	struct dfg_arena *arena; /* of the parts */
+	const struct dfg_op *send, *recv;
+	struct dfg_string *device_text; /* by device: its name, whose length is wanted often */
+	const struct dfg_shape *shape;  /* of the last _Recv: many have the same, and share it */
 	struct dfg_arena scratch;
 	struct dfg_loops loops;
 	struct dfg_liveness liveness; /* where there are loops */
@@ -77,7 +80,7 @@ static inline uint32_t cut_device(const struct cut *c, uint32_t n)
 	return n < c->graph->count ? c->device[n] : c->added[n - c->graph->count].device;
 }
 
-/* Adds a node; its op is found by its name. What the fields point to is the arena's, or the graph's. */
+/* Adds a node; its op is found by its name where it is NULL. What the fields point to is the arena's, or the graph's. */
 DFG_MUST_CHECK struct dfg_err *dfg_cut_add(
 	struct cut *c, const struct dfg_node *node, uint32_t device, uint32_t *out_number);
 

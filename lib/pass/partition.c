@@ -35,6 +35,19 @@ static struct dfg_err *find_loops(struct cut *c)
 	return dfg_cut_loops(c, order);
 }
 
+/* What is asked for again and again for each transfer. */
+static struct dfg_err *prepare(struct cut *c)
+{
+	c->send = dfg_op_find("_Send");
+	c->recv = dfg_op_find("_Recv");
+	c->device_text = dfg_arena_zeros(&c->scratch, c->options->devices, sizeof *c->device_text);
+	if (!c->device_text)
+		return DFG_ERR(DFG_MEMORY, "no memory for %u devices", c->options->devices);
+	for (uint32_t d = 0; d < c->options->devices; d++)
+		c->device_text[d] = (struct dfg_string){c->options->device[d], strlen(c->options->device[d])};
+	return NULL;
+}
+
 static struct dfg_err *partition(struct cut *c, const struct dfg_placed *placed, struct dfg_parts *out_parts)
 {
 	size_t nodes = (size_t)c->graph->count + 1;
@@ -45,6 +58,7 @@ static struct dfg_err *partition(struct cut *c, const struct dfg_placed *placed,
 		return DFG_ERR(DFG_MEMORY, "no memory to cut %u nodes", c->graph->count);
 	for (uint32_t n = 0; n < c->graph->count; n++)
 		c->device[n] = placed[n].device;
+	DFG_TRY(prepare(c));
 	DFG_TRY(check_names(c->graph));
 	DFG_TRY(find_loops(c));
 	DFG_TRY(dfg_cut_edges(c));

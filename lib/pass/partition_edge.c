@@ -11,7 +11,8 @@ struct dfg_err *dfg_cut_add(struct cut *c, const struct dfg_node *node, uint32_t
 		return DFG_ERR(DFG_MEMORY, "no memory to cut %u nodes", c->graph->count);
 	struct added *added = &c->added[c->n_added];
 	*added = (struct added){*node, device};
-	added->node.op = dfg_op_find(node->op_name);
+	if (!node->op)
+		added->node.op = dfg_op_find(node->op_name);
 	added->node.device = c->options->device[device];
 	*out_number = c->graph->count + (uint32_t)c->n_added++;
 	return NULL;
@@ -59,9 +60,20 @@ static struct dfg_err *no_memory(void)
 	return DFG_ERR(DFG_MEMORY, "no memory for a transfer");
 }
 
-static struct dfg_attr text_attr(const char *name, const char *text)
+static struct dfg_attr text_attr(const char *name, struct dfg_string text)
 {
-	return (struct dfg_attr){name, DFG_ATTR_STRING, {.s = {text, strlen(text)}}};
+	return (struct dfg_attr){name, DFG_ATTR_STRING, {.s = text}};
+}
+
+/* In the arena. */
+static const struct dfg_shape *keep_shape(struct cut *c, const struct dfg_shape *shape)
+{
+	if (c->shape && dfg_shape_equal(c->shape, shape))
+		return c->shape;
+	struct dfg_shape *kept = dfg_arena_zeros(c->arena, 1, sizeof *kept);
+	if (kept)
+		*kept = *shape;
+	return c->shape = kept;
 }
 
 /* What both ends say, as TensorFlow has it; type and shape under the names that this end has for them. */
@@ -69,21 +81,20 @@ static struct dfg_err *end_attrs(
 	struct cut *c, const struct dfg_transfer *transfer, bool receives, struct dfg_node *node)
 {
 	const struct dfg_attr type = {receives ? "tensor_type" : "T", DFG_ATTR_DTYPE, {.dtype = transfer->dtype}};
+	const struct dfg_shape *shape = keep_shape(c, &transfer->shape);
 	struct dfg_attr *attr = dfg_arena_zeros(c->arena, 7, sizeof *attr);
-	struct dfg_shape *shape = dfg_arena_zeros(c->arena, 1, sizeof *shape);
 	uint32_t n = 0;
 	if (!attr || !shape)
 		return no_memory();
-	*shape = transfer->shape;
 	if (!receives)
 		attr[n++] = type;
 	attr[n++] = DFG_ATTR_I("_dfg_edge", (int64_t)c->transfers);
 	if (receives && shape->rank != DFG_UNKNOWN)
 		attr[n++] = (struct dfg_attr){"_dfg_shape", DFG_ATTR_SHAPE, {.shape = shape}};
-	attr[n++] = text_attr("recv_device", c->options->device[transfer->to]);
-	attr[n++] = text_attr("send_device", c->options->device[transfer->from]);
+	attr[n++] = text_attr("recv_device", c->device_text[transfer->to]);
+	attr[n++] = text_attr("send_device", c->device_text[transfer->from]);
 	attr[n++] = DFG_ATTR_I("send_device_incarnation", 0);
-	attr[n++] = text_attr("tensor_name", transfer->tensor);
+	attr[n++] = text_attr("tensor_name", (struct dfg_string){transfer->tensor, strlen(transfer->tensor)});
 	if (receives)
 		attr[n++] = type;
 	node->attr = attr;
@@ -111,7 +122,7 @@ static struct dfg_err *add_signal(struct cut *c, uint32_t after, struct dfg_edge
 		{"dtype", DFG_ATTR_DTYPE, {.dtype = DFG_F32}}, {"value", DFG_ATTR_TENSOR, {.tensor = &empty}}};
 	struct dfg_node node = {.op_name = "Const", .attr = (struct dfg_attr *)attr, .n_attr = 2};
 	out_edge->port = 0;
-	if (!(node.name = dfg_arena_print(c->arena, "_dfg/signal/%zu", c->transfers)))
+	if (!(node.name = dfg_arena_number(c->arena, "_dfg/signal", '/', c->transfers)))
 		return no_memory();
 	DFG_TRY(inputs(c, &node, (struct dfg_edge){DFG_NONE, 0}, after));
 	return dfg_cut_add(c, &node, cut_device(c, after), &out_edge->node);
@@ -121,8 +132,8 @@ static struct dfg_err *add_end(
 	struct cut *c, const struct dfg_transfer *transfer, struct dfg_edge data, uint32_t control, uint32_t *out_number)
 {
 	bool receives = data.node == DFG_NONE;
-	struct dfg_node node = {.op_name = receives ? "_Recv" : "_Send"};
-	if (!(node.name = dfg_arena_print(c->arena, receives ? "_dfg/recv/%zu" : "_dfg/send/%zu", c->transfers)))
+	struct dfg_node node = {.op_name = receives ? "_Recv" : "_Send", .op = receives ? c->recv : c->send};
+	if (!(node.name = dfg_arena_number(c->arena, receives ? "_dfg/recv" : "_dfg/send", '/', c->transfers)))
 		return no_memory();
 	DFG_TRY(end_attrs(c, transfer, receives, &node));
 	DFG_TRY(inputs(c, &node, data, control));
@@ -160,8 +171,8 @@ static struct dfg_err *describe(struct cut *c, uint32_t reader, struct dfg_edge 
 	*out = (struct dfg_transfer){
 		.from = cut_device(c, edge.node),
 		.to = cut_device(c, reader),
-		.tensor =
-			is_signal ? dfg_arena_print(c->arena, "^%s", name) : dfg_arena_print(c->arena, "%s:%d", name, edge.port),
+		.tensor = is_signal ? dfg_arena_print(c->arena, "^%s", name)
+							: dfg_arena_number(c->arena, name, ':', (uint32_t)edge.port),
 		.dtype = DFG_F32,
 		.shape = DFG_SHAPE_VECTOR(0),
 		.loop = "",

@@ -77,7 +77,10 @@ static void a_path_is_scope_and_name(void **state)
 	struct dfg_arena arena = {0}, small = {.limit = 16};
 	assert_string_equal(dfg_arena_path(&arena, "h/dense", "MatMul"), "h/dense/MatMul");
 	assert_string_equal(dfg_arena_path(&arena, "", "x"), "/x");
+	assert_string_equal(dfg_arena_number(&arena, "h/dense", ':', 0), "h/dense:0");
+	assert_string_equal(dfg_arena_number(&arena, "", '/', UINT64_MAX), "/18446744073709551615");
 	assert_null(dfg_arena_path(&small, "a scope of some length", "MatMul"));
+	assert_null(dfg_arena_number(&small, "a scope of some length", ':', 1));
 	dfg_arena_release(&arena);
 	dfg_arena_release(&small);
 }
