@@ -10,6 +10,8 @@ struct reader {
 	const char *begin, *at, *end;
 	struct dfg_arena *arena;
 	int depth;
+	const struct dfg_json_rows *rows; /* NULL: everything is kept */
+	struct dfg_json *whole;
 };
 
 static struct dfg_err *bad(const struct reader *r, const char *what)
@@ -240,6 +242,34 @@ static struct dfg_err *read_key(struct reader *r, struct dfg_map *keys, struct d
 	return take(r, ':') ? NULL : bad(r, "':' is missing");
 }
 
+/* The elements of the long list: each has the same room. */
+static struct dfg_err *read_rows(struct reader *r, struct dfg_json *list)
+{
+	struct dfg_arena row = {.limit = r->arena->limit}, *arena = r->arena;
+	struct dfg_err *err = NULL;
+	list->kind = DFG_JSON_ARRAY;
+	r->depth++;
+	bool more = !take(r, ']');
+	for (r->arena = &row; more && !err; list->count++) {
+		struct dfg_json element = {0};
+		dfg_arena_reset(&row);
+		err = read_value(r, &element);
+		if (!err)
+			err = r->rows->row(r->rows->arg, r->whole, &element, list->count);
+		if (!err && !(more = take(r, ',')) && !take(r, ']'))
+			err = bad(r, "',' or ']' is missing");
+	}
+	r->depth--;
+	r->arena = arena;
+	dfg_arena_release(&row);
+	return err;
+}
+
+static bool has_rows(struct reader *r, const struct dfg_json *member)
+{
+	return r->rows && r->depth == 1 && !strcmp(member->key, r->rows->key) && take(r, '[');
+}
+
 /* Behind the opening bracket. keys is NULL in an array. */
 static struct dfg_err *read_elements(struct reader *r, char close, struct dfg_map *keys, struct dfg_json *value)
 {
@@ -252,7 +282,7 @@ static struct dfg_err *read_elements(struct reader *r, char close, struct dfg_ma
 			return no_memory();
 		if (keys)
 			DFG_TRY(read_key(r, keys, element));
-		DFG_TRY(read_value(r, element));
+		DFG_TRY(keys && has_rows(r, element) ? read_rows(r, element) : read_value(r, element));
 		value->count++;
 		last = &element->next;
 	} while (take(r, ','));
@@ -279,15 +309,21 @@ static struct dfg_err *read_value(struct reader *r, struct dfg_json *value)
 	return err;
 }
 
-struct dfg_err *dfg_json_read(const void *text, size_t length, struct dfg_arena *arena, struct dfg_json **out_value)
+struct dfg_err *dfg_json_read_rows(const void *text, size_t length, const struct dfg_json_rows *rows,
+	struct dfg_arena *arena, struct dfg_json **out_value)
 {
-	struct reader r = {.begin = text, .at = text, .end = (const char *)text + length, .arena = arena};
-	*out_value = dfg_arena_zeros(arena, 1, sizeof **out_value);
+	struct reader r = {.begin = text, .at = text, .end = (const char *)text + length, .arena = arena, .rows = rows};
+	*out_value = r.whole = dfg_arena_zeros(arena, 1, sizeof **out_value);
 	if (!*out_value)
 		return no_memory();
 	DFG_TRY(read_value(&r, *out_value));
 	skip_space(&r);
 	return r.at == r.end ? NULL : bad(&r, "something stands behind the value");
+}
+
+struct dfg_err *dfg_json_read(const void *text, size_t length, struct dfg_arena *arena, struct dfg_json **out_value)
+{
+	return dfg_json_read_rows(text, length, NULL, arena, out_value);
 }
 
 const char *dfg_json_kind_name(enum dfg_json_kind kind)

@@ -1,6 +1,7 @@
 #include "formats/plan.h"
 
 #include "lib/base/folder.h"
+#include "lib/base/mem.h"
 #include "lib/base/pool.h"
 #include "lib/base/text.h"
 
@@ -62,37 +63,58 @@ static struct dfg_err *read_manifest(const char *path, struct dfg_plan_folder *p
 	return err;
 }
 
-/* The hash first: nothing of another file is looked at. */
-static struct dfg_err *read_part(struct dfg_plan_folder *plan, uint32_t i, const struct dfg_graph_options *options)
-{
-	struct dfg_blob *blob = &plan->blob[i];
-	struct dfg_graph *graph = &plan->parts.part[i];
-	struct dfg_sha256 sha;
-	uint8_t digest[DFG_SHA256];
-	dfg_sha256_init(&sha);
-	dfg_sha256_add(&sha, blob->bytes, blob->size);
-	dfg_sha256_end(&sha, digest);
-	if (memcmp(digest, plan->digest[i], sizeof digest))
-		return DFG_ERR(DFG_DATA, "is not the file that the manifest speaks of: its sha256 is %s, not %s",
-			dfg_sha256_words(digest).s, dfg_sha256_words(plan->digest[i]).s);
-	DFG_TRY(dfg_graphdef_read(blob->bytes, blob->size, options, &plan->arena, graph));
-	if (graph->count != plan->nodes[i])
-		return DFG_ERR(
-			DFG_DATA, "has %u nodes, the manifest says %llu", graph->count, (unsigned long long)plan->nodes[i]);
-	return NULL;
-}
-
-static struct dfg_err *open_part(
-	const char *path, struct dfg_plan_folder *plan, uint32_t i, const struct dfg_graph_options *options)
+static struct dfg_err *open_part(const char *path, struct dfg_plan_folder *plan, uint32_t i)
 {
 	char name[24];
 	snprintf(name, sizeof name, "w%u.pb", i);
-	const char *source = path_in(path, name, &plan->arena);
-	if (!source)
+	plan->parts.part[i].source = path_in(path, name, &plan->arena);
+	if (!plan->parts.part[i].source)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
-	DFG_TRY(dfg_blob_open_plain(source, &plan->blob[i]));
-	struct dfg_err *err = read_part(plan, i, options);
-	plan->parts.part[i].source = source;
+	return dfg_blob_open_plain(plan->parts.part[i].source, &plan->blob[i]);
+}
+
+struct hashing {
+	const struct dfg_blob *blob;
+	uint8_t (*digest)[DFG_SHA256];
+};
+
+static void hash_one(void *arg, int64_t i)
+{
+	const struct hashing *hashing = arg;
+	struct dfg_sha256 sha;
+	dfg_sha256_init(&sha);
+	dfg_sha256_add(&sha, hashing->blob[i].bytes, hashing->blob[i].size);
+	dfg_sha256_end(&sha, hashing->digest[i]);
+}
+
+/* The hashes first, on all processors: nothing of another file is looked at. */
+static struct dfg_err *hash_parts(struct dfg_plan_folder *plan)
+{
+	struct dfg_pool *pool;
+	uint32_t parts = plan->parts.parts;
+	struct hashing hashing = {plan->blob, dfg_arena_zeros(&plan->arena, parts, sizeof *hashing.digest)};
+	if (!hashing.digest)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	DFG_TRY(dfg_pool_new(0, &pool));
+	dfg_pool_parallel(pool, parts, hash_one, &hashing);
+	dfg_pool_free(pool);
+	for (uint32_t i = 0; i < parts; i++)
+		if (memcmp(hashing.digest[i], plan->digest[i], DFG_SHA256) != 0)
+			return DFG_ERR(DFG_DATA, "%s: is not the file that the manifest speaks of: its sha256 is %s, not %s",
+				plan->parts.part[i].source, dfg_sha256_words(hashing.digest[i]).s, dfg_sha256_words(plan->digest[i]).s);
+	return NULL;
+}
+
+static struct dfg_err *read_part(struct dfg_plan_folder *plan, uint32_t i, const struct dfg_graph_options *options)
+{
+	const struct dfg_blob *blob = &plan->blob[i];
+	struct dfg_graph *graph = &plan->parts.part[i];
+	const char *source = graph->source;
+	struct dfg_err *err = dfg_graphdef_read(blob->bytes, blob->size, options, &plan->arena, graph);
+	graph->source = source;
+	if (!err && graph->count != plan->nodes[i])
+		err =
+			DFG_ERR(DFG_DATA, "has %u nodes, the manifest says %llu", graph->count, (unsigned long long)plan->nodes[i]);
 	return dfg_err_note(err, "%s", source);
 }
 
@@ -131,7 +153,11 @@ struct dfg_err *dfg_plan_folder_open(const char *path, const struct dfg_graph_op
 	*out_plan = (struct dfg_plan_folder){.device = NULL};
 	struct dfg_err *err = read_manifest(path, out_plan);
 	for (uint32_t i = 0; !err && i < out_plan->parts.parts; i++)
-		err = open_part(path, out_plan, i, options);
+		err = open_part(path, out_plan, i);
+	if (!err)
+		err = hash_parts(out_plan);
+	for (uint32_t i = 0; !err && i < out_plan->parts.parts; i++)
+		err = read_part(out_plan, i, options);
 	if (!err)
 		err = check_all(path, options, faults, out_plan);
 	if (err)
@@ -145,6 +171,7 @@ void dfg_plan_folder_close(struct dfg_plan_folder *plan)
 		dfg_graph_release(&plan->parts.part[i]);
 		dfg_blob_close(&plan->blob[i]);
 	}
+	dfg_free(plan->parts.transfer);
 	dfg_arena_release(&plan->arena);
 	*plan = (struct dfg_plan_folder){.device = NULL};
 }

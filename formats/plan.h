@@ -24,7 +24,8 @@ struct dfg_plan_folder {
 	const char **device;    /* full names, by part */
 	struct dfg_blob *blob;  /* the files, by part, which the graphs borrow from */
 	uint8_t (*digest)[DFG_SHA256];
-	uint64_t *nodes; /* how many each part has, by the manifest */
+	uint64_t *nodes;      /* how many each part has, by the manifest */
+	size_t transfer_room; /* of parts.transfer, where the plan was read: its own then */
 	struct dfg_arena arena;
 };
 

@@ -1,6 +1,7 @@
 #include "formats/plan.h"
 
 #include "formats/json.h"
+#include "lib/base/mem.h"
 #include "lib/exec/link.h"
 
 #include <inttypes.h>
@@ -23,6 +24,23 @@ static void put_string(const char *string, struct dfg_text *text)
 	*text = json.text;
 }
 
+/* There may be a million transfers: printf would take longer than all the rest. */
+static void put_words(struct dfg_text *text, const char *words)
+{
+	dfg_text_put(text, words, strlen(words));
+}
+
+static void put_number(struct dfg_text *text, const char *before, uint64_t number)
+{
+	char digits[20];
+	size_t first = sizeof digits;
+	do
+		digits[--first] = (char)('0' + number % 10);
+	while (number /= 10);
+	put_words(text, before);
+	dfg_text_put(text, digits + first, sizeof digits - first);
+}
+
 static void put_shape(const struct dfg_shape *shape, struct dfg_text *text)
 {
 	if (shape->rank < 0) {
@@ -32,9 +50,9 @@ static void put_shape(const struct dfg_shape *shape, struct dfg_text *text)
 	dfg_text_put(text, "[", 1);
 	for (int i = 0; i < shape->rank; i++)
 		if (shape->dim[i] < 0)
-			dfg_text_add(text, "%snull", i ? "," : "");
+			put_words(text, i ? ",null" : "null");
 		else
-			dfg_text_add(text, "%s%" PRId64, i ? "," : "", shape->dim[i]);
+			put_number(text, i ? "," : "", (uint64_t)shape->dim[i]);
 	dfg_text_put(text, "]", 1);
 }
 
@@ -48,14 +66,21 @@ static void put_part(const struct dfg_plan_folder *plan, uint32_t i, struct dfg_
 
 static void put_transfer(const struct dfg_transfer *transfer, uint32_t number, struct dfg_text *text)
 {
-	dfg_text_add(text, "%s\n{\"number\":%u,\"tensor\":", number ? "," : "", number);
+	put_number(text, number ? ",\n{\"number\":" : "\n{\"number\":", number);
+	put_words(text, ",\"tensor\":");
 	put_string(transfer->tensor, text);
-	dfg_text_add(text, ",\"from\":\"w%u\",\"to\":\"w%u\",\"dtype\":\"%s\",\"shape\":", transfer->from, transfer->to,
-		dfg_dtype_name(transfer->dtype));
+	put_number(text, ",\"from\":\"w", transfer->from);
+	put_number(text, "\",\"to\":\"w", transfer->to);
+	put_words(text, "\",\"dtype\":\"");
+	put_words(text, dfg_dtype_name(transfer->dtype));
+	put_words(text, "\",\"shape\":");
 	put_shape(&transfer->shape, text);
-	dfg_text_put(text, ",\"loop\":", 8);
+	put_words(text, ",\"loop\":");
 	put_string(transfer->loop, text);
-	dfg_text_add(text, ",\"depth\":%u,\"each\":\"%s\"}", transfer->depth, dfg_plan_folder_each(transfer));
+	put_number(text, ",\"depth\":", transfer->depth);
+	put_words(text, ",\"each\":\"");
+	put_words(text, dfg_plan_folder_each(transfer));
+	put_words(text, "\"}");
 }
 
 static struct dfg_err *flush(struct dfg_text *text, struct dfg_out *out)
@@ -200,6 +225,7 @@ static struct dfg_err *read_transfer(const struct dfg_json *object, uint32_t i, 
 	struct dfg_transfer *transfer = &plan->parts.transfer[i];
 	const struct dfg_json *dtype;
 	uint64_t number;
+	*transfer = (struct dfg_transfer){.loop = ""};
 	DFG_TRY(dfg_json_need_size(object, "number", &number));
 	if (number != i)
 		return DFG_ERR(DFG_DATA, "\"number\" is %llu", (unsigned long long)number);
@@ -212,7 +238,10 @@ static struct dfg_err *read_transfer(const struct dfg_json *object, uint32_t i, 
 	if (!(transfer->dtype = dfg_dtype_find(dtype->string, strlen(dtype->string))))
 		return DFG_ERR(DFG_DATA, "\"dtype\" is none");
 	DFG_TRY(read_shape(object, &transfer->shape));
-	return read_loop(object, &plan->arena, transfer);
+	DFG_TRY(read_loop(object, &plan->arena, transfer));
+	if (!*transfer->loop)
+		transfer->loop = "";
+	return NULL;
 }
 
 static struct dfg_err *read_parts(const struct dfg_json *list, struct dfg_plan_folder *plan)
@@ -234,7 +263,8 @@ static struct dfg_err *read_parts(const struct dfg_json *list, struct dfg_plan_f
 	return NULL;
 }
 
-static struct dfg_err *read_all(const struct dfg_json *manifest, struct dfg_plan_folder *plan)
+/* What stands in front of the transfers, which cannot be understood without it. */
+static struct dfg_err *read_head(const struct dfg_json *manifest, struct dfg_plan_folder *plan)
 {
 	const struct dfg_json *is, *list;
 	uint64_t version;
@@ -243,26 +273,35 @@ static struct dfg_err *read_all(const struct dfg_json *manifest, struct dfg_plan
 	if (strcmp(is->string, format) || version != VERSION)
 		return DFG_ERR(DFG_DATA, "not \"%s\" version %d, which is what is known here", format, VERSION);
 	DFG_TRY(dfg_json_need(manifest, "devices", DFG_JSON_ARRAY, &list));
-	DFG_TRY(read_parts(list, plan));
-	DFG_TRY(dfg_json_need(manifest, "transfers", DFG_JSON_ARRAY, &list));
-	if (list->count > INT32_MAX)
-		return DFG_ERR(DFG_DATA, "transfers: there are %zu", list->count);
-	plan->parts.transfer = dfg_arena_zeros(&plan->arena, list->count, sizeof *plan->parts.transfer);
-	if (!plan->parts.transfer)
+	return read_parts(list, plan);
+}
+
+/* One by one: as JSON, all of them would take ten times the room of the text. */
+static struct dfg_err *read_row(void *arg, const struct dfg_json *manifest, const struct dfg_json *transfer, uint64_t i)
+{
+	struct dfg_plan_folder *plan = arg;
+	if (!i)
+		DFG_TRY(read_head(manifest, plan));
+	if (i >= INT32_MAX)
+		return DFG_ERR(DFG_DATA, "transfers: there are more than %d", INT32_MAX);
+	if (!dfg_reserve(&plan->parts.transfer, &plan->transfer_room, i + 1, sizeof *plan->parts.transfer))
 		return DFG_ERR(DFG_MEMORY, "out of memory");
-	for (const struct dfg_json *transfer = list->first; transfer; transfer = transfer->next, plan->parts.transfers++)
-		DFG_TRY(
-			dfg_err_note(read_transfer(transfer, plan->parts.transfers, plan), "transfer %u", plan->parts.transfers));
+	DFG_TRY(dfg_err_note(read_transfer(transfer, (uint32_t)i, plan), "transfer %" PRIu64, i));
+	plan->parts.transfers = (uint32_t)i + 1;
 	return NULL;
 }
 
 struct dfg_err *dfg_plan_folder_read(const void *text, size_t length, struct dfg_plan_folder *plan)
 {
-	struct dfg_arena arena = {.limit = ((size_t)64 << 20) + 16 * length};
+	struct dfg_arena arena = {.limit = ((size_t)64 << 20)};
+	const struct dfg_json_rows rows = {"transfers", read_row, plan};
 	struct dfg_json *manifest;
-	struct dfg_err *err = dfg_json_read(text, length, &arena, &manifest);
+	const struct dfg_json *list;
+	struct dfg_err *err = dfg_json_read_rows(text, length, &rows, &arena, &manifest);
+	if (!err && !plan->device)
+		err = read_head(manifest, plan);
 	if (!err)
-		err = read_all(manifest, plan);
+		err = dfg_json_need(manifest, "transfers", DFG_JSON_ARRAY, &list);
 	dfg_arena_release(&arena);
 	return err;
 }

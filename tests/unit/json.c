@@ -1,8 +1,8 @@
+#include "tests/unit/test.h"
+
 #include "formats/json.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <cmocka.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -196,6 +196,49 @@ static void writes_in_order_with_the_shortest_floats(void **state)
 	dfg_text_release(&out.text);
 }
 
+/* What came before the list, and the numbers in it. */
+static struct dfg_err *see_row(void *arg, const struct dfg_json *object, const struct dfg_json *element, uint64_t i)
+{
+	char *seen = arg;
+	const struct dfg_json *name = dfg_json_get(object, "name");
+	if (!name || element->kind != DFG_JSON_ARRAY)
+		return DFG_ERR(DFG_DATA, "row %d is none", (int)i);
+	sprintf(seen + strlen(seen), "%s%d:%lld ", name->string, (int)i, (long long)element->first->integer);
+	return NULL;
+}
+
+static struct dfg_err *read_rows(const char *text, char seen[200])
+{
+	struct dfg_arena arena = {0};
+	struct dfg_json *value;
+	const struct dfg_json_rows rows = {"rows", see_row, seen};
+	*seen = '\0';
+	struct dfg_err *err = dfg_json_read_rows(text, strlen(text), &rows, &arena, &value);
+	if (!err && dfg_json_get(value, "rows")) {
+		assert_int_equal(dfg_json_get(value, "rows")->kind, DFG_JSON_ARRAY);
+		assert_null(dfg_json_get(value, "rows")->first);
+	}
+	dfg_arena_release(&arena);
+	return err;
+}
+
+static void a_long_list_goes_by_row_by_row(void **state)
+{
+	(void)state;
+	char seen[200];
+	succeeds(read_rows("{\"name\":\"a\", \"rows\" : [ [1], [20, {\"rows\":[2]}] ,[3]], \"more\":[[4]]}", seen));
+	assert_string_equal(seen, "a0:1 a1:20 a2:3 ");
+	succeeds(read_rows("{\"rows\":[ ]}", seen));
+	succeeds(read_rows("{\"name\":{\"rows\":[5]}}", seen));
+	assert_string_equal(seen, "");
+	fails(read_rows("{\"rows\":[[1]],\"name\":\"a\"}", seen), DFG_DATA, "row 0 is none");
+	fails(read_rows("{\"name\":\"a\",\"rows\":[[1],2]}", seen), DFG_DATA, "row 1 is none");
+	fails(read_rows("{\"name\":\"a\",\"rows\":[[1] [2]]}", seen), DFG_DATA, "line 1, column 25: ',' or ']' is missing");
+	fails(read_rows("{\"name\":\"a\",\"rows\":[[1],]}", seen), DFG_DATA, "line 1");
+	fails(read_rows("{\"name\":\"a\",\"rows\":[[1]", seen), DFG_DATA, "line 1");
+	fails(read_rows("{\"name\":\"a\",\"rows\":[[1]],\"rows\":[[1]]}", seen), DFG_DATA, "this key is there twice");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -207,6 +250,7 @@ int main(void)
 		cmocka_unit_test(refuses_every_prefix_without_a_crash),
 		cmocka_unit_test(names_the_member_that_is_missing_or_of_another_kind),
 		cmocka_unit_test(writes_in_order_with_the_shortest_floats),
+		cmocka_unit_test(a_long_list_goes_by_row_by_row),
 	};
 	return cmocka_run_group_tests_name("json", tests, NULL, NULL);
 }
