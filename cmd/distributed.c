@@ -2,6 +2,7 @@
 
 #include "cmd/engine.h"
 #include "formats/json.h"
+#include "lib/pass/fuse.h"
 
 #include <string.h>
 
@@ -117,14 +118,34 @@ struct dfg_err *dfg_distributed_start(struct dfg_distributed *distributed, const
 	return NULL;
 }
 
+static struct dfg_err *fuse(
+	const struct dfg_distributed *distributed, struct dfg_graph *graph, const struct dfg_placed *placed)
+{
+	struct dfg_arena scratch = {0};
+	struct dfg_text report = {0};
+	struct dfg_err *err = dfg_fuse_placed(graph, placed, distributed->keep, &scratch, &report);
+	dfg_text_release(&report);
+	dfg_arena_release(&scratch);
+	return err;
+}
+
+static struct dfg_err *cut(struct dfg_distributed *distributed, struct dfg_graph *graph, const struct dfg_facts *facts)
+{
+	struct dfg_arena *arena = &distributed->parts_arena;
+	struct dfg_placed *placed;
+	dfg_planning_phase(NULL);
+	DFG_TRY(dfg_planning_place(graph, facts, &distributed->hosts, arena, &placed));
+	if (distributed->keep)
+		DFG_TRY(fuse(distributed, graph, placed));
+	return dfg_planning_cut(graph, facts, &distributed->hosts, placed, arena, &distributed->parts);
+}
+
 struct dfg_err *dfg_distributed_load(struct dfg_distributed *distributed, struct dfg_graph *graph,
 	const struct dfg_facts *facts, const struct dfg_parts *parts, struct dfg_session_options *session)
 {
 	drop_parts(distributed);
 	if (!parts) {
-		dfg_planning_phase(NULL);
-		DFG_TRY(dfg_planning_parts(
-			graph, facts, &distributed->hosts, &distributed->parts_arena, &distributed->parts, NULL));
+		DFG_TRY(cut(distributed, graph, facts));
 		parts = &distributed->parts;
 	}
 	if (distributed->launch && dfg_crew_is_broken(dfg_launch_crew(distributed->launch))) {

@@ -3,6 +3,7 @@
 #include "cmd/launch_table.h"
 #include "cmd/planning.h"
 #include "lib/exec/session.h"
+#include "lib/pass/pass.h"
 #include "remote/launch.h"
 
 /* Runs across the workers of --hosts: what run and test share. The rows fill one struct. */
@@ -27,6 +28,9 @@ struct dfg_distributed {
 	struct dfg_parts parts;
 	void (*trace)(void *arg, const struct dfg_crew_event *event); /* as of a crew; set by whoever wants it */
 	void *trace_arg;
+	struct dfg_err *(*opened)(void *arg); /* when a model is there, and before it is cut; likewise */
+	void *opened_arg;
+	const struct dfg_keep *keep; /* NULL, or what is asked of the graph: its updates are fused where they stand */
 };
 
 /* Reads --hosts, --place and what goes with them; nothing is started. */

@@ -66,6 +66,8 @@ struct dfg_err *dfg_model_distribute(const char *path, const struct dfg_session_
 	struct dfg_err *err = plan ? open_plan(path, &distributed->hosts, out_model) : open_graph(path, out_model);
 	if (!err && !plan)
 		dfg_planning_warn(&out_model->file.graph);
+	if (!err && distributed->opened)
+		err = distributed->opened(distributed->opened_arg);
 	if (!err)
 		err = dfg_err_note(dfg_distributed_load(distributed, &out_model->file.graph, &out_model->facts,
 							   plan ? &out_model->plan.parts : NULL, &session),

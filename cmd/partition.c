@@ -69,7 +69,8 @@ static struct dfg_err *cut(struct making *making)
 	DFG_TRY(dfg_verify(graph, NULL, &making->facts));
 	dfg_planning_warn(graph);
 	dfg_planning_phase("verify");
-	return dfg_planning_parts(graph, &making->facts, &making->hosts, &making->arena, &making->parts, &making->placed);
+	DFG_TRY(dfg_planning_place(graph, &making->facts, &making->hosts, &making->arena, &making->placed));
+	return dfg_planning_cut(graph, &making->facts, &making->hosts, making->placed, &making->arena, &making->parts);
 }
 
 static struct dfg_err *tell(const struct making *making, struct dfg_text *out_text)

@@ -147,17 +147,20 @@ static struct dfg_err *fill_empty(struct dfg_parts *parts, const struct dfg_host
 	return NULL;
 }
 
-struct dfg_err *dfg_planning_parts(struct dfg_graph *graph, const struct dfg_facts *facts,
-	const struct dfg_hosts *hosts, struct dfg_arena *arena, struct dfg_parts *out_parts, struct dfg_placed **out_placed)
+struct dfg_err *dfg_planning_place(const struct dfg_graph *graph, const struct dfg_facts *facts,
+	const struct dfg_hosts *hosts, struct dfg_arena *arena, struct dfg_placed **out_placed)
 {
 	struct dfg_place_options options;
-	struct dfg_placed *placed;
-	*out_parts = (struct dfg_parts){.parts = 0};
 	DFG_TRY(read_requests(hosts, arena, &options));
-	DFG_TRY(dfg_place(graph, facts, &options, arena, &placed));
-	if (out_placed)
-		*out_placed = placed;
+	DFG_TRY(dfg_place(graph, facts, &options, arena, out_placed));
 	dfg_planning_phase("place");
+	return NULL;
+}
+
+struct dfg_err *dfg_planning_cut(struct dfg_graph *graph, const struct dfg_facts *facts, const struct dfg_hosts *hosts,
+	const struct dfg_placed *placed, struct dfg_arena *arena, struct dfg_parts *out_parts)
+{
+	const struct dfg_place_options options = {.device = hosts->device, .devices = hosts->count};
 	DFG_TRY(dfg_partition(graph, facts, placed, &options, arena, out_parts));
 	dfg_planning_phase("cut");
 	return fill_empty(out_parts, hosts, arena);

@@ -27,12 +27,13 @@ DFG_MUST_CHECK struct dfg_err *dfg_planning_check(const struct dfg_hosts *hosts,
 
 /*
  * Places the nodes of a graph, which is lowered, verified and stays as it is, and cuts it, one part a worker. facts are
- * of all its nodes. What comes out lives in the arena and borrows from the graph; parts are released by the caller. Both
- * out_placed (by node of the graph) and the hosts' devices may be asked for with NULL.
+ * of all its nodes. What comes out lives in the arena and borrows from the graph; parts are released by the caller.
  */
-DFG_MUST_CHECK struct dfg_err *dfg_planning_parts(struct dfg_graph *graph, const struct dfg_facts *facts,
-	const struct dfg_hosts *hosts, struct dfg_arena *arena, struct dfg_parts *out_parts,
-	struct dfg_placed **out_placed);
+DFG_MUST_CHECK struct dfg_err *dfg_planning_place(const struct dfg_graph *graph, const struct dfg_facts *facts,
+	const struct dfg_hosts *hosts, struct dfg_arena *arena, struct dfg_placed **out_placed);
+DFG_MUST_CHECK struct dfg_err *dfg_planning_cut(struct dfg_graph *graph, const struct dfg_facts *facts,
+	const struct dfg_hosts *hosts, const struct dfg_placed *placed, struct dfg_arena *arena,
+	struct dfg_parts *out_parts);
 
 /* Talks of each --place that matches no node of the graph: most often a slip of the pen. */
 void dfg_planning_warn(const struct dfg_graph *graph);

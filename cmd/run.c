@@ -131,34 +131,64 @@ static struct dfg_err *keep_given(struct dfg_run *run, const struct dfg_words_li
 	return NULL;
 }
 
+/* False where nothing is to be fused. */
+static struct dfg_err *find_kept(struct dfg_run *run, bool *out_any)
+{
+	struct dfg_keep *keep = &run->keep;
+	*keep = (struct dfg_keep){
+		.fetch = run->fetch.edge, .n_fetch = run->fetch.count, .target = run->target, .n_target = run->n_target};
+	*out_any = !dfg_engine.no_opt && run->n_target;
+	if (!*out_any)
+		return NULL;
+	keep->feed = dfg_arena_zeros(&run->model.arena, run->feeds.count + O.data.count + 1, sizeof *keep->feed);
+	if (!keep->feed)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	for (; keep->n_feed < run->feeds.count; keep->n_feed++)
+		keep->feed[keep->n_feed] = run->feeds.edge[keep->n_feed];
+	return keep_given(run, &O.data, keep);
+}
+
 struct dfg_err *dfg_run_fuse(struct dfg_run *run)
 {
 	struct dfg_arena scratch = {0};
 	struct dfg_text report = {0};
-	struct dfg_keep keep = {
-		.fetch = run->fetch.edge, .n_fetch = run->fetch.count, .target = run->target, .n_target = run->n_target};
-	if (dfg_engine.no_opt || !run->n_target || run->distributed)
-		return NULL; /* what is cut already stays as it is */
-	keep.feed = dfg_arena_zeros(&run->model.arena, run->feeds.count + O.data.count + 1, sizeof *keep.feed);
-	if (!keep.feed)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
-	for (; keep.n_feed < run->feeds.count; keep.n_feed++)
-		keep.feed[keep.n_feed] = run->feeds.edge[keep.n_feed];
-	DFG_TRY(keep_given(run, &O.data, &keep));
-	struct dfg_err *err = dfg_fuse(&run->model.file.graph, &keep, &scratch, &report);
+	bool any;
+	DFG_TRY(find_kept(run, &any));
+	if (!any)
+		return NULL;
+	struct dfg_err *err = dfg_fuse(&run->model.file.graph, &run->keep, &scratch, &report);
 	dfg_text_release(&report);
 	dfg_arena_release(&scratch);
 	return err;
 }
 
-static struct dfg_err *bind(struct dfg_run *run)
+/* What the options ask of the graph. */
+static struct dfg_err *ask(struct dfg_run *run)
 {
 	DFG_TRY(dfg_model_tensors(&run->model, &O.fetch, &run->fetch));
 	DFG_TRY(dfg_model_nodes(&run->model, &O.target, &run->target, &run->n_target));
 	if (!run->fetch.count && !run->n_target)
 		DFG_TRY(dfg_model_outputs(&run->model, &run->fetch));
-	DFG_TRY(dfg_run_bind_feeds(run));
-	DFG_TRY(dfg_run_fuse(run));
+	return dfg_run_bind_feeds(run);
+}
+
+/* Across workers, updates are fused once it is known where they stand. */
+static struct dfg_err *ask_before_the_cut(void *arg)
+{
+	struct dfg_run *run = arg;
+	bool any;
+	DFG_TRY(ask(run));
+	DFG_TRY(find_kept(run, &any));
+	run->distributed->keep = any ? &run->keep : NULL;
+	return NULL;
+}
+
+static struct dfg_err *bind(struct dfg_run *run)
+{
+	if (!run->distributed) {
+		DFG_TRY(ask(run));
+		DFG_TRY(dfg_run_fuse(run));
+	}
 	DFG_TRY(dfg_variables_list(&run->model, &run->variables));
 	return dfg_run_load(run);
 }
@@ -206,6 +236,8 @@ static struct dfg_err *open_model(const char *path, struct dfg_trace *trace, str
 		return dfg_model_open(path, &session, &run->model);
 	run->distributed->trace = trace ? dfg_trace_crew_event : NULL;
 	run->distributed->trace_arg = trace;
+	run->distributed->opened = ask_before_the_cut;
+	run->distributed->opened_arg = run;
 	return dfg_model_distribute(path, &session, run->distributed, &run->model);
 }
 
@@ -213,8 +245,9 @@ static struct dfg_err *run_graph(
 	const char *path, struct dfg_distributed *distributed, struct dfg_trace *trace, int *out_status)
 {
 	struct dfg_run run = {.distributed = distributed};
-	DFG_TRY(open_model(path, trace, &run));
-	struct dfg_err *err = bind(&run);
+	struct dfg_err *err = open_model(path, trace, &run);
+	if (!err)
+		err = bind(&run);
 	if (!err)
 		err = execute(&run, trace, out_status);
 	dfg_feeds_release(&run.feeds);

@@ -30,6 +30,7 @@ struct dfg_run {
 	struct dfg_feeds feeds; /* of --feed and --seed; the same in every step */
 	struct dfg_edges fetch;
 	uint32_t *target, n_target;
+	struct dfg_keep keep; /* these, as passes want them */
 	struct dfg_timing timing;
 	struct dfg_stats stats;              /* of the last step */
 	struct dfg_distributed *distributed; /* NULL: it runs here */

@@ -7,6 +7,7 @@
 
 struct fuse {
 	struct dfg_graph *graph;
+	const struct dfg_placed *placed; /* NULL: all is on one device */
 	struct dfg_facts facts;
 	uint32_t *readers; /* by node: data edges that leave it */
 	uint32_t *setter;  /* by node: the plain assignment of its output, by number + 1 */
@@ -153,13 +154,19 @@ static int slot_number(const struct rule *rule, const char *s, size_t length)
 	return -1;
 }
 
+static bool stands_with(const struct fuse *f, const struct update *u, uint32_t n)
+{
+	return !f->placed || f->placed[n].device == f->placed[u->node].device;
+}
+
 /* The slot becomes `value`, once and unseen by what still has to run. */
 static bool take_slot(const struct fuse *f, struct update *u, int slot, struct dfg_edge value)
 {
 	if (!f->setter[value.node] || f->readers[value.node] != 2 || f->kept[value.node] || u->slot[slot])
 		return false;
 	uint32_t setter = f->setter[value.node] - 1, variable = f->graph->node[setter].in[0].node;
-	if (f->early[setter] || f->kept[setter] || !waits_for_the_old(f, setter) || variable == u->variable)
+	if (f->early[setter] || f->kept[setter] || !waits_for_the_old(f, setter) || variable == u->variable ||
+		!stands_with(f, u, setter))
 		return false;
 	for (int i = 0; i < SLOTS_MOST; i++)
 		if (u->slot[i] == variable + 1)
@@ -202,7 +209,7 @@ static bool match_op(
 	const struct dfg_node *node = node_of(f, edge);
 	bool scale = !strcmp(op, "Scale");
 	if (!is_op(node, scale ? "Mul" : op) || node->n_control || f->kept[edge.node] ||
-		(!is_slot && !is_scalar(f, edge) && f->readers[edge.node] != 1))
+		(!is_scalar(f, edge) && (!stands_with(f, u, edge.node) || (!is_slot && f->readers[edge.node] != 1))))
 		return false;
 	uint32_t first = scale && is_scalar(f, node->in[1]);
 	if (scale && !is_scalar(f, node->in[first]))
@@ -463,10 +470,10 @@ static struct dfg_err *fuse_all(struct fuse *f)
 	return NULL;
 }
 
-struct dfg_err *dfg_fuse(
-	struct dfg_graph *graph, struct dfg_keep *keep, struct dfg_arena *scratch, struct dfg_text *report)
+struct dfg_err *dfg_fuse_placed(struct dfg_graph *graph, const struct dfg_placed *placed, const struct dfg_keep *keep,
+	struct dfg_arena *scratch, struct dfg_text *report)
 {
-	struct fuse f = {.graph = graph, .facts = {.arena = scratch}};
+	struct fuse f = {.graph = graph, .placed = placed, .facts = {.arena = scratch}};
 	struct dfg_err *err = dfg_verify(graph, NULL, &f.facts);
 	if (!err)
 		err = take_room(&f, keep, scratch);
@@ -475,4 +482,10 @@ struct dfg_err *dfg_fuse(
 	dfg_facts_release(&f.facts);
 	dfg_text_add(report, "fuse: fused %u updates\n", f.fused);
 	return err;
+}
+
+struct dfg_err *dfg_fuse(
+	struct dfg_graph *graph, struct dfg_keep *keep, struct dfg_arena *scratch, struct dfg_text *report)
+{
+	return dfg_fuse_placed(graph, NULL, keep, scratch, report);
 }
