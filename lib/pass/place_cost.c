@@ -3,10 +3,13 @@
 
 #include <math.h>
 
-/* Of one core of a server: what a dispatch takes, how fast it moves bytes, how fast it multiplies. */
-#define DISPATCH 3e-7
+/*
+ * Of one core: measured on an EPYC of 2021 with AVX2, where a product of two scalars in a step took 0.1 us; a product of
+ * 64 MB elements moved 15 GB/s, a tanh 4.6 GB/s; and OpenBLAS did 52 GFLOP/s for [64,1024] by [1024,2048], 68 for a square.
+ */
+#define DISPATCH 1e-7
 #define BYTES_A_SECOND 1e10
-#define FLOPS_A_SECOND 2e10
+#define FLOPS_A_SECOND 6e10
 enum { UNKNOWN = 32 }; /* a dimension that is not known: mostly the batch */
 
 static double elements_of(const struct dfg_shape *shape)

@@ -4,21 +4,18 @@
  */
 #include "lib/pass/placing.h"
 
-/* Two relations in arrays: what follows n begins at first[n] and ends at first[n + 1]. */
-struct lists {
-	uint32_t *first, *item;
-};
+#include <float.h>
 
 struct refine {
 	struct dfg_placing *p;
-	struct lists readers, members; /* of a node; of a root */
-	double *near;                  /* by device: the transfers between the group at hand and what is there */
+	struct dfg_place_lists readers, members; /* of a node; of a root */
+	double *near;                            /* by device: the transfers between the group at hand and what is there */
 	uint32_t *seen, devices_seen;
 	bool *free;     /* by node: its group may move */
 	uint32_t *told; /* by device: the node, + 1, whose readers there were counted */
 };
 
-static struct dfg_err *take_lists(struct dfg_placing *p, size_t items, struct lists *out)
+static struct dfg_err *take_lists(struct dfg_placing *p, size_t items, struct dfg_place_lists *out)
 {
 	out->first = dfg_arena_zeros(&p->scratch, (size_t)p->graph->count + 2, sizeof *out->first);
 	out->item = dfg_arena_zeros(&p->scratch, items + 1, sizeof *out->item);
@@ -35,32 +32,31 @@ static bool crosses(const struct dfg_placing *p, uint32_t a, uint32_t b)
 	return p->job[a].root != p->job[b].root;
 }
 
-/* Of the edges between groups only, of what may move. */
-static bool is_told(const struct refine *r, uint32_t from, uint32_t to)
+/* Of the edges between groups only, of what may move; or of all. */
+static bool is_told(const struct dfg_placing *p, const bool *told, uint32_t from, uint32_t to)
 {
-	return r->free[from] && crosses(r->p, from, to);
+	return !told || (told[from] && crosses(p, from, to));
 }
 
-static struct dfg_err *find_readers(struct refine *r)
+struct dfg_err *dfg_place_readers(struct dfg_placing *p, const bool *told, struct dfg_place_lists *out_readers)
 {
-	struct dfg_placing *p = r->p;
 	size_t edges = 0;
 	for (uint32_t n = 0; n < p->graph->count; n++)
 		edges += p->graph->node[n].n_in + p->graph->node[n].n_control;
-	DFG_TRY(take_lists(p, edges, &r->readers));
-	uint32_t *first = r->readers.first;
+	DFG_TRY(take_lists(p, edges, out_readers));
+	uint32_t *first = out_readers->first;
 	for (uint32_t n = 0; n < p->graph->count; n++) {
 		const struct dfg_node *node = &p->graph->node[n];
 		for (uint32_t e = 0; e < node->n_in + node->n_control; e++)
-			first[node->in[e].node + 2] += is_told(r, node->in[e].node, n);
+			first[node->in[e].node + 2] += is_told(p, told, node->in[e].node, n);
 	}
 	for (uint32_t n = 0; n < p->graph->count; n++)
 		first[n + 2] += first[n + 1];
 	for (uint32_t n = 0; n < p->graph->count; n++) {
 		const struct dfg_node *node = &p->graph->node[n];
 		for (uint32_t e = 0; e < node->n_in + node->n_control; e++)
-			if (is_told(r, node->in[e].node, n))
-				r->readers.item[first[node->in[e].node + 1]++] = n;
+			if (is_told(p, told, node->in[e].node, n))
+				out_readers->item[first[node->in[e].node + 1]++] = n;
 	}
 	return NULL;
 }
@@ -77,6 +73,12 @@ static struct dfg_err *find_members(struct refine *r)
 	for (uint32_t n = 0; n < p->graph->count; n++)
 		r->members.item[first[p->job[n].root + 1]++] = n;
 	return NULL;
+}
+
+/* What sets a variable at first is no part of a step: it costs nothing wherever it comes from. */
+static bool is_initial(const struct refine *r, uint32_t n)
+{
+	return r->p->kind[n] & DFG_KIND_INITIAL;
 }
 
 static void weigh(struct refine *r, uint32_t device, float send)
@@ -116,10 +118,13 @@ static void weigh_all(struct refine *r, uint32_t root)
 	for (uint32_t i = 0; i < r->devices_seen; i++)
 		r->near[r->seen[i]] = 0;
 	r->devices_seen = 0;
+	weigh(r, r->p->device[root], FLT_MIN); /* it may stay where it is read, whatever it reads */
 	for (uint32_t i = r->members.first[root]; i < r->members.first[root + 1]; i++)
-		weigh_inputs(r, member[i]);
+		if (!is_initial(r, member[i]))
+			weigh_inputs(r, member[i]);
 	for (uint32_t i = r->members.first[root]; r->devices_seen > 1 && i < r->members.first[root + 1]; i++)
-		weigh_readers(r, member[i]);
+		if (!is_initial(r, member[i]))
+			weigh_readers(r, member[i]);
 }
 
 static bool move(struct refine *r, uint32_t root)
@@ -162,7 +167,7 @@ struct dfg_err *dfg_place_refine(struct dfg_placing *p)
 		return DFG_ERR(DFG_MEMORY, "no memory to place %u nodes", p->graph->count);
 	for (uint32_t n = 0; n < p->graph->count; n++)
 		r.free[n] = is_free(p, p->job[n].root);
-	DFG_TRY(find_readers(&r));
+	DFG_TRY(dfg_place_readers(p, r.free, &r.readers));
 	DFG_TRY(find_members(&r));
 	for (int sweep = 0; sweep < SWEEPS && moved; sweep++) {
 		moved = false;

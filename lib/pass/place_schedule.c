@@ -27,6 +27,9 @@ struct schedule {
 	double last, before; /* the latest that comes from elsewhere, but for the device `last_from`; and from that */
 	uint32_t last_from;
 	uint32_t *stack;
+	struct dfg_place_lists readers; /* where work may be spread; else empty */
+	uint32_t *asked;                /* by device: the node, + 1, that was last seen to be read there */
+	uint32_t reading;               /* devices where what reads the node at hand is already */
 };
 
 /* A loop's nodes run many times. */
@@ -178,21 +181,49 @@ static double load_of(const struct schedule *s, uint32_t n)
 	return (double)(s->whole[root] ? s->work[root] : s->cost[n]);
 }
 
-/* When it would be done there. */
+static void look_at_readers_of(struct schedule *s, uint32_t n, uint32_t maker)
+{
+	for (uint32_t i = s->readers.first[n]; i < s->readers.first[n + 1]; i++) {
+		uint32_t reader = s->readers.item[i], root = s->job[reader].root, device = s->p->device[root];
+		if (root == s->job[n].root && n == maker)
+			look_at_readers_of(s, reader, maker);
+		if (device == DFG_NONE || s->p->kind[reader] & DFG_KIND_INITIAL || s->asked[device] == maker + 1)
+			continue;
+		s->asked[device] = maker + 1;
+		s->reading++;
+	}
+}
+
+/* Who reads it, or what only hands it on, may have its place before it: a gradient's variable has, as a rule. */
+static void look_at_readers(struct schedule *s, uint32_t n)
+{
+	s->reading = 0;
+	if (s->readers.first)
+		look_at_readers_of(s, n, n);
+}
+
+/* The transfers of what it makes, to those that are there already. */
+static double delivery(const struct schedule *s, uint32_t n, uint32_t device)
+{
+	return (double)s->job[n].send * (s->reading - (s->reading && s->asked[device] == n + 1));
+}
+
+/* When it would be done there, and had by those who wait for it. */
 static double end_on(const struct schedule *s, uint32_t n, uint32_t device)
 {
 	double start = arrival(s, device);
-	return (start > s->ready[device] ? start : s->ready[device]) + load_of(s, n);
+	return (start > s->ready[device] ? start : s->ready[device]) + load_of(s, n) + delivery(s, n, device);
 }
 
 /*
  * Where it would be done first, of the devices of its inputs and, to spread, the one that is least busy. Transfers more than need be
  * must be less than the work that they take elsewhere.
  */
-static uint32_t choose(const struct schedule *s, uint32_t n)
+static uint32_t choose(struct schedule *s, uint32_t n)
 {
 	uint32_t choice = s->p->choice[s->job[n].root], best = DFG_NONE;
 	double most = 0;
+	look_at_readers(s, n);
 	for (uint32_t i = 0; i < s->devices_seen; i++)
 		if (dfg_choice_has(&s->p->choices, choice, s->seen[i]) && s->here[s->seen[i]] > most)
 			most = s->here[s->seen[i]];
@@ -314,6 +345,7 @@ static double run(struct schedule *s, const uint32_t *order, bool spread)
 {
 	double end = 0;
 	begin(s, spread);
+	memset(s->asked, 0, s->p->choices.devices * sizeof *s->asked);
 	for (uint32_t i = 0; i < s->p->graph->count; i++)
 		schedule_node(s, order ? order[i] : i);
 	settle(s);
@@ -337,8 +369,9 @@ static struct dfg_err *take_room(struct schedule *s)
 	s->arrive = dfg_arena_zeros(scratch, devices, sizeof *s->arrive);
 	s->here = dfg_arena_zeros(scratch, devices, sizeof *s->here);
 	s->seen = dfg_arena_zeros(scratch, devices, sizeof *s->seen);
+	s->asked = dfg_arena_zeros(scratch, devices, sizeof *s->asked);
 	if (!s->job || !s->work || !s->whole || !s->cost || !s->stack || !s->ready || !s->idle || !s->arrive || !s->here ||
-		!s->seen)
+		!s->seen || !s->asked)
 		return DFG_ERR(DFG_MEMORY, "no memory to place %u nodes", p->graph->count);
 	return NULL;
 }
@@ -364,6 +397,7 @@ static struct dfg_err *run_both(struct schedule *s)
 	uint32_t *spare = dfg_arena_zeros(&p->scratch, count + 1, sizeof *spare);
 	if (!order || !spare)
 		return DFG_ERR(DFG_MEMORY, "no memory to place %zu nodes", count);
+	DFG_TRY(dfg_place_readers(p, NULL, &s->readers));
 	measure_ways(s);
 	for (uint32_t i = 0; i < count; i++)
 		order[i] = p->order ? p->order[i] : i;

@@ -245,3 +245,15 @@ for command in check show; do
 	status 66 "$DFG" $command edited
 	has err 'edited: has a part of a plan (w0.pb), but no manifest.json'
 done
+
+# Two towers, trained: each with its weights, gradients and updates on a device, and what crosses is little.
+cat >towers.dfg <<'P'
+input x: f32[256, 1024]
+a = relu(dense(2048)(relu(dense(2048)(x))))
+b = relu(dense(2048)(relu(dense(2048)(x))))
+output y = mean(a + b)
+P
+status 0 "$DFG" build towers.dfg -o towers.pb
+status 0 "$DFG" grad towers.pb --loss y --optimizer 'sgd(lr=0.1)' -o towers-train.pb
+status 0 "$DFG" partition towers-train.pb --hosts local:2 --explain
+awk '/^a step: / && $5 < 8e6 {few = 1} / bytes of parameters/ && $2 > 25e6 && $2 < 26e6 {equal++} END {exit !(few && equal == 2)}' out

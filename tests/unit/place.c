@@ -496,6 +496,51 @@ static void a_program_says_where_its_nodes_stand(void **state)
 	end(&t);
 }
 
+/* Its initialiser reads a seed that stands elsewhere, which is no reason to send it in every step. */
+static void the_weights_of_a_tower_stand_where_they_are_used(void **state)
+{
+	(void)state;
+	struct layout t;
+	place_program(
+		"input x: f32[256, 1024]\n"
+		"a = relu(dense(2048)(x))\na2 = relu(dense(2048)(a))\n"
+		"b = relu(dense(2048)(x))\nb2 = relu(dense(2048)(b))\n"
+		"output y = mean(a2 + b2)\n",
+		2, &t);
+	uint32_t one = t.placed[number(&t, "a/dense/y")].device;
+	stand_all(&t, one, "a/");
+	stand_all(&t, one, "a2/");
+	stand_all(&t, !one, "b/");
+	stand_all(&t, !one, "b2/");
+	end(&t);
+}
+
+/* As one would write it by hand: no weights on the way, only what the one layer tells the other. */
+static void layers_of_an_unrolled_sequence_stand_apart(void **state)
+{
+	(void)state;
+	struct layout t;
+	place_program(
+		"input xs: f32[20, 64, 512]\n"
+		"below, above = lstm(512), lstm(512)\n"
+		"a, b, c, d = zeros([64, 512]), zeros([64, 512]), zeros([64, 512]), zeros([64, 512])\n"
+		"static for t in 0..20 {\na, b = below(xs[t], a, b)\nc, d = above(a, c, d)\n}\n"
+		"output out = mean(c)\n",
+		2, &t);
+	uint32_t crossing = 0, reads[2] = {0};
+	for (uint32_t n = 0; n < t.sketch.graph.count; n++) {
+		const struct dfg_node *node = &t.sketch.graph.node[n];
+		bool expensive = node->op->flags & DFG_EXPENSIVE;
+		for (uint32_t e = 0; e < node->n_in && expensive; e++)
+			crossing += dfg_node_role(&t.sketch.graph.node[node->in[e].node]) == DFG_READ &&
+						t.placed[node->in[e].node].device != t.placed[n].device;
+		reads[t.placed[n].device] += dfg_node_role(node) == DFG_READ;
+	}
+	assert_int_equal(crossing, 0);
+	assert_int_equal(reads[0], reads[1]);
+	end(&t);
+}
+
 static void branches_and_loops_of_a_program_may_stand_elsewhere(void **state)
 {
 	(void)state;
@@ -547,6 +592,8 @@ int main(void)
 		cmocka_unit_test(what_is_needed_elsewhere_is_made_there_if_that_saves_transfer),
 		cmocka_unit_test(a_program_says_where_its_nodes_stand),
 		cmocka_unit_test(branches_and_loops_of_a_program_may_stand_elsewhere),
+		cmocka_unit_test(the_weights_of_a_tower_stand_where_they_are_used),
+		cmocka_unit_test(layers_of_an_unrolled_sequence_stand_apart),
 	};
 	return cmocka_run_group_tests_name("place", tests, NULL, NULL);
 }
