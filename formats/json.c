@@ -255,7 +255,7 @@ static struct dfg_err *read_rows(struct reader *r, struct dfg_json *list)
 		dfg_arena_reset(&row);
 		err = read_value(r, &element);
 		if (!err)
-			err = r->rows->row(r->rows->arg, r->whole, &element, list->count);
+			err = r->rows->see(r->rows->arg, r->whole, &element, list->count);
 		if (!err && !(more = take(r, ',')) && !take(r, ']'))
 			err = bad(r, "',' or ']' is missing");
 	}

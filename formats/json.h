@@ -32,12 +32,12 @@ DFG_MUST_CHECK struct dfg_err *dfg_json_read(
 	const void *text, size_t length, struct dfg_arena *arena, struct dfg_json **out_value);
 
 /*
- * The same of an object with one long list, the member `key`: its elements go one by one to `row`, with what stands in the
+ * The same of an object with one long list, the member `key`: its elements go one by one to `see`, with what stands in the
  * object before the list, and are forgotten after that. In *out_value the list is there, without elements.
  */
 struct dfg_json_rows {
 	const char *key;
-	struct dfg_err *(*row)(void *arg, const struct dfg_json *object, const struct dfg_json *element, uint64_t i);
+	struct dfg_err *(*see)(void *arg, const struct dfg_json *object, const struct dfg_json *element, uint64_t i);
 	void *arg;
 };
 DFG_MUST_CHECK struct dfg_err *dfg_json_read_rows(const void *text, size_t length, const struct dfg_json_rows *rows,
