@@ -1,17 +1,16 @@
 /* join. Needs: the parts of a graph. Gives: one graph, in which a _Recv is an Identity. O(nodes + edges). */
+#include "lib/base/mem.h"
 #include "lib/pass/partition.h"
 
 #include <string.h>
 
 struct join {
 	const struct dfg_graph *const *part;
-	uint32_t parts;
+	uint32_t parts, nodes; /* nodes of all parts: there are fewer transfers */
 	struct dfg_graph *graph;
 	struct dfg_arena scratch;
-	struct dfg_map edges; /* numbers of transfers, 8 bytes each */
-	uint32_t *send;       /* by number in the map: the _Send */
+	uint32_t *send; /* by number of a transfer: its _Send, + 1 */
 	bool *is_received;
-	size_t room, received_room;
 };
 
 #define NODE_WORDS "node '%.200s' (%.100s): "
@@ -22,32 +21,29 @@ static struct dfg_err *no_memory(void)
 	return DFG_ERR(DFG_MEMORY, "no memory to join the parts");
 }
 
-static struct dfg_err *number_of(struct join *j, const struct dfg_node *node, uint32_t *out_number, bool *out_new)
+static struct dfg_err *number_of(const struct join *j, const struct dfg_node *node, uint32_t *out_number)
 {
 	const struct dfg_attr *edge = dfg_node_attr(node, "_dfg_edge");
 	if (!edge || edge->kind != DFG_ATTR_INT)
 		return DFG_ERR(DFG_DATA, NODE_WORDS "attribute '_dfg_edge' is missing, so it is of no plan", NODE(node));
-	const char *name = dfg_arena_copy(&j->scratch, &edge->value.i, sizeof edge->value.i);
-	if (!name || !dfg_map_put(&j->edges, name, sizeof edge->value.i, out_number, out_new))
-		return no_memory();
+	if (edge->value.i < 0 || edge->value.i >= j->nodes)
+		return DFG_ERR(DFG_DATA, NODE_WORDS "is transfer %lld, and a plan of %u nodes has none of that number",
+			NODE(node), (long long)edge->value.i, j->nodes);
+	*out_number = (uint32_t)edge->value.i;
 	return NULL;
 }
 
 static struct dfg_err *note_send(struct join *j, uint32_t n)
 {
 	uint32_t number;
-	bool is_new;
 	const struct dfg_node *node = &j->graph->node[n];
 	if (!node->n_in)
 		return DFG_ERR(DFG_DATA, NODE_WORDS "sends nothing", NODE(node));
-	DFG_TRY(number_of(j, node, &number, &is_new));
-	if (!is_new)
-		return DFG_ERR(DFG_DATA, NODE_WORDS "is transfer %lld, as '%.200s' is", NODE(node),
-			(long long)dfg_node_attr(node, "_dfg_edge")->value.i, j->graph->node[j->send[number]].name);
-	if (!dfg_reserve(&j->send, &j->room, (size_t)number + 1, sizeof *j->send) ||
-		!dfg_reserve(&j->is_received, &j->received_room, (size_t)number + 1, sizeof *j->is_received))
-		return no_memory();
-	j->send[number] = n;
+	DFG_TRY(number_of(j, node, &number));
+	if (j->send[number])
+		return DFG_ERR(DFG_DATA, NODE_WORDS "is transfer %u, as '%.200s' is", NODE(node), number,
+			j->graph->node[j->send[number] - 1].name);
+	j->send[number] = n + 1;
 	return NULL;
 }
 
@@ -80,15 +76,13 @@ static enum dfg_dtype type_of(const struct dfg_node *node, const char *name)
 static struct dfg_err *find_send(struct join *j, const struct dfg_node *node, uint32_t *out_send)
 {
 	uint32_t number;
-	bool is_new;
-	DFG_TRY(number_of(j, node, &number, &is_new));
-	long long edge = (long long)dfg_node_attr(node, "_dfg_edge")->value.i;
-	if (is_new)
-		return DFG_ERR(DFG_DATA, NODE_WORDS "nobody sends transfer %lld", NODE(node), edge);
-	*out_send = j->send[number];
+	DFG_TRY(number_of(j, node, &number));
+	if (!j->send[number])
+		return DFG_ERR(DFG_DATA, NODE_WORDS "nobody sends transfer %u", NODE(node), number);
+	*out_send = j->send[number] - 1;
 	const struct dfg_node *send = &j->graph->node[*out_send];
 	if (j->is_received[number])
-		return DFG_ERR(DFG_DATA, NODE_WORDS "transfer %lld is received twice", NODE(node), edge);
+		return DFG_ERR(DFG_DATA, NODE_WORDS "transfer %u is received twice", NODE(node), number);
 	j->is_received[number] = true;
 	enum dfg_dtype sent = type_of(send, "T"), wanted = type_of(node, "tensor_type");
 	if (!sent || sent != wanted)
@@ -176,7 +170,19 @@ static void keep_versions(struct dfg_graph *graph, const struct dfg_graph *part)
 	graph->source = part->source;
 }
 
-static struct dfg_err *join(struct join *j)
+static struct dfg_err *take_room(struct join *j)
+{
+	for (uint32_t p = 0; p < j->parts; p++)
+		j->nodes += j->part[p]->count;
+	j->send = dfg_arena_zeros(&j->scratch, (size_t)j->nodes + 1, sizeof *j->send);
+	j->is_received = dfg_arena_zeros(&j->scratch, (size_t)j->nodes + 1, sizeof *j->is_received);
+	bool has_room = j->send && j->is_received &&
+					dfg_reserve(&j->graph->node, &j->graph->room, j->nodes, sizeof *j->graph->node) &&
+					dfg_map_reserve(&j->graph->names, j->nodes);
+	return has_room ? NULL : no_memory();
+}
+
+static struct dfg_err *append_all(struct join *j)
 {
 	for (uint32_t p = 0; p < j->parts; p++) {
 		const struct dfg_graph *part = j->part[p];
@@ -189,11 +195,18 @@ static struct dfg_err *join(struct join *j)
 		}
 		DFG_TRY(append(j, part));
 	}
+	return NULL;
+}
+
+static struct dfg_err *join(struct join *j)
+{
+	DFG_TRY(take_room(j));
+	DFG_TRY(append_all(j));
 	for (uint32_t n = 0; n < j->graph->count; n++)
 		DFG_TRY(receive_or_repeat(j, n));
-	for (uint32_t i = 0; i < j->edges.count; i++)
-		if (!j->is_received[i])
-			return DFG_ERR(DFG_DATA, NODE_WORDS "nobody receives what it sends", NODE(&j->graph->node[j->send[i]]));
+	for (uint32_t i = 0; i < j->nodes; i++)
+		if (j->send[i] && !j->is_received[i])
+			return DFG_ERR(DFG_DATA, NODE_WORDS "nobody receives what it sends", NODE(&j->graph->node[j->send[i] - 1]));
 	return NULL;
 }
 
@@ -205,9 +218,6 @@ struct dfg_err *dfg_parts_join(
 	struct dfg_err *err = join(&j);
 	if (err)
 		dfg_graph_release(out_graph);
-	dfg_map_release(&j.edges);
-	dfg_free(j.send);
-	dfg_free(j.is_received);
 	dfg_arena_release(&j.scratch);
 	return err;
 }

@@ -97,15 +97,18 @@ static void refuses(const char *a, const char *b, const char *words)
 static void parts_that_do_not_fit_are_refused(void **state)
 {
 	(void)state;
-	const char *send = "x Placeholder dtype=f32\ns _Send x T=f32 _dfg_edge=5\n";
+	const char *send = "x Placeholder dtype=f32\ns _Send x T=f32 _dfg_edge=1\n";
 	refuses("x NoOp\n", "x NoOp\n", "node 'x' is there already");
 	refuses(send, "y NoOp\n", "node 's' (_Send): nobody receives what it sends");
-	refuses(send, "r _Recv tensor_type=f32 _dfg_edge=4\n", "node 'r' (_Recv): nobody sends transfer 4");
-	refuses(send, "r _Recv tensor_type=f64 _dfg_edge=5\n", "node 'r' (_Recv): receives f64, but 's' sends f32");
-	refuses(send, "r _Recv tensor_type=f32 _dfg_edge=5\nt _Recv tensor_type=f32 _dfg_edge=5\n",
-		"node 't' (_Recv): transfer 5 is received twice");
-	refuses(send, "y NoOp\nt _Send y T=f32 _dfg_edge=5\n", "node 't' (_Send): is transfer 5, as 's' is");
+	refuses(send, "r _Recv tensor_type=f32 _dfg_edge=0\n", "node 'r' (_Recv): nobody sends transfer 0");
+	refuses(send, "r _Recv tensor_type=f64 _dfg_edge=1\n", "node 'r' (_Recv): receives f64, but 's' sends f32");
+	refuses(send, "r _Recv tensor_type=f32 _dfg_edge=1\nt _Recv tensor_type=f32 _dfg_edge=1\n",
+		"node 't' (_Recv): transfer 1 is received twice");
+	refuses(send, "y NoOp\nt _Send y T=f32 _dfg_edge=1\n", "node 't' (_Send): is transfer 1, as 's' is");
 	refuses(send, "r _Recv tensor_type=f32\n", "node 'r' (_Recv): attribute '_dfg_edge' is missing");
+	refuses(
+		send, "r _Recv tensor_type=f32 _dfg_edge=3\n", "is transfer 3, and a plan of 3 nodes has none of that number");
+	refuses(send, "r _Recv tensor_type=f32 _dfg_edge=-1\n", "is transfer -1, and");
 }
 
 int main(void)
