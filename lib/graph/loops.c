@@ -131,11 +131,24 @@ static void note_entry(struct finder *f, uint32_t n, bool put)
 	loop->n_variable++;
 }
 
+struct dfg_edge dfg_exit_source(const struct dfg_graph *graph, const struct dfg_node *exit)
+{
+	enum { HOPS = 16 };
+	struct dfg_edge from = exit->in[0];
+	for (int i = 0; i < HOPS; i++) {
+		const struct dfg_node *maker = &graph->node[from.node];
+		if (dfg_node_role(maker) != DFG_IDENTITY || (uint32_t)from.port >= maker->n_in)
+			break;
+		from = maker->in[from.port];
+	}
+	return from;
+}
+
 /* The Switch on the loop's condition that a variable's Merge goes through, and the Exit behind that. */
 static void note_way(struct finder *f, uint32_t n)
 {
-	const struct dfg_node *node = &f->graph->node[n], *from = node->n_in ? &f->graph->node[node->in[0].node] : NULL;
-	if (!from)
+	const struct dfg_node *node = &f->graph->node[n];
+	if (!node->n_in)
 		return;
 	if (dfg_node_role(node) == DFG_SWITCH && node->n_in == 2 && f->loops->variable[node->in[0].node] != DFG_NONE) {
 		struct dfg_loop *loop = &f->loops->loop[f->loops->of[n]];
@@ -143,14 +156,18 @@ static void note_way(struct finder *f, uint32_t n)
 		if (variable->turn == DFG_NONE && node->in[1].node == loop->condition)
 			variable->turn = n;
 	}
-	if (dfg_node_role(node) != DFG_EXIT || dfg_node_role(from) != DFG_SWITCH || node->in[0].port || !from->n_in)
+	if (dfg_node_role(node) != DFG_EXIT)
 		return;
-	uint32_t merge = from->in[0].node;
+	struct dfg_edge side = dfg_exit_source(f->graph, node);
+	const struct dfg_node *turn = &f->graph->node[side.node];
+	if (dfg_node_role(turn) != DFG_SWITCH || side.port || !turn->n_in)
+		return;
+	uint32_t merge = turn->in[0].node;
 	if (f->loops->variable[merge] == DFG_NONE)
 		return;
 	struct dfg_loop *loop = &f->loops->loop[f->loops->of[merge]];
 	struct dfg_loop_variable *variable = &loop->variable[f->loops->variable[merge]];
-	if (variable->turn == node->in[0].node && variable->exit == DFG_NONE)
+	if (variable->turn == side.node && variable->exit == DFG_NONE)
 		variable->exit = n;
 }
 

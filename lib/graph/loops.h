@@ -35,6 +35,9 @@ struct dfg_loops {
 DFG_MUST_CHECK struct dfg_err *dfg_loops_find(
 	const struct dfg_graph *graph, const uint32_t *order, struct dfg_arena *arena, struct dfg_loops *out_loops);
 
+/* What an Exit passes on, behind Identities, which TensorFlow puts there to gate gradients: a Switch's side, if all is well. */
+struct dfg_edge dfg_exit_source(const struct dfg_graph *graph, const struct dfg_node *exit);
+
 /* The loop that a node belongs to: an Exit belongs to the loop that it leaves. */
 uint32_t dfg_loop_home(const struct dfg_graph *graph, const struct dfg_loops *loops, uint32_t node);
 

@@ -240,7 +240,7 @@ static uint32_t leave(struct life *l, uint32_t n)
 {
 	const struct dfg_node *node = &l->graph->node[n];
 	uint32_t frame = home(l, n), within = l->within[frame];
-	const struct dfg_node *from = &l->graph->node[node->in[0].node];
+	const struct dfg_node *from = &l->graph->node[dfg_exit_source(l->graph, node).node];
 	if (!has_one_condition(l, frame))
 		return l->runs[node->in[0].node];
 	if (l->runs[n] == DFG_LOST)

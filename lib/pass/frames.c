@@ -144,11 +144,12 @@ static struct dfg_err *check_exit(const struct framing *f, uint32_t n)
 		return in_no_loop(node);
 	if (!node->n_in)
 		return NULL;
-	const struct dfg_node *from = &f->graph->node[node->in[0].node];
-	if (dfg_node_role(from) != DFG_SWITCH || node->in[0].port != 0)
+	struct dfg_edge side = dfg_exit_source(f->graph, node);
+	const struct dfg_node *from = &f->graph->node[side.node];
+	if (dfg_node_role(from) != DFG_SWITCH || side.port != 0)
 		return DFG_ERR(DFG_DATA,
 			NODE_WORDS "its input '%.200s:%d' (%.100s) must be the false side of a Switch on the loop's LoopCond",
-			NODE(node), from->name, node->in[0].port, from->op_name);
+			NODE(node), from->name, side.port, from->op_name);
 	if (condition_of(f->graph, from) == DFG_NONE && from->n_in > 1)
 		return DFG_ERR(DFG_DATA,
 			NODE_WORDS "leaves %s by '%.200s' (%.100s), whose predicate '%.200s' is not the loop's LoopCond",
