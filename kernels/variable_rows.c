@@ -5,6 +5,7 @@
  */
 #include "kernels/variable.h"
 
+#include "kernels/box.h"
 #include "kernels/fit.h"
 #include "lib/pass/grad.h"
 
@@ -60,6 +61,19 @@ static struct dfg_err *shape_of_slices(const struct dfg_shape *indices, const st
 	return NULL;
 }
 
+/* Elements [at, at + n) of the variable take n updates in; strings are copied into its buffer. */
+static struct dfg_err *take_in(dfg_row_fn *row, struct dfg_tensor *variable, int64_t at, int64_t n, const void *updates)
+{
+	struct dfg_string *to = dfg_tensor_at(variable, at);
+	const struct dfg_string *from = updates;
+	if (variable->dtype != DFG_STRING)
+		dfg_combine(row, variable->dtype, n, to, updates);
+	else
+		for (int64_t i = 0; i < n; i++)
+			DFG_TRY(dfg_buffer_string(variable->buffer, from[i].s, from[i].length, &to[i]));
+	return NULL;
+}
+
 /* Every index is checked before the first element changes. */
 static struct dfg_err *scatter(dfg_row_fn *row, struct dfg_tensor *variable, const struct dfg_tensor *indices,
 	const struct dfg_tensor *updates, bool vectors)
@@ -79,10 +93,9 @@ static struct dfg_err *scatter(dfg_row_fn *row, struct dfg_tensor *variable, con
 	for (int64_t i = 0; i < s.count; i++) {
 		dfg_err_free(slice_at(&s, i, &at));
 		for (int64_t e = 0; scalar && e < s.inner; e++)
-			dfg_combine(row, variable->dtype, 1, dfg_tensor_at(variable, at * s.inner + e), updates->data);
+			DFG_TRY(take_in(row, variable, at * s.inner + e, 1, updates->data));
 		if (!scalar)
-			dfg_combine(row, variable->dtype, s.inner, dfg_tensor_at(variable, at * s.inner),
-				dfg_tensor_at(updates, i * s.inner));
+			DFG_TRY(take_in(row, variable, at * s.inner, s.inner, dfg_tensor_at(updates, i * s.inner)));
 	}
 	return NULL;
 }
@@ -134,7 +147,7 @@ static struct dfg_err *scatter_run(struct dfg_kernel *ctx, const struct dfg_op *
 		POLICY)                                                                                                       \
 	SCATTER(ResourceScatterNd##name, true, op, HANDLE_SLICES(types), text " slices of a variable",                    \
 		"use_locking: bool = true", POLICY)
-EACH_WAY(Update, "plain", NULL, "true", "replaces")
+EACH_WAY(Update, "plain|string", NULL, "true", "replaces")
 EACH_WAY(Add, "numeric", &dfg_op_Add, "false", "adds to")
 EACH_WAY(Sub, "numeric", &dfg_op_Sub, "false", "subtracts from")
 EACH_WAY(Max, "number", &dfg_op_Maximum, "false", "raises to the updates")
@@ -197,7 +210,7 @@ static struct dfg_err *gather(struct dfg_kernel *ctx, const struct dfg_tensor *p
 			return DFG_ERR(DFG_DATA, "index %" PRId64 " at %" PRId64 " is not in [0,%" PRId64 ")", index, i, rows);
 		memcpy(dfg_tensor_at(out, i * inner), dfg_tensor_at(params, (i / picks * rows + index) * inner), bytes);
 	}
-	return NULL;
+	return dfg_moved(ctx, 0);
 }
 
 static struct dfg_err *gather_run(struct dfg_kernel *ctx)
@@ -205,7 +218,7 @@ static struct dfg_err *gather_run(struct dfg_kernel *ctx)
 	struct dfg_variable *variable;
 	struct dfg_tensor value;
 	DFG_TRY(dfg_kernel_variable(ctx, VARIABLE, &variable));
-	if (variable->dtype != (enum dfg_dtype)ctx->call->out_dtype[0] || !dfg_dtype_is(variable->dtype, "plain"))
+	if (variable->dtype != (enum dfg_dtype)ctx->call->out_dtype[0])
 		return DFG_ERR(DFG_DATA, "variable '%s' is of %s, not %s", variable->resource.name,
 			dfg_dtype_name(variable->dtype), dfg_dtype_name(ctx->call->out_dtype[0]));
 	DFG_TRY(dfg_variable_read(variable, &value));
