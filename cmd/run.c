@@ -2,12 +2,14 @@
 
 #include "cmd/engine.h"
 #include "cmd/graph.h"
+#include "cmd/training.h"
 #include "lib/base/text.h"
 #include "lib/pass/fuse.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 struct dfg_run_options dfg_run_options = {.epochs = -1, .steps = -1, .repeat = -1, .warmup = 0, .batch = -1, .keep = 5};
 #define O dfg_run_options
@@ -256,6 +258,19 @@ static struct dfg_err *run_graph(
 }
 
 /*
+ * What is wrong with a machine may pass: it is waited for, not at all before the first restart, then 1 s, 2 s, 4 s, up to
+ * 32. False where it was told to stop.
+ */
+static bool pause_before(int64_t restart)
+{
+	static const time_t longest = 32;
+	struct timespec left = {restart > 5 ? longest : restart ? (time_t)1 << (restart - 1) : 0, 0};
+	while (!dfg_stop_signal() && nanosleep(&left, &left))
+		continue;
+	return !dfg_stop_signal();
+}
+
+/*
  * --restarts: with other workers from the last checkpoint, or, where there is none, from the beginning, as if nothing
  * had been run. What has been printed cannot be taken back, so --each is not begun again.
  */
@@ -266,7 +281,7 @@ static struct dfg_err *run_across(const char *path, struct dfg_trace *trace, int
 	dfg_planning.data[1] = O.eval_graph ? NULL : &O.eval_data; /* another graph is run here */
 	DFG_TRY(dfg_distributed_open(&distributed));
 	struct dfg_err *err = run_graph(path, &distributed, trace, out_status);
-	for (int64_t left = O.restarts; err && err->code == DFG_UNAVAILABLE && left > 0 && !O.each; left--) {
+	for (int64_t i = 0; err && err->code == DFG_UNAVAILABLE && i < O.restarts && !O.each && pause_before(i); i++) {
 		dfg_talk("%s; starting again%s", err->text, O.checkpoint ? " from the last checkpoint" : "");
 		dfg_err_free(err);
 		O.resume = O.checkpoint != NULL;

@@ -76,7 +76,7 @@ bool dfg_crew_has_lost(struct dfg_crew *crew, uint32_t worker)
 
 bool dfg_crew_is_broken(struct dfg_crew *crew)
 {
-	bool broken = false;
+	bool broken = crew->broken;
 	for (uint32_t i = 0; i < crew->options.workers; i++)
 		broken |= dfg_crew_has_lost(crew, i);
 	return broken;
@@ -319,6 +319,8 @@ struct dfg_err *dfg_crew_answers(struct dfg_crew *crew, uint64_t step)
 		wait_for_more(crew, seen, until);
 	}
 	struct dfg_err *err = choose_error(crew, first);
+	if (err && err->code == DFG_UNAVAILABLE)
+		crew->broken = true; /* two that live may have lost each other */
 	if (err)
 		dfg_crew_drop_answers(crew);
 	return err;

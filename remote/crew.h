@@ -61,7 +61,7 @@ DFG_MUST_CHECK struct dfg_err *dfg_crew_open(
  */
 void dfg_crew_ended(struct dfg_crew *crew, uint32_t worker, struct dfg_err *err);
 
-/* Whether the worker was lost. If any was, nothing can run any more. */
+/* Whether the worker was lost. If any was, or one by another, nothing can run any more. */
 bool dfg_crew_has_lost(struct dfg_crew *crew, uint32_t worker);
 bool dfg_crew_is_broken(struct dfg_crew *crew);
 

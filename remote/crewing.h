@@ -56,6 +56,7 @@ struct dfg_crew {
 
 	pthread_t guard;
 	bool guarded;
+	_Atomic bool broken; /* a step failed because somebody was lost */
 	atomic_bool ended;
 	struct dfg_event guard_event;
 

@@ -31,6 +31,17 @@ grep -q 'alpha.*worker 1\|beta.*worker 0' err
 ip netns exec alpha ip route del blackhole 10.77.0.12/32
 nothing_left alpha beta
 
+# The same, for four seconds, with restarts: they do not go on with a wire that is lost, and wait for it to be mended.
+begin 2 slow.dfg --hosts alpha,beta --place '*=w0' --place y/a=w1 --feed n=20 --restarts 4
+sleep 1
+ip netns exec alpha ip route add blackhole 10.77.0.12/32
+sleep 4
+ip netns exec alpha ip route del blackhole 10.77.0.12/32
+wait "$pid"
+grep -q '^last: f32' out
+grep -q 'starting again' err
+nothing_left alpha beta
+
 # A worker is stopped and goes on within the lease: it was slow.
 start 15
 stopped=$(pgrep -f '[s]erve --worker --number 1')

@@ -66,7 +66,7 @@ again=0
 round() { # FAULT
 	local moment=$((RANDOM % whole)) every=$((RANDOM % 2 ? 1 : 30)) got=0
 	rm -rf ck w.safetensors
-	how=exec train alpha,beta --checkpoint ck --every $every --restarts 2 --save w.safetensors >out 2>err &
+	how=exec train alpha,beta --checkpoint ck --every $every --restarts 5 --save w.safetensors >out 2>err &
 	pid=$!
 	sleep_ms $moment
 	"fault_$1"
