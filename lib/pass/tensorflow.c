@@ -122,7 +122,6 @@ static struct dfg_err *find_saves(struct rewriting *r)
 			r->store[node_of(r, n)->in[0].node].loads++;
 	for (uint32_t n = 0; n < r->count; n++) {
 		const struct dfg_node *node = node_of(r, n);
-		r->instead[n] = (struct dfg_edge){n, 0};
 		if (dfg_node_role(node) != DFG_SAVE)
 			continue;
 		r->instead[n] = node->in[0];
@@ -449,6 +448,44 @@ static void place_node(struct sorting *sorting, uint32_t n)
 	}
 }
 
+/* A tensor that the node reads twice or more and nothing else beside, if it comes from a Switch. */
+static bool doubles_side(const struct dfg_graph *graph, const struct dfg_node *node)
+{
+	bool same = node->n_in > 1;
+	for (uint32_t i = 1; i < node->n_in && same; i++)
+		same = node->in[i].node == node->in[0].node && node->in[i].port == node->in[0].port;
+	return same && dfg_node_role(&graph->node[node->in[0].node]) == DFG_SWITCH;
+}
+
+/*
+ * x + x becomes 2 x in TensorFlow's optimizer, which makes the 2 wait for the Switch's first output, whichever side x is
+ * on: then it waits for ever. Not so where an Identity stands between.
+ */
+static struct dfg_err *part_doubles(struct rewriting *r, bool *out_any)
+{
+	*out_any = false;
+	for (uint32_t n = 0; n < r->count; n++) {
+		const struct dfg_node *node = node_of(r, n);
+		struct dfg_edge in = node->n_in ? node->in[0] : (struct dfg_edge){0}, side;
+		if (!doubles_side(r->graph, node))
+			continue;
+		if (!*out_any)
+			DFG_TRY(dfg_builder_init(&r->builder, r->graph));
+		*out_any = true;
+		if (dfg_facts_of(&r->builder.facts, in)->is_ref)
+			continue;
+		r->builder.device = node->device;
+		const char *name = dfg_arena_print(r->scratch, "%s/side", node->name);
+		if (!name)
+			return no_memory();
+		DFG_TRY(dfg_build_op(&r->builder, "Identity", name, &in, 1, &side));
+		for (uint32_t i = 0; i < node_of(r, n)->n_in; i++)
+			r->graph->node[n].in[i] = side;
+	}
+	dfg_builder_release(&r->builder);
+	return NULL;
+}
+
 static struct dfg_err *arrange(struct rewriting *r, struct dfg_keep *keep)
 {
 	size_t count = (size_t)r->graph->count + 1;
@@ -476,16 +513,15 @@ static struct dfg_err *begin(struct rewriting *r)
 	DFG_TRY(dfg_pass_order(r->graph, r->scratch, &file_order, &ordered));
 	DFG_TRY(dfg_mirror_init(m, &r->builder, file_order, r->scratch));
 	r->store = dfg_arena_zeros(r->scratch, (size_t)r->count + 1, sizeof *r->store);
-	r->instead = dfg_arena_zeros(r->scratch, (size_t)r->count + 1, sizeof *r->instead);
 	r->array = dfg_arena_zeros(r->scratch, m->loops.count, sizeof(void *));
-	if (!order || !r->store || !r->instead || !r->array)
+	if (!order || !r->store || !r->array)
 		return no_memory();
 	DFG_TRY(dfg_loops_order(r->graph, &m->loops, r->scratch, order));
 	DFG_TRY(dfg_turn_shapes(&r->builder, &m->loops, order, r->scratch));
 	return dfg_mirror_begin(m, 0);
 }
 
-static struct dfg_err *rewrite(struct rewriting *r, struct dfg_keep *keep)
+static struct dfg_err *rewrite_stores(struct rewriting *r)
 {
 	DFG_TRY(begin(r));
 	DFG_TRY(find_saves(r));
@@ -494,7 +530,7 @@ static struct dfg_err *rewrite(struct rewriting *r, struct dfg_keep *keep)
 	for (uint32_t n = 0; n < r->count; n++)
 		if (dfg_node_role(node_of(r, n)) == DFG_LOAD)
 			DFG_TRY(rewrite_load(r, n));
-	return arrange(r, keep);
+	return NULL;
 }
 
 static uint32_t count_stores(const struct dfg_graph *graph)
@@ -505,17 +541,32 @@ static uint32_t count_stores(const struct dfg_graph *graph)
 	return count;
 }
 
+static struct dfg_err *rewrite(struct rewriting *r, struct dfg_keep *keep, uint32_t stores)
+{
+	bool any;
+	DFG_TRY(part_doubles(r, &any));
+	r->count = r->graph->count;
+	if (!any && !stores)
+		return NULL;
+	if (!(r->instead = dfg_arena_zeros(r->scratch, (size_t)r->count + 1, sizeof *r->instead)))
+		return no_memory();
+	for (uint32_t n = 0; n < r->count; n++)
+		r->instead[n] = (struct dfg_edge){n, 0};
+	if (stores)
+		DFG_TRY(rewrite_stores(r));
+	return arrange(r, keep);
+}
+
 struct dfg_err *dfg_tensorflow(
 	struct dfg_graph *graph, struct dfg_keep *keep, struct dfg_arena *scratch, struct dfg_text *report)
 {
 	struct rewriting r = {.graph = graph, .scratch = scratch, .count = graph->count};
 	uint32_t stores = count_stores(graph);
 	DFG_TRY(refuse_others(graph));
-	if (!stores)
-		return NULL;
-	struct dfg_err *err = rewrite(&r, keep);
+	struct dfg_err *err = rewrite(&r, keep, stores);
 	dfg_mirror_release(&r.mirror);
 	dfg_builder_release(&r.builder);
-	dfg_text_add(report, "tensorflow: %u stores are %u tensor arrays\n", stores, r.arrays);
+	if (stores)
+		dfg_text_add(report, "tensorflow: %u stores are %u tensor arrays\n", stores, r.arrays);
 	return err;
 }

@@ -4,7 +4,8 @@
     tests/tensorflow/programs.py PROGRAM...
 
 A claim is a comment `#: OPTIONS OF RUN = OUTPUTS`, as tests/programs/run.py reads them; claims of errors are left out.
-What gradients of loops keep goes through tensor arrays there (`dfg opt --passes tensorflow`). DFG is the program. Exits 77 where TensorFlow is missing.
+What gradients of loops keep goes through tensor arrays there (`dfg opt --passes tensorflow`). DFG is the program.
+Exits 77 where TensorFlow is missing.
 """
 import os
 import re

@@ -171,12 +171,105 @@ static void derivatives_of_recorded_cases_are_the_same(void **state)
 	assert_true(rewritten_cases > 100 || getenv("CASE"));
 }
 
+struct small {
+	struct dfg_arena arena, scratch;
+	struct dfg_graph graph;
+	struct dfg_builder builder;
+	struct dfg_edge x;
+};
+
+static struct dfg_edge small_node(
+	struct small *s, const char *op, const struct dfg_edge *in, uint32_t n_in, const struct dfg_attr *attr, uint32_t n)
+{
+	struct dfg_edge out = {0, 0};
+	succeeds(dfg_build(&s->builder,
+		&(struct dfg_new_node){.op = op, .name = op, .in = in, .n_in = n_in, .attr = attr, .n_attr = n}, &out.node));
+	return out;
+}
+
+static struct dfg_edge small_input(struct small *s, enum dfg_dtype dtype)
+{
+	const struct dfg_attr attr[] = {
+		DFG_ATTR_T("dtype", dtype), {"shape", DFG_ATTR_SHAPE, {.shape = &DFG_SHAPE_SCALAR}}};
+	return small_node(s, "Placeholder", NULL, 0, attr, 2);
+}
+
+static void small_begin(struct small *s)
+{
+	*s = (struct small){0};
+	dfg_graph_init(&s->graph, &s->arena);
+	succeeds(dfg_builder_init(&s->builder, &s->graph));
+	s->x = small_input(s, DFG_F32);
+}
+
+static void small_end(struct small *s)
+{
+	dfg_builder_release(&s->builder);
+	dfg_graph_release(&s->graph);
+	dfg_arena_release(&s->scratch);
+	dfg_arena_release(&s->arena);
+}
+
+static void what_tensorflow_has_no_op_for_is_refused_by_name(void **state)
+{
+	(void)state;
+	struct small s;
+	struct dfg_text report = {0};
+	struct dfg_keep keep = {0};
+	const struct dfg_attr ms = DFG_ATTR_I("ms", 1);
+	small_begin(&s);
+	small_node(&s, "Dfg>Sleep", &s.x, 1, &ms, 1);
+	fails(dfg_tensorflow(&s.graph, &keep, &s.scratch, &report), DFG_DATA,
+		"node 'Dfg>Sleep' (Dfg>Sleep): TensorFlow has no op that does this");
+	small_end(&s);
+}
+
+static void a_side_that_is_added_to_itself_comes_through_an_identity(void **state)
+{
+	(void)state;
+	struct small s;
+	small_begin(&s);
+	struct dfg_edge in[2] = {s.x, small_input(&s, DFG_BOOL)}, side, sum;
+	side = small_node(&s, "Switch", in, 2, NULL, 0);
+	in[0] = in[1] = (struct dfg_edge){side.node, 1};
+	sum = small_node(&s, "AddV2", in, 2, NULL, 0);
+	struct dfg_keep keep = {.fetch = &sum, .n_fetch = 1};
+	rewrite(&s.graph, &keep, &s.scratch);
+	succeeds(dfg_verify(&s.graph, NULL, NULL));
+	const struct dfg_node *add = &s.graph.node[sum.node], *between = &s.graph.node[add->in[0].node];
+	assert_string_equal(add->op_name, "AddV2");
+	assert_int_equal(add->in[0].node, add->in[1].node);
+	assert_true(add->in[0].node < sum.node);
+	assert_string_equal(between->op_name, "Identity");
+	assert_string_equal(s.graph.node[between->in[0].node].op_name, "Switch");
+	assert_int_equal(between->in[0].port, 1);
+	small_end(&s);
+}
+
+static void what_was_saved_without_keys_is_read_as_it_is(void **state)
+{
+	(void)state;
+	struct small s;
+	small_begin(&s);
+	const struct dfg_attr attr[] = {DFG_ATTR_I("N", 0), DFG_ATTR_T("K", DFG_I32), DFG_ATTR_T("T", DFG_F32)};
+	struct dfg_edge stored = small_node(&s, "Dfg>Save", &s.x, 1, attr, 2);
+	struct dfg_edge loaded = small_node(&s, "Dfg>Load", &stored, 1, attr, 3);
+	struct dfg_keep keep = {.fetch = &loaded, .n_fetch = 1};
+	rewrite(&s.graph, &keep, &s.scratch);
+	assert_int_equal(s.graph.count, 1);
+	assert_string_equal(s.graph.node[loaded.node].op_name, "Placeholder");
+	small_end(&s);
+}
+
 /* tensorflow [COUNT [FIRST SEED]] */
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(derivatives_of_random_programs_are_the_same),
 		cmocka_unit_test(derivatives_of_recorded_cases_are_the_same),
+		cmocka_unit_test(what_tensorflow_has_no_op_for_is_refused_by_name),
+		cmocka_unit_test(a_side_that_is_added_to_itself_comes_through_an_identity),
+		cmocka_unit_test(what_was_saved_without_keys_is_read_as_it_is),
 	};
 	count = argc > 1 ? strtoull(argv[1], NULL, 10) : count;
 	first = argc > 2 ? strtoull(argv[2], NULL, 10) : first;
