@@ -154,7 +154,7 @@ static struct dfg_err *begin_iteration(struct machine *machine, struct frame *fr
 	struct slab *slab;
 	int64_t most = machine->plan->session->options.max_iterations;
 	if (most > 0 && frame->newest_number >= most)
-		return DFG_ERR(DFG_DATA, "loop '%s' runs more than %lld iterations", frame->loop->name, (long long)most);
+		return DFG_ERR(DFG_DATA, "loop '%s' runs more than %lld iterations", frame->loop->path, (long long)most);
 	DFG_TRY(dfg_slab_take(machine, (uint32_t)(frame->loop - machine->flow->loop), &slab));
 	slab->frame = frame;
 	slab->iteration = ++frame->newest_number;

@@ -327,7 +327,7 @@ static struct dfg_err *check_limits(const struct line *line, uint32_t loop)
 	int64_t most = line->watch.options->max_iterations;
 	if (most > 0 && line->iteration[loop] > most)
 		return DFG_ERR(
-			DFG_DATA, "loop '%s' runs more than %lld iterations", line->plan->flow->loop[loop].name, (long long)most);
+			DFG_DATA, "loop '%s' runs more than %lld iterations", line->plan->flow->loop[loop].path, (long long)most);
 	return line->watch.on && line->iteration[loop] % SELDOM == 0 ? dfg_watch_check(&line->watch) : NULL;
 }
 

@@ -153,6 +153,30 @@ static void sequences_and_what_is_yielded(void **state)
 		"[4] 32 16 10 6");
 }
 
+/* Five products read the variable, so do five of their derivatives; what stays the same needs no saving. */
+static void a_value_is_saved_once_a_trip_whoever_reads_it(void **state)
+{
+	(void)state;
+	struct program program;
+	struct dfg_tensor y;
+	struct dfg_edge of;
+	struct dfg_plan *plan;
+	struct dfg_stats stats;
+	succeeds(program_begin(&program,
+		"input a: f64[] = 1\ninput b: f64[] = 2\ninput c: f64[] = 3\ninput d: f64[] = 4\ninput e: f64[] = -9.5\n"
+		"v = loop (v = 1.0 + 0 * a) for i in 0..7 { next v * a + v * b + v * c + v * d + v * e }\n"
+		"output y = sum(stack(grad(v, [a, b, c, d, e])))\n",
+		NULL));
+	succeeds(program_run(&program, "y", NULL, &y));
+	assert_true(fabs(dfg_tensor_float(&y, 0) - 5 * 7 * pow(0.5, 6)) < 1e-12);
+	dfg_tensor_release(&y);
+	succeeds(dfg_graph_edge(&program.graph, "y", &of));
+	succeeds(dfg_session_plan(program.session, &(struct dfg_step){.fetch = &of, .n_fetch = 1}, &plan));
+	dfg_plan_stats(plan, &stats);
+	assert_int_equal(stats.saves, 7);
+	program_end(&program);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -165,6 +189,7 @@ int main(void)
 		cmocka_unit_test(asked_for_in_a_body),
 		cmocka_unit_test(rows_of_an_invariant),
 		cmocka_unit_test(sequences_and_what_is_yielded),
+		cmocka_unit_test(a_value_is_saved_once_a_trip_whoever_reads_it),
 	};
 	return cmocka_run_group_tests_name("gradient_ways", tests, NULL, NULL);
 }

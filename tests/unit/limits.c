@@ -29,6 +29,24 @@ static void an_error_in_an_inner_loop_names_the_way_there(void **state)
 		"x=3", "sum.out", "node 'h' (Half): in iteration [2,1] of loop 'o/i': 1 is odd");
 }
 
+static void a_loop_in_a_loop_is_named_with_what_is_around_it(void **state)
+{
+	(void)state;
+	static char text[4000];
+	expand(
+		"x Placeholder dtype=i32\n.0 Number v=0\n.1 Number v=1\n.9 Number v=9\ncount o x\ncarry o sum .0 inner.out\n"
+		"into o o.9 .9\ncount i o.9 o\ncarry i inner sum h\nh Plus inner i.1 T=i32\n",
+		3, text, sizeof text);
+	for (int way = 0; way < 2; way++) {
+		struct steps steps;
+		int32_t got;
+		steps_begin(&steps, &(struct dfg_session_options){.max_iterations = 8, .random_schedule = way > 0}, text);
+		fails(steps_run(&steps, "x=3", "sum.out", &got), DFG_DATA, "loop 'o/i' runs more than 8 iterations");
+		nothing_is_left();
+		steps_end(&steps);
+	}
+}
+
 static void a_loop_may_be_held_to_a_number_of_iterations(void **state)
 {
 	(void)state;
@@ -267,6 +285,7 @@ int main(void)
 		cmocka_unit_test(an_error_in_a_body_names_its_iteration),
 		cmocka_unit_test(an_error_in_an_inner_loop_names_the_way_there),
 		cmocka_unit_test(a_loop_may_be_held_to_a_number_of_iterations),
+		cmocka_unit_test(a_loop_in_a_loop_is_named_with_what_is_around_it),
 		cmocka_unit_test(a_step_may_be_held_to_a_time),
 		cmocka_unit_test(a_step_may_be_stopped),
 		cmocka_unit_test(as_many_iterations_overlap_as_the_window_has_room_for),
