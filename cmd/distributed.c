@@ -5,6 +5,7 @@
 #include "lib/pass/fuse.h"
 
 #include <string.h>
+#include <sys/resource.h>
 
 #define LEASE 2.5
 
@@ -86,6 +87,16 @@ static void tell_transports(const struct dfg_distributed *distributed)
 				"%s and %s: %s", worker[i].label, worker[k].label, dfg_launch_transport(distributed->launch, i, k));
 }
 
+/* Each worker takes some, here and in every other one: the limit is no higher than it must be by default. */
+static void raise_descriptors(void)
+{
+	struct rlimit limit;
+	if (!getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur < limit.rlim_max) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
+}
+
 static struct dfg_err *launch(struct dfg_distributed *distributed, const struct dfg_session_options *session)
 {
 	struct dfg_launch_options options = {
@@ -102,6 +113,7 @@ static struct dfg_err *launch(struct dfg_distributed *distributed, const struct 
 		.reached = reached,
 		.say_arg = distributed,
 	};
+	raise_descriptors();
 	dfg_launch_table_begin(&distributed->table, &distributed->hosts);
 	struct dfg_err *err = dfg_launch_new(&options, &distributed->launch);
 	if (err)

@@ -26,7 +26,7 @@ struct serving {
 
 static bool is_worker;
 static int64_t number;
-static double lease = 3;
+static double lease = 3, patience = 60;
 static const char *transport = "auto", *address = "127.0.0.1";
 
 static const struct dfg_opt options[] = {
@@ -38,7 +38,9 @@ static const struct dfg_opt options[] = {
 		.help = "How others reach this worker: libcurl, shm (processes of this machine only), or auto for both."},
 	{"memory-limit", .takes = "SIZE", .size = &dfg_engine.memory_limit,
 		.help = "Fail where more memory than SIZE is needed."},
-	{"lease", .takes = "SECONDS", .real = &lease, .help = "End where nothing was heard for so long (3)."},
+	{"wait", .takes = "SECONDS", .real = &patience, .help = "End where no launcher has come for so long (60)."},
+	{"lease", .takes = "SECONDS", .real = &lease,
+		.help = "Once one has, end where nothing was heard of it for so long (3)."},
 	{0},
 };
 
@@ -160,10 +162,21 @@ static struct dfg_err *reach(void *arg, const struct dfg_setup *setup, struct df
 	return NULL;
 }
 
+static struct dfg_err *expect_launcher(struct serving *serving)
+{
+	if (serving->hub)
+		return dfg_hub_expect(serving->hub, DFG_LAUNCHER, &serving->launcher);
+	struct dfg_err *err = dfg_shm_accept(serving->shm, DFG_LAUNCHER, (uint32_t)(patience * 1000), &serving->launcher);
+	if (!err || err->code != DFG_DEADLINE)
+		return err;
+	dfg_err_free(err);
+	return DFG_ERR(DFG_UNAVAILABLE, "no launcher has come within %g s", patience);
+}
+
 static struct dfg_err *work(struct serving *serving)
 {
 	pthread_t watcher;
-	struct dfg_worker_options worker = {serving, reach, orphaned};
+	struct dfg_worker_options worker = {serving, reach, orphaned, patience};
 	DFG_TRY(read_secret(serving->secret));
 	DFG_TRY(dfg_worker_new(&worker, &serving->worker));
 	DFG_TRY(listen_for_work(serving));
@@ -171,10 +184,7 @@ static struct dfg_err *work(struct serving *serving)
 	if (pthread_create(&watcher, NULL, watch_stdin, NULL))
 		return DFG_ERR(DFG_MEMORY, "no more threads");
 	pthread_detach(watcher);
-	if (serving->hub)
-		DFG_TRY(dfg_hub_expect(serving->hub, DFG_LAUNCHER, &serving->launcher));
-	else
-		DFG_TRY(dfg_shm_accept(serving->shm, DFG_LAUNCHER, PATIENCE_MS, &serving->launcher));
+	DFG_TRY(expect_launcher(serving));
 	return dfg_worker_run(serving->worker, serving->launcher);
 }
 
@@ -188,6 +198,8 @@ static struct dfg_err *serve(char **operands, int *out_status)
 		return DFG_ERR(DFG_USAGE, "give --worker");
 	if (!known)
 		return DFG_ERR(DFG_USAGE, "--transport wants auto, libcurl or shm, not '%s'", transport);
+	if (!(patience > 0) || patience > 1e6)
+		return DFG_ERR(DFG_USAGE, "--wait wants seconds, up to 1000000");
 	if (number >= DFG_LAUNCHER || !(lease > 0) || lease > 1e6)
 		return DFG_ERR(DFG_USAGE, "--%s is out of range", lease > 0 && lease <= 1e6 ? "number" : "lease");
 	dfg_globals.usage = false;

@@ -222,6 +222,36 @@ static void stop_watch(struct dfg_launch *launch)
 	}
 }
 
+static bool is_gone(const struct dfg_launch *launch, uint32_t worker)
+{
+	return launch->crew && dfg_crew_has_lost(launch->crew, worker);
+}
+
+static double seconds_until(uint64_t ns)
+{
+	uint64_t now = dfg_now();
+	return now < ns ? (double)(ns - now) / 1e9 : 0;
+}
+
+/* Those that were lost are ended by force, the others have been told: they all have the same few seconds to go. */
+static void end_processes(struct dfg_launch *launch)
+{
+	uint64_t until = dfg_now() + (uint64_t)END_SECONDS * 1000000000;
+	uint32_t workers = launch->hand ? launch->workers : 0;
+	struct dfg_ssh_end end;
+	for (uint32_t i = 0; i < workers; i++)
+		if (is_gone(launch, i))
+			dfg_ssh_process_force(launch->hand[i].far);
+	for (uint32_t i = 0; i < workers; i++) {
+		struct hand *hand = &launch->hand[i];
+		dfg_process_end(&hand->process, is_gone(launch, i) ? 0 : seconds_until(until));
+		if (hand->far && !is_gone(launch, i) && !dfg_ssh_process_wait(hand->far, seconds_until(until), &end))
+			dfg_ssh_process_force(hand->far);
+	}
+	for (uint32_t i = 0; i < workers; i++)
+		dfg_ssh_process_free(launch->hand[i].far);
+}
+
 void dfg_launch_free(struct dfg_launch *launch)
 {
 	if (!launch)
@@ -235,14 +265,7 @@ void dfg_launch_free(struct dfg_launch *launch)
 		else if (launch->hand[i].process.out)
 			dfg_process_close_stdin(&launch->hand[i].process);
 	stop_watch(launch);
-	for (uint32_t i = 0; launch->hand && i < launch->workers; i++) {
-		bool gone = launch->crew && dfg_crew_has_lost(launch->crew, i);
-		struct dfg_ssh_end end;
-		dfg_process_end(&launch->hand[i].process, gone ? 0 : END_SECONDS);
-		if (launch->hand[i].far && !gone)
-			(void)dfg_ssh_process_wait(launch->hand[i].far, END_SECONDS, &end);
-		dfg_ssh_process_free(launch->hand[i].far);
-	}
+	end_processes(launch);
 	for (uint32_t i = 0; launch->link && i < launch->workers; i++)
 		if (launch->link[i])
 			launch->link[i]->kind->close(launch->link[i]);

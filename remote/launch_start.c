@@ -49,6 +49,10 @@ static struct dfg_err *read_hello(struct dfg_launch *launch, uint32_t number, co
 
 /* What a worker is told on its command line: nothing that is secret. */
 enum { ARGUMENTS = 20 };
+
+/* Seconds until the slowest of the hosts has started, too: who is there waits for it. */
+#define WAIT "120"
+#define WAIT_PUSHED "900"
 struct numbers {
 	char number[20], lease[40], limit[40];
 };
@@ -60,7 +64,8 @@ static void put_arguments(const struct hand *hand, const char *transport, const 
 	snprintf(numbers->lease, sizeof numbers->lease, "%g", options->lease);
 	snprintf(numbers->limit, sizeof numbers->limit, "%llu", (unsigned long long)options->memory_limit);
 	const char *all[ARGUMENTS] = {"serve", "--worker", "--number", numbers->number, "--transport", transport, "--lease",
-		numbers->lease, "--memory-limit", numbers->limit, "--listen", address};
+		numbers->lease, "--wait", options->push ? WAIT_PUSHED : WAIT, "--memory-limit", numbers->limit, "--listen",
+		address};
 	memcpy(argument, all, sizeof all);
 }
 
@@ -210,6 +215,7 @@ static struct dfg_err *publish_local(struct dfg_launch *launch)
 struct dfg_err *dfg_launch_start(struct dfg_launch *launch)
 {
 	struct dfg_err *err = NULL;
+	uint32_t short_of = 0; /* memory, threads, descriptors: one speaks for all */
 	for (uint32_t i = 0; i < launch->workers; i++) {
 		struct hand *hand = &launch->hand[i];
 		hand->starting = !pthread_create(&hand->starter, NULL, start, hand);
@@ -220,8 +226,13 @@ struct dfg_err *dfg_launch_start(struct dfg_launch *launch)
 		struct hand *hand = &launch->hand[i];
 		if (hand->starting)
 			pthread_join(hand->starter, NULL);
-		err = dfg_err_join(err, hand->err);
+		if (hand->err && hand->err->code == DFG_MEMORY && short_of++)
+			dfg_err_free(hand->err);
+		else
+			err = dfg_err_join(err, hand->err);
 		hand->err = NULL;
 	}
+	if (short_of > 1)
+		err = dfg_err_note(err, "%u of %u workers cannot be started", short_of, launch->workers);
 	return err ? err : publish_local(launch);
 }

@@ -65,7 +65,8 @@ struct dfg_err *dfg_process_start(const char *program, const char *const *argume
 		words[i + 1] = argument[i];
 	for (int i = 0; i < 3 && !err; i++)
 		if (pipe2(pipes[i], O_CLOEXEC))
-			err = DFG_ERR(DFG_MEMORY, "no pipe for a worker: %s", strerror(errno));
+			err = DFG_ERR(DFG_MEMORY, "no pipe for a worker: %s%s", strerror(errno),
+				errno == EMFILE ? "; `ulimit -n` says how many there may be" : "");
 	if (!err)
 		err = spawn(program ? program : "/proc/self/exe", (char *const *)words, pipes, &out_process->pid);
 	if (err) {

@@ -21,7 +21,7 @@ static void wake(const struct dfg_ssh_process *process)
 		;
 }
 
-static void wait_for_news(struct dfg_ssh_process *process)
+static void wait_for_news(struct dfg_ssh_process *process, int ms)
 {
 	uint64_t count;
 	const bool writes = dfg_ssh_get_poll_flags(process->ssh.session) & SSH_WRITE_PENDING;
@@ -29,7 +29,7 @@ static void wait_for_news(struct dfg_ssh_process *process)
 		{.fd = dfg_ssh_get_fd(process->ssh.session), .events = (short)(POLLIN | (writes ? POLLOUT : 0))},
 		{.fd = process->wake, .events = POLLIN},
 	};
-	if (poll(poll_, 2, LOOK_MS) > 0 && poll_[1].revents)
+	if (poll(poll_, 2, ms) > 0 && poll_[1].revents)
 		while (read(process->wake, &count, sizeof count) < 0 && errno == EINTR)
 			;
 }
@@ -41,9 +41,9 @@ static void force(struct dfg_ssh_process *process)
 	dfg_ssh_channel_request_send_signal(process->channel, "KILL");
 	dfg_ssh_begin(&process->ssh);
 	const uint64_t end = dfg_now() + (uint64_t)FORCE_MS * 1000000;
-	while (!process->over && dfg_now() < end)
+	for (uint64_t now = dfg_now(); !process->over && now < end; now = dfg_now())
 		if (!dfg_ssh_process_move(process))
-			wait_for_news(process);
+			wait_for_news(process, (int)((end - now) / 1000000) + 1);
 }
 
 static void *hold(void *arg)
@@ -51,7 +51,7 @@ static void *hold(void *arg)
 	struct dfg_ssh_process *process = arg;
 	while (!process->over && !atomic_load(&process->forced))
 		if (!dfg_ssh_process_move(process))
-			wait_for_news(process);
+			wait_for_news(process, LOOK_MS);
 	const struct dfg_ssh_options *options = &process->options;
 	if (!process->over)
 		force(process);
@@ -220,13 +220,20 @@ bool dfg_ssh_process_wait(struct dfg_ssh_process *process, double seconds, struc
 	return ended;
 }
 
+void dfg_ssh_process_force(struct dfg_ssh_process *process)
+{
+	if (!process || !process->threaded)
+		return;
+	atomic_store(&process->forced, true);
+	wake(process);
+}
+
 void dfg_ssh_process_free(struct dfg_ssh_process *process)
 {
 	if (!process)
 		return;
+	dfg_ssh_process_force(process);
 	if (process->threaded) {
-		atomic_store(&process->forced, true);
-		wake(process);
 		pthread_join(process->thread, NULL);
 		pthread_cond_destroy(&process->news);
 	}

@@ -79,6 +79,9 @@ bool dfg_ssh_process_wait(struct dfg_ssh_process *process, double seconds, struc
 /* "alpha: ended by signal KILL (its last line)"; the end as an error. */
 DFG_MUST_CHECK struct dfg_err *dfg_ssh_end_error(const struct dfg_worker_host *host, const struct dfg_ssh_end *end);
 
+/* Begins to end it by force, which takes a moment that dfg_ssh_process_free() waits for. NULL is fine. */
+void dfg_ssh_process_force(struct dfg_ssh_process *process);
+
 /* Ends it, by force where it did not end before, and forgets it. NULL is fine. */
 void dfg_ssh_process_free(struct dfg_ssh_process *process);
 

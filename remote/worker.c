@@ -163,14 +163,20 @@ struct dfg_err *dfg_worker_run(struct dfg_worker *worker, struct dfg_link *launc
 {
 	struct dfg_err *err = NULL;
 	unsigned in_vain = 0;
+	uint64_t until = dfg_now() + (uint64_t)(worker->options.patience * 1e9);
 	atomic_store(&worker->launcher, launcher);
 	atomic_store(&worker->heard, dfg_now());
 	while (!err && !atomic_load(&worker->ended)) {
 		struct dfg_packet request;
+		bool waits = worker->options.patience > 0 && !worker->rendezvous;
+		if (waits && dfg_now() >= until) {
+			err = DFG_ERR(DFG_UNAVAILABLE, "no launcher has come within %g s", worker->options.patience);
+			break;
+		}
 		uint32_t seen = atomic_load(&worker->event.word);
 		if (!dfg_inbox_take(&worker->inbox, &request)) {
 			if (!dfg_poll_awhile(&launcher, 1, &worker->event, seen, &in_vain))
-				dfg_event_sleep(&worker->event, seen, 0);
+				dfg_event_sleep(&worker->event, seen, waits ? until : 0);
 			continue;
 		}
 		if (request.kind == DFG_PACKET_END)

@@ -310,3 +310,25 @@ secret=$(printf '%064d' 7)
 { echo "$secret"; sleep 0.3; } | "$DFG" serve --worker --transport shm >out
 python3 -c 'import json; d = json.load(open("out")); assert set(d) >= {"dfg", "address", "fingerprint"}, d'
 never grep -q "$secret" out
+
+# Nobody comes.
+for transport in shm libcurl; do
+	began=$(milliseconds)
+	got=0
+	"$DFG" serve --worker --transport $transport --wait 0.5 < <(echo "$secret" && sleep 20) >out 2>err || got=$?
+	took=$(($(milliseconds) - began))
+	[ $got = 69 ]
+	has err 'no launcher has come within 0.5 s'
+	[ $took -lt 10000 ] || { echo "it took $took ms"; exit 1; }
+done
+status 2 "$DFG" serve --worker --wait 0
+
+# Too few descriptors for so many: said once.
+for most in 20 64 150; do
+	status 71 bash -c "ulimit -n $most; exec \"\$0\" \"\$@\"" "$DFG" run chain.dfg --feed x=f64[1]:1 --hosts local:50
+	has err 'of 50 workers cannot be started: w'
+	has err 'Too many open files; `ulimit -n` says how many there may be'
+	[ "$(wc -l <err)" = 1 ] || { cat err; exit 1; }
+done
+# What may be raised is.
+status 0 bash -c 'ulimit -Sn 64; exec "$0" "$@"' "$DFG" run chain.dfg --feed x=f64[1]:1 --hosts local:30

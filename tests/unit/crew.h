@@ -66,7 +66,7 @@ static void crew_hire(struct crew_test *test, uint32_t i)
 	static const char *const device[] = {"/job:worker/task:0/device:CPU:0", "/job:worker/task:1/device:CPU:0",
 		"/job:worker/task:2/device:CPU:0", "/job:worker/task:3/device:CPU:0"};
 	struct crew_hand *hand = &test->hand[i];
-	struct dfg_worker_options options = {hand, crew_connect, crew_orphaned};
+	struct dfg_worker_options options = {.arg = hand, .reach = crew_connect, .orphaned = crew_orphaned};
 	hand->test = test;
 	succeeds(dfg_worker_new(&options, &hand->worker));
 	test->peer[i] = (struct dfg_peer){name[i], device[i], "", "", "", ""};
