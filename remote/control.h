@@ -27,6 +27,7 @@ enum dfg_packet_kind {
 	DFG_PACKET_VARIABLES, /* names -> what is known of each */
 	DFG_PACKET_READ,      /* name -> value */
 	DFG_PACKET_ASSIGN,    /* name and value */
+	DFG_PACKET_CAUSE,     /* plan, transfer, iteration -> what dfg_plan_cause says */
 	DFG_PACKET_SOURCE,    /* a file of samples that is read here -> its number and type */
 	DFG_PACKET_END,       /* nothing more will be asked */
 	/* These wait for nothing that is in progress. */

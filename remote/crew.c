@@ -249,6 +249,7 @@ static struct dfg_err *error_of(struct dfg_crew *crew, uint32_t worker)
 	struct member *member = &crew->member[worker];
 	struct dfg_err *err = member->err;
 	member->err = NULL;
+	crew->blamed = worker;
 	return err && err->code != DFG_DATA ? dfg_err_note(err, "%s", crew->options.peer[worker].name) : err;
 }
 
@@ -280,6 +281,7 @@ static struct dfg_err *add_waiting(struct dfg_crew *crew, struct dfg_err *err)
 static struct dfg_err *choose_error(struct dfg_crew *crew, uint32_t first)
 {
 	struct dfg_err *err = NULL;
+	crew->blamed = DFG_NONE;
 	for (uint32_t i = 0; i < crew->options.workers && !err; i++) {
 		if (!dfg_crew_has_lost(crew, i))
 			continue;

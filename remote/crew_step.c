@@ -194,8 +194,10 @@ static struct dfg_err *run(
 			dfg_rows_put(&packet, &feeds[share->feed[i]]);
 		dfg_crew_ask(crew, w, &packet);
 	}
-	DFG_TRY(dfg_crew_answers(crew, step));
-	struct dfg_err *err = NULL;
+	struct dfg_err *err = dfg_crew_answers(crew, step);
+	if (err)
+		return err->code == DFG_DATA && crew->blamed != DFG_NONE ? dfg_crew_explain(crew, plan, crew->blamed, err)
+																 : err;
 	plan->stats = (struct dfg_stats){0};
 	memset(crew->traffic, 0, (size_t)crew->options.workers * crew->options.workers * sizeof *crew->traffic);
 	for (uint32_t i = 0; i < plan->n_fetch; i++)

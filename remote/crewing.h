@@ -51,6 +51,7 @@ struct dfg_crew {
 	pthread_mutex_t lock;
 	pthread_mutex_t turn; /* one at a time may ask */
 	uint64_t asked;       /* numbers given so far */
+	uint32_t blamed;      /* the worker whose answer the last error was; DFG_NONE: it was no answer */
 	_Atomic uint64_t pings;
 	uint64_t step;
 
@@ -82,6 +83,10 @@ void dfg_crew_ask(struct dfg_crew *crew, uint32_t worker, struct dfg_packet *pac
  * belong to the crew until the next question.
  */
 DFG_MUST_CHECK struct dfg_err *dfg_crew_answers(struct dfg_crew *crew, uint64_t step);
+
+/* What can be found out of an error of a step, which the worker answered with. Takes err and gives that, or a better one. */
+DFG_MUST_CHECK struct dfg_err *dfg_crew_explain(
+	struct dfg_crew *crew, const struct crew_plan *plan, uint32_t worker, struct dfg_err *err);
 
 /* The answers are no longer needed. */
 void dfg_crew_drop_answers(struct dfg_crew *crew);

@@ -131,6 +131,7 @@ static struct dfg_err *do_request(struct dfg_worker *worker, struct dfg_packet *
 		{DFG_PACKET_READ, dfg_worker_read},
 		{DFG_PACKET_ASSIGN, dfg_worker_assign},
 		{DFG_PACKET_SOURCE, dfg_worker_source},
+		{DFG_PACKET_CAUSE, dfg_worker_cause},
 	};
 	if (!worker->rendezvous && request->kind != DFG_PACKET_SETUP)
 		return DFG_ERR(DFG_PROTOCOL, "this worker is not set up yet");

@@ -277,6 +277,24 @@ struct dfg_err *dfg_worker_step(struct dfg_worker *worker, struct dfg_packet *re
 	return err;
 }
 
+struct dfg_err *dfg_worker_cause(struct dfg_worker *worker, struct dfg_packet *request, struct dfg_packet *answer)
+{
+	uint64_t number = dfg_packet_get(request);
+	uint32_t transfer = (uint32_t)dfg_packet_get(request);
+	int64_t iteration = (int64_t)dfg_packet_get(request);
+	struct dfg_cause cause;
+	DFG_TRY(dfg_packet_check(request));
+	if (!worker->session)
+		return no_part();
+	if (number >= worker->plans)
+		return DFG_ERR(DFG_PROTOCOL, "a cause of no plan");
+	dfg_plan_cause(worker->plan[number].plan, transfer, iteration, &cause);
+	dfg_packet_put(answer, cause.transfer);
+	dfg_packet_put(answer, (uint64_t)cause.iteration);
+	dfg_packet_put_text(answer, cause.words);
+	return NULL;
+}
+
 struct dfg_err *dfg_worker_variables(struct dfg_worker *worker, struct dfg_packet *request, struct dfg_packet *answer)
 {
 	uint32_t count = dfg_packet_get_count(request, sizeof(uint64_t) + 1);

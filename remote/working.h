@@ -58,7 +58,7 @@ struct dfg_worker {
 typedef struct dfg_err *dfg_request_fn(
 	struct dfg_worker *worker, struct dfg_packet *request, struct dfg_packet *answer);
 dfg_request_fn dfg_worker_part, dfg_worker_plan, dfg_worker_step, dfg_worker_variables, dfg_worker_read,
-	dfg_worker_assign, dfg_worker_source;
+	dfg_worker_assign, dfg_worker_source, dfg_worker_cause;
 
 void dfg_worker_drop_part(struct dfg_worker *worker);
 void dfg_worker_drop_sources(struct dfg_worker *worker);

@@ -22,12 +22,9 @@ struct dfg_err *dfg_trip_note(struct dfg_err *err, const struct loop *loop, cons
 	return dfg_err_note(err, "in iteration %s of loop '%s'", dfg_key_words(iteration, depth).s, loop->path);
 }
 
-/* "the predicate of node 'x' (Switch) was false in iteration 3 of loop 'w'" */
-struct dfg_err *dfg_dead_fetch(const struct dfg_plan *plan, uint32_t fetch, const struct death *death)
+/* "node 'x' (Switch) saw the predicate false in iteration 3 of loop 'w'" */
+static void say_death(const struct dfg_plan *plan, const struct death *death, char *out, size_t room)
 {
-	const struct dfg_words name = dfg_slot_words(plan, plan->fetch[fetch]);
-	if (!death->killer)
-		return DFG_ERR(DFG_DATA, "fetch '%s' is dead", name.s);
 	const struct dfg_call *call = plan->record[death->killer - 1].call;
 	char value[60], where[1000] = "";
 	bool number = call->n_in > 1 && call->in_dtype[1] == DFG_I32;
@@ -41,8 +38,46 @@ struct dfg_err *dfg_dead_fetch(const struct dfg_plan *plan, uint32_t fetch, cons
 	if (loop)
 		snprintf(where, sizeof where, " in iteration %lld of loop '%s'", (long long)death->iteration,
 			plan->flow->loop[loop].path);
-	return DFG_ERR(
-		DFG_DATA, "fetch '%s' is dead: node '%s' (%s) %s%s", name.s, call->node, call->op->name, value, where);
+	snprintf(out, room, "node '%s' (%s) %s%s", call->node, call->op->name, value, where);
+}
+
+struct dfg_err *dfg_dead_fetch(const struct dfg_plan *plan, uint32_t fetch, const struct death *death)
+{
+	const struct dfg_words name = dfg_slot_words(plan, plan->fetch[fetch]);
+	char why[1200];
+	if (!death->killer)
+		return DFG_ERR(DFG_DATA, "fetch '%s' is dead", name.s);
+	say_death(plan, death, why, sizeof why);
+	return DFG_ERR(DFG_DATA, "fetch '%s' is dead: %s", name.s, why);
+}
+
+/* The fate of a Send's last value, if that was dead in this iteration of the last run; NULL: not known. */
+static const struct fate *fate_of_transfer(const struct dfg_plan *plan, uint32_t transfer, int64_t iteration)
+{
+	for (uint32_t r = 0; plan->flow && plan->flow->port && r < plan->count; r++) {
+		const struct port *port = &plan->flow->port[r];
+		if (plan->record[r].role == DFG_SEND && port->number + 1 == transfer && port->fate.iteration == iteration)
+			return &port->fate;
+	}
+	return NULL;
+}
+
+void dfg_plan_cause(const struct dfg_plan *plan, uint32_t transfer, int64_t iteration, struct dfg_cause *out_cause)
+{
+	const struct fate *fate = transfer ? fate_of_transfer(plan, transfer, iteration) : &plan->dead_fetch;
+	*out_cause = (struct dfg_cause){0};
+	if (!fate || fate->run != plan->runs || !fate->death.killer)
+		return;
+	uint32_t killer = fate->death.killer - 1;
+	if (plan->record[killer].role == DFG_RECV) {
+		out_cause->transfer = plan->flow->port[killer].number + 1;
+		out_cause->iteration = fate->death.iteration;
+	}
+	if (!transfer)
+		snprintf(
+			out_cause->words, sizeof out_cause->words, "fetch '%s' is dead", dfg_slot_words(plan, plan->dead_slot).s);
+	else if (!out_cause->transfer)
+		say_death(plan, &fate->death, out_cause->words, sizeof out_cause->words);
 }
 
 /*
@@ -117,10 +152,13 @@ static uint32_t missing_input(const struct machine *machine, const struct record
 /* Goes back from what did not come to what kept it, which is a loop that gave nothing, or waits on itself. */
 struct dfg_err *dfg_explain(const struct machine *machine, uint32_t fetch)
 {
-	const struct dfg_plan *plan = machine->plan;
+	struct dfg_plan *plan = machine->plan;
 	uint32_t slot = plan->fetch[fetch], local = machine->flow->slot_local[slot];
-	if (machine->root->state[local] == DEAD)
+	if (machine->root->state[local] == DEAD) {
+		plan->dead_fetch = (struct fate){machine->root->slot_death[local], 0, plan->runs};
+		plan->dead_slot = slot;
 		return dfg_dead_fetch(plan, fetch, &machine->root->slot_death[local]);
+	}
 	const struct record *record = &plan->record[plan->maker[slot]];
 	for (uint32_t steps = 0; steps < plan->count && record->role != DFG_EXIT; steps++) {
 		uint32_t missing = missing_input(machine, record);

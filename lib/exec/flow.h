@@ -33,6 +33,7 @@ struct port {
 	uint32_t number, peer;
 	enum dfg_dtype dtype;
 	const struct dfg_shape *shape; /* of a Recv */
+	struct fate fate;              /* of the last dead value that was sent */
 };
 
 /* "[3,4]"; and "in iteration 3 of loop 'w'", of all loops around: "in iteration [3,4] of loop 'outer/w'": explain.c */

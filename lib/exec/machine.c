@@ -388,6 +388,7 @@ static struct dfg_err *begin(struct machine *machine, const struct dfg_tensor *f
 	machine->waiters = machine->sleepers = 0;
 	machine->expected = machine->resting = 0;
 	machine->random = plan->session->options.schedule_seed;
+	machine->plan->runs++;
 	dfg_watch_begin(&machine->watch, &plan->session->options);
 	DFG_TRY(dfg_slab_take(machine, 0, &machine->root));
 	for (uint32_t i = 0; i < plan->slots; i++)

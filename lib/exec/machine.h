@@ -241,10 +241,11 @@ DFG_MUST_CHECK struct dfg_err *dfg_process(
 	struct machine *machine, struct runner *runner, const struct ready *item, uint64_t began);
 
 /*
- * transfer.c: what Send and Recv do. A Send that runs has live control inputs; its data may be dead. A Recv whose value is
+ * transfer.c: what Send and Recv do. A Send that runs has live control inputs; its data may be dead (else death is NULL). A Recv whose value is
  * not there is finished when the parcel is opened.
  */
-DFG_MUST_CHECK struct dfg_err *dfg_send(struct machine *machine, struct slab *slab, uint32_t record, bool dead);
+DFG_MUST_CHECK struct dfg_err *dfg_send(
+	struct machine *machine, struct slab *slab, uint32_t record, const struct death *death);
 DFG_MUST_CHECK struct dfg_err *dfg_receive(struct machine *machine, struct slab *slab, uint32_t record, uint64_t began);
 
 /* Whether the transfer takes place, live or dead: no control input of the record is dead. */

@@ -50,6 +50,13 @@ struct death {
 	int64_t iteration;
 };
 
+/* A death that may be asked for, and in which run it was. */
+struct fate {
+	struct death death;
+	int64_t iteration; /* of a Send */
+	uint64_t run;      /* 0: none yet */
+};
+
 struct dfg_plan {
 	struct dfg_session *session;
 	struct dfg_plan *next;
@@ -80,6 +87,9 @@ struct dfg_plan {
 	bool sized; /* all feeds' shapes are known: there is one layout */
 	struct machine *idle_machine;
 	struct dfg_stats stats;
+	uint64_t runs;     /* of machines */
+	struct fate dead_fetch;
+	uint32_t dead_slot; /* its slot */
 
 	/* For tests: which of the n records that are ready runs next; 0 of them when nothing is left. */
 	struct dfg_err *(*choose)(void *arg, const struct machine *machine, size_t n, size_t *out_next);

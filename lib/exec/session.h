@@ -109,6 +109,18 @@ struct dfg_stats {
 void dfg_plan_stats(const struct dfg_plan *plan, struct dfg_stats *out_stats);
 
 /*
+ * Why the last step of a plan gave nothing, asked after it: a fetch (transfer 0) was dead, or a Send, of the transfer with
+ * that number + 1, in that iteration of its loop, sent a dead value. Either a Switch here is why, which words tell; or
+ * what came dead from another worker, and in turn has a reason there. Neither is set where nothing is known.
+ */
+struct dfg_cause {
+	uint32_t transfer; /* + 1 */
+	int64_t iteration;
+	char words[1200]; /* "fetch 'y:0' is dead" of a fetch; "node 'x' (Switch) saw the predicate false" of a Send */
+};
+void dfg_plan_cause(const struct dfg_plan *plan, uint32_t transfer, int64_t iteration, struct dfg_cause *out_cause);
+
+/*
  * Workers that hold the parts of a session's graph and run its steps: remote/crew.h has one. Its functions do what those
  * of the session say, by the graph's own numbers; a plan is a number.
  */

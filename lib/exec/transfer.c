@@ -82,7 +82,7 @@ static struct dfg_err *send(
 	return err;
 }
 
-struct dfg_err *dfg_send(struct machine *machine, struct slab *slab, uint32_t record, bool dead)
+struct dfg_err *dfg_send(struct machine *machine, struct slab *slab, uint32_t record, const struct death *death)
 {
 	struct dfg_transfer_key key;
 	struct dfg_tensor value;
@@ -90,8 +90,10 @@ struct dfg_err *dfg_send(struct machine *machine, struct slab *slab, uint32_t re
 	if (!dfg_crosses(machine, slab, record))
 		return NULL;
 	fill_key(machine, slab, record, &key);
-	if (dead)
+	if (death) {
+		machine->flow->port[record].fate = (struct fate){*death, slab->iteration, machine->plan->runs};
 		return send(machine, record, &key, NULL);
+	}
 	if (dfg_is_ref(in))
 		DFG_TRY(dfg_variable_read(in->data, &value));
 	else

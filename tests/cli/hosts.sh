@@ -76,6 +76,27 @@ done
 "$DFG" test -q --hosts local:2 --place '*a*=w1' "$ROOT/tests/cases/flow" "$ROOT/tests/cases/bad" >out || { cat out; exit 1; }
 "$DFG" test -q --hosts local:3 --place '*o*=w2' --transport libcurl "$ROOT/tests/cases/train" >out || { cat out; exit 1; }
 
+# A fetch of a branch that was not taken is explained as on one machine, wherever its Switch stands.
+cat >dead.dfg <<'END'
+input x: f64[]
+input p: bool[]
+f, t = Switch(x, p)
+u = t * 2.0
+lim = t * 3.0
+w, _ = loop (s = u + 1.0, k = u) while k < lim { next s * 2.0, k + 1.0 }
+b, a = Switch(w, x > 2.0)
+c = a + x
+END
+for p in true false; do
+	status 65 "$DFG" run dead.dfg --feed x=1 --feed p=$p --fetch c
+	mv err one.err
+	has one.err "fetch 'c:0' is dead: node '$([ $p = true ] && echo b || echo f)' (Switch) saw the predicate false"
+	for seed in 1 2 3 4; do
+		status 65 "$DFG" run dead.dfg --feed x=1 --feed p=$p --fetch c --hosts local:3 --place random:$seed
+		cmp err one.err
+	done
+done
+
 # What is wrong with the options, or with all workers, is one error and no failure of each case.
 for wrong in '--place y --hosts local:2' '--place y=w0' '--hosts ,' '--hosts a;b,local:1' '--hosts local:0'; do
 	# shellcheck disable=SC2086

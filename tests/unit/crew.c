@@ -175,6 +175,30 @@ static void an_error_of_a_node_ends_the_step_everywhere_and_the_next_one_runs(vo
 	crew_end(&test);
 }
 
+/* As on one machine: the Switch is named, over however many workers its word went. Each step has a reason of its own. */
+static void a_dead_fetch_names_the_switch_wherever_it_stands(void **state)
+{
+	(void)state;
+	struct crew_test test;
+	struct dfg_tensor out;
+	double values[] = {1, 3};
+	struct dfg_tensor one = vector(&values[0], 1), three = vector(&values[1], 1);
+	crew_begin(&test, 4,
+		"input x: f64[n]\nno, yes = Switch(x, sum(x) > 2.0)\nu = yes * 2.0\nv = u + 1.0\n"
+		"small, large = Switch(v, sum(x) > 5.0)\nw = large + v\n",
+		"x=w3 u=w1 v=w2 w=w0", NULL);
+	fails(one_step(&test, "x", &one, "v", &out), DFG_DATA,
+		"fetch 'v:0' is dead: node 'no' (Switch) saw the predicate false");
+	fails(one_step(&test, "x", &one, "w", &out), DFG_DATA,
+		"fetch 'w:0' is dead: node 'no' (Switch) saw the predicate false");
+	gives(&test, "x", 3, "v", 7);
+	fails(one_step(&test, "x", &three, "w", &out), DFG_DATA,
+		"fetch 'w:0' is dead: node 'small' (Switch) saw the predicate false");
+	fails(one_step(&test, "x", &three, "no", &out), DFG_DATA,
+		"fetch 'no:0' is dead: node 'no' (Switch) saw the predicate true");
+	crew_end(&test);
+}
+
 static void what_cannot_run_is_said_when_it_is_planned(void **state)
 {
 	(void)state;
@@ -324,6 +348,7 @@ int main(void)
 		cmocka_unit_test(strings_cross),
 		cmocka_unit_test(variables_live_on_their_worker),
 		cmocka_unit_test(an_error_of_a_node_ends_the_step_everywhere_and_the_next_one_runs),
+		cmocka_unit_test(a_dead_fetch_names_the_switch_wherever_it_stands),
 		cmocka_unit_test(what_cannot_run_is_said_when_it_is_planned),
 		cmocka_unit_test(a_worker_that_is_gone_is_named_and_nobody_hangs),
 		cmocka_unit_test(a_step_takes_no_longer_than_its_deadline),

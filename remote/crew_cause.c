@@ -1,0 +1,60 @@
+#include "remote/crewing.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Why a fetch was dead, where the Switch behind that stands on another worker than the fetch: asked from worker to worker. */
+
+static struct dfg_err *ask(struct dfg_crew *crew, const struct crew_plan *plan, uint32_t worker,
+	const struct dfg_cause *of, struct dfg_cause *out)
+{
+	struct dfg_packet packet = {.kind = DFG_PACKET_CAUSE};
+	dfg_packet_put(&packet, plan->share[worker].plan);
+	dfg_packet_put(&packet, of->transfer);
+	dfg_packet_put(&packet, (uint64_t)of->iteration);
+	dfg_crew_ask(crew, worker, &packet);
+	DFG_TRY(dfg_crew_answers(crew, 0));
+	struct dfg_packet *answer = &crew->member[worker].answer;
+	out->transfer = (uint32_t)dfg_packet_get(answer);
+	out->iteration = (int64_t)dfg_packet_get(answer);
+	snprintf(out->words, sizeof out->words, "%s", dfg_packet_get_text(answer));
+	struct dfg_err *err = dfg_packet_check(answer);
+	dfg_crew_drop_answers(crew);
+	return err;
+}
+
+/* "fetch 'y:0' is dead: node 'x' (Switch) saw the predicate false"; *out_text stays empty where nobody knows. */
+static struct dfg_err *follow(
+	struct dfg_crew *crew, const struct crew_plan *plan, uint32_t worker, struct dfg_text *out_text)
+{
+	struct dfg_cause cause = {0};
+	DFG_TRY(ask(crew, plan, worker, &cause, &cause));
+	if (!cause.transfer)
+		return NULL;
+	char fetch[sizeof cause.words];
+	memcpy(fetch, cause.words, sizeof fetch);
+	for (uint32_t hops = 0; cause.transfer && hops < crew->parts->transfers; hops++) {
+		struct place send =
+			cause.transfer <= crew->parts->transfers ? crew->send[cause.transfer - 1] : (struct place){DFG_NONE, 0};
+		if (send.worker == DFG_NONE || !plan->share[send.worker].runs)
+			return NULL;
+		DFG_TRY(ask(crew, plan, send.worker, &cause, &cause));
+	}
+	if (!cause.transfer && *cause.words)
+		dfg_text_add(out_text, "%s: %s", fetch, cause.words);
+	return NULL;
+}
+
+struct dfg_err *dfg_crew_explain(
+	struct dfg_crew *crew, const struct crew_plan *plan, uint32_t worker, struct dfg_err *err)
+{
+	struct dfg_text text = {0};
+	struct dfg_err *unknown = follow(crew, plan, worker, &text);
+	if (!unknown && text.length && !text.short_of_memory) {
+		dfg_err_free(err);
+		err = DFG_ERR(DFG_DATA, "%s", text.s);
+	}
+	dfg_err_free(unknown); /* what it should explain is the error */
+	dfg_text_release(&text);
+	return err;
+}
