@@ -186,8 +186,6 @@ struct dfg_err *dfg_distributed_source(const struct dfg_distributed *distributed
 	if (strcmp(at->name, host) && strcmp(at->label, host))
 		return DFG_ERR(DFG_DATA, "'%s' stands on %s, where the data of %s is not: --place '%s=w%u' puts it there", name,
 			at->name, host, name, asked);
-	if (!strcmp(file, "-"))
-		return DFG_ERR(DFG_USAGE, "'%s:@-': a worker's stdin holds no data", host);
 	return dfg_crew_open(crew, node, file, out_source);
 }
 

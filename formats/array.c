@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* csv stands last: it is what any text may be. */
 static const struct dfg_array_codec *const codecs[] = {&dfg_npy, &dfg_npz, &dfg_safetensors, &dfg_idx, &dfg_csv};
@@ -288,7 +289,18 @@ static struct dfg_err *read_one(const char *path, const char *key, struct dfg_te
 	return dfg_err_note(err, "%s", shown(path));
 }
 
-struct dfg_err *dfg_array_read_one(const char *spec, struct dfg_tensor *out_tensor)
+/* What is not there is found by whoever reads. */
+static struct dfg_err *check_regular(const char *path)
+{
+	struct stat stat_;
+	if (!strcmp(path, "-"))
+		return DFG_ERR(DFG_NO_INPUT, "stdin: is no regular file");
+	if (stat(path, &stat_) || S_ISREG(stat_.st_mode) || S_ISDIR(stat_.st_mode))
+		return NULL;
+	return DFG_ERR(DFG_NO_INPUT, "%s: is no regular file", path);
+}
+
+static struct dfg_err *read_spec(const char *spec, bool regular, struct dfg_tensor *out_tensor)
 {
 	char *path = dfg_zeros(strlen(spec) + 1, 1), *key;
 	*out_tensor = (struct dfg_tensor){0};
@@ -296,7 +308,19 @@ struct dfg_err *dfg_array_read_one(const char *spec, struct dfg_tensor *out_tens
 		return DFG_ERR(DFG_MEMORY, "out of memory");
 	memcpy(path, spec, strlen(spec));
 	split(path, &key);
-	struct dfg_err *err = read_one(path, key, out_tensor);
+	struct dfg_err *err = regular ? check_regular(path) : NULL;
+	if (!err)
+		err = read_one(path, key, out_tensor);
 	dfg_free(path);
 	return err;
+}
+
+struct dfg_err *dfg_array_read_one(const char *spec, struct dfg_tensor *out_tensor)
+{
+	return read_spec(spec, false, out_tensor);
+}
+
+struct dfg_err *dfg_array_read_regular(const char *spec, struct dfg_tensor *out_tensor)
+{
+	return read_spec(spec, true, out_tensor);
 }

@@ -49,3 +49,6 @@ DFG_MUST_CHECK struct dfg_err *dfg_arrays_check_path(const char *path, const cha
 
 /* "FILE" or "FILE[key]": the one array meant; DFG_DATA with the nearest key where it is not there or not the only one. */
 DFG_MUST_CHECK struct dfg_err *dfg_array_read_one(const char *spec, struct dfg_tensor *out_tensor);
+
+/* The same of a regular file only: nothing that would be waited for. */
+DFG_MUST_CHECK struct dfg_err *dfg_array_read_regular(const char *spec, struct dfg_tensor *out_tensor);

@@ -123,7 +123,9 @@ there='--hosts ./hosts --data x=w1:@far-x.npy --data t=w0:@far-t.npy'
 	fails 65 "no host 'w7'" x=w7:@far-x.npy t=@t.npy
 	status 65 train $there --place x=w0
 	has err "'x' stands on w0, where the data of w1 is not: --place 'x=w1' puts it there"
-	fails 2 "a worker's stdin holds no data" x=w1:@- t=@t.npy
+	fails 66 '--data: w1: stdin: is no regular file' x=w1:@- t=@t.npy
+	mkfifo there/pipe
+	fails 66 '--data: w1: pipe: is no regular file' x=w1:@pipe t=@t.npy
 	fails 2 "'x=w1:x.npy' is no NAME=@FILE or NAME=HOST:@FILE" x=w1:x.npy t=@t.npy
 	status 2 train --data x=w1:@far-x.npy --data t=@t.npy
 	has err "the graph runs here"
