@@ -87,7 +87,7 @@ struct dfg_plan {
 	bool sized; /* all feeds' shapes are known: there is one layout */
 	struct machine *idle_machine;
 	struct dfg_stats stats;
-	uint64_t runs;     /* of machines */
+	uint64_t runs; /* of machines */
 	struct fate dead_fetch;
 	uint32_t dead_slot; /* its slot */
 
