@@ -112,6 +112,12 @@ status 78 "$DFG" run chain.dfg --feed x=f64[1]:1 --hosts odd
 echo 'local:2 dfg=/nonexistent/dfg' >odd
 status 69 "$DFG" test "$ROOT/tests/cases/bad" --hosts odd
 has err 'w0: cannot start /nonexistent/dfg'
+# What the options ask of the graph is looked up before anybody is started.
+status 65 "$DFG" run chain.dfg --hosts odd --feed x=f64[1]:1 --fetch zz
+has err "did you mean 'z'?"
+status 66 "$DFG" run chain.dfg --hosts odd --feed x=@missing.npy
+status 65 "$DFG" run chain.dfg --hosts odd --feed x=true
+status 69 "$DFG" run chain.dfg --hosts odd --feed x=f64[1]:1
 
 # A handle cannot come here: that is a fault of the fetch, and no worker's end.
 printf 'input x: f64[]\nstate s: f64[] = 2\noutput y = s + x\n' >state.dfg
