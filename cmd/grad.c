@@ -9,12 +9,14 @@
 #include "lib/pass/lower.h"
 
 #include <fnmatch.h>
+#include <stdlib.h>
 #include <string.h>
 
 static struct dfg_words_list of, wrt, include;
 static const char *prefix = "grad", *loss, *optimizer;
 static double clip_norm;
-static bool remat;
+static const char *remat;
+static struct dfg_remat policy;
 
 static const struct dfg_opt options[] = {
 	{"of", .takes = "Y", .list = &of, .help = "Differentiate the sum of all elements of Y; may be a list: Y,Y2."},
@@ -24,7 +26,8 @@ static const struct dfg_opt options[] = {
 	{"loss", .takes = "L", .text = &loss, .help = "Make the node train: one step of the optimizer on L."},
 	{"optimizer", .takes = "CALL", .text = &optimizer, .help = "Such as 'adam(lr=0.001)' or 'my.dfg:lion(lr=0.1)'."},
 	{"clip-norm", .takes = "C", .real = &clip_norm, .help = "Scale all gradients together to a norm of at most C."},
-	{"remat", .flag = &remat, .help = "Keep of a loop's trips only what the loop carries, and compute the rest again."},
+	{"remat", .takes = "POLICY", .text = &remat,
+		.help = "Keep less of loops, compute it again: carried, every=K or sqrt."},
 	{"include", 'I', .takes = "DIR", .list = &include, .help = "Look for the optimizer's imports in DIR."},
 	{.rows = dfg_graph_in_options},
 	{.rows = dfg_graph_out_options},
@@ -115,11 +118,15 @@ static struct dfg_err *find_of(const struct dfg_builder *builder, struct dfg_are
 static struct dfg_err *add_gradients(struct dfg_builder *builder, struct dfg_arena *arena, const struct edges *by)
 {
 	struct edges what = {0};
-	const struct dfg_grad_options grad = {.prefix = prefix, .remat = remat};
+	struct dfg_text notes = {0};
+	const struct dfg_grad_options grad = {.prefix = prefix, .remat = policy, .notes = &notes};
 	struct dfg_cotangent *result = dfg_arena_zeros(arena, by->count + 1, sizeof *result);
 	struct dfg_err *err = result ? find_of(builder, arena, &what) : DFG_ERR(DFG_MEMORY, "no memory for the results");
 	if (!err)
 		err = dfg_grad(builder, what.edge, (uint32_t)what.count, by->edge, (uint32_t)by->count, &grad, result);
+	if (!err && notes.length)
+		dfg_talk("%.*s", (int)notes.length - 1, notes.s);
+	dfg_text_release(&notes);
 	dfg_free(what.edge);
 	return err;
 }
@@ -141,7 +148,7 @@ static struct dfg_err *add_training(struct dfg_builder *builder, struct dfg_aren
 		.variable = by->count ? variable : NULL,
 		.n_variable = (uint32_t)by->count,
 		.prefix = prefix,
-		.remat = remat,
+		.remat = policy,
 		.clip_norm = clip_norm,
 		.notes = &notes,
 	};
@@ -173,6 +180,26 @@ static struct dfg_err *differentiate(struct dfg_graph *graph)
 	return err;
 }
 
+static struct dfg_err *read_policy(void)
+{
+	static const char every[] = "every=";
+	char *end = NULL;
+	if (!remat)
+		return NULL;
+	if (!strcmp(remat, "carried"))
+		policy.policy = DFG_REMAT_CARRIED;
+	else if (!strcmp(remat, "sqrt"))
+		policy.policy = DFG_REMAT_SQRT;
+	else if (!strncmp(remat, every, strlen(every))) {
+		policy.policy = DFG_REMAT_EVERY;
+		policy.every = strtol(remat + strlen(every), &end, 10);
+	}
+	if (!policy.policy || (end && (*end || policy.every < 1 || policy.every > INT32_MAX)))
+		return DFG_ERR(
+			DFG_USAGE, "--remat: '%.100s' is neither carried nor sqrt nor every=K with K of 1 or more", remat);
+	return NULL;
+}
+
 static struct dfg_err *check_options(void)
 {
 	if (!loss == !of.count)
@@ -181,7 +208,7 @@ static struct dfg_err *check_options(void)
 		return DFG_ERR(DFG_USAGE, "--loss and --optimizer go together");
 	if (clip_norm < 0 || (clip_norm > 0 && !loss))
 		return DFG_ERR(DFG_USAGE, "--clip-norm is a positive number, for --loss");
-	return NULL;
+	return read_policy();
 }
 
 static struct dfg_err *grad(char **operands, int *out_status)

@@ -4,6 +4,7 @@
 #include "lib/pass/cycle.h"
 #include "lib/pass/formula.h"
 #include "lib/pass/reduce.h"
+#include "lib/pass/segments.h"
 #include "lib/pass/sweep.h"
 
 #include <string.h>
@@ -404,6 +405,22 @@ static struct dfg_err *name_result(struct dfg_sweep *s, struct dfg_edge wrt, str
 	return dfg_build(s->builder, &node, &cotangent->value.node);
 }
 
+/* Loops are cut by a sweep of its own: the other begins with the graph as it is then. */
+static struct dfg_err *cut_loops(const struct dfg_sweep *like, struct dfg_edge *of, uint32_t n_of,
+	const struct dfg_edge *wrt, uint32_t n_wrt, const struct dfg_grad_options *options)
+{
+	struct dfg_sweep s = {.builder = like->builder, .prefix = like->prefix};
+	if (!options || !dfg_remat_in_segments(&options->remat) || !dfg_paths_is(s.builder->graph))
+		return NULL;
+	struct dfg_err *err = prepare(&s, of, n_of, wrt, n_wrt);
+	if (!err)
+		err = dfg_segments_make(&s, &options->remat, options->notes);
+	dfg_paths_free(&s);
+	dfg_arena_release(&s.scratch);
+	dfg_arena_release(&s.brief);
+	return err;
+}
+
 static struct dfg_err *differentiate(struct dfg_sweep *s, const struct dfg_edge *of, uint32_t n_of,
 	const struct dfg_edge *wrt, uint32_t n_wrt, const struct dfg_grad_options *options, struct dfg_cotangent *out_wrt)
 {
@@ -411,6 +428,7 @@ static struct dfg_err *differentiate(struct dfg_sweep *s, const struct dfg_edge 
 	if (!from)
 		return DFG_ERR(DFG_MEMORY, "no memory for %u gradients", n_of);
 	memcpy(from, of, n_of * sizeof *from);
+	DFG_TRY(cut_loops(s, from, n_of, wrt, n_wrt, options));
 	DFG_TRY(prepare(s, from, n_of, wrt, n_wrt));
 	DFG_TRY(begin(s, from, n_of, options ? options->dy : NULL));
 	DFG_TRY(sweep_back(s));
@@ -428,7 +446,8 @@ struct dfg_err *dfg_grad(struct dfg_builder *builder, const struct dfg_edge *of,
 	const struct dfg_edge *wrt, uint32_t n_wrt, const struct dfg_grad_options *options, struct dfg_cotangent *out_wrt)
 {
 	struct dfg_sweep s = {.builder = builder, .prefix = options && options->prefix ? options->prefix : "grad"};
-	s.remat = options && options->remat;
+	if (options)
+		s.remat = options->remat;
 	s.stamps.builder = builder;
 	struct dfg_err *err = differentiate(&s, of, n_of, wrt, n_wrt, options, out_wrt);
 	dfg_paths_free(&s);

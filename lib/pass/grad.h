@@ -60,11 +60,23 @@ DFG_MUST_CHECK struct dfg_err *dfg_gradient_formula(struct dfg_gradient *node, c
  */
 DFG_MUST_CHECK struct dfg_err *dfg_gradient_source(struct dfg_gradient *node, const char **out_source);
 
+/* What of a loop's trips is kept for the gradient: all that it needs, or less, and the rest is computed again. */
+struct dfg_remat {
+	enum dfg_remat_policy {
+		DFG_REMAT_NOTHING,
+		DFG_REMAT_CARRIED, /* kept is what each trip begins with */
+		DFG_REMAT_EVERY,   /* what every so many trips begin with: those up to the next are computed again together */
+		DFG_REMAT_SQRT,    /* the same, of 1, 2, 3, ... trips: of n some sqrt(2 n), as many as are computed together */
+	} policy;
+	int64_t every;
+};
+
 /* The pass: for each of wrt, dy/dwrt of the sum of all elements of all of `of`. */
 struct dfg_grad_options {
-	const char *prefix;        /* of the Identity nodes that name the results: PREFIX/NODE or PREFIX/NODE_k; "grad" */
-	bool unnamed;              /* no such nodes: for the language's grad() and for optimizers */
-	bool remat;                /* of a loop's trips only what the loop carries is kept; the rest is computed again */
+	const char *prefix; /* of the Identity nodes that name the results: PREFIX/NODE or PREFIX/NODE_k; "grad" */
+	bool unnamed;       /* no such nodes: for the language's grad() and for optimizers */
+	struct dfg_remat remat;
+	struct dfg_text *notes;    /* lines for the user; NULL: none */
 	const struct dfg_edge *dy; /* cotangents of `of` to begin with; NULL: ones */
 };
 DFG_MUST_CHECK struct dfg_err *dfg_grad(struct dfg_builder *builder, const struct dfg_edge *of, uint32_t n_of,

@@ -1,4 +1,5 @@
 #include "lib/pass/counter.h"
+#include "lib/pass/segments.h"
 #include "lib/pass/sweep.h"
 
 #include <string.h>
@@ -10,35 +11,21 @@ struct dfg_gradient_loop {
 		struct dfg_new_variable backward;
 	} * carried;
 	uint32_t count;
+	/*
+	 * Of a loop in segments: the sums of its invariants' shares go on in the loop in it, from segment to segment, so that
+	 * they are added up in the same order as without segments.
+	 */
+	struct running {
+		uint32_t constant; /* Enter of the outer loop */
+		struct dfg_new_variable sum;
+		struct dfg_edge next;
+		struct running *after;
+	} * running;
 };
 
 static struct dfg_make make_of(struct dfg_sweep *s)
 {
 	return (struct dfg_make){s->builder, s->paths->mirror.scope};
-}
-
-/* Frames are told by name, so it must be new. */
-static struct dfg_err *name_frame(struct dfg_sweep *s, uint32_t loop)
-{
-	struct dfg_mirror *m = &s->paths->mirror;
-	const struct dfg_string of = m->loops.loop[loop].name;
-	for (int number = 0;; number++) {
-		char *name =
-			number ? dfg_arena_print(s->builder->graph->arena, "%s/%.*s_%d", s->prefix, (int)of.length, of.s, number)
-				   : dfg_arena_print(s->builder->graph->arena, "%s/%.*s", s->prefix, (int)of.length, of.s);
-		bool taken = false;
-		if (!name)
-			return DFG_ERR(DFG_MEMORY, "no memory for a name");
-		for (uint32_t l = 1; l < m->loops.count && !taken; l++) {
-			const struct dfg_string other = m->loops.loop[l].name;
-			taken = (other.length == strlen(name) && !memcmp(other.s, name, other.length)) ||
-					(m->loop[l].frame && !strcmp(m->loop[l].frame, name));
-		}
-		if (!taken) {
-			m->loop[loop].frame = name;
-			return NULL;
-		}
-	}
 }
 
 /* The bounds and the step of the index: constants of the gradient loop. */
@@ -66,6 +53,7 @@ static struct dfg_err *count(struct dfg_sweep *s, uint32_t loop)
 	struct dfg_new_variable index;
 	struct dfg_spot entry, body;
 	struct numbers numbers;
+	const struct dfg_attr mark = DFG_ATTR_B(DFG_SEGMENTS, true);
 	struct dfg_edge in[2], *condition = &m->loop[loop].condition;
 	DFG_TRY(find_numbers(s, loop, &numbers));
 	DFG_TRY(dfg_mirror_entry(m, loop, true, &entry));
@@ -79,7 +67,9 @@ static struct dfg_err *count(struct dfg_sweep *s, uint32_t loop)
 	DFG_TRY(dfg_mirror_bring(m, down ? numbers.zero : numbers.trips, &inside, &in[1]));
 	DFG_TRY(dfg_mirror_node(
 		m, &inside, &(struct dfg_own_node){.op = down ? "GreaterEqual" : "Less", .in = in, .n_in = 2}, &in[0]));
-	DFG_TRY(dfg_mirror_node(m, &inside, &(struct dfg_own_node){.op = "LoopCond", .in = in, .n_in = 1}, condition));
+	DFG_TRY(dfg_mirror_node(m, &inside,
+		&(struct dfg_own_node){.op = "LoopCond", .in = in, .n_in = 1, .attr = &mark, .n_attr = m->segments[loop]},
+		condition));
 	DFG_TRY(dfg_variable_switch(m, loop, true, &index));
 	m->loop[loop].index = in[0] = index.body;
 	DFG_TRY(dfg_mirror_bring(m, numbers.one, &inside, &in[1]));
@@ -188,7 +178,7 @@ static struct dfg_err *begin_variable(
 static struct dfg_err *enter(struct dfg_sweep *s, uint32_t loop, struct dfg_gradient_loop *open)
 {
 	const struct dfg_loop *forward = &s->paths->mirror.loops.loop[loop];
-	DFG_TRY(name_frame(s, loop));
+	DFG_TRY(dfg_frame_name(&s->paths->mirror, loop, DFG_NONE, &s->paths->mirror.loop[loop].frame));
 	DFG_TRY(count(s, loop));
 	DFG_TRY(join_exits(s, loop));
 	for (uint32_t i = 0; i < forward->n_variable; i++) {
@@ -265,25 +255,86 @@ static struct dfg_err *add_share(
 	return dfg_make_op(&make, "TensorScatterAdd", in, 3, NULL, 0, out_edge);
 }
 
+static struct dfg_err *begin_sum(
+	struct dfg_sweep *s, uint32_t loop, struct dfg_edge start, struct dfg_edge like, struct dfg_new_variable *out_sum)
+{
+	struct dfg_mirror *m = &s->paths->mirror;
+	DFG_TRY(dfg_variable_merge(m, loop, true, start, out_sum));
+	DFG_TRY(know_shape(s, out_sum, like));
+	DFG_TRY(dfg_variable_switch(m, loop, true, out_sum));
+	return dfg_mirror_body(m, loop, true, &m->here);
+}
+
+static struct dfg_err *begin_zero_sum(
+	struct dfg_sweep *s, uint32_t loop, struct dfg_edge like, struct dfg_new_variable *out_sum)
+{
+	struct dfg_edge zero;
+	DFG_TRY(dfg_mirror_entry(&s->paths->mirror, loop, true, &s->paths->mirror.here));
+	DFG_TRY(zeros(s, like, &zero));
+	return begin_sum(s, loop, zero, like, out_sum);
+}
+
+static struct running *find_running(const struct dfg_sweep *s, uint32_t loop, uint32_t constant)
+{
+	struct running *running = s->paths->open[loop] ? s->paths->open[loop]->running : NULL;
+	while (running && running->constant != constant)
+		running = running->after;
+	return running;
+}
+
+/* Whether the sum of what the loop reads can go on in it, being that of a loop in segments. */
+static bool goes_on(const struct dfg_sweep *s, uint32_t loop, struct dfg_edge outside)
+{
+	const struct dfg_mirror *m = &s->paths->mirror;
+	uint32_t outer = m->loops.loop[loop].parent;
+	const struct dfg_loop *segments = &m->loops.loop[outer];
+	bool enters = false;
+	for (uint32_t i = 0; i < segments->n_invariant && m->segments[outer] && outer != m->region; i++)
+		enters |= segments->invariant[i] == outside.node;
+	return enters && dfg_sweep_wants(s, outside) && !find_running(s, outer, outside.node);
+}
+
+static struct dfg_err *go_on(
+	struct dfg_sweep *s, uint32_t loop, struct dfg_edge outside, const struct dfg_cotangent *share)
+{
+	struct dfg_mirror *m = &s->paths->mirror;
+	uint32_t outer = m->loops.loop[loop].parent;
+	struct running *running = dfg_arena_zeros(&s->scratch, 1, sizeof *running);
+	struct dfg_new_variable sum;
+	struct dfg_edge next;
+	if (!running)
+		return DFG_ERR(DFG_MEMORY, "no memory for a sum");
+	*running = (struct running){.constant = outside.node, .after = s->paths->open[outer]->running};
+	DFG_TRY(begin_zero_sum(s, outer, s->builder->graph->node[outside.node].in[0], &running->sum));
+	DFG_TRY(begin_sum(s, loop, running->sum.body, outside, &sum));
+	DFG_TRY(add_share(s, sum.body, share, &next));
+	DFG_TRY(dfg_variable_close(m, loop, true, &sum, next));
+	s->paths->open[outer]->running = running;
+	return dfg_variable_exit(m, loop, true, &sum, &running->next);
+}
+
 /* What all iterations read gets the sum of their shares. */
 static struct dfg_err *accumulate(struct dfg_sweep *s, uint32_t loop, uint32_t constant)
 {
 	struct dfg_mirror *m = &s->paths->mirror;
 	const struct dfg_edge inside = {constant, 0}, outside = s->builder->graph->node[constant].in[0];
+	const struct running *running = find_running(s, loop, constant);
 	struct dfg_new_variable sum;
 	struct dfg_cotangent share;
 	struct dfg_edge next;
 	DFG_TRY(dfg_mirror_body(m, loop, true, &m->here));
 	DFG_TRY(dfg_paths_total(s, inside, &share));
-	if (share.kind == DFG_NO_COTANGENT)
+	if (share.kind == DFG_NO_COTANGENT && !running)
 		return NULL;
-	DFG_TRY(dfg_mirror_entry(m, loop, true, &m->here));
-	DFG_TRY(zeros(s, outside, &next));
-	DFG_TRY(dfg_variable_merge(m, loop, true, next, &sum));
-	DFG_TRY(know_shape(s, &sum, outside));
-	DFG_TRY(dfg_variable_switch(m, loop, true, &sum));
-	DFG_TRY(dfg_mirror_body(m, loop, true, &m->here));
-	DFG_TRY(add_share(s, sum.body, &share, &next));
+	if (goes_on(s, loop, outside))
+		return go_on(s, loop, outside, &share);
+	if (running)
+		sum = running->sum;
+	else
+		DFG_TRY(begin_zero_sum(s, loop, outside, &sum));
+	next = running ? running->next : sum.body;
+	if (share.kind != DFG_NO_COTANGENT)
+		DFG_TRY(add_share(s, next, &share, &next));
 	DFG_TRY(dfg_variable_close(m, loop, true, &sum, next));
 	return give_out(s, loop, &sum, outside);
 }

@@ -1,6 +1,8 @@
 #include "lib/pass/mirror.h"
 
+#include "lib/pass/again.h"
 #include "lib/pass/counter.h"
+#include "lib/pass/segments.h"
 #include "lib/pass/stored.h"
 
 #include <string.h>
@@ -138,12 +140,14 @@ struct dfg_err *dfg_mirror_enter(
 {
 	const struct dfg_loop *loop = &m->loops.loop[inside->loop];
 	struct dfg_string frame = loop->name;
+	int64_t window =
+		inside->mirrored && m->segments[inside->loop] ? 1 : loop->window; /* or all would run again at once */
 	if (inside->mirrored)
 		frame = (struct dfg_string){m->loop[inside->loop].frame, strlen(m->loop[inside->loop].frame)};
 	const struct dfg_attr attr[] = {
 		{"frame_name", DFG_ATTR_STRING, {.s = frame}},
 		DFG_ATTR_B("is_constant", constant),
-		DFG_ATTR_I("parallel_iterations", loop->window),
+		DFG_ATTR_I("parallel_iterations", window),
 	};
 	const struct dfg_spot spot = {.loop = inside->loop, .mirrored = inside->mirrored};
 	return dfg_mirror_node(
@@ -208,8 +212,7 @@ static struct dfg_err *predicate_in(
 	return NULL;
 }
 
-/* A node that is live exactly at the place, for a control input. */
-static struct dfg_err *pivot(struct dfg_mirror *m, const struct dfg_spot *place, struct dfg_edge *out_edge)
+struct dfg_err *dfg_mirror_pivot(struct dfg_mirror *m, const struct dfg_spot *place, struct dfg_edge *out_edge)
 {
 	const struct dfg_edge_key key = {{place->loop, place->mirrored}, PIVOT, place->set};
 	const struct dfg_edge *there = dfg_edge_map_find(&m->map, key);
@@ -275,7 +278,7 @@ static struct dfg_err *copy_constant(
 	for (uint32_t i = 0; i < count; i++)
 		if (node->attr[i].name[0] != '_')
 			attr[kept++] = node->attr[i];
-	DFG_TRY(pivot(m, place, &control));
+	DFG_TRY(dfg_mirror_pivot(m, place, &control));
 	return dfg_mirror_node(m, place,
 		&(struct dfg_own_node){.op = "Const", .in = &control, .n_control = 1, .attr = attr, .n_attr = kept}, out_edge);
 }
@@ -361,6 +364,9 @@ static struct dfg_err *find_need(
 		return cast_index(m, edge, place, out_edge);
 	if (m->remat && m->again < AGAIN_MOST && can_run_again(m, edge))
 		return run_again(m, edge, place, out_edge);
+	uint32_t base = dfg_again_base(m, edge);
+	if (base == place->loop)
+		return dfg_again_copy(m, base, edge, out_edge);
 	return dfg_stored_need(m, edge, place, out_edge);
 }
 
@@ -468,7 +474,7 @@ static struct dfg_err *move(struct dfg_mirror *m, struct dfg_new_node *want)
 		memcpy(in + want->n_in, control, want->n_control * sizeof *in);
 	DFG_TRY(needs_pivot(m, want, in, &needs));
 	if (needs)
-		DFG_TRY(pivot(m, &m->here, &in[want->n_in + want->n_control++]));
+		DFG_TRY(dfg_mirror_pivot(m, &m->here, &in[want->n_in + want->n_control++]));
 	want->in = in;
 	return NULL;
 }
@@ -511,12 +517,14 @@ static struct dfg_err *find_existing(struct dfg_mirror *m, uint32_t n)
 
 static struct dfg_err *find_bodies(struct dfg_mirror *m)
 {
+	const struct dfg_node *node = m->builder->graph->node;
 	for (uint32_t l = 1; l < m->loops.count; l++) {
 		const struct dfg_loop *loop = &m->loops.loop[l];
 		if (loop->condition == DFG_NONE)
 			return DFG_ERR(DFG_DATA, "loop '%.*s' has no LoopCond", (int)loop->name.length, loop->name.s);
 		if (loop->depth > DEPTH_MOST)
 			return DFG_ERR(DFG_DATA, "loops stand in each other more than %d deep", DEPTH_MOST);
+		m->segments[l] = m->in_segments && dfg_node_mark(&node[loop->condition], DFG_SEGMENTS, NULL);
 		DFG_TRY(dfg_live_condition(&m->liveness, (struct dfg_edge){loop->condition, 0}, 1, 2, &m->body[l]));
 	}
 	return NULL;
@@ -535,7 +543,8 @@ struct dfg_err *dfg_mirror_init(
 	m->body = dfg_arena_zeros(scratch, m->loops.count, sizeof *m->body);
 	m->counter = dfg_arena_zeros(scratch, m->loops.count, sizeof *m->counter);
 	m->loop = dfg_arena_zeros(scratch, m->loops.count, sizeof *m->loop);
-	if (!m->body || !m->counter || !m->loop)
+	m->segments = dfg_arena_zeros(scratch, m->loops.count, sizeof *m->segments);
+	if (!m->body || !m->counter || !m->loop || !m->segments)
 		return DFG_ERR(DFG_MEMORY, "no memory for %u loops", m->loops.count);
 	DFG_TRY(find_bodies(m));
 	for (uint32_t n = 0; n < m->count; n++)

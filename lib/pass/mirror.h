@@ -32,9 +32,19 @@ struct dfg_mirror_loop {
 	struct dfg_edge index; /* the forward index of the iteration that it mirrors, in its body */
 };
 
+/* A frame that the pass made, of a loop: that of its gradient loop, or of a copy: lib/pass/again.h. */
+struct dfg_frame {
+	const char *name;
+	uint32_t loop, base; /* of a gradient loop DFG_NONE */
+	struct dfg_frame *next;
+};
+
 struct dfg_mirror {
 	struct dfg_builder *builder;
 	const char *prefix;
+	bool in_segments; /* trips of loops in segments are run again */
+	bool *segments;   /* by loop: so it is with this one */
+	struct dfg_frame *frames;
 	bool remat;     /* values that ops make are made again, not saved */
 	uint32_t again; /* how many such stand in each other */
 	struct dfg_loops loops;
@@ -94,6 +104,14 @@ DFG_MUST_CHECK struct dfg_err *dfg_mirror_node(
 /* An Enter into a loop or its mirror. */
 DFG_MUST_CHECK struct dfg_err *dfg_mirror_enter(struct dfg_mirror *m, struct dfg_edge edge,
 	const struct dfg_spot *inside, bool constant, struct dfg_edge *out_edge);
+
+/* The name of a frame of the pass's own, which no other has; made when it is first asked for. */
+DFG_MUST_CHECK struct dfg_err *dfg_frame_name(
+	struct dfg_mirror *m, uint32_t loop, uint32_t base, const char **out_name);
+
+/* A control input that is live exactly at the place. */
+DFG_MUST_CHECK struct dfg_err *dfg_mirror_pivot(
+	struct dfg_mirror *m, const struct dfg_spot *place, struct dfg_edge *out_edge);
 
 /* A scalar integer at the place. */
 DFG_MUST_CHECK struct dfg_err *dfg_mirror_int(

@@ -1,4 +1,5 @@
 #include "lib/pass/counter.h"
+#include "lib/pass/segments.h"
 #include "lib/pass/stored.h"
 #include "lib/pass/sweep.h"
 #include "lib/pass/turn_shapes.h"
@@ -55,7 +56,8 @@ struct dfg_err *dfg_paths_new(struct dfg_sweep *s)
 	if (!paths || !order)
 		return DFG_ERR(DFG_MEMORY, "no memory to differentiate %u nodes", s->count);
 	paths->mirror.prefix = s->prefix;
-	paths->mirror.remat = s->remat;
+	paths->mirror.remat = s->remat.policy == DFG_REMAT_CARRIED;
+	paths->mirror.in_segments = dfg_remat_in_segments(&s->remat);
 	DFG_TRY(dfg_mirror_init(&paths->mirror, s->builder, s->order, &s->scratch));
 	if (paths->mirror.loops.count > 1) {
 		DFG_TRY(dfg_loops_order(s->builder->graph, &paths->mirror.loops, &s->scratch, order));

@@ -13,7 +13,7 @@
 struct dfg_sweep {
 	struct dfg_builder *builder;
 	const char *prefix;
-	bool remat;
+	struct dfg_remat remat;
 	struct dfg_arena scratch, brief;
 	uint32_t *order; /* NULL: the file's */
 	uint32_t count;  /* nodes there were when the pass began */

@@ -122,7 +122,8 @@ static struct dfg_err *differentiate(struct trainer *t, struct dfg_edge loss, bo
 		return DFG_ERR(DFG_MEMORY, "no memory to train %zu variables", count);
 	for (size_t i = 0; i < count; i++)
 		wrt[i] = (struct dfg_edge){t->variables.number[i], 0};
-	const struct dfg_grad_options options = {.unnamed = true, .prefix = t->options->prefix, .remat = t->options->remat};
+	const struct dfg_grad_options options = {
+		.unnamed = true, .prefix = t->options->prefix, .remat = t->options->remat, .notes = t->options->notes};
 	DFG_TRY(dfg_grad(t->builder, &loss, 1, wrt, (uint32_t)count, &options, cotangent));
 	DFG_TRY(keep_reached(t, cotangent, guessed));
 	if (t->options->clip_norm > 0)

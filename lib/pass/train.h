@@ -1,6 +1,7 @@
 #pragma once
 
 #include "lib/lang/lang.h"
+#include "lib/pass/grad.h"
 
 /*
  * Adds the node `train`: one step of an optimizer on the loss. Each variable gets its gradient (named PREFIX/VAR and
@@ -12,8 +13,8 @@ struct dfg_train_options {
 	const struct dfg_lang_options *lang;
 	const uint32_t *variable; /* NULL: all that are trainable */
 	uint32_t n_variable;
-	const char *prefix;     /* of gradients; NULL: "grad" */
-	bool remat;             /* as of dfg_grad_options */
+	const char *prefix; /* of gradients; NULL: "grad" */
+	struct dfg_remat remat;
 	double clip_norm;       /* of all gradients together; 0: none */
 	struct dfg_text *notes; /* lines for the user */
 };

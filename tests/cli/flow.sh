@@ -101,11 +101,20 @@ P
 "$DFG" build wide.dfg -o wide.pb
 saves() { "$DFG" convert "$1" -o "$1.pbtxt" && grep -c 'op: "Dfg>Save"' "$1.pbtxt"; }
 "$DFG" grad wide.pb --of y --wrt x -o kept.pb
-"$DFG" grad wide.pb --of y --wrt x --remat -o again.pb
+for policy in carried sqrt every=1 every=3; do
+	"$DFG" grad wide.pb --of y --wrt x --remat $policy -o $policy.pb
+	"$DFG" check $policy.pb
+done
 [ "$(saves kept.pb)" -gt 3 ]
-[ "$(saves again.pb)" = 1 ]
-for n in 0 1 7; do
-	"$DFG" run kept.pb --feed x=f32[64]:"$(seq -s, 64)" --feed n=$n --fetch grad/x >kept
-	"$DFG" run again.pb --feed x=f32[64]:"$(seq -s, 64)" --feed n=$n --fetch grad/x >again
-	cmp kept again
+[ "$(saves carried.pb)" = 1 ]
+for n in 0 1 6 7; do
+	"$DFG" run kept.pb --feed x=f32[64]:"$(seq -s, 64)" --feed n=$n --fetch y,grad/x >kept
+	for policy in carried sqrt every=1 every=3; do
+		"$DFG" run $policy.pb --feed x=f32[64]:"$(seq -s, 64)" --feed n=$n --fetch y,grad/x >again
+		cmp kept again
+	done
+done
+for policy in all every every= every=0 every=-1 every=2x; do
+	! "$DFG" grad wide.pb --of y --wrt x --remat $policy -o again.pb 2>error
+	grep -q "'$policy' is neither carried nor sqrt nor every=K" error
 done

@@ -16,7 +16,7 @@ struct place {
 
 struct emitter {
 	struct dfg_builder *builder;
-	bool remat;
+	struct dfg_remat remat;
 	int frames;
 	struct {
 		struct dfg_edge edge;

@@ -15,7 +15,7 @@ struct subject {
 	struct dfg_edge x, fetch[ORDERS + 1];
 };
 
-static void make_graph(struct subject *s, const struct program *p, bool remat)
+static void make_graph(struct subject *s, const struct program *p, const struct dfg_remat *remat)
 {
 	static const struct place root = {.pivot = DFG_NONE};
 	struct emitter *e = calloc(1, sizeof *e);
@@ -23,7 +23,7 @@ static void make_graph(struct subject *s, const struct program *p, bool remat)
 	dfg_graph_init(&s->graph, &s->arena);
 	succeeds(dfg_builder_init(&s->builder, &s->graph));
 	e->builder = &s->builder;
-	e->remat = remat;
+	e->remat = *remat;
 	const struct dfg_attr attr[] = {
 		DFG_ATTR_T("dtype", DFG_F64), {"shape", DFG_ATTR_SHAPE, {.shape = &DFG_SHAPE_SCALAR}}};
 	s->x = emit(e, "Placeholder", NULL, 0, attr, 2);
@@ -81,6 +81,8 @@ static bool expect(const struct program *p, double x, struct jet *out_y)
 
 static bool try_program(uint64_t seed, int schedules)
 {
+	static const struct dfg_remat policy[6] = {
+		{DFG_REMAT_CARRIED, 0}, {0}, {DFG_REMAT_SQRT, 0}, {DFG_REMAT_EVERY, 1}, {0}, {DFG_REMAT_EVERY, 2}};
 	struct program p;
 	struct subject s;
 	struct jet want;
@@ -88,7 +90,7 @@ static bool try_program(uint64_t seed, int schedules)
 	draw_program(&p, seed);
 	bool usable = expect(&p, x, &want);
 	if (usable)
-		make_graph(&s, &p, seed % 3 == 0);
+		make_graph(&s, &p, &policy[seed % 6]);
 	for (int run = 0; run < schedules && usable; run++) {
 		const struct dfg_session_options options = {.threads = 1 + run % 2,
 			.random_schedule = run > 0,
