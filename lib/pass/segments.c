@@ -1,6 +1,7 @@
 #include "lib/pass/segments.h"
 
 #include "lib/base/text.h"
+#include "lib/pass/stored.h"
 
 #include <string.h>
 
@@ -298,6 +299,16 @@ static bool goes_by_predicate(const struct chooser *c, const struct dfg_node *no
 	return by.node == predicate.node && by.port == predicate.port;
 }
 
+/* What is kept beyond the loop has a key for each loop on the way: it would be one more. */
+static bool is_kept_beyond(const struct chooser *c, uint32_t n)
+{
+	const struct dfg_node *node = &c->node[n];
+	uint32_t save = dfg_node_role(node) == DFG_LOAD ? node->in[0].node : n;
+	if (dfg_node_role(node) != DFG_LOAD && dfg_node_role(node) != DFG_SAVE)
+		return false;
+	return !dfg_loop_within(c->loops, dfg_stored_region(&c->s->paths->mirror, save), c->loop);
+}
+
 static const char *why_not_for(const struct chooser *c, uint32_t n)
 {
 	const struct dfg_node *node = &c->node[n];
@@ -313,6 +324,8 @@ static const char *why_not_for(const struct chooser *c, uint32_t n)
 		return "asks for the predicate beside its LoopCond";
 	if (own && reads_turn(c, node))
 		return "tells its first turn from others";
+	if (is_kept_beyond(c, n))
+		return "belongs to a gradient that was made without segments";
 	if (!is_repeatable(node) && is_in_condition(c, n))
 		return "would be asked again by its condition, and cannot be";
 	return NULL;

@@ -22,7 +22,7 @@ static void make_graph(struct subject *s, const struct program *p, bool remat)
 	dfg_graph_init(&s->graph, &s->arena);
 	succeeds(dfg_builder_init(&builder, &s->graph));
 	e->builder = &builder;
-	e->remat = remat;
+	e->remat.policy = remat ? DFG_REMAT_CARRIED : DFG_REMAT_NOTHING;
 	s->x = emit(e, "Placeholder", NULL, 0, attr, 2);
 	bind(e, X, &root, s->x);
 	bind(e, C, &root, emit_constant(e, &root, DFG_F64, 1.5));
