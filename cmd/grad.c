@@ -1,7 +1,7 @@
 #include "cmd/cmd.h"
 #include "cmd/graph.h"
+#include "cmd/remat.h"
 #include "formats/plan.h"
-#include "lib/pass/grad.h"
 #include "lib/pass/make.h"
 #include "lib/pass/train.h"
 #include "lib/pass/variables.h"
@@ -9,14 +9,12 @@
 #include "lib/pass/lower.h"
 
 #include <fnmatch.h>
-#include <stdlib.h>
 #include <string.h>
 
 static struct dfg_words_list of, wrt, include;
 static const char *prefix = "grad", *loss, *optimizer;
 static double clip_norm;
-static const char *remat;
-static struct dfg_remat policy;
+static struct dfg_remat remat;
 
 static const struct dfg_opt options[] = {
 	{"of", .takes = "Y", .list = &of, .help = "Differentiate the sum of all elements of Y; may be a list: Y,Y2."},
@@ -26,8 +24,7 @@ static const struct dfg_opt options[] = {
 	{"loss", .takes = "L", .text = &loss, .help = "Make the node train: one step of the optimizer on L."},
 	{"optimizer", .takes = "CALL", .text = &optimizer, .help = "Such as 'adam(lr=0.001)' or 'my.dfg:lion(lr=0.1)'."},
 	{"clip-norm", .takes = "C", .real = &clip_norm, .help = "Scale all gradients together to a norm of at most C."},
-	{"remat", .takes = "POLICY", .text = &remat,
-		.help = "Keep less of loops, compute it again: carried, every=K or sqrt."},
+	{.rows = dfg_remat_options},
 	{"include", 'I', .takes = "DIR", .list = &include, .help = "Look for the optimizer's imports in DIR."},
 	{.rows = dfg_graph_in_options},
 	{.rows = dfg_graph_out_options},
@@ -119,7 +116,7 @@ static struct dfg_err *add_gradients(struct dfg_builder *builder, struct dfg_are
 {
 	struct edges what = {0};
 	struct dfg_text notes = {0};
-	const struct dfg_grad_options grad = {.prefix = prefix, .remat = policy, .notes = &notes};
+	const struct dfg_grad_options grad = {.prefix = prefix, .remat = remat, .notes = &notes};
 	struct dfg_cotangent *result = dfg_arena_zeros(arena, by->count + 1, sizeof *result);
 	struct dfg_err *err = result ? find_of(builder, arena, &what) : DFG_ERR(DFG_MEMORY, "no memory for the results");
 	if (!err)
@@ -148,7 +145,7 @@ static struct dfg_err *add_training(struct dfg_builder *builder, struct dfg_aren
 		.variable = by->count ? variable : NULL,
 		.n_variable = (uint32_t)by->count,
 		.prefix = prefix,
-		.remat = policy,
+		.remat = remat,
 		.clip_norm = clip_norm,
 		.notes = &notes,
 	};
@@ -180,26 +177,6 @@ static struct dfg_err *differentiate(struct dfg_graph *graph)
 	return err;
 }
 
-static struct dfg_err *read_policy(void)
-{
-	static const char every[] = "every=";
-	char *end = NULL;
-	if (!remat)
-		return NULL;
-	if (!strcmp(remat, "carried"))
-		policy.policy = DFG_REMAT_CARRIED;
-	else if (!strcmp(remat, "sqrt"))
-		policy.policy = DFG_REMAT_SQRT;
-	else if (!strncmp(remat, every, strlen(every))) {
-		policy.policy = DFG_REMAT_EVERY;
-		policy.every = strtol(remat + strlen(every), &end, 10);
-	}
-	if (!policy.policy || (end && (*end || policy.every < 1 || policy.every > INT32_MAX)))
-		return DFG_ERR(
-			DFG_USAGE, "--remat: '%.100s' is neither carried nor sqrt nor every=K with K of 1 or more", remat);
-	return NULL;
-}
-
 static struct dfg_err *check_options(void)
 {
 	if (!loss == !of.count)
@@ -208,7 +185,7 @@ static struct dfg_err *check_options(void)
 		return DFG_ERR(DFG_USAGE, "--loss and --optimizer go together");
 	if (clip_norm < 0 || (clip_norm > 0 && !loss))
 		return DFG_ERR(DFG_USAGE, "--clip-norm is a positive number, for --loss");
-	return read_policy();
+	return dfg_remat_policy(&remat);
 }
 
 static struct dfg_err *grad(char **operands, int *out_status)

@@ -3,6 +3,7 @@
 #include "cmd/cmd.h"
 #include "cmd/distributed.h"
 #include "cmd/engine.h"
+#include "cmd/remat.h"
 #include "lib/base/map.h"
 #include "lib/base/mem.h"
 #include "lib/base/text.h"
@@ -18,6 +19,7 @@ static struct dfg_test_options test_options;
 
 static const struct dfg_opt options[] = {
 	{"tag", .takes = "PATTERN", .list = &tags, .help = "Run only cases with such a tag."},
+	{.rows = dfg_remat_options},
 	{.rows = dfg_engine_options},
 	{.rows = dfg_planning_options},
 	{.rows = dfg_distribution_options},
@@ -185,6 +187,7 @@ static struct dfg_err *test(char **operands, int *out_status)
 {
 	struct report report = {0};
 	struct dfg_distributed distributed = {0};
+	DFG_TRY(dfg_remat_policy(&test_options.remat));
 	DFG_TRY(dfg_engine_session(&test_options.session));
 	dfg_engine_limit_memory();
 	struct dfg_err *err = start_workers(&distributed);

@@ -2,11 +2,13 @@
 
 #include "lib/base/err.h"
 #include "lib/exec/session.h"
+#include "lib/pass/grad.h"
 
 /* What `dfg test` runs with, from its options. */
 struct dfg_distributed;
 struct dfg_test_options {
 	struct dfg_session_options session;
+	struct dfg_remat remat;              /* of the gradients that cases ask for */
 	struct dfg_distributed *distributed; /* the workers that run the cases; NULL: they run here */
 };
 

@@ -6,7 +6,6 @@
 #include "formats/array.h"
 #include "formats/graphdef.h"
 #include "formats/json.h"
-#include "lib/pass/grad.h"
 #include "lib/pass/verify.h"
 #include "lib/pass/lower.h"
 
@@ -189,6 +188,7 @@ static struct dfg_err *run_step(struct test_case *test, const struct dfg_json *j
 static struct dfg_err *differentiate(struct test_case *test, const struct dfg_json *grad, struct dfg_builder *builder)
 {
 	const struct dfg_json *wrt = dfg_json_get(grad, "wrt"), *order = dfg_json_get(grad, "order");
+	const struct dfg_grad_options options = {.remat = test->options->remat};
 	uint32_t n = 0, n_of = 1;
 	struct dfg_edge *by = dfg_arena_zeros(&test->arena, wrt->count, sizeof *by);
 	struct dfg_edge *of = dfg_arena_zeros(&test->arena, wrt->count + 1, sizeof *of);
@@ -199,7 +199,7 @@ static struct dfg_err *differentiate(struct test_case *test, const struct dfg_js
 		DFG_TRY(dfg_graph_edge(&test->file.graph, name->string, &by[n++]));
 	DFG_TRY(dfg_graph_edge(&test->file.graph, dfg_json_get(grad, "of")->string, of));
 	for (int64_t i = 0; i < (order ? order->integer : 1); i++) {
-		DFG_TRY(dfg_grad_edges(builder, of, n_of, by, n, test->gradient));
+		DFG_TRY(dfg_grad_dense(builder, of, n_of, by, n, &options, test->gradient));
 		memcpy(of, test->gradient, n * sizeof *of);
 		n_of = n;
 	}

@@ -457,18 +457,25 @@ struct dfg_err *dfg_grad(struct dfg_builder *builder, const struct dfg_edge *of,
 	return err;
 }
 
-struct dfg_err *dfg_grad_edges(struct dfg_builder *builder, const struct dfg_edge *of, uint32_t n_of,
-	const struct dfg_edge *wrt, uint32_t n_wrt, struct dfg_edge *out_wrt)
+struct dfg_err *dfg_grad_dense(struct dfg_builder *builder, const struct dfg_edge *of, uint32_t n_of,
+	const struct dfg_edge *wrt, uint32_t n_wrt, const struct dfg_grad_options *options, struct dfg_edge *out_wrt)
 {
-	const struct dfg_grad_options options = {.unnamed = true};
-	struct dfg_make make = {builder, "grad"};
+	struct dfg_grad_options unnamed = *options;
+	struct dfg_make make = {builder, options->prefix ? options->prefix : "grad"};
 	struct dfg_cotangent *cotangent = dfg_zeros((size_t)n_wrt + 1, sizeof *cotangent);
 	if (!cotangent)
 		return DFG_ERR(DFG_MEMORY, "no memory for %u gradients", n_wrt);
-	struct dfg_err *err = dfg_grad(builder, of, n_of, wrt, n_wrt, &options, cotangent);
+	unnamed.unnamed = true;
+	struct dfg_err *err = dfg_grad(builder, of, n_of, wrt, n_wrt, &unnamed, cotangent);
 	for (uint32_t i = 0; i < n_wrt && !err; i++)
 		err = cotangent[i].kind == DFG_NO_COTANGENT ? dfg_make_filled(&make, wrt[i], 0, &out_wrt[i])
 													: dfg_cotangent_dense(&make, wrt[i], &cotangent[i], &out_wrt[i]);
 	dfg_free(cotangent);
 	return err;
+}
+
+struct dfg_err *dfg_grad_edges(struct dfg_builder *builder, const struct dfg_edge *of, uint32_t n_of,
+	const struct dfg_edge *wrt, uint32_t n_wrt, struct dfg_edge *out_wrt)
+{
+	return dfg_grad_dense(builder, of, n_of, wrt, n_wrt, &(struct dfg_grad_options){0}, out_wrt);
 }

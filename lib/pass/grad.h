@@ -82,6 +82,10 @@ struct dfg_grad_options {
 DFG_MUST_CHECK struct dfg_err *dfg_grad(struct dfg_builder *builder, const struct dfg_edge *of, uint32_t n_of,
 	const struct dfg_edge *wrt, uint32_t n_wrt, const struct dfg_grad_options *options, struct dfg_cotangent *out_wrt);
 
-/* The same with dense results, zeros where nothing flows, and no names: what the language's grad() calls. */
+/* The same with dense results, zeros where nothing flows, and no names, whatever the options say. */
+DFG_MUST_CHECK struct dfg_err *dfg_grad_dense(struct dfg_builder *builder, const struct dfg_edge *of, uint32_t n_of,
+	const struct dfg_edge *wrt, uint32_t n_wrt, const struct dfg_grad_options *options, struct dfg_edge *out_wrt);
+
+/* That without options: what the language's grad() calls. */
 DFG_MUST_CHECK struct dfg_err *dfg_grad_edges(struct dfg_builder *builder, const struct dfg_edge *of, uint32_t n_of,
 	const struct dfg_edge *wrt, uint32_t n_wrt, struct dfg_edge *out_wrt);
