@@ -1,5 +1,6 @@
 #include "lib/pass/again.h"
 
+#include "lib/pass/linear.h"
 #include "lib/pass/segments.h"
 #include "lib/pass/stored.h"
 
@@ -65,6 +66,42 @@ static bool begins(const struct dfg_mirror *m, uint32_t base, uint32_t n)
 	}
 }
 
+static bool only_hands_on(const struct dfg_node *node)
+{
+	const struct dfg_attr *constant = dfg_node_attr(node, "is_constant");
+	enum dfg_role role = dfg_node_role(node);
+	return role == DFG_IDENTITY || role == DFG_SWITCH || (role == DFG_ENTER && constant && constant->value.b);
+}
+
+/* Whether nobody has the array but those who work on it by its name: a loop that carries it would mean another one. */
+static bool stays(const struct dfg_mirror *m, uint32_t array)
+{
+	for (uint32_t n = 0; n < m->count; n++) {
+		const struct dfg_node *node = node_of(m, n);
+		for (uint32_t e = 0; e < node->n_in && !dfg_has_flow(node) && !only_hands_on(node); e++) {
+			const struct dfg_edge from = node->in[e];
+			if (dfg_facts_of(&m->builder->facts, from)->dtype == DFG_RESOURCE &&
+				dfg_live_source(m->builder->graph, from).node == array)
+				return false;
+		}
+	}
+	return true;
+}
+
+/* Whether the node works on an array that the trip makes: the copy has another one. */
+static bool has_own_array(const struct dfg_mirror *m, uint32_t base, uint32_t n)
+{
+	while (n < m->count && dfg_has_flow(node_of(m, n)) && dfg_loop_within(&m->loops, loop_of(m, n), base)) {
+		const struct dfg_edge from = node_of(m, n)->in[0];
+		if (dfg_facts_of(&m->builder->facts, from)->dtype != DFG_RESOURCE)
+			return stays(m, n);
+		if (!stays(m, n))
+			return false;
+		n = dfg_live_source(m->builder->graph, from).node;
+	}
+	return false;
+}
+
 static bool can_copy(const struct dfg_mirror *m, uint32_t base, uint32_t n)
 {
 	const struct dfg_node *node = node_of(m, n);
@@ -75,7 +112,7 @@ static bool can_copy(const struct dfg_mirror *m, uint32_t base, uint32_t n)
 		return dfg_loop_within(&m->loops, dfg_stored_region(m, n), base);
 	if (dfg_node_role(node) == DFG_LOAD)
 		return dfg_loop_within(&m->loops, dfg_stored_region(m, node->in[0].node), base);
-	return !(node->op->flags & (DFG_STATEFUL | DFG_BLOCKING));
+	return !(node->op->flags & (DFG_STATEFUL | DFG_BLOCKING)) || has_own_array(m, base, n);
 }
 
 uint32_t dfg_again_base(const struct dfg_mirror *m, struct dfg_edge edge)
