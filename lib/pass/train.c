@@ -350,9 +350,9 @@ static struct dfg_err *train(struct trainer *t, struct dfg_edge loss)
 	DFG_TRY(choose(t, &guessed));
 	DFG_TRY(find_needed(t, loss.node));
 	DFG_TRY(dfg_readers_find(t->builder, &t->scratch, &t->readers));
-	if (dfg_paths_is(t->builder->graph))
-		DFG_TRY(dfg_outside_init(&t->outside, t->builder));
 	DFG_TRY(differentiate(t, loss, guessed));
+	if (dfg_paths_is(t->builder->graph)) /* only now, since the gradient may have put loops in segments */
+		DFG_TRY(dfg_outside_init(&t->outside, t->builder));
 	DFG_TRY(find_step(t, &counter));
 	DFG_TRY(read_step(t, counter, &step));
 	for (size_t i = 0; i < t->variables.count; i++)
