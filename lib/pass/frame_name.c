@@ -14,23 +14,28 @@ static bool is_taken(const struct dfg_mirror *m, const char *name)
 	return false;
 }
 
-struct dfg_err *dfg_frame_name(struct dfg_mirror *m, uint32_t loop, uint32_t base, const char **out_name)
+static struct dfg_err *add(struct dfg_mirror *m, uint32_t loop, uint32_t base, const char **out_name)
 {
 	const struct dfg_string of = m->loops.loop[loop].name;
-	struct dfg_arena *arena = m->builder->graph->arena;
-	struct dfg_frame *frame = m->frames;
-	while (frame && (frame->loop != loop || frame->base != base))
-		frame = frame->next;
-	for (int number = 0; !frame; number++) {
-		char *name = number ? dfg_arena_print(arena, "%s/%.*s_%d", m->prefix, (int)of.length, of.s, number)
-							: dfg_arena_print(arena, "%s/%.*s", m->prefix, (int)of.length, of.s);
-		if (!name || (!is_taken(m, name) && !(frame = dfg_arena_zeros(&m->arena, 1, sizeof *frame))))
-			return DFG_ERR(DFG_MEMORY, "no memory for a name");
-		if (frame)
-			*frame = (struct dfg_frame){name, loop, base, m->frames};
-	}
-	if (!m->frames || frame->next == m->frames)
-		m->frames = frame;
-	*out_name = frame->name;
+	struct dfg_frame *frame = dfg_arena_zeros(&m->arena, 1, sizeof *frame);
+	char *name = NULL;
+	for (int number = 0; frame && (!number || (name && is_taken(m, name))); number++)
+		name = dfg_arena_print(
+			m->builder->graph->arena, number ? "%s/%.*s_%d" : "%s/%.*s", m->prefix, (int)of.length, of.s, number);
+	if (!name)
+		return DFG_ERR(DFG_MEMORY, "no memory for a name");
+	*frame = (struct dfg_frame){name, loop, base, m->frames};
+	m->frames = frame;
+	*out_name = name;
 	return NULL;
+}
+
+struct dfg_err *dfg_frame_name(struct dfg_mirror *m, uint32_t loop, uint32_t base, const char **out_name)
+{
+	for (const struct dfg_frame *frame = m->frames; frame; frame = frame->next)
+		if (frame->loop == loop && frame->base == base) {
+			*out_name = frame->name;
+			return NULL;
+		}
+	return add(m, loop, base, out_name);
 }
