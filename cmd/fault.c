@@ -17,5 +17,6 @@ void dfg_fault_install(void)
 	char *end;
 	long left = strtol(text, &end, 10);
 	dfg_mem_failing_init(&failing, dfg_mem, left, *end == '+');
+	unsetenv("DFG_FAIL_ALLOCATION"); /* workers that this starts are not meant */
 	dfg_mem = &failing.base;
 }

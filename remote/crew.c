@@ -39,12 +39,20 @@ struct dfg_fleet *dfg_crew_fleet(struct dfg_crew *crew)
 	return &crew->fleet;
 }
 
-/* What is known of a process counts more than what a link makes of its end. */
+/*
+ * What is known of a process counts more than what a link makes of its end, unless it was us who had no memory for the
+ * link: then the worker ended because of that.
+ */
+static bool explains_more(const struct member *member, bool ended)
+{
+	return ended && !member->ended && !(member->why && member->why->code == DFG_MEMORY);
+}
+
 static void lose(struct dfg_crew *crew, uint32_t worker, struct dfg_err *err, bool ended)
 {
 	struct member *member = &crew->member[worker];
 	pthread_mutex_lock(&crew->lock);
-	if (!member->lost || (ended && !member->ended)) {
+	if (!member->lost || explains_more(member, ended)) {
 		struct dfg_err *before = member->why;
 		member->why = dfg_err_note(err, "%s", crew->options.peer[worker].name);
 		member->lost = true;

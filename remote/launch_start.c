@@ -31,12 +31,16 @@ static struct dfg_err *read_hello(struct dfg_launch *launch, uint32_t number, co
 	struct dfg_json *json;
 	struct dfg_peer *peer = &launch->peer[number];
 	struct dfg_err *err = dfg_json_read(line, strlen(line), &arena, &json);
-	if (err || strcmp(word(json, "dfg"), DFG_VERSION)) {
-		const char *version = err ? "" : keep(launch, word(json, "dfg"));
+	const char *version = err ? "" : word(json, "dfg");
+	if (err && err->code != DFG_MEMORY) {
 		dfg_err_free(err);
-		err = version && *version ? DFG_ERR(DFG_PROTOCOL, "dfg %s is there, this is %s", version, DFG_VERSION)
-								  : DFG_ERR(DFG_PROTOCOL, "says something else than a worker does");
-	} else {
+		err = NULL;
+	}
+	if (!err && !*version) {
+		err = DFG_ERR(DFG_PROTOCOL, "says something else than a worker does");
+	} else if (!err && strcmp(version, DFG_VERSION)) {
+		err = DFG_ERR(DFG_PROTOCOL, "dfg %s is there, this is %s", version, DFG_VERSION);
+	} else if (!err) {
 		peer->address = keep(launch, word(json, "address"));
 		peer->fingerprint = keep(launch, word(json, "fingerprint"));
 		peer->shm = keep(launch, word(json, "shm"));
