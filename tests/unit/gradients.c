@@ -43,6 +43,15 @@ static const struct {
 	{"FusedBatchNorm", 0, false}, /* only the first output passes a derivative on */
 	{"FusedBatchNorm", 3, false},
 	{"FusedBatchNorm", 4, false},
+	{"FusedBatchNormGrad", 1, false}, /* the moments it was given are those of x, and follow it */
+	{"FusedBatchNormGrad", 3, false},
+	{"FusedBatchNormGrad", 4, false},
+	{"FusedBatchNormGradV2", 1, false},
+	{"FusedBatchNormGradV2", 3, false},
+	{"FusedBatchNormGradV2", 4, false},
+	{"FusedBatchNormGradV3", 1, false},
+	{"FusedBatchNormGradV3", 3, false},
+	{"FusedBatchNormGradV3", 4, false},
 	{"FusedBatchNormV2", 0, false},
 	{"FusedBatchNormV3", 0, false},
 	{"MatrixDiagPartV3", 2, false},
@@ -51,6 +60,7 @@ static const struct {
 	{"ParallelDynamicStitch", 1, false},
 	{"Pow", 0, true},
 	{"SoftmaxCrossEntropyWithLogits", 1, false}, /* labels are taken to be a distribution */
+	{"SqrtGrad", 0, true},                       /* the root of 0 */
 	{"TensorScatterUpdate", 2, false},
 	{"Zeta", 0, false},
 };
