@@ -126,12 +126,16 @@ static bool is_within(const struct laying *laying, uint32_t inner, uint32_t oute
 	return inner == outer;
 }
 
-/* Until when a value that op o reads must be kept: what is made outside a loop is there in all its iterations. */
+/*
+ * Until when a value that op o reads must be kept: what is made outside a loop is there in all its iterations. So is what a
+ * view made in the loop lies in.
+ */
 static uint32_t reach(const struct laying *laying, uint32_t slot, uint32_t o)
 {
 	const struct flow *flow = laying->plan->flow;
 	if (!flow || laying->course->loops == 1)
 		return o;
+	slot = laying->store[slot] == DFG_NONE ? slot : dfg_home_of(laying, slot);
 	for (uint32_t loop = laying->layout->op[o].loop; !is_within(laying, flow->slot_loop[slot], loop);
 		 loop = flow->loop[loop].parent)
 		o = laying->back[loop];
