@@ -21,6 +21,7 @@ struct laying {
 	uint32_t *under;        /* by such a slot: the innermost guard over all ops that write; NEVER: there is none */
 	uint32_t *begin, *back; /* by loop: its ops */
 	bool *carried;          /* by slot: the Merge of a loop variable */
+	bool *lent;             /* by slot: a view of what belongs to the caller, or to the plan */
 	struct item *item;
 };
 

@@ -231,6 +231,7 @@ static void add_record(struct adding *adding, const struct record *record)
 		uint32_t in = in_slot(laying, record, 0), out = out_slot(laying, record, 0);
 		dfg_laying_join(laying, in, out);
 		laying->store[out] = laying->store[in];
+		laying->lent[out] = laying->lent[in] || in >= laying->plan->first_feed || laying->layout->start[in].data;
 	}
 	/* What moves values leaves them where they are: they stay alive as long as the copies. */
 	for (int i = 0; i < record->n_in && op->kind == OP_PASS; i++)
@@ -429,10 +430,11 @@ static struct dfg_err *take_scratch(struct laying *laying)
 	laying->begin = dfg_arena_zeros(scratch, laying->course->loops, sizeof *laying->begin);
 	laying->back = dfg_arena_zeros(scratch, laying->course->loops, sizeof *laying->back);
 	laying->carried = dfg_arena_zeros(scratch, plan->slots, sizeof *laying->carried);
+	laying->lent = dfg_arena_zeros(scratch, plan->slots, sizeof *laying->lent);
 	laying->item = dfg_arena_zeros(scratch, plan->slots, sizeof *laying->item);
 	bool all = laying->fact && laying->needed && laying->flagged && laying->kept && laying->forward && laying->group &&
 			   laying->store && laying->first && laying->under && laying->last && laying->begin && laying->back &&
-			   laying->carried && laying->item;
+			   laying->carried && laying->lent && laying->item;
 	return all ? NULL : dfg_no_memory();
 }
 

@@ -165,7 +165,8 @@ static bool is_last_use(struct laying *laying, const struct op *op, uint32_t o, 
 {
 	const uint32_t *use = laying->layout->use + op->first;
 	uint32_t group = dfg_group_of(laying, use[i]);
-	if (laying->last[group] != o || use[i] >= laying->plan->first_feed || laying->plan->kind[use[i]] == SLOT_PRESET)
+	if (laying->last[group] != o || use[i] >= laying->plan->first_feed || laying->lent[use[i]] ||
+		laying->plan->kind[use[i]] == SLOT_PRESET)
 		return false;
 	for (int j = 0; j < op->n_in; j++)
 		if (j != i && dfg_group_of(laying, use[j]) == group && op->kind > OP_NEW)

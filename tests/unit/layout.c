@@ -169,6 +169,45 @@ static void a_view_costs_no_room(void **state)
 	vector_end(&vector);
 }
 
+/* Of sizes at which a kernel takes the room of what nobody else reads. */
+static void a_view_of_a_constant_is_not_worked_in(void **state)
+{
+	(void)state;
+	struct vector vector;
+	vector_begin(&vector,
+		"x Placeholder dtype=i32\nn Number v=50000\nzero Number v=0\none Number v=1\nd ExpandDims n zero T=i32 "
+		"Tdim=i32\n"
+		"c Fill d zero T=i32 index_type=i32\ns Shape x T=i32 out_type=i32\nv Reshape c s T=i32 Tshape=i32\n"
+		"y Plus v one T=i32\n",
+		"y");
+	for (int time = 0; time < 3; time++) {
+		vector_run(&vector, 50000);
+		assert_int_equal(vector.result[0], 1);
+		assert_int_equal(vector.result[49999], 1);
+	}
+	vector_end(&vector);
+}
+
+static void a_view_of_a_feed_that_a_step_made_is_not_worked_in(void **state)
+{
+	(void)state;
+	struct vector vector;
+	vector_begin(&vector,
+		"x Placeholder dtype=i32\nzero Number v=0\nv ExpandDims x zero T=i32 Tdim=i32\ny Negate v T=i32\n", "y");
+	struct dfg_tensor feed, made, out;
+	succeeds(dfg_tensor_new(DFG_I32, &DFG_SHAPE_VECTOR(50000), &feed));
+	((int32_t *)feed.data)[7] = 7;
+	succeeds(dfg_plan_run(vector.plan, &feed, &made));
+	made.shape = feed.shape;
+	succeeds(dfg_plan_run(vector.plan, &made, &out));
+	assert_int_equal(((int32_t *)out.data)[7], 7);
+	assert_int_equal(((int32_t *)made.data)[7], -7);
+	dfg_tensor_release(&feed);
+	dfg_tensor_release(&made);
+	dfg_tensor_release(&out);
+	vector_end(&vector);
+}
+
 static void constants_are_computed_once_but_effects_are_not(void **state)
 {
 	(void)state;
@@ -199,6 +238,8 @@ int main(void)
 		cmocka_unit_test(what_is_read_later_is_not_written_over),
 		cmocka_unit_test(shapes_may_change_from_step_to_step),
 		cmocka_unit_test(a_view_costs_no_room),
+		cmocka_unit_test(a_view_of_a_constant_is_not_worked_in),
+		cmocka_unit_test(a_view_of_a_feed_that_a_step_made_is_not_worked_in),
 		cmocka_unit_test(constants_are_computed_once_but_effects_are_not),
 		cmocka_unit_test(a_constant_that_fails_matters_only_where_it_runs),
 	};
