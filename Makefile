@@ -123,7 +123,7 @@ fuzz: asan
 	@DFG=build/asan/dfg tests/fuzz
 	@build/asan/tests/unit/random_programs 2000 1000000
 	@cd "$$(mktemp -d)" && ROOT=$(CURDIR) DFG=$(CURDIR)/build/asan/dfg SCHEDULES=100 bash -eu $(CURDIR)/tests/cli/schedules.sh
-	@DFG=build/asan/dfg python3 tests/programs/random_programs.py --programs 10000 --derivatives 2000
+	@DFG=build/asan/dfg python3 tests/programs/random_programs.py --programs 10000 --derivatives 2000 --vectors 5000
 coverage:
 	@$(MAKE) --no-print-directory O=build/coverage CFLAGS='-O0 -g' EXTRA=--coverage check-quick
 	@cd build/coverage && find . -name '*.gcda' -exec gcov -n {} + 2>/dev/null | tests/coverage

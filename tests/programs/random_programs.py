@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Random structured programs, built and run by dfg, against an interpreter that knows nothing of graphs.
 
-    tests/programs/random_programs.py [--seed N] [--programs N] [--ways N] [--derivatives N]
+    tests/programs/random_programs.py [--seed N] [--programs N] [--ways N] [--derivatives N] [--vectors N]
 
 A program is a tree: loops, branches, arrays and variables within each other, four deep. It is written as text for dfg and
 walked here. Several go into one file, because starting dfg costs more than running them. Every file runs in several ways:
 threads, without optimisation, in orders drawn by lot. --derivatives: of smooth programs, of order 1 and 2, against
-derivatives carried along while the interpreter walks (with exact rules, so that no step size is to be chosen).
+derivatives carried along while the interpreter walks (with exact rules, so that no step size is to be chosen). --vectors: of
+vectors that are seen in other shapes on the way, whose length the graph knows or only the feed says.
 DFG is the program.
 """
 import argparse
@@ -58,6 +59,7 @@ def smooth(name, x):
 class Integers:
     """What numbers are in a program without derivatives: i32, kept small."""
     type = "i32"
+    stacks = True  # into arrays
 
     @staticmethod
     def constant(rng):
@@ -89,6 +91,7 @@ class Integers:
 class Reals:
     """Numbers with derivatives: f64, and functions that stay small."""
     type = "f64"
+    stacks = True
 
     @staticmethod
     def constant(rng):
@@ -115,6 +118,40 @@ class Reals:
     @staticmethod
     def zero():
         return Jet(0)
+
+
+class Vectors(Integers):
+    """Vectors of one length, and views of them."""
+    stacks = False
+
+    def __init__(self, length):
+        self.length = length
+
+    @staticmethod
+    def text(value):
+        return f"(0 * x + {value})"
+
+    @staticmethod
+    def operate(rng):
+        return rng.choice(["+", "-", "*", "maximum", "minimum", "column", "row", "reverse", "AddN"])
+
+    @staticmethod
+    def written(op, a, b):
+        if op in ("column", "row"):
+            shape = "[-1, 1]" if op == "column" else "[1, -1]"
+            return f"reshape(maximum(reshape({a}, {shape}), reshape({b}, {shape})), [-1])"
+        if op == "AddN":
+            return f"AddN([{a}, {b}]) % {MODULUS}"
+        return f"reshape(reverse({a}, 0), [-1])" if op == "reverse" else Integers.written(op, a, b)
+
+    def elements(self, value):
+        return value if isinstance(value, tuple) else (value,) * self.length
+
+    def compute(self, op, a, b):
+        if op == "reverse":
+            return self.elements(a)[::-1]
+        scalar = {"column": "maximum", "row": "maximum", "AddN": "+"}.get(op, op)
+        return tuple(Integers.compute(scalar, x, y) for x, y in zip(self.elements(a), self.elements(b)))
 
 
 class Scope:
@@ -218,7 +255,7 @@ class Generator:
         return ("range", ("literal", self.rng.choice([0, 0, 2])), ("mod", self.integer(scope), 5)), None
 
     def loop(self, scope, depth):
-        names = [self.name() for _ in range(self.rng.randint(0, 2))]
+        names = [self.name() for _ in range(self.rng.randint(0 if self.kind.stacks else 1, 2))]
         firsts = [self.number(scope, 1) for _ in names]
         inner = Scope(scope)
         inner.numbers += names
@@ -233,7 +270,8 @@ class Generator:
             length = None
         statements, values = self.block(inner, depth - 1, len(names))
         last = Scope(inner)
-        yields = [self.number(last) for _ in range(self.rng.randint(0 if names or self.variables else 1, 2))]
+        most = 2 if self.kind.stacks else 0
+        yields = [self.number(last) for _ in range(self.rng.randint(0 if names or self.variables else 1, most))]
         if not names and not yields:
             statements.append(("set", self.rng.choice(self.variables), self.number(inner)))
         stacked = [self.name() for _ in yields]
@@ -507,19 +545,68 @@ def check_derivatives(seed, folder):
         give_up(path, f"seed {seed}: {error}")
 
 
+def vectors(path, length):
+    with zipfile.ZipFile(path) as archive:
+        return {name[:-4].removesuffix(":0"): struct.unpack(f"<{length}i", archive.read(name)[-4 * length:])
+                for name in archive.namelist()}
+
+
+def check_vectors(seed, folder):
+    """Some of the names of a program at once: what is fetched decides where values lie."""
+    rng = random.Random(seed)
+    length = rng.choice([1, 3, 5000])
+    kind = Vectors(length)
+    generator = Generator(rng, "v", kind, [])
+    scope = Scope()
+    inputs = {name: tuple(rng.randrange(MODULUS) for _ in range(length)) for name in "xy"}
+    scope.numbers += list(inputs)
+    scope.ints.append("n")
+    statements = [generator.loop(scope, 3)] + [generator.statement(scope, 3) for _ in range(3)]
+    writer = Writer(kind)
+    writer.block((statements, []), "")
+    dim = rng.choice([length, "?"])
+    names = scope.numbers[2:]
+    text = [f"input {name}: i32[{dim}]" for name in inputs] + ["input n: i32[]", *writer.lines]
+    text += [f"output out{i} = {name}" for i, name in enumerate(names)] + [""]
+    path, graph, out = (os.path.join(folder, name) for name in ("v.dfg", "v.pb", "v.npz"))
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("\n".join(text))
+    feeds = [word for name, value in inputs.items()
+             for word in ("--feed", f"{name}=i32[{length}]:{','.join(map(str, value))}")]
+    wanted = {**inputs, "n": rng.randint(0, 6)}
+    feeds += ["--feed", f"n={wanted['n']}"]
+    interpreter = Interpreter(kind, {}, {})
+    for statement in statements:
+        interpreter.statement(statement, wanted)
+    try:
+        dfg("build", path, "-o", graph)
+        for way in ways(rng, 4):
+            some = rng.sample(range(len(names)), rng.randint(1, len(names)))
+            dfg("run", graph, *feeds, "--fetch", ",".join(f"out{i}" for i in some), "-o", out, *way)
+            got = vectors(out, length)
+            for i in some:
+                if got[f"out{i}"] != kind.elements(wanted[names[i]]):
+                    give_up(path, f"seed {seed}, {' '.join(way)}, of {some}: out{i} is wrong")
+    except (RuntimeError, subprocess.TimeoutExpired) as error:
+        give_up(path, f"seed {seed}: {error}")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--programs", type=int, default=240)
     parser.add_argument("--ways", type=int, default=3)
     parser.add_argument("--derivatives", type=int, default=0)
+    parser.add_argument("--vectors", type=int, default=0)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         for i in range(0, options.programs, A_FILE):
             check_programs(options.seed + i, folder, min(A_FILE, options.programs - i), options.ways)
         for i in range(options.derivatives):
             check_derivatives(options.seed + i, folder)
-    print(f"{options.programs} programs and {options.derivatives} derivatives")
+        for i in range(options.vectors):
+            check_vectors(options.seed + i, folder)
+    print(f"{options.programs} programs, {options.derivatives} derivatives and {options.vectors} of vectors")
 
 
 main()
