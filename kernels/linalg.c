@@ -115,7 +115,7 @@ struct work {
 			((type *)work->out)[t] = whole ? (type)sign * product : 0;                                      \
 		}                                                                                                   \
 	}                                                                                                       \
-	/* Row by row, from the lower triangle alone. */                                                        \
+	/* Row by row, from the lower triangle alone; all NaN where the matrix is not positive definite. */     \
 	static void cholesky_##name(void *arg, int64_t first, int64_t last)                                     \
 	{                                                                                                       \
 		const struct work *work = arg;                                                                      \
@@ -123,15 +123,18 @@ struct work {
 		for (int64_t t = first; t < last; t++) {                                                            \
 			const type *a = (const type *)work->in + t * n * n;                                             \
 			type *l = (type *)work->out + t * n * n;                                                        \
-			work->failed[t] = false;                                                                        \
+			bool positive = true;                                                                           \
 			for (int64_t i = 0; i < n; i++)                                                                 \
 				for (int64_t j = 0; j < n; j++) {                                                           \
 					type rest = j <= i ? a[i * n + j] : 0;                                                  \
 					for (int64_t s = 0; s < j && j <= i; s++)                                               \
 						rest -= l[i * n + s] * l[j * n + s];                                                \
-					work->failed[t] |= i == j && !(rest > 0);                                               \
+					positive &= i != j || rest > 0;                                                         \
 					l[i * n + j] = j > i ? 0 : i == j ? (type)sqrt((double)rest) : rest / l[j * n + j];     \
 				}                                                                                           \
+			for (int64_t i = 0; i < n && !positive; i++)                                                    \
+				for (int64_t j = 0; j <= i; j++)                                                            \
+					l[i * n + j] = (type)NAN;                                                               \
 		}                                                                                                   \
 	}
 DFG_EACH_float(ALGEBRA)
@@ -214,7 +217,7 @@ static void places(const struct dfg_shape *in, const struct dfg_shape *out, int6
 	}
 }
 
-/* Runs `count` matrices; the first that failed is an error in these words. */
+/* Runs `count` matrices; the first that failed is an error in these words, if any can fail. */
 static struct dfg_err *run(
 	struct dfg_kernel *ctx, struct work *work, int64_t count, range_fn *f32, range_fn *f64, const char *failure)
 {
@@ -246,7 +249,7 @@ static struct dfg_err *cholesky(struct dfg_kernel *ctx)
 	DFG_TRY(check_square(&in->shape));
 	DFG_TRY(dfg_kernel_output(ctx, 0, &in->shape, &out));
 	struct work work = {.in = in->data, .out = out->data, .n = in->shape.dim[in->shape.rank - 1]};
-	return run(ctx, &work, count_of(&in->shape), cholesky_f32, cholesky_f64, "is not positive definite");
+	return run(ctx, &work, count_of(&in->shape), cholesky_f32, cholesky_f64, NULL);
 }
 
 static struct dfg_err *determinant(struct dfg_kernel *ctx)
@@ -321,7 +324,7 @@ static struct dfg_err *triangular(struct dfg_kernel *ctx)
 
 const struct dfg_op dfg_op_Cholesky = {
 	.name = "Cholesky",
-	.doc = "the lower triangle whose product with its transpose is the matrix",
+	.doc = "the lower triangle whose product with its transpose is the matrix; NaN where that is not positive definite",
 	.sig = "<T: float>(input: T) -> (output: T)",
 	.flags = DFG_EXPENSIVE,
 	.shape = square_shape,

@@ -12,7 +12,8 @@ Einsum([[1, 2]], equation = "i")                                : does not fit 1
 Einsum([[1, 2]], equation = "i?->i")                            : is wrong at '?->i'
 Einsum([[[1, 2]], [[3, 4]]], equation = "ij,jk->ik")            : a label stands for dims of 2 and 1
 Cholesky([[4, 2], [2, 10]])                                     = [[2, 0], [1, 3]]
-Cholesky([[1, 2], [2, 1]])                                      : matrix 0 is not positive definite
+Cholesky([[1, 2], [2, 1]])                                      = [[nan, 0], [nan, nan]]
+Cholesky([[[1, 2], [2, 1]], [[4, 2], [2, 10]]])                 = [[[nan, 0], [nan, nan]], [[2, 0], [1, 3]]]
 Cholesky([[1, 2, 3], [4, 5, 6]])                                : needs square matrices, not [2,3]
 MatrixDeterminant([[0, 2], [3, 4]])                             = -6
 MatrixDeterminant([[[2]], [[5]]])                               = [2, 5]
