@@ -29,8 +29,8 @@ static struct dfg_chunk *chunk_add(struct dfg_arena *arena, size_t bytes)
 	size_t size = next_size(arena, bytes), left = arena->total < arena->limit ? arena->limit - arena->total : 0;
 	if (arena->limit && bytes > left)
 		return NULL;
-	if (arena->limit && size > left)
-		size = left;
+	if (arena->limit && size > left / 2) /* the other half is for what shares the limit and is not from here */
+		size = bytes > left / 2 ? bytes : left / 2;
 	struct dfg_chunk *chunk = dfg_mem->take(dfg_mem, sizeof *chunk + size, alignof(max_align_t));
 	if (!chunk)
 		return NULL;

@@ -60,6 +60,20 @@ static void a_product_that_overflows_is_no_memory(void **state)
 	dfg_arena_release(&arena);
 }
 
+static void a_chunk_of_an_arena_leaves_room_beside_it_under_the_limit(void **state)
+{
+	(void)state;
+	struct dfg_arena arena = {0};
+	assert_non_null(dfg_arena_zeros(&arena, 4 << 20, 1));
+	const size_t held = arena.total;
+	arena.limit = held + (256 << 10);
+	assert_non_null(dfg_arena_zeros(&arena, 100, 1));
+	assert_true(arena.total <= held + (128 << 10));
+	assert_non_null(dfg_arena_zeros(&arena, arena.limit - arena.total, 1));
+	assert_int_equal(arena.total, arena.limit);
+	dfg_arena_release(&arena);
+}
+
 static void an_arena_keeps_to_its_limit(void **state)
 {
 	(void)state;
@@ -169,6 +183,7 @@ int main(void)
 		cmocka_unit_test(a_failing_allocator_fails_once_or_for_ever),
 		cmocka_unit_test(an_array_grows_and_keeps_what_it_held),
 		cmocka_unit_test(a_product_that_overflows_is_no_memory),
+		cmocka_unit_test(a_chunk_of_an_arena_leaves_room_beside_it_under_the_limit),
 		cmocka_unit_test(an_arena_keeps_to_its_limit),
 		cmocka_unit_test(a_path_is_scope_and_name),
 		cmocka_unit_test(a_map_numbers_names_in_the_order_of_insertion),
