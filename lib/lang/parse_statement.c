@@ -73,10 +73,11 @@ static struct dfg_err *typed(struct dfg_parser *parser, struct dfg_tree *tree)
 	return dfg_tree_kids(parser, tree, part, 2);
 }
 
+/* Its name is for the outside, and may be a word of the language; that of a target too. */
 static struct dfg_err *output(struct dfg_parser *parser, struct dfg_tree *tree)
 {
 	struct dfg_tree *value;
-	DFG_TRY(dfg_take_new_name(parser, &tree->text));
+	DFG_TRY(dfg_take_name(parser, &tree->text));
 	DFG_TRY(after_sign(parser, "=", dfg_parse_expr, &value));
 	return dfg_tree_kids(parser, tree, &value, 1);
 }
@@ -93,7 +94,7 @@ static struct dfg_err *named_value(struct dfg_parser *parser, struct dfg_tree *t
 static struct dfg_err *named_block(struct dfg_parser *parser, struct dfg_tree *tree)
 {
 	struct dfg_tree *block;
-	DFG_TRY(dfg_take_new_name(parser, &tree->text));
+	DFG_TRY(dfg_take_name(parser, &tree->text));
 	DFG_TRY(dfg_parse_block(parser, &block));
 	return dfg_tree_kids(parser, tree, &block, 1);
 }
