@@ -1,4 +1,5 @@
 #include "cmd/graph.h"
+#include "cmd/uses.h"
 #include "lib/base/mem.h"
 #include "lib/lang/lang.h"
 #include "lib/pass/grad.h"
@@ -87,6 +88,23 @@ static struct dfg_err *write_rule(const struct reads *reads)
 	return err;
 }
 
+/* What the program was read from must outlive its graph. */
+static struct dfg_err *check_outputs(const struct reads *reads)
+{
+	struct dfg_uses uses = {0};
+	struct dfg_err *err = NULL;
+	for (size_t i = 0; !err && i < reads->count; i++)
+		err = dfg_uses_read(&uses, "the program", reads->path[i]);
+	if (!err)
+		err = dfg_uses_write(&uses, "-o", dfg_cmd_output().path);
+	if (!err && depend)
+		err = dfg_uses_write(&uses, "-MF", depfile);
+	if (!err)
+		err = dfg_uses_check(&uses);
+	dfg_uses_release(&uses);
+	return err;
+}
+
 static void talk(void *arg, const char *words)
 {
 	(void)arg;
@@ -107,10 +125,12 @@ static struct dfg_err *build(char **operands, int *out_status)
 		.warn = talk};
 	dfg_graph_init(&graph, &arena);
 	struct dfg_err *err = dfg_lang_build(*operands, &lang, &graph);
-	if (!err)
-		err = dfg_cmd_save_graph(&graph);
 	if (!err && reads.short_of_memory)
 		err = DFG_ERR(DFG_MEMORY, "out of memory");
+	if (!err)
+		err = check_outputs(&reads);
+	if (!err)
+		err = dfg_cmd_save_graph(&graph);
 	if (!err && depend)
 		err = write_rule(&reads);
 	dfg_free(reads.path);

@@ -53,11 +53,24 @@ struct dfg_err *dfg_engine_session(struct dfg_session_options *out_options)
 	return parse_schedule(out_options);
 }
 
+static struct dfg_mem_limit limit;
+
 void dfg_engine_limit_memory(void)
 {
-	static struct dfg_mem_limit limit;
 	if (!E.memory_limit)
 		return;
 	dfg_mem_limit_init(&limit, dfg_mem, E.memory_limit);
 	dfg_mem = &limit.base;
+}
+
+struct dfg_err *dfg_engine_name_limit(struct dfg_err *err, const char *path)
+{
+	if (!err || err->code != DFG_MEMORY || !E.memory_limit)
+		return err;
+	limit.limit = SIZE_MAX; /* the work is over; there must be room for what is said of it */
+	bool named = !strncmp(err->text, path, strlen(path));
+	struct dfg_err *said = DFG_ERR(DFG_MEMORY, "%s%s%s (--memory-limit is %llu)", named ? "" : path, named ? "" : ": ",
+		err->text, (unsigned long long)E.memory_limit);
+	dfg_err_free(err);
+	return said;
 }

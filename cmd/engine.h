@@ -19,3 +19,6 @@ DFG_MUST_CHECK struct dfg_err *dfg_engine_session(struct dfg_session_options *ou
 
 /* --memory-limit, from here on. */
 void dfg_engine_limit_memory(void);
+
+/* Where memory was short of --memory-limit, says so and of which graph. Takes err. */
+DFG_MUST_CHECK struct dfg_err *dfg_engine_name_limit(struct dfg_err *err, const char *path);

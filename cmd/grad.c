@@ -13,7 +13,7 @@
 
 static struct dfg_words_list of, wrt, include;
 static const char *prefix = "grad", *loss, *optimizer;
-static double clip_norm;
+static double clip_norm = -1; /* not given */
 static struct dfg_remat remat;
 
 static const struct dfg_opt options[] = {
@@ -146,7 +146,7 @@ static struct dfg_err *add_training(struct dfg_builder *builder, struct dfg_aren
 		.n_variable = (uint32_t)by->count,
 		.prefix = prefix,
 		.remat = remat,
-		.clip_norm = clip_norm,
+		.clip_norm = clip_norm > 0 ? clip_norm : 0,
 		.notes = &notes,
 	};
 	DFG_TRY(dfg_cmd_tensor(builder->graph, loss, "--loss", &edge));
@@ -183,8 +183,11 @@ static struct dfg_err *check_options(void)
 		return DFG_ERR(DFG_USAGE, "either --of, or --loss with --optimizer");
 	if (!loss != !optimizer)
 		return DFG_ERR(DFG_USAGE, "--loss and --optimizer go together");
-	if (clip_norm < 0 || (clip_norm > 0 && !loss))
-		return DFG_ERR(DFG_USAGE, "--clip-norm is a positive number, for --loss");
+	bool clips = clip_norm != -1;
+	if (clips && !(clip_norm > 0))
+		return DFG_ERR(DFG_USAGE, "--clip-norm wants more than 0");
+	if (clips && !loss)
+		return DFG_ERR(DFG_USAGE, "--clip-norm needs --loss");
 	return dfg_remat_policy(&remat);
 }
 

@@ -1,6 +1,7 @@
 #include "cmd/graph.h"
 
 #include "cmd/option.h"
+#include "cmd/uses.h"
 #include "formats/array.h"
 #include "formats/plan.h"
 #include "lib/lang/lang.h"
@@ -67,7 +68,11 @@ struct dfg_err *dfg_cmd_open_graph(const char *path, struct dfg_graph_file *out_
 	DFG_TRY(dfg_blob_open(path, 0, &blob));
 	if (!is_program(path, &blob))
 		return dfg_graph_open_blob(&blob, path, &options, out_file);
-	struct dfg_err *err = build(path, &blob, out_file);
+	struct dfg_err *err = NULL;
+	if (output && dfg_same_file(output, path))
+		err = DFG_ERR(DFG_USAGE, "-o %s would replace the program %s", output, path);
+	if (!err)
+		err = build(path, &blob, out_file);
 	dfg_blob_close(&blob);
 	return err;
 }

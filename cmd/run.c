@@ -11,7 +11,8 @@
 #include <string.h>
 #include <time.h>
 
-struct dfg_run_options dfg_run_options = {.epochs = -1, .steps = -1, .repeat = -1, .warmup = 0, .batch = -1, .keep = 5};
+struct dfg_run_options dfg_run_options = {
+	.epochs = -1, .steps = -1, .repeat = -1, .warmup = 0, .batch = -1, .shuffle = -1, .keep = 5};
 #define O dfg_run_options
 
 static const struct dfg_opt input_rows[] = {
@@ -91,6 +92,11 @@ static struct dfg_err *check_options(void)
 		return DFG_ERR(DFG_USAGE, "--repeat wants 1 or more, --warmup 0 or more");
 	if (O.batch == 0 || O.batch < -1)
 		return DFG_ERR(DFG_USAGE, "--batch wants 1 or more");
+	if (O.no_shuffle && O.shuffle >= 0)
+		return DFG_ERR(DFG_USAGE, "--no-shuffle leaves --shuffle nothing to order: give one of them");
+	if (O.checkpoint && O.data.count && !O.target.count)
+		return DFG_ERR(
+			DFG_USAGE, "--checkpoint keeps a training, and without --target there is none: --data is only read");
 	if (O.keep < 0)
 		return DFG_ERR(DFG_USAGE, "--keep wants 0 or more");
 	if ((O.resume || O.force || O.every) && !O.checkpoint)
@@ -108,8 +114,6 @@ static struct dfg_err *check_options(void)
 		return DFG_ERR(DFG_USAGE, "--map needs --load");
 	if (O.output && strcmp(O.output, "-"))
 		DFG_TRY(dfg_arrays_check_path(O.output, NULL));
-	if (O.save)
-		DFG_TRY(dfg_arrays_check_path(O.save, NULL));
 	if (O.device && strcmp(O.device, "cpu"))
 		return DFG_ERR(DFG_CONFIG, "no device '%s' here: there is only cpu", O.device);
 	return NULL;
@@ -171,6 +175,7 @@ static struct dfg_err *ask(struct dfg_run *run)
 	DFG_TRY(dfg_model_nodes(&run->model, &O.target, &run->target, &run->n_target));
 	if (!run->fetch.count && !run->n_target)
 		DFG_TRY(dfg_model_outputs(&run->model, &run->fetch));
+	DFG_TRY(dfg_run_check_results(run));
 	return dfg_run_bind_feeds(run);
 }
 
@@ -292,22 +297,12 @@ static struct dfg_err *run_across(const char *path, struct dfg_trace *trace, int
 	return err;
 }
 
-/* What cannot be written at the end is found before the work. */
-static struct dfg_err *try_outputs(void)
-{
-	const char *const path[] = {O.output, O.save, O.trace};
-	for (size_t i = 0; i < sizeof path / sizeof *path; i++)
-		if (path[i])
-			DFG_TRY(dfg_out_try(path[i]));
-	return NULL;
-}
-
 static struct dfg_err *run_command(char **operands, int *out_status)
 {
 	struct dfg_trace *trace = NULL;
 	dfg_globals.usage = true;
 	DFG_TRY(check_options());
-	DFG_TRY(try_outputs());
+	DFG_TRY(dfg_run_check_outputs(*operands));
 	dfg_engine_limit_memory();
 	struct dfg_err *err = O.trace ? dfg_trace_new(&trace) : NULL;
 	if (!err && !dfg_planning.hosts && dfg_plan_folder_is(*operands))
@@ -317,7 +312,7 @@ static struct dfg_err *run_command(char **operands, int *out_status)
 	else if (!err)
 		err = run_graph(*operands, NULL, trace, out_status);
 	dfg_trace_free(trace);
-	return err;
+	return dfg_engine_name_limit(err, *operands);
 }
 
 const struct dfg_cmd dfg_cmd_run = {

@@ -36,6 +36,10 @@ struct dfg_run {
 	struct dfg_distributed *distributed; /* NULL: it runs here */
 };
 
+/* What would be lost or found too late: asked before the graph is opened, and once it is known what is fetched. */
+DFG_MUST_CHECK struct dfg_err *dfg_run_check_outputs(const char *graph);
+DFG_MUST_CHECK struct dfg_err *dfg_run_check_results(const struct dfg_run *run);
+
 /* The step that a run makes without data: its plan and the names of what it fetches. Variables are set when it returns. */
 DFG_MUST_CHECK struct dfg_err *dfg_run_plan(
 	struct dfg_run *run, const struct dfg_feeds *feeds, const struct dfg_edges *fetch, struct dfg_plan **out_plan);

@@ -23,6 +23,11 @@ struct training {
 	bool trains, warned;
 };
 
+static uint64_t shuffle_seed(void)
+{
+	return dfg_run_options.shuffle < 0 ? 0 : (uint64_t)dfg_run_options.shuffle;
+}
+
 static bool is_over(const struct training *t)
 {
 	return (t->steps && t->at.step >= t->steps) || (t->epochs && t->at.epoch > t->epochs) ||
@@ -182,7 +187,7 @@ static struct dfg_err *after_step(struct training *t)
 		t->at.epoch++;
 		t->at.sample = 0;
 		if (!is_over(t) && !dfg_run_options.no_shuffle && t->trains)
-			DFG_TRY(dfg_dataset_shuffle(&t->dataset, (uint64_t)dfg_run_options.shuffle, t->at.epoch));
+			DFG_TRY(dfg_dataset_shuffle(&t->dataset, shuffle_seed(), t->at.epoch));
 	}
 	return dfg_saving_is_due(&t->saving, t->at.step, ended) ? dfg_saving_commit(&t->saving, t->run, &t->at) : NULL;
 }
@@ -190,7 +195,7 @@ static struct dfg_err *after_step(struct training *t)
 static struct dfg_err *all_steps(struct training *t)
 {
 	if (t->dataset.count && t->trains && !dfg_run_options.no_shuffle)
-		DFG_TRY(dfg_dataset_shuffle(&t->dataset, (uint64_t)dfg_run_options.shuffle, t->at.epoch));
+		DFG_TRY(dfg_dataset_shuffle(&t->dataset, shuffle_seed(), t->at.epoch));
 	dfg_progress_start(&t->progress, t->at.step, t->steps, t->epochs);
 	while (!is_over(t) && !dfg_stop_signal()) {
 		DFG_TRY(one_step(t, next_batch(t)));

@@ -214,6 +214,14 @@ static struct dfg_err *output_codec(const char *path, const char *format, const 
 		nearest.best ? nearest.best : "", nearest.best ? "'?" : "");
 }
 
+const struct dfg_array_codec *dfg_array_codec_of(const char *path)
+{
+	for (int i = 0; i < CODECS; i++)
+		if (ends_in(path, codecs[i]->suffix))
+			return codecs[i];
+	return NULL;
+}
+
 struct dfg_err *dfg_arrays_check_path(const char *path, const char *format)
 {
 	const struct dfg_array_codec *codec;

@@ -44,6 +44,9 @@ bool dfg_safetensors_holds(enum dfg_dtype dtype);
 DFG_MUST_CHECK struct dfg_err *dfg_arrays_write(
 	const char *path, const char *format, bool if_changed, const struct dfg_arrays *arrays);
 
+/* By the path's suffix; NULL: it tells none. */
+const struct dfg_array_codec *dfg_array_codec_of(const char *path);
+
 /* DFG_USAGE where that path and format name no array format: to be asked before the work is done. */
 DFG_MUST_CHECK struct dfg_err *dfg_arrays_check_path(const char *path, const char *format);
 

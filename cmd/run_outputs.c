@@ -1,0 +1,83 @@
+#include "cmd/run.h"
+#include "cmd/uses.h"
+
+#include <string.h>
+
+#define O dfg_run_options
+
+static struct dfg_err *add_uses(const char *graph, struct dfg_uses *uses)
+{
+	DFG_TRY(dfg_uses_read(uses, "the graph", graph));
+	DFG_TRY(dfg_uses_read(uses, "--eval-graph", O.eval_graph));
+	DFG_TRY(dfg_uses_words(uses, "--feed", &O.feed));
+	DFG_TRY(dfg_uses_words(uses, "--data", &O.data));
+	DFG_TRY(dfg_uses_words(uses, "--eval-data", &O.eval_data));
+	for (size_t i = 0; i < O.load.count; i++) /* to go on from FILE and save there is fine: it is replaced whole */
+		if (!O.save || !dfg_same_file(O.load.word[i], O.save))
+			DFG_TRY(dfg_uses_read(uses, "--load", O.load.word[i]));
+	DFG_TRY(dfg_uses_write(uses, "-o", O.output));
+	DFG_TRY(dfg_uses_write(uses, "--save", O.save));
+	DFG_TRY(dfg_uses_write(uses, "--metrics", O.metrics));
+	return dfg_uses_write(uses, "--trace", O.trace);
+}
+
+static struct dfg_err *check_files(const char *graph)
+{
+	struct dfg_uses uses = {0};
+	struct dfg_err *err = add_uses(graph, &uses);
+	if (!err)
+		err = dfg_uses_check(&uses);
+	dfg_uses_release(&uses);
+	return err;
+}
+
+static bool is_stdout(const char *path)
+{
+	return path && !strcmp(path, "-");
+}
+
+static bool results_take_stdout(void)
+{
+	bool any = O.fetch.count || !O.target.count;
+	return dfg_globals.json || O.each || is_stdout(O.output) || (!O.output && any);
+}
+
+static struct dfg_err *check_stdout(void)
+{
+	const char *wants = is_stdout(O.metrics) ? "metrics" : is_stdout(O.trace) ? "trace" : NULL;
+	if (wants && results_take_stdout())
+		return DFG_ERR(DFG_USAGE, "--%s - needs stdout, which the results take: give a file to one of them", wants);
+	if (is_stdout(O.metrics) && is_stdout(O.trace))
+		return DFG_ERR(DFG_USAGE, "--trace - needs stdout, which --metrics takes: give a file to one of them");
+	return NULL;
+}
+
+/* What cannot be written at the end is found before the work. */
+static struct dfg_err *try_outputs(void)
+{
+	const char *const path[] = {O.output, O.save, O.trace};
+	for (size_t i = 0; i < sizeof path / sizeof *path; i++)
+		if (path[i])
+			DFG_TRY(dfg_out_try(path[i]));
+	return NULL;
+}
+
+struct dfg_err *dfg_run_check_outputs(const char *graph)
+{
+	const struct dfg_array_codec *codec = O.save ? dfg_array_codec_of(O.save) : NULL;
+	if (O.save && (!codec || !codec->many))
+		return DFG_ERR(DFG_USAGE, "--save %s: variables go to a .safetensors or .npz file", O.save);
+	DFG_TRY(check_stdout());
+	DFG_TRY(check_files(graph));
+	return try_outputs();
+}
+
+struct dfg_err *dfg_run_check_results(const struct dfg_run *run)
+{
+	const struct dfg_array_codec *codec = O.output ? dfg_array_codec_of(O.output) : NULL;
+	bool many = !O.output || (codec && codec->many);
+	if (many || run->fetch.count < 2)
+		return NULL;
+	return DFG_ERR(
+		DFG_USAGE, "-o %s holds one array, and %u are fetched: give -o FILE.npz", O.output, run->fetch.count);
+}

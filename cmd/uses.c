@@ -1,0 +1,109 @@
+#include "cmd/uses.h"
+
+#include "lib/base/mem.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+/* What tells a file from others. The name is that of one that is not there yet; NULL: it is. */
+struct place {
+	dev_t device;
+	ino_t inode;
+	const char *name;
+};
+
+/* False where nothing can be lost there. */
+static bool find_place(const char *path, struct place *out_place)
+{
+	char folder[4096] = ".";
+	struct stat stat_;
+	const char *slash = strrchr(path, '/'), *name = NULL;
+	if (stat(path, &stat_)) {
+		size_t length = slash ? (size_t)(slash - path) + 1 : 0;
+		if (length >= sizeof folder)
+			return false;
+		if (length) {
+			memcpy(folder, path, length);
+			folder[length] = '\0';
+		}
+		name = slash ? slash + 1 : path;
+		if (stat(folder, &stat_))
+			return false;
+	} else if (!S_ISREG(stat_.st_mode)) {
+		return false;
+	}
+	*out_place = (struct place){stat_.st_dev, stat_.st_ino, name};
+	return true;
+}
+
+bool dfg_same_file(const char *a, const char *b)
+{
+	struct place x, y;
+	if (!strcmp(a, "-") || !strcmp(b, "-") || !find_place(a, &x) || !find_place(b, &y))
+		return false;
+	if (x.device != y.device || x.inode != y.inode || !x.name != !y.name)
+		return false;
+	return !x.name || !strcmp(x.name, y.name);
+}
+
+static struct dfg_err *add(struct dfg_uses *uses, const char *what, const char *path, bool written)
+{
+	if (!path)
+		return NULL;
+	if (!dfg_reserve(&uses->use, &uses->room, uses->count + 1, sizeof *uses->use))
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	uses->use[uses->count++] = (struct dfg_use){what, path, written};
+	return NULL;
+}
+
+struct dfg_err *dfg_uses_read(struct dfg_uses *uses, const char *what, const char *path)
+{
+	return add(uses, what, path, false);
+}
+
+struct dfg_err *dfg_uses_write(struct dfg_uses *uses, const char *what, const char *path)
+{
+	return add(uses, what, path, true);
+}
+
+/* FILE of FILE[key], unless a file is called so. */
+static const char *without_key(struct dfg_uses *uses, const char *spec)
+{
+	struct stat stat_;
+	size_t length = strlen(spec);
+	const char *bracket = strrchr(spec, '[');
+	if (!bracket || spec[length - 1] != ']' || !stat(spec, &stat_))
+		return spec;
+	return dfg_arena_copy(&uses->arena, spec, (size_t)(bracket - spec));
+}
+
+struct dfg_err *dfg_uses_words(struct dfg_uses *uses, const char *what, const struct dfg_words_list *words)
+{
+	for (size_t i = 0; i < words->count; i++) {
+		const char *equals = strchr(words->word[i], '=');
+		if (equals && equals[1] != '@')
+			continue;
+		const char *path = without_key(uses, equals ? equals + 2 : words->word[i]);
+		DFG_TRY(path ? dfg_uses_read(uses, what, path) : DFG_ERR(DFG_MEMORY, "out of memory"));
+	}
+	return NULL;
+}
+
+struct dfg_err *dfg_uses_check(const struct dfg_uses *uses)
+{
+	for (size_t i = 0; i < uses->count; i++)
+		for (size_t k = 0; k < uses->count; k++) {
+			const struct dfg_use *one = &uses->use[i], *other = &uses->use[k];
+			if (k == i || !one->written || (other->written && k > i) || !dfg_same_file(one->path, other->path))
+				continue;
+			return DFG_ERR(DFG_USAGE, "%s %s would replace %s %s", one->what, one->path, other->what, other->path);
+		}
+	return NULL;
+}
+
+void dfg_uses_release(struct dfg_uses *uses)
+{
+	dfg_free(uses->use);
+	dfg_arena_release(&uses->arena);
+	*uses = (struct dfg_uses){0};
+}

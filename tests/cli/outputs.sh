@@ -1,0 +1,61 @@
+# What would be lost, or found too late, is refused before the work: an output that is an input or another output, a file
+# that cannot hold what is meant for it, stdout that is taken.
+. "$ROOT/tests/cli/kit"
+refused() { # WORDS COMMAND...: and nothing that is here changes
+	words=$1
+	shift
+	cksum x.npy t.pb s.dfg >before
+	status 2 "$@"
+	has err "$words"
+	cksum x.npy t.pb s.dfg | cmp - before || { echo "changed by: $*"; exit 1; }
+}
+
+printf 'input x: f32[n]\nparam w: f32[] = zeros\nparam v: f32[] = zeros\noutput loss = mean((w + v - x) ** 2)\n' >s.dfg
+"$DFG" grad s.dfg --loss loss --optimizer 'sgd(lr=0.1)' -o t.pb
+printf 'output x = zeros([1000])\n' | "$DFG" run - -o x.npy
+train="$DFG run t.pb --data x=@x.npy --target train"
+
+# Outputs that are inputs, or each other, under whatever name.
+ln -s x.npy link
+ln x.npy hard.json
+refused '--metrics x.npy would replace --data x.npy' $train --fetch loss --metrics x.npy
+refused '--metrics ./x.npy would replace --data x.npy' $train --fetch loss --metrics ./x.npy
+refused '--metrics link would replace --data x.npy' $train --fetch loss --metrics link
+refused '--metrics hard.json would replace --data x.npy' $train --fetch loss --metrics hard.json
+rm link hard.json
+refused '--trace t.pb would replace the graph t.pb' $train --trace t.pb
+refused '--save ./same.npz would replace -o same.npz' $train --fetch loss -o same.npz --save ./same.npz
+refused '-o x.npy would replace --feed x.npy' "$DFG" run t.pb --feed x=@x.npy --fetch loss -o x.npy
+refused '-o s.dfg would replace the program s.dfg' "$DFG" build s.dfg -o s.dfg
+refused '-MF s.dfg would replace the program s.dfg' "$DFG" build s.dfg -o s.pb -MD -MF s.dfg
+refused '-MF s.pb would replace -o s.pb' "$DFG" build s.dfg -o s.pb -MD -MF s.pb
+refused '-o s.dfg would replace the program s.dfg' "$DFG" grad s.dfg --of loss -o s.dfg
+never test -e s.pb -o -e same.npz
+status 0 $train --save w.npz
+status 0 $train --load w.npz --save w.npz
+
+# A file that cannot hold what is meant for it.
+for name in w.npy w.csv w.idx -; do
+	refused "--save $name: variables go to a .safetensors or .npz" $train --save $name
+done
+refused '-o o.npy holds one array, and 2 are fetched' "$DFG" run t.pb --feed x=@x.npy --fetch loss,w -o o.npy
+
+# Stdout holds one thing.
+refused '--metrics - needs stdout, which the results take' $train --fetch loss --metrics -
+refused '--trace - needs stdout, which the results take' "$DFG" run t.pb --feed x=@x.npy --trace -
+refused '--trace - needs stdout, which --metrics takes' $train --metrics - --trace -
+status 0 $train --fetch loss -o o.npy --metrics -
+has out '"step":1,'
+
+# Options that say nothing, or two things.
+refused '--clip-norm wants more than 0' "$DFG" grad s.dfg --loss loss --optimizer 'sgd(lr=0.1)' --clip-norm 0
+refused '--no-shuffle' $train --no-shuffle --shuffle 0
+refused '--checkpoint' "$DFG" run t.pb --data x=@x.npy --fetch loss --checkpoint c
+never test -e c
+
+# Memory that is short is short of the limit.
+status 71 "$DFG" run t.pb --feed x=@x.npy --fetch loss --memory-limit 100
+has err 't.pb: out of memory (--memory-limit is 100)'
+status 71 "$DFG" run t.pb --feed x=@x.npy --fetch loss --memory-limit 40000
+has err 't.pb: '
+has err '(--memory-limit is 40000)'
