@@ -37,6 +37,8 @@ struct dfg_err *dfg_distribution_check(void)
 struct dfg_err *dfg_distributed_open(struct dfg_distributed *out_distributed)
 {
 	*out_distributed = (struct dfg_distributed){0};
+	if (dfg_engine.swap)
+		return DFG_ERR(DFG_USAGE, "--swap does not go with --hosts");
 	if (strcmp(D.transport, "auto") && strcmp(D.transport, "libcurl") && strcmp(D.transport, "shm"))
 		return DFG_ERR(DFG_USAGE, "--transport wants auto, libcurl or shm, not '%s'", D.transport);
 	if (!(D.lease >= 0.1) || D.lease > 86400)

@@ -9,10 +9,14 @@
 struct dfg_engine dfg_engine = {.seed = -1};
 #define E dfg_engine
 
+static struct dfg_mem_limit limit;
+
 const struct dfg_opt dfg_engine_options[] = {
 	{"threads", .takes = "N", .number = &E.threads, .help = "Use N threads (as many as the machine allows)."},
 	{"seed", .takes = "N", .number = &E.seed, .help = "Seed of random ops."},
 	{"memory-limit", .takes = "SIZE", .size = &E.memory_limit, .help = "Fail where more memory than SIZE is needed."},
+	{"swap", .takes = "DIR", .text = &E.swap,
+		.help = "Keep what loops save in a scratch file in DIR, where memory is short of its limit."},
 	{"timeout", .takes = "SECONDS", .real = &E.timeout, .help = "Fail where a step takes longer; 0 is no limit."},
 	{"max-iterations", .takes = "N", .number = &E.max_iterations,
 		.help = "Fail where a loop goes on for longer; 0 is no limit."},
@@ -41,6 +45,8 @@ struct dfg_err *dfg_engine_session(struct dfg_session_options *out_options)
 {
 	if (E.threads < 0 || E.threads > 4096)
 		return DFG_ERR(DFG_USAGE, "--threads wants a number from 1 to 4096");
+	if (E.swap && !E.memory_limit)
+		return DFG_ERR(DFG_USAGE, "--swap needs --memory-limit, which says when memory is short");
 	*out_options = (struct dfg_session_options){
 		.threads = (int)E.threads,
 		.seed = E.seed < 0 ? 0 : (uint64_t)E.seed,
@@ -49,6 +55,8 @@ struct dfg_err *dfg_engine_session(struct dfg_session_options *out_options)
 		.check_numerics = E.check_numerics,
 		.max_iterations = E.max_iterations,
 		.timeout = E.timeout,
+		.swap = E.swap,
+		.limit = &limit,
 	};
 	return parse_schedule(out_options);
 }

@@ -9,7 +9,7 @@ struct dfg_engine {
 	uint64_t memory_limit;
 	double timeout;
 	bool check_numerics, no_opt;
-	const char *schedule;
+	const char *schedule, *swap;
 };
 extern struct dfg_engine dfg_engine;
 extern const struct dfg_opt dfg_engine_options[];

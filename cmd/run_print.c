@@ -1,3 +1,4 @@
+#include "cmd/engine.h"
 #include "cmd/print_tensor.h"
 #include "cmd/run.h"
 
@@ -39,9 +40,15 @@ static void print_stats(const struct dfg_run *run, struct dfg_json_out *json)
 		{"dead_tokens", stats->dead_tokens},
 		{"saves", stats->saves},
 		{"peak_frames", stats->peak_frames},
+		{"swapped_out", stats->swapped.out},
+		{"swapped_out_bytes", stats->swapped.out_bytes},
+		{"swapped_in", stats->swapped.in},
+		{"swapped_in_bytes", stats->swapped.in_bytes},
+		{"swap_stalled_us", stats->swapped.stalled_ns / 1000},
 	};
 	dfg_json_open(json, '{');
-	for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+	size_t count = sizeof lines / sizeof *lines - (dfg_engine.swap ? 0 : 5);
+	for (size_t i = 0; i < count; i++) {
 		dfg_talk("%s %llu", lines[i].name, (unsigned long long)lines[i].value);
 		dfg_json_key(json, lines[i].name);
 		dfg_json_uint(json, lines[i].value);

@@ -33,6 +33,8 @@ static const struct dfg_fs system_fs = {
 	.unlink = unlink,
 	.mkdir = mkdir,
 	.rmdir = rmdir,
+	.read_at = pread,
+	.write_at = pwrite,
 };
 const struct dfg_fs *dfg_fs = &system_fs;
 

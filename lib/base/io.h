@@ -22,6 +22,8 @@ struct dfg_fs {
 	int (*unlink)(const char *path);
 	int (*mkdir)(const char *path, mode_t mode);
 	int (*rmdir)(const char *path);
+	ssize_t (*read_at)(int fd, void *to, size_t count, off_t offset);
+	ssize_t (*write_at)(int fd, const void *from, size_t count, off_t offset);
 };
 extern const struct dfg_fs *dfg_fs; /* the system's, unless a test has put its own in front */
 
@@ -73,6 +75,14 @@ void dfg_out_remove_all(void);
 
 /* Writes all of it, over short writes and EINTR. */
 DFG_MUST_CHECK struct dfg_err *dfg_fs_write_all(int fd, const char *path, const void *bytes, size_t count);
+
+/* A new file in the folder to write and read, without a name: it is gone with the process. DFG_NO_OUTPUT. */
+DFG_MUST_CHECK struct dfg_err *dfg_fs_open_scratch(const char *folder, int *out_fd);
+
+/* All of it, at a place of such a file. Any thread. */
+DFG_MUST_CHECK struct dfg_err *dfg_fs_write_at(
+	int fd, const char *folder, const void *bytes, size_t count, uint64_t offset);
+DFG_MUST_CHECK struct dfg_err *dfg_fs_read_at(int fd, const char *folder, void *bytes, size_t count, uint64_t offset);
 
 /* True where both are there and hold the same bytes. A file that cannot be read is not the same. */
 bool dfg_fs_same_bytes(const char *a, const char *b);

@@ -17,8 +17,8 @@ enum { HEAD = (sizeof(struct kept) + DFG_ALIGN - 1) / DFG_ALIGN * DFG_ALIGN };
 struct buffers {
 	pthread_mutex_t lock;
 	struct kept *idle[CLASSES];
-	size_t idle_bytes, most_used;
-	atomic_size_t used_bytes, peak; /* changed under the lock */
+	size_t most_used;
+	atomic_size_t idle_bytes, used_bytes, peak; /* changed under the lock */
 	size_t out;                     /* buffers in use */
 	bool closed;
 };
@@ -54,6 +54,11 @@ static void end(struct buffers *buffers)
 	dfg_free(buffers);
 }
 
+static void set_idle(struct buffers *buffers, size_t bytes)
+{
+	atomic_store_explicit(&buffers->idle_bytes, bytes, memory_order_relaxed);
+}
+
 /* With the lock held. */
 static void drop_idle(struct buffers *buffers)
 {
@@ -63,7 +68,7 @@ static void drop_idle(struct buffers *buffers)
 			buffers->idle[class] = kept->next;
 			dfg_free(kept);
 		}
-	buffers->idle_bytes = 0;
+	set_idle(buffers, 0);
 }
 
 void dfg_buffers_free(struct buffers *buffers)
@@ -90,10 +95,11 @@ static void release(struct dfg_buffer *buffer)
 	atomic_store_explicit(&buffers->used_bytes, used, memory_order_relaxed);
 	buffers->out--;
 	size_t most = buffers->most_used > IDLE_LEAST ? buffers->most_used : IDLE_LEAST;
-	bool keep = !buffers->closed && buffers->idle_bytes + room <= most;
+	size_t idle = dfg_buffers_idle(buffers) + room;
+	bool keep = !buffers->closed && idle <= most;
 	bool last = buffers->closed && !buffers->out;
 	if (keep) {
-		buffers->idle_bytes += room;
+		set_idle(buffers, idle);
 		kept->next = buffers->idle[kept->class];
 		buffers->idle[kept->class] = kept;
 	}
@@ -110,7 +116,7 @@ static struct kept *take_idle(struct buffers *buffers, int class, size_t room, s
 	struct kept *kept = buffers->idle[class];
 	if (kept) {
 		buffers->idle[class] = kept->next;
-		buffers->idle_bytes -= room;
+		set_idle(buffers, dfg_buffers_idle(buffers) - room);
 	}
 	buffers->out++;
 	size_t used = atomic_load_explicit(&buffers->used_bytes, memory_order_relaxed) + bytes;
@@ -187,4 +193,9 @@ size_t dfg_buffers_peak(const struct buffers *buffers)
 size_t dfg_buffers_used(const struct buffers *buffers)
 {
 	return atomic_load_explicit(&buffers->used_bytes, memory_order_relaxed);
+}
+
+size_t dfg_buffers_idle(const struct buffers *buffers)
+{
+	return atomic_load_explicit(&buffers->idle_bytes, memory_order_relaxed);
 }

@@ -24,3 +24,6 @@ bool dfg_buffers_own(const struct dfg_buffer *buffer);
 size_t dfg_buffers_mark(struct buffers *buffers);
 size_t dfg_buffers_peak(const struct buffers *buffers);
 size_t dfg_buffers_used(const struct buffers *buffers);
+
+/* Bytes that lie idle: they are there for whoever asks next. */
+size_t dfg_buffers_idle(const struct buffers *buffers);

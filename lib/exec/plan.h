@@ -102,7 +102,8 @@ struct dfg_session {
 	struct dfg_state state;
 	struct buffers *buffers;
 	struct dfg_pool *pool;
-	pthread_mutex_t lock; /* of plans */
+	struct dfg_swap *swap; /* NULL: none was asked for */
+	pthread_mutex_t lock;  /* of plans */
 	struct dfg_plan *plans;
 };
 

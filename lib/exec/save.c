@@ -46,6 +46,44 @@ static struct dfg_err *wake_all(struct machine *machine, struct dfg_entry *entry
 	return NULL;
 }
 
+/*
+ * Written without the lock, with a reference of its own: so nobody writes to it, and nobody else writes it out. Where
+ * a Load has come for it meanwhile, the place in the file is given back.
+ */
+static struct dfg_err *swap_out(struct machine *machine, struct dfg_store *store, size_t number)
+{
+	struct dfg_tensor value = store->entry[number].tensor, away = {0};
+	dfg_buffer_ref(value.buffer);
+	dfg_leave(machine);
+	struct dfg_err *err = dfg_swap_write(machine->plan->session->swap, &value, &away);
+	dfg_come_back(machine);
+	struct dfg_entry *entry = &store->entry[number];
+	if (!err && entry->state == DFG_ENTRY_FULL && entry->tensor.buffer == value.buffer &&
+		entry->tensor.data == value.data && atomic_load(&value.buffer->refs) == 2) {
+		dfg_tensor_release(&entry->tensor);
+		entry->tensor = away;
+		away = (struct dfg_tensor){0};
+	}
+	dfg_tensor_release(&away);
+	dfg_tensor_release(&value);
+	return err;
+}
+
+/* The oldest first. */
+static struct dfg_err *make_room(struct machine *machine, struct dfg_store *store)
+{
+	for (size_t e = store->looked; e < store->entries && dfg_swap_wants(machine->plan->session->swap); e++) {
+		const struct dfg_entry *entry = &store->entry[e];
+		if (entry->state == DFG_ENTRY_FULL && dfg_swap_fits(&entry->tensor))
+			DFG_TRY(swap_out(machine, store, e));
+		entry = &store->entry[e];
+		bool done = entry->state != DFG_ENTRY_FULL || dfg_swap_has(&entry->tensor);
+		if (store->looked == e && (done || store->entries - e > SWAP_PATIENCE))
+			store->looked = e + 1;
+	}
+	return NULL;
+}
+
 struct dfg_err *dfg_save(struct machine *machine, struct slab *slab, uint32_t record)
 {
 	const struct record *r = &machine->plan->record[record];
@@ -60,8 +98,10 @@ struct dfg_err *dfg_save(struct machine *machine, struct slab *slab, uint32_t re
 	dfg_store_fill(where.store, entry, &value);
 	machine->stats.saves++;
 	machine->live_saves++;
-	if (machine->flow->keep[record].loads)
-		return wake_all(machine, entry);
+	if (machine->flow->keep[record].loads) {
+		DFG_TRY(wake_all(machine, entry));
+		return machine->plan->session->swap ? make_room(machine, where.store) : NULL;
+	}
 	dfg_store_drop(where.store, entry);
 	machine->live_saves--;
 	return NULL;
@@ -101,6 +141,14 @@ static struct dfg_err *take_value(struct machine *machine, uint32_t record, stru
 	return NULL;
 }
 
+static struct dfg_err *swap_in(struct machine *machine, struct dfg_tensor *tensor)
+{
+	dfg_leave(machine);
+	struct dfg_err *err = dfg_swap_read(machine->plan->session->swap, tensor);
+	dfg_come_back(machine);
+	return err;
+}
+
 struct dfg_err *dfg_load(struct machine *machine, struct slab *slab, uint32_t record, bool *out_waits)
 {
 	const struct record *r = &machine->plan->record[record], *save = &machine->plan->record[r->save];
@@ -120,7 +168,7 @@ struct dfg_err *dfg_load(struct machine *machine, struct slab *slab, uint32_t re
 	}
 	DFG_TRY(take_value(machine, record, &where, entry, &slab->tensor[slot]));
 	slab->state[slot] = LIVE;
-	return NULL;
+	return dfg_swap_has(&slab->tensor[slot]) ? swap_in(machine, &slab->tensor[slot]) : NULL;
 }
 
 /* The same one whatever the schedule: the first record, in the first iterations. */

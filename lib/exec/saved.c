@@ -101,6 +101,23 @@ static struct dfg_err *keep_value(struct dfg_session *session, const struct dfg_
 	return NULL;
 }
 
+/* The oldest first. */
+static struct dfg_err *make_room(struct saved *saved, struct dfg_swap *swap)
+{
+	for (size_t e = saved->looked; e < saved->count && dfg_swap_wants(swap); e++) {
+		struct dfg_tensor *value = &saved->value[e], away;
+		if (dfg_swap_fits(value)) {
+			DFG_TRY(dfg_swap_write(swap, value, &away));
+			dfg_tensor_release(value);
+			*value = away;
+		}
+		bool done = dfg_swap_has(value) || !value->dtype;
+		if (saved->looked == e && (done || saved->count - e > SWAP_PATIENCE))
+			saved->looked = e + 1;
+	}
+	return NULL;
+}
+
 struct dfg_err *dfg_saved_put(struct saved *saved, struct dfg_session *session, struct dfg_tensor *const *in)
 {
 	int64_t key[KEYS_MOST];
@@ -121,7 +138,7 @@ struct dfg_err *dfg_saved_put(struct saved *saved, struct dfg_session *session, 
 		DFG_TRY(keep_value(session, in[0], &saved->value[entry]));
 	}
 	saved->count++;
-	return NULL;
+	return session->swap && !saved->bytes ? make_room(saved, session->swap) : NULL;
 }
 
 static bool is_at(const struct saved *saved, size_t entry, const int64_t *key)
@@ -184,8 +201,10 @@ struct dfg_err *dfg_saved_get(struct saved *saved, const struct dfg_plan *plan, 
 		return DFG_ERR(DFG_DATA, "reads key %s of '%s' (%s) a second time", dfg_key_words(key, saved->keys).s,
 			save->node, save->op->name);
 	saved->readers[entry] |= self;
-	if (!saved->bytes)
-		return give_value(saved, entry, all && saved->readers[entry] == all, out);
+	if (!saved->bytes) {
+		DFG_TRY(give_value(saved, entry, all && saved->readers[entry] == all, out));
+		return dfg_swap_has(out) ? dfg_swap_read(plan->session->swap, out) : NULL;
+	}
 	if (!out->data)
 		DFG_TRY(take_like(plan->session, &saved->like, out));
 	memcpy(out->data, saved->data + entry * saved->bytes, saved->bytes);
@@ -196,7 +215,7 @@ void dfg_saved_clear(struct saved *saved)
 {
 	for (size_t e = 0; e < saved->count && !saved->bytes; e++)
 		dfg_tensor_release(&saved->value[e]);
-	saved->count = saved->at = 0;
+	saved->count = saved->at = saved->looked = 0;
 	saved->order = 0;
 }
 

@@ -17,6 +17,7 @@ struct saved {
 	uint64_t *readers; /* by entry: Loads that have read it */
 	size_t count, key_room, data_room, value_room, reader_room;
 	size_t at;              /* the entry that was read last */
+	size_t looked;          /* entries before it have been looked at, whether they can wait in a file */
 	int order;              /* of keys: 1 up, -1 down; 0: fewer than two; INDEXED */
 	struct dfg_store index; /* key to entry + 1, where keys are in no order */
 };

@@ -9,6 +9,8 @@ static struct dfg_err *begin(struct dfg_session *session)
 	if (!session->options.fleet) {
 		DFG_TRY(dfg_buffers_new(&session->buffers));
 		DFG_TRY(dfg_pool_new(session->options.threads, &session->pool));
+		if (session->options.swap)
+			DFG_TRY(dfg_swap_new(session->options.swap, session->options.limit, session->buffers, &session->swap));
 	}
 	DFG_TRY(dfg_state_init(&session->state));
 	return NULL;
@@ -29,6 +31,7 @@ struct dfg_err *dfg_session_new(
 		session->options = *options;
 	struct dfg_err *err = begin(session);
 	if (err) {
+		dfg_swap_free(session->swap);
 		dfg_pool_free(session->pool);
 		dfg_buffers_free(session->buffers);
 		pthread_mutex_destroy(&session->lock);
@@ -50,6 +53,7 @@ void dfg_session_free(struct dfg_session *session)
 		dfg_free(plan);
 	}
 	dfg_state_release(&session->state);
+	dfg_swap_free(session->swap);
 	dfg_pool_free(session->pool);
 	dfg_buffers_free(session->buffers);
 	pthread_mutex_destroy(&session->lock);
@@ -150,4 +154,6 @@ void dfg_plan_stats(const struct dfg_plan *plan, struct dfg_stats *out_stats)
 	pthread_mutex_lock(&writable->lock);
 	*out_stats = plan->stats;
 	pthread_mutex_unlock(&writable->lock);
+	if (plan->session->swap)
+		dfg_swap_tell(plan->session->swap, &out_stats->swapped);
 }

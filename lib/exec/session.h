@@ -2,6 +2,7 @@
 
 #include "lib/exec/rendezvous.h"
 #include "lib/exec/state.h"
+#include "lib/exec/swap.h"
 #include "lib/graph/graph.h"
 
 #include <stdatomic.h>
@@ -36,6 +37,8 @@ struct dfg_session_options {
 	const atomic_bool *cancel;                                     /* steps end with DFG_STOPPED once it is true */
 	void (*trace)(void *arg, const struct dfg_trace_event *event); /* after each node; any thread. NULL: none */
 	void *trace_arg;
+	const char *swap; /* folder of a file for what loops save, where memory is short of the limit; NULL: none */
+	const struct dfg_mem_limit *limit; /* with swap */
 	struct dfg_fleet *fleet; /* where steps run, if not here; borrowed. The rest is then the fleet's to heed */
 	struct dfg_rendezvous *rendezvous; /* of a worker, with a step that has begun whenever one is run; NULL: alone */
 };
@@ -104,6 +107,7 @@ struct dfg_stats {
 	size_t peak_bytes; /* held by the step at once: planned arena and what it grew */
 	size_t live_bytes; /* the most that is alive at once; no plan can do with less */
 	uint64_t iterations, dead_tokens, saves, peak_frames;
+	struct dfg_swapped swapped; /* of all steps of the session */
 	uint64_t left; /* frames, iterations and saved values alive after the step: none, or something is broken */
 };
 void dfg_plan_stats(const struct dfg_plan *plan, struct dfg_stats *out_stats);

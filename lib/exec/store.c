@@ -106,6 +106,9 @@ void dfg_store_fill(struct dfg_store *store, struct dfg_entry *entry, struct dfg
 	entry->tensor = *tensor;
 	entry->state = DFG_ENTRY_FULL;
 	store->live++;
+	size_t number = (size_t)(entry - store->entry);
+	if (number < store->looked)
+		store->looked = number;
 	*tensor = (struct dfg_tensor){0};
 }
 
@@ -127,7 +130,7 @@ void dfg_store_clear(struct dfg_store *store)
 		}
 	if (!store->used)
 		return;
-	store->entries = store->n_free = store->used = 0;
+	store->entries = store->n_free = store->used = store->looked = 0;
 	if (!++store->stamp) { /* once in four thousand million times */
 		memset(store->place, 0, store->room * sizeof *store->place);
 		store->stamp = 1;

@@ -36,6 +36,7 @@ struct dfg_store {
 	size_t entries, entry_room;
 	uint32_t *free_entry;
 	size_t n_free, free_room;
+	size_t looked; /* the owner's: the entries before it have been looked at, but for those that were filled since */
 };
 
 /* A store that is all zeros is one without keys: for one value. */

@@ -269,8 +269,8 @@ static int fs_rmdir(const char *path)
 	return stops() ? -1 : real->rmdir(path);
 }
 
-static const struct dfg_fs stopping = {
-	fs_open, fs_read, fs_write, fs_sync, fs_close, fs_rename, fs_exchange, fs_unlink, fs_mkdir, fs_rmdir};
+static const struct dfg_fs stopping = {fs_open, fs_read, fs_write, fs_sync, fs_close, fs_rename, fs_exchange, fs_unlink,
+	fs_mkdir, fs_rmdir, pread, pwrite};
 
 /* In a child, so that the end of the process takes the lock with it. True where the save came to its end. */
 static bool save_until(long operation, bool dies, uint64_t step)
