@@ -19,7 +19,7 @@ struct buffers {
 	struct kept *idle[CLASSES];
 	size_t most_used;
 	atomic_size_t idle_bytes, used_bytes, peak; /* changed under the lock */
-	size_t out;                     /* buffers in use */
+	size_t out;                                 /* buffers in use */
 	bool closed;
 };
 

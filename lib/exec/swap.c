@@ -143,8 +143,7 @@ static void count(struct dfg_swap *swap, uint64_t began, uint64_t *number, uint6
 	pthread_mutex_unlock(&swap->lock);
 }
 
-struct dfg_err *dfg_swap_write(
-	struct dfg_swap *swap, const struct dfg_tensor *tensor, struct dfg_tensor *out_tensor)
+struct dfg_err *dfg_swap_write(struct dfg_swap *swap, const struct dfg_tensor *tensor, struct dfg_tensor *out_tensor)
 {
 	struct place *place;
 	size_t bytes = dfg_tensor_bytes(tensor);
