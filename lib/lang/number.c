@@ -197,8 +197,12 @@ static struct dfg_err *store_number(const struct dfg_number *number, enum dfg_dt
 		return NULL;
 	}
 	if (dfg_dtype_is(dtype, "float") || dfg_dtype_is(dtype, "complex")) {
+		double back;
 		dfg_convert(dtype, to, DFG_F64, &number->f, 1);
-		return NULL;
+		dfg_convert(DFG_F64, &back, dtype, to, 1);
+		return isinf(back) && !isinf(number->f)
+				   ? DFG_ERR(DFG_DATA, "%g does not fit %s", number->f, dfg_dtype_name(dtype))
+				   : NULL;
 	}
 	return DFG_ERR(DFG_DATA, "a number is no %s", dfg_dtype_name(dtype));
 }

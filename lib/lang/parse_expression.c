@@ -2,6 +2,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,12 +33,11 @@ static struct dfg_err *number(struct dfg_parser *parser, struct dfg_tree **out_t
 	DFG_TRY(dfg_tree_new(parser, DFG_TREE_NUMBER, token.at, out_tree));
 	struct dfg_number *value = &(*out_tree)->number;
 	*value = (struct dfg_number){.is_int = is_int, .f = strtod(digits, NULL)};
-	if (is_int) {
-		errno = 0;
+	errno = 0;
+	if (is_int)
 		value->i = (int64_t)strtoull(digits, NULL, 10);
-		if (errno)
-			return dfg_source_err(parser->source, token.at, DFG_DATA, "the number does not fit 64 bits");
-	}
+	if (errno || isinf(value->f))
+		return dfg_source_err(parser->source, token.at, DFG_DATA, "the number does not fit 64 bits");
 	parser->next++;
 	return NULL;
 }

@@ -113,6 +113,7 @@ static void ranges_and_numbers_keep_apart(void **state)
 	is("y = x[0, 1:, ..., new, ::2]", "(= (tuple y) (tuple (index x 0 (slice 1 - -) ... ? (slice - - 2))))");
 	is_not("y = 1x", "a number runs into a name");
 	is_not("y = 99999999999999999999", "does not fit 64 bits");
+	is_not("y = 1e400", "does not fit 64 bits");
 }
 
 static void control_flow_parses(void **state)
