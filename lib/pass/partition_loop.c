@@ -55,6 +55,18 @@ static void find_devices(struct cut *c)
 	}
 }
 
+static struct dfg_err *check_together(const struct cut *c, uint32_t reader, uint32_t read)
+{
+	const struct dfg_node *a = &c->graph->node[reader], *b = &c->graph->node[read];
+	uint32_t at = cut_device(c, reader), from = cut_device(c, read);
+	if (at == from)
+		return NULL;
+	return DFG_ERR(DFG_DATA,
+		"node '%.200s' (%.100s) on %s reads '%.200s' (%.100s) on %s: "
+		"the primitives of a loop's variable have to be on one device",
+		a->name, a->op_name, c->options->device[at], b->name, b->op_name, c->options->device[from]);
+}
+
 /* A variable's way in, round, and out cannot be parted, and one LoopCond says how long. */
 static struct dfg_err *check_node(const struct cut *c, uint32_t n)
 {
@@ -69,13 +81,13 @@ static struct dfg_err *check_node(const struct cut *c, uint32_t n)
 	if (role != DFG_EXIT && (role != DFG_MERGE || c->loops.variable[n] == DFG_NONE))
 		return NULL;
 	for (uint32_t e = 0; e < node->n_in; e++)
-		if (cut_device(c, node->in[e].node) != cut_device(c, n))
-			return DFG_ERR(DFG_DATA,
-				"node '%.200s' (%.100s) on %s reads '%.200s' (%.100s) on %s: the primitives of a loop's variable have "
-				"to be on one device",
-				node->name, node->op_name, c->options->device[cut_device(c, n)], c->graph->node[node->in[e].node].name,
-				c->graph->node[node->in[e].node].op_name, c->options->device[cut_device(c, node->in[e].node)]);
-	return NULL;
+		DFG_TRY(check_together(c, n, node->in[e].node));
+	if (role != DFG_EXIT)
+		return NULL;
+	struct dfg_edge at = node->in[0], source = dfg_exit_source(c->graph, node);
+	for (; at.node != source.node; at = c->graph->node[at.node].in[at.port])
+		DFG_TRY(check_together(c, n, at.node));
+	return check_together(c, n, source.node);
 }
 
 /* Behind an Enter that is not constant, or a NextIteration, and not behind a Merge of both. */

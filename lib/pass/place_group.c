@@ -144,12 +144,24 @@ static struct dfg_err *bind_names(struct dfg_placing *p, struct shared *variable
 	return NULL;
 }
 
+/* What stands between an Exit and its Switch, and that. */
+static struct dfg_err *bind_exit(struct dfg_placing *p, uint32_t n)
+{
+	const struct dfg_node *node = &p->graph->node[n];
+	struct dfg_edge at = node->in[0], source = dfg_exit_source(p->graph, node);
+	for (; at.node != source.node; at = p->graph->node[at.node].in[at.port])
+		DFG_TRY(bind(p, n, at.node, DFG_JOIN_CONTROL));
+	return bind(p, n, source.node, DFG_JOIN_CONTROL);
+}
+
 /* A loop variable's way in, round and out cannot be parted, whatever `_class` says of its nodes. */
 static struct dfg_err *bind_loop(struct dfg_placing *p, uint32_t n)
 {
 	const struct dfg_node *node = &p->graph->node[n];
 	enum dfg_role role = dfg_node_role(node);
-	bool closes = role == DFG_EXIT;
+	bool closes = false;
+	if (role == DFG_EXIT && node->n_in)
+		return bind_exit(p, n);
 	for (uint32_t e = 0; e < node->n_in && role == DFG_MERGE; e++)
 		closes |= dfg_edge_closes(p->graph, node, node->in[e]);
 	for (uint32_t e = 0; e < node->n_in && closes; e++)

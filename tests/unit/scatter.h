@@ -58,8 +58,14 @@ static void scatter_edges(struct scatter *s, uint32_t n)
 		bool loop_merge = false;
 		for (uint32_t i = 0; i < node->n_in; i++)
 			loop_merge |= dfg_edge_closes(s->graph, node, node->in[i]);
-		if (fact->dtype == DFG_RESOURCE || fact->dtype == DFG_VARIANT || fact->is_ref || role == DFG_EXIT || loop_merge)
+		if (fact->dtype == DFG_RESOURCE || fact->dtype == DFG_VARIANT || fact->is_ref || loop_merge)
 			scatter_bind(s, n, edge.node);
+	}
+	if (role == DFG_EXIT) {
+		struct dfg_edge at = node->in[0], source = dfg_exit_source(s->graph, node);
+		for (; at.node != source.node; at = s->graph->node[at.node].in[at.port])
+			scatter_bind(s, n, at.node);
+		scatter_bind(s, n, source.node);
 	}
 }
 
