@@ -99,6 +99,16 @@ static struct dfg_err *check_step(struct training *t)
 	return dfg_err_note(dfg_session_plan(run->model.session, &step, &t->plan), "%s", run->model.file.graph.source);
 }
 
+static struct dfg_sample_order sample_order(const struct training *t)
+{
+	bool shuffled = !dfg_run_options.no_shuffle;
+	return (struct dfg_sample_order){.known = t->dataset.count > 0,
+		.shuffled = shuffled,
+		.drop_last = dfg_run_options.drop_last,
+		.batch = (uint64_t)t->batch,
+		.seed = shuffled ? shuffle_seed() : 0};
+}
+
 static struct dfg_err *open_all(struct training *t)
 {
 	struct dfg_run *run = t->run;
@@ -106,7 +116,7 @@ static struct dfg_err *open_all(struct training *t)
 	DFG_TRY(open_data(t));
 	DFG_TRY(check_step(t));
 	DFG_TRY(dfg_evaluation_open(run, dfg_run_options.batch, &t->evaluation));
-	t->at = (struct dfg_checkpoint){.epoch = 1};
+	t->at = (struct dfg_checkpoint){.order = sample_order(t), .epoch = 1};
 	DFG_TRY(dfg_saving_open(run, &t->saving, &t->at));
 	if ((int64_t)t->at.sample > t->dataset.samples)
 		return DFG_ERR(DFG_DATA, "%s is of longer data: it stands at sample %llu of %lld", dfg_run_options.checkpoint,

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,13 +30,47 @@ static void talk(void *arg, const char *text)
 	dfg_talk("warning: %s; an older checkpoint is taken", text);
 }
 
+/* "--batch 4", "--no-shuffle": what one option makes of the order. */
+enum { BATCH, SHUFFLE, DROP_LAST, ORDER_OPTIONS };
+static struct dfg_words say_option(const struct dfg_sample_order *order, int option)
+{
+	struct dfg_words words;
+	if (option == BATCH)
+		snprintf(words.s, sizeof words.s, "--batch %llu", (unsigned long long)order->batch);
+	else if (option == DROP_LAST)
+		snprintf(words.s, sizeof words.s, "%s", order->drop_last ? "--drop-last" : "no --drop-last");
+	else if (order->shuffled)
+		snprintf(words.s, sizeof words.s, "--shuffle %llu", (unsigned long long)order->seed);
+	else
+		snprintf(words.s, sizeof words.s, "--no-shuffle");
+	return words;
+}
+
+/* Within an epoch, another order would show some samples twice and others never. At its beginning it is a choice. */
+static struct dfg_err *check_order(
+	const char *path, const struct dfg_checkpoint *found, const struct dfg_sample_order *now)
+{
+	for (int i = 0; i < ORDER_OPTIONS && found->order.known && now->known; i++) {
+		struct dfg_words then = say_option(&found->order, i), given = say_option(now, i);
+		if (!strcmp(then.s, given.s))
+			continue;
+		if (found->sample)
+			return DFG_ERR(DFG_DATA, "%s was made with %s, and this is %s: it stands within an epoch, at sample %llu",
+				path, then.s, given.s, (unsigned long long)found->sample);
+		dfg_talk("warning: %s was made with %s, and this is %s", path, then.s, given.s);
+	}
+	return NULL;
+}
+
 static struct dfg_err *resume(struct dfg_run *run, const char *path, struct dfg_checkpoint *at)
 {
 	struct dfg_notes notes = {talk, NULL};
 	struct dfg_checkpoint found;
 	DFG_TRY(dfg_checkpoint_load(path, &notes, &found));
-	struct dfg_err *err = dfg_variables_load(&run->model, &found.arrays, path, NULL, 0);
-	*at = (struct dfg_checkpoint){.step = found.step, .epoch = found.epoch, .sample = found.sample};
+	struct dfg_err *err = check_order(path, &found, &at->order);
+	if (!err)
+		err = dfg_variables_load(&run->model, &found.arrays, path, NULL, 0);
+	*at = (struct dfg_checkpoint){.order = at->order, .step = found.step, .epoch = found.epoch, .sample = found.sample};
 	dfg_checkpoint_release(&found);
 	if (!err)
 		dfg_talk("resumed at step %llu", (unsigned long long)at->step);
@@ -75,7 +110,7 @@ bool dfg_saving_is_due(const struct dfg_saving *saving, uint64_t step, bool epoc
 
 struct dfg_err *dfg_saving_commit(struct dfg_saving *saving, const struct dfg_run *run, const struct dfg_checkpoint *at)
 {
-	struct dfg_checkpoint checkpoint = {.step = at->step, .epoch = at->epoch, .sample = at->sample};
+	struct dfg_checkpoint checkpoint = {.order = at->order, .step = at->step, .epoch = at->epoch, .sample = at->sample};
 	struct dfg_err *err = dfg_variables_values(&run->model, &run->variables, &checkpoint.arrays);
 	if (!err)
 		err = dfg_checkpoints_save(&saving->checkpoints, &checkpoint);

@@ -38,7 +38,7 @@ struct dfg_saving {
 	uint64_t last_step; /* of the last that was made or resumed from */
 };
 
-/* Opens the directory, and sets *at and the variables from it with --resume. */
+/* Opens the directory, and sets *at, but for its order, and the variables from it with --resume. */
 DFG_MUST_CHECK struct dfg_err *dfg_saving_open(
 	struct dfg_run *run, struct dfg_saving *out_saving, struct dfg_checkpoint *at);
 bool dfg_saving_is_due(const struct dfg_saving *saving, uint64_t step, bool epoch_ended);

@@ -9,6 +9,12 @@
  * then renamed: what is named step-N is whole, whenever the process or the machine stops. Old ones go manifest first.
  */
 struct dfg_checkpoint {
+	/* What gives a step its samples, where they are of files. */
+	struct dfg_sample_order {
+		bool known; /* an older checkpoint does not tell */
+		bool shuffled, drop_last;
+		uint64_t batch, seed; /* the seed of what is shuffled; else 0 */
+	} order;
 	uint64_t step;   /* done since the beginning of training */
 	uint64_t epoch;  /* from 1: that the next step belongs to */
 	uint64_t sample; /* of that epoch: the next one to see */

@@ -31,6 +31,36 @@ static void print_tensor(const struct dfg_array *array, struct dfg_json_out *jso
 	dfg_json_close(json, '}');
 }
 
+/* No seed: in the order of the files. */
+static void print_order(const struct dfg_sample_order *order, struct dfg_json_out *json)
+{
+	dfg_json_key(json, "order");
+	dfg_json_open(json, '{');
+	dfg_json_key(json, "batch");
+	dfg_json_uint(json, order->batch);
+	dfg_json_key(json, "drop_last");
+	dfg_json_uint(json, order->drop_last);
+	if (order->shuffled) {
+		dfg_json_key(json, "seed");
+		dfg_json_uint(json, order->seed);
+	}
+	dfg_json_close(json, '}');
+}
+
+static struct dfg_err *read_order(const struct dfg_json *manifest, struct dfg_sample_order *out_order)
+{
+	const struct dfg_json *order = dfg_json_get(manifest, "order");
+	uint64_t drop_last;
+	*out_order = (struct dfg_sample_order){.known = order != NULL};
+	if (!order)
+		return NULL;
+	DFG_TRY(dfg_json_need_size(order, "batch", &out_order->batch));
+	DFG_TRY(dfg_json_need_size(order, "drop_last", &drop_last));
+	out_order->drop_last = drop_last;
+	out_order->shuffled = dfg_json_get(order, "seed");
+	return out_order->shuffled ? dfg_json_need_size(order, "seed", &out_order->seed) : NULL;
+}
+
 struct dfg_err *dfg_manifest_print(const struct dfg_checkpoint *checkpoint, struct dfg_text *out_text)
 {
 	struct dfg_json_out json = {0};
@@ -45,6 +75,8 @@ struct dfg_err *dfg_manifest_print(const struct dfg_checkpoint *checkpoint, stru
 	dfg_json_uint(&json, checkpoint->epoch);
 	dfg_json_key(&json, "sample");
 	dfg_json_uint(&json, checkpoint->sample);
+	if (checkpoint->order.known)
+		print_order(&checkpoint->order, &json);
 	dfg_json_key(&json, "tensors");
 	dfg_json_open(&json, '[');
 	for (size_t i = 0; i < checkpoint->arrays.count; i++)
@@ -103,6 +135,7 @@ static struct dfg_err *check_all(const struct dfg_json *manifest, struct dfg_che
 	DFG_TRY(dfg_json_need_size(manifest, "step", &checkpoint->step));
 	DFG_TRY(dfg_json_need_size(manifest, "epoch", &checkpoint->epoch));
 	DFG_TRY(dfg_json_need_size(manifest, "sample", &checkpoint->sample));
+	DFG_TRY(read_order(manifest, &checkpoint->order));
 	DFG_TRY(dfg_json_need(manifest, "tensors", DFG_JSON_ARRAY, &tensors));
 	for (const struct dfg_json *tensor = tensors->first; tensor; tensor = tensor->next)
 		DFG_TRY(check_tensor(tensor, &checkpoint->arrays));

@@ -59,3 +59,34 @@ has err 't.pb: out of memory (--memory-limit is 100)'
 status 71 "$DFG" run t.pb --feed x=@x.npy --fetch loss --memory-limit 40000
 has err 't.pb: '
 has err '(--memory-limit is 40000)'
+
+# Within an epoch, a training goes on in the order of samples that it was begun in; between two, the order is a choice.
+train="$train --batch 100 --checkpoint ck"
+status 0 $train --steps 13 --shuffle 3
+cp -r ck within
+within() { # WORDS OPTION...
+	words=$1
+	shift
+	status 65 $train --steps 20 --resume "$@"
+	has err "$words"
+	diff -r -x .lock ck within || { echo "changed by: $*"; exit 1; }
+}
+within 'ck was made with --batch 100, and this is --batch 50' --shuffle 3 --batch 50
+within 'ck was made with --shuffle 3, and this is --shuffle 0'
+within 'ck was made with --shuffle 3, and this is --no-shuffle' --no-shuffle
+within 'ck was made with no --drop-last, and this is --drop-last' --shuffle 3 --drop-last
+status 0 $train --steps 20 --resume --shuffle 3
+status 0 $train --steps 25 --resume --no-shuffle --batch 50
+has err 'warning: ck was made with --batch 100, and this is --batch 50'
+has err 'warning: ck was made with --shuffle 3, and this is --no-shuffle'
+
+# A checkpoint that does not tell is gone on from.
+python3 - <<'END'
+import glob, json, zlib
+for name in glob.glob("within/step-*/manifest.json"):
+    manifest = json.load(open(name))
+    del manifest["order"], manifest["crc32"]
+    text = json.dumps(manifest, separators=(",", ":"))[:-1]
+    open(name, "w").write('%s,"crc32":%d}\n' % (text, zlib.crc32(text.encode())))
+END
+status 0 "$DFG" run t.pb --data x=@x.npy --target train --batch 50 --steps 20 --checkpoint within --resume
