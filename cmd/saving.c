@@ -88,6 +88,8 @@ struct dfg_err *dfg_saving_open(struct dfg_run *run, struct dfg_saving *out_savi
 	DFG_TRY(dfg_checkpoints_any(path, &any));
 	if (any && !dfg_run_options.resume && !dfg_run_options.force)
 		return DFG_ERR(DFG_NO_OUTPUT, "%s holds checkpoints: --resume goes on from them, --force replaces them", path);
+	if (dfg_run_options.force || dfg_run_options.keep)
+		DFG_TRY(dfg_checkpoints_check(path));
 	DFG_TRY(dfg_checkpoints_open(path, &out_saving->checkpoints));
 	out_saving->checkpoints.keep = (uint64_t)dfg_run_options.keep;
 	out_saving->checkpoints.replace = dfg_run_options.force;

@@ -100,11 +100,53 @@ struct dfg_err *dfg_checkpoints_any(const char *path, bool *out_any)
 	return NULL;
 }
 
+/* A file of a checkpoint, or what a writer that was killed has left of one. */
+static bool is_ours(const char *name)
+{
+	static const char *const file[] = {data_name, manifest_name};
+	size_t length = strlen(name);
+	for (size_t i = 0; i < sizeof file / sizeof *file; i++) {
+		size_t stem = strlen(file[i]);
+		if (!strcmp(name, file[i]))
+			return true;
+		if (*name == '.' && !strncmp(name + 1, file[i], stem) && name[1 + stem] == '.' &&
+			!strcmp(name + length - strlen(".tmp"), ".tmp"))
+			return true;
+	}
+	return false;
+}
+
+static struct dfg_err *check_entry(void *arg, const char *name)
+{
+	const char *folder = arg;
+	if (is_ours(name) || !strcmp(name, ".") || !strcmp(name, ".."))
+		return NULL;
+	return DFG_ERR(DFG_NO_OUTPUT, "%s: holds '%s', which is not ours to remove; give another folder", folder, name);
+}
+
+static struct dfg_err *check_folder(void *arg, const char *name)
+{
+	struct dfg_text path = {0};
+	uint64_t step;
+	if (!step_of(name, &step) && !is_leftover(name))
+		return NULL;
+	struct dfg_err *err = join(&path, arg, name);
+	if (!err)
+		err = each_entry(path.s, check_entry, path.s);
+	dfg_text_release(&path);
+	return err;
+}
+
+struct dfg_err *dfg_checkpoints_check(const char *path)
+{
+	return each_entry(path, check_folder, (void *)path);
+}
+
 static struct dfg_err *remove_entry(void *arg, const char *name)
 {
 	const char *folder = arg;
 	struct dfg_text path = {0};
-	if (!strcmp(name, ".") || !strcmp(name, ".."))
+	if (!is_ours(name))
 		return NULL;
 	struct dfg_err *err = join(&path, folder, name);
 	if (!err)
@@ -117,6 +159,7 @@ static struct dfg_err *remove_entry(void *arg, const char *name)
 static struct dfg_err *remove_folder(const char *folder)
 {
 	struct dfg_text path = {0};
+	DFG_TRY(each_entry(folder, check_entry, (void *)folder));
 	struct dfg_err *err = join(&path, folder, manifest_name);
 	if (!err && !dfg_fs->unlink(path.s))
 		err = dfg_fs_sync_parent(path.s);

@@ -37,6 +37,12 @@ struct dfg_checkpoints {
 DFG_MUST_CHECK struct dfg_err *dfg_checkpoints_open(const char *path, struct dfg_checkpoints *out_checkpoints);
 void dfg_checkpoints_release(struct dfg_checkpoints *checkpoints);
 
+/*
+ * Whether all that a writer may remove there holds nothing but checkpoints' files; else DFG_NO_OUTPUT names the first that
+ * is another's. A directory that is not there is fine.
+ */
+DFG_MUST_CHECK struct dfg_err *dfg_checkpoints_check(const char *path);
+
 /* Commits one, then lets go of the oldest. After an error nothing of it is left. */
 DFG_MUST_CHECK struct dfg_err *dfg_checkpoints_save(
 	struct dfg_checkpoints *checkpoints, const struct dfg_checkpoint *checkpoint);

@@ -135,6 +135,19 @@ ls -d ck/step-420 >/dev/null
 [ "$(find ck -name 'step-*' | wc -l)" -le 5 ]
 status 0 "$DFG" run "$g" --load ck/ --feed 'x=f32[1,2]:1,0' --fetch count/read
 has out 'count/read: i64[] 420'
+mkdir ck/step-7
+echo precious >ck/step-7/notes.txt
+ls -R ck >before
+status 73 train --steps 2 --checkpoint ck --force
+has err "ck/step-7: holds 'notes.txt', which is not ours to remove"
+ls -R ck | cmp - before
+[ "$(cat ck/step-7/notes.txt)" = precious ]
+rm -r ck/step-7
+mkdir ck/step-7.tmp-1
+echo precious >ck/step-7.tmp-1/notes.txt
+status 73 train --steps 2 --checkpoint ck --force
+[ "$(cat ck/step-7.tmp-1/notes.txt)" = precious ]
+rm -r ck/step-7.tmp-1
 status 0 train --steps 2 --checkpoint ck --force
 status 0 "$DFG" run "$g" --load ck --feed 'x=f32[1,2]:1,0' --fetch count/read
 has out 'count/read: i64[] 2'
