@@ -220,9 +220,22 @@ void dfg_out_remove_all(void)
 			unlink(out->temporary);
 }
 
+/* What replaces a file is as open to others as that was; a bit that lends the owner's rights does not go to another owner. */
+static struct dfg_err *keep_mode(int fd, const char *path, const struct stat *old)
+{
+	struct stat stat_;
+	if (fstat(fd, &stat_))
+		return no_output(path);
+	bool same = stat_.st_uid == old->st_uid && stat_.st_gid == old->st_gid;
+	bool kept = same || !fchown(fd, old->st_uid, old->st_gid);
+	return fchmod(fd, old->st_mode & (kept ? 07777 : 0777)) ? no_output(path) : NULL;
+}
+
 static struct dfg_err *create_beside(const char *path, struct dfg_out *out)
 {
 	static unsigned serial;
+	struct stat old;
+	bool replaces = !stat(path, &old);
 	size_t room = strlen(path) + 48;
 	if (!(out->temporary = dfg_zeros(room, 1)))
 		return DFG_ERR(DFG_MEMORY, "out of memory");
@@ -230,28 +243,60 @@ static struct dfg_err *create_beside(const char *path, struct dfg_out *out)
 	for (int tries = 0; tries < 100; tries++) {
 		snprintf(
 			out->temporary, room, "%.*s.%s.%ld-%u.tmp", (int)parent, path, path + parent, (long)getpid(), serial++);
-		out->fd = dfg_fs->open(out->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+		out->fd = dfg_fs->open(out->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, replaces ? 0600 : 0666);
 		if (out->fd >= 0 || errno != EEXIST)
 			break;
 	}
-	if (out->fd >= 0)
-		return NULL;
+	if (out->fd >= 0) {
+		out->open = true;
+		return replaces ? keep_mode(out->fd, path, &old) : NULL;
+	}
 	struct dfg_err *err = no_output(path);
 	dfg_free(out->temporary);
 	out->temporary = NULL;
 	return err;
 }
 
+enum { LINKS_MOST = 40 };
+
+/* The name that the links at path lead to at last, whether there is something or not; from the heap. */
+static struct dfg_err *follow(const char *path, char **out_path)
+{
+	char target[4096], *at = dfg_zeros(strlen(path) + 1, 1);
+	if (at)
+		memcpy(at, path, strlen(path));
+	for (int links = 0; at; links++) {
+		ssize_t length = readlink(at, target, sizeof target);
+		if (length < 0) {
+			*out_path = at;
+			return NULL;
+		}
+		if (links == LINKS_MOST || (size_t)length == sizeof target) {
+			dfg_free(at);
+			errno = links == LINKS_MOST ? ELOOP : ENAMETOOLONG;
+			return no_output(path);
+		}
+		size_t parent = *target == '/' ? 0 : parent_length(at);
+		char *next = dfg_zeros(parent + (size_t)length + 1, 1);
+		if (next) {
+			memcpy(next, at, parent);
+			memcpy(next + parent, target, (size_t)length);
+		}
+		dfg_free(at);
+		at = next;
+	}
+	return DFG_ERR(DFG_MEMORY, "out of memory");
+}
+
 struct dfg_err *dfg_out_open(const char *path, bool if_changed, struct dfg_out *out)
 {
 	*out = (struct dfg_out){.fd = -1, .if_changed = if_changed};
-	out->path = dfg_zeros(strlen(path) + 1, 1);
+	DFG_TRY(follow(path, &out->path));
 	out->buffer = dfg_zeros(BUFFER, 1);
-	if (!out->path || !out->buffer) {
+	if (!out->buffer) {
 		dfg_out_release(out);
 		return DFG_ERR(DFG_MEMORY, "out of memory");
 	}
-	memcpy(out->path, path, strlen(path));
 	struct dfg_err *err = NULL;
 	struct stat stat_;
 	if (!strcmp(path, "-")) {
@@ -262,7 +307,7 @@ struct dfg_err *dfg_out_open(const char *path, bool if_changed, struct dfg_out *
 		out->fd = dfg_fs->open(path, O_WRONLY | O_CLOEXEC, 0);
 		err = out->fd < 0 ? no_output(path) : NULL;
 	} else {
-		err = create_beside(path, out);
+		err = create_beside(out->path, out);
 	}
 	if (err) {
 		dfg_out_release(out);

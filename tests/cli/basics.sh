@@ -29,3 +29,24 @@ status 0 "$DFG" version --json
 python3 -m json.tool out >/dev/null
 status 66 "$DFG" -C /nonexistent ops
 status 74 sh -c '"$0" ops >/dev/full' "$DFG"
+
+# A file that is replaced keeps its permissions, and a link to it stays a link; a new file is as the mask has it.
+mkdir kept
+printf 'input x: f32[]\noutput y = x*2.0\n' >kept/a.dfg
+chmod 600 kept/a.dfg
+ln -s kept/a.dfg link.dfg
+ln -s kept/new.pb link.pb
+ln -s round round
+status 0 "$DFG" fmt -w link.dfg
+has kept/a.dfg 'x * 2.0'
+[ "$(stat -c %a kept/a.dfg)" = 600 ]
+[ "$(readlink link.dfg)" = kept/a.dfg ]
+(umask 027 && status 0 "$DFG" build link.dfg -o link.pb)
+[ "$(readlink link.pb)" = kept/new.pb ]
+[ "$(stat -c %a kept/new.pb)" = 640 ]
+chmod 604 kept/new.pb
+status 0 "$DFG" build link.dfg -o link.pb
+[ "$(stat -c %a kept/new.pb)" = 604 ]
+status 73 "$DFG" build link.dfg -o round
+[ "$(readlink round)" = round ]
+[ "$(ls -A kept)" = "$(printf 'a.dfg\nnew.pb')" ]
