@@ -177,8 +177,21 @@ static struct dfg_err *differentiate(struct dfg_graph *graph)
 	return err;
 }
 
+/* Nodes are named below it: letters, digits and "_.->" in parts between single slashes, a letter, digit or dot at first. */
+static struct dfg_err *check_prefix(void)
+{
+	static const char first[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.";
+	static const char more[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-/>";
+	size_t length = strlen(prefix);
+	bool fits = strspn(prefix, first) && strspn(prefix, more) == length;
+	if (fits && prefix[length - 1] != '/' && !strstr(prefix, "//"))
+		return NULL;
+	return DFG_ERR(DFG_USAGE, "--prefix wants a name for nodes, such as grad or step/grad, not '%s'", prefix);
+}
+
 static struct dfg_err *check_options(void)
 {
+	DFG_TRY(check_prefix());
 	if (!loss == !of.count)
 		return DFG_ERR(DFG_USAGE, "either --of, or --loss with --optimizer");
 	if (!loss != !optimizer)

@@ -13,6 +13,17 @@ output z = stop_gradient(x)
 P
 status 0 "$DFG" build a.dfg -o a.pb
 
+# What nodes cannot be named below is refused before there is a graph.
+newline='a
+b'
+for prefix in 'a b' '' - /a a/ a//b é ^a a:0 _a "$newline"; do
+	status 2 "$DFG" grad a.pb --of y --wrt x "--prefix=$prefix" -o no.pb
+	has err --prefix
+	[ ! -e no.pb ]
+done
+status 0 "$DFG" grad a.pb --of y --wrt x --prefix a/b-1.c -o p.pb
+status 0 "$DFG" check p.pb
+
 # A result by the name of what it belongs to; order n is the same again.
 status 0 "$DFG" grad a.pb --of y --wrt x -o d.pb
 nodes d.pb >names
