@@ -34,6 +34,13 @@ for command, want in examples:
 PY
 	)
 done
+# Quotes end where what is quoted ends.
+if command -v man >/dev/null; then
+	man -l "$ROOT/man/dfg-lang.5" 2>/dev/null | col -b >lang
+	for words in 'import "file" [as name]' 'on "device" { ... }' 'assert c, "words"'; do
+		grep -qF -- "$words" lang || { echo "dfg-lang.5: no $words"; exit 1; }
+	done
+fi
 # Every command has a page, and every page a command.
 "$DFG" __complete | cut -f1 | while read -r command; do
 	[ -e "$ROOT/man/dfg-$command.1.in" ] || { echo "no page dfg-$command.1"; exit 1; }
