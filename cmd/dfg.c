@@ -165,8 +165,20 @@ static void on_signal(int number)
 	raise(number);
 }
 
+/* Files are mapped. One that somebody cuts short while it is read ends the program like an error of reading. */
+static void on_bus_error(int number)
+{
+	static const char words[] = "dfg: a file was cut short while it was read\n";
+	(void)number;
+	dfg_out_remove_all();
+	dfg_folder_remove_all();
+	(void)!write(STDERR_FILENO, words, sizeof words - 1);
+	_exit(DFG_IO);
+}
+
 static void catch_signals(void)
 {
+	signal(SIGBUS, on_bus_error);
 	static const int caught[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
 	for (size_t i = 0; i < sizeof caught / sizeof *caught; i++)
 		if (signal(caught[i], on_signal) == SIG_IGN)

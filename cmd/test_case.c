@@ -3,6 +3,7 @@
 #include "cmd/compare.h"
 #include "cmd/distributed.h"
 #include "cmd/graph.h"
+#include "cmd/test_form.h"
 #include "formats/array.h"
 #include "formats/graphdef.h"
 #include "formats/json.h"
@@ -48,6 +49,8 @@ static struct dfg_err *read_json(struct test_case *test)
 	DFG_TRY(dfg_blob_open(path, 0, &blob));
 	struct dfg_err *err = dfg_json_read(blob.bytes, blob.size, &test->arena, &test->json);
 	dfg_blob_close(&blob);
+	if (!err)
+		err = dfg_test_form(test->json);
 	return dfg_err_note(err, "%s", path);
 }
 

@@ -159,3 +159,27 @@ for signal in INT TERM; do
 	[ $got = 130 ] || [ $got = 143 ] || { echo "SIG$signal: status $got"; exit 1; }
 	[ ! -s out ]
 done
+
+# A file of data that is emptied while a run has it mapped.
+printf 'input x: f32[n]\nparam w: f32[] = zeros\noutput loss = mean((w - x) ** 2)\n' >m.dfg
+status 0 "$DFG" grad m.dfg --loss loss --optimizer 'sgd(lr=0.1)' -o t.pb
+"$DFG" run - -o x.npy <<'.'
+output x = zeros([100000])
+.
+"$DFG" run t.pb --data x=@x.npy --batch 100 --target train --fetch loss --epochs 1000000 -q >cut 2>err &
+sleep 1
+: >x.npy
+got=0
+wait $! || got=$?
+[ "$got" = 74 ] || { echo "status $got, not 74"; cat err; exit 1; }
+has err 'was cut short while it was read'
+
+# A case with a member that nobody knows tests nothing.
+mkdir -p odd/one
+"$DFG" build m.dfg -o odd/one/graph.pb
+for json in '{}' '[]' '{"steps": []}' '{"steps": [{"fetch": ["loss"], "expects": "out.npz"}]}' '{"steps": [{"feeds": "in.npz"}]}'; do
+	echo "$json" >odd/one/case.json
+	got=0
+	"$DFG" test -q odd >said || got=$?
+	[ "$got" = 1 ] || { echo "$json: status $got, not 1"; cat said; exit 1; }
+done

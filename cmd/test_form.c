@@ -1,0 +1,109 @@
+#include "cmd/test_form.h"
+
+#include "lib/base/map.h"
+
+#include <string.h>
+
+/* The members of objects: those of a case, of each of its steps, of its error and of its grad. */
+static const struct form {
+	const char *of, *key;
+	enum dfg_json_kind kind; /* an array's elements are strings, but for steps */
+	bool needed;
+} forms[] = {
+	{"case", "what", DFG_JSON_STRING, false},
+	{"case", "from", DFG_JSON_STRING, false},
+	{"case", "tags", DFG_JSON_ARRAY, false},
+	{"case", "steps", DFG_JSON_ARRAY, true},
+	{"case", "error", DFG_JSON_OBJECT, false},
+	{"case", "grad", DFG_JSON_OBJECT, false},
+	{"steps", "feeds", DFG_JSON_STRING, false},
+	{"steps", "targets", DFG_JSON_ARRAY, false},
+	{"steps", "fetch", DFG_JSON_ARRAY, false},
+	{"steps", "expect", DFG_JSON_STRING, false},
+	{"steps", "rtol", DFG_JSON_NUMBER, false},
+	{"steps", "atol", DFG_JSON_NUMBER, false},
+	{"error", "at", DFG_JSON_STRING, true},
+	{"error", "mentions", DFG_JSON_ARRAY, false},
+	{"grad", "of", DFG_JSON_STRING, true},
+	{"grad", "wrt", DFG_JSON_ARRAY, true},
+	{"grad", "expect", DFG_JSON_STRING, true},
+	{"grad", "rtol", DFG_JSON_NUMBER, false},
+	{"grad", "atol", DFG_JSON_NUMBER, false},
+	{"grad", "order", DFG_JSON_NUMBER, false},
+};
+enum { FORMS = sizeof forms / sizeof *forms };
+static const char *const kinds[] = {[DFG_JSON_STRING] = "a string",
+	[DFG_JSON_NUMBER] = "a number",
+	[DFG_JSON_ARRAY] = "a list",
+	[DFG_JSON_OBJECT] = "an object"};
+
+static struct dfg_err *check_object(const char *of, const struct dfg_json *json);
+
+static struct dfg_err *unknown(const char *of, const char *key)
+{
+	struct dfg_nearest nearest = {.word = key};
+	for (int i = 0; i < FORMS; i++)
+		if (!strcmp(forms[i].of, of))
+			dfg_nearest_offer(&nearest, forms[i].key);
+	if (nearest.best)
+		return DFG_ERR(DFG_DATA, "%s: no member '%.100s'; did you mean '%s'?", of, key, nearest.best);
+	return DFG_ERR(DFG_DATA, "%s: no member '%.100s'", of, key);
+}
+
+static struct dfg_err *check_list(const char *key, const struct dfg_json *list)
+{
+	bool steps = !strcmp(key, "steps");
+	for (const struct dfg_json *item = list->first; item; item = item->next) {
+		if (steps)
+			DFG_TRY(check_object(key, item));
+		else if (item->kind != DFG_JSON_STRING)
+			return DFG_ERR(DFG_DATA, "'%s' is a list of strings", key);
+	}
+	return NULL;
+}
+
+static struct dfg_err *check_member(const char *of, const struct dfg_json *member)
+{
+	const struct form *form = NULL;
+	for (int i = 0; i < FORMS && !form; i++)
+		if (!strcmp(forms[i].of, of) && !strcmp(forms[i].key, member->key))
+			form = &forms[i];
+	if (!form)
+		return unknown(of, member->key);
+	if (member->kind != form->kind)
+		return DFG_ERR(DFG_DATA, "%s: '%s' is %s", of, form->key, kinds[form->kind]);
+	if (form->kind == DFG_JSON_OBJECT)
+		return check_object(form->key, member);
+	return form->kind == DFG_JSON_ARRAY ? check_list(form->key, member) : NULL;
+}
+
+static struct dfg_err *check_object(const char *of, const struct dfg_json *json)
+{
+	if (json->kind != DFG_JSON_OBJECT)
+		return DFG_ERR(DFG_DATA, "%s: this is an object", of);
+	for (const struct dfg_json *member = json->first; member; member = member->next)
+		DFG_TRY(check_member(of, member));
+	for (int i = 0; i < FORMS; i++)
+		if (forms[i].needed && !strcmp(forms[i].of, of) && !dfg_json_get(json, forms[i].key))
+			return DFG_ERR(DFG_DATA, "%s: '%s' is missing", of, forms[i].key);
+	return NULL;
+}
+
+/* What has results says which; what is run only has targets. */
+static struct dfg_err *check_step(const struct dfg_json *step)
+{
+	if (dfg_json_get(step, "expect") && !dfg_json_get(step, "fetch"))
+		return DFG_ERR(DFG_DATA, "steps: 'expect' without 'fetch'");
+	if (!dfg_json_get(step, "fetch") && !dfg_json_get(step, "targets"))
+		return DFG_ERR(DFG_DATA, "steps: a step that runs nothing");
+	return NULL;
+}
+
+struct dfg_err *dfg_test_form(const struct dfg_json *json)
+{
+	DFG_TRY(check_object("case", json));
+	const struct dfg_json *steps = dfg_json_get(json, "steps");
+	for (const struct dfg_json *step = steps->first; step; step = step->next)
+		DFG_TRY(check_step(step));
+	return steps->first || dfg_json_get(json, "error") ? NULL : DFG_ERR(DFG_DATA, "case: it runs nothing");
+}
