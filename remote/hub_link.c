@@ -295,14 +295,15 @@ static struct dfg_err *make_link(struct dfg_hub *hub, struct dfg_hub_link *link,
 	const char *fingerprint, struct dfg_link **out_link)
 {
 	pthread_mutex_lock(&hub->io);
+	*out_link = &link->base; /* before it is opened: who waits to be let in may have said something already */
 	struct dfg_err *err = open_link(hub, link, address, fingerprint);
+	if (err)
+		*out_link = NULL;
 	dfg_hub_unlock(hub);
 	dfg_hub_wake(hub);
 	err = dfg_err_note(err, "%s", dfg_peer_words(link->base.peer).s);
 	if (err)
 		link_close(&link->base);
-	else
-		*out_link = &link->base;
 	return err;
 }
 

@@ -32,7 +32,10 @@ struct dfg_message {
 	struct dfg_tensor tensor; /* .dtype 0: none. Strings too; no handles and variants */
 };
 
-/* Whom a link tells. Called by the thread that reads, which may be one that polls; must not wait. */
+/*
+ * Whom a link tells. Called by the thread that reads, which may be one that polls; must not wait. It may be called before
+ * the function that makes the link has returned: *out_link is set by then, and can be answered by.
+ */
 struct dfg_link_sink {
 	void *arg;
 	void (*deliver)(void *arg, uint32_t peer, struct dfg_message *message); /* takes the tensor */

@@ -441,6 +441,61 @@ static void sleepers_are_woken(const struct kind *kind)
 	end(&pair, kind);
 }
 
+/* Answers within deliver, by the pointer that whoever makes the link gave for it. */
+struct answering {
+	struct pair *pair;
+	int unset; /* deliveries before the pointer was */
+	struct dfg_err *err;
+};
+
+static void answer(void *arg, uint32_t peer, struct dfg_message *message)
+{
+	struct answering *answering = arg;
+	struct dfg_link *link = __atomic_load_n(&answering->pair->b, __ATOMIC_ACQUIRE);
+	answering->unset += !link;
+	if (link && !answering->err)
+		answering->err = link->kind->send(link, message);
+	inbox_deliver(&answering->pair->at_b, peer, message);
+}
+
+static void lose_answering(void *arg, uint32_t peer, struct dfg_err *err)
+{
+	inbox_lost(&((struct answering *)arg)->pair->at_b, peer, err);
+}
+
+enum { EARLY = 20 };
+
+static void send_early(struct pair *pair)
+{
+	for (int i = 0; i < EARLY; i++)
+		send_int(pair->a, (uint32_t)i, 5 * i);
+	usleep(20000); /* so that they are there before b is */
+}
+
+static void early_ones_are_answered(const struct kind *kind)
+{
+	for (int turn = 0; turn < 5; turn++) {
+		struct pair pair = {.between = send_early};
+		struct answering answering = {.pair = &pair};
+		inbox_begin(&pair.at_a);
+		inbox_begin(&pair.at_b);
+		struct dfg_link_sink a = inbox_sink(&pair.at_a, false), b = {&answering, answer, lose_answering, NULL};
+		kind->connect(&pair, &a, &b);
+		if (!kind->shut) /* memory: there is nothing between */
+			send_early(&pair);
+		inbox_wait(&pair.at_b, EARLY);
+		assert_int_equal(answering.unset, 0);
+		succeeds(answering.err);
+		inbox_wait(&pair.at_a, EARLY);
+		for (int i = 0; i < EARLY; i++) {
+			assert_int_equal(int_of(inbox_at(&pair.at_b, (size_t)i)), 5 * i);
+			assert_int_equal(inbox_at(&pair.at_a, (size_t)i).key.number, i);
+			assert_int_equal(int_of(inbox_at(&pair.at_a, (size_t)i)), 5 * i);
+		}
+		end(&pair, kind);
+	}
+}
+
 static const struct claim {
 	const char *words;
 	void (*holds)(const struct kind *kind);
@@ -461,6 +516,7 @@ static const struct claim {
 	{"close while traffic flows", close_while_traffic_flows},
 	{"poll is true where something was delivered", poll_tells_what_it_delivered},
 	{"a peer that sleeps is woken", sleepers_are_woken},
+	{"what comes before the link was returned is answered", early_ones_are_answered},
 };
 
 enum { KINDS = sizeof kinds / sizeof *kinds, CLAIMS = sizeof claims / sizeof *claims };

@@ -12,6 +12,7 @@ struct pair {
 	struct dfg_link *a, *b; /* NULL once closed */
 	struct inbox at_a, at_b;
 	void *of_kind[2];
+	void (*between)(struct pair *pair); /* NULL, or: a is made, and b is not yet */
 };
 
 struct kind {
@@ -23,6 +24,7 @@ struct kind {
 
 enum { PEER_A = 3, PEER_B = 5, LARGE = 64 << 20 };
 
+/* The ends of memory are made at once. */
 static void open_memory(struct pair *pair, const struct dfg_link_sink *a, const struct dfg_link_sink *b)
 {
 	succeeds(dfg_link_memory_pair(a, PEER_B, b, PEER_A, &pair->a, &pair->b));
@@ -42,6 +44,8 @@ static void open_shm(struct pair *pair, const struct dfg_link_sink *a, const str
 	pair->of_kind[0] = at_a;
 	pair->of_kind[1] = at_b;
 	succeeds(dfg_shm_connect(at_a, PEER_B, dfg_shm_address(at_b), 10000, &pair->a));
+	if (pair->between)
+		pair->between(pair);
 	succeeds(dfg_shm_accept(at_b, PEER_A, 10000, &pair->b));
 }
 
@@ -60,19 +64,19 @@ static struct dfg_hub *open_hub(const struct dfg_link_sink *sink, uint32_t self,
 	return hub;
 }
 
-static struct dfg_link *reach(struct dfg_hub *from, uint32_t peer, struct dfg_hub *to)
+static void reach(struct dfg_hub *from, uint32_t peer, struct dfg_hub *to, struct dfg_link **out_link)
 {
-	struct dfg_link *link;
-	succeeds(dfg_hub_connect(from, peer, dfg_hub_address(to), dfg_hub_fingerprint(to), &link));
-	return link;
+	succeeds(dfg_hub_connect(from, peer, dfg_hub_address(to), dfg_hub_fingerprint(to), out_link));
 }
 
 static void open_hubs(struct pair *pair, const struct dfg_link_sink *a, const struct dfg_link_sink *b, bool tls)
 {
 	pair->of_kind[0] = open_hub(a, PEER_A, tls);
 	pair->of_kind[1] = open_hub(b, PEER_B, tls);
-	pair->a = reach(pair->of_kind[0], PEER_B, pair->of_kind[1]);
-	pair->b = reach(pair->of_kind[1], PEER_A, pair->of_kind[0]);
+	reach(pair->of_kind[0], PEER_B, pair->of_kind[1], &pair->a);
+	if (pair->between)
+		pair->between(pair);
+	reach(pair->of_kind[1], PEER_A, pair->of_kind[0], &pair->b);
 	succeeds(dfg_hub_wait(pair->a, 10000));
 	succeeds(dfg_hub_wait(pair->b, 10000));
 }
