@@ -106,7 +106,7 @@ range 5 nan | fails "node 'range' (Range)" range
 range inf 1 | fails "node 'range' (Range)" range
 { floats x '1 4 4 1'; floats w '2 2 1 1'; node y Conv2D x w 'T=type: DT_FLOAT' 'strides=list { i: [1, 0, 1, 1] }' 'padding=s: "VALID"'; } | refused "node 'y' (Conv2D)"
 { floats x '1 4 4 1'; floats w '2 2 1 1'; node y Conv2D x w 'T=type: DT_FLOAT' 'strides=list { i: [1, 1, 1, 1] }' 'dilations=list { i: [1, 0, 1, 1] }' 'padding=s: "VALID"'; } | refused "node 'y' (Conv2D)"
-{ floats x '1 4 4 1'; floats w '5 5 1 1'; node y Conv2D x w 'T=type: DT_FLOAT' 'strides=list { i: [1, 1, 1, 1] }' 'padding=s: "VALID"'; } | refused "node 'y' (Conv2D)"
+{ floats x '1 4 4 1'; floats w '6 6 1 1'; node y Conv2D x w 'T=type: DT_FLOAT' 'strides=list { i: [1, 1, 1, 1] }' 'padding=s: "VALID"'; } | refused "node 'y' (Conv2D)"
 { floats x '1 4 4 3'; floats w '2 2 2 1'; node y Conv2D x w 'T=type: DT_FLOAT' 'strides=list { i: [1, 1, 1, 1] }' 'padding=s: "VALID"'; } | refused "node 'y' (Conv2D)"
 { floats x '1 4 4 1'; node y MaxPool x 'T=type: DT_FLOAT' 'ksize=list { i: [1, 0, 1, 1] }' 'strides=list { i: [1, 1, 1, 1] }' 'padding=s: "VALID"'; } | refused "node 'y' (MaxPool)"
 gather() { floats x '3 2'; ints i 2 "int_val: [0, $1]"; ints axis '' 'int_val: 0'; node y GatherV2 x i axis 'Tparams=type: DT_FLOAT' 'Tindices=type: DT_INT32' 'Taxis=type: DT_INT32'; }
