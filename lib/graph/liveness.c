@@ -133,7 +133,7 @@ struct dfg_err *dfg_live_without(struct dfg_liveness *l, uint32_t set, uint32_t 
 	return intern(l, rest, count, out_set);
 }
 
-static bool has(const struct dfg_liveness *l, uint32_t set, uint32_t condition)
+bool dfg_live_has(const struct dfg_liveness *l, uint32_t set, uint32_t condition)
 {
 	uint32_t n;
 	const uint32_t *item = dfg_live_conditions(l, set, &n);
@@ -149,7 +149,7 @@ bool dfg_live_within(const struct dfg_liveness *l, uint32_t a, uint32_t b)
 	const uint32_t *item = dfg_live_conditions(l, a, &n);
 	bool within = true;
 	for (uint32_t i = 0; i < n && within && a != b; i++)
-		within = has(l, b, item[i]);
+		within = dfg_live_has(l, b, item[i]);
 	return within;
 }
 

@@ -47,6 +47,8 @@ DFG_MUST_CHECK struct dfg_err *dfg_live_of(struct dfg_liveness *liveness, struct
 /* The conditions of a set, as numbers, in an order in which Switches can apply them one after the other. */
 const uint32_t *dfg_live_conditions(const struct dfg_liveness *liveness, uint32_t set, uint32_t *out_count);
 
+bool dfg_live_has(const struct dfg_liveness *liveness, uint32_t set, uint32_t condition);
+
 /* Whether all conditions of a are in b: where b is live, a is. */
 bool dfg_live_within(const struct dfg_liveness *liveness, uint32_t a, uint32_t b);
 

@@ -52,16 +52,6 @@ static struct dfg_err *side_of(struct gathering *g, uint32_t set, uint32_t condi
 	return dfg_live_with(l, common, condition - (uint32_t)l->condition[condition].side + (uint32_t)side, out_set);
 }
 
-static bool has(const struct dfg_liveness *l, uint32_t set, uint32_t condition)
-{
-	uint32_t n;
-	const uint32_t *item = dfg_live_conditions(l, set, &n);
-	for (uint32_t i = 0; i < n; i++)
-		if (item[i] == condition)
-			return true;
-	return false;
-}
-
 /* The condition to give up: one whose other sides came too, if there is one; else the innermost. */
 static struct dfg_err *choose(struct gathering *g, uint32_t set, uint32_t *out_condition)
 {
@@ -70,7 +60,7 @@ static struct dfg_err *choose(struct gathering *g, uint32_t set, uint32_t *out_c
 	for (uint32_t i = l->set[set].count; i--;) {
 		uint32_t condition = l->item[l->set[set].first + i];
 		int sides = l->condition[condition].sides, came = 0;
-		if (has(l, g->place.set, condition))
+		if (dfg_live_has(l, g->place.set, condition))
 			continue;
 		if (*out_condition == DFG_NONE)
 			*out_condition = condition;

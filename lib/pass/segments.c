@@ -230,22 +230,12 @@ struct chooser {
 	uint32_t loop;
 };
 
-static bool has(const struct dfg_liveness *l, uint32_t set, uint32_t condition)
-{
-	uint32_t n;
-	const uint32_t *item = dfg_live_conditions(l, set, &n);
-	for (uint32_t i = 0; i < n; i++)
-		if (item[i] == condition)
-			return true;
-	return false;
-}
-
 /* Whether the node runs once more than the trips of the loop, or than those of a loop in it. */
 static bool is_in_condition(const struct chooser *c, uint32_t n)
 {
 	const struct dfg_mirror *m = &c->s->paths->mirror;
 	uint32_t set = m->liveness.of[n], loop = c->loops->of[n];
-	for (; has(&m->liveness, set, m->body[loop]); loop = c->loops->loop[loop].parent) {
+	for (; dfg_live_has(&m->liveness, set, m->body[loop]); loop = c->loops->loop[loop].parent) {
 		if (loop == c->loop)
 			return false;
 		set = m->liveness.entry[loop];
