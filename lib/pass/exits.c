@@ -32,7 +32,7 @@ static bool is_of_condition(const struct dfg_graph *graph, uint32_t n)
 	const struct dfg_node *node = &graph->node[n];
 	if (dfg_node_role(node) != DFG_EXIT || !node->n_in)
 		return false;
-	const struct dfg_node *turn = &graph->node[node->in[0].node];
+	const struct dfg_node *turn = &graph->node[dfg_exit_source(graph, node).node];
 	return dfg_node_role(turn) == DFG_SWITCH && turn->n_in &&
 		   dfg_node_role(&graph->node[turn->in[0].node]) != DFG_MERGE;
 }
@@ -199,7 +199,7 @@ static struct dfg_err *go_through(
 		bool is;
 		if (!is_of_condition(graph, a->exit))
 			continue;
-		struct dfg_edge value = graph->node[graph->node[a->exit].in[0].node].in[0];
+		struct dfg_edge value = graph->node[dfg_exit_source(graph, &graph->node[a->exit]).node].in[0];
 		a->loop = dfg_loop_home(graph, &a->loops, a->exit);
 		if (a->loop == region || !dfg_loop_within(&a->loops, a->loop, region) ||
 			a->loops.loop[a->loop].condition == DFG_NONE)

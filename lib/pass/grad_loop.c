@@ -85,7 +85,7 @@ static struct dfg_err *join_exits(struct dfg_sweep *s, uint32_t loop)
 	const struct dfg_loops *loops = &s->paths->mirror.loops;
 	for (uint32_t e = s->paths->exit[loop]; e != DFG_NONE; e = s->paths->next_exit[e]) {
 		struct dfg_arrival **from = &s->paths->arrived[dfg_sweep_tensor(s, (struct dfg_edge){e, 0})], **to;
-		const struct dfg_node *turn = &graph->node[graph->node[e].in[0].node];
+		const struct dfg_node *turn = &graph->node[dfg_exit_source(graph, &graph->node[e]).node];
 		if (!*from)
 			continue;
 		uint32_t merge = turn->n_in ? turn->in[0].node : e;
