@@ -62,22 +62,42 @@ static const struct fate *fate_of_transfer(const struct dfg_plan *plan, uint32_t
 	return NULL;
 }
 
+void dfg_keep_fate(const struct machine *machine, struct fate *place, struct fate fate)
+{
+	fate.run = machine->run;
+	pthread_mutex_lock(&machine->plan->lock);
+	*place = fate;
+	pthread_mutex_unlock(&machine->plan->lock);
+}
+
+/* What is kept of the last step, if it was that which met it. */
+static bool last_fate(const struct dfg_plan *plan, uint32_t transfer, int64_t iteration, struct fate *out_fate)
+{
+	struct dfg_plan *writable = (struct dfg_plan *)plan; /* the lock, not what it guards */
+	pthread_mutex_lock(&writable->lock);
+	const struct fate *fate = transfer ? fate_of_transfer(plan, transfer, iteration) : &plan->dead_fetch;
+	bool last = fate && fate->run == plan->runs && fate->death.killer;
+	if (last)
+		*out_fate = *fate;
+	pthread_mutex_unlock(&writable->lock);
+	return last;
+}
+
 void dfg_plan_cause(const struct dfg_plan *plan, uint32_t transfer, int64_t iteration, struct dfg_cause *out_cause)
 {
-	const struct fate *fate = transfer ? fate_of_transfer(plan, transfer, iteration) : &plan->dead_fetch;
+	struct fate fate;
 	*out_cause = (struct dfg_cause){0};
-	if (!fate || fate->run != plan->runs || !fate->death.killer)
+	if (!last_fate(plan, transfer, iteration, &fate))
 		return;
-	uint32_t killer = fate->death.killer - 1;
+	uint32_t killer = fate.death.killer - 1;
 	if (plan->record[killer].role == DFG_RECV) {
 		out_cause->transfer = plan->flow->port[killer].number + 1;
-		out_cause->iteration = fate->death.iteration;
+		out_cause->iteration = fate.death.iteration;
 	}
 	if (!transfer)
-		snprintf(
-			out_cause->words, sizeof out_cause->words, "fetch '%s' is dead", dfg_slot_words(plan, plan->dead_slot).s);
+		snprintf(out_cause->words, sizeof out_cause->words, "fetch '%s' is dead", dfg_slot_words(plan, fate.slot).s);
 	else if (!out_cause->transfer)
-		say_death(plan, &fate->death, out_cause->words, sizeof out_cause->words);
+		say_death(plan, &fate.death, out_cause->words, sizeof out_cause->words);
 }
 
 /*
@@ -155,8 +175,8 @@ struct dfg_err *dfg_explain(const struct machine *machine, uint32_t fetch)
 	struct dfg_plan *plan = machine->plan;
 	uint32_t slot = plan->fetch[fetch], local = machine->flow->slot_local[slot];
 	if (machine->root->state[local] == DEAD) {
-		plan->dead_fetch = (struct fate){machine->root->slot_death[local], 0, plan->runs};
-		plan->dead_slot = slot;
+		dfg_keep_fate(
+			machine, &plan->dead_fetch, (struct fate){.death = machine->root->slot_death[local], .slot = slot});
 		return dfg_dead_fetch(plan, fetch, &machine->root->slot_death[local]);
 	}
 	const struct record *record = &plan->record[plan->maker[slot]];

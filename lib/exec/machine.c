@@ -388,7 +388,6 @@ static struct dfg_err *begin(struct machine *machine, const struct dfg_tensor *f
 	machine->waiters = machine->sleepers = 0;
 	machine->expected = machine->resting = 0;
 	machine->random = plan->session->options.schedule_seed;
-	machine->plan->runs++;
 	dfg_watch_begin(&machine->watch, &plan->session->options);
 	DFG_TRY(dfg_slab_take(machine, 0, &machine->root));
 	for (uint32_t i = 0; i < plan->slots; i++)
@@ -507,10 +506,14 @@ static struct dfg_err *take(struct dfg_plan *plan, struct machine **out_machine)
 {
 	pthread_mutex_lock(&plan->lock);
 	struct machine *machine = *out_machine = plan->idle_machine;
+	uint64_t run = ++plan->runs;
 	if (machine)
 		plan->idle_machine = machine->next;
 	pthread_mutex_unlock(&plan->lock);
-	return machine ? NULL : new_machine(plan, out_machine);
+	if (!machine)
+		DFG_TRY(new_machine(plan, out_machine));
+	(*out_machine)->run = run;
+	return NULL;
 }
 
 static void give_back(struct machine *machine, size_t peak)

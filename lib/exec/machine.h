@@ -112,6 +112,7 @@ struct machine {
 	struct machine *next;
 	struct dfg_plan *plan;
 	struct flow *flow;
+	uint64_t run; /* of the plan's, which this step is */
 	pthread_mutex_t lock;
 	bool shared; /* other threads may help: the lock is needed */
 	struct queue cheap, expensive;
@@ -270,5 +271,6 @@ DFG_MUST_CHECK struct dfg_err *dfg_note_parcels(const struct machine *machine, s
 DFG_MUST_CHECK struct dfg_err *dfg_place_note(
 	struct dfg_err *err, const struct slab *slab, const struct dfg_call *call);
 
-/* explain.c: why the fetch has no value. */
+/* explain.c: why the fetch has no value; and: keeps the death in a place of the plan, where another step may keep its own. */
 DFG_MUST_CHECK struct dfg_err *dfg_explain(const struct machine *machine, uint32_t fetch);
+void dfg_keep_fate(const struct machine *machine, struct fate *place, struct fate fate);

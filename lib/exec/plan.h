@@ -54,6 +54,7 @@ struct death {
 struct fate {
 	struct death death;
 	int64_t iteration; /* of a Send */
+	uint32_t slot;     /* of a fetch */
 	uint64_t run;      /* 0: none yet */
 };
 
@@ -89,7 +90,6 @@ struct dfg_plan {
 	struct dfg_stats stats;
 	uint64_t runs; /* of machines */
 	struct fate dead_fetch;
-	uint32_t dead_slot; /* its slot */
 
 	/* For tests: which of the n records that are ready runs next; 0 of them when nothing is left. */
 	struct dfg_err *(*choose)(void *arg, const struct machine *machine, size_t n, size_t *out_next);

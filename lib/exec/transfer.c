@@ -91,7 +91,8 @@ struct dfg_err *dfg_send(struct machine *machine, struct slab *slab, uint32_t re
 		return NULL;
 	fill_key(machine, slab, record, &key);
 	if (death) {
-		machine->flow->port[record].fate = (struct fate){*death, slab->iteration, machine->plan->runs};
+		dfg_keep_fate(
+			machine, &machine->flow->port[record].fate, (struct fate){.death = *death, .iteration = slab->iteration});
 		return send(machine, record, &key, NULL);
 	}
 	if (dfg_is_ref(in))

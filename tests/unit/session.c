@@ -248,6 +248,37 @@ static void steps_of_one_session_may_run_at_once(void **state)
 	}
 }
 
+static void *die_often(void *arg)
+{
+	for (int i = 0; i < 100; i++) {
+		int32_t out;
+		struct dfg_cause cause;
+		fails(steps_run(arg, "x=0", "s", &out), DFG_DATA, "'s' (Switch) saw the predicate true");
+		dfg_plan_cause(last_plan, 0, 0, &cause);
+		assert_true(!*cause.words || !strcmp(cause.words, "fetch 's:0' is dead")); /* none: a later step has begun */
+	}
+	return NULL;
+}
+
+static void steps_that_run_at_once_may_all_find_a_dead_fetch(void **state)
+{
+	(void)state;
+	pthread_t thread[3];
+	struct steps steps;
+	struct dfg_cause cause;
+	int32_t out;
+	steps_begin(&steps, &(struct dfg_session_options){.threads = 2, .random_schedule = true},
+		"x Placeholder dtype=i32\none Number v=1\np Below x one\ns Switch x p T=i32\n");
+	for (int i = 0; i < 3; i++)
+		assert_false(pthread_create(&thread[i], NULL, die_often, &steps));
+	for (int i = 0; i < 3; i++)
+		pthread_join(thread[i], NULL);
+	fails(steps_run(&steps, "x=0", "s", &out), DFG_DATA, "is dead");
+	dfg_plan_cause(last_plan, 0, 0, &cause);
+	assert_string_equal(cause.words, "fetch 's:0' is dead");
+	steps_end(&steps);
+}
+
 static void running_out_of_memory_is_an_error_and_no_leak(void **state)
 {
 	(void)state;
@@ -290,6 +321,7 @@ int main(void)
 		cmocka_unit_test(expensive_nodes_share_the_threads),
 		cmocka_unit_test(expensive_nodes_in_a_loop_share_the_threads),
 		cmocka_unit_test(steps_of_one_session_may_run_at_once),
+		cmocka_unit_test(steps_that_run_at_once_may_all_find_a_dead_fetch),
 		cmocka_unit_test(running_out_of_memory_is_an_error_and_no_leak),
 	};
 	return cmocka_run_group_tests_name("session", tests, NULL, NULL);
