@@ -8,6 +8,7 @@
 #include "lib/base/map.h"
 #include "lib/base/mem.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -185,8 +186,17 @@ static void catch_signals(void)
 			signal(caught[i], SIG_IGN);
 }
 
+/* No file that is opened may come to stand where results are printed: what is closed fails as it did, by a descriptor of no use. */
+static void fill_standard(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0)
+			(void)!open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
+
 int main(int argc, char **argv)
 {
+	fill_standard();
 	catch_signals();
 	char **args = argv + 1;
 	dfg_fault_install();
