@@ -64,32 +64,32 @@ static void add_rule(struct dfg_text *text, const struct reads *reads, const cha
 	}
 }
 
-static struct dfg_err *write_rule(const struct reads *reads)
+/* What -MD goes to: -MF, or the output's name and .d. NULL: neither is given. In the arena. */
+static struct dfg_err *find_rule(struct reads *reads, const char **out_path)
 {
-	const char *path = dfg_cmd_output().path, *output = strcmp(path, "-") ? path : NULL;
-	struct dfg_text text = {0}, rule = {0};
-	struct dfg_out out = {0};
-	if (!output && (!depfile || !target.count))
+	const char *path = dfg_cmd_output().path;
+	bool named = strcmp(path, "-") != 0;
+	*out_path = depfile;
+	if (!depend)
+		return !depfile && !target.count && !phony ? NULL : DFG_ERR(DFG_USAGE, "-MF, -MT and -MP need -MD");
+	if (!named && (!depfile || !strcmp(depfile, "-") || !target.count))
 		return DFG_ERR(DFG_USAGE, "-MD without -o needs -MF and -MT");
-	add_rule(&text, reads, output);
-	dfg_text_add(&rule, "%s%s", depfile ? depfile : output, depfile ? "" : ".d");
-	struct dfg_err *err = dfg_text_check(&text);
-	if (!err)
-		err = dfg_text_check(&rule);
-	if (!err)
-		err = dfg_out_open(rule.s, false, &out);
-	if (!err)
-		err = dfg_out_write(&out, text.s, text.length);
-	if (!err)
-		err = dfg_out_commit(&out);
-	dfg_out_release(&out);
-	dfg_text_release(&rule);
+	if (!depfile && !(*out_path = dfg_arena_print(&reads->arena, "%s.d", path)))
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	return NULL;
+}
+
+static struct dfg_err *write_rule(const struct reads *reads, const char *path)
+{
+	struct dfg_text text = {0};
+	add_rule(&text, reads, dfg_cmd_output().path);
+	struct dfg_err *err = dfg_cmd_write_text(path, false, &text);
 	dfg_text_release(&text);
 	return err;
 }
 
 /* What the program was read from must outlive its graph. */
-static struct dfg_err *check_outputs(const struct reads *reads)
+static struct dfg_err *check_outputs(const struct reads *reads, const char *rule)
 {
 	struct dfg_uses uses = {0};
 	struct dfg_err *err = NULL;
@@ -97,10 +97,12 @@ static struct dfg_err *check_outputs(const struct reads *reads)
 		err = dfg_uses_read(&uses, "the program", reads->path[i]);
 	if (!err)
 		err = dfg_uses_write(&uses, "-o", dfg_cmd_output().path);
-	if (!err && depend)
-		err = dfg_uses_write(&uses, "-MF", depfile);
+	if (!err)
+		err = dfg_uses_write(&uses, depfile ? "-MF" : "-MD", rule);
 	if (!err)
 		err = dfg_uses_check(&uses);
+	if (!err && rule)
+		err = dfg_out_try(rule);
 	dfg_uses_release(&uses);
 	return err;
 }
@@ -124,15 +126,18 @@ static struct dfg_err *build(char **operands, int *out_status)
 		.read_arg = &reads,
 		.warn = talk};
 	dfg_graph_init(&graph, &arena);
-	struct dfg_err *err = dfg_lang_build(*operands, &lang, &graph);
+	const char *rule;
+	struct dfg_err *err = find_rule(&reads, &rule);
+	if (!err)
+		err = dfg_lang_build(*operands, &lang, &graph);
 	if (!err && reads.short_of_memory)
 		err = DFG_ERR(DFG_MEMORY, "out of memory");
 	if (!err)
-		err = check_outputs(&reads);
+		err = check_outputs(&reads, rule);
 	if (!err)
 		err = dfg_cmd_save_graph(&graph);
-	if (!err && depend)
-		err = write_rule(&reads);
+	if (!err && rule)
+		err = write_rule(&reads, rule);
 	dfg_free(reads.path);
 	dfg_arena_release(&reads.arena);
 	dfg_graph_release(&graph);

@@ -1,5 +1,7 @@
 #include "cmd/cmd.h"
+#include "cmd/uses.h"
 #include "lib/base/io.h"
+#include "lib/base/text.h"
 #include "lib/lang/lang.h"
 
 #include <string.h>
@@ -12,19 +14,8 @@ static const struct dfg_opt options[] = {
 	{0},
 };
 
-static struct dfg_err *write_text(const char *path, const struct dfg_text *text)
-{
-	struct dfg_out out = {0};
-	struct dfg_err *err = dfg_out_open(path, true, &out);
-	if (!err)
-		err = dfg_out_write(&out, text->s ? text->s : "", text->length);
-	if (!err)
-		err = dfg_out_commit(&out);
-	dfg_out_release(&out);
-	return err;
-}
-
-static struct dfg_err *format_file(const char *path, int *out_status)
+/* What is printed is added to `out`. */
+static struct dfg_err *format_file(const char *path, struct dfg_text *out, int *out_status)
 {
 	struct dfg_blob blob = {0};
 	struct dfg_text text = {0};
@@ -37,17 +28,27 @@ static struct dfg_err *format_file(const char *path, int *out_status)
 		*out_status |= !same;
 		if (!same)
 			dfg_talk("%s: its layout would change", path);
-	} else if (!err)
-		err = write_text(in_place && is_file ? path : "-", &text);
+	} else if (!err && in_place && is_file) {
+		err = dfg_cmd_write_text(path, true, &text);
+	} else if (!err) {
+		dfg_text_put(out, text.s ? text.s : "", text.length);
+	}
 	dfg_text_release(&text);
 	return err;
 }
 
 static struct dfg_err *fmt(char **operands, int *out_status)
 {
-	for (; *operands; operands++)
-		DFG_TRY(format_file(*operands, out_status));
-	return NULL;
+	struct dfg_text text = {0};
+	struct dfg_err *err = NULL;
+	if (in_place && only_check)
+		return DFG_ERR(DFG_USAGE, "--write changes what --check only looks at: give one of them");
+	for (; *operands && !err; operands++)
+		err = format_file(*operands, &text, out_status);
+	if (!err)
+		err = dfg_cmd_write_text("-", false, &text);
+	dfg_text_release(&text);
+	return err;
 }
 
 const struct dfg_cmd dfg_cmd_fmt = {

@@ -1,4 +1,5 @@
 #include "cmd/run.h"
+#include "cmd/uses.h"
 
 #include "formats/json.h"
 
@@ -115,19 +116,12 @@ void dfg_trace_event(void *arg, const struct dfg_trace_event *event)
 
 struct dfg_err *dfg_trace_write(struct dfg_trace *trace, const char *path)
 {
-	struct dfg_out out;
 	dfg_json_close(&trace->json, ']');
 	dfg_json_key(&trace->json, "displayTimeUnit");
 	dfg_json_string(&trace->json, "ms");
 	dfg_json_close(&trace->json, '}');
 	dfg_text_put(&trace->json.text, "\n", 1);
-	DFG_TRY(dfg_text_check(&trace->json.text));
-	DFG_TRY(dfg_out_open(path, false, &out));
-	struct dfg_err *err = dfg_out_write(&out, trace->json.text.s, trace->json.text.length);
-	if (!err)
-		err = dfg_out_commit(&out);
-	dfg_out_release(&out);
-	return err;
+	return dfg_cmd_write_text(path, false, &trace->json.text);
 }
 
 void dfg_trace_free(struct dfg_trace *trace)

@@ -1,6 +1,8 @@
 #include "cmd/uses.h"
 
+#include "lib/base/io.h"
 #include "lib/base/mem.h"
+#include "lib/base/text.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -106,4 +108,18 @@ void dfg_uses_release(struct dfg_uses *uses)
 	dfg_free(uses->use);
 	dfg_arena_release(&uses->arena);
 	*uses = (struct dfg_uses){0};
+}
+
+struct dfg_err *dfg_cmd_write_text(const char *path, bool if_changed, const struct dfg_text *text)
+{
+	struct dfg_out out = {0};
+	struct dfg_err *err = dfg_text_check(text);
+	if (!err)
+		err = dfg_out_open(path, if_changed, &out);
+	if (!err)
+		err = dfg_out_write(&out, text->s ? text->s : "", text->length);
+	if (!err)
+		err = dfg_out_commit(&out);
+	dfg_out_release(&out);
+	return err;
 }

@@ -25,5 +25,9 @@ DFG_MUST_CHECK struct dfg_err *dfg_uses_words(
 DFG_MUST_CHECK struct dfg_err *dfg_uses_check(const struct dfg_uses *uses);
 void dfg_uses_release(struct dfg_uses *uses);
 
+/* Writes a file that is such a text, whole or not at all; DFG_MEMORY where the text is short of it. */
+struct dfg_text;
+DFG_MUST_CHECK struct dfg_err *dfg_cmd_write_text(const char *path, bool if_changed, const struct dfg_text *text);
+
 /* By device and inode; of what does not exist yet, by its folder's and its name. */
 bool dfg_same_file(const char *a, const char *b);

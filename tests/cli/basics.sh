@@ -50,3 +50,15 @@ status 0 "$DFG" build link.dfg -o link.pb
 status 73 "$DFG" build link.dfg -o round
 [ "$(readlink round)" = round ]
 [ "$(ls -A kept)" = "$(printf 'a.dfg\nnew.pb')" ]
+
+# What is printed of several programs is printed when all could be read.
+printf 'input x: f32[' >bad.dfg
+status 65 "$DFG" fmt link.dfg bad.dfg
+status 2 "$DFG" fmt -w --check link.dfg
+status 0 "$DFG" fmt link.dfg link.dfg
+[ "$(grep -c 'x \* 2.0' out)" = 2 ]
+
+# Where stdout is closed, nothing else stands in its place.
+printf 'param w: f32[] = zeros\noutput loss = w ** 2\n' | "$DFG" grad - --loss loss --optimizer 'sgd(lr=0.1)' -o step.pb
+status 74 sh -c '"$0" run step.pb --target train --fetch loss --steps 1 --metrics m.jsonl >&-' "$DFG"
+[ "$(cat m.jsonl)" = '{"step":1,"epoch":1,"loss":0}' ]

@@ -90,3 +90,13 @@ for name in glob.glob("within/step-*/manifest.json"):
     open(name, "w").write('%s,"crc32":%d}\n' % (text, zlib.crc32(text.encode())))
 END
 status 0 "$DFG" run t.pb --data x=@x.npy --target train --batch 50 --steps 20 --checkpoint within --resume
+
+# The rule of -MD is an output like others, and what is wrong with it is found before the graph is written.
+refused '-MD without -o needs -MF and -MT' "$DFG" build s.dfg -MD
+refused '-MF, -MT and -MP need -MD' "$DFG" build s.dfg -MF rule -o s.pb
+cp s.dfg s.d
+refused '-MD s.d would replace the program s.d' "$DFG" build s.d -o s -MD
+status 73 "$DFG" build s.dfg -o s.pb -MD -MF nowhere/rule
+never test -e s.pb -o -e s
+status 0 "$DFG" build s.dfg -o s.pb -MD
+has s.pb.d 's.pb: s.dfg'
