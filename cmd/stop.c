@@ -1,5 +1,7 @@
 #include "cmd/training.h"
 
+#include "lib/base/folder.h"
+
 #include <signal.h>
 
 static volatile sig_atomic_t stopped;
@@ -11,6 +13,7 @@ static void on_stop(int number)
 		return;
 	}
 	dfg_out_remove_all();
+	dfg_folder_remove_all();
 	signal(number, SIG_DFL);
 	raise(number);
 }
