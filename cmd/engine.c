@@ -61,8 +61,6 @@ struct dfg_err *dfg_engine_session(struct dfg_session_options *out_options)
 	return parse_schedule(out_options);
 }
 
-static struct dfg_mem_limit limit;
-
 void dfg_engine_limit_memory(void)
 {
 	if (!E.memory_limit)
