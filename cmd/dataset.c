@@ -55,6 +55,16 @@ static struct dfg_err *open_input(struct dfg_model *model, const struct dfg_dist
 	return check_type(model, input);
 }
 
+static struct dfg_err *check_once(const struct dfg_dataset *dataset)
+{
+	for (uint32_t i = 0; i < dataset->count; i++)
+		for (uint32_t k = 0; k < i; k++)
+			if (dataset->input[i].edge.node == dataset->input[k].edge.node &&
+				dataset->input[i].edge.port == dataset->input[k].edge.port)
+				return DFG_ERR(DFG_USAGE, "'%s' is given the samples of two files", dataset->input[i].name);
+	return NULL;
+}
+
 static struct dfg_err *count_samples(struct dfg_dataset *dataset)
 {
 	for (uint32_t i = 0; i < dataset->count; i++) {
@@ -79,6 +89,8 @@ struct dfg_err *dfg_dataset_open(struct dfg_model *model, const struct dfg_distr
 	struct dfg_err *err = NULL;
 	for (; !err && out_dataset->count < words->count; out_dataset->count++)
 		err = open_input(model, distributed, words->word[out_dataset->count], &out_dataset->input[out_dataset->count]);
+	if (!err)
+		err = check_once(out_dataset);
 	if (!err)
 		err = count_samples(out_dataset);
 	if (err)

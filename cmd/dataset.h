@@ -19,7 +19,8 @@ struct dfg_dataset {
 
 /*
  * Each word is NAME=@FILE, or, where the model is distributed (else NULL), NAME=HOST:@FILE of a file that the worker reads
- * on which NAME stands. DFG_DATA where files have different numbers of samples, or not the type that the graph says.
+ * on which NAME stands. DFG_DATA where files have different numbers of samples, or not the type that the graph says,
+ * DFG_USAGE where two are for one tensor.
  */
 DFG_MUST_CHECK struct dfg_err *dfg_dataset_open(struct dfg_model *model, const struct dfg_distributed *distributed,
 	const struct dfg_words_list *words, struct dfg_dataset *out_dataset);

@@ -47,10 +47,8 @@ static struct dfg_err *open_graph(struct dfg_run *run, struct dfg_evaluation *ev
 struct dfg_err *dfg_evaluation_open(struct dfg_run *run, int64_t batch, struct dfg_evaluation *out_evaluation)
 {
 	*out_evaluation = (struct dfg_evaluation){.wanted = dfg_run_options.eval_fetch.count > 0};
-	if (!out_evaluation->wanted && !dfg_run_options.eval_data.count && !dfg_run_options.eval_graph)
+	if (!out_evaluation->wanted)
 		return NULL;
-	if (!out_evaluation->wanted || !dfg_run_options.eval_data.count)
-		return DFG_ERR(DFG_USAGE, "an evaluation needs --eval-data and --eval-fetch");
 	DFG_TRY(open_graph(run, out_evaluation));
 	struct dfg_model *model = out_evaluation->model;
 	DFG_TRY(dfg_model_tensors(model, &dfg_run_options.eval_fetch, &out_evaluation->fetch));

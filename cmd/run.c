@@ -12,7 +12,7 @@
 #include <time.h>
 
 struct dfg_run_options dfg_run_options = {
-	.epochs = -1, .steps = -1, .repeat = -1, .warmup = 0, .batch = -1, .shuffle = -1, .keep = 5};
+	.epochs = -1, .steps = -1, .repeat = -1, .warmup = 0, .batch = -1, .shuffle = -1, .keep = -1};
 #define O dfg_run_options
 
 static const struct dfg_opt input_rows[] = {
@@ -86,42 +86,74 @@ static const struct dfg_opt options[] = {
 	{0},
 };
 
-static struct dfg_err *check_options(void)
+static bool has_data(void)
 {
-	if (O.repeat == 0 || O.repeat < -1 || O.warmup < 0)
-		return DFG_ERR(DFG_USAGE, "--repeat wants 1 or more, --warmup 0 or more");
-	if (O.batch == 0 || O.batch < -1)
-		return DFG_ERR(DFG_USAGE, "--batch wants 1 or more");
+	return O.data.count || O.steps >= 0 || O.epochs >= 0 || O.metrics || O.checkpoint;
+}
+
+/* Options that say nothing without another. */
+static struct dfg_err *check_needs(void)
+{
+	const bool data = O.data.count, checkpoint = O.checkpoint, eval = O.eval_data.count;
+	const struct {
+		const char *option;
+		bool given;
+		const char *other;
+		bool there;
+	} needs[] = {
+		{"batch", O.batch >= 0, "data", data},
+		{"shuffle", O.shuffle >= 0, "data", data},
+		{"no-shuffle", O.no_shuffle, "data", data},
+		{"drop-last", O.drop_last, "data", data},
+		{"eval-data", eval, "data", data},
+		{"eval-data", eval, "eval-fetch", O.eval_fetch.count},
+		{"eval-fetch", O.eval_fetch.count, "eval-data", eval},
+		{"eval-graph", O.eval_graph, "eval-data", eval},
+		{"times", O.times, "metrics", O.metrics},
+		{"resume", O.resume, "checkpoint", checkpoint},
+		{"force", O.force, "checkpoint", checkpoint},
+		{"every", O.every, "checkpoint", checkpoint},
+		{"keep", O.keep >= 0, "checkpoint", checkpoint},
+		{"map", O.map.count, "load", O.load.count},
+		{"restarts", O.restarts, "hosts", dfg_planning.hosts},
+	};
+	for (size_t i = 0; i < sizeof needs / sizeof *needs; i++)
+		if (needs[i].given && !needs[i].there)
+			return DFG_ERR(DFG_USAGE, "--%s needs --%s", needs[i].option, needs[i].other);
+	return NULL;
+}
+
+/* Options of which each says what the other leaves no room for. */
+static struct dfg_err *check_pairs(void)
+{
+	const bool repeats = O.repeat >= 0 || O.warmup;
 	if (O.no_shuffle && O.shuffle >= 0)
 		return DFG_ERR(DFG_USAGE, "--no-shuffle leaves --shuffle nothing to order: give one of them");
+	if (O.resume && O.force)
+		return DFG_ERR(DFG_USAGE, "--resume goes on with what --force replaces: give one of them");
+	if (O.each && (has_data() || repeats))
+		return DFG_ERR(
+			DFG_USAGE, "--each takes a step for every array that comes: no --data, --steps or --repeat beside it");
+	if (repeats && has_data())
+		return DFG_ERR(DFG_USAGE, "--repeat and --warmup time one step, and with --data or --steps there are many");
 	if (O.checkpoint && O.data.count && !O.target.count)
 		return DFG_ERR(
 			DFG_USAGE, "--checkpoint keeps a training, and without --target there is none: --data is only read");
-	if (O.keep < 0)
-		return DFG_ERR(DFG_USAGE, "--keep wants 0 or more");
-	if ((O.resume || O.force || O.every) && !O.checkpoint)
-		return DFG_ERR(DFG_USAGE, "--%s needs --checkpoint", O.resume ? "resume" : O.force ? "force" : "every");
-	if (O.resume && O.force)
-		return DFG_ERR(DFG_USAGE, "--resume goes on with what --force replaces: give one of them");
-	if ((O.eval_fetch.count || O.eval_graph) && !O.eval_data.count)
-		return DFG_ERR(DFG_USAGE, "--eval-%s needs --eval-data", O.eval_graph ? "graph" : "fetch");
-	if (O.eval_data.count && !O.data.count)
-		return DFG_ERR(DFG_USAGE, "--eval-data needs --data");
-	if (!dfg_planning.hosts && O.restarts)
-		return DFG_ERR(DFG_USAGE, "--restarts needs --hosts");
+	return NULL;
+}
+
+static struct dfg_err *check_options(void)
+{
+	if (!O.repeat || !O.batch)
+		return DFG_ERR(DFG_USAGE, "--%s wants 1 or more", O.batch ? "repeat" : "batch");
+	DFG_TRY(check_needs());
+	DFG_TRY(check_pairs());
 	DFG_TRY(dfg_distribution_check());
-	if (O.map.count && !O.load.count)
-		return DFG_ERR(DFG_USAGE, "--map needs --load");
 	if (O.output && strcmp(O.output, "-"))
 		DFG_TRY(dfg_arrays_check_path(O.output, NULL));
 	if (O.device && strcmp(O.device, "cpu"))
 		return DFG_ERR(DFG_CONFIG, "no device '%s' here: there is only cpu", O.device);
 	return NULL;
-}
-
-static bool has_data(void)
-{
-	return O.data.count || O.steps >= 0 || O.epochs >= 0 || O.metrics || O.checkpoint;
 }
 
 /* Feeds of batches have no values yet, so they are not among the run's. */

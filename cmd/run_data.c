@@ -79,8 +79,6 @@ static struct dfg_err *open_data(struct training *t)
 		struct dfg_tensor none = {0};
 		DFG_TRY(dfg_feeds_add(&t->feeds, data[i], &none));
 	}
-	if (t->feeds.count != t->first_batch + t->dataset.count)
-		return DFG_ERR(DFG_USAGE, "--data names a tensor twice");
 	return NULL;
 }
 
@@ -118,7 +116,7 @@ static struct dfg_err *open_all(struct training *t)
 	DFG_TRY(dfg_evaluation_open(run, dfg_run_options.batch, &t->evaluation));
 	t->at = (struct dfg_checkpoint){.order = sample_order(t), .epoch = 1};
 	DFG_TRY(dfg_saving_open(run, &t->saving, &t->at));
-	if ((int64_t)t->at.sample > t->dataset.samples)
+	if (t->at.sample > (uint64_t)t->dataset.samples)
 		return DFG_ERR(DFG_DATA, "%s is of longer data: it stands at sample %llu of %lld", dfg_run_options.checkpoint,
 			(unsigned long long)t->at.sample, (long long)t->dataset.samples);
 	DFG_TRY(dfg_run_plan(run, &t->feeds, &run->fetch, &t->plan));

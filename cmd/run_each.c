@@ -63,6 +63,7 @@ static struct dfg_err *one_step(
 {
 	struct dfg_arrays results = {0};
 	DFG_TRY(dfg_plan_run(plan, feeds->value, value));
+	dfg_plan_stats(plan, &run->stats);
 	struct dfg_err *err = dfg_results_add(&results, &run->fetch, value);
 	if (!err)
 		err = give(run, &results);

@@ -101,8 +101,6 @@ struct dfg_err *dfg_run_once(struct dfg_run *run, struct dfg_arrays *out_results
 		release_all(value, run->fetch.count);
 		return err;
 	}
-	struct dfg_stats stats;
-	dfg_plan_stats(plan, &stats);
-	run->stats = stats;
+	dfg_plan_stats(plan, &run->stats);
 	return dfg_results_add(out_results, &run->fetch, value);
 }

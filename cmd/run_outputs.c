@@ -47,6 +47,8 @@ static struct dfg_err *check_stdout(void)
 	const char *wants = is_stdout(O.metrics) ? "metrics" : is_stdout(O.trace) ? "trace" : NULL;
 	if (wants && results_take_stdout())
 		return DFG_ERR(DFG_USAGE, "--%s - needs stdout, which the results take: give a file to one of them", wants);
+	if (is_stdout(O.output) && dfg_globals.json)
+		return DFG_ERR(DFG_USAGE, "--json needs stdout, which -o - takes: give one of them");
 	if (is_stdout(O.metrics) && is_stdout(O.trace))
 		return DFG_ERR(DFG_USAGE, "--trace - needs stdout, which --metrics takes: give a file to one of them");
 	return NULL;
@@ -76,6 +78,8 @@ struct dfg_err *dfg_run_check_results(const struct dfg_run *run)
 {
 	const struct dfg_array_codec *codec = O.output ? dfg_array_codec_of(O.output) : NULL;
 	bool many = !O.output || (codec && codec->many);
+	if (O.output && !run->fetch.count)
+		return DFG_ERR(DFG_USAGE, "-o %s: nothing is fetched that it could hold", O.output);
 	if (many || run->fetch.count < 2)
 		return NULL;
 	return DFG_ERR(

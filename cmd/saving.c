@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { KEEP = 5 };
+
 static struct dfg_err *parse_every(const char *text, struct dfg_saving *saving)
 {
 	char *end;
@@ -88,10 +90,11 @@ struct dfg_err *dfg_saving_open(struct dfg_run *run, struct dfg_saving *out_savi
 	DFG_TRY(dfg_checkpoints_any(path, &any));
 	if (any && !dfg_run_options.resume && !dfg_run_options.force)
 		return DFG_ERR(DFG_NO_OUTPUT, "%s holds checkpoints: --resume goes on from them, --force replaces them", path);
-	if (dfg_run_options.force || dfg_run_options.keep)
+	uint64_t keep = dfg_run_options.keep < 0 ? KEEP : (uint64_t)dfg_run_options.keep;
+	if (dfg_run_options.force || keep)
 		DFG_TRY(dfg_checkpoints_check(path));
 	DFG_TRY(dfg_checkpoints_open(path, &out_saving->checkpoints));
-	out_saving->checkpoints.keep = (uint64_t)dfg_run_options.keep;
+	out_saving->checkpoints.keep = keep;
 	out_saving->checkpoints.replace = dfg_run_options.force;
 	if (any && dfg_run_options.resume)
 		DFG_TRY(resume(run, path, at));

@@ -100,3 +100,21 @@ status 73 "$DFG" build s.dfg -o s.pb -MD -MF nowhere/rule
 never test -e s.pb -o -e s
 status 0 "$DFG" build s.dfg -o s.pb -MD
 has s.pb.d 's.pb: s.dfg'
+
+# Options that say nothing beside the others are not passed over.
+once="$DFG run t.pb --feed x=@x.npy --fetch loss"
+for option in '--batch 3' '--shuffle 1' --no-shuffle --drop-last '--eval-data x=@x.npy'; do
+	refused ' needs --data' $once $option
+done
+refused '--keep needs --checkpoint' $once --keep 3
+refused '--times needs --metrics' $once --times
+refused '--eval-data needs --eval-fetch' "$DFG" run t.pb --data x=@x.npy --target train --eval-data x=@x.npy
+refused '--repeat and --warmup time one step' "$DFG" run t.pb --data x=@x.npy --target train --repeat 3
+refused '--each takes a step for every array' "$DFG" run t.pb --each x=@- --fetch loss --data x=@x.npy
+refused '--json needs stdout, which -o - takes' $once -o - --json
+refused '-o out.npz: nothing is fetched' "$DFG" run t.pb --data x=@x.npy --target train -o out.npz
+refused "'x' is given the samples of two files" "$DFG" run t.pb --data x=@x.npy --data x=@x.npy --target train
+refused "'x:0' is given the samples of two files" "$DFG" run t.pb --data x=@x.npy --target train --eval-fetch loss \
+	--eval-data x=@x.npy --eval-data x:0=@x.npy
+status 0 sh -c '"$0" run t.pb --each x=@- --fetch loss --stats <x.npy' "$DFG"
+never grep -qx 'peak_bytes 0' err
