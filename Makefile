@@ -2,7 +2,9 @@
 # make demo       trains a network          make lint       the rules of the code
 # make asan|ubsan|tsan, fuzz, torture, bench, bench-peers, coverage, install, uninstall, dist, deps, clean
 # V=1 shows commands, CC=clang changes the compiler, O=DIR builds elsewhere, CASES=DIR adds cases to check.
+ifeq ($(origin CC),default)
 CC = gcc
+endif
 O = build
 NM = $(if $(findstring clang,$(CC)),llvm-nm,nm)
 PREFIX = /usr/local
