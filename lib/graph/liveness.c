@@ -228,7 +228,10 @@ struct dfg_err *dfg_live_of(struct dfg_liveness *l, struct dfg_edge edge, uint32
 	*out_set = l->of[edge.node];
 	if (dfg_node_role(&l->graph->node[edge.node]) != DFG_SWITCH || edge.port < 0)
 		return NULL;
-	return dfg_live_with(l, *out_set, l->side[edge.node] + (uint32_t)edge.port, out_set);
+	uint32_t side = l->side[edge.node];
+	if (edge.port >= l->condition[side].sides) /* pictures are made of graphs that nobody has verified */
+		return DFG_ERR(DFG_DATA, "node '%.200s' (Switch) has no output %d", l->graph->node[edge.node].name, edge.port);
+	return dfg_live_with(l, *out_set, side + (uint32_t)edge.port, out_set);
 }
 
 /* The condition of `set` whose every other side is in the list as well, or DFG_NONE; innermost first. */

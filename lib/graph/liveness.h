@@ -41,7 +41,7 @@ DFG_MUST_CHECK struct dfg_err *dfg_liveness_find(const struct dfg_graph *graph, 
 	const struct dfg_loops *loops, struct dfg_liveness *out_liveness);
 void dfg_liveness_release(struct dfg_liveness *liveness);
 
-/* The set of a tensor, or of a node for the edge of a control input. */
+/* The set of a tensor, or of a node for the edge of a control input. DFG_DATA where a Switch has no such output. */
 DFG_MUST_CHECK struct dfg_err *dfg_live_of(struct dfg_liveness *liveness, struct dfg_edge edge, uint32_t *out_set);
 
 /* The conditions of a set, as numbers, in an order in which Switches can apply them one after the other. */

@@ -59,11 +59,27 @@ static void a_graph_without_them_is_one_box(void **state)
 	sketch_release(&sketch);
 }
 
+static void an_output_that_a_switch_does_not_have_is_an_error(void **state)
+{
+	(void)state;
+	struct sketch sketch;
+	struct dfg_boxes boxes;
+	sketch_init(&sketch, NULL,
+		"p Placeholder dtype=bool\nx Placeholder dtype=f32\ns Switch x p T=f32\n"
+		"t Identity s:70000000 T=f32\nm Merge t s T=f32 N=2\n");
+	struct dfg_err *err = dfg_boxes_find(&sketch.graph, &boxes);
+	assert_string_equal(err->text, "node 's' (Switch) has no output 70000000");
+	dfg_err_free(err);
+	dfg_boxes_release(&boxes);
+	sketch_release(&sketch);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(branches_stand_in_their_loop),
 		cmocka_unit_test(a_graph_without_them_is_one_box),
+		cmocka_unit_test(an_output_that_a_switch_does_not_have_is_an_error),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
