@@ -285,7 +285,7 @@ struct dfg_err *dfg_feed_value(const char *text, const struct dfg_fact *fact, st
 		return dfg_array_read_one(text + 1, out_tensor);
 	if (is_typed(text, fact, &how, &rest))
 		return typed(how, rest, out_tensor);
-	if (fact->dtype == DFG_RESOURCE || fact->dtype == DFG_VARIANT)
+	if (dfg_dtype_is_handle(fact->dtype))
 		return DFG_ERR(DFG_DATA, "a %s cannot be fed", dfg_dtype_name(fact->dtype));
 	return scalar(text, fact->dtype, out_tensor);
 }

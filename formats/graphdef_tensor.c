@@ -228,7 +228,7 @@ struct dfg_err *dfg_reader_tensor(struct dfg_reader *r, const struct dfg_wire *w
 	*out = literal;
 	DFG_TRY(read_parts(r, &inner, &parts));
 	DFG_TRY(check_parts(&parts, literal, &count));
-	if (literal->dtype == DFG_RESOURCE || literal->dtype == DFG_VARIANT)
+	if (dfg_dtype_is_handle(literal->dtype))
 		return keep_objects(r, &inner, &parts, count, literal);
 	if (parts.content.length)
 		return take_content(&parts, count, literal);

@@ -146,7 +146,7 @@ struct dfg_err *dfg_moved(struct dfg_kernel *ctx, int i)
 {
 	struct dfg_tensor *out = ctx->out[i];
 	int64_t count = dfg_shape_count(&out->shape);
-	if (out->dtype == DFG_RESOURCE || out->dtype == DFG_VARIANT)
+	if (dfg_dtype_is_handle(out->dtype))
 		for (int64_t e = 0; e < count; e++)
 			dfg_resource_ref(((struct dfg_resource **)out->data)[e]);
 	if (out->dtype == DFG_STRING)

@@ -144,7 +144,7 @@ static struct dfg_err *truth(struct dfg_kernel *ctx)
 {
 	struct dfg_tensor *out;
 	const struct dfg_tensor *in = dfg_kernel_input(ctx, 0);
-	if (in->dtype == DFG_RESOURCE || in->dtype == DFG_VARIANT)
+	if (dfg_dtype_is_handle(in->dtype))
 		return DFG_ERR(DFG_DATA, "a tensor of type %s is neither true nor false", dfg_dtype_name(in->dtype));
 	DFG_TRY(dfg_kernel_output(ctx, 0, &DFG_SHAPE_SCALAR, &out));
 	*(bool *)out->data = is_true(in);

@@ -39,7 +39,7 @@ static bool is_object(const struct dfg_resource *resource)
 struct dfg_err *dfg_object_in(struct dfg_kernel *ctx, int i, const char *kind, void *out_object)
 {
 	const struct dfg_tensor *handle = dfg_kernel_input(ctx, i);
-	if (!dfg_held_objects(handle->dtype) || handle->shape.rank)
+	if (!dfg_dtype_is_handle(handle->dtype) || handle->shape.rank)
 		return DFG_ERR(
 			DFG_DATA, "input %d must be one %s, not %s", i, kind, dfg_type_words(handle->dtype, &handle->shape).s);
 	struct dfg_resource *resource = *(struct dfg_resource **)handle->data;
@@ -90,7 +90,7 @@ static bool rise(struct dfg_object *object, int level)
 
 struct dfg_err *dfg_object_hold(struct dfg_object *object, const struct dfg_tensor *element)
 {
-	if (!dfg_held_objects(element->dtype))
+	if (!dfg_dtype_is_handle(element->dtype))
 		return NULL;
 	for (int64_t e = 0; e < dfg_shape_count(&element->shape); e++) {
 		struct dfg_resource *resource = ((struct dfg_resource **)element->data)[e];

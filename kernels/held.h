@@ -67,12 +67,6 @@ DFG_MUST_CHECK struct dfg_err *dfg_held_merge(
 /* The shape that input i spells: a vector, or the scalar -1 for any. */
 DFG_MUST_CHECK struct dfg_err *dfg_held_shape(const struct dfg_tensor *spelt, struct dfg_shape *out_shape);
 
-/* Whether tensors of such elements can hold objects. */
-static inline bool dfg_held_objects(enum dfg_dtype dtype)
-{
-	return dtype == DFG_RESOURCE || dtype == DFG_VARIANT;
-}
-
 /* sum += term, of two variants; and zeros like one: lists and optionals, or NULL for nothing. A reference each. */
 DFG_MUST_CHECK struct dfg_err *dfg_variant_add(struct dfg_resource **sum, struct dfg_resource *term);
 DFG_MUST_CHECK struct dfg_err *dfg_variant_zeros(const struct dfg_resource *like, struct dfg_resource **out_zeros);

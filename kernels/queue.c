@@ -74,7 +74,7 @@ static struct dfg_err *check_kind(const struct dfg_queue_kind *kind)
 		return DFG_ERR(DFG_DATA, "%u shapes for %u components", kind->shapes->count, kind->types->count);
 	for (uint32_t i = 0; i < kind->types->count; i++) {
 		const struct dfg_shape *shape = kind->shapes->count ? kind->shapes->item[i].shape : NULL;
-		if (dfg_held_objects(kind->types->item[i].dtype))
+		if (dfg_dtype_is_handle(kind->types->item[i].dtype))
 			return DFG_ERR(DFG_DATA, "component %u: a queue holds no handles and no variants", i);
 		if (shape && !kind->pads && !dfg_shape_known(shape))
 			return DFG_ERR(DFG_DATA, "component %u: shape %s must be known", i, dfg_shape_words(shape).s);

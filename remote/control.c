@@ -64,7 +64,7 @@ void dfg_packet_put_shape(struct dfg_packet *packet, const struct dfg_shape *sha
 
 static bool owns_elements(enum dfg_dtype dtype)
 {
-	return dtype == DFG_STRING || dtype == DFG_RESOURCE || dtype == DFG_VARIANT;
+	return dfg_dtype_is_object(dtype);
 }
 
 void dfg_packet_put_tensor(struct dfg_packet *packet, const struct dfg_tensor *tensor)

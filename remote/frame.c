@@ -98,7 +98,7 @@ static struct dfg_err *check_bytes(const struct dfg_tensor *tensor, uint64_t byt
 static struct dfg_err *check_tensor(const struct dfg_message *message, uint64_t bytes, size_t limit)
 {
 	const struct dfg_tensor *tensor = &message->tensor;
-	if (!dfg_dtype_size(tensor->dtype) || tensor->dtype == DFG_RESOURCE || tensor->dtype == DFG_VARIANT)
+	if (!dfg_dtype_size(tensor->dtype) || dfg_dtype_is_handle(tensor->dtype))
 		return DFG_ERR(DFG_PROTOCOL, "a tensor of %s, which stays where it is", dfg_dtype_name(tensor->dtype));
 	/* A string takes 16 bytes in memory for the 8 of its length here. */
 	if (bytes > (tensor->dtype == DFG_STRING ? limit / 2 : limit))

@@ -13,7 +13,7 @@ static struct dfg_err *broken(const struct shm_link *link, const char *what)
 
 static bool may_cross(enum dfg_dtype dtype)
 {
-	return dfg_dtype_size(dtype) && dtype != DFG_RESOURCE && dtype != DFG_VARIANT;
+	return dfg_dtype_size(dtype) && !dfg_dtype_is_handle(dtype);
 }
 
 /* The bytes that a tensor of the message must have. Of strings it is known only how many at least. */

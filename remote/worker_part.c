@@ -95,7 +95,7 @@ static struct dfg_err *check_fetches(const struct dfg_worker *worker, const stru
 	for (uint32_t i = 0; i < step->n_fetch; i++) {
 		const struct dfg_edge *fetch = &step->fetch[i];
 		enum dfg_dtype dtype = dfg_facts_of(&worker->facts, *fetch)->dtype;
-		if (dtype == DFG_RESOURCE || dtype == DFG_VARIANT)
+		if (dfg_dtype_is_handle(dtype))
 			return DFG_ERR(DFG_DATA, "fetch '%s:%d' is a %s, which cannot leave its worker",
 				worker->part.node[fetch->node].name, fetch->port, dfg_dtype_name(dtype));
 	}

@@ -167,7 +167,7 @@ struct dfg_err *dfg_buffers_take(
 	};
 	atomic_init(&kept->base.refs, 1);
 	kept->class = class;
-	if (dfg_dtype_bit(dtype) & (dfg_dtype_bit(DFG_STRING) | dfg_dtype_bit(DFG_RESOURCE) | dfg_dtype_bit(DFG_VARIANT)))
+	if (dfg_dtype_is_object(dtype))
 		memset(kept->base.data, 0, bytes);
 	*out_buffer = &kept->base;
 	return NULL;

@@ -117,7 +117,7 @@ static struct dfg_err *keep(struct dfg_kernel *ctx, int i, struct dfg_tensor *ou
 {
 	const struct dfg_tensor *in = ctx->in[i];
 	struct dfg_buffer *buffer;
-	if (in->buffer || in->dtype == DFG_STRING || in->dtype == DFG_RESOURCE || in->dtype == DFG_VARIANT)
+	if (in->buffer || dfg_dtype_is_object(in->dtype))
 		return dfg_tensor_share(in, out_tensor);
 	size_t bytes = dfg_tensor_bytes(in);
 	DFG_TRY(dfg_buffers_take(runner_of(ctx)->session->buffers, in->dtype, bytes, &buffer));

@@ -20,7 +20,7 @@ static uint32_t out_slot(const struct laying *laying, const struct record *recor
 
 static bool is_plain(enum dfg_dtype dtype)
 {
-	return dfg_dtype_size(dtype) && dtype != DFG_STRING && dtype != DFG_RESOURCE && dtype != DFG_VARIANT;
+	return dfg_dtype_size(dtype) && !dfg_dtype_is_object(dtype);
 }
 
 size_t dfg_laying_bytes(const struct laying *laying, uint32_t slot)

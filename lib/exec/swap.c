@@ -104,9 +104,8 @@ bool dfg_swap_has(const struct dfg_tensor *tensor)
 
 bool dfg_swap_fits(const struct dfg_tensor *tensor)
 {
-	const uint64_t objects = dfg_dtype_bit(DFG_STRING) | dfg_dtype_bit(DFG_RESOURCE) | dfg_dtype_bit(DFG_VARIANT);
 	const struct dfg_buffer *buffer = tensor->buffer;
-	return buffer && (dfg_buffers_own(buffer) || !buffer->release) && !(dfg_dtype_bit(tensor->dtype) & objects) &&
+	return buffer && (dfg_buffers_own(buffer) || !buffer->release) && !dfg_dtype_is_object(tensor->dtype) &&
 		   dfg_tensor_bytes(tensor) > SWAP_LEAST && atomic_load_explicit(&buffer->refs, memory_order_acquire) == 1;
 }
 

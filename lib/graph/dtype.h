@@ -99,7 +99,7 @@ struct dfg_resource; /* what a handle refers to; counted: lib/graph/tensor.h */
 /* Bytes of an element; 0 for what is no dtype. */
 size_t dfg_dtype_size(enum dfg_dtype dtype);
 
-/* "f32", or "dtype 99" for a number that is none. Static. */
+/* "f32", or "no dtype" for a number that is none. Static. */
 const char *dfg_dtype_name(enum dfg_dtype dtype);
 
 /* By name in the language; DFG_NO_DTYPE for none. */
@@ -112,3 +112,13 @@ static inline uint64_t dfg_dtype_bit(enum dfg_dtype dtype)
 	return UINT64_C(1) << dtype;
 }
 bool dfg_dtype_is(enum dfg_dtype dtype, const char *class_name);
+
+/* Elements are references to what lives in this process only; elements own something, be it a reference or bytes. */
+static inline bool dfg_dtype_is_handle(enum dfg_dtype dtype)
+{
+	return dtype == DFG_RESOURCE || dtype == DFG_VARIANT;
+}
+static inline bool dfg_dtype_is_object(enum dfg_dtype dtype)
+{
+	return dtype == DFG_STRING || dfg_dtype_is_handle(dtype);
+}

@@ -2,11 +2,6 @@
 
 #include <string.h>
 
-static bool holds_objects(enum dfg_dtype dtype)
-{
-	return dtype == DFG_STRING || dtype == DFG_RESOURCE || dtype == DFG_VARIANT;
-}
-
 struct dfg_err *dfg_buffer_new(enum dfg_dtype dtype, size_t bytes, struct dfg_buffer **out_buffer)
 {
 	struct dfg_buffer *buffer = dfg_zeros(1, sizeof *buffer);
@@ -15,7 +10,7 @@ struct dfg_err *dfg_buffer_new(enum dfg_dtype dtype, size_t bytes, struct dfg_bu
 		dfg_free(buffer);
 		return DFG_ERR(DFG_MEMORY, "no memory for a tensor of %zu bytes", bytes);
 	}
-	if (holds_objects(dtype))
+	if (dfg_dtype_is_object(dtype))
 		memset(data, 0, bytes);
 	atomic_init(&buffer->refs, 1);
 	buffer->holds = dtype;
@@ -27,7 +22,7 @@ struct dfg_err *dfg_buffer_new(enum dfg_dtype dtype, size_t bytes, struct dfg_bu
 
 static void drop_elements(struct dfg_buffer *buffer)
 {
-	if (buffer->holds != DFG_RESOURCE && buffer->holds != DFG_VARIANT)
+	if (!dfg_dtype_is_handle(buffer->holds))
 		return;
 	struct dfg_resource **element = buffer->data;
 	for (size_t i = 0; i < buffer->room / sizeof *element; i++)
@@ -96,7 +91,7 @@ struct dfg_err *dfg_tensor_copy(const struct dfg_tensor *tensor, struct dfg_tens
 		err = copy_strings(tensor, out_tensor);
 	else if (dfg_tensor_bytes(tensor))
 		memcpy(out_tensor->data, tensor->data, dfg_tensor_bytes(tensor));
-	if (holds_objects(tensor->dtype) && tensor->dtype != DFG_STRING)
+	if (dfg_dtype_is_handle(tensor->dtype))
 		for (int64_t i = 0; i < dfg_shape_count(&tensor->shape); i++)
 			dfg_resource_ref(((struct dfg_resource **)out_tensor->data)[i]);
 	if (err)

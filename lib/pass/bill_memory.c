@@ -59,7 +59,7 @@ static bool passes_on(const struct dfg_node *node)
 
 static bool is_handle(enum dfg_dtype dtype)
 {
-	return dtype == DFG_RESOURCE || dtype == DFG_VARIANT;
+	return dfg_dtype_is_handle(dtype);
 }
 
 static struct load made_by(const struct memory *m, uint32_t n)

@@ -414,7 +414,7 @@ static struct dfg_err *ask_shape(struct dfg_mirror *m, struct dfg_new_node *want
 	bool fills = asks_filled(want->op);
 	enum dfg_dtype dtype = dfg_facts_of(&m->builder->facts, edge)->dtype;
 	if ((!fills && !asks_shape(want->op)) || !is_deeper(m, edge) || dfg_edge_map_find(&m->map, key) ||
-		dtype == DFG_VARIANT || dtype == DFG_RESOURCE)
+		dfg_dtype_is_handle(dtype))
 		return NULL;
 	DFG_TRY(dfg_stored_shape(m, fills ? "Shape" : want->op, edge, want->attr, fills ? 0 : want->n_attr, &in[0]));
 	want->op = "Identity";

@@ -155,7 +155,7 @@ static struct dfg_err *check_crossing(const struct cut *c, uint32_t reader, stru
 	bool is_taken = false;
 	for (uint32_t e = 0; e < to->n_in && fact->is_ref; e++)
 		is_taken |= to->in[e].node == edge.node && dfg_node_takes_ref(to, e);
-	if (fact->dtype == DFG_RESOURCE || fact->dtype == DFG_VARIANT || is_taken)
+	if (dfg_dtype_is_handle(fact->dtype) || is_taken)
 		return DFG_ERR(DFG_DATA,
 			"node '%.200s' (%.100s) on %s reads '%.200s' (%.100s) on %s, which is a %s%s and cannot be sent: both have "
 			"to be on one device",
