@@ -29,7 +29,7 @@ static const struct dfg_literal *weight_of(const struct dfg_node *node, size_t l
 	if (!node->op || node->op->role != DFG_CONST || !value || value->kind != DFG_ATTR_TENSOR)
 		return NULL;
 	const struct dfg_literal *literal = value->value.tensor;
-	bool large = literal->given && (size_t)literal->given * dfg_dtype_size(literal->dtype) >= least;
+	bool large = literal->given && dfg_literal_bytes(literal) >= least;
 	return large && dfg_safetensors_holds(literal->dtype) ? literal : NULL;
 }
 

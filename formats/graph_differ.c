@@ -51,15 +51,15 @@ static bool same_form(const struct dfg_literal *a, const struct dfg_literal *b)
 	if (a->dtype != b->dtype || a->dtype == DFG_STRING || a->given != b->given ||
 		!dfg_shape_equal(&a->shape, &b->shape))
 		return false;
-	size_t bytes = (size_t)a->given * dfg_dtype_size(a->dtype);
+	size_t bytes = dfg_literal_bytes(a);
 	return !bytes || !memcmp(a->data, b->data, bytes);
 }
 
 /* What the constants are to those who read them; handles and variants by their bytes. */
 static bool same_literals(struct pair *pair, const struct dfg_literal *a, const struct dfg_literal *b)
 {
-	if (a->dtype == b->dtype && (a->dtype == DFG_RESOURCE || a->dtype == DFG_VARIANT))
-		return a->given == b->given && (!a->given || !memcmp(a->data, b->data, (size_t)a->given));
+	if (a->dtype == b->dtype && dfg_dtype_is_handle(a->dtype))
+		return a->given == b->given && (!a->given || !memcmp(a->data, b->data, dfg_literal_bytes(a)));
 	if (same_form(a, b))
 		return true;
 	struct dfg_differ inner = {.rtol = pair->differ->rtol, .atol = pair->differ->atol, .most = 1};

@@ -87,12 +87,12 @@ static void put_values(struct dfg_encoder *to, const struct dfg_literal *literal
 
 static void put_tensor(struct dfg_encoder *to, const struct dfg_literal *literal)
 {
-	if (literal->dtype == DFG_RESOURCE || literal->dtype == DFG_VARIANT) {
-		dfg_encode_borrow(to, literal->data, (size_t)literal->given);
+	if (dfg_dtype_is_handle(literal->dtype)) {
+		dfg_encode_borrow(to, literal->data, dfg_literal_bytes(literal));
 		return;
 	}
 	bool content = literal->content && literal->dtype != DFG_STRING;
-	size_t bytes = (size_t)literal->given * dfg_dtype_size(literal->dtype), mark;
+	size_t bytes = dfg_literal_bytes(literal), mark;
 	if (!content)
 		put_values(to, literal);
 	if (content && bytes) {

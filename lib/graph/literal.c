@@ -17,10 +17,15 @@ static void spread(const struct dfg_literal *literal, void *to, int64_t count)
 			memset(at + (size_t)i * size, 0, size);
 }
 
+size_t dfg_literal_bytes(const struct dfg_literal *literal)
+{
+	return (size_t)literal->given * (dfg_dtype_is_handle(literal->dtype) ? 1 : dfg_dtype_size(literal->dtype));
+}
+
 struct dfg_err *dfg_literal_tensor(const struct dfg_literal *literal, struct dfg_tensor *out_tensor)
 {
 	size_t bytes;
-	if (literal->dtype == DFG_RESOURCE || literal->dtype == DFG_VARIANT)
+	if (dfg_dtype_is_handle(literal->dtype))
 		return DFG_ERR(
 			DFG_DATA, "a constant of %s is kept in files, not computed with", dfg_dtype_name(literal->dtype));
 	DFG_TRY(dfg_shape_bytes(&literal->shape, literal->dtype, &bytes));

@@ -65,6 +65,9 @@ struct dfg_literal {
 	/* Handles and variants are only kept: data is the file's TensorProto, canonical, and given counts its bytes. */
 };
 
+/* Bytes at data. */
+size_t dfg_literal_bytes(const struct dfg_literal *literal);
+
 /* All elements: borrowed where they are there and aligned, else with a buffer. */
 DFG_MUST_CHECK struct dfg_err *dfg_literal_tensor(const struct dfg_literal *literal, struct dfg_tensor *out_tensor);
 

@@ -18,7 +18,7 @@ static bool is_small(const struct dfg_literal *literal)
 		for (int64_t i = 0; i < literal->given; i++)
 			bytes += ((const struct dfg_string *)literal->data)[i].length;
 	else
-		bytes = (size_t)literal->given * dfg_dtype_size(literal->dtype);
+		bytes = dfg_literal_bytes(literal);
 	return bytes <= BYTES_MOST;
 }
 

@@ -9,7 +9,7 @@ static bool same_literal(const struct dfg_literal *a, const struct dfg_literal *
 	if (a->dtype != b->dtype || !dfg_shape_equal(&a->shape, &b->shape) || a->given != b->given)
 		return false;
 	if (a->dtype != DFG_STRING)
-		return !a->given || !memcmp(a->data, b->data, (size_t)a->given * dfg_dtype_size(a->dtype));
+		return !a->given || !memcmp(a->data, b->data, dfg_literal_bytes(a));
 	const struct dfg_string *s = a->data, *t = b->data;
 	for (int64_t i = 0; i < a->given; i++)
 		if (s[i].length != t[i].length || memcmp(s[i].s, t[i].s, s[i].length))
@@ -79,7 +79,7 @@ static uint64_t hash_literal(const struct dfg_literal *literal)
 {
 	enum { BYTES = 256 }; /* enough to tell most constants apart; the rest is compared */
 	uint64_t hash = mix((uint64_t)literal->dtype, (uint64_t)literal->given);
-	size_t bytes = (size_t)literal->given * dfg_dtype_size(literal->dtype);
+	size_t bytes = dfg_literal_bytes(literal);
 	if (literal->dtype == DFG_STRING || !bytes)
 		return hash;
 	return mix(hash, dfg_map_hash(literal->data, bytes < BYTES ? bytes : BYTES));

@@ -87,6 +87,32 @@ static void what_has_state_is_left_alone(void **state)
 	expect_reads(SOURCES "y Plus p q T=f32\n", "p q");
 }
 
+/* What lies behind the bytes of the constant is none of it. */
+static void constant_handles_are_told_by_their_bytes(void **state)
+{
+	(void)state;
+	static const char bytes[2][512] = {"abcd1", "abcd2"};
+	struct sketch sketch;
+	struct dfg_text report = {0};
+	struct dfg_keep keep = {0};
+	struct dfg_literal literal[3] = {{DFG_VARIANT, DFG_SHAPE_SCALAR, false, 4, bytes[0]},
+		{DFG_VARIANT, DFG_SHAPE_SCALAR, false, 4, bytes[1]}, {DFG_VARIANT, DFG_SHAPE_SCALAR, false, 5, bytes[1]}};
+	sketch_init(&sketch, ops,
+		"a Const dtype=variant\nb Const dtype=variant\nc Const dtype=variant\n"
+		"y IdentityN a b c T=3\n");
+	const union dfg_value types[] = {{.dtype = DFG_VARIANT}, {.dtype = DFG_VARIANT}, {.dtype = DFG_VARIANT}};
+	const struct dfg_list list = {DFG_ATTR_DTYPE, 3, types};
+	for (uint32_t n = 0; n < 3; n++)
+		assert_null(
+			dfg_node_set_attr(&sketch.graph, n, "value", DFG_ATTR_TENSOR, (union dfg_value){.tensor = &literal[n]}));
+	assert_null(dfg_node_set_attr(&sketch.graph, 3, "T", DFG_ATTR_LIST, (union dfg_value){.list = &list}));
+	assert_null(dfg_cse(&sketch.graph, &keep, &sketch.arena, &report));
+	const struct dfg_edge *in = sketch.graph.node[3].in;
+	assert_true(in[0].node == 0 && in[1].node == 0 && in[2].node == 2);
+	dfg_text_release(&report);
+	sketch_release(&sketch);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -96,6 +122,7 @@ int main(void)
 		cmocka_unit_test(attributes_count_except_free_ones),
 		cmocka_unit_test(control_inputs_count),
 		cmocka_unit_test(what_has_state_is_left_alone),
+		cmocka_unit_test(constant_handles_are_told_by_their_bytes),
 	};
 	return cmocka_run_group_tests_name("cse", tests, NULL, NULL);
 }
