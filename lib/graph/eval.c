@@ -2,16 +2,23 @@
 
 #include <string.h>
 
-/* The runner of one kernel: outputs have buffers of their own, scratch is one block that is kept until the end. */
+/* The runner of one kernel: outputs have buffers of their own, scratch is kept until the end. */
 struct eval {
+	size_t most;
 	void **scratch;
 	size_t count, room;
 };
+
+static struct dfg_err *check(const struct eval *eval, size_t bytes)
+{
+	return bytes > eval->most ? DFG_ERR(DFG_MEMORY, "%zu bytes, more than %zu", bytes, eval->most) : NULL;
+}
 
 static struct dfg_err *grow(struct dfg_kernel *ctx, int i, size_t bytes)
 {
 	struct dfg_tensor *tensor = ctx->out[i];
 	struct dfg_buffer *buffer;
+	DFG_TRY(check(ctx->runner, bytes));
 	DFG_TRY(dfg_buffer_new((enum dfg_dtype)ctx->call->out_dtype[i], bytes, &buffer));
 	dfg_tensor_release(tensor);
 	*tensor = (struct dfg_tensor){.data = buffer->data, .room = bytes, .buffer = buffer};
@@ -21,6 +28,7 @@ static struct dfg_err *grow(struct dfg_kernel *ctx, int i, size_t bytes)
 static struct dfg_err *scratch(struct dfg_kernel *ctx, size_t bytes, void **out_memory)
 {
 	struct eval *eval = ctx->runner;
+	DFG_TRY(check(eval, bytes));
 	if (!dfg_reserve(&eval->scratch, &eval->room, eval->count + 1, sizeof *eval->scratch) ||
 		!(*out_memory = dfg_mem->take(dfg_mem, bytes, DFG_ALIGN)))
 		return DFG_ERR(DFG_MEMORY, "no memory for %zu bytes", bytes);
@@ -86,18 +94,18 @@ static struct dfg_err *pause(struct dfg_kernel *ctx, struct dfg_pause **out_paus
 static const struct dfg_host host = {grow, scratch, parallel, keep, give, state, ref, give_ref, alone, paused, pause};
 
 struct dfg_err *dfg_eval(
-	const struct dfg_call *call, const struct dfg_tensor *const *in, struct dfg_tensor *out_tensors)
+	const struct dfg_call *call, const struct dfg_tensor *const *in, size_t most, struct dfg_tensor *out_tensors)
 {
 	dfg_run_fn *run;
-	struct eval eval = {0};
+	struct eval eval = {.most = most};
+	for (int i = 0; i < call->n_out; i++)
+		out_tensors[i] = (struct dfg_tensor){0};
 	DFG_TRY(dfg_kernel_find(call, &run));
 	struct dfg_tensor **out = dfg_zeros(call->n_out, sizeof *out);
 	if (!out)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
-	for (int i = 0; i < call->n_out; i++) {
-		out_tensors[i] = (struct dfg_tensor){0};
+	for (int i = 0; i < call->n_out; i++)
 		out[i] = &out_tensors[i];
-	}
 	struct dfg_kernel ctx = {call, (struct dfg_tensor *const *)in, out, &host, &eval};
 	struct dfg_err *err = run(&ctx);
 	for (size_t i = 0; i < eval.count; i++)

@@ -4,7 +4,11 @@
 
 #include <string.h>
 
-enum { FEW = 16, KNOWN_MOST = 64 };
+enum {
+	FEW = 16,
+	KNOWN_MOST = 64,       /* elements */
+	EVAL_MOST = 64 * 1024, /* bytes that a kernel may ask for: of more nothing would be kept */
+};
 
 /* The declared port of tensor i, for messages. */
 static const struct dfg_port *port_of(const struct dfg_call *call, int i)
@@ -79,7 +83,7 @@ static struct dfg_err *compute_known(struct dfg_infer *node)
 		ins[i] = &in[i];
 	}
 	if (!err) {
-		struct dfg_err *failed = dfg_eval(call, ins, out);
+		struct dfg_err *failed = dfg_eval(call, ins, EVAL_MOST, out);
 		for (int i = 0; i < call->n_out && !failed && !err; i++)
 			err = known_of(&out[i], node->arena, &node->out_known[i]);
 		dfg_err_free(failed);

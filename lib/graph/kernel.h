@@ -103,7 +103,8 @@ DFG_MUST_CHECK struct dfg_err *dfg_half_run(struct dfg_kernel *ctx);
 
 /*
  * Runs one node by itself, on this thread, without state: for constants that are folded and for tests. in are borrowed;
- * out_tensors are released by the caller, also after an error.
+ * out_tensors are released by the caller, also after an error. A kernel that asks for more than `most` bytes at once, for
+ * an output or as scratch, fails with DFG_MEMORY.
  */
 DFG_MUST_CHECK struct dfg_err *dfg_eval(
-	const struct dfg_call *call, const struct dfg_tensor *const *in, struct dfg_tensor *out_tensors);
+	const struct dfg_call *call, const struct dfg_tensor *const *in, size_t most, struct dfg_tensor *out_tensors);

@@ -137,7 +137,7 @@ static struct dfg_err *evaluate(struct fold *f, uint32_t n, const struct dfg_ten
 	for (uint32_t i = 0; i < n_in; i++)
 		inputs[i] = &in[i];
 	DFG_TRY(dfg_node_call(f->graph, n, f->scratch, &call));
-	struct dfg_err *failed = dfg_eval(&call, inputs, &out), *err = NULL;
+	struct dfg_err *failed = dfg_eval(&call, inputs, SIZE_MAX, &out), *err = NULL;
 	if (!failed)
 		err = replace(f, n, &out);
 	dfg_err_free(failed);

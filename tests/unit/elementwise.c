@@ -49,7 +49,7 @@ static struct dfg_err *eval(struct binary *run, const char *op)
 	struct dfg_call call;
 	DFG_TRY(dfg_build_op(&run->builder, op, "y", in, 2, &out));
 	DFG_TRY(dfg_node_call(&run->graph, out.node, &run->arena, &call));
-	return dfg_eval(&call, (const struct dfg_tensor *const[]){&run->a, &run->b}, &run->out);
+	return dfg_eval(&call, (const struct dfg_tensor *const[]){&run->a, &run->b}, SIZE_MAX, &run->out);
 }
 
 static void end(struct binary *run)
@@ -156,7 +156,7 @@ static void expect_floats(const char *op, const float *z, struct dfg_attr attr, 
 	succeeds(dfg_build(&run.builder,
 		&(struct dfg_new_node){.op = op, .name = "y", .in = &in, .n_in = 1, .attr = &attr, .n_attr = 1}, &out.node));
 	succeeds(dfg_node_call(&run.graph, out.node, &run.arena, &call));
-	succeeds(dfg_eval(&call, (const struct dfg_tensor *const[]){&run.a}, &run.out));
+	succeeds(dfg_eval(&call, (const struct dfg_tensor *const[]){&run.a}, SIZE_MAX, &run.out));
 	assert_int_equal(dfg_tensor_bytes(&run.out), (size_t)n * sizeof *want);
 	for (int i = 0; i < n; i++)
 		assert_true(fabsf(((float *)run.out.data)[i] - want[i]) < 1e-6f);

@@ -96,7 +96,7 @@ static struct dfg_err *evaluate_node(struct trial *t, uint32_t n, struct dfg_are
 	for (uint32_t i = 0; i < node->n_in; i++)
 		in[i] = &t->value[t->builder.facts.first[node->in[i].node] + (uint32_t)node->in[i].port];
 	DFG_TRY(dfg_node_call(t->builder.graph, n, arena, &call));
-	return dfg_err_note(dfg_eval(&call, in, out), "%s", node->name);
+	return dfg_err_note(dfg_eval(&call, in, SIZE_MAX, out), "%s", node->name);
 }
 
 static struct dfg_err *evaluate(struct trial *t)

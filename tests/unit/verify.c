@@ -157,6 +157,37 @@ static void gives_out_what_it_inferred(void **state)
 	sketch_release(&sketch);
 }
 
+/* The heap, and the most that was asked of it at once. */
+static struct dfg_allocator *heap;
+static size_t asked;
+
+static void *see_take(struct dfg_allocator *self, size_t bytes, size_t align)
+{
+	(void)self;
+	asked = bytes > asked ? bytes : asked;
+	return heap->take(heap, bytes, align);
+}
+
+static void see_drop(struct dfg_allocator *self, void *memory)
+{
+	(void)self;
+	heap->drop(heap, memory);
+}
+
+static struct dfg_allocator seeing = {.take = see_take, .drop = see_drop};
+
+static void works_out_no_value_that_is_large(void **state)
+{
+	(void)state;
+	heap = dfg_mem;
+	dfg_mem = &seeing;
+	expect_good(
+		"x Placeholder dtype=f32 shape=[4000,4000]\nd Shape x T=f32 out_type=i32\nv Rank x T=f32\n"
+		"f Fill d v T=i32 index_type=i32\n");
+	dfg_mem = heap;
+	assert_in_range(asked, 1, 1 << 20);
+}
+
 static void refuses_names_that_no_reader_takes(void **state)
 {
 	(void)state;
@@ -263,6 +294,7 @@ int main(void)
 		cmocka_unit_test(a_fault_is_not_reported_again_where_it_is_read),
 		cmocka_unit_test(unknown_ops_may_stand_where_they_are_not_run),
 		cmocka_unit_test(gives_out_what_it_inferred),
+		cmocka_unit_test(works_out_no_value_that_is_large),
 		cmocka_unit_test(refuses_names_that_no_reader_takes),
 		cmocka_unit_test(names_one_cycle_in_the_direction_of_its_edges),
 		cmocka_unit_test(what_waits_for_a_cycle_is_checked_too),
