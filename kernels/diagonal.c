@@ -99,13 +99,21 @@ static struct dfg_err *band_init(
 	band->right_below = align.length > 5 && !memcmp(align.s + align.length - 5, "RIGHT", 5);
 	if (k[0] > k[1])
 		return DFG_ERR(DFG_DATA, "the lowest diagonal, %" PRId64 ", is above the highest, %" PRId64, k[0], k[1]);
-	bool empty = !rows || !columns;
-	if (!empty && (k[0] <= -rows || k[0] >= columns || k[1] <= -rows || k[1] >= columns))
-		return DFG_ERR(DFG_DATA, "a matrix of %" PRId64 " by %" PRId64 " has no diagonals %" PRId64 " to %" PRId64,
-			rows, columns, k[0], k[1]);
 	int64_t above = k[1] < 0 ? k[1] : 0, below = k[0] > 0 ? k[0] : 0;
 	band->longest = rows + above < columns - below ? rows + above : columns - below;
 	band->longest = band->longest < 0 ? 0 : band->longest;
+	return NULL;
+}
+
+/* The same, where each diagonal must lie in the matrix; what is put in a matrix (MatrixDiag) may lie beside it. */
+static struct dfg_err *band_inside(
+	struct band *band, const struct dfg_call *call, int64_t rows, int64_t columns, const int64_t k[2])
+{
+	bool empty = !rows || !columns;
+	DFG_TRY(band_init(band, call, rows, columns, k));
+	if (!empty && (k[0] <= -rows || k[0] >= columns || k[1] <= -rows || k[1] >= columns))
+		return DFG_ERR(DFG_DATA, "a matrix of %" PRId64 " by %" PRId64 " has no diagonals %" PRId64 " to %" PRId64,
+			rows, columns, k[0], k[1]);
 	return NULL;
 }
 
@@ -159,7 +167,7 @@ static struct dfg_err *part_shape(struct dfg_infer *node)
 		return NULL;
 	int64_t dim[2] = {k[1] - k[0] + 1, DFG_UNKNOWN};
 	if (rows >= 0 && columns >= 0) {
-		DFG_TRY(band_init(&band, node->call, rows, columns, k));
+		DFG_TRY(band_inside(&band, node->call, rows, columns, k));
 		dim[1] = band.longest;
 	}
 	bool one = k[0] == k[1];
@@ -209,7 +217,7 @@ static struct dfg_err *part_run(struct dfg_kernel *ctx)
 	struct band band;
 	DFG_TRY(dfg_output_now(ctx, &out));
 	diagonals_now(ctx, K, k);
-	DFG_TRY(band_init(&band, ctx->call, in->shape.dim[rank - 2], in->shape.dim[rank - 1], k));
+	DFG_TRY(band_inside(&band, ctx->call, in->shape.dim[rank - 2], in->shape.dim[rank - 1], k));
 	fill_padding(ctx, out, K + 1);
 	move_band(&band, dfg_count_between(&in->shape, 0, (int)rank - 2), in, out, false);
 	return dfg_moved(ctx, 0);
@@ -341,7 +349,7 @@ static struct dfg_err *set_shape(struct dfg_infer *node)
 	int64_t rows = in->dim[in->rank - 2], columns = in->dim[in->rank - 1];
 	if (k[0] == DFG_NOT_KNOWN || k[1] == DFG_NOT_KNOWN || rows < 0 || columns < 0)
 		return NULL;
-	DFG_TRY(band_init(&band, node->call, rows, columns, k));
+	DFG_TRY(band_inside(&band, node->call, rows, columns, k));
 	bool one = k[0] == k[1];
 	dim[0] = k[1] - k[0] + 1, dim[1] = band.longest;
 	const struct dfg_shape wanted = batch_and(in, in->rank - 2, one ? 1 : 2, dim + one);
@@ -362,7 +370,7 @@ static struct dfg_err *set_run(struct dfg_kernel *ctx)
 	diagonals_now(ctx, OF_SET, k);
 	if (!dfg_shape_count(&out->shape))
 		return NULL;
-	DFG_TRY(band_init(&band, ctx->call, in->shape.dim[rank - 2], in->shape.dim[rank - 1], k));
+	DFG_TRY(band_inside(&band, ctx->call, in->shape.dim[rank - 2], in->shape.dim[rank - 1], k));
 	memcpy(out->data, in->data, dfg_tensor_bytes(in));
 	move_band(&band, dfg_count_between(&in->shape, 0, rank - 2), ctx->in[DIAGONAL], out, true);
 	return dfg_moved(ctx, 0);

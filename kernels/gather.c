@@ -220,6 +220,8 @@ static struct dfg_err *gather_nd_shape(struct dfg_infer *node)
 	const struct dfg_shape *params = node->in[PARAMS], *indices = node->in[INDICES];
 	if (!indices->rank)
 		return DFG_ERR(DFG_DATA, "indices must be a vector at least");
+	if (!params->rank)
+		return DFG_ERR(DFG_DATA, "params must be a vector at least");
 	int64_t depth = indices->dim[indices->rank - 1];
 	if (depth > params->rank)
 		return DFG_ERR(DFG_DATA, "indices of %" PRId64 " numbers for params %s", depth, dfg_shape_words(params).s);
@@ -244,6 +246,8 @@ static struct dfg_err *gather_nd_run(struct dfg_kernel *ctx)
 	int64_t picks = dfg_count_between(&indices->shape, 0, indices->shape.rank - 1);
 	size_t bytes = (size_t)inner * dfg_dtype_size(params->dtype);
 	bool ignore = ctx->call->attr[0].s.length == strlen("IGNORE");
+	if (picks && !dfg_shape_count(&params->shape))
+		return DFG_ERR(DFG_DATA, "params %s have no elements", dfg_shape_words(&params->shape).s);
 	for (int64_t i = 0; i < picks; i++) {
 		int64_t row = 0;
 		bool inside = true;
@@ -270,6 +274,8 @@ const struct dfg_op dfg_op_GatherNd = {
 	.flags = DFG_EXACT,
 	.attr = {"bad_indices_policy: string = '' in |DEFAULT|ERROR|IGNORE"},
 	.shape = gather_nd_shape,
-	.gradient = "dparams = ScatterNd(indices, doutput, Shape(params, out_type = Tindices))",
+	/* ScatterNd wants a matrix at least, and one index may be a vector. */
+	.gradient =
+		"dparams = ScatterNd(ExpandDims(indices, 0), ExpandDims(doutput, 0), Shape(params, out_type = Tindices))",
 	.run = gather_nd_run,
 };

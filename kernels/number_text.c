@@ -2,6 +2,7 @@
 #include "kernels/number_text.h"
 
 #include "kernels/fit.h"
+#include "lib/base/text.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -98,10 +99,11 @@ const struct dfg_op dfg_op_StringToNumber = {
 enum { PRECISION, SCIENTIFIC, SHORTEST, WIDTH, FILL };
 enum { DIGITS_MAX = 500, NUMBER_MAX = 1024, TEXT_MAX = 2 * NUMBER_MAX + 4 };
 
-/* How a number is printed: the format takes a width and, of a float, a precision; -1 is none. */
+/* How an element is printed: a number's format takes a width and, of a float, a precision; -1 is none. */
 struct style {
 	char format[16];
 	int width, precision;
+	bool left; /* spaces stand behind */
 };
 
 static struct dfg_err *style_of(const struct dfg_call *call, struct style *out_style)
@@ -115,7 +117,7 @@ static struct dfg_err *style_of(const struct dfg_call *call, struct style *out_s
 			(int)(attr[FILL].s.length < 20 ? attr[FILL].s.length : 20), fill);
 	if (attr[SCIENTIFIC].b && attr[SHORTEST].b)
 		return DFG_ERR(DFG_DATA, "scientific and shortest exclude each other");
-	if (!is_float && (attr[SCIENTIFIC].b || attr[SHORTEST].b || attr[PRECISION].i >= 0))
+	if (!is_float && dtype != DFG_STRING && (attr[SCIENTIFIC].b || attr[SHORTEST].b || attr[PRECISION].i >= 0))
 		return DFG_ERR(DFG_DATA, "scientific, shortest and precision are for floats, not %s", dfg_dtype_name(dtype));
 	if (attr[PRECISION].i > DIGITS_MAX || attr[WIDTH].i > DIGITS_MAX)
 		return DFG_ERR(DFG_DATA, "a width or precision of more than %d", DIGITS_MAX);
@@ -123,6 +125,7 @@ static struct dfg_err *style_of(const struct dfg_call *call, struct style *out_s
 	if (dfg_dtype_is(dtype, "unsigned"))
 		kind = "*" PRIu64;
 	snprintf(out_style->format, sizeof out_style->format, "%%%.*s%s", (int)attr[FILL].s.length, fill, kind);
+	out_style->left = *fill == '-';
 	out_style->width = attr[WIDTH].i < 0 ? 0 : (int)attr[WIDTH].i;
 	out_style->precision = attr[PRECISION].i < 0 ? -1 : (int)attr[PRECISION].i;
 	return NULL;
@@ -162,6 +165,35 @@ static size_t print_element(const struct style *style, const struct dfg_tensor *
 	return n;
 }
 
+static struct dfg_err *pad_strings(
+	struct dfg_kernel *ctx, const struct style *style, const struct dfg_tensor *in, struct dfg_text *text)
+{
+	for (int64_t i = 0, n = dfg_shape_count(&in->shape); i < n; i++) {
+		const struct dfg_string s = ((const struct dfg_string *)in->data)[i];
+		int spaces = s.length < (size_t)style->width ? style->width - (int)s.length : 0;
+		text->length = 0;
+		dfg_text_add(text, "%*s", style->left ? 0 : spaces, "");
+		if (s.length)
+			dfg_text_put(text, s.s, s.length);
+		dfg_text_add(text, "%*s", style->left ? spaces : 0, "");
+		DFG_TRY(dfg_text_check(text));
+		DFG_TRY(dfg_kernel_string(ctx, 0, i, text->length ? text->s : "", text->length));
+	}
+	return NULL;
+}
+
+static struct dfg_err *as_string_of_strings(struct dfg_kernel *ctx)
+{
+	struct dfg_text text = {0};
+	struct style style;
+	struct dfg_tensor *out;
+	DFG_TRY(dfg_output_now(ctx, &out));
+	DFG_TRY(style_of(ctx->call, &style));
+	struct dfg_err *err = pad_strings(ctx, &style, ctx->in[0], &text);
+	dfg_text_release(&text);
+	return err;
+}
+
 static struct dfg_err *as_string_run(struct dfg_kernel *ctx)
 {
 	const struct dfg_tensor *in = dfg_kernel_input(ctx, 0);
@@ -178,10 +210,11 @@ static struct dfg_err *as_string_run(struct dfg_kernel *ctx)
 const struct dfg_op dfg_op_AsString = {
 	.name = "AsString",
 	.doc = "each element as text",
-	.sig = "<T: plain>(input: T) -> (output: string)",
+	.sig = "<T: plain|string>(input: T) -> (output: string)",
 	.attr = {"precision: int = -1", "scientific: bool = false", "shortest: bool = false", "width: int = -1",
 		"fill: string = ''"},
 	.flags = DFG_NO_GRADIENT | DFG_ANY_RANK,
 	.shape = as_string_shape,
+	.kernel = {[DFG_STRING] = as_string_of_strings},
 	.run = as_string_run,
 };

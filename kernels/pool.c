@@ -1,3 +1,4 @@
+#include "kernels/fit.h"
 #include "kernels/window.h"
 #include "lib/base/vector.h"
 
@@ -16,9 +17,8 @@ static bool is_v2(const struct dfg_call *call)
 
 static struct dfg_err *check_rule(const struct dfg_window_rule *rule)
 {
-	int channel = dfg_window_channel_dim(rule->rank, rule->channels_first);
-	if (rule->size[0] != 1 || rule->size[channel] != 1)
-		return DFG_ERR(DFG_DATA, "a window cannot reach over images or channels");
+	if (rule->size[0] != 1)
+		return DFG_ERR(DFG_DATA, "a window cannot reach over images");
 	for (int i = 0; i < rule->rank; i++)
 		if ((rule->before[i] > 0 && rule->before[i] >= rule->size[i]) ||
 			(rule->after[i] > 0 && rule->after[i] >= rule->size[i]))
@@ -41,6 +41,13 @@ static struct dfg_err *start_rule(const struct dfg_call *call, struct dfg_window
 	return check_rule(rule);
 }
 
+static struct dfg_err *need_image(const struct dfg_window_rule *rule, const struct dfg_shape *image)
+{
+	if (image->rank != rule->rank)
+		return DFG_ERR(DFG_DATA, "needs an image of %d dims, not %s", rule->rank, dfg_shape_words(image).s);
+	return NULL;
+}
+
 /* Input i of a V2 form: as many positive numbers as the image has dims. */
 static struct dfg_err *told(struct dfg_kernel *ctx, int i, int rank, int64_t *out_numbers)
 {
@@ -54,9 +61,46 @@ static struct dfg_err *told(struct dfg_kernel *ctx, int i, int rank, int64_t *ou
 		&(struct dfg_list){DFG_ATTR_INT, (uint32_t)rank, item}, ctx->call->signature->in[i].name, rank, out_numbers);
 }
 
-/* How the node's window moves over the image; its sizes come with the last two inputs of a V2 form. */
-static struct dfg_err *fit(struct dfg_kernel *ctx, const struct dfg_shape *image, struct dfg_window *out_window)
+/* Whether the window reaches over channels; it then stays at its pixel, and cuts the channels into whole parts. */
+static struct dfg_err *over_channels(
+	const struct dfg_window_rule *rule, const struct dfg_shape *image, bool *out_is_so, struct dfg_shape *out_shape)
 {
+	int channel = dfg_window_channel_dim(rule->rank, rule->channels_first);
+	int64_t size = rule->size[channel], channels = image->dim[channel];
+	*out_is_so = size != 1;
+	if (!*out_is_so)
+		return NULL;
+	for (int d = 0; d < rule->rank; d++)
+		if (d != channel && (rule->size[d] != 1 || rule->stride[d] != 1))
+			return DFG_ERR(DFG_DATA, "a window over channels cannot reach or move over dim %d as well", d);
+	if (rule->stride[channel] != size || rule->padding == DFG_EXPLICIT || (channels >= 0 && channels % size))
+		return DFG_ERR(DFG_DATA, "a window over %lld of %lld channels must move by as many, and divide them",
+			(long long)size, (long long)channels);
+	*out_shape = *image;
+	out_shape->dim[channel] = channels < 0 ? DFG_UNKNOWN : channels / size;
+	return NULL;
+}
+
+/* The same window as one over an image of one row, whose pixels are the channels. */
+static struct dfg_window row_of_channels(const struct dfg_window_rule *rule, const struct dfg_shape *image)
+{
+	const struct dfg_axis still = {1, 1, 1, 1, 1, 0};
+	int channel = dfg_window_channel_dim(rule->rank, rule->channels_first);
+	int64_t n = image->dim[channel], size = rule->size[channel];
+	return (struct dfg_window){.axes = 2,
+		.batch = dfg_count_between(image, 0, channel),
+		.channels = dfg_count_between(image, channel + 1, image->rank),
+		.axis = {still, still, {.in = n, .out = n / size, .size = size, .stride = size, .dilation = 1}}};
+}
+
+/*
+ * How the node's window moves over the image, and the shape of what comes out; its sizes come with the last two inputs of
+ * a V2 form.
+ */
+static struct dfg_err *fit(
+	struct dfg_kernel *ctx, const struct dfg_shape *image, struct dfg_window *out_window, struct dfg_shape *out_shape)
+{
+	bool channels;
 	struct dfg_window_rule rule;
 	DFG_TRY(start_rule(ctx->call, &rule));
 	if (is_v2(ctx->call)) {
@@ -64,16 +108,24 @@ static struct dfg_err *fit(struct dfg_kernel *ctx, const struct dfg_shape *image
 		DFG_TRY(told(ctx, ctx->call->n_in - 1, rule.rank, rule.stride));
 		DFG_TRY(check_rule(&rule));
 	}
-	return dfg_window_fit(&rule, image, out_window);
+	DFG_TRY(need_image(&rule, image));
+	DFG_TRY(over_channels(&rule, image, &channels, out_shape));
+	if (channels) {
+		*out_window = row_of_channels(&rule, image);
+		return NULL;
+	}
+	DFG_TRY(dfg_window_fit(&rule, image, out_window));
+	*out_shape = dfg_window_out(out_window, out_window->channels);
+	return NULL;
 }
 
 static struct dfg_err *infer_fit(struct dfg_infer *node, const struct dfg_shape *image, struct dfg_shape *out_shape)
 {
 	struct dfg_window_rule rule;
 	struct dfg_window window;
+	bool channels;
 	DFG_TRY(start_rule(node->call, &rule));
-	if (image->rank != rule.rank)
-		return DFG_ERR(DFG_DATA, "needs an image of %d dims, not %s", rule.rank, dfg_shape_words(image).s);
+	DFG_TRY(need_image(&rule, image));
 	*out_shape = (struct dfg_shape){.rank = rule.rank};
 	const struct dfg_known *const *known = node->known + node->call->n_in - 2;
 	for (int i = 0; i < rule.rank && is_v2(node->call); i++) {
@@ -86,6 +138,9 @@ static struct dfg_err *infer_fit(struct dfg_infer *node, const struct dfg_shape 
 			return NULL;
 		}
 	}
+	DFG_TRY(over_channels(&rule, image, &channels, out_shape));
+	if (channels)
+		return NULL;
 	DFG_TRY(dfg_window_fit(&rule, image, &window));
 	*out_shape = dfg_window_out(&window, window.channels);
 	return NULL;
@@ -277,9 +332,9 @@ static struct dfg_err *pool(struct dfg_kernel *ctx, range_fn *const *range)
 {
 	const struct dfg_tensor *image = dfg_kernel_input(ctx, 0);
 	struct dfg_window window;
+	struct dfg_shape shape;
 	struct dfg_tensor *out;
-	DFG_TRY(fit(ctx, &image->shape, &window));
-	struct dfg_shape shape = dfg_window_out(&window, window.channels);
+	DFG_TRY(fit(ctx, &image->shape, &window, &shape));
 	DFG_TRY(dfg_kernel_output(ctx, 0, &shape, &out));
 	struct pool pool = pool_of(&window);
 	pool.image = image->data;
@@ -324,9 +379,9 @@ static struct dfg_err *max_back(struct dfg_kernel *ctx, bool pick)
 {
 	const struct dfg_tensor *image = dfg_kernel_input(ctx, ORIG_INPUT), *grad = dfg_kernel_input(ctx, GRAD);
 	struct dfg_window window;
+	struct dfg_shape shape;
 	struct dfg_tensor *out;
-	DFG_TRY(fit(ctx, &image->shape, &window));
-	struct dfg_shape shape = dfg_window_out(&window, window.channels);
+	DFG_TRY(fit(ctx, &image->shape, &window, &shape));
 	DFG_TRY(check_shape(&ctx->in[ORIG_OUTPUT]->shape, &shape, "orig_output"));
 	DFG_TRY(check_shape(&grad->shape, pick ? &image->shape : &shape, "grad"));
 	DFG_TRY(dfg_kernel_output(ctx, 0, pick ? &shape : &image->shape, &out));
@@ -422,7 +477,7 @@ static struct dfg_err *average_pool_grad(struct dfg_kernel *ctx)
 	const struct dfg_tensor *told = dfg_kernel_input(ctx, 0), *grad = dfg_kernel_input(ctx, 1);
 	struct dfg_window window;
 	struct dfg_tensor *out;
-	struct dfg_shape shape = {.rank = grad->shape.rank};
+	struct dfg_shape shape = {.rank = grad->shape.rank}, of_grad;
 	if (told->shape.rank != 1 || told->shape.dim[0] != shape.rank)
 		return DFG_ERR(DFG_DATA, "input 0 must be %d numbers, not %s", shape.rank, dfg_shape_words(&told->shape).s);
 	for (int i = 0; i < shape.rank; i++) {
@@ -430,8 +485,7 @@ static struct dfg_err *average_pool_grad(struct dfg_kernel *ctx)
 		if (shape.dim[i] < 0)
 			return DFG_ERR(DFG_DATA, "input 0 must not have %lld", (long long)shape.dim[i]);
 	}
-	DFG_TRY(fit(ctx, &shape, &window));
-	struct dfg_shape of_grad = dfg_window_out(&window, window.channels);
+	DFG_TRY(fit(ctx, &shape, &window, &of_grad));
 	DFG_TRY(check_shape(&grad->shape, &of_grad, "grad"));
 	DFG_TRY(dfg_kernel_output(ctx, 0, &shape, &out));
 	struct pool pool = pool_of(&window);

@@ -23,8 +23,10 @@ static struct dfg_err *check_updates(
 {
 	if (indices->rank < 0 || updates->rank < 0 || whole->rank < 0)
 		return NULL;
-	int64_t depth = indices->rank ? indices->dim[indices->rank - 1] : 0;
-	if (!indices->rank || depth > whole->rank)
+	if (indices->rank < 2)
+		return DFG_ERR(DFG_DATA, "indices must be a matrix at least, not %s", dfg_shape_words(indices).s);
+	int64_t depth = indices->dim[indices->rank - 1];
+	if (depth > whole->rank)
 		return DFG_ERR(DFG_DATA, "indices %s do not fit %s", dfg_shape_words(indices).s, dfg_shape_words(whole).s);
 	if (depth < 0)
 		return NULL;
@@ -71,11 +73,22 @@ static struct dfg_err *put_all(const struct scatter *s, put_row *row_into)
 	return NULL;
 }
 
+/* Either nothing is put, or something somewhere: rows of no elements, or none to put them in, are a mistake. */
+static struct dfg_err *check_elements(const struct scatter *s)
+{
+	int64_t indices = dfg_shape_count(&s->indices->shape), updates = dfg_shape_count(&s->updates->shape);
+	if ((!indices && !updates) || (indices && updates && dfg_shape_count(&s->out->shape)))
+		return NULL;
+	return DFG_ERR(DFG_DATA, "nothing to put: indices %s, updates %s into %s", dfg_shape_words(&s->indices->shape).s,
+		dfg_shape_words(&s->updates->shape).s, dfg_shape_words(&s->out->shape).s);
+}
+
 /* indices and updates are these inputs; the output has its shape, and what the updates go into. */
 static struct dfg_err *scatter(struct dfg_kernel *ctx, int indices, int updates, put_row *row_into)
 {
 	struct scatter s = {.indices = ctx->in[indices], .updates = ctx->in[updates], .out = ctx->out[0]};
 	DFG_TRY(check_updates(&s.indices->shape, &s.updates->shape, &s.out->shape));
+	DFG_TRY(check_elements(&s));
 	int last = s.indices->shape.rank - 1;
 	s.depth = (int)s.indices->shape.dim[last];
 	s.count = dfg_count_between(&s.indices->shape, 0, last);

@@ -238,6 +238,36 @@ static struct dfg_err *decode_raw_run(struct dfg_kernel *ctx)
 	return NULL;
 }
 
+static struct dfg_err *decode_padded_shape(struct dfg_infer *node)
+{
+	int64_t length = dfg_int_of(node, 1, 0), size = (int64_t)dfg_dtype_size((enum dfg_dtype)node->call->out_dtype[0]);
+	DFG_TRY(dfg_need_rank(node, 1, 0));
+	DFG_TRY(decode_raw_shape(node));
+	if (length == DFG_NOT_KNOWN)
+		return NULL;
+	if (length < 1 || length % size)
+		return DFG_ERR(DFG_DATA, "fixed_length is %" PRId64 ", must be whole elements of %" PRId64, length, size);
+	node->out[0].dim[node->out[0].rank - 1] = length / size;
+	return NULL;
+}
+
+static struct dfg_err *decode_padded_run(struct dfg_kernel *ctx)
+{
+	const struct dfg_tensor *in = dfg_kernel_input(ctx, 0);
+	struct dfg_tensor *out;
+	DFG_TRY(dfg_output_now(ctx, &out));
+	size_t length = (size_t)dfg_tensor_int(ctx->in[1], 0);
+	memset(out->data, 0, dfg_tensor_bytes(out));
+	for (int64_t i = 0, n = dfg_shape_count(&in->shape); i < n; i++) {
+		struct dfg_string s = strings_of(in)[i];
+		if (s.length)
+			memcpy((char *)out->data + (size_t)i * length, s.s, s.length < length ? s.length : length);
+	}
+	if (!ctx->call->attr[0].b)
+		swap_bytes(out);
+	return NULL;
+}
+
 const struct dfg_op dfg_op_DecodeRaw = {
 	.name = "DecodeRaw",
 	.doc = "the bytes of each string as numbers, along a new last dimension",
@@ -246,4 +276,14 @@ const struct dfg_op dfg_op_DecodeRaw = {
 	.flags = DFG_NO_GRADIENT | DFG_EXACT,
 	.shape = decode_raw_shape,
 	.run = decode_raw_run,
+};
+
+const struct dfg_op dfg_op_DecodePaddedRaw = {
+	.name = "DecodePaddedRaw",
+	.doc = "the first fixed_length bytes of each string as numbers, along a new last dimension; zeros behind shorter ones",
+	.sig = "<out_type: number>(input_bytes: string, fixed_length: i32) -> (output: out_type)",
+	.attr = {"little_endian: bool = true"},
+	.flags = DFG_NO_GRADIENT | DFG_EXACT,
+	.shape = decode_padded_shape,
+	.run = decode_padded_run,
 };

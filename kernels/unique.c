@@ -1,4 +1,4 @@
-/* Elements told apart: Unique, UniqueWithCounts, ListDiff; and the places of what is not zero. */
+/* Elements and slices told apart: Unique, UniqueWithCounts, ListDiff; and the places of what is not zero. */
 #include "kernels/box.h"
 #include "kernels/fit.h"
 
@@ -17,7 +17,7 @@ struct numbering {
 };
 
 static struct dfg_err *numbering_init(
-	struct dfg_kernel *ctx, const struct dfg_tensor *like, int64_t most, struct numbering *n)
+	struct dfg_kernel *ctx, enum dfg_dtype dtype, size_t size, int64_t most, struct numbering *n)
 {
 	uint64_t slots = 16;
 	if (most > UINT32_MAX / 4)
@@ -28,8 +28,7 @@ static struct dfg_err *numbering_init(
 	DFG_TRY(dfg_kernel_scratch(ctx, ((size_t)most + 1) * sizeof *n->element, &element));
 	DFG_TRY(dfg_kernel_scratch(ctx, slots * sizeof *n->slot, &slot));
 	memset(slot, 0, slots * sizeof *n->slot);
-	*n = (struct numbering){
-		dfg_dtype_size(like->dtype), like->dtype == DFG_STRING, like->dtype, element, slot, slots - 1, 0};
+	*n = (struct numbering){size, dtype == DFG_STRING, dtype, element, slot, slots - 1, 0};
 	return NULL;
 }
 
@@ -93,68 +92,153 @@ static void put_int(struct dfg_tensor *tensor, int64_t i, int64_t value)
 		((int32_t *)tensor->data)[i] = (int32_t)value;
 }
 
+enum { X, AXIS };
 enum { Y, IDX, COUNT };
+
+/* The slices of x that are told apart: n of them, each of `outer` runs of `inner` elements. */
+struct slices {
+	int axis;
+	int64_t n, outer, inner;
+};
+
+/* The axis by the second input; the ops without one, and an empty one, are of vectors. */
+static struct dfg_err *axis_of(const struct dfg_shape *x, bool given, int64_t axis, int *out_axis)
+{
+	*out_axis = 0;
+	if (given)
+		return dfg_axis(axis, x->rank, out_axis);
+	if (x->rank != 1)
+		return DFG_ERR(DFG_DATA, "x must be a vector, not %s", dfg_shape_words(x).s);
+	return NULL;
+}
 
 static struct dfg_err *unique_shape(struct dfg_infer *node)
 {
-	DFG_TRY(dfg_need_rank(node, 0, 1));
-	node->out[Y] = DFG_SHAPE_VECTOR(DFG_UNKNOWN);
-	node->out[IDX] = *node->in[0];
+	const struct dfg_shape *x = node->in[X];
+	int64_t given = node->call->n_in > AXIS ? dfg_length_of(node, AXIS) : 0;
+	int64_t where = given == 1 ? dfg_int_of(node, AXIS, 0) : 0;
+	int axis;
+	if (node->call->n_in > AXIS)
+		DFG_TRY(dfg_need_rank(node, AXIS, 1));
+	if (given > 1)
+		return DFG_ERR(DFG_DATA, "axis must be one number, not %" PRId64, given);
+	if (given < 0 || where == DFG_NOT_KNOWN)
+		return NULL;
+	DFG_TRY(axis_of(x, given, where, &axis));
+	node->out[Y] = *x;
+	node->out[Y].dim[axis] = DFG_UNKNOWN;
+	node->out[IDX] = DFG_SHAPE_VECTOR(x->dim[axis]);
 	if (node->call->n_out > COUNT)
 		node->out[COUNT] = DFG_SHAPE_VECTOR(DFG_UNKNOWN);
 	return NULL;
 }
 
-static struct dfg_err *give_unique(struct dfg_kernel *ctx, const struct numbering *numbering)
+/* How often each number is there. */
+static struct dfg_err *give_counts(struct dfg_kernel *ctx, int64_t numbers)
 {
-	struct dfg_tensor *y, *count;
-	DFG_TRY(dfg_kernel_output(ctx, Y, &DFG_SHAPE_VECTOR(numbering->count), &y));
-	for (int64_t i = 0; i < numbering->count; i++)
-		memcpy(dfg_tensor_at(y, i), numbering->element[i], numbering->size);
-	DFG_TRY(dfg_moved(ctx, Y));
-	if (ctx->call->n_out <= COUNT)
-		return NULL;
-	DFG_TRY(dfg_kernel_output(ctx, COUNT, &DFG_SHAPE_VECTOR(numbering->count), &count));
+	struct dfg_tensor *count;
+	DFG_TRY(dfg_kernel_output(ctx, COUNT, &DFG_SHAPE_VECTOR(numbers), &count));
 	memset(count->data, 0, dfg_tensor_bytes(count));
-	for (int64_t i = 0, n = ctx->in[0]->shape.dim[0]; i < n; i++) {
+	for (int64_t i = 0, n = ctx->out[IDX]->shape.dim[0]; i < n; i++) {
 		int64_t number = dfg_tensor_int(ctx->out[IDX], i);
 		put_int(count, number, dfg_tensor_int(count, number) + 1);
 	}
 	return NULL;
 }
 
-static struct dfg_err *unique_run(struct dfg_kernel *ctx)
+/* first[k] is the slice that was the first of number k. */
+static struct dfg_err *give_unique(
+	struct dfg_kernel *ctx, const struct slices *slices, const int64_t *first, int64_t numbers)
 {
-	const struct dfg_tensor *x = dfg_kernel_input(ctx, 0);
-	struct numbering numbering;
-	struct dfg_tensor *idx;
-	if (x->shape.rank != 1)
-		return DFG_ERR(DFG_DATA, "x must be a vector, not %s", dfg_shape_words(&x->shape).s);
-	int64_t n = x->shape.dim[0];
-	DFG_TRY(numbering_init(ctx, x, n, &numbering));
-	DFG_TRY(dfg_kernel_output(ctx, IDX, &x->shape, &idx));
-	for (int64_t i = 0; i < n; i++)
-		put_int(idx, i, number_of(&numbering, dfg_tensor_at(x, i), true));
-	return give_unique(ctx, &numbering);
+	const struct dfg_tensor *x = ctx->in[X];
+	struct dfg_shape shape = x->shape;
+	struct dfg_tensor *y;
+	shape.dim[slices->axis] = numbers;
+	DFG_TRY(dfg_kernel_output(ctx, Y, &shape, &y));
+	size_t run = (size_t)slices->inner * dfg_dtype_size(x->dtype);
+	for (int64_t o = 0; o < slices->outer && run; o++)
+		for (int64_t k = 0; k < numbers; k++)
+			memcpy(dfg_tensor_at(y, (o * numbers + k) * slices->inner),
+				dfg_tensor_at(x, (o * slices->n + first[k]) * slices->inner), run);
+	DFG_TRY(dfg_moved(ctx, Y));
+	return ctx->call->n_out > COUNT ? give_counts(ctx, numbers) : NULL;
 }
 
-const struct dfg_op dfg_op_Unique = {
-	.name = "Unique",
-	.doc = "the different elements of x in the order in which they come, and for each of x which of them it is",
-	.sig = "<T: plain|string, out_idx: index = i32>(x: T) -> (y: T, idx: out_idx)",
-	.flags = DFG_NO_GRADIENT | DFG_EXACT,
-	.shape = unique_shape,
-	.run = unique_run,
-};
+/* A slice as the numbers of its elements: equal slices are then equal bytes. */
+static struct dfg_err *number_elements(struct dfg_kernel *ctx, const struct slices *slices, int64_t **out_numbers)
+{
+	const struct dfg_tensor *x = ctx->in[X];
+	struct numbering elements;
+	void *numbers;
+	int64_t count = dfg_shape_count(&x->shape);
+	DFG_TRY(numbering_init(ctx, x->dtype, dfg_dtype_size(x->dtype), count, &elements));
+	DFG_TRY(dfg_kernel_scratch(ctx, ((size_t)count + 1) * sizeof(int64_t), &numbers));
+	int64_t *to = *out_numbers = numbers;
+	for (int64_t i = 0; i < slices->n; i++)
+		for (int64_t o = 0; o < slices->outer; o++)
+			for (int64_t e = 0; e < slices->inner; e++)
+				*to++ = number_of(&elements, dfg_tensor_at(x, (o * slices->n + i) * slices->inner + e), true);
+	return NULL;
+}
 
-const struct dfg_op dfg_op_UniqueWithCounts = {
-	.name = "UniqueWithCounts",
-	.doc = "as Unique, and how often each of the different elements is there",
-	.sig = "<T: plain|string, out_idx: index = i32>(x: T) -> (y: T, idx: out_idx, count: out_idx)",
-	.flags = DFG_NO_GRADIENT | DFG_EXACT,
-	.shape = unique_shape,
-	.run = unique_run,
-};
+/* Slices of one element are numbered as they are. */
+static struct dfg_err *number_slices(
+	struct dfg_kernel *ctx, const struct slices *slices, int64_t *first, int64_t *out_numbers)
+{
+	const struct dfg_tensor *x = ctx->in[X];
+	int64_t width = slices->outer * slices->inner, *elements = NULL;
+	struct numbering numbering;
+	if (width != 1)
+		DFG_TRY(number_elements(ctx, slices, &elements));
+	DFG_TRY(numbering_init(ctx, elements ? DFG_I64 : x->dtype,
+		elements ? (size_t)width * sizeof *elements : dfg_dtype_size(x->dtype), slices->n, &numbering));
+	for (int64_t i = 0; i < slices->n; i++) {
+		const void *slice = elements ? (const void *)(elements + i * width) : dfg_tensor_at(x, i);
+		int64_t before = numbering.count, number = number_of(&numbering, slice, true);
+		if (number == before)
+			first[number] = i;
+		put_int(ctx->out[IDX], i, number);
+	}
+	*out_numbers = numbering.count;
+	return NULL;
+}
+
+static struct dfg_err *unique_run(struct dfg_kernel *ctx)
+{
+	const struct dfg_tensor *x = dfg_kernel_input(ctx, X);
+	bool given = ctx->call->n_in > AXIS && dfg_shape_count(&ctx->in[AXIS]->shape);
+	struct slices slices;
+	struct dfg_tensor *idx;
+	int64_t numbers;
+	void *first;
+	DFG_TRY(axis_of(&x->shape, given, given ? dfg_tensor_int(ctx->in[AXIS], 0) : 0, &slices.axis));
+	slices.n = x->shape.dim[slices.axis];
+	slices.outer = dfg_count_between(&x->shape, 0, slices.axis);
+	slices.inner = dfg_count_between(&x->shape, slices.axis + 1, x->shape.rank);
+	DFG_TRY(dfg_kernel_output(ctx, IDX, &DFG_SHAPE_VECTOR(slices.n), &idx));
+	DFG_TRY(dfg_kernel_scratch(ctx, ((size_t)slices.n + 1) * sizeof(int64_t), &first));
+	DFG_TRY(number_slices(ctx, &slices, first, &numbers));
+	return give_unique(ctx, &slices, first, numbers);
+}
+
+#define UNIQUE(Op, text, ports, outputs)                                         \
+	const struct dfg_op dfg_op_##Op = {                                          \
+		.name = #Op,                                                             \
+		.doc = text,                                                             \
+		.sig = "<T: plain|string, " ports " -> (y: T, idx: out_idx" outputs ")", \
+		.flags = DFG_NO_GRADIENT | DFG_EXACT,                                    \
+		.shape = unique_shape,                                                   \
+		.run = unique_run,                                                       \
+	};
+#define OF_VECTOR "out_idx: index = i32>(x: T)"
+#define OF_SLICES "Taxis: index = i64, out_idx: index = i32>(x: T, axis: Taxis)"
+UNIQUE(Unique, "the different elements of x in the order in which they come, and for each of x which of them it is",
+	OF_VECTOR, "")
+UNIQUE(
+	UniqueWithCounts, "as Unique, and how often each of the different elements is there", OF_VECTOR, ", count: out_idx")
+UNIQUE(UniqueV2, "as Unique, of the slices of x along an axis; of its elements where axis is empty", OF_SLICES, "")
+UNIQUE(UniqueWithCountsV2, "as UniqueV2, and how often each of the different slices is there", OF_SLICES,
+	", count: out_idx")
 
 static struct dfg_err *list_diff_shape(struct dfg_infer *node)
 {
@@ -173,7 +257,7 @@ static struct dfg_err *list_diff_run(struct dfg_kernel *ctx)
 	if (x->shape.rank != 1 || y->shape.rank != 1)
 		return DFG_ERR(DFG_DATA, "x and y must be vectors, not %s and %s", dfg_shape_words(&x->shape).s,
 			dfg_shape_words(&y->shape).s);
-	DFG_TRY(numbering_init(ctx, y, y->shape.dim[0], &numbering));
+	DFG_TRY(numbering_init(ctx, y->dtype, dfg_dtype_size(y->dtype), y->shape.dim[0], &numbering));
 	for (int64_t i = 0; i < y->shape.dim[0]; i++)
 		number_of(&numbering, dfg_tensor_at(y, i), true);
 	for (int64_t i = 0; i < x->shape.dim[0]; i++)
@@ -200,6 +284,8 @@ const struct dfg_op dfg_op_ListDiff = {
 static struct dfg_err *where_shape(struct dfg_infer *node)
 {
 	int rank = node->in[0]->rank;
+	if (rank == 0)
+		return DFG_ERR(DFG_DATA, "input must have a dimension");
 	node->out[0] = (struct dfg_shape){.rank = 2, .dim = {DFG_UNKNOWN, rank < 0 ? DFG_UNKNOWN : rank}};
 	return NULL;
 }
@@ -219,6 +305,8 @@ static void put_place(const struct dfg_shape *shape, int64_t i, int64_t *place)
 		const type *x = ctx->in[0]->data;                                                                      \
 		int64_t n = dfg_shape_count(shape), found = 0;                                                         \
 		struct dfg_tensor *out;                                                                                \
+		if (!shape->rank)                                                                                      \
+			return DFG_ERR(DFG_DATA, "input must have a dimension");                                           \
 		for (int64_t i = 0; i < n; i++)                                                                        \
 			found += x[i] != 0;                                                                                \
 		DFG_TRY(dfg_kernel_output(ctx, 0, &(struct dfg_shape){.rank = 2, .dim = {found, shape->rank}}, &out)); \

@@ -20,15 +20,20 @@ GatherNd([1, 2], [1])                                       = 2
 GatherNd([[1, 2]], [[0, 2]])                                : index 2 at [0,1] is outside [0,2)
 GatherNd([1, 2], [[0, 0]])                                  : indices of 2 numbers for params [2]
 GatherNd([1, 2], [[2], [1]], bad_indices_policy = "IGNORE") = [0, 2]
+GatherNd([[], []], [[1]])                                      : params [2,0] have no elements
+GatherNd(1, [[]])                                              : params must be a vector at least
 ScatterNd([[1], [3], [1]], [9, 8, 7], [4])                  = [0, 16, 0, 8]
 ScatterNd([[0]], [[1, 2]], [2, 2])                          = [[1, 2], [0, 0]]
 ScatterNd([[1]], ["a"], [2])                                = ["", "a"]
 ScatterNd([[4]], [1], [4])                                  : index 4 at [0,0] is outside [0,4)
 ScatterNd([[-1]], [1], [4])                                 : index -1
 ScatterNd([[0]], [1, 2], [4])                               : updates [2] do not fit indices [1,1] into [4]
+ScatterNd([1], 9, [4])                                         : indices must be a matrix at least
+ScatterNd([[0]], [[]], [2, 0])                                 : nothing to put
 TensorScatterUpdate([1, 2, 3], [[1], [1]], [8, 9])          = [1, 9, 3]
 TensorScatterUpdate(["a", "b"], [[0]], ["c"])               = ["c", "b"]
 TensorScatterUpdate([1], [[1]], [2])                        : index 1 at [0,0] is outside [0,1)
+TensorScatterUpdate([1, 2], [1], 3)                            : indices must be a matrix at least
 TensorScatterAdd([1, 2, 3], [[1], [1]], [4, 5])             = [1, 11, 3]
 TensorScatterAdd([[1, 2], [3, 4]], [[1]], [[1, 1]])         = [[1, 2], [4, 5]]
 TensorScatterAdd([1], [[1]], [2])                           : outside [0,1)
@@ -63,9 +68,20 @@ Unique([3, 1, 3, 2, 1])                                     = [3, 1, 2], [0, 1, 
 Unique(["b", "a", "b"])                                     = ["b", "a"], [0, 1, 0]
 Unique(f32([nan, 0, nan, -0.0]))                            = [nan, 0, nan], [0, 1, 2, 1]
 Unique([])                                                  = [], []
-Unique([[1]])                                               : input 0 must be a vector
+Unique([[1]])                                               : x must be a vector
 UniqueWithCounts([3, 1, 3])                                 = [3, 1], [0, 1, 0], [2, 1]
-UniqueWithCounts(1)                                         : input 0 must be a vector
+UniqueWithCounts(1)                                         : x must be a vector
+UniqueV2([[3, 1, 3], [2, 2, 2]], [1])                           = [[3, 1], [2, 2]], [0, 1, 0]
+UniqueV2([[3, 1, 3], [2, 2, 2]], [-1])                          = [[3, 1], [2, 2]], [0, 1, 0]
+UniqueV2(f32([[nan, 1], [nan, 1], [0, 1], [-0.0, 1]]), [0])      = [[nan, 1], [nan, 1], [0, 1]], [0, 1, 2, 2]
+UniqueV2([["a", "b"], ["ab", ""], ["a", "b"]], [0])             = [["a", "b"], ["ab", ""]], [0, 1, 0]
+UniqueV2([[[1, 2], [1, 2]], [[3, 4], [3, 4]]], [1])             = [[[1, 2]], [[3, 4]]], [0, 0]
+UniqueV2([[], []], [0])                                         = [[]], [0, 0]
+UniqueV2([3, 1, 3], [])                                         = [3, 1], [0, 1, 0]
+UniqueV2([[3, 1]], [])                                          : x must be a vector
+UniqueV2([[3, 1]], [0, 1])                                      : axis must be one number, not 2
+UniqueV2([[3, 1]], [2])                                         : axis
+UniqueWithCountsV2([[3, 1, 3], [2, 2, 2]], [1])                 = [[3, 1], [2, 2]], [0, 1, 0], [2, 1]
 ListDiff([1, 2, 3, 2], [2])                                 = [1, 3], [0, 2]
 ListDiff(["a", "b"], ["a"])                                 = ["b"], [1]
 ListDiff([1], [])                                           = [1], [0]
@@ -73,6 +89,7 @@ ListDiff([[1]], [1])                                        : input 0 must be a 
 Where([true, false, true])                                  = [[0], [2]]
 Where([[0, 3], [-1, 0]])                                    = [[0, 1], [1, 0]]
 Where(f32([nan, -0.0]))                                     = [[0]]
+Where(true)                                                     : input must have a dimension
 TopKV2([1, 3, 2, 3], 3)                                     = [3, 3, 2], [1, 3, 2]
 TopKV2([[1, 2], [4, 3]], 1)                                 = [[2], [4]], [[1], [0]]
 TopKV2([1, 2], 0)                                           = [], []

@@ -7,6 +7,11 @@ MaxPool([[[[nan], [1]]]], ksize = [1, 1, 2, 1], strides = [1, 1, 2, 1], padding 
 MaxPool([[[[1], [2]]]], ksize = [1, 0, 2, 1], strides = [1, 1, 1, 1], padding = "VALID") : attribute 'ksize' has 0
 MaxPool([[[[1], [2]]]], ksize = [1, 1, 2, 1], strides = [1, 0, 1, 1], padding = "VALID") : attribute 'strides' has 0
 MaxPool([[[[1], [2]]]], ksize = [2, 1, 2, 1], strides = [1, 1, 1, 1], padding = "VALID") : cannot reach over images
+MaxPool([[[[1, 4, 3, 2]]]], ksize = [1, 1, 1, 2], strides = [1, 1, 1, 2], padding = "SAME") = [[[[4, 3]]]]
+MaxPool([[[[1, 4]], [[5, 2]], [[3, 0]], [[7, 9]]]], ksize = [1, 2, 1, 1], strides = [1, 2, 1, 1], padding = "VALID", data_format = "NCHW") = [[[[5, 4]], [[7, 9]]]]
+MaxPool([[[[1, 4, 3]]]], ksize = [1, 1, 1, 2], strides = [1, 1, 1, 2], padding = "SAME") : a window over 2 of 3 channels
+MaxPool([[[[1, 4]]]], ksize = [1, 1, 1, 2], strides = [1, 1, 1, 1], padding = "SAME") : must move by as many
+MaxPool([[[[1, 4]], [[2, 3]]]], ksize = [1, 2, 1, 2], strides = [1, 2, 1, 2], padding = "SAME") : cannot reach or move over dim 1
 MaxPool([[[[1], [2]]]], ksize = [1, 3, 2, 1], strides = [1, 1, 1, 1], padding = "VALID") : a window of 3 does not fit in 1
 MaxPool([[1]], ksize = [1, 1, 2, 1], strides = [1, 1, 1, 1], padding = "VALID") : needs an image of 4 dims
 MaxPoolV2([[[[1], [2]], [[4], [3]]]], [1, 2, 2, 1], [1, 2, 2, 1], padding = "VALID") = [[[[4]]]]
@@ -35,3 +40,6 @@ ResizeBilinearGrad(f32([[[[1], [2], [4]]]]), [[0]])              : does not fit 
 ResizeNearestNeighbor([[[[1], [3]]]], [2, 4])                    = [[[[1], [1], [3], [3]], [[1], [1], [3], [3]]]]
 ResizeNearestNeighbor([[[[1], [3]]]], [-1, 4])                   : 'size' must be positive, not -1
 ResizeNearestNeighborGrad([[[[1], [2], [4], [8]]]], [1, 2])      = [[[[3], [12]]]]
+MaxPoolV2([[[[1, 4, 3, 2]]]], [1, 1, 1, 4], [1, 1, 1, 4], padding = "VALID") = [[[[4]]]]
+MaxPoolGrad([[[[1, 4, 3, 2]]]], [[[[4, 3]]]], [[[[5, 7]]]], ksize = [1, 1, 1, 2], strides = [1, 1, 1, 2], padding = "SAME") = [[[[0, 5, 7, 0]]]]
+AvgPool([[[[1, 4, 3, 2]]]], ksize = [1, 1, 1, 2], strides = [1, 1, 1, 2], padding = "SAME") = [[[[2.5, 2.5]]]]

@@ -25,6 +25,11 @@ AsString(i32(1), precision = 2)                             : for floats, not i3
 AsString(i32(1), fill = "x")                                : fill is 'x'
 AsString(i32(1), fill = "%n")                               : fill is '%n'
 AsString(f32(1), width = 1000000000)                        : a width or precision of more than 500
+AsString(["a", "bcd"])                                        = ["a", "bcd"]
+AsString(["a", "bcd"], width = 2)                             = [" a", "bcd"]
+AsString("a", width = 3, fill = "-")                          = "a  "
+AsString("a", width = 3, fill = "0")                          = "  a"
+AsString(c64(1), width = 5, fill = "0", precision = 1)        = "(001.0,000.0)"
 StringToNumber([" 12 ", "1.5", "inf", "0x10"])              = [12, 1.5, inf, 16]
 StringToNumber(["-5", "+5"], out_type = i32)                = [-5, 5]
 StringToNumber(["1.5"], out_type = i32)                     : element 0, '1.5', is no i32
@@ -37,6 +42,11 @@ DecodeRaw("ab", out_type = i16, little_endian = false)      = [24930]
 DecodeRaw([""], out_type = i16)                             = [[]]
 DecodeRaw(["abc"], out_type = i16)                          : 3 bytes are not whole elements of 2
 DecodeRaw(["abc", "ab"], out_type = u8)                     : string 1 has 2 bytes, the first 3
+DecodePaddedRaw(["abcde", "d"], 4, out_type = u8)             = [[97, 98, 99, 100], [100, 0, 0, 0]]
+DecodePaddedRaw(["abcd", "d"], 4, out_type = i16)             = [[25185, 25699], [100, 0]]
+DecodePaddedRaw("abc", 4, out_type = i16, little_endian = false) = [24930, 25344]
+DecodePaddedRaw(["a"], 3, out_type = i16)                     : fixed_length is 3, must be whole elements of 2
+DecodePaddedRaw(["a"], 0, out_type = u8)                      : fixed_length is 0
 DecodeCSV(["1,2.5,a", "7,,\"b,\"\"c\""], [[0], [9.5], ["none"]]) = [1, 7], [2.5, 9.5], ["a", "b,\"c"]
 DecodeCSV("1;2", [[0], [0]], field_delim = ";")             = 1, 2
 DecodeCSV(["1,2,3"], [[0]], select_cols = [1])              = [2]
