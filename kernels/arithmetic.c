@@ -4,7 +4,7 @@
 #define ceil(x) OF_FLOAT(ceil, x)(x)
 #define rint(x) OF_FLOAT(rint, x)(x)
 #define round(x) OF_NUMBER(round, x)(x)
-#define divide(x, y) OF_NUMBER(divide, x)(x, y)
+#define divide(x, y) OF_NUMERIC(divide, x)(x, y)
 #define floor_div(x, y) OF_NUMBER(floor_div, x)(x, y)
 #define floor_mod(x, y) OF_NUMBER(floor_mod, x)(x, y)
 #define truncate_div(x, y) OF_NUMBER(truncate_div, x)(x, y)

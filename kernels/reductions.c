@@ -230,7 +230,7 @@ static const char prod_gradient[] =
 		.doc = text,                                                                                   \
 		.sig = "<T: " #types ", Tidx: index = i32>(input: T, reduction_indices: Tidx) -> (output: T)", \
 		.attr = {"keep_dims: bool = false"},                                                           \
-		.flags = DFG_EXACT,                                                                            \
+		.flags = DFG_EXACT | DFG_ANALYTIC,                                                             \
 		.shape = dfg_reduce_shape,                                                                     \
 		.kernel = {DFG_EACH_##types(DFG_BY_DTYPE, stem)},                                              \
 		__VA_ARGS__};

@@ -26,6 +26,11 @@
 #define DFG_EACH_field(X, ...)    \
 	DFG_EACH_real(X, __VA_ARGS__) \
 	DFG_EACH_complex(X, __VA_ARGS__)
+/* Those that can be divided without a rest. */
+#define DFG_EACH_divisible(X, ...) \
+	DFG_EACH_float(X, __VA_ARGS__) \
+	DFG_EACH_complex(X, __VA_ARGS__)
+#define CLASS_divisible "float|complex"
 /* Those that have zeros: lists and optionals by a kernel of their own. */
 #define DFG_EACH_zeroed(X, ...) DFG_EACH_plain(X, __VA_ARGS__)
 #define CLASS_zeroed "plain|string|variant"
@@ -169,6 +174,27 @@ struct dfg_err *dfg_guard_same(struct dfg_kernel *ctx);
 			 : function##_u32, uint64_t \
 			 : function##_u64)
 
+#define OF_DIVISIBLE(function, x)              \
+	_Generic((x), float                        \
+			 : function##_f32, double          \
+			 : function##_f64, float _Complex  \
+			 : function##_c64, double _Complex \
+			 : function##_c128)
+#define OF_NUMERIC(function, x)                \
+	_Generic((x), float                        \
+			 : function##_f32, double          \
+			 : function##_f64, float _Complex  \
+			 : function##_c64, double _Complex \
+			 : function##_c128, int8_t         \
+			 : function##_i8, int16_t          \
+			 : function##_i16, int32_t         \
+			 : function##_i32, int64_t         \
+			 : function##_i64, uint8_t         \
+			 : function##_u8, uint16_t         \
+			 : function##_u16, uint32_t        \
+			 : function##_u32, uint64_t        \
+			 : function##_u64)
+
 #define BUILT_IN(function)                        \
 	static inline float function##_f32(float x)   \
 	{                                             \
@@ -224,6 +250,26 @@ SPECIAL_2(atan2)
 SPECIAL_2(zeta)
 SPECIAL_2(polygamma)
 
+/* Of a complex number, by functions of its parts. */
+#define OF_PARTS(function, of_real, of_imaginary)                    \
+	static inline double _Complex function##_c128(double _Complex z) \
+	{                                                                \
+		const double x = __real__ z, y = __imag__ z;                 \
+		double _Complex out;                                         \
+		__real__ out = (of_real);                                    \
+		__imag__ out = (of_imaginary);                               \
+		return out;                                                  \
+	}                                                                \
+	static inline float _Complex function##_c64(float _Complex z)    \
+	{                                                                \
+		return (float _Complex)function##_c128((double _Complex)z);  \
+	}
+OF_PARTS(exp, exp_f64(x) * cos_f64(y), y == 0 ? y : exp_f64(x) * sin_f64(y))
+OF_PARTS(sin, sin_f64(x) * cosh_f64(y), cos_f64(x) * sinh_f64(y))
+OF_PARTS(sinh, sinh_f64(x) * cos_f64(y), cosh_f64(x) * sin_f64(y))
+OF_PARTS(cosh, cosh_f64(x) * cos_f64(y), sinh_f64(x) * sin_f64(y))
+OF_PARTS(cos, cos_f64(x) * cosh_f64(y), -(sin_f64(x) * sinh_f64(y)))
+
 static inline float power_f32(float x, float y)
 {
 	return (float)dfg_math_pow((double)x, (double)y);
@@ -274,3 +320,10 @@ FLOAT_DIVISIONS(f64, double, )
 		return x;                                    \
 	}
 DFG_EACH_int(INTEGER_ALIASES)
+
+#define COMPLEX_ALIASES(NAME, name, type, ...)       \
+	static inline type divide_##name(type x, type y) \
+	{                                                \
+		return x / y;                                \
+	}
+DFG_EACH_complex(COMPLEX_ALIASES)

@@ -67,7 +67,7 @@ DFG_EACH_numeric(SCAN, cumprod, 1, so_far *x)
 		.doc = text,                                                                            \
 		.sig = "<T: numeric, Tidx: index = i32>(x: T, axis: Tidx) -> (out: T)",                 \
 		.attr = {[EXCLUSIVE] = "exclusive: bool = false", [REVERSE] = "reverse: bool = false"}, \
-		.flags = DFG_ANY_RANK | DFG_EXACT,                                                      \
+		.flags = DFG_ANY_RANK | DFG_EXACT | DFG_ANALYTIC,                                       \
 		.shape = scan_shape,                                                                    \
 		.gradient = formula,                                                                    \
 		.kernel = {DFG_EACH_numeric(DFG_BY_DTYPE, stem)},                                       \

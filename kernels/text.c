@@ -280,7 +280,7 @@ const struct dfg_op dfg_op_DecodeRaw = {
 
 const struct dfg_op dfg_op_DecodePaddedRaw = {
 	.name = "DecodePaddedRaw",
-	.doc = "the first fixed_length bytes of each string as numbers, along a new last dimension; zeros behind shorter ones",
+	.doc = "as DecodeRaw, of the first fixed_length bytes of each string; zeros behind shorter ones",
 	.sig = "<out_type: number>(input_bytes: string, fixed_length: i32) -> (output: out_type)",
 	.attr = {"little_endian: bool = true"},
 	.flags = DFG_NO_GRADIENT | DFG_EXACT,

@@ -27,6 +27,7 @@ enum dfg_op_flags {
 	DFG_EXACT = 1 << 7,       /* same bits on every machine: may be folded into files */
 	DFG_BLOCKING = 1 << 8,    /* may wait for another op: queues, receive */
 	DFG_BROADCASTS = 1 << 9,  /* stretches its inputs to a common shape, though .shape is its own */
+	DFG_ANALYTIC = 1 << 10,   /* of complex numbers: .gradient is read with cotangents conjugated, before and after */
 };
 
 /* The few ops that the executor and the passes know by what they do, never by name. */

@@ -120,6 +120,17 @@ static void bind_values(struct bindings *b, const struct dfg_call *call)
 	}
 }
 
+/*
+ * The cotangent of an analytic f of complex numbers is dz conj(f'), which is conj(conj(dz) f'): a formula as of real numbers
+ * holds between two conjugations.
+ */
+static struct dfg_err *conjugate(struct dfg_gradient *node, enum dfg_dtype dtype, struct dfg_edge *edge)
+{
+	if (!(node->call->op->flags & DFG_ANALYTIC) || edge->node == DFG_NONE || !dfg_dtype_is(dtype, "complex"))
+		return NULL;
+	return dfg_gradient_op(node, "Conj", edge, 1, NULL, 0, edge);
+}
+
 /* Zeros for the cotangents that nobody gave but the text reads, where others were given. */
 static struct dfg_err *fill_cotangent(
 	const struct dfg_op_formula *f, struct dfg_gradient *node, int port, int i, struct dfg_edge *out_edge)
@@ -142,6 +153,7 @@ static struct dfg_err *bind_outputs(const struct dfg_op_formula *f, struct dfg_g
 		for (uint32_t i = first; i < first + n; i++) {
 			output[i] = dfg_gradient_output(node, (int)i);
 			DFG_TRY(fill_cotangent(f, node, port, (int)i, &cotangent[i]));
+			DFG_TRY(conjugate(node, (enum dfg_dtype)call->out_dtype[i], &cotangent[i]));
 			given &= cotangent[i].node != DFG_NONE;
 		}
 		bind_port(b, call->signature->out[port].name, &call->signature->out[port], output + first, n);
@@ -171,10 +183,12 @@ static struct dfg_err *apply(const struct dfg_op_formula *f, struct dfg_gradient
 		}
 	}
 	DFG_TRY(dfg_formula_apply(f->formula, node->builder, node->scope, b->item, b->count, name, n, edge));
-	for (uint32_t r = 0; r < n; r++)
+	for (uint32_t r = 0; r < n; r++) {
+		DFG_TRY(conjugate(node, (enum dfg_dtype)call->in_dtype[call->in_first[port_of[r]]], &edge[r]));
 		for (int i = call->in_first[port_of[r]]; i < call->in_first[port_of[r] + 1]; i++)
 			if (edge[r].node != DFG_NONE)
 				dfg_gradient_set(node, i, edge[r]);
+	}
 	return NULL;
 }
 
