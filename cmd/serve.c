@@ -51,11 +51,11 @@ static void leave(int status)
 	_exit(status);
 }
 
-static void orphaned(void *arg, const char *why)
+static void orphaned(void *arg, enum dfg_code code, const char *why)
 {
 	(void)arg;
 	dfg_talk("%s", why);
-	leave(DFG_UNAVAILABLE);
+	leave(code == DFG_MEMORY ? DFG_MEMORY : DFG_UNAVAILABLE);
 }
 
 static void *watch_stdin(void *arg)

@@ -82,8 +82,9 @@ static struct dfg_err *start_local(struct hand *hand)
 	put_arguments(hand, dfg_launch_only_memory(launch) ? "shm" : launch->options.transport,
 		dfg_launch_all_local(launch) ? "127.0.0.1" : "0.0.0.0", &numbers, argument);
 	DFG_TRY(dfg_process_start(dfg_launch_host(launch, hand->number)->dfg, argument, &hand->process));
-	DFG_TRY(dfg_fs_write_all(hand->process.in, "a worker's stdin", launch->secret, strlen(launch->secret)));
-	DFG_TRY(dfg_fs_write_all(hand->process.in, "a worker's stdin", "\n", 1));
+	/* Who has ended already does not hear it: instead of its hello comes how it ended. */
+	dfg_err_free(dfg_fs_write_all(hand->process.in, "a worker's stdin", launch->secret, strlen(launch->secret)));
+	dfg_err_free(dfg_fs_write_all(hand->process.in, "a worker's stdin", "\n", 1));
 	DFG_TRY(dfg_process_hello(&hand->process, START_SECONDS, line, sizeof line));
 	return read_hello(launch, hand->number, line);
 }

@@ -30,11 +30,24 @@ static bool same_secret(const char *a, const char *b)
 	return !other;
 }
 
+static struct dfg_err *refusal(uint32_t code)
+{
+	switch (code) {
+	case DFG_REFUSED:
+		return DFG_ERR(DFG_REFUSED, "it refuses the secret of this run");
+	case DFG_PROTOCOL:
+		return DFG_ERR(DFG_PROTOCOL, "it refuses this build of dfg");
+	case DFG_MEMORY:
+		return DFG_ERR(DFG_MEMORY, "it has no memory for a link");
+	default:
+		return DFG_ERR(DFG_UNAVAILABLE, "it cannot share memory");
+	}
+}
+
 struct dfg_err *shm_hello_check(const struct hello *hello, const char *secret)
 {
 	if (hello->refused)
-		return DFG_ERR(hello->refused == DFG_REFUSED ? DFG_REFUSED : DFG_PROTOCOL, "it refuses %s",
-			hello->refused == DFG_REFUSED ? "the secret of this run" : "this build of dfg");
+		return refusal(hello->refused);
 	if (memcmp(hello->magic, magic, sizeof magic) || hello->version != VERSION ||
 		hello->bytes != sizeof(struct ring_segment))
 		return DFG_ERR(DFG_PROTOCOL, "it is another build of dfg");

@@ -138,7 +138,7 @@ struct hello {
 };
 struct hello shm_hello(const struct dfg_shm_options *options, const char *secret);
 
-/* Of a peer's: DFG_PROTOCOL for another build, DFG_REFUSED for another secret. */
+/* Of a peer's: DFG_PROTOCOL for another build, DFG_REFUSED for another secret; DFG_MEMORY where the peer is short of it. */
 DFG_MUST_CHECK struct dfg_err *shm_hello_check(const struct hello *hello, const char *secret);
 
 /* A peer whose process is not this user's is DFG_REFUSED. */

@@ -53,12 +53,12 @@ void dfg_worker_free(struct dfg_worker *worker)
 }
 
 /* Nobody would hear of it: whoever could is gone. */
-static void orphan(struct dfg_worker *worker, const char *why)
+static void orphan(struct dfg_worker *worker, enum dfg_code code, const char *why)
 {
 	if (atomic_exchange(&worker->ended, true))
 		return;
 	if (worker->options.orphaned)
-		worker->options.orphaned(worker->options.arg, why);
+		worker->options.orphaned(worker->options.arg, code, why);
 	dfg_event_signal(&worker->event);
 }
 
@@ -74,7 +74,7 @@ static void *guard(void *arg)
 			atomic_store(&worker->heard, now);
 		last = now;
 		if (now >= dfg_link_heard(atomic_load(&worker->launcher), atomic_load(&worker->heard)) + lease) {
-			orphan(worker, "the launcher is silent");
+			orphan(worker, DFG_UNAVAILABLE, "the launcher is silent");
 			break;
 		}
 		dfg_event_wait_until(&worker->guard_event, seen, now + lease / 10);
@@ -237,7 +237,7 @@ static void deliver(void *arg, uint32_t peer, struct dfg_message *message)
 	struct dfg_err *err = message->kind == DFG_MESSAGE_CONTROL ? take_control(worker, peer, message) : NULL;
 	dfg_tensor_release(&message->tensor);
 	if (err)
-		orphan(worker, err->text);
+		orphan(worker, err->code, err->text);
 	dfg_err_free(err);
 }
 
@@ -246,7 +246,7 @@ static void lost(void *arg, uint32_t peer, struct dfg_err *err)
 {
 	struct dfg_worker *worker = arg;
 	if (peer == DFG_LAUNCHER) {
-		orphan(worker, err->text);
+		orphan(worker, err->code, err->text);
 		dfg_err_free(err);
 		return;
 	}

@@ -12,7 +12,7 @@ struct dfg_worker_options {
 	/* Links to the other workers, by number; they stay the caller's. */
 	struct dfg_err *(*reach)(void *arg, const struct dfg_setup *setup, struct dfg_link **out_link);
 	/* The launcher is gone, or silent for the lease. Any thread, also while a step runs; the process should end at once. */
-	void (*orphaned)(void *arg, const char *why);
+	void (*orphaned)(void *arg, enum dfg_code code, const char *why);
 	double patience; /* seconds in which a launcher must have set it up; 0: any */
 };
 DFG_MUST_CHECK struct dfg_err *dfg_worker_new(const struct dfg_worker_options *options, struct dfg_worker **out_worker);

@@ -41,9 +41,9 @@ static struct dfg_err *crew_connect(void *arg, const struct dfg_setup *setup, st
 	return NULL;
 }
 
-static void crew_orphaned(void *arg, const char *why)
+static void crew_orphaned(void *arg, enum dfg_code code, const char *why)
 {
-	(void)why;
+	(void)code, (void)why;
 	((struct crew_hand *)arg)->orphaned = true;
 }
 

@@ -181,6 +181,24 @@ static void any_bytes_do_no_harm(void **state)
 	}
 }
 
+static void why_a_hello_is_refused_is_told(void **state)
+{
+	(void)state;
+	static const struct {
+		enum dfg_code refused, code;
+		const char *words;
+	} rows[] = {
+		{DFG_REFUSED, DFG_REFUSED, "refuses the secret"},
+		{DFG_PROTOCOL, DFG_PROTOCOL, "refuses this build"},
+		{DFG_MEMORY, DFG_MEMORY, "has no memory"},
+		{DFG_UNAVAILABLE, DFG_UNAVAILABLE, "cannot share memory"},
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct hello answer = {.refused = rows[i].refused};
+		fails(shm_hello_check(&answer, ""), rows[i].code, rows[i].words);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -188,6 +206,7 @@ int main(void)
 		cmocka_unit_test(a_frame_out_of_place_ends_the_link),
 		cmocka_unit_test(an_impossible_position_ends_the_link),
 		cmocka_unit_test(any_bytes_do_no_harm),
+		cmocka_unit_test(why_a_hello_is_refused_is_told),
 	};
 	return cmocka_run_group_tests_name("shm_lies", tests, NULL, NULL);
 }
