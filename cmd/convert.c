@@ -11,19 +11,6 @@ static const struct dfg_opt options[] = {
 	{0},
 };
 
-static bool is_array_format(const struct dfg_cmd_output *to)
-{
-	static const struct dfg_array_codec *const codec[] = {&dfg_npy, &dfg_npz, &dfg_safetensors, &dfg_idx, &dfg_csv};
-	size_t length = strlen(to->path);
-	for (size_t i = 0; i < sizeof codec / sizeof *codec; i++) {
-		size_t n = strlen(codec[i]->suffix);
-		if (to->format ? !strcmp(to->format, codec[i]->name)
-					   : length > n && !strcmp(to->path + length - n, codec[i]->suffix))
-			return true;
-	}
-	return false;
-}
-
 static struct dfg_err *convert_arrays(const char *path, const struct dfg_cmd_output *to)
 {
 	struct dfg_arrays arrays;
@@ -41,7 +28,7 @@ static struct dfg_err *convert(char **operands, int *out_status)
 	(void)out_status;
 	const struct dfg_cmd_output to = dfg_cmd_output();
 	struct dfg_graph_file file;
-	if (is_array_format(&to))
+	if (dfg_array_codec_of(to.path, to.format))
 		return convert_arrays(*operands, &to);
 	DFG_TRY(dfg_cmd_open_graph(*operands, &file));
 	struct dfg_err *err = dfg_cmd_save_graph(&file.graph);

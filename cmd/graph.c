@@ -91,19 +91,15 @@ bool dfg_cmd_is_directory(const char *path)
 
 struct dfg_err *dfg_cmd_holds_arrays(const char *path, bool *out_arrays)
 {
-	static const struct dfg_array_codec *const codec[] = {&dfg_npy, &dfg_npz, &dfg_safetensors, &dfg_idx};
 	struct dfg_blob blob;
 	struct stat stat_;
-	size_t length = strlen(path);
-	*out_arrays = length > 4 && !strcmp(path + length - 4, ".csv");
+	*out_arrays = dfg_array_codec_of(path, NULL) == &dfg_csv;
 	if (!stat(path, &stat_) && !S_ISREG(stat_.st_mode))
 		return NULL;
 	if (*out_arrays || !strcmp(path, "-"))
 		return NULL;
 	DFG_TRY(dfg_blob_open(path, 0, &blob));
-	*out_arrays = blob.size > 1 && blob.bytes[0] == 0x1f && blob.bytes[1] == 0x8b;
-	for (size_t i = 0; i < sizeof codec / sizeof *codec; i++)
-		*out_arrays |= codec[i]->is(blob.bytes, blob.size);
+	*out_arrays = dfg_is_arrays(blob.bytes, blob.size);
 	dfg_blob_close(&blob);
 	return NULL;
 }

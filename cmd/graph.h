@@ -5,7 +5,7 @@
 
 /* The graph that a command reads, and the one that it writes: rows to share, and what they say done. */
 extern const struct dfg_opt dfg_graph_in_options[];  /* --strict */
-extern const struct dfg_opt dfg_graph_out_options[]; /* -o, --to, --if-changed */
+extern const struct dfg_opt dfg_graph_out_options[]; /* -o, --to, --external-data, --if-changed */
 
 bool dfg_cmd_is_directory(const char *path);
 

@@ -1,9 +1,7 @@
+#include "cmd/graph.h"
 #include "cmd/run.h"
 
 #include "formats/checkpoint.h"
-
-#include <string.h>
-#include <sys/stat.h>
 
 static void talk(void *arg, const char *text)
 {
@@ -15,9 +13,8 @@ static struct dfg_err *load_from(struct dfg_run *run, const char *path)
 {
 	struct dfg_checkpoint checkpoint = {0};
 	struct dfg_notes notes = {talk, NULL};
-	struct stat stat_;
 	struct dfg_err *err;
-	if (!stat(path, &stat_) && S_ISDIR(stat_.st_mode))
+	if (dfg_cmd_is_directory(path))
 		err = dfg_checkpoint_load(path, &notes, &checkpoint);
 	else
 		err = dfg_arrays_read(path, &checkpoint.arrays);

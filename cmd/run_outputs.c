@@ -66,7 +66,7 @@ static struct dfg_err *try_outputs(void)
 
 struct dfg_err *dfg_run_check_outputs(const char *graph)
 {
-	const struct dfg_array_codec *codec = O.save ? dfg_array_codec_of(O.save) : NULL;
+	const struct dfg_array_codec *codec = O.save ? dfg_array_codec_of(O.save, NULL) : NULL;
 	if (O.save && (!codec || !codec->many))
 		return DFG_ERR(DFG_USAGE, "--save %s: variables go to a .safetensors or .npz file", O.save);
 	DFG_TRY(check_stdout());
@@ -76,7 +76,7 @@ struct dfg_err *dfg_run_check_outputs(const char *graph)
 
 struct dfg_err *dfg_run_check_results(const struct dfg_run *run)
 {
-	const struct dfg_array_codec *codec = O.output ? dfg_array_codec_of(O.output) : NULL;
+	const struct dfg_array_codec *codec = O.output ? dfg_array_codec_of(O.output, NULL) : NULL;
 	bool many = !O.output || (codec && codec->many);
 	if (O.output && !run->fetch.count)
 		return DFG_ERR(DFG_USAGE, "-o %s: nothing is fetched that it could hold", O.output);

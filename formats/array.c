@@ -197,29 +197,34 @@ struct dfg_err *dfg_arrays_read_blob(
 	return dfg_err_note(err, "%s", shown(path));
 }
 
+const struct dfg_array_codec *dfg_array_codec_of(const char *path, const char *format)
+{
+	for (int i = 0; i < CODECS; i++)
+		if (format ? !strcmp(format, codecs[i]->name) : ends_in(path, codecs[i]->suffix))
+			return codecs[i];
+	return NULL;
+}
+
+bool dfg_is_arrays(const uint8_t *bytes, size_t size)
+{
+	for (int i = 0; i < CODECS; i++)
+		if (codecs[i] != &dfg_csv && codecs[i]->is(bytes, size))
+			return true;
+	return dfg_is_gzip(bytes, size);
+}
+
 static struct dfg_err *output_codec(const char *path, const char *format, const struct dfg_array_codec **out_codec)
 {
 	struct dfg_nearest nearest = {.word = format};
-	for (int i = 0; i < CODECS; i++) {
-		if (format ? !strcmp(format, codecs[i]->name) : ends_in(path, codecs[i]->suffix)) {
-			*out_codec = codecs[i];
-			return NULL;
-		}
-		if (format)
-			dfg_nearest_offer(&nearest, codecs[i]->name);
-	}
+	*out_codec = dfg_array_codec_of(path, format);
+	if (*out_codec)
+		return NULL;
 	if (!format)
 		return DFG_ERR(DFG_USAGE, "%s: the suffix tells no array format (.npy .npz .safetensors .idx .csv)", path);
+	for (int i = 0; i < CODECS; i++)
+		dfg_nearest_offer(&nearest, codecs[i]->name);
 	return DFG_ERR(DFG_USAGE, "no array format '%s'%s%s%s", format, nearest.best ? "; did you mean '" : "",
 		nearest.best ? nearest.best : "", nearest.best ? "'?" : "");
-}
-
-const struct dfg_array_codec *dfg_array_codec_of(const char *path)
-{
-	for (int i = 0; i < CODECS; i++)
-		if (ends_in(path, codecs[i]->suffix))
-			return codecs[i];
-	return NULL;
 }
 
 struct dfg_err *dfg_arrays_check_path(const char *path, const char *format)

@@ -44,8 +44,11 @@ bool dfg_safetensors_holds(enum dfg_dtype dtype);
 DFG_MUST_CHECK struct dfg_err *dfg_arrays_write(
 	const char *path, const char *format, bool if_changed, const struct dfg_arrays *arrays);
 
-/* By the path's suffix; NULL: it tells none. */
-const struct dfg_array_codec *dfg_array_codec_of(const char *path);
+/* By its name (format "npz"), or where that is NULL by the path's suffix; NULL: there is none. */
+const struct dfg_array_codec *dfg_array_codec_of(const char *path, const char *format);
+
+/* Whether that is a file of arrays, told from content; any text may be csv, and is not. What gzip has packed is taken for arrays. */
+bool dfg_is_arrays(const uint8_t *bytes, size_t size);
 
 /* DFG_USAGE where that path and format name no array format: to be asked before the work is done. */
 DFG_MUST_CHECK struct dfg_err *dfg_arrays_check_path(const char *path, const char *format);

@@ -284,6 +284,4 @@ static struct dfg_err *read_csv(const struct dfg_blob *blob, struct dfg_buffer *
 	return dfg_arrays_add(out_arrays, "", &tensor);
 }
 
-struct dfg_err *dfg_csv_write(const struct dfg_arrays *arrays, struct dfg_out *out);
-
 const struct dfg_array_codec dfg_csv = {"csv", ".csv", false, is_csv, read_csv, dfg_csv_write};

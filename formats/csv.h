@@ -9,3 +9,6 @@
  */
 DFG_MUST_CHECK struct dfg_err *dfg_csv_column(
 	const struct dfg_blob *blob, const char *key, struct dfg_tensor *out_tensor);
+
+/* As its codec's write: csv_write.c. */
+DFG_MUST_CHECK struct dfg_err *dfg_csv_write(const struct dfg_arrays *arrays, struct dfg_out *out);

@@ -4,8 +4,6 @@
 
 #include <string.h>
 
-struct dfg_err *dfg_csv_write(const struct dfg_arrays *arrays, struct dfg_out *out);
-
 static void print_string(const struct dfg_string *string, struct dfg_text *text)
 {
 	bool quote = false;

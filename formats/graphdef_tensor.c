@@ -1,3 +1,4 @@
+#include "formats/npy.h"
 #include "formats/reader.h"
 
 #include <inttypes.h>
@@ -117,11 +118,7 @@ static struct dfg_err *check_parts(const struct parts *parts, struct dfg_literal
 		return DFG_ERR(DFG_DATA, "a tensor of shape %s", dfg_shape_words(&parts->shape).s);
 	literal->dtype = (enum dfg_dtype)parts->dtype;
 	literal->shape = parts->shape;
-	struct dfg_err *err = dfg_shape_bytes(&literal->shape, literal->dtype, &bytes);
-	if (err) {
-		dfg_err_free(err); /* no want of memory, but a file that cannot be right */
-		return DFG_ERR(DFG_DATA, "%s is larger than any memory", dfg_type_words(literal->dtype, &literal->shape).s);
-	}
+	DFG_TRY(dfg_array_bytes(&literal->shape, literal->dtype, &bytes));
 	*out_count = (int64_t)(bytes / size);
 	if (parts->content.length && parts->list)
 		return DFG_ERR(DFG_DATA, "a tensor with both tensor_content and %s", parts->run.field->name);

@@ -10,13 +10,7 @@ static const char format[] = "dfg checkpoint", seal[] = ",\"crc32\":";
 
 static uint32_t checksum(const void *bytes, size_t count)
 {
-	uint32_t crc = 0;
-	const uint8_t *at = bytes;
-	for (size_t n; count; at += n, count -= n) {
-		n = count < (1u << 30) ? count : 1u << 30;
-		crc = (uint32_t)crc32(crc, at, (unsigned)n);
-	}
-	return crc;
+	return (uint32_t)crc32_z(0, bytes, count);
 }
 
 static void print_tensor(const struct dfg_array *array, struct dfg_json_out *json)

@@ -12,16 +12,6 @@ enum { STORED = 0, DEFLATED = 8 };
 static const char suffix[] = ".npy";
 enum { SUFFIX = sizeof suffix - 1 };
 
-/* zlib counts in unsigned int. */
-static uint32_t checksum(uint32_t crc, const uint8_t *bytes, size_t count)
-{
-	for (size_t n; count; bytes += n, count -= n) {
-		n = count < (1u << 30) ? count : 1u << 30;
-		crc = (uint32_t)crc32(crc, bytes, (unsigned)n);
-	}
-	return crc;
-}
-
 /* The name without its suffix. What a C string would cut is no name. */
 static struct dfg_err *member_name(const struct dfg_zip_member *member, char **out_name)
 {
@@ -50,7 +40,7 @@ static struct dfg_err *read_deflated(const struct dfg_zip_member *member, size_t
 	*budget -= member->size;
 	DFG_TRY(dfg_inflate(member->data, member->packed, member->size, &unpacked));
 	struct dfg_err *err = NULL;
-	if (checksum(0, unpacked->data, member->size) != member->crc)
+	if (crc32_z(0, unpacked->data, member->size) != member->crc)
 		err = DFG_ERR(DFG_DATA, "the checksum is wrong");
 	if (!err)
 		err = dfg_npy_tensor(unpacked->data, member->size, unpacked, out_tensor);
@@ -63,7 +53,7 @@ static struct dfg_err *read_stored(
 {
 	if (member->size != member->packed)
 		return DFG_ERR(DFG_DATA, "stored, but the sizes differ");
-	if (checksum(0, member->data, member->size) != member->crc)
+	if (crc32_z(0, member->data, member->size) != member->crc)
 		return DFG_ERR(DFG_DATA, "the checksum is wrong");
 	return dfg_npy_tensor(member->data, member->size, file, out_tensor);
 }
@@ -92,6 +82,11 @@ static int by_data(const void *a, const void *b)
 	return (one->data > two->data) - (one->data < two->data);
 }
 
+static struct dfg_err *overlap(void)
+{
+	return DFG_ERR(DFG_DATA, "zip: members overlap");
+}
+
 /* Members that share bytes make a small file large, and mean two things at once. */
 static struct dfg_err *check_overlap(struct dfg_zip_member *member, size_t count)
 {
@@ -99,16 +94,21 @@ static struct dfg_err *check_overlap(struct dfg_zip_member *member, size_t count
 		qsort(member, count, sizeof *member, by_data);
 	for (size_t i = 1; i < count; i++)
 		if (member[i].data - member[i - 1].data < (ptrdiff_t)member[i - 1].packed)
-			return DFG_ERR(DFG_DATA, "zip: members overlap");
+			return overlap();
 	return NULL;
 }
 
+/* Together they are no longer than the file: before that is known to be so, none is read for nothing. */
 static struct dfg_err *read_members(
 	struct dfg_zip *zip, struct dfg_buffer *file, struct dfg_zip_member *member, struct dfg_arrays *arrays)
 {
 	size_t budget = dfg_inflate_limit(zip->size);
+	uint64_t left = zip->size;
 	for (uint64_t i = 0; i < zip->count; i++) {
 		DFG_TRY(dfg_zip_next(zip, &member[i]));
+		if (member[i].packed > left)
+			return overlap();
+		left -= member[i].packed;
 		struct dfg_err *err = read_member(&member[i], file, &budget, arrays);
 		struct dfg_text name = {0};
 		if (err)
@@ -136,7 +136,5 @@ static struct dfg_err *read_npz(const struct dfg_blob *blob, struct dfg_buffer *
 	dfg_free(member);
 	return err;
 }
-
-struct dfg_err *dfg_npz_write(const struct dfg_arrays *arrays, struct dfg_out *out);
 
 const struct dfg_array_codec dfg_npz = {"npz", ".npz", true, is_npz, read_npz, dfg_npz_write};

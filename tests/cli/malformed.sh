@@ -37,6 +37,19 @@ status 66 "$DFG" check /dev/zero
 has err 'does not seem to end'
 status 65 "$DFG" check /dev/null
 has err 'the graph has no nodes'
+python3 - <<'END'
+import json, struct
+head = "{'descr': '<f4', 'fortran_order': False, 'shape': (1099511627776, 1099511627776), }"
+head += " " * (-(11 + len(head)) % 64) + "\n"
+open("huge.npy", "wb").write(b"\x93NUMPY\x01\0" + struct.pack("<H", len(head)) + head.encode())
+open("huge.idx", "wb").write(b"\0\0\x0e\x03" + b"\xff" * 12)
+head = json.dumps({"a": {"dtype": "F32", "shape": [1 << 40, 1 << 40], "data_offsets": [0, 0]}}).encode()
+open("huge.safetensors", "wb").write(struct.pack("<Q", len(head)) + head)
+END
+for file in huge.npy huge.idx huge.safetensors; do
+	status 65 "$DFG" show "$file"
+	has err 'is larger than any memory'
+done
 mkfifo pipe
 const c DT_FLOAT '' 'float_val: 1' >good.pbtxt
 cat good.pbtxt >pipe &
