@@ -82,6 +82,15 @@ static void *ask(void *arg)
 	return NULL;
 }
 
+/* What another machine says, with nothing in it that a terminal obeys. */
+static void print_plain(const char *words)
+{
+	struct dfg_text text = {0};
+	dfg_text_escape(&text, words, strlen(words), SIZE_MAX);
+	printf("%s", text.s ? text.s : "");
+	dfg_text_release(&text);
+}
+
 /* The line begins with the name already. */
 static const char *trouble(const struct visit *v)
 {
@@ -92,14 +101,21 @@ static const char *trouble(const struct visit *v)
 
 static void print_line(const struct visit *v)
 {
-	if (v->err)
-		printf("%-16s -- %s\n", v->host->name, trouble(v));
-	else if (v->host->local)
-		printf("%-16s this machine\n", v->host->name);
-	else
-		printf("%-16s dfg %s, %s, %s, %s, clock %+.3f s\n", v->host->name, v->version,
-			v->processor ? v->processor : "unknown processor", v->threads ? v->threads : "unknown threads",
-			v->memory ? v->memory : "unknown memory", isnan(v->ahead) ? 0 : v->ahead);
+	printf(v->err ? "%-16s -- " : "%-16s ", v->host->name);
+	if (v->err) {
+		print_plain(trouble(v));
+	} else if (v->host->local) {
+		printf("this machine");
+	} else {
+		printf("dfg %s, ", v->version);
+		print_plain(v->processor ? v->processor : "unknown processor");
+		printf(", ");
+		print_plain(v->threads ? v->threads : "unknown threads");
+		printf(", ");
+		print_plain(v->memory ? v->memory : "unknown memory");
+		printf(isnan(v->ahead) ? ", unknown clock" : ", clock %+.3f s", v->ahead);
+	}
+	putchar('\n');
 }
 
 static void write_json(struct dfg_json_out *out, const struct visit *v)
@@ -113,7 +129,7 @@ static void write_json(struct dfg_json_out *out, const struct visit *v)
 	if (!v->err && !v->host->local) {
 		dfg_json_key(out, "clock_ahead"), dfg_json_f64(out, v->ahead);
 		dfg_json_key(out, "machine"), dfg_json_raw(out);
-		dfg_text_put(&out->text, v->answer.s, strcspn(v->answer.s, "\n"));
+		dfg_text_put(&out->text, v->answer.s, v->answer.length - (v->answer.s[v->answer.length - 1] == '\n'));
 	}
 	dfg_json_close(out, '}');
 }

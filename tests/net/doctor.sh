@@ -109,6 +109,16 @@ expect 69 "-- no dfg there: 'dfg' is not found" doctor beta
 printf '#!/bin/sh\necho \x27{"dfg":{"value":"0.0.1"}}\x27\n' >beta/bin/dfg
 chmod +x beta/bin/dfg
 expect 69 '-- dfg is of version 0.0.1 there' doctor beta
+cat >beta/bin/dfg <<END
+#!/bin/sh
+cat <<'.'
+{"dfg":{"value":"$("$DFG" version | sed 's/^dfg //; s/ .*//; 1q')"},
+"processor":{"value":"\\u001b[31mred"}}
+.
+END
+expect 0 'beta             dfg ' doctor beta
+grep -q ', \\x1b\[31mred, unknown threads, unknown memory, unknown clock$' out
+doctor --json beta | python3 -m json.tool >out
 printf '#!/bin/sh\nkill -9 $$\n' >beta/bin/dfg
 expect 69 '-- dfg was ended by signal KILL' doctor beta
 printf '#!/bin/sh\necho one; echo two >&2; exit 9\n' >beta/bin/dfg
