@@ -55,7 +55,7 @@ static struct dfg_err *understand(struct visit *v)
 	struct dfg_err *err = dfg_json_read(v->answer.s ? v->answer.s : "", v->answer.length, &v->arena, &answer);
 	if (err && (v->end.status < 0 || v->end.status > 1)) {
 		dfg_err_free(err);
-		return dfg_ssh_end_error(v->host, &v->end);
+		return dfg_ssh_end_error(&v->end);
 	}
 	DFG_TRY(dfg_err_note(err, "%s: what its dfg says", v->host->name));
 	v->version = value_of(answer, "dfg");

@@ -20,7 +20,7 @@ struct dfg_launch_table {
 	pthread_mutex_t lock; /* of the rows */
 	pthread_t painter;
 	bool painting;
-	struct dfg_event event; /* something is new, or it is over */
+	struct dfg_event event; /* it is over */
 	atomic_bool over;
 };
 void dfg_launch_table_begin(struct dfg_launch_table *table, const struct dfg_hosts *hosts);

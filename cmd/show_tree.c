@@ -113,7 +113,7 @@ static void print_line(
 	dfg_text_add(out, "\n");
 }
 
-/* Depth first, with the path on a stack of our own; what lies deeper than DEPTH is counted as one line. */
+/* Depth first, with the path on a stack of our own; what lies deeper than DEPTH is left out. */
 static void print_tree(const struct tree *tree, struct dfg_text *out)
 {
 	const struct scope *path[DEPTH] = {tree->box[0]->child};

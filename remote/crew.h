@@ -73,6 +73,8 @@ struct dfg_traffic {
 };
 struct dfg_traffic dfg_crew_traffic(const struct dfg_crew *crew, uint32_t from, uint32_t to);
 
-/* Tells the workers that it is over. NULL is fine; no link may tell it anything any more, and links are the caller's. */
+/* Tells the workers that it is over. */
 void dfg_crew_end(struct dfg_crew *crew);
+
+/* NULL is fine; no link may tell it anything any more, and links are the caller's. */
 void dfg_crew_free(struct dfg_crew *crew);

@@ -96,19 +96,6 @@ static void say_far(void *arg, const struct dfg_worker_host *of, const char *lin
 		launch->options.say(launch->options.say_arg, (uint32_t)(of - launch->options.hosts->worker), line);
 }
 
-static struct dfg_err *end_of(const struct dfg_ssh_end *end)
-{
-	char how[60];
-	if (end->lost)
-		snprintf(how, sizeof how, "the SSH connection is lost");
-	else if (*end->signal)
-		snprintf(how, sizeof how, "ended by signal %s", end->signal);
-	else
-		snprintf(how, sizeof how, "exited with status %d", end->status);
-	const char *last = end->last_line;
-	return DFG_ERR(DFG_UNAVAILABLE, "%s%s%s%s", how, *last ? " (" : "", last, *last ? ")" : "");
-}
-
 static void sent_far(void *arg, const struct dfg_worker_host *of, bool pushing)
 {
 	const struct dfg_launch *launch = arg;
@@ -120,7 +107,7 @@ static void ended_far(void *arg, const struct dfg_worker_host *of, const struct 
 {
 	struct dfg_launch *launch = arg;
 	if (!atomic_load(&launch->ending))
-		dfg_crew_ended(launch->crew, (uint32_t)(of - launch->options.hosts->worker), end_of(end));
+		dfg_crew_ended(launch->crew, (uint32_t)(of - launch->options.hosts->worker), dfg_ssh_end_error(end));
 }
 
 /* It listens on all of its addresses, with a key; the others reach it where ssh did, or where the list says. */

@@ -71,8 +71,9 @@ static struct dfg_err *start_thread(struct dfg_ssh_process *process)
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
 	pthread_cond_init(&process->news, &monotonic);
 	pthread_condattr_destroy(&monotonic);
-	if (pthread_create(&process->thread, NULL, hold, process))
-		return DFG_ERR(DFG_MEMORY, "no thread: %s", strerror(errno));
+	int error = pthread_create(&process->thread, NULL, hold, process);
+	if (error)
+		return DFG_ERR(DFG_MEMORY, "no thread: %s", strerror(error));
 	process->threaded = true;
 	return NULL;
 }

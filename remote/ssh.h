@@ -76,8 +76,8 @@ void dfg_ssh_process_close_stdin(struct dfg_ssh_process *process);
 /* Whether it has ended, or ends within these seconds. */
 bool dfg_ssh_process_wait(struct dfg_ssh_process *process, double seconds, struct dfg_ssh_end *out_end);
 
-/* "alpha: ended by signal KILL (its last line)"; the end as an error. */
-DFG_MUST_CHECK struct dfg_err *dfg_ssh_end_error(const struct dfg_worker_host *host, const struct dfg_ssh_end *end);
+/* "dfg was ended by signal KILL: its last line"; the end as an error, which alone lacks the host's name. */
+DFG_MUST_CHECK struct dfg_err *dfg_ssh_end_error(const struct dfg_ssh_end *end);
 
 /* Begins to end it by force, which takes a moment that dfg_ssh_process_free() waits for. NULL is fine. */
 void dfg_ssh_process_force(struct dfg_ssh_process *process);

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -108,13 +109,14 @@ static struct dfg_err *start(struct dfg_ssh_jump *jump, int *out_fd)
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair))
 		return DFG_ERR(DFG_MEMORY, "no descriptors: %s", strerror(errno));
 	jump->fd = pair[0];
-	if (!pthread_create(&jump->thread, NULL, pump, jump)) {
+	int error = pthread_create(&jump->thread, NULL, pump, jump);
+	if (!error) {
 		*out_fd = pair[1];
 		return NULL;
 	}
 	close(pair[0]);
 	close(pair[1]);
-	return DFG_ERR(DFG_MEMORY, "no thread: %s", strerror(errno));
+	return DFG_ERR(DFG_MEMORY, "no thread: %s", strerror(error));
 }
 
 static void release(struct dfg_ssh_jump *jump)

@@ -229,7 +229,7 @@ static struct dfg_err *missing(const struct dfg_ssh_process *process)
 		"no dfg there: '%s' is not found (dfg=PATH in the hosts file names another, --push sends this one)", program);
 }
 
-static struct dfg_err *describe(const struct dfg_ssh_end *end)
+struct dfg_err *dfg_ssh_end_error(const struct dfg_ssh_end *end)
 {
 	const bool line = end->last_line[0];
 	const char *open = line ? ": " : "", *last = end->last_line;
@@ -240,15 +240,10 @@ static struct dfg_err *describe(const struct dfg_ssh_end *end)
 	return DFG_ERR(DFG_UNAVAILABLE, "dfg ended with status %d%s%s", end->status, open, last);
 }
 
-struct dfg_err *dfg_ssh_end_error(const struct dfg_worker_host *host, const struct dfg_ssh_end *end)
-{
-	return dfg_err_note(describe(end), "%s", host->name);
-}
-
 struct dfg_err *dfg_ssh_end_reason(const struct dfg_ssh_process *process)
 {
 	const struct dfg_ssh_end *end = &process->end;
 	if (end->status == 127 && !process->options.push)
 		return missing(process);
-	return describe(end);
+	return dfg_ssh_end_error(end);
 }
