@@ -1,7 +1,8 @@
 #include "cmd/bench.h"
 #include "cmd/engine.h"
-#include "cmd/run.h"
 #include "cmd/graph.h"
+#include "cmd/metrics.h"
+#include "cmd/run.h"
 #include "formats/synthetic.h"
 #include "lib/pass/verify.h"
 
@@ -9,16 +10,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
-static int64_t nodes = 100000, edges = 1000000, seed = 1, batch = 1;
+static int64_t nodes = -1, edges = -1, batch = -1; /* not given */
 static const char *output;
+enum { NODES = 100000, EDGES = 1000000 };
 
 static const struct dfg_opt options[] = {
 	{"nodes", .takes = "N", .number = &nodes, .help = "Nodes of the graph that is made up (100000)."},
 	{"edges", .takes = "M", .number = &edges, .help = "Its edges (1000000)."},
-	{"seed", .takes = "S", .number = &seed, .help = "Make up another one (1)."},
 	{"output", 'o', .takes = "FILE", .text = &output, .help = "Keep the graph in FILE."},
 	{"batch", .takes = "N", .number = &batch, .help = "Of a graph in a file: what its unknown dims are (1)."},
 	{"fetch", 'f', .takes = "NAME", .list = &dfg_run_options.fetch, .help = "Give out tensor NAME in each step."},
@@ -36,24 +36,22 @@ struct figures {
 	size_t file, peak;
 };
 
-static double now(void)
-{
-	struct timespec time;
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
-}
-
 static size_t peak_bytes(void)
 {
 	struct rusage usage;
 	return getrusage(RUSAGE_SELF, &usage) ? 0 : (size_t)usage.ru_maxrss * 1024;
 }
 
+static uint64_t seed(void)
+{
+	return dfg_engine.seed < 0 ? 1 : (uint64_t)dfg_engine.seed;
+}
+
 static struct dfg_err *make_graph(const char *path)
 {
 	struct dfg_out out;
 	DFG_TRY(dfg_out_open(path, false, &out));
-	struct dfg_err *err = dfg_synthetic_write((uint32_t)nodes, (uint64_t)edges, (uint64_t)seed, &out);
+	struct dfg_err *err = dfg_synthetic_write((uint32_t)nodes, (uint64_t)edges, seed(), &out);
 	if (!err)
 		err = dfg_out_commit(&out);
 	dfg_out_release(&out);
@@ -63,33 +61,33 @@ static struct dfg_err *make_graph(const char *path)
 static struct dfg_err *measure(const char *path, struct figures *figures)
 {
 	struct dfg_graph_file file;
-	double start = now();
+	double start = dfg_seconds();
 	DFG_TRY(dfg_cmd_open_graph(path, &file));
-	figures->load = now() - start;
+	figures->load = dfg_seconds() - start;
 	figures->file = file.blob.size;
-	start = now();
+	start = dfg_seconds();
 	struct dfg_err *err = dfg_verify(&file.graph, NULL, NULL);
-	figures->check = now() - start;
+	figures->check = dfg_seconds() - start;
 	figures->peak = peak_bytes();
-	start = now();
+	start = dfg_seconds();
 	if (!err)
 		err = dfg_graph_save(&(struct dfg_graph_output){.path = "/dev/null"}, &file.graph);
-	figures->write = now() - start;
+	figures->write = dfg_seconds() - start;
 	dfg_graph_close(&file);
 	return err;
 }
 
 static void print_json(const struct figures *figures)
 {
-	printf("{\"nodes\": %" PRId64 ", \"edges\": %" PRId64 ", \"seed\": %" PRId64 ", \"file_bytes\": %zu", nodes, edges,
-		seed, figures->file);
+	printf("{\"nodes\": %" PRId64 ", \"edges\": %" PRId64 ", \"seed\": %" PRIu64 ", \"file_bytes\": %zu", nodes, edges,
+		seed(), figures->file);
 	printf(", \"load_s\": %.6f, \"check_s\": %.6f, \"write_s\": %.6f, \"peak_bytes\": %zu}\n", figures->load,
 		figures->check, figures->write, figures->peak);
 }
 
 static void print_figures(const struct figures *figures)
 {
-	printf("graph  %" PRId64 " nodes, %" PRId64 " edges, seed %" PRId64 ", %zu bytes\n", nodes, edges, seed,
+	printf("graph  %" PRId64 " nodes, %" PRId64 " edges, seed %" PRIu64 ", %zu bytes\n", nodes, edges, seed(),
 		figures->file);
 	printf(
 		"load   %.3f s\ncheck  %.3f s\nwrite  %.3f s (encoding only)\n", figures->load, figures->check, figures->write);
@@ -100,8 +98,10 @@ static struct dfg_err *bench_graph(void)
 {
 	char temporary[] = P_tmpdir "/dfg-bench-XXXXXX";
 	struct figures figures = {0};
-	if (nodes < 1 || nodes > INT32_MAX || edges < 0)
-		return DFG_ERR(DFG_USAGE, "--nodes is 1 or more, --edges 0 or more");
+	nodes = nodes < 0 ? NODES : nodes;
+	edges = edges < 0 ? EDGES : edges;
+	if (!nodes || nodes > INT32_MAX)
+		return DFG_ERR(DFG_USAGE, "--nodes wants 1 or more");
 	int fd = output ? -1 : mkstemp(temporary);
 	if (!output && fd < 0)
 		return DFG_ERR(DFG_NO_OUTPUT, "%s: cannot create a temporary file", P_tmpdir);
@@ -117,10 +117,36 @@ static struct dfg_err *bench_graph(void)
 	return err;
 }
 
+/* Of the options some are of a graph that is made up, some of one in a file. */
+static struct dfg_err *check_options(bool made)
+{
+	const struct {
+		const char *option;
+		bool given, made;
+	} rows[] = {
+		{"nodes", nodes >= 0, true},
+		{"edges", edges >= 0, true},
+		{"output", output, true},
+		{"batch", batch >= 0, false},
+		{"fetch", dfg_run_options.fetch.count, false},
+		{"target", dfg_run_options.target.count, false},
+		{"repeat", dfg_run_options.repeat >= 0, false},
+		{"warmup", dfg_run_options.warmup, false},
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		if (rows[i].given && rows[i].made != made)
+			return DFG_ERR(DFG_USAGE, "--%s is for %s", rows[i].option,
+				rows[i].made ? "'graph', which is made up" : "a graph in a file");
+	return NULL;
+}
+
 static struct dfg_err *bench(char **operands, int *out_status)
 {
+	bool made = !strcmp(*operands, "graph");
 	(void)out_status;
-	return strcmp(*operands, "graph") ? dfg_bench_file(*operands, batch) : bench_graph();
+	DFG_TRY(check_options(made));
+	dfg_engine_limit_memory();
+	return dfg_engine_name_limit(made ? bench_graph() : dfg_bench_file(*operands, batch < 0 ? 1 : batch), *operands);
 }
 
 const struct dfg_cmd dfg_cmd_bench = {

@@ -70,8 +70,8 @@ struct dfg_err *dfg_bench_file(const char *path, int64_t batch)
 	struct dfg_run run = {0};
 	struct dfg_session_options session;
 	DFG_TRY(dfg_engine_session(&session));
-	if (batch < 1 || dfg_run_options.repeat == 0 || dfg_run_options.repeat < -1 || dfg_run_options.warmup < 0)
-		return DFG_ERR(DFG_USAGE, "--batch and --repeat want 1 or more, --warmup 0 or more");
+	if (batch < 1 || !dfg_run_options.repeat)
+		return DFG_ERR(DFG_USAGE, "--batch and --repeat want 1 or more");
 	dfg_run_options.repeat = dfg_run_options.repeat < 0 ? REPEAT : dfg_run_options.repeat;
 	DFG_TRY(dfg_model_open(path, &session, &run.model));
 	struct dfg_err *err = time_steps(&run, batch);

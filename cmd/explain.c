@@ -1,5 +1,7 @@
 #include "cmd/explain.h"
 
+#include "formats/plan.h"
+
 #include <stdio.h>
 
 static void put_device(const char *key, uint32_t device, struct dfg_json_out *json)
@@ -80,11 +82,6 @@ void dfg_explain_bill(const struct dfg_bill *bill, struct dfg_json_out *json)
 	dfg_json_close(json, '}');
 }
 
-const char *dfg_explain_each(const struct dfg_transfer *transfer)
-{
-	return !transfer->depth ? "step" : transfer->each_turn ? "turn" : "pivot";
-}
-
 void dfg_explain_transfer(const struct dfg_transfer *transfer, uint32_t number, struct dfg_json_out *json)
 {
 	dfg_json_open(json, '{');
@@ -94,7 +91,7 @@ void dfg_explain_transfer(const struct dfg_transfer *transfer, uint32_t number, 
 	put_device("to", transfer->to, json);
 	dfg_json_key(json, "type"), dfg_json_string(json, dfg_type_words(transfer->dtype, &transfer->shape).s);
 	dfg_json_key(json, "loop"), dfg_json_string(json, transfer->loop);
-	dfg_json_key(json, "each"), dfg_json_string(json, dfg_explain_each(transfer));
+	dfg_json_key(json, "each"), dfg_json_string(json, dfg_plan_folder_each(transfer));
 	dfg_json_close(json, '}');
 }
 

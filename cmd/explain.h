@@ -11,9 +11,6 @@ void dfg_explain_bill(const struct dfg_bill *bill, struct dfg_json_out *json);
 /* A transfer by its number, as a value. */
 void dfg_explain_transfer(const struct dfg_transfer *transfer, uint32_t number, struct dfg_json_out *json);
 
-/* "step", "turn" or "pivot": how often it happens. */
-const char *dfg_explain_each(const struct dfg_transfer *transfer);
-
 /* A graph that was placed and cut: device and reason of each node, then the bill. */
 struct dfg_explained {
 	const struct dfg_graph *graph;

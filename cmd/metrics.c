@@ -3,19 +3,17 @@
 #include "cmd/cmd.h"
 #include "cmd/print_tensor.h"
 #include "cmd/screen.h"
+#include "lib/base/pool.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 double dfg_seconds(void)
 {
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+	return (double)dfg_now() / 1e9;
 }
 
 /* Whether a line of the file is of a later step. An evaluation's line belongs to the step before it. */

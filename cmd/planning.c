@@ -1,10 +1,11 @@
 #include "cmd/planning.h"
 
+#include "cmd/metrics.h"
+
 #include <errno.h>
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 struct dfg_planning dfg_planning;
 
@@ -19,12 +20,10 @@ const struct dfg_opt dfg_planning_options[] = {
 
 void dfg_planning_phase(const char *what)
 {
-	static struct timespec since;
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
+	static double since;
+	double now = dfg_seconds();
 	if (what && dfg_globals.verbose)
-		dfg_talk(
-			"%-9s %.3f s", what, (double)(now.tv_sec - since.tv_sec) + (double)(now.tv_nsec - since.tv_nsec) * 1e-9);
+		dfg_talk("%-9s %.3f s", what, now - since);
 	since = now;
 }
 

@@ -1,7 +1,8 @@
 #include "cmd/run.h"
 
+#include "lib/base/pool.h"
+
 #include <stdlib.h>
-#include <time.h>
 
 struct dfg_err *dfg_run_plan(
 	struct dfg_run *run, const struct dfg_feeds *feeds, const struct dfg_edges *fetch, struct dfg_plan **out_plan)
@@ -27,13 +28,6 @@ struct dfg_err *dfg_results_add(struct dfg_arrays *results, const struct dfg_edg
 		else
 			err = dfg_arrays_add(results, fetch->name[i], &value[i]);
 	return err;
-}
-
-static double now_us(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec * 1e6 + (double)now.tv_nsec * 1e-3;
 }
 
 static int by_value(const void *a, const void *b)
@@ -68,9 +62,9 @@ static struct dfg_err *repeat(
 	for (int64_t i = -warmup; i < (int64_t)count; i++) {
 		for (uint32_t k = 0; k < run->fetch.count; k++)
 			dfg_tensor_release(&value[k]);
-		double begin = now_us();
+		uint64_t begin = dfg_now();
 		DFG_TRY(dfg_plan_run(plan, run->feeds.value, value));
-		double took = now_us() - begin;
+		double took = (double)(dfg_now() - begin) / 1e3;
 		if (i == -warmup)
 			first = took;
 		if (i >= 0)

@@ -11,7 +11,8 @@ static void put_transfer(const struct dfg_transfer *transfer, uint32_t number, s
 {
 	dfg_text_add(out, "%5u  w%u -> w%u  ", number, transfer->from, transfer->to);
 	dfg_text_escape(out, transfer->tensor, strlen(transfer->tensor), SIZE_MAX);
-	dfg_text_add(out, "  %s  each %s", dfg_type_words(transfer->dtype, &transfer->shape).s, dfg_explain_each(transfer));
+	dfg_text_add(
+		out, "  %s  each %s", dfg_type_words(transfer->dtype, &transfer->shape).s, dfg_plan_folder_each(transfer));
 	if (transfer->depth) {
 		dfg_text_add(out, " of '");
 		dfg_text_escape(out, transfer->loop, strlen(transfer->loop), SIZE_MAX);

@@ -89,6 +89,11 @@ status 65 "$DFG" bench timed.dfg --fetch z
 status 2 "$DFG" bench timed.dfg --repeat 0
 status 2 "$DFG" bench timed.dfg --batch 0
 status 66 "$DFG" bench nothing.pb
+status 2 "$DFG" bench timed.dfg --nodes 3
+has err "--nodes is for 'graph'"
+status 2 "$DFG" bench graph --fetch y
+status 71 "$DFG" bench timed.dfg --memory-limit 5000
+has err '(--memory-limit is 5000)'
 
 # All bad inputs are named.
 printf 'node { name: "x" op: "NoOp" input: "^y" input: "x:-1" } node { name: "z" op: "NoOp" input: "w" }' >in.pbtxt
