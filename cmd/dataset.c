@@ -2,6 +2,7 @@
 
 #include "formats/array.h"
 #include "formats/samples.h"
+#include "lib/base/random.h"
 #include "remote/rows.h"
 
 #include <string.h>
@@ -131,20 +132,12 @@ struct dfg_err *dfg_dataset_batch_size(const struct dfg_model *model, const stru
 	return *out_batch ? NULL : DFG_ERR(DFG_DATA, "a batch of no samples");
 }
 
-static uint64_t next_random(uint64_t *state)
-{
-	uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
-	z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-	z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-	return z ^ z >> 31;
-}
-
 /* Below n, each as likely as the other: what would favour the small ones is drawn again. */
 static uint64_t random_below(uint64_t *state, uint64_t n)
 {
 	uint64_t drawn, least = -n % n;
 	do
-		drawn = next_random(state);
+		drawn = dfg_random_next(state);
 	while (drawn < least);
 	return drawn % n;
 }
@@ -152,7 +145,7 @@ static uint64_t random_below(uint64_t *state, uint64_t n)
 struct dfg_err *dfg_dataset_shuffle(struct dfg_dataset *dataset, uint64_t seed, uint64_t epoch)
 {
 	uint64_t state = epoch;
-	state = next_random(&state) ^ seed;
+	state = dfg_random_next(&state) ^ seed;
 	if (!dataset->order)
 		dataset->order = dfg_zeros((size_t)dataset->samples, sizeof *dataset->order);
 	if (!dataset->order)

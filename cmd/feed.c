@@ -1,6 +1,7 @@
 #include "cmd/feed.h"
 
 #include "formats/array.h"
+#include "lib/base/random.h"
 #include "lib/base/text.h"
 
 #include <errno.h>
@@ -169,26 +170,20 @@ static struct dfg_err *fill(const char *text, struct dfg_tensor *tensor)
 		dfg_type_words(tensor->dtype, &tensor->shape).s, (long long)count, (long long)given);
 }
 
-static struct dfg_err *fill_with(const char *word, struct dfg_tensor *tensor)
+static struct dfg_err *fill_with_ones(struct dfg_tensor *tensor)
 {
 	int64_t count = dfg_shape_count(&tensor->shape);
-	for (int64_t i = 0; i < count; i++)
-		DFG_TRY(dfg_feed_element(word, 1, tensor, i));
+	if (count)
+		DFG_TRY(dfg_feed_element("1", 1, tensor, 0));
+	for (int64_t i = 1; i < count; i++)
+		memcpy(dfg_tensor_at(tensor, i), tensor->data, dfg_dtype_size(tensor->dtype));
 	return NULL;
-}
-
-static uint64_t next_random(uint64_t *state)
-{
-	uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
-	z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-	z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-	return z ^ z >> 31;
 }
 
 /* In (0, 1), so that its logarithm exists. */
 static double next_uniform(uint64_t *state)
 {
-	return ((double)(next_random(state) >> 11) + 0.5) * 0x1p-53;
+	return ((double)(dfg_random_next(state) >> 11) + 0.5) * 0x1p-53;
 }
 
 static struct dfg_err *put_real(struct dfg_tensor *tensor, int64_t i, double value)
@@ -231,9 +226,11 @@ static struct dfg_err *made(const char *how, const char *text, struct dfg_tensor
 	if (!strcmp(how, "zeros") || !strcmp(how, "ones")) {
 		if (*text)
 			return DFG_ERR(DFG_DATA, "'%s' stands behind the type", text);
-		if (tensor->dtype == DFG_STRING)
-			return *how == 'z' ? NULL : cannot_hold(DFG_STRING, "1", 1);
-		return fill_with(*how == 'z' ? "0" : "1", tensor);
+		if (*how == 'o')
+			return tensor->dtype == DFG_STRING ? cannot_hold(DFG_STRING, "1", 1) : fill_with_ones(tensor);
+		if (dfg_tensor_bytes(tensor)) /* strings of no bytes, too */
+			memset(tensor->data, 0, dfg_tensor_bytes(tensor));
+		return NULL;
 	}
 	return fill_random(text, !strcmp(how, "normal"), tensor);
 }
@@ -248,16 +245,16 @@ static struct dfg_err *typed(const char *how, const char *text, struct dfg_tenso
 	const char *type = text;
 	if (!take_type(&text, &dtype, &shape) || (*text && *text != ':') || (!how && !*text))
 		return DFG_ERR(DFG_DATA, "'%s' is no type and shape such as f32[2,3]", type);
-	if (dtype == DFG_STRING || dfg_dtype_is(dtype, "number") || dtype == DFG_BOOL || dtype == DFG_F16 ||
-		dtype == DFG_BF16) {
-		DFG_TRY(dfg_tensor_new(dtype, &shape, out_tensor));
-		text += *text == ':';
-		struct dfg_err *err = how ? made(how, text, out_tensor) : fill(text, out_tensor);
-		if (err)
-			dfg_tensor_release(out_tensor);
-		return err;
-	}
-	return DFG_ERR(DFG_DATA, "values of %s cannot be written here; use a file", dfg_dtype_name(dtype));
+	bool zeros = how && *how == 'z' && dfg_dtype_is(dtype, "complex");
+	if (!zeros && dtype != DFG_STRING && !dfg_dtype_is(dtype, "number") && dtype != DFG_BOOL && dtype != DFG_F16 &&
+		dtype != DFG_BF16)
+		return DFG_ERR(DFG_DATA, "values of %s cannot be written here; use a file", dfg_dtype_name(dtype));
+	DFG_TRY(dfg_tensor_new(dtype, &shape, out_tensor));
+	text += *text == ':';
+	struct dfg_err *err = how ? made(how, text, out_tensor) : fill(text, out_tensor);
+	if (err)
+		dfg_tensor_release(out_tensor);
+	return err;
 }
 
 /* Whether the text is "zeros:..." and the like, or begins with a type. */

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The decimal of fewest digits that rounds to the same half. */
+/* The decimal of fewest digits that rounds to the same half; with an exponent where a float has one. */
 static void print_half(struct dfg_text *out, uint16_t bits, float value, uint16_t (*round)(float value))
 {
 	char digits[40];
@@ -13,11 +13,10 @@ static void print_half(struct dfg_text *out, uint16_t bits, float value, uint16_
 		dfg_text_f32(out, value);
 		return;
 	}
-	for (int precision = 1; precision <= 9; precision++) {
-		snprintf(digits, sizeof digits, "%.*g", precision, (double)value);
-		if (round(strtof(digits, NULL)) == bits)
-			break;
-	}
+	int whole = fabsf(value) < 1e6f ? snprintf(NULL, 0, "%.0f", floor(fabs((double)value))) : 0, precision = 0;
+	do
+		snprintf(digits, sizeof digits, "%.*g", ++precision, (double)value);
+	while (precision < 9 && (precision < whole || round(strtof(digits, NULL)) != bits));
 	dfg_text_add(out, "%s", digits);
 }
 

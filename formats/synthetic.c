@@ -2,6 +2,7 @@
 
 #include "formats/encode.h"
 #include "formats/reader.h"
+#include "lib/base/random.h"
 #include "lib/graph/dtype.h"
 
 #include <inttypes.h>
@@ -9,15 +10,6 @@
 #include <string.h>
 
 enum { NAME = 64, NEAR = 64, FAR_EVERY = 8, PRODUCER = 27 };
-
-/* splitmix64 */
-static uint64_t next_random(uint64_t *state)
-{
-	uint64_t z = *state += 0x9e3779b97f4a7c15u;
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-	z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-	return z ^ z >> 31;
-}
 
 static size_t print_name(uint32_t i, char name[NAME])
 {
@@ -42,7 +34,7 @@ static void put_node(struct dfg_encoder *to, uint32_t i, uint64_t inputs, uint64
 	if (inputs)
 		put_attr(to, "N", VALUE_I, inputs);
 	for (uint64_t e = 0; e < inputs; e++) {
-		uint64_t r = next_random(random);
+		uint64_t r = dfg_random_next(random);
 		uint32_t reach = r % FAR_EVERY && i > NEAR ? NEAR : i;
 		dfg_encode_string(to, NODE_INPUT, name, print_name(i - 1 - (uint32_t)((r >> 32) % reach), name));
 	}

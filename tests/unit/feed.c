@@ -77,11 +77,20 @@ static void takes_elements_with_their_type(void **state)
 	expect("f32[2,x]:1", DFG_F32, "f32 cannot hold 'f32[2,x]:1'");
 }
 
+static void prints_halves_short_and_without_needless_exponents(void **state)
+{
+	(void)state;
+	expect("f16[4]:100,1000,0.1,65504", DFG_F16, "x: f16[4]\n100 1000 0.1 65504\n");
+	expect("bf16[3]:-20,1e20,0.00001", DFG_BF16, "x: bf16[3]\n-20 1e+20 1e-05\n");
+}
+
 static void makes_whole_tensors(void **state)
 {
 	(void)state;
 	expect("zeros:i32[2,2]", DFG_I32, "x: i32[2,2]\n0 0\n0 0\n");
 	expect("ones:f16[2]", DFG_F16, "x: f16[2]\n1 1\n");
+	expect("ones:i64[3]", DFG_I64, "x: i64[3]\n1 1 1\n");
+	expect("zeros:c64[2]", DFG_C64, "x: c64[2]\n0+0j 0+0j\n");
 	expect("zeros:string[1]", DFG_STRING, "x: string[1]\n\"\"\n");
 	expect("normal:i32[2]", DFG_I32, "random values are floats, not i32");
 	expect("normal:f32[2]:sead=1", DFG_F32, "'sead=1' is no seed=N");
@@ -158,6 +167,7 @@ int main(void)
 		cmocka_unit_test(takes_scalars_in_the_dtype_of_the_tensor),
 		cmocka_unit_test(refuses_what_the_dtype_cannot_hold),
 		cmocka_unit_test(takes_elements_with_their_type),
+		cmocka_unit_test(prints_halves_short_and_without_needless_exponents),
 		cmocka_unit_test(makes_whole_tensors),
 		cmocka_unit_test(random_values_are_the_seed_s_alone_and_normal),
 		cmocka_unit_test(prints_json_nested_by_the_shape),
