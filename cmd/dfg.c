@@ -5,7 +5,6 @@
 #include "cmd/screen.h"
 #include "lib/base/folder.h"
 #include "lib/base/io.h"
-#include "lib/base/map.h"
 #include "lib/base/mem.h"
 
 #include <fcntl.h>
@@ -139,16 +138,6 @@ static struct dfg_err *change_directory(char ***args)
 	return NULL;
 }
 
-static struct dfg_err *no_command(const char *name)
-{
-	struct dfg_nearest nearest = {.word = name};
-	for (const struct dfg_cmd *const *c = dfg_commands; *c; c++)
-		dfg_nearest_offer(&nearest, (*c)->name);
-	if (nearest.best)
-		return DFG_ERR(DFG_USAGE, "dfg: no command '%s'; did you mean '%s'?", name, nearest.best);
-	return DFG_ERR(DFG_USAGE, "dfg: no command '%s'; 'dfg help' lists them", name);
-}
-
 /* What a user types for a command: its name, or an option that stands for one. */
 static const char *command_name(const char *word)
 {
@@ -205,11 +194,11 @@ int main(int argc, char **argv)
 		return dfg_cmd_report(err);
 	const char *name = command_name(*args);
 	args += *args != NULL;
-	for (const struct dfg_cmd *const *c = dfg_commands; *c; c++)
-		if (!strcmp((*c)->name, name))
-			return finish(run(*c, argc, args));
+	const struct dfg_cmd *cmd = dfg_command_find(name);
 	int status;
+	if (cmd)
+		return finish(run(cmd, argc, args));
 	if (dfg_hidden_command(name, args, &status))
 		return finish(status);
-	return dfg_cmd_report(no_command(name));
+	return dfg_cmd_report(dfg_command_unknown("dfg: no command", name));
 }

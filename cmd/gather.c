@@ -4,10 +4,13 @@
 
 static struct dfg_err *add_one(struct dfg_gathered_fetch *fetch, struct dfg_tensor *value, int64_t n)
 {
+	bool real = dfg_dtype_is(value->dtype, "number") || value->dtype == DFG_BOOL || value->dtype == DFG_F16 ||
+				value->dtype == DFG_BF16;
 	fetch->dtype = value->dtype;
+	if (dfg_dtype_is_handle(value->dtype))
+		return DFG_ERR(DFG_DATA, "a %s of many batches is no one thing", dfg_dtype_name(value->dtype));
 	if (!value->shape.rank) {
-		if (!dfg_dtype_is(value->dtype, "number") && value->dtype != DFG_BOOL && value->dtype != DFG_F16 &&
-			value->dtype != DFG_BF16)
+		if (!real)
 			return DFG_ERR(DFG_DATA, "a %s has no mean over the batches", dfg_dtype_name(value->dtype));
 		fetch->sum += dfg_tensor_float(value, 0) * (double)n;
 		return NULL;

@@ -43,13 +43,22 @@ static void print_codes(void)
 	printf("128+n  signal n\n");
 }
 
-static struct dfg_err *no_topic(const char *name)
+const struct dfg_cmd *dfg_command_find(const char *name)
+{
+	for (const struct dfg_cmd *const *c = dfg_commands; *c; c++)
+		if (name && !strcmp((*c)->name, name))
+			return *c;
+	return NULL;
+}
+
+struct dfg_err *dfg_command_unknown(const char *what, const char *name)
 {
 	struct dfg_nearest nearest = {.word = name};
 	for (const struct dfg_cmd *const *c = dfg_commands; *c; c++)
 		dfg_nearest_offer(&nearest, (*c)->name);
-	return DFG_ERR(DFG_USAGE, "dfg help: no topic '%s'%s%s%s", name, nearest.best ? "; did you mean '" : "",
-		nearest.best ? nearest.best : "", nearest.best ? "'?" : "");
+	if (nearest.best)
+		return DFG_ERR(DFG_USAGE, "%s '%s'; did you mean '%s'?", what, name, nearest.best);
+	return DFG_ERR(DFG_USAGE, "%s '%s'; 'dfg help' lists them", what, name);
 }
 
 static struct dfg_err *help(char **operands, int *out_status)
@@ -63,12 +72,11 @@ static struct dfg_err *help(char **operands, int *out_status)
 		print_codes();
 		return NULL;
 	}
-	for (const struct dfg_cmd *const *c = dfg_commands; *c; c++)
-		if (!strcmp((*c)->name, *operands)) {
-			dfg_help_command(*c, stdout);
-			return NULL;
-		}
-	return no_topic(*operands);
+	const struct dfg_cmd *cmd = dfg_command_find(*operands);
+	if (!cmd)
+		return dfg_command_unknown("dfg help: no topic", *operands);
+	dfg_help_command(cmd, stdout);
+	return NULL;
 }
 
 const struct dfg_cmd dfg_cmd_help = {

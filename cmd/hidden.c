@@ -5,14 +5,6 @@
 
 #include <string.h>
 
-static const struct dfg_cmd *find_command(const char *name)
-{
-	for (const struct dfg_cmd *const *c = dfg_commands; *c; c++)
-		if (name && !strcmp((*c)->name, name))
-			return *c;
-	return NULL;
-}
-
 /* Roff takes a dash for a hyphen, and a dot or quote at the head of a line for a request. */
 static void print_roff(const char *text)
 {
@@ -111,7 +103,7 @@ static void print_word(void *arg, const struct dfg_opt *o)
 /* "__complete" alone: the commands; "__complete CMD": its options; "__complete ops": the op names too. */
 static int complete(const char *name)
 {
-	const struct dfg_cmd *cmd = find_command(name);
+	const struct dfg_cmd *cmd = dfg_command_find(name);
 	if (cmd)
 		dfg_options_each(cmd, print_word, NULL);
 	if (cmd && !strcmp(cmd->name, "ops"))
@@ -125,7 +117,7 @@ static int complete(const char *name)
 bool dfg_hidden_command(const char *name, char **args, int *out_status)
 {
 	if (!strcmp(name, "__man"))
-		*out_status = man(find_command(*args));
+		*out_status = man(dfg_command_find(*args));
 	else if (!strcmp(name, "__complete"))
 		*out_status = complete(*args);
 	else
