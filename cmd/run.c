@@ -258,7 +258,7 @@ static struct dfg_err *execute(struct dfg_run *run, struct dfg_trace *trace, int
 	if (!err && !*out_status)
 		err = save(run);
 	if (!err && trace)
-		err = dfg_trace_write(trace, O.trace);
+		err = dfg_trace_end(trace);
 	if (!err && !*out_status && !O.each)
 		err = dfg_run_print(run, &results);
 	dfg_arrays_release(&results);
@@ -336,7 +336,7 @@ static struct dfg_err *run_command(char **operands, int *out_status)
 	DFG_TRY(check_options());
 	DFG_TRY(dfg_run_check_outputs(*operands));
 	dfg_engine_limit_memory();
-	struct dfg_err *err = O.trace ? dfg_trace_new(&trace) : NULL;
+	struct dfg_err *err = O.trace ? dfg_trace_new(O.trace, &trace) : NULL;
 	if (!err && !dfg_planning.hosts && dfg_plan_folder_is(*operands))
 		err = DFG_ERR(DFG_USAGE, "%s is a plan: --hosts says where it is to run", *operands);
 	if (!err && dfg_planning.hosts)

@@ -1,25 +1,42 @@
 #include "cmd/run.h"
-#include "cmd/uses.h"
 
 #include "formats/json.h"
+#include "lib/base/io.h"
 
 #include <pthread.h>
 #include <unistd.h>
 
-/* Events come from any thread; each is written down as text at once, because what it points to does not last. */
+/* Events come from any thread; each goes to the file at once: what it points to does not last, and they may be many. */
 struct dfg_trace {
 	pthread_mutex_t lock;
-	struct dfg_json_out json;
-	uint64_t begin_ns; /* of the first event */
+	struct dfg_out out;
+	struct dfg_json_out json; /* what has not gone to the file */
+	struct dfg_err *err;      /* the first of the writing */
+	uint64_t begin_ns;        /* of the first event */
 	bool begun;
 };
 
-struct dfg_err *dfg_trace_new(struct dfg_trace **out_trace)
+static void write_out(struct dfg_trace *trace)
+{
+	struct dfg_text *text = &trace->json.text;
+	if (!trace->err)
+		trace->err = dfg_text_check(text);
+	if (!trace->err)
+		trace->err = dfg_out_write(&trace->out, text->s, text->length);
+	text->length = 0;
+}
+
+struct dfg_err *dfg_trace_new(const char *path, struct dfg_trace **out_trace)
 {
 	struct dfg_trace *trace = dfg_zeros(1, sizeof *trace);
 	if (!trace || pthread_mutex_init(&trace->lock, NULL)) {
 		dfg_free(trace);
 		return DFG_ERR(DFG_MEMORY, "out of memory");
+	}
+	struct dfg_err *err = dfg_out_open(path, false, &trace->out);
+	if (err) {
+		dfg_trace_free(trace);
+		return err;
 	}
 	dfg_json_open(&trace->json, '{');
 	dfg_json_key(&trace->json, "traceEvents");
@@ -105,6 +122,7 @@ void dfg_trace_crew_event(void *arg, const struct dfg_crew_event *event)
 	dfg_json_close(json, '}');
 	if (event->node.transfer)
 		print_flow(trace, event);
+	write_out(trace);
 	pthread_mutex_unlock(&trace->lock);
 }
 
@@ -114,14 +132,17 @@ void dfg_trace_event(void *arg, const struct dfg_trace_event *event)
 	dfg_trace_crew_event(arg, &all);
 }
 
-struct dfg_err *dfg_trace_write(struct dfg_trace *trace, const char *path)
+struct dfg_err *dfg_trace_end(struct dfg_trace *trace)
 {
 	dfg_json_close(&trace->json, ']');
 	dfg_json_key(&trace->json, "displayTimeUnit");
 	dfg_json_string(&trace->json, "ms");
 	dfg_json_close(&trace->json, '}');
 	dfg_text_put(&trace->json.text, "\n", 1);
-	return dfg_cmd_write_text(path, false, &trace->json.text);
+	write_out(trace);
+	struct dfg_err *err = trace->err;
+	trace->err = NULL;
+	return err ? err : dfg_out_commit(&trace->out);
 }
 
 void dfg_trace_free(struct dfg_trace *trace)
@@ -130,5 +151,7 @@ void dfg_trace_free(struct dfg_trace *trace)
 		return;
 	pthread_mutex_destroy(&trace->lock);
 	dfg_text_release(&trace->json.text);
+	dfg_out_release(&trace->out);
+	dfg_err_free(trace->err);
 	dfg_free(trace);
 }

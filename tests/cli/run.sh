@@ -191,6 +191,18 @@ d2: f32[1,1]
 12.25
 END
 
+# Events go to the file as they come: 20,000 trips are more than the memory. A run that fails leaves no file.
+cat >count.dfg <<'END'
+input n: i32
+y = loop (h = 0.0) for i in 0..n { next h + 1.0 }
+output y
+END
+status 0 "$DFG" run count.dfg --feed n=20000 --fetch y --trace many.json --memory-limit 8Mi
+[ "$(wc -c <many.json)" -gt 8388608 ]
+tail -c 30 many.json | grep -q '"displayTimeUnit"'
+status 65 "$DFG" run count.dfg --feed n=20000 --fetch y --trace none.json --max-iterations 100
+[ ! -e none.json ]
+
 # Timing and traces.
 status 0 "$DFG" run "$g" --feed 'x=f32[1,2]:1,0' --repeat 3 --warmup 2 --stats --json
 has err 'median_us '
