@@ -82,7 +82,7 @@ static struct dfg_err *run_both(struct dfg_eval *eval, struct dfg_frame *frame, 
 static enum dfg_dtype common(struct dfg_eval *eval, struct dfg_datum *const result[2], uint32_t i)
 {
 	struct dfg_datum both[] = {result[0][i], result[1][i]};
-	const struct dfg_datum list = {DFG_DATUM_LIST, .list = {both, 2, NULL}};
+	const struct dfg_datum list = {DFG_DATUM_LIST, .list = {.item = both, .n = 2}};
 	enum dfg_dtype dtype = dfg_datum_dtype(eval, &both[0]);
 	if (!dtype)
 		dtype = dfg_datum_dtype(eval, &both[1]);

@@ -34,6 +34,8 @@ struct dfg_datum_list {
 	struct dfg_datum *item;
 	uint32_t n;
 	const struct dfg_port *port; /* of an op's results, for `.name`; else NULL */
+	const struct dfg_tree *tree; /* of a list that was written down, and the text that has it; else NULL */
+	const struct dfg_source *source;
 };
 
 struct dfg_call_site;

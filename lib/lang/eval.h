@@ -55,6 +55,7 @@ struct dfg_eval {
 	struct dfg_counter *instances;   /* of the layer being applied, or of the program */
 	bool training;
 	int depth, calls;
+	int64_t trips;                   /* of `static for`, so far */
 	uint32_t effects;                /* so far: nodes that change something */
 	bool slots;                      /* an optimizer: its state is SCOPE/NAME, marked _dfg_slot */
 	struct dfg_nodes *changes;       /* what the effects of a target, or of an optimizer, are gathered in; or NULL */

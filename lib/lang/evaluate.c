@@ -185,6 +185,8 @@ static struct dfg_err *several(struct dfg_eval *eval, struct dfg_frame *frame, c
 	enum dfg_datum_kind kind, struct dfg_datum *out_datum)
 {
 	DFG_TRY(dfg_list_new(eval, kind, tree->n, out_datum));
+	out_datum->list.tree = tree;
+	out_datum->list.source = eval->source;
 	for (uint32_t i = 0; i < tree->n; i++)
 		DFG_TRY(dfg_eval_expr(eval, frame, tree->kid[i], &out_datum->list.item[i]));
 	return NULL;

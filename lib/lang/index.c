@@ -131,7 +131,7 @@ static struct dfg_err *slice_list(struct dfg_eval *eval, struct dfg_frame *frame
 	last = last < first ? first : last > count ? count : last;
 	*out_datum = *of;
 	out_datum->kind = DFG_DATUM_LIST;
-	out_datum->list = (struct dfg_datum_list){of->list.item + first, (uint32_t)(last - first), NULL};
+	out_datum->list = (struct dfg_datum_list){.item = of->list.item + first, .n = (uint32_t)(last - first)};
 	return NULL;
 }
 

@@ -142,7 +142,20 @@ enum dfg_dtype dfg_datum_natural(const struct dfg_datum *datum)
 	}
 }
 
-static struct dfg_err *list_shape(const struct dfg_datum *datum, int rank, struct dfg_shape *shape)
+/* An error is at the list where that was written, not where it is used. */
+static struct dfg_err *at_list(struct dfg_eval *eval, const struct dfg_datum *datum, struct dfg_err *err)
+{
+	const struct dfg_source *here = eval->source;
+	if (!err || !datum->list.tree)
+		return err;
+	eval->source = datum->list.source;
+	err = dfg_eval_at(eval, datum->list.tree, err);
+	eval->source = here;
+	return err;
+}
+
+static struct dfg_err *list_shape(
+	struct dfg_eval *eval, const struct dfg_datum *datum, int rank, struct dfg_shape *shape)
 {
 	if (datum->kind != DFG_DATUM_LIST) {
 		if (shape->rank >= 0 && shape->rank != rank)
@@ -153,23 +166,24 @@ static struct dfg_err *list_shape(const struct dfg_datum *datum, int rank, struc
 	if (rank == DFG_RANK_MAX)
 		return DFG_ERR(DFG_DATA, "the list is nested deeper than %d", DFG_RANK_MAX);
 	if (shape->dim[rank] != DFG_UNKNOWN && shape->dim[rank] != datum->list.n)
-		return DFG_ERR(
-			DFG_DATA, "the list is ragged: %lld items here and %u there", (long long)shape->dim[rank], datum->list.n);
+		return at_list(eval, datum,
+			DFG_ERR(DFG_DATA, "the list is ragged: %u item%s here and %lld before", datum->list.n,
+				datum->list.n == 1 ? "" : "s", (long long)shape->dim[rank]));
 	shape->dim[rank] = datum->list.n;
 	for (uint32_t i = 0; i < datum->list.n; i++)
-		DFG_TRY(list_shape(&datum->list.item[i], rank + 1, shape));
+		DFG_TRY(at_list(eval, datum, list_shape(eval, &datum->list.item[i], rank + 1, shape)));
 	/* [] and [[], []] end here: no element says what the rank is. */
 	if (!datum->list.n && shape->rank < 0)
 		shape->rank = rank + 1;
 	return NULL;
 }
 
-static struct dfg_err *shape_of(const struct dfg_datum *datum, struct dfg_shape *out_shape)
+static struct dfg_err *shape_of(struct dfg_eval *eval, const struct dfg_datum *datum, struct dfg_shape *out_shape)
 {
 	*out_shape = DFG_SHAPE_UNKNOWN;
 	for (int i = 0; i < DFG_RANK_MAX; i++)
 		out_shape->dim[i] = DFG_UNKNOWN;
-	DFG_TRY(list_shape(datum, 0, out_shape));
+	DFG_TRY(list_shape(eval, datum, 0, out_shape));
 	for (int i = out_shape->rank; i < DFG_RANK_MAX; i++)
 		out_shape->dim[i] = 0;
 	return NULL;
@@ -245,7 +259,7 @@ struct dfg_err *dfg_literal_new(
 {
 	struct dfg_shape shape;
 	struct dfg_tensor *tensor;
-	DFG_TRY(shape_of(datum, &shape));
+	DFG_TRY(shape_of(eval, datum, &shape));
 	DFG_TRY(room_for(eval, dtype ? dtype : dfg_datum_natural(datum), &shape, &tensor));
 	char *to = tensor->data;
 	DFG_TRY(store(datum, tensor->dtype, &to));

@@ -187,6 +187,8 @@ static struct dfg_err *bounds(struct dfg_eval *eval, struct dfg_frame *frame, co
 	return dfg_to_int(eval, &last, "the end", out_last);
 }
 
+enum { TRIPS_MAX = 1 << 22 }; /* of `static for`, in a program */
+
 static struct dfg_err *trip(
 	struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *tree, int64_t i, struct dfg_datum value)
 {
@@ -202,6 +204,16 @@ static struct dfg_err *trip(
 	return err;
 }
 
+/* Each trip writes its body out: what would fill the memory is refused before the first. */
+static struct dfg_err *count_trips(struct dfg_eval *eval, int64_t trips)
+{
+	if (trips > TRIPS_MAX - eval->trips)
+		return DFG_ERR(DFG_DATA, "`static for` of %lld trips: a program has %d at most, and a `loop` any number",
+			(long long)trips, TRIPS_MAX);
+	eval->trips += trips;
+	return NULL;
+}
+
 static struct dfg_err *static_for(struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *tree)
 {
 	const struct dfg_tree *sequence = tree->kid[0];
@@ -209,6 +221,7 @@ static struct dfg_err *static_for(struct dfg_eval *eval, struct dfg_frame *frame
 	int64_t first, last;
 	if (sequence->range) {
 		DFG_TRY(dfg_eval_at(eval, sequence, bounds(eval, frame, sequence, &first, &last)));
+		DFG_TRY(dfg_eval_at(eval, sequence, count_trips(eval, last > first ? last - first : 0)));
 		for (int64_t i = first; i < last; i++)
 			DFG_TRY(trip(eval, frame, tree, i, DFG_INT(i)));
 		return NULL;
@@ -217,6 +230,7 @@ static struct dfg_err *static_for(struct dfg_eval *eval, struct dfg_frame *frame
 	if (list.kind != DFG_DATUM_LIST)
 		return dfg_eval_at(
 			eval, sequence, DFG_ERR(DFG_DATA, "`static for` runs over a range or a list, known while building"));
+	DFG_TRY(dfg_eval_at(eval, sequence, count_trips(eval, list.list.n)));
 	for (uint32_t i = 0; i < list.list.n; i++)
 		DFG_TRY(trip(eval, frame, tree, i, list.list.item[i]));
 	return NULL;
