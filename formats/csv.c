@@ -95,9 +95,9 @@ static bool read_number(const struct cell *cell, double *out_number, int64_t *ou
 struct table {
 	const struct dfg_blob *blob;
 	size_t rows, columns; /* rows without the names */
-	bool named;
-	const char *begin; /* of the first row of values */
-	size_t line;       /* of that */
+	bool named, quoted;   /* the first row are names; all cells have quotes */
+	const char *begin;    /* of the first row of values */
+	size_t line;          /* of that */
 };
 
 static struct scan scan_of(const struct dfg_blob *blob)
@@ -114,7 +114,7 @@ static struct scan scan_of(const struct dfg_blob *blob)
 static struct dfg_err *measure(const struct dfg_blob *blob, struct table *out_table)
 {
 	struct scan scan = scan_of(blob);
-	struct table table = {.blob = blob, .named = true, .begin = scan.at, .line = scan.line};
+	struct table table = {.blob = blob, .named = true, .quoted = true, .begin = scan.at, .line = scan.line};
 	for (size_t column = 0, line = scan.line; scan.at < scan.end || column;) {
 		struct cell cell;
 		bool last, whole;
@@ -123,6 +123,7 @@ static struct dfg_err *measure(const struct dfg_blob *blob, struct table *out_ta
 		line = column ? line : scan.line;
 		DFG_TRY(next_cell(&scan, &cell, &last));
 		column++;
+		table.quoted &= cell.quoted;
 		if (!table.rows && read_number(&cell, &number, &integer, &whole))
 			table.named = false;
 		if (!last)
@@ -227,7 +228,7 @@ static struct dfg_err *read_columns(const struct table *table, size_t only, stru
 	if (only == SIZE_MAX && table->columns > 1)
 		shape = (struct dfg_shape){2, {(int64_t)table->rows, (int64_t)table->columns}};
 	DFG_TRY(each_cell(table, only, look, &fill));
-	bool text = only != SIZE_MAX && !fill.numbers;
+	bool text = only == SIZE_MAX ? table->quoted : !fill.numbers;
 	DFG_TRY(dfg_tensor_new(text ? DFG_STRING : fill.whole ? DFG_I64 : DFG_F64, &shape, &fill.tensor));
 	struct dfg_err *err = each_cell(table, only, text ? put_text : put_number, &fill);
 	if (err)
@@ -274,12 +275,26 @@ static bool is_csv(const uint8_t *bytes, size_t size)
 	return size > 0;
 }
 
+/* The same table with its first row a row of values. */
+static struct table unnamed(const struct table *table)
+{
+	struct scan scan = scan_of(table->blob);
+	struct table all = *table;
+	all.begin = scan.at;
+	all.line = scan.line;
+	all.rows += all.named;
+	all.named = false;
+	return all;
+}
+
 static struct dfg_err *read_csv(const struct dfg_blob *blob, struct dfg_buffer *file, struct dfg_arrays *out_arrays)
 {
 	struct table table;
 	struct dfg_tensor tensor;
 	(void)file;
 	DFG_TRY(measure(blob, &table));
+	if (table.quoted)
+		table = unnamed(&table);
 	DFG_TRY(read_columns(&table, SIZE_MAX, &tensor));
 	return dfg_arrays_add(out_arrays, "", &tensor);
 }

@@ -4,20 +4,16 @@
 
 #include <string.h>
 
+/* Always with quotes, by which the reader knows text from numbers and names. */
 static void print_string(const struct dfg_string *string, struct dfg_text *text)
 {
-	bool quote = false;
-	for (size_t i = 0; i < string->length; i++)
-		quote |= !!memchr(",\"\r\n", string->s[i], 4);
-	if (quote)
-		dfg_text_put(text, "\"", 1);
+	dfg_text_put(text, "\"", 1);
 	for (size_t i = 0; i < string->length; i++) {
 		if (string->s[i] == '"')
 			dfg_text_put(text, "\"", 1);
 		dfg_text_put(text, string->s + i, 1);
 	}
-	if (quote)
-		dfg_text_put(text, "\"", 1);
+	dfg_text_put(text, "\"", 1);
 }
 
 static struct dfg_err *print_element(const struct dfg_tensor *tensor, int64_t i, struct dfg_text *text)

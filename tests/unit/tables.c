@@ -110,6 +110,29 @@ static void takes_a_column_of_csv_by_name_or_number(void **state)
 	unlink(test_path);
 }
 
+/* Text that looks like a number, a name or nothing comes back as text. */
+static void writes_strings_to_csv_that_it_reads(void **state)
+{
+	(void)state;
+	static const char *const words[] = {"a", "1", "", "b,c", "say \"no\"", "two\nlines"};
+	struct dfg_tensor tensor;
+	size_t size;
+	dfg_arrays_release(&arrays);
+	assert_null(dfg_tensor_new(DFG_STRING, &(struct dfg_shape){2, {3, 2}}, &tensor));
+	for (size_t i = 0; i < 6; i++)
+		assert_null(dfg_buffer_string(tensor.buffer, words[i], strlen(words[i]), (struct dfg_string *)tensor.data + i));
+	assert_null(dfg_arrays_add(&arrays, "w", &tensor));
+	uint8_t *bytes = written("a.csv", &size);
+	expect_read(read_bytes("a.csv", bytes, size));
+	expect_type(0, "string[3,2]");
+	const struct dfg_string *read = arrays.array[0].tensor.data;
+	for (size_t i = 0; i < 6; i++) {
+		assert_int_equal(read[i].length, strlen(words[i]));
+		assert_memory_equal(read[i].s, words[i], read[i].length);
+	}
+	free(bytes);
+}
+
 static void refuses_tables_that_are_none(void **state)
 {
 	(void)state;
@@ -157,6 +180,7 @@ int main(void)
 		cmocka_unit_test(writes_idx_that_it_reads),
 		cmocka_unit_test(reads_csv_as_a_matrix_of_numbers),
 		cmocka_unit_test(takes_a_column_of_csv_by_name_or_number),
+		cmocka_unit_test(writes_strings_to_csv_that_it_reads),
 		cmocka_unit_test(refuses_tables_that_are_none),
 		cmocka_unit_test(writes_csv_with_the_shortest_numbers),
 	};
