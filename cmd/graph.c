@@ -93,7 +93,7 @@ struct dfg_err *dfg_cmd_holds_arrays(const char *path, bool *out_arrays)
 {
 	struct dfg_blob blob;
 	struct stat stat_;
-	*out_arrays = dfg_array_codec_of(path, NULL) == &dfg_csv;
+	*out_arrays = dfg_array_codec_of(path, NULL); /* damaged ones too */
 	if (!stat(path, &stat_) && !S_ISREG(stat_.st_mode))
 		return NULL;
 	if (*out_arrays || !strcmp(path, "-"))

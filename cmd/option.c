@@ -103,8 +103,16 @@ static struct dfg_err *add(struct dfg_words_list *list, const char *text)
 	return NULL;
 }
 
+/* A path that is empty is a variable of a script that nobody set. */
+static bool is_path(const struct dfg_opt *o)
+{
+	return !strcmp(o->takes, "FILE") || !strcmp(o->takes, "DIR") || !strcmp(o->takes, "PLAN/");
+}
+
 static struct dfg_err *set(const struct dfg_opt *o, const char *text)
 {
+	if (!*text && is_path(o))
+		return DFG_ERR(DFG_USAGE, "--%s wants %s, not an empty name", o->name, o->takes);
 	if (o->text)
 		*o->text = text;
 	else if (o->list)

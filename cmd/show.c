@@ -16,7 +16,7 @@ static const struct dfg_opt options[] = {
 	{"text", .flag = &show_options.text, .help = "Print a graph in the syntax of the language."},
 	{"dot", .flag = &show_options.dot, .help = "Print a graph for dot(1), loops and branches in boxes."},
 	{"svg", .flag = &show_options.svg, .help = "Draw the curves of a metrics file."},
-	{"json", .flag = &dfg_globals.json, .help = "Print one JSON document."},
+	{"json", .flag = &dfg_globals.json, .help = "Print one JSON document for each file, a line each."},
 	{"node", .takes = "NAME", .text = &show_options.node,
 		.help = "Explain one node of a graph, or print one array whole."},
 	{0},
@@ -115,9 +115,21 @@ static struct dfg_err *show_one(const char *path, struct dfg_text *out)
 	return arrays ? show_arrays(path, out) : show_graph(path, out);
 }
 
+/* What is drawn or written for people has no other form. */
+static struct dfg_err *check_json(char **operands)
+{
+	const struct dfg_show_options *o = &show_options;
+	const char *form = o->tree ? "--tree" : o->text ? "--text" : o->dot ? "--dot" : o->svg ? "--svg" : NULL;
+	for (; *operands && !form; operands++)
+		form = !strncmp(*operands, "std:", 4) ? "text of the library" : dfg_plan_folder_is(*operands) ? "a plan" : NULL;
+	return form ? DFG_ERR(DFG_USAGE, "--json: %s has no form in JSON", form) : NULL;
+}
+
 static struct dfg_err *show(char **operands, int *out_status)
 {
 	(void)out_status;
+	if (dfg_globals.json)
+		DFG_TRY(check_json(operands));
 	struct dfg_text out = {0};
 	struct dfg_err *err = NULL;
 	for (; *operands && !err; operands++)

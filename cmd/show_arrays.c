@@ -69,13 +69,18 @@ static void put_json(struct dfg_json_out *json, const struct dfg_array *array)
 	dfg_json_close(json, '}');
 }
 
-static void print_json(const struct dfg_arrays *arrays, struct dfg_text *out)
+/* What is known of all, or one whole. */
+static void print_json(const struct dfg_arrays *arrays, const struct dfg_array *one, struct dfg_text *out)
 {
 	struct dfg_json_out json = {.text = *out};
-	dfg_json_open(&json, '[');
-	for (size_t i = 0; i < arrays->count; i++)
-		put_json(&json, &arrays->array[i]);
-	dfg_json_close(&json, ']');
+	if (one) {
+		dfg_json_tensor(&json, &one->tensor);
+	} else {
+		dfg_json_open(&json, '[');
+		for (size_t i = 0; i < arrays->count; i++)
+			put_json(&json, &arrays->array[i]);
+		dfg_json_close(&json, ']');
+	}
 	dfg_text_put(&json.text, "\n", 1);
 	*out = json.text;
 }
@@ -92,8 +97,8 @@ struct dfg_err *dfg_show_arrays(
 	const struct dfg_array *one = options->node ? dfg_arrays_find(arrays, options->node) : NULL;
 	if (options->node && !one)
 		return DFG_ERR(DFG_DATA, "no array '%s'", options->node);
-	if (dfg_globals.json && !one) {
-		print_json(arrays, out);
+	if (dfg_globals.json) {
+		print_json(arrays, one, out);
 		return NULL;
 	}
 	if (one || arrays->count == 1) {

@@ -228,11 +228,22 @@ struct dfg_err *dfg_show_graph_json(const struct dfg_shown *shown, struct dfg_te
 	return NULL;
 }
 
+static struct dfg_err *node_json(const struct dfg_shown *shown, uint32_t n, struct dfg_text *out)
+{
+	struct dfg_json_out json = {.text = *out};
+	put_node(shown, n, &json);
+	dfg_text_add(&json.text, "\n");
+	*out = json.text;
+	return NULL;
+}
+
 struct dfg_err *dfg_show_node(const struct dfg_shown *shown, const char *name, struct dfg_text *out)
 {
 	const struct dfg_graph *graph = shown->graph;
 	struct dfg_edge edge;
 	DFG_TRY(dfg_graph_edge(graph, name, &edge));
+	if (dfg_globals.json)
+		return node_json(shown, edge.node, out);
 	const struct dfg_node *node = &graph->node[edge.node];
 	dfg_text_add(out, "%s (%s)\n", node->name, node->op_name);
 	if (*node->device)

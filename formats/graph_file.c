@@ -36,7 +36,17 @@ static const char *looks_like(const uint8_t *bytes, size_t size)
 	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
 		if (size >= known[i].length && !memcmp(bytes, known[i].magic, known[i].length))
 			return known[i].what;
-	return NULL;
+	return dfg_safetensors.is(bytes, size) ? "safetensors" : dfg_idx.is(bytes, size) ? "an IDX file" : NULL;
+}
+
+/* Whether the first byte is the tag of a field of a graph: what is damaged further on is still a graph. */
+static bool begins_as_graph(const uint8_t *bytes, size_t size)
+{
+	const ProtobufCMessageDescriptor *type = &dfg__graph_def__descriptor;
+	for (unsigned i = 0; i < type->n_fields && size; i++)
+		if (bytes[0] >> 3 == type->fields[i].id)
+			return true;
+	return !size;
 }
 
 /* Text has none of the small bytes that a binary graph mostly begins with; a first node of a very long name may. */
@@ -111,6 +121,8 @@ static struct dfg_err *read_graph(struct dfg_graph_file *file, const struct dfg_
 	if (text && is_pbtxt(blob->bytes, blob->size))
 		return read_pbtxt(file, options);
 	struct dfg_err *err = dfg_graphdef_read(blob->bytes, blob->size, options, &file->arena, &file->graph);
+	if (err && err->code == DFG_DATA && !text && !begins_as_graph(blob->bytes, blob->size))
+		return dfg_err_note(err, "begins like no graph, nor like npy, npz, safetensors or IDX");
 	if (!err || !text)
 		return err;
 	dfg_err_free(err); /* which is about bytes that were never meant as such */

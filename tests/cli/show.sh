@@ -28,3 +28,32 @@ status 0 "$DFG" show m.jsonl --svg
 python3 -c 'import xml.dom.minidom as m; d = m.parse("out"); assert len(d.getElementsByTagName("polyline")[0].getAttribute("points").split()) == 20'
 status 0 "$DFG" show m.jsonl --json
 python3 -c 'import json; assert json.load(open("out"))["loss"]["points"] == 20'
+
+# One document a file; what has no form in JSON says so.
+status 0 "$DFG" show "$g" "$ROOT/tests/arrays/stored.npz" --json
+python3 -c 'import json; d = [json.loads(l) for l in open("out")]; assert len(d) == 2 and d[0]["nodes"] and d[1][1]["max"] == 2'
+status 0 "$DFG" show "$g" --node loss --json
+python3 -c 'import json; assert json.load(open("out"))["name"] == "loss"'
+status 0 "$DFG" show "$ROOT/tests/arrays/stored.npz" --node y --json
+python3 -c 'import json; assert json.load(open("out")) == {"dtype": "i64", "shape": [3], "value": [0, 1, 2]}'
+for form in --tree --text --dot; do
+	status 2 "$DFG" show "$g" $form --json
+	has err "$form has no form in JSON"
+done
+status 2 "$DFG" show std:nn --json
+status 2 "$DFG" build "$g" -o ''
+has err 'wants FILE, not an empty name'
+
+# Damage is told in words of what the file is, by its content or name.
+printf '\010\000\000\000\000\000\000\000{"a":{"dtype' >w.bin
+status 65 "$DFG" check w.bin
+has err 'looks like safetensors'
+printf '\000\000\010\003\000\000' >i.bin
+status 65 "$DFG" check i.bin
+has err 'looks like an IDX file'
+printf '\217\001\002\003' >x.npy
+status 65 "$DFG" show x.npy
+has err 'is no file of arrays'
+cp x.npy x.bin
+status 65 "$DFG" show x.bin
+has err 'begins like no graph, nor like npy, npz, safetensors or IDX'
