@@ -21,7 +21,18 @@ static struct dfg_err *cannot_reshape(const struct dfg_infer *node, const struct
 	return DFG_ERR(DFG_DATA, "cannot reshape %s to %s", dfg_shape_words(node->in[0]).s, dfg_shape_words(to).s);
 }
 
-/* Works out the one dim that is -1, dim `free` of `to`. */
+/* Elements there would be if no dim were 0. */
+static struct dfg_err *count_without_zeros(struct dfg_shape shape, int64_t *out_count)
+{
+	size_t bytes;
+	for (int d = 0; d < shape.rank; d++)
+		shape.dim[d] += !shape.dim[d];
+	DFG_TRY(dfg_shape_bytes(&shape, DFG_U8, &bytes));
+	*out_count = (int64_t)bytes;
+	return NULL;
+}
+
+/* Works out the one dim that is -1, dim `free` of `to`. No elements go into [-1,0], as if their zeros were left out. */
 static struct dfg_err *fill_free(const struct dfg_infer *node, struct dfg_shape *to, int free)
 {
 	size_t bytes;
@@ -31,7 +42,12 @@ static struct dfg_err *fill_free(const struct dfg_infer *node, struct dfg_shape 
 		return NULL;
 	DFG_TRY(dfg_shape_bytes(&rest, DFG_U8, &bytes));
 	int64_t count = dfg_shape_count(node->in[0]), others = dfg_shape_count(&rest);
-	if (!others || count % others)
+	bool nothing = !others && !count;
+	if (nothing) {
+		DFG_TRY(count_without_zeros(*node->in[0], &count));
+		DFG_TRY(count_without_zeros(rest, &others));
+	}
+	if (!others || (count % others && !nothing))
 		return cannot_reshape(node, to);
 	to->dim[free] = count / others;
 	return NULL;

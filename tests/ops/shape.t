@@ -15,7 +15,9 @@ Reshape([], [2, 0])                                         = [[], []]
 Reshape([1, 2, 3], [2, 2])                                  : cannot reshape [3] to [2,2]
 Reshape([1, 2, 3], [-1, 2])                                 : cannot reshape [3] to [?,2]
 Reshape([1, 2, 3, 4], [-1, -1])                             : dimensions 0 and 1 are both free
-Reshape([], [-1, 0])                                        : cannot reshape [0]
+Reshape([], [-1, 0])                                        = [[]]
+Shape(Reshape(f32([[], []]), [-1, 0]))                       = [2, 0]
+Reshape([1, 2], [-1, 0])                                    : cannot reshape [2]
 Reshape([1], [-2])                                          : dimension 0 of the shape is -2
 Reshape([1], [1, 1, 1, 1, 1, 1, 1, 1, 1])                   : a shape of 9 dimensions
 Reshape([1], i64([4611686018427387904, 4611686018427387904])) : no address space
