@@ -6,6 +6,7 @@
 #include "lib/base/folder.h"
 #include "lib/base/io.h"
 #include "lib/base/mem.h"
+#include "lib/base/utf8.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -35,9 +36,16 @@ const struct dfg_opt dfg_global_options[] = {
 /* What is said of a file, or by another machine, does not steer the terminal. */
 static void say(const char *text)
 {
-	static const char signs[] = "\1\2\3\4\5\6\7\b\v\f\r\16\17\20\21\22\23\24\25\26\27\30\31\32\33\34\35\36\37\177";
-	for (size_t plain; plain = strcspn(text, signs), fwrite(text, 1, plain, stderr), text[plain]; text += plain + 1)
-		fprintf(stderr, "\\x%02x", (unsigned)text[plain]);
+	for (size_t left = strlen(text), step; left; text += step, left -= step) {
+		uint32_t code = 0;
+		size_t length = dfg_utf8_get(text, left, &code);
+		step = length ? length : 1;
+		if (length && (dfg_utf8_is_shown(code) || code == '\n' || code == '\t'))
+			fwrite(text, 1, step, stderr);
+		else
+			for (size_t i = 0; i < step; i++)
+				fprintf(stderr, "\\x%02x", (unsigned char)text[i]);
+	}
 }
 
 int dfg_cmd_report(struct dfg_err *err)

@@ -2,6 +2,7 @@
 
 #include "lib/base/mem.h"
 #include "lib/base/text.h"
+#include "lib/base/utf8.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -96,7 +97,7 @@ static struct dfg_err *add(struct canonical *c, const struct dfg_wire *wire, con
 	entry->bytes = has_bytes ? field->bytes : NULL;
 	entry->length = has_bytes ? field->length : 0;
 	entry->value = has_bytes ? 0 : field->value;
-	if (field->field->type == PROTOBUF_C_TYPE_STRING && !dfg_wire_is_utf8(field->bytes, field->length))
+	if (field->field->type == PROTOBUF_C_TYPE_STRING && !dfg_utf8_is(field->bytes, field->length))
 		return dfg_wire_error(
 			wire->file, field->tag, "%s of a %s is not UTF-8", field->field->name, wire->type->short_name);
 	return dfg_wire_is_map(field->field) ? find_key(wire, field, entry) : NULL;

@@ -1,6 +1,7 @@
 #include "formats/reader.h"
 
 #include "lib/base/text.h"
+#include "lib/base/utf8.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -118,7 +119,7 @@ static struct dfg_err *read_value(
 	struct dfg_shape *shape;
 	switch (field->field->type) {
 	case PROTOBUF_C_TYPE_STRING:
-		if (!dfg_wire_is_utf8(field->bytes, field->length))
+		if (!dfg_utf8_is(field->bytes, field->length))
 			return dfg_wire_error(&r->file, field->tag, "a string that is not UTF-8");
 		/* fall through */
 	case PROTOBUF_C_TYPE_BYTES:

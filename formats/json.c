@@ -1,6 +1,7 @@
 #include "formats/json.h"
 
 #include "lib/base/map.h"
+#include "lib/base/utf8.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -59,32 +60,6 @@ static int hex4(const char *s)
 	return value;
 }
 
-static size_t put_utf8(uint32_t code, char *to)
-{
-	size_t length = code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
-	static const unsigned char lead[] = {0, 0, 0xc0, 0xe0, 0xf0};
-	for (size_t i = length; i-- > 1; code >>= 6)
-		to[i] = (char)(0x80 | (code & 0x3f));
-	to[0] = (char)(lead[length] | code);
-	return length;
-}
-
-size_t dfg_utf8_length(const char *s, size_t left)
-{
-	unsigned char lead = (unsigned char)*s;
-	size_t length = lead < 0x80 ? 1 : lead < 0xc2 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : lead < 0xf5 ? 4 : 0;
-	if (!length || length > left)
-		return 0;
-	uint32_t code = length == 1 ? lead : lead & (0x7fu >> length);
-	for (size_t i = 1; i < length; i++) {
-		if (((unsigned char)s[i] & 0xc0) != 0x80)
-			return 0;
-		code = code << 6 | ((unsigned char)s[i] & 0x3f);
-	}
-	bool overlong = (length == 3 && code < 0x800) || (length == 4 && code < 0x10000);
-	return overlong || code > 0x10ffff || (code >= 0xd800 && code < 0xe000) ? 0 : length;
-}
-
 /* Behind a backslash; a surrogate must come with its other half. */
 static struct dfg_err *read_escape(struct reader *r, char **to)
 {
@@ -109,7 +84,7 @@ static struct dfg_err *read_escape(struct reader *r, char **to)
 		return bad(r, "no such escape");
 	}
 	r->at += 5;
-	*to += put_utf8((uint32_t)code, *to);
+	*to += dfg_utf8_put((uint32_t)code, *to);
 	return NULL;
 }
 
@@ -125,7 +100,8 @@ static struct dfg_err *read_string(struct reader *r, const char **out_string, si
 	if (!string)
 		return no_memory();
 	while (r->at < close) {
-		size_t length = dfg_utf8_length(r->at, (size_t)(close - r->at));
+		uint32_t code;
+		size_t length = dfg_utf8_get(r->at, (size_t)(close - r->at), &code);
 		if (!length)
 			return bad(r, "not UTF-8");
 		if ((unsigned char)*r->at < 0x20)

@@ -43,9 +43,6 @@ struct dfg_json_rows {
 DFG_MUST_CHECK struct dfg_err *dfg_json_read_rows(const void *text, size_t length, const struct dfg_json_rows *rows,
 	struct dfg_arena *arena, struct dfg_json **out_value);
 
-/* Bytes of the UTF-8 sign at s, of which `left` > 0 bytes may be read; 0 where it is none. */
-size_t dfg_utf8_length(const char *s, size_t left);
-
 /* "an object", for messages. */
 const char *dfg_json_kind_name(enum dfg_json_kind kind);
 

@@ -1,5 +1,7 @@
 #include "formats/json.h"
 
+#include "lib/base/utf8.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -83,7 +85,8 @@ void dfg_json_bytes(struct dfg_json_out *out, const void *bytes, size_t count)
 	dfg_json_raw(out);
 	dfg_text_put(&out->text, "\"", 1);
 	for (size_t i = 0, length; i < count; i += length) {
-		length = dfg_utf8_length(s + i, count - i);
+		uint32_t code;
+		length = dfg_utf8_get(s + i, count - i, &code);
 		if (!length || (unsigned char)s[i] < 0x20 || s[i] == 0x7f) {
 			dfg_text_add(&out->text, "\\u%04x", (unsigned char)s[i]);
 			length = 1;

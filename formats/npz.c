@@ -1,7 +1,8 @@
 #include "formats/deflate.h"
-#include "formats/json.h"
 #include "formats/npy.h"
 #include "formats/zip.h"
+#include "lib/base/text.h"
+#include "lib/base/utf8.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,11 +18,8 @@ static struct dfg_err *member_name(const struct dfg_zip_member *member, char **o
 {
 	const char *s = member->name;
 	size_t length = member->name_length;
-	for (size_t i = 0, step; i < length; i += step) {
-		step = dfg_utf8_length(s + i, length - i);
-		if (!step || !s[i])
-			return DFG_ERR(DFG_DATA, "member name with a zero or bytes that are not UTF-8");
-	}
+	if (!dfg_utf8_is(s, length) || memchr(s, '\0', length))
+		return DFG_ERR(DFG_DATA, "member name with a zero or bytes that are not UTF-8");
 	if (length < SUFFIX || memcmp(s + length - SUFFIX, suffix, SUFFIX))
 		return DFG_ERR(DFG_DATA, "is no .npy");
 	*out_name = dfg_zeros(length - SUFFIX + 1, 1);

@@ -1,5 +1,7 @@
 #include "formats/pbtxt_lex.h"
 
+#include "lib/base/utf8.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -120,17 +122,6 @@ static bool take_digits(const uint8_t **p, const uint8_t *end, int base, int mos
 	return *p > start;
 }
 
-static void put_utf8(struct dfg_text *to, uint32_t code)
-{
-	char s[4];
-	size_t n = code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
-	static const uint8_t lead[] = {0, 0, 0xc0, 0xe0, 0xf0};
-	for (size_t i = n; i-- > 1; code >>= 6)
-		s[i] = (char)(0x80 | (code & 0x3f));
-	s[0] = (char)(lead[n] | code);
-	dfg_text_put(to, s, n);
-}
-
 /* What stands behind a backslash at *p, which moves behind it. */
 static struct dfg_err *unescape(
 	const struct dfg_pbtxt_lexer *lexer, const uint8_t **p, const uint8_t *end, struct dfg_text *to)
@@ -163,10 +154,8 @@ static struct dfg_err *unescape(
 	}
 	if (!good || value > 0x10ffff)
 		return dfg_pbtxt_error(lexer, "'\\%c' begins no escape that there is", c >= 0x20 && c < 0x7f ? c : '?');
-	if (c == 'u' || c == 'U')
-		put_utf8(to, value);
-	else
-		dfg_text_put(to, &(char){(char)value}, 1);
+	char bytes[4] = {(char)value};
+	dfg_text_put(to, bytes, c == 'u' || c == 'U' ? dfg_utf8_put(value, bytes) : 1);
 	return NULL;
 }
 

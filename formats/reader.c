@@ -1,6 +1,7 @@
 #include "formats/reader.h"
 
 #include "formats/canonical.h"
+#include "lib/base/utf8.h"
 
 #include <string.h>
 
@@ -68,7 +69,7 @@ static struct dfg_err *check_word(struct dfg_reader *r, const struct dfg_wire_fi
 	for (size_t i = 0; i < field->length; i++)
 		if (field->bytes[i] < 0x20 || field->bytes[i] == 0x7f)
 			return dfg_wire_error(&r->file, field->tag, "%s holds the control byte 0x%02x", what, field->bytes[i]);
-	if (!dfg_wire_is_utf8(field->bytes, field->length))
+	if (!dfg_utf8_is(field->bytes, field->length))
 		return dfg_wire_error(&r->file, field->tag, "%s is not UTF-8", what);
 	return NULL;
 }

@@ -291,34 +291,3 @@ int dfg_wire_compare_keys(const void *a, size_t a_length, const void *b, size_t 
 	int order = common ? memcmp(a, b, common) : 0;
 	return order ? order : a_length > b_length ? -1 : a_length < b_length;
 }
-
-/* Bytes of the sequence at s; 0 where there is none. */
-static size_t sequence(const uint8_t *s, size_t left)
-{
-	static const struct {
-		uint8_t mask, lead, length;
-		uint32_t least;
-	} form[] = {{0x80, 0, 1, 0}, {0xe0, 0xc0, 2, 0x80}, {0xf0, 0xe0, 3, 0x800}, {0xf8, 0xf0, 4, 0x10000}};
-	for (size_t f = 0; f < sizeof form / sizeof *form; f++) {
-		if ((*s & form[f].mask) != form[f].lead || form[f].length > left)
-			continue;
-		uint32_t code = *s & (uint8_t)~form[f].mask;
-		for (size_t i = 1; i < form[f].length; i++) {
-			if ((s[i] & 0xc0) != 0x80)
-				return 0;
-			code = code << 6 | (s[i] & 0x3f);
-		}
-		bool surrogate = code >= 0xd800 && code <= 0xdfff;
-		return code >= form[f].least && code <= 0x10ffff && !surrogate ? form[f].length : 0;
-	}
-	return 0;
-}
-
-bool dfg_wire_is_utf8(const uint8_t *bytes, size_t length)
-{
-	size_t step;
-	for (size_t i = 0; i < length; i += step)
-		if (!(step = sequence(bytes + i, length - i)))
-			return false;
-	return true;
-}

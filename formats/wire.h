@@ -106,9 +106,6 @@ DFG_MUST_CHECK struct dfg_err *dfg_wire_error(const struct dfg_wire_file *file, 
  */
 int dfg_wire_compare_keys(const void *a, size_t a_length, const void *b, size_t b_length);
 
-/* Whether all of it is UTF-8. */
-bool dfg_wire_is_utf8(const uint8_t *bytes, size_t length);
-
 static inline const ProtobufCMessageDescriptor *dfg_wire_message_type(const ProtobufCFieldDescriptor *field)
 {
 	return field->type == PROTOBUF_C_TYPE_MESSAGE ? field->descriptor : NULL;

@@ -1,6 +1,7 @@
 #include "lib/base/text.h"
 
 #include "lib/base/mem.h"
+#include "lib/base/utf8.h"
 
 #include <float.h>
 #include <math.h>
@@ -81,31 +82,6 @@ void dfg_text_f64(struct dfg_text *text, double value)
 	dfg_text_add(text, "%s", digits);
 }
 
-/* Bytes of the UTF-8 sequence at s that may be shown as they are; 0 where there is none. */
-static size_t utf8(const unsigned char *s, size_t left)
-{
-	static const struct {
-		unsigned char mask, lead;
-		size_t length;
-		uint32_t least;
-	} form[] = {{0xe0, 0xc0, 2, 0x80}, {0xf0, 0xe0, 3, 0x800}, {0xf8, 0xf0, 4, 0x10000}};
-	if (*s < 0x80)
-		return *s >= 0x20 && *s != 0x7f;
-	for (size_t f = 0; f < sizeof form / sizeof *form; f++) {
-		if ((*s & form[f].mask) != form[f].lead || form[f].length > left)
-			continue;
-		uint32_t code = *s & (unsigned char)~form[f].mask;
-		for (size_t i = 1; i < form[f].length; i++) {
-			if ((s[i] & 0xc0) != 0x80)
-				return 0;
-			code = code << 6 | (s[i] & 0x3f);
-		}
-		bool good = code >= form[f].least && code <= 0x10ffff && (code < 0xd800 || code > 0xdfff) && code >= 0xa0;
-		return good ? form[f].length : 0;
-	}
-	return 0;
-}
-
 void dfg_text_escape(struct dfg_text *text, const void *bytes, size_t count, size_t most)
 {
 	const unsigned char *s = bytes;
@@ -115,11 +91,12 @@ void dfg_text_escape(struct dfg_text *text, const void *bytes, size_t count, siz
 			dfg_text_put(text, "...", 3);
 			return;
 		}
-		size_t good = utf8(s + i, count - i);
+		uint32_t code;
+		size_t length = dfg_utf8_get(s + i, count - i, &code);
 		if (s[i] == '\\' || s[i] == '"')
 			dfg_text_add(text, "\\%c", s[i]);
-		else if (good)
-			dfg_text_put(text, s + i, step = good);
+		else if (length && dfg_utf8_is_shown(code))
+			dfg_text_put(text, s + i, step = length);
 		else if (s[i] == '\n')
 			dfg_text_put(text, "\\n", 2);
 		else

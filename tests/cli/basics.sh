@@ -62,3 +62,7 @@ status 0 "$DFG" fmt link.dfg link.dfg
 printf 'param w: f32[] = zeros\noutput loss = w ** 2\n' | "$DFG" grad - --loss loss --optimizer 'sgd(lr=0.1)' -o step.pb
 status 74 sh -c '"$0" run step.pb --target train --fetch loss --steps 1 --metrics m.jsonl >&-' "$DFG"
 [ "$(cat m.jsonl)" = '{"step":1,"epoch":1,"loss":0}' ]
+
+# Nothing that is said of a file steers the terminal, in one byte or in two.
+status 66 "$DFG" check "$(printf 'a\033[31m\302\233b\233\303\251')"
+has err 'a\x1b[31m\xc2\x9bb\x9bé: No such file'

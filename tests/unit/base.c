@@ -4,6 +4,7 @@
 #include "lib/base/map.h"
 #include "lib/base/mem.h"
 #include "lib/base/text.h"
+#include "lib/base/utf8.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -176,6 +177,29 @@ static void what_could_drive_a_terminal_is_escaped(void **state)
 	dfg_text_release(&text);
 }
 
+static void tells_signs_from_bytes_that_are_none(void **state)
+{
+	(void)state;
+	static const uint32_t least[] = {0, 0x80, 0x800, 0x10000}, most[] = {0x7f, 0x7ff, 0xffff, 0x10ffff};
+	static const char *const none[] = {"\x80", "\xc1\xbf", "\xe0\x9f\xbf", "\xed\xa0\x80", "\xf0\x8f\xbf\xbf",
+		"\xf4\x90\x80\x80", "\xf8\x88\x80\x80\x80", "\xc3", "\xe2\x82", "\xc3\x28"};
+	char sign[4];
+	uint32_t code;
+	for (size_t length = 1; length <= 4; length++)
+		for (int last = 0; last < 2; last++) {
+			uint32_t wanted = last ? most[length - 1] : least[length - 1];
+			assert_int_equal(dfg_utf8_put(wanted, sign), length);
+			assert_int_equal(dfg_utf8_get(sign, length, &code), length);
+			assert_int_equal(code, wanted);
+			assert_false(length > 1 && dfg_utf8_get(sign, length - 1, &code));
+		}
+	for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+		assert_false(dfg_utf8_is(none[i], strlen(none[i])));
+	assert_true(dfg_utf8_is("a\xc3\xa9\xf0\x9f\x99\x82", 7));
+	assert_false(dfg_utf8_is_shown(0x9b));
+	assert_true(dfg_utf8_is_shown(0xe9));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -190,6 +214,7 @@ int main(void)
 		cmocka_unit_test(the_nearest_spelling_is_within_a_third),
 		cmocka_unit_test(floats_are_written_as_short_as_reads_back),
 		cmocka_unit_test(what_could_drive_a_terminal_is_escaped),
+		cmocka_unit_test(tells_signs_from_bytes_that_are_none),
 	};
 	return cmocka_run_group_tests_name("base", tests, NULL, NULL);
 }
