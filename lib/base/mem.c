@@ -25,7 +25,14 @@ static void *heap_zeros(struct dfg_allocator *self, size_t bytes)
 	return calloc(1, bytes ? bytes : 1);
 }
 
-static struct dfg_allocator heap = {heap_take, heap_drop, heap_zeros};
+/* Pages of a large array are moved, not copied. */
+static void *heap_grow(struct dfg_allocator *self, void *memory, size_t bytes)
+{
+	(void)self;
+	return realloc(memory, bytes);
+}
+
+static struct dfg_allocator heap = {heap_take, heap_drop, heap_zeros, heap_grow};
 struct dfg_allocator *dfg_mem = &heap;
 
 void *dfg_zeros(size_t count, size_t size)
@@ -39,6 +46,25 @@ void *dfg_zeros(size_t count, size_t size)
 	return memory ? memset(memory, 0, bytes) : NULL;
 }
 
+/* The array of room elements with room for more, and zeroes in that. */
+static void *enlarge(void *old, size_t room, size_t more, size_t size)
+{
+	void *new;
+	size_t bytes;
+	if (!old || !dfg_mem->grow) {
+		if ((new = dfg_zeros(more, size)) && old)
+			memcpy(new, old, room * size);
+		if (new)
+			dfg_free(old);
+		return new;
+	}
+	if (__builtin_mul_overflow(more, size, &bytes) || bytes > PTRDIFF_MAX)
+		return NULL;
+	if ((new = dfg_mem->grow(dfg_mem, old, bytes)))
+		memset((char *)new + room *size, 0, bytes - room * size);
+	return new;
+}
+
 bool dfg_reserve(void *array, size_t *room, size_t count, size_t size)
 {
 	if (count <= *room)
@@ -47,12 +73,9 @@ bool dfg_reserve(void *array, size_t *room, size_t count, size_t size)
 	size_t more = *room + *room / 2 < count ? count : *room + *room / 2;
 	if (more < 8)
 		more = 8;
-	if (!(new = dfg_zeros(more, size)))
-		return false;
 	memcpy(&old, array, sizeof old); /* array is the address of a pointer to any type */
-	if (old)
-		memcpy(new, old, *room * size);
-	dfg_free(old);
+	if (!(new = enlarge(old, *room, more, size)))
+		return false;
 	memcpy(array, &new, sizeof new);
 	*room = more;
 	return true;

@@ -14,6 +14,8 @@ struct dfg_allocator {
 	void (*drop)(struct dfg_allocator *self, void *memory); /* NULL is fine */
 	/* Zeroed room, where that is cheaper than to take and clear it: a fresh page is zero. NULL: it is not. */
 	void *(*zeros)(struct dfg_allocator *self, size_t bytes);
+	/* More room for what is in memory, which may move; NULL, and it stays, where memory is short. NULL: take and copy. */
+	void *(*grow)(struct dfg_allocator *self, void *memory, size_t bytes);
 };
 
 /* Set once, before the first thread is made. Never NULL. */

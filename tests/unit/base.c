@@ -38,18 +38,30 @@ static void a_failing_allocator_fails_once_or_for_ever(void **state)
 	}
 }
 
-static void an_array_grows_and_keeps_what_it_held(void **state)
+static void an_array_grows_keeps_what_it_held_and_is_zero_behind_that(void **state)
 {
 	(void)state;
-	int *array = NULL;
-	size_t room = 0;
-	for (int i = 0; i < 1000; i++) {
-		assert_true(dfg_reserve(&array, &room, (size_t)i + 1, sizeof *array));
-		array[i] = i;
+	enum { COUNT = 300000 };
+	struct dfg_allocator *heap = dfg_mem;
+	struct dfg_mem_limit copies; /* has no way to grow but to copy */
+	dfg_mem_limit_init(&copies, heap, SIZE_MAX);
+	for (int i = 0; i < 2; i++) {
+		int *array = NULL;
+		size_t room = 0, before = 0;
+		dfg_mem = i ? &copies.base : heap;
+		for (int n = 0; n < COUNT; n++) {
+			assert_true(dfg_reserve(&array, &room, (size_t)n + 1, sizeof *array));
+			for (; before < room; before++)
+				assert_int_equal(array[before], 0);
+			array[n] = n;
+		}
+		for (int n = 0; n < COUNT; n++)
+			assert_int_equal(array[n], n);
+		assert_false(dfg_reserve(&array, &room, SIZE_MAX / 4, sizeof *array));
+		assert_int_equal(array[COUNT - 1], COUNT - 1);
+		dfg_free(array);
+		dfg_mem = heap;
 	}
-	for (int i = 0; i < 1000; i++)
-		assert_int_equal(array[i], i);
-	dfg_free(array);
 }
 
 static void a_product_that_overflows_is_no_memory(void **state)
@@ -205,7 +217,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_limit_refuses_what_would_pass_it_and_takes_back),
 		cmocka_unit_test(a_failing_allocator_fails_once_or_for_ever),
-		cmocka_unit_test(an_array_grows_and_keeps_what_it_held),
+		cmocka_unit_test(an_array_grows_keeps_what_it_held_and_is_zero_behind_that),
 		cmocka_unit_test(a_product_that_overflows_is_no_memory),
 		cmocka_unit_test(a_chunk_of_an_arena_leaves_room_beside_it_under_the_limit),
 		cmocka_unit_test(an_arena_keeps_to_its_limit),
