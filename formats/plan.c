@@ -167,11 +167,9 @@ struct dfg_err *dfg_plan_folder_open(const char *path, const struct dfg_graph_op
 
 void dfg_plan_folder_close(struct dfg_plan_folder *plan)
 {
-	for (uint32_t i = 0; i < plan->parts.parts; i++) {
-		dfg_graph_release(&plan->parts.part[i]);
+	for (uint32_t i = 0; i < plan->parts.parts; i++)
 		dfg_blob_close(&plan->blob[i]);
-	}
-	dfg_free(plan->parts.transfer);
+	dfg_parts_release(&plan->parts);
 	dfg_arena_release(&plan->arena);
 	*plan = (struct dfg_plan_folder){.device = NULL};
 }
@@ -213,7 +211,7 @@ static struct dfg_err *check_place(const struct dfg_folder *folder, struct dfg_a
 	return is ? NULL : DFG_ERR(DFG_NO_OUTPUT, "%s: is no plan, and is not replaced", folder->path);
 }
 
-/* Some parts on their way out, so many at once; the files are opened and closed by the thread that began. */
+/* Some parts on their way out, so many at once: one is written while another is synced. */
 enum { GROUP = 16 };
 struct writing {
 	const struct dfg_graph *part;
@@ -228,6 +226,8 @@ static void write_one(void *arg, int64_t i)
 	dfg_sha256_init(&writing->sha[i]);
 	writing->out[i].sha = &writing->sha[i];
 	writing->err[i] = dfg_graphdef_write(&writing->part[i], &writing->out[i]);
+	if (!writing->err[i])
+		writing->err[i] = dfg_out_commit(&writing->out[i]);
 }
 
 static struct dfg_err *open_group(struct dfg_folder *folder, const struct dfg_plan_folder *plan, uint32_t first,
@@ -253,10 +253,8 @@ static struct dfg_err *write_group(
 		dfg_pool_parallel(pool, count, write_one, &writing);
 	for (uint32_t i = 0; i < count; i++)
 		err = dfg_err_join(err, writing.err[i]);
-	for (uint32_t i = 0; i < count && !err; i++) {
-		err = dfg_out_commit(&writing.out[i]);
+	for (uint32_t i = 0; i < count && !err; i++)
 		dfg_sha256_end(&writing.sha[i], plan->digest[first + i]);
-	}
 	for (uint32_t i = 0; i < count; i++)
 		dfg_out_release(&writing.out[i]);
 	return err;

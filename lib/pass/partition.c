@@ -86,5 +86,6 @@ void dfg_parts_release(struct dfg_parts *parts)
 {
 	for (uint32_t d = 0; d < parts->parts; d++)
 		dfg_graph_release(&parts->part[d]);
+	dfg_free(parts->transfer);
 	*parts = (struct dfg_parts){0};
 }

@@ -40,7 +40,7 @@ struct dfg_parts {
 DFG_MUST_CHECK struct dfg_err *dfg_partition(struct dfg_graph *graph, const struct dfg_facts *facts,
 	const struct dfg_placed *placed, const struct dfg_place_options *options, struct dfg_arena *arena,
 	struct dfg_parts *out_parts);
-void dfg_parts_release(struct dfg_parts *parts); /* the graphs; the arena is the caller's */
+void dfg_parts_release(struct dfg_parts *parts); /* graphs and transfers; the arena is the caller's */
 
 /* What a device calls its clone of a node; NULL when memory is short. Whoever feeds a node feeds its clones too. */
 const char *dfg_clone_name(struct dfg_arena *arena, uint32_t device, const char *name);

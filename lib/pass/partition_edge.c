@@ -76,29 +76,44 @@ static const struct dfg_shape *keep_shape(struct cut *c, const struct dfg_shape 
 	return c->shape = kept;
 }
 
-/* What both ends say, as TensorFlow has it; type and shape under the names that this end has for them. */
-static struct dfg_err *end_attrs(
-	struct cut *c, const struct dfg_transfer *transfer, bool receives, struct dfg_node *node)
+enum { SEND_ATTRS = 6, RECV_ATTRS = 7 /* the last where there is a shape */ };
+
+/* What the ends of a transfer say, but for the _Recv's type, by name as nodes have it. Gives what is behind them. */
+static struct dfg_attr *put_attrs(
+	const struct cut *c, const struct dfg_transfer *transfer, const struct dfg_shape *shape, struct dfg_attr *attr)
 {
-	const struct dfg_attr type = {receives ? "tensor_type" : "T", DFG_ATTR_DTYPE, {.dtype = transfer->dtype}};
-	const struct dfg_shape *shape = keep_shape(c, &transfer->shape);
-	struct dfg_attr *attr = dfg_arena_zeros(c->arena, 7, sizeof *attr);
-	uint32_t n = 0;
-	if (!attr || !shape)
+	*attr++ = (struct dfg_attr){"T", DFG_ATTR_DTYPE, {.dtype = transfer->dtype}};
+	*attr++ = DFG_ATTR_I("_dfg_edge", (int64_t)c->transfers);
+	if (shape)
+		*attr++ = (struct dfg_attr){"_dfg_shape", DFG_ATTR_SHAPE, {.shape = shape}};
+	*attr++ = text_attr("recv_device", c->device_text[transfer->to]);
+	*attr++ = text_attr("send_device", c->device_text[transfer->from]);
+	*attr++ = DFG_ATTR_I("send_device_incarnation", 0);
+	*attr++ = text_attr("tensor_name", (struct dfg_string){transfer->tensor, strlen(transfer->tensor)});
+	return attr;
+}
+
+/*
+ * As TensorFlow has it: the type is T of a _Send, tensor_type of a _Recv. So the list of the one is that of the other, a
+ * place further on; but the shape, where it is known, is the _Recv's alone.
+ */
+static struct dfg_err *end_attrs(
+	struct cut *c, const struct dfg_transfer *transfer, struct dfg_node *send, struct dfg_node *recv)
+{
+	bool is_shared = transfer->shape.rank == DFG_UNKNOWN;
+	const struct dfg_shape *shape = is_shared ? NULL : keep_shape(c, &transfer->shape);
+	struct dfg_attr *attr =
+		dfg_arena_zeros(c->arena, is_shared ? SEND_ATTRS + 1 : SEND_ATTRS + 1 + RECV_ATTRS, sizeof *attr);
+	if (!attr || (!is_shared && !shape))
 		return no_memory();
-	if (!receives)
-		attr[n++] = type;
-	attr[n++] = DFG_ATTR_I("_dfg_edge", (int64_t)c->transfers);
-	if (receives && shape->rank != DFG_UNKNOWN)
-		attr[n++] = (struct dfg_attr){"_dfg_shape", DFG_ATTR_SHAPE, {.shape = shape}};
-	attr[n++] = text_attr("recv_device", c->device_text[transfer->to]);
-	attr[n++] = text_attr("send_device", c->device_text[transfer->from]);
-	attr[n++] = DFG_ATTR_I("send_device_incarnation", 0);
-	attr[n++] = text_attr("tensor_name", (struct dfg_string){transfer->tensor, strlen(transfer->tensor)});
-	if (receives)
-		attr[n++] = type;
-	node->attr = attr;
-	node->n_attr = n;
+	struct dfg_attr *end = put_attrs(c, transfer, shape, attr);
+	*end++ = (struct dfg_attr){"tensor_type", DFG_ATTR_DTYPE, {.dtype = transfer->dtype}};
+	recv->attr = attr + 1;
+	recv->n_attr = (uint32_t)(end - recv->attr);
+	send->attr = is_shared ? attr : end;
+	send->n_attr = SEND_ATTRS;
+	if (!is_shared)
+		put_attrs(c, transfer, NULL, end);
 	return NULL;
 }
 
@@ -107,10 +122,12 @@ static struct dfg_err *inputs(struct cut *c, struct dfg_node *node, struct dfg_e
 {
 	node->n_in = data.node != DFG_NONE;
 	node->n_control = control != DFG_NONE;
-	if (!(node->in = dfg_arena_zeros(c->arena, 2, sizeof *node->in)))
+	if (!(node->in = dfg_arena_zeros(c->arena, node->n_in + node->n_control, sizeof *node->in)))
 		return no_memory();
-	node->in[0] = data;
-	node->in[node->n_in] = control == DFG_NONE ? node->in[node->n_in] : (struct dfg_edge){control, DFG_CONTROL};
+	if (node->n_in)
+		node->in[0] = data;
+	if (node->n_control)
+		node->in[node->n_in] = (struct dfg_edge){control, DFG_CONTROL};
 	return NULL;
 }
 
@@ -128,16 +145,20 @@ static struct dfg_err *add_signal(struct cut *c, uint32_t after, struct dfg_edge
 	return dfg_cut_add(c, &node, cut_device(c, after), &out_edge->node);
 }
 
-static struct dfg_err *add_end(
-	struct cut *c, const struct dfg_transfer *transfer, struct dfg_edge data, uint32_t control, uint32_t *out_number)
+/* gate: what says at each end whether there is a transfer. */
+static struct dfg_err *add_ends(struct cut *c, const struct dfg_transfer *transfer, struct dfg_edge data,
+	const uint32_t gate[2], struct way *out_way)
 {
-	bool receives = data.node == DFG_NONE;
-	struct dfg_node node = {.op_name = receives ? "_Recv" : "_Send", .op = receives ? c->recv : c->send};
-	if (!(node.name = dfg_arena_number(c->arena, receives ? "_dfg/recv" : "_dfg/send", '/', c->transfers)))
+	struct dfg_node send = {.op_name = "_Send", .op = c->send}, recv = {.op_name = "_Recv", .op = c->recv};
+	send.name = dfg_arena_number(c->arena, "_dfg/send", '/', c->transfers);
+	recv.name = dfg_arena_number(c->arena, "_dfg/recv", '/', c->transfers);
+	if (!send.name || !recv.name)
 		return no_memory();
-	DFG_TRY(end_attrs(c, transfer, receives, &node));
-	DFG_TRY(inputs(c, &node, data, control));
-	return dfg_cut_add(c, &node, receives ? transfer->to : transfer->from, out_number);
+	DFG_TRY(end_attrs(c, transfer, &send, &recv));
+	DFG_TRY(inputs(c, &send, data, gate[0]));
+	DFG_TRY(inputs(c, &recv, (struct dfg_edge){DFG_NONE, 0}, gate[1]));
+	DFG_TRY(dfg_cut_add(c, &send, transfer->from, &out_way->send));
+	return dfg_cut_add(c, &recv, transfer->to, &out_way->to);
 }
 
 /* What can be sent: a tensor of a type that is known, and no reference to something that stays where it is. */
@@ -209,7 +230,7 @@ static struct dfg_err *gates(struct cut *c, struct dfg_edge edge, struct dfg_tra
 static struct dfg_err *transfer(struct cut *c, uint32_t reader, struct dfg_edge edge)
 {
 	struct dfg_transfer transfer;
-	struct dfg_edge data = edge, none = {DFG_NONE, 0};
+	struct dfg_edge data = edge;
 	struct way way = {.device = cut_device(c, reader), .port = edge.port};
 	uint32_t gate[2];
 	DFG_TRY(describe(c, reader, edge, &transfer));
@@ -225,8 +246,7 @@ static struct dfg_err *transfer(struct cut *c, uint32_t reader, struct dfg_edge 
 		return add_way(c, edge.node, &way);
 	}
 	DFG_TRY(gates(c, edge, &transfer, gate));
-	DFG_TRY(add_end(c, &transfer, data, gate[0], &way.send));
-	DFG_TRY(add_end(c, &transfer, none, gate[1], &way.to));
+	DFG_TRY(add_ends(c, &transfer, data, gate, &way));
 	if (!dfg_reserve(&c->transfer, &c->transfer_room, c->transfers + 1, sizeof *c->transfer))
 		return no_memory();
 	c->transfer[c->transfers++] = transfer;

@@ -1,6 +1,10 @@
 #include "lib/pass/cutting.h"
 
+#include "lib/base/pool.h"
+
 #include <string.h>
+
+enum { NODES_FOR_MORE_THREADS = 100000 };
 
 /*
  * Nodes go into their parts in the file's order. What was added goes in front of what reads it; a _Send behind what it
@@ -15,11 +19,15 @@ struct laying {
 		uint32_t node, input;
 	} * stack; /* added nodes that wait for others */
 	size_t stack_room;
+	struct dfg_err **err; /* by part */
 };
 
-static struct dfg_err *put(struct laying *l, uint32_t n, const struct dfg_node *node)
+/* In room that is there; its name comes later. */
+static void put(struct laying *l, uint32_t n, const struct dfg_node *node)
 {
-	return dfg_graph_add(&l->parts->part[cut_device(l->c, n)], node, &l->number[n]);
+	struct dfg_graph *part = &l->parts->part[cut_device(l->c, n)];
+	l->number[n] = part->count;
+	part->node[part->count++] = *node;
 }
 
 static bool is_waiting(const struct laying *l, uint32_t n)
@@ -48,7 +56,7 @@ static struct dfg_err *put_added(struct laying *l, uint32_t n)
 	for (uint32_t from = n;; from = next_input(l, &l->stack[depth - 1])) {
 		if (from == DFG_NONE) {
 			uint32_t done = l->stack[--depth].node;
-			DFG_TRY(put(l, done, cut_node(l->c, done)));
+			put(l, done, cut_node(l->c, done));
 			if (!depth)
 				return NULL;
 			continue;
@@ -93,11 +101,35 @@ static struct dfg_err *put_all(struct laying *l)
 		struct dfg_node node = c->graph->node[n];
 		node.device = c->options->device[cut_device(c, n)];
 		DFG_TRY(take_inputs(l, n, &node));
-		DFG_TRY(put(l, n, &node));
+		put(l, n, &node);
 		DFG_TRY(put_sends(l, n));
 	}
 	for (uint32_t i = 0; i < c->n_added; i++)
 		DFG_TRY(put_added(l, c->graph->count + i));
+	return NULL;
+}
+
+/* Some at a time: while the slot of one is fetched, the next is hashed. */
+static struct dfg_err *name_nodes(struct dfg_graph *part)
+{
+	enum { FEW = 16 };
+	uint32_t hash[FEW], length[FEW], number;
+	bool is_new = true;
+	for (uint32_t first = 0; first < part->count; first += FEW) {
+		uint32_t count = part->count - first < FEW ? part->count - first : FEW;
+		for (uint32_t i = 0; i < count; i++) {
+			length[i] = (uint32_t)strlen(part->node[first + i].name);
+			hash[i] = dfg_map_hash(part->node[first + i].name, length[i]);
+			dfg_map_prefetch(&part->names, hash[i]);
+		}
+		for (uint32_t i = 0; i < count; i++) {
+			const char *name = part->node[first + i].name;
+			if (!dfg_map_put_hash(&part->names, name, length[i], hash[i], &number, &is_new))
+				return DFG_ERR(DFG_MEMORY, "no memory for node '%.200s'", name);
+			if (!is_new)
+				return DFG_ERR(DFG_BUG, "node '%.200s' is in a part twice", name);
+		}
+	}
 	return NULL;
 }
 
@@ -111,9 +143,11 @@ static bool calls(const struct dfg_node *node)
 	return false;
 }
 
-/* Edges in the part's own numbers; the library where something there may call it. */
-static void finish(const struct laying *l, struct dfg_graph *part)
+/* Names, edges in the part's own numbers, the library where something there may call it; nothing of other parts. */
+static void finish(void *laying, int64_t i)
 {
+	const struct laying *l = laying;
+	struct dfg_graph *part = &l->parts->part[i];
 	bool has_calls = false;
 	for (uint32_t n = 0; n < part->count; n++) {
 		struct dfg_node *node = &part->node[n];
@@ -125,6 +159,20 @@ static void finish(const struct laying *l, struct dfg_graph *part)
 		part->library = NULL;
 		part->n_library = 0;
 	}
+	l->err[i] = name_nodes(part);
+}
+
+static struct dfg_err *finish_all(struct laying *l)
+{
+	struct dfg_pool *pool;
+	struct dfg_err *err = NULL;
+	size_t nodes = l->c->graph->count + l->c->n_added;
+	DFG_TRY(dfg_pool_new(nodes < NODES_FOR_MORE_THREADS ? 1 : 0, &pool));
+	dfg_pool_parallel(pool, l->parts->parts, finish, l);
+	dfg_pool_free(pool);
+	for (uint32_t d = 0; d < l->parts->parts; d++)
+		err = dfg_err_join(err, l->err[d]);
+	return err;
 }
 
 /* Room for all nodes of each part at once. */
@@ -153,13 +201,13 @@ static struct dfg_err *init(struct laying *l)
 	l->number = dfg_arena_zeros(&c->scratch, nodes + 1, sizeof *l->number);
 	l->seen = dfg_arena_zeros(&c->scratch, nodes + 1, sizeof *l->seen);
 	l->parts->part = dfg_arena_zeros(c->arena, c->options->devices, sizeof *l->parts->part);
-	l->parts->transfer = dfg_arena_zeros(c->arena, c->transfers + 1, sizeof *c->transfer);
-	if (!l->number || !l->seen || !l->parts->part || !l->parts->transfer)
+	l->err = dfg_arena_zeros(&c->scratch, c->options->devices, sizeof(void *));
+	if (!l->number || !l->seen || !l->parts->part || !l->err)
 		return DFG_ERR(DFG_MEMORY, "no memory for %u parts of %zu nodes", c->options->devices, nodes);
 	memset(l->number, 0xff, (nodes + 1) * sizeof *l->number); /* DFG_NONE */
-	if (c->transfers)
-		memcpy(l->parts->transfer, c->transfer, c->transfers * sizeof *c->transfer);
+	l->parts->transfer = c->transfer;
 	l->parts->transfers = (uint32_t)c->transfers;
+	c->transfer = NULL;
 	l->parts->parts = c->options->devices;
 	for (uint32_t d = 0; d < l->parts->parts; d++)
 		l->parts->part[d] = (struct dfg_graph){
@@ -184,8 +232,8 @@ struct dfg_err *dfg_cut_parts(struct cut *c, struct dfg_parts *out_parts)
 	struct dfg_err *err = init(&l);
 	if (!err)
 		err = put_all(&l);
-	for (uint32_t d = 0; d < out_parts->parts && !err; d++)
-		finish(&l, &out_parts->part[d]);
+	if (!err)
+		err = finish_all(&l);
 	dfg_free(l.stack);
 	return err;
 }
