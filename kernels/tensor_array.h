@@ -17,9 +17,12 @@ struct dfg_array_terms {
 	size_t count, room;
 };
 struct dfg_array_element {
-	struct dfg_tensor value; /* its shape stays when it was cleared, and is the forward array's before it is written */
-	struct dfg_array_terms *terms; /* beside value, of a gradient array */
-	bool is_shaped, is_written, is_read, is_cleared;
+	void *data; /* in the buffer, of which it has a reference; NULL before it is written and when it was cleared */
+	struct dfg_buffer *buffer;
+	struct dfg_array_terms *terms; /* beside that, of a gradient array */
+	uint32_t shape;                /* number in the array's shapes + 1; 0: not known. Stays when it was cleared, and is
+	                                  the forward array's before it is written */
+	bool is_written, is_read, is_cleared;
 };
 
 struct dfg_array {
@@ -32,6 +35,10 @@ struct dfg_array {
 	int64_t count;                  /* elements */
 	size_t room;                    /* of them, those that something is known of */
 	struct dfg_array_element *item; /* the first `room` */
+	struct dfg_shape *shape;        /* of elements, in the order in which they came, equal ones in a row once */
+	size_t n_shapes, shape_room;
+	struct dfg_buffer *chunk; /* where small elements lie side by side; before `used` it is taken */
+	size_t used;
 	struct dfg_array_gradient {
 		char *source;
 		struct dfg_array *array;

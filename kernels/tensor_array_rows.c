@@ -1,10 +1,12 @@
 /* Many elements of a tensor array at once: as rows of one tensor, or as parts of it. */
 #include "kernels/tensor_array.h"
 
+#include "kernels/box.h"
 #include "kernels/fit.h"
 #include "kernels/tensor_array_gradient.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 enum { HANDLE, INDICES, VALUE };
 
@@ -22,15 +24,12 @@ static void release(struct read *read)
 	read->count = 0;
 }
 
-/* The n elements: those of indices, or where that is NULL all. Under the lock. */
-static struct dfg_err *read_all(struct dfg_array *array, const struct dfg_tensor *indices, int64_t n,
-	const struct dfg_shape *like, struct read *read)
+/* One more. Under the lock. */
+static struct dfg_err *read_one(struct dfg_array *array, int64_t index, const struct dfg_shape *like, struct read *read)
 {
-	for (int64_t i = 0; i < n; i++) {
-		DFG_TRY(dfg_array_read(array, indices ? dfg_tensor_int(indices, i) : i, like, &read->value[i]));
-		read->at[i] = &read->value[i];
-		read->count++;
-	}
+	DFG_TRY(dfg_array_read(array, index, like, &read->value[read->count]));
+	read->at[read->count] = &read->value[read->count];
+	read->count++;
 	return NULL;
 }
 
@@ -45,29 +44,53 @@ static struct dfg_err *read_room(struct dfg_kernel *ctx, int64_t n, struct read 
 	return NULL;
 }
 
-/* The shape that all elements have. */
-static struct dfg_err *one_shape(const struct read *read, const struct dfg_array *array)
+/*
+ * How many are read before they are copied: few, so that n small ones need no room beside the result; all, where a copy
+ * of bytes is not yet an element.
+ */
+static int64_t block_of(const struct dfg_kernel *ctx, int64_t n)
 {
-	for (int64_t i = 1; i < read->count; i++)
-		if (!dfg_shape_equal(&read->value[i].shape, &read->value[0].shape))
+	enum { FEW = 256 };
+	return n < FEW || dfg_dtype_is_object((enum dfg_dtype)ctx->call->out_dtype[0]) ? n : FEW;
+}
+
+/* The elements of indices [first, first + count), all of one shape. */
+static struct dfg_err *read_block(struct dfg_kernel *ctx, int64_t first, int64_t count, struct dfg_array *array,
+	struct dfg_shape *element, struct read *read)
+{
+	release(read);
+	for (int64_t i = 0; i < count; i++) {
+		int64_t index = dfg_tensor_int(ctx->in[INDICES], first + i);
+		DFG_TRY(read_one(array, index, dfg_kernel_attr(ctx)[0].shape, read));
+		const struct dfg_shape *shape = &read->value[i].shape;
+		if (!first && !i)
+			*element = *shape;
+		if (!dfg_shape_equal(shape, element))
 			return DFG_ERR(DFG_DATA, "tensor array '%s': elements %s and %s cannot be rows of one tensor",
-				array->object.resource.name, dfg_shape_words(&read->value[0].shape).s,
-				dfg_shape_words(&read->value[i].shape).s);
+				array->object.resource.name, dfg_shape_words(element).s, dfg_shape_words(shape).s);
+	}
 	return NULL;
 }
 
 static struct dfg_err *gather(struct dfg_kernel *ctx, int64_t n, struct dfg_array *array, struct read *read)
 {
-	struct dfg_shape like = *dfg_kernel_attr(ctx)[0].shape, element, shape;
-	if (!n) {
-		DFG_TRY(dfg_array_row(array, &like, &element));
-	} else {
-		DFG_TRY(read_all(array, dfg_kernel_input(ctx, INDICES), n, &like, read));
-		DFG_TRY(one_shape(read, array));
-		element = read->value[0].shape;
-	}
+	struct dfg_shape element, shape;
+	struct dfg_tensor *out;
+	int64_t block = block_of(ctx, n);
+	if (n)
+		DFG_TRY(read_block(ctx, 0, block, array, &element, read));
+	else
+		DFG_TRY(dfg_array_row(array, dfg_kernel_attr(ctx)[0].shape, &element));
 	DFG_TRY(dfg_held_rows(n, &element, &shape));
-	return dfg_held_join(ctx, 0, read->at, n, &shape);
+	DFG_TRY(dfg_kernel_output(ctx, 0, &shape, &out));
+	int64_t each = dfg_shape_count(&element);
+	for (int64_t first = 0; first < n; first += block) {
+		if (first)
+			DFG_TRY(read_block(ctx, first, first + block < n ? block : n - first, array, &element, read));
+		for (int64_t i = 0; i < read->count && each; i++)
+			memcpy(dfg_tensor_at(out, (first + i) * each), read->value[i].data, dfg_tensor_bytes(&read->value[i]));
+	}
+	return dfg_moved(ctx, 0);
 }
 
 static struct dfg_err *gather_run(struct dfg_kernel *ctx)
@@ -76,7 +99,7 @@ static struct dfg_err *gather_run(struct dfg_kernel *ctx)
 	struct read read;
 	int64_t n;
 	DFG_TRY(dfg_held_indices(ctx, INDICES, &n));
-	DFG_TRY(read_room(ctx, n, &read));
+	DFG_TRY(read_room(ctx, block_of(ctx, n), &read));
 	DFG_TRY(dfg_array_lock(ctx, (enum dfg_dtype)ctx->call->out_dtype[0], &array));
 	struct dfg_err *err = gather(ctx, n, array, &read);
 	dfg_array_unlock(array);
@@ -215,8 +238,8 @@ static struct dfg_err *concat(struct dfg_kernel *ctx, int64_t n, struct dfg_arra
 	struct dfg_tensor *lengths;
 	DFG_TRY(dfg_held_rows(DFG_UNKNOWN, rest, &like));
 	DFG_TRY(dfg_kernel_output(ctx, 1, &DFG_SHAPE_VECTOR(n), &lengths));
-	DFG_TRY(read_all(array, NULL, n, &like, read));
 	for (int64_t i = 0; i < n; i++) {
+		DFG_TRY(read_one(array, i, &like, read));
 		DFG_TRY(add_part(&whole, &read->value[i].shape, i));
 		((int64_t *)lengths->data)[i] = read->value[i].shape.dim[0];
 	}

@@ -9,7 +9,7 @@
 
 static void drop_element(struct dfg_array_element *item)
 {
-	dfg_tensor_release(&item->value);
+	dfg_buffer_unref(item->buffer);
 	for (size_t i = 0; item->terms && i < item->terms->count; i++)
 		dfg_tensor_release(&item->terms->at[i]);
 	if (item->terms)
@@ -23,8 +23,12 @@ void dfg_array_close(struct dfg_array *array)
 	for (size_t i = 0; i < array->room; i++)
 		drop_element(&array->item[i]);
 	dfg_free(array->item);
+	dfg_free(array->shape);
+	dfg_buffer_unref(array->chunk);
 	array->item = NULL;
-	array->room = 0;
+	array->shape = NULL;
+	array->chunk = NULL;
+	array->room = array->n_shapes = array->shape_room = 0;
 	array->closed = true;
 }
 
@@ -105,12 +109,68 @@ static struct dfg_err *find_item(struct dfg_array *array, int64_t index, struct 
 	return NULL;
 }
 
+/* What the element must be like, as far as known. */
+static const struct dfg_shape *shape_of(const struct dfg_array *array, const struct dfg_array_element *item)
+{
+	return item->shape ? &array->shape[item->shape - 1] : &array->element;
+}
+
+static struct dfg_err *set_shape(struct dfg_array *array, struct dfg_array_element *item, const struct dfg_shape *shape)
+{
+	size_t n = array->n_shapes;
+	if (!n || !dfg_shape_equal(&array->shape[n - 1], shape)) {
+		if (n == UINT32_MAX || !dfg_reserve(&array->shape, &array->shape_room, n + 1, sizeof *array->shape))
+			return DFG_ERR(DFG_MEMORY, ARRAY "no memory for a shape", array->object.resource.name);
+		array->shape[array->n_shapes++] = *shape;
+	}
+	item->shape = (uint32_t)array->n_shapes;
+	return NULL;
+}
+
+/* The element as a tensor, without a reference of its own; and back. */
+static struct dfg_tensor value_of(const struct dfg_array *array, const struct dfg_array_element *item)
+{
+	struct dfg_tensor value = {
+		.dtype = array->dtype, .shape = *shape_of(array, item), .data = item->data, .buffer = item->buffer};
+	value.room = dfg_tensor_bytes(&value);
+	return value;
+}
+
+static void set_value(struct dfg_array_element *item, const struct dfg_tensor *value)
+{
+	item->data = value->data;
+	item->buffer = value->buffer;
+}
+
+/* Small elements lie side by side: a buffer for each would be many times as large. */
+static struct dfg_err *pack(struct dfg_array *array, struct dfg_tensor *value)
+{
+	enum { SMALL = 64, FIRST = 256, MOST = 4096 };
+	size_t bytes = dfg_tensor_bytes(value), room = array->chunk ? 2 * array->chunk->room : FIRST;
+	if (!bytes || bytes > SMALL || dfg_dtype_is_object(value->dtype))
+		return NULL;
+	if (!array->chunk || array->used + bytes > array->chunk->room) {
+		struct dfg_buffer *chunk;
+		DFG_TRY(dfg_buffer_new(value->dtype, room < MOST ? room : MOST, &chunk));
+		dfg_buffer_unref(array->chunk);
+		array->chunk = chunk;
+		array->used = 0;
+	}
+	void *to = (char *)array->chunk->data + array->used;
+	memcpy(to, value->data, bytes);
+	dfg_buffer_unref(value->buffer);
+	value->buffer = dfg_buffer_ref(array->chunk);
+	value->data = to;
+	array->used += bytes;
+	return NULL;
+}
+
 /* Whether the element may be written, and may be this. */
 static struct dfg_err *check_write(
 	const struct dfg_array *array, int64_t index, const struct dfg_array_element *item, const struct dfg_tensor *value)
 {
 	const char *name = array->object.resource.name;
-	const struct dfg_shape *shape = item->is_shaped ? &item->value.shape : &array->element;
+	const struct dfg_shape *shape = shape_of(array, item);
 	if (item->is_read)
 		return DFG_ERR(DFG_DATA, ARRAY "cannot write element %" PRId64 ", which has been read", name, index);
 	if (item->is_written && !array->sums)
@@ -133,13 +193,16 @@ static struct dfg_err *keep_term(struct dfg_array_element *item, const struct df
 }
 
 /* One more term. Whole numbers and lists are added at once; what rounds waits until all terms are there. */
-static struct dfg_err *add_term(struct dfg_array_element *item, struct dfg_tensor *value)
+static struct dfg_err *add_term(const struct dfg_array *array, struct dfg_array_element *item, struct dfg_tensor *value)
 {
+	struct dfg_tensor sum = value_of(array, item);
 	if (value->dtype != DFG_VARIANT && !dfg_dtype_is(value->dtype, "int"))
 		return keep_term(item, value);
-	DFG_TRY(dfg_held_add(&item->value, value));
-	dfg_tensor_release(value);
-	return NULL;
+	struct dfg_err *err = dfg_held_add(&sum, value);
+	set_value(item, &sum);
+	if (!err)
+		dfg_tensor_release(value);
+	return err;
 }
 
 /* The tensor is taken where there is no error. */
@@ -153,9 +216,11 @@ static struct dfg_err *write_element(struct dfg_array *array, int64_t index, str
 	DFG_TRY(check_write(array, index, item, value));
 	DFG_TRY(dfg_object_hold(&array->object, value));
 	if (item->is_written)
-		return add_term(item, value);
-	item->value = *value;
-	item->is_written = item->is_shaped = true;
+		return add_term(array, item, value);
+	DFG_TRY(set_shape(array, item, &value->shape));
+	DFG_TRY(pack(array, value));
+	set_value(item, value);
+	item->is_written = true;
 	if (array->same && !dfg_shape_known(&array->element))
 		array->element = value->shape;
 	return NULL;
@@ -178,28 +243,30 @@ static int by_bits(const void *a, const void *b)
 }
 
 /* Adds the terms up, the same way in whatever order they came. */
-static struct dfg_err *add_up(struct dfg_array_element *item)
+static struct dfg_err *add_up(const struct dfg_array *array, struct dfg_array_element *item)
 {
 	struct dfg_array_terms *terms = item->terms;
+	struct dfg_tensor sum = value_of(array, item);
+	struct dfg_err *err = NULL;
 	if (!terms)
 		return NULL;
 	if (terms->count > 1) {
-		DFG_TRY(keep_term(item, &item->value));
+		DFG_TRY(keep_term(item, &sum));
 		qsort(terms->at, terms->count, sizeof *terms->at, by_bits);
-		item->value = terms->at[--terms->count];
+		sum = terms->at[--terms->count];
 	}
-	while (terms->count) {
-		DFG_TRY(dfg_held_add(&item->value, &terms->at[terms->count - 1]));
-		dfg_tensor_release(&terms->at[--terms->count]);
+	for (; terms->count && !err; terms->count--) {
+		err = dfg_held_add(&sum, &terms->at[terms->count - 1]);
+		dfg_tensor_release(&terms->at[terms->count - 1]);
 	}
-	return NULL;
+	set_value(item, &sum);
+	return err;
 }
 
 static struct dfg_err *unwritten(struct dfg_array *array, int64_t index, const struct dfg_shape *like,
 	const struct dfg_array_element *item, struct dfg_tensor *out_value)
 {
-	const struct dfg_shape *own = item->is_shaped ? &item->value.shape : &array->element;
-	struct dfg_shape shape = dfg_shape_merge(own, like);
+	struct dfg_shape shape = dfg_shape_merge(shape_of(array, item), like);
 	if (dfg_shape_known(&shape))
 		return dfg_held_zeros(array->dtype, &shape, out_value);
 	return DFG_ERR(DFG_DATA, ARRAY "element %" PRId64 " was never written, and its shape %s is not known",
@@ -220,20 +287,20 @@ struct dfg_err *dfg_array_read(
 			index);
 	if (!item->is_written)
 		DFG_TRY(unwritten(array, index, like, item, out_value));
-	else if (!dfg_shape_fits(&item->value.shape, like))
+	else if (!dfg_shape_fits(shape_of(array, item), like))
 		return DFG_ERR(DFG_DATA, ARRAY "element %" PRId64 " is %s, not %s", name, index,
-			dfg_shape_words(&item->value.shape).s, dfg_shape_words(like).s);
+			dfg_shape_words(shape_of(array, item)).s, dfg_shape_words(like).s);
 	else
-		DFG_TRY(add_up(item));
+		DFG_TRY(add_up(array, item));
 	item->is_read = true;
 	item->is_cleared = array->clears;
 	if (!item->is_written)
 		return NULL;
-	*out_value = item->value;
+	*out_value = value_of(array, item);
 	if (array->clears)
-		item->value = (struct dfg_tensor){.shape = item->value.shape};
+		set_value(item, &(struct dfg_tensor){0});
 	else
-		dfg_buffer_ref(item->value.buffer);
+		dfg_buffer_ref(item->buffer);
 	return NULL;
 }
 
@@ -269,13 +336,14 @@ static struct dfg_err *prepend(
 static struct dfg_err *copy_shapes(const struct dfg_array *from, const struct dfg_shape *before, struct dfg_array *to)
 {
 	struct dfg_array_element *item;
+	struct dfg_shape shape;
 	DFG_TRY(prepend(before, &from->row, &to->row));
 	for (size_t i = 0; i < from->room; i++) {
-		if (!from->item[i].is_shaped)
+		if (!from->item[i].shape)
 			continue;
 		DFG_TRY(find_item(to, (int64_t)i, &item));
-		DFG_TRY(prepend(before, &from->item[i].value.shape, &item->value.shape));
-		item->is_shaped = true;
+		DFG_TRY(prepend(before, shape_of(from, &from->item[i]), &shape));
+		DFG_TRY(set_shape(to, item, &shape));
 	}
 	return NULL;
 }

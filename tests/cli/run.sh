@@ -203,6 +203,18 @@ tail -c 30 many.json | grep -q '"displayTimeUnit"'
 status 65 "$DFG" run count.dfg --feed n=20000 --fetch y --trace none.json --max-iterations 100
 [ ! -e none.json ]
 
+# A yield of scalars needs little more than the scalars.
+cat >yields.dfg <<'END'
+input n: i32
+h, all = loop (h = 0.0) for i in 0..n {
+	yield h
+	next h + 1.0
+}
+output last = all[n - 1]
+END
+status 0 "$DFG" run yields.dfg --feed n=100000 --fetch last --memory-limit 16Mi
+has out 'last: f32[] 99999'
+
 # Timing and traces.
 status 0 "$DFG" run "$g" --feed 'x=f32[1,2]:1,0' --repeat 3 --warmup 2 --stats --json
 has err 'median_us '
