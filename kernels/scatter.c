@@ -23,10 +23,8 @@ static struct dfg_err *check_updates(
 {
 	if (indices->rank < 0 || updates->rank < 0 || whole->rank < 0)
 		return NULL;
-	if (indices->rank < 2)
-		return DFG_ERR(DFG_DATA, "indices must be a matrix at least, not %s", dfg_shape_words(indices).s);
-	int64_t depth = indices->dim[indices->rank - 1];
-	if (depth > whole->rank)
+	int64_t depth = indices->rank ? indices->dim[indices->rank - 1] : 0;
+	if (!indices->rank || depth > whole->rank)
 		return DFG_ERR(DFG_DATA, "indices %s do not fit %s", dfg_shape_words(indices).s, dfg_shape_words(whole).s);
 	if (depth < 0)
 		return NULL;
@@ -73,9 +71,14 @@ static struct dfg_err *put_all(const struct scatter *s, put_row *row_into)
 	return NULL;
 }
 
-/* Either nothing is put, or something somewhere: rows of no elements, or none to put them in, are a mistake. */
+/*
+ * Either nothing is put, or something somewhere: rows of no elements, or none to put them in, are a mistake. A vector for
+ * an index is one only when it runs: TensorFlow's gradients have some in nodes that never do.
+ */
 static struct dfg_err *check_elements(const struct scatter *s)
 {
+	if (s->indices->shape.rank < 2)
+		return DFG_ERR(DFG_DATA, "indices must be a matrix at least, not %s", dfg_shape_words(&s->indices->shape).s);
 	int64_t indices = dfg_shape_count(&s->indices->shape), updates = dfg_shape_count(&s->updates->shape);
 	if ((!indices && !updates) || (indices && updates && dfg_shape_count(&s->out->shape)))
 		return NULL;
