@@ -111,7 +111,7 @@ struct dfg_err *dfg_head_get(const uint8_t *in, size_t limit, struct dfg_message
 	uint8_t kind = in[0], flags = in[1], rank = in[3];
 	uint64_t bytes = dfg_le64(in + 16);
 	struct dfg_message message = {.kind = kind, .dead = flags & FLAG_DEAD};
-	if (kind > DFG_MESSAGE_CONTROL || flags > FLAG_TENSOR)
+	if (kind >= DFG_MESSAGE_KINDS || flags > FLAG_TENSOR)
 		return DFG_ERR(DFG_PROTOCOL, "a message of the unknown kind %u (%u)", kind, flags);
 	message.key.number = dfg_le32(in + 4);
 	message.key.step = dfg_le64(in + 8);

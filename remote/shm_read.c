@@ -54,7 +54,7 @@ static struct dfg_err *parse(struct shm_link *link, const struct frame *frame, s
 	out->tensor.buffer = NULL;
 	ring_get(&link->in, out->key.iteration, frame->depth * sizeof *out->key.iteration);
 	ring_get(&link->in, out->tensor.shape.dim, frame->rank * sizeof *out->tensor.shape.dim);
-	if (frame->kind > DFG_MESSAGE_CONTROL || frame->dead > 1 || frame->count > frame->bytes)
+	if (frame->kind >= DFG_MESSAGE_KINDS || frame->dead > 1 || frame->count > frame->bytes)
 		return broken(link, "no such message");
 	if (!frame->dtype)
 		return frame->bytes || frame->rank ? broken(link, "bytes of no tensor") : NULL;

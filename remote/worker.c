@@ -230,7 +230,7 @@ static struct dfg_err *take_control(struct dfg_worker *worker, uint32_t peer, st
 static void deliver(void *arg, uint32_t peer, struct dfg_message *message)
 {
 	struct dfg_worker *worker = arg;
-	if (message->kind == DFG_MESSAGE_TENSOR && worker->rendezvous) {
+	if (message->kind != DFG_MESSAGE_CONTROL && worker->rendezvous) {
 		dfg_rendezvous_deliver(worker->rendezvous, peer, message);
 		return;
 	}

@@ -15,6 +15,12 @@ enum { DFG_LINK_DEPTH = 16 }; /* loops around a transfer, at most */
 enum dfg_message_kind {
 	DFG_MESSAGE_TENSOR,  /* of a transfer of the plan */
 	DFG_MESSAGE_CONTROL, /* between launcher and worker: `number` says what, remote/control.h */
+
+	/* Between two rendezvous, of the tensors that one sends to the other: lib/exec/budget.h. They have none. */
+	DFG_MESSAGE_TAKEN,   /* `step`: the cost of all that the receiver has taken */
+	DFG_MESSAGE_STALLED, /* `step`: what of that the sender knows, who holds something back */
+	DFG_MESSAGE_WANTED,  /* the receiver waits for this */
+	DFG_MESSAGE_KINDS,
 };
 
 /* Which value of a step: the number of the cut edge in the plan's manifest, and an iteration for each loop around it. */

@@ -224,7 +224,7 @@ static void trace(const struct machine *machine, const struct ready *item, uint6
 }
 
 /* The first input that is dead speaks for all, whatever the order in which they came; else a control input does. */
-static const struct death *death_of(const struct machine *machine, const struct ready *item)
+const struct death *dfg_death_of(const struct machine *machine, const struct ready *item)
 {
 	const struct slab *slab = item->slab;
 	const uint32_t *use = slab->loop->use + machine->flow->first_use[item->record];
@@ -257,7 +257,7 @@ static void rest(struct runner *runner, const struct ready *item, uint64_t began
 struct dfg_err *dfg_process(struct machine *machine, struct runner *runner, const struct ready *item, uint64_t began)
 {
 	const struct record *record = &machine->plan->record[item->record];
-	const struct death *death = item->dead ? death_of(machine, item) : NULL;
+	const struct death *death = item->dead ? dfg_death_of(machine, item) : NULL;
 	bool waits = false;
 	if (machine->watch.on)
 		DFG_TRY(dfg_place_note(dfg_watch_check(&machine->watch), item->slab, record->call));
@@ -266,7 +266,7 @@ struct dfg_err *dfg_process(struct machine *machine, struct runner *runner, cons
 	if (!death && record->role == DFG_RECV)
 		return dfg_receive(machine, item->slab, item->record, began);
 	if (record->role == DFG_SEND)
-		DFG_TRY(dfg_place_note(dfg_send(machine, item->slab, item->record, death), item->slab, record->call));
+		DFG_TRY(dfg_place_note(dfg_send(machine, item, began, &waits), item->slab, record->call));
 	else if (!death)
 		DFG_TRY(dfg_place_note(run(machine, runner, item, &waits), item->slab, record->call));
 	if (runner->pausing) {
@@ -288,7 +288,8 @@ static struct dfg_err *end_sleeps(struct machine *machine)
 static struct dfg_err *process(struct machine *machine, struct runner *runner, const struct ready *item)
 {
 	const struct record *record = &machine->plan->record[item->record];
-	bool timed = machine->plan->session->options.trace || record->role == DFG_SLEEP || record->role == DFG_RECV;
+	bool timed = machine->plan->session->options.trace || record->role == DFG_SLEEP || record->role == DFG_RECV ||
+				 record->role == DFG_SEND;
 	return dfg_process(machine, runner, item, timed ? dfg_now() : 0);
 }
 

@@ -213,6 +213,9 @@ DFG_MUST_CHECK struct dfg_err *dfg_arrive(
 DFG_MUST_CHECK struct dfg_err *dfg_notify(
 	struct machine *machine, struct slab *slab, uint32_t record, const struct death *death);
 
+/* machine.c: what a record died of that is dead. */
+const struct death *dfg_death_of(const struct machine *machine, const struct ready *item);
+
 /* The record has read its inputs. */
 void dfg_consume(struct machine *machine, struct slab *slab, uint32_t record);
 
@@ -242,17 +245,17 @@ DFG_MUST_CHECK struct dfg_err *dfg_process(
 	struct machine *machine, struct runner *runner, const struct ready *item, uint64_t began);
 
 /*
- * transfer.c: what Send and Recv do. A Send that runs has live control inputs; its data may be dead (else death is NULL). A Recv whose value is
- * not there is finished when the parcel is opened.
+ * transfer.c: what Send and Recv do. A Send that runs has live control inputs; its data may be dead. A Recv whose value is
+ * not there, and a Send that is held back, is finished when the parcel is opened.
  */
 DFG_MUST_CHECK struct dfg_err *dfg_send(
-	struct machine *machine, struct slab *slab, uint32_t record, const struct death *death);
+	struct machine *machine, const struct ready *item, uint64_t began, bool *out_held);
 DFG_MUST_CHECK struct dfg_err *dfg_receive(struct machine *machine, struct slab *slab, uint32_t record, uint64_t began);
 
 /* Whether the transfer takes place, live or dead: no control input of the record is dead. */
 bool dfg_crosses(const struct machine *machine, const struct slab *slab, uint32_t record);
 
-/* Finishes the Recvs whose values came. */
+/* Finishes the Recvs whose values came, and the Sends whose values left. */
 DFG_MUST_CHECK struct dfg_err *dfg_open_parcels(struct machine *machine);
 
 /* Reads the links, now and then, while there is work. With the lock held, which is given up meanwhile. */

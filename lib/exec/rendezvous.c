@@ -2,8 +2,8 @@
 
 #include "lib/base/map.h"
 #include "lib/base/mem.h"
+#include "lib/exec/rendezvous_inside.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -15,36 +15,6 @@ enum {
 	EARLY_VALUES = 1 << 18,
 	EARLY_BYTES = 1 << 30,
 	BUCKETS_LEAST = 64, /* a power of two */
-};
-
-struct value {
-	struct value *next; /* in its bucket; or that is free */
-	struct dfg_transfer_key key;
-	uint32_t from;
-	bool dead;
-	struct dfg_tensor tensor;
-};
-
-struct bucket {
-	struct value *value;
-	struct dfg_wait *wait;
-};
-
-struct dfg_rendezvous {
-	struct dfg_rendezvous_options options;
-	pthread_mutex_t lock;
-	struct bucket *bucket;
-	size_t buckets, values, waits;
-	struct value *free_value;
-	bool running;
-	uint64_t step; /* that runs; else the first that may come */
-	struct dfg_err *failed;
-	struct dfg_err *lost; /* a peer: no step goes on */
-	struct dfg_err *late; /* what the step `late_step` will fail with */
-	uint64_t late_step;
-	uint64_t early_values, early_bytes;
-	struct dfg_sent *sent;     /* by worker */
-	struct dfg_waited *waited; /* likewise */
 };
 
 static struct dfg_err *no_memory(void)
@@ -78,16 +48,19 @@ struct dfg_err *dfg_rendezvous_new(const struct dfg_rendezvous_options *options,
 	rendezvous->options = *options;
 	if (!options->early_values)
 		rendezvous->options.early_values = EARLY_VALUES;
+	if (!options->budget)
+		rendezvous->options.budget = DFG_BUDGET;
 	if (!options->early_bytes)
-		rendezvous->options.early_bytes = EARLY_BYTES;
+		rendezvous->options.early_bytes = EARLY_BYTES + options->workers * rendezvous->options.budget;
 	rendezvous->buckets = BUCKETS_LEAST;
 	rendezvous->bucket = dfg_zeros(BUCKETS_LEAST, sizeof *rendezvous->bucket);
-	rendezvous->sent = dfg_zeros(options->workers, sizeof *rendezvous->sent);
-	rendezvous->waited = dfg_zeros(options->workers, sizeof *rendezvous->waited);
-	if (!rendezvous->bucket || !rendezvous->sent || !rendezvous->waited) {
+	rendezvous->peer = dfg_zeros(options->workers, sizeof *rendezvous->peer);
+	if (!rendezvous->bucket || !rendezvous->peer) {
 		dfg_rendezvous_free(rendezvous);
 		return no_memory();
 	}
+	for (uint32_t i = 0; i < options->workers; i++)
+		rendezvous->peer[i].budget.limit = rendezvous->options.budget;
 	*out_rendezvous = rendezvous;
 	return NULL;
 }
@@ -97,6 +70,7 @@ static void drop(struct dfg_rendezvous *rendezvous, struct value **at)
 {
 	struct value *value = *at;
 	*at = value->next;
+	dfg_budget_take(&rendezvous->peer[value->from].budget, value->cost);
 	dfg_tensor_release(&value->tensor);
 	value->next = rendezvous->free_value;
 	rendezvous->free_value = value;
@@ -133,9 +107,10 @@ void dfg_rendezvous_free(struct dfg_rendezvous *rendezvous)
 	dfg_err_free(rendezvous->failed);
 	dfg_err_free(rendezvous->lost);
 	dfg_err_free(rendezvous->late);
+	for (uint32_t i = 0; rendezvous->peer && i < rendezvous->options.workers; i++)
+		dfg_budget_release(&rendezvous->peer[i].budget);
 	dfg_free(rendezvous->bucket);
-	dfg_free(rendezvous->sent);
-	dfg_free(rendezvous->waited);
+	dfg_free(rendezvous->peer);
 	pthread_mutex_destroy(&rendezvous->lock);
 	dfg_free(rendezvous);
 }
@@ -173,24 +148,10 @@ static struct bucket *find_bucket(const struct dfg_rendezvous *rendezvous, const
 	return &rendezvous->bucket[hash & (rendezvous->buckets - 1)];
 }
 
-static bool same_key(const struct dfg_transfer_key *a, const struct dfg_transfer_key *b)
-{
-	return a->number == b->number && a->step == b->step && a->depth == b->depth &&
-		   !memcmp(a->iteration, b->iteration, a->depth * sizeof *a->iteration);
-}
-
-static void copy_key(struct dfg_transfer_key *to, const struct dfg_transfer_key *from)
-{
-	to->step = from->step;
-	to->number = from->number;
-	to->depth = from->depth;
-	memcpy(to->iteration, from->iteration, from->depth * sizeof *from->iteration);
-}
-
 static struct value **find_value(struct bucket *bucket, const struct dfg_transfer_key *key)
 {
 	struct value **at = &bucket->value;
-	while (*at && !same_key(&(*at)->key, key))
+	while (*at && !dfg_transfer_key_equal(&(*at)->key, key))
 		at = &(*at)->next;
 	return at;
 }
@@ -198,7 +159,7 @@ static struct value **find_value(struct bucket *bucket, const struct dfg_transfe
 static struct dfg_wait **find_wait(struct bucket *bucket, const struct dfg_transfer_key *key)
 {
 	struct dfg_wait **at = &bucket->wait;
-	while (*at && !same_key(&(*at)->key, key))
+	while (*at && !dfg_transfer_key_equal(&(*at)->key, key))
 		at = &(*at)->next;
 	return at;
 }
@@ -232,7 +193,7 @@ static void grow(struct dfg_rendezvous *rendezvous)
 	dfg_free(old);
 }
 
-/* All waits, as a list, out of the table. */
+/* All waits, as a list, out of the table, and all that is held back. */
 static struct dfg_wait *take_waits(struct dfg_rendezvous *rendezvous)
 {
 	struct dfg_wait *waits = NULL;
@@ -244,6 +205,12 @@ static struct dfg_wait *take_waits(struct dfg_rendezvous *rendezvous)
 			waits = wait;
 			rendezvous->waits--;
 		}
+	for (uint32_t i = 0; i < rendezvous->options.workers; i++)
+		for (struct dfg_wait *held = dfg_budget_give_up(&rendezvous->peer[i].budget), *next; held; held = next) {
+			next = held->next;
+			held->next = waits;
+			waits = held;
+		}
 	return waits;
 }
 
@@ -251,6 +218,7 @@ static void tell_all(struct dfg_wait *waits, const struct dfg_err *err)
 {
 	for (struct dfg_wait *next; waits; waits = next) {
 		next = waits->next;
+		dfg_tensor_release(&waits->value);
 		waits->come(waits, &(struct dfg_tensor){0}, false, again(err));
 	}
 }
@@ -263,7 +231,6 @@ void dfg_rendezvous_begin(struct dfg_rendezvous *rendezvous, uint64_t step)
 	pthread_mutex_lock(&rendezvous->lock);
 	rendezvous->step = step;
 	rendezvous->running = true;
-	memset(rendezvous->waited, 0, rendezvous->options.workers * sizeof *rendezvous->waited);
 	drop_before(rendezvous, step);
 	struct dfg_err *old = replace(&rendezvous->failed, NULL), *late = NULL;
 	rendezvous->early_values = rendezvous->early_bytes = 0;
@@ -279,9 +246,14 @@ void dfg_rendezvous_begin(struct dfg_rendezvous *rendezvous, uint64_t step)
 		rendezvous->failed = again(rendezvous->lost);
 	else if (late && rendezvous->late_step == step)
 		rendezvous->failed = replace(&late, NULL);
+	for (uint32_t i = 0; i < rendezvous->options.workers; i++) {
+		rendezvous->peer[i].waited = (struct dfg_waited){0};
+		dfg_budget_forget(&rendezvous->peer[i].budget, step);
+	}
 	pthread_mutex_unlock(&rendezvous->lock);
 	dfg_err_free(old);
 	dfg_err_free(late);
+	dfg_tell_peers(rendezvous);
 }
 
 uint64_t dfg_rendezvous_end(struct dfg_rendezvous *rendezvous)
@@ -290,7 +262,10 @@ uint64_t dfg_rendezvous_end(struct dfg_rendezvous *rendezvous)
 	rendezvous->running = false;
 	rendezvous->step++;
 	uint64_t left = drop_before(rendezvous, rendezvous->step) + rendezvous->waits;
+	for (uint32_t i = 0; i < rendezvous->options.workers; i++)
+		left += rendezvous->peer[i].budget.held != NULL;
 	pthread_mutex_unlock(&rendezvous->lock);
+	dfg_tell_peers(rendezvous);
 	return left;
 }
 
@@ -302,7 +277,7 @@ static struct dfg_err *check_running(const struct dfg_rendezvous *rendezvous)
 	return rendezvous->running ? NULL : DFG_ERR(DFG_BUG, "no step runs");
 }
 
-static void fail_locked(struct dfg_rendezvous *rendezvous, struct dfg_err *err)
+void dfg_rendezvous_fail_locked(struct dfg_rendezvous *rendezvous, struct dfg_err *err)
 {
 	struct dfg_wait *waits = NULL;
 	struct dfg_err *told = NULL;
@@ -321,7 +296,7 @@ static void fail_locked(struct dfg_rendezvous *rendezvous, struct dfg_err *err)
 void dfg_rendezvous_fail(struct dfg_rendezvous *rendezvous, struct dfg_err *err)
 {
 	pthread_mutex_lock(&rendezvous->lock);
-	fail_locked(rendezvous, err);
+	dfg_rendezvous_fail_locked(rendezvous, err);
 }
 
 void dfg_rendezvous_lost(struct dfg_rendezvous *rendezvous, uint32_t peer, struct dfg_err *err)
@@ -331,7 +306,7 @@ void dfg_rendezvous_lost(struct dfg_rendezvous *rendezvous, uint32_t peer, struc
 	pthread_mutex_lock(&rendezvous->lock);
 	if (!rendezvous->lost)
 		rendezvous->lost = again(err);
-	fail_locked(rendezvous, err);
+	dfg_rendezvous_fail_locked(rendezvous, err);
 }
 
 /*
@@ -342,6 +317,12 @@ static struct dfg_err *wrong_sender(const struct dfg_transfer_key *key, uint32_t
 	return DFG_ERR(DFG_PROTOCOL, "transfer %u came from worker w%u, must come from w%u", key->number, from, wanted);
 }
 
+/* Against the budget of a peer: what is sent to oneself has none. */
+static uint64_t cost_of(const struct dfg_rendezvous *rendezvous, uint32_t peer, const struct dfg_message *message)
+{
+	return peer == rendezvous->options.self ? 0 : dfg_budget_cost(message);
+}
+
 static struct dfg_err *keep(
 	struct dfg_rendezvous *rendezvous, struct bucket *bucket, uint32_t from, const struct dfg_message *message)
 {
@@ -350,10 +331,11 @@ static struct dfg_err *keep(
 		rendezvous->free_value = value->next;
 	else if (!(value = dfg_zeros(1, sizeof *value)))
 		return no_memory();
-	copy_key(&value->key, &message->key);
+	dfg_transfer_key_copy(&value->key, &message->key);
 	value->from = from;
 	value->dead = message->dead;
 	value->tensor = message->tensor;
+	value->cost = cost_of(rendezvous, from, message);
 	value->next = bucket->value;
 	bucket->value = value;
 	rendezvous->values++;
@@ -370,7 +352,8 @@ static void bring(struct dfg_rendezvous *rendezvous, uint32_t from, struct dfg_m
 	if (wait) {
 		*at = wait->next;
 		rendezvous->waits--;
-		pthread_mutex_unlock(&rendezvous->lock);
+		dfg_budget_take(&rendezvous->peer[from].budget, cost_of(rendezvous, from, message));
+		dfg_unlock_and_tell(rendezvous, from);
 		if (wait->from != from)
 			err = wrong_sender(&message->key, wait->from, from);
 		if (err)
@@ -386,7 +369,7 @@ static void bring(struct dfg_rendezvous *rendezvous, uint32_t from, struct dfg_m
 		pthread_mutex_unlock(&rendezvous->lock);
 		return;
 	}
-	fail_locked(rendezvous, err);
+	dfg_rendezvous_fail_locked(rendezvous, err);
 	dfg_tensor_release(&message->tensor);
 }
 
@@ -414,57 +397,100 @@ static bool keep_early(struct dfg_rendezvous *rendezvous, uint32_t from, struct 
 	return false;
 }
 
-void dfg_rendezvous_deliver(struct dfg_rendezvous *rendezvous, uint32_t from, struct dfg_message *message)
+static void deliver_value(struct dfg_rendezvous *rendezvous, uint32_t from, struct dfg_message *message)
 {
 	uint64_t step = message->key.step;
 	bool kept = false;
 	pthread_mutex_lock(&rendezvous->lock);
 	bool now = rendezvous->running && step == rendezvous->step;
 	if (message->key.depth > DFG_LINK_DEPTH) {
-		fail_locked(rendezvous, DFG_ERR(DFG_PROTOCOL, "worker w%u sent a value of %u loops", from, message->key.depth));
+		dfg_rendezvous_fail_locked(
+			rendezvous, DFG_ERR(DFG_PROTOCOL, "worker w%u sent a value of %u loops", from, message->key.depth));
 	} else if (now && !rendezvous->failed) {
 		bring(rendezvous, from, message);
-		kept = true;
+		return;
 	} else {
 		kept = !now && step >= rendezvous->step && keep_early(rendezvous, from, message);
 		pthread_mutex_unlock(&rendezvous->lock);
 	}
-	if (!kept)
-		dfg_tensor_release(&message->tensor);
+	if (kept)
+		return;
+	uint64_t cost = cost_of(rendezvous, from, message);
+	dfg_tensor_release(&message->tensor);
+	pthread_mutex_lock(&rendezvous->lock);
+	dfg_budget_take(&rendezvous->peer[from].budget, cost);
+	dfg_unlock_and_tell(rendezvous, from);
 }
 
-static void count(struct dfg_sent *sent, const struct dfg_tensor *tensor)
+void dfg_rendezvous_deliver(struct dfg_rendezvous *rendezvous, uint32_t from, struct dfg_message *message)
+{
+	if (from < rendezvous->options.workers && message->kind == DFG_MESSAGE_TENSOR) {
+		deliver_value(rendezvous, from, message);
+		return;
+	}
+	dfg_tensor_release(&message->tensor);
+	if (from < rendezvous->options.workers)
+		dfg_hear_of_room(rendezvous, from, message);
+}
+
+static void count(struct dfg_sent *sent, const struct dfg_message *message)
 {
 	sent->messages++;
-	sent->dead += !tensor;
-	sent->bytes += tensor ? dfg_tensor_bytes(tensor) : 0;
+	sent->dead += message->dead;
+	sent->bytes += message->dead ? 0 : dfg_tensor_bytes(&message->tensor);
+}
+
+/* wait: NULL, or to be kept where there is no room. */
+static struct dfg_err *send(
+	struct dfg_rendezvous *rendezvous, uint32_t to, struct dfg_wait *wait, struct dfg_message *message, bool *out_held)
+{
+	bool self = to == rendezvous->options.self;
+	uint64_t cost = cost_of(rendezvous, to, message);
+	pthread_mutex_lock(&rendezvous->lock);
+	struct dfg_err *err = check_running(rendezvous);
+	message->key.step = rendezvous->step;
+	if (!err)
+		count(&rendezvous->peer[to].sent, message);
+	if (!err && wait && !self)
+		err = dfg_hold(rendezvous, wait, message, cost, out_held);
+	else if (!err)
+		rendezvous->peer[to].budget.sent += cost;
+	pthread_mutex_unlock(&rendezvous->lock);
+	if (err || *out_held)
+		return err;
+	if (self) {
+		struct dfg_message own = *message;
+		if (!own.dead)
+			DFG_TRY(dfg_tensor_share(&message->tensor, &own.tensor));
+		dfg_rendezvous_deliver(rendezvous, to, &own);
+		return NULL;
+	}
+	struct dfg_link *link = rendezvous->options.link[to];
+	if (!link)
+		return DFG_ERR(DFG_BUG, "there is no link to worker w%u", to);
+	return dfg_err_note(link->kind->send(link, message), "to worker w%u", to);
+}
+
+struct dfg_err *dfg_rendezvous_offer(
+	struct dfg_rendezvous *rendezvous, struct dfg_wait *wait, const struct dfg_tensor *tensor, bool *out_held)
+{
+	struct dfg_message message = {.kind = DFG_MESSAGE_TENSOR, .dead = !tensor};
+	dfg_transfer_key_copy(&message.key, &wait->key);
+	if (tensor)
+		message.tensor = *tensor;
+	*out_held = false;
+	return send(rendezvous, wait->from, wait, &message, out_held);
 }
 
 struct dfg_err *dfg_rendezvous_send(
 	struct dfg_rendezvous *rendezvous, uint32_t to, const struct dfg_transfer_key *key, const struct dfg_tensor *tensor)
 {
 	struct dfg_message message = {.kind = DFG_MESSAGE_TENSOR, .dead = !tensor};
-	copy_key(&message.key, key);
-	pthread_mutex_lock(&rendezvous->lock);
-	struct dfg_err *err = check_running(rendezvous);
-	message.key.step = rendezvous->step;
-	if (!err)
-		count(&rendezvous->sent[to], tensor);
-	pthread_mutex_unlock(&rendezvous->lock);
-	if (err)
-		return err;
-	if (to == rendezvous->options.self) {
-		if (tensor)
-			DFG_TRY(dfg_tensor_share(tensor, &message.tensor));
-		dfg_rendezvous_deliver(rendezvous, to, &message);
-		return NULL;
-	}
-	struct dfg_link *link = rendezvous->options.link[to];
-	if (!link)
-		return DFG_ERR(DFG_BUG, "there is no link to worker w%u", to);
+	bool held = false;
+	dfg_transfer_key_copy(&message.key, key);
 	if (tensor)
 		message.tensor = *tensor;
-	return dfg_err_note(link->kind->send(link, &message), "to worker w%u", to);
+	return send(rendezvous, to, NULL, &message, &held);
 }
 
 /* With the lock held. */
@@ -497,9 +523,16 @@ static struct dfg_err *take(struct dfg_rendezvous *rendezvous, struct dfg_wait *
 struct dfg_err *dfg_rendezvous_receive(struct dfg_rendezvous *rendezvous, struct dfg_wait *wait,
 	struct dfg_tensor *out_tensor, bool *out_dead, bool *out_there)
 {
+	uint32_t from = wait->from;
 	pthread_mutex_lock(&rendezvous->lock);
 	struct dfg_err *err = take(rendezvous, wait, out_tensor, out_dead, out_there);
-	pthread_mutex_unlock(&rendezvous->lock);
+	bool wanted = !err && !*out_there && rendezvous->peer[from].budget.peer_stalled;
+	struct dfg_transfer_key key; /* as soon as the lock is given up the wait is not ours any more */
+	if (wanted)
+		dfg_transfer_key_copy(&key, &wait->key);
+	dfg_unlock_and_tell(rendezvous, from);
+	if (wanted)
+		dfg_said(rendezvous, dfg_say(rendezvous, from, DFG_MESSAGE_WANTED, &key));
 	return err;
 }
 
@@ -527,14 +560,14 @@ void dfg_rendezvous_sent(const struct dfg_rendezvous *rendezvous, uint32_t worke
 {
 	struct dfg_rendezvous *writable = (struct dfg_rendezvous *)rendezvous; /* the lock, not what it guards */
 	pthread_mutex_lock(&writable->lock);
-	*out_sent = rendezvous->sent[worker];
+	*out_sent = rendezvous->peer[worker].sent;
 	pthread_mutex_unlock(&writable->lock);
 }
 
 /* Whoever calls these runs the step: there is one at a time, so there is no lock. */
 void dfg_rendezvous_waited(struct dfg_rendezvous *rendezvous, uint32_t from, uint32_t number, uint64_t ns)
 {
-	struct dfg_waited *waited = &rendezvous->waited[from];
+	struct dfg_waited *waited = &rendezvous->peer[from].waited;
 	waited->waits++;
 	waited->ns += ns;
 	if (ns > waited->longest_ns) {
@@ -545,5 +578,5 @@ void dfg_rendezvous_waited(struct dfg_rendezvous *rendezvous, uint32_t from, uin
 
 struct dfg_waited dfg_rendezvous_waits(const struct dfg_rendezvous *rendezvous, uint32_t from)
 {
-	return rendezvous->waited[from];
+	return rendezvous->peer[from].waited;
 }

@@ -19,6 +19,8 @@ struct dfg_rendezvous_options {
 	struct dfg_link *const *link; /* by worker; NULL for itself, and where the plan has no transfer; borrowed */
 	/* What may come of steps that have not begun here: more than that, and the step it is of fails. 0: as much as is sane */
 	uint64_t early_values, early_bytes;
+	/* Bytes to each peer that it has not taken, lib/exec/budget.h: the same on all workers. 0: DFG_BUDGET */
+	uint64_t budget;
 };
 DFG_MUST_CHECK struct dfg_err *dfg_rendezvous_new(
 	const struct dfg_rendezvous_options *options, struct dfg_rendezvous **out_rendezvous);
@@ -39,14 +41,30 @@ uint64_t dfg_rendezvous_end(struct dfg_rendezvous *rendezvous);
 DFG_MUST_CHECK struct dfg_err *dfg_rendezvous_send(struct dfg_rendezvous *rendezvous, uint32_t to,
 	const struct dfg_transfer_key *key, const struct dfg_tensor *tensor);
 
-/* A Recv that waits. Lives with the caller until `come` is called, once, by the thread that brings the value. */
+/*
+ * A Recv that waits, or a Send that is held back. Lives with the caller until `come` is called, once, by the thread that
+ * brings the value, or has sent it.
+ */
 struct dfg_wait {
 	struct dfg_wait *next;
 	struct dfg_transfer_key key;
-	uint32_t from;
-	/* Takes the tensor; dead: there is none. err, taken too: nothing will come. Called without any lock. */
+	uint32_t from;           /* of a Send: where it goes */
+	bool dead;               /* of a Send, as the value */
+	struct dfg_tensor value; /* the rendezvous', of what it holds back; likewise */
+	uint64_t cost;
+	/*
+	 * Takes the tensor; dead: there is none. err, taken too: nothing will come. Of a Send: it has left, or err. Called
+	 * without any lock.
+	 */
 	void (*come)(struct dfg_wait *wait, struct dfg_tensor *tensor, bool dead, struct dfg_err *err);
 };
+
+/*
+ * As send, to wait->from, by wait->key; but where the peer has too much already that it did not take, `wait` is kept, with a
+ * reference of the tensor, until there is room for it: *out_held.
+ */
+DFG_MUST_CHECK struct dfg_err *dfg_rendezvous_offer(
+	struct dfg_rendezvous *rendezvous, struct dfg_wait *wait, const struct dfg_tensor *tensor, bool *out_held);
 
 /*
  * Where the value is there, *out_there, and it is the caller's (dead: no tensor). Else `wait` is kept; its key, but for
@@ -55,7 +73,7 @@ struct dfg_wait {
 DFG_MUST_CHECK struct dfg_err *dfg_rendezvous_receive(struct dfg_rendezvous *rendezvous, struct dfg_wait *wait,
 	struct dfg_tensor *out_tensor, bool *out_dead, bool *out_there);
 
-/* What came by a link: of kind DFG_MESSAGE_TENSOR. Takes the tensor. Of a step that is over it is dropped. */
+/* What came by a link: of any kind but DFG_MESSAGE_CONTROL. Takes the tensor. Of a step that is over it is dropped. */
 void dfg_rendezvous_deliver(struct dfg_rendezvous *rendezvous, uint32_t from, struct dfg_message *message);
 
 /* Ends the running step: all that wait, and will, get err's words and code. Takes err. Any thread. */

@@ -5,9 +5,9 @@
 #include <stdio.h>
 
 /*
- * Send and Recv. A Recv whose value is not there leaves a parcel for it, empty, and its thread goes on. Whoever brings the
- * value, in the midst of reading a link, puts the parcel on a list and wakes the machine: it takes no lock, so it does not
- * matter which locks it, or the machine, holds.
+ * Send and Recv. A Recv whose value is not there leaves a parcel for it, empty, and its thread goes on; so does a Send that
+ * is held back, whose parcel comes when it has left. Whoever brings the value, in the midst of reading a link, puts the
+ * parcel on a list and wakes the machine: it takes no lock, so it does not matter which locks it, or the machine, holds.
  */
 static struct dfg_err *find_port(const struct dfg_plan *plan, uint32_t r, struct port *port)
 {
@@ -67,72 +67,6 @@ static void fill_key(
 		key->iteration[--depth] = slab->iteration;
 }
 
-/* A copy to a peer's memory takes its time where it is large: others work meanwhile. */
-static struct dfg_err *send(
-	struct machine *machine, uint32_t record, const struct dfg_transfer_key *key, const struct dfg_tensor *tensor)
-{
-	enum { LARGE = 1 << 16 };
-	struct dfg_rendezvous *rendezvous = machine->plan->session->options.rendezvous;
-	bool apart = machine->shared && tensor && dfg_tensor_bytes(tensor) >= LARGE;
-	if (apart)
-		dfg_leave(machine);
-	struct dfg_err *err = dfg_rendezvous_send(rendezvous, machine->flow->port[record].peer, key, tensor);
-	if (apart)
-		dfg_come_back(machine);
-	return err;
-}
-
-struct dfg_err *dfg_send(struct machine *machine, struct slab *slab, uint32_t record, const struct death *death)
-{
-	struct dfg_transfer_key key;
-	struct dfg_tensor value;
-	const struct dfg_tensor *in = slab->at[machine->flow->first_use[record]];
-	if (!dfg_crosses(machine, slab, record))
-		return NULL;
-	fill_key(machine, slab, record, &key);
-	if (death) {
-		dfg_keep_fate(
-			machine, &machine->flow->port[record].fate, (struct fate){.death = *death, .iteration = slab->iteration});
-		return send(machine, record, &key, NULL);
-	}
-	if (dfg_is_ref(in))
-		DFG_TRY(dfg_variable_read(in->data, &value));
-	else
-		DFG_TRY(dfg_tensor_share(in, &value));
-	struct dfg_err *err = send(machine, record, &key, &value);
-	dfg_tensor_release(&value);
-	return err;
-}
-
-/* What comes over a wire is checked like a file. */
-static struct dfg_err *check_value(const struct port *port, const struct dfg_tensor *value)
-{
-	if (value->dtype == port->dtype && dfg_shape_fits(&value->shape, port->shape))
-		return NULL;
-	return DFG_ERR(DFG_PROTOCOL, "worker w%u sent %s, must be %s", port->peer,
-		dfg_type_words(value->dtype, &value->shape).s, dfg_type_words(port->dtype, port->shape).s);
-}
-
-/* Takes the value. */
-static struct dfg_err *finish(struct machine *machine, struct parcel *parcel)
-{
-	struct slab *slab = parcel->slab;
-	uint32_t record = parcel->record, slot = dfg_out_slot(machine, record, 0);
-	const struct port *port = &machine->flow->port[record];
-	struct death death = {record + 1, (int)port->peer, slab->iteration};
-	struct ready item = {slab, record, parcel->dead};
-	if (parcel->dead)
-		return dfg_finish(machine, &item, &death, parcel->began);
-	struct dfg_err *err = check_value(port, &parcel->tensor);
-	if (err) {
-		dfg_tensor_release(&parcel->tensor);
-		return dfg_place_note(err, slab, machine->plan->record[record].call);
-	}
-	slab->tensor[slot] = parcel->tensor;
-	slab->state[slot] = LIVE;
-	return dfg_finish(machine, &item, NULL, parcel->began);
-}
-
 static void give_back(struct machine *machine, struct parcel *parcel)
 {
 	parcel->slab = NULL;
@@ -157,7 +91,7 @@ static void bring(struct dfg_wait *wait, struct dfg_tensor *tensor, bool dead, s
 	atomic_fetch_sub(&machine->bringing, 1);
 }
 
-static struct dfg_err *new_parcel(struct machine *machine, struct parcel **out_parcel)
+static struct dfg_err *take_parcel(struct machine *machine, struct parcel **out_parcel)
 {
 	struct parcel *parcel = *out_parcel = machine->free_parcel;
 	if (parcel) {
@@ -173,17 +107,106 @@ static struct dfg_err *new_parcel(struct machine *machine, struct parcel **out_p
 	return NULL;
 }
 
+/* For the record, whose transfer it is. */
+static struct dfg_err *new_parcel(
+	struct machine *machine, const struct ready *item, uint64_t began, struct parcel **out_parcel)
+{
+	DFG_TRY(take_parcel(machine, out_parcel));
+	struct parcel *parcel = *out_parcel;
+	fill_key(machine, item->slab, item->record, &parcel->wait.key);
+	parcel->wait.from = machine->flow->port[item->record].peer;
+	parcel->slab = item->slab;
+	parcel->record = item->record;
+	parcel->began = began;
+	return NULL;
+}
+
+/*
+ * A copy to a peer's memory takes its time where it is large: others work meanwhile. It counts as expected before it may
+ * be held back, as it may be let go by another thread before this one knows.
+ */
+static struct dfg_err *send(
+	struct machine *machine, struct parcel *parcel, const struct dfg_tensor *tensor, bool *out_held)
+{
+	enum { LARGE = 1 << 16 };
+	struct dfg_rendezvous *rendezvous = machine->plan->session->options.rendezvous;
+	bool apart = machine->shared && tensor && dfg_tensor_bytes(tensor) >= LARGE;
+	machine->expected++;
+	if (apart)
+		dfg_leave(machine);
+	struct dfg_err *err = dfg_rendezvous_offer(rendezvous, &parcel->wait, tensor, out_held);
+	if (apart)
+		dfg_come_back(machine);
+	if (!*out_held) {
+		machine->expected--;
+		give_back(machine, parcel);
+	}
+	return err;
+}
+
+struct dfg_err *dfg_send(struct machine *machine, const struct ready *item, uint64_t began, bool *out_held)
+{
+	const struct slab *slab = item->slab;
+	const struct dfg_tensor *in = slab->at[machine->flow->first_use[item->record]];
+	struct parcel *parcel;
+	struct dfg_tensor value;
+	if (!dfg_crosses(machine, slab, item->record))
+		return NULL;
+	DFG_TRY(new_parcel(machine, item, began, &parcel));
+	if (item->dead) {
+		dfg_keep_fate(machine, &machine->flow->port[item->record].fate,
+			(struct fate){.death = *dfg_death_of(machine, item), .iteration = slab->iteration});
+		return send(machine, parcel, NULL, out_held);
+	}
+	struct dfg_err *err = dfg_is_ref(in) ? dfg_variable_read(in->data, &value) : dfg_tensor_share(in, &value);
+	if (err) {
+		give_back(machine, parcel);
+		return err;
+	}
+	err = send(machine, parcel, &value, out_held);
+	dfg_tensor_release(&value);
+	return err;
+}
+
+/* What comes over a wire is checked like a file. */
+static struct dfg_err *check_value(const struct port *port, const struct dfg_tensor *value)
+{
+	if (value->dtype == port->dtype && dfg_shape_fits(&value->shape, port->shape))
+		return NULL;
+	return DFG_ERR(DFG_PROTOCOL, "worker w%u sent %s, must be %s", port->peer,
+		dfg_type_words(value->dtype, &value->shape).s, dfg_type_words(port->dtype, port->shape).s);
+}
+
+/* Takes the value. */
+static struct dfg_err *finish(struct machine *machine, struct parcel *parcel)
+{
+	struct slab *slab = parcel->slab;
+	uint32_t record = parcel->record;
+	const struct port *port = &machine->flow->port[record];
+	struct death death = {record + 1, (int)port->peer, slab->iteration};
+	bool sends = machine->plan->record[record].role == DFG_SEND;
+	struct ready item = {slab, record, sends ? parcel->wait.dead : parcel->dead};
+	if (sends)
+		return dfg_finish(machine, &item, item.dead ? dfg_death_of(machine, &item) : NULL, parcel->began);
+	if (parcel->dead)
+		return dfg_finish(machine, &item, &death, parcel->began);
+	struct dfg_err *err = check_value(port, &parcel->tensor);
+	if (err) {
+		dfg_tensor_release(&parcel->tensor);
+		return dfg_place_note(err, slab, machine->plan->record[record].call);
+	}
+	uint32_t slot = dfg_out_slot(machine, record, 0);
+	slab->tensor[slot] = parcel->tensor;
+	slab->state[slot] = LIVE;
+	return dfg_finish(machine, &item, NULL, parcel->began);
+}
+
 struct dfg_err *dfg_receive(struct machine *machine, struct slab *slab, uint32_t record, uint64_t began)
 {
 	struct parcel *parcel;
 	struct dfg_tensor value = {0};
 	bool dead = false, there = false;
-	DFG_TRY(new_parcel(machine, &parcel));
-	fill_key(machine, slab, record, &parcel->wait.key);
-	parcel->wait.from = machine->flow->port[record].peer;
-	parcel->slab = slab;
-	parcel->record = record;
-	parcel->began = began;
+	DFG_TRY(new_parcel(machine, &(struct ready){slab, record, false}, began, &parcel));
 	struct dfg_err *err =
 		dfg_rendezvous_receive(machine->plan->session->options.rendezvous, &parcel->wait, &value, &dead, &there);
 	if (!err && !there) { /* it may have come meanwhile: the parcel is not ours */
@@ -238,7 +261,8 @@ struct dfg_err *dfg_open_parcels(struct machine *machine)
 		struct parcel mine = *parcel;
 		give_back(machine, parcel);
 		parcel = mine.next;
-		dfg_rendezvous_waited(rendezvous, mine.wait.from, mine.wait.key.number, now - mine.began);
+		if (machine->plan->record[mine.record].role == DFG_RECV)
+			dfg_rendezvous_waited(rendezvous, mine.wait.from, mine.wait.key.number, now - mine.began);
 		err = finish(machine, &mine);
 	}
 	machine->stop |= err || parcel;
@@ -306,8 +330,9 @@ static struct dfg_err *note_parcel(const struct machine *machine, const struct p
 			dfg_key_words(key->iteration, (int)key->depth).s, first->slab->loop->path);
 	if (machine->expected > 1)
 		snprintf(more, sizeof more, ", and for %u more", machine->expected - 1);
-	return dfg_err_note(err, DFG_WAITED " %.3g s for '%.*s' from w%u%s%s", (double)(dfg_now() - first->began) * 1e-9,
-		(int)name.length, name.s, first->wait.from, where, more);
+	bool sends = machine->plan->record[first->record].role == DFG_SEND;
+	return dfg_err_note(err, DFG_WAITED " %.3g s %s '%.*s' %s w%u%s%s", (double)(dfg_now() - first->began) * 1e-9,
+		sends ? "for room for" : "for", (int)name.length, name.s, sends ? "at" : "from", first->wait.from, where, more);
 }
 
 struct dfg_err *dfg_note_parcels(const struct machine *machine, struct dfg_err *err)

@@ -279,7 +279,7 @@ static void a_wrong_field_is_refused(void **state)
 		{4, 1, DFG_LINK_FRAME_CREDIT, "a credit of"},
 		{5, 1, 2, "version 2"},
 		{8, 4, 1, "frame 1 where 0"},
-		{12, 1, 2, "unknown kind 2"},
+		{12, 1, 5, "unknown kind 5"},
 		{13, 1, 4, "unknown kind 0 (4)"},
 		{13, 1, 0, "without a tensor"},
 		{14, 1, 0, "stays where it is"},

@@ -417,6 +417,36 @@ static void a_lost_worker_ends_the_wait_for_it(void **state)
 	crew_end(&crew);
 }
 
+/* What it may run ahead is what one may lie about untaken, a byte here, and a window. */
+static void who_sends_to_a_worker_that_takes_nothing_waits(void **state)
+{
+	(void)state;
+	static const char *const part[] = {
+		".0 Number v=0\n.1 Number v=1\nn Number v=100\ncount w n\nsend 0 w.i 1 i32 ^w.i\n",
+		".0 Number v=0\n.1 Number v=1\nn Number v=100\ncount w n\nrecv x 0 0 i32 ^w.i\ncarry w s .0 s'\n"
+		"s' Plus s x T=i32\n",
+		NULL,
+	};
+	for (int way = 0; way < 4 * 2; way++) {
+		struct crew crew;
+		struct dfg_edge send;
+		struct dfg_plan *plan;
+		struct dfg_sent sent;
+		int window = all_windows[way % 4], threads = way / 4 + 1;
+		crew_begin(&crew, part, window, &(struct dfg_session_options){.threads = threads, .timeout = 0.03}, true);
+		succeeds(dfg_graph_edge(crew.fleet.graph[0], "^send.0", &send));
+		succeeds(
+			dfg_session_plan(crew.fleet.session[0], &(struct dfg_step){.target = &send.node, .n_target = 1}, &plan));
+		dfg_rendezvous_begin(crew.fleet.rendezvous[0], 1);
+		fails(dfg_plan_run(plan, NULL, NULL), DFG_DEADLINE, " s for room for 'w.i' at w1, in iteration [1] of loop");
+		assert_int_equal(dfg_rendezvous_end(crew.fleet.rendezvous[0]), 0);
+		dfg_rendezvous_sent(crew.fleet.rendezvous[0], 1, &sent);
+		assert_in_range(sent.messages, 2, 1 + window);
+		crew_end(&crew);
+	}
+	together(part, "", "s.out", 4950, 0);
+}
+
 /* 8 values of work, there and back, while a kernel runs on each of the threads there are. */
 static void values_arrive_while_kernels_run(void **state)
 {
@@ -527,6 +557,7 @@ int main(void)
 		cmocka_unit_test(a_deadline_says_what_was_waited_for),
 		cmocka_unit_test(a_step_that_waits_can_be_stopped),
 		cmocka_unit_test(a_lost_worker_ends_the_wait_for_it),
+		cmocka_unit_test(who_sends_to_a_worker_that_takes_nothing_waits),
 		cmocka_unit_test(values_arrive_while_kernels_run),
 		cmocka_unit_test(what_comes_may_lie_in_buffers_of_the_session),
 		cmocka_unit_test(short_memory_ends_the_step_of_all),

@@ -156,9 +156,11 @@ static void fleet_begin(struct fleet *fleet, const struct dfg_graph *const *grap
 	}
 	for (uint32_t i = 0; i < workers; i++) {
 		struct dfg_session_options own = *options;
-		succeeds(dfg_rendezvous_new(
-			&(struct dfg_rendezvous_options){
-				.self = i, .device = fleet->device, .workers = workers, .link = fleet->by_peer[i]},
+		succeeds(dfg_rendezvous_new(&(struct dfg_rendezvous_options){.self = i,
+										.device = fleet->device,
+										.workers = workers,
+										.link = fleet->by_peer[i],
+										.budget = slow}, /* one byte: all is held back that nobody waits for */
 			&fleet->rendezvous[i]));
 		own.rendezvous = fleet->rendezvous[i];
 		succeeds(dfg_session_new(graph[i], &own, &fleet->session[i]));

@@ -50,7 +50,7 @@ static void a_false_frame_ends_the_link(void **state)
 		size_t count;
 		struct frame frame;
 	} lies[] = {
-		LIE("no such message", NULL, "", .kind = 2),
+		LIE("no such message", NULL, "", .kind = DFG_MESSAGE_KINDS),
 		LIE("no such message", NULL, "", .dead = 2),
 		LIE("no such message", NULL, "12345678", .dtype = DFG_U8, .bytes = 1),
 		LIE("no such tensor", NULL, "12345678", .dead = 1, .dtype = DFG_F64, .bytes = 8),
