@@ -40,13 +40,14 @@ static void show(struct dfg_text *to, const struct dfg_tree *tree)
 		dfg_text_add(to, ")");
 }
 
+/* Without `out` nothing is shown: show() goes as deep as the tree. */
 static struct dfg_err *parse(const char *text, struct dfg_text *out)
 {
 	struct dfg_arena arena = {0};
 	struct dfg_source source = {"t.dfg", text, (uint32_t)strlen(text), false};
 	struct dfg_tree *block;
 	struct dfg_err *err = dfg_parse(&source, &arena, &block);
-	for (uint32_t i = 0; !err && i < block->n; i++) {
+	for (uint32_t i = 0; out && !err && i < block->n; i++) {
 		if (i)
 			dfg_text_add(out, "; ");
 		show(out, block->kid[i]);
@@ -145,7 +146,7 @@ static void mistakes_show_the_line(void **state)
 /* n copies of `open`, a middle, n copies of `close`. */
 static void nested(const char *open, const char *close, int n, bool good)
 {
-	struct dfg_text text = {0}, out = {0};
+	struct dfg_text text = {0};
 	dfg_text_add(&text, "y = ");
 	for (int i = 0; i < n; i++)
 		dfg_text_add(&text, "%s", open);
@@ -153,11 +154,10 @@ static void nested(const char *open, const char *close, int n, bool good)
 	for (int i = 0; i < n; i++)
 		dfg_text_add(&text, "%s", close);
 	if (good)
-		succeeds(parse(text.s, &out));
+		succeeds(parse(text.s, NULL));
 	else
-		fails(parse(text.s, &out), DFG_DATA, "deeper than 256");
+		fails(parse(text.s, NULL), DFG_DATA, "deeper than 256");
 	dfg_text_release(&text);
-	dfg_text_release(&out);
 }
 
 static void nesting_has_a_limit(void **state)
