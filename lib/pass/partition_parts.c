@@ -9,30 +9,43 @@ enum { NODES_FOR_MORE_THREADS = 100000 };
 /*
  * Nodes go into their parts in the file's order. What was added goes in front of what reads it; a _Send behind what it
  * sends; what nobody reads, and what goes back in a loop, comes last.
+ *
+ * No edge goes from part to part any more, so each is laid for itself, and as many at a time as there are processors.
  */
 struct laying {
-	struct cut *c;
-	struct dfg_parts *parts;
-	uint32_t *number; /* by node, of the common numbering: that in its part; DFG_NONE: not there yet */
-	uint32_t *seen;   /* by node: what had it last as a control input, + 1 */
+	const struct cut *c;
+	struct dfg_graph *part;
+	uint32_t *node; /* the part's, in order, those that were added last */
+	uint32_t count;
+	uint32_t *number; /* by node, of the common numbering: that in its part; DFG_NONE: not there yet. All parts' */
+	uint32_t *seen;   /* by node: what had it last as a control input, + 1. All parts' */
 	struct step {
 		uint32_t node, input;
 	} * stack; /* added nodes that wait for others */
 	size_t stack_room;
-	struct dfg_err **err; /* by part */
+	struct dfg_err *err;
 };
 
 /* In room that is there; its name comes later. */
 static void put(struct laying *l, uint32_t n, const struct dfg_node *node)
 {
-	struct dfg_graph *part = &l->parts->part[cut_device(l->c, n)];
-	l->number[n] = part->count;
-	part->node[part->count++] = *node;
+	l->number[n] = l->part->count;
+	l->part->node[l->part->count++] = *node;
+}
+
+static struct dfg_err *no_memory(const struct cut *c)
+{
+	return DFG_ERR(DFG_MEMORY, "no memory for the parts of %u nodes", c->graph->count);
 }
 
 static bool is_waiting(const struct laying *l, uint32_t n)
 {
 	return n >= l->c->graph->count && l->number[n] == DFG_NONE;
+}
+
+static bool is_next_iteration(const struct laying *l, uint32_t n)
+{
+	return dfg_node_role(cut_node(l->c, n)) == DFG_NEXT_ITERATION;
 }
 
 /* The next of its inputs that has to be put before it, or DFG_NONE. */
@@ -41,8 +54,7 @@ static uint32_t next_input(const struct laying *l, struct step *step)
 	const struct dfg_node *node = cut_node(l->c, step->node);
 	while (step->input < node->n_in + node->n_control) {
 		uint32_t from = node->in[step->input++].node;
-		bool closes = dfg_node_role(node) == DFG_MERGE && dfg_node_role(cut_node(l->c, from)) == DFG_NEXT_ITERATION;
-		if (is_waiting(l, from) && !closes)
+		if (is_waiting(l, from) && !(dfg_node_role(node) == DFG_MERGE && is_next_iteration(l, from)))
 			return from;
 	}
 	return DFG_NONE;
@@ -62,7 +74,7 @@ static struct dfg_err *put_added(struct laying *l, uint32_t n)
 			continue;
 		}
 		if (!dfg_reserve(&l->stack, &l->stack_room, depth + 1, sizeof *l->stack))
-			return DFG_ERR(DFG_MEMORY, "no memory to cut %u nodes", l->c->graph->count);
+			return no_memory(l->c);
 		l->stack[depth++] = (struct step){from, 0};
 	}
 }
@@ -96,16 +108,19 @@ static struct dfg_err *put_sends(struct laying *l, uint32_t n)
 
 static struct dfg_err *put_all(struct laying *l)
 {
-	struct cut *c = l->c;
-	for (uint32_t n = 0; n < c->graph->count; n++) {
+	const struct cut *c = l->c;
+	for (uint32_t i = 0; i < l->count; i++) {
+		uint32_t n = l->node[i];
+		if (n >= c->graph->count) {
+			DFG_TRY(put_added(l, n));
+			continue;
+		}
 		struct dfg_node node = c->graph->node[n];
-		node.device = c->options->device[cut_device(c, n)];
+		node.device = c->options->device[c->device[n]];
 		DFG_TRY(take_inputs(l, n, &node));
 		put(l, n, &node);
 		DFG_TRY(put_sends(l, n));
 	}
-	for (uint32_t i = 0; i < c->n_added; i++)
-		DFG_TRY(put_added(l, c->graph->count + i));
 	return NULL;
 }
 
@@ -143,97 +158,103 @@ static bool calls(const struct dfg_node *node)
 	return false;
 }
 
-/* Names, edges in the part's own numbers, the library where something there may call it; nothing of other parts. */
-static void finish(void *laying, int64_t i)
+/* Edges in the part's own numbers; the library where something there may call it. */
+static void finish(const struct laying *l)
 {
-	const struct laying *l = laying;
-	struct dfg_graph *part = &l->parts->part[i];
 	bool has_calls = false;
-	for (uint32_t n = 0; n < part->count; n++) {
-		struct dfg_node *node = &part->node[n];
+	for (uint32_t n = 0; n < l->part->count; n++) {
+		struct dfg_node *node = &l->part->node[n];
 		has_calls |= calls(node);
 		for (uint32_t e = 0; e < node->n_in + node->n_control; e++)
 			node->in[e].node = l->number[node->in[e].node];
 	}
 	if (!has_calls) {
-		part->library = NULL;
-		part->n_library = 0;
+		l->part->library = NULL;
+		l->part->n_library = 0;
 	}
-	l->err[i] = name_nodes(part);
 }
 
-static struct dfg_err *finish_all(struct laying *l)
+static void lay(void *layings, int64_t i)
+{
+	struct laying *l = (struct laying *)layings + i;
+	l->err = put_all(l);
+	if (!l->err) {
+		finish(l);
+		l->err = name_nodes(l->part);
+	}
+	dfg_free(l->stack);
+}
+
+static struct dfg_err *lay_all(struct laying *l, uint32_t parts, size_t nodes)
 {
 	struct dfg_pool *pool;
 	struct dfg_err *err = NULL;
-	size_t nodes = l->c->graph->count + l->c->n_added;
 	DFG_TRY(dfg_pool_new(nodes < NODES_FOR_MORE_THREADS ? 1 : 0, &pool));
-	dfg_pool_parallel(pool, l->parts->parts, finish, l);
+	dfg_pool_parallel(pool, parts, lay, l);
 	dfg_pool_free(pool);
-	for (uint32_t d = 0; d < l->parts->parts; d++)
-		err = dfg_err_join(err, l->err[d]);
+	for (uint32_t d = 0; d < parts; d++)
+		err = dfg_err_join(err, l[d].err);
 	return err;
 }
 
-/* Room for all nodes of each part at once. */
-static struct dfg_err *reserve(const struct laying *l)
+/* Which nodes are whose, and room for all of a part's at once. */
+static struct dfg_err *share_out(struct cut *c, struct laying *l, uint32_t parts, uint32_t nodes)
 {
-	const struct cut *c = l->c;
-	uint32_t *count = dfg_arena_zeros(&l->c->scratch, c->options->devices, sizeof *count);
-	if (!count)
-		return DFG_ERR(DFG_MEMORY, "no memory for %u parts", c->options->devices);
-	for (uint32_t n = 0; n < c->graph->count + (uint32_t)c->n_added; n++)
-		count[cut_device(c, n)]++;
-	for (uint32_t d = 0; d < l->parts->parts; d++) {
-		struct dfg_graph *part = &l->parts->part[d];
-		if (!dfg_reserve(&part->node, &part->room, count[d], sizeof *part->node) ||
-			!dfg_map_reserve(&part->names, count[d]))
-			return DFG_ERR(DFG_MEMORY, "no memory for a part of %u nodes", count[d]);
+	uint32_t *node = dfg_arena_zeros(&c->scratch, (size_t)nodes + 1, sizeof *node);
+	if (!node)
+		return no_memory(c);
+	for (uint32_t n = 0; n < nodes; n++)
+		l[cut_device(c, n)].count++;
+	for (uint32_t d = 0; d < parts; d++) {
+		if (!dfg_reserve(&l[d].part->node, &l[d].part->room, l[d].count, sizeof *l[d].part->node) ||
+			!dfg_map_reserve(&l[d].part->names, l[d].count))
+			return no_memory(c);
+		l[d].node = node;
+		node += l[d].count;
+		l[d].count = 0;
+	}
+	for (uint32_t n = 0; n < nodes; n++) {
+		struct laying *its = &l[cut_device(c, n)];
+		its->node[its->count++] = n;
 	}
 	return NULL;
 }
 
-static struct dfg_err *init(struct laying *l)
+/* Empty, with what all have of the whole. */
+static struct dfg_graph empty_part(const struct cut *c)
 {
-	const struct dfg_graph *graph = l->c->graph;
-	struct cut *c = l->c;
-	size_t nodes = (size_t)graph->count + c->n_added;
-	l->number = dfg_arena_zeros(&c->scratch, nodes + 1, sizeof *l->number);
-	l->seen = dfg_arena_zeros(&c->scratch, nodes + 1, sizeof *l->seen);
-	l->parts->part = dfg_arena_zeros(c->arena, c->options->devices, sizeof *l->parts->part);
-	l->err = dfg_arena_zeros(&c->scratch, c->options->devices, sizeof(void *));
-	if (!l->number || !l->seen || !l->parts->part || !l->err)
-		return DFG_ERR(DFG_MEMORY, "no memory for %u parts of %zu nodes", c->options->devices, nodes);
-	memset(l->number, 0xff, (nodes + 1) * sizeof *l->number); /* DFG_NONE */
-	l->parts->transfer = c->transfer;
-	l->parts->transfers = (uint32_t)c->transfers;
-	c->transfer = NULL;
-	l->parts->parts = c->options->devices;
-	for (uint32_t d = 0; d < l->parts->parts; d++)
-		l->parts->part[d] = (struct dfg_graph){
-			.arena = c->arena,
-			.producer = graph->producer,
-			.min_consumer = graph->min_consumer,
-			.bad_consumer = graph->bad_consumer,
-			.n_bad_consumer = graph->n_bad_consumer,
-			.library = graph->library,
-			.n_library = graph->n_library,
-			.codec = graph->codec,
-			.old_version = graph->old_version,
-			.unversioned = graph->unversioned,
-			.source = graph->source,
-		};
-	return reserve(l);
+	const struct dfg_graph *graph = c->graph;
+	return (struct dfg_graph){
+		.arena = c->arena,
+		.producer = graph->producer,
+		.min_consumer = graph->min_consumer,
+		.bad_consumer = graph->bad_consumer,
+		.n_bad_consumer = graph->n_bad_consumer,
+		.library = graph->library,
+		.n_library = graph->n_library,
+		.codec = graph->codec,
+		.old_version = graph->old_version,
+		.unversioned = graph->unversioned,
+		.source = graph->source,
+	};
 }
 
 struct dfg_err *dfg_cut_parts(struct cut *c, struct dfg_parts *out_parts)
 {
-	struct laying l = {.c = c, .parts = out_parts};
-	struct dfg_err *err = init(&l);
-	if (!err)
-		err = put_all(&l);
-	if (!err)
-		err = finish_all(&l);
-	dfg_free(l.stack);
-	return err;
+	uint32_t parts = c->options->devices, nodes = c->graph->count + (uint32_t)c->n_added;
+	uint32_t *number = dfg_arena_zeros(&c->scratch, (size_t)nodes + 1, sizeof *number);
+	uint32_t *seen = dfg_arena_zeros(&c->scratch, (size_t)nodes + 1, sizeof *seen);
+	struct laying *l = dfg_arena_zeros(&c->scratch, parts, sizeof *l);
+	struct dfg_graph *part = dfg_arena_zeros(c->arena, parts, sizeof *part);
+	if (!number || !seen || !l || !part)
+		return no_memory(c);
+	memset(number, 0xff, ((size_t)nodes + 1) * sizeof *number); /* DFG_NONE */
+	for (uint32_t d = 0; d < parts; d++) {
+		part[d] = empty_part(c);
+		l[d] = (struct laying){.c = c, .part = &part[d], .number = number, .seen = seen};
+	}
+	*out_parts = (struct dfg_parts){part, parts, c->transfer, (uint32_t)c->transfers};
+	c->transfer = NULL;
+	DFG_TRY(share_out(c, l, parts, nodes));
+	return lay_all(l, parts, nodes);
 }
