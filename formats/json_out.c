@@ -79,6 +79,15 @@ void dfg_json_f64(struct dfg_json_out *out, double value)
 		dfg_text_f64(&out->text, value);
 }
 
+/* How many bytes stand in JSON as they are: most do, and go at once. */
+static size_t plain_length(const char *s, size_t count)
+{
+	size_t length = 0;
+	while (length < count && s[length] >= 0x20 && s[length] < 0x7f && s[length] != '"' && s[length] != '\\')
+		length++;
+	return length;
+}
+
 void dfg_json_bytes(struct dfg_json_out *out, const void *bytes, size_t count)
 {
 	const char *s = bytes;
@@ -86,6 +95,10 @@ void dfg_json_bytes(struct dfg_json_out *out, const void *bytes, size_t count)
 	dfg_text_put(&out->text, "\"", 1);
 	for (size_t i = 0, length; i < count; i += length) {
 		uint32_t code;
+		if ((length = plain_length(s + i, count - i))) {
+			dfg_text_put(&out->text, s + i, length);
+			continue;
+		}
 		length = dfg_utf8_get(s + i, count - i, &code);
 		if (!length || (unsigned char)s[i] < 0x20 || s[i] == 0x7f) {
 			dfg_text_add(&out->text, "\\u%04x", (unsigned char)s[i]);

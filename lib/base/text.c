@@ -12,6 +12,8 @@
 
 static bool reserve(struct dfg_text *text, size_t more)
 {
+	if (more < text->room - text->length && !text->short_of_memory)
+		return true;
 	if (text->short_of_memory || !dfg_reserve(&text->s, &text->room, text->length + more + 1, 1)) {
 		text->short_of_memory = true;
 		return false;
