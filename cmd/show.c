@@ -121,7 +121,9 @@ static struct dfg_err *check_json(char **operands)
 	const struct dfg_show_options *o = &show_options;
 	const char *form = o->tree ? "--tree" : o->text ? "--text" : o->dot ? "--dot" : o->svg ? "--svg" : NULL;
 	for (; *operands && !form; operands++)
-		form = !strncmp(*operands, "std:", 4) ? "text of the library" : dfg_plan_folder_is(*operands) ? "a plan" : NULL;
+		form = !strncmp(*operands, "std:", 4)             ? "text of the library"
+			   : o->node && dfg_plan_folder_is(*operands) ? "a node of a plan"
+														  : NULL;
 	return form ? DFG_ERR(DFG_USAGE, "--json: %s has no form in JSON", form) : NULL;
 }
 

@@ -161,6 +161,7 @@ status 0 "$DFG" show plan --text
 status 0 "$DFG" show plan --node layer2
 has out 'layer2 (Sqrt)'
 status 65 "$DFG" show plan --node layer3
+status 2 "$DFG" show plan --node layer2 --json
 status 0 "$DFG" show plan --dot
 [ "$(grep -c 'style = dashed, color' out)" = 2 ]
 [ "$(grep -c 'subgraph clusterw[01] {' out)" = 2 ]
