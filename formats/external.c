@@ -143,7 +143,7 @@ static struct dfg_err *open_beside(const char *path, const struct dfg_string *lo
 	memcpy(beside, path, head);
 	memcpy(beside + head, location->s, location->length);
 	beside[head + location->length] = '\0';
-	DFG_TRY(dfg_blob_open_plain(beside, &blob));
+	DFG_TRY(dfg_blob_open_plain(beside, 0, &blob));
 	return dfg_arrays_read_blob(&blob, beside, &dfg_safetensors, out_data);
 }
 

@@ -57,7 +57,7 @@ static struct dfg_err *read_manifest(const char *path, struct dfg_plan_folder *p
 	if (!holds(path, manifest_name) && holds(path, "w0.pb"))
 		return DFG_ERR(DFG_NO_INPUT,
 			"%s: has a part of a plan (w0.pb), but no manifest.json, which says what it is a part of", path);
-	DFG_TRY(dfg_blob_open(name, MANIFEST_MOST, &blob));
+	DFG_TRY(dfg_blob_open_plain(name, MANIFEST_MOST, &blob));
 	struct dfg_err *err = dfg_err_note(dfg_plan_folder_read(blob.bytes, blob.size, plan), "%s", name);
 	dfg_blob_close(&blob);
 	return err;
@@ -70,7 +70,7 @@ static struct dfg_err *open_part(const char *path, struct dfg_plan_folder *plan,
 	plan->parts.part[i].source = path_in(path, name, &plan->arena);
 	if (!plan->parts.part[i].source)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
-	return dfg_blob_open_plain(plan->parts.part[i].source, &plan->blob[i]);
+	return dfg_blob_open_plain(plan->parts.part[i].source, 0, &plan->blob[i]);
 }
 
 struct hashing {

@@ -132,7 +132,7 @@ struct dfg_err *dfg_blob_open(const char *path, size_t limit, struct dfg_blob *o
 	return err;
 }
 
-struct dfg_err *dfg_blob_open_plain(const char *path, struct dfg_blob *out_blob)
+struct dfg_err *dfg_blob_open_plain(const char *path, size_t limit, struct dfg_blob *out_blob)
 {
 	*out_blob = (struct dfg_blob){0};
 	struct stat stat;
@@ -150,7 +150,7 @@ struct dfg_err *dfg_blob_open_plain(const char *path, struct dfg_blob *out_blob)
 		err = DFG_ERR(
 			DFG_DATA, "%s: has %lu names; a file that others share is not read", path, (unsigned long)stat.st_nlink);
 	else
-		err = map_all(fd, path, (size_t)stat.st_size, 0, out_blob);
+		err = map_all(fd, path, (size_t)stat.st_size, limit, out_blob);
 	dfg_fs->close(fd);
 	return err;
 }

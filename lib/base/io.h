@@ -43,7 +43,7 @@ DFG_MUST_CHECK struct dfg_err *dfg_blob_open(const char *path, size_t limit, str
  * The same of a file whose name a stranger's file has chosen: a regular one, no symbolic link, with no other name
  * (a hard link could be anybody's); else DFG_DATA.
  */
-DFG_MUST_CHECK struct dfg_err *dfg_blob_open_plain(const char *path, struct dfg_blob *out_blob);
+DFG_MUST_CHECK struct dfg_err *dfg_blob_open_plain(const char *path, size_t limit, struct dfg_blob *out_blob);
 void dfg_blob_close(struct dfg_blob *blob);
 
 /*

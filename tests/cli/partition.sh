@@ -203,7 +203,14 @@ rm -r bad
 cp -r plan bad
 ln -sf ../plan/w1.pb bad/w1.pb
 status 65 "$DFG" check bad
-has err 'symbolic link'
+has err 'w1.pb: is a symbolic link'
+rm -r bad
+cp -r plan bad
+ln -sf ../plan/manifest.json bad/manifest.json
+for how in check 'run --hosts local:2'; do
+	status 65 "$DFG" $how bad
+	has err 'manifest.json: is a symbolic link'
+done
 rm -r bad
 cp -r plan bad
 touch bad/README
