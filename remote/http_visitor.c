@@ -11,8 +11,8 @@
  * windows, a header of bounded size and no body. Then the windows open as far as they go, and the credits of the frames
  * bound what is under way.
  *
- * What keeps us busy and carries nothing (resets, pings, settings, empty frames, frames that are wrong) is paid for from
- * a purse, which fills with time and with bytes that mean something.
+ * What keeps us busy and carries nothing or next to it (resets, pings, settings, frames of a few bytes, frames that are
+ * wrong) is paid for from a purse, which fills with time and with bytes that mean something.
  */
 enum {
 	STRANGER_READS = 16384,
@@ -25,6 +25,7 @@ enum {
 	PURSE = 100,
 	PURSE_A_SECOND = 10,
 	PURSE_FOR_BYTES = 4096, /* one more */
+	SMALL_DATA = 16,        /* less is no frame of a link, only the end of a long one */
 	WINDOW = INT32_MAX,
 };
 
@@ -209,11 +210,11 @@ static void decide(struct dfg_visitor *visitor)
 static int take_frame(nghttp2_session *session, const nghttp2_frame *frame, void *arg)
 {
 	struct dfg_visitor *visitor = arg;
-	bool ends = frame->hd.flags & NGHTTP2_FLAG_END_STREAM;
+	bool is_data = frame->hd.type == NGHTTP2_DATA, ends = frame->hd.flags & NGHTTP2_FLAG_END_STREAM;
 	(void)session;
 	if (frame->hd.type == NGHTTP2_HEADERS && visitor->state == DFG_STRANGER)
 		decide(visitor);
-	else if (frame->hd.type != NGHTTP2_DATA || (!frame->hd.length && !ends))
+	else if (!is_data || (frame->hd.length - frame->data.padlen < SMALL_DATA && !ends))
 		pay(visitor);
 	return 0;
 }

@@ -262,6 +262,24 @@ static void empty_frames_of_a_peer(void **state)
 	free(bytes);
 }
 
+/* A tensor of 10,000 bytes, a byte a frame; and the same with padding around each. */
+static void a_peer_that_dribbles(void **state)
+{
+	(void)state;
+	uint8_t begins[12 + 40] = {
+		0x38, 0x27, 0, 0, 1, 1, [12 + 1] = 2, DFG_U8, 1, [12 + 16] = 0x10, 0x27, [12 + 32] = 0x10, 0x27};
+	uint8_t padded[1 + 1 + 100] = {100};
+	for (int padding = 0; padding < 2; padding++) {
+		struct bytes *bytes = calloc(1, sizeof *bytes);
+		for (size_t i = 0; i < 1000; i++) {
+			padded[1] = i < sizeof begins ? begins[i] : 0;
+			add_frame(bytes, DATA, padding ? PADDED : 0, 1, padding ? padded : &padded[1], padding ? sizeof padded : 1);
+		}
+		a_peer_that_breaks_the_protocol(bytes, 1, "carries nothing");
+		free(bytes);
+	}
+}
+
 static void noise_of_a_peer(void **state)
 {
 	(void)state;
@@ -404,6 +422,7 @@ int main(void)
 		cmocka_unit_test(requests_that_are_wrong),
 		cmocka_unit_test(a_body_without_the_secret),
 		cmocka_unit_test(empty_frames_of_a_peer),
+		cmocka_unit_test(a_peer_that_dribbles),
 		cmocka_unit_test(noise_of_a_peer),
 		cmocka_unit_test(a_tensor_larger_than_the_limit),
 		cmocka_unit_test(another_client_is_content),

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 enum { HEADERS = 1, PRIORITY, RST_STREAM, SETTINGS, PING = 6, GOAWAY, WINDOW_UPDATE, CONTINUATION, DATA = 0 };
+enum { PADDED = 8 };
 enum { END_STREAM = 1, END_HEADERS = 4, SERVED_MS = 4000, GONE_MS = 9000 };
 
 /* ThreadSanitizer keeps books of its own. */
