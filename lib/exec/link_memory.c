@@ -228,18 +228,18 @@ struct dfg_err *dfg_link_memory_pair(const struct dfg_link_sink *sink_a, uint32_
 		return DFG_ERR(DFG_MEMORY, "no memory for a link");
 	struct end *a = &pair->end[0], *b = &pair->end[1];
 	atomic_init(&pair->open, 2);
-	if (!begin(a, b, sink_a, peer_b) || !begin(b, a, sink_b, peer_a) || !start(a)) {
-		release(pair);
-		return DFG_ERR(DFG_MEMORY, "no thread for a link");
-	}
-	if (!start(b)) {
+	bool begun = begin(a, b, sink_a, peer_b) && begin(b, a, sink_b, peer_a);
+	*out_a = &a->link; /* before a thread may call a sink */
+	*out_b = &b->link;
+	bool started = begun && start(a);
+	if (started && start(b))
+		return NULL;
+	if (started) {
 		atomic_store(&a->closing, true);
 		dfg_event_signal(&a->event);
 		pthread_join(a->thread, NULL);
-		release(pair);
-		return DFG_ERR(DFG_MEMORY, "no thread for a link");
 	}
-	*out_a = &a->link;
-	*out_b = &b->link;
-	return NULL;
+	*out_a = *out_b = NULL;
+	release(pair);
+	return DFG_ERR(DFG_MEMORY, "no thread for a link");
 }
