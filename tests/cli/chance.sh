@@ -1,7 +1,9 @@
 # What nobody asks for stands anywhere: every recorded case gives the same as on one machine, whatever is cut.
-"$DFG" test -q --hosts local:2 --place random:1 "$ROOT/tests/cases/flow" "$ROOT/tests/cases/train"
-"$DFG" test -q --hosts local:3 --place random:2 "$ROOT/tests/cases/flow" "$ROOT/tests/cases/train"
-"$DFG" test -q --hosts local:3 --place random:3 --transport libcurl "$ROOT/tests/cases/flow"
+. "$ROOT/tests/cli/kit"
+ordered_flow
+"$DFG" test -q --hosts local:2 --place random:1 flow "$ROOT/tests/cases/train"
+"$DFG" test -q --hosts local:3 --place random:2 flow "$ROOT/tests/cases/train"
+"$DFG" test -q --hosts local:3 --place random:3 --transport libcurl flow
 
 # The same seed draws the same.
 printf 'input x: f64[]\ny = exp(x)\nz = sin(y)\noutput w = cos(z) + y\n' | "$DFG" build - -o g.pb
