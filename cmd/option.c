@@ -103,16 +103,10 @@ static struct dfg_err *add(struct dfg_words_list *list, const char *text)
 	return NULL;
 }
 
-/* A path that is empty is a variable of a script that nobody set. */
-static bool is_path(const struct dfg_opt *o)
-{
-	return !strcmp(o->takes, "FILE") || !strcmp(o->takes, "DIR") || !strcmp(o->takes, "PLAN/");
-}
-
 static struct dfg_err *set(const struct dfg_opt *o, const char *text)
 {
-	if (!*text && is_path(o))
-		return DFG_ERR(DFG_USAGE, "--%s wants %s, not an empty name", o->name, o->takes);
+	if (!*text) /* a variable of a script that nobody has set */
+		return DFG_ERR(DFG_USAGE, "%s%s wants %s, not an empty word", o->name[0] == '-' ? "" : "--", o->name, o->takes);
 	if (o->text)
 		*o->text = text;
 	else if (o->list)
@@ -206,6 +200,9 @@ static struct dfg_err *check_operands(const struct dfg_cmd *cmd, char **operands
 		return DFG_ERR(DFG_USAGE, "wants %s", cmd->operands);
 	if (cmd->most >= 0 && count > cmd->most)
 		return DFG_ERR(DFG_USAGE, "one operand too many: '%s'", operands[cmd->most]);
+	for (int i = 0; i < count; i++)
+		if (!*operands[i])
+			return DFG_ERR(DFG_USAGE, "operand %d is an empty word", i + 1);
 	return NULL;
 }
 

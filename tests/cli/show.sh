@@ -42,7 +42,13 @@ for form in --tree --text --dot; do
 done
 status 2 "$DFG" show std:nn --json
 status 2 "$DFG" build "$g" -o ''
-has err 'wants FILE, not an empty name'
+has err 'wants FILE, not an empty word'
+for empty in "show" "run" "check" "convert -o x.pb" "test" "fmt"; do
+	status 2 "$DFG" $empty ''
+	has err 'operand 1 is an empty word'
+done
+status 2 "$DFG" grad "$g" --of '' --wrt x
+status 2 "$DFG" grad "$g" --of loss --wrt ''
 
 # Damage is told in words of what the file is, by its content or name.
 printf '\010\000\000\000\000\000\000\000{"a":{"dtype' >w.bin
