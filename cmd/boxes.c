@@ -44,7 +44,7 @@ static bool is_loops_own(const struct maker *m, uint32_t loop, const struct dfg_
 	if (!loop || m->loops.loop[loop].condition == DFG_NONE)
 		return false;
 	struct dfg_edge own = dfg_live_source(m->graph, (struct dfg_edge){m->loops.loop[loop].condition, 0});
-	return own.node == condition->predicate.node && own.port == condition->predicate.port;
+	return dfg_edge_same(own, condition->predicate);
 }
 
 /* The box in `box` for what is live under these conditions, in a loop. */

@@ -40,7 +40,7 @@ struct edges {
 static struct dfg_err *add_edge(struct edges *edges, struct dfg_edge edge)
 {
 	for (size_t i = 0; i < edges->count; i++)
-		if (edges->edge[i].node == edge.node && edges->edge[i].port == edge.port)
+		if (dfg_edge_same(edges->edge[i], edge))
 			return NULL;
 	if (!dfg_reserve(&edges->edge, &edges->room, edges->count + 1, sizeof *edges->edge))
 		return DFG_ERR(DFG_MEMORY, "no memory for %zu tensors", edges->count);

@@ -23,7 +23,7 @@ struct initialise {
 static bool is_fed(const struct initialise *in, struct dfg_edge edge)
 {
 	for (uint32_t i = 0; i < in->feeds->count; i++)
-		if (in->feeds->edge[i].node == edge.node && in->feeds->edge[i].port == edge.port)
+		if (dfg_edge_same(in->feeds->edge[i], edge))
 			return true;
 	return false;
 }

@@ -7,7 +7,7 @@
 struct dfg_err *dfg_feeds_add(struct dfg_feeds *feeds, struct dfg_edge edge, struct dfg_tensor *value)
 {
 	for (uint32_t i = 0; i < feeds->count; i++)
-		if (feeds->edge[i].node == edge.node && feeds->edge[i].port == edge.port) { /* the last one counts */
+		if (dfg_edge_same(feeds->edge[i], edge)) { /* the last one counts */
 			dfg_tensor_release(&feeds->value[i]);
 			feeds->value[i] = *value;
 			return NULL;
@@ -27,7 +27,7 @@ struct dfg_err *dfg_feeds_add(struct dfg_feeds *feeds, struct dfg_edge edge, str
 static bool is_among(struct dfg_edge edge, const struct dfg_edge *edges, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
-		if (edges[i].node == edge.node && edges[i].port == edge.port)
+		if (dfg_edge_same(edges[i], edge))
 			return true;
 	return false;
 }

@@ -9,7 +9,7 @@
 uint32_t dfg_fed(const struct dfg_step *step, struct dfg_edge edge)
 {
 	for (uint32_t i = 0; i < step->n_feed; i++)
-		if (step->feed[i].node == edge.node && step->feed[i].port == edge.port)
+		if (dfg_edge_same(step->feed[i], edge))
 			return i;
 	return DFG_NONE;
 }

@@ -82,7 +82,7 @@ static bool same_edges(const struct dfg_edge *a, uint32_t n_a, const struct dfg_
 	if (n_a != n_b)
 		return false;
 	for (uint32_t i = 0; i < n_a; i++)
-		if (a[i].node != b[i].node || a[i].port != b[i].port)
+		if (!dfg_edge_same(a[i], b[i]))
 			return false;
 	return true;
 }

@@ -13,6 +13,11 @@ struct dfg_edge {
 	int32_t port;
 };
 
+static inline bool dfg_edge_same(struct dfg_edge a, struct dfg_edge b)
+{
+	return a.node == b.node && a.port == b.port;
+}
+
 /* Strings and arrays are in the graph's arena or in the file that the graph keeps mapped. */
 struct dfg_node {
 	const char *name;

@@ -6,28 +6,22 @@
 
 enum { CONDITIONS_MOST = 1024 }; /* of one set: branches within branches */
 
-static bool hands_on(const struct dfg_node *node)
+bool dfg_live_step_back(const struct dfg_graph *graph, struct dfg_edge *edge)
 {
-	switch (dfg_node_role(node)) {
-	case DFG_IDENTITY:
-	case DFG_SWITCH:
-	case DFG_LOOP_COND:
-		return node->n_in > 0;
-	case DFG_ENTER: {
-		const struct dfg_attr *constant = dfg_node_attr(node, "is_constant");
-		return node->n_in > 0 && constant && constant->kind == DFG_ATTR_BOOL && constant->value.b;
-	}
-	default:
+	const struct dfg_node *node = &graph->node[edge->node];
+	enum dfg_role role = dfg_node_role(node);
+	bool hands_on = role == DFG_IDENTITY || role == DFG_SWITCH || role == DFG_LOOP_COND || dfg_is_constant_enter(node);
+	bool many = role == DFG_IDENTITY && edge->port > 0 && (uint32_t)edge->port < node->n_in;
+	if (!hands_on || !node->n_in)
 		return false;
-	}
+	*edge = node->in[many ? edge->port : 0];
+	return true;
 }
 
 struct dfg_edge dfg_live_source(const struct dfg_graph *graph, struct dfg_edge edge)
 {
-	for (const struct dfg_node *node; node = &graph->node[edge.node], hands_on(node);) {
-		bool many = dfg_node_role(node) == DFG_IDENTITY && edge.port > 0 && (uint32_t)edge.port < node->n_in;
-		edge = node->in[many ? edge.port : 0];
-	}
+	while (dfg_live_step_back(graph, &edge))
+		;
 	return edge;
 }
 
@@ -153,11 +147,6 @@ bool dfg_live_within(const struct dfg_liveness *l, uint32_t a, uint32_t b)
 	return within;
 }
 
-static bool same_edge(struct dfg_edge a, struct dfg_edge b)
-{
-	return a.node == b.node && a.port == b.port;
-}
-
 /* Sides of one number, which may be switched by more than once: what is out of range takes the last way of each. */
 static bool differ(const struct dfg_condition *one, const struct dfg_condition *other)
 {
@@ -173,7 +162,7 @@ bool dfg_live_exclusive(const struct dfg_liveness *l, uint32_t a, uint32_t b)
 	for (uint32_t i = 0; i < n_a; i++)
 		for (uint32_t k = 0; k < n_b; k++) {
 			const struct dfg_condition *one = &l->condition[of_a[i]], *other = &l->condition[of_b[k]];
-			if (same_edge(one->predicate, other->predicate) && differ(one, other))
+			if (dfg_edge_same(one->predicate, other->predicate) && differ(one, other))
 				return true;
 		}
 	return false;

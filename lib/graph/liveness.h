@@ -69,5 +69,8 @@ DFG_MUST_CHECK struct dfg_err *dfg_live_condition(
 DFG_MUST_CHECK struct dfg_err *dfg_live_merge(
 	struct dfg_liveness *liveness, const uint32_t *set, uint32_t count, uint32_t *out_set, bool *out_whole);
 
-/* The tensor behind the nodes that only hand it on: Identity, Switch, LoopCond, constant Enter. */
+/* The tensor behind the nodes that only hand it on: Identity, Switch, LoopCond, constant Enter. No cycle of such. */
 struct dfg_edge dfg_live_source(const struct dfg_graph *graph, struct dfg_edge edge);
+
+/* One step of that; false, and nothing changed, where the tensor's node makes it. */
+bool dfg_live_step_back(const struct dfg_graph *graph, struct dfg_edge *edge);

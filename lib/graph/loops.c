@@ -1,8 +1,9 @@
 #include "lib/graph/loops.h"
 
-bool dfg_edge_closes(const struct dfg_graph *graph, const struct dfg_node *node, struct dfg_edge edge)
+bool dfg_is_constant_enter(const struct dfg_node *node)
 {
-	return dfg_node_role(node) == DFG_MERGE && dfg_node_role(&graph->node[edge.node]) == DFG_NEXT_ITERATION;
+	const struct dfg_attr *attr = dfg_node_role(node) == DFG_ENTER ? dfg_node_attr(node, "is_constant") : NULL;
+	return attr && attr->kind == DFG_ATTR_BOOL && attr->value.b;
 }
 
 uint32_t dfg_loop_home(const struct dfg_graph *graph, const struct dfg_loops *loops, uint32_t n)
@@ -85,12 +86,6 @@ static struct dfg_err *place(struct finder *f, uint32_t n)
 	}
 }
 
-static bool is_constant(const struct dfg_node *enter)
-{
-	const struct dfg_attr *attr = dfg_node_attr(enter, "is_constant");
-	return attr && attr->kind == DFG_ATTR_BOOL && attr->value.b;
-}
-
 /* The NextIteration that comes back to a Merge, or DFG_NONE: then the Merge closes no loop. */
 static uint32_t next_of(const struct dfg_graph *graph, const struct dfg_node *merge)
 {
@@ -115,7 +110,7 @@ static void note_entry(struct finder *f, uint32_t n, bool put)
 	struct dfg_loop *loop = &f->loops->loop[f->loops->of[n]];
 	if (!f->loops->of[n])
 		return;
-	if (dfg_node_role(node) == DFG_ENTER && is_constant(node)) {
+	if (dfg_is_constant_enter(node)) {
 		if (put)
 			loop->invariant[loop->n_invariant] = n;
 		loop->n_invariant++;

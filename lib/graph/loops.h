@@ -49,8 +49,14 @@ static inline enum dfg_role dfg_node_role(const struct dfg_node *node)
 	return node->op ? node->op->role : DFG_PLAIN;
 }
 
-/* An edge into a Merge that closes a loop. */
-bool dfg_edge_closes(const struct dfg_graph *graph, const struct dfg_node *node, struct dfg_edge edge);
+/* An Enter of what does not vary: it comes in every iteration. */
+bool dfg_is_constant_enter(const struct dfg_node *node);
+
+/* An edge into a Merge that closes a loop: the only kind that may close a cycle. */
+static inline bool dfg_edge_closes(const struct dfg_graph *graph, const struct dfg_node *node, struct dfg_edge edge)
+{
+	return dfg_node_role(node) == DFG_MERGE && dfg_node_role(&graph->node[edge.node]) == DFG_NEXT_ITERATION;
+}
 
 /* Input e of a node brings it a token. That of a Load's store does not: it may come from another frame. */
 static inline bool dfg_edge_brings(const struct dfg_node *node, uint32_t e)

@@ -1,16 +1,9 @@
-#include "lib/graph/graph.h"
+#include "lib/graph/loops.h"
 
 /* Consumers of each node in one array: those of node n are consumer[first[n]..first[n + 1]). */
 struct consumers {
 	uint32_t *first, *consumer;
 };
-
-/* An edge that closes a loop: the order need not respect it. */
-static bool goes_back(const struct dfg_graph *graph, const struct dfg_node *node, struct dfg_edge edge)
-{
-	const struct dfg_op *to = node->op, *from = graph->node[edge.node].op;
-	return to && from && to->role == DFG_MERGE && from->role == DFG_NEXT_ITERATION;
-}
 
 static struct dfg_err *count_consumers(
 	const struct dfg_graph *graph, struct dfg_arena *scratch, uint32_t *pending, struct consumers *out)
@@ -21,7 +14,7 @@ static struct dfg_err *count_consumers(
 	for (uint32_t n = 0; n < graph->count; n++) {
 		const struct dfg_node *node = &graph->node[n];
 		for (uint32_t e = 0; e < node->n_in + node->n_control; e++)
-			if (!goes_back(graph, node, node->in[e])) {
+			if (!dfg_edge_closes(graph, node, node->in[e])) {
 				out->first[node->in[e].node + 2]++;
 				pending[n]++;
 				edges++;
@@ -34,7 +27,7 @@ static struct dfg_err *count_consumers(
 	for (uint32_t n = 0; n < graph->count; n++) {
 		const struct dfg_node *node = &graph->node[n];
 		for (uint32_t e = 0; e < node->n_in + node->n_control; e++)
-			if (!goes_back(graph, node, node->in[e]))
+			if (!dfg_edge_closes(graph, node, node->in[e]))
 				out->consumer[out->first[node->in[e].node + 1]++] = n;
 	}
 	return NULL;

@@ -145,7 +145,7 @@ struct dfg_err *dfg_region_effect(struct dfg_eval *eval, uint32_t node)
 static uint32_t captured(const struct dfg_capture *capture, struct dfg_edge edge)
 {
 	for (; capture; capture = capture->older)
-		if (capture->from.node == edge.node && capture->from.port == edge.port)
+		if (dfg_edge_same(capture->from, edge))
 			return capture->node;
 	return DFG_NONE;
 }

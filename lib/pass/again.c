@@ -68,9 +68,8 @@ static bool begins(const struct dfg_mirror *m, uint32_t base, uint32_t n)
 
 static bool only_hands_on(const struct dfg_node *node)
 {
-	const struct dfg_attr *constant = dfg_node_attr(node, "is_constant");
 	enum dfg_role role = dfg_node_role(node);
-	return role == DFG_IDENTITY || role == DFG_SWITCH || (role == DFG_ENTER && constant && constant->value.b);
+	return role == DFG_IDENTITY || role == DFG_SWITCH || dfg_is_constant_enter(node);
 }
 
 /* Whether nobody has the array but those who work on it by its name: a loop that carries it would mean another one. */
@@ -139,11 +138,6 @@ static struct dfg_err *begin_with(struct copying *c, struct dfg_edge edge)
 	return dfg_edge_map_put(&c->m->map, key_of(c, edge), mine);
 }
 
-static bool closes(const struct dfg_mirror *m, const struct dfg_node *node, struct dfg_edge in)
-{
-	return dfg_node_role(node) == DFG_MERGE && dfg_node_role(node_of(m, in.node)) == DFG_NEXT_ITERATION;
-}
-
 /* Whether one of the inputs that are left says exactly where the node is live. */
 static struct dfg_err *is_placed(struct copying *c, const struct copy *copy, bool *out_placed)
 {
@@ -183,7 +177,7 @@ static struct dfg_err *list_needs(struct copying *c, struct copy *copy)
 	for (uint32_t e = 0; e < node->n_in + node->n_control; e++) {
 		bool waits = e >= node->n_in, copied = !waits || can_copy(c->m, c->base, node->in[e].node);
 		lost |= !copied;
-		if (!copied || closes(c->m, node, node->in[e]))
+		if (!copied || dfg_edge_closes(c->m->builder->graph, node, node->in[e]))
 			continue;
 		copy->n_control += waits;
 		copy->needs[copy->n_needs++] = node->in[e];
@@ -295,7 +289,7 @@ static struct dfg_err *copy_node(struct copying *c, const struct copy *copy)
 	want.attr = attr;
 	DFG_TRY(build(c, copy, &want, &number));
 	for (uint32_t e = 0; e < node.n_in; e++)
-		if (closes(c->m, &node, node.in[e]))
+		if (dfg_edge_closes(c->m->builder->graph, &node, node.in[e]))
 			DFG_TRY(note_later(c, number, e, node.in[e]));
 	return note_copy(c, copy->edge.node, number);
 }

@@ -58,19 +58,14 @@ static void use_first(const struct cse *c, struct dfg_node *node)
 		node->in[e].node = c->first[node->in[e].node];
 }
 
-static bool same_edge(struct dfg_edge a, struct dfg_edge b)
-{
-	return a.node == b.node && a.port == b.port;
-}
-
 static bool same_inputs(const struct dfg_node *a, const struct dfg_node *b)
 {
 	bool same = true;
 	for (uint32_t e = 0; e < a->n_in && same; e++)
-		same = same_edge(a->in[e], b->in[e]);
+		same = dfg_edge_same(a->in[e], b->in[e]);
 	if (same || !(a->op->flags & DFG_COMMUTATIVE) || a->n_in != 2)
 		return same;
-	return same_edge(a->in[0], b->in[1]) && same_edge(a->in[1], b->in[0]);
+	return dfg_edge_same(a->in[0], b->in[1]) && dfg_edge_same(a->in[1], b->in[0]);
 }
 
 /* Control inputs are a set without repeats, mostly empty. */

@@ -7,7 +7,7 @@ static bool is_ordered(const struct dfg_graph *graph)
 	for (uint32_t n = 0; n < graph->count; n++) {
 		const struct dfg_node *node = &graph->node[n];
 		for (uint32_t e = 0; e < node->n_in + node->n_control; e++)
-			if (node->in[e].node >= n && !dfg_edge_goes_back(graph, node, node->in[e]))
+			if (node->in[e].node >= n && !dfg_edge_closes(graph, node, node->in[e]))
 				return false;
 	}
 	return true;
@@ -31,7 +31,7 @@ static uint32_t step_back(const struct dfg_graph *graph, const bool *placed, uin
 {
 	const struct dfg_node *node = &graph->node[n];
 	for (uint32_t e = 0; e < node->n_in + node->n_control; e++)
-		if (!placed[node->in[e].node] && !dfg_edge_goes_back(graph, node, node->in[e]))
+		if (!placed[node->in[e].node] && !dfg_edge_closes(graph, node, node->in[e]))
 			return node->in[e].node;
 	return n;
 }

@@ -1,14 +1,7 @@
 #pragma once
 
 #include "lib/base/text.h"
-#include "lib/graph/graph.h"
-
-/* An edge that closes a loop: the only kind that may. */
-static inline bool dfg_edge_goes_back(const struct dfg_graph *graph, const struct dfg_node *node, struct dfg_edge edge)
-{
-	const struct dfg_op *from = graph->node[edge.node].op;
-	return node->op && from && node->op->role == DFG_MERGE && from->role == DFG_NEXT_ITERATION;
-}
+#include "lib/graph/loops.h"
 
 /*
  * The order of the nodes, inputs first; NULL where the file's own order is one, which needs no room. *out_count is less

@@ -10,7 +10,7 @@ static uint64_t mix(uint64_t hash, uint64_t word)
 
 static bool same_key(const struct dfg_edge_key *a, const struct dfg_edge_key *b)
 {
-	return a->edge.node == b->edge.node && a->edge.port == b->edge.port && a->kind == b->kind && a->detail == b->detail;
+	return dfg_edge_same(a->edge, b->edge) && a->kind == b->kind && a->detail == b->detail;
 }
 
 /* The entry of a key, or the free one where it belongs. */

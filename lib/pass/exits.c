@@ -50,10 +50,9 @@ static bool is_end(const struct again *a, uint32_t n)
 
 static bool is_known_end(const struct again *a, uint32_t n)
 {
-	const struct dfg_attr *constant = dfg_node_attr(node_of(a, n), "is_constant");
 	if (is_variable(a, n))
 		return a->loops.loop[a->loop].variable[a->loops.variable[n]].turn != DFG_NONE;
-	return node_of(a, n)->n_in && constant && constant->kind == DFG_ATTR_BOOL && constant->value.b;
+	return node_of(a, n)->n_in && dfg_is_constant_enter(node_of(a, n));
 }
 
 /* Whether the same op behind the loop gives the same. */
@@ -150,21 +149,16 @@ static struct dfg_err *make_marked(struct again *a)
 	return NULL;
 }
 
-static bool is_edge(struct dfg_edge a, struct dfg_edge b)
-{
-	return a.node == b.node && a.port == b.port;
-}
-
 /* Who read the Exit reads what was made. */
 static void lead_past(struct again *a, struct dfg_edge value, struct dfg_edge *of, uint32_t n_of)
 {
 	const struct dfg_edge out = {a->exit, 0};
 	for (uint32_t n = 0; n < a->count; n++)
 		for (uint32_t e = 0; e < node_of(a, n)->n_in; e++)
-			if (is_edge(node_of(a, n)->in[e], out))
+			if (dfg_edge_same(node_of(a, n)->in[e], out))
 				a->s->builder->graph->node[n].in[e] = value;
 	for (uint32_t i = 0; i < n_of; i++)
-		if (is_edge(of[i], out))
+		if (dfg_edge_same(of[i], out))
 			of[i] = value;
 }
 
@@ -179,7 +173,7 @@ static struct dfg_err *is_on_path(
 		return NULL;
 	DFG_TRY(dfg_sweep_makers(a->s, &out, 1, &before));
 	for (uint32_t i = 0; i < n_wrt; i++) {
-		if (is_edge(wrt[i], out)) {
+		if (dfg_edge_same(wrt[i], out)) {
 			*out_is = false;
 			return NULL;
 		}

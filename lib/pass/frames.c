@@ -163,8 +163,7 @@ static struct dfg_err *check_way_in(const struct dfg_node *node, uint32_t input,
 	if (dfg_node_role(from) != DFG_ENTER)
 		return DFG_ERR(DFG_DATA, NODE_WORDS "input %u is '%.200s' (%.100s), must be an Enter", NODE(node), input,
 			from->name, from->op_name);
-	const struct dfg_attr *constant = dfg_node_attr(from, "is_constant");
-	if (constant && constant->kind == DFG_ATTR_BOOL && constant->value.b)
+	if (dfg_is_constant_enter(from))
 		return DFG_ERR(DFG_DATA,
 			NODE_WORDS
 			"input %u is '%.200s' (%.100s), which comes in every iteration (is_constant), as what the loop "

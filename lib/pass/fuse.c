@@ -122,7 +122,7 @@ static bool constant(const struct fuse *f, struct dfg_edge edge, double *out)
 static bool same_scalar(const struct fuse *f, struct dfg_edge a, struct dfg_edge b)
 {
 	double x, y;
-	return (a.node == b.node && a.port == b.port) || (constant(f, a, &x) && constant(f, b, &y) && x == y);
+	return dfg_edge_same(a, b) || (constant(f, a, &x) && constant(f, b, &y) && x == y);
 }
 
 static const struct word *find_word(const struct update *u, const char *s)

@@ -110,16 +110,6 @@ static struct dfg_err *switch_by(struct dfg_mirror *m, struct dfg_edge *edge, st
 	return dfg_edge_map_put(&m->map, key, *edge);
 }
 
-static bool has(const struct dfg_mirror *m, uint32_t set, uint32_t condition)
-{
-	uint32_t n;
-	const uint32_t *item = dfg_live_conditions(&m->liveness, set, &n);
-	for (uint32_t i = 0; i < n; i++)
-		if (item[i] == condition)
-			return true;
-	return false;
-}
-
 /* Onto the sides of a set, in the loop where the tensor is. */
 static struct dfg_err *narrow(struct dfg_mirror *m, struct dfg_edge *edge, uint32_t set)
 {
@@ -127,7 +117,7 @@ static struct dfg_err *narrow(struct dfg_mirror *m, struct dfg_edge *edge, uint3
 	DFG_TRY(dfg_mirror_spot(m, *edge, &at));
 	for (uint32_t i = 0; i < m->liveness.set[set].count; i++) {
 		uint32_t condition = m->liveness.item[m->liveness.set[set].first + i];
-		if (!has(m, at.set, condition))
+		if (!dfg_live_has(&m->liveness, at.set, condition))
 			DFG_TRY(switch_by(m, edge, &at, condition));
 	}
 	if (at.set != set)
@@ -253,17 +243,9 @@ static bool is_around(const struct dfg_mirror *m, uint32_t loop)
 /* Behind the nodes that only hand a value on. A value of the region itself stays what it is. */
 static struct dfg_edge source_of(const struct dfg_mirror *m, struct dfg_edge edge)
 {
-	while (edge.node < m->count && !is_around(m, m->loops.of[edge.node])) {
-		const struct dfg_node *node = node_of(m, edge.node);
-		const struct dfg_attr *constant = dfg_node_attr(node, "is_constant");
-		enum dfg_role role = dfg_node_role(node);
-		bool hands_on = role == DFG_IDENTITY || role == DFG_SWITCH || role == DFG_LOOP_COND ||
-						(role == DFG_ENTER && constant && constant->value.b);
-		if (!hands_on || !node->n_in)
-			break;
-		bool many = role == DFG_IDENTITY && edge.port > 0 && (uint32_t)edge.port < node->n_in;
-		edge = node->in[many ? edge.port : 0];
-	}
+	while (
+		edge.node < m->count && !is_around(m, m->loops.of[edge.node]) && dfg_live_step_back(m->builder->graph, &edge))
+		;
 	return edge;
 }
 
@@ -434,7 +416,7 @@ static struct dfg_err *fill_shape(struct dfg_mirror *m, struct dfg_new_node *wan
 	return dfg_build_float(m->builder, name, dtype, ones, &in[1]);
 }
 
-/* Inputs become what the gradient code has of them. *out_live: one of them says exactly where it is live. */
+/* Inputs become what the gradient code has of them, in the loop where it stands. */
 static struct dfg_err *move_inputs(struct dfg_mirror *m, const struct dfg_new_node *want, struct dfg_edge *in)
 {
 	for (uint32_t i = 0; i < want->n_in; i++) {
@@ -493,9 +475,8 @@ static struct dfg_err *before(struct dfg_builder *builder, struct dfg_new_node *
 static struct dfg_err *find_existing(struct dfg_mirror *m, uint32_t n)
 {
 	const struct dfg_node *node = node_of(m, n);
-	const struct dfg_attr *constant = dfg_node_attr(node, "is_constant");
 	uint32_t set, with;
-	if (dfg_node_role(node) == DFG_ENTER && constant && constant->value.b) {
+	if (dfg_is_constant_enter(node)) {
 		const struct dfg_edge_key key = {node->in[0], ENTERED, 2 * m->loops.of[n]};
 		return dfg_edge_map_find(&m->map, key) ? NULL : dfg_edge_map_put(&m->map, key, (struct dfg_edge){n, 0});
 	}

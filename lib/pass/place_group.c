@@ -206,9 +206,8 @@ static uint8_t kind_of(const struct dfg_placing *p, uint32_t n)
 {
 	const struct dfg_node *node = &p->graph->node[n];
 	enum dfg_role role = dfg_node_role(node);
-	const struct dfg_attr *constant = role == DFG_ENTER ? dfg_node_attr(node, "is_constant") : NULL;
 	unsigned kind = is_primitive(role) ? DFG_KIND_PRIMITIVE : 0;
-	if (constant && constant->kind == DFG_ATTR_BOOL && constant->value.b)
+	if (dfg_is_constant_enter(node))
 		kind |= DFG_KIND_INVARIANT;
 	if (role == DFG_PLACEHOLDER || role == DFG_PLACEHOLDER_DEFAULT)
 		kind |= DFG_KIND_FED;

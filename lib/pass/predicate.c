@@ -37,12 +37,6 @@ uint32_t dfg_predicate_value(struct dfg_predicates *p, struct dfg_edge edge)
 	return value ? value - 1 : dfg_predicate_claim(p, edge, DFG_IS_TRUE);
 }
 
-bool dfg_is_constant_enter(const struct dfg_node *node)
-{
-	const struct dfg_attr *attr = dfg_node_attr(node, "is_constant");
-	return dfg_node_role(node) == DFG_ENTER && attr && attr->kind == DFG_ATTR_BOOL && attr->value.b;
-}
-
 static bool passes_on(const struct dfg_node *node)
 {
 	enum dfg_role role = dfg_node_role(node);

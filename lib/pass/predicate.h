@@ -34,5 +34,3 @@ uint32_t dfg_predicate_claim(struct dfg_predicates *predicates, struct dfg_edge 
 
 /* " where 'p' is true and 'q' is false", in the arena: one case of a function, beside what is given. */
 const char *dfg_predicate_words(struct dfg_predicates *predicates, uint32_t where, uint32_t given);
-
-bool dfg_is_constant_enter(const struct dfg_node *node);

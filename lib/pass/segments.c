@@ -256,12 +256,11 @@ static bool reads_turn(const struct chooser *c, const struct dfg_node *node)
 		const struct dfg_node *from = &c->node[in.node];
 		enum dfg_role role = dfg_node_role(from);
 		uint32_t merge = c->loops->of[in.node] == c->loop && role == DFG_MERGE ? c->loops->variable[in.node] : DFG_NONE;
-		const struct dfg_attr *constant = dfg_node_attr(from, "is_constant");
 		if (merge != DFG_NONE && in.port == 1)
 			return true;
 		if (c->loops->of[in.node] != c->loop || dfg_node_role(node) == DFG_MERGE)
 			continue;
-		if (role == DFG_NEXT_ITERATION || (role == DFG_ENTER && !(constant && constant->value.b)))
+		if (role == DFG_NEXT_ITERATION || (role == DFG_ENTER && !dfg_is_constant_enter(from)))
 			return true;
 	}
 	return false;
@@ -286,7 +285,7 @@ static bool goes_by_predicate(const struct chooser *c, const struct dfg_node *no
 		return false;
 	struct dfg_edge by = dfg_live_source(c->s->builder->graph, node->in[1]);
 	struct dfg_edge predicate = dfg_live_source(c->s->builder->graph, condition);
-	return by.node == predicate.node && by.port == predicate.port;
+	return dfg_edge_same(by, predicate);
 }
 
 /* What is kept beyond the loop has a key for each loop on the way: it would be one more. */

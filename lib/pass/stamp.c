@@ -33,18 +33,13 @@ static struct dfg_err *no_memory(void)
 	return DFG_ERR(DFG_MEMORY, "no memory for a gradient");
 }
 
-static bool same_edge(struct dfg_edge a, struct dfg_edge b)
-{
-	return a.node == b.node && a.port == b.port;
-}
-
 /* Which of the edges are the same one: a rule's nodes cannot tell them apart. */
 static uint64_t pattern_of(const struct dfg_site *site)
 {
 	uint64_t pattern = 0;
 	for (uint32_t i = 0; i < site->n_ref; i++) {
 		uint32_t first = 0;
-		while (!same_edge(site->ref[first], site->ref[i]))
+		while (!dfg_edge_same(site->ref[first], site->ref[i]))
 			first++;
 		pattern = pattern << 4 | first;
 	}
@@ -201,7 +196,7 @@ static bool refer(const struct keeper *k, struct dfg_edge edge, struct reference
 		out_reference->from = MADE + edge.node - k->first;
 		return true;
 	}
-	while (out_reference->from < k->site->n_ref && !same_edge(k->site->ref[out_reference->from], edge))
+	while (out_reference->from < k->site->n_ref && !dfg_edge_same(k->site->ref[out_reference->from], edge))
 		out_reference->from++;
 	return out_reference->from < k->site->n_ref;
 }

@@ -443,7 +443,7 @@ static void place_node(struct sorting *sorting, uint32_t n)
 			continue;
 		}
 		struct dfg_edge edge = node->in[visit->e++];
-		if (!dfg_edge_goes_back(sorting->graph, node, edge))
+		if (!dfg_edge_closes(sorting->graph, node, edge))
 			meet(sorting, edge.node);
 	}
 }
@@ -453,7 +453,7 @@ static bool doubles_side(const struct dfg_graph *graph, const struct dfg_node *n
 {
 	bool same = node->n_in > 1;
 	for (uint32_t i = 1; i < node->n_in && same; i++)
-		same = node->in[i].node == node->in[0].node && node->in[i].port == node->in[0].port;
+		same = dfg_edge_same(node->in[i], node->in[0]);
 	return same && dfg_node_role(&graph->node[node->in[0].node]) == DFG_SWITCH;
 }
 
