@@ -34,13 +34,6 @@ static struct dfg_err *copy_step(struct dfg_arena *arena, const struct dfg_step 
 	return to->feed && to->fetch && to->target ? NULL : dfg_no_memory();
 }
 
-static struct dfg_err *unknown_op(const struct dfg_node *node)
-{
-	const char *nearest = dfg_op_nearest(node->op_name);
-	return DFG_ERR(DFG_DATA, "node '%s': no op %s%s%s%s", node->name, node->op_name, nearest ? " (did you mean " : "",
-		nearest ? nearest : "", nearest ? "?)" : "");
-}
-
 /* Refuses what cannot run at all. */
 static struct dfg_err *check_role(const struct dfg_call *call)
 {
@@ -70,8 +63,6 @@ static struct dfg_err *make_call(struct maker *maker, uint32_t r)
 	struct record *record = &plan->record[r];
 	struct dfg_call *call = &maker->call[r];
 	const struct dfg_node *node = &graph->node[maker->selection.node[r]];
-	if (!node->op)
-		return unknown_op(node);
 	DFG_TRY(dfg_node_call(graph, maker->selection.node[r], &plan->arena, call));
 	DFG_TRY(dfg_call_note(check_role(call), call));
 	*record = (struct record){
@@ -81,8 +72,6 @@ static struct dfg_err *make_call(struct maker *maker, uint32_t r)
 		.n_out = call->n_out,
 		.role = node->op->role,
 	};
-	if (node->n_in < call->n_in)
-		return dfg_call_note(DFG_ERR(DFG_DATA, "has %u inputs, needs %u", node->n_in, call->n_in), call);
 	record->n_in -= record->role == DFG_LOAD;
 	record->n_out -= record->role == DFG_SAVE;
 	if (!runs_by_role(record->role))
@@ -310,8 +299,6 @@ static struct dfg_err *find_feeds(struct maker *maker)
 		struct dfg_edge edge = plan->step.feed[i];
 		const struct dfg_node *node = &maker->selection.graph->node[edge.node];
 		struct dfg_call call;
-		if (!node->op)
-			return unknown_op(node);
 		DFG_TRY(dfg_node_call(maker->selection.graph, edge.node, maker->scratch, &call));
 		if (edge.port < 0 || edge.port >= call.n_out)
 			return DFG_ERR(DFG_DATA, "feed: node '%s' (%s) has no output %d", node->name, node->op_name, edge.port);

@@ -398,11 +398,8 @@ struct dfg_err *dfg_build(struct dfg_builder *builder, const struct dfg_new_node
 	}
 	struct draft draft = {.builder = builder, .want = want};
 	struct dfg_node node = {.op_name = want->op, .op = dfg_op_find(want->op)};
-	if (!node.op) {
-		const char *nearest = dfg_op_nearest(want->op);
-		return DFG_ERR(DFG_DATA, "no op '%s'%s%s%s", want->op, nearest ? "; did you mean '" : "",
-			nearest ? nearest : "", nearest ? "'?" : "");
-	}
+	if (!node.op)
+		return dfg_op_missing(want->op);
 	node.op_name = node.op->name;
 	node.device = builder->device ? builder->device : "";
 	DFG_TRY(dfg_op_signature(node.op, &draft.signature));

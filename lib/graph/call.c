@@ -221,11 +221,8 @@ struct dfg_err *dfg_node_call(
 	const struct dfg_graph *graph, uint32_t number, struct dfg_arena *arena, struct dfg_call *out_call)
 {
 	const struct dfg_node *node = &graph->node[number];
-	if (!node->op) {
-		const char *nearest = dfg_op_nearest(node->op_name);
-		return DFG_ERR(DFG_DATA, "node '%.200s': no op '%.100s'%s%s%s", node->name, node->op_name,
-			nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
-	}
+	if (!node->op)
+		return dfg_err_note(dfg_op_missing(node->op_name), "node '%.200s'", node->name);
 	*out_call = (struct dfg_call){.op = node->op, .node = node->name};
 	return dfg_call_note(fill(graph, node, arena, out_call), out_call);
 }

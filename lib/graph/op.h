@@ -253,6 +253,9 @@ const struct dfg_op *dfg_op_find(const char *name);
 /* The nearest name there is, or NULL. */
 const char *dfg_op_nearest(const char *name);
 
+/* "no op 'MatMull'; did you mean 'MatMul'?" */
+DFG_MUST_CHECK struct dfg_err *dfg_op_missing(const char *name);
+
 /* Parsed on first use and kept for the life of the program; any thread. A declaration that does not parse is DFG_BUG. */
 DFG_MUST_CHECK struct dfg_err *dfg_op_signature(const struct dfg_op *op, const struct dfg_signature **out_signature);
 

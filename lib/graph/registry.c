@@ -50,6 +50,13 @@ const char *dfg_op_nearest(const char *name)
 	return nearest.best;
 }
 
+struct dfg_err *dfg_op_missing(const char *name)
+{
+	const char *nearest = dfg_op_nearest(name);
+	return nearest ? DFG_ERR(DFG_DATA, "no op '%.100s'; did you mean '%s'?", name, nearest)
+				   : DFG_ERR(DFG_DATA, "no op '%.100s'", name);
+}
+
 bool dfg_op_computes(const struct dfg_op *op, enum dfg_dtype dtype)
 {
 	if (op->run || op->kernel[dtype] || op->row[dtype])

@@ -409,11 +409,8 @@ struct dfg_err *dfg_lower_output(struct lower *l, const struct dfg_node *node, c
 	const struct dfg_signature *signature;
 	if (!node->op && dfg_map_find(&l->functions.names, node->op_name, strlen(node->op_name)) != DFG_NONE)
 		return called_output(l, node, name, out_first, out_width);
-	if (!node->op) {
-		const char *nearest = dfg_op_nearest(node->op_name);
-		return DFG_ERR(DFG_DATA, "node '%.200s': no op '%.100s'%s%s%s", node->name, node->op_name,
-			nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
-	}
+	if (!node->op)
+		return dfg_err_note(dfg_op_missing(node->op_name), "node '%.200s'", node->name);
 	DFG_TRY(dfg_op_signature(node->op, &signature));
 	*out_first = 0;
 	for (int p = 0; p < signature->n_out; p++) {

@@ -11,7 +11,7 @@ static void only_what_a_fetch_needs_runs(void **state)
 	tick_count = 0;
 	gives("x Placeholder dtype=i32\na Tick x\nb Negate x T=i32\nz NoSuchOp x\n", "x=3", "b", -3);
 	assert_int_equal(tick_count, 0);
-	refuses("x Placeholder dtype=i32\nz Plu x\n", "x=3", "z", "node 'z': no op Plu");
+	refuses("x Placeholder dtype=i32\nz Plu x\n", "x=3", "z", "node 'z': no op 'Plu'");
 }
 
 static void any_edge_may_be_fed_and_its_node_does_not_run(void **state)
