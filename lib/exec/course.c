@@ -32,7 +32,7 @@ static uint32_t out_loop(const struct ordering *of, uint32_t r)
 	uint32_t loop = dfg_loop_of(plan, r);
 	if (record->role == DFG_EXIT)
 		return plan->flow->loop[loop].parent;
-	return record->role == DFG_ENTER ? plan->flow->slot_loop[plan->slot[record->first + 1]] : loop;
+	return record->role == DFG_ENTER ? plan->flow->slot_loop[dfg_record_out(plan, record, 0)] : loop;
 }
 
 typedef void arc_fn(struct ordering *of, uint32_t from, uint32_t to);
@@ -86,7 +86,7 @@ static void arcs_of_merge(struct ordering *of, uint32_t r, arc_fn *add)
 	const struct record *record = &of->plan->record[r];
 	for (int i = 0; i < record->n_in; i++) {
 		uint32_t move = of->move[r] + (uint32_t)i;
-		arc_from_slot(of, of->plan->slot[record->first + (uint32_t)i], move, add);
+		arc_from_slot(of, dfg_record_in(of->plan, record, i), move, add);
 		for (uint32_t c = 0; c < record->n_control; c++)
 			arc_from(of, of->plan->control[record->first_control + c], move, add);
 		arcs_of_guard(of, of->node[move].guard, move, add);
@@ -122,7 +122,7 @@ static void arcs_of_record(struct ordering *of, uint32_t r, arc_fn *add)
 		return;
 	}
 	for (int i = 0; i < record->n_in; i++)
-		arc_from_slot(of, of->plan->slot[record->first + (uint32_t)i], r, add);
+		arc_from_slot(of, dfg_record_in(of->plan, record, i), r, add);
 	for (uint32_t c = 0; c < record->n_control; c++)
 		arc_from(of, of->plan->control[record->first_control + c], r, add);
 	arcs_of_guard(of, of->node[r].guard, r, add);
@@ -159,12 +159,12 @@ static void place_nodes(struct ordering *of)
 		if (record->role == DFG_ENTER)
 			guard = course->bend[out_loop(of, r)].guard;
 		else if (record->role == DFG_EXIT)
-			guard = course->slot_guard[plan->slot[record->first]];
+			guard = course->slot_guard[dfg_record_in(plan, record, 0)];
 		of->node[r] = (struct node){.guard = guard, .loop = loop, .rank = r};
 		if (record->role == DFG_ENTER && of->node[of->first_loop + out_loop(of, r)].rank > r)
 			of->node[of->first_loop + out_loop(of, r)].rank = r;
 		for (int i = 0; i < record->n_in && of->move[r]; i++) {
-			uint32_t slot = plan->slot[record->first + (uint32_t)i];
+			uint32_t slot = dfg_record_in(plan, record, i);
 			uint32_t way = dfg_always_there(plan, slot) ? loop : course->slot_guard[slot];
 			of->node[of->move[r] + (uint32_t)i] = (struct node){.guard = way, .loop = loop, .rank = r};
 		}

@@ -95,7 +95,7 @@ static inline uint32_t dfg_loop_of(const struct dfg_plan *plan, uint32_t record)
 static inline bool dfg_is_loop_merge(const struct dfg_plan *plan, const struct record *record)
 {
 	for (int i = 0; i < record->n_in && record->role == DFG_MERGE && plan->flow; i++) {
-		uint32_t slot = plan->slot[record->first + (uint32_t)i];
+		uint32_t slot = dfg_record_in(plan, record, i);
 		if (!dfg_always_there(plan, slot) && plan->record[plan->maker[slot]].role == DFG_NEXT_ITERATION)
 			return true;
 	}

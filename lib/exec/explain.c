@@ -126,8 +126,8 @@ static bool is_dead(const struct dfg_plan *plan, const int32_t *chosen, uint32_t
 static uint32_t dead_input(const struct dfg_plan *plan, const int32_t *chosen, const struct record *record)
 {
 	for (int i = 0; i < record->n_in; i++)
-		if (is_dead(plan, chosen, plan->slot[record->first + (uint32_t)i]))
-			return plan->maker[plan->slot[record->first + (uint32_t)i]];
+		if (is_dead(plan, chosen, dfg_record_in(plan, record, i)))
+			return plan->maker[dfg_record_in(plan, record, i)];
 	for (uint32_t i = 0; i < record->n_control && record->role != DFG_SWITCH; i++)
 		if (!dfg_guard_holds(
 				plan->course, chosen, plan->course->record_guard[plan->control[record->first_control + i]]))
@@ -162,7 +162,7 @@ static bool has_come(const struct machine *machine, uint32_t slot)
 static uint32_t missing_input(const struct machine *machine, const struct record *record)
 {
 	for (int i = 0; i < record->n_in; i++) {
-		uint32_t slot = machine->plan->slot[record->first + (uint32_t)i];
+		uint32_t slot = dfg_record_in(machine->plan, record, i);
 		if (!has_come(machine, slot))
 			return slot;
 	}

@@ -13,11 +13,6 @@ struct inference {
 
 enum { RANK_VARIES = 31, ROUNDS_MOST = 12 };
 
-static uint32_t out_slot(const struct dfg_plan *plan, const struct record *record, int i)
-{
-	return plan->slot[record->first + record->n_in + (uint32_t)i];
-}
-
 bool dfg_all_known(const struct dfg_known *known)
 {
 	for (int64_t i = 0; known && i < known->count; i++)
@@ -54,18 +49,18 @@ static struct dfg_err *infer_record(struct inference *of, const struct record *r
 	if (record->role == DFG_SAVE)
 		return NULL;
 	if (record->role == DFG_LOAD) {
-		const struct dfg_fact *value = &of->fact[of->plan->slot[of->plan->record[record->save].first]];
-		of->fact[out_slot(of->plan, record, 0)] = (struct dfg_fact){.dtype = value->dtype, .shape = value->shape};
+		const struct dfg_fact *value = &of->fact[dfg_record_in(of->plan, &of->plan->record[record->save], 0)];
+		of->fact[dfg_record_out(of->plan, record, 0)] = (struct dfg_fact){.dtype = value->dtype, .shape = value->shape};
 		return NULL;
 	}
 	const struct dfg_fact **in = dfg_arena_zeros(of->arena, record->n_in, sizeof *in);
 	if (!in)
 		return dfg_no_memory();
 	for (int i = 0; i < record->n_in; i++) {
-		const struct dfg_fact *fact = &of->fact[of->plan->slot[record->first + (uint32_t)i]];
+		const struct dfg_fact *fact = &of->fact[dfg_record_in(of->plan, record, i)];
 		in[i] = fact->dtype ? fact : NULL;
 	}
-	struct dfg_fact *out = record->n_out ? &of->fact[out_slot(of->plan, record, 0)] : NULL;
+	struct dfg_fact *out = record->n_out ? &of->fact[dfg_record_out(of->plan, record, 0)] : NULL;
 	struct dfg_err *err = dfg_infer_node(record->call, in, of->arena, out);
 	if (!err || !record->may_die)
 		return err;
@@ -79,8 +74,8 @@ static struct dfg_err *infer_record(struct inference *of, const struct record *r
 /* In each iteration a loop variable is what entered, but for the dims that were seen to vary. */
 static void put_variable(struct inference *of, const struct record *record)
 {
-	uint32_t slot = out_slot(of->plan, record, 0), bits = of->varies[slot];
-	uint32_t first = of->plan->slot[record->first], second = of->plan->slot[record->first + 1];
+	uint32_t slot = dfg_record_out(of->plan, record, 0), bits = of->varies[slot];
+	uint32_t first = dfg_record_in(of->plan, record, 0), second = dfg_record_in(of->plan, record, 1);
 	bool turned = of->plan->record[of->plan->maker[first]].role == DFG_NEXT_ITERATION;
 	struct dfg_fact *fact = &of->fact[slot];
 	const struct dfg_fact *enter = &of->fact[turned ? second : first];
@@ -119,8 +114,8 @@ static struct dfg_err *infer_all(struct inference *of)
 		if (dfg_is_loop_merge(plan, record))
 			put_variable(of, record);
 		for (int i = 0; i < record->n_out && record->preset; i++)
-			if (!plan->is_ref[out_slot(plan, record, i)])
-				DFG_TRY(fact_of_preset(of, out_slot(plan, record, i)));
+			if (!plan->is_ref[dfg_record_out(plan, record, i)])
+				DFG_TRY(fact_of_preset(of, dfg_record_out(plan, record, i)));
 	}
 	return NULL;
 }

@@ -81,7 +81,7 @@ static uint32_t loop_of_inputs(const struct flow_maker *maker, uint32_t r)
 	const struct dfg_plan *plan = maker->plan;
 	const struct record *record = &plan->record[r];
 	for (int i = 0; i < record->n_in; i++) {
-		uint32_t slot = plan->slot[record->first + (uint32_t)i];
+		uint32_t slot = dfg_record_in(plan, record, i);
 		if (!dfg_always_there(plan, slot) && maker->flow->slot_loop[slot] != DFG_NONE)
 			return maker->flow->slot_loop[slot];
 	}
@@ -113,7 +113,7 @@ static struct dfg_err *check_inputs(const struct flow_maker *maker, uint32_t r)
 	const struct record *record = &plan->record[r];
 	uint32_t loop = maker->flow->loop_of[r];
 	for (int i = 0; i < record->n_in; i++) {
-		uint32_t slot = plan->slot[record->first + (uint32_t)i];
+		uint32_t slot = dfg_record_in(plan, record, i);
 		if (maker->flow->slot_loop[slot] != loop)
 			return mixed(maker, r, dfg_slot_words(plan, slot).s, maker->flow->slot_loop[slot]);
 	}
@@ -136,7 +136,7 @@ static struct dfg_err *find_loops(struct flow_maker *maker)
 		flow->loop_of[r] = loop_of_inputs(maker, r);
 		DFG_TRY(leave_record(maker, record, flow->loop_of[r], &maker->out_loop[r]));
 		for (int i = 0; i < record->n_out; i++)
-			flow->slot_loop[plan->slot[record->first + record->n_in + (uint32_t)i]] = maker->out_loop[r];
+			flow->slot_loop[dfg_record_out(plan, record, i)] = maker->out_loop[r];
 	}
 	for (uint32_t r = 0; r < plan->count; r++)
 		DFG_TRY(check_inputs(maker, r));
@@ -257,10 +257,9 @@ static void each_arc(
 	for (uint32_t r = 0; r < plan->count; r++) {
 		const struct record *record = &plan->record[r];
 		for (uint32_t i = 0; i < record->n_in; i++) {
-			uint32_t slot = plan->slot[record->first + i], from = plan->maker[slot];
+			uint32_t slot = dfg_record_in(plan, record, (int)i), from = plan->maker[slot];
 			bool there = dfg_always_there(plan, slot);
-			int32_t output =
-				there ? 0 : (int32_t)(slot - plan->slot[plan->record[from].first + plan->record[from].n_in]);
+			int32_t output = there ? 0 : (int32_t)(slot - dfg_record_out(plan, &plan->record[from], 0));
 			add(maker, there ? DFG_NONE : from, &(struct arc){r, output, i});
 		}
 		for (uint32_t i = 0; i < record->n_control; i++) {

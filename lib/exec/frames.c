@@ -125,7 +125,7 @@ static struct dfg_err *deliver(struct machine *machine, struct slab *slab, uint3
 	const struct dfg_tensor *value, const struct death *death, bool lend)
 {
 	const struct record *r = &machine->plan->record[record];
-	uint32_t global = machine->plan->slot[r->first + r->n_in], slot = dfg_out_slot(machine, record, 0);
+	uint32_t global = dfg_record_out(machine->plan, r, 0), slot = dfg_out_slot(machine, record, 0);
 	if (slab->state[slot] != EMPTY)
 		return dfg_call_note(DFG_ERR(DFG_DATA, "gives its value twice"), r->call);
 	if (death)
@@ -213,7 +213,7 @@ static struct dfg_err *enter_constant(struct machine *machine, struct frame *fra
 	struct constant *constant = &frame->constant[frame->n_constant];
 	*constant = (struct constant){.record = record, .dead = death, .death = death ? *death : (struct death){0}};
 	if (!death)
-		DFG_TRY(dfg_pass(value, machine->plan->is_ref[machine->plan->slot[r->first + r->n_in]], &constant->tensor));
+		DFG_TRY(dfg_pass(value, machine->plan->is_ref[dfg_record_out(machine->plan, r, 0)], &constant->tensor));
 	frame->n_constant++;
 	for (struct slab *slab = frame->oldest; slab; slab = slab->next)
 		DFG_TRY(deliver_constants(machine, frame, slab, frame->n_constant - 1));
@@ -228,7 +228,7 @@ static const struct dfg_tensor *input(const struct machine *machine, const struc
 struct dfg_err *dfg_enter(struct machine *machine, struct slab *slab, uint32_t record, const struct death *death)
 {
 	const struct dfg_call *call = machine->plan->record[record].call;
-	uint32_t number = machine->flow->slot_loop[machine->plan->slot[machine->plan->record[record].first + 1]];
+	uint32_t number = machine->flow->slot_loop[dfg_record_out(machine->plan, &machine->plan->record[record], 0)];
 	struct frame *frame = NULL;
 	DFG_TRY(find_frame(machine, slab, number, &frame));
 	frame->enters--;
@@ -260,7 +260,7 @@ struct dfg_err *dfg_next_iteration(
 	if (slab == frame->newest && frame->outstanding >= frame->loop->window) {
 		struct parked *parked = &frame->parked[frame->n_parked];
 		parked->record = record;
-		DFG_TRY(dfg_pass(value, machine->plan->is_ref[machine->plan->slot[r->first + 1]], &parked->tensor));
+		DFG_TRY(dfg_pass(value, machine->plan->is_ref[dfg_record_out(machine->plan, r, 0)], &parked->tensor));
 		frame->n_parked++;
 		return NULL;
 	}

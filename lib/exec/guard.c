@@ -14,16 +14,6 @@ struct guarding {
 	bool odd;
 };
 
-static uint32_t in_slot(const struct guarding *of, const struct record *record, int i)
-{
-	return of->plan->slot[record->first + (uint32_t)i];
-}
-
-static uint32_t out_slot(const struct guarding *of, const struct record *record, int i)
-{
-	return of->plan->slot[record->first + record->n_in + (uint32_t)i];
-}
-
 /* The guard with one pair more, of a flag larger than all of the parent's. */
 static struct dfg_err *child(struct guarding *of, uint32_t parent, uint32_t flag, int32_t side, uint32_t *out_guard)
 {
@@ -158,8 +148,8 @@ static struct dfg_err *guard_of_inputs(struct guarding *of, const struct record 
 	struct dfg_plan *plan = of->plan;
 	*out_guard = dfg_loop_of(plan, (uint32_t)(record - plan->record));
 	for (int i = 0; i < record->n_in; i++)
-		if (!dfg_always_there(plan, in_slot(of, record, i)))
-			DFG_TRY(both(of, *out_guard, of->course->slot_guard[in_slot(of, record, i)], out_guard));
+		if (!dfg_always_there(plan, dfg_record_in(of->plan, record, i)))
+			DFG_TRY(both(of, *out_guard, of->course->slot_guard[dfg_record_in(of->plan, record, i)], out_guard));
 	for (uint32_t i = 0; i < record->n_control; i++) {
 		uint32_t before = plan->control[record->first_control + i];
 		if (!plan->record[before].preset)
@@ -230,7 +220,7 @@ static struct dfg_err *guard_of_merge(struct guarding *of, const struct record *
 	if (!guard)
 		return dfg_no_memory();
 	for (int i = 0; i < record->n_in; i++) {
-		uint32_t slot = in_slot(of, record, i);
+		uint32_t slot = dfg_record_in(of->plan, record, i);
 		uint32_t g = dfg_always_there(plan, slot) ? dfg_loop_of(plan, (uint32_t)(record - plan->record))
 												  : of->course->slot_guard[slot];
 		if (g != NEVER)
@@ -242,7 +232,7 @@ static struct dfg_err *guard_of_merge(struct guarding *of, const struct record *
 static void set_outputs(struct guarding *of, const struct record *record, uint32_t guard)
 {
 	for (int i = 0; i < record->n_out; i++)
-		of->course->slot_guard[out_slot(of, record, i)] = guard;
+		of->course->slot_guard[dfg_record_out(of->plan, record, i)] = guard;
 	of->course->record_guard[record - of->plan->record] = guard;
 }
 
@@ -250,10 +240,10 @@ static struct dfg_err *guard_switch(struct guarding *of, const struct record *re
 {
 	uint32_t flag;
 	set_outputs(of, record, guard);
-	DFG_TRY(find_flag(of, in_slot(of, record, 1), record, record->n_out, &flag));
+	DFG_TRY(find_flag(of, dfg_record_in(of->plan, record, 1), record, record->n_out, &flag));
 	of->course->record_flag[record - of->plan->record] = flag;
 	for (int i = 0; i < record->n_out; i++)
-		DFG_TRY(with(of, guard, flag, i, &of->course->slot_guard[out_slot(of, record, i)]));
+		DFG_TRY(with(of, guard, flag, i, &of->course->slot_guard[dfg_record_out(of->plan, record, i)]));
 	return NULL;
 }
 
@@ -262,7 +252,7 @@ static struct dfg_err *guard_loop_cond(struct guarding *of, const struct record 
 	struct bend *bend = &of->course->bend[dfg_loop_of(of->plan, (uint32_t)(record - of->plan->record))];
 	uint32_t flag;
 	set_outputs(of, record, guard);
-	DFG_TRY(find_flag(of, in_slot(of, record, 0), record, 2, &flag));
+	DFG_TRY(find_flag(of, dfg_record_in(of->plan, record, 0), record, 2, &flag));
 	of->odd |= bend->flag != DFG_NONE && bend->flag != flag;
 	bend->flag = flag;
 	return NULL;
@@ -276,7 +266,7 @@ static bool is_constant_enter(const struct record *record)
 /* All variables of a loop are live together. */
 static void guard_enter(struct guarding *of, const struct record *record, uint32_t guard)
 {
-	uint32_t loop = of->plan->flow->slot_loop[out_slot(of, record, 0)];
+	uint32_t loop = of->plan->flow->slot_loop[dfg_record_out(of->plan, record, 0)];
 	struct bend *bend = &of->course->bend[loop];
 	set_outputs(of, record, loop);
 	if (is_constant_enter(record))
@@ -288,7 +278,7 @@ static void guard_enter(struct guarding *of, const struct record *record, uint32
 /* What does not vary is live wherever its loop is. */
 static struct dfg_err *check_constant(struct guarding *of, const struct record *record)
 {
-	uint32_t guard, all, loop = of->plan->flow->slot_loop[out_slot(of, record, 0)];
+	uint32_t guard, all, loop = of->plan->flow->slot_loop[dfg_record_out(of->plan, record, 0)];
 	uint32_t wanted = of->course->bend[loop].guard;
 	DFG_TRY(guard_of_inputs(of, record, &guard));
 	if (wanted == DFG_NONE)
@@ -352,12 +342,12 @@ static void find_values(struct guarding *of)
 	for (uint32_t r = 0; r < plan->count; r++) {
 		const struct record *record = &plan->record[r];
 		for (int i = 0; i < record->n_in; i++)
-			of->reads[in_slot(of, record, i)]++;
+			of->reads[dfg_record_in(of->plan, record, i)]++;
 		bool passes = record->role == DFG_IDENTITY || record->role == DFG_LOOP_COND || record->role == DFG_SWITCH;
 		for (int i = 0; i < record->n_out && passes; i++) {
-			uint32_t in = in_slot(of, record, record->role == DFG_SWITCH ? 0 : i);
+			uint32_t in = dfg_record_in(of->plan, record, record->role == DFG_SWITCH ? 0 : i);
 			if (!plan->is_ref[in])
-				of->value[out_slot(of, record, i)] = of->value[in];
+				of->value[dfg_record_out(of->plan, record, i)] = of->value[in];
 		}
 	}
 }
@@ -366,7 +356,7 @@ static void find_values(struct guarding *of)
 static void add_carried(struct guarding *of, const struct record *merge, struct carried *carried)
 {
 	const struct dfg_plan *plan = of->plan;
-	uint32_t first = in_slot(of, merge, 0), second = in_slot(of, merge, merge->n_in - 1);
+	uint32_t first = dfg_record_in(of->plan, merge, 0), second = dfg_record_in(of->plan, merge, merge->n_in - 1);
 	of->odd |= merge->n_in != 2 || merge->n_control || merge->tells_index;
 	if (of->odd || dfg_always_there(plan, first) || dfg_always_there(plan, second)) {
 		of->odd = true;
@@ -381,10 +371,10 @@ static void add_carried(struct guarding *of, const struct record *merge, struct 
 	of->odd |= enter->role != DFG_ENTER || next->role != DFG_NEXT_ITERATION || is_constant_enter(enter);
 	of->odd |= of->reads[first] != 1 || of->reads[second] != 1 || plan->is_ref[first] || plan->is_ref[second];
 	*carried = (struct carried){
-		.merge = out_slot(of, merge, 0),
-		.enter = in_slot(of, enter, 0),
-		.next = in_slot(of, next, 0),
-		.spare = out_slot(of, next, 0),
+		.merge = dfg_record_out(of->plan, merge, 0),
+		.enter = dfg_record_in(of->plan, enter, 0),
+		.next = dfg_record_in(of->plan, next, 0),
+		.spare = dfg_record_out(of->plan, next, 0),
 	};
 }
 
@@ -418,7 +408,7 @@ static struct dfg_err *check_borders(struct guarding *of)
 		bool merges = dfg_is_loop_merge(plan, record);
 		for (uint32_t i = 0; i < (uint32_t)record->n_in + record->n_control; i++) {
 			bool control = i >= record->n_in;
-			uint32_t slot = control ? 0 : in_slot(of, record, (int)i);
+			uint32_t slot = control ? 0 : dfg_record_in(of->plan, record, (int)i);
 			if (!control && dfg_always_there(plan, slot))
 				continue;
 			const struct record *from =
@@ -427,7 +417,8 @@ static struct dfg_err *check_borders(struct guarding *of)
 			of->odd |= varies && (control || !merges);
 		}
 		bool border = record->role == DFG_ENTER || record->role == DFG_EXIT;
-		of->odd |= border && plan->is_ref[out_slot(of, record, 0)] != plan->is_ref[in_slot(of, record, 0)];
+		of->odd |= border && plan->is_ref[dfg_record_out(of->plan, record, 0)] !=
+								 plan->is_ref[dfg_record_in(of->plan, record, 0)];
 		if (record->role == DFG_ENTER && is_constant_enter(record))
 			DFG_TRY(check_constant(of, record));
 	}

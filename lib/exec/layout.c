@@ -10,12 +10,12 @@ enum { COPY_MOST = 16 * 1024 };      /* bytes that a Merge copies; what is large
 
 static uint32_t in_slot(const struct laying *laying, const struct record *record, int i)
 {
-	return laying->forward[laying->plan->slot[record->first + (uint32_t)i]];
+	return laying->forward[dfg_record_in(laying->plan, record, i)];
 }
 
 static uint32_t out_slot(const struct laying *laying, const struct record *record, int i)
 {
-	return laying->plan->slot[record->first + record->n_in + (uint32_t)i];
+	return dfg_record_out(laying->plan, record, i);
 }
 
 static bool is_plain(enum dfg_dtype dtype)
@@ -399,7 +399,7 @@ static void keep_exit(struct laying *laying, uint32_t slot)
 		if (record->role != DFG_IDENTITY && record->role != DFG_SWITCH)
 			return;
 		uint32_t i = record->role == DFG_IDENTITY ? slot - out_slot(laying, record, 0) : 0;
-		slot = plan->slot[record->first + i];
+		slot = dfg_record_in(plan, record, (int)i);
 	}
 }
 
@@ -410,7 +410,7 @@ static void find_kept(struct laying *laying)
 		keep_exit(laying, plan->fetch[i]);
 	for (uint32_t r = 0; r < plan->count && plan->loops; r++)
 		for (int i = 1; i < plan->record[r].n_in && plan->record[r].role == DFG_ASSIGN; i++)
-			keep_exit(laying, plan->slot[plan->record[r].first + (uint32_t)i]);
+			keep_exit(laying, dfg_record_in(plan, &plan->record[r], i));
 }
 
 static struct dfg_err *take_scratch(struct laying *laying)

@@ -70,8 +70,7 @@ static struct dfg_err *pass(struct machine *machine, const struct ready *item, i
 	const struct record *record = &machine->plan->record[item->record];
 	uint32_t slot = dfg_out_slot(machine, item->record, i);
 	DFG_TRY(dfg_pass(item->slab->at[machine->flow->first_use[item->record] + (uint32_t)j],
-		machine->plan->is_ref[machine->plan->slot[record->first + record->n_in + (uint32_t)i]],
-		&item->slab->tensor[slot]));
+		machine->plan->is_ref[dfg_record_out(machine->plan, record, i)], &item->slab->tensor[slot]));
 	item->slab->state[slot] = LIVE;
 	return NULL;
 }

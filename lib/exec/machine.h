@@ -228,7 +228,7 @@ DFG_MUST_CHECK struct dfg_err *dfg_explain_waiting(const struct machine *machine
 static inline uint32_t dfg_out_slot(const struct machine *machine, uint32_t record, int i)
 {
 	const struct record *r = &machine->plan->record[record];
-	return machine->flow->slot_local[machine->plan->slot[r->first + r->n_in + (uint32_t)i]];
+	return machine->flow->slot_local[dfg_record_out(machine->plan, r, i)];
 }
 
 /* sleep.c: what Sleep does, but for telling its consumers, which is due later; and whose time has come first. */

@@ -50,7 +50,7 @@ static void need_inputs(struct need *need, uint32_t r)
 	need_loops(need, dfg_loop_of(plan, r));
 	bool simple = record->preset || dfg_laying_known(laying, record) || dfg_laying_constant(laying, record);
 	for (int i = 0; i < record->n_in && !simple; i++) {
-		uint32_t slot = plan->slot[record->first + (uint32_t)i];
+		uint32_t slot = dfg_record_in(plan, record, i);
 		need_slot(need, slot);
 		if (record->role == DFG_MERGE && slot < plan->first_feed)
 			need_guard(need, laying->course->slot_guard[slot]);

@@ -124,7 +124,7 @@ static void mark_preset(struct dfg_plan *plan, struct record *record)
 {
 	record->preset = !record->n_in && !record->n_control && (record->role == DFG_CONST || record->role == DFG_VARIABLE);
 	for (int i = 0; i < record->n_out && record->preset; i++)
-		plan->kind[plan->slot[record->first + (uint32_t)i]] = SLOT_PRESET;
+		plan->kind[dfg_record_in(plan, record, i)] = SLOT_PRESET;
 }
 
 /*
@@ -134,8 +134,8 @@ static void mark_preset(struct dfg_plan *plan, struct record *record)
 static void pass_refs(struct dfg_plan *plan, struct record *record)
 {
 	for (int i = 0; i < record->n_out && i < record->n_in; i++) {
-		uint32_t out = plan->slot[record->first + record->n_in + (uint32_t)i];
-		if (!plan->is_ref[plan->slot[record->first + (uint32_t)i]])
+		uint32_t out = dfg_record_out(plan, record, i);
+		if (!plan->is_ref[dfg_record_in(plan, record, i)])
 			continue;
 		plan->kind[out] = SLOT_REF;
 		plan->is_ref[out] = true;
@@ -255,7 +255,7 @@ static void mark_agreement(struct dfg_plan *plan)
 	for (uint32_t r = 0; r < plan->count; r++) {
 		struct record *record = &plan->record[r];
 		for (int i = 0; i < record->n_in && record->role == DFG_MERGE && !record->tells_index; i++) {
-			uint32_t slot = plan->slot[record->first + (uint32_t)i];
+			uint32_t slot = dfg_record_in(plan, record, i);
 			record->may_agree |= plan->kind[slot] == SLOT_PRESET ||
 								 (slot < plan->first_feed && plan->record[plan->maker[slot]].role == DFG_CONST);
 		}
@@ -268,11 +268,11 @@ static void mark_mortal(struct dfg_plan *plan, bool *mortal)
 	for (uint32_t r = 0; r < plan->count; r++) {
 		struct record *record = &plan->record[r];
 		for (int i = 0; i < record->n_in; i++)
-			record->may_die |= mortal[plan->slot[record->first + (uint32_t)i]];
+			record->may_die |= mortal[dfg_record_in(plan, record, i)];
 		for (uint32_t i = 0; i < record->n_control; i++)
 			record->may_die |= plan->record[plan->control[record->first_control + i]].may_die;
 		for (int i = 0; i < record->n_out; i++)
-			mortal[plan->slot[record->first + record->n_in + (uint32_t)i]] =
+			mortal[dfg_record_out(plan, record, i)] =
 				record->may_die || record->role == DFG_SWITCH || record->role == DFG_RECV;
 	}
 }
@@ -319,7 +319,7 @@ static struct dfg_err *preset(struct dfg_plan *plan, struct runner *runner, cons
 	if (!at)
 		return dfg_no_memory();
 	for (int i = 0; i < record->n_in + record->n_out; i++)
-		at[i] = &plan->preset[plan->slot[record->first + (uint32_t)i]];
+		at[i] = &plan->preset[dfg_record_in(plan, record, i)];
 	return dfg_call_note(dfg_runner_run(runner, record, at, at + record->n_in), record->call);
 }
 
@@ -340,9 +340,8 @@ static bool is_constant(const struct dfg_plan *plan, const struct record *record
 		call->op->flags & (DFG_STATEFUL | DFG_BLOCKING) || plan->session->options.no_opt || makes_variants(call))
 		return false;
 	for (int i = 0; i < record->n_in; i++) {
-		const struct dfg_tensor *in = &plan->preset[plan->slot[record->first + (uint32_t)i]];
-		if (plan->kind[plan->slot[record->first + (uint32_t)i]] != SLOT_PRESET || in->dtype == DFG_RESOURCE ||
-			!in->dtype)
+		const struct dfg_tensor *in = &plan->preset[dfg_record_in(plan, record, i)];
+		if (plan->kind[dfg_record_in(plan, record, i)] != SLOT_PRESET || in->dtype == DFG_RESOURCE || !in->dtype)
 			return false;
 	}
 	return true;
@@ -355,10 +354,10 @@ static void fold(struct dfg_plan *plan, struct runner *runner, struct record *re
 	struct dfg_err *err = preset(plan, runner, record);
 	size_t bytes = 0;
 	for (int i = 0; i < record->n_out && !err; i++)
-		bytes += dfg_tensor_bytes(&plan->preset[plan->slot[record->first + record->n_in + (uint32_t)i]]);
+		bytes += dfg_tensor_bytes(&plan->preset[dfg_record_out(plan, record, i)]);
 	record->preset = !err && bytes <= BYTES_MOST;
 	for (int i = 0; i < record->n_out; i++) {
-		uint32_t slot = plan->slot[record->first + record->n_in + (uint32_t)i];
+		uint32_t slot = dfg_record_out(plan, record, i);
 		if (record->preset)
 			plan->kind[slot] = SLOT_PRESET;
 		else
@@ -475,7 +474,7 @@ struct dfg_words dfg_slot_words(const struct dfg_plan *plan, uint32_t slot)
 		edge = plan->step.feed[slot - plan->first_feed];
 	} else {
 		const struct record *record = &plan->record[plan->maker[slot]];
-		edge = (struct dfg_edge){record->node, (int32_t)(slot - plan->slot[record->first + record->n_in])};
+		edge = (struct dfg_edge){record->node, (int32_t)(slot - dfg_record_out(plan, record, 0))};
 	}
 	snprintf(words.s, sizeof words.s, "%s:%d", plan->session->graph->node[edge.node].name, edge.port);
 	return words;

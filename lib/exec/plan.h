@@ -107,6 +107,16 @@ struct dfg_session {
 	struct dfg_plan *plans;
 };
 
+/* The slots of a record's input and output i. */
+static inline uint32_t dfg_record_in(const struct dfg_plan *plan, const struct record *record, int i)
+{
+	return plan->slot[record->first + (uint32_t)i];
+}
+static inline uint32_t dfg_record_out(const struct dfg_plan *plan, const struct record *record, int i)
+{
+	return plan->slot[record->first + record->n_in + (uint32_t)i];
+}
+
 /* select.c: the nodes that a step needs, inputs first. */
 struct selection {
 	const struct dfg_graph *graph;
