@@ -13,35 +13,14 @@ struct inference {
 
 enum { RANK_VARIES = 31, ROUNDS_MOST = 12 };
 
-bool dfg_all_known(const struct dfg_known *known)
-{
-	for (int64_t i = 0; known && i < known->count; i++)
-		if (known->v[i] == DFG_NOT_KNOWN)
-			return false;
-	return known;
-}
-
 /* What is in a constant that the plan made. */
 static struct dfg_err *fact_of_preset(struct inference *of, uint32_t slot)
 {
-	enum { MOST = 64 };
 	const struct dfg_tensor *tensor = &of->plan->preset[slot];
 	struct dfg_fact *fact = &of->fact[slot];
 	fact->dtype = tensor->dtype;
 	fact->shape = tensor->shape;
-	if (fact->known || tensor->shape.rank > 1 || dfg_shape_count(&tensor->shape) > MOST ||
-		!dfg_dtype_is(tensor->dtype, "index"))
-		return NULL;
-	int64_t count = dfg_shape_count(&tensor->shape);
-	struct dfg_known *known = dfg_arena_zeros(of->arena, 1, sizeof *known + (size_t)count * sizeof *known->v);
-	if (!known)
-		return dfg_no_memory();
-	known->rank = tensor->shape.rank;
-	known->count = count;
-	for (int64_t i = 0; i < count; i++)
-		known->v[i] = dfg_tensor_int(tensor, i);
-	fact->known = known;
-	return NULL;
+	return fact->known ? NULL : dfg_known_of(tensor, of->arena, &fact->known);
 }
 
 static struct dfg_err *infer_record(struct inference *of, const struct record *record)

@@ -52,7 +52,7 @@ bool dfg_laying_known(const struct laying *laying, const struct record *record)
 		laying->plan->session->options.no_opt)
 		return false;
 	for (int i = 0; i < record->n_out; i++)
-		if (!dfg_all_known(laying->fact[out_slot(laying, record, i)].known))
+		if (!dfg_known_whole(laying->fact[out_slot(laying, record, i)].known))
 			return false;
 	return true;
 }
@@ -106,7 +106,7 @@ static bool is_view(const struct laying *laying, const struct record *record)
 	const struct dfg_fact *in = &laying->fact[in_slot(laying, record, 0)];
 	const struct dfg_fact *out = &laying->fact[out_slot(laying, record, 0)];
 	for (int i = 1; i < call->n_in; i++)
-		if (!dfg_all_known(laying->fact[in_slot(laying, record, i)].known))
+		if (!dfg_known_whole(laying->fact[in_slot(laying, record, i)].known))
 			return false;
 	return in->dtype == out->dtype && is_plain(in->dtype) && dfg_shape_known(&in->shape) &&
 		   dfg_shape_known(&out->shape) && dfg_shape_count(&in->shape) == dfg_shape_count(&out->shape);

@@ -86,9 +86,6 @@ struct layout {
 DFG_MUST_CHECK struct dfg_err *dfg_plan_infer(
 	const struct dfg_plan *plan, const struct dfg_tensor *feeds, struct dfg_arena *arena, struct dfg_fact *out_facts);
 
-/* Every element; false for NULL. */
-bool dfg_all_known(const struct dfg_known *known);
-
 /* layout.c */
 DFG_MUST_CHECK struct dfg_err *dfg_layout_make(
 	struct dfg_plan *plan, const struct dfg_tensor *feeds, struct layout **out_layout);

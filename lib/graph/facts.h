@@ -52,6 +52,17 @@ DFG_MUST_CHECK struct dfg_err *dfg_facts_call(struct dfg_facts *facts, const str
 DFG_MUST_CHECK struct dfg_err *dfg_facts_infer(struct dfg_facts *facts, const struct dfg_call *call,
 	const struct dfg_fact *const *in, const struct dfg_fact **out);
 
+/* Whether every element is known; false for NULL. */
+bool dfg_known_whole(const struct dfg_known *known);
+
+/* What a value says of itself, in the arena; NULL where it is neither small nor of indices. */
+DFG_MUST_CHECK struct dfg_err *dfg_known_of(
+	const struct dfg_tensor *tensor, struct dfg_arena *arena, const struct dfg_known **out_known);
+
+/* The tensor that is known, the whole of it. */
+DFG_MUST_CHECK struct dfg_err *dfg_known_tensor(
+	const struct dfg_known *known, enum dfg_dtype dtype, struct dfg_tensor *out_tensor);
+
 /*
  * Infers one node from what is known of its inputs (in[i] NULL: nothing): types are checked against the declaration,
  * shapes and small values follow. out has room for call->n_out facts. Errors name the node.

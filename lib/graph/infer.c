@@ -31,8 +31,15 @@ static struct dfg_err *check_input(const struct dfg_call *call, int i, const str
 	return NULL;
 }
 
-/* A small integer tensor that a value is: NULL where it is neither small nor of integers. */
-static struct dfg_err *known_of(
+bool dfg_known_whole(const struct dfg_known *known)
+{
+	for (int64_t i = 0; known && i < known->count; i++)
+		if (known->v[i] == DFG_NOT_KNOWN)
+			return false;
+	return known;
+}
+
+struct dfg_err *dfg_known_of(
 	const struct dfg_tensor *tensor, struct dfg_arena *arena, const struct dfg_known **out_known)
 {
 	int64_t count = dfg_shape_count(&tensor->shape);
@@ -53,18 +60,13 @@ static struct dfg_err *known_of(
 /* Whether every input is a small integer tensor of which every element is known. */
 static bool all_known(const struct dfg_infer *node)
 {
-	for (int i = 0; i < node->call->n_in; i++) {
-		const struct dfg_known *known = node->known[i];
-		for (int64_t e = 0; known && e < known->count; e++)
-			if (known->v[e] == DFG_NOT_KNOWN)
-				return false;
-		if (!known)
+	for (int i = 0; i < node->call->n_in; i++)
+		if (!dfg_known_whole(node->known[i]))
 			return false;
-	}
 	return node->call->n_in > 0;
 }
 
-static struct dfg_err *tensor_of(const struct dfg_known *known, enum dfg_dtype dtype, struct dfg_tensor *out_tensor)
+struct dfg_err *dfg_known_tensor(const struct dfg_known *known, enum dfg_dtype dtype, struct dfg_tensor *out_tensor)
 {
 	DFG_TRY(dfg_tensor_new(dtype, known->rank ? &DFG_SHAPE_VECTOR(known->count) : &DFG_SHAPE_SCALAR, out_tensor));
 	dfg_convert(dtype, out_tensor->data, DFG_I64, known->v, known->count);
@@ -79,13 +81,13 @@ static struct dfg_err *compute_known(struct dfg_infer *node)
 	const struct dfg_tensor *ins[FEW];
 	struct dfg_err *err = NULL;
 	for (int i = 0; i < call->n_in && !err; i++) {
-		err = tensor_of(node->known[i], (enum dfg_dtype)call->in_dtype[i], &in[i]);
+		err = dfg_known_tensor(node->known[i], (enum dfg_dtype)call->in_dtype[i], &in[i]);
 		ins[i] = &in[i];
 	}
 	if (!err) {
 		struct dfg_err *failed = dfg_eval(call, ins, EVAL_MOST, out);
 		for (int i = 0; i < call->n_out && !failed && !err; i++)
-			err = known_of(&out[i], node->arena, &node->out_known[i]);
+			err = dfg_known_of(&out[i], node->arena, &node->out_known[i]);
 		dfg_err_free(failed);
 	}
 	for (int i = 0; i < FEW; i++) {

@@ -146,10 +146,7 @@ static const struct dfg_known *known_of(const struct life *l, struct dfg_edge ed
 	if (edge.port < 0 || (uint32_t)edge.port >= dfg_facts_outputs(l->facts, edge.node))
 		return NULL;
 	const struct dfg_known *known = dfg_facts_of(l->facts, edge)->known;
-	for (int64_t i = 0; known && i < known->count; i++)
-		if (known->v[i] == DFG_NOT_KNOWN)
-			return NULL;
-	return known;
+	return dfg_known_whole(known) ? known : NULL;
 }
 
 /* Shapes that TensorFlow's gradients merge may be constants on one side, live always; any of them is the value. */

@@ -95,15 +95,10 @@ static struct dfg_err *fold_known(struct fold *f, uint32_t n, bool *out_done)
 {
 	const struct dfg_fact *fact = f->facts.fact[f->facts.first[n]];
 	*out_done = false;
-	if (!fact->known || f->branches)
+	if (!dfg_known_whole(fact->known) || f->branches)
 		return NULL;
-	for (int64_t i = 0; i < fact->known->count; i++)
-		if (fact->known->v[i] == DFG_NOT_KNOWN)
-			return NULL;
 	struct dfg_tensor tensor;
-	DFG_TRY(dfg_tensor_new(
-		fact->dtype, fact->known->rank ? &DFG_SHAPE_VECTOR(fact->known->count) : &DFG_SHAPE_SCALAR, &tensor));
-	dfg_convert(fact->dtype, tensor.data, DFG_I64, fact->known->v, fact->known->count);
+	DFG_TRY(dfg_known_tensor(fact->known, fact->dtype, &tensor));
 	struct dfg_err *err = replace(f, n, &tensor);
 	dfg_tensor_release(&tensor);
 	*out_done = true;
