@@ -115,8 +115,8 @@ static bool is_view(const struct laying *laying, const struct record *record)
 /* Ops being added: which skips stand open, and since which loop. */
 struct adding {
 	struct laying *laying;
-	uint32_t guard;                              /* under which the next op would stand */
-	uint32_t open[LOOP_DEEPEST * GUARD_DEEPEST]; /* ops, the innermost last */
+	uint32_t guard;                                    /* under which the next op would stand */
+	uint32_t open[(LOOP_DEEPEST + 1) * GUARD_DEEPEST]; /* ops, the innermost last; the root has branches too */
 	uint32_t n_open;
 	uint32_t outer[LOOP_DEEPEST + 2]; /* guards around the loops that are open */
 	uint32_t depth;
