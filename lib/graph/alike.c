@@ -240,16 +240,16 @@ static struct dfg_err *infer(
 struct dfg_err *dfg_facts_infer(
 	struct dfg_facts *facts, const struct dfg_call *call, const struct dfg_fact *const *in, const struct dfg_fact **out)
 {
-	const void *key[1 + IN_MOST];
+	uintptr_t key[1 + IN_MOST];
 	const struct dfg_fact **kept;
 	DFG_TRY(ready(facts));
 	struct dfg_map *map = &facts->alike->inferred;
 	if (!call->alike || call->n_in > IN_MOST || call->n_out > FEW)
 		return infer(facts, call, in, out);
 	size_t length = (1 + (size_t)call->n_in) * sizeof *key, size = call->n_out * sizeof *out;
-	key[0] = (const char *)NULL + call->alike;
+	key[0] = call->alike;
 	for (int i = 0; i < call->n_in; i++)
-		key[1 + i] = in[i];
+		key[1 + i] = (uintptr_t)in[i];
 	uint32_t found = dfg_map_find(map, (const char *)key, length);
 	if (found != DFG_NONE) {
 		if (size)

@@ -335,23 +335,6 @@ static struct dfg_err *set_inputs(struct draft *draft, struct dfg_node *node)
 	return NULL;
 }
 
-/* "x_7" */
-static char *numbered(struct dfg_arena *arena, const char *name, uint32_t number)
-{
-	char digits[10];
-	size_t n = 0, length = strlen(name);
-	for (; number || !n; number /= 10)
-		digits[n++] = (char)('0' + number % 10);
-	char *text = dfg_arena_zeros(arena, length + 1 + n + 1, 1);
-	if (!text)
-		return NULL;
-	memcpy(text, name, length);
-	text[length++] = '_';
-	while (n)
-		text[length++] = digits[--n];
-	return text;
-}
-
 /* "x", or "x_1", "x_2", ... The last number tried of each base is kept, or n nodes of one name would take n * n / 2. */
 static struct dfg_err *free_name(struct dfg_builder *builder, const char *wanted, const char **out_name)
 {
@@ -367,7 +350,7 @@ static struct dfg_err *free_name(struct dfg_builder *builder, const char *wanted
 		!dfg_reserve(&builder->next, &builder->next_room, (size_t)base + 1, sizeof *builder->next))
 		return DFG_ERR(DFG_MEMORY, "out of memory");
 	do {
-		if (!(*out_name = numbered(graph->arena, name, ++builder->next[base])))
+		if (!(*out_name = dfg_arena_number(graph->arena, name, '_', ++builder->next[base])))
 			return DFG_ERR(DFG_MEMORY, "out of memory");
 	} while (dfg_graph_find(graph, *out_name) != DFG_NONE);
 	return NULL;

@@ -150,7 +150,8 @@ static struct dfg_err *take_room(struct dfg_infer *node, struct room *room, void
 	if (n_in <= FEW && n_out <= FEW) {
 		node->in = room->shape, node->known = room->known, node->in_holds = room->holds;
 		node->out = room->out, node->out_known = room->out_known, node->out_holds = room->out_holds;
-		memset(room->out_known, 0, 2 * sizeof room->out_known);
+		memset(room->out_known, 0, sizeof room->out_known);
+		memset(room->out_holds, 0, sizeof room->out_holds);
 		return NULL;
 	}
 	char *more = dfg_zeros(1, (3 * n_in + 2 * n_out) * sizeof(void *) + n_out * sizeof(struct dfg_shape));
