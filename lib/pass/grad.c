@@ -83,12 +83,9 @@ static struct dfg_err *total(struct dfg_sweep *s, struct dfg_edge edge, struct d
 
 static struct dfg_err *refuse(const struct dfg_op *op)
 {
-	switch (op->role) {
-	case DFG_CALL:
+	if (op->role == DFG_CALL)
 		return DFG_ERR(DFG_DATA, "no gradient through a call of a function: lower the graph first");
-	default:
-		return DFG_ERR(DFG_DATA, "no gradient: %s has none", op->name);
-	}
+	return DFG_ERR(DFG_DATA, "no gradient: %s has none", op->name);
 }
 
 /* The op's own rule. */

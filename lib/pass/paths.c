@@ -84,8 +84,8 @@ struct dfg_err *dfg_paths_region(
 		uint32_t n = i < n_of ? of[i].node : wrt[i - n_of].node, loop = m->loops.of[n];
 		if (loop == region)
 			continue;
-		return DFG_ERR(DFG_DATA, "'%.200s' is %s loop '%.*s' and '%.200s' is not: both must be of the same iteration",
-			node_of(s, loop ? n : of[0].node)->name, "in", (int)m->loops.loop[loop ? loop : region].name.length,
+		return DFG_ERR(DFG_DATA, "'%.200s' is in loop '%.*s' and '%.200s' is not: both must be of the same iteration",
+			node_of(s, loop ? n : of[0].node)->name, (int)m->loops.loop[loop ? loop : region].name.length,
 			m->loops.loop[loop ? loop : region].name.s, node_of(s, loop ? of[0].node : n)->name);
 	}
 	s->paths->at = region;
