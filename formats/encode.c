@@ -91,9 +91,19 @@ void dfg_encode_number(struct dfg_encoder *encoder, uint32_t field, uint64_t val
 	put_tag(encoder, field, PROTOBUF_C_WIRE_TYPE_VARINT);
 }
 
+/* Most are two bytes. */
 void dfg_encode_head(struct dfg_encoder *encoder, uint32_t field, size_t mark)
 {
-	dfg_encode_varint(encoder, encoder->length - mark);
+	size_t length = encoder->length - mark;
+	if (length < 0x80 && field < 0x10) {
+		uint8_t *two = front(encoder, 2);
+		if (two) {
+			two[0] = (uint8_t)(field << 3 | PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED);
+			two[1] = (uint8_t)length;
+		}
+		return;
+	}
+	dfg_encode_varint(encoder, length);
 	put_tag(encoder, field, PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED);
 }
 
