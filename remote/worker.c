@@ -87,15 +87,21 @@ static struct dfg_err *connect_all(struct dfg_worker *worker)
 {
 	uint32_t workers = worker->setup.workers;
 	worker->device = dfg_arena_zeros(&worker->arena, workers, sizeof *worker->device);
+	worker->name = dfg_arena_zeros(&worker->arena, workers, sizeof *worker->name);
 	worker->link = dfg_arena_zeros(&worker->arena, workers, sizeof *worker->link);
 	worker->before = dfg_arena_zeros(&worker->arena, workers, sizeof *worker->before);
-	if (!worker->device || !worker->link || !worker->before)
+	if (!worker->device || !worker->name || !worker->link || !worker->before)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
-	for (uint32_t i = 0; i < workers; i++)
+	for (uint32_t i = 0; i < workers; i++) {
 		worker->device[i] = worker->setup.peer[i].device;
+		worker->name[i] = worker->setup.peer[i].name;
+	}
 	DFG_TRY(worker->options.reach(worker->options.arg, &worker->setup, worker->link));
-	struct dfg_rendezvous_options options = {
-		.self = worker->setup.self, .device = worker->device, .workers = workers, .link = worker->link};
+	struct dfg_rendezvous_options options = {.self = worker->setup.self,
+		.device = worker->device,
+		.name = worker->name,
+		.workers = workers,
+		.link = worker->link};
 	struct dfg_rendezvous *rendezvous;
 	DFG_TRY(dfg_rendezvous_new(&options, &rendezvous));
 	atomic_store(&worker->rendezvous, rendezvous);

@@ -20,6 +20,7 @@ struct dfg_worker {
 	struct dfg_arena arena;  /* of the setup */
 	struct dfg_setup setup;
 	const char **device; /* by worker */
+	const char **name;   /* by worker, of its host */
 	struct dfg_link **link;
 	struct dfg_rendezvous *_Atomic rendezvous; /* NULL: not set up yet */
 	struct dfg_sent *before;                   /* by worker: when the step began */

@@ -299,10 +299,21 @@ void dfg_rendezvous_fail(struct dfg_rendezvous *rendezvous, struct dfg_err *err)
 	dfg_rendezvous_fail_locked(rendezvous, err);
 }
 
+/* By its number and, where its host has another name, by that. */
+static struct dfg_err *note_lost(const struct dfg_rendezvous *rendezvous, uint32_t peer, struct dfg_err *err)
+{
+	const char *const *names = rendezvous->options.name;
+	char number[16];
+	snprintf(number, sizeof number, "w%u", peer);
+	if (!names || !strcmp(names[peer], number))
+		return dfg_err_note(err, "worker %s is lost", number);
+	return dfg_err_note(err, "worker %s (%s) is lost", number, names[peer]);
+}
+
 void dfg_rendezvous_lost(struct dfg_rendezvous *rendezvous, uint32_t peer, struct dfg_err *err)
 {
 	if (peer != DFG_LAUNCHER)
-		err = dfg_err_note(err, "worker w%u is lost", peer);
+		err = note_lost(rendezvous, peer, err);
 	pthread_mutex_lock(&rendezvous->lock);
 	if (!rendezvous->lost)
 		rendezvous->lost = again(err);

@@ -15,6 +15,7 @@ struct dfg_rendezvous;
 struct dfg_rendezvous_options {
 	uint32_t self;             /* this worker's number */
 	const char *const *device; /* by worker: "/job:worker/task:0/device:CPU:0"; borrowed */
+	const char *const *name;   /* by worker, of its host: for messages; NULL: none. Borrowed */
 	uint32_t workers;
 	struct dfg_link *const *link; /* by worker; NULL for itself, and where the plan has no transfer; borrowed */
 	/* What may come of steps that have not begun here: more than that, and the step it is of fails. 0: as much as is sane */

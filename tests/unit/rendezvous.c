@@ -38,6 +38,7 @@ static const struct dfg_link_kind note_kind = {
 	.name = "note", .send = note_send, .poll = note_poll, .close = note_close};
 
 static const char *const devices[] = {"/job:worker/task:0", "/job:worker/task:1", "/job:worker/task:2"};
+static const char *const names[] = {"here", "w1", "beta"};
 
 struct place {
 	struct dfg_rendezvous *rendezvous;
@@ -51,6 +52,7 @@ static void place_begin(struct place *place, uint64_t early_values, uint64_t ear
 	place->link[1] = &place->note.link;
 	succeeds(dfg_rendezvous_new(&(struct dfg_rendezvous_options){.self = 0,
 									.device = devices,
+									.name = names,
 									.workers = 3,
 									.link = place->link,
 									.early_values = early_values,
@@ -323,10 +325,15 @@ static void a_lost_peer_fails_all_steps_to_come(void **state)
 	dfg_rendezvous_begin(place.rendezvous, 1);
 	succeeds(receive(&place, &box, 1, -1));
 	dfg_rendezvous_lost(place.rendezvous, 2, DFG_ERR(DFG_UNAVAILABLE, "connection reset"));
-	is_refused(&box, DFG_UNAVAILABLE, "worker w2 is lost: connection reset");
+	is_refused(&box, DFG_UNAVAILABLE, "worker w2 (beta) is lost: connection reset");
 	dfg_rendezvous_end(place.rendezvous);
 	dfg_rendezvous_begin(place.rendezvous, 2);
-	fails(receive(&place, &box, 1, -1), DFG_UNAVAILABLE, "worker w2 is lost: connection reset");
+	fails(receive(&place, &box, 1, -1), DFG_UNAVAILABLE, "worker w2 (beta) is lost: connection reset");
+	dfg_rendezvous_free(place.rendezvous);
+	place_begin(&place, 0, 0);
+	dfg_rendezvous_lost(place.rendezvous, 1, DFG_ERR(DFG_UNAVAILABLE, "connection reset"));
+	dfg_rendezvous_begin(place.rendezvous, 1);
+	fails(receive(&place, &box, 1, -1), DFG_UNAVAILABLE, "worker w1 is lost: connection reset");
 	dfg_rendezvous_free(place.rendezvous);
 }
 
