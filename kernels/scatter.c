@@ -77,12 +77,10 @@ static struct dfg_err *put_all(const struct scatter *s, put_row *row_into)
  */
 static struct dfg_err *check_elements(const struct scatter *s)
 {
-	int64_t indices = dfg_shape_count(&s->indices->shape), updates = dfg_shape_count(&s->updates->shape);
-	if (!indices && !updates)
-		return NULL;
 	if (s->indices->shape.rank < 2)
 		return DFG_ERR(DFG_DATA, "indices must be a matrix at least, not %s", dfg_shape_words(&s->indices->shape).s);
-	if (indices && updates && dfg_shape_count(&s->out->shape))
+	int64_t indices = dfg_shape_count(&s->indices->shape), updates = dfg_shape_count(&s->updates->shape);
+	if ((!indices && !updates) || (indices && updates && dfg_shape_count(&s->out->shape)))
 		return NULL;
 	return DFG_ERR(DFG_DATA, "nothing to put: indices %s, updates %s into %s", dfg_shape_words(&s->indices->shape).s,
 		dfg_shape_words(&s->updates->shape).s, dfg_shape_words(&s->out->shape).s);
