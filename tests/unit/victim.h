@@ -18,8 +18,8 @@ enum { HEADERS = 1, PRIORITY, RST_STREAM, SETTINGS, PING = 6, GOAWAY, WINDOW_UPD
 enum { PADDED = 8 };
 enum { END_STREAM = 1, END_HEADERS = 4, SERVED_MS = 4000, GONE_MS = 9000 };
 
-/* ThreadSanitizer keeps books of its own. */
-#ifdef __SANITIZE_THREAD__
+/* ThreadSanitizer keeps books of its own, AddressSanitizer what was freed. */
+#if defined __SANITIZE_THREAD__ || defined __SANITIZE_ADDRESS__
 enum { RSS_MORE = 1 << 30 };
 #else
 enum { RSS_MORE = 48 << 20 };
