@@ -4,6 +4,7 @@
 
 #include "lib/exec/link_memory.h"
 #include "lib/pass/verify.h"
+#include "remote/control.h"
 #include "remote/crew.h"
 #include "remote/worker.h"
 
@@ -26,6 +27,9 @@ struct crew_test {
 		pthread_t thread;
 		struct dfg_link *to[CREW_MOST], *launcher;
 		bool orphaned;
+		_Atomic uint32_t asked[DFG_PACKET_PONG + 1]; /* how often, by what */
+		_Atomic uint32_t dies_at;                    /* it is gone as soon as it is asked this; 0: never */
+		pthread_t killer;
 	} hand[CREW_MOST];
 	struct dfg_link *link[CREW_MOST]; /* of the launcher */
 	struct dfg_session *session;
@@ -60,6 +64,42 @@ static void *crew_work(void *arg)
 	return NULL;
 }
 
+/* As when its process is killed: it answers no more, and the launcher hears that its link is closed. */
+static void *crew_kill(void *arg)
+{
+	struct crew_hand *hand = arg;
+	hand->launcher->kind->close(hand->launcher);
+	return NULL;
+}
+
+static void crew_deliver(void *arg, uint32_t peer, struct dfg_message *message)
+{
+	struct crew_hand *hand = arg;
+	uint32_t what = message->kind == DFG_MESSAGE_CONTROL ? message->key.number : 0;
+	struct dfg_link_sink worker = dfg_worker_sink(hand->worker);
+	if (what && what <= DFG_PACKET_PONG)
+		atomic_fetch_add(&hand->asked[what], 1);
+	if (!what || what != atomic_load(&hand->dies_at)) {
+		worker.deliver(worker.arg, peer, message);
+		return;
+	}
+	dfg_tensor_release(&message->tensor);
+	assert_int_equal(pthread_create(&hand->killer, NULL, crew_kill, hand), 0);
+}
+
+static struct dfg_err *crew_room(
+	void *arg, enum dfg_dtype dtype, const struct dfg_shape *shape, struct dfg_tensor *out_tensor)
+{
+	struct dfg_link_sink worker = dfg_worker_sink(((struct crew_hand *)arg)->worker);
+	return worker.room(worker.arg, dtype, shape, out_tensor);
+}
+
+static void crew_lost(void *arg, uint32_t peer, struct dfg_err *err)
+{
+	struct dfg_link_sink worker = dfg_worker_sink(((struct crew_hand *)arg)->worker);
+	worker.lost(worker.arg, peer, err);
+}
+
 static void crew_hire(struct crew_test *test, uint32_t i)
 {
 	static const char *const name[] = {"w0", "w1", "w2", "w3"};
@@ -72,7 +112,8 @@ static void crew_hire(struct crew_test *test, uint32_t i)
 	test->peer[i] = (struct dfg_peer){name[i], device[i], "", "", "", ""};
 	test->device[i] = device[i];
 	struct dfg_link_sink ours = dfg_crew_sink(test->crew), theirs = dfg_worker_sink(hand->worker);
-	succeeds(dfg_link_memory_pair(&ours, i, &theirs, DFG_LAUNCHER, &test->link[i], &hand->launcher));
+	struct dfg_link_sink watched = {.arg = hand, .deliver = crew_deliver, .lost = crew_lost, .room = crew_room};
+	succeeds(dfg_link_memory_pair(&ours, i, &watched, DFG_LAUNCHER, &test->link[i], &hand->launcher));
 	for (uint32_t k = 0; k < i; k++) {
 		struct dfg_link_sink other = dfg_worker_sink(test->hand[k].worker);
 		succeeds(dfg_link_memory_pair(&theirs, k, &other, i, &hand->to[k], &test->hand[k].to[i]));
