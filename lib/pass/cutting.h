@@ -4,7 +4,8 @@
 
 /*
  * What the files of partition share: partition.c (what comes after what), partition_loop.c (loops that several devices take
- * part in), partition_count.c (those where each can tell for itself how long they go on), partition_clone.c (what is had
+ * part in), partition_count.c (those where each can tell for itself how long they go on), partition_order.c (what in them
+ * waits for effects), partition_clone.c (what is had
  * again), partition_ref.c (variables that are read from afar), partition_edge.c (the ways of edges that cross),
  * partition_parts.c (the parts as graphs).
  *
@@ -58,6 +59,7 @@ struct cut {
 	struct control *control;      /* by loop and device; .turn is 0 where the device takes no part */
 	uint32_t *start;              /* by device: a constant, from which control begins; or DFG_NONE */
 	bool *is_copied;              /* by node of the graph: of what says how long a loop goes on */
+	bool *orders;                 /* by node of the graph: a loop variable's Merge that comes behind effects */
 	bool *is_uneven; /* by node of the graph in a loop: it comes in the first iteration only, or in all others */
 	bool has_refs;
 	uint32_t readings;
@@ -91,7 +93,13 @@ DFG_MUST_CHECK struct dfg_err *dfg_cut_lead(
 /* order may be NULL: the file's own. Finds the loops that several devices take part in, and gives each of these devices its control. */
 DFG_MUST_CHECK struct dfg_err *dfg_cut_loops(struct cut *c, const uint32_t *order);
 
-/* Whether the node's control edge says what every device's own pivot says: the loop goes on. Else 0. */
+/* The Merge of the loop variable that the node is in the body, or DFG_NONE. */
+uint32_t dfg_cut_variable_behind(const struct cut *c, uint32_t node);
+
+/* Which of those that others wait for say more than that their loop goes on. */
+DFG_MUST_CHECK struct dfg_err *dfg_cut_order(struct cut *c);
+
+/* The loop, where the node's control edge says what every device's own pivot says: it goes on. Else 0. */
 uint32_t dfg_cut_pivot_of(const struct cut *c, uint32_t node);
 
 /* What says on a device when there is a transfer of what is live so; DFG_NONE in the root. */

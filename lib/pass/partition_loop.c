@@ -149,21 +149,26 @@ static struct dfg_err *name_loops(struct cut *c)
 	return NULL;
 }
 
-uint32_t dfg_cut_pivot_of(const struct cut *c, uint32_t n)
+uint32_t dfg_cut_variable_behind(const struct cut *c, uint32_t n)
 {
 	const struct dfg_node *node = &c->graph->node[n];
 	uint32_t loop = c->loops.of[n];
 	if (!loop || !c->spread[loop].is_spread || dfg_node_role(node) != DFG_IDENTITY)
-		return 0;
+		return DFG_NONE;
 	struct dfg_edge from = {n, 0};
 	for (int i = 0; i < HOPS_MOST && dfg_node_role(node) == DFG_IDENTITY && node->n_in == 1 && !node->n_control; i++) {
 		from = node->in[0];
 		node = &c->graph->node[from.node];
 	}
-	bool is_pivot = dfg_node_role(node) == DFG_SWITCH && from.port == 1 && !node->n_control &&
-					node->in[1].node == c->loops.loop[loop].condition &&
-					c->loops.variable[node->in[0].node] != DFG_NONE;
-	return is_pivot ? loop : 0;
+	bool is_body = dfg_node_role(node) == DFG_SWITCH && from.port == 1 && !node->n_control &&
+				   node->in[1].node == c->loops.loop[loop].condition && c->loops.variable[node->in[0].node] != DFG_NONE;
+	return is_body ? node->in[0].node : DFG_NONE;
+}
+
+uint32_t dfg_cut_pivot_of(const struct cut *c, uint32_t n)
+{
+	uint32_t merge = dfg_cut_variable_behind(c, n);
+	return merge == DFG_NONE || c->orders[merge] ? 0 : c->loops.of[n];
 }
 
 static bool has_condition(const struct cut *c, uint32_t set, uint32_t condition)
@@ -328,6 +333,7 @@ struct dfg_err *dfg_cut_loops(struct cut *c, const uint32_t *order)
 		return NULL;
 	DFG_TRY(name_loops(c));
 	DFG_TRY(check_all(c, order));
+	DFG_TRY(dfg_cut_order(c));
 	DFG_TRY(find_shapes(c));
 	for (uint32_t l = 1; l < c->loops.count; l++)
 		DFG_TRY(spread(c, l));
