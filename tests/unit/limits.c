@@ -11,24 +11,6 @@
 	"\ninto w limit n\ninto w step .1\n"                                    \
 	"less Below i.m limit\nwhile w less\ncarry w i x add\nt Tick i\nadd Plus t step T=i32\n"
 
-static void an_error_in_a_body_names_its_iteration(void **state)
-{
-	(void)state;
-	never(COUNT_TO(1000) "carry w v .1 h\nf Number v=37\ninto w w37 f\ns Minus w37 i T=i32\nd Times s s T=i32\n"
-						 "b Switch d p T=i32\np Below d w1\none Number v=1\ninto w w1 one\n"
-						 "odd Plus b:1 w1 T=i32\nhalf Half odd\nh Merge b half T=i32 N=2\n",
-		"x=0", "v.out", "node 'half' (Half): in iteration 37 of loop 'w': 1 is odd");
-}
-
-static void an_error_in_an_inner_loop_names_the_way_there(void **state)
-{
-	(void)state;
-	never(
-		"x Placeholder dtype=i32\n.0 Number v=0\n.1 Number v=1\ncount o x\ncarry o sum .0 inner.out\ncount i o.i o\n"
-		"carry i inner sum h\nh Half i.i\n",
-		"x=3", "sum.out", "node 'h' (Half): in iteration [2,1] of loop 'o/i': 1 is odd");
-}
-
 static void a_loop_in_a_loop_is_named_with_what_is_around_it(void **state)
 {
 	(void)state;
@@ -282,8 +264,6 @@ static void sleep_says_what_it_cannot_do(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(an_error_in_a_body_names_its_iteration),
-		cmocka_unit_test(an_error_in_an_inner_loop_names_the_way_there),
 		cmocka_unit_test(a_loop_may_be_held_to_a_number_of_iterations),
 		cmocka_unit_test(a_loop_in_a_loop_is_named_with_what_is_around_it),
 		cmocka_unit_test(a_step_may_be_held_to_a_time),

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "tests/unit/test.h"
+#include "tests/unit/words.h"
 
 #include "lib/exec/session.h"
 #include "lib/lang/lang.h"
@@ -45,22 +46,6 @@ static struct dfg_err *program_run(
 	DFG_TRY(dfg_session_plan(
 		program->session, &(struct dfg_step){.fetch = &of, .n_fetch = 1, .feed = &in, .n_feed = x != NULL}, &plan));
 	return dfg_plan_run(plan, x, out);
-}
-
-/* "[2,1] 1.5 2", strings as they are. */
-static void program_words(const struct dfg_tensor *tensor, char *out, size_t room)
-{
-	size_t at = (size_t)snprintf(out, room, "%s", dfg_shape_words(&tensor->shape).s);
-	for (int64_t e = 0; e < dfg_shape_count(&tensor->shape); e++) {
-		assert_true(at + 40 < room);
-		if (tensor->dtype == DFG_STRING) {
-			const struct dfg_string *s = (const struct dfg_string *)tensor->data + e;
-			at += (size_t)snprintf(out + at, room - at, " %.*s", (int)s->length, s->length ? s->s : "");
-		} else {
-			at += (size_t)snprintf(out + at, room - at, " %g",
-				dfg_tensor_float(tensor, e) != 0 ? dfg_tensor_float(tensor, e) : (double)dfg_tensor_int(tensor, e));
-		}
-	}
 }
 
 enum { PROGRAM_VARIANTS = 12 };
