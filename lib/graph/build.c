@@ -79,9 +79,8 @@ struct dfg_err *dfg_builder_init(struct dfg_builder *builder, struct dfg_graph *
 void dfg_builder_release(struct dfg_builder *builder)
 {
 	dfg_facts_release(&builder->facts);
-	dfg_map_release(&builder->bases);
+	dfg_names_release(&builder->names);
 	dfg_arena_release(&builder->brief);
-	dfg_free(builder->next);
 	*builder = (struct dfg_builder){0};
 }
 
@@ -335,25 +334,12 @@ static struct dfg_err *set_inputs(struct draft *draft, struct dfg_node *node)
 	return NULL;
 }
 
-/* "x", or "x_1", "x_2", ... The last number tried of each base is kept, or n nodes of one name would take n * n / 2. */
 static struct dfg_err *free_name(struct dfg_builder *builder, const char *wanted, const char **out_name)
 {
-	struct dfg_graph *graph = builder->graph;
-	const char *name = dfg_arena_copy(graph->arena, wanted, strlen(wanted));
-	uint32_t base;
+	const char *name = dfg_arena_copy(builder->graph->arena, wanted, strlen(wanted));
 	if (!name)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
-	*out_name = name;
-	if (dfg_graph_find(graph, name) == DFG_NONE)
-		return NULL;
-	if (!dfg_map_put(&builder->bases, name, strlen(name), &base, NULL) ||
-		!dfg_reserve(&builder->next, &builder->next_room, (size_t)base + 1, sizeof *builder->next))
-		return DFG_ERR(DFG_MEMORY, "out of memory");
-	do {
-		if (!(*out_name = dfg_arena_number(graph->arena, name, '_', ++builder->next[base])))
-			return DFG_ERR(DFG_MEMORY, "out of memory");
-	} while (dfg_graph_find(graph, *out_name) != DFG_NONE);
-	return NULL;
+	return dfg_names_free_one(&builder->names, builder->graph, name, out_name);
 }
 
 static struct dfg_err *make(struct draft *draft, struct dfg_node *node, uint32_t *out_number)

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "lib/graph/facts.h"
+#include "lib/graph/names.h"
 
 struct dfg_new_node;
 
@@ -19,9 +20,7 @@ struct dfg_builder {
 	/* Of a pass that makes nodes in loops: may change what is wanted before a node is made; may make others first. */
 	struct dfg_err *(*before)(struct dfg_builder *builder, struct dfg_new_node *want);
 	void *before_state;
-	struct dfg_map bases; /* names that were wanted twice, and the last number given to each */
-	uint32_t *next;
-	size_t next_room;
+	struct dfg_names names;
 };
 
 struct dfg_new_node {

@@ -316,8 +316,7 @@ struct dfg_err *dfg_lower(
 	dfg_free(l.scope);
 	dfg_free(l.place);
 	dfg_map_release(&l.frames);
-	dfg_map_release(&l.bases);
-	dfg_free(l.next);
+	dfg_names_release(&l.names);
 	dfg_free(l.edge);
 	return err;
 }

@@ -19,30 +19,14 @@ struct dfg_err *dfg_lower_path(struct lower *l, const char *scope, const char *n
 
 struct dfg_err *dfg_lower_numbered(struct lower *l, const char *name, uint32_t number, const char **out_name)
 {
-	*out_name = dfg_arena_print(l->graph->arena, "%s_%u", name, number);
+	*out_name = dfg_arena_number(l->graph->arena, name, '_', number);
 	return *out_name ? NULL : no_memory();
-}
-
-/* "x", or "x_1", "x_2", ... where it is taken. */
-static struct dfg_err *free_name(struct lower *l, const char **name)
-{
-	const char *wanted = *name;
-	uint32_t base;
-	if (dfg_graph_find(l->graph, wanted) == DFG_NONE)
-		return NULL;
-	if (!dfg_map_put(&l->bases, wanted, strlen(wanted), &base, NULL) ||
-		!dfg_reserve(&l->next, &l->next_room, (size_t)base + 1, sizeof *l->next))
-		return no_memory();
-	do
-		DFG_TRY(dfg_lower_numbered(l, wanted, ++l->next[base], name));
-	while (dfg_graph_find(l->graph, *name) != DFG_NONE);
-	return NULL;
 }
 
 struct dfg_err *dfg_lower_put(struct lower *l, struct dfg_node *node, uint32_t scope, uint32_t *out_number)
 {
 	DFG_TRY(dfg_lower_spend(l, 1 + strlen(node->name) / BYTES_A_UNIT));
-	DFG_TRY(free_name(l, &node->name));
+	DFG_TRY(dfg_names_free_one(&l->names, l->graph, node->name, &node->name));
 	if (!dfg_reserve(&l->place, &l->place_room, (size_t)l->graph->count + 1, sizeof *l->place))
 		return no_memory();
 	DFG_TRY(dfg_graph_add(l->graph, node, out_number));

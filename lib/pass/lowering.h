@@ -1,6 +1,7 @@
 #pragma once
 
 #include "lib/graph/function.h"
+#include "lib/graph/names.h"
 
 /*
  * What the parts of lower share: lower.c (which calls, in what order, what is left at the end), lower_function.c
@@ -64,9 +65,7 @@ struct lower {
 	struct place *place;
 	size_t place_room;
 	struct dfg_map frames; /* names in use */
-	struct dfg_map bases;  /* names that were wanted twice, and the last number given to each */
-	uint32_t *next;
-	size_t next_room;
+	struct dfg_names names;
 	struct dfg_edge *edge; /* inputs of the node in hand */
 	uint32_t edges;
 	size_t edge_room;

@@ -1,0 +1,18 @@
+#pragma once
+
+#include "lib/graph/graph.h"
+
+/*
+ * Names that no node of a graph has. The last number given to each that was wanted twice is kept, or n nodes of one name
+ * would take n * n / 2 tries. A zeroed struct is empty.
+ */
+struct dfg_names {
+	struct dfg_map bases;
+	uint32_t *last; /* by base */
+	size_t room;
+};
+
+/* "x", or "x_1", "x_2", ... where that is taken. Both live in the graph's arena. */
+DFG_MUST_CHECK struct dfg_err *dfg_names_free_one(
+	struct dfg_names *names, const struct dfg_graph *graph, const char *wanted, const char **out_name);
+void dfg_names_release(struct dfg_names *names);
