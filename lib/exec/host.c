@@ -202,14 +202,6 @@ static struct dfg_err *run(
 	return err;
 }
 
-static bool wants_ref(const struct dfg_call *call, int i)
-{
-	for (int port = 0; port < call->signature->n_in && call->in_ref; port++)
-		if (i >= call->in_first[port] && i < call->in_first[port + 1])
-			return call->in_ref >> port & 1;
-	return false;
-}
-
 static struct dfg_err *run_reading(
 	struct runner *runner, const struct record *record, struct dfg_tensor *const *in, struct dfg_tensor *const *out)
 {
@@ -219,7 +211,7 @@ static struct dfg_err *run_reading(
 	struct dfg_tensor **at = (struct dfg_tensor **)(value + record->n_in);
 	struct dfg_err *err = NULL;
 	for (int i = 0; i < record->n_in && !err; i++) {
-		bool read = dfg_is_ref(in[i]) && !wants_ref(record->call, i);
+		bool read = dfg_is_ref(in[i]) && !dfg_call_in_is_ref(record->call, i);
 		at[i] = read ? &value[i] : in[i];
 		if (read)
 			err = dfg_variable_read(in[i]->data, &value[i]);

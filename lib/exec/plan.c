@@ -86,20 +86,6 @@ static struct dfg_err *make_call(struct maker *maker, uint32_t r)
 	return NULL;
 }
 
-/* Whether tensor i of a call is a ref; ports that are lists count as one. */
-static bool is_ref(uint8_t refs, const uint16_t *first, int ports, int i)
-{
-	for (int port = 0; port < ports && refs; port++)
-		if (i >= first[port] && i < first[port + 1])
-			return refs >> port & 1;
-	return false;
-}
-
-static bool input_is_ref(const struct dfg_call *call, int i)
-{
-	return is_ref(call->in_ref, call->in_first, call->signature->n_in, i);
-}
-
 static struct dfg_err *slot_of(const struct maker *maker, struct dfg_edge edge, uint32_t *out_slot)
 {
 	const struct dfg_plan *plan = maker->plan;
@@ -168,7 +154,7 @@ static struct dfg_err *connect(struct maker *maker, uint32_t r, uint32_t *use, u
 	for (int i = 0; i < record->n_in; i++) {
 		uint32_t *slot = &plan->slot[(*use)++];
 		DFG_TRY(dfg_call_note(slot_of(maker, node->in[i + skipped], slot), record->call));
-		record->reads_ref |= plan->is_ref[*slot] && !input_is_ref(record->call, i + skipped);
+		record->reads_ref |= plan->is_ref[*slot] && !dfg_call_in_is_ref(record->call, i + skipped);
 	}
 	for (int i = 0; i < record->n_out; i++, ++*use) {
 		plan->slot[*use] = maker->first_output[r] + (uint32_t)i;
@@ -194,7 +180,7 @@ static void mark_slots(struct maker *maker)
 	for (uint32_t r = 0; r < plan->count; r++) {
 		const struct dfg_call *call = &maker->call[r];
 		for (int i = 0; i < call->n_out && call->out_ref; i++)
-			if (is_ref(call->out_ref, call->out_first, call->signature->n_out, i)) {
+			if (dfg_call_out_is_ref(call, i)) {
 				plan->kind[maker->first_output[r] + (uint32_t)i] = SLOT_REF;
 				plan->is_ref[maker->first_output[r] + (uint32_t)i] = true;
 			}

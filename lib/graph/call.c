@@ -7,6 +7,25 @@ struct dfg_err *dfg_call_note(struct dfg_err *err, const struct dfg_call *call)
 	return dfg_err_note(err, "node '%.200s' (%s)", call->node, call->op->name);
 }
 
+/* refs: a bit for each port, of which there are `ports`. */
+static bool is_ref(uint8_t refs, const uint16_t *first, int ports, int i)
+{
+	for (int port = 0; port < ports && refs; port++)
+		if (i >= first[port] && i < first[port + 1])
+			return refs >> port & 1;
+	return false;
+}
+
+bool dfg_call_in_is_ref(const struct dfg_call *call, int i)
+{
+	return is_ref(call->in_ref, call->in_first, call->signature->n_in, i);
+}
+
+bool dfg_call_out_is_ref(const struct dfg_call *call, int i)
+{
+	return is_ref(call->out_ref, call->out_first, call->signature->n_out, i);
+}
+
 static const char *kind_name(enum dfg_attr_kind kind)
 {
 	static const char *const name[] = {"unset", "a string", "an int", "a float", "a bool", "a type", "a shape",

@@ -172,6 +172,10 @@ struct dfg_call {
 	const char *node; /* the node's name; messages read "node 'fc1' (MatMul): ...": dfg_call_note() */
 };
 
+/* Whether tensor i of the inputs, or of the outputs, is a ref. */
+bool dfg_call_in_is_ref(const struct dfg_call *call, int i);
+bool dfg_call_out_is_ref(const struct dfg_call *call, int i);
+
 /* Puts "node 'fc1' (MatMul): " in front of an error; NULL stays NULL. */
 DFG_MUST_CHECK struct dfg_err *dfg_call_note(struct dfg_err *err, const struct dfg_call *call);
 
