@@ -37,13 +37,11 @@ struct tiles {
 	_Alignas(DFG_ALIGN) float wide_out[TILE];
 };
 
-/* The dtype that chooses the row: the first type parameter's; an op of fixed types has its row at DFG_NO_DTYPE. */
+/* The dtype that chooses the row; an op of fixed types has its row at DFG_NO_DTYPE. */
 static enum dfg_dtype row_dtype(const struct dfg_call *call)
 {
-	for (int i = 0; i < call->signature->n_param; i++)
-		if (call->signature->param[i].types && !call->signature->param[i].is_list)
-			return dfg_is_half(call->param[i].dtype) ? DFG_F32 : call->param[i].dtype;
-	return DFG_NO_DTYPE;
+	enum dfg_dtype dtype = dfg_kernel_dtype(call);
+	return dfg_is_half(dtype) ? DFG_F32 : dtype;
 }
 
 static struct dfg_err *find_row(const struct dfg_call *call, dfg_row_fn **out_row)

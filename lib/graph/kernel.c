@@ -58,8 +58,7 @@ void dfg_kernel_ranges(
 	ctx->host->parallel(ctx, (n + block - 1) / block, run_block, &ranges);
 }
 
-/* The dtype by which the op's tables go: that of the first type parameter. */
-static enum dfg_dtype table_dtype(const struct dfg_call *call)
+enum dfg_dtype dfg_kernel_dtype(const struct dfg_call *call)
 {
 	for (int i = 0; i < call->signature->n_param; i++)
 		if (call->signature->param[i].types && !call->signature->param[i].is_list)
@@ -70,7 +69,7 @@ static enum dfg_dtype table_dtype(const struct dfg_call *call)
 struct dfg_err *dfg_kernel_find(const struct dfg_call *call, dfg_run_fn **out_run)
 {
 	const struct dfg_op *op = call->op;
-	enum dfg_dtype dtype = table_dtype(call);
+	enum dfg_dtype dtype = dfg_kernel_dtype(call);
 	bool half = dtype == DFG_F16 || dtype == DFG_BF16;
 	if (op->kernel[dtype])
 		*out_run = op->kernel[dtype];

@@ -83,6 +83,9 @@ DFG_MUST_CHECK static inline struct dfg_err *dfg_kernel_scratch(struct dfg_kerne
 void dfg_kernel_ranges(
 	struct dfg_kernel *ctx, int64_t n, int64_t block, void (*range)(void *arg, int64_t first, int64_t last), void *arg);
 
+/* The dtype by which an op's tables go: that of the first type parameter; DFG_NO_DTYPE where there is none. */
+enum dfg_dtype dfg_kernel_dtype(const struct dfg_call *call);
+
 /* The kernel that runs the node: the op's own, the one for all its rows, or for halves the one that widens. */
 typedef struct dfg_err *dfg_run_fn(struct dfg_kernel *ctx);
 DFG_MUST_CHECK struct dfg_err *dfg_kernel_find(const struct dfg_call *call, dfg_run_fn **out_run);
