@@ -171,16 +171,6 @@ uint32_t dfg_cut_pivot_of(const struct cut *c, uint32_t n)
 	return merge == DFG_NONE || c->orders[merge] ? 0 : c->loops.of[n];
 }
 
-static bool has_condition(const struct cut *c, uint32_t set, uint32_t condition)
-{
-	uint32_t count;
-	const uint32_t *item = dfg_live_conditions(&c->liveness, set, &count);
-	for (uint32_t i = 0; i < count; i++)
-		if (item[i] == condition)
-			return true;
-	return false;
-}
-
 struct dfg_err *dfg_cut_gate(
 	struct cut *c, uint32_t loop, uint32_t set, uint32_t device, uint32_t *out_node, bool *out_each_turn)
 {
@@ -191,7 +181,7 @@ struct dfg_err *dfg_cut_gate(
 	const struct control *control = control_of(c, loop, device);
 	if (!c->spread[loop].is_spread || control->turn < c->graph->count)
 		return DFG_ERR(DFG_BUG, "%s takes no part in loop '%.200s'", c->options->device[device], words(c, loop));
-	bool goes_on = has_condition(c, set, c->spread[loop].goes_on);
+	bool goes_on = dfg_live_has(&c->liveness, set, c->spread[loop].goes_on);
 	*out_node = goes_on ? control->pivot : control->turn;
 	*out_each_turn = !goes_on;
 	return NULL;
