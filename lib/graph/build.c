@@ -339,7 +339,7 @@ static struct dfg_err *free_name(struct dfg_builder *builder, const char *wanted
 	const char *name = dfg_arena_copy(builder->graph->arena, wanted, strlen(wanted));
 	if (!name)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
-	return dfg_names_free_one(&builder->names, builder->graph, name, out_name);
+	return dfg_names_unused(&builder->names, builder->graph, name, out_name);
 }
 
 static struct dfg_err *make(struct draft *draft, struct dfg_node *node, uint32_t *out_number)

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-struct dfg_err *dfg_names_free_one(
+struct dfg_err *dfg_names_unused(
 	struct dfg_names *names, const struct dfg_graph *graph, const char *wanted, const char **out_name)
 {
 	uint32_t base;

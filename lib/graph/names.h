@@ -12,7 +12,7 @@ struct dfg_names {
 	size_t room;
 };
 
-/* "x", or "x_1", "x_2", ... where that is taken. Both live in the graph's arena. */
-DFG_MUST_CHECK struct dfg_err *dfg_names_free_one(
+/* "x", or "x_1", "x_2", ... where that is taken. wanted and the name live in the graph's arena. */
+DFG_MUST_CHECK struct dfg_err *dfg_names_unused(
 	struct dfg_names *names, const struct dfg_graph *graph, const char *wanted, const char **out_name);
 void dfg_names_release(struct dfg_names *names);

@@ -26,7 +26,7 @@ struct dfg_err *dfg_lower_numbered(struct lower *l, const char *name, uint32_t n
 struct dfg_err *dfg_lower_put(struct lower *l, struct dfg_node *node, uint32_t scope, uint32_t *out_number)
 {
 	DFG_TRY(dfg_lower_spend(l, 1 + strlen(node->name) / BYTES_A_UNIT));
-	DFG_TRY(dfg_names_free_one(&l->names, l->graph, node->name, &node->name));
+	DFG_TRY(dfg_names_unused(&l->names, l->graph, node->name, &node->name));
 	if (!dfg_reserve(&l->place, &l->place_room, (size_t)l->graph->count + 1, sizeof *l->place))
 		return no_memory();
 	DFG_TRY(dfg_graph_add(l->graph, node, out_number));
