@@ -1,6 +1,7 @@
 #include "remote/curl.h"
 #include "remote/hub_inside.h"
 
+#include <arpa/inet.h>
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -350,6 +351,15 @@ void dfg_client_event(struct dfg_client *client, int fd, uint32_t events)
 	dfg_curl_multi_socket_action(client->multi, fd, what, &running);
 }
 
+/* A name may begin with 127. too, and be anyone's. */
+static bool is_127(const char *host, size_t length)
+{
+	char text[INET_ADDRSTRLEN];
+	struct in_addr address;
+	return length < sizeof text && snprintf(text, sizeof text, "%.*s", (int)length, host) > 0 &&
+		   inet_pton(AF_INET, text, &address) == 1 && ntohl(address.s_addr) >> 24 == 127;
+}
+
 /* "HOST:PORT", and nothing that could mean more in a URL. */
 static struct dfg_err *check_address(const char *address, bool *out_loopback)
 {
@@ -362,8 +372,7 @@ static struct dfg_err *check_address(const char *address, bool *out_loopback)
 		good = isalnum((unsigned char)address[i]) || strchr(six ? ":." : "._-", address[i]);
 	if (!good)
 		return DFG_ERR(DFG_CONFIG, "'%s' is no address: HOST:PORT", address);
-	*out_loopback =
-		!strncmp(address, "127.", 4) || !strncmp(address, "[::1]:", 6) || !strncmp(address, "localhost:", 10);
+	*out_loopback = !strncmp(address, "[::1]:", 6) || !strncmp(address, "localhost:", 10) || is_127(address, host);
 	return NULL;
 }
 

@@ -214,11 +214,13 @@ static void without_tls_only_over_loopback(void **state)
 	(void)state;
 	static const char *const wrong[] = {
 		"host", "host:", ":1", "a b:1", "a/b:1", "u@h:1", "h:123456", "h:1x", "[::1:1", "h?:1"};
+	static const char *const others[] = {"192.0.2.1:5", "127.example.org:5", "127.0.0.1.example.org:5", "[::2]:5"};
 	struct hubs_end *end = calloc(2, sizeof *end);
 	struct dfg_link *link;
 	connect_with(end, false, NULL, NULL);
-	fails(dfg_hub_connect(end[0].hub, 2, "192.0.2.1:5", NULL, &link), DFG_CONFIG,
-		"worker 2: without TLS only over loopback");
+	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+		fails(dfg_hub_connect(end[0].hub, 2, others[i], NULL, &link), DFG_CONFIG,
+			"worker 2: without TLS only over loopback");
 	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
 		fails(dfg_hub_connect(end[0].hub, 2, wrong[i], NULL, &link), DFG_CONFIG, "is no address");
 	fails(dfg_hub_connect(end[0].hub, 2, "127.0.0.1:5", "md5:0", &link), DFG_CONFIG, "is no fingerprint");
