@@ -6,9 +6,8 @@
 #include "kernels/blas.h"
 #include "lib/base/pool.h"
 #include "lib/graph/op.h"
-#include "remote/hub_inside.h"
+#include "remote/hub.h"
 #include "remote/libssh.h"
-#include "remote/nghttp2.h"
 
 #include <protobuf-c/protobuf-c.h>
 #include <stdlib.h>
@@ -129,17 +128,12 @@ static void take_error(struct finding *f, struct dfg_err *err)
 static void look_at_links(struct finding *f)
 {
 	struct dfg_hub_report report = {0};
-	struct dfg_err *err = dfg_library_open(&dfg_nghttp2);
-	if (!err)
-		err = dfg_client_versions(report.curl, report.openssl);
-	if (!err && !quick)
-		err = dfg_hub_self_test(&report);
+	struct dfg_err *err = dfg_hub_self_test(quick, &report);
 	take_error(f, err);
 	if (err)
 		snprintf(f->value, sizeof f->value, "none");
 	else if (quick)
-		snprintf(f->value, sizeof f->value, "libcurl %s, nghttp2 %s, %s", report.curl,
-			dfg_nghttp2_version(0)->version_str, report.openssl);
+		snprintf(f->value, sizeof f->value, "libcurl %s, nghttp2 %s, %s", report.curl, report.nghttp2, report.openssl);
 	else
 		snprintf(f->value, sizeof f->value, "libcurl %s, nghttp2 %s, %s: %.0f us there and back, %.2f GB/s",
 			report.curl, report.nghttp2, report.openssl, report.round_trip_us, report.bulk_bytes_per_s / 1e9);

@@ -74,5 +74,5 @@ struct dfg_hub_report {
 	uint32_t stalls;                         /* round trips that took longer than half a second */
 };
 
-/* An error where it does not work, in the words of what failed. */
-DFG_MUST_CHECK struct dfg_err *dfg_hub_self_test(struct dfg_hub_report *out_report);
+/* An error where it does not work, in the words of what failed. Where it is to be quick, only the versions. */
+DFG_MUST_CHECK struct dfg_err *dfg_hub_self_test(bool quick, struct dfg_hub_report *out_report);

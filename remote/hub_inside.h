@@ -112,7 +112,7 @@ void dfg_exchange_has_to_say(struct dfg_exchange *exchange);
 void dfg_exchange_stands(struct dfg_exchange *exchange);
 /* false: the exchange is broken */
 bool dfg_exchange_hears(struct dfg_exchange *exchange, const uint8_t *bytes, size_t count);
-/* Takes err. Ends nothing yet: dfg_hub_settle() does, when no library is in the middle of something. */
+/* Takes err. Ends nothing yet: the thread of the hub does, when no library is in the middle of something. */
 void dfg_exchange_breaks(struct dfg_exchange *exchange, struct dfg_err *err);
 size_t dfg_exchange_says(struct dfg_exchange *exchange, uint8_t *to, size_t room);
 

@@ -347,7 +347,7 @@ static void the_self_test_passes_here(void **state)
 {
 	(void)state;
 	struct dfg_hub_report report;
-	succeeds(dfg_hub_self_test(&report));
+	succeeds(dfg_hub_self_test(false, &report));
 	assert_true(report.round_trip_us > 0 && report.bulk_bytes_per_s > 0);
 	assert_true(strlen(report.curl) >= 5 && strlen(report.nghttp2) >= 5);
 }
