@@ -49,9 +49,10 @@ void dfg_blob_close(struct dfg_blob *blob);
 /*
  * A file to write, whole or not at all: the bytes go to a temporary file beside it, commit() syncs, renames and syncs the
  * directory. A file that is replaced leaves its permissions, and its owner where that may be, to the new one; a symbolic
- * link stays, and what it leads to is replaced. "-" is stdout; what is there already and is no regular file (a FIFO, a device) is written straight. With
- * if_changed, a file that holds the same bytes keeps its time. release() without commit() leaves nothing behind; it may
- * be called in any state, on a zeroed struct too. What cannot be created is DFG_NO_OUTPUT, what cannot be written DFG_IO.
+ * link stays, and what it leads to is replaced. "-" is stdout; what is there already and is no regular file (a FIFO, a
+ * device) is written straight. With if_changed, a file that holds the same bytes keeps its time. release() without
+ * commit() leaves nothing behind; it may be called in any state, on a zeroed struct too. What cannot be created is
+ * DFG_NO_OUTPUT, what cannot be written DFG_IO.
  */
 struct dfg_sha256;
 struct dfg_out {

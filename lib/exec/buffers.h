@@ -6,7 +6,8 @@
 
 /*
  * Buffers of a session, used again instead of given back to the system: fresh pages cost more than most kernels. What
- * lies idle never exceeds what was once in use at a time (or a megabyte). A buffer may outlive the session: the last one out ends it.
+ * lies idle never exceeds what was once in use at a time (or a megabyte). A buffer may outlive the session: the last one
+ * out ends it.
  */
 struct buffers;
 

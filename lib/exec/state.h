@@ -6,9 +6,8 @@
 #include <pthread.h>
 
 /*
- * What lives from step to step in a session, by name: variables here; queues join by kind.
- */
-/*
+ * What lives from step to step in a session, by name: variables here; queues and others join by kind.
+ *
  * A variable holds a tensor whose buffer is counted. Reading takes a reference; writing makes sure first that nobody
  * else holds one (copy on write), so a value that was read never changes.
  */

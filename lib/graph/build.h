@@ -38,8 +38,9 @@ DFG_MUST_CHECK struct dfg_err *dfg_builder_init(struct dfg_builder *builder, str
 void dfg_builder_release(struct dfg_builder *builder);
 
 /*
- * Adds a node. After an error the graph may hold the node half made: it can only be given up. Type parameters come from the inputs' types and the attributes given; attributes equal to their defaults
- * are left out of the file. Strings, lists and literals are copied into the graph's arena; a literal's data is not.
+ * Adds a node. Type parameters come from the inputs' types and the attributes given; attributes equal to their defaults
+ * are left out of the file. Strings, lists and literals are copied into the graph's arena; a literal's data is not. After
+ * an error the graph may hold the node half made: it can only be given up.
  */
 DFG_MUST_CHECK struct dfg_err *dfg_build(
 	struct dfg_builder *builder, const struct dfg_new_node *node, uint32_t *out_number);
