@@ -286,7 +286,7 @@ static void cut_and_run(const struct way *way, const struct dfg_placed *placed)
 	for (uint64_t seed = 0; seed <= (way->is_placed ? schedules() : 1); seed++)
 		for (int i = 0; i < threads; i++) {
 			one.options = (struct dfg_session_options){.threads = way->is_placed ? i + 1 : (int)way->devices - 1,
-				.timeout = 60,
+				.timeout = 600,
 				.random_schedule = seed > 0,
 				.schedule_seed = seed};
 			run_parts(&one, &parts);

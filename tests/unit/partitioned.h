@@ -131,9 +131,10 @@ static void *fleet_courier(void *arg)
 	while (!atomic_load(&fleet->stop)) {
 		pthread_mutex_lock(&fleet->lock);
 		fleet->random = fleet->random * 6364136223846793005u + 1442695040888963407u;
-		uint32_t from = (uint32_t)(fleet->random >> 40) % fleet->workers;
-		uint32_t to = (uint32_t)(fleet->random >> 20) % fleet->workers;
-		fleet_carry(&fleet->link[from][to]);
+		uint32_t links = fleet->workers * fleet->workers, at = (uint32_t)(fleet->random >> 40) % links;
+		for (uint32_t i = 0; i < links; i++, at = (at + 1) % links)
+			if (fleet_carry(&fleet->link[at / fleet->workers][at % fleet->workers]))
+				break;
 		pthread_mutex_unlock(&fleet->lock);
 		sched_yield();
 	}
