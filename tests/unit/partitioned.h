@@ -54,7 +54,7 @@ struct fleet {
 	struct dfg_link *by_peer[FLEET_MOST][FLEET_MOST];
 	struct fleet_part part[FLEET_MOST];
 	uint64_t steps;
-	atomic_uint sent; /* messages of all steps */
+	atomic_uint sent; /* tensors, of all steps */
 	bool slow;        /* messages wait to be read, by a thread of its own or by whoever polls */
 	pthread_mutex_t lock;
 	pthread_t courier;
@@ -98,7 +98,7 @@ static struct dfg_err *fleet_send(struct dfg_link *base, const struct dfg_messag
 {
 	struct fleet_link *link = (struct fleet_link *)base;
 	struct dfg_message copy = *message;
-	atomic_fetch_add(&link->fleet->sent, 1);
+	atomic_fetch_add(&link->fleet->sent, message->kind == DFG_MESSAGE_TENSOR);
 	if (!message->dead)
 		DFG_TRY(dfg_tensor_share(&message->tensor, &copy.tensor));
 	if (!link->fleet->slow) {
