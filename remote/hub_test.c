@@ -23,18 +23,16 @@ struct side {
 	_Atomic uint32_t came;
 	struct dfg_event event;
 	struct dfg_message last;
-	struct dfg_err *why; /* it was lost, or could not send */
-	_Atomic bool failed;
+	_Atomic(struct dfg_err *) why; /* it was lost, or could not send */
 };
 
 static void fail(struct side *side, struct dfg_err *err)
 {
+	struct dfg_err *none = NULL;
 	if (!err)
 		return;
-	if (atomic_exchange(&side->failed, true))
+	if (!atomic_compare_exchange_strong(&side->why, &none, err))
 		dfg_err_free(err);
-	else
-		side->why = err;
 	dfg_event_signal(&side->event);
 }
 
@@ -62,7 +60,8 @@ static void lost(void *arg, uint32_t peer, struct dfg_err *err)
 static struct dfg_err *await(struct side *side, uint32_t came)
 {
 	uint64_t until = dfg_now() + (uint64_t)WAIT_MS * 1000000;
-	while (!atomic_load(&side->failed)) {
+	const struct dfg_err *why;
+	while (!(why = atomic_load(&side->why))) {
 		uint32_t seen = atomic_load(&side->event.word);
 		if (atomic_load(&side->came) >= came)
 			return NULL;
@@ -70,7 +69,7 @@ static struct dfg_err *await(struct side *side, uint32_t came)
 			return DFG_ERR(DFG_DEADLINE, "a tensor did not come back within %d s", WAIT_MS / 1000);
 		dfg_event_wait_until(&side->event, seen, until);
 	}
-	return DFG_ERR(side->why->code, "%s", side->why->text);
+	return DFG_ERR(why->code, "%s", why->text);
 }
 
 /* Nanoseconds for the tensor to go and come back, the same. */
@@ -120,6 +119,7 @@ static struct dfg_err *open_side(struct side *side, uint32_t self, const char *s
 	struct dfg_hub_options options = {.self = self,
 		.address = "127.0.0.1",
 		.secret = secret,
+		.lease_ms = WAIT_MS,
 		.sink = {.arg = side, .deliver = deliver, .lost = lost}};
 	return dfg_hub_new(&options, &side->hub);
 }
