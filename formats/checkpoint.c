@@ -144,31 +144,21 @@ struct dfg_err *dfg_checkpoints_check(const char *path)
 
 static struct dfg_err *remove_entry(void *arg, const char *name)
 {
-	const char *folder = arg;
-	struct dfg_text path = {0};
-	if (!is_ours(name))
-		return NULL;
-	struct dfg_err *err = join(&path, folder, name);
-	if (!err)
-		dfg_fs->unlink(path.s);
-	dfg_text_release(&path);
-	return err;
+	if (is_ours(name))
+		dfg_fs_unlink_in(arg, name);
+	return NULL;
 }
 
 /* The manifest first, and that for good: a folder without one is no checkpoint, whatever else is still there. */
 static struct dfg_err *remove_folder(const char *folder)
 {
-	struct dfg_text path = {0};
 	DFG_TRY(each_entry(folder, check_entry, (void *)folder));
-	struct dfg_err *err = join(&path, folder, manifest_name);
-	if (!err && !dfg_fs->unlink(path.s))
-		err = dfg_fs_sync_parent(path.s);
-	dfg_text_release(&path);
-	if (!err)
-		err = each_entry(folder, remove_entry, (void *)folder);
-	if (!err && dfg_fs->rmdir(folder) && errno != ENOENT)
-		err = DFG_ERR(DFG_IO, "%s: cannot remove: %s", folder, strerror(errno));
-	return err;
+	if (!dfg_fs_unlink_in(folder, manifest_name))
+		DFG_TRY(dfg_fs_sync_folder(folder));
+	DFG_TRY(each_entry(folder, remove_entry, (void *)folder));
+	if (dfg_fs->rmdir(folder) && errno != ENOENT)
+		return DFG_ERR(DFG_IO, "%s: cannot remove: %s", folder, strerror(errno));
+	return NULL;
 }
 
 static struct dfg_err *remove_leftover(void *arg, const char *name)

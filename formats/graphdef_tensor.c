@@ -118,7 +118,7 @@ static struct dfg_err *check_parts(const struct parts *parts, struct dfg_literal
 		return DFG_ERR(DFG_DATA, "a tensor of shape %s", dfg_shape_words(&parts->shape).s);
 	literal->dtype = (enum dfg_dtype)parts->dtype;
 	literal->shape = parts->shape;
-	DFG_TRY(dfg_array_bytes(&literal->shape, literal->dtype, &bytes));
+	DFG_TRY(dfg_shape_bytes(&literal->shape, literal->dtype, &bytes));
 	*out_count = (int64_t)(bytes / size);
 	if (parts->content.length && parts->list)
 		return DFG_ERR(DFG_DATA, "a tensor with both tensor_content and %s", parts->run.field->name);

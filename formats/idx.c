@@ -42,7 +42,7 @@ static struct dfg_err *read_idx(const struct dfg_blob *blob, struct dfg_buffer *
 		return DFG_ERR(DFG_DATA, "the header is cut off");
 	for (int i = 0; i < shape.rank; i++)
 		shape.dim[i] = dfg_be32(blob->bytes + 4 + 4 * i);
-	DFG_TRY(dfg_array_bytes(&shape, dtype, &bytes));
+	DFG_TRY(dfg_shape_bytes(&shape, dtype, &bytes));
 	if (bytes != blob->size - offset)
 		return DFG_ERR(DFG_DATA, "%s has %zu bytes of elements, the file %zu", dfg_type_words(dtype, &shape).s, bytes,
 			blob->size - offset);

@@ -174,7 +174,7 @@ static struct dfg_err *count_bytes(struct dfg_npy_header *header)
 {
 	size_t bytes = header->width, in_memory;
 	bool empty = false;
-	DFG_TRY(dfg_array_bytes(&header->shape, header->dtype, &in_memory));
+	DFG_TRY(dfg_shape_bytes(&header->shape, header->dtype, &in_memory));
 	for (int i = 0; i < header->shape.rank; i++) {
 		empty |= !header->shape.dim[i];
 		if (header->shape.dim[i] && __builtin_mul_overflow(bytes, (size_t)header->shape.dim[i], &bytes))
@@ -272,15 +272,6 @@ struct dfg_err *dfg_array_check_bools(const struct dfg_tensor *tensor)
 		if (byte[i] > 1)
 			return DFG_ERR(DFG_DATA, "element %lld is %d, which is no bool", (long long)i, byte[i]);
 	return NULL;
-}
-
-struct dfg_err *dfg_array_bytes(const struct dfg_shape *shape, enum dfg_dtype dtype, size_t *out_bytes)
-{
-	struct dfg_err *err = dfg_shape_bytes(shape, dtype, out_bytes);
-	if (!err)
-		return NULL;
-	dfg_err_free(err);
-	return DFG_ERR(DFG_DATA, "%s is larger than any memory", dfg_type_words(dtype, shape).s);
 }
 
 struct dfg_err *dfg_array_view(enum dfg_dtype dtype, const struct dfg_shape *shape, const uint8_t *data,

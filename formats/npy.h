@@ -36,9 +36,6 @@ struct dfg_sink {
 DFG_MUST_CHECK struct dfg_err *dfg_npy_put(const struct dfg_tensor *tensor, const struct dfg_sink *sink);
 struct dfg_sink dfg_out_sink(struct dfg_out *out);
 
-/* dfg_shape_bytes of what a file says: what is larger than any memory is DFG_DATA then, and no lack of it. */
-DFG_MUST_CHECK struct dfg_err *dfg_array_bytes(const struct dfg_shape *shape, enum dfg_dtype dtype, size_t *out_bytes);
-
 /* A view of `file` at data where a tensor of that type may lie there, else a copy. `bytes` have been checked to be there. */
 DFG_MUST_CHECK struct dfg_err *dfg_array_view(enum dfg_dtype dtype, const struct dfg_shape *shape, const uint8_t *data,
 	struct dfg_buffer *file, struct dfg_tensor *out_tensor);

@@ -90,7 +90,7 @@ static struct dfg_err *read_entry(
 	*out_shape = (struct dfg_shape){.rank = (int)shape->count};
 	for (size_t i = 0; i < shape->count; i++)
 		out_shape->dim[i] = (int64_t)number[i];
-	DFG_TRY(dfg_array_bytes(out_shape, *out_dtype, &bytes));
+	DFG_TRY(dfg_shape_bytes(out_shape, *out_dtype, &bytes));
 	if (offsets->count != 2)
 		return DFG_ERR(DFG_DATA, "data_offsets has %zu numbers, not 2", offsets->count);
 	DFG_TRY(read_sizes(offsets, "data_offsets", number, 2));

@@ -58,7 +58,7 @@ static struct dfg_err *range_count(double start, double limit, double delta, dou
 		return DFG_ERR(DFG_DATA, "a range from %g to %g has no end", start, limit);
 	double count = ceil(exact);
 	if (!(count < 0x1p62))
-		return DFG_ERR(DFG_MEMORY, "no address space for a range of %g elements", count);
+		return DFG_ERR(DFG_DATA, "a range of %g elements is larger than any memory", count);
 	*out_count = (int64_t)count;
 	return NULL;
 }
@@ -77,7 +77,7 @@ static struct dfg_err *range_count_int(int64_t start, int64_t limit, int64_t del
 		return DFG_ERR(DFG_DATA, "cannot go from %" PRId64 " to %" PRId64 " in steps of %" PRId64, start, limit, delta);
 	__int128 count = way ? (way + step - 1) / step : 0;
 	if (count > INT64_MAX / 16)
-		return DFG_ERR(DFG_MEMORY, "no address space for so long a range");
+		return DFG_ERR(DFG_DATA, "so long a range is larger than any memory");
 	*out_count = (int64_t)count;
 	return NULL;
 }

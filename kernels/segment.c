@@ -48,7 +48,7 @@ static struct dfg_err *count_segments(const struct dfg_tensor *ids, int64_t *out
 		last = id;
 	}
 	if (last == INT64_MAX)
-		return DFG_ERR(DFG_MEMORY, "no address space for so many segments");
+		return DFG_ERR(DFG_DATA, "so many segments are larger than any memory");
 	*out_count = last + 1;
 	return NULL;
 }

@@ -213,7 +213,7 @@ static struct dfg_err *add_part(struct dfg_shape *whole, const struct dfg_shape 
 			dfg_shape_words(whole).s);
 	*whole = one;
 	if (__builtin_add_overflow(rows, part->dim[0], &whole->dim[0]))
-		return DFG_ERR(DFG_MEMORY, "no address space for so many rows");
+		return DFG_ERR(DFG_DATA, "so many rows are larger than any memory");
 	return NULL;
 }
 

@@ -224,11 +224,9 @@ static struct dfg_err *put_in_place(const struct dfg_folder *folder)
 static struct dfg_err *remove_one(void *arg, const char *name)
 {
 	const struct dfg_folder *folder = arg;
-	char *path = folder->ours(name) ? join(folder->temporary, name) : NULL;
-	int failed = path ? dfg_fs->unlink(path) : 0;
-	struct dfg_err *err = failed ? DFG_ERR(DFG_IO, "%s: cannot remove: %s", path, strerror(errno)) : NULL;
-	dfg_free(path);
-	return err;
+	if (!folder->ours(name) || !dfg_fs_unlink_in(folder->temporary, name))
+		return NULL;
+	return DFG_ERR(DFG_IO, "%s/%s: cannot remove: %s", folder->temporary, name, strerror(errno));
 }
 
 /* The temporary folder, whichever of the two that is by now. */

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -191,21 +192,35 @@ static size_t parent_length(const char *path)
 	return slash ? (size_t)(slash - path) + 1 : 0;
 }
 
+struct dfg_err *dfg_fs_sync_folder(const char *folder)
+{
+	int fd = dfg_fs->open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+	if (fd < 0)
+		return DFG_ERR(DFG_IO, "%s: %s", folder, strerror(errno));
+	int failed = dfg_fs->sync(fd) && errno != EINVAL;
+	struct dfg_err *err = failed ? DFG_ERR(DFG_IO, "%s: cannot sync: %s", folder, strerror(errno)) : NULL;
+	dfg_fs->close(fd);
+	return err;
+}
+
 struct dfg_err *dfg_fs_sync_parent(const char *path)
 {
-	char parent[4096] = "./";
+	char parent[PATH_MAX] = "./";
 	size_t length = parent_length(path);
 	if (length >= sizeof parent)
 		return DFG_ERR(DFG_NO_OUTPUT, "%s: name too long", path);
 	if (length)
 		memcpy(parent, path, length), parent[length] = '\0';
-	int fd = dfg_fs->open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
-	if (fd < 0)
-		return DFG_ERR(DFG_IO, "%s: %s", parent, strerror(errno));
-	int failed = dfg_fs->sync(fd) && errno != EINVAL;
-	struct dfg_err *err = failed ? DFG_ERR(DFG_IO, "%s: cannot sync: %s", parent, strerror(errno)) : NULL;
-	dfg_fs->close(fd);
-	return err;
+	return dfg_fs_sync_folder(parent);
+}
+
+int dfg_fs_unlink_in(const char *folder, const char *name)
+{
+	char path[PATH_MAX];
+	if ((size_t)snprintf(path, sizeof path, "%s/%s", folder, name) < sizeof path)
+		return dfg_fs->unlink(path);
+	errno = ENAMETOOLONG;
+	return -1;
 }
 
 enum { BUFFER = 256 * 1024 };

@@ -89,5 +89,9 @@ DFG_MUST_CHECK struct dfg_err *dfg_fs_read_at(int fd, const char *folder, void *
 /* True where both are there and hold the same bytes. A file that cannot be read is not the same. */
 bool dfg_fs_same_bytes(const char *a, const char *b);
 
-/* Syncs the directory that holds path, so that a rename in it survives a power failure. */
+/* Syncs a directory, or the one that holds path, so that a rename in it survives a power failure. */
+DFG_MUST_CHECK struct dfg_err *dfg_fs_sync_folder(const char *folder);
 DFG_MUST_CHECK struct dfg_err *dfg_fs_sync_parent(const char *path);
+
+/* Removes FOLDER/NAME without memory, as what is to go must go when there is none. -1 and errno where it cannot. */
+int dfg_fs_unlink_in(const char *folder, const char *name);

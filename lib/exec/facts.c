@@ -41,7 +41,7 @@ static struct dfg_err *infer_record(struct inference *of, const struct record *r
 	}
 	struct dfg_fact *out = record->n_out ? &of->fact[dfg_record_out(of->plan, record, 0)] : NULL;
 	struct dfg_err *err = dfg_infer_node(record->call, in, of->arena, out);
-	if (!err || !record->may_die)
+	if (!err || !record->may_die || err->code == DFG_MEMORY)
 		return err;
 	/* A branch that does not fit may never be taken. */
 	dfg_err_free(err);

@@ -11,7 +11,7 @@ struct eval {
 
 static struct dfg_err *check(const struct eval *eval, size_t bytes)
 {
-	return bytes > eval->most ? DFG_ERR(DFG_MEMORY, "%zu bytes, more than %zu", bytes, eval->most) : NULL;
+	return bytes > eval->most ? DFG_ERR(DFG_DATA, "%zu bytes, more than %zu", bytes, eval->most) : NULL;
 }
 
 static struct dfg_err *grow(struct dfg_kernel *ctx, int i, size_t bytes)

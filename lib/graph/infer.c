@@ -73,7 +73,7 @@ struct dfg_err *dfg_known_tensor(const struct dfg_known *known, enum dfg_dtype d
 	return NULL;
 }
 
-/* Arithmetic on shapes: the op's own kernel says what comes out. An error of it will come when the graph runs. */
+/* Arithmetic on shapes: the op's own kernel says what comes out. An error of it will come when the graph runs, but for a lack of memory. */
 static struct dfg_err *compute_known(struct dfg_infer *node)
 {
 	const struct dfg_call *call = node->call;
@@ -84,17 +84,18 @@ static struct dfg_err *compute_known(struct dfg_infer *node)
 		err = dfg_known_tensor(node->known[i], (enum dfg_dtype)call->in_dtype[i], &in[i]);
 		ins[i] = &in[i];
 	}
-	if (!err) {
-		struct dfg_err *failed = dfg_eval(call, ins, EVAL_MOST, out);
-		for (int i = 0; i < call->n_out && !failed && !err; i++)
-			err = dfg_known_of(&out[i], node->arena, &node->out_known[i]);
-		dfg_err_free(failed);
-	}
+	if (!err)
+		err = dfg_eval(call, ins, EVAL_MOST, out);
+	for (int i = 0; i < call->n_out && !err; i++)
+		err = dfg_known_of(&out[i], node->arena, &node->out_known[i]);
 	for (int i = 0; i < FEW; i++) {
 		dfg_tensor_release(&in[i]);
 		dfg_tensor_release(&out[i]);
 	}
-	return err;
+	if (!err || err->code == DFG_MEMORY)
+		return err;
+	dfg_err_free(err);
+	return NULL;
 }
 
 static bool makes_indices(const struct dfg_call *call)

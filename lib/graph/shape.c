@@ -23,7 +23,7 @@ struct dfg_err *dfg_shape_bytes(const struct dfg_shape *shape, enum dfg_dtype dt
 		empty |= !dim;
 		/* A zero must not hide that the rest overflows: other code multiplies in another order. */
 		if (dim && (__builtin_mul_overflow(bytes, (size_t)dim, &bytes) || bytes > PTRDIFF_MAX))
-			return DFG_ERR(DFG_MEMORY, "no address space for %s", dfg_type_words(dtype, shape).s);
+			return DFG_ERR(DFG_DATA, "%s is larger than any memory", dfg_type_words(dtype, shape).s);
 	}
 	*out_bytes = empty ? 0 : bytes;
 	return NULL;

@@ -120,7 +120,7 @@ static bool is_small(const struct fold *f, uint32_t n, const struct dfg_tensor *
 	return small;
 }
 
-/* An op that fails on its constants is left for the run to say so. */
+/* An op that fails on its constants, memory apart, is left for the run to say so. */
 static struct dfg_err *evaluate(struct fold *f, uint32_t n, const struct dfg_tensor *in)
 {
 	const struct dfg_tensor *inputs[INPUTS_MOST];
@@ -132,10 +132,13 @@ static struct dfg_err *evaluate(struct fold *f, uint32_t n, const struct dfg_ten
 	for (uint32_t i = 0; i < n_in; i++)
 		inputs[i] = &in[i];
 	DFG_TRY(dfg_node_call(f->graph, n, f->scratch, &call));
-	struct dfg_err *failed = dfg_eval(&call, inputs, SIZE_MAX, &out), *err = NULL;
-	if (!failed)
+	struct dfg_err *err = dfg_eval(&call, inputs, SIZE_MAX, &out);
+	if (!err) {
 		err = replace(f, n, &out);
-	dfg_err_free(failed);
+	} else if (err->code != DFG_MEMORY) {
+		dfg_err_free(err);
+		err = NULL;
+	}
 	dfg_tensor_release(&out);
 	return err;
 }

@@ -55,6 +55,8 @@ static struct dfg_err *infer(struct turning *t, uint32_t n)
 		in[i] = *fact_at(t, node->in[i].node, node->in[i].port);
 	DFG_TRY(dfg_facts_call(facts, t->builder->graph, n, t->scratch, &call));
 	struct dfg_err *err = dfg_facts_infer(facts, &call, in, fact_at(t, n, 0));
+	if (err && err->code == DFG_MEMORY)
+		return err;
 	for (uint32_t p = 0; p < outputs; p++) {
 		const struct dfg_fact **fact = fact_at(t, n, (int)p), *before = t->before[facts->first[n] + p];
 		if (err)

@@ -50,7 +50,7 @@ done
 run 65 --feed yy=3
 has err "did you mean 'y'?"
 run 66 --feed y=@
-run 71 --feed 'y=zeros:f32[4294967296,4294967296]'
+run 65 --feed 'y=zeros:f32[4294967296,4294967296]'
 run 71 --feed 'y=zeros:f32[1000000000000,1]'
 for fetch in y:-1 y:1 y:99999999999999 ^y nope; do
 	run 65 --fetch "$fetch"

@@ -9,7 +9,7 @@ BroadcastTo([1, 2], [3])                                    : cannot broadcast [
 BroadcastTo([[1, 2]], [2])                                  : cannot broadcast [1,2] to [2]
 BroadcastTo([1, 2], [1])                                    : cannot broadcast [2] to [1]
 BroadcastTo([1], [-1])                                      : dimension 0 of the shape is -1
-BroadcastTo(1, i64([1099511627776, 1099511627776]))         : no address space
+BroadcastTo(1, i64([1099511627776, 1099511627776]))         : larger than any memory
 BroadcastArgs([2, 1], [3])                                  = [2, 3]
 BroadcastArgs([], [4, 1])                                   = [4, 1]
 BroadcastArgs([2], [3])                                     : cannot broadcast [2] with [3]

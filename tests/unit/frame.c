@@ -296,7 +296,7 @@ static void a_wrong_field_is_refused(void **state)
 		{40, 4, 1, "loops deep"},
 		{60, 8, (uint64_t)-1, "of shape [?,1]"},
 		{60, 8, (uint64_t)-2, "of shape"},
-		{60, 8, UINT64_C(1) << 62, "no address space"},
+		{60, 8, UINT64_C(1) << 62, "larger than any memory"},
 		{60, 8, 4, "in 6 bytes"},
 	};
 	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
