@@ -3,6 +3,7 @@
 
 #include "lib/base/mem.h"
 
+#include <limits.h>
 #include <stdlib.h>
 
 /*
@@ -491,12 +492,12 @@ static void short_memory_ends_the_step_of_all(void **state)
 			struct dfg_mem_failing failing;
 			struct crew crew;
 			int32_t got = 0;
+			dfg_mem_failing_init(&failing, heap, LONG_MAX, false);
+			dfg_mem = &failing.base; /* from before the first thread to behind the last */
 			crew_begin(&crew, branching, 2, &(struct dfg_session_options){.threads = 1, .timeout = 60}, slow);
-			dfg_mem_failing_init(&failing, heap, left, false);
-			dfg_mem = &failing.base;
+			atomic_store(&failing.left, left);
 			struct dfg_err *err = crew_run(&crew, "n=6 start=11", "s.out", &got);
-			whole = atomic_load(&failing.left) > 0;
-			dfg_mem = heap;
+			whole = atomic_exchange(&failing.left, LONG_MAX) > 0;
 			if (err && err->code != DFG_MEMORY)
 				fail_msg("%s (allocation %ld)", err->text, left);
 			dfg_err_free(err);
@@ -504,6 +505,7 @@ static void short_memory_ends_the_step_of_all(void **state)
 			assert_int_equal(got, 12);
 			assert_int_equal(crew.fleet.left, 0);
 			crew_end(&crew);
+			dfg_mem = heap;
 		}
 	}
 }
