@@ -14,7 +14,7 @@
 
 static int64_t nodes = -1, edges = -1, batch = -1; /* not given */
 static const char *output;
-enum { NODES = 100000, EDGES = 1000000 };
+enum { NODES = 100000, EDGES = 1000000, EDGES_MOST = 80000000 };
 
 static const struct dfg_opt options[] = {
 	{"nodes", .takes = "N", .number = &nodes, .help = "Nodes of the graph that is made up (100000)."},
@@ -100,8 +100,9 @@ static struct dfg_err *bench_graph(void)
 	struct figures figures = {0};
 	nodes = nodes < 0 ? NODES : nodes;
 	edges = edges < 0 ? EDGES : edges;
-	if (!nodes || nodes > INT32_MAX)
-		return DFG_ERR(DFG_USAGE, "--nodes wants 1 or more");
+	if (!nodes || nodes > EDGES_MOST || edges > EDGES_MOST)
+		return DFG_ERR(
+			DFG_USAGE, "--nodes wants 1 or more, --edges 0 or more, and %d at most: a file holds 2 GB", EDGES_MOST);
 	int fd = output ? -1 : mkstemp(temporary);
 	if (!output && fd < 0)
 		return DFG_ERR(DFG_NO_OUTPUT, "%s: cannot create a temporary file", P_tmpdir);

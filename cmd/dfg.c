@@ -84,10 +84,10 @@ void dfg_talk(const char *fmt, ...)
 	dfg_free(whole);
 }
 
-/* A full disk must not look like success. */
+/* A full disk must not look like success, nor like an answer of "no". */
 static int finish(int status)
 {
-	if ((fflush(stdout) || ferror(stdout)) && !status)
+	if ((fflush(stdout) || ferror(stdout)) && (!status || status == DFG_NEGATIVE))
 		return dfg_cmd_report(DFG_ERR(DFG_IO, "cannot write to stdout"));
 	return status;
 }

@@ -104,6 +104,7 @@ static struct dfg_sample_order sample_order(const struct training *t)
 		.shuffled = shuffled,
 		.drop_last = dfg_run_options.drop_last,
 		.batch = (uint64_t)t->batch,
+		.samples = (uint64_t)t->dataset.samples,
 		.seed = shuffled ? shuffle_seed() : 0};
 }
 

@@ -32,13 +32,15 @@ static void talk(void *arg, const char *text)
 	dfg_talk("warning: %s; an older checkpoint is taken", text);
 }
 
-/* "--batch 4", "--no-shuffle": what one option makes of the order. */
-enum { BATCH, SHUFFLE, DROP_LAST, ORDER_OPTIONS };
+/* "--batch 4", "--no-shuffle": what one option, or the data, makes of the order. */
+enum { BATCH, SAMPLES, SHUFFLE, DROP_LAST, ORDER_OPTIONS };
 static struct dfg_words say_option(const struct dfg_sample_order *order, int option)
 {
 	struct dfg_words words;
 	if (option == BATCH)
 		snprintf(words.s, sizeof words.s, "--batch %llu", (unsigned long long)order->batch);
+	else if (option == SAMPLES)
+		snprintf(words.s, sizeof words.s, "data of %llu samples", (unsigned long long)order->samples);
 	else if (option == DROP_LAST)
 		snprintf(words.s, sizeof words.s, "%s", order->drop_last ? "--drop-last" : "no --drop-last");
 	else if (order->shuffled)
@@ -54,7 +56,7 @@ static struct dfg_err *check_order(
 {
 	for (int i = 0; i < ORDER_OPTIONS && found->order.known && now->known; i++) {
 		struct dfg_words then = say_option(&found->order, i), given = say_option(now, i);
-		if (!strcmp(then.s, given.s))
+		if (!strcmp(then.s, given.s) || (i == SAMPLES && !found->order.samples))
 			continue;
 		if (found->sample)
 			return DFG_ERR(DFG_DATA, "%s was made with %s, and this is %s: it stands within an epoch, at sample %llu",

@@ -2,6 +2,7 @@
 
 #include "lib/base/map.h"
 
+#include <float.h>
 #include <string.h>
 
 /* The members of objects: those of a case, of each of its steps, of its error and of its grad. */
@@ -72,6 +73,8 @@ static struct dfg_err *check_member(const char *of, const struct dfg_json *membe
 		return unknown(of, member->key);
 	if (member->kind != form->kind)
 		return DFG_ERR(DFG_DATA, "%s: '%s' is %s", of, form->key, kinds[form->kind]);
+	if (form->kind == DFG_JSON_NUMBER && !(member->number >= 0 && member->number <= DBL_MAX))
+		return DFG_ERR(DFG_DATA, "%s: '%s' is a number from 0 on", of, form->key);
 	if (form->kind == DFG_JSON_OBJECT)
 		return check_object(form->key, member);
 	return form->kind == DFG_JSON_ARRAY ? check_list(form->key, member) : NULL;
@@ -89,21 +92,35 @@ static struct dfg_err *check_object(const char *of, const struct dfg_json *json)
 	return NULL;
 }
 
-/* What has results says which; what is run only has targets. */
-static struct dfg_err *check_step(const struct dfg_json *step)
+static bool lists(const struct dfg_json *step, const char *key)
 {
-	if (dfg_json_get(step, "expect") && !dfg_json_get(step, "fetch"))
+	const struct dfg_json *list = dfg_json_get(step, key);
+	return list && list->first;
+}
+
+/* What has results says which; what is run only has targets, or is to fail. */
+static struct dfg_err *check_step(const struct dfg_json *step, bool fails)
+{
+	bool fetches = lists(step, "fetch"), expects = dfg_json_get(step, "expect");
+	if (expects && !fetches)
 		return DFG_ERR(DFG_DATA, "steps: 'expect' without 'fetch'");
-	if (!dfg_json_get(step, "fetch") && !dfg_json_get(step, "targets"))
-		return DFG_ERR(DFG_DATA, "steps: a step that runs nothing");
-	return NULL;
+	if (fetches && !expects && !fails)
+		return DFG_ERR(DFG_DATA, "steps: 'fetch' without 'expect'");
+	return fetches || lists(step, "targets") ? NULL : DFG_ERR(DFG_DATA, "steps: a step that runs nothing");
+}
+
+static struct dfg_err *check_error(const struct dfg_json *error)
+{
+	const char *at = error ? dfg_json_get(error, "at")->string : "run";
+	return !strcmp(at, "load") || !strcmp(at, "run") ? NULL : DFG_ERR(DFG_DATA, "error: 'at' is load or run");
 }
 
 struct dfg_err *dfg_test_form(const struct dfg_json *json)
 {
 	DFG_TRY(check_object("case", json));
-	const struct dfg_json *steps = dfg_json_get(json, "steps");
+	const struct dfg_json *steps = dfg_json_get(json, "steps"), *error = dfg_json_get(json, "error");
+	DFG_TRY(check_error(error));
 	for (const struct dfg_json *step = steps->first; step; step = step->next)
-		DFG_TRY(check_step(step));
-	return steps->first || dfg_json_get(json, "error") ? NULL : DFG_ERR(DFG_DATA, "case: it runs nothing");
+		DFG_TRY(check_step(step, error));
+	return steps->first || error ? NULL : DFG_ERR(DFG_DATA, "case: it runs nothing");
 }

@@ -13,7 +13,7 @@ struct dfg_checkpoint {
 	struct dfg_sample_order {
 		bool known; /* an older checkpoint does not tell */
 		bool shuffled, drop_last;
-		uint64_t batch, seed; /* the seed of what is shuffled; else 0 */
+		uint64_t batch, samples, seed; /* samples: 0 where it does not tell; seed: 0 of what is not shuffled */
 	} order;
 	uint64_t step;   /* done since the beginning of training */
 	uint64_t epoch;  /* from 1: that the next step belongs to */

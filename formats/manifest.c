@@ -34,6 +34,8 @@ static void print_order(const struct dfg_sample_order *order, struct dfg_json_ou
 	dfg_json_uint(json, order->batch);
 	dfg_json_key(json, "drop_last");
 	dfg_json_uint(json, order->drop_last);
+	dfg_json_key(json, "samples");
+	dfg_json_uint(json, order->samples);
 	if (order->shuffled) {
 		dfg_json_key(json, "seed");
 		dfg_json_uint(json, order->seed);
@@ -51,6 +53,8 @@ static struct dfg_err *read_order(const struct dfg_json *manifest, struct dfg_sa
 	DFG_TRY(dfg_json_need_size(order, "batch", &out_order->batch));
 	DFG_TRY(dfg_json_need_size(order, "drop_last", &drop_last));
 	out_order->drop_last = drop_last;
+	if (dfg_json_get(order, "samples"))
+		DFG_TRY(dfg_json_need_size(order, "samples", &out_order->samples));
 	out_order->shuffled = dfg_json_get(order, "seed");
 	return out_order->shuffled ? dfg_json_need_size(order, "seed", &out_order->seed) : NULL;
 }

@@ -166,13 +166,20 @@ static struct dfg_err *gradient(struct dfg_gradient *node)
 	return dfg_gradient_formula(node, "dfeatures = " BY_LOSS " + " BY_BACKPROP);
 }
 
+/* TensorFlow leaves out what the backprop is by the labels, whose second derivatives are wrong then. */
+#define LABELS_BY_LOSS "ExpandDims(dloss, -1) * -LogSoftmax(features)"
+
 static struct dfg_err *dense_gradient(struct dfg_gradient *node)
 {
 	if (node->wanted[FEATURES])
 		DFG_TRY(gradient(node));
-	if (node->wanted[LABELS] && dfg_gradient_has(node, LOSS))
-		return dfg_gradient_formula(node, "dlabels = ExpandDims(dloss, -1) * -LogSoftmax(features)");
-	return NULL;
+	if (!node->wanted[LABELS])
+		return NULL;
+	if (!dfg_gradient_has(node, BACKPROP))
+		return dfg_gradient_formula(node, "dlabels = " LABELS_BY_LOSS);
+	if (!dfg_gradient_has(node, LOSS))
+		return dfg_gradient_formula(node, "dlabels = -dbackprop");
+	return dfg_gradient_formula(node, "dlabels = " LABELS_BY_LOSS " - dbackprop");
 }
 
 const struct dfg_op dfg_op_SoftmaxCrossEntropyWithLogits = {

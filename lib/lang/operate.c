@@ -68,9 +68,13 @@ static bool known_equal(const struct dfg_datum *a, const struct dfg_datum *b)
 	}
 }
 
+enum { LIST_MOST = 1 << 20 }; /* elements of a list that operators make */
+
 static struct dfg_err *join_lists(
 	struct dfg_eval *eval, const struct dfg_datum *a, const struct dfg_datum *b, struct dfg_datum *out_datum)
 {
+	if (a->list.n + b->list.n > LIST_MOST)
+		return DFG_ERR(DFG_DATA, "lists of %u and %u elements are too long to join", a->list.n, b->list.n);
 	DFG_TRY(dfg_list_new(eval, DFG_DATUM_LIST, a->list.n + b->list.n, out_datum));
 	for (uint32_t i = 0; i < a->list.n; i++)
 		out_datum->list.item[i] = a->list.item[i];
@@ -85,7 +89,7 @@ static struct dfg_err *repeat_list(
 {
 	int64_t n;
 	DFG_TRY(dfg_to_int(eval, times, "the number of repeats", &n));
-	if (n < 0 || n * (int64_t)list->list.n > 1 << 20)
+	if (n < 0 || n > LIST_MOST / (list->list.n ? list->list.n : 1))
 		return DFG_ERR(DFG_DATA, "a list cannot be repeated %lld times", (long long)n);
 	DFG_TRY(dfg_list_new(eval, DFG_DATUM_LIST, list->list.n * (uint32_t)n, out_datum));
 	for (uint32_t i = 0; i < out_datum->list.n; i++)

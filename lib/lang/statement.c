@@ -187,8 +187,6 @@ static struct dfg_err *bounds(struct dfg_eval *eval, struct dfg_frame *frame, co
 	return dfg_to_int(eval, &last, "the end", out_last);
 }
 
-enum { TRIPS_MAX = 1 << 22 }; /* of `static for`, in a program */
-
 static struct dfg_err *trip(
 	struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *tree, int64_t i, struct dfg_datum value)
 {
@@ -207,10 +205,10 @@ static struct dfg_err *trip(
 /* Each trip writes its body out: what would fill the memory is refused before the first. */
 static struct dfg_err *count_trips(struct dfg_eval *eval, int64_t trips)
 {
-	if (trips > TRIPS_MAX - eval->trips)
+	if (trips > DFG_BODIES_MAX - eval->bodies)
 		return DFG_ERR(DFG_DATA, "`static for` of %lld trips: a program has %d at most, and a `loop` any number",
-			(long long)trips, TRIPS_MAX);
-	eval->trips += trips;
+			(long long)trips, DFG_BODIES_MAX);
+	eval->bodies += trips;
 	return NULL;
 }
 

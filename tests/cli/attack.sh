@@ -174,12 +174,23 @@ wait $! || got=$?
 [ "$got" = 74 ] || { echo "status $got, not 74"; cat err; exit 1; }
 has err 'was cut short while it was read'
 
-# A case with a member that nobody knows tests nothing.
+# A case with a member that nobody knows tests nothing, nor does one that expects nothing or lets all pass.
 mkdir -p odd/one
 "$DFG" build m.dfg -o odd/one/graph.pb
-for json in '{}' '[]' '{"steps": []}' '{"steps": [{"fetch": ["loss"], "expects": "out.npz"}]}' '{"steps": [{"feeds": "in.npz"}]}'; do
+while read -r json; do
 	echo "$json" >odd/one/case.json
 	got=0
 	"$DFG" test -q odd >said || got=$?
-	[ "$got" = 1 ] || { echo "$json: status $got, not 1"; cat said; exit 1; }
-done
+	[ "$got" = 1 ] && grep -q 'case.json: ' said || { echo "$json: status $got, not 1"; cat said; exit 1; }
+done <<'.'
+{}
+[]
+{"steps": []}
+{"steps": [{"fetch": ["loss"], "expects": "out.npz"}]}
+{"steps": [{"feeds": "in.npz"}]}
+{"steps": [{"fetch": ["loss"]}]}
+{"steps": [{"fetch": [], "expect": "out.npz"}]}
+{"steps": [{"fetch": ["loss"], "expect": "out.npz", "rtol": 1e999}]}
+{"steps": [{"fetch": ["loss"], "expect": "out.npz", "atol": -1}]}
+{"steps": [{"targets": ["loss"]}], "error": {"at": "nowhere"}}
+.

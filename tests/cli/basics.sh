@@ -29,6 +29,10 @@ status 0 "$DFG" version --json
 python3 -m json.tool out >/dev/null
 status 66 "$DFG" -C /nonexistent ops
 status 74 sh -c '"$0" ops >/dev/full' "$DFG"
+printf 'output y = 1\n' >one.dfg
+printf 'output y = 2\n' >two.dfg
+status 1 "$DFG" diff one.dfg two.dfg
+status 74 sh -c '"$0" diff one.dfg two.dfg >/dev/full' "$DFG"
 
 # A file that is replaced keeps its permissions, and a link to it stays a link; a new file is as the mask has it.
 mkdir kept

@@ -170,3 +170,7 @@ compare d.pb 1 'adamw(lr = 0.01, beta1 = 0.8, beta2 = 0.99, decay = 0.1)' before
 # A moment that is asked for stays what it was.
 status 0 "$DFG" opt t.pb --passes fuse --target train --fetch train/w/AddV2_1 -o f.pb
 has err "fuse: fused 0 updates"
+
+# Labels that depend on what is differentiated by: d2/dt2 of softplus(t) - t * t at 0.
+printf 'input t: f64[]\nl = softmax_cross_entropy([[t, 0]], [[t, 1 - t]])\noutput h = grad(grad(l, t), t)\n' >labels.dfg
+[ "$("$DFG" run labels.dfg --feed t=0)" = 'h: f64[] -1.75' ]

@@ -78,6 +78,7 @@ cmp made.pb again.pb
 status 0 "$DFG" convert made.pb -o again.pb
 cmp made.pb again.pb
 status 2 "$DFG" bench graph --nodes 0
+status 2 "$DFG" bench graph --nodes 10 --edges 99999999999
 
 # Steps of a graph are timed with inputs that are made up.
 printf 'input x: f32[b, 4]\ninput i: i32[b]\noutput y = sum(x) + f32(sum(i))\n' >timed.dfg

@@ -75,6 +75,9 @@ within 'ck was made with --batch 100, and this is --batch 50' --shuffle 3 --batc
 within 'ck was made with --shuffle 3, and this is --shuffle 0'
 within 'ck was made with --shuffle 3, and this is --no-shuffle' --no-shuffle
 within 'ck was made with no --drop-last, and this is --drop-last' --shuffle 3 --drop-last
+printf 'output x = zeros([900])\n' | "$DFG" run - -o less.npy
+status 65 "$DFG" run t.pb --data x=@less.npy --target train --batch 100 --checkpoint ck --steps 20 --resume --shuffle 3
+has err 'ck was made with data of 1000 samples, and this is data of 900 samples: it stands within an epoch, at sample 300'
 status 0 $train --steps 20 --resume --shuffle 3
 status 0 $train --steps 25 --resume --no-shuffle --batch 50
 has err 'warning: ck was made with --batch 100, and this is --batch 50'
