@@ -115,7 +115,8 @@ static struct dfg_err *scatter_nd(struct dfg_kernel *ctx, put_row *row_into)
 {
 	struct dfg_tensor *out;
 	DFG_TRY(dfg_output_now(ctx, &out));
-	memset(out->data, 0, dfg_tensor_bytes(out));
+	if (dfg_tensor_bytes(out))
+		memset(out->data, 0, dfg_tensor_bytes(out));
 	DFG_TRY(scatter(ctx, 0, 1, row_into));
 	return dfg_moved(ctx, 0);
 }

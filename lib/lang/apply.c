@@ -121,9 +121,9 @@ static struct dfg_err *run_body(
 	const struct dfg_source *caller = eval->source;
 	if (eval->calls == CALLS_MAX)
 		return DFG_ERR(DFG_DATA, "functions call each other deeper than %d", CALLS_MAX);
-	if (eval->bodies == DFG_BODIES_MAX)
-		return DFG_ERR(DFG_DATA, "more than %d calls of functions", DFG_BODIES_MAX);
-	eval->bodies++;
+	if (eval->called == DFG_CALLS_MAX)
+		return DFG_ERR(DFG_DATA, "more than %d calls of functions", DFG_CALLS_MAX);
+	eval->called++;
 	struct dfg_loop *loop = eval->loop;
 	eval->calls++;
 	eval->loop = NULL;

@@ -41,7 +41,8 @@ struct dfg_nodes {
 	size_t n, room;
 };
 
-enum { DFG_BODIES_MAX = 1 << 22 }; /* that a program writes out: what doubles and doubles again must end */
+/* Of `static for` and of functions, in a program, which writes each out: what doubles and doubles again must end. */
+enum { DFG_TRIPS_MAX = 1 << 22, DFG_CALLS_MAX = 1 << 18 };
 
 /*
  * One evaluation. Text is evaluated straight into nodes: what is known at build time is a value here, all else an edge.
@@ -57,7 +58,7 @@ struct dfg_eval {
 	struct dfg_counter *instances;   /* of the layer being applied, or of the program */
 	bool training;
 	int depth, calls;
-	int64_t bodies;                  /* written out so far, of functions and of trips of `static for` */
+	int64_t trips, called;           /* of `static for`, and functions, so far */
 	uint32_t effects;                /* so far: nodes that change something */
 	bool slots;                      /* an optimizer: its state is SCOPE/NAME, marked _dfg_slot */
 	struct dfg_nodes *changes;       /* what the effects of a target, or of an optimizer, are gathered in; or NULL */

@@ -205,10 +205,10 @@ static struct dfg_err *trip(
 /* Each trip writes its body out: what would fill the memory is refused before the first. */
 static struct dfg_err *count_trips(struct dfg_eval *eval, int64_t trips)
 {
-	if (trips > DFG_BODIES_MAX - eval->bodies)
+	if (trips > DFG_TRIPS_MAX - eval->trips)
 		return DFG_ERR(DFG_DATA, "`static for` of %lld trips: a program has %d at most, and a `loop` any number",
-			(long long)trips, DFG_BODIES_MAX);
-	eval->bodies += trips;
+			(long long)trips, DFG_TRIPS_MAX);
+	eval->trips += trips;
 	return NULL;
 }
 

@@ -33,13 +33,13 @@ begin() {
 # The wire of a machine with six workers is cut: a second until that is known, and the rest for the end.
 begin
 ip link set to-beta down
-ends 69 'beta: ' 4500
+ends 69 'beta: ' 6000
 ip link set to-beta up
 none_left 10
 
 # They are stopped, and their sshd is not.
 begin
 pkill -STOP -f '[s]erve --worker --number [2-7]'
-ends 69 'beta: ' 4500
+ends 69 'beta: ' 6000
 pkill -CONT -f '[s]erve --worker --number [2-7]' || true
 none_left 10

@@ -285,7 +285,7 @@ static void mistakes_show_place_and_both_sides(void **state)
 		{"static for i in 0..2100 { static for k in 0..2100 { a = 1 } }\n",
 			"t.dfg:1:43: error: `static for` of 2100 trips: a program has 4194304 at most"},
 		{"fn f(n: int) { static if n == 0 { 1 } else { f(n - 1) + f(n - 1) } }\noutput y = f(40)\n",
-			"t.dfg:1:57: error: more than 4194304 calls of functions"},
+			"t.dfg:1:57: error: more than 262144 calls of functions"},
 		{"x = [1]\nstatic for i in 0..60 { x = x + x }\n",
 			"lists of 1048576 and 1048576 elements are too long to join"},
 		{"input x: f32[2]\nx * 2\n", "this has no effect"},
