@@ -6,6 +6,8 @@ ifeq ($(origin CC),default)
 CC = gcc
 endif
 O = build
+# Of what builds all by itself, unless the caller says how many.
+JOBS = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
 NM = $(if $(findstring clang,$(CC)),llvm-nm,nm)
 PREFIX = /usr/local
 VERSION = 0.1.0
@@ -105,7 +107,7 @@ check-quick: $(O)/dfg unit
 check-net: $(O)/dfg
 	@DFG=$(O)/dfg tests/run net
 check: deps
-	@$(MAKE) --no-print-directory $(O)/dfg $(UNIT) man
+	@$(MAKE) $(JOBS) --no-print-directory $(O)/dfg $(UNIT) man
 	@DFG=$(O)/dfg CC="$(CC)" CASES="$(CASES)" tests/run all $(UNIT)
 .PHONY: unit check check-quick check-net
 
@@ -151,7 +153,7 @@ bench-peers:
 deps:
 	@tests/deps
 demo: deps
-	@$(MAKE) --no-print-directory $(O)/dfg
+	@$(MAKE) $(JOBS) --no-print-directory $(O)/dfg
 	@DFG=$(O)/dfg examples/demo
 .PHONY: deps demo
 
