@@ -150,50 +150,16 @@ struct dfg_err *dfg_guard_same(struct dfg_kernel *ctx);
 #define SAME_SHAPES .shape = dfg_shape_same, .guard = dfg_guard_same
 
 /* Functions of the element's type, by its name. */
-#define OF_FLOAT(function, x) _Generic((x), float : function##_f32, double : function##_f64)
-#define OF_INT(function, x)             \
-	_Generic((x), int8_t                \
-			 : function##_i8, int16_t   \
-			 : function##_i16, int32_t  \
-			 : function##_i32, int64_t  \
-			 : function##_i64, uint8_t  \
-			 : function##_u8, uint16_t  \
-			 : function##_u16, uint32_t \
-			 : function##_u32, uint64_t \
-			 : function##_u64)
-#define OF_NUMBER(function, x)          \
-	_Generic((x), float                 \
-			 : function##_f32, double   \
-			 : function##_f64, int8_t   \
-			 : function##_i8, int16_t   \
-			 : function##_i16, int32_t  \
-			 : function##_i32, int64_t  \
-			 : function##_i64, uint8_t  \
-			 : function##_u8, uint16_t  \
-			 : function##_u16, uint32_t \
-			 : function##_u32, uint64_t \
-			 : function##_u64)
-
-#define OF_DIVISIBLE(function, x)              \
-	_Generic((x), float                        \
-			 : function##_f32, double          \
-			 : function##_f64, float _Complex  \
-			 : function##_c64, double _Complex \
-			 : function##_c128)
-#define OF_NUMERIC(function, x)                \
-	_Generic((x), float                        \
-			 : function##_f32, double          \
-			 : function##_f64, float _Complex  \
-			 : function##_c64, double _Complex \
-			 : function##_c128, int8_t         \
-			 : function##_i8, int16_t          \
-			 : function##_i16, int32_t         \
-			 : function##_i32, int64_t         \
-			 : function##_i64, uint8_t         \
-			 : function##_u8, uint16_t         \
-			 : function##_u16, uint32_t        \
-			 : function##_u32, uint64_t        \
-			 : function##_u64)
+#define FLOAT_BY_TYPE(f) float : f##_f32, double : f##_f64
+#define COMPLEX_BY_TYPE(f) float _Complex : f##_c64, double _Complex : f##_c128
+#define SIGNED_BY_TYPE(f) signed char : f##_i8, int16_t : f##_i16, int32_t : f##_i32, int64_t : f##_i64
+#define UNSIGNED_BY_TYPE(f) unsigned char : f##_u8, uint16_t : f##_u16, uint32_t : f##_u32, uint64_t : f##_u64
+#define INT_BY_TYPE(f) SIGNED_BY_TYPE(f), UNSIGNED_BY_TYPE(f)
+#define OF_FLOAT(function, x) _Generic((x), FLOAT_BY_TYPE(function))
+#define OF_INT(function, x) _Generic((x), INT_BY_TYPE(function))
+#define OF_NUMBER(function, x) _Generic((x), FLOAT_BY_TYPE(function), INT_BY_TYPE(function))
+#define OF_DIVISIBLE(function, x) _Generic((x), FLOAT_BY_TYPE(function), COMPLEX_BY_TYPE(function))
+#define OF_NUMERIC(function, x) _Generic((x), FLOAT_BY_TYPE(function), COMPLEX_BY_TYPE(function), INT_BY_TYPE(function))
 
 #define BUILT_IN(function)                        \
 	static inline float function##_f32(float x)   \
