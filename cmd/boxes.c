@@ -13,11 +13,6 @@ struct maker {
 	uint32_t *loop_box;   /* by loop */
 };
 
-static struct dfg_err *no_memory(void)
-{
-	return DFG_ERR(DFG_MEMORY, "out of memory");
-}
-
 /* The box with this label in parent, which is told from others by its key. */
 static struct dfg_err *find_box(struct maker *m, uint32_t parent, const char *key, const char *label, uint32_t *out_box)
 {
@@ -27,7 +22,7 @@ static struct dfg_err *find_box(struct maker *m, uint32_t parent, const char *ke
 	bool is_new;
 	if (!name || !dfg_map_put(&m->known, name, strlen(name), &number, &is_new) ||
 		!dfg_reserve(&boxes->box, &boxes->room, boxes->count + 1, sizeof *boxes->box))
-		return no_memory();
+		return dfg_no_memory("the nesting of the graph");
 	*out_box = number + 1;
 	if (!is_new)
 		return NULL;
@@ -63,7 +58,7 @@ static struct dfg_err *enter_sides(struct maker *m, uint32_t loop, uint32_t set,
 				? dfg_arena_print(&m->boxes->arena, "%s is %s", predicate, condition->side ? "true" : "false")
 				: dfg_arena_print(&m->boxes->arena, "%s is %d", predicate, (int)condition->side);
 		if (!predicate || !key || !label)
-			return no_memory();
+			return dfg_no_memory("the nesting of the graph");
 		DFG_TRY(find_box(m, *box, key, label, box));
 	}
 	return NULL;
@@ -74,7 +69,7 @@ static struct dfg_err *box_loops(struct maker *m)
 {
 	m->loop_box = dfg_arena_zeros(&m->boxes->arena, m->loops.count, sizeof *m->loop_box);
 	if (!m->loop_box)
-		return no_memory();
+		return dfg_no_memory("the nesting of the graph");
 	for (uint32_t i = 1; i < m->loops.count; i++) {
 		const struct dfg_loop *loop = &m->loops.loop[i];
 		int length = loop->name.length > 200 ? 200 : (int)loop->name.length;
@@ -83,7 +78,7 @@ static struct dfg_err *box_loops(struct maker *m)
 		const char *key = dfg_arena_print(&m->boxes->arena, "loop %u", i);
 		const char *label = dfg_arena_print(&m->boxes->arena, "loop %.*s", length, loop->name.s);
 		if (!key || !label)
-			return no_memory();
+			return dfg_no_memory("the nesting of the graph");
 		DFG_TRY(find_box(m, m->loop_box[i], key, label, &m->loop_box[i]));
 	}
 	return NULL;
@@ -94,7 +89,7 @@ static struct dfg_err *make_boxes(struct maker *m)
 	struct dfg_boxes *boxes = m->boxes;
 	boxes->of = dfg_arena_zeros(&boxes->arena, (size_t)m->graph->count + 1, sizeof *boxes->of);
 	if (!boxes->of || !dfg_reserve(&boxes->box, &boxes->room, 1, sizeof *boxes->box))
-		return no_memory();
+		return dfg_no_memory("the nesting of the graph");
 	boxes->box[boxes->count++] = (struct dfg_box){.label = ""};
 	uint32_t *order, count;
 	DFG_TRY(dfg_pass_order(m->graph, &boxes->arena, &order, &count));

@@ -6,11 +6,6 @@
 #include <fnmatch.h>
 #include <string.h>
 
-static struct dfg_err *no_memory(void)
-{
-	return DFG_ERR(DFG_MEMORY, "out of memory");
-}
-
 static bool is_variable(const struct dfg_node *node)
 {
 	return node->op && node->op->role == DFG_VARIABLE;
@@ -34,7 +29,7 @@ static struct dfg_err *make_variables(struct dfg_model *model, const struct dfg_
 	uint32_t *target = dfg_arena_zeros(&model->arena, variables->count, sizeof *target);
 	struct dfg_plan *plan;
 	if (!target)
-		return no_memory();
+		return dfg_no_memory("the variables");
 	for (uint32_t i = 0; i < variables->count; i++)
 		target[i] = variables->place[i].node;
 	struct dfg_step step = {.target = target, .n_target = variables->count};
@@ -70,7 +65,7 @@ static struct dfg_err *drop_doubles(struct dfg_variables *variables)
 		bool new = false;
 		uint32_t number;
 		if (!dfg_map_put(&names, place.name, strlen(place.name), &number, &new))
-			err = no_memory();
+			err = dfg_no_memory("the variables");
 		if (err || !new)
 			continue;
 		variables->name[variables->count] = variables->name[i];
@@ -90,7 +85,7 @@ struct dfg_err *dfg_variables_list(struct dfg_model *model, struct dfg_variables
 	all.place = dfg_arena_zeros(&model->arena, all.count, sizeof *all.place);
 	all.fact = dfg_arena_zeros(&model->arena, all.count, sizeof *all.fact);
 	if (!all.name || !all.place || !all.fact)
-		return no_memory();
+		return dfg_no_memory("the variables");
 	all.count = 0;
 	for (uint32_t n = 0; n < graph->count; n++) {
 		if (!is_variable(&graph->node[n]))
@@ -98,7 +93,7 @@ struct dfg_err *dfg_variables_list(struct dfg_model *model, struct dfg_variables
 		all.name[all.count] = graph->node[n].name;
 		all.place[all.count] = (struct dfg_variable_place){n, state_name(model, &graph->node[n])};
 		if (!all.place[all.count++].name)
-			return no_memory();
+			return dfg_no_memory("the variables");
 	}
 	if (all.count)
 		DFG_TRY(make_variables(model, &all));
@@ -133,7 +128,7 @@ static struct dfg_err *parse_map(
 {
 	struct rename *renames = *out_renames = dfg_arena_zeros(&model->arena, n_map, sizeof *renames);
 	if (!renames)
-		return no_memory();
+		return dfg_no_memory("the variables");
 	for (size_t i = 0; i < n_map; i++) {
 		const char *equals = strchr(map[i], '=');
 		if (!equals)
@@ -141,7 +136,7 @@ static struct dfg_err *parse_map(
 		renames[i].old = dfg_arena_copy(&model->arena, map[i], (size_t)(equals - map[i]));
 		renames[i].new = equals + 1;
 		if (!renames[i].old)
-			return no_memory();
+			return dfg_no_memory("the variables");
 		const char *star = strchr(renames[i].old, '*');
 		bool simple = star && !strchr(star + 1, '*') && !strpbrk(renames[i].old, "?[\\");
 		if (strchr(renames[i].new, '*') && !simple)
@@ -183,7 +178,7 @@ static struct dfg_err *match(struct dfg_model *model, const struct dfg_variables
 		bool new;
 		const char *name = renamed(model, renames, n_renames, arrays->array[i].name);
 		if (!by_name || !name || !dfg_map_put(&names, name, strlen(name), &number, &new))
-			err = no_memory();
+			err = dfg_no_memory("the variables");
 		else if (!new)
 			err = DFG_ERR(
 				DFG_DATA, "'%s' and '%s' are both for '%s'", by_name[number]->name, arrays->array[i].name, name);
@@ -232,7 +227,7 @@ struct dfg_err *dfg_variables_load(
 	DFG_TRY(dfg_variables_list(model, &variables));
 	const struct dfg_array **by_variable = dfg_arena_zeros(&model->arena, variables.count, sizeof *by_variable);
 	if (!by_variable)
-		return no_memory();
+		return dfg_no_memory("the variables");
 	DFG_TRY(dfg_err_note(match(model, &variables, arrays, renames, n_map, by_variable), "%s", from));
 	DFG_TRY(dfg_err_note(check(&variables, by_variable, from), "%s", from));
 	for (uint32_t i = 0; i < variables.count; i++) {

@@ -17,11 +17,6 @@ static int64_t crc_of(const struct dfg_tensor *tensor)
 	return (int64_t)crc32_z(0, tensor->data, dfg_tensor_bytes(tensor));
 }
 
-static struct dfg_err *no_memory(void)
-{
-	return DFG_ERR(DFG_MEMORY, "no memory for weights beside a graph");
-}
-
 /* The constant that may go out of the node, or NULL. */
 static const struct dfg_literal *weight_of(const struct dfg_node *node, size_t least)
 {
@@ -40,7 +35,7 @@ static struct dfg_err *drop_attrs(struct dfg_graph *graph, uint32_t n, const cha
 	struct dfg_attr *attr = dfg_arena_zeros(graph->arena, (size_t)node->n_attr + 1, sizeof *attr);
 	uint32_t count = 0;
 	if (!attr)
-		return no_memory();
+		return dfg_no_memory("weights beside a graph");
 	for (uint32_t i = 0; i < node->n_attr; i++) {
 		bool drop = false;
 		for (size_t k = 0; k < names; k++)
@@ -60,7 +55,7 @@ static struct dfg_err *put_out(
 	static const char *const value[] = {"value"};
 	struct dfg_shape *shape = dfg_arena_zeros(graph->arena, 1, sizeof *shape);
 	if (!shape)
-		return no_memory();
+		return dfg_no_memory("weights beside a graph");
 	*shape = tensor->shape;
 	graph->node[n].op_name = op_name;
 	graph->node[n].op = NULL;
@@ -96,7 +91,7 @@ struct dfg_err *dfg_external_write(
 	char *beside = dfg_arena_zeros(graph->arena, length + sizeof suffix, 1);
 	struct dfg_node *node = dfg_arena_zeros(graph->arena, graph->count, sizeof *node);
 	if (!beside || !node)
-		return no_memory();
+		return dfg_no_memory("weights beside a graph");
 	memcpy(beside, path, length);
 	memcpy(beside + length, suffix, sizeof suffix);
 	memcpy(node, graph->node, graph->count * sizeof *node);
@@ -172,7 +167,7 @@ static struct dfg_err *make_const(struct dfg_graph *graph, uint32_t n, const str
 	static const char *const where[] = {"crc32", "location", "shape"};
 	struct dfg_literal *literal = dfg_arena_zeros(graph->arena, 1, sizeof *literal);
 	if (!literal)
-		return no_memory();
+		return dfg_no_memory("weights beside a graph");
 	*literal = (struct dfg_literal){tensor->dtype, tensor->shape, true, dfg_shape_count(&tensor->shape), tensor->data};
 	graph->node[n].op_name = "Const";
 	graph->node[n].op = dfg_op_find("Const");
@@ -191,7 +186,7 @@ static struct dfg_err *read_node(
 	if (!*location) {
 		DFG_TRY(open_beside(path, &where->s, data));
 		if (!(*location = dfg_arena_copy(graph->arena, where->s.s, where->s.length)))
-			return no_memory();
+			return dfg_no_memory("weights beside a graph");
 	}
 	if (strlen(*location) != where->s.length || memcmp(*location, where->s.s, where->s.length))
 		return DFG_ERR(DFG_DATA, "its data lies in another file than '%s': a graph has one", *location);

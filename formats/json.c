@@ -25,11 +25,6 @@ static struct dfg_err *bad(const struct reader *r, const char *what)
 	return DFG_ERR(DFG_DATA, "line %d, column %td: %s", line, r->at - start + 1, what);
 }
 
-static struct dfg_err *no_memory(void)
-{
-	return DFG_ERR(DFG_MEMORY, "no memory for the JSON text");
-}
-
 static void skip_space(struct reader *r)
 {
 	while (r->at < r->end && (*r->at == ' ' || *r->at == '\t' || *r->at == '\n' || *r->at == '\r'))
@@ -98,7 +93,7 @@ static struct dfg_err *read_string(struct reader *r, const char **out_string, si
 		return bad(r, "the string does not end");
 	char *string = dfg_arena_zeros(r->arena, (size_t)(close - r->at) + 1, 1), *to = string;
 	if (!string)
-		return no_memory();
+		return dfg_no_memory("the JSON text");
 	while (r->at < close) {
 		uint32_t code;
 		size_t length = dfg_utf8_get(r->at, (size_t)(close - r->at), &code);
@@ -210,7 +205,7 @@ static struct dfg_err *read_key(struct reader *r, struct dfg_map *keys, struct d
 		return bad(r, "a zero in a key");
 	}
 	if (!dfg_map_put(keys, member->key, length, &number, &new))
-		return no_memory();
+		return dfg_no_memory("the JSON text");
 	if (!new) {
 		r->at = start;
 		return bad(r, "this key is there twice");
@@ -255,7 +250,7 @@ static struct dfg_err *read_elements(struct reader *r, char close, struct dfg_ma
 	do {
 		struct dfg_json *element = *last = dfg_arena_zeros(r->arena, 1, sizeof *element);
 		if (!element)
-			return no_memory();
+			return dfg_no_memory("the JSON text");
 		if (keys)
 			DFG_TRY(read_key(r, keys, element));
 		DFG_TRY(keys && has_rows(r, element) ? read_rows(r, element) : read_value(r, element));
@@ -291,7 +286,7 @@ struct dfg_err *dfg_json_read_rows(const void *text, size_t length, const struct
 	struct reader r = {.begin = text, .at = text, .end = (const char *)text + length, .arena = arena, .rows = rows};
 	*out_value = r.whole = dfg_arena_zeros(arena, 1, sizeof **out_value);
 	if (!*out_value)
-		return no_memory();
+		return dfg_no_memory("the JSON text");
 	DFG_TRY(read_value(&r, *out_value));
 	skip_space(&r);
 	return r.at == r.end ? NULL : bad(&r, "something stands behind the value");

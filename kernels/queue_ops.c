@@ -6,11 +6,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-static struct dfg_err *no_memory(void)
-{
-	return DFG_ERR(DFG_MEMORY, "no memory for what a queue holds");
-}
-
 /* Making a queue. The attributes that all kinds have; what else there is stands behind. */
 enum { SHAPES, CAPACITY, CONTAINER, SHARED_NAME, LEAST, SEED, SEED2 };
 #define COMMON(shapes)                                                          \
@@ -124,12 +119,12 @@ static struct dfg_err *new_attempt(int64_t tensors, int64_t wanted, struct dfg_a
 {
 	struct dfg_attempt *attempt = *out_attempt = dfg_zeros(1, sizeof *attempt);
 	if (!attempt)
-		return no_memory();
+		return dfg_no_memory("the elements of a queue");
 	attempt->wanted = wanted;
 	if (dfg_reserve(&attempt->tensor, &attempt->room, (size_t)tensors, sizeof *attempt->tensor))
 		return NULL;
 	dfg_attempt_free(attempt);
-	return no_memory();
+	return dfg_no_memory("the elements of a queue");
 }
 
 static struct dfg_queue *queue_of(struct dfg_kernel *ctx)
@@ -164,7 +159,7 @@ static struct dfg_err *wait_for(
 {
 	struct dfg_pause *pause;
 	struct waiting *waiting = dfg_zeros(1, sizeof *waiting);
-	struct dfg_err *err = waiting ? ctx->host->pause(ctx, &pause) : no_memory();
+	struct dfg_err *err = waiting ? ctx->host->pause(ctx, &pause) : dfg_no_memory("the elements of a queue");
 	if (err) {
 		dfg_free(waiting);
 		dfg_queue_abandon(queue, attempt);
@@ -391,7 +386,7 @@ static struct dfg_err *join(struct dfg_kernel *ctx, int i, const struct dfg_tens
 		return dfg_held_join(ctx, i, part, n, &shape);
 	struct dfg_tensor *padded = dfg_zeros((size_t)n, sizeof *padded);
 	if (!padded)
-		return no_memory();
+		return dfg_no_memory("the elements of a queue");
 	struct dfg_err *err = pad_parts(part, n, &element, padded);
 	for (int64_t k = 0; k < n; k++)
 		part[k] = &padded[k];
@@ -418,7 +413,7 @@ static struct dfg_err *give_many(struct dfg_kernel *ctx, struct dfg_attempt *att
 	size_t components = (size_t)ctx->call->n_out;
 	int64_t n = (int64_t)(attempt->count / components);
 	const struct dfg_tensor **part = dfg_zeros((size_t)n + 1, sizeof *part);
-	struct dfg_err *err = part ? NULL : no_memory();
+	struct dfg_err *err = part ? NULL : dfg_no_memory("the elements of a queue");
 	for (size_t i = 0; i < components && !err; i++) {
 		for (int64_t k = 0; k < n; k++)
 			part[k] = &attempt->tensor[(size_t)k * components + i];

@@ -13,11 +13,6 @@ struct walk {
 	size_t depth, room;
 };
 
-static struct dfg_err *no_memory(void)
-{
-	return DFG_ERR(DFG_MEMORY, "out of memory");
-}
-
 static const struct dfg_graph *part(const struct walk *walk, uint32_t worker)
 {
 	return &walk->crew->parts->part[worker];
@@ -28,7 +23,7 @@ static struct dfg_err *push(struct walk *walk, struct place at)
 	if (walk->seen[at.worker][at.node])
 		return NULL;
 	if (!dfg_reserve(&walk->stack, &walk->room, walk->depth + 1, sizeof *walk->stack))
-		return no_memory();
+		return dfg_no_memory("the plan of the step on the workers");
 	walk->seen[at.worker][at.node] = true;
 	walk->stack[walk->depth++] = at;
 	return NULL;
@@ -48,7 +43,7 @@ static struct dfg_err *add_edge(struct dfg_edge edge, uint32_t number, uint32_t 
 	size_t room = *number_room;
 	if (!dfg_reserve(numbers, number_room, *count + 1, sizeof **numbers) ||
 		!dfg_reserve(edges, &room, *count + 1, sizeof **edges))
-		return no_memory();
+		return dfg_no_memory("the plan of the step on the workers");
 	(*numbers)[*count] = number;
 	((struct dfg_edge *)*edges)[(*count)++] = edge;
 	return NULL;
@@ -58,7 +53,7 @@ static struct dfg_err *add_target(struct walk *walk, struct place at)
 {
 	struct share *share = &walk->plan->share[at.worker];
 	if (!dfg_reserve(&share->target, &share->target_room, share->step.n_target + 1, sizeof *share->target))
-		return no_memory();
+		return dfg_no_memory("the plan of the step on the workers");
 	share->target[share->step.n_target++] = at.node;
 	share->step.target = share->target;
 	return NULL;
@@ -112,7 +107,7 @@ static struct dfg_err *add_feeds(struct walk *walk, const struct dfg_step *step)
 			const char *clone = dfg_clone_name(&walk->scratch, w, name);
 			uint32_t node = clone ? dfg_graph_find(part(walk, w), clone) : DFG_NONE;
 			if (!clone)
-				return no_memory();
+				return dfg_no_memory("the plan of the step on the workers");
 			if (node != DFG_NONE)
 				DFG_TRY(add_feed(walk, (struct place){w, node}, step->feed[i].port, i));
 		}
@@ -143,12 +138,12 @@ static struct dfg_err *divide(struct walk *walk, const struct dfg_step *step)
 	walk->seen = dfg_arena_zeros(&walk->scratch, workers, sizeof *walk->seen);
 	walk->fed = dfg_arena_zeros(&walk->scratch, workers, sizeof *walk->fed);
 	if (!walk->seen || !walk->fed)
-		return no_memory();
+		return dfg_no_memory("the plan of the step on the workers");
 	for (uint32_t i = 0; i < workers; i++) {
 		walk->seen[i] = dfg_arena_zeros(&walk->scratch, part(walk, i)->count, sizeof **walk->seen);
 		walk->fed[i] = dfg_arena_zeros(&walk->scratch, part(walk, i)->count, sizeof **walk->fed);
 		if (!walk->seen[i] || !walk->fed[i])
-			return no_memory();
+			return dfg_no_memory("the plan of the step on the workers");
 	}
 	DFG_TRY(add_feeds(walk, step));
 	DFG_TRY(add_wanted(walk, step));
@@ -219,7 +214,7 @@ static struct dfg_err *make(struct dfg_crew *crew, const struct dfg_step *step, 
 	struct walk walk = {.crew = crew, .plan = plan};
 	plan->share = dfg_zeros(crew->options.workers, sizeof *plan->share);
 	plan->n_fetch = step->n_fetch;
-	struct dfg_err *err = plan->share ? divide(&walk, step) : no_memory();
+	struct dfg_err *err = plan->share ? divide(&walk, step) : dfg_no_memory("the plan of the step on the workers");
 	dfg_free(walk.stack);
 	dfg_arena_release(&walk.scratch);
 	return err ? err : send_shares(crew, plan);
@@ -232,7 +227,7 @@ struct dfg_err *dfg_crew_plan(struct dfg_fleet *fleet, const struct dfg_step *st
 	pthread_mutex_lock(&crew->turn);
 	struct dfg_err *err = make(crew, step, &plan);
 	if (!err && !dfg_reserve(&crew->plan, &crew->plan_room, crew->plans + 1, sizeof *crew->plan))
-		err = no_memory();
+		err = dfg_no_memory("the plan of the step on the workers");
 	if (err) {
 		release_plan(crew, &plan);
 	} else {

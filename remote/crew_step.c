@@ -6,11 +6,6 @@
 
 #include <string.h>
 
-static struct dfg_err *no_memory(void)
-{
-	return DFG_ERR(DFG_MEMORY, "out of memory");
-}
-
 /* Where each node of the graph stands, and each _Send. */
 static struct dfg_err *find_homes(struct dfg_crew *crew)
 {
@@ -19,7 +14,7 @@ static struct dfg_err *find_homes(struct dfg_crew *crew)
 	crew->home = dfg_arena_zeros(&crew->arena, graph->count, sizeof *crew->home);
 	crew->send = dfg_arena_zeros(&crew->arena, parts->transfers, sizeof *crew->send);
 	if (!crew->home || !crew->send)
-		return no_memory();
+		return dfg_no_memory("a step on the workers");
 	for (uint32_t n = 0; n < graph->count; n++)
 		crew->home[n].worker = DFG_NONE;
 	for (uint32_t i = 0; i < parts->transfers; i++)
@@ -52,7 +47,7 @@ static struct dfg_err *append(void *arg, struct dfg_encoder *encoder)
 	struct bytes *bytes = arg;
 	DFG_TRY(dfg_encoder_check(encoder));
 	if (!dfg_reserve(&bytes->at, &bytes->room, bytes->count + encoder->length, 1))
-		return no_memory();
+		return dfg_no_memory("a step on the workers");
 	dfg_encoder_copy(encoder, bytes->at + bytes->count);
 	bytes->count += encoder->length;
 	dfg_encoder_empty(encoder);

@@ -29,11 +29,6 @@ struct entry {
 	const char *option[OPTIONS]; /* NULL: not given */
 };
 
-static struct dfg_err *no_memory(void)
-{
-	return DFG_ERR(DFG_MEMORY, "out of memory");
-}
-
 static bool of(const char *set, const char *s, size_t length)
 {
 	for (size_t i = 0; i < length; i++)
@@ -98,12 +93,12 @@ static struct dfg_err *read_ssh(const struct reading *r, const char *text, struc
 	if (at) {
 		DFG_TRY(check_name(r, "user", text, (size_t)(at - text)));
 		if (!(worker->user = dfg_arena_copy(r->arena, text, (size_t)(at - text))))
-			return no_memory();
+			return dfg_no_memory("the hosts file");
 	}
 	DFG_TRY(check_address(r, addr, (size_t)(end - addr)));
 	bool brackets = *addr == '[';
 	if (!(worker->ssh = dfg_arena_copy(r->arena, addr + brackets, (size_t)(end - addr) - 2 * brackets)))
-		return no_memory();
+		return dfg_no_memory("the hosts file");
 	uint32_t port = 0;
 	if (*end)
 		DFG_TRY(*end == ':' ? read_number(r, end + 1, "a port", 65535, &port)
@@ -135,7 +130,7 @@ static struct dfg_err *add(struct reading *r, const struct dfg_worker_host *work
 	if (count > DFG_HOSTS_MOST - r->count)
 		return DFG_ERR(r->fault, "more than %d workers", DFG_HOSTS_MOST);
 	if (!dfg_reserve(&r->worker, &r->room, r->count + count, sizeof *r->worker))
-		return no_memory();
+		return dfg_no_memory("the hosts file");
 	for (uint32_t i = 0; i < count; i++)
 		r->worker[r->count++] = *worker;
 	return NULL;
@@ -240,7 +235,7 @@ static struct dfg_err *read_file(struct reading *r, const char *path)
 	struct dfg_blob blob;
 	DFG_TRY(dfg_blob_open(path, FILE_MOST, &blob));
 	char *text = dfg_arena_copy(r->arena, blob.bytes, blob.size);
-	struct dfg_err *err = !text                                     ? no_memory()
+	struct dfg_err *err = !text                                     ? dfg_no_memory("the hosts file")
 						  : blob.size && memchr(text, 0, blob.size) ? DFG_ERR(DFG_CONFIG, "%s: is no text", path)
 																	: NULL;
 	dfg_blob_close(&blob);
@@ -259,7 +254,7 @@ static struct dfg_err *read_file(struct reading *r, const char *path)
 static struct dfg_err *read_list(struct reading *r, const char *list)
 {
 	char *text = dfg_arena_copy(r->arena, list, strlen(list));
-	struct dfg_err *err = text ? NULL : no_memory();
+	struct dfg_err *err = text ? NULL : dfg_no_memory("the hosts file");
 	for (char *next; !err && text; text = next) {
 		next = strchr(text, ',');
 		if (next)
@@ -287,10 +282,10 @@ static struct dfg_err *number_all(const struct reading *r, struct dfg_hosts *hos
 		worker->device = device[i] =
 			dfg_arena_print(r->arena, "/job:%s/task:%u/device:CPU:0", worker->job, worker->task);
 		if (!worker->label || !worker->device)
-			return no_memory();
+			return dfg_no_memory("the hosts file");
 	}
 	hosts->device = device;
-	return device ? NULL : no_memory();
+	return device ? NULL : dfg_no_memory("the hosts file");
 }
 
 static struct dfg_err *read_any(const char *text, bool file, struct dfg_arena *arena, struct dfg_hosts *out_hosts)
@@ -299,7 +294,7 @@ static struct dfg_err *read_any(const char *text, bool file, struct dfg_arena *a
 	*out_hosts = (struct dfg_hosts){0};
 	struct dfg_err *err = file ? read_file(&r, text) : read_list(&r, text);
 	if (!err && !(out_hosts->worker = dfg_arena_zeros(arena, r.count, sizeof *r.worker)))
-		err = no_memory();
+		err = dfg_no_memory("the hosts file");
 	if (!err) {
 		memcpy(out_hosts->worker, r.worker, r.count * sizeof *r.worker);
 		out_hosts->count = r.count;

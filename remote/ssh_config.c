@@ -35,18 +35,13 @@ struct line {
 	size_t count;
 };
 
-static struct dfg_err *no_memory(void)
-{
-	return DFG_ERR(DFG_MEMORY, "out of memory");
-}
-
 static struct dfg_err *add_word(struct reading *r, struct dfg_ssh_words *words, const char *word)
 {
 	if (words->count == words->room) {
 		size_t room = words->room ? 2 * words->room : 4;
 		const char **more = dfg_arena_zeros(r->arena, room, sizeof *more);
 		if (!more)
-			return no_memory();
+			return dfg_no_memory("the ssh configuration");
 		for (size_t i = 0; i < words->count; i++)
 			more[i] = words->word[i];
 		words->word = more;
@@ -135,7 +130,7 @@ static struct dfg_err *expand(const struct reading *r, const char *from, const c
 	}
 	struct dfg_err *err = dfg_text_check(&text);
 	if (!err && !(*out_text = dfg_arena_copy(r->arena, text.s ? text.s : "", text.length)))
-		err = no_memory();
+		err = dfg_no_memory("the ssh configuration");
 	dfg_text_release(&text);
 	return err;
 }
@@ -352,10 +347,10 @@ static struct dfg_err *include(struct reading *r, const char *name, bool holds)
 	const char *path;
 	DFG_TRY(expand(r, name, &path));
 	if (*path != '/' && !(path = dfg_arena_print(r->arena, "%s/.ssh/%s", r->home, path)))
-		return no_memory();
+		return dfg_no_memory("the ssh configuration");
 	int status = glob(path, 0, NULL, &found);
 	if (status)
-		return status == GLOB_NOSPACE ? no_memory() : NULL;
+		return status == GLOB_NOSPACE ? dfg_no_memory("the ssh configuration") : NULL;
 	struct dfg_err *err = NULL;
 	for (size_t i = 0; !err && i < found.gl_pathc; i++)
 		err = read_file(r, found.gl_pathv[i], holds);
@@ -398,7 +393,7 @@ static struct dfg_err *read_file(struct reading *r, const char *path, bool holds
 	size_t size = blob.size;
 	dfg_blob_close(&blob);
 	if (!text)
-		return no_memory();
+		return dfg_no_memory("the ssh configuration");
 	const bool around = holds;
 	struct dfg_err *err = NULL;
 	r->depth++;
@@ -407,7 +402,7 @@ static struct dfg_err *read_file(struct reading *r, const char *path, bool holds
 		size_t length = strcspn(s, "\n");
 		char *copy = dfg_arena_zeros(r->arena, length + 2, 1); /* one more sign, where split() needs it */
 		if (!copy)
-			return no_memory();
+			return dfg_no_memory("the ssh configuration");
 		memcpy(copy, s, length);
 		err = dfg_err_note(read_line(r, copy, &holds, around), "%s:%d", path, ++number);
 		s += length + 1;
@@ -426,7 +421,7 @@ static struct dfg_err *find_home(struct reading *r)
 	if (!home || !*home)
 		home = found ? found->pw_dir : "/";
 	r->home = dfg_arena_copy(r->arena, home, strlen(home));
-	return r->home && r->local_user ? NULL : no_memory();
+	return r->home && r->local_user ? NULL : dfg_no_memory("the ssh configuration");
 }
 
 /* The user's own file is not read where others could have written it, as ssh does. */
@@ -435,7 +430,7 @@ static struct dfg_err *read_own(struct reading *r)
 	struct stat stat_;
 	const char *path = dfg_arena_print(r->arena, "%s/.ssh/config", r->home);
 	if (!path)
-		return no_memory();
+		return dfg_no_memory("the ssh configuration");
 	if (stat(path, &stat_))
 		return errno == ENOENT || errno == ENOTDIR ? NULL
 												   : DFG_ERR(DFG_CONFIG, "cannot read %s: %s", path, strerror(errno));
@@ -489,7 +484,7 @@ static struct dfg_err *set_agent(struct reading *r)
 		return *agent ? expand(r, *agent, agent) : NULL;
 	const char *value = getenv(*agent + 1);
 	*agent = value ? dfg_arena_copy(r->arena, value, strlen(value)) : "none";
-	return *agent ? NULL : no_memory();
+	return *agent ? NULL : dfg_no_memory("the ssh configuration");
 }
 
 struct dfg_err *dfg_ssh_config_read(
@@ -528,7 +523,7 @@ struct dfg_err *dfg_ssh_hop_read(
 	if (colon)
 		DFG_TRY(read_port(colon + 1, (size_t)(end - colon - 1), &out_hop->port));
 	if (at && !(out_hop->user = dfg_arena_copy(arena, text, (size_t)(at - text))))
-		return no_memory();
+		return dfg_no_memory("the ssh configuration");
 	out_hop->host = dfg_arena_copy(arena, host, length);
-	return out_hop->host ? NULL : no_memory();
+	return out_hop->host ? NULL : dfg_no_memory("the ssh configuration");
 }

@@ -223,7 +223,7 @@ static struct dfg_err *make_arcs(struct ordering *of)
 		of->node[n + 1].first += of->node[n].first;
 	of->arc = dfg_arena_zeros(of->scratch, of->node[of->nodes].first, sizeof *of->arc);
 	if (!of->arc)
-		return dfg_no_memory();
+		return dfg_no_memory("the schedule of the step");
 	each_arc(of, put_arc);
 	for (uint32_t n = of->nodes; n; n--)
 		of->node[n].first = of->node[n - 1].first;
@@ -302,7 +302,7 @@ static struct dfg_err *take_room(struct ordering *of)
 	const struct dfg_plan *plan = of->plan;
 	of->move = dfg_arena_zeros(of->scratch, plan->count, sizeof *of->move);
 	if (!of->move)
-		return dfg_no_memory();
+		return dfg_no_memory("the schedule of the step");
 	of->first_flag = plan->count;
 	of->first_loop = of->first_flag + (uint32_t)of->course->flags;
 	of->nodes = of->first_move = of->first_loop + of->course->loops;
@@ -317,7 +317,9 @@ static struct dfg_err *take_room(struct ordering *of)
 	of->first_of_loop = dfg_arena_zeros(of->scratch, (size_t)of->course->loops + 2, sizeof *of->first_of_loop);
 	of->course->stop =
 		dfg_arena_zeros(&of->plan->arena, (size_t)of->nodes + 2 * of->course->loops, sizeof *of->course->stop);
-	return of->node && of->order && of->heap && of->first_of_loop && of->course->stop ? NULL : dfg_no_memory();
+	return of->node && of->order && of->heap && of->first_of_loop && of->course->stop
+			   ? NULL
+			   : dfg_no_memory("the schedule of the step");
 }
 
 static struct dfg_err *order(struct ordering *of)
@@ -344,7 +346,7 @@ static struct dfg_err *go_straight(const struct dfg_plan *plan, struct dfg_arena
 	course->record_guard = dfg_arena_zeros(arena, plan->count, sizeof *course->record_guard);
 	if (!course->bend || !course->stop || !course->slot_guard || !course->record_guard ||
 		!dfg_reserve(&course->guard, &course->guard_room, 1, sizeof *course->guard))
-		return dfg_no_memory();
+		return dfg_no_memory("the schedule of the step");
 	course->guard[0].parent = DFG_NONE;
 	for (uint32_t r = 0; r < plan->count; r++)
 		add_stop(&(struct ordering){.course = course}, &(struct stop){.number = r, .kind = STOP_RECORD});
@@ -365,7 +367,7 @@ struct dfg_err *dfg_course_make(struct dfg_plan *plan, struct dfg_arena *scratch
 	struct course *course = dfg_arena_zeros(&plan->arena, 1, sizeof *course);
 	struct ordering of = {.plan = plan, .course = course, .scratch = scratch};
 	if (!course)
-		return dfg_no_memory();
+		return dfg_no_memory("the schedule of the step");
 	struct dfg_err *err = NULL;
 	if (!branches(plan))
 		err = go_straight(plan, &plan->arena, course);

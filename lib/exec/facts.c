@@ -34,7 +34,7 @@ static struct dfg_err *infer_record(struct inference *of, const struct record *r
 	}
 	const struct dfg_fact **in = dfg_arena_zeros(of->arena, record->n_in, sizeof *in);
 	if (!in)
-		return dfg_no_memory();
+		return dfg_no_memory("the shapes of the step");
 	for (int i = 0; i < record->n_in; i++) {
 		const struct dfg_fact *fact = &of->fact[dfg_record_in(of->plan, record, i)];
 		in[i] = fact->dtype ? fact : NULL;
@@ -129,6 +129,6 @@ struct dfg_err *dfg_plan_infer(
 	}
 	of.varies = dfg_arena_zeros(arena, plan->loops ? plan->slots : 0, sizeof *of.varies);
 	if (!of.varies)
-		return dfg_no_memory();
+		return dfg_no_memory("the shapes of the step");
 	return plan->loops ? infer_loops(&of) : infer_all(&of);
 }

@@ -29,14 +29,14 @@ static struct dfg_err *enter_loop(struct flow_maker *maker, const struct record 
 	bool is_new;
 	if (!dfg_map_put(&maker->names, name.s, name.length, out, &is_new) ||
 		!dfg_reserve(&flow->loop, &maker->room, (size_t)*out + 2, sizeof *flow->loop))
-		return dfg_no_memory();
+		return dfg_no_memory("the frames of the step");
 	struct loop *loop = &flow->loop[++*out];
 	if (is_new) {
 		const char *copy = dfg_arena_copy(&maker->plan->arena, name.s, name.length);
 		const char *path =
 			from ? dfg_arena_print(&maker->plan->arena, "%s/%s", flow->loop[from].path, copy ? copy : "") : copy;
 		if (!copy || !path)
-			return dfg_no_memory();
+			return dfg_no_memory("the frames of the step");
 		*loop = (struct loop){
 			.name = copy, .path = path, .parent = from, .child = flow->loop[from].children++, .window = window};
 		flow->loops++;
@@ -198,7 +198,7 @@ static struct dfg_err *find_regions(struct flow_maker *maker)
 			DFG_TRY(dfg_call_note(keep_load(maker, r), plan->record[r].call));
 	for (uint32_t l = 0; l < flow->loops; l++)
 		if (!(flow->loop[l].keys = dfg_arena_zeros(&plan->arena, flow->loop[l].saves, sizeof(int))))
-			return dfg_no_memory();
+			return dfg_no_memory("the frames of the step");
 	for (uint32_t r = 0; r < plan->count; r++)
 		if (plan->record[r].role == DFG_SAVE)
 			flow->loop[flow->keep[r].region].keys[flow->keep[r].number] = (int)flow->keep[r].levels;
@@ -224,7 +224,7 @@ static struct dfg_err *number(struct flow_maker *maker)
 		loop->left = dfg_arena_zeros(&plan->arena, loop->slots, sizeof *loop->left);
 		loop->use = dfg_arena_zeros(&plan->arena, loop->uses, sizeof *loop->use);
 		if (!loop->count || !loop->left || !loop->use)
-			return dfg_no_memory();
+			return dfg_no_memory("the frames of the step");
 	}
 	return NULL;
 }
@@ -310,7 +310,7 @@ static struct dfg_err *make_arcs(struct flow_maker *maker)
 	flow->arc = dfg_arena_zeros(&plan->arena, flow->first_arc[plan->count], sizeof *flow->arc);
 	flow->start = dfg_arena_zeros(&plan->arena, flow->n_start, sizeof *flow->start);
 	if (!flow->arc || !flow->start)
-		return dfg_no_memory();
+		return dfg_no_memory("the frames of the step");
 	flow->n_start = 0;
 	each_arc(maker, put_arc);
 	memmove(flow->first_arc + 1, flow->first_arc, plan->count * sizeof *flow->first_arc);
@@ -333,7 +333,7 @@ static struct dfg_err *take_room(struct flow_maker *maker)
 	struct dfg_arena *arena = &plan->arena;
 	struct flow *flow = plan->flow = maker->flow = dfg_arena_zeros(arena, 1, sizeof *flow);
 	if (!flow)
-		return dfg_no_memory();
+		return dfg_no_memory("the frames of the step");
 	flow->loop_of = dfg_arena_zeros(arena, plan->count, sizeof *flow->loop_of);
 	flow->local = dfg_arena_zeros(arena, plan->count, sizeof *flow->local);
 	flow->first_use = dfg_arena_zeros(arena, plan->count, sizeof *flow->first_use);
@@ -347,7 +347,7 @@ static struct dfg_err *take_room(struct flow_maker *maker)
 	if (!flow->loop_of || !flow->local || !flow->first_use || !flow->slot_loop || !flow->slot_local || !flow->forward ||
 		!flow->first_arc || !flow->source || !flow->keep || !maker->out_loop ||
 		!dfg_reserve(&flow->loop, &maker->room, 1, sizeof *flow->loop))
-		return dfg_no_memory();
+		return dfg_no_memory("the frames of the step");
 	flow->loops = 1;
 	flow->loop[0] = (struct loop){.name = "", .path = ""};
 	return NULL;

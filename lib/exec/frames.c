@@ -55,7 +55,7 @@ struct dfg_err *dfg_slab_take(struct machine *machine, uint32_t number, struct s
 	if (slab)
 		machine->free_slab[number] = slab->next;
 	else if (!(slab = new_slab(machine, loop)))
-		return dfg_no_memory();
+		return dfg_no_memory("an iteration");
 	memcpy(slab->count, loop->count, loop->records * sizeof *loop->count);
 	memcpy(slab->left, loop->left, loop->slots * sizeof *loop->left);
 	memset(slab->state, EMPTY, loop->slots);
@@ -198,7 +198,7 @@ static struct dfg_err *find_frame(struct machine *machine, struct slab *slab, ui
 		if ((frame = machine->free_frame[number]))
 			machine->free_frame[number] = frame->next;
 		else if (!(frame = new_frame(machine, loop)))
-			return dfg_no_memory();
+			return dfg_no_memory("an iteration");
 		frame->loop = loop;
 		DFG_TRY(begin_frame(machine, slab, frame));
 	}

@@ -24,7 +24,7 @@ static struct dfg_err *child(struct guarding *of, uint32_t parent, uint32_t flag
 			return NULL;
 		}
 	if (!dfg_reserve(&course->guard, &course->guard_room, course->guards + 1, sizeof *course->guard))
-		return dfg_no_memory();
+		return dfg_no_memory("the schedule of the step");
 	const struct guard *above = &course->guard[parent];
 	of->odd |= above->depth + 1 >= GUARD_DEEPEST;
 	*out_guard = (uint32_t)course->guards++;
@@ -127,7 +127,7 @@ static struct dfg_err *find_flag(
 	uint32_t value = of->value[slot], *flag = &of->flag_of[value];
 	if (*flag == DFG_NONE) {
 		if (!dfg_reserve(&course->flag, &course->flag_room, course->flags + 1, sizeof *course->flag))
-			return dfg_no_memory();
+			return dfg_no_memory("the schedule of the step");
 		*flag = (uint32_t)course->flags++;
 		course->flag[*flag] = (struct flag){
 			.slot = value,
@@ -218,7 +218,7 @@ static struct dfg_err *guard_of_merge(struct guarding *of, const struct record *
 	struct dfg_plan *plan = of->plan;
 	uint32_t count = 0, *guard = dfg_arena_zeros(of->scratch, record->n_in, sizeof *guard);
 	if (!guard)
-		return dfg_no_memory();
+		return dfg_no_memory("the schedule of the step");
 	for (int i = 0; i < record->n_in; i++) {
 		uint32_t slot = dfg_record_in(of->plan, record, i);
 		uint32_t g = dfg_always_there(plan, slot) ? dfg_loop_of(plan, (uint32_t)(record - plan->record))
@@ -436,7 +436,7 @@ static struct dfg_err *take_room(struct guarding *of)
 	uint32_t merges = 0;
 	course->save = dfg_arena_zeros(arena, plan->count, sizeof *course->save);
 	if (!course->save)
-		return dfg_no_memory();
+		return dfg_no_memory("the schedule of the step");
 	for (uint32_t r = 0; r < plan->count; r++) {
 		merges += plan->record[r].role == DFG_MERGE;
 		if (plan->record[r].role == DFG_SAVE)
@@ -453,7 +453,7 @@ static struct dfg_err *take_room(struct guarding *of)
 	if (!course->slot_guard || !course->record_guard || !course->record_flag || !course->bend || !course->carried ||
 		!of->value || !of->flag_of || !of->reads ||
 		!dfg_reserve(&course->guard, &course->guard_room, course->loops, sizeof *course->guard))
-		return dfg_no_memory();
+		return dfg_no_memory("the schedule of the step");
 	course->guards = course->loops;
 	memset(of->flag_of, 0xff, plan->slots * sizeof *of->flag_of);
 	for (uint32_t l = 0; l < course->loops; l++) {

@@ -207,7 +207,7 @@ static struct dfg_err *run_reading(
 {
 	struct dfg_tensor *value = dfg_zeros(record->n_in, sizeof *value + sizeof(void *));
 	if (!value)
-		return dfg_no_memory();
+		return dfg_no_memory("the scratch of a kernel");
 	struct dfg_tensor **at = (struct dfg_tensor **)(value + record->n_in);
 	struct dfg_err *err = NULL;
 	for (int i = 0; i < record->n_in && !err; i++) {

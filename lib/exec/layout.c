@@ -64,7 +64,7 @@ static struct dfg_err *put_known(struct laying *laying, uint32_t slot)
 	struct dfg_tensor *tensor = &laying->layout->start[slot];
 	void *data = dfg_arena_zeros(&laying->layout->arena, (size_t)fact->known->count, 8);
 	if (!data)
-		return dfg_no_memory();
+		return dfg_no_memory("the program of the step");
 	dfg_convert(fact->dtype, data, DFG_I64, fact->known->v, fact->known->count);
 	*tensor = (struct dfg_tensor){.dtype = fact->dtype,
 		.shape = shape,
@@ -378,7 +378,7 @@ static struct dfg_err *add_ops(struct laying *laying)
 	const struct course *course = laying->course;
 	struct adding *adding = dfg_arena_zeros(laying->scratch, 1, sizeof *adding);
 	if (!adding)
-		return dfg_no_memory();
+		return dfg_no_memory("the program of the step");
 	adding->laying = laying;
 	for (uint32_t i = 0; i < course->stops; i++)
 		if (!is_idle(laying, &course->stop[i]))
@@ -435,7 +435,7 @@ static struct dfg_err *take_scratch(struct laying *laying)
 	bool all = laying->fact && laying->needed && laying->flagged && laying->kept && laying->forward && laying->group &&
 			   laying->store && laying->first && laying->under && laying->last && laying->begin && laying->back &&
 			   laying->carried && laying->lent && laying->item;
-	return all ? NULL : dfg_no_memory();
+	return all ? NULL : dfg_no_memory("the program of the step");
 }
 
 static struct dfg_err *take_room(struct laying *laying)
@@ -456,7 +456,7 @@ static struct dfg_err *take_room(struct laying *laying)
 	layout->fetch = dfg_arena_zeros(arena, plan->step.n_fetch, sizeof *layout->fetch);
 	if (!layout->saved || !layout->op || !layout->alive || !layout->use || !layout->start || !layout->in_block ||
 		!layout->counted || !layout->moves || !layout->fetch)
-		return dfg_no_memory();
+		return dfg_no_memory("the program of the step");
 	for (uint32_t s = 0; s < plan->slots; s++) {
 		laying->forward[s] = laying->group[s] = s;
 		laying->store[s] = laying->first[s] = DFG_NONE;
@@ -473,7 +473,7 @@ static struct dfg_err *copy_shapes(struct layout *layout, const struct dfg_tenso
 	if (!feeds)
 		return NULL;
 	if (!(layout->feed = dfg_arena_zeros(&layout->arena, n, sizeof *layout->feed)))
-		return dfg_no_memory();
+		return dfg_no_memory("the program of the step");
 	for (uint32_t i = 0; i < n; i++)
 		layout->feed[i] = feeds[i].shape;
 	return NULL;
@@ -495,7 +495,7 @@ struct dfg_err *dfg_layout_make(struct dfg_plan *plan, const struct dfg_tensor *
 	struct dfg_arena scratch = {0};
 	struct layout *layout = dfg_zeros(1, sizeof *layout);
 	if (!layout)
-		return dfg_no_memory();
+		return dfg_no_memory("the program of the step");
 	layout->plan = plan;
 	struct laying laying = {.plan = plan, .course = plan->course, .layout = layout, .scratch = &scratch};
 	struct dfg_err *err = lay_out(&laying, feeds);

@@ -69,7 +69,7 @@ static struct dfg_err *new_line(struct layout *layout, struct line **out_line)
 	const struct dfg_plan *plan = layout->plan;
 	struct line *line = dfg_zeros(1, sizeof *line);
 	if (!line)
-		return dfg_no_memory();
+		return dfg_no_memory("the values of the step");
 	line->layout = layout;
 	line->plan = plan;
 	line->runner.session = plan->session;

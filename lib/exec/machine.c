@@ -19,7 +19,7 @@ static struct dfg_err *push(struct queue *queue, struct ready item)
 		size_t room = queue->room ? 2 * queue->room : 256;
 		struct ready *items = dfg_zeros(room, sizeof *items);
 		if (!items)
-			return dfg_no_memory();
+			return dfg_no_memory("the values of the step");
 		for (size_t i = 0; i < queue->count; i++)
 			items[i] = queue->item[(queue->first + i) & (queue->room - 1)];
 		dfg_free(queue->item);
@@ -475,7 +475,7 @@ static struct dfg_err *new_machine(struct dfg_plan *plan, struct machine **out_m
 {
 	struct machine *machine = dfg_zeros(1, sizeof *machine);
 	if (!machine)
-		return dfg_no_memory();
+		return dfg_no_memory("the values of the step");
 	int threads = dfg_pool_threads(plan->session->pool);
 	machine->plan = plan;
 	machine->flow = plan->flow;
@@ -487,7 +487,7 @@ static struct dfg_err *new_machine(struct dfg_plan *plan, struct machine **out_m
 	bool locked = !pthread_mutex_init(&machine->lock, NULL);
 	if (!locked || !machine->free_slab || !machine->free_frame || !machine->helper) {
 		free_machine(machine);
-		return dfg_no_memory();
+		return dfg_no_memory("the values of the step");
 	}
 	*out_machine = machine;
 	return NULL;

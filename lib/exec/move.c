@@ -67,7 +67,7 @@ static struct dfg_err *make_lists(struct meeting *of)
 	of->read = dfg_arena_zeros(laying->scratch, uses, sizeof *of->read);
 	of->write = dfg_arena_zeros(laying->scratch, uses, sizeof *of->write);
 	if (!of->first_read || !of->first_write || !of->read || !of->write)
-		return dfg_no_memory();
+		return dfg_no_memory("the memory plan of the step");
 	list_ops(of, false);
 	for (size_t s = 0; s < slots; s++) {
 		of->first_read[s + 1] += of->first_read[s];
@@ -355,7 +355,7 @@ struct dfg_err *dfg_laying_move(struct laying *laying)
 	struct move *room = dfg_arena_zeros(laying->scratch, most, sizeof *room);
 	layout->move = dfg_arena_zeros(&layout->arena, all, sizeof *layout->move);
 	if (!room || !layout->move)
-		return dfg_no_memory();
+		return dfg_no_memory("the memory plan of the step");
 	for (uint32_t o = 0; o < layout->count; o++)
 		if (layout->op[o].kind == OP_BEGIN || layout->op[o].kind == OP_BACK)
 			move_values(laying, &layout->op[o], o, room);

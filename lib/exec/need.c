@@ -73,7 +73,7 @@ struct dfg_err *dfg_laying_need(struct laying *laying)
 	};
 	uint32_t *number = dfg_arena_zeros(laying->scratch, plan->session->graph->count, sizeof *number);
 	if (!number || !need.record)
-		return dfg_no_memory();
+		return dfg_no_memory("the plan of the step");
 	for (uint32_t r = 0; r < plan->count; r++)
 		number[plan->record[r].node] = r + 1;
 	for (uint32_t i = 0; i < plan->step.n_target; i++)

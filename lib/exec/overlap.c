@@ -65,7 +65,7 @@ struct dfg_err *dfg_find_overlap(const struct dfg_plan *plan, struct dfg_arena *
 	search.path = dfg_arena_zeros(scratch, plan->count, sizeof *search.path);
 	search.expensive = dfg_arena_zeros(scratch, ASKED_MOST, sizeof *search.expensive);
 	if (!search.reached || !search.path || !search.expensive)
-		return dfg_no_memory();
+		return dfg_no_memory("the schedule of the step");
 	*out_overlaps = false;
 	for (uint32_t l = 1; l < plan->flow->loops && !*out_overlaps; l++)
 		*out_overlaps = plan->flow->loop[l].window > 1 && overlaps_in(&search, l);

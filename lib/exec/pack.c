@@ -54,7 +54,7 @@ static struct dfg_err *most_alive(const struct item *item, uint32_t count, struc
 		ops = item[i].first >= ops ? item[i].first + 1 : ops;
 	int64_t *change = dfg_arena_zeros(scratch, (size_t)ops + 1, sizeof *change), now = 0, most = 0;
 	if (!change)
-		return dfg_no_memory();
+		return dfg_no_memory("the memory plan of the step");
 	for (uint32_t i = 0; i < count; i++) {
 		change[item[i].first] += (int64_t)item[i].bytes;
 		if (item[i].last < ops)
@@ -130,7 +130,7 @@ struct dfg_err *dfg_pack(
 	struct item **order = dfg_arena_zeros(scratch, count, sizeof *order);
 	struct placed placed = {.item = dfg_arena_zeros(scratch, count, sizeof *placed.item)};
 	if (!order || !placed.item)
-		return dfg_no_memory();
+		return dfg_no_memory("the memory plan of the step");
 	for (uint32_t i = 0; i < count; i++)
 		order[i] = &item[i];
 	qsort(order, count, sizeof *order, larger_first);

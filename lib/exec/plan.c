@@ -14,11 +14,6 @@ struct maker {
 	struct dfg_arena *scratch;
 };
 
-struct dfg_err *dfg_no_memory(void)
-{
-	return DFG_ERR(DFG_MEMORY, "out of memory");
-}
-
 static void *copy_array(struct dfg_arena *arena, const void *from, uint32_t count, size_t size)
 {
 	void *to = dfg_arena_zeros(arena, count, size);
@@ -31,7 +26,7 @@ static struct dfg_err *copy_step(struct dfg_arena *arena, const struct dfg_step 
 	to->feed = copy_array(arena, from->feed, from->n_feed, sizeof *from->feed);
 	to->fetch = copy_array(arena, from->fetch, from->n_fetch, sizeof *from->fetch);
 	to->target = copy_array(arena, from->target, from->n_target, sizeof *from->target);
-	return to->feed && to->fetch && to->target ? NULL : dfg_no_memory();
+	return to->feed && to->fetch && to->target ? NULL : dfg_no_memory("the plan of the step");
 }
 
 /* Refuses what cannot run at all. */
@@ -200,7 +195,8 @@ static struct dfg_err *take_room(struct maker *maker)
 	for (uint32_t r = 0; r < plan->count; r++)
 		controls += maker->selection.graph->node[maker->selection.node[r]].n_control;
 	plan->control = dfg_arena_zeros(&plan->arena, controls, sizeof *plan->control);
-	return plan->record && maker->call && maker->first_output && plan->control ? NULL : dfg_no_memory();
+	return plan->record && maker->call && maker->first_output && plan->control ? NULL
+																			   : dfg_no_memory("the plan of the step");
 }
 
 static struct dfg_err *make_records(struct maker *maker)
@@ -218,7 +214,7 @@ static struct dfg_err *make_records(struct maker *maker)
 	plan->is_ref = dfg_arena_zeros(&plan->arena, plan->slots, sizeof *plan->is_ref);
 	plan->preset = dfg_arena_zeros(&plan->arena, plan->slots, sizeof *plan->preset);
 	if (!plan->slot || !plan->kind || !plan->maker || !plan->is_ref || !plan->preset)
-		return dfg_no_memory();
+		return dfg_no_memory("the plan of the step");
 	mark_slots(maker);
 	for (uint32_t r = 0; r < plan->count; r++)
 		DFG_TRY(connect(maker, r, &use, &control));
@@ -268,7 +264,7 @@ static struct dfg_err *find_fetches(struct maker *maker)
 	struct dfg_plan *plan = maker->plan;
 	plan->fetch = dfg_arena_zeros(&plan->arena, plan->step.n_fetch, sizeof *plan->fetch);
 	if (!plan->fetch)
-		return dfg_no_memory();
+		return dfg_no_memory("the plan of the step");
 	for (uint32_t i = 0; i < plan->step.n_fetch; i++)
 		DFG_TRY(dfg_err_note(slot_of(maker, plan->step.fetch[i], &plan->fetch[i]), "fetch"));
 	return NULL;
@@ -280,7 +276,7 @@ static struct dfg_err *find_feeds(struct maker *maker)
 	struct dfg_plan *plan = maker->plan;
 	plan->feed = dfg_arena_zeros(&plan->arena, plan->step.n_feed, sizeof *plan->feed);
 	if (!plan->feed)
-		return dfg_no_memory();
+		return dfg_no_memory("the plan of the step");
 	for (uint32_t i = 0; i < plan->step.n_feed; i++) {
 		struct dfg_edge edge = plan->step.feed[i];
 		const struct dfg_node *node = &maker->selection.graph->node[edge.node];
@@ -291,7 +287,7 @@ static struct dfg_err *find_feeds(struct maker *maker)
 		struct dfg_fact *fact = dfg_arena_zeros(maker->scratch, call.n_out, sizeof *fact);
 		const struct dfg_fact **in = dfg_arena_zeros(maker->scratch, call.n_in, sizeof *in);
 		if (!fact || !in)
-			return dfg_no_memory();
+			return dfg_no_memory("the plan of the step");
 		DFG_TRY(dfg_infer_node(&call, in, &plan->arena, fact));
 		plan->feed[i] = fact[edge.port];
 	}
@@ -303,7 +299,7 @@ static struct dfg_err *preset(struct dfg_plan *plan, struct runner *runner, cons
 {
 	struct dfg_tensor **at = dfg_arena_zeros(&plan->arena, (size_t)record->n_in + record->n_out, sizeof *at);
 	if (!at)
-		return dfg_no_memory();
+		return dfg_no_memory("the plan of the step");
 	for (int i = 0; i < record->n_in + record->n_out; i++)
 		at[i] = &plan->preset[dfg_record_in(plan, record, i)];
 	return dfg_call_note(dfg_runner_run(runner, record, at, at + record->n_in), record->call);
@@ -409,7 +405,7 @@ static struct dfg_err *make(struct maker *maker)
 		return fleet->plan(fleet, &plan->step, &plan->elsewhere);
 	bool *mortal = dfg_arena_zeros(maker->scratch, plan->slots, sizeof *mortal);
 	if (!mortal)
-		return dfg_no_memory();
+		return dfg_no_memory("the plan of the step");
 	mark_mortal(plan, mortal);
 	mark_indices(plan);
 	DFG_TRY(run_presets(plan));
@@ -428,7 +424,7 @@ struct dfg_err *dfg_plan_make(struct dfg_session *session, const struct dfg_step
 	struct maker maker = {.plan = plan, .scratch = &scratch};
 	*plan = (struct dfg_plan){.session = session};
 	if (pthread_mutex_init(&plan->lock, NULL))
-		return dfg_no_memory();
+		return dfg_no_memory("the plan of the step");
 	struct dfg_err *err = copy_step(&plan->arena, step, &plan->step);
 	if (!err) {
 		maker.selection = (struct selection){.graph = session->graph, .step = &plan->step, .scratch = &scratch};

@@ -138,7 +138,6 @@ struct dfg_edge dfg_source(const struct dfg_graph *graph, const struct dfg_step 
 DFG_MUST_CHECK struct dfg_err *dfg_plan_make(
 	struct dfg_session *session, const struct dfg_step *step, struct dfg_plan *plan);
 void dfg_plan_release(struct dfg_plan *plan);
-struct dfg_err *dfg_no_memory(void);
 
 /* "fc1:0", of a slot, cut where it is long. */
 struct dfg_words dfg_slot_words(const struct dfg_plan *plan, uint32_t slot);

@@ -17,11 +17,6 @@ enum {
 	BUCKETS_LEAST = 64, /* a power of two */
 };
 
-static struct dfg_err *no_memory(void)
-{
-	return DFG_ERR(DFG_MEMORY, "out of memory");
-}
-
 /* Another one that says the same. */
 static struct dfg_err *again(const struct dfg_err *err)
 {
@@ -40,10 +35,10 @@ struct dfg_err *dfg_rendezvous_new(const struct dfg_rendezvous_options *options,
 {
 	struct dfg_rendezvous *rendezvous = dfg_zeros(1, sizeof *rendezvous);
 	if (!rendezvous)
-		return no_memory();
+		return dfg_no_memory("the rendezvous");
 	if (pthread_mutex_init(&rendezvous->lock, NULL)) {
 		dfg_free(rendezvous);
-		return no_memory();
+		return dfg_no_memory("the rendezvous");
 	}
 	rendezvous->options = *options;
 	if (!options->early_values)
@@ -57,7 +52,7 @@ struct dfg_err *dfg_rendezvous_new(const struct dfg_rendezvous_options *options,
 	rendezvous->peer = dfg_zeros(options->workers, sizeof *rendezvous->peer);
 	if (!rendezvous->bucket || !rendezvous->peer) {
 		dfg_rendezvous_free(rendezvous);
-		return no_memory();
+		return dfg_no_memory("the rendezvous");
 	}
 	for (uint32_t i = 0; i < options->workers; i++)
 		rendezvous->peer[i].budget.limit = rendezvous->options.budget;
@@ -341,7 +336,7 @@ static struct dfg_err *keep(
 	if (value)
 		rendezvous->free_value = value->next;
 	else if (!(value = dfg_zeros(1, sizeof *value)))
-		return no_memory();
+		return dfg_no_memory("the rendezvous");
 	dfg_transfer_key_copy(&value->key, &message->key);
 	value->from = from;
 	value->dead = message->dead;

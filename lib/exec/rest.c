@@ -24,7 +24,7 @@ struct dfg_err *dfg_rest_new(struct runner *runner, struct dfg_pause **out_pause
 		machine->free_rest = rest->next;
 	} else {
 		if (!(rest = dfg_zeros(1, sizeof *rest)))
-			return dfg_no_memory();
+			return dfg_no_memory("a suspended kernel");
 		rest->pause.wake = wake;
 		rest->machine = machine;
 		rest->made = machine->rests;

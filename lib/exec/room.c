@@ -44,7 +44,7 @@ static struct dfg_err *find_escapes(struct laying *laying)
 	struct layout *layout = laying->layout;
 	bool *escapes = dfg_arena_zeros(laying->scratch, plan->slots, sizeof *escapes);
 	if (!escapes)
-		return dfg_no_memory();
+		return dfg_no_memory("the memory plan of the step");
 	for (uint32_t i = 0; i < plan->step.n_fetch; i++) {
 		layout->fetch[i] = laying->forward[plan->fetch[i]];
 		if (laying->store[layout->fetch[i]] != DFG_NONE)
@@ -94,7 +94,7 @@ static struct dfg_err *drop_ops(struct laying *laying)
 	struct layout *layout = laying->layout;
 	uint32_t kept = 0, *number = dfg_arena_zeros(laying->scratch, (size_t)layout->count + 1, sizeof *number);
 	if (!number)
-		return dfg_no_memory();
+		return dfg_no_memory("the memory plan of the step");
 	do {
 		kept = 0;
 		for (uint32_t o = 0; o < layout->count; o++) {
@@ -292,7 +292,7 @@ static struct dfg_err *finish_ops(struct laying *laying)
 	struct layout *layout = laying->layout;
 	bool *seen = dfg_arena_zeros(laying->scratch, laying->plan->slots, sizeof *seen);
 	if (!seen)
-		return dfg_no_memory();
+		return dfg_no_memory("the memory plan of the step");
 	for (uint32_t o = 0; o < layout->count; o++) {
 		struct op *op = &layout->op[o];
 		try_row(laying, op);
@@ -310,7 +310,7 @@ static struct dfg_err *place(struct laying *laying)
 	struct layout *layout = laying->layout;
 	uint32_t n = 0, *number = dfg_arena_zeros(laying->scratch, plan->slots, sizeof *number);
 	if (!number)
-		return dfg_no_memory();
+		return dfg_no_memory("the memory plan of the step");
 	for (uint32_t s = 0; s < plan->slots; s++) {
 		if (laying->store[s] != s)
 			continue;
@@ -454,7 +454,7 @@ static struct dfg_err *plan_releases(struct laying *laying)
 	of.around = dfg_arena_zeros(laying->scratch, layout->count, sizeof *of.around);
 	of.next = dfg_arena_zeros(laying->scratch, layout->count, sizeof *of.next);
 	if (!of.around || !of.next)
-		return dfg_no_memory();
+		return dfg_no_memory("the memory plan of the step");
 	find_around(&of);
 	release_slots(&of);
 	for (uint32_t o = 0; o < layout->count; o++) {
@@ -462,7 +462,7 @@ static struct dfg_err *plan_releases(struct laying *laying)
 		total += layout->op[o].n_release;
 	}
 	if (!(layout->release = dfg_arena_zeros(&layout->arena, total, sizeof *layout->release)))
-		return dfg_no_memory();
+		return dfg_no_memory("the memory plan of the step");
 	of.fill = true;
 	release_slots(&of);
 	sort_counted(laying);
@@ -500,7 +500,7 @@ static struct dfg_err *find_fed(struct laying *laying)
 			}
 		}
 		if (!fill && !(layout->fed = dfg_arena_zeros(&layout->arena, layout->n_fed, sizeof *layout->fed)))
-			return dfg_no_memory();
+			return dfg_no_memory("the memory plan of the step");
 	}
 	return NULL;
 }

@@ -116,7 +116,7 @@ static struct dfg_err *wait_for(struct machine *machine, struct slab *slab, uint
 		machine->free_waiter = machine->waiter[number - 1].next;
 	} else {
 		if (!dfg_reserve(&machine->waiter, &machine->waiter_room, machine->waiters + 1, sizeof *machine->waiter))
-			return dfg_no_memory();
+			return dfg_no_memory("a saved value");
 		number = (uint32_t)++machine->waiters;
 	}
 	machine->waiter[number - 1] = (struct waiter){slab, record, entry->mark};

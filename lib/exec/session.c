@@ -21,10 +21,10 @@ struct dfg_err *dfg_session_new(
 {
 	struct dfg_session *session = dfg_zeros(1, sizeof *session);
 	if (!session)
-		return dfg_no_memory();
+		return dfg_no_memory("the session");
 	if (pthread_mutex_init(&session->lock, NULL)) {
 		dfg_free(session);
-		return dfg_no_memory();
+		return dfg_no_memory("the session");
 	}
 	session->graph = graph;
 	if (options)

@@ -13,7 +13,7 @@ static struct dfg_err *push(struct machine *machine, const struct sleeper *sleep
 {
 	size_t i = machine->sleepers;
 	if (!dfg_reserve(&machine->sleeper, &machine->sleeper_room, i + 1, sizeof *sleeper))
-		return dfg_no_memory();
+		return dfg_no_memory("a timer");
 	struct sleeper *heap = machine->sleeper;
 	heap[machine->sleepers++] = *sleeper;
 	for (; i && heap[i].due < heap[(i - 1) / 2].due; i = (i - 1) / 2)

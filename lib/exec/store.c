@@ -6,11 +6,6 @@
  * A table of places, open to the next one where a place is taken. Sixteen last keys in a row have places in a row. An
  * entry is what a place with a value, or with somebody who waits for one, has besides its key; entries are used again.
  */
-static struct dfg_err *no_memory(void)
-{
-	return DFG_ERR(DFG_MEMORY, "out of memory");
-}
-
 /* Fewer than all places are taken, or this would not end. */
 static size_t find_place(const struct dfg_store *store, const int64_t *key)
 {
@@ -36,7 +31,7 @@ static struct dfg_err *grow(struct dfg_store *store)
 		dfg_free(store->place);
 		dfg_free(store->key);
 		*store = old;
-		return no_memory();
+		return dfg_no_memory("the stored values");
 	}
 	store->stamp = 1;
 	for (size_t i = 0; i < old.room; i++) {
@@ -63,7 +58,7 @@ static struct dfg_err *take_entry(struct dfg_store *store, uint32_t *out_number)
 	}
 	if (!dfg_reserve(&store->entry, &store->entry_room, store->entries + 1, sizeof *store->entry) ||
 		!dfg_reserve(&store->free_entry, &store->free_room, store->entries + 1, sizeof *store->free_entry))
-		return no_memory();
+		return dfg_no_memory("the stored values");
 	*out_number = (uint32_t)store->entries++;
 	return NULL;
 }

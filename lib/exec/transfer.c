@@ -41,7 +41,7 @@ struct dfg_err *dfg_ports_find(struct dfg_plan *plan)
 {
 	struct port *port = plan->flow->port = dfg_arena_zeros(&plan->arena, plan->count, sizeof *port);
 	if (!port)
-		return dfg_no_memory();
+		return dfg_no_memory("a transfer");
 	for (uint32_t r = 0; r < plan->count; r++)
 		if (plan->record[r].role == DFG_SEND || plan->record[r].role == DFG_RECV)
 			DFG_TRY(dfg_call_note(find_port(plan, r, &port[r]), plan->record[r].call));
@@ -99,7 +99,7 @@ static struct dfg_err *take_parcel(struct machine *machine, struct parcel **out_
 		return NULL;
 	}
 	if (!(parcel = dfg_zeros(1, sizeof *parcel)))
-		return dfg_no_memory();
+		return dfg_no_memory("a transfer");
 	parcel->wait.come = bring;
 	parcel->machine = machine;
 	parcel->made = machine->parcels;

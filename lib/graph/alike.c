@@ -32,15 +32,10 @@ void dfg_alike_free(struct dfg_alike *alike)
 	dfg_free(alike);
 }
 
-static struct dfg_err *no_memory(void)
-{
-	return DFG_ERR(DFG_MEMORY, "no memory for what is known of the nodes");
-}
-
 static struct dfg_err *ready(struct dfg_facts *facts)
 {
 	if (!facts->alike && !(facts->alike = dfg_zeros(1, sizeof *facts->alike)))
-		return no_memory();
+		return dfg_no_memory("what is known of the nodes");
 	return NULL;
 }
 
@@ -51,11 +46,11 @@ static struct dfg_err *enter(
 	uint32_t number;
 	char *entry = dfg_arena_zeros(arena, length + more, 1);
 	if (!entry)
-		return no_memory();
+		return dfg_no_memory("what is known of the nodes");
 	memcpy(entry, key, length);
 	void *behind = entry + length;
 	memcpy(out_behind, &behind, sizeof behind); /* out_behind is the address of a pointer to any type */
-	return dfg_map_put(map, entry, length, &number, NULL) ? NULL : no_memory();
+	return dfg_map_put(map, entry, length, &number, NULL) ? NULL : dfg_no_memory("what is known of the nodes");
 }
 
 /* What lies behind an entry's key. */
@@ -191,7 +186,7 @@ static struct dfg_err *keep(
 		uint32_t number;
 		kept = dfg_arena_copy(arena, thing, size);
 		if (!kept || (map->count < SHARED_MOST && !dfg_map_put(map, kept, size, &number, NULL)))
-			return no_memory();
+			return dfg_no_memory("what is known of the nodes");
 	}
 	memcpy(out_kept, &kept, sizeof kept); /* out_kept is the address of a pointer to any type */
 	return NULL;
@@ -231,7 +226,7 @@ static struct dfg_err *infer(
 		return infer_few(facts, call, in, few, out);
 	struct dfg_fact *fact = dfg_zeros(call->n_out, sizeof *fact);
 	if (!fact)
-		return no_memory();
+		return dfg_no_memory("what is known of the nodes");
 	struct dfg_err *err = infer_few(facts, call, in, fact, out);
 	dfg_free(fact);
 	return err;

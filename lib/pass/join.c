@@ -16,11 +16,6 @@ struct join {
 #define NODE_WORDS "node '%.200s' (%.100s): "
 #define NODE(node) (node)->name, (node)->op_name
 
-static struct dfg_err *no_memory(void)
-{
-	return DFG_ERR(DFG_MEMORY, "no memory to join the parts");
-}
-
 static struct dfg_err *number_of(const struct join *j, const struct dfg_node *node, uint32_t *out_number)
 {
 	const struct dfg_attr *edge = dfg_node_attr(node, "_dfg_edge");
@@ -56,7 +51,7 @@ static struct dfg_err *append(struct join *j, const struct dfg_graph *part)
 		uint32_t count = node.n_in + node.n_control;
 		struct dfg_edge *in = dfg_arena_zeros(j->graph->arena, (size_t)count + 1, sizeof *in);
 		if (!in)
-			return no_memory();
+			return dfg_no_memory("the graph that the parts make");
 		for (uint32_t e = 0; e < count; e++)
 			in[e] = (struct dfg_edge){first + node.in[e].node, node.in[e].port};
 		node.in = in;
@@ -102,7 +97,7 @@ static struct dfg_err *receive(struct join *j, uint32_t n)
 	struct dfg_edge *in = dfg_arena_zeros(j->graph->arena, (size_t)node->n_control + 2, sizeof *in);
 	struct dfg_attr *type = dfg_arena_zeros(j->graph->arena, 1, sizeof *type);
 	if (!in || !type)
-		return no_memory();
+		return dfg_no_memory("the graph that the parts make");
 	in[0] = j->graph->node[send].in[0];
 	in[1] = (struct dfg_edge){send, DFG_CONTROL};
 	if (node->n_control)
@@ -135,7 +130,7 @@ static struct dfg_err *repeat_condition(struct join *j, uint32_t n, uint32_t con
 	struct dfg_edge *in = dfg_arena_zeros(j->graph->arena, (size_t)count + 1, sizeof *in);
 	struct dfg_attr *type = dfg_arena_zeros(j->graph->arena, 1, sizeof *type);
 	if (!in || !type)
-		return no_memory();
+		return dfg_no_memory("the graph that the parts make");
 	in[0] = (struct dfg_edge){condition, 0};
 	for (uint32_t e = 0; e < count; e++)
 		in[e + 1] = (struct dfg_edge){node->in[e].node, DFG_CONTROL};
@@ -179,7 +174,7 @@ static struct dfg_err *take_room(struct join *j)
 	bool has_room = j->send && j->is_received &&
 					dfg_reserve(&j->graph->node, &j->graph->room, j->nodes, sizeof *j->graph->node) &&
 					dfg_map_reserve(&j->graph->names, j->nodes);
-	return has_room ? NULL : no_memory();
+	return has_room ? NULL : dfg_no_memory("the graph that the parts make");
 }
 
 static struct dfg_err *append_all(struct join *j)

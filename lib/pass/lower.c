@@ -9,11 +9,6 @@
 
 #include <string.h>
 
-static struct dfg_err *no_memory(void)
-{
-	return DFG_ERR(DFG_MEMORY, "out of memory");
-}
-
 bool dfg_has_calls(const struct dfg_graph *graph)
 {
 	for (uint32_t n = 0; n < graph->count; n++)
@@ -139,7 +134,7 @@ static struct dfg_err *note_frames(struct lower *l)
 		uint32_t number;
 		if (attr && attr->kind == DFG_ATTR_STRING &&
 			!dfg_map_put(&l->frames, attr->value.s.s, attr->value.s.length, &number, NULL))
-			return no_memory();
+			return dfg_no_memory("the lowered graph");
 	}
 	return NULL;
 }
@@ -152,7 +147,7 @@ static struct dfg_err *begin(struct lower *l)
 	l->body = dfg_arena_zeros(l->scratch, l->functions.names.count + 1, sizeof *l->body);
 	if (!l->body || !dfg_reserve(&l->place, &l->place_room, (size_t)graph->count + 1, sizeof *l->place) ||
 		!dfg_reserve(&l->scope, &l->scope_room, 1, sizeof *l->scope))
-		return no_memory();
+		return dfg_no_memory("the lowered graph");
 	memset(l->place, 0, graph->count * sizeof *l->place);
 	l->scope[l->scopes++] = (struct scope){.function = DFG_NONE, .anchor = DFG_NONE};
 	DFG_TRY(note_frames(l));
@@ -166,7 +161,8 @@ static struct dfg_err *drop_tests(struct lower *l)
 	const struct dfg_op *test = dfg_op_find("ToBool"), *identity = dfg_op_find("Identity");
 	DFG_TRY(dfg_verify(l->graph, NULL, &facts));
 	bool *scalar = dfg_arena_zeros(l->scratch, (size_t)l->graph->count + 1, sizeof *scalar);
-	struct dfg_err *err = scalar ? dfg_find_scalars(l->graph, &facts, l->scratch, scalar) : no_memory();
+	struct dfg_err *err =
+		scalar ? dfg_find_scalars(l->graph, &facts, l->scratch, scalar) : dfg_no_memory("the lowered graph");
 	for (uint32_t n = 0; n < l->graph->count && !err; n++) {
 		struct dfg_node *node = &l->graph->node[n];
 		if (!l->place[n].is_new || node->op != test || !scalar[node->in[0].node] ||
@@ -212,7 +208,7 @@ static struct dfg_err *find_needed(struct sorting *sorting)
 	const struct dfg_graph *graph = l->graph;
 	uint32_t *todo = dfg_arena_zeros(l->scratch, (size_t)graph->count + 1, sizeof *todo), count = 0;
 	if (!todo)
-		return no_memory();
+		return dfg_no_memory("the lowered graph");
 	for (uint32_t n = 0; n < graph->count; n++)
 		if ((sorting->needed[n] = !l->place[n].is_new))
 			todo[count++] = n;
@@ -246,7 +242,7 @@ static struct dfg_err *sort(struct lower *l, struct sorting *out_sorting)
 		.order = dfg_arena_zeros(l->scratch, (size_t)count + 1, sizeof(uint32_t)),
 	};
 	if (!out_sorting->needed || !out_sorting->order)
-		return no_memory();
+		return dfg_no_memory("the lowered graph");
 	DFG_TRY(find_needed(out_sorting));
 	for (; old < count && !l->place[old].is_new; old++)
 		place_node(out_sorting, old);
@@ -275,7 +271,7 @@ static struct dfg_err *clean_up(struct lower *l, struct dfg_keep *keep)
 	struct sorting sorting;
 	uint32_t *number = dfg_arena_zeros(l->scratch, (size_t)l->graph->count + 1, sizeof *number);
 	if (!number)
-		return no_memory();
+		return dfg_no_memory("the lowered graph");
 	DFG_TRY(drop_tests(l));
 	for (uint32_t n = 0; n < l->graph->count; n++)
 		for (uint32_t i = 0; i < l->graph->node[n].n_in; i++)

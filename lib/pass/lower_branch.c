@@ -27,11 +27,6 @@ struct side {
 	struct dfg_edge done;  /* a bool: all that a branch has to do is done */
 };
 
-static struct dfg_err *no_memory(void)
-{
-	return DFG_ERR(DFG_MEMORY, "out of memory");
-}
-
 struct dfg_err *dfg_lower_attr(
 	const struct lower *l, uint32_t call, const char *name, enum dfg_attr_kind kind, union dfg_value *out_value)
 {
@@ -133,7 +128,7 @@ static struct dfg_err *choose_half(struct choice *c, int port, const uint32_t *s
 	uint32_t n_in = c->branch->n_in;
 	out_half->arg = dfg_arena_zeros(c->l->scratch, (size_t)n_in + 1, sizeof *out_half->arg);
 	if (!out_half->arg)
-		return no_memory();
+		return dfg_no_memory("a lowered branch");
 	for (uint32_t i = 0; i < n_in; i++)
 		out_half->arg[i] = (struct dfg_edge){switched[i], port};
 	out_half->index = (struct dfg_edge){switched[n_in], port};
@@ -150,7 +145,7 @@ static struct dfg_err *merge_halves(
 {
 	side->ret = dfg_arena_zeros(c->l->scratch, (size_t)c->branch->n_out + 1, sizeof *side->ret);
 	if (!side->ret)
-		return no_memory();
+		return dfg_no_memory("a lowered branch");
 	for (uint32_t i = 0; i < c->branch->n_out; i++)
 		DFG_TRY(add_merge(
 			c, "output", c->branch->out_dtype[i], (struct dfg_edge[]){lower->ret[i], upper->ret[i]}, &side->ret[i]));
@@ -167,7 +162,7 @@ static struct dfg_err *choose(struct choice *c, struct side *side)
 	struct dfg_edge predicate = side->predicate;
 	uint32_t *switched = dfg_arena_zeros(c->l->scratch, (size_t)n_in + 2, sizeof *switched);
 	if (!switched)
-		return no_memory();
+		return dfg_no_memory("a lowered branch");
 	if (!side->has_predicate)
 		DFG_TRY(compare(c, "GreaterEqual", side->index, (int32_t)middle, side->pivot.node, &predicate));
 	for (uint32_t i = 0; i < n_in; i++)
@@ -188,7 +183,7 @@ static struct dfg_err *open_branches(struct choice *c, const struct dfg_func *co
 	DFG_TRY(dfg_lower_attr(c->l, c->call, "Tout", DFG_ATTR_LIST, &out));
 	c->branch = dfg_arena_zeros(c->l->scratch, c->branches, sizeof *c->branch);
 	if (!c->branch)
-		return no_memory();
+		return dfg_no_memory("a lowered branch");
 	for (uint32_t b = 0; b < c->branches; b++) {
 		DFG_TRY(dfg_lower_instance(c->l, func[b], &c->branch[b]));
 		DFG_TRY(dfg_lower_fits(&c->branch[b], in.list, out.list));
@@ -205,7 +200,7 @@ static struct dfg_err *find_control(
 	const struct scope *scope = &l->scope[l->place[call].scope];
 	*out_control = dfg_arena_zeros(l->scratch, (size_t)node->n_control + 1, sizeof **out_control);
 	if (!*out_control)
-		return no_memory();
+		return dfg_no_memory("a lowered branch");
 	for (*out_count = 0; *out_count < node->n_control; ++*out_count)
 		(*out_control)[*out_count] = node->in[node->n_in + *out_count].node;
 	if (scope->is_loop_body && l->place[of.node].is_fixed)
@@ -279,7 +274,7 @@ struct dfg_err *dfg_lower_case(struct lower *l, uint32_t call)
 	side.high = c.branches = branches.list->count;
 	const struct dfg_func **func = dfg_arena_zeros(l->scratch, (size_t)c.branches + 1, sizeof *func);
 	if (!func)
-		return no_memory();
+		return dfg_no_memory("a lowered branch");
 	for (uint32_t b = 0; b < c.branches; b++)
 		func[b] = branches.list->item[b].func;
 	DFG_TRY(open_branches(&c, func));

@@ -5,11 +5,6 @@
 
 enum { TENSORS_MOST = UINT16_MAX, CALLS_DEEP = 100 };
 
-static struct dfg_err *no_memory(void)
-{
-	return DFG_ERR(DFG_MEMORY, "out of memory");
-}
-
 /* Inputs, then nodes. */
 static struct dfg_err *name_parts(struct body *body)
 {
@@ -19,7 +14,7 @@ static struct dfg_err *name_parts(struct body *body)
 		bool is_new;
 		uint32_t number;
 		if (!dfg_map_put(&body->names, name, strlen(name), &number, &is_new))
-			return no_memory();
+			return dfg_no_memory("the body of a function");
 		if (!is_new)
 			return DFG_ERR(DFG_DATA, "two inputs or nodes are named '%s'", name);
 	}
@@ -46,7 +41,7 @@ static struct dfg_err *mark_before(struct lower *l, const struct body *body, boo
 	const struct dfg_function *function = &body->function;
 	uint32_t *todo = dfg_arena_zeros(l->scratch, (size_t)function->n_node + 1, sizeof *todo), count = 0;
 	if (!todo)
-		return no_memory();
+		return dfg_no_memory("the body of a function");
 	for (uint32_t n = 0; n < function->n_node; n++)
 		if (marked[n])
 			todo[count++] = n;
@@ -80,7 +75,7 @@ static struct dfg_err *find_last(struct lower *l, struct body *body)
 	bool *is_last = dfg_arena_zeros(l->scratch, (size_t)function->n_node + 1, 1);
 	body->last = dfg_arena_zeros(l->scratch, (size_t)function->n_node + 1, sizeof *body->last);
 	if (!before_result || !before_last || !is_last || !body->last)
-		return no_memory();
+		return dfg_no_memory("the body of a function");
 	for (uint32_t i = 0; i < function->n_out; i++) {
 		uint32_t part = function->out[i].from ? part_of(body, function->out[i].from) : DFG_NONE;
 		if (part != DFG_NONE && part >= function->n_in)
@@ -112,7 +107,7 @@ static struct dfg_err *open_body(struct lower *l, uint32_t number, struct body *
 	body->is_open = true;
 	body->used = dfg_arena_zeros(l->scratch, (size_t)function->n_in + 1, 1);
 	if (!body->used)
-		return no_memory();
+		return dfg_no_memory("the body of a function");
 	DFG_TRY(name_parts(body));
 	for (uint32_t n = 0; n < function->n_node; n++)
 		for (uint32_t i = 0; i < function->node[n].n_input; i++)
@@ -244,7 +239,7 @@ static struct dfg_err *lay_out(struct lower *l, const struct instance *instance,
 {
 	uint32_t width, *first = dfg_arena_zeros(l->scratch, (size_t)n_port + 1, sizeof *first);
 	if (!first)
-		return no_memory();
+		return dfg_no_memory("the body of a function");
 	for (uint32_t p = 0; p < n_port; p++) {
 		DFG_TRY(port_tensors(instance, &port[p], NULL, &width));
 		first[p + 1] = first[p] + width;
@@ -253,7 +248,7 @@ static struct dfg_err *lay_out(struct lower *l, const struct instance *instance,
 	}
 	enum dfg_dtype *dtype = dfg_arena_zeros(l->scratch, (size_t)first[n_port] + 1, sizeof *dtype);
 	if (!dtype)
-		return no_memory();
+		return dfg_no_memory("the body of a function");
 	for (uint32_t p = 0; p < n_port; p++)
 		DFG_TRY(port_tensors(instance, &port[p], dtype + first[p], &width));
 	*out_first = first;
@@ -319,7 +314,7 @@ static struct dfg_err *fill_func(struct lower *l, const struct instance *instanc
 	struct dfg_func *func = dfg_arena_zeros(l->graph->arena, 1, sizeof *func);
 	struct dfg_attr *attr = dfg_arena_zeros(l->graph->arena, (size_t)value->func->n_attr + 1, sizeof *attr);
 	if (!func || !attr)
-		return no_memory();
+		return dfg_no_memory("the body of a function");
 	*func = (struct dfg_func){value->func->name, attr, value->func->n_attr};
 	for (uint32_t i = 0; i < func->n_attr; i++) {
 		attr[i] = value->func->attr[i];
@@ -334,7 +329,7 @@ static struct dfg_err *fill_list(struct lower *l, const struct instance *instanc
 	struct dfg_list *list = dfg_arena_zeros(l->graph->arena, 1, sizeof *list);
 	union dfg_value *item = dfg_arena_zeros(l->graph->arena, (size_t)value->list->count + 1, sizeof *item);
 	if (!list || !item)
-		return no_memory();
+		return dfg_no_memory("the body of a function");
 	*list = (struct dfg_list){value->list->kind, value->list->count, item};
 	for (uint32_t i = 0; i < list->count; i++) {
 		item[i] = value->list->item[i];
@@ -374,7 +369,7 @@ struct dfg_err *dfg_lower_attrs(
 		return NULL;
 	*out_attr = dfg_arena_zeros(l->graph->arena, node->n_attr, sizeof **out_attr);
 	if (!*out_attr)
-		return no_memory();
+		return dfg_no_memory("the body of a function");
 	for (uint32_t i = 0; i < node->n_attr; i++) {
 		(*out_attr)[i] = node->attr[i];
 		DFG_TRY(fill_attr(l, instance, &(*out_attr)[i]));

@@ -17,15 +17,10 @@ struct reach {
 	bool moves;         /* some input is dead when the anchor is */
 };
 
-static struct dfg_err *no_memory(void)
-{
-	return DFG_ERR(DFG_MEMORY, "out of memory");
-}
-
 static struct dfg_err *push(struct lower *l, struct dfg_edge edge)
 {
 	if (!dfg_reserve(&l->edge, &l->edge_room, (size_t)l->edges + 1, sizeof *l->edge))
-		return no_memory();
+		return dfg_no_memory("the body of a function");
 	l->edge[l->edges++] = edge;
 	return NULL;
 }
@@ -158,7 +153,7 @@ static struct dfg_err *connect(struct inlining *in, uint32_t n)
 	DFG_TRY(dfg_lower_spend(l, l->edges));
 	node->in = dfg_arena_zeros(l->graph->arena, (size_t)l->edges + 1, sizeof *node->in);
 	if (!node->in)
-		return no_memory();
+		return dfg_no_memory("the body of a function");
 	if (l->edges)
 		memcpy(node->in, l->edge, l->edges * sizeof *l->edge);
 	return NULL;
@@ -169,7 +164,7 @@ static struct dfg_err *rename_frame(struct lower *l, const char *prefix, struct 
 {
 	const char *name = dfg_arena_copy(l->graph->arena, attr->value.s.s, attr->value.s.length);
 	if (!name)
-		return no_memory();
+		return dfg_no_memory("the body of a function");
 	DFG_TRY(dfg_lower_path(l, prefix, name, &name));
 	attr->value.s = (struct dfg_string){name, strlen(name)};
 	return NULL;
@@ -187,7 +182,7 @@ static struct dfg_err *set_attrs(
 	struct dfg_attr *attr = dfg_arena_zeros(l->graph->arena, node->n_attr, sizeof *attr);
 	uint32_t count = 0;
 	if (!attr)
-		return no_memory();
+		return dfg_no_memory("the body of a function");
 	for (uint32_t i = 0; i < node->n_attr; i++) {
 		if (!strcmp(node->attr[i].name, "_class"))
 			continue;
@@ -249,7 +244,7 @@ static struct dfg_err *open_scope(struct inlining *in)
 	const struct binding *binding = in->binding;
 	uint32_t parent = l->place[binding->call].scope;
 	if (!dfg_reserve(&l->scope, &l->scope_room, (size_t)l->scopes + 1, sizeof *l->scope))
-		return no_memory();
+		return dfg_no_memory("the body of a function");
 	in->scope = l->scopes++;
 	l->scope[in->scope] = (struct scope){
 		.call = binding->call,
@@ -282,7 +277,7 @@ static struct dfg_err *inline_body(struct inlining *in, struct binding *binding)
 	binding->n_last = body->n_last;
 	binding->last = dfg_arena_zeros(l->scratch, (size_t)body->n_last + 1, sizeof *binding->last);
 	if (!binding->last)
-		return no_memory();
+		return dfg_no_memory("the body of a function");
 	for (uint32_t i = 0; i < body->n_last; i++)
 		binding->last[i] = in->first + body->last[i];
 	return NULL;
@@ -294,7 +289,7 @@ struct dfg_err *dfg_lower_body(struct lower *l, struct binding *binding)
 	DFG_TRY(dfg_lower_descend(l, binding->call, binding->instance->number));
 	binding->ret = dfg_arena_zeros(l->scratch, (size_t)binding->instance->n_out + 1, sizeof *binding->ret);
 	if (!binding->ret)
-		return no_memory();
+		return dfg_no_memory("the body of a function");
 	return dfg_err_note(inline_body(&in, binding), "function '%.200s'", in.body->function.name);
 }
 
@@ -321,7 +316,7 @@ struct dfg_err *dfg_lower_anchor(struct lower *l, uint32_t call, uint32_t *out_a
 	uint32_t n_in = node->n_in, n_control = node->n_control, count = 0, anchor = scope->anchor;
 	uint32_t *control = dfg_arena_zeros(l->scratch, (size_t)n_in + n_control + 1, sizeof *control);
 	if (!control)
-		return no_memory();
+		return dfg_no_memory("the body of a function");
 	for (uint32_t i = 0; i < n_control; i++)
 		control[count++] = node->in[n_in + i].node;
 	for (uint32_t i = 0; i < n_in && uneven; i++)

@@ -6,21 +6,16 @@
 
 enum { BYTES_A_UNIT = 64 };
 
-static struct dfg_err *no_memory(void)
-{
-	return DFG_ERR(DFG_MEMORY, "out of memory");
-}
-
 struct dfg_err *dfg_lower_path(struct lower *l, const char *scope, const char *name, const char **out_path)
 {
 	*out_path = dfg_arena_path(l->graph->arena, scope, name);
-	return *out_path ? NULL : no_memory();
+	return *out_path ? NULL : dfg_no_memory("the nodes of a lowered function");
 }
 
 struct dfg_err *dfg_lower_numbered(struct lower *l, const char *name, uint32_t number, const char **out_name)
 {
 	*out_name = dfg_arena_number(l->graph->arena, name, '_', number);
-	return *out_name ? NULL : no_memory();
+	return *out_name ? NULL : dfg_no_memory("the nodes of a lowered function");
 }
 
 struct dfg_err *dfg_lower_put(struct lower *l, struct dfg_node *node, uint32_t scope, uint32_t *out_number)
@@ -28,7 +23,7 @@ struct dfg_err *dfg_lower_put(struct lower *l, struct dfg_node *node, uint32_t s
 	DFG_TRY(dfg_lower_spend(l, 1 + strlen(node->name) / BYTES_A_UNIT));
 	DFG_TRY(dfg_names_unused(&l->names, l->graph, node->name, &node->name));
 	if (!dfg_reserve(&l->place, &l->place_room, (size_t)l->graph->count + 1, sizeof *l->place))
-		return no_memory();
+		return dfg_no_memory("the nodes of a lowered function");
 	DFG_TRY(dfg_graph_add(l->graph, node, out_number));
 	l->place[*out_number] = (struct place){.scope = scope, .is_new = true};
 	return NULL;
@@ -41,7 +36,7 @@ static struct dfg_err *copy_attrs(struct lower *l, const struct dfg_attr *attr, 
 		return NULL;
 	node->attr = dfg_arena_zeros(l->graph->arena, count, sizeof *attr);
 	if (!node->attr)
-		return no_memory();
+		return dfg_no_memory("the nodes of a lowered function");
 	memcpy(node->attr, attr, count * sizeof *attr);
 	return NULL;
 }
@@ -54,7 +49,7 @@ static struct dfg_err *join_inputs(struct lower *l, const struct dfg_edge *in, u
 	node->n_control = 0;
 	node->in = dfg_arena_zeros(l->graph->arena, (size_t)n_in + n_control + 1, sizeof *node->in);
 	if (!node->in)
-		return no_memory();
+		return dfg_no_memory("the nodes of a lowered function");
 	if (n_in)
 		memcpy(node->in, in, n_in * sizeof *in);
 	for (uint32_t i = 0; i < n_control; i++) {
@@ -94,7 +89,7 @@ struct dfg_err *dfg_lower_int(
 	struct dfg_literal *literal = dfg_arena_zeros(l->graph->arena, 1, sizeof *literal);
 	int32_t *data = dfg_arena_zeros(l->graph->arena, 1, sizeof *data);
 	if (!literal || !data)
-		return no_memory();
+		return dfg_no_memory("the nodes of a lowered function");
 	*data = value;
 	*literal = (struct dfg_literal){DFG_I32, DFG_SHAPE_SCALAR, true, 1, data};
 	const struct dfg_attr attr[] = {DFG_ATTR_T("dtype", DFG_I32), {"value", DFG_ATTR_TENSOR, {.tensor = literal}}};
@@ -112,7 +107,7 @@ static struct dfg_err *finish_attrs(struct lower *l, const struct instance *inst
 	union dfg_value *item = dfg_arena_zeros(l->graph->arena, (size_t)instance->n_out + 1, sizeof *item);
 	uint32_t count = 0;
 	if (!attr || !list || !item)
-		return no_memory();
+		return dfg_no_memory("the nodes of a lowered function");
 	for (uint32_t i = 0; i < instance->n_out; i++)
 		item[i].dtype = instance->out_dtype[i];
 	*list = (struct dfg_list){DFG_ATTR_DTYPE, instance->n_out, item};

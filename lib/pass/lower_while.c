@@ -24,11 +24,6 @@ struct loop {
 	bool waits;             /* something happens in it, besides its results */
 };
 
-static struct dfg_err *no_memory(void)
-{
-	return DFG_ERR(DFG_MEMORY, "out of memory");
-}
-
 static enum dfg_dtype dtype_of(const struct loop *loop, uint32_t i)
 {
 	return i < loop->count ? loop->body.in_dtype[i] : DFG_I32;
@@ -73,7 +68,7 @@ static struct dfg_err *take_room(struct loop *loop)
 	uint32_t *number = dfg_arena_zeros(arena, 4 * room, sizeof *number);
 	loop->value = dfg_arena_zeros(arena, room, sizeof *loop->value);
 	if (!loop->varies || !number || !loop->value)
-		return no_memory();
+		return dfg_no_memory("a lowered loop");
 	loop->enter = number;
 	loop->merge = number + room;
 	loop->side = number + 2 * room;
@@ -101,7 +96,7 @@ static struct dfg_err *name_frame(struct loop *loop)
 	loop->frame = wanted;
 	for (;;) {
 		if (!dfg_map_put(&l->frames, loop->frame, strlen(loop->frame), &number, &is_new))
-			return no_memory();
+			return dfg_no_memory("a lowered loop");
 		if (is_new)
 			return NULL;
 		DFG_TRY(dfg_lower_numbered(l, wanted, ++n, &loop->frame));
@@ -116,7 +111,7 @@ static struct dfg_err *add_enter(struct loop *loop, uint32_t i, struct dfg_edge 
 	const struct scope *scope = &l->scope[l->place[loop->call].scope];
 	uint32_t *control = dfg_arena_zeros(l->scratch, (size_t)node->n_control + 1, sizeof *control), count = 0;
 	if (!control)
-		return no_memory();
+		return dfg_no_memory("a lowered loop");
 	for (; count < node->n_control; count++)
 		control[count] = node->in[node->n_in + count].node;
 	if (scope->is_loop_body && l->place[from.node].is_fixed)
@@ -272,7 +267,7 @@ struct dfg_err *dfg_lower_while(struct lower *l, uint32_t call)
 	DFG_TRY(write_body(&loop));
 	struct dfg_edge *out = dfg_arena_zeros(l->scratch, (size_t)loop.count + 1, sizeof *out);
 	if (!out)
-		return no_memory();
+		return dfg_no_memory("a lowered loop");
 	for (uint32_t i = 0; i < loop.count; i++)
 		out[i] = loop.varies[i] ? (struct dfg_edge){loop.exit[i], 0} : l->graph->node[call].in[i];
 	bool must_end = loop.waits || loop.varies[loop.count];

@@ -55,11 +55,6 @@ static struct dfg_err *clone(struct cut *c, uint32_t n, uint32_t device)
 	return add_way(c, n, &way);
 }
 
-static struct dfg_err *no_memory(void)
-{
-	return DFG_ERR(DFG_MEMORY, "no memory for a transfer");
-}
-
 static struct dfg_attr text_attr(const char *name, struct dfg_string text)
 {
 	return (struct dfg_attr){name, DFG_ATTR_STRING, {.s = text}};
@@ -105,7 +100,7 @@ static struct dfg_err *end_attrs(
 	struct dfg_attr *attr =
 		dfg_arena_zeros(c->arena, is_shared ? SEND_ATTRS + 1 : SEND_ATTRS + 1 + RECV_ATTRS, sizeof *attr);
 	if (!attr || (!is_shared && !shape))
-		return no_memory();
+		return dfg_no_memory("a transfer");
 	struct dfg_attr *end = put_attrs(c, transfer, shape, attr);
 	*end++ = (struct dfg_attr){"tensor_type", DFG_ATTR_DTYPE, {.dtype = transfer->dtype}};
 	recv->attr = attr + 1;
@@ -123,7 +118,7 @@ static struct dfg_err *inputs(struct cut *c, struct dfg_node *node, struct dfg_e
 	node->n_in = data.node != DFG_NONE;
 	node->n_control = control != DFG_NONE;
 	if (!(node->in = dfg_arena_zeros(c->arena, node->n_in + node->n_control, sizeof *node->in)))
-		return no_memory();
+		return dfg_no_memory("a transfer");
 	if (node->n_in)
 		node->in[0] = data;
 	if (node->n_control)
@@ -140,7 +135,7 @@ static struct dfg_err *add_signal(struct cut *c, uint32_t after, struct dfg_edge
 	struct dfg_node node = {.op_name = "Const", .attr = (struct dfg_attr *)attr, .n_attr = 2};
 	out_edge->port = 0;
 	if (!(node.name = dfg_arena_number(c->arena, "_dfg/signal", '/', c->transfers)))
-		return no_memory();
+		return dfg_no_memory("a transfer");
 	DFG_TRY(inputs(c, &node, (struct dfg_edge){DFG_NONE, 0}, after));
 	return dfg_cut_add(c, &node, cut_device(c, after), &out_edge->node);
 }
@@ -153,7 +148,7 @@ static struct dfg_err *add_ends(struct cut *c, const struct dfg_transfer *transf
 	send.name = dfg_arena_number(c->arena, "_dfg/send", '/', c->transfers);
 	recv.name = dfg_arena_number(c->arena, "_dfg/recv", '/', c->transfers);
 	if (!send.name || !recv.name)
-		return no_memory();
+		return dfg_no_memory("a transfer");
 	DFG_TRY(end_attrs(c, transfer, &send, &recv));
 	DFG_TRY(inputs(c, &send, data, gate[0]));
 	DFG_TRY(inputs(c, &recv, (struct dfg_edge){DFG_NONE, 0}, gate[1]));
@@ -199,7 +194,7 @@ static struct dfg_err *describe(struct cut *c, uint32_t reader, struct dfg_edge 
 		.loop = "",
 	};
 	if (!out->tensor)
-		return no_memory();
+		return dfg_no_memory("a transfer");
 	if (is_signal)
 		return NULL;
 	DFG_TRY(check_crossing(c, reader, edge));
@@ -248,7 +243,7 @@ static struct dfg_err *transfer(struct cut *c, uint32_t reader, struct dfg_edge 
 	DFG_TRY(gates(c, edge, &transfer, gate));
 	DFG_TRY(add_ends(c, &transfer, data, gate, &way));
 	if (!dfg_reserve(&c->transfer, &c->transfer_room, c->transfers + 1, sizeof *c->transfer))
-		return no_memory();
+		return dfg_no_memory("a transfer");
 	c->transfer[c->transfers++] = transfer;
 	return add_way(c, edge.node, &way);
 }
@@ -310,7 +305,7 @@ static struct dfg_err *lead_all(struct cut *c)
 		const struct dfg_node *node = &c->graph->node[n];
 		c->in[n] = dfg_arena_zeros(c->arena, (size_t)node->n_in + node->n_control, sizeof **c->in);
 		if (!c->in[n])
-			return no_memory();
+			return dfg_no_memory("a transfer");
 		DFG_TRY(lead_inputs(c, n, 0, node->n_in));
 	}
 	for (uint32_t n = 0; n < c->graph->count; n++) {

@@ -19,11 +19,6 @@ enum {
 	DEPTH_MOST = 16, /* loops around a transfer: a link's key has room for no more */
 };
 
-static struct dfg_err *no_memory(const struct cut *c)
-{
-	return DFG_ERR(DFG_MEMORY, "no memory to cut %u loops", c->loops.count);
-}
-
 static const char *words(const struct cut *c, uint32_t loop)
 {
 	return c->spread[loop].path;
@@ -144,7 +139,7 @@ static struct dfg_err *name_loops(struct cut *c)
 		c->spread[l].path =
 			dfg_arena_print(c->arena, "%s%s%.*s", outer, *outer ? "/" : "", (int)loop->name.length, loop->name.s);
 		if (!c->spread[l].path)
-			return no_memory(c);
+			return dfg_no_memory("the loops of the parts");
 	}
 	return NULL;
 }
@@ -198,7 +193,7 @@ static struct dfg_err *add_start(struct cut *c, uint32_t device)
 		return NULL;
 	struct dfg_node node = {.op_name = "Const", .attr = (struct dfg_attr *)attr, .n_attr = 2};
 	node.name = dfg_arena_print(c->arena, "_dfg/start/%u", device);
-	return node.name ? dfg_cut_add(c, &node, device, &c->start[device]) : no_memory(c);
+	return node.name ? dfg_cut_add(c, &node, device, &c->start[device]) : dfg_no_memory("the loops of the parts");
 }
 
 /* Where it is entered: in the loop around it. */
@@ -234,7 +229,7 @@ static struct dfg_err *ring_attrs(const struct cut *c, uint32_t loop, int which,
 {
 	struct dfg_attr *attr = dfg_arena_zeros(c->arena, 3, sizeof *attr);
 	if (!attr)
-		return no_memory(c);
+		return dfg_no_memory("the loops of the parts");
 	attr[node->n_attr++] =
 		which == TURN ? DFG_ATTR_I("N", 2) : (struct dfg_attr){"T", DFG_ATTR_DTYPE, {.dtype = DFG_F32}};
 	if (which == TURN)
@@ -257,7 +252,7 @@ static struct dfg_err *add_control(struct cut *c, uint32_t loop, uint32_t device
 		node.name = dfg_arena_print(c->arena, "_dfg/loop/%u/%u/%s", loop, device, ring[i].name);
 		node.in = dfg_arena_zeros(c->arena, 2, sizeof *node.in);
 		if (!node.name || !node.in)
-			return no_memory(c);
+			return dfg_no_memory("the loops of the parts");
 		for (uint32_t e = 0; e < node.n_in; e++)
 			node.in[e] = (struct dfg_edge){first + (uint32_t)ring[i].in[e].node, ring[i].in[e].port};
 		if (i == ENTER)
@@ -289,7 +284,7 @@ static struct dfg_err *find_shapes(struct cut *c)
 {
 	uint32_t *order = dfg_arena_zeros(&c->scratch, (size_t)c->graph->count + 1, sizeof *order);
 	if (!order)
-		return no_memory(c);
+		return dfg_no_memory("the loops of the parts");
 	DFG_TRY(dfg_loops_order(c->graph, &c->loops, &c->scratch, order));
 	DFG_TRY(dfg_builder_init(&c->builder, c->graph));
 	DFG_TRY(dfg_turn_shapes(&c->builder, &c->loops, order, &c->scratch));
@@ -313,7 +308,7 @@ struct dfg_err *dfg_cut_loops(struct cut *c, const uint32_t *order)
 	c->is_copied = dfg_arena_zeros(&c->scratch, (size_t)c->graph->count + 1, sizeof *c->is_copied);
 	c->is_uneven = dfg_arena_zeros(&c->scratch, (size_t)c->graph->count + 1, sizeof *c->is_uneven);
 	if (!c->spread || !c->control || !c->start || !c->is_copied || !c->is_uneven)
-		return no_memory(c);
+		return dfg_no_memory("the loops of the parts");
 	if (c->loops.count == 1)
 		return NULL;
 	for (uint32_t d = 0; d < c->options->devices; d++)

@@ -33,11 +33,6 @@ static void put(struct laying *l, uint32_t n, const struct dfg_node *node)
 	l->part->node[l->part->count++] = *node;
 }
 
-static struct dfg_err *no_memory(const struct cut *c)
-{
-	return DFG_ERR(DFG_MEMORY, "no memory for the parts of %u nodes", c->graph->count);
-}
-
 static bool is_waiting(const struct laying *l, uint32_t n)
 {
 	return n >= l->c->graph->count && l->number[n] == DFG_NONE;
@@ -74,7 +69,7 @@ static struct dfg_err *put_added(struct laying *l, uint32_t n)
 			continue;
 		}
 		if (!dfg_reserve(&l->stack, &l->stack_room, depth + 1, sizeof *l->stack))
-			return no_memory(l->c);
+			return dfg_no_memory("the parts of the graph");
 		l->stack[depth++] = (struct step){from, 0};
 	}
 }
@@ -202,13 +197,13 @@ static struct dfg_err *share_out(struct cut *c, struct laying *l, uint32_t parts
 {
 	uint32_t *node = dfg_arena_zeros(&c->scratch, (size_t)nodes + 1, sizeof *node);
 	if (!node)
-		return no_memory(c);
+		return dfg_no_memory("the parts of the graph");
 	for (uint32_t n = 0; n < nodes; n++)
 		l[cut_device(c, n)].count++;
 	for (uint32_t d = 0; d < parts; d++) {
 		if (!dfg_reserve(&l[d].part->node, &l[d].part->room, l[d].count, sizeof *l[d].part->node) ||
 			!dfg_map_reserve(&l[d].part->names, l[d].count))
-			return no_memory(c);
+			return dfg_no_memory("the parts of the graph");
 		l[d].node = node;
 		node += l[d].count;
 		l[d].count = 0;
@@ -247,7 +242,7 @@ struct dfg_err *dfg_cut_parts(struct cut *c, struct dfg_parts *out_parts)
 	struct laying *l = dfg_arena_zeros(&c->scratch, parts, sizeof *l);
 	struct dfg_graph *part = dfg_arena_zeros(c->arena, parts, sizeof *part);
 	if (!number || !seen || !l || !part)
-		return no_memory(c);
+		return dfg_no_memory("the parts of the graph");
 	memset(number, 0xff, ((size_t)nodes + 1) * sizeof *number); /* DFG_NONE */
 	for (uint32_t d = 0; d < parts; d++) {
 		part[d] = empty_part(c);

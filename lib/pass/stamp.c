@@ -28,11 +28,6 @@ struct stamp {
 	} * dx;
 };
 
-static struct dfg_err *no_memory(void)
-{
-	return DFG_ERR(DFG_MEMORY, "no memory for a gradient");
-}
-
 /* Which of the edges are the same one: a rule's nodes cannot tell them apart. */
 static uint64_t pattern_of(const struct dfg_site *site)
 {
@@ -82,7 +77,7 @@ struct dfg_err *dfg_stamps_settle(struct dfg_stamps *stamps)
 		bool is_new;
 		uint32_t number, length = stamps->late[i].length, hash = stamps->late[i].hash;
 		if (!dfg_map_put_hash(&graph->names, graph->node[n].name, length, hash, &number, &is_new))
-			return no_memory();
+			return dfg_no_memory("a gradient");
 		if (!is_new)
 			return DFG_ERR(DFG_BUG, "a name was thought free: '%.200s'", graph->node[n].name);
 	}
@@ -105,7 +100,7 @@ static struct dfg_err *make_room(struct dfg_builder *builder, const struct stamp
 	if (!dfg_reserve(&graph->node, &graph->room, (size_t)graph->count + stamp->n_node, sizeof *graph->node) ||
 		!dfg_reserve(&facts->fact, &facts->room, facts->count + stamp->outputs, sizeof(void *)) ||
 		!dfg_reserve(&facts->first, &facts->nodes_room, facts->nodes + stamp->n_node + 1, sizeof *facts->first))
-		return no_memory();
+		return dfg_no_memory("a gradient");
 	return NULL;
 }
 
@@ -139,7 +134,7 @@ static struct dfg_err *add_nodes(struct dfg_stamps *stamps, const struct dfg_sit
 	struct dfg_edge *in = dfg_arena_zeros(graph->arena, stamp->edges, sizeof *in);
 	char *name = dfg_arena_zeros(graph->arena, stamp->n_node * (scope + 1) + stamp->letters, 1);
 	if (!in || !name)
-		return no_memory();
+		return dfg_no_memory("a gradient");
 	DFG_TRY(make_room(builder, stamp));
 	for (uint32_t i = 0; i < stamp->n_node; i++) {
 		const struct stamped_node *from = &stamp->node[i];
@@ -222,7 +217,7 @@ static struct dfg_err *keep_node(
 	const struct dfg_fact **fact = dfg_arena_zeros(arena, dfg_facts_outputs(facts, n), sizeof(void *));
 	*out_kept = is_plain(k, node);
 	if (!in || !fact)
-		return no_memory();
+		return dfg_no_memory("a gradient");
 	for (uint32_t i = 0; i < node->n_in && *out_kept; i++)
 		*out_kept = refer(k, node->in[i], &in[i]);
 	to->like = *node;
@@ -254,7 +249,7 @@ static struct dfg_err *fill(
 	struct stamped_dx *dx = dfg_arena_zeros(arena, stamp->n_dx, sizeof *dx);
 	*out_kept = true;
 	if (!to || !dx)
-		return no_memory();
+		return dfg_no_memory("a gradient");
 	stamp->node = to;
 	stamp->dx = dx;
 	for (uint32_t i = 0; i < stamp->n_node && *out_kept; i++)
@@ -279,10 +274,10 @@ struct dfg_err *dfg_stamp_keep(
 	size_t length = site->words * sizeof *site->key;
 	char *entry = dfg_arena_zeros(&stamps->arena, length + sizeof stamp, 1);
 	if (!entry)
-		return no_memory();
+		return dfg_no_memory("a gradient");
 	memcpy(entry, site->key, length);
 	memcpy(entry + length, &stamp, sizeof stamp);
-	return dfg_map_put(&stamps->map, entry, length, &number, NULL) ? NULL : no_memory();
+	return dfg_map_put(&stamps->map, entry, length, &number, NULL) ? NULL : dfg_no_memory("a gradient");
 }
 
 void dfg_stamps_release(struct dfg_stamps *stamps)

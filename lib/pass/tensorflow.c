@@ -47,11 +47,6 @@ struct rewriting {
 	uint32_t arrays;
 };
 
-static struct dfg_err *no_memory(void)
-{
-	return DFG_ERR(DFG_MEMORY, "no memory for tensor arrays");
-}
-
 static const struct dfg_node *node_of(const struct rewriting *r, uint32_t n)
 {
 	return &r->graph->node[n];
@@ -65,7 +60,7 @@ static struct dfg_err *stand_for(struct rewriting *r, uint32_t n)
 	size_t length = end ? (size_t)(end - node->name) : strlen(node->name);
 	r->builder.device = node->device;
 	r->mirror.scope = dfg_arena_copy(&r->mirror.arena, node->name, length);
-	return r->mirror.scope ? NULL : no_memory();
+	return r->mirror.scope ? NULL : dfg_no_memory("tensor arrays");
 }
 
 /* Behind all that only hands a key on, or widens it. */
@@ -106,7 +101,7 @@ static struct dfg_err *add_array(struct rewriting *r, const struct array *array)
 {
 	struct array *copy = dfg_arena_zeros(r->scratch, 1, sizeof *copy);
 	if (!copy)
-		return no_memory();
+		return dfg_no_memory("tensor arrays");
 	*copy = *array;
 	copy->number = r->arrays++;
 	copy->next = r->array[array->loop];
@@ -165,7 +160,7 @@ static struct dfg_err *write_array(struct rewriting *r, struct array *array, str
 {
 	struct dfg_edge *in = dfg_arena_zeros(r->scratch, (size_t)array->n_control + 4, sizeof *in);
 	if (!in)
-		return no_memory();
+		return dfg_no_memory("tensor arrays");
 	DFG_TRY(stand_for(r, array->save));
 	DFG_TRY(bring_in(r, array->handle, array->loop, &in[0]));
 	in[1] = array->index;
@@ -212,7 +207,7 @@ static struct dfg_err *come_back(struct rewriting *r, const struct turn *turn, s
 	const struct dfg_attr n = DFG_ATTR_I("N", turn->sides);
 	struct dfg_edge *in = dfg_arena_zeros(r->scratch, (size_t)turn->sides, sizeof *in);
 	if (!in)
-		return no_memory();
+		return dfg_no_memory("tensor arrays");
 	for (int side = 0; side < turn->sides; side++)
 		in[side] = (struct dfg_edge){turn->side.node, side};
 	in[turn->side.port] = *flow;
@@ -237,7 +232,7 @@ static struct dfg_err *write_all(struct rewriting *r, struct array **array, uint
 		uint32_t turns = r->mirror.liveness.set[place.set].count;
 		struct turn *turn = dfg_arena_zeros(r->scratch, (size_t)turns + 1, sizeof *turn);
 		if (!turn)
-			return no_memory();
+			return dfg_no_memory("tensor arrays");
 		DFG_TRY(stand_for(r, array[i]->save));
 		DFG_TRY(go_onto(r, &place, flow, turn, &turns));
 		for (; i < count && array[i]->place.set == place.set; i++)
@@ -260,7 +255,7 @@ static struct dfg_err *hand_out(struct rewriting *r, const struct array *array, 
 		.control = control,
 		.n_control = 1};
 	if (!control)
-		return no_memory();
+		return dfg_no_memory("tensor arrays");
 	if (!outer.key) {
 		r->store[array->save].handle = array->handle;
 		r->store[array->save].flow = flow;
@@ -283,7 +278,7 @@ static struct dfg_err *list_arrays(
 		count++;
 	*out_count = count;
 	if (!(*out_array = dfg_arena_zeros(r->scratch, (size_t)count + 1, sizeof **out_array)))
-		return no_memory();
+		return dfg_no_memory("tensor arrays");
 	for (struct array *array = r->array[loop]; array; array = array->next)
 		(*out_array)[--count] = array;
 	return NULL;
@@ -357,7 +352,7 @@ static struct dfg_err *rewrite_load(struct rewriting *r, uint32_t load)
 	struct dfg_edge handle = store->handle, *in = dfg_arena_zeros(r->scratch, (size_t)node.n_control + 3, sizeof *in);
 	struct dfg_spot place;
 	if (!in)
-		return no_memory();
+		return dfg_no_memory("tensor arrays");
 	DFG_TRY(stand_for(r, load));
 	DFG_TRY(dfg_mirror_spot(&r->mirror, (struct dfg_edge){load, 0}, &place));
 	if (node.n_in == 1)
@@ -477,7 +472,7 @@ static struct dfg_err *part_doubles(struct rewriting *r, bool *out_any)
 		r->builder.device = node->device;
 		const char *name = dfg_arena_print(r->scratch, "%s/side", node->name);
 		if (!name)
-			return no_memory();
+			return dfg_no_memory("tensor arrays");
 		DFG_TRY(dfg_build_op(&r->builder, "Identity", name, &in, 1, &side));
 		for (uint32_t i = 0; i < node_of(r, n)->n_in; i++)
 			r->graph->node[n].in[i] = side;
@@ -497,7 +492,7 @@ static struct dfg_err *arrange(struct rewriting *r, struct dfg_keep *keep)
 	};
 	uint32_t *number = dfg_arena_zeros(r->scratch, count, sizeof *number);
 	if (!sorting.met || !sorting.order || !sorting.visit || !number)
-		return no_memory();
+		return dfg_no_memory("tensor arrays");
 	read_replaced(r, keep);
 	for (uint32_t n = 0; n < r->graph->count; n++)
 		place_node(&sorting, n < r->count ? replaced(r, (struct dfg_edge){n, 0}).node : n);
@@ -515,7 +510,7 @@ static struct dfg_err *begin(struct rewriting *r)
 	r->store = dfg_arena_zeros(r->scratch, (size_t)r->count + 1, sizeof *r->store);
 	r->array = dfg_arena_zeros(r->scratch, m->loops.count, sizeof(void *));
 	if (!order || !r->store || !r->array)
-		return no_memory();
+		return dfg_no_memory("tensor arrays");
 	DFG_TRY(dfg_loops_order(r->graph, &m->loops, r->scratch, order));
 	DFG_TRY(dfg_turn_shapes(&r->builder, &m->loops, order, r->scratch));
 	return dfg_mirror_begin(m, 0);
@@ -549,7 +544,7 @@ static struct dfg_err *rewrite(struct rewriting *r, struct dfg_keep *keep, uint3
 	if (!any && !stores)
 		return NULL;
 	if (!(r->instead = dfg_arena_zeros(r->scratch, (size_t)r->count + 1, sizeof *r->instead)))
-		return no_memory();
+		return dfg_no_memory("tensor arrays");
 	for (uint32_t n = 0; n < r->count; n++)
 		r->instead[n] = (struct dfg_edge){n, 0};
 	if (stores)

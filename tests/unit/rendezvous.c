@@ -477,7 +477,7 @@ static void short_memory_fails_the_step(void **state)
 		dfg_mem = heap;
 		whole = !err;
 		if (err)
-			fails(err, DFG_MEMORY, "out of memory");
+			fails(err, DFG_MEMORY, "memory");
 		else
 			assert_true(there);
 		dfg_tensor_release(&message.tensor);
