@@ -79,8 +79,9 @@ DFG_MUST_CHECK struct dfg_err *dfg_find_overlap(
 DFG_MUST_CHECK struct dfg_err *dfg_guards_find(
 	struct dfg_plan *plan, struct dfg_arena *scratch, struct course *course, bool *out_odd);
 
-/* explain.c: whether all was chosen, by flag, that the guard asks for; why a fetch is dead. */
+/* guard.c: whether all was chosen, by flag, that the guard asks for. */
 bool dfg_guard_holds(const struct course *course, const int32_t *chosen, uint32_t guard);
+/* dead_branch.c */
 DFG_MUST_CHECK struct dfg_err *dfg_dead_branch(const struct dfg_plan *plan, const int32_t *chosen, uint32_t fetch);
 
 /* guard.c: whether no choice makes both live. */

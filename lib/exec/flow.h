@@ -36,7 +36,7 @@ struct port {
 	struct fate fate;              /* of the last dead value that was sent */
 };
 
-/* "[3,4]"; and "in iteration 3 of loop 'w'", of all loops around: "in iteration [3,4] of loop 'outer/w'": explain.c */
+/* "[3,4]"; and "in iteration 3 of loop 'w'", of all loops around: "in iteration [3,4] of loop 'outer/w'": words.c */
 struct loop;
 struct dfg_words dfg_key_words(const int64_t *key, int keys);
 DFG_MUST_CHECK struct dfg_err *dfg_trip_note(
@@ -71,7 +71,7 @@ struct flow {
 	uint32_t n_source;
 };
 
-/* transfer.c: the ends of transfers. DFG_DATA where the session has no rendezvous. */
+/* ports.c: the ends of transfers. DFG_DATA where the session has no rendezvous. */
 DFG_MUST_CHECK struct dfg_err *dfg_ports_find(struct dfg_plan *plan);
 
 static inline bool dfg_always_there(const struct dfg_plan *plan, uint32_t slot)

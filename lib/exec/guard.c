@@ -479,3 +479,17 @@ struct dfg_err *dfg_guards_find(struct dfg_plan *plan, struct dfg_arena *scratch
 	*out_odd = of.odd;
 	return NULL;
 }
+
+/*
+ * Whether all was chosen that the guard asks for. What was not reached has a side of an earlier time, but then what it
+ * depends on was not chosen either.
+ */
+bool dfg_guard_holds(const struct course *course, const int32_t *chosen, uint32_t guard)
+{
+	if (guard == NEVER)
+		return false;
+	for (; course->guard[guard].depth; guard = course->guard[guard].parent)
+		if (chosen[course->guard[guard].flag] != course->guard[guard].side)
+			return false;
+	return true;
+}

@@ -91,7 +91,7 @@ struct helper *dfg_helpers_new(struct machine *machine)
 	for (int i = 0; helper && i < threads; i++)
 		helper[i] = (struct helper){.task.begin = i == threads - 1 ? answer : help,
 			.machine = machine,
-			.runner = {.session = machine->plan->session, .machine = machine}};
+			.runner = {.session = machine->plan->session, .machine = machine, .pause = dfg_rest_new}};
 	return helper;
 }
 

@@ -166,7 +166,10 @@ static struct dfg_pause *paused(struct dfg_kernel *ctx)
 
 static struct dfg_err *pause(struct dfg_kernel *ctx, struct dfg_pause **out_pause)
 {
-	return dfg_rest_new(runner_of(ctx), out_pause);
+	struct runner *runner = runner_of(ctx);
+	if (!runner->pause)
+		return DFG_ERR(DFG_DATA, "would have to wait, where nothing else runs");
+	return runner->pause(runner, out_pause);
 }
 
 static const struct dfg_host host = {grow, scratch, parallel, keep, give, state, ref, give_ref, alone, paused, pause};

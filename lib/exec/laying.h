@@ -40,6 +40,15 @@ static inline uint32_t dfg_home_of(const struct laying *laying, uint32_t slot)
 	return slot;
 }
 
+/* The innermost guard over both; one may be UNWRITTEN. */
+uint32_t dfg_laying_over(const struct course *course, uint32_t one, uint32_t two);
+
+/* Numbers and bools, which lie in memory as they are. */
+static inline bool dfg_is_plain(enum dfg_dtype dtype)
+{
+	return dfg_dtype_size(dtype) && !dfg_dtype_is_object(dtype);
+}
+
 /* What lies in one memory is alive together. */
 void dfg_laying_join(struct laying *laying, uint32_t one, uint32_t two);
 

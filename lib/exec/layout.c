@@ -5,8 +5,7 @@
 
 /* Which records run, and in what way: as ops, in the order of the course, with skips around branches. */
 
-#define BYTES_MOST ((size_t)1 << 46) /* of a value that is worth a plan */
-enum { COPY_MOST = 16 * 1024 };      /* bytes that a Merge copies; what is larger stays where it is */
+enum { COPY_MOST = 16 * 1024 }; /* bytes that a Merge copies; what is larger stays where it is */
 
 static uint32_t in_slot(const struct laying *laying, const struct record *record, int i)
 {
@@ -16,45 +15,6 @@ static uint32_t in_slot(const struct laying *laying, const struct record *record
 static uint32_t out_slot(const struct laying *laying, const struct record *record, int i)
 {
 	return dfg_record_out(laying->plan, record, i);
-}
-
-static bool is_plain(enum dfg_dtype dtype)
-{
-	return dfg_dtype_size(dtype) && !dfg_dtype_is_object(dtype);
-}
-
-size_t dfg_laying_bytes(const struct laying *laying, uint32_t slot)
-{
-	const struct dfg_fact *fact = &laying->fact[slot];
-	size_t bytes = 0;
-	struct dfg_err *err = dfg_shape_bytes(&fact->shape, fact->dtype, &bytes);
-	dfg_err_free(err);
-	return err ? BYTES_MOST : bytes;
-}
-
-bool dfg_laying_fits(const struct laying *laying, uint32_t slot)
-{
-	const struct dfg_fact *fact = &laying->fact[slot];
-	return is_plain(fact->dtype) && dfg_shape_known(&fact->shape) && !laying->plan->is_ref[slot] &&
-		   dfg_laying_bytes(laying, slot) < BYTES_MOST;
-}
-
-/* A constant of a branch or a loop, which waits for its predicate only. */
-bool dfg_laying_constant(const struct laying *laying, const struct record *record)
-{
-	return record->role == DFG_CONST && laying->plan->preset[out_slot(laying, record, 0)].dtype;
-}
-
-/* Small integers that follow from shapes: the node need not run. */
-bool dfg_laying_known(const struct laying *laying, const struct record *record)
-{
-	if (record->role != DFG_PLAIN || !record->n_out || record->call->op->flags & (DFG_STATEFUL | DFG_BLOCKING) ||
-		laying->plan->session->options.no_opt)
-		return false;
-	for (int i = 0; i < record->n_out; i++)
-		if (!dfg_known_whole(laying->fact[out_slot(laying, record, i)].known))
-			return false;
-	return true;
 }
 
 static struct dfg_err *put_known(struct laying *laying, uint32_t slot)
@@ -108,7 +68,7 @@ static bool is_view(const struct laying *laying, const struct record *record)
 	for (int i = 1; i < call->n_in; i++)
 		if (!dfg_known_whole(laying->fact[in_slot(laying, record, i)].known))
 			return false;
-	return in->dtype == out->dtype && is_plain(in->dtype) && dfg_shape_known(&in->shape) &&
+	return in->dtype == out->dtype && dfg_is_plain(in->dtype) && dfg_shape_known(&in->shape) &&
 		   dfg_shape_known(&out->shape) && dfg_shape_count(&in->shape) == dfg_shape_count(&out->shape);
 }
 

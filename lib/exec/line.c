@@ -2,13 +2,6 @@
 
 #include "lib/exec/ops.h"
 
-void dfg_line_start(struct line *line, uint32_t slot)
-{
-	line->tensor[slot] = line->layout->start[slot];
-	if (line->layout->in_block[slot])
-		line->tensor[slot].data = (char *)line->block + (uintptr_t)line->layout->start[slot].data;
-}
-
 static struct dfg_err *give_fetch(struct line *line, uint32_t i, struct dfg_tensor *out_fetch)
 {
 	uint32_t slot = line->layout->fetch[i];
@@ -39,31 +32,6 @@ static struct dfg_err *give_fetches(struct line *line, struct dfg_tensor *out_fe
 	return NULL;
 }
 
-static void free_line(struct line *line)
-{
-	dfg_runner_release(&line->runner);
-	dfg_free(line->block);
-	dfg_free(line->tensor);
-	dfg_free(line->at);
-	dfg_free(line->data);
-	dfg_free(line->shift);
-	dfg_free(line->chosen);
-	dfg_free(line->iteration);
-	for (uint32_t i = 0; line->saved && i < line->plan->course->saves; i++)
-		dfg_saved_release(&line->saved[i]);
-	dfg_free(line->saved);
-	dfg_free(line);
-}
-
-void dfg_lines_free(struct line *line)
-{
-	while (line) {
-		struct line *next = line->next;
-		free_line(line);
-		line = next;
-	}
-}
-
 static struct dfg_err *new_line(struct layout *layout, struct line **out_line)
 {
 	const struct dfg_plan *plan = layout->plan;
@@ -83,7 +51,7 @@ static struct dfg_err *new_line(struct layout *layout, struct line **out_line)
 	line->saved = dfg_zeros(plan->course->saves, sizeof *line->saved);
 	if (!line->saved || !line->block || !line->tensor || !line->at || !line->data || !line->shift || !line->chosen ||
 		!line->iteration) {
-		free_line(line);
+		dfg_line_free(line);
 		return DFG_ERR(DFG_MEMORY, "no memory for a step of %zu bytes", layout->block);
 	}
 	for (uint32_t i = 0; i < plan->slots; i++)

@@ -100,5 +100,5 @@ struct item {
 DFG_MUST_CHECK struct dfg_err *dfg_pack(
 	struct item *item, uint32_t count, struct dfg_arena *scratch, size_t *out_bytes, size_t *out_live);
 
-/* line.c: of a list of lines, all. */
+/* activation.c: of a list of lines, all. */
 void dfg_lines_free(struct line *line);

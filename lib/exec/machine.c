@@ -480,7 +480,7 @@ static struct dfg_err *new_machine(struct dfg_plan *plan, struct machine **out_m
 	machine->plan = plan;
 	machine->flow = plan->flow;
 	machine->shared = threads > 1;
-	machine->runner = (struct runner){.session = plan->session, .machine = machine};
+	machine->runner = (struct runner){.session = plan->session, .machine = machine, .pause = dfg_rest_new};
 	machine->free_slab = dfg_zeros(plan->flow->loops, sizeof(struct slab *));
 	machine->free_frame = dfg_zeros(plan->flow->loops, sizeof(struct frame *));
 	machine->helper = dfg_helpers_new(machine);

@@ -235,6 +235,9 @@ static inline uint32_t dfg_out_slot(const struct machine *machine, uint32_t reco
 DFG_MUST_CHECK struct dfg_err *dfg_sleep(struct machine *machine, struct slab *slab, uint32_t record, uint64_t began);
 struct sleeper dfg_sleeper_pop(struct machine *machine);
 
+/* rest.c: a pause for the kernel that runs: runner->pause. */
+DFG_MUST_CHECK struct dfg_err *dfg_rest_new(struct runner *runner, struct dfg_pause **out_pause);
+
 /* rest.c: runs those again that are awake; gives all back, where the step ends before; the error that nothing can wake them. */
 DFG_MUST_CHECK struct dfg_err *dfg_run_rests(struct machine *machine, struct runner *runner);
 void dfg_end_rests(struct machine *machine);

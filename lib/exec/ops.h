@@ -30,8 +30,10 @@ struct line {
 	bool limited;                 /* they may not go on for ever */
 };
 
-/* The slot as a step finds it. */
+/* activation.c. The slot as a step finds it. */
 void dfg_line_start(struct line *line, uint32_t slot);
+
+void dfg_line_free(struct line *line);
 
 /* ops.c: all that the layout says. */
 DFG_MUST_CHECK struct dfg_err *dfg_ops_run(struct line *line);

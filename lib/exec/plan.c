@@ -447,17 +447,3 @@ void dfg_plan_release(struct dfg_plan *plan)
 	dfg_arena_release(&plan->arena);
 	pthread_mutex_destroy(&plan->lock);
 }
-
-struct dfg_words dfg_slot_words(const struct dfg_plan *plan, uint32_t slot)
-{
-	struct dfg_words words;
-	struct dfg_edge edge;
-	if (slot >= plan->first_feed) {
-		edge = plan->step.feed[slot - plan->first_feed];
-	} else {
-		const struct record *record = &plan->record[plan->maker[slot]];
-		edge = (struct dfg_edge){record->node, (int32_t)(slot - dfg_record_out(plan, record, 0))};
-	}
-	snprintf(words.s, sizeof words.s, "%s:%d", plan->session->graph->node[edge.node].name, edge.port);
-	return words;
-}

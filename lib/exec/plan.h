@@ -139,7 +139,7 @@ DFG_MUST_CHECK struct dfg_err *dfg_plan_make(
 	struct dfg_session *session, const struct dfg_step *step, struct dfg_plan *plan);
 void dfg_plan_release(struct dfg_plan *plan);
 
-/* "fc1:0", of a slot, cut where it is long. */
+/* words.c: "fc1:0", of a slot, cut where it is long. */
 struct dfg_words dfg_slot_words(const struct dfg_plan *plan, uint32_t slot);
 
 /*
@@ -155,6 +155,7 @@ struct runner {
 	struct extra *extra;
 	bool took;               /* a kernel took, or gave, a buffer: set only */
 	struct machine *machine; /* that it works for; NULL: a line */
+	struct dfg_err *(*pause)(struct runner *runner, struct dfg_pause **out_pause); /* of the machine; NULL: none */
 	struct dfg_pause *paused,
 		*pausing; /* of the kernel that runs: the pause it comes after, and the one it asked for */
 };
@@ -181,14 +182,11 @@ DFG_MUST_CHECK struct dfg_err *dfg_choose(const struct dfg_tensor *predicate, in
 /* The same bits. TensorFlow's own gradients merge a constant with what is sometimes dead: see record.may_agree. */
 bool dfg_same_value(const struct dfg_tensor *one, const struct dfg_tensor *two);
 
-/* rest.c: a pause for the kernel that runs. DFG_DATA where there is no machine. */
-DFG_MUST_CHECK struct dfg_err *dfg_rest_new(struct runner *runner, struct dfg_pause **out_pause);
-
 /* A scalar with a buffer of its own. */
 DFG_MUST_CHECK struct dfg_err *dfg_scalar(
 	struct dfg_session *session, enum dfg_dtype dtype, struct dfg_tensor *out_tensor);
 
-/* explain.c: the error for a fetch that is dead. */
+/* cause.c: the error for a fetch that is dead. */
 DFG_MUST_CHECK struct dfg_err *dfg_dead_fetch(const struct dfg_plan *plan, uint32_t fetch, const struct death *death);
 
 /* watch.c: what may end a step early, and what is seen of a node that ran. */

@@ -6,29 +6,6 @@
 
 enum { ROW_MOST = 32 * 1024 }; /* elements: longer rows are cut up for several threads */
 
-/* The innermost guard over both. */
-static uint32_t over_both(const struct course *course, uint32_t one, uint32_t two)
-{
-	if (one == (uint32_t)UNWRITTEN || one == two)
-		return two;
-	while (one != NEVER && two != NEVER && one != two) {
-		bool first = course->guard[one].depth >= course->guard[two].depth;
-		uint32_t *deeper = first ? &one : &two;
-		*deeper = course->guard[*deeper].depth ? course->guard[*deeper].parent : NEVER;
-	}
-	return one == two ? one : NEVER;
-}
-
-void dfg_laying_join(struct laying *laying, uint32_t one, uint32_t two)
-{
-	one = dfg_group_of(laying, one), two = dfg_group_of(laying, two);
-	laying->group[two] = one;
-	laying->first[one] = laying->first[two] < laying->first[one] ? laying->first[two] : laying->first[one];
-	laying->last[one] = laying->last[two] > laying->last[one] ? laying->last[two] : laying->last[one];
-	if (laying->under[two] != (uint32_t)UNWRITTEN)
-		laying->under[one] = over_both(laying->course, laying->under[one], laying->under[two]);
-}
-
 /* Whether the op keeps a reference to its input i. */
 static bool keeps(const struct laying *laying, const struct op *op, int i)
 {
@@ -153,7 +130,7 @@ static void find_lifetimes(struct laying *laying)
 			laying->first[group] = o < laying->first[group] ? o : laying->first[group];
 			laying->last[group] = last > laying->last[group] ? last : laying->last[group];
 			if (i >= op->n_in)
-				laying->under[group] = over_both(laying->course, laying->under[group], op->guard);
+				laying->under[group] = dfg_laying_over(laying->course, laying->under[group], op->guard);
 		}
 	}
 	for (uint32_t i = 0; i < laying->plan->step.n_fetch; i++)
