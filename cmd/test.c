@@ -123,6 +123,8 @@ static struct dfg_err *run_file(struct report *report, const char *path)
 		if (err)
 			print_failure(line, err);
 	}
+	if (!counted && ferror(file))
+		counted = DFG_ERR(DFG_IO, "%s: cannot be read", path);
 	free(line);
 	fclose(file);
 	dfg_text_release(&tag);
@@ -141,6 +143,22 @@ static int visible(const struct dirent *entry)
 	return entry->d_name[0] != '.';
 }
 
+static struct dfg_err *run_tree(struct report *report, const char *directory);
+
+/* A folder, a file of op cases, or a file that is neither and is passed over. */
+static struct dfg_err *run_entry(struct report *report, const char *directory, const char *name)
+{
+	char path[4096];
+	struct stat stat_;
+	const char *dot = strrchr(name, '.');
+	if (snprintf(path, sizeof path, "%s/%s", directory, name) >= (int)sizeof path)
+		return DFG_ERR(DFG_NO_INPUT, "%s: the path of '%s' is too long", directory, name);
+	bool there = !stat(path, &stat_);
+	if (there && S_ISDIR(stat_.st_mode))
+		return run_tree(report, path);
+	return dot && !strcmp(dot, ".t") ? run_file(report, path) : NULL;
+}
+
 /* Cases below the directory, in the order of their names. Links to directories are followed no deeper than a path is long. */
 static struct dfg_err *run_tree(struct report *report, const char *directory)
 {
@@ -150,16 +168,8 @@ static struct dfg_err *run_tree(struct report *report, const char *directory)
 	int count = scandir(directory, &entry, visible, alphasort);
 	struct dfg_err *err = count < 0 ? DFG_ERR(DFG_NO_INPUT, "%s: no directory of cases", directory) : NULL;
 	for (int i = 0; i < count; i++) {
-		char path[4096];
-		struct stat stat_;
-		bool fits = snprintf(path, sizeof path, "%s/%s", directory, entry[i]->d_name) < (int)sizeof path;
-		if (!err && fits && !stat(path, &stat_)) {
-			const char *dot = strrchr(path, '.');
-			if (S_ISDIR(stat_.st_mode))
-				err = run_tree(report, path);
-			else if (dot && !strcmp(dot, ".t"))
-				err = run_file(report, path);
-		}
+		if (!err)
+			err = run_entry(report, directory, entry[i]->d_name);
 		free(entry[i]);
 	}
 	free(entry);

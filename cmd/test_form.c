@@ -115,11 +115,25 @@ static struct dfg_err *check_error(const struct dfg_json *error)
 	return !strcmp(at, "load") || !strcmp(at, "run") ? NULL : DFG_ERR(DFG_DATA, "error: 'at' is load or run");
 }
 
+/* The gradient is taken at the feeds of the last step. */
+static struct dfg_err *check_grad(const struct dfg_json *grad, const struct dfg_json *steps)
+{
+	const struct dfg_json *order = dfg_json_get(grad, "order");
+	if (!grad)
+		return NULL;
+	if (!lists(grad, "wrt"))
+		return DFG_ERR(DFG_DATA, "grad: 'wrt' is empty");
+	if (order && (!order->whole || order->integer < 1))
+		return DFG_ERR(DFG_DATA, "grad: 'order' is %g, and must be an integer of at least 1", order->number);
+	return steps->first ? NULL : DFG_ERR(DFG_DATA, "grad: no step runs before it");
+}
+
 struct dfg_err *dfg_test_form(const struct dfg_json *json)
 {
 	DFG_TRY(check_object("case", json));
 	const struct dfg_json *steps = dfg_json_get(json, "steps"), *error = dfg_json_get(json, "error");
 	DFG_TRY(check_error(error));
+	DFG_TRY(check_grad(dfg_json_get(json, "grad"), steps));
 	for (const struct dfg_json *step = steps->first; step; step = step->next)
 		DFG_TRY(check_step(step, error));
 	return steps->first || error ? NULL : DFG_ERR(DFG_DATA, "case: it runs nothing");

@@ -59,13 +59,15 @@ static struct dfg_err *verify_and_run(struct dfg_case *line, const struct dfg_te
 	return err;
 }
 
-/* The error that a case promises is its success, and the lack of it a failure. */
+/* The error that a case promises is its success, and the lack of it a failure. Only bad data can be promised. */
 static struct dfg_err *judge(const struct dfg_case *line, struct dfg_err *err)
 {
 	if (!line->error)
 		return err;
 	if (!err)
 		return DFG_ERR(DFG_NEGATIVE, "no error '%s'", line->error);
+	if (err->code != DFG_DATA)
+		return err;
 	if (!strstr(err->text, line->error))
 		return dfg_err_note(err, "not the error '%s'", line->error);
 	dfg_err_free(err);
