@@ -11,8 +11,7 @@
  * windows, a header of bounded size and no body. Then the windows open as far as they go, and the credits of the frames
  * bound what is under way.
  *
- * What keeps us busy and carries nothing or next to it (resets, pings, settings, frames of a few bytes, frames that are
- * wrong) is paid for from a purse, which fills with time and with bytes that mean something.
+ * What keeps this process busy and carries nothing is paid for: http_charge.c.
  */
 enum {
 	STRANGER_READS = 16384,
@@ -22,10 +21,6 @@ enum {
 	PATH_BYTES = 8192,
 	OUT_BYTES = 256 << 10,
 	GLANCE_BYTES = 4096,
-	PURSE = 100,
-	PURSE_A_SECOND = 10,
-	PURSE_FOR_BYTES = 4096, /* one more */
-	SMALL_DATA = 16,        /* less is no frame of a link, only the end of a long one */
 	WINDOW = INT32_MAX,
 };
 
@@ -51,19 +46,11 @@ static void end(struct dfg_visitor *visitor, struct dfg_err *err)
 	visitor->since_ns = dfg_about_now_ns();
 }
 
-static void pay(struct dfg_visitor *visitor)
+/* It is told to calm down, where it still listens. */
+static void refuse_more(struct dfg_visitor *visitor)
 {
-	uint64_t now = dfg_about_now_ns();
-	visitor->purse +=
-		(double)(now - visitor->purse_ns) / 1e9 * PURSE_A_SECOND + (double)visitor->useful / PURSE_FOR_BYTES;
-	visitor->purse_ns = now;
-	visitor->useful = 0;
-	if (visitor->purse > PURSE)
-		visitor->purse = PURSE;
-	if ((visitor->purse -= 1) < 0 && visitor->state < DFG_ENDING) {
-		dfg_nghttp2_session_terminate_session(visitor->session, NGHTTP2_ENHANCE_YOUR_CALM);
-		end(visitor, DFG_ERR(DFG_PROTOCOL, "sends too much that carries nothing"));
-	}
+	dfg_nghttp2_session_terminate_session(visitor->session, NGHTTP2_ENHANCE_YOUR_CALM);
+	end(visitor, DFG_ERR(DFG_PROTOCOL, "sends too much that carries nothing"));
 }
 
 /* In a time that does not depend on where they differ. */
@@ -101,7 +88,6 @@ static int begin_headers(nghttp2_session *session, const nghttp2_frame *frame, v
 {
 	struct dfg_visitor *visitor = arg;
 	(void)session;
-	pay(visitor);
 	if (visitor->request.stream)
 		return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
 	visitor->request.stream = frame->hd.stream_id;
@@ -210,29 +196,9 @@ static void decide(struct dfg_visitor *visitor)
 static int take_frame(nghttp2_session *session, const nghttp2_frame *frame, void *arg)
 {
 	struct dfg_visitor *visitor = arg;
-	bool is_data = frame->hd.type == NGHTTP2_DATA, ends = frame->hd.flags & NGHTTP2_FLAG_END_STREAM;
 	(void)session;
 	if (frame->hd.type == NGHTTP2_HEADERS && visitor->state == DFG_STRANGER)
 		decide(visitor);
-	else if (!is_data || (frame->hd.length - frame->data.padlen < SMALL_DATA && !ends))
-		pay(visitor);
-	return 0;
-}
-
-static int take_wrong_frame(nghttp2_session *session, const nghttp2_frame *frame, int code, void *arg)
-{
-	(void)session;
-	(void)frame;
-	(void)code;
-	pay(arg);
-	return 0;
-}
-
-static int sent_frame(nghttp2_session *session, const nghttp2_frame *frame, void *arg)
-{
-	(void)session;
-	if (frame->hd.type == NGHTTP2_RST_STREAM)
-		pay(arg);
 	return 0;
 }
 
@@ -268,11 +234,9 @@ struct dfg_err *dfg_visitor_callbacks(struct dfg_server *server)
 	dfg_nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks, begin_headers);
 	dfg_nghttp2_session_callbacks_set_on_header_callback(callbacks, take_header);
 	dfg_nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, take_frame);
-	dfg_nghttp2_session_callbacks_set_on_invalid_frame_recv_callback(callbacks, take_wrong_frame);
-	dfg_nghttp2_session_callbacks_set_on_frame_send_callback(callbacks, sent_frame);
 	dfg_nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, take_data);
 	dfg_nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, close_stream);
-	dfg_nghttp2_option_set_max_outbound_ack(server->option, PURSE);
+	dfg_nghttp2_option_set_max_outbound_ack(server->option, DFG_PURSE);
 	dfg_nghttp2_option_set_max_settings(server->option, 32);
 	return NULL;
 }
@@ -285,7 +249,8 @@ struct dfg_err *dfg_visitor_new(struct dfg_server *server, int fd, struct dfg_vi
 	if (!visitor)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
 	uint64_t now = dfg_about_now_ns();
-	*visitor = (struct dfg_visitor){.server = server, .fd = fd, .since_ns = now, .purse_ns = now, .purse = PURSE};
+	*visitor = (struct dfg_visitor){.server = server, .fd = fd, .since_ns = now};
+	dfg_visitor_fill_purse(visitor, now);
 	struct dfg_err *err = server->tls ? dfg_tls_session_new(server->tls, &visitor->tls) : NULL;
 	if (!err && dfg_nghttp2_session_server_new2(&visitor->session, server->callbacks, visitor, server->option))
 		err = DFG_ERR(DFG_MEMORY, "out of memory");
@@ -395,18 +360,26 @@ void dfg_visitor_flush(struct dfg_visitor *visitor)
 	watch(visitor);
 }
 
-/* Bytes of HTTP/2. */
+/* Bytes of HTTP/2, a frame at a time: what a frame costs depends on those before it. */
 static bool hear(struct dfg_visitor *visitor, const uint8_t *bytes, size_t count)
 {
-	ssize_t taken = dfg_nghttp2_session_mem_recv(visitor->session, bytes, count);
-	return taken == (ssize_t)count;
+	while (count && visitor->state < DFG_ENDING) {
+		size_t frame = dfg_visitor_pays_for_frame(visitor, bytes, count);
+		if (!frame)
+			refuse_more(visitor);
+		else if (dfg_nghttp2_session_mem_recv(visitor->session, bytes, frame) != (ssize_t)frame)
+			return false;
+		bytes += frame;
+		count -= frame;
+	}
+	return true;
 }
 
 static bool hear_sealed(struct dfg_visitor *visitor, uint8_t *buffer, size_t count)
 {
 	if (!dfg_tls_feed(visitor->tls, buffer, count))
 		return false;
-	for (int got; dfg_tls_is_up(visitor->tls);) {
+	for (int got; dfg_tls_is_up(visitor->tls) && visitor->state < DFG_ENDING;) {
 		if ((got = dfg_tls_read(visitor->tls, buffer, DFG_HUB_BUFFER)) <= 0)
 			return got == 0;
 		if (!hear(visitor, buffer, (size_t)got))
@@ -445,8 +418,13 @@ static void read_in(struct dfg_visitor *visitor)
 		return;
 	if (count <= 0)
 		is_gone(visitor, count);
-	else if (visitor->state != DFG_ENDING)
-		take_in(visitor, buffer, (size_t)count);
+	else if (dfg_visitor_pays_for_bytes(visitor, (size_t)count)) {
+		if (visitor->state != DFG_ENDING)
+			take_in(visitor, buffer, (size_t)count);
+	} else if (visitor->state == DFG_ENDING)
+		dfg_visitor_drop(visitor, NULL);
+	else
+		refuse_more(visitor);
 }
 
 bool dfg_server_has_heard(const struct dfg_server *server)

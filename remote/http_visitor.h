@@ -20,6 +20,15 @@ struct dfg_server {
 	size_t seen;               /* bytes of its that were read, and are still to be taken from the kernel */
 };
 
+/* Where the bytes of a visitor are in its frames of HTTP/2. */
+struct dfg_frame_meter {
+	uint8_t head[9];
+	unsigned have; /* bytes of the head */
+	uint32_t left; /* bytes of the payload, or of the preface, that are to come before the next head */
+};
+
+enum { DFG_PURSE = 100 /* frames that a visitor may send at once, beside the parts of tensors */ };
+
 /* A connection. Its address is a multiple of 8, so what epoll says of it is DFG_ABOUT_VISITOR. */
 struct dfg_visitor {
 	struct dfg_visitor *next;
@@ -37,8 +46,10 @@ struct dfg_visitor {
 	} state;
 	struct dfg_tls_session *tls;
 	nghttp2_session *session;
-	double purse;
-	uint64_t purse_ns, useful;
+	struct dfg_frame_meter meter;
+	double purse;              /* frames that it may send still */
+	uint64_t purse_ns, useful; /* when that was worked out; bytes of the link since */
+	size_t strange_bytes;      /* read while it was no peer */
 
 	struct dfg_request {
 		int32_t stream;
@@ -60,3 +71,15 @@ void dfg_visitor_admit(struct dfg_visitor *visitor);                      /* lin
 void dfg_visitor_answer(struct dfg_visitor *visitor, const char *status); /* and that is all it gets */
 void dfg_visitor_drop(struct dfg_visitor *visitor, struct dfg_err *err);  /* takes err: why its link is lost */
 DFG_MUST_CHECK struct dfg_err *dfg_visitor_callbacks(struct dfg_server *server);
+
+/* http_charge.c. The purse is full for a new visitor. */
+void dfg_visitor_fill_purse(struct dfg_visitor *visitor, uint64_t now);
+
+/*
+ * Of bytes of HTTP/2 that follow those before, and are at least one: how many belong to the frame that begins there or
+ * continues. 0 where it cannot pay for that.
+ */
+size_t dfg_visitor_pays_for_frame(struct dfg_visitor *visitor, const uint8_t *bytes, size_t count);
+
+/* Bytes as they come from the network. False where a stranger, or one that was refused, has sent too many. */
+bool dfg_visitor_pays_for_bytes(struct dfg_visitor *visitor, size_t count);

@@ -197,6 +197,84 @@ static void window_updates(void **state)
 	flood_of(WINDOW_UPDATE, 0, 0, "\0\0\0\1", 4);
 }
 
+/*
+ * Finding 31: every frame that is not a part of a tensor is charged for, whether its type is known or not: after 200 of
+ * them the connection ends with GOAWAY, ENHANCE_YOUR_CALM (11), and not because the time of a stranger is over.
+ */
+struct idle {
+	const char *name;
+	int type, flags;
+	uint32_t stream;
+	size_t count;
+	const char *payload;
+};
+static const struct idle idle[] = {
+	{"an empty frame of an unknown type", 0x42, 0, 0, 0, ""},
+	{"an empty frame of an unknown type, of a stream", 0x42, 0, 1, 0, ""},
+	{"an unknown type with all flags", 0xff, 0xff, 0, 0, ""},
+	{"an unknown type with a payload", 0x42, 0, 0, 64,
+		"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"},
+	{"ALTSVC", 10, 0, 0, 4, "\0\1xy"},
+	{"ORIGIN", 12, 0, 0, 0, ""},
+	{"PRIORITY_UPDATE", 16, 0, 0, 4, "\0\0\0\1"},
+	{"PING", PING, 0, 0, 8, "12345678"},
+	{"an answer to no PING", PING, 1, 0, 8, "12345678"},
+	{"empty SETTINGS", SETTINGS, 0, 0, 0, ""},
+	{"a setting of an unknown number", SETTINGS, 0, 0, 6, "\xab\xcd\0\0\0\1"},
+	{"PRIORITY", PRIORITY, 0, 3, 5, "\0\0\0\0\20"},
+	{"WINDOW_UPDATE", WINDOW_UPDATE, 0, 0, 4, "\0\0\0\1"},
+};
+
+static bool says_calm_down(const uint8_t *heard, size_t count)
+{
+	for (size_t at = 0; at + 9 <= count;) {
+		size_t length = (size_t)heard[at] << 16 | (size_t)heard[at + 1] << 8 | heard[at + 2];
+		if (heard[at + 3] == GOAWAY && at + 17 <= count)
+			return heard[at + 16] == 11;
+		at += 9 + length;
+	}
+	return false;
+}
+
+static void every_frame_of_a_stranger_is_charged(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof idle / sizeof *idle; i++) {
+		const struct idle *frame = &idle[i];
+		struct bytes *bytes = calloc(1, sizeof *bytes);
+		uint8_t heard[65536];
+		int fd = reach();
+		add_preface(bytes);
+		for (int k = 0; k < 200; k++)
+			add_frame(bytes, frame->type, frame->flags, frame->stream, frame->payload, frame->count);
+		assert_true(try_send(fd, bytes));
+		if (!says_calm_down(heard, hear_all(fd, heard, sizeof heard)))
+			fail_msg("%s costs nothing", frame->name);
+		close(fd);
+		free(bytes);
+	}
+	a_good_one_is_served();
+}
+
+/* Few frames, and long ones: a stranger has an allowance of bytes too. */
+static void bytes_of_a_stranger_are_charged(void **state)
+{
+	(void)state;
+	static uint8_t payload[16000];
+	struct bytes *bytes = calloc(1, sizeof *bytes);
+	uint8_t heard[4096];
+	int fd = reach();
+	add_preface(bytes);
+	for (int i = 0; i < 8; i++)
+		add_frame(bytes, 0x42, 0, 0, payload, sizeof payload);
+	assert_true(try_send(fd, bytes));
+	if (!says_calm_down(heard, hear_all(fd, heard, sizeof heard)))
+		fail_msg("%zu bytes cost nothing", bytes->count);
+	close(fd);
+	free(bytes);
+	a_good_one_is_served();
+}
+
 /* Requests that the server itself must reset (CVE-2025-8671): an upper-case name. */
 static void requests_that_are_wrong(void **state)
 {
@@ -278,6 +356,16 @@ static void a_peer_that_dribbles(void **state)
 		a_peer_that_breaks_the_protocol(bytes, 1, "carries nothing");
 		free(bytes);
 	}
+}
+
+static void frames_of_unknown_types_of_a_peer(void **state)
+{
+	(void)state;
+	struct bytes *bytes = calloc(1, sizeof *bytes);
+	for (int i = 0; i < 1000; i++)
+		add_frame(bytes, 0x42, 0, 1, NULL, 0);
+	a_peer_that_breaks_the_protocol(bytes, 1, "carries nothing");
+	free(bytes);
 }
 
 static void noise_of_a_peer(void **state)
@@ -419,10 +507,13 @@ int main(void)
 		cmocka_unit_test(settings),
 		cmocka_unit_test(priorities),
 		cmocka_unit_test(window_updates),
+		cmocka_unit_test(every_frame_of_a_stranger_is_charged),
+		cmocka_unit_test(bytes_of_a_stranger_are_charged),
 		cmocka_unit_test(requests_that_are_wrong),
 		cmocka_unit_test(a_body_without_the_secret),
 		cmocka_unit_test(empty_frames_of_a_peer),
 		cmocka_unit_test(a_peer_that_dribbles),
+		cmocka_unit_test(frames_of_unknown_types_of_a_peer),
 		cmocka_unit_test(noise_of_a_peer),
 		cmocka_unit_test(a_tensor_larger_than_the_limit),
 		cmocka_unit_test(another_client_is_content),

@@ -1,0 +1,81 @@
+#include "remote/http_visitor.h"
+
+/*
+ * What a visitor pays for. Every frame of HTTP/2 costs one unit, whatever its type, and whether or not libnghttp2 reports
+ * it (it ignores unknown types, and frames of streams that it refused, without a callback), except a part of a tensor: a
+ * DATA frame of some bytes on the stream of a link. So the frames are counted here, from the bytes themselves. The purse
+ * fills with time, and with bytes of the link.
+ *
+ * A stranger has an allowance of bytes as well: it bounds the cost of long frames, of TLS records that carry a byte each,
+ * and of whatever is sent after the connection was refused.
+ */
+enum {
+	PURSE_A_SECOND = 10,
+	PURSE_FOR_BYTES = 4096, /* one more */
+	SMALL_DATA = 16,        /* less is no frame of a link, only the end of a long one */
+	PREFACE = 24,           /* bytes before the first frame */
+	STRANGER_BYTES = 65536, /* a request with the secret takes less than 2000, TLS included */
+	PADDED = 8,             /* a flag; libcurl pads nothing */
+};
+
+void dfg_visitor_fill_purse(struct dfg_visitor *visitor, uint64_t now)
+{
+	visitor->purse = DFG_PURSE;
+	visitor->purse_ns = now;
+	visitor->meter.left = PREFACE;
+}
+
+static bool pay(struct dfg_visitor *visitor)
+{
+	uint64_t now = dfg_about_now_ns();
+	visitor->purse +=
+		(double)(now - visitor->purse_ns) / 1e9 * PURSE_A_SECOND + (double)visitor->useful / PURSE_FOR_BYTES;
+	visitor->purse_ns = now;
+	visitor->useful = 0;
+	if (visitor->purse > DFG_PURSE)
+		visitor->purse = DFG_PURSE;
+	return (visitor->purse -= 1) >= 0;
+}
+
+static uint32_t big_endian(const uint8_t *bytes, int count)
+{
+	uint32_t value = 0;
+	for (int i = 0; i < count; i++)
+		value = value << 8 | bytes[i];
+	return value;
+}
+
+/* Whether the frame carries a part of a tensor, by its 9 bytes of head: length, type, flags, stream. */
+static bool is_part_of_tensor(const struct dfg_visitor *visitor, const uint8_t *head)
+{
+	return visitor->state == DFG_LINKED && head[3] == NGHTTP2_DATA && !(head[4] & PADDED) &&
+		   big_endian(head, 3) >= SMALL_DATA &&
+		   (int32_t)(big_endian(head + 5, 4) & INT32_MAX) == visitor->request.stream;
+}
+
+size_t dfg_visitor_pays_for_frame(struct dfg_visitor *visitor, const uint8_t *bytes, size_t count)
+{
+	struct dfg_frame_meter *meter = &visitor->meter;
+	size_t at = 0;
+	if (!meter->left) {
+		while (at < count && meter->have < sizeof meter->head)
+			meter->head[meter->have++] = bytes[at++];
+		if (meter->have < sizeof meter->head)
+			return at;
+		meter->have = 0;
+		meter->left = big_endian(meter->head, 3);
+		if (!is_part_of_tensor(visitor, meter->head) && !pay(visitor))
+			return 0;
+	}
+	size_t payload = meter->left < count - at ? meter->left : count - at;
+	meter->left -= (uint32_t)payload;
+	return at + payload;
+}
+
+bool dfg_visitor_pays_for_bytes(struct dfg_visitor *visitor, size_t count)
+{
+	if (visitor->state == DFG_LINKED)
+		return true;
+	visitor->strange_bytes += count;
+	return visitor->strange_bytes <= (visitor->state == DFG_ENDING ? 2 : 1) * STRANGER_BYTES;
+}
