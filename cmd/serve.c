@@ -1,6 +1,7 @@
 #include "cmd/cmd.h"
 
 #include "cmd/engine.h"
+#include "cmd/watchdog.h"
 #include "formats/json.h"
 #include "lib/base/io.h"
 #include "lib/base/mem.h"
@@ -177,6 +178,7 @@ static struct dfg_err *work(struct serving *serving)
 {
 	pthread_t watcher;
 	struct dfg_worker_options worker = {serving, reach, orphaned, patience};
+	DFG_TRY(dfg_watchdog_start()); /* before the secret is known */
 	DFG_TRY(read_secret(serving->secret));
 	DFG_TRY(dfg_worker_new(&worker, &serving->worker));
 	DFG_TRY(listen_for_work(serving));

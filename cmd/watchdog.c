@@ -1,0 +1,62 @@
+#define _GNU_SOURCE /* close_range, POLLRDHUP, program_invocation_name */
+#include "cmd/watchdog.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+enum { GRACE_SECONDS = 2, TITLE_ROOM = 64 };
+
+/* What ps shows: the kernel reads the arguments where the program was given them, one after the other. */
+static void set_title(pid_t watched)
+{
+	char command[4096], title[TITLE_ROOM];
+	int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+	ssize_t room = fd >= 0 ? read(fd, command, sizeof command) : 0;
+	if (fd >= 0)
+		close(fd);
+	if (room <= 0)
+		return;
+	snprintf(title, sizeof title, "dfg: watchdog of %d", (int)watched);
+	memset(program_invocation_name, 0, (size_t)room);
+	memcpy(program_invocation_name, title, strnlen(title, (size_t)room - 1));
+}
+
+/* It reads nothing of it: that is for the watched process. */
+static void wait_for_end_of_stdin(void)
+{
+	struct pollfd stdin_ = {.fd = STDIN_FILENO, .events = POLLRDHUP};
+	while (poll(&stdin_, 1, -1) < 0 && errno == EINTR)
+		continue;
+}
+
+static void watch(pid_t watched)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != watched)
+		_exit(0);
+	setsid(); /* a signal to the group of the watched process is not for this one */
+	set_title(watched);
+	/* Whoever waits for the end of these descriptors waits for the watched process. */
+	close_range(STDIN_FILENO + 1, ~0u, 0);
+	wait_for_end_of_stdin();
+	sleep(GRACE_SECONDS);
+	if (getppid() == watched)
+		kill(watched, SIGKILL);
+	_exit(0);
+}
+
+struct dfg_err *dfg_watchdog_start(void)
+{
+	pid_t self = getpid(), pid = fork();
+	if (pid < 0)
+		return DFG_ERR(DFG_MEMORY, "cannot start a watchdog: %s", strerror(errno));
+	if (!pid)
+		watch(self);
+	return NULL;
+}
