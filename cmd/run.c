@@ -27,7 +27,7 @@ static const struct dfg_opt input_rows[] = {
 		.help = "Leave FILE and its time as they are where its bytes would not change."},
 	{"json", .flag = &dfg_globals.json, .help = "Print one JSON document."},
 	{"load", .takes = "SRC", .list = &O.load,
-		.help = "Set variables from a checkpoint directory or a file of arrays (safetensors, npz)."},
+		.help = "Set variables from a checkpoint, the newest of a directory, or a file of arrays (safetensors, npz)."},
 	{"map", .takes = "OLD=NEW", .list = &O.map, .help = "Load what SRC calls OLD, a pattern, as NEW."},
 	{"init", .takes = "NODE", .text = &O.init, .help = "Run NODE first, to set the variables."},
 	{"each", .takes = "NAME=@-", .text = &O.each, .help = "Run a step for every npy that arrives on stdin."},

@@ -89,6 +89,10 @@ struct dfg_err *dfg_saving_open(struct dfg_run *run, struct dfg_saving *out_savi
 	if (!path)
 		return NULL;
 	DFG_TRY(parse_every(dfg_run_options.every, out_saving));
+	if (dfg_checkpoint_is(path))
+		return DFG_ERR(DFG_NO_OUTPUT,
+			"%s is one checkpoint: --checkpoint takes the directory of all; --load %s starts a training from this one",
+			path, path);
 	DFG_TRY(dfg_checkpoints_any(path, &any));
 	if (any && !dfg_run_options.resume && !dfg_run_options.force)
 		return DFG_ERR(DFG_NO_OUTPUT, "%s holds checkpoints: --resume goes on from them, --force replaces them", path);

@@ -2,6 +2,7 @@
 #include "formats/checkpoint.h"
 
 #include "formats/manifest.h"
+#include "lib/base/folder.h"
 #include "lib/base/text.h"
 
 #include <dirent.h>
@@ -23,16 +24,20 @@ static struct dfg_err *join(struct dfg_text *out, const char *directory, const c
 	return dfg_text_check(out);
 }
 
-/* Steps of the folders that are there, rising; the caller frees them. */
+/* The folders that are there, in the order of their steps; the caller frees them. */
 struct steps {
-	uint64_t *step;
+	struct folder {
+		char name[32]; /* "step-60", or "step-00000060" */
+		uint64_t step;
+	} * folder;
 	size_t count, room;
 };
 
 static int by_step(const void *a, const void *b)
 {
-	const uint64_t *one = a, *two = b;
-	return (*one > *two) - (*one < *two);
+	const struct folder *one = a, *two = b;
+	int order = (one->step > two->step) - (one->step < two->step);
+	return order ? order : strcmp(one->name, two->name);
 }
 
 static bool step_of(const char *name, uint64_t *out_step)
@@ -69,12 +74,13 @@ static struct dfg_err *each_entry(const char *path, struct dfg_err *(*see)(void 
 static struct dfg_err *add_step(void *arg, const char *name)
 {
 	struct steps *steps = arg;
-	uint64_t step;
-	if (!step_of(name, &step))
+	struct folder folder = {.step = 0};
+	if (strlen(name) >= sizeof folder.name || !step_of(name, &folder.step))
 		return NULL;
-	if (!dfg_reserve(&steps->step, &steps->room, steps->count + 1, sizeof *steps->step))
+	if (!dfg_reserve(&steps->folder, &steps->room, steps->count + 1, sizeof *steps->folder))
 		return DFG_ERR(DFG_MEMORY, "out of memory");
-	steps->step[steps->count++] = step;
+	memcpy(folder.name, name, strlen(name) + 1);
+	steps->folder[steps->count++] = folder;
 	return NULL;
 }
 
@@ -83,11 +89,11 @@ static struct dfg_err *list(const char *path, struct steps *out_steps)
 	*out_steps = (struct steps){0};
 	struct dfg_err *err = each_entry(path, add_step, out_steps);
 	if (err) {
-		dfg_free(out_steps->step);
+		dfg_free(out_steps->folder);
 		return err;
 	}
 	if (out_steps->count)
-		qsort(out_steps->step, out_steps->count, sizeof *out_steps->step, by_step);
+		qsort(out_steps->folder, out_steps->count, sizeof *out_steps->folder, by_step);
 	return NULL;
 }
 
@@ -96,7 +102,7 @@ struct dfg_err *dfg_checkpoints_any(const char *path, bool *out_any)
 	struct steps steps;
 	DFG_TRY(list(path, &steps));
 	*out_any = steps.count > 0;
-	dfg_free(steps.step);
+	dfg_free(steps.folder);
 	return NULL;
 }
 
@@ -267,11 +273,10 @@ static struct dfg_err *publish(const char *folder, const char *name)
 	return dfg_fs_sync_parent(name);
 }
 
-static struct dfg_err *remove_step(const char *path, uint64_t step)
+static struct dfg_err *remove_step(const char *path, const char *name)
 {
 	struct dfg_text folder = {0};
-	dfg_text_add(&folder, "%s/step-%llu", path, (unsigned long long)step);
-	struct dfg_err *err = dfg_text_check(&folder);
+	struct dfg_err *err = join(&folder, path, name);
 	if (!err)
 		err = remove_folder(folder.s);
 	dfg_text_release(&folder);
@@ -288,13 +293,13 @@ static struct dfg_err *let_go(struct dfg_checkpoints *checkpoints, uint64_t save
 		return NULL;
 	DFG_TRY(list(checkpoints->path, &steps));
 	for (size_t i = steps.count; !err && i-- > 0;) {
-		bool foreign = checkpoints->replace && steps.step[i] != saved;
-		if (steps.step[i] <= saved)
+		bool foreign = checkpoints->replace && steps.folder[i].step != saved;
+		if (steps.folder[i].step <= saved)
 			kept++;
 		if (foreign || (checkpoints->keep && kept > checkpoints->keep))
-			err = remove_step(checkpoints->path, steps.step[i]);
+			err = remove_step(checkpoints->path, steps.folder[i].name);
 	}
-	dfg_free(steps.step);
+	dfg_free(steps.folder);
 	checkpoints->replace = false;
 	return err;
 }
@@ -319,17 +324,47 @@ struct dfg_err *dfg_checkpoints_save(struct dfg_checkpoints *checkpoints, const 
 	return err ? err : let_go(checkpoints, checkpoint->step);
 }
 
+/* A plan has a manifest too, and says so in its first bytes. */
+static bool begins_as_manifest(const char *folder)
+{
+	static const char begins[] = "{\"format\":\"dfg checkpoint\"";
+	char have[sizeof begins - 1];
+	int directory = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int file = directory < 0 ? -1 : openat(directory, manifest_name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	bool is = file >= 0 && read(file, have, sizeof have) == sizeof have && !memcmp(have, begins, sizeof have);
+	if (file >= 0)
+		close(file);
+	if (directory >= 0)
+		close(directory);
+	return is;
+}
+
+bool dfg_checkpoint_is(const char *path)
+{
+	bool both = dfg_folder_holds(path, data_name) && dfg_folder_holds(path, manifest_name);
+	return both || begins_as_manifest(path);
+}
+
+/* A file that is not there is damage of the checkpoint, which is what was named. */
+static struct dfg_err *not_whole(struct dfg_err *err, const char *folder, const char *file)
+{
+	if (!err || err->code != DFG_NO_INPUT)
+		return err;
+	dfg_err_free(err);
+	return DFG_ERR(DFG_DATA, "%s: has no %s: it is not a whole checkpoint", folder, file);
+}
+
 static struct dfg_err *load_folder(const char *folder, struct dfg_checkpoint *out_checkpoint)
 {
 	struct dfg_text path = {0};
 	struct dfg_blob blob = {0};
 	struct dfg_err *err = join(&path, folder, manifest_name);
 	if (!err)
-		err = dfg_blob_open(path.s, 0, &blob);
+		err = not_whole(dfg_blob_open(path.s, 0, &blob), folder, manifest_name);
 	if (!err)
 		err = join(&path, folder, data_name);
 	if (!err)
-		err = dfg_arrays_read(path.s, &out_checkpoint->arrays);
+		err = not_whole(dfg_arrays_read(path.s, &out_checkpoint->arrays), folder, data_name);
 	if (!err)
 		err = dfg_err_note(dfg_manifest_check(&blob, out_checkpoint), "%s/%s", folder, manifest_name);
 	dfg_blob_close(&blob);
@@ -339,14 +374,13 @@ static struct dfg_err *load_folder(const char *folder, struct dfg_checkpoint *ou
 	return err;
 }
 
-static struct dfg_err *load_step(const char *path, uint64_t step, struct dfg_checkpoint *out_checkpoint)
+static struct dfg_err *load_step(const char *path, const struct folder *which, struct dfg_checkpoint *out_checkpoint)
 {
 	struct dfg_text folder = {0};
-	dfg_text_add(&folder, "%s/step-%llu", path, (unsigned long long)step);
-	struct dfg_err *err = dfg_text_check(&folder);
+	struct dfg_err *err = join(&folder, path, which->name);
 	if (!err)
 		err = load_folder(folder.s, out_checkpoint);
-	if (!err && out_checkpoint->step != step) {
+	if (!err && out_checkpoint->step != which->step) {
 		dfg_checkpoint_release(out_checkpoint);
 		err = DFG_ERR(DFG_DATA, "%s: is the checkpoint of another step", folder.s);
 	}
@@ -354,16 +388,15 @@ static struct dfg_err *load_step(const char *path, uint64_t step, struct dfg_che
 	return err;
 }
 
-struct dfg_err *dfg_checkpoint_load(
+static struct dfg_err *load_newest(
 	const char *path, const struct dfg_notes *notes, struct dfg_checkpoint *out_checkpoint)
 {
 	struct steps steps;
 	struct dfg_err *err = NULL;
 	bool found = false;
-	*out_checkpoint = (struct dfg_checkpoint){0};
 	DFG_TRY(list(path, &steps));
 	for (size_t i = steps.count; !err && !found && i-- > 0;) {
-		err = load_step(path, steps.step[i], out_checkpoint);
+		err = load_step(path, &steps.folder[i], out_checkpoint);
 		found = !err;
 		if (!err || err->code == DFG_MEMORY)
 			continue;
@@ -372,10 +405,21 @@ struct dfg_err *dfg_checkpoint_load(
 		dfg_err_free(err);
 		err = NULL;
 	}
-	if (!err && !found)
+	if (!err && !steps.count && dfg_folder_holds(path, data_name))
+		err = load_folder(path, out_checkpoint);
+	else if (!err && !found)
 		err = DFG_ERR(DFG_DATA, "%s: holds no %scheckpoint", path, steps.count ? "whole " : "");
-	dfg_free(steps.step);
+	dfg_free(steps.folder);
 	return err;
+}
+
+struct dfg_err *dfg_checkpoint_load(
+	const char *path, const struct dfg_notes *notes, struct dfg_checkpoint *out_checkpoint)
+{
+	*out_checkpoint = (struct dfg_checkpoint){0};
+	if (dfg_checkpoint_is(path))
+		return load_folder(path, out_checkpoint);
+	return load_newest(path, notes, out_checkpoint);
 }
 
 void dfg_checkpoint_release(struct dfg_checkpoint *checkpoint)

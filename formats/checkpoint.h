@@ -7,6 +7,7 @@
  * A checkpoint directory holds folders step-N, each with data.safetensors and manifest.json. A folder is made under
  * another name, its data written and synced, then the manifest (with the checksum of every tensor and its own), and only
  * then renamed: what is named step-N is whole, whenever the process or the machine stops. Old ones go manifest first.
+ * N is written without leading zeros, and read with them.
  */
 struct dfg_checkpoint {
 	/* What gives a step its samples, where they are of files. */
@@ -50,7 +51,13 @@ DFG_MUST_CHECK struct dfg_err *dfg_checkpoints_save(
 /* Whether there is one, whole or not. A directory that is not there holds none. */
 DFG_MUST_CHECK struct dfg_err *dfg_checkpoints_any(const char *path, bool *out_any);
 
-/* The newest that is whole; older ones after damage, which is a note. DFG_DATA where there is none. */
+/* Whether path is the folder of one checkpoint, damaged or not, rather than a directory of them. */
+bool dfg_checkpoint_is(const char *path);
+
+/*
+ * Of a directory, the newest that is whole; older ones after damage, which is a note. DFG_DATA where there is none. Of the
+ * folder of one checkpoint, that one and no other.
+ */
 DFG_MUST_CHECK struct dfg_err *dfg_checkpoint_load(
 	const char *path, const struct dfg_notes *notes, struct dfg_checkpoint *out_checkpoint);
 void dfg_checkpoint_release(struct dfg_checkpoint *checkpoint);

@@ -1,16 +1,14 @@
 #include "formats/plan.h"
 
+#include "formats/checkpoint.h"
 #include "lib/base/folder.h"
 #include "lib/base/mem.h"
 #include "lib/base/pool.h"
 #include "lib/base/text.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum { MANIFEST_MOST = 1 << 30 };
 static const char manifest_name[] = "manifest.json", begins[] = "{\"format\":\"dfg plan\",";
@@ -22,21 +20,9 @@ bool dfg_plan_folder_has(const char *name)
 	return !strcmp(name, manifest_name) || (digits && !strcmp(name + 1 + digits, ".pb"));
 }
 
-/* Needs no memory, whose lack would look like a folder of another kind. */
-static bool holds(const char *path, const char *name)
-{
-	struct stat stat_;
-	int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (folder < 0)
-		return false;
-	bool is = !fstatat(folder, name, &stat_, 0) && S_ISREG(stat_.st_mode);
-	close(folder);
-	return is;
-}
-
 bool dfg_plan_folder_is(const char *path)
 {
-	return holds(path, manifest_name) || holds(path, "w0.pb");
+	return dfg_folder_holds(path, "w0.pb") || (dfg_folder_holds(path, manifest_name) && !dfg_checkpoint_is(path));
 }
 
 /* "PLAN/NAME", with one slash between. */
@@ -54,7 +40,7 @@ static struct dfg_err *read_manifest(const char *path, struct dfg_plan_folder *p
 	const char *name = path_in(path, manifest_name, &plan->arena);
 	if (!name)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
-	if (!holds(path, manifest_name) && holds(path, "w0.pb"))
+	if (!dfg_folder_holds(path, manifest_name) && dfg_folder_holds(path, "w0.pb"))
 		return DFG_ERR(DFG_NO_INPUT,
 			"%s: has a part of a plan (w0.pb), but no manifest.json, which says what it is a part of", path);
 	DFG_TRY(dfg_blob_open_plain(name, MANIFEST_MOST, &blob));
@@ -203,7 +189,7 @@ static struct dfg_err *check_place(const struct dfg_folder *folder, struct dfg_a
 		DFG_TRY(dfg_folder_each(folder->path, see_one, &any));
 	if (!any)
 		return NULL;
-	if (holds(folder->path, manifest_name)) {
+	if (dfg_folder_holds(folder->path, manifest_name)) {
 		DFG_TRY(dfg_blob_open(manifest, 0, &blob));
 		is = blob.size >= sizeof begins - 1 && !memcmp(blob.bytes, begins, sizeof begins - 1);
 		dfg_blob_close(&blob);

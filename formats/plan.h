@@ -29,7 +29,7 @@ struct dfg_plan_folder {
 	struct dfg_arena arena;
 };
 
-/* Whether there is a folder of that name with a manifest.json in it, or a first part: open() says what is wrong with that. */
+/* Whether there is a folder of that name with a manifest.json in it, or a first part, that is not a checkpoint: open() says what is wrong with that. */
 bool dfg_plan_folder_is(const char *path);
 
 /* Whether a plan may have a file of that name. */

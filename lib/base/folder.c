@@ -271,3 +271,14 @@ void dfg_folder_release(struct dfg_folder *folder)
 	dfg_free(folder->path);
 	*folder = (struct dfg_folder){.path = NULL};
 }
+
+bool dfg_folder_holds(const char *path, const char *name)
+{
+	struct stat stat_;
+	int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (folder < 0)
+		return false;
+	bool is = !fstatat(folder, name, &stat_, 0) && S_ISREG(stat_.st_mode);
+	close(folder);
+	return is;
+}

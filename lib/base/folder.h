@@ -30,5 +30,8 @@ void dfg_folder_release(struct dfg_folder *folder);
 DFG_MUST_CHECK struct dfg_err *dfg_folder_each(
 	const char *path, struct dfg_err *(*see)(void *arg, const char *name), void *arg);
 
+/* Whether path is a folder with a regular file of that name in it. Needs no memory, whose lack would look like "no". */
+bool dfg_folder_holds(const char *path, const char *name);
+
 /* Removes the temporary folders of all open dfg_folder, after dfg_out_remove_all(). Safe in a signal handler. */
 void dfg_folder_remove_all(void);
