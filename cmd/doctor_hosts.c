@@ -4,7 +4,7 @@
 #include "cmd/cmd.h"
 #include "formats/json.h"
 #include "lib/base/mem.h"
-#include "lib/exec/plan.h"
+#include "lib/base/pool.h"
 #include "remote/ssh.h"
 
 #include <math.h>

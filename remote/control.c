@@ -2,7 +2,6 @@
 
 #include "formats/bytes.h"
 #include "lib/base/pool.h"
-#include "lib/exec/plan.h"
 
 #include <string.h>
 

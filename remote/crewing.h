@@ -1,7 +1,6 @@
 #pragma once
 
 #include "lib/base/pool.h"
-#include "lib/exec/plan.h"
 #include "remote/crew.h"
 
 /* Inside of a crew: crew.c has workers, questions and answers, crew_plan.c what each does for a step, crew_step.c the rest. */

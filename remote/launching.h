@@ -1,6 +1,6 @@
 #pragma once
 
-#include "lib/exec/plan.h"
+#include "lib/base/pool.h"
 #include "remote/hub.h"
 #include "remote/launch.h"
 #include "remote/process.h"

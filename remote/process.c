@@ -1,7 +1,7 @@
 #define _GNU_SOURCE
 #include "remote/process.h"
 
-#include "lib/exec/plan.h"
+#include "lib/base/pool.h"
 
 #include <errno.h>
 #include <fcntl.h>

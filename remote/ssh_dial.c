@@ -1,7 +1,7 @@
 #include "remote/ssh_inside.h"
 
 #include "lib/base/mem.h"
-#include "lib/exec/plan.h"
+#include "lib/base/pool.h"
 
 #include <errno.h>
 #include <netdb.h>

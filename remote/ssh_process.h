@@ -1,6 +1,6 @@
 #pragma once
 
-#include "lib/exec/plan.h"
+#include "lib/base/pool.h"
 #include "remote/ssh.h"
 #include "remote/ssh_inside.h"
 

@@ -2,7 +2,6 @@
 
 #include "formats/graphdef.h"
 #include "lib/base/pool.h"
-#include "lib/exec/plan.h"
 #include "lib/exec/rendezvous.h"
 #include "lib/graph/facts.h"
 #include "remote/rows.h"

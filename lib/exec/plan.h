@@ -128,12 +128,6 @@ struct selection {
 };
 DFG_MUST_CHECK struct dfg_err *dfg_select(struct selection *selection);
 
-/* The feed that replaces the edge, or DFG_NONE. */
-uint32_t dfg_fed(const struct dfg_step *step, struct dfg_edge edge);
-
-/* The output that gives the edge's value, which may be that of another node: a step then needs no more than that. */
-struct dfg_edge dfg_source(const struct dfg_graph *graph, const struct dfg_step *step, struct dfg_edge edge);
-
 /* plan.c */
 DFG_MUST_CHECK struct dfg_err *dfg_plan_make(
 	struct dfg_session *session, const struct dfg_step *step, struct dfg_plan *plan);
