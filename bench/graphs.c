@@ -5,8 +5,8 @@
  */
 #include "formats/graphdef.h"
 #include "formats/synthetic.h"
-#include "lib/pass/grad.h"
-#include "lib/pass/verify.h"
+#include "lib/pass/grad/grad.h"
+#include "lib/pass/verify/verify.h"
 
 #include <stdio.h>
 #include <stdlib.h>

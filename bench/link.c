@@ -5,7 +5,7 @@
  * socket, and what copying the 64 MB within one process costs. Medians. See bench/rows.txt.
  */
 #include "bench/bench.h"
-#include "lib/exec/link_memory.h"
+#include "lib/exec/transport/link_memory.h"
 #include "remote/shm.h"
 
 #include <arpa/inet.h>

@@ -5,7 +5,7 @@
  */
 #include "lib/base/text.h"
 #include "lib/exec/session.h"
-#include "lib/pass/train.h"
+#include "lib/pass/grad/train.h"
 
 #include "bench/bench.h"
 

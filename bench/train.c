@@ -3,9 +3,9 @@
  * by gradient descent. Medians; losses are checked. Run from the root of the tree.
  */
 #include "lib/exec/session.h"
-#include "lib/pass/fuse.h"
-#include "lib/pass/grad.h"
-#include "lib/pass/train.h"
+#include "lib/pass/rewrite/fuse_updates.h"
+#include "lib/pass/grad/grad.h"
+#include "lib/pass/grad/train.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -6,8 +6,8 @@
 #include "lib/exec/session.h"
 #include "lib/graph/loops.h"
 #include "lib/lang/lang.h"
-#include "lib/pass/partition.h"
-#include "lib/pass/verify.h"
+#include "lib/pass/partition/partition.h"
+#include "lib/pass/verify/verify.h"
 
 #include <pthread.h>
 #include <string.h>

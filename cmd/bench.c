@@ -4,7 +4,7 @@
 #include "cmd/metrics.h"
 #include "cmd/run.h"
 #include "formats/synthetic.h"
-#include "lib/pass/verify.h"
+#include "lib/pass/verify/verify.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

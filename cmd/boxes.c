@@ -1,6 +1,6 @@
 #include "cmd/boxes.h"
 
-#include "lib/pass/cycle.h"
+#include "lib/graph/cycle.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #include "cmd/uses.h"
 #include "lib/base/mem.h"
 #include "lib/lang/lang.h"
-#include "lib/pass/grad.h"
+#include "lib/pass/grad/grad.h"
 
 #include <string.h>
 

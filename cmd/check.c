@@ -2,8 +2,8 @@
 #include "cmd/graph.h"
 #include "formats/plan.h"
 #include "lib/base/folder.h"
-#include "lib/pass/verify.h"
-#include "lib/pass/lower.h"
+#include "lib/pass/verify/verify.h"
+#include "lib/pass/lower/lower.h"
 
 static int64_t errors = 20;
 static bool unknown_ops;

@@ -2,7 +2,7 @@
 
 #include "cmd/engine.h"
 #include "formats/json.h"
-#include "lib/pass/fuse.h"
+#include "lib/pass/rewrite/fuse_updates.h"
 
 #include <string.h>
 #include <sys/resource.h>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "formats/json.h"
-#include "lib/pass/bill.h"
+#include "lib/pass/partition/cost_estimate.h"
 
 /* What `dfg partition --explain` and `dfg show PLAN/` tell of a graph that was cut. */
 

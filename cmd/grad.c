@@ -2,11 +2,11 @@
 #include "cmd/graph.h"
 #include "cmd/remat.h"
 #include "formats/plan.h"
-#include "lib/pass/make.h"
-#include "lib/pass/train.h"
-#include "lib/pass/variables.h"
-#include "lib/pass/verify.h"
-#include "lib/pass/lower.h"
+#include "lib/pass/grad/make_ops.h"
+#include "lib/pass/grad/train.h"
+#include "lib/pass/grad/variables.h"
+#include "lib/pass/verify/verify.h"
+#include "lib/pass/lower/lower.h"
 
 #include <fnmatch.h>
 #include <string.h>

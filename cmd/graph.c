@@ -5,7 +5,7 @@
 #include "formats/array.h"
 #include "formats/plan.h"
 #include "lib/lang/lang.h"
-#include "lib/pass/grad.h"
+#include "lib/pass/grad/grad.h"
 #include "lib/pass/pass.h"
 
 #include <string.h>

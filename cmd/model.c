@@ -3,8 +3,8 @@
 #include "cmd/distributed.h"
 #include "cmd/graph.h"
 #include "lib/base/text.h"
-#include "lib/pass/verify.h"
-#include "lib/pass/lower.h"
+#include "lib/pass/verify/verify.h"
+#include "lib/pass/lower/lower.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 #include "cmd/cmd.h"
 #include "cmd/graph.h"
 #include "lib/pass/pass.h"
-#include "lib/pass/verify.h"
+#include "lib/pass/verify/verify.h"
 
 #include <string.h>
 

@@ -2,9 +2,9 @@
 #include "cmd/graph.h"
 #include "cmd/planning.h"
 #include "formats/plan.h"
-#include "lib/pass/prune.h"
-#include "lib/pass/verify.h"
-#include "lib/pass/lower.h"
+#include "lib/pass/rewrite/prune.h"
+#include "lib/pass/verify/verify.h"
+#include "lib/pass/lower/lower.h"
 
 #include <string.h>
 

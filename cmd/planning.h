@@ -1,7 +1,7 @@
 #pragma once
 
 #include "cmd/cmd.h"
-#include "lib/pass/partition.h"
+#include "lib/pass/partition/partition.h"
 #include "remote/hosts.h"
 
 /*

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "cmd/cmd.h"
-#include "lib/pass/grad.h"
+#include "lib/pass/grad/grad.h"
 
 /* What gradients keep of loops: --remat, of the commands that make gradients. */
 extern const struct dfg_opt dfg_remat_options[];

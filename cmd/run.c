@@ -4,7 +4,7 @@
 #include "cmd/graph.h"
 #include "cmd/training.h"
 #include "lib/base/text.h"
-#include "lib/pass/fuse.h"
+#include "lib/pass/rewrite/fuse_updates.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #include "cmd/graph.h"
 #include "formats/array.h"
 #include "lib/lang/lang.h"
-#include "lib/pass/verify.h"
+#include "lib/pass/verify/verify.h"
 
 #include <stdio.h>
 #include <string.h>

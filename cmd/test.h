@@ -2,7 +2,7 @@
 
 #include "lib/base/err.h"
 #include "lib/exec/session.h"
-#include "lib/pass/grad.h"
+#include "lib/pass/grad/grad.h"
 
 /* What `dfg test` runs with, from its options. */
 struct dfg_distributed;

@@ -7,8 +7,8 @@
 #include "formats/array.h"
 #include "formats/graphdef.h"
 #include "formats/json.h"
-#include "lib/pass/verify.h"
-#include "lib/pass/lower.h"
+#include "lib/pass/verify/verify.h"
+#include "lib/pass/lower/lower.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 
 #include "cmd/compare.h"
 #include "lib/lang/lang.h"
-#include "lib/pass/verify.h"
+#include "lib/pass/verify/verify.h"
 
 #include <string.h>
 

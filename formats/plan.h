@@ -3,8 +3,8 @@
 #include "formats/graphdef.h"
 #include "lib/base/sha256.h"
 #include "lib/base/text.h"
-#include "lib/pass/fault.h"
-#include "lib/pass/partition.h"
+#include "lib/pass/verify/fault.h"
+#include "lib/pass/partition/partition.h"
 
 /*
  * A plan is a folder: a graph for each device, in canonical form, named w0.pb, w1.pb, ... by the device's place in the list

@@ -2,7 +2,7 @@
 
 #include "formats/json.h"
 #include "lib/base/mem.h"
-#include "lib/exec/link.h"
+#include "lib/exec/transport/link.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* The sum of any number of tensors of one shape. */
-#include "lib/pass/grad.h"
+#include "lib/pass/grad/grad.h"
 
 #include "kernels/held.h"
 #include "kernels/rows.h"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "lib/pass/grad.h"
+#include "lib/pass/grad/grad.h"
 
 /* What gradients in C share; kernels include this, and nothing else of the passes. */
 

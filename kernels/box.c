@@ -1,6 +1,6 @@
 #include "kernels/box.h"
 
-#include "lib/exec/state.h"
+#include "lib/exec/state/state.h"
 
 #include <string.h>
 

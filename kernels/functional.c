@@ -4,7 +4,7 @@
 #include <string.h>
 
 /*
- * Ops that call functions of the graph's library. None has a kernel: lib/pass/lower.c writes the calls out before a graph
+ * Ops that call functions of the graph's library. None has a kernel: lib/pass/lower/lower.c writes the calls out before a graph
  * runs.
  */
 

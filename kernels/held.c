@@ -3,7 +3,7 @@
 
 #include "kernels/box.h"
 #include "kernels/variable.h"
-#include "lib/exec/buffers.h"
+#include "lib/exec/state/buffer_pool.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #include "kernels/queue.h"
 
 #include "kernels/philox.h"
-#include "lib/exec/state.h"
+#include "lib/exec/state/state.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 
 #include "kernels/fit.h"
 #include "lib/base/text.h"
-#include "lib/exec/state.h"
+#include "lib/exec/state/state.h"
 
 #include <string.h>
 

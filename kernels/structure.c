@@ -1,5 +1,5 @@
 #include "lib/graph/kernel.h"
-#include "lib/pass/grad.h"
+#include "lib/pass/grad/grad.h"
 
 /*
  * Ops that move values without computing: sources, identities, and the primitives of control flow, which the executor

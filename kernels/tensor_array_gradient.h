@@ -1,6 +1,6 @@
 #pragma once
 
-#include "lib/pass/grad.h"
+#include "lib/pass/grad/grad.h"
 
 /*
  * Gradients of the ops on tensor arrays: reading and writing are each other's, on the gradient array of this call of the

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "lib/pass/grad.h"
+#include "lib/pass/grad/grad.h"
 
 /* Gradients of the ops on lists: the cotangent of a list is a list as long, of cotangents of its elements. */
 struct dfg_err *dfg_tensor_list_push_gradient(struct dfg_gradient *node);

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "lib/base/text.h"
-#include "lib/exec/state.h"
+#include "lib/exec/state/state.h"
 #include "lib/graph/kernel.h"
 
 /* What ops on variables share: the same update stands behind a ref and behind a resource. */

@@ -7,7 +7,7 @@
 
 #include "kernels/box.h"
 #include "kernels/fit.h"
-#include "lib/pass/grad.h"
+#include "lib/pass/grad/grad.h"
 
 #include <inttypes.h>
 #include <string.h>

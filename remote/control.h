@@ -1,6 +1,6 @@
 #pragma once
 
-#include "lib/exec/link.h"
+#include "lib/exec/transport/link.h"
 
 #include <pthread.h>
 

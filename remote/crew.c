@@ -1,6 +1,6 @@
 #include "remote/crew.h"
 
-#include "lib/exec/rendezvous.h"
+#include "lib/exec/transport/rendezvous.h"
 #include "remote/crewing.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "lib/exec/session.h"
-#include "lib/pass/partition.h"
+#include "lib/pass/partition/partition.h"
 #include "remote/setup.h"
 
 /*

@@ -96,7 +96,7 @@ static struct dfg_err *add_feed(struct walk *walk, struct place at, int32_t port
 		&share->step.n_feed);
 }
 
-/* What was cloned instead of sent is fed wherever a clone stands (lib/pass/partition_clone.c). */
+/* What was cloned instead of sent is fed wherever a clone stands (lib/pass/partition/clone.c). */
 static struct dfg_err *add_feeds(struct walk *walk, const struct dfg_step *step)
 {
 	for (uint32_t i = 0; i < step->n_feed; i++) {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "lib/exec/link.h"
+#include "lib/exec/transport/link.h"
 
 /*
  * What goes over a stream of bytes between two processes: frames, one behind the other.

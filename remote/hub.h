@@ -1,6 +1,6 @@
 #pragma once
 
-#include "lib/exec/link.h"
+#include "lib/exec/transport/link.h"
 
 /*
  * The links of one process over HTTP/2. A hub listens, connects, and moves the bytes of all its links, with one thread of

@@ -1,6 +1,6 @@
 #include "remote/working.h"
 
-#include "lib/pass/verify.h"
+#include "lib/pass/verify/verify.h"
 
 static void note_event(void *arg, const struct dfg_trace_event *event)
 {

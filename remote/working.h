@@ -2,7 +2,7 @@
 
 #include "formats/graphdef.h"
 #include "lib/base/pool.h"
-#include "lib/exec/rendezvous.h"
+#include "lib/exec/transport/rendezvous.h"
 #include "lib/graph/facts.h"
 #include "remote/rows.h"
 #include "remote/worker.h"

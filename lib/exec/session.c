@@ -1,6 +1,6 @@
 #include "lib/exec/session.h"
 
-#include "lib/exec/plan.h"
+#include "lib/exec/plan_private.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "lib/exec/state.h"
-#include "lib/exec/step.h"
+#include "lib/exec/state/state.h"
+#include "lib/exec/plan/step.h"
 
 /*
  * A session runs steps of one graph. Variables live in it from step to step. Steps may run at once, on any threads.

@@ -3,7 +3,7 @@
 #include "lib/graph/graph.h"
 
 /*
- * The functions of a graph's library. A graph carries its library as the file has it; who calls functions (lib/pass/lower.c)
+ * The functions of a graph's library. A graph carries its library as the file has it; who calls functions (lib/pass/lower/lower.c)
  * opens them one by one.
  */
 

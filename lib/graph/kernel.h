@@ -39,7 +39,7 @@ struct dfg_host {
 	struct dfg_err *(*give)(struct dfg_kernel *ctx, int i, struct dfg_tensor *tensor);
 	/* Variables and other state by name; NULL where there is none. */
 	struct dfg_state *(*state)(struct dfg_kernel *ctx);
-	/* The variable behind input i, a ref (lib/exec/state.h); NULL where it is none. */
+	/* The variable behind input i, a ref (lib/exec/state/state.h); NULL where it is none. */
 	struct dfg_variable *(*ref)(struct dfg_kernel *ctx, int i);
 	/* Makes output i a ref to the variable. */
 	struct dfg_err *(*give_ref)(struct dfg_kernel *ctx, int i, struct dfg_variable *variable);

@@ -209,7 +209,7 @@ struct dfg_infer {
 };
 
 struct dfg_kernel;   /* what a kernel sees: lib/graph/kernel.h */
-struct dfg_gradient; /* what a gradient in C sees: lib/pass/grad.h */
+struct dfg_gradient; /* what a gradient in C sees: lib/pass/grad/grad.h */
 
 /*
  * One op, constant and complete when the program starts. Fields that an op does not need are left out.

@@ -50,7 +50,7 @@ struct dfg_words dfg_type_words(enum dfg_dtype dtype, const struct dfg_shape *sh
 
 /*
  * What a handle refers to: an element of a resource tensor is a pointer to one. Everything of the kind begins with this;
- * it is counted, and freed by its own function. lib/exec/state.h has the variables.
+ * it is counted, and freed by its own function. lib/exec/state/state.h has the variables.
  */
 struct dfg_resource {
 	atomic_uint refs;

@@ -1,11 +1,11 @@
 #include "lib/pass/pass.h"
 
-#include "lib/pass/cse.h"
-#include "lib/pass/fold.h"
-#include "lib/pass/fuse.h"
-#include "lib/pass/lower.h"
-#include "lib/pass/prune.h"
-#include "lib/pass/tensorflow.h"
+#include "lib/pass/rewrite/cse.h"
+#include "lib/pass/rewrite/fold.h"
+#include "lib/pass/rewrite/fuse_updates.h"
+#include "lib/pass/lower/lower.h"
+#include "lib/pass/rewrite/prune.h"
+#include "lib/pass/rewrite/tensorflow.h"
 
 const struct dfg_pass dfg_passes[] = {
 	{.name = "lower",

@@ -1,4 +1,4 @@
-#include "lib/pass/bill.h"
+#include "lib/pass/partition/cost_estimate.h"
 
 #include "tests/unit/test.h"
 

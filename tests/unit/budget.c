@@ -1,7 +1,7 @@
 #include "tests/unit/test.h"
 
 #include "lib/base/mem.h"
-#include "lib/exec/budget.h"
+#include "lib/exec/transport/credit.h"
 
 #include <stdlib.h>
 #include <string.h>

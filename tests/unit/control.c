@@ -4,7 +4,7 @@
 
 #include "lib/base/text.h"
 #include "lib/lang/lang.h"
-#include "lib/pass/verify.h"
+#include "lib/pass/verify/verify.h"
 
 /* Conditionals and loops of the language: what they become, and what is said of mistakes. What they compute, and that
  * TensorFlow computes the same, tests/cli/control.sh says. */

@@ -1,6 +1,6 @@
 #include "tests/unit/ways.h"
 
-#include "lib/exec/course.h"
+#include "lib/exec/plan/schedule.h"
 
 /* Loops and branches as straight code: which plans have a course, and what may be made where. */
 

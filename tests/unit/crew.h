@@ -2,8 +2,8 @@
 
 #include "tests/unit/program.h"
 
-#include "lib/exec/link_memory.h"
-#include "lib/pass/verify.h"
+#include "lib/exec/transport/link_memory.h"
+#include "lib/pass/verify/verify.h"
 #include "remote/control.h"
 #include "remote/crew.h"
 #include "remote/worker.h"

@@ -1,4 +1,4 @@
-#include "lib/pass/cse.h"
+#include "lib/pass/rewrite/cse.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,8 +2,8 @@
 
 #include "tests/unit/test.h"
 
-#include "lib/pass/partition.h"
-#include "lib/pass/verify.h"
+#include "lib/pass/partition/partition.h"
+#include "lib/pass/verify/verify.h"
 
 #include "tests/unit/sketch.h"
 

@@ -1,6 +1,6 @@
-#include "lib/pass/deadness.h"
+#include "lib/pass/verify/liveness.h"
 
-#include "lib/pass/verify.h"
+#include "lib/pass/verify/verify.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 #include "tests/unit/ways.h"
 
-#include "lib/exec/machine.h"
+#include "lib/exec/dataflow/executor_private.h"
 
 #include <stdlib.h>
 

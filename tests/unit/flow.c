@@ -6,9 +6,9 @@
 #include "tests/unit/words.h"
 
 #include "lib/lang/lang.h"
-#include "lib/pass/grad.h"
-#include "lib/pass/partition.h"
-#include "lib/pass/verify.h"
+#include "lib/pass/grad/grad.h"
+#include "lib/pass/partition/partition.h"
+#include "lib/pass/verify/verify.h"
 
 #include <dirent.h>
 

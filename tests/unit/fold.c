@@ -1,4 +1,4 @@
-#include "lib/pass/fold.h"
+#include "lib/pass/rewrite/fold.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,7 +2,7 @@
  * Every gradient against central differences, at the inputs of every case in tests/ops: in f64 to 1e-6 where the op has
  * it, else in f32 to 1e-2; first order, and second where there is one.
  */
-#include "lib/pass/grad.h"
+#include "lib/pass/grad/grad.h"
 
 #include "lib/graph/kernel.h"
 #include "lib/lang/lang.h"

@@ -2,7 +2,7 @@
 
 #include "tests/unit/test.h"
 
-#include "lib/exec/link.h"
+#include "lib/exec/transport/link.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

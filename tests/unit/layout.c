@@ -1,6 +1,6 @@
 #include "tests/unit/step.h"
 
-#include "lib/exec/line.h"
+#include "lib/exec/linear/program_private.h"
 
 #include <stdlib.h>
 

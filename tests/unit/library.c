@@ -7,7 +7,7 @@
 
 #include "lib/exec/session.h"
 #include "lib/lang/lang.h"
-#include "lib/pass/grad.h"
+#include "lib/pass/grad/grad.h"
 
 /* Functions of the standard library, run: each gives what its definition says, worked out by hand or in closed form. */
 static char directory[] = "/tmp/dfg-library-XXXXXX";

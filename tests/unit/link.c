@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 /*
- * What lib/exec/link.h promises, claim by claim, of every kind of link that can make two ends in this process. A new kind
+ * What lib/exec/transport/link.h promises, claim by claim, of every kind of link that can make two ends in this process. A new kind
  * is a row in link_kinds.h, a new claim a row in `claims`.
  */
 

@@ -2,7 +2,7 @@
 
 #include "tests/unit/inbox.h"
 
-#include "lib/exec/link_memory.h"
+#include "lib/exec/transport/link_memory.h"
 #include "remote/hub.h"
 #include "remote/shm.h"
 

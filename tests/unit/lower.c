@@ -1,8 +1,8 @@
-#include "lib/pass/lower.h"
+#include "lib/pass/lower/lower.h"
 
 #include "formats/graphdef.h"
 #include "lib/exec/session.h"
-#include "lib/pass/verify.h"
+#include "lib/pass/verify/verify.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

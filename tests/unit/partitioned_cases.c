@@ -3,7 +3,7 @@
 #include "tests/unit/recorded.h"
 #include "tests/unit/scatter.h"
 
-#include "lib/pass/partition.h"
+#include "lib/pass/partition/partition.h"
 
 /*
  * The recorded cases of control flow and training, cut by chance: every part passes verify, and run together, in threads

@@ -3,8 +3,8 @@
 #include "tests/unit/random_graph.h"
 #include "tests/unit/scatter.h"
 
-#include "lib/pass/partition.h"
-#include "lib/pass/verify.h"
+#include "lib/pass/partition/partition.h"
+#include "lib/pass/verify/verify.h"
 
 /* Random programs and their derivative, cut by chance over two devices and three: the same bits as in one session. */
 struct subject {

@@ -1,9 +1,9 @@
-#include "lib/pass/place.h"
+#include "lib/pass/place/place.h"
 
 #include "tests/unit/test.h"
 
 #include "lib/lang/lang.h"
-#include "lib/pass/verify.h"
+#include "lib/pass/verify/verify.h"
 
 #include <stdio.h>
 

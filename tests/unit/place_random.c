@@ -1,9 +1,9 @@
-#include "lib/pass/place.h"
+#include "lib/pass/place/place.h"
 
 #include "tests/unit/test.h"
 
-#include "lib/pass/grad.h"
-#include "lib/pass/verify.h"
+#include "lib/pass/grad/grad.h"
+#include "lib/pass/verify/verify.h"
 #include "tests/unit/random_graph.h"
 
 #include <stdio.h>

@@ -5,7 +5,7 @@
 
 #include "lib/exec/session.h"
 #include "lib/lang/lang.h"
-#include "lib/pass/grad.h"
+#include "lib/pass/grad/grad.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-#include "lib/pass/prune.h"
+#include "lib/pass/rewrite/prune.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

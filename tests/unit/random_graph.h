@@ -2,7 +2,7 @@
 
 #include "tests/unit/random_program.h"
 
-#include "lib/pass/grad.h"
+#include "lib/pass/grad/grad.h"
 
 /* A program as a graph: what a body or a side reads of what is around it enters by constant Enter and Switch. */
 struct place {

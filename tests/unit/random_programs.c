@@ -1,4 +1,4 @@
-#include "lib/pass/verify.h"
+#include "lib/pass/verify/verify.h"
 
 #include "tests/unit/test.h"
 

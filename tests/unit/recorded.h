@@ -6,9 +6,9 @@
 #include "formats/graphdef.h"
 #include "formats/json.h"
 #include "lib/exec/session.h"
-#include "lib/pass/grad.h"
-#include "lib/pass/lower.h"
-#include "lib/pass/verify.h"
+#include "lib/pass/grad/grad.h"
+#include "lib/pass/lower/lower.h"
+#include "lib/pass/verify/verify.h"
 
 #include <dirent.h>
 #include <stdio.h>

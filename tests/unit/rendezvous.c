@@ -1,7 +1,7 @@
 #include "tests/unit/test.h"
 
 #include "lib/base/mem.h"
-#include "lib/exec/rendezvous.h"
+#include "lib/exec/transport/rendezvous.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "lib/graph/build.h"
-#include "lib/pass/place.h"
+#include "lib/pass/place/place.h"
 
 #include <stdlib.h>
 

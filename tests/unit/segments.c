@@ -1,8 +1,8 @@
 #include "tests/unit/program.h"
 
 #include "lib/base/text.h"
-#include "lib/pass/segments.h"
-#include "lib/pass/verify.h"
+#include "lib/pass/grad/loop_segments.h"
+#include "lib/pass/verify/verify.h"
 
 /*
  * Gradients of loops in segments: the same as those of loops that keep everything, to the bit; derivatives of these to

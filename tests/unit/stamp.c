@@ -1,7 +1,7 @@
 #include "tests/unit/test.h"
 
 #include "lib/base/text.h"
-#include "lib/pass/grad.h"
+#include "lib/pass/grad/grad.h"
 
 #include <stdio.h>
 

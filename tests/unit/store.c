@@ -1,6 +1,6 @@
 #include "tests/unit/test.h"
 
-#include "lib/exec/store.h"
+#include "lib/exec/state/keyed_store.h"
 
 /* A value under the key: the key's own first number. */
 static void put(struct dfg_store *store, const int64_t *key)

@@ -1,7 +1,7 @@
 #include "tests/unit/test.h"
 
 #include "lib/base/io.h"
-#include "lib/exec/swap.h"
+#include "lib/exec/state/spill.h"
 
 #include <dirent.h>
 #include <errno.h>

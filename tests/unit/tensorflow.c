@@ -1,4 +1,4 @@
-#include "lib/pass/tensorflow.h"
+#include "lib/pass/rewrite/tensorflow.h"
 
 #include "tests/unit/recorded.h"
 

@@ -1,0 +1,282 @@
+#include "lib/exec/plan_private.h"
+
+#include <string.h>
+
+/* What kernels are offered while a step runs. */
+
+enum { SCRATCH_KEPT = 1 << 20, SCRATCH_FIRST = 1 << 14 };
+
+/* A block of scratch that did not fit; its bytes stand behind it. */
+struct extra {
+	struct extra *next;
+	size_t bytes;
+};
+
+static struct runner *runner_of(struct dfg_kernel *ctx)
+{
+	return ctx->runner;
+}
+
+/*
+ * The input whose room output i may take: as large, of elements as large, last read here. A kernel that says that it
+ * works in place means output 0 and input 0; a row may stand in any operand that does not broadcast.
+ */
+static const struct dfg_tensor *in_place(struct dfg_kernel *ctx, int i, size_t bytes)
+{
+	const struct runner *runner = runner_of(ctx);
+	bool row = runner->record->run == dfg_elementwise_run;
+	int most = row ? ctx->call->n_in : 1;
+	for (int j = 0; j < most && j < 32 && i == 0; j++) {
+		const struct dfg_tensor *in = ctx->in[j];
+		if (!(runner->in_place >> j & 1) || !in->buffer || !dfg_buffers_own(in->buffer) || in->data != in->buffer->data)
+			continue;
+		if (dfg_dtype_size(in->dtype) == dfg_dtype_size((enum dfg_dtype)ctx->call->out_dtype[0]) &&
+			dfg_tensor_bytes(in) == bytes && bytes &&
+			atomic_load_explicit(&in->buffer->refs, memory_order_acquire) == 1)
+			return in;
+	}
+	return NULL;
+}
+
+static struct dfg_err *grow(struct dfg_kernel *ctx, int i, size_t bytes)
+{
+	struct dfg_tensor *tensor = ctx->out[i];
+	enum dfg_dtype dtype = (enum dfg_dtype)ctx->call->out_dtype[i];
+	const struct dfg_tensor *in = runner_of(ctx)->in_place ? in_place(ctx, i, bytes) : NULL;
+	struct dfg_buffer *buffer;
+	if (in)
+		buffer = dfg_buffer_ref(in->buffer);
+	else
+		DFG_TRY(dfg_buffers_take(runner_of(ctx)->session->buffers, dtype, bytes, &buffer));
+	runner_of(ctx)->took = true;
+	dfg_buffer_unref(tensor->buffer);
+	tensor->data = buffer->data;
+	tensor->room = bytes;
+	tensor->buffer = buffer;
+	return NULL;
+}
+
+static struct dfg_err *more_scratch(struct runner *runner, size_t bytes, void **out_memory)
+{
+	struct extra *extra = bytes < SIZE_MAX / 2 ? dfg_mem->take(dfg_mem, DFG_ALIGN + bytes, DFG_ALIGN) : NULL;
+	if (!extra)
+		return DFG_ERR(DFG_MEMORY, "no memory for %zu bytes", bytes);
+	*extra = (struct extra){runner->extra, bytes};
+	runner->extra = extra;
+	*out_memory = (char *)extra + DFG_ALIGN;
+	return NULL;
+}
+
+static struct dfg_err *scratch(struct dfg_kernel *ctx, size_t bytes, void **out_memory)
+{
+	struct runner *runner = runner_of(ctx);
+	size_t left = runner->scratch_room - runner->scratch_used;
+	if (bytes > left)
+		return more_scratch(runner, bytes, out_memory);
+	*out_memory = runner->scratch + runner->scratch_used;
+	bytes = (bytes + DFG_ALIGN - 1) / DFG_ALIGN * DFG_ALIGN;
+	runner->scratch_used += bytes < left ? bytes : left;
+	return NULL;
+}
+
+/* All that was asked for is free again; what did not fit will fit the next time, up to a limit. */
+static void end_scratch(struct runner *runner)
+{
+	size_t wanted = runner->scratch_used;
+	runner->scratch_used = 0;
+	if (!runner->extra)
+		return;
+	while (runner->extra) {
+		struct extra *extra = runner->extra;
+		runner->extra = extra->next;
+		wanted += extra->bytes + DFG_ALIGN;
+		dfg_free(extra);
+	}
+	wanted = wanted < SCRATCH_FIRST ? SCRATCH_FIRST : wanted;
+	if (wanted > SCRATCH_KEPT || wanted <= runner->scratch_room)
+		return;
+	dfg_free(runner->scratch);
+	runner->scratch = dfg_mem->take(dfg_mem, wanted, DFG_ALIGN);
+	runner->scratch_room = runner->scratch ? wanted : 0;
+}
+
+void dfg_runner_release(struct runner *runner)
+{
+	end_scratch(runner);
+	dfg_free(runner->scratch);
+	*runner = (struct runner){0};
+}
+
+static void parallel(struct dfg_kernel *ctx, int64_t n, void (*part)(void *arg, int64_t i), void *arg)
+{
+	dfg_pool_parallel(runner_of(ctx)->session->pool, n, part, arg);
+}
+
+/* What has no buffer of its own is copied into one of the pool's. */
+static struct dfg_err *keep(struct dfg_kernel *ctx, int i, struct dfg_tensor *out_tensor)
+{
+	const struct dfg_tensor *in = ctx->in[i];
+	struct dfg_buffer *buffer;
+	if (in->buffer || dfg_dtype_is_object(in->dtype))
+		return dfg_tensor_share(in, out_tensor);
+	size_t bytes = dfg_tensor_bytes(in);
+	DFG_TRY(dfg_buffers_take(runner_of(ctx)->session->buffers, in->dtype, bytes, &buffer));
+	if (bytes)
+		memcpy(buffer->data, in->data, bytes);
+	*out_tensor = (struct dfg_tensor){in->dtype, in->shape, buffer->data, bytes, buffer};
+	return NULL;
+}
+
+static struct dfg_err *give(struct dfg_kernel *ctx, int i, struct dfg_tensor *tensor)
+{
+	runner_of(ctx)->took = true;
+	dfg_tensor_release(ctx->out[i]);
+	*ctx->out[i] = *tensor;
+	return NULL;
+}
+
+static struct dfg_state *state(struct dfg_kernel *ctx)
+{
+	return &runner_of(ctx)->session->state;
+}
+
+static struct dfg_variable *ref(struct dfg_kernel *ctx, int i)
+{
+	return dfg_is_ref(ctx->in[i]) ? ctx->in[i]->data : NULL;
+}
+
+static struct dfg_err *give_ref(struct dfg_kernel *ctx, int i, struct dfg_variable *variable)
+{
+	dfg_tensor_release(ctx->out[i]);
+	ctx->out[i]->data = variable;
+	return NULL;
+}
+
+static bool alone(struct dfg_kernel *ctx, int i)
+{
+	const struct dfg_buffer *buffer = ctx->in[i]->buffer;
+	return i < 32 && runner_of(ctx)->in_place >> i & 1 && buffer &&
+		   atomic_load_explicit(&buffer->refs, memory_order_acquire) == 1;
+}
+
+static struct dfg_pause *paused(struct dfg_kernel *ctx)
+{
+	return runner_of(ctx)->paused;
+}
+
+static struct dfg_err *pause(struct dfg_kernel *ctx, struct dfg_pause **out_pause)
+{
+	struct runner *runner = runner_of(ctx);
+	if (!runner->pause)
+		return DFG_ERR(DFG_DATA, "would have to wait, where nothing else runs");
+	return runner->pause(runner, out_pause);
+}
+
+static const struct dfg_host host = {grow, scratch, parallel, keep, give, state, ref, give_ref, alone, paused, pause};
+
+/* Small operands of one shape need no more than the row. */
+static struct dfg_err *run_row(struct dfg_kernel *ctx, const struct record *record)
+{
+	enum { SMALL = 1024 };
+	const void *in[DFG_ROW_OPERANDS];
+	const struct dfg_shape *shape = &ctx->in[0]->shape;
+	int64_t n = dfg_shape_count(shape);
+	struct dfg_tensor *out;
+	for (int i = 0; i < record->n_in; i++) {
+		if (n > SMALL || !dfg_shape_equal(&ctx->in[i]->shape, shape))
+			return record->run(ctx);
+		in[i] = ctx->in[i]->data;
+	}
+	if (record->call->op->guard)
+		DFG_TRY(record->call->op->guard(ctx));
+	DFG_TRY(dfg_kernel_output(ctx, 0, shape, &out));
+	record->row(n, out->data, in, record->call->attr);
+	return NULL;
+}
+
+static struct dfg_err *run(
+	struct runner *runner, const struct record *record, struct dfg_tensor *const *in, struct dfg_tensor *const *out)
+{
+	struct dfg_kernel ctx = {record->call, in, out, &host, runner};
+	runner->record = record;
+	struct dfg_err *err = record->row ? run_row(&ctx, record) : record->run(&ctx);
+	if (runner->scratch_used || runner->extra)
+		end_scratch(runner);
+	return err;
+}
+
+static struct dfg_err *run_reading(
+	struct runner *runner, const struct record *record, struct dfg_tensor *const *in, struct dfg_tensor *const *out)
+{
+	struct dfg_tensor *value = dfg_zeros(record->n_in, sizeof *value + sizeof(void *));
+	if (!value)
+		return dfg_no_memory("the scratch of a kernel");
+	struct dfg_tensor **at = (struct dfg_tensor **)(value + record->n_in);
+	struct dfg_err *err = NULL;
+	for (int i = 0; i < record->n_in && !err; i++) {
+		bool read = dfg_is_ref(in[i]) && !dfg_call_in_is_ref(record->call, i);
+		at[i] = read ? &value[i] : in[i];
+		if (read)
+			err = dfg_variable_read(in[i]->data, &value[i]);
+	}
+	if (!err)
+		err = run(runner, record, at, out);
+	for (int i = 0; i < record->n_in; i++)
+		dfg_tensor_release(&value[i]);
+	dfg_free(value);
+	return err;
+}
+
+struct dfg_err *dfg_runner_run(
+	struct runner *runner, const struct record *record, struct dfg_tensor *const *in, struct dfg_tensor *const *out)
+{
+	return record->reads_ref ? run_reading(runner, record, in, out) : run(runner, record, in, out);
+}
+
+struct dfg_err *dfg_runner_guard(
+	struct runner *runner, const struct record *record, struct dfg_tensor *const *in, struct dfg_tensor *const *out)
+{
+	struct dfg_kernel ctx = {record->call, in, out, &host, runner};
+	return record->call->op->guard(&ctx);
+}
+
+struct dfg_err *dfg_pass(const struct dfg_tensor *from, bool as_ref, struct dfg_tensor *to)
+{
+	if (dfg_is_ref(from) && !as_ref)
+		return dfg_variable_read(from->data, to);
+	*to = *from;
+	dfg_buffer_ref(to->buffer);
+	return NULL;
+}
+
+struct dfg_err *dfg_choose(const struct dfg_tensor *predicate, int n_out, int *out_chosen)
+{
+	bool number = predicate->dtype == DFG_I32;
+	if ((predicate->dtype != DFG_BOOL && !number) || dfg_shape_count(&predicate->shape) != 1)
+		return DFG_ERR(
+			DFG_DATA, "the predicate must be a scalar, not %s", dfg_type_words(predicate->dtype, &predicate->shape).s);
+	int64_t value = dfg_tensor_int(predicate, 0);
+	*out_chosen = value < 0 || value >= n_out ? n_out - 1 : (int)value;
+	return NULL;
+}
+
+struct dfg_err *dfg_scalar(struct dfg_session *session, enum dfg_dtype dtype, struct dfg_tensor *out_tensor)
+{
+	struct dfg_buffer *buffer;
+	DFG_TRY(dfg_buffers_take(session->buffers, dtype, dfg_dtype_size(dtype), &buffer));
+	*out_tensor = (struct dfg_tensor){
+		.dtype = dtype,
+		.shape = DFG_SHAPE_SCALAR,
+		.data = buffer->data,
+		.room = buffer->room,
+		.buffer = buffer,
+	};
+	return NULL;
+}
+
+bool dfg_same_value(const struct dfg_tensor *one, const struct dfg_tensor *two)
+{
+	return one->dtype == two->dtype && one->dtype && one->dtype != DFG_STRING &&
+		   dfg_shape_equal(&one->shape, &two->shape) &&
+		   (!dfg_tensor_bytes(one) || !memcmp(one->data, two->data, dfg_tensor_bytes(one)));
+}

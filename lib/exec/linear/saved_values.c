@@ -1,0 +1,230 @@
+#include "lib/exec/linear/saved_values.h"
+
+#include <string.h>
+
+enum { INDEXED = 2 };
+
+static int compare(const int64_t *a, const int64_t *b, int keys)
+{
+	for (int i = 0; i < keys; i++)
+		if (a[i] != b[i])
+			return a[i] < b[i] ? -1 : 1;
+	return 0;
+}
+
+static struct dfg_err *read_keys(struct dfg_tensor *const *in, int keys, int64_t *out_key)
+{
+	for (int i = 0; i < keys; i++) {
+		if (in[i]->shape.rank && dfg_shape_count(&in[i]->shape) != 1)
+			return DFG_ERR(
+				DFG_DATA, "key %d must be a scalar, not %s", i, dfg_type_words(in[i]->dtype, &in[i]->shape).s);
+		out_key[i] = in[i]->dtype == DFG_I32 ? *(const int32_t *)in[i]->data : *(const int64_t *)in[i]->data;
+	}
+	return NULL;
+}
+
+static struct dfg_err *put_index(struct saved *saved, const int64_t *key, size_t entry)
+{
+	struct dfg_entry *place;
+	DFG_TRY(dfg_store_reach(&saved->index, key, &place));
+	place->mark = (uint32_t)entry + 1;
+	return NULL;
+}
+
+static bool find_index(struct saved *saved, const int64_t *key, size_t *out_entry)
+{
+	struct dfg_entry *place = NULL;
+	dfg_store_find(&saved->index, key, &place);
+	if (!place || !place->mark)
+		return false;
+	*out_entry = place->mark - 1;
+	return true;
+}
+
+/* Keys that go neither up nor down are looked up in a table from now on. */
+static struct dfg_err *make_index(struct saved *saved)
+{
+	dfg_store_clear(&saved->index);
+	saved->index.keys = saved->keys;
+	saved->order = INDEXED;
+	for (size_t e = 0; e < saved->count; e++)
+		DFG_TRY(put_index(saved, saved->key + e * (size_t)saved->keys, e));
+	return NULL;
+}
+
+static struct dfg_err *twice(const char *what, const int64_t *key, int keys)
+{
+	return DFG_ERR(DFG_DATA, "%s key %s a second time", what, dfg_key_words(key, keys).s);
+}
+
+/* Sees to it that the key is a new one. */
+static struct dfg_err *add_key(struct saved *saved, const int64_t *key)
+{
+	size_t entry = saved->count, keys = (size_t)saved->keys, other;
+	int order = entry ? compare(key, saved->key + (entry - 1) * keys, saved->keys) : 0;
+	if (entry && !order)
+		return twice("saves", key, saved->keys);
+	if (entry == 1)
+		saved->order = order;
+	else if (entry && order != saved->order && saved->order != INDEXED)
+		DFG_TRY(make_index(saved));
+	if (saved->order == INDEXED && entry) {
+		if (find_index(saved, key, &other))
+			return twice("saves", key, saved->keys);
+		DFG_TRY(put_index(saved, key, entry));
+	}
+	if (!dfg_reserve(&saved->key, &saved->key_room, (entry + 1) * keys, sizeof *saved->key) ||
+		!dfg_reserve(&saved->readers, &saved->reader_room, entry + 1, sizeof *saved->readers))
+		return dfg_no_memory("a saved value");
+	for (size_t i = 0; i < keys; i++)
+		saved->key[entry * keys + i] = key[i];
+	saved->readers[entry] = 0;
+	return NULL;
+}
+
+static struct dfg_err *take_like(struct dfg_session *session, const struct dfg_tensor *from, struct dfg_tensor *to)
+{
+	struct dfg_buffer *buffer;
+	DFG_TRY(dfg_buffers_take(session->buffers, from->dtype, dfg_tensor_bytes(from), &buffer));
+	*to = (struct dfg_tensor){from->dtype, from->shape, buffer->data, buffer->room, buffer};
+	return NULL;
+}
+
+/* A reference, or a copy of what has none. */
+static struct dfg_err *keep_value(struct dfg_session *session, const struct dfg_tensor *from, struct dfg_tensor *to)
+{
+	if (from->buffer || dfg_is_ref(from))
+		return dfg_pass(from, false, to);
+	DFG_TRY(take_like(session, from, to));
+	if (to->room)
+		memcpy(to->data, from->data, to->room);
+	return NULL;
+}
+
+/* The oldest first. */
+static struct dfg_err *make_room(struct saved *saved, struct dfg_swap *swap)
+{
+	for (size_t e = saved->looked; e < saved->count && dfg_swap_wants(swap); e++) {
+		struct dfg_tensor *value = &saved->value[e], away;
+		if (dfg_swap_fits(value)) {
+			DFG_TRY(dfg_swap_write(swap, value, &away));
+			dfg_tensor_release(value);
+			*value = away;
+		}
+		bool done = dfg_swap_has(value) || !value->dtype;
+		if (saved->looked == e && (done || saved->count - e > SWAP_PATIENCE))
+			saved->looked = e + 1;
+	}
+	return NULL;
+}
+
+struct dfg_err *dfg_saved_put(struct saved *saved, struct dfg_session *session, struct dfg_tensor *const *in)
+{
+	int64_t key[KEYS_MOST];
+	DFG_TRY(read_keys(in + 1, saved->keys, key));
+	DFG_TRY(add_key(saved, key));
+	size_t entry = saved->count;
+	if (saved->bytes) {
+		if (dfg_tensor_bytes(in[0]) != saved->bytes)
+			return DFG_ERR(DFG_BUG, "saves %s, of which %zu bytes were inferred",
+				dfg_type_words(in[0]->dtype, &in[0]->shape).s, saved->bytes);
+		if (!dfg_reserve(&saved->data, &saved->data_room, (entry + 1) * saved->bytes, 1))
+			return dfg_no_memory("a saved value");
+		memcpy(saved->data + entry * saved->bytes, in[0]->data, saved->bytes);
+		saved->like = *in[0];
+	} else {
+		if (!dfg_reserve(&saved->value, &saved->value_room, entry + 1, sizeof *saved->value))
+			return dfg_no_memory("a saved value");
+		DFG_TRY(keep_value(session, in[0], &saved->value[entry]));
+	}
+	saved->count++;
+	return session->swap && !saved->bytes ? make_room(saved, session->swap) : NULL;
+}
+
+static bool is_at(const struct saved *saved, size_t entry, const int64_t *key)
+{
+	return entry < saved->count && !compare(key, saved->key + entry * (size_t)saved->keys, saved->keys);
+}
+
+/* Beside the last one, at either end, else by search. */
+static bool find(struct saved *saved, const int64_t *key, size_t *out_entry)
+{
+	size_t at = saved->at, last = saved->count - 1;
+	const size_t guess[] = {at - 1, at + 1, at, last, 0};
+	for (int i = 0; i < 5; i++)
+		if (is_at(saved, guess[i], key)) {
+			*out_entry = guess[i];
+			return true;
+		}
+	if (saved->order == INDEXED)
+		return find_index(saved, key, out_entry);
+	size_t low = 0, high = saved->count;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		int order = compare(key, saved->key + middle * (size_t)saved->keys, saved->keys);
+		*out_entry = middle;
+		if (!order)
+			return true;
+		if ((order > 0) == (saved->order >= 0))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return false;
+}
+
+/* The last of those that read a value gets the reference that was kept. */
+static struct dfg_err *give_value(struct saved *saved, size_t entry, bool last, struct dfg_tensor *out)
+{
+	struct dfg_tensor *value = &saved->value[entry];
+	dfg_tensor_release(out);
+	if (!last)
+		return dfg_pass(value, false, out);
+	*out = *value;
+	*value = (struct dfg_tensor){0};
+	return NULL;
+}
+
+struct dfg_err *dfg_saved_get(struct saved *saved, const struct dfg_plan *plan, const struct record *load,
+	struct dfg_tensor *const *in, struct dfg_tensor *out)
+{
+	int64_t key[KEYS_MOST];
+	size_t entry;
+	const struct dfg_call *save = plan->record[load->save].call;
+	DFG_TRY(read_keys(in, saved->keys, key));
+	if (!find(saved, key, &entry))
+		return DFG_ERR(DFG_DATA, "waits for key %s of '%s' (%s), which did not save it",
+			dfg_key_words(key, saved->keys).s, save->node, save->op->name);
+	saved->at = entry;
+	uint64_t all = plan->flow->keep[load->save].readers, self = plan->flow->keep[load - plan->record].readers;
+	if (all && saved->readers[entry] & self)
+		return DFG_ERR(DFG_DATA, "reads key %s of '%s' (%s) a second time", dfg_key_words(key, saved->keys).s,
+			save->node, save->op->name);
+	saved->readers[entry] |= self;
+	if (!saved->bytes) {
+		DFG_TRY(give_value(saved, entry, all && saved->readers[entry] == all, out));
+		return dfg_swap_has(out) ? dfg_swap_read(plan->session->swap, out) : NULL;
+	}
+	if (!out->data)
+		DFG_TRY(take_like(plan->session, &saved->like, out));
+	memcpy(out->data, saved->data + entry * saved->bytes, saved->bytes);
+	return NULL;
+}
+
+void dfg_saved_clear(struct saved *saved)
+{
+	for (size_t e = 0; e < saved->count && !saved->bytes; e++)
+		dfg_tensor_release(&saved->value[e]);
+	saved->count = saved->at = saved->looked = 0;
+	saved->order = 0;
+}
+
+void dfg_saved_release(struct saved *saved)
+{
+	dfg_saved_clear(saved);
+	dfg_store_release(&saved->index);
+	dfg_free(saved->key);
+	dfg_free(saved->data);
+	dfg_free(saved->value);
+	dfg_free(saved->readers);
+}

@@ -1,0 +1,134 @@
+#include "lib/exec/linear/program_private.h"
+
+#include <string.h>
+
+/* What is known of every value before a step, from the shapes of its feeds. */
+
+struct inference {
+	const struct dfg_plan *plan;
+	struct dfg_arena *arena;
+	struct dfg_fact *fact; /* by slot */
+	uint32_t *varies;      /* by slot, of a loop's Merge: bits of dims that change from iteration to iteration */
+};
+
+enum { RANK_VARIES = 31, ROUNDS_MOST = 12 };
+
+/* What is in a constant that the plan made. */
+static struct dfg_err *fact_of_preset(struct inference *of, uint32_t slot)
+{
+	const struct dfg_tensor *tensor = &of->plan->preset[slot];
+	struct dfg_fact *fact = &of->fact[slot];
+	fact->dtype = tensor->dtype;
+	fact->shape = tensor->shape;
+	return fact->known ? NULL : dfg_known_of(tensor, of->arena, &fact->known);
+}
+
+static struct dfg_err *infer_record(struct inference *of, const struct record *record)
+{
+	if (record->role == DFG_SAVE)
+		return NULL;
+	if (record->role == DFG_LOAD) {
+		const struct dfg_fact *value = &of->fact[dfg_record_in(of->plan, &of->plan->record[record->save], 0)];
+		of->fact[dfg_record_out(of->plan, record, 0)] = (struct dfg_fact){.dtype = value->dtype, .shape = value->shape};
+		return NULL;
+	}
+	const struct dfg_fact **in = dfg_arena_zeros(of->arena, record->n_in, sizeof *in);
+	if (!in)
+		return dfg_no_memory("the shapes of the step");
+	for (int i = 0; i < record->n_in; i++) {
+		const struct dfg_fact *fact = &of->fact[dfg_record_in(of->plan, record, i)];
+		in[i] = fact->dtype ? fact : NULL;
+	}
+	struct dfg_fact *out = record->n_out ? &of->fact[dfg_record_out(of->plan, record, 0)] : NULL;
+	struct dfg_err *err = dfg_infer_node(record->call, in, of->arena, out);
+	if (!err || !record->may_die || err->code == DFG_MEMORY)
+		return err;
+	/* A branch that does not fit may never be taken. */
+	dfg_err_free(err);
+	if (out)
+		memset(out, 0, record->n_out * sizeof *out);
+	return NULL;
+}
+
+/* In each iteration a loop variable is what entered, but for the dims that were seen to vary. */
+static void put_variable(struct inference *of, const struct record *record)
+{
+	uint32_t slot = dfg_record_out(of->plan, record, 0), bits = of->varies[slot];
+	uint32_t first = dfg_record_in(of->plan, record, 0), second = dfg_record_in(of->plan, record, 1);
+	bool turned = of->plan->record[of->plan->maker[first]].role == DFG_NEXT_ITERATION;
+	struct dfg_fact *fact = &of->fact[slot];
+	const struct dfg_fact *enter = &of->fact[turned ? second : first];
+	fact->shape = enter->shape;
+	fact->known = NULL;
+	fact->holds = NULL;
+	if (bits >> RANK_VARIES)
+		fact->shape = DFG_SHAPE_UNKNOWN;
+	for (int d = 0; d < fact->shape.rank; d++)
+		if (bits >> d & 1)
+			fact->shape.dim[d] = DFG_UNKNOWN;
+}
+
+/* Whether the next value of a variable differs from what was taken for granted. */
+static bool see_variable(struct inference *of, const struct carried *carried, bool any)
+{
+	const struct dfg_shape *shape = &of->fact[carried->merge].shape, *next = &of->fact[carried->next].shape;
+	uint32_t before = of->varies[carried->merge], bits = before;
+	if (shape->rank >= 0 && next->rank != shape->rank)
+		bits |= UINT32_C(1) << RANK_VARIES;
+	for (int d = 0; d < shape->rank && !(bits >> RANK_VARIES); d++)
+		if (shape->dim[d] != DFG_UNKNOWN && shape->dim[d] != next->dim[d])
+			bits |= UINT32_C(1) << d;
+	if (bits != before && any)
+		bits |= UINT32_C(1) << RANK_VARIES;
+	of->varies[carried->merge] = bits;
+	return bits != before;
+}
+
+static struct dfg_err *infer_all(struct inference *of)
+{
+	const struct dfg_plan *plan = of->plan;
+	for (uint32_t r = 0; r < plan->count; r++) {
+		const struct record *record = &plan->record[r];
+		DFG_TRY(infer_record(of, record));
+		if (dfg_is_loop_merge(plan, record))
+			put_variable(of, record);
+		for (int i = 0; i < record->n_out && record->preset; i++)
+			if (!plan->is_ref[dfg_record_out(plan, record, i)])
+				DFG_TRY(fact_of_preset(of, dfg_record_out(plan, record, i)));
+	}
+	return NULL;
+}
+
+/* Until what loops begin with fits what they go on with; what is still unsettled then is not known. */
+static struct dfg_err *infer_loops(struct inference *of)
+{
+	const struct course *course = of->plan->course;
+	bool again = true;
+	for (int round = 0; again; round++) {
+		DFG_TRY(infer_all(of));
+		again = false;
+		for (uint32_t l = 1; l < course->loops; l++)
+			for (uint32_t i = 0; i < course->bend[l].n_carried; i++) {
+				const struct carried *carried = &course->carried[course->bend[l].first_carried + i];
+				again |= see_variable(of, carried, round >= ROUNDS_MOST);
+			}
+	}
+	return NULL;
+}
+
+struct dfg_err *dfg_plan_infer(
+	const struct dfg_plan *plan, const struct dfg_tensor *feeds, struct dfg_arena *arena, struct dfg_fact *out_facts)
+{
+	struct inference of = {.plan = plan, .arena = arena, .fact = out_facts};
+	for (uint32_t i = 0; i < plan->step.n_feed; i++) {
+		struct dfg_fact *fact = &out_facts[plan->first_feed + i];
+		*fact = plan->feed[i];
+		fact->known = NULL;
+		if (feeds)
+			fact->shape = feeds[i].shape;
+	}
+	of.varies = dfg_arena_zeros(arena, plan->loops ? plan->slots : 0, sizeof *of.varies);
+	if (!of.varies)
+		return dfg_no_memory("the shapes of the step");
+	return plan->loops ? infer_loops(&of) : infer_all(&of);
+}

@@ -1,0 +1,36 @@
+#include "lib/exec/plan/frame_info.h"
+
+#include <stdio.h>
+
+/* Names for messages: keys, iterations, slots. */
+
+struct dfg_words dfg_key_words(const int64_t *key, int keys)
+{
+	struct dfg_words words = {"["};
+	size_t at = 1;
+	for (int i = 0; i < keys && at + 24 < sizeof words.s; i++)
+		at += (size_t)snprintf(words.s + at, sizeof words.s - at, "%s%lld", i ? "," : "", (long long)key[i]);
+	snprintf(words.s + at, sizeof words.s - at, "]");
+	return words;
+}
+
+struct dfg_err *dfg_trip_note(struct dfg_err *err, const struct loop *loop, const int64_t *iteration, int depth)
+{
+	if (depth == 1)
+		return dfg_err_note(err, "in iteration %lld of loop '%s'", (long long)*iteration, loop->path);
+	return dfg_err_note(err, "in iteration %s of loop '%s'", dfg_key_words(iteration, depth).s, loop->path);
+}
+
+struct dfg_words dfg_slot_words(const struct dfg_plan *plan, uint32_t slot)
+{
+	struct dfg_words words;
+	struct dfg_edge edge;
+	if (slot >= plan->first_feed) {
+		edge = plan->step.feed[slot - plan->first_feed];
+	} else {
+		const struct record *record = &plan->record[plan->maker[slot]];
+		edge = (struct dfg_edge){record->node, (int32_t)(slot - dfg_record_out(plan, record, 0))};
+	}
+	snprintf(words.s, sizeof words.s, "%s:%d", plan->session->graph->node[edge.node].name, edge.port);
+	return words;
+}

@@ -1,0 +1,48 @@
+#include "lib/exec/plan_private.h"
+
+struct dfg_err *dfg_session_variables(struct dfg_session *session, const struct dfg_variable_place *places,
+	uint32_t count, struct dfg_variable_fact *out_facts)
+{
+	struct dfg_fleet *fleet = session->options.fleet;
+	if (fleet)
+		return fleet->variables(fleet, places, count, out_facts);
+	for (uint32_t i = 0; i < count; i++) {
+		const struct dfg_variable *variable = dfg_state_find(&session->state, places[i].name);
+		out_facts[i] = (struct dfg_variable_fact){0};
+		if (variable)
+			out_facts[i] = (struct dfg_variable_fact){variable->dtype, variable->shape, variable->set};
+	}
+	return NULL;
+}
+
+static struct dfg_err *find(
+	struct dfg_session *session, const struct dfg_variable_place *place, struct dfg_variable **out_variable)
+{
+	*out_variable = dfg_state_find(&session->state, place->name);
+	return *out_variable ? NULL : DFG_ERR(DFG_DATA, "there is no variable '%s'", place->name);
+}
+
+struct dfg_err *dfg_session_read(
+	struct dfg_session *session, const struct dfg_variable_place *place, struct dfg_tensor *out_tensor)
+{
+	struct dfg_fleet *fleet = session->options.fleet;
+	struct dfg_variable *variable;
+	if (fleet)
+		return fleet->read(fleet, place, out_tensor);
+	DFG_TRY(find(session, place, &variable));
+	return dfg_variable_read(variable, out_tensor);
+}
+
+struct dfg_err *dfg_session_assign(
+	struct dfg_session *session, const struct dfg_variable_place *place, struct dfg_tensor *tensor)
+{
+	struct dfg_fleet *fleet = session->options.fleet;
+	struct dfg_variable *variable;
+	if (fleet)
+		return fleet->assign(fleet, place, tensor);
+	struct dfg_err *err = find(session, place, &variable);
+	if (!err)
+		return dfg_variable_assign(variable, tensor);
+	dfg_tensor_release(tensor);
+	return err;
+}

@@ -1,0 +1,201 @@
+#include "lib/exec/state/buffer_pool.h"
+
+#include <string.h>
+
+/* Sizes are rounded up to a class: four to each power of two, from 64 bytes on. */
+enum { LEAST_SHIFT = 6, CLASSES = 4 * 44, IDLE_LEAST = 1 << 20 };
+
+struct kept {
+	struct dfg_buffer base; /* first, so that one is the other */
+	struct kept *next;
+	int class;
+};
+
+/* Data begins at the first aligned place behind the head, in the same block. */
+enum { HEAD = (sizeof(struct kept) + DFG_ALIGN - 1) / DFG_ALIGN * DFG_ALIGN };
+
+struct buffers {
+	pthread_mutex_t lock;
+	struct kept *idle[CLASSES];
+	size_t most_used;
+	atomic_size_t idle_bytes, used_bytes, peak; /* changed under the lock */
+	size_t out;                                 /* buffers in use */
+	bool closed;
+};
+
+static int class_of(size_t bytes, size_t *out_room)
+{
+	if (bytes <= (size_t)1 << LEAST_SHIFT) {
+		*out_room = (size_t)1 << LEAST_SHIFT;
+		return 0;
+	}
+	int shift = 63 - __builtin_clzll((unsigned long long)bytes - 1);
+	size_t step = (size_t)1 << (shift - 2), part = (bytes - 1 - ((size_t)1 << shift)) / step;
+	*out_room = ((size_t)1 << shift) + (part + 1) * step;
+	return (shift - LEAST_SHIFT) * 4 + (int)part + 1;
+}
+
+struct dfg_err *dfg_buffers_new(struct buffers **out_buffers)
+{
+	struct buffers *buffers = dfg_zeros(1, sizeof *buffers);
+	if (!buffers)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	if (pthread_mutex_init(&buffers->lock, NULL)) {
+		dfg_free(buffers);
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	}
+	*out_buffers = buffers;
+	return NULL;
+}
+
+static void end(struct buffers *buffers)
+{
+	pthread_mutex_destroy(&buffers->lock);
+	dfg_free(buffers);
+}
+
+static void set_idle(struct buffers *buffers, size_t bytes)
+{
+	atomic_store_explicit(&buffers->idle_bytes, bytes, memory_order_relaxed);
+}
+
+/* With the lock held. */
+static void drop_idle(struct buffers *buffers)
+{
+	for (int class = 0; class < CLASSES; class ++)
+		while (buffers->idle[class]) {
+			struct kept *kept = buffers->idle[class];
+			buffers->idle[class] = kept->next;
+			dfg_free(kept);
+		}
+	set_idle(buffers, 0);
+}
+
+void dfg_buffers_free(struct buffers *buffers)
+{
+	if (!buffers)
+		return;
+	pthread_mutex_lock(&buffers->lock);
+	drop_idle(buffers);
+	buffers->closed = true;
+	bool last = !buffers->out;
+	pthread_mutex_unlock(&buffers->lock);
+	if (last)
+		end(buffers);
+}
+
+static void release(struct dfg_buffer *buffer)
+{
+	struct kept *kept = (struct kept *)buffer;
+	struct buffers *buffers = buffer->owner;
+	size_t room;
+	class_of(buffer->room, &room);
+	pthread_mutex_lock(&buffers->lock);
+	size_t used = atomic_load_explicit(&buffers->used_bytes, memory_order_relaxed) - buffer->room;
+	atomic_store_explicit(&buffers->used_bytes, used, memory_order_relaxed);
+	buffers->out--;
+	size_t most = buffers->most_used > IDLE_LEAST ? buffers->most_used : IDLE_LEAST;
+	size_t idle = dfg_buffers_idle(buffers) + room;
+	bool keep = !buffers->closed && idle <= most;
+	bool last = buffers->closed && !buffers->out;
+	if (keep) {
+		set_idle(buffers, idle);
+		kept->next = buffers->idle[kept->class];
+		buffers->idle[kept->class] = kept;
+	}
+	pthread_mutex_unlock(&buffers->lock);
+	if (!keep)
+		dfg_free(kept);
+	if (last)
+		end(buffers);
+}
+
+static struct kept *take_idle(struct buffers *buffers, int class, size_t room, size_t bytes)
+{
+	pthread_mutex_lock(&buffers->lock);
+	struct kept *kept = buffers->idle[class];
+	if (kept) {
+		buffers->idle[class] = kept->next;
+		set_idle(buffers, dfg_buffers_idle(buffers) - room);
+	}
+	buffers->out++;
+	size_t used = atomic_load_explicit(&buffers->used_bytes, memory_order_relaxed) + bytes;
+	atomic_store_explicit(&buffers->used_bytes, used, memory_order_relaxed);
+	if (used > atomic_load_explicit(&buffers->peak, memory_order_relaxed))
+		atomic_store_explicit(&buffers->peak, used, memory_order_relaxed);
+	if (used > buffers->most_used)
+		buffers->most_used = used;
+	pthread_mutex_unlock(&buffers->lock);
+	return kept;
+}
+
+/* Idle room of other sizes goes first, where the system has no more. */
+static struct kept *take_new(struct buffers *buffers, size_t room, size_t bytes)
+{
+	struct kept *kept = dfg_mem->take(dfg_mem, HEAD + room, DFG_ALIGN);
+	if (!kept) {
+		pthread_mutex_lock(&buffers->lock);
+		drop_idle(buffers);
+		pthread_mutex_unlock(&buffers->lock);
+		kept = dfg_mem->take(dfg_mem, HEAD + room, DFG_ALIGN);
+	}
+	if (kept)
+		return kept;
+	pthread_mutex_lock(&buffers->lock);
+	buffers->out--;
+	buffers->used_bytes -= bytes;
+	pthread_mutex_unlock(&buffers->lock);
+	return NULL;
+}
+
+struct dfg_err *dfg_buffers_take(
+	struct buffers *buffers, enum dfg_dtype dtype, size_t bytes, struct dfg_buffer **out_buffer)
+{
+	size_t room = 0;
+	int class = bytes <= SIZE_MAX / 4 ? class_of(bytes, &room) : CLASSES;
+	struct kept *kept = class < CLASSES ? take_idle(buffers, class, room, bytes) : NULL;
+	if (!kept && class < CLASSES)
+		kept = take_new(buffers, room, bytes);
+	if (!kept)
+		return DFG_ERR(DFG_MEMORY, "no memory for a tensor of %zu bytes", bytes);
+	kept->base = (struct dfg_buffer){
+		.holds = dtype,
+		.room = bytes,
+		.data = (char *)kept + HEAD,
+		.release = release,
+		.owner = buffers,
+	};
+	atomic_init(&kept->base.refs, 1);
+	kept->class = class;
+	if (dfg_dtype_is_object(dtype))
+		memset(kept->base.data, 0, bytes);
+	*out_buffer = &kept->base;
+	return NULL;
+}
+
+bool dfg_buffers_own(const struct dfg_buffer *buffer)
+{
+	return buffer->release == release;
+}
+
+size_t dfg_buffers_mark(struct buffers *buffers)
+{
+	size_t used = dfg_buffers_used(buffers);
+	atomic_store_explicit(&buffers->peak, used, memory_order_relaxed);
+	return used;
+}
+
+size_t dfg_buffers_peak(const struct buffers *buffers)
+{
+	return atomic_load_explicit(&buffers->peak, memory_order_relaxed);
+}
+
+size_t dfg_buffers_used(const struct buffers *buffers)
+{
+	return atomic_load_explicit(&buffers->used_bytes, memory_order_relaxed);
+}
+
+size_t dfg_buffers_idle(const struct buffers *buffers)
+{
+	return atomic_load_explicit(&buffers->idle_bytes, memory_order_relaxed);
+}

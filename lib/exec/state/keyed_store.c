@@ -1,0 +1,143 @@
+#include "lib/exec/state/keyed_store.h"
+
+#include <string.h>
+
+/*
+ * A table of places, open to the next one where a place is taken. Sixteen last keys in a row have places in a row. An
+ * entry is what a place with a value, or with somebody who waits for one, has besides its key; entries are used again.
+ */
+/* Fewer than all places are taken, or this would not end. */
+static size_t find_place(const struct dfg_store *store, const int64_t *key)
+{
+	uint64_t hash = 0;
+	for (int i = 0; i < store->keys; i++)
+		hash = hash * UINT64_C(0x9e3779b97f4a7c15) + (uint64_t)key[i];
+	hash = (hash >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 28 << 4 | (hash & 15);
+	size_t at = hash & (store->room - 1);
+	while (store->place[at].stamp == store->stamp &&
+		   memcmp(&store->key[at * (size_t)store->keys], key, (size_t)store->keys * sizeof *key))
+		at = (at + 1) & (store->room - 1);
+	return at;
+}
+
+static struct dfg_err *grow(struct dfg_store *store)
+{
+	struct dfg_store old = *store;
+	size_t keys = (size_t)store->keys;
+	store->room = old.room ? 2 * old.room : 16;
+	store->place = dfg_zeros(store->room, sizeof *store->place);
+	store->key = dfg_zeros(store->room, keys ? keys * sizeof *store->key : 1);
+	if (!store->place || !store->key || store->room > UINT32_MAX) {
+		dfg_free(store->place);
+		dfg_free(store->key);
+		*store = old;
+		return dfg_no_memory("the stored values");
+	}
+	store->stamp = 1;
+	for (size_t i = 0; i < old.room; i++) {
+		if (old.place[i].stamp != old.stamp)
+			continue;
+		const int64_t *key = &old.key[i * keys];
+		size_t at = find_place(store, key);
+		store->place[at] = (struct dfg_place){store->stamp, old.place[i].entry};
+		memcpy(&store->key[at * keys], key, keys * sizeof *key);
+		if (old.place[i].entry)
+			store->entry[old.place[i].entry - 1].place = (uint32_t)at;
+	}
+	dfg_free(old.place);
+	dfg_free(old.key);
+	return NULL;
+}
+
+/* Entries and the list of the free ones grow together: a value that is dropped needs no memory. */
+static struct dfg_err *take_entry(struct dfg_store *store, uint32_t *out_number)
+{
+	if (store->n_free) {
+		*out_number = store->free_entry[--store->n_free];
+		return NULL;
+	}
+	if (!dfg_reserve(&store->entry, &store->entry_room, store->entries + 1, sizeof *store->entry) ||
+		!dfg_reserve(&store->free_entry, &store->free_room, store->entries + 1, sizeof *store->free_entry))
+		return dfg_no_memory("the stored values");
+	*out_number = (uint32_t)store->entries++;
+	return NULL;
+}
+
+enum dfg_entry_state dfg_store_find(struct dfg_store *store, const int64_t *key, struct dfg_entry **out_entry)
+{
+	*out_entry = NULL;
+	if (!store->used)
+		return DFG_ENTRY_EMPTY;
+	const struct dfg_place *place = &store->place[find_place(store, key)];
+	if (place->stamp != store->stamp)
+		return DFG_ENTRY_EMPTY;
+	if (!place->entry)
+		return DFG_ENTRY_SPENT;
+	*out_entry = &store->entry[place->entry - 1];
+	return (*out_entry)->state;
+}
+
+struct dfg_err *dfg_store_reach(struct dfg_store *store, const int64_t *key, struct dfg_entry **out_entry)
+{
+	uint32_t number;
+	if (dfg_store_find(store, key, out_entry) == DFG_ENTRY_SPENT)
+		return DFG_ERR(DFG_BUG, "a key whose value was dropped");
+	if (*out_entry)
+		return NULL;
+	if (store->used >= store->room - store->room / 4)
+		DFG_TRY(grow(store));
+	DFG_TRY(take_entry(store, &number));
+	size_t at = find_place(store, key);
+	store->place[at] = (struct dfg_place){store->stamp, number + 1};
+	memcpy(&store->key[at * (size_t)store->keys], key, (size_t)store->keys * sizeof *key);
+	store->used++;
+	*out_entry = &store->entry[number];
+	**out_entry = (struct dfg_entry){.place = (uint32_t)at};
+	return NULL;
+}
+
+void dfg_store_fill(struct dfg_store *store, struct dfg_entry *entry, struct dfg_tensor *tensor)
+{
+	entry->tensor = *tensor;
+	entry->state = DFG_ENTRY_FULL;
+	store->live++;
+	size_t number = (size_t)(entry - store->entry);
+	if (number < store->looked)
+		store->looked = number;
+	*tensor = (struct dfg_tensor){0};
+}
+
+void dfg_store_drop(struct dfg_store *store, struct dfg_entry *entry)
+{
+	dfg_tensor_release(&entry->tensor);
+	entry->state = DFG_ENTRY_SPENT;
+	store->live--;
+	store->place[entry->place].entry = 0;
+	store->free_entry[store->n_free++] = (uint32_t)(entry - store->entry);
+}
+
+void dfg_store_clear(struct dfg_store *store)
+{
+	for (size_t i = 0; i < store->entries && store->live; i++)
+		if (store->entry[i].state == DFG_ENTRY_FULL) {
+			dfg_tensor_release(&store->entry[i].tensor);
+			store->live--;
+		}
+	if (!store->used)
+		return;
+	store->entries = store->n_free = store->used = store->looked = 0;
+	if (!++store->stamp) { /* once in four thousand million times */
+		memset(store->place, 0, store->room * sizeof *store->place);
+		store->stamp = 1;
+	}
+}
+
+void dfg_store_release(struct dfg_store *store)
+{
+	dfg_store_clear(store);
+	dfg_free(store->key);
+	dfg_free(store->place);
+	dfg_free(store->entry);
+	dfg_free(store->free_entry);
+	dfg_store_init(store, store->keys);
+}

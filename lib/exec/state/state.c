@@ -1,0 +1,222 @@
+#include "lib/exec/state/state.h"
+
+#include "lib/base/mem.h"
+#include "lib/exec/state/buffer_pool.h"
+#include "lib/graph/kernel.h"
+
+#include <string.h>
+
+static const char variable_kind[] = "variable";
+
+struct dfg_err *dfg_state_init(struct dfg_state *state)
+{
+	*state = (struct dfg_state){0};
+	if (pthread_mutex_init(&state->lock, NULL))
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	return NULL;
+}
+
+void dfg_state_release(struct dfg_state *state)
+{
+	for (size_t i = 0; i < state->names.count; i++)
+		dfg_resource_unref(state->resource[i]);
+	dfg_free(state->resource);
+	dfg_map_release(&state->names);
+	pthread_mutex_destroy(&state->lock);
+	*state = (struct dfg_state){0};
+}
+
+static void free_variable(struct dfg_resource *resource)
+{
+	struct dfg_variable *variable = (struct dfg_variable *)resource;
+	dfg_tensor_release(&variable->value);
+	pthread_mutex_destroy(&variable->lock);
+	dfg_free(variable);
+}
+
+/* The name stands behind the variable. */
+static struct dfg_variable *new_variable(const char *name, enum dfg_dtype dtype, const struct dfg_shape *shape)
+{
+	size_t length = strlen(name);
+	struct dfg_variable *variable = dfg_zeros(1, sizeof *variable + length + 1);
+	if (!variable)
+		return NULL;
+	if (pthread_mutex_init(&variable->lock, NULL)) {
+		dfg_free(variable);
+		return NULL;
+	}
+	char *copy = memcpy(variable + 1, name, length + 1);
+	variable->resource = (struct dfg_resource){.kind = variable_kind, .name = copy, .free = free_variable};
+	atomic_init(&variable->resource.refs, 1);
+	variable->dtype = dtype;
+	variable->shape = *shape;
+	return variable;
+}
+
+/* Takes the resource, which must not be there yet. */
+static struct dfg_err *add(struct dfg_state *state, struct dfg_resource *resource)
+{
+	uint32_t number = (uint32_t)state->names.count;
+	if (!dfg_reserve(&state->resource, &state->room, (size_t)number + 1, sizeof *state->resource) ||
+		!dfg_map_put(&state->names, resource->name, strlen(resource->name), &number, NULL)) {
+		dfg_resource_unref(resource);
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	}
+	state->resource[number] = resource;
+	return NULL;
+}
+
+static struct dfg_err *as_variable(struct dfg_resource *resource, struct dfg_variable **out_variable)
+{
+	if (!resource)
+		return DFG_ERR(DFG_DATA, "the handle refers to nothing");
+	if (resource->kind != variable_kind)
+		return DFG_ERR(DFG_DATA, "'%s' is a %s, not a variable", resource->name, resource->kind);
+	*out_variable = (struct dfg_variable *)resource;
+	return NULL;
+}
+
+static struct dfg_err *same_variable(
+	const struct dfg_variable *variable, enum dfg_dtype dtype, const struct dfg_shape *shape)
+{
+	if (variable->dtype == dtype && dfg_shape_fits(&variable->shape, shape))
+		return NULL;
+	return DFG_ERR(DFG_DATA, "variable '%s' is %s here and %s elsewhere", variable->resource.name,
+		dfg_type_words(dtype, shape).s, dfg_type_words(variable->dtype, &variable->shape).s);
+}
+
+static struct dfg_err *find_or_make(struct dfg_state *state, const char *name, enum dfg_dtype dtype,
+	const struct dfg_shape *shape, struct dfg_variable **out_variable)
+{
+	uint32_t number = dfg_map_find(&state->names, name, strlen(name));
+	if (number != DFG_NONE) {
+		DFG_TRY(as_variable(state->resource[number], out_variable));
+		return same_variable(*out_variable, dtype, shape);
+	}
+	*out_variable = new_variable(name, dtype, shape);
+	if (!*out_variable)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	return add(state, &(*out_variable)->resource);
+}
+
+struct dfg_err *dfg_state_variable(struct dfg_state *state, const char *name, enum dfg_dtype dtype,
+	const struct dfg_shape *shape, struct dfg_variable **out_variable)
+{
+	pthread_mutex_lock(&state->lock);
+	struct dfg_err *err = find_or_make(state, name, dtype, shape, out_variable);
+	pthread_mutex_unlock(&state->lock);
+	return err;
+}
+
+struct dfg_variable *dfg_state_find(struct dfg_state *state, const char *name)
+{
+	pthread_mutex_lock(&state->lock);
+	uint32_t number = dfg_map_find(&state->names, name, strlen(name));
+	struct dfg_resource *resource = number == DFG_NONE ? NULL : state->resource[number];
+	pthread_mutex_unlock(&state->lock);
+	return resource && resource->kind == variable_kind ? (struct dfg_variable *)resource : NULL;
+}
+
+static struct dfg_err *not_set(const struct dfg_variable *variable)
+{
+	return DFG_ERR(DFG_DATA, "variable '%s' is not initialised", variable->resource.name);
+}
+
+struct dfg_err *dfg_variable_read(struct dfg_variable *variable, struct dfg_tensor *out_tensor)
+{
+	pthread_mutex_lock(&variable->lock);
+	struct dfg_err *err = variable->set ? dfg_tensor_share(&variable->value, out_tensor) : not_set(variable);
+	pthread_mutex_unlock(&variable->lock);
+	return err;
+}
+
+struct dfg_err *dfg_variable_assign(struct dfg_variable *variable, struct dfg_tensor *tensor)
+{
+	if (tensor->dtype != variable->dtype || !dfg_shape_fits(&tensor->shape, &variable->shape)) {
+		struct dfg_err *err = DFG_ERR(DFG_DATA, "cannot assign %s to variable '%s', which is %s",
+			dfg_type_words(tensor->dtype, &tensor->shape).s, variable->resource.name,
+			dfg_type_words(variable->dtype, &variable->shape).s);
+		dfg_tensor_release(tensor);
+		return err;
+	}
+	pthread_mutex_lock(&variable->lock);
+	struct dfg_tensor old = variable->value;
+	variable->value = *tensor;
+	variable->set = true;
+	pthread_mutex_unlock(&variable->lock);
+	dfg_tensor_release(&old);
+	*tensor = (struct dfg_tensor){0};
+	return NULL;
+}
+
+/*
+ * Nobody else has the elements: one reference, which only the holder of the lock could lend out. What has a release of
+ * its own may be a file that cannot be written to.
+ */
+static bool writable(const struct dfg_tensor *tensor)
+{
+	const struct dfg_buffer *buffer = tensor->buffer;
+	return buffer && (!buffer->release || dfg_buffers_own(buffer)) &&
+		   atomic_load_explicit(&buffer->refs, memory_order_acquire) == 1;
+}
+
+static struct dfg_err *make_writable(struct dfg_variable *variable)
+{
+	if (!variable->set)
+		return not_set(variable);
+	if (writable(&variable->value))
+		return NULL;
+	struct dfg_tensor copy;
+	DFG_TRY(dfg_tensor_copy(&variable->value, &copy));
+	dfg_tensor_release(&variable->value);
+	variable->value = copy;
+	return NULL;
+}
+
+struct dfg_err *dfg_variable_lock(struct dfg_variable *variable, struct dfg_tensor **out_tensor)
+{
+	pthread_mutex_lock(&variable->lock);
+	struct dfg_err *err = make_writable(variable);
+	if (err)
+		pthread_mutex_unlock(&variable->lock);
+	else
+		*out_tensor = &variable->value;
+	return err;
+}
+
+void dfg_variable_unlock(struct dfg_variable *variable)
+{
+	pthread_mutex_unlock(&variable->lock);
+}
+
+struct dfg_err *dfg_kernel_variable(struct dfg_kernel *ctx, int i, struct dfg_variable **out_variable)
+{
+	if ((*out_variable = ctx->host->ref(ctx, i)))
+		return NULL;
+	const struct dfg_tensor *handle = dfg_kernel_input(ctx, i);
+	if (handle->dtype != DFG_RESOURCE || dfg_shape_count(&handle->shape) != 1)
+		return DFG_ERR(DFG_DATA, "input %d is no handle of a variable", i);
+	return as_variable(*(struct dfg_resource **)handle->data, out_variable);
+}
+
+static struct dfg_err *find_resource(struct dfg_state *state, const char *name, const char *kind,
+	dfg_resource_make *make, void *arg, struct dfg_resource **out_resource)
+{
+	uint32_t number = dfg_map_find(&state->names, name, strlen(name));
+	*out_resource = number == DFG_NONE ? NULL : state->resource[number];
+	if (*out_resource && (*out_resource)->kind != kind)
+		return DFG_ERR(DFG_DATA, "'%s' is a %s, not a %s", name, (*out_resource)->kind, kind);
+	if (*out_resource)
+		return NULL;
+	DFG_TRY(make(arg, name, out_resource));
+	return add(state, *out_resource);
+}
+
+struct dfg_err *dfg_state_resource(struct dfg_state *state, const char *name, const char *kind, dfg_resource_make *make,
+	void *arg, struct dfg_resource **out_resource)
+{
+	pthread_mutex_lock(&state->lock);
+	struct dfg_err *err = find_resource(state, name, kind, make, arg, out_resource);
+	pthread_mutex_unlock(&state->lock);
+	return err;
+}

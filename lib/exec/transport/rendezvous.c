@@ -1,0 +1,588 @@
+#include "lib/exec/transport/rendezvous.h"
+
+#include "lib/base/map.h"
+#include "lib/base/mem.h"
+#include "lib/exec/transport/rendezvous_private.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/*
+ * One table, under one lock, which nobody holds while a link sends or a wait is told. A key has either a value that nobody
+ * took yet or a wait; values of later steps stand in the same table, as their keys have the step in them.
+ */
+enum {
+	EARLY_VALUES = 1 << 18,
+	EARLY_BYTES = 1 << 30,
+	BUCKETS_LEAST = 64, /* a power of two */
+};
+
+/* Another one that says the same. */
+static struct dfg_err *again(const struct dfg_err *err)
+{
+	return dfg_err_new(err->code, err->file, err->line, "%s", err->text);
+}
+
+/* Errors are let go with no lock held. */
+static struct dfg_err *replace(struct dfg_err **at, struct dfg_err *err)
+{
+	struct dfg_err *old = *at;
+	*at = err;
+	return old;
+}
+
+struct dfg_err *dfg_rendezvous_new(const struct dfg_rendezvous_options *options, struct dfg_rendezvous **out_rendezvous)
+{
+	struct dfg_rendezvous *rendezvous = dfg_zeros(1, sizeof *rendezvous);
+	if (!rendezvous)
+		return dfg_no_memory("the rendezvous");
+	if (pthread_mutex_init(&rendezvous->lock, NULL)) {
+		dfg_free(rendezvous);
+		return dfg_no_memory("the rendezvous");
+	}
+	rendezvous->options = *options;
+	if (!options->early_values)
+		rendezvous->options.early_values = EARLY_VALUES;
+	if (!options->budget)
+		rendezvous->options.budget = DFG_BUDGET;
+	if (!options->early_bytes)
+		rendezvous->options.early_bytes = EARLY_BYTES + options->workers * rendezvous->options.budget;
+	rendezvous->buckets = BUCKETS_LEAST;
+	rendezvous->bucket = dfg_zeros(BUCKETS_LEAST, sizeof *rendezvous->bucket);
+	rendezvous->peer = dfg_zeros(options->workers, sizeof *rendezvous->peer);
+	if (!rendezvous->bucket || !rendezvous->peer) {
+		dfg_rendezvous_free(rendezvous);
+		return dfg_no_memory("the rendezvous");
+	}
+	for (uint32_t i = 0; i < options->workers; i++)
+		rendezvous->peer[i].budget.limit = rendezvous->options.budget;
+	*out_rendezvous = rendezvous;
+	return NULL;
+}
+
+/* Takes the value out of the table, where *at is its place there. */
+static void drop(struct dfg_rendezvous *rendezvous, struct value **at)
+{
+	struct value *value = *at;
+	*at = value->next;
+	dfg_budget_take(&rendezvous->peer[value->from].budget, value->cost);
+	dfg_tensor_release(&value->tensor);
+	value->next = rendezvous->free_value;
+	rendezvous->free_value = value;
+	rendezvous->values--;
+}
+
+/* Drops the values of steps before this one; returns how many. */
+static uint64_t drop_before(struct dfg_rendezvous *rendezvous, uint64_t step)
+{
+	uint64_t dropped = 0;
+	for (size_t b = 0; b < rendezvous->buckets && rendezvous->values; b++)
+		for (struct value **at = &rendezvous->bucket[b].value; *at;)
+			if ((*at)->key.step < step) {
+				drop(rendezvous, at);
+				dropped++;
+			} else {
+				at = &(*at)->next;
+			}
+	return dropped;
+}
+
+void dfg_rendezvous_free(struct dfg_rendezvous *rendezvous)
+{
+	if (!rendezvous)
+		return;
+	for (size_t b = 0; rendezvous->bucket && b < rendezvous->buckets; b++)
+		while (rendezvous->bucket[b].value)
+			drop(rendezvous, &rendezvous->bucket[b].value);
+	while (rendezvous->free_value) {
+		struct value *value = rendezvous->free_value;
+		rendezvous->free_value = value->next;
+		dfg_free(value);
+	}
+	dfg_err_free(rendezvous->failed);
+	dfg_err_free(rendezvous->lost);
+	dfg_err_free(rendezvous->late);
+	for (uint32_t i = 0; rendezvous->peer && i < rendezvous->options.workers; i++)
+		dfg_budget_release(&rendezvous->peer[i].budget);
+	dfg_free(rendezvous->bucket);
+	dfg_free(rendezvous->peer);
+	pthread_mutex_destroy(&rendezvous->lock);
+	dfg_free(rendezvous);
+}
+
+struct dfg_err *dfg_rendezvous_worker(const struct dfg_rendezvous *rendezvous, const char *device, uint32_t *out_worker)
+{
+	char names[600] = "none";
+	size_t at = 0;
+	for (uint32_t i = 0; i < rendezvous->options.workers; i++) {
+		const char *name = rendezvous->options.device[i];
+		if (!strcmp(name, device)) {
+			*out_worker = i;
+			return NULL;
+		}
+		if (at + strlen(name) + 3 < sizeof names)
+			at += (size_t)snprintf(names + at, sizeof names - at, "%s%s", at ? ", " : "", name);
+	}
+	return DFG_ERR(DFG_DATA, "no worker has the device '%s': there are %s", device, names);
+}
+
+/*
+ * The table. Steps, numbers and iterations are small and dense: a multiplication spreads them.
+ */
+static uint64_t mix(uint64_t hash, uint64_t word)
+{
+	hash = (hash ^ word) * UINT64_C(0x9E3779B97F4A7C15);
+	return hash ^ hash >> 29;
+}
+
+static struct bucket *find_bucket(const struct dfg_rendezvous *rendezvous, const struct dfg_transfer_key *key)
+{
+	uint64_t hash = mix(key->step, (uint64_t)key->number << 32 | key->depth);
+	for (uint32_t i = 0; i < key->depth; i++)
+		hash = mix(hash, (uint64_t)key->iteration[i]);
+	return &rendezvous->bucket[hash & (rendezvous->buckets - 1)];
+}
+
+static struct value **find_value(struct bucket *bucket, const struct dfg_transfer_key *key)
+{
+	struct value **at = &bucket->value;
+	while (*at && !dfg_transfer_key_equal(&(*at)->key, key))
+		at = &(*at)->next;
+	return at;
+}
+
+static struct dfg_wait **find_wait(struct bucket *bucket, const struct dfg_transfer_key *key)
+{
+	struct dfg_wait **at = &bucket->wait;
+	while (*at && !dfg_transfer_key_equal(&(*at)->key, key))
+		at = &(*at)->next;
+	return at;
+}
+
+/* Twice the buckets where chains grow long; where there is no memory for it they stay long. */
+static void grow(struct dfg_rendezvous *rendezvous)
+{
+	struct bucket *old = rendezvous->bucket;
+	size_t buckets = rendezvous->buckets;
+	if (rendezvous->values + rendezvous->waits < buckets)
+		return;
+	struct bucket *bucket = dfg_zeros(2 * buckets, sizeof *bucket);
+	if (!bucket)
+		return;
+	rendezvous->bucket = bucket;
+	rendezvous->buckets = 2 * buckets;
+	for (size_t b = 0; b < buckets; b++) {
+		for (struct value *value = old[b].value, *next; value; value = next) {
+			struct bucket *to = find_bucket(rendezvous, &value->key);
+			next = value->next;
+			value->next = to->value;
+			to->value = value;
+		}
+		for (struct dfg_wait *wait = old[b].wait, *next; wait; wait = next) {
+			struct bucket *to = find_bucket(rendezvous, &wait->key);
+			next = wait->next;
+			wait->next = to->wait;
+			to->wait = wait;
+		}
+	}
+	dfg_free(old);
+}
+
+/* All waits, as a list, out of the table, and all that is held back. */
+static struct dfg_wait *take_waits(struct dfg_rendezvous *rendezvous)
+{
+	struct dfg_wait *waits = NULL;
+	for (size_t b = 0; b < rendezvous->buckets && rendezvous->waits; b++)
+		while (rendezvous->bucket[b].wait) {
+			struct dfg_wait *wait = rendezvous->bucket[b].wait;
+			rendezvous->bucket[b].wait = wait->next;
+			wait->next = waits;
+			waits = wait;
+			rendezvous->waits--;
+		}
+	for (uint32_t i = 0; i < rendezvous->options.workers; i++)
+		for (struct dfg_wait *held = dfg_budget_give_up(&rendezvous->peer[i].budget), *next; held; held = next) {
+			next = held->next;
+			held->next = waits;
+			waits = held;
+		}
+	return waits;
+}
+
+static void tell_all(struct dfg_wait *waits, const struct dfg_err *err)
+{
+	for (struct dfg_wait *next; waits; waits = next) {
+		next = waits->next;
+		dfg_tensor_release(&waits->value);
+		waits->come(waits, &(struct dfg_tensor){0}, false, again(err));
+	}
+}
+
+/*
+ * Steps.
+ */
+void dfg_rendezvous_begin(struct dfg_rendezvous *rendezvous, uint64_t step)
+{
+	pthread_mutex_lock(&rendezvous->lock);
+	rendezvous->step = step;
+	rendezvous->running = true;
+	drop_before(rendezvous, step);
+	struct dfg_err *old = replace(&rendezvous->failed, NULL), *late = NULL;
+	rendezvous->early_values = rendezvous->early_bytes = 0;
+	for (size_t b = 0; b < rendezvous->buckets && rendezvous->values; b++)
+		for (const struct value *value = rendezvous->bucket[b].value; value; value = value->next)
+			if (value->key.step > step) {
+				rendezvous->early_values++;
+				rendezvous->early_bytes += dfg_tensor_bytes(&value->tensor);
+			}
+	if (rendezvous->late && rendezvous->late_step <= step)
+		late = replace(&rendezvous->late, NULL);
+	if (rendezvous->lost)
+		rendezvous->failed = again(rendezvous->lost);
+	else if (late && rendezvous->late_step == step)
+		rendezvous->failed = replace(&late, NULL);
+	for (uint32_t i = 0; i < rendezvous->options.workers; i++) {
+		rendezvous->peer[i].waited = (struct dfg_waited){0};
+		dfg_budget_forget(&rendezvous->peer[i].budget, step);
+	}
+	pthread_mutex_unlock(&rendezvous->lock);
+	dfg_err_free(old);
+	dfg_err_free(late);
+	dfg_tell_peers(rendezvous);
+}
+
+uint64_t dfg_rendezvous_end(struct dfg_rendezvous *rendezvous)
+{
+	pthread_mutex_lock(&rendezvous->lock);
+	rendezvous->running = false;
+	rendezvous->step++;
+	uint64_t left = drop_before(rendezvous, rendezvous->step) + rendezvous->waits;
+	for (uint32_t i = 0; i < rendezvous->options.workers; i++)
+		left += rendezvous->peer[i].budget.held != NULL;
+	pthread_mutex_unlock(&rendezvous->lock);
+	dfg_tell_peers(rendezvous);
+	return left;
+}
+
+/* With the lock held. */
+static struct dfg_err *check_running(const struct dfg_rendezvous *rendezvous)
+{
+	if (rendezvous->failed)
+		return again(rendezvous->failed);
+	return rendezvous->running ? NULL : DFG_ERR(DFG_BUG, "no step runs");
+}
+
+void dfg_rendezvous_fail_locked(struct dfg_rendezvous *rendezvous, struct dfg_err *err)
+{
+	struct dfg_wait *waits = NULL;
+	struct dfg_err *told = NULL;
+	if (rendezvous->running && !rendezvous->failed) {
+		waits = take_waits(rendezvous);
+		rendezvous->failed = err;
+		told = again(err);
+		err = NULL;
+	}
+	pthread_mutex_unlock(&rendezvous->lock);
+	tell_all(waits, told);
+	dfg_err_free(told);
+	dfg_err_free(err);
+}
+
+void dfg_rendezvous_fail(struct dfg_rendezvous *rendezvous, struct dfg_err *err)
+{
+	pthread_mutex_lock(&rendezvous->lock);
+	dfg_rendezvous_fail_locked(rendezvous, err);
+}
+
+/* By its number and, where its host has another name, by that. */
+static struct dfg_err *note_lost(const struct dfg_rendezvous *rendezvous, uint32_t peer, struct dfg_err *err)
+{
+	const char *const *names = rendezvous->options.name;
+	char number[16];
+	snprintf(number, sizeof number, "w%u", peer);
+	if (!names || !strcmp(names[peer], number))
+		return dfg_err_note(err, "worker %s is lost", number);
+	return dfg_err_note(err, "worker %s (%s) is lost", number, names[peer]);
+}
+
+void dfg_rendezvous_lost(struct dfg_rendezvous *rendezvous, uint32_t peer, struct dfg_err *err)
+{
+	if (peer != DFG_LAUNCHER)
+		err = note_lost(rendezvous, peer, err);
+	pthread_mutex_lock(&rendezvous->lock);
+	if (!rendezvous->lost)
+		rendezvous->lost = again(err);
+	dfg_rendezvous_fail_locked(rendezvous, err);
+}
+
+/*
+ * Values.
+ */
+static struct dfg_err *wrong_sender(const struct dfg_transfer_key *key, uint32_t wanted, uint32_t from)
+{
+	return DFG_ERR(DFG_PROTOCOL, "transfer %u came from worker w%u, must come from w%u", key->number, from, wanted);
+}
+
+/* Against the budget of a peer: what is sent to oneself has none. */
+static uint64_t cost_of(const struct dfg_rendezvous *rendezvous, uint32_t peer, const struct dfg_message *message)
+{
+	return peer == rendezvous->options.self ? 0 : dfg_budget_cost(message);
+}
+
+static struct dfg_err *keep(
+	struct dfg_rendezvous *rendezvous, struct bucket *bucket, uint32_t from, const struct dfg_message *message)
+{
+	struct value *value = rendezvous->free_value;
+	if (value)
+		rendezvous->free_value = value->next;
+	else if (!(value = dfg_zeros(1, sizeof *value)))
+		return dfg_no_memory("the rendezvous");
+	dfg_transfer_key_copy(&value->key, &message->key);
+	value->from = from;
+	value->dead = message->dead;
+	value->tensor = message->tensor;
+	value->cost = cost_of(rendezvous, from, message);
+	value->next = bucket->value;
+	bucket->value = value;
+	rendezvous->values++;
+	grow(rendezvous);
+	return NULL;
+}
+
+/* Of the step that runs. Takes the tensor, and gives the lock up. */
+static void bring(struct dfg_rendezvous *rendezvous, uint32_t from, struct dfg_message *message)
+{
+	struct bucket *bucket = find_bucket(rendezvous, &message->key);
+	struct dfg_wait **at = find_wait(bucket, &message->key), *wait = *at;
+	struct dfg_err *err = NULL;
+	if (wait) {
+		*at = wait->next;
+		rendezvous->waits--;
+		dfg_budget_take(&rendezvous->peer[from].budget, cost_of(rendezvous, from, message));
+		dfg_unlock_and_tell(rendezvous, from);
+		if (wait->from != from)
+			err = wrong_sender(&message->key, wait->from, from);
+		if (err)
+			dfg_tensor_release(&message->tensor);
+		wait->come(wait, &message->tensor, message->dead && !err, err);
+		return;
+	}
+	if (*find_value(bucket, &message->key))
+		err = DFG_ERR(DFG_PROTOCOL, "transfer %u came twice from worker w%u", message->key.number, from);
+	else
+		err = keep(rendezvous, bucket, from, message);
+	if (!err) {
+		pthread_mutex_unlock(&rendezvous->lock);
+		return;
+	}
+	dfg_rendezvous_fail_locked(rendezvous, err);
+	dfg_tensor_release(&message->tensor);
+}
+
+/* Of a step to come. With the lock held; false where there is too much of it. */
+static bool keep_early(struct dfg_rendezvous *rendezvous, uint32_t from, struct dfg_message *message)
+{
+	size_t bytes = dfg_tensor_bytes(&message->tensor);
+	struct dfg_err *err = NULL;
+	if (rendezvous->early_values >= rendezvous->options.early_values ||
+		bytes > rendezvous->options.early_bytes - rendezvous->early_bytes)
+		err = DFG_ERR(DFG_PROTOCOL, "worker w%u sent more of a step that had not begun here than fits: %llu values",
+			from, (unsigned long long)rendezvous->early_values);
+	else
+		err = keep(rendezvous, find_bucket(rendezvous, &message->key), from, message);
+	if (!err) {
+		rendezvous->early_values++;
+		rendezvous->early_bytes += bytes;
+		return true;
+	}
+	if (!rendezvous->late || message->key.step < rendezvous->late_step) {
+		rendezvous->late_step = message->key.step;
+		err = replace(&rendezvous->late, err);
+	}
+	dfg_err_free(err);
+	return false;
+}
+
+static void deliver_value(struct dfg_rendezvous *rendezvous, uint32_t from, struct dfg_message *message)
+{
+	uint64_t step = message->key.step;
+	bool kept = false;
+	pthread_mutex_lock(&rendezvous->lock);
+	bool now = rendezvous->running && step == rendezvous->step;
+	if (message->key.depth > DFG_LINK_DEPTH) {
+		dfg_rendezvous_fail_locked(
+			rendezvous, DFG_ERR(DFG_PROTOCOL, "worker w%u sent a value of %u loops", from, message->key.depth));
+	} else if (now && !rendezvous->failed) {
+		bring(rendezvous, from, message);
+		return;
+	} else {
+		kept = !now && step >= rendezvous->step && keep_early(rendezvous, from, message);
+		pthread_mutex_unlock(&rendezvous->lock);
+	}
+	if (kept)
+		return;
+	uint64_t cost = cost_of(rendezvous, from, message);
+	dfg_tensor_release(&message->tensor);
+	pthread_mutex_lock(&rendezvous->lock);
+	dfg_budget_take(&rendezvous->peer[from].budget, cost);
+	dfg_unlock_and_tell(rendezvous, from);
+}
+
+void dfg_rendezvous_deliver(struct dfg_rendezvous *rendezvous, uint32_t from, struct dfg_message *message)
+{
+	if (from < rendezvous->options.workers && message->kind == DFG_MESSAGE_TENSOR) {
+		deliver_value(rendezvous, from, message);
+		return;
+	}
+	dfg_tensor_release(&message->tensor);
+	if (from < rendezvous->options.workers)
+		dfg_hear_of_room(rendezvous, from, message);
+}
+
+static void count(struct dfg_sent *sent, const struct dfg_message *message)
+{
+	sent->messages++;
+	sent->dead += message->dead;
+	sent->bytes += message->dead ? 0 : dfg_tensor_bytes(&message->tensor);
+}
+
+/* wait: NULL, or to be kept where there is no room. */
+static struct dfg_err *send(
+	struct dfg_rendezvous *rendezvous, uint32_t to, struct dfg_wait *wait, struct dfg_message *message, bool *out_held)
+{
+	bool self = to == rendezvous->options.self;
+	uint64_t cost = cost_of(rendezvous, to, message);
+	pthread_mutex_lock(&rendezvous->lock);
+	struct dfg_err *err = check_running(rendezvous);
+	message->key.step = rendezvous->step;
+	if (!err)
+		count(&rendezvous->peer[to].sent, message);
+	if (!err && wait && !self)
+		err = dfg_hold(rendezvous, wait, message, cost, out_held);
+	else if (!err)
+		rendezvous->peer[to].budget.sent += cost;
+	pthread_mutex_unlock(&rendezvous->lock);
+	if (err || *out_held)
+		return err;
+	if (self) {
+		struct dfg_message own = *message;
+		if (!own.dead)
+			DFG_TRY(dfg_tensor_share(&message->tensor, &own.tensor));
+		dfg_rendezvous_deliver(rendezvous, to, &own);
+		return NULL;
+	}
+	struct dfg_link *link = rendezvous->options.link[to];
+	if (!link)
+		return DFG_ERR(DFG_BUG, "there is no link to worker w%u", to);
+	return dfg_err_note(link->kind->send(link, message), "to worker w%u", to);
+}
+
+struct dfg_err *dfg_rendezvous_offer(
+	struct dfg_rendezvous *rendezvous, struct dfg_wait *wait, const struct dfg_tensor *tensor, bool *out_held)
+{
+	struct dfg_message message = {.kind = DFG_MESSAGE_TENSOR, .dead = !tensor};
+	dfg_transfer_key_copy(&message.key, &wait->key);
+	if (tensor)
+		message.tensor = *tensor;
+	*out_held = false;
+	return send(rendezvous, wait->from, wait, &message, out_held);
+}
+
+struct dfg_err *dfg_rendezvous_send(
+	struct dfg_rendezvous *rendezvous, uint32_t to, const struct dfg_transfer_key *key, const struct dfg_tensor *tensor)
+{
+	struct dfg_message message = {.kind = DFG_MESSAGE_TENSOR, .dead = !tensor};
+	bool held = false;
+	dfg_transfer_key_copy(&message.key, key);
+	if (tensor)
+		message.tensor = *tensor;
+	return send(rendezvous, to, NULL, &message, &held);
+}
+
+/* With the lock held. */
+static struct dfg_err *take(struct dfg_rendezvous *rendezvous, struct dfg_wait *wait, struct dfg_tensor *out_tensor,
+	bool *out_dead, bool *out_there)
+{
+	DFG_TRY(check_running(rendezvous));
+	wait->key.step = rendezvous->step;
+	struct bucket *bucket = find_bucket(rendezvous, &wait->key);
+	struct value **at = find_value(bucket, &wait->key), *value = *at;
+	*out_there = value != NULL;
+	if (value && value->from != wait->from)
+		return wrong_sender(&wait->key, wait->from, value->from);
+	if (value) {
+		*out_tensor = value->tensor;
+		*out_dead = value->dead;
+		value->tensor = (struct dfg_tensor){0};
+		drop(rendezvous, at);
+		return NULL;
+	}
+	if (*find_wait(bucket, &wait->key))
+		return DFG_ERR(DFG_DATA, "transfer %u is received twice at once", wait->key.number);
+	wait->next = bucket->wait;
+	bucket->wait = wait;
+	rendezvous->waits++;
+	grow(rendezvous);
+	return NULL;
+}
+
+struct dfg_err *dfg_rendezvous_receive(struct dfg_rendezvous *rendezvous, struct dfg_wait *wait,
+	struct dfg_tensor *out_tensor, bool *out_dead, bool *out_there)
+{
+	uint32_t from = wait->from;
+	pthread_mutex_lock(&rendezvous->lock);
+	struct dfg_err *err = take(rendezvous, wait, out_tensor, out_dead, out_there);
+	bool wanted = !err && !*out_there && rendezvous->peer[from].budget.peer_stalled;
+	struct dfg_transfer_key key; /* as soon as the lock is given up the wait is not ours any more */
+	if (wanted)
+		dfg_transfer_key_copy(&key, &wait->key);
+	dfg_unlock_and_tell(rendezvous, from);
+	if (wanted)
+		dfg_said(rendezvous, dfg_say(rendezvous, from, DFG_MESSAGE_WANTED, &key));
+	return err;
+}
+
+bool dfg_rendezvous_poll(struct dfg_rendezvous *rendezvous)
+{
+	bool came = false;
+	for (uint32_t i = 0; i < rendezvous->options.workers; i++) {
+		struct dfg_link *link = rendezvous->options.link[i];
+		if (link && link->kind->poll)
+			came |= link->kind->poll(link);
+	}
+	return came;
+}
+
+void dfg_rendezvous_rest(struct dfg_rendezvous *rendezvous)
+{
+	for (uint32_t i = 0; i < rendezvous->options.workers; i++) {
+		struct dfg_link *link = rendezvous->options.link[i];
+		if (link && link->kind->rest)
+			link->kind->rest(link);
+	}
+}
+
+void dfg_rendezvous_sent(const struct dfg_rendezvous *rendezvous, uint32_t worker, struct dfg_sent *out_sent)
+{
+	struct dfg_rendezvous *writable = (struct dfg_rendezvous *)rendezvous; /* the lock, not what it guards */
+	pthread_mutex_lock(&writable->lock);
+	*out_sent = rendezvous->peer[worker].sent;
+	pthread_mutex_unlock(&writable->lock);
+}
+
+/* Whoever calls these runs the step: there is one at a time, so there is no lock. */
+void dfg_rendezvous_waited(struct dfg_rendezvous *rendezvous, uint32_t from, uint32_t number, uint64_t ns)
+{
+	struct dfg_waited *waited = &rendezvous->peer[from].waited;
+	waited->waits++;
+	waited->ns += ns;
+	if (ns > waited->longest_ns) {
+		waited->longest_ns = ns;
+		waited->longest = number;
+	}
+}
+
+struct dfg_waited dfg_rendezvous_waits(const struct dfg_rendezvous *rendezvous, uint32_t from)
+{
+	return rendezvous->peer[from].waited;
+}

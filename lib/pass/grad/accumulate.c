@@ -1,0 +1,281 @@
+#include "lib/pass/grad/backpropagation.h"
+
+/* Arrivals under one set of conditions. */
+struct group {
+	uint32_t set;
+	struct dfg_partial *partial;
+	struct group *next;
+};
+
+struct gathering {
+	struct dfg_sweep *s;
+	struct dfg_make make;
+	struct dfg_edge like;  /* the forward tensor that it is all for */
+	struct dfg_spot place; /* of its gradient */
+	struct group *group;
+};
+
+static struct dfg_liveness *liveness_of(const struct gathering *g)
+{
+	return &g->s->paths->mirror.liveness;
+}
+
+static struct dfg_err *find_group(struct gathering *g, uint32_t set, bool make, struct group **out_group)
+{
+	for (*out_group = g->group; *out_group && (*out_group)->set != set;)
+		*out_group = (*out_group)->next;
+	if (*out_group || !make)
+		return NULL;
+	if (!(*out_group = dfg_arena_zeros(&g->s->scratch, 1, sizeof **out_group)))
+		return DFG_ERR(DFG_MEMORY, "no memory for a partial sum");
+	**out_group = (struct group){.set = set, .next = g->group};
+	g->group = *out_group;
+	return NULL;
+}
+
+/* The group with the most conditions; NULL where only the tensor's own are left. */
+static struct group *largest(const struct gathering *g)
+{
+	struct group *most = NULL;
+	for (struct group *group = g->group; group; group = group->next)
+		if (group->partial && group->set != g->place.set &&
+			(!most || liveness_of(g)->set[group->set].count > liveness_of(g)->set[most->set].count))
+			most = group;
+	return most;
+}
+
+static struct dfg_err *side_of(struct gathering *g, uint32_t set, uint32_t condition, int side, uint32_t *out_set)
+{
+	struct dfg_liveness *l = liveness_of(g);
+	uint32_t common;
+	DFG_TRY(dfg_live_without(l, set, condition, &common));
+	return dfg_live_with(l, common, condition - (uint32_t)l->condition[condition].side + (uint32_t)side, out_set);
+}
+
+/* The condition to give up: one whose other sides came too, if there is one; else the innermost. */
+static struct dfg_err *choose(struct gathering *g, uint32_t set, uint32_t *out_condition)
+{
+	struct dfg_liveness *l = liveness_of(g);
+	*out_condition = DFG_NONE;
+	for (uint32_t i = l->set[set].count; i--;) {
+		uint32_t condition = l->item[l->set[set].first + i];
+		int sides = l->condition[condition].sides, came = 0;
+		if (dfg_live_has(l, g->place.set, condition))
+			continue;
+		if (*out_condition == DFG_NONE)
+			*out_condition = condition;
+		for (int side = 0; side < sides; side++) {
+			uint32_t its;
+			struct group *group;
+			DFG_TRY(side_of(g, set, condition, side, &its));
+			DFG_TRY(find_group(g, its, false, &group));
+			came += group && group->partial;
+		}
+		if (came == sides) {
+			*out_condition = condition;
+			break;
+		}
+	}
+	if (*out_condition == DFG_NONE)
+		return DFG_ERR(DFG_BUG, "a cotangent that is live more often than what it belongs to");
+	return NULL;
+}
+
+static void stand(const struct gathering *g, uint32_t set)
+{
+	g->s->paths->mirror.here = (struct dfg_spot){g->place.loop, set, g->place.mirrored};
+}
+
+/* The sum of a group, its memory given up. */
+static struct dfg_err *sum_group(struct gathering *g, uint32_t set, struct dfg_cotangent *out_cotangent)
+{
+	struct group *group;
+	*out_cotangent = (struct dfg_cotangent){.kind = DFG_NO_COTANGENT};
+	DFG_TRY(find_group(g, set, false, &group));
+	if (!group || !group->partial)
+		return NULL;
+	stand(g, set);
+	DFG_TRY(dfg_partial_sum(&g->make, g->like, group->partial, out_cotangent));
+	group->partial = NULL;
+	return NULL;
+}
+
+/* What a side gives on which nothing came: zeros. */
+static struct dfg_err *dense_side(struct gathering *g, uint32_t set, struct dfg_cotangent *cotangent)
+{
+	stand(g, set);
+	if (cotangent->kind == DFG_NO_COTANGENT)
+		DFG_TRY(dfg_make_filled(&g->make, g->like, 0, &cotangent->value));
+	else
+		DFG_TRY(dfg_cotangent_dense(&g->make, g->like, cotangent, &cotangent->value));
+	cotangent->kind = DFG_DENSE;
+	return dfg_mirror_bring(&g->s->paths->mirror, cotangent->value, &g->s->paths->mirror.here, &cotangent->value);
+}
+
+/* All sides of a condition: what is live on each, and what came there. */
+struct ways {
+	uint32_t count, common; /* common: where it is live on any of them */
+	uint32_t *set;
+	struct dfg_cotangent *side;
+	struct dfg_edge *in;
+};
+
+static struct dfg_err *merge(struct gathering *g, const struct ways *ways, struct dfg_edge *out_edge)
+{
+	const struct dfg_spot place = {g->place.loop, ways->common, g->place.mirrored};
+	return dfg_mirror_node(&g->s->paths->mirror, &place,
+		&(struct dfg_own_node){.op = "Merge", .in = ways->in, .n_in = ways->count}, out_edge);
+}
+
+/* Rows on one side and nothing on the other: no rows there. Only where the shape of a row is known. */
+static struct dfg_err *no_rows(
+	struct gathering *g, uint32_t set, const struct dfg_cotangent *rows, struct dfg_cotangent *out_cotangent)
+{
+	const struct dfg_facts *facts = &g->s->builder->facts;
+	struct dfg_shape shape = dfg_facts_of(facts, rows->value)->shape;
+	enum dfg_dtype width = dfg_facts_of(facts, rows->indices)->dtype;
+	struct dfg_edge in[2], none;
+	shape.dim[0] = 0;
+	stand(g, set);
+	DFG_TRY(dfg_make_vector(&g->make, "shape", DFG_I32, shape.dim, shape.rank, &in[0]));
+	DFG_TRY(dfg_build_float(g->s->builder, g->make.scope, dfg_facts_of(facts, rows->value)->dtype, 0, &in[1]));
+	DFG_TRY(dfg_make_op(&g->make, "Fill", in, 2, NULL, 0, &out_cotangent->value));
+	DFG_TRY(dfg_make_vector(&g->make, "none", width, NULL, 0, &none));
+	out_cotangent->kind = DFG_ROWS;
+	out_cotangent->indices = none;
+	return NULL;
+}
+
+static bool row_is_known(const struct gathering *g, const struct dfg_cotangent *rows)
+{
+	const struct dfg_shape *shape = &dfg_facts_of(&g->s->builder->facts, rows->value)->shape;
+	for (int d = 1; d < shape->rank; d++)
+		if (shape->dim[d] == DFG_UNKNOWN)
+			return false;
+	return shape->rank > 0;
+}
+
+/* Rows that the other sides are made like; NULL where not all sides can be rows. */
+static const struct dfg_cotangent *stay_rows(const struct gathering *g, const struct ways *ways)
+{
+	const struct dfg_facts *facts = &g->s->builder->facts;
+	const struct dfg_cotangent *rows = NULL;
+	bool none = false;
+	for (uint32_t i = 0; i < ways->count; i++) {
+		const struct dfg_cotangent *side = &ways->side[i];
+		none |= side->kind == DFG_NO_COTANGENT;
+		if (side->kind == DFG_DENSE)
+			return NULL;
+		if (side->kind != DFG_ROWS)
+			continue;
+		if (rows && dfg_facts_of(facts, side->indices)->dtype != dfg_facts_of(facts, rows->indices)->dtype)
+			return NULL;
+		rows = rows && row_is_known(g, rows) ? rows : side;
+	}
+	return rows && (!none || row_is_known(g, rows)) ? rows : NULL;
+}
+
+static struct dfg_err *merge_rows(
+	struct gathering *g, const struct ways *ways, const struct dfg_cotangent *rows, struct dfg_cotangent *out_cotangent)
+{
+	for (uint32_t i = 0; i < ways->count; i++)
+		if (ways->side[i].kind == DFG_NO_COTANGENT)
+			DFG_TRY(no_rows(g, ways->set[i], rows, &ways->side[i]));
+	out_cotangent->kind = DFG_ROWS;
+	for (uint32_t i = 0; i < ways->count; i++)
+		ways->in[i] = ways->side[i].value;
+	DFG_TRY(merge(g, ways, &out_cotangent->value));
+	for (uint32_t i = 0; i < ways->count; i++)
+		ways->in[i] = ways->side[i].indices;
+	return merge(g, ways, &out_cotangent->indices);
+}
+
+static struct dfg_err *merge_dense(struct gathering *g, const struct ways *ways, struct dfg_cotangent *out_cotangent)
+{
+	for (uint32_t i = 0; i < ways->count; i++) {
+		DFG_TRY(dense_side(g, ways->set[i], &ways->side[i]));
+		ways->in[i] = ways->side[i].value;
+	}
+	out_cotangent->kind = DFG_DENSE;
+	return merge(g, ways, &out_cotangent->value);
+}
+
+static struct dfg_err *find_ways(struct gathering *g, uint32_t from, uint32_t condition, struct ways *out_ways)
+{
+	struct dfg_arena *arena = &g->s->scratch;
+	uint32_t count = (uint32_t)liveness_of(g)->condition[condition].sides;
+	*out_ways = (struct ways){.count = count,
+		.set = dfg_arena_zeros(arena, count, sizeof *out_ways->set),
+		.side = dfg_arena_zeros(arena, count, sizeof *out_ways->side),
+		.in = dfg_arena_zeros(arena, count, sizeof *out_ways->in)};
+	if (!out_ways->set || !out_ways->side || !out_ways->in)
+		return DFG_ERR(DFG_MEMORY, "no memory for %u sides", count);
+	DFG_TRY(dfg_live_without(liveness_of(g), from, condition, &out_ways->common));
+	for (uint32_t i = 0; i < count; i++) {
+		DFG_TRY(side_of(g, from, condition, (int)i, &out_ways->set[i]));
+		DFG_TRY(sum_group(g, out_ways->set[i], &out_ways->side[i]));
+	}
+	return NULL;
+}
+
+/* One condition less: what came on the sides of it is merged. */
+static struct dfg_err *give_up(struct gathering *g, uint32_t from, uint32_t condition)
+{
+	struct dfg_cotangent merged;
+	struct ways ways;
+	struct group *group;
+	DFG_TRY(find_ways(g, from, condition, &ways));
+	const struct dfg_cotangent *rows = stay_rows(g, &ways);
+	if (rows)
+		DFG_TRY(merge_rows(g, &ways, rows, &merged));
+	else
+		DFG_TRY(merge_dense(g, &ways, &merged));
+	DFG_TRY(find_group(g, ways.common, true, &group));
+	return dfg_partial_add(&g->s->scratch, &group->partial, &merged);
+}
+
+/* Later arrivals stand in front; groups shall have them so, too. */
+static struct dfg_err *sort(struct gathering *g, struct dfg_arrival *list)
+{
+	struct dfg_arrival *reversed = NULL, *next;
+	struct group *group;
+	for (; list; list = next) {
+		next = list->next;
+		list->next = reversed;
+		reversed = list;
+	}
+	for (; reversed; reversed = reversed->next) {
+		DFG_TRY(find_group(g, reversed->set, true, &group));
+		DFG_TRY(dfg_partial_add(&g->s->scratch, &group->partial, &reversed->cotangent));
+	}
+	return NULL;
+}
+
+struct dfg_err *dfg_arrival_total(
+	struct dfg_sweep *s, struct dfg_edge like, struct dfg_arrival **list, struct dfg_cotangent *out_cotangent)
+{
+	struct dfg_scope scope = dfg_sweep_scope(s, like.node);
+	struct gathering g = {.s = s, .make = {s->builder, scope.s}, .like = like};
+	*out_cotangent = (struct dfg_cotangent){.kind = DFG_NO_COTANGENT, .value = {DFG_NONE, 0}};
+	if (!*list)
+		return NULL;
+	const struct dfg_spot outer = s->paths->mirror.here;
+	const char *outer_scope = s->paths->mirror.scope;
+	s->paths->mirror.scope = scope.s;
+	struct dfg_err *err = dfg_mirror_place(&s->paths->mirror, like, &g.place);
+	if (!err)
+		err = sort(&g, *list);
+	for (struct group *group; !err && (group = largest(&g));) {
+		uint32_t condition, from = group->set;
+		err = choose(&g, from, &condition);
+		if (!err)
+			err = give_up(&g, from, condition);
+	}
+	if (!err)
+		err = sum_group(&g, g.place.set, out_cotangent);
+	s->paths->mirror.here = outer;
+	s->paths->mirror.scope = outer_scope;
+	if (!err)
+		**list = (struct dfg_arrival){*out_cotangent, g.place.set, NULL};
+	return err;
+}

@@ -1,0 +1,478 @@
+/* grad. Needs: facts of every node. Gives: the derivative, as nodes behind the old ones. O(nodes + edges), no recursion. */
+#include "lib/pass/grad/grad.h"
+
+#include "lib/graph/cycle.h"
+#include "lib/pass/grad/formula.h"
+#include "lib/pass/grad/unbroadcast.h"
+#include "lib/pass/grad/loop_segments.h"
+#include "lib/pass/grad/backpropagation.h"
+
+#include <string.h>
+
+enum { BATCH = 256 }; /* nodes after which the memory that single nodes needed is given back */
+
+static const struct dfg_fact *fact_of(const struct dfg_sweep *s, struct dfg_edge edge)
+{
+	return dfg_facts_of(&s->builder->facts, edge);
+}
+
+/* Ops whose derivative is nothing, by declaration. */
+static bool stops(const struct dfg_op *op)
+{
+	return !op || (op->gradient && !*op->gradient);
+}
+
+bool dfg_sweep_wants(const struct dfg_sweep *s, struct dfg_edge edge)
+{
+	return (s->depends[edge.node] || s->is_wrt[dfg_sweep_tensor(s, edge)]) && dfg_flow_dtype(fact_of(s, edge));
+}
+
+static bool input_depends(const struct dfg_sweep *s, struct dfg_edge edge)
+{
+	bool known = edge.port < (int32_t)dfg_facts_outputs(&s->builder->facts, edge.node);
+	return known && dfg_sweep_wants(s, edge);
+}
+
+/* In order, so that a node's inputs have been seen. */
+static void find_dependents(struct dfg_sweep *s)
+{
+	const struct dfg_graph *graph = s->builder->graph;
+	for (uint32_t i = 0; i < s->count; i++) {
+		uint32_t n = s->order ? s->order[i] : i;
+		const struct dfg_node *node = &graph->node[n];
+		for (uint32_t e = 0; e < node->n_in && !stops(node->op) && !s->depends[n]; e++)
+			s->depends[n] = input_depends(s, node->in[e]);
+	}
+}
+
+struct dfg_scope dfg_sweep_scope(const struct dfg_sweep *s, uint32_t n)
+{
+	static const char end[] = "_grad";
+	const char *name = s->builder->graph->node[n].name;
+	struct dfg_scope scope;
+	size_t head = strnlen(s->prefix, 90), length = strnlen(name, DFG_SCOPE_MOST - 100);
+	memcpy(scope.s, s->prefix, head);
+	scope.s[head] = '/';
+	memcpy(scope.s + head + 1, name, length);
+	memcpy(scope.s + head + 1 + length, end, sizeof end);
+	return scope;
+}
+
+/* Something comes back to a tensor, from where nodes are made now. */
+static struct dfg_err *add(struct dfg_sweep *s, struct dfg_edge edge, const struct dfg_cotangent *cotangent)
+{
+	if (s->paths)
+		return dfg_paths_add(s, edge, cotangent);
+	return dfg_partial_add(&s->scratch, &s->sum[dfg_sweep_tensor(s, edge)], cotangent);
+}
+
+/* All that came back to a tensor. */
+static struct dfg_err *total(struct dfg_sweep *s, struct dfg_edge edge, struct dfg_cotangent *out_cotangent)
+{
+	if (s->paths)
+		return dfg_paths_total(s, edge, out_cotangent);
+	struct dfg_partial *head = s->sum[dfg_sweep_tensor(s, edge)];
+	if (head && !head->next) {
+		*out_cotangent = head->cotangent;
+		return NULL;
+	}
+	DFG_TRY(dfg_stamps_settle(&s->stamps));
+	struct dfg_scope scope = dfg_sweep_scope(s, edge.node);
+	return dfg_partial_sum(&(struct dfg_make){s->builder, scope.s}, edge, head, out_cotangent);
+}
+
+static struct dfg_err *refuse(const struct dfg_op *op)
+{
+	if (op->role == DFG_CALL)
+		return DFG_ERR(DFG_DATA, "no gradient through a call of a function: lower the graph first");
+	return DFG_ERR(DFG_DATA, "no gradient: %s has none", op->name);
+}
+
+/* The op's own rule. */
+static struct dfg_err *derive(struct dfg_gradient *node)
+{
+	const struct dfg_op *op = node->call->op;
+	if (op->gradient_fn)
+		return op->gradient_fn(node);
+	if (!op->gradient)
+		return refuse(op);
+	const struct dfg_op_formula *formula;
+	DFG_TRY(dfg_op_formula(op, op->gradient, &formula));
+	return dfg_op_formula_apply(formula, node);
+}
+
+/* A gradient has its input's type, and can be summed to its shape. */
+static struct dfg_err *check_result(const struct dfg_sweep *s, struct dfg_edge in, struct dfg_edge value)
+{
+	const struct dfg_fact *mine = fact_of(s, in), *its = fact_of(s, value);
+	struct dfg_shape shape = dfg_flow_shape(mine);
+	if (dfg_flow_dtype(mine) == its->dtype && dfg_shape_fits(&shape, &its->shape))
+		return NULL;
+	return DFG_ERR(DFG_BUG, "its gradient gives %s for an input %s", dfg_type_words(its->dtype, &its->shape).s,
+		dfg_type_words(dfg_flow_dtype(mine), &shape).s);
+}
+
+static bool broadcasts(const struct dfg_op *op)
+{
+	return !op->shape || op->flags & DFG_BROADCASTS;
+}
+
+/* Makes what a node gave back for its inputs as large as these are. */
+static struct dfg_err *fit(struct dfg_sweep *s, struct dfg_gradient *node)
+{
+	struct dfg_make make = {s->builder, node->scope};
+	for (uint32_t i = 0; i < node->call->n_in; i++) {
+		struct dfg_cotangent *dx = &node->dx[i];
+		if (!node->wanted[i] || dx->kind != DFG_DENSE)
+			continue;
+		struct dfg_stretched stretched = {node->in, node->call->n_in, i, broadcasts(node->call->op)};
+		if (fact_of(s, node->in[i])->dtype != DFG_RESOURCE)
+			DFG_TRY(dfg_reduce(&make, &stretched, &dx->value));
+		DFG_TRY(check_result(s, node->in[i], dx->value));
+	}
+	return NULL;
+}
+
+/* What a node gave back goes to where its inputs came from. */
+static struct dfg_err *hand_back(struct dfg_sweep *s, const struct dfg_gradient *node)
+{
+	for (uint32_t i = 0; i < node->call->n_in; i++)
+		if (node->wanted[i] && node->dx[i].kind != DFG_NO_COTANGENT)
+			DFG_TRY(add(s, node->in[i], &node->dx[i]));
+	return NULL;
+}
+
+/* Rows go through a node that hands on what it is given; all else wants tensors. */
+static struct dfg_err *pass_rows(struct dfg_sweep *s, uint32_t n, bool *out_done)
+{
+	const struct dfg_node *node = &s->builder->graph->node[n];
+	const struct dfg_op_formula *formula;
+	struct dfg_cotangent dy;
+	*out_done = false;
+	if (!node->op->gradient || node->n_in != 1 || dfg_facts_outputs(&s->builder->facts, n) != 1)
+		return NULL;
+	DFG_TRY(dfg_op_formula(node->op, node->op->gradient, &formula));
+	if (!formula->is_alias)
+		return NULL;
+	struct dfg_edge in = node->in[0];
+	DFG_TRY(total(s, (struct dfg_edge){n, 0}, &dy));
+	*out_done = true;
+	return add(s, in, &dy);
+}
+
+/* Room for what a gradient sees of a node, in the arena that is given back now and then. */
+static struct dfg_err *take_room(struct dfg_sweep *s, uint32_t n, struct dfg_gradient *node, struct dfg_call *call)
+{
+	DFG_TRY(dfg_facts_call(&s->builder->facts, s->builder->graph, n, &s->brief, call));
+	bool *wanted = dfg_arena_zeros(&s->brief, (size_t)call->n_in + 1, sizeof *wanted);
+	node->dx = dfg_arena_zeros(&s->brief, (size_t)call->n_in + 1, sizeof *node->dx);
+	if (!wanted || !node->dx)
+		return DFG_ERR(DFG_MEMORY, "no memory for a gradient");
+	node->in = s->builder->graph->node[n].in;
+	for (uint32_t i = 0; i < call->n_in; i++)
+		wanted[i] = dfg_sweep_wants(s, node->in[i]);
+	node->wanted = wanted;
+	return NULL;
+}
+
+/* The cotangents of a node's outputs, dense. */
+static struct dfg_err *gather(struct dfg_sweep *s, struct dfg_gradient *node)
+{
+	struct dfg_make make = {s->builder, node->scope};
+	uint32_t outputs = node->call->n_out;
+	struct dfg_edge *dy = dfg_arena_zeros(&s->brief, (size_t)outputs + 1, sizeof *dy);
+	if (!dy)
+		return DFG_ERR(DFG_MEMORY, "no memory for a gradient");
+	node->dy = dy;
+	for (uint32_t p = 0; p < outputs; p++) {
+		struct dfg_edge output = dfg_gradient_output(node, (int)p);
+		struct dfg_cotangent sum;
+		DFG_TRY(total(s, output, &sum));
+		dy[p].node = DFG_NONE;
+		if (sum.kind == DFG_ROWS)
+			DFG_TRY(dfg_stamps_settle(&s->stamps));
+		if (sum.kind != DFG_NO_COTANGENT)
+			DFG_TRY(dfg_cotangent_dense(&make, output, &sum, &dy[p]));
+	}
+	return NULL;
+}
+
+static bool is_source(const struct dfg_sweep *s, const char *name)
+{
+	size_t length = strlen(name);
+	for (uint32_t n = 0; n < s->count; n++) {
+		const struct dfg_attr *attr = dfg_node_attr(&s->builder->graph->node[n], "source");
+		if (attr && attr->kind == DFG_ATTR_STRING && attr->value.s.length == length &&
+			!memcmp(attr->value.s.s, name, length))
+			return true;
+	}
+	return false;
+}
+
+struct dfg_err *dfg_gradient_source(struct dfg_gradient *node, const char **out_source)
+{
+	struct dfg_sweep *s = node->pass;
+	const char *name = s->source ? s->source : s->prefix;
+	for (int i = 1; name && !s->source && is_source(s, name); i++)
+		name = dfg_arena_print(&s->scratch, "%s_%d", s->prefix, i);
+	if (!name)
+		return DFG_ERR(DFG_MEMORY, "no memory for a name");
+	*out_source = s->source = name;
+	return NULL;
+}
+
+static bool has_cotangent(const struct dfg_sweep *s, uint32_t n)
+{
+	for (uint32_t t = s->builder->facts.first[n]; t < s->builder->facts.first[n + 1]; t++)
+		if (s->paths ? (void *)s->paths->arrived[t] : (void *)s->sum[t])
+			return true;
+	return false;
+}
+
+/* Whether the scope of n has no nodes but sums of the cotangents, which were made since `since`. */
+static bool is_fresh(const struct dfg_sweep *s, uint32_t n, uint32_t since)
+{
+	const struct dfg_graph *graph = s->builder->graph;
+	bool fresh = !s->crowded && !s->begun[n] && strnlen(graph->node[n].name, DFG_SCOPE_MOST) < DFG_SCOPE_MOST - 100;
+	for (uint32_t i = since; i < graph->count && fresh; i++)
+		fresh = !strcmp(graph->node[i].op_name, "AddN");
+	return fresh;
+}
+
+/* Derives the node by its op's rule, or as the last like it. */
+static struct dfg_err *derive_alike(struct dfg_sweep *s, struct dfg_gradient *node, bool fresh)
+{
+	struct dfg_site site = {.words = 0};
+	bool done = false;
+	if (fresh)
+		dfg_site_of(node, &site);
+	DFG_TRY(dfg_stamp(&s->stamps, &site, node, &done));
+	if (done)
+		return NULL;
+	uint32_t first = s->builder->graph->count;
+	DFG_TRY(dfg_stamps_settle(&s->stamps));
+	DFG_TRY(derive(node));
+	DFG_TRY(fit(s, node));
+	return dfg_stamp_keep(&s->stamps, &site, first, node);
+}
+
+static struct dfg_err *visit(struct dfg_sweep *s, uint32_t n)
+{
+	bool done = false;
+	if (s->paths)
+		DFG_TRY(dfg_paths_visit(s, n, &done));
+	if (done || !has_cotangent(s, n))
+		return NULL;
+	if (s->paths)
+		DFG_TRY(dfg_paths_stand(s, (struct dfg_edge){n, 0}));
+	DFG_TRY(pass_rows(s, n, &done));
+	if (done)
+		return NULL;
+	struct dfg_scope scope = dfg_sweep_scope(s, n);
+	struct dfg_call call;
+	struct dfg_gradient node = {.builder = s->builder, .node = n, .call = &call, .scope = scope.s, .pass = s};
+	uint32_t since = s->builder->graph->count;
+	DFG_TRY(take_room(s, n, &node, &call));
+	DFG_TRY(gather(s, &node));
+	DFG_TRY(derive_alike(s, &node, is_fresh(s, n, since)));
+	return hand_back(s, &node);
+}
+
+static struct dfg_err *sweep_back(struct dfg_sweep *s)
+{
+	const char *device = s->builder->device;
+	struct dfg_err *err = NULL;
+	for (uint32_t i = s->count; i-- && !err;) {
+		uint32_t n = s->order ? s->order[i] : i;
+		const struct dfg_node *node = &s->builder->graph->node[n];
+		if (!s->depends[n])
+			continue;
+		if (i % BATCH == 0)
+			dfg_arena_release(&s->brief);
+		const char *name = node->name, *op_name = node->op_name;
+		s->builder->device = node->device;
+		if (s->paths)
+			err = dfg_paths_go(s, n);
+		if (err || (err = visit(s, n)))
+			err = dfg_err_note(err, "node '%.200s' (%.100s)", name, op_name);
+	}
+	if (s->paths && !err)
+		err = dfg_paths_leave(s);
+	s->builder->device = device;
+	return err ? err : dfg_stamps_settle(&s->stamps);
+}
+
+static struct dfg_err *check_edge(const struct dfg_sweep *s, struct dfg_edge edge, const char *what)
+{
+	const struct dfg_node *node = &s->builder->graph->node[edge.node];
+	uint32_t outputs = dfg_facts_outputs(&s->builder->facts, edge.node);
+	if (edge.port < 0 || (uint32_t)edge.port >= outputs)
+		return DFG_ERR(
+			DFG_DATA, "node '%.200s' (%.100s): has no output %d to %s", node->name, node->op_name, edge.port, what);
+	const struct dfg_fact *fact = fact_of(s, edge);
+	if (dfg_flow_dtype(fact))
+		return NULL;
+	enum dfg_dtype dtype = fact->dtype == DFG_RESOURCE && fact->holds ? fact->holds->dtype : fact->dtype;
+	return DFG_ERR(DFG_DATA, "node '%.200s' (%.100s): cannot %s %s, only floats and complex numbers", node->name,
+		node->op_name, what, dfg_dtype_name(dtype));
+}
+
+static bool is_crowded(const struct dfg_graph *graph, const char *prefix)
+{
+	size_t length = strlen(prefix);
+	for (uint32_t n = 0; n < graph->count; n++)
+		if (!strncmp(graph->node[n].name, prefix, length) && graph->node[n].name[length] == '/')
+			return true;
+	return length >= 90; /* which scopes are cut at */
+}
+
+static struct dfg_err *prepare(
+	struct dfg_sweep *s, struct dfg_edge *of, uint32_t n_of, const struct dfg_edge *wrt, uint32_t n_wrt)
+{
+	const struct dfg_graph *graph = s->builder->graph;
+	uint32_t ordered;
+	s->count = graph->count;
+	for (uint32_t i = 0; i < n_of; i++)
+		DFG_TRY(check_edge(s, of[i], "differentiate"));
+	for (uint32_t i = 0; i < n_wrt; i++)
+		DFG_TRY(check_edge(s, wrt[i], "differentiate by"));
+	DFG_TRY(dfg_exits_again(s, of, n_of, wrt, n_wrt));
+	s->count = graph->count;
+	s->tensors = (uint32_t)s->builder->facts.count;
+	DFG_TRY(dfg_pass_order(graph, &s->scratch, &s->order, &ordered));
+	if (ordered < s->count)
+		return DFG_ERR(DFG_DATA, "the graph has a cycle");
+	s->is_wrt = dfg_arena_zeros(&s->scratch, (size_t)s->tensors + 1, sizeof *s->is_wrt);
+	s->sum = dfg_arena_zeros(&s->scratch, (size_t)s->tensors + 1, sizeof(void *));
+	s->depends = dfg_arena_zeros(&s->scratch, (size_t)s->count + 1, sizeof *s->depends);
+	s->begun = dfg_arena_zeros(&s->scratch, (size_t)s->count + 1, sizeof *s->begun);
+	if (!s->is_wrt || !s->sum || !s->depends || !s->begun)
+		return DFG_ERR(DFG_MEMORY, "no memory to differentiate %u nodes", s->count);
+	for (uint32_t i = 0; i < n_wrt; i++)
+		s->is_wrt[dfg_sweep_tensor(s, wrt[i])] = true;
+	s->crowded = is_crowded(graph, s->prefix);
+	if (!dfg_paths_is(graph)) {
+		find_dependents(s);
+		return NULL;
+	}
+	s->crowded = true; /* what nodes see in loops differs though they are alike */
+	DFG_TRY(dfg_paths_new(s));
+	DFG_TRY(dfg_paths_region(s, of, n_of, wrt, n_wrt));
+	return dfg_paths_find_dependents(s, of, n_of);
+}
+
+/* The cotangents that the sweep begins with. */
+static struct dfg_err *begin(struct dfg_sweep *s, const struct dfg_edge *of, uint32_t n_of, const struct dfg_edge *dy)
+{
+	for (uint32_t i = 0; i < n_of; i++) {
+		if (!dfg_sweep_wants(s, of[i]))
+			continue;
+		struct dfg_cotangent one = {.kind = DFG_DENSE};
+		if (s->paths)
+			DFG_TRY(dfg_paths_stand(s, of[i]));
+		struct dfg_scope scope = dfg_sweep_scope(s, of[i].node);
+		s->begun[of[i].node] = true;
+		if (dy)
+			one.value = dy[i];
+		else
+			DFG_TRY(dfg_make_filled(&(struct dfg_make){s->builder, scope.s}, of[i], 1, &one.value));
+		DFG_TRY(add(s, of[i], &one));
+	}
+	return NULL;
+}
+
+static struct dfg_err *name_result(struct dfg_sweep *s, struct dfg_edge wrt, struct dfg_cotangent *cotangent)
+{
+	const char *name = s->builder->graph->node[wrt.node].name;
+	struct dfg_scope scope = dfg_sweep_scope(s, wrt.node);
+	struct dfg_make make = {s->builder, scope.s};
+	struct dfg_edge value;
+	if (cotangent->kind == DFG_NO_COTANGENT)
+		DFG_TRY(dfg_make_filled(&make, wrt, 0, &value));
+	else
+		DFG_TRY(dfg_cotangent_dense(&make, wrt, cotangent, &value));
+	const char *wanted = wrt.port ? dfg_arena_print(&s->brief, "%s/%s_%d", s->prefix, name, wrt.port)
+								  : dfg_arena_print(&s->brief, "%s/%s", s->prefix, name);
+	if (!wanted)
+		return DFG_ERR(DFG_MEMORY, "no memory for a name");
+	if (dfg_graph_find(s->builder->graph, wanted) != DFG_NONE)
+		return DFG_ERR(DFG_DATA, "there is a node '%.200s' already: choose another name with --prefix", wanted);
+	struct dfg_new_node node = {.op = "Identity", .name = wanted, .exact = true, .in = &value, .n_in = 1};
+	*cotangent = (struct dfg_cotangent){.kind = DFG_DENSE, .value = {DFG_NONE, 0}};
+	return dfg_build(s->builder, &node, &cotangent->value.node);
+}
+
+/* Loops are cut by a sweep of its own: the other begins with the graph as it is then. */
+static struct dfg_err *cut_loops(const struct dfg_sweep *like, struct dfg_edge *of, uint32_t n_of,
+	const struct dfg_edge *wrt, uint32_t n_wrt, const struct dfg_grad_options *options)
+{
+	struct dfg_sweep s = {.builder = like->builder, .prefix = like->prefix};
+	if (!options || !dfg_remat_in_segments(&options->remat) || !dfg_paths_is(s.builder->graph))
+		return NULL;
+	struct dfg_err *err = prepare(&s, of, n_of, wrt, n_wrt);
+	if (!err)
+		err = dfg_segments_make(&s, &options->remat, options->notes);
+	dfg_paths_free(&s);
+	dfg_arena_release(&s.scratch);
+	dfg_arena_release(&s.brief);
+	return err;
+}
+
+static struct dfg_err *differentiate(struct dfg_sweep *s, const struct dfg_edge *of, uint32_t n_of,
+	const struct dfg_edge *wrt, uint32_t n_wrt, const struct dfg_grad_options *options, struct dfg_cotangent *out_wrt)
+{
+	struct dfg_edge *from = dfg_arena_zeros(&s->scratch, (size_t)n_of + 1, sizeof *from);
+	if (!from)
+		return DFG_ERR(DFG_MEMORY, "no memory for %u gradients", n_of);
+	memcpy(from, of, n_of * sizeof *from);
+	DFG_TRY(cut_loops(s, from, n_of, wrt, n_wrt, options));
+	DFG_TRY(prepare(s, from, n_of, wrt, n_wrt));
+	DFG_TRY(begin(s, from, n_of, options ? options->dy : NULL));
+	DFG_TRY(sweep_back(s));
+	for (uint32_t i = 0; i < n_wrt; i++) {
+		DFG_TRY(total(s, wrt[i], &out_wrt[i]));
+		if (s->paths)
+			DFG_TRY(dfg_paths_result(s, wrt[i], &out_wrt[i]));
+		if (!options || !options->unnamed)
+			DFG_TRY(name_result(s, wrt[i], &out_wrt[i]));
+	}
+	return NULL;
+}
+
+struct dfg_err *dfg_grad(struct dfg_builder *builder, const struct dfg_edge *of, uint32_t n_of,
+	const struct dfg_edge *wrt, uint32_t n_wrt, const struct dfg_grad_options *options, struct dfg_cotangent *out_wrt)
+{
+	struct dfg_sweep s = {.builder = builder, .prefix = options && options->prefix ? options->prefix : "grad"};
+	if (options)
+		s.remat = options->remat;
+	s.stamps.builder = builder;
+	struct dfg_err *err = differentiate(&s, of, n_of, wrt, n_wrt, options, out_wrt);
+	dfg_paths_free(&s);
+	dfg_stamps_release(&s.stamps);
+	dfg_arena_release(&s.scratch);
+	dfg_arena_release(&s.brief);
+	return err;
+}
+
+struct dfg_err *dfg_grad_dense(struct dfg_builder *builder, const struct dfg_edge *of, uint32_t n_of,
+	const struct dfg_edge *wrt, uint32_t n_wrt, const struct dfg_grad_options *options, struct dfg_edge *out_wrt)
+{
+	struct dfg_grad_options unnamed = *options;
+	struct dfg_make make = {builder, options->prefix ? options->prefix : "grad"};
+	struct dfg_cotangent *cotangent = dfg_zeros((size_t)n_wrt + 1, sizeof *cotangent);
+	if (!cotangent)
+		return DFG_ERR(DFG_MEMORY, "no memory for %u gradients", n_wrt);
+	unnamed.unnamed = true;
+	struct dfg_err *err = dfg_grad(builder, of, n_of, wrt, n_wrt, &unnamed, cotangent);
+	for (uint32_t i = 0; i < n_wrt && !err; i++)
+		err = cotangent[i].kind == DFG_NO_COTANGENT ? dfg_make_filled(&make, wrt[i], 0, &out_wrt[i])
+													: dfg_cotangent_dense(&make, wrt[i], &cotangent[i], &out_wrt[i]);
+	dfg_free(cotangent);
+	return err;
+}
+
+struct dfg_err *dfg_grad_edges(struct dfg_builder *builder, const struct dfg_edge *of, uint32_t n_of,
+	const struct dfg_edge *wrt, uint32_t n_wrt, struct dfg_edge *out_wrt)
+{
+	return dfg_grad_dense(builder, of, n_of, wrt, n_wrt, &(struct dfg_grad_options){0}, out_wrt);
+}

@@ -1,0 +1,559 @@
+#include "lib/pass/grad/gradient_frames.h"
+
+#include "lib/pass/grad/recompute.h"
+#include "lib/pass/grad/induction.h"
+#include "lib/pass/grad/loop_segments.h"
+#include "lib/pass/grad/tape.h"
+
+#include <string.h>
+
+enum { AGAIN_MOST = 100 };                 /* ops computed again for each other */
+enum { DEPTH_MOST = 100 };                 /* loops within loops */
+enum { SWITCHED, ENTERED, PIVOT, NEEDED }; /* kinds of keys; others in tape.c */
+
+static const struct dfg_node *node_of(const struct dfg_mirror *m, uint32_t n)
+{
+	return &m->builder->graph->node[n];
+}
+
+static struct dfg_err *note(struct dfg_mirror *m, uint32_t n, const struct dfg_spot *spot)
+{
+	if (!dfg_reserve(&m->spot, &m->spot_room, (size_t)(n - m->count) + 1, sizeof *m->spot))
+		return DFG_ERR(DFG_MEMORY, "no memory for places");
+	m->spot[n - m->count] = *spot;
+	return NULL;
+}
+
+struct dfg_err *dfg_mirror_spot(struct dfg_mirror *m, struct dfg_edge edge, struct dfg_spot *out_spot)
+{
+	if (edge.node >= m->count) {
+		*out_spot = m->spot[edge.node - m->count];
+		return NULL;
+	}
+	*out_spot = (struct dfg_spot){.loop = m->loops.of[edge.node]};
+	return dfg_live_of(&m->liveness, edge, &out_spot->set);
+}
+
+/* What a loop does once more than its body counts as the body: the last time, no cotangent comes. */
+static struct dfg_err *in_body(struct dfg_mirror *m, uint32_t loop, uint32_t set, uint32_t *out_set)
+{
+	*out_set = set;
+	return loop ? dfg_live_with(&m->liveness, set, m->body[loop], out_set) : NULL;
+}
+
+struct dfg_err *dfg_mirror_place(struct dfg_mirror *m, struct dfg_edge edge, struct dfg_spot *out_spot)
+{
+	DFG_TRY(dfg_mirror_spot(m, edge, out_spot));
+	out_spot->mirrored = out_spot->loop != m->region;
+	return in_body(m, out_spot->loop, out_spot->set, &out_spot->set);
+}
+
+struct dfg_err *dfg_mirror_body(struct dfg_mirror *m, uint32_t loop, bool mirrored, struct dfg_spot *out_spot)
+{
+	*out_spot = (struct dfg_spot){.loop = loop, .mirrored = mirrored && loop != m->region};
+	return in_body(m, loop, 0, &out_spot->set);
+}
+
+struct dfg_err *dfg_mirror_entry(struct dfg_mirror *m, uint32_t loop, bool mirrored, struct dfg_spot *out_spot)
+{
+	uint32_t outer = m->loops.loop[loop].parent;
+	*out_spot = (struct dfg_spot){.loop = outer, .mirrored = mirrored && outer != m->region};
+	return in_body(m, outer, m->liveness.entry[loop], &out_spot->set);
+}
+
+struct dfg_err *dfg_mirror_node(
+	struct dfg_mirror *m, const struct dfg_spot *place, const struct dfg_own_node *own, struct dfg_edge *out_edge)
+{
+	const struct dfg_spot *outer = m->plain;
+	uint32_t number;
+	char *name = dfg_arena_path(&m->arena, m->scope, own->op);
+	if (!name)
+		return DFG_ERR(DFG_MEMORY, "no memory for a name");
+	struct dfg_new_node node = {.op = own->op,
+		.name = name,
+		.in = own->in,
+		.n_in = own->n_in,
+		.n_control = own->n_control,
+		.attr = own->attr,
+		.n_attr = own->n_attr};
+	m->plain = place;
+	struct dfg_err *err = dfg_build(m->builder, &node, &number);
+	m->plain = outer;
+	*out_edge = (struct dfg_edge){number, 0};
+	return err;
+}
+
+/* The tensor that decides a condition, in the loop where a Switch is to stand. */
+static struct dfg_err *predicate_in(
+	struct dfg_mirror *m, uint32_t condition, const struct dfg_spot *at, struct dfg_edge *out_edge);
+
+/* One step further onto a side. */
+static struct dfg_err *switch_by(struct dfg_mirror *m, struct dfg_edge *edge, struct dfg_spot *at, uint32_t condition)
+{
+	const struct dfg_edge_key key = {*edge, SWITCHED, condition};
+	const struct dfg_edge *there = dfg_edge_map_find(&m->map, key);
+	const struct dfg_condition by = m->liveness.condition[condition];
+	const struct dfg_attr sides = DFG_ATTR_I("num_outs", by.sides);
+	bool numbered = dfg_facts_of(&m->builder->facts, by.predicate)->dtype != DFG_BOOL;
+	struct dfg_edge in[2] = {*edge};
+	DFG_TRY(dfg_live_with(&m->liveness, at->set, condition, &at->set));
+	if (there) {
+		*edge = *there;
+		return NULL;
+	}
+	DFG_TRY(predicate_in(m, condition, at, &in[1]));
+	DFG_TRY(dfg_mirror_node(m, at,
+		&(struct dfg_own_node){
+			.op = numbered ? "_SwitchN" : "Switch", .in = in, .n_in = 2, .attr = &sides, .n_attr = numbered},
+		edge));
+	edge->port = by.side;
+	return dfg_edge_map_put(&m->map, key, *edge);
+}
+
+/* Onto the sides of a set, in the loop where the tensor is. */
+static struct dfg_err *narrow(struct dfg_mirror *m, struct dfg_edge *edge, uint32_t set)
+{
+	struct dfg_spot at;
+	DFG_TRY(dfg_mirror_spot(m, *edge, &at));
+	for (uint32_t i = 0; i < m->liveness.set[set].count; i++) {
+		uint32_t condition = m->liveness.item[m->liveness.set[set].first + i];
+		if (!dfg_live_has(&m->liveness, at.set, condition))
+			DFG_TRY(switch_by(m, edge, &at, condition));
+	}
+	if (at.set != set)
+		return DFG_ERR(DFG_DATA, "'%.200s' is not live wherever its gradient needs it", node_of(m, edge->node)->name);
+	return NULL;
+}
+
+struct dfg_err *dfg_mirror_enter(
+	struct dfg_mirror *m, struct dfg_edge edge, const struct dfg_spot *inside, bool constant, struct dfg_edge *out_edge)
+{
+	const struct dfg_loop *loop = &m->loops.loop[inside->loop];
+	struct dfg_string frame = loop->name;
+	int64_t window =
+		inside->mirrored && m->segments[inside->loop] ? 1 : loop->window; /* or all would run again at once */
+	if (inside->mirrored)
+		frame = (struct dfg_string){m->loop[inside->loop].frame, strlen(m->loop[inside->loop].frame)};
+	const struct dfg_attr attr[] = {
+		{"frame_name", DFG_ATTR_STRING, {.s = frame}},
+		DFG_ATTR_B("is_constant", constant),
+		DFG_ATTR_I("parallel_iterations", window),
+	};
+	const struct dfg_spot spot = {.loop = inside->loop, .mirrored = inside->mirrored};
+	return dfg_mirror_node(
+		m, &spot, &(struct dfg_own_node){.op = "Enter", .in = &edge, .n_in = 1, .attr = attr, .n_attr = 3}, out_edge);
+}
+
+/* One loop further in, as a constant of that loop. */
+static struct dfg_err *go_in(struct dfg_mirror *m, struct dfg_edge *edge, uint32_t loop, bool mirrored)
+{
+	const struct dfg_edge_key key = {*edge, ENTERED, 2 * loop + mirrored};
+	const struct dfg_edge *there = dfg_edge_map_find(&m->map, key);
+	struct dfg_spot entry, inside = {.loop = loop, .mirrored = mirrored};
+	if (there) {
+		*edge = *there;
+		return NULL;
+	}
+	DFG_TRY(dfg_mirror_entry(m, loop, mirrored, &entry));
+	DFG_TRY(narrow(m, edge, entry.set));
+	DFG_TRY(dfg_mirror_enter(m, *edge, &inside, true, edge));
+	return dfg_edge_map_put(&m->map, key, *edge);
+}
+
+/* Into a loop, from one around it. */
+static struct dfg_err *reach(struct dfg_mirror *m, struct dfg_edge *edge, uint32_t loop, bool mirrored)
+{
+	struct dfg_spot at;
+	DFG_TRY(dfg_mirror_spot(m, *edge, &at));
+	if (!dfg_loop_within(&m->loops, loop, at.loop))
+		return DFG_ERR(DFG_DATA, "'%.200s' is in a loop that its gradient is not in", node_of(m, edge->node)->name);
+	while (at.loop != loop) {
+		uint32_t step = loop;
+		while (m->loops.loop[step].parent != at.loop)
+			step = m->loops.loop[step].parent;
+		DFG_TRY(go_in(m, edge, step, mirrored && step != m->region));
+		at.loop = step;
+	}
+	return NULL;
+}
+
+struct dfg_err *dfg_mirror_bring(
+	struct dfg_mirror *m, struct dfg_edge edge, const struct dfg_spot *place, struct dfg_edge *out_edge)
+{
+	DFG_TRY(reach(m, &edge, place->loop, place->mirrored));
+	DFG_TRY(narrow(m, &edge, place->set));
+	*out_edge = edge;
+	return NULL;
+}
+
+static struct dfg_err *predicate_in(
+	struct dfg_mirror *m, uint32_t condition, const struct dfg_spot *at, struct dfg_edge *out_edge)
+{
+	struct dfg_edge edge = m->liveness.condition[condition].predicate;
+	if (at->loop && condition == m->body[at->loop]) {
+		*out_edge =
+			at->mirrored ? m->loop[at->loop].condition : (struct dfg_edge){m->loops.loop[at->loop].condition, 0};
+		return NULL;
+	}
+	if (at->mirrored)
+		DFG_TRY(dfg_mirror_need(m, edge, &edge));
+	DFG_TRY(reach(m, &edge, at->loop, at->mirrored));
+	*out_edge = edge;
+	return NULL;
+}
+
+struct dfg_err *dfg_mirror_pivot(struct dfg_mirror *m, const struct dfg_spot *place, struct dfg_edge *out_edge)
+{
+	const struct dfg_edge_key key = {{place->loop, place->mirrored}, PIVOT, place->set};
+	const struct dfg_edge *there = dfg_edge_map_find(&m->map, key);
+	struct dfg_edge edge;
+	if (there) {
+		*out_edge = *there;
+		return NULL;
+	}
+	uint32_t first = m->liveness.item[m->liveness.set[place->set].first];
+	DFG_TRY(predicate_in(m, first, place, &edge));
+	DFG_TRY(narrow(m, &edge, place->set));
+	DFG_TRY(dfg_mirror_node(m, place, &(struct dfg_own_node){.op = "Identity", .in = &edge, .n_in = 1}, out_edge));
+	out_edge->port = DFG_CONTROL;
+	return dfg_edge_map_put(&m->map, key, *out_edge);
+}
+
+struct dfg_err *dfg_mirror_int(
+	struct dfg_mirror *m, const struct dfg_spot *place, enum dfg_dtype dtype, int64_t value, struct dfg_edge *out_edge)
+{
+	const struct dfg_spot outer = m->here, *plain = m->plain;
+	char *name = dfg_arena_path(&m->arena, m->scope, "Const");
+	if (!name)
+		return DFG_ERR(DFG_MEMORY, "no memory for a name");
+	m->here = *place;
+	m->plain = NULL;
+	struct dfg_err *err = dfg_build_ints(m->builder, name, dtype, NULL, &value, out_edge);
+	m->here = outer;
+	m->plain = plain;
+	return err;
+}
+
+/* Whether a loop is the region or around it: what is there can be read as it is. */
+static bool is_around(const struct dfg_mirror *m, uint32_t loop)
+{
+	return dfg_loop_within(&m->loops, m->region, loop);
+}
+
+/* Behind the nodes that only hand a value on. A value of the region itself stays what it is. */
+static struct dfg_edge source_of(const struct dfg_mirror *m, struct dfg_edge edge)
+{
+	while (
+		edge.node < m->count && !is_around(m, m->loops.of[edge.node]) && dfg_live_step_back(m->builder->graph, &edge))
+		;
+	return edge;
+}
+
+/* A constant of a loop is made again in the gradient loop. */
+static struct dfg_err *copy_constant(
+	struct dfg_mirror *m, struct dfg_edge edge, const struct dfg_spot *place, struct dfg_edge *out_edge)
+{
+	const struct dfg_node *node = node_of(m, edge.node);
+	struct dfg_attr attr[DFG_ATTR_MAX];
+	uint32_t count = node->n_attr < DFG_ATTR_MAX ? node->n_attr : DFG_ATTR_MAX, kept = 0;
+	struct dfg_edge control;
+	for (uint32_t i = 0; i < count; i++)
+		if (node->attr[i].name[0] != '_')
+			attr[kept++] = node->attr[i];
+	DFG_TRY(dfg_mirror_pivot(m, place, &control));
+	return dfg_mirror_node(m, place,
+		&(struct dfg_own_node){.op = "Const", .in = &control, .n_control = 1, .attr = attr, .n_attr = kept}, out_edge);
+}
+
+static bool is_index(const struct dfg_mirror *m, struct dfg_edge edge, uint32_t loop)
+{
+	return edge.port == 0 && m->counter[loop].known && m->counter[loop].merge == edge.node;
+}
+
+/* A key of another width is made so again. */
+static bool is_cast_index(const struct dfg_mirror *m, struct dfg_edge edge)
+{
+	const struct dfg_node *node = node_of(m, edge.node);
+	if (strcmp(node->op_name, "Cast") || !node->n_in)
+		return false;
+	edge = source_of(m, node->in[0]);
+	return is_index(m, edge, edge.node < m->count ? m->loops.of[edge.node] : m->spot[edge.node - m->count].loop);
+}
+
+static struct dfg_err *cast_index(
+	struct dfg_mirror *m, struct dfg_edge edge, const struct dfg_spot *place, struct dfg_edge *out_edge)
+{
+	const struct dfg_attr to = DFG_ATTR_T("DstT", dfg_facts_of(&m->builder->facts, edge)->dtype);
+	DFG_TRY(dfg_mirror_need(m, node_of(m, edge.node)->in[0], &edge));
+	DFG_TRY(dfg_mirror_bring(m, edge, place, &edge));
+	return dfg_mirror_node(
+		m, place, &(struct dfg_own_node){.op = "Cast", .in = &edge, .n_in = 1, .attr = &to, .n_attr = 1}, out_edge);
+}
+
+static bool can_run_again(const struct dfg_mirror *m, struct dfg_edge edge)
+{
+	const struct dfg_node *node = node_of(m, edge.node);
+	return edge.node < m->count && dfg_node_role(node) == DFG_PLAIN && node->op && node->n_in &&
+		   !(node->op->flags & (DFG_STATEFUL | DFG_BLOCKING));
+}
+
+/* The same op, of what gradient code has in the stead of its inputs; these may be made again in turn. */
+static struct dfg_err *run_again(
+	struct dfg_mirror *m, struct dfg_edge edge, const struct dfg_spot *place, struct dfg_edge *out_edge)
+{
+	const struct dfg_spot here = m->here, *plain = m->plain;
+	const struct dfg_node node = *node_of(m, edge.node);
+	struct dfg_attr *attr = dfg_arena_zeros(&m->arena, (size_t)node.n_attr + 1, sizeof *attr);
+	char *name = dfg_arena_path(&m->arena, m->prefix, node.name);
+	uint32_t kept = 0, number = 0;
+	if (!attr || !name)
+		return DFG_ERR(DFG_MEMORY, "no memory to compute '%.200s' again", node.name);
+	for (uint32_t i = 0; i < node.n_attr; i++)
+		if (node.attr[i].name[0] != '_')
+			attr[kept++] = node.attr[i];
+	m->here = *place;
+	m->plain = NULL;
+	m->again++;
+	struct dfg_err *err = dfg_build(m->builder,
+		&(struct dfg_new_node){
+			.op = node.op_name, .name = name, .in = node.in, .n_in = node.n_in, .attr = attr, .n_attr = kept},
+		&number);
+	m->again--;
+	m->here = here;
+	m->plain = plain;
+	uint32_t outputs = err ? 0 : dfg_facts_outputs(&m->builder->facts, number);
+	for (uint32_t p = 0; p < outputs && !err; p++)
+		err = dfg_edge_map_put(
+			&m->map, (struct dfg_edge_key){{edge.node, (int32_t)p}, NEEDED, 0}, (struct dfg_edge){number, (int32_t)p});
+	*out_edge = (struct dfg_edge){number, edge.port};
+	return err;
+}
+
+static struct dfg_err *find_need(
+	struct dfg_mirror *m, struct dfg_edge edge, struct dfg_spot *place, struct dfg_edge *out_edge)
+{
+	const struct dfg_node *node = node_of(m, edge.node);
+	if (!m->loop[place->loop].frame)
+		return DFG_ERR(DFG_DATA, "'%.200s' is in a loop that its gradient is not in", node->name);
+	DFG_TRY(dfg_mirror_place(m, edge, place));
+	if (is_index(m, edge, place->loop)) {
+		*out_edge = m->loop[place->loop].index;
+		return NULL;
+	}
+	if (dfg_node_role(node) == DFG_CONST)
+		return copy_constant(m, edge, place, out_edge);
+	if (is_cast_index(m, edge))
+		return cast_index(m, edge, place, out_edge);
+	if (m->remat && m->again < AGAIN_MOST && can_run_again(m, edge))
+		return run_again(m, edge, place, out_edge);
+	uint32_t base = dfg_again_base(m, edge);
+	if (base == place->loop)
+		return dfg_again_copy(m, base, edge, out_edge);
+	return dfg_stored_need(m, edge, place, out_edge);
+}
+
+struct dfg_err *dfg_mirror_need(struct dfg_mirror *m, struct dfg_edge edge, struct dfg_edge *out_edge)
+{
+	struct dfg_spot place;
+	*out_edge = edge = source_of(m, edge);
+	DFG_TRY(dfg_mirror_spot(m, edge, &place));
+	if (place.mirrored || is_around(m, place.loop))
+		return NULL;
+	const struct dfg_edge_key key = {edge, NEEDED, 0};
+	const struct dfg_edge *there = dfg_edge_map_find(&m->map, key);
+	if (there) {
+		*out_edge = *there;
+		return NULL;
+	}
+	DFG_TRY(find_need(m, edge, &place, out_edge));
+	return dfg_edge_map_put(&m->map, key, *out_edge);
+}
+
+/* Ops that look at nothing but the shape of their input. */
+static bool asks_shape(const char *op)
+{
+	return !strcmp(op, "Shape") || !strcmp(op, "Size") || !strcmp(op, "Rank");
+}
+
+static bool asks_filled(const char *op)
+{
+	return !strcmp(op, "ZerosLike") || !strcmp(op, "OnesLike");
+}
+
+static bool is_deeper(const struct dfg_mirror *m, struct dfg_edge edge)
+{
+	edge = source_of(m, edge);
+	bool mirrored = edge.node >= m->count && m->spot[edge.node - m->count].mirrored;
+	uint32_t loop = edge.node < m->count ? m->loops.of[edge.node] : m->spot[edge.node - m->count].loop;
+	return !mirrored && !is_around(m, loop);
+}
+
+/* Of a value whose shape is all that is asked for, the shape is what is saved. */
+static struct dfg_err *ask_shape(struct dfg_mirror *m, struct dfg_new_node *want, struct dfg_edge *in)
+{
+	struct dfg_edge edge = source_of(m, want->in[0]);
+	const struct dfg_edge_key key = {edge, NEEDED, 0};
+	bool fills = asks_filled(want->op);
+	enum dfg_dtype dtype = dfg_facts_of(&m->builder->facts, edge)->dtype;
+	if ((!fills && !asks_shape(want->op)) || !is_deeper(m, edge) || dfg_edge_map_find(&m->map, key) ||
+		dfg_dtype_is_handle(dtype))
+		return NULL;
+	DFG_TRY(dfg_stored_shape(m, fills ? "Shape" : want->op, edge, want->attr, fills ? 0 : want->n_attr, &in[0]));
+	want->op = "Identity";
+	want->attr = NULL;
+	want->n_attr = 0;
+	return NULL;
+}
+
+static struct dfg_err *fill_shape(struct dfg_mirror *m, struct dfg_new_node *want, struct dfg_edge *in, bool ones)
+{
+	enum dfg_dtype dtype = dfg_facts_of(&m->builder->facts, want->in[0])->dtype;
+	char *name = dfg_arena_path(&m->arena, m->scope, ones ? "one" : "zero");
+	if (!name)
+		return DFG_ERR(DFG_MEMORY, "no memory for a name");
+	want->op = "Fill";
+	want->n_in = 2;
+	return dfg_build_float(m->builder, name, dtype, ones, &in[1]);
+}
+
+/* Inputs become what the gradient code has of them, in the loop where it stands. */
+static struct dfg_err *move_inputs(struct dfg_mirror *m, const struct dfg_new_node *want, struct dfg_edge *in)
+{
+	for (uint32_t i = 0; i < want->n_in; i++) {
+		DFG_TRY(dfg_mirror_need(m, in[i], &in[i]));
+		DFG_TRY(reach(m, &in[i], m->here.loop, m->here.mirrored));
+	}
+	return NULL;
+}
+
+static struct dfg_err *needs_pivot(
+	struct dfg_mirror *m, const struct dfg_new_node *want, const struct dfg_edge *in, bool *out_needs)
+{
+	struct dfg_spot at;
+	*out_needs = m->here.set != 0;
+	for (uint32_t i = 0; i < want->n_in && *out_needs; i++) {
+		DFG_TRY(dfg_mirror_spot(m, in[i], &at));
+		*out_needs = at.set != m->here.set;
+	}
+	return NULL;
+}
+
+static struct dfg_err *move(struct dfg_mirror *m, struct dfg_new_node *want)
+{
+	bool ones = !strcmp(want->op, "OnesLike"), fills = asks_filled(want->op), needs;
+	const struct dfg_edge *control = want->in + want->n_in;
+	struct dfg_edge *in = dfg_arena_zeros(&m->arena, (size_t)want->n_in + want->n_control + 3, sizeof *in);
+	if (!in)
+		return DFG_ERR(DFG_MEMORY, "no memory for inputs");
+	if (want->n_in)
+		memcpy(in, want->in, want->n_in * sizeof *in);
+	if (want->n_in == 1)
+		DFG_TRY(ask_shape(m, want, in));
+	if (fills && !strcmp(want->op, "Identity"))
+		DFG_TRY(fill_shape(m, want, in, ones));
+	DFG_TRY(move_inputs(m, want, in));
+	if (want->n_control)
+		memcpy(in + want->n_in, control, want->n_control * sizeof *in);
+	DFG_TRY(needs_pivot(m, want, in, &needs));
+	if (needs)
+		DFG_TRY(dfg_mirror_pivot(m, &m->here, &in[want->n_in + want->n_control++]));
+	want->in = in;
+	return NULL;
+}
+
+static struct dfg_err *before(struct dfg_builder *builder, struct dfg_new_node *want)
+{
+	struct dfg_mirror *m = builder->before_state;
+	const struct dfg_spot spot = m->plain ? *m->plain : m->here;
+	if (!m->plain)
+		DFG_TRY(move(m, want));
+	builder->n_control = spot.loop == m->region ? m->n_control : 0;
+	return note(m, builder->graph->count, &spot);
+}
+
+/* Switches and constant Enters that are there serve as those that would be made. */
+static struct dfg_err *find_existing(struct dfg_mirror *m, uint32_t n)
+{
+	const struct dfg_node *node = node_of(m, n);
+	uint32_t set, with;
+	if (dfg_is_constant_enter(node)) {
+		const struct dfg_edge_key key = {node->in[0], ENTERED, 2 * m->loops.of[n]};
+		return dfg_edge_map_find(&m->map, key) ? NULL : dfg_edge_map_put(&m->map, key, (struct dfg_edge){n, 0});
+	}
+	if (dfg_node_role(node) != DFG_SWITCH || dfg_facts_of(&m->builder->facts, (struct dfg_edge){n, 0})->is_ref)
+		return NULL;
+	uint32_t sides = (uint32_t)m->liveness.condition[m->liveness.side[n]].sides;
+	for (uint32_t p = 0; p < sides; p++) {
+		const struct dfg_edge side = {n, (int32_t)p};
+		uint32_t condition = m->liveness.side[n] + p;
+		const struct dfg_edge_key key = {node->in[0], SWITCHED, condition};
+		DFG_TRY(dfg_live_of(&m->liveness, node->in[0], &set));
+		DFG_TRY(dfg_live_with(&m->liveness, set, condition, &with));
+		DFG_TRY(dfg_live_of(&m->liveness, side, &set));
+		if (set == with && !dfg_edge_map_find(&m->map, key))
+			DFG_TRY(dfg_edge_map_put(&m->map, key, side));
+	}
+	return NULL;
+}
+
+static struct dfg_err *find_bodies(struct dfg_mirror *m)
+{
+	const struct dfg_node *node = m->builder->graph->node;
+	for (uint32_t l = 1; l < m->loops.count; l++) {
+		const struct dfg_loop *loop = &m->loops.loop[l];
+		if (loop->condition == DFG_NONE)
+			return DFG_ERR(DFG_DATA, "loop '%.*s' has no LoopCond", (int)loop->name.length, loop->name.s);
+		if (loop->depth > DEPTH_MOST)
+			return DFG_ERR(DFG_DATA, "loops stand in each other more than %d deep", DEPTH_MOST);
+		m->segments[l] = m->in_segments && dfg_node_mark(&node[loop->condition], DFG_SEGMENTS, NULL);
+		DFG_TRY(dfg_live_condition(&m->liveness, (struct dfg_edge){loop->condition, 0}, 1, 2, &m->body[l]));
+	}
+	return NULL;
+}
+
+struct dfg_err *dfg_mirror_init(
+	struct dfg_mirror *m, struct dfg_builder *builder, const uint32_t *order, struct dfg_arena *scratch)
+{
+	const struct dfg_graph *graph = builder->graph;
+	m->builder = builder;
+	m->count = graph->count;
+	m->scope = m->prefix;
+	m->n_control = builder->n_control;
+	DFG_TRY(dfg_loops_find(graph, order, scratch, &m->loops));
+	DFG_TRY(dfg_liveness_find(graph, order, &m->loops, &m->liveness));
+	m->body = dfg_arena_zeros(scratch, m->loops.count, sizeof *m->body);
+	m->counter = dfg_arena_zeros(scratch, m->loops.count, sizeof *m->counter);
+	m->loop = dfg_arena_zeros(scratch, m->loops.count, sizeof *m->loop);
+	m->segments = dfg_arena_zeros(scratch, m->loops.count, sizeof *m->segments);
+	if (!m->body || !m->counter || !m->loop || !m->segments)
+		return DFG_ERR(DFG_MEMORY, "no memory for %u loops", m->loops.count);
+	DFG_TRY(find_bodies(m));
+	for (uint32_t n = 0; n < m->count; n++)
+		DFG_TRY(find_existing(m, n));
+	return NULL;
+}
+
+struct dfg_err *dfg_mirror_begin(struct dfg_mirror *m, uint32_t region)
+{
+	m->region = region;
+	for (uint32_t l = 1; l < m->loops.count; l++)
+		if (l != region && dfg_loop_within(&m->loops, l, region))
+			dfg_counter_find(m, l);
+	DFG_TRY(dfg_stored_find(m));
+	m->builder->before = before;
+	m->builder->before_state = m;
+	return NULL;
+}
+
+void dfg_mirror_release(struct dfg_mirror *m)
+{
+	if (m->builder) {
+		m->builder->before = NULL;
+		m->builder->before_state = NULL;
+		m->builder->n_control = m->n_control;
+	}
+	dfg_liveness_release(&m->liveness);
+	dfg_edge_map_release(&m->map);
+	dfg_free(m->spot);
+	dfg_arena_release(&m->arena);
+}

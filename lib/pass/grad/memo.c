@@ -1,0 +1,287 @@
+#include "lib/pass/grad/memo.h"
+
+#include <string.h>
+
+enum { NODES_MOST = 64, STAMPS_MOST = 16384, MADE = 1 << 16 /* a reference to a node of the stamp, not of the site */ };
+
+/* An edge as seen from a site: ref[from], or output `port` of the stamp's node from - MADE. */
+struct reference {
+	uint32_t from;
+	int32_t port;
+};
+
+struct stamped_node {
+	struct dfg_node like; /* its name is what follows the scope; its inputs are of the first that was made */
+	uint32_t length;      /* of that name */
+	const struct reference *in;
+	uint32_t n_out;
+	const struct dfg_fact *const *fact;
+};
+
+struct stamp {
+	uint32_t n_node, n_dx, edges, outputs;
+	size_t letters; /* of all names, with their ends */
+	const struct stamped_node *node;
+	const struct stamped_dx {
+		int kind;
+		struct reference value, indices;
+	} * dx;
+};
+
+/* Which of the edges are the same one: a rule's nodes cannot tell them apart. */
+static uint64_t pattern_of(const struct dfg_site *site)
+{
+	uint64_t pattern = 0;
+	for (uint32_t i = 0; i < site->n_ref; i++) {
+		uint32_t first = 0;
+		while (!dfg_edge_same(site->ref[first], site->ref[i]))
+			first++;
+		pattern = pattern << 4 | first;
+	}
+	return pattern;
+}
+
+static void add_ref(struct dfg_site *site, const struct dfg_facts *facts, struct dfg_edge edge)
+{
+	bool there = edge.node != DFG_NONE;
+	site->key[site->words++] = there ? (uint64_t)(uintptr_t)dfg_facts_of(facts, edge) : 0;
+	site->ref[site->n_ref++] = edge;
+}
+
+void dfg_site_of(const struct dfg_gradient *node, struct dfg_site *out_site)
+{
+	const struct dfg_call *call = node->call;
+	const struct dfg_facts *facts = &node->builder->facts;
+	uint64_t wanted = 0;
+	out_site->scope = node->scope;
+	out_site->n_ref = 0;
+	out_site->words = 0;
+	if (!call->alike || call->n_in + 2u * call->n_out > DFG_SITE_REFS || node->builder->n_control)
+		return;
+	for (int i = 0; i < call->n_in; i++)
+		wanted |= (uint64_t)node->wanted[i] << i;
+	out_site->key[out_site->words++] = (uint64_t)call->alike << 32 | wanted;
+	for (int i = 0; i < call->n_in; i++)
+		add_ref(out_site, facts, node->in[i]);
+	for (int i = 0; i < call->n_out; i++) {
+		add_ref(out_site, facts, dfg_gradient_output(node, i));
+		add_ref(out_site, facts, node->dy[i]);
+	}
+	out_site->key[out_site->words++] = pattern_of(out_site);
+}
+
+struct dfg_err *dfg_stamps_settle(struct dfg_stamps *stamps)
+{
+	struct dfg_graph *graph = stamps->builder->graph;
+	for (uint32_t i = 0, n = graph->count - stamps->n_late; i < stamps->n_late; i++, n++) {
+		bool is_new;
+		uint32_t number, length = stamps->late[i].length, hash = stamps->late[i].hash;
+		if (!dfg_map_put_hash(&graph->names, graph->node[n].name, length, hash, &number, &is_new))
+			return dfg_no_memory("a gradient");
+		if (!is_new)
+			return DFG_ERR(DFG_BUG, "a name was thought free: '%.200s'", graph->node[n].name);
+	}
+	stamps->n_late = 0;
+	return NULL;
+}
+
+static struct dfg_edge resolve(const struct dfg_site *site, struct reference reference, uint32_t first)
+{
+	if (reference.from >= MADE)
+		return (struct dfg_edge){first + reference.from - MADE, reference.port};
+	return site->ref[reference.from];
+}
+
+/* Room for all of a stamp's nodes at once. */
+static struct dfg_err *make_room(struct dfg_builder *builder, const struct stamp *stamp)
+{
+	struct dfg_graph *graph = builder->graph;
+	struct dfg_facts *facts = &builder->facts;
+	if (!dfg_reserve(&graph->node, &graph->room, (size_t)graph->count + stamp->n_node, sizeof *graph->node) ||
+		!dfg_reserve(&facts->fact, &facts->room, facts->count + stamp->outputs, sizeof(void *)) ||
+		!dfg_reserve(&facts->first, &facts->nodes_room, facts->nodes + stamp->n_node + 1, sizeof *facts->first))
+		return dfg_no_memory("a gradient");
+	return NULL;
+}
+
+static void add_facts(struct dfg_facts *facts, const struct stamped_node *node)
+{
+	for (uint32_t i = 0; i < node->n_out; i++)
+		facts->fact[facts->count++] = node->fact[i];
+	facts->first[++facts->nodes] = (uint32_t)facts->count;
+}
+
+/* Writes "SCOPE/OWN" to name and puts it on its way into the graph's map. */
+static void add_name(
+	struct dfg_stamps *stamps, const char *scope, size_t length, const struct stamped_node *own, char *name)
+{
+	memcpy(name, scope, length);
+	name[length] = '/';
+	memcpy(name + length + 1, own->like.name, own->length);
+	length += 1 + own->length;
+	uint32_t hash = dfg_map_hash(name, length), late = stamps->n_late++;
+	dfg_map_prefetch(&stamps->builder->graph->names, hash);
+	stamps->late[late].length = (uint32_t)length;
+	stamps->late[late].hash = hash;
+}
+
+static struct dfg_err *add_nodes(struct dfg_stamps *stamps, const struct dfg_site *site, const struct stamp *stamp)
+{
+	struct dfg_builder *builder = stamps->builder;
+	struct dfg_graph *graph = builder->graph;
+	uint32_t first = graph->count;
+	size_t scope = strlen(site->scope);
+	struct dfg_edge *in = dfg_arena_zeros(graph->arena, stamp->edges, sizeof *in);
+	char *name = dfg_arena_zeros(graph->arena, stamp->n_node * (scope + 1) + stamp->letters, 1);
+	if (!in || !name)
+		return dfg_no_memory("a gradient");
+	DFG_TRY(make_room(builder, stamp));
+	for (uint32_t i = 0; i < stamp->n_node; i++) {
+		const struct stamped_node *from = &stamp->node[i];
+		if (stamps->n_late == DFG_LATE_NAMES)
+			DFG_TRY(dfg_stamps_settle(stamps));
+		add_name(stamps, site->scope, scope, from, name);
+		struct dfg_node *to = &graph->node[graph->count++];
+		*to = from->like;
+		to->device = builder->device ? builder->device : "";
+		to->in = in;
+		to->name = name;
+		for (uint32_t e = 0; e < from->like.n_in; e++)
+			*in++ = resolve(site, from->in[e], first);
+		name += scope + 1 + from->length + 1;
+		add_facts(&builder->facts, from);
+	}
+	return NULL;
+}
+
+struct dfg_err *dfg_stamp(
+	struct dfg_stamps *stamps, const struct dfg_site *site, struct dfg_gradient *node, bool *out_done)
+{
+	uint32_t found = site->words ? dfg_map_find(&stamps->map, (const char *)site->key, site->words * 8) : DFG_NONE;
+	*out_done = found != DFG_NONE;
+	if (!*out_done)
+		return NULL;
+	const struct stamp *stamp = (const void *)(stamps->map.name[found].s + stamps->map.name[found].length);
+	uint32_t first = stamps->builder->graph->count;
+	if (stamp->n_node)
+		DFG_TRY(add_nodes(stamps, site, stamp));
+	for (uint32_t i = 0; i < stamp->n_dx; i++) {
+		const struct stamped_dx *dx = &stamp->dx[i];
+		node->dx[i].kind = dx->kind;
+		if (dx->kind != DFG_NO_COTANGENT)
+			node->dx[i].value = resolve(site, dx->value, first);
+		if (dx->kind == DFG_ROWS)
+			node->dx[i].indices = resolve(site, dx->indices, first);
+	}
+	return NULL;
+}
+
+/* What was made at a site, being turned into a stamp. */
+struct keeper {
+	struct dfg_stamps *stamps;
+	const struct dfg_site *site;
+	uint32_t first;
+};
+
+/* False where the edge is neither given nor made here. */
+static bool refer(const struct keeper *k, struct dfg_edge edge, struct reference *out_reference)
+{
+	*out_reference = (struct reference){0, edge.port};
+	if (edge.node >= k->first && edge.node != DFG_NONE) {
+		out_reference->from = MADE + edge.node - k->first;
+		return true;
+	}
+	while (out_reference->from < k->site->n_ref && !dfg_edge_same(k->site->ref[out_reference->from], edge))
+		out_reference->from++;
+	return out_reference->from < k->site->n_ref;
+}
+
+/* Whether another scope's node would be the same: named in the scope, and nothing but data comes in. */
+static bool is_plain(const struct keeper *k, const struct dfg_node *node)
+{
+	size_t scope = strlen(k->site->scope);
+	if (strncmp(node->name, k->site->scope, scope) || node->name[scope] != '/')
+		return false;
+	const char *own = node->name + scope + 1;
+	return !strchr(own, '/') && strncmp(own, "AddN", 4) && !node->n_control && !node->n_debug &&
+		   !(node->op->flags & DFG_STATEFUL);
+}
+
+static struct dfg_err *keep_node(
+	const struct keeper *k, uint32_t n, struct stamp *stamp, struct stamped_node *to, bool *out_kept)
+{
+	const struct dfg_facts *facts = &k->stamps->builder->facts;
+	const struct dfg_node *node = &k->stamps->builder->graph->node[n];
+	struct dfg_arena *arena = &k->stamps->arena;
+	struct reference *in = dfg_arena_zeros(arena, node->n_in, sizeof *in);
+	const struct dfg_fact **fact = dfg_arena_zeros(arena, dfg_facts_outputs(facts, n), sizeof(void *));
+	*out_kept = is_plain(k, node);
+	if (!in || !fact)
+		return dfg_no_memory("a gradient");
+	for (uint32_t i = 0; i < node->n_in && *out_kept; i++)
+		*out_kept = refer(k, node->in[i], &in[i]);
+	to->like = *node;
+	to->like.name = node->name + strlen(k->site->scope) + 1;
+	to->length = (uint32_t)strlen(to->like.name);
+	to->in = in;
+	to->n_out = dfg_facts_outputs(facts, n);
+	for (uint32_t i = 0; i < to->n_out; i++)
+		fact[i] = facts->fact[facts->first[n] + i];
+	to->fact = fact;
+	stamp->edges += node->n_in;
+	stamp->outputs += to->n_out;
+	stamp->letters += to->length + 1;
+	return NULL;
+}
+
+static bool keep_dx(const struct keeper *k, const struct dfg_cotangent *from, struct stamped_dx *to)
+{
+	to->kind = from->kind;
+	return from->kind == DFG_NO_COTANGENT ||
+		   (refer(k, from->value, &to->value) && (from->kind == DFG_DENSE || refer(k, from->indices, &to->indices)));
+}
+
+static struct dfg_err *fill(
+	const struct keeper *k, const struct dfg_gradient *node, struct stamp *stamp, bool *out_kept)
+{
+	struct dfg_arena *arena = &k->stamps->arena;
+	struct stamped_node *to = dfg_arena_zeros(arena, stamp->n_node, sizeof *to);
+	struct stamped_dx *dx = dfg_arena_zeros(arena, stamp->n_dx, sizeof *dx);
+	*out_kept = true;
+	if (!to || !dx)
+		return dfg_no_memory("a gradient");
+	stamp->node = to;
+	stamp->dx = dx;
+	for (uint32_t i = 0; i < stamp->n_node && *out_kept; i++)
+		DFG_TRY(keep_node(k, k->first + i, stamp, &to[i], out_kept));
+	for (uint32_t i = 0; i < stamp->n_dx && *out_kept; i++)
+		*out_kept = keep_dx(k, &node->dx[i], &dx[i]);
+	return NULL;
+}
+
+struct dfg_err *dfg_stamp_keep(
+	struct dfg_stamps *stamps, const struct dfg_site *site, uint32_t first, const struct dfg_gradient *node)
+{
+	struct keeper k = {stamps, site, first};
+	struct stamp stamp = {.n_node = stamps->builder->graph->count - first, .n_dx = node->call->n_in};
+	uint32_t number;
+	bool kept;
+	if (!site->words || stamp.n_node > NODES_MOST || stamps->map.count == STAMPS_MOST)
+		return NULL;
+	DFG_TRY(fill(&k, node, &stamp, &kept));
+	if (!kept)
+		return NULL;
+	size_t length = site->words * sizeof *site->key;
+	char *entry = dfg_arena_zeros(&stamps->arena, length + sizeof stamp, 1);
+	if (!entry)
+		return dfg_no_memory("a gradient");
+	memcpy(entry, site->key, length);
+	memcpy(entry + length, &stamp, sizeof stamp);
+	return dfg_map_put(&stamps->map, entry, length, &number, NULL) ? NULL : dfg_no_memory("a gradient");
+}
+
+void dfg_stamps_release(struct dfg_stamps *stamps)
+{
+	dfg_map_release(&stamps->map);
+	dfg_arena_release(&stamps->arena);
+}

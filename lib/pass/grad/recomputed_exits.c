@@ -1,0 +1,234 @@
+/*
+ * What a loop's condition computes exists once more than its body, so no gradient loop has a place for its cotangent. Where
+ * such a value leaves the loop, it is what the same ops make of what the loop's variables left with: they are made again
+ * behind the loop, for whoever reads the Exit, and the gradient goes through them. Only where that is certain: of ops
+ * without effects, and of no loop within.
+ */
+#include "lib/graph/cycle.h"
+#include "lib/pass/grad/backpropagation.h"
+
+struct again {
+	struct dfg_sweep *s;
+	struct dfg_loops loops;
+	uint32_t *order;           /* or NULL */
+	uint32_t count;            /* nodes there were */
+	uint32_t exit, loop;       /* in hand, and what it leaves */
+	struct dfg_edge condition; /* of the loop, where it is computed */
+	uint32_t *work;
+	struct behind {
+		uint32_t wanted;      /* for which Exit, + 1 */
+		struct dfg_edge edge; /* behind the loop, once it is there: output 0 of what it stands for; .node DFG_NONE */
+	} * behind;
+};
+
+static const struct dfg_node *node_of(const struct again *a, uint32_t n)
+{
+	return &a->s->builder->graph->node[n];
+}
+
+/* An Exit of what is no Merge: most graphs have none. */
+static bool is_of_condition(const struct dfg_graph *graph, uint32_t n)
+{
+	const struct dfg_node *node = &graph->node[n];
+	if (dfg_node_role(node) != DFG_EXIT || !node->n_in)
+		return false;
+	const struct dfg_node *turn = &graph->node[dfg_exit_source(graph, node).node];
+	return dfg_node_role(turn) == DFG_SWITCH && turn->n_in &&
+		   dfg_node_role(&graph->node[turn->in[0].node]) != DFG_MERGE;
+}
+
+static bool is_variable(const struct again *a, uint32_t n)
+{
+	return a->loops.variable[n] != DFG_NONE;
+}
+
+/* What comes from outside, or goes there by itself. */
+static bool is_end(const struct again *a, uint32_t n)
+{
+	return is_variable(a, n) || dfg_node_role(node_of(a, n)) == DFG_ENTER;
+}
+
+static bool is_known_end(const struct again *a, uint32_t n)
+{
+	if (is_variable(a, n))
+		return a->loops.loop[a->loop].variable[a->loops.variable[n]].turn != DFG_NONE;
+	return node_of(a, n)->n_in && dfg_is_constant_enter(node_of(a, n));
+}
+
+/* Whether the same op behind the loop gives the same. */
+static bool can_be_again(const struct again *a, uint32_t n)
+{
+	const struct dfg_node *node = node_of(a, n);
+	switch (dfg_node_role(node)) {
+	case DFG_PLAIN:
+		return node->op && !(node->op->flags & (DFG_STATEFUL | DFG_BLOCKING));
+	case DFG_IDENTITY:
+	case DFG_CONST:
+	case DFG_MERGE:
+		return true;
+	case DFG_SWITCH: /* but for the way into the body */
+		return node->n_in > 1 && dfg_live_source(a->s->builder->graph, node->in[1]).node != a->condition.node;
+	default:
+		return false;
+	}
+}
+
+/* Marks what a node is made of in the loop; false where it cannot all be made again. */
+static bool mark(struct again *a, uint32_t from)
+{
+	uint32_t count = 0;
+	a->work[count++] = from;
+	a->behind[from].wanted = a->exit + 1;
+	while (count) {
+		uint32_t n = a->work[--count];
+		const struct dfg_node *node = node_of(a, n);
+		if (a->loops.of[n] != a->loop || !(is_end(a, n) ? is_known_end(a, n) : can_be_again(a, n)))
+			return false;
+		for (uint32_t e = 0; e < node->n_in + node->n_control && !is_end(a, n); e++) {
+			struct dfg_edge in = node->in[e];
+			if (in.node >= a->count || (is_end(a, in.node) && in.port > 0))
+				return false;
+			if (a->behind[in.node].wanted == a->exit + 1)
+				continue;
+			a->behind[in.node].wanted = a->exit + 1;
+			a->work[count++] = in.node;
+		}
+	}
+	return true;
+}
+
+static struct dfg_err *find_end(struct again *a, uint32_t n, struct dfg_edge *out_edge)
+{
+	const struct dfg_node *node = node_of(a, n);
+	const struct dfg_make make = {a->s->builder, node->name};
+	*out_edge = node->in[0];
+	if (!is_variable(a, n))
+		return NULL;
+	const struct dfg_loop_variable *v = &a->loops.loop[a->loop].variable[a->loops.variable[n]];
+	*out_edge = (struct dfg_edge){v->exit, 0};
+	return v->exit == DFG_NONE ? dfg_make_unary(&make, "Exit", (struct dfg_edge){v->turn, 0}, out_edge) : NULL;
+}
+
+/* What has no input comes when the loop has ended, so that it is dead where the loop is. */
+static struct dfg_err *make_again(struct again *a, uint32_t n, struct dfg_edge *out_edge)
+{
+	const struct dfg_node node = *node_of(a, n);
+	struct dfg_arena *arena = &a->s->scratch;
+	struct dfg_attr *attr = dfg_arena_zeros(arena, (size_t)node.n_attr + 1, sizeof *attr);
+	struct dfg_edge *in = dfg_arena_zeros(arena, (size_t)node.n_in + node.n_control + 1, sizeof *in);
+	char *name = dfg_arena_path(arena, a->s->prefix, node.name);
+	if (!attr || !in || !name)
+		return DFG_ERR(DFG_MEMORY, "no memory to compute '%.200s' again", node.name);
+	struct dfg_new_node want = {.op = node.op_name, .name = name, .in = in, .n_in = node.n_in, .attr = attr};
+	for (uint32_t i = 0; i < node.n_attr; i++)
+		if (node.attr[i].name[0] != '_')
+			attr[want.n_attr++] = node.attr[i];
+	for (uint32_t e = 0; e < node.n_in; e++) {
+		in[e] = a->behind[node.in[e].node].edge;
+		in[e].port += node.in[e].port;
+	}
+	for (uint32_t e = node.n_in; e < node.n_in + node.n_control; e++)
+		in[e] = (struct dfg_edge){a->behind[node.in[e].node].edge.node, DFG_CONTROL};
+	want.n_control = node.n_control;
+	if (!node.n_in)
+		in[want.n_control++] = (struct dfg_edge){a->exit, DFG_CONTROL};
+	a->s->builder->device = node.device;
+	*out_edge = (struct dfg_edge){DFG_NONE, 0};
+	return dfg_build(a->s->builder, &want, &out_edge->node);
+}
+
+static struct dfg_err *make_marked(struct again *a)
+{
+	for (uint32_t i = 0; i < a->count; i++) {
+		uint32_t n = a->order ? a->order[i] : i;
+		struct behind *b = &a->behind[n];
+		if (b->wanted != a->exit + 1 || b->edge.node != DFG_NONE)
+			continue;
+		DFG_TRY(is_end(a, n) ? find_end(a, n, &b->edge) : make_again(a, n, &b->edge));
+	}
+	return NULL;
+}
+
+/* Who read the Exit reads what was made. */
+static void lead_past(struct again *a, struct dfg_edge value, struct dfg_edge *of, uint32_t n_of)
+{
+	const struct dfg_edge out = {a->exit, 0};
+	for (uint32_t n = 0; n < a->count; n++)
+		for (uint32_t e = 0; e < node_of(a, n)->n_in; e++)
+			if (dfg_edge_same(node_of(a, n)->in[e], out))
+				a->s->builder->graph->node[n].in[e] = value;
+	for (uint32_t i = 0; i < n_of; i++)
+		if (dfg_edge_same(of[i], out))
+			of[i] = value;
+}
+
+/* Whether a cotangent may come to the Exit in hand, and go on from there. */
+static struct dfg_err *is_on_path(
+	struct again *a, const bool *makes, const struct dfg_edge *wrt, uint32_t n_wrt, bool *out_is)
+{
+	const struct dfg_edge out = {a->exit, 0};
+	const bool *before;
+	*out_is = false;
+	if (!makes[a->exit] || !dfg_flow_dtype(dfg_facts_of(&a->s->builder->facts, out)))
+		return NULL;
+	DFG_TRY(dfg_sweep_makers(a->s, &out, 1, &before));
+	for (uint32_t i = 0; i < n_wrt; i++) {
+		if (dfg_edge_same(wrt[i], out)) {
+			*out_is = false;
+			return NULL;
+		}
+		*out_is |= before[wrt[i].node];
+	}
+	return NULL;
+}
+
+static struct dfg_err *go_through(
+	struct again *a, struct dfg_edge *of, uint32_t n_of, const struct dfg_edge *wrt, uint32_t n_wrt)
+{
+	const struct dfg_graph *graph = a->s->builder->graph;
+	uint32_t region = n_of ? a->loops.of[of[0].node] : 0;
+	const bool *makes;
+	DFG_TRY(dfg_sweep_makers(a->s, of, n_of, &makes));
+	for (a->exit = 0; a->exit < a->count; a->exit++) {
+		bool is;
+		if (!is_of_condition(graph, a->exit))
+			continue;
+		struct dfg_edge value = graph->node[dfg_exit_source(graph, &graph->node[a->exit]).node].in[0];
+		a->loop = dfg_loop_home(graph, &a->loops, a->exit);
+		if (a->loop == region || !dfg_loop_within(&a->loops, a->loop, region) ||
+			a->loops.loop[a->loop].condition == DFG_NONE)
+			continue;
+		a->condition = dfg_live_source(graph, (struct dfg_edge){a->loops.loop[a->loop].condition, 0});
+		DFG_TRY(is_on_path(a, makes, wrt, n_wrt, &is));
+		if (!is || !mark(a, value.node))
+			continue;
+		DFG_TRY(make_marked(a));
+		lead_past(a, (struct dfg_edge){a->behind[value.node].edge.node, value.port}, of, n_of);
+	}
+	return NULL;
+}
+
+struct dfg_err *dfg_exits_again(
+	struct dfg_sweep *s, struct dfg_edge *of, uint32_t n_of, const struct dfg_edge *wrt, uint32_t n_wrt)
+{
+	struct again a = {.s = s, .count = s->builder->graph->count};
+	const char *device = s->builder->device;
+	uint32_t control = s->builder->n_control, first = 0;
+	while (first < a.count && !is_of_condition(s->builder->graph, first))
+		first++;
+	if (first == a.count)
+		return NULL;
+	a.work = dfg_arena_zeros(&s->scratch, (size_t)a.count + 1, sizeof *a.work);
+	a.behind = dfg_arena_zeros(&s->scratch, a.count, sizeof *a.behind);
+	if (!a.work || !a.behind)
+		return DFG_ERR(DFG_MEMORY, "no memory to differentiate %u nodes", a.count);
+	for (uint32_t n = 0; n < a.count; n++)
+		a.behind[n].edge.node = DFG_NONE;
+	DFG_TRY(dfg_pass_order(s->builder->graph, &s->scratch, &a.order, &first));
+	DFG_TRY(dfg_loops_find(s->builder->graph, a.order, &s->scratch, &a.loops));
+	s->builder->n_control = 0;
+	struct dfg_err *err = go_through(&a, of, n_of, wrt, n_wrt);
+	s->builder->device = device;
+	s->builder->n_control = control;
+	return err;
+}

@@ -1,0 +1,376 @@
+/* train. Needs: facts of every node. Gives: one step of an optimizer as the node `train`. */
+#include "lib/pass/grad/train.h"
+
+#include "lib/pass/grad/clip.h"
+#include "lib/pass/grad/grad.h"
+#include "lib/pass/grad/control_out.h"
+#include "lib/pass/grad/cotangent.h"
+#include "lib/pass/grad/backpropagation.h"
+#include "lib/pass/grad/variables.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct trainer {
+	struct dfg_builder *builder;
+	const struct dfg_train_options *options;
+	struct dfg_arena scratch;
+	struct dfg_numbers variables; /* those that the loss reaches */
+	struct dfg_edge *gradient;    /* by variable */
+	struct dfg_readers readers;   /* as the graph was before the pass */
+	uint32_t before;              /* nodes there were then */
+	bool *needed;                 /* by node: on the way to the loss */
+	struct dfg_optimizer *optimizer;
+	struct dfg_numbers effects; /* what `train` runs */
+	struct dfg_outside outside;
+	struct dfg_numbers asserts; /* what the loss claims: its variables change after that */
+};
+
+static const char *name_of(const struct trainer *t, uint32_t node)
+{
+	return t->builder->graph->node[node].name;
+}
+
+static struct dfg_err *check_loss(const struct trainer *t, struct dfg_edge loss)
+{
+	const struct dfg_graph *graph = t->builder->graph;
+	if ((uint32_t)loss.port >= dfg_facts_outputs(&t->builder->facts, loss.node))
+		return DFG_ERR(DFG_DATA, "node '%.200s' has no output %d to be the loss", name_of(t, loss.node), loss.port);
+	const struct dfg_fact *fact = dfg_facts_of(&t->builder->facts, loss);
+	if (fact->shape.rank > 0)
+		return DFG_ERR(DFG_DATA, "node '%.200s' (%.100s): a loss must be a scalar, not %s", name_of(t, loss.node),
+			graph->node[loss.node].op_name, dfg_type_words(fact->dtype, &fact->shape).s);
+	if (dfg_graph_find(graph, "train") != DFG_NONE)
+		return DFG_ERR(DFG_DATA, "there is a node 'train' already: this graph trains");
+	return NULL;
+}
+
+static struct dfg_err *choose(struct trainer *t, bool *out_guessed)
+{
+	*out_guessed = false;
+	if (!t->options->variable)
+		DFG_TRY(dfg_trainable(t->builder, &t->variables, out_guessed));
+	for (uint32_t i = 0; i < t->options->n_variable; i++) {
+		uint32_t n = t->options->variable[i];
+		if (!dfg_is_variable(t->builder, n))
+			return DFG_ERR(DFG_DATA, "node '%.200s' (%.100s) is no variable: an optimizer cannot change it",
+				name_of(t, n), t->builder->graph->node[n].op_name);
+		DFG_TRY(dfg_numbers_add(&t->variables, n));
+	}
+	if (!t->variables.count)
+		return DFG_ERR(DFG_DATA, "the graph has no trainable variables");
+	return NULL;
+}
+
+static void list_variables(struct trainer *t, const char *what, const struct dfg_numbers *variables)
+{
+	dfg_text_add(t->options->notes, "%s", what);
+	for (size_t i = 0; i < variables->count; i++)
+		dfg_text_add(t->options->notes, "%s %s", i ? "," : ":", name_of(t, variables->number[i]));
+	dfg_text_add(t->options->notes, "\n");
+}
+
+/* Names the gradient and marks it: this is where replicas will add theirs. */
+static struct dfg_err *name_gradient(struct trainer *t, uint32_t variable, struct dfg_cotangent *cotangent)
+{
+	const char *prefix = t->options->prefix ? t->options->prefix : "grad";
+	char name[DFG_SCOPE_MOST + 100];
+	snprintf(name, sizeof name, "%.90s/%.*s", prefix, DFG_SCOPE_MOST - 100, name_of(t, variable));
+	struct dfg_make make = {t->builder, name};
+	struct dfg_edge like = {variable, 0}, value;
+	DFG_TRY(dfg_cotangent_dense(&make, like, cotangent, &value));
+	struct dfg_attr mark = DFG_ATTR_B("_dfg_gradient_of", true);
+	struct dfg_new_node node = {.op = "Identity", .name = name, .in = &value, .n_in = 1, .attr = &mark, .n_attr = 1};
+	cotangent->value.port = 0;
+	return dfg_build(t->builder, &node, &cotangent->value.node);
+}
+
+/* Keeps the variables that the loss reaches; says which it does not, unless they were a guess. */
+static struct dfg_err *keep_reached(struct trainer *t, struct dfg_cotangent *cotangent, bool guessed)
+{
+	struct dfg_numbers unreached = {0};
+	struct dfg_err *err = NULL;
+	size_t kept = 0, count = t->variables.count;
+	for (size_t i = 0; i < count && !err; i++) {
+		uint32_t variable = t->variables.number[i];
+		if (cotangent[i].kind == DFG_NO_COTANGENT) {
+			err = dfg_numbers_add(&unreached, variable);
+			continue;
+		}
+		err = name_gradient(t, variable, &cotangent[i]);
+		t->gradient[kept] = cotangent[i].value;
+		t->variables.number[kept++] = variable;
+	}
+	t->variables.count = kept;
+	if (!err && !kept)
+		err = DFG_ERR(DFG_DATA, "the loss depends on none of the variables to train");
+	if (!err && unreached.count && !guessed)
+		list_variables(t, "warning: the loss does not reach, so these stay as they are", &unreached);
+	if (!err && guessed)
+		list_variables(t, "the graph does not say what is trainable; taken to be so", &t->variables);
+	dfg_numbers_release(&unreached);
+	return err;
+}
+
+static struct dfg_err *differentiate(struct trainer *t, struct dfg_edge loss, bool guessed)
+{
+	size_t count = t->variables.count;
+	struct dfg_edge *wrt = dfg_arena_zeros(&t->scratch, count, sizeof *wrt);
+	struct dfg_cotangent *cotangent = dfg_arena_zeros(&t->scratch, count, sizeof *cotangent);
+	t->gradient = dfg_arena_zeros(&t->scratch, count, sizeof *t->gradient);
+	if (!wrt || !cotangent || !t->gradient)
+		return DFG_ERR(DFG_MEMORY, "no memory to train %zu variables", count);
+	for (size_t i = 0; i < count; i++)
+		wrt[i] = (struct dfg_edge){t->variables.number[i], 0};
+	const struct dfg_grad_options options = {
+		.unnamed = true, .prefix = t->options->prefix, .remat = t->options->remat, .notes = t->options->notes};
+	DFG_TRY(dfg_grad(t->builder, &loss, 1, wrt, (uint32_t)count, &options, cotangent));
+	DFG_TRY(keep_reached(t, cotangent, guessed));
+	if (t->options->clip_norm > 0)
+		DFG_TRY(dfg_clip_by_norm(t->builder, t->options->clip_norm, t->gradient, (uint32_t)t->variables.count));
+	return NULL;
+}
+
+/* Marks what the loss needs: reads that hang on other inputs, which a step may not have, are waited for only there. */
+static struct dfg_err *find_needed(struct trainer *t, uint32_t loss)
+{
+	const struct dfg_graph *graph = t->builder->graph;
+	t->before = graph->count;
+	t->needed = dfg_arena_zeros(&t->scratch, graph->count, sizeof *t->needed);
+	uint32_t *work = dfg_arena_zeros(&t->scratch, graph->count, sizeof *work), count = 1;
+	if (!t->needed || !work)
+		return DFG_ERR(DFG_MEMORY, "no memory for a list of %u nodes", graph->count);
+	work[0] = loss;
+	t->needed[loss] = true;
+	while (count) {
+		uint32_t n = work[--count];
+		const struct dfg_node *node = &graph->node[n];
+		if (!strcmp(node->op_name, "Assert"))
+			DFG_TRY(dfg_numbers_add(&t->asserts, n));
+		for (uint32_t e = 0; e < node->n_in + node->n_control; e++)
+			if (!t->needed[node->in[e].node]) {
+				t->needed[node->in[e].node] = true;
+				work[count++] = node->in[e].node;
+			}
+	}
+	return NULL;
+}
+
+/* The reads that an update of the variable waits for. */
+static struct dfg_err *list_reads(struct trainer *t, uint32_t variable, struct dfg_numbers *reads)
+{
+	for (uint32_t r = t->readers.first[variable]; r; r = t->readers.reader[r - 1].next) {
+		uint32_t n = t->readers.reader[r - 1].node;
+		bool is_plain = t->builder->graph->node[n].n_in == 1 && t->builder->graph->node[n].in[0].node == variable;
+		if (t->needed[n] || is_plain)
+			DFG_TRY(dfg_numbers_add(reads, n));
+	}
+	return NULL;
+}
+
+/* variable = value, after all its reads and what the loss claims, which its gradient alone need not wait for. */
+static struct dfg_err *assign_after(
+	struct trainer *t, uint32_t variable, struct dfg_edge value, const struct dfg_numbers *reads, const char *name)
+{
+	bool is_ref = dfg_facts_of(&t->builder->facts, (struct dfg_edge){variable, 0})->is_ref;
+	size_t count = reads->count + t->asserts.count;
+	struct dfg_edge *in = dfg_zeros(count + 2, sizeof *in);
+	if (!in)
+		return DFG_ERR(DFG_MEMORY, "no memory for an update");
+	struct dfg_err *err = NULL;
+	in[0] = (struct dfg_edge){variable, 0};
+	in[1] = value;
+	for (size_t i = 0; i < count; i++) {
+		uint32_t n = i < reads->count ? reads->number[i] : t->asserts.number[i - reads->count];
+		in[2 + i].port = DFG_CONTROL;
+		err = err ? err : dfg_outside_of(&t->outside, n, &in[2 + i].node);
+	}
+	struct dfg_new_node node = {
+		.op = is_ref ? "Assign" : "AssignVariableOp",
+		.name = name,
+		.in = in,
+		.n_in = 2,
+		.n_control = (uint32_t)count,
+	};
+	uint32_t number;
+	if (!err)
+		err = dfg_build(t->builder, &node, &number);
+	dfg_free(in);
+	return err ? err : dfg_numbers_add(&t->effects, number);
+}
+
+static struct dfg_err *update(struct trainer *t, uint32_t variable, struct dfg_edge value, const char *name)
+{
+	struct dfg_numbers reads = {0};
+	struct dfg_err *err = list_reads(t, variable, &reads);
+	if (!err)
+		err = assign_after(t, variable, value, &reads, name);
+	dfg_numbers_release(&reads);
+	return err;
+}
+
+/* Variables that an optimizer made are slots. */
+static struct dfg_err *mark_slots(struct trainer *t, uint32_t from)
+{
+	for (uint32_t n = from; n < t->builder->graph->count; n++)
+		if (dfg_is_variable(t->builder, n))
+			DFG_TRY(dfg_node_set_attr(t->builder->graph, n, "_dfg_slot", DFG_ATTR_BOOL, (union dfg_value){.b = true}));
+	return NULL;
+}
+
+static struct dfg_err *step_variable(struct trainer *t, size_t i, struct dfg_edge step)
+{
+	uint32_t variable = t->variables.number[i], from = t->builder->graph->count, n_effects;
+	const uint32_t *effects;
+	struct dfg_edge value, next;
+	char scope[DFG_SCOPE_MOST + 100], name[DFG_SCOPE_MOST + 120];
+	snprintf(scope, sizeof scope, "train/%.*s", DFG_SCOPE_MOST, name_of(t, variable));
+	snprintf(name, sizeof name, "%s/update", scope);
+	DFG_TRY(dfg_variable_value(t->builder, &t->readers, variable, &value));
+	DFG_TRY(
+		dfg_optimizer_apply(t->optimizer, t->builder, scope, value, t->gradient[i], step, &next, &effects, &n_effects));
+	for (uint32_t e = 0; e < n_effects; e++)
+		DFG_TRY(dfg_numbers_add(&t->effects, effects[e]));
+	DFG_TRY(mark_slots(t, from));
+	return update(t, variable, next, name);
+}
+
+/* The i64 variable train/step, as the program may have made it already, and its value. */
+static struct dfg_err *make_step(struct trainer *t, uint32_t *out_variable)
+{
+	struct dfg_attr attr[] = {DFG_ATTR_T("dtype", DFG_I64), DFG_ATTR_S("shared_name", "train/step"),
+		{"shape", DFG_ATTR_SHAPE, {.shape = &DFG_SHAPE_SCALAR}}};
+	struct dfg_attr mark = DFG_ATTR_B("_dfg_init", true);
+	struct dfg_new_node handle = {.op = "VarHandleOp", .name = "train/step", .exact = true, .attr = attr, .n_attr = 3};
+	struct dfg_edge in[2] = {{0, 0}, {0, 0}};
+	uint32_t number;
+	DFG_TRY(dfg_build(t->builder, &handle, out_variable));
+	in[0].node = *out_variable;
+	DFG_TRY(dfg_build_ints(t->builder, "train/step/zero", DFG_I64, NULL, (int64_t[]){0}, &in[1]));
+	struct dfg_new_node set = {
+		.op = "AssignVariableOp", .name = "train/step/assign", .in = in, .n_in = 2, .attr = &mark, .n_attr = 1};
+	return dfg_build(t->builder, &set, &number);
+}
+
+static struct dfg_err *find_step(struct trainer *t, uint32_t *out_variable)
+{
+	*out_variable = dfg_graph_find(t->builder->graph, "train/step");
+	if (*out_variable == DFG_NONE)
+		return make_step(t, out_variable);
+	const struct dfg_fact *fact = dfg_facts_of(&t->builder->facts, (struct dfg_edge){*out_variable, 0});
+	if (dfg_is_variable(t->builder, *out_variable) && fact->holds && fact->holds->dtype == DFG_I64)
+		return NULL;
+	return DFG_ERR(DFG_DATA, "node 'train/step' (%.100s) is not the i64 variable that counts steps",
+		t->builder->graph->node[*out_variable].op_name);
+}
+
+static struct dfg_err *read_step(struct trainer *t, uint32_t variable, struct dfg_edge *out_edge)
+{
+	uint32_t r = variable < t->before ? t->readers.first[variable] : 0;
+	*out_edge = (struct dfg_edge){DFG_NONE, 0};
+	for (; r; r = t->readers.reader[r - 1].next)
+		out_edge->node = t->readers.reader[r - 1].node;
+	if (out_edge->node != DFG_NONE)
+		return NULL;
+	struct dfg_edge handle = {variable, 0};
+	struct dfg_attr dtype = DFG_ATTR_T("dtype", DFG_I64);
+	struct dfg_new_node node = {
+		.op = "ReadVariableOp", .name = "train/step/read", .in = &handle, .n_in = 1, .attr = &dtype, .n_attr = 1};
+	return dfg_build(t->builder, &node, &out_edge->node);
+}
+
+static struct dfg_err *count_step(struct trainer *t, uint32_t variable, struct dfg_edge step)
+{
+	struct dfg_edge one, next;
+	struct dfg_numbers reads = {0};
+	DFG_TRY(dfg_build_ints(t->builder, "train/step/one", DFG_I64, NULL, (int64_t[]){1}, &one));
+	DFG_TRY(dfg_build_op(t->builder, "AddV2", "train/step/next", (struct dfg_edge[]){step, one}, 2, &next));
+	struct dfg_err *err = dfg_numbers_add(&reads, step.node);
+	for (uint32_t r = variable < t->before ? t->readers.first[variable] : 0; r && !err;
+		 r = t->readers.reader[r - 1].next)
+		if (t->readers.reader[r - 1].node != step.node)
+			err = dfg_numbers_add(&reads, t->readers.reader[r - 1].node);
+	if (!err)
+		err = assign_after(t, variable, next, &reads, "train/step/update");
+	dfg_numbers_release(&reads);
+	return err;
+}
+
+/* A NoOp that runs them all. */
+static struct dfg_err *make_group(struct trainer *t, const char *name, const struct dfg_numbers *nodes)
+{
+	struct dfg_edge *in = dfg_zeros(nodes->count + 1, sizeof *in);
+	if (!in)
+		return DFG_ERR(DFG_MEMORY, "no memory for node '%s'", name);
+	for (size_t i = 0; i < nodes->count; i++)
+		in[i] = (struct dfg_edge){nodes->number[i], DFG_CONTROL};
+	struct dfg_new_node node = {
+		.op = "NoOp", .name = name, .exact = true, .in = in, .n_control = (uint32_t)nodes->count};
+	uint32_t number;
+	struct dfg_err *err = dfg_build(t->builder, &node, &number);
+	dfg_free(in);
+	return err;
+}
+
+/* `init`, for those who run the graph with something else: what the pass added joins what was there. */
+static struct dfg_err *extend_init(struct trainer *t)
+{
+	struct dfg_graph *graph = t->builder->graph;
+	uint32_t init = dfg_graph_find(graph, "init");
+	struct dfg_numbers setters = {0};
+	struct dfg_err *err = NULL;
+	if (init != DFG_NONE && (!graph->node[init].op || graph->node[init].op->role != DFG_NO_OP))
+		return NULL;
+	for (uint32_t n = init == DFG_NONE ? 0 : t->before; n < graph->count && !err; n++)
+		if (dfg_node_mark(&graph->node[n], "_dfg_init", NULL))
+			err = dfg_numbers_add(&setters, n);
+	if (!err && init == DFG_NONE)
+		err = make_group(t, "init", &setters);
+	for (size_t i = 0; init != DFG_NONE && i < setters.count && !err; i++)
+		err = dfg_node_add_control(graph, init, setters.number[i]);
+	dfg_numbers_release(&setters);
+	return err;
+}
+
+static struct dfg_err *add_effects(struct trainer *t)
+{
+	for (uint32_t n = 0; n < t->before; n++)
+		if (dfg_node_mark(&t->builder->graph->node[n], "_dfg_update", NULL))
+			DFG_TRY(dfg_numbers_add(&t->effects, n));
+	return make_group(t, "train", &t->effects);
+}
+
+static struct dfg_err *train(struct trainer *t, struct dfg_edge loss)
+{
+	bool guessed;
+	uint32_t counter;
+	struct dfg_edge step;
+	DFG_TRY(check_loss(t, loss));
+	DFG_TRY(dfg_optimizer_new(t->options->optimizer, t->options->lang, &t->optimizer));
+	DFG_TRY(choose(t, &guessed));
+	DFG_TRY(find_needed(t, loss.node));
+	DFG_TRY(dfg_readers_find(t->builder, &t->scratch, &t->readers));
+	DFG_TRY(differentiate(t, loss, guessed));
+	if (dfg_paths_is(t->builder->graph)) /* only now, since the gradient may have put loops in segments */
+		DFG_TRY(dfg_outside_init(&t->outside, t->builder));
+	DFG_TRY(find_step(t, &counter));
+	DFG_TRY(read_step(t, counter, &step));
+	for (size_t i = 0; i < t->variables.count; i++)
+		DFG_TRY(step_variable(t, i, step));
+	DFG_TRY(count_step(t, counter, step));
+	DFG_TRY(extend_init(t));
+	return add_effects(t);
+}
+
+struct dfg_err *dfg_train(struct dfg_builder *builder, struct dfg_edge loss, const struct dfg_train_options *options)
+{
+	struct trainer t = {.builder = builder, .options = options};
+	struct dfg_err *err = train(&t, loss);
+	dfg_optimizer_free(t.optimizer);
+	dfg_numbers_release(&t.variables);
+	dfg_numbers_release(&t.effects);
+	dfg_numbers_release(&t.asserts);
+	dfg_outside_release(&t.outside);
+	dfg_arena_release(&t.scratch);
+	return err;
+}

@@ -1,0 +1,356 @@
+/* bill. Messages and bytes of a step, from the transfers that partition made. O(transfers * (log(transfers) + links + loops)). */
+#include "lib/pass/partition/cost_estimate.h"
+
+#include "lib/base/mem.h"
+#include "lib/pass/partition/memory_estimate.h"
+#include "lib/graph/cycle.h"
+#include "lib/pass/initialisers.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct biller {
+	struct dfg_bill *bill;
+	struct dfg_arena *arena;
+	const struct dfg_transfer *transfer;
+	uint32_t transfers;
+	struct dfg_map loops; /* paths of inner loops */
+	const char **outer;   /* by number of these: the loop around it */
+	size_t outer_room;
+	struct dfg_map sizes; /* what letters stand for, by their number */
+};
+
+/* What is the same is made one term when all are there. */
+static struct dfg_err *add_term(struct dfg_amount *amount, uint64_t times, const char *sizes, const char *loop)
+{
+	if (!times)
+		return NULL;
+	if (!dfg_reserve(&amount->term, &amount->room, amount->count + 1, sizeof *amount->term))
+		return DFG_ERR(DFG_MEMORY, "no memory for a bill");
+	amount->term[amount->count++] = (struct dfg_bill_term){times, sizes, loop};
+	return NULL;
+}
+
+struct dfg_err *dfg_amount_add(struct dfg_amount *amount, uint64_t times, const char *sizes)
+{
+	return add_term(amount, times, sizes, "");
+}
+
+/* The loop around the one of this path, which has depth 2 or more: names of frames may hold '/' themselves. */
+static struct dfg_err *find_outer(const struct biller *b, const struct dfg_transfer *inner, const char **out)
+{
+	const char *best = NULL, *slash = strrchr(inner->loop, '/');
+	for (uint32_t t = 0; t < b->transfers; t++) {
+		const char *path = b->transfer[t].loop;
+		size_t length = strlen(path);
+		if (b->transfer[t].depth + 1 == inner->depth && !strncmp(inner->loop, path, length) &&
+			inner->loop[length] == '/' && (!best || length > strlen(best)))
+			best = path;
+	}
+	*out = best ? best : dfg_arena_copy(b->arena, inner->loop, slash ? (size_t)(slash - inner->loop) : 0);
+	return *out ? NULL : DFG_ERR(DFG_MEMORY, "no memory for a bill");
+}
+
+static struct dfg_err *outer_of(struct biller *b, const struct dfg_transfer *inner, const char **out)
+{
+	uint32_t number;
+	bool is_new;
+	if (!dfg_map_put(&b->loops, inner->loop, strlen(inner->loop), &number, &is_new) ||
+		!dfg_reserve(&b->outer, &b->outer_room, b->loops.count, sizeof *b->outer))
+		return DFG_ERR(DFG_MEMORY, "no memory for a bill");
+	if (is_new)
+		DFG_TRY(find_outer(b, inner, &b->outer[number]));
+	*out = b->outer[number];
+	return NULL;
+}
+
+/* As often as its loop goes on; and once more for each time that its loop is entered. */
+static struct dfg_err *add_runs(
+	struct biller *b, struct dfg_amount *amount, const struct dfg_transfer *t, uint64_t times, const char *sizes)
+{
+	const char *outer = "";
+	DFG_TRY(add_term(amount, times, sizes, t->loop));
+	if (!t->depth || !t->each_turn)
+		return NULL;
+	if (t->depth > 1)
+		DFG_TRY(outer_of(b, t, &outer));
+	return add_term(amount, times, sizes, outer);
+}
+
+static struct dfg_err *new_letter(const struct biller *b, const char *tensor, int axis, const char **out_name)
+{
+	static const char letters[] = "cdefghijklmopqrstuvwxyz";
+	struct dfg_bill *bill = b->bill;
+	size_t number = bill->letters;
+	const char letter = letters[number % (sizeof letters - 1)];
+	size_t round = number / (sizeof letters - 1);
+	if (!dfg_reserve(&bill->letter, &bill->letters_room, number + 1, sizeof *bill->letter))
+		return DFG_ERR(DFG_MEMORY, "no memory for a bill");
+	*out_name = round ? dfg_arena_print(b->arena, "%c%zu", letter, round) : dfg_arena_print(b->arena, "%c", letter);
+	if (!*out_name)
+		return DFG_ERR(DFG_MEMORY, "no memory for a bill");
+	bill->letter[bill->letters++] = (struct dfg_bill_letter){*out_name, tensor, axis};
+	return NULL;
+}
+
+/* A tensor goes to several devices in several transfers. */
+static struct dfg_err *letter_of(struct biller *b, const char *tensor, int axis, const char **out_name)
+{
+	const char *size = dfg_arena_print(b->arena, "%d %s", axis, tensor);
+	uint32_t number;
+	bool is_new;
+	if (!size || !dfg_map_put(&b->sizes, size, strlen(size), &number, &is_new))
+		return DFG_ERR(DFG_MEMORY, "no memory for a bill");
+	if (is_new)
+		return new_letter(b, tensor, axis, out_name);
+	*out_name = b->bill->letter[number].name;
+	return NULL;
+}
+
+static struct dfg_err *times_letter(struct biller *b, const char *tensor, int axis, const char **sizes)
+{
+	const char *letter = "b";
+	if (axis)
+		DFG_TRY(letter_of(b, tensor, axis, &letter));
+	*sizes = **sizes ? dfg_arena_print(b->arena, "%s*%s", *sizes, letter) : letter;
+	return *sizes ? NULL : DFG_ERR(DFG_MEMORY, "no memory for a bill");
+}
+
+static struct dfg_err *bytes_of(
+	struct biller *b, const struct dfg_transfer *t, uint64_t *out_times, const char **out_sizes)
+{
+	enum { ELEMENTS = -1, STRINGS = -2 };
+	*out_times = dfg_dtype_size(t->dtype);
+	*out_sizes = "";
+	if (t->dtype == DFG_STRING) {
+		*out_times = 1;
+		return times_letter(b, t->tensor, STRINGS, out_sizes);
+	}
+	if (t->shape.rank < 0)
+		return times_letter(b, t->tensor, ELEMENTS, out_sizes);
+	for (int i = 0; i < t->shape.rank; i++)
+		if (t->shape.dim[i] >= 0)
+			*out_times *= (uint64_t)t->shape.dim[i];
+		else
+			DFG_TRY(times_letter(b, t->tensor, i, out_sizes));
+	return NULL;
+}
+
+static struct dfg_err *link_of(struct dfg_bill *bill, uint32_t from, uint32_t to, struct dfg_bill_link **out_link)
+{
+	for (size_t i = 0; i < bill->links; i++)
+		if (bill->link[i].from == from && bill->link[i].to == to) {
+			*out_link = &bill->link[i];
+			return NULL;
+		}
+	if (!dfg_reserve(&bill->link, &bill->links_room, bill->links + 1, sizeof *bill->link))
+		return DFG_ERR(DFG_MEMORY, "no memory for a bill");
+	*out_link = &bill->link[bill->links++];
+	(*out_link)->from = from;
+	(*out_link)->to = to;
+	return NULL;
+}
+
+static struct dfg_err *add_transfer(struct biller *b, const struct dfg_transfer *t)
+{
+	struct dfg_bill_link *link;
+	uint64_t bytes;
+	const char *sizes;
+	DFG_TRY(link_of(b->bill, t->from, t->to, &link));
+	DFG_TRY(bytes_of(b, t, &bytes, &sizes));
+	DFG_TRY(add_runs(b, &link->messages, t, 1, ""));
+	DFG_TRY(add_runs(b, &b->bill->messages, t, 1, ""));
+	DFG_TRY(add_runs(b, &link->bytes, t, bytes, sizes));
+	return add_runs(b, &b->bill->bytes, t, bytes, sizes);
+}
+
+static int by_ends(const void *a, const void *b)
+{
+	const struct dfg_bill_link *one = a, *other = b;
+	if (one->from != other->from)
+		return one->from < other->from ? -1 : 1;
+	return one->to < other->to ? -1 : one->to > other->to;
+}
+
+static int by_loop(const void *a, const void *b)
+{
+	const struct dfg_bill_term *one = a, *other = b;
+	int order = strcmp(one->loop, other->loop);
+	return order ? order : strcmp(one->sizes, other->sizes);
+}
+
+static void sort_amount(struct dfg_amount *amount)
+{
+	struct dfg_bill_term *term = amount->term;
+	size_t kept = 0;
+	if (amount->count)
+		qsort(term, amount->count, sizeof *term, by_loop);
+	for (size_t i = 0; i < amount->count; i++)
+		if (kept && !by_loop(&term[kept - 1], &term[i]))
+			term[kept - 1].times += term[i].times;
+		else
+			term[kept++] = term[i];
+	amount->count = kept;
+}
+
+static void sort_bill(struct dfg_bill *bill)
+{
+	if (bill->links)
+		qsort(bill->link, bill->links, sizeof *bill->link, by_ends);
+	for (size_t i = 0; i < bill->links; i++) {
+		sort_amount(&bill->link[i].messages);
+		sort_amount(&bill->link[i].bytes);
+	}
+	sort_amount(&bill->messages);
+	sort_amount(&bill->bytes);
+}
+
+struct dfg_err *dfg_bill_transfers(
+	const struct dfg_transfer *transfer, uint32_t transfers, struct dfg_arena *arena, struct dfg_bill *out_bill)
+{
+	struct biller b = {.bill = out_bill, .arena = arena, .transfer = transfer, .transfers = transfers};
+	struct dfg_err *err = NULL;
+	*out_bill = (struct dfg_bill){0};
+	for (uint32_t t = 0; t < transfers && !err; t++)
+		err = add_transfer(&b, &transfer[t]);
+	sort_bill(out_bill);
+	dfg_map_release(&b.loops);
+	dfg_map_release(&b.sizes);
+	dfg_free(b.outer);
+	if (err)
+		dfg_bill_release(out_bill);
+	return err;
+}
+
+/* What is sent in order to set variables at first is no part of a step. */
+static struct dfg_err *take_steps(const struct dfg_graph *graph, const struct dfg_parts *parts, struct dfg_arena *arena,
+	struct dfg_transfer **out_transfer, uint32_t *out_count)
+{
+	uint32_t *order, *initial, count;
+	struct dfg_transfer *kept = dfg_arena_zeros(arena, (size_t)parts->transfers + 1, sizeof *kept);
+	if (!kept)
+		return DFG_ERR(DFG_MEMORY, "no memory for a bill");
+	DFG_TRY(dfg_pass_order(graph, arena, &order, &count));
+	DFG_TRY(dfg_initial_find(graph, order, arena, &initial));
+	*out_transfer = kept;
+	*out_count = 0;
+	for (uint32_t t = 0; t < parts->transfers; t++) {
+		struct dfg_edge edge;
+		DFG_TRY(dfg_graph_edge(graph, parts->transfer[t].tensor, &edge));
+		if (initial[edge.node] == DFG_NONE)
+			kept[(*out_count)++] = parts->transfer[t];
+	}
+	return NULL;
+}
+
+struct dfg_err *dfg_bill(const struct dfg_graph *graph, const struct dfg_facts *facts, const struct dfg_placed *placed,
+	const struct dfg_parts *parts, struct dfg_arena *arena, struct dfg_bill *out_bill)
+{
+	struct dfg_transfer *transfer;
+	uint32_t transfers;
+	DFG_TRY(take_steps(graph, parts, arena, &transfer, &transfers));
+	DFG_TRY(dfg_bill_transfers(transfer, transfers, arena, out_bill));
+	out_bill->hosts = parts->parts;
+	out_bill->host = dfg_zeros((size_t)parts->parts + 1, sizeof *out_bill->host);
+	struct dfg_err *err = out_bill->host ? dfg_bill_memory(graph, facts, placed, parts->parts, out_bill->host)
+										 : DFG_ERR(DFG_MEMORY, "no memory for a bill");
+	if (err)
+		dfg_bill_release(out_bill);
+	return err;
+}
+
+void dfg_bill_release(struct dfg_bill *bill)
+{
+	for (size_t i = 0; i < bill->links; i++) {
+		dfg_free(bill->link[i].messages.term);
+		dfg_free(bill->link[i].bytes.term);
+	}
+	for (uint32_t h = 0; bill->host && h < bill->hosts; h++) {
+		dfg_free(bill->host[h].parameters.term);
+		dfg_free(bill->host[h].activations.term);
+	}
+	dfg_free(bill->messages.term);
+	dfg_free(bill->bytes.term);
+	dfg_free(bill->link);
+	dfg_free(bill->host);
+	dfg_free(bill->letter);
+	*bill = (struct dfg_bill){0};
+}
+
+static void term_text(const struct dfg_bill_term *term, struct dfg_text *text)
+{
+	const char *between = "";
+	if (term->times != 1 || (!*term->sizes && !*term->loop)) {
+		dfg_text_add(text, "%" PRIu64, term->times);
+		between = "*";
+	}
+	if (*term->sizes) {
+		dfg_text_add(text, "%s%s", between, term->sizes);
+		between = "*";
+	}
+	if (*term->loop)
+		dfg_text_add(text, "%sn(%s)", between, term->loop);
+}
+
+void dfg_amount_text(const struct dfg_amount *amount, struct dfg_text *text)
+{
+	if (!amount->count)
+		dfg_text_add(text, "0");
+	for (size_t i = 0; i < amount->count; i++) {
+		if (i)
+			dfg_text_add(text, " + ");
+		term_text(&amount->term[i], text);
+	}
+}
+
+double dfg_amount_at(const struct dfg_amount *amount, double size, double trips)
+{
+	double sum = 0;
+	for (size_t i = 0; i < amount->count; i++) {
+		const struct dfg_bill_term *term = &amount->term[i];
+		double product = (double)term->times * (*term->loop ? trips : 1);
+		for (const char *s = term->sizes; *s; s += strcspn(s, "*"), s += *s == '*')
+			product *= size;
+		sum += product;
+	}
+	return sum;
+}
+
+void dfg_bill_letter_text(const struct dfg_bill_letter *letter, struct dfg_text *text)
+{
+	if (letter->axis >= 0)
+		dfg_text_add(text, "%s is dimension %d of '%s'", letter->name, letter->axis, letter->tensor);
+	else
+		dfg_text_add(text, "%s is the number of %s of '%s'", letter->name, letter->axis == -1 ? "elements" : "bytes",
+			letter->tensor);
+}
+
+static void traffic_text(const struct dfg_amount *messages, const struct dfg_amount *bytes, struct dfg_text *text)
+{
+	dfg_amount_text(messages, text);
+	dfg_text_add(text, " messages, ");
+	dfg_amount_text(bytes, text);
+	dfg_text_add(text, " bytes\n");
+}
+
+void dfg_bill_text(const struct dfg_bill *bill, struct dfg_text *text)
+{
+	dfg_text_add(text, "a step: ");
+	traffic_text(&bill->messages, &bill->bytes, text);
+	for (size_t i = 0; i < bill->links; i++) {
+		dfg_text_add(text, "w%u -> w%u: ", bill->link[i].from, bill->link[i].to);
+		traffic_text(&bill->link[i].messages, &bill->link[i].bytes, text);
+	}
+	for (uint32_t h = 0; h < bill->hosts; h++) {
+		dfg_text_add(text, "w%u: ", h);
+		dfg_amount_text(&bill->host[h].parameters, text);
+		dfg_text_add(text, " bytes of parameters, about ");
+		dfg_amount_text(&bill->host[h].activations, text);
+		dfg_text_add(text, " of activations\n");
+	}
+	for (size_t i = 0; i < bill->letters; i++) {
+		dfg_bill_letter_text(&bill->letter[i], text);
+		dfg_text_add(text, "\n");
+	}
+}

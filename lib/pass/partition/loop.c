@@ -1,0 +1,326 @@
+#include "lib/pass/partition/partition_private.h"
+
+#include "lib/pass/verify/predicate.h"
+#include "lib/graph/loop_shapes.h"
+
+#include <string.h>
+
+/*
+ * On each device that takes part in a loop something goes round that is not in the graph:
+ *
+ *     Enter -> Merge (the turn) -> Switch on the LoopCond -> Identity (the pivot) -> NextIteration -> Merge
+ *
+ * It enters in the loop around, where that one's turn is, or its pivot if nothing enters this loop in the last turn; an
+ * outermost one is entered from a constant, and so it has one turn also in a branch that is not taken. From the same predicate
+ * in each turn all devices' turns and pivots are live alike, by induction: so both ends of a transfer know of it or do not.
+ */
+enum {
+	HOPS_MOST = 16,
+	DEPTH_MOST = 16, /* loops around a transfer: a link's key has room for no more */
+};
+
+static const char *words(const struct cut *c, uint32_t loop)
+{
+	return c->spread[loop].path;
+}
+
+static struct control *control_of(const struct cut *c, uint32_t loop, uint32_t device)
+{
+	return &c->control[(size_t)loop * c->options->devices + device];
+}
+
+/* Which devices take part: .turn is 1 until the control is made. Constant Enters do not count, which every reader clones. */
+static void find_devices(struct cut *c)
+{
+	for (uint32_t n = 0; n < c->graph->count; n++) {
+		uint32_t home = dfg_loop_home(c->graph, &c->loops, n);
+		if (dfg_is_constant_enter(&c->graph->node[n]))
+			home = c->loops.loop[home].parent;
+		control_of(c, home, cut_device(c, n))->turn = 1;
+	}
+	for (uint32_t l = c->loops.count - 1; l > 0; l--) {
+		uint32_t count = 0;
+		for (uint32_t d = 0; d < c->options->devices; d++) {
+			if (!control_of(c, l, d)->turn)
+				continue;
+			count++;
+			control_of(c, c->loops.loop[l].parent, d)->turn = 1;
+		}
+		c->spread[l].is_spread = count > 1;
+	}
+}
+
+static struct dfg_err *check_together(const struct cut *c, uint32_t reader, uint32_t read)
+{
+	const struct dfg_node *a = &c->graph->node[reader], *b = &c->graph->node[read];
+	uint32_t at = cut_device(c, reader), from = cut_device(c, read);
+	if (at == from)
+		return NULL;
+	return DFG_ERR(DFG_DATA,
+		"node '%.200s' (%.100s) on %s reads '%.200s' (%.100s) on %s: "
+		"the primitives of a loop's variable have to be on one device",
+		a->name, a->op_name, c->options->device[at], b->name, b->op_name, c->options->device[from]);
+}
+
+/* A variable's way in, round, and out cannot be parted, and one LoopCond says how long. */
+static struct dfg_err *check_node(const struct cut *c, uint32_t n)
+{
+	const struct dfg_node *node = &c->graph->node[n];
+	uint32_t home = dfg_loop_home(c->graph, &c->loops, n), condition = c->loops.loop[home].condition;
+	enum dfg_role role = dfg_node_role(node);
+	if (!home || !c->spread[home].is_spread)
+		return NULL;
+	if (condition == DFG_NONE || (role == DFG_LOOP_COND && n != condition))
+		return DFG_ERR(DFG_DATA, "node '%.200s' (%.100s): loop '%.200s' has %s LoopCond, so it cannot be cut",
+			node->name, node->op_name, words(c, home), condition == DFG_NONE ? "no" : "more than one");
+	if (role != DFG_EXIT && (role != DFG_MERGE || c->loops.variable[n] == DFG_NONE))
+		return NULL;
+	for (uint32_t e = 0; e < node->n_in; e++)
+		DFG_TRY(check_together(c, n, node->in[e].node));
+	if (role != DFG_EXIT)
+		return NULL;
+	struct dfg_edge at = node->in[0], source = dfg_exit_source(c->graph, node);
+	for (; at.node != source.node; at = c->graph->node[at.node].in[at.port])
+		DFG_TRY(check_together(c, n, at.node));
+	return check_together(c, n, source.node);
+}
+
+/* Behind an Enter that is not constant, or a NextIteration, and not behind a Merge of both. */
+static void find_uneven(struct cut *c, uint32_t n)
+{
+	const struct dfg_node *node = &c->graph->node[n];
+	bool is_uneven = false;
+	if (c->loops.variable[n] != DFG_NONE)
+		return;
+	for (uint32_t e = 0; e < node->n_in + node->n_control; e++)
+		is_uneven |= dfg_edge_brings(node, e) && c->is_uneven[node->in[e].node];
+	switch (dfg_node_role(node)) {
+	case DFG_ENTER:
+		c->spread[c->loops.of[n]].is_uneven |= is_uneven;
+		c->is_uneven[n] = !dfg_is_constant_enter(node);
+		return;
+	case DFG_EXIT:
+		c->is_uneven[n] = c->spread[dfg_loop_home(c->graph, &c->loops, n)].is_uneven;
+		return;
+	default:
+		c->is_uneven[n] = is_uneven || dfg_node_role(node) == DFG_NEXT_ITERATION;
+	}
+}
+
+static struct dfg_err *check_all(struct cut *c, const uint32_t *order)
+{
+	for (uint32_t i = 0; i < c->graph->count; i++) {
+		find_uneven(c, order ? order[i] : i);
+		DFG_TRY(check_node(c, i));
+	}
+	for (uint32_t l = 1; l < c->loops.count; l++) {
+		if (!c->spread[l].is_spread)
+			continue;
+		if (c->spread[l].is_uneven)
+			return DFG_ERR(DFG_DATA,
+				"loop '%.200s' is not entered in each iteration of the one around it, so it cannot be cut",
+				words(c, l));
+	}
+	return NULL;
+}
+
+static struct dfg_err *name_loops(struct cut *c)
+{
+	for (uint32_t l = 0; l < c->loops.count; l++)
+		c->spread[l].path = "";
+	for (uint32_t l = 1; l < c->loops.count; l++) {
+		const struct dfg_loop *loop = &c->loops.loop[l];
+		const char *outer = c->spread[loop->parent].path;
+		if (!c->spread[l].is_spread)
+			continue;
+		if (loop->depth > DEPTH_MOST)
+			return DFG_ERR(DFG_DATA, "loop '%.*s' is %u loops deep; what crosses may be in %d", (int)loop->name.length,
+				loop->name.s, loop->depth, DEPTH_MOST);
+		c->spread[l].path =
+			dfg_arena_print(c->arena, "%s%s%.*s", outer, *outer ? "/" : "", (int)loop->name.length, loop->name.s);
+		if (!c->spread[l].path)
+			return dfg_no_memory("the loops of the parts");
+	}
+	return NULL;
+}
+
+uint32_t dfg_cut_variable_behind(const struct cut *c, uint32_t n)
+{
+	const struct dfg_node *node = &c->graph->node[n];
+	uint32_t loop = c->loops.of[n];
+	if (!loop || !c->spread[loop].is_spread || dfg_node_role(node) != DFG_IDENTITY)
+		return DFG_NONE;
+	struct dfg_edge from = {n, 0};
+	for (int i = 0; i < HOPS_MOST && dfg_node_role(node) == DFG_IDENTITY && node->n_in == 1 && !node->n_control; i++) {
+		from = node->in[0];
+		node = &c->graph->node[from.node];
+	}
+	bool is_body = dfg_node_role(node) == DFG_SWITCH && from.port == 1 && !node->n_control &&
+				   node->in[1].node == c->loops.loop[loop].condition && c->loops.variable[node->in[0].node] != DFG_NONE;
+	return is_body ? node->in[0].node : DFG_NONE;
+}
+
+uint32_t dfg_cut_pivot_of(const struct cut *c, uint32_t n)
+{
+	uint32_t merge = dfg_cut_variable_behind(c, n);
+	return merge == DFG_NONE || c->orders[merge] ? 0 : c->loops.of[n];
+}
+
+struct dfg_err *dfg_cut_gate(
+	struct cut *c, uint32_t loop, uint32_t set, uint32_t device, uint32_t *out_node, bool *out_each_turn)
+{
+	*out_node = DFG_NONE;
+	*out_each_turn = false;
+	if (!loop)
+		return NULL;
+	const struct control *control = control_of(c, loop, device);
+	if (!c->spread[loop].is_spread || control->turn < c->graph->count)
+		return DFG_ERR(DFG_BUG, "%s takes no part in loop '%.200s'", c->options->device[device], words(c, loop));
+	bool goes_on = dfg_live_has(&c->liveness, set, c->spread[loop].goes_on);
+	*out_node = goes_on ? control->pivot : control->turn;
+	*out_each_turn = !goes_on;
+	return NULL;
+}
+
+/* Controls. */
+
+static struct dfg_err *add_start(struct cut *c, uint32_t device)
+{
+	static const struct dfg_literal empty = {DFG_F32, {1, {0}}, false, 0, NULL};
+	static const struct dfg_attr attr[] = {
+		{"dtype", DFG_ATTR_DTYPE, {.dtype = DFG_F32}}, {"value", DFG_ATTR_TENSOR, {.tensor = &empty}}};
+	if (c->start[device] != DFG_NONE)
+		return NULL;
+	struct dfg_node node = {.op_name = "Const", .attr = (struct dfg_attr *)attr, .n_attr = 2};
+	node.name = dfg_arena_print(c->arena, "_dfg/start/%u", device);
+	return node.name ? dfg_cut_add(c, &node, device, &c->start[device]) : dfg_no_memory("the loops of the parts");
+}
+
+/* Where it is entered: in the loop around it. */
+static struct dfg_err *find_entry(struct cut *c, uint32_t loop, uint32_t device, uint32_t *out_node)
+{
+	bool each_turn;
+	uint32_t parent = c->loops.loop[loop].parent;
+	if (parent)
+		return dfg_cut_gate(c, parent, c->liveness.entry[loop], device, out_node, &each_turn);
+	DFG_TRY(add_start(c, device));
+	*out_node = c->start[device];
+	return NULL;
+}
+
+enum { ENTER, TURN, SWITCH, PIVOT, NEXT, RING };
+
+static const struct ring {
+	const char *name, *op;
+	struct {
+		int node, port;
+	} in[2];
+	uint32_t n_in;
+} ring[RING] = {
+	[ENTER] = {"enter", "Enter", {{0}}, 1},
+	[TURN] = {"turn", "Merge", {{ENTER, 0}, {NEXT, 0}}, 2},
+	[SWITCH] = {"switch", "Switch", {{TURN, 0}}, 2},
+	[PIVOT] = {"pivot", "Identity", {{SWITCH, 1}}, 1},
+	[NEXT] = {"next", "NextIteration", {{PIVOT, 0}}, 1},
+};
+
+/* T, and of an Enter and a Merge what else they say. */
+static struct dfg_err *ring_attrs(const struct cut *c, uint32_t loop, int which, struct dfg_node *node)
+{
+	struct dfg_attr *attr = dfg_arena_zeros(c->arena, 3, sizeof *attr);
+	if (!attr)
+		return dfg_no_memory("the loops of the parts");
+	attr[node->n_attr++] =
+		which == TURN ? DFG_ATTR_I("N", 2) : (struct dfg_attr){"T", DFG_ATTR_DTYPE, {.dtype = DFG_F32}};
+	if (which == TURN)
+		attr[node->n_attr++] = (struct dfg_attr){"T", DFG_ATTR_DTYPE, {.dtype = DFG_F32}};
+	if (which == ENTER) {
+		attr[node->n_attr++] = (struct dfg_attr){"frame_name", DFG_ATTR_STRING, {.s = c->loops.loop[loop].name}};
+		attr[node->n_attr++] = DFG_ATTR_I("parallel_iterations", c->loops.loop[loop].window);
+	}
+	node->attr = attr;
+	return NULL;
+}
+
+static struct dfg_err *add_control(struct cut *c, uint32_t loop, uint32_t device)
+{
+	uint32_t entry, number, first;
+	DFG_TRY(find_entry(c, loop, device, &entry));
+	first = c->graph->count + (uint32_t)c->n_added;
+	for (int i = 0; i < RING; i++) {
+		struct dfg_node node = {.op_name = ring[i].op, .n_in = ring[i].n_in};
+		node.name = dfg_arena_print(c->arena, "_dfg/loop/%u/%u/%s", loop, device, ring[i].name);
+		node.in = dfg_arena_zeros(c->arena, 2, sizeof *node.in);
+		if (!node.name || !node.in)
+			return dfg_no_memory("the loops of the parts");
+		for (uint32_t e = 0; e < node.n_in; e++)
+			node.in[e] = (struct dfg_edge){first + (uint32_t)ring[i].in[e].node, ring[i].in[e].port};
+		if (i == ENTER)
+			node.in[0] = (struct dfg_edge){entry, 0};
+		if (i == SWITCH)
+			node.in[1] = (struct dfg_edge){c->loops.loop[loop].condition, 0};
+		DFG_TRY(ring_attrs(c, loop, i, &node));
+		DFG_TRY(dfg_cut_add(c, &node, device, &number));
+	}
+	*control_of(c, loop, device) = (struct control){first + TURN, first + PIVOT};
+	return NULL;
+}
+
+static struct dfg_err *spread(struct cut *c, uint32_t loop)
+{
+	if (!c->spread[loop].is_spread)
+		return NULL;
+	DFG_TRY(dfg_live_condition(
+		&c->liveness, (struct dfg_edge){c->loops.loop[loop].condition, 0}, 1, 2, &c->spread[loop].goes_on));
+	for (uint32_t d = 0; d < c->options->devices; d++)
+		if (control_of(c, loop, d)->turn)
+			DFG_TRY(add_control(c, loop, d));
+	dfg_cut_count(c, loop);
+	return NULL;
+}
+
+/* The shapes that loop variables have in every iteration: the ends of transfers are to know them, and what counts is scalar. */
+static struct dfg_err *find_shapes(struct cut *c)
+{
+	uint32_t *order = dfg_arena_zeros(&c->scratch, (size_t)c->graph->count + 1, sizeof *order);
+	if (!order)
+		return dfg_no_memory("the loops of the parts");
+	DFG_TRY(dfg_loops_order(c->graph, &c->loops, &c->scratch, order));
+	DFG_TRY(dfg_builder_init(&c->builder, c->graph));
+	DFG_TRY(dfg_turn_shapes(&c->builder, &c->loops, order, &c->scratch));
+	c->facts = &c->builder.facts;
+	return NULL;
+}
+
+static bool any_is_spread(const struct cut *c)
+{
+	for (uint32_t l = 1; l < c->loops.count; l++)
+		if (c->spread[l].is_spread)
+			return true;
+	return false;
+}
+
+struct dfg_err *dfg_cut_loops(struct cut *c, const uint32_t *order)
+{
+	c->spread = dfg_arena_zeros(&c->scratch, c->loops.count, sizeof *c->spread);
+	c->control = dfg_arena_zeros(&c->scratch, (size_t)c->loops.count * c->options->devices, sizeof *c->control);
+	c->start = dfg_arena_zeros(&c->scratch, c->options->devices, sizeof *c->start);
+	c->is_copied = dfg_arena_zeros(&c->scratch, (size_t)c->graph->count + 1, sizeof *c->is_copied);
+	c->is_uneven = dfg_arena_zeros(&c->scratch, (size_t)c->graph->count + 1, sizeof *c->is_uneven);
+	if (!c->spread || !c->control || !c->start || !c->is_copied || !c->is_uneven)
+		return dfg_no_memory("the loops of the parts");
+	if (c->loops.count == 1)
+		return NULL;
+	for (uint32_t d = 0; d < c->options->devices; d++)
+		c->start[d] = DFG_NONE;
+	find_devices(c);
+	if (!any_is_spread(c))
+		return NULL;
+	DFG_TRY(name_loops(c));
+	DFG_TRY(check_all(c, order));
+	DFG_TRY(dfg_cut_order(c));
+	DFG_TRY(find_shapes(c));
+	for (uint32_t l = 1; l < c->loops.count; l++)
+		DFG_TRY(spread(c, l));
+	return NULL;
+}

@@ -1,0 +1,201 @@
+/* fold. Needs: a graph that verify accepts. Gives: constants where the bits are the same everywhere. O(nodes + edges). */
+#include "lib/pass/rewrite/fold.h"
+
+#include "lib/graph/kernel.h"
+#include "lib/graph/cycle.h"
+#include "lib/pass/verify/verify.h"
+
+#include <string.h>
+
+enum { BYTES_MOST = 64 << 10, INPUTS_MOST = 64 }; /* of a result, unless its inputs have as many bytes */
+
+struct fold {
+	struct dfg_graph *graph;
+	struct dfg_arena *scratch;
+	struct dfg_facts facts;
+	bool *fed;
+	bool branches; /* some node may be dead, or run more than once */
+	uint32_t folded;
+};
+
+static const struct dfg_literal *literal_of(const struct dfg_node *node)
+{
+	const struct dfg_attr *value = dfg_node_attr(node, "value");
+	bool is_const = node->op && node->op->role == DFG_CONST && value && value->kind == DFG_ATTR_TENSOR;
+	return is_const ? value->value.tensor : NULL;
+}
+
+/* A constant that waits for something may be dead, or stand in a loop. */
+static const struct dfg_literal *free_literal(const struct fold *f, struct dfg_edge edge)
+{
+	const struct dfg_node *node = &f->graph->node[edge.node];
+	return node->n_control || f->fed[edge.node] ? NULL : literal_of(node);
+}
+
+static bool has_branches(const struct dfg_graph *graph)
+{
+	for (uint32_t n = 0; n < graph->count; n++)
+		if (graph->node[n].op && graph->node[n].op->role >= DFG_SWITCH && graph->node[n].op->role <= DFG_CALL)
+			return true;
+	return false;
+}
+
+/* Attributes of a Const that replaces the node: its type, its value, and the marks that the node had. */
+static struct dfg_err *set_attrs(struct dfg_graph *graph, struct dfg_node *node, const struct dfg_literal *literal)
+{
+	struct dfg_attr *attr = dfg_arena_zeros(graph->arena, (size_t)node->n_attr + 2, sizeof *attr);
+	uint32_t count = 0;
+	if (!attr)
+		return DFG_ERR(DFG_MEMORY, "no memory for a constant");
+	for (uint32_t i = 0; i < node->n_attr; i++)
+		if (node->attr[i].name[0] == '_')
+			attr[count++] = node->attr[i];
+	attr[count++] = (struct dfg_attr){"dtype", DFG_ATTR_DTYPE, {.dtype = literal->dtype}};
+	attr[count++] = (struct dfg_attr){"value", DFG_ATTR_TENSOR, {.tensor = literal}};
+	node->attr = attr;
+	node->n_attr = count;
+	return NULL;
+}
+
+static struct dfg_err *replace(struct fold *f, uint32_t n, const struct dfg_tensor *tensor)
+{
+	struct dfg_node *node = &f->graph->node[n];
+	struct dfg_literal *literal = dfg_arena_zeros(f->graph->arena, 1, sizeof *literal);
+	if (!literal)
+		return DFG_ERR(DFG_MEMORY, "no memory for a constant");
+	*literal = (struct dfg_literal){
+		.dtype = tensor->dtype,
+		.shape = tensor->shape,
+		.content = true,
+		.given = dfg_shape_count(&tensor->shape),
+		.data = dfg_arena_copy(f->graph->arena, tensor->data ? tensor->data : "", dfg_tensor_bytes(tensor)),
+	};
+	if (!literal->data)
+		return DFG_ERR(DFG_MEMORY, "no memory for a constant");
+	DFG_TRY(set_attrs(f->graph, node, literal));
+	node->op = dfg_op_find("Const");
+	node->op_name = node->op->name;
+	node->n_in = 0;
+	f->folded++;
+	return NULL;
+}
+
+static bool may_fold(const struct fold *f, uint32_t n)
+{
+	const struct dfg_node *node = &f->graph->node[n];
+	if (!node->op || node->op->role != DFG_PLAIN || node->n_control || f->fed[n] || !node->n_in ||
+		dfg_facts_outputs(&f->facts, n) != 1 || !dfg_op_find("Const"))
+		return false;
+	enum dfg_dtype dtype = f->facts.fact[f->facts.first[n]]->dtype;
+	return !(node->op->flags & (DFG_STATEFUL | DFG_BLOCKING)) && dfg_dtype_is(dtype, "plain");
+}
+
+/* An integer tensor of which inference knows every element. */
+static struct dfg_err *fold_known(struct fold *f, uint32_t n, bool *out_done)
+{
+	const struct dfg_fact *fact = f->facts.fact[f->facts.first[n]];
+	*out_done = false;
+	if (!dfg_known_whole(fact->known) || f->branches)
+		return NULL;
+	struct dfg_tensor tensor;
+	DFG_TRY(dfg_known_tensor(fact->known, fact->dtype, &tensor));
+	struct dfg_err *err = replace(f, n, &tensor);
+	dfg_tensor_release(&tensor);
+	*out_done = true;
+	return err;
+}
+
+/* Whether the result is known to be small: no larger than its inputs, or than some pages. */
+static bool is_small(const struct fold *f, uint32_t n, const struct dfg_tensor *in, uint32_t n_in)
+{
+	const struct dfg_fact *fact = f->facts.fact[f->facts.first[n]];
+	size_t bytes, room = BYTES_MOST;
+	if (!dfg_shape_known(&fact->shape))
+		return false;
+	for (uint32_t i = 0; i < n_in; i++)
+		room += dfg_tensor_bytes(&in[i]);
+	struct dfg_err *err = dfg_shape_bytes(&fact->shape, fact->dtype, &bytes);
+	bool small = !err && bytes <= room;
+	dfg_err_free(err);
+	return small;
+}
+
+/* An op that fails on its constants, memory apart, is left for the run to say so. */
+static struct dfg_err *evaluate(struct fold *f, uint32_t n, const struct dfg_tensor *in)
+{
+	const struct dfg_tensor *inputs[INPUTS_MOST];
+	struct dfg_call call;
+	struct dfg_tensor out = {0};
+	uint32_t n_in = f->graph->node[n].n_in;
+	if (!is_small(f, n, in, n_in))
+		return NULL;
+	for (uint32_t i = 0; i < n_in; i++)
+		inputs[i] = &in[i];
+	DFG_TRY(dfg_node_call(f->graph, n, f->scratch, &call));
+	struct dfg_err *err = dfg_eval(&call, inputs, SIZE_MAX, &out);
+	if (!err) {
+		err = replace(f, n, &out);
+	} else if (err->code != DFG_MEMORY) {
+		dfg_err_free(err);
+		err = NULL;
+	}
+	dfg_tensor_release(&out);
+	return err;
+}
+
+static struct dfg_err *fold_constants(struct fold *f, uint32_t n)
+{
+	const struct dfg_node *node = &f->graph->node[n];
+	struct dfg_tensor in[INPUTS_MOST] = {0};
+	if (!(node->op->flags & DFG_EXACT) || node->n_in > INPUTS_MOST)
+		return NULL;
+	for (uint32_t i = 0; i < node->n_in; i++)
+		if (!free_literal(f, node->in[i]))
+			return NULL;
+	struct dfg_err *err = NULL;
+	for (uint32_t i = 0; i < node->n_in && !err; i++)
+		err = dfg_literal_tensor(free_literal(f, node->in[i]), &in[i]);
+	if (!err)
+		err = evaluate(f, n, in);
+	for (uint32_t i = 0; i < INPUTS_MOST; i++)
+		dfg_tensor_release(&in[i]);
+	return err;
+}
+
+static struct dfg_err *fold_nodes(struct fold *f)
+{
+	uint32_t *order, count;
+	DFG_TRY(dfg_pass_order(f->graph, f->scratch, &order, &count));
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t n = order ? order[i] : i;
+		bool done;
+		if (!may_fold(f, n))
+			continue;
+		DFG_TRY(fold_known(f, n, &done));
+		if (!done)
+			DFG_TRY(fold_constants(f, n));
+	}
+	return NULL;
+}
+
+struct dfg_err *dfg_fold(
+	struct dfg_graph *graph, struct dfg_keep *keep, struct dfg_arena *scratch, struct dfg_text *report)
+{
+	struct fold f = {
+		.graph = graph,
+		.scratch = scratch,
+		.facts = {.arena = scratch},
+		.fed = dfg_arena_zeros(scratch, (size_t)graph->count + 1, sizeof *f.fed),
+		.branches = has_branches(graph),
+	};
+	if (!f.fed)
+		return DFG_ERR(DFG_MEMORY, "no memory to fold %u nodes", graph->count);
+	for (uint32_t i = 0; i < keep->n_feed; i++)
+		f.fed[keep->feed[i].node] = true;
+	struct dfg_err *err = dfg_verify(graph, NULL, &f.facts);
+	if (!err)
+		err = fold_nodes(&f);
+	dfg_facts_release(&f.facts);
+	dfg_text_add(report, "fold: made %u of %u nodes constants\n", f.folded, graph->count);
+	return err;
+}

@@ -1,0 +1,74 @@
+/* prune. Needs: every edge names a node. Gives: only what `keep` needs, also over control edges. O(nodes + edges). */
+#include "lib/pass/rewrite/prune.h"
+
+#include "lib/pass/rewrite/renumber.h"
+
+/* Nodes met but not yet looked into. Each is pushed once, so the room for all of them is taken up front. */
+struct worklist {
+	const struct dfg_graph *graph;
+	bool *met;
+	uint32_t *node, count;
+	uint32_t *setter; /* by node: the first node that initialises this variable, by number + 1 */
+	uint32_t *next;   /* by node: another that initialises the same variable, by number + 1 */
+};
+
+static void meet(struct worklist *work, uint32_t node)
+{
+	if (work->met[node])
+		return;
+	work->met[node] = true;
+	work->node[work->count++] = node;
+}
+
+static void find_setters(struct worklist *work)
+{
+	for (uint32_t n = 0; n < work->graph->count; n++) {
+		const struct dfg_node *node = &work->graph->node[n];
+		if (!node->n_in || !dfg_node_mark(node, "_dfg_init", NULL))
+			continue;
+		work->next[n] = work->setter[node->in[0].node];
+		work->setter[node->in[0].node] = n + 1;
+	}
+}
+
+static void meet_all(struct worklist *work, const struct dfg_keep *keep)
+{
+	for (uint32_t i = 0; i < keep->n_feed; i++)
+		meet(work, keep->feed[i].node);
+	for (uint32_t i = 0; i < keep->n_fetch; i++)
+		meet(work, keep->fetch[i].node);
+	for (uint32_t i = 0; i < keep->n_target; i++)
+		meet(work, keep->target[i]);
+	while (work->count) {
+		uint32_t n = work->node[--work->count];
+		const struct dfg_node *node = &work->graph->node[n];
+		for (uint32_t e = 0; e < node->n_in + node->n_control; e++)
+			meet(work, node->in[e].node);
+		for (uint32_t setter = work->setter[n]; setter; setter = work->next[setter - 1])
+			meet(work, setter - 1);
+	}
+}
+
+struct dfg_err *dfg_prune(
+	struct dfg_graph *graph, struct dfg_keep *keep, struct dfg_arena *scratch, struct dfg_text *report)
+{
+	struct worklist work = {
+		.graph = graph,
+		.met = dfg_arena_zeros(scratch, graph->count, sizeof *work.met),
+		.node = dfg_arena_zeros(scratch, graph->count, sizeof *work.node),
+		.setter = dfg_arena_zeros(scratch, graph->count, sizeof *work.setter),
+		.next = dfg_arena_zeros(scratch, graph->count, sizeof *work.next),
+	};
+	uint32_t *number = dfg_arena_zeros(scratch, graph->count, sizeof *number);
+	uint32_t before = graph->count, kept = 0;
+	if (!work.met || !work.node || !work.setter || !work.next || !number)
+		return DFG_ERR(DFG_MEMORY, "no memory to prune %u nodes", graph->count);
+	find_setters(&work);
+	meet_all(&work, keep);
+	for (uint32_t n = 0; n < before; n++)
+		if (work.met[n])
+			work.node[kept++] = n;
+	DFG_TRY(dfg_arrange(graph, work.node, kept, number, keep, scratch));
+	dfg_text_add(report, "prune: removed %u of %u nodes\n", before - graph->count, before);
+	return NULL;
+}
