@@ -169,9 +169,11 @@ DFG_EACH_unsigned(MIN_INT, LOWEST_UNSIGNED)
 	"), Fill(Pack([Rank(data) - 1]), 1)], 0), 1), DstT = T)\n" \
 	"counts = UnsortedSegmentSum(ones, segment_ids, GatherV2(Shape(output), 0, 0))\n"
 
-#define EXTREME_GRADIENT                                                   \
-	"is = Cast(Equal(data, GatherV2(output, segment_ids, 0)), DstT = T)\n" \
-	"ddata = is * GatherV2(doutput / SegmentSum(is, segment_ids), segment_ids, 0)"
+/* SelectV2 and not a product: where no element equals the extreme, as with NaN, the share is infinite. */
+#define EXTREME_GRADIENT                                              \
+	"is = Equal(data, GatherV2(output, segment_ids, 0))\n"            \
+	"share = doutput / SegmentSum(Cast(is, DstT = T), segment_ids)\n" \
+	"ddata = SelectV2(is, GatherV2(share, segment_ids, 0), ZerosLike(data))"
 
 /* An element's factor is the product of the others: by division, but where it is 0. Two zeros leave nothing. */
 #define PROD_GRADIENT                                                                   \
@@ -323,8 +325,9 @@ static struct dfg_err *unsorted_half(struct dfg_kernel *ctx)
 #define PICKED(x) "SelectV2(inside, GatherV2(" x ", ids, 0), ZerosLike(data))"
 
 #define UNSORTED_EXTREME \
-	DROPPED "is = Cast(LogicalAnd(inside, Equal(data, " PICKED("output") ")), DstT = T)\n"                    \
-	"ddata = is * " PICKED("doutput / UnsortedSegmentSum(is, segment_ids, num_segments)")
+	DROPPED "is = LogicalAnd(inside, Equal(data, " PICKED("output") "))\n"                                   \
+	"share = doutput / UnsortedSegmentSum(Cast(is, DstT = T), segment_ids, num_segments)\n"                  \
+	"ddata = SelectV2(is, GatherV2(share, ids, 0), ZerosLike(data))"
 
 #define UNSORTED_PROD \
 	DROPPED "zero = Equal(data, ZerosLike(data))\n"                                                           \

@@ -262,8 +262,9 @@ double dfg_math_zeta(double s, double q)
 		return MATH_INFINITY;
 	if (s < 1 || s != s || q != q)
 		return MATH_NAN;
+	/* At a pole both sides agree for an even s alone. */
 	if (q <= 0 && __builtin_floor(q) == q)
-		return MATH_INFINITY;
+		return __builtin_floor(s / 2) == s / 2 ? MATH_INFINITY : MATH_NAN;
 	if (q <= 0 && __builtin_floor(s) != s)
 		return MATH_NAN;
 	double sum = dfg_math_pow(q, -s), term = 0;
@@ -271,7 +272,7 @@ double dfg_math_zeta(double s, double q)
 		q += 1;
 		term = dfg_math_pow(q, -s);
 		sum += term;
-		if (abs_f64(term) < 0x1p-53 * abs_f64(sum) && q > 9)
+		if (abs_f64(term) <= 0x1p-53 * abs_f64(sum) && q > 9)
 			return sum;
 	}
 	sum += term * q / (s - 1) - 0.5 * term;

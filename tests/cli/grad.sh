@@ -174,3 +174,7 @@ has err "fuse: fused 0 updates"
 # Labels that depend on what is differentiated by: d2/dt2 of softplus(t) - t * t at 0.
 printf 'input t: f64[]\nl = softmax_cross_entropy([[t, 0]], [[t, 1 - t]])\noutput h = grad(grad(l, t), t)\n' >labels.dfg
 [ "$("$DFG" run labels.dfg --feed t=0)" = 'h: f64[] -1.75' ]
+
+# Finding 2: a segment with NaN has NaN as its largest element, which none of its elements equals.
+printf 'input x: f64[4]\noutput d = grad(SegmentMax(x, [0, 0, 1, 1]), x)\n' >segment.dfg
+[ "$("$DFG" run segment.dfg --feed x=f64[4]:nan,1,2,2 | tail -1)" = '0 0 0.5 0.5' ]
