@@ -26,8 +26,8 @@ static void show_tensor(const struct dfg_literal *literal, struct dfg_text *out)
 	enum { MOST = 6 };
 	struct dfg_tensor tensor;
 	dfg_text_add(out, "%s", dfg_type_words(literal->dtype, &literal->shape).s);
-	struct dfg_err *err = dfg_literal_tensor(literal, &tensor);
-	int64_t count = err ? 0 : dfg_shape_count(&tensor.shape);
+	struct dfg_err *err = dfg_literal_first(literal, MOST, &tensor);
+	int64_t count = err ? 0 : dfg_shape_count(&literal->shape);
 	for (int64_t i = 0; i < count && i < MOST && dfg_dtype_is(tensor.dtype, "plain"); i++) {
 		dfg_text_add(out, "%s", i ? ", " : ":");
 		if (dfg_dtype_is(tensor.dtype, "int"))

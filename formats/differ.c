@@ -113,16 +113,22 @@ void dfg_differ_tensors(
 			dfg_type_words(a->dtype, &a->shape).s);
 		return;
 	}
-	int64_t count = dfg_shape_count(&a->shape), first = -1, differing = 0;
-	for (int64_t i = 0; i < count; i++)
+	dfg_differ_repeated(differ, what, &a->shape, a, b);
+}
+
+void dfg_differ_repeated(struct dfg_differ *differ, const char *what, const struct dfg_shape *shape,
+	const struct dfg_tensor *a, const struct dfg_tensor *b)
+{
+	int64_t count = dfg_shape_count(shape), held = dfg_shape_count(&a->shape), first = -1, differing = 0;
+	for (int64_t i = 0; i < held; i++)
 		if (!same_element(differ, a, b, i)) {
 			first = first < 0 ? i : first;
-			differing++;
+			differing += i == held - 1 ? count - i : 1;
 		}
 	if (first < 0)
 		return;
 	struct dfg_text text = {0};
-	put_index(&text, &a->shape, first);
+	put_index(&text, shape, first);
 	dfg_text_add(&text, "is ");
 	put_element(&text, b, first);
 	dfg_text_add(&text, ", not ");

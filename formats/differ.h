@@ -27,6 +27,10 @@ DFG_MUST_CHECK struct dfg_err *dfg_differ_arrays(
 void dfg_differ_tensors(
 	struct dfg_differ *differ, const char *what, const struct dfg_tensor *a, const struct dfg_tensor *b);
 
+/* The same for tensors of the shape of which a and b hold the first elements: the last of these repeats. */
+void dfg_differ_repeated(struct dfg_differ *differ, const char *what, const struct dfg_shape *shape,
+	const struct dfg_tensor *a, const struct dfg_tensor *b);
+
 /* A difference that was found: a line. */
 void dfg_differ_say(struct dfg_differ *differ, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 

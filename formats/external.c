@@ -17,15 +17,16 @@ static int64_t crc_of(const struct dfg_tensor *tensor)
 	return (int64_t)crc32_z(0, tensor->data, dfg_tensor_bytes(tensor));
 }
 
-/* The constant that may go out of the node, or NULL. */
+/* The constant that may go out of the node, or NULL. One whose last value repeats is smaller where it is. */
 static const struct dfg_literal *weight_of(const struct dfg_node *node, size_t least)
 {
 	const struct dfg_attr *value = dfg_node_attr(node, "value");
 	if (!node->op || node->op->role != DFG_CONST || !value || value->kind != DFG_ATTR_TENSOR)
 		return NULL;
 	const struct dfg_literal *literal = value->value.tensor;
+	bool whole = literal->given == dfg_shape_count(&literal->shape);
 	bool large = literal->given && dfg_literal_bytes(literal) >= least;
-	return large && dfg_safetensors_holds(literal->dtype) ? literal : NULL;
+	return large && whole && dfg_safetensors_holds(literal->dtype) ? literal : NULL;
 }
 
 /* The node has other attributes than those named; room in the arena for what others read. */

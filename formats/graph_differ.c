@@ -64,11 +64,15 @@ static bool same_literals(struct pair *pair, const struct dfg_literal *a, const 
 		return true;
 	struct dfg_differ inner = {.rtol = pair->differ->rtol, .atol = pair->differ->atol, .most = 1};
 	struct dfg_tensor m = {.buffer = NULL}, n = {.buffer = NULL};
-	struct dfg_err *err = dfg_literal_tensor(a, &m);
+	int64_t given = a->given > b->given ? a->given : b->given; /* from the last of these on, each repeats its own */
+	struct dfg_err *err = dfg_literal_first(a, given ? given : 1, &m);
 	if (!err)
-		err = dfg_literal_tensor(b, &n);
-	if (!err)
-		dfg_differ_tensors(&inner, "value", &m, &n);
+		err = dfg_literal_first(b, given ? given : 1, &n);
+	if (!err && a->dtype == b->dtype && dfg_shape_equal(&a->shape, &b->shape))
+		dfg_differ_repeated(&inner, "value", &a->shape, &m, &n);
+	else if (!err)
+		dfg_differ_say(
+			&inner, "value: %s, not %s", dfg_type_words(b->dtype, &b->shape).s, dfg_type_words(a->dtype, &a->shape).s);
 	pair->differ->text.short_of_memory |= err && err->code == DFG_MEMORY;
 	if (err || inner.count)
 		dfg_differ_say(pair->differ, "%s: %.*s", pair->place, inner.text.length ? (int)inner.text.length - 1 : 100,

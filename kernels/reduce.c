@@ -3,6 +3,7 @@
 
 #include "kernels/box.h"
 
+#include <inttypes.h>
 #include <stdalign.h>
 #include <string.h>
 
@@ -18,6 +19,8 @@ static struct dfg_err *mark_axes(const struct dfg_infer *node, int rank, bool *o
 {
 	int64_t n = dfg_length_of(node, 1);
 	*out_all_known = n >= 0;
+	if (n > DFG_RANK_MAX) /* none may be given twice */
+		return DFG_ERR(DFG_DATA, "%" PRId64 " axes for %d dimensions", n, rank);
 	for (int d = 0; d < rank; d++)
 		out_gone[d] = false;
 	for (int64_t i = 0; i < n; i++) {

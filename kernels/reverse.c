@@ -93,7 +93,8 @@ static struct dfg_err *roll_shape(struct dfg_infer *node)
 			dfg_shape_words(node->in[SHIFT]).s, dfg_shape_words(node->in[AXIS]).s);
 	if (in->rank == 0)
 		return DFG_ERR(DFG_DATA, "input must have a dimension");
-	for (int64_t i = 0; i < axes; i++) {
+	/* Axes may repeat, so there may be any number of them: those that are known are looked at. */
+	for (int64_t i = 0; node->known[AXIS] && i < node->known[AXIS]->count; i++) {
 		int64_t given = dfg_int_of(node, AXIS, i);
 		int axis;
 		if (given != DFG_NOT_KNOWN && in->rank >= 0)

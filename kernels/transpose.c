@@ -126,6 +126,8 @@ static struct dfg_err *reverse_shape(struct dfg_infer *node)
 	unsigned met = 0;
 	DFG_TRY(dfg_need_rank(node, 1, 1));
 	node->out[0] = *in;
+	if (n > DFG_RANK_MAX) /* none may be given twice */
+		return DFG_ERR(DFG_DATA, "%" PRId64 " axes for %s", n, dfg_shape_words(in).s);
 	for (int64_t i = 0; i < n && in->rank >= 0; i++) {
 		int64_t given = dfg_int_of(node, 1, i);
 		int axis;

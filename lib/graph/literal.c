@@ -22,21 +22,43 @@ size_t dfg_literal_bytes(const struct dfg_literal *literal)
 	return (size_t)literal->given * (dfg_dtype_is_handle(literal->dtype) ? 1 : dfg_dtype_size(literal->dtype));
 }
 
-struct dfg_err *dfg_literal_tensor(const struct dfg_literal *literal, struct dfg_tensor *out_tensor)
+/* The first elements, as many as the shape has: no more than the literal's own. */
+static struct dfg_err *tensor_of(
+	const struct dfg_literal *literal, const struct dfg_shape *shape, struct dfg_tensor *out_tensor)
 {
-	size_t bytes;
+	int64_t count = dfg_shape_count(shape);
+	bool aligned = (uintptr_t)literal->data % dfg_dtype_size(literal->dtype) == 0 || literal->dtype == DFG_STRING;
+	if (literal->given >= count && aligned && literal->data) {
+		size_t bytes = (size_t)count * dfg_dtype_size(literal->dtype);
+		*out_tensor =
+			(struct dfg_tensor){.dtype = literal->dtype, .shape = *shape, .data = (void *)literal->data, .room = bytes};
+		return NULL;
+	}
+	DFG_TRY(dfg_tensor_new(literal->dtype, shape, out_tensor));
+	spread(literal, out_tensor->data, count);
+	return NULL;
+}
+
+/* Whether it has elements at all, and how many bytes they are. */
+static struct dfg_err *measure(const struct dfg_literal *literal, size_t *out_bytes)
+{
 	if (dfg_dtype_is_handle(literal->dtype))
 		return DFG_ERR(
 			DFG_DATA, "a constant of %s is kept in files, not computed with", dfg_dtype_name(literal->dtype));
-	DFG_TRY(dfg_shape_bytes(&literal->shape, literal->dtype, &bytes));
-	int64_t count = bytes ? dfg_shape_count(&literal->shape) : 0;
-	bool aligned = (uintptr_t)literal->data % dfg_dtype_size(literal->dtype) == 0 || literal->dtype == DFG_STRING;
-	if (literal->given == count && aligned && literal->data) {
-		*out_tensor = (struct dfg_tensor){
-			.dtype = literal->dtype, .shape = literal->shape, .data = (void *)literal->data, .room = bytes};
-		return NULL;
-	}
-	DFG_TRY(dfg_tensor_new(literal->dtype, &literal->shape, out_tensor));
-	spread(literal, out_tensor->data, count);
-	return NULL;
+	return dfg_shape_bytes(&literal->shape, literal->dtype, out_bytes);
+}
+
+struct dfg_err *dfg_literal_tensor(const struct dfg_literal *literal, struct dfg_tensor *out_tensor)
+{
+	size_t bytes;
+	DFG_TRY(measure(literal, &bytes));
+	return tensor_of(literal, &literal->shape, out_tensor);
+}
+
+struct dfg_err *dfg_literal_first(const struct dfg_literal *literal, int64_t most, struct dfg_tensor *out_tensor)
+{
+	size_t bytes;
+	DFG_TRY(measure(literal, &bytes));
+	int64_t count = dfg_shape_count(&literal->shape);
+	return tensor_of(literal, &DFG_SHAPE_VECTOR(count < most ? count : most), out_tensor);
 }

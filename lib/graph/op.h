@@ -72,6 +72,10 @@ size_t dfg_literal_bytes(const struct dfg_literal *literal);
 /* All elements: borrowed where they are there and aligned, else with a buffer. */
 DFG_MUST_CHECK struct dfg_err *dfg_literal_tensor(const struct dfg_literal *literal, struct dfg_tensor *out_tensor);
 
+/* The first elements, `most` of them or all, as a vector; the cost does not depend on how many the shape declares. */
+DFG_MUST_CHECK struct dfg_err *dfg_literal_first(
+	const struct dfg_literal *literal, int64_t most, struct dfg_tensor *out_tensor);
+
 /* A function and its attributes, as an attribute. */
 struct dfg_func {
 	const char *name;

@@ -57,7 +57,7 @@ static struct dfg_err *put_literal(struct dfg_text *text, const struct dfg_liter
 	dfg_text_add(text, "%s", dfg_type_words(literal->dtype, &literal->shape).s);
 	if (!is_shown(literal->dtype))
 		return NULL;
-	DFG_TRY(dfg_literal_tensor(literal, &tensor));
+	DFG_TRY(dfg_literal_first(literal, ELEMENTS, &tensor));
 	dfg_text_put(text, "(", 1);
 	if (literal->shape.rank > 0)
 		dfg_text_put(text, "[", 1);

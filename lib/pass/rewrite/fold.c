@@ -143,15 +143,31 @@ static struct dfg_err *evaluate(struct fold *f, uint32_t n, const struct dfg_ten
 	return err;
 }
 
+/*
+ * Whether all inputs are constants and no larger than some pages and what the file holds: of one value repeated 2^40 times
+ * only the run takes the memory.
+ */
+static bool may_evaluate(const struct fold *f, const struct dfg_node *node)
+{
+	size_t room = BYTES_MOST, bytes = 0;
+	for (uint32_t i = 0; i < node->n_in; i++) {
+		const struct dfg_literal *literal = free_literal(f, node->in[i]);
+		if (!literal)
+			return false;
+		bytes += (size_t)dfg_shape_count(&literal->shape) * dfg_dtype_size(literal->dtype);
+		room += dfg_literal_bytes(literal);
+		if (bytes > room)
+			return false;
+	}
+	return true;
+}
+
 static struct dfg_err *fold_constants(struct fold *f, uint32_t n)
 {
 	const struct dfg_node *node = &f->graph->node[n];
 	struct dfg_tensor in[INPUTS_MOST] = {0};
-	if (!(node->op->flags & DFG_EXACT) || node->n_in > INPUTS_MOST)
+	if (!(node->op->flags & DFG_EXACT) || node->n_in > INPUTS_MOST || !may_evaluate(f, node))
 		return NULL;
-	for (uint32_t i = 0; i < node->n_in; i++)
-		if (!free_literal(f, node->in[i]))
-			return NULL;
 	struct dfg_err *err = NULL;
 	for (uint32_t i = 0; i < node->n_in && !err; i++)
 		err = dfg_literal_tensor(free_literal(f, node->in[i]), &in[i]);
