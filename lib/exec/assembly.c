@@ -1,4 +1,6 @@
-#include "lib/exec/plan_private.h"
+#include "lib/exec/dataflow/dataflow.h"
+#include "lib/exec/kernel/services.h"
+#include "lib/exec/linear/linear.h"
 
 #include "lib/exec/plan/schedule.h"
 

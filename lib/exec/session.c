@@ -1,6 +1,7 @@
 #include "lib/exec/session.h"
 
-#include "lib/exec/plan_private.h"
+#include "lib/exec/dataflow/dataflow.h"
+#include "lib/exec/linear/linear.h"
 
 #include <string.h>
 

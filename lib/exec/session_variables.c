@@ -1,4 +1,4 @@
-#include "lib/exec/plan_private.h"
+#include "lib/exec/session_private.h"
 
 struct dfg_err *dfg_session_variables(struct dfg_session *session, const struct dfg_variable_place *places,
 	uint32_t count, struct dfg_variable_fact *out_facts)

@@ -1,9 +1,9 @@
 #include "lib/pass/pass.h"
 
+#include "lib/pass/lower/lower.h"
 #include "lib/pass/rewrite/cse.h"
 #include "lib/pass/rewrite/fold.h"
 #include "lib/pass/rewrite/fuse_updates.h"
-#include "lib/pass/lower/lower.h"
 #include "lib/pass/rewrite/prune.h"
 #include "lib/pass/rewrite/tensorflow.h"
 
@@ -28,13 +28,3 @@ const struct dfg_pass dfg_passes[] = {
 	{.name = "prune", .doc = "Remove what is not needed.", .standard = true, .run = dfg_prune},
 	{0},
 };
-
-void dfg_keep_renumber(struct dfg_keep *keep, const uint32_t *number)
-{
-	for (uint32_t i = 0; i < keep->n_feed; i++)
-		keep->feed[i].node = number[keep->feed[i].node];
-	for (uint32_t i = 0; i < keep->n_fetch; i++)
-		keep->fetch[i].node = number[keep->fetch[i].node];
-	for (uint32_t i = 0; i < keep->n_target; i++)
-		keep->target[i] = number[keep->target[i]];
-}

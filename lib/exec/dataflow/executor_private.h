@@ -1,5 +1,8 @@
 #pragma once
 
+#include "lib/exec/dataflow/dataflow.h"
+#include "lib/exec/kernel/limits.h"
+#include "lib/exec/kernel/services.h"
 #include "lib/exec/plan/frame_info.h"
 #include "lib/exec/state/keyed_store.h"
 

@@ -1,4 +1,6 @@
-#include "lib/exec/plan_private.h"
+#include "lib/exec/kernel/limits.h"
+
+#include "lib/exec/kernel/services.h"
 
 #include <math.h>
 #include <time.h>

@@ -1,4 +1,4 @@
-#include "lib/exec/plan_private.h"
+#include "lib/exec/kernel/services.h"
 
 #include <string.h>
 

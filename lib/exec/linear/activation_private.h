@@ -1,5 +1,7 @@
 #pragma once
 
+#include "lib/exec/kernel/limits.h"
+#include "lib/exec/kernel/services.h"
 #include "lib/exec/linear/program_private.h"
 #include "lib/exec/linear/saved_values.h"
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "lib/exec/kernel/services.h"
 #include "lib/exec/linear/program_private.h"
 
 enum { UNWRITTEN = -2 }; /* of laying->under */

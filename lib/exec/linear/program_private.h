@@ -82,10 +82,6 @@ struct layout {
 	struct line *idle;  /* under the plan's lock */
 };
 
-/* infer.c: of each slot, with feeds of these shapes (NULL: of any that the graph allows). They live in the arena. */
-DFG_MUST_CHECK struct dfg_err *dfg_plan_infer(
-	const struct dfg_plan *plan, const struct dfg_tensor *feeds, struct dfg_arena *arena, struct dfg_fact *out_facts);
-
 /* emit.c */
 DFG_MUST_CHECK struct dfg_err *dfg_layout_make(
 	struct dfg_plan *plan, const struct dfg_tensor *feeds, struct layout **out_layout);

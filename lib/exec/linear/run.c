@@ -1,4 +1,4 @@
-#include "lib/exec/linear/program_private.h"
+#include "lib/exec/linear/linear.h"
 
 #include "lib/exec/linear/activation_private.h"
 

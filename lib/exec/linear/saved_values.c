@@ -1,5 +1,7 @@
 #include "lib/exec/linear/saved_values.h"
 
+#include "lib/exec/kernel/services.h"
+
 #include <string.h>
 
 enum { INDEXED = 2 };

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "lib/exec/plan_private.h"
+#include "lib/exec/plan/plan.h"
 
 /*
  * What a machine needs of a plan: each record and each slot belongs to a loop (number 0 is the root, outside all loops),
@@ -73,6 +73,10 @@ struct flow {
 
 /* ports.c: the ends of transfers. DFG_DATA where the session has no rendezvous. */
 DFG_MUST_CHECK struct dfg_err *dfg_ports_find(struct dfg_plan *plan);
+
+/* What a machine needs of a plan. */
+DFG_MUST_CHECK struct dfg_err *dfg_flow_make(struct dfg_plan *plan, struct dfg_arena *scratch);
+void dfg_flow_free(struct flow *flow); /* NULL is fine */
 
 static inline bool dfg_always_there(const struct dfg_plan *plan, uint32_t slot)
 {

@@ -1,4 +1,4 @@
-#include "lib/exec/linear/program_private.h"
+#include "lib/exec/plan/schedule.h"
 
 #include <string.h>
 

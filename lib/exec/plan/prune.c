@@ -2,7 +2,7 @@
  * The nodes that a step needs, in an order in which inputs come first. The step's feeds cut the graph. Edges from a
  * NextIteration to a Merge do not count for the order; any other cycle is an error. O(nodes + edges), no recursion.
  */
-#include "lib/exec/plan_private.h"
+#include "lib/exec/plan/plan.h"
 
 #include "lib/graph/loops.h"
 

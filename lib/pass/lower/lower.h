@@ -1,6 +1,6 @@
 #pragma once
 
-#include "lib/pass/pass.h"
+#include "lib/pass/rewrite/keep.h"
 
 /*
  * Writes calls of functions out as nodes: If, Case, While, calls, and ops that are a function's name. What was a call

@@ -4,7 +4,7 @@
 #include "lib/base/mem.h"
 #include "lib/pass/partition/memory_estimate.h"
 #include "lib/graph/cycle.h"
-#include "lib/pass/initialisers.h"
+#include "lib/graph/initialisers.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

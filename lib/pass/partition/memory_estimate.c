@@ -2,7 +2,7 @@
 #include "lib/pass/partition/memory_estimate.h"
 
 #include "lib/base/mem.h"
-#include "lib/pass/initialisers.h"
+#include "lib/graph/initialisers.h"
 
 #include <math.h>
 #include <string.h>
@@ -21,7 +21,7 @@ struct memory {
 	uint32_t *order;
 	uint32_t *ends,
 		*next;         /* by position in the order: a node whose value ends there, + 1; by node: one more of these */
-	uint32_t *initial; /* what is no part of a step: lib/pass/initialisers.h */
+	uint32_t *initial; /* what is no part of a step: lib/graph/initialisers.h */
 	struct load *live, *most, *kept; /* by host */
 	struct dfg_map seen;             /* names of variables */
 };

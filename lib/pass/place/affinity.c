@@ -2,7 +2,7 @@
  * place_follow. What had better stand together, and does where nobody asked for something else: control flow with its
  * values, what serves one node with that, loops. Near-linear.
  */
-#include "lib/pass/initialisers.h"
+#include "lib/graph/initialisers.h"
 #include "lib/pass/place/place_private.h"
 
 /*

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "lib/pass/pass.h"
+#include "lib/pass/rewrite/keep.h"
 
 /*
  * Nodes that compute the same from the same become one: readers of the later read the first. Nodes of `keep` stay, others

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "lib/pass/pass.h"
+#include "lib/pass/rewrite/keep.h"
 
 /*
  * Puts a constant in the place of what is the same in every run, on every machine: ops that are marked so, of constants,

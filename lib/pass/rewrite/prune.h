@@ -1,6 +1,6 @@
 #pragma once
 
-#include "lib/pass/pass.h"
+#include "lib/pass/rewrite/keep.h"
 
 /*
  * Leaves what `keep` needs, in its old order: over data and control edges, and with each variable the node that

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "lib/pass/pass.h"
+#include "lib/pass/rewrite/keep.h"
 
 /*
  * The graph's nodes become those of `order`, in that order; they read no others. number[old] becomes new, for those that

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "lib/pass/pass.h"
+#include "lib/pass/rewrite/keep.h"
 
 /*
  * Writes the graph without ops of ours, so that TensorFlow runs it: what goes through Save and Load goes through tensor

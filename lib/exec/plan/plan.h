@@ -1,14 +1,12 @@
 #pragma once
 
 #include "lib/base/arena.h"
-#include "lib/base/pool.h"
-#include "lib/exec/state/buffer_pool.h"
-#include "lib/exec/session.h"
+#include "lib/exec/session_private.h"
 #include "lib/graph/build.h"
 #include "lib/graph/kernel.h"
 
 /*
- * Inside of lib/exec: what dfg_session_plan makes and dfg_plan_run runs.
+ * A plan: what dfg_session_plan makes and dfg_plan_run runs.
  *
  * A slot is the place of one value: one for each output of each node, then one for each feed. A record is a node: the
  * slots of its inputs, then of its outputs, stand in plan->slot from record->first on. Records stand in an order in which
@@ -96,17 +94,6 @@ struct dfg_plan {
 	void *choose_arg;
 };
 
-struct dfg_session {
-	const struct dfg_graph *graph;
-	struct dfg_session_options options;
-	struct dfg_state state;
-	struct buffers *buffers;
-	struct dfg_pool *pool;
-	struct dfg_swap *swap; /* NULL: none was asked for */
-	pthread_mutex_t lock;  /* of plans */
-	struct dfg_plan *plans;
-};
-
 /* The slots of a record's input and output i. */
 static inline uint32_t dfg_record_in(const struct dfg_plan *plan, const struct record *record, int i)
 {
@@ -128,84 +115,12 @@ struct selection {
 };
 DFG_MUST_CHECK struct dfg_err *dfg_select(struct selection *selection);
 
-/* assembly.c */
-DFG_MUST_CHECK struct dfg_err *dfg_plan_make(
-	struct dfg_session *session, const struct dfg_step *step, struct dfg_plan *plan);
-void dfg_plan_release(struct dfg_plan *plan);
-
 /* words.c: "fc1:0", of a slot, cut where it is long. */
 struct dfg_words dfg_slot_words(const struct dfg_plan *plan, uint32_t slot);
 
-/*
- * services.c: what runs kernels. A runner is used by one thread at a time. A ref travels as a tensor without a buffer whose
- * data is the variable, and whose dtype is DFG_NO_DTYPE.
- */
-struct runner {
-	struct dfg_session *session;
-	const struct record *record;
-	uint32_t in_place; /* bit i: nobody else reads input i, its room may become an output's */
-	char *scratch;     /* kept from kernel to kernel; what does not fit has blocks of its own */
-	size_t scratch_room, scratch_used;
-	struct extra *extra;
-	bool took;               /* a kernel took, or gave, a buffer: set only */
-	struct machine *machine; /* that it works for; NULL: a line */
-	struct dfg_err *(*pause)(struct runner *runner, struct dfg_pause **out_pause); /* of the machine; NULL: none */
-	struct dfg_pause *paused,
-		*pausing; /* of the kernel that runs: the pause it comes after, and the one it asked for */
-};
-void dfg_runner_release(struct runner *runner);
-static inline bool dfg_is_ref(const struct dfg_tensor *tensor)
-{
-	return !tensor->dtype && tensor->data;
-}
-
-/* Runs the record's kernel. Refs among the inputs that are read give their value at this moment. */
-DFG_MUST_CHECK struct dfg_err *dfg_runner_run(
-	struct runner *runner, const struct record *record, struct dfg_tensor *const *in, struct dfg_tensor *const *out);
-
-/* The guard alone, of a record whose row is called by itself. */
-DFG_MUST_CHECK struct dfg_err *dfg_runner_guard(
-	struct runner *runner, const struct record *record, struct dfg_tensor *const *in, struct dfg_tensor *const *out);
-
-/* to becomes what from is, with a reference of its own where the buffer is counted; or the value of a ref. */
-DFG_MUST_CHECK struct dfg_err *dfg_pass(const struct dfg_tensor *from, bool as_ref, struct dfg_tensor *to);
-
-/* The output of a Switch that lives: by a bool, or by a number of which those out of range mean the last. */
-DFG_MUST_CHECK struct dfg_err *dfg_choose(const struct dfg_tensor *predicate, int n_out, int *out_chosen);
-
-/* The same bits. TensorFlow's own gradients merge a constant with what is sometimes dead: see record.may_agree. */
-bool dfg_same_value(const struct dfg_tensor *one, const struct dfg_tensor *two);
-
-/* A scalar with a buffer of its own. */
-DFG_MUST_CHECK struct dfg_err *dfg_scalar(
-	struct dfg_session *session, enum dfg_dtype dtype, struct dfg_tensor *out_tensor);
+/* infer.c: of each slot, with feeds of these shapes (NULL: of any that the graph allows). They live in the arena. */
+DFG_MUST_CHECK struct dfg_err *dfg_plan_infer(
+	const struct dfg_plan *plan, const struct dfg_tensor *feeds, struct dfg_arena *arena, struct dfg_fact *out_facts);
 
 /* cause.c: the error for a fetch that is dead. */
 DFG_MUST_CHECK struct dfg_err *dfg_dead_fetch(const struct dfg_plan *plan, uint32_t fetch, const struct death *death);
-
-/* limits.c: what may end a step early, and what is seen of a node that ran. */
-struct watch {
-	const struct dfg_session_options *options;
-	uint64_t deadline; /* of the monotonic clock, in ns; 0: none */
-	bool on;           /* there is something to check from node to node */
-};
-void dfg_watch_begin(struct watch *watch, const struct dfg_session_options *options);
-DFG_MUST_CHECK struct dfg_err *dfg_watch_check(const struct watch *watch);
-DFG_MUST_CHECK struct dfg_err *dfg_check_numerics(const struct dfg_call *call, struct dfg_tensor *const *out);
-
-/* run.c */
-DFG_MUST_CHECK struct dfg_err *dfg_line_run(
-	struct dfg_plan *plan, const struct dfg_tensor *feeds, struct dfg_tensor *out_fetches);
-
-/* Makes the layout for feeds of any shape, so that what cannot fit is found before the first step. */
-DFG_MUST_CHECK struct dfg_err *dfg_layouts_begin(struct dfg_plan *plan);
-void dfg_layouts_free(struct dfg_plan *plan);
-
-/* frame_info.c: what a machine needs of a plan. */
-DFG_MUST_CHECK struct dfg_err *dfg_flow_make(struct dfg_plan *plan, struct dfg_arena *scratch);
-void dfg_flow_free(struct flow *flow); /* NULL is fine */
-
-/* executor.c */
-DFG_MUST_CHECK struct dfg_err *dfg_machine_run(
-	struct dfg_plan *plan, const struct dfg_tensor *feeds, struct dfg_tensor *out_fetches);
-void dfg_machines_free(struct dfg_plan *plan);

@@ -1,5 +1,5 @@
 /* initial. Backwards from the Assigns that set variables at first. */
-#include "lib/pass/initialisers.h"
+#include "lib/graph/initialisers.h"
 
 enum { UNREAD = UINT32_MAX - 2 }; /* so far */
 

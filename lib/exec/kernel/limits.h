@@ -1,0 +1,13 @@
+#pragma once
+
+#include "lib/exec/plan/plan.h"
+
+/* What may end a step early, and what is seen of a node that ran. */
+struct watch {
+	const struct dfg_session_options *options;
+	uint64_t deadline; /* of the monotonic clock, in ns; 0: none */
+	bool on;           /* there is something to check from node to node */
+};
+void dfg_watch_begin(struct watch *watch, const struct dfg_session_options *options);
+DFG_MUST_CHECK struct dfg_err *dfg_watch_check(const struct watch *watch);
+DFG_MUST_CHECK struct dfg_err *dfg_check_numerics(const struct dfg_call *call, struct dfg_tensor *const *out);

@@ -1,0 +1,22 @@
+#pragma once
+
+#include "lib/base/pool.h"
+#include "lib/exec/session.h"
+#include "lib/exec/state/buffer_pool.h"
+
+/* Inside of lib/exec: a session, and how it makes its plans. */
+struct dfg_session {
+	const struct dfg_graph *graph;
+	struct dfg_session_options options;
+	struct dfg_state state;
+	struct buffers *buffers;
+	struct dfg_pool *pool;
+	struct dfg_swap *swap; /* NULL: none was asked for */
+	pthread_mutex_t lock;  /* of plans */
+	struct dfg_plan *plans;
+};
+
+/* assembly.c */
+DFG_MUST_CHECK struct dfg_err *dfg_plan_make(
+	struct dfg_session *session, const struct dfg_step *step, struct dfg_plan *plan);
+void dfg_plan_release(struct dfg_plan *plan);
