@@ -2,28 +2,28 @@
 
 #include <string.h>
 
-/* Whether the text reads the name. */
+/* Whether the text reads the name. Chains of operators, calls and indices lean to the left: that side is walked. */
 static bool mentions(const struct dfg_tree *tree, const char *name)
 {
-	if (!tree)
-		return false;
-	if (tree->kind == DFG_TREE_NAME && !strcmp(tree->text, name))
-		return true;
-	for (uint32_t i = 0; i < tree->n; i++)
-		if (mentions(tree->kid[i], name))
+	for (; tree; tree = tree->n ? tree->kid[0] : NULL) {
+		if (tree->kind == DFG_TREE_NAME && !strcmp(tree->text, name))
 			return true;
+		for (uint32_t i = 1; i < tree->n; i++)
+			if (mentions(tree->kid[i], name))
+				return true;
+	}
 	return false;
 }
 
 static bool yields(const struct dfg_tree *tree)
 {
-	if (!tree || tree->kind == DFG_TREE_LOOP)
-		return false;
-	if (tree->kind == DFG_TREE_YIELD)
-		return true;
-	for (uint32_t i = 0; i < tree->n; i++)
-		if (yields(tree->kid[i]))
+	for (; tree && tree->kind != DFG_TREE_LOOP; tree = tree->n ? tree->kid[0] : NULL) {
+		if (tree->kind == DFG_TREE_YIELD)
 			return true;
+		for (uint32_t i = 1; i < tree->n; i++)
+			if (yields(tree->kid[i]))
+				return true;
+	}
 	return false;
 }
 

@@ -30,9 +30,13 @@ enum dfg_datum_kind {
 struct dfg_eval;
 struct dfg_datum;
 
+enum { DFG_LEAVES_MAX = (1 << 23) - 1 };
+
 struct dfg_datum_list {
 	struct dfg_datum *item;
 	uint32_t n;
+	uint32_t depth : 9;          /* lists within each other, this one counted: DFG_NEST_MAX at most */
+	uint32_t leaves : 23;        /* items, those of the lists within it too: DFG_LEAVES_MAX at most */
 	const struct dfg_port *port; /* of an op's results, for `.name`; else NULL */
 	const struct dfg_tree *tree; /* of a list that was written down, and the text that has it; else NULL */
 	const struct dfg_source *source;

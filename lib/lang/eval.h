@@ -98,6 +98,9 @@ const char *dfg_datum_words(struct dfg_eval *eval, const struct dfg_datum *datum
 bool dfg_datum_is_tensor(const struct dfg_datum *datum); /* or becomes one by being read */
 bool dfg_datum_is_known(const struct dfg_datum *datum);  /* a number, bool or string, or lists of these */
 
+/* Called before recursion over text or regions: an error where the stack has no room for more. */
+DFG_MUST_CHECK struct dfg_err *dfg_eval_room(void);
+
 /* frame.c */
 DFG_MUST_CHECK struct dfg_err *dfg_frame_new(
 	struct dfg_eval *eval, struct dfg_frame *outer, struct dfg_frame **out_frame);
@@ -106,6 +109,9 @@ DFG_MUST_CHECK struct dfg_err *dfg_frame_put(
 struct dfg_datum *dfg_frame_own(struct dfg_frame *frame, const char *name); /* NULL: not in this very frame */
 struct dfg_datum *dfg_frame_find(struct dfg_frame *frame, const char *name);
 DFG_MUST_CHECK struct dfg_err *dfg_frame_unknown(struct dfg_eval *eval, struct dfg_frame *frame, const char *name);
+/* Records how deep and how large a list is, or refuses it: walks over lists recurse, and loops can double them for ever. */
+DFG_MUST_CHECK struct dfg_err *dfg_list_grow(struct dfg_datum_list *list, uint32_t depth, uint64_t leaves);
+/* n items, all of kind NONE. */
 DFG_MUST_CHECK struct dfg_err *dfg_list_new(
 	struct dfg_eval *eval, enum dfg_datum_kind kind, uint32_t n, struct dfg_datum *out_datum);
 

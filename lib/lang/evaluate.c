@@ -1,11 +1,12 @@
 #include "lib/lang/eval.h"
 
 #include "lib/base/mem.h"
+#include "lib/base/stack.h"
 
 #include <ctype.h>
 #include <string.h>
 
-enum { DEPTH_MAX = 1000 }; /* expressions within each other, through calls: the stack must hold them */
+enum { DEPTH_MAX = 1000 }; /* expressions within each other, through calls */
 
 struct dfg_err *dfg_eval_at(struct dfg_eval *eval, const struct dfg_tree *tree, struct dfg_err *err)
 {
@@ -181,14 +182,25 @@ static struct dfg_err *name(
 	return NULL;
 }
 
+/* A list within a list counts as its items. */
+static struct dfg_err *count_item(struct dfg_datum_list *list, const struct dfg_datum *item)
+{
+	if (item->kind != DFG_DATUM_LIST && item->kind != DFG_DATUM_TUPLE)
+		return NULL;
+	uint32_t depth = item->list.depth + 1;
+	return dfg_list_grow(list, depth > list->depth ? depth : list->depth, (uint64_t)list->leaves + item->list.leaves);
+}
+
 static struct dfg_err *several(struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *tree,
 	enum dfg_datum_kind kind, struct dfg_datum *out_datum)
 {
 	DFG_TRY(dfg_list_new(eval, kind, tree->n, out_datum));
 	out_datum->list.tree = tree;
 	out_datum->list.source = eval->source;
-	for (uint32_t i = 0; i < tree->n; i++)
+	for (uint32_t i = 0; i < tree->n; i++) {
 		DFG_TRY(dfg_eval_expr(eval, frame, tree->kid[i], &out_datum->list.item[i]));
+		DFG_TRY(count_item(&out_datum->list, &out_datum->list.item[i]));
+	}
 	return NULL;
 }
 
@@ -280,11 +292,19 @@ static struct dfg_err *expression(
 	}
 }
 
+struct dfg_err *dfg_eval_room(void)
+{
+	return dfg_stack_is_low()
+			   ? DFG_ERR(DFG_DATA, "expressions, blocks and calls nest too deeply for the stack (ulimit -s)")
+			   : NULL;
+}
+
 struct dfg_err *dfg_eval_expr(
 	struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *tree, struct dfg_datum *out_datum)
 {
 	if (eval->depth == DEPTH_MAX)
 		return dfg_eval_at(eval, tree, DFG_ERR(DFG_DATA, "expressions and calls nest deeper than %d", DEPTH_MAX));
+	DFG_TRY(dfg_eval_at(eval, tree, dfg_eval_room()));
 	eval->depth++;
 	struct dfg_err *err = expression(eval, frame, tree, out_datum);
 	eval->depth--;

@@ -74,9 +74,21 @@ struct dfg_err *dfg_frame_unknown(struct dfg_eval *eval, struct dfg_frame *frame
 	return DFG_ERR(DFG_DATA, "there is no '%s' here", name);
 }
 
+struct dfg_err *dfg_list_grow(struct dfg_datum_list *list, uint32_t depth, uint64_t leaves)
+{
+	if (depth > DFG_NEST_MAX)
+		return DFG_ERR(DFG_DATA, "lists nest deeper than %d", DFG_NEST_MAX);
+	if (leaves > DFG_LEAVES_MAX)
+		return DFG_ERR(DFG_DATA, "a list has %d items at most, those of lists within it counted", DFG_LEAVES_MAX);
+	list->depth = depth;
+	list->leaves = (uint32_t)leaves;
+	return NULL;
+}
+
 struct dfg_err *dfg_list_new(struct dfg_eval *eval, enum dfg_datum_kind kind, uint32_t n, struct dfg_datum *out_datum)
 {
 	*out_datum = (struct dfg_datum){.kind = kind, .list = {.n = n}};
+	DFG_TRY(dfg_list_grow(&out_datum->list, 1, n));
 	out_datum->list.item = dfg_arena_zeros(eval->arena, n, sizeof *out_datum->list.item);
 	return out_datum->list.item ? NULL : DFG_ERR(DFG_MEMORY, "out of memory");
 }

@@ -132,7 +132,7 @@ static struct dfg_err *slice_list(struct dfg_eval *eval, struct dfg_frame *frame
 	*out_datum = *of;
 	out_datum->kind = DFG_DATUM_LIST;
 	out_datum->list = (struct dfg_datum_list){.item = of->list.item + first, .n = (uint32_t)(last - first)};
-	return NULL;
+	return dfg_list_grow(&out_datum->list, of->list.depth, of->list.depth == 1 ? out_datum->list.n : of->list.leaves);
 }
 
 static struct dfg_err *index_list(struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *tree,

@@ -80,7 +80,8 @@ static struct dfg_err *join_lists(
 		out_datum->list.item[i] = a->list.item[i];
 	for (uint32_t i = 0; i < b->list.n; i++)
 		out_datum->list.item[a->list.n + i] = b->list.item[i];
-	return NULL;
+	return dfg_list_grow(&out_datum->list, a->list.depth > b->list.depth ? a->list.depth : b->list.depth,
+		(uint64_t)a->list.leaves + b->list.leaves);
 }
 
 /* [0] * 3 is [0, 0, 0]. */
@@ -94,7 +95,7 @@ static struct dfg_err *repeat_list(
 	DFG_TRY(dfg_list_new(eval, DFG_DATUM_LIST, list->list.n * (uint32_t)n, out_datum));
 	for (uint32_t i = 0; i < out_datum->list.n; i++)
 		out_datum->list.item[i] = list->list.item[i % list->list.n];
-	return NULL;
+	return dfg_list_grow(&out_datum->list, list->list.depth, (uint64_t)list->list.leaves * (uint64_t)n);
 }
 
 /* Operators on what is known while building and is no number. *out_done says whether there was one. */

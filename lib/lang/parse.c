@@ -1,6 +1,7 @@
 #include "lib/lang/parse.h"
 
 #include "lib/base/mem.h"
+#include "lib/base/stack.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -70,9 +71,12 @@ struct dfg_err *dfg_take_new_name(struct dfg_parser *parser, const char **out_na
 
 struct dfg_err *dfg_deeper(struct dfg_parser *parser)
 {
-	if (++parser->depth <= DFG_NEST_MAX)
+	const char *what = "expressions nest deeper than 256";
+	if (++parser->depth <= DFG_NEST_MAX && !dfg_stack_is_low())
 		return NULL;
-	return dfg_source_err(parser->source, dfg_peek(parser).at, DFG_DATA, "expressions nest deeper than 256");
+	if (parser->depth <= DFG_NEST_MAX)
+		what = "expressions nest too deeply for the stack (ulimit -s)";
+	return dfg_source_err(parser->source, dfg_peek(parser).at, DFG_DATA, what);
 }
 
 struct dfg_err *dfg_tree_new(

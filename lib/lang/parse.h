@@ -32,7 +32,7 @@ DFG_MUST_CHECK struct dfg_err *dfg_take_new_name(
 /* An error at the token that comes next. */
 DFG_MUST_CHECK struct dfg_err *dfg_unexpected(const struct dfg_parser *parser, const char *wanted);
 
-/* One level deeper: refused past DFG_NEST_MAX. The caller takes it off again. */
+/* One level deeper: refused past DFG_NEST_MAX, or where the stack ends. The caller subtracts the level again. */
 DFG_MUST_CHECK struct dfg_err *dfg_deeper(struct dfg_parser *parser);
 
 DFG_MUST_CHECK struct dfg_err *dfg_tree_new(

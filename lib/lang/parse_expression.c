@@ -210,7 +210,9 @@ static struct dfg_err *power(struct dfg_parser *parser, struct dfg_tree **out_tr
 	if (!dfg_take(parser, "**"))
 		return NULL;
 	side[0] = *out_tree;
+	DFG_TRY(dfg_deeper(parser));
 	DFG_TRY(unary(parser, &side[1]));
+	parser->depth--;
 	DFG_TRY(node(parser, DFG_TREE_BINARY, at, side, out_tree));
 	(*out_tree)->operation = DFG_OPERATOR_POW;
 	return NULL;

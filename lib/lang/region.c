@@ -228,6 +228,7 @@ struct dfg_err *dfg_region_bring(
 		return NULL;
 	if (!region)
 		return DFG_ERR(DFG_DATA, "it reads a value of a loop or branch from outside of that");
+	DFG_TRY(dfg_eval_room());
 	DFG_TRY(dfg_region_bring(eval, edge, region->outer, &edge));
 	*out_edge = edge;
 	if (!region->branch)

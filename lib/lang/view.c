@@ -39,6 +39,7 @@ struct dfg_err *dfg_view_value(
 	*out_edge = region ? view ? view->value : (struct dfg_edge){DFG_NONE, 0} : cell->value;
 	if (out_edge->node != DFG_NONE)
 		return NULL;
+	DFG_TRY(dfg_eval_room());
 	DFG_TRY(dfg_view_value(eval, cell, region->outer, out_edge));
 	if (region->branch)
 		return NULL;
@@ -108,6 +109,7 @@ static struct dfg_err *carry_handle(struct dfg_eval *eval, struct dfg_cell *cell
 	struct dfg_view *view;
 	struct dfg_edge in[2], enter = {0, 0};
 	uint32_t node;
+	DFG_TRY(dfg_eval_room());
 	DFG_TRY(handle_of(eval, cell, loop->frame->outer, &in[0]));
 	DFG_TRY(dfg_region_bring(eval, in[0], loop->frame->outer, &in[0]));
 	struct dfg_err *err = earlier(cell, loop->frame->outer, &nodes);
