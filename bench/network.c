@@ -4,7 +4,7 @@
  */
 #include "bench/bench.h"
 #include "lib/base/pool.h"
-#include "remote/hub.h"
+#include "remote/http_links.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -3,7 +3,7 @@
 #include "formats/array.h"
 #include "formats/samples.h"
 #include "lib/base/random.h"
-#include "remote/rows.h"
+#include "remote/batch_rows.h"
 
 #include <string.h>
 

@@ -6,7 +6,7 @@
 #include "kernels/blas.h"
 #include "lib/base/pool.h"
 #include "lib/graph/op.h"
-#include "remote/hub.h"
+#include "remote/http_links.h"
 #include "remote/libssh.h"
 
 #include <protobuf-c/protobuf-c.h>

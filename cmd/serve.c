@@ -5,7 +5,7 @@
 #include "formats/json.h"
 #include "lib/base/io.h"
 #include "lib/base/mem.h"
-#include "remote/hub.h"
+#include "remote/http_links.h"
 #include "remote/shm.h"
 #include "remote/worker.h"
 

@@ -1,4 +1,4 @@
-#include "kernels/rows.h"
+#include "kernels/elementwise_rows.h"
 
 #define expm1(x) OF_FLOAT(expm1, x)(x)
 #define sigmoid(x) OF_FLOAT(sigmoid, x)(x)

@@ -1,8 +1,8 @@
 /* The sum of any number of tensors of one shape. */
 #include "lib/pass/grad/grad.h"
 
-#include "kernels/held.h"
-#include "kernels/rows.h"
+#include "kernels/resource.h"
+#include "kernels/elementwise_rows.h"
 
 extern const struct dfg_op dfg_op_Add;
 

@@ -1,6 +1,6 @@
 #include "kernels/apply.h"
 
-#include "kernels/rows.h"
+#include "kernels/elementwise_rows.h"
 
 #define sqrt(x) OF_FLOAT(sqrt, x)(x)
 #define exp(x) OF_FLOAT(exp, x)(x)

@@ -1,5 +1,5 @@
 /* Where the largest or smallest element along an axis stands: the first of equals. NaN is never it, unless nothing else is there. */
-#include "kernels/fit.h"
+#include "kernels/shape_rules.h"
 
 #include <inttypes.h>
 

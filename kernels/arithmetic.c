@@ -1,4 +1,4 @@
-#include "kernels/rows.h"
+#include "kernels/elementwise_rows.h"
 
 #define floor(x) OF_FLOAT(floor, x)(x)
 #define ceil(x) OF_FLOAT(ceil, x)(x)

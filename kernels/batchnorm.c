@@ -1,5 +1,5 @@
 #include "lib/base/vector.h"
-#include "kernels/adjoint.h"
+#include "kernels/gradient_helpers.h"
 #include "lib/graph/kernel.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* Broadcasting as an op of its own, and arithmetic on shapes that broadcast. */
-#include "kernels/box.h"
-#include "kernels/fit.h"
+#include "kernels/strided_copy.h"
+#include "kernels/shape_rules.h"
 
 static struct dfg_err *broadcast_to_shape(struct dfg_infer *node)
 {

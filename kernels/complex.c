@@ -1,4 +1,4 @@
-#include "kernels/rows.h"
+#include "kernels/elementwise_rows.h"
 
 #define REAL(z) __real__(z)
 #define IMAGINARY(z) __imag__(z)

@@ -1,7 +1,7 @@
 #include "kernels/convolve.h"
 
 #include "kernels/blas.h"
-#include "kernels/patches.h"
+#include "kernels/im2col.h"
 #include "lib/base/vector.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 #include "kernels/softmax.h"
 
-#include "kernels/adjoint.h"
+#include "kernels/gradient_helpers.h"
 
 enum { FEATURES, LABELS }; /* inputs */
 enum { LOSS, BACKPROP };   /* outputs */

@@ -1,5 +1,5 @@
 /* Records of fields with something between them. */
-#include "kernels/fit.h"
+#include "kernels/shape_rules.h"
 #include "kernels/number_text.h"
 
 #include "lib/base/text.h"

@@ -1,6 +1,6 @@
 /* Diagonals of matrices: taken, put, and what lies beside them. */
-#include "kernels/box.h"
-#include "kernels/fit.h"
+#include "kernels/strided_copy.h"
+#include "kernels/shape_rules.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 #include "kernels/random.h"
 
-#include "kernels/fit.h"
+#include "kernels/shape_rules.h"
 #include "kernels/math.h"
 #include "kernels/special.h"
 #include "lib/graph/half.h"

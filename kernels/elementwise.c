@@ -1,4 +1,4 @@
-#include "kernels/rows.h"
+#include "kernels/elementwise_rows.h"
 
 #define exp(x) OF_DIVISIBLE(exp, x)(x)
 #define expm1(x) OF_FLOAT(expm1, x)(x)

@@ -4,7 +4,7 @@
 
 /*
  * Arithmetic that must not trap, and wraps where it does not fit: name_i8 ... name_u64. Zero divisors and negative powers
- * are refused before a row runs (rows.h), so what they give here is not seen, but it must not end the program either.
+ * are refused before a row runs (elementwise_rows.h), so what they give here is not seen, but it must not end the program either.
  */
 #define IS_MINUS_ONE(type, y) ((type)-1 < (type)1 && (y) == (type)-1)
 

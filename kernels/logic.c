@@ -1,4 +1,4 @@
-#include "kernels/rows.h"
+#include "kernels/elementwise_rows.h"
 
 #define abs(x) OF_FLOAT(abs, x)(x)
 #define INFINITE ((element)MATH_INFINITY)

@@ -1,4 +1,4 @@
-#include "kernels/adjoint.h"
+#include "kernels/gradient_helpers.h"
 #include "kernels/blas.h"
 
 #include <tgmath.h>

@@ -1,7 +1,7 @@
 /* Numbers as text: AsString, StringToNumber. */
 #include "kernels/number_text.h"
 
-#include "kernels/fit.h"
+#include "kernels/shape_rules.h"
 #include "lib/base/text.h"
 
 #include <ctype.h>

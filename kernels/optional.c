@@ -1,7 +1,7 @@
 /* Optionals: values that may be there or not; what TensorFlow keeps of a branch for its gradient. */
 #include "kernels/optional.h"
 
-#include "kernels/adjoint.h"
+#include "kernels/gradient_helpers.h"
 
 static void free_optional(struct dfg_resource *resource)
 {

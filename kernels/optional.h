@@ -1,6 +1,6 @@
 #pragma once
 
-#include "kernels/held.h"
+#include "kernels/resource.h"
 
 /* A tuple of tensors, or the absence of one, behind an element of a variant tensor. It never changes. */
 struct dfg_optional {

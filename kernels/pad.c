@@ -1,6 +1,6 @@
 /* Borders put round a tensor: of one value, or of what it holds near them. */
-#include "kernels/box.h"
-#include "kernels/fit.h"
+#include "kernels/strided_copy.h"
+#include "kernels/shape_rules.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "kernels/fit.h"
+#include "kernels/shape_rules.h"
 #include "kernels/window.h"
 #include "lib/base/vector.h"
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "kernels/held.h"
+#include "kernels/resource.h"
 
 #include <pthread.h>
 

@@ -1,5 +1,5 @@
 /* The ops on queues. An attempt that waits is run again when it was met. */
-#include "kernels/fit.h"
+#include "kernels/shape_rules.h"
 #include "kernels/queue.h"
 #include "kernels/variable.h"
 

@@ -1,7 +1,7 @@
 /* Random ops. Stateless ones are functions of their operands; the others draw from a stream that the session keeps. */
 #include "kernels/random.h"
 
-#include "kernels/fit.h"
+#include "kernels/shape_rules.h"
 #include "lib/base/text.h"
 #include "lib/exec/state/state.h"
 

@@ -1,7 +1,7 @@
 /* The engine of all reductions: shapes, axes, blocks and the tree. What is combined, and how, is in reductions.c. */
 #include "kernels/reduce.h"
 
-#include "kernels/box.h"
+#include "kernels/strided_copy.h"
 
 #include <inttypes.h>
 #include <stdalign.h>

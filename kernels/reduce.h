@@ -1,6 +1,6 @@
 #pragma once
 
-#include "kernels/fit.h"
+#include "kernels/shape_rules.h"
 
 /*
  * How elements are combined into one. An accumulator may be wider than the elements. All is done in a fixed tree, which

@@ -1,5 +1,5 @@
 /* Sum, Mean, Prod, Max, Min, All, Any and L2Loss: how two elements become one, and their derivatives. */
-#include "kernels/adjoint.h"
+#include "kernels/gradient_helpers.h"
 #include "kernels/reduce.h"
 #include "lib/base/vector.h"
 

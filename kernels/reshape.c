@@ -1,6 +1,6 @@
 /* Ops that give the elements of their first input in another shape, or in the same one with something said of it. */
-#include "kernels/adjoint.h"
-#include "kernels/fit.h"
+#include "kernels/gradient_helpers.h"
+#include "kernels/shape_rules.h"
 
 #include <inttypes.h>
 

@@ -1,6 +1,6 @@
 /* Parts of a tensor backwards, or round a ring. */
-#include "kernels/box.h"
-#include "kernels/fit.h"
+#include "kernels/strided_copy.h"
+#include "kernels/shape_rules.h"
 
 #include <inttypes.h>
 #include <string.h>

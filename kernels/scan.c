@@ -1,5 +1,5 @@
 /* Sums and products of all that stands before: Cumsum, Cumprod; and counts: Bincount, Bucketize. */
-#include "kernels/fit.h"
+#include "kernels/shape_rules.h"
 
 #include <inttypes.h>
 #include <string.h>

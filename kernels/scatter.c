@@ -1,6 +1,6 @@
 /* Elements or rows put at indices: into zeros, or into a copy of a tensor. */
-#include "kernels/box.h"
-#include "kernels/fit.h"
+#include "kernels/strided_copy.h"
+#include "kernels/shape_rules.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Rows combined by the number of their segment: sorted numbers, any numbers, or rows picked by index. */
-#include "kernels/fit.h"
+#include "kernels/shape_rules.h"
 
 #include "lib/graph/half.h"
 

@@ -1,5 +1,5 @@
 /* The gradients that TensorFlow makes of sums over segments of picked rows, as ops of their own. */
-#include "kernels/fit.h"
+#include "kernels/shape_rules.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 /* Select, the older of the two: t and e have one shape, and the condition has it too, or is one truth, or one a row. */
-#include "kernels/box.h"
-#include "kernels/fit.h"
+#include "kernels/strided_copy.h"
+#include "kernels/shape_rules.h"
 
 #include <string.h>
 

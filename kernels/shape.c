@@ -1,5 +1,5 @@
 /* What asks for a shape: the answer is an integer tensor, known before the step as far as the shape is. */
-#include "kernels/fit.h"
+#include "kernels/shape_rules.h"
 
 #include <inttypes.h>
 

@@ -1,7 +1,7 @@
 #include "kernels/special.h"
 
 #include "kernels/math.h"
-#include "kernels/wide.h"
+#include "kernels/double_double.h"
 
 #include <stdbool.h>
 

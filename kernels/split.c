@@ -1,7 +1,7 @@
 /* A tensor taken apart along an axis. */
-#include "kernels/adjoint.h"
-#include "kernels/box.h"
-#include "kernels/fit.h"
+#include "kernels/gradient_helpers.h"
+#include "kernels/strided_copy.h"
+#include "kernels/shape_rules.h"
 
 #include <inttypes.h>
 

@@ -1,5 +1,5 @@
 /* Stacks: what TensorFlow's own gradients of loops keep values in. A push and a pop happen in the order of the edges. */
-#include "kernels/held.h"
+#include "kernels/resource.h"
 
 #include <inttypes.h>
 #include <pthread.h>

@@ -1,5 +1,5 @@
 /* Elementwise ops of strings, which have no rows. */
-#include "kernels/rows.h"
+#include "kernels/elementwise_rows.h"
 
 #include <string.h>
 

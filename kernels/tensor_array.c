@@ -1,8 +1,8 @@
 /* Tensor arrays: their making, single elements, and the arrays of their gradients. */
 #include "kernels/tensor_array.h"
 
-#include "kernels/adjoint.h"
-#include "kernels/fit.h"
+#include "kernels/gradient_helpers.h"
+#include "kernels/shape_rules.h"
 #include "kernels/tensor_array_gradient.h"
 
 enum { HANDLE, INDEX, VALUE };

@@ -1,7 +1,7 @@
 #include "kernels/tensor_array_gradient.h"
 
-#include "kernels/adjoint.h"
-#include "kernels/held.h"
+#include "kernels/gradient_helpers.h"
+#include "kernels/resource.h"
 
 #include <string.h>
 

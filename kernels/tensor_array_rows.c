@@ -1,8 +1,8 @@
 /* Many elements of a tensor array at once: as rows of one tensor, or as parts of it. */
 #include "kernels/tensor_array.h"
 
-#include "kernels/box.h"
-#include "kernels/fit.h"
+#include "kernels/strided_copy.h"
+#include "kernels/shape_rules.h"
 #include "kernels/tensor_array_gradient.h"
 
 #include <inttypes.h>

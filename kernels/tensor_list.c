@@ -1,7 +1,7 @@
 /* Lists of tensors: their making, single elements, and what is said of them. */
 #include "kernels/tensor_list.h"
 
-#include "kernels/fit.h"
+#include "kernels/shape_rules.h"
 #include "kernels/tensor_list_gradient.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "kernels/held.h"
+#include "kernels/resource.h"
 
 /*
  * A list of tensors: an immutable value, behind an element of a variant tensor. Lists that grew out of each other share

@@ -1,7 +1,7 @@
 #include "kernels/tensor_list_gradient.h"
 
-#include "kernels/adjoint.h"
-#include "kernels/held.h"
+#include "kernels/gradient_helpers.h"
+#include "kernels/resource.h"
 
 /* The dtype and shape type of the node's elements, for ops that take them as attributes. */
 static struct dfg_attr element_dtype(const struct dfg_gradient *node)

@@ -1,8 +1,8 @@
 /* Lists as parts of one tensor, along its first dimension; and lists of several lists. */
 #include "kernels/tensor_list.h"
 
-#include "kernels/box.h"
-#include "kernels/fit.h"
+#include "kernels/strided_copy.h"
+#include "kernels/shape_rules.h"
 #include "kernels/tensor_list_gradient.h"
 
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 /* Many elements of a list at once: as rows of one tensor, or as parts of it; and lists of lists. */
 #include "kernels/tensor_list.h"
 
-#include "kernels/fit.h"
+#include "kernels/shape_rules.h"
 #include "kernels/tensor_list_gradient.h"
 
 #include <inttypes.h>

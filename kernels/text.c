@@ -1,5 +1,5 @@
 /* Strings: joined, measured, cut, and taken for bytes or records. */
-#include "kernels/fit.h"
+#include "kernels/shape_rules.h"
 #include "kernels/number_text.h"
 
 #include "lib/base/text.h"

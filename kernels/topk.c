@@ -1,5 +1,5 @@
 /* The largest elements of rows, and whether a target is among them. */
-#include "kernels/fit.h"
+#include "kernels/shape_rules.h"
 
 #include <inttypes.h>
 #include <math.h>

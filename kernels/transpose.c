@@ -1,6 +1,6 @@
 /* Transpose, and what turns a permutation or an axis round. */
-#include "kernels/box.h"
-#include "kernels/fit.h"
+#include "kernels/strided_copy.h"
+#include "kernels/shape_rules.h"
 
 #include <inttypes.h>
 

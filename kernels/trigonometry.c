@@ -1,7 +1,7 @@
 #include "kernels/special.h"
 
 #include "kernels/math.h"
-#include "kernels/wide.h"
+#include "kernels/double_double.h"
 
 /* (sin x - x) / x^3 and (cos x - 1 + z / 2) / z^2 where z = x^2, |x| <= pi / 4: 2^-68 and 2^-75. */
 static double sin_series(double z)

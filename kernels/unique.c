@@ -1,6 +1,6 @@
 /* Elements and slices told apart: Unique, UniqueWithCounts, ListDiff; and the places of what is not zero. */
-#include "kernels/box.h"
-#include "kernels/fit.h"
+#include "kernels/strided_copy.h"
+#include "kernels/shape_rules.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Variables: what makes them, reads them and sets them, as refs (Variable, Assign) and as resources (VarHandleOp). */
 #include "kernels/variable.h"
 
-#include "kernels/fit.h"
+#include "kernels/shape_rules.h"
 #include "lib/base/text.h"
 
 #include <string.h>

@@ -5,8 +5,8 @@
  */
 #include "kernels/variable.h"
 
-#include "kernels/box.h"
-#include "kernels/fit.h"
+#include "kernels/strided_copy.h"
+#include "kernels/shape_rules.h"
 #include "lib/pass/grad/grad.h"
 
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 /* Sums and zeros of what variants hold: lists, optionals, and both in each other. */
 #include "kernels/optional.h"
-#include "kernels/rows.h"
+#include "kernels/elementwise_rows.h"
 #include "kernels/tensor_list.h"
 
 #include <inttypes.h>

@@ -20,7 +20,7 @@ struct dfg_event;
 enum dfg_packet_kind {
 	DFG_PACKET_TENSOR,
 	DFG_PACKET_ANSWER,    /* a code, then: 0, what was asked for; else the lines of the error */
-	DFG_PACKET_SETUP,     /* who all are, and how to run: remote/setup.h */
+	DFG_PACKET_SETUP,     /* who all are, and how to run: remote/worker_config.h */
 	DFG_PACKET_PART,      /* a graph, in place of the one before with all its state */
 	DFG_PACKET_PLAN,      /* feeds, fetches and targets -> the plan's number */
 	DFG_PACKET_RUN,       /* step, plan and feeds -> statistics, fetches, events */

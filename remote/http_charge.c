@@ -1,4 +1,4 @@
-#include "remote/http_visitor.h"
+#include "remote/http_connection.h"
 
 /*
  * What a visitor pays for. Every frame of HTTP/2 costs one unit, whatever its type, and whether or not libnghttp2 reports

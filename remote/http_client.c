@@ -1,5 +1,5 @@
 #include "remote/curl.h"
-#include "remote/hub_inside.h"
+#include "remote/http_links_private.h"
 
 #include <arpa/inet.h>
 #include <ctype.h>

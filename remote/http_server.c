@@ -1,5 +1,5 @@
 #define _GNU_SOURCE /* accept4 */
-#include "remote/http_visitor.h"
+#include "remote/http_connection.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

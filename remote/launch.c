@@ -1,7 +1,7 @@
 #define _GNU_SOURCE
 #include "remote/launch.h"
 
-#include "remote/launching.h"
+#include "remote/launch_private.h"
 
 #include <errno.h>
 #include <fcntl.h>

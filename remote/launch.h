@@ -1,6 +1,6 @@
 #pragma once
 
-#include "remote/crew.h"
+#include "remote/coordinator.h"
 #include "remote/hosts.h"
 
 /*

@@ -1,4 +1,4 @@
-#include "remote/launching.h"
+#include "remote/launch_private.h"
 
 #include "formats/json.h"
 #include "lib/base/io.h"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "remote/library.h"
+#include "remote/dynamic_library.h"
 
 #include <libssh/callbacks.h>
 #include <libssh/libssh.h>

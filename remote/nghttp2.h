@@ -1,6 +1,6 @@
 #pragma once
 
-#include "remote/library.h"
+#include "remote/dynamic_library.h"
 
 #include <nghttp2/nghttp2.h>
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "remote/hub.h"
+#include "remote/http_links.h"
 
 /*
  * Links between processes of one host, through memory that both map: a ring of bytes each way. While somebody polls,

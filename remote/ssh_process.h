@@ -2,7 +2,7 @@
 
 #include "lib/base/pool.h"
 #include "remote/ssh.h"
-#include "remote/ssh_inside.h"
+#include "remote/ssh_private.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,4 +1,4 @@
-#include "remote/ssh_inside.h"
+#include "remote/ssh_private.h"
 
 #include "lib/base/text.h"
 #include "lib/base/pool.h"

@@ -1,6 +1,6 @@
 #include "remote/worker.h"
 
-#include "remote/working.h"
+#include "remote/worker_private.h"
 
 struct dfg_err *dfg_worker_new(const struct dfg_worker_options *options, struct dfg_worker **out_worker)
 {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "remote/setup.h"
+#include "remote/worker_config.h"
 
 /*
  * A worker holds one part of a graph and runs its steps as the launcher says. It knows links and no transports: whoever

@@ -1,4 +1,4 @@
-#include "remote/working.h"
+#include "remote/worker_private.h"
 
 #include "lib/pass/verify/verify.h"
 

@@ -73,7 +73,7 @@ struct dfg_cause {
 void dfg_plan_cause(const struct dfg_plan *plan, uint32_t transfer, int64_t iteration, struct dfg_cause *out_cause);
 
 /*
- * Workers that hold the parts of a session's graph and run its steps: remote/crew.h has one. Its functions do what those
+ * Workers that hold the parts of a session's graph and run its steps: remote/coordinator.h has one. Its functions do what those
  * of the session say, by the graph's own numbers; a plan is a number.
  */
 struct dfg_fleet {

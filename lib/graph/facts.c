@@ -1,7 +1,7 @@
 #include "lib/graph/facts.h"
 
 #include "lib/base/mem.h"
-#include "lib/graph/alike.h"
+#include "lib/graph/call_cache.h"
 
 const struct dfg_fact dfg_fact_nothing = {.shape = {.rank = DFG_UNKNOWN}};
 

@@ -16,7 +16,7 @@ extern const struct dfg_fact dfg_fact_nothing;
 
 /*
  * Facts of all outputs of a graph, by node and port. A fact never changes, and facts that say the same are mostly the same
- * pointer, which stays good as long as the arena. Nodes that are alike are worked out once: lib/graph/alike.c.
+ * pointer, which stays good as long as the arena. Nodes that are alike are worked out once: lib/graph/call_cache.c.
  */
 struct dfg_facts {
 	struct dfg_arena *arena;

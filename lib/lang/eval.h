@@ -101,7 +101,7 @@ bool dfg_datum_is_known(const struct dfg_datum *datum);  /* a number, bool or st
 /* Called before recursion over text or regions: an error where the stack has no room for more. */
 DFG_MUST_CHECK struct dfg_err *dfg_eval_room(void);
 
-/* frame.c */
+/* name_scope.c */
 DFG_MUST_CHECK struct dfg_err *dfg_frame_new(
 	struct dfg_eval *eval, struct dfg_frame *outer, struct dfg_frame **out_frame);
 DFG_MUST_CHECK struct dfg_err *dfg_frame_put(
@@ -124,7 +124,7 @@ DFG_MUST_CHECK struct dfg_err *dfg_literal_new(
 DFG_MUST_CHECK struct dfg_err *dfg_literal_cast(
 	struct dfg_eval *eval, const struct dfg_tensor *literal, enum dfg_dtype dtype, struct dfg_datum *out_datum);
 
-/* edge.c: from values to edges */
+/* materialise.c: from values to edges */
 enum dfg_dtype dfg_datum_dtype(struct dfg_eval *eval, const struct dfg_datum *datum); /* DFG_NO_DTYPE: takes any */
 DFG_MUST_CHECK struct dfg_err *dfg_to_edge(
 	struct dfg_eval *eval, const struct dfg_datum *datum, enum dfg_dtype dtype, struct dfg_edge *out_edge);
@@ -168,7 +168,7 @@ DFG_MUST_CHECK struct dfg_err *dfg_op_apply(
 	struct dfg_eval *eval, const struct dfg_op *op, const struct dfg_call_site *site, struct dfg_datum *out_datum);
 DFG_MUST_CHECK struct dfg_err *dfg_op_results(struct dfg_eval *eval, uint32_t node, struct dfg_datum *out_datum);
 
-/* operate.c: operators, members, indices */
+/* operators.c: operators, members, indices */
 DFG_MUST_CHECK struct dfg_err *dfg_eval_binary(
 	struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *tree, struct dfg_datum *out_datum);
 DFG_MUST_CHECK struct dfg_err *dfg_eval_unary(
@@ -208,7 +208,7 @@ DFG_MUST_CHECK struct dfg_err *dfg_eval_order(struct dfg_eval *eval); /* after a
 /* A statement; those that only a program has are in declare.c. */
 typedef struct dfg_err *dfg_statement_fn(struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *tree);
 dfg_statement_fn dfg_eval_input, dfg_eval_output, dfg_eval_target, dfg_eval_import, dfg_eval_const_declaration;
-dfg_statement_fn dfg_eval_cell, dfg_eval_set; /* cell.c */
+dfg_statement_fn dfg_eval_cell, dfg_eval_set; /* variable.c */
 DFG_MUST_CHECK struct dfg_err *dfg_cell_new(
 	struct dfg_eval *eval, const struct dfg_cell *like, const struct dfg_datum *initial, struct dfg_cell **out_cell);
 struct dfg_cell *dfg_cell_find(struct dfg_eval *eval, const char *path);

@@ -25,7 +25,7 @@ struct dfg_counting {
 	uint32_t n_control;
 };
 
-/* count.c */
+/* loop_bounds.c */
 DFG_MUST_CHECK struct dfg_err *dfg_count_limit(
 	struct dfg_eval *eval, struct dfg_counting *counting, const struct dfg_datum *datum);
 DFG_MUST_CHECK struct dfg_err *dfg_count_begin(struct dfg_eval *eval, struct dfg_frame *frame, struct dfg_loop *loop);
@@ -36,7 +36,7 @@ DFG_MUST_CHECK struct dfg_err *dfg_count_bind(
 	struct dfg_eval *eval, struct dfg_loop *loop, struct dfg_frame *names, const struct dfg_tree *reader);
 DFG_MUST_CHECK struct dfg_err *dfg_count_on(struct dfg_eval *eval, struct dfg_loop *loop);
 
-/* rows.c: sequences and yields as TensorArrays */
+/* sequences.c: sequences and yields as TensorArrays */
 struct dfg_yield {
 	struct dfg_yield *next;
 	const struct dfg_tree *tree;

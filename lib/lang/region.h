@@ -110,7 +110,7 @@ DFG_MUST_CHECK struct dfg_err *dfg_region_effect(struct dfg_eval *eval, uint32_t
 DFG_MUST_CHECK struct dfg_err *dfg_region_token(struct dfg_eval *eval, struct dfg_region *region, struct dfg_edge of,
 	const struct dfg_nodes *after, struct dfg_edge *out_edge);
 
-/* view.c: variables in regions */
+/* ssa.c: variables in regions */
 DFG_MUST_CHECK struct dfg_err *dfg_view_value(
 	struct dfg_eval *eval, struct dfg_cell *cell, struct dfg_region *region, struct dfg_edge *out_edge);
 DFG_MUST_CHECK struct dfg_err *dfg_view_write(

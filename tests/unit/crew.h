@@ -5,7 +5,7 @@
 #include "lib/exec/transport/link_memory.h"
 #include "lib/pass/verify/verify.h"
 #include "remote/control.h"
-#include "remote/crew.h"
+#include "remote/coordinator.h"
 #include "remote/worker.h"
 
 #include <pthread.h>

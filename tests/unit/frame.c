@@ -2,8 +2,8 @@
 
 #include "formats/bytes.h"
 #include "remote/crc32c.h"
-#include "remote/inlet.h"
-#include "remote/outlet.h"
+#include "remote/message_decoder.h"
+#include "remote/send_queue.h"
 
 #include <stdlib.h>
 

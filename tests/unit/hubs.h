@@ -1,10 +1,10 @@
 #pragma once
 
-/* Two hubs in one process, with a link between them, and what came by it. For tests of remote/hub.h. */
+/* Two hubs in one process, with a link between them, and what came by it. For tests of remote/http_links.h. */
 #include "tests/unit/test.h"
 
 #include "lib/base/pool.h"
-#include "remote/hub.h"
+#include "remote/http_links.h"
 
 #include <time.h>
 

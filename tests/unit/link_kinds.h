@@ -3,7 +3,7 @@
 #include "tests/unit/inbox.h"
 
 #include "lib/exec/transport/link_memory.h"
-#include "remote/hub.h"
+#include "remote/http_links.h"
 #include "remote/shm.h"
 
 /* The kinds of link that can make two ends in one process. A new kind is a function that does, and a row. */

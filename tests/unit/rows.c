@@ -1,6 +1,6 @@
 #include "tests/unit/test.h"
 
-#include "remote/rows.h"
+#include "remote/batch_rows.h"
 
 /* Rows that stand for a batch: what a worker makes of them, and what it does not take on trust. */
 enum { SAMPLES = 4 };

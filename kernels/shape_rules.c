@@ -1,4 +1,4 @@
-#include "kernels/fit.h"
+#include "kernels/shape_rules.h"
 
 #include <inttypes.h>
 

@@ -1,4 +1,4 @@
-#include "lib/graph/alike.h"
+#include "lib/graph/call_cache.h"
 
 #include "lib/base/mem.h"
 #include "lib/graph/facts.h"

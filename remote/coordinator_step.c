@@ -1,8 +1,8 @@
-#include "remote/crewing.h"
+#include "remote/coordinator_private.h"
 
 #include "formats/encode.h"
 #include "formats/pbtxt.h"
-#include "remote/rows.h"
+#include "remote/batch_rows.h"
 
 #include <string.h>
 

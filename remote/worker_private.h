@@ -4,7 +4,7 @@
 #include "lib/base/pool.h"
 #include "lib/exec/transport/rendezvous.h"
 #include "lib/graph/facts.h"
-#include "remote/rows.h"
+#include "remote/batch_rows.h"
 #include "remote/worker.h"
 
 /* Inside of a worker: worker.c has the links and the requests, worker_part.c the part and its steps. */

@@ -1,4 +1,4 @@
-#include "kernels/box.h"
+#include "kernels/strided_copy.h"
 
 #include "lib/exec/state/state.h"
 

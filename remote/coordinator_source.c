@@ -1,4 +1,4 @@
-#include "remote/crewing.h"
+#include "remote/coordinator_private.h"
 
 uint32_t dfg_crew_home(const struct dfg_crew *crew, uint32_t node)
 {

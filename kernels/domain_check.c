@@ -1,4 +1,4 @@
-#include "kernels/rows.h"
+#include "kernels/elementwise_rows.h"
 
 /* The first element of an integer tensor that is refused, or -1. */
 #define FIND(NAME, name, type, number, what, test)                    \

@@ -1,4 +1,4 @@
-#include "remote/library.h"
+#include "remote/dynamic_library.h"
 
 #include <dlfcn.h>
 #include <pthread.h>

@@ -1,4 +1,4 @@
-#include "remote/outlet.h"
+#include "remote/send_queue.h"
 
 #include "formats/bytes.h"
 #include "remote/crc32c.h"

@@ -1,7 +1,7 @@
 /* Objects behind handles, and the tensors that they hold. */
-#include "kernels/held.h"
+#include "kernels/resource.h"
 
-#include "kernels/box.h"
+#include "kernels/strided_copy.h"
 #include "kernels/variable.h"
 #include "lib/exec/state/buffer_pool.h"
 

@@ -1,6 +1,6 @@
 /* Blocks of pixels as channels or as a batch, and back. */
-#include "kernels/box.h"
-#include "kernels/fit.h"
+#include "kernels/strided_copy.h"
+#include "kernels/shape_rules.h"
 
 #include <inttypes.h>
 #include <string.h>

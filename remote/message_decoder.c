@@ -1,4 +1,4 @@
-#include "remote/inlet.h"
+#include "remote/message_decoder.h"
 
 #include "formats/bytes.h"
 #include "remote/crc32c.h"

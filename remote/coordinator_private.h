@@ -1,9 +1,9 @@
 #pragma once
 
 #include "lib/base/pool.h"
-#include "remote/crew.h"
+#include "remote/coordinator.h"
 
-/* Inside of a crew: crew.c has workers, questions and answers, crew_plan.c what each does for a step, crew_step.c the rest. */
+/* Inside of a crew: coordinator.c has workers, questions and answers, coordinator_plan.c what each does for a step, coordinator_step.c the rest. */
 struct place {
 	uint32_t worker, node;
 };

@@ -1,6 +1,6 @@
-#include "remote/hub.h"
+#include "remote/http_links.h"
 
-#include "remote/hub_inside.h"
+#include "remote/http_links_private.h"
 
 #include <errno.h>
 #include <signal.h>

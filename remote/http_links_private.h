@@ -2,9 +2,9 @@
 
 /* What the files of the hub share. Nobody else includes this. */
 #include "lib/base/pool.h"
-#include "remote/hub.h"
-#include "remote/inlet.h"
-#include "remote/outlet.h"
+#include "remote/http_links.h"
+#include "remote/message_decoder.h"
+#include "remote/send_queue.h"
 
 #include <stdatomic.h>
 
@@ -99,7 +99,7 @@ enum { DFG_ABOUT_VISITOR, DFG_ABOUT_LISTENER, DFG_ABOUT_WAKE, DFG_ABOUT_CLIENT, 
 
 uint64_t dfg_about_now_ns(void); /* some milliseconds late, and cheap */
 
-/* hub.c; io is held, but for the first. */
+/* http_links.c; io is held, but for the first. */
 bool dfg_hub_try_send(struct dfg_hub *hub); /* takes io where it is free, and writes what there is */
 void dfg_hub_unlock(struct dfg_hub *hub);
 void dfg_hub_wake(struct dfg_hub *hub);
@@ -107,7 +107,7 @@ bool dfg_hub_drive(struct dfg_hub *hub);                                      /*
 void dfg_hub_arrives(struct dfg_hub_link *link, struct dfg_message *message); /* takes the tensor */
 void dfg_hub_forget(struct dfg_hub *hub, const struct dfg_hub_link *link);    /* what arrived of it */
 
-/* hub_link.c; io is held, but for the first. */
+/* http_link.c; io is held, but for the first. */
 void dfg_exchange_has_to_say(struct dfg_exchange *exchange);
 void dfg_exchange_stands(struct dfg_exchange *exchange);
 /* false: the exchange is broken */

@@ -1,4 +1,4 @@
-#include "remote/crewing.h"
+#include "remote/coordinator_private.h"
 
 /*
  * What each worker must do for a step: what its own fetches and targets need, as a session of its part would select it,

@@ -1,7 +1,7 @@
-#include "remote/crew.h"
+#include "remote/coordinator.h"
 
 #include "lib/exec/transport/rendezvous.h"
-#include "remote/crewing.h"
+#include "remote/coordinator_private.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "remote/rows.h"
+#include "remote/batch_rows.h"
 
 #include "formats/samples.h"
 

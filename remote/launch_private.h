@@ -1,7 +1,7 @@
 #pragma once
 
 #include "lib/base/pool.h"
-#include "remote/hub.h"
+#include "remote/http_links.h"
 #include "remote/launch.h"
 #include "remote/process.h"
 #include "remote/shm.h"

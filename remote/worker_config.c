@@ -1,4 +1,4 @@
-#include "remote/setup.h"
+#include "remote/worker_config.h"
 
 #include "lib/base/arena.h"
 

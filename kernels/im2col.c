@@ -1,4 +1,4 @@
-#include "kernels/patches.h"
+#include "kernels/im2col.h"
 
 #include "lib/base/vector.h"
 

@@ -1,4 +1,4 @@
-#include "remote/crewing.h"
+#include "remote/coordinator_private.h"
 
 #include <stdio.h>
 #include <string.h>

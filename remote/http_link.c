@@ -1,4 +1,4 @@
-#include "remote/hub_inside.h"
+#include "remote/http_links_private.h"
 
 #include <errno.h>
 #include <string.h>

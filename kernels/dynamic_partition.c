@@ -1,7 +1,7 @@
 /* Rows dealt out to several tensors, and brought together again. */
-#include "kernels/adjoint.h"
-#include "kernels/box.h"
-#include "kernels/fit.h"
+#include "kernels/gradient_helpers.h"
+#include "kernels/strided_copy.h"
+#include "kernels/shape_rules.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 #pragma once
 
-/* What http_server.c and http_visitor.c share. */
-#include "remote/hub_inside.h"
+/* What http_server.c and http_connection.c share. */
+#include "remote/http_links_private.h"
 #include "remote/nghttp2.h"
 #include "remote/tls.h"
 

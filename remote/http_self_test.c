@@ -1,5 +1,5 @@
 #include "lib/base/pool.h"
-#include "remote/hub_inside.h"
+#include "remote/http_links_private.h"
 #include "remote/nghttp2.h"
 
 #include <stdio.h>

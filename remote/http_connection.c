@@ -1,4 +1,4 @@
-#include "remote/http_visitor.h"
+#include "remote/http_connection.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 #include "kernels/apply.h"
 
-#include "kernels/fit.h"
+#include "kernels/shape_rules.h"
 #include "lib/graph/half.h"
 
 #include <inttypes.h>

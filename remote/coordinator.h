@@ -2,7 +2,7 @@
 
 #include "lib/exec/session.h"
 #include "lib/pass/partition/partition.h"
-#include "remote/setup.h"
+#include "remote/worker_config.h"
 
 /*
  * The workers of a run, as the launcher sees them. It gives each its part of a graph, works out what each must do for a
