@@ -141,6 +141,18 @@ const struct dfg_op dfg_op_Identity = {
 	.run = identity_run,
 };
 
+/* Values are never changed in place here while somebody holds them, so the copy need not be one; TensorFlow's must. */
+const struct dfg_op dfg_op_DeepCopy = {
+	.name = "DeepCopy",
+	.doc = "x as it is now, whatever is written to the variable that it was read from",
+	.sig = "<T: type>(x: T) -> (y: T)",
+	.flags = DFG_ANY_RANK | DFG_VIEW | DFG_STATEFUL,
+	.shape = same,
+	.known = same_known,
+	.gradient = "dx = dy",
+	.run = identity_run,
+};
+
 /* The executor hands the reference on; its value is what it is when it is read. */
 const struct dfg_op dfg_op_RefIdentity = {
 	.name = "RefIdentity",

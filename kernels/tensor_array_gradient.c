@@ -2,6 +2,7 @@
 
 #include "kernels/gradient_helpers.h"
 #include "kernels/resource.h"
+#include "lib/graph/liveness.h"
 
 #include <string.h>
 
@@ -14,13 +15,36 @@ static struct dfg_err *make(struct dfg_gradient *node, const char *op, const str
 	return dfg_gradient_op(node, op, in, n_in, attr, n_attr, out_edge);
 }
 
+/*
+ * From a gradient array to the array whose gradients it holds. TensorFlow makes gradient arrays of forward arrays only, so
+ * the gradients of a gradient array's elements are kept in one more gradient array of the forward array, which has the same
+ * elements; its source is both sources, the outer one first.
+ */
+static struct dfg_err *forward_array(struct dfg_gradient *node, struct dfg_edge *handle, const char **source)
+{
+	struct dfg_graph *graph = node->builder->graph;
+	for (;;) {
+		struct dfg_edge from = dfg_live_source(graph, *handle);
+		const struct dfg_node *made_by = &graph->node[from.node];
+		const struct dfg_attr *outer = dfg_node_attr(made_by, "source");
+		if (from.port || strcmp(made_by->op_name, "TensorArrayGradV3") || !outer || outer->kind != DFG_ATTR_STRING)
+			return NULL;
+		*source = dfg_arena_print(graph->arena, "%.*s/%s", (int)outer->value.s.length, outer->value.s.s, *source);
+		if (!*source)
+			return DFG_ERR(DFG_MEMORY, "no memory for the name of a gradient array");
+		*handle = made_by->in[HANDLE];
+	}
+}
+
 /* The gradient array of the node's, made after the flow. */
 static struct dfg_err *array_of(struct dfg_gradient *node, struct dfg_edge flow, struct dfg_edge *out_handle)
 {
+	struct dfg_edge handle = node->in[HANDLE];
 	const char *source;
 	DFG_TRY(dfg_gradient_source(node, &source));
+	DFG_TRY(forward_array(node, &handle, &source));
 	const struct dfg_attr attr = DFG_ATTR_S("source", source);
-	return make(node, "TensorArrayGradV3", (struct dfg_edge[]){node->in[HANDLE], flow}, 2, &attr, 1, out_handle);
+	return make(node, "TensorArrayGradV3", (struct dfg_edge[]){handle, flow}, 2, &attr, 1, out_handle);
 }
 
 /* Of what reads: op(gradient array, in[1], dvalue, flow) writes the cotangent. */

@@ -2,3 +2,4 @@
 python3 "$ROOT/tests/tensorflow/compare.py"
 python3 "$ROOT/tests/tensorflow/programs.py" "$ROOT"/tests/programs/*.dfg $(grep -l '^#: ' "$ROOT"/examples/*.dfg)
 python3 "$ROOT/tests/tensorflow/gradients.py"
+python3 "$ROOT/tests/tensorflow/references.py"

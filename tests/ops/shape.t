@@ -33,4 +33,5 @@ Squeeze([[1, 2]], squeeze_dims = [2])                       : axis 2 is out of r
 EnsureShape([[1, 2]], shape = [1, 2])                       = [[1, 2]]
 EnsureShape([[1, 2]], shape = [2, 2])                       : shape [1,2] is not the [2,2] asked for
 StopGradient([1, 2])                                        = [1, 2]
+DeepCopy([1, 2])                                            = [1, 2]
 PreventGradient([1, 2], message = "no")                     = [1, 2]

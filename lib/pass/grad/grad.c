@@ -197,13 +197,22 @@ static struct dfg_err *gather(struct dfg_sweep *s, struct dfg_gradient *node)
 	return NULL;
 }
 
-static bool is_source(const struct dfg_sweep *s, const char *name)
+/* Whether some part of the source between slashes is the name: higher derivatives join the sources of lower ones. */
+static bool has_part(struct dfg_string source, const char *name)
 {
 	size_t length = strlen(name);
+	for (size_t i = 0; i + length <= source.length; i++)
+		if ((!i || source.s[i - 1] == '/') && (i + length == source.length || source.s[i + length] == '/') &&
+			!memcmp(source.s + i, name, length))
+			return true;
+	return false;
+}
+
+static bool is_source(const struct dfg_sweep *s, const char *name)
+{
 	for (uint32_t n = 0; n < s->count; n++) {
 		const struct dfg_attr *attr = dfg_node_attr(&s->builder->graph->node[n], "source");
-		if (attr && attr->kind == DFG_ATTR_STRING && attr->value.s.length == length &&
-			!memcmp(attr->value.s.s, name, length))
+		if (attr && attr->kind == DFG_ATTR_STRING && has_part(attr->value.s, name))
 			return true;
 	}
 	return false;

@@ -6,6 +6,7 @@
 #include "lib/graph/cycle.h"
 #include "lib/pass/grad/gradient_frames.h"
 #include "lib/graph/loop_shapes.h"
+#include "lib/pass/rewrite/tensorflow_private.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -371,19 +372,6 @@ static struct dfg_err *rewrite_load(struct rewriting *r, uint32_t load)
 		&r->instead[load]);
 }
 
-static struct dfg_err *refuse_others(const struct dfg_graph *graph)
-{
-	for (uint32_t n = 0; n < graph->count; n++) {
-		const struct dfg_node *node = &graph->node[n];
-		enum dfg_role role = dfg_node_role(node);
-		if (role != DFG_SAVE && role != DFG_LOAD &&
-			(!strncmp(node->op_name, "Dfg>", 4) || !strncmp(node->op_name, "Onnx>", 5)))
-			return DFG_ERR(
-				DFG_DATA, "node '%.200s' (%.100s): TensorFlow has no op that does this", node->name, node->op_name);
-	}
-	return NULL;
-}
-
 /* Follows from a Load of what was loaded, and so on, to what is there in the end. */
 static struct dfg_edge replaced(const struct rewriting *r, struct dfg_edge edge)
 {
@@ -538,8 +526,10 @@ static uint32_t count_stores(const struct dfg_graph *graph)
 
 static struct dfg_err *rewrite(struct rewriting *r, struct dfg_keep *keep, uint32_t stores)
 {
-	bool any;
+	bool any, copied;
 	DFG_TRY(part_doubles(r, &any));
+	DFG_TRY(dfg_tensorflow_copy_reads(r->graph, r->scratch, &copied));
+	any |= copied;
 	r->count = r->graph->count;
 	if (!any && !stores)
 		return NULL;
@@ -557,7 +547,7 @@ struct dfg_err *dfg_tensorflow(
 {
 	struct rewriting r = {.graph = graph, .scratch = scratch, .count = graph->count};
 	uint32_t stores = count_stores(graph);
-	DFG_TRY(refuse_others(graph));
+	DFG_TRY(dfg_tensorflow_refuse(graph));
 	struct dfg_err *err = rewrite(&r, keep, stores);
 	dfg_mirror_release(&r.mirror);
 	dfg_builder_release(&r.builder);

@@ -1,0 +1,51 @@
+/* tensorflow_refuse. Needs: a graph that verify accepts. Gives: an error where no rewriting lets TensorFlow run it. */
+#include "lib/pass/rewrite/tensorflow_private.h"
+
+#include "lib/graph/liveness.h"
+
+#include <string.h>
+
+static bool makes_gradient_array(const struct dfg_node *node)
+{
+	return !strcmp(node->op_name, "TensorArrayGradV3") || !strcmp(node->op_name, "TensorArrayGradWithShape");
+}
+
+/* The output that a handle comes from, through branches, into loops, and out of them by Save and Load. */
+static struct dfg_edge handle_source(const struct dfg_graph *graph, struct dfg_edge edge)
+{
+	for (;;) {
+		edge = dfg_live_source(graph, edge);
+		const struct dfg_node *node = &graph->node[edge.node];
+		if (dfg_node_role(node) != DFG_LOAD)
+			return edge;
+		edge = graph->node[node->in[0].node].in[0];
+	}
+}
+
+/* In TensorFlow only a forward array has gradient arrays. kernels/tensor_array_gradient.c makes no others. */
+static struct dfg_err *refuse_gradient_of_gradient(const struct dfg_graph *graph, const struct dfg_node *node)
+{
+	if (!makes_gradient_array(node))
+		return NULL;
+	const struct dfg_node *array = &graph->node[handle_source(graph, node->in[0]).node];
+	if (!makes_gradient_array(array))
+		return NULL;
+	return DFG_ERR(DFG_DATA,
+		"node '%.200s' (%.100s): TensorFlow has no gradient array of a gradient array, which '%.200s' is; make the "
+		"derivatives again from the graph that they are of",
+		node->name, node->op_name, array->name);
+}
+
+struct dfg_err *dfg_tensorflow_refuse(const struct dfg_graph *graph)
+{
+	for (uint32_t n = 0; n < graph->count; n++) {
+		const struct dfg_node *node = &graph->node[n];
+		enum dfg_role role = dfg_node_role(node);
+		if (role != DFG_SAVE && role != DFG_LOAD &&
+			(!strncmp(node->op_name, "Dfg>", 4) || !strncmp(node->op_name, "Onnx>", 5)))
+			return DFG_ERR(
+				DFG_DATA, "node '%.200s' (%.100s): TensorFlow has no op that does this", node->name, node->op_name);
+		DFG_TRY(refuse_gradient_of_gradient(graph, node));
+	}
+	return NULL;
+}

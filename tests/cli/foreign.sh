@@ -1,0 +1,70 @@
+# Graphs as TensorFlow's users have them: reference variables, sessions' devices, their own initialisers, strange ops.
+. "$ROOT/tests/cli/kit"
+node() { # NAME OP INPUTS [ATTRIBUTES]
+	echo "node { name: \"$1\" op: \"$2\""
+	for input in $3; do echo "input: \"$input\""; done
+	echo "${4:-} }"
+}
+T='attr { key: "T" value { type: DT_FLOAT } }'
+f32='attr { key: "dtype" value { type: DT_FLOAT } }'
+scalar='attr { key: "shape" value { shape {} } }'
+const() { # NAME VALUE
+	node "$1" Const '' "$f32 attr { key: \"value\" value { tensor { dtype: DT_FLOAT tensor_shape {} float_val: $2 } } }"
+}
+input_of() { # GRAPH.pbtxt NODE: its op and inputs, one a line
+	awk -v want="  name: \"$2\"" '$0 == "node {" {text = ""} {text = text $0 "\n"} $0 == want {found = 1} $0 == "}" && found {print text; exit}' "$1" |
+		sed -n 's/^  op: "\(.*\)"/\1/p; s/^  input: "\(.*\)"/\1/p'
+}
+
+# 3. TensorFlow updates a reference variable in place, under those who still read it: each read that an update waits for
+# is a copy there, also where the reader is not an Identity. A variable that no step updates is read as it is.
+{
+	const three 3
+	const one 1
+	node x Placeholder '' "$f32 $scalar"
+	node w VariableV2 '' "$f32 $scalar"
+	node w/Assign Assign 'w three' "$T"
+	node w/read Identity w "$T"
+	node v VariableV2 '' "$f32 $scalar"
+	node v/Assign Assign 'v one' "$T"
+	node v/read Identity v "$T"
+	node wx Mul 'w/read x' "$T"
+	node direct Mul 'w wx ^one' "$T"
+	node loss Mul 'direct v/read' "$T"
+} >reference.pbtxt
+status 0 "$DFG" grad reference.pbtxt --loss loss --optimizer 'sgd(lr=0.5)' --wrt w -o step.pb
+status 0 "$DFG" opt --passes tensorflow step.pb -o step.pbtxt
+input_of step.pbtxt w/read >node
+echo DeepCopy w | tr ' ' '\n' | cmp - node
+input_of step.pbtxt v/read >node
+echo Identity v | tr ' ' '\n' | cmp - node
+input_of step.pbtxt direct >node
+echo Mul direct/copy wx ^one | tr ' ' '\n' | cmp - node
+input_of step.pbtxt direct/copy >node
+echo DeepCopy w ^wx ^one | tr ' ' '\n' | cmp - node
+input_of step.pbtxt train/w/update >node
+has node ^w/read
+has node ^direct
+status 0 "$DFG" check step.pbtxt
+
+# 3. No derivative asks for the gradient array of a gradient array, which TensorFlow has not; a file that does is refused.
+cat >yields.dfg <<'P'
+input x: f32[3]
+cubes = loop for v in x { yield v * v * v }
+output y = sum(cubes * cubes)
+output second = grad(sum(grad(y, x)), x)
+P
+status 0 "$DFG" build yields.dfg -o yields.pb
+status 0 "$DFG" opt --passes tensorflow yields.pb -o no.pb
+i32='attr { key: "dtype" value { type: DT_INT32 } }'
+array_gradient() { # NAME ARRAY SOURCE
+	node "$1" TensorArrayGradV3 "$2 $2:1" "attr { key: \"source\" value { s: \"$3\" } }"
+}
+{
+	node size Const '' "$i32 attr { key: \"value\" value { tensor { dtype: DT_INT32 tensor_shape {} int_val: 2 } } }"
+	node array TensorArrayV3 size "$f32"
+	array_gradient first array a
+	array_gradient second first b
+} >chain.pbtxt
+status 65 "$DFG" opt --passes tensorflow chain.pbtxt -o no.pb
+has err "node 'second' (TensorArrayGradV3): TensorFlow has no gradient array of a gradient array, which 'first' is"
