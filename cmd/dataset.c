@@ -16,14 +16,15 @@ static struct dfg_err *check_type(const struct dfg_model *model, const struct df
 		return DFG_ERR(DFG_DATA, "%s is one value, not a list of samples", input->file);
 	sample.dim[0] = DFG_UNKNOWN;
 	if (fact->dtype != input->all.dtype || !dfg_shape_fits(&sample, &fact->shape))
-		return DFG_ERR(DFG_DATA, "%s holds samples of %s, but '%s' is %s", input->file,
-			dfg_type_words(input->all.dtype, &sample).s, input->name, dfg_type_words(fact->dtype, &fact->shape).s);
+		return DFG_ERR(DFG_DATA, "%s holds samples of %s, but '%s' is %s%s%s", input->file,
+			dfg_type_words(input->all.dtype, &sample).s, input->name, dfg_type_words(fact->dtype, &fact->shape).s,
+			input->unfit ? ": " : "", input->unfit ? input->unfit->text : "");
 	return NULL;
 }
 
 /* "beta:@FILE": what stands before the first ":@" is the host, as no name of one holds an '@'. */
-static struct dfg_err *open_elsewhere(
-	struct dfg_model *model, const struct dfg_distributed *distributed, struct dfg_dataset_input *input)
+static struct dfg_err *open_elsewhere(struct dfg_model *model, const struct dfg_distributed *distributed,
+	const struct dfg_array_input *wanted, struct dfg_dataset_input *input)
 {
 	const char *at = strstr(input->file, ":@");
 	const char *host = dfg_arena_copy(&model->arena, input->file, (size_t)(at - input->file));
@@ -32,7 +33,7 @@ static struct dfg_err *open_elsewhere(
 		return DFG_ERR(DFG_MEMORY, "out of memory");
 	if (!distributed)
 		return DFG_ERR(DFG_USAGE, "'%s': the graph runs here, and on no '%s'", input->file, host);
-	DFG_TRY(dfg_distributed_source(distributed, input->name, input->edge.node, host, at + 2, &source));
+	DFG_TRY(dfg_distributed_source(distributed, input->name, input->edge.node, host, at + 2, wanted, &source));
 	input->all = source.all;
 	input->elsewhere = true;
 	input->source = source.number;
@@ -52,7 +53,10 @@ static struct dfg_err *open_input(struct dfg_model *model, const struct dfg_dist
 	if (!input->name)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
 	DFG_TRY(dfg_model_tensor(model, input->name, &input->edge));
-	DFG_TRY(here ? dfg_array_read_one(input->file, &input->all) : open_elsewhere(model, distributed, input));
+	const struct dfg_fact *fact = dfg_model_fact(model, input->edge);
+	const struct dfg_array_input wanted = {fact->dtype, fact->shape};
+	DFG_TRY(here ? dfg_array_read_for(input->file, &wanted, false, &input->all, &input->unfit)
+				 : open_elsewhere(model, distributed, &wanted, input));
 	return check_type(model, input);
 }
 
@@ -99,10 +103,16 @@ struct dfg_err *dfg_dataset_open(struct dfg_model *model, const struct dfg_distr
 	return err;
 }
 
+static void release_input(struct dfg_dataset_input *input)
+{
+	dfg_tensor_release(&input->all);
+	dfg_err_free(input->unfit);
+}
+
 void dfg_dataset_release(struct dfg_dataset *dataset)
 {
 	for (uint32_t i = 0; i < dataset->count; i++)
-		dfg_tensor_release(&dataset->input[i].all);
+		release_input(&dataset->input[i]);
 	dfg_free(dataset->order);
 	*dataset = (struct dfg_dataset){0};
 }

@@ -9,6 +9,7 @@ struct dfg_dataset {
 		const char *name, *file; /* of NAME=@FILE; HOST:@FILE of a file elsewhere */
 		struct dfg_edge edge;
 		struct dfg_tensor all; /* its type alone where it is elsewhere */
+		struct dfg_err *unfit; /* why numbers of csv are not of the input's dtype; NULL */
 		bool elsewhere;
 		uint32_t source; /* its number there */
 	} * input;

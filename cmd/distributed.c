@@ -179,7 +179,7 @@ struct dfg_err *dfg_distributed_load(struct dfg_distributed *distributed, struct
 }
 
 struct dfg_err *dfg_distributed_source(const struct dfg_distributed *distributed, const char *name, uint32_t node,
-	const char *host, const char *file, struct dfg_crew_source *out_source)
+	const char *host, const char *file, const struct dfg_array_input *input, struct dfg_crew_source *out_source)
 {
 	struct dfg_crew *crew = dfg_launch_crew(distributed->launch);
 	const struct dfg_worker_host *at = &distributed->hosts.worker[dfg_crew_home(crew, node)];
@@ -188,7 +188,7 @@ struct dfg_err *dfg_distributed_source(const struct dfg_distributed *distributed
 	if (strcmp(at->name, host) && strcmp(at->label, host))
 		return DFG_ERR(DFG_DATA, "'%s' stands on %s, where the data of %s is not: --place '%s=w%u' puts it there", name,
 			at->name, host, name, asked);
-	return dfg_crew_open(crew, node, file, out_source);
+	return dfg_crew_open(crew, node, file, input, out_source);
 }
 
 static void print_pairs(const struct dfg_distributed *distributed, bool bytes, struct dfg_json_out *json)

@@ -51,7 +51,8 @@ DFG_MUST_CHECK struct dfg_err *dfg_distributed_load(struct dfg_distributed *dist
 
 /* A file that the worker reads on which the node stands; DFG_DATA where that is none of `host`'s. */
 DFG_MUST_CHECK struct dfg_err *dfg_distributed_source(const struct dfg_distributed *distributed, const char *name,
-	uint32_t node, const char *host, const char *file, struct dfg_crew_source *out_source);
+	uint32_t node, const char *host, const char *file, const struct dfg_array_input *input,
+	struct dfg_crew_source *out_source);
 
 /* Messages, bytes and waits of the last step, from worker to worker; NULL where nothing is distributed. */
 struct dfg_json_out;

@@ -274,12 +274,26 @@ static bool is_typed(const char *text, const struct dfg_fact *fact, const char *
 	return type ? fact->dtype != DFG_STRING || dtype == DFG_STRING : *out_how && fact->dtype != DFG_STRING;
 }
 
+/* What does not fit for another reason than the numbers of a csv file is found when it is fed. */
+static struct dfg_err *read_file(const char *spec, const struct dfg_fact *fact, struct dfg_tensor *out_tensor)
+{
+	const struct dfg_array_input input = {fact->dtype, fact->shape};
+	struct dfg_err *unfit;
+	DFG_TRY(dfg_array_read_for(spec, &input, false, out_tensor, &unfit));
+	if (unfit) {
+		unfit = dfg_err_note(unfit, "%s is %s, and the tensor is %s", spec,
+			dfg_type_words(out_tensor->dtype, &out_tensor->shape).s, dfg_type_words(fact->dtype, &fact->shape).s);
+		dfg_tensor_release(out_tensor);
+	}
+	return unfit;
+}
+
 struct dfg_err *dfg_feed_value(const char *text, const struct dfg_fact *fact, struct dfg_tensor *out_tensor)
 {
 	const char *how, *rest;
 	*out_tensor = (struct dfg_tensor){0};
 	if (*text == '@')
-		return dfg_array_read_one(text + 1, out_tensor);
+		return read_file(text + 1, fact, out_tensor);
 	if (is_typed(text, fact, &how, &rest))
 		return typed(how, rest, out_tensor);
 	if (dfg_dtype_is_handle(fact->dtype))

@@ -67,7 +67,7 @@ static struct dfg_err *try_outputs(void)
 struct dfg_err *dfg_run_check_outputs(const char *graph)
 {
 	const struct dfg_array_codec *codec = O.save ? dfg_array_codec_of(O.save, NULL) : NULL;
-	if (O.save && (!codec || !codec->many))
+	if (O.save && (!codec || !codec->many || codec == &dfg_csv))
 		return DFG_ERR(DFG_USAGE, "--save %s: variables go to a .safetensors or .npz file", O.save);
 	DFG_TRY(check_stdout());
 	DFG_TRY(check_files(graph));

@@ -279,7 +279,8 @@ static void split(char *spec, char **out_key)
 	*out_key = open + 1;
 }
 
-static struct dfg_err *read_one(const char *path, const char *key, struct dfg_tensor *out_tensor)
+/* *out_fits: its numbers may take another dtype. */
+static struct dfg_err *read_one(const char *path, char *key, struct dfg_tensor *out_tensor, bool *out_fits)
 {
 	struct dfg_buffer *file;
 	struct dfg_arrays arrays = {0};
@@ -288,8 +289,9 @@ static struct dfg_err *read_one(const char *path, const char *key, struct dfg_te
 	DFG_TRY(open_file(path, &file, &codec));
 	struct dfg_blob blob = {file->data, file->room, false};
 	struct dfg_err *err;
-	if (codec == &dfg_csv && key) {
-		err = dfg_csv_column(&blob, key, out_tensor);
+	*out_fits = codec == &dfg_csv;
+	if (codec == &dfg_csv) {
+		err = dfg_csv_read(&blob, key, out_tensor);
 	} else {
 		err = read_arrays(file, codec, &arrays);
 		if (!err)
@@ -313,7 +315,7 @@ static struct dfg_err *check_regular(const char *path)
 	return DFG_ERR(DFG_NO_INPUT, "%s: is no regular file", path);
 }
 
-static struct dfg_err *read_spec(const char *spec, bool regular, struct dfg_tensor *out_tensor)
+static struct dfg_err *read_spec(const char *spec, bool regular, struct dfg_tensor *out_tensor, bool *out_fits)
 {
 	char *path = dfg_zeros(strlen(spec) + 1, 1), *key;
 	*out_tensor = (struct dfg_tensor){0};
@@ -323,17 +325,34 @@ static struct dfg_err *read_spec(const char *spec, bool regular, struct dfg_tens
 	split(path, &key);
 	struct dfg_err *err = regular ? check_regular(path) : NULL;
 	if (!err)
-		err = read_one(path, key, out_tensor);
+		err = read_one(path, key, out_tensor, out_fits);
 	dfg_free(path);
 	return err;
 }
 
 struct dfg_err *dfg_array_read_one(const char *spec, struct dfg_tensor *out_tensor)
 {
-	return read_spec(spec, false, out_tensor);
+	bool fits;
+	return read_spec(spec, false, out_tensor, &fits);
 }
 
-struct dfg_err *dfg_array_read_regular(const char *spec, struct dfg_tensor *out_tensor)
+struct dfg_err *dfg_array_read_for(const char *spec, const struct dfg_array_input *input, bool regular,
+	struct dfg_tensor *out_tensor, struct dfg_err **out_unfit)
 {
-	return read_spec(spec, true, out_tensor);
+	bool fits;
+	struct dfg_err *unfit = NULL;
+	if (out_unfit)
+		*out_unfit = NULL;
+	DFG_TRY(read_spec(spec, regular, out_tensor, &fits));
+	if (fits && input->dtype)
+		unfit = dfg_csv_fit(out_tensor, input->dtype, &input->shape);
+	if (unfit && unfit->code != DFG_DATA) {
+		dfg_tensor_release(out_tensor);
+		return unfit;
+	}
+	if (out_unfit)
+		*out_unfit = unfit;
+	else
+		dfg_err_free(unfit);
+	return NULL;
 }

@@ -56,5 +56,13 @@ DFG_MUST_CHECK struct dfg_err *dfg_arrays_check_path(const char *path, const cha
 /* "FILE" or "FILE[key]": the one array meant; DFG_DATA with the nearest key where it is not there or not the only one. */
 DFG_MUST_CHECK struct dfg_err *dfg_array_read_one(const char *spec, struct dfg_tensor *out_tensor);
 
-/* The same of a regular file only: nothing that would be waited for. */
-DFG_MUST_CHECK struct dfg_err *dfg_array_read_regular(const char *spec, struct dfg_tensor *out_tensor);
+/*
+ * The same for an input of that dtype and shape: the numbers of csv take its dtype, as dfg_csv_fit() says; where they cannot,
+ * *out_unfit (if not NULL) says why. With `regular`, of a regular file only: nothing that would be waited for.
+ */
+struct dfg_array_input {
+	enum dfg_dtype dtype; /* DFG_NO_DTYPE: not known */
+	struct dfg_shape shape;
+};
+DFG_MUST_CHECK struct dfg_err *dfg_array_read_for(const char *spec, const struct dfg_array_input *input, bool regular,
+	struct dfg_tensor *out_tensor, struct dfg_err **out_unfit);

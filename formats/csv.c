@@ -1,272 +1,289 @@
 #include "formats/csv.h"
 
+#include "formats/csv_table.h"
+#include "lib/base/map.h"
 #include "lib/base/text.h"
 
-#include <errno.h>
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct cell {
-	const char *s; /* without its quotes; a quote inside stands twice */
-	size_t length;
-	bool quoted;
+enum {
+	SHOWN = 40,
+	ARRAYS_MOST = 1 << 16, /* of a table with text: an array takes more room than a column */
 };
 
-struct scan {
-	const char *at, *end;
-	size_t line;
+static struct dfg_err *no_memory(void)
+{
+	return DFG_ERR(DFG_MEMORY, "out of memory");
+}
+
+/* Columns of a table, in the order asked for; one may be there twice. */
+struct choice {
+	size_t *column, n, room;
+	bool matrix; /* a list was asked for, though it may have one item */
 };
 
-static void skip_empty_lines(struct scan *scan)
+static struct dfg_err *choose(struct choice *choice, size_t column)
 {
-	while (scan->at < scan->end && (*scan->at == '\n' || *scan->at == '\r')) {
-		scan->line += *scan->at == '\n';
-		scan->at++;
-	}
-}
-
-static struct dfg_err *quoted_cell(struct scan *scan, struct cell *cell)
-{
-	size_t line = scan->line;
-	cell->s = ++scan->at;
-	cell->quoted = true;
-	for (; scan->at < scan->end; scan->at++) {
-		line += *scan->at == '\n';
-		if (*scan->at != '"')
-			continue;
-		if (scan->at + 1 < scan->end && scan->at[1] == '"') {
-			scan->at++;
-			continue;
-		}
-		cell->length = (size_t)(scan->at++ - cell->s);
-		scan->line = line;
-		if (scan->at < scan->end && !strchr(",\r\n", *scan->at))
-			return DFG_ERR(DFG_DATA, "line %zu: text behind a closing quote", scan->line);
-		return NULL;
-	}
-	return DFG_ERR(DFG_DATA, "line %zu: the quote does not end", scan->line);
-}
-
-/* *out_last: it ends its row. To be called only before the end. */
-static struct dfg_err *next_cell(struct scan *scan, struct cell *cell, bool *out_last)
-{
-	*cell = (struct cell){scan->at, 0, false};
-	if (scan->at < scan->end && *scan->at == '"') {
-		DFG_TRY(quoted_cell(scan, cell));
-	} else {
-		while (scan->at < scan->end && *scan->at != ',' && *scan->at != '\n' && *scan->at != '\r')
-			scan->at++;
-		cell->length = (size_t)(scan->at - cell->s);
-	}
-	*out_last = scan->at == scan->end || *scan->at != ',';
-	if (*out_last)
-		skip_empty_lines(scan);
-	else
-		scan->at++;
+	if (!dfg_reserve(&choice->column, &choice->room, choice->n + 1, sizeof *choice->column))
+		return no_memory();
+	choice->column[choice->n++] = column;
 	return NULL;
 }
 
-/* A decimal number and nothing else but spaces around it; *out_whole where it is an integer of 64 bits. */
-static bool read_number(const struct cell *cell, double *out_number, int64_t *out_integer, bool *out_whole)
+/* Each cell of the columns chosen, row by row, with its place among them and its line. */
+typedef struct dfg_err *visit_fn(void *arg, const struct dfg_csv_cell *cell, size_t i, size_t line);
+static struct dfg_err *each_cell(
+	const struct dfg_csv_table *table, const struct choice *choice, visit_fn *visit, void *arg)
 {
-	char word[64], *end;
-	size_t length = cell->length, first = 0;
-	while (first < length && cell->s[first] == ' ')
-		first++;
-	while (length > first && cell->s[length - 1] == ' ')
-		length--;
-	length -= first;
-	if (!length || length >= sizeof word)
-		return false;
-	memcpy(word, cell->s + first, length);
-	word[length] = '\0';
-	if (strpbrk(word, "xX(") || strlen(word) != length)
-		return false;
-	*out_number = strtod(word, &end);
-	if (*end)
-		return false;
-	errno = 0;
-	*out_integer = strtoll(word, &end, 10);
-	*out_whole = !*end && !errno;
-	return true;
-}
-
-/* What one walk over the file finds out. */
-struct table {
-	const struct dfg_blob *blob;
-	size_t rows, columns; /* rows without the names */
-	bool named, quoted;   /* the first row are names; all cells have quotes */
-	const char *begin;    /* of the first row of values */
-	size_t line;          /* of that */
-};
-
-static struct scan scan_of(const struct dfg_blob *blob)
-{
-	static const char mark[] = "\xef\xbb\xbf";
-	const char *s = (const char *)blob->bytes;
-	struct scan scan = {s, s + blob->size, 1};
-	if (blob->size >= 3 && !memcmp(s, mark, 3))
-		scan.at += 3;
-	skip_empty_lines(&scan);
-	return scan;
-}
-
-static struct dfg_err *measure(const struct dfg_blob *blob, struct table *out_table)
-{
-	struct scan scan = scan_of(blob);
-	struct table table = {.blob = blob, .named = true, .quoted = true, .begin = scan.at, .line = scan.line};
-	for (size_t column = 0, line = scan.line; scan.at < scan.end || column;) {
-		struct cell cell;
-		bool last, whole;
-		double number;
-		int64_t integer;
-		line = column ? line : scan.line;
-		DFG_TRY(next_cell(&scan, &cell, &last));
-		column++;
-		table.quoted &= cell.quoted;
-		if (!table.rows && read_number(&cell, &number, &integer, &whole))
-			table.named = false;
-		if (!last)
-			continue;
-		if (table.rows && column != table.columns)
-			return DFG_ERR(DFG_DATA, "line %zu: %zu values, but %zu in the first line", line, column, table.columns);
-		if (!table.rows++ && table.named) {
-			table.begin = scan.at;
-			table.line = scan.line;
-		}
-		table.columns = column;
-		column = 0;
-	}
-	if (!table.rows)
-		return DFG_ERR(DFG_DATA, "is empty");
-	table.rows -= table.named;
-	*out_table = table;
-	return NULL;
-}
-
-/* Each cell of the rows of values, in order: of all columns, or of one. */
-static struct dfg_err *each_cell(const struct table *table, size_t only,
-	struct dfg_err *(*visit)(void *arg, const struct cell *cell, size_t i), void *arg)
-{
-	struct scan scan = {table->begin, (const char *)table->blob->bytes + table->blob->size, table->line};
-	size_t i = 0;
-	for (size_t row = 0; row < table->rows; row++) {
+	struct dfg_csv_scan scan = table->begin;
+	struct dfg_csv_cell *cell = dfg_zeros(table->columns, sizeof *cell);
+	struct dfg_err *err = cell ? NULL : no_memory();
+	bool last;
+	for (size_t row = 0; row < table->rows && !err; row++) {
 		size_t line = scan.line;
-		for (size_t column = 0; column < table->columns; column++) {
-			struct cell cell;
-			bool last;
-			DFG_TRY(next_cell(&scan, &cell, &last));
-			if (only == SIZE_MAX || only == column)
-				DFG_TRY(dfg_err_note(visit(arg, &cell, i++), "line %zu", line));
-		}
+		for (size_t column = 0; column < table->columns && !err; column++)
+			err = dfg_csv_next(&scan, &cell[column], &last);
+		for (size_t k = 0; k < choice->n && !err; k++)
+			err = visit(arg, &cell[choice->column[k]], row * choice->n + k, line);
 	}
-	return NULL;
-}
-
-struct fill {
-	struct dfg_tensor tensor;
-	bool whole, numbers; /* all are integers; all are numbers */
-};
-
-static struct dfg_err *look(void *arg, const struct cell *cell, size_t i)
-{
-	struct fill *fill = arg;
-	double number;
-	int64_t integer;
-	bool whole = false;
-	(void)i;
-	if (!read_number(cell, &number, &integer, &whole))
-		fill->numbers = false;
-	fill->whole &= whole;
-	return NULL;
-}
-
-static struct dfg_err *put_number(void *arg, const struct cell *cell, size_t i)
-{
-	struct fill *fill = arg;
-	double number;
-	int64_t integer;
-	bool whole;
-	if (!read_number(cell, &number, &integer, &whole)) {
-		struct dfg_text text = {0};
-		dfg_text_escape(&text, cell->s, cell->length, 40);
-		struct dfg_err *err =
-			DFG_ERR(DFG_DATA, "'%s' is no number (FILE[COLUMN] takes one column)", text.s ? text.s : "");
-		dfg_text_release(&text);
-		return err;
-	}
-	if (fill->whole)
-		((int64_t *)fill->tensor.data)[i] = integer;
-	else
-		((double *)fill->tensor.data)[i] = number;
-	return NULL;
-}
-
-static size_t unquote(const struct cell *cell, char *to)
-{
-	size_t length = 0;
-	for (size_t i = 0; i < cell->length; i++) {
-		to[length++] = cell->s[i];
-		i += cell->quoted && cell->s[i] == '"';
-	}
-	return length;
-}
-
-static struct dfg_err *put_text(void *arg, const struct cell *cell, size_t i)
-{
-	struct fill *fill = arg;
-	struct dfg_string *element = (struct dfg_string *)fill->tensor.data + i;
-	DFG_TRY(dfg_buffer_string(fill->tensor.buffer, cell->s, cell->length, element));
-	element->length = unquote(cell, (char *)element->s);
-	return NULL;
-}
-
-static struct dfg_err *read_columns(const struct table *table, size_t only, struct dfg_tensor *out_tensor)
-{
-	struct fill fill = {.whole = true, .numbers = true};
-	struct dfg_shape shape = DFG_SHAPE_VECTOR((int64_t)table->rows);
-	if (only == SIZE_MAX && table->columns > 1)
-		shape = (struct dfg_shape){2, {(int64_t)table->rows, (int64_t)table->columns}};
-	DFG_TRY(each_cell(table, only, look, &fill));
-	bool text = only == SIZE_MAX ? table->quoted : !fill.numbers;
-	DFG_TRY(dfg_tensor_new(text ? DFG_STRING : fill.whole ? DFG_I64 : DFG_F64, &shape, &fill.tensor));
-	struct dfg_err *err = each_cell(table, only, text ? put_text : put_number, &fill);
-	if (err)
-		dfg_tensor_release(&fill.tensor);
-	*out_tensor = fill.tensor;
+	dfg_free(cell);
 	return err;
 }
 
-static struct dfg_err *find_column(const struct table *table, const char *key, size_t *out_column)
+/* What the cells of one column are. */
+struct content {
+	bool number, real; /* some are; a missing one makes reals of integers */
+	bool word;         /* one says that it is missing with a word, which may be text where no other is a number */
+	bool text;
+};
+
+struct fill {
+	size_t columns;
+	struct content *content;   /* by column chosen */
+	struct dfg_tensor *tensor; /* by column, or the one of all */
+	bool each;                 /* a tensor for each column */
+};
+
+static struct dfg_err *look_at_cell(void *arg, const struct dfg_csv_cell *cell, size_t i, size_t line)
 {
-	struct scan scan = scan_of(table->blob);
-	char *end;
-	for (size_t column = 0; table->named && column < table->columns; column++) {
-		struct cell cell;
-		bool last;
-		DFG_TRY(next_cell(&scan, &cell, &last));
-		if (cell.length == strlen(key) && !memcmp(cell.s, key, cell.length)) {
-			*out_column = column;
-			return NULL;
-		}
-	}
-	unsigned long long number = strtoull(key, &end, 10);
-	if (*end || *key < '0' || *key > '9' || number >= table->columns)
-		return DFG_ERR(DFG_DATA, "no column '%s' among %zu", key, table->columns);
-	*out_column = (size_t)number;
+	struct fill *fill = arg;
+	struct content *content = &fill->content[i % fill->columns];
+	struct dfg_csv_number number = dfg_csv_number(cell);
+	(void)line;
+	content->number |= number.kind > DFG_CSV_MISSING;
+	content->real |= number.kind != DFG_CSV_INTEGER;
+	content->word |= number.kind == DFG_CSV_MISSING && cell->length;
+	content->text |= number.kind == DFG_CSV_TEXT;
 	return NULL;
 }
 
-struct dfg_err *dfg_csv_column(const struct dfg_blob *blob, const char *key, struct dfg_tensor *out_tensor)
+static struct dfg_err *put_cell(void *arg, const struct dfg_csv_cell *cell, size_t i, size_t line)
 {
-	struct table table;
-	size_t column;
-	DFG_TRY(measure(blob, &table));
-	DFG_TRY(find_column(&table, key, &column));
-	return read_columns(&table, column, out_tensor);
+	struct fill *fill = arg;
+	struct dfg_tensor *tensor = &fill->tensor[fill->each ? i % fill->columns : 0];
+	void *element = dfg_tensor_at(tensor, (int64_t)(fill->each ? i / fill->columns : i));
+	(void)line;
+	if (tensor->dtype == DFG_STRING) {
+		struct dfg_string *string = element;
+		DFG_TRY(dfg_buffer_string(tensor->buffer, cell->s, cell->length, string));
+		string->length = dfg_csv_unquote(cell, (char *)string->s);
+	} else if (tensor->dtype == DFG_I64) {
+		*(int64_t *)element = dfg_csv_number(cell).integer;
+	} else {
+		*(double *)element = dfg_csv_number(cell).real;
+	}
+	return NULL;
 }
 
-/* Text: no control signs but those of lines and tabs. Asked last. */
+static bool is_text(const struct content *content)
+{
+	return content->text || (content->word && !content->number);
+}
+
+static void put_column(struct dfg_text *text, const struct dfg_csv_table *table, size_t column)
+{
+	if (table->name && *table->name[column])
+		dfg_text_escape(text, table->name[column], strlen(table->name[column]), SHOWN);
+	else
+		dfg_text_add(text, "%zu", column);
+}
+
+/* The first cell of a column that is not a number, as an error. */
+static struct dfg_err *refuse_text(void *arg, const struct dfg_csv_cell *cell, size_t i, size_t line)
+{
+	struct dfg_text text = {0};
+	(void)arg, (void)i;
+	if (dfg_csv_number(cell).kind > DFG_CSV_MISSING || !cell->length)
+		return NULL;
+	dfg_text_escape(&text, cell->s, cell->length, SHOWN);
+	struct dfg_err *err = DFG_ERR(DFG_DATA, "line %zu: '%s'", line, text.s ? text.s : "");
+	dfg_text_release(&text);
+	return err;
+}
+
+/* Some columns are text, and others are not: one array cannot hold them. */
+static struct dfg_err *mixed(
+	const struct dfg_csv_table *table, const struct choice *choice, const struct content *content)
+{
+	struct dfg_text words = {0}, numbers = {0};
+	size_t text = 0, listed = 0;
+	while (!is_text(&content[text]))
+		text++;
+	for (size_t k = 0; k < choice->n && listed < 3; k++)
+		if (!is_text(&content[k])) {
+			dfg_text_put(&numbers, ",", listed++ > 0);
+			put_column(&numbers, table, choice->column[k]);
+		}
+	put_column(&words, table, choice->column[text]);
+	const struct choice one = {.column = &choice->column[text], .n = 1};
+	struct dfg_err *first = each_cell(table, &one, refuse_text, NULL);
+	struct dfg_err *err =
+		DFG_ERR(DFG_DATA, "%s in column '%s' is not a number: FILE[COLUMN,...] chooses columns, such as [%s]",
+			first ? first->text : "text", words.s ? words.s : "", numbers.s ? numbers.s : "");
+	dfg_err_free(first);
+	dfg_text_release(&words);
+	dfg_text_release(&numbers);
+	return err;
+}
+
+static enum dfg_dtype dtype_of(const struct content *content, size_t n)
+{
+	bool text = false, real = false, number = !n;
+	for (size_t k = 0; k < n; k++) {
+		text |= is_text(&content[k]);
+		number |= !is_text(&content[k]);
+		real |= content[k].real;
+	}
+	return text && number ? DFG_NO_DTYPE : text ? DFG_STRING : real ? DFG_F64 : DFG_I64;
+}
+
+/* What is in the columns chosen; the caller frees fill->content. */
+static struct dfg_err *look_at(const struct dfg_csv_table *table, const struct choice *choice, struct fill *fill)
+{
+	*fill = (struct fill){.columns = choice->n, .content = dfg_zeros(choice->n, sizeof *fill->content)};
+	return fill->content ? each_cell(table, choice, look_at_cell, fill) : no_memory();
+}
+
+static struct dfg_err *read_choice(
+	const struct dfg_csv_table *table, const struct choice *choice, bool text, struct dfg_tensor *out_tensor)
+{
+	struct fill fill;
+	struct dfg_shape shape = DFG_SHAPE_VECTOR((int64_t)table->rows);
+	if (choice->matrix)
+		shape = (struct dfg_shape){2, {(int64_t)table->rows, (int64_t)choice->n}};
+	struct dfg_err *err = look_at(table, choice, &fill);
+	enum dfg_dtype dtype = err ? DFG_NO_DTYPE : text ? DFG_STRING : dtype_of(fill.content, choice->n);
+	if (!err && !dtype)
+		err = mixed(table, choice, fill.content);
+	if (!err)
+		err = dfg_tensor_new(dtype, &shape, out_tensor);
+	if (!err) {
+		fill.tensor = out_tensor;
+		err = each_cell(table, choice, put_cell, &fill);
+		if (err)
+			dfg_tensor_release(out_tensor);
+	}
+	dfg_free(fill.content);
+	return err;
+}
+
+/* A column by its name, or else its number; DFG_DATA, and no suggestion in a list, where there is none. */
+static struct dfg_err *find_column(const struct dfg_csv_table *table, const char *key, size_t *out_column)
+{
+	struct dfg_nearest nearest = {.word = key};
+	char *end;
+	size_t found = 0;
+	for (size_t i = 0; table->name && i < table->columns; i++) {
+		if (!strcmp(table->name[i], key) && !found++)
+			*out_column = i;
+		dfg_nearest_offer(&nearest, table->name[i]);
+	}
+	if (found > 1)
+		return DFG_ERR(DFG_DATA, "%zu columns are named '%s': give a number, such as [%zu]", found, key, *out_column);
+	unsigned long long number = strtoull(key, &end, 10);
+	if (found || (!*end && isdigit((unsigned char)*key) && number < table->columns)) {
+		*out_column = found ? *out_column : (size_t)number;
+		return NULL;
+	}
+	return DFG_ERR(DFG_DATA, "no column '%s' among %zu%s%s%s", key, table->columns,
+		nearest.best ? "; did you mean '" : "", nearest.best ? nearest.best : "", nearest.best ? "'?" : "");
+}
+
+/* "2:5" is 2, 3, 4; ":3" begins at 0, and "3:" ends with the last. */
+static bool is_range(const struct dfg_csv_table *table, const char *key, size_t *out_first, size_t *out_end)
+{
+	char *at = (char *)key;
+	*out_first = 0;
+	*out_end = table->columns;
+	if (isdigit((unsigned char)*at))
+		*out_first = strtoull(at, &at, 10);
+	if (*at++ != ':')
+		return false;
+	if (isdigit((unsigned char)*at))
+		*out_end = strtoull(at, &at, 10);
+	return !*at;
+}
+
+static struct dfg_err *choose_item(const struct dfg_csv_table *table, const char *key, struct choice *choice)
+{
+	size_t column, first, end;
+	struct dfg_err *err = find_column(table, key, &column);
+	if (!err || err->code != DFG_DATA || !is_range(table, key, &first, &end))
+		return err ? err : choose(choice, column);
+	dfg_err_free(err);
+	if (first >= end || end > table->columns)
+		return DFG_ERR(DFG_DATA, "'%s' is not a range of the %zu columns, which are 0 to %zu", key, table->columns,
+			table->columns - 1);
+	while (first < end)
+		DFG_TRY(choose(choice, first++));
+	return NULL;
+}
+
+/* "age", "3", or a list "age,3,5:9", in place. */
+static struct dfg_err *choose_key(const struct dfg_csv_table *table, char *key, struct choice *choice)
+{
+	size_t column;
+	struct dfg_err *err = find_column(table, key, &column);
+	if (!err)
+		return choose(choice, column);
+	if (err->code != DFG_DATA || !strpbrk(key, ",:"))
+		return err;
+	dfg_err_free(err);
+	choice->matrix = true;
+	for (char *item = key, *comma = key; comma; item = comma + 1) {
+		comma = strchr(item, ',');
+		if (comma)
+			*comma = '\0';
+		DFG_TRY(choose_item(table, item, choice));
+	}
+	return NULL;
+}
+
+static struct dfg_err *choose_all(const struct dfg_csv_table *table, struct choice *choice)
+{
+	choice->matrix = table->columns > 1;
+	for (size_t i = 0; i < table->columns; i++)
+		DFG_TRY(choose(choice, i));
+	return NULL;
+}
+
+struct dfg_err *dfg_csv_read(const struct dfg_blob *blob, char *key, struct dfg_tensor *out_tensor)
+{
+	struct dfg_csv_table table;
+	struct choice choice = {0};
+	struct dfg_err *err = dfg_csv_open(blob, &table);
+	if (!err)
+		err = key ? choose_key(&table, key, &choice) : choose_all(&table, &choice);
+	if (!err)
+		err = read_choice(&table, &choice, !key && table.rows && table.quoted, out_tensor);
+	dfg_free(choice.column);
+	dfg_csv_close(&table);
+	return err;
+}
+
+/* Text: no control characters but those of lines and tabs. Asked last. */
 static bool is_csv(const uint8_t *bytes, size_t size)
 {
 	for (size_t i = 0; i < size && i < 4096; i++)
@@ -275,28 +292,73 @@ static bool is_csv(const uint8_t *bytes, size_t size)
 	return size > 0;
 }
 
-/* The same table with its first row a row of values. */
-static struct table unnamed(const struct table *table)
+static struct dfg_err *add_column(
+	const struct dfg_csv_table *table, size_t column, struct dfg_tensor *tensor, struct dfg_arrays *out_arrays)
 {
-	struct scan scan = scan_of(table->blob);
-	struct table all = *table;
-	all.begin = scan.at;
-	all.line = scan.line;
-	all.rows += all.named;
-	all.named = false;
-	return all;
+	struct dfg_text number = {0};
+	bool named = table->name && *table->name[column];
+	if (!named)
+		dfg_text_add(&number, "%zu", column);
+	struct dfg_err *err = dfg_text_check(&number);
+	if (!err)
+		err = dfg_arrays_add(out_arrays, named ? table->name[column] : number.s, tensor);
+	dfg_text_release(&number);
+	return err;
+}
+
+/* An array for each column, by its name or number. */
+static struct dfg_err *add_columns(
+	const struct dfg_csv_table *table, const struct choice *all, struct fill *fill, struct dfg_arrays *out_arrays)
+{
+	const struct dfg_shape shape = DFG_SHAPE_VECTOR((int64_t)table->rows);
+	struct dfg_err *err = NULL;
+	fill->each = true;
+	fill->tensor = dfg_zeros(table->columns, sizeof *fill->tensor);
+	if (!fill->tensor)
+		return no_memory();
+	for (size_t i = 0; i < table->columns && !err; i++)
+		err = dfg_tensor_new(dtype_of(&fill->content[i], 1), &shape, &fill->tensor[i]);
+	if (!err)
+		err = each_cell(table, all, put_cell, fill);
+	for (size_t i = 0; i < table->columns && !err; i++)
+		err = add_column(table, i, &fill->tensor[i], out_arrays);
+	for (size_t i = 0; i < table->columns; i++)
+		dfg_tensor_release(&fill->tensor[i]);
+	dfg_free(fill->tensor);
+	return err;
+}
+
+/* One array where all columns are numbers, or all are text; else one for each column. */
+static struct dfg_err *add_table(
+	const struct dfg_csv_table *table, const struct choice *all, struct dfg_arrays *out_arrays)
+{
+	struct fill fill;
+	struct dfg_tensor tensor;
+	bool text = table->rows && table->quoted;
+	struct dfg_err *err = look_at(table, all, &fill);
+	bool each = !err && !text && !dtype_of(fill.content, all->n) && all->n <= ARRAYS_MOST;
+	if (each)
+		err = add_columns(table, all, &fill, out_arrays);
+	dfg_free(fill.content);
+	if (err || each)
+		return err;
+	DFG_TRY(read_choice(table, all, text, &tensor));
+	return dfg_arrays_add(out_arrays, "", &tensor);
 }
 
 static struct dfg_err *read_csv(const struct dfg_blob *blob, struct dfg_buffer *file, struct dfg_arrays *out_arrays)
 {
-	struct table table;
-	struct dfg_tensor tensor;
+	struct dfg_csv_table table;
+	struct choice all = {0};
 	(void)file;
-	DFG_TRY(measure(blob, &table));
-	if (table.quoted)
-		table = unnamed(&table);
-	DFG_TRY(read_columns(&table, SIZE_MAX, &tensor));
-	return dfg_arrays_add(out_arrays, "", &tensor);
+	struct dfg_err *err = dfg_csv_open(blob, &table);
+	if (!err)
+		err = choose_all(&table, &all);
+	if (!err)
+		err = add_table(&table, &all, out_arrays);
+	dfg_free(all.column);
+	dfg_csv_close(&table);
+	return err;
 }
 
-const struct dfg_array_codec dfg_csv = {"csv", ".csv", false, is_csv, read_csv, dfg_csv_write};
+const struct dfg_array_codec dfg_csv = {"csv", ".csv", true, is_csv, read_csv, dfg_csv_write};

@@ -51,9 +51,10 @@ struct dfg_crew_source {
 	struct dfg_tensor all; /* its type; the elements stay there */
 };
 
-/* FILE or FILE[key], as the worker sees it; errors name the worker. It stays open for as long as the worker is there. */
-DFG_MUST_CHECK struct dfg_err *dfg_crew_open(
-	struct dfg_crew *crew, uint32_t node, const char *spec, struct dfg_crew_source *out_source);
+/* FILE or FILE[key], as the worker sees it, for an input of that type; errors name the worker. It stays open for as long as the worker is there. */
+struct dfg_array_input;
+DFG_MUST_CHECK struct dfg_err *dfg_crew_open(struct dfg_crew *crew, uint32_t node, const char *spec,
+	const struct dfg_array_input *input, struct dfg_crew_source *out_source);
 
 /*
  * Who watches the worker's process saw it end. Takes err, which says how; the worker's name is put in front. Any thread.

@@ -1,5 +1,7 @@
 #include "remote/coordinator_private.h"
 
+#include "formats/array.h"
+
 uint32_t dfg_crew_home(const struct dfg_crew *crew, uint32_t node)
 {
 	return crew->home[node].worker;
@@ -36,11 +38,13 @@ static struct dfg_err *get_source(struct dfg_crew *crew, uint32_t worker, struct
 	return NULL;
 }
 
-static struct dfg_err *open_source(
-	struct dfg_crew *crew, uint32_t worker, const char *spec, struct dfg_crew_source *out_source)
+static struct dfg_err *open_source(struct dfg_crew *crew, uint32_t worker, const char *spec,
+	const struct dfg_array_input *input, struct dfg_crew_source *out_source)
 {
 	struct dfg_packet packet = {.kind = DFG_PACKET_SOURCE};
 	dfg_packet_put_text(&packet, spec);
+	dfg_packet_put(&packet, input->dtype);
+	dfg_packet_put_shape(&packet, &input->shape);
 	dfg_crew_ask(crew, worker, &packet);
 	struct dfg_err *err = dfg_crew_answers(crew, 0);
 	if (err && err->code == DFG_DATA) /* of others it is there already */
@@ -52,14 +56,14 @@ static struct dfg_err *open_source(
 	return err;
 }
 
-struct dfg_err *dfg_crew_open(
-	struct dfg_crew *crew, uint32_t node, const char *spec, struct dfg_crew_source *out_source)
+struct dfg_err *dfg_crew_open(struct dfg_crew *crew, uint32_t node, const char *spec,
+	const struct dfg_array_input *input, struct dfg_crew_source *out_source)
 {
 	*out_source = (struct dfg_crew_source){0};
 	pthread_mutex_lock(&crew->turn);
 	struct dfg_err *err = check_alone(crew, node);
 	if (!err)
-		err = open_source(crew, crew->home[node].worker, spec, out_source);
+		err = open_source(crew, crew->home[node].worker, spec, input, out_source);
 	pthread_mutex_unlock(&crew->turn);
 	return err;
 }

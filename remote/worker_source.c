@@ -6,11 +6,17 @@
 struct dfg_err *dfg_worker_source(struct dfg_worker *worker, struct dfg_packet *request, struct dfg_packet *answer)
 {
 	struct dfg_source source = {0};
+	struct dfg_array_input input;
 	const char *spec = dfg_packet_get_text(request);
+	uint64_t dtype = dfg_packet_get(request);
+	dfg_packet_get_shape(request, &input.shape);
 	DFG_TRY(dfg_packet_check(request));
+	if (dtype >= DFG_DTYPES)
+		return DFG_ERR(DFG_PROTOCOL, "data of no type are asked for");
+	input.dtype = (enum dfg_dtype)dtype;
 	if (!dfg_reserve(&worker->source, &worker->source_room, worker->sources + 1, sizeof *worker->source))
 		return DFG_ERR(DFG_MEMORY, "out of memory");
-	DFG_TRY(dfg_array_read_regular(spec, &source.all));
+	DFG_TRY(dfg_array_read_for(spec, &input, true, &source.all, NULL));
 	dfg_packet_put(answer, worker->sources);
 	dfg_packet_put(answer, source.all.dtype);
 	dfg_packet_put_shape(answer, &source.all.shape);

@@ -1,5 +1,7 @@
 #include "tests/unit/arrays.h"
 
+#include <math.h>
+
 /* 2 pictures of 2 by 3 bytes. */
 static const uint8_t idx[] = {0, 0, 8, 3, 0, 0, 0, 2, 0, 0, 0, 2, 0, 0, 0, 3, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
 
@@ -110,6 +112,198 @@ static void takes_a_column_of_csv_by_name_or_number(void **state)
 	unlink(test_path);
 }
 
+/* One array of a file, by its key: "f64[2,3]", and its elements as numbers. NULL: it is text. */
+static void expect_key(const char *text, const char *key, const char *type, const double *want)
+{
+	struct dfg_tensor tensor;
+	char spec[96];
+	write_file("a.csv", text, strlen(text));
+	snprintf(spec, sizeof spec, *key ? "%s[%s]" : "%s", test_path, key);
+	expect_read(dfg_array_read_one(spec, &tensor));
+	assert_string_equal(dfg_type_words(tensor.dtype, &tensor.shape).s, type);
+	for (int64_t i = 0; want && i < dfg_shape_count(&tensor.shape); i++) {
+		double got = dfg_tensor_float(&tensor, i);
+		if (got != want[i] && !(got != got && want[i] != want[i]))
+			fail_msg("%s[%s]: element %lld is %g, not %g", text, key, (long long)i, got, want[i]);
+	}
+	dfg_tensor_release(&tensor);
+	unlink(test_path);
+}
+#define VALUES(...)  \
+	(const double[]) \
+	{                \
+		__VA_ARGS__  \
+	}
+
+static void takes_several_columns_of_csv(void **state)
+{
+	(void)state;
+	static const char text[] = "a, b ,kind,c\n1,2.5,x,3\n4,5,y,6\n";
+	expect_key(text, "a,c", "i64[2,2]", VALUES(1, 3, 4, 6));
+	expect_key(text, "c,b,a", "f64[2,3]", VALUES(3, 2.5, 1, 6, 5, 4));
+	expect_key(text, "0:2", "f64[2,2]", VALUES(1, 2.5, 4, 5));
+	expect_key(text, "3:,a", "i64[2,2]", VALUES(3, 1, 6, 4));
+	expect_key(text, ":1", "i64[2,1]", VALUES(1, 4));
+	expect_key(text, "b", "f64[2]", VALUES(2.5, 5));
+	expect_key(text, "kind,kind", "string[2,2]", NULL);
+	expect_key("x,\"a,b\"\n1,2\n", "a,b", "i64[1]", VALUES(2));
+}
+
+static void knows_missing_values_in_csv(void **state)
+{
+	(void)state;
+	static const char text[] = "a,b,c,d\n1,NA,,x\n,2,?,NA\n";
+	expect_key(text, "a", "f64[2]", VALUES(1, NAN));
+	expect_key(text, "a,b", "f64[2,2]", VALUES(1, NAN, NAN, 2));
+	expect_key(text, "c", "string[2]", NULL);
+	expect_key(text, "d", "string[2]", NULL);
+	expect_key("1,2,\n3,4,\n", "", "f64[2,3]", VALUES(1, 2, NAN, 3, 4, NAN));
+	expect_key("NA,NA\n3,4\n", "", "f64[2,2]", VALUES(NAN, NAN, 3, 4));
+}
+
+static void knows_first_lines_that_are_not_names(void **state)
+{
+	(void)state;
+	expect_key("2,2,setosa,virginica\n5.1,3.5,0\n4.9,3,1\n", "", "f64[2,3]", VALUES(5.1, 3.5, 0, 4.9, 3, 1));
+	expect_key("1,2,,\n\"ZN\",\"AGE\",\"MEDV\"\n7,8,9\n", "AGE", "i64[1]", VALUES(8));
+	expect_key("# made by hand\n# x y\n1,2\n", "", "i64[1,2]", VALUES(1, 2));
+	expect_key("# x,y\n1,2\n", "y", "i64[1]", VALUES(2));
+	expect_key("#,x\n1,2\n", "#", "i64[1]", VALUES(1));
+	/* The counts are wrong: these are values. */
+	expect_key("3,2,a\n1,2,b\n", "0", "i64[2]", VALUES(3, 1));
+	expect_key("1,2,a\n3,4,b\n", "0", "i64[2]", VALUES(1, 3));
+	expect_key("1,2,\n3,4,\n", "0", "i64[2]", VALUES(1, 3));
+	expect_key("2,3,a\n1,2,b\n", "0", "i64[2]", VALUES(2, 1));
+}
+
+static void reads_each_column_of_a_csv_of_numbers_and_text(void **state)
+{
+	(void)state;
+	expect_read(read_csv("size,kind,\n1.5,cat,7\n2,dog,8\n"));
+	assert_int_equal(arrays.count, 3);
+	expect_type(0, "f64[2]");
+	expect_type(1, "string[2]");
+	expect_type(2, "i64[2]");
+	assert_string_equal(arrays.array[1].name, "kind");
+	assert_string_equal(arrays.array[2].name, "2");
+	assert_int_equal(((int64_t *)arrays.array[2].tensor.data)[1], 8);
+	assert_memory_equal(((struct dfg_string *)arrays.array[1].tensor.data)[1].s, "dog", 3);
+	dfg_arrays_release(&arrays);
+	struct dfg_tensor tensor;
+	static const char text[] = "1,2\n\n3,x\n";
+	write_file("a.csv", text, sizeof text - 1);
+	expect_refused(
+		dfg_array_read_one(test_path, &tensor), "line 3: 'x' in column '1' is not a number: FILE[COLUMN,...]");
+	write_file("a.csv", "1,2\n3,?\n5,?\n", 12);
+	expect_read(dfg_arrays_read(test_path, &arrays));
+	expect_type(0, "f64[3,2]");
+	dfg_arrays_release(&arrays);
+	write_file("a.csv", "a,b\n3,?\n5,?\n", 12);
+	expect_refused(dfg_array_read_one(test_path, &tensor), "line 2: '?' in column 'b' is not a number");
+	write_file("a.csv", "1,0x10\n", 7);
+	expect_refused(dfg_array_read_one(test_path, &tensor), "line 1: '0x10' in column '1' is not a number");
+	unlink(test_path);
+}
+
+/* What an input of a type gets of a column: its values, or the words that say why not. */
+static void expect_fit(const char *text, enum dfg_dtype dtype, const double *want, const char *words)
+{
+	struct dfg_tensor tensor;
+	struct dfg_err *unfit;
+	const struct dfg_array_input input = {dtype, DFG_SHAPE_VECTOR(DFG_UNKNOWN)};
+	write_file("a.csv", text, strlen(text));
+	expect_read(dfg_array_read_for(test_path, &input, false, &tensor, &unfit));
+	unlink(test_path);
+	if (words) {
+		assert_non_null(unfit);
+		if (!strstr(unfit->text, words))
+			fail_msg("\"%s\" lacks \"%s\"", unfit->text, words);
+	} else {
+		expect_read(unfit);
+		assert_int_equal(tensor.dtype, dtype);
+		for (int64_t i = 0; i < dfg_shape_count(&tensor.shape); i++) {
+			double got = dfg_tensor_float(&tensor, i);
+			assert_true(got == want[i] || (got != got && want[i] != want[i]));
+		}
+	}
+	dfg_err_free(unfit);
+	dfg_tensor_release(&tensor);
+}
+
+static void numbers_of_csv_take_a_type_that_holds_them_exactly(void **state)
+{
+	(void)state;
+	expect_fit("1\n-2\n", DFG_F64, VALUES(1, -2), NULL);
+	expect_fit("1\n-2\n", DFG_F32, VALUES(1, -2), NULL);
+	expect_fit("1\n-2\n", DFG_I8, VALUES(1, -2), NULL);
+	expect_fit("1\n0\n", DFG_BOOL, VALUES(1, 0), NULL);
+	expect_fit("255\n0\n", DFG_U8, VALUES(255, 0), NULL);
+	expect_fit("2.0\n1e3\n", DFG_I32, VALUES(2, 1000), NULL);
+	expect_fit("0.5\nnan\n\"\"\n-inf\n", DFG_F16, VALUES(0.5, NAN, NAN, -INFINITY), NULL);
+	expect_fit("16777216\n", DFG_F32, VALUES(16777216), NULL);
+	expect_fit("1\n16777217\n", DFG_F32, NULL, "row 1, column 0 is 16777217, which f32 cannot hold exactly");
+	expect_fit("9007199254740993\n", DFG_F64, NULL, "cannot hold exactly");
+	expect_fit("9223372036854775807\n", DFG_F32, NULL, "cannot hold exactly");
+	expect_fit("9223372036854775807\n", DFG_U64, VALUES(9223372036854775807.), NULL);
+	expect_fit("18446744073709551616\n", DFG_U64, NULL, "cannot hold exactly");
+	expect_fit("0.1\n", DFG_F32, NULL, "is 0.1, which f32 cannot hold exactly");
+	expect_fit("1e39\n", DFG_F32, NULL, "cannot hold exactly");
+	expect_fit("2049\n", DFG_F16, NULL, "cannot hold exactly");
+	expect_fit("70000\n", DFG_F16, NULL, "cannot hold exactly");
+	expect_fit("257\n", DFG_BF16, NULL, "cannot hold exactly");
+	expect_fit("-1\n", DFG_U64, NULL, "cannot hold exactly");
+	expect_fit("-1.0\n0.5\n", DFG_U8, NULL, "row 0, column 0 is -1, which u8 cannot hold exactly");
+	expect_fit("256\n", DFG_U8, NULL, "cannot hold exactly");
+	expect_fit("-129\n", DFG_I8, NULL, "cannot hold exactly");
+	expect_fit("2\n", DFG_BOOL, NULL, "cannot hold exactly");
+	expect_fit("2.5\n", DFG_I64, NULL, "cannot hold exactly");
+	expect_fit("1\nNA\n", DFG_I64, NULL, "row 1, column 0 has no value: it is nan, which i64 cannot hold");
+}
+
+static void a_column_of_csv_is_a_matrix_where_that_is_asked_for(void **state)
+{
+	(void)state;
+	struct dfg_tensor tensor;
+	struct dfg_array_input input = {DFG_F32, {2, {DFG_UNKNOWN, 1}}};
+	write_file("a.csv", "7\n8\n", 4);
+	expect_read(dfg_array_read_for(test_path, &input, true, &tensor, NULL));
+	assert_string_equal(dfg_type_words(tensor.dtype, &tensor.shape).s, "f32[2,1]");
+	dfg_tensor_release(&tensor);
+	input.shape.dim[1] = 2;
+	expect_read(dfg_array_read_for(test_path, &input, true, &tensor, NULL));
+	assert_string_equal(dfg_type_words(tensor.dtype, &tensor.shape).s, "f32[2]");
+	dfg_tensor_release(&tensor);
+	unlink(test_path);
+}
+
+/* Columns beside each other, whose names are read as such, whatever they look like. */
+static void writes_csv_with_names_that_it_reads(void **state)
+{
+	(void)state;
+	static const int32_t two[] = {1, 2}, four[] = {3, 4, 5, 6};
+	size_t size;
+	dfg_arrays_release(&arrays);
+	add_array("7", DFG_I32, DFG_SHAPE_VECTOR(2), two);
+	add_array("a,b", DFG_I32, (struct dfg_shape){2, {2, 2}}, four);
+	add_array("NA", DFG_I32, (struct dfg_shape){2, {2, 1}}, two);
+	uint8_t *bytes = written("a.csv", &size);
+	bytes[size] = '\0';
+	assert_string_equal((char *)bytes, "\"7\",\"a,b_0\",\"a,b_1\",\"NA\"\n1,3,4,1\n2,5,6,2\n");
+	expect_key((char *)bytes, "a,b_1", "i64[2]", VALUES(4, 6));
+	expect_key((char *)bytes, "NA", "i64[2]", VALUES(1, 2));
+	expect_key((char *)bytes, "7", "i64[2]", VALUES(1, 2));
+	free(bytes);
+	add_array("", DFG_I32, DFG_SHAPE_VECTOR(2), two);
+	bytes = written("a.csv", &size);
+	bytes[size] = '\0';
+	assert_string_equal((char *)bytes, "1,3,4,1,1\n2,5,6,2,2\n");
+	free(bytes);
+	add_array("s", DFG_I32, DFG_SHAPE_SCALAR, two);
+	struct dfg_err *err = dfg_arrays_write("-", "csv", false, &arrays);
+	assert_string_equal(err->text, "-: 's' has 1 rows, but '7' has 2: csv holds columns of one length");
+	dfg_err_free(err);
+}
+
 /* Text that looks like a number, a name or nothing comes back as text. */
 static void writes_strings_to_csv_that_it_reads(void **state)
 {
@@ -140,14 +334,13 @@ static void refuses_tables_that_are_none(void **state)
 		const char *text, *words;
 	} bad[] = {
 		{"1,2\n3\n", "line 2: 1 values, but 2 in the first line"},
-		{"1,2\n3,\n", "line 2: '' is no number"},
-		{"1,2\n\n3,x\n", "line 3: 'x' is no number (FILE[COLUMN] takes one column)"},
-		{"1,0x10\n", "line 1: '0x10' is no number"},
 		{"1,\"2\n3,4\n", "line 1: the quote does not end"},
-		{"1,\"2\"3\n", "line 1: text behind a closing quote"},
+		{"1,\"2\"3\n", "line 1: text after a closing quote"},
 		{"\n\n", "is empty"},
 		{"", "is empty"},
 		{"1,2\x1b\n", "is no file of arrays"},
+		{"3,2,a,b\n1,2,3\n", "line 2: 3 values, but 4 in the first line"},
+		{"# by hand\n", "has comments alone"},
 	};
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
 		expect_refused(read_csv(bad[i].text), bad[i].words);
@@ -162,7 +355,7 @@ static void writes_csv_with_the_shortest_numbers(void **state)
 	add_array("w", DFG_F32, (struct dfg_shape){2, {2, 2}}, values);
 	uint8_t *bytes = written("a.csv", &size);
 	bytes[size] = '\0';
-	assert_string_equal((char *)bytes, "0.1,-2\n3e+10,1e-08\n");
+	assert_string_equal((char *)bytes, "w_0,w_1\n0.1,-2\n3e+10,1e-08\n");
 	free(bytes);
 	dfg_arrays_release(&arrays);
 	add_array("w", DFG_F32, (struct dfg_shape){3, {1, 2, 2}}, values);
@@ -180,6 +373,13 @@ int main(void)
 		cmocka_unit_test(writes_idx_that_it_reads),
 		cmocka_unit_test(reads_csv_as_a_matrix_of_numbers),
 		cmocka_unit_test(takes_a_column_of_csv_by_name_or_number),
+		cmocka_unit_test(takes_several_columns_of_csv),
+		cmocka_unit_test(knows_missing_values_in_csv),
+		cmocka_unit_test(knows_first_lines_that_are_not_names),
+		cmocka_unit_test(reads_each_column_of_a_csv_of_numbers_and_text),
+		cmocka_unit_test(numbers_of_csv_take_a_type_that_holds_them_exactly),
+		cmocka_unit_test(a_column_of_csv_is_a_matrix_where_that_is_asked_for),
+		cmocka_unit_test(writes_csv_with_names_that_it_reads),
 		cmocka_unit_test(writes_strings_to_csv_that_it_reads),
 		cmocka_unit_test(refuses_tables_that_are_none),
 		cmocka_unit_test(writes_csv_with_the_shortest_numbers),
