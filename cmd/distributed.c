@@ -109,6 +109,7 @@ static struct dfg_err *launch(struct dfg_distributed *distributed, const struct 
 		.lease = D.lease,
 		.memory_limit = dfg_engine.memory_limit,
 		.session = *session,
+		.timeout = session->timeout,
 		.trace = distributed->trace,
 		.trace_arg = distributed->trace_arg,
 		.say = say,

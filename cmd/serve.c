@@ -5,6 +5,7 @@
 #include "formats/json.h"
 #include "lib/base/io.h"
 #include "lib/base/mem.h"
+#include "lib/base/pool.h"
 #include "remote/http_links.h"
 #include "remote/shm.h"
 #include "remote/worker.h"
@@ -99,6 +100,20 @@ static struct dfg_err *read_secret(char *out_secret)
 			   : DFG_ERR(DFG_REFUSED, "the first line of stdin is no secret of a run");
 }
 
+/* Seconds for which a peer may be silent before all workers are linked; 0: the lease, because they are. */
+static void set_patience(const struct serving *serving, double seconds)
+{
+	if (serving->hub)
+		dfg_hub_set_patience(serving->hub, (uint32_t)(seconds * 1000));
+	if (serving->shm)
+		dfg_shm_set_patience(serving->shm, (uint32_t)(seconds * 1000));
+}
+
+static void linked(void *arg)
+{
+	set_patience(arg, 0);
+}
+
 static struct dfg_err *listen_for_work(struct serving *serving)
 {
 	struct dfg_link_sink sink = dfg_worker_sink(serving->worker);
@@ -107,10 +122,14 @@ static struct dfg_err *listen_for_work(struct serving *serving)
 		.secret = serving->secret,
 		.sink = sink,
 		.lease_ms = (uint32_t)(lease * 1000)};
-	struct dfg_shm_options shm = {.self = (uint32_t)number, .secret = serving->secret, .sink = sink};
+	struct dfg_shm_options shm = {
+		.self = (uint32_t)number, .secret = serving->secret, .sink = sink, .lease_ms = (uint32_t)(lease * 1000)};
 	if (listens_on_the_net())
 		DFG_TRY(dfg_hub_new(&hub, &serving->hub));
-	return listens_in_memory() ? dfg_shm_new(&shm, &serving->shm) : NULL;
+	if (listens_in_memory())
+		DFG_TRY(dfg_shm_new(&shm, &serving->shm));
+	set_patience(serving, patience);
+	return NULL;
 }
 
 static struct dfg_err *say_hello(const struct serving *serving)
@@ -132,34 +151,43 @@ static struct dfg_err *say_hello(const struct serving *serving)
 	return err;
 }
 
-enum { PATIENCE_MS = 20000 };
+/* Milliseconds until then, one at least. */
+static uint32_t left_ms(uint64_t until)
+{
+	uint64_t now = dfg_now();
+	return now < until ? (uint32_t)((until - now) / 1000000) + 1 : 1;
+}
 
 static struct dfg_err *reach_one(
-	struct serving *serving, const struct dfg_peer *peer, uint32_t i, struct dfg_link **out_link)
+	struct serving *serving, const struct dfg_peer *peer, uint32_t i, uint64_t until, struct dfg_link **out_link)
 {
 	const char *key = *peer->fingerprint ? peer->fingerprint : NULL;
 	if (!strcmp(peer->transport, "libcurl") && serving->hub)
 		return dfg_hub_connect(serving->hub, i, peer->address, key, out_link);
 	if (strcmp(peer->transport, "shm") != 0 || !serving->shm)
 		return DFG_ERR(DFG_PROTOCOL, "no transport '%s' here", peer->transport);
-	return (uint32_t)number < i ? dfg_shm_connect(serving->shm, i, peer->shm, PATIENCE_MS, out_link)
-								: dfg_shm_accept(serving->shm, i, PATIENCE_MS, out_link);
+	return (uint32_t)number < i ? dfg_shm_connect(serving->shm, i, peer->shm, left_ms(until), out_link)
+								: dfg_shm_accept(serving->shm, i, left_ms(until), out_link);
 }
 
 /* All are asked for before the first is waited for. */
 static struct dfg_err *reach(void *arg, const struct dfg_setup *setup, struct dfg_link **out_link)
 {
 	struct serving *serving = arg;
+	uint64_t until = dfg_now() + (uint64_t)((setup->seconds < 1e6 ? setup->seconds : 1e6) * 1e9);
 	if (setup->self != (uint32_t)number)
 		return DFG_ERR(DFG_PROTOCOL, "this is worker %lld, not %u", (long long)number, setup->self);
 	serving->link = out_link;
 	serving->links = setup->workers;
+	if (serving->hub)
+		dfg_hub_set_lease(serving->hub, (uint32_t)(dfg_setup_link_lease(setup->lease, setup->workers) * 1000));
 	for (uint32_t i = 0; i < setup->workers; i++)
 		if (i != setup->self && *setup->peer[i].transport)
-			DFG_TRY(dfg_err_note(reach_one(serving, &setup->peer[i], i, &out_link[i]), "%s", setup->peer[i].name));
+			DFG_TRY(
+				dfg_err_note(reach_one(serving, &setup->peer[i], i, until, &out_link[i]), "%s", setup->peer[i].name));
 	for (uint32_t i = 0; i < setup->workers; i++)
 		if (out_link[i] && !strcmp(setup->peer[i].transport, "libcurl"))
-			DFG_TRY(dfg_err_note(dfg_hub_wait(out_link[i], PATIENCE_MS), "%s", setup->peer[i].name));
+			DFG_TRY(dfg_err_note(dfg_hub_wait(out_link[i], left_ms(until)), "%s", setup->peer[i].name));
 	return NULL;
 }
 
@@ -177,7 +205,7 @@ static struct dfg_err *expect_launcher(struct serving *serving)
 static struct dfg_err *work(struct serving *serving)
 {
 	pthread_t watcher;
-	struct dfg_worker_options worker = {serving, reach, orphaned, patience};
+	struct dfg_worker_options worker = {serving, reach, linked, orphaned, patience};
 	DFG_TRY(dfg_watchdog_start()); /* before the secret is known */
 	DFG_TRY(read_secret(serving->secret));
 	DFG_TRY(dfg_worker_new(&worker, &serving->worker));

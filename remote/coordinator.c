@@ -285,19 +285,27 @@ static struct dfg_err *add_waiting(struct dfg_crew *crew, struct dfg_err *err)
 	return err;
 }
 
-/* A worker that is gone explains what the others say; then the first, and last what some were told. */
-static struct dfg_err *choose_error(struct dfg_crew *crew, uint32_t first)
+struct dfg_err *dfg_crew_why_lost(struct dfg_crew *crew)
 {
 	struct dfg_err *err = NULL;
-	crew->blamed = DFG_NONE;
 	for (uint32_t i = 0; i < crew->options.workers && !err; i++) {
 		if (!dfg_crew_has_lost(crew, i))
 			continue;
 		wait_for_explanation(crew, i);
 		pthread_mutex_lock(&crew->lock);
-		err = add_waiting(crew, copy(crew->member[i].why));
+		err = copy(crew->member[i].why);
 		pthread_mutex_unlock(&crew->lock);
 	}
+	return err;
+}
+
+/* A worker that is gone explains what the others say; then the first, and last what some were told. */
+static struct dfg_err *choose_error(struct dfg_crew *crew, uint32_t first)
+{
+	struct dfg_err *err = dfg_crew_why_lost(crew);
+	crew->blamed = DFG_NONE;
+	if (err)
+		err = add_waiting(crew, err);
 	if (!err && first != DFG_NONE && crew->member[first].err && !crew->member[first].told)
 		err = error_of(crew, first);
 	for (int told = 0; told < 2; told++)
@@ -356,7 +364,7 @@ static void *guard(void *arg)
 	uint64_t lease = (uint64_t)(crew->options.lease * 1e9), last = dfg_now();
 	while (!atomic_load(&crew->ended)) {
 		uint32_t seen = atomic_load(&crew->guard_event.word);
-		uint64_t now = dfg_now();
+		uint64_t now = dfg_now(), silence = atomic_load(&crew->silence);
 		bool slept = now - last > lease / 2;
 		last = now;
 		for (uint32_t i = 0; i < crew->options.workers; i++) {
@@ -364,8 +372,10 @@ static void *guard(void *arg)
 				continue;
 			if (slept)
 				atomic_store(&crew->member[i].heard, now);
-			if (now > dfg_link_heard(crew->member[i].link, atomic_load(&crew->member[i].heard)) + lease)
-				dfg_crew_ended(crew, i, DFG_ERR(DFG_UNAVAILABLE, "silent for %g s", crew->options.lease));
+			if (now > dfg_link_heard(crew->member[i].link, atomic_load(&crew->member[i].heard)) + silence)
+				dfg_crew_ended(crew, i,
+					DFG_ERR(DFG_UNAVAILABLE, "silent for %.3g s%s", (double)silence / 1e9,
+						silence > lease ? " while the workers are linked" : ""));
 			else
 				ping(crew, i);
 		}
@@ -401,15 +411,16 @@ static void learn_clock(struct dfg_crew *crew, uint32_t worker)
 	}
 }
 
-static struct dfg_err *ask_setup(
-	struct dfg_crew *crew, uint32_t worker, const char *(*transport)(void *arg, uint32_t one, uint32_t two), void *arg)
+static struct dfg_err *ask_setup(struct dfg_crew *crew, uint32_t worker, double seconds,
+	const char *(*transport)(void *arg, uint32_t one, uint32_t two), void *arg)
 {
 	struct dfg_packet packet = {.kind = DFG_PACKET_SETUP};
 	struct dfg_setup setup = {.self = worker,
 		.workers = crew->options.workers,
 		.session = crew->options.session,
 		.trace = crew->options.trace != NULL,
-		.lease = crew->options.lease};
+		.lease = crew->options.lease,
+		.seconds = seconds};
 	setup.peer = dfg_zeros(setup.workers, sizeof *setup.peer);
 	if (!setup.peer)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
@@ -433,16 +444,58 @@ static struct dfg_err *start_guard(struct dfg_crew *crew)
 	return crew->guarded ? NULL : DFG_ERR(DFG_MEMORY, "no more threads");
 }
 
-struct dfg_err *dfg_crew_begin(struct dfg_crew *crew, struct dfg_link *const *links,
+double dfg_crew_patience(double lease, uint32_t workers)
+{
+	const double pair = 0.005;
+	return lease > 0 ? lease + pair * workers * workers : 0;
+}
+
+/* The first that has not answered. */
+static struct dfg_err *name_slowest(const struct dfg_crew *crew, double seconds)
+{
+	for (uint32_t i = 0; i < crew->options.workers; i++)
+		if (crew->member[i].asked)
+			return DFG_ERR(DFG_UNAVAILABLE, "%s: is not linked to the other workers after %.3g s",
+				crew->options.peer[i].name, seconds);
+	return NULL;
+}
+
+/* What one says that cannot link may be the fault of another, which is known to be lost a moment later. */
+static struct dfg_err *setup_answers(struct dfg_crew *crew, double seconds)
+{
+	const uint64_t moment = 500000000;
+	uint32_t first = DFG_NONE;
+	uint64_t until = dfg_now() + (uint64_t)(seconds * 1e9);
+	bool hurried = false;
+	for (;;) {
+		uint32_t seen = atomic_load(&crew->event.word);
+		take_answers(crew);
+		if (!look(crew, &first) || dfg_now() >= until)
+			break;
+		if (first != DFG_NONE && !hurried && until > dfg_now() + moment)
+			until = dfg_now() + moment;
+		hurried = first != DFG_NONE;
+		wait_for_more(crew, seen, until);
+	}
+	struct dfg_err *err = choose_error(crew, first);
+	if (!err)
+		err = name_slowest(crew, seconds);
+	dfg_crew_drop_answers(crew);
+	return err;
+}
+
+struct dfg_err *dfg_crew_begin(struct dfg_crew *crew, struct dfg_link *const *links, double seconds,
 	const char *(*transport)(void *arg, uint32_t one, uint32_t two), void *arg)
 {
+	double patience = dfg_crew_patience(crew->options.lease, crew->options.workers);
 	for (uint32_t i = 0; i < crew->options.workers; i++)
 		crew->member[i].link = links[i];
 	for (uint32_t i = 0; i < crew->options.workers; i++)
-		DFG_TRY(ask_setup(crew, i, transport, arg));
+		DFG_TRY(ask_setup(crew, i, seconds, transport, arg));
+	atomic_store(&crew->silence, (uint64_t)(patience * 1e9));
 	DFG_TRY(start_guard(crew));
-	DFG_TRY(dfg_crew_answers(crew, 0));
-	dfg_crew_drop_answers(crew);
+	DFG_TRY(setup_answers(crew, seconds));
+	atomic_store(&crew->silence, (uint64_t)(crew->options.lease * 1e9));
 	for (uint32_t i = 0; i < crew->options.workers && crew->options.trace; i++)
 		learn_clock(crew, i);
 	return NULL;

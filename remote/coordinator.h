@@ -30,9 +30,24 @@ struct dfg_crew_options {
 DFG_MUST_CHECK struct dfg_err *dfg_crew_new(const struct dfg_crew_options *options, struct dfg_crew **out_crew);
 struct dfg_link_sink dfg_crew_sink(struct dfg_crew *crew);
 
-/* Sets all up, each for itself: links by worker, borrowed; transport says of each pair how they are to be connected. */
-DFG_MUST_CHECK struct dfg_err *dfg_crew_begin(struct dfg_crew *crew, struct dfg_link *const *links,
+/*
+ * Seconds for which a worker may be silent while links are made: the lease, and a time for each pair of workers, because
+ * all may be on one busy machine. 0 for a lease of 0.
+ */
+double dfg_crew_patience(double lease, uint32_t workers);
+
+/*
+ * Sets all up, each for itself: links by worker, borrowed; transport says of each pair how they are to be connected, and
+ * that takes so many seconds at most. Where a worker fails or is lost, it is named, and the others are not waited for.
+ */
+DFG_MUST_CHECK struct dfg_err *dfg_crew_begin(struct dfg_crew *crew, struct dfg_link *const *links, double seconds,
 	const char *(*transport)(void *arg, uint32_t one, uint32_t two), void *arg);
+
+/* The first worker that is lost, and why; NULL where none is. Waits a moment for the explanation, as of an answer. */
+DFG_MUST_CHECK struct dfg_err *dfg_crew_why_lost(struct dfg_crew *crew);
+
+/* The link says that it is gone, or its silence. Takes err; the worker's name is put in front. Any thread. */
+void dfg_crew_lost(struct dfg_crew *crew, uint32_t worker, struct dfg_err *err);
 
 /*
  * Gives the workers a graph in place of the one before. Sessions are of `graph`, whose nodes are those of the parts by

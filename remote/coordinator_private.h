@@ -56,7 +56,8 @@ struct dfg_crew {
 
 	pthread_t guard;
 	bool guarded;
-	_Atomic bool broken; /* a step failed because somebody was lost */
+	_Atomic uint64_t silence; /* ns after which a worker is lost */
+	_Atomic bool broken;      /* a step failed because somebody was lost */
 	atomic_bool ended;
 	struct dfg_event guard_event;
 
@@ -69,9 +70,6 @@ struct dfg_crew {
 	size_t plans, plan_room;
 	struct dfg_traffic *traffic; /* of the last step: from * workers + to */
 };
-
-/* The link says that it is gone, or its silence. Takes err; the worker's name is put in front. Any thread. */
-void dfg_crew_lost(struct dfg_crew *crew, uint32_t worker, struct dfg_err *err);
 
 /* A question to a worker; releases the packet. */
 void dfg_crew_ask(struct dfg_crew *crew, uint32_t worker, struct dfg_packet *packet);

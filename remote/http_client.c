@@ -440,7 +440,8 @@ static struct dfg_err *set_options(struct post *post, const char *address, bool 
 	dfg_curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
 	dfg_curl_easy_setopt(easy, CURLOPT_NETRC, (long)CURL_NETRC_IGNORED);
 	dfg_curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
-	dfg_curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_MS);
+	dfg_curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS,
+		(long)(dfg_hub_at_least_patience(post->client->hub, (uint64_t)CONNECT_MS * 1000000) / 1000000));
 	dfg_curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, open_socket);
 	dfg_curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, 1L);
 	dfg_curl_easy_setopt(easy, CURLOPT_FORBID_REUSE, 1L);

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { SIGN_OF_LIFE_MS = 1000, ASLEEP_MS = 1000 };
+enum { SIGN_OF_LIFE_MS = 4000, ASLEEP_MS = 1000 };
 
 /* The inlet's, when bytes have come. */
 static void message_arrived(void *arg, struct dfg_message *message)
@@ -116,12 +116,13 @@ void dfg_hub_lose(struct dfg_hub_link *link)
 /* Silence of a peer, and signs of life of our own. */
 static void tick_exchange(struct dfg_exchange *exchange, uint64_t now)
 {
-	uint64_t lease = exchange->link->hub->lease_ns, sign = (uint64_t)SIGN_OF_LIFE_MS * 1000000;
+	const struct dfg_hub *hub = exchange->link->hub;
+	uint64_t lease = atomic_load(&hub->lease_ns), sign = (uint64_t)SIGN_OF_LIFE_MS * 1000000;
 	uint64_t silent = now - exchange->heard_ns;
 	if (!exchange->stands) {
-		if (silent > (uint64_t)(DFG_HUB_STAND_MS + DFG_HUB_PATIENCE_MS) * 1000000)
+		if (silent > dfg_hub_at_least_patience(hub, (uint64_t)(DFG_HUB_STAND_MS + DFG_HUB_PATIENCE_MS) * 1000000))
 			dfg_exchange_breaks(exchange, DFG_ERR(DFG_UNAVAILABLE, "no answer to our request"));
-	} else if (silent > lease) {
+	} else if (silent > dfg_hub_at_least_patience(hub, lease)) {
 		dfg_exchange_breaks(exchange, DFG_ERR(DFG_UNAVAILABLE, "silent for %.1f s", (double)silent / 1e9));
 	} else if (now - exchange->said_ns > (lease / 4 < sign ? lease / 4 : sign)) {
 		dfg_outlet_grant(&exchange->outlet, exchange->inlet.credit_given);

@@ -349,6 +349,16 @@ static void init_locks(struct dfg_hub *hub)
 	pthread_condattr_destroy(&monotonic);
 }
 
+void dfg_hub_set_lease(struct dfg_hub *hub, uint32_t ms)
+{
+	atomic_store(&hub->lease_ns, (uint64_t)(ms ? ms : DFG_LEASE_MS) * 1000000);
+}
+
+void dfg_hub_set_patience(struct dfg_hub *hub, uint32_t ms)
+{
+	atomic_store(&hub->patience_ns, (uint64_t)ms * 1000000);
+}
+
 static size_t memory_of_machine(void)
 {
 	long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
@@ -376,7 +386,7 @@ struct dfg_err *dfg_hub_new(const struct dfg_hub_options *options, struct dfg_hu
 	memcpy(hub->secret, options->secret, DFG_SECRET_ROOM);
 	hub->sink = options->sink;
 	hub->tensor_bytes = options->tensor_bytes ? options->tensor_bytes : memory_of_machine();
-	hub->lease_ns = (uint64_t)(options->lease_ms ? options->lease_ms : DFG_LEASE_MS) * 1000000;
+	dfg_hub_set_lease(hub, options->lease_ms);
 	hub->last_arrived = &hub->arrived;
 	hub->tick_ns = dfg_about_now_ns();
 	hub->epoll = hub->wake = -1;

@@ -39,6 +39,16 @@ DFG_MUST_CHECK struct dfg_err *dfg_hub_new(const struct dfg_hub_options *options
 /* Closes the links that are left. NULL is fine. */
 void dfg_hub_free(struct dfg_hub *hub);
 
+/* The lease from now on; before there are links, because both ends of one must have the same. */
+void dfg_hub_set_lease(struct dfg_hub *hub, uint32_t ms);
+
+/*
+ * A peer may be silent for so many milliseconds, where that is longer than the lease, and strangers and connections that
+ * are being made have that time too; 0 ends it. For the time in which the links of a run are made: thousands of
+ * connections on one busy machine take many seconds, and no process is lost for that. Any thread.
+ */
+void dfg_hub_set_patience(struct dfg_hub *hub, uint32_t ms);
+
 /* "127.0.0.1:41234", with the port that it got, NULL where it listens nowhere; "sha256:BASE64", NULL without TLS. */
 const char *dfg_hub_address(const struct dfg_hub *hub);
 const char *dfg_hub_fingerprint(const struct dfg_hub *hub);

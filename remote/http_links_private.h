@@ -55,7 +55,8 @@ struct dfg_hub {
 	char secret[DFG_SECRET_ROOM];
 	struct dfg_link_sink sink;
 	size_t tensor_bytes;
-	uint64_t lease_ns;
+	_Atomic uint64_t lease_ns;
+	_Atomic uint64_t patience_ns;
 
 	/* Who holds `io` moves bytes; whoever gives it back looks at `work` again (dfg_hub_unlock). */
 	pthread_mutex_t io;
@@ -98,6 +99,13 @@ enum {
 enum { DFG_ABOUT_VISITOR, DFG_ABOUT_LISTENER, DFG_ABOUT_WAKE, DFG_ABOUT_CLIENT, DFG_ABOUT_BITS = 3 };
 
 uint64_t dfg_about_now_ns(void); /* some milliseconds late, and cheap */
+
+/* A limit in nanoseconds, or the patience where that is longer. */
+static inline uint64_t dfg_hub_at_least_patience(const struct dfg_hub *hub, uint64_t ns)
+{
+	uint64_t patience = atomic_load(&hub->patience_ns);
+	return patience > ns ? patience : ns;
+}
 
 /* http_links.c; io is held, but for the first. */
 bool dfg_hub_try_send(struct dfg_hub *hub); /* takes io where it is free, and writes what there is */

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 /*
- * Strangers have five seconds; so many may be there at once. Where one more comes, the one that came first must go: of
+ * Strangers have five seconds, or the hub's patience; so many may be there at once. Where one more comes, the one that came first must go: of
  * one address it is spared while it is new, because many workers of one host come at once.
  */
 enum { STRANGER_MS = 5000, STRANGERS = 512, STRANGERS_OF_ADDRESS = 64, NEW_MS = 500, ACCEPTS = 64 };
@@ -107,13 +107,15 @@ void dfg_server_accept(struct dfg_server *server)
 
 void dfg_server_tick(struct dfg_server *server, uint64_t now)
 {
+	uint64_t stranger = dfg_hub_at_least_patience(server->hub, (uint64_t)STRANGER_MS * 1000000);
+	uint64_t waiting = dfg_hub_at_least_patience(server->hub, (uint64_t)DFG_HUB_PATIENCE_MS * 1000000);
 	if (server->deaf)
 		listen_again(server, false);
 	for (struct dfg_visitor *visitor = server->visitors; visitor; visitor = visitor->next) {
-		uint64_t age_ms = (now - visitor->since_ns) / 1000000;
-		if ((visitor->state == DFG_STRANGER || visitor->state == DFG_ENDING) && age_ms > STRANGER_MS)
+		uint64_t age = now - visitor->since_ns;
+		if ((visitor->state == DFG_STRANGER || visitor->state == DFG_ENDING) && age > stranger)
 			dfg_visitor_drop(visitor, NULL);
-		if (visitor->state == DFG_WAITING && age_ms > DFG_HUB_PATIENCE_MS) {
+		if (visitor->state == DFG_WAITING && age > waiting) {
 			dfg_visitor_answer(visitor, "403");
 			dfg_visitor_flush(visitor);
 		}

@@ -116,36 +116,107 @@ static struct dfg_err *start_watch(struct dfg_launch *launch)
 	return launch->watching ? NULL : DFG_ERR(DFG_MEMORY, "no more threads");
 }
 
-/* Takes err. */
-static struct dfg_err *linked(const struct dfg_launch *launch, uint32_t worker, struct dfg_err *err)
+static double seconds_until(uint64_t ns)
 {
-	err = dfg_err_note(err, "%s", launch->peer[worker].name);
-	if (err)
-		dfg_launch_reached(launch, worker, DFG_LAUNCH_FAILED, err);
+	uint64_t now = dfg_now();
+	return now < ns ? (double)(ns - now) / 1e9 : 0;
+}
+
+double dfg_launch_seconds(const struct dfg_launch *launch, double most)
+{
+	double left = launch->deadline == UINT64_MAX ? most : seconds_until(launch->deadline);
+	return left < most ? left : most;
+}
+
+/* Seconds for which a worker may be silent before all are linked; 0: the lease, because they are. */
+static void set_patience(const struct dfg_launch *launch, double seconds)
+{
+	if (launch->hub)
+		dfg_hub_set_patience(launch->hub, (uint32_t)(seconds * 1000));
+	if (launch->shm)
+		dfg_shm_set_patience(launch->shm, (uint32_t)(seconds * 1000));
+}
+
+/* Takes err, of a link that is not made: that the worker has ended says more. */
+static struct dfg_err *not_linked(struct dfg_launch *launch, uint32_t worker, struct dfg_err *err)
+{
+	if (err->code == DFG_UNAVAILABLE) {
+		dfg_crew_lost(launch->crew, worker, err);
+		err = dfg_crew_why_lost(launch->crew);
+	} else {
+		err = dfg_err_note(err, "%s", launch->peer[worker].name);
+	}
+	dfg_launch_reached(launch, worker, DFG_LAUNCH_FAILED, err);
 	return err;
 }
 
-static struct dfg_err *link_all(struct dfg_launch *launch)
+/*
+ * Waits until all links stand. A worker whose process ends is lost, and so is one that does not answer for `patience`
+ * seconds in which no other has.
+ */
+static struct dfg_err *await_links(struct dfg_launch *launch, double patience)
 {
-	const uint32_t ms = START_SECONDS * 1000;
+	const uint32_t look_ms = 50;
+	double seconds = dfg_launch_seconds(launch, patience);
+	uint64_t until = dfg_now() + (uint64_t)(seconds * 1e9);
+	for (uint32_t i = 0; i < launch->workers;) {
+		struct dfg_err *err = dfg_hub_wait(launch->link[i], look_ms), *lost;
+		if (!err) {
+			i++;
+			until = dfg_now() + (uint64_t)(seconds * 1e9);
+			continue;
+		}
+		if (err->code != DFG_DEADLINE)
+			return not_linked(launch, i, err);
+		dfg_err_free(err);
+		if ((lost = dfg_crew_why_lost(launch->crew)))
+			return lost;
+		if (dfg_now() >= until)
+			return not_linked(
+				launch, i, DFG_ERR(DFG_UNAVAILABLE, "silent for %.3g s while the launcher links to it", seconds));
+	}
+	return NULL;
+}
+
+static struct dfg_err *link_memory(struct dfg_launch *launch, uint32_t i, double patience)
+{
+	uint32_t ms = (uint32_t)(dfg_launch_seconds(launch, patience) * 1000) + 1;
+	struct dfg_err *err = dfg_shm_connect(launch->shm, i, launch->peer[i].shm, ms, &launch->link[i]);
+	if (!err || err->code != DFG_DEADLINE)
+		return err;
+	dfg_err_free(err);
+	return DFG_ERR(DFG_UNAVAILABLE, "silent for %.3g s while the launcher links to it", ms / 1e3);
+}
+
+static struct dfg_err *link_all(struct dfg_launch *launch, double patience)
+{
 	struct dfg_link_sink sink = dfg_crew_sink(launch->crew);
+	uint32_t lease_ms = (uint32_t)(dfg_setup_link_lease(launch->options.lease, launch->workers) * 1000);
 	bool memory = dfg_launch_only_memory(launch);
-	struct dfg_shm_options shm = {.self = DFG_LAUNCHER, .secret = launch->secret, .sink = sink};
-	struct dfg_hub_options hub = {.self = DFG_LAUNCHER,
-		.secret = launch->secret,
-		.sink = sink,
-		.lease_ms = (uint32_t)(launch->options.lease * 1000)};
+	struct dfg_shm_options shm = {.self = DFG_LAUNCHER, .secret = launch->secret, .sink = sink, .lease_ms = lease_ms};
+	struct dfg_hub_options hub = {.self = DFG_LAUNCHER, .secret = launch->secret, .sink = sink, .lease_ms = lease_ms};
 	DFG_TRY(memory ? dfg_shm_new(&shm, &launch->shm) : dfg_hub_new(&hub, &launch->hub));
+	set_patience(launch, LINK_SECONDS + patience);
 	for (uint32_t i = 0; i < launch->workers; i++) {
 		const struct dfg_peer *peer = &launch->peer[i];
 		dfg_launch_reached(launch, i, DFG_LAUNCH_LINKING, NULL);
 		const char *key = *peer->fingerprint ? peer->fingerprint : NULL;
-		struct dfg_err *err = memory ? dfg_shm_connect(launch->shm, i, peer->shm, ms, &launch->link[i])
+		struct dfg_err *err = memory ? link_memory(launch, i, patience)
 									 : dfg_hub_connect(launch->hub, i, peer->address, key, &launch->link[i]);
-		DFG_TRY(linked(launch, i, err));
+		if (err)
+			return not_linked(launch, i, err);
 	}
-	for (uint32_t i = 0; i < launch->workers && !memory; i++)
-		DFG_TRY(linked(launch, i, dfg_hub_wait(launch->link[i], ms)));
+	return memory ? NULL : await_links(launch, patience);
+}
+
+static struct dfg_err *link_crew(struct dfg_launch *launch)
+{
+	const double connecting = 1; /* takes some round trips */
+	double patience = connecting + dfg_crew_patience(launch->options.lease, launch->workers);
+	DFG_TRY(link_all(launch, patience));
+	double seconds = dfg_launch_seconds(launch, LINK_SECONDS + patience);
+	DFG_TRY(dfg_crew_begin(launch->crew, launch->link, seconds, transport_of, launch));
+	set_patience(launch, 0);
 	return NULL;
 }
 
@@ -171,8 +242,18 @@ static struct dfg_err *hire(struct dfg_launch *launch)
 	DFG_TRY(dfg_crew_new(&crew, &launch->crew));
 	DFG_TRY(dfg_launch_start(launch));
 	DFG_TRY(start_watch(launch));
-	DFG_TRY(link_all(launch));
-	return dfg_crew_begin(launch->crew, launch->link, transport_of, launch);
+	return link_crew(launch);
+}
+
+/* Whatever it was that took too long: it is what was waited for. */
+static struct dfg_err *name_deadline(const struct dfg_launch *launch, struct dfg_err *err)
+{
+	if (!err || dfg_now() < launch->deadline || err->code == DFG_MEMORY || err->code == DFG_REFUSED)
+		return err;
+	struct dfg_err *late =
+		DFG_ERR(DFG_DEADLINE, "the start of the workers took longer than %g s: %s", launch->options.timeout, err->text);
+	dfg_err_free(err);
+	return late;
 }
 
 static struct dfg_err *take_room(struct dfg_launch *launch)
@@ -200,9 +281,11 @@ struct dfg_err *dfg_launch_new(const struct dfg_launch_options *options, struct 
 		return DFG_ERR(DFG_MEMORY, "out of memory");
 	}
 	launch->options = *options;
+	double timeout = options->timeout < 1e9 ? options->timeout : 1e9;
+	launch->deadline = timeout > 0 ? dfg_now() + (uint64_t)(timeout * 1e9) : UINT64_MAX;
 	struct dfg_err *err = take_room(launch);
 	if (!err)
-		err = hire(launch);
+		err = name_deadline(launch, hire(launch));
 	if (err)
 		dfg_launch_free(launch);
 	else
@@ -225,12 +308,6 @@ static void stop_watch(struct dfg_launch *launch)
 static bool is_gone(const struct dfg_launch *launch, uint32_t worker)
 {
 	return launch->crew && dfg_crew_has_lost(launch->crew, worker);
-}
-
-static double seconds_until(uint64_t ns)
-{
-	uint64_t now = dfg_now();
-	return now < ns ? (double)(ns - now) / 1e9 : 0;
 }
 
 /* Those that were lost are ended by force, the others have been told: they all have the same few seconds to go. */

@@ -28,6 +28,7 @@ struct dfg_launch_options {
 	bool push;                          /* send this program to the hosts */
 	double lease;                       /* seconds after which who is silent is taken for lost */
 	struct dfg_session_options session; /* of each worker; threads 0: a fair share of its machine */
+	double timeout;                     /* seconds that the start may take, then DFG_DEADLINE; 0: any */
 	uint64_t memory_limit;              /* of each worker; 0: none */
 	void (*trace)(void *arg, const struct dfg_crew_event *event); /* as of a crew */
 	void *trace_arg;
@@ -37,7 +38,7 @@ struct dfg_launch_options {
 	void *say_arg;
 };
 
-/* Returns when all are there and linked. All that were started are ended where one does not come. */
+/* Returns when all are there and linked. DFG_UNAVAILABLE names the worker that has ended, is silent or does not come. All that were started are ended where one does not come. */
 DFG_MUST_CHECK struct dfg_err *dfg_launch_new(const struct dfg_launch_options *options, struct dfg_launch **out_launch);
 struct dfg_crew *dfg_launch_crew(struct dfg_launch *launch);
 

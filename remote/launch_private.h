@@ -8,7 +8,7 @@
 #include "remote/ssh.h"
 
 /* Inside of a launch: launch_start.c starts the workers, launch.c links them, watches them and ends them. */
-enum { LINE_MOST = 1000, START_SECONDS = 20, END_SECONDS = 3 };
+enum { LINE_MOST = 1000, START_SECONDS = 20, LINK_SECONDS = 40, END_SECONDS = 3 };
 
 /* A worker's process, and what it said. */
 struct hand {
@@ -41,7 +41,11 @@ struct dfg_launch {
 	int wake[2]; /* a pipe that ends the watcher */
 	bool watching;
 	atomic_bool ending;
+	uint64_t deadline; /* of the start, by dfg_now(); UINT64_MAX: none */
 };
+
+/* So many seconds, or those that are left before the deadline. */
+double dfg_launch_seconds(const struct dfg_launch *launch, double most);
 
 static inline const struct dfg_worker_host *dfg_launch_host(const struct dfg_launch *launch, uint32_t number)
 {

@@ -85,7 +85,7 @@ static struct dfg_err *start_local(struct hand *hand)
 	/* Who has ended already does not hear it: instead of its hello comes how it ended. */
 	dfg_err_free(dfg_fs_write_all(hand->process.in, "a worker's stdin", launch->secret, strlen(launch->secret)));
 	dfg_err_free(dfg_fs_write_all(hand->process.in, "a worker's stdin", "\n", 1));
-	DFG_TRY(dfg_process_hello(&hand->process, START_SECONDS, line, sizeof line));
+	DFG_TRY(dfg_process_hello(&hand->process, dfg_launch_seconds(launch, START_SECONDS), line, sizeof line));
 	return read_hello(launch, hand->number, line);
 }
 
@@ -129,7 +129,8 @@ static struct dfg_err *start_far(struct hand *hand)
 	struct dfg_launch *launch = hand->launch;
 	const struct dfg_worker_host *at = dfg_launch_host(launch, hand->number);
 	struct dfg_ssh_options options = {.config = launch->options.ssh_config,
-		.seconds = START_SECONDS,
+		.seconds = dfg_launch_seconds(launch, START_SECONDS),
+		.deadline = launch->deadline,
 		.push = launch->options.push,
 		.say = say_far,
 		.starts = sent_far,

@@ -113,6 +113,11 @@ struct dfg_err *dfg_shm_new(const struct dfg_shm_options *options, struct dfg_sh
 	return NULL;
 }
 
+void dfg_shm_set_patience(struct dfg_shm *shm, uint32_t ms)
+{
+	atomic_store(&shm->patience_ms, ms);
+}
+
 void dfg_shm_free(struct dfg_shm *shm)
 {
 	if (!shm)

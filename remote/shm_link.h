@@ -175,6 +175,7 @@ struct arrival {
 
 struct dfg_shm {
 	struct dfg_shm_options options;
+	_Atomic uint32_t patience_ms;
 	char secret[DFG_SECRET_ROOM - 1];
 	char host[DFG_SHM_ADDRESS], address[DFG_SHM_ADDRESS];
 	int listener, nudge;

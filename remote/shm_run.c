@@ -297,6 +297,8 @@ static void rest(struct dfg_shm *shm)
 static void beat(struct dfg_shm *shm, uint64_t now)
 {
 	bool was_away = now - shm->beat_at > lease_ns(shm) / 2;
+	uint64_t patience = (uint64_t)atomic_load(&shm->patience_ms) * 1000000;
+	uint64_t most = patience > lease_ns(shm) ? patience : lease_ns(shm);
 	shm->beat_at = now;
 	for (size_t i = 0; i < shm->n_running; i++) {
 		struct shm_link *link = shm->running[i];
@@ -305,9 +307,9 @@ static void beat(struct dfg_shm *shm, uint64_t now)
 		if (beats != link->heard || was_away)
 			link->heard_at = now;
 		link->heard = beats;
-		if (beats && now - link->heard_at > lease_ns(shm) && !atomic_load(&link->lost))
-			shm_link_end(link, DFG_ERR(DFG_UNAVAILABLE, "%s has been silent for %u ms",
-								   dfg_peer_words(link->link.peer).s, shm->options.lease_ms));
+		if (beats && now - link->heard_at > most && !atomic_load(&link->lost))
+			shm_link_end(link, DFG_ERR(DFG_UNAVAILABLE, "%s has been silent for %.1f s",
+								   dfg_peer_words(link->link.peer).s, (double)(now - link->heard_at) / 1e9));
 	}
 }
 

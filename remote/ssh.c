@@ -106,7 +106,7 @@ static struct dfg_err *connect_to(
 {
 	const struct dfg_ssh_wish wish = {
 		.file = options->config, .host = host->ssh, .user = host->user, .port = host->port};
-	DFG_TRY(dfg_ssh_open(&wish, options->seconds > 0 ? options->seconds : 10, &process->ssh));
+	DFG_TRY(dfg_ssh_open(&wish, options->seconds > 0 ? options->seconds : 10, options->deadline, &process->ssh));
 	if (options->say && process->ssh.entry.note)
 		options->say(options->arg, host, process->ssh.entry.note);
 	return NULL;

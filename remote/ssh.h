@@ -32,6 +32,7 @@ struct dfg_ssh_end {
 struct dfg_ssh_options {
 	const char *config; /* as ssh -F; NULL: ~/.ssh/config, if there is one */
 	double seconds;     /* that a host may be silent while it is connected, started or sent to; 0: 10 */
+	uint64_t deadline;  /* of the start, by dfg_now(), whatever the host does; 0: none */
 	bool push;          /* send this program there, and run that; nothing is left of it */
 
 	/* A line that the program writes to stderr, or what is to be said of the config. NULL: nobody reads them. */

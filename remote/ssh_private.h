@@ -16,11 +16,16 @@ struct dfg_ssh {
 	struct dfg_ssh_wish wish;  /* what was asked for */
 	char address[64];          /* numeric, that was connected to; the name there is where a jump carries it */
 	double seconds;            /* each wait may take */
+	uint64_t last_deadline;    /* of all waits; ns, UINT64_MAX: none */
 	uint64_t deadline;         /* of the present wait; ns */
 };
 
-/* ssh config, way, keys of the host and of the user. Not prefixed with the host's name. */
-DFG_MUST_CHECK struct dfg_err *dfg_ssh_open(const struct dfg_ssh_wish *wish, double seconds, struct dfg_ssh *out_ssh);
+/*
+ * ssh config, way, keys of the host and of the user. Each wait takes some seconds at most, and none goes past the deadline
+ * (ns; 0: none). The error is not prefixed with the host's name.
+ */
+DFG_MUST_CHECK struct dfg_err *dfg_ssh_open(
+	const struct dfg_ssh_wish *wish, double seconds, uint64_t deadline, struct dfg_ssh *out_ssh);
 void dfg_ssh_shut(struct dfg_ssh *ssh);
 
 /* What follows may take ssh->seconds. */

@@ -14,7 +14,8 @@ enum { TURN_MS = 100, JUMPS_MOST = 8 };
 
 void dfg_ssh_begin(struct dfg_ssh *ssh)
 {
-	ssh->deadline = dfg_now() + (uint64_t)(ssh->seconds * 1e9);
+	const uint64_t deadline = dfg_now() + (uint64_t)(ssh->seconds * 1e9);
+	ssh->deadline = deadline < ssh->last_deadline ? deadline : ssh->last_deadline;
 }
 
 struct dfg_err *dfg_ssh_turn(struct dfg_ssh *ssh, const char *what)
@@ -83,7 +84,16 @@ static struct dfg_err *greet(struct dfg_ssh *ssh, bool *out_again)
 		dfg_ssh_get_error(ssh->session));
 }
 
-static struct dfg_err *open_by(const struct dfg_ssh_wish *wish, double seconds, int jumps, struct dfg_ssh *out_ssh);
+/* Seconds of a wait that begins now. */
+static double seconds_left(const struct dfg_ssh *ssh)
+{
+	const uint64_t now = dfg_now();
+	const double left = ssh->last_deadline > now ? (double)(ssh->last_deadline - now) / 1e9 : 0;
+	return left < ssh->seconds ? left : ssh->seconds;
+}
+
+static struct dfg_err *open_by(
+	const struct dfg_ssh_wish *wish, double seconds, uint64_t deadline, int jumps, struct dfg_ssh *out_ssh);
 
 /* A way through the last hop of ProxyJump; those before it lead there. The first goes as its own config says. */
 static struct dfg_err *jump(struct dfg_ssh *ssh, const char *hops, int jumps)
@@ -97,7 +107,7 @@ static struct dfg_err *jump(struct dfg_ssh *ssh, const char *hops, int jumps)
 	const char *before = comma ? dfg_arena_copy(&ssh->arena, hops, (size_t)(comma - hops)) : NULL;
 	const struct dfg_ssh_wish wish = {
 		.file = ssh->wish.file, .host = hop.host, .user = hop.user, .port = hop.port, .jump = before};
-	struct dfg_err *err = open_by(&wish, ssh->seconds, jumps + 1, &gate);
+	struct dfg_err *err = open_by(&wish, ssh->seconds, ssh->last_deadline, jumps + 1, &gate);
 	if (!err)
 		err = dfg_ssh_jump_open(&gate, ssh->entry.host_name, ssh->entry.port, &ssh->fd, &ssh->jump);
 	return dfg_err_note(err, "by way of %s", hop.host);
@@ -110,7 +120,7 @@ static struct dfg_err *attempt(struct dfg_ssh *ssh, int jumps, bool *out_again)
 	if (ssh->entry.proxy_jump)
 		DFG_TRY(jump(ssh, ssh->entry.proxy_jump, jumps));
 	else
-		DFG_TRY(dfg_ssh_dial(ssh->entry.host_name, ssh->entry.port, ssh->seconds, &ssh->fd, ssh->address));
+		DFG_TRY(dfg_ssh_dial(ssh->entry.host_name, ssh->entry.port, seconds_left(ssh), &ssh->fd, ssh->address));
 	DFG_TRY(make_session(ssh));
 	dfg_ssh_begin(ssh);
 	DFG_TRY(greet(ssh, out_again));
@@ -143,9 +153,10 @@ static void hang_up(struct dfg_ssh *ssh)
 	ssh->jump = NULL;
 }
 
-static struct dfg_err *open_by(const struct dfg_ssh_wish *wish, double seconds, int jumps, struct dfg_ssh *out_ssh)
+static struct dfg_err *open_by(
+	const struct dfg_ssh_wish *wish, double seconds, uint64_t deadline, int jumps, struct dfg_ssh *out_ssh)
 {
-	*out_ssh = (struct dfg_ssh){.wish = *wish, .seconds = seconds};
+	*out_ssh = (struct dfg_ssh){.wish = *wish, .seconds = seconds, .last_deadline = deadline};
 	bool again = true;
 	struct dfg_err *err = dfg_ssh_config_read(wish, &out_ssh->arena, &out_ssh->entry);
 	const bool ready = !err;
@@ -167,10 +178,11 @@ static struct dfg_err *open_by(const struct dfg_ssh_wish *wish, double seconds, 
 	return err;
 }
 
-struct dfg_err *dfg_ssh_open(const struct dfg_ssh_wish *wish, double seconds, struct dfg_ssh *out_ssh)
+struct dfg_err *dfg_ssh_open(
+	const struct dfg_ssh_wish *wish, double seconds, uint64_t deadline, struct dfg_ssh *out_ssh)
 {
 	DFG_TRY(dfg_libssh_open());
-	return open_by(wish, seconds, 0, out_ssh);
+	return open_by(wish, seconds, deadline ? deadline : UINT64_MAX, 0, out_ssh);
 }
 
 void dfg_ssh_shut(struct dfg_ssh *ssh)

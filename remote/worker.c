@@ -116,7 +116,16 @@ static struct dfg_err *set_up(struct dfg_worker *worker, struct dfg_packet *requ
 	worker->words = *request; /* what was read from it points there */
 	*request = (struct dfg_packet){0};
 	DFG_TRY(dfg_setup_get(&worker->words, &worker->arena, &worker->setup));
-	DFG_TRY(connect_all(worker));
+	return connect_all(worker);
+}
+
+/* The first request after the set-up: the launcher has heard of all workers that they are linked. */
+static struct dfg_err *begin_work(struct dfg_worker *worker)
+{
+	if (worker->options.linked)
+		worker->options.linked(worker->options.arg);
+	worker->linked = true;
+	atomic_store(&worker->heard, dfg_now());
 	if (!(worker->setup.lease > 0))
 		return NULL;
 	worker->guarded = !pthread_create(&worker->guard, NULL, guard, worker);
@@ -141,6 +150,8 @@ static struct dfg_err *do_request(struct dfg_worker *worker, struct dfg_packet *
 	};
 	if (!worker->rendezvous && request->kind != DFG_PACKET_SETUP)
 		return DFG_ERR(DFG_PROTOCOL, "this worker is not set up yet");
+	if (worker->rendezvous && !worker->linked)
+		DFG_TRY(begin_work(worker));
 	for (size_t i = 0; i < sizeof row / sizeof *row; i++)
 		if (row[i].kind == request->kind)
 			return row[i].run(worker, request, answer);

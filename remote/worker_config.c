@@ -27,11 +27,20 @@ static void get_session(struct dfg_packet *packet, struct dfg_session_options *o
 	out_session->timeout = dfg_packet_get_real(packet);
 }
 
+double dfg_setup_link_lease(double lease, uint32_t workers)
+{
+	const uint32_t few = 16;
+	const double most = 1e6; /* as milliseconds it is a number of 32 bits */
+	double scaled = workers > few ? lease * workers / few : lease;
+	return scaled < most ? scaled : most;
+}
+
 void dfg_setup_put(struct dfg_packet *packet, const struct dfg_setup *setup)
 {
 	put_session(packet, &setup->session);
 	dfg_packet_put(packet, setup->trace);
 	dfg_packet_put_real(packet, setup->lease);
+	dfg_packet_put_real(packet, setup->seconds);
 	dfg_packet_put(packet, setup->self);
 	dfg_packet_put(packet, setup->workers);
 	for (uint32_t i = 0; i < setup->workers; i++) {
@@ -50,6 +59,7 @@ struct dfg_err *dfg_setup_get(struct dfg_packet *packet, struct dfg_arena *arena
 	get_session(packet, &out_setup->session);
 	out_setup->trace = dfg_packet_get(packet);
 	out_setup->lease = dfg_packet_get_real(packet);
+	out_setup->seconds = dfg_packet_get_real(packet);
 	out_setup->self = (uint32_t)dfg_packet_get(packet);
 	out_setup->workers = dfg_packet_get_count(packet, 6 * sizeof(uint64_t));
 	out_setup->peer = dfg_arena_zeros(arena, out_setup->workers, sizeof *out_setup->peer);

@@ -19,8 +19,17 @@ struct dfg_setup {
 	struct dfg_peer *peer;              /* by number */
 	struct dfg_session_options session; /* what is a number in it */
 	bool trace;
-	double lease; /* seconds of the launcher's silence after which a worker ends; 0: any */
+	double lease;   /* seconds of the launcher's silence after which a worker ends; 0: any */
+	double seconds; /* in which the links to the other workers must be made */
 };
+
+/*
+ * Seconds after which a link among so many workers is lost by silence: the lease, or more where there are many. In that
+ * time each shows four times to each other that it is there, which for 64 workers of one machine would take most of a
+ * processor; and the launcher watches each worker at the lease itself.
+ */
+double dfg_setup_link_lease(double lease, uint32_t workers);
+
 void dfg_setup_put(struct dfg_packet *packet, const struct dfg_setup *setup);
 
 /* Text lives as long as the packet; the rest is the arena's. */

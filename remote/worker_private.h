@@ -48,6 +48,8 @@ struct dfg_worker {
 	struct dfg_packet events;
 	uint64_t n_events;
 
+	bool linked; /* all workers are, to each other */
+
 	pthread_t guard; /* watches the lease */
 	bool guarded;
 	struct dfg_event guard_event;

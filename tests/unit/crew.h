@@ -155,7 +155,7 @@ static void crew_begin(
 	for (uint32_t i = 0; i < workers; i++)
 		crew_hire(test, i);
 	crew_cut(test, words);
-	succeeds(dfg_crew_begin(test->crew, test->link, crew_transport, NULL));
+	succeeds(dfg_crew_begin(test->crew, test->link, 20, crew_transport, NULL));
 	succeeds(dfg_crew_load(test->crew, &test->program.graph, &test->parts));
 	struct dfg_session_options session = {.fleet = dfg_crew_fleet(test->crew)};
 	succeeds(dfg_session_new(&test->program.graph, &session, &test->session));

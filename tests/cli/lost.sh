@@ -1,0 +1,61 @@
+# Finding 29: a worker that dies or stops before all are linked is named as lost, with the reason, and soon; the start of
+# the workers has a deadline. `timeout` is far above what each takes, and below the 20 s that it took.
+. "$ROOT/tests/cli/kit"
+printf 'input x: f64[n]\noutput y = x * 2.0\n' >p.dfg
+
+# dfg, whose worker 1 is sent a signal, $HOW, when it has said where it listens.
+cat >broken <<'.'
+#!/bin/sh
+case " $* " in *" --number 1 "*) ;; *) exec "$DFG" "$@" ;; esac
+mkfifo "hello.$$"
+exec 3<&0
+"$DFG" "$@" <&3 >"hello.$$" 2>/dev/null &
+worker=$!
+exec 4<"hello.$$" 3<&-
+read -r hello <&4
+kill "-$HOW" $worker
+echo "$hello"
+wait $worker
+.
+chmod +x broken
+echo "local:3 dfg=$PWD/broken" >hosts
+run() { timeout 15 "$DFG" run p.dfg --feed x=f64[1]:1 --hosts ./hosts "$@"; }
+for transport in shm libcurl; do
+	export HOW=KILL
+	status 69 run --transport $transport
+	has err 'p.dfg: w1: exited with status 137'
+	never grep -q 'onnect' err
+	export HOW=STOP
+	status 69 run --transport $transport --lease 0.5
+	has err 'p.dfg: w1: silent for '
+	has err 'link'
+done
+
+# --timeout counts for the start too, and says what was waited for.
+status 124 run --transport libcurl --timeout 0.5
+has err 'the start of the workers took longer than 0.5 s: w1: '
+cat >mute <<'.'
+#!/bin/sh
+cat >/dev/null
+.
+chmod +x mute
+echo "local:2 dfg=$PWD/mute" >hosts
+status 124 run --timeout 0.5
+has err 'the start of the workers took longer than 0.5 s: w0: says nothing'
+
+# --lease counts for links through memory as well: a worker that was stopped for less was slow.
+printf 'input x: f64[n]\ny = Dfg>Sleep(x, ms = 1000)\noutput z = y + 1.0\n' >slow.dfg
+"$DFG" run slow.dfg --hosts local:2 --transport shm --lease 60 --feed x=f64[1]:1 --place x=w0 --place y=w1 --place z=w0 \
+	>out 2>err &
+launcher=$!
+for _ in $(seq 200); do
+	workers=$(cat /proc/$launcher/task/*/children 2>/dev/null || true)
+	[ "$(echo $workers | wc -w)" != 2 ] || break
+	sleep 0.02
+done
+sleep 0.5
+kill -STOP "${workers%% *}"
+sleep 3.6
+kill -CONT "${workers%% *}"
+wait $launcher
+has out 'z: f64[1]'
