@@ -1,4 +1,5 @@
 #include "cmd/engine.h"
+#include "cmd/loaded.h"
 #include "cmd/training.h"
 
 #include <string.h>
@@ -63,6 +64,49 @@ struct dfg_err *dfg_evaluation_open(struct dfg_run *run, int64_t batch, struct d
 	return bind_feeds(out_evaluation, run);
 }
 
+static struct dfg_step step_of(const struct dfg_evaluation *evaluation)
+{
+	return (struct dfg_step){
+		.feed = evaluation->feeds.edge,
+		.n_feed = evaluation->feeds.count,
+		.fetch = evaluation->fetch.edge,
+		.n_fetch = evaluation->fetch.count,
+	};
+}
+
+static struct dfg_err *check_trained(
+	const struct dfg_evaluation *evaluation, const struct dfg_run *run, const struct dfg_node *node)
+{
+	const struct dfg_graph *graph = &evaluation->own.file.graph;
+	struct dfg_nearest nearest = {.word = node->name};
+	bool found = false;
+	for (uint32_t i = 0; i < run->variables.count; i++) {
+		dfg_nearest_offer(&nearest, run->variables.name[i]);
+		found |= !strcmp(run->variables.name[i], node->name);
+	}
+	if (found || !dfg_node_mark(node, "_dfg_trainable", NULL))
+		return NULL;
+	return DFG_ERR(DFG_DATA, "%s: the evaluation needs variable '%s', and %s has none of that name%s%s%s",
+		graph->source, node->name, run->model.file.graph.source, nearest.best ? "; did you mean '" : "",
+		nearest.best ? nearest.best : "", nearest.best ? "'?" : "");
+}
+
+struct dfg_err *dfg_evaluation_check(struct dfg_evaluation *evaluation, const struct dfg_run *run)
+{
+	struct dfg_variables variables;
+	struct dfg_step step = step_of(evaluation);
+	bool *missing;
+	if (!evaluation->wanted)
+		return NULL;
+	DFG_TRY(dfg_variables_missing(evaluation->model, &step, &evaluation->feeds, &variables, &missing));
+	if (evaluation->model == &run->model)
+		return dfg_loaded_check(evaluation->model, &variables, missing);
+	for (uint32_t i = 0; i < variables.count; i++)
+		if (missing[i])
+			DFG_TRY(check_trained(evaluation, run, &evaluation->own.file.graph.node[variables.place[i].node]));
+	return NULL;
+}
+
 /* The other graph's variables get the values of those of the same name: references, no copies. */
 static struct dfg_err *take_variables(struct dfg_evaluation *evaluation, const struct dfg_run *run)
 {
@@ -109,12 +153,7 @@ struct dfg_err *dfg_evaluation_run(
 {
 	const struct dfg_feeds initial = {
 		evaluation->feeds.edge, evaluation->feeds.value, evaluation->first_batch, evaluation->first_batch};
-	struct dfg_step step = {
-		.feed = evaluation->feeds.edge,
-		.n_feed = evaluation->feeds.count,
-		.fetch = evaluation->fetch.edge,
-		.n_fetch = evaluation->fetch.count,
-	};
+	struct dfg_step step = step_of(evaluation);
 	struct dfg_plan *plan;
 	*out_means = (struct dfg_gathered){.count = evaluation->fetch.count};
 	if (!(out_means->fetch = dfg_zeros(out_means->count, sizeof *out_means->fetch)))

@@ -1,3 +1,4 @@
+#include "cmd/loaded.h"
 #include "cmd/variables.h"
 
 #include <string.h>
@@ -18,6 +19,7 @@ struct initialise {
 	uint32_t *stack;  /* of a walk */
 	uint32_t walks;
 	uint32_t depth;
+	bool reads_only; /* a walk leaves out variables that are only assigned */
 };
 
 static bool is_fed(const struct initialise *in, struct dfg_edge edge)
@@ -43,9 +45,10 @@ static void walk(struct initialise *in, void (*see)(struct initialise *in, uint3
 		uint32_t n = in->stack[--in->depth];
 		const struct dfg_node *node = &in->graph->node[n];
 		uint32_t variable = in->number[n];
-		if (variable != DFG_NONE && !in->variables.fact[variable].set && in->assign[variable] != DFG_NONE)
+		if (variable != DFG_NONE && !in->variables.fact[variable].set)
 			see(in, variable, arg);
-		for (uint32_t i = 0; i < node->n_in + node->n_control; i++)
+		uint32_t first = in->reads_only && node->op && node->op->role == DFG_ASSIGN;
+		for (uint32_t i = first; i < node->n_in + node->n_control; i++)
 			if (!is_fed(in, node->in[i]))
 				push(in, node->in[i].node);
 	}
@@ -54,6 +57,8 @@ static void walk(struct initialise *in, void (*see)(struct initialise *in, uint3
 static void want(struct initialise *in, uint32_t variable, void *arg)
 {
 	bool *more = arg;
+	if (in->assign[variable] == DFG_NONE)
+		return;
 	*more |= !in->wanted[variable];
 	in->wanted[variable] = true;
 }
@@ -170,17 +175,51 @@ static struct dfg_err *run_layers(struct initialise *in)
 	}
 }
 
+static void push_step(struct initialise *in, const struct dfg_step *step)
+{
+	in->walks++;
+	for (uint32_t i = 0; i < step->n_fetch; i++)
+		push(in, step->fetch[i].node);
+	for (uint32_t i = 0; i < step->n_target; i++)
+		push(in, step->target[i]);
+}
+
+static void note_missing(struct initialise *in, uint32_t variable, void *arg)
+{
+	(void)in;
+	((bool *)arg)[variable] = true;
+}
+
+static struct dfg_err *find_missing(struct initialise *in, const struct dfg_step *step, bool **out_missing)
+{
+	DFG_TRY(dfg_variables_list(in->model, &in->variables));
+	DFG_TRY(prepare(in));
+	*out_missing = dfg_arena_zeros(&in->model->arena, in->variables.count, sizeof **out_missing);
+	if (!*out_missing)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	in->reads_only = true;
+	push_step(in, step);
+	walk(in, note_missing, *out_missing);
+	in->reads_only = false;
+	return NULL;
+}
+
+struct dfg_err *dfg_variables_missing(struct dfg_model *model, const struct dfg_step *step,
+	const struct dfg_feeds *feeds, struct dfg_variables *out_variables, bool **out_missing)
+{
+	struct initialise in = {.model = model, .graph = &model->file.graph, .feeds = feeds};
+	DFG_TRY(find_missing(&in, step, out_missing));
+	*out_variables = in.variables;
+	return NULL;
+}
+
 struct dfg_err *dfg_variables_init(struct dfg_model *model, const struct dfg_step *step, const struct dfg_feeds *feeds)
 {
 	struct initialise in = {.model = model, .graph = &model->file.graph, .feeds = feeds};
-	bool more = false;
-	DFG_TRY(dfg_variables_list(model, &in.variables));
-	DFG_TRY(prepare(&in));
-	in.walks++;
-	for (uint32_t i = 0; i < step->n_fetch; i++)
-		push(&in, step->fetch[i].node);
-	for (uint32_t i = 0; i < step->n_target; i++)
-		push(&in, step->target[i]);
+	bool more = false, *missing;
+	DFG_TRY(find_missing(&in, step, &missing));
+	DFG_TRY(dfg_loaded_check(model, &in.variables, missing));
+	push_step(&in, step);
 	walk(&in, want, &more);
 	close_wanted(&in);
 	return run_layers(&in);

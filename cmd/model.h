@@ -7,12 +7,22 @@
 
 struct dfg_distributed;
 
+/* What variables were loaded from; remembered for what is found to be missing later (cmd/loaded.h). */
+struct dfg_loaded {
+	const char *from;  /* the sources, a list with commas; NULL: nothing was loaded */
+	const char **name; /* of their arrays */
+	size_t count;
+	bool partial; /* --partial: what they lack is initialised */
+	bool *told;   /* by node of a variable: a line on stderr has named it */
+};
+
 /* A graph that a command runs: opened, verified, what is known of its edges, a session on it. A zeroed one is closed. */
 struct dfg_model {
 	struct dfg_graph_file file;
 	struct dfg_plan_folder plan; /* where it was opened as one; the graph is then its parts, joined */
 	struct dfg_facts facts;
 	struct dfg_session *session;
+	struct dfg_loaded loaded;
 	struct dfg_arena arena; /* of what is asked of the graph, for as long as it is open */
 };
 DFG_MUST_CHECK struct dfg_err *dfg_model_open(

@@ -29,6 +29,7 @@ static const struct dfg_opt input_rows[] = {
 	{"load", .takes = "SRC", .list = &O.load,
 		.help = "Set variables from a checkpoint, the newest of a directory, or a file of arrays (safetensors, npz)."},
 	{"map", .takes = "OLD=NEW", .list = &O.map, .help = "Load what SRC calls OLD, a pattern, as NEW."},
+	{"partial", .flag = &O.partial, .help = "Initialise what SRC lacks, even where the step needs it."},
 	{"init", .takes = "NODE", .text = &O.init, .help = "Run NODE first, to set the variables."},
 	{"each", .takes = "NAME=@-", .text = &O.each, .help = "Run a step for every npy that arrives on stdin."},
 	{"repeat", .takes = "N", .number = &O.repeat, .help = "Run N times, and tell how long it took."},
@@ -115,6 +116,7 @@ static struct dfg_err *check_needs(void)
 		{"every", O.every, "checkpoint", checkpoint},
 		{"keep", O.keep >= 0, "checkpoint", checkpoint},
 		{"map", O.map.count, "load", O.load.count},
+		{"partial", O.partial, O.checkpoint ? "resume" : "load", O.load.count || O.resume},
 		{"restarts", O.restarts, "hosts", dfg_planning.hosts},
 	};
 	for (size_t i = 0; i < sizeof needs / sizeof *needs; i++)

@@ -10,7 +10,7 @@ struct dfg_run_options {
 	struct dfg_words_list data, eval_data, eval_fetch;
 	const char *output, *init, *each, *save, *metrics, *eval_graph;
 	const char *checkpoint, *every, *trace, *device;
-	bool if_changed, no_shuffle, drop_last, times, resume, force, stats;
+	bool if_changed, no_shuffle, drop_last, times, resume, force, stats, partial;
 	int64_t batch, epochs, steps, shuffle, keep, repeat, warmup, restarts;
 };
 extern struct dfg_run_options dfg_run_options;

@@ -1,3 +1,4 @@
+#include "cmd/loaded.h"
 #include "cmd/training.h"
 
 #include <math.h>
@@ -82,9 +83,11 @@ static struct dfg_err *open_data(struct training *t)
 	return NULL;
 }
 
-/* What cannot run is said before a file or directory is made. */
+/* What cannot run is said before a file or directory is made; a checkpoint may have what --load lacks. */
 static struct dfg_err *check_step(struct training *t)
 {
+	struct dfg_variables variables;
+	bool *missing;
 	struct dfg_run *run = t->run;
 	struct dfg_step step = {
 		.feed = t->feeds.edge,
@@ -94,7 +97,11 @@ static struct dfg_err *check_step(struct training *t)
 		.target = run->target,
 		.n_target = run->n_target,
 	};
-	return dfg_err_note(dfg_session_plan(run->model.session, &step, &t->plan), "%s", run->model.file.graph.source);
+	DFG_TRY(dfg_err_note(dfg_session_plan(run->model.session, &step, &t->plan), "%s", run->model.file.graph.source));
+	if (dfg_run_options.resume || !run->model.loaded.from)
+		return NULL;
+	DFG_TRY(dfg_variables_missing(&run->model, &step, &t->feeds, &variables, &missing));
+	return dfg_loaded_check(&run->model, &variables, missing);
 }
 
 static struct dfg_sample_order sample_order(const struct training *t)
@@ -117,6 +124,7 @@ static struct dfg_err *open_all(struct training *t)
 	DFG_TRY(dfg_evaluation_open(run, dfg_run_options.batch, &t->evaluation));
 	t->at = (struct dfg_checkpoint){.order = sample_order(t), .epoch = 1};
 	DFG_TRY(dfg_saving_open(run, &t->saving, &t->at));
+	DFG_TRY(dfg_evaluation_check(&t->evaluation, run));
 	if (t->at.sample > (uint64_t)t->dataset.samples)
 		return DFG_ERR(DFG_DATA, "%s is of longer data: it stands at sample %llu of %lld", dfg_run_options.checkpoint,
 			(unsigned long long)t->at.sample, (long long)t->dataset.samples);

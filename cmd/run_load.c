@@ -37,6 +37,7 @@ static struct dfg_err *run_init(struct dfg_run *run)
 
 struct dfg_err *dfg_run_load(struct dfg_run *run)
 {
+	run->model.loaded.partial = dfg_run_options.partial;
 	if (dfg_run_options.init)
 		DFG_TRY(dfg_err_note(run_init(run), "--init %s", dfg_run_options.init));
 	for (size_t i = 0; i < dfg_run_options.load.count; i++)

@@ -20,6 +20,12 @@ struct dfg_evaluation {
 };
 DFG_MUST_CHECK struct dfg_err *dfg_evaluation_open(
 	struct dfg_run *run, int64_t batch, struct dfg_evaluation *out_evaluation);
+
+/*
+ * Before the first step, once checkpoints are loaded: DFG_DATA where the evaluation needs a variable that would have a new
+ * value of its own, as none was loaded, or because the graph that is trained has no variable of its name.
+ */
+DFG_MUST_CHECK struct dfg_err *dfg_evaluation_check(struct dfg_evaluation *evaluation, const struct dfg_run *run);
 DFG_MUST_CHECK struct dfg_err *dfg_evaluation_run(
 	struct dfg_evaluation *evaluation, struct dfg_run *run, struct dfg_gathered *out_means);
 void dfg_evaluation_close(struct dfg_evaluation *evaluation);

@@ -1,6 +1,7 @@
 #include "cmd/variables.h"
 
 #include "cmd/cmd.h"
+#include "cmd/loaded.h"
 #include "lib/base/text.h"
 
 #include <fnmatch.h>
@@ -193,29 +194,20 @@ static struct dfg_err *match(struct dfg_model *model, const struct dfg_variables
 	return err;
 }
 
-static struct dfg_err *check(
-	const struct dfg_variables *variables, const struct dfg_array *const *by_variable, const char *from)
+static struct dfg_err *check(const struct dfg_variables *variables, const struct dfg_array *const *by_variable)
 {
-	struct dfg_text missing = {0};
 	uint32_t found = 0;
 	for (uint32_t i = 0; i < variables->count; i++) {
 		const struct dfg_variable_fact *variable = &variables->fact[i];
 		const struct dfg_tensor *value = by_variable[i] ? &by_variable[i]->tensor : NULL;
-		if (!value)
-			dfg_text_add(&missing, " '%s'", variables->name[i]);
 		found += value != NULL;
 		if (!value || (value->dtype == variable->dtype && dfg_shape_fits(&value->shape, &variable->shape)))
 			continue;
-		dfg_text_release(&missing);
 		return DFG_ERR(DFG_DATA, "'%s' is %s, but variable '%s' is %s", by_variable[i]->name,
 			dfg_type_words(value->dtype, &value->shape).s, variables->name[i],
 			dfg_type_words(variable->dtype, &variable->shape).s);
 	}
-	struct dfg_err *err = found ? dfg_text_check(&missing) : DFG_ERR(DFG_DATA, "has none of the graph's variables");
-	if (!err && missing.length)
-		dfg_talk("%s has no%s", from, missing.s);
-	dfg_text_release(&missing);
-	return err;
+	return found ? NULL : DFG_ERR(DFG_DATA, "has none of the graph's variables");
 }
 
 struct dfg_err *dfg_variables_load(
@@ -229,7 +221,8 @@ struct dfg_err *dfg_variables_load(
 	if (!by_variable)
 		return dfg_no_memory("the variables");
 	DFG_TRY(dfg_err_note(match(model, &variables, arrays, renames, n_map, by_variable), "%s", from));
-	DFG_TRY(dfg_err_note(check(&variables, by_variable, from), "%s", from));
+	DFG_TRY(dfg_err_note(check(&variables, by_variable), "%s", from));
+	DFG_TRY(dfg_loaded_add(model, from, arrays));
 	for (uint32_t i = 0; i < variables.count; i++) {
 		struct dfg_tensor value;
 		if (!by_variable[i])

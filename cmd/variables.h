@@ -20,8 +20,8 @@ DFG_MUST_CHECK struct dfg_err *dfg_variables_values(
 
 /*
  * Sets the variables from arrays of the same name, or of the name that `map` ("OLD=NEW", patterns) makes of theirs. All
- * are checked before the first is set. Says on stderr which of the graph's variables `arrays` lack; DFG_DATA where it has
- * none of them. `from` names the source.
+ * are checked before the first is set. DFG_DATA where the arrays are for none of them. `from` names the source; the model
+ * remembers what it had (cmd/loaded.h).
  */
 DFG_MUST_CHECK struct dfg_err *dfg_variables_load(
 	struct dfg_model *model, const struct dfg_arrays *arrays, const char *from, const char *const *map, size_t n_map);
@@ -34,8 +34,16 @@ struct dfg_feeds {
 };
 
 /*
+ * All variables of the graph, and, by their number, whether the step reads one that is not set. Room from the model's
+ * arena. The step's own feeds count, not only `feeds`.
+ */
+DFG_MUST_CHECK struct dfg_err *dfg_variables_missing(struct dfg_model *model, const struct dfg_step *step,
+	const struct dfg_feeds *feeds, struct dfg_variables *out_variables, bool **out_missing);
+
+/*
  * Runs the recorded initialiser (the Assign marked _dfg_init) of each variable that the step reaches and that is not set,
- * those that others need first.
+ * those that others need first. DFG_DATA where sources were loaded and lack a variable that the step reads
+ * (dfg_loaded_check).
  */
 DFG_MUST_CHECK struct dfg_err *dfg_variables_init(
 	struct dfg_model *model, const struct dfg_step *step, const struct dfg_feeds *feeds);
