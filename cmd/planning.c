@@ -150,10 +150,16 @@ struct dfg_err *dfg_planning_place(const struct dfg_graph *graph, const struct d
 	const struct dfg_hosts *hosts, struct dfg_arena *arena, struct dfg_placed **out_placed)
 {
 	struct dfg_place_options options;
+	struct dfg_text notes = {0};
 	DFG_TRY(read_requests(hosts, arena, &options));
-	DFG_TRY(dfg_place(graph, facts, &options, arena, out_placed));
+	options.notes = &notes;
+	struct dfg_err *err = dfg_place(graph, facts, &options, arena, out_placed);
+	err = err ? err : dfg_text_check(&notes);
+	if (!err && notes.length)
+		dfg_talk("%s: note: %.*s", graph->source, (int)notes.length - 1, notes.s);
+	dfg_text_release(&notes);
 	dfg_planning_phase("place");
-	return NULL;
+	return err;
 }
 
 struct dfg_err *dfg_planning_cut(struct dfg_graph *graph, const struct dfg_facts *facts, const struct dfg_hosts *hosts,

@@ -68,3 +68,24 @@ array_gradient() { # NAME ARRAY SOURCE
 } >chain.pbtxt
 status 65 "$DFG" opt --passes tensorflow chain.pbtxt -o no.pb
 has err "node 'second' (TensorArrayGradV3): TensorFlow has no gradient array of a gradient array, which 'first' is"
+
+# 51. The device of the session that wrote a graph is none of the hosts': no constraint, and one note. Another job's is an error.
+sed 's|op: "Mul"|& device: "/job:localhost/replica:0/task:0/device:CPU:0"|' reference.pbtxt >session.pbtxt
+status 0 "$DFG" partition session.pbtxt --hosts local:2 --fetch loss -o session.plan
+has err "session.pbtxt: note: node 'wx' and 2 more ask for '/job:localhost/replica:0/task:0/device:CPU:0'"
+[ "$(grep -c note: err)" = 1 ]
+status 0 "$DFG" partition session.pbtxt --hosts local:2 --fetch loss --place 'wx=w1' --explain
+has out "wx  w1"
+for device in /job:localhost/replica:0/task:0/device:GPU:0 /device:GPU:0 /gpu:1; do
+	sed "s|/job:localhost/replica:0/task:0/device:CPU:0|$device|" session.pbtxt >gpu.pbtxt
+	status 0 "$DFG" partition gpu.pbtxt --hosts local:2 --fetch loss -o gpu.plan
+	has err "more ask for '$device'"
+	rm -r gpu.plan
+done
+printf '%s\n' 'local:1 job=worker' 'local:1 job=localhost' >hosts
+status 0 "$DFG" partition session.pbtxt --hosts ./hosts --fetch loss --explain
+never grep note: err
+has out "wx  w1"
+sed 's|job:localhost|job:ps|' session.pbtxt >ps.pbtxt
+status 65 "$DFG" partition ps.pbtxt --hosts local:2 --fetch loss -o no.plan
+has err "no device is '/job:ps/replica:0/task:0/device:CPU:0'"

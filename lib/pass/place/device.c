@@ -103,6 +103,26 @@ static bool name_fits(const char *want, const char *const *device, uint32_t d)
 		   number_fits(partial.task, whole.task) && number_fits(partial.index, whole.index);
 }
 
+/* A GPU without a job is one of the process that ran the graph, too. */
+static bool is_of_session(const struct device_name *name)
+{
+	static const char here[] = "localhost";
+	if (name->job.s)
+		return name->job.length == strlen(here) && !memcmp(name->job.s, here, strlen(here));
+	return name->task < 0 && name->type.s && strncasecmp(name->type.s, "CPU", name->type.length);
+}
+
+bool dfg_choices_leave(const struct dfg_choices *choices, const char *name)
+{
+	struct device_name want;
+	if (!read_name(name, &want) || !is_of_session(&want))
+		return false;
+	for (uint32_t d = 0; d < choices->devices; d++)
+		if (name_fits(name, choices->device, d))
+			return false;
+	return true;
+}
+
 static struct dfg_err *no_such_device(const char *name, const char *const *device, uint32_t devices)
 {
 	struct dfg_nearest nearest = {.word = name};

@@ -27,7 +27,8 @@ struct dfg_place_options {
 	uint32_t devices;
 	const struct dfg_place_request *request; /* before what the graph's own nodes ask for (node->device) */
 	size_t requests;
-	bool random; /* what nobody asked for stands anywhere, by the seed */
+	struct dfg_text *notes; /* lines for the user; NULL: none */
+	bool random;            /* what nobody asked for stands anywhere, by the seed */
 	uint64_t seed;
 };
 

@@ -24,6 +24,12 @@ DFG_MUST_CHECK struct dfg_err *dfg_choice_named(struct dfg_choices *choices, con
 /* What is in both; *out_choice is DFG_NONE where nothing is. */
 DFG_MUST_CHECK struct dfg_err *dfg_choice_both(
 	struct dfg_choices *choices, uint32_t a, uint32_t b, uint32_t *out_choice);
+
+/*
+ * Whether a node's device is that of a session of one process, as TensorFlow's dumps name it ("/job:localhost/..."), and no
+ * device here has that name: it says nothing of where the node goes.
+ */
+bool dfg_choices_leave(const struct dfg_choices *choices, const char *name);
 bool dfg_choice_has(const struct dfg_choices *choices, uint32_t choice, uint32_t device);
 uint32_t dfg_choice_first(const struct dfg_choices *choices, uint32_t choice); /* its lowest device */
 bool dfg_choice_is_one(const struct dfg_choices *choices, uint32_t choice);

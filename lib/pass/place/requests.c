@@ -33,27 +33,58 @@ static struct dfg_err *ask_option(struct dfg_placing *p, uint32_t n, uint32_t re
 	return dfg_choice_one(&p->choices, asked->device, &p->ask[n].choice);
 }
 
+/* What the file says. Consecutive nodes mostly have one device: its text is read once. */
+struct file_request {
+	const char *device;
+	uint32_t choice;
+	bool left;             /* it names no device here, and nobody's: dfg_choices_leave() */
+	uint32_t first, count; /* nodes of which that is true */
+};
+
+static struct dfg_err *ask_file(struct dfg_placing *p, uint32_t n, struct file_request *file)
+{
+	const struct dfg_node *node = &p->graph->node[n];
+	if (!file->device || strcmp(node->device, file->device)) {
+		file->left = dfg_choices_leave(&p->choices, node->device);
+		file->choice = 0;
+		if (!file->left)
+			DFG_TRY(dfg_err_note(dfg_choice_named(&p->choices, node->device, &file->choice), "node '%.200s' (%.100s)",
+				node->name, node->op_name));
+		file->device = node->device;
+	}
+	p->ask[n].choice = file->choice;
+	if (file->left && !file->count++)
+		file->first = n;
+	return NULL;
+}
+
+static void note_left(const struct dfg_placing *p, const struct file_request *file)
+{
+	const struct dfg_node *node = &p->graph->node[file->first];
+	struct dfg_text *notes = p->options->notes;
+	if (!file->count || !notes)
+		return;
+	dfg_text_add(notes, "node '%.200s' ", node->name);
+	if (file->count > 1)
+		dfg_text_add(notes, "and %u more ask", file->count - 1);
+	else
+		dfg_text_add(notes, "asks");
+	dfg_text_add(notes,
+		" for '%.200s', a device of the process that ran the graph before: placed as if the graph asked for none\n",
+		node->device);
+}
+
 struct dfg_err *dfg_place_ask(struct dfg_placing *p)
 {
-	const char *last = "";
-	uint32_t choice = 0;
+	struct file_request file = {0};
 	for (uint32_t n = 0; n < p->graph->count; n++) {
-		const struct dfg_node *node = &p->graph->node[n];
-		uint32_t request = last_match(p->options, node->name);
+		uint32_t request = last_match(p->options, p->graph->node[n].name);
 		p->ask[n] = (struct dfg_ask){0, DFG_NONE};
-		if (request != DFG_NONE) {
+		if (request != DFG_NONE)
 			DFG_TRY(ask_option(p, n, request));
-			continue;
-		}
-		if (!*node->device)
-			continue;
-		if (strcmp(node->device, last)) {
-			struct dfg_err *err = dfg_choice_named(&p->choices, node->device, &choice);
-			if (err)
-				return dfg_err_note(err, "node '%.200s' (%.100s)", node->name, node->op_name);
-			last = node->device;
-		}
-		p->ask[n].choice = choice;
+		else if (*p->graph->node[n].device)
+			DFG_TRY(ask_file(p, n, &file));
 	}
+	note_left(p, &file);
 	return NULL;
 }
