@@ -81,6 +81,18 @@ static struct dfg_err *resume(struct dfg_run *run, const char *path, struct dfg_
 	return err;
 }
 
+static struct dfg_err *spare_kept(struct dfg_checkpoints *checkpoints)
+{
+	DFG_TRY(dfg_checkpoints_spare(checkpoints));
+	if (checkpoints->n_spared)
+		dfg_talk(
+			"%s: %zu checkpoint%s of an earlier run with a larger --keep will stay; of its own, this run keeps the "
+			"%llu newest (--keep)",
+			checkpoints->path, checkpoints->n_spared, checkpoints->n_spared == 1 ? "" : "s",
+			(unsigned long long)checkpoints->keep);
+	return NULL;
+}
+
 struct dfg_err *dfg_saving_open(struct dfg_run *run, struct dfg_saving *out_saving, struct dfg_checkpoint *at)
 {
 	const char *path = dfg_run_options.checkpoint;
@@ -103,6 +115,8 @@ struct dfg_err *dfg_saving_open(struct dfg_run *run, struct dfg_saving *out_savi
 	out_saving->checkpoints.keep = keep;
 	out_saving->checkpoints.replace = dfg_run_options.force;
 	if (any && dfg_run_options.resume)
+		DFG_TRY(spare_kept(&out_saving->checkpoints));
+	if (any && dfg_run_options.resume)
 		DFG_TRY(resume(run, path, at));
 	out_saving->last_step = at->step;
 	return NULL;
@@ -121,7 +135,11 @@ bool dfg_saving_is_due(const struct dfg_saving *saving, uint64_t step, bool epoc
 
 struct dfg_err *dfg_saving_commit(struct dfg_saving *saving, const struct dfg_run *run, const struct dfg_checkpoint *at)
 {
-	struct dfg_checkpoint checkpoint = {.order = at->order, .step = at->step, .epoch = at->epoch, .sample = at->sample};
+	struct dfg_checkpoint checkpoint = {.order = at->order,
+		.step = at->step,
+		.epoch = at->epoch,
+		.sample = at->sample,
+		.keep = (int64_t)saving->checkpoints.keep};
 	struct dfg_err *err = dfg_variables_values(&run->model, &run->variables, &checkpoint.arrays);
 	if (!err)
 		err = dfg_checkpoints_save(&saving->checkpoints, &checkpoint);

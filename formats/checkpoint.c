@@ -232,6 +232,7 @@ void dfg_checkpoints_release(struct dfg_checkpoints *checkpoints)
 	if (checkpoints->locked)
 		dfg_fs->close(checkpoints->lock);
 	dfg_free(checkpoints->path);
+	dfg_free(checkpoints->spared);
 	*checkpoints = (struct dfg_checkpoints){0};
 }
 
@@ -283,6 +284,68 @@ static struct dfg_err *remove_step(const char *path, const char *name)
 	return err;
 }
 
+/* The limit of the run that made a checkpoint: 0 none, -1 it does not tell, -2 it is damaged. */
+static struct dfg_err *limit_of(const char *path, const char *name, int64_t *out_limit)
+{
+	struct dfg_text file = {0};
+	struct dfg_blob blob = {0};
+	dfg_text_add(&file, "%s/%s/%s", path, name, manifest_name);
+	struct dfg_err *err = dfg_text_check(&file);
+	if (!err)
+		err = dfg_blob_open(file.s, 0, &blob);
+	if (!err)
+		err = dfg_manifest_keep(&blob, out_limit);
+	dfg_blob_close(&blob);
+	dfg_text_release(&file);
+	if (!err || err->code == DFG_MEMORY)
+		return err;
+	dfg_err_free(err);
+	*out_limit = -2;
+	return NULL;
+}
+
+static struct dfg_err *spare(struct dfg_checkpoints *checkpoints, const struct steps *steps, int64_t *limit)
+{
+	uint64_t unknown = 0;
+	for (size_t i = 0; i < steps->count; i++) {
+		DFG_TRY(limit_of(checkpoints->path, steps->folder[i].name, &limit[i]));
+		unknown += limit[i] == -1;
+	}
+	for (size_t i = 0; i < steps->count; i++) {
+		bool larger = limit[i] == 0 || limit[i] > (int64_t)checkpoints->keep;
+		if (larger || (limit[i] == -1 && unknown > checkpoints->keep))
+			checkpoints->spared[checkpoints->n_spared++] = steps->folder[i].step;
+	}
+	return NULL;
+}
+
+struct dfg_err *dfg_checkpoints_spare(struct dfg_checkpoints *checkpoints)
+{
+	struct steps steps;
+	if (!checkpoints->keep)
+		return NULL;
+	DFG_TRY(list(checkpoints->path, &steps));
+	int64_t *limit = dfg_zeros(steps.count + 1, sizeof *limit);
+	checkpoints->spared = dfg_zeros(steps.count + 1, sizeof *checkpoints->spared);
+	struct dfg_err *err = limit && checkpoints->spared ? spare(checkpoints, &steps, limit)
+													   : DFG_ERR(DFG_MEMORY, "no memory for a list of checkpoints");
+	dfg_free(limit);
+	dfg_free(steps.folder);
+	return err;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	const uint64_t *one = a, *two = b;
+	return (*one > *two) - (*one < *two);
+}
+
+static bool is_spared(const struct dfg_checkpoints *checkpoints, uint64_t step)
+{
+	return checkpoints->n_spared &&
+		   bsearch(&step, checkpoints->spared, checkpoints->n_spared, sizeof step, by_number) != NULL;
+}
+
 /* Counts back from the one just saved: what has a larger number is damaged or another run's. */
 static struct dfg_err *let_go(struct dfg_checkpoints *checkpoints, uint64_t saved)
 {
@@ -294,6 +357,8 @@ static struct dfg_err *let_go(struct dfg_checkpoints *checkpoints, uint64_t save
 	DFG_TRY(list(checkpoints->path, &steps));
 	for (size_t i = steps.count; !err && i-- > 0;) {
 		bool foreign = checkpoints->replace && steps.folder[i].step != saved;
+		if (is_spared(checkpoints, steps.folder[i].step))
+			continue;
 		if (steps.folder[i].step <= saved)
 			kept++;
 		if (foreign || (checkpoints->keep && kept > checkpoints->keep))

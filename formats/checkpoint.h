@@ -19,6 +19,7 @@ struct dfg_checkpoint {
 	uint64_t step;   /* done since the beginning of training */
 	uint64_t epoch;  /* from 1: that the next step belongs to */
 	uint64_t sample; /* of that epoch: the next one to see */
+	int64_t keep;    /* the limit that the run had that made it; 0: none; -1: an older checkpoint does not tell */
 	struct dfg_arrays arrays;
 };
 
@@ -27,8 +28,10 @@ struct dfg_checkpoints {
 	char *path;
 	int lock;
 	bool locked;
-	bool replace;  /* what is there belongs to another run: it goes once the first of this run is there */
-	uint64_t keep; /* this many of the newest; 0: all */
+	bool replace;     /* what is there belongs to another run: it goes once the first of this run is there */
+	uint64_t keep;    /* this many of the newest; 0: all */
+	uint64_t *spared; /* steps of those that are never removed, in order */
+	size_t n_spared;
 };
 
 /*
@@ -37,6 +40,13 @@ struct dfg_checkpoints {
  */
 DFG_MUST_CHECK struct dfg_err *dfg_checkpoints_open(const char *path, struct dfg_checkpoints *out_checkpoints);
 void dfg_checkpoints_release(struct dfg_checkpoints *checkpoints);
+
+/*
+ * Before the first is saved: spares those that an earlier run with a larger limit than `keep` has kept, which a run that
+ * continues it must not remove; they do not count against `keep`. Those that do not tell their limit are spared where they
+ * are more than `keep`.
+ */
+DFG_MUST_CHECK struct dfg_err *dfg_checkpoints_spare(struct dfg_checkpoints *checkpoints);
 
 /*
  * Whether all that a writer may remove there holds nothing but checkpoints' files; else DFG_NO_OUTPUT names the first that

@@ -59,6 +59,17 @@ static struct dfg_err *read_order(const struct dfg_json *manifest, struct dfg_sa
 	return out_order->shuffled ? dfg_json_need_size(order, "seed", &out_order->seed) : NULL;
 }
 
+static struct dfg_err *read_keep(const struct dfg_json *manifest, int64_t *out_keep)
+{
+	uint64_t keep;
+	*out_keep = -1;
+	if (!dfg_json_get(manifest, "keep"))
+		return NULL;
+	DFG_TRY(dfg_json_need_size(manifest, "keep", &keep));
+	*out_keep = keep <= INT64_MAX ? (int64_t)keep : 0;
+	return NULL;
+}
+
 struct dfg_err *dfg_manifest_print(const struct dfg_checkpoint *checkpoint, struct dfg_text *out_text)
 {
 	struct dfg_json_out json = {0};
@@ -73,6 +84,10 @@ struct dfg_err *dfg_manifest_print(const struct dfg_checkpoint *checkpoint, stru
 	dfg_json_uint(&json, checkpoint->epoch);
 	dfg_json_key(&json, "sample");
 	dfg_json_uint(&json, checkpoint->sample);
+	if (checkpoint->keep >= 0) {
+		dfg_json_key(&json, "keep");
+		dfg_json_uint(&json, (uint64_t)checkpoint->keep);
+	}
 	if (checkpoint->order.known)
 		print_order(&checkpoint->order, &json);
 	dfg_json_key(&json, "tensors");
@@ -133,6 +148,7 @@ static struct dfg_err *check_all(const struct dfg_json *manifest, struct dfg_che
 	DFG_TRY(dfg_json_need_size(manifest, "step", &checkpoint->step));
 	DFG_TRY(dfg_json_need_size(manifest, "epoch", &checkpoint->epoch));
 	DFG_TRY(dfg_json_need_size(manifest, "sample", &checkpoint->sample));
+	DFG_TRY(read_keep(manifest, &checkpoint->keep));
 	DFG_TRY(read_order(manifest, &checkpoint->order));
 	DFG_TRY(dfg_json_need(manifest, "tensors", DFG_JSON_ARRAY, &tensors));
 	for (const struct dfg_json *tensor = tensors->first; tensor; tensor = tensor->next)
@@ -143,14 +159,32 @@ static struct dfg_err *check_all(const struct dfg_json *manifest, struct dfg_che
 	return NULL;
 }
 
+/* Budgeted by the size of the text; the arena is the caller's. */
+static struct dfg_err *read_text(const struct dfg_blob *blob, struct dfg_arena *arena, struct dfg_json **out_manifest)
+{
+	*arena = (struct dfg_arena){.limit = ((size_t)64 << 20) + 16 * blob->size};
+	DFG_TRY(check_seal(blob));
+	return dfg_json_read(blob->bytes, blob->size, arena, out_manifest);
+}
+
 struct dfg_err *dfg_manifest_check(const struct dfg_blob *blob, struct dfg_checkpoint *checkpoint)
 {
-	struct dfg_arena arena = {.limit = ((size_t)64 << 20) + 16 * blob->size};
+	struct dfg_arena arena;
 	struct dfg_json *manifest;
-	DFG_TRY(check_seal(blob));
-	struct dfg_err *err = dfg_json_read(blob->bytes, blob->size, &arena, &manifest);
+	struct dfg_err *err = read_text(blob, &arena, &manifest);
 	if (!err)
 		err = check_all(manifest, checkpoint);
+	dfg_arena_release(&arena);
+	return err;
+}
+
+struct dfg_err *dfg_manifest_keep(const struct dfg_blob *blob, int64_t *out_keep)
+{
+	struct dfg_arena arena;
+	struct dfg_json *manifest;
+	struct dfg_err *err = read_text(blob, &arena, &manifest);
+	if (!err)
+		err = read_keep(manifest, out_keep);
 	dfg_arena_release(&arena);
 	return err;
 }

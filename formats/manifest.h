@@ -8,3 +8,6 @@ DFG_MUST_CHECK struct dfg_err *dfg_manifest_print(const struct dfg_checkpoint *c
 
 /* Reads where the training stood, and holds the arrays against the text. */
 DFG_MUST_CHECK struct dfg_err *dfg_manifest_check(const struct dfg_blob *blob, struct dfg_checkpoint *checkpoint);
+
+/* Of the text alone, the limit of the run that made it: dfg_checkpoint.keep. Damage is an error. */
+DFG_MUST_CHECK struct dfg_err *dfg_manifest_keep(const struct dfg_blob *blob, int64_t *out_keep);

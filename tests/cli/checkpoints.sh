@@ -17,7 +17,7 @@ train() { # OPTIONS...
 count() { # SRC: the step that its variables are of
 	"$DFG" run t.pb --load "$1" --feed x=f32[1]:0 --fetch count/read
 }
-train -q --epochs 1 --checkpoint ck --every 1 --keep 0
+train -q --epochs 1 --checkpoint ck --every 1 --keep 14
 
 # A folder of checkpoints is its newest; step-12 comes after step-9.
 status 0 count ck

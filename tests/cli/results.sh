@@ -66,3 +66,39 @@ status 65 "$DFG" run ot.pb $data --epochs 2 --target train --checkpoint ck --res
 has err "ck: no array for 2 variables that the step needs: 'z/dense/w' (nearest is 'h/dense/w')"
 status 0 "$DFG" run ot.pb $data --epochs 2 --target train --checkpoint ck --resume --partial
 set +f
+
+# 5: what a run with a larger --keep has kept is not for a later one to remove.
+train() { # OPTIONS...
+	"$DFG" run t.pb --data x=@x.npy --data t=@t.npy --batch 2 --target train --every 1 --resume "$@"
+}
+kept() { # DIR
+	(cd "$1" && echo step-*)
+}
+train -q --epochs 2 --checkpoint all --keep 0
+status 0 train --epochs 5 --checkpoint all --keep 2
+has err 'all: 4 checkpoints of an earlier run with a larger --keep will stay; of its own, this run keeps the 2 newest'
+[ "$(kept all)" = 'step-1 step-10 step-2 step-3 step-4 step-9' ]
+status 0 train --epochs 6 --checkpoint all --keep 1
+[ "$(kept all)" = 'step-1 step-10 step-12 step-2 step-3 step-4 step-9' ]
+train -q --epochs 2 --checkpoint few --keep 3
+status 0 train --epochs 3 --checkpoint few --keep 3
+never grep -q keep err
+[ "$(kept few)" = 'step-4 step-5 step-6' ]
+status 0 train --epochs 4 --checkpoint few --keep 4
+never grep -q keep err
+[ "$(kept few)" = 'step-5 step-6 step-7 step-8' ]
+status 0 train --epochs 5 --checkpoint few
+never grep -q keep err
+[ "$(kept few)" = 'step-10 step-6 step-7 step-8 step-9' ]
+
+# Checkpoints that do not say how many were kept: more than now means that all were.
+for step in all/step-*; do
+	python3 - "$step/manifest.json" <<'P'
+import re, sys, zlib
+text = re.sub(rb',"keep":\d+', b"", open(sys.argv[1], "rb").read().rpartition(b',"crc32":')[0])
+open(sys.argv[1], "wb").write(text + b',"crc32":%d}\n' % zlib.crc32(text))
+P
+done
+status 0 train --epochs 7 --checkpoint all --keep 5
+has err 'all: 7 checkpoints of an earlier run'
+[ "$(kept all)" = 'step-1 step-10 step-12 step-13 step-14 step-2 step-3 step-4 step-9' ]
