@@ -1,7 +1,9 @@
 #include "cmd/cmd.h"
 #include "cmd/graph.h"
+#include "formats/json.h"
 #include "formats/plan.h"
 #include "lib/base/folder.h"
+#include "lib/pass/verify/calls.h"
 #include "lib/pass/verify/verify.h"
 #include "lib/pass/lower/lower.h"
 
@@ -11,15 +13,34 @@ static bool unknown_ops;
 static const struct dfg_opt options[] = {
 	{"errors", .takes = "N", .number = &errors, .help = "Stop after N errors in a file (20)."},
 	{"unknown-ops", .flag = &unknown_ops, .help = "Let ops pass that dfg does not know."},
+	{"json", .flag = &dfg_globals.json, .help = "Print one JSON document."},
 	{.rows = dfg_graph_in_options},
 	{0},
 };
 
-static void print_warnings(const char *path, struct dfg_err *warnings)
+/* Of one file, each "FILE: ...", and `errors` of each kind at most. */
+struct verdict {
+	struct dfg_err *errors, *warnings;
+};
+
+static void add_warnings(struct verdict *verdict, const char *path, struct dfg_faults *warnings)
 {
-	for (const struct dfg_err *err = warnings; err; err = err->next)
-		dfg_talk("%s: warning: %s", path, err->text);
-	dfg_err_free(warnings);
+	verdict->warnings = dfg_err_join(verdict->warnings, dfg_err_note(warnings->err, "%s: warning", path));
+	warnings->err = NULL;
+}
+
+/* A function that cannot be written out hides nothing: the ops that nobody knows are told as well. */
+static struct dfg_err *lower(struct dfg_graph *graph)
+{
+	struct dfg_faults faults = {.left = (long)errors};
+	struct dfg_err *err = dfg_lower_whole(graph);
+	if (!err || err->code != DFG_DATA)
+		return err;
+	for (struct dfg_err *e = err; e; e = e->next)
+		faults.left--;
+	faults.err = err;
+	dfg_calls_check(graph, true, &faults);
+	return faults.err;
 }
 
 /*
@@ -27,17 +48,17 @@ static void print_warnings(const char *path, struct dfg_err *warnings)
  *
  * What is held is zero until it is taken and released in any case, so no step needs to know which came before.
  */
-static struct dfg_err *check_file(const char *path)
+static struct dfg_err *check_file(const char *path, struct verdict *verdict)
 {
 	struct dfg_graph_file file = {0};
 	struct dfg_faults warnings = {.left = (long)errors};
 	const struct dfg_verify_options verify = {.most = (long)errors, .unknown_ops = !unknown_ops, .warnings = &warnings};
-	struct dfg_err *err = dfg_cmd_open_graph(path, &file);
+	struct dfg_err *err = unknown_ops ? dfg_cmd_open_graph(path, &file) : dfg_cmd_open_thorough(path, &file);
 	if (!err && !unknown_ops)
-		err = dfg_err_note(dfg_lower_whole(&file.graph), "%s", path);
+		err = dfg_err_note(lower(&file.graph), "%s", path);
 	if (!err)
 		err = dfg_err_note(dfg_verify(&file.graph, &verify, NULL), "%s", path);
-	print_warnings(path, warnings.err);
+	add_warnings(verdict, path, &warnings);
 	dfg_graph_close(&file);
 	return err;
 }
@@ -50,7 +71,7 @@ static struct dfg_err *talk_of_foreign(void *path, const char *name)
 }
 
 /* Each part as a graph, then what is between them. */
-static struct dfg_err *check_plan(const char *path)
+static struct dfg_err *check_plan(const char *path, struct verdict *verdict)
 {
 	struct dfg_plan_folder plan;
 	struct dfg_graph whole = {.arena = NULL};
@@ -62,8 +83,7 @@ static struct dfg_err *check_plan(const char *path)
 			.most = faults.left, .unknown_ops = !unknown_ops, .warnings = &warnings};
 		const char *source = plan.parts.part[i].source;
 		dfg_fault(&faults, dfg_err_note(dfg_verify(&plan.parts.part[i], &verify, NULL), "%s", source));
-		print_warnings(source, warnings.err);
-		warnings.err = NULL;
+		add_warnings(verdict, source, &warnings);
 	}
 	if (!faults.err) {
 		dfg_fault(&faults, dfg_err_note(dfg_plan_folder_join(&plan, &whole), "%s", path));
@@ -73,15 +93,65 @@ static struct dfg_err *check_plan(const char *path)
 	return faults.err;
 }
 
+/* Leaves `errors` of them. */
+static void cut(struct dfg_err *err)
+{
+	for (int64_t i = 1; err && i < errors; i++)
+		err = err->next;
+	if (!err)
+		return;
+	dfg_err_free(err->next);
+	err->next = NULL;
+}
+
+static void put_list(struct dfg_json_out *json, const char *key, const struct dfg_err *err)
+{
+	dfg_json_key(json, key), dfg_json_open(json, '[');
+	for (; err; err = err->next)
+		dfg_json_string(json, err->text);
+	dfg_json_close(json, ']');
+}
+
+/* Takes what the verdict holds. */
+static int tell(struct dfg_json_out *json, const char *path, struct verdict *verdict)
+{
+	int status = verdict->errors ? (int)verdict->errors->code : 0;
+	if (!dfg_globals.json) {
+		for (const struct dfg_err *err = verdict->warnings; err; err = err->next)
+			dfg_talk("%s", err->text);
+		dfg_err_free(verdict->warnings);
+		return dfg_cmd_report(verdict->errors);
+	}
+	dfg_json_open(json, '{');
+	dfg_json_key(json, "file"), dfg_json_string(json, path);
+	dfg_json_key(json, "status"), dfg_json_int(json, status);
+	put_list(json, "errors", verdict->errors);
+	put_list(json, "warnings", verdict->warnings);
+	dfg_json_close(json, '}');
+	dfg_err_free(verdict->errors);
+	dfg_err_free(verdict->warnings);
+	return status;
+}
+
 static struct dfg_err *check(char **paths, int *out_status)
 {
+	struct dfg_json_out json = {0};
 	if (errors < 1)
 		return DFG_ERR(DFG_USAGE, "--errors is 1 or more");
+	dfg_json_open(&json, '[');
 	for (; *paths; paths++) {
-		int status = dfg_cmd_report(dfg_plan_folder_is(*paths) ? check_plan(*paths) : check_file(*paths));
+		struct verdict verdict = {0};
+		verdict.errors = dfg_plan_folder_is(*paths) ? check_plan(*paths, &verdict) : check_file(*paths, &verdict);
+		cut(verdict.errors);
+		int status = tell(&json, *paths, &verdict);
 		*out_status = *out_status ? *out_status : status;
 	}
-	return NULL;
+	dfg_json_close(&json, ']');
+	struct dfg_err *err = dfg_text_check(&json.text);
+	if (!err && dfg_globals.json)
+		puts(json.text.s);
+	dfg_text_release(&json.text);
+	return err;
 }
 
 const struct dfg_cmd dfg_cmd_check = {

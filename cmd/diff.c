@@ -2,13 +2,17 @@
 #include "cmd/graph.h"
 #include "formats/checkpoint.h"
 #include "formats/differ.h"
+#include "formats/json.h"
 #include "formats/plan.h"
+
+#include <string.h>
 
 static double rtol, atol;
 
 static const struct dfg_opt options[] = {
 	{"rtol", .takes = "R", .real = &rtol, .help = "Let floats differ by R times the second's magnitude (0)."},
 	{"atol", .takes = "A", .real = &atol, .help = "Let floats differ by A (0)."},
+	{"json", .flag = &dfg_globals.json, .help = "Print one JSON document."},
 	{.rows = dfg_graph_in_options},
 	{0},
 };
@@ -80,6 +84,37 @@ static struct dfg_err *diff_arrays(char **path, struct dfg_differ *differ)
 	return err;
 }
 
+static struct dfg_err *print_lines(const struct dfg_differ *differ)
+{
+	size_t lines = 0;
+	if (differ->text.length)
+		fwrite(differ->text.s, 1, differ->text.length, stdout);
+	for (size_t i = 0; i < differ->text.length; i++)
+		lines += differ->text.s[i] == '\n';
+	if (lines < differ->count)
+		printf("and %zu more\n", differ->count - lines);
+	return NULL;
+}
+
+/* "count" is of all differences, the list has the first of them. */
+static struct dfg_err *print_json(const struct dfg_differ *differ)
+{
+	struct dfg_json_out json = {0};
+	dfg_json_open(&json, '{');
+	dfg_json_key(&json, "same"), dfg_json_bool(&json, !differ->count);
+	dfg_json_key(&json, "count"), dfg_json_uint(&json, differ->count);
+	dfg_json_key(&json, "differences"), dfg_json_open(&json, '[');
+	for (const char *s = differ->text.s, *end; s && (end = strchr(s, '\n')); s = end + 1)
+		dfg_json_bytes(&json, s, (size_t)(end - s));
+	dfg_json_close(&json, ']');
+	dfg_json_close(&json, '}');
+	struct dfg_err *err = dfg_text_check(&json.text);
+	if (!err)
+		puts(json.text.s);
+	dfg_text_release(&json.text);
+	return err;
+}
+
 static struct dfg_err *diff(char **operands, int *out_status)
 {
 	struct dfg_differ differ = {.rtol = rtol, .atol = atol};
@@ -98,15 +133,10 @@ static struct dfg_err *diff(char **operands, int *out_status)
 																		 : a  ? diff_arrays
 																			  : diff_graphs;
 	struct dfg_err *err = compare(operands, &differ);
-	if (!err && differ.count) {
+	if (!err)
+		err = dfg_globals.json ? print_json(&differ) : print_lines(&differ);
+	if (!err && differ.count)
 		*out_status = DFG_NEGATIVE;
-		fwrite(differ.text.s, 1, differ.text.length, stdout);
-		size_t lines = 0;
-		for (size_t i = 0; i < differ.text.length; i++)
-			lines += differ.text.s[i] == '\n';
-		if (lines < differ.count)
-			printf("and %zu more\n", differ.count - lines);
-	}
 	dfg_text_release(&differ.text);
 	return err;
 }

@@ -58,9 +58,9 @@ static struct dfg_err *build(const char *path, const struct dfg_blob *blob, stru
 	return err;
 }
 
-struct dfg_err *dfg_cmd_open_graph(const char *path, struct dfg_graph_file *out_file)
+static struct dfg_err *open_graph(const char *path, bool thorough, struct dfg_graph_file *out_file)
 {
-	const struct dfg_graph_options options = {.strict = strict, .notes = {talk, (void *)path}};
+	const struct dfg_graph_options options = {.strict = strict, .thorough = thorough, .notes = {talk, (void *)path}};
 	struct dfg_blob blob;
 	if (dfg_plan_folder_is(path))
 		return DFG_ERR(
@@ -75,6 +75,16 @@ struct dfg_err *dfg_cmd_open_graph(const char *path, struct dfg_graph_file *out_
 		err = build(path, &blob, out_file);
 	dfg_blob_close(&blob);
 	return err;
+}
+
+struct dfg_err *dfg_cmd_open_graph(const char *path, struct dfg_graph_file *out_file)
+{
+	return open_graph(path, false, out_file);
+}
+
+struct dfg_err *dfg_cmd_open_thorough(const char *path, struct dfg_graph_file *out_file)
+{
+	return open_graph(path, true, out_file);
 }
 
 struct dfg_err *dfg_cmd_open_plan(const char *path, struct dfg_faults *faults, struct dfg_plan_folder *out_plan)

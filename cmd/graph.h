@@ -25,6 +25,9 @@ struct dfg_cmd_output dfg_cmd_output(void);
 /* A graph of any format, or what a program builds; "-" is stdin. What it has to say is talked about; errors name the file. */
 DFG_MUST_CHECK struct dfg_err *dfg_cmd_open_graph(const char *path, struct dfg_graph_file *out_file);
 
+/* The same, telling of all faults that can be found in a graph that cannot be opened. */
+DFG_MUST_CHECK struct dfg_err *dfg_cmd_open_thorough(const char *path, struct dfg_graph_file *out_file);
+
 /* A plan; what it has to say is talked about. What is wrong with its transfers goes to faults, or, where that is NULL, is an error. */
 struct dfg_plan_folder;
 struct dfg_faults;

@@ -1,8 +1,10 @@
 #include "cmd/cmd.h"
 #include "formats/json.h"
+#include "lib/base/mem.h"
 #include "lib/graph/op.h"
 
 #include <string.h>
+#include <strings.h>
 
 static const struct dfg_opt options[] = {
 	{"json", .flag = &dfg_globals.json, .help = "Print one JSON document."},
@@ -89,22 +91,51 @@ static struct dfg_err *print_json(const struct dfg_op *const *op, size_t count)
 	return err;
 }
 
+static bool contains(const char *name, const char *part)
+{
+	for (size_t length = strlen(part); *name; name++)
+		if (!strncasecmp(name, part, length))
+			return true;
+	return false;
+}
+
+static struct dfg_err *print_all(const struct dfg_op *const *op, size_t count)
+{
+	if (dfg_globals.json)
+		return print_json(op, count);
+	for (size_t i = 0; i < count; i++)
+		print_line(op[i]);
+	return NULL;
+}
+
+/* The ops that have the word in their names, in either case, are printed; that there is no such op is the answer. */
+static struct dfg_err *search(const char *word)
+{
+	const char *nearest = dfg_op_nearest(word);
+	const struct dfg_op **found = dfg_zeros(dfg_ops_count, sizeof *found);
+	size_t count = 0;
+	if (!found)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	for (size_t i = 0; i < dfg_ops_count && *word; i++)
+		if (contains(dfg_ops[i]->name, word))
+			found[count++] = dfg_ops[i];
+	struct dfg_err *err = count || dfg_globals.json ? print_all(found, count) : NULL;
+	dfg_free(found);
+	if (err)
+		return err;
+	return DFG_ERR(DFG_NEGATIVE, "no op '%s'%s%s%s%s", word, nearest ? "; did you mean '" : "", nearest ? nearest : "",
+		nearest ? "'?" : "", count ? "; these have it in their names" : "");
+}
+
 static struct dfg_err *ops(char **operands, int *out_status)
 {
 	(void)out_status;
 	const struct dfg_op *one = *operands ? dfg_op_find(*operands) : NULL;
-	if (*operands && !one) {
-		const char *nearest = dfg_op_nearest(*operands);
-		return DFG_ERR(DFG_NEGATIVE, "no op '%s'%s%s%s", *operands, nearest ? "; did you mean '" : "",
-			nearest ? nearest : "", nearest ? "'?" : "");
-	}
-	if (dfg_globals.json)
-		return print_json(one ? &one : dfg_ops, one ? 1 : dfg_ops_count);
-	if (one)
+	if (*operands && !one)
+		return search(*operands);
+	if (one && !dfg_globals.json)
 		return print_whole(one);
-	for (size_t i = 0; i < dfg_ops_count; i++)
-		print_line(dfg_ops[i]);
-	return NULL;
+	return print_all(one ? &one : dfg_ops, one ? 1 : dfg_ops_count);
 }
 
 const struct dfg_cmd dfg_cmd_ops = {

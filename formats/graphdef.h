@@ -10,7 +10,9 @@ struct dfg_notes {
 };
 
 struct dfg_graph_options {
-	bool strict;  /* fields that this version does not know are DFG_DATA */
+	bool strict; /* fields that this version does not know are DFG_DATA */
+	bool
+		thorough; /* after faults of structure, those of what the nodes say of themselves are told too: up to 20 in all */
 	size_t limit; /* bytes of memory the loader may take; 0: 64 MiB and four times the file */
 	struct dfg_notes notes;
 };

@@ -170,6 +170,7 @@ struct dfg_err *dfg_reader_edges(struct dfg_reader *r)
 	else
 		resolve(&half[1]);
 	struct dfg_err *err = NULL;
+	r->resolved = true;
 	for (int i = 0, told = 0; i < 2; i++) {
 		qsort(half[i].bad, (size_t)half[i].n_bad, sizeof *half[i].bad, compare);
 		for (int j = 0; j < half[i].n_bad && told < DFG_READER_ERRORS; j++, told++)

@@ -4,6 +4,7 @@
 #include "formats/graph.pb-c.h"
 #include "formats/reader.h"
 #include "lib/base/text.h"
+#include "lib/pass/verify/calls.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -88,6 +89,29 @@ static struct dfg_err *reserve_names(struct dfg_reader *r, size_t count)
 	return NULL;
 }
 
+/* A fault of a node does not hide those of the next: up to DFG_READER_ERRORS are told. */
+static struct dfg_err *gather(struct dfg_reader *r, struct dfg_err *err)
+{
+	if (!err || err->code != DFG_DATA || r->file.broken || ++r->n_errors == DFG_READER_ERRORS)
+		return err;
+	r->errors = dfg_err_join(r->errors, err);
+	return NULL;
+}
+
+/* The name of node n is another's: it gets a number in the map all the same, since names are numbered as nodes are. */
+static struct dfg_err *refuse_double(struct dfg_reader *r, uint32_t n, uint32_t other)
+{
+	bool is_new;
+	uint32_t number;
+	struct dfg_graph *graph = r->graph;
+	const char *none = dfg_arena_print(r->arena, "\xff%" PRIu32, n); /* which is not UTF-8, and so no name */
+	if (!none || !dfg_map_put(&graph->names, none, strlen(none), &number, &is_new))
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	return gather(
+		r, DFG_ERR(DFG_DATA, "node '%s': number %" PRIu32 " and number %" PRIu32 " (%s and %s) have the same name",
+			   graph->node[n].name, other, n, graph->node[other].op_name, graph->node[n].op_name));
+}
+
 /* Names go into the map some nodes later, when the slots that they need have come into the cache. */
 static struct dfg_err *put_late_names(struct dfg_reader *r)
 {
@@ -100,9 +124,7 @@ static struct dfg_err *put_late_names(struct dfg_reader *r)
 				&graph->names, graph->node[node].name, r->late[i].length, r->late[i].hash, &number, &is_new))
 			return DFG_ERR(DFG_MEMORY, "out of memory");
 		if (!is_new)
-			return DFG_ERR(DFG_DATA,
-				"node '%s': number %" PRIu32 " and number %" PRIu32 " (%s and %s) have the same name",
-				graph->node[node].name, number, node, graph->node[number].op_name, graph->node[node].op_name);
+			DFG_TRY(refuse_double(r, node, number));
 	}
 	r->n_late = 0;
 	return NULL;
@@ -250,15 +272,6 @@ static struct dfg_err *read_node(struct dfg_reader *r, const struct dfg_wire *wi
 	return NULL;
 }
 
-/* A fault of a node does not hide those of the next: up to DFG_READER_ERRORS are told. */
-static struct dfg_err *gather(struct dfg_reader *r, struct dfg_err *err)
-{
-	if (!err || err->code != DFG_DATA || r->file.broken || ++r->n_errors == DFG_READER_ERRORS)
-		return err;
-	r->errors = dfg_err_join(r->errors, err);
-	return NULL;
-}
-
 /* After the first nodes one can tell how many there will be, and take the room at once where that is modest. */
 static struct dfg_err *expect_nodes(struct dfg_reader *r, const struct dfg_wire *wire)
 {
@@ -378,7 +391,22 @@ static struct dfg_err *read_graph(struct dfg_reader *r, size_t size)
 	DFG_TRY(put_late_names(r));
 	if (!r->graph->count && !r->errors)
 		return DFG_ERR(DFG_DATA, "the graph has no nodes");
-	return r->errors ? NULL : dfg_reader_edges(r);
+	struct dfg_err *err = dfg_reader_edges(r);
+	if (!r->errors || (err && err->code != DFG_DATA))
+		return err;
+	dfg_err_free(err); /* edges to nodes that could not be read */
+	return NULL;
+}
+
+/* What is wrong with the nodes that could be read, after err. Takes err. */
+static struct dfg_err *check_calls(struct dfg_reader *r, struct dfg_err *err)
+{
+	struct dfg_faults faults = {.err = err, .left = DFG_READER_ERRORS};
+	for (const struct dfg_err *e = err; e; e = e->next)
+		faults.left--;
+	if (err && err->code == DFG_DATA && r->resolved)
+		dfg_calls_check(r->graph, false, &faults);
+	return faults.err;
 }
 
 static void tell_unknown(const struct dfg_reader *r, const struct dfg_graph_options *options)
@@ -416,6 +444,8 @@ struct dfg_err *dfg_graphdef_read(const uint8_t *bytes, size_t size, const struc
 	out_graph->producer = 0;
 	struct dfg_err *err = read_graph(&r, size);
 	err = dfg_err_join(r.errors, err);
+	if (options && options->thorough)
+		err = check_calls(&r, err);
 	if (!err)
 		tell_unknown(&r, options);
 	arena->limit = limit;

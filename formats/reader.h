@@ -93,6 +93,7 @@ struct dfg_reader {
 	unsigned n_late;
 	struct dfg_err *errors;
 	int n_errors;
+	bool resolved; /* the inputs are edges, but those that name no node */
 };
 
 enum { DFG_READER_ERRORS = 20 };
