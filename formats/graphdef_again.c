@@ -1,4 +1,5 @@
 #include "formats/reader.h"
+#include "lib/base/hash.h"
 
 #include <string.h>
 
@@ -25,8 +26,9 @@ bool dfg_reader_attrs_again(
 	r->unread = NULL;
 	if (!length)
 		return false;
-	struct dfg_reader_run *run =
-		&r->run[dfg_map_hash((const char *)first->tag, length) % (sizeof r->run / sizeof *r->run)];
+	/* One key for all: how much is shared, and with it the memory for a file, must not differ from run to run. */
+	const struct dfg_hash_key key = {UINT64_C(0x9e3779b97f4a7c15), UINT64_C(0xff51afd7ed558ccd)};
+	struct dfg_reader_run *run = &r->run[dfg_hash_bytes(key, first->tag, length) % (sizeof r->run / sizeof *r->run)];
 	if (run->length == length && !memcmp(run->bytes, first->tag, length)) {
 		node->attr = run->attr;
 		node->n_attr = run->n_attr;

@@ -1,6 +1,7 @@
 /* Elements and slices told apart: Unique, UniqueWithCounts, ListDiff; and the places of what is not zero. */
-#include "kernels/strided_copy.h"
 #include "kernels/shape_rules.h"
+#include "kernels/strided_copy.h"
+#include "lib/base/hash.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -55,21 +56,13 @@ static const void *bytes_of(const struct numbering *n, const void *element, size
 	return zero ? zeros : element;
 }
 
-static uint64_t hash_of(const void *bytes, size_t length)
-{
-	uint64_t hash = UINT64_C(0xcbf29ce484222325);
-	for (size_t i = 0; i < length; i++)
-		hash = (hash ^ ((const uint8_t *)bytes)[i]) * UINT64_C(0x100000001b3);
-	return hash ^ hash >> 32;
-}
-
 /* The number of the element, or -1 where there is none; with `add` it then gets the next. */
 static int64_t number_of(struct numbering *n, const void *element, bool add)
 {
 	size_t length, other_length;
 	bool nan, other_nan;
 	const void *bytes = bytes_of(n, element, &length, &nan);
-	uint64_t at = hash_of(bytes, length);
+	uint64_t at = dfg_hash_bytes(dfg_hash_key, bytes, length);
 	at = (nan ? at + (uint64_t)n->count * UINT64_C(0x9e3779b97f4a7c15) : at) &
 		 n->mask; /* many of them must not queue up */
 	for (; n->slot[at]; at = (at + 1) & n->mask) {

@@ -1,5 +1,6 @@
 #include "lib/base/map.h"
 
+#include "lib/base/hash.h"
 #include "lib/base/mem.h"
 
 #include <string.h>
@@ -25,13 +26,7 @@ static inline uint64_t few_bytes(const char *s, size_t n)
 
 uint32_t dfg_map_hash(const char *s, size_t length)
 {
-	uint64_t hash = 0x9e3779b97f4a7c15u ^ length;
-	for (; length > 8; s += 8, length -= 8) {
-		hash = (hash ^ few_bytes(s, 8)) * 0xff51afd7ed558ccdu;
-		hash ^= hash >> 32;
-	}
-	hash = (hash ^ few_bytes(s, length)) * 0xc4ceb9fe1a85ec53u;
-	return (uint32_t)(hash ^ hash >> 32);
+	return (uint32_t)dfg_hash_bytes(dfg_hash_key, s, length);
 }
 
 /* memcmp by hand: a call for twenty bytes costs more than they do. */

@@ -31,7 +31,10 @@ uint32_t dfg_map_find(const struct dfg_map *map, const char *s, size_t length);
 /* Room for count names at once; false when memory is short. */
 bool dfg_map_reserve(struct dfg_map *map, size_t count);
 
-/* The same in two steps, for many names: the hash, then a prefetch of its slot, other names meanwhile, then the find. */
+/*
+ * The same in two steps, for many names: the hash, then a prefetch of its slot, other names meanwhile, then the find. The
+ * hash has this process's key (lib/base/hash.h), so that no file can hold names that collide; it differs from run to run.
+ */
 uint32_t dfg_map_hash(const char *s, size_t length);
 static inline void dfg_map_prefetch(const struct dfg_map *map, uint32_t hash)
 {

@@ -1,12 +1,7 @@
 #include "lib/graph/edge_map.h"
 
+#include "lib/base/hash.h"
 #include "lib/base/mem.h"
-
-static uint64_t mix(uint64_t hash, uint64_t word)
-{
-	hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
-	return hash ^ hash >> 29;
-}
 
 static bool same_key(const struct dfg_edge_key *a, const struct dfg_edge_key *b)
 {
@@ -16,7 +11,9 @@ static bool same_key(const struct dfg_edge_key *a, const struct dfg_edge_key *b)
 /* The entry of a key, or the free one where it belongs. */
 static struct dfg_edge_entry *find(const struct dfg_edge_map *map, const struct dfg_edge_key *key)
 {
-	uint64_t hash = mix(mix(mix(mix(0, key->edge.node), (uint32_t)key->edge.port), key->kind), key->detail);
+	uint64_t edge = (uint64_t)key->edge.node << 32 | (uint32_t)key->edge.port;
+	uint64_t hash = dfg_hash_word(dfg_hash_key, dfg_hash_key.seed, edge);
+	hash = dfg_hash_word(dfg_hash_key, hash, (uint64_t)key->kind << 32 | key->detail);
 	for (size_t i = (size_t)hash & (map->slots - 1);; i = (i + 1) & (map->slots - 1))
 		if (!map->entry[i].used || same_key(&map->entry[i].key, key))
 			return &map->entry[i];

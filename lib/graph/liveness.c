@@ -1,5 +1,6 @@
 #include "lib/graph/liveness.h"
 
+#include "lib/base/hash.h"
 #include "lib/base/mem.h"
 
 #include <string.h>
@@ -31,18 +32,11 @@ const uint32_t *dfg_live_conditions(const struct dfg_liveness *l, uint32_t set, 
 	return l->item + l->set[set].first;
 }
 
-static uint32_t hash_of(const uint32_t *item, uint32_t count)
-{
-	uint32_t hash = 2166136261u;
-	for (uint32_t i = 0; i < count; i++)
-		hash = (hash ^ item[i]) * 0x9e3779b1u;
-	return hash ^ hash >> 15;
-}
-
 /* The slot where a set is, or would be. */
 static uint32_t *find_slot(const struct dfg_liveness *l, const uint32_t *item, uint32_t count)
 {
-	for (size_t i = hash_of(item, count) & (l->slots - 1);; i = (i + 1) & (l->slots - 1)) {
+	for (size_t i = dfg_hash_bytes(dfg_hash_key, item, count * sizeof *item) & (l->slots - 1);;
+		 i = (i + 1) & (l->slots - 1)) {
 		if (!l->slot[i])
 			return &l->slot[i];
 		const struct dfg_live_set *set = &l->set[l->slot[i] - 1];

@@ -1,5 +1,6 @@
 #include "lib/exec/transport/rendezvous.h"
 
+#include "lib/base/hash.h"
 #include "lib/base/map.h"
 #include "lib/base/mem.h"
 #include "lib/exec/transport/rendezvous_private.h"
@@ -126,18 +127,14 @@ struct dfg_err *dfg_rendezvous_worker(const struct dfg_rendezvous *rendezvous, c
 	return DFG_ERR(DFG_DATA, "no worker has the device '%s': there are %s", device, names);
 }
 
-/*
- * The table. Steps, numbers and iterations are small and dense: a multiplication spreads them.
- */
 static uint64_t mix(uint64_t hash, uint64_t word)
 {
-	hash = (hash ^ word) * UINT64_C(0x9E3779B97F4A7C15);
-	return hash ^ hash >> 29;
+	return dfg_hash_word(dfg_hash_key, hash, word);
 }
 
 static struct bucket *find_bucket(const struct dfg_rendezvous *rendezvous, const struct dfg_transfer_key *key)
 {
-	uint64_t hash = mix(key->step, (uint64_t)key->number << 32 | key->depth);
+	uint64_t hash = mix(mix(dfg_hash_key.seed, key->step), (uint64_t)key->number << 32 | key->depth);
 	for (uint32_t i = 0; i < key->depth; i++)
 		hash = mix(hash, (uint64_t)key->iteration[i]);
 	return &rendezvous->bucket[hash & (rendezvous->buckets - 1)];

@@ -246,13 +246,23 @@ struct dfg_err *dfg_stored_keep(struct dfg_mirror *m, struct dfg_edge value, str
 	return NULL;
 }
 
+/* Where the op is in the table. */
+static uint32_t number_of(const char *name)
+{
+	const struct dfg_op *op = dfg_op_find(name);
+	uint32_t i = 0;
+	while (i < dfg_ops_count && dfg_ops[i] != op)
+		i++;
+	return i;
+}
+
 struct dfg_err *dfg_stored_shape(struct dfg_mirror *m, const char *op, struct dfg_edge value,
 	const struct dfg_attr *attr, uint32_t n_attr, struct dfg_edge *out_edge)
 {
-	uint32_t detail = dfg_map_hash(op, strlen(op));
+	uint32_t detail = number_of(op);
 	for (uint32_t i = 0; i < n_attr; i++)
 		if (attr[i].kind == DFG_ATTR_DTYPE)
-			detail = detail * 31 + (uint32_t)attr[i].value.dtype;
+			detail = detail * DFG_DTYPES + (uint32_t)attr[i].value.dtype;
 	const struct dfg_edge_key key = {value, SHAPED, detail};
 	const struct dfg_edge *there = dfg_edge_map_find(&m->map, key);
 	struct dfg_spot at;

@@ -1,6 +1,7 @@
 /* cse. Needs: a graph that verify accepts. Gives: one node for all that compute the same. O(nodes + edges) expected. */
 #include "lib/pass/rewrite/cse.h"
 
+#include "lib/base/hash.h"
 #include "lib/graph/cycle.h"
 #include "lib/pass/rewrite/equal_attributes.h"
 #include "lib/pass/verify/verify.h"
@@ -93,8 +94,9 @@ static uint64_t hash(const struct dfg_node *node)
 {
 	uint64_t sum = (uint64_t)(uintptr_t)node->op ^ dfg_attrs_hash(node);
 	for (uint32_t e = 0; e < node->n_in + node->n_control; e++)
-		sum += ((uint64_t)node->in[e].node << 8 ^ (uint64_t)(node->in[e].port + 1)) * UINT64_C(0x9e3779b97f4a7c15);
-	return sum * UINT64_C(0x9e3779b97f4a7c15) >> 20;
+		sum += dfg_hash_word(
+			dfg_hash_key, dfg_hash_key.seed, (uint64_t)node->in[e].node << 32 | (uint32_t)(node->in[e].port + 1));
+	return dfg_hash_word(dfg_hash_key, dfg_hash_key.seed, sum);
 }
 
 static void join(struct cse *c, uint32_t n)

@@ -1,5 +1,7 @@
 #include "lib/pass/rewrite/equal_attributes.h"
 
+#include "lib/base/hash.h"
+
 #include <string.h>
 
 static bool same_literal(const struct dfg_literal *a, const struct dfg_literal *b)
@@ -71,25 +73,24 @@ bool dfg_attrs_same(const struct dfg_node *a, const struct dfg_node *b)
 
 static uint64_t mix(uint64_t hash, uint64_t value)
 {
-	hash = (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15);
-	return hash ^ hash >> 32;
+	return dfg_hash_word(dfg_hash_key, hash, value);
 }
 
+/* All of it: constants that began alike would be compared each with each. */
 static uint64_t hash_literal(const struct dfg_literal *literal)
 {
-	enum { BYTES = 256 }; /* enough to tell most constants apart; the rest is compared */
 	uint64_t hash = mix((uint64_t)literal->dtype, (uint64_t)literal->given);
 	size_t bytes = dfg_literal_bytes(literal);
 	if (literal->dtype == DFG_STRING || !bytes)
 		return hash;
-	return mix(hash, dfg_map_hash(literal->data, bytes < BYTES ? bytes : BYTES));
+	return mix(hash, dfg_hash_bytes(dfg_hash_key, literal->data, bytes));
 }
 
 static uint64_t hash_value(enum dfg_attr_kind kind, const union dfg_value *value)
 {
 	switch (kind) {
 	case DFG_ATTR_STRING:
-		return dfg_map_hash(value->s.s, value->s.length);
+		return dfg_hash_bytes(dfg_hash_key, value->s.s, value->s.length);
 	case DFG_ATTR_INT:
 		return (uint64_t)value->i;
 	case DFG_ATTR_BOOL:
@@ -105,7 +106,7 @@ static uint64_t hash_value(enum dfg_attr_kind kind, const union dfg_value *value
 
 uint64_t dfg_attrs_hash(const struct dfg_node *node)
 {
-	uint64_t hash = 0;
+	uint64_t hash = dfg_hash_key.seed;
 	for (uint32_t i = next_attr(node, 0); i < node->n_attr; i = next_attr(node, i + 1))
 		hash = mix(hash, hash_value(node->attr[i].kind, &node->attr[i].value));
 	return hash;

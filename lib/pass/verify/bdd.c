@@ -1,5 +1,6 @@
 #include "lib/pass/verify/bdd.h"
 
+#include "lib/base/hash.h"
 #include "lib/base/mem.h"
 
 enum { SLOTS_LEAST = 1024, STEPS_MOST = 64 /* of a path, for a message */ };
@@ -10,11 +11,10 @@ struct dfg_conjoining {
 	int stage;
 };
 
-static uint32_t mix(uint32_t a, uint32_t b, uint32_t c)
+static uint32_t mix(struct dfg_hash_key key, uint32_t a, uint32_t b, uint32_t c)
 {
-	uint64_t h = (a * 0x9e3779b97f4a7c15u) ^ (b * 0xc2b2ae3d27d4eb4fu) ^ (c * 0x165667b19e3779f9u);
-	h ^= h >> 29;
-	return (uint32_t)((h * 0xbf58476d1ce4e5b9u) >> 32);
+	uint64_t hash = dfg_hash_word(key, key.seed, (uint64_t)a << 32 | b);
+	return (uint32_t)dfg_hash_word(key, hash, c);
 }
 
 static uint32_t variable_of(const struct dfg_logic *logic, uint32_t f)
@@ -33,7 +33,7 @@ static uint32_t side(const struct dfg_logic *logic, uint32_t f, uint32_t variabl
 static void put_slot(struct dfg_logic *logic, uint32_t number)
 {
 	const struct dfg_choice *choice = &logic->choice[number];
-	uint32_t h = mix(choice->variable, choice->high, choice->low);
+	uint32_t h = mix(dfg_hash_key, choice->variable, choice->high, choice->low);
 	while (logic->slot[h & (logic->slots - 1)])
 		h++;
 	logic->slot[h & (logic->slots - 1)] = number;
@@ -81,7 +81,7 @@ static uint32_t make(struct dfg_logic *logic, uint32_t variable, uint32_t high, 
 	}
 	uint32_t negated = high & 1, h;
 	struct dfg_choice wanted = {variable, high ^ negated, low ^ negated};
-	for (h = mix(variable, wanted.high, wanted.low); logic->slot[h & (logic->slots - 1)]; h++) {
+	for (h = mix(dfg_hash_key, variable, wanted.high, wanted.low); logic->slot[h & (logic->slots - 1)]; h++) {
 		uint32_t number = logic->slot[h & (logic->slots - 1)];
 		const struct dfg_choice *choice = &logic->choice[number];
 		if (choice->variable == variable && choice->high == wanted.high && choice->low == wanted.low)
@@ -114,9 +114,11 @@ static bool is_plain(uint32_t a, uint32_t b, uint32_t *out)
 	return true;
 }
 
+/* One key for all: what is forgotten here costs steps of the budget, which must not differ from run to run. */
 static struct dfg_conjunction *known_of(struct dfg_logic *logic, uint32_t a, uint32_t b)
 {
-	return &logic->known[mix(a, b, 0) & (logic->slots - 1)];
+	const struct dfg_hash_key key = {UINT64_C(0x9e3779b97f4a7c15), UINT64_C(0xc2b2ae3d27d4eb4f)};
+	return &logic->known[mix(key, a, b, 0) & (logic->slots - 1)];
 }
 
 static bool is_known(struct dfg_logic *logic, uint32_t a, uint32_t b, uint32_t *out)
