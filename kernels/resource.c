@@ -164,7 +164,7 @@ struct dfg_err *dfg_held_join(
 static bool is_own(const struct dfg_tensor *tensor)
 {
 	const struct dfg_buffer *buffer = tensor->buffer;
-	return buffer && (!buffer->release || dfg_buffers_own(buffer)) &&
+	return buffer && (!buffer->release || dfg_buffer_pool_own(buffer)) &&
 		   atomic_load_explicit(&buffer->refs, memory_order_acquire) == 1;
 }
 

@@ -10,7 +10,7 @@ struct dfg_err *dfg_crew_new(const struct dfg_crew_options *options, struct dfg_
 	struct dfg_crew *crew = dfg_zeros(1, sizeof *crew);
 	if (!crew)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
-	crew->fleet = (struct dfg_fleet){
+	crew->fleet = (struct dfg_session_backend){
 		dfg_crew_plan, dfg_crew_run, dfg_crew_stats, dfg_crew_variables, dfg_crew_read, dfg_crew_assign};
 	crew->options = *options;
 	size_t workers = options->workers;
@@ -34,7 +34,7 @@ struct dfg_err *dfg_crew_new(const struct dfg_crew_options *options, struct dfg_
 	return NULL;
 }
 
-struct dfg_fleet *dfg_crew_fleet(struct dfg_crew *crew)
+struct dfg_session_backend *dfg_crew_fleet(struct dfg_crew *crew)
 {
 	return &crew->fleet;
 }

@@ -55,7 +55,7 @@ void dfg_crew_lost(struct dfg_crew *crew, uint32_t worker, struct dfg_err *err);
  */
 DFG_MUST_CHECK struct dfg_err *dfg_crew_load(
 	struct dfg_crew *crew, const struct dfg_graph *graph, const struct dfg_parts *parts);
-struct dfg_fleet *dfg_crew_fleet(struct dfg_crew *crew);
+struct dfg_session_backend *dfg_crew_fleet(struct dfg_crew *crew);
 
 /* The worker on which a node of the graph stands. */
 uint32_t dfg_crew_home(const struct dfg_crew *crew, uint32_t node);

@@ -220,7 +220,7 @@ static struct dfg_err *make(struct dfg_crew *crew, const struct dfg_step *step, 
 	return err ? err : send_shares(crew, plan);
 }
 
-struct dfg_err *dfg_crew_plan(struct dfg_fleet *fleet, const struct dfg_step *step, uint32_t *out_plan)
+struct dfg_err *dfg_crew_plan(struct dfg_session_backend *fleet, const struct dfg_step *step, uint32_t *out_plan)
 {
 	struct dfg_crew *crew = (struct dfg_crew *)fleet;
 	struct crew_plan plan = {0};

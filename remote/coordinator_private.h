@@ -40,7 +40,7 @@ struct crew_plan {
 };
 
 struct dfg_crew {
-	struct dfg_fleet fleet; /* first */
+	struct dfg_session_backend fleet; /* first */
 	struct dfg_crew_options options;
 	struct dfg_event event;
 	struct dfg_inbox inbox;
@@ -88,17 +88,18 @@ DFG_MUST_CHECK struct dfg_err *dfg_crew_explain(
 /* The answers are no longer needed. */
 void dfg_crew_drop_answers(struct dfg_crew *crew);
 
-/* dfg_fleet.plan, and the release of all plans. */
-DFG_MUST_CHECK struct dfg_err *dfg_crew_plan(struct dfg_fleet *fleet, const struct dfg_step *step, uint32_t *out_plan);
+/* dfg_session_backend.plan, and the release of all plans. */
+DFG_MUST_CHECK struct dfg_err *dfg_crew_plan(
+	struct dfg_session_backend *fleet, const struct dfg_step *step, uint32_t *out_plan);
 void dfg_crew_drop_plans(struct dfg_crew *crew);
 
 /* The rest of the fleet's functions. */
 DFG_MUST_CHECK struct dfg_err *dfg_crew_run(
-	struct dfg_fleet *fleet, uint32_t plan, const struct dfg_tensor *feeds, struct dfg_tensor *out_fetches);
-void dfg_crew_stats(struct dfg_fleet *fleet, uint32_t plan, struct dfg_stats *out_stats);
-DFG_MUST_CHECK struct dfg_err *dfg_crew_variables(struct dfg_fleet *fleet, const struct dfg_variable_place *places,
-	uint32_t count, struct dfg_variable_fact *out_facts);
+	struct dfg_session_backend *fleet, uint32_t plan, const struct dfg_tensor *feeds, struct dfg_tensor *out_fetches);
+void dfg_crew_stats(struct dfg_session_backend *fleet, uint32_t plan, struct dfg_stats *out_stats);
+DFG_MUST_CHECK struct dfg_err *dfg_crew_variables(struct dfg_session_backend *fleet,
+	const struct dfg_variable_place *places, uint32_t count, struct dfg_variable_fact *out_facts);
 DFG_MUST_CHECK struct dfg_err *dfg_crew_read(
-	struct dfg_fleet *fleet, const struct dfg_variable_place *place, struct dfg_tensor *out_tensor);
+	struct dfg_session_backend *fleet, const struct dfg_variable_place *place, struct dfg_tensor *out_tensor);
 DFG_MUST_CHECK struct dfg_err *dfg_crew_assign(
-	struct dfg_fleet *fleet, const struct dfg_variable_place *place, struct dfg_tensor *tensor);
+	struct dfg_session_backend *fleet, const struct dfg_variable_place *place, struct dfg_tensor *tensor);

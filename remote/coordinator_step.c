@@ -207,7 +207,7 @@ static struct dfg_err *run(
 }
 
 struct dfg_err *dfg_crew_run(
-	struct dfg_fleet *fleet, uint32_t plan, const struct dfg_tensor *feeds, struct dfg_tensor *out_fetches)
+	struct dfg_session_backend *fleet, uint32_t plan, const struct dfg_tensor *feeds, struct dfg_tensor *out_fetches)
 {
 	struct dfg_crew *crew = (struct dfg_crew *)fleet;
 	pthread_mutex_lock(&crew->turn);
@@ -216,7 +216,7 @@ struct dfg_err *dfg_crew_run(
 	return err;
 }
 
-void dfg_crew_stats(struct dfg_fleet *fleet, uint32_t plan, struct dfg_stats *out_stats)
+void dfg_crew_stats(struct dfg_session_backend *fleet, uint32_t plan, struct dfg_stats *out_stats)
 {
 	struct dfg_crew *crew = (struct dfg_crew *)fleet;
 	pthread_mutex_lock(&crew->turn);
@@ -261,8 +261,8 @@ static struct dfg_err *variables(
 	return err;
 }
 
-struct dfg_err *dfg_crew_variables(struct dfg_fleet *fleet, const struct dfg_variable_place *places, uint32_t count,
-	struct dfg_variable_fact *out_facts)
+struct dfg_err *dfg_crew_variables(struct dfg_session_backend *fleet, const struct dfg_variable_place *places,
+	uint32_t count, struct dfg_variable_fact *out_facts)
 {
 	struct dfg_crew *crew = (struct dfg_crew *)fleet;
 	pthread_mutex_lock(&crew->turn);
@@ -272,7 +272,7 @@ struct dfg_err *dfg_crew_variables(struct dfg_fleet *fleet, const struct dfg_var
 }
 
 struct dfg_err *dfg_crew_read(
-	struct dfg_fleet *fleet, const struct dfg_variable_place *place, struct dfg_tensor *out_tensor)
+	struct dfg_session_backend *fleet, const struct dfg_variable_place *place, struct dfg_tensor *out_tensor)
 {
 	struct dfg_crew *crew = (struct dfg_crew *)fleet;
 	struct dfg_packet packet = {.kind = DFG_PACKET_READ};
@@ -291,7 +291,7 @@ struct dfg_err *dfg_crew_read(
 }
 
 struct dfg_err *dfg_crew_assign(
-	struct dfg_fleet *fleet, const struct dfg_variable_place *place, struct dfg_tensor *tensor)
+	struct dfg_session_backend *fleet, const struct dfg_variable_place *place, struct dfg_tensor *tensor)
 {
 	struct dfg_crew *crew = (struct dfg_crew *)fleet;
 	struct dfg_packet packet = {.kind = DFG_PACKET_ASSIGN};

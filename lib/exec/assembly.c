@@ -11,8 +11,8 @@
 struct maker {
 	struct dfg_plan *plan;
 	struct selection selection;
-	struct dfg_call *call;  /* by record */
-	uint32_t *first_output; /* by record: the slot of its output 0 */
+	struct dfg_call *call;  /* by node */
+	uint32_t *first_output; /* by node: the slot of its output 0 */
 	struct dfg_arena *scratch;
 };
 
@@ -41,7 +41,7 @@ static struct dfg_err *check_role(const struct dfg_call *call)
 	return NULL;
 }
 
-/* The machine does these itself: they only move values. */
+/* The executor does these itself: they only move values. */
 static bool runs_by_role(enum dfg_role role)
 {
 	return role != DFG_PLAIN && role != DFG_CONST && role != DFG_VARIABLE && role != DFG_READ && role != DFG_ASSIGN;
@@ -57,29 +57,29 @@ static struct dfg_err *make_call(struct maker *maker, uint32_t r)
 {
 	struct dfg_plan *plan = maker->plan;
 	const struct dfg_graph *graph = maker->selection.graph;
-	struct record *record = &plan->record[r];
+	struct plan_node *node = &plan->node[r];
 	struct dfg_call *call = &maker->call[r];
-	const struct dfg_node *node = &graph->node[maker->selection.node[r]];
+	const struct dfg_node *graph_node = &graph->node[maker->selection.node[r]];
 	DFG_TRY(dfg_node_call(graph, maker->selection.node[r], &plan->arena, call));
 	DFG_TRY(dfg_call_note(check_role(call), call));
-	*record = (struct record){
+	*node = (struct plan_node){
 		.call = call,
-		.node = maker->selection.node[r],
+		.graph_node = maker->selection.node[r],
 		.n_in = call->n_in,
 		.n_out = call->n_out,
-		.role = node->op->role,
+		.role = graph_node->op->role,
 	};
-	record->n_in -= record->role == DFG_LOAD;
-	record->n_out -= record->role == DFG_SAVE;
-	if (!runs_by_role(record->role))
-		DFG_TRY(dfg_kernel_find(call, &record->run));
-	record->row = record->run == dfg_elementwise_run ? dfg_kernel_row(call) : NULL;
-	plan->loops |= needs_machine(record->role);
-	plan->sleeps |= record->call->op->flags & DFG_BLOCKING;
-	plan->transfers |= record->role == DFG_SEND || record->role == DFG_RECV;
+	node->n_in -= node->role == DFG_LOAD;
+	node->n_out -= node->role == DFG_SAVE;
+	if (!runs_by_role(node->role))
+		DFG_TRY(dfg_kernel_find(call, &node->run));
+	node->row = node->run == dfg_elementwise_run ? dfg_kernel_row(call) : NULL;
+	plan->loops |= needs_machine(node->role);
+	plan->sleeps |= node->call->op->flags & DFG_BLOCKING;
+	plan->transfers |= node->role == DFG_SEND || node->role == DFG_RECV;
 	maker->first_output[r] = plan->slots;
-	plan->slots += record->n_out;
-	plan->uses += (uint32_t)record->n_in + record->n_out;
+	plan->slots += node->n_out;
+	plan->uses += (uint32_t)node->n_in + node->n_out;
 	return NULL;
 }
 
@@ -93,32 +93,32 @@ static struct dfg_err *slot_of(const struct maker *maker, struct dfg_edge edge, 
 		return NULL;
 	}
 	uint32_t r = maker->selection.number[edge.node];
-	const struct dfg_node *node = &maker->selection.graph->node[edge.node];
-	if (r != DFG_NONE && plan->record[r].role == DFG_SAVE)
-		return DFG_ERR(DFG_DATA, "what node '%s' (%s) stores is for Load only", node->name, node->op_name);
-	if (r == DFG_NONE || edge.port < 0 || edge.port >= plan->record[r].n_out)
-		return DFG_ERR(DFG_DATA, "node '%s' (%s) has no output %d", node->name, node->op_name, edge.port);
+	const struct dfg_node *graph_node = &maker->selection.graph->node[edge.node];
+	if (r != DFG_NONE && plan->node[r].role == DFG_SAVE)
+		return DFG_ERR(DFG_DATA, "what node '%s' (%s) stores is for Load only", graph_node->name, graph_node->op_name);
+	if (r == DFG_NONE || edge.port < 0 || edge.port >= plan->node[r].n_out)
+		return DFG_ERR(DFG_DATA, "node '%s' (%s) has no output %d", graph_node->name, graph_node->op_name, edge.port);
 	*out_slot = maker->first_output[r] + (uint32_t)edge.port;
 	return NULL;
 }
 
 /* A constant or a handle that waits for nothing is made once. */
-static void mark_preset(struct dfg_plan *plan, struct record *record)
+static void mark_preset(struct dfg_plan *plan, struct plan_node *node)
 {
-	record->preset = !record->n_in && !record->n_control && (record->role == DFG_CONST || record->role == DFG_VARIABLE);
-	for (int i = 0; i < record->n_out && record->preset; i++)
-		plan->kind[dfg_record_in(plan, record, i)] = SLOT_PRESET;
+	node->preset = !node->n_in && !node->n_control && (node->role == DFG_CONST || node->role == DFG_VARIABLE);
+	for (int i = 0; i < node->n_out && node->preset; i++)
+		plan->kind[dfg_plan_node_in(plan, node, i)] = SLOT_PRESET;
 }
 
 /*
  * The Identity of a ref is that ref, read when its readers run: those that wait for an update see what it wrote, as where
  * tensors are shared with variables.
  */
-static void pass_refs(struct dfg_plan *plan, struct record *record)
+static void pass_refs(struct dfg_plan *plan, struct plan_node *node)
 {
-	for (int i = 0; i < record->n_out && i < record->n_in; i++) {
-		uint32_t out = dfg_record_out(plan, record, i);
-		if (!plan->is_ref[dfg_record_in(plan, record, i)])
+	for (int i = 0; i < node->n_out && i < node->n_in; i++) {
+		uint32_t out = dfg_plan_node_out(plan, node, i);
+		if (!plan->is_ref[dfg_plan_node_in(plan, node, i)])
 			continue;
 		plan->kind[out] = SLOT_REF;
 		plan->is_ref[out] = true;
@@ -126,48 +126,48 @@ static void pass_refs(struct dfg_plan *plan, struct record *record)
 }
 
 /* The edge from the Save, which is there to say which one is meant. */
-static struct dfg_err *find_save(struct maker *maker, struct record *record, struct dfg_edge edge)
+static struct dfg_err *find_save(struct maker *maker, struct plan_node *node, struct dfg_edge edge)
 {
 	const struct dfg_plan *plan = maker->plan;
 	const struct dfg_node *from = &maker->selection.graph->node[edge.node];
-	record->save = dfg_fed(&plan->step, edge) == DFG_NONE ? maker->selection.number[edge.node] : DFG_NONE;
-	if (record->save == DFG_NONE || plan->record[record->save].role != DFG_SAVE)
+	node->save = dfg_fed(&plan->step, edge) == DFG_NONE ? maker->selection.number[edge.node] : DFG_NONE;
+	if (node->save == DFG_NONE || plan->node[node->save].role != DFG_SAVE)
 		return DFG_ERR(DFG_DATA, "input 0 is '%s' (%s), must be a Save, which is not fed", from->name, from->op_name);
-	if (plan->record[record->save].n_in != record->n_in + 1)
-		return DFG_ERR(DFG_DATA, "has %d keys, but '%s' (%s) has %d", record->n_in, from->name, from->op_name,
-			plan->record[record->save].n_in - 1);
+	if (plan->node[node->save].n_in != node->n_in + 1)
+		return DFG_ERR(DFG_DATA, "has %d keys, but '%s' (%s) has %d", node->n_in, from->name, from->op_name,
+			plan->node[node->save].n_in - 1);
 	return NULL;
 }
 
 static struct dfg_err *connect(struct maker *maker, uint32_t r, uint32_t *use, uint32_t *control)
 {
 	struct dfg_plan *plan = maker->plan;
-	struct record *record = &plan->record[r];
-	const struct dfg_node *node = &maker->selection.graph->node[record->node];
-	int skipped = record->role == DFG_LOAD;
-	record->first = *use;
+	struct plan_node *node = &plan->node[r];
+	const struct dfg_node *graph_node = &maker->selection.graph->node[node->graph_node];
+	int skipped = node->role == DFG_LOAD;
+	node->first = *use;
 	if (skipped)
-		DFG_TRY(dfg_call_note(find_save(maker, record, node->in[0]), record->call));
-	for (int i = 0; i < record->n_in; i++) {
+		DFG_TRY(dfg_call_note(find_save(maker, node, graph_node->in[0]), node->call));
+	for (int i = 0; i < node->n_in; i++) {
 		uint32_t *slot = &plan->slot[(*use)++];
-		DFG_TRY(dfg_call_note(slot_of(maker, node->in[i + skipped], slot), record->call));
-		record->reads_ref |= plan->is_ref[*slot] && !dfg_call_in_is_ref(record->call, i + skipped);
+		DFG_TRY(dfg_call_note(slot_of(maker, graph_node->in[i + skipped], slot), node->call));
+		node->reads_ref |= plan->is_ref[*slot] && !dfg_call_in_is_ref(node->call, i + skipped);
 	}
-	for (int i = 0; i < record->n_out; i++, ++*use) {
+	for (int i = 0; i < node->n_out; i++, ++*use) {
 		plan->slot[*use] = maker->first_output[r] + (uint32_t)i;
 		plan->maker[plan->slot[*use]] = r;
 	}
-	if (record->role == DFG_IDENTITY)
-		pass_refs(plan, record);
-	record->first_control = *control;
-	for (uint32_t i = 0; i < node->n_control; i++) {
-		uint32_t before = maker->selection.number[node->in[node->n_in + i].node];
+	if (node->role == DFG_IDENTITY)
+		pass_refs(plan, node);
+	node->first_control = *control;
+	for (uint32_t i = 0; i < graph_node->n_control; i++) {
+		uint32_t before = maker->selection.number[graph_node->in[graph_node->n_in + i].node];
 		if (before != DFG_NONE)
 			plan->control[(*control)++] = before;
 	}
-	record->n_control = *control - record->first_control;
-	record->in_place = record->run == dfg_elementwise_run || record->call->op->flags & DFG_IN_PLACE;
-	mark_preset(plan, record);
+	node->n_control = *control - node->first_control;
+	node->in_place = node->run == dfg_elementwise_run || node->call->op->flags & DFG_IN_PLACE;
+	mark_preset(plan, node);
 	return NULL;
 }
 
@@ -191,14 +191,14 @@ static struct dfg_err *take_room(struct maker *maker)
 	struct dfg_plan *plan = maker->plan;
 	size_t controls = 0;
 	plan->count = maker->selection.count;
-	plan->record = dfg_arena_zeros(&plan->arena, plan->count, sizeof *plan->record);
+	plan->node = dfg_arena_zeros(&plan->arena, plan->count, sizeof *plan->node);
 	maker->call = dfg_arena_zeros(&plan->arena, plan->count, sizeof *maker->call);
 	maker->first_output = dfg_arena_zeros(maker->scratch, plan->count, sizeof *maker->first_output);
 	for (uint32_t r = 0; r < plan->count; r++)
 		controls += maker->selection.graph->node[maker->selection.node[r]].n_control;
 	plan->control = dfg_arena_zeros(&plan->arena, controls, sizeof *plan->control);
-	return plan->record && maker->call && maker->first_output && plan->control ? NULL
-																			   : dfg_no_memory("the plan of the step");
+	return plan->node && maker->call && maker->first_output && plan->control ? NULL
+																			 : dfg_no_memory("the plan of the step");
 }
 
 static struct dfg_err *make_records(struct maker *maker)
@@ -227,21 +227,21 @@ static void mark_indices(struct dfg_plan *plan)
 {
 	for (uint32_t i = 0; i < plan->uses + plan->step.n_fetch; i++) {
 		uint32_t slot = i < plan->uses ? plan->slot[i] : plan->fetch[i - plan->uses];
-		struct record *record = slot < plan->first_feed ? &plan->record[plan->maker[slot]] : NULL;
-		uint32_t own = record ? record->first + record->n_in + 1 : 0;
-		if (record && record->role == DFG_MERGE && slot == plan->slot[own] && i != own)
-			record->tells_index = true;
+		struct plan_node *node = slot < plan->first_feed ? &plan->node[plan->maker[slot]] : NULL;
+		uint32_t own = node ? node->first + node->n_in + 1 : 0;
+		if (node && node->role == DFG_MERGE && slot == plan->slot[own] && i != own)
+			node->tells_index = true;
 	}
 }
 
 static void mark_agreement(struct dfg_plan *plan)
 {
 	for (uint32_t r = 0; r < plan->count; r++) {
-		struct record *record = &plan->record[r];
-		for (int i = 0; i < record->n_in && record->role == DFG_MERGE && !record->tells_index; i++) {
-			uint32_t slot = dfg_record_in(plan, record, i);
-			record->may_agree |= plan->kind[slot] == SLOT_PRESET ||
-								 (slot < plan->first_feed && plan->record[plan->maker[slot]].role == DFG_CONST);
+		struct plan_node *node = &plan->node[r];
+		for (int i = 0; i < node->n_in && node->role == DFG_MERGE && !node->tells_index; i++) {
+			uint32_t slot = dfg_plan_node_in(plan, node, i);
+			node->may_agree |= plan->kind[slot] == SLOT_PRESET ||
+							   (slot < plan->first_feed && plan->node[plan->maker[slot]].role == DFG_CONST);
 		}
 	}
 }
@@ -250,14 +250,14 @@ static void mark_agreement(struct dfg_plan *plan)
 static void mark_mortal(struct dfg_plan *plan, bool *mortal)
 {
 	for (uint32_t r = 0; r < plan->count; r++) {
-		struct record *record = &plan->record[r];
-		for (int i = 0; i < record->n_in; i++)
-			record->may_die |= mortal[dfg_record_in(plan, record, i)];
-		for (uint32_t i = 0; i < record->n_control; i++)
-			record->may_die |= plan->record[plan->control[record->first_control + i]].may_die;
-		for (int i = 0; i < record->n_out; i++)
-			mortal[dfg_record_out(plan, record, i)] =
-				record->may_die || record->role == DFG_SWITCH || record->role == DFG_RECV;
+		struct plan_node *node = &plan->node[r];
+		for (int i = 0; i < node->n_in; i++)
+			node->may_die |= mortal[dfg_plan_node_in(plan, node, i)];
+		for (uint32_t i = 0; i < node->n_control; i++)
+			node->may_die |= plan->node[plan->control[node->first_control + i]].may_die;
+		for (int i = 0; i < node->n_out; i++)
+			mortal[dfg_plan_node_out(plan, node, i)] =
+				node->may_die || node->role == DFG_SWITCH || node->role == DFG_RECV;
 	}
 }
 
@@ -281,11 +281,12 @@ static struct dfg_err *find_feeds(struct maker *maker)
 		return dfg_no_memory("the plan of the step");
 	for (uint32_t i = 0; i < plan->step.n_feed; i++) {
 		struct dfg_edge edge = plan->step.feed[i];
-		const struct dfg_node *node = &maker->selection.graph->node[edge.node];
+		const struct dfg_node *graph_node = &maker->selection.graph->node[edge.node];
 		struct dfg_call call;
 		DFG_TRY(dfg_node_call(maker->selection.graph, edge.node, maker->scratch, &call));
 		if (edge.port < 0 || edge.port >= call.n_out)
-			return DFG_ERR(DFG_DATA, "feed: node '%s' (%s) has no output %d", node->name, node->op_name, edge.port);
+			return DFG_ERR(
+				DFG_DATA, "feed: node '%s' (%s) has no output %d", graph_node->name, graph_node->op_name, edge.port);
 		struct dfg_fact *fact = dfg_arena_zeros(maker->scratch, call.n_out, sizeof *fact);
 		const struct dfg_fact **in = dfg_arena_zeros(maker->scratch, call.n_in, sizeof *in);
 		if (!fact || !in)
@@ -296,15 +297,15 @@ static struct dfg_err *find_feeds(struct maker *maker)
 	return NULL;
 }
 
-/* Runs the record now; its outputs belong to the plan. */
-static struct dfg_err *preset(struct dfg_plan *plan, struct runner *runner, const struct record *record)
+/* Runs the node now; its outputs belong to the plan. */
+static struct dfg_err *preset(struct dfg_plan *plan, struct runner *runner, const struct plan_node *node)
 {
-	struct dfg_tensor **at = dfg_arena_zeros(&plan->arena, (size_t)record->n_in + record->n_out, sizeof *at);
+	struct dfg_tensor **at = dfg_arena_zeros(&plan->arena, (size_t)node->n_in + node->n_out, sizeof *at);
 	if (!at)
 		return dfg_no_memory("the plan of the step");
-	for (int i = 0; i < record->n_in + record->n_out; i++)
-		at[i] = &plan->preset[dfg_record_in(plan, record, i)];
-	return dfg_call_note(dfg_runner_run(runner, record, at, at + record->n_in), record->call);
+	for (int i = 0; i < node->n_in + node->n_out; i++)
+		at[i] = &plan->preset[dfg_plan_node_in(plan, node, i)];
+	return dfg_call_note(dfg_runner_run(runner, node, at, at + node->n_in), node->call);
 }
 
 /* Lists are made anew in each step: they share room with what the step adds to them. */
@@ -316,33 +317,33 @@ static bool makes_variants(const struct dfg_call *call)
 	return false;
 }
 
-/* Whether a node computes the same in every step. */
-static bool is_constant(const struct dfg_plan *plan, const struct record *record)
+/* Whether a graph_node computes the same in every step. */
+static bool is_constant(const struct dfg_plan *plan, const struct plan_node *node)
 {
-	const struct dfg_call *call = record->call;
-	if (record->role != DFG_PLAIN || !record->n_in || !record->n_out || record->n_control ||
+	const struct dfg_call *call = node->call;
+	if (node->role != DFG_PLAIN || !node->n_in || !node->n_out || node->n_control ||
 		call->op->flags & (DFG_STATEFUL | DFG_BLOCKING) || plan->session->options.no_opt || makes_variants(call))
 		return false;
-	for (int i = 0; i < record->n_in; i++) {
-		const struct dfg_tensor *in = &plan->preset[dfg_record_in(plan, record, i)];
-		if (plan->kind[dfg_record_in(plan, record, i)] != SLOT_PRESET || in->dtype == DFG_RESOURCE || !in->dtype)
+	for (int i = 0; i < node->n_in; i++) {
+		const struct dfg_tensor *in = &plan->preset[dfg_plan_node_in(plan, node, i)];
+		if (plan->kind[dfg_plan_node_in(plan, node, i)] != SLOT_PRESET || in->dtype == DFG_RESOURCE || !in->dtype)
 			return false;
 	}
 	return true;
 }
 
-/* A node that fails may never run: that is for the step to find out. */
-static void fold(struct dfg_plan *plan, struct runner *runner, struct record *record)
+/* A graph_node that fails may never run: that is for the step to find out. */
+static void fold(struct dfg_plan *plan, struct runner *runner, struct plan_node *node)
 {
 	enum { BYTES_MOST = 1 << 22 };
-	struct dfg_err *err = preset(plan, runner, record);
+	struct dfg_err *err = preset(plan, runner, node);
 	size_t bytes = 0;
-	for (int i = 0; i < record->n_out && !err; i++)
-		bytes += dfg_tensor_bytes(&plan->preset[dfg_record_out(plan, record, i)]);
-	record->preset = !err && bytes <= BYTES_MOST;
-	for (int i = 0; i < record->n_out; i++) {
-		uint32_t slot = dfg_record_out(plan, record, i);
-		if (record->preset)
+	for (int i = 0; i < node->n_out && !err; i++)
+		bytes += dfg_tensor_bytes(&plan->preset[dfg_plan_node_out(plan, node, i)]);
+	node->preset = !err && bytes <= BYTES_MOST;
+	for (int i = 0; i < node->n_out; i++) {
+		uint32_t slot = dfg_plan_node_out(plan, node, i);
+		if (node->preset)
 			plan->kind[slot] = SLOT_PRESET;
 		else
 			dfg_tensor_release(&plan->preset[slot]);
@@ -351,9 +352,9 @@ static void fold(struct dfg_plan *plan, struct runner *runner, struct record *re
 }
 
 /* A constant that waits for something, a predicate mostly: its value is known all the same. */
-static bool is_bound(const struct record *record)
+static bool is_bound(const struct plan_node *node)
 {
-	return record->role == DFG_CONST && !record->n_in && record->n_control;
+	return node->role == DFG_CONST && !node->n_in && node->n_control;
 }
 
 /* Constants, the handles of variables, and what depends on constants alone. */
@@ -362,35 +363,35 @@ static struct dfg_err *run_presets(struct dfg_plan *plan)
 	struct runner runner = {.session = plan->session};
 	struct dfg_err *err = NULL;
 	for (uint32_t r = 0; r < plan->count && !err; r++)
-		if (plan->record[r].preset || is_bound(&plan->record[r]))
-			err = preset(plan, &runner, &plan->record[r]);
+		if (plan->node[r].preset || is_bound(&plan->node[r]))
+			err = preset(plan, &runner, &plan->node[r]);
 	for (uint32_t r = 0; r < plan->count && !err; r++)
-		if (is_constant(plan, &plan->record[r]))
-			fold(plan, &runner, &plan->record[r]);
+		if (is_constant(plan, &plan->node[r]))
+			fold(plan, &runner, &plan->node[r]);
 	dfg_runner_release(&runner);
 	return err;
 }
 
 /* Tokens show what a loop does, instance by instance; and they are the second opinion on it. */
-static bool wants_machine(const struct dfg_plan *plan)
+static bool requires_dataflow(const struct dfg_plan *plan)
 {
 	const struct dfg_session_options *options = &plan->session->options;
 	return options->random_schedule || plan->sleeps || plan->transfers ||
 		   (plan->loops && (options->trace || options->no_opt));
 }
 
-/* A course where there is one, and where threads would not do better. */
-static struct dfg_err *choose_course(struct dfg_plan *plan, struct dfg_arena *scratch)
+/* A schedule where there is one, and where threads would not do better. */
+static struct dfg_err *choose_schedule(struct dfg_plan *plan, struct dfg_arena *scratch)
 {
 	bool overlaps = false;
-	if (wants_machine(plan))
+	if (requires_dataflow(plan))
 		return NULL;
-	DFG_TRY(dfg_course_make(plan, scratch, &plan->course));
-	if (plan->course && plan->loops && dfg_pool_threads(plan->session->pool) > 1)
-		DFG_TRY(dfg_find_overlap(plan, scratch, &overlaps));
+	DFG_TRY(dfg_schedule_make(plan, scratch, &plan->schedule));
+	if (plan->schedule && plan->loops && dfg_pool_threads(plan->session->pool) > 1)
+		DFG_TRY(dfg_find_iteration_parallelism(plan, scratch, &overlaps));
 	if (overlaps) {
-		dfg_course_free(plan->course);
-		plan->course = NULL;
+		dfg_schedule_free(plan->schedule);
+		plan->schedule = NULL;
 	}
 	return NULL;
 }
@@ -402,7 +403,7 @@ static struct dfg_err *make(struct maker *maker)
 	DFG_TRY(make_records(maker));
 	DFG_TRY(find_feeds(maker));
 	DFG_TRY(find_fetches(maker));
-	struct dfg_fleet *fleet = plan->session->options.fleet;
+	struct dfg_session_backend *fleet = plan->session->options.fleet;
 	if (fleet) /* what is wrong with a step is said here, as ever */
 		return fleet->plan(fleet, &plan->step, &plan->elsewhere);
 	bool *mortal = dfg_arena_zeros(maker->scratch, plan->slots, sizeof *mortal);
@@ -413,11 +414,11 @@ static struct dfg_err *make(struct maker *maker)
 	DFG_TRY(run_presets(plan));
 	mark_agreement(plan);
 	if (plan->loops)
-		DFG_TRY(dfg_flow_make(plan, maker->scratch));
-	DFG_TRY(choose_course(plan, maker->scratch));
-	if (plan->course)
-		return dfg_layouts_begin(plan);
-	return plan->flow ? NULL : dfg_flow_make(plan, maker->scratch);
+		DFG_TRY(dfg_frame_info_make(plan, maker->scratch));
+	DFG_TRY(choose_schedule(plan, maker->scratch));
+	if (plan->schedule)
+		return dfg_programs_begin(plan);
+	return plan->frame_info ? NULL : dfg_frame_info_make(plan, maker->scratch);
 }
 
 struct dfg_err *dfg_plan_make(struct dfg_session *session, const struct dfg_step *step, struct dfg_plan *plan)
@@ -440,12 +441,12 @@ struct dfg_err *dfg_plan_make(struct dfg_session *session, const struct dfg_step
 
 void dfg_plan_release(struct dfg_plan *plan)
 {
-	dfg_machines_free(plan);
-	dfg_layouts_free(plan);
+	dfg_executors_free(plan);
+	dfg_programs_free(plan);
 	for (uint32_t i = 0; plan->preset && i < plan->slots; i++)
 		dfg_tensor_release(&plan->preset[i]);
-	dfg_flow_free(plan->flow);
-	dfg_course_free(plan->course);
+	dfg_frame_info_free(plan->frame_info);
+	dfg_schedule_free(plan->schedule);
 	dfg_arena_release(&plan->arena);
 	pthread_mutex_destroy(&plan->lock);
 }

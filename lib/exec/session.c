@@ -8,10 +8,10 @@
 static struct dfg_err *begin(struct dfg_session *session)
 {
 	if (!session->options.fleet) {
-		DFG_TRY(dfg_buffers_new(&session->buffers));
+		DFG_TRY(dfg_buffer_pool_new(&session->buffers));
 		DFG_TRY(dfg_pool_new(session->options.threads, &session->pool));
 		if (session->options.swap)
-			DFG_TRY(dfg_swap_new(session->options.swap, session->options.limit, session->buffers, &session->swap));
+			DFG_TRY(dfg_spill_new(session->options.swap, session->options.limit, session->buffers, &session->swap));
 	}
 	DFG_TRY(dfg_state_init(&session->state));
 	return NULL;
@@ -32,9 +32,9 @@ struct dfg_err *dfg_session_new(
 		session->options = *options;
 	struct dfg_err *err = begin(session);
 	if (err) {
-		dfg_swap_free(session->swap);
+		dfg_spill_free(session->swap);
 		dfg_pool_free(session->pool);
-		dfg_buffers_free(session->buffers);
+		dfg_buffer_pool_free(session->buffers);
 		pthread_mutex_destroy(&session->lock);
 		dfg_free(session);
 		return err;
@@ -54,9 +54,9 @@ void dfg_session_free(struct dfg_session *session)
 		dfg_free(plan);
 	}
 	dfg_state_release(&session->state);
-	dfg_swap_free(session->swap);
+	dfg_spill_free(session->swap);
 	dfg_pool_free(session->pool);
-	dfg_buffers_free(session->buffers);
+	dfg_buffer_pool_free(session->buffers);
 	pthread_mutex_destroy(&session->lock);
 	dfg_free(session);
 }
@@ -72,7 +72,7 @@ struct dfg_err *dfg_session_room(
 	struct dfg_buffer *buffer;
 	size_t bytes;
 	DFG_TRY(dfg_shape_bytes(shape, dtype, &bytes));
-	DFG_TRY(dfg_buffers_take(session->buffers, dtype, bytes, &buffer));
+	DFG_TRY(dfg_buffer_pool_take(session->buffers, dtype, bytes, &buffer));
 	*out_tensor = (struct dfg_tensor){
 		.dtype = dtype, .shape = *shape, .data = buffer->data, .room = buffer->room, .buffer = buffer};
 	return NULL;
@@ -137,17 +137,17 @@ static struct dfg_err *check_feeds(const struct dfg_plan *plan, const struct dfg
 
 struct dfg_err *dfg_plan_run(struct dfg_plan *plan, const struct dfg_tensor *feeds, struct dfg_tensor *out_fetches)
 {
-	struct dfg_fleet *fleet = plan->session->options.fleet;
+	struct dfg_session_backend *fleet = plan->session->options.fleet;
 	DFG_TRY(check_feeds(plan, feeds));
 	if (fleet)
 		return fleet->run(fleet, plan->elsewhere, feeds, out_fetches);
-	return plan->course ? dfg_line_run(plan, feeds, out_fetches) : dfg_machine_run(plan, feeds, out_fetches);
+	return plan->schedule ? dfg_linear_run(plan, feeds, out_fetches) : dfg_dataflow_run(plan, feeds, out_fetches);
 }
 
 void dfg_plan_stats(const struct dfg_plan *plan, struct dfg_stats *out_stats)
 {
 	struct dfg_plan *writable = (struct dfg_plan *)plan; /* the lock, not what it guards */
-	struct dfg_fleet *fleet = plan->session->options.fleet;
+	struct dfg_session_backend *fleet = plan->session->options.fleet;
 	if (fleet) {
 		fleet->stats(fleet, plan->elsewhere, out_stats);
 		return;
@@ -156,5 +156,5 @@ void dfg_plan_stats(const struct dfg_plan *plan, struct dfg_stats *out_stats)
 	*out_stats = plan->stats;
 	pthread_mutex_unlock(&writable->lock);
 	if (plan->session->swap)
-		dfg_swap_tell(plan->session->swap, &out_stats->swapped);
+		dfg_spill_tell(plan->session->swap, &out_stats->swapped);
 }

@@ -9,10 +9,10 @@ struct dfg_session {
 	const struct dfg_graph *graph;
 	struct dfg_session_options options;
 	struct dfg_state state;
-	struct buffers *buffers;
+	struct buffer_pool *buffers;
 	struct dfg_pool *pool;
-	struct dfg_swap *swap; /* NULL: none was asked for */
-	pthread_mutex_t lock;  /* of plans */
+	struct dfg_spill *swap; /* NULL: none was asked for */
+	pthread_mutex_t lock;   /* of plans */
 	struct dfg_plan *plans;
 };
 

@@ -3,7 +3,7 @@
 struct dfg_err *dfg_session_variables(struct dfg_session *session, const struct dfg_variable_place *places,
 	uint32_t count, struct dfg_variable_fact *out_facts)
 {
-	struct dfg_fleet *fleet = session->options.fleet;
+	struct dfg_session_backend *fleet = session->options.fleet;
 	if (fleet)
 		return fleet->variables(fleet, places, count, out_facts);
 	for (uint32_t i = 0; i < count; i++) {
@@ -25,7 +25,7 @@ static struct dfg_err *find(
 struct dfg_err *dfg_session_read(
 	struct dfg_session *session, const struct dfg_variable_place *place, struct dfg_tensor *out_tensor)
 {
-	struct dfg_fleet *fleet = session->options.fleet;
+	struct dfg_session_backend *fleet = session->options.fleet;
 	struct dfg_variable *variable;
 	if (fleet)
 		return fleet->read(fleet, place, out_tensor);
@@ -36,7 +36,7 @@ struct dfg_err *dfg_session_read(
 struct dfg_err *dfg_session_assign(
 	struct dfg_session *session, const struct dfg_variable_place *place, struct dfg_tensor *tensor)
 {
-	struct dfg_fleet *fleet = session->options.fleet;
+	struct dfg_session_backend *fleet = session->options.fleet;
 	struct dfg_variable *variable;
 	if (fleet)
 		return fleet->assign(fleet, place, tensor);

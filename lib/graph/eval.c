@@ -91,7 +91,8 @@ static struct dfg_err *pause(struct dfg_kernel *ctx, struct dfg_pause **out_paus
 	return DFG_ERR(DFG_DATA, "would have to wait, where nothing else runs");
 }
 
-static const struct dfg_host host = {grow, scratch, parallel, keep, give, state, ref, give_ref, alone, paused, pause};
+static const struct dfg_kernel_services host = {
+	grow, scratch, parallel, keep, give, state, ref, give_ref, alone, paused, pause};
 
 struct dfg_err *dfg_eval(
 	const struct dfg_call *call, const struct dfg_tensor *const *in, size_t most, struct dfg_tensor *out_tensors)

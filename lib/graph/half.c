@@ -161,7 +161,7 @@ static struct dfg_err *inner_give_ref(struct dfg_kernel *ctx, int i, struct dfg_
 	return run->outer->host->give_ref(run->outer, i, variable);
 }
 
-static const struct dfg_host inner_host = {
+static const struct dfg_kernel_services inner_host = {
 	.grow = inner_grow,
 	.scratch = inner_scratch,
 	.parallel = inner_parallel,

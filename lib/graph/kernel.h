@@ -11,7 +11,7 @@ struct dfg_kernel {
 	const struct dfg_call *call;
 	struct dfg_tensor *const *in;
 	struct dfg_tensor *const *out;
-	const struct dfg_host *host;
+	const struct dfg_kernel_services *host;
 	void *runner; /* host's own */
 };
 
@@ -26,7 +26,7 @@ struct dfg_pause {
 };
 
 /* What a runner of kernels offers: the executor, and the small one that folds constants (lib/graph/eval.c). */
-struct dfg_host {
+struct dfg_kernel_services {
 	/* Room of at least bytes for output i, whose planned room is too small. */
 	struct dfg_err *(*grow)(struct dfg_kernel *ctx, int i, size_t bytes);
 	/* Room until the kernel returns, aligned to DFG_ALIGN, not zeroed. */

@@ -2,11 +2,11 @@
 
 #include "lib/exec/plan/schedule.h"
 
-/* Loops and branches as straight code: which plans have a course, and what may be made where. */
+/* Loops and branches as straight code: which plans have a schedule, and what may be made where. */
 
 #define NUMBERS ".0 Number v=0\n.1 Number v=1\n.2 Number v=2\nn Placeholder dtype=i32\n"
 
-/* Whether the plan for the fetch has a course; it must run, too. */
+/* Whether the plan for the fetch has a schedule; it must run, too. */
 static bool has_course(const struct dfg_session_options *options, const char *graph, const char *fetch)
 {
 	static char text[16000];
@@ -15,7 +15,7 @@ static bool has_course(const struct dfg_session_options *options, const char *gr
 	expand(graph, 10, text, sizeof text);
 	steps_begin(&steps, options, text);
 	succeeds(steps_run(&steps, "n=3", fetch, &got));
-	bool found = last_plan->course;
+	bool found = last_plan->schedule;
 	steps_end(&steps);
 	return found;
 }
@@ -77,9 +77,9 @@ static void variables_change_places(void **state)
 	always(ring, "n=1", "r", 120, -1);
 	always(ring, "n=2", "r", 201, -1);
 	always(ring, "n=3", "r", 12, -1);
-	const char *shift = NUMBERS "count f n\ncarry f a .0 b\ncarry f b .1 ab\nab Plus a b T=i32\n";
-	always(shift, "n=10", "a.out", 55, -1);
-	always(shift, "n=10", "b.out", 89, -1);
+	const char *fixed_move = NUMBERS "count f n\ncarry f a .0 b\ncarry f b .1 ab\nab Plus a b T=i32\n";
+	always(fixed_move, "n=10", "a.out", 55, -1);
+	always(fixed_move, "n=10", "b.out", 89, -1);
 }
 
 /* The next value is read by others, or the old one is, after it was made. */
@@ -147,7 +147,7 @@ static void a_loop_may_stand_on_one_side(void **state)
 		"into g g.limit is:1\ninto g g.1 us:1\ng.less Below g.i.m g.limit\nwhile g g.less\n"
 		"carry g g.i zs:1 g.more\ng.more Plus g.i g.1 T=i32\ncarry g c as:1 c.next\nc.next Plus c g.1 T=i32\n"
 		"t Tick c.out\nodd Minus as us T=i32\na.next Merge odd t T=i32 N=2\n";
-	/* even i add i, odd ones take 1 */
+	/* even i add i, unsupported ones take 1 */
 	always(graph, "n=7", "a.out", 12 - 3, 4);
 	always(graph, "n=0", "a.out", 0, 0);
 }
@@ -187,10 +187,10 @@ static void memory_does_not_grow_with_trips(void **state)
 		10, text, sizeof text);
 	steps_begin(&steps, &(struct dfg_session_options){.threads = 1}, text);
 	struct dfg_stats few = stats_of(&steps, "n=10");
-	size_t held = dfg_buffers_used(steps.session->buffers); /* by the plan */
+	size_t held = dfg_buffer_pool_used(steps.session->buffers); /* by the plan */
 	struct dfg_stats many = stats_of(&steps, "n=1000000");
-	assert_int_equal(dfg_buffers_used(steps.session->buffers), held);
-	assert_true(last_plan->course);
+	assert_int_equal(dfg_buffer_pool_used(steps.session->buffers), held);
+	assert_true(last_plan->schedule);
 	assert_int_equal(few.peak_bytes, many.peak_bytes);
 	assert_int_equal(many.iterations, 1000001);
 	assert_int_equal(many.peak_frames, 1);
@@ -215,10 +215,10 @@ static void what_a_branch_would_have_read_is_given_back(void **state)
 		steps_begin(&steps, &(struct dfg_session_options){.threads = 1}, text);
 		snprintf(feed, sizeof feed, "n=%d", n);
 		succeeds(steps_run(&steps, feed, "size", &got));
-		assert_true(last_plan->course);
+		assert_true(last_plan->schedule);
 		assert_int_equal(got, 2 << n / 2);
-		held = n ? held : dfg_buffers_used(steps.session->buffers);
-		assert_int_equal(dfg_buffers_used(steps.session->buffers), held);
+		held = n ? held : dfg_buffer_pool_used(steps.session->buffers);
+		assert_int_equal(dfg_buffer_pool_used(steps.session->buffers), held);
 		steps_end(&steps);
 	}
 }

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 /*
- * Every order in which a machine can run a small graph. The real machine is driven: at each step it asks which of the
- * records that are ready comes next, and all answers are tried, depth first, from the start each time. What leads to a
+ * Every order in which an executor can run a small graph. The real executor is driven: at each step it asks which of the
+ * nodes that are ready comes next, and all answers are tried, depth first, from the start each time. What leads to a
  * state that was seen is given up. In every order each Exit fires once, nothing is lost, and it is quiet when all ended.
  */
 enum { DEPTH_MOST = 4096 };
@@ -27,12 +27,12 @@ static uint64_t mix(uint64_t a, uint64_t b)
 }
 
 /* The same for the same iteration, wherever it lies in memory. */
-static uint64_t hash_place(const struct machine *machine, const struct slab *slab)
+static uint64_t hash_place(const struct executor *executor, const struct iteration_state *iter)
 {
-	if (!slab->frame)
+	if (!iter->frame)
 		return 1;
-	uint64_t loop = (uint64_t)(slab->loop - machine->flow->loop);
-	return mix(mix(hash_place(machine, slab->frame->parent), loop), (uint64_t)slab->iteration);
+	uint64_t loop = (uint64_t)(iter->loop - executor->frame_info->loop);
+	return mix(mix(hash_place(executor, iter->frame->parent), loop), (uint64_t)iter->iteration);
 }
 
 static uint64_t hash_value(const struct dfg_tensor *tensor)
@@ -45,7 +45,7 @@ static uint64_t hash_value(const struct dfg_tensor *tensor)
 }
 
 /* Of entries the order does not count. */
-static uint64_t hash_store(const struct dfg_store *store)
+static uint64_t hash_store(const struct dfg_keyed_store *store)
 {
 	uint64_t sum = 0;
 	for (size_t i = 0; i < store->room; i++) {
@@ -60,46 +60,47 @@ static uint64_t hash_store(const struct dfg_store *store)
 	return sum;
 }
 
-static uint64_t hash_slab(const struct machine *machine, const struct slab *slab)
+static uint64_t hash_slab(const struct executor *executor, const struct iteration_state *iter)
 {
-	uint64_t hash = mix(hash_place(machine, slab), mix(slab->outstanding, slab->children));
-	for (uint32_t i = 0; i < slab->loop->records; i++)
-		hash = mix(hash, mix(slab->count[i].pending, slab->count[i].dead));
-	for (uint32_t i = 0; i < slab->loop->slots; i++)
-		hash = mix(hash, slab->state[i] == LIVE ? hash_value(&slab->tensor[i]) : slab->state[i]);
-	for (uint32_t i = 0; i < slab->loop->saves; i++)
-		hash = mix(hash, hash_store(&slab->store[i]));
+	uint64_t hash = mix(hash_place(executor, iter), mix(iter->outstanding, iter->children));
+	for (uint32_t i = 0; i < iter->loop->nodes; i++)
+		hash = mix(hash, mix(iter->count[i].pending, iter->count[i].dead));
+	for (uint32_t i = 0; i < iter->loop->slots; i++)
+		hash = mix(hash, iter->state[i] == LIVE ? hash_value(&iter->tensor[i]) : iter->state[i]);
+	for (uint32_t i = 0; i < iter->loop->saves; i++)
+		hash = mix(hash, hash_store(&iter->store[i]));
 	return hash;
 }
 
-static uint64_t hash_frame(const struct machine *machine, const struct frame *frame)
+static uint64_t hash_frame(const struct executor *executor, const struct frame *frame)
 {
-	uint64_t place = mix(hash_place(machine, frame->parent), (uint64_t)(frame->loop - machine->flow->loop)), sum = 0;
+	uint64_t place = mix(hash_place(executor, frame->parent), (uint64_t)(frame->loop - executor->frame_info->loop)),
+			 sum = 0;
 	for (uint32_t i = 0; i < frame->n_constant; i++)
-		sum += mix(frame->constant[i].record, 2 + (uint64_t)frame->constant[i].dead);
+		sum += mix(frame->constant[i].node, 2 + (uint64_t)frame->constant[i].dead);
 	for (uint32_t i = 0; i < frame->n_parked; i++)
-		sum += mix(frame->parked[i].record, 4);
+		sum += mix(frame->parked[i].node, 4);
 	for (uint32_t i = 0; i < frame->n_exit; i++)
-		sum += mix(frame->exit[i].record, 5);
+		sum += mix(frame->exit[i].node, 5);
 	return mix(mix(place, sum), mix((uint64_t)frame->newest_number, frame->enters));
 }
 
 /* Of all that decides what may happen from now on. */
-static uint64_t hash_state(const struct machine *machine)
+static uint64_t hash_state(const struct executor *executor)
 {
 	uint64_t sum = 0;
-	const struct queue *queue = &machine->cheap;
-	for (const struct slab *slab = machine->slabs; slab; slab = slab->made)
-		sum += slab->used ? hash_slab(machine, slab) : 0;
-	for (const struct frame *frame = machine->frames; frame; frame = frame->made)
-		sum += frame->used ? hash_frame(machine, frame) : 0;
+	const struct queue *queue = &executor->cheap;
+	for (const struct iteration_state *iter = executor->iters; iter; iter = iter->made)
+		sum += iter->used ? hash_slab(executor, iter) : 0;
+	for (const struct frame *frame = executor->frames; frame; frame = frame->made)
+		sum += frame->used ? hash_frame(executor, frame) : 0;
 	for (size_t i = 0; i < queue->count; i++) {
 		const struct ready *item = &queue->item[(queue->first + i) & (queue->room - 1)];
-		sum += mix(mix(hash_place(machine, item->slab), item->record), 8 + (uint64_t)item->dead);
+		sum += mix(mix(hash_place(executor, item->iter), item->node), 8 + (uint64_t)item->dead);
 	}
-	for (size_t i = 0; i < machine->waiters; i++)
-		if (machine->waiter[i].slab)
-			sum += mix(mix(hash_place(machine, machine->waiter[i].slab), machine->waiter[i].record), 11);
+	for (size_t i = 0; i < executor->waiters; i++)
+		if (executor->waiter[i].iter)
+			sum += mix(mix(hash_place(executor, executor->waiter[i].iter), executor->waiter[i].node), 11);
 	return sum ? sum : 1;
 }
 
@@ -115,29 +116,29 @@ static bool add(struct search *search, uint64_t hash)
 	return true;
 }
 
-static void check_windows(const struct machine *machine)
+static void check_windows(const struct executor *executor)
 {
-	for (const struct frame *frame = machine->frames; frame; frame = frame->made)
+	for (const struct frame *frame = executor->frames; frame; frame = frame->made)
 		assert_true(!frame->used || frame->outstanding <= frame->loop->window);
 }
 
-static struct dfg_err *choose(void *arg, const struct machine *machine, size_t n, size_t *out_next)
+static struct dfg_err *choose(void *arg, const struct executor *executor, size_t n, size_t *out_next)
 {
 	struct search *search = arg;
 	if (!n) { /* quiet */
 		search->ends++;
-		assert_int_equal(machine->live_frames, 0);
-		assert_int_equal(machine->live_slabs, 1);
-		assert_int_equal(machine->live_saves, 0);
-		assert_int_equal(machine->waiting, 0);
+		assert_int_equal(executor->live_frames, 0);
+		assert_int_equal(executor->live_iters, 1);
+		assert_int_equal(executor->live_saves, 0);
+		assert_int_equal(executor->waiting, 0);
 		return NULL;
 	}
-	check_windows(machine);
+	check_windows(executor);
 	if (n == 1)
 		return NULL;
 	assert_true(search->depth < DEPTH_MOST);
 	if (search->depth == search->known) {
-		search->again = !add(search, hash_state(machine));
+		search->again = !add(search, hash_state(executor));
 		if (search->again)
 			return DFG_ERR(DFG_NEGATIVE, "seen");
 		search->choice[search->known] = 0;

@@ -6,15 +6,15 @@
 
 /* Memory of a step: packing, room used again, views, shapes that change. */
 
-static void expect_packed(const struct item *item, uint32_t count, size_t bytes)
+static void expect_packed(const struct live_range *range, uint32_t count, size_t bytes)
 {
 	for (uint32_t i = 0; i < count; i++) {
-		assert_int_equal(item[i].offset % DFG_ALIGN, 0);
-		assert_true(item[i].offset + item[i].bytes <= bytes);
+		assert_int_equal(range[i].offset % DFG_ALIGN, 0);
+		assert_true(range[i].offset + range[i].bytes <= bytes);
 		for (uint32_t j = 0; j < i; j++) {
-			bool together = item[i].first <= item[j].last && item[j].first <= item[i].last;
-			bool apart =
-				item[i].offset + item[i].bytes <= item[j].offset || item[j].offset + item[j].bytes <= item[i].offset;
+			bool together = range[i].first <= range[j].last && range[j].first <= range[i].last;
+			bool apart = range[i].offset + range[i].bytes <= range[j].offset ||
+						 range[j].offset + range[j].bytes <= range[i].offset;
 			assert_true(!together || apart);
 		}
 	}
@@ -25,39 +25,39 @@ static void what_is_alive_together_does_not_overlap(void **state)
 {
 	(void)state;
 	enum { COUNT = 3000 };
-	struct item *item = calloc(COUNT, sizeof *item);
+	struct live_range *range = calloc(COUNT, sizeof *range);
 	srand(1);
 	for (int large = 0; large < 2; large++) {
 		struct dfg_arena scratch = {0};
 		size_t bytes, live;
 		for (uint32_t i = 0; i < COUNT; i++)
-			item[i] = (struct item){.bytes = (size_t)(rand() % 64 + 1) * (large ? 4096 : 4),
+			range[i] = (struct live_range){.bytes = (size_t)(rand() % 64 + 1) * (large ? 4096 : 4),
 				.first = i,
 				.last = i + (uint32_t)(rand() % 40)};
-		succeeds(dfg_pack(item, COUNT, &scratch, &bytes, &live));
-		expect_packed(item, COUNT, bytes);
+		succeeds(dfg_pack(range, COUNT, &scratch, &bytes, &live));
+		expect_packed(range, COUNT, bytes);
 		assert_true(bytes >= live);
 		if (large)
 			assert_true((double)bytes <= 1.25 * (double)live); /* sizes at random are the worst there is */
 		dfg_arena_release(&scratch);
 	}
-	free(item);
+	free(range);
 }
 
 static void very_many_values_are_packed_too(void **state)
 {
 	(void)state;
 	enum { COUNT = 9000 };
-	struct item *item = calloc(COUNT, sizeof *item);
+	struct live_range *range = calloc(COUNT, sizeof *range);
 	struct dfg_arena scratch = {0};
 	size_t bytes, live;
 	for (uint32_t i = 0; i < COUNT; i++)
-		item[i] = (struct item){.bytes = i % 100 + 1, .first = i, .last = i + i % 7};
-	succeeds(dfg_pack(item, COUNT, &scratch, &bytes, &live));
-	expect_packed(item, COUNT, bytes);
+		range[i] = (struct live_range){.bytes = i % 100 + 1, .first = i, .last = i + i % 7};
+	succeeds(dfg_pack(range, COUNT, &scratch, &bytes, &live));
+	expect_packed(range, COUNT, bytes);
 	assert_true(bytes < 1000000);
 	dfg_arena_release(&scratch);
-	free(item);
+	free(range);
 }
 
 /* A vector 0, 1, 2, ... goes in as x; the fetch comes out. */

@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 /*
- * The engines under the ops that move and reduce, on shapes too large for a line of tests/ops, against loops that cannot
+ * The engines under the ops that move and reduce, on shapes too large for an activation of tests/ops, against loops that cannot
  * be wrong. The host runs the parts of a kernel in whatever order `backwards` says.
  */
 static bool backwards;
@@ -35,17 +35,17 @@ static void parallel(struct dfg_kernel *ctx, int64_t n, void (*part)(void *arg, 
 		part(arg, backwards ? n - 1 - i : i);
 }
 
-static const struct dfg_host host = {.grow = grow, .scratch = scratch, .parallel = parallel};
+static const struct dfg_kernel_services host = {.grow = grow, .scratch = scratch, .parallel = parallel};
 
 /* op(x, ints) of f32, as a tensor that the caller releases. */
-static struct dfg_tensor run(const char *line, const struct dfg_tensor *x, const int32_t *ints, int64_t n)
+static struct dfg_tensor run(const char *activation, const struct dfg_tensor *x, const int32_t *ints, int64_t n)
 {
 	struct sketch sketch;
 	struct dfg_call call;
 	struct dfg_tensor in[2] = {*x, {DFG_I32, DFG_SHAPE_VECTOR(n), (void *)ints, 0, NULL}}, out = {0};
 	dfg_run_fn *kernel;
 	char text[200];
-	snprintf(text, sizeof text, "x Placeholder dtype=f32\ni Placeholder dtype=i32\ny %s", line);
+	snprintf(text, sizeof text, "x Placeholder dtype=f32\ni Placeholder dtype=i32\ny %s", activation);
 	sketch_init(&sketch, NULL, text);
 	succeeds(dfg_node_call(&sketch.graph, 2, &sketch.arena, &call));
 	succeeds(dfg_kernel_find(&call, &kernel));

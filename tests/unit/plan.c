@@ -16,8 +16,8 @@
 #define PARTS PART(0, D0, "w0.pb") "," PART(1, D1, "w1.pb")
 #define PLAN(version, parts, transfers) \
 	"{\"format\":\"dfg plan\",\"version\":" version ",\"devices\":[" parts "],\"transfers\":[" transfers "]}"
-#define MOVE(number, from, to, rest) \
-	"{\"number\":" number ",\"tensor\":\"a\",\"from\":\"" from "\",\"to\":\"" to "\"," rest "}"
+#define MOVE(number, from, to, suspended) \
+	"{\"number\":" number ",\"tensor\":\"a\",\"from\":\"" from "\",\"to\":\"" to "\"," suspended "}"
 #define REST "\"dtype\":\"f32\",\"shape\":[2,null],\"loop\":\"\",\"depth\":0,\"each\":\"step\""
 
 static char path[64];

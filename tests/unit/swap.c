@@ -13,8 +13,8 @@
 
 static char folder[] = "/tmp/swap-XXXXXX";
 static struct dfg_mem_limit limit;
-static struct buffers *buffers;
-static struct dfg_swap *swap;
+static struct buffer_pool *buffers;
+static struct dfg_spill *swap;
 static struct dfg_fs faulty;
 
 static int begin(void **state)
@@ -22,14 +22,14 @@ static int begin(void **state)
 	(void)state;
 	dfg_mem_limit_init(&limit, dfg_mem, 1000000);
 	dfg_mem = &limit.base;
-	return dfg_buffers_new(&buffers) || dfg_swap_new(folder, &limit, buffers, &swap);
+	return dfg_buffer_pool_new(&buffers) || dfg_spill_new(folder, &limit, buffers, &swap);
 }
 
 static int end(void **state)
 {
 	(void)state;
-	dfg_swap_free(swap);
-	dfg_buffers_free(buffers);
+	dfg_spill_free(swap);
+	dfg_buffer_pool_free(buffers);
 	dfg_mem = limit.inner;
 	return atomic_load(&limit.held) != 0; /* nothing is lost */
 }
@@ -39,7 +39,7 @@ static struct dfg_tensor tensor(enum dfg_dtype dtype, int64_t count, int fill)
 	struct dfg_shape shape = DFG_SHAPE_VECTOR(count);
 	struct dfg_buffer *buffer;
 	size_t bytes = (size_t)count * dfg_dtype_size(dtype);
-	succeeds(dfg_buffers_take(buffers, dtype, bytes, &buffer));
+	succeeds(dfg_buffer_pool_take(buffers, dtype, bytes, &buffer));
 	if (dtype == DFG_U8)
 		memset(buffer->data, fill, bytes);
 	return (struct dfg_tensor){dtype, shape, buffer->data, bytes, buffer};
@@ -48,17 +48,17 @@ static struct dfg_tensor tensor(enum dfg_dtype dtype, int64_t count, int fill)
 static struct dfg_tensor away(int64_t count, int fill)
 {
 	struct dfg_tensor value = tensor(DFG_U8, count, fill), out;
-	succeeds(dfg_swap_write(swap, &value, &out));
+	succeeds(dfg_spill_write(swap, &value, &out));
 	dfg_tensor_release(&value);
 	assert_null(out.data);
-	assert_true(dfg_swap_has(&out));
+	assert_true(dfg_spill_has(&out));
 	return out;
 }
 
 static void comes_back(struct dfg_tensor *value, int64_t count, int fill)
 {
-	succeeds(dfg_swap_read(swap, value));
-	assert_false(dfg_swap_has(value));
+	succeeds(dfg_spill_read(swap, value));
+	assert_false(dfg_spill_has(value));
 	assert_int_equal(value->shape.dim[0], count);
 	for (int64_t i = 0; i < count; i++)
 		assert_int_equal(((const uint8_t *)value->data)[i], fill);
@@ -70,7 +70,7 @@ static void only_more_than_2048_bytes_fit(void **state)
 	(void)state;
 	for (int64_t bytes = 2047; bytes <= 2049; bytes++) {
 		struct dfg_tensor value = tensor(DFG_U8, bytes, 1);
-		assert_int_equal(dfg_swap_fits(&value), bytes > 2048);
+		assert_int_equal(dfg_spill_fits(&value), bytes > 2048);
 		dfg_tensor_release(&value);
 	}
 }
@@ -80,11 +80,11 @@ static void a_buffer_that_others_have_does_not_fit(void **state)
 	(void)state;
 	struct dfg_tensor value = tensor(DFG_U8, 5000, 1), other;
 	succeeds(dfg_tensor_share(&value, &other));
-	assert_false(dfg_swap_fits(&value));
+	assert_false(dfg_spill_fits(&value));
 	dfg_tensor_release(&other);
-	assert_true(dfg_swap_fits(&value));
+	assert_true(dfg_spill_fits(&value));
 	struct dfg_tensor borrowed = {value.dtype, value.shape, value.data, value.room, NULL};
-	assert_false(dfg_swap_fits(&borrowed));
+	assert_false(dfg_spill_fits(&borrowed));
 	dfg_tensor_release(&value);
 }
 
@@ -94,24 +94,24 @@ static void objects_and_what_is_away_do_not_fit(void **state)
 	const enum dfg_dtype objects[] = {DFG_STRING, DFG_RESOURCE, DFG_VARIANT};
 	for (int i = 0; i < 3; i++) {
 		struct dfg_tensor value = tensor(objects[i], 1000, 0);
-		assert_false(dfg_swap_fits(&value));
+		assert_false(dfg_spill_fits(&value));
 		dfg_tensor_release(&value);
 	}
 	struct dfg_tensor value = away(5000, 3);
-	assert_false(dfg_swap_fits(&value));
+	assert_false(dfg_spill_fits(&value));
 	dfg_tensor_release(&value);
 }
 
 static void memory_is_short_above_70_percent(void **state)
 {
 	(void)state;
-	assert_false(dfg_swap_wants(swap));
+	assert_false(dfg_spill_wants(swap));
 	struct dfg_tensor most = tensor(DFG_U8, 655360, 1), more;
-	assert_false(dfg_swap_wants(swap));
+	assert_false(dfg_spill_wants(swap));
 	more = tensor(DFG_U8, 65536, 1);
-	assert_true(dfg_swap_wants(swap));
+	assert_true(dfg_spill_wants(swap));
 	dfg_tensor_release(&more);
-	assert_false(dfg_swap_wants(swap)); /* it lies idle, but is there */
+	assert_false(dfg_spill_wants(swap)); /* it lies idle, but is there */
 	dfg_tensor_release(&most);
 }
 
@@ -120,7 +120,7 @@ static void values_come_back_in_any_order_and_places_are_used_again(void **state
 	(void)state;
 	enum { COUNT = 40 };
 	struct dfg_tensor value[COUNT];
-	struct dfg_swapped told;
+	struct dfg_spilled told;
 	for (int round = 0; round < 3; round++) {
 		for (int i = 0; i < COUNT; i++)
 			value[i] = away(3000 + 1000 * (i % 5), i + 1);
@@ -131,7 +131,7 @@ static void values_come_back_in_any_order_and_places_are_used_again(void **state
 		for (int i = COUNT - 1; i >= 0; i--)
 			comes_back(&value[i], 3000 + 1000 * (i % 2 ? i % 5 : i % 3), i % 2 ? i + 1 : i + 101);
 	}
-	dfg_swap_tell(swap, &told);
+	dfg_spill_tell(swap, &told);
 	assert_int_equal(told.out, 3 * 60);
 	assert_int_equal(told.in, 3 * 60);
 	assert_int_equal(told.in_bytes, told.out_bytes);
@@ -194,8 +194,8 @@ static void a_full_disk_and_a_broken_one_are_told(void **state)
 	faulty.write_at = full_write;
 	faulty.read_at = broken_read;
 	dfg_fs = &faulty;
-	fails(dfg_swap_write(swap, &value, &out), DFG_IO, "No space left");
-	fails(dfg_swap_read(swap, &kept), DFG_IO, "Input/output error");
+	fails(dfg_spill_write(swap, &value, &out), DFG_IO, "No space left");
+	fails(dfg_spill_read(swap, &kept), DFG_IO, "Input/output error");
 	dfg_fs = system;
 	assert_int_equal(((const uint8_t *)value.data)[4999], 1);
 	dfg_tensor_release(&value);
@@ -226,16 +226,16 @@ static void the_file_has_no_name(void **state)
 {
 	(void)state;
 	const struct dfg_fs *system = dfg_fs;
-	struct dfg_swap *named;
+	struct dfg_spill *named;
 	assert_int_equal(entries(), 0);
 	faulty = *system;
 	faulty.open = refuse_nameless;
 	dfg_fs = &faulty;
-	succeeds(dfg_swap_new(folder, &limit, buffers, &named));
+	succeeds(dfg_spill_new(folder, &limit, buffers, &named));
 	assert_int_equal(entries(), 0);
-	dfg_swap_free(named);
+	dfg_spill_free(named);
 	dfg_fs = system;
-	fails(dfg_swap_new("/nowhere/at/all", &limit, buffers, &named), DFG_NO_OUTPUT, "/nowhere/at/all");
+	fails(dfg_spill_new("/nowhere/at/all", &limit, buffers, &named), DFG_NO_OUTPUT, "/nowhere/at/all");
 }
 
 int main(void)

@@ -2,15 +2,15 @@
 
 #include <string.h>
 
-struct dfg_err *dfg_place_note(struct dfg_err *err, const struct slab *slab, const struct dfg_call *call)
+struct dfg_err *dfg_location_note(struct dfg_err *err, const struct iteration_state *iter, const struct dfg_call *call)
 {
 	int64_t iteration[KEYS_MOST];
 	int depth = KEYS_MOST;
-	if (!err || !slab->frame)
+	if (!err || !iter->frame)
 		return dfg_call_note(err, call);
-	for (const struct slab *s = slab; s->frame && depth; s = s->frame->parent)
+	for (const struct iteration_state *s = iter; s->frame && depth; s = s->frame->parent)
 		iteration[--depth] = s->iteration;
-	return dfg_call_note(dfg_trip_note(err, slab->loop, iteration + depth, KEYS_MOST - depth), call);
+	return dfg_call_note(dfg_iteration_note(err, iter->loop, iteration + depth, KEYS_MOST - depth), call);
 }
 
 static struct dfg_err *push(struct queue *queue, struct ready item)
@@ -30,14 +30,14 @@ static struct dfg_err *push(struct queue *queue, struct ready item)
 }
 
 /* The oldest; with a random schedule any. */
-static struct dfg_err *pop(struct machine *machine, struct queue *queue, struct ready *out_item)
+static struct dfg_err *pop(struct executor *executor, struct queue *queue, struct ready *out_item)
 {
 	size_t next = 0;
-	if (machine->plan->choose)
-		DFG_TRY(machine->plan->choose(machine->plan->choose_arg, machine, queue->count, &next));
-	else if (machine->plan->session->options.random_schedule) {
-		machine->random = machine->random * 6364136223846793005u + 1442695040888963407u;
-		next = (machine->random >> 33) % queue->count;
+	if (executor->plan->choose)
+		DFG_TRY(executor->plan->choose(executor->plan->choose_arg, executor, queue->count, &next));
+	else if (executor->plan->session->options.random_schedule) {
+		executor->random = executor->random * 6364136223846793005u + 1442695040888963407u;
+		next = (executor->random >> 33) % queue->count;
 	}
 	struct ready *chosen = &queue->item[(queue->first + next) & (queue->room - 1)];
 	*out_item = *chosen;
@@ -47,384 +47,384 @@ static struct dfg_err *pop(struct machine *machine, struct queue *queue, struct 
 	return NULL;
 }
 
-static bool is_expensive(const struct machine *machine, uint32_t record)
+static bool is_expensive(const struct executor *executor, uint32_t node)
 {
-	return machine->shared && machine->plan->record[record].call->op->flags & DFG_EXPENSIVE;
+	return executor->shared && executor->plan->node[node].call->op->flags & DFG_EXPENSIVE;
 }
 
-struct dfg_err *dfg_make_ready(struct machine *machine, struct slab *slab, uint32_t record, bool dead)
+struct dfg_err *dfg_make_ready(struct executor *executor, struct iteration_state *iter, uint32_t node, bool dead)
 {
-	slab->outstanding++;
-	struct queue *queue = !dead && is_expensive(machine, record) ? &machine->expensive : &machine->cheap;
-	return push(queue, (struct ready){slab, record, dead});
+	iter->outstanding++;
+	struct queue *queue = !dead && is_expensive(executor, node) ? &executor->expensive : &executor->cheap;
+	return push(queue, (struct ready){iter, node, dead});
 }
 
-struct dfg_err *dfg_wake(struct machine *machine, struct slab *slab, uint32_t record)
+struct dfg_err *dfg_wake(struct executor *executor, struct iteration_state *iter, uint32_t node)
 {
-	return push(&machine->cheap, (struct ready){slab, record, false});
+	return push(&executor->cheap, (struct ready){iter, node, false});
 }
 
 /* Sets output i to what input j is. */
-static struct dfg_err *pass(struct machine *machine, const struct ready *item, int i, int j)
+static struct dfg_err *pass(struct executor *executor, const struct ready *item, int i, int j)
 {
-	const struct record *record = &machine->plan->record[item->record];
-	uint32_t slot = dfg_out_slot(machine, item->record, i);
-	DFG_TRY(dfg_pass(item->slab->at[machine->flow->first_use[item->record] + (uint32_t)j],
-		machine->plan->is_ref[dfg_record_out(machine->plan, record, i)], &item->slab->tensor[slot]));
-	item->slab->state[slot] = LIVE;
+	const struct plan_node *node = &executor->plan->node[item->node];
+	uint32_t slot = dfg_out_slot(executor, item->node, i);
+	DFG_TRY(dfg_forward_value(item->iter->at[executor->frame_info->first_use[item->node] + (uint32_t)j],
+		executor->plan->is_ref[dfg_plan_node_out(executor->plan, node, i)], &item->iter->tensor[slot]));
+	item->iter->state[slot] = LIVE;
 	return NULL;
 }
 
-static struct dfg_err *run_switch(struct machine *machine, const struct ready *item)
+static struct dfg_err *run_switch(struct executor *executor, const struct ready *item)
 {
-	struct slab *slab = item->slab;
-	const struct record *record = &machine->plan->record[item->record];
+	struct iteration_state *iter = item->iter;
+	const struct plan_node *node = &executor->plan->node[item->node];
 	int chosen;
-	DFG_TRY(dfg_choose(slab->at[machine->flow->first_use[item->record] + 1], record->n_out, &chosen));
-	DFG_TRY(pass(machine, item, chosen, 0));
-	for (int i = 0; i < record->n_out; i++) {
-		uint32_t slot = dfg_out_slot(machine, item->record, i);
+	DFG_TRY(dfg_select_output(iter->at[executor->frame_info->first_use[item->node] + 1], node->n_out, &chosen));
+	DFG_TRY(pass(executor, item, chosen, 0));
+	for (int i = 0; i < node->n_out; i++) {
+		uint32_t slot = dfg_out_slot(executor, item->node, i);
 		if (i == chosen)
 			continue;
-		slab->state[slot] = DEAD;
-		slab->slot_death[slot] = (struct death){item->record + 1, chosen, slab->iteration};
+		iter->state[slot] = DEAD;
+		iter->slot_cause[slot] = (struct dead_cause){item->node + 1, chosen, iter->iteration};
 	}
 	return NULL;
 }
 
-static struct dfg_err *run_merge(struct machine *machine, const struct ready *item)
+static struct dfg_err *run_merge(struct executor *executor, const struct ready *item)
 {
-	struct slab *slab = item->slab;
-	uint32_t chosen = slab->choice[machine->flow->local[item->record]];
-	uint32_t slot = dfg_out_slot(machine, item->record, 1);
-	struct dfg_tensor *index = &slab->tensor[slot];
-	DFG_TRY(pass(machine, item, 0, (int)chosen));
-	if (!machine->plan->record[item->record].tells_index)
+	struct iteration_state *iter = item->iter;
+	uint32_t chosen = iter->choice[executor->frame_info->local[item->node]];
+	uint32_t slot = dfg_out_slot(executor, item->node, 1);
+	struct dfg_tensor *index = &iter->tensor[slot];
+	DFG_TRY(pass(executor, item, 0, (int)chosen));
+	if (!executor->plan->node[item->node].tells_index)
 		return NULL;
-	DFG_TRY(dfg_scalar(machine->plan->session, DFG_I32, index));
+	DFG_TRY(dfg_scalar(executor->plan->session, DFG_I32, index));
 	*(int32_t *)index->data = (int32_t)chosen;
-	slab->state[slot] = LIVE;
+	iter->state[slot] = LIVE;
 	return NULL;
 }
 
-/* Which inputs' room is free after this record: bits of the first 32. */
-static uint32_t last_uses(const struct machine *machine, const struct ready *item)
+/* Which inputs' room is free after this node: bits of the first 32. */
+static uint32_t last_uses(const struct executor *executor, const struct ready *item)
 {
-	const struct record *record = &machine->plan->record[item->record];
-	const struct slab *slab = item->slab;
-	const uint32_t *use = slab->loop->use + machine->flow->first_use[item->record];
+	const struct plan_node *node = &executor->plan->node[item->node];
+	const struct iteration_state *iter = item->iter;
+	const uint32_t *use = iter->loop->use + executor->frame_info->first_use[item->node];
 	uint32_t last = 0;
-	for (int i = 0; i < record->n_in && i < 32; i++)
-		if (slab->state[use[i]] == LIVE && slab->left[use[i]] == 1)
+	for (int i = 0; i < node->n_in && i < 32; i++)
+		if (iter->state[use[i]] == LIVE && iter->left[use[i]] == 1)
 			last |= UINT32_C(1) << i;
 	return last;
 }
 
-void dfg_leave(struct machine *machine)
+void dfg_unlock_for_work(struct executor *executor)
 {
-	atomic_fetch_add(&machine->running, 1);
-	if (atomic_load(&machine->arrived))
-		dfg_call_helper(machine);
-	dfg_unlock(machine);
+	atomic_fetch_add(&executor->running, 1);
+	if (atomic_load(&executor->arrived))
+		dfg_wake_helper(executor);
+	dfg_unlock(executor);
 }
 
-void dfg_come_back(struct machine *machine)
+void dfg_lock_again(struct executor *executor)
 {
-	dfg_lock(machine);
-	atomic_fetch_sub(&machine->running, 1);
+	dfg_lock(executor);
+	atomic_fetch_sub(&executor->running, 1);
 }
 
-static struct dfg_err *run_kernel(struct machine *machine, struct runner *runner, const struct ready *item)
+static struct dfg_err *run_kernel(struct executor *executor, struct runner *runner, const struct ready *item)
 {
-	const struct record *record = &machine->plan->record[item->record];
-	struct dfg_tensor **at = item->slab->at + machine->flow->first_use[item->record];
-	bool apart = is_expensive(machine, item->record);
-	runner->in_place = record->in_place ? last_uses(machine, item) : 0;
+	const struct plan_node *node = &executor->plan->node[item->node];
+	struct dfg_tensor **at = item->iter->at + executor->frame_info->first_use[item->node];
+	bool apart = is_expensive(executor, item->node);
+	runner->in_place = node->in_place ? last_uses(executor, item) : 0;
 	if (apart)
-		dfg_leave(machine);
-	struct dfg_err *err = dfg_runner_run(runner, record, at, at + record->n_in);
-	if (!err && machine->plan->session->options.check_numerics)
-		err = dfg_check_numerics(record->call, at + record->n_in);
+		dfg_unlock_for_work(executor);
+	struct dfg_err *err = dfg_runner_run(runner, node, at, at + node->n_in);
+	if (!err && executor->plan->session->options.check_numerics)
+		err = dfg_check_numerics(node->call, at + node->n_in);
 	if (apart)
-		dfg_come_back(machine);
-	for (int i = 0; i < record->n_out; i++)
-		item->slab->state[dfg_out_slot(machine, item->record, i)] = LIVE;
+		dfg_lock_again(executor);
+	for (int i = 0; i < node->n_out; i++)
+		item->iter->state[dfg_out_slot(executor, item->node, i)] = LIVE;
 	return err;
 }
 
-static struct dfg_err *run(struct machine *machine, struct runner *runner, const struct ready *item, bool *out_waits)
+static struct dfg_err *run(struct executor *executor, struct runner *runner, const struct ready *item, bool *out_waits)
 {
-	const struct record *record = &machine->plan->record[item->record];
-	switch (record->role) {
+	const struct plan_node *node = &executor->plan->node[item->node];
+	switch (node->role) {
 	case DFG_SWITCH:
-		return run_switch(machine, item);
+		return run_switch(executor, item);
 	case DFG_MERGE:
-		return run_merge(machine, item);
+		return run_merge(executor, item);
 	case DFG_IDENTITY:
 	case DFG_PLACEHOLDER_DEFAULT:
 	case DFG_LOOP_COND:
-		for (int i = 0; i < record->n_out; i++)
-			DFG_TRY(pass(machine, item, i, i));
+		for (int i = 0; i < node->n_out; i++)
+			DFG_TRY(pass(executor, item, i, i));
 		return NULL;
 	case DFG_SAVE:
-		return dfg_save(machine, item->slab, item->record);
+		return dfg_executor_save(executor, item->iter, item->node);
 	case DFG_LOAD:
-		return dfg_load(machine, item->slab, item->record, out_waits);
+		return dfg_executor_load(executor, item->iter, item->node, out_waits);
 	default:
-		return record->run ? run_kernel(machine, runner, item) : NULL;
+		return node->run ? run_kernel(executor, runner, item) : NULL;
 	}
 }
 
-static struct dfg_err *pass_on(struct machine *machine, const struct ready *item, const struct death *death)
+static struct dfg_err *pass_on(struct executor *executor, const struct ready *item, const struct dead_cause *cause)
 {
-	struct slab *slab = item->slab;
-	switch (machine->plan->record[item->record].role) {
+	struct iteration_state *iter = item->iter;
+	switch (executor->plan->node[item->node].role) {
 	case DFG_ENTER:
-		return dfg_enter(machine, slab, item->record, death);
+		return dfg_enter(executor, iter, item->node, cause);
 	case DFG_EXIT:
-		return dfg_exit(machine, slab, item->record, death);
+		return dfg_exit(executor, iter, item->node, cause);
 	case DFG_NEXT_ITERATION:
-		return dfg_next_iteration(machine, slab, item->record, death);
+		return dfg_next_iteration(executor, iter, item->node, cause);
 	default:
 		break;
 	}
-	for (int i = 0; i < machine->plan->record[item->record].n_out && death; i++) {
-		uint32_t slot = dfg_out_slot(machine, item->record, i);
-		slab->state[slot] = DEAD;
-		slab->slot_death[slot] = *death;
+	for (int i = 0; i < executor->plan->node[item->node].n_out && cause; i++) {
+		uint32_t slot = dfg_out_slot(executor, item->node, i);
+		iter->state[slot] = DEAD;
+		iter->slot_cause[slot] = *cause;
 	}
-	return dfg_notify(machine, slab, item->record, death);
+	return dfg_propagate(executor, iter, item->node, cause);
 }
 
-static void trace(const struct machine *machine, const struct ready *item, uint64_t begin)
+static void trace(const struct executor *executor, const struct ready *item, uint64_t begin)
 {
 	enum { DEEP = 32 };
-	const struct dfg_session_options *options = &machine->plan->session->options;
-	const struct record *record = &machine->plan->record[item->record];
+	const struct dfg_session_options *options = &executor->plan->session->options;
+	const struct plan_node *node = &executor->plan->node[item->node];
 	int64_t iteration[DEEP];
 	int depth = 0;
-	bool crosses =
-		(record->role == DFG_SEND || record->role == DFG_RECV) && dfg_crosses(machine, item->slab, item->record);
-	for (const struct slab *slab = item->slab; slab->frame && depth < DEEP; slab = slab->frame->parent)
-		iteration[DEEP - ++depth] = slab->iteration;
+	bool crosses = (node->role == DFG_SEND || node->role == DFG_RECV) && dfg_crosses(executor, item->iter, item->node);
+	for (const struct iteration_state *iter = item->iter; iter->frame && depth < DEEP; iter = iter->frame->parent)
+		iteration[DEEP - ++depth] = iter->iteration;
 	options->trace(options->trace_arg, &(struct dfg_trace_event){
-										   .node = record->call->node,
-										   .op = record->call->op->name,
-										   .frame = item->slab->loop->path,
+										   .node = node->call->node,
+										   .op = node->call->op->name,
+										   .frame = item->iter->loop->path,
 										   .iteration = iteration + DEEP - depth,
 										   .depth = depth,
 										   .thread = dfg_pool_thread(),
 										   .dead = item->dead,
-										   .sends = record->role == DFG_SEND,
-										   .transfer = crosses ? machine->flow->port[item->record].number + 1 : 0,
+										   .sends = node->role == DFG_SEND,
+										   .transfer = crosses ? executor->frame_info->port[item->node].number + 1 : 0,
 										   .begin_ns = begin,
 										   .end_ns = dfg_now(),
 									   });
 }
 
 /* The first input that is dead speaks for all, whatever the order in which they came; else a control input does. */
-const struct death *dfg_death_of(const struct machine *machine, const struct ready *item)
+const struct dead_cause *dfg_cause_of(const struct executor *executor, const struct ready *item)
 {
-	const struct slab *slab = item->slab;
-	const uint32_t *use = slab->loop->use + machine->flow->first_use[item->record];
-	for (int i = 0; i < machine->plan->record[item->record].n_in; i++)
-		if (slab->state[use[i]] == DEAD)
-			return &slab->slot_death[use[i]];
-	return &slab->death[machine->flow->local[item->record]];
+	const struct iteration_state *iter = item->iter;
+	const uint32_t *use = iter->loop->use + executor->frame_info->first_use[item->node];
+	for (int i = 0; i < executor->plan->node[item->node].n_in; i++)
+		if (iter->state[use[i]] == DEAD)
+			return &iter->slot_cause[use[i]];
+	return &iter->cause[executor->frame_info->local[item->node]];
 }
 
-struct dfg_err *dfg_finish(struct machine *machine, const struct ready *item, const struct death *death, uint64_t began)
+struct dfg_err *dfg_finish(
+	struct executor *executor, const struct ready *item, const struct dead_cause *cause, uint64_t began)
 {
-	if (machine->plan->session->options.trace)
-		trace(machine, item, began);
-	DFG_TRY(pass_on(machine, item, death));
-	dfg_consume(machine, item->slab, item->record);
-	item->slab->outstanding--;
-	return dfg_settle(machine, item->slab);
+	if (executor->plan->session->options.trace)
+		trace(executor, item, began);
+	DFG_TRY(pass_on(executor, item, cause));
+	dfg_release_inputs(executor, item->iter, item->node);
+	item->iter->outstanding--;
+	return dfg_retire_iterations(executor, item->iter);
 }
 
 /* The kernel that ran asked for a pause. */
-static void rest(struct runner *runner, const struct ready *item, uint64_t began)
+static void suspended(struct runner *runner, const struct ready *item, uint64_t began)
 {
-	struct rest *rest = (struct rest *)runner->pausing;
+	struct suspended_kernel *suspended = (struct suspended_kernel *)runner->pausing;
 	runner->pausing = NULL;
-	rest->slab = item->slab;
-	rest->record = item->record;
-	rest->began = began;
+	suspended->iter = item->iter;
+	suspended->node = item->node;
+	suspended->began = began;
 }
 
-struct dfg_err *dfg_process(struct machine *machine, struct runner *runner, const struct ready *item, uint64_t began)
+struct dfg_err *dfg_process(struct executor *executor, struct runner *runner, const struct ready *item, uint64_t began)
 {
-	const struct record *record = &machine->plan->record[item->record];
-	const struct death *death = item->dead ? dfg_death_of(machine, item) : NULL;
+	const struct plan_node *node = &executor->plan->node[item->node];
+	const struct dead_cause *cause = item->dead ? dfg_cause_of(executor, item) : NULL;
 	bool waits = false;
-	if (machine->watch.on)
-		DFG_TRY(dfg_place_note(dfg_watch_check(&machine->watch), item->slab, record->call));
-	if (!death && record->role == DFG_SLEEP)
-		return dfg_place_note(dfg_sleep(machine, item->slab, item->record, began), item->slab, record->call);
-	if (!death && record->role == DFG_RECV)
-		return dfg_receive(machine, item->slab, item->record, began);
-	if (record->role == DFG_SEND)
-		DFG_TRY(dfg_place_note(dfg_send(machine, item, began, &waits), item->slab, record->call));
-	else if (!death)
-		DFG_TRY(dfg_place_note(run(machine, runner, item, &waits), item->slab, record->call));
+	if (executor->watch.on)
+		DFG_TRY(dfg_location_note(dfg_watch_check(&executor->watch), item->iter, node->call));
+	if (!cause && node->role == DFG_SLEEP)
+		return dfg_location_note(dfg_timer_start(executor, item->iter, item->node, began), item->iter, node->call);
+	if (!cause && node->role == DFG_RECV)
+		return dfg_receive(executor, item->iter, item->node, began);
+	if (node->role == DFG_SEND)
+		DFG_TRY(dfg_location_note(dfg_send(executor, item, began, &waits), item->iter, node->call));
+	else if (!cause)
+		DFG_TRY(dfg_location_note(run(executor, runner, item, &waits), item->iter, node->call));
 	if (runner->pausing) {
-		rest(runner, item, began);
+		suspended(runner, item, began);
 		return NULL;
 	}
-	return waits ? NULL : dfg_finish(machine, item, death, began);
+	return waits ? NULL : dfg_finish(executor, item, cause, began);
 }
 
-static struct dfg_err *end_sleeps(struct machine *machine)
+static struct dfg_err *end_sleeps(struct executor *executor)
 {
-	while (machine->sleepers && machine->sleeper->due <= dfg_now()) {
-		struct sleeper sleeper = dfg_sleeper_pop(machine);
-		DFG_TRY(dfg_finish(machine, &(struct ready){sleeper.slab, sleeper.record, false}, NULL, sleeper.began));
+	while (executor->timers && executor->timer->due <= dfg_now()) {
+		struct timer timer = dfg_timer_pop(executor);
+		DFG_TRY(dfg_finish(executor, &(struct ready){timer.iter, timer.node, false}, NULL, timer.began));
 	}
 	return NULL;
 }
 
-static struct dfg_err *process(struct machine *machine, struct runner *runner, const struct ready *item)
+static struct dfg_err *process(struct executor *executor, struct runner *runner, const struct ready *item)
 {
-	const struct record *record = &machine->plan->record[item->record];
-	bool timed = machine->plan->session->options.trace || record->role == DFG_SLEEP || record->role == DFG_RECV ||
-				 record->role == DFG_SEND;
-	return dfg_process(machine, runner, item, timed ? dfg_now() : 0);
+	const struct plan_node *node = &executor->plan->node[item->node];
+	bool timed = executor->plan->session->options.trace || node->role == DFG_SLEEP || node->role == DFG_RECV ||
+				 node->role == DFG_SEND;
+	return dfg_process(executor, runner, item, timed ? dfg_now() : 0);
 }
 
-static struct dfg_err *run_next(struct machine *machine, struct runner *runner, bool *out_idle)
+static struct dfg_err *run_next(struct executor *executor, struct runner *runner, bool *out_idle)
 {
 	struct ready item;
-	if (machine->sleepers)
-		DFG_TRY(end_sleeps(machine));
-	if (machine->expected) {
-		dfg_glance(machine);
-		DFG_TRY(dfg_open_parcels(machine));
+	if (executor->timers)
+		DFG_TRY(end_sleeps(executor));
+	if (executor->expected) {
+		dfg_poll_links(executor);
+		DFG_TRY(dfg_complete_transfers(executor));
 	}
-	if (machine->resting)
-		DFG_TRY(dfg_run_rests(machine, runner));
-	struct queue *queue = machine->cheap.count ? &machine->cheap : &machine->expensive;
+	if (executor->n_suspended)
+		DFG_TRY(dfg_resume_awake(executor, runner));
+	struct queue *queue = executor->cheap.count ? &executor->cheap : &executor->expensive;
 	*out_idle = !queue->count;
 	if (*out_idle)
 		return NULL;
-	DFG_TRY(pop(machine, queue, &item));
-	if (machine->expensive.count)
-		dfg_ask_for_help(machine);
-	return process(machine, runner, &item);
+	DFG_TRY(pop(executor, queue, &item));
+	if (executor->expensive.count)
+		dfg_call_helpers(executor);
+	return process(executor, runner, &item);
 }
 
 /* Runs what is ready until nothing is. With the lock held, before and after. */
-void dfg_work(struct machine *machine, struct runner *runner)
+void dfg_executor_work(struct executor *executor, struct runner *runner)
 {
 	bool idle = false;
-	while (!machine->stop && !idle) {
-		struct dfg_err *err = run_next(machine, runner, &idle);
-		machine->stop |= err != NULL;
-		machine->err = dfg_err_join(machine->err, err);
+	while (!executor->stop && !idle) {
+		struct dfg_err *err = run_next(executor, runner, &idle);
+		executor->stop |= err != NULL;
+		executor->err = dfg_err_join(executor->err, err);
 	}
 }
 
 /* For a helper to leave, for somebody's time to come, or for the step's to be over. Gives the lock up meanwhile. */
-static void wait(struct machine *machine)
+static void wait(struct executor *executor)
 {
 	enum { LOOK_NS = 20000000 }; /* how often, for whether the step was stopped */
-	const struct watch *watch = &machine->watch;
-	uint32_t seen = atomic_load(&machine->event.word);
-	uint64_t until = machine->sleepers ? machine->sleeper->due : 0;
-	bool idle = machine->sleepers || machine->expected || machine->resting;
+	const struct watch *watch = &executor->watch;
+	uint32_t seen = atomic_load(&executor->event.word);
+	uint64_t until = executor->timers ? executor->timer->due : 0;
+	bool idle = executor->timers || executor->expected || executor->n_suspended;
 	if (idle && watch->deadline && (!until || watch->deadline < until))
 		until = watch->deadline;
 	if (idle && watch->options->cancel && (!until || dfg_now() + LOOK_NS < until))
 		until = dfg_now() + LOOK_NS;
-	bool expects = machine->expected;
-	dfg_unlock(machine);
+	bool expects = executor->expected;
+	dfg_unlock(executor);
 	if (expects)
-		dfg_poll(machine, seen, until);
+		dfg_wait_for_links(executor, seen, until);
 	else if (until)
-		dfg_event_wait_until(&machine->event, seen, until);
+		dfg_event_wait_until(&executor->event, seen, until);
 	else
-		dfg_event_wait(&machine->event, seen);
-	dfg_lock(machine);
-	if (!machine->stop && watch->on && (machine->err = dfg_note_parcels(machine, dfg_watch_check(watch))))
-		machine->stop = true;
+		dfg_event_wait(&executor->event, seen);
+	dfg_lock(executor);
+	if (!executor->stop && watch->on && (executor->err = dfg_note_transfers(executor, dfg_watch_check(watch))))
+		executor->stop = true;
 }
 
 /* All that waits waits for a kernel, and there is none. */
-static bool is_stuck(const struct machine *machine)
+static bool is_stuck(const struct executor *executor)
 {
-	return machine->plan->session->options.alone && !atomic_load(&machine->awake);
+	return executor->plan->session->options.alone && !atomic_load(&executor->awake);
 }
 
-/* Works, and waits for the helpers and the sleepers, until nothing is left to do. */
-static void work_to_the_end(struct machine *machine)
+/* Works, and waits for the helpers and the timers, until nothing is left to do. */
+static void work_to_the_end(struct executor *executor)
 {
-	dfg_lock(machine);
+	dfg_lock(executor);
 	for (;;) {
-		dfg_work(machine, &machine->runner);
-		dfg_take_back_helpers(machine);
-		bool waits = machine->sleepers || machine->expected || (machine->resting && !is_stuck(machine));
-		if (!machine->helpers && (machine->stop || !waits))
+		dfg_executor_work(executor, &executor->runner);
+		dfg_cancel_helpers(executor);
+		bool waits = executor->timers || executor->expected || (executor->n_suspended && !is_stuck(executor));
+		if (!executor->helpers && (executor->stop || !waits))
 			break;
-		wait(machine);
+		wait(executor);
 	}
-	dfg_unlock(machine);
+	dfg_unlock(executor);
 }
 
-static void lend(struct machine *machine, uint32_t slot, const struct dfg_tensor *tensor)
+static void lend(struct executor *executor, uint32_t slot, const struct dfg_tensor *tensor)
 {
-	uint32_t local = machine->flow->slot_local[slot];
-	machine->root->tensor[local] = *tensor;
-	machine->root->state[local] = LENT;
+	uint32_t local = executor->frame_info->slot_local[slot];
+	executor->root->tensor[local] = *tensor;
+	executor->root->state[local] = BORROWED;
 }
 
-static struct dfg_err *begin(struct machine *machine, const struct dfg_tensor *feeds)
+static struct dfg_err *begin(struct executor *executor, const struct dfg_tensor *feeds)
 {
-	const struct dfg_plan *plan = machine->plan;
-	struct flow *flow = machine->flow;
-	machine->stop = false;
-	machine->err = NULL;
-	machine->stats = (struct dfg_stats){0};
-	machine->waiting = machine->free_waiter = 0;
-	machine->waiters = machine->sleepers = 0;
-	machine->expected = machine->resting = 0;
-	machine->random = plan->session->options.schedule_seed;
-	dfg_watch_begin(&machine->watch, &plan->session->options);
-	DFG_TRY(dfg_slab_take(machine, 0, &machine->root));
+	const struct dfg_plan *plan = executor->plan;
+	struct frame_info *frame_info = executor->frame_info;
+	executor->stop = false;
+	executor->err = NULL;
+	executor->stats = (struct dfg_stats){0};
+	executor->waiting = executor->free_waiter = 0;
+	executor->waiters = executor->timers = 0;
+	executor->expected = executor->n_suspended = 0;
+	executor->random = plan->session->options.schedule_seed;
+	dfg_watch_begin(&executor->watch, &plan->session->options);
+	DFG_TRY(dfg_iteration_take(executor, 0, &executor->root));
 	for (uint32_t i = 0; i < plan->slots; i++)
 		if (plan->kind[i] == SLOT_PRESET)
-			lend(machine, i, &plan->preset[i]);
+			lend(executor, i, &plan->preset[i]);
 	for (uint32_t i = 0; i < plan->step.n_feed; i++)
-		lend(machine, plan->first_feed + i, &feeds[i]);
-	for (uint32_t i = 0; i < flow->n_source; i++)
-		DFG_TRY(dfg_make_ready(machine, machine->root, flow->source[i], false));
-	for (uint32_t i = 0; i < flow->n_start; i++)
-		DFG_TRY(dfg_arrive(machine, machine->root, &flow->start[i], NULL));
+		lend(executor, plan->first_feed + i, &feeds[i]);
+	for (uint32_t i = 0; i < frame_info->n_source; i++)
+		DFG_TRY(dfg_make_ready(executor, executor->root, frame_info->source[i], false));
+	for (uint32_t i = 0; i < frame_info->n_start; i++)
+		DFG_TRY(dfg_token_arrive(executor, executor->root, &frame_info->start[i], NULL));
 	return NULL;
 }
 
 /* What the step left, whole or broken off, goes back to the free lists. */
-static void clear(struct machine *machine)
+static void clear(struct executor *executor)
 {
-	machine->cheap.count = machine->expensive.count = 0;
-	for (struct slab *slab = machine->slabs; slab; slab = slab->made)
-		if (slab->used)
-			dfg_slab_give(machine, slab);
-	for (struct frame *frame = machine->frames; frame; frame = frame->made)
+	executor->cheap.count = executor->expensive.count = 0;
+	for (struct iteration_state *iter = executor->iters; iter; iter = iter->made)
+		if (iter->used)
+			dfg_iteration_release(executor, iter);
+	for (struct frame *frame = executor->frames; frame; frame = frame->made)
 		if (frame->used)
-			dfg_frame_give(machine, frame);
+			dfg_frame_release(executor, frame);
 }
 
-static struct dfg_err *give_fetches(struct machine *machine, struct dfg_tensor *out_fetches)
+static struct dfg_err *give_fetches(struct executor *executor, struct dfg_tensor *out_fetches)
 {
-	const struct dfg_plan *plan = machine->plan;
+	const struct dfg_plan *plan = executor->plan;
 	struct dfg_err *err = NULL;
 	uint32_t i;
 	for (i = 0; i < plan->step.n_fetch && !err; i++) {
-		uint32_t slot = machine->flow->slot_local[plan->fetch[i]];
-		const struct dfg_tensor *tensor = &machine->root->tensor[slot];
+		uint32_t slot = executor->frame_info->slot_local[plan->fetch[i]];
+		const struct dfg_tensor *tensor = &executor->root->tensor[slot];
 		out_fetches[i] = (struct dfg_tensor){0};
-		if (machine->root->state[slot] != LIVE && machine->root->state[slot] != LENT)
-			err = dfg_explain(machine, i);
+		if (executor->root->state[slot] != LIVE && executor->root->state[slot] != BORROWED)
+			err = dfg_explain(executor, i);
 		else if (dfg_is_ref(tensor))
 			err = dfg_variable_read(tensor->data, &out_fetches[i]);
 		else
@@ -435,122 +435,122 @@ static struct dfg_err *give_fetches(struct machine *machine, struct dfg_tensor *
 	return err;
 }
 
-static void free_machine(struct machine *machine)
+static void free_executor(struct executor *executor)
 {
-	dfg_helpers_free(machine);
-	while (machine->slabs) {
-		struct slab *slab = machine->slabs;
-		machine->slabs = slab->made;
-		for (uint32_t i = 0; i < slab->loop->saves; i++)
-			dfg_store_release(&slab->store[i]);
-		dfg_free(slab);
+	dfg_helpers_free(executor);
+	while (executor->iters) {
+		struct iteration_state *iter = executor->iters;
+		executor->iters = iter->made;
+		for (uint32_t i = 0; i < iter->loop->saves; i++)
+			dfg_keyed_store_release(&iter->store[i]);
+		dfg_free(iter);
 	}
-	while (machine->parcels) {
-		struct parcel *parcel = machine->parcels;
-		machine->parcels = parcel->made;
-		dfg_free(parcel);
+	while (executor->pendings) {
+		struct pending_transfer *pending = executor->pendings;
+		executor->pendings = pending->made;
+		dfg_free(pending);
 	}
-	while (machine->frames) {
-		struct frame *frame = machine->frames;
-		machine->frames = frame->made;
+	while (executor->frames) {
+		struct frame *frame = executor->frames;
+		executor->frames = frame->made;
 		dfg_free(frame);
 	}
-	while (machine->rests) {
-		struct rest *rest = machine->rests;
-		machine->rests = rest->made;
-		dfg_free(rest);
+	while (executor->suspendeds) {
+		struct suspended_kernel *suspended = executor->suspendeds;
+		executor->suspendeds = suspended->made;
+		dfg_free(suspended);
 	}
-	dfg_runner_release(&machine->runner);
-	dfg_free(machine->free_slab);
-	dfg_free(machine->free_frame);
-	dfg_free(machine->waiter);
-	dfg_free(machine->sleeper);
-	dfg_free(machine->cheap.item);
-	dfg_free(machine->expensive.item);
-	pthread_mutex_destroy(&machine->lock);
-	dfg_free(machine);
+	dfg_runner_release(&executor->runner);
+	dfg_free(executor->free_iter);
+	dfg_free(executor->free_frame);
+	dfg_free(executor->waiter);
+	dfg_free(executor->timer);
+	dfg_free(executor->cheap.item);
+	dfg_free(executor->expensive.item);
+	pthread_mutex_destroy(&executor->lock);
+	dfg_free(executor);
 }
 
-static struct dfg_err *new_machine(struct dfg_plan *plan, struct machine **out_machine)
+static struct dfg_err *new_executor(struct dfg_plan *plan, struct executor **out_executor)
 {
-	struct machine *machine = dfg_zeros(1, sizeof *machine);
-	if (!machine)
+	struct executor *executor = dfg_zeros(1, sizeof *executor);
+	if (!executor)
 		return dfg_no_memory("the values of the step");
 	int threads = dfg_pool_threads(plan->session->pool);
-	machine->plan = plan;
-	machine->flow = plan->flow;
-	machine->shared = threads > 1;
-	machine->runner = (struct runner){.session = plan->session, .machine = machine, .pause = dfg_rest_new};
-	machine->free_slab = dfg_zeros(plan->flow->loops, sizeof(struct slab *));
-	machine->free_frame = dfg_zeros(plan->flow->loops, sizeof(struct frame *));
-	machine->helper = dfg_helpers_new(machine);
-	bool locked = !pthread_mutex_init(&machine->lock, NULL);
-	if (!locked || !machine->free_slab || !machine->free_frame || !machine->helper) {
-		free_machine(machine);
+	executor->plan = plan;
+	executor->frame_info = plan->frame_info;
+	executor->shared = threads > 1;
+	executor->runner = (struct runner){.session = plan->session, .executor = executor, .pause = dfg_suspend_kernel};
+	executor->free_iter = dfg_zeros(plan->frame_info->loops, sizeof(struct iteration_state *));
+	executor->free_frame = dfg_zeros(plan->frame_info->loops, sizeof(struct frame *));
+	executor->helper = dfg_helpers_new(executor);
+	bool locked = !pthread_mutex_init(&executor->lock, NULL);
+	if (!locked || !executor->free_iter || !executor->free_frame || !executor->helper) {
+		free_executor(executor);
 		return dfg_no_memory("the values of the step");
 	}
-	*out_machine = machine;
+	*out_executor = executor;
 	return NULL;
 }
 
-void dfg_machines_free(struct dfg_plan *plan)
+void dfg_executors_free(struct dfg_plan *plan)
 {
-	while (plan->idle_machine) {
-		struct machine *machine = plan->idle_machine;
-		plan->idle_machine = machine->next;
-		free_machine(machine);
+	while (plan->idle_executor) {
+		struct executor *executor = plan->idle_executor;
+		plan->idle_executor = executor->next;
+		free_executor(executor);
 	}
 }
 
-static struct dfg_err *take(struct dfg_plan *plan, struct machine **out_machine)
+static struct dfg_err *take(struct dfg_plan *plan, struct executor **out_executor)
 {
 	pthread_mutex_lock(&plan->lock);
-	struct machine *machine = *out_machine = plan->idle_machine;
+	struct executor *executor = *out_executor = plan->idle_executor;
 	uint64_t run = ++plan->runs;
-	if (machine)
-		plan->idle_machine = machine->next;
+	if (executor)
+		plan->idle_executor = executor->next;
 	pthread_mutex_unlock(&plan->lock);
-	if (!machine)
-		DFG_TRY(new_machine(plan, out_machine));
-	(*out_machine)->run = run;
+	if (!executor)
+		DFG_TRY(new_executor(plan, out_executor));
+	(*out_executor)->run = run;
 	return NULL;
 }
 
-static void give_back(struct machine *machine, size_t peak)
+static void give_back(struct executor *executor, size_t peak)
 {
-	struct dfg_plan *plan = machine->plan;
+	struct dfg_plan *plan = executor->plan;
 	pthread_mutex_lock(&plan->lock);
-	plan->stats = machine->stats;
+	plan->stats = executor->stats;
 	plan->stats.peak_bytes = plan->stats.live_bytes = peak;
-	machine->next = plan->idle_machine;
-	plan->idle_machine = machine;
+	executor->next = plan->idle_executor;
+	plan->idle_executor = executor;
 	pthread_mutex_unlock(&plan->lock);
 }
 
-struct dfg_err *dfg_machine_run(struct dfg_plan *plan, const struct dfg_tensor *feeds, struct dfg_tensor *out_fetches)
+struct dfg_err *dfg_dataflow_run(struct dfg_plan *plan, const struct dfg_tensor *feeds, struct dfg_tensor *out_fetches)
 {
-	struct machine *machine;
-	DFG_TRY(take(plan, &machine));
-	size_t before = dfg_buffers_mark(plan->session->buffers);
-	machine->err = begin(machine, feeds);
-	if (!machine->err)
-		work_to_the_end(machine);
+	struct executor *executor;
+	DFG_TRY(take(plan, &executor));
+	size_t before = dfg_buffer_pool_mark(plan->session->buffers);
+	executor->err = begin(executor, feeds);
+	if (!executor->err)
+		work_to_the_end(executor);
 	if (plan->transfers) {
-		dfg_end_parcels(machine);
-		dfg_dismiss_helper(machine);
+		dfg_abandon_transfers(executor);
+		dfg_unregister_helper(executor);
 	}
-	if (!machine->err && machine->resting)
-		machine->err = dfg_explain_rests(machine);
-	dfg_end_rests(machine);
-	if (!machine->err && plan->choose)
-		machine->err = plan->choose(plan->choose_arg, machine, 0, &(size_t){0});
-	if (!machine->err && machine->waiting)
-		machine->err = dfg_explain_waiting(machine);
-	if (!machine->err)
-		machine->err = give_fetches(machine, out_fetches);
-	struct dfg_err *err = machine->err;
-	clear(machine);
-	machine->stats.left = machine->live_frames + machine->live_slabs + machine->live_saves;
-	give_back(machine, dfg_buffers_peak(plan->session->buffers) - before);
+	if (!executor->err && executor->n_suspended)
+		executor->err = dfg_explain_suspended(executor);
+	dfg_abandon_suspended(executor);
+	if (!executor->err && plan->choose)
+		executor->err = plan->choose(plan->choose_arg, executor, 0, &(size_t){0});
+	if (!executor->err && executor->waiting)
+		executor->err = dfg_explain_waiting(executor);
+	if (!executor->err)
+		executor->err = give_fetches(executor, out_fetches);
+	struct dfg_err *err = executor->err;
+	clear(executor);
+	executor->stats.left = executor->live_frames + executor->live_iters + executor->live_saves;
+	give_back(executor, dfg_buffer_pool_peak(plan->session->buffers) - before);
 	return err;
 }

@@ -1,51 +1,51 @@
 #include "lib/exec/dataflow/executor_private.h"
 
-/* Why a fetch has no value when no record is left to run. */
+/* Why a fetch has no value when no node is left to run. */
 
-void dfg_keep_fate(const struct machine *machine, struct fate *place, struct fate fate)
+void dfg_keep_last_dead(const struct executor *executor, struct last_dead *place, struct last_dead last_dead)
 {
-	fate.run = machine->run;
-	pthread_mutex_lock(&machine->plan->lock);
-	*place = fate;
-	pthread_mutex_unlock(&machine->plan->lock);
+	last_dead.run = executor->run;
+	pthread_mutex_lock(&executor->plan->lock);
+	*place = last_dead;
+	pthread_mutex_unlock(&executor->plan->lock);
 }
 
 /* Whether the value, or the signal, came. */
-static bool has_come(const struct machine *machine, uint32_t slot)
+static bool has_come(const struct executor *executor, uint32_t slot)
 {
-	return machine->root->state[machine->flow->slot_local[slot]] != EMPTY;
+	return executor->root->state[executor->frame_info->slot_local[slot]] != EMPTY;
 }
 
-/* The first input of the root's record that never came, or DFG_NONE where all of them did. */
-static uint32_t missing_input(const struct machine *machine, const struct record *record)
+/* The first input of the root's node that never came, or DFG_NONE where all of them did. */
+static uint32_t missing_input(const struct executor *executor, const struct plan_node *node)
 {
-	for (int i = 0; i < record->n_in; i++) {
-		uint32_t slot = dfg_record_in(machine->plan, record, i);
-		if (!has_come(machine, slot))
+	for (int i = 0; i < node->n_in; i++) {
+		uint32_t slot = dfg_plan_node_in(executor->plan, node, i);
+		if (!has_come(executor, slot))
 			return slot;
 	}
 	return DFG_NONE;
 }
 
 /* Goes back from what did not come to what kept it, which is a loop that gave nothing, or waits on itself. */
-struct dfg_err *dfg_explain(const struct machine *machine, uint32_t fetch)
+struct dfg_err *dfg_explain(const struct executor *executor, uint32_t fetch)
 {
-	struct dfg_plan *plan = machine->plan;
-	uint32_t slot = plan->fetch[fetch], local = machine->flow->slot_local[slot];
-	if (machine->root->state[local] == DEAD) {
-		dfg_keep_fate(
-			machine, &plan->dead_fetch, (struct fate){.death = machine->root->slot_death[local], .slot = slot});
-		return dfg_dead_fetch(plan, fetch, &machine->root->slot_death[local]);
+	struct dfg_plan *plan = executor->plan;
+	uint32_t slot = plan->fetch[fetch], local = executor->frame_info->slot_local[slot];
+	if (executor->root->state[local] == DEAD) {
+		dfg_keep_last_dead(
+			executor, &plan->dead_fetch, (struct last_dead){.cause = executor->root->slot_cause[local], .slot = slot});
+		return dfg_dead_fetch(plan, fetch, &executor->root->slot_cause[local]);
 	}
-	const struct record *record = &plan->record[plan->maker[slot]];
-	for (uint32_t steps = 0; steps < plan->count && record->role != DFG_EXIT; steps++) {
-		uint32_t missing = missing_input(machine, record);
+	const struct plan_node *node = &plan->node[plan->maker[slot]];
+	for (uint32_t steps = 0; steps < plan->count && node->role != DFG_EXIT; steps++) {
+		uint32_t missing = missing_input(executor, node);
 		if (missing == DFG_NONE)
 			break;
-		record = &plan->record[plan->maker[missing]];
+		node = &plan->node[plan->maker[missing]];
 	}
-	const char *why = record->role == DFG_EXIT ? "the loop ended, and this gave neither a value nor a dead one"
-											   : "it never ran: a control input of it did not come";
-	return dfg_err_note(dfg_call_note(DFG_ERR(DFG_DATA, "%s", why), record->call), "fetch '%s' was not produced",
+	const char *why = node->role == DFG_EXIT ? "the loop ended, and this gave neither a value nor a dead one"
+											 : "it never ran: a control input of it did not come";
+	return dfg_err_note(dfg_call_note(DFG_ERR(DFG_DATA, "%s", why), node->call), "fetch '%s' was not produced",
 		dfg_slot_words(plan, plan->fetch[fetch]).s);
 }

@@ -1,9 +1,9 @@
 #include "lib/exec/dataflow/executor_private.h"
 
-/* The threads of the pool that help a machine: when there is expensive work, and when something arrives while it is done. */
+/* The threads of the pool that help an executor: when there is expensive work, and when something arrives while it is done. */
 struct helper {
 	struct dfg_task task;
-	struct machine *machine;
+	struct executor *executor;
 	struct runner runner;
 	atomic_bool asked;
 };
@@ -11,34 +11,34 @@ struct helper {
 static void help(struct dfg_task *task)
 {
 	struct helper *helper = (struct helper *)task;
-	struct machine *machine = helper->machine;
-	dfg_lock(machine);
-	dfg_work(machine, &helper->runner);
+	struct executor *executor = helper->executor;
+	dfg_lock(executor);
+	dfg_executor_work(executor, &helper->runner);
 	helper->asked = false;
-	machine->helpers--;
-	dfg_event_signal(&machine->event);
-	dfg_unlock(machine);
+	executor->helpers--;
+	dfg_event_signal(&executor->event);
+	dfg_unlock(executor);
 }
 
-void dfg_ask_for_help(struct machine *machine)
+void dfg_call_helpers(struct executor *executor)
 {
-	int most = dfg_pool_threads(machine->plan->session->pool) - 1;
-	for (int i = 0; i < most && (size_t)machine->helpers < machine->expensive.count; i++) {
-		if (machine->helper[i].asked)
+	int most = dfg_pool_threads(executor->plan->session->pool) - 1;
+	for (int i = 0; i < most && (size_t)executor->helpers < executor->expensive.count; i++) {
+		if (executor->helper[i].asked)
 			continue;
-		machine->helper[i].asked = true;
-		machine->helpers++;
-		dfg_pool_submit(machine->plan->session->pool, &machine->helper[i].task);
+		executor->helper[i].asked = true;
+		executor->helpers++;
+		dfg_pool_submit(executor->plan->session->pool, &executor->helper[i].task);
 	}
 }
 
-void dfg_take_back_helpers(struct machine *machine)
+void dfg_cancel_helpers(struct executor *executor)
 {
-	int most = dfg_pool_threads(machine->plan->session->pool) - 1;
-	for (int i = 0; i < most && machine->helpers; i++)
-		if (machine->helper[i].asked && dfg_pool_take_back(machine->plan->session->pool, &machine->helper[i].task)) {
-			machine->helper[i].asked = false;
-			machine->helpers--;
+	int most = dfg_pool_threads(executor->plan->session->pool) - 1;
+	for (int i = 0; i < most && executor->helpers; i++)
+		if (executor->helper[i].asked && dfg_pool_take_back(executor->plan->session->pool, &executor->helper[i].task)) {
+			executor->helper[i].asked = false;
+			executor->helpers--;
 		}
 }
 
@@ -46,58 +46,58 @@ void dfg_take_back_helpers(struct machine *machine)
 static void answer(struct dfg_task *task)
 {
 	struct helper *helper = (struct helper *)task;
-	struct machine *machine = helper->machine;
-	dfg_lock(machine);
-	machine->helpers++;
+	struct executor *executor = helper->executor;
+	dfg_lock(executor);
+	executor->helpers++;
 	do {
-		dfg_work(machine, &helper->runner);
+		dfg_executor_work(executor, &helper->runner);
 		atomic_store(&helper->asked, false);
-	} while (atomic_load(&machine->arrived) && !machine->stop && !atomic_exchange(&helper->asked, true));
-	machine->helpers--;
-	dfg_event_signal(&machine->event);
-	dfg_unlock(machine);
+	} while (atomic_load(&executor->arrived) && !executor->stop && !atomic_exchange(&helper->asked, true));
+	executor->helpers--;
+	dfg_event_signal(&executor->event);
+	dfg_unlock(executor);
 }
 
-void dfg_call_helper(struct machine *machine)
+void dfg_wake_helper(struct executor *executor)
 {
-	struct dfg_pool *pool = machine->plan->session->pool;
-	struct helper *helper = &machine->helper[dfg_pool_threads(pool) - 1];
-	if (machine->shared && atomic_load(&machine->running) && !atomic_exchange(&helper->asked, true))
+	struct dfg_pool *pool = executor->plan->session->pool;
+	struct helper *helper = &executor->helper[dfg_pool_threads(pool) - 1];
+	if (executor->shared && atomic_load(&executor->running) && !atomic_exchange(&helper->asked, true))
 		dfg_pool_submit(pool, &helper->task);
 }
 
-void dfg_dismiss_helper(struct machine *machine)
+void dfg_unregister_helper(struct executor *executor)
 {
-	struct dfg_pool *pool = machine->plan->session->pool;
-	struct helper *helper = &machine->helper[dfg_pool_threads(pool) - 1];
-	dfg_lock(machine);
+	struct dfg_pool *pool = executor->plan->session->pool;
+	struct helper *helper = &executor->helper[dfg_pool_threads(pool) - 1];
+	dfg_lock(executor);
 	while (helper->asked) {
-		uint32_t seen = atomic_load(&machine->event.word);
+		uint32_t seen = atomic_load(&executor->event.word);
 		if (dfg_pool_take_back(pool, &helper->task)) {
 			helper->asked = false;
 			break;
 		}
-		dfg_unlock(machine);
-		dfg_event_wait(&machine->event, seen);
-		dfg_lock(machine);
+		dfg_unlock(executor);
+		dfg_event_wait(&executor->event, seen);
+		dfg_lock(executor);
 	}
-	dfg_unlock(machine);
+	dfg_unlock(executor);
 }
 
-struct helper *dfg_helpers_new(struct machine *machine)
+struct helper *dfg_helpers_new(struct executor *executor)
 {
-	int threads = dfg_pool_threads(machine->plan->session->pool);
+	int threads = dfg_pool_threads(executor->plan->session->pool);
 	struct helper *helper = dfg_zeros((size_t)threads, sizeof *helper);
 	for (int i = 0; helper && i < threads; i++)
 		helper[i] = (struct helper){.task.begin = i == threads - 1 ? answer : help,
-			.machine = machine,
-			.runner = {.session = machine->plan->session, .machine = machine, .pause = dfg_rest_new}};
+			.executor = executor,
+			.runner = {.session = executor->plan->session, .executor = executor, .pause = dfg_suspend_kernel}};
 	return helper;
 }
 
-void dfg_helpers_free(struct machine *machine)
+void dfg_helpers_free(struct executor *executor)
 {
-	for (int i = 0; machine->helper && i < dfg_pool_threads(machine->plan->session->pool); i++)
-		dfg_runner_release(&machine->helper[i].runner);
-	dfg_free(machine->helper);
+	for (int i = 0; executor->helper && i < dfg_pool_threads(executor->plan->session->pool); i++)
+		dfg_runner_release(&executor->helper[i].runner);
+	dfg_free(executor->helper);
 }

@@ -7,18 +7,18 @@
  * same way, outwards. A Load that comes first leaves itself at the key, and runs again when the value is there.
  */
 struct where {
-	struct dfg_store *store;
+	struct dfg_keyed_store *store;
 	int64_t key[KEYS_MOST];
 	int keys;
 };
 
 /* Keys are the last inputs. */
 static struct dfg_err *find(
-	const struct machine *machine, struct slab *slab, uint32_t record, int keys, struct where *out_where)
+	const struct executor *executor, struct iteration_state *iter, uint32_t node, int keys, struct where *out_where)
 {
-	const struct record *r = &machine->plan->record[record];
-	const struct keep *keep = &machine->flow->keep[record];
-	struct dfg_tensor *const *key = slab->at + machine->flow->first_use[record] + (r->n_in - keys);
+	const struct plan_node *r = &executor->plan->node[node];
+	const struct save_site *keep = &executor->frame_info->save_site[node];
+	struct dfg_tensor *const *key = iter->at + executor->frame_info->first_use[node] + (r->n_in - keys);
 	out_where->keys = keys;
 	for (int i = 0; i < keys; i++) {
 		if (dfg_shape_count(&key[i]->shape) != 1)
@@ -27,21 +27,21 @@ static struct dfg_err *find(
 		out_where->key[i] = dfg_tensor_int(key[i], 0);
 	}
 	for (uint32_t i = 0; i < keep->levels; i++)
-		slab = slab->frame->parent;
-	out_where->store = &slab->store[keep->number];
+		iter = iter->frame->parent;
+	out_where->store = &iter->store[keep->number];
 	return NULL;
 }
 
-static struct dfg_err *wake_all(struct machine *machine, struct dfg_entry *entry)
+static struct dfg_err *wake_all(struct executor *executor, struct dfg_entry *entry)
 {
 	while (entry->mark) {
 		uint32_t number = entry->mark;
-		struct waiter *waiter = &machine->waiter[number - 1], woken = *waiter;
+		struct waiter *waiter = &executor->waiter[number - 1], woken = *waiter;
 		entry->mark = waiter->next;
-		*waiter = (struct waiter){.next = machine->free_waiter};
-		machine->free_waiter = number;
-		machine->waiting--;
-		DFG_TRY(dfg_wake(machine, woken.slab, woken.record));
+		*waiter = (struct waiter){.next = executor->free_waiter};
+		executor->free_waiter = number;
+		executor->waiting--;
+		DFG_TRY(dfg_wake(executor, woken.iter, woken.node));
 	}
 	return NULL;
 }
@@ -50,13 +50,13 @@ static struct dfg_err *wake_all(struct machine *machine, struct dfg_entry *entry
  * Written without the lock, with a reference of its own: so nobody writes to it, and nobody else writes it out. Where
  * a Load has come for it meanwhile, the place in the file is given back.
  */
-static struct dfg_err *swap_out(struct machine *machine, struct dfg_store *store, size_t number)
+static struct dfg_err *swap_out(struct executor *executor, struct dfg_keyed_store *store, size_t number)
 {
 	struct dfg_tensor value = store->entry[number].tensor, away = {0};
 	dfg_buffer_ref(value.buffer);
-	dfg_leave(machine);
-	struct dfg_err *err = dfg_swap_write(machine->plan->session->swap, &value, &away);
-	dfg_come_back(machine);
+	dfg_unlock_for_work(executor);
+	struct dfg_err *err = dfg_spill_write(executor->plan->session->swap, &value, &away);
+	dfg_lock_again(executor);
 	struct dfg_entry *entry = &store->entry[number];
 	if (!err && entry->state == DFG_ENTRY_FULL && entry->tensor.buffer == value.buffer &&
 		entry->tensor.data == value.data && atomic_load(&value.buffer->refs) == 2) {
@@ -70,130 +70,133 @@ static struct dfg_err *swap_out(struct machine *machine, struct dfg_store *store
 }
 
 /* The oldest first. */
-static struct dfg_err *make_room(struct machine *machine, struct dfg_store *store)
+static struct dfg_err *make_room(struct executor *executor, struct dfg_keyed_store *store)
 {
-	for (size_t e = store->looked; e < store->entries && dfg_swap_wants(machine->plan->session->swap); e++) {
+	for (size_t e = store->looked; e < store->entries && dfg_spill_wants(executor->plan->session->swap); e++) {
 		const struct dfg_entry *entry = &store->entry[e];
-		if (entry->state == DFG_ENTRY_FULL && dfg_swap_fits(&entry->tensor))
-			DFG_TRY(swap_out(machine, store, e));
+		if (entry->state == DFG_ENTRY_FULL && dfg_spill_fits(&entry->tensor))
+			DFG_TRY(swap_out(executor, store, e));
 		entry = &store->entry[e];
-		bool done = entry->state != DFG_ENTRY_FULL || dfg_swap_has(&entry->tensor);
+		bool done = entry->state != DFG_ENTRY_FULL || dfg_spill_has(&entry->tensor);
 		if (store->looked == e && (done || store->entries - e > SWAP_PATIENCE))
 			store->looked = e + 1;
 	}
 	return NULL;
 }
 
-struct dfg_err *dfg_save(struct machine *machine, struct slab *slab, uint32_t record)
+struct dfg_err *dfg_executor_save(struct executor *executor, struct iteration_state *iter, uint32_t node)
 {
-	const struct record *r = &machine->plan->record[record];
+	const struct plan_node *r = &executor->plan->node[node];
 	struct where where;
 	struct dfg_entry *entry;
 	struct dfg_tensor value;
-	DFG_TRY(find(machine, slab, record, r->n_in - 1, &where));
-	if (dfg_store_find(where.store, where.key, &entry) != DFG_ENTRY_EMPTY)
+	DFG_TRY(find(executor, iter, node, r->n_in - 1, &where));
+	if (dfg_keyed_store_find(where.store, where.key, &entry) != DFG_ENTRY_EMPTY)
 		return DFG_ERR(DFG_DATA, "saves key %s a second time", dfg_key_words(where.key, where.keys).s);
-	DFG_TRY(dfg_store_reach(where.store, where.key, &entry));
-	DFG_TRY(dfg_pass(slab->at[machine->flow->first_use[record]], false, &value));
-	dfg_store_fill(where.store, entry, &value);
-	machine->stats.saves++;
-	machine->live_saves++;
-	if (machine->flow->keep[record].loads) {
-		DFG_TRY(wake_all(machine, entry));
-		return machine->plan->session->swap ? make_room(machine, where.store) : NULL;
+	DFG_TRY(dfg_keyed_store_reach(where.store, where.key, &entry));
+	DFG_TRY(dfg_forward_value(iter->at[executor->frame_info->first_use[node]], false, &value));
+	dfg_keyed_store_fill(where.store, entry, &value);
+	executor->stats.saves++;
+	executor->live_saves++;
+	if (executor->frame_info->save_site[node].loads) {
+		DFG_TRY(wake_all(executor, entry));
+		return executor->plan->session->swap ? make_room(executor, where.store) : NULL;
 	}
-	dfg_store_drop(where.store, entry);
-	machine->live_saves--;
+	dfg_keyed_store_drop(where.store, entry);
+	executor->live_saves--;
 	return NULL;
 }
 
-static struct dfg_err *wait_for(struct machine *machine, struct slab *slab, uint32_t record, struct where *where)
+static struct dfg_err *wait_for(
+	struct executor *executor, struct iteration_state *iter, uint32_t node, struct where *where)
 {
 	struct dfg_entry *entry;
-	DFG_TRY(dfg_store_reach(where->store, where->key, &entry));
-	uint32_t number = machine->free_waiter;
+	DFG_TRY(dfg_keyed_store_reach(where->store, where->key, &entry));
+	uint32_t number = executor->free_waiter;
 	if (number) {
-		machine->free_waiter = machine->waiter[number - 1].next;
+		executor->free_waiter = executor->waiter[number - 1].next;
 	} else {
-		if (!dfg_reserve(&machine->waiter, &machine->waiter_room, machine->waiters + 1, sizeof *machine->waiter))
+		if (!dfg_reserve(&executor->waiter, &executor->waiter_room, executor->waiters + 1, sizeof *executor->waiter))
 			return dfg_no_memory("a saved value");
-		number = (uint32_t)++machine->waiters;
+		number = (uint32_t)++executor->waiters;
 	}
-	machine->waiter[number - 1] = (struct waiter){slab, record, entry->mark};
-	machine->waiting++;
+	executor->waiter[number - 1] = (struct waiter){iter, node, entry->mark};
+	executor->waiting++;
 	entry->mark = number;
 	return NULL;
 }
 
 /* The last reader gets the store's own reference. */
-static struct dfg_err *take_value(struct machine *machine, uint32_t record, struct where *where,
+static struct dfg_err *take_value(struct executor *executor, uint32_t node, struct where *where,
 	struct dfg_entry *entry, struct dfg_tensor *out_tensor)
 {
-	const struct keep *load = &machine->flow->keep[record];
-	const struct keep *save = &machine->flow->keep[machine->plan->record[record].save];
+	const struct save_site *load = &executor->frame_info->save_site[node];
+	const struct save_site *save = &executor->frame_info->save_site[executor->plan->node[node].save];
 	entry->marks |= load->readers;
 	if (!save->readers || entry->marks != save->readers)
-		return dfg_pass(&entry->tensor, false, out_tensor);
+		return dfg_forward_value(&entry->tensor, false, out_tensor);
 	*out_tensor = entry->tensor;
 	entry->tensor = (struct dfg_tensor){0};
-	dfg_store_drop(where->store, entry);
-	machine->live_saves--;
+	dfg_keyed_store_drop(where->store, entry);
+	executor->live_saves--;
 	return NULL;
 }
 
-static struct dfg_err *swap_in(struct machine *machine, struct dfg_tensor *tensor)
+static struct dfg_err *swap_in(struct executor *executor, struct dfg_tensor *tensor)
 {
-	dfg_leave(machine);
-	struct dfg_err *err = dfg_swap_read(machine->plan->session->swap, tensor);
-	dfg_come_back(machine);
+	dfg_unlock_for_work(executor);
+	struct dfg_err *err = dfg_spill_read(executor->plan->session->swap, tensor);
+	dfg_lock_again(executor);
 	return err;
 }
 
-struct dfg_err *dfg_load(struct machine *machine, struct slab *slab, uint32_t record, bool *out_waits)
+struct dfg_err *dfg_executor_load(
+	struct executor *executor, struct iteration_state *iter, uint32_t node, bool *out_waits)
 {
-	const struct record *r = &machine->plan->record[record], *save = &machine->plan->record[r->save];
-	uint32_t slot = dfg_out_slot(machine, record, 0);
+	const struct plan_node *r = &executor->plan->node[node], *save = &executor->plan->node[r->save];
+	uint32_t slot = dfg_out_slot(executor, node, 0);
 	struct where where;
 	struct dfg_entry *entry;
-	DFG_TRY(find(machine, slab, record, r->n_in, &where));
-	enum dfg_entry_state state = dfg_store_find(where.store, where.key, &entry);
-	uint64_t readers = machine->flow->keep[r->save].readers;
+	DFG_TRY(find(executor, iter, node, r->n_in, &where));
+	enum dfg_entry_state state = dfg_keyed_store_find(where.store, where.key, &entry);
+	uint64_t readers = executor->frame_info->save_site[r->save].readers;
 	if (state == DFG_ENTRY_SPENT ||
-		(state == DFG_ENTRY_FULL && readers && entry->marks & machine->flow->keep[record].readers))
+		(state == DFG_ENTRY_FULL && readers && entry->marks & executor->frame_info->save_site[node].readers))
 		return DFG_ERR(DFG_DATA, "reads key %s of '%s' (%s) a second time", dfg_key_words(where.key, where.keys).s,
 			save->call->node, save->call->op->name);
 	if (state == DFG_ENTRY_EMPTY) {
 		*out_waits = true;
-		return wait_for(machine, slab, record, &where);
+		return wait_for(executor, iter, node, &where);
 	}
-	DFG_TRY(take_value(machine, record, &where, entry, &slab->tensor[slot]));
-	slab->state[slot] = LIVE;
-	return dfg_swap_has(&slab->tensor[slot]) ? swap_in(machine, &slab->tensor[slot]) : NULL;
+	DFG_TRY(take_value(executor, node, &where, entry, &iter->tensor[slot]));
+	iter->state[slot] = LIVE;
+	return dfg_spill_has(&iter->tensor[slot]) ? swap_in(executor, &iter->tensor[slot]) : NULL;
 }
 
-/* The same one whatever the schedule: the first record, in the first iterations. */
-bool dfg_is_before(const struct slab *slab, uint32_t record, const struct slab *other_slab, uint32_t other)
+/* The same one whatever the schedule: the first node, in the first iterations. */
+bool dfg_is_before(
+	const struct iteration_state *iter, uint32_t node, const struct iteration_state *other_iter, uint32_t other)
 {
-	if (record != other)
-		return record < other;
+	if (node != other)
+		return node < other;
 	bool before = false;
-	for (const struct slab *x = slab, *y = other_slab; x->frame; x = x->frame->parent, y = y->frame->parent)
+	for (const struct iteration_state *x = iter, *y = other_iter; x->frame; x = x->frame->parent, y = y->frame->parent)
 		if (x->iteration != y->iteration)
 			before = x->iteration < y->iteration;
 	return before;
 }
 
-struct dfg_err *dfg_explain_waiting(const struct machine *machine)
+struct dfg_err *dfg_explain_waiting(const struct executor *executor)
 {
 	const struct waiter *first = NULL;
-	for (size_t i = 0; i < machine->waiters; i++)
-		if (machine->waiter[i].slab &&
-			(!first || dfg_is_before(machine->waiter[i].slab, machine->waiter[i].record, first->slab, first->record)))
-			first = &machine->waiter[i];
-	const struct record *load = &machine->plan->record[first->record], *save = &machine->plan->record[load->save];
+	for (size_t i = 0; i < executor->waiters; i++)
+		if (executor->waiter[i].iter &&
+			(!first || dfg_is_before(executor->waiter[i].iter, executor->waiter[i].node, first->iter, first->node)))
+			first = &executor->waiter[i];
+	const struct plan_node *load = &executor->plan->node[first->node], *save = &executor->plan->node[load->save];
 	struct where where;
-	DFG_TRY(find(machine, first->slab, first->record, load->n_in, &where));
-	return dfg_place_note(DFG_ERR(DFG_DATA, "waits for key %s of '%s' (%s), which did not save it",
-							  dfg_key_words(where.key, where.keys).s, save->call->node, save->call->op->name),
-		first->slab, load->call);
+	DFG_TRY(find(executor, first->iter, first->node, load->n_in, &where));
+	return dfg_location_note(DFG_ERR(DFG_DATA, "waits for key %s of '%s' (%s), which did not save it",
+								 dfg_key_words(where.key, where.keys).s, save->call->node, save->call->op->name),
+		first->iter, load->call);
 }

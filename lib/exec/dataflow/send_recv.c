@@ -5,81 +5,81 @@
 #include <stdio.h>
 
 /*
- * Send and Recv. A Recv whose value is not there leaves a parcel for it, empty, and its thread goes on; so does a Send that
- * is held back, whose parcel comes when it has left. Whoever brings the value, in the midst of reading a link, puts the
- * parcel on a list and wakes the machine: it takes no lock, so it does not matter which locks it, or the machine, holds.
+ * Send and Recv. A Recv whose value is not there leaves a pending for it, empty, and its thread goes on; so does a Send that
+ * is held back, whose pending comes when it has left. Whoever brings the value, in the midst of reading a link, puts the
+ * pending on a list and wakes the executor: it takes no lock, so it does not matter which locks it, or the executor, holds.
  */
 
-bool dfg_crosses(const struct machine *machine, const struct slab *slab, uint32_t record)
+bool dfg_crosses(const struct executor *executor, const struct iteration_state *iter, uint32_t node)
 {
-	const uint32_t *use = slab->loop->use + machine->flow->first_use[record];
-	uint32_t dead_data = machine->plan->record[record].n_in && slab->state[use[0]] == DEAD;
-	return slab->count[machine->flow->local[record]].dead == dead_data;
+	const uint32_t *use = iter->loop->use + executor->frame_info->first_use[node];
+	uint32_t dead_data = executor->plan->node[node].n_in && iter->state[use[0]] == DEAD;
+	return iter->count[executor->frame_info->local[node]].dead == dead_data;
 }
 
 static void fill_key(
-	const struct machine *machine, const struct slab *slab, uint32_t record, struct dfg_transfer_key *key)
+	const struct executor *executor, const struct iteration_state *iter, uint32_t node, struct dfg_transfer_key *key)
 {
 	uint32_t depth = 0;
-	for (const struct slab *s = slab; s->frame; s = s->frame->parent)
+	for (const struct iteration_state *s = iter; s->frame; s = s->frame->parent)
 		depth++;
-	key->number = machine->flow->port[record].number;
+	key->number = executor->frame_info->port[node].number;
 	key->depth = depth;
-	for (; slab->frame; slab = slab->frame->parent)
-		key->iteration[--depth] = slab->iteration;
+	for (; iter->frame; iter = iter->frame->parent)
+		key->iteration[--depth] = iter->iteration;
 }
 
-static void give_back(struct machine *machine, struct parcel *parcel)
+static void give_back(struct executor *executor, struct pending_transfer *pending)
 {
-	parcel->slab = NULL;
-	parcel->next = machine->free_parcel;
-	machine->free_parcel = parcel;
+	pending->iter = NULL;
+	pending->next = executor->free_pending;
+	executor->free_pending = pending;
 }
 
-/* dfg_wait's come. As soon as the parcel is on the list it is the machine's; as soon as nobody is bringing, all is. */
+/* dfg_wait's come. As soon as the pending is on the list it is the executor's; as soon as nobody is bringing, all is. */
 static void bring(struct dfg_wait *wait, struct dfg_tensor *tensor, bool dead, struct dfg_err *err)
 {
-	struct parcel *parcel = (struct parcel *)wait;
-	struct machine *machine = parcel->machine;
-	atomic_fetch_add(&machine->bringing, 1);
-	parcel->tensor = *tensor;
-	parcel->dead = dead;
-	parcel->err = err;
-	parcel->next = atomic_load(&machine->arrived);
-	while (!atomic_compare_exchange_weak(&machine->arrived, &parcel->next, parcel))
+	struct pending_transfer *pending = (struct pending_transfer *)wait;
+	struct executor *executor = pending->executor;
+	atomic_fetch_add(&executor->bringing, 1);
+	pending->tensor = *tensor;
+	pending->dead = dead;
+	pending->err = err;
+	pending->next = atomic_load(&executor->arrived);
+	while (!atomic_compare_exchange_weak(&executor->arrived, &pending->next, pending))
 		;
-	dfg_event_signal(&machine->event);
-	dfg_call_helper(machine);
-	atomic_fetch_sub(&machine->bringing, 1);
+	dfg_event_signal(&executor->event);
+	dfg_wake_helper(executor);
+	atomic_fetch_sub(&executor->bringing, 1);
 }
 
-static struct dfg_err *take_parcel(struct machine *machine, struct parcel **out_parcel)
+static struct dfg_err *take_parcel(struct executor *executor, struct pending_transfer **out_parcel)
 {
-	struct parcel *parcel = *out_parcel = machine->free_parcel;
-	if (parcel) {
-		machine->free_parcel = parcel->next;
+	struct pending_transfer *pending = *out_parcel = executor->free_pending;
+	if (pending) {
+		executor->free_pending = pending->next;
 		return NULL;
 	}
-	if (!(parcel = dfg_zeros(1, sizeof *parcel)))
+	if (!(pending = dfg_zeros(1, sizeof *pending)))
 		return dfg_no_memory("a transfer");
-	parcel->wait.come = bring;
-	parcel->machine = machine;
-	parcel->made = machine->parcels;
-	*out_parcel = machine->parcels = parcel;
+	pending->wait.come = bring;
+	pending->executor = executor;
+	pending->made = executor->pendings;
+	*out_parcel = executor->pendings = pending;
 	return NULL;
 }
 
-/* For the record, whose transfer it is. */
+/* For the node, whose transfer it is. */
 static struct dfg_err *new_parcel(
-	struct machine *machine, const struct ready *item, uint64_t began, struct parcel **out_parcel)
+	struct executor *executor, const struct ready *item, uint64_t began, struct pending_transfer **out_parcel)
 {
-	DFG_TRY(take_parcel(machine, out_parcel));
-	struct parcel *parcel = *out_parcel;
-	fill_key(machine, item->slab, item->record, &parcel->wait.key);
-	parcel->wait.from = machine->flow->port[item->record].peer;
-	parcel->slab = item->slab;
-	parcel->record = item->record;
-	parcel->began = began;
+	DFG_TRY(take_parcel(executor, out_parcel));
+	struct pending_transfer *pending = *out_parcel;
+	fill_key(executor, item->iter, item->node, &pending->wait.key);
+	pending->wait.from = executor->frame_info->port[item->node].peer;
+	pending->iter = item->iter;
+	pending->node = item->node;
+	pending->began = began;
 	return NULL;
 }
 
@@ -88,44 +88,44 @@ static struct dfg_err *new_parcel(
  * be held back, as it may be let go by another thread before this one knows.
  */
 static struct dfg_err *send(
-	struct machine *machine, struct parcel *parcel, const struct dfg_tensor *tensor, bool *out_held)
+	struct executor *executor, struct pending_transfer *pending, const struct dfg_tensor *tensor, bool *out_held)
 {
 	enum { LARGE = 1 << 16 };
-	struct dfg_rendezvous *rendezvous = machine->plan->session->options.rendezvous;
-	bool apart = machine->shared && tensor && dfg_tensor_bytes(tensor) >= LARGE;
-	machine->expected++;
+	struct dfg_rendezvous *rendezvous = executor->plan->session->options.rendezvous;
+	bool apart = executor->shared && tensor && dfg_tensor_bytes(tensor) >= LARGE;
+	executor->expected++;
 	if (apart)
-		dfg_leave(machine);
-	struct dfg_err *err = dfg_rendezvous_offer(rendezvous, &parcel->wait, tensor, out_held);
+		dfg_unlock_for_work(executor);
+	struct dfg_err *err = dfg_rendezvous_offer(rendezvous, &pending->wait, tensor, out_held);
 	if (apart)
-		dfg_come_back(machine);
+		dfg_lock_again(executor);
 	if (!*out_held) {
-		machine->expected--;
-		give_back(machine, parcel);
+		executor->expected--;
+		give_back(executor, pending);
 	}
 	return err;
 }
 
-struct dfg_err *dfg_send(struct machine *machine, const struct ready *item, uint64_t began, bool *out_held)
+struct dfg_err *dfg_send(struct executor *executor, const struct ready *item, uint64_t began, bool *out_held)
 {
-	const struct slab *slab = item->slab;
-	const struct dfg_tensor *in = slab->at[machine->flow->first_use[item->record]];
-	struct parcel *parcel;
+	const struct iteration_state *iter = item->iter;
+	const struct dfg_tensor *in = iter->at[executor->frame_info->first_use[item->node]];
+	struct pending_transfer *pending;
 	struct dfg_tensor value;
-	if (!dfg_crosses(machine, slab, item->record))
+	if (!dfg_crosses(executor, iter, item->node))
 		return NULL;
-	DFG_TRY(new_parcel(machine, item, began, &parcel));
+	DFG_TRY(new_parcel(executor, item, began, &pending));
 	if (item->dead) {
-		dfg_keep_fate(machine, &machine->flow->port[item->record].fate,
-			(struct fate){.death = *dfg_death_of(machine, item), .iteration = slab->iteration});
-		return send(machine, parcel, NULL, out_held);
+		dfg_keep_last_dead(executor, &executor->frame_info->port[item->node].last_dead,
+			(struct last_dead){.cause = *dfg_cause_of(executor, item), .iteration = iter->iteration});
+		return send(executor, pending, NULL, out_held);
 	}
 	struct dfg_err *err = dfg_is_ref(in) ? dfg_variable_read(in->data, &value) : dfg_tensor_share(in, &value);
 	if (err) {
-		give_back(machine, parcel);
+		give_back(executor, pending);
 		return err;
 	}
-	err = send(machine, parcel, &value, out_held);
+	err = send(executor, pending, &value, out_held);
 	dfg_tensor_release(&value);
 	return err;
 }
@@ -140,107 +140,107 @@ static struct dfg_err *check_value(const struct port *port, const struct dfg_ten
 }
 
 /* Takes the value. */
-static struct dfg_err *finish(struct machine *machine, struct parcel *parcel)
+static struct dfg_err *finish(struct executor *executor, struct pending_transfer *pending)
 {
-	struct slab *slab = parcel->slab;
-	uint32_t record = parcel->record;
-	const struct port *port = &machine->flow->port[record];
-	struct death death = {record + 1, (int)port->peer, slab->iteration};
-	bool sends = machine->plan->record[record].role == DFG_SEND;
-	struct ready item = {slab, record, sends ? parcel->wait.dead : parcel->dead};
+	struct iteration_state *iter = pending->iter;
+	uint32_t node = pending->node;
+	const struct port *port = &executor->frame_info->port[node];
+	struct dead_cause cause = {node + 1, (int)port->peer, iter->iteration};
+	bool sends = executor->plan->node[node].role == DFG_SEND;
+	struct ready item = {iter, node, sends ? pending->wait.dead : pending->dead};
 	if (sends)
-		return dfg_finish(machine, &item, item.dead ? dfg_death_of(machine, &item) : NULL, parcel->began);
-	if (parcel->dead)
-		return dfg_finish(machine, &item, &death, parcel->began);
-	struct dfg_err *err = check_value(port, &parcel->tensor);
+		return dfg_finish(executor, &item, item.dead ? dfg_cause_of(executor, &item) : NULL, pending->began);
+	if (pending->dead)
+		return dfg_finish(executor, &item, &cause, pending->began);
+	struct dfg_err *err = check_value(port, &pending->tensor);
 	if (err) {
-		dfg_tensor_release(&parcel->tensor);
-		return dfg_place_note(err, slab, machine->plan->record[record].call);
+		dfg_tensor_release(&pending->tensor);
+		return dfg_location_note(err, iter, executor->plan->node[node].call);
 	}
-	uint32_t slot = dfg_out_slot(machine, record, 0);
-	slab->tensor[slot] = parcel->tensor;
-	slab->state[slot] = LIVE;
-	return dfg_finish(machine, &item, NULL, parcel->began);
+	uint32_t slot = dfg_out_slot(executor, node, 0);
+	iter->tensor[slot] = pending->tensor;
+	iter->state[slot] = LIVE;
+	return dfg_finish(executor, &item, NULL, pending->began);
 }
 
-struct dfg_err *dfg_receive(struct machine *machine, struct slab *slab, uint32_t record, uint64_t began)
+struct dfg_err *dfg_receive(struct executor *executor, struct iteration_state *iter, uint32_t node, uint64_t began)
 {
-	struct parcel *parcel;
+	struct pending_transfer *pending;
 	struct dfg_tensor value = {0};
 	bool dead = false, there = false;
-	DFG_TRY(new_parcel(machine, &(struct ready){slab, record, false}, began, &parcel));
+	DFG_TRY(new_parcel(executor, &(struct ready){iter, node, false}, began, &pending));
 	struct dfg_err *err =
-		dfg_rendezvous_receive(machine->plan->session->options.rendezvous, &parcel->wait, &value, &dead, &there);
-	if (!err && !there) { /* it may have come meanwhile: the parcel is not ours */
-		machine->expected++;
+		dfg_rendezvous_receive(executor->plan->session->options.rendezvous, &pending->wait, &value, &dead, &there);
+	if (!err && !there) { /* it may have come meanwhile: the pending is not ours */
+		executor->expected++;
 		return NULL;
 	}
-	struct parcel mine = *parcel;
-	give_back(machine, parcel);
+	struct pending_transfer mine = *pending;
+	give_back(executor, pending);
 	if (err)
-		return dfg_place_note(err, slab, machine->plan->record[record].call);
+		return dfg_location_note(err, iter, executor->plan->node[node].call);
 	mine.tensor = value;
 	mine.dead = dead;
-	return finish(machine, &mine);
+	return finish(executor, &mine);
 }
 
 /* What arrived, the oldest first. */
-static struct parcel *take_arrived(struct machine *machine)
+static struct pending_transfer *take_arrived(struct executor *executor)
 {
-	struct parcel *newest = atomic_exchange(&machine->arrived, NULL), *oldest = NULL;
+	struct pending_transfer *newest = atomic_exchange(&executor->arrived, NULL), *oldest = NULL;
 	while (newest) {
-		struct parcel *next = newest->next;
+		struct pending_transfer *next = newest->next;
 		newest->next = oldest;
 		oldest = newest;
 		newest = next;
-		machine->expected--;
+		executor->expected--;
 	}
 	return oldest;
 }
 
 /* Of a step that has failed: values are let go, errors kept, for the first of them to be told. */
-static void refuse(struct machine *machine, struct parcel *parcels)
+static void refuse(struct executor *executor, struct pending_transfer *pendings)
 {
-	for (struct parcel *next; parcels; parcels = next) {
-		next = parcels->next;
-		dfg_tensor_release(&parcels->tensor);
-		if (!parcels->err) {
-			give_back(machine, parcels);
+	for (struct pending_transfer *next; pendings; pendings = next) {
+		next = pendings->next;
+		dfg_tensor_release(&pendings->tensor);
+		if (!pendings->err) {
+			give_back(executor, pendings);
 			continue;
 		}
-		parcels->next = machine->refused;
-		machine->refused = parcels;
+		pendings->next = executor->refused;
+		executor->refused = pendings;
 	}
 }
 
-struct dfg_err *dfg_open_parcels(struct machine *machine)
+struct dfg_err *dfg_complete_transfers(struct executor *executor)
 {
-	struct parcel *parcel = take_arrived(machine);
-	struct dfg_rendezvous *rendezvous = machine->plan->session->options.rendezvous;
+	struct pending_transfer *pending = take_arrived(executor);
+	struct dfg_rendezvous *rendezvous = executor->plan->session->options.rendezvous;
 	struct dfg_err *err = NULL;
-	uint64_t now = parcel ? dfg_now() : 0;
-	while (parcel && !parcel->err && !err) {
-		struct parcel mine = *parcel;
-		give_back(machine, parcel);
-		parcel = mine.next;
-		if (machine->plan->record[mine.record].role == DFG_RECV)
+	uint64_t now = pending ? dfg_now() : 0;
+	while (pending && !pending->err && !err) {
+		struct pending_transfer mine = *pending;
+		give_back(executor, pending);
+		pending = mine.next;
+		if (executor->plan->node[mine.node].role == DFG_RECV)
 			dfg_rendezvous_waited(rendezvous, mine.wait.from, mine.wait.key.number, now - mine.began);
-		err = finish(machine, &mine);
+		err = finish(executor, &mine);
 	}
-	machine->stop |= err || parcel;
-	refuse(machine, parcel);
+	executor->stop |= err || pending;
+	refuse(executor, pending);
 	return err;
 }
 
-void dfg_glance(struct machine *machine)
+void dfg_poll_links(struct executor *executor)
 {
 	enum { TURNS = 64 };
-	if (++machine->turns < TURNS)
+	if (++executor->turns < TURNS)
 		return;
-	machine->turns = 0;
-	dfg_unlock(machine);
-	dfg_rendezvous_poll(machine->plan->session->options.rendezvous);
-	dfg_lock(machine);
+	executor->turns = 0;
+	dfg_unlock(executor);
+	dfg_rendezvous_poll(executor->plan->session->options.rendezvous);
+	dfg_lock(executor);
 }
 
 /*
@@ -248,14 +248,14 @@ void dfg_glance(struct machine *machine)
  * is woken by the link's own thread, which looks only now and then while somebody polls: an answer that comes a little
  * after the poller gave up costs many times what looking on would have.
  */
-void dfg_poll(struct machine *machine, uint32_t seen, uint64_t until)
+void dfg_wait_for_links(struct executor *executor, uint32_t seen, uint64_t until)
 {
 	enum { KEEN_NS = 2000, MOST_NS = 250000, AT_ONCE = 16 };
-	struct dfg_rendezvous *rendezvous = machine->plan->session->options.rendezvous;
+	struct dfg_rendezvous *rendezvous = executor->plan->session->options.rendezvous;
 	uint64_t began = dfg_now(), now = began;
 	do {
 		for (int i = 0; i < AT_ONCE; i++) {
-			if (atomic_load(&machine->arrived) || atomic_load(&machine->event.word) != seen)
+			if (atomic_load(&executor->arrived) || atomic_load(&executor->event.word) != seen)
 				return;
 			if (!dfg_rendezvous_poll(rendezvous))
 				dfg_pause_briefly();
@@ -265,76 +265,77 @@ void dfg_poll(struct machine *machine, uint32_t seen, uint64_t until)
 			sched_yield();
 	} while (now - began < MOST_NS && (!until || now < until));
 	dfg_rendezvous_rest(rendezvous);
-	if (!atomic_load(&machine->arrived))
-		dfg_event_sleep(&machine->event, seen, until);
+	if (!atomic_load(&executor->arrived))
+		dfg_event_sleep(&executor->event, seen, until);
 }
 
-/* The same one whatever the schedule: the first record, in the first iterations. Of all, or of those that were refused. */
-static struct parcel *first_of(const struct machine *machine, bool refused)
+/* The same one whatever the schedule: the first node, in the first iterations. Of all, or of those that were refused. */
+static struct pending_transfer *first_of(const struct executor *executor, bool refused)
 {
-	struct parcel *first = NULL, *next;
-	for (struct parcel *parcel = refused ? machine->refused : machine->parcels; parcel; parcel = next) {
-		next = refused ? parcel->next : parcel->made;
-		if (parcel->slab && (!first || dfg_is_before(parcel->slab, parcel->record, first->slab, first->record)))
-			first = parcel;
+	struct pending_transfer *first = NULL, *next;
+	for (struct pending_transfer *pending = refused ? executor->refused : executor->pendings; pending; pending = next) {
+		next = refused ? pending->next : pending->made;
+		if (pending->iter && (!first || dfg_is_before(pending->iter, pending->node, first->iter, first->node)))
+			first = pending;
 	}
 	return first;
 }
 
-static struct dfg_err *note_parcel(const struct machine *machine, const struct parcel *first, struct dfg_err *err)
+static struct dfg_err *note_parcel(
+	const struct executor *executor, const struct pending_transfer *first, struct dfg_err *err)
 {
-	const struct dfg_call *call = machine->plan->record[first->record].call;
+	const struct dfg_call *call = executor->plan->node[first->node].call;
 	const struct dfg_transfer_key *key = &first->wait.key;
 	struct dfg_string name = call->attr[dfg_op_attr(call->signature, "tensor_name")].s;
 	char where[400] = "", more[40] = "";
-	if (first->slab->frame)
+	if (first->iter->frame)
 		snprintf(where, sizeof where, ", in iteration %s of loop '%.150s'",
-			dfg_key_words(key->iteration, (int)key->depth).s, first->slab->loop->path);
-	if (machine->expected > 1)
-		snprintf(more, sizeof more, ", and for %u more", machine->expected - 1);
-	bool sends = machine->plan->record[first->record].role == DFG_SEND;
+			dfg_key_words(key->iteration, (int)key->depth).s, first->iter->loop->path);
+	if (executor->expected > 1)
+		snprintf(more, sizeof more, ", and for %u more", executor->expected - 1);
+	bool sends = executor->plan->node[first->node].role == DFG_SEND;
 	return dfg_err_note(err, DFG_WAITED " %.3g s %s '%.*s' %s w%u%s%s", (double)(dfg_now() - first->began) * 1e-9,
 		sends ? "for room for" : "for", (int)name.length, name.s, sends ? "at" : "from", first->wait.from, where, more);
 }
 
-struct dfg_err *dfg_note_parcels(const struct machine *machine, struct dfg_err *err)
+struct dfg_err *dfg_note_transfers(const struct executor *executor, struct dfg_err *err)
 {
-	const struct parcel *first = err ? first_of(machine, false) : NULL;
-	return first ? note_parcel(machine, first, err) : err;
+	const struct pending_transfer *first = err ? first_of(executor, false) : NULL;
+	return first ? note_parcel(executor, first, err) : err;
 }
 
 /* What failed the step, for those at the rendezvous. */
-static struct dfg_err *why(const struct machine *machine)
+static struct dfg_err *why(const struct executor *executor)
 {
-	const struct parcel *first = first_of(machine, true);
-	const struct dfg_err *err = machine->err ? machine->err : first ? first->err : NULL;
+	const struct pending_transfer *first = first_of(executor, true);
+	const struct dfg_err *err = executor->err ? executor->err : first ? first->err : NULL;
 	return err ? dfg_err_new(err->code, err->file, err->line, "%s", err->text) : DFG_ERR(DFG_BUG, "the step failed");
 }
 
-void dfg_end_parcels(struct machine *machine)
+void dfg_abandon_transfers(struct executor *executor)
 {
-	if (machine->stop)
-		dfg_rendezvous_fail(machine->plan->session->options.rendezvous, why(machine));
-	while (machine->expected) {
-		uint32_t seen = atomic_load(&machine->event.word);
-		struct parcel *arrived = take_arrived(machine);
-		refuse(machine, arrived);
+	if (executor->stop)
+		dfg_rendezvous_fail(executor->plan->session->options.rendezvous, why(executor));
+	while (executor->expected) {
+		uint32_t seen = atomic_load(&executor->event.word);
+		struct pending_transfer *arrived = take_arrived(executor);
+		refuse(executor, arrived);
 		if (!arrived)
-			dfg_event_wait(&machine->event, seen);
+			dfg_event_wait(&executor->event, seen);
 	}
-	while (atomic_load(&machine->bringing))
+	while (atomic_load(&executor->bringing))
 		dfg_pause_briefly();
-	struct parcel *first = first_of(machine, true);
-	if (first && !machine->err) {
+	struct pending_transfer *first = first_of(executor, true);
+	if (first && !executor->err) {
 		bool elsewhere = first->err->code == DFG_UNAVAILABLE || first->err->code == DFG_STOPPED;
-		machine->err = elsewhere ? note_parcel(machine, first, first->err)
-								 : dfg_place_note(first->err, first->slab, machine->plan->record[first->record].call);
+		executor->err = elsewhere ? note_parcel(executor, first, first->err)
+								  : dfg_location_note(first->err, first->iter, executor->plan->node[first->node].call);
 		first->err = NULL;
 	}
-	while (machine->refused) {
-		struct parcel *parcel = machine->refused;
-		machine->refused = parcel->next;
-		dfg_err_free(parcel->err);
-		give_back(machine, parcel);
+	while (executor->refused) {
+		struct pending_transfer *pending = executor->refused;
+		executor->refused = pending->next;
+		dfg_err_free(pending->err);
+		give_back(executor, pending);
 	}
 }

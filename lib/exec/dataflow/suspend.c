@@ -2,50 +2,50 @@
 
 /*
  * Kernels that wait for another one, such as a queue's. A pause may be woken by any thread, whatever locks it holds: it
- * takes none, and only puts the pause on a list that the machine looks through.
+ * takes none, and only puts the pause on a list that the executor looks through.
  */
 static void wake(struct dfg_pause *pause)
 {
-	struct rest *rest = (struct rest *)pause;
-	struct machine *machine = rest->machine;
-	rest->next = atomic_load(&machine->awake);
-	while (!atomic_compare_exchange_weak(&machine->awake, &rest->next, rest))
+	struct suspended_kernel *suspended = (struct suspended_kernel *)pause;
+	struct executor *executor = suspended->executor;
+	suspended->next = atomic_load(&executor->awake);
+	while (!atomic_compare_exchange_weak(&executor->awake, &suspended->next, suspended))
 		;
-	dfg_event_signal(&machine->event);
+	dfg_event_signal(&executor->event);
 }
 
-struct dfg_err *dfg_rest_new(struct runner *runner, struct dfg_pause **out_pause)
+struct dfg_err *dfg_suspend_kernel(struct runner *runner, struct dfg_pause **out_pause)
 {
-	struct machine *machine = runner->machine;
-	struct rest *rest = machine->free_rest;
-	if (rest) {
-		machine->free_rest = rest->next;
+	struct executor *executor = runner->executor;
+	struct suspended_kernel *suspended = executor->free_suspended;
+	if (suspended) {
+		executor->free_suspended = suspended->next;
 	} else {
-		if (!(rest = dfg_zeros(1, sizeof *rest)))
+		if (!(suspended = dfg_zeros(1, sizeof *suspended)))
 			return dfg_no_memory("a suspended kernel");
-		rest->pause.wake = wake;
-		rest->machine = machine;
-		rest->made = machine->rests;
-		machine->rests = rest;
+		suspended->pause.wake = wake;
+		suspended->executor = executor;
+		suspended->made = executor->suspendeds;
+		executor->suspendeds = suspended;
 	}
-	machine->resting++;
-	*out_pause = runner->pausing = &rest->pause;
+	executor->n_suspended++;
+	*out_pause = runner->pausing = &suspended->pause;
 	return NULL;
 }
 
-static void give_back(struct machine *machine, struct rest *rest)
+static void give_back(struct executor *executor, struct suspended_kernel *suspended)
 {
-	rest->slab = NULL;
-	rest->next = machine->free_rest;
-	machine->free_rest = rest;
+	suspended->iter = NULL;
+	suspended->next = executor->free_suspended;
+	executor->free_suspended = suspended;
 }
 
 /* Those that are awake, in the order in which they woke up. */
-static struct rest *take_awake(struct machine *machine)
+static struct suspended_kernel *take_awake(struct executor *executor)
 {
-	struct rest *newest = atomic_exchange(&machine->awake, NULL), *oldest = NULL;
+	struct suspended_kernel *newest = atomic_exchange(&executor->awake, NULL), *oldest = NULL;
 	while (newest) {
-		struct rest *next = newest->next;
+		struct suspended_kernel *next = newest->next;
 		newest->next = oldest;
 		oldest = newest;
 		newest = next;
@@ -54,42 +54,42 @@ static struct rest *take_awake(struct machine *machine)
 }
 
 /* What is behind one that fails stays on the list, to be given back. */
-struct dfg_err *dfg_run_rests(struct machine *machine, struct runner *runner)
+struct dfg_err *dfg_resume_awake(struct executor *executor, struct runner *runner)
 {
 	struct dfg_err *err = NULL;
-	for (struct rest *rest = take_awake(machine), *next; rest && !err; rest = next) {
-		struct ready item = {rest->slab, rest->record, false};
-		uint64_t began = rest->began;
-		next = rest->next;
-		runner->paused = &rest->pause;
-		machine->resting--;
-		err = dfg_process(machine, runner, &item, began);
+	for (struct suspended_kernel *suspended = take_awake(executor), *next; suspended && !err; suspended = next) {
+		struct ready item = {suspended->iter, suspended->node, false};
+		uint64_t began = suspended->began;
+		next = suspended->next;
+		runner->paused = &suspended->pause;
+		executor->n_suspended--;
+		err = dfg_process(executor, runner, &item, began);
 		runner->paused = NULL;
-		if (!rest->pause.attempt)
-			give_back(machine, rest);
+		if (!suspended->pause.attempt)
+			give_back(executor, suspended);
 	}
 	return err;
 }
 
-void dfg_end_rests(struct machine *machine)
+void dfg_abandon_suspended(struct executor *executor)
 {
-	for (struct rest *rest = machine->rests; rest; rest = rest->made) {
-		if (!rest->slab)
+	for (struct suspended_kernel *suspended = executor->suspendeds; suspended; suspended = suspended->made) {
+		if (!suspended->iter)
 			continue;
-		if (rest->pause.attempt)
-			rest->pause.abandon(&rest->pause);
-		give_back(machine, rest);
+		if (suspended->pause.attempt)
+			suspended->pause.abandon(&suspended->pause);
+		give_back(executor, suspended);
 	}
-	machine->resting = 0;
-	atomic_store(&machine->awake, NULL);
+	executor->n_suspended = 0;
+	atomic_store(&executor->awake, NULL);
 }
 
-struct dfg_err *dfg_explain_rests(const struct machine *machine)
+struct dfg_err *dfg_explain_suspended(const struct executor *executor)
 {
-	const struct rest *first = NULL;
-	for (const struct rest *rest = machine->rests; rest; rest = rest->made)
-		if (rest->slab && (!first || dfg_is_before(rest->slab, rest->record, first->slab, first->record)))
-			first = rest;
-	return dfg_place_note(DFG_ERR(DFG_DATA, "waits, and nothing is left to run that could end that"), first->slab,
-		machine->plan->record[first->record].call);
+	const struct suspended_kernel *first = NULL;
+	for (const struct suspended_kernel *suspended = executor->suspendeds; suspended; suspended = suspended->made)
+		if (suspended->iter && (!first || dfg_is_before(suspended->iter, suspended->node, first->iter, first->node)))
+			first = suspended;
+	return dfg_location_note(DFG_ERR(DFG_DATA, "waits, and nothing is left to run that could end that"), first->iter,
+		executor->plan->node[first->node].call);
 }

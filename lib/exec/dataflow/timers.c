@@ -2,29 +2,29 @@
 
 /* Sleep holds no thread: its output is there at once, and its consumers hear of it when it is time. */
 
-static void swap(struct sleeper *a, struct sleeper *b)
+static void swap(struct timer *a, struct timer *b)
 {
-	struct sleeper other = *a;
+	struct timer other = *a;
 	*a = *b;
 	*b = other;
 }
 
-static struct dfg_err *push(struct machine *machine, const struct sleeper *sleeper)
+static struct dfg_err *push(struct executor *executor, const struct timer *timer)
 {
-	size_t i = machine->sleepers;
-	if (!dfg_reserve(&machine->sleeper, &machine->sleeper_room, i + 1, sizeof *sleeper))
+	size_t i = executor->timers;
+	if (!dfg_reserve(&executor->timer, &executor->timer_room, i + 1, sizeof *timer))
 		return dfg_no_memory("a timer");
-	struct sleeper *heap = machine->sleeper;
-	heap[machine->sleepers++] = *sleeper;
+	struct timer *heap = executor->timer;
+	heap[executor->timers++] = *timer;
 	for (; i && heap[i].due < heap[(i - 1) / 2].due; i = (i - 1) / 2)
 		swap(&heap[i], &heap[(i - 1) / 2]);
 	return NULL;
 }
 
-struct sleeper dfg_sleeper_pop(struct machine *machine)
+struct timer dfg_timer_pop(struct executor *executor)
 {
-	struct sleeper *heap = machine->sleeper, first = heap[0];
-	size_t i = 0, count = --machine->sleepers;
+	struct timer *heap = executor->timer, first = heap[0];
+	size_t i = 0, count = --executor->timers;
 	heap[0] = heap[count];
 	for (;;) {
 		size_t least = 2 * i + 1;
@@ -37,16 +37,16 @@ struct sleeper dfg_sleeper_pop(struct machine *machine)
 	}
 }
 
-struct dfg_err *dfg_sleep(struct machine *machine, struct slab *slab, uint32_t record, uint64_t began)
+struct dfg_err *dfg_timer_start(struct executor *executor, struct iteration_state *iter, uint32_t node, uint64_t began)
 {
 	const int64_t most = INT64_C(1) << 40; /* ms, 35 years: later than any step ends */
-	int64_t ms = machine->plan->record[record].call->attr[0].i;
-	uint32_t slot = dfg_out_slot(machine, record, 0);
+	int64_t ms = executor->plan->node[node].call->attr[0].i;
+	uint32_t slot = dfg_out_slot(executor, node, 0);
 	uint64_t due = began + (uint64_t)(ms < most ? ms : most) * 1000000;
-	DFG_TRY(dfg_pass(slab->at[machine->flow->first_use[record]], false, &slab->tensor[slot]));
-	slab->state[slot] = LIVE;
-	DFG_TRY(push(machine, &(struct sleeper){due, began, slab, record}));
-	if (machine->shared)
-		dfg_event_signal(&machine->event);
+	DFG_TRY(dfg_forward_value(iter->at[executor->frame_info->first_use[node]], false, &iter->tensor[slot]));
+	iter->state[slot] = LIVE;
+	DFG_TRY(push(executor, &(struct timer){due, began, iter, node}));
+	if (executor->shared)
+		dfg_event_signal(&executor->event);
 	return NULL;
 }

@@ -24,11 +24,12 @@ static struct runner *runner_of(struct dfg_kernel *ctx)
 static const struct dfg_tensor *in_place(struct dfg_kernel *ctx, int i, size_t bytes)
 {
 	const struct runner *runner = runner_of(ctx);
-	bool row = runner->record->run == dfg_elementwise_run;
+	bool row = runner->node->run == dfg_elementwise_run;
 	int most = row ? ctx->call->n_in : 1;
 	for (int j = 0; j < most && j < 32 && i == 0; j++) {
 		const struct dfg_tensor *in = ctx->in[j];
-		if (!(runner->in_place >> j & 1) || !in->buffer || !dfg_buffers_own(in->buffer) || in->data != in->buffer->data)
+		if (!(runner->in_place >> j & 1) || !in->buffer || !dfg_buffer_pool_own(in->buffer) ||
+			in->data != in->buffer->data)
 			continue;
 		if (dfg_dtype_size(in->dtype) == dfg_dtype_size((enum dfg_dtype)ctx->call->out_dtype[0]) &&
 			dfg_tensor_bytes(in) == bytes && bytes &&
@@ -47,7 +48,7 @@ static struct dfg_err *grow(struct dfg_kernel *ctx, int i, size_t bytes)
 	if (in)
 		buffer = dfg_buffer_ref(in->buffer);
 	else
-		DFG_TRY(dfg_buffers_take(runner_of(ctx)->session->buffers, dtype, bytes, &buffer));
+		DFG_TRY(dfg_buffer_pool_take(runner_of(ctx)->session->buffers, dtype, bytes, &buffer));
 	runner_of(ctx)->took = true;
 	dfg_buffer_unref(tensor->buffer);
 	tensor->data = buffer->data;
@@ -120,7 +121,7 @@ static struct dfg_err *keep(struct dfg_kernel *ctx, int i, struct dfg_tensor *ou
 	if (in->buffer || dfg_dtype_is_object(in->dtype))
 		return dfg_tensor_share(in, out_tensor);
 	size_t bytes = dfg_tensor_bytes(in);
-	DFG_TRY(dfg_buffers_take(runner_of(ctx)->session->buffers, in->dtype, bytes, &buffer));
+	DFG_TRY(dfg_buffer_pool_take(runner_of(ctx)->session->buffers, in->dtype, bytes, &buffer));
 	if (bytes)
 		memcpy(buffer->data, in->data, bytes);
 	*out_tensor = (struct dfg_tensor){in->dtype, in->shape, buffer->data, bytes, buffer};
@@ -172,75 +173,76 @@ static struct dfg_err *pause(struct dfg_kernel *ctx, struct dfg_pause **out_paus
 	return runner->pause(runner, out_pause);
 }
 
-static const struct dfg_host host = {grow, scratch, parallel, keep, give, state, ref, give_ref, alone, paused, pause};
+static const struct dfg_kernel_services host = {
+	grow, scratch, parallel, keep, give, state, ref, give_ref, alone, paused, pause};
 
 /* Small operands of one shape need no more than the row. */
-static struct dfg_err *run_row(struct dfg_kernel *ctx, const struct record *record)
+static struct dfg_err *run_row(struct dfg_kernel *ctx, const struct plan_node *node)
 {
 	enum { SMALL = 1024 };
 	const void *in[DFG_ROW_OPERANDS];
 	const struct dfg_shape *shape = &ctx->in[0]->shape;
 	int64_t n = dfg_shape_count(shape);
 	struct dfg_tensor *out;
-	for (int i = 0; i < record->n_in; i++) {
+	for (int i = 0; i < node->n_in; i++) {
 		if (n > SMALL || !dfg_shape_equal(&ctx->in[i]->shape, shape))
-			return record->run(ctx);
+			return node->run(ctx);
 		in[i] = ctx->in[i]->data;
 	}
-	if (record->call->op->guard)
-		DFG_TRY(record->call->op->guard(ctx));
+	if (node->call->op->guard)
+		DFG_TRY(node->call->op->guard(ctx));
 	DFG_TRY(dfg_kernel_output(ctx, 0, shape, &out));
-	record->row(n, out->data, in, record->call->attr);
+	node->row(n, out->data, in, node->call->attr);
 	return NULL;
 }
 
 static struct dfg_err *run(
-	struct runner *runner, const struct record *record, struct dfg_tensor *const *in, struct dfg_tensor *const *out)
+	struct runner *runner, const struct plan_node *node, struct dfg_tensor *const *in, struct dfg_tensor *const *out)
 {
-	struct dfg_kernel ctx = {record->call, in, out, &host, runner};
-	runner->record = record;
-	struct dfg_err *err = record->row ? run_row(&ctx, record) : record->run(&ctx);
+	struct dfg_kernel ctx = {node->call, in, out, &host, runner};
+	runner->node = node;
+	struct dfg_err *err = node->row ? run_row(&ctx, node) : node->run(&ctx);
 	if (runner->scratch_used || runner->extra)
 		end_scratch(runner);
 	return err;
 }
 
 static struct dfg_err *run_reading(
-	struct runner *runner, const struct record *record, struct dfg_tensor *const *in, struct dfg_tensor *const *out)
+	struct runner *runner, const struct plan_node *node, struct dfg_tensor *const *in, struct dfg_tensor *const *out)
 {
-	struct dfg_tensor *value = dfg_zeros(record->n_in, sizeof *value + sizeof(void *));
+	struct dfg_tensor *value = dfg_zeros(node->n_in, sizeof *value + sizeof(void *));
 	if (!value)
 		return dfg_no_memory("the scratch of a kernel");
-	struct dfg_tensor **at = (struct dfg_tensor **)(value + record->n_in);
+	struct dfg_tensor **at = (struct dfg_tensor **)(value + node->n_in);
 	struct dfg_err *err = NULL;
-	for (int i = 0; i < record->n_in && !err; i++) {
-		bool read = dfg_is_ref(in[i]) && !dfg_call_in_is_ref(record->call, i);
+	for (int i = 0; i < node->n_in && !err; i++) {
+		bool read = dfg_is_ref(in[i]) && !dfg_call_in_is_ref(node->call, i);
 		at[i] = read ? &value[i] : in[i];
 		if (read)
 			err = dfg_variable_read(in[i]->data, &value[i]);
 	}
 	if (!err)
-		err = run(runner, record, at, out);
-	for (int i = 0; i < record->n_in; i++)
+		err = run(runner, node, at, out);
+	for (int i = 0; i < node->n_in; i++)
 		dfg_tensor_release(&value[i]);
 	dfg_free(value);
 	return err;
 }
 
 struct dfg_err *dfg_runner_run(
-	struct runner *runner, const struct record *record, struct dfg_tensor *const *in, struct dfg_tensor *const *out)
+	struct runner *runner, const struct plan_node *node, struct dfg_tensor *const *in, struct dfg_tensor *const *out)
 {
-	return record->reads_ref ? run_reading(runner, record, in, out) : run(runner, record, in, out);
+	return node->reads_ref ? run_reading(runner, node, in, out) : run(runner, node, in, out);
 }
 
-struct dfg_err *dfg_runner_guard(
-	struct runner *runner, const struct record *record, struct dfg_tensor *const *in, struct dfg_tensor *const *out)
+struct dfg_err *dfg_runner_check_domain(
+	struct runner *runner, const struct plan_node *node, struct dfg_tensor *const *in, struct dfg_tensor *const *out)
 {
-	struct dfg_kernel ctx = {record->call, in, out, &host, runner};
-	return record->call->op->guard(&ctx);
+	struct dfg_kernel ctx = {node->call, in, out, &host, runner};
+	return node->call->op->guard(&ctx);
 }
 
-struct dfg_err *dfg_pass(const struct dfg_tensor *from, bool as_ref, struct dfg_tensor *to)
+struct dfg_err *dfg_forward_value(const struct dfg_tensor *from, bool as_ref, struct dfg_tensor *to)
 {
 	if (dfg_is_ref(from) && !as_ref)
 		return dfg_variable_read(from->data, to);
@@ -249,7 +251,7 @@ struct dfg_err *dfg_pass(const struct dfg_tensor *from, bool as_ref, struct dfg_
 	return NULL;
 }
 
-struct dfg_err *dfg_choose(const struct dfg_tensor *predicate, int n_out, int *out_chosen)
+struct dfg_err *dfg_select_output(const struct dfg_tensor *predicate, int n_out, int *out_chosen)
 {
 	bool number = predicate->dtype == DFG_I32;
 	if ((predicate->dtype != DFG_BOOL && !number) || dfg_shape_count(&predicate->shape) != 1)
@@ -263,7 +265,7 @@ struct dfg_err *dfg_choose(const struct dfg_tensor *predicate, int n_out, int *o
 struct dfg_err *dfg_scalar(struct dfg_session *session, enum dfg_dtype dtype, struct dfg_tensor *out_tensor)
 {
 	struct dfg_buffer *buffer;
-	DFG_TRY(dfg_buffers_take(session->buffers, dtype, dfg_dtype_size(dtype), &buffer));
+	DFG_TRY(dfg_buffer_pool_take(session->buffers, dtype, dfg_dtype_size(dtype), &buffer));
 	*out_tensor = (struct dfg_tensor){
 		.dtype = dtype,
 		.shape = DFG_SHAPE_SCALAR,

@@ -2,34 +2,34 @@
 
 /* The memory that one run of a program works in. */
 
-void dfg_line_start(struct line *line, uint32_t slot)
+void dfg_activation_start_slot(struct activation *activation, uint32_t slot)
 {
-	line->tensor[slot] = line->layout->start[slot];
-	if (line->layout->in_block[slot])
-		line->tensor[slot].data = (char *)line->block + (uintptr_t)line->layout->start[slot].data;
+	activation->tensor[slot] = activation->program->start[slot];
+	if (activation->program->in_block[slot])
+		activation->tensor[slot].data = (char *)activation->block + (uintptr_t)activation->program->start[slot].data;
 }
 
-void dfg_line_free(struct line *line)
+void dfg_activation_free(struct activation *activation)
 {
-	dfg_runner_release(&line->runner);
-	dfg_free(line->block);
-	dfg_free(line->tensor);
-	dfg_free(line->at);
-	dfg_free(line->data);
-	dfg_free(line->shift);
-	dfg_free(line->chosen);
-	dfg_free(line->iteration);
-	for (uint32_t i = 0; line->saved && i < line->plan->course->saves; i++)
-		dfg_saved_release(&line->saved[i]);
-	dfg_free(line->saved);
-	dfg_free(line);
+	dfg_runner_release(&activation->runner);
+	dfg_free(activation->block);
+	dfg_free(activation->tensor);
+	dfg_free(activation->at);
+	dfg_free(activation->data);
+	dfg_free(activation->fixed_move);
+	dfg_free(activation->chosen);
+	dfg_free(activation->iteration);
+	for (uint32_t i = 0; activation->saved && i < activation->plan->schedule->saves; i++)
+		dfg_saved_release(&activation->saved[i]);
+	dfg_free(activation->saved);
+	dfg_free(activation);
 }
 
-void dfg_lines_free(struct line *line)
+void dfg_activations_free(struct activation *activation)
 {
-	while (line) {
-		struct line *next = line->next;
-		dfg_line_free(line);
-		line = next;
+	while (activation) {
+		struct activation *next = activation->next;
+		dfg_activation_free(activation);
+		activation = next;
 	}
 }

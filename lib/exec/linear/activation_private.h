@@ -6,24 +6,24 @@
 #include "lib/exec/linear/saved_values.h"
 
 /* A move between fixed places. */
-struct shift {
+struct fixed_move {
 	void *to;
 	const void *from;
 };
 
 /* What one step works in. */
-struct line {
-	struct line *next;
-	struct layout *layout;
+struct activation {
+	struct activation *next;
+	struct program *program;
 	const struct dfg_plan *plan;
 	void *block;
-	struct dfg_tensor *tensor; /* by slot */
-	struct dfg_tensor **at;    /* by use */
-	void **data;               /* by use: of what has a fixed place */
-	struct shift *shift;       /* by move */
-	int32_t *chosen;           /* by flag: the side */
-	int64_t *iteration;        /* by loop */
-	struct saved *saved;       /* by Save */
+	struct dfg_tensor *tensor;     /* by slot */
+	struct dfg_tensor **at;        /* by use */
+	void **data;                   /* by use: of what has a fixed place */
+	struct fixed_move *fixed_move; /* by move */
+	int32_t *chosen;               /* by predicate: the side */
+	int64_t *iteration;            /* by loop */
+	struct saved_values *saved;    /* by Save */
 	size_t before, live;
 	struct runner runner;
 	struct watch watch;
@@ -33,9 +33,9 @@ struct line {
 };
 
 /* activation.c. The slot as a step finds it. */
-void dfg_line_start(struct line *line, uint32_t slot);
+void dfg_activation_start_slot(struct activation *activation, uint32_t slot);
 
-void dfg_line_free(struct line *line);
+void dfg_activation_free(struct activation *activation);
 
-/* interpreter.c: all that the layout says. */
-DFG_MUST_CHECK struct dfg_err *dfg_ops_run(struct line *line);
+/* interpreter.c: all that the program says. */
+DFG_MUST_CHECK struct dfg_err *dfg_interpret(struct activation *activation);

@@ -7,47 +7,48 @@
  * any more. Else it is moved there at the end of the iteration, the moves in an order that overwrites nothing unread.
  */
 
-static uint32_t parent_of(const struct laying *laying, uint32_t loop)
+static uint32_t parent_of(const struct program_builder *builder, uint32_t loop)
 {
-	return laying->plan->flow->loop[loop].parent;
+	return builder->plan->frame_info->loop[loop].parent;
 }
 
-/* The guard, in loop `loop`, under which an op in it or further in stands. NEVER: it is not in it. */
-static uint32_t guard_in(const struct laying *laying, const struct op *op, uint32_t loop)
+/* The condition, in loop `loop`, under which an op in it or further in stands. UNREACHABLE: it is not in it. */
+static uint32_t guard_in(const struct program_builder *builder, const struct instruction *instruction, uint32_t loop)
 {
-	uint32_t guard = op->guard;
-	for (uint32_t at = op->loop; at != loop; at = parent_of(laying, at)) {
+	uint32_t condition = instruction->condition;
+	for (uint32_t at = instruction->loop; at != loop; at = parent_of(builder, at)) {
 		if (!at)
-			return NEVER;
-		guard = laying->course->bend[at].guard;
+			return UNREACHABLE;
+		condition = builder->schedule->loop_info[at].condition;
 	}
-	return guard;
+	return condition;
 }
 
 /* Who reads a variable, who writes what is to be its next value: ops, in lists by group. */
 struct meeting {
-	struct laying *laying;
+	struct program_builder *builder;
 	uint32_t *first_read, *read; /* by group of the variable's Merge */
 	uint32_t *first_write, *write;
 };
 
-static uint32_t loop_of_slot(const struct laying *laying, uint32_t slot)
+static uint32_t loop_of_slot(const struct program_builder *builder, uint32_t slot)
 {
-	return laying->plan->flow ? laying->plan->flow->slot_loop[slot] : 0;
+	return builder->plan->frame_info ? builder->plan->frame_info->slot_loop[slot] : 0;
 }
 
 /* Counts, then puts, ops into the lists of the groups that they read or write. */
 static void list_ops(struct meeting *of, bool fill)
 {
-	struct laying *laying = of->laying;
-	const struct layout *layout = laying->layout;
-	for (uint32_t o = 0; o < layout->count; o++) {
-		const struct op *op = &layout->op[o];
-		for (uint32_t i = 0; i < (uint32_t)op->n_in + op->n_out; i++) {
-			bool reads = i < op->n_in;
-			uint32_t group = dfg_group_of(laying, layout->use[op->first + i]);
+	struct program_builder *builder = of->builder;
+	const struct program *program = builder->program;
+	for (uint32_t o = 0; o < program->count; o++) {
+		const struct instruction *instruction = &program->code[o];
+		for (uint32_t i = 0; i < (uint32_t)instruction->n_in + instruction->n_out; i++) {
+			bool reads = i < instruction->n_in;
+			uint32_t group = dfg_alias_class(builder, program->use[instruction->first + i]);
 			/* A variable's own next value is not a reader of it. */
-			if (reads && op->kind == OP_BACK && group == dfg_group_of(laying, layout->use[op->first + i + op->n_in]))
+			if (reads && instruction->kind == INSTR_LOOP_BACK &&
+				group == dfg_alias_class(builder, program->use[instruction->first + i + instruction->n_in]))
 				continue;
 			uint32_t *at = reads ? &of->first_read[group] : &of->first_write[group];
 			if (fill)
@@ -60,12 +61,12 @@ static void list_ops(struct meeting *of, bool fill)
 
 static struct dfg_err *make_lists(struct meeting *of)
 {
-	struct laying *laying = of->laying;
-	size_t slots = laying->plan->slots, uses = laying->layout->uses;
-	of->first_read = dfg_arena_zeros(laying->scratch, slots + 1, sizeof *of->first_read);
-	of->first_write = dfg_arena_zeros(laying->scratch, slots + 1, sizeof *of->first_write);
-	of->read = dfg_arena_zeros(laying->scratch, uses, sizeof *of->read);
-	of->write = dfg_arena_zeros(laying->scratch, uses, sizeof *of->write);
+	struct program_builder *builder = of->builder;
+	size_t slots = builder->plan->slots, uses = builder->program->uses;
+	of->first_read = dfg_arena_zeros(builder->scratch, slots + 1, sizeof *of->first_read);
+	of->first_write = dfg_arena_zeros(builder->scratch, slots + 1, sizeof *of->first_write);
+	of->read = dfg_arena_zeros(builder->scratch, uses, sizeof *of->read);
+	of->write = dfg_arena_zeros(builder->scratch, uses, sizeof *of->write);
 	if (!of->first_read || !of->first_write || !of->read || !of->write)
 		return dfg_no_memory("the memory plan of the step");
 	list_ops(of, false);
@@ -81,18 +82,19 @@ static struct dfg_err *make_lists(struct meeting *of)
 }
 
 /* The op may write its output into the room of what it reads of the variable. */
-static bool works_on(struct laying *laying, const struct op *op, uint32_t merge)
+static bool works_on(struct program_builder *builder, const struct instruction *instruction, uint32_t merge)
 {
-	const uint32_t *use = laying->layout->use + op->first;
-	bool row = op->kind == OP_ROW || op->kind == OP_GUARD || op->kind == OP_GATHER;
-	if ((!row && op->kind != OP_KERNEL) || !op->record->in_place || op->n_out != 1)
+	const uint32_t *use = builder->program->use + instruction->first;
+	bool row = instruction->kind == INSTR_ROW || instruction->kind == INSTR_CHECKED_ROW ||
+			   instruction->kind == INSTR_ROW_INDIRECT;
+	if ((!row && instruction->kind != INSTR_KERNEL) || !instruction->node->in_place || instruction->n_out != 1)
 		return false;
-	bool whole = op->record->run == dfg_elementwise_run;
+	bool whole = instruction->node->run == dfg_elementwise_run;
 	uint32_t operands = 0;
-	for (uint32_t i = 0; i < op->n_in; i++) {
-		if (dfg_group_of(laying, use[i]) != dfg_group_of(laying, merge))
+	for (uint32_t i = 0; i < instruction->n_in; i++) {
+		if (dfg_alias_class(builder, use[i]) != dfg_alias_class(builder, merge))
 			continue;
-		const struct dfg_fact *in = &laying->fact[use[i]], *to = &laying->fact[use[op->n_in]];
+		const struct dfg_fact *in = &builder->fact[use[i]], *to = &builder->fact[use[instruction->n_in]];
 		bool same = dfg_dtype_size(in->dtype) == dfg_dtype_size(to->dtype) && dfg_shape_known(&in->shape) &&
 					dfg_shape_count(&in->shape) == dfg_shape_count(&to->shape);
 		if (!same || (!whole && i))
@@ -102,60 +104,63 @@ static bool works_on(struct laying *laying, const struct op *op, uint32_t merge)
 	return row || operands < 2;
 }
 
-static bool share_size(const struct laying *laying, uint32_t one, uint32_t two)
+static bool share_size(const struct program_builder *builder, uint32_t one, uint32_t two)
 {
-	return dfg_laying_bytes(laying, one) == dfg_laying_bytes(laying, two);
+	return dfg_slot_bytes(builder, one) == dfg_slot_bytes(builder, two);
 }
 
 /* The op reads nothing of the variable after op `write`, in the same iteration, has made the next value. */
-static bool reads_before(struct laying *laying, uint32_t read, uint32_t write, uint32_t merge)
+static bool reads_before(struct program_builder *builder, uint32_t read, uint32_t write, uint32_t merge)
 {
-	const struct op *reader = &laying->layout->op[read], *writer = &laying->layout->op[write];
-	uint32_t loop = loop_of_slot(laying, merge), guard = guard_in(laying, reader, loop);
-	if (guard == NEVER || dfg_guards_exclude(laying->course, guard, writer->guard))
+	const struct instruction *reader = &builder->program->code[read], *writer = &builder->program->code[write];
+	uint32_t loop = loop_of_slot(builder, merge), condition = guard_in(builder, reader, loop);
+	if (condition == UNREACHABLE || dfg_conditions_exclude(builder->schedule, condition, writer->condition))
 		return true;
-	for (uint32_t l = reader->loop; l != loop; l = parent_of(laying, l))
-		read = laying->back[l];
-	return read < write || (read == write && (reader->kind == OP_BRING || works_on(laying, reader, merge)));
+	for (uint32_t l = reader->loop; l != loop; l = parent_of(builder, l))
+		read = builder->back[l];
+	return read < write || (read == write && (reader->kind == INSTR_COPY_IN || works_on(builder, reader, merge)));
 }
 
 /* The next value is made in the variable's place, if it is made where the loop goes on, and nobody misses the old one. */
 static void meet_next(struct meeting *of, const struct carried *carried)
 {
 	enum { MANY = 256 };
-	struct laying *laying = of->laying;
-	uint32_t merge = carried->merge, next = laying->forward[carried->next], loop = loop_of_slot(laying, merge);
-	if (laying->store[merge] != merge || laying->store[next] == DFG_NONE)
+	struct program_builder *builder = of->builder;
+	uint32_t merge = carried->merge, next = builder->forward[carried->next], loop = loop_of_slot(builder, merge);
+	if (builder->storage[merge] != merge || builder->storage[next] == DFG_NONE)
 		return;
-	uint32_t home = dfg_home_of(laying, next), group = dfg_group_of(laying, home), own = dfg_group_of(laying, merge);
+	uint32_t home = dfg_storage_root(builder, next), group = dfg_alias_class(builder, home),
+			 own = dfg_alias_class(builder, merge);
 	uint32_t first = of->first_write[group], last = of->first_write[group + 1];
-	if (laying->carried[home] || loop_of_slot(laying, home) != loop || laying->last[group] != laying->back[loop] ||
-		!share_size(laying, home, merge) || last - first > MANY)
+	if (builder->carried[home] || loop_of_slot(builder, home) != loop || builder->last[group] != builder->back[loop] ||
+		!share_size(builder, home, merge) || last - first > MANY)
 		return;
 	for (uint32_t w = first; w < last; w++) {
-		const struct op *writer = &laying->layout->op[of->write[w]];
-		if (writer->loop != loop || !dfg_guard_has(laying->course, writer->guard, laying->course->bend[loop].flag, 1))
+		const struct instruction *writer = &builder->program->code[of->write[w]];
+		if (writer->loop != loop ||
+			!dfg_condition_has(builder->schedule, writer->condition, builder->schedule->loop_info[loop].predicate, 1))
 			return;
 		for (uint32_t r = of->first_read[own]; r < of->first_read[own + 1]; r++)
-			if (r - of->first_read[own] > MANY || !reads_before(laying, of->read[r], of->write[w], merge))
+			if (r - of->first_read[own] > MANY || !reads_before(builder, of->read[r], of->write[w], merge))
 				return;
 	}
-	laying->store[home] = merge;
-	dfg_laying_join(laying, merge, home);
+	builder->storage[home] = merge;
+	dfg_alias_join(builder, merge, home);
 }
 
 /* The op of an iteration that goes on which reads the variable last; DFG_NONE: none does, or nobody can tell. */
 static uint32_t last_read(const struct meeting *of, uint32_t merge)
 {
-	struct laying *laying = of->laying;
-	uint32_t own = dfg_group_of(laying, merge), loop = loop_of_slot(laying, merge), last = DFG_NONE;
+	struct program_builder *builder = of->builder;
+	uint32_t own = dfg_alias_class(builder, merge), loop = loop_of_slot(builder, merge), last = DFG_NONE;
 	for (uint32_t r = of->first_read[own]; r < of->first_read[own + 1]; r++) {
-		const struct op *op = &laying->layout->op[of->read[r]];
-		uint32_t guard = guard_in(laying, op, loop), at = of->read[r];
-		if (guard == NEVER || dfg_guard_has(laying->course, guard, laying->course->bend[loop].flag, 0))
+		const struct instruction *instruction = &builder->program->code[of->read[r]];
+		uint32_t condition = guard_in(builder, instruction, loop), at = of->read[r];
+		if (condition == UNREACHABLE ||
+			dfg_condition_has(builder->schedule, condition, builder->schedule->loop_info[loop].predicate, 0))
 			continue;
-		for (uint32_t l = op->loop; l != loop; l = parent_of(laying, l))
-			at = laying->back[l];
+		for (uint32_t l = instruction->loop; l != loop; l = parent_of(builder, l))
+			at = builder->back[l];
 		last = last == DFG_NONE || at > last ? at : last;
 	}
 	return last;
@@ -167,64 +172,65 @@ static uint32_t last_read(const struct meeting *of, uint32_t merge)
  */
 static void end_value(const struct meeting *of, const struct carried *carried)
 {
-	struct laying *laying = of->laying;
-	uint32_t merge = carried->merge, group = dfg_group_of(laying, merge), loop = loop_of_slot(laying, merge);
+	struct program_builder *builder = of->builder;
+	uint32_t merge = carried->merge, group = dfg_alias_class(builder, merge), loop = loop_of_slot(builder, merge);
 	uint32_t last = last_read(of, merge);
-	if (laying->store[merge] != DFG_NONE || last == DFG_NONE ||
-		dfg_group_of(laying, laying->forward[carried->next]) == group)
+	if (builder->storage[merge] != DFG_NONE || last == DFG_NONE ||
+		dfg_alias_class(builder, builder->forward[carried->next]) == group)
 		return;
-	struct op *op = &laying->layout->op[last];
-	const uint32_t *use = laying->layout->use + op->first;
-	if (op->kind != OP_KERNEL || !op->record->in_place || op->record->run == dfg_elementwise_run || op->loop != loop ||
-		!dfg_guard_has(laying->course, op->guard, laying->course->bend[loop].flag, 1))
+	struct instruction *instruction = &builder->program->code[last];
+	const uint32_t *use = builder->program->use + instruction->first;
+	if (instruction->kind != INSTR_KERNEL || !instruction->node->in_place ||
+		instruction->node->run == dfg_elementwise_run || instruction->loop != loop ||
+		!dfg_condition_has(builder->schedule, instruction->condition, builder->schedule->loop_info[loop].predicate, 1))
 		return;
-	bool first = op->n_in && dfg_group_of(laying, use[0]) == group;
-	for (uint32_t i = 1; i < op->n_in; i++)
-		first &= dfg_group_of(laying, use[i]) != group;
+	bool first = instruction->n_in && dfg_alias_class(builder, use[0]) == group;
+	for (uint32_t i = 1; i < instruction->n_in; i++)
+		first &= dfg_alias_class(builder, use[i]) != group;
 	if (first)
-		op->in_place |= 1;
+		instruction->in_place |= 1;
 }
 
-static bool is_under(const struct course *course, uint32_t inner, uint32_t outer)
+static bool is_under(const struct schedule *schedule, uint32_t inner, uint32_t outer)
 {
-	while (course->guard[inner].depth > course->guard[outer].depth)
-		inner = course->guard[inner].parent;
+	while (schedule->condition[inner].depth > schedule->condition[outer].depth)
+		inner = schedule->condition[inner].parent;
 	return inner == outer;
 }
 
 /* The live input of a Merge is made in the Merge's place, where it is made in the branch. */
-static void meet_arm(struct laying *laying, struct op *op, uint32_t o)
+static void meet_arm(struct program_builder *builder, struct instruction *instruction, uint32_t o)
 {
-	uint32_t in = laying->layout->use[op->first], out = laying->layout->use[op->first + 1];
-	if (laying->store[in] == DFG_NONE || laying->store[out] != out)
+	uint32_t in = builder->program->use[instruction->first], out = builder->program->use[instruction->first + 1];
+	if (builder->storage[in] == DFG_NONE || builder->storage[out] != out)
 		return;
-	uint32_t home = dfg_home_of(laying, in), group = dfg_group_of(laying, home);
-	if (laying->carried[home] || home == out || laying->last[group] != o || !share_size(laying, home, out))
+	uint32_t home = dfg_storage_root(builder, in), group = dfg_alias_class(builder, home);
+	if (builder->carried[home] || home == out || builder->last[group] != o || !share_size(builder, home, out))
 		return;
-	const struct op *maker = &laying->layout->op[laying->first[group]];
-	if (maker->loop != op->loop || laying->under[group] == NEVER ||
-		!is_under(laying->course, laying->under[group], op->guard))
+	const struct instruction *maker = &builder->program->code[builder->first[group]];
+	if (maker->loop != instruction->loop || builder->dominating[group] == UNREACHABLE ||
+		!is_under(builder->schedule, builder->dominating[group], instruction->condition))
 		return;
-	laying->store[home] = out;
-	dfg_laying_join(laying, out, home);
-	op->kind = OP_DROPPED;
+	builder->storage[home] = out;
+	dfg_alias_join(builder, out, home);
+	instruction->kind = INSTR_NOP;
 }
 
-struct dfg_err *dfg_laying_meet(struct laying *laying)
+struct dfg_err *dfg_program_coalesce(struct program_builder *builder)
 {
-	const struct dfg_plan *plan = laying->plan;
-	const struct course *course = laying->course;
-	struct meeting of = {.laying = laying};
+	const struct dfg_plan *plan = builder->plan;
+	const struct schedule *schedule = builder->schedule;
+	struct meeting of = {.builder = builder};
 	if (plan->session->options.no_opt)
 		return NULL;
-	for (uint32_t o = 0; o < laying->layout->count; o++)
-		if (laying->layout->op[o].kind == OP_BRING)
-			meet_arm(laying, &laying->layout->op[o], o);
+	for (uint32_t o = 0; o < builder->program->count; o++)
+		if (builder->program->code[o].kind == INSTR_COPY_IN)
+			meet_arm(builder, &builder->program->code[o], o);
 	DFG_TRY(make_lists(&of));
-	for (uint32_t l = 1; l < course->loops; l++)
-		for (uint32_t i = 0; i < course->bend[l].n_carried; i++) {
-			const struct carried *carried = &course->carried[course->bend[l].first_carried + i];
-			if (!laying->needed[plan->maker[carried->merge]])
+	for (uint32_t l = 1; l < schedule->loops; l++)
+		for (uint32_t i = 0; i < schedule->loop_info[l].n_carried; i++) {
+			const struct carried *carried = &schedule->carried[schedule->loop_info[l].first_carried + i];
+			if (!builder->needed[plan->maker[carried->merge]])
 				continue;
 			meet_next(&of, carried);
 			end_value(&of, carried);
@@ -234,21 +240,21 @@ struct dfg_err *dfg_laying_meet(struct laying *laying)
 
 /* Moves of one op that are still to be put in order. */
 struct moving {
-	struct laying *laying;
+	struct program_builder *builder;
 	struct move *left;
 	uint32_t n_left;
 };
 
-static void add_move(struct laying *laying, struct op *op, const struct move *move)
+static void add_move(struct program_builder *builder, struct instruction *instruction, const struct move *move)
 {
-	struct layout *layout = laying->layout;
-	layout->move[layout->moves_made++] = *move;
-	op->n_move++;
+	struct program *program = builder->program;
+	program->move[program->moves_made++] = *move;
+	instruction->n_move++;
 }
 
-static bool overlaps(struct laying *laying, uint32_t one, uint32_t two)
+static bool overlaps(struct program_builder *builder, uint32_t one, uint32_t two)
 {
-	return dfg_group_of(laying, one) == dfg_group_of(laying, two);
+	return dfg_alias_class(builder, one) == dfg_alias_class(builder, two);
 }
 
 /* What no move that is left reads is written; where all are read, one goes by way of its spare place. */
@@ -257,107 +263,108 @@ static uint32_t next_move(struct moving *moving)
 	for (uint32_t i = 0; i < moving->n_left; i++) {
 		bool unread = true;
 		for (uint32_t j = 0; j < moving->n_left && unread; j++)
-			unread = i == j || !overlaps(moving->laying, moving->left[i].to, moving->left[j].from);
+			unread = i == j || !overlaps(moving->builder, moving->left[i].to, moving->left[j].from);
 		if (unread)
 			return i;
 	}
 	return DFG_NONE;
 }
 
-static uint32_t spare_of(const struct laying *laying, uint32_t merge)
+static uint32_t spare_of(const struct program_builder *builder, uint32_t merge)
 {
-	const struct bend *bend = &laying->course->bend[loop_of_slot(laying, merge)];
-	const struct carried *carried = laying->course->carried + bend->first_carried;
+	const struct loop_info *loop_info = &builder->schedule->loop_info[loop_of_slot(builder, merge)];
+	const struct carried *carried = builder->schedule->carried + loop_info->first_carried;
 	while (carried->merge != merge)
 		carried++;
 	return carried->spare;
 }
 
-static uint8_t kind_of(struct laying *laying, uint32_t from, uint32_t to)
+static uint8_t kind_of(struct program_builder *builder, uint32_t from, uint32_t to)
 {
-	if (laying->store[to] == DFG_NONE)
+	if (builder->storage[to] == DFG_NONE)
 		return MOVE_SHARE;
-	return laying->store[from] == DFG_NONE ? MOVE_BRING : MOVE_BYTES;
+	return builder->storage[from] == DFG_NONE ? MOVE_COPY_IN : MOVE_BYTES;
 }
 
-static void place_spare(struct laying *laying, uint32_t spare, uint32_t merge, uint32_t o)
+static void place_spare(struct program_builder *builder, uint32_t spare, uint32_t merge, uint32_t o)
 {
-	struct layout *layout = laying->layout;
-	laying->fact[spare] = laying->fact[merge];
-	laying->first[spare] = laying->last[spare] = o;
-	laying->store[spare] = laying->store[merge] == DFG_NONE ? DFG_NONE : spare;
-	if (laying->store[merge] == DFG_NONE)
-		layout->counted[layout->n_counted++] = spare;
+	struct program *program = builder->program;
+	builder->fact[spare] = builder->fact[merge];
+	builder->first[spare] = builder->last[spare] = o;
+	builder->storage[spare] = builder->storage[merge] == DFG_NONE ? DFG_NONE : spare;
+	if (builder->storage[merge] == DFG_NONE)
+		program->counted[program->n_counted++] = spare;
 }
 
-static void order_moves(struct moving *moving, struct op *op)
+static void order_moves(struct moving *moving, struct instruction *instruction)
 {
-	struct laying *laying = moving->laying;
-	uint32_t o = (uint32_t)(op - laying->layout->op);
+	struct program_builder *builder = moving->builder;
+	uint32_t o = (uint32_t)(instruction - builder->program->code);
 	while (moving->n_left) {
 		uint32_t i = next_move(moving);
 		if (i == DFG_NONE) {
 			struct move *move = &moving->left[0];
-			uint32_t spare = spare_of(laying, move->to);
-			place_spare(laying, spare, move->to, o);
-			add_move(laying, op,
-				&(struct move){.from = move->from, .to = spare, .kind = kind_of(laying, move->from, spare)});
+			uint32_t spare = spare_of(builder, move->to);
+			place_spare(builder, spare, move->to, o);
+			add_move(builder, instruction,
+				&(struct move){.from = move->from, .to = spare, .kind = kind_of(builder, move->from, spare)});
 			move->from = spare;
-			move->kind = laying->store[spare] == DFG_NONE ? MOVE_TAKE : MOVE_BYTES;
+			move->kind = builder->storage[spare] == DFG_NONE ? MOVE_TAKE : MOVE_BYTES;
 			continue;
 		}
-		add_move(laying, op, &moving->left[i]);
+		add_move(builder, instruction, &moving->left[i]);
 		moving->left[i] = moving->left[--moving->n_left];
 	}
 }
 
 /* A value that is made in the iteration, counted, and read by this move alone, need not be counted again. */
-static bool is_only_read(struct laying *laying, const struct op *op, uint32_t i, uint32_t o)
+static bool is_only_read(struct program_builder *builder, const struct instruction *instruction, uint32_t i, uint32_t o)
 {
-	const uint32_t *use = laying->layout->use + op->first;
-	uint32_t group = dfg_group_of(laying, use[i]);
-	if (op->kind != OP_BACK || use[i] >= laying->plan->first_feed || laying->store[use[i]] != DFG_NONE ||
-		laying->last[group] != o || laying->group[use[i]] != use[i] || laying->carried[use[i]] ||
-		loop_of_slot(laying, use[i]) != op->loop || !laying->layout->op[laying->first[group]].record)
+	const uint32_t *use = builder->program->use + instruction->first;
+	uint32_t group = dfg_alias_class(builder, use[i]);
+	if (instruction->kind != INSTR_LOOP_BACK || use[i] >= builder->plan->first_feed ||
+		builder->storage[use[i]] != DFG_NONE || builder->last[group] != o || builder->alias_class[use[i]] != use[i] ||
+		builder->carried[use[i]] || loop_of_slot(builder, use[i]) != instruction->loop ||
+		!builder->program->code[builder->first[group]].node)
 		return false;
-	for (uint32_t j = 0; j < op->n_in; j++)
-		if (j != i && dfg_group_of(laying, use[j]) == group)
+	for (uint32_t j = 0; j < instruction->n_in; j++)
+		if (j != i && dfg_alias_class(builder, use[j]) == group)
 			return false;
-	return laying->layout->op[laying->first[group]].kind == OP_KERNEL ||
-		   laying->layout->op[laying->first[group]].kind == OP_NEW;
+	return builder->program->code[builder->first[group]].kind == INSTR_KERNEL ||
+		   builder->program->code[builder->first[group]].kind == INSTR_ROW_NEW;
 }
 
-static void move_values(struct laying *laying, struct op *op, uint32_t o, struct move *room)
+static void move_values(struct program_builder *builder, struct instruction *instruction, uint32_t o, struct move *room)
 {
-	const uint32_t *from = laying->layout->use + op->first, *to = from + op->n_in;
-	struct moving moving = {.laying = laying, .left = room};
-	op->first_move = laying->layout->moves_made;
-	for (uint32_t i = 0; i < op->n_in; i++) {
-		uint8_t kind = kind_of(laying, from[i], to[i]);
-		if (kind == MOVE_SHARE && is_only_read(laying, op, i, o))
+	const uint32_t *from = builder->program->use + instruction->first, *to = from + instruction->n_in;
+	struct moving moving = {.builder = builder, .left = room};
+	instruction->first_move = builder->program->moves_made;
+	for (uint32_t i = 0; i < instruction->n_in; i++) {
+		uint8_t kind = kind_of(builder, from[i], to[i]);
+		if (kind == MOVE_SHARE && is_only_read(builder, instruction, i, o))
 			kind = MOVE_TAKE;
-		bool there = kind == MOVE_BYTES && dfg_home_of(laying, from[i]) == dfg_home_of(laying, to[i]);
+		bool there = kind == MOVE_BYTES && dfg_storage_root(builder, from[i]) == dfg_storage_root(builder, to[i]);
 		if (from[i] != to[i] && !there)
 			moving.left[moving.n_left++] = (struct move){.from = from[i], .to = to[i], .kind = kind};
 	}
-	order_moves(&moving, op);
+	order_moves(&moving, instruction);
 }
 
-struct dfg_err *dfg_laying_move(struct laying *laying)
+struct dfg_err *dfg_program_move_variables(struct program_builder *builder)
 {
-	struct layout *layout = laying->layout;
+	struct program *program = builder->program;
 	size_t most = 0, all = 0;
-	for (uint32_t o = 0; o < layout->count; o++)
-		if (layout->op[o].kind == OP_BEGIN || layout->op[o].kind == OP_BACK) {
-			most = layout->op[o].n_in > most ? layout->op[o].n_in : most;
-			all += 2 * (size_t)layout->op[o].n_in;
+	for (uint32_t o = 0; o < program->count; o++)
+		if (program->code[o].kind == INSTR_LOOP_ENTER || program->code[o].kind == INSTR_LOOP_BACK) {
+			most = program->code[o].n_in > most ? program->code[o].n_in : most;
+			all += 2 * (size_t)program->code[o].n_in;
 		}
-	struct move *room = dfg_arena_zeros(laying->scratch, most, sizeof *room);
-	layout->move = dfg_arena_zeros(&layout->arena, all, sizeof *layout->move);
-	if (!room || !layout->move)
+	struct move *room = dfg_arena_zeros(builder->scratch, most, sizeof *room);
+	program->move = dfg_arena_zeros(&program->arena, all, sizeof *program->move);
+	if (!room || !program->move)
 		return dfg_no_memory("the memory plan of the step");
-	for (uint32_t o = 0; o < layout->count; o++)
-		if (layout->op[o].kind == OP_BEGIN || layout->op[o].kind == OP_BACK)
-			move_values(laying, &layout->op[o], o, room);
+	for (uint32_t o = 0; o < program->count; o++)
+		if (program->code[o].kind == INSTR_LOOP_ENTER || program->code[o].kind == INSTR_LOOP_BACK)
+			move_values(builder, &program->code[o], o, room);
 	return NULL;
 }

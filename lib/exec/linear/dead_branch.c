@@ -5,21 +5,21 @@
 /* Whether the slot, outside loops or of a loop that did not begin, is dead. */
 static bool is_dead(const struct dfg_plan *plan, const int32_t *chosen, uint32_t slot)
 {
-	bool inside = plan->flow && plan->flow->slot_loop[slot];
+	bool inside = plan->frame_info && plan->frame_info->slot_loop[slot];
 	return !dfg_always_there(plan, slot) &&
-		   (inside || !dfg_guard_holds(plan->course, chosen, plan->course->slot_guard[slot]));
+		   (inside || !dfg_condition_holds(plan->schedule, chosen, plan->schedule->slot_condition[slot]));
 }
 
-/* The first dead input of the record, else of what was to run before it; DFG_NONE: it is a Switch that killed. */
-static uint32_t dead_input(const struct dfg_plan *plan, const int32_t *chosen, const struct record *record)
+/* The first dead input of the node, else of what was to run before it; DFG_NONE: it is a Switch that killed. */
+static uint32_t dead_input(const struct dfg_plan *plan, const int32_t *chosen, const struct plan_node *node)
 {
-	for (int i = 0; i < record->n_in; i++)
-		if (is_dead(plan, chosen, dfg_record_in(plan, record, i)))
-			return plan->maker[dfg_record_in(plan, record, i)];
-	for (uint32_t i = 0; i < record->n_control && record->role != DFG_SWITCH; i++)
-		if (!dfg_guard_holds(
-				plan->course, chosen, plan->course->record_guard[plan->control[record->first_control + i]]))
-			return plan->control[record->first_control + i];
+	for (int i = 0; i < node->n_in; i++)
+		if (is_dead(plan, chosen, dfg_plan_node_in(plan, node, i)))
+			return plan->maker[dfg_plan_node_in(plan, node, i)];
+	for (uint32_t i = 0; i < node->n_control && node->role != DFG_SWITCH; i++)
+		if (!dfg_condition_holds(
+				plan->schedule, chosen, plan->schedule->node_condition[plan->control[node->first_control + i]]))
+			return plan->control[node->first_control + i];
 	return DFG_NONE;
 }
 
@@ -28,14 +28,14 @@ struct dfg_err *dfg_dead_branch(const struct dfg_plan *plan, const int32_t *chos
 {
 	uint32_t r = plan->maker[plan->fetch[fetch]];
 	for (uint32_t steps = 0; steps < plan->count; steps++) {
-		uint32_t before = dead_input(plan, chosen, &plan->record[r]);
+		uint32_t before = dead_input(plan, chosen, &plan->node[r]);
 		if (before == DFG_NONE)
 			break;
 		r = before;
 	}
-	const struct record *record = &plan->record[r];
-	struct death death = {0};
-	if (record->role == DFG_SWITCH)
-		death = (struct death){.killer = r + 1, .chosen = chosen[plan->course->record_flag[r]]};
-	return dfg_dead_fetch(plan, fetch, &death);
+	const struct plan_node *node = &plan->node[r];
+	struct dead_cause cause = {0};
+	if (node->role == DFG_SWITCH)
+		cause = (struct dead_cause){.origin = r + 1, .chosen = chosen[plan->schedule->node_predicate[r]]};
+	return dfg_dead_fetch(plan, fetch, &cause);
 }

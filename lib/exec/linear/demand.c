@@ -2,89 +2,90 @@
 
 /* What is needed, and what that needs, as far as it has been followed. */
 struct need {
-	struct laying *laying;
-	uint32_t *record, records;
+	struct program_builder *builder;
+	uint32_t *node, nodes;
 };
 
 static void need_record(struct need *need, uint32_t r)
 {
-	if (need->laying->needed[r])
+	if (need->builder->needed[r])
 		return;
-	need->laying->needed[r] = true;
-	need->record[need->records++] = r;
+	need->builder->needed[r] = true;
+	need->node[need->nodes++] = r;
 }
 
 static void need_slot(struct need *need, uint32_t slot)
 {
-	if (slot < need->laying->plan->first_feed)
-		need_record(need, need->laying->plan->maker[slot]);
+	if (slot < need->builder->plan->first_feed)
+		need_record(need, need->builder->plan->maker[slot]);
 }
 
-static void need_guard(struct need *need, uint32_t guard)
+static void need_guard(struct need *need, uint32_t condition)
 {
-	const struct course *course = need->laying->course;
-	for (; guard != NEVER && course->guard[guard].depth; guard = course->guard[guard].parent) {
-		uint32_t flag = course->guard[guard].flag;
-		if (!need->laying->flagged[flag])
-			need_slot(need, course->flag[flag].slot);
-		need->laying->flagged[flag] = true;
+	const struct schedule *schedule = need->builder->schedule;
+	for (; condition != UNREACHABLE && schedule->condition[condition].depth;
+		 condition = schedule->condition[condition].parent) {
+		uint32_t predicate = schedule->condition[condition].predicate;
+		if (!need->builder->tested[predicate])
+			need_slot(need, schedule->predicate[predicate].slot);
+		need->builder->tested[predicate] = true;
 	}
 }
 
 /* A loop around what is needed runs, with those of its variables that are needed. */
 static void need_loops(struct need *need, uint32_t loop)
 {
-	const struct course *course = need->laying->course;
-	for (; loop; loop = need->laying->plan->flow->loop[loop].parent) {
-		need->laying->flagged[course->bend[loop].flag] = true;
-		need_slot(need, course->flag[course->bend[loop].flag].slot);
-		need_guard(need, course->bend[loop].guard);
+	const struct schedule *schedule = need->builder->schedule;
+	for (; loop; loop = need->builder->plan->frame_info->loop[loop].parent) {
+		need->builder->tested[schedule->loop_info[loop].predicate] = true;
+		need_slot(need, schedule->predicate[schedule->loop_info[loop].predicate].slot);
+		need_guard(need, schedule->loop_info[loop].condition);
 	}
 }
 
 static void need_inputs(struct need *need, uint32_t r)
 {
-	const struct laying *laying = need->laying;
-	const struct dfg_plan *plan = laying->plan;
-	const struct record *record = &plan->record[r];
+	const struct program_builder *builder = need->builder;
+	const struct dfg_plan *plan = builder->plan;
+	const struct plan_node *node = &plan->node[r];
 	need_loops(need, dfg_loop_of(plan, r));
-	bool simple = record->preset || dfg_laying_known(laying, record) || dfg_laying_constant(laying, record);
-	for (int i = 0; i < record->n_in && !simple; i++) {
-		uint32_t slot = dfg_record_in(plan, record, i);
+	bool simple = node->preset || dfg_is_known_node(builder, node) || dfg_is_bound_constant(builder, node);
+	for (int i = 0; i < node->n_in && !simple; i++) {
+		uint32_t slot = dfg_plan_node_in(plan, node, i);
 		need_slot(need, slot);
-		if (record->role == DFG_MERGE && slot < plan->first_feed)
-			need_guard(need, laying->course->slot_guard[slot]);
+		if (node->role == DFG_MERGE && slot < plan->first_feed)
+			need_guard(need, builder->schedule->slot_condition[slot]);
 	}
-	if (record->role == DFG_LOAD)
-		need_record(need, record->save);
-	for (uint32_t i = 0; i < record->n_control; i++)
-		need_record(need, plan->control[record->first_control + i]);
-	if (!record->preset)
-		need_guard(need, laying->course->record_guard[r]);
+	if (node->role == DFG_LOAD)
+		need_record(need, node->save);
+	for (uint32_t i = 0; i < node->n_control; i++)
+		need_record(need, plan->control[node->first_control + i]);
+	if (!node->preset)
+		need_guard(need, builder->schedule->node_condition[r]);
 }
 
-/* Which records run: those that a fetch or target still needs when what is known is taken for granted. */
-struct dfg_err *dfg_laying_need(struct laying *laying)
+/* Which nodes run: those that a fetch or target still needs when what is known is taken for granted. */
+struct dfg_err *dfg_program_find_demand(struct program_builder *builder)
 {
-	struct dfg_plan *plan = laying->plan;
+	struct dfg_plan *plan = builder->plan;
 	struct need need = {
-		.laying = laying,
-		.record = dfg_arena_zeros(laying->scratch, plan->count, sizeof *need.record),
+		.builder = builder,
+		.node = dfg_arena_zeros(builder->scratch, plan->count, sizeof *need.node),
 	};
-	uint32_t *number = dfg_arena_zeros(laying->scratch, plan->session->graph->count, sizeof *number);
-	if (!number || !need.record)
+	uint32_t *number = dfg_arena_zeros(builder->scratch, plan->session->graph->count, sizeof *number);
+	if (!number || !need.node)
 		return dfg_no_memory("the plan of the step");
 	for (uint32_t r = 0; r < plan->count; r++)
-		number[plan->record[r].node] = r + 1;
+		number[plan->node[r].graph_node] = r + 1;
 	for (uint32_t i = 0; i < plan->step.n_target; i++)
 		if (number[plan->step.target[i]])
 			need_record(&need, number[plan->step.target[i]] - 1);
 	for (uint32_t i = 0; i < plan->step.n_fetch; i++) {
 		need_slot(&need, plan->fetch[i]);
 		if (plan->fetch[i] < plan->first_feed)
-			need_guard(&need, laying->course->slot_guard[plan->fetch[i]]);
+			need_guard(&need, builder->schedule->slot_condition[plan->fetch[i]]);
 	}
-	while (need.records)
-		need_inputs(&need, need.record[--need.records]);
+	while (need.nodes)
+		need_inputs(&need, need.node[--need.nodes]);
 	return NULL;
 }

@@ -2,23 +2,24 @@
 
 #include <string.h>
 
-static struct dfg_tensor *output(const struct line *line, const struct op *op, int i)
+static struct dfg_tensor *output(const struct activation *activation, const struct instruction *instruction, int i)
 {
-	return line->at[op->first + op->n_in + (uint32_t)i];
+	return activation->at[instruction->first + instruction->n_in + (uint32_t)i];
 }
 
-static uint32_t out_slot(const struct line *line, const struct op *op, int i)
+static uint32_t out_slot(const struct activation *activation, const struct instruction *instruction, int i)
 {
-	return line->layout->use[op->first + op->n_in + (uint32_t)i];
+	return activation->program->use[instruction->first + instruction->n_in + (uint32_t)i];
 }
 
 /* Outputs take references to inputs, of which a Switch has one for all. */
-static struct dfg_err *run_pass(struct line *line, const struct op *op)
+static struct dfg_err *run_pass(struct activation *activation, const struct instruction *instruction)
 {
-	for (int i = 0; i < op->n_out; i++) {
-		uint32_t in = op->record->role == DFG_SWITCH ? 0 : (uint32_t)i;
-		dfg_tensor_release(output(line, op, i));
-		DFG_TRY(dfg_pass(line->at[op->first + in], line->plan->is_ref[out_slot(line, op, i)], output(line, op, i)));
+	for (int i = 0; i < instruction->n_out; i++) {
+		uint32_t in = instruction->node->role == DFG_SWITCH ? 0 : (uint32_t)i;
+		dfg_tensor_release(output(activation, instruction, i));
+		DFG_TRY(dfg_forward_value(activation->at[instruction->first + in],
+			activation->plan->is_ref[out_slot(activation, instruction, i)], output(activation, instruction, i)));
 	}
 	return NULL;
 }
@@ -35,22 +36,22 @@ static bool fits(const struct dfg_tensor *given, const struct dfg_tensor *start)
 }
 
 /* A kernel gave a buffer for what has its place in the block, where others expect it. */
-static struct dfg_err *bring_home(struct line *line, uint32_t slot)
+static struct dfg_err *bring_home(struct activation *activation, uint32_t slot)
 {
-	struct dfg_tensor given = line->tensor[slot];
-	const struct dfg_tensor *start = &line->layout->start[slot];
+	struct dfg_tensor given = activation->tensor[slot];
+	const struct dfg_tensor *start = &activation->program->start[slot];
 	struct dfg_err *err = fits(&given, start) ? NULL : misfit(&given, start);
-	dfg_line_start(line, slot);
+	dfg_activation_start_slot(activation, slot);
 	if (!err && start->room)
-		memcpy(line->tensor[slot].data, given.data, start->room);
+		memcpy(activation->tensor[slot].data, given.data, start->room);
 	dfg_tensor_release(&given);
 	return err;
 }
 
 /* The elements go to the slot's fixed place, wherever they are. */
-static struct dfg_err *bring(struct line *line, const struct dfg_tensor *from, uint32_t to)
+static struct dfg_err *bring(struct activation *activation, const struct dfg_tensor *from, uint32_t to)
 {
-	const struct dfg_tensor *start = &line->layout->start[to];
+	const struct dfg_tensor *start = &activation->program->start[to];
 	struct dfg_tensor value = {0};
 	if (dfg_is_ref(from))
 		DFG_TRY(dfg_variable_read(from->data, &value));
@@ -58,61 +59,62 @@ static struct dfg_err *bring(struct line *line, const struct dfg_tensor *from, u
 		value = *from;
 	struct dfg_err *err = fits(&value, start) ? NULL : misfit(&value, start);
 	if (!err && start->room)
-		memmove(line->tensor[to].data, value.data, start->room);
+		memmove(activation->tensor[to].data, value.data, start->room);
 	if (dfg_is_ref(from))
 		dfg_tensor_release(&value);
 	return err;
 }
 
 /* What the kernel took or gave counts as alive with what the block holds. */
-static struct dfg_err *see_buffers(struct line *line, const struct op *op)
+static struct dfg_err *see_buffers(struct activation *activation, const struct instruction *instruction)
 {
-	size_t alive = line->layout->alive[op - line->layout->op];
-	size_t live = alive + dfg_buffers_used(line->plan->session->buffers) - line->before;
-	line->live = live > line->live ? live : line->live;
-	line->runner.took = false;
-	for (int i = 0; i < op->n_out; i++)
-		if (line->layout->in_block[out_slot(line, op, i)] && output(line, op, i)->buffer)
-			DFG_TRY(bring_home(line, out_slot(line, op, i)));
+	size_t alive = activation->program->alive[instruction - activation->program->code];
+	size_t live = alive + dfg_buffer_pool_used(activation->plan->session->buffers) - activation->before;
+	activation->live = live > activation->live ? live : activation->live;
+	activation->runner.took = false;
+	for (int i = 0; i < instruction->n_out; i++)
+		if (activation->program->in_block[out_slot(activation, instruction, i)] &&
+			output(activation, instruction, i)->buffer)
+			DFG_TRY(bring_home(activation, out_slot(activation, instruction, i)));
 	return NULL;
 }
 
-static struct dfg_err *run_kernel(struct line *line, const struct op *op)
+static struct dfg_err *run_kernel(struct activation *activation, const struct instruction *instruction)
 {
-	struct dfg_tensor **at = line->at + op->first;
-	line->runner.in_place = op->in_place;
-	struct dfg_err *err = dfg_runner_run(&line->runner, op->record, at, at + op->n_in);
-	if (!err && line->watch.options->check_numerics)
-		err = dfg_check_numerics(op->record->call, at + op->n_in);
-	return line->runner.took ? dfg_err_join(err, see_buffers(line, op)) : err;
+	struct dfg_tensor **at = activation->at + instruction->first;
+	activation->runner.in_place = instruction->in_place;
+	struct dfg_err *err = dfg_runner_run(&activation->runner, instruction->node, at, at + instruction->n_in);
+	if (!err && activation->watch.options->check_numerics)
+		err = dfg_check_numerics(instruction->node->call, at + instruction->n_in);
+	return activation->runner.took ? dfg_err_join(err, see_buffers(activation, instruction)) : err;
 }
 
-static void run_row(const struct line *line, const struct op *op)
+static void run_row(const struct activation *activation, const struct instruction *instruction)
 {
-	struct dfg_tensor *const *at = line->at + op->first;
+	struct dfg_tensor *const *at = activation->at + instruction->first;
 	const void *in[DFG_ROW_OPERANDS];
-	for (int i = 0; i < op->n_in; i++)
+	for (int i = 0; i < instruction->n_in; i++)
 		in[i] = at[i]->data;
-	op->row(op->n, at[op->n_in]->data, in, op->attr);
+	instruction->row(instruction->n, at[instruction->n_in]->data, in, instruction->attr);
 }
 
-static struct dfg_err *run_new(struct line *line, const struct op *op)
+static struct dfg_err *run_new(struct activation *activation, const struct instruction *instruction)
 {
-	uint32_t slot = line->layout->use[op->first + op->n_in];
-	struct dfg_tensor *out = &line->tensor[slot];
+	uint32_t slot = activation->program->use[instruction->first + instruction->n_in];
+	struct dfg_tensor *out = &activation->tensor[slot];
 	struct dfg_buffer *buffer;
-	*out = line->layout->start[slot];
-	DFG_TRY(dfg_buffers_take(line->plan->session->buffers, out->dtype, out->room, &buffer));
+	*out = activation->program->start[slot];
+	DFG_TRY(dfg_buffer_pool_take(activation->plan->session->buffers, out->dtype, out->room, &buffer));
 	out->buffer = buffer;
 	out->data = buffer->data;
-	run_row(line, op);
-	return see_buffers(line, op);
+	run_row(activation, instruction);
+	return see_buffers(activation, instruction);
 }
 
-static void run_view(const struct line *line, const struct op *op)
+static void run_view(const struct activation *activation, const struct instruction *instruction)
 {
-	const struct dfg_tensor *in = line->at[op->first];
-	struct dfg_tensor *out = line->at[op->first + op->n_in];
+	const struct dfg_tensor *in = activation->at[instruction->first];
+	struct dfg_tensor *out = activation->at[instruction->first + instruction->n_in];
 	out->data = in->data;
 	out->buffer = in->buffer;
 }
@@ -135,17 +137,17 @@ static void copy(void *to, const void *from, size_t bytes)
 	}
 }
 
-static struct dfg_err *move_value(struct line *line, const struct move *move)
+static struct dfg_err *move_value(struct activation *activation, const struct move *move)
 {
-	struct dfg_tensor *from = &line->tensor[move->from], *to = &line->tensor[move->to];
-	if (move->kind == MOVE_BRING)
-		return bring(line, from, move->to);
+	struct dfg_tensor *from = &activation->tensor[move->from], *to = &activation->tensor[move->to];
+	if (move->kind == MOVE_COPY_IN)
+		return bring(activation, from, move->to);
 	struct dfg_tensor value = {0};
 	if (move->kind == MOVE_TAKE) {
 		value = *from;
 		*from = (struct dfg_tensor){0};
 	} else if (dfg_is_ref(from)) {
-		DFG_TRY(dfg_pass(from, line->plan->is_ref[move->to], &value));
+		DFG_TRY(dfg_forward_value(from, activation->plan->is_ref[move->to], &value));
 	} else {
 		DFG_TRY(dfg_tensor_share(from, &value));
 	}
@@ -154,121 +156,125 @@ static struct dfg_err *move_value(struct line *line, const struct move *move)
 	return NULL;
 }
 
-static struct dfg_err *run_moves(struct line *line, const struct op *op)
+static struct dfg_err *run_moves(struct activation *activation, const struct instruction *instruction)
 {
-	for (uint32_t m = op->first_move; m < op->first_move + op->n_move; m++) {
-		const struct move *move = &line->layout->move[m];
+	for (uint32_t m = instruction->first_move; m < instruction->first_move + instruction->n_move; m++) {
+		const struct move *move = &activation->program->move[m];
 		if (move->kind == MOVE_BYTES)
-			copy(line->shift[m].to, line->shift[m].from, move->bytes);
+			copy(activation->fixed_move[m].to, activation->fixed_move[m].from, move->bytes);
 		else
-			DFG_TRY(move_value(line, move));
+			DFG_TRY(move_value(activation, move));
 	}
 	return NULL;
 }
 
-static void release(struct line *line, const struct op *op, uint32_t count)
+static void release(struct activation *activation, const struct instruction *instruction, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++)
-		dfg_tensor_release(&line->tensor[line->layout->release[op->first_release + i]]);
+		dfg_tensor_release(&activation->tensor[activation->program->release[instruction->first_release + i]]);
 }
 
-static struct dfg_err *run_begin(struct line *line, const struct op *op)
+static struct dfg_err *run_begin(struct activation *activation, const struct instruction *instruction)
 {
-	line->iteration[op->flag] = 0;
-	line->iterations++;
-	if (++line->frames > line->peak_frames)
-		line->peak_frames = line->frames;
-	return run_moves(line, op);
+	activation->iteration[instruction->predicate] = 0;
+	activation->iterations++;
+	if (++activation->frames > activation->peak_frames)
+		activation->peak_frames = activation->frames;
+	return run_moves(activation, instruction);
 }
 
-static struct dfg_err *run_choose(struct line *line, const struct op *op)
+static struct dfg_err *run_choose(struct activation *activation, const struct instruction *instruction)
 {
 	int chosen;
 	struct dfg_tensor value = {0};
-	const struct dfg_tensor *predicate = line->at[op->first];
+	const struct dfg_tensor *predicate = activation->at[instruction->first];
 	if (dfg_is_ref(predicate))
 		DFG_TRY(dfg_variable_read(predicate->data, &value));
-	struct dfg_err *err = dfg_choose(value.dtype ? &value : predicate, (int)op->n, &chosen);
+	struct dfg_err *err = dfg_select_output(value.dtype ? &value : predicate, (int)instruction->n, &chosen);
 	dfg_tensor_release(&value);
 	if (!err)
-		line->chosen[op->flag] = chosen;
+		activation->chosen[instruction->predicate] = chosen;
 	return err;
 }
 
-static struct dfg_err *run_keep(struct line *line, const struct op *op)
+static struct dfg_err *run_keep(struct activation *activation, const struct instruction *instruction)
 {
-	dfg_tensor_release(output(line, op, 0));
-	return dfg_is_ref(line->at[op->first]) ? run_pass(line, op)
-										   : dfg_tensor_share(line->at[op->first], output(line, op, 0));
+	dfg_tensor_release(output(activation, instruction, 0));
+	return dfg_is_ref(activation->at[instruction->first])
+			   ? run_pass(activation, instruction)
+			   : dfg_tensor_share(activation->at[instruction->first], output(activation, instruction, 0));
 }
 
-static struct dfg_err *run_index(struct line *line, const struct op *op)
+static struct dfg_err *run_index(struct activation *activation, const struct instruction *instruction)
 {
-	struct dfg_tensor *index = output(line, op, 0);
+	struct dfg_tensor *index = output(activation, instruction, 0);
 	if (!index->data)
-		DFG_TRY(dfg_scalar(line->plan->session, DFG_I32, index));
-	*(int32_t *)index->data = (int32_t)op->n;
+		DFG_TRY(dfg_scalar(activation->plan->session, DFG_I32, index));
+	*(int32_t *)index->data = (int32_t)instruction->n;
 	return NULL;
 }
 
-static struct dfg_err *run_op(struct line *line, const struct op *op)
+static struct dfg_err *run_op(struct activation *activation, const struct instruction *instruction)
 {
-	switch ((enum op_kind)op->kind) {
-	case OP_ROW:
-	case OP_GATHER:
-		run_row(line, op);
+	switch ((enum opcode)instruction->kind) {
+	case INSTR_ROW:
+	case INSTR_ROW_INDIRECT:
+		run_row(activation, instruction);
 		return NULL;
-	case OP_GUARD:
-		DFG_TRY(dfg_runner_guard(&line->runner, op->record, line->at + op->first, line->at + op->first + op->n_in));
-		run_row(line, op);
+	case INSTR_CHECKED_ROW:
+		DFG_TRY(dfg_runner_check_domain(&activation->runner, instruction->node, activation->at + instruction->first,
+			activation->at + instruction->first + instruction->n_in));
+		run_row(activation, instruction);
 		return NULL;
-	case OP_TEST:
-		line->chosen[op->flag] = *(const bool *)line->data[op->first];
+	case INSTR_TEST:
+		activation->chosen[instruction->predicate] = *(const bool *)activation->data[instruction->first];
 		return NULL;
-	case OP_NEW:
-		return run_new(line, op);
-	case OP_KERNEL:
-		return run_kernel(line, op);
-	case OP_VIEW:
-		run_view(line, op);
+	case INSTR_ROW_NEW:
+		return run_new(activation, instruction);
+	case INSTR_KERNEL:
+		return run_kernel(activation, instruction);
+	case INSTR_VIEW:
+		run_view(activation, instruction);
 		return NULL;
-	case OP_PASS:
-		return run_pass(line, op);
-	case OP_BRING:
-		return bring(line, line->at[op->first], out_slot(line, op, 0));
-	case OP_KEEP:
-		return run_keep(line, op);
-	case OP_INDEX:
-		return run_index(line, op);
-	case OP_CHOOSE:
-		return run_choose(line, op);
-	case OP_SAVE:
-		line->saves++;
-		return dfg_saved_put(&line->saved[op->flag], line->plan->session, line->at + op->first);
-	case OP_LOAD:
-		return dfg_saved_get(&line->saved[op->flag], line->plan, op->record, line->at + op->first, output(line, op, 0));
-	case OP_FORGET:
-		dfg_saved_clear(&line->saved[op->flag]);
+	case INSTR_ALIAS:
+		return run_pass(activation, instruction);
+	case INSTR_COPY_IN:
+		return bring(activation, activation->at[instruction->first], out_slot(activation, instruction, 0));
+	case INSTR_RETAIN:
+		return run_keep(activation, instruction);
+	case INSTR_INDEX:
+		return run_index(activation, instruction);
+	case INSTR_SWITCH:
+		return run_choose(activation, instruction);
+	case INSTR_SAVE:
+		activation->saves++;
+		return dfg_saved_put(
+			&activation->saved[instruction->predicate], activation->plan->session, activation->at + instruction->first);
+	case INSTR_LOAD:
+		return dfg_saved_get(&activation->saved[instruction->predicate], activation->plan, instruction->node,
+			activation->at + instruction->first, output(activation, instruction, 0));
+	case INSTR_CLEAR:
+		dfg_saved_clear(&activation->saved[instruction->predicate]);
 		return NULL;
-	case OP_BEGIN:
-		return run_begin(line, op);
-	case OP_COPY:
-		copy(line->data[op->first + 1], line->data[op->first], (size_t)op->n);
+	case INSTR_LOOP_ENTER:
+		return run_begin(activation, instruction);
+	case INSTR_COPY:
+		copy(activation->data[instruction->first + 1], activation->data[instruction->first], (size_t)instruction->n);
 		return NULL;
-	case OP_SKIP:
-	case OP_BACK:
-	case OP_DROPPED:
+	case INSTR_BRANCH:
+	case INSTR_LOOP_BACK:
+	case INSTR_NOP:
 		break;
 	}
 	return NULL;
 }
 
-static void trace(const struct line *line, const struct record *record, uint64_t begin, bool dead)
+static void trace(const struct activation *activation, const struct plan_node *node, uint64_t begin, bool dead)
 {
-	const struct dfg_session_options *options = line->watch.options;
+	const struct dfg_session_options *options = activation->watch.options;
 	options->trace(options->trace_arg, &(struct dfg_trace_event){
-										   .node = record->call->node,
-										   .op = record->call->op->name,
+										   .node = node->call->node,
+										   .op = node->call->op->name,
 										   .frame = "",
 										   .thread = dfg_pool_thread(),
 										   .dead = dead,
@@ -277,110 +283,114 @@ static void trace(const struct line *line, const struct record *record, uint64_t
 									   });
 }
 
-static struct dfg_err *run_watched(struct line *line, const struct op *op)
+static struct dfg_err *run_watched(struct activation *activation, const struct instruction *instruction)
 {
 	uint64_t begin = dfg_now();
-	if (line->watch.on)
-		DFG_TRY(dfg_watch_check(&line->watch));
-	DFG_TRY(run_op(line, op));
-	if (line->watch.options->trace && op->record)
-		trace(line, op->record, begin, false);
+	if (activation->watch.on)
+		DFG_TRY(dfg_watch_check(&activation->watch));
+	DFG_TRY(run_op(activation, instruction));
+	if (activation->watch.options->trace && instruction->node)
+		trace(activation, instruction->node, begin, false);
 	return NULL;
 }
 
-static struct dfg_err *note(const struct line *line, const struct op *op, struct dfg_err *err)
+static struct dfg_err *note(
+	const struct activation *activation, const struct instruction *instruction, struct dfg_err *err)
 {
-	const struct flow *flow = line->plan->flow;
-	int64_t iteration[LOOP_DEEPEST];
-	int depth = LOOP_DEEPEST;
-	for (uint32_t loop = op->loop; err && loop && depth; loop = flow->loop[loop].parent)
-		iteration[--depth] = line->iteration[loop];
-	if (err && op->loop)
-		err = dfg_trip_note(err, &flow->loop[op->loop], iteration + depth, LOOP_DEEPEST - depth);
-	return op->record ? dfg_call_note(err, op->record->call) : err;
+	const struct frame_info *frame_info = activation->plan->frame_info;
+	int64_t iteration[LOOP_DEPTH_MAX];
+	int depth = LOOP_DEPTH_MAX;
+	for (uint32_t loop = instruction->loop; err && loop && depth; loop = frame_info->loop[loop].parent)
+		iteration[--depth] = activation->iteration[loop];
+	if (err && instruction->loop)
+		err = dfg_iteration_note(err, &frame_info->loop[instruction->loop], iteration + depth, LOOP_DEPTH_MAX - depth);
+	return instruction->node ? dfg_call_note(err, instruction->node->call) : err;
 }
 
-static struct dfg_err *run_one(struct line *line, const struct op *op, bool watched)
+static struct dfg_err *run_one(struct activation *activation, const struct instruction *instruction, bool watched)
 {
-	struct dfg_err *err = watched ? run_watched(line, op) : run_op(line, op);
+	struct dfg_err *err = watched ? run_watched(activation, instruction) : run_op(activation, instruction);
 	if (err)
-		return note(line, op, err);
-	release(line, op, op->n_release);
+		return note(activation, instruction, err);
+	release(activation, instruction, instruction->n_release);
 	return NULL;
 }
 
 /* Past a branch that was not taken. */
-static const struct op *skip(struct line *line, const struct op *op)
+static const struct instruction *skip(struct activation *activation, const struct instruction *instruction)
 {
-	const struct op *to = line->layout->op + op->to;
-	line->dead_tokens += (uint64_t)(to - op) - 1;
-	release(line, op, op->n_release);
-	for (const struct op *dead = op + 1; dead < to && line->watch.options->trace; dead++)
-		if (dead->record)
-			trace(line, dead->record, dfg_now(), true);
+	const struct instruction *to = activation->program->code + instruction->to;
+	activation->dead_tokens += (uint64_t)(to - instruction) - 1;
+	release(activation, instruction, instruction->n_release);
+	for (const struct instruction *dead = instruction + 1; dead < to && activation->watch.options->trace; dead++)
+		if (dead->node)
+			trace(activation, dead->node, dfg_now(), true);
 	return to;
 }
 
-static struct dfg_err *check_limits(const struct line *line, uint32_t loop)
+static struct dfg_err *check_limits(const struct activation *activation, uint32_t loop)
 {
 	enum { SELDOM = 64 };
-	int64_t most = line->watch.options->max_iterations;
-	if (most > 0 && line->iteration[loop] > most)
-		return DFG_ERR(
-			DFG_DATA, "loop '%s' runs more than %lld iterations", line->plan->flow->loop[loop].path, (long long)most);
-	return line->watch.on && line->iteration[loop] % SELDOM == 0 ? dfg_watch_check(&line->watch) : NULL;
+	int64_t most = activation->watch.options->max_iterations;
+	if (most > 0 && activation->iteration[loop] > most)
+		return DFG_ERR(DFG_DATA, "loop '%s' runs more than %lld iterations",
+			activation->plan->frame_info->loop[loop].path, (long long)most);
+	return activation->watch.on && activation->iteration[loop] % SELDOM == 0 ? dfg_watch_check(&activation->watch)
+																			 : NULL;
 }
 
 /* Ends an iteration: the next op is the first of another one, or the one behind the loop. */
-static struct dfg_err *go_back(struct line *line, const struct op *op, const struct op **out_next)
+static struct dfg_err *go_back(
+	struct activation *activation, const struct instruction *instruction, const struct instruction **out_next)
 {
-	*out_next = op + 1;
-	if (line->chosen[op->flag] != 1) {
-		line->frames--;
-		release(line, op, op->n_release);
+	*out_next = instruction + 1;
+	if (activation->chosen[instruction->predicate] != 1) {
+		activation->frames--;
+		release(activation, instruction, instruction->n_release);
 		return NULL;
 	}
-	line->iteration[op->loop]++;
-	line->iterations++;
-	if (line->limited)
-		DFG_TRY(check_limits(line, op->loop));
-	DFG_TRY(run_moves(line, op));
-	release(line, op, op->n_again);
-	*out_next = line->layout->op + op->to;
+	activation->iteration[instruction->loop]++;
+	activation->iterations++;
+	if (activation->limited)
+		DFG_TRY(check_limits(activation, instruction->loop));
+	DFG_TRY(run_moves(activation, instruction));
+	release(activation, instruction, instruction->n_again);
+	*out_next = activation->program->code + instruction->to;
 	return NULL;
 }
 
 /* The whole step: one indirect call a node, and nothing to decide where shapes are known. */
-struct dfg_err *dfg_ops_run(struct line *line)
+struct dfg_err *dfg_interpret(struct activation *activation)
 {
-	const struct layout *layout = line->layout;
-	bool watched = line->watch.options->trace || line->watch.on;
-	line->limited = line->watch.on || line->watch.options->max_iterations > 0;
-	for (const struct op *op = layout->op, *end = op + layout->count; op < end;) {
-		void *const *data = line->data + op->first;
-		if (op->kind == OP_ROW && !watched) {
-			op->row(op->n, data[op->n_in], (const void *const *)data, op->attr);
-			op++;
-		} else if (op->kind == OP_SKIP) {
-			if (line->chosen[op->flag] == op->side) {
-				op++;
-			} else if (op->n_release || watched) {
-				op = skip(line, op);
+	const struct program *program = activation->program;
+	bool watched = activation->watch.options->trace || activation->watch.on;
+	activation->limited = activation->watch.on || activation->watch.options->max_iterations > 0;
+	for (const struct instruction *instruction = program->code, *end = instruction + program->count;
+		 instruction < end;) {
+		void *const *data = activation->data + instruction->first;
+		if (instruction->kind == INSTR_ROW && !watched) {
+			instruction->row(instruction->n, data[instruction->n_in], (const void *const *)data, instruction->attr);
+			instruction++;
+		} else if (instruction->kind == INSTR_BRANCH) {
+			if (activation->chosen[instruction->predicate] == instruction->side) {
+				instruction++;
+			} else if (instruction->n_release || watched) {
+				instruction = skip(activation, instruction);
 			} else {
-				line->dead_tokens += op->to - (uint32_t)(op - layout->op) - 1;
-				op = layout->op + op->to;
+				activation->dead_tokens += instruction->to - (uint32_t)(instruction - program->code) - 1;
+				instruction = program->code + instruction->to;
 			}
-		} else if (op->kind == OP_TEST) {
-			line->chosen[op->flag] = *(const bool *)data[0];
-			op++;
-		} else if (op->kind == OP_BACK) {
-			DFG_TRY(go_back(line, op, &op));
-		} else if (op->kind == OP_COPY) {
-			copy(data[1], data[0], (size_t)op->n);
-			op++;
+		} else if (instruction->kind == INSTR_TEST) {
+			activation->chosen[instruction->predicate] = *(const bool *)data[0];
+			instruction++;
+		} else if (instruction->kind == INSTR_LOOP_BACK) {
+			DFG_TRY(go_back(activation, instruction, &instruction));
+		} else if (instruction->kind == INSTR_COPY) {
+			copy(data[1], data[0], (size_t)instruction->n);
+			instruction++;
 		} else {
-			DFG_TRY(run_one(line, op, watched));
-			op++;
+			DFG_TRY(run_one(activation, instruction, watched));
+			instruction++;
 		}
 	}
 	return NULL;

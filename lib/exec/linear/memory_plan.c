@@ -2,104 +2,105 @@
 
 #include <string.h>
 
-/* Where the values of a layout's ops lie, from when to when, and what becomes of their room. */
+/* Where the values of a program's ops lie, from when to when, and what becomes of their room. */
 
 enum { ROW_MOST = 32 * 1024 }; /* elements: longer rows are cut up for several threads */
 
 /* Whether the op keeps a reference to its input i. */
-static bool keeps(const struct laying *laying, const struct op *op, int i)
+static bool keeps(const struct program_builder *builder, const struct instruction *instruction, int i)
 {
-	if (op->kind == OP_SAVE)
-		return !i && !laying->layout->saved[op->flag];
-	return i && op->record && op->record->role == DFG_ASSIGN;
+	if (instruction->kind == INSTR_SAVE)
+		return !i && !builder->program->saved[instruction->predicate];
+	return i && instruction->node && instruction->node->role == DFG_ASSIGN;
 }
 
 /* Values that leave the step: what they lie in must be counted. A loop's variable is copied out instead. */
-static struct dfg_err *find_escapes(struct laying *laying)
+static struct dfg_err *find_escapes(struct program_builder *builder)
 {
-	const struct dfg_plan *plan = laying->plan;
-	struct layout *layout = laying->layout;
-	bool *escapes = dfg_arena_zeros(laying->scratch, plan->slots, sizeof *escapes);
+	const struct dfg_plan *plan = builder->plan;
+	struct program *program = builder->program;
+	bool *escapes = dfg_arena_zeros(builder->scratch, plan->slots, sizeof *escapes);
 	if (!escapes)
 		return dfg_no_memory("the memory plan of the step");
 	for (uint32_t i = 0; i < plan->step.n_fetch; i++) {
-		layout->fetch[i] = laying->forward[plan->fetch[i]];
-		if (laying->store[layout->fetch[i]] != DFG_NONE)
-			escapes[laying->store[layout->fetch[i]]] = true;
+		program->fetch[i] = builder->forward[plan->fetch[i]];
+		if (builder->storage[program->fetch[i]] != DFG_NONE)
+			escapes[builder->storage[program->fetch[i]]] = true;
 	}
-	for (uint32_t o = 0; o < layout->count; o++)
-		for (int i = 0; i < layout->op[o].n_in; i++) {
-			uint32_t store = laying->store[layout->use[layout->op[o].first + (uint32_t)i]];
-			if (store != DFG_NONE && keeps(laying, &layout->op[o], i))
+	for (uint32_t o = 0; o < program->count; o++)
+		for (int i = 0; i < program->code[o].n_in; i++) {
+			uint32_t store = builder->storage[program->use[program->code[o].first + (uint32_t)i]];
+			if (store != DFG_NONE && keeps(builder, &program->code[o], i))
 				escapes[store] = true;
 		}
 	for (uint32_t s = 0; s < plan->slots; s++)
-		if (laying->store[s] != DFG_NONE && escapes[laying->store[s]] && !laying->carried[laying->store[s]])
-			laying->store[s] = DFG_NONE;
-	for (uint32_t o = 0; o < layout->count; o++)
-		if (layout->op[o].kind == OP_BRING && laying->store[layout->use[layout->op[o].first + 1]] == DFG_NONE)
-			layout->op[o].kind = OP_KEEP;
+		if (builder->storage[s] != DFG_NONE && escapes[builder->storage[s]] && !builder->carried[builder->storage[s]])
+			builder->storage[s] = DFG_NONE;
+	for (uint32_t o = 0; o < program->count; o++)
+		if (program->code[o].kind == INSTR_COPY_IN &&
+			builder->storage[program->use[program->code[o].first + 1]] == DFG_NONE)
+			program->code[o].kind = INSTR_RETAIN;
 	return NULL;
 }
 
 /* A view of what has a fixed place needs nothing done. */
-static bool is_fixed_view(const struct laying *laying, const struct op *op)
+static bool is_fixed_view(const struct program_builder *builder, const struct instruction *instruction)
 {
-	return op->kind == OP_VIEW && laying->store[laying->layout->use[op->first]] != DFG_NONE;
+	return instruction->kind == INSTR_VIEW && builder->storage[builder->program->use[instruction->first]] != DFG_NONE;
 }
 
-static bool is_dropped(const struct laying *laying, const struct op *op)
+static bool is_dropped(const struct program_builder *builder, const struct instruction *instruction)
 {
-	return op->kind == OP_DROPPED || is_fixed_view(laying, op);
+	return instruction->kind == INSTR_NOP || is_fixed_view(builder, instruction);
 }
 
 /* A skip past nothing is dropped, and so may be the one around it. */
-static bool drop_skips(struct layout *layout, const uint32_t *number)
+static bool drop_skips(struct program *program, const uint32_t *number)
 {
 	bool dropped = false;
-	for (uint32_t o = 0; o < layout->count; o++)
-		if (layout->op[o].kind == OP_SKIP && number[layout->op[o].to] == number[o] + 1) {
-			layout->op[o].kind = OP_DROPPED;
+	for (uint32_t o = 0; o < program->count; o++)
+		if (program->code[o].kind == INSTR_BRANCH && number[program->code[o].to] == number[o] + 1) {
+			program->code[o].kind = INSTR_NOP;
 			dropped = true;
 		}
 	return dropped;
 }
 
 /* The ops that are left move together; what leads to one leads to its new place. */
-static struct dfg_err *drop_ops(struct laying *laying)
+static struct dfg_err *drop_ops(struct program_builder *builder)
 {
-	struct layout *layout = laying->layout;
-	uint32_t kept = 0, *number = dfg_arena_zeros(laying->scratch, (size_t)layout->count + 1, sizeof *number);
+	struct program *program = builder->program;
+	uint32_t kept = 0, *number = dfg_arena_zeros(builder->scratch, (size_t)program->count + 1, sizeof *number);
 	if (!number)
 		return dfg_no_memory("the memory plan of the step");
 	do {
 		kept = 0;
-		for (uint32_t o = 0; o < layout->count; o++) {
+		for (uint32_t o = 0; o < program->count; o++) {
 			number[o] = kept;
-			kept += !is_dropped(laying, &layout->op[o]);
+			kept += !is_dropped(builder, &program->code[o]);
 		}
-		number[layout->count] = kept;
-	} while (drop_skips(layout, number));
-	for (uint32_t o = 0; o < layout->count; o++) {
-		if (is_dropped(laying, &layout->op[o]))
+		number[program->count] = kept;
+	} while (drop_skips(program, number));
+	for (uint32_t o = 0; o < program->count; o++) {
+		if (is_dropped(builder, &program->code[o]))
 			continue;
-		layout->op[number[o]] = layout->op[o];
-		layout->alive[number[o]] = layout->alive[o];
-		layout->op[number[o]].to = number[layout->op[o].to];
+		program->code[number[o]] = program->code[o];
+		program->alive[number[o]] = program->alive[o];
+		program->code[number[o]].to = number[program->code[o].to];
 	}
-	for (uint32_t l = 1; l < laying->course->loops; l++) {
-		laying->begin[l] = number[laying->begin[l]];
-		laying->back[l] = number[laying->back[l]];
+	for (uint32_t l = 1; l < builder->schedule->loops; l++) {
+		builder->begin[l] = number[builder->begin[l]];
+		builder->back[l] = number[builder->back[l]];
 	}
-	layout->count = kept;
+	program->count = kept;
 	return NULL;
 }
 
 /* Whether loop `inner` is `outer`, or within it. */
-static bool is_within(const struct laying *laying, uint32_t inner, uint32_t outer)
+static bool is_within(const struct program_builder *builder, uint32_t inner, uint32_t outer)
 {
 	while (inner && inner != outer)
-		inner = laying->plan->flow->loop[inner].parent;
+		inner = builder->plan->frame_info->loop[inner].parent;
 	return inner == outer;
 }
 
@@ -107,249 +108,255 @@ static bool is_within(const struct laying *laying, uint32_t inner, uint32_t oute
  * Until when a value that op o reads must be kept: what is made outside a loop is there in all its iterations. So is what a
  * view made in the loop lies in.
  */
-static uint32_t reach(const struct laying *laying, uint32_t slot, uint32_t o)
+static uint32_t reach(const struct program_builder *builder, uint32_t slot, uint32_t o)
 {
-	const struct flow *flow = laying->plan->flow;
-	if (!flow || laying->course->loops == 1)
+	const struct frame_info *frame_info = builder->plan->frame_info;
+	if (!frame_info || builder->schedule->loops == 1)
 		return o;
-	slot = laying->store[slot] == DFG_NONE ? slot : dfg_home_of(laying, slot);
-	for (uint32_t loop = laying->layout->op[o].loop; !is_within(laying, flow->slot_loop[slot], loop);
-		 loop = flow->loop[loop].parent)
-		o = laying->back[loop];
+	slot = builder->storage[slot] == DFG_NONE ? slot : dfg_storage_root(builder, slot);
+	for (uint32_t loop = builder->program->code[o].loop; !is_within(builder, frame_info->slot_loop[slot], loop);
+		 loop = frame_info->loop[loop].parent)
+		o = builder->back[loop];
 	return o;
 }
 
-static void find_lifetimes(struct laying *laying)
+static void find_lifetimes(struct program_builder *builder)
 {
-	struct layout *layout = laying->layout;
-	for (uint32_t o = 0; o < layout->count; o++) {
-		const struct op *op = &layout->op[o];
-		for (uint32_t i = 0; i < (uint32_t)op->n_in + op->n_out; i++) {
-			uint32_t slot = layout->use[op->first + i], group = dfg_group_of(laying, slot);
-			uint32_t last = reach(laying, slot, o);
-			laying->first[group] = o < laying->first[group] ? o : laying->first[group];
-			laying->last[group] = last > laying->last[group] ? last : laying->last[group];
-			if (i >= op->n_in)
-				laying->under[group] = dfg_laying_over(laying->course, laying->under[group], op->guard);
+	struct program *program = builder->program;
+	for (uint32_t o = 0; o < program->count; o++) {
+		const struct instruction *instruction = &program->code[o];
+		for (uint32_t i = 0; i < (uint32_t)instruction->n_in + instruction->n_out; i++) {
+			uint32_t slot = program->use[instruction->first + i], group = dfg_alias_class(builder, slot);
+			uint32_t last = reach(builder, slot, o);
+			builder->first[group] = o < builder->first[group] ? o : builder->first[group];
+			builder->last[group] = last > builder->last[group] ? last : builder->last[group];
+			if (i >= instruction->n_in)
+				builder->dominating[group] =
+					dfg_condition_over(builder->schedule, builder->dominating[group], instruction->condition);
 		}
 	}
-	for (uint32_t i = 0; i < laying->plan->step.n_fetch; i++)
-		laying->last[dfg_group_of(laying, layout->fetch[i])] = DFG_NONE;
+	for (uint32_t i = 0; i < builder->plan->step.n_fetch; i++)
+		builder->last[dfg_alias_class(builder, program->fetch[i])] = DFG_NONE;
 }
 
-/* Nobody reads input i after this op, and no other input shares its room, unless all go through it element by element. */
-static bool is_last_use(struct laying *laying, const struct op *op, uint32_t o, int i)
+/* Nobody reads input i after this instruction, and no other input shares its room, unless all go through it element by element. */
+static bool is_last_use(struct program_builder *builder, const struct instruction *instruction, uint32_t o, int i)
 {
-	const uint32_t *use = laying->layout->use + op->first;
-	uint32_t group = dfg_group_of(laying, use[i]);
-	if (laying->last[group] != o || use[i] >= laying->plan->first_feed || laying->lent[use[i]] ||
-		laying->plan->kind[use[i]] == SLOT_PRESET)
+	const uint32_t *use = builder->program->use + instruction->first;
+	uint32_t group = dfg_alias_class(builder, use[i]);
+	if (builder->last[group] != o || use[i] >= builder->plan->first_feed || builder->borrowed[use[i]] ||
+		builder->plan->kind[use[i]] == SLOT_PRESET)
 		return false;
-	for (int j = 0; j < op->n_in; j++)
-		if (j != i && dfg_group_of(laying, use[j]) == group && op->kind > OP_NEW)
+	for (int j = 0; j < instruction->n_in; j++)
+		if (j != i && dfg_alias_class(builder, use[j]) == group && instruction->kind > INSTR_ROW_NEW)
 			return false;
 	return true;
 }
 
 /* A row takes the room of any operand, other kernels that work in place that of the first. */
-static void try_in_place(struct laying *laying, struct op *op, uint32_t o)
+static void try_in_place(struct program_builder *builder, struct instruction *instruction, uint32_t o)
 {
-	const struct record *record = op->record;
-	const uint32_t *use = laying->layout->use + op->first;
-	bool makes = op->kind == OP_ROW || op->kind == OP_GUARD || op->kind == OP_GATHER || op->kind == OP_NEW ||
-				 op->kind == OP_KERNEL;
-	if (!makes || !record->in_place || !op->n_out || laying->plan->session->options.no_opt)
+	const struct plan_node *node = instruction->node;
+	const uint32_t *use = builder->program->use + instruction->first;
+	bool makes = instruction->kind == INSTR_ROW || instruction->kind == INSTR_CHECKED_ROW ||
+				 instruction->kind == INSTR_ROW_INDIRECT || instruction->kind == INSTR_ROW_NEW ||
+				 instruction->kind == INSTR_KERNEL;
+	if (!makes || !node->in_place || !instruction->n_out || builder->plan->session->options.no_opt)
 		return;
-	uint32_t out = use[op->n_in];
-	int most = record->run == dfg_elementwise_run ? op->n_in : 1;
+	uint32_t out = use[instruction->n_in];
+	int most = node->run == dfg_elementwise_run ? instruction->n_in : 1;
 	for (int i = 0; i < most && i < 32; i++) {
-		if (!is_last_use(laying, op, o, i))
+		if (!is_last_use(builder, instruction, o, i))
 			continue;
-		op->in_place |= UINT32_C(1) << i;
-		const struct dfg_fact *in = &laying->fact[use[i]], *to = &laying->fact[out];
+		instruction->in_place |= UINT32_C(1) << i;
+		const struct dfg_fact *in = &builder->fact[use[i]], *to = &builder->fact[out];
 		bool same = dfg_dtype_size(in->dtype) == dfg_dtype_size(to->dtype) && dfg_shape_known(&in->shape) &&
 					dfg_shape_known(&to->shape) && dfg_shape_count(&in->shape) == dfg_shape_count(&to->shape);
-		if (!same || laying->store[use[i]] == DFG_NONE || laying->store[out] != out)
+		if (!same || builder->storage[use[i]] == DFG_NONE || builder->storage[out] != out)
 			continue;
-		laying->store[out] = laying->store[use[i]];
-		dfg_laying_join(laying, use[i], out);
+		builder->storage[out] = builder->storage[use[i]];
+		dfg_alias_join(builder, use[i], out);
 	}
 }
 
 /* Whether what the slot will hold is as large as was inferred, whatever a kernel does. */
-static bool is_sure(const struct laying *laying, uint32_t slot)
+static bool is_sure(const struct program_builder *builder, uint32_t slot)
 {
-	const struct dfg_plan *plan = laying->plan;
-	if (slot >= plan->first_feed || plan->kind[slot] == SLOT_PRESET || laying->store[slot] != DFG_NONE)
+	const struct dfg_plan *plan = builder->plan;
+	if (slot >= plan->first_feed || plan->kind[slot] == SLOT_PRESET || builder->storage[slot] != DFG_NONE)
 		return true;
-	return laying->layout->start[slot].data || plan->record[plan->maker[slot]].role == DFG_READ;
+	return builder->program->start[slot].data || plan->node[plan->maker[slot]].role == DFG_READ;
 }
 
 /* A slot has its dtype and shape from the start; data comes. */
-static void start_tensor(struct laying *laying, uint32_t slot)
+static void start_tensor(struct program_builder *builder, uint32_t slot)
 {
-	const struct dfg_fact *fact = &laying->fact[slot];
-	laying->layout->start[slot] =
-		(struct dfg_tensor){.dtype = fact->dtype, .shape = fact->shape, .room = dfg_laying_bytes(laying, slot)};
+	const struct dfg_fact *fact = &builder->fact[slot];
+	builder->program->start[slot] =
+		(struct dfg_tensor){.dtype = fact->dtype, .shape = fact->shape, .room = dfg_slot_bytes(builder, slot)};
 }
 
-static bool is_fixed(const struct laying *laying, uint32_t slot)
+static bool is_fixed(const struct program_builder *builder, uint32_t slot)
 {
-	return slot >= laying->plan->first_feed || laying->store[slot] != DFG_NONE ||
-		   (laying->layout->start[slot].data && !laying->plan->is_ref[slot]);
+	return slot >= builder->plan->first_feed || builder->storage[slot] != DFG_NONE ||
+		   (builder->program->start[slot].data && !builder->plan->is_ref[slot]);
 }
 
-/* What the guard looks at is there before the step, and passes. */
-static bool passes_guard(const struct laying *laying, const struct op *op)
+/* What the condition looks at is there before the step, and passes. */
+static bool passes_guard(const struct program_builder *builder, const struct instruction *instruction)
 {
 	struct dfg_tensor tensor[DFG_ROW_OPERANDS], *in[DFG_ROW_OPERANDS];
-	for (int i = 0; i < op->n_in; i++) {
-		uint32_t slot = laying->layout->use[op->first + (uint32_t)i];
+	for (int i = 0; i < instruction->n_in; i++) {
+		uint32_t slot = builder->program->use[instruction->first + (uint32_t)i];
 		in[i] = &tensor[i];
-		tensor[i] = laying->layout->start[slot];
-		if (tensor[i].data && !laying->plan->is_ref[slot])
+		tensor[i] = builder->program->start[slot];
+		if (tensor[i].data && !builder->plan->is_ref[slot])
 			continue;
-		if (op->record->call->op->guard_reads >> i & 1)
+		if (instruction->node->call->op->guard_reads >> i & 1)
 			return false;
-		tensor[i] = (struct dfg_tensor){.dtype = laying->fact[slot].dtype, .shape = laying->fact[slot].shape};
+		tensor[i] = (struct dfg_tensor){.dtype = builder->fact[slot].dtype, .shape = builder->fact[slot].shape};
 	}
-	struct runner runner = {.session = laying->plan->session};
-	struct dfg_err *err = dfg_runner_guard(&runner, op->record, in, NULL);
+	struct runner runner = {.session = builder->plan->session};
+	struct dfg_err *err = dfg_runner_check_domain(&runner, instruction->node, in, NULL);
 	dfg_err_free(err);
 	return !err;
 }
 
 /* A row is called by itself where all it touches is sure to be of one shape. */
-static void try_row(struct laying *laying, struct op *op)
+static void try_row(struct program_builder *builder, struct instruction *instruction)
 {
-	const struct record *record = op->record;
-	const uint32_t *use = laying->layout->use + op->first;
-	const struct dfg_session_options *options = &laying->plan->session->options;
-	if (op->kind != OP_KERNEL || !record->row || record->reads_ref || options->no_opt || options->check_numerics ||
-		options->trace)
+	const struct plan_node *node = instruction->node;
+	const uint32_t *use = builder->program->use + instruction->first;
+	const struct dfg_session_options *options = &builder->plan->session->options;
+	if (instruction->kind != INSTR_KERNEL || !node->row || node->reads_ref || options->no_opt ||
+		options->check_numerics || options->trace)
 		return;
-	const struct dfg_fact *out = &laying->fact[use[op->n_in]];
+	const struct dfg_fact *out = &builder->fact[use[instruction->n_in]];
 	int64_t n = dfg_shape_known(&out->shape) ? dfg_shape_count(&out->shape) : ROW_MOST + 1;
 	bool fixed = true;
-	for (int i = 0; i < op->n_in; i++) {
-		const struct dfg_shape *shape = &laying->fact[use[i]].shape;
-		if (!is_sure(laying, use[i]) || !dfg_shape_known(shape) || dfg_shape_count(shape) != n)
+	for (int i = 0; i < instruction->n_in; i++) {
+		const struct dfg_shape *shape = &builder->fact[use[i]].shape;
+		if (!is_sure(builder, use[i]) || !dfg_shape_known(shape) || dfg_shape_count(shape) != n)
 			return;
-		fixed &= is_fixed(laying, use[i]);
+		fixed &= is_fixed(builder, use[i]);
 	}
-	bool counted = laying->store[use[op->n_in]] == DFG_NONE;
-	bool guarded = record->call->op->guard && n <= ROW_MOST && !passes_guard(laying, op);
+	bool counted = builder->storage[use[instruction->n_in]] == DFG_NONE;
+	bool guarded = node->call->op->guard && n <= ROW_MOST && !passes_guard(builder, instruction);
 	if (n > ROW_MOST || (guarded && (counted || !fixed)))
 		return;
-	op->row = record->row;
-	op->n = n;
-	op->kind = guarded ? OP_GUARD : fixed ? OP_ROW : OP_GATHER;
+	instruction->row = node->row;
+	instruction->n = n;
+	instruction->kind = guarded ? INSTR_CHECKED_ROW : fixed ? INSTR_ROW : INSTR_ROW_INDIRECT;
 	if (!counted)
 		return;
-	op->kind = OP_NEW;
-	start_tensor(laying, use[op->n_in]);
+	instruction->kind = INSTR_ROW_NEW;
+	start_tensor(builder, use[instruction->n_in]);
 }
 
-static void find_counted(struct laying *laying, bool *seen)
+static void find_counted(struct program_builder *builder, bool *seen)
 {
-	struct layout *layout = laying->layout;
-	for (uint32_t o = 0; o < layout->count; o++) {
-		const struct op *op = &layout->op[o];
-		for (uint32_t i = op->n_in; i < (uint32_t)op->n_in + op->n_out && op->kind != OP_VIEW; i++) {
-			uint32_t slot = layout->use[op->first + i];
-			if (laying->store[slot] == DFG_NONE && !seen[slot])
-				layout->counted[layout->n_counted++] = slot;
+	struct program *program = builder->program;
+	for (uint32_t o = 0; o < program->count; o++) {
+		const struct instruction *instruction = &program->code[o];
+		for (uint32_t i = instruction->n_in;
+			 i < (uint32_t)instruction->n_in + instruction->n_out && instruction->kind != INSTR_VIEW; i++) {
+			uint32_t slot = program->use[instruction->first + i];
+			if (builder->storage[slot] == DFG_NONE && !seen[slot])
+				program->counted[program->n_counted++] = slot;
 			seen[slot] = true;
 		}
 	}
 }
 
-static struct dfg_err *finish_ops(struct laying *laying)
+static struct dfg_err *finish_ops(struct program_builder *builder)
 {
-	struct layout *layout = laying->layout;
-	bool *seen = dfg_arena_zeros(laying->scratch, laying->plan->slots, sizeof *seen);
+	struct program *program = builder->program;
+	bool *seen = dfg_arena_zeros(builder->scratch, builder->plan->slots, sizeof *seen);
 	if (!seen)
 		return dfg_no_memory("the memory plan of the step");
-	for (uint32_t o = 0; o < layout->count; o++) {
-		struct op *op = &layout->op[o];
-		try_row(laying, op);
-		try_in_place(laying, op, o);
+	for (uint32_t o = 0; o < program->count; o++) {
+		struct instruction *instruction = &program->code[o];
+		try_row(builder, instruction);
+		try_in_place(builder, instruction, o);
 	}
-	find_counted(laying, seen);
-	if (laying->course->flags)
-		DFG_TRY(dfg_laying_meet(laying));
-	return dfg_laying_move(laying);
+	find_counted(builder, seen);
+	if (builder->schedule->predicates)
+		DFG_TRY(dfg_program_coalesce(builder));
+	return dfg_program_move_variables(builder);
 }
 
-static struct dfg_err *place(struct laying *laying)
+static struct dfg_err *place(struct program_builder *builder)
 {
-	struct dfg_plan *plan = laying->plan;
-	struct layout *layout = laying->layout;
-	uint32_t n = 0, *number = dfg_arena_zeros(laying->scratch, plan->slots, sizeof *number);
+	struct dfg_plan *plan = builder->plan;
+	struct program *program = builder->program;
+	uint32_t n = 0, *number = dfg_arena_zeros(builder->scratch, plan->slots, sizeof *number);
 	if (!number)
 		return dfg_no_memory("the memory plan of the step");
 	for (uint32_t s = 0; s < plan->slots; s++) {
-		if (laying->store[s] != s)
+		if (builder->storage[s] != s)
 			continue;
-		uint32_t group = dfg_group_of(laying, s), last = laying->last[group];
+		uint32_t group = dfg_alias_class(builder, s), last = builder->last[group];
 		number[s] = n;
-		laying->item[n++] = (struct item){.bytes = dfg_laying_bytes(laying, s),
-			.first = laying->first[group],
-			.last = plan->session->options.no_opt || last >= layout->count ? layout->count : last};
+		builder->range[n++] = (struct live_range){.bytes = dfg_slot_bytes(builder, s),
+			.first = builder->first[group],
+			.last = plan->session->options.no_opt || last >= program->count ? program->count : last};
 	}
-	DFG_TRY(dfg_pack(laying->item, n, laying->scratch, &layout->block, &layout->live));
+	DFG_TRY(dfg_pack(builder->range, n, builder->scratch, &program->block, &program->live));
 	for (uint32_t s = 0; s < plan->slots; s++) {
-		if (laying->store[s] == DFG_NONE)
+		if (builder->storage[s] == DFG_NONE)
 			continue;
-		start_tensor(laying, s);
-		layout->in_block[s] = true;
-		layout->start[s].data = (void *)(uintptr_t)laying->item[number[dfg_home_of(laying, s)]].offset;
+		start_tensor(builder, s);
+		program->in_block[s] = true;
+		program->start[s].data = (void *)(uintptr_t)builder->range[number[dfg_storage_root(builder, s)]].offset;
 	}
 	for (uint32_t i = 0; i < n; i++) {
-		const struct item *item = &laying->item[i];
-		for (uint32_t o = item->first; n < 4096 && o <= item->last && o < layout->count; o++)
-			layout->alive[o] += item->bytes;
+		const struct live_range *range = &builder->range[i];
+		for (uint32_t o = range->first; n < 4096 && o <= range->last && o < program->count; o++)
+			program->alive[o] += range->bytes;
 	}
 	return NULL;
 }
 
 /* A predicate that lies in a fixed place is a byte to look at. */
-static void fix_choice(struct laying *laying, struct op *op)
+static void fix_choice(struct program_builder *builder, struct instruction *instruction)
 {
-	const struct dfg_fact *fact = &laying->fact[laying->layout->use[op->first]];
-	if (is_fixed(laying, laying->layout->use[op->first]) && is_sure(laying, laying->layout->use[op->first]) &&
-		fact->dtype == DFG_BOOL && fact->shape.rank == 0 && op->n == 2)
-		op->kind = OP_TEST;
+	const struct dfg_fact *fact = &builder->fact[builder->program->use[instruction->first]];
+	if (is_fixed(builder, builder->program->use[instruction->first]) &&
+		is_sure(builder, builder->program->use[instruction->first]) && fact->dtype == DFG_BOOL &&
+		fact->shape.rank == 0 && instruction->n == 2)
+		instruction->kind = INSTR_TEST;
 }
 
 /* What is copied between fixed places is no more than bytes. */
-static void fix_copies(struct laying *laying)
+static void fix_copies(struct program_builder *builder)
 {
-	struct layout *layout = laying->layout;
-	for (uint32_t o = 0; o < layout->count; o++) {
-		struct op *op = &layout->op[o];
-		if (op->kind == OP_CHOOSE)
-			fix_choice(laying, op);
-		if (op->kind != OP_BRING)
+	struct program *program = builder->program;
+	for (uint32_t o = 0; o < program->count; o++) {
+		struct instruction *instruction = &program->code[o];
+		if (instruction->kind == INSTR_SWITCH)
+			fix_choice(builder, instruction);
+		if (instruction->kind != INSTR_COPY_IN)
 			continue;
-		uint32_t in = layout->use[op->first], out = layout->use[op->first + 1];
-		if (!is_fixed(laying, in) || !dfg_shape_equal(&laying->fact[in].shape, &laying->fact[out].shape))
+		uint32_t in = program->use[instruction->first], out = program->use[instruction->first + 1];
+		if (!is_fixed(builder, in) || !dfg_shape_equal(&builder->fact[in].shape, &builder->fact[out].shape))
 			continue;
-		op->kind =
-			laying->store[in] != DFG_NONE && dfg_home_of(laying, in) == dfg_home_of(laying, out) ? OP_DROPPED : OP_COPY;
-		op->n = (int64_t)layout->start[out].room;
+		instruction->kind =
+			builder->storage[in] != DFG_NONE && dfg_storage_root(builder, in) == dfg_storage_root(builder, out)
+				? INSTR_NOP
+				: INSTR_COPY;
+		instruction->n = (int64_t)program->start[out].room;
 	}
-	for (uint32_t m = 0; m < layout->moves_made; m++)
-		layout->move[m].bytes = layout->start[layout->move[m].to].room;
+	for (uint32_t m = 0; m < program->moves_made; m++)
+		program->move[m].bytes = program->start[program->move[m].to].room;
 }
 
-/* A view that is not in the block has its shape from the start, and the rest in the step. */
-static void shape_views(struct laying *laying)
+/* A view that is not in the block has its shape from the start, and the suspended in the step. */
+static void shape_views(struct program_builder *builder)
 {
-	struct layout *layout = laying->layout;
-	for (uint32_t o = 0; o < layout->count; o++)
-		if (layout->op[o].kind == OP_VIEW)
-			start_tensor(laying, layout->use[layout->op[o].first + layout->op[o].n_in]);
+	struct program *program = builder->program;
+	for (uint32_t o = 0; o < program->count; o++)
+		if (program->code[o].kind == INSTR_VIEW)
+			start_tensor(builder, program->use[program->code[o].first + program->code[o].n_in]);
 }
 
 /*
@@ -357,126 +364,128 @@ static void shape_views(struct laying *laying)
  * What its loop makes anew in each iteration is released in each; what the loop only reads, when it ends.
  */
 struct releasing {
-	struct laying *laying;
-	uint32_t *around; /* by op: the innermost skip that may pass it by, or DFG_NONE */
-	uint32_t *next;   /* by op: in layout->release */
+	struct program_builder *builder;
+	uint32_t *around; /* by instruction: the innermost skip that may pass it by, or DFG_NONE */
+	uint32_t *next;   /* by instruction: in program->release */
 	bool fill;
 };
 
 static void release_at(struct releasing *of, uint32_t o, uint32_t slot)
 {
-	struct layout *layout = of->laying->layout;
+	struct program *program = of->builder->program;
 	if (of->fill)
-		layout->release[of->next[o]++] = slot;
+		program->release[of->next[o]++] = slot;
 	else
-		layout->op[o].n_release++;
+		program->code[o].n_release++;
 }
 
-static bool is_made_again(const struct laying *laying, uint32_t slot, const struct op *op)
+static bool is_made_again(const struct program_builder *builder, uint32_t slot, const struct instruction *instruction)
 {
-	return op->kind == OP_BACK && laying->plan->flow->slot_loop[slot] == op->loop && !laying->carried[slot];
+	return instruction->kind == INSTR_LOOP_BACK && builder->plan->frame_info->slot_loop[slot] == instruction->loop &&
+		   !builder->carried[slot];
 }
 
 static void release_slot(struct releasing *of, uint32_t slot, bool again)
 {
-	struct laying *laying = of->laying;
-	uint32_t group = dfg_group_of(laying, slot), last = laying->last[group];
-	if (last >= laying->layout->count || is_made_again(laying, slot, &laying->layout->op[last]) != again)
+	struct program_builder *builder = of->builder;
+	uint32_t group = dfg_alias_class(builder, slot), last = builder->last[group];
+	if (last >= builder->program->count || is_made_again(builder, slot, &builder->program->code[last]) != again)
 		return;
 	release_at(of, last, slot);
 	if (!of->fill)
-		laying->layout->op[last].n_again += again;
-	for (uint32_t o = of->around[last]; o != DFG_NONE && laying->first[group] < o; o = of->around[o])
+		builder->program->code[last].n_again += again;
+	for (uint32_t o = of->around[last]; o != DFG_NONE && builder->first[group] < o; o = of->around[o])
 		release_at(of, o, slot);
 }
 
 static void release_slots(struct releasing *of)
 {
-	const struct layout *layout = of->laying->layout;
+	const struct program *program = of->builder->program;
 	for (int again = 1; again >= 0; again--)
-		for (uint32_t i = 0; i < layout->n_counted; i++)
-			release_slot(of, layout->counted[i], again);
+		for (uint32_t i = 0; i < program->n_counted; i++)
+			release_slot(of, program->counted[i], again);
 }
 
 static void find_around(struct releasing *of)
 {
-	const struct layout *layout = of->laying->layout;
+	const struct program *program = of->builder->program;
 	uint32_t inner = DFG_NONE;
-	for (uint32_t o = 0; o < layout->count; o++) {
-		while (inner != DFG_NONE && layout->op[inner].to <= o)
+	for (uint32_t o = 0; o < program->count; o++) {
+		while (inner != DFG_NONE && program->code[inner].to <= o)
 			inner = of->around[inner];
 		of->around[o] = inner;
-		if (layout->op[o].kind == OP_SKIP)
+		if (program->code[o].kind == INSTR_BRANCH)
 			inner = o;
 	}
 }
 
 /* The final ones first. */
-static void sort_counted(struct laying *laying)
+static void sort_counted(struct program_builder *builder)
 {
-	struct layout *layout = laying->layout;
-	for (uint32_t i = 0; i < layout->n_counted; i++)
-		if (laying->last[dfg_group_of(laying, layout->counted[i])] >= layout->count) {
-			uint32_t slot = layout->counted[i];
-			layout->counted[i] = layout->counted[layout->n_final];
-			layout->counted[layout->n_final++] = slot;
+	struct program *program = builder->program;
+	for (uint32_t i = 0; i < program->n_counted; i++)
+		if (builder->last[dfg_alias_class(builder, program->counted[i])] >= program->count) {
+			uint32_t slot = program->counted[i];
+			program->counted[i] = program->counted[program->n_final];
+			program->counted[program->n_final++] = slot;
 		}
 }
 
-static struct dfg_err *plan_releases(struct laying *laying)
+static struct dfg_err *plan_releases(struct program_builder *builder)
 {
-	struct layout *layout = laying->layout;
-	struct releasing of = {.laying = laying};
+	struct program *program = builder->program;
+	struct releasing of = {.builder = builder};
 	uint32_t total = 0;
-	of.around = dfg_arena_zeros(laying->scratch, layout->count, sizeof *of.around);
-	of.next = dfg_arena_zeros(laying->scratch, layout->count, sizeof *of.next);
+	of.around = dfg_arena_zeros(builder->scratch, program->count, sizeof *of.around);
+	of.next = dfg_arena_zeros(builder->scratch, program->count, sizeof *of.next);
 	if (!of.around || !of.next)
 		return dfg_no_memory("the memory plan of the step");
 	find_around(&of);
 	release_slots(&of);
-	for (uint32_t o = 0; o < layout->count; o++) {
-		layout->op[o].first_release = of.next[o] = total;
-		total += layout->op[o].n_release;
+	for (uint32_t o = 0; o < program->count; o++) {
+		program->code[o].first_release = of.next[o] = total;
+		total += program->code[o].n_release;
 	}
-	if (!(layout->release = dfg_arena_zeros(&layout->arena, total, sizeof *layout->release)))
+	if (!(program->release = dfg_arena_zeros(&program->arena, total, sizeof *program->release)))
 		return dfg_no_memory("the memory plan of the step");
 	of.fill = true;
 	release_slots(&of);
-	sort_counted(laying);
+	sort_counted(builder);
 	return NULL;
 }
 
 /* A reference goes to the caller where nobody else needs it. */
-static void move_fetches(struct laying *laying)
+static void move_fetches(struct program_builder *builder)
 {
-	const struct dfg_plan *plan = laying->plan;
-	struct layout *layout = laying->layout;
+	const struct dfg_plan *plan = builder->plan;
+	struct program *program = builder->program;
 	for (uint32_t i = 0; i < plan->step.n_fetch; i++) {
-		layout->moves[i] = false;
-		for (uint32_t c = 0; c < layout->n_counted; c++)
-			layout->moves[i] |= layout->counted[c] == layout->fetch[i];
+		program->moves[i] = false;
+		for (uint32_t c = 0; c < program->n_counted; c++)
+			program->moves[i] |= program->counted[c] == program->fetch[i];
 		for (uint32_t j = i + 1; j < plan->step.n_fetch; j++)
-			layout->moves[i] &= layout->fetch[j] != layout->fetch[i];
+			program->moves[i] &= program->fetch[j] != program->fetch[i];
 	}
 }
 
 /* Where the addresses of feeds go, which are known when a step begins. */
-static struct dfg_err *find_fed(struct laying *laying)
+static struct dfg_err *find_fed(struct program_builder *builder)
 {
-	struct layout *layout = laying->layout;
+	struct program *program = builder->program;
 	for (int fill = 0; fill < 2; fill++) {
-		layout->n_fed = 0;
-		for (uint32_t o = 0; o < layout->count; o++) {
-			const struct op *op = &layout->op[o];
-			for (uint32_t u = op->first; u < op->first + op->n_in && op->kind <= OP_COPY; u++) {
-				if (layout->use[u] < laying->plan->first_feed)
+		program->n_fed = 0;
+		for (uint32_t o = 0; o < program->count; o++) {
+			const struct instruction *instruction = &program->code[o];
+			for (uint32_t u = instruction->first;
+				 u < instruction->first + instruction->n_in && instruction->kind <= INSTR_COPY; u++) {
+				if (program->use[u] < builder->plan->first_feed)
 					continue;
 				if (fill)
-					layout->fed[layout->n_fed] = u;
-				layout->n_fed++;
+					program->fed[program->n_fed] = u;
+				program->n_fed++;
 			}
 		}
-		if (!fill && !(layout->fed = dfg_arena_zeros(&layout->arena, layout->n_fed, sizeof *layout->fed)))
+		if (!fill && !(program->fed = dfg_arena_zeros(&program->arena, program->n_fed, sizeof *program->fed)))
 			return dfg_no_memory("the memory plan of the step");
 	}
 	return NULL;
@@ -486,37 +495,37 @@ static struct dfg_err *find_fed(struct laying *laying)
  * Where a branch is passed by for its other side, what asks for that side next need not ask; where what stands behind it is
  * passed by for the same reason, that is one way. Not where something is to be released on the way.
  */
-static void join_skips(const struct laying *laying)
+static void join_skips(const struct program_builder *builder)
 {
-	const struct layout *layout = laying->layout;
-	for (uint32_t o = layout->count; o--;) {
-		struct op *op = &layout->op[o];
-		while (op->kind == OP_SKIP && op->to < layout->count) {
-			const struct op *next = &layout->op[op->to];
-			if (next->kind != OP_SKIP || next->flag != op->flag)
+	const struct program *program = builder->program;
+	for (uint32_t o = program->count; o--;) {
+		struct instruction *instruction = &program->code[o];
+		while (instruction->kind == INSTR_BRANCH && instruction->to < program->count) {
+			const struct instruction *next = &program->code[instruction->to];
+			if (next->kind != INSTR_BRANCH || next->predicate != instruction->predicate)
 				break;
-			bool passes = next->side != op->side;
-			if (passes ? laying->course->flag[op->flag].n_out != 2 : next->n_release > 0)
+			bool passes = next->side != instruction->side;
+			if (passes ? builder->schedule->predicate[instruction->predicate].n_out != 2 : next->n_release > 0)
 				break;
-			op->to = passes ? op->to + 1 : next->to;
+			instruction->to = passes ? instruction->to + 1 : next->to;
 			if (passes)
 				break;
 		}
 	}
 }
 
-struct dfg_err *dfg_laying_place(struct laying *laying)
+struct dfg_err *dfg_program_plan_memory(struct program_builder *builder)
 {
-	DFG_TRY(find_escapes(laying));
-	DFG_TRY(drop_ops(laying));
-	find_lifetimes(laying);
-	DFG_TRY(finish_ops(laying));
-	DFG_TRY(place(laying));
-	shape_views(laying);
-	fix_copies(laying);
-	DFG_TRY(plan_releases(laying));
-	move_fetches(laying);
-	DFG_TRY(drop_ops(laying));
-	join_skips(laying);
-	return find_fed(laying);
+	DFG_TRY(find_escapes(builder));
+	DFG_TRY(drop_ops(builder));
+	find_lifetimes(builder);
+	DFG_TRY(finish_ops(builder));
+	DFG_TRY(place(builder));
+	shape_views(builder);
+	fix_copies(builder);
+	DFG_TRY(plan_releases(builder));
+	move_fetches(builder);
+	DFG_TRY(drop_ops(builder));
+	join_skips(builder);
+	return find_fed(builder);
 }

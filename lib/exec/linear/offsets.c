@@ -10,7 +10,7 @@
 
 static int larger_first(const void *a, const void *b)
 {
-	const struct item *x = *(struct item *const *)a, *y = *(struct item *const *)b;
+	const struct live_range *x = *(struct live_range *const *)a, *y = *(struct live_range *const *)b;
 	if (x->bytes != y->bytes)
 		return x->bytes > y->bytes ? -1 : 1;
 	return x->first != y->first ? (x->first < y->first ? -1 : 1) : (x < y ? -1 : x > y);
@@ -23,42 +23,43 @@ static size_t align(size_t bytes)
 
 /* Items that were placed, by offset. */
 struct placed {
-	struct item **item;
+	struct live_range **range;
 	uint32_t count;
 };
 
-static void place(struct placed *placed, struct item *item)
+static void place(struct placed *placed, struct live_range *range)
 {
 	size_t offset = 0;
 	for (uint32_t i = 0; i < placed->count; i++) {
-		const struct item *other = placed->item[i];
-		if (other->last < item->first || item->last < other->first)
+		const struct live_range *other = placed->range[i];
+		if (other->last < range->first || range->last < other->first)
 			continue;
-		if (other->offset >= offset + align(item->bytes))
+		if (other->offset >= offset + align(range->bytes))
 			break;
 		if (other->offset + align(other->bytes) > offset)
 			offset = other->offset + align(other->bytes);
 	}
-	item->offset = offset;
+	range->offset = offset;
 	uint32_t at = placed->count++;
-	for (; at && placed->item[at - 1]->offset > offset; at--)
-		placed->item[at] = placed->item[at - 1];
-	placed->item[at] = item;
+	for (; at && placed->range[at - 1]->offset > offset; at--)
+		placed->range[at] = placed->range[at - 1];
+	placed->range[at] = range;
 }
 
-/* The most bytes alive at once: what begins is added at its op, what ended before is taken off. */
-static struct dfg_err *most_alive(const struct item *item, uint32_t count, struct dfg_arena *scratch, size_t *out_live)
+/* The most bytes alive at once: what begins is added at its instruction, what ended before is taken off. */
+static struct dfg_err *most_alive(
+	const struct live_range *range, uint32_t count, struct dfg_arena *scratch, size_t *out_live)
 {
 	uint32_t ops = 0;
 	for (uint32_t i = 0; i < count; i++)
-		ops = item[i].first >= ops ? item[i].first + 1 : ops;
+		ops = range[i].first >= ops ? range[i].first + 1 : ops;
 	int64_t *change = dfg_arena_zeros(scratch, (size_t)ops + 1, sizeof *change), now = 0, most = 0;
 	if (!change)
 		return dfg_no_memory("the memory plan of the step");
 	for (uint32_t i = 0; i < count; i++) {
-		change[item[i].first] += (int64_t)item[i].bytes;
-		if (item[i].last < ops)
-			change[item[i].last + 1] -= (int64_t)item[i].bytes;
+		change[range[i].first] += (int64_t)range[i].bytes;
+		if (range[i].last < ops)
+			change[range[i].last + 1] -= (int64_t)range[i].bytes;
 	}
 	for (uint32_t i = 0; i < ops; i++) {
 		now += change[i];
@@ -69,7 +70,7 @@ static struct dfg_err *most_alive(const struct item *item, uint32_t count, struc
 }
 
 /* As low as they fit, the largest first. O(count^2). */
-static size_t pack_large(struct item **order, uint32_t count, struct placed *placed)
+static size_t pack_large(struct live_range **order, uint32_t count, struct placed *placed)
 {
 	size_t bytes = 0;
 	for (uint32_t i = 0; i < count; i++) {
@@ -82,61 +83,61 @@ static size_t pack_large(struct item **order, uint32_t count, struct placed *pla
 
 static int sooner_first(const void *a, const void *b)
 {
-	const struct item *x = *(struct item *const *)a, *y = *(struct item *const *)b;
+	const struct live_range *x = *(struct live_range *const *)a, *y = *(struct live_range *const *)b;
 	return x->first != y->first ? (x->first < y->first ? -1 : 1) : (x < y ? -1 : x > y);
 }
 
 static int sooner_last(const void *a, const void *b)
 {
-	const struct item *x = *(struct item *const *)a, *y = *(struct item *const *)b;
+	const struct live_range *x = *(struct live_range *const *)a, *y = *(struct live_range *const *)b;
 	return x->last != y->last ? (x->last < y->last ? -1 : 1) : (x < y ? -1 : x > y);
 }
 
-static int class_of(const struct item *item)
+static int class_of(const struct live_range *range)
 {
-	return item->bytes <= DFG_ALIGN ? 6 : 64 - __builtin_clzll((unsigned long long)item->bytes - 1);
+	return range->bytes <= DFG_ALIGN ? 6 : 64 - __builtin_clzll((unsigned long long)range->bytes - 1);
 }
 
 /* In the order of time; places of a class (a power of two) are used again. Returns the end. */
-static size_t pack_small(struct item **by_first, struct item **by_last, uint32_t count, size_t end)
+static size_t pack_small(struct live_range **by_first, struct live_range **by_last, uint32_t count, size_t end)
 {
-	struct item *vacant[64] = {0}; /* by class; chained through the items that had the place */
+	struct live_range *vacant[64] = {0}; /* by class; chained through the items that had the place */
 	uint32_t ended = 0;
 	qsort(by_first, count, sizeof *by_first, sooner_first);
 	memcpy(by_last, by_first, count * sizeof *by_last);
 	qsort(by_last, count, sizeof *by_last, sooner_last);
 	for (uint32_t i = 0; i < count; i++) {
-		struct item *item = by_first[i];
-		for (; by_last[ended]->last < item->first; ended++) {
+		struct live_range *range = by_first[i];
+		for (; by_last[ended]->last < range->first; ended++) {
 			by_last[ended]->vacant = vacant[class_of(by_last[ended])];
 			vacant[class_of(by_last[ended])] = by_last[ended];
 		}
-		int class = class_of(item);
+		int class = class_of(range);
 		if (vacant[class]) {
-			item->offset = vacant[class]->offset;
+			range->offset = vacant[class]->offset;
 			vacant[class] = vacant[class]->vacant;
 			continue;
 		}
-		item->offset = end;
+		range->offset = end;
 		end += (size_t)1 << class;
 	}
 	return end;
 }
 
 struct dfg_err *dfg_pack(
-	struct item *item, uint32_t count, struct dfg_arena *scratch, size_t *out_bytes, size_t *out_live)
+	struct live_range *range, uint32_t count, struct dfg_arena *scratch, size_t *out_bytes, size_t *out_live)
 {
 	enum { LARGE = 4096 };
-	struct item **order = dfg_arena_zeros(scratch, count, sizeof *order);
-	struct placed placed = {.item = dfg_arena_zeros(scratch, count, sizeof *placed.item)};
-	if (!order || !placed.item)
+	struct live_range **order = dfg_arena_zeros(scratch, count, sizeof *order);
+	struct placed placed = {.range = dfg_arena_zeros(scratch, count, sizeof *placed.range)};
+	if (!order || !placed.range)
 		return dfg_no_memory("the memory plan of the step");
 	for (uint32_t i = 0; i < count; i++)
-		order[i] = &item[i];
+		order[i] = &range[i];
 	qsort(order, count, sizeof *order, larger_first);
 	uint32_t large = count < LARGE ? count : LARGE;
 	*out_bytes = pack_large(order, large, &placed);
 	if (count > large)
-		*out_bytes = pack_small(order + large, placed.item, count - large, *out_bytes);
-	return most_alive(item, count, scratch, out_live);
+		*out_bytes = pack_small(order + large, placed.range, count - large, *out_bytes);
+	return most_alive(range, count, scratch, out_live);
 }

@@ -2,27 +2,28 @@
 
 #include "lib/exec/linear/activation_private.h"
 
-static struct dfg_err *give_fetch(struct line *line, uint32_t i, struct dfg_tensor *out_fetch)
+static struct dfg_err *give_fetch(struct activation *activation, uint32_t i, struct dfg_tensor *out_fetch)
 {
-	uint32_t slot = line->layout->fetch[i];
-	struct dfg_tensor *tensor = &line->tensor[slot];
+	uint32_t slot = activation->program->fetch[i];
+	struct dfg_tensor *tensor = &activation->tensor[slot];
 	*out_fetch = (struct dfg_tensor){0};
-	if (line->plan->fetch[i] < line->plan->first_feed &&
-		!dfg_guard_holds(line->plan->course, line->chosen, line->plan->course->slot_guard[line->plan->fetch[i]]))
-		return dfg_dead_branch(line->plan, line->chosen, i);
+	if (activation->plan->fetch[i] < activation->plan->first_feed &&
+		!dfg_condition_holds(activation->plan->schedule, activation->chosen,
+			activation->plan->schedule->slot_condition[activation->plan->fetch[i]]))
+		return dfg_dead_branch(activation->plan, activation->chosen, i);
 	if (dfg_is_ref(tensor))
 		return dfg_variable_read(tensor->data, out_fetch);
-	if (!line->layout->moves[i] || !tensor->buffer)
+	if (!activation->program->moves[i] || !tensor->buffer)
 		return dfg_tensor_share(tensor, out_fetch);
 	*out_fetch = *tensor;
 	*tensor = (struct dfg_tensor){0};
 	return NULL;
 }
 
-static struct dfg_err *give_fetches(struct line *line, struct dfg_tensor *out_fetches)
+static struct dfg_err *give_fetches(struct activation *activation, struct dfg_tensor *out_fetches)
 {
-	for (uint32_t i = 0; i < line->plan->step.n_fetch; i++) {
-		struct dfg_err *err = give_fetch(line, i, &out_fetches[i]);
+	for (uint32_t i = 0; i < activation->plan->step.n_fetch; i++) {
+		struct dfg_err *err = give_fetch(activation, i, &out_fetches[i]);
 		if (!err)
 			continue;
 		while (i--)
@@ -32,149 +33,151 @@ static struct dfg_err *give_fetches(struct line *line, struct dfg_tensor *out_fe
 	return NULL;
 }
 
-static struct dfg_err *new_line(struct layout *layout, struct line **out_line)
+static struct dfg_err *new_activation(struct program *program, struct activation **out_activation)
 {
-	const struct dfg_plan *plan = layout->plan;
-	struct line *line = dfg_zeros(1, sizeof *line);
-	if (!line)
+	const struct dfg_plan *plan = program->plan;
+	struct activation *activation = dfg_zeros(1, sizeof *activation);
+	if (!activation)
 		return dfg_no_memory("the values of the step");
-	line->layout = layout;
-	line->plan = plan;
-	line->runner.session = plan->session;
-	line->block = layout->block < SIZE_MAX / 4 ? dfg_mem->take(dfg_mem, layout->block, DFG_ALIGN) : NULL;
-	line->tensor = dfg_zeros(plan->slots, sizeof *line->tensor);
-	line->at = dfg_zeros(layout->uses, sizeof *line->at);
-	line->data = dfg_zeros(layout->uses, sizeof *line->data);
-	line->shift = dfg_zeros(layout->moves_made, sizeof *line->shift);
-	line->chosen = dfg_zeros(plan->course->flags, sizeof *line->chosen);
-	line->iteration = dfg_zeros(plan->course->loops, sizeof *line->iteration);
-	line->saved = dfg_zeros(plan->course->saves, sizeof *line->saved);
-	if (!line->saved || !line->block || !line->tensor || !line->at || !line->data || !line->shift || !line->chosen ||
-		!line->iteration) {
-		dfg_line_free(line);
-		return DFG_ERR(DFG_MEMORY, "no memory for a step of %zu bytes", layout->block);
+	activation->program = program;
+	activation->plan = plan;
+	activation->runner.session = plan->session;
+	activation->block = program->block < SIZE_MAX / 4 ? dfg_mem->take(dfg_mem, program->block, DFG_ALIGN) : NULL;
+	activation->tensor = dfg_zeros(plan->slots, sizeof *activation->tensor);
+	activation->at = dfg_zeros(program->uses, sizeof *activation->at);
+	activation->data = dfg_zeros(program->uses, sizeof *activation->data);
+	activation->fixed_move = dfg_zeros(program->moves_made, sizeof *activation->fixed_move);
+	activation->chosen = dfg_zeros(plan->schedule->predicates, sizeof *activation->chosen);
+	activation->iteration = dfg_zeros(plan->schedule->loops, sizeof *activation->iteration);
+	activation->saved = dfg_zeros(plan->schedule->saves, sizeof *activation->saved);
+	if (!activation->saved || !activation->block || !activation->tensor || !activation->at || !activation->data ||
+		!activation->fixed_move || !activation->chosen || !activation->iteration) {
+		dfg_activation_free(activation);
+		return DFG_ERR(DFG_MEMORY, "no memory for a step of %zu bytes", program->block);
 	}
 	for (uint32_t i = 0; i < plan->slots; i++)
-		dfg_line_start(line, i);
-	for (uint32_t i = 0; i < layout->uses; i++) {
-		line->at[i] = &line->tensor[layout->use[i]];
-		line->data[i] = line->at[i]->data;
+		dfg_activation_start_slot(activation, i);
+	for (uint32_t i = 0; i < program->uses; i++) {
+		activation->at[i] = &activation->tensor[program->use[i]];
+		activation->data[i] = activation->at[i]->data;
 	}
-	for (uint32_t r = 0; r < plan->count && plan->course->saves; r++)
-		if (plan->record[r].role == DFG_SAVE)
-			line->saved[plan->course->save[r]] =
-				(struct saved){.keys = plan->record[r].n_in - 1, .bytes = layout->saved[plan->course->save[r]]};
-	for (uint32_t i = 0; i < layout->moves_made; i++)
-		line->shift[i] = (struct shift){line->tensor[layout->move[i].to].data, line->tensor[layout->move[i].from].data};
-	*out_line = line;
+	for (uint32_t r = 0; r < plan->count && plan->schedule->saves; r++)
+		if (plan->node[r].role == DFG_SAVE)
+			activation->saved[plan->schedule->save[r]] =
+				(struct saved_values){.keys = plan->node[r].n_in - 1, .bytes = program->saved[plan->schedule->save[r]]};
+	for (uint32_t i = 0; i < program->moves_made; i++)
+		activation->fixed_move[i] = (struct fixed_move){
+			activation->tensor[program->move[i].to].data, activation->tensor[program->move[i].from].data};
+	*out_activation = activation;
 	return NULL;
 }
 
 /* After a step: as the next one finds it. */
-static void reset(struct line *line, bool failed)
+static void reset(struct activation *activation, bool failed)
 {
-	const struct layout *layout = line->layout;
-	for (uint32_t i = 0; i < (failed ? layout->n_counted : layout->n_final); i++)
-		dfg_tensor_release(&line->tensor[layout->counted[i]]);
-	line->frames = 0;
-	for (uint32_t i = 0; i < line->plan->course->saves; i++)
-		dfg_saved_clear(&line->saved[i]);
+	const struct program *program = activation->program;
+	for (uint32_t i = 0; i < (failed ? program->n_counted : program->n_final); i++)
+		dfg_tensor_release(&activation->tensor[program->counted[i]]);
+	activation->frames = 0;
+	for (uint32_t i = 0; i < activation->plan->schedule->saves; i++)
+		dfg_saved_clear(&activation->saved[i]);
 }
 
-static void give_back(struct line *line, struct layout *layout)
+static void give_back(struct activation *activation, struct program *program)
 {
-	struct dfg_plan *plan = layout->plan;
-	size_t peak = dfg_buffers_peak(plan->session->buffers);
+	struct dfg_plan *plan = program->plan;
+	size_t peak = dfg_buffer_pool_peak(plan->session->buffers);
 	pthread_mutex_lock(&plan->lock);
 	plan->stats = (struct dfg_stats){
-		.peak_bytes = layout->block + (peak > line->before ? peak - line->before : 0),
-		.live_bytes = line->live > layout->live ? line->live : layout->live,
-		.iterations = line->iterations,
-		.dead_tokens = line->dead_tokens,
-		.saves = line->saves,
-		.peak_frames = line->peak_frames,
+		.peak_bytes = program->block + (peak > activation->before ? peak - activation->before : 0),
+		.live_bytes = activation->live > program->live ? activation->live : program->live,
+		.iterations = activation->iterations,
+		.dead_tokens = activation->dead_tokens,
+		.saves = activation->saves,
+		.peak_frames = activation->peak_frames,
 	};
-	line->dead_tokens = line->iterations = line->saves = 0;
-	line->peak_frames = 0;
-	line->live = 0;
-	line->next = layout->idle;
-	layout->idle = line;
+	activation->dead_tokens = activation->iterations = activation->saves = 0;
+	activation->peak_frames = 0;
+	activation->live = 0;
+	activation->next = program->idle;
+	program->idle = activation;
 	pthread_mutex_unlock(&plan->lock);
 }
 
-static bool is_for(const struct layout *layout, const struct dfg_tensor *feeds)
+static bool is_for(const struct program *program, const struct dfg_tensor *feeds)
 {
-	for (uint32_t i = 0; layout->feed && i < layout->plan->step.n_feed; i++)
-		if (!dfg_shape_equal(&layout->feed[i], &feeds[i].shape))
+	for (uint32_t i = 0; program->feed && i < program->plan->step.n_feed; i++)
+		if (!dfg_shape_equal(&program->feed[i], &feeds[i].shape))
 			return false;
 	return true;
 }
 
-/* More layouts than that are not kept for feeds of ever new shapes: the last one fits all. */
-enum { LAYOUTS_MOST = 64 };
+/* More programs than that are not kept for feeds of ever new shapes: the last one fits all. */
+enum { PROGRAMS_MAX = 64 };
 
-static struct dfg_err *find_layout(struct dfg_plan *plan, const struct dfg_tensor *feeds, struct layout **out_layout)
+static struct dfg_err *find_program(struct dfg_plan *plan, const struct dfg_tensor *feeds, struct program **out_program)
 {
-	struct layout *layout = plan->layouts;
-	while (layout->next && !is_for(layout, feeds))
-		layout = layout->next;
-	*out_layout = layout;
-	if (layout->next || layout->feed || plan->sized || plan->n_layouts >= LAYOUTS_MOST)
+	struct program *program = plan->programs;
+	while (program->next && !is_for(program, feeds))
+		program = program->next;
+	*out_program = program;
+	if (program->next || program->feed || plan->sized || plan->n_programs >= PROGRAMS_MAX)
 		return NULL;
-	DFG_TRY(dfg_layout_make(plan, feeds, &layout));
-	layout->next = plan->layouts;
-	plan->layouts = *out_layout = layout;
-	plan->n_layouts++;
+	DFG_TRY(dfg_program_make(plan, feeds, &program));
+	program->next = plan->programs;
+	plan->programs = *out_program = program;
+	plan->n_programs++;
 	return NULL;
 }
 
-struct dfg_err *dfg_layouts_begin(struct dfg_plan *plan)
+struct dfg_err *dfg_programs_begin(struct dfg_plan *plan)
 {
 	plan->sized = true;
 	for (uint32_t i = 0; i < plan->step.n_feed; i++)
 		plan->sized &= dfg_shape_known(&plan->feed[i].shape);
-	return dfg_layout_make(plan, NULL, &plan->layouts);
+	return dfg_program_make(plan, NULL, &plan->programs);
 }
 
-void dfg_layouts_free(struct dfg_plan *plan)
+void dfg_programs_free(struct dfg_plan *plan)
 {
-	while (plan->layouts) {
-		struct layout *layout = plan->layouts;
-		plan->layouts = layout->next;
-		dfg_layout_free(layout);
+	while (plan->programs) {
+		struct program *program = plan->programs;
+		plan->programs = program->next;
+		dfg_program_free(program);
 	}
 }
 
 /* With the plan's lock held. */
-static struct dfg_err *take(struct dfg_plan *plan, const struct dfg_tensor *feeds, struct line **out_line)
+static struct dfg_err *take(struct dfg_plan *plan, const struct dfg_tensor *feeds, struct activation **out_activation)
 {
-	struct layout *layout;
-	DFG_TRY(find_layout(plan, feeds, &layout));
-	struct line *line = *out_line = layout->idle;
-	if (!line)
-		return new_line(layout, out_line);
-	layout->idle = line->next;
+	struct program *program;
+	DFG_TRY(find_program(plan, feeds, &program));
+	struct activation *activation = *out_activation = program->idle;
+	if (!activation)
+		return new_activation(program, out_activation);
+	program->idle = activation->next;
 	return NULL;
 }
 
-struct dfg_err *dfg_line_run(struct dfg_plan *plan, const struct dfg_tensor *feeds, struct dfg_tensor *out_fetches)
+struct dfg_err *dfg_linear_run(struct dfg_plan *plan, const struct dfg_tensor *feeds, struct dfg_tensor *out_fetches)
 {
-	struct line *line;
+	struct activation *activation;
 	pthread_mutex_lock(&plan->lock);
-	struct dfg_err *err = take(plan, feeds, &line);
+	struct dfg_err *err = take(plan, feeds, &activation);
 	pthread_mutex_unlock(&plan->lock);
 	if (err)
 		return err;
-	line->before = dfg_buffers_mark(plan->session->buffers);
+	activation->before = dfg_buffer_pool_mark(plan->session->buffers);
 	for (uint32_t i = 0; i < plan->step.n_feed; i++)
-		line->tensor[plan->first_feed + i] = feeds[i];
-	for (uint32_t i = 0; i < line->layout->n_fed; i++)
-		line->data[line->layout->fed[i]] = feeds[line->layout->use[line->layout->fed[i]] - plan->first_feed].data;
-	dfg_watch_begin(&line->watch, &plan->session->options);
-	err = dfg_ops_run(line);
+		activation->tensor[plan->first_feed + i] = feeds[i];
+	for (uint32_t i = 0; i < activation->program->n_fed; i++)
+		activation->data[activation->program->fed[i]] =
+			feeds[activation->program->use[activation->program->fed[i]] - plan->first_feed].data;
+	dfg_watch_begin(&activation->watch, &plan->session->options);
+	err = dfg_interpret(activation);
 	if (!err)
-		err = give_fetches(line, out_fetches);
-	reset(line, err);
-	give_back(line, line->layout);
+		err = give_fetches(activation, out_fetches);
+	reset(activation, err);
+	give_back(activation, activation->program);
 	return err;
 }

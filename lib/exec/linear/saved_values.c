@@ -25,18 +25,18 @@ static struct dfg_err *read_keys(struct dfg_tensor *const *in, int keys, int64_t
 	return NULL;
 }
 
-static struct dfg_err *put_index(struct saved *saved, const int64_t *key, size_t entry)
+static struct dfg_err *put_index(struct saved_values *saved, const int64_t *key, size_t entry)
 {
 	struct dfg_entry *place;
-	DFG_TRY(dfg_store_reach(&saved->index, key, &place));
+	DFG_TRY(dfg_keyed_store_reach(&saved->index, key, &place));
 	place->mark = (uint32_t)entry + 1;
 	return NULL;
 }
 
-static bool find_index(struct saved *saved, const int64_t *key, size_t *out_entry)
+static bool find_index(struct saved_values *saved, const int64_t *key, size_t *out_entry)
 {
 	struct dfg_entry *place = NULL;
-	dfg_store_find(&saved->index, key, &place);
+	dfg_keyed_store_find(&saved->index, key, &place);
 	if (!place || !place->mark)
 		return false;
 	*out_entry = place->mark - 1;
@@ -44,9 +44,9 @@ static bool find_index(struct saved *saved, const int64_t *key, size_t *out_entr
 }
 
 /* Keys that go neither up nor down are looked up in a table from now on. */
-static struct dfg_err *make_index(struct saved *saved)
+static struct dfg_err *make_index(struct saved_values *saved)
 {
-	dfg_store_clear(&saved->index);
+	dfg_keyed_store_clear(&saved->index);
 	saved->index.keys = saved->keys;
 	saved->order = INDEXED;
 	for (size_t e = 0; e < saved->count; e++)
@@ -60,7 +60,7 @@ static struct dfg_err *twice(const char *what, const int64_t *key, int keys)
 }
 
 /* Sees to it that the key is a new one. */
-static struct dfg_err *add_key(struct saved *saved, const int64_t *key)
+static struct dfg_err *add_key(struct saved_values *saved, const int64_t *key)
 {
 	size_t entry = saved->count, keys = (size_t)saved->keys, other;
 	int order = entry ? compare(key, saved->key + (entry - 1) * keys, saved->keys) : 0;
@@ -87,7 +87,7 @@ static struct dfg_err *add_key(struct saved *saved, const int64_t *key)
 static struct dfg_err *take_like(struct dfg_session *session, const struct dfg_tensor *from, struct dfg_tensor *to)
 {
 	struct dfg_buffer *buffer;
-	DFG_TRY(dfg_buffers_take(session->buffers, from->dtype, dfg_tensor_bytes(from), &buffer));
+	DFG_TRY(dfg_buffer_pool_take(session->buffers, from->dtype, dfg_tensor_bytes(from), &buffer));
 	*to = (struct dfg_tensor){from->dtype, from->shape, buffer->data, buffer->room, buffer};
 	return NULL;
 }
@@ -96,7 +96,7 @@ static struct dfg_err *take_like(struct dfg_session *session, const struct dfg_t
 static struct dfg_err *keep_value(struct dfg_session *session, const struct dfg_tensor *from, struct dfg_tensor *to)
 {
 	if (from->buffer || dfg_is_ref(from))
-		return dfg_pass(from, false, to);
+		return dfg_forward_value(from, false, to);
 	DFG_TRY(take_like(session, from, to));
 	if (to->room)
 		memcpy(to->data, from->data, to->room);
@@ -104,23 +104,23 @@ static struct dfg_err *keep_value(struct dfg_session *session, const struct dfg_
 }
 
 /* The oldest first. */
-static struct dfg_err *make_room(struct saved *saved, struct dfg_swap *swap)
+static struct dfg_err *make_room(struct saved_values *saved, struct dfg_spill *swap)
 {
-	for (size_t e = saved->looked; e < saved->count && dfg_swap_wants(swap); e++) {
+	for (size_t e = saved->looked; e < saved->count && dfg_spill_wants(swap); e++) {
 		struct dfg_tensor *value = &saved->value[e], away;
-		if (dfg_swap_fits(value)) {
-			DFG_TRY(dfg_swap_write(swap, value, &away));
+		if (dfg_spill_fits(value)) {
+			DFG_TRY(dfg_spill_write(swap, value, &away));
 			dfg_tensor_release(value);
 			*value = away;
 		}
-		bool done = dfg_swap_has(value) || !value->dtype;
+		bool done = dfg_spill_has(value) || !value->dtype;
 		if (saved->looked == e && (done || saved->count - e > SWAP_PATIENCE))
 			saved->looked = e + 1;
 	}
 	return NULL;
 }
 
-struct dfg_err *dfg_saved_put(struct saved *saved, struct dfg_session *session, struct dfg_tensor *const *in)
+struct dfg_err *dfg_saved_put(struct saved_values *saved, struct dfg_session *session, struct dfg_tensor *const *in)
 {
 	int64_t key[KEYS_MOST];
 	DFG_TRY(read_keys(in + 1, saved->keys, key));
@@ -143,13 +143,13 @@ struct dfg_err *dfg_saved_put(struct saved *saved, struct dfg_session *session, 
 	return session->swap && !saved->bytes ? make_room(saved, session->swap) : NULL;
 }
 
-static bool is_at(const struct saved *saved, size_t entry, const int64_t *key)
+static bool is_at(const struct saved_values *saved, size_t entry, const int64_t *key)
 {
 	return entry < saved->count && !compare(key, saved->key + entry * (size_t)saved->keys, saved->keys);
 }
 
 /* Beside the last one, at either end, else by search. */
-static bool find(struct saved *saved, const int64_t *key, size_t *out_entry)
+static bool find(struct saved_values *saved, const int64_t *key, size_t *out_entry)
 {
 	size_t at = saved->at, last = saved->count - 1;
 	const size_t guess[] = {at - 1, at + 1, at, last, 0};
@@ -176,36 +176,37 @@ static bool find(struct saved *saved, const int64_t *key, size_t *out_entry)
 }
 
 /* The last of those that read a value gets the reference that was kept. */
-static struct dfg_err *give_value(struct saved *saved, size_t entry, bool last, struct dfg_tensor *out)
+static struct dfg_err *give_value(struct saved_values *saved, size_t entry, bool last, struct dfg_tensor *out)
 {
 	struct dfg_tensor *value = &saved->value[entry];
 	dfg_tensor_release(out);
 	if (!last)
-		return dfg_pass(value, false, out);
+		return dfg_forward_value(value, false, out);
 	*out = *value;
 	*value = (struct dfg_tensor){0};
 	return NULL;
 }
 
-struct dfg_err *dfg_saved_get(struct saved *saved, const struct dfg_plan *plan, const struct record *load,
+struct dfg_err *dfg_saved_get(struct saved_values *saved, const struct dfg_plan *plan, const struct plan_node *load,
 	struct dfg_tensor *const *in, struct dfg_tensor *out)
 {
 	int64_t key[KEYS_MOST];
 	size_t entry;
-	const struct dfg_call *save = plan->record[load->save].call;
+	const struct dfg_call *save = plan->node[load->save].call;
 	DFG_TRY(read_keys(in, saved->keys, key));
 	if (!find(saved, key, &entry))
 		return DFG_ERR(DFG_DATA, "waits for key %s of '%s' (%s), which did not save it",
 			dfg_key_words(key, saved->keys).s, save->node, save->op->name);
 	saved->at = entry;
-	uint64_t all = plan->flow->keep[load->save].readers, self = plan->flow->keep[load - plan->record].readers;
+	uint64_t all = plan->frame_info->save_site[load->save].readers,
+			 self = plan->frame_info->save_site[load - plan->node].readers;
 	if (all && saved->readers[entry] & self)
 		return DFG_ERR(DFG_DATA, "reads key %s of '%s' (%s) a second time", dfg_key_words(key, saved->keys).s,
 			save->node, save->op->name);
 	saved->readers[entry] |= self;
 	if (!saved->bytes) {
 		DFG_TRY(give_value(saved, entry, all && saved->readers[entry] == all, out));
-		return dfg_swap_has(out) ? dfg_swap_read(plan->session->swap, out) : NULL;
+		return dfg_spill_has(out) ? dfg_spill_read(plan->session->swap, out) : NULL;
 	}
 	if (!out->data)
 		DFG_TRY(take_like(plan->session, &saved->like, out));
@@ -213,7 +214,7 @@ struct dfg_err *dfg_saved_get(struct saved *saved, const struct dfg_plan *plan, 
 	return NULL;
 }
 
-void dfg_saved_clear(struct saved *saved)
+void dfg_saved_clear(struct saved_values *saved)
 {
 	for (size_t e = 0; e < saved->count && !saved->bytes; e++)
 		dfg_tensor_release(&saved->value[e]);
@@ -221,10 +222,10 @@ void dfg_saved_clear(struct saved *saved)
 	saved->order = 0;
 }
 
-void dfg_saved_release(struct saved *saved)
+void dfg_saved_release(struct saved_values *saved)
 {
 	dfg_saved_clear(saved);
-	dfg_store_release(&saved->index);
+	dfg_keyed_store_release(&saved->index);
 	dfg_free(saved->key);
 	dfg_free(saved->data);
 	dfg_free(saved->value);

@@ -5,71 +5,73 @@
 /* Why a fetch or a transfer is dead: the Switch that chose another output, or the worker that reported it. */
 
 /* "node 'x' (Switch) saw the predicate false in iteration 3 of loop 'w'" */
-static void say_death(const struct dfg_plan *plan, const struct death *death, char *out, size_t room)
+static void describe_cause(const struct dfg_plan *plan, const struct dead_cause *cause, char *out, size_t room)
 {
-	const struct dfg_call *call = plan->record[death->killer - 1].call;
+	const struct dfg_call *call = plan->node[cause->origin - 1].call;
 	char value[60], where[1000] = "";
 	bool number = call->n_in > 1 && call->in_dtype[1] == DFG_I32;
 	if (call->op->role == DFG_RECV)
-		snprintf(value, sizeof value, "was told so by worker w%d", death->chosen);
+		snprintf(value, sizeof value, "was told so by worker w%d", cause->chosen);
 	else if (number)
-		snprintf(value, sizeof value, "chose output %d", death->chosen);
+		snprintf(value, sizeof value, "chose output %d", cause->chosen);
 	else
-		snprintf(value, sizeof value, "saw the predicate %s", death->chosen ? "true" : "false");
-	uint32_t loop = plan->flow ? plan->flow->loop_of[death->killer - 1] : 0;
+		snprintf(value, sizeof value, "saw the predicate %s", cause->chosen ? "true" : "false");
+	uint32_t loop = plan->frame_info ? plan->frame_info->loop_of[cause->origin - 1] : 0;
 	if (loop)
-		snprintf(where, sizeof where, " in iteration %lld of loop '%s'", (long long)death->iteration,
-			plan->flow->loop[loop].path);
+		snprintf(where, sizeof where, " in iteration %lld of loop '%s'", (long long)cause->iteration,
+			plan->frame_info->loop[loop].path);
 	snprintf(out, room, "node '%s' (%s) %s%s", call->node, call->op->name, value, where);
 }
 
-struct dfg_err *dfg_dead_fetch(const struct dfg_plan *plan, uint32_t fetch, const struct death *death)
+struct dfg_err *dfg_dead_fetch(const struct dfg_plan *plan, uint32_t fetch, const struct dead_cause *cause)
 {
 	const struct dfg_words name = dfg_slot_words(plan, plan->fetch[fetch]);
 	char why[1200];
-	if (!death->killer)
+	if (!cause->origin)
 		return DFG_ERR(DFG_DATA, "fetch '%s' is dead", name.s);
-	say_death(plan, death, why, sizeof why);
+	describe_cause(plan, cause, why, sizeof why);
 	return DFG_ERR(DFG_DATA, "fetch '%s' is dead: %s", name.s, why);
 }
 
-/* The fate of a Send's last value, if that was dead in this iteration of the last run; NULL: not known. */
-static const struct fate *fate_of_transfer(const struct dfg_plan *plan, uint32_t transfer, int64_t iteration)
+/* The last_dead of a Send's last value, if that was dead in this iteration of the last run; NULL: not known. */
+static const struct last_dead *last_dead_of_transfer(const struct dfg_plan *plan, uint32_t transfer, int64_t iteration)
 {
-	for (uint32_t r = 0; plan->flow && plan->flow->port && r < plan->count; r++) {
-		const struct port *port = &plan->flow->port[r];
-		if (plan->record[r].role == DFG_SEND && port->number + 1 == transfer && port->fate.iteration == iteration)
-			return &port->fate;
+	for (uint32_t r = 0; plan->frame_info && plan->frame_info->port && r < plan->count; r++) {
+		const struct port *port = &plan->frame_info->port[r];
+		if (plan->node[r].role == DFG_SEND && port->number + 1 == transfer && port->last_dead.iteration == iteration)
+			return &port->last_dead;
 	}
 	return NULL;
 }
 
 /* What is kept of the last step, if it was that which met it. */
-static bool last_fate(const struct dfg_plan *plan, uint32_t transfer, int64_t iteration, struct fate *out_fate)
+static bool find_last_dead(
+	const struct dfg_plan *plan, uint32_t transfer, int64_t iteration, struct last_dead *out_fate)
 {
-	struct dfg_plan *writable = (struct dfg_plan *)plan; /* the lock, not what it guards */
+	struct dfg_plan *writable = (struct dfg_plan *)plan; /* the lock, not what it conditions */
 	pthread_mutex_lock(&writable->lock);
-	const struct fate *fate = transfer ? fate_of_transfer(plan, transfer, iteration) : &plan->dead_fetch;
-	bool last = fate && fate->run == plan->runs && fate->death.killer;
+	const struct last_dead *last_dead = transfer ? last_dead_of_transfer(plan, transfer, iteration) : &plan->dead_fetch;
+	bool last = last_dead && last_dead->run == plan->runs && last_dead->cause.origin;
 	if (last)
-		*out_fate = *fate;
+		*out_fate = *last_dead;
 	pthread_mutex_unlock(&writable->lock);
 	return last;
 }
 
 void dfg_plan_cause(const struct dfg_plan *plan, uint32_t transfer, int64_t iteration, struct dfg_cause *out_cause)
 {
-	struct fate fate;
+	struct last_dead last_dead;
 	*out_cause = (struct dfg_cause){0};
-	if (!last_fate(plan, transfer, iteration, &fate))
+	if (!find_last_dead(plan, transfer, iteration, &last_dead))
 		return;
-	uint32_t killer = fate.death.killer - 1;
-	if (plan->record[killer].role == DFG_RECV) {
-		out_cause->transfer = plan->flow->port[killer].number + 1;
-		out_cause->iteration = fate.death.iteration;
+	uint32_t origin = last_dead.cause.origin - 1;
+	if (plan->node[origin].role == DFG_RECV) {
+		out_cause->transfer = plan->frame_info->port[origin].number + 1;
+		out_cause->iteration = last_dead.cause.iteration;
 	}
 	if (!transfer)
-		snprintf(out_cause->words, sizeof out_cause->words, "fetch '%s' is dead", dfg_slot_words(plan, fate.slot).s);
+		snprintf(
+			out_cause->words, sizeof out_cause->words, "fetch '%s' is dead", dfg_slot_words(plan, last_dead.slot).s);
 	else if (!out_cause->transfer)
-		say_death(plan, &fate.death, out_cause->words, sizeof out_cause->words);
+		describe_cause(plan, &last_dead.cause, out_cause->words, sizeof out_cause->words);
 }

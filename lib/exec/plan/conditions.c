@@ -6,56 +6,59 @@
 
 struct guarding {
 	struct dfg_plan *plan;
-	struct course *course;
+	struct schedule *schedule;
 	struct dfg_arena *scratch;
 	uint32_t *value;   /* by slot: the slot whose value it has, through what only passes on */
-	uint32_t *flag_of; /* by slot, one that is a value: its flag, or DFG_NONE */
+	uint32_t *flag_of; /* by slot, one that is a value: its predicate, or DFG_NONE */
 	uint32_t *reads;   /* by slot: inputs that it goes into */
-	bool odd;
+	bool unsupported;
 };
 
-/* The guard with one pair more, of a flag larger than all of the parent's. */
-static struct dfg_err *child(struct guarding *of, uint32_t parent, uint32_t flag, int32_t side, uint32_t *out_guard)
+/* The condition with one pair more, of a predicate larger than all of the parent's. */
+static struct dfg_err *child(
+	struct guarding *of, uint32_t parent, uint32_t predicate, int32_t side, uint32_t *out_guard)
 {
-	struct course *course = of->course;
-	for (uint32_t g = course->flag[flag].first_guard; g != DFG_NONE; g = course->guard[g].next)
-		if (course->guard[g].parent == parent && course->guard[g].side == side) {
+	struct schedule *schedule = of->schedule;
+	for (uint32_t g = schedule->predicate[predicate].first_condition; g != DFG_NONE; g = schedule->condition[g].next)
+		if (schedule->condition[g].parent == parent && schedule->condition[g].side == side) {
 			*out_guard = g;
 			return NULL;
 		}
-	if (!dfg_reserve(&course->guard, &course->guard_room, course->guards + 1, sizeof *course->guard))
+	if (!dfg_reserve(
+			&schedule->condition, &schedule->condition_room, schedule->conditions + 1, sizeof *schedule->condition))
 		return dfg_no_memory("the schedule of the step");
-	const struct guard *above = &course->guard[parent];
-	of->odd |= above->depth + 1 >= GUARD_DEEPEST;
-	*out_guard = (uint32_t)course->guards++;
-	course->guard[*out_guard] = (struct guard){
+	const struct condition *above = &schedule->condition[parent];
+	of->unsupported |= above->depth + 1 >= CONDITION_DEPTH_MAX;
+	*out_guard = (uint32_t)schedule->conditions++;
+	schedule->condition[*out_guard] = (struct condition){
 		.parent = parent,
-		.flag = flag,
-		.loop = course->guard[parent].loop,
+		.predicate = predicate,
+		.loop = schedule->condition[parent].loop,
 		.side = side,
-		.depth = course->guard[parent].depth + 1,
-		.next = course->flag[flag].first_guard,
+		.depth = schedule->condition[parent].depth + 1,
+		.next = schedule->predicate[predicate].first_condition,
 	};
-	course->flag[flag].first_guard = *out_guard;
+	schedule->predicate[predicate].first_condition = *out_guard;
 	return NULL;
 }
 
-/* Pairs of a guard, the largest flag first. */
+/* Pairs of a condition, the largest predicate first. */
 struct pairs {
 	struct {
-		uint32_t flag;
+		uint32_t predicate;
 		int32_t side;
-	} pair[GUARD_DEEPEST];
+	} pair[CONDITION_DEPTH_MAX];
 	uint32_t count, loop;
 };
 
-static void list(const struct course *course, uint32_t guard, struct pairs *pairs)
+static void list(const struct schedule *schedule, uint32_t condition, struct pairs *pairs)
 {
 	pairs->count = 0;
-	pairs->loop = course->guard[guard].loop;
-	for (; course->guard[guard].depth && pairs->count < GUARD_DEEPEST; guard = course->guard[guard].parent) {
-		pairs->pair[pairs->count].flag = course->guard[guard].flag;
-		pairs->pair[pairs->count++].side = course->guard[guard].side;
+	pairs->loop = schedule->condition[condition].loop;
+	for (; schedule->condition[condition].depth && pairs->count < CONDITION_DEPTH_MAX;
+		 condition = schedule->condition[condition].parent) {
+		pairs->pair[pairs->count].predicate = schedule->condition[condition].predicate;
+		pairs->pair[pairs->count++].side = schedule->condition[condition].side;
 	}
 }
 
@@ -63,19 +66,19 @@ static struct dfg_err *guard_of_pairs(struct guarding *of, const struct pairs *p
 {
 	*out_guard = pairs->loop;
 	for (uint32_t i = pairs->count; i--;)
-		DFG_TRY(child(of, *out_guard, pairs->pair[i].flag, pairs->pair[i].side, out_guard));
+		DFG_TRY(child(of, *out_guard, pairs->pair[i].predicate, pairs->pair[i].side, out_guard));
 	return NULL;
 }
 
-bool dfg_guards_exclude(const struct course *course, uint32_t one, uint32_t two)
+bool dfg_conditions_exclude(const struct schedule *schedule, uint32_t one, uint32_t two)
 {
-	while (course->guard[one].depth && course->guard[two].depth) {
-		const struct guard *a = &course->guard[one], *b = &course->guard[two];
-		if (a->flag == b->flag && a->side != b->side)
+	while (schedule->condition[one].depth && schedule->condition[two].depth) {
+		const struct condition *a = &schedule->condition[one], *b = &schedule->condition[two];
+		if (a->predicate == b->predicate && a->side != b->side)
 			return true;
-		if (a->flag >= b->flag)
+		if (a->predicate >= b->predicate)
 			one = a->parent;
-		if (b->flag >= a->flag)
+		if (b->predicate >= a->predicate)
 			two = b->parent;
 	}
 	return false;
@@ -84,24 +87,24 @@ bool dfg_guards_exclude(const struct course *course, uint32_t one, uint32_t two)
 /* Live where both are. */
 static struct dfg_err *both(struct guarding *of, uint32_t one, uint32_t two, uint32_t *out_guard)
 {
-	const struct course *course = of->course;
+	const struct schedule *schedule = of->schedule;
 	struct pairs a, b, all = {0};
 	*out_guard = one;
-	if (one == two || one == NEVER)
+	if (one == two || one == UNREACHABLE)
 		return NULL;
-	*out_guard = NEVER;
-	if (two == NEVER || dfg_guards_exclude(course, one, two))
+	*out_guard = UNREACHABLE;
+	if (two == UNREACHABLE || dfg_conditions_exclude(schedule, one, two))
 		return NULL;
-	list(course, one, &a);
-	list(course, two, &b);
-	if (a.count + b.count >= GUARD_DEEPEST || a.loop != b.loop) {
-		of->odd = true;
+	list(schedule, one, &a);
+	list(schedule, two, &b);
+	if (a.count + b.count >= CONDITION_DEPTH_MAX || a.loop != b.loop) {
+		of->unsupported = true;
 		return NULL;
 	}
 	all.loop = a.loop;
 	for (uint32_t i = 0, j = 0; i < a.count || j < b.count;) {
-		bool first = j == b.count || (i < a.count && a.pair[i].flag >= b.pair[j].flag);
-		bool second = i == a.count || (j < b.count && b.pair[j].flag >= a.pair[i].flag);
+		bool first = j == b.count || (i < a.count && a.pair[i].predicate >= b.pair[j].predicate);
+		bool second = i == a.count || (j < b.count && b.pair[j].predicate >= a.pair[i].predicate);
 		all.pair[all.count++] = first ? a.pair[i] : b.pair[j];
 		i += first;
 		j += second;
@@ -109,86 +112,89 @@ static struct dfg_err *both(struct guarding *of, uint32_t one, uint32_t two, uin
 	return guard_of_pairs(of, &all, out_guard);
 }
 
-static struct dfg_err *with(struct guarding *of, uint32_t guard, uint32_t flag, int32_t side, uint32_t *out_guard)
+static struct dfg_err *with(
+	struct guarding *of, uint32_t condition, uint32_t predicate, int32_t side, uint32_t *out_guard)
 {
 	uint32_t only;
-	*out_guard = NEVER;
-	if (guard == NEVER)
+	*out_guard = UNREACHABLE;
+	if (condition == UNREACHABLE)
 		return NULL;
-	DFG_TRY(child(of, of->course->guard[guard].loop, flag, side, &only));
-	return both(of, guard, only, out_guard);
+	DFG_TRY(child(of, of->schedule->condition[condition].loop, predicate, side, &only));
+	return both(of, condition, only, out_guard);
 }
 
-/* The flag of the predicate in the slot. */
+/* The predicate of the predicate in the slot. */
 static struct dfg_err *find_flag(
-	struct guarding *of, uint32_t slot, const struct record *record, int n_out, uint32_t *out_flag)
+	struct guarding *of, uint32_t slot, const struct plan_node *node, int n_out, uint32_t *out_flag)
 {
-	struct course *course = of->course;
-	uint32_t value = of->value[slot], *flag = &of->flag_of[value];
-	if (*flag == DFG_NONE) {
-		if (!dfg_reserve(&course->flag, &course->flag_room, course->flags + 1, sizeof *course->flag))
+	struct schedule *schedule = of->schedule;
+	uint32_t value = of->value[slot], *predicate = &of->flag_of[value];
+	if (*predicate == DFG_NONE) {
+		if (!dfg_reserve(
+				&schedule->predicate, &schedule->predicate_room, schedule->predicates + 1, sizeof *schedule->predicate))
 			return dfg_no_memory("the schedule of the step");
-		*flag = (uint32_t)course->flags++;
-		course->flag[*flag] = (struct flag){
+		*predicate = (uint32_t)schedule->predicates++;
+		schedule->predicate[*predicate] = (struct predicate){
 			.slot = value,
-			.record = (uint32_t)(record - of->plan->record),
-			.guard = course->slot_guard[value],
-			.first_guard = DFG_NONE,
+			.node = (uint32_t)(node - of->plan->node),
+			.condition = schedule->slot_condition[value],
+			.first_condition = DFG_NONE,
 			.n_out = (uint16_t)n_out,
 		};
 	}
-	of->odd |= course->flag[*flag].n_out != n_out;
-	*out_flag = *flag;
+	of->unsupported |= schedule->predicate[*predicate].n_out != n_out;
+	*out_flag = *predicate;
 	return NULL;
 }
 
-/* Live where all inputs are, and all records before it. */
-static struct dfg_err *guard_of_inputs(struct guarding *of, const struct record *record, uint32_t *out_guard)
+/* Live where all inputs are, and all nodes before it. */
+static struct dfg_err *guard_of_inputs(struct guarding *of, const struct plan_node *node, uint32_t *out_guard)
 {
 	struct dfg_plan *plan = of->plan;
-	*out_guard = dfg_loop_of(plan, (uint32_t)(record - plan->record));
-	for (int i = 0; i < record->n_in; i++)
-		if (!dfg_always_there(plan, dfg_record_in(of->plan, record, i)))
-			DFG_TRY(both(of, *out_guard, of->course->slot_guard[dfg_record_in(of->plan, record, i)], out_guard));
-	for (uint32_t i = 0; i < record->n_control; i++) {
-		uint32_t before = plan->control[record->first_control + i];
-		if (!plan->record[before].preset)
-			DFG_TRY(both(of, *out_guard, of->course->record_guard[before], out_guard));
+	*out_guard = dfg_loop_of(plan, (uint32_t)(node - plan->node));
+	for (int i = 0; i < node->n_in; i++)
+		if (!dfg_always_there(plan, dfg_plan_node_in(of->plan, node, i)))
+			DFG_TRY(both(of, *out_guard, of->schedule->slot_condition[dfg_plan_node_in(of->plan, node, i)], out_guard));
+	for (uint32_t i = 0; i < node->n_control; i++) {
+		uint32_t before = plan->control[node->first_control + i];
+		if (!plan->node[before].preset)
+			DFG_TRY(both(of, *out_guard, of->schedule->node_condition[before], out_guard));
 	}
 	return NULL;
 }
 
-/* Replaces guards that differ in the side of one flag only, and have all sides, by what they share. */
-static struct dfg_err *resolve_flag(struct guarding *of, uint32_t *guard, uint32_t *count, uint32_t which)
+/* Replaces conditions that differ in the side of one predicate only, and have all sides, by what they share. */
+static struct dfg_err *resolve_flag(struct guarding *of, uint32_t *condition, uint32_t *count, uint32_t which)
 {
-	struct pairs pairs, rest;
-	list(of->course, guard[which], &pairs);
+	struct pairs pairs, suspended;
+	list(of->schedule, condition[which], &pairs);
 	for (uint32_t p = 0; p < pairs.count; p++) {
-		uint32_t flag = pairs.pair[p].flag, base, found = 0, kept = 0;
-		int32_t sides = of->course->flag[flag].n_out;
-		rest = pairs;
-		memmove(&rest.pair[p], &rest.pair[p + 1], (--rest.count - p) * sizeof *rest.pair);
-		DFG_TRY(guard_of_pairs(of, &rest, &base));
+		uint32_t predicate = pairs.pair[p].predicate, base, found = 0, kept = 0;
+		int32_t sides = of->schedule->predicate[predicate].n_out;
+		suspended = pairs;
+		memmove(&suspended.pair[p], &suspended.pair[p + 1], (--suspended.count - p) * sizeof *suspended.pair);
+		DFG_TRY(guard_of_pairs(of, &suspended, &base));
 		for (int32_t side = 0; side < sides; side++) {
 			uint32_t wanted;
-			DFG_TRY(with(of, base, flag, side, &wanted));
+			DFG_TRY(with(of, base, predicate, side, &wanted));
 			for (uint32_t i = 0; i < *count; i++)
-				found += guard[i] == wanted;
+				found += condition[i] == wanted;
 		}
 		if (found != (uint32_t)sides)
 			continue;
 		for (uint32_t i = 0; i < *count; i++) {
 			struct pairs other;
-			list(of->course, guard[i], &other);
-			bool gone = other.count == pairs.count && dfg_guard_has(of->course, guard[i], flag, 0);
+			list(of->schedule, condition[i], &other);
+			bool gone = other.count == pairs.count && dfg_condition_has(of->schedule, condition[i], predicate, 0);
 			for (int32_t side = 1; side < sides && !gone; side++)
-				gone = other.count == pairs.count && dfg_guard_has(of->course, guard[i], flag, side);
-			for (uint32_t j = 0; j < rest.count && gone; j++)
-				gone = dfg_guard_has(of->course, guard[i], rest.pair[j].flag, rest.pair[j].side);
+				gone = other.count == pairs.count && dfg_condition_has(of->schedule, condition[i], predicate, side);
+			for (uint32_t j = 0; j < suspended.count && gone; j++)
+				gone =
+					dfg_condition_has(of->schedule, condition[i], suspended.pair[j].predicate, suspended.pair[j].side);
 			if (!gone)
-				guard[kept++] = guard[i];
+				condition[kept++] = condition[i];
 		}
-		guard[kept++] = base;
+		condition[kept++] = base;
 		*count = kept;
 		return NULL;
 	}
@@ -196,140 +202,142 @@ static struct dfg_err *resolve_flag(struct guarding *of, uint32_t *guard, uint32
 }
 
 /* Live where one of them is, which must be the same as where some pairs hold. */
-static struct dfg_err *one_of(struct guarding *of, uint32_t *guard, uint32_t count, uint32_t *out_guard)
+static struct dfg_err *one_of(struct guarding *of, uint32_t *condition, uint32_t count, uint32_t *out_guard)
 {
-	*out_guard = NEVER;
+	*out_guard = UNREACHABLE;
 	for (uint32_t i = 0; i < count; i++)
 		for (uint32_t j = 0; j < i; j++)
-			of->odd |= !dfg_guards_exclude(of->course, guard[i], guard[j]);
-	for (uint32_t before = count + 1; count > 1 && count < before && !of->odd;) {
+			of->unsupported |= !dfg_conditions_exclude(of->schedule, condition[i], condition[j]);
+	for (uint32_t before = count + 1; count > 1 && count < before && !of->unsupported;) {
 		before = count;
 		for (uint32_t i = 0; i < count && count == before; i++)
-			DFG_TRY(resolve_flag(of, guard, &count, i));
+			DFG_TRY(resolve_flag(of, condition, &count, i));
 	}
-	of->odd |= count > 1;
+	of->unsupported |= count > 1;
 	if (count == 1)
-		*out_guard = guard[0];
+		*out_guard = condition[0];
 	return NULL;
 }
 
-static struct dfg_err *guard_of_merge(struct guarding *of, const struct record *record, uint32_t *out_guard)
+static struct dfg_err *guard_of_merge(struct guarding *of, const struct plan_node *node, uint32_t *out_guard)
 {
 	struct dfg_plan *plan = of->plan;
-	uint32_t count = 0, *guard = dfg_arena_zeros(of->scratch, record->n_in, sizeof *guard);
-	if (!guard)
+	uint32_t count = 0, *condition = dfg_arena_zeros(of->scratch, node->n_in, sizeof *condition);
+	if (!condition)
 		return dfg_no_memory("the schedule of the step");
-	for (int i = 0; i < record->n_in; i++) {
-		uint32_t slot = dfg_record_in(of->plan, record, i);
-		uint32_t g = dfg_always_there(plan, slot) ? dfg_loop_of(plan, (uint32_t)(record - plan->record))
-												  : of->course->slot_guard[slot];
-		if (g != NEVER)
-			guard[count++] = g;
+	for (int i = 0; i < node->n_in; i++) {
+		uint32_t slot = dfg_plan_node_in(of->plan, node, i);
+		uint32_t g = dfg_always_there(plan, slot) ? dfg_loop_of(plan, (uint32_t)(node - plan->node))
+												  : of->schedule->slot_condition[slot];
+		if (g != UNREACHABLE)
+			condition[count++] = g;
 	}
-	return one_of(of, guard, count, out_guard);
+	return one_of(of, condition, count, out_guard);
 }
 
-static void set_outputs(struct guarding *of, const struct record *record, uint32_t guard)
+static void set_outputs(struct guarding *of, const struct plan_node *node, uint32_t condition)
 {
-	for (int i = 0; i < record->n_out; i++)
-		of->course->slot_guard[dfg_record_out(of->plan, record, i)] = guard;
-	of->course->record_guard[record - of->plan->record] = guard;
+	for (int i = 0; i < node->n_out; i++)
+		of->schedule->slot_condition[dfg_plan_node_out(of->plan, node, i)] = condition;
+	of->schedule->node_condition[node - of->plan->node] = condition;
 }
 
-static struct dfg_err *guard_switch(struct guarding *of, const struct record *record, uint32_t guard)
+static struct dfg_err *guard_switch(struct guarding *of, const struct plan_node *node, uint32_t condition)
 {
-	uint32_t flag;
-	set_outputs(of, record, guard);
-	DFG_TRY(find_flag(of, dfg_record_in(of->plan, record, 1), record, record->n_out, &flag));
-	of->course->record_flag[record - of->plan->record] = flag;
-	for (int i = 0; i < record->n_out; i++)
-		DFG_TRY(with(of, guard, flag, i, &of->course->slot_guard[dfg_record_out(of->plan, record, i)]));
+	uint32_t predicate;
+	set_outputs(of, node, condition);
+	DFG_TRY(find_flag(of, dfg_plan_node_in(of->plan, node, 1), node, node->n_out, &predicate));
+	of->schedule->node_predicate[node - of->plan->node] = predicate;
+	for (int i = 0; i < node->n_out; i++)
+		DFG_TRY(with(of, condition, predicate, i, &of->schedule->slot_condition[dfg_plan_node_out(of->plan, node, i)]));
 	return NULL;
 }
 
-static struct dfg_err *guard_loop_cond(struct guarding *of, const struct record *record, uint32_t guard)
+static struct dfg_err *guard_loop_cond(struct guarding *of, const struct plan_node *node, uint32_t condition)
 {
-	struct bend *bend = &of->course->bend[dfg_loop_of(of->plan, (uint32_t)(record - of->plan->record))];
-	uint32_t flag;
-	set_outputs(of, record, guard);
-	DFG_TRY(find_flag(of, dfg_record_in(of->plan, record, 0), record, 2, &flag));
-	of->odd |= bend->flag != DFG_NONE && bend->flag != flag;
-	bend->flag = flag;
+	struct loop_info *loop_info = &of->schedule->loop_info[dfg_loop_of(of->plan, (uint32_t)(node - of->plan->node))];
+	uint32_t predicate;
+	set_outputs(of, node, condition);
+	DFG_TRY(find_flag(of, dfg_plan_node_in(of->plan, node, 0), node, 2, &predicate));
+	of->unsupported |= loop_info->predicate != DFG_NONE && loop_info->predicate != predicate;
+	loop_info->predicate = predicate;
 	return NULL;
 }
 
-static bool is_constant_enter(const struct record *record)
+static bool is_constant_enter(const struct plan_node *node)
 {
-	return record->call->attr[dfg_op_attr(record->call->signature, "is_constant")].b;
+	return node->call->attr[dfg_op_attr(node->call->signature, "is_constant")].b;
 }
 
 /* All variables of a loop are live together. */
-static void guard_enter(struct guarding *of, const struct record *record, uint32_t guard)
+static void guard_enter(struct guarding *of, const struct plan_node *node, uint32_t condition)
 {
-	uint32_t loop = of->plan->flow->slot_loop[dfg_record_out(of->plan, record, 0)];
-	struct bend *bend = &of->course->bend[loop];
-	set_outputs(of, record, loop);
-	if (is_constant_enter(record))
+	uint32_t loop = of->plan->frame_info->slot_loop[dfg_plan_node_out(of->plan, node, 0)];
+	struct loop_info *loop_info = &of->schedule->loop_info[loop];
+	set_outputs(of, node, loop);
+	if (is_constant_enter(node))
 		return;
-	of->odd |= guard == NEVER || (bend->guard != DFG_NONE && bend->guard != guard);
-	bend->guard = guard;
+	of->unsupported |=
+		condition == UNREACHABLE || (loop_info->condition != DFG_NONE && loop_info->condition != condition);
+	loop_info->condition = condition;
 }
 
 /* What does not vary is live wherever its loop is. */
-static struct dfg_err *check_constant(struct guarding *of, const struct record *record)
+static struct dfg_err *check_constant(struct guarding *of, const struct plan_node *node)
 {
-	uint32_t guard, all, loop = of->plan->flow->slot_loop[dfg_record_out(of->plan, record, 0)];
-	uint32_t wanted = of->course->bend[loop].guard;
-	DFG_TRY(guard_of_inputs(of, record, &guard));
+	uint32_t condition, all, loop = of->plan->frame_info->slot_loop[dfg_plan_node_out(of->plan, node, 0)];
+	uint32_t wanted = of->schedule->loop_info[loop].condition;
+	DFG_TRY(guard_of_inputs(of, node, &condition));
 	if (wanted == DFG_NONE)
 		return NULL;
-	DFG_TRY(both(of, wanted, guard, &all));
-	of->odd |= all != wanted;
+	DFG_TRY(both(of, wanted, condition, &all));
+	of->unsupported |= all != wanted;
 	return NULL;
 }
 
 /* What leaves a loop does so under its predicate alone. */
-static struct dfg_err *guard_leaving(struct guarding *of, const struct record *record, uint32_t guard, int32_t side)
+static struct dfg_err *guard_leaving(
+	struct guarding *of, const struct plan_node *node, uint32_t condition, int32_t side)
 {
-	uint32_t loop = dfg_loop_of(of->plan, (uint32_t)(record - of->plan->record)), right = NEVER;
-	const struct bend *bend = &of->course->bend[loop];
-	if (bend->flag != DFG_NONE)
-		DFG_TRY(with(of, loop, bend->flag, side, &right));
-	of->odd |= right == NEVER || right != guard;
-	set_outputs(of, record, side ? loop : bend->guard);
+	uint32_t loop = dfg_loop_of(of->plan, (uint32_t)(node - of->plan->node)), right = UNREACHABLE;
+	const struct loop_info *loop_info = &of->schedule->loop_info[loop];
+	if (loop_info->predicate != DFG_NONE)
+		DFG_TRY(with(of, loop, loop_info->predicate, side, &right));
+	of->unsupported |= right == UNREACHABLE || right != condition;
+	set_outputs(of, node, side ? loop : loop_info->condition);
 	return NULL;
 }
 
-static struct dfg_err *guard_record(struct guarding *of, const struct record *record)
+static struct dfg_err *guard_record(struct guarding *of, const struct plan_node *node)
 {
-	uint32_t guard, loop = dfg_loop_of(of->plan, (uint32_t)(record - of->plan->record));
-	if (dfg_is_loop_merge(of->plan, record)) {
-		set_outputs(of, record, loop);
+	uint32_t condition, loop = dfg_loop_of(of->plan, (uint32_t)(node - of->plan->node));
+	if (dfg_is_loop_merge(of->plan, node)) {
+		set_outputs(of, node, loop);
 		return NULL;
 	}
-	DFG_TRY(guard_of_inputs(of, record, &guard));
-	switch (record->role) {
+	DFG_TRY(guard_of_inputs(of, node, &condition));
+	switch (node->role) {
 	case DFG_SWITCH:
-		return guard_switch(of, record, guard);
+		return guard_switch(of, node, condition);
 	case DFG_MERGE:
-		DFG_TRY(guard_of_merge(of, record, &guard));
+		DFG_TRY(guard_of_merge(of, node, &condition));
 		break;
 	case DFG_ENTER:
-		guard_enter(of, record, guard);
+		guard_enter(of, node, condition);
 		return NULL;
 	case DFG_EXIT:
-		return guard_leaving(of, record, guard, 0);
+		return guard_leaving(of, node, condition, 0);
 	case DFG_NEXT_ITERATION:
-		return guard_leaving(of, record, guard, 1);
+		return guard_leaving(of, node, condition, 1);
 	case DFG_LOOP_COND:
-		return guard_loop_cond(of, record, guard);
+		return guard_loop_cond(of, node, condition);
 	case DFG_CONTROL_TRIGGER:
-		guard = loop;
+		condition = loop;
 		break;
 	default:
 		break;
 	}
-	set_outputs(of, record, guard);
+	set_outputs(of, node, condition);
 	return NULL;
 }
 
@@ -340,61 +348,61 @@ static void find_values(struct guarding *of)
 	for (uint32_t s = 0; s < plan->slots; s++)
 		of->value[s] = s;
 	for (uint32_t r = 0; r < plan->count; r++) {
-		const struct record *record = &plan->record[r];
-		for (int i = 0; i < record->n_in; i++)
-			of->reads[dfg_record_in(of->plan, record, i)]++;
-		bool passes = record->role == DFG_IDENTITY || record->role == DFG_LOOP_COND || record->role == DFG_SWITCH;
-		for (int i = 0; i < record->n_out && passes; i++) {
-			uint32_t in = dfg_record_in(of->plan, record, record->role == DFG_SWITCH ? 0 : i);
+		const struct plan_node *node = &plan->node[r];
+		for (int i = 0; i < node->n_in; i++)
+			of->reads[dfg_plan_node_in(of->plan, node, i)]++;
+		bool passes = node->role == DFG_IDENTITY || node->role == DFG_LOOP_COND || node->role == DFG_SWITCH;
+		for (int i = 0; i < node->n_out && passes; i++) {
+			uint32_t in = dfg_plan_node_in(of->plan, node, node->role == DFG_SWITCH ? 0 : i);
 			if (!plan->is_ref[in])
-				of->value[dfg_record_out(of->plan, record, i)] = of->value[in];
+				of->value[dfg_plan_node_out(of->plan, node, i)] = of->value[in];
 		}
 	}
 }
 
 /* A loop variable is one Enter and one NextIteration that meet in one Merge, and nowhere else. */
-static void add_carried(struct guarding *of, const struct record *merge, struct carried *carried)
+static void add_carried(struct guarding *of, const struct plan_node *merge, struct carried *carried)
 {
 	const struct dfg_plan *plan = of->plan;
-	uint32_t first = dfg_record_in(of->plan, merge, 0), second = dfg_record_in(of->plan, merge, merge->n_in - 1);
-	of->odd |= merge->n_in != 2 || merge->n_control || merge->tells_index;
-	if (of->odd || dfg_always_there(plan, first) || dfg_always_there(plan, second)) {
-		of->odd = true;
+	uint32_t first = dfg_plan_node_in(of->plan, merge, 0), second = dfg_plan_node_in(of->plan, merge, merge->n_in - 1);
+	of->unsupported |= merge->n_in != 2 || merge->n_control || merge->tells_index;
+	if (of->unsupported || dfg_always_there(plan, first) || dfg_always_there(plan, second)) {
+		of->unsupported = true;
 		return;
 	}
-	const struct record *enter = &plan->record[plan->maker[first]], *next = &plan->record[plan->maker[second]];
+	const struct plan_node *enter = &plan->node[plan->maker[first]], *next = &plan->node[plan->maker[second]];
 	if (enter->role == DFG_NEXT_ITERATION) {
-		const struct record *swap = enter;
+		const struct plan_node *swap = enter;
 		enter = next;
 		next = swap;
 	}
-	of->odd |= enter->role != DFG_ENTER || next->role != DFG_NEXT_ITERATION || is_constant_enter(enter);
-	of->odd |= of->reads[first] != 1 || of->reads[second] != 1 || plan->is_ref[first] || plan->is_ref[second];
+	of->unsupported |= enter->role != DFG_ENTER || next->role != DFG_NEXT_ITERATION || is_constant_enter(enter);
+	of->unsupported |= of->reads[first] != 1 || of->reads[second] != 1 || plan->is_ref[first] || plan->is_ref[second];
 	*carried = (struct carried){
-		.merge = dfg_record_out(of->plan, merge, 0),
-		.enter = dfg_record_in(of->plan, enter, 0),
-		.next = dfg_record_in(of->plan, next, 0),
-		.spare = dfg_record_out(of->plan, next, 0),
+		.merge = dfg_plan_node_out(of->plan, merge, 0),
+		.enter = dfg_plan_node_in(of->plan, enter, 0),
+		.next = dfg_plan_node_in(of->plan, next, 0),
+		.spare = dfg_plan_node_out(of->plan, next, 0),
 	};
 }
 
 static void find_carried(struct guarding *of)
 {
 	const struct dfg_plan *plan = of->plan;
-	struct course *course = of->course;
+	struct schedule *schedule = of->schedule;
 	for (int fill = 0; fill < 2; fill++) {
 		for (uint32_t r = 0; r < plan->count; r++) {
-			struct bend *bend = &course->bend[dfg_loop_of(plan, r)];
-			if (!dfg_is_loop_merge(plan, &plan->record[r]))
+			struct loop_info *loop_info = &schedule->loop_info[dfg_loop_of(plan, r)];
+			if (!dfg_is_loop_merge(plan, &plan->node[r]))
 				continue;
-			if (fill && !of->odd)
-				add_carried(of, &plan->record[r], &course->carried[bend->first_carried + bend->n_carried]);
-			bend->n_carried++;
+			if (fill && !of->unsupported)
+				add_carried(of, &plan->node[r], &schedule->carried[loop_info->first_carried + loop_info->n_carried]);
+			loop_info->n_carried++;
 		}
-		for (uint32_t l = 0, total = 0; l < course->loops && !fill; l++) {
-			course->bend[l].first_carried = total;
-			total += course->bend[l].n_carried;
-			course->bend[l].n_carried = 0;
+		for (uint32_t l = 0, total = 0; l < schedule->loops && !fill; l++) {
+			schedule->loop_info[l].first_carried = total;
+			total += schedule->loop_info[l].n_carried;
+			schedule->loop_info[l].n_carried = 0;
 		}
 	}
 }
@@ -404,92 +412,93 @@ static struct dfg_err *check_borders(struct guarding *of)
 {
 	const struct dfg_plan *plan = of->plan;
 	for (uint32_t r = 0; r < plan->count; r++) {
-		const struct record *record = &plan->record[r];
-		bool merges = dfg_is_loop_merge(plan, record);
-		for (uint32_t i = 0; i < (uint32_t)record->n_in + record->n_control; i++) {
-			bool control = i >= record->n_in;
-			uint32_t slot = control ? 0 : dfg_record_in(of->plan, record, (int)i);
+		const struct plan_node *node = &plan->node[r];
+		bool merges = dfg_is_loop_merge(plan, node);
+		for (uint32_t i = 0; i < (uint32_t)node->n_in + node->n_control; i++) {
+			bool control = i >= node->n_in;
+			uint32_t slot = control ? 0 : dfg_plan_node_in(of->plan, node, (int)i);
 			if (!control && dfg_always_there(plan, slot))
 				continue;
-			const struct record *from =
-				&plan->record[control ? plan->control[record->first_control + i - record->n_in] : plan->maker[slot]];
+			const struct plan_node *from =
+				&plan->node[control ? plan->control[node->first_control + i - node->n_in] : plan->maker[slot]];
 			bool varies = from->role == DFG_NEXT_ITERATION || (from->role == DFG_ENTER && !is_constant_enter(from));
-			of->odd |= varies && (control || !merges);
+			of->unsupported |= varies && (control || !merges);
 		}
-		bool border = record->role == DFG_ENTER || record->role == DFG_EXIT;
-		of->odd |= border && plan->is_ref[dfg_record_out(of->plan, record, 0)] !=
-								 plan->is_ref[dfg_record_in(of->plan, record, 0)];
-		if (record->role == DFG_ENTER && is_constant_enter(record))
-			DFG_TRY(check_constant(of, record));
+		bool border = node->role == DFG_ENTER || node->role == DFG_EXIT;
+		of->unsupported |= border && plan->is_ref[dfg_plan_node_out(of->plan, node, 0)] !=
+										 plan->is_ref[dfg_plan_node_in(of->plan, node, 0)];
+		if (node->role == DFG_ENTER && is_constant_enter(node))
+			DFG_TRY(check_constant(of, node));
 	}
-	for (uint32_t l = 1; l < of->course->loops; l++)
-		of->odd |= of->course->bend[l].flag == DFG_NONE || of->course->bend[l].guard == DFG_NONE ||
-				   !of->course->bend[l].n_carried;
+	for (uint32_t l = 1; l < of->schedule->loops; l++)
+		of->unsupported |= of->schedule->loop_info[l].predicate == DFG_NONE ||
+						   of->schedule->loop_info[l].condition == DFG_NONE || !of->schedule->loop_info[l].n_carried;
 	return NULL;
 }
 
 static struct dfg_err *take_room(struct guarding *of)
 {
 	const struct dfg_plan *plan = of->plan;
-	struct course *course = of->course;
+	struct schedule *schedule = of->schedule;
 	struct dfg_arena *arena = &of->plan->arena;
 	uint32_t merges = 0;
-	course->save = dfg_arena_zeros(arena, plan->count, sizeof *course->save);
-	if (!course->save)
+	schedule->save = dfg_arena_zeros(arena, plan->count, sizeof *schedule->save);
+	if (!schedule->save)
 		return dfg_no_memory("the schedule of the step");
 	for (uint32_t r = 0; r < plan->count; r++) {
-		merges += plan->record[r].role == DFG_MERGE;
-		if (plan->record[r].role == DFG_SAVE)
-			course->save[r] = course->saves++;
+		merges += plan->node[r].role == DFG_MERGE;
+		if (plan->node[r].role == DFG_SAVE)
+			schedule->save[r] = schedule->saves++;
 	}
-	course->slot_guard = dfg_arena_zeros(arena, plan->slots, sizeof *course->slot_guard);
-	course->record_guard = dfg_arena_zeros(arena, plan->count, sizeof *course->record_guard);
-	course->record_flag = dfg_arena_zeros(arena, plan->count, sizeof *course->record_flag);
-	course->bend = dfg_arena_zeros(arena, course->loops, sizeof *course->bend);
-	course->carried = dfg_arena_zeros(arena, merges, sizeof *course->carried);
+	schedule->slot_condition = dfg_arena_zeros(arena, plan->slots, sizeof *schedule->slot_condition);
+	schedule->node_condition = dfg_arena_zeros(arena, plan->count, sizeof *schedule->node_condition);
+	schedule->node_predicate = dfg_arena_zeros(arena, plan->count, sizeof *schedule->node_predicate);
+	schedule->loop_info = dfg_arena_zeros(arena, schedule->loops, sizeof *schedule->loop_info);
+	schedule->carried = dfg_arena_zeros(arena, merges, sizeof *schedule->carried);
 	of->value = dfg_arena_zeros(of->scratch, plan->slots, sizeof *of->value);
 	of->flag_of = dfg_arena_zeros(of->scratch, plan->slots, sizeof *of->flag_of);
 	of->reads = dfg_arena_zeros(of->scratch, plan->slots, sizeof *of->reads);
-	if (!course->slot_guard || !course->record_guard || !course->record_flag || !course->bend || !course->carried ||
-		!of->value || !of->flag_of || !of->reads ||
-		!dfg_reserve(&course->guard, &course->guard_room, course->loops, sizeof *course->guard))
+	if (!schedule->slot_condition || !schedule->node_condition || !schedule->node_predicate || !schedule->loop_info ||
+		!schedule->carried || !of->value || !of->flag_of || !of->reads ||
+		!dfg_reserve(&schedule->condition, &schedule->condition_room, schedule->loops, sizeof *schedule->condition))
 		return dfg_no_memory("the schedule of the step");
-	course->guards = course->loops;
+	schedule->conditions = schedule->loops;
 	memset(of->flag_of, 0xff, plan->slots * sizeof *of->flag_of);
-	for (uint32_t l = 0; l < course->loops; l++) {
-		course->guard[l] = (struct guard){.parent = DFG_NONE, .loop = l};
-		course->bend[l] = (struct bend){.guard = l ? DFG_NONE : 0, .flag = DFG_NONE};
+	for (uint32_t l = 0; l < schedule->loops; l++) {
+		schedule->condition[l] = (struct condition){.parent = DFG_NONE, .loop = l};
+		schedule->loop_info[l] = (struct loop_info){.condition = l ? DFG_NONE : 0, .predicate = DFG_NONE};
 	}
 	return NULL;
 }
 
-struct dfg_err *dfg_guards_find(struct dfg_plan *plan, struct dfg_arena *scratch, struct course *course, bool *out_odd)
+struct dfg_err *dfg_conditions_find(
+	struct dfg_plan *plan, struct dfg_arena *scratch, struct schedule *schedule, bool *out_unsupported)
 {
-	struct guarding of = {.plan = plan, .course = course, .scratch = scratch};
-	course->loops = plan->flow ? plan->flow->loops : 1;
+	struct guarding of = {.plan = plan, .schedule = schedule, .scratch = scratch};
+	schedule->loops = plan->frame_info ? plan->frame_info->loops : 1;
 	DFG_TRY(take_room(&of));
 	find_values(&of);
-	for (uint32_t r = 0; r < plan->count && !of.odd; r++)
-		if (!plan->record[r].preset)
-			DFG_TRY(guard_record(&of, &plan->record[r]));
-	if (!of.odd)
+	for (uint32_t r = 0; r < plan->count && !of.unsupported; r++)
+		if (!plan->node[r].preset)
+			DFG_TRY(guard_record(&of, &plan->node[r]));
+	if (!of.unsupported)
 		find_carried(&of);
-	if (!of.odd)
+	if (!of.unsupported)
 		DFG_TRY(check_borders(&of));
-	*out_odd = of.odd;
+	*out_unsupported = of.unsupported;
 	return NULL;
 }
 
 /*
- * Whether all was chosen that the guard asks for. What was not reached has a side of an earlier time, but then what it
+ * Whether all was chosen that the condition asks for. What was not reached has a side of an earlier time, but then what it
  * depends on was not chosen either.
  */
-bool dfg_guard_holds(const struct course *course, const int32_t *chosen, uint32_t guard)
+bool dfg_condition_holds(const struct schedule *schedule, const int32_t *chosen, uint32_t condition)
 {
-	if (guard == NEVER)
+	if (condition == UNREACHABLE)
 		return false;
-	for (; course->guard[guard].depth; guard = course->guard[guard].parent)
-		if (chosen[course->guard[guard].flag] != course->guard[guard].side)
+	for (; schedule->condition[condition].depth; condition = schedule->condition[condition].parent)
+		if (chosen[schedule->condition[condition].predicate] != schedule->condition[condition].side)
 			return false;
 	return true;
 }

@@ -23,39 +23,40 @@ static struct dfg_err *fact_of_preset(struct inference *of, uint32_t slot)
 	return fact->known ? NULL : dfg_known_of(tensor, of->arena, &fact->known);
 }
 
-static struct dfg_err *infer_record(struct inference *of, const struct record *record)
+static struct dfg_err *infer_record(struct inference *of, const struct plan_node *node)
 {
-	if (record->role == DFG_SAVE)
+	if (node->role == DFG_SAVE)
 		return NULL;
-	if (record->role == DFG_LOAD) {
-		const struct dfg_fact *value = &of->fact[dfg_record_in(of->plan, &of->plan->record[record->save], 0)];
-		of->fact[dfg_record_out(of->plan, record, 0)] = (struct dfg_fact){.dtype = value->dtype, .shape = value->shape};
+	if (node->role == DFG_LOAD) {
+		const struct dfg_fact *value = &of->fact[dfg_plan_node_in(of->plan, &of->plan->node[node->save], 0)];
+		of->fact[dfg_plan_node_out(of->plan, node, 0)] =
+			(struct dfg_fact){.dtype = value->dtype, .shape = value->shape};
 		return NULL;
 	}
-	const struct dfg_fact **in = dfg_arena_zeros(of->arena, record->n_in, sizeof *in);
+	const struct dfg_fact **in = dfg_arena_zeros(of->arena, node->n_in, sizeof *in);
 	if (!in)
 		return dfg_no_memory("the shapes of the step");
-	for (int i = 0; i < record->n_in; i++) {
-		const struct dfg_fact *fact = &of->fact[dfg_record_in(of->plan, record, i)];
+	for (int i = 0; i < node->n_in; i++) {
+		const struct dfg_fact *fact = &of->fact[dfg_plan_node_in(of->plan, node, i)];
 		in[i] = fact->dtype ? fact : NULL;
 	}
-	struct dfg_fact *out = record->n_out ? &of->fact[dfg_record_out(of->plan, record, 0)] : NULL;
-	struct dfg_err *err = dfg_infer_node(record->call, in, of->arena, out);
-	if (!err || !record->may_die || err->code == DFG_MEMORY)
+	struct dfg_fact *out = node->n_out ? &of->fact[dfg_plan_node_out(of->plan, node, 0)] : NULL;
+	struct dfg_err *err = dfg_infer_node(node->call, in, of->arena, out);
+	if (!err || !node->may_die || err->code == DFG_MEMORY)
 		return err;
 	/* A branch that does not fit may never be taken. */
 	dfg_err_free(err);
 	if (out)
-		memset(out, 0, record->n_out * sizeof *out);
+		memset(out, 0, node->n_out * sizeof *out);
 	return NULL;
 }
 
 /* In each iteration a loop variable is what entered, but for the dims that were seen to vary. */
-static void put_variable(struct inference *of, const struct record *record)
+static void put_variable(struct inference *of, const struct plan_node *node)
 {
-	uint32_t slot = dfg_record_out(of->plan, record, 0), bits = of->varies[slot];
-	uint32_t first = dfg_record_in(of->plan, record, 0), second = dfg_record_in(of->plan, record, 1);
-	bool turned = of->plan->record[of->plan->maker[first]].role == DFG_NEXT_ITERATION;
+	uint32_t slot = dfg_plan_node_out(of->plan, node, 0), bits = of->varies[slot];
+	uint32_t first = dfg_plan_node_in(of->plan, node, 0), second = dfg_plan_node_in(of->plan, node, 1);
+	bool turned = of->plan->node[of->plan->maker[first]].role == DFG_NEXT_ITERATION;
 	struct dfg_fact *fact = &of->fact[slot];
 	const struct dfg_fact *enter = &of->fact[turned ? second : first];
 	fact->shape = enter->shape;
@@ -88,13 +89,13 @@ static struct dfg_err *infer_all(struct inference *of)
 {
 	const struct dfg_plan *plan = of->plan;
 	for (uint32_t r = 0; r < plan->count; r++) {
-		const struct record *record = &plan->record[r];
-		DFG_TRY(infer_record(of, record));
-		if (dfg_is_loop_merge(plan, record))
-			put_variable(of, record);
-		for (int i = 0; i < record->n_out && record->preset; i++)
-			if (!plan->is_ref[dfg_record_out(plan, record, i)])
-				DFG_TRY(fact_of_preset(of, dfg_record_out(plan, record, i)));
+		const struct plan_node *node = &plan->node[r];
+		DFG_TRY(infer_record(of, node));
+		if (dfg_is_loop_merge(plan, node))
+			put_variable(of, node);
+		for (int i = 0; i < node->n_out && node->preset; i++)
+			if (!plan->is_ref[dfg_plan_node_out(plan, node, i)])
+				DFG_TRY(fact_of_preset(of, dfg_plan_node_out(plan, node, i)));
 	}
 	return NULL;
 }
@@ -102,14 +103,14 @@ static struct dfg_err *infer_all(struct inference *of)
 /* Until what loops begin with fits what they go on with; what is still unsettled then is not known. */
 static struct dfg_err *infer_loops(struct inference *of)
 {
-	const struct course *course = of->plan->course;
+	const struct schedule *schedule = of->plan->schedule;
 	bool again = true;
 	for (int round = 0; again; round++) {
 		DFG_TRY(infer_all(of));
 		again = false;
-		for (uint32_t l = 1; l < course->loops; l++)
-			for (uint32_t i = 0; i < course->bend[l].n_carried; i++) {
-				const struct carried *carried = &course->carried[course->bend[l].first_carried + i];
+		for (uint32_t l = 1; l < schedule->loops; l++)
+			for (uint32_t i = 0; i < schedule->loop_info[l].n_carried; i++) {
+				const struct carried *carried = &schedule->carried[schedule->loop_info[l].first_carried + i];
 				again |= see_variable(of, carried, round >= ROUNDS_MOST);
 			}
 	}

@@ -3,15 +3,15 @@
 #include <string.h>
 
 /*
- * Whether threads could work on several iterations of a loop at once, which a line never does: there is an expensive op
+ * Whether threads could work on several iterations of a loop at once, which an activation never does: there is an expensive op
  * that does not wait for itself, or two of which one does not wait for the other, from iteration to iteration.
  */
 enum { ASKED_MOST = 32 };
 
 struct search {
 	const struct dfg_plan *plan;
-	bool *reached;              /* by record */
-	uint32_t *path, *expensive; /* records */
+	bool *reached;              /* by node */
+	uint32_t *path, *expensive; /* nodes */
 	uint32_t count;
 };
 
@@ -19,21 +19,21 @@ static bool is_in(const struct dfg_plan *plan, uint32_t r, uint32_t loop)
 {
 	uint32_t at = dfg_loop_of(plan, r);
 	while (at && at != loop)
-		at = plan->flow->loop[at].parent;
+		at = plan->frame_info->loop[at].parent;
 	return at == loop;
 }
 
-/* All that waits for the record, within the loop. */
+/* All that waits for the node, within the loop. */
 static void reach(struct search *search, uint32_t from, uint32_t loop)
 {
-	const struct flow *flow = search->plan->flow;
+	const struct frame_info *frame_info = search->plan->frame_info;
 	uint32_t depth = 0;
 	memset(search->reached, 0, search->plan->count * sizeof *search->reached);
 	search->path[depth++] = from;
 	while (depth) {
 		uint32_t r = search->path[--depth];
-		for (uint32_t a = flow->first_arc[r]; a < flow->first_arc[r + 1]; a++) {
-			uint32_t to = flow->arc[a].to;
+		for (uint32_t a = frame_info->first_consumer[r]; a < frame_info->first_consumer[r + 1]; a++) {
+			uint32_t to = frame_info->consumer[a].to;
 			if (search->reached[to] || !is_in(search->plan, to, loop))
 				continue;
 			search->reached[to] = true;
@@ -47,7 +47,7 @@ static bool overlaps_in(struct search *search, uint32_t loop)
 	const struct dfg_plan *plan = search->plan;
 	search->count = 0;
 	for (uint32_t r = 0; r < plan->count && search->count < ASKED_MOST; r++)
-		if (plan->record[r].call->op->flags & (DFG_EXPENSIVE | DFG_BLOCKING) && is_in(plan, r, loop))
+		if (plan->node[r].call->op->flags & (DFG_EXPENSIVE | DFG_BLOCKING) && is_in(plan, r, loop))
 			search->expensive[search->count++] = r;
 	for (uint32_t i = 0; i < search->count; i++) {
 		reach(search, search->expensive[i], loop);
@@ -58,7 +58,8 @@ static bool overlaps_in(struct search *search, uint32_t loop)
 	return false;
 }
 
-struct dfg_err *dfg_find_overlap(const struct dfg_plan *plan, struct dfg_arena *scratch, bool *out_overlaps)
+struct dfg_err *dfg_find_iteration_parallelism(
+	const struct dfg_plan *plan, struct dfg_arena *scratch, bool *out_parallel)
 {
 	struct search search = {.plan = plan};
 	search.reached = dfg_arena_zeros(scratch, plan->count, sizeof *search.reached);
@@ -66,8 +67,8 @@ struct dfg_err *dfg_find_overlap(const struct dfg_plan *plan, struct dfg_arena *
 	search.expensive = dfg_arena_zeros(scratch, ASKED_MOST, sizeof *search.expensive);
 	if (!search.reached || !search.path || !search.expensive)
 		return dfg_no_memory("the schedule of the step");
-	*out_overlaps = false;
-	for (uint32_t l = 1; l < plan->flow->loops && !*out_overlaps; l++)
-		*out_overlaps = plan->flow->loop[l].window > 1 && overlaps_in(&search, l);
+	*out_parallel = false;
+	for (uint32_t l = 1; l < plan->frame_info->loops && !*out_parallel; l++)
+		*out_parallel = plan->frame_info->loop[l].window > 1 && overlaps_in(&search, l);
 	return NULL;
 }

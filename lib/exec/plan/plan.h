@@ -8,23 +8,23 @@
 /*
  * A plan: what dfg_session_plan makes and dfg_plan_run runs.
  *
- * A slot is the place of one value: one for each output of each node, then one for each feed. A record is a node: the
- * slots of its inputs, then of its outputs, stand in plan->slot from record->first on. Records stand in an order in which
+ * A slot is the place of one value: one for each output of each node, then one for each feed. A node is a node: the
+ * slots of its inputs, then of its outputs, stand in plan->slot from node->first on. Records stand in an order in which
  * inputs come first (but for a loop's back edges).
  *
- * There are two ways to run a plan. A line (run.c) goes record by record, in memory that was laid out before, past
- * branches that were not taken and back where loops go on (schedule.h). A machine (executor.c) moves values as tokens, in any
- * order, through frames and iterations that overlap; it runs what has no such course.
+ * There are two ways to run a plan. A activation (run.c) goes node by node, in memory that was laid out before, past
+ * branches that were not taken and back where loops go on (schedule.h). A executor (executor.c) moves values as tokens, in any
+ * order, through frames and iterations that overlap; it runs what has no such schedule.
  */
-struct record {
+struct plan_node {
 	dfg_run_fn *run; /* NULL: the role says what to do */
 	dfg_row_fn *row; /* what run comes to where all inputs have one shape, or NULL */
 	const struct dfg_call *call;
-	uint32_t node; /* in the graph */
+	uint32_t graph_node; /* in the graph */
 	uint32_t first;
-	uint32_t first_control, n_control; /* in plan->control: the records to run before */
+	uint32_t first_control, n_control; /* in plan->control: the nodes to run before */
 	uint16_t n_in, n_out;              /* without the edge from a Save to a Load, which carries nothing */
-	uint32_t save;                     /* of a Load: the record of its Save */
+	uint32_t save;                     /* of a Load: the node of its Save */
 	enum dfg_role role : 8;
 	bool reads_ref;   /* some input is a ref whose value is read */
 	bool may_die;     /* a Switch is before it */
@@ -42,15 +42,15 @@ enum slot_kind {
 };
 
 /* The Switch behind a dead value, what it chose instead, and in which iteration of its loop. */
-struct death {
-	uint32_t killer; /* its record + 1; 0: alive */
+struct dead_cause {
+	uint32_t origin; /* its node + 1; 0: alive */
 	int chosen;      /* the output that lived */
 	int64_t iteration;
 };
 
-/* A death that may be asked for, and in which run it was. */
-struct fate {
-	struct death death;
+/* A cause that may be asked for, and in which run it was. */
+struct last_dead {
+	struct dead_cause cause;
 	int64_t iteration; /* of a Send */
 	uint32_t slot;     /* of a fetch */
 	uint64_t run;      /* 0: none yet */
@@ -61,47 +61,47 @@ struct dfg_plan {
 	struct dfg_plan *next;
 	struct dfg_arena arena;
 	struct dfg_step step; /* copied */
-	uint32_t elsewhere;   /* its number in the session's fleet, which runs it; there are no layouts and machines then */
-	struct record *record;
+	uint32_t elsewhere; /* its number in the session's fleet, which runs it; there are no programs and machines then */
+	struct plan_node *node;
 	uint32_t count;
 	uint32_t *slot;
 	uint32_t uses;
 	uint32_t *control;
 	uint8_t *kind;   /* by slot: enum slot_kind */
-	uint32_t *maker; /* by slot: the record that makes it */
+	uint32_t *maker; /* by slot: the node that makes it */
 	bool *is_ref;    /* by slot; of a preset too */
 	uint32_t slots;
-	uint32_t *fetch;           /* by fetch: its slot */
-	uint32_t first_feed;       /* slot of the first feed */
-	struct dfg_fact *feed;     /* by feed: what the graph says of it */
-	struct dfg_tensor *preset; /* by slot */
-	bool loops;                /* there is a frame */
-	bool sleeps;               /* some record holds no thread while it waits: only a machine can */
-	bool transfers;            /* there is a Send or a Recv: the same */
-	struct flow *flow;         /* of loops, and of a machine; or NULL */
-	struct course *course;     /* of a line; NULL for a machine */
-	pthread_mutex_t lock;      /* of what follows */
-	struct layout *layouts;    /* the last is for feeds of any shape */
-	uint32_t n_layouts;
-	bool sized; /* all feeds' shapes are known: there is one layout */
-	struct machine *idle_machine;
+	uint32_t *fetch;               /* by fetch: its slot */
+	uint32_t first_feed;           /* slot of the first feed */
+	struct dfg_fact *feed;         /* by feed: what the graph says of it */
+	struct dfg_tensor *preset;     /* by slot */
+	bool loops;                    /* there is a frame */
+	bool sleeps;                   /* some node holds no thread while it waits: only an executor can */
+	bool transfers;                /* there is a Send or a Recv: the same */
+	struct frame_info *frame_info; /* of loops, and of an executor; or NULL */
+	struct schedule *schedule;     /* of an activation; NULL for an executor */
+	pthread_mutex_t lock;          /* of what follows */
+	struct program *programs;      /* the last is for feeds of any shape */
+	uint32_t n_programs;
+	bool sized; /* all feeds' shapes are known: there is one program */
+	struct executor *idle_executor;
 	struct dfg_stats stats;
 	uint64_t runs; /* of machines */
-	struct fate dead_fetch;
+	struct last_dead dead_fetch;
 
-	/* For tests: which of the n records that are ready runs next; 0 of them when nothing is left. */
-	struct dfg_err *(*choose)(void *arg, const struct machine *machine, size_t n, size_t *out_next);
+	/* For tests: which of the n nodes that are ready runs next; 0 of them when nothing is left. */
+	struct dfg_err *(*choose)(void *arg, const struct executor *executor, size_t n, size_t *out_next);
 	void *choose_arg;
 };
 
-/* The slots of a record's input and output i. */
-static inline uint32_t dfg_record_in(const struct dfg_plan *plan, const struct record *record, int i)
+/* The slots of a node's input and output i. */
+static inline uint32_t dfg_plan_node_in(const struct dfg_plan *plan, const struct plan_node *node, int i)
 {
-	return plan->slot[record->first + (uint32_t)i];
+	return plan->slot[node->first + (uint32_t)i];
 }
-static inline uint32_t dfg_record_out(const struct dfg_plan *plan, const struct record *record, int i)
+static inline uint32_t dfg_plan_node_out(const struct dfg_plan *plan, const struct plan_node *node, int i)
 {
-	return plan->slot[record->first + record->n_in + (uint32_t)i];
+	return plan->slot[node->first + node->n_in + (uint32_t)i];
 }
 
 /* prune.c: the nodes that a step needs, inputs first. */
@@ -123,4 +123,5 @@ DFG_MUST_CHECK struct dfg_err *dfg_plan_infer(
 	const struct dfg_plan *plan, const struct dfg_tensor *feeds, struct dfg_arena *arena, struct dfg_fact *out_facts);
 
 /* cause.c: the error for a fetch that is dead. */
-DFG_MUST_CHECK struct dfg_err *dfg_dead_fetch(const struct dfg_plan *plan, uint32_t fetch, const struct death *death);
+DFG_MUST_CHECK struct dfg_err *dfg_dead_fetch(
+	const struct dfg_plan *plan, uint32_t fetch, const struct dead_cause *cause);

@@ -6,10 +6,10 @@
 
 static struct dfg_err *find_port(const struct dfg_plan *plan, uint32_t r, struct port *port)
 {
-	const struct record *record = &plan->record[r];
-	const struct dfg_call *call = record->call;
+	const struct plan_node *node = &plan->node[r];
+	const struct dfg_call *call = node->call;
 	const struct dfg_rendezvous *rendezvous = plan->session->options.rendezvous;
-	bool sends = record->role == DFG_SEND;
+	bool sends = node->role == DFG_SEND;
 	struct dfg_string device = call->attr[dfg_op_attr(call->signature, sends ? "recv_device" : "send_device")].s;
 	struct dfg_words name;
 	int64_t number;
@@ -18,13 +18,13 @@ static struct dfg_err *find_port(const struct dfg_plan *plan, uint32_t r, struct
 		return DFG_ERR(DFG_DATA,
 			"is one end of a transfer %s '%.*s': this graph is a part of a plan, and cannot run alone",
 			sends ? "to" : "from", (int)device.length, device.s);
-	if (!dfg_node_mark(&plan->session->graph->node[record->node], "_dfg_edge", &number) || number < 0 ||
+	if (!dfg_node_mark(&plan->session->graph->node[node->graph_node], "_dfg_edge", &number) || number < 0 ||
 		number >= UINT32_MAX)
 		return DFG_ERR(DFG_DATA, "has no mark _dfg_edge with the number of its transfer");
 	port->number = (uint32_t)number;
 	port->dtype = sends ? call->in_dtype[0] : call->out_dtype[0];
 	port->shape = sends ? NULL : call->attr[dfg_op_attr(call->signature, "_dfg_shape")].shape;
-	for (uint32_t loop = plan->flow->loop_of[r]; loop; loop = plan->flow->loop[loop].parent)
+	for (uint32_t loop = plan->frame_info->loop_of[r]; loop; loop = plan->frame_info->loop[loop].parent)
 		depth++;
 	if (depth > DFG_LINK_DEPTH)
 		return DFG_ERR(DFG_DATA, "is in %u loops: a transfer may be in %d", depth, DFG_LINK_DEPTH);
@@ -34,11 +34,11 @@ static struct dfg_err *find_port(const struct dfg_plan *plan, uint32_t r, struct
 
 struct dfg_err *dfg_ports_find(struct dfg_plan *plan)
 {
-	struct port *port = plan->flow->port = dfg_arena_zeros(&plan->arena, plan->count, sizeof *port);
+	struct port *port = plan->frame_info->port = dfg_arena_zeros(&plan->arena, plan->count, sizeof *port);
 	if (!port)
 		return dfg_no_memory("a transfer");
 	for (uint32_t r = 0; r < plan->count; r++)
-		if (plan->record[r].role == DFG_SEND || plan->record[r].role == DFG_RECV)
-			DFG_TRY(dfg_call_note(find_port(plan, r, &port[r]), plan->record[r].call));
+		if (plan->node[r].role == DFG_SEND || plan->node[r].role == DFG_RECV)
+			DFG_TRY(dfg_call_note(find_port(plan, r, &port[r]), plan->node[r].call));
 	return NULL;
 }

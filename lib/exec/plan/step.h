@@ -35,7 +35,7 @@ struct dfg_trace_event {
 	uint64_t begin_ns, end_ns; /* of the monotonic clock */
 };
 
-struct dfg_fleet;
+struct dfg_session_backend;
 struct dfg_session_options {
 	int threads;          /* 0: what affinity and cgroup allow */
 	uint64_t seed;        /* of random ops */
@@ -51,7 +51,8 @@ struct dfg_session_options {
 	void *trace_arg;
 	const char *swap; /* folder of a file for what loops save, where memory is short of the limit; NULL: none */
 	const struct dfg_mem_limit *limit; /* with swap */
-	struct dfg_fleet *fleet; /* where steps run, if not here; borrowed. The rest is then the fleet's to heed */
+	struct dfg_session_backend
+		*fleet; /* where steps run, if not here; borrowed. The suspended is then the fleet's to heed */
 	struct dfg_rendezvous *rendezvous; /* of a worker, with a step that has begun whenever one is run; NULL: alone */
 };
 
@@ -60,6 +61,6 @@ struct dfg_stats {
 	size_t peak_bytes; /* held by the step at once: planned arena and what it grew */
 	size_t live_bytes; /* the most that is alive at once; no plan can do with less */
 	uint64_t iterations, dead_tokens, saves, peak_frames;
-	struct dfg_swapped swapped; /* of all steps of the session */
+	struct dfg_spilled swapped; /* of all steps of the session */
 	uint64_t left; /* frames, iterations and saved values alive after the step: none, or something is broken */
 };

@@ -14,7 +14,7 @@ struct dfg_words dfg_key_words(const int64_t *key, int keys)
 	return words;
 }
 
-struct dfg_err *dfg_trip_note(struct dfg_err *err, const struct loop *loop, const int64_t *iteration, int depth)
+struct dfg_err *dfg_iteration_note(struct dfg_err *err, const struct loop *loop, const int64_t *iteration, int depth)
 {
 	if (depth == 1)
 		return dfg_err_note(err, "in iteration %lld of loop '%s'", (long long)*iteration, loop->path);
@@ -28,8 +28,8 @@ struct dfg_words dfg_slot_words(const struct dfg_plan *plan, uint32_t slot)
 	if (slot >= plan->first_feed) {
 		edge = plan->step.feed[slot - plan->first_feed];
 	} else {
-		const struct record *record = &plan->record[plan->maker[slot]];
-		edge = (struct dfg_edge){record->node, (int32_t)(slot - dfg_record_out(plan, record, 0))};
+		const struct plan_node *node = &plan->node[plan->maker[slot]];
+		edge = (struct dfg_edge){node->graph_node, (int32_t)(slot - dfg_plan_node_out(plan, node, 0))};
 	}
 	snprintf(words.s, sizeof words.s, "%s:%d", plan->session->graph->node[edge.node].name, edge.port);
 	return words;

@@ -14,7 +14,7 @@ struct kept {
 /* Data begins at the first aligned place behind the head, in the same block. */
 enum { HEAD = (sizeof(struct kept) + DFG_ALIGN - 1) / DFG_ALIGN * DFG_ALIGN };
 
-struct buffers {
+struct buffer_pool {
 	pthread_mutex_t lock;
 	struct kept *idle[CLASSES];
 	size_t most_used;
@@ -35,9 +35,9 @@ static int class_of(size_t bytes, size_t *out_room)
 	return (shift - LEAST_SHIFT) * 4 + (int)part + 1;
 }
 
-struct dfg_err *dfg_buffers_new(struct buffers **out_buffers)
+struct dfg_err *dfg_buffer_pool_new(struct buffer_pool **out_buffers)
 {
-	struct buffers *buffers = dfg_zeros(1, sizeof *buffers);
+	struct buffer_pool *buffers = dfg_zeros(1, sizeof *buffers);
 	if (!buffers)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
 	if (pthread_mutex_init(&buffers->lock, NULL)) {
@@ -48,19 +48,19 @@ struct dfg_err *dfg_buffers_new(struct buffers **out_buffers)
 	return NULL;
 }
 
-static void end(struct buffers *buffers)
+static void end(struct buffer_pool *buffers)
 {
 	pthread_mutex_destroy(&buffers->lock);
 	dfg_free(buffers);
 }
 
-static void set_idle(struct buffers *buffers, size_t bytes)
+static void set_idle(struct buffer_pool *buffers, size_t bytes)
 {
 	atomic_store_explicit(&buffers->idle_bytes, bytes, memory_order_relaxed);
 }
 
 /* With the lock held. */
-static void drop_idle(struct buffers *buffers)
+static void drop_idle(struct buffer_pool *buffers)
 {
 	for (int class = 0; class < CLASSES; class ++)
 		while (buffers->idle[class]) {
@@ -71,7 +71,7 @@ static void drop_idle(struct buffers *buffers)
 	set_idle(buffers, 0);
 }
 
-void dfg_buffers_free(struct buffers *buffers)
+void dfg_buffer_pool_free(struct buffer_pool *buffers)
 {
 	if (!buffers)
 		return;
@@ -87,7 +87,7 @@ void dfg_buffers_free(struct buffers *buffers)
 static void release(struct dfg_buffer *buffer)
 {
 	struct kept *kept = (struct kept *)buffer;
-	struct buffers *buffers = buffer->owner;
+	struct buffer_pool *buffers = buffer->owner;
 	size_t room;
 	class_of(buffer->room, &room);
 	pthread_mutex_lock(&buffers->lock);
@@ -95,7 +95,7 @@ static void release(struct dfg_buffer *buffer)
 	atomic_store_explicit(&buffers->used_bytes, used, memory_order_relaxed);
 	buffers->out--;
 	size_t most = buffers->most_used > IDLE_LEAST ? buffers->most_used : IDLE_LEAST;
-	size_t idle = dfg_buffers_idle(buffers) + room;
+	size_t idle = dfg_buffer_pool_idle(buffers) + room;
 	bool keep = !buffers->closed && idle <= most;
 	bool last = buffers->closed && !buffers->out;
 	if (keep) {
@@ -110,13 +110,13 @@ static void release(struct dfg_buffer *buffer)
 		end(buffers);
 }
 
-static struct kept *take_idle(struct buffers *buffers, int class, size_t room, size_t bytes)
+static struct kept *take_idle(struct buffer_pool *buffers, int class, size_t room, size_t bytes)
 {
 	pthread_mutex_lock(&buffers->lock);
 	struct kept *kept = buffers->idle[class];
 	if (kept) {
 		buffers->idle[class] = kept->next;
-		set_idle(buffers, dfg_buffers_idle(buffers) - room);
+		set_idle(buffers, dfg_buffer_pool_idle(buffers) - room);
 	}
 	buffers->out++;
 	size_t used = atomic_load_explicit(&buffers->used_bytes, memory_order_relaxed) + bytes;
@@ -130,7 +130,7 @@ static struct kept *take_idle(struct buffers *buffers, int class, size_t room, s
 }
 
 /* Idle room of other sizes goes first, where the system has no more. */
-static struct kept *take_new(struct buffers *buffers, size_t room, size_t bytes)
+static struct kept *take_new(struct buffer_pool *buffers, size_t room, size_t bytes)
 {
 	struct kept *kept = dfg_mem->take(dfg_mem, HEAD + room, DFG_ALIGN);
 	if (!kept) {
@@ -148,8 +148,8 @@ static struct kept *take_new(struct buffers *buffers, size_t room, size_t bytes)
 	return NULL;
 }
 
-struct dfg_err *dfg_buffers_take(
-	struct buffers *buffers, enum dfg_dtype dtype, size_t bytes, struct dfg_buffer **out_buffer)
+struct dfg_err *dfg_buffer_pool_take(
+	struct buffer_pool *buffers, enum dfg_dtype dtype, size_t bytes, struct dfg_buffer **out_buffer)
 {
 	size_t room = 0;
 	int class = bytes <= SIZE_MAX / 4 ? class_of(bytes, &room) : CLASSES;
@@ -173,29 +173,29 @@ struct dfg_err *dfg_buffers_take(
 	return NULL;
 }
 
-bool dfg_buffers_own(const struct dfg_buffer *buffer)
+bool dfg_buffer_pool_own(const struct dfg_buffer *buffer)
 {
 	return buffer->release == release;
 }
 
-size_t dfg_buffers_mark(struct buffers *buffers)
+size_t dfg_buffer_pool_mark(struct buffer_pool *buffers)
 {
-	size_t used = dfg_buffers_used(buffers);
+	size_t used = dfg_buffer_pool_used(buffers);
 	atomic_store_explicit(&buffers->peak, used, memory_order_relaxed);
 	return used;
 }
 
-size_t dfg_buffers_peak(const struct buffers *buffers)
+size_t dfg_buffer_pool_peak(const struct buffer_pool *buffers)
 {
 	return atomic_load_explicit(&buffers->peak, memory_order_relaxed);
 }
 
-size_t dfg_buffers_used(const struct buffers *buffers)
+size_t dfg_buffer_pool_used(const struct buffer_pool *buffers)
 {
 	return atomic_load_explicit(&buffers->used_bytes, memory_order_relaxed);
 }
 
-size_t dfg_buffers_idle(const struct buffers *buffers)
+size_t dfg_buffer_pool_idle(const struct buffer_pool *buffers)
 {
 	return atomic_load_explicit(&buffers->idle_bytes, memory_order_relaxed);
 }

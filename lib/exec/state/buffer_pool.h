@@ -9,22 +9,22 @@
  * lies idle never exceeds what was once in use at a time (or a megabyte). A buffer may outlive the session: the last one
  * out ends it.
  */
-struct buffers;
+struct buffer_pool;
 
-DFG_MUST_CHECK struct dfg_err *dfg_buffers_new(struct buffers **out_buffers);
-void dfg_buffers_free(struct buffers *buffers); /* NULL is fine */
+DFG_MUST_CHECK struct dfg_err *dfg_buffer_pool_new(struct buffer_pool **out_buffers);
+void dfg_buffer_pool_free(struct buffer_pool *buffers); /* NULL is fine */
 
 /* One reference; zeroed where elements are objects. Any thread. */
-DFG_MUST_CHECK struct dfg_err *dfg_buffers_take(
-	struct buffers *buffers, enum dfg_dtype dtype, size_t bytes, struct dfg_buffer **out_buffer);
+DFG_MUST_CHECK struct dfg_err *dfg_buffer_pool_take(
+	struct buffer_pool *buffers, enum dfg_dtype dtype, size_t bytes, struct dfg_buffer **out_buffer);
 
 /* Whether the buffer is of this kind: writable by whoever holds the only reference. */
-bool dfg_buffers_own(const struct dfg_buffer *buffer);
+bool dfg_buffer_pool_own(const struct dfg_buffer *buffer);
 
-/* Bytes in use now; and the most since dfg_buffers_mark, which returns what is in use. */
-size_t dfg_buffers_mark(struct buffers *buffers);
-size_t dfg_buffers_peak(const struct buffers *buffers);
-size_t dfg_buffers_used(const struct buffers *buffers);
+/* Bytes in use now; and the most since dfg_buffer_pool_mark, which returns what is in use. */
+size_t dfg_buffer_pool_mark(struct buffer_pool *buffers);
+size_t dfg_buffer_pool_peak(const struct buffer_pool *buffers);
+size_t dfg_buffer_pool_used(const struct buffer_pool *buffers);
 
 /* Bytes that lie idle: they are there for whoever asks next. */
-size_t dfg_buffers_idle(const struct buffers *buffers);
+size_t dfg_buffer_pool_idle(const struct buffer_pool *buffers);

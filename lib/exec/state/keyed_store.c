@@ -7,7 +7,7 @@
  * entry is what a place with a value, or with somebody who waits for one, has besides its key; entries are used again.
  */
 /* Fewer than all places are taken, or this would not end. */
-static size_t find_place(const struct dfg_store *store, const int64_t *key)
+static size_t find_place(const struct dfg_keyed_store *store, const int64_t *key)
 {
 	uint64_t hash = 0;
 	for (int i = 0; i < store->keys; i++)
@@ -20,9 +20,9 @@ static size_t find_place(const struct dfg_store *store, const int64_t *key)
 	return at;
 }
 
-static struct dfg_err *grow(struct dfg_store *store)
+static struct dfg_err *grow(struct dfg_keyed_store *store)
 {
-	struct dfg_store old = *store;
+	struct dfg_keyed_store old = *store;
 	size_t keys = (size_t)store->keys;
 	store->room = old.room ? 2 * old.room : 16;
 	store->place = dfg_zeros(store->room, sizeof *store->place);
@@ -50,7 +50,7 @@ static struct dfg_err *grow(struct dfg_store *store)
 }
 
 /* Entries and the list of the free ones grow together: a value that is dropped needs no memory. */
-static struct dfg_err *take_entry(struct dfg_store *store, uint32_t *out_number)
+static struct dfg_err *take_entry(struct dfg_keyed_store *store, uint32_t *out_number)
 {
 	if (store->n_free) {
 		*out_number = store->free_entry[--store->n_free];
@@ -63,7 +63,8 @@ static struct dfg_err *take_entry(struct dfg_store *store, uint32_t *out_number)
 	return NULL;
 }
 
-enum dfg_entry_state dfg_store_find(struct dfg_store *store, const int64_t *key, struct dfg_entry **out_entry)
+enum dfg_entry_state dfg_keyed_store_find(
+	struct dfg_keyed_store *store, const int64_t *key, struct dfg_entry **out_entry)
 {
 	*out_entry = NULL;
 	if (!store->used)
@@ -77,10 +78,10 @@ enum dfg_entry_state dfg_store_find(struct dfg_store *store, const int64_t *key,
 	return (*out_entry)->state;
 }
 
-struct dfg_err *dfg_store_reach(struct dfg_store *store, const int64_t *key, struct dfg_entry **out_entry)
+struct dfg_err *dfg_keyed_store_reach(struct dfg_keyed_store *store, const int64_t *key, struct dfg_entry **out_entry)
 {
 	uint32_t number;
-	if (dfg_store_find(store, key, out_entry) == DFG_ENTRY_SPENT)
+	if (dfg_keyed_store_find(store, key, out_entry) == DFG_ENTRY_SPENT)
 		return DFG_ERR(DFG_BUG, "a key whose value was dropped");
 	if (*out_entry)
 		return NULL;
@@ -96,7 +97,7 @@ struct dfg_err *dfg_store_reach(struct dfg_store *store, const int64_t *key, str
 	return NULL;
 }
 
-void dfg_store_fill(struct dfg_store *store, struct dfg_entry *entry, struct dfg_tensor *tensor)
+void dfg_keyed_store_fill(struct dfg_keyed_store *store, struct dfg_entry *entry, struct dfg_tensor *tensor)
 {
 	entry->tensor = *tensor;
 	entry->state = DFG_ENTRY_FULL;
@@ -107,7 +108,7 @@ void dfg_store_fill(struct dfg_store *store, struct dfg_entry *entry, struct dfg
 	*tensor = (struct dfg_tensor){0};
 }
 
-void dfg_store_drop(struct dfg_store *store, struct dfg_entry *entry)
+void dfg_keyed_store_drop(struct dfg_keyed_store *store, struct dfg_entry *entry)
 {
 	dfg_tensor_release(&entry->tensor);
 	entry->state = DFG_ENTRY_SPENT;
@@ -116,7 +117,7 @@ void dfg_store_drop(struct dfg_store *store, struct dfg_entry *entry)
 	store->free_entry[store->n_free++] = (uint32_t)(entry - store->entry);
 }
 
-void dfg_store_clear(struct dfg_store *store)
+void dfg_keyed_store_clear(struct dfg_keyed_store *store)
 {
 	for (size_t i = 0; i < store->entries && store->live; i++)
 		if (store->entry[i].state == DFG_ENTRY_FULL) {
@@ -132,12 +133,12 @@ void dfg_store_clear(struct dfg_store *store)
 	}
 }
 
-void dfg_store_release(struct dfg_store *store)
+void dfg_keyed_store_release(struct dfg_keyed_store *store)
 {
-	dfg_store_clear(store);
+	dfg_keyed_store_clear(store);
 	dfg_free(store->key);
 	dfg_free(store->place);
 	dfg_free(store->entry);
 	dfg_free(store->free_entry);
-	dfg_store_init(store, store->keys);
+	dfg_keyed_store_init(store, store->keys);
 }

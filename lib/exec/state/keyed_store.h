@@ -23,7 +23,7 @@ struct dfg_entry {
 	uint32_t place;
 };
 
-struct dfg_store {
+struct dfg_keyed_store {
 	int keys;          /* int64 a key */
 	uint32_t live;     /* entries with a value */
 	uint32_t stamp;    /* places with another one are free */
@@ -40,24 +40,25 @@ struct dfg_store {
 };
 
 /* A store that is all zeros is one without keys: for one value. */
-static inline void dfg_store_init(struct dfg_store *store, int keys)
+static inline void dfg_keyed_store_init(struct dfg_keyed_store *store, int keys)
 {
-	*store = (struct dfg_store){.keys = keys};
+	*store = (struct dfg_keyed_store){.keys = keys};
 }
 
 /* Gives all values back, and forgets the keys. */
-void dfg_store_clear(struct dfg_store *store);
-void dfg_store_release(struct dfg_store *store);
+void dfg_keyed_store_clear(struct dfg_keyed_store *store);
+void dfg_keyed_store_release(struct dfg_keyed_store *store);
 
-/* What is known of the key. The entry, NULL where there is none or none any more, lives to the next dfg_store_reach. */
-enum dfg_entry_state dfg_store_find(struct dfg_store *store, const int64_t *key, struct dfg_entry **out_entry);
+/* What is known of the key. The entry, NULL where there is none or none any more, lives to the next dfg_keyed_store_reach. */
+enum dfg_entry_state dfg_keyed_store_find(
+	struct dfg_keyed_store *store, const int64_t *key, struct dfg_entry **out_entry);
 
 /* The key's entry, made if there is none; not for a key whose value was dropped. */
-DFG_MUST_CHECK struct dfg_err *dfg_store_reach(
-	struct dfg_store *store, const int64_t *key, struct dfg_entry **out_entry);
+DFG_MUST_CHECK struct dfg_err *dfg_keyed_store_reach(
+	struct dfg_keyed_store *store, const int64_t *key, struct dfg_entry **out_entry);
 
 /* Takes the tensor's reference. The entry must be empty. */
-void dfg_store_fill(struct dfg_store *store, struct dfg_entry *entry, struct dfg_tensor *tensor);
+void dfg_keyed_store_fill(struct dfg_keyed_store *store, struct dfg_entry *entry, struct dfg_tensor *tensor);
 
 /* Gives the value back; the key is spent from now on. */
-void dfg_store_drop(struct dfg_store *store, struct dfg_entry *entry);
+void dfg_keyed_store_drop(struct dfg_keyed_store *store, struct dfg_entry *entry);

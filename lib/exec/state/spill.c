@@ -14,21 +14,21 @@ struct place {
 	size_t room;
 };
 
-struct dfg_swap {
+struct dfg_spill {
 	pthread_mutex_t lock; /* of the places and the counts; not held while the file is read and written */
 	const struct dfg_mem_limit *limit;
-	struct buffers *buffers;
+	struct buffer_pool *buffers;
 	char *folder;
 	int fd;
 	struct place *free;
 	uint64_t end;  /* of the places */
 	uint64_t used; /* places */
-	struct dfg_swapped done;
+	struct dfg_spilled done;
 };
 
 enum { PAGE = 4096, LOOKS_MOST = 64 };
 
-static struct dfg_err *open_file(struct dfg_swap *swap, const char *folder)
+static struct dfg_err *open_file(struct dfg_spill *swap, const char *folder)
 {
 	size_t length = strlen(folder) + 1;
 	if (!(swap->folder = dfg_zeros(length, 1)))
@@ -37,10 +37,10 @@ static struct dfg_err *open_file(struct dfg_swap *swap, const char *folder)
 	return dfg_fs_open_scratch(folder, &swap->fd);
 }
 
-struct dfg_err *dfg_swap_new(
-	const char *folder, const struct dfg_mem_limit *limit, struct buffers *buffers, struct dfg_swap **out_swap)
+struct dfg_err *dfg_spill_new(
+	const char *folder, const struct dfg_mem_limit *limit, struct buffer_pool *buffers, struct dfg_spill **out_swap)
 {
-	struct dfg_swap *swap = dfg_zeros(1, sizeof *swap);
+	struct dfg_spill *swap = dfg_zeros(1, sizeof *swap);
 	if (!swap)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
 	struct dfg_err *err = open_file(swap, folder);
@@ -56,7 +56,7 @@ struct dfg_err *dfg_swap_new(
 	return NULL;
 }
 
-static void forget_places(struct dfg_swap *swap)
+static void forget_places(struct dfg_spill *swap)
 {
 	while (swap->free) {
 		struct place *place = swap->free;
@@ -66,7 +66,7 @@ static void forget_places(struct dfg_swap *swap)
 	swap->end = 0;
 }
 
-void dfg_swap_free(struct dfg_swap *swap)
+void dfg_spill_free(struct dfg_spill *swap)
 {
 	if (!swap)
 		return;
@@ -77,10 +77,10 @@ void dfg_swap_free(struct dfg_swap *swap)
 	dfg_free(swap);
 }
 
-bool dfg_swap_wants(const struct dfg_swap *swap)
+bool dfg_spill_wants(const struct dfg_spill *swap)
 {
 	size_t held = atomic_load_explicit(&swap->limit->held, memory_order_relaxed);
-	size_t idle = dfg_buffers_idle(swap->buffers);
+	size_t idle = dfg_buffer_pool_idle(swap->buffers);
 	return held > idle && held - idle > swap->limit->limit / 100 * SWAP_PERCENT;
 }
 
@@ -88,7 +88,7 @@ bool dfg_swap_wants(const struct dfg_swap *swap)
 static void release(struct dfg_buffer *buffer)
 {
 	struct place *place = (struct place *)buffer;
-	struct dfg_swap *swap = buffer->owner;
+	struct dfg_spill *swap = buffer->owner;
 	pthread_mutex_lock(&swap->lock);
 	place->next = swap->free;
 	swap->free = place;
@@ -97,20 +97,20 @@ static void release(struct dfg_buffer *buffer)
 	pthread_mutex_unlock(&swap->lock);
 }
 
-bool dfg_swap_has(const struct dfg_tensor *tensor)
+bool dfg_spill_has(const struct dfg_tensor *tensor)
 {
 	return tensor->buffer && tensor->buffer->release == release;
 }
 
-bool dfg_swap_fits(const struct dfg_tensor *tensor)
+bool dfg_spill_fits(const struct dfg_tensor *tensor)
 {
 	const struct dfg_buffer *buffer = tensor->buffer;
-	return buffer && (dfg_buffers_own(buffer) || !buffer->release) && !dfg_dtype_is_object(tensor->dtype) &&
+	return buffer && (dfg_buffer_pool_own(buffer) || !buffer->release) && !dfg_dtype_is_object(tensor->dtype) &&
 		   dfg_tensor_bytes(tensor) > SWAP_LEAST && atomic_load_explicit(&buffer->refs, memory_order_acquire) == 1;
 }
 
 /* A free one of that room, of those that were given back last; else behind the others. */
-static struct dfg_err *take_place(struct dfg_swap *swap, size_t room, struct place **out_place)
+static struct dfg_err *take_place(struct dfg_spill *swap, size_t room, struct place **out_place)
 {
 	struct place **at = &swap->free, *place;
 	for (int i = 0; *at && (*at)->room != room && i < LOOKS_MOST; i++)
@@ -133,7 +133,7 @@ static struct dfg_err *take_place(struct dfg_swap *swap, size_t room, struct pla
 	return NULL;
 }
 
-static void count(struct dfg_swap *swap, uint64_t began, uint64_t *number, uint64_t *sum, size_t bytes)
+static void count(struct dfg_spill *swap, uint64_t began, uint64_t *number, uint64_t *sum, size_t bytes)
 {
 	pthread_mutex_lock(&swap->lock);
 	++*number;
@@ -142,7 +142,7 @@ static void count(struct dfg_swap *swap, uint64_t began, uint64_t *number, uint6
 	pthread_mutex_unlock(&swap->lock);
 }
 
-struct dfg_err *dfg_swap_write(struct dfg_swap *swap, const struct dfg_tensor *tensor, struct dfg_tensor *out_tensor)
+struct dfg_err *dfg_spill_write(struct dfg_spill *swap, const struct dfg_tensor *tensor, struct dfg_tensor *out_tensor)
 {
 	struct place *place;
 	size_t bytes = dfg_tensor_bytes(tensor);
@@ -162,14 +162,14 @@ struct dfg_err *dfg_swap_write(struct dfg_swap *swap, const struct dfg_tensor *t
 	return NULL;
 }
 
-struct dfg_err *dfg_swap_read(struct dfg_swap *swap, struct dfg_tensor *tensor)
+struct dfg_err *dfg_spill_read(struct dfg_spill *swap, struct dfg_tensor *tensor)
 {
 	struct dfg_buffer *buffer;
 	size_t bytes = dfg_tensor_bytes(tensor);
 	uint64_t began = dfg_now();
-	if (!dfg_swap_has(tensor))
+	if (!dfg_spill_has(tensor))
 		return NULL;
-	DFG_TRY(dfg_buffers_take(swap->buffers, tensor->dtype, bytes, &buffer));
+	DFG_TRY(dfg_buffer_pool_take(swap->buffers, tensor->dtype, bytes, &buffer));
 	uint64_t offset = ((const struct place *)tensor->buffer)->offset;
 	struct dfg_err *err = dfg_fs_read_at(swap->fd, swap->folder, buffer->data, bytes, offset);
 	if (err) {
@@ -182,7 +182,7 @@ struct dfg_err *dfg_swap_read(struct dfg_swap *swap, struct dfg_tensor *tensor)
 	return NULL;
 }
 
-void dfg_swap_tell(struct dfg_swap *swap, struct dfg_swapped *out_swapped)
+void dfg_spill_tell(struct dfg_spill *swap, struct dfg_spilled *out_swapped)
 {
 	pthread_mutex_lock(&swap->lock);
 	*out_swapped = swap->done;

@@ -156,7 +156,7 @@ struct dfg_err *dfg_variable_assign(struct dfg_variable *variable, struct dfg_te
 static bool writable(const struct dfg_tensor *tensor)
 {
 	const struct dfg_buffer *buffer = tensor->buffer;
-	return buffer && (!buffer->release || dfg_buffers_own(buffer)) &&
+	return buffer && (!buffer->release || dfg_buffer_pool_own(buffer)) &&
 		   atomic_load_explicit(&buffer->refs, memory_order_acquire) == 1;
 }
 

@@ -10,18 +10,18 @@ bool dfg_transfer_key_equal(const struct dfg_transfer_key *a, const struct dfg_t
 		   !memcmp(a->iteration, b->iteration, a->depth * sizeof *a->iteration);
 }
 
-void dfg_budget_release(struct dfg_budget *budget)
+void dfg_credit_release(struct dfg_credit *budget)
 {
 	dfg_free(budget->wanted);
 }
 
-static bool has_room(const struct dfg_budget *budget)
+static bool has_room(const struct dfg_credit *budget)
 {
 	return budget->open || budget->sent - budget->told < budget->limit;
 }
 
 /* Takes it off the list. */
-static bool take_wanted(struct dfg_budget *budget, const struct dfg_transfer_key *key)
+static bool take_wanted(struct dfg_credit *budget, const struct dfg_transfer_key *key)
 {
 	for (size_t i = 0; i < budget->wanted_count; i++)
 		if (dfg_transfer_key_equal(&budget->wanted[i], key)) {
@@ -31,7 +31,7 @@ static bool take_wanted(struct dfg_budget *budget, const struct dfg_transfer_key
 	return false;
 }
 
-bool dfg_budget_may_go(struct dfg_budget *budget, const struct dfg_transfer_key *key, uint64_t cost)
+bool dfg_credit_may_go(struct dfg_credit *budget, const struct dfg_transfer_key *key, uint64_t cost)
 {
 	if (!has_room(budget) && !take_wanted(budget, key))
 		return false;
@@ -39,7 +39,7 @@ bool dfg_budget_may_go(struct dfg_budget *budget, const struct dfg_transfer_key 
 	return true;
 }
 
-bool dfg_budget_hold(struct dfg_budget *budget, struct dfg_wait *wait)
+bool dfg_credit_hold(struct dfg_credit *budget, struct dfg_wait *wait)
 {
 	bool says = !budget->stalled;
 	wait->next = NULL;
@@ -53,7 +53,7 @@ bool dfg_budget_hold(struct dfg_budget *budget, struct dfg_wait *wait)
 }
 
 /* Those for which there is room, the first ones first. */
-static struct dfg_wait *let_go(struct dfg_budget *budget)
+static struct dfg_wait *let_go(struct dfg_credit *budget)
 {
 	struct dfg_wait *first = budget->held, *last = NULL;
 	for (; budget->held && has_room(budget); budget->held = last->next) {
@@ -66,7 +66,7 @@ static struct dfg_wait *let_go(struct dfg_budget *budget)
 	return first;
 }
 
-struct dfg_wait *dfg_budget_taken(struct dfg_budget *budget, uint64_t taken, bool *out_stalled)
+struct dfg_wait *dfg_credit_taken(struct dfg_credit *budget, uint64_t taken, bool *out_stalled)
 {
 	*out_stalled = false;
 	if (taken <= budget->told)
@@ -79,7 +79,7 @@ struct dfg_wait *dfg_budget_taken(struct dfg_budget *budget, uint64_t taken, boo
 	return waits;
 }
 
-static bool add_wanted(struct dfg_budget *budget, const struct dfg_transfer_key *key)
+static bool add_wanted(struct dfg_credit *budget, const struct dfg_transfer_key *key)
 {
 	if (budget->wanted_count == DFG_WANTED_MOST ||
 		!dfg_reserve(&budget->wanted, &budget->wanted_room, budget->wanted_count + 1, sizeof *budget->wanted))
@@ -89,7 +89,7 @@ static bool add_wanted(struct dfg_budget *budget, const struct dfg_transfer_key 
 }
 
 /* Takes it out of what is held back. */
-static struct dfg_wait *take_held(struct dfg_budget *budget, const struct dfg_transfer_key *key)
+static struct dfg_wait *take_held(struct dfg_credit *budget, const struct dfg_transfer_key *key)
 {
 	struct dfg_wait *before = NULL, *wait = budget->held;
 	for (; wait && !dfg_transfer_key_equal(&wait->key, key); wait = wait->next)
@@ -106,7 +106,7 @@ static struct dfg_wait *take_held(struct dfg_budget *budget, const struct dfg_tr
 	return wait;
 }
 
-struct dfg_wait *dfg_budget_wanted(struct dfg_budget *budget, const struct dfg_transfer_key *key)
+struct dfg_wait *dfg_credit_wanted(struct dfg_credit *budget, const struct dfg_transfer_key *key)
 {
 	struct dfg_wait *wait = take_held(budget, key);
 	if (wait) {
@@ -119,7 +119,7 @@ struct dfg_wait *dfg_budget_wanted(struct dfg_budget *budget, const struct dfg_t
 	return let_go(budget);
 }
 
-bool dfg_budget_tells(struct dfg_budget *budget)
+bool dfg_credit_tells(struct dfg_credit *budget)
 {
 	if (budget->taken - budget->said < (budget->limit + 3) / 4)
 		return false;
@@ -128,7 +128,7 @@ bool dfg_budget_tells(struct dfg_budget *budget)
 	return true;
 }
 
-void dfg_budget_forget(struct dfg_budget *budget, uint64_t before_step)
+void dfg_credit_forget(struct dfg_credit *budget, uint64_t before_step)
 {
 	for (size_t i = 0; i < budget->wanted_count;)
 		if (budget->wanted[i].step < before_step)
@@ -137,7 +137,7 @@ void dfg_budget_forget(struct dfg_budget *budget, uint64_t before_step)
 			i++;
 }
 
-struct dfg_wait *dfg_budget_give_up(struct dfg_budget *budget)
+struct dfg_wait *dfg_credit_give_up(struct dfg_credit *budget)
 {
 	struct dfg_wait *held = budget->held;
 	budget->held = budget->last_held = NULL;

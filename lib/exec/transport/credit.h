@@ -21,7 +21,7 @@
  *
  * One for each peer, under the lock of the rendezvous. It sends nothing itself: what is to be sent it returns.
  */
-struct dfg_budget {
+struct dfg_credit {
 	uint64_t limit;
 	uint64_t sent, told;  /* cost of what went to the peer; of what the peer says that it took */
 	uint64_t taken, said; /* of what came from it and was taken; as it was told */
@@ -39,41 +39,41 @@ enum {
 	DFG_WANTED_MOST = 1 << 12, /* values that are noted as waited for */
 };
 
-static inline uint64_t dfg_budget_cost(const struct dfg_message *message)
+static inline uint64_t dfg_credit_cost(const struct dfg_message *message)
 {
 	return DFG_VALUE_COST + dfg_message_bytes(message);
 }
 
-void dfg_budget_release(struct dfg_budget *budget); /* holds nothing back any more */
+void dfg_credit_release(struct dfg_credit *budget); /* holds nothing back any more */
 
 /* Whether the value may leave now. It is counted if so. */
-bool dfg_budget_may_go(struct dfg_budget *budget, const struct dfg_transfer_key *key, uint64_t cost);
+bool dfg_credit_may_go(struct dfg_credit *budget, const struct dfg_transfer_key *key, uint64_t cost);
 
 /* Keeps a Send back; true where STALLED is to be said. */
-bool dfg_budget_hold(struct dfg_budget *budget, struct dfg_wait *wait);
+bool dfg_credit_hold(struct dfg_credit *budget, struct dfg_wait *wait);
 
 /* The peer took so much: those that leave now, in their order. *out_stalled: STALLED is to be said. */
-struct dfg_wait *dfg_budget_taken(struct dfg_budget *budget, uint64_t taken, bool *out_stalled);
+struct dfg_wait *dfg_credit_taken(struct dfg_credit *budget, uint64_t taken, bool *out_stalled);
 
 /*
  * The peer waits for the value: those that leave now, which is the Send of it if that is held back. Where more is waited
  * for than can be noted, or memory is short, all leave.
  */
-struct dfg_wait *dfg_budget_wanted(struct dfg_budget *budget, const struct dfg_transfer_key *key);
+struct dfg_wait *dfg_credit_wanted(struct dfg_credit *budget, const struct dfg_transfer_key *key);
 
 /* A value of the peer was taken. */
-static inline void dfg_budget_take(struct dfg_budget *budget, uint64_t cost)
+static inline void dfg_credit_take(struct dfg_credit *budget, uint64_t cost)
 {
 	budget->taken += cost;
 }
 
 /* Whether it is to be told by now; it is counted as told if so. */
-bool dfg_budget_tells(struct dfg_budget *budget);
+bool dfg_credit_tells(struct dfg_credit *budget);
 
 /* A new step begins: what was wanted of older ones is over. */
-void dfg_budget_forget(struct dfg_budget *budget, uint64_t before_step);
+void dfg_credit_forget(struct dfg_credit *budget, uint64_t before_step);
 
 /* All that is held back, to be told that it will not leave. */
-struct dfg_wait *dfg_budget_give_up(struct dfg_budget *budget);
+struct dfg_wait *dfg_credit_give_up(struct dfg_credit *budget);
 
 bool dfg_transfer_key_equal(const struct dfg_transfer_key *a, const struct dfg_transfer_key *b);

@@ -66,7 +66,7 @@ static void drop(struct dfg_rendezvous *rendezvous, struct value **at)
 {
 	struct value *value = *at;
 	*at = value->next;
-	dfg_budget_take(&rendezvous->peer[value->from].budget, value->cost);
+	dfg_credit_take(&rendezvous->peer[value->from].budget, value->cost);
 	dfg_tensor_release(&value->tensor);
 	value->next = rendezvous->free_value;
 	rendezvous->free_value = value;
@@ -104,7 +104,7 @@ void dfg_rendezvous_free(struct dfg_rendezvous *rendezvous)
 	dfg_err_free(rendezvous->lost);
 	dfg_err_free(rendezvous->late);
 	for (uint32_t i = 0; rendezvous->peer && i < rendezvous->options.workers; i++)
-		dfg_budget_release(&rendezvous->peer[i].budget);
+		dfg_credit_release(&rendezvous->peer[i].budget);
 	dfg_free(rendezvous->bucket);
 	dfg_free(rendezvous->peer);
 	pthread_mutex_destroy(&rendezvous->lock);
@@ -198,7 +198,7 @@ static struct dfg_wait *take_waits(struct dfg_rendezvous *rendezvous)
 			rendezvous->waits--;
 		}
 	for (uint32_t i = 0; i < rendezvous->options.workers; i++)
-		for (struct dfg_wait *held = dfg_budget_give_up(&rendezvous->peer[i].budget), *next; held; held = next) {
+		for (struct dfg_wait *held = dfg_credit_give_up(&rendezvous->peer[i].budget), *next; held; held = next) {
 			next = held->next;
 			held->next = waits;
 			waits = held;
@@ -240,7 +240,7 @@ void dfg_rendezvous_begin(struct dfg_rendezvous *rendezvous, uint64_t step)
 		rendezvous->failed = replace(&late, NULL);
 	for (uint32_t i = 0; i < rendezvous->options.workers; i++) {
 		rendezvous->peer[i].waited = (struct dfg_waited){0};
-		dfg_budget_forget(&rendezvous->peer[i].budget, step);
+		dfg_credit_forget(&rendezvous->peer[i].budget, step);
 	}
 	pthread_mutex_unlock(&rendezvous->lock);
 	dfg_err_free(old);
@@ -323,7 +323,7 @@ static struct dfg_err *wrong_sender(const struct dfg_transfer_key *key, uint32_t
 /* Against the budget of a peer: what is sent to oneself has none. */
 static uint64_t cost_of(const struct dfg_rendezvous *rendezvous, uint32_t peer, const struct dfg_message *message)
 {
-	return peer == rendezvous->options.self ? 0 : dfg_budget_cost(message);
+	return peer == rendezvous->options.self ? 0 : dfg_credit_cost(message);
 }
 
 static struct dfg_err *keep(
@@ -355,7 +355,7 @@ static void bring(struct dfg_rendezvous *rendezvous, uint32_t from, struct dfg_m
 	if (wait) {
 		*at = wait->next;
 		rendezvous->waits--;
-		dfg_budget_take(&rendezvous->peer[from].budget, cost_of(rendezvous, from, message));
+		dfg_credit_take(&rendezvous->peer[from].budget, cost_of(rendezvous, from, message));
 		dfg_unlock_and_tell(rendezvous, from);
 		if (wait->from != from)
 			err = wrong_sender(&message->key, wait->from, from);
@@ -421,7 +421,7 @@ static void deliver_value(struct dfg_rendezvous *rendezvous, uint32_t from, stru
 	uint64_t cost = cost_of(rendezvous, from, message);
 	dfg_tensor_release(&message->tensor);
 	pthread_mutex_lock(&rendezvous->lock);
-	dfg_budget_take(&rendezvous->peer[from].budget, cost);
+	dfg_credit_take(&rendezvous->peer[from].budget, cost);
 	dfg_unlock_and_tell(rendezvous, from);
 }
 

@@ -28,9 +28,9 @@ void dfg_say_number(struct dfg_rendezvous *rendezvous, uint32_t to, enum dfg_mes
 
 void dfg_unlock_and_tell(struct dfg_rendezvous *rendezvous, uint32_t peer)
 {
-	struct dfg_budget *budget = &rendezvous->peer[peer].budget;
+	struct dfg_credit *budget = &rendezvous->peer[peer].budget;
 	uint64_t before = budget->said;
-	bool tells = dfg_budget_tells(budget);
+	bool tells = dfg_credit_tells(budget);
 	uint64_t taken = budget->said;
 	pthread_mutex_unlock(&rendezvous->lock);
 	if (!tells)
@@ -54,8 +54,8 @@ void dfg_tell_peers(struct dfg_rendezvous *rendezvous)
 struct dfg_err *dfg_hold(struct dfg_rendezvous *rendezvous, struct dfg_wait *wait, const struct dfg_message *message,
 	uint64_t cost, bool *out_held)
 {
-	struct dfg_budget *budget = &rendezvous->peer[wait->from].budget;
-	if (dfg_budget_may_go(budget, &message->key, cost))
+	struct dfg_credit *budget = &rendezvous->peer[wait->from].budget;
+	if (dfg_credit_may_go(budget, &message->key, cost))
 		return NULL;
 	wait->dead = message->dead;
 	wait->cost = cost;
@@ -63,7 +63,7 @@ struct dfg_err *dfg_hold(struct dfg_rendezvous *rendezvous, struct dfg_wait *wai
 	wait->value = (struct dfg_tensor){0};
 	if (!message->dead)
 		DFG_TRY(dfg_tensor_share(&message->tensor, &wait->value));
-	bool says = dfg_budget_hold(budget, wait);
+	bool says = dfg_credit_hold(budget, wait);
 	uint64_t told = budget->told;
 	uint32_t to = wait->from;
 	*out_held = true;
@@ -91,14 +91,14 @@ static void let_go(struct dfg_rendezvous *rendezvous, struct dfg_wait *waits)
 
 static void hear_taken(struct dfg_rendezvous *rendezvous, uint32_t from, uint64_t taken)
 {
-	struct dfg_budget *budget = &rendezvous->peer[from].budget;
+	struct dfg_credit *budget = &rendezvous->peer[from].budget;
 	bool stalled;
 	pthread_mutex_lock(&rendezvous->lock);
 	if (taken > budget->sent) {
 		dfg_rendezvous_fail_locked(rendezvous, DFG_ERR(DFG_PROTOCOL, "worker w%u took more than it was sent", from));
 		return;
 	}
-	struct dfg_wait *waits = dfg_budget_taken(budget, taken, &stalled);
+	struct dfg_wait *waits = dfg_credit_taken(budget, taken, &stalled);
 	pthread_mutex_unlock(&rendezvous->lock);
 	if (stalled)
 		dfg_say_number(rendezvous, from, DFG_MESSAGE_STALLED, taken);
@@ -108,7 +108,7 @@ static void hear_taken(struct dfg_rendezvous *rendezvous, uint32_t from, uint64_
 static void hear_wanted(struct dfg_rendezvous *rendezvous, uint32_t from, const struct dfg_transfer_key *key)
 {
 	pthread_mutex_lock(&rendezvous->lock);
-	struct dfg_wait *waits = dfg_budget_wanted(&rendezvous->peer[from].budget, key);
+	struct dfg_wait *waits = dfg_credit_wanted(&rendezvous->peer[from].budget, key);
 	pthread_mutex_unlock(&rendezvous->lock);
 	let_go(rendezvous, waits);
 }
@@ -131,7 +131,7 @@ static struct dfg_err *keys_wanted(
 
 static void hear_stalled(struct dfg_rendezvous *rendezvous, uint32_t from, uint64_t told)
 {
-	struct dfg_budget *budget = &rendezvous->peer[from].budget;
+	struct dfg_credit *budget = &rendezvous->peer[from].budget;
 	struct dfg_transfer_key *key = NULL;
 	size_t count = 0;
 	struct dfg_err *err = NULL;
