@@ -1,6 +1,10 @@
 #include "cmd/loaded.h"
+#include "cmd/cmd.h"
 #include "cmd/variables.h"
+#include "lib/graph/initialisers.h"
+#include "lib/graph/loops.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /*
@@ -13,7 +17,8 @@ struct initialise {
 	const struct dfg_feeds *feeds;
 	struct dfg_variables variables;
 	uint32_t *number; /* by node: its variable's, or DFG_NONE */
-	uint32_t *assign; /* by variable: the marked Assign, or DFG_NONE */
+	uint32_t *assign; /* by variable: the Assign that initialises it, or DFG_NONE */
+	const bool *read; /* by variable: the step reads it and it is unset */
 	bool *wanted;     /* by variable: unset, reached, and has an initialiser */
 	uint32_t *seen;   /* by node: the last walk that was there */
 	uint32_t *stack;  /* of a walk */
@@ -57,7 +62,9 @@ static void walk(struct initialise *in, void (*see)(struct initialise *in, uint3
 static void want(struct initialise *in, uint32_t variable, void *arg)
 {
 	bool *more = arg;
-	if (in->assign[variable] == DFG_NONE)
+	uint32_t assign = in->assign[variable];
+	/* The step itself may be what sets it: `--target init`. */
+	if (assign == DFG_NONE || (in->read && !in->read[variable] && dfg_initialiser_guessed(in->graph, assign)))
 		return;
 	*more |= !in->wanted[variable];
 	in->wanted[variable] = true;
@@ -98,19 +105,6 @@ static bool is_ready(struct initialise *in, uint32_t variable)
 	return !waits;
 }
 
-/* The variable that a handle or ref comes from, through what only passes it on. */
-static uint32_t source_variable(const struct initialise *in, uint32_t node)
-{
-	const struct dfg_node *at = &in->graph->node[node];
-	for (uint32_t steps = 0; at->n_in && steps < in->graph->count; steps++) {
-		uint32_t from = at->in[0].node;
-		at = &in->graph->node[from];
-		if (in->number[from] != DFG_NONE)
-			return in->number[from];
-	}
-	return DFG_NONE;
-}
-
 static struct dfg_err *prepare(struct initialise *in)
 {
 	struct dfg_arena *arena = &in->model->arena;
@@ -124,17 +118,12 @@ static struct dfg_err *prepare(struct initialise *in)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
 	for (uint32_t n = 0; n < nodes; n++)
 		in->number[n] = DFG_NONE;
-	for (uint32_t v = 0; v < variables; v++) {
+	for (uint32_t v = 0; v < variables; v++)
 		in->number[in->variables.place[v].node] = v;
-		in->assign[v] = DFG_NONE;
-	}
-	for (uint32_t n = 0; n < nodes; n++) {
-		uint32_t v = DFG_NONE;
-		if (dfg_node_mark(&in->graph->node[n], "_dfg_init", NULL))
-			v = source_variable(in, n);
-		if (v != DFG_NONE)
-			in->assign[v] = n;
-	}
+	uint32_t *by_node;
+	DFG_TRY(dfg_initialisers_find(in->graph, arena, &by_node));
+	for (uint32_t v = 0; v < variables; v++)
+		in->assign[v] = by_node[in->variables.place[v].node];
 	return NULL;
 }
 
@@ -213,6 +202,45 @@ struct dfg_err *dfg_variables_missing(struct dfg_model *model, const struct dfg_
 	return NULL;
 }
 
+/* One line, though no graph of TensorFlow's marks its initialisers. */
+static void tell_guessed(const struct initialise *in)
+{
+	uint32_t first = DFG_NONE, count = 0;
+	char more[40] = "";
+	for (uint32_t v = in->variables.count; v--;)
+		if (in->wanted[v] && dfg_initialiser_guessed(in->graph, in->assign[v])) {
+			first = in->assign[v];
+			count++;
+		}
+	if (!count)
+		return;
+	if (count > 1)
+		snprintf(more, sizeof more, " and %u more", count - 1);
+	dfg_talk("%s: note: the graph does not say what initialises its variables; taken to be so: '%s'%s",
+		in->graph->source, in->graph->node[first].name, more);
+}
+
+/* The first that the step reads and that nothing sets. */
+static void note_unset(const struct initialise *in, const bool *missing)
+{
+	in->model->unset = NULL;
+	for (uint32_t v = in->variables.count; v--;)
+		if (missing[v] && !in->wanted[v])
+			in->model->unset = in->variables.name[v];
+}
+
+struct dfg_err *dfg_variables_hint(struct dfg_model *model, struct dfg_err *err)
+{
+	const struct dfg_graph *graph = &model->file.graph;
+	uint32_t init = dfg_graph_find(graph, "init");
+	if (!err || err->code != DFG_DATA || !model->unset || init == DFG_NONE ||
+		dfg_node_role(&graph->node[init]) != DFG_NO_OP)
+		return err;
+	return dfg_err_join(
+		err, DFG_ERR(DFG_DATA, "%s: nothing in the file says how '%s' is initialised; perhaps '--init init' does it",
+				 graph->source, model->unset));
+}
+
 struct dfg_err *dfg_variables_init(struct dfg_model *model, const struct dfg_step *step, const struct dfg_feeds *feeds)
 {
 	struct initialise in = {.model = model, .graph = &model->file.graph, .feeds = feeds};
@@ -220,7 +248,11 @@ struct dfg_err *dfg_variables_init(struct dfg_model *model, const struct dfg_ste
 	DFG_TRY(find_missing(&in, step, &missing));
 	DFG_TRY(dfg_loaded_check(model, &in.variables, missing));
 	push_step(&in, step);
+	in.read = missing;
 	walk(&in, want, &more);
+	in.read = NULL;
 	close_wanted(&in);
+	tell_guessed(&in);
+	note_unset(&in, missing);
 	return run_layers(&in);
 }

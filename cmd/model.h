@@ -23,6 +23,7 @@ struct dfg_model {
 	struct dfg_facts facts;
 	struct dfg_session *session;
 	struct dfg_loaded loaded;
+	const char *unset;      /* a variable that the last step prepared reads and nothing initialises; NULL */
 	struct dfg_arena arena; /* of what is asked of the graph, for as long as it is open */
 };
 DFG_MUST_CHECK struct dfg_err *dfg_model_open(

@@ -258,6 +258,7 @@ static struct dfg_err *execute(struct dfg_run *run, struct dfg_trace *trace, int
 		err = dfg_run_data(run, &results, out_status);
 	else
 		err = dfg_run_once(run, &results);
+	err = dfg_variables_hint(&run->model, err);
 	if (!err && !*out_status)
 		err = save(run);
 	if (!err && trace)

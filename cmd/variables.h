@@ -41,9 +41,12 @@ DFG_MUST_CHECK struct dfg_err *dfg_variables_missing(struct dfg_model *model, co
 	const struct dfg_feeds *feeds, struct dfg_variables *out_variables, bool **out_missing);
 
 /*
- * Runs the recorded initialiser (the Assign marked _dfg_init) of each variable that the step reaches and that is not set,
+ * Runs the initialiser (lib/graph/initialisers.h) of each variable that the step reaches and that is not set,
  * those that others need first. DFG_DATA where sources were loaded and lack a variable that the step reads
  * (dfg_loaded_check).
  */
 DFG_MUST_CHECK struct dfg_err *dfg_variables_init(
 	struct dfg_model *model, const struct dfg_step *step, const struct dfg_feeds *feeds);
+
+/* Adds to an error of the step that dfg_variables_init() was for, where a variable has no initialiser, that node 'init' may be one. */
+DFG_MUST_CHECK struct dfg_err *dfg_variables_hint(struct dfg_model *model, struct dfg_err *err);

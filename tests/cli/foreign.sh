@@ -89,3 +89,45 @@ has out "wx  w1"
 sed 's|job:localhost|job:ps|' session.pbtxt >ps.pbtxt
 status 65 "$DFG" partition ps.pbtxt --hosts local:2 --fetch loss -o no.plan
 has err "no device is '/job:ps/replica:0/task:0/device:CPU:0'"
+
+# 52. TensorFlow marks no initialisers: of a variable it is the Assign whose value depends on no variable, feed or
+# checkpoint, of several the one of its name. One line says so. loss = v w^2 x is 3, then w = 3 - 0.5 * 2 * 3 * 0.25 = 2.25.
+status 0 "$DFG" run step.pb --feed x=0.25 --target train --fetch loss
+echo 'loss: f32[] 2.25' | cmp - out
+has err "step.pb: note: the graph does not say what initialises its variables; taken to be so: 'w/Assign' and 1 more"
+[ "$(grep -c note: err)" = 1 ]
+status 0 "$DFG" run step.pbtxt --feed x=0.25 --target train --fetch loss --repeat 2
+echo 'loss: f32[] 1.265625' | cmp - out # 2.25^2 / 4
+status 0 "$DFG" run step.pb --target w/Assign
+never grep note: err
+status 0 "$DFG" opt reference.pbtxt --fetch loss -o pruned.pb # which needs them still
+status 0 "$DFG" run pruned.pb --feed x=0.25 --fetch loss
+echo 'loss: f32[] 2.25' | cmp - out
+initial() { # NODES...: of a variable w, in addition to them
+	{
+		const three 3
+		node w VariableV2 '' "$f32 $scalar"
+		node y Identity w "$T"
+		node fed Placeholder '' "$f32 $scalar"
+		cat
+	} >initial.pbtxt
+}
+{ node w/Assign Assign 'w three' "$T"; node zero Sub 'three three' "$T"; node reset Assign 'w zero' "$T"; } | initial
+status 0 "$DFG" run initial.pbtxt --fetch y
+echo 'y: f32[] 3' | cmp - out
+{ node first Assign 'w three' "$T"; node more Add 'y three' "$T"; node w/Assign Assign 'w more' "$T"; } | initial
+status 0 "$DFG" run initial.pbtxt --fetch y
+echo 'y: f32[] 3' | cmp - out
+for value in fed more; do
+	{ node more Add 'y three' "$T"; node w/Assign Assign "w $value" "$T"; node init NoOp ^w/Assign; } | initial
+	status 65 "$DFG" run initial.pbtxt --fetch y
+	has err "variable 'w' is not initialised"
+	has err "nothing in the file says how 'w' is initialised; perhaps '--init init' does it"
+done
+{ node first Assign 'w three' "$T"; node second Assign 'w three' "$T"; } | initial
+status 65 "$DFG" run initial.pbtxt --fetch y
+never grep perhaps err
+# A variable that starts as another, which is set before it.
+{ node v VariableV2 '' "$f32 $scalar"; node v/Assign Assign 'v y' "$T"; node w/Assign Assign 'w three' "$T"; node z Identity v "$T"; } | initial
+status 0 "$DFG" run initial.pbtxt --fetch z
+echo 'z: f32[] 3' | cmp - out

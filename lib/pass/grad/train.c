@@ -1,6 +1,7 @@
 /* train. Needs: facts of every node. Gives: one step of an optimizer as the node `train`. */
 #include "lib/pass/grad/train.h"
 
+#include "lib/graph/initialisers.h"
 #include "lib/pass/grad/clip.h"
 #include "lib/pass/grad/grad.h"
 #include "lib/pass/grad/control_out.h"
@@ -312,6 +313,18 @@ static struct dfg_err *make_group(struct trainer *t, const char *name, const str
 	return err;
 }
 
+/* Initialisers that only their form tells: the graph is another program's, and has no node `init` that runs them. */
+static struct dfg_err *add_guessed(struct trainer *t, struct dfg_numbers *setters)
+{
+	const struct dfg_graph *graph = t->builder->graph;
+	uint32_t *assign;
+	DFG_TRY(dfg_initialisers_find(graph, &t->scratch, &assign));
+	for (uint32_t n = 0; n < graph->count; n++)
+		if (assign[n] != DFG_NONE && dfg_initialiser_guessed(graph, assign[n]))
+			DFG_TRY(dfg_numbers_add(setters, assign[n]));
+	return NULL;
+}
+
 /* `init`, for those who run the graph with something else: what the pass added joins what was there. */
 static struct dfg_err *extend_init(struct trainer *t)
 {
@@ -324,6 +337,8 @@ static struct dfg_err *extend_init(struct trainer *t)
 	for (uint32_t n = init == DFG_NONE ? 0 : t->before; n < graph->count && !err; n++)
 		if (dfg_node_mark(&graph->node[n], "_dfg_init", NULL))
 			err = dfg_numbers_add(&setters, n);
+	if (!err && init == DFG_NONE)
+		err = add_guessed(t, &setters);
 	if (!err && init == DFG_NONE)
 		err = make_group(t, "init", &setters);
 	for (size_t i = 0; init != DFG_NONE && i < setters.count && !err; i++)

@@ -1,6 +1,7 @@
 /* prune. Needs: every edge names a node. Gives: only what `keep` needs, also over control edges. O(nodes + edges). */
 #include "lib/pass/rewrite/prune.h"
 
+#include "lib/graph/initialisers.h"
 #include "lib/pass/rewrite/renumber.h"
 
 /* Nodes met but not yet looked into. Each is pushed once, so the room for all of them is taken up front. */
@@ -20,15 +21,25 @@ static void meet(struct worklist *work, uint32_t node)
 	work->node[work->count++] = node;
 }
 
-static void find_setters(struct worklist *work)
+static void add_setter(struct worklist *work, uint32_t variable, uint32_t setter)
 {
-	for (uint32_t n = 0; n < work->graph->count; n++) {
-		const struct dfg_node *node = &work->graph->node[n];
-		if (!node->n_in || !dfg_node_mark(node, "_dfg_init", NULL))
-			continue;
-		work->next[n] = work->setter[node->in[0].node];
-		work->setter[node->in[0].node] = n + 1;
+	work->next[setter] = work->setter[variable];
+	work->setter[variable] = setter + 1;
+}
+
+/* Those that are marked, and those of a graph of TensorFlow's, which marks none. */
+static struct dfg_err *find_setters(struct worklist *work, struct dfg_arena *scratch)
+{
+	const struct dfg_graph *graph = work->graph;
+	uint32_t *assign;
+	DFG_TRY(dfg_initialisers_find(graph, scratch, &assign));
+	for (uint32_t n = 0; n < graph->count; n++) {
+		if (graph->node[n].n_in && dfg_node_mark(&graph->node[n], "_dfg_init", NULL))
+			add_setter(work, graph->node[n].in[0].node, n);
+		if (assign[n] != DFG_NONE && dfg_initialiser_guessed(graph, assign[n]))
+			add_setter(work, n, assign[n]);
 	}
+	return NULL;
 }
 
 static void meet_all(struct worklist *work, const struct dfg_keep *keep)
@@ -63,7 +74,7 @@ struct dfg_err *dfg_prune(
 	uint32_t before = graph->count, kept = 0;
 	if (!work.met || !work.node || !work.setter || !work.next || !number)
 		return DFG_ERR(DFG_MEMORY, "no memory to prune %u nodes", graph->count);
-	find_setters(&work);
+	DFG_TRY(find_setters(&work, scratch));
 	meet_all(&work, keep);
 	for (uint32_t n = 0; n < before; n++)
 		if (work.met[n])
