@@ -4,14 +4,6 @@
 
 enum { CALLS_MAX = 100 }; /* functions within each other */
 
-static bool is_formal(const struct dfg_tree *formals, const char *name)
-{
-	for (uint32_t i = 0; i < formals->n; i++)
-		if (!strcmp(formals->kid[i]->text, name))
-			return true;
-	return false;
-}
-
 static struct dfg_err *no_formal(const char *callee, const struct dfg_tree *formals, const char *name)
 {
 	struct dfg_nearest nearest = {.word = name};
@@ -21,32 +13,49 @@ static struct dfg_err *no_formal(const char *callee, const struct dfg_tree *form
 						: DFG_ERR(DFG_DATA, "%s takes no '%s' here", callee, name);
 }
 
-static struct dfg_err *check_arguments(
-	struct dfg_eval *eval, const char *callee, const struct dfg_tree *formals, const struct dfg_call_site *site)
+struct sought {
+	const struct dfg_tree *formals;
+	const char *name;
+};
+
+static bool is_sought(const void *arg, uint32_t item)
 {
-	uint32_t by_place = 0;
-	for (uint32_t i = 0; i < site->n; i++) {
-		const struct dfg_argument *argument = &site->argument[i];
-		if (argument->name && !is_formal(formals, argument->name))
-			return dfg_eval_at(eval, argument->tree, no_formal(callee, formals, argument->name));
-		if (!argument->name && ++by_place > formals->n)
-			return dfg_eval_at(eval, argument->tree,
-				DFG_ERR(DFG_DATA, "%s takes %u argument%s here", callee, formals->n, formals->n == 1 ? "" : "s"));
-		for (uint32_t k = 0; k < i; k++)
-			if (argument->name && site->argument[k].name && !strcmp(argument->name, site->argument[k].name))
-				return dfg_eval_at(eval, argument->tree, DFG_ERR(DFG_DATA, "'%s' is given twice", argument->name));
+	const struct sought *sought = arg;
+	return !strcmp(sought->formals->kid[item]->text, sought->name);
+}
+
+/* The number of the formal, or UINT32_MAX. The index is made where the first argument has a name. */
+static struct dfg_err *find_formal(
+	struct dfg_eval *eval, const struct dfg_tree *formals, struct dfg_index *index, const char *name, uint32_t *out_at)
+{
+	const struct sought sought = {formals, name};
+	for (uint32_t i = index->count; i < formals->n; i++) {
+		const char *of = formals->kid[i]->text;
+		DFG_TRY(dfg_index_add(eval->arena, index, dfg_map_hash(of, strlen(of)), i));
 	}
+	*out_at = dfg_index_find(index, dfg_map_hash(name, strlen(name)), is_sought, &sought);
 	return NULL;
 }
 
-/* The argument for formal number i: by its name, or by its place. */
-static const struct dfg_argument *argument_for(const struct dfg_call_site *site, const char *name, uint32_t i)
+/* Arguments by formal, NULL where none is given: by name, or by place among those without a name. */
+static struct dfg_err *arrange(struct dfg_eval *eval, const char *callee, const struct dfg_tree *formals,
+	const struct dfg_call_site *site, const struct dfg_argument **given)
 {
-	uint32_t place = 0;
-	for (uint32_t k = 0; k < site->n; k++) {
-		const struct dfg_argument *argument = &site->argument[k];
-		if (argument->name ? !strcmp(argument->name, name) : place++ == i)
-			return argument;
+	struct dfg_index index = {0};
+	uint32_t by_place = 0;
+	for (uint32_t i = 0; i < site->n; i++) {
+		const struct dfg_argument *argument = &site->argument[i];
+		uint32_t at = argument->name ? 0 : by_place++;
+		if (argument->name)
+			DFG_TRY(find_formal(eval, formals, &index, argument->name, &at));
+		if (at == UINT32_MAX)
+			return dfg_eval_at(eval, argument->tree, no_formal(callee, formals, argument->name));
+		if (at >= formals->n)
+			return dfg_eval_at(eval, argument->tree,
+				DFG_ERR(DFG_DATA, "%s takes %u argument%s here", callee, formals->n, formals->n == 1 ? "" : "s"));
+		if (given[at])
+			return dfg_eval_at(eval, argument->tree, DFG_ERR(DFG_DATA, "'%s' is given twice", formals->kid[at]->text));
+		given[at] = argument;
 	}
 	return NULL;
 }
@@ -76,11 +85,12 @@ static struct dfg_err *bind_formal(struct dfg_eval *eval, const struct dfg_calla
 static struct dfg_err *bind_formals(struct dfg_eval *eval, const struct dfg_callable *callable,
 	const struct dfg_tree *formals, const struct dfg_call_site *site, struct dfg_frame *frame)
 {
-	DFG_TRY(check_arguments(eval, callable->name, formals, site));
-	for (uint32_t i = 0; i < formals->n; i++) {
-		const struct dfg_tree *formal = formals->kid[i];
-		DFG_TRY(bind_formal(eval, callable, formal, argument_for(site, formal->text, i), frame));
-	}
+	const struct dfg_argument **given = dfg_arena_zeros(eval->arena, formals->n, sizeof(struct dfg_argument *));
+	if (!given)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	DFG_TRY(arrange(eval, callable->name, formals, site, given));
+	for (uint32_t i = 0; i < formals->n; i++)
+		DFG_TRY(bind_formal(eval, callable, formals->kid[i], given[i], frame));
 	return NULL;
 }
 

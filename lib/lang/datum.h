@@ -1,5 +1,6 @@
 #pragma once
 
+#include "lib/base/index.h"
 #include "lib/base/map.h"
 #include "lib/graph/build.h"
 #include "lib/lang/tree.h"
@@ -30,16 +31,23 @@ enum dfg_datum_kind {
 struct dfg_eval;
 struct dfg_datum;
 
+/* Where a list comes from. */
+struct dfg_list_origin {
+	const struct dfg_port *port; /* of an op's results, for `.name`; else NULL */
+	const struct dfg_tree *tree; /* of a list that was written down, and the text that has it; else NULL */
+	const struct dfg_source *source;
+	const struct dfg_datum *end; /* of a list that operators made: the first free item of its room */
+	uint32_t room;               /* items from .end on that nobody has taken */
+};
+
 enum { DFG_LEAVES_MAX = (1 << 23) - 1 };
 
 struct dfg_datum_list {
 	struct dfg_datum *item;
 	uint32_t n;
-	uint32_t depth : 9;          /* lists within each other, this one counted: DFG_NEST_MAX at most */
-	uint32_t leaves : 23;        /* items, those of the lists within it too: DFG_LEAVES_MAX at most */
-	const struct dfg_port *port; /* of an op's results, for `.name`; else NULL */
-	const struct dfg_tree *tree; /* of a list that was written down, and the text that has it; else NULL */
-	const struct dfg_source *source;
+	uint32_t depth : 9;             /* lists within each other, this one counted: DFG_NEST_MAX at most */
+	uint32_t leaves : 23;           /* items, those of the lists within it too: DFG_LEAVES_MAX at most */
+	struct dfg_list_origin *origin; /* or NULL */
 };
 
 struct dfg_call_site;
@@ -99,7 +107,7 @@ struct dfg_frame {
 		struct dfg_datum datum;
 	} * entry;
 	uint32_t n, room;
-	struct dfg_map index;                                          /* of the library's frame: entry by name */
+	struct dfg_index index;                                        /* entry by name, once there are several */
 	enum { DFG_FRAME_OWN, DFG_FRAME_BRANCH, DFG_FRAME_LOOP } kind; /* of an arm or body: it rebinds no outer name */
 };
 

@@ -98,21 +98,16 @@ struct dfg_err *dfg_eval_output(struct dfg_eval *eval, struct dfg_frame *frame, 
 static struct dfg_err *target_body(
 	struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *block, struct dfg_nodes *changes)
 {
-	struct dfg_cell *before = dfg_arena_zeros(eval->arena, eval->n_cell, sizeof *before);
-	size_t n = eval->n_cell;
+	struct dfg_target target = {0};
 	struct dfg_datum last;
-	if (!before)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
-	for (size_t i = 0; i < n; i++)
-		before[i] = *eval->cell[i];
 	eval->changes = changes;
+	eval->target = &target;
 	struct dfg_err *err = dfg_eval_block(eval, frame, block, &last);
+	eval->target = NULL;
 	eval->changes = NULL;
-	for (size_t i = 0; i < n; i++)
-		*eval->cell[i] = before[i];
-	for (size_t i = n; i < eval->n_cell; i++) {
-		eval->cell[i]->value = eval->cell[i]->read;
-		eval->cell[i]->last_write = DFG_NONE;
+	for (const struct dfg_cell_before *before = target.written; before; before = before->older) {
+		before->cell->value = before->value;
+		before->cell->last_write = before->last_write;
 	}
 	return err;
 }

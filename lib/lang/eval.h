@@ -3,6 +3,16 @@
 #include "lib/lang/datum.h"
 #include "lib/lang/lang.h"
 
+/* What a target has written, newest first, and what the variables were before that. */
+struct dfg_target {
+	struct dfg_cell_before {
+		struct dfg_cell_before *older;
+		struct dfg_cell *cell;
+		struct dfg_edge value;
+		uint32_t last_write;
+	} * written;
+};
+
 /* How a node of a program gets its name in the end (naming.c). */
 struct dfg_naming {
 	enum dfg_naming_kind {
@@ -62,6 +72,7 @@ struct dfg_eval {
 	uint32_t effects;                /* so far: nodes that change something */
 	bool slots;                      /* an optimizer: its state is SCOPE/NAME, marked _dfg_slot */
 	struct dfg_nodes *changes;       /* what the effects of a target, or of an optimizer, are gathered in; or NULL */
+	struct dfg_target *target;       /* the one that is being evaluated, or NULL */
 	struct dfg_nodes asserts, after; /* nodes that every new node comes after */
 	struct dfg_counter streams;      /* of random numbers, by scope */
 
@@ -77,12 +88,14 @@ struct dfg_eval {
 	struct dfg_loop *loop; /* whose body `yield` and `next` belong to, or NULL */
 	bool under_if;         /* in that body */
 	struct dfg_counter frames;
-	struct dfg_nodes constants; /* that loops and branches read */
+	struct dfg_nodes constants;      /* that loops and branches read */
+	struct dfg_index constant_index; /* by their bytes */
 
 	struct dfg_naming *naming; /* by node, of a program */
 	size_t named, naming_room;
 	struct dfg_cell **cell;
 	size_t n_cell, cell_room;
+	struct dfg_index cell_index; /* by path */
 };
 
 /* evaluate.c */
@@ -109,8 +122,15 @@ DFG_MUST_CHECK struct dfg_err *dfg_frame_put(
 struct dfg_datum *dfg_frame_own(struct dfg_frame *frame, const char *name); /* NULL: not in this very frame */
 struct dfg_datum *dfg_frame_find(struct dfg_frame *frame, const char *name);
 DFG_MUST_CHECK struct dfg_err *dfg_frame_unknown(struct dfg_eval *eval, struct dfg_frame *frame, const char *name);
+/* The ports of an op's results, which a tuple is; else NULL. */
+static inline const struct dfg_port *dfg_list_port(const struct dfg_datum *datum)
+{
+	return datum->list.origin ? datum->list.origin->port : NULL;
+}
 /* Records how deep and how large a list is, or refuses it: walks over lists recurse, and loops can double them for ever. */
 DFG_MUST_CHECK struct dfg_err *dfg_list_grow(struct dfg_datum_list *list, uint32_t depth, uint64_t leaves);
+DFG_MUST_CHECK struct dfg_err *dfg_list_from(
+	struct dfg_eval *eval, const struct dfg_list_origin *origin, struct dfg_datum *datum);
 /* n items, all of kind NONE. */
 DFG_MUST_CHECK struct dfg_err *dfg_list_new(
 	struct dfg_eval *eval, enum dfg_datum_kind kind, uint32_t n, struct dfg_datum *out_datum);
@@ -211,6 +231,8 @@ dfg_statement_fn dfg_eval_input, dfg_eval_output, dfg_eval_target, dfg_eval_impo
 dfg_statement_fn dfg_eval_cell, dfg_eval_set; /* variable.c */
 DFG_MUST_CHECK struct dfg_err *dfg_cell_new(
 	struct dfg_eval *eval, const struct dfg_cell *like, const struct dfg_datum *initial, struct dfg_cell **out_cell);
+DFG_MUST_CHECK struct dfg_err *dfg_cell_written(
+	struct dfg_eval *eval, struct dfg_cell *cell, struct dfg_edge value, uint32_t node);
 struct dfg_cell *dfg_cell_find(struct dfg_eval *eval, const char *path);
 
 /* branch.c, loop.c: control flow that runs */

@@ -195,8 +195,7 @@ static struct dfg_err *several(struct dfg_eval *eval, struct dfg_frame *frame, c
 	enum dfg_datum_kind kind, struct dfg_datum *out_datum)
 {
 	DFG_TRY(dfg_list_new(eval, kind, tree->n, out_datum));
-	out_datum->list.tree = tree;
-	out_datum->list.source = eval->source;
+	DFG_TRY(dfg_list_from(eval, &(struct dfg_list_origin){.tree = tree, .source = eval->source}, out_datum));
 	for (uint32_t i = 0; i < tree->n; i++) {
 		DFG_TRY(dfg_eval_expr(eval, frame, tree->kid[i], &out_datum->list.item[i]));
 		DFG_TRY(count_item(&out_datum->list, &out_datum->list.item[i]));
@@ -214,11 +213,11 @@ struct dfg_err *dfg_eval_tuple(
 
 static struct dfg_err *no_member(struct dfg_eval *eval, const struct dfg_datum *of, const char *name)
 {
-	if (of->kind != DFG_DATUM_TUPLE || !of->list.port)
+	if (of->kind != DFG_DATUM_TUPLE || !dfg_list_port(of))
 		return DFG_ERR(DFG_DATA, "%s has no '%s'", dfg_datum_words(eval, of), name);
 	struct dfg_nearest nearest = {.word = name};
 	for (uint32_t i = 0; i < of->list.n; i++)
-		dfg_nearest_offer(&nearest, of->list.port[i].name);
+		dfg_nearest_offer(&nearest, dfg_list_port(of)[i].name);
 	return nearest.best ? DFG_ERR(DFG_DATA, "there is no output '%s'; did you mean '%s'?", name, nearest.best)
 						: DFG_ERR(DFG_DATA, "there is no output '%s'", name);
 }
@@ -230,9 +229,9 @@ static struct dfg_err *member(
 	struct dfg_datum of;
 	const char *path;
 	DFG_TRY(dfg_eval_expr(eval, frame, tree->kid[0], &of));
-	if (of.kind == DFG_DATUM_TUPLE && of.list.port)
+	if (of.kind == DFG_DATUM_TUPLE && dfg_list_port(&of))
 		for (uint32_t i = 0; i < of.list.n; i++)
-			if (!strcmp(of.list.port[i].name, tree->text)) {
+			if (!strcmp(dfg_list_port(&of)[i].name, tree->text)) {
 				*out_datum = of.list.item[i];
 				return NULL;
 			}

@@ -51,7 +51,7 @@ static struct dfg_err *first_values(struct dfg_eval *eval, struct dfg_frame *fra
 
 static struct dfg_err *mark_growing(struct dfg_eval *eval, struct dfg_loop *loop, const struct dfg_tree *name)
 {
-	struct dfg_nearest nearest = {.word = name->text};
+	struct dfg_nearest nearest = {.word = name->kind == DFG_TREE_NAME ? name->text : NULL};
 	if (name->kind == DFG_TREE_LIST || name->kind == DFG_TREE_TUPLE) {
 		for (uint32_t i = 0; i < name->n; i++)
 			DFG_TRY(mark_growing(eval, loop, name->kid[i]));
@@ -432,6 +432,11 @@ struct dfg_err *dfg_eval_next(struct dfg_eval *eval, struct dfg_frame *frame, co
 	return NULL;
 }
 
+static bool is_place(const void *arg, uint32_t item)
+{
+	return *(const uint32_t *)arg == item;
+}
+
 struct dfg_err *dfg_eval_yield(struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *tree)
 {
 	struct dfg_loop *loop = eval->loop;
@@ -439,10 +444,10 @@ struct dfg_err *dfg_eval_yield(struct dfg_eval *eval, struct dfg_frame *frame, c
 	struct dfg_edge edge;
 	if (!loop || eval->under_if)
 		return elsewhere(eval, "yield");
-	for (const struct dfg_yield *yield = loop->yields; yield; yield = yield->next)
-		if (yield->tree == tree)
-			return DFG_ERR(
-				DFG_DATA, "this `yield` comes twice in a trip: outside of `static for` it stands for one result");
+	if (dfg_index_find(&loop->yield_index, tree->at * 0x9e3779b1u, is_place, &tree->at) != UINT32_MAX)
+		return DFG_ERR(
+			DFG_DATA, "this `yield` comes twice in a trip: outside of `static for` it stands for one result");
+	DFG_TRY(dfg_index_add(eval->arena, &loop->yield_index, tree->at * 0x9e3779b1u, tree->at));
 	DFG_TRY(dfg_eval_expr(eval, frame, tree->kid[0], &datum));
 	DFG_TRY(dfg_to_edge(eval, &datum, DFG_NO_DTYPE, &edge));
 	return dfg_yield_add(eval, loop, tree, edge);

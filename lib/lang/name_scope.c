@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+enum { FEW = 8 };
+
 struct dfg_err *dfg_frame_new(struct dfg_eval *eval, struct dfg_frame *outer, struct dfg_frame **out_frame)
 {
 	*out_frame = dfg_arena_zeros(eval->arena, 1, sizeof **out_frame);
@@ -24,6 +26,19 @@ static struct dfg_err *grow(struct dfg_arena *arena, struct dfg_frame *frame)
 	return NULL;
 }
 
+static uint32_t hash_of(const char *name)
+{
+	return dfg_map_hash(name, strlen(name));
+}
+
+/* Few names are compared one after the other. */
+static struct dfg_err *index_names(struct dfg_arena *arena, struct dfg_frame *frame)
+{
+	for (uint32_t i = frame->index.count; frame->n > FEW && i < frame->n; i++)
+		DFG_TRY(dfg_index_add(arena, &frame->index, hash_of(frame->entry[i].name), i));
+	return NULL;
+}
+
 struct dfg_err *dfg_frame_put(
 	struct dfg_arena *arena, struct dfg_frame *frame, const char *name, struct dfg_datum datum)
 {
@@ -35,13 +50,24 @@ struct dfg_err *dfg_frame_put(
 	if (frame->n == frame->room)
 		DFG_TRY(grow(arena, frame));
 	frame->entry[frame->n++] = (struct dfg_entry){name, datum};
-	return NULL;
+	return index_names(arena, frame);
+}
+
+struct wanted {
+	const struct dfg_frame *frame;
+	const char *name;
+};
+
+static bool is_wanted(const void *arg, uint32_t item)
+{
+	const struct wanted *wanted = arg;
+	return !strcmp(wanted->frame->entry[item].name, wanted->name);
 }
 
 struct dfg_datum *dfg_frame_own(struct dfg_frame *frame, const char *name)
 {
 	if (frame->index.count) {
-		uint32_t at = dfg_map_find(&frame->index, name, strlen(name));
+		uint32_t at = dfg_index_find(&frame->index, hash_of(name), is_wanted, &(struct wanted){frame, name});
 		return at == DFG_NONE ? NULL : &frame->entry[at].datum;
 	}
 	for (uint32_t i = frame->n; i--;)
@@ -83,6 +109,12 @@ struct dfg_err *dfg_list_grow(struct dfg_datum_list *list, uint32_t depth, uint6
 	list->depth = depth;
 	list->leaves = (uint32_t)leaves;
 	return NULL;
+}
+
+struct dfg_err *dfg_list_from(struct dfg_eval *eval, const struct dfg_list_origin *origin, struct dfg_datum *datum)
+{
+	datum->list.origin = (struct dfg_list_origin *)dfg_arena_copy(eval->arena, origin, sizeof *origin);
+	return datum->list.origin ? NULL : DFG_ERR(DFG_MEMORY, "out of memory");
 }
 
 struct dfg_err *dfg_list_new(struct dfg_eval *eval, enum dfg_datum_kind kind, uint32_t n, struct dfg_datum *out_datum)

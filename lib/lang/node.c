@@ -88,31 +88,48 @@ struct dfg_err *dfg_eval_node(
 	return NULL;
 }
 
-static bool is_value(const struct dfg_node *node, const struct dfg_tensor *value)
+struct sought {
+	const struct dfg_eval *eval;
+	const struct dfg_tensor *value;
+};
+
+static bool is_sought(const void *arg, uint32_t item)
 {
+	const struct sought *sought = arg;
+	const struct dfg_tensor *value = sought->value;
+	const struct dfg_node *node = &sought->eval->builder->graph->node[sought->eval->constants.node[item]];
 	const struct dfg_literal *literal = dfg_node_attr(node, "value")->value.tensor;
-	return literal->dtype == value->dtype && value->dtype != DFG_STRING &&
-		   dfg_shape_equal(&literal->shape, &value->shape) &&
+	return literal->dtype == value->dtype && dfg_shape_equal(&literal->shape, &value->shape) &&
 		   !memcmp(literal->data, value->data, dfg_tensor_bytes(value));
+}
+
+static struct dfg_err *new_const(
+	struct dfg_eval *eval, const char *name, const struct dfg_tensor *value, struct dfg_edge *out_edge)
+{
+	uint32_t n_control = eval->builder->n_control;
+	eval->builder->n_control = 0;
+	struct dfg_err *err = dfg_build_const(eval->builder, name, value, out_edge);
+	eval->builder->n_control = n_control;
+	DFG_TRY(err);
+	return note(eval, out_edge->node, DFG_NAME_NONE, name);
 }
 
 /* A constant that a loop or branch reads stands in the root, once: a frame enters it once. */
 static struct dfg_err *shared_const(
 	struct dfg_eval *eval, const char *name, const struct dfg_tensor *value, struct dfg_edge *out_edge)
 {
-	struct dfg_nodes *constants = &eval->constants;
-	uint32_t n_control = eval->builder->n_control;
-	for (size_t i = 0; i < constants->n; i++)
-		if (is_value(&eval->builder->graph->node[constants->node[i]], value)) {
-			*out_edge = (struct dfg_edge){constants->node[i], 0};
-			return NULL;
-		}
-	eval->builder->n_control = 0;
-	struct dfg_err *err = dfg_build_const(eval->builder, name, value, out_edge);
-	eval->builder->n_control = n_control;
-	DFG_TRY(err);
-	DFG_TRY(dfg_nodes_add(constants, out_edge->node));
-	return note(eval, out_edge->node, DFG_NAME_NONE, name);
+	if (value->dtype == DFG_STRING)
+		return new_const(eval, name, value, out_edge);
+	const struct sought sought = {eval, value};
+	uint32_t hash = dfg_map_hash(value->data, dfg_tensor_bytes(value));
+	uint32_t at = dfg_index_find(&eval->constant_index, hash, is_sought, &sought);
+	if (at != UINT32_MAX) {
+		*out_edge = (struct dfg_edge){eval->constants.node[at], 0};
+		return NULL;
+	}
+	DFG_TRY(new_const(eval, name, value, out_edge));
+	DFG_TRY(dfg_nodes_add(&eval->constants, out_edge->node));
+	return dfg_index_add(eval->arena, &eval->constant_index, hash, (uint32_t)eval->constants.n - 1);
 }
 
 struct dfg_err *dfg_eval_const(struct dfg_eval *eval, const struct dfg_tensor *value, struct dfg_edge *out_edge)

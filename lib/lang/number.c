@@ -146,10 +146,11 @@ enum dfg_dtype dfg_datum_natural(const struct dfg_datum *datum)
 static struct dfg_err *at_list(struct dfg_eval *eval, const struct dfg_datum *datum, struct dfg_err *err)
 {
 	const struct dfg_source *here = eval->source;
-	if (!err || !datum->list.tree)
+	const struct dfg_list_origin *origin = datum->kind == DFG_DATUM_LIST ? datum->list.origin : NULL;
+	if (!err || !origin || !origin->tree)
 		return err;
-	eval->source = datum->list.source;
-	err = dfg_eval_at(eval, datum->list.tree, err);
+	eval->source = origin->source;
+	err = dfg_eval_at(eval, origin->tree, err);
 	eval->source = here;
 	return err;
 }

@@ -328,7 +328,7 @@ struct dfg_err *dfg_op_results(struct dfg_eval *eval, uint32_t node, struct dfg_
 	if (!n)
 		return NULL;
 	DFG_TRY(dfg_list_new(eval, DFG_DATUM_TUPLE, (uint32_t)n, out_datum));
-	out_datum->list.port = call.signature->out;
+	DFG_TRY(dfg_list_from(eval, &(struct dfg_list_origin){.port = call.signature->out}, out_datum));
 	for (int i = 0; i < n; i++)
 		DFG_TRY(port_result(eval, &call, i, node, &out_datum->list.item[i]));
 	return NULL;

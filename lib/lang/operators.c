@@ -70,18 +70,42 @@ static bool known_equal(const struct dfg_datum *a, const struct dfg_datum *b)
 
 enum { LIST_MOST = 1 << 20 }; /* elements of a list that operators make */
 
+/* Room for n items after those of the list; the list that is joined last has it, and others of the same start are copied. */
+static struct dfg_err *take_room(struct dfg_eval *eval, struct dfg_datum_list *list, uint32_t n)
+{
+	struct dfg_list_origin *origin = list->origin;
+	if (origin && origin->end && origin->end == list->item + list->n && origin->room >= n)
+		return NULL;
+	uint32_t room = list->n + n < 4 ? 8 : 2 * (list->n + n);
+	struct dfg_datum *item = dfg_arena_zeros(eval->arena, room, sizeof *item);
+	origin = dfg_arena_zeros(eval->arena, 1, sizeof *origin);
+	if (!item || !origin)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	if (list->n)
+		memcpy(item, list->item, list->n * sizeof *item);
+	*origin = (struct dfg_list_origin){.end = item + list->n, .room = room - list->n};
+	list->item = item;
+	list->origin = origin;
+	return NULL;
+}
+
 static struct dfg_err *join_lists(
 	struct dfg_eval *eval, const struct dfg_datum *a, const struct dfg_datum *b, struct dfg_datum *out_datum)
 {
-	if (a->list.n + b->list.n > LIST_MOST)
-		return DFG_ERR(DFG_DATA, "lists of %u and %u elements are too long to join", a->list.n, b->list.n);
-	DFG_TRY(dfg_list_new(eval, DFG_DATUM_LIST, a->list.n + b->list.n, out_datum));
-	for (uint32_t i = 0; i < a->list.n; i++)
-		out_datum->list.item[i] = a->list.item[i];
-	for (uint32_t i = 0; i < b->list.n; i++)
-		out_datum->list.item[a->list.n + i] = b->list.item[i];
-	return dfg_list_grow(&out_datum->list, a->list.depth > b->list.depth ? a->list.depth : b->list.depth,
-		(uint64_t)a->list.leaves + b->list.leaves);
+	const struct dfg_datum_list *more = &b->list;
+	struct dfg_datum_list joined = a->list;
+	if (joined.n + more->n > LIST_MOST)
+		return DFG_ERR(DFG_DATA, "lists of %u and %u elements are too long to join", joined.n, more->n);
+	DFG_TRY(dfg_list_grow(
+		&joined, joined.depth > more->depth ? joined.depth : more->depth, (uint64_t)joined.leaves + more->leaves));
+	DFG_TRY(take_room(eval, &joined, more->n));
+	if (more->n)
+		memcpy(joined.item + joined.n, more->item, more->n * sizeof *more->item);
+	joined.n += more->n;
+	joined.origin->end += more->n;
+	joined.origin->room -= more->n;
+	*out_datum = (struct dfg_datum){DFG_DATUM_LIST, .list = joined};
+	return NULL;
 }
 
 /* [0] * 3 is [0, 0, 0]. */

@@ -132,32 +132,56 @@ struct dfg_err *dfg_region_build(
 struct dfg_err *dfg_region_effect(struct dfg_eval *eval, uint32_t node)
 {
 	struct dfg_nodes *effects = &eval->region->effects;
-	uint32_t *grown = dfg_arena_zeros(eval->arena, effects->n + 1, sizeof *grown);
-	if (!grown)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
-	if (effects->n)
-		memcpy(grown, effects->node, effects->n * sizeof *grown);
-	grown[effects->n] = node;
-	*effects = (struct dfg_nodes){grown, effects->n + 1, 0};
+	if (effects->n == effects->room) {
+		size_t room = effects->room ? effects->room * 2 : 4;
+		uint32_t *grown = dfg_arena_zeros(eval->arena, room, sizeof *grown);
+		if (!grown)
+			return DFG_ERR(DFG_MEMORY, "out of memory");
+		if (effects->n)
+			memcpy(grown, effects->node, effects->n * sizeof *grown);
+		*effects = (struct dfg_nodes){grown, effects->n, room};
+	}
+	effects->node[effects->n++] = node;
 	return NULL;
 }
 
-static uint32_t captured(const struct dfg_capture *capture, struct dfg_edge edge)
+struct sought {
+	const struct dfg_captures *captures;
+	struct dfg_edge from;
+};
+
+static bool is_sought(const void *arg, uint32_t item)
 {
-	for (; capture; capture = capture->older)
-		if (dfg_edge_same(capture->from, edge))
-			return capture->node;
-	return DFG_NONE;
+	const struct sought *sought = arg;
+	return dfg_edge_same(sought->captures->item[item].from, sought->from);
 }
 
-static struct dfg_err *keep(struct dfg_eval *eval, struct dfg_capture **captures, struct dfg_edge from, uint32_t node)
+static uint32_t hash_of(struct dfg_edge edge)
 {
-	struct dfg_capture *capture = dfg_arena_zeros(eval->arena, 1, sizeof *capture);
-	if (!capture)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
-	*capture = (struct dfg_capture){*captures, from, node};
-	*captures = capture;
-	return NULL;
+	return (edge.node ^ (uint32_t)edge.port << 24) * 0x9e3779b1u;
+}
+
+static uint32_t captured(const struct dfg_captures *captures, struct dfg_edge edge)
+{
+	const struct sought sought = {captures, edge};
+	uint32_t at = dfg_index_find(&captures->index, hash_of(edge), is_sought, &sought);
+	return at == UINT32_MAX ? DFG_NONE : captures->item[at].node;
+}
+
+static struct dfg_err *keep(struct dfg_eval *eval, struct dfg_captures *captures, struct dfg_edge from, uint32_t node)
+{
+	if (captures->n == captures->room) {
+		uint32_t room = captures->room ? captures->room * 2 : 4;
+		struct dfg_capture *item = dfg_arena_zeros(eval->arena, room, sizeof *item);
+		if (!item)
+			return DFG_ERR(DFG_MEMORY, "out of memory");
+		if (captures->n)
+			memcpy(item, captures->item, captures->n * sizeof *item);
+		captures->item = item;
+		captures->room = room;
+	}
+	captures->item[captures->n] = (struct dfg_capture){from, node};
+	return dfg_index_add(eval->arena, &captures->index, hash_of(from), captures->n++);
 }
 
 /* In a body, what never changes is entered only where the body runs: all Enters of a frame are as live as each other. */
@@ -179,7 +203,7 @@ struct dfg_err *dfg_region_enter(
 static struct dfg_err *enter_once(
 	struct dfg_eval *eval, struct dfg_edge edge, struct dfg_region *frame, struct dfg_edge *out_edge)
 {
-	*out_edge = (struct dfg_edge){captured(frame->entered, edge), 0};
+	*out_edge = (struct dfg_edge){captured(&frame->entered, edge), 0};
 	if (out_edge->node != DFG_NONE)
 		return NULL;
 	DFG_TRY(dfg_region_enter(eval, edge, frame, true, out_edge));
@@ -200,7 +224,7 @@ static struct dfg_err *switch_once(
 	struct dfg_eval *eval, struct dfg_edge edge, struct dfg_region *arm, struct dfg_edge *out_edge)
 {
 	struct dfg_branch *branch = arm->branch;
-	uint32_t node = captured(branch->switched, edge);
+	uint32_t node = captured(&branch->switched, edge);
 	if (node == DFG_NONE)
 		node = switch_of_carried(arm, edge);
 	*out_edge = (struct dfg_edge){node, arm->side};

@@ -2,6 +2,16 @@
 
 #include "lib/lang/eval.h"
 
+/* Values from outside, and the node that each is inside. */
+struct dfg_captures {
+	struct dfg_capture {
+		struct dfg_edge from;
+		uint32_t node;
+	} * item;
+	uint32_t n, room;
+	struct dfg_index index; /* by .from */
+};
+
 /*
  * Where nodes stand: NULL is the root, others are the arm of an `if`, the frame of a loop (its condition), the loop's body
  * (an arm of the frame, where the condition holds). A name may mean a tensor of a region further out: it is brought in
@@ -12,29 +22,25 @@ struct dfg_region {
 	struct dfg_branch *branch; /* of an arm or body: the Switches on its predicate; NULL: a frame */
 	int32_t side;              /* the port of these Switches */
 	struct dfg_loop *loop;     /* of a frame, and of its body */
-	struct dfg_capture *entered;
+	struct dfg_captures entered;
 	const char *frame_name;
 	int64_t window;
 	const uint32_t *control; /* of nodes that stand outside, at this region's door */
 	const uint32_t *inside;  /* of its own nodes, when it was left */
 	uint32_t n_control, n_inside;
-	bool is_left;   /* before */
-	uint32_t pivot; /* live where the region is: what nodes without inputs come after */
-	struct dfg_view *views;
-	struct dfg_nodes effects; /* nodes that nothing else waits for */
-};
-
-/* A value from outside, and what it is inside. */
-struct dfg_capture {
-	struct dfg_capture *older;
-	struct dfg_edge from;
-	uint32_t node;
+	bool is_left;           /* before */
+	uint32_t pivot;         /* live where the region is: what nodes without inputs come after */
+	struct dfg_view *views; /* the newest; the others are .older */
+	struct dfg_view **view; /* all of them, in the order they were made */
+	uint32_t n_view, view_room;
+	struct dfg_index view_index; /* by cell */
+	struct dfg_nodes effects;    /* nodes that nothing else waits for */
 };
 
 struct dfg_branch {
 	struct dfg_edge predicate;
 	struct dfg_region *arm[2]; /* by port: 0 false, 1 true; a body has no other */
-	struct dfg_capture *switched;
+	struct dfg_captures switched;
 };
 
 /* A value that goes around a loop. */
@@ -126,7 +132,8 @@ struct dfg_loop {
 	uint32_t n;
 	struct dfg_carried counter; /* from 0; .merge.node DFG_NONE where there is none */
 	struct dfg_counting *counting;
-	struct dfg_yield *yields; /* in their order */
+	struct dfg_yield *yields, **last_yield; /* in their order; where the next goes, NULL: to .yields */
+	struct dfg_index yield_index;           /* offsets in the text */
 	uint32_t n_yields;
 	const struct dfg_tree *next;
 	struct dfg_datum next_value;

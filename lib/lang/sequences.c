@@ -76,13 +76,12 @@ struct dfg_err *dfg_rows_read(
 struct dfg_err *dfg_yield_add(
 	struct dfg_eval *eval, struct dfg_loop *loop, const struct dfg_tree *tree, struct dfg_edge value)
 {
-	struct dfg_yield *yield = dfg_arena_zeros(eval->arena, 1, sizeof *yield), **last = &loop->yields;
+	struct dfg_yield *yield = dfg_arena_zeros(eval->arena, 1, sizeof *yield);
 	if (!yield)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
 	*yield = (struct dfg_yield){.tree = tree, .value = value};
-	while (*last)
-		last = &(*last)->next;
-	*last = yield;
+	*(loop->last_yield ? loop->last_yield : &loop->yields) = yield;
+	loop->last_yield = &yield->next;
 	loop->n_yields++;
 	return NULL;
 }

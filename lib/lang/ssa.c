@@ -8,12 +8,38 @@
  * takes it after the write. So a fetch of values runs no write, and writes run in the order of the text.
  */
 
+struct sought {
+	const struct dfg_region *region;
+	const struct dfg_cell *cell;
+};
+
+static bool is_sought(const void *arg, uint32_t item)
+{
+	const struct sought *sought = arg;
+	return sought->region->view[item]->cell == sought->cell;
+}
+
 static struct dfg_view *find(const struct dfg_region *region, const struct dfg_cell *cell)
 {
-	struct dfg_view *view = region->views;
-	while (view && view->cell != cell)
-		view = view->older;
-	return view;
+	const struct sought sought = {region, cell};
+	uint32_t at = dfg_index_find(&region->view_index, cell->handle.node * 0x9e3779b1u, is_sought, &sought);
+	return at == UINT32_MAX ? NULL : region->view[at];
+}
+
+static struct dfg_err *keep(struct dfg_eval *eval, struct dfg_region *region, struct dfg_view *view)
+{
+	if (region->n_view == region->view_room) {
+		uint32_t room = region->view_room ? region->view_room * 2 : 4;
+		struct dfg_view **grown = dfg_arena_zeros(eval->arena, room, sizeof(struct dfg_view *));
+		if (!grown)
+			return DFG_ERR(DFG_MEMORY, "out of memory");
+		if (region->n_view)
+			memcpy(grown, region->view, region->n_view * sizeof(struct dfg_view *));
+		region->view = grown;
+		region->view_room = room;
+	}
+	region->views = region->view[region->n_view] = view;
+	return dfg_index_add(eval->arena, &region->view_index, view->cell->handle.node * 0x9e3779b1u, region->n_view++);
 }
 
 static struct dfg_err *view_of(
@@ -27,8 +53,8 @@ static struct dfg_err *view_of(
 		return DFG_ERR(DFG_MEMORY, "out of memory");
 	*view = (struct dfg_view){
 		.older = region->views, .cell = cell, .value = {DFG_NONE, 0}, .handle = {DFG_NONE, 0}, .last_write = DFG_NONE};
-	*out_view = region->views = view;
-	return NULL;
+	*out_view = view;
+	return keep(eval, region, view);
 }
 
 /* A frame enters it for itself: should the loop write it, this Enter becomes the way in of a carried value. */
@@ -196,8 +222,7 @@ static struct dfg_err *set_outside(
 	struct dfg_view *view;
 	eval->effects++;
 	if (!region) {
-		cell->value = value;
-		cell->last_write = node;
+		DFG_TRY(dfg_cell_written(eval, cell, value, node));
 		return dfg_eval_effect(eval, node);
 	}
 	DFG_TRY(view_of(eval, region, cell, &view));
@@ -243,26 +268,52 @@ static void unfreeze(struct dfg_node *enter)
 	enter->n_attr = kept;
 }
 
-/* What read the Enter reads the carried value instead: in the body behind the Switch. */
-static void redirect(const struct dfg_eval *eval, const struct dfg_loop *loop, const struct dfg_carried *carried)
+struct entered {
+	const struct dfg_region *body;
+	uint32_t node;
+};
+
+static bool is_entered(const void *arg, uint32_t item)
+{
+	const struct entered *entered = arg;
+	return entered->body->view[item]->carried.enter.node == entered->node;
+}
+
+/* The value that enters the loop by this node, or NULL. */
+static const struct dfg_carried *carried_by(
+	const struct dfg_region *body, const struct dfg_index *enters, uint32_t node)
+{
+	const struct entered entered = {body, node};
+	uint32_t at = dfg_index_find(enters, node * 0x9e3779b1u, is_entered, &entered);
+	return at == UINT32_MAX ? NULL : &body->view[at]->carried;
+}
+
+/* What read an Enter reads the carried value instead: in the body behind the Switch. */
+static void redirect(
+	const struct dfg_eval *eval, const struct dfg_loop *loop, const struct dfg_index *enters, uint32_t first)
 {
 	struct dfg_graph *graph = eval->builder->graph;
-	for (uint32_t n = carried->enter.node + 1; n < graph->count; n++) {
+	for (uint32_t n = first; enters->count && n < graph->count; n++) {
 		struct dfg_node *node = &graph->node[n];
 		struct dfg_region *region = dfg_region_of(eval, (struct dfg_edge){n, 0});
 		if (!region)
 			region = dfg_region_of(eval, (struct dfg_edge){n, 1});
 		for (uint32_t e = 0; e < node->n_in + node->n_control; e++) {
-			if (node->in[e].node != carried->enter.node || n == carried->merge.node)
+			const struct dfg_carried *carried = carried_by(loop->body, enters, node->in[e].node);
+			if (!carried || n == carried->merge.node)
 				continue;
-			bool in_body = dfg_region_within(region, loop->body);
-			struct dfg_edge to = in_body ? carried->inside : carried->merge;
+			struct dfg_edge to = dfg_region_within(region, loop->body) ? carried->inside : carried->merge;
 			node->in[e] = (struct dfg_edge){to.node, node->in[e].port == DFG_CONTROL ? DFG_CONTROL : to.port};
 		}
 	}
+	for (struct dfg_view *view = loop->body->views; view; view = view->older) {
+		const struct dfg_carried *carried = carried_by(loop->body, enters, view->value.node);
+		if (carried)
+			view->value = carried->inside;
+	}
 }
 
-/* The value that the loop entered goes around it; whatever read the Enter, other variables too, reads that. */
+/* The value that the loop entered goes around it. */
 static struct dfg_err *carry_value(struct dfg_eval *eval, struct dfg_loop *loop, struct dfg_view *view)
 {
 	struct dfg_carried *carried = &view->carried;
@@ -272,11 +323,25 @@ static struct dfg_err *carry_value(struct dfg_eval *eval, struct dfg_loop *loop,
 	in[0] = in[1] = carried->enter;
 	DFG_TRY(dfg_region_build(
 		eval, &(struct dfg_new_node){.op = "Merge", .in = in, .n_in = 2}, loop->frame, &carried->merge.node));
-	DFG_TRY(dfg_carry_in(eval, loop, carried));
-	redirect(eval, loop, carried);
-	for (struct dfg_view *other = loop->body->views; other; other = other->older)
-		if (other->value.node == carried->enter.node)
-			other->value = carried->inside;
+	return dfg_carry_in(eval, loop, carried);
+}
+
+/* All that the body sets, from the last that it read or set on; readers of the Enters, other variables too, follow. */
+static struct dfg_err *carry_values(struct dfg_eval *eval, struct dfg_loop *loop)
+{
+	const struct dfg_region *body = loop->body;
+	struct dfg_index enters = {0};
+	uint32_t first = UINT32_MAX;
+	for (uint32_t i = body->n_view; i--;) {
+		struct dfg_view *view = body->view[i];
+		if (!view->is_set)
+			continue;
+		DFG_TRY(carry_value(eval, loop, view));
+		uint32_t enter = view->carried.enter.node;
+		first = enter < first ? enter : first;
+		DFG_TRY(dfg_index_add(eval->arena, &enters, enter * 0x9e3779b1u, i));
+	}
+	redirect(eval, loop, &enters, first);
 	return NULL;
 }
 
@@ -294,9 +359,7 @@ static struct dfg_err *close(struct dfg_eval *eval, struct dfg_loop *loop, struc
 
 struct dfg_err *dfg_view_close(struct dfg_eval *eval, struct dfg_loop *loop)
 {
-	for (struct dfg_view *view = loop->body->views; view; view = view->older)
-		if (view->is_set)
-			DFG_TRY(carry_value(eval, loop, view));
+	DFG_TRY(carry_values(eval, loop));
 	for (struct dfg_view *view = loop->body->views; view; view = view->older)
 		if (view->is_set)
 			DFG_TRY(close(eval, loop, view));

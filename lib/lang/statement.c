@@ -13,14 +13,14 @@ struct dfg_err *dfg_nodes_add(struct dfg_nodes *nodes, uint32_t node)
 
 struct dfg_err *dfg_eval_order(struct dfg_eval *eval)
 {
-	size_t n = eval->asserts.n + eval->after.n;
+	size_t last = eval->asserts.n > 0, n = last + eval->after.n;
 	uint32_t *control = dfg_arena_zeros(eval->arena, n, sizeof *control);
 	if (!control)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
-	if (eval->asserts.n)
-		memcpy(control, eval->asserts.node, eval->asserts.n * sizeof *control);
+	if (last) /* which comes after those before it */
+		*control = eval->asserts.node[eval->asserts.n - 1];
 	if (eval->after.n)
-		memcpy(control + eval->asserts.n, eval->after.node, eval->after.n * sizeof *control);
+		memcpy(control + last, eval->after.node, eval->after.n * sizeof *control);
 	eval->builder->control = control;
 	eval->builder->n_control = (uint32_t)n;
 	return NULL;
@@ -93,20 +93,26 @@ static struct dfg_err *give_name(
 	}
 	if (datum->kind == DFG_DATUM_TENSOR && datum->edge.node >= since)
 		return dfg_bind_node(eval, datum->edge.node, path);
-	if (datum->kind == DFG_DATUM_TUPLE && datum->list.port && datum->list.n)
+	if (datum->kind == DFG_DATUM_TUPLE && dfg_list_port(datum) && datum->list.n)
 		return give_name(eval, scope, name, &datum->list.item[0], since);
 	return NULL;
 }
 
-/* Whether an earlier name is of an output of the same node. */
-static bool is_named_before(
-	const struct dfg_tree *names, const struct dfg_datum *value, uint32_t n, const struct dfg_datum *datum)
+static bool is_same_node(const void *arg, uint32_t item)
 {
-	for (uint32_t i = 0; i < n; i++)
-		if (!is_skipped(names->kid[i]) && value[i].kind == DFG_DATUM_TENSOR && datum->kind == DFG_DATUM_TENSOR &&
-			value[i].edge.node == datum->edge.node)
-			return true;
-	return false;
+	return *(const uint32_t *)arg == item;
+}
+
+/* Whether an earlier name, of the names in one assignment, is of an output of the same node. */
+static struct dfg_err *is_named_before(
+	struct dfg_eval *eval, struct dfg_index *nodes, const struct dfg_datum *datum, bool *out_before)
+{
+	*out_before = false;
+	if (datum->kind != DFG_DATUM_TENSOR)
+		return NULL;
+	uint32_t node = datum->edge.node, hash = node * 0x9e3779b1u;
+	*out_before = dfg_index_find(nodes, hash, is_same_node, &node) != UINT32_MAX;
+	return *out_before ? NULL : dfg_index_add(eval->arena, nodes, hash, node);
 }
 
 /* A constant that has a name is one node, however often it is read; a variable's value stays what it was. */
@@ -123,12 +129,16 @@ static struct dfg_err *make_tensor(struct dfg_eval *eval, struct dfg_datum *valu
 static struct dfg_err *bind_names(struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *names,
 	struct dfg_datum *value, uint32_t since)
 {
+	struct dfg_index nodes = {0};
+	bool before = false;
 	for (uint32_t i = 0; i < names->n; i++) {
 		const char *name = names->kid[i]->text;
 		if (is_skipped(names->kid[i]))
 			continue;
 		DFG_TRY(make_tensor(eval, &value[i]));
-		if (!is_named_before(names, value, i, &value[i]))
+		if (names->n > 1)
+			DFG_TRY(is_named_before(eval, &nodes, &value[i], &before));
+		if (!before)
 			DFG_TRY(give_name(eval, eval->scope, name, &value[i], since));
 		DFG_TRY(dfg_frame_put(eval->arena, frame, name, value[i]));
 	}

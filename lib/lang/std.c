@@ -31,33 +31,15 @@ static struct dfg_err *add_callable(
 	struct dfg_library *made, struct dfg_arena *arena, const struct dfg_source *source, const struct dfg_tree *tree)
 {
 	struct dfg_callable *callable = dfg_arena_zeros(arena, 1, sizeof *callable);
-	bool is_new;
-	uint32_t number;
 	if (tree->kind != DFG_TREE_FN && tree->kind != DFG_TREE_LAYER)
 		return dfg_source_err(source, tree->at, DFG_BUG, "the library holds only fn and layer");
-	if (!callable || !dfg_map_put(&made->frame.index, tree->text, strlen(tree->text), &number, &is_new))
+	if (!callable)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
-	if (!is_new)
+	if (dfg_frame_own(&made->frame, tree->text))
 		return dfg_source_err(source, tree->at, DFG_BUG, "the library has two of this name");
 	*callable = (struct dfg_callable){tree->text, tree, source, &made->frame};
-	struct dfg_entry *entry = &made->frame.entry[made->frame.n++];
-	entry->name = tree->text;
-	entry->datum =
-		(struct dfg_datum){.kind = tree->kind == DFG_TREE_FN ? DFG_DATUM_FN : DFG_DATUM_LAYER, .callable = callable};
-	return NULL;
-}
-
-/* A larger array of entries; the old one stays in the arena, which is little and happens once. */
-static struct dfg_err *reserve(struct dfg_arena *arena, struct dfg_frame *frame, uint32_t more)
-{
-	struct dfg_entry *entry = dfg_arena_zeros(arena, frame->n + more, sizeof *entry);
-	if (!entry)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
-	if (frame->n)
-		memcpy(entry, frame->entry, frame->n * sizeof *entry);
-	frame->entry = entry;
-	frame->room = frame->n + more;
-	return NULL;
+	return dfg_frame_put(arena, &made->frame, tree->text,
+		(struct dfg_datum){.kind = tree->kind == DFG_TREE_FN ? DFG_DATUM_FN : DFG_DATUM_LAYER, .callable = callable});
 }
 
 static struct dfg_err *add_file(struct dfg_library *made, struct dfg_arena *arena, int i)
@@ -71,7 +53,6 @@ static struct dfg_err *add_file(struct dfg_library *made, struct dfg_arena *aren
 	if (!source->path)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
 	DFG_TRY(dfg_parse(source, arena, &block));
-	DFG_TRY(reserve(arena, &made->frame, block->n));
 	for (uint32_t k = 0; k < block->n; k++)
 		DFG_TRY(add_callable(made, arena, source, block->kid[k]));
 	return NULL;
@@ -87,7 +68,6 @@ static struct dfg_err *make(struct dfg_library **out_library)
 	for (int i = 0; !err && dfg_lang_std_files[i].name; i++)
 		err = add_file(made, &arena, i);
 	if (err) {
-		dfg_map_release(&made->frame.index);
 		dfg_arena_release(&arena);
 		return err;
 	}

@@ -2,12 +2,22 @@
 
 #include <string.h>
 
+struct sought {
+	const struct dfg_eval *eval;
+	const char *path;
+};
+
+static bool is_sought(const void *arg, uint32_t item)
+{
+	const struct sought *sought = arg;
+	return !strcmp(sought->eval->cell[item]->path, sought->path);
+}
+
 struct dfg_cell *dfg_cell_find(struct dfg_eval *eval, const char *path)
 {
-	for (size_t i = 0; i < eval->n_cell; i++)
-		if (!strcmp(eval->cell[i]->path, path))
-			return eval->cell[i];
-	return NULL;
+	const struct sought sought = {eval, path};
+	uint32_t at = dfg_index_find(&eval->cell_index, dfg_map_hash(path, strlen(path)), is_sought, &sought);
+	return at == UINT32_MAX ? NULL : eval->cell[at];
 }
 
 static struct dfg_err *exact(
@@ -116,9 +126,11 @@ struct dfg_err *dfg_cell_new(
 	struct dfg_err *err = make_nodes(eval, cell, initial);
 	eval->scope = scope;
 	dfg_region_back(eval, &stand);
-	if (!err)
-		*out_cell = eval->cell[eval->n_cell++] = cell;
-	return err;
+	if (err)
+		return err;
+	*out_cell = eval->cell[eval->n_cell] = cell;
+	return dfg_index_add(
+		eval->arena, &eval->cell_index, dfg_map_hash(cell->path, strlen(cell->path)), (uint32_t)eval->n_cell++);
 }
 
 static struct dfg_err *declare_cell(
@@ -158,6 +170,19 @@ struct dfg_err *dfg_eval_cell(struct dfg_eval *eval, struct dfg_frame *frame, co
 	return dfg_frame_put(eval->arena, frame, tree->text, (struct dfg_datum){DFG_DATUM_CELL, .cell = cell});
 }
 
+struct dfg_err *dfg_cell_written(struct dfg_eval *eval, struct dfg_cell *cell, struct dfg_edge value, uint32_t node)
+{
+	struct dfg_cell_before *before = eval->target ? dfg_arena_zeros(eval->arena, 1, sizeof *before) : NULL;
+	if (before) {
+		*before = (struct dfg_cell_before){eval->target->written, cell, cell->value, cell->last_write};
+		eval->target->written = before;
+	} else if (eval->target)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	cell->value = value;
+	cell->last_write = node;
+	return NULL;
+}
+
 /* Comes after every earlier read and write of the same variable. */
 static struct dfg_err *write(struct dfg_eval *eval, struct dfg_cell *cell, struct dfg_edge value, uint32_t *out_node)
 {
@@ -165,9 +190,7 @@ static struct dfg_err *write(struct dfg_eval *eval, struct dfg_cell *cell, struc
 	struct dfg_new_node want = {.op = "AssignVariableOp", .in = in, .n_in = 2, .n_control = 1};
 	want.n_control += cell->last_write != DFG_NONE;
 	DFG_TRY(dfg_eval_build(eval, &want, DFG_NAME_NONE, out_node));
-	cell->value = value;
-	cell->last_write = *out_node;
-	return NULL;
+	return dfg_cell_written(eval, cell, value, *out_node);
 }
 
 struct dfg_err *dfg_eval_set(struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *tree)
