@@ -6,9 +6,9 @@
 #include "tests/unit/test.h"
 
 #include "lib/lang/lang.h"
-#include "lib/pass/fold.h"
-#include "lib/pass/grad.h"
-#include "lib/pass/verify.h"
+#include "lib/pass/rewrite/fold.h"
+#include "lib/pass/grad/grad.h"
+#include "lib/pass/verify/verify.h"
 
 #include <dirent.h>
 #include <signal.h>
