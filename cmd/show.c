@@ -64,7 +64,28 @@ static struct dfg_err *show_arrays(const char *path, struct dfg_text *out)
 {
 	struct dfg_arrays arrays;
 	DFG_TRY(dfg_arrays_read(path, &arrays));
-	struct dfg_err *err = dfg_show_arrays(&arrays, &show_options, out);
+	struct dfg_err *err = dfg_show_arrays(path, &arrays, &show_options, out);
+	dfg_arrays_release(&arrays);
+	return err;
+}
+
+/* "FILE[KEY]", where there is no file of that name: one array of FILE. */
+static bool is_array_of_file(const char *path)
+{
+	size_t length = strlen(path);
+	struct stat stat_;
+	return length > 2 && path[length - 1] == ']' && strchr(path, '[') && lstat(path, &stat_);
+}
+
+static struct dfg_err *show_array(const char *spec, struct dfg_text *out)
+{
+	struct dfg_tensor tensor;
+	struct dfg_arrays arrays = {0};
+	DFG_TRY(dfg_array_read_one(spec, &tensor));
+	struct dfg_err *err = dfg_arrays_add(&arrays, spec, &tensor);
+	const struct dfg_show_options whole = {.node = spec};
+	if (!err)
+		err = dfg_show_arrays(spec, &arrays, &whole, out);
 	dfg_arrays_release(&arrays);
 	return err;
 }
@@ -102,6 +123,8 @@ static struct dfg_err *show_one(const char *path, struct dfg_text *out)
 	bool metrics, arrays;
 	if (!strncmp(path, "std:", 4))
 		return show_std(path + 4, out);
+	if (is_array_of_file(path) && !show_options.node)
+		return show_array(path, out);
 	if (dfg_plan_folder_is(path))
 		return dfg_show_plan(path, &show_options, out);
 	if (dfg_cmd_is_directory(path))
@@ -134,6 +157,7 @@ static struct dfg_err *show(char **operands, int *out_status)
 		DFG_TRY(check_json(operands));
 	struct dfg_text out = {0};
 	struct dfg_err *err = NULL;
+	show_options.several = operands[0] && operands[1];
 	for (; *operands && !err; operands++)
 		err = show_one(*operands, &out);
 	if (!err)

@@ -11,6 +11,7 @@
 struct dfg_show_options {
 	bool tree, text, dot, svg;
 	const char *node;
+	bool several; /* files, so that each array that has no name, or list of arrays, is headed by its file's */
 };
 
 /* A file of metrics, as run writes them: a curve of each value. */
@@ -19,7 +20,7 @@ DFG_MUST_CHECK struct dfg_err *dfg_show_metrics(const struct dfg_blob *blob, boo
 
 /* Arrays: a line each with least, largest and mean value; of one alone its elements too. */
 DFG_MUST_CHECK struct dfg_err *dfg_show_arrays(
-	const struct dfg_arrays *arrays, const struct dfg_show_options *options, struct dfg_text *out);
+	const char *path, const struct dfg_arrays *arrays, const struct dfg_show_options *options, struct dfg_text *out);
 
 /* The newest whole checkpoint of a directory. */
 DFG_MUST_CHECK struct dfg_err *dfg_show_checkpoint(

@@ -85,13 +85,20 @@ static void print_json(const struct dfg_arrays *arrays, const struct dfg_array *
 	*out = json.text;
 }
 
-static void print_whole(const struct dfg_array *array, struct dfg_text *out)
+static void print_whole(const char *path, const struct dfg_array *array, bool several, struct dfg_text *out)
 {
-	dfg_print_tensor(out, *array->name ? array->name : "array", &array->tensor, isatty(STDOUT_FILENO) ? 12 : 0);
+	struct dfg_text name = {0};
+	if (several)
+		dfg_text_escape(&name, path, strlen(path), SIZE_MAX);
+	if (*array->name)
+		dfg_text_add(&name, "%s%s", several ? ": " : "", array->name);
+	dfg_print_tensor(out, name.s ? name.s : "array", &array->tensor, isatty(STDOUT_FILENO) ? 12 : 0);
+	out->short_of_memory |= name.short_of_memory;
+	dfg_text_release(&name);
 }
 
 struct dfg_err *dfg_show_arrays(
-	const struct dfg_arrays *arrays, const struct dfg_show_options *options, struct dfg_text *out)
+	const char *path, const struct dfg_arrays *arrays, const struct dfg_show_options *options, struct dfg_text *out)
 {
 	int width = 0;
 	const struct dfg_array *one = options->node ? dfg_arrays_find(arrays, options->node) : NULL;
@@ -102,8 +109,12 @@ struct dfg_err *dfg_show_arrays(
 		return NULL;
 	}
 	if (one || arrays->count == 1) {
-		print_whole(one ? one : &arrays->array[0], out);
+		print_whole(path, one ? one : &arrays->array[0], options->several, out);
 		return NULL;
+	}
+	if (options->several) {
+		dfg_text_escape(out, path, strlen(path), SIZE_MAX);
+		dfg_text_add(out, ": %zu arrays\n", arrays->count);
 	}
 	for (size_t i = 0; i < arrays->count; i++) {
 		int length = (int)strlen(arrays->array[i].name);
@@ -129,7 +140,7 @@ struct dfg_err *dfg_show_checkpoint(const char *path, const struct dfg_show_opti
 		dfg_text_add(out, "checkpoint of step %llu; next is sample %llu of epoch %llu\n",
 			(unsigned long long)checkpoint.step, (unsigned long long)checkpoint.sample,
 			(unsigned long long)checkpoint.epoch);
-	struct dfg_err *err = dfg_show_arrays(&checkpoint.arrays, options, out);
+	struct dfg_err *err = dfg_show_arrays(path, &checkpoint.arrays, options, out);
 	dfg_checkpoint_release(&checkpoint);
 	return err;
 }

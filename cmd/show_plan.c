@@ -21,21 +21,25 @@ static void put_transfer(const struct dfg_transfer *transfer, uint32_t number, s
 	dfg_text_add(out, "\n");
 }
 
-static struct dfg_err *put_bill(const struct dfg_plan_folder *plan, struct dfg_text *out, struct dfg_json_out *json)
+static struct dfg_err *put_bill(struct dfg_plan_folder *plan, struct dfg_text *out, struct dfg_json_out *json)
 {
 	struct dfg_arena arena = {0};
 	struct dfg_bill bill = {.links = 0};
-	struct dfg_err *err = dfg_bill_transfers(plan->parts.transfer, plan->parts.transfers, &arena, &bill);
+	struct dfg_graph graph = {.arena = NULL};
+	struct dfg_err *err = dfg_plan_folder_join(plan, &graph);
+	if (!err)
+		err = dfg_bill_step(&graph, &plan->parts, &arena, &bill);
 	if (!err && json)
 		dfg_explain_bill(&bill, json);
 	else if (!err)
 		dfg_bill_text(&bill, out);
 	dfg_bill_release(&bill);
+	dfg_graph_release(&graph);
 	dfg_arena_release(&arena);
 	return err;
 }
 
-static struct dfg_err *put_summary(const struct dfg_plan_folder *plan, struct dfg_text *out)
+static struct dfg_err *put_summary(struct dfg_plan_folder *plan, struct dfg_text *out)
 {
 	uint64_t nodes = 0;
 	for (uint32_t i = 0; i < plan->parts.parts; i++)
@@ -98,7 +102,7 @@ static void put_device_json(const struct dfg_plan_folder *plan, uint32_t i, stru
 	dfg_json_close(json, '}');
 }
 
-static struct dfg_err *put_json(const struct dfg_plan_folder *plan, struct dfg_text *out)
+static struct dfg_err *put_json(struct dfg_plan_folder *plan, struct dfg_text *out)
 {
 	struct dfg_json_out json = {.text = *out};
 	dfg_json_open(&json, '{');
@@ -119,7 +123,7 @@ static struct dfg_err *put_json(const struct dfg_plan_folder *plan, struct dfg_t
 }
 
 static struct dfg_err *put_plan(
-	const struct dfg_plan_folder *plan, const struct dfg_show_options *options, struct dfg_text *out)
+	struct dfg_plan_folder *plan, const struct dfg_show_options *options, struct dfg_text *out)
 {
 	if (options->node)
 		return put_node(plan, options->node, out);

@@ -244,13 +244,20 @@ static struct dfg_err *take_steps(const struct dfg_graph *graph, const struct df
 	return NULL;
 }
 
-struct dfg_err *dfg_bill(const struct dfg_graph *graph, const struct dfg_facts *facts, const struct dfg_placed *placed,
-	const struct dfg_parts *parts, struct dfg_arena *arena, struct dfg_bill *out_bill)
+struct dfg_err *dfg_bill_step(
+	const struct dfg_graph *graph, const struct dfg_parts *parts, struct dfg_arena *arena, struct dfg_bill *out_bill)
 {
 	struct dfg_transfer *transfer;
 	uint32_t transfers;
+	*out_bill = (struct dfg_bill){0};
 	DFG_TRY(take_steps(graph, parts, arena, &transfer, &transfers));
-	DFG_TRY(dfg_bill_transfers(transfer, transfers, arena, out_bill));
+	return dfg_bill_transfers(transfer, transfers, arena, out_bill);
+}
+
+struct dfg_err *dfg_bill(const struct dfg_graph *graph, const struct dfg_facts *facts, const struct dfg_placed *placed,
+	const struct dfg_parts *parts, struct dfg_arena *arena, struct dfg_bill *out_bill)
+{
+	DFG_TRY(dfg_bill_step(graph, parts, arena, out_bill));
 	out_bill->hosts = parts->parts;
 	out_bill->host = dfg_zeros((size_t)parts->parts + 1, sizeof *out_bill->host);
 	struct dfg_err *err = out_bill->host ? dfg_bill_memory(graph, facts, placed, parts->parts, out_bill->host)

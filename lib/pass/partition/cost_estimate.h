@@ -50,7 +50,11 @@ struct dfg_bill {
 DFG_MUST_CHECK struct dfg_err *dfg_bill(const struct dfg_graph *graph, const struct dfg_facts *facts,
 	const struct dfg_placed *placed, const struct dfg_parts *parts, struct dfg_arena *arena, struct dfg_bill *out_bill);
 
-/* Only what is on the wire, as where a plan was read back and the graph it came from is not there. */
+/* Of the links alone, the same, as for a plan that was read back: graph is its parts joined. */
+DFG_MUST_CHECK struct dfg_err *dfg_bill_step(
+	const struct dfg_graph *graph, const struct dfg_parts *parts, struct dfg_arena *arena, struct dfg_bill *out_bill);
+
+/* Of all these transfers. */
 DFG_MUST_CHECK struct dfg_err *dfg_bill_transfers(
 	const struct dfg_transfer *transfer, uint32_t transfers, struct dfg_arena *arena, struct dfg_bill *out_bill);
 void dfg_bill_release(struct dfg_bill *bill);
