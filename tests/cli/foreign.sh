@@ -131,3 +131,40 @@ never grep perhaps err
 { node v VariableV2 '' "$f32 $scalar"; node v/Assign Assign 'v y' "$T"; node w/Assign Assign 'w three' "$T"; node z Identity v "$T"; } | initial
 status 0 "$DFG" run initial.pbtxt --fetch z
 echo 'z: f32[] 3' | cmp - out
+
+# 53. Unknown ops that only a Saver or summaries need are a warning; the rest of the graph is run, derived and cut.
+strings='attr { key: "dtype" value { type: DT_STRING } } attr { key: "value" value { tensor { dtype: DT_STRING tensor_shape {} string_val: "a" } } }'
+{
+	cat reference.pbtxt
+	node save/name Const '' "$strings"
+	node save/SaveNovel SaveNovel 'save/name w'
+	node save/control Identity 'save/name ^save/SaveNovel' 'attr { key: "T" value { type: DT_STRING } }'
+	node save/RestoreNovel RestoreNovel save/name
+	node save/Assign Assign 'w save/RestoreNovel' "$T"
+	node save/all NoOp ^save/Assign
+	node sharp NovelSharpen save/name
+	node merged NovelSummary sharp
+} >saver.pbtxt
+status 0 "$DFG" check saver.pbtxt
+has err "saver.pbtxt: warning: node 'save/SaveNovel': no op 'SaveNovel'; no output needs it, nor 3 more nodes with unknown ops"
+status 0 "$DFG" run saver.pbtxt --feed x=0.25 --fetch loss
+status 0 "$DFG" grad saver.pbtxt --loss loss --optimizer 'sgd(lr=0.5)' --wrt w -o saver.pb
+status 0 "$DFG" run saver.pb --feed x=0.25 --target train --fetch loss --repeat 2
+echo 'loss: f32[] 1.265625' | cmp - out
+status 0 "$DFG" partition saver.pb --hosts local:2 --place 'wx=w1' -o saver.plan
+status 0 "$DFG" run saver.plan --hosts local:2 --feed x=0.25 --target train --fetch loss --repeat 2
+echo 'loss: f32[] 1.265625' | cmp - out
+status 65 "$DFG" run saver.pb --target save/all
+has err "node 'save/RestoreNovel': no op 'RestoreNovel'"
+status 65 "$DFG" run saver.pb --fetch merged
+has err "node 'merged': no op 'NovelSummary'"
+{ cat reference.pbtxt; node sharp NovelSharpen loss; } >sharp.pbtxt
+status 65 "$DFG" check sharp.pbtxt
+has err "sharp.pbtxt: node 'sharp': no op 'NovelSharpen'"
+# Where outputs are declared, they alone say what is needed.
+sed 's|name: "loss" op: "Mul"|& attr { key: "_dfg_output" value { b: true } }|' sharp.pbtxt >declared.pbtxt
+status 0 "$DFG" check declared.pbtxt
+has err "warning: node 'sharp'"
+sed 's|name: "wx" op: "Mul"|name: "wx" op: "Muln"|' declared.pbtxt >needed.pbtxt
+status 65 "$DFG" check needed.pbtxt
+has err "node 'wx': no op 'Muln'"

@@ -5,7 +5,9 @@
 #include "lib/pass/verify/liveness.h"
 #include "lib/pass/verify/frames.h"
 #include "lib/pass/verify/array_flow.h"
+#include "lib/pass/verify/unneeded.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum {
@@ -21,6 +23,7 @@ struct verify {
 	bool unknown_ops, joined;
 	bool flows; /* some node is of a loop or a branch, or of an array */
 	struct dfg_faults *warnings;
+	const bool *unneeded; /* by node: an unknown op is no fault there; NULL: nowhere */
 	struct dfg_facts *facts;
 	struct dfg_arena scratch; /* to the end */
 	struct dfg_arena brief;   /* for a node, or a batch of them */
@@ -134,7 +137,7 @@ static struct dfg_err *input_facts(struct verify *v, const struct dfg_node *node
 
 static struct dfg_err *check_call(struct verify *v, uint32_t n, struct dfg_call *call)
 {
-	if (!v->graph->node[n].op && !v->unknown_ops)
+	if (!v->graph->node[n].op && (!v->unknown_ops || (v->unneeded && v->unneeded[n])))
 		return NULL;
 	if (n % BATCH == 0)
 		dfg_arena_release(&v->brief);
@@ -239,10 +242,41 @@ static struct dfg_err *check_flow(struct verify *v, const uint32_t *order)
 	return dfg_deadness_check(v->graph, order, v->facts, &loops, &v->scratch, &v->faults, v->warnings);
 }
 
+/* One line for all of them: a Saver, or summaries, may be many nodes. */
+static void warn_unneeded(struct verify *v)
+{
+	const struct dfg_node *first = NULL;
+	uint32_t more = 0;
+	char others[60] = "";
+	for (uint32_t n = 0; n < v->graph->count; n++)
+		if (!v->graph->node[n].op && v->unneeded[n] && first)
+			more++;
+		else if (!v->graph->node[n].op && v->unneeded[n])
+			first = &v->graph->node[n];
+	if (more)
+		snprintf(others, sizeof others, ", nor %u more nodes with unknown ops", more);
+	if (first)
+		dfg_fault(v->warnings, DFG_ERR(DFG_DATA, "node '%.200s': no op '%.100s'; no output needs it%s", first->name,
+								   first->op_name, others));
+}
+
+static struct dfg_err *find_unneeded(struct verify *v)
+{
+	bool any = false;
+	for (uint32_t n = 0; n < v->graph->count; n++)
+		any |= !v->graph->node[n].op;
+	if (!any || !v->unknown_ops || !v->warnings)
+		return NULL;
+	DFG_TRY(dfg_unneeded_find(v->graph, &v->scratch, &v->unneeded));
+	warn_unneeded(v);
+	return NULL;
+}
+
 static struct dfg_err *check(struct verify *v)
 {
 	uint32_t *order, count;
 	check_versions(v);
+	DFG_TRY(find_unneeded(v));
 	DFG_TRY(lay_out(v));
 	DFG_TRY(dfg_pass_order(v->graph, &v->scratch, &order, &count));
 	check_nodes(v, order, count);
