@@ -57,18 +57,18 @@ static struct dfg_err *understand(struct visit *v)
 		dfg_err_free(err);
 		return dfg_ssh_end_error(&v->end);
 	}
-	DFG_TRY(dfg_err_note(err, "%s: what its dfg says", v->host->name));
+	DFG_TRY(dfg_err_note(err, "what its dfg says"));
 	v->version = value_of(answer, "dfg");
 	v->processor = value_of(answer, "processor");
 	v->threads = value_of(answer, "threads");
 	v->memory = value_of(answer, "memory");
 	v->ahead = seconds_of(value_of(answer, "clock")) - time_heard(v);
 	if (!v->version || strcmp(v->version, DFG_VERSION))
-		return DFG_ERR(DFG_UNAVAILABLE, "%s: dfg is of version %s there, " DFG_VERSION " here", v->host->name,
-			v->version ? v->version : "unknown");
+		return DFG_ERR(
+			DFG_UNAVAILABLE, "dfg is of version %s there, " DFG_VERSION " here", v->version ? v->version : "unknown");
 	const struct dfg_json *links = dfg_json_get(dfg_json_get(answer, "links"), "wrong");
 	if (links && links->kind == DFG_JSON_STRING)
-		return DFG_ERR(DFG_UNAVAILABLE, "%s: cannot be linked to others: %s", v->host->name, links->string);
+		return DFG_ERR(DFG_UNAVAILABLE, "cannot be linked to others: %s", links->string);
 	return NULL;
 }
 
@@ -91,19 +91,11 @@ static void print_plain(const char *words)
 	dfg_text_release(&text);
 }
 
-/* The line begins with the name already. */
-static const char *trouble(const struct visit *v)
-{
-	const size_t length = strlen(v->host->name);
-	const bool named = !strncmp(v->err->text, v->host->name, length) && !strncmp(v->err->text + length, ": ", 2);
-	return v->err->text + (named ? length + 2 : 0);
-}
-
 static void print_line(const struct visit *v)
 {
 	printf(v->err ? "%-16s -- " : "%-16s ", v->host->name);
 	if (v->err) {
-		print_plain(trouble(v));
+		print_plain(v->err->text);
 	} else if (v->host->local) {
 		printf("this machine");
 	} else {
@@ -123,7 +115,7 @@ static void write_json(struct dfg_json_out *out, const struct visit *v)
 	dfg_json_key(out, v->host->name), dfg_json_open(out, '{');
 	dfg_json_key(out, "wrong");
 	if (v->err)
-		dfg_json_string(out, trouble(v));
+		dfg_json_string(out, v->err->text);
 	else
 		dfg_json_null(out);
 	if (!v->err && !v->host->local) {
@@ -186,7 +178,7 @@ static struct dfg_err *visit_all(
 		v->options = options;
 		if (!v->host->local && pthread_create(&v->thread, NULL, ask, v)) {
 			v->thread = 0;
-			v->err = DFG_ERR(DFG_MEMORY, "%s: no thread", v->host->name);
+			v->err = DFG_ERR(DFG_MEMORY, "no thread");
 		}
 	}
 	for (size_t i = 0; i < count; i++) {

@@ -75,9 +75,9 @@ struct dfg_err *dfg_engine_name_limit(struct dfg_err *err, const char *path)
 	if (!err || err->code != DFG_MEMORY || !E.memory_limit)
 		return err;
 	limit.limit = SIZE_MAX; /* the work is over; there must be room for what is said of it */
-	bool named = !strncmp(err->text, path, strlen(path));
-	struct dfg_err *said = DFG_ERR(DFG_MEMORY, "%s%s%s (--memory-limit is %llu)", named ? "" : path, named ? "" : ": ",
-		err->text, (unsigned long long)E.memory_limit);
+	bool of_file = err->of_file;
+	struct dfg_err *said =
+		DFG_ERR(DFG_MEMORY, "%s (--memory-limit is %llu)", err->text, (unsigned long long)E.memory_limit);
 	dfg_err_free(err);
-	return said;
+	return dfg_err_of_file(said, of_file ? NULL : path);
 }

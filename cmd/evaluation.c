@@ -161,7 +161,8 @@ struct dfg_err *dfg_evaluation_run(
 	DFG_TRY(take_variables(evaluation, run));
 	DFG_TRY(dfg_variables_init(evaluation->model, &step, &initial));
 	DFG_TRY(dfg_session_plan(evaluation->model->session, &step, &plan));
-	return dfg_err_note(run_batches(evaluation, plan, out_means), "evaluation");
+	struct dfg_err *err = dfg_err_note(run_batches(evaluation, plan, out_means), "evaluation");
+	return dfg_err_of_file(err, evaluation->model->file.graph.source);
 }
 
 void dfg_evaluation_close(struct dfg_evaluation *evaluation)

@@ -156,7 +156,8 @@ static struct dfg_err *run_layers(struct initialise *in)
 			return NULL;
 		for (uint32_t i = 0; i < count; i++)
 			target[i] = in->assign[layer[i]];
-		DFG_TRY(dfg_err_note(run_targets(in, target, count), "initialising variables"));
+		struct dfg_err *err = dfg_err_note(run_targets(in, target, count), "initialising variables");
+		DFG_TRY(dfg_err_of_file(err, in->graph->source));
 		for (uint32_t i = 0; i < count; i++) {
 			in->wanted[layer[i]] = false;
 			in->variables.fact[layer[i]].set = true;

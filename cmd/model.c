@@ -15,8 +15,8 @@ static struct dfg_err *open_graph(const char *path, struct dfg_model *model)
 	DFG_TRY(dfg_cmd_open_graph(path, &model->file));
 	if (!model->file.graph.count)
 		return DFG_ERR(DFG_DATA, "%s: the graph has no nodes", path);
-	DFG_TRY(dfg_err_note(dfg_lower_whole(&model->file.graph), "%s", path));
-	return dfg_err_note(dfg_verify(&model->file.graph, &verify, &model->facts), "%s", path);
+	DFG_TRY(dfg_err_of_file(dfg_lower_whole(&model->file.graph), path));
+	return dfg_err_of_file(dfg_verify(&model->file.graph, &verify, &model->facts), path);
 }
 
 /* The plan must be one for these workers: what it sends goes to devices by their names. */
@@ -52,7 +52,7 @@ static struct dfg_err *open_plan(const char *path, const struct dfg_hosts *hosts
 	struct dfg_err *err = join_plan(hosts, model);
 	if (!err && !(model->file.graph.source = dfg_arena_copy(&model->file.arena, path, strlen(path))))
 		err = DFG_ERR(DFG_MEMORY, "out of memory");
-	return dfg_err_note(err, "%s", path);
+	return dfg_err_of_file(err, path);
 }
 
 struct dfg_err *dfg_model_distribute(const char *path, const struct dfg_session_options *options,
@@ -69,9 +69,9 @@ struct dfg_err *dfg_model_distribute(const char *path, const struct dfg_session_
 	if (!err && distributed->opened)
 		err = distributed->opened(distributed->opened_arg);
 	if (!err)
-		err = dfg_err_note(dfg_distributed_load(distributed, &out_model->file.graph, &out_model->facts,
-							   plan ? &out_model->plan.parts : NULL, &session),
-			"%s", path);
+		err = dfg_err_of_file(dfg_distributed_load(distributed, &out_model->file.graph, &out_model->facts,
+								  plan ? &out_model->plan.parts : NULL, &session),
+			path);
 	if (!err)
 		err = dfg_session_new(&out_model->file.graph, &session, &out_model->session);
 	if (err)
@@ -113,7 +113,7 @@ struct dfg_err *dfg_model_tensor(const struct dfg_model *model, const char *name
 							 name)
 					   : dfg_err_note(dfg_op_missing(node->op_name), "node '%s'", node->name);
 	}
-	return dfg_err_note(err, "%s", graph->source);
+	return dfg_err_of_file(err, graph->source);
 }
 
 const struct dfg_fact *dfg_model_fact(const struct dfg_model *model, struct dfg_edge edge)
@@ -124,7 +124,7 @@ const struct dfg_fact *dfg_model_fact(const struct dfg_model *model, struct dfg_
 struct dfg_err *dfg_model_node(const struct dfg_model *model, const char *name, uint32_t *out_node)
 {
 	struct dfg_edge edge;
-	DFG_TRY(dfg_err_note(dfg_graph_edge(&model->file.graph, name, &edge), "%s", model->file.graph.source));
+	DFG_TRY(dfg_err_of_file(dfg_graph_edge(&model->file.graph, name, &edge), model->file.graph.source));
 	*out_node = edge.node;
 	return NULL;
 }

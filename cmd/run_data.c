@@ -97,7 +97,7 @@ static struct dfg_err *check_step(struct training *t)
 		.target = run->target,
 		.n_target = run->n_target,
 	};
-	DFG_TRY(dfg_err_note(dfg_session_plan(run->model.session, &step, &t->plan), "%s", run->model.file.graph.source));
+	DFG_TRY(dfg_err_of_file(dfg_session_plan(run->model.session, &step, &t->plan), run->model.file.graph.source));
 	if (dfg_run_options.resume || !run->model.loaded.from)
 		return NULL;
 	DFG_TRY(dfg_variables_missing(&run->model, &step, &t->feeds, &variables, &missing));
@@ -170,8 +170,9 @@ static struct dfg_err *one_step(struct training *t, int64_t n)
 	DFG_TRY(dfg_dataset_batch(&t->dataset, (int64_t)t->at.sample, n, t->feeds.value + t->first_batch));
 	for (uint32_t i = 0; i < run->fetch.count; i++)
 		dfg_tensor_release(&t->value[i]);
-	DFG_TRY(dfg_err_note(dfg_plan_run(t->plan, t->feeds.value, t->value), "%s: step %llu", run->model.file.graph.source,
-		(unsigned long long)t->at.step + 1));
+	struct dfg_err *err = dfg_plan_run(t->plan, t->feeds.value, t->value);
+	err = dfg_err_note(err, "step %llu", (unsigned long long)t->at.step + 1);
+	DFG_TRY(dfg_err_of_file(err, run->model.file.graph.source));
 	uint64_t epoch = t->at.epoch;
 	t->at.step++;
 	t->at.sample += (uint64_t)n;

@@ -87,6 +87,7 @@ static struct dfg_err *all_steps(struct dfg_run *run, struct dfg_plan *plan, str
 		if (err || !any)
 			break;
 		err = dfg_err_note(one_step(run, plan, feeds, value), "array %ld", step);
+		err = dfg_err_of_file(err, run->model.file.graph.source);
 	}
 	dfg_free(stream.bytes);
 	return err;

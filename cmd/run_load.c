@@ -31,8 +31,10 @@ static struct dfg_err *run_init(struct dfg_run *run)
 	struct dfg_plan *plan;
 	DFG_TRY(dfg_model_node(&run->model, dfg_run_options.init, &node));
 	struct dfg_step step = {.feed = run->feeds.edge, .n_feed = run->feeds.count, .target = &node, .n_target = 1};
-	DFG_TRY(dfg_session_plan(run->model.session, &step, &plan));
-	return dfg_plan_run(plan, run->feeds.value, NULL);
+	struct dfg_err *err = dfg_session_plan(run->model.session, &step, &plan);
+	if (!err)
+		err = dfg_plan_run(plan, run->feeds.value, NULL);
+	return dfg_err_of_file(dfg_err_note(err, "--init"), run->model.file.graph.source);
 }
 
 struct dfg_err *dfg_run_load(struct dfg_run *run)

@@ -16,7 +16,7 @@ struct dfg_err *dfg_run_plan(
 		.n_target = run->n_target,
 	};
 	DFG_TRY(dfg_variables_init(&run->model, &step, &run->feeds));
-	return dfg_err_note(dfg_session_plan(run->model.session, &step, out_plan), "%s", run->model.file.graph.source);
+	return dfg_err_of_file(dfg_session_plan(run->model.session, &step, out_plan), run->model.file.graph.source);
 }
 
 struct dfg_err *dfg_results_add(struct dfg_arrays *results, const struct dfg_edges *fetch, struct dfg_tensor *value)
@@ -90,7 +90,7 @@ struct dfg_err *dfg_run_once(struct dfg_run *run, struct dfg_arrays *out_results
 	double *us = dfg_arena_zeros(&run->model.arena, count, sizeof *us);
 	if (!value || !us)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
-	struct dfg_err *err = dfg_err_note(repeat(run, plan, value, us, count), "%s", run->model.file.graph.source);
+	struct dfg_err *err = dfg_err_of_file(repeat(run, plan, value, us, count), run->model.file.graph.source);
 	if (err) {
 		release_all(value, run->fetch.count);
 		return err;

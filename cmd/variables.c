@@ -34,15 +34,30 @@ static struct dfg_err *make_variables(struct dfg_model *model, const struct dfg_
 	for (uint32_t i = 0; i < variables->count; i++)
 		target[i] = variables->place[i].node;
 	struct dfg_step step = {.target = target, .n_target = variables->count};
-	DFG_TRY(dfg_session_plan(model->session, &step, &plan));
-	return dfg_plan_run(plan, NULL, NULL);
+	struct dfg_err *err = dfg_session_plan(model->session, &step, &plan);
+	if (!err)
+		err = dfg_plan_run(plan, NULL, NULL);
+	return dfg_err_of_file(dfg_err_note(err, "making variables"), model->file.graph.source);
+}
+
+/* Takes err. */
+static struct dfg_err *of_variable(
+	const struct dfg_model *model, const struct dfg_variables *variables, uint32_t i, struct dfg_err *err)
+{
+	return dfg_err_of_file(dfg_err_note(err, "variable '%s'", variables->name[i]), model->file.graph.source);
+}
+
+static struct dfg_err *ask_facts(const struct dfg_model *model, const struct dfg_variables *variables)
+{
+	struct dfg_err *err = dfg_session_variables(model->session, variables->place, variables->count, variables->fact);
+	return dfg_err_of_file(dfg_err_note(err, "reading variables"), model->file.graph.source);
 }
 
 /* What the session says of each; one that it does not have is left out. */
 static struct dfg_err *look_up(const struct dfg_model *model, struct dfg_variables *variables)
 {
 	uint32_t all = variables->count;
-	DFG_TRY(dfg_session_variables(model->session, variables->place, all, variables->fact));
+	DFG_TRY(ask_facts(model, variables));
 	variables->count = 0;
 	for (uint32_t i = 0; i < all; i++) {
 		if (!variables->fact[i].dtype)
@@ -107,12 +122,12 @@ struct dfg_err *dfg_variables_list(struct dfg_model *model, struct dfg_variables
 struct dfg_err *dfg_variables_values(
 	const struct dfg_model *model, const struct dfg_variables *variables, struct dfg_arrays *out_arrays)
 {
-	DFG_TRY(dfg_session_variables(model->session, variables->place, variables->count, variables->fact));
+	DFG_TRY(ask_facts(model, variables));
 	for (uint32_t i = 0; i < variables->count; i++) {
 		struct dfg_tensor value;
 		if (!variables->fact[i].set)
 			continue;
-		DFG_TRY(dfg_session_read(model->session, &variables->place[i], &value));
+		DFG_TRY(of_variable(model, variables, i, dfg_session_read(model->session, &variables->place[i], &value)));
 		DFG_TRY(dfg_arrays_add(out_arrays, variables->name[i], &value));
 	}
 	return NULL;
@@ -228,7 +243,7 @@ struct dfg_err *dfg_variables_load(
 		if (!by_variable[i])
 			continue;
 		DFG_TRY(dfg_tensor_share(&by_variable[i]->tensor, &value));
-		DFG_TRY(dfg_session_assign(model->session, &variables.place[i], &value));
+		DFG_TRY(of_variable(model, &variables, i, dfg_session_assign(model->session, &variables.place[i], &value)));
 	}
 	return NULL;
 }

@@ -173,7 +173,7 @@ struct dfg_err *dfg_graph_open_blob(
 		err = DFG_ERR(DFG_MEMORY, "out of memory");
 	if (err)
 		dfg_graph_close(out_file);
-	return dfg_err_note(err, "%s", shown);
+	return dfg_err_of_file(err, shown);
 }
 
 void dfg_graph_close(struct dfg_graph_file *file)

@@ -101,8 +101,10 @@ void dfg_packet_put_error(struct dfg_packet *packet, const struct dfg_err *err)
 		lines++;
 	if (err)
 		dfg_packet_put(packet, lines);
-	for (const struct dfg_err *e = err; e; e = e->next)
+	for (const struct dfg_err *e = err; e; e = e->next) {
+		dfg_packet_put(packet, e->waited);
 		dfg_packet_put_text(packet, e->text);
+	}
 }
 
 /* The next bytes; NULL where there are not so many. */
@@ -211,9 +213,12 @@ struct dfg_err *dfg_packet_get_error(struct dfg_packet *packet)
 		return dfg_packet_check(packet);
 	if (!is_code(code))
 		return DFG_ERR(DFG_PROTOCOL, "a message has an error of no kind");
-	uint32_t lines = dfg_packet_get_count(packet, sizeof(uint64_t) + 1);
-	for (uint32_t i = 0; i < lines; i++)
-		err = dfg_err_join(err, DFG_ERR((enum dfg_code)code, "%s", dfg_packet_get_text(packet)));
+	uint32_t lines = dfg_packet_get_count(packet, 2 * sizeof(uint64_t) + 1);
+	for (uint32_t i = 0; i < lines; i++) {
+		bool waited = dfg_packet_get(packet);
+		struct dfg_err *line = DFG_ERR((enum dfg_code)code, "%s", dfg_packet_get_text(packet));
+		err = dfg_err_join(err, waited ? dfg_err_that_waited(line) : line);
+	}
 	return dfg_err_join(err, lines ? dfg_packet_check(packet) : DFG_ERR((enum dfg_code)code, "failed"));
 }
 

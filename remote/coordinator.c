@@ -280,7 +280,7 @@ static void wait_for_explanation(struct dfg_crew *crew, uint32_t worker)
 static struct dfg_err *add_waiting(struct dfg_crew *crew, struct dfg_err *err)
 {
 	for (uint32_t i = 0; i < crew->options.workers; i++)
-		if (crew->member[i].err && !strncmp(crew->member[i].err->text, DFG_WAITED, strlen(DFG_WAITED)))
+		if (crew->member[i].err && crew->member[i].err->waited)
 			return dfg_err_join(err, error_of(crew, i));
 	return err;
 }

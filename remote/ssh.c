@@ -169,7 +169,7 @@ struct dfg_err *dfg_ssh_run(const struct dfg_worker_host *host, const struct dfg
 	if (!err && (process->end.lost || process->end.status == 126 || process->end.status == 127))
 		err = dfg_ssh_end_reason(process);
 	dfg_ssh_process_free(process);
-	return dfg_err_note(err, "%s", host->name);
+	return err;
 }
 
 const char *dfg_ssh_process_hello(const struct dfg_ssh_process *process)

@@ -9,8 +9,8 @@
 
 /*
  * dfg on other machines, over SSH: the user's ssh config, agent and keys; no password is asked for, no shell reads what a
- * graph or a list of hosts says, and no host is believed whose key the user's known_hosts do not hold. All errors begin
- * with the host's name:
+ * graph or a list of hosts says, and no host is believed whose key the user's known_hosts do not hold. Errors begin with
+ * the host's name, but for those of dfg_ssh_run() and dfg_ssh_end_error():
  *
  *     alpha: cannot connect to 10.0.0.7 port 22: Connection refused        DFG_UNAVAILABLE
  *     alpha: no dfg there: 'dfg' is not found (...)                         DFG_UNAVAILABLE
@@ -77,7 +77,7 @@ void dfg_ssh_process_close_stdin(struct dfg_ssh_process *process);
 /* Whether it has ended, or ends within these seconds. */
 bool dfg_ssh_process_wait(struct dfg_ssh_process *process, double seconds, struct dfg_ssh_end *out_end);
 
-/* "dfg was ended by signal KILL: its last line"; the end as an error, which alone lacks the host's name. */
+/* "dfg was ended by signal KILL: its last line"; the end as an error, which lacks the host's name. */
 DFG_MUST_CHECK struct dfg_err *dfg_ssh_end_error(const struct dfg_ssh_end *end);
 
 /* Begins to end it by force, which takes a moment that dfg_ssh_process_free() waits for. NULL is fine. */
@@ -86,6 +86,9 @@ void dfg_ssh_process_force(struct dfg_ssh_process *process);
 /* Ends it, by force where it did not end before, and forgets it. NULL is fine. */
 void dfg_ssh_process_free(struct dfg_ssh_process *process);
 
-/* Runs `dfg ARGUMENT...` there to its end, with no stdin. Its stdout is added to out, how it ended to *out_end. */
+/*
+ * Runs `dfg ARGUMENT...` there to its end, with no stdin. Its stdout is added to out, how it ended to *out_end. The error
+ * lacks the host's name.
+ */
 DFG_MUST_CHECK struct dfg_err *dfg_ssh_run(const struct dfg_worker_host *host, const struct dfg_ssh_options *options,
 	const char *const *argument, struct dfg_text *out, struct dfg_ssh_end *out_end);

@@ -48,6 +48,28 @@ struct dfg_err *dfg_err_note(struct dfg_err *err, const char *fmt, ...)
 	return err;
 }
 
+struct dfg_err *dfg_err_of_file(struct dfg_err *err, const char *path)
+{
+	char note[sizeof err->text / 2];
+	if (!err || err == &no_memory)
+		return err;
+	snprintf(note, sizeof note - strlen(": "), "%s", path ? path : "");
+	strcat(note, ": ");
+	for (struct dfg_err *e = err; e; e = e->next) {
+		if (path && !e->of_file)
+			prepend(e, note);
+		e->of_file = true;
+	}
+	return err;
+}
+
+struct dfg_err *dfg_err_that_waited(struct dfg_err *err)
+{
+	for (struct dfg_err *e = err; e && e != &no_memory; e = e->next)
+		e->waited = true;
+	return err;
+}
+
 struct dfg_err *dfg_err_join(struct dfg_err *err, struct dfg_err *more)
 {
 	if (!err)

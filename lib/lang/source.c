@@ -36,8 +36,9 @@ static struct dfg_err *at_place(
 	int length = (int)strcspn(text + skipped, "\n");
 	char blank[SHOWN + 1];
 	indent(blank, text + skipped, column - skipped);
-	return DFG_ERR(code, "%s:%u:%u: %s: %s\n    %.*s\n    %s^", source->path, line, column, kind, what,
+	struct dfg_err *err = DFG_ERR(code, "%s:%u:%u: %s: %s\n    %.*s\n    %s^", source->path, line, column, kind, what,
 		length < SHOWN ? length : SHOWN, text + skipped, blank);
+	return dfg_err_of_file(err, NULL);
 }
 
 struct dfg_err *dfg_source_err(const struct dfg_source *source, uint32_t at, enum dfg_code code, const char *what)

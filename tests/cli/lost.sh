@@ -59,3 +59,23 @@ sleep 3.6
 kill -CONT "${workers%% *}"
 wait $launcher
 has out 'z: f64[1]'
+
+# What a lost worker was doing is said, with the file, in every phase of a run.
+cat >init.dfg <<'.'
+input x: f64[n]
+param w: f64[2] = Dfg>Sleep(cast([1, 2], f64), ms = 100000)
+output y = sum(x) + sum(w)
+.
+"$DFG" run init.dfg --hosts local:1 --feed x=f64[1]:1 >out 2>err &
+launcher=$!
+for _ in $(seq 200); do
+	worker=$(cat /proc/$launcher/task/*/children 2>/dev/null || true)
+	[ -z "$worker" ] || break
+	sleep 0.02
+done
+sleep 0.7
+kill -KILL $worker
+got=0
+wait $launcher || got=$?
+[ $got = 69 ]
+has err 'init.dfg: initialising variables: w0: ended by signal 9'

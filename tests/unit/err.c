@@ -36,6 +36,23 @@ static void joined_errors_keep_their_order_and_share_notes(void **state)
 	dfg_err_free(err);
 }
 
+static void a_file_is_named_once(void **state)
+{
+	(void)state;
+	struct dfg_err *err = dfg_err_join(dfg_err_of_file(DFG_ERR(DFG_DATA, "one"), "a.pb"), DFG_ERR(DFG_DATA, "two"));
+	err = dfg_err_of_file(dfg_err_note(err, "step 1"), "b.pb");
+	assert_string_equal(err->text, "step 1: a.pb: one");
+	assert_string_equal(err->next->text, "b.pb: step 1: two");
+	dfg_err_free(err);
+	err = dfg_err_of_file(dfg_err_of_file(DFG_ERR(DFG_DATA, "c.pb:1:1: bad"), NULL), "c.pb");
+	assert_string_equal(err->text, "c.pb:1:1: bad");
+	assert_false(err->waited);
+	err = dfg_err_that_waited(err);
+	assert_true(err->waited);
+	dfg_err_free(err);
+	assert_null(dfg_err_of_file(NULL, "c.pb"));
+}
+
 static void out_of_memory_needs_no_memory(void **state)
 {
 	(void)state;
@@ -47,6 +64,7 @@ static void out_of_memory_needs_no_memory(void **state)
 	dfg_mem = heap;
 	assert_int_equal(err->code, DFG_MEMORY);
 	assert_string_equal(err->text, "out of memory");
+	assert_ptr_equal(dfg_err_of_file(dfg_err_that_waited(err), "net.pb"), err);
 	assert_ptr_equal(dfg_err_join(err, DFG_ERR(DFG_IO, "close")), err);
 	dfg_err_free(err);
 }
@@ -57,6 +75,7 @@ int main(void)
 		cmocka_unit_test(reads_from_the_outside_in),
 		cmocka_unit_test(a_long_note_cuts_the_end_not_the_place),
 		cmocka_unit_test(joined_errors_keep_their_order_and_share_notes),
+		cmocka_unit_test(a_file_is_named_once),
 		cmocka_unit_test(out_of_memory_needs_no_memory),
 	};
 	return cmocka_run_group_tests_name("err", tests, NULL, NULL);

@@ -294,8 +294,9 @@ static struct dfg_err *note_parcel(
 	if (executor->expected > 1)
 		snprintf(more, sizeof more, ", and for %u more", executor->expected - 1);
 	bool sends = executor->plan->node[first->node].role == DFG_SEND;
-	return dfg_err_note(err, DFG_WAITED " %.3g s %s '%.*s' %s w%u%s%s", (double)(dfg_now() - first->began) * 1e-9,
-		sends ? "for room for" : "for", (int)name.length, name.s, sends ? "at" : "from", first->wait.from, where, more);
+	return dfg_err_note(dfg_err_that_waited(err), "waited %.3g s %s '%.*s' %s w%u%s%s",
+		(double)(dfg_now() - first->began) * 1e-9, sends ? "for room for" : "for", (int)name.length, name.s,
+		sends ? "at" : "from", first->wait.from, where, more);
 }
 
 struct dfg_err *dfg_note_transfers(const struct executor *executor, struct dfg_err *err)

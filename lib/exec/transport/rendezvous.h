@@ -9,9 +9,6 @@
  */
 struct dfg_rendezvous;
 
-/* How the error of a step begins that ended while it waited for another worker's tensor, which it names. */
-#define DFG_WAITED "waited"
-
 struct dfg_rendezvous_options {
 	uint32_t self;             /* this worker's number */
 	const char *const *device; /* by worker: "/job:worker/task:0/device:CPU:0"; borrowed */
