@@ -7,6 +7,7 @@
 #include <string.h>
 
 static struct dfg_words_list define, include, target;
+static uint64_t memory_limit;
 static bool depend, phony;
 static const char *depfile;
 
@@ -14,6 +15,8 @@ static const struct dfg_opt options[] = {
 	{"define", 'D', .takes = "NAME=VALUE", .list = &define, .help = "Set a const of the program, or training."},
 	{"include", 'I', .takes = "DIR", .list = &include, .help = "Look for imports in DIR too."},
 	{.rows = dfg_graph_out_options},
+	{"memory-limit", .takes = "SIZE", .size = &memory_limit,
+		.help = "Fail where the build needs more memory than SIZE, 4 GiB by default."},
 	{"-MD", .flag = &depend, .help = "Write a make rule that names the files that were read."},
 	{"-MF", .takes = "FILE", .text = &depfile, .help = "Write that rule to FILE, not to the output's name and .d."},
 	{"-MT", .takes = "TARGET", .list = &target, .help = "Call the target of that rule TARGET, not as the output."},
@@ -124,7 +127,8 @@ static struct dfg_err *build(char **operands, int *out_status)
 		.grad = dfg_grad_edges,
 		.read = remember,
 		.read_arg = &reads,
-		.warn = talk};
+		.warn = talk,
+		.memory_limit = memory_limit};
 	dfg_graph_init(&graph, &arena);
 	const char *rule;
 	struct dfg_err *err = find_rule(&reads, &rule);

@@ -62,6 +62,7 @@ struct dfg_eval {
 	struct dfg_builder *builder;
 	const struct dfg_lang_options *options;
 	struct dfg_arena *arena;
+	uint64_t memory_limit;           /* of the arena and the graph's together; 0: none */
 	struct dfg_program *program;     /* NULL: a formula or an optimizer, whose nodes the builder names */
 	const struct dfg_source *source; /* of what is being evaluated */
 	const char *scope;               /* prefix of new names, "" or "h/dense" */
@@ -78,6 +79,7 @@ struct dfg_eval {
 
 	/* Where an error was seen: the innermost place, or where the user's text called the library. */
 	bool is_placed;
+	bool is_full; /* the error is that the limit of memory was reached */
 	const struct dfg_source *wrong_source;
 	uint32_t wrong_at;
 	const char *inside; /* "in dense (std:nn:14)", or NULL */

@@ -10,7 +10,7 @@ enum { DEPTH_MAX = 1000 }; /* expressions within each other, through calls */
 
 struct dfg_err *dfg_eval_at(struct dfg_eval *eval, const struct dfg_tree *tree, struct dfg_err *err)
 {
-	if (err && !eval->is_placed && err->code != DFG_MEMORY) {
+	if (err && !eval->is_placed && (err->code != DFG_MEMORY || eval->is_full)) {
 		eval->is_placed = true;
 		eval->wrong_source = eval->source;
 		eval->wrong_at = tree->at;
@@ -34,7 +34,7 @@ struct dfg_err *dfg_eval_warn(struct dfg_eval *eval, const struct dfg_tree *tree
 
 struct dfg_err *dfg_eval_finish(struct dfg_eval *eval, struct dfg_err *err)
 {
-	if (!err || !eval->is_placed || err->code == DFG_MEMORY)
+	if (!err || !eval->is_placed || (err->code == DFG_MEMORY && !eval->is_full))
 		return err;
 	const char *what = eval->inside ? dfg_arena_print(eval->arena, "%s, %s", err->text, eval->inside) : err->text;
 	struct dfg_err *placed = what ? dfg_source_err(eval->wrong_source, eval->wrong_at, err->code, what)
@@ -291,6 +291,17 @@ static struct dfg_err *expression(
 	}
 }
 
+/* Asked before each expression, so that the message has a place; a single one that needs the last eighth has none. */
+static struct dfg_err *check_memory(struct dfg_eval *eval)
+{
+	uint64_t taken = eval->arena->total + eval->builder->graph->arena->total;
+	if (!eval->memory_limit || taken <= eval->memory_limit - eval->memory_limit / 8)
+		return NULL;
+	eval->is_full = true;
+	return DFG_ERR(DFG_MEMORY, "the build needs more than %llu MiB here (--memory-limit)",
+		(unsigned long long)(eval->memory_limit >> 20));
+}
+
 struct dfg_err *dfg_eval_room(void)
 {
 	return dfg_stack_is_low()
@@ -304,6 +315,7 @@ struct dfg_err *dfg_eval_expr(
 	if (eval->depth == DEPTH_MAX)
 		return dfg_eval_at(eval, tree, DFG_ERR(DFG_DATA, "expressions and calls nest deeper than %d", DEPTH_MAX));
 	DFG_TRY(dfg_eval_at(eval, tree, dfg_eval_room()));
+	DFG_TRY(dfg_eval_at(eval, tree, check_memory(eval)));
 	eval->depth++;
 	struct dfg_err *err = expression(eval, frame, tree, out_datum);
 	eval->depth--;

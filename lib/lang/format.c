@@ -1,6 +1,8 @@
 #include "lib/lang/lang.h"
 #include "lib/lang/tree.h"
 
+#include "lib/base/mem.h"
+
 #include <string.h>
 
 /*
@@ -248,13 +250,13 @@ struct dfg_err *dfg_lang_format(const char *path, const char *text, size_t lengt
 	struct dfg_arena arena = {0};
 	struct dfg_source source = {path, NULL, (uint32_t)length, false};
 	struct dfg_tree *block;
-	struct dfg_tokens tokens;
+	struct dfg_tokens tokens = {0};
 	if (length > DFG_SOURCE_MAX)
 		return DFG_ERR(DFG_DATA, "%s: a program of %zu bytes is too long", path, length);
 	source.text = dfg_arena_copy(&arena, text, length);
 	struct dfg_err *err = source.text ? dfg_parse(&source, &arena, &block) : DFG_ERR(DFG_MEMORY, "out of memory");
 	if (!err)
-		err = dfg_lex(&source, true, &arena, &tokens);
+		err = dfg_lex(&source, true, &tokens);
 	if (!err) {
 		keep_written(&tokens);
 		struct layout layout = {.source = &source, .token = tokens.token, .count = tokens.count};
@@ -262,6 +264,7 @@ struct dfg_err *dfg_lang_format(const char *path, const char *text, size_t lengt
 		err = dfg_text_check(&layout.line);
 		dfg_text_release(&layout.line);
 	}
+	dfg_free(tokens.token);
 	dfg_arena_release(&arena);
 	return err ? err : dfg_text_check(out_text);
 }

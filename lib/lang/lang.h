@@ -7,6 +7,8 @@
  * The .dfg language (man/dfg-lang.5). A program is text; building it adds nodes to a graph through a builder, so types
  * and shapes are checked where they are written. Errors read FILE:LINE:COL: error: ..., the line, a caret.
  */
+#define DFG_LANG_MEMORY (UINT64_C(4) << 30)
+
 struct dfg_lang_options {
 	const char *const *include; /* directories of imports; NULL-terminated or NULL */
 	const char *const *define;  /* "NAME=VALUE", NULL-terminated or NULL; "training=true" too */
@@ -18,6 +20,8 @@ struct dfg_lang_options {
 	void *read_arg;
 	void (*warn)(void *arg, const char *words); /* "FILE:LINE:COL: warning: ..."; NULL: nobody wants to hear */
 	void *warn_arg;
+	/* Bytes that a build takes at most, its graph included, else DFG_MEMORY; 0: DFG_LANG_MEMORY. */
+	uint64_t memory_limit;
 	const char *text; /* the program, where its bytes are at hand: path only names it then; NULL: read path */
 	size_t length;
 };

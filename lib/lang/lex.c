@@ -202,17 +202,14 @@ static struct dfg_err *all(struct lexer *lexer)
 	return push(lexer, (struct dfg_token){DFG_TOKEN_END, lexer->at, 0});
 }
 
-struct dfg_err *dfg_lex(
-	const struct dfg_source *source, bool keep_comments, struct dfg_arena *arena, struct dfg_tokens *out_tokens)
+struct dfg_err *dfg_lex(const struct dfg_source *source, bool keep_comments, struct dfg_tokens *out_tokens)
 {
 	struct lexer lexer = {.source = source, .keep_comments = keep_comments, .last.kind = DFG_TOKEN_NEWLINE};
 	struct dfg_err *err = all(&lexer);
-	if (!err) {
-		out_tokens->count = (uint32_t)lexer.count;
-		out_tokens->token = (struct dfg_token *)dfg_arena_copy(arena, lexer.token, lexer.count * sizeof *lexer.token);
-		if (!out_tokens->token)
-			err = DFG_ERR(DFG_MEMORY, "out of memory");
+	*out_tokens = (struct dfg_tokens){lexer.token, (uint32_t)lexer.count};
+	if (err) {
+		dfg_free(lexer.token);
+		*out_tokens = (struct dfg_tokens){0};
 	}
-	dfg_free(lexer.token);
 	return err;
 }

@@ -26,10 +26,10 @@ enum { DFG_NEST_MAX = 256 }; /* brackets, blocks and expressions within each oth
 
 /*
  * All tokens of a text. A newline counts unless the innermost bracket is ( or [, or the line ends in a comma or an
- * operator that wants a right side, or the next line begins with `else`.
+ * operator that wants a right side, or the next line begins with `else`. The caller frees the tokens with dfg_free().
  */
 DFG_MUST_CHECK struct dfg_err *dfg_lex(
-	const struct dfg_source *source, bool keep_comments, struct dfg_arena *arena, struct dfg_tokens *out_tokens);
+	const struct dfg_source *source, bool keep_comments, struct dfg_tokens *out_tokens);
 
 /* Whether the token is this word or sign. */
 bool dfg_token_is(const struct dfg_source *source, struct dfg_token token, const char *word);

@@ -140,16 +140,25 @@ struct dfg_err *dfg_parse_list(
 static struct dfg_err *begin(const struct dfg_source *source, struct dfg_arena *arena, struct dfg_parser *parser)
 {
 	struct dfg_tokens tokens;
-	DFG_TRY(dfg_lex(source, false, arena, &tokens));
+	DFG_TRY(dfg_lex(source, false, &tokens));
 	*parser = (struct dfg_parser){.source = source, .arena = arena, .token = tokens.token};
 	return NULL;
 }
 
-static struct dfg_err *end(struct dfg_parser *parser)
+static struct dfg_err *at_end(struct dfg_parser *parser)
 {
 	while (dfg_peek(parser).kind == DFG_TOKEN_NEWLINE)
 		parser->next++;
 	return dfg_peek(parser).kind == DFG_TOKEN_END ? NULL : dfg_unexpected(parser, "the end");
+}
+
+/* Nothing but newlines is left, unless there is an error already; the tokens are freed in any case. */
+static struct dfg_err *end(struct dfg_parser *parser, struct dfg_err *err)
+{
+	if (!err)
+		err = at_end(parser);
+	dfg_free((void *)parser->token);
+	return err;
 }
 
 struct dfg_err *dfg_parse_expression(
@@ -157,8 +166,7 @@ struct dfg_err *dfg_parse_expression(
 {
 	struct dfg_parser parser;
 	DFG_TRY(begin(source, arena, &parser));
-	DFG_TRY(dfg_parse_expr(&parser, out_expression));
-	return end(&parser);
+	return end(&parser, dfg_parse_expr(&parser, out_expression));
 }
 
 /* The words behind the colon are prose, not tokens: where they stand is found before the line is taken apart. */
@@ -199,12 +207,12 @@ struct dfg_err *dfg_parse_case(const struct dfg_source *source, struct dfg_arena
 			return DFG_ERR(DFG_MEMORY, "out of memory");
 	}
 	DFG_TRY(begin(&call, arena, &parser));
-	DFG_TRY(dfg_parse_expr(&parser, out_call));
-	if (!*out_error) {
-		DFG_TRY(dfg_expect(&parser, "="));
-		DFG_TRY(dfg_parse_exprs(&parser, out_want));
-	}
-	return end(&parser);
+	struct dfg_err *err = dfg_parse_expr(&parser, out_call);
+	if (!err && !*out_error)
+		err = dfg_expect(&parser, "=");
+	if (!err && !*out_error)
+		err = dfg_parse_exprs(&parser, out_want);
+	return end(&parser, err);
 }
 
 static struct dfg_err *statements(struct dfg_parser *parser, struct dfg_kids *kids);
@@ -214,10 +222,10 @@ struct dfg_err *dfg_parse(const struct dfg_source *source, struct dfg_arena *are
 	struct dfg_parser parser;
 	struct dfg_kids kids = {0};
 	DFG_TRY(begin(source, arena, &parser));
-	DFG_TRY(dfg_tree_new(&parser, DFG_TREE_BLOCK, 0, out_block));
-	struct dfg_err *err = statements(&parser, &kids);
+	struct dfg_err *err = dfg_tree_new(&parser, DFG_TREE_BLOCK, 0, out_block);
 	if (!err)
-		err = end(&parser);
+		err = statements(&parser, &kids);
+	err = end(&parser, err);
 	return dfg_kids_move(&parser, &kids, err, *out_block);
 }
 

@@ -205,10 +205,17 @@ static struct dfg_err *build(struct dfg_eval *eval, const char *path, struct dfg
 
 struct dfg_err *dfg_lang_build(const char *path, const struct dfg_lang_options *options, struct dfg_graph *graph)
 {
-	struct dfg_arena arena = {0};
+	uint64_t limit = options && options->memory_limit ? options->memory_limit : DFG_LANG_MEMORY;
+	struct dfg_arena arena = {.limit = limit};
 	struct dfg_program program = {0};
-	struct dfg_eval eval = {.options = options, .arena = &arena, .program = &program, .scope = ""};
+	struct dfg_eval eval = {
+		.options = options, .arena = &arena, .memory_limit = limit, .program = &program, .scope = ""};
 	struct dfg_err *err = build(&eval, path, graph);
+	if (err && err->code == DFG_MEMORY && !eval.is_full && arena.total > limit / 2) {
+		dfg_err_free(err);
+		err = DFG_ERR(DFG_MEMORY, "%s: the build needs more than %llu MiB (--memory-limit)", path,
+			(unsigned long long)(limit >> 20));
+	}
 	dfg_eval_release(&eval);
 	dfg_arena_release(&arena);
 	return err;

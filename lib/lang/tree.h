@@ -102,15 +102,21 @@ struct dfg_number {
 };
 
 struct dfg_tree {
-	enum dfg_tree_kind kind;
-	uint32_t at; /* in the source */
-	const char *text;
-	size_t length; /* of a string's bytes */
-	struct dfg_number number;
-	enum dfg_operator operation;
+	uint8_t kind;      /* enum dfg_tree_kind */
+	uint8_t operation; /* enum dfg_operator */
 	bool truth, range;
-	uint32_t n;
-	struct dfg_tree **kid;
+	uint32_t at; /* in the source */
+	uint32_t n;  /* kids; a NUMBER or STRING has none */
+	union {
+		struct dfg_number number; /* of a NUMBER */
+		struct {
+			const char *text;
+			union {
+				size_t length; /* of a STRING's bytes */
+				struct dfg_tree **kid;
+			};
+		};
+	};
 };
 
 /* Parses a whole text into a BLOCK. The tree lives in the arena and borrows nothing from the source. */
