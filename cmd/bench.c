@@ -138,7 +138,10 @@ static struct dfg_err *check_options(bool made)
 		if (rows[i].given && rows[i].made != made)
 			return DFG_ERR(DFG_USAGE, "--%s is for %s", rows[i].option,
 				rows[i].made ? "'graph', which is made up" : "a graph in a file");
-	return NULL;
+	bool text = false;
+	if (output)
+		DFG_TRY(dfg_graph_format(&(struct dfg_graph_output){.path = output}, &text));
+	return text ? DFG_ERR(DFG_USAGE, "-o %s: the graph that is made up is written as .pb only", output) : NULL;
 }
 
 static struct dfg_err *bench(char **operands, int *out_status)

@@ -104,6 +104,8 @@ static struct dfg_err *check_outputs(const struct reads *reads, const char *rule
 		err = dfg_uses_write(&uses, depfile ? "-MF" : "-MD", rule);
 	if (!err)
 		err = dfg_uses_check(&uses);
+	if (!err)
+		err = dfg_cmd_check_text("-MF", depfile, "a make rule");
 	if (!err && rule)
 		err = dfg_out_try(rule);
 	dfg_uses_release(&uses);
@@ -131,7 +133,9 @@ static struct dfg_err *build(char **operands, int *out_status)
 		.memory_limit = memory_limit};
 	dfg_graph_init(&graph, &arena);
 	const char *rule;
-	struct dfg_err *err = find_rule(&reads, &rule);
+	struct dfg_err *err = dfg_cmd_check_output(*operands);
+	if (!err)
+		err = find_rule(&reads, &rule);
 	if (!err)
 		err = dfg_lang_build(*operands, &lang, &graph);
 	if (!err && reads.short_of_memory)

@@ -30,6 +30,12 @@ static struct dfg_err *convert(char **operands, int *out_status)
 	struct dfg_graph_file file;
 	if (dfg_array_codec_of(to.path, to.format))
 		return convert_arrays(*operands, &to);
+	struct dfg_err *unknown = dfg_cmd_check_output(*operands);
+	if (unknown) {
+		struct dfg_err *both = DFG_ERR(unknown->code, "%s; for arrays %s", unknown->text, dfg_array_suffixes().s);
+		dfg_err_free(unknown);
+		return both;
+	}
 	DFG_TRY(dfg_cmd_open_graph(*operands, &file));
 	struct dfg_err *err = dfg_cmd_save_graph(&file.graph);
 	dfg_graph_close(&file);

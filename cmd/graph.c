@@ -62,6 +62,7 @@ static struct dfg_err *open_graph(const char *path, bool thorough, struct dfg_gr
 {
 	const struct dfg_graph_options options = {.strict = strict, .thorough = thorough, .notes = {talk, (void *)path}};
 	struct dfg_blob blob;
+	DFG_TRY(dfg_cmd_check_output(path));
 	if (dfg_plan_folder_is(path))
 		return DFG_ERR(
 			DFG_DATA, "%s: is a plan, and a graph is wanted: one of its parts, or what it was made of", path);
@@ -112,6 +113,21 @@ struct dfg_err *dfg_cmd_holds_arrays(const char *path, bool *out_arrays)
 	*out_arrays = dfg_is_arrays(blob.bytes, blob.size);
 	dfg_blob_close(&blob);
 	return NULL;
+}
+
+struct dfg_err *dfg_cmd_check_output(const char *input)
+{
+	bool text;
+	if (output && dfg_same_file(output, input))
+		return NULL;
+	return dfg_graph_format(&(struct dfg_graph_output){.path = output ? output : "-", .format = format}, &text);
+}
+
+struct dfg_err *dfg_cmd_check_text(const char *option, const char *path, const char *what)
+{
+	if (!path || !(dfg_array_codec_of(path, NULL) || dfg_graph_has_suffix(path)))
+		return NULL;
+	return DFG_ERR(DFG_USAGE, "%s %s: %s would be in that file, and its suffix says otherwise", option, path, what);
 }
 
 struct dfg_cmd_output dfg_cmd_output(void)

@@ -22,6 +22,18 @@ struct dfg_cmd_output {
 };
 struct dfg_cmd_output dfg_cmd_output(void);
 
+/*
+ * DFG_USAGE where -o has a suffix, or --to a name, that no graph format has. Opening a graph checks this first. An output
+ * that is the input is left to what is said of that.
+ */
+DFG_MUST_CHECK struct dfg_err *dfg_cmd_check_output(const char *input);
+
+/*
+ * DFG_USAGE where `path`, which `option` gives, has the suffix of arrays or of a graph: `what`, a text, would be in it.
+ * NULL is no path.
+ */
+DFG_MUST_CHECK struct dfg_err *dfg_cmd_check_text(const char *option, const char *path, const char *what);
+
 /* A graph of any format, or what a program builds; "-" is stdin. What it has to say is talked about; errors name the file. */
 DFG_MUST_CHECK struct dfg_err *dfg_cmd_open_graph(const char *path, struct dfg_graph_file *out_file);
 

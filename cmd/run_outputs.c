@@ -1,3 +1,4 @@
+#include "cmd/graph.h"
 #include "cmd/run.h"
 #include "cmd/uses.h"
 
@@ -71,6 +72,8 @@ struct dfg_err *dfg_run_check_outputs(const char *graph)
 		return DFG_ERR(DFG_USAGE, "--save %s: variables go to a .safetensors or .npz file", O.save);
 	DFG_TRY(check_stdout());
 	DFG_TRY(check_files(graph));
+	DFG_TRY(dfg_cmd_check_text("--metrics", O.metrics, "lines of JSON"));
+	DFG_TRY(dfg_cmd_check_text("--trace", O.trace, "JSON"));
 	return try_outputs();
 }
 

@@ -5,6 +5,7 @@
 #include "lib/base/map.h"
 
 #include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -213,6 +214,15 @@ bool dfg_is_arrays(const uint8_t *bytes, size_t size)
 	return dfg_is_gzip(bytes, size);
 }
 
+struct dfg_words dfg_array_suffixes(void)
+{
+	struct dfg_words words = {""};
+	size_t length = 0;
+	for (int i = 0; i < CODECS && length < sizeof words.s; i++)
+		length += (size_t)snprintf(words.s + length, sizeof words.s - length, "%s%s", i ? " " : "", codecs[i]->suffix);
+	return words;
+}
+
 static struct dfg_err *output_codec(const char *path, const char *format, const struct dfg_array_codec **out_codec)
 {
 	struct dfg_nearest nearest = {.word = format};
@@ -220,7 +230,7 @@ static struct dfg_err *output_codec(const char *path, const char *format, const 
 	if (*out_codec)
 		return NULL;
 	if (!format)
-		return DFG_ERR(DFG_USAGE, "%s: the suffix tells no array format (.npy .npz .safetensors .idx .csv)", path);
+		return DFG_ERR(DFG_USAGE, "%s: the suffix tells no array format (%s)", path, dfg_array_suffixes().s);
 	for (int i = 0; i < CODECS; i++)
 		dfg_nearest_offer(&nearest, codecs[i]->name);
 	return DFG_ERR(DFG_USAGE, "no array format '%s'%s%s%s", format, nearest.best ? "; did you mean '" : "",

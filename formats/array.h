@@ -47,6 +47,9 @@ DFG_MUST_CHECK struct dfg_err *dfg_arrays_write(
 /* By its name (format "npz"), or where that is NULL by the path's suffix; NULL: there is none. */
 const struct dfg_array_codec *dfg_array_codec_of(const char *path, const char *format);
 
+/* The suffixes of all formats, for a message: ".npy .npz ...". */
+struct dfg_words dfg_array_suffixes(void);
+
 /* Whether that is a file of arrays, told from content; any text may be csv, and is not. What gzip has packed is taken for arrays. */
 bool dfg_is_arrays(const uint8_t *bytes, size_t size);
 

@@ -186,21 +186,45 @@ void dfg_graph_close(struct dfg_graph_file *file)
 	*file = (struct dfg_graph_file){.blob = {.bytes = NULL}};
 }
 
-/* "pbtxt" of "net.pbtxt", "" where there is none. */
+/* "pbtxt" of "net.pbtxt"; "" where there is none, and for ".net", which is a name. */
 static const char *suffix_of(const char *path)
 {
-	const char *slash = strrchr(path, '/'), *dot = strrchr(path, '.');
-	return dot && (!slash || dot > slash) ? dot + 1 : "";
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path, *dot = strrchr(name, '.');
+	return dot && dot > name ? dot + 1 : "";
+}
+
+static bool is_format(const char *name, bool *out_text)
+{
+	*out_text = !strcmp(name, "pbtxt");
+	return *out_text || !strcmp(name, "pb");
+}
+
+bool dfg_graph_has_suffix(const char *path)
+{
+	bool text;
+	return is_format(suffix_of(path), &text);
+}
+
+struct dfg_err *dfg_graph_format(const struct dfg_graph_output *output, bool *out_text)
+{
+	const char *suffix = suffix_of(output->path);
+	if (output->format)
+		return is_format(output->format, out_text)
+				   ? NULL
+				   : DFG_ERR(DFG_USAGE, "no graph format '%s'; there are pb and pbtxt", output->format);
+	if (is_format(suffix, out_text) || !*suffix)
+		return NULL;
+	return DFG_ERR(DFG_USAGE,
+		"%s: no graph format has the suffix .%s; there are .pb and .pbtxt, and --to takes any name", output->path,
+		suffix);
 }
 
 struct dfg_err *dfg_graph_save(const struct dfg_graph_output *output, const struct dfg_graph *graph)
 {
 	struct dfg_out out;
 	struct dfg_graph without;
-	const char *name = output->format ? output->format : suffix_of(output->path);
-	bool text = !strcmp(name, "pbtxt");
-	if (output->format && !text && strcmp(output->format, "pb"))
-		return DFG_ERR(DFG_USAGE, "no graph format '%s'; there are pb and pbtxt", output->format);
+	bool text;
+	DFG_TRY(dfg_graph_format(output, &text));
 	if (output->external) {
 		DFG_TRY(dfg_external_write(output->path, output->if_changed, output->external, graph, &without));
 		graph = &without;

@@ -50,7 +50,8 @@ DFG_MUST_CHECK struct dfg_err *dfg_graphdef_write(const struct dfg_graph *graph,
 DFG_MUST_CHECK struct dfg_err *dfg_pbtxt_write(const struct dfg_graph *graph, struct dfg_out *out);
 
 /*
- * By the suffix of path (.pb, .pbtxt), or by `format` where that is not NULL; binary otherwise. external > 0: constants of
+ * By `format` where that is not NULL, else by the suffix of path: .pb, .pbtxt, binary where there is none, and DFG_USAGE for
+ * another, which dfg_graph_format finds before there is a graph. external > 0: constants of
  * so many bytes or more go to a file beside it (external.h).
  */
 struct dfg_graph_output {
@@ -58,4 +59,6 @@ struct dfg_graph_output {
 	bool if_changed;
 	size_t external;
 };
+DFG_MUST_CHECK struct dfg_err *dfg_graph_format(const struct dfg_graph_output *output, bool *out_text);
+bool dfg_graph_has_suffix(const char *path); /* .pb or .pbtxt */
 DFG_MUST_CHECK struct dfg_err *dfg_graph_save(const struct dfg_graph_output *output, const struct dfg_graph *graph);

@@ -102,3 +102,31 @@ done
 status 0 train --epochs 7 --checkpoint all --keep 5
 has err 'all: 7 checkpoints of an earlier run'
 [ "$(kept all)" = 'step-1 step-10 step-12 step-13 step-14 step-2 step-3 step-4 step-9' ]
+
+# 7: a file is what its suffix says, or is not written.
+for suffix in onnx json txt dfg pb.gz PB tmp; do
+	for command in 'build net.dfg' 'convert g.pb' 'opt g.pb' 'grad g.pb --of loss --wrt x' 'bench graph --nodes 4 --edges 4'; do
+		status 2 "$DFG" $command -o "no.$suffix"
+		has err "no.$suffix: no graph format has the suffix .${suffix##*.}; there are .pb and .pbtxt"
+		[ ! -e "no.$suffix" ]
+	done
+done
+status 2 "$DFG" convert all.npz -o no.txt
+has err 'for arrays .npy .npz .safetensors .idx .csv'
+for name in net .net v1.5/net named.onnx; do
+	mkdir -p v1.5
+	status 0 "$DFG" build net.dfg -o "$name" --to pb
+	cmp "$name" g.pb
+done
+status 0 "$DFG" build net.dfg -o v1.5/net --if-changed
+cmp v1.5/net g.pb
+status 2 "$DFG" bench graph --nodes 4 --edges 4 -o no.pbtxt
+status 2 "$DFG" build net.dfg -o new.pb -MD -MF rule.pb
+has err '-MF rule.pb: a make rule would be in that file'
+step='run g.pb --feed x=f32[1,2]:1,2 --fetch prediction'
+status 2 "$DFG" run t.pb --data x=@x.npy --data t=@t.npy --target train --metrics no.csv
+has err '--metrics no.csv: lines of JSON would be in that file'
+for option in '--trace no.npz' '--save no.csv' '--save no.txt' '--save no' '-o no.txt' '-o no'; do
+	status 2 "$DFG" $step $option
+done
+[ "$(echo no.* new.pb rule.pb)" = 'no.* new.pb rule.pb' ]
