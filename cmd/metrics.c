@@ -16,7 +16,7 @@ double dfg_seconds(void)
 	return (double)dfg_now() / 1e9;
 }
 
-/* Whether a line of the file is of a later step. An evaluation's line belongs to the step before it. */
+/* Whether a line of the file is of a later step. An evaluation's line without one belongs to the step before it. */
 static bool is_later(const char *line, size_t length, uint64_t steps_done)
 {
 	struct dfg_arena arena = {0};
@@ -33,26 +33,42 @@ static bool is_later(const char *line, size_t length, uint64_t steps_done)
 	return later;
 }
 
-/* Bytes of the lines to keep. */
-static size_t lines_done(const struct dfg_blob *blob, uint64_t steps_done)
+/* Seconds since the beginning of training, as a line says with --times; 0 where it does not. */
+static double seconds_of(const char *line, size_t length)
 {
-	const char *text = (const char *)blob->bytes, *end = text + blob->size, *at = text;
+	struct dfg_arena arena = {0};
+	struct dfg_json *value;
+	struct dfg_err *err = dfg_json_read(line, length, &arena, &value);
+	const struct dfg_json *seconds = err ? NULL : dfg_json_get(value, "seconds");
+	double number = seconds && seconds->kind == DFG_JSON_NUMBER && seconds->number > 0 ? seconds->number : 0;
+	dfg_err_free(err);
+	dfg_arena_release(&arena);
+	return number;
+}
+
+/* Bytes of the lines to keep, and when the last of them was written. */
+static size_t lines_done(const struct dfg_blob *blob, uint64_t steps_done, double *out_seconds)
+{
+	const char *text = (const char *)blob->bytes, *end = text + blob->size, *at = text, *last = NULL;
 	while (at < end) {
 		const char *newline = memchr(at, '\n', (size_t)(end - at));
 		if (!newline || is_later(at, (size_t)(newline - at), steps_done))
 			break;
+		last = at;
 		at = newline + 1;
 	}
+	*out_seconds = last ? seconds_of(last, (size_t)(at - 1 - last)) : 0;
 	return (size_t)(at - text);
 }
 
-static struct dfg_err *keep_lines(const char *path, uint64_t steps_done)
+static struct dfg_err *keep_lines(const char *path, uint64_t steps_done, double *out_seconds)
 {
 	struct dfg_blob blob;
+	*out_seconds = 0;
 	if (!steps_done || access(path, F_OK))
 		return NULL;
 	DFG_TRY(dfg_blob_open(path, 0, &blob));
-	size_t keep = lines_done(&blob, steps_done);
+	size_t keep = lines_done(&blob, steps_done, out_seconds);
 	dfg_blob_close(&blob);
 	return truncate(path, (off_t)keep) ? DFG_ERR(DFG_NO_OUTPUT, "%s: %s", path, strerror(errno)) : NULL;
 }
@@ -67,7 +83,9 @@ struct dfg_err *dfg_metrics_open(const char *path, bool times, uint64_t steps_do
 		out_metrics->open = true;
 		return NULL;
 	}
-	DFG_TRY(keep_lines(path, steps_done));
+	double before;
+	DFG_TRY(keep_lines(path, steps_done, &before));
+	out_metrics->since -= before;
 	int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (steps_done ? O_APPEND : O_TRUNC);
 	out_metrics->fd = dfg_fs->open(path, flags, 0666);
 	out_metrics->open = out_metrics->fd >= 0;
@@ -108,8 +126,8 @@ struct dfg_err *dfg_metrics_step(struct dfg_metrics *metrics, uint64_t step, uin
 	return put_line(metrics, &json);
 }
 
-struct dfg_err *dfg_metrics_eval(
-	struct dfg_metrics *metrics, uint64_t epoch, const struct dfg_edges *fetch, const struct dfg_gathered *means)
+struct dfg_err *dfg_metrics_eval(struct dfg_metrics *metrics, uint64_t step, uint64_t epoch,
+	const struct dfg_edges *fetch, const struct dfg_gathered *means)
 {
 	struct dfg_json_out json = {0};
 	if (!metrics->open)
@@ -124,6 +142,8 @@ struct dfg_err *dfg_metrics_eval(
 		dfg_json_f64(&json, dfg_gathered_mean(means, i));
 	}
 	dfg_json_close(&json, '}');
+	dfg_json_key(&json, "step");
+	dfg_json_uint(&json, step);
 	return put_line(metrics, &json);
 }
 

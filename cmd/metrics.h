@@ -10,15 +10,16 @@ struct dfg_metrics {
 	const char *path;
 	int fd;
 	bool open;
-	double since; /* with --times: the begin of training, in seconds of the monotonic clock */
+	double
+		since; /* with --times: the begin of training, in seconds of the monotonic clock, less the time between runs */
 	bool times;
 };
 DFG_MUST_CHECK struct dfg_err *dfg_metrics_open(
 	const char *path, bool times, uint64_t steps_done, struct dfg_metrics *out_metrics);
 DFG_MUST_CHECK struct dfg_err *dfg_metrics_step(struct dfg_metrics *metrics, uint64_t step, uint64_t epoch,
 	const struct dfg_edges *fetch, const struct dfg_tensor *value);
-DFG_MUST_CHECK struct dfg_err *dfg_metrics_eval(
-	struct dfg_metrics *metrics, uint64_t epoch, const struct dfg_edges *fetch, const struct dfg_gathered *means);
+DFG_MUST_CHECK struct dfg_err *dfg_metrics_eval(struct dfg_metrics *metrics, uint64_t step, uint64_t epoch,
+	const struct dfg_edges *fetch, const struct dfg_gathered *means);
 DFG_MUST_CHECK struct dfg_err *dfg_metrics_close(struct dfg_metrics *metrics);
 
 /* Seconds of the monotonic clock. */

@@ -186,10 +186,10 @@ static struct dfg_err *evaluate(struct training *t)
 	struct dfg_gathered means = {0};
 	struct dfg_err *err = dfg_evaluation_run(&t->evaluation, t->run, &means);
 	if (!err)
-		err = dfg_metrics_eval(&t->metrics, t->at.epoch, &t->evaluation.fetch, &means);
+		err = dfg_metrics_eval(&t->metrics, t->at.step, t->at.epoch, &t->evaluation.fetch, &means);
 	dfg_progress_end(&t->progress);
 	for (uint32_t i = 0; !err && i < means.count; i++)
-		dfg_talk("epoch %llu: %s %.6g", (unsigned long long)t->at.epoch, t->evaluation.fetch.name[i],
+		dfg_talk("epoch %llu: %s %.6g (evaluation)", (unsigned long long)t->at.epoch, t->evaluation.fetch.name[i],
 			dfg_gathered_mean(&means, i));
 	dfg_gathered_release(&means);
 	return err;
@@ -210,11 +210,23 @@ static struct dfg_err *after_step(struct training *t)
 	return dfg_saving_is_due(&t->saving, t->at.step, ended) ? dfg_saving_commit(&t->saving, t->run, &t->at) : NULL;
 }
 
+/* The number of the last step: by --steps or --epochs, the earlier of them. 0: neither says it. */
+static uint64_t last_step(const struct training *t)
+{
+	uint64_t batch = (uint64_t)t->batch, samples = (uint64_t)t->dataset.samples;
+	if (!t->epochs || !t->dataset.count || !batch)
+		return t->steps;
+	uint64_t full = samples / batch, each = full + (!dfg_run_options.drop_last && samples % batch), last;
+	if (__builtin_mul_overflow(each, t->epochs, &last))
+		return t->steps;
+	return t->steps && t->steps < last ? t->steps : last;
+}
+
 static struct dfg_err *all_steps(struct training *t)
 {
 	if (t->dataset.count && t->trains && !dfg_run_options.no_shuffle)
 		DFG_TRY(dfg_dataset_shuffle(&t->dataset, shuffle_seed(), t->at.epoch));
-	dfg_progress_start(&t->progress, t->at.step, t->steps, t->epochs);
+	dfg_progress_start(&t->progress, t->at.step, last_step(t), t->epochs);
 	while (!is_over(t) && !dfg_stop_signal()) {
 		DFG_TRY(one_step(t, next_batch(t)));
 		DFG_TRY(after_step(t));
