@@ -154,6 +154,15 @@ echo 'loss: f32[] 1.265625' | cmp - out
 status 0 "$DFG" partition saver.pb --hosts local:2 --place 'wx=w1' -o saver.plan
 status 0 "$DFG" run saver.plan --hosts local:2 --feed x=0.25 --target train --fetch loss --repeat 2
 echo 'loss: f32[] 1.265625' | cmp - out
+for seed in 1 2 3 4 5 6; do # wherever the Saver's nodes are
+	status 0 "$DFG" run saver.pb --hosts local:2 --place "random:$seed" --feed x=0.25 --target train --fetch loss --repeat 2
+	echo 'loss: f32[] 1.265625' | cmp - out
+done
+status 0 "$DFG" partition saver.pb --hosts local:2 --place 'save/RestoreNovel=w0' --place 'w=w1' --place merged=w1 -o apart.plan
+status 0 "$DFG" check apart.plan
+has err "warning: node 'save/RestoreNovel': no op 'RestoreNovel'"
+status 65 "$DFG" partition saver.pb --hosts local:2 --place sharp=w0 --place merged=w1 -o no.plan
+has err "'merged' reads 'sharp', and neither's op is known"
 status 65 "$DFG" run saver.pb --target save/all
 has err "node 'save/RestoreNovel': no op 'RestoreNovel'"
 status 65 "$DFG" run saver.pb --fetch merged

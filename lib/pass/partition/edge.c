@@ -156,6 +156,22 @@ static struct dfg_err *add_ends(struct cut *c, const struct dfg_transfer *transf
 	return dfg_cut_add(c, &recv, transfer->to, &out_way->to);
 }
 
+/* Of an unknown op, which cannot run but may stand beside what does, nothing is known but the type its reader expects. */
+static struct dfg_err *expected_type(
+	const struct cut *c, uint32_t reader, struct dfg_edge edge, enum dfg_dtype *out_dtype)
+{
+	const struct dfg_node *to = cut_node(c, reader);
+	struct dfg_call call;
+	*out_dtype = DFG_NO_DTYPE;
+	if (c->graph->node[edge.node].op || reader >= c->graph->count || !to->op)
+		return NULL;
+	DFG_TRY(dfg_node_call(c->graph, reader, c->arena, &call));
+	for (uint32_t e = 0; e < to->n_in; e++)
+		if (dfg_edge_same(c->graph->node[reader].in[e], edge))
+			*out_dtype = (enum dfg_dtype)call.in_dtype[e];
+	return NULL;
+}
+
 /* What can be sent: a tensor of a type that is known, and no reference to something that stays where it is. */
 static struct dfg_err *check_crossing(const struct cut *c, uint32_t reader, struct dfg_edge edge)
 {
@@ -196,6 +212,10 @@ static struct dfg_err *describe(struct cut *c, uint32_t reader, struct dfg_edge 
 	if (!out->tensor)
 		return dfg_no_memory("a transfer");
 	if (is_signal)
+		return NULL;
+	DFG_TRY(expected_type(c, reader, edge, &out->dtype));
+	out->shape = DFG_SHAPE_UNKNOWN;
+	if (out->dtype != DFG_NO_DTYPE)
 		return NULL;
 	DFG_TRY(check_crossing(c, reader, edge));
 	out->dtype = dfg_facts_of(c->facts, edge)->dtype;

@@ -54,6 +54,8 @@ static struct dfg_err *bind_edge(struct dfg_placing *p, uint32_t n, uint32_t e)
 {
 	const struct dfg_node *node = &p->graph->node[n];
 	struct dfg_edge edge = node->in[e];
+	if (!node->op && !p->graph->node[edge.node].op)
+		return bind(p, n, edge.node, DFG_JOIN_UNKNOWN);
 	if ((uint32_t)edge.port >= dfg_facts_outputs(p->facts, edge.node))
 		return NULL;
 	const struct dfg_fact *fact = dfg_facts_of(p->facts, edge);
@@ -211,7 +213,7 @@ static uint8_t kind_of(const struct dfg_placing *p, uint32_t n)
 		kind |= DFG_KIND_INVARIANT;
 	if (role == DFG_PLACEHOLDER || role == DFG_PLACEHOLDER_DEFAULT)
 		kind |= DFG_KIND_FED;
-	if (binds(p->facts, n))
+	if (!node->op || binds(p->facts, n))
 		kind |= DFG_KIND_BINDS;
 
 	return (uint8_t)kind;

@@ -95,6 +95,7 @@ static void say_join(const struct dfg_placing *p, const struct dfg_join *join, s
 	static const char *const words[] = {
 		[DFG_JOIN_HANDLE] = "'%.100s' takes a handle from '%.100s'",
 		[DFG_JOIN_REF] = "'%.100s' takes a ref from '%.100s'",
+		[DFG_JOIN_UNKNOWN] = "'%.100s' reads '%.100s', and neither's op is known",
 		[DFG_JOIN_STORED] = "'%.100s' loads what '%.100s' saves",
 		[DFG_JOIN_NAME] = "'%.100s' is the same variable as '%.100s'",
 		[DFG_JOIN_CLASS] = "'%.100s' is to stand with '%.100s' (_class)",

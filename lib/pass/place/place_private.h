@@ -38,6 +38,7 @@ bool dfg_choice_is_one(const struct dfg_choices *choices, uint32_t choice);
 enum dfg_join_why {
 	DFG_JOIN_HANDLE,  /* an edge of a handle or a variant */
 	DFG_JOIN_REF,     /* an edge of a ref, to what takes it as such */
+	DFG_JOIN_UNKNOWN, /* both have ops that are not known: what goes from one to the other has no known type */
 	DFG_JOIN_STORED,  /* a Load of what a Save keeps */
 	DFG_JOIN_NAME,    /* one variable under two nodes */
 	DFG_JOIN_CLASS,   /* `_class` */
