@@ -358,6 +358,40 @@ static struct dfg_err *include(struct reading *r, const char *name, bool holds)
 	return err;
 }
 
+/* A word of patterns between commas, of a Match line: as match_any() of a Host line. */
+static bool match_list(char *patterns, const char *name)
+{
+	struct line line = {.count = 1};
+	for (char *rest, *one = strtok_r(patterns, ",", &rest); one && line.count < WORDS_MOST;
+		 one = strtok_r(NULL, ",", &rest))
+		line.word[line.count++] = one;
+	return match_any(&line, name);
+}
+
+/*
+ * Match: `all`, and lists of patterns for what is known without starting a program. A block whose condition cannot be
+ * judged could hold anything for this host, so it is an error and not passed over.
+ */
+static struct dfg_err *read_match(const struct reading *r, const struct line *line, bool *out_holds)
+{
+	*out_holds = true;
+	if (line->count == 2 && !strcasecmp(line->word[1], "all"))
+		return NULL;
+	for (size_t i = 1; i < line->count; i += 2) {
+		const char *host = r->entry->host_name ? r->entry->host_name : r->wish->host;
+		const char *name = !strcasecmp(line->word[i], "host")           ? host
+						   : !strcasecmp(line->word[i], "originalhost") ? r->wish->host
+						   : !strcasecmp(line->word[i], "localuser")    ? r->local_user
+						   : !strcasecmp(line->word[i], "user") ? r->entry->user ? r->entry->user : r->local_user
+																: NULL;
+		if (!name || i + 1 == line->count)
+			return DFG_ERR(DFG_CONFIG,
+				"Match %.40s is not known here: there are all, host, originalhost, user and localuser", line->word[i]);
+		*out_holds = match_list(line->word[i + 1], name) && *out_holds;
+	}
+	return NULL;
+}
+
 static struct dfg_err *read_line(struct reading *r, char *text, bool *holds, bool around)
 {
 	struct line line;
@@ -368,9 +402,11 @@ static struct dfg_err *read_line(struct reading *r, char *text, bool *holds, boo
 		return DFG_ERR(DFG_CONFIG, "%.40s has no value", line.word[0]);
 	bool is_match = !strcasecmp(line.word[0], "Match");
 	if (is_match || !strcasecmp(line.word[0], "Host")) {
-		bool all = is_match && line.count == 2 && !strcasecmp(line.word[1], "all");
-		*holds = around && (is_match ? all : match_any(&line, r->wish->host));
-		return is_match && !all ? note(r, "Match is not followed: its block is passed over") : NULL;
+		bool fits = !is_match && match_any(&line, r->wish->host);
+		if (is_match && around)
+			DFG_TRY(read_match(r, &line, &fits));
+		*holds = around && fits;
+		return NULL;
 	}
 	if (!strcasecmp(line.word[0], "Include")) {
 		for (size_t i = 1; i < line.count; i++)

@@ -10,7 +10,7 @@
 /*
  * What the user's ssh config says of a host, by OpenSSH's rules: the first value of an option counts, IdentityFile
  * collects. Read by us and not by libssh, so that nothing in it can start a program: a host that needs ProxyCommand is
- * refused. Blocks under Match, other than `Match all`, are passed over with a note. Strings live in the arena.
+ * refused, and so is a Match block whose condition is not about names. Strings live in the arena.
  */
 struct dfg_ssh_entry {
 	const char *host_name; /* to connect to; never NULL */

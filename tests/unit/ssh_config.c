@@ -114,13 +114,21 @@ static void keywords_need_no_case_and_may_have_an_equals_sign(void **state)
 	assert_string_equal(entry.user, "you");
 }
 
-static void match_is_passed_over_with_a_note(void **state)
+static void match_blocks_hold_by_names_or_are_refused(void **state)
 {
 	(void)state;
-	succeeds(look("Match exec \"touch x\"\n  Port 23\nHost *\n  User me\nMatch all\n  Port 24\n", "a"));
-	assert_int_equal(entry.port, 24);
+	succeeds(look("Host *\n  User me\nMatch all\n  Port 24\n", "a"));
 	assert_string_equal(entry.user, "me");
-	assert_non_null(strstr(entry.note, "Match"));
+	assert_int_equal(entry.port, 24);
+	succeeds(look(
+		"Match host b,c*\n  Port 23\nMatch host !a,*\n  Port 25\nMatch originalhost x,a user \"*\"\n  Port 26\n", "a"));
+	assert_int_equal(entry.port, 26);
+	/* `host` is what HostName says, `originalhost` what was asked for. */
+	succeeds(look("HostName far\nMatch host a\n  Port 23\nMatch host far originalhost a\n  Port 27\n", "a"));
+	assert_int_equal(entry.port, 27);
+	fails(look("User me\nMatch exec \"touch x\"\n  Port 23\n", "a"), DFG_CONFIG, ":2: Match exec is not known here");
+	fails(look("Match host\n", "a"), DFG_CONFIG, ":1: ");
+	assert_int_not_equal(access("x", F_OK), 0);
 }
 
 static void strictness_is_never_less_than_refusing(void **state)
@@ -231,7 +239,7 @@ int main(void)
 		cmocka_unit_test(what_is_wished_goes_before_the_file),
 		cmocka_unit_test(tokens_stand_for_what_is_known_in_the_end),
 		cmocka_unit_test(keywords_need_no_case_and_may_have_an_equals_sign),
-		cmocka_unit_test(match_is_passed_over_with_a_note),
+		cmocka_unit_test(match_blocks_hold_by_names_or_are_refused),
 		cmocka_unit_test(strictness_is_never_less_than_refusing),
 		cmocka_unit_test(no_program_is_started),
 		cmocka_unit_test(files_are_included_where_the_block_holds),
