@@ -24,6 +24,18 @@ static const char *word(const struct dfg_json *json, const char *key)
 	return value && value->kind == DFG_JSON_STRING ? value->string : "";
 }
 
+/* What came instead is shown: mostly a line that the login shell's .bashrc prints. Never the secret, if that comes back. */
+static struct dfg_err *no_hello(const struct dfg_launch *launch, const char *line)
+{
+	const size_t most = 80;
+	struct dfg_text shown = {0};
+	if (!strstr(line, launch->secret))
+		dfg_text_escape(&shown, line, strlen(line), most);
+	struct dfg_err *err = DFG_ERR(DFG_PROTOCOL, "says something else than a worker does: '%s'", shown.s ? shown.s : "");
+	dfg_text_release(&shown);
+	return err;
+}
+
 /* {"dfg": VERSION, "address": "127.0.0.1:41234", "fingerprint": "sha256:..", "shm": ".."} */
 static struct dfg_err *read_hello(struct dfg_launch *launch, uint32_t number, const char *line)
 {
@@ -37,7 +49,7 @@ static struct dfg_err *read_hello(struct dfg_launch *launch, uint32_t number, co
 		err = NULL;
 	}
 	if (!err && !*version) {
-		err = DFG_ERR(DFG_PROTOCOL, "says something else than a worker does");
+		err = no_hello(launch, line);
 	} else if (!err && strcmp(version, DFG_VERSION)) {
 		err = DFG_ERR(DFG_PROTOCOL, "dfg %s is there, this is %s", version, DFG_VERSION);
 	} else if (!err) {

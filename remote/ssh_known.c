@@ -189,13 +189,13 @@ static struct dfg_err *refuse_changed(const struct search *search, const char *p
 		search->name, print, search->other.file, search->other.line, search->other.file, search->name);
 }
 
-/* The user's config says that a new host is believed: its key is a line more. */
+/* The user's config says that a new host is believed: its key is a line more. /dev/null is how ssh is told to keep none. */
 static struct dfg_err *write_down(struct dfg_ssh *ssh, const struct search *search)
 {
 	const char *path = first_file(ssh);
 	char *base64 = NULL;
 	struct dfg_text line = {0};
-	if (!ssh->entry.known_hosts.count)
+	if (!ssh->entry.known_hosts.count || !strcmp(path, "/dev/null"))
 		return NULL;
 	if (dfg_ssh_pki_export_pubkey_base64(search->key, &base64))
 		return DFG_ERR(DFG_UNAVAILABLE, "the host's key cannot be read");

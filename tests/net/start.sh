@@ -63,6 +63,13 @@ fails 69 'beta: dfg ended with status 0'
 there 'echo "{\"dfg\":"'
 fails 76 'beta: says something else than a worker does'
 
+# Finding 33: what a login shell prints is shown.
+there 'echo "Welcome to beta!"; exec cat >/dev/null'
+fails 76 "beta: says something else than a worker does: 'Welcome to beta!'"
+there 'exec cat'
+fails 76 'beta: says something else than a worker does'
+never grep -qE '[0-9a-f]{64}' out
+
 # It was told another secret than the others: that is refused, and told to nobody.
 # shellcheck disable=SC2016
 there '{ read -r secret; printf %064d 0; echo; exec cat; } | '"$HERE"'/beta/bin/this "$@"'
