@@ -17,8 +17,8 @@ struct dfg_err *dfg_adjoint_ints(
 {
 	char name[512];
 	snprintf(name, sizeof name, "%s/Const", node->scope);
-	return dfg_build_ints(
-		node->builder, name, DFG_I32, rank ? &DFG_SHAPE_VECTOR(count) : &DFG_SHAPE_SCALAR, values, out_edge);
+	return dfg_build_ints(node->builder, name, dfg_index_dtype(values, rank ? count : 1),
+		rank ? &DFG_SHAPE_VECTOR(count) : &DFG_SHAPE_SCALAR, values, out_edge);
 }
 
 struct dfg_err *dfg_adjoint_shape(struct dfg_gradient *node, struct dfg_edge of, struct dfg_edge *out_edge)

@@ -13,7 +13,7 @@ static inline struct dfg_fact dfg_adjoint_fact(const struct dfg_gradient *node, 
 /* The cotangent of output `port`, or zeros of its shape where there is none. */
 DFG_MUST_CHECK struct dfg_err *dfg_adjoint_of(struct dfg_gradient *node, int port, struct dfg_edge *out_edge);
 
-/* A constant vector of i32 (rank 1), or its first element (rank 0). */
+/* A constant vector of i32 (rank 1), or its first element (rank 0); of i64 where a value does not fit. */
 DFG_MUST_CHECK struct dfg_err *dfg_adjoint_ints(
 	struct dfg_gradient *node, int rank, const int64_t *values, int64_t count, struct dfg_edge *out_edge);
 

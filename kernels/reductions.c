@@ -159,7 +159,7 @@ static struct dfg_err *sum_gradient(struct dfg_gradient *node)
 	return NULL;
 }
 
-/* Elements of a tensor, at least 1, as a constant where it is known; as i32. */
+/* Elements of a tensor, at least 1, as a constant where it is known. */
 static struct dfg_err *count_of(struct dfg_gradient *node, struct dfg_edge of, struct dfg_edge *out_edge)
 {
 	const struct dfg_shape shape = dfg_adjoint_fact(node, of).shape;
@@ -174,6 +174,17 @@ static struct dfg_err *count_of(struct dfg_gradient *node, struct dfg_edge of, s
 	return dfg_adjoint_op(node, "Maximum", size, *out_edge, DFG_NO_EDGE, out_edge);
 }
 
+/* The narrower of two numbers becomes i64, if one is. */
+static struct dfg_err *same_width(struct dfg_gradient *node, struct dfg_edge *a, struct dfg_edge *b)
+{
+	const struct dfg_attr wide = DFG_ATTR_T("DstT", DFG_I64);
+	enum dfg_dtype first = dfg_adjoint_fact(node, *a).dtype, second = dfg_adjoint_fact(node, *b).dtype;
+	if (first == second)
+		return NULL;
+	struct dfg_edge *narrow = first == DFG_I64 ? b : a;
+	return dfg_gradient_op(node, "Cast", narrow, 1, &wide, 1, narrow);
+}
+
 static struct dfg_err *mean_gradient(struct dfg_gradient *node)
 {
 	struct dfg_edge dx, in, out, share;
@@ -181,6 +192,7 @@ static struct dfg_err *mean_gradient(struct dfg_gradient *node)
 	DFG_TRY(put_back(node, node->dy[0], &dx));
 	DFG_TRY(count_of(node, node->in[0], &in));
 	DFG_TRY(count_of(node, dfg_gradient_output(node, 0), &out));
+	DFG_TRY(same_width(node, &in, &out));
 	DFG_TRY(dfg_adjoint_op(node, "FloorDiv", in, out, DFG_NO_EDGE, &share));
 	DFG_TRY(dfg_gradient_op(node, "Cast", &share, 1, &dtype, 1, &share));
 	DFG_TRY(dfg_adjoint_op(node, "RealDiv", dx, share, DFG_NO_EDGE, &dx));

@@ -419,11 +419,22 @@ struct dfg_err *dfg_build_const(
 		builder, &(struct dfg_new_node){.op = "Const", .name = name, .attr = attr, .n_attr = 2}, &out_edge->node);
 }
 
+enum dfg_dtype dfg_index_dtype(const int64_t *values, int64_t count)
+{
+	for (int64_t i = 0; i < count; i++)
+		if (values[i] != (int32_t)values[i])
+			return DFG_I64;
+	return DFG_I32;
+}
+
 struct dfg_err *dfg_build_ints(struct dfg_builder *builder, const char *name, enum dfg_dtype dtype,
 	const struct dfg_shape *shape, const int64_t *values, struct dfg_edge *out_edge)
 {
 	struct dfg_tensor tensor;
-	DFG_TRY(dfg_tensor_new(dtype, shape ? shape : &DFG_SHAPE_SCALAR, &tensor));
+	shape = shape ? shape : &DFG_SHAPE_SCALAR;
+	if (dtype == DFG_I32 && dfg_index_dtype(values, dfg_shape_count(shape)) != DFG_I32)
+		return DFG_ERR(DFG_DATA, "'%s' has a size or index that i32 cannot hold", name);
+	DFG_TRY(dfg_tensor_new(dtype, shape, &tensor));
 	dfg_convert(dtype, tensor.data, DFG_I64, values, dfg_shape_count(&tensor.shape));
 	struct dfg_err *err = dfg_build_const(builder, name, &tensor, out_edge);
 	dfg_tensor_release(&tensor);

@@ -53,6 +53,9 @@ DFG_MUST_CHECK struct dfg_err *dfg_build_const(
 	struct dfg_builder *builder, const char *name, const struct dfg_tensor *value, struct dfg_edge *out_edge);
 DFG_MUST_CHECK struct dfg_err *dfg_build_ints(struct dfg_builder *builder, const char *name, enum dfg_dtype dtype,
 	const struct dfg_shape *shape, const int64_t *values, struct dfg_edge *out_edge);
+/* The type for sizes and indices: i32, or i64 where one of the values does not fit. */
+enum dfg_dtype dfg_index_dtype(const int64_t *values, int64_t count);
+
 DFG_MUST_CHECK struct dfg_err *dfg_build_float(
 	struct dfg_builder *builder, const char *name, enum dfg_dtype dtype, double value, struct dfg_edge *out_edge);
 

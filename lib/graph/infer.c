@@ -106,6 +106,17 @@ static bool makes_indices(const struct dfg_call *call)
 	return false;
 }
 
+/* A size that the output's type cannot hold is not known: the run refuses it, or computes what it becomes. */
+static void forget_too_large(struct dfg_infer *node)
+{
+	for (int i = 0; i < node->call->n_out; i++) {
+		const struct dfg_known *known = node->out_known[i];
+		for (int64_t k = 0; known && node->call->out_dtype[i] == DFG_I32 && k < known->count; k++)
+			if (known->v[k] != DFG_NOT_KNOWN && known->v[k] != (int32_t)known->v[k])
+				node->out_known[i] = NULL;
+	}
+}
+
 static struct dfg_err *infer_known(struct dfg_infer *node)
 {
 	const struct dfg_call *call = node->call;
@@ -113,6 +124,7 @@ static struct dfg_err *infer_known(struct dfg_infer *node)
 		return NULL;
 	if (call->op->known)
 		DFG_TRY(call->op->known(node));
+	forget_too_large(node);
 	bool computes = call->op->role == DFG_PLAIN && call->n_in <= FEW && call->n_out <= FEW;
 	return computes && !node->out_known[0] && all_known(node) ? compute_known(node) : NULL;
 }

@@ -32,3 +32,20 @@ has out 'i32[1099511627776]:0, 0, 0, 0, 0, 0, ...'
 quick 0 "$DFG" show axes.pbtxt --text
 quick 1 "$DFG" diff axes.pbtxt other.pbtxt
 has out '[0] is 1, not 0 (1099511627776 of 1099511627776 differ)'
+
+# Sizes beyond 32 bits (41): a gradient has the shape of its input, and a shape that i32 cannot hold is not folded.
+for size in 2147483648 3000000000 4294967297; do
+	for line in 'y = a * 2' 'y = sum(a)' 'y = mean(a)' 'y = concat([a, a], axis = 0)'; do
+		printf 'input a: f64[%s]\noutput %s\n' $size "$line" >wide.dfg
+		quick 0 "$DFG" grad wide.dfg --of y --wrt a -o wide.pb
+		quick 0 "$DFG" check wide.pb
+		quick 0 "$DFG" show wide.pb --node grad/a
+		has out "f64[$size]"
+	done
+done
+printf 'input a: f32[4294967297]\noutput s = Shape(a)\noutput t = Size(a)\n' >wide.dfg
+quick 0 "$DFG" build wide.dfg -o wide.pb
+quick 0 "$DFG" opt wide.pb --fetch s,t -o folded.pb
+quick 0 "$DFG" show folded.pb
+has out '1 Shape'
+has out '1 Size'

@@ -119,7 +119,7 @@ static const struct action {
 	struct dfg_err *(*run)(struct dfg_case *trial);
 } actions[] = {{"verify", verify}, {"print", print}, {"fold", fold}, {"differentiate", differentiate}};
 
-/* Whether there was such an input. Any answer is right but one that needs the elements. */
+/* Whether there was such an input. Any answer is right but one that needs the elements, or is a bug. */
 static bool try_one(const char *line, int input, int d, const struct action *action)
 {
 	struct dfg_case trial;
@@ -135,7 +135,7 @@ static bool try_one(const char *line, int input, int d, const struct action *act
 		err = action->run(&trial);
 		alarm(0);
 	}
-	if (err && err->code == DFG_MEMORY) {
+	if (err && (err->code == DFG_MEMORY || err->code == DFG_BUG)) {
 		failures++;
 		print_error("%s\n    %s\n", doing, err->text);
 	}

@@ -67,12 +67,14 @@ struct dfg_err *dfg_make_binary(
 struct dfg_err *dfg_make_vector(const struct dfg_make *make, const char *name, enum dfg_dtype dtype,
 	const int64_t *values, int count, struct dfg_edge *out_edge)
 {
+	dtype = dtype == DFG_I32 ? dfg_index_dtype(values, count) : dtype;
 	return dfg_build_ints(make->builder, scoped(make, name).s, dtype, &DFG_SHAPE_VECTOR(count), values, out_edge);
 }
 
 struct dfg_err *dfg_make_int(
 	const struct dfg_make *make, const char *name, enum dfg_dtype dtype, int64_t value, struct dfg_edge *out_edge)
 {
+	dtype = dtype == DFG_I32 ? dfg_index_dtype(&value, 1) : dtype;
 	return dfg_build_ints(make->builder, scoped(make, name).s, dtype, NULL, &value, out_edge);
 }
 

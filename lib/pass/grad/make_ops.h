@@ -29,7 +29,7 @@ DFG_MUST_CHECK struct dfg_err *dfg_make_unary(
 DFG_MUST_CHECK struct dfg_err *dfg_make_binary(
 	const struct dfg_make *make, const char *op, struct dfg_edge a, struct dfg_edge b, struct dfg_edge *out_edge);
 
-/* A vector of integers, and a scalar. */
+/* A vector of integers, and a scalar; of i64 where i32 is asked for and cannot hold them. */
 DFG_MUST_CHECK struct dfg_err *dfg_make_vector(const struct dfg_make *make, const char *name, enum dfg_dtype dtype,
 	const int64_t *values, int count, struct dfg_edge *out_edge);
 DFG_MUST_CHECK struct dfg_err *dfg_make_int(
