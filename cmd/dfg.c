@@ -177,6 +177,7 @@ static void on_bus_error(int number)
 static void catch_signals(void)
 {
 	signal(SIGBUS, on_bus_error);
+	signal(SIGXFSZ, SIG_IGN); /* a write beyond the limit on files fails, and what was begun is removed */
 	static const int caught[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
 	for (size_t i = 0; i < sizeof caught / sizeof *caught; i++)
 		if (signal(caught[i], on_signal) == SIG_IGN)

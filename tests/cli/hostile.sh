@@ -49,3 +49,9 @@ quick 0 "$DFG" opt wide.pb --fetch s,t -o folded.pb
 quick 0 "$DFG" show folded.pb
 has out '1 Shape'
 has out '1 Size'
+
+# A limit on the length of files is an error of writing, and leaves nothing (43).
+printf 'output x = zeros([100000]) + 1\n' >long.dfg
+status 74 bash -c 'ulimit -f 10; exec "$DFG" run long.dfg -o long.npy'
+has err 'File too large'
+[ "$(find . -name '*long.npy*')" = '' ]
