@@ -112,6 +112,16 @@ static struct dfg_err *check_outputs(const struct reads *reads, const char *rule
 	return err;
 }
 
+/* The rule first: a graph without it would count as current, whatever its imports become. */
+static struct dfg_err *write_outputs(const struct reads *reads, const char *rule, const struct dfg_graph *graph)
+{
+	dfg_out_begin();
+	struct dfg_err *err = rule ? write_rule(reads, rule) : NULL;
+	if (!err)
+		err = dfg_cmd_save_graph(graph);
+	return dfg_out_end(err);
+}
+
 static void talk(void *arg, const char *words)
 {
 	(void)arg;
@@ -142,10 +152,10 @@ static struct dfg_err *build(char **operands, int *out_status)
 		err = DFG_ERR(DFG_MEMORY, "out of memory");
 	if (!err)
 		err = check_outputs(&reads, rule);
+	if (!err && !graph.count)
+		err = DFG_ERR(DFG_DATA, "%s: the program has no nodes", *operands);
 	if (!err)
-		err = dfg_cmd_save_graph(&graph);
-	if (!err && rule)
-		err = write_rule(&reads, rule);
+		err = write_outputs(&reads, rule, &graph);
 	dfg_free(reads.path);
 	dfg_arena_release(&reads.arena);
 	dfg_graph_release(&graph);

@@ -259,12 +259,16 @@ static struct dfg_err *execute(struct dfg_run *run, struct dfg_trace *trace, int
 	else
 		err = dfg_run_once(run, &results);
 	err = dfg_variables_hint(&run->model, err);
+	dfg_out_begin();
 	if (!err && !*out_status)
 		err = save(run);
 	if (!err && trace)
 		err = dfg_trace_end(trace);
 	if (!err && !*out_status && !O.each)
 		err = dfg_run_print(run, &results);
+	if (!err && fflush(stdout))
+		err = DFG_ERR(DFG_IO, "cannot write to stdout: %s", strerror(errno));
+	err = dfg_out_end(err);
 	dfg_arrays_release(&results);
 	return err;
 }

@@ -219,7 +219,7 @@ struct dfg_err *dfg_graph_format(const struct dfg_graph_output *output, bool *ou
 		suffix);
 }
 
-struct dfg_err *dfg_graph_save(const struct dfg_graph_output *output, const struct dfg_graph *graph)
+static struct dfg_err *save(const struct dfg_graph_output *output, const struct dfg_graph *graph)
 {
 	struct dfg_out out;
 	struct dfg_graph without;
@@ -235,4 +235,11 @@ struct dfg_err *dfg_graph_save(const struct dfg_graph_output *output, const stru
 		err = dfg_out_commit(&out);
 	dfg_out_release(&out);
 	return err;
+}
+
+/* The arrays beside it are there with the graph, or neither. */
+struct dfg_err *dfg_graph_save(const struct dfg_graph_output *output, const struct dfg_graph *graph)
+{
+	dfg_out_begin();
+	return dfg_out_end(save(output, graph));
 }

@@ -228,8 +228,19 @@ enum { BUFFER = 256 * 1024 };
 /* Open outputs, newest first; only the main thread opens and closes them. */
 static struct dfg_out *volatile open_outs;
 
+/* A file that is whole and waits for its name. */
+struct waiting {
+	char *path, *temporary;
+	bool is_new;
+	struct waiting *next;
+};
+static struct waiting *volatile waiting; /* in the order of the commits */
+static int together;                     /* begun and not ended */
+
 void dfg_out_remove_all(void)
 {
+	for (struct waiting *file = waiting; file; file = file->next)
+		unlink(file->temporary);
 	for (struct dfg_out *out = open_outs; out; out = out->next)
 		if (out->temporary)
 			unlink(out->temporary);
@@ -392,6 +403,69 @@ static struct dfg_err *close_file(struct dfg_out *out)
 	return DFG_ERR(DFG_IO, "%s: cannot close: %s", out->path, strerror(errno));
 }
 
+static struct dfg_err *give_name(const char *temporary, const char *path)
+{
+	if (!dfg_fs->rename(temporary, path))
+		return NULL;
+	return DFG_ERR(DFG_NO_OUTPUT, "%s: cannot create: %s", path, strerror(errno));
+}
+
+/* Takes the names over from the output. */
+static struct dfg_err *wait_for_the_others(struct dfg_out *out)
+{
+	struct waiting *file = dfg_zeros(1, sizeof *file), *volatile *last = &waiting;
+	struct stat old;
+	if (!file)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	*file = (struct waiting){out->path, out->temporary, lstat(out->path, &old) != 0, NULL};
+	while (*last)
+		last = (struct waiting *volatile *)&(*last)->next;
+	*last = file;
+	out->path = out->temporary = NULL;
+	return NULL;
+}
+
+void dfg_out_begin(void)
+{
+	together++;
+}
+
+/* *out_unnamed is the first that got none, or NULL. */
+static struct dfg_err *give_names(struct waiting **out_unnamed)
+{
+	struct dfg_err *err = NULL;
+	struct waiting *file = waiting;
+	for (; file && !(err = give_name(file->temporary, file->path)); file = file->next)
+		continue;
+	*out_unnamed = file;
+	for (file = waiting; file && !err; file = file->next)
+		err = dfg_fs_sync_parent(file->path);
+	return err;
+}
+
+struct dfg_err *dfg_out_end(struct dfg_err *err)
+{
+	struct waiting *unnamed = waiting, *next;
+	if (--together)
+		return err;
+	if (!err)
+		err = give_names(&unnamed);
+	bool has_name = true;
+	for (struct waiting *file = waiting; file; file = next) {
+		next = file->next;
+		has_name &= file != unnamed;
+		if (!has_name)
+			dfg_fs->unlink(file->temporary);
+		else if (unnamed && file->is_new)
+			dfg_fs->unlink(file->path);
+		waiting = next;
+		dfg_free(file->path);
+		dfg_free(file->temporary);
+		dfg_free(file);
+	}
+	return err;
+}
+
 struct dfg_err *dfg_out_commit(struct dfg_out *out)
 {
 	DFG_TRY(flush(out));
@@ -402,8 +476,9 @@ struct dfg_err *dfg_out_commit(struct dfg_out *out)
 	DFG_TRY(close_file(out));
 	if (out->if_changed && dfg_fs_same_bytes(out->temporary, out->path))
 		return NULL;
-	if (dfg_fs->rename(out->temporary, out->path))
-		return DFG_ERR(DFG_NO_OUTPUT, "%s: cannot create: %s", out->path, strerror(errno));
+	if (together)
+		return wait_for_the_others(out);
+	DFG_TRY(give_name(out->temporary, out->path));
 	dfg_free(out->temporary);
 	out->temporary = NULL;
 	return dfg_fs_sync_parent(out->path);

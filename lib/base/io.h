@@ -69,6 +69,14 @@ DFG_MUST_CHECK struct dfg_err *dfg_out_write(struct dfg_out *out, const void *by
 DFG_MUST_CHECK struct dfg_err *dfg_out_commit(struct dfg_out *out);
 void dfg_out_release(struct dfg_out *out);
 
+/*
+ * Several files that belong together, all or none: what is committed between begin and end waits under its temporary name,
+ * and end gives all their names, in the order of the commits; of an error that is handed to it nothing is left, nor where
+ * one of the names cannot be given, but for files that were replaced before. Calls may be nested: the outermost counts.
+ */
+void dfg_out_begin(void);
+DFG_MUST_CHECK struct dfg_err *dfg_out_end(struct dfg_err *err);
+
 /* Whether a file could be written there: asked before long work whose result it is to hold. Leaves nothing behind. */
 DFG_MUST_CHECK struct dfg_err *dfg_out_try(const char *path);
 

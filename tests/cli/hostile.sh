@@ -55,3 +55,25 @@ printf 'output x = zeros([100000]) + 1\n' >long.dfg
 status 74 bash -c 'ulimit -f 10; exec "$DFG" run long.dfg -o long.npy'
 has err 'File too large'
 [ "$(find . -name '*long.npy*')" = '' ]
+
+# Of two outputs none stays where the other fails (44).
+cat >two.dfg <<'END'
+param w: f32[3] = zeros
+output y = zeros([100000]) + w[0]
+output z = w + 1
+END
+"$DFG" build two.dfg -o two.pb
+short() { # COMMAND...: files may have 20 blocks, which the results are longer than
+	status 74 bash -c 'ulimit -f 20; exec "$@"' _ "$@"
+}
+short "$DFG" run two.pb --fetch y --save w.npz -o y.npz
+short "$DFG" run two.pb --fetch y --save w.npz -o y.npz --trace t.json
+status 74 "$DFG" run two.pb --fetch z --trace /dev/full -o y.npz --save w.npz
+status 74 bash -c '"$DFG" run two.pb --fetch z --save w.npz --trace t.json >/dev/full'
+status 74 "$DFG" build two.dfg -o g.pb -MD -MF /dev/full
+status 74 "$DFG" build two.dfg -o /dev/full --to pb -MD -MF g.d
+[ "$(find . -name '*.npz' -o -name 't.json' -o -name 'g.*' -o -name '.*.tmp')" = '' ]
+status 0 "$DFG" build two.dfg -o g.pb -MD -MF g.d
+[ -s g.d ] && [ -s g.pb ]
+status 0 "$DFG" run two.pb --fetch z --save w.npz -o y.npz --trace t.json
+[ -s w.npz ] && [ -s y.npz ] && [ -s t.json ]
