@@ -183,7 +183,9 @@ struct dfg_err *dfg_cmd_words(
 	for (size_t i = 0; i < list->count; i++)
 		for (const char *s = list->word[i]; *s; s += *s == ',') {
 			size_t length = strcspn(s, ",");
-			if (length && !((*out_word)[(*out_count)++] = dfg_arena_copy(arena, s, length)))
+			if (!length || (s[length] && !s[length + 1]))
+				return DFG_ERR(DFG_USAGE, "'%s' has an empty name", list->word[i]);
+			if (!((*out_word)[(*out_count)++] = dfg_arena_copy(arena, s, length)))
 				return DFG_ERR(DFG_MEMORY, "no memory for a name");
 			s += length;
 		}

@@ -2,6 +2,7 @@
 
 #include "cmd/option.h"
 #include "lib/base/map.h"
+#include "lib/base/text.h"
 
 #include <string.h>
 
@@ -51,14 +52,33 @@ const struct dfg_cmd *dfg_command_find(const char *name)
 	return NULL;
 }
 
-struct dfg_err *dfg_command_unknown(const char *what, const char *name)
+static const char *nearest_command(const char *name)
 {
 	struct dfg_nearest nearest = {.word = name};
 	for (const struct dfg_cmd *const *c = dfg_commands; *c; c++)
 		dfg_nearest_offer(&nearest, (*c)->name);
-	if (nearest.best)
-		return DFG_ERR(DFG_USAGE, "%s '%s'; did you mean '%s'?", what, name, nearest.best);
+	return nearest.best;
+}
+
+struct dfg_err *dfg_command_unknown(const char *what, const char *name)
+{
+	const char *best = nearest_command(name);
+	if (best)
+		return DFG_ERR(DFG_USAGE, "%s '%s'; did you mean '%s'?", what, name, best);
 	return DFG_ERR(DFG_USAGE, "%s '%s'; 'dfg help' lists them", what, name);
+}
+
+/* With the nearest topic, or where none is near all that there are. */
+static struct dfg_err *no_topic(const char *name)
+{
+	if (nearest_command(name))
+		return dfg_command_unknown("dfg help: no topic", name);
+	struct dfg_text text = {0};
+	for (const struct dfg_cmd *const *c = dfg_commands; *c; c++)
+		dfg_text_add(&text, "%s, ", (*c)->name);
+	struct dfg_err *err = DFG_ERR(DFG_USAGE, "dfg help: no topic '%s'; there are %sexit", name, text.s ? text.s : "");
+	dfg_text_release(&text);
+	return err;
 }
 
 static struct dfg_err *help(char **operands, int *out_status)
@@ -74,7 +94,7 @@ static struct dfg_err *help(char **operands, int *out_status)
 	}
 	const struct dfg_cmd *cmd = dfg_command_find(*operands);
 	if (!cmd)
-		return dfg_command_unknown("dfg help: no topic", *operands);
+		return no_topic(*operands);
 	dfg_help_command(cmd, stdout);
 	return NULL;
 }

@@ -223,7 +223,7 @@ int dfg_fs_unlink_in(const char *folder, const char *name)
 	return -1;
 }
 
-enum { BUFFER = 256 * 1024 };
+enum { BUFFER = 256 * 1024, NAME_SHOWN = 200 /* a name may have 255 bytes, a temporary one has more to say */ };
 
 /* Open outputs, newest first; only the main thread opens and closes them. */
 static struct dfg_out *volatile open_outs;
@@ -267,8 +267,8 @@ static struct dfg_err *create_beside(const char *path, struct dfg_out *out)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
 	size_t parent = parent_length(path);
 	for (int tries = 0; tries < 100; tries++) {
-		snprintf(
-			out->temporary, room, "%.*s.%s.%ld-%u.tmp", (int)parent, path, path + parent, (long)getpid(), serial++);
+		snprintf(out->temporary, room, "%.*s.%.*s.%ld-%u.tmp", (int)parent, path, NAME_SHOWN, path + parent,
+			(long)getpid(), serial++);
 		out->fd = dfg_fs->open(out->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, replaces ? 0600 : 0666);
 		if (out->fd >= 0 || errno != EEXIST)
 			break;

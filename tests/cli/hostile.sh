@@ -77,3 +77,18 @@ status 0 "$DFG" build two.dfg -o g.pb -MD -MF g.d
 [ -s g.d ] && [ -s g.pb ]
 status 0 "$DFG" run two.pb --fetch z --save w.npz -o y.npz --trace t.json
 [ -s w.npz ] && [ -s y.npz ] && [ -s t.json ]
+
+# Names and operands at the edges (45).
+name=$(printf '%0251d' 0)
+status 0 "$DFG" convert two.pb -o "$name.pb"
+status 73 "$DFG" convert two.pb -o "${name}00.pb"
+status 65 "$DFG" build /dev/null
+has err 'the program has no nodes'
+for list in y,,y ,y y,; do
+	status 2 "$DFG" run two.pb --fetch "$list"
+	has err 'has an empty name'
+done
+status 2 "$DFG" help nope
+has err 'there are build, '
+status 2 "$DFG" help buidl
+has err "did you mean 'build'?"
