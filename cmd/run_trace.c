@@ -2,6 +2,7 @@
 
 #include "formats/json.h"
 #include "lib/base/io.h"
+#include "lib/base/pool.h"
 
 #include <pthread.h>
 #include <unistd.h>
@@ -12,8 +13,8 @@ struct dfg_trace {
 	struct dfg_out out;
 	struct dfg_json_out json; /* what has not gone to the file */
 	struct dfg_err *err;      /* the first of the writing */
-	uint64_t begin_ns;        /* of the first event */
-	bool begun;
+	uint64_t begin_ns;        /* when the trace was opened: no event is earlier */
+	int named;                /* processes that have been named: those below */
 };
 
 static void write_out(struct dfg_trace *trace)
@@ -38,6 +39,7 @@ struct dfg_err *dfg_trace_new(const char *path, struct dfg_trace **out_trace)
 		dfg_trace_free(trace);
 		return err;
 	}
+	trace->begin_ns = dfg_now();
 	dfg_json_open(&trace->json, '{');
 	dfg_json_key(&trace->json, "traceEvents");
 	dfg_json_open(&trace->json, '[');
@@ -63,9 +65,25 @@ static void print_args(struct dfg_json_out *json, const struct dfg_trace_event *
 	dfg_json_close(json, '}');
 }
 
+/* Clocks of other machines are known within some microseconds only. */
 static double since(const struct dfg_trace *trace, uint64_t ns)
 {
-	return ((double)ns - (double)trace->begin_ns) / 1000;
+	return ns > trace->begin_ns ? (double)(ns - trace->begin_ns) / 1000 : 0;
+}
+
+/* For viewers, which show a number otherwise. */
+static void name_process(struct dfg_json_out *json, int worker)
+{
+	char name[16];
+	snprintf(name, sizeof name, "w%d", worker);
+	dfg_json_open(json, '{');
+	dfg_json_key(json, "name"), dfg_json_string(json, "process_name");
+	dfg_json_key(json, "ph"), dfg_json_string(json, "M");
+	dfg_json_key(json, "pid"), dfg_json_int(json, worker);
+	dfg_json_key(json, "args"), dfg_json_open(json, '{');
+	dfg_json_key(json, "name"), dfg_json_string(json, name);
+	dfg_json_close(json, '}');
+	dfg_json_close(json, '}');
 }
 
 static void print_head(struct dfg_trace *trace, const char *name, const char *category, const char *phase,
@@ -111,9 +129,8 @@ void dfg_trace_crew_event(void *arg, const struct dfg_crew_event *event)
 	struct dfg_trace *trace = arg;
 	struct dfg_json_out *json = &trace->json;
 	pthread_mutex_lock(&trace->lock);
-	if (!trace->begun)
-		trace->begin_ns = event->node.begin_ns;
-	trace->begun = true;
+	for (; trace->named <= (int)event->worker; trace->named++)
+		name_process(json, trace->named);
 	print_head(trace, event->node.node, "op", "X", event);
 	dfg_json_f64(json, since(trace, event->node.begin_ns));
 	dfg_json_key(json, "dur");
