@@ -91,6 +91,7 @@ struct dfg_eval {
 	bool under_if;         /* in that body */
 	struct dfg_counter frames;
 	struct dfg_nodes constants;      /* that loops and branches read */
+	struct dfg_index unchanged;      /* nodes in conditions of loops that read only what does not change there */
 	struct dfg_index constant_index; /* by their bytes */
 
 	struct dfg_naming *naming; /* by node, of a program */

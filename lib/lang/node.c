@@ -76,6 +76,7 @@ struct dfg_err *dfg_eval_build(
 		return dfg_eval_build_as_is(eval, node, kind, out_node);
 	DFG_TRY(dfg_region_prepare(eval, node, &want));
 	DFG_TRY(dfg_eval_build_as_is(eval, &want, kind, out_node));
+	DFG_TRY(dfg_region_note_unchanged(eval, &want, *out_node));
 	return dfg_region_note(eval, *out_node, eval->region);
 }
 

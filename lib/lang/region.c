@@ -308,14 +308,53 @@ struct dfg_err *dfg_region_pivot(struct dfg_eval *eval, struct dfg_region *regio
 	return NULL;
 }
 
+static bool is_node(const void *arg, uint32_t item)
+{
+	return *(const uint32_t *)arg == item;
+}
+
+static bool is_constant_enter(const struct dfg_eval *eval, uint32_t node)
+{
+	const struct dfg_attr *constant = dfg_node_attr(&eval->builder->graph->node[node], "is_constant");
+	return has_role(eval, (struct dfg_edge){node, 0}, DFG_ENTER) && constant && constant->value.b;
+}
+
+/* Whether all inputs of a node of a loop's condition are the same in every iteration. */
+static bool reads_unchanged(const struct dfg_eval *eval, const struct dfg_new_node *want)
+{
+	for (uint32_t i = 0; i < want->n_in + want->n_control; i++) {
+		uint32_t node = want->in[i].node;
+		if (!is_constant_enter(eval, node) &&
+			dfg_index_find(&eval->unchanged, node * 0x9e3779b1u, is_node, &node) == UINT32_MAX)
+			return false;
+	}
+	return true;
+}
+
+struct dfg_err *dfg_region_note_unchanged(struct dfg_eval *eval, const struct dfg_new_node *want, uint32_t node)
+{
+	if (!eval->region || eval->region->branch || !reads_unchanged(eval, want))
+		return NULL;
+	return dfg_index_add(eval->arena, &eval->unchanged, node * 0x9e3779b1u, node);
+}
+
+/* An op that can fail, or changes something, must not run once more than the loop's condition asks for. */
+static bool may_run_again(const char *name)
+{
+	const struct dfg_op *op = dfg_op_find(name);
+	return op && op->role == DFG_PLAIN && !(op->flags & DFG_STATEFUL) && !op->guard;
+}
+
 /* In the condition of a loop, values that never change are as live as those that do. */
 static bool is_anchored(const struct dfg_eval *eval, const struct dfg_new_node *want)
 {
 	const struct dfg_region *region = eval->region;
+	if (!region->branch)
+		return want->n_in && (may_run_again(want->op) || !reads_unchanged(eval, want));
 	for (uint32_t i = 0; i < want->n_in; i++)
-		if (!region->branch || dfg_region_of(eval, want->in[i]) == region)
+		if (dfg_region_of(eval, want->in[i]) == region)
 			return true;
-	return !region;
+	return false;
 }
 
 struct dfg_err *dfg_region_prepare(

@@ -102,6 +102,10 @@ DFG_MUST_CHECK struct dfg_err *dfg_region_prepare(
 	struct dfg_eval *eval, const struct dfg_new_node *want, struct dfg_new_node *out_want);
 DFG_MUST_CHECK struct dfg_err *dfg_region_note(struct dfg_eval *eval, uint32_t node, struct dfg_region *region);
 
+/* After a node was built in the present region, for is_anchored(): notes one that is the same in every iteration. */
+DFG_MUST_CHECK struct dfg_err *dfg_region_note_unchanged(
+	struct dfg_eval *eval, const struct dfg_new_node *want, uint32_t node);
+
 /* A node at a door: inputs and place are as given, and it comes after nothing else. */
 DFG_MUST_CHECK struct dfg_err *dfg_region_build(
 	struct dfg_eval *eval, const struct dfg_new_node *want, struct dfg_region *region, uint32_t *out_node);
