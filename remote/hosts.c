@@ -11,8 +11,8 @@
 
 enum { FILE_MOST = 1 << 20, NAME_MOST = 255 };
 
-enum option { JOB, SSH, ADDR, SLOTS, DFG, OPTIONS };
-static const char *const option_name[OPTIONS] = {"job", "ssh", "addr", "slots", "dfg"};
+enum option { JOB, SSH, ADDR, SLOTS, DFG, TCP, PORT, OPTIONS };
+static const char *const option_name[OPTIONS] = {"job", "ssh", "addr", "slots", "dfg", "tcp", "port"};
 
 struct reading {
 	struct dfg_arena *arena;
@@ -107,6 +107,50 @@ static struct dfg_err *read_ssh(const struct reading *r, const char *text, struc
 	return NULL;
 }
 
+/* P or P1-P2, of which each of the workers there takes one. */
+static struct dfg_err *read_ports(
+	const struct reading *r, const char *text, uint32_t workers, struct dfg_worker_host *worker)
+{
+	char first[8] = "";
+	const char *dash = strchr(text, '-');
+	uint32_t from, to;
+	size_t length = dash ? (size_t)(dash - text) : strlen(text);
+	memcpy(first, text, length < sizeof first ? length : sizeof first - 1);
+	DFG_TRY(read_number(r, first, "port=", 65535, &from));
+	DFG_TRY(read_number(r, dash ? dash + 1 : first, "port=", 65535, &to));
+	if (to < from)
+		return DFG_ERR(r->fault, "port=%.40s ends before it begins", text);
+	if (to - from + 1 < workers)
+		return DFG_ERR(r->fault, "port=%.40s has %u ports for %u workers", text, to - from + 1, workers);
+	worker->ports = text;
+	return NULL;
+}
+
+/* ADDR:PORT, on which one worker listens. */
+static struct dfg_err *read_tcp(
+	const struct reading *r, const char *text, uint32_t workers, struct dfg_worker_host *worker)
+{
+	const char *colon = strrchr(text, ':');
+	size_t length = colon ? (size_t)(colon - text) : 0;
+	bool brackets = length > 2 && text[0] == '[' && text[length - 1] == ']';
+	if (!colon || strchr(colon, '-') || (!brackets && memchr(text, ':', length)))
+		return DFG_ERR(r->fault, "tcp= is ADDR:PORT, not '%.80s'", text);
+	DFG_TRY(check_address(r, text, length));
+	DFG_TRY(read_ports(r, colon + 1, workers, worker));
+	worker->tcp = dfg_arena_copy(r->arena, text + brackets, length - 2 * brackets);
+	return worker->tcp ? NULL : dfg_no_memory("the hosts file");
+}
+
+static struct dfg_err *read_listening(
+	const struct reading *r, const struct entry *entry, uint32_t workers, struct dfg_worker_host *worker)
+{
+	if (entry->option[TCP] && entry->option[PORT])
+		return DFG_ERR(r->fault, "tcp= has a port already, and port= another");
+	if (entry->option[TCP])
+		return read_tcp(r, entry->option[TCP], workers, worker);
+	return entry->option[PORT] ? read_ports(r, entry->option[PORT], workers, worker) : NULL;
+}
+
 static struct dfg_err *read_job(const struct reading *r, const char *job, struct dfg_worker_host *worker)
 {
 	size_t length = strlen(job);
@@ -157,18 +201,20 @@ static struct dfg_err *add_remote(struct reading *r, const struct entry *entry, 
 	worker->addr = entry->option[ADDR];
 	if (entry->option[SLOTS])
 		DFG_TRY(read_number(r, entry->option[SLOTS], "slots=", DFG_HOSTS_MOST, &slots));
+	DFG_TRY(read_listening(r, entry, slots, worker));
 	DFG_TRY(check_new(r, worker));
 	return add(r, worker, slots);
 }
 
 static struct dfg_err *add_local(struct reading *r, const struct entry *entry, struct dfg_worker_host *worker)
 {
-	static const enum option not_here[] = {SSH, ADDR, SLOTS};
+	static const enum option not_here[] = {SSH, ADDR, SLOTS, TCP};
 	uint32_t count;
 	DFG_TRY(read_number(r, entry->name + strlen("local:"), "N of local:N", DFG_HOSTS_MOST, &count));
 	for (size_t i = 0; i < sizeof not_here / sizeof *not_here; i++)
 		if (entry->option[not_here[i]])
 			return DFG_ERR(r->fault, "%s= means nothing for processes here", option_name[not_here[i]]);
+	DFG_TRY(read_listening(r, entry, count, worker));
 	worker->local = true;
 	return add(r, worker, count);
 }
@@ -201,7 +247,8 @@ static struct dfg_err *read_option(const struct reading *r, char *word, struct e
 		return NULL;
 	}
 	return DFG_ERR(r->fault, "there is no option '%.80s='%s%s%s", word, nearest.best ? ", did you mean '" : "",
-		nearest.best ? nearest.best : "", nearest.best ? "='?" : "; there are job, ssh, addr, slots and dfg");
+		nearest.best ? nearest.best : "",
+		nearest.best ? "='?" : "; there are job, ssh, addr, slots, dfg, tcp and port");
 }
 
 /* The next word of the line, or NULL; ends it with a 0. */

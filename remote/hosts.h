@@ -31,7 +31,11 @@ struct dfg_worker_host {
 	const char *ssh;  /* what ssh is asked for: ADDR of ssh=, else the name */
 	const char *addr; /* where the other workers reach it; NULL: where ssh does */
 	const char *dfg;  /* the program there; NULL: "dfg" of its PATH, or this program where it is local */
-	uint16_t port;    /* 0: as the ssh config says */
+	uint16_t port;    /* of ssh; 0: as the ssh config says */
+
+	/* Where it listens for tensors, local ones too; NULL: on all addresses (local: as few as do), on any port. */
+	const char *tcp;   /* an IPv6 address without brackets */
+	const char *ports; /* "7000", "7000-7010" */
 };
 
 struct dfg_hosts {

@@ -6,6 +6,7 @@
 #include <netdb.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -143,17 +144,22 @@ void dfg_server_sweep(struct dfg_server *server)
 	}
 }
 
-/* "HOST", "HOST:PORT", "[V6]:PORT" in two. */
-static struct dfg_err *split(const char *address, char host[72], char port[8])
+/* "HOST", "HOST:PORT", "[V6]:PORT" in two; PORT may be a range, "7000-7010". */
+static struct dfg_err *split(const char *address, char host[72], unsigned long *out_first, unsigned long *out_last)
 {
 	const char *end = address[0] == '[' ? strchr(address, ']') : strchr(address, ':');
 	size_t first = address[0] == '[', length = end ? (size_t)(end - address) - first : strlen(address) - first;
 	const char *rest = end ? end + first : "";
-	if ((first && !end) || !length || length >= 72 || (*rest && *rest != ':') || strlen(rest) > 6)
+	if ((first && !end) || !length || length >= 72 || (*rest && *rest != ':') || strlen(rest) > 12)
 		return DFG_ERR(DFG_CONFIG, "'%s' is no address to listen on", address);
 	memcpy(host, address + first, length);
 	host[length] = 0;
-	snprintf(port, 8, "%s", *rest ? rest + 1 : "0");
+	char *stop = (char *)rest, *start = NULL;
+	*out_first = *out_last = *rest ? strtoul(start = stop + 1, &stop, 10) : 0;
+	if (*stop == '-' && stop != start)
+		*out_last = strtoul(start = stop + 1, &stop, 10);
+	if (stop == start || *stop || *out_last < *out_first || *out_last > 65535)
+		return DFG_ERR(DFG_CONFIG, "'%s' has no port to listen on", address);
 	return NULL;
 }
 
@@ -191,20 +197,41 @@ static struct dfg_err *listen_at(struct dfg_server *server, const struct addrinf
 	return write_address(server);
 }
 
+/* On the first port that is free. */
+static struct dfg_err *listen_on_one(
+	struct dfg_server *server, struct addrinfo *at, unsigned long first, unsigned long last, const char *address)
+{
+	struct dfg_err *err = NULL;
+	for (unsigned long port = first; port <= last; port++) {
+		if (at->ai_family == AF_INET6)
+			((struct sockaddr_in6 *)at->ai_addr)->sin6_port = htons((uint16_t)port);
+		else
+			((struct sockaddr_in *)at->ai_addr)->sin_port = htons((uint16_t)port);
+		dfg_err_free(err);
+		err = listen_at(server, at, address);
+		if (!err || err->code != DFG_UNAVAILABLE)
+			return err;
+		close(server->fd);
+		server->fd = -1;
+	}
+	return err;
+}
+
 static struct dfg_err *open_server(struct dfg_server *server, const char *address, bool tls)
 {
 	const struct addrinfo hints = {
 		.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE};
 	struct addrinfo *at;
-	char host[72], port[8];
+	char host[72];
+	unsigned long first, last;
 	DFG_TRY(dfg_library_open(&dfg_nghttp2));
 	DFG_TRY(dfg_visitor_callbacks(server));
-	DFG_TRY(split(address, host, port));
-	if (getaddrinfo(host, port, &hints, &at))
+	DFG_TRY(split(address, host, &first, &last));
+	if (getaddrinfo(host, "0", &hints, &at))
 		return DFG_ERR(DFG_CONFIG, "'%s' is no address to listen on", address);
 	struct dfg_err *err = tls || !is_loopback(at->ai_addr) ? dfg_tls_new(&server->tls) : NULL;
 	if (!err)
-		err = listen_at(server, at, address);
+		err = listen_on_one(server, at, first, last, address);
 	freeaddrinfo(at);
 	return err;
 }

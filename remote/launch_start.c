@@ -85,14 +85,27 @@ static void put_arguments(const struct hand *hand, const char *transport, const 
 	memcpy(argument, all, sizeof all);
 }
 
+/* --listen of the worker: an address of the hosts file or this one, and the ports. */
+static void put_listen(const struct dfg_worker_host *host, const char *otherwise, char *out, size_t room)
+{
+	const char *colon = host->ports ? ":" : "", *ports = host->ports ? host->ports : "";
+	if (host->tcp)
+		snprintf(out, room, strchr(host->tcp, ':') ? "[%s]%s%s" : "%s%s%s", host->tcp, colon, ports);
+	else
+		snprintf(out, room, "%s%s%s", otherwise, colon, ports);
+}
+
 static struct dfg_err *start_local(struct hand *hand)
 {
+	char listen_[300];
 	struct dfg_launch *launch = hand->launch;
 	char line[4096];
 	const char *argument[ARGUMENTS];
 	struct numbers numbers;
-	put_arguments(hand, dfg_launch_only_memory(launch) ? "shm" : launch->options.transport,
-		dfg_launch_all_local(launch) ? "127.0.0.1" : "0.0.0.0", &numbers, argument);
+	put_listen(dfg_launch_host(launch, hand->number), dfg_launch_all_local(launch) ? "127.0.0.1" : "0.0.0.0", listen_,
+		sizeof listen_);
+	put_arguments(
+		hand, dfg_launch_only_memory(launch) ? "shm" : launch->options.transport, listen_, &numbers, argument);
 	DFG_TRY(dfg_process_start(dfg_launch_host(launch, hand->number)->dfg, argument, &hand->process));
 	/* Who has ended already does not hear it: instead of its hello comes how it ended. */
 	dfg_err_free(dfg_fs_write_all(hand->process.in, "a worker's stdin", launch->secret, strlen(launch->secret)));
@@ -127,7 +140,10 @@ static struct dfg_err *find_address(struct hand *hand)
 {
 	struct dfg_launch *launch = hand->launch;
 	struct dfg_peer *peer = &launch->peer[hand->number];
-	const char *at = dfg_ssh_process_address(hand->far), *port = strrchr(peer->address, ':');
+	const struct dfg_worker_host *host = dfg_launch_host(launch, hand->number);
+	bool listens_there = host->tcp && !host->addr && strcmp(host->tcp, "0.0.0.0") && strcmp(host->tcp, "::");
+	const char *at = listens_there ? host->tcp : dfg_ssh_process_address(hand->far),
+			   *port = strrchr(peer->address, ':');
 	char address[300];
 	if (!port || !*peer->fingerprint)
 		return DFG_ERR(DFG_PROTOCOL, "does not say where it listens, and with which key");
@@ -150,7 +166,8 @@ static struct dfg_err *start_far(struct hand *hand)
 		.arg = launch};
 	const char *argument[ARGUMENTS];
 	struct numbers numbers;
-	const char *address = at->ssh && strchr(at->ssh, ':') ? "[::]" : "0.0.0.0";
+	char address[300];
+	put_listen(at, at->ssh && strchr(at->ssh, ':') ? "[::]" : "0.0.0.0", address, sizeof address);
 	put_arguments(hand, launch->options.transport, address, &numbers, argument);
 	DFG_TRY(dfg_ssh_start(at, &options, argument, launch->secret, &hand->far));
 	struct dfg_err *err = read_hello(launch, hand->number, dfg_ssh_process_hello(hand->far));

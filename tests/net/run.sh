@@ -28,6 +28,20 @@ cmp want out
 grep -q 'w0 and w1: shm' err
 grep -q 'launcher and w0: libcurl' err
 
+# Finding 30: where they listen for tensors is said.
+printf 'alpha port=7100-7101\nbeta tcp=10.77.0.12:7200\n' >hosts
+printf 'input x: f64[n]\ny = Dfg>Sleep(x, ms = 1500)\noutput z = y * 2.0\n' >wait.dfg
+run wait.dfg --feed x=f64[1]:1 --hosts ./hosts --place y=w0 --place z=w1 >got &
+pid=$!
+for _ in $(seq 100); do
+	ip netns exec beta ss -Htln | grep -q '10.77.0.12:7200 ' && ip netns exec alpha ss -Htln | grep -q ':7100 ' && break
+	sleep 0.02
+done
+ip netns exec alpha ss -Htln | grep -q '0.0.0.0:7100 '
+ip netns exec beta ss -Htln | grep -q '10.77.0.12:7200 '
+wait $pid
+grep -q '^z: f64\[1\]' got
+
 # A run that will not end by itself, and how it does.
 cat >slow.dfg <<'END'
 input x: f64[n]
