@@ -57,7 +57,7 @@ static void add_training(struct bench *bench, const struct dfg_lang_options *lan
 	bench->train = dfg_graph_find(&bench->graph, "train");
 	struct dfg_keep keep = {
 		.feed = bench->feed, .n_feed = 2, .fetch = &bench->fetch, .n_fetch = 1, .target = &bench->train, .n_target = 1};
-	expect(dfg_fuse(&bench->graph, &keep, &scratch, &notes));
+	expect(dfg_fuse_updates(&bench->graph, &keep, &scratch, &notes));
 	dfg_arena_release(&scratch);
 	dfg_text_release(&notes);
 }

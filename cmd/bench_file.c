@@ -9,7 +9,7 @@
 enum { REPEAT = 100 };
 
 /* Noise for floats, zeros for all else: an index or a label that is 0 is mostly a right one. */
-static struct dfg_err *make_up(const struct dfg_fact *fact, int64_t batch, struct dfg_tensor *out_value)
+static struct dfg_err *make_up(const struct dfg_inferred *fact, int64_t batch, struct dfg_tensor *out_value)
 {
 	bool noise = dfg_dtype_is(fact->dtype, "float");
 	struct dfg_shape shape = fact->shape;

@@ -10,7 +10,7 @@
 /* The file must give what the graph's placeholder takes, but for the number of samples. */
 static struct dfg_err *check_type(const struct dfg_model *model, const struct dfg_dataset_input *input)
 {
-	const struct dfg_fact *fact = dfg_model_fact(model, input->edge);
+	const struct dfg_inferred *fact = dfg_model_fact(model, input->edge);
 	struct dfg_shape sample = input->all.shape;
 	if (!sample.rank)
 		return DFG_ERR(DFG_DATA, "%s is one value, not a list of samples", input->file);
@@ -53,7 +53,7 @@ static struct dfg_err *open_input(struct dfg_model *model, const struct dfg_dist
 	if (!input->name)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
 	DFG_TRY(dfg_model_tensor(model, input->name, &input->edge));
-	const struct dfg_fact *fact = dfg_model_fact(model, input->edge);
+	const struct dfg_inferred *fact = dfg_model_fact(model, input->edge);
 	const struct dfg_array_input wanted = {fact->dtype, fact->shape};
 	DFG_TRY(here ? dfg_array_read_for(input->file, &wanted, false, &input->all, &input->unfit)
 				 : open_elsewhere(model, distributed, &wanted, input));

@@ -138,7 +138,7 @@ static struct dfg_err *fuse(
 {
 	struct dfg_arena scratch = {0};
 	struct dfg_text report = {0};
-	struct dfg_err *err = dfg_fuse_placed(graph, placed, distributed->keep, &scratch, &report);
+	struct dfg_err *err = dfg_fuse_placed_updates(graph, placed, distributed->keep, &scratch, &report);
 	dfg_text_release(&report);
 	dfg_arena_release(&scratch);
 	return err;

@@ -36,7 +36,7 @@ static void put_amount(const char *key, const struct dfg_amount *amount, struct 
 	dfg_text_release(&formula);
 }
 
-static void put_links(const struct dfg_bill *bill, struct dfg_json_out *json)
+static void put_links(const struct dfg_cost_estimate *bill, struct dfg_json_out *json)
 {
 	dfg_json_key(json, "links"), dfg_json_open(json, '[');
 	for (size_t i = 0; i < bill->links; i++) {
@@ -50,7 +50,7 @@ static void put_links(const struct dfg_bill *bill, struct dfg_json_out *json)
 	dfg_json_close(json, ']');
 }
 
-static void put_hosts(const struct dfg_bill *bill, struct dfg_json_out *json)
+static void put_hosts(const struct dfg_cost_estimate *bill, struct dfg_json_out *json)
 {
 	dfg_json_key(json, "hosts"), dfg_json_open(json, '[');
 	for (uint32_t i = 0; i < bill->hosts; i++) {
@@ -63,7 +63,7 @@ static void put_hosts(const struct dfg_bill *bill, struct dfg_json_out *json)
 	dfg_json_close(json, ']');
 }
 
-void dfg_explain_bill(const struct dfg_bill *bill, struct dfg_json_out *json)
+void dfg_explain_bill(const struct dfg_cost_estimate *bill, struct dfg_json_out *json)
 {
 	dfg_json_open(json, '{');
 	put_amount("messages", &bill->messages, json);
@@ -74,7 +74,7 @@ void dfg_explain_bill(const struct dfg_bill *bill, struct dfg_json_out *json)
 	dfg_json_key(json, "sizes"), dfg_json_open(json, '{');
 	for (size_t i = 0; i < bill->letters; i++) {
 		struct dfg_text meaning = {0};
-		dfg_bill_letter_text(&bill->letter[i], &meaning);
+		dfg_cost_letter_text(&bill->letter[i], &meaning);
 		put_text(bill->letter[i].name, &meaning, json);
 		dfg_text_release(&meaning);
 	}
@@ -95,18 +95,19 @@ void dfg_explain_transfer(const struct dfg_transfer *transfer, uint32_t number, 
 	dfg_json_close(json, '}');
 }
 
-static struct dfg_err *explain_nodes(const struct dfg_explained *e, const struct dfg_bill *bill, struct dfg_text *text)
+static struct dfg_err *explain_nodes(
+	const struct dfg_explained *e, const struct dfg_cost_estimate *bill, struct dfg_text *text)
 {
 	for (uint32_t n = 0; n < e->graph->count; n++) {
 		dfg_place_explain(e->graph, e->placed, n, text);
 		dfg_text_add(text, "\n");
 	}
-	dfg_bill_text(bill, text);
+	dfg_cost_text(bill, text);
 	return dfg_text_check(text);
 }
 
 static struct dfg_err *explain_document(
-	const struct dfg_explained *e, const struct dfg_bill *bill, struct dfg_text *text)
+	const struct dfg_explained *e, const struct dfg_cost_estimate *bill, struct dfg_text *text)
 {
 	struct dfg_json_out json = {.comma = false};
 	dfg_json_open(&json, '{');
@@ -138,15 +139,16 @@ static struct dfg_err *explain_document(
 }
 
 static struct dfg_err *with_bill(const struct dfg_explained *e,
-	struct dfg_err *(*print)(const struct dfg_explained *e, const struct dfg_bill *bill, struct dfg_text *text),
+	struct dfg_err *(*print)(
+		const struct dfg_explained *e, const struct dfg_cost_estimate *bill, struct dfg_text *text),
 	struct dfg_text *out_text)
 {
 	struct dfg_arena arena = {0};
-	struct dfg_bill bill = {.links = 0};
-	struct dfg_err *err = dfg_bill(e->graph, e->facts, e->placed, e->parts, &arena, &bill);
+	struct dfg_cost_estimate bill = {.links = 0};
+	struct dfg_err *err = dfg_cost_estimate(e->graph, e->facts, e->placed, e->parts, &arena, &bill);
 	if (!err)
 		err = print(e, &bill, out_text);
-	dfg_bill_release(&bill);
+	dfg_cost_release(&bill);
 	dfg_arena_release(&arena);
 	return err;
 }

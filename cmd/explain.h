@@ -6,7 +6,7 @@
 /* What `dfg partition --explain` and `dfg show PLAN/` tell of a graph that was cut. */
 
 /* {"messages": .., "bytes": .., "links": [..], "hosts": [..], "sizes": {..}} as a value; amounts as formula and as terms. */
-void dfg_explain_bill(const struct dfg_bill *bill, struct dfg_json_out *json);
+void dfg_explain_bill(const struct dfg_cost_estimate *bill, struct dfg_json_out *json);
 
 /* A transfer by its number, as a value. */
 void dfg_explain_transfer(const struct dfg_transfer *transfer, uint32_t number, struct dfg_json_out *json);

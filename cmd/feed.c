@@ -258,7 +258,7 @@ static struct dfg_err *typed(const char *how, const char *text, struct dfg_tenso
 }
 
 /* Whether the text is "zeros:..." and the like, or begins with a type. */
-static bool is_typed(const char *text, const struct dfg_fact *fact, const char **out_how, const char **out_rest)
+static bool is_typed(const char *text, const struct dfg_inferred *fact, const char **out_how, const char **out_rest)
 {
 	enum dfg_dtype dtype;
 	struct dfg_shape shape;
@@ -275,7 +275,7 @@ static bool is_typed(const char *text, const struct dfg_fact *fact, const char *
 }
 
 /* What does not fit for another reason than the numbers of a csv file is found when it is fed. */
-static struct dfg_err *read_file(const char *spec, const struct dfg_fact *fact, struct dfg_tensor *out_tensor)
+static struct dfg_err *read_file(const char *spec, const struct dfg_inferred *fact, struct dfg_tensor *out_tensor)
 {
 	const struct dfg_array_input input = {fact->dtype, fact->shape};
 	struct dfg_err *unfit;
@@ -288,7 +288,7 @@ static struct dfg_err *read_file(const char *spec, const struct dfg_fact *fact, 
 	return unfit;
 }
 
-struct dfg_err *dfg_feed_value(const char *text, const struct dfg_fact *fact, struct dfg_tensor *out_tensor)
+struct dfg_err *dfg_feed_value(const char *text, const struct dfg_inferred *fact, struct dfg_tensor *out_tensor)
 {
 	const char *how, *rest;
 	*out_tensor = (struct dfg_tensor){0};

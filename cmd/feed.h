@@ -11,7 +11,7 @@
  *     @FILE.npy  @FILE.npz[key]  @-
  */
 DFG_MUST_CHECK struct dfg_err *dfg_feed_value(
-	const char *text, const struct dfg_fact *fact, struct dfg_tensor *out_tensor);
+	const char *text, const struct dfg_inferred *fact, struct dfg_tensor *out_tensor);
 
 /* One number or word as an element of a tensor; text has length bytes. */
 DFG_MUST_CHECK struct dfg_err *dfg_feed_element(const char *text, size_t length, struct dfg_tensor *tensor, int64_t i);

@@ -116,7 +116,7 @@ struct dfg_err *dfg_model_tensor(const struct dfg_model *model, const char *name
 	return dfg_err_of_file(err, graph->source);
 }
 
-const struct dfg_fact *dfg_model_fact(const struct dfg_model *model, struct dfg_edge edge)
+const struct dfg_inferred *dfg_model_fact(const struct dfg_model *model, struct dfg_edge edge)
 {
 	return dfg_facts_of(&model->facts, edge);
 }

@@ -39,7 +39,7 @@ DFG_MUST_CHECK struct dfg_err *dfg_model_tensor(
 	const struct dfg_model *model, const char *name, struct dfg_edge *out_edge);
 
 /* What is known of it. */
-const struct dfg_fact *dfg_model_fact(const struct dfg_model *model, struct dfg_edge edge);
+const struct dfg_inferred *dfg_model_fact(const struct dfg_model *model, struct dfg_edge edge);
 
 /* A node by name, for its effect. */
 DFG_MUST_CHECK struct dfg_err *dfg_model_node(const struct dfg_model *model, const char *name, uint32_t *out_node);

@@ -197,7 +197,7 @@ struct dfg_err *dfg_run_fuse(struct dfg_run *run)
 	DFG_TRY(find_kept(run, &any));
 	if (!any)
 		return NULL;
-	struct dfg_err *err = dfg_fuse(&run->model.file.graph, &run->keep, &scratch, &report);
+	struct dfg_err *err = dfg_fuse_updates(&run->model.file.graph, &run->keep, &scratch, &report);
 	dfg_text_release(&report);
 	dfg_arena_release(&scratch);
 	return err;

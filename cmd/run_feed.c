@@ -55,7 +55,7 @@ void dfg_feeds_release(struct dfg_feeds *feeds)
 }
 
 /* Here, where the name of the file or value is still known; the session would only say that it does not fit. */
-static struct dfg_err *check_type(const char *name, const struct dfg_fact *fact, const struct dfg_tensor *value)
+static struct dfg_err *check_type(const char *name, const struct dfg_inferred *fact, const struct dfg_tensor *value)
 {
 	if (fact->is_ref || fact->dtype == DFG_RESOURCE)
 		return DFG_ERR(DFG_DATA, "'%s' is a variable: feed what reads it, or --load it", name);
@@ -118,7 +118,7 @@ static struct dfg_err *feed_seed(struct dfg_run *run)
 	struct dfg_tensor value;
 	if (dfg_engine.seed < 0 || node == DFG_NONE || !dfg_facts_outputs(&run->model.facts, node))
 		return NULL;
-	const struct dfg_fact *fact = dfg_model_fact(&run->model, edge);
+	const struct dfg_inferred *fact = dfg_model_fact(&run->model, edge);
 	if (fact->dtype != DFG_I64 || fact->shape.rank != 0)
 		return NULL;
 	DFG_TRY(dfg_tensor_new(DFG_I64, &DFG_SHAPE_SCALAR, &value));

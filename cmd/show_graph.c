@@ -4,18 +4,18 @@
 
 #include <string.h>
 
-static const struct dfg_fact *fact_of(const struct dfg_shown *shown, struct dfg_edge edge)
+static const struct dfg_inferred *fact_of(const struct dfg_shown *shown, struct dfg_edge edge)
 {
 	const struct dfg_facts *facts = shown->facts;
 	if (!facts || edge.port < 0 || (uint32_t)edge.port >= dfg_facts_outputs(facts, edge.node))
 		return NULL;
-	const struct dfg_fact *fact = dfg_facts_of(facts, edge);
+	const struct dfg_inferred *fact = dfg_facts_of(facts, edge);
 	return fact->dtype ? fact : NULL;
 }
 
 struct dfg_words dfg_shown_type(const struct dfg_shown *shown, struct dfg_edge edge)
 {
-	const struct dfg_fact *fact = fact_of(shown, edge);
+	const struct dfg_inferred *fact = fact_of(shown, edge);
 	if (fact && fact->holds)
 		return dfg_type_words(fact->holds->dtype, &fact->holds->shape);
 	return fact ? dfg_type_words(fact->dtype, &fact->shape) : (struct dfg_words){""};
@@ -110,7 +110,7 @@ static struct totals total(const struct dfg_shown *shown)
 		totals.unknown += !node->op;
 		if (!node->op || node->op->role != DFG_VARIABLE)
 			continue;
-		const struct dfg_fact *fact = fact_of(shown, (struct dfg_edge){n, 0});
+		const struct dfg_inferred *fact = fact_of(shown, (struct dfg_edge){n, 0});
 		const struct dfg_shape *shape = fact && fact->holds ? &fact->holds->shape : fact ? &fact->shape : NULL;
 		bool trainable = dfg_node_mark(node, "_dfg_trainable", NULL);
 		totals.variables++;

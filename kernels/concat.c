@@ -54,7 +54,7 @@ static struct dfg_err *concat_shape(struct dfg_infer *node)
 static struct dfg_err *concat_known(struct dfg_infer *node)
 {
 	struct join join = join_of(node->call);
-	struct dfg_known *known;
+	struct dfg_known_value *known;
 	int64_t next = 0;
 	if (node->out[0].rank != 1)
 		return NULL;
@@ -93,7 +93,7 @@ static struct dfg_err *concat_run(struct dfg_kernel *ctx)
 /* The sizes along the axis, where they are all known. */
 static bool sizes_known(struct dfg_gradient *node, struct join join, int64_t *out_axis, int64_t *sizes)
 {
-	const struct dfg_known *axis = dfg_adjoint_fact(node, node->in[join.axis]).known;
+	const struct dfg_known_value *axis = dfg_adjoint_fact(node, node->in[join.axis]).known;
 	for (int i = 0; i < join.count; i++) {
 		const struct dfg_shape part = dfg_adjoint_fact(node, node->in[join.first + i]).shape;
 		int d;
@@ -247,7 +247,7 @@ static struct dfg_err *pack_shape(struct dfg_infer *node)
 
 static struct dfg_err *pack_known(struct dfg_infer *node)
 {
-	struct dfg_known *known;
+	struct dfg_known_value *known;
 	if (node->out[0].rank != 1)
 		return NULL;
 	DFG_TRY(dfg_known_new(node, 0, 1, node->call->n_in, &known));

@@ -111,7 +111,7 @@ static struct dfg_err *told_shape(const struct dfg_tensor *sizes, int rank, stru
 /* The same before the graph runs: unknown dims where nothing is known. */
 static struct dfg_err *known_shape(const struct dfg_infer *node, int i, int rank, struct dfg_shape *out_shape)
 {
-	const struct dfg_known *known = node->known[i];
+	const struct dfg_known_value *known = node->known[i];
 	*out_shape = (struct dfg_shape){.rank = rank};
 	if (node->in[i]->rank >= 0 &&
 		(node->in[i]->rank != 1 || (node->in[i]->dim[0] != rank && node->in[i]->dim[0] != DFG_UNKNOWN)))

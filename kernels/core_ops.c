@@ -24,7 +24,7 @@ static struct dfg_err *const_known(struct dfg_infer *node)
 	int64_t count = dfg_shape_count(&literal->shape);
 	if (literal->shape.rank > 1 || count > MOST)
 		return NULL;
-	struct dfg_known *known = dfg_arena_zeros(node->arena, 1, sizeof *known + (size_t)count * sizeof *known->v);
+	struct dfg_known_value *known = dfg_arena_zeros(node->arena, 1, sizeof *known + (size_t)count * sizeof *known->v);
 	struct dfg_tensor tensor;
 	if (!known)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
@@ -254,21 +254,21 @@ static struct dfg_err *switch_known(struct dfg_infer *node)
 SWITCH(Switch, "");
 SWITCH(RefSwitch, "ref ");
 
-static const struct dfg_holds *differ(struct dfg_infer *node, const struct dfg_holds *holds)
+static const struct dfg_handle_type *differ(struct dfg_infer *node, const struct dfg_handle_type *holds)
 {
-	struct dfg_holds *any = dfg_arena_zeros(node->arena, 1, sizeof *any);
+	struct dfg_handle_type *any = dfg_arena_zeros(node->arena, 1, sizeof *any);
 	if (any)
-		*any = (struct dfg_holds){holds->dtype, DFG_SHAPE_UNKNOWN};
+		*any = (struct dfg_handle_type){holds->dtype, DFG_SHAPE_UNKNOWN};
 	return any;
 }
 
 /* What the handle or the list holds, where all that may come say the same. A loop carries one handle, but many lists. */
-static const struct dfg_holds *merge_holds(struct dfg_infer *node)
+static const struct dfg_handle_type *merge_holds(struct dfg_infer *node)
 {
-	const struct dfg_holds *holds = node->call->n_in ? node->in_holds[0] : NULL;
+	const struct dfg_handle_type *holds = node->call->n_in ? node->in_holds[0] : NULL;
 	bool same = true;
 	for (int i = 1; i < node->call->n_in && holds; i++) {
-		const struct dfg_holds *other = node->in_holds[i];
+		const struct dfg_handle_type *other = node->in_holds[i];
 		if (other && other->dtype != holds->dtype)
 			return NULL;
 		same &= other ? dfg_shape_equal(&other->shape, &holds->shape) : node->call->in_dtype[i] != DFG_VARIANT;

@@ -199,7 +199,7 @@ static struct dfg_err *forward(struct dfg_kernel *ctx)
 }
 
 /* The shape that input i tells: as it is known before the graph runs, or now. */
-static struct dfg_shape known_shape(const struct dfg_known *known)
+static struct dfg_shape known_shape(const struct dfg_known_value *known)
 {
 	struct dfg_shape shape = {.rank = 4};
 	for (int i = 0; i < 4; i++)

@@ -20,7 +20,7 @@ static struct dfg_err *fill_shape(struct dfg_infer *node)
 
 static struct dfg_err *fill_known(struct dfg_infer *node)
 {
-	struct dfg_known *known;
+	struct dfg_known_value *known;
 	if (node->out[0].rank != 1)
 		return NULL;
 	DFG_TRY(dfg_known_new(node, 0, 1, node->out[0].dim[0], &known));

@@ -65,8 +65,8 @@ static struct dfg_err *gather_shape(struct dfg_infer *node)
 /* Elements of a known vector. */
 static struct dfg_err *gather_known(struct dfg_infer *node)
 {
-	const struct dfg_known *params = node->known[PARAMS], *indices = node->known[INDICES];
-	struct dfg_known *known;
+	const struct dfg_known_value *params = node->known[PARAMS], *indices = node->known[INDICES];
+	struct dfg_known_value *known;
 	if (!params || params->rank != 1 || !indices || node->out[0].rank < 0 || node->out[0].rank > 1)
 		return NULL;
 	DFG_TRY(dfg_known_new(node, 0, node->out[0].rank, indices->count, &known));
@@ -194,7 +194,7 @@ static const char gather_axis_gradient[] =
 
 static struct dfg_err *gather_v2_gradient(struct dfg_gradient *node)
 {
-	const struct dfg_known *axis = dfg_adjoint_fact(node, node->in[AXIS]).known;
+	const struct dfg_known_value *axis = dfg_adjoint_fact(node, node->in[AXIS]).known;
 	if (axis && axis->v[0] == 0 && !node->call->attr[0].i)
 		return gather_gradient(node);
 	return dfg_gradient_formula(node, gather_axis_gradient);

@@ -5,7 +5,7 @@
 /* What gradients in C share; kernels include this, and nothing else of the passes. */
 
 /* What is known of a tensor. A copy: the builder's own moves when nodes are added. */
-static inline struct dfg_fact dfg_adjoint_fact(const struct dfg_gradient *node, struct dfg_edge edge)
+static inline struct dfg_inferred dfg_adjoint_fact(const struct dfg_gradient *node, struct dfg_edge edge)
 {
 	return *dfg_facts_of(&node->builder->facts, edge);
 }

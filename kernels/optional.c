@@ -62,7 +62,7 @@ static struct dfg_err *get_value(
 	union dfg_value *value = dfg_zeros(2 * (size_t)n + 1, sizeof *value);
 	struct dfg_err *err = shape && value ? NULL : DFG_ERR(DFG_MEMORY, "no memory for the gradient of %u values", n);
 	for (uint32_t i = 0; i < n && !err; i++) {
-		struct dfg_fact fact = dfg_adjoint_fact(node, like[i]);
+		struct dfg_inferred fact = dfg_adjoint_fact(node, like[i]);
 		shape[i] = fact.shape;
 		value[i].dtype = fact.dtype;
 		value[n + i].shape = &shape[i];

@@ -127,7 +127,7 @@ static struct dfg_err *infer_fit(struct dfg_infer *node, const struct dfg_shape 
 	DFG_TRY(start_rule(node->call, &rule));
 	DFG_TRY(need_image(&rule, image));
 	*out_shape = (struct dfg_shape){.rank = rule.rank};
-	const struct dfg_known *const *known = node->known + node->call->n_in - 2;
+	const struct dfg_known_value *const *known = node->known + node->call->n_in - 2;
 	for (int i = 0; i < rule.rank && is_v2(node->call); i++) {
 		bool there = known[0] && known[1] && known[0]->count == rule.rank && known[1]->count == rule.rank;
 		rule.size[i] = there ? known[0]->v[i] : DFG_NOT_KNOWN;
@@ -462,7 +462,7 @@ static struct dfg_err *average_pool(struct dfg_kernel *ctx)
 static struct dfg_err *average_grad_shape(struct dfg_infer *node)
 {
 	struct dfg_shape out;
-	const struct dfg_known *known = node->known[0];
+	const struct dfg_known_value *known = node->known[0];
 	node->out[0] = *node->in[1];
 	for (int i = 0; i < node->out[0].rank; i++) {
 		bool there = known && known->count == node->out[0].rank && known->v[i] != DFG_NOT_KNOWN && known->v[i] >= 0;

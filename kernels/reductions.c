@@ -115,7 +115,7 @@ DFG_EACH_float(SQUARES)
 static struct dfg_err *put_back(struct dfg_gradient *node, struct dfg_edge reduced, struct dfg_edge *out_edge)
 {
 	const struct dfg_shape in = dfg_adjoint_fact(node, node->in[0]).shape;
-	const struct dfg_known *axes = dfg_adjoint_fact(node, node->in[1]).known;
+	const struct dfg_known_value *axes = dfg_adjoint_fact(node, node->in[1]).known;
 	bool gone[DFG_RANK_MAX] = {0}, known = axes && in.rank >= 0;
 	*out_edge = reduced;
 	if (node->call->attr[0].b)

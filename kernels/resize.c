@@ -32,7 +32,7 @@ static struct dfg_err *check_image(const struct dfg_call *call, const struct dfg
 
 static struct dfg_err *resize_shape(struct dfg_infer *node)
 {
-	const struct dfg_known *known = node->known[SIZE];
+	const struct dfg_known_value *known = node->known[SIZE];
 	DFG_TRY(check_image(node->call, node->in[IMAGES]));
 	node->out[0] = *node->in[IMAGES];
 	for (int i = 0; i < 2; i++)

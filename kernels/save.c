@@ -11,10 +11,10 @@
 /* As a variable's handle does, the edge tells what it stands for. */
 static struct dfg_err *save_shape(struct dfg_infer *node)
 {
-	struct dfg_holds *holds = dfg_arena_zeros(node->arena, 1, sizeof *holds);
+	struct dfg_handle_type *holds = dfg_arena_zeros(node->arena, 1, sizeof *holds);
 	if (!holds)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
-	*holds = (struct dfg_holds){node->call->param[0].dtype, *node->in[0]};
+	*holds = (struct dfg_handle_type){node->call->param[0].dtype, *node->in[0]};
 	node->out[0] = DFG_SHAPE_SCALAR;
 	node->out_holds[0] = holds;
 	return NULL;
@@ -22,7 +22,7 @@ static struct dfg_err *save_shape(struct dfg_infer *node)
 
 static struct dfg_err *load_shape(struct dfg_infer *node)
 {
-	const struct dfg_holds *holds = node->in_holds[0];
+	const struct dfg_handle_type *holds = node->in_holds[0];
 	enum dfg_dtype dtype = node->call->param[0].dtype;
 	if (!holds)
 		return NULL;

@@ -26,7 +26,7 @@ static struct dfg_err *shape_shape(struct dfg_infer *node)
 static struct dfg_err *shape_known(struct dfg_infer *node)
 {
 	for (int i = 0; i < node->call->n_out; i++) {
-		struct dfg_known *known;
+		struct dfg_known_value *known;
 		DFG_TRY(dfg_known_new(node, i, 1, node->in[i]->rank, &known));
 		for (int d = 0; known && d < node->in[i]->rank; d++)
 			if (node->in[i]->dim[d] >= 0)
@@ -75,7 +75,7 @@ static struct dfg_err *scalar_shape(struct dfg_infer *node)
 
 static struct dfg_err *size_known(struct dfg_infer *node)
 {
-	struct dfg_known *known;
+	struct dfg_known_value *known;
 	if (!dfg_shape_known(node->in[0]))
 		return NULL;
 	size_t bytes;
@@ -104,7 +104,7 @@ const struct dfg_op dfg_op_Size = {
 
 static struct dfg_err *rank_known(struct dfg_infer *node)
 {
-	struct dfg_known *known;
+	struct dfg_known_value *known;
 	if (node->in[0]->rank < 0)
 		return NULL;
 	DFG_TRY(dfg_known_new(node, 0, 0, 1, &known));

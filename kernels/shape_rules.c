@@ -14,7 +14,7 @@ struct dfg_err *dfg_axis(int64_t axis, int rank, int *out_axis)
 
 int64_t dfg_int_of(const struct dfg_infer *node, int i, int64_t k)
 {
-	const struct dfg_known *known = node->known[i];
+	const struct dfg_known_value *known = node->known[i];
 	return known && k < known->count ? known->v[k] : DFG_NOT_KNOWN;
 }
 
@@ -54,12 +54,13 @@ struct dfg_err *dfg_shape_of(const struct dfg_infer *node, int i, struct dfg_sha
 	return NULL;
 }
 
-struct dfg_err *dfg_known_new(struct dfg_infer *node, int i, int rank, int64_t count, struct dfg_known **out_known)
+struct dfg_err *dfg_known_new(
+	struct dfg_infer *node, int i, int rank, int64_t count, struct dfg_known_value **out_known)
 {
 	*out_known = NULL;
 	if (count < 0 || count > KNOWN_MAX || rank > 1)
 		return NULL;
-	struct dfg_known *known = dfg_arena_zeros(node->arena, 1, sizeof *known + (size_t)count * sizeof *known->v);
+	struct dfg_known_value *known = dfg_arena_zeros(node->arena, 1, sizeof *known + (size_t)count * sizeof *known->v);
 	if (!known)
 		return DFG_ERR(DFG_MEMORY, "no memory for what is known of a shape");
 	known->rank = rank;
@@ -72,8 +73,8 @@ struct dfg_err *dfg_known_new(struct dfg_infer *node, int i, int rank, int64_t c
 
 struct dfg_err *dfg_known_same(struct dfg_infer *node, int i)
 {
-	const struct dfg_known *in = node->known[i];
-	struct dfg_known *out;
+	const struct dfg_known_value *in = node->known[i];
+	struct dfg_known_value *out;
 	if (!in || node->out[0].rank < 0)
 		return NULL;
 	DFG_TRY(dfg_known_new(node, 0, node->out[0].rank, in->count, &out));
@@ -98,9 +99,9 @@ static bool worth_knowing(const struct dfg_tensor *tensor)
 		   dfg_shape_count(&tensor->shape) <= KNOWN_MAX;
 }
 
-static struct dfg_known *know(const struct dfg_tensor *tensor, void *room)
+static struct dfg_known_value *know(const struct dfg_tensor *tensor, void *room)
 {
-	struct dfg_known *known = room;
+	struct dfg_known_value *known = room;
 	known->rank = tensor->shape.rank;
 	known->count = dfg_shape_count(&tensor->shape);
 	for (int64_t k = 0; k < known->count; k++)
@@ -113,18 +114,18 @@ struct dfg_err *dfg_shapes_now(struct dfg_kernel *ctx, int count, struct dfg_sha
 	size_t n = ctx->call->n_in, bytes = 0;
 	for (size_t i = 0; i < n; i++)
 		if (worth_knowing(ctx->in[i]))
-			bytes += sizeof(struct dfg_known) + (size_t)dfg_shape_count(&ctx->in[i]->shape) * sizeof(int64_t);
+			bytes += sizeof(struct dfg_known_value) + (size_t)dfg_shape_count(&ctx->in[i]->shape) * sizeof(int64_t);
 	void *room;
 	DFG_TRY(dfg_kernel_scratch(ctx, bytes + n * 2 * sizeof(void *), &room));
 	const struct dfg_shape **shape = room;
-	const struct dfg_known **known = (void *)(shape + n);
+	const struct dfg_known_value **known = (void *)(shape + n);
 	char *next = (char *)(known + n);
 	for (size_t i = 0; i < n; i++) {
 		shape[i] = &ctx->in[i]->shape;
 		known[i] = NULL;
 		if (worth_knowing(ctx->in[i])) {
 			known[i] = know(ctx->in[i], next);
-			next += sizeof(struct dfg_known) + (size_t)known[i]->count * sizeof(int64_t);
+			next += sizeof(struct dfg_known_value) + (size_t)known[i]->count * sizeof(int64_t);
 		}
 	}
 	for (int i = 0; i < count; i++)

@@ -21,7 +21,7 @@ DFG_MUST_CHECK struct dfg_err *dfg_shape_of(const struct dfg_infer *node, int i,
 
 /* Room for what is known of output i, all unknown; NULL, and nothing known, for what is large or not known in length. */
 DFG_MUST_CHECK struct dfg_err *dfg_known_new(
-	struct dfg_infer *node, int i, int rank, int64_t count, struct dfg_known **out_known);
+	struct dfg_infer *node, int i, int rank, int64_t count, struct dfg_known_value **out_known);
 
 /* Output 0 has the elements of input i, in the shape that out[0] has. */
 DFG_MUST_CHECK struct dfg_err *dfg_known_same(struct dfg_infer *node, int i);

@@ -46,9 +46,9 @@ static struct dfg_err *slice_shape(struct dfg_infer *node)
 
 static struct dfg_err *slice_known(struct dfg_infer *node)
 {
-	const struct dfg_known *in = node->known[INPUT];
+	const struct dfg_known_value *in = node->known[INPUT];
 	int64_t begin = dfg_int_of(node, BEGIN, 0);
-	struct dfg_known *known;
+	struct dfg_known_value *known;
 	if (!in || node->out[0].rank != 1 || begin < 0)
 		return NULL;
 	DFG_TRY(dfg_known_new(node, 0, 1, node->out[0].dim[0], &known));
@@ -229,8 +229,8 @@ static struct dfg_err *strided_slice_shape(struct dfg_infer *node)
 
 static struct dfg_err *strided_slice_known(struct dfg_infer *node)
 {
-	const struct dfg_known *in = node->known[0];
-	struct dfg_known *known;
+	const struct dfg_known_value *in = node->known[0];
+	struct dfg_known_value *known;
 	struct cut cut;
 	if (!in || in->rank != 1 || node->out[0].rank < 0)
 		return NULL;

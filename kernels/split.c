@@ -218,9 +218,9 @@ static struct dfg_err *unpack_shape(struct dfg_infer *node)
 
 static struct dfg_err *unpack_known(struct dfg_infer *node)
 {
-	const struct dfg_known *in = node->known[0];
+	const struct dfg_known_value *in = node->known[0];
 	for (int i = 0; in && in->rank == 1 && i < node->call->n_out; i++) {
-		struct dfg_known *known;
+		struct dfg_known_value *known;
 		DFG_TRY(dfg_known_new(node, i, 0, 1, &known));
 		known->v[0] = dfg_int_of(node, 0, i);
 	}

@@ -20,7 +20,7 @@ struct dfg_err *dfg_array_flow(struct dfg_kernel *ctx, int i, int j)
 
 struct dfg_err *dfg_array_holds(const struct dfg_infer *node, enum dfg_dtype dtype, struct dfg_shape *out_element)
 {
-	const struct dfg_holds *holds = node->in_holds ? node->in_holds[HANDLE] : NULL;
+	const struct dfg_handle_type *holds = node->in_holds ? node->in_holds[HANDLE] : NULL;
 	*out_element = holds ? holds->shape : DFG_SHAPE_UNKNOWN;
 	if (!holds || holds->dtype == dtype)
 		return NULL;
@@ -39,10 +39,10 @@ enum { ELEMENT_SHAPE, DYNAMIC_SIZE, CLEAR_AFTER_READ, IDENTICAL_ELEMENT_SHAPES, 
 static struct dfg_err *array_shape(struct dfg_infer *node)
 {
 	DFG_TRY(dfg_need_rank(node, 0, 0));
-	struct dfg_holds *holds = dfg_arena_zeros(node->arena, 1, sizeof *holds);
+	struct dfg_handle_type *holds = dfg_arena_zeros(node->arena, 1, sizeof *holds);
 	if (!holds)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
-	*holds = (struct dfg_holds){node->call->param[0].dtype, *node->call->attr[ELEMENT_SHAPE].shape};
+	*holds = (struct dfg_handle_type){node->call->param[0].dtype, *node->call->attr[ELEMENT_SHAPE].shape};
 	node->out_holds[0] = holds;
 	return scalar_shape(node);
 }

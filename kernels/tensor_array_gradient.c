@@ -117,7 +117,7 @@ struct dfg_err *dfg_array_write_gradient(struct dfg_gradient *node)
 /* What is known of the rows says what none of them would be. */
 static struct dfg_err *take_rows_back(struct dfg_gradient *node, const char *op, int value, const char *name)
 {
-	struct dfg_fact fact = dfg_adjoint_fact(node, node->in[value]);
+	struct dfg_inferred fact = dfg_adjoint_fact(node, node->in[value]);
 	struct dfg_shape element = dfg_held_element(&fact.shape);
 	const struct dfg_attr attr = {name, DFG_ATTR_SHAPE, {.shape = &element}};
 	return take_back(node, op, value, &attr);

@@ -23,7 +23,7 @@ static struct dfg_err *length_of(struct dfg_gradient *node, struct dfg_edge list
 /* The shape of a tensor's rows: that of the tensor without its first element. */
 static struct dfg_err *row_shape(struct dfg_gradient *node, struct dfg_edge rows, struct dfg_edge *out_edge)
 {
-	struct dfg_fact fact = dfg_adjoint_fact(node, rows);
+	struct dfg_inferred fact = dfg_adjoint_fact(node, rows);
 	struct dfg_shape element = dfg_held_element(&fact.shape);
 	struct dfg_edge in[3];
 	if (dfg_shape_known(&element))

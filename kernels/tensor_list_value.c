@@ -286,7 +286,7 @@ struct dfg_err *dfg_tensor_list_unset(
 struct dfg_err *dfg_tensor_list_holds(
 	const struct dfg_infer *node, int i, enum dfg_dtype dtype, struct dfg_shape *out_element)
 {
-	const struct dfg_holds *holds = node->in_holds ? node->in_holds[i] : NULL;
+	const struct dfg_handle_type *holds = node->in_holds ? node->in_holds[i] : NULL;
 	*out_element = holds ? holds->shape : DFG_SHAPE_UNKNOWN;
 	if (!holds || !holds->dtype || !dtype || holds->dtype == dtype)
 		return NULL;
@@ -296,10 +296,10 @@ struct dfg_err *dfg_tensor_list_holds(
 struct dfg_err *dfg_tensor_list_infer(
 	struct dfg_infer *node, int o, enum dfg_dtype dtype, const struct dfg_shape *element)
 {
-	struct dfg_holds *holds = dfg_arena_zeros(node->arena, 1, sizeof *holds);
+	struct dfg_handle_type *holds = dfg_arena_zeros(node->arena, 1, sizeof *holds);
 	if (!holds)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
-	*holds = (struct dfg_holds){dtype, *element};
+	*holds = (struct dfg_handle_type){dtype, *element};
 	node->out[o] = DFG_SHAPE_SCALAR;
 	node->out_holds[o] = holds;
 	return NULL;
@@ -307,7 +307,7 @@ struct dfg_err *dfg_tensor_list_infer(
 
 struct dfg_err *dfg_tensor_list_spelt(const struct dfg_infer *node, int i, struct dfg_shape *out_shape)
 {
-	const struct dfg_known *known = node->known[i];
+	const struct dfg_known_value *known = node->known[i];
 	const struct dfg_shape *shape = node->in[i];
 	*out_shape = DFG_SHAPE_UNKNOWN;
 	if (shape->rank > 1)

@@ -40,10 +40,10 @@ static struct dfg_err *find_variable(
 
 static struct dfg_err *set_holds(struct dfg_infer *node, const struct dfg_shape *shape)
 {
-	struct dfg_holds *holds = dfg_arena_zeros(node->arena, 1, sizeof *holds);
+	struct dfg_handle_type *holds = dfg_arena_zeros(node->arena, 1, sizeof *holds);
 	if (!holds)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
-	*holds = (struct dfg_holds){node->call->param[0].dtype, *shape};
+	*holds = (struct dfg_handle_type){node->call->param[0].dtype, *shape};
 	node->out_holds[0] = holds;
 	return NULL;
 }
@@ -325,7 +325,7 @@ static struct dfg_err *shape_shape(struct dfg_infer *node)
 static struct dfg_err *shape_known(struct dfg_infer *node)
 {
 	struct dfg_shape shape = dfg_variable_shape(node, 0);
-	struct dfg_known *known;
+	struct dfg_known_value *known;
 	if (shape.rank < 0)
 		return NULL;
 	DFG_TRY(dfg_known_new(node, 0, 1, shape.rank, &known));

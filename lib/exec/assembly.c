@@ -287,8 +287,8 @@ static struct dfg_err *find_feeds(struct maker *maker)
 		if (edge.port < 0 || edge.port >= call.n_out)
 			return DFG_ERR(
 				DFG_DATA, "feed: node '%s' (%s) has no output %d", graph_node->name, graph_node->op_name, edge.port);
-		struct dfg_fact *fact = dfg_arena_zeros(maker->scratch, call.n_out, sizeof *fact);
-		const struct dfg_fact **in = dfg_arena_zeros(maker->scratch, call.n_in, sizeof *in);
+		struct dfg_inferred *fact = dfg_arena_zeros(maker->scratch, call.n_out, sizeof *fact);
+		const struct dfg_inferred **in = dfg_arena_zeros(maker->scratch, call.n_in, sizeof *in);
 		if (!fact || !in)
 			return dfg_no_memory("the plan of the step");
 		DFG_TRY(dfg_infer_node(&call, in, &plan->arena, fact));

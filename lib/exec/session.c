@@ -127,7 +127,7 @@ struct dfg_err *dfg_session_plan(struct dfg_session *session, const struct dfg_s
 static struct dfg_err *check_feeds(const struct dfg_plan *plan, const struct dfg_tensor *feeds)
 {
 	for (uint32_t i = 0; i < plan->step.n_feed; i++) {
-		const struct dfg_fact *fact = &plan->feed[i];
+		const struct dfg_inferred *fact = &plan->feed[i];
 		if (feeds[i].dtype != fact->dtype || !dfg_shape_fits(&feeds[i].shape, &fact->shape))
 			return DFG_ERR(DFG_DATA, "feed '%s' is %s, must be %s", dfg_slot_words(plan, plan->first_feed + i).s,
 				dfg_type_words(feeds[i].dtype, &feeds[i].shape).s, dfg_type_words(fact->dtype, &fact->shape).s);

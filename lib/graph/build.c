@@ -8,11 +8,11 @@ enum {
 };
 
 /* The fact of an input, or NULL where nothing is known of it (yet). */
-static const struct dfg_fact *fact_of(const struct dfg_facts *facts, struct dfg_edge edge)
+static const struct dfg_inferred *fact_of(const struct dfg_facts *facts, struct dfg_edge edge)
 {
 	if (edge.node >= facts->nodes || (uint32_t)edge.port >= dfg_facts_outputs(facts, edge.node))
 		return NULL;
-	const struct dfg_fact *fact = dfg_facts_of(facts, edge);
+	const struct dfg_inferred *fact = dfg_facts_of(facts, edge);
 	return fact->dtype ? fact : NULL;
 }
 
@@ -21,7 +21,7 @@ static struct dfg_err *infer_one(struct dfg_builder *builder, uint32_t n, const 
 {
 	struct dfg_facts *facts = &builder->facts;
 	const struct dfg_node *node = &builder->graph->node[n];
-	const struct dfg_fact *few[FEW] = {0}, **in = few;
+	const struct dfg_inferred *few[FEW] = {0}, **in = few;
 	if (node->n_in > FEW && !(in = dfg_zeros(node->n_in, sizeof(void *))))
 		return DFG_ERR(DFG_MEMORY, "out of memory");
 	for (uint32_t i = 0; i < node->n_in; i++)
@@ -134,7 +134,7 @@ static struct dfg_err *list_types(struct draft *draft, uint32_t first, uint32_t 
 	if (!list || !item)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
 	for (uint32_t i = 0; i < n; i++) {
-		const struct dfg_fact *fact = fact_of(&draft->builder->facts, draft->want->in[first + i]);
+		const struct dfg_inferred *fact = fact_of(&draft->builder->facts, draft->want->in[first + i]);
 		item[i].dtype = fact ? fact->dtype : DFG_NO_DTYPE;
 	}
 	*list = (struct dfg_list){n ? DFG_ATTR_DTYPE : DFG_ATTR_NONE, n, item};
@@ -155,7 +155,7 @@ static struct dfg_err *learn_port(struct draft *draft, const struct dfg_port *po
 	if (port->is_list)
 		return list_types(draft, first, width, &draft->param[port->type]);
 	for (uint32_t i = first; i < first + width && i < draft->want->n_in; i++) {
-		const struct dfg_fact *fact = fact_of(&draft->builder->facts, draft->want->in[i]);
+		const struct dfg_inferred *fact = fact_of(&draft->builder->facts, draft->want->in[i]);
 		if (!fact)
 			continue;
 		draft->param[port->type].kind = DFG_ATTR_DTYPE;

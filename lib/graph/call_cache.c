@@ -13,13 +13,13 @@ enum {
 };
 
 /* Each table numbers keys, as bytes. What belongs to a key lies behind it in the arena. */
-struct dfg_alike {
+struct dfg_call_cache {
 	struct dfg_arena arena;
 	struct dfg_map calls, inferred;
 	struct dfg_map facts, known, holds; /* the key is the thing */
 };
 
-void dfg_alike_free(struct dfg_alike *alike)
+void dfg_call_cache_free(struct dfg_call_cache *alike)
 {
 	if (!alike)
 		return;
@@ -144,7 +144,7 @@ static void call_key(const struct dfg_node *node, struct key *key)
 	}
 }
 
-static struct dfg_err *new_call(struct dfg_alike *alike, const struct dfg_graph *graph, uint32_t node,
+static struct dfg_err *new_call(struct dfg_call_cache *alike, const struct dfg_graph *graph, uint32_t node,
 	const struct key *key, struct dfg_call *out_call)
 {
 	struct dfg_call *kept;
@@ -161,7 +161,7 @@ struct dfg_err *dfg_facts_call(struct dfg_facts *facts, const struct dfg_graph *
 	const struct dfg_node *node = &graph->node[number];
 	struct key key;
 	DFG_TRY(ready(facts));
-	struct dfg_alike *alike = facts->alike;
+	struct dfg_call_cache *alike = facts->alike;
 	call_key(node, &key);
 	if (!node->op || key.words < 0)
 		return dfg_node_call(graph, number, brief, out_call);
@@ -192,11 +192,12 @@ static struct dfg_err *keep(
 	return NULL;
 }
 
-static struct dfg_err *keep_fact(struct dfg_facts *facts, const struct dfg_fact *fact, const struct dfg_fact **out_fact)
+static struct dfg_err *keep_fact(
+	struct dfg_facts *facts, const struct dfg_inferred *fact, const struct dfg_inferred **out_fact)
 {
-	struct dfg_alike *alike = facts->alike;
-	const struct dfg_known *known = fact->known;
-	struct dfg_fact plain;
+	struct dfg_call_cache *alike = facts->alike;
+	const struct dfg_known_value *known = fact->known;
+	struct dfg_inferred plain;
 	memset(&plain, 0, sizeof plain); /* bytes between members are part of the key */
 	plain.dtype = fact->dtype;
 	plain.is_ref = fact->is_ref;
@@ -209,8 +210,8 @@ static struct dfg_err *keep_fact(struct dfg_facts *facts, const struct dfg_fact 
 	return keep(&alike->facts, facts->arena, &plain, sizeof plain, out_fact);
 }
 
-static struct dfg_err *infer_few(struct dfg_facts *facts, const struct dfg_call *call, const struct dfg_fact *const *in,
-	struct dfg_fact *fact, const struct dfg_fact **out)
+static struct dfg_err *infer_few(struct dfg_facts *facts, const struct dfg_call *call,
+	const struct dfg_inferred *const *in, struct dfg_inferred *fact, const struct dfg_inferred **out)
 {
 	DFG_TRY(dfg_infer_node(call, in, facts->arena, fact));
 	for (int i = 0; i < call->n_out; i++)
@@ -218,13 +219,13 @@ static struct dfg_err *infer_few(struct dfg_facts *facts, const struct dfg_call 
 	return NULL;
 }
 
-static struct dfg_err *infer(
-	struct dfg_facts *facts, const struct dfg_call *call, const struct dfg_fact *const *in, const struct dfg_fact **out)
+static struct dfg_err *infer(struct dfg_facts *facts, const struct dfg_call *call, const struct dfg_inferred *const *in,
+	const struct dfg_inferred **out)
 {
-	struct dfg_fact few[FEW];
+	struct dfg_inferred few[FEW];
 	if (call->n_out <= FEW)
 		return infer_few(facts, call, in, few, out);
-	struct dfg_fact *fact = dfg_zeros(call->n_out, sizeof *fact);
+	struct dfg_inferred *fact = dfg_zeros(call->n_out, sizeof *fact);
 	if (!fact)
 		return dfg_no_memory("what is known of the nodes");
 	struct dfg_err *err = infer_few(facts, call, in, fact, out);
@@ -232,11 +233,11 @@ static struct dfg_err *infer(
 	return err;
 }
 
-struct dfg_err *dfg_facts_infer(
-	struct dfg_facts *facts, const struct dfg_call *call, const struct dfg_fact *const *in, const struct dfg_fact **out)
+struct dfg_err *dfg_facts_infer(struct dfg_facts *facts, const struct dfg_call *call,
+	const struct dfg_inferred *const *in, const struct dfg_inferred **out)
 {
 	uintptr_t key[1 + IN_MOST];
-	const struct dfg_fact **kept;
+	const struct dfg_inferred **kept;
 	DFG_TRY(ready(facts));
 	struct dfg_map *map = &facts->alike->inferred;
 	if (!call->alike || call->n_in > IN_MOST || call->n_out > FEW)

@@ -3,13 +3,13 @@
 #include "lib/base/mem.h"
 #include "lib/graph/call_cache.h"
 
-const struct dfg_fact dfg_fact_nothing = {.shape = {.rank = DFG_UNKNOWN}};
+const struct dfg_inferred dfg_fact_nothing = {.shape = {.rank = DFG_UNKNOWN}};
 
 void dfg_facts_release(struct dfg_facts *facts)
 {
 	dfg_free(facts->fact);
 	dfg_free(facts->first);
-	dfg_alike_free(facts->alike);
+	dfg_call_cache_free(facts->alike);
 	*facts = (struct dfg_facts){0};
 }
 

@@ -3,16 +3,16 @@
 #include "lib/graph/graph.h"
 
 /* What is known of an output before the graph runs. */
-struct dfg_fact {
+struct dfg_inferred {
 	enum dfg_dtype dtype;
 	bool is_ref;
 	struct dfg_shape shape;
-	const struct dfg_known *known;
-	const struct dfg_holds *holds;
+	const struct dfg_known_value *known;
+	const struct dfg_handle_type *holds;
 };
 
 /* Of an output that has not been inferred: no dtype, any shape. */
-extern const struct dfg_fact dfg_fact_nothing;
+extern const struct dfg_inferred dfg_fact_nothing;
 
 /*
  * Facts of all outputs of a graph, by node and port. A fact never changes, and facts that say the same are mostly the same
@@ -20,15 +20,15 @@ extern const struct dfg_fact dfg_fact_nothing;
  */
 struct dfg_facts {
 	struct dfg_arena *arena;
-	const struct dfg_fact **fact; /* by tensor */
+	const struct dfg_inferred **fact; /* by tensor */
 	size_t count, room;
 	uint32_t *first; /* by node, its first tensor; node n has first[n + 1] - first[n] outputs */
 	size_t nodes, nodes_room;
-	struct dfg_alike *alike;
+	struct dfg_call_cache *alike;
 };
 
 void dfg_facts_release(struct dfg_facts *facts); /* what it holds; not the arena */
-static inline const struct dfg_fact *dfg_facts_of(const struct dfg_facts *facts, struct dfg_edge edge)
+static inline const struct dfg_inferred *dfg_facts_of(const struct dfg_facts *facts, struct dfg_edge edge)
 {
 	return facts->fact[facts->first[edge.node] + (uint32_t)edge.port];
 }
@@ -50,22 +50,22 @@ DFG_MUST_CHECK struct dfg_err *dfg_facts_call(struct dfg_facts *facts, const str
 
 /* dfg_infer_node, once for calls that are alike and see the same facts. out has room for call->n_out of them. */
 DFG_MUST_CHECK struct dfg_err *dfg_facts_infer(struct dfg_facts *facts, const struct dfg_call *call,
-	const struct dfg_fact *const *in, const struct dfg_fact **out);
+	const struct dfg_inferred *const *in, const struct dfg_inferred **out);
 
 /* Whether every element is known; false for NULL. */
-bool dfg_known_whole(const struct dfg_known *known);
+bool dfg_known_whole(const struct dfg_known_value *known);
 
 /* What a value says of itself, in the arena; NULL where it is neither small nor of indices. */
 DFG_MUST_CHECK struct dfg_err *dfg_known_of(
-	const struct dfg_tensor *tensor, struct dfg_arena *arena, const struct dfg_known **out_known);
+	const struct dfg_tensor *tensor, struct dfg_arena *arena, const struct dfg_known_value **out_known);
 
 /* The tensor that is known, the whole of it. */
 DFG_MUST_CHECK struct dfg_err *dfg_known_tensor(
-	const struct dfg_known *known, enum dfg_dtype dtype, struct dfg_tensor *out_tensor);
+	const struct dfg_known_value *known, enum dfg_dtype dtype, struct dfg_tensor *out_tensor);
 
 /*
  * Infers one node from what is known of its inputs (in[i] NULL: nothing): types are checked against the declaration,
  * shapes and small values follow. out has room for call->n_out facts. Errors name the node.
  */
-DFG_MUST_CHECK struct dfg_err *dfg_infer_node(
-	const struct dfg_call *call, const struct dfg_fact *const *in, struct dfg_arena *arena, struct dfg_fact *out);
+DFG_MUST_CHECK struct dfg_err *dfg_infer_node(const struct dfg_call *call, const struct dfg_inferred *const *in,
+	struct dfg_arena *arena, struct dfg_inferred *out);

@@ -19,7 +19,7 @@ static const struct dfg_port *port_of(const struct dfg_call *call, int i)
 	return &call->signature->in[p];
 }
 
-static struct dfg_err *check_input(const struct dfg_call *call, int i, const struct dfg_fact *in)
+static struct dfg_err *check_input(const struct dfg_call *call, int i, const struct dfg_inferred *in)
 {
 	const struct dfg_port *port = port_of(call, i);
 	enum dfg_dtype wanted = (enum dfg_dtype)call->in_dtype[i];
@@ -31,7 +31,7 @@ static struct dfg_err *check_input(const struct dfg_call *call, int i, const str
 	return NULL;
 }
 
-bool dfg_known_whole(const struct dfg_known *known)
+bool dfg_known_whole(const struct dfg_known_value *known)
 {
 	for (int64_t i = 0; known && i < known->count; i++)
 		if (known->v[i] == DFG_NOT_KNOWN)
@@ -40,13 +40,13 @@ bool dfg_known_whole(const struct dfg_known *known)
 }
 
 struct dfg_err *dfg_known_of(
-	const struct dfg_tensor *tensor, struct dfg_arena *arena, const struct dfg_known **out_known)
+	const struct dfg_tensor *tensor, struct dfg_arena *arena, const struct dfg_known_value **out_known)
 {
 	int64_t count = dfg_shape_count(&tensor->shape);
 	*out_known = NULL;
 	if (tensor->shape.rank > 1 || count > KNOWN_MOST || !dfg_dtype_is(tensor->dtype, "index"))
 		return NULL;
-	struct dfg_known *known = dfg_arena_zeros(arena, 1, sizeof *known + (size_t)count * sizeof *known->v);
+	struct dfg_known_value *known = dfg_arena_zeros(arena, 1, sizeof *known + (size_t)count * sizeof *known->v);
 	if (!known)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
 	known->rank = tensor->shape.rank;
@@ -66,7 +66,8 @@ static bool all_known(const struct dfg_infer *node)
 	return node->call->n_in > 0;
 }
 
-struct dfg_err *dfg_known_tensor(const struct dfg_known *known, enum dfg_dtype dtype, struct dfg_tensor *out_tensor)
+struct dfg_err *dfg_known_tensor(
+	const struct dfg_known_value *known, enum dfg_dtype dtype, struct dfg_tensor *out_tensor)
 {
 	DFG_TRY(dfg_tensor_new(dtype, known->rank ? &DFG_SHAPE_VECTOR(known->count) : &DFG_SHAPE_SCALAR, out_tensor));
 	dfg_convert(dtype, out_tensor->data, DFG_I64, known->v, known->count);
@@ -110,7 +111,7 @@ static bool makes_indices(const struct dfg_call *call)
 static void forget_too_large(struct dfg_infer *node)
 {
 	for (int i = 0; i < node->call->n_out; i++) {
-		const struct dfg_known *known = node->out_known[i];
+		const struct dfg_known_value *known = node->out_known[i];
 		for (int64_t k = 0; known && node->call->out_dtype[i] == DFG_I32 && k < known->count; k++)
 			if (known->v[k] != DFG_NOT_KNOWN && known->v[k] != (int32_t)known->v[k])
 				node->out_known[i] = NULL;
@@ -149,11 +150,11 @@ struct dfg_err *dfg_op_shape(struct dfg_infer *node)
 /* Room for what inference sees of a node, taken once; few inputs, the common case, cost no allocation. */
 struct room {
 	const struct dfg_shape *shape[FEW];
-	const struct dfg_known *known[FEW];
-	const struct dfg_holds *holds[FEW];
+	const struct dfg_known_value *known[FEW];
+	const struct dfg_handle_type *holds[FEW];
 	struct dfg_shape out[FEW];
-	const struct dfg_known *out_known[FEW];
-	const struct dfg_holds *out_holds[FEW];
+	const struct dfg_known_value *out_known[FEW];
+	const struct dfg_handle_type *out_holds[FEW];
 };
 
 static struct dfg_err *take_room(struct dfg_infer *node, struct room *room, void **out_more)
@@ -172,17 +173,17 @@ static struct dfg_err *take_room(struct dfg_infer *node, struct room *room, void
 		return DFG_ERR(DFG_MEMORY, "out of memory");
 	const void **pointer = (const void **)more;
 	node->in = (const struct dfg_shape *const *)pointer;
-	node->known = (const struct dfg_known *const *)(pointer + n_in);
-	node->in_holds = (const struct dfg_holds *const *)(pointer + 2 * n_in);
-	node->out_known = (const struct dfg_known **)(pointer + 3 * n_in);
-	node->out_holds = (const struct dfg_holds **)(pointer + 3 * n_in + n_out);
+	node->known = (const struct dfg_known_value *const *)(pointer + n_in);
+	node->in_holds = (const struct dfg_handle_type *const *)(pointer + 2 * n_in);
+	node->out_known = (const struct dfg_known_value **)(pointer + 3 * n_in);
+	node->out_holds = (const struct dfg_handle_type **)(pointer + 3 * n_in + n_out);
 	node->out = (struct dfg_shape *)(pointer + 3 * n_in + 2 * n_out);
 	*out_more = more;
 	return NULL;
 }
 
 static struct dfg_err *infer(
-	struct dfg_infer *node, const struct dfg_fact *const *in, struct dfg_arena *arena, struct dfg_fact *out)
+	struct dfg_infer *node, const struct dfg_inferred *const *in, struct dfg_arena *arena, struct dfg_inferred *out)
 {
 	static const struct dfg_shape unknown = {.rank = DFG_UNKNOWN};
 	const struct dfg_call *call = node->call;
@@ -190,15 +191,15 @@ static struct dfg_err *infer(
 		if (in[i])
 			DFG_TRY(check_input(call, i, in[i]));
 		((const struct dfg_shape **)node->in)[i] = in[i] ? &in[i]->shape : &unknown;
-		((const struct dfg_known **)node->known)[i] = in[i] ? in[i]->known : NULL;
-		((const struct dfg_holds **)node->in_holds)[i] = in[i] ? in[i]->holds : NULL;
+		((const struct dfg_known_value **)node->known)[i] = in[i] ? in[i]->known : NULL;
+		((const struct dfg_handle_type **)node->in_holds)[i] = in[i] ? in[i]->holds : NULL;
 	}
 	node->arena = arena;
 	DFG_TRY(dfg_op_shape(node));
 	for (int i = 0, port = 0; i < call->n_out; i++) {
 		while (call->out_first[port + 1] <= i)
 			port++;
-		out[i] = (struct dfg_fact){
+		out[i] = (struct dfg_inferred){
 			.dtype = (enum dfg_dtype)call->out_dtype[i],
 			.is_ref = call->signature->out[port].is_ref,
 			.shape = node->out[i],
@@ -209,8 +210,8 @@ static struct dfg_err *infer(
 	return NULL;
 }
 
-struct dfg_err *dfg_infer_node(
-	const struct dfg_call *call, const struct dfg_fact *const *in, struct dfg_arena *arena, struct dfg_fact *out)
+struct dfg_err *dfg_infer_node(const struct dfg_call *call, const struct dfg_inferred *const *in,
+	struct dfg_arena *arena, struct dfg_inferred *out)
 {
 	struct room room;
 	struct dfg_infer node = {.call = call};

@@ -26,7 +26,7 @@ static bool waits_for_initial(const struct dfg_graph *graph, uint32_t n)
 	return all;
 }
 
-struct dfg_err *dfg_initial_find(
+struct dfg_err *dfg_initialiser_nodes(
 	const struct dfg_graph *graph, const uint32_t *order, struct dfg_arena *arena, uint32_t **out_initial)
 {
 	uint32_t *initial = dfg_arena_zeros(arena, (size_t)graph->count + 1, sizeof *initial);

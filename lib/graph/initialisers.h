@@ -8,7 +8,7 @@
  * order may be NULL: the graph's own, inputs first. O(nodes + edges).
  */
 enum { DFG_INITIAL_MANY = UINT32_MAX - 1 };
-DFG_MUST_CHECK struct dfg_err *dfg_initial_find(
+DFG_MUST_CHECK struct dfg_err *dfg_initialiser_nodes(
 	const struct dfg_graph *graph, const uint32_t *order, struct dfg_arena *arena, uint32_t **out_initial);
 
 /*

@@ -6,12 +6,12 @@ struct turning {
 	struct dfg_builder *builder;
 	const struct dfg_loops *loops;
 	struct dfg_arena *scratch;
-	const struct dfg_fact **before; /* by tensor: what was known */
-	struct dfg_shape *assumed;      /* by node: of a loop variable's Merge */
-	bool *open;                     /* by node: nothing was known of the Merge's rank */
+	const struct dfg_inferred **before; /* by tensor: what was known */
+	struct dfg_shape *assumed;          /* by node: of a loop variable's Merge */
+	bool *open;                         /* by node: nothing was known of the Merge's rank */
 };
 
-static const struct dfg_fact **fact_at(const struct turning *t, uint32_t node, int port)
+static const struct dfg_inferred **fact_at(const struct turning *t, uint32_t node, int port)
 {
 	return &t->builder->facts.fact[t->builder->facts.first[node] + (uint32_t)port];
 }
@@ -26,11 +26,11 @@ static struct dfg_shape both(const struct dfg_shape *before, const struct dfg_sh
 	return shape;
 }
 
-static struct dfg_err *learn(struct turning *t, const struct dfg_fact **fact, const struct dfg_shape *shape)
+static struct dfg_err *learn(struct turning *t, const struct dfg_inferred **fact, const struct dfg_shape *shape)
 {
 	if (dfg_shape_equal(&(*fact)->shape, shape))
 		return NULL;
-	struct dfg_fact *known = dfg_arena_zeros(t->builder->facts.arena, 1, sizeof *known);
+	struct dfg_inferred *known = dfg_arena_zeros(t->builder->facts.arena, 1, sizeof *known);
 	if (!known)
 		return DFG_ERR(DFG_MEMORY, "no memory for shapes");
 	*known = **fact;
@@ -45,7 +45,7 @@ static struct dfg_err *infer(struct turning *t, uint32_t n)
 	const struct dfg_node *node = &t->builder->graph->node[n];
 	struct dfg_facts *facts = &t->builder->facts;
 	uint32_t outputs = dfg_facts_outputs(facts, n);
-	const struct dfg_fact *few[FEW], **in = few;
+	const struct dfg_inferred *few[FEW], **in = few;
 	struct dfg_call call;
 	if (!outputs || !node->op)
 		return NULL;
@@ -58,7 +58,7 @@ static struct dfg_err *infer(struct turning *t, uint32_t n)
 	if (err && err->code == DFG_MEMORY)
 		return err;
 	for (uint32_t p = 0; p < outputs; p++) {
-		const struct dfg_fact **fact = fact_at(t, n, (int)p), *before = t->before[facts->first[n] + p];
+		const struct dfg_inferred **fact = fact_at(t, n, (int)p), *before = t->before[facts->first[n] + p];
 		if (err)
 			*fact = before;
 		struct dfg_shape shape = both(&before->shape, &(*fact)->shape);
@@ -131,7 +131,7 @@ static bool compare(struct turning *t, int round)
 	return more;
 }
 
-struct dfg_err *dfg_turn_shapes(
+struct dfg_err *dfg_loop_shapes(
 	struct dfg_builder *builder, const struct dfg_loops *loops, const uint32_t *order, struct dfg_arena *scratch)
 {
 	uint32_t count = builder->graph->count;

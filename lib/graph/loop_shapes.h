@@ -8,5 +8,5 @@
  * dimension after the other, where the body says otherwise. The facts of the graph then say more; what they said before
  * stays. order: of dfg_loops_order.
  */
-DFG_MUST_CHECK struct dfg_err *dfg_turn_shapes(
+DFG_MUST_CHECK struct dfg_err *dfg_loop_shapes(
 	struct dfg_builder *builder, const struct dfg_loops *loops, const uint32_t *order, struct dfg_arena *scratch);

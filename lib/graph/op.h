@@ -184,7 +184,7 @@ bool dfg_call_out_is_ref(const struct dfg_call *call, int i);
 DFG_MUST_CHECK struct dfg_err *dfg_call_note(struct dfg_err *err, const struct dfg_call *call);
 
 /* A small integer tensor (rank 0 or 1) as far as it is known before the graph runs. */
-struct dfg_known {
+struct dfg_known_value {
 	int rank;
 	int64_t count;
 	int64_t v[]; /* DFG_NOT_KNOWN where it is not */
@@ -192,7 +192,7 @@ struct dfg_known {
 #define DFG_NOT_KNOWN INT64_MIN
 
 /* What a resource handle refers to. */
-struct dfg_holds {
+struct dfg_handle_type {
 	enum dfg_dtype dtype;
 	struct dfg_shape shape;
 };
@@ -204,12 +204,12 @@ struct dfg_holds {
 struct dfg_infer {
 	const struct dfg_call *call;
 	const struct dfg_shape *const *in;
-	const struct dfg_known *const *known;
-	const struct dfg_holds *const *in_holds; /* by input, of resources and refs; NULL where not known */
+	const struct dfg_known_value *const *known;
+	const struct dfg_handle_type *const *in_holds; /* by input, of resources and refs; NULL where not known */
 	struct dfg_shape *out;
-	const struct dfg_known **out_known; /* set by op->known, preset to NULL */
-	const struct dfg_holds **out_holds; /* preset to NULL */
-	struct dfg_arena *arena;            /* lives as long as the results */
+	const struct dfg_known_value **out_known; /* set by op->known, preset to NULL */
+	const struct dfg_handle_type **out_holds; /* preset to NULL */
+	struct dfg_arena *arena;                  /* lives as long as the results */
 };
 
 struct dfg_kernel;   /* what a kernel sees: lib/graph/kernel.h */

@@ -110,7 +110,7 @@ static struct dfg_err *meet(struct dfg_eval *eval, struct choice *choice, uint32
 		}
 		in[side] = datum->edge;
 	}
-	const struct dfg_fact *a = dfg_eval_fact(eval, in[1]), *b = dfg_eval_fact(eval, in[0]);
+	const struct dfg_inferred *a = dfg_eval_fact(eval, in[1]), *b = dfg_eval_fact(eval, in[0]);
 	if (a->dtype != b->dtype)
 		return arms_differ(eval, choice, i, "cast one of them");
 	if (a->shape.rank >= 0 && b->shape.rank >= 0 && a->shape.rank != b->shape.rank)

@@ -151,7 +151,7 @@ DFG_MUST_CHECK struct dfg_err *dfg_literal_cast(
 enum dfg_dtype dfg_datum_dtype(struct dfg_eval *eval, const struct dfg_datum *datum); /* DFG_NO_DTYPE: takes any */
 DFG_MUST_CHECK struct dfg_err *dfg_to_edge(
 	struct dfg_eval *eval, const struct dfg_datum *datum, enum dfg_dtype dtype, struct dfg_edge *out_edge);
-const struct dfg_fact *dfg_eval_fact(const struct dfg_eval *eval, struct dfg_edge edge);
+const struct dfg_inferred *dfg_eval_fact(const struct dfg_eval *eval, struct dfg_edge edge);
 /* What inference cannot see: the shape of the tensor is another. Before anything reads it. */
 DFG_MUST_CHECK struct dfg_err *dfg_eval_learn(
 	struct dfg_eval *eval, struct dfg_edge edge, const struct dfg_shape *shape);

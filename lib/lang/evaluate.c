@@ -57,7 +57,7 @@ void dfg_eval_release(struct dfg_eval *eval)
 
 static const char *tensor_words(struct dfg_eval *eval, struct dfg_edge edge)
 {
-	const struct dfg_fact *fact = dfg_eval_fact(eval, edge);
+	const struct dfg_inferred *fact = dfg_eval_fact(eval, edge);
 	return dfg_arena_print(eval->arena, "%s", dfg_type_words(fact->dtype, &fact->shape).s);
 }
 

@@ -240,7 +240,7 @@ static bool keeps(const struct dfg_shape *first, const struct dfg_shape *next)
 static struct dfg_err *check_next(
 	struct dfg_eval *eval, const struct dfg_carried *carried, const struct dfg_datum *datum, struct dfg_edge *out_edge)
 {
-	const struct dfg_fact *first = dfg_eval_fact(eval, carried->merge);
+	const struct dfg_inferred *first = dfg_eval_fact(eval, carried->merge);
 	enum dfg_dtype dtype = dfg_datum_dtype(eval, datum);
 	if (dtype && dtype != first->dtype)
 		return DFG_ERR(DFG_DATA, "'%s' begins as %s and would go on as %s: cast one of them", carried->name,
@@ -248,7 +248,7 @@ static struct dfg_err *check_next(
 	struct dfg_err *err = dfg_to_edge(eval, datum, first->dtype, out_edge);
 	if (err)
 		return dfg_err_note(err, "'%s' begins as %s", carried->name, dfg_type_words(first->dtype, &first->shape).s);
-	const struct dfg_fact *next = dfg_eval_fact(eval, *out_edge);
+	const struct dfg_inferred *next = dfg_eval_fact(eval, *out_edge);
 	if (keeps(&first->shape, &next->shape))
 		return NULL;
 	const char *words = dfg_arena_print(eval->arena, "%s", dfg_type_words(first->dtype, &first->shape).s);

@@ -16,7 +16,7 @@ bool dfg_datum_is_known(const struct dfg_datum *datum)
 	return true;
 }
 
-const struct dfg_fact *dfg_eval_fact(const struct dfg_eval *eval, struct dfg_edge edge)
+const struct dfg_inferred *dfg_eval_fact(const struct dfg_eval *eval, struct dfg_edge edge)
 {
 	return dfg_facts_of(&eval->builder->facts, edge);
 }
@@ -24,7 +24,7 @@ const struct dfg_fact *dfg_eval_fact(const struct dfg_eval *eval, struct dfg_edg
 struct dfg_err *dfg_eval_learn(struct dfg_eval *eval, struct dfg_edge edge, const struct dfg_shape *shape)
 {
 	struct dfg_facts *facts = &eval->builder->facts;
-	struct dfg_fact *fact = dfg_arena_zeros(facts->arena, 1, sizeof *fact);
+	struct dfg_inferred *fact = dfg_arena_zeros(facts->arena, 1, sizeof *fact);
 	if (!fact)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
 	*fact = *dfg_facts_of(facts, edge);

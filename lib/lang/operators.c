@@ -22,7 +22,7 @@ static struct dfg_err *mismatch(
 
 static const char *product_op(struct dfg_eval *eval, const struct dfg_edge *in)
 {
-	const struct dfg_fact *a = dfg_eval_fact(eval, in[0]), *b = dfg_eval_fact(eval, in[1]);
+	const struct dfg_inferred *a = dfg_eval_fact(eval, in[0]), *b = dfg_eval_fact(eval, in[1]);
 	return a->shape.rank == 2 && b->shape.rank == 2 ? "MatMul" : "BatchMatMulV2";
 }
 

@@ -154,7 +154,7 @@ static struct dfg_err *apply(
 	optimizer->instance->path = scope;
 	DFG_TRY(dfg_apply(eval, &instance, &site, &result));
 	DFG_TRY(dfg_to_edge(eval, &result, DFG_NO_DTYPE, out_p));
-	const struct dfg_fact *old = dfg_eval_fact(eval, in[0]), *made = dfg_eval_fact(eval, *out_p);
+	const struct dfg_inferred *old = dfg_eval_fact(eval, in[0]), *made = dfg_eval_fact(eval, *out_p);
 	if (old->dtype == made->dtype && dfg_shape_fits(&old->shape, &made->shape))
 		return NULL;
 	return DFG_ERR(DFG_DATA, "the new value is %s, the variable %s", dfg_type_words(made->dtype, &made->shape).s,

@@ -13,7 +13,7 @@ static struct dfg_shape row_of(const struct dfg_shape *shape)
 }
 
 static struct dfg_err *new_array(struct dfg_eval *eval, const struct dfg_datum *size, bool grows,
-	const struct dfg_fact *element, struct dfg_edge out[2])
+	const struct dfg_inferred *element, struct dfg_edge out[2])
 {
 	struct dfg_edge in;
 	struct dfg_attr attr[] = {
@@ -42,7 +42,7 @@ static struct dfg_err *numbers(struct dfg_eval *eval, const struct dfg_datum *co
 
 struct dfg_err *dfg_rows_open(struct dfg_eval *eval, struct dfg_sequence *sequence)
 {
-	struct dfg_fact element = *dfg_eval_fact(eval, sequence->rows);
+	struct dfg_inferred element = *dfg_eval_fact(eval, sequence->rows);
 	struct dfg_edge in[4], flow;
 	element.shape = row_of(&element.shape);
 	DFG_TRY(new_array(eval, &sequence->count, false, &element, sequence->array));
@@ -58,7 +58,7 @@ struct dfg_err *dfg_rows_open(struct dfg_eval *eval, struct dfg_sequence *sequen
 struct dfg_err *dfg_rows_read(
 	struct dfg_eval *eval, const struct dfg_sequence *sequence, struct dfg_edge index, struct dfg_datum *out_datum)
 {
-	const struct dfg_fact *rows = dfg_eval_fact(eval, sequence->rows);
+	const struct dfg_inferred *rows = dfg_eval_fact(eval, sequence->rows);
 	const struct dfg_shape row = row_of(&rows->shape);
 	struct dfg_edge in[] = {sequence->array[0], index, sequence->array[1]}, made = {0, 0};
 	struct dfg_attr attr = DFG_ATTR_T("dtype", rows->dtype);
@@ -129,7 +129,7 @@ struct dfg_err *dfg_yield_on(struct dfg_eval *eval, struct dfg_loop *loop)
 	if (loop->yields && counted)
 		DFG_TRY(trips(eval, loop, &size));
 	for (struct dfg_yield *yield = loop->yields; yield; yield = yield->next) {
-		const struct dfg_fact element = *dfg_eval_fact(eval, yield->value);
+		const struct dfg_inferred element = *dfg_eval_fact(eval, yield->value);
 		struct dfg_edge array[2];
 		DFG_TRY(new_array(eval, &size, !counted, &element, array));
 		yield->handle = array[0];
@@ -143,7 +143,7 @@ struct dfg_err *dfg_yield_on(struct dfg_eval *eval, struct dfg_loop *loop)
 static struct dfg_err *stack(
 	struct dfg_eval *eval, const struct dfg_yield *yield, struct dfg_edge indices, struct dfg_datum *out_datum)
 {
-	const struct dfg_fact element = *dfg_eval_fact(eval, yield->value);
+	const struct dfg_inferred element = *dfg_eval_fact(eval, yield->value);
 	struct dfg_edge in[] = {yield->handle, indices, yield->flow.outside}, made = {0, 0};
 	struct dfg_attr attr[] = {
 		DFG_ATTR_T("dtype", element.dtype),

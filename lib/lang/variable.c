@@ -64,7 +64,7 @@ static struct dfg_err *make_assign(struct dfg_eval *eval, struct dfg_cell *cell,
 
 static struct dfg_err *check_value(struct dfg_eval *eval, const struct dfg_cell *cell, struct dfg_edge value)
 {
-	const struct dfg_fact *fact = dfg_eval_fact(eval, value);
+	const struct dfg_inferred *fact = dfg_eval_fact(eval, value);
 	if (fact->dtype == cell->dtype && dfg_shape_fits(&fact->shape, &cell->shape))
 		return NULL;
 	return DFG_ERR(DFG_DATA, "'%s' is %s, the value is %s", cell->path, dfg_type_words(cell->dtype, &cell->shape).s,

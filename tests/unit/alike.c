@@ -49,7 +49,7 @@ static struct dfg_call call_of(struct dfg_edge edge)
 	return call;
 }
 
-static const struct dfg_fact *fact_of(struct dfg_edge edge)
+static const struct dfg_inferred *fact_of(struct dfg_edge edge)
 {
 	return dfg_facts_of(&builder.facts, edge);
 }

@@ -17,22 +17,23 @@ static void amount_is(const struct dfg_amount *amount, const char *words)
 	dfg_text_release(&text);
 }
 
-static void bill(const struct dfg_transfer *transfer, uint32_t transfers, struct dfg_arena *arena, struct dfg_bill *out)
+static void bill(
+	const struct dfg_transfer *transfer, uint32_t transfers, struct dfg_arena *arena, struct dfg_cost_estimate *out)
 {
 	*arena = (struct dfg_arena){0};
-	succeeds(dfg_bill_transfers(transfer, transfers, arena, out));
+	succeeds(dfg_cost_transfers(transfer, transfers, arena, out));
 }
 
-static void end(struct dfg_bill *out, struct dfg_arena *arena)
+static void end(struct dfg_cost_estimate *out, struct dfg_arena *arena)
 {
-	dfg_bill_release(out);
+	dfg_cost_release(out);
 	dfg_arena_release(arena);
 }
 
 static void each_link_and_all_of_them_are_billed(void **state)
 {
 	(void)state;
-	struct dfg_bill b;
+	struct dfg_cost_estimate b;
 	struct dfg_arena arena;
 	bill(
 		(struct dfg_transfer[]){
@@ -57,7 +58,7 @@ static void each_link_and_all_of_them_are_billed(void **state)
 static void a_loop_sends_as_often_as_it_goes_on_or_turns(void **state)
 {
 	(void)state;
-	struct dfg_bill b;
+	struct dfg_cost_estimate b;
 	struct dfg_arena arena;
 	bill(
 		(struct dfg_transfer[]){
@@ -77,7 +78,7 @@ static void a_loop_sends_as_often_as_it_goes_on_or_turns(void **state)
 static void the_loop_around_is_known_though_frames_have_slashes(void **state)
 {
 	(void)state;
-	struct dfg_bill b;
+	struct dfg_cost_estimate b;
 	struct dfg_arena arena;
 	bill(
 		(struct dfg_transfer[]){
@@ -92,7 +93,7 @@ static void the_loop_around_is_known_though_frames_have_slashes(void **state)
 static void sizes_that_are_not_known_have_letters(void **state)
 {
 	(void)state;
-	struct dfg_bill b;
+	struct dfg_cost_estimate b;
 	struct dfg_arena arena;
 	struct dfg_text text = {0};
 	bill(
@@ -105,7 +106,7 @@ static void sizes_that_are_not_known_have_letters(void **state)
 		4, &arena, &b);
 	amount_is(&b.bytes, "8*b*c + 4*d + e");
 	assert_true(dfg_amount_at(&b.bytes, 10, 0) == 850);
-	dfg_bill_text(&b, &text);
+	dfg_cost_text(&b, &text);
 	assert_string_equal(text.s,
 		"a step: 4 messages, 8*b*c + 4*d + e bytes\n"
 		"w0 -> w1: 3 messages, 4*b*c + 4*d + e bytes\n"
@@ -118,7 +119,7 @@ static void sizes_that_are_not_known_have_letters(void **state)
 static void nothing_sent_costs_nothing(void **state)
 {
 	(void)state;
-	struct dfg_bill b;
+	struct dfg_cost_estimate b;
 	struct dfg_arena arena;
 	bill(NULL, 0, &arena, &b);
 	amount_is(&b.messages, "0");
@@ -139,7 +140,7 @@ static void a_host_keeps_parameters_and_the_most_that_lives_at_once(void **state
 	struct dfg_graph graph;
 	struct dfg_builder builder;
 	struct dfg_placed *placed;
-	struct dfg_bill b;
+	struct dfg_cost_estimate b;
 	dfg_graph_init(&graph, &arena);
 	succeeds(dfg_lang_build("test.dfg", &lang, &graph));
 	succeeds(dfg_builder_init(&builder, &graph));
@@ -148,7 +149,7 @@ static void a_host_keeps_parameters_and_the_most_that_lives_at_once(void **state
 	struct dfg_transfer sent[] = {
 		{0, 1, "h", DFG_F32, rows, "", 0, false}, {1, 0, "^w/assign", DFG_F32, none, "", 0, false}};
 	const struct dfg_parts parts = {.parts = 2, .transfer = sent, .transfers = 2};
-	succeeds(dfg_bill(&graph, &builder.facts, placed, &parts, &scratch, &b));
+	succeeds(dfg_cost_estimate(&graph, &builder.facts, placed, &parts, &scratch, &b));
 	amount_is(&b.messages, "1"); /* the initialiser is no part of a step */
 	amount_is(&b.bytes, "12*b");
 	assert_int_equal(b.hosts, 2);
@@ -159,7 +160,7 @@ static void a_host_keeps_parameters_and_the_most_that_lives_at_once(void **state
 	amount_is(&b.host[0].activations, "440*b");
 	/* a, b, c; then a, c, y */
 	amount_is(&b.host[1].activations, "120*b");
-	dfg_bill_release(&b);
+	dfg_cost_release(&b);
 	dfg_builder_release(&builder);
 	dfg_graph_release(&graph);
 	dfg_arena_release(&scratch);

@@ -107,7 +107,7 @@ static void small_integers_are_known_before_the_graph_runs(void **state)
 	struct dfg_edge sizes, same;
 	succeeds(dfg_build_ints(&builder, "sizes", DFG_I32, &DFG_SHAPE_VECTOR(3), (int64_t[]){2, 3, 4}, &sizes));
 	succeeds(dfg_build_op(&builder, "Identity", "same", &sizes, 1, &same));
-	const struct dfg_known *known = dfg_facts_of(&builder.facts, same)->known;
+	const struct dfg_known_value *known = dfg_facts_of(&builder.facts, same)->known;
 	assert_non_null(known);
 	assert_int_equal(known->count, 3);
 	assert_int_equal(known->v[2], 4);

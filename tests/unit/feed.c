@@ -10,7 +10,7 @@
 /* The value as --feed reads it for a tensor of that dtype, printed again; or the error. */
 static void expect(const char *value, enum dfg_dtype dtype, const char *printed)
 {
-	struct dfg_fact fact = {.dtype = dtype, .shape = DFG_SHAPE_UNKNOWN};
+	struct dfg_inferred fact = {.dtype = dtype, .shape = DFG_SHAPE_UNKNOWN};
 	struct dfg_tensor tensor;
 	struct dfg_text text = {0};
 	struct dfg_err *err = dfg_feed_value(value, &fact, &tensor);
@@ -100,7 +100,7 @@ static void makes_whole_tensors(void **state)
 static void random_values_are_the_seed_s_alone_and_normal(void **state)
 {
 	(void)state;
-	struct dfg_fact fact = {.dtype = DFG_F64, .shape = DFG_SHAPE_UNKNOWN};
+	struct dfg_inferred fact = {.dtype = DFG_F64, .shape = DFG_SHAPE_UNKNOWN};
 	struct dfg_tensor a, b, c;
 	assert_null(dfg_feed_value("normal:f64[10000]:seed=1", &fact, &a));
 	assert_null(dfg_feed_value("normal:f64[10000]:seed=1", &fact, &b));
@@ -122,7 +122,7 @@ static void random_values_are_the_seed_s_alone_and_normal(void **state)
 
 static void expect_json(const char *value, enum dfg_dtype dtype, const char *json)
 {
-	struct dfg_fact fact = {.dtype = dtype, .shape = DFG_SHAPE_UNKNOWN};
+	struct dfg_inferred fact = {.dtype = dtype, .shape = DFG_SHAPE_UNKNOWN};
 	struct dfg_tensor tensor;
 	struct dfg_json_out out = {0};
 	assert_null(dfg_feed_value(value, &fact, &tensor));

@@ -52,9 +52,9 @@ static void scatter_edges(struct scatter *s, uint32_t n)
 	enum dfg_role role = dfg_node_role(node);
 	for (uint32_t e = 0; e < node->n_in; e++) {
 		struct dfg_edge edge = node->in[e];
-		const struct dfg_fact *fact = (uint32_t)edge.port < dfg_facts_outputs(s->facts, edge.node)
-										  ? dfg_facts_of(s->facts, edge)
-										  : &dfg_fact_nothing;
+		const struct dfg_inferred *fact = (uint32_t)edge.port < dfg_facts_outputs(s->facts, edge.node)
+											  ? dfg_facts_of(s->facts, edge)
+											  : &dfg_fact_nothing;
 		bool loop_merge = false;
 		for (uint32_t i = 0; i < node->n_in; i++)
 			loop_merge |= dfg_edge_closes(s->graph, node, node->in[i]);

@@ -115,7 +115,7 @@ static void describe(const struct sketch *s, uint32_t n, struct dfg_text *text)
 	for (uint32_t i = 0; i < node->n_attr; i++)
 		dfg_text_add(text, " %s %d", node->attr[i].name, (int)node->attr[i].kind);
 	for (uint32_t i = 0; i < dfg_facts_outputs(&s->builder.facts, n); i++) {
-		const struct dfg_fact *fact = dfg_facts_of(&s->builder.facts, (struct dfg_edge){n, (int32_t)i});
+		const struct dfg_inferred *fact = dfg_facts_of(&s->builder.facts, (struct dfg_edge){n, (int32_t)i});
 		dfg_text_add(text, " %s", dfg_type_words(fact->dtype, &fact->shape).s);
 	}
 }

@@ -6,7 +6,7 @@
 
 size_t dfg_slot_bytes(const struct program_builder *builder, uint32_t slot)
 {
-	const struct dfg_fact *fact = &builder->fact[slot];
+	const struct dfg_inferred *fact = &builder->fact[slot];
 	size_t bytes = 0;
 	struct dfg_err *err = dfg_shape_bytes(&fact->shape, fact->dtype, &bytes);
 	dfg_err_free(err);
@@ -15,7 +15,7 @@ size_t dfg_slot_bytes(const struct program_builder *builder, uint32_t slot)
 
 bool dfg_slot_has_fixed_size(const struct program_builder *builder, uint32_t slot)
 {
-	const struct dfg_fact *fact = &builder->fact[slot];
+	const struct dfg_inferred *fact = &builder->fact[slot];
 	return dfg_is_plain(fact->dtype) && dfg_shape_known(&fact->shape) && !builder->plan->is_ref[slot] &&
 		   dfg_slot_bytes(builder, slot) < BYTES_MOST;
 }

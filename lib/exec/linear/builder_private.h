@@ -11,12 +11,12 @@ struct program_builder {
 	const struct schedule *schedule;
 	struct program *program;
 	struct dfg_arena *scratch;
-	struct dfg_fact *fact;  /* by slot */
-	bool *needed;           /* by node */
-	bool *tested;           /* by predicate: it is asked for */
-	bool *kept;             /* by node, an Exit: what leaves by it leaves the step */
-	uint32_t *forward;      /* by slot: the slot that it simply is */
-	uint32_t *alias_class;  /* by slot: towards the slot that speaks for all that may share memory */
+	struct dfg_inferred *fact; /* by slot */
+	bool *needed;              /* by node */
+	bool *tested;              /* by predicate: it is asked for */
+	bool *kept;                /* by node, an Exit: what leaves by it leaves the step */
+	uint32_t *forward;         /* by slot: the slot that it simply is */
+	uint32_t *alias_class;     /* by slot: towards the slot that speaks for all that may share memory */
 	uint32_t *storage;      /* by slot: the slot whose room it lies in, itself if that is its own; DFG_NONE: counted */
 	uint32_t *first, *last; /* by slot, those that speak for a group: ops */
 	uint32_t

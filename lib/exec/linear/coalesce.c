@@ -94,7 +94,7 @@ static bool works_on(struct program_builder *builder, const struct instruction *
 	for (uint32_t i = 0; i < instruction->n_in; i++) {
 		if (dfg_alias_class(builder, use[i]) != dfg_alias_class(builder, merge))
 			continue;
-		const struct dfg_fact *in = &builder->fact[use[i]], *to = &builder->fact[use[instruction->n_in]];
+		const struct dfg_inferred *in = &builder->fact[use[i]], *to = &builder->fact[use[instruction->n_in]];
 		bool same = dfg_dtype_size(in->dtype) == dfg_dtype_size(to->dtype) && dfg_shape_known(&in->shape) &&
 					dfg_shape_count(&in->shape) == dfg_shape_count(&to->shape);
 		if (!same || (!whole && i))

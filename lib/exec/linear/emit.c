@@ -19,7 +19,7 @@ static uint32_t out_slot(const struct program_builder *builder, const struct pla
 
 static struct dfg_err *put_known(struct program_builder *builder, uint32_t slot)
 {
-	const struct dfg_fact *fact = &builder->fact[slot];
+	const struct dfg_inferred *fact = &builder->fact[slot];
 	const struct dfg_shape shape = fact->known->rank ? DFG_SHAPE_VECTOR(fact->known->count) : DFG_SHAPE_SCALAR;
 	struct dfg_tensor *tensor = &builder->program->start[slot];
 	void *data = dfg_arena_zeros(&builder->program->arena, (size_t)fact->known->count, 8);
@@ -63,8 +63,8 @@ static bool is_view(const struct program_builder *builder, const struct plan_nod
 	if (node->role != DFG_PLAIN || !only_moves || call->n_out != 1 || !call->n_in ||
 		builder->plan->is_ref[in_slot(builder, node, 0)] || builder->plan->session->options.no_opt)
 		return false;
-	const struct dfg_fact *in = &builder->fact[in_slot(builder, node, 0)];
-	const struct dfg_fact *out = &builder->fact[out_slot(builder, node, 0)];
+	const struct dfg_inferred *in = &builder->fact[in_slot(builder, node, 0)];
+	const struct dfg_inferred *out = &builder->fact[out_slot(builder, node, 0)];
 	for (int i = 1; i < call->n_in; i++)
 		if (!dfg_known_whole(builder->fact[in_slot(builder, node, i)].known))
 			return false;

@@ -169,7 +169,7 @@ static void try_in_place(struct program_builder *builder, struct instruction *in
 		if (!is_last_use(builder, instruction, o, i))
 			continue;
 		instruction->in_place |= UINT32_C(1) << i;
-		const struct dfg_fact *in = &builder->fact[use[i]], *to = &builder->fact[out];
+		const struct dfg_inferred *in = &builder->fact[use[i]], *to = &builder->fact[out];
 		bool same = dfg_dtype_size(in->dtype) == dfg_dtype_size(to->dtype) && dfg_shape_known(&in->shape) &&
 					dfg_shape_known(&to->shape) && dfg_shape_count(&in->shape) == dfg_shape_count(&to->shape);
 		if (!same || builder->storage[use[i]] == DFG_NONE || builder->storage[out] != out)
@@ -191,7 +191,7 @@ static bool is_sure(const struct program_builder *builder, uint32_t slot)
 /* A slot has its dtype and shape from the start; data comes. */
 static void start_tensor(struct program_builder *builder, uint32_t slot)
 {
-	const struct dfg_fact *fact = &builder->fact[slot];
+	const struct dfg_inferred *fact = &builder->fact[slot];
 	builder->program->start[slot] =
 		(struct dfg_tensor){.dtype = fact->dtype, .shape = fact->shape, .room = dfg_slot_bytes(builder, slot)};
 }
@@ -231,7 +231,7 @@ static void try_row(struct program_builder *builder, struct instruction *instruc
 	if (instruction->kind != INSTR_KERNEL || !node->row || node->reads_ref || options->no_opt ||
 		options->check_numerics || options->trace)
 		return;
-	const struct dfg_fact *out = &builder->fact[use[instruction->n_in]];
+	const struct dfg_inferred *out = &builder->fact[use[instruction->n_in]];
 	int64_t n = dfg_shape_known(&out->shape) ? dfg_shape_count(&out->shape) : ROW_MOST + 1;
 	bool fixed = true;
 	for (int i = 0; i < instruction->n_in; i++) {
@@ -320,7 +320,7 @@ static struct dfg_err *place(struct program_builder *builder)
 /* A predicate that lies in a fixed place is a byte to look at. */
 static void fix_choice(struct program_builder *builder, struct instruction *instruction)
 {
-	const struct dfg_fact *fact = &builder->fact[builder->program->use[instruction->first]];
+	const struct dfg_inferred *fact = &builder->fact[builder->program->use[instruction->first]];
 	if (is_fixed(builder, builder->program->use[instruction->first]) &&
 		is_sure(builder, builder->program->use[instruction->first]) && fact->dtype == DFG_BOOL &&
 		fact->shape.rank == 0 && instruction->n == 2)

@@ -7,8 +7,8 @@
 struct inference {
 	const struct dfg_plan *plan;
 	struct dfg_arena *arena;
-	struct dfg_fact *fact; /* by slot */
-	uint32_t *varies;      /* by slot, of a loop's Merge: bits of dims that change from iteration to iteration */
+	struct dfg_inferred *fact; /* by slot */
+	uint32_t *varies;          /* by slot, of a loop's Merge: bits of dims that change from iteration to iteration */
 };
 
 enum { RANK_VARIES = 31, ROUNDS_MOST = 12 };
@@ -17,7 +17,7 @@ enum { RANK_VARIES = 31, ROUNDS_MOST = 12 };
 static struct dfg_err *fact_of_preset(struct inference *of, uint32_t slot)
 {
 	const struct dfg_tensor *tensor = &of->plan->preset[slot];
-	struct dfg_fact *fact = &of->fact[slot];
+	struct dfg_inferred *fact = &of->fact[slot];
 	fact->dtype = tensor->dtype;
 	fact->shape = tensor->shape;
 	return fact->known ? NULL : dfg_known_of(tensor, of->arena, &fact->known);
@@ -28,19 +28,19 @@ static struct dfg_err *infer_record(struct inference *of, const struct plan_node
 	if (node->role == DFG_SAVE)
 		return NULL;
 	if (node->role == DFG_LOAD) {
-		const struct dfg_fact *value = &of->fact[dfg_plan_node_in(of->plan, &of->plan->node[node->save], 0)];
+		const struct dfg_inferred *value = &of->fact[dfg_plan_node_in(of->plan, &of->plan->node[node->save], 0)];
 		of->fact[dfg_plan_node_out(of->plan, node, 0)] =
-			(struct dfg_fact){.dtype = value->dtype, .shape = value->shape};
+			(struct dfg_inferred){.dtype = value->dtype, .shape = value->shape};
 		return NULL;
 	}
-	const struct dfg_fact **in = dfg_arena_zeros(of->arena, node->n_in, sizeof *in);
+	const struct dfg_inferred **in = dfg_arena_zeros(of->arena, node->n_in, sizeof *in);
 	if (!in)
 		return dfg_no_memory("the shapes of the step");
 	for (int i = 0; i < node->n_in; i++) {
-		const struct dfg_fact *fact = &of->fact[dfg_plan_node_in(of->plan, node, i)];
+		const struct dfg_inferred *fact = &of->fact[dfg_plan_node_in(of->plan, node, i)];
 		in[i] = fact->dtype ? fact : NULL;
 	}
-	struct dfg_fact *out = node->n_out ? &of->fact[dfg_plan_node_out(of->plan, node, 0)] : NULL;
+	struct dfg_inferred *out = node->n_out ? &of->fact[dfg_plan_node_out(of->plan, node, 0)] : NULL;
 	struct dfg_err *err = dfg_infer_node(node->call, in, of->arena, out);
 	if (!err || !node->may_die || err->code == DFG_MEMORY)
 		return err;
@@ -57,8 +57,8 @@ static void put_variable(struct inference *of, const struct plan_node *node)
 	uint32_t slot = dfg_plan_node_out(of->plan, node, 0), bits = of->varies[slot];
 	uint32_t first = dfg_plan_node_in(of->plan, node, 0), second = dfg_plan_node_in(of->plan, node, 1);
 	bool turned = of->plan->node[of->plan->maker[first]].role == DFG_NEXT_ITERATION;
-	struct dfg_fact *fact = &of->fact[slot];
-	const struct dfg_fact *enter = &of->fact[turned ? second : first];
+	struct dfg_inferred *fact = &of->fact[slot];
+	const struct dfg_inferred *enter = &of->fact[turned ? second : first];
 	fact->shape = enter->shape;
 	fact->known = NULL;
 	fact->holds = NULL;
@@ -117,12 +117,12 @@ static struct dfg_err *infer_loops(struct inference *of)
 	return NULL;
 }
 
-struct dfg_err *dfg_plan_infer(
-	const struct dfg_plan *plan, const struct dfg_tensor *feeds, struct dfg_arena *arena, struct dfg_fact *out_facts)
+struct dfg_err *dfg_plan_infer(const struct dfg_plan *plan, const struct dfg_tensor *feeds, struct dfg_arena *arena,
+	struct dfg_inferred *out_facts)
 {
 	struct inference of = {.plan = plan, .arena = arena, .fact = out_facts};
 	for (uint32_t i = 0; i < plan->step.n_feed; i++) {
-		struct dfg_fact *fact = &out_facts[plan->first_feed + i];
+		struct dfg_inferred *fact = &out_facts[plan->first_feed + i];
 		*fact = plan->feed[i];
 		fact->known = NULL;
 		if (feeds)

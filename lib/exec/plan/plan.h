@@ -73,7 +73,7 @@ struct dfg_plan {
 	uint32_t slots;
 	uint32_t *fetch;               /* by fetch: its slot */
 	uint32_t first_feed;           /* slot of the first feed */
-	struct dfg_fact *feed;         /* by feed: what the graph says of it */
+	struct dfg_inferred *feed;     /* by feed: what the graph says of it */
 	struct dfg_tensor *preset;     /* by slot */
 	bool loops;                    /* there is a frame */
 	bool sleeps;                   /* some node holds no thread while it waits: only an executor can */
@@ -119,8 +119,8 @@ DFG_MUST_CHECK struct dfg_err *dfg_select(struct selection *selection);
 struct dfg_words dfg_slot_words(const struct dfg_plan *plan, uint32_t slot);
 
 /* infer.c: of each slot, with feeds of these shapes (NULL: of any that the graph allows). They live in the arena. */
-DFG_MUST_CHECK struct dfg_err *dfg_plan_infer(
-	const struct dfg_plan *plan, const struct dfg_tensor *feeds, struct dfg_arena *arena, struct dfg_fact *out_facts);
+DFG_MUST_CHECK struct dfg_err *dfg_plan_infer(const struct dfg_plan *plan, const struct dfg_tensor *feeds,
+	struct dfg_arena *arena, struct dfg_inferred *out_facts);
 
 /* cause.c: the error for a fetch that is dead. */
 DFG_MUST_CHECK struct dfg_err *dfg_dead_fetch(

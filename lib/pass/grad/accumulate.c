@@ -3,15 +3,15 @@
 /* Arrivals under one set of conditions. */
 struct group {
 	uint32_t set;
-	struct dfg_partial *partial;
+	struct dfg_cotangent_sum *partial;
 	struct group *next;
 };
 
 struct gathering {
-	struct dfg_sweep *s;
+	struct dfg_backprop *s;
 	struct dfg_make make;
-	struct dfg_edge like;  /* the forward tensor that it is all for */
-	struct dfg_spot place; /* of its gradient */
+	struct dfg_edge like;      /* the forward tensor that it is all for */
+	struct dfg_location place; /* of its gradient */
 	struct group *group;
 };
 
@@ -83,7 +83,7 @@ static struct dfg_err *choose(struct gathering *g, uint32_t set, uint32_t *out_c
 
 static void stand(const struct gathering *g, uint32_t set)
 {
-	g->s->paths->mirror.here = (struct dfg_spot){g->place.loop, set, g->place.mirrored};
+	g->s->paths->mirror.here = (struct dfg_location){g->place.loop, set, g->place.mirrored};
 }
 
 /* The sum of a group, its memory given up. */
@@ -95,7 +95,7 @@ static struct dfg_err *sum_group(struct gathering *g, uint32_t set, struct dfg_c
 	if (!group || !group->partial)
 		return NULL;
 	stand(g, set);
-	DFG_TRY(dfg_partial_sum(&g->make, g->like, group->partial, out_cotangent));
+	DFG_TRY(dfg_cotangent_sum_total(&g->make, g->like, group->partial, out_cotangent));
 	group->partial = NULL;
 	return NULL;
 }
@@ -109,7 +109,8 @@ static struct dfg_err *dense_side(struct gathering *g, uint32_t set, struct dfg_
 	else
 		DFG_TRY(dfg_cotangent_dense(&g->make, g->like, cotangent, &cotangent->value));
 	cotangent->kind = DFG_DENSE;
-	return dfg_mirror_bring(&g->s->paths->mirror, cotangent->value, &g->s->paths->mirror.here, &cotangent->value);
+	return dfg_gradient_frames_bring(
+		&g->s->paths->mirror, cotangent->value, &g->s->paths->mirror.here, &cotangent->value);
 }
 
 /* All sides of a condition: what is live on each, and what came there. */
@@ -122,8 +123,8 @@ struct ways {
 
 static struct dfg_err *merge(struct gathering *g, const struct ways *ways, struct dfg_edge *out_edge)
 {
-	const struct dfg_spot place = {g->place.loop, ways->common, g->place.mirrored};
-	return dfg_mirror_node(&g->s->paths->mirror, &place,
+	const struct dfg_location place = {g->place.loop, ways->common, g->place.mirrored};
+	return dfg_gradient_frames_node(&g->s->paths->mirror, &place,
 		&(struct dfg_own_node){.op = "Merge", .in = ways->in, .n_in = ways->count}, out_edge);
 }
 
@@ -231,7 +232,7 @@ static struct dfg_err *give_up(struct gathering *g, uint32_t from, uint32_t cond
 	else
 		DFG_TRY(merge_dense(g, &ways, &merged));
 	DFG_TRY(find_group(g, ways.common, true, &group));
-	return dfg_partial_add(&g->s->scratch, &group->partial, &merged);
+	return dfg_cotangent_sum_add(&g->s->scratch, &group->partial, &merged);
 }
 
 /* Later arrivals stand in front; groups shall have them so, too. */
@@ -246,23 +247,23 @@ static struct dfg_err *sort(struct gathering *g, struct dfg_arrival *list)
 	}
 	for (; reversed; reversed = reversed->next) {
 		DFG_TRY(find_group(g, reversed->set, true, &group));
-		DFG_TRY(dfg_partial_add(&g->s->scratch, &group->partial, &reversed->cotangent));
+		DFG_TRY(dfg_cotangent_sum_add(&g->s->scratch, &group->partial, &reversed->cotangent));
 	}
 	return NULL;
 }
 
 struct dfg_err *dfg_arrival_total(
-	struct dfg_sweep *s, struct dfg_edge like, struct dfg_arrival **list, struct dfg_cotangent *out_cotangent)
+	struct dfg_backprop *s, struct dfg_edge like, struct dfg_arrival **list, struct dfg_cotangent *out_cotangent)
 {
-	struct dfg_scope scope = dfg_sweep_scope(s, like.node);
+	struct dfg_scope scope = dfg_backprop_scope(s, like.node);
 	struct gathering g = {.s = s, .make = {s->builder, scope.s}, .like = like};
 	*out_cotangent = (struct dfg_cotangent){.kind = DFG_NO_COTANGENT, .value = {DFG_NONE, 0}};
 	if (!*list)
 		return NULL;
-	const struct dfg_spot outer = s->paths->mirror.here;
+	const struct dfg_location outer = s->paths->mirror.here;
 	const char *outer_scope = s->paths->mirror.scope;
 	s->paths->mirror.scope = scope.s;
-	struct dfg_err *err = dfg_mirror_place(&s->paths->mirror, like, &g.place);
+	struct dfg_err *err = dfg_gradient_place(&s->paths->mirror, like, &g.place);
 	if (!err)
 		err = sort(&g, *list);
 	for (struct group *group; !err && (group = largest(&g));) {

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-bool dfg_paths_is(const struct dfg_graph *graph)
+bool dfg_has_control_flow(const struct dfg_graph *graph)
 {
 	for (uint32_t n = 0; n < graph->count; n++) {
 		enum dfg_role role = dfg_node_role(&graph->node[n]);
@@ -16,14 +16,14 @@ bool dfg_paths_is(const struct dfg_graph *graph)
 	return false;
 }
 
-static const struct dfg_node *node_of(const struct dfg_sweep *s, uint32_t n)
+static const struct dfg_node *node_of(const struct dfg_backprop *s, uint32_t n)
 {
 	return &s->builder->graph->node[n];
 }
 
-static struct dfg_err *take_room(struct dfg_sweep *s)
+static struct dfg_err *take_room(struct dfg_backprop *s)
 {
-	struct dfg_paths *paths = s->paths;
+	struct dfg_control_gradient *paths = s->paths;
 	uint32_t loops = paths->mirror.loops.count;
 	paths->arrived = dfg_arena_zeros(&s->scratch, (size_t)s->tensors + 1, sizeof(void *));
 	paths->adjoint = dfg_arena_zeros(&s->scratch, (size_t)s->count + 1, sizeof(void *));
@@ -35,9 +35,9 @@ static struct dfg_err *take_room(struct dfg_sweep *s)
 	return NULL;
 }
 
-static void list_exits(struct dfg_sweep *s)
+static void list_exits(struct dfg_backprop *s)
 {
-	struct dfg_paths *paths = s->paths;
+	struct dfg_control_gradient *paths = s->paths;
 	for (uint32_t l = 0; l < paths->mirror.loops.count; l++)
 		paths->exit[l] = DFG_NONE;
 	for (uint32_t n = s->count; n--;) {
@@ -49,36 +49,36 @@ static void list_exits(struct dfg_sweep *s)
 	}
 }
 
-struct dfg_err *dfg_paths_new(struct dfg_sweep *s)
+struct dfg_err *dfg_control_gradient_new(struct dfg_backprop *s)
 {
-	struct dfg_paths *paths = s->paths = dfg_arena_zeros(&s->scratch, 1, sizeof *paths);
+	struct dfg_control_gradient *paths = s->paths = dfg_arena_zeros(&s->scratch, 1, sizeof *paths);
 	uint32_t *order = dfg_arena_zeros(&s->scratch, (size_t)s->count + 1, sizeof *order);
 	if (!paths || !order)
 		return DFG_ERR(DFG_MEMORY, "no memory to differentiate %u nodes", s->count);
 	paths->mirror.prefix = s->prefix;
 	paths->mirror.remat = s->remat.policy == DFG_REMAT_CARRIED;
 	paths->mirror.in_segments = dfg_remat_in_segments(&s->remat);
-	DFG_TRY(dfg_mirror_init(&paths->mirror, s->builder, s->order, &s->scratch));
+	DFG_TRY(dfg_gradient_frames_init(&paths->mirror, s->builder, s->order, &s->scratch));
 	if (paths->mirror.loops.count > 1) {
 		DFG_TRY(dfg_loops_order(s->builder->graph, &paths->mirror.loops, &s->scratch, order));
 		s->order = order;
-		DFG_TRY(dfg_turn_shapes(s->builder, &paths->mirror.loops, order, &s->scratch));
+		DFG_TRY(dfg_loop_shapes(s->builder, &paths->mirror.loops, order, &s->scratch));
 	}
 	DFG_TRY(take_room(s));
 	list_exits(s);
 	return NULL;
 }
 
-void dfg_paths_free(struct dfg_sweep *s)
+void dfg_control_gradient_free(struct dfg_backprop *s)
 {
 	if (s->paths)
-		dfg_mirror_release(&s->paths->mirror);
+		dfg_gradient_frames_release(&s->paths->mirror);
 }
 
-struct dfg_err *dfg_paths_region(
-	struct dfg_sweep *s, const struct dfg_edge *of, uint32_t n_of, const struct dfg_edge *wrt, uint32_t n_wrt)
+struct dfg_err *dfg_control_gradient_region(
+	struct dfg_backprop *s, const struct dfg_edge *of, uint32_t n_of, const struct dfg_edge *wrt, uint32_t n_wrt)
 {
-	struct dfg_mirror *m = &s->paths->mirror;
+	struct dfg_gradient_frames *m = &s->paths->mirror;
 	uint32_t region = n_of ? m->loops.of[of[0].node] : 0;
 	for (uint32_t i = 0; i < n_of + n_wrt; i++) {
 		uint32_t n = i < n_of ? of[i].node : wrt[i - n_of].node, loop = m->loops.of[n];
@@ -89,13 +89,13 @@ struct dfg_err *dfg_paths_region(
 			m->loops.loop[loop ? loop : region].name.s, node_of(s, loop ? of[0].node : n)->name);
 	}
 	s->paths->at = region;
-	return dfg_mirror_begin(m, region);
+	return dfg_gradient_frames_begin(m, region);
 }
 
 /* Nodes of the region, but for those that lead out of its iteration. */
-static bool is_in_region(const struct dfg_sweep *s, uint32_t n)
+static bool is_in_region(const struct dfg_backprop *s, uint32_t n)
 {
-	const struct dfg_mirror *m = &s->paths->mirror;
+	const struct dfg_gradient_frames *m = &s->paths->mirror;
 	uint32_t home = dfg_loop_home(s->builder->graph, &m->loops, n);
 	enum dfg_role role = dfg_node_role(node_of(s, n));
 	bool leaves = home == m->region && (role == DFG_EXIT || role == DFG_NEXT_ITERATION);
@@ -107,15 +107,15 @@ static bool stops(const struct dfg_op *op)
 	return !op || (op->gradient && !*op->gradient);
 }
 
-static bool input_depends(const struct dfg_sweep *s, const struct dfg_node *node, uint32_t e)
+static bool input_depends(const struct dfg_backprop *s, const struct dfg_node *node, uint32_t e)
 {
 	struct dfg_edge edge = node->in[e];
 	if (dfg_node_role(node) == DFG_LOAD)
 		return e == 0 && s->depends[edge.node];
-	return edge.port < (int32_t)dfg_facts_outputs(&s->builder->facts, edge.node) && dfg_sweep_wants(s, edge);
+	return edge.port < (int32_t)dfg_facts_outputs(&s->builder->facts, edge.node) && dfg_backprop_wants(s, edge);
 }
 
-static bool walk_dependents(struct dfg_sweep *s)
+static bool walk_dependents(struct dfg_backprop *s)
 {
 	bool more = false;
 	for (uint32_t i = 0; i < s->count; i++) {
@@ -130,7 +130,7 @@ static bool walk_dependents(struct dfg_sweep *s)
 }
 
 /* Marks the makers of what a marked node reads. */
-static bool walk_useful(const struct dfg_sweep *s, bool *useful)
+static bool walk_useful(const struct dfg_backprop *s, bool *useful)
 {
 	bool more = false;
 	for (uint32_t i = s->count; i--;) {
@@ -149,7 +149,8 @@ static bool is_named(const struct dfg_node *node, const char *begin)
 	return !strncmp(node->op_name, begin, strlen(begin));
 }
 
-struct dfg_err *dfg_sweep_makers(struct dfg_sweep *s, const struct dfg_edge *of, uint32_t n_of, const bool **out_makes)
+struct dfg_err *dfg_backprop_makers(
+	struct dfg_backprop *s, const struct dfg_edge *of, uint32_t n_of, const bool **out_makes)
 {
 	uint32_t *work = dfg_arena_zeros(&s->scratch, (size_t)s->count + 1, sizeof *work), count = 0;
 	bool *makes = dfg_arena_zeros(&s->scratch, (size_t)s->count + 1, sizeof *makes);
@@ -172,7 +173,7 @@ struct dfg_err *dfg_sweep_makers(struct dfg_sweep *s, const struct dfg_edge *of,
 	return NULL;
 }
 
-static bool takes_dependent(const struct dfg_sweep *s, const struct dfg_node *node)
+static bool takes_dependent(const struct dfg_backprop *s, const struct dfg_node *node)
 {
 	for (uint32_t e = 0; e < node->n_in; e++)
 		if (input_depends(s, node, e))
@@ -181,7 +182,7 @@ static bool takes_dependent(const struct dfg_sweep *s, const struct dfg_node *no
 }
 
 /* What goes onto a stack comes off elsewhere, along no edge: a gradient through it would be silently wrong. */
-static struct dfg_err *refuse_stacks(struct dfg_sweep *s, const struct dfg_edge *of, uint32_t n_of)
+static struct dfg_err *refuse_stacks(struct dfg_backprop *s, const struct dfg_edge *of, uint32_t n_of)
 {
 	const bool *makes = NULL;
 	for (uint32_t push = 0; push < s->count; push++) {
@@ -189,7 +190,7 @@ static struct dfg_err *refuse_stacks(struct dfg_sweep *s, const struct dfg_edge 
 		if (!is_named(node, "StackPush") || !takes_dependent(s, node))
 			continue;
 		if (!makes)
-			DFG_TRY(dfg_sweep_makers(s, of, n_of, &makes));
+			DFG_TRY(dfg_backprop_makers(s, of, n_of, &makes));
 		uint32_t stack = dfg_live_source(s->builder->graph, node->in[0]).node;
 		for (uint32_t pop = 0; pop < s->count; pop++) {
 			const struct dfg_node *other = node_of(s, pop);
@@ -204,7 +205,7 @@ static struct dfg_err *refuse_stacks(struct dfg_sweep *s, const struct dfg_edge 
 	return NULL;
 }
 
-struct dfg_err *dfg_paths_find_dependents(struct dfg_sweep *s, const struct dfg_edge *of, uint32_t n_of)
+struct dfg_err *dfg_control_gradient_find_dependents(struct dfg_backprop *s, const struct dfg_edge *of, uint32_t n_of)
 {
 	bool *useful = dfg_arena_zeros(&s->scratch, (size_t)s->count + 1, sizeof *useful);
 	if (!useful)
@@ -221,46 +222,48 @@ struct dfg_err *dfg_paths_find_dependents(struct dfg_sweep *s, const struct dfg_
 	return NULL;
 }
 
-struct dfg_err *dfg_paths_add(struct dfg_sweep *s, struct dfg_edge edge, const struct dfg_cotangent *cotangent)
+struct dfg_err *dfg_control_gradient_add(
+	struct dfg_backprop *s, struct dfg_edge edge, const struct dfg_cotangent *cotangent)
 {
-	struct dfg_mirror *m = &s->paths->mirror;
-	struct dfg_arrival **head = &s->paths->arrived[dfg_sweep_tensor(s, edge)];
+	struct dfg_gradient_frames *m = &s->paths->mirror;
+	struct dfg_arrival **head = &s->paths->arrived[dfg_backprop_tensor(s, edge)];
 	struct dfg_arrival *arrival = dfg_arena_zeros(&s->scratch, 1, sizeof *arrival);
 	if (!arrival)
 		return DFG_ERR(DFG_MEMORY, "no memory for a partial sum");
 	*arrival = (struct dfg_arrival){*cotangent, m->here.set, *head};
-	DFG_TRY(dfg_mirror_need(m, cotangent->value, &arrival->cotangent.value));
-	DFG_TRY(dfg_mirror_bring(m, arrival->cotangent.value, &m->here, &arrival->cotangent.value));
+	DFG_TRY(dfg_gradient_frames_need(m, cotangent->value, &arrival->cotangent.value));
+	DFG_TRY(dfg_gradient_frames_bring(m, arrival->cotangent.value, &m->here, &arrival->cotangent.value));
 	if (cotangent->kind == DFG_ROWS) {
-		DFG_TRY(dfg_mirror_need(m, cotangent->indices, &arrival->cotangent.indices));
-		DFG_TRY(dfg_mirror_bring(m, arrival->cotangent.indices, &m->here, &arrival->cotangent.indices));
+		DFG_TRY(dfg_gradient_frames_need(m, cotangent->indices, &arrival->cotangent.indices));
+		DFG_TRY(dfg_gradient_frames_bring(m, arrival->cotangent.indices, &m->here, &arrival->cotangent.indices));
 	}
 	*head = arrival;
 	return NULL;
 }
 
-struct dfg_err *dfg_paths_total(struct dfg_sweep *s, struct dfg_edge edge, struct dfg_cotangent *out_cotangent)
+struct dfg_err *dfg_control_gradient_total(
+	struct dfg_backprop *s, struct dfg_edge edge, struct dfg_cotangent *out_cotangent)
 {
-	return dfg_arrival_total(s, edge, &s->paths->arrived[dfg_sweep_tensor(s, edge)], out_cotangent);
+	return dfg_arrival_total(s, edge, &s->paths->arrived[dfg_backprop_tensor(s, edge)], out_cotangent);
 }
 
-struct dfg_err *dfg_paths_stand(struct dfg_sweep *s, struct dfg_edge edge)
+struct dfg_err *dfg_control_gradient_stand(struct dfg_backprop *s, struct dfg_edge edge)
 {
-	return dfg_mirror_place(&s->paths->mirror, edge, &s->paths->mirror.here);
+	return dfg_gradient_place(&s->paths->mirror, edge, &s->paths->mirror.here);
 }
 
-static struct dfg_err *leave(struct dfg_sweep *s)
+static struct dfg_err *leave(struct dfg_backprop *s)
 {
 	DFG_TRY(dfg_gradient_loop_leave(s, s->paths->at));
 	s->paths->at = s->paths->mirror.loops.loop[s->paths->at].parent;
 	return NULL;
 }
 
-struct dfg_err *dfg_paths_go(struct dfg_sweep *s, uint32_t n)
+struct dfg_err *dfg_control_gradient_go(struct dfg_backprop *s, uint32_t n)
 {
-	struct dfg_mirror *m = &s->paths->mirror;
+	struct dfg_gradient_frames *m = &s->paths->mirror;
 	uint32_t home = dfg_loop_home(s->builder->graph, &m->loops, n);
-	s->paths->scope = dfg_sweep_scope(s, n);
+	s->paths->scope = dfg_backprop_scope(s, n);
 	m->scope = s->paths->scope.s;
 	while (!dfg_loop_within(&m->loops, home, s->paths->at))
 		DFG_TRY(leave(s));
@@ -274,7 +277,7 @@ struct dfg_err *dfg_paths_go(struct dfg_sweep *s, uint32_t n)
 	return NULL;
 }
 
-struct dfg_err *dfg_paths_leave(struct dfg_sweep *s)
+struct dfg_err *dfg_control_gradient_leave(struct dfg_backprop *s)
 {
 	while (s->paths->at != s->paths->mirror.region)
 		DFG_TRY(leave(s));
@@ -282,23 +285,23 @@ struct dfg_err *dfg_paths_leave(struct dfg_sweep *s)
 }
 
 /* What came on a side belongs to the tensor that was sent there, on that side. */
-static struct dfg_err *visit_switch(struct dfg_sweep *s, uint32_t n)
+static struct dfg_err *visit_switch(struct dfg_backprop *s, uint32_t n)
 {
 	uint32_t sides = dfg_facts_outputs(&s->builder->facts, n);
 	for (uint32_t p = 0; p < sides; p++) {
 		struct dfg_edge side = {n, (int32_t)p};
 		struct dfg_cotangent sum;
-		if (!s->paths->arrived[dfg_sweep_tensor(s, side)] || !dfg_sweep_wants(s, node_of(s, n)->in[0]))
+		if (!s->paths->arrived[dfg_backprop_tensor(s, side)] || !dfg_backprop_wants(s, node_of(s, n)->in[0]))
 			continue;
-		DFG_TRY(dfg_paths_total(s, side, &sum));
-		DFG_TRY(dfg_paths_stand(s, side));
-		DFG_TRY(dfg_paths_add(s, node_of(s, n)->in[0], &sum));
+		DFG_TRY(dfg_control_gradient_total(s, side, &sum));
+		DFG_TRY(dfg_control_gradient_stand(s, side));
+		DFG_TRY(dfg_control_gradient_add(s, node_of(s, n)->in[0], &sum));
 	}
 	return NULL;
 }
 
 /* Sides of one predicate, so that exactly one input is what came out. */
-static struct dfg_err *check_sides(struct dfg_sweep *s, uint32_t n)
+static struct dfg_err *check_sides(struct dfg_backprop *s, uint32_t n)
 {
 	struct dfg_liveness *l = &s->paths->mirror.liveness;
 	const struct dfg_node *node = node_of(s, n);
@@ -316,61 +319,61 @@ static struct dfg_err *check_sides(struct dfg_sweep *s, uint32_t n)
 	return NULL;
 }
 
-static struct dfg_err *visit_merge(struct dfg_sweep *s, uint32_t n)
+static struct dfg_err *visit_merge(struct dfg_backprop *s, uint32_t n)
 {
 	uint32_t count = node_of(s, n)->n_in;
 	struct dfg_cotangent sum;
 	if (s->paths->mirror.loops.variable[n] != DFG_NONE)
 		return NULL; /* the gradient loop sees to it */
-	if (!s->paths->arrived[dfg_sweep_tensor(s, (struct dfg_edge){n, 0})])
+	if (!s->paths->arrived[dfg_backprop_tensor(s, (struct dfg_edge){n, 0})])
 		return NULL;
 	DFG_TRY(check_sides(s, n));
-	DFG_TRY(dfg_paths_total(s, (struct dfg_edge){n, 0}, &sum));
+	DFG_TRY(dfg_control_gradient_total(s, (struct dfg_edge){n, 0}, &sum));
 	for (uint32_t i = 0; i < count; i++) {
 		struct dfg_edge in = node_of(s, n)->in[i];
-		if (!dfg_sweep_wants(s, in))
+		if (!dfg_backprop_wants(s, in))
 			continue;
-		DFG_TRY(dfg_paths_stand(s, in));
-		DFG_TRY(dfg_paths_add(s, in, &sum));
+		DFG_TRY(dfg_control_gradient_stand(s, in));
+		DFG_TRY(dfg_control_gradient_add(s, in, &sum));
 	}
 	return NULL;
 }
 
-static struct dfg_err *visit_load(struct dfg_sweep *s, uint32_t n, const struct dfg_make *make)
+static struct dfg_err *visit_load(struct dfg_backprop *s, uint32_t n, const struct dfg_make *make)
 {
 	const struct dfg_edge loaded = {n, 0};
 	struct dfg_adjoint **head = &s->paths->adjoint[node_of(s, n)->in[0].node], *adjoint;
 	struct dfg_cotangent sum;
 	struct dfg_edge dense;
-	DFG_TRY(dfg_paths_total(s, loaded, &sum));
+	DFG_TRY(dfg_control_gradient_total(s, loaded, &sum));
 	if (sum.kind == DFG_NO_COTANGENT)
 		return NULL;
-	DFG_TRY(dfg_paths_stand(s, loaded));
+	DFG_TRY(dfg_control_gradient_stand(s, loaded));
 	DFG_TRY(dfg_cotangent_dense(make, loaded, &sum, &dense));
 	if (!(adjoint = dfg_arena_zeros(&s->scratch, 1, sizeof *adjoint)))
 		return DFG_ERR(DFG_MEMORY, "no memory for a partial sum");
-	DFG_TRY(dfg_stored_cotangent(&s->paths->mirror, n, dense, &adjoint->store));
+	DFG_TRY(dfg_tape_cotangent(&s->paths->mirror, n, dense, &adjoint->store));
 	adjoint->next = *head;
 	*head = adjoint;
 	return NULL;
 }
 
-static struct dfg_err *visit_save(struct dfg_sweep *s, uint32_t n)
+static struct dfg_err *visit_save(struct dfg_backprop *s, uint32_t n)
 {
 	struct dfg_edge value = node_of(s, n)->in[0];
-	for (struct dfg_adjoint *a = s->paths->adjoint[n]; a && dfg_sweep_wants(s, value); a = a->next) {
+	for (struct dfg_adjoint *a = s->paths->adjoint[n]; a && dfg_backprop_wants(s, value); a = a->next) {
 		struct dfg_cotangent back = {.kind = DFG_DENSE};
-		DFG_TRY(dfg_stored_return(&s->paths->mirror, n, a->store, &back.value));
-		DFG_TRY(dfg_paths_stand(s, (struct dfg_edge){n, 0}));
-		DFG_TRY(dfg_paths_add(s, value, &back));
+		DFG_TRY(dfg_tape_return(&s->paths->mirror, n, a->store, &back.value));
+		DFG_TRY(dfg_control_gradient_stand(s, (struct dfg_edge){n, 0}));
+		DFG_TRY(dfg_control_gradient_add(s, value, &back));
 	}
 	return NULL;
 }
 
-struct dfg_err *dfg_paths_visit(struct dfg_sweep *s, uint32_t n, bool *out_done)
+struct dfg_err *dfg_control_gradient_visit(struct dfg_backprop *s, uint32_t n, bool *out_done)
 {
-	struct dfg_mirror *m = &s->paths->mirror;
-	struct dfg_scope scope = dfg_sweep_scope(s, n);
+	struct dfg_gradient_frames *m = &s->paths->mirror;
+	struct dfg_scope scope = dfg_backprop_scope(s, n);
 	const struct dfg_make make = {s->builder, scope.s};
 	const char *outer = m->scope;
 	struct dfg_err *err = NULL;
@@ -400,12 +403,13 @@ struct dfg_err *dfg_paths_visit(struct dfg_sweep *s, uint32_t n, bool *out_done)
 	return err;
 }
 
-struct dfg_err *dfg_paths_result(struct dfg_sweep *s, struct dfg_edge wrt, struct dfg_cotangent *cotangent)
+struct dfg_err *dfg_control_gradient_result(
+	struct dfg_backprop *s, struct dfg_edge wrt, struct dfg_cotangent *cotangent)
 {
-	struct dfg_mirror *m = &s->paths->mirror;
-	struct dfg_scope scope = dfg_sweep_scope(s, wrt.node);
+	struct dfg_gradient_frames *m = &s->paths->mirror;
+	struct dfg_scope scope = dfg_backprop_scope(s, wrt.node);
 	const struct dfg_make make = {s->builder, scope.s};
-	DFG_TRY(dfg_paths_stand(s, wrt));
+	DFG_TRY(dfg_control_gradient_stand(s, wrt));
 	if (!m->here.loop && !m->here.set)
 		return NULL;
 	if (cotangent->kind == DFG_NO_COTANGENT)

@@ -2,10 +2,10 @@
 
 #include "lib/graph/cycle.h"
 
-struct dfg_err *dfg_outside_init(struct dfg_outside *o, struct dfg_builder *builder)
+struct dfg_err *dfg_control_out_init(struct dfg_control_out *o, struct dfg_builder *builder)
 {
 	uint32_t *order, count;
-	*o = (struct dfg_outside){.builder = builder, .count = builder->graph->count};
+	*o = (struct dfg_control_out){.builder = builder, .count = builder->graph->count};
 	DFG_TRY(dfg_pass_order(builder->graph, &o->arena, &order, &count));
 	DFG_TRY(dfg_loops_find(builder->graph, order, &o->arena, &o->loops));
 	DFG_TRY(dfg_liveness_find(builder->graph, order, &o->loops, &o->liveness));
@@ -13,13 +13,13 @@ struct dfg_err *dfg_outside_init(struct dfg_outside *o, struct dfg_builder *buil
 	return o->instead ? NULL : DFG_ERR(DFG_MEMORY, "no memory to wait for nodes");
 }
 
-void dfg_outside_release(struct dfg_outside *o)
+void dfg_control_out_release(struct dfg_control_out *o)
 {
 	dfg_liveness_release(&o->liveness);
 	dfg_arena_release(&o->arena);
 }
 
-static struct dfg_err *add(struct dfg_outside *o, const char *op, const struct dfg_edge *in, uint32_t n_in,
+static struct dfg_err *add(struct dfg_control_out *o, const char *op, const struct dfg_edge *in, uint32_t n_in,
 	uint32_t n_control, uint32_t *out_node)
 {
 	const struct dfg_new_node node = {.op = op, .name = o->name, .in = in, .n_in = n_in, .n_control = n_control};
@@ -27,13 +27,13 @@ static struct dfg_err *add(struct dfg_outside *o, const char *op, const struct d
 }
 
 /* Live wherever the node might be: it may be on a side that is not taken. */
-static struct dfg_err *trigger(struct dfg_outside *o, uint32_t node, uint32_t *out_node)
+static struct dfg_err *trigger(struct dfg_control_out *o, uint32_t node, uint32_t *out_node)
 {
 	const struct dfg_edge control = {node, DFG_CONTROL};
 	return add(o, "ControlTrigger", &control, 0, 1, out_node);
 }
 
-static struct dfg_err *enter(struct dfg_outside *o, const struct dfg_loop *loop, uint32_t *out_node)
+static struct dfg_err *enter(struct dfg_control_out *o, const struct dfg_loop *loop, uint32_t *out_node)
 {
 	const struct dfg_attr attr[] = {
 		{"frame_name", DFG_ATTR_STRING, {.s = loop->name}},
@@ -46,7 +46,7 @@ static struct dfg_err *enter(struct dfg_outside *o, const struct dfg_loop *loop,
 }
 
 /* What the loop begins with already is carried once more, so that it is live where the others are. */
-static struct dfg_err *leave(struct dfg_outside *o, const struct dfg_loop *loop, uint32_t node, uint32_t *out_node)
+static struct dfg_err *leave(struct dfg_control_out *o, const struct dfg_loop *loop, uint32_t node, uint32_t *out_node)
 {
 	uint32_t entered, merge, turn, done, next;
 	if (loop->condition == DFG_NONE)
@@ -61,7 +61,7 @@ static struct dfg_err *leave(struct dfg_outside *o, const struct dfg_loop *loop,
 	return add(o, "Exit", (struct dfg_edge[]){{turn, 0}}, 1, 0, out_node);
 }
 
-struct dfg_err *dfg_outside_of(struct dfg_outside *o, uint32_t node, uint32_t *out_node)
+struct dfg_err *dfg_control_out_of(struct dfg_control_out *o, uint32_t node, uint32_t *out_node)
 {
 	*out_node = node;
 	if (node >= o->count)

@@ -8,7 +8,7 @@
  * more, which comes back after the node and leaves with the loop; what may not run at all is waited for by a
  * ControlTrigger.
  */
-struct dfg_outside {
+struct dfg_control_out {
 	struct dfg_builder *builder;
 	struct dfg_arena arena;
 	struct dfg_loops loops;
@@ -19,8 +19,8 @@ struct dfg_outside {
 };
 
 /* Looks at the graph as it is. To be released also after an error. */
-DFG_MUST_CHECK struct dfg_err *dfg_outside_init(struct dfg_outside *outside, struct dfg_builder *builder);
-void dfg_outside_release(struct dfg_outside *outside);
+DFG_MUST_CHECK struct dfg_err *dfg_control_out_init(struct dfg_control_out *outside, struct dfg_builder *builder);
+void dfg_control_out_release(struct dfg_control_out *outside);
 
 /* A node of the root that is live always, and has run when the given one has, as often as that does. */
-DFG_MUST_CHECK struct dfg_err *dfg_outside_of(struct dfg_outside *outside, uint32_t node, uint32_t *out_node);
+DFG_MUST_CHECK struct dfg_err *dfg_control_out_of(struct dfg_control_out *outside, uint32_t node, uint32_t *out_node);

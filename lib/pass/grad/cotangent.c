@@ -1,12 +1,12 @@
 #include "lib/pass/grad/cotangent.h"
 
-struct dfg_err *dfg_partial_add(
-	struct dfg_arena *arena, struct dfg_partial **head, const struct dfg_cotangent *cotangent)
+struct dfg_err *dfg_cotangent_sum_add(
+	struct dfg_arena *arena, struct dfg_cotangent_sum **head, const struct dfg_cotangent *cotangent)
 {
-	struct dfg_partial *partial = dfg_arena_zeros(arena, 1, sizeof *partial);
+	struct dfg_cotangent_sum *partial = dfg_arena_zeros(arena, 1, sizeof *partial);
 	if (!partial)
 		return DFG_ERR(DFG_MEMORY, "no memory for a partial sum");
-	*partial = (struct dfg_partial){*cotangent, *head};
+	*partial = (struct dfg_cotangent_sum){*cotangent, *head};
 	*head = partial;
 	return NULL;
 }
@@ -63,42 +63,42 @@ static struct dfg_err *join_rows(const struct dfg_make *make, struct dfg_edge *v
 	return dfg_make_joined(make, "ConcatV2", indices, count, &axis, &out_cotangent->indices);
 }
 
-static struct dfg_err *sum(const struct dfg_make *make, struct dfg_edge like, const struct dfg_partial *head,
+static struct dfg_err *sum(const struct dfg_make *make, struct dfg_edge like, const struct dfg_cotangent_sum *head,
 	struct dfg_edge *edge, uint32_t count, struct dfg_cotangent *out_cotangent)
 {
 	bool rows = true;
 	uint32_t i = 0;
-	for (const struct dfg_partial *p = head; p; p = p->next)
+	for (const struct dfg_cotangent_sum *p = head; p; p = p->next)
 		rows &= p->cotangent.kind == DFG_ROWS;
 	if (rows) {
-		for (const struct dfg_partial *p = head; p; p = p->next, i++) {
+		for (const struct dfg_cotangent_sum *p = head; p; p = p->next, i++) {
 			edge[i] = p->cotangent.value;
 			edge[count + 1 + i] = p->cotangent.indices;
 		}
 		return join_rows(make, edge, edge + count + 1, count, out_cotangent);
 	}
-	for (const struct dfg_partial *p = head; p; p = p->next)
+	for (const struct dfg_cotangent_sum *p = head; p; p = p->next)
 		DFG_TRY(dfg_cotangent_dense(make, like, &p->cotangent, &edge[i++]));
 	out_cotangent->kind = DFG_DENSE;
 	return dfg_make_joined(make, "AddN", edge, count, NULL, &out_cotangent->value);
 }
 
-struct dfg_err *dfg_partial_sum(
-	const struct dfg_make *make, struct dfg_edge like, struct dfg_partial *head, struct dfg_cotangent *out_cotangent)
+struct dfg_err *dfg_cotangent_sum_total(const struct dfg_make *make, struct dfg_edge like,
+	struct dfg_cotangent_sum *head, struct dfg_cotangent *out_cotangent)
 {
 	*out_cotangent = (struct dfg_cotangent){.kind = DFG_NO_COTANGENT, .value = {DFG_NONE, 0}};
 	if (!head)
 		return NULL;
 	if (head->next) {
 		uint32_t count = 0;
-		for (const struct dfg_partial *p = head; p; p = p->next)
+		for (const struct dfg_cotangent_sum *p = head; p; p = p->next)
 			count++;
 		struct dfg_edge *edge = dfg_zeros(2 * ((size_t)count + 1), sizeof *edge);
 		struct dfg_err *err = edge ? sum(make, like, head, edge, count, out_cotangent)
 								   : DFG_ERR(DFG_MEMORY, "no memory for a sum of %u terms", count);
 		dfg_free(edge);
 		DFG_TRY(err);
-		*head = (struct dfg_partial){.cotangent = *out_cotangent};
+		*head = (struct dfg_cotangent_sum){.cotangent = *out_cotangent};
 	}
 	*out_cotangent = head->cotangent;
 	return NULL;

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-static bool is_taken(const struct dfg_mirror *m, const char *name)
+static bool is_taken(const struct dfg_gradient_frames *m, const char *name)
 {
 	size_t length = strlen(name);
 	for (uint32_t l = 1; l < m->loops.count; l++)
@@ -14,7 +14,7 @@ static bool is_taken(const struct dfg_mirror *m, const char *name)
 	return false;
 }
 
-static struct dfg_err *add(struct dfg_mirror *m, uint32_t loop, uint32_t base, const char **out_name)
+static struct dfg_err *add(struct dfg_gradient_frames *m, uint32_t loop, uint32_t base, const char **out_name)
 {
 	const struct dfg_string of = m->loops.loop[loop].name;
 	struct dfg_frame *frame = dfg_arena_zeros(&m->arena, 1, sizeof *frame);
@@ -30,7 +30,7 @@ static struct dfg_err *add(struct dfg_mirror *m, uint32_t loop, uint32_t base, c
 	return NULL;
 }
 
-struct dfg_err *dfg_frame_name(struct dfg_mirror *m, uint32_t loop, uint32_t base, const char **out_name)
+struct dfg_err *dfg_frame_name(struct dfg_gradient_frames *m, uint32_t loop, uint32_t base, const char **out_name)
 {
 	for (const struct dfg_frame *frame = m->frames; frame; frame = frame->next)
 		if (frame->loop == loop && frame->base == base) {

@@ -11,7 +11,7 @@
 
 enum { BATCH = 256 }; /* nodes after which the memory that single nodes needed is given back */
 
-static const struct dfg_fact *fact_of(const struct dfg_sweep *s, struct dfg_edge edge)
+static const struct dfg_inferred *fact_of(const struct dfg_backprop *s, struct dfg_edge edge)
 {
 	return dfg_facts_of(&s->builder->facts, edge);
 }
@@ -22,19 +22,19 @@ static bool stops(const struct dfg_op *op)
 	return !op || (op->gradient && !*op->gradient);
 }
 
-bool dfg_sweep_wants(const struct dfg_sweep *s, struct dfg_edge edge)
+bool dfg_backprop_wants(const struct dfg_backprop *s, struct dfg_edge edge)
 {
-	return (s->depends[edge.node] || s->is_wrt[dfg_sweep_tensor(s, edge)]) && dfg_flow_dtype(fact_of(s, edge));
+	return (s->depends[edge.node] || s->is_wrt[dfg_backprop_tensor(s, edge)]) && dfg_flow_dtype(fact_of(s, edge));
 }
 
-static bool input_depends(const struct dfg_sweep *s, struct dfg_edge edge)
+static bool input_depends(const struct dfg_backprop *s, struct dfg_edge edge)
 {
 	bool known = edge.port < (int32_t)dfg_facts_outputs(&s->builder->facts, edge.node);
-	return known && dfg_sweep_wants(s, edge);
+	return known && dfg_backprop_wants(s, edge);
 }
 
 /* In order, so that a node's inputs have been seen. */
-static void find_dependents(struct dfg_sweep *s)
+static void find_dependents(struct dfg_backprop *s)
 {
 	const struct dfg_graph *graph = s->builder->graph;
 	for (uint32_t i = 0; i < s->count; i++) {
@@ -45,7 +45,7 @@ static void find_dependents(struct dfg_sweep *s)
 	}
 }
 
-struct dfg_scope dfg_sweep_scope(const struct dfg_sweep *s, uint32_t n)
+struct dfg_scope dfg_backprop_scope(const struct dfg_backprop *s, uint32_t n)
 {
 	static const char end[] = "_grad";
 	const char *name = s->builder->graph->node[n].name;
@@ -59,26 +59,26 @@ struct dfg_scope dfg_sweep_scope(const struct dfg_sweep *s, uint32_t n)
 }
 
 /* Something comes back to a tensor, from where nodes are made now. */
-static struct dfg_err *add(struct dfg_sweep *s, struct dfg_edge edge, const struct dfg_cotangent *cotangent)
+static struct dfg_err *add(struct dfg_backprop *s, struct dfg_edge edge, const struct dfg_cotangent *cotangent)
 {
 	if (s->paths)
-		return dfg_paths_add(s, edge, cotangent);
-	return dfg_partial_add(&s->scratch, &s->sum[dfg_sweep_tensor(s, edge)], cotangent);
+		return dfg_control_gradient_add(s, edge, cotangent);
+	return dfg_cotangent_sum_add(&s->scratch, &s->sum[dfg_backprop_tensor(s, edge)], cotangent);
 }
 
 /* All that came back to a tensor. */
-static struct dfg_err *total(struct dfg_sweep *s, struct dfg_edge edge, struct dfg_cotangent *out_cotangent)
+static struct dfg_err *total(struct dfg_backprop *s, struct dfg_edge edge, struct dfg_cotangent *out_cotangent)
 {
 	if (s->paths)
-		return dfg_paths_total(s, edge, out_cotangent);
-	struct dfg_partial *head = s->sum[dfg_sweep_tensor(s, edge)];
+		return dfg_control_gradient_total(s, edge, out_cotangent);
+	struct dfg_cotangent_sum *head = s->sum[dfg_backprop_tensor(s, edge)];
 	if (head && !head->next) {
 		*out_cotangent = head->cotangent;
 		return NULL;
 	}
-	DFG_TRY(dfg_stamps_settle(&s->stamps));
-	struct dfg_scope scope = dfg_sweep_scope(s, edge.node);
-	return dfg_partial_sum(&(struct dfg_make){s->builder, scope.s}, edge, head, out_cotangent);
+	DFG_TRY(dfg_gradient_memos_settle(&s->stamps));
+	struct dfg_scope scope = dfg_backprop_scope(s, edge.node);
+	return dfg_cotangent_sum_total(&(struct dfg_make){s->builder, scope.s}, edge, head, out_cotangent);
 }
 
 static struct dfg_err *refuse(const struct dfg_op *op)
@@ -102,9 +102,9 @@ static struct dfg_err *derive(struct dfg_gradient *node)
 }
 
 /* A gradient has its input's type, and can be summed to its shape. */
-static struct dfg_err *check_result(const struct dfg_sweep *s, struct dfg_edge in, struct dfg_edge value)
+static struct dfg_err *check_result(const struct dfg_backprop *s, struct dfg_edge in, struct dfg_edge value)
 {
-	const struct dfg_fact *mine = fact_of(s, in), *its = fact_of(s, value);
+	const struct dfg_inferred *mine = fact_of(s, in), *its = fact_of(s, value);
 	struct dfg_shape shape = dfg_flow_shape(mine);
 	if (dfg_flow_dtype(mine) == its->dtype && dfg_shape_fits(&shape, &its->shape))
 		return NULL;
@@ -118,7 +118,7 @@ static bool broadcasts(const struct dfg_op *op)
 }
 
 /* Makes what a node gave back for its inputs as large as these are. */
-static struct dfg_err *fit(struct dfg_sweep *s, struct dfg_gradient *node)
+static struct dfg_err *fit(struct dfg_backprop *s, struct dfg_gradient *node)
 {
 	struct dfg_make make = {s->builder, node->scope};
 	for (uint32_t i = 0; i < node->call->n_in; i++) {
@@ -127,14 +127,14 @@ static struct dfg_err *fit(struct dfg_sweep *s, struct dfg_gradient *node)
 			continue;
 		struct dfg_stretched stretched = {node->in, node->call->n_in, i, broadcasts(node->call->op)};
 		if (fact_of(s, node->in[i])->dtype != DFG_RESOURCE)
-			DFG_TRY(dfg_reduce(&make, &stretched, &dx->value));
+			DFG_TRY(dfg_unbroadcast(&make, &stretched, &dx->value));
 		DFG_TRY(check_result(s, node->in[i], dx->value));
 	}
 	return NULL;
 }
 
 /* What a node gave back goes to where its inputs came from. */
-static struct dfg_err *hand_back(struct dfg_sweep *s, const struct dfg_gradient *node)
+static struct dfg_err *hand_back(struct dfg_backprop *s, const struct dfg_gradient *node)
 {
 	for (uint32_t i = 0; i < node->call->n_in; i++)
 		if (node->wanted[i] && node->dx[i].kind != DFG_NO_COTANGENT)
@@ -143,7 +143,7 @@ static struct dfg_err *hand_back(struct dfg_sweep *s, const struct dfg_gradient 
 }
 
 /* Rows go through a node that hands on what it is given; all else wants tensors. */
-static struct dfg_err *pass_rows(struct dfg_sweep *s, uint32_t n, bool *out_done)
+static struct dfg_err *pass_rows(struct dfg_backprop *s, uint32_t n, bool *out_done)
 {
 	const struct dfg_node *node = &s->builder->graph->node[n];
 	const struct dfg_op_formula *formula;
@@ -161,7 +161,7 @@ static struct dfg_err *pass_rows(struct dfg_sweep *s, uint32_t n, bool *out_done
 }
 
 /* Room for what a gradient sees of a node, in the arena that is given back now and then. */
-static struct dfg_err *take_room(struct dfg_sweep *s, uint32_t n, struct dfg_gradient *node, struct dfg_call *call)
+static struct dfg_err *take_room(struct dfg_backprop *s, uint32_t n, struct dfg_gradient *node, struct dfg_call *call)
 {
 	DFG_TRY(dfg_facts_call(&s->builder->facts, s->builder->graph, n, &s->brief, call));
 	bool *wanted = dfg_arena_zeros(&s->brief, (size_t)call->n_in + 1, sizeof *wanted);
@@ -170,13 +170,13 @@ static struct dfg_err *take_room(struct dfg_sweep *s, uint32_t n, struct dfg_gra
 		return DFG_ERR(DFG_MEMORY, "no memory for a gradient");
 	node->in = s->builder->graph->node[n].in;
 	for (uint32_t i = 0; i < call->n_in; i++)
-		wanted[i] = dfg_sweep_wants(s, node->in[i]);
+		wanted[i] = dfg_backprop_wants(s, node->in[i]);
 	node->wanted = wanted;
 	return NULL;
 }
 
 /* The cotangents of a node's outputs, dense. */
-static struct dfg_err *gather(struct dfg_sweep *s, struct dfg_gradient *node)
+static struct dfg_err *gather(struct dfg_backprop *s, struct dfg_gradient *node)
 {
 	struct dfg_make make = {s->builder, node->scope};
 	uint32_t outputs = node->call->n_out;
@@ -190,7 +190,7 @@ static struct dfg_err *gather(struct dfg_sweep *s, struct dfg_gradient *node)
 		DFG_TRY(total(s, output, &sum));
 		dy[p].node = DFG_NONE;
 		if (sum.kind == DFG_ROWS)
-			DFG_TRY(dfg_stamps_settle(&s->stamps));
+			DFG_TRY(dfg_gradient_memos_settle(&s->stamps));
 		if (sum.kind != DFG_NO_COTANGENT)
 			DFG_TRY(dfg_cotangent_dense(&make, output, &sum, &dy[p]));
 	}
@@ -208,7 +208,7 @@ static bool has_part(struct dfg_string source, const char *name)
 	return false;
 }
 
-static bool is_source(const struct dfg_sweep *s, const char *name)
+static bool is_source(const struct dfg_backprop *s, const char *name)
 {
 	for (uint32_t n = 0; n < s->count; n++) {
 		const struct dfg_attr *attr = dfg_node_attr(&s->builder->graph->node[n], "source");
@@ -220,7 +220,7 @@ static bool is_source(const struct dfg_sweep *s, const char *name)
 
 struct dfg_err *dfg_gradient_source(struct dfg_gradient *node, const char **out_source)
 {
-	struct dfg_sweep *s = node->pass;
+	struct dfg_backprop *s = node->pass;
 	const char *name = s->source ? s->source : s->prefix;
 	for (int i = 1; name && !s->source && is_source(s, name); i++)
 		name = dfg_arena_print(&s->scratch, "%s_%d", s->prefix, i);
@@ -230,7 +230,7 @@ struct dfg_err *dfg_gradient_source(struct dfg_gradient *node, const char **out_
 	return NULL;
 }
 
-static bool has_cotangent(const struct dfg_sweep *s, uint32_t n)
+static bool has_cotangent(const struct dfg_backprop *s, uint32_t n)
 {
 	for (uint32_t t = s->builder->facts.first[n]; t < s->builder->facts.first[n + 1]; t++)
 		if (s->paths ? (void *)s->paths->arrived[t] : (void *)s->sum[t])
@@ -239,7 +239,7 @@ static bool has_cotangent(const struct dfg_sweep *s, uint32_t n)
 }
 
 /* Whether the scope of n has no nodes but sums of the cotangents, which were made since `since`. */
-static bool is_fresh(const struct dfg_sweep *s, uint32_t n, uint32_t since)
+static bool is_fresh(const struct dfg_backprop *s, uint32_t n, uint32_t since)
 {
 	const struct dfg_graph *graph = s->builder->graph;
 	bool fresh = !s->crowded && !s->begun[n] && strnlen(graph->node[n].name, DFG_SCOPE_MOST) < DFG_SCOPE_MOST - 100;
@@ -249,35 +249,35 @@ static bool is_fresh(const struct dfg_sweep *s, uint32_t n, uint32_t since)
 }
 
 /* Derives the node by its op's rule, or as the last like it. */
-static struct dfg_err *derive_alike(struct dfg_sweep *s, struct dfg_gradient *node, bool fresh)
+static struct dfg_err *derive_alike(struct dfg_backprop *s, struct dfg_gradient *node, bool fresh)
 {
 	struct dfg_site site = {.words = 0};
 	bool done = false;
 	if (fresh)
 		dfg_site_of(node, &site);
-	DFG_TRY(dfg_stamp(&s->stamps, &site, node, &done));
+	DFG_TRY(dfg_gradient_memo_use(&s->stamps, &site, node, &done));
 	if (done)
 		return NULL;
 	uint32_t first = s->builder->graph->count;
-	DFG_TRY(dfg_stamps_settle(&s->stamps));
+	DFG_TRY(dfg_gradient_memos_settle(&s->stamps));
 	DFG_TRY(derive(node));
 	DFG_TRY(fit(s, node));
-	return dfg_stamp_keep(&s->stamps, &site, first, node);
+	return dfg_gradient_memo_keep(&s->stamps, &site, first, node);
 }
 
-static struct dfg_err *visit(struct dfg_sweep *s, uint32_t n)
+static struct dfg_err *visit(struct dfg_backprop *s, uint32_t n)
 {
 	bool done = false;
 	if (s->paths)
-		DFG_TRY(dfg_paths_visit(s, n, &done));
+		DFG_TRY(dfg_control_gradient_visit(s, n, &done));
 	if (done || !has_cotangent(s, n))
 		return NULL;
 	if (s->paths)
-		DFG_TRY(dfg_paths_stand(s, (struct dfg_edge){n, 0}));
+		DFG_TRY(dfg_control_gradient_stand(s, (struct dfg_edge){n, 0}));
 	DFG_TRY(pass_rows(s, n, &done));
 	if (done)
 		return NULL;
-	struct dfg_scope scope = dfg_sweep_scope(s, n);
+	struct dfg_scope scope = dfg_backprop_scope(s, n);
 	struct dfg_call call;
 	struct dfg_gradient node = {.builder = s->builder, .node = n, .call = &call, .scope = scope.s, .pass = s};
 	uint32_t since = s->builder->graph->count;
@@ -287,7 +287,7 @@ static struct dfg_err *visit(struct dfg_sweep *s, uint32_t n)
 	return hand_back(s, &node);
 }
 
-static struct dfg_err *sweep_back(struct dfg_sweep *s)
+static struct dfg_err *sweep_back(struct dfg_backprop *s)
 {
 	const char *device = s->builder->device;
 	struct dfg_err *err = NULL;
@@ -301,24 +301,24 @@ static struct dfg_err *sweep_back(struct dfg_sweep *s)
 		const char *name = node->name, *op_name = node->op_name;
 		s->builder->device = node->device;
 		if (s->paths)
-			err = dfg_paths_go(s, n);
+			err = dfg_control_gradient_go(s, n);
 		if (err || (err = visit(s, n)))
 			err = dfg_err_note(err, "node '%.200s' (%.100s)", name, op_name);
 	}
 	if (s->paths && !err)
-		err = dfg_paths_leave(s);
+		err = dfg_control_gradient_leave(s);
 	s->builder->device = device;
-	return err ? err : dfg_stamps_settle(&s->stamps);
+	return err ? err : dfg_gradient_memos_settle(&s->stamps);
 }
 
-static struct dfg_err *check_edge(const struct dfg_sweep *s, struct dfg_edge edge, const char *what)
+static struct dfg_err *check_edge(const struct dfg_backprop *s, struct dfg_edge edge, const char *what)
 {
 	const struct dfg_node *node = &s->builder->graph->node[edge.node];
 	uint32_t outputs = dfg_facts_outputs(&s->builder->facts, edge.node);
 	if (edge.port < 0 || (uint32_t)edge.port >= outputs)
 		return DFG_ERR(
 			DFG_DATA, "node '%.200s' (%.100s): has no output %d to %s", node->name, node->op_name, edge.port, what);
-	const struct dfg_fact *fact = fact_of(s, edge);
+	const struct dfg_inferred *fact = fact_of(s, edge);
 	if (dfg_flow_dtype(fact))
 		return NULL;
 	enum dfg_dtype dtype = fact->dtype == DFG_RESOURCE && fact->holds ? fact->holds->dtype : fact->dtype;
@@ -336,7 +336,7 @@ static bool is_crowded(const struct dfg_graph *graph, const char *prefix)
 }
 
 static struct dfg_err *prepare(
-	struct dfg_sweep *s, struct dfg_edge *of, uint32_t n_of, const struct dfg_edge *wrt, uint32_t n_wrt)
+	struct dfg_backprop *s, struct dfg_edge *of, uint32_t n_of, const struct dfg_edge *wrt, uint32_t n_wrt)
 {
 	const struct dfg_graph *graph = s->builder->graph;
 	uint32_t ordered;
@@ -345,7 +345,7 @@ static struct dfg_err *prepare(
 		DFG_TRY(check_edge(s, of[i], "differentiate"));
 	for (uint32_t i = 0; i < n_wrt; i++)
 		DFG_TRY(check_edge(s, wrt[i], "differentiate by"));
-	DFG_TRY(dfg_exits_again(s, of, n_of, wrt, n_wrt));
+	DFG_TRY(dfg_recompute_exits(s, of, n_of, wrt, n_wrt));
 	s->count = graph->count;
 	s->tensors = (uint32_t)s->builder->facts.count;
 	DFG_TRY(dfg_pass_order(graph, &s->scratch, &s->order, &ordered));
@@ -358,28 +358,29 @@ static struct dfg_err *prepare(
 	if (!s->is_wrt || !s->sum || !s->depends || !s->begun)
 		return DFG_ERR(DFG_MEMORY, "no memory to differentiate %u nodes", s->count);
 	for (uint32_t i = 0; i < n_wrt; i++)
-		s->is_wrt[dfg_sweep_tensor(s, wrt[i])] = true;
+		s->is_wrt[dfg_backprop_tensor(s, wrt[i])] = true;
 	s->crowded = is_crowded(graph, s->prefix);
-	if (!dfg_paths_is(graph)) {
+	if (!dfg_has_control_flow(graph)) {
 		find_dependents(s);
 		return NULL;
 	}
 	s->crowded = true; /* what nodes see in loops differs though they are alike */
-	DFG_TRY(dfg_paths_new(s));
-	DFG_TRY(dfg_paths_region(s, of, n_of, wrt, n_wrt));
-	return dfg_paths_find_dependents(s, of, n_of);
+	DFG_TRY(dfg_control_gradient_new(s));
+	DFG_TRY(dfg_control_gradient_region(s, of, n_of, wrt, n_wrt));
+	return dfg_control_gradient_find_dependents(s, of, n_of);
 }
 
 /* The cotangents that the sweep begins with. */
-static struct dfg_err *begin(struct dfg_sweep *s, const struct dfg_edge *of, uint32_t n_of, const struct dfg_edge *dy)
+static struct dfg_err *begin(
+	struct dfg_backprop *s, const struct dfg_edge *of, uint32_t n_of, const struct dfg_edge *dy)
 {
 	for (uint32_t i = 0; i < n_of; i++) {
-		if (!dfg_sweep_wants(s, of[i]))
+		if (!dfg_backprop_wants(s, of[i]))
 			continue;
 		struct dfg_cotangent one = {.kind = DFG_DENSE};
 		if (s->paths)
-			DFG_TRY(dfg_paths_stand(s, of[i]));
-		struct dfg_scope scope = dfg_sweep_scope(s, of[i].node);
+			DFG_TRY(dfg_control_gradient_stand(s, of[i]));
+		struct dfg_scope scope = dfg_backprop_scope(s, of[i].node);
 		s->begun[of[i].node] = true;
 		if (dy)
 			one.value = dy[i];
@@ -390,10 +391,10 @@ static struct dfg_err *begin(struct dfg_sweep *s, const struct dfg_edge *of, uin
 	return NULL;
 }
 
-static struct dfg_err *name_result(struct dfg_sweep *s, struct dfg_edge wrt, struct dfg_cotangent *cotangent)
+static struct dfg_err *name_result(struct dfg_backprop *s, struct dfg_edge wrt, struct dfg_cotangent *cotangent)
 {
 	const char *name = s->builder->graph->node[wrt.node].name;
-	struct dfg_scope scope = dfg_sweep_scope(s, wrt.node);
+	struct dfg_scope scope = dfg_backprop_scope(s, wrt.node);
 	struct dfg_make make = {s->builder, scope.s};
 	struct dfg_edge value;
 	if (cotangent->kind == DFG_NO_COTANGENT)
@@ -412,22 +413,22 @@ static struct dfg_err *name_result(struct dfg_sweep *s, struct dfg_edge wrt, str
 }
 
 /* Loops are cut by a sweep of its own: the other begins with the graph as it is then. */
-static struct dfg_err *cut_loops(const struct dfg_sweep *like, struct dfg_edge *of, uint32_t n_of,
+static struct dfg_err *cut_loops(const struct dfg_backprop *like, struct dfg_edge *of, uint32_t n_of,
 	const struct dfg_edge *wrt, uint32_t n_wrt, const struct dfg_grad_options *options)
 {
-	struct dfg_sweep s = {.builder = like->builder, .prefix = like->prefix};
-	if (!options || !dfg_remat_in_segments(&options->remat) || !dfg_paths_is(s.builder->graph))
+	struct dfg_backprop s = {.builder = like->builder, .prefix = like->prefix};
+	if (!options || !dfg_remat_in_segments(&options->remat) || !dfg_has_control_flow(s.builder->graph))
 		return NULL;
 	struct dfg_err *err = prepare(&s, of, n_of, wrt, n_wrt);
 	if (!err)
 		err = dfg_segments_make(&s, &options->remat, options->notes);
-	dfg_paths_free(&s);
+	dfg_control_gradient_free(&s);
 	dfg_arena_release(&s.scratch);
 	dfg_arena_release(&s.brief);
 	return err;
 }
 
-static struct dfg_err *differentiate(struct dfg_sweep *s, const struct dfg_edge *of, uint32_t n_of,
+static struct dfg_err *differentiate(struct dfg_backprop *s, const struct dfg_edge *of, uint32_t n_of,
 	const struct dfg_edge *wrt, uint32_t n_wrt, const struct dfg_grad_options *options, struct dfg_cotangent *out_wrt)
 {
 	struct dfg_edge *from = dfg_arena_zeros(&s->scratch, (size_t)n_of + 1, sizeof *from);
@@ -441,7 +442,7 @@ static struct dfg_err *differentiate(struct dfg_sweep *s, const struct dfg_edge 
 	for (uint32_t i = 0; i < n_wrt; i++) {
 		DFG_TRY(total(s, wrt[i], &out_wrt[i]));
 		if (s->paths)
-			DFG_TRY(dfg_paths_result(s, wrt[i], &out_wrt[i]));
+			DFG_TRY(dfg_control_gradient_result(s, wrt[i], &out_wrt[i]));
 		if (!options || !options->unnamed)
 			DFG_TRY(name_result(s, wrt[i], &out_wrt[i]));
 	}
@@ -451,13 +452,13 @@ static struct dfg_err *differentiate(struct dfg_sweep *s, const struct dfg_edge 
 struct dfg_err *dfg_grad(struct dfg_builder *builder, const struct dfg_edge *of, uint32_t n_of,
 	const struct dfg_edge *wrt, uint32_t n_wrt, const struct dfg_grad_options *options, struct dfg_cotangent *out_wrt)
 {
-	struct dfg_sweep s = {.builder = builder, .prefix = options && options->prefix ? options->prefix : "grad"};
+	struct dfg_backprop s = {.builder = builder, .prefix = options && options->prefix ? options->prefix : "grad"};
 	if (options)
 		s.remat = options->remat;
 	s.stamps.builder = builder;
 	struct dfg_err *err = differentiate(&s, of, n_of, wrt, n_wrt, options, out_wrt);
-	dfg_paths_free(&s);
-	dfg_stamps_release(&s.stamps);
+	dfg_control_gradient_free(&s);
+	dfg_gradient_memos_release(&s.stamps);
 	dfg_arena_release(&s.scratch);
 	dfg_arena_release(&s.brief);
 	return err;

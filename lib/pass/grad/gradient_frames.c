@@ -11,12 +11,12 @@ enum { AGAIN_MOST = 100 };                 /* ops computed again for each other 
 enum { DEPTH_MOST = 100 };                 /* loops within loops */
 enum { SWITCHED, ENTERED, PIVOT, NEEDED }; /* kinds of keys; others in tape.c */
 
-static const struct dfg_node *node_of(const struct dfg_mirror *m, uint32_t n)
+static const struct dfg_node *node_of(const struct dfg_gradient_frames *m, uint32_t n)
 {
 	return &m->builder->graph->node[n];
 }
 
-static struct dfg_err *note(struct dfg_mirror *m, uint32_t n, const struct dfg_spot *spot)
+static struct dfg_err *note(struct dfg_gradient_frames *m, uint32_t n, const struct dfg_location *spot)
 {
 	if (!dfg_reserve(&m->spot, &m->spot_room, (size_t)(n - m->count) + 1, sizeof *m->spot))
 		return DFG_ERR(DFG_MEMORY, "no memory for places");
@@ -24,47 +24,50 @@ static struct dfg_err *note(struct dfg_mirror *m, uint32_t n, const struct dfg_s
 	return NULL;
 }
 
-struct dfg_err *dfg_mirror_spot(struct dfg_mirror *m, struct dfg_edge edge, struct dfg_spot *out_spot)
+struct dfg_err *dfg_gradient_location(
+	struct dfg_gradient_frames *m, struct dfg_edge edge, struct dfg_location *out_spot)
 {
 	if (edge.node >= m->count) {
 		*out_spot = m->spot[edge.node - m->count];
 		return NULL;
 	}
-	*out_spot = (struct dfg_spot){.loop = m->loops.of[edge.node]};
+	*out_spot = (struct dfg_location){.loop = m->loops.of[edge.node]};
 	return dfg_live_of(&m->liveness, edge, &out_spot->set);
 }
 
 /* What a loop does once more than its body counts as the body: the last time, no cotangent comes. */
-static struct dfg_err *in_body(struct dfg_mirror *m, uint32_t loop, uint32_t set, uint32_t *out_set)
+static struct dfg_err *in_body(struct dfg_gradient_frames *m, uint32_t loop, uint32_t set, uint32_t *out_set)
 {
 	*out_set = set;
 	return loop ? dfg_live_with(&m->liveness, set, m->body[loop], out_set) : NULL;
 }
 
-struct dfg_err *dfg_mirror_place(struct dfg_mirror *m, struct dfg_edge edge, struct dfg_spot *out_spot)
+struct dfg_err *dfg_gradient_place(struct dfg_gradient_frames *m, struct dfg_edge edge, struct dfg_location *out_spot)
 {
-	DFG_TRY(dfg_mirror_spot(m, edge, out_spot));
+	DFG_TRY(dfg_gradient_location(m, edge, out_spot));
 	out_spot->mirrored = out_spot->loop != m->region;
 	return in_body(m, out_spot->loop, out_spot->set, &out_spot->set);
 }
 
-struct dfg_err *dfg_mirror_body(struct dfg_mirror *m, uint32_t loop, bool mirrored, struct dfg_spot *out_spot)
+struct dfg_err *dfg_gradient_frames_body(
+	struct dfg_gradient_frames *m, uint32_t loop, bool mirrored, struct dfg_location *out_spot)
 {
-	*out_spot = (struct dfg_spot){.loop = loop, .mirrored = mirrored && loop != m->region};
+	*out_spot = (struct dfg_location){.loop = loop, .mirrored = mirrored && loop != m->region};
 	return in_body(m, loop, 0, &out_spot->set);
 }
 
-struct dfg_err *dfg_mirror_entry(struct dfg_mirror *m, uint32_t loop, bool mirrored, struct dfg_spot *out_spot)
+struct dfg_err *dfg_gradient_frames_entry(
+	struct dfg_gradient_frames *m, uint32_t loop, bool mirrored, struct dfg_location *out_spot)
 {
 	uint32_t outer = m->loops.loop[loop].parent;
-	*out_spot = (struct dfg_spot){.loop = outer, .mirrored = mirrored && outer != m->region};
+	*out_spot = (struct dfg_location){.loop = outer, .mirrored = mirrored && outer != m->region};
 	return in_body(m, outer, m->liveness.entry[loop], &out_spot->set);
 }
 
-struct dfg_err *dfg_mirror_node(
-	struct dfg_mirror *m, const struct dfg_spot *place, const struct dfg_own_node *own, struct dfg_edge *out_edge)
+struct dfg_err *dfg_gradient_frames_node(struct dfg_gradient_frames *m, const struct dfg_location *place,
+	const struct dfg_own_node *own, struct dfg_edge *out_edge)
 {
-	const struct dfg_spot *outer = m->plain;
+	const struct dfg_location *outer = m->plain;
 	uint32_t number;
 	char *name = dfg_arena_path(&m->arena, m->scope, own->op);
 	if (!name)
@@ -85,10 +88,11 @@ struct dfg_err *dfg_mirror_node(
 
 /* The tensor that decides a condition, in the loop where a Switch is to stand. */
 static struct dfg_err *predicate_in(
-	struct dfg_mirror *m, uint32_t condition, const struct dfg_spot *at, struct dfg_edge *out_edge);
+	struct dfg_gradient_frames *m, uint32_t condition, const struct dfg_location *at, struct dfg_edge *out_edge);
 
 /* One step further onto a side. */
-static struct dfg_err *switch_by(struct dfg_mirror *m, struct dfg_edge *edge, struct dfg_spot *at, uint32_t condition)
+static struct dfg_err *switch_by(
+	struct dfg_gradient_frames *m, struct dfg_edge *edge, struct dfg_location *at, uint32_t condition)
 {
 	const struct dfg_edge_key key = {*edge, SWITCHED, condition};
 	const struct dfg_edge *there = dfg_edge_map_find(&m->map, key);
@@ -102,7 +106,7 @@ static struct dfg_err *switch_by(struct dfg_mirror *m, struct dfg_edge *edge, st
 		return NULL;
 	}
 	DFG_TRY(predicate_in(m, condition, at, &in[1]));
-	DFG_TRY(dfg_mirror_node(m, at,
+	DFG_TRY(dfg_gradient_frames_node(m, at,
 		&(struct dfg_own_node){
 			.op = numbered ? "_SwitchN" : "Switch", .in = in, .n_in = 2, .attr = &sides, .n_attr = numbered},
 		edge));
@@ -111,10 +115,10 @@ static struct dfg_err *switch_by(struct dfg_mirror *m, struct dfg_edge *edge, st
 }
 
 /* Onto the sides of a set, in the loop where the tensor is. */
-static struct dfg_err *narrow(struct dfg_mirror *m, struct dfg_edge *edge, uint32_t set)
+static struct dfg_err *narrow(struct dfg_gradient_frames *m, struct dfg_edge *edge, uint32_t set)
 {
-	struct dfg_spot at;
-	DFG_TRY(dfg_mirror_spot(m, *edge, &at));
+	struct dfg_location at;
+	DFG_TRY(dfg_gradient_location(m, *edge, &at));
 	for (uint32_t i = 0; i < m->liveness.set[set].count; i++) {
 		uint32_t condition = m->liveness.item[m->liveness.set[set].first + i];
 		if (!dfg_live_has(&m->liveness, at.set, condition))
@@ -125,8 +129,8 @@ static struct dfg_err *narrow(struct dfg_mirror *m, struct dfg_edge *edge, uint3
 	return NULL;
 }
 
-struct dfg_err *dfg_mirror_enter(
-	struct dfg_mirror *m, struct dfg_edge edge, const struct dfg_spot *inside, bool constant, struct dfg_edge *out_edge)
+struct dfg_err *dfg_gradient_frames_enter(struct dfg_gradient_frames *m, struct dfg_edge edge,
+	const struct dfg_location *inside, bool constant, struct dfg_edge *out_edge)
 {
 	const struct dfg_loop *loop = &m->loops.loop[inside->loop];
 	struct dfg_string frame = loop->name;
@@ -139,32 +143,32 @@ struct dfg_err *dfg_mirror_enter(
 		DFG_ATTR_B("is_constant", constant),
 		DFG_ATTR_I("parallel_iterations", window),
 	};
-	const struct dfg_spot spot = {.loop = inside->loop, .mirrored = inside->mirrored};
-	return dfg_mirror_node(
+	const struct dfg_location spot = {.loop = inside->loop, .mirrored = inside->mirrored};
+	return dfg_gradient_frames_node(
 		m, &spot, &(struct dfg_own_node){.op = "Enter", .in = &edge, .n_in = 1, .attr = attr, .n_attr = 3}, out_edge);
 }
 
 /* One loop further in, as a constant of that loop. */
-static struct dfg_err *go_in(struct dfg_mirror *m, struct dfg_edge *edge, uint32_t loop, bool mirrored)
+static struct dfg_err *go_in(struct dfg_gradient_frames *m, struct dfg_edge *edge, uint32_t loop, bool mirrored)
 {
 	const struct dfg_edge_key key = {*edge, ENTERED, 2 * loop + mirrored};
 	const struct dfg_edge *there = dfg_edge_map_find(&m->map, key);
-	struct dfg_spot entry, inside = {.loop = loop, .mirrored = mirrored};
+	struct dfg_location entry, inside = {.loop = loop, .mirrored = mirrored};
 	if (there) {
 		*edge = *there;
 		return NULL;
 	}
-	DFG_TRY(dfg_mirror_entry(m, loop, mirrored, &entry));
+	DFG_TRY(dfg_gradient_frames_entry(m, loop, mirrored, &entry));
 	DFG_TRY(narrow(m, edge, entry.set));
-	DFG_TRY(dfg_mirror_enter(m, *edge, &inside, true, edge));
+	DFG_TRY(dfg_gradient_frames_enter(m, *edge, &inside, true, edge));
 	return dfg_edge_map_put(&m->map, key, *edge);
 }
 
 /* Into a loop, from one around it. */
-static struct dfg_err *reach(struct dfg_mirror *m, struct dfg_edge *edge, uint32_t loop, bool mirrored)
+static struct dfg_err *reach(struct dfg_gradient_frames *m, struct dfg_edge *edge, uint32_t loop, bool mirrored)
 {
-	struct dfg_spot at;
-	DFG_TRY(dfg_mirror_spot(m, *edge, &at));
+	struct dfg_location at;
+	DFG_TRY(dfg_gradient_location(m, *edge, &at));
 	if (!dfg_loop_within(&m->loops, loop, at.loop))
 		return DFG_ERR(DFG_DATA, "'%.200s' is in a loop that its gradient is not in", node_of(m, edge->node)->name);
 	while (at.loop != loop) {
@@ -177,8 +181,8 @@ static struct dfg_err *reach(struct dfg_mirror *m, struct dfg_edge *edge, uint32
 	return NULL;
 }
 
-struct dfg_err *dfg_mirror_bring(
-	struct dfg_mirror *m, struct dfg_edge edge, const struct dfg_spot *place, struct dfg_edge *out_edge)
+struct dfg_err *dfg_gradient_frames_bring(
+	struct dfg_gradient_frames *m, struct dfg_edge edge, const struct dfg_location *place, struct dfg_edge *out_edge)
 {
 	DFG_TRY(reach(m, &edge, place->loop, place->mirrored));
 	DFG_TRY(narrow(m, &edge, place->set));
@@ -187,7 +191,7 @@ struct dfg_err *dfg_mirror_bring(
 }
 
 static struct dfg_err *predicate_in(
-	struct dfg_mirror *m, uint32_t condition, const struct dfg_spot *at, struct dfg_edge *out_edge)
+	struct dfg_gradient_frames *m, uint32_t condition, const struct dfg_location *at, struct dfg_edge *out_edge)
 {
 	struct dfg_edge edge = m->liveness.condition[condition].predicate;
 	if (at->loop && condition == m->body[at->loop]) {
@@ -196,13 +200,14 @@ static struct dfg_err *predicate_in(
 		return NULL;
 	}
 	if (at->mirrored)
-		DFG_TRY(dfg_mirror_need(m, edge, &edge));
+		DFG_TRY(dfg_gradient_frames_need(m, edge, &edge));
 	DFG_TRY(reach(m, &edge, at->loop, at->mirrored));
 	*out_edge = edge;
 	return NULL;
 }
 
-struct dfg_err *dfg_mirror_pivot(struct dfg_mirror *m, const struct dfg_spot *place, struct dfg_edge *out_edge)
+struct dfg_err *dfg_gradient_frames_pivot(
+	struct dfg_gradient_frames *m, const struct dfg_location *place, struct dfg_edge *out_edge)
 {
 	const struct dfg_edge_key key = {{place->loop, place->mirrored}, PIVOT, place->set};
 	const struct dfg_edge *there = dfg_edge_map_find(&m->map, key);
@@ -214,15 +219,16 @@ struct dfg_err *dfg_mirror_pivot(struct dfg_mirror *m, const struct dfg_spot *pl
 	uint32_t first = m->liveness.item[m->liveness.set[place->set].first];
 	DFG_TRY(predicate_in(m, first, place, &edge));
 	DFG_TRY(narrow(m, &edge, place->set));
-	DFG_TRY(dfg_mirror_node(m, place, &(struct dfg_own_node){.op = "Identity", .in = &edge, .n_in = 1}, out_edge));
+	DFG_TRY(
+		dfg_gradient_frames_node(m, place, &(struct dfg_own_node){.op = "Identity", .in = &edge, .n_in = 1}, out_edge));
 	out_edge->port = DFG_CONTROL;
 	return dfg_edge_map_put(&m->map, key, *out_edge);
 }
 
-struct dfg_err *dfg_mirror_int(
-	struct dfg_mirror *m, const struct dfg_spot *place, enum dfg_dtype dtype, int64_t value, struct dfg_edge *out_edge)
+struct dfg_err *dfg_gradient_frames_int(struct dfg_gradient_frames *m, const struct dfg_location *place,
+	enum dfg_dtype dtype, int64_t value, struct dfg_edge *out_edge)
 {
-	const struct dfg_spot outer = m->here, *plain = m->plain;
+	const struct dfg_location outer = m->here, *plain = m->plain;
 	char *name = dfg_arena_path(&m->arena, m->scope, "Const");
 	if (!name)
 		return DFG_ERR(DFG_MEMORY, "no memory for a name");
@@ -235,13 +241,13 @@ struct dfg_err *dfg_mirror_int(
 }
 
 /* Whether a loop is the region or around it: what is there can be read as it is. */
-static bool is_around(const struct dfg_mirror *m, uint32_t loop)
+static bool is_around(const struct dfg_gradient_frames *m, uint32_t loop)
 {
 	return dfg_loop_within(&m->loops, m->region, loop);
 }
 
 /* Behind the nodes that only hand a value on. A value of the region itself stays what it is. */
-static struct dfg_edge source_of(const struct dfg_mirror *m, struct dfg_edge edge)
+static struct dfg_edge source_of(const struct dfg_gradient_frames *m, struct dfg_edge edge)
 {
 	while (
 		edge.node < m->count && !is_around(m, m->loops.of[edge.node]) && dfg_live_step_back(m->builder->graph, &edge))
@@ -251,7 +257,7 @@ static struct dfg_edge source_of(const struct dfg_mirror *m, struct dfg_edge edg
 
 /* A constant of a loop is made again in the gradient loop. */
 static struct dfg_err *copy_constant(
-	struct dfg_mirror *m, struct dfg_edge edge, const struct dfg_spot *place, struct dfg_edge *out_edge)
+	struct dfg_gradient_frames *m, struct dfg_edge edge, const struct dfg_location *place, struct dfg_edge *out_edge)
 {
 	const struct dfg_node *node = node_of(m, edge.node);
 	struct dfg_attr attr[DFG_ATTR_MAX];
@@ -260,18 +266,18 @@ static struct dfg_err *copy_constant(
 	for (uint32_t i = 0; i < count; i++)
 		if (node->attr[i].name[0] != '_')
 			attr[kept++] = node->attr[i];
-	DFG_TRY(dfg_mirror_pivot(m, place, &control));
-	return dfg_mirror_node(m, place,
+	DFG_TRY(dfg_gradient_frames_pivot(m, place, &control));
+	return dfg_gradient_frames_node(m, place,
 		&(struct dfg_own_node){.op = "Const", .in = &control, .n_control = 1, .attr = attr, .n_attr = kept}, out_edge);
 }
 
-static bool is_index(const struct dfg_mirror *m, struct dfg_edge edge, uint32_t loop)
+static bool is_index(const struct dfg_gradient_frames *m, struct dfg_edge edge, uint32_t loop)
 {
 	return edge.port == 0 && m->counter[loop].known && m->counter[loop].merge == edge.node;
 }
 
 /* A key of another width is made so again. */
-static bool is_cast_index(const struct dfg_mirror *m, struct dfg_edge edge)
+static bool is_cast_index(const struct dfg_gradient_frames *m, struct dfg_edge edge)
 {
 	const struct dfg_node *node = node_of(m, edge.node);
 	if (strcmp(node->op_name, "Cast") || !node->n_in)
@@ -281,16 +287,16 @@ static bool is_cast_index(const struct dfg_mirror *m, struct dfg_edge edge)
 }
 
 static struct dfg_err *cast_index(
-	struct dfg_mirror *m, struct dfg_edge edge, const struct dfg_spot *place, struct dfg_edge *out_edge)
+	struct dfg_gradient_frames *m, struct dfg_edge edge, const struct dfg_location *place, struct dfg_edge *out_edge)
 {
 	const struct dfg_attr to = DFG_ATTR_T("DstT", dfg_facts_of(&m->builder->facts, edge)->dtype);
-	DFG_TRY(dfg_mirror_need(m, node_of(m, edge.node)->in[0], &edge));
-	DFG_TRY(dfg_mirror_bring(m, edge, place, &edge));
-	return dfg_mirror_node(
+	DFG_TRY(dfg_gradient_frames_need(m, node_of(m, edge.node)->in[0], &edge));
+	DFG_TRY(dfg_gradient_frames_bring(m, edge, place, &edge));
+	return dfg_gradient_frames_node(
 		m, place, &(struct dfg_own_node){.op = "Cast", .in = &edge, .n_in = 1, .attr = &to, .n_attr = 1}, out_edge);
 }
 
-static bool can_run_again(const struct dfg_mirror *m, struct dfg_edge edge)
+static bool can_run_again(const struct dfg_gradient_frames *m, struct dfg_edge edge)
 {
 	const struct dfg_node *node = node_of(m, edge.node);
 	return edge.node < m->count && dfg_node_role(node) == DFG_PLAIN && node->op && node->n_in &&
@@ -299,9 +305,9 @@ static bool can_run_again(const struct dfg_mirror *m, struct dfg_edge edge)
 
 /* The same op, of what gradient code has in the stead of its inputs; these may be made again in turn. */
 static struct dfg_err *run_again(
-	struct dfg_mirror *m, struct dfg_edge edge, const struct dfg_spot *place, struct dfg_edge *out_edge)
+	struct dfg_gradient_frames *m, struct dfg_edge edge, const struct dfg_location *place, struct dfg_edge *out_edge)
 {
-	const struct dfg_spot here = m->here, *plain = m->plain;
+	const struct dfg_location here = m->here, *plain = m->plain;
 	const struct dfg_node node = *node_of(m, edge.node);
 	struct dfg_attr *attr = dfg_arena_zeros(&m->arena, (size_t)node.n_attr + 1, sizeof *attr);
 	char *name = dfg_arena_path(&m->arena, m->prefix, node.name);
@@ -330,12 +336,12 @@ static struct dfg_err *run_again(
 }
 
 static struct dfg_err *find_need(
-	struct dfg_mirror *m, struct dfg_edge edge, struct dfg_spot *place, struct dfg_edge *out_edge)
+	struct dfg_gradient_frames *m, struct dfg_edge edge, struct dfg_location *place, struct dfg_edge *out_edge)
 {
 	const struct dfg_node *node = node_of(m, edge.node);
 	if (!m->loop[place->loop].frame)
 		return DFG_ERR(DFG_DATA, "'%.200s' is in a loop that its gradient is not in", node->name);
-	DFG_TRY(dfg_mirror_place(m, edge, place));
+	DFG_TRY(dfg_gradient_place(m, edge, place));
 	if (is_index(m, edge, place->loop)) {
 		*out_edge = m->loop[place->loop].index;
 		return NULL;
@@ -346,17 +352,17 @@ static struct dfg_err *find_need(
 		return cast_index(m, edge, place, out_edge);
 	if (m->remat && m->again < AGAIN_MOST && can_run_again(m, edge))
 		return run_again(m, edge, place, out_edge);
-	uint32_t base = dfg_again_base(m, edge);
+	uint32_t base = dfg_recompute_base(m, edge);
 	if (base == place->loop)
-		return dfg_again_copy(m, base, edge, out_edge);
-	return dfg_stored_need(m, edge, place, out_edge);
+		return dfg_recompute_copy(m, base, edge, out_edge);
+	return dfg_tape_need(m, edge, place, out_edge);
 }
 
-struct dfg_err *dfg_mirror_need(struct dfg_mirror *m, struct dfg_edge edge, struct dfg_edge *out_edge)
+struct dfg_err *dfg_gradient_frames_need(struct dfg_gradient_frames *m, struct dfg_edge edge, struct dfg_edge *out_edge)
 {
-	struct dfg_spot place;
+	struct dfg_location place;
 	*out_edge = edge = source_of(m, edge);
-	DFG_TRY(dfg_mirror_spot(m, edge, &place));
+	DFG_TRY(dfg_gradient_location(m, edge, &place));
 	if (place.mirrored || is_around(m, place.loop))
 		return NULL;
 	const struct dfg_edge_key key = {edge, NEEDED, 0};
@@ -380,7 +386,7 @@ static bool asks_filled(const char *op)
 	return !strcmp(op, "ZerosLike") || !strcmp(op, "OnesLike");
 }
 
-static bool is_deeper(const struct dfg_mirror *m, struct dfg_edge edge)
+static bool is_deeper(const struct dfg_gradient_frames *m, struct dfg_edge edge)
 {
 	edge = source_of(m, edge);
 	bool mirrored = edge.node >= m->count && m->spot[edge.node - m->count].mirrored;
@@ -389,7 +395,7 @@ static bool is_deeper(const struct dfg_mirror *m, struct dfg_edge edge)
 }
 
 /* Of a value whose shape is all that is asked for, the shape is what is saved. */
-static struct dfg_err *ask_shape(struct dfg_mirror *m, struct dfg_new_node *want, struct dfg_edge *in)
+static struct dfg_err *ask_shape(struct dfg_gradient_frames *m, struct dfg_new_node *want, struct dfg_edge *in)
 {
 	struct dfg_edge edge = source_of(m, want->in[0]);
 	const struct dfg_edge_key key = {edge, NEEDED, 0};
@@ -398,14 +404,15 @@ static struct dfg_err *ask_shape(struct dfg_mirror *m, struct dfg_new_node *want
 	if ((!fills && !asks_shape(want->op)) || !is_deeper(m, edge) || dfg_edge_map_find(&m->map, key) ||
 		dfg_dtype_is_handle(dtype))
 		return NULL;
-	DFG_TRY(dfg_stored_shape(m, fills ? "Shape" : want->op, edge, want->attr, fills ? 0 : want->n_attr, &in[0]));
+	DFG_TRY(dfg_tape_shape(m, fills ? "Shape" : want->op, edge, want->attr, fills ? 0 : want->n_attr, &in[0]));
 	want->op = "Identity";
 	want->attr = NULL;
 	want->n_attr = 0;
 	return NULL;
 }
 
-static struct dfg_err *fill_shape(struct dfg_mirror *m, struct dfg_new_node *want, struct dfg_edge *in, bool ones)
+static struct dfg_err *fill_shape(
+	struct dfg_gradient_frames *m, struct dfg_new_node *want, struct dfg_edge *in, bool ones)
 {
 	enum dfg_dtype dtype = dfg_facts_of(&m->builder->facts, want->in[0])->dtype;
 	char *name = dfg_arena_path(&m->arena, m->scope, ones ? "one" : "zero");
@@ -417,28 +424,28 @@ static struct dfg_err *fill_shape(struct dfg_mirror *m, struct dfg_new_node *wan
 }
 
 /* Inputs become what the gradient code has of them, in the loop where it stands. */
-static struct dfg_err *move_inputs(struct dfg_mirror *m, const struct dfg_new_node *want, struct dfg_edge *in)
+static struct dfg_err *move_inputs(struct dfg_gradient_frames *m, const struct dfg_new_node *want, struct dfg_edge *in)
 {
 	for (uint32_t i = 0; i < want->n_in; i++) {
-		DFG_TRY(dfg_mirror_need(m, in[i], &in[i]));
+		DFG_TRY(dfg_gradient_frames_need(m, in[i], &in[i]));
 		DFG_TRY(reach(m, &in[i], m->here.loop, m->here.mirrored));
 	}
 	return NULL;
 }
 
 static struct dfg_err *needs_pivot(
-	struct dfg_mirror *m, const struct dfg_new_node *want, const struct dfg_edge *in, bool *out_needs)
+	struct dfg_gradient_frames *m, const struct dfg_new_node *want, const struct dfg_edge *in, bool *out_needs)
 {
-	struct dfg_spot at;
+	struct dfg_location at;
 	*out_needs = m->here.set != 0;
 	for (uint32_t i = 0; i < want->n_in && *out_needs; i++) {
-		DFG_TRY(dfg_mirror_spot(m, in[i], &at));
+		DFG_TRY(dfg_gradient_location(m, in[i], &at));
 		*out_needs = at.set != m->here.set;
 	}
 	return NULL;
 }
 
-static struct dfg_err *move(struct dfg_mirror *m, struct dfg_new_node *want)
+static struct dfg_err *move(struct dfg_gradient_frames *m, struct dfg_new_node *want)
 {
 	bool ones = !strcmp(want->op, "OnesLike"), fills = asks_filled(want->op), needs;
 	const struct dfg_edge *control = want->in + want->n_in;
@@ -456,15 +463,15 @@ static struct dfg_err *move(struct dfg_mirror *m, struct dfg_new_node *want)
 		memcpy(in + want->n_in, control, want->n_control * sizeof *in);
 	DFG_TRY(needs_pivot(m, want, in, &needs));
 	if (needs)
-		DFG_TRY(dfg_mirror_pivot(m, &m->here, &in[want->n_in + want->n_control++]));
+		DFG_TRY(dfg_gradient_frames_pivot(m, &m->here, &in[want->n_in + want->n_control++]));
 	want->in = in;
 	return NULL;
 }
 
 static struct dfg_err *before(struct dfg_builder *builder, struct dfg_new_node *want)
 {
-	struct dfg_mirror *m = builder->before_state;
-	const struct dfg_spot spot = m->plain ? *m->plain : m->here;
+	struct dfg_gradient_frames *m = builder->before_state;
+	const struct dfg_location spot = m->plain ? *m->plain : m->here;
 	if (!m->plain)
 		DFG_TRY(move(m, want));
 	builder->n_control = spot.loop == m->region ? m->n_control : 0;
@@ -472,7 +479,7 @@ static struct dfg_err *before(struct dfg_builder *builder, struct dfg_new_node *
 }
 
 /* Switches and constant Enters that are there serve as those that would be made. */
-static struct dfg_err *find_existing(struct dfg_mirror *m, uint32_t n)
+static struct dfg_err *find_existing(struct dfg_gradient_frames *m, uint32_t n)
 {
 	const struct dfg_node *node = node_of(m, n);
 	uint32_t set, with;
@@ -496,7 +503,7 @@ static struct dfg_err *find_existing(struct dfg_mirror *m, uint32_t n)
 	return NULL;
 }
 
-static struct dfg_err *find_bodies(struct dfg_mirror *m)
+static struct dfg_err *find_bodies(struct dfg_gradient_frames *m)
 {
 	const struct dfg_node *node = m->builder->graph->node;
 	for (uint32_t l = 1; l < m->loops.count; l++) {
@@ -511,8 +518,8 @@ static struct dfg_err *find_bodies(struct dfg_mirror *m)
 	return NULL;
 }
 
-struct dfg_err *dfg_mirror_init(
-	struct dfg_mirror *m, struct dfg_builder *builder, const uint32_t *order, struct dfg_arena *scratch)
+struct dfg_err *dfg_gradient_frames_init(
+	struct dfg_gradient_frames *m, struct dfg_builder *builder, const uint32_t *order, struct dfg_arena *scratch)
 {
 	const struct dfg_graph *graph = builder->graph;
 	m->builder = builder;
@@ -533,19 +540,19 @@ struct dfg_err *dfg_mirror_init(
 	return NULL;
 }
 
-struct dfg_err *dfg_mirror_begin(struct dfg_mirror *m, uint32_t region)
+struct dfg_err *dfg_gradient_frames_begin(struct dfg_gradient_frames *m, uint32_t region)
 {
 	m->region = region;
 	for (uint32_t l = 1; l < m->loops.count; l++)
 		if (l != region && dfg_loop_within(&m->loops, l, region))
-			dfg_counter_find(m, l);
-	DFG_TRY(dfg_stored_find(m));
+			dfg_induction_find(m, l);
+	DFG_TRY(dfg_tape_find(m));
 	m->builder->before = before;
 	m->builder->before_state = m;
 	return NULL;
 }
 
-void dfg_mirror_release(struct dfg_mirror *m)
+void dfg_gradient_frames_release(struct dfg_gradient_frames *m)
 {
 	if (m->builder) {
 		m->builder->before = NULL;

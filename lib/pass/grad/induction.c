@@ -2,20 +2,20 @@
 
 #include <string.h>
 
-static const struct dfg_node *node_of(const struct dfg_mirror *m, struct dfg_edge edge)
+static const struct dfg_node *node_of(const struct dfg_gradient_frames *m, struct dfg_edge edge)
 {
 	return &m->builder->graph->node[edge.node];
 }
 
 /* Whether a scalar is known to have the value before the graph runs. */
-static bool is_known(const struct dfg_mirror *m, struct dfg_edge edge, int64_t value)
+static bool is_known(const struct dfg_gradient_frames *m, struct dfg_edge edge, int64_t value)
 {
-	const struct dfg_known *known = dfg_facts_of(&m->builder->facts, edge)->known;
+	const struct dfg_known_value *known = dfg_facts_of(&m->builder->facts, edge)->known;
 	return known && known->rank == 0 && known->v[0] == value;
 }
 
 /* Whether the value is that of the Merge, in the body or before. */
-static bool comes_from(const struct dfg_mirror *m, struct dfg_edge edge, uint32_t merge)
+static bool comes_from(const struct dfg_gradient_frames *m, struct dfg_edge edge, uint32_t merge)
 {
 	edge = dfg_live_source(m->builder->graph, edge);
 	return edge.node == merge && edge.port == 0;
@@ -27,7 +27,7 @@ static bool is_op(const struct dfg_node *node, const char *op)
 }
 
 /* What the value is more than the Merge's: 1, -1, or 0 where that is not known. */
-static int step_of(const struct dfg_mirror *m, struct dfg_edge next, uint32_t merge)
+static int step_of(const struct dfg_gradient_frames *m, struct dfg_edge next, uint32_t merge)
 {
 	const struct dfg_node *node = node_of(m, dfg_live_source(m->builder->graph, next));
 	bool adds = is_op(node, "Add") || is_op(node, "AddV2"), subtracts = is_op(node, "Sub");
@@ -41,14 +41,14 @@ static int step_of(const struct dfg_mirror *m, struct dfg_edge next, uint32_t me
 }
 
 /* Whether the loop goes on as long as the Merge's value is 0 or more. */
-static bool ends_below_zero(const struct dfg_mirror *m, const struct dfg_loop *loop, uint32_t merge)
+static bool ends_below_zero(const struct dfg_gradient_frames *m, const struct dfg_loop *loop, uint32_t merge)
 {
 	struct dfg_edge condition = dfg_live_source(m->builder->graph, (struct dfg_edge){loop->condition, 0});
 	const struct dfg_node *node = node_of(m, condition);
 	return is_op(node, "GreaterEqual") && comes_from(m, node->in[0], merge) && is_known(m, node->in[1], 0);
 }
 
-void dfg_counter_find(struct dfg_mirror *m, uint32_t l)
+void dfg_induction_find(struct dfg_gradient_frames *m, uint32_t l)
 {
 	const struct dfg_loop *loop = &m->loops.loop[l];
 	struct dfg_counter *counter = &m->counter[l];
@@ -66,78 +66,79 @@ void dfg_counter_find(struct dfg_mirror *m, uint32_t l)
 	}
 }
 
-enum dfg_dtype dfg_counter_dtype(const struct dfg_mirror *m, uint32_t loop)
+enum dfg_dtype dfg_induction_dtype(const struct dfg_gradient_frames *m, uint32_t loop)
 {
 	return dfg_facts_of(&m->builder->facts, (struct dfg_edge){m->counter[loop].merge, 0})->dtype;
 }
 
-struct dfg_err *dfg_variable_merge(
-	struct dfg_mirror *m, uint32_t loop, bool mirrored, struct dfg_edge start, struct dfg_new_variable *out_variable)
+struct dfg_err *dfg_variable_merge(struct dfg_gradient_frames *m, uint32_t loop, bool mirrored, struct dfg_edge start,
+	struct dfg_new_variable *out_variable)
 {
-	const struct dfg_spot inside = {.loop = loop, .mirrored = mirrored};
+	const struct dfg_location inside = {.loop = loop, .mirrored = mirrored};
 	struct dfg_edge in[2] = {{0}, {DFG_NONE, 0}}; /* the second comes when the loop is closed */
 	const struct dfg_attr two = DFG_ATTR_I("N", 2);
-	DFG_TRY(dfg_mirror_enter(m, start, &inside, false, &in[0]));
-	return dfg_mirror_node(m, &inside,
+	DFG_TRY(dfg_gradient_frames_enter(m, start, &inside, false, &in[0]));
+	return dfg_gradient_frames_node(m, &inside,
 		&(struct dfg_own_node){.op = "Merge", .in = in, .n_in = 2, .attr = &two, .n_attr = 1}, &out_variable->merge);
 }
 
 struct dfg_err *dfg_variable_switch(
-	struct dfg_mirror *m, uint32_t loop, bool mirrored, struct dfg_new_variable *variable)
+	struct dfg_gradient_frames *m, uint32_t loop, bool mirrored, struct dfg_new_variable *variable)
 {
-	struct dfg_spot body;
-	DFG_TRY(dfg_mirror_body(m, loop, mirrored, &body));
-	DFG_TRY(dfg_mirror_bring(m, variable->merge, &body, &variable->body));
+	struct dfg_location body;
+	DFG_TRY(dfg_gradient_frames_body(m, loop, mirrored, &body));
+	DFG_TRY(dfg_gradient_frames_bring(m, variable->merge, &body, &variable->body));
 	variable->out = (struct dfg_edge){variable->body.node, 0};
 	return NULL;
 }
 
-struct dfg_err *dfg_variable_close(
-	struct dfg_mirror *m, uint32_t loop, bool mirrored, const struct dfg_new_variable *variable, struct dfg_edge next)
+struct dfg_err *dfg_variable_close(struct dfg_gradient_frames *m, uint32_t loop, bool mirrored,
+	const struct dfg_new_variable *variable, struct dfg_edge next)
 {
-	struct dfg_spot body;
-	DFG_TRY(dfg_mirror_body(m, loop, mirrored, &body));
-	DFG_TRY(dfg_mirror_bring(m, next, &body, &next));
-	DFG_TRY(dfg_mirror_node(m, &body, &(struct dfg_own_node){.op = "NextIteration", .in = &next, .n_in = 1}, &next));
+	struct dfg_location body;
+	DFG_TRY(dfg_gradient_frames_body(m, loop, mirrored, &body));
+	DFG_TRY(dfg_gradient_frames_bring(m, next, &body, &next));
+	DFG_TRY(dfg_gradient_frames_node(
+		m, &body, &(struct dfg_own_node){.op = "NextIteration", .in = &next, .n_in = 1}, &next));
 	m->builder->graph->node[variable->merge.node].in[1] = next;
 	return NULL;
 }
 
-struct dfg_err *dfg_variable_exit(struct dfg_mirror *m, uint32_t loop, bool mirrored,
+struct dfg_err *dfg_variable_exit(struct dfg_gradient_frames *m, uint32_t loop, bool mirrored,
 	const struct dfg_new_variable *variable, struct dfg_edge *out_edge)
 {
-	struct dfg_spot outside;
-	DFG_TRY(dfg_mirror_entry(m, loop, mirrored, &outside));
-	return dfg_mirror_node(
+	struct dfg_location outside;
+	DFG_TRY(dfg_gradient_frames_entry(m, loop, mirrored, &outside));
+	return dfg_gradient_frames_node(
 		m, &outside, &(struct dfg_own_node){.op = "Exit", .in = &variable->out, .n_in = 1}, out_edge);
 }
 
 /* The forward loop's own variable, as one that was made here. */
-static struct dfg_err *own_variable(struct dfg_mirror *m, uint32_t loop, struct dfg_new_variable *out_variable)
+static struct dfg_err *own_variable(struct dfg_gradient_frames *m, uint32_t loop, struct dfg_new_variable *out_variable)
 {
 	out_variable->merge = (struct dfg_edge){m->counter[loop].merge, 0};
 	return dfg_variable_switch(m, loop, false, out_variable);
 }
 
-static struct dfg_err *add_counter(struct dfg_mirror *m, uint32_t loop)
+static struct dfg_err *add_counter(struct dfg_gradient_frames *m, uint32_t loop)
 {
-	struct dfg_spot entry, body;
+	struct dfg_location entry, body;
 	struct dfg_new_variable variable;
 	struct dfg_edge in[2];
-	DFG_TRY(dfg_mirror_entry(m, loop, false, &entry));
-	DFG_TRY(dfg_mirror_body(m, loop, false, &body));
-	DFG_TRY(dfg_mirror_int(m, &entry, DFG_I32, 0, &in[0]));
+	DFG_TRY(dfg_gradient_frames_entry(m, loop, false, &entry));
+	DFG_TRY(dfg_gradient_frames_body(m, loop, false, &body));
+	DFG_TRY(dfg_gradient_frames_int(m, &entry, DFG_I32, 0, &in[0]));
 	DFG_TRY(dfg_variable_merge(m, loop, false, in[0], &variable));
 	DFG_TRY(dfg_variable_switch(m, loop, false, &variable));
 	in[0] = variable.body;
-	DFG_TRY(dfg_mirror_int(m, &body, DFG_I32, 1, &in[1]));
-	DFG_TRY(dfg_mirror_node(m, &body, &(struct dfg_own_node){.op = "AddV2", .in = in, .n_in = 2}, &in[0]));
+	DFG_TRY(dfg_gradient_frames_int(m, &body, DFG_I32, 1, &in[1]));
+	DFG_TRY(dfg_gradient_frames_node(m, &body, &(struct dfg_own_node){.op = "AddV2", .in = in, .n_in = 2}, &in[0]));
 	DFG_TRY(dfg_variable_close(m, loop, false, &variable, in[0]));
 	m->counter[loop] = (struct dfg_counter){.known = true, .merge = variable.merge.node, .trips = {.node = DFG_NONE}};
 	return NULL;
 }
 
-struct dfg_err *dfg_counter_index(struct dfg_mirror *m, uint32_t loop, struct dfg_edge *out_edge)
+struct dfg_err *dfg_induction_index(struct dfg_gradient_frames *m, uint32_t loop, struct dfg_edge *out_edge)
 {
 	struct dfg_new_variable variable;
 	if (!m->counter[loop].known)
@@ -148,7 +149,7 @@ struct dfg_err *dfg_counter_index(struct dfg_mirror *m, uint32_t loop, struct df
 }
 
 /* An Exit that the counter has already, or DFG_NONE. */
-static uint32_t find_exit(const struct dfg_mirror *m, uint32_t loop)
+static uint32_t find_exit(const struct dfg_gradient_frames *m, uint32_t loop)
 {
 	for (uint32_t i = 0; i < m->loops.loop[loop].n_variable; i++)
 		if (m->loops.loop[loop].variable[i].merge == m->counter[loop].merge)
@@ -157,27 +158,27 @@ static uint32_t find_exit(const struct dfg_mirror *m, uint32_t loop)
 }
 
 /* It counted from N - 1, so N is one more. Where N - 1 was computed from N, that is N. */
-static struct dfg_err *trips_down(struct dfg_mirror *m, uint32_t loop, struct dfg_edge *out_edge)
+static struct dfg_err *trips_down(struct dfg_gradient_frames *m, uint32_t loop, struct dfg_edge *out_edge)
 {
 	const struct dfg_graph *graph = m->builder->graph;
 	struct dfg_edge start = graph->node[graph->node[m->counter[loop].merge].in[0].node].in[0], in[2] = {start};
 	const struct dfg_node *node = node_of(m, start);
-	struct dfg_spot entry, at;
-	DFG_TRY(dfg_mirror_entry(m, loop, false, &entry));
+	struct dfg_location entry, at;
+	DFG_TRY(dfg_gradient_frames_entry(m, loop, false, &entry));
 	if (is_op(node, "Sub") && is_known(m, node->in[1], 1)) {
-		DFG_TRY(dfg_mirror_spot(m, node->in[0], &at));
+		DFG_TRY(dfg_gradient_location(m, node->in[0], &at));
 		*out_edge = node->in[0];
 		return NULL;
 	}
-	DFG_TRY(dfg_mirror_int(m, &entry, dfg_counter_dtype(m, loop), 1, &in[1]));
-	return dfg_mirror_node(m, &entry, &(struct dfg_own_node){.op = "AddV2", .in = in, .n_in = 2}, out_edge);
+	DFG_TRY(dfg_gradient_frames_int(m, &entry, dfg_induction_dtype(m, loop), 1, &in[1]));
+	return dfg_gradient_frames_node(m, &entry, &(struct dfg_own_node){.op = "AddV2", .in = in, .n_in = 2}, out_edge);
 }
 
-struct dfg_err *dfg_counter_trips(struct dfg_mirror *m, uint32_t loop, struct dfg_edge *out_edge)
+struct dfg_err *dfg_induction_trips(struct dfg_gradient_frames *m, uint32_t loop, struct dfg_edge *out_edge)
 {
 	struct dfg_edge index, *trips = &m->counter[loop].trips;
 	struct dfg_new_variable variable;
-	DFG_TRY(dfg_counter_index(m, loop, &index));
+	DFG_TRY(dfg_induction_index(m, loop, &index));
 	uint32_t exit = find_exit(m, loop);
 	if (trips->node == DFG_NONE && m->counter[loop].down)
 		DFG_TRY(trips_down(m, loop, trips));

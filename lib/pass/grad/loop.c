@@ -23,7 +23,7 @@ struct dfg_gradient_loop {
 	} * running;
 };
 
-static struct dfg_make make_of(struct dfg_sweep *s)
+static struct dfg_make make_of(struct dfg_backprop *s)
 {
 	return (struct dfg_make){s->builder, s->paths->mirror.scope};
 }
@@ -33,58 +33,59 @@ struct numbers {
 	struct dfg_edge trips, zero, one;
 };
 
-static struct dfg_err *find_numbers(struct dfg_sweep *s, uint32_t loop, struct numbers *numbers)
+static struct dfg_err *find_numbers(struct dfg_backprop *s, uint32_t loop, struct numbers *numbers)
 {
-	struct dfg_mirror *m = &s->paths->mirror;
-	struct dfg_spot entry;
-	DFG_TRY(dfg_counter_trips(m, loop, &numbers->trips));
-	DFG_TRY(dfg_mirror_entry(m, loop, true, &entry));
-	DFG_TRY(dfg_mirror_need(m, numbers->trips, &numbers->trips));
-	DFG_TRY(dfg_mirror_bring(m, numbers->trips, &entry, &numbers->trips));
-	DFG_TRY(dfg_mirror_int(m, &entry, dfg_counter_dtype(m, loop), 0, &numbers->zero));
-	return dfg_mirror_int(m, &entry, dfg_counter_dtype(m, loop), 1, &numbers->one);
+	struct dfg_gradient_frames *m = &s->paths->mirror;
+	struct dfg_location entry;
+	DFG_TRY(dfg_induction_trips(m, loop, &numbers->trips));
+	DFG_TRY(dfg_gradient_frames_entry(m, loop, true, &entry));
+	DFG_TRY(dfg_gradient_frames_need(m, numbers->trips, &numbers->trips));
+	DFG_TRY(dfg_gradient_frames_bring(m, numbers->trips, &entry, &numbers->trips));
+	DFG_TRY(dfg_gradient_frames_int(m, &entry, dfg_induction_dtype(m, loop), 0, &numbers->zero));
+	return dfg_gradient_frames_int(m, &entry, dfg_induction_dtype(m, loop), 1, &numbers->one);
 }
 
 /* The index of the gradient loop runs against that of the loop: N - 1 to 0, or 0 to N - 1. */
-static struct dfg_err *count(struct dfg_sweep *s, uint32_t loop)
+static struct dfg_err *count(struct dfg_backprop *s, uint32_t loop)
 {
-	struct dfg_mirror *m = &s->paths->mirror;
-	const struct dfg_spot inside = {.loop = loop, .mirrored = true};
+	struct dfg_gradient_frames *m = &s->paths->mirror;
+	const struct dfg_location inside = {.loop = loop, .mirrored = true};
 	struct dfg_new_variable index;
-	struct dfg_spot entry, body;
+	struct dfg_location entry, body;
 	struct numbers numbers;
 	const struct dfg_attr mark = DFG_ATTR_B(DFG_SEGMENTS, true);
 	struct dfg_edge in[2], *condition = &m->loop[loop].condition;
 	DFG_TRY(find_numbers(s, loop, &numbers));
-	DFG_TRY(dfg_mirror_entry(m, loop, true, &entry));
-	DFG_TRY(dfg_mirror_body(m, loop, true, &body));
+	DFG_TRY(dfg_gradient_frames_entry(m, loop, true, &entry));
+	DFG_TRY(dfg_gradient_frames_body(m, loop, true, &body));
 	bool down = !m->counter[loop].down;
 	struct dfg_edge start = numbers.zero, pair[2] = {numbers.trips, numbers.one};
 	if (down)
-		DFG_TRY(dfg_mirror_node(m, &entry, &(struct dfg_own_node){.op = "Sub", .in = pair, .n_in = 2}, &start));
+		DFG_TRY(
+			dfg_gradient_frames_node(m, &entry, &(struct dfg_own_node){.op = "Sub", .in = pair, .n_in = 2}, &start));
 	DFG_TRY(dfg_variable_merge(m, loop, true, start, &index));
 	in[0] = index.merge;
-	DFG_TRY(dfg_mirror_bring(m, down ? numbers.zero : numbers.trips, &inside, &in[1]));
-	DFG_TRY(dfg_mirror_node(
+	DFG_TRY(dfg_gradient_frames_bring(m, down ? numbers.zero : numbers.trips, &inside, &in[1]));
+	DFG_TRY(dfg_gradient_frames_node(
 		m, &inside, &(struct dfg_own_node){.op = down ? "GreaterEqual" : "Less", .in = in, .n_in = 2}, &in[0]));
-	DFG_TRY(dfg_mirror_node(m, &inside,
+	DFG_TRY(dfg_gradient_frames_node(m, &inside,
 		&(struct dfg_own_node){.op = "LoopCond", .in = in, .n_in = 1, .attr = &mark, .n_attr = m->segments[loop]},
 		condition));
 	DFG_TRY(dfg_variable_switch(m, loop, true, &index));
 	m->loop[loop].index = in[0] = index.body;
-	DFG_TRY(dfg_mirror_bring(m, numbers.one, &inside, &in[1]));
-	DFG_TRY(
-		dfg_mirror_node(m, &body, &(struct dfg_own_node){.op = down ? "Sub" : "AddV2", .in = in, .n_in = 2}, &in[0]));
+	DFG_TRY(dfg_gradient_frames_bring(m, numbers.one, &inside, &in[1]));
+	DFG_TRY(dfg_gradient_frames_node(
+		m, &body, &(struct dfg_own_node){.op = down ? "Sub" : "AddV2", .in = in, .n_in = 2}, &in[0]));
 	return dfg_variable_close(m, loop, true, &index, in[0]);
 }
 
 /* Exits of one variable give one cotangent. What leaves a loop and is none of its variables exists once too often. */
-static struct dfg_err *join_exits(struct dfg_sweep *s, uint32_t loop)
+static struct dfg_err *join_exits(struct dfg_backprop *s, uint32_t loop)
 {
 	const struct dfg_graph *graph = s->builder->graph;
 	const struct dfg_loops *loops = &s->paths->mirror.loops;
 	for (uint32_t e = s->paths->exit[loop]; e != DFG_NONE; e = s->paths->next_exit[e]) {
-		struct dfg_arrival **from = &s->paths->arrived[dfg_sweep_tensor(s, (struct dfg_edge){e, 0})], **to;
+		struct dfg_arrival **from = &s->paths->arrived[dfg_backprop_tensor(s, (struct dfg_edge){e, 0})], **to;
 		const struct dfg_node *turn = &graph->node[dfg_exit_source(graph, &graph->node[e]).node];
 		if (!*from)
 			continue;
@@ -97,7 +98,7 @@ static struct dfg_err *join_exits(struct dfg_sweep *s, uint32_t loop)
 		uint32_t first = loops->loop[loop].variable[loops->variable[merge]].exit;
 		if (first == e || first == DFG_NONE)
 			continue;
-		to = &s->paths->arrived[dfg_sweep_tensor(s, (struct dfg_edge){first, 0})];
+		to = &s->paths->arrived[dfg_backprop_tensor(s, (struct dfg_edge){first, 0})];
 		while (*to)
 			to = &(*to)->next;
 		*to = *from;
@@ -106,12 +107,12 @@ static struct dfg_err *join_exits(struct dfg_sweep *s, uint32_t loop)
 	return NULL;
 }
 
-static bool flows(const struct dfg_sweep *s, struct dfg_edge edge)
+static bool flows(const struct dfg_backprop *s, struct dfg_edge edge)
 {
 	return dfg_flow_dtype(dfg_facts_of(&s->builder->facts, edge)) != DFG_NO_DTYPE;
 }
 
-static struct dfg_err *zeros(struct dfg_sweep *s, struct dfg_edge like, struct dfg_edge *out_edge)
+static struct dfg_err *zeros(struct dfg_backprop *s, struct dfg_edge like, struct dfg_edge *out_edge)
 {
 	struct dfg_make make = make_of(s);
 	return dfg_make_filled(&make, like, 0, out_edge);
@@ -119,10 +120,10 @@ static struct dfg_err *zeros(struct dfg_sweep *s, struct dfg_edge like, struct d
 
 /* A tensor of the shape that the variable has in the end. */
 static struct dfg_err *like_exit(
-	struct dfg_sweep *s, uint32_t loop, const struct dfg_loop_variable *v, struct dfg_edge *out_edge)
+	struct dfg_backprop *s, uint32_t loop, const struct dfg_loop_variable *v, struct dfg_edge *out_edge)
 {
 	struct dfg_new_variable variable = {.merge = {v->merge, 0}};
-	const struct dfg_fact *fact = dfg_facts_of(&s->builder->facts, variable.merge);
+	const struct dfg_inferred *fact = dfg_facts_of(&s->builder->facts, variable.merge);
 	bool known = dfg_shape_known(&fact->shape) && fact->dtype != DFG_VARIANT;
 	*out_edge = v->exit == DFG_NONE ? variable.merge : (struct dfg_edge){v->exit, 0};
 	if (v->exit != DFG_NONE || known)
@@ -133,14 +134,14 @@ static struct dfg_err *like_exit(
 
 /* The cotangent that a variable's way back begins with. */
 static struct dfg_err *start_of(
-	struct dfg_sweep *s, uint32_t loop, const struct dfg_loop_variable *v, struct dfg_edge *out_edge)
+	struct dfg_backprop *s, uint32_t loop, const struct dfg_loop_variable *v, struct dfg_edge *out_edge)
 {
 	struct dfg_make make = make_of(s);
 	struct dfg_cotangent sum = {.kind = DFG_NO_COTANGENT};
 	struct dfg_edge like;
 	if (v->exit != DFG_NONE)
-		DFG_TRY(dfg_paths_total(s, (struct dfg_edge){v->exit, 0}, &sum));
-	DFG_TRY(dfg_mirror_entry(&s->paths->mirror, loop, true, &s->paths->mirror.here));
+		DFG_TRY(dfg_control_gradient_total(s, (struct dfg_edge){v->exit, 0}, &sum));
+	DFG_TRY(dfg_gradient_frames_entry(&s->paths->mirror, loop, true, &s->paths->mirror.here));
 	if (sum.kind != DFG_NO_COTANGENT)
 		return dfg_cotangent_dense(&make, (struct dfg_edge){v->exit, 0}, &sum, out_edge);
 	DFG_TRY(like_exit(s, loop, v, &like));
@@ -148,10 +149,10 @@ static struct dfg_err *start_of(
 }
 
 /* A cotangent has the shape of what it belongs to, in every iteration. */
-static struct dfg_err *know_shape(struct dfg_sweep *s, const struct dfg_new_variable *variable, struct dfg_edge like)
+static struct dfg_err *know_shape(struct dfg_backprop *s, const struct dfg_new_variable *variable, struct dfg_edge like)
 {
 	struct dfg_facts *facts = &s->builder->facts;
-	struct dfg_fact *fact = dfg_arena_zeros(facts->arena, 1, sizeof *fact);
+	struct dfg_inferred *fact = dfg_arena_zeros(facts->arena, 1, sizeof *fact);
 	if (!fact)
 		return DFG_ERR(DFG_MEMORY, "no memory for a shape");
 	*fact = *dfg_facts_of(facts, variable->merge);
@@ -161,21 +162,21 @@ static struct dfg_err *know_shape(struct dfg_sweep *s, const struct dfg_new_vari
 }
 
 static struct dfg_err *begin_variable(
-	struct dfg_sweep *s, uint32_t loop, const struct dfg_loop_variable *v, struct dfg_new_variable *out_variable)
+	struct dfg_backprop *s, uint32_t loop, const struct dfg_loop_variable *v, struct dfg_new_variable *out_variable)
 {
-	struct dfg_mirror *m = &s->paths->mirror;
+	struct dfg_gradient_frames *m = &s->paths->mirror;
 	struct dfg_edge start, next = s->builder->graph->node[v->next].in[0];
 	DFG_TRY(start_of(s, loop, v, &start));
 	DFG_TRY(dfg_variable_merge(m, loop, true, start, out_variable));
 	DFG_TRY(know_shape(s, out_variable, (struct dfg_edge){v->merge, 0}));
 	DFG_TRY(dfg_variable_switch(m, loop, true, out_variable));
-	DFG_TRY(dfg_mirror_body(m, loop, true, &m->here));
-	if (!dfg_sweep_wants(s, next))
+	DFG_TRY(dfg_gradient_frames_body(m, loop, true, &m->here));
+	if (!dfg_backprop_wants(s, next))
 		return NULL;
-	return dfg_paths_add(s, next, &(struct dfg_cotangent){.kind = DFG_DENSE, .value = out_variable->body});
+	return dfg_control_gradient_add(s, next, &(struct dfg_cotangent){.kind = DFG_DENSE, .value = out_variable->body});
 }
 
-static struct dfg_err *enter(struct dfg_sweep *s, uint32_t loop, struct dfg_gradient_loop *open)
+static struct dfg_err *enter(struct dfg_backprop *s, uint32_t loop, struct dfg_gradient_loop *open)
 {
 	const struct dfg_loop *forward = &s->paths->mirror.loops.loop[loop];
 	DFG_TRY(dfg_frame_name(&s->paths->mirror, loop, DFG_NONE, &s->paths->mirror.loop[loop].frame));
@@ -185,7 +186,7 @@ static struct dfg_err *enter(struct dfg_sweep *s, uint32_t loop, struct dfg_grad
 		const struct dfg_loop_variable *v = &forward->variable[i];
 		if (!s->depends[v->merge] || v->enter == DFG_NONE || !flows(s, (struct dfg_edge){v->merge, 0}))
 			continue;
-		struct dfg_scope scope = dfg_sweep_scope(s, v->merge);
+		struct dfg_scope scope = dfg_backprop_scope(s, v->merge);
 		s->paths->mirror.scope = scope.s;
 		struct carried *carried = &open->carried[open->count++];
 		carried->forward = v;
@@ -194,11 +195,11 @@ static struct dfg_err *enter(struct dfg_sweep *s, uint32_t loop, struct dfg_grad
 	return NULL;
 }
 
-struct dfg_err *dfg_gradient_loop_enter(struct dfg_sweep *s, uint32_t loop)
+struct dfg_err *dfg_gradient_loop_enter(struct dfg_backprop *s, uint32_t loop)
 {
 	const struct dfg_loop *forward = &s->paths->mirror.loops.loop[loop];
 	const char *outer = s->paths->mirror.scope;
-	struct dfg_scope scope = dfg_sweep_scope(s, forward->condition);
+	struct dfg_scope scope = dfg_backprop_scope(s, forward->condition);
 	struct dfg_gradient_loop *open = dfg_arena_zeros(&s->scratch, 1, sizeof *open);
 	if (open)
 		open->carried = dfg_arena_zeros(&s->scratch, (size_t)forward->n_variable + 1, sizeof *open->carried);
@@ -213,25 +214,25 @@ struct dfg_err *dfg_gradient_loop_enter(struct dfg_sweep *s, uint32_t loop)
 
 /* What a gradient loop has brought about, for what went into the loop. */
 static struct dfg_err *give_out(
-	struct dfg_sweep *s, uint32_t loop, const struct dfg_new_variable *variable, struct dfg_edge to)
+	struct dfg_backprop *s, uint32_t loop, const struct dfg_new_variable *variable, struct dfg_edge to)
 {
-	struct dfg_mirror *m = &s->paths->mirror;
+	struct dfg_gradient_frames *m = &s->paths->mirror;
 	struct dfg_cotangent result = {.kind = DFG_DENSE};
-	if (!dfg_sweep_wants(s, to))
+	if (!dfg_backprop_wants(s, to))
 		return NULL;
 	DFG_TRY(dfg_variable_exit(m, loop, true, variable, &result.value));
-	DFG_TRY(dfg_mirror_entry(m, loop, true, &m->here));
-	return dfg_paths_add(s, to, &result);
+	DFG_TRY(dfg_gradient_frames_entry(m, loop, true, &m->here));
+	return dfg_control_gradient_add(s, to, &result);
 }
 
-static struct dfg_err *end_variable(struct dfg_sweep *s, uint32_t loop, const struct carried *carried)
+static struct dfg_err *end_variable(struct dfg_backprop *s, uint32_t loop, const struct carried *carried)
 {
 	const struct dfg_edge merge = {carried->forward->merge, 0};
 	struct dfg_make make = make_of(s);
 	struct dfg_cotangent sum;
 	struct dfg_edge turn;
-	DFG_TRY(dfg_mirror_body(&s->paths->mirror, loop, true, &s->paths->mirror.here));
-	DFG_TRY(dfg_paths_total(s, merge, &sum));
+	DFG_TRY(dfg_gradient_frames_body(&s->paths->mirror, loop, true, &s->paths->mirror.here));
+	DFG_TRY(dfg_control_gradient_total(s, merge, &sum));
 	if (sum.kind == DFG_NO_COTANGENT)
 		DFG_TRY(zeros(s, merge, &turn));
 	else
@@ -242,7 +243,7 @@ static struct dfg_err *end_variable(struct dfg_sweep *s, uint32_t loop, const st
 
 /* One more trip's share. Rows go into the sum as they are: no trip makes a tensor of its size. */
 static struct dfg_err *add_share(
-	struct dfg_sweep *s, struct dfg_edge so_far, const struct dfg_cotangent *share, struct dfg_edge *out_edge)
+	struct dfg_backprop *s, struct dfg_edge so_far, const struct dfg_cotangent *share, struct dfg_edge *out_edge)
 {
 	struct dfg_make make = make_of(s);
 	struct dfg_edge in[3] = {so_far, share->indices, share->value}, shape;
@@ -255,26 +256,26 @@ static struct dfg_err *add_share(
 	return dfg_make_op(&make, "TensorScatterAdd", in, 3, NULL, 0, out_edge);
 }
 
-static struct dfg_err *begin_sum(
-	struct dfg_sweep *s, uint32_t loop, struct dfg_edge start, struct dfg_edge like, struct dfg_new_variable *out_sum)
+static struct dfg_err *begin_sum(struct dfg_backprop *s, uint32_t loop, struct dfg_edge start, struct dfg_edge like,
+	struct dfg_new_variable *out_sum)
 {
-	struct dfg_mirror *m = &s->paths->mirror;
+	struct dfg_gradient_frames *m = &s->paths->mirror;
 	DFG_TRY(dfg_variable_merge(m, loop, true, start, out_sum));
 	DFG_TRY(know_shape(s, out_sum, like));
 	DFG_TRY(dfg_variable_switch(m, loop, true, out_sum));
-	return dfg_mirror_body(m, loop, true, &m->here);
+	return dfg_gradient_frames_body(m, loop, true, &m->here);
 }
 
 static struct dfg_err *begin_zero_sum(
-	struct dfg_sweep *s, uint32_t loop, struct dfg_edge like, struct dfg_new_variable *out_sum)
+	struct dfg_backprop *s, uint32_t loop, struct dfg_edge like, struct dfg_new_variable *out_sum)
 {
 	struct dfg_edge zero;
-	DFG_TRY(dfg_mirror_entry(&s->paths->mirror, loop, true, &s->paths->mirror.here));
+	DFG_TRY(dfg_gradient_frames_entry(&s->paths->mirror, loop, true, &s->paths->mirror.here));
 	DFG_TRY(zeros(s, like, &zero));
 	return begin_sum(s, loop, zero, like, out_sum);
 }
 
-static struct running *find_running(const struct dfg_sweep *s, uint32_t loop, uint32_t constant)
+static struct running *find_running(const struct dfg_backprop *s, uint32_t loop, uint32_t constant)
 {
 	struct running *running = s->paths->open[loop] ? s->paths->open[loop]->running : NULL;
 	while (running && running->constant != constant)
@@ -283,21 +284,21 @@ static struct running *find_running(const struct dfg_sweep *s, uint32_t loop, ui
 }
 
 /* Whether the sum of what the loop reads can go on in it, being that of a loop in segments. */
-static bool goes_on(const struct dfg_sweep *s, uint32_t loop, struct dfg_edge outside)
+static bool goes_on(const struct dfg_backprop *s, uint32_t loop, struct dfg_edge outside)
 {
-	const struct dfg_mirror *m = &s->paths->mirror;
+	const struct dfg_gradient_frames *m = &s->paths->mirror;
 	uint32_t outer = m->loops.loop[loop].parent;
 	const struct dfg_loop *segments = &m->loops.loop[outer];
 	bool enters = false;
 	for (uint32_t i = 0; i < segments->n_invariant && m->segments[outer] && outer != m->region; i++)
 		enters |= segments->invariant[i] == outside.node;
-	return enters && dfg_sweep_wants(s, outside) && !find_running(s, outer, outside.node);
+	return enters && dfg_backprop_wants(s, outside) && !find_running(s, outer, outside.node);
 }
 
 static struct dfg_err *go_on(
-	struct dfg_sweep *s, uint32_t loop, struct dfg_edge outside, const struct dfg_cotangent *share)
+	struct dfg_backprop *s, uint32_t loop, struct dfg_edge outside, const struct dfg_cotangent *share)
 {
-	struct dfg_mirror *m = &s->paths->mirror;
+	struct dfg_gradient_frames *m = &s->paths->mirror;
 	uint32_t outer = m->loops.loop[loop].parent;
 	struct running *running = dfg_arena_zeros(&s->scratch, 1, sizeof *running);
 	struct dfg_new_variable sum;
@@ -314,16 +315,16 @@ static struct dfg_err *go_on(
 }
 
 /* What all iterations read gets the sum of their shares. */
-static struct dfg_err *accumulate(struct dfg_sweep *s, uint32_t loop, uint32_t constant)
+static struct dfg_err *accumulate(struct dfg_backprop *s, uint32_t loop, uint32_t constant)
 {
-	struct dfg_mirror *m = &s->paths->mirror;
+	struct dfg_gradient_frames *m = &s->paths->mirror;
 	const struct dfg_edge inside = {constant, 0}, outside = s->builder->graph->node[constant].in[0];
 	const struct running *running = find_running(s, loop, constant);
 	struct dfg_new_variable sum;
 	struct dfg_cotangent share;
 	struct dfg_edge next;
-	DFG_TRY(dfg_mirror_body(m, loop, true, &m->here));
-	DFG_TRY(dfg_paths_total(s, inside, &share));
+	DFG_TRY(dfg_gradient_frames_body(m, loop, true, &m->here));
+	DFG_TRY(dfg_control_gradient_total(s, inside, &share));
 	if (share.kind == DFG_NO_COTANGENT && !running)
 		return NULL;
 	if (goes_on(s, loop, outside))
@@ -339,20 +340,20 @@ static struct dfg_err *accumulate(struct dfg_sweep *s, uint32_t loop, uint32_t c
 	return give_out(s, loop, &sum, outside);
 }
 
-struct dfg_err *dfg_gradient_loop_leave(struct dfg_sweep *s, uint32_t loop)
+struct dfg_err *dfg_gradient_loop_leave(struct dfg_backprop *s, uint32_t loop)
 {
-	struct dfg_mirror *m = &s->paths->mirror;
+	struct dfg_gradient_frames *m = &s->paths->mirror;
 	const struct dfg_loop *forward = &m->loops.loop[loop];
 	const char *outer = m->scope;
 	struct dfg_scope scope;
 	struct dfg_err *err = NULL;
 	m->scope = scope.s;
 	for (uint32_t i = 0; i < s->paths->open[loop]->count && !err; i++) {
-		scope = dfg_sweep_scope(s, s->paths->open[loop]->carried[i].forward->merge);
+		scope = dfg_backprop_scope(s, s->paths->open[loop]->carried[i].forward->merge);
 		err = end_variable(s, loop, &s->paths->open[loop]->carried[i]);
 	}
 	for (uint32_t i = 0; i < forward->n_invariant && !err; i++) {
-		scope = dfg_sweep_scope(s, forward->invariant[i]);
+		scope = dfg_backprop_scope(s, forward->invariant[i]);
 		if (s->depends[forward->invariant[i]])
 			err = accumulate(s, loop, forward->invariant[i]);
 	}

@@ -224,7 +224,7 @@ static struct dfg_err *cut(struct maker *s, const uint32_t *exit, uint32_t n_exi
 /* Which loops, and why not others. */
 
 struct chooser {
-	struct dfg_sweep *s;
+	struct dfg_backprop *s;
 	const struct dfg_loops *loops;
 	const struct dfg_node *node;
 	uint32_t loop;
@@ -233,7 +233,7 @@ struct chooser {
 /* Whether the node runs once more than the trips of the loop, or than those of a loop in it. */
 static bool is_in_condition(const struct chooser *c, uint32_t n)
 {
-	const struct dfg_mirror *m = &c->s->paths->mirror;
+	const struct dfg_gradient_frames *m = &c->s->paths->mirror;
 	uint32_t set = m->liveness.of[n], loop = c->loops->of[n];
 	for (; dfg_live_has(&m->liveness, set, m->body[loop]); loop = c->loops->loop[loop].parent) {
 		if (loop == c->loop)
@@ -295,7 +295,7 @@ static bool is_kept_beyond(const struct chooser *c, uint32_t n)
 	uint32_t save = dfg_node_role(node) == DFG_LOAD ? node->in[0].node : n;
 	if (dfg_node_role(node) != DFG_LOAD && dfg_node_role(node) != DFG_SAVE)
 		return false;
-	return !dfg_loop_within(c->loops, dfg_stored_region(&c->s->paths->mirror, save), c->loop);
+	return !dfg_loop_within(c->loops, dfg_tape_region(&c->s->paths->mirror, save), c->loop);
 }
 
 static const char *why_not_for(const struct chooser *c, uint32_t n)
@@ -404,7 +404,7 @@ struct choice {
 
 static uint32_t choose(struct chooser *c, struct dfg_text *notes, struct choice *out_choice)
 {
-	const struct dfg_mirror *m = &c->s->paths->mirror;
+	const struct dfg_gradient_frames *m = &c->s->paths->mirror;
 	uint32_t count = 0;
 	for (uint32_t l = 1; l < c->loops->count; l++) {
 		c->loop = l;
@@ -416,7 +416,7 @@ static uint32_t choose(struct chooser *c, struct dfg_text *notes, struct choice 
 	return count;
 }
 
-struct dfg_err *dfg_segments_make(struct dfg_sweep *s, const struct dfg_remat *remat, struct dfg_text *notes)
+struct dfg_err *dfg_segments_make(struct dfg_backprop *s, const struct dfg_remat *remat, struct dfg_text *notes)
 {
 	if (!s->paths)
 		return NULL;
@@ -425,7 +425,7 @@ struct dfg_err *dfg_segments_make(struct dfg_sweep *s, const struct dfg_remat *r
 	struct choice *choice = dfg_arena_zeros(&s->scratch, loops.count, sizeof *choice);
 	uint32_t count = choice ? choose(&c, notes, choice) : 0;
 	struct dfg_err *err = choice ? NULL : DFG_ERR(DFG_MEMORY, "no memory for %u loops", loops.count);
-	dfg_paths_free(s);
+	dfg_control_gradient_free(s);
 	s->paths = NULL;
 	for (uint32_t i = 0; i < count && !err; i++) {
 		c.node = s->builder->graph->node;

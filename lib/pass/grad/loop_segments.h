@@ -30,4 +30,4 @@ static inline bool dfg_remat_in_segments(const struct dfg_remat *remat)
  * paths; facts of all nodes are there afterwards.
  */
 DFG_MUST_CHECK struct dfg_err *dfg_segments_make(
-	struct dfg_sweep *s, const struct dfg_remat *remat, struct dfg_text *notes);
+	struct dfg_backprop *s, const struct dfg_remat *remat, struct dfg_text *notes);

@@ -79,13 +79,13 @@ struct dfg_err *dfg_make_int(
 }
 
 /* Through a list of floats, or of lists, or of what is not known. */
-static bool lists_flow(const struct dfg_holds *holds)
+static bool lists_flow(const struct dfg_handle_type *holds)
 {
 	return !holds || !holds->dtype || holds->dtype == DFG_VARIANT || dfg_dtype_is(holds->dtype, "float") ||
 		   dfg_dtype_is(holds->dtype, "complex");
 }
 
-enum dfg_dtype dfg_flow_dtype(const struct dfg_fact *fact)
+enum dfg_dtype dfg_flow_dtype(const struct dfg_inferred *fact)
 {
 	enum dfg_dtype dtype = fact->dtype;
 	if (dtype == DFG_RESOURCE)
@@ -96,7 +96,7 @@ enum dfg_dtype dfg_flow_dtype(const struct dfg_fact *fact)
 	return flows ? dtype : DFG_NO_DTYPE;
 }
 
-struct dfg_shape dfg_flow_shape(const struct dfg_fact *fact)
+struct dfg_shape dfg_flow_shape(const struct dfg_inferred *fact)
 {
 	if (fact->dtype != DFG_RESOURCE)
 		return fact->shape;
@@ -105,7 +105,7 @@ struct dfg_shape dfg_flow_shape(const struct dfg_fact *fact)
 
 struct dfg_err *dfg_make_shape(const struct dfg_make *make, struct dfg_edge like, struct dfg_edge *out_edge)
 {
-	const struct dfg_fact *fact = dfg_facts_of(&make->builder->facts, like);
+	const struct dfg_inferred *fact = dfg_facts_of(&make->builder->facts, like);
 	struct dfg_shape shape = dfg_flow_shape(fact);
 	if (dfg_shape_known(&shape))
 		return dfg_make_vector(make, "shape", DFG_I32, shape.dim, shape.rank, out_edge);
@@ -114,7 +114,7 @@ struct dfg_err *dfg_make_shape(const struct dfg_make *make, struct dfg_edge like
 
 struct dfg_err *dfg_make_filled(const struct dfg_make *make, struct dfg_edge like, int value, struct dfg_edge *out_edge)
 {
-	const struct dfg_fact *fact = dfg_facts_of(&make->builder->facts, like);
+	const struct dfg_inferred *fact = dfg_facts_of(&make->builder->facts, like);
 	struct dfg_shape shape = dfg_flow_shape(fact);
 	enum dfg_dtype dtype = dfg_flow_dtype(fact);
 	const char *name = value ? "one" : "zero";

@@ -47,7 +47,7 @@ DFG_MUST_CHECK struct dfg_err *dfg_make_filled(
  * What gradients flow through: the dtype of a tensor's elements, a variable's for a handle, DFG_VARIANT for lists that may
  * hold such; DFG_NO_DTYPE for others.
  */
-enum dfg_dtype dfg_flow_dtype(const struct dfg_fact *fact);
+enum dfg_dtype dfg_flow_dtype(const struct dfg_inferred *fact);
 
 /* The shape of a tensor or of the variable that a handle refers to. */
-struct dfg_shape dfg_flow_shape(const struct dfg_fact *fact);
+struct dfg_shape dfg_flow_shape(const struct dfg_inferred *fact);

@@ -17,7 +17,7 @@ struct stamped_node {
 	uint32_t length;      /* of that name */
 	const struct reference *in;
 	uint32_t n_out;
-	const struct dfg_fact *const *fact;
+	const struct dfg_inferred *const *fact;
 };
 
 struct stamp {
@@ -82,7 +82,7 @@ void dfg_site_of(const struct dfg_gradient *node, struct dfg_site *out_site)
 	out_site->key[out_site->words++] = pattern_of(out_site);
 }
 
-struct dfg_err *dfg_stamps_settle(struct dfg_stamps *stamps)
+struct dfg_err *dfg_gradient_memos_settle(struct dfg_stamps *stamps)
 {
 	struct dfg_graph *graph = stamps->builder->graph;
 	for (uint32_t i = 0, n = graph->count - stamps->n_late; i < stamps->n_late; i++, n++) {
@@ -151,7 +151,7 @@ static struct dfg_err *add_nodes(struct dfg_stamps *stamps, const struct dfg_sit
 	for (uint32_t i = 0; i < stamp->n_node; i++) {
 		const struct stamped_node *from = &stamp->node[i];
 		if (stamps->n_late == DFG_LATE_NAMES)
-			DFG_TRY(dfg_stamps_settle(stamps));
+			DFG_TRY(dfg_gradient_memos_settle(stamps));
 		add_name(stamps, site->scope, scope, from, name);
 		struct dfg_node *to = &graph->node[graph->count++];
 		*to = from->like;
@@ -166,7 +166,7 @@ static struct dfg_err *add_nodes(struct dfg_stamps *stamps, const struct dfg_sit
 	return NULL;
 }
 
-struct dfg_err *dfg_stamp(
+struct dfg_err *dfg_gradient_memo_use(
 	struct dfg_stamps *stamps, const struct dfg_site *site, struct dfg_gradient *node, bool *out_done)
 {
 	uint32_t found = site->words ? dfg_map_find(&stamps->map, (const char *)site->key, site->words * 8) : DFG_NONE;
@@ -226,7 +226,7 @@ static struct dfg_err *keep_node(
 	const struct dfg_node *node = &k->stamps->builder->graph->node[n];
 	struct dfg_arena *arena = &k->stamps->arena;
 	struct reference *in = dfg_arena_zeros(arena, node->n_in, sizeof *in);
-	const struct dfg_fact **fact = dfg_arena_zeros(arena, dfg_facts_outputs(facts, n), sizeof(void *));
+	const struct dfg_inferred **fact = dfg_arena_zeros(arena, dfg_facts_outputs(facts, n), sizeof(void *));
 	*out_kept = is_plain(k, node);
 	if (!in || !fact)
 		return dfg_no_memory("a gradient");
@@ -271,7 +271,7 @@ static struct dfg_err *fill(
 	return NULL;
 }
 
-struct dfg_err *dfg_stamp_keep(
+struct dfg_err *dfg_gradient_memo_keep(
 	struct dfg_stamps *stamps, const struct dfg_site *site, uint32_t first, const struct dfg_gradient *node)
 {
 	struct keeper k = {stamps, site, first};
@@ -292,7 +292,7 @@ struct dfg_err *dfg_stamp_keep(
 	return dfg_map_put(&stamps->map, entry, length, &number, NULL) ? NULL : dfg_no_memory("a gradient");
 }
 
-void dfg_stamps_release(struct dfg_stamps *stamps)
+void dfg_gradient_memos_release(struct dfg_stamps *stamps)
 {
 	dfg_map_release(&stamps->map);
 	dfg_arena_release(&stamps->arena);

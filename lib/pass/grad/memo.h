@@ -35,14 +35,14 @@ struct dfg_site {
 void dfg_site_of(const struct dfg_gradient *node, struct dfg_site *out_site);
 
 /* Stamps the nodes and sets node->dx. *out_done is false where there is no stamp for the site. */
-DFG_MUST_CHECK struct dfg_err *dfg_stamp(
+DFG_MUST_CHECK struct dfg_err *dfg_gradient_memo_use(
 	struct dfg_stamps *stamps, const struct dfg_site *site, struct dfg_gradient *node, bool *out_done);
 
 /* Leaves a stamp of what was made at the site: the nodes from `first` on, and node->dx. */
-DFG_MUST_CHECK struct dfg_err *dfg_stamp_keep(
+DFG_MUST_CHECK struct dfg_err *dfg_gradient_memo_keep(
 	struct dfg_stamps *stamps, const struct dfg_site *site, uint32_t first, const struct dfg_gradient *node);
 
 /* Before anything else adds or looks for nodes. */
-DFG_MUST_CHECK struct dfg_err *dfg_stamps_settle(struct dfg_stamps *stamps);
+DFG_MUST_CHECK struct dfg_err *dfg_gradient_memos_settle(struct dfg_stamps *stamps);
 
-void dfg_stamps_release(struct dfg_stamps *stamps);
+void dfg_gradient_memos_release(struct dfg_stamps *stamps);

@@ -23,7 +23,7 @@ struct later {
 };
 
 struct copying {
-	struct dfg_mirror *m;
+	struct dfg_gradient_frames *m;
 	uint32_t base;
 	struct copy *stack;
 	size_t depth, stack_room;
@@ -31,17 +31,17 @@ struct copying {
 	size_t n_later, later_room;
 };
 
-static const struct dfg_node *node_of(const struct dfg_mirror *m, uint32_t n)
+static const struct dfg_node *node_of(const struct dfg_gradient_frames *m, uint32_t n)
 {
 	return &m->builder->graph->node[n];
 }
 
-static uint32_t loop_of(const struct dfg_mirror *m, uint32_t n)
+static uint32_t loop_of(const struct dfg_gradient_frames *m, uint32_t n)
 {
 	return n < m->count ? m->loops.of[n] : m->spot[n - m->count].loop;
 }
 
-uint32_t dfg_again_loop(const struct dfg_mirror *m, uint32_t loop)
+uint32_t dfg_recompute_loop(const struct dfg_gradient_frames *m, uint32_t loop)
 {
 	for (; loop != m->region && loop; loop = m->loops.loop[loop].parent)
 		if (m->segments[loop])
@@ -50,7 +50,7 @@ uint32_t dfg_again_loop(const struct dfg_mirror *m, uint32_t loop)
 }
 
 /* Whether a node of the loop itself is there when a trip begins. */
-static bool begins(const struct dfg_mirror *m, uint32_t base, uint32_t n)
+static bool begins(const struct dfg_gradient_frames *m, uint32_t base, uint32_t n)
 {
 	const struct dfg_node *node = node_of(m, n);
 	switch (dfg_node_role(node)) {
@@ -73,7 +73,7 @@ static bool only_hands_on(const struct dfg_node *node)
 }
 
 /* Whether nobody has the array but those who work on it by its name: a loop that carries it would mean another one. */
-static bool stays(const struct dfg_mirror *m, uint32_t array)
+static bool stays(const struct dfg_gradient_frames *m, uint32_t array)
 {
 	for (uint32_t n = 0; n < m->count; n++) {
 		const struct dfg_node *node = node_of(m, n);
@@ -88,7 +88,7 @@ static bool stays(const struct dfg_mirror *m, uint32_t array)
 }
 
 /* Whether the node works on an array that the trip makes: the copy has another one. */
-static bool has_own_array(const struct dfg_mirror *m, uint32_t base, uint32_t n)
+static bool has_own_array(const struct dfg_gradient_frames *m, uint32_t base, uint32_t n)
 {
 	while (n < m->count && dfg_has_flow(node_of(m, n)) && dfg_loop_within(&m->loops, loop_of(m, n), base)) {
 		const struct dfg_edge from = node_of(m, n)->in[0];
@@ -101,24 +101,24 @@ static bool has_own_array(const struct dfg_mirror *m, uint32_t base, uint32_t n)
 	return false;
 }
 
-static bool can_copy(const struct dfg_mirror *m, uint32_t base, uint32_t n)
+static bool can_copy(const struct dfg_gradient_frames *m, uint32_t base, uint32_t n)
 {
 	const struct dfg_node *node = node_of(m, n);
 	uint32_t loop = loop_of(m, n);
 	if (!dfg_loop_within(&m->loops, loop, base) || (loop == base && begins(m, base, n)) || !node->op)
 		return false;
 	if (dfg_node_role(node) == DFG_SAVE)
-		return dfg_loop_within(&m->loops, dfg_stored_region(m, n), base);
+		return dfg_loop_within(&m->loops, dfg_tape_region(m, n), base);
 	if (dfg_node_role(node) == DFG_LOAD)
-		return dfg_loop_within(&m->loops, dfg_stored_region(m, node->in[0].node), base);
+		return dfg_loop_within(&m->loops, dfg_tape_region(m, node->in[0].node), base);
 	return !(node->op->flags & (DFG_STATEFUL | DFG_BLOCKING)) || has_own_array(m, base, n);
 }
 
-uint32_t dfg_again_base(const struct dfg_mirror *m, struct dfg_edge edge)
+uint32_t dfg_recompute_base(const struct dfg_gradient_frames *m, struct dfg_edge edge)
 {
-	uint32_t base = dfg_again_loop(m, loop_of(m, edge.node));
+	uint32_t base = dfg_recompute_loop(m, loop_of(m, edge.node));
 	while (base != DFG_NONE && !can_copy(m, base, edge.node))
-		base = dfg_again_loop(m, m->loops.loop[base].parent);
+		base = dfg_recompute_loop(m, m->loops.loop[base].parent);
 	return base == DFG_NONE ? m->region : base;
 }
 
@@ -130,23 +130,23 @@ static struct dfg_edge_key key_of(const struct copying *c, struct dfg_edge edge)
 /* What the trip begins with, as its gradient has it. */
 static struct dfg_err *begin_with(struct copying *c, struct dfg_edge edge)
 {
-	struct dfg_spot place;
+	struct dfg_location place;
 	struct dfg_edge mine;
-	DFG_TRY(dfg_mirror_place(c->m, edge, &place));
-	DFG_TRY(dfg_mirror_need(c->m, edge, &mine));
-	DFG_TRY(dfg_mirror_bring(c->m, mine, &place, &mine));
+	DFG_TRY(dfg_gradient_place(c->m, edge, &place));
+	DFG_TRY(dfg_gradient_frames_need(c->m, edge, &mine));
+	DFG_TRY(dfg_gradient_frames_bring(c->m, mine, &place, &mine));
 	return dfg_edge_map_put(&c->m->map, key_of(c, edge), mine);
 }
 
 /* Whether one of the inputs that are left says exactly where the node is live. */
 static struct dfg_err *is_placed(struct copying *c, const struct copy *copy, bool *out_placed)
 {
-	struct dfg_spot own, its;
+	struct dfg_location own, its;
 	enum dfg_role role = dfg_node_role(node_of(c->m, copy->edge.node));
-	DFG_TRY(dfg_mirror_place(c->m, copy->edge, &own));
+	DFG_TRY(dfg_gradient_place(c->m, copy->edge, &own));
 	*out_placed = role == DFG_ENTER || role == DFG_EXIT;
 	for (uint32_t i = 0; i < copy->n_needs && !*out_placed; i++) {
-		DFG_TRY(dfg_mirror_place(c->m, copy->needs[i], &its));
+		DFG_TRY(dfg_gradient_place(c->m, copy->needs[i], &its));
 		*out_placed = its.loop == own.loop && its.set == own.set;
 	}
 	return NULL;
@@ -155,15 +155,15 @@ static struct dfg_err *is_placed(struct copying *c, const struct copy *copy, boo
 /* Where a control input that cannot be copied was all that said where the node is live. */
 static struct dfg_err *place_copy(struct copying *c, struct copy *copy)
 {
-	struct dfg_spot place;
+	struct dfg_location place;
 	bool placed;
 	DFG_TRY(is_placed(c, copy, &placed));
 	if (placed)
 		return NULL;
-	DFG_TRY(dfg_mirror_place(c->m, copy->edge, &place));
+	DFG_TRY(dfg_gradient_place(c->m, copy->edge, &place));
 	place.mirrored = false;
 	copy->n_control++;
-	return dfg_mirror_pivot(c->m, &place, &copy->needs[copy->n_needs++]);
+	return dfg_gradient_frames_pivot(c->m, &place, &copy->needs[copy->n_needs++]);
 }
 
 /* All inputs, but for ways back; effects are not waited for, since they are not had again. */
@@ -196,7 +196,7 @@ static struct dfg_err *push(struct copying *c, struct dfg_edge edge)
 	if (copied)
 		DFG_TRY(list_needs(c, &copy));
 	else
-		DFG_TRY(dfg_stored_keep(c->m, edge, &copy.store, &copy.needs, &copy.n_needs));
+		DFG_TRY(dfg_tape_keep(c->m, edge, &copy.store, &copy.needs, &copy.n_needs));
 	if (!dfg_reserve(&c->stack, &c->stack_room, c->depth + 1, sizeof *c->stack))
 		return DFG_ERR(DFG_MEMORY, "no memory to compute '%.200s' again", node_of(c->m, edge.node)->name);
 	c->stack[c->depth++] = copy;
@@ -236,11 +236,11 @@ static struct dfg_err *copy_attrs(
 static struct dfg_err *build(
 	struct copying *c, const struct copy *copy, struct dfg_new_node *want, uint32_t *out_number)
 {
-	struct dfg_mirror *m = c->m;
-	const struct dfg_spot *outer = m->plain;
+	struct dfg_gradient_frames *m = c->m;
+	const struct dfg_location *outer = m->plain;
 	const char *device = m->builder->device;
-	struct dfg_spot place;
-	DFG_TRY(dfg_mirror_place(m, (struct dfg_edge){copy->edge.node, 0}, &place));
+	struct dfg_location place;
+	DFG_TRY(dfg_gradient_place(m, (struct dfg_edge){copy->edge.node, 0}, &place));
 	if (!(want->name = dfg_arena_path(&m->arena, m->prefix, node_of(m, copy->edge.node)->name)))
 		return DFG_ERR(DFG_MEMORY, "no memory for a name");
 	m->plain = &place;
@@ -296,7 +296,7 @@ static struct dfg_err *copy_node(struct copying *c, const struct copy *copy)
 
 static struct dfg_err *load_instead(struct copying *c, const struct copy *copy)
 {
-	struct dfg_mirror *m = c->m;
+	struct dfg_gradient_frames *m = c->m;
 	const struct dfg_attr type = DFG_ATTR_T("T", dfg_facts_of(&m->builder->facts, copy->store)->holds->dtype);
 	struct dfg_edge *in = dfg_arena_zeros(&m->arena, (size_t)copy->n_needs + 1, sizeof *in);
 	struct dfg_new_node want = {.op = "Dfg>Load", .in = in, .n_in = copy->n_needs + 1, .attr = &type, .n_attr = 1};
@@ -338,7 +338,8 @@ static struct dfg_err *copy_all(struct copying *c, struct dfg_edge edge)
 	return NULL;
 }
 
-struct dfg_err *dfg_again_copy(struct dfg_mirror *m, uint32_t base, struct dfg_edge edge, struct dfg_edge *out_edge)
+struct dfg_err *dfg_recompute_copy(
+	struct dfg_gradient_frames *m, uint32_t base, struct dfg_edge edge, struct dfg_edge *out_edge)
 {
 	struct copying c = {.m = m, .base = base};
 	struct dfg_err *err = copy_all(&c, edge);

@@ -11,11 +11,11 @@
  */
 
 /* The innermost loop in segments, at the given one or around it, in the region; or DFG_NONE. */
-uint32_t dfg_again_loop(const struct dfg_mirror *m, uint32_t loop);
+uint32_t dfg_recompute_loop(const struct dfg_gradient_frames *m, uint32_t loop);
 
 /* The innermost such loop that has a copy of the tensor in its gradient loop; or the region: it is saved for good. */
-uint32_t dfg_again_base(const struct dfg_mirror *m, struct dfg_edge edge);
+uint32_t dfg_recompute_base(const struct dfg_gradient_frames *m, struct dfg_edge edge);
 
 /* The copy of a forward tensor, in the gradient loop of such a loop: at the mirror of its place, or in a loop copied. */
-DFG_MUST_CHECK struct dfg_err *dfg_again_copy(
-	struct dfg_mirror *m, uint32_t base, struct dfg_edge edge, struct dfg_edge *out_edge);
+DFG_MUST_CHECK struct dfg_err *dfg_recompute_copy(
+	struct dfg_gradient_frames *m, uint32_t base, struct dfg_edge edge, struct dfg_edge *out_edge);

@@ -8,7 +8,7 @@
 #include "lib/pass/grad/backpropagation.h"
 
 struct again {
-	struct dfg_sweep *s;
+	struct dfg_backprop *s;
 	struct dfg_loops loops;
 	uint32_t *order;           /* or NULL */
 	uint32_t count;            /* nodes there were */
@@ -171,7 +171,7 @@ static struct dfg_err *is_on_path(
 	*out_is = false;
 	if (!makes[a->exit] || !dfg_flow_dtype(dfg_facts_of(&a->s->builder->facts, out)))
 		return NULL;
-	DFG_TRY(dfg_sweep_makers(a->s, &out, 1, &before));
+	DFG_TRY(dfg_backprop_makers(a->s, &out, 1, &before));
 	for (uint32_t i = 0; i < n_wrt; i++) {
 		if (dfg_edge_same(wrt[i], out)) {
 			*out_is = false;
@@ -188,7 +188,7 @@ static struct dfg_err *go_through(
 	const struct dfg_graph *graph = a->s->builder->graph;
 	uint32_t region = n_of ? a->loops.of[of[0].node] : 0;
 	const bool *makes;
-	DFG_TRY(dfg_sweep_makers(a->s, of, n_of, &makes));
+	DFG_TRY(dfg_backprop_makers(a->s, of, n_of, &makes));
 	for (a->exit = 0; a->exit < a->count; a->exit++) {
 		bool is;
 		if (!is_of_condition(graph, a->exit))
@@ -208,8 +208,8 @@ static struct dfg_err *go_through(
 	return NULL;
 }
 
-struct dfg_err *dfg_exits_again(
-	struct dfg_sweep *s, struct dfg_edge *of, uint32_t n_of, const struct dfg_edge *wrt, uint32_t n_wrt)
+struct dfg_err *dfg_recompute_exits(
+	struct dfg_backprop *s, struct dfg_edge *of, uint32_t n_of, const struct dfg_edge *wrt, uint32_t n_wrt)
 {
 	struct again a = {.s = s, .count = s->builder->graph->count};
 	const char *device = s->builder->device;

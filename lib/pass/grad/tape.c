@@ -7,12 +7,12 @@
 
 enum { SAVED = 16, SAVED_AGAIN, SHAPED, RETURNED }; /* kinds of keys, behind gradient_frames.c's */
 
-static const struct dfg_node *node_of(const struct dfg_mirror *m, uint32_t n)
+static const struct dfg_node *node_of(const struct dfg_gradient_frames *m, uint32_t n)
 {
 	return &m->builder->graph->node[n];
 }
 
-uint32_t dfg_stored_region(const struct dfg_mirror *m, uint32_t save)
+uint32_t dfg_tape_region(const struct dfg_gradient_frames *m, uint32_t save)
 {
 	uint32_t loop = m->loops.of[save];
 	for (uint32_t keys = node_of(m, save)->n_in - 1; keys && loop; keys--)
@@ -20,21 +20,21 @@ uint32_t dfg_stored_region(const struct dfg_mirror *m, uint32_t save)
 	return loop;
 }
 
-struct dfg_err *dfg_stored_find(struct dfg_mirror *m)
+struct dfg_err *dfg_tape_find(struct dfg_gradient_frames *m)
 {
 	for (uint32_t n = 0; n < m->count; n++) {
-		struct dfg_spot place;
-		if (dfg_node_role(node_of(m, n)) != DFG_SAVE || dfg_stored_region(m, n) != m->region)
+		struct dfg_location place;
+		if (dfg_node_role(node_of(m, n)) != DFG_SAVE || dfg_tape_region(m, n) != m->region)
 			continue;
 		struct dfg_edge value = dfg_live_source(m->builder->graph, node_of(m, n)->in[0]);
-		DFG_TRY(dfg_mirror_place(m, (struct dfg_edge){n, 0}, &place));
+		DFG_TRY(dfg_gradient_place(m, (struct dfg_edge){n, 0}, &place));
 		DFG_TRY(dfg_edge_map_put(&m->map, (struct dfg_edge_key){value, SAVED, place.set}, (struct dfg_edge){n, 0}));
 	}
 	return NULL;
 }
 
 /* Loops between the region and a loop, the outermost first; room for all of them. */
-static uint32_t list_loops(const struct dfg_mirror *m, uint32_t loop, uint32_t region, uint32_t *out_loop)
+static uint32_t list_loops(const struct dfg_gradient_frames *m, uint32_t loop, uint32_t region, uint32_t *out_loop)
 {
 	uint32_t count = m->loops.loop[loop].depth - m->loops.loop[region].depth;
 	for (uint32_t i = count; i--; loop = m->loops.loop[loop].parent)
@@ -44,16 +44,16 @@ static uint32_t list_loops(const struct dfg_mirror *m, uint32_t loop, uint32_t r
 
 /* All keys of a Save have one type: that of the counters if these agree, else the wider one. */
 static struct dfg_err *widen(
-	struct dfg_mirror *m, enum dfg_dtype dtype, const struct dfg_spot *place, struct dfg_edge *key)
+	struct dfg_gradient_frames *m, enum dfg_dtype dtype, const struct dfg_location *place, struct dfg_edge *key)
 {
 	const struct dfg_attr to = DFG_ATTR_T("DstT", dtype);
 	if (dfg_facts_of(&m->builder->facts, *key)->dtype == dtype)
 		return NULL;
-	return dfg_mirror_node(
+	return dfg_gradient_frames_node(
 		m, place, &(struct dfg_own_node){.op = "Cast", .in = key, .n_in = 1, .attr = &to, .n_attr = 1}, key);
 }
 
-static enum dfg_dtype wider(const struct dfg_mirror *m, const struct dfg_edge *key, uint32_t count)
+static enum dfg_dtype wider(const struct dfg_gradient_frames *m, const struct dfg_edge *key, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++)
 		if (dfg_facts_of(&m->builder->facts, key[i])->dtype == DFG_I64)
@@ -62,7 +62,7 @@ static enum dfg_dtype wider(const struct dfg_mirror *m, const struct dfg_edge *k
 }
 
 static struct dfg_err *widen_all(
-	struct dfg_mirror *m, const struct dfg_spot *place, struct dfg_edge *key, uint32_t count)
+	struct dfg_gradient_frames *m, const struct dfg_location *place, struct dfg_edge *key, uint32_t count)
 {
 	enum dfg_dtype dtype = wider(m, key, count);
 	for (uint32_t i = 0; i < count; i++)
@@ -71,30 +71,30 @@ static struct dfg_err *widen_all(
 }
 
 /* A node of the pass's own, named for what it keeps. */
-static struct dfg_err *make(struct dfg_mirror *m, uint32_t value, const struct dfg_spot *place,
+static struct dfg_err *make(struct dfg_gradient_frames *m, uint32_t value, const struct dfg_location *place,
 	const struct dfg_own_node *node, struct dfg_edge *out_edge)
 {
 	const char *outer = m->scope;
 	if (value < m->count && !(m->scope = dfg_arena_path(&m->arena, m->prefix, node_of(m, value)->name)))
 		return DFG_ERR(DFG_MEMORY, "no memory for a name");
-	struct dfg_err *err = dfg_mirror_node(m, place, node, out_edge);
+	struct dfg_err *err = dfg_gradient_frames_node(m, place, node, out_edge);
 	m->scope = outer;
 	return err;
 }
 
 /* in: the value and room for its keys. */
-static struct dfg_err *make_save(
-	struct dfg_mirror *m, const struct dfg_spot *place, struct dfg_edge *in, uint32_t count, struct dfg_edge *out_store)
+static struct dfg_err *make_save(struct dfg_gradient_frames *m, const struct dfg_location *place, struct dfg_edge *in,
+	uint32_t count, struct dfg_edge *out_store)
 {
 	DFG_TRY(widen_all(m, place, in + 1, count));
 	return make(m, in[0].node, place, &(struct dfg_own_node){.op = "Dfg>Save", .in = in, .n_in = count + 1}, out_store);
 }
 
 /* What is saved in a copy of the trip: where that has it. */
-static struct dfg_err *copy_inputs(struct dfg_mirror *m, uint32_t base, struct dfg_edge *in, uint32_t count)
+static struct dfg_err *copy_inputs(struct dfg_gradient_frames *m, uint32_t base, struct dfg_edge *in, uint32_t count)
 {
 	for (uint32_t i = 0; i < count && base != m->region; i++)
-		DFG_TRY(dfg_again_copy(m, base, in[i], &in[i]));
+		DFG_TRY(dfg_recompute_copy(m, base, in[i], &in[i]));
 	return NULL;
 }
 
@@ -102,12 +102,12 @@ static struct dfg_err *copy_inputs(struct dfg_mirror *m, uint32_t base, struct d
  * A forward value's store; place: that of its gradient, so the value's own, without the mirror. base: the region, or the
  * loop a copy of whose trip it is saved in.
  */
-static struct dfg_err *save(struct dfg_mirror *m, struct dfg_edge value, const struct dfg_spot *place, uint32_t base,
-	struct dfg_edge *out_store)
+static struct dfg_err *save(struct dfg_gradient_frames *m, struct dfg_edge value, const struct dfg_location *place,
+	uint32_t base, struct dfg_edge *out_store)
 {
 	const struct dfg_edge_key key = {value, base == m->region ? SAVED : SAVED_AGAIN, place->set};
 	const struct dfg_edge *there = dfg_edge_map_find(&m->map, key);
-	struct dfg_spot here = {.loop = place->loop, .set = place->set};
+	struct dfg_location here = {.loop = place->loop, .set = place->set};
 	uint32_t depth = m->loops.loop[place->loop].depth;
 	uint32_t *loop = dfg_arena_zeros(&m->arena, depth, sizeof *loop);
 	struct dfg_edge *in = dfg_arena_zeros(&m->arena, (size_t)depth + 1, sizeof *in);
@@ -118,10 +118,10 @@ static struct dfg_err *save(struct dfg_mirror *m, struct dfg_edge value, const s
 		return NULL;
 	}
 	uint32_t count = list_loops(m, place->loop, base, loop);
-	DFG_TRY(dfg_mirror_bring(m, value, &here, &in[0]));
+	DFG_TRY(dfg_gradient_frames_bring(m, value, &here, &in[0]));
 	for (uint32_t i = 0; i < count; i++) {
-		DFG_TRY(dfg_counter_index(m, loop[i], &in[i + 1]));
-		DFG_TRY(dfg_mirror_bring(m, in[i + 1], &here, &in[i + 1]));
+		DFG_TRY(dfg_induction_index(m, loop[i], &in[i + 1]));
+		DFG_TRY(dfg_gradient_frames_bring(m, in[i + 1], &here, &in[i + 1]));
 	}
 	DFG_TRY(widen_all(m, &here, in + 1, count));
 	DFG_TRY(copy_inputs(m, base, in, count + 1));
@@ -131,24 +131,24 @@ static struct dfg_err *save(struct dfg_mirror *m, struct dfg_edge value, const s
 }
 
 /* in: room for the store, and forward keys behind it. */
-static struct dfg_err *load(struct dfg_mirror *m, struct dfg_edge store, struct dfg_edge *in, uint32_t count,
-	const struct dfg_spot *place, struct dfg_edge *out_edge)
+static struct dfg_err *load(struct dfg_gradient_frames *m, struct dfg_edge store, struct dfg_edge *in, uint32_t count,
+	const struct dfg_location *place, struct dfg_edge *out_edge)
 {
 	enum dfg_dtype dtype = dfg_facts_of(&m->builder->facts, node_of(m, store.node)->in[1])->dtype;
 	enum dfg_dtype held = dfg_facts_of(&m->builder->facts, store)->holds->dtype;
 	const struct dfg_attr type = DFG_ATTR_T("T", held);
 	in[0] = store;
 	for (uint32_t i = 1; i <= count; i++) {
-		DFG_TRY(dfg_mirror_need(m, in[i], &in[i]));
-		DFG_TRY(dfg_mirror_bring(m, in[i], place, &in[i]));
+		DFG_TRY(dfg_gradient_frames_need(m, in[i], &in[i]));
+		DFG_TRY(dfg_gradient_frames_bring(m, in[i], place, &in[i]));
 		DFG_TRY(widen(m, dtype, place, &in[i]));
 	}
 	return make(m, node_of(m, store.node)->in[0].node, place,
 		&(struct dfg_own_node){.op = "Dfg>Load", .in = in, .n_in = count + 1, .attr = &type, .n_attr = 1}, out_edge);
 }
 
-static struct dfg_err *load_new(
-	struct dfg_mirror *m, struct dfg_edge value, uint32_t base, const struct dfg_spot *place, struct dfg_edge *out_edge)
+static struct dfg_err *load_new(struct dfg_gradient_frames *m, struct dfg_edge value, uint32_t base,
+	const struct dfg_location *place, struct dfg_edge *out_edge)
 {
 	struct dfg_edge store;
 	uint32_t depth = m->loops.loop[place->loop].depth;
@@ -164,11 +164,11 @@ static struct dfg_err *load_new(
 }
 
 /* A value that was loaded: from its own Save where that is of this region, else from one of the same value that is. */
-static struct dfg_err *load_again(
-	struct dfg_mirror *m, uint32_t was, uint32_t base, const struct dfg_spot *place, struct dfg_edge *out_edge)
+static struct dfg_err *load_again(struct dfg_gradient_frames *m, uint32_t was, uint32_t base,
+	const struct dfg_location *place, struct dfg_edge *out_edge)
 {
 	uint32_t source = node_of(m, was)->in[0].node, own = node_of(m, was)->n_in - 1;
-	uint32_t region = dfg_stored_region(m, source);
+	uint32_t region = dfg_tape_region(m, source);
 	uint32_t depth = m->loops.loop[region].depth;
 	struct dfg_edge store = {source, 0};
 	uint32_t *loop = dfg_arena_zeros(&m->arena, (size_t)depth + 1, sizeof *loop);
@@ -177,50 +177,50 @@ static struct dfg_err *load_again(
 		return DFG_ERR(DFG_MEMORY, "no memory for keys");
 	uint32_t before = list_loops(m, region, base, loop);
 	for (uint32_t i = 0; i < before; i++) {
-		DFG_TRY(dfg_counter_index(m, loop[i], &in[i + 1]));
+		DFG_TRY(dfg_induction_index(m, loop[i], &in[i + 1]));
 		in[i + 1] = (struct dfg_edge){m->counter[loop[i]].merge, 0};
 	}
 	memcpy(in + 1 + before, node_of(m, was)->in + 1, own * sizeof *in);
 	if (region != base) {
-		struct dfg_spot at;
+		struct dfg_location at;
 		struct dfg_edge value = dfg_live_source(m->builder->graph, node_of(m, source)->in[0]);
-		DFG_TRY(dfg_mirror_place(m, store, &at));
+		DFG_TRY(dfg_gradient_place(m, store, &at));
 		DFG_TRY(save(m, value, &at, base, &store));
 	} else if (base != m->region)
-		DFG_TRY(dfg_again_copy(m, base, store, &store));
+		DFG_TRY(dfg_recompute_copy(m, base, store, &store));
 	return load(m, store, in, before + own, place, out_edge);
 }
 
-struct dfg_err *dfg_stored_need(
-	struct dfg_mirror *m, struct dfg_edge value, const struct dfg_spot *place, struct dfg_edge *out_edge)
+struct dfg_err *dfg_tape_need(
+	struct dfg_gradient_frames *m, struct dfg_edge value, const struct dfg_location *place, struct dfg_edge *out_edge)
 {
 	const struct dfg_node *node = node_of(m, value.node);
-	uint32_t base = dfg_again_base(m, value);
+	uint32_t base = dfg_recompute_base(m, value);
 	bool loaded = value.node < m->count && dfg_node_role(node) == DFG_LOAD;
-	if (loaded && dfg_loop_within(&m->loops, dfg_stored_region(m, node->in[0].node), base))
+	if (loaded && dfg_loop_within(&m->loops, dfg_tape_region(m, node->in[0].node), base))
 		return load_again(m, value.node, base, place, out_edge);
 	return load_new(m, value, base, place, out_edge);
 }
 
 /* The same for a Load, whose store may be of a loop on the way: then of what its Save has, saved in the region. */
-static struct dfg_err *keep_again(struct dfg_mirror *m, struct dfg_edge value, struct dfg_edge *out_store,
+static struct dfg_err *keep_again(struct dfg_gradient_frames *m, struct dfg_edge value, struct dfg_edge *out_store,
 	struct dfg_edge **out_key, uint32_t *out_count)
 {
 	const struct dfg_node *node = node_of(m, value.node);
-	uint32_t region = dfg_stored_region(m, node->in[0].node), depth = m->loops.loop[region].depth;
+	uint32_t region = dfg_tape_region(m, node->in[0].node), depth = m->loops.loop[region].depth;
 	uint32_t *loop = dfg_arena_zeros(&m->arena, (size_t)depth + 1, sizeof *loop);
 	struct dfg_edge *key = dfg_arena_zeros(&m->arena, (size_t)depth + node->n_in, sizeof *key);
 	bool inner = dfg_loop_within(&m->loops, region, m->region) && region != m->region;
-	struct dfg_spot at, here;
+	struct dfg_location at, here;
 	if (!loop || !key)
 		return DFG_ERR(DFG_MEMORY, "no memory for keys");
 	*out_store = node->in[0];
-	DFG_TRY(dfg_mirror_place(m, value, &here));
+	DFG_TRY(dfg_gradient_place(m, value, &here));
 	here.mirrored = false;
 	uint32_t before = inner ? list_loops(m, region, m->region, loop) : 0;
 	for (uint32_t i = 0; i < before; i++) {
-		DFG_TRY(dfg_counter_index(m, loop[i], &key[i]));
-		DFG_TRY(dfg_mirror_bring(m, key[i], &here, &key[i]));
+		DFG_TRY(dfg_induction_index(m, loop[i], &key[i]));
+		DFG_TRY(dfg_gradient_frames_bring(m, key[i], &here, &key[i]));
 	}
 	node = node_of(m, value.node);
 	*out_count = before + node->n_in - 1;
@@ -228,18 +228,18 @@ static struct dfg_err *keep_again(struct dfg_mirror *m, struct dfg_edge value, s
 	*out_key = key;
 	if (!inner)
 		return NULL;
-	DFG_TRY(dfg_mirror_place(m, *out_store, &at));
+	DFG_TRY(dfg_gradient_place(m, *out_store, &at));
 	DFG_TRY(save(m, dfg_live_source(m->builder->graph, node_of(m, out_store->node)->in[0]), &at, m->region, out_store));
 	return widen_all(m, &here, key, *out_count);
 }
 
-struct dfg_err *dfg_stored_keep(struct dfg_mirror *m, struct dfg_edge value, struct dfg_edge *out_store,
+struct dfg_err *dfg_tape_keep(struct dfg_gradient_frames *m, struct dfg_edge value, struct dfg_edge *out_store,
 	struct dfg_edge **out_key, uint32_t *out_count)
 {
-	struct dfg_spot place;
+	struct dfg_location place;
 	if (value.node < m->count && dfg_node_role(node_of(m, value.node)) == DFG_LOAD)
 		return keep_again(m, value, out_store, out_key, out_count);
-	DFG_TRY(dfg_mirror_place(m, value, &place));
+	DFG_TRY(dfg_gradient_place(m, value, &place));
 	DFG_TRY(save(m, value, &place, m->region, out_store));
 	*out_key = node_of(m, out_store->node)->in + 1;
 	*out_count = node_of(m, out_store->node)->n_in - 1;
@@ -256,7 +256,7 @@ static uint32_t number_of(const char *name)
 	return i;
 }
 
-struct dfg_err *dfg_stored_shape(struct dfg_mirror *m, const char *op, struct dfg_edge value,
+struct dfg_err *dfg_tape_shape(struct dfg_gradient_frames *m, const char *op, struct dfg_edge value,
 	const struct dfg_attr *attr, uint32_t n_attr, struct dfg_edge *out_edge)
 {
 	uint32_t detail = number_of(op);
@@ -265,50 +265,50 @@ struct dfg_err *dfg_stored_shape(struct dfg_mirror *m, const char *op, struct df
 			detail = detail * DFG_DTYPES + (uint32_t)attr[i].value.dtype;
 	const struct dfg_edge_key key = {value, SHAPED, detail};
 	const struct dfg_edge *there = dfg_edge_map_find(&m->map, key);
-	struct dfg_spot at;
+	struct dfg_location at;
 	if (there) {
 		*out_edge = *there;
 		return NULL;
 	}
-	DFG_TRY(dfg_mirror_spot(m, value, &at));
-	DFG_TRY(dfg_mirror_node(
+	DFG_TRY(dfg_gradient_location(m, value, &at));
+	DFG_TRY(dfg_gradient_frames_node(
 		m, &at, &(struct dfg_own_node){.op = op, .in = &value, .n_in = 1, .attr = attr, .n_attr = n_attr}, out_edge));
 	return dfg_edge_map_put(&m->map, key, *out_edge);
 }
 
-struct dfg_err *dfg_stored_cotangent(
-	struct dfg_mirror *m, uint32_t was, struct dfg_edge cotangent, struct dfg_edge *out_store)
+struct dfg_err *dfg_tape_cotangent(
+	struct dfg_gradient_frames *m, uint32_t was, struct dfg_edge cotangent, struct dfg_edge *out_store)
 {
 	uint32_t own = node_of(m, was)->n_in - 1;
 	struct dfg_edge *in = dfg_arena_zeros(&m->arena, (size_t)own + 1, sizeof *in);
-	struct dfg_spot place;
+	struct dfg_location place;
 	if (!in)
 		return DFG_ERR(DFG_MEMORY, "no memory for keys");
-	DFG_TRY(dfg_mirror_place(m, (struct dfg_edge){was, 0}, &place));
+	DFG_TRY(dfg_gradient_place(m, (struct dfg_edge){was, 0}, &place));
 	const struct dfg_edge_key key = {cotangent, RETURNED + own, place.set};
 	const struct dfg_edge *there = dfg_edge_map_find(&m->map, key);
 	if (there) {
 		*out_store = *there;
 		return NULL;
 	}
-	DFG_TRY(dfg_mirror_bring(m, cotangent, &place, &in[0]));
+	DFG_TRY(dfg_gradient_frames_bring(m, cotangent, &place, &in[0]));
 	for (uint32_t i = 1; i <= own; i++) {
-		DFG_TRY(dfg_mirror_need(m, node_of(m, was)->in[i], &in[i]));
-		DFG_TRY(dfg_mirror_bring(m, in[i], &place, &in[i]));
+		DFG_TRY(dfg_gradient_frames_need(m, node_of(m, was)->in[i], &in[i]));
+		DFG_TRY(dfg_gradient_frames_bring(m, in[i], &place, &in[i]));
 	}
 	DFG_TRY(make_save(m, &place, in, own, out_store));
 	return dfg_edge_map_put(&m->map, key, *out_store);
 }
 
-struct dfg_err *dfg_stored_return(
-	struct dfg_mirror *m, uint32_t source, struct dfg_edge store, struct dfg_edge *out_edge)
+struct dfg_err *dfg_tape_return(
+	struct dfg_gradient_frames *m, uint32_t source, struct dfg_edge store, struct dfg_edge *out_edge)
 {
 	uint32_t own = node_of(m, source)->n_in - 1;
 	struct dfg_edge *in = dfg_arena_zeros(&m->arena, (size_t)own + 1, sizeof *in);
-	struct dfg_spot place;
+	struct dfg_location place;
 	if (!in)
 		return DFG_ERR(DFG_MEMORY, "no memory for keys");
 	memcpy(in + 1, node_of(m, source)->in + 1, own * sizeof *in);
-	DFG_TRY(dfg_mirror_place(m, (struct dfg_edge){source, 0}, &place));
+	DFG_TRY(dfg_gradient_place(m, (struct dfg_edge){source, 0}, &place));
 	return load(m, store, in, own, &place, out_edge);
 }

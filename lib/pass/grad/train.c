@@ -23,7 +23,7 @@ struct trainer {
 	bool *needed;                 /* by node: on the way to the loss */
 	struct dfg_optimizer *optimizer;
 	struct dfg_numbers effects; /* what `train` runs */
-	struct dfg_outside outside;
+	struct dfg_control_out outside;
 	struct dfg_numbers asserts; /* what the loss claims: its variables change after that */
 };
 
@@ -37,7 +37,7 @@ static struct dfg_err *check_loss(const struct trainer *t, struct dfg_edge loss)
 	const struct dfg_graph *graph = t->builder->graph;
 	if ((uint32_t)loss.port >= dfg_facts_outputs(&t->builder->facts, loss.node))
 		return DFG_ERR(DFG_DATA, "node '%.200s' has no output %d to be the loss", name_of(t, loss.node), loss.port);
-	const struct dfg_fact *fact = dfg_facts_of(&t->builder->facts, loss);
+	const struct dfg_inferred *fact = dfg_facts_of(&t->builder->facts, loss);
 	if (fact->shape.rank > 0)
 		return DFG_ERR(DFG_DATA, "node '%.200s' (%.100s): a loss must be a scalar, not %s", name_of(t, loss.node),
 			graph->node[loss.node].op_name, dfg_type_words(fact->dtype, &fact->shape).s);
@@ -184,7 +184,7 @@ static struct dfg_err *assign_after(
 	for (size_t i = 0; i < count; i++) {
 		uint32_t n = i < reads->count ? reads->number[i] : t->asserts.number[i - reads->count];
 		in[2 + i].port = DFG_CONTROL;
-		err = err ? err : dfg_outside_of(&t->outside, n, &in[2 + i].node);
+		err = err ? err : dfg_control_out_of(&t->outside, n, &in[2 + i].node);
 	}
 	struct dfg_new_node node = {
 		.op = is_ref ? "Assign" : "AssignVariableOp",
@@ -258,7 +258,7 @@ static struct dfg_err *find_step(struct trainer *t, uint32_t *out_variable)
 	*out_variable = dfg_graph_find(t->builder->graph, "train/step");
 	if (*out_variable == DFG_NONE)
 		return make_step(t, out_variable);
-	const struct dfg_fact *fact = dfg_facts_of(&t->builder->facts, (struct dfg_edge){*out_variable, 0});
+	const struct dfg_inferred *fact = dfg_facts_of(&t->builder->facts, (struct dfg_edge){*out_variable, 0});
 	if (dfg_is_variable(t->builder, *out_variable) && fact->holds && fact->holds->dtype == DFG_I64)
 		return NULL;
 	return DFG_ERR(DFG_DATA, "node 'train/step' (%.100s) is not the i64 variable that counts steps",
@@ -366,8 +366,8 @@ static struct dfg_err *train(struct trainer *t, struct dfg_edge loss)
 	DFG_TRY(find_needed(t, loss.node));
 	DFG_TRY(dfg_readers_find(t->builder, &t->scratch, &t->readers));
 	DFG_TRY(differentiate(t, loss, guessed));
-	if (dfg_paths_is(t->builder->graph)) /* only now, since the gradient may have put loops in segments */
-		DFG_TRY(dfg_outside_init(&t->outside, t->builder));
+	if (dfg_has_control_flow(t->builder->graph)) /* only now, since the gradient may have put loops in segments */
+		DFG_TRY(dfg_control_out_init(&t->outside, t->builder));
 	DFG_TRY(find_step(t, &counter));
 	DFG_TRY(read_step(t, counter, &step));
 	for (size_t i = 0; i < t->variables.count; i++)
@@ -385,7 +385,7 @@ struct dfg_err *dfg_train(struct dfg_builder *builder, struct dfg_edge loss, con
 	dfg_numbers_release(&t.variables);
 	dfg_numbers_release(&t.effects);
 	dfg_numbers_release(&t.asserts);
-	dfg_outside_release(&t.outside);
+	dfg_control_out_release(&t.outside);
 	dfg_arena_release(&t.scratch);
 	return err;
 }

@@ -15,7 +15,7 @@ static int64_t dim_under(const struct dfg_shape *shape, int rank, int d)
 static bool may_stretch(const struct dfg_make *make, const struct dfg_stretched *s, int rank, int d)
 {
 	for (uint32_t other = 0; other < s->n_in; other++) {
-		const struct dfg_fact *fact = dfg_facts_of(&make->builder->facts, s->in[other]);
+		const struct dfg_inferred *fact = dfg_facts_of(&make->builder->facts, s->in[other]);
 		if (other != s->i && dim_under(&fact->shape, rank, d) != 1)
 			return true;
 	}
@@ -59,7 +59,7 @@ static struct dfg_err *sum_axes(
 	return dfg_make_binary(make, "Reshape", *edge, shape, edge);
 }
 
-struct dfg_err *dfg_reduce(const struct dfg_make *make, const struct dfg_stretched *s, struct dfg_edge *edge)
+struct dfg_err *dfg_unbroadcast(const struct dfg_make *make, const struct dfg_stretched *s, struct dfg_edge *edge)
 {
 	struct dfg_shape in = dfg_facts_of(&make->builder->facts, s->in[s->i])->shape;
 	struct dfg_shape out = dfg_facts_of(&make->builder->facts, *edge)->shape;

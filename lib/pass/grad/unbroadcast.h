@@ -12,5 +12,5 @@ struct dfg_stretched {
 	uint32_t n_in, i;
 	bool broadcasts;
 };
-DFG_MUST_CHECK struct dfg_err *dfg_reduce(
+DFG_MUST_CHECK struct dfg_err *dfg_unbroadcast(
 	const struct dfg_make *make, const struct dfg_stretched *stretched, struct dfg_edge *edge);

@@ -91,7 +91,7 @@ static bool reads(const struct dfg_builder *builder, uint32_t n, uint32_t e)
 		return true;
 	if ((role_of(node) == DFG_ASSIGN && e == 0) || !dfg_facts_outputs(&builder->facts, n))
 		return false;
-	const struct dfg_fact *fact = dfg_facts_of(&builder->facts, (struct dfg_edge){n, 0});
+	const struct dfg_inferred *fact = dfg_facts_of(&builder->facts, (struct dfg_edge){n, 0});
 	return !fact->is_ref && dfg_flow_dtype(fact) && fact->dtype != DFG_RESOURCE;
 }
 

@@ -277,7 +277,7 @@ static struct dfg_err *clean_up(struct lower *l, struct dfg_keep *keep)
 		for (uint32_t i = 0; i < l->graph->node[n].n_in; i++)
 			look_through(l, &l->graph->node[n].in[i]);
 	DFG_TRY(sort(l, &sorting));
-	DFG_TRY(dfg_arrange(l->graph, sorting.order, sorting.count, number, keep, l->scratch));
+	DFG_TRY(dfg_renumber(l->graph, sorting.order, sorting.count, number, keep, l->scratch));
 	drop_library(l->graph);
 	return NULL;
 }

@@ -11,7 +11,7 @@
 #include <string.h>
 
 struct biller {
-	struct dfg_bill *bill;
+	struct dfg_cost_estimate *bill;
 	struct dfg_arena *arena;
 	const struct dfg_transfer *transfer;
 	uint32_t transfers;
@@ -28,7 +28,7 @@ static struct dfg_err *add_term(struct dfg_amount *amount, uint64_t times, const
 		return NULL;
 	if (!dfg_reserve(&amount->term, &amount->room, amount->count + 1, sizeof *amount->term))
 		return DFG_ERR(DFG_MEMORY, "no memory for a bill");
-	amount->term[amount->count++] = (struct dfg_bill_term){times, sizes, loop};
+	amount->term[amount->count++] = (struct dfg_cost_term){times, sizes, loop};
 	return NULL;
 }
 
@@ -81,7 +81,7 @@ static struct dfg_err *add_runs(
 static struct dfg_err *new_letter(const struct biller *b, const char *tensor, int axis, const char **out_name)
 {
 	static const char letters[] = "cdefghijklmopqrstuvwxyz";
-	struct dfg_bill *bill = b->bill;
+	struct dfg_cost_estimate *bill = b->bill;
 	size_t number = bill->letters;
 	const char letter = letters[number % (sizeof letters - 1)];
 	size_t round = number / (sizeof letters - 1);
@@ -90,7 +90,7 @@ static struct dfg_err *new_letter(const struct biller *b, const char *tensor, in
 	*out_name = round ? dfg_arena_print(b->arena, "%c%zu", letter, round) : dfg_arena_print(b->arena, "%c", letter);
 	if (!*out_name)
 		return DFG_ERR(DFG_MEMORY, "no memory for a bill");
-	bill->letter[bill->letters++] = (struct dfg_bill_letter){*out_name, tensor, axis};
+	bill->letter[bill->letters++] = (struct dfg_cost_letter){*out_name, tensor, axis};
 	return NULL;
 }
 
@@ -137,7 +137,8 @@ static struct dfg_err *bytes_of(
 	return NULL;
 }
 
-static struct dfg_err *link_of(struct dfg_bill *bill, uint32_t from, uint32_t to, struct dfg_bill_link **out_link)
+static struct dfg_err *link_of(
+	struct dfg_cost_estimate *bill, uint32_t from, uint32_t to, struct dfg_cost_link **out_link)
 {
 	for (size_t i = 0; i < bill->links; i++)
 		if (bill->link[i].from == from && bill->link[i].to == to) {
@@ -154,7 +155,7 @@ static struct dfg_err *link_of(struct dfg_bill *bill, uint32_t from, uint32_t to
 
 static struct dfg_err *add_transfer(struct biller *b, const struct dfg_transfer *t)
 {
-	struct dfg_bill_link *link;
+	struct dfg_cost_link *link;
 	uint64_t bytes;
 	const char *sizes;
 	DFG_TRY(link_of(b->bill, t->from, t->to, &link));
@@ -167,7 +168,7 @@ static struct dfg_err *add_transfer(struct biller *b, const struct dfg_transfer 
 
 static int by_ends(const void *a, const void *b)
 {
-	const struct dfg_bill_link *one = a, *other = b;
+	const struct dfg_cost_link *one = a, *other = b;
 	if (one->from != other->from)
 		return one->from < other->from ? -1 : 1;
 	return one->to < other->to ? -1 : one->to > other->to;
@@ -175,14 +176,14 @@ static int by_ends(const void *a, const void *b)
 
 static int by_loop(const void *a, const void *b)
 {
-	const struct dfg_bill_term *one = a, *other = b;
+	const struct dfg_cost_term *one = a, *other = b;
 	int order = strcmp(one->loop, other->loop);
 	return order ? order : strcmp(one->sizes, other->sizes);
 }
 
 static void sort_amount(struct dfg_amount *amount)
 {
-	struct dfg_bill_term *term = amount->term;
+	struct dfg_cost_term *term = amount->term;
 	size_t kept = 0;
 	if (amount->count)
 		qsort(term, amount->count, sizeof *term, by_loop);
@@ -194,7 +195,7 @@ static void sort_amount(struct dfg_amount *amount)
 	amount->count = kept;
 }
 
-static void sort_bill(struct dfg_bill *bill)
+static void sort_bill(struct dfg_cost_estimate *bill)
 {
 	if (bill->links)
 		qsort(bill->link, bill->links, sizeof *bill->link, by_ends);
@@ -206,12 +207,12 @@ static void sort_bill(struct dfg_bill *bill)
 	sort_amount(&bill->bytes);
 }
 
-struct dfg_err *dfg_bill_transfers(
-	const struct dfg_transfer *transfer, uint32_t transfers, struct dfg_arena *arena, struct dfg_bill *out_bill)
+struct dfg_err *dfg_cost_transfers(const struct dfg_transfer *transfer, uint32_t transfers, struct dfg_arena *arena,
+	struct dfg_cost_estimate *out_bill)
 {
 	struct biller b = {.bill = out_bill, .arena = arena, .transfer = transfer, .transfers = transfers};
 	struct dfg_err *err = NULL;
-	*out_bill = (struct dfg_bill){0};
+	*out_bill = (struct dfg_cost_estimate){0};
 	for (uint32_t t = 0; t < transfers && !err; t++)
 		err = add_transfer(&b, &transfer[t]);
 	sort_bill(out_bill);
@@ -219,7 +220,7 @@ struct dfg_err *dfg_bill_transfers(
 	dfg_map_release(&b.sizes);
 	dfg_free(b.outer);
 	if (err)
-		dfg_bill_release(out_bill);
+		dfg_cost_release(out_bill);
 	return err;
 }
 
@@ -232,7 +233,7 @@ static struct dfg_err *take_steps(const struct dfg_graph *graph, const struct df
 	if (!kept)
 		return DFG_ERR(DFG_MEMORY, "no memory for a bill");
 	DFG_TRY(dfg_pass_order(graph, arena, &order, &count));
-	DFG_TRY(dfg_initial_find(graph, order, arena, &initial));
+	DFG_TRY(dfg_initialiser_nodes(graph, order, arena, &initial));
 	*out_transfer = kept;
 	*out_count = 0;
 	for (uint32_t t = 0; t < parts->transfers; t++) {
@@ -244,30 +245,31 @@ static struct dfg_err *take_steps(const struct dfg_graph *graph, const struct df
 	return NULL;
 }
 
-struct dfg_err *dfg_bill_step(
-	const struct dfg_graph *graph, const struct dfg_parts *parts, struct dfg_arena *arena, struct dfg_bill *out_bill)
+struct dfg_err *dfg_cost_step(const struct dfg_graph *graph, const struct dfg_parts *parts, struct dfg_arena *arena,
+	struct dfg_cost_estimate *out_bill)
 {
 	struct dfg_transfer *transfer;
 	uint32_t transfers;
-	*out_bill = (struct dfg_bill){0};
+	*out_bill = (struct dfg_cost_estimate){0};
 	DFG_TRY(take_steps(graph, parts, arena, &transfer, &transfers));
-	return dfg_bill_transfers(transfer, transfers, arena, out_bill);
+	return dfg_cost_transfers(transfer, transfers, arena, out_bill);
 }
 
-struct dfg_err *dfg_bill(const struct dfg_graph *graph, const struct dfg_facts *facts, const struct dfg_placed *placed,
-	const struct dfg_parts *parts, struct dfg_arena *arena, struct dfg_bill *out_bill)
+struct dfg_err *dfg_cost_estimate(const struct dfg_graph *graph, const struct dfg_facts *facts,
+	const struct dfg_placed *placed, const struct dfg_parts *parts, struct dfg_arena *arena,
+	struct dfg_cost_estimate *out_bill)
 {
-	DFG_TRY(dfg_bill_step(graph, parts, arena, out_bill));
+	DFG_TRY(dfg_cost_step(graph, parts, arena, out_bill));
 	out_bill->hosts = parts->parts;
 	out_bill->host = dfg_zeros((size_t)parts->parts + 1, sizeof *out_bill->host);
-	struct dfg_err *err = out_bill->host ? dfg_bill_memory(graph, facts, placed, parts->parts, out_bill->host)
+	struct dfg_err *err = out_bill->host ? dfg_cost_memory(graph, facts, placed, parts->parts, out_bill->host)
 										 : DFG_ERR(DFG_MEMORY, "no memory for a bill");
 	if (err)
-		dfg_bill_release(out_bill);
+		dfg_cost_release(out_bill);
 	return err;
 }
 
-void dfg_bill_release(struct dfg_bill *bill)
+void dfg_cost_release(struct dfg_cost_estimate *bill)
 {
 	for (size_t i = 0; i < bill->links; i++) {
 		dfg_free(bill->link[i].messages.term);
@@ -282,10 +284,10 @@ void dfg_bill_release(struct dfg_bill *bill)
 	dfg_free(bill->link);
 	dfg_free(bill->host);
 	dfg_free(bill->letter);
-	*bill = (struct dfg_bill){0};
+	*bill = (struct dfg_cost_estimate){0};
 }
 
-static void term_text(const struct dfg_bill_term *term, struct dfg_text *text)
+static void term_text(const struct dfg_cost_term *term, struct dfg_text *text)
 {
 	const char *between = "";
 	if (term->times != 1 || (!*term->sizes && !*term->loop)) {
@@ -315,7 +317,7 @@ double dfg_amount_at(const struct dfg_amount *amount, double size, double trips)
 {
 	double sum = 0;
 	for (size_t i = 0; i < amount->count; i++) {
-		const struct dfg_bill_term *term = &amount->term[i];
+		const struct dfg_cost_term *term = &amount->term[i];
 		double product = (double)term->times * (*term->loop ? trips : 1);
 		for (const char *s = term->sizes; *s; s += strcspn(s, "*"), s += *s == '*')
 			product *= size;
@@ -324,7 +326,7 @@ double dfg_amount_at(const struct dfg_amount *amount, double size, double trips)
 	return sum;
 }
 
-void dfg_bill_letter_text(const struct dfg_bill_letter *letter, struct dfg_text *text)
+void dfg_cost_letter_text(const struct dfg_cost_letter *letter, struct dfg_text *text)
 {
 	if (letter->axis >= 0)
 		dfg_text_add(text, "%s is dimension %d of '%s'", letter->name, letter->axis, letter->tensor);
@@ -341,7 +343,7 @@ static void traffic_text(const struct dfg_amount *messages, const struct dfg_amo
 	dfg_text_add(text, " bytes\n");
 }
 
-void dfg_bill_text(const struct dfg_bill *bill, struct dfg_text *text)
+void dfg_cost_text(const struct dfg_cost_estimate *bill, struct dfg_text *text)
 {
 	dfg_text_add(text, "a step: ");
 	traffic_text(&bill->messages, &bill->bytes, text);
@@ -357,7 +359,7 @@ void dfg_bill_text(const struct dfg_bill *bill, struct dfg_text *text)
 		dfg_text_add(text, " of activations\n");
 	}
 	for (size_t i = 0; i < bill->letters; i++) {
-		dfg_bill_letter_text(&bill->letter[i], text);
+		dfg_cost_letter_text(&bill->letter[i], text);
 		dfg_text_add(text, "\n");
 	}
 }

@@ -15,7 +15,7 @@ struct making {
 	int crossings;
 };
 
-static bool is_integer(const struct dfg_fact *fact)
+static bool is_integer(const struct dfg_inferred *fact)
 {
 	return fact->dtype == DFG_BOOL || (fact->dtype && dfg_dtype_is(fact->dtype, "int"));
 }

@@ -177,7 +177,7 @@ static struct dfg_err *check_crossing(const struct cut *c, uint32_t reader, stru
 {
 	const struct dfg_node *from = &c->graph->node[edge.node], *to = cut_node(c, reader);
 	const char *here = c->options->device[cut_device(c, edge.node)], *there = c->options->device[cut_device(c, reader)];
-	const struct dfg_fact *fact = NULL;
+	const struct dfg_inferred *fact = NULL;
 	if ((uint32_t)edge.port < dfg_facts_outputs(c->facts, edge.node))
 		fact = dfg_facts_of(c->facts, edge);
 	if (!fact || !fact->dtype)

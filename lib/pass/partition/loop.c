@@ -287,7 +287,7 @@ static struct dfg_err *find_shapes(struct cut *c)
 		return dfg_no_memory("the loops of the parts");
 	DFG_TRY(dfg_loops_order(c->graph, &c->loops, &c->scratch, order));
 	DFG_TRY(dfg_builder_init(&c->builder, c->graph));
-	DFG_TRY(dfg_turn_shapes(&c->builder, &c->loops, order, &c->scratch));
+	DFG_TRY(dfg_loop_shapes(&c->builder, &c->loops, order, &c->scratch));
 	c->facts = &c->builder.facts;
 	return NULL;
 }

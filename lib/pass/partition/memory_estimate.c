@@ -66,7 +66,7 @@ static struct load made_by(const struct memory *m, uint32_t n)
 {
 	struct load sum = {0, 0};
 	for (uint32_t o = 0; o < dfg_facts_outputs(m->facts, n); o++) {
-		const struct dfg_fact *fact = dfg_facts_of(m->facts, (struct dfg_edge){n, (int32_t)o});
+		const struct dfg_inferred *fact = dfg_facts_of(m->facts, (struct dfg_edge){n, (int32_t)o});
 		if (!is_handle(fact->dtype) && !fact->is_ref)
 			add(&sum, load_of(fact->dtype, &fact->shape), 1);
 	}
@@ -85,7 +85,7 @@ static struct dfg_err *keep_variable(struct memory *m, uint32_t n)
 		return DFG_ERR(DFG_MEMORY, "no memory for a bill");
 	if (!is_new || !dfg_facts_outputs(m->facts, n))
 		return NULL;
-	const struct dfg_fact *fact = dfg_facts_of(m->facts, (struct dfg_edge){n, 0});
+	const struct dfg_inferred *fact = dfg_facts_of(m->facts, (struct dfg_edge){n, 0});
 	if (fact->holds)
 		add(&m->kept[m->placed[n].device], load_of(fact->holds->dtype, &fact->holds->shape), 1);
 	return NULL;
@@ -137,7 +137,7 @@ static struct dfg_err *put(struct dfg_amount *amount, struct load load)
 	return dfg_amount_add(amount, (uint64_t)fmin(load.row, 0x1p63), "b");
 }
 
-static struct dfg_err *measure(struct memory *m, uint32_t hosts, struct dfg_bill_host *host)
+static struct dfg_err *measure(struct memory *m, uint32_t hosts, struct dfg_cost_host *host)
 {
 	size_t nodes = (size_t)m->graph->count + 1;
 	uint32_t count;
@@ -150,7 +150,7 @@ static struct dfg_err *measure(struct memory *m, uint32_t hosts, struct dfg_bill
 	if (!m->order || !m->ends || !m->next || !m->live || !m->most || !m->kept)
 		return DFG_ERR(DFG_MEMORY, "no memory for a bill");
 	DFG_TRY(dfg_graph_order(m->graph, &m->scratch, m->order, &count));
-	DFG_TRY(dfg_initial_find(m->graph, m->order, &m->scratch, &m->initial));
+	DFG_TRY(dfg_initialiser_nodes(m->graph, m->order, &m->scratch, &m->initial));
 	DFG_TRY(find_ends(m, count));
 	DFG_TRY(walk(m, count));
 	for (uint32_t h = 0; h < hosts; h++) {
@@ -160,8 +160,8 @@ static struct dfg_err *measure(struct memory *m, uint32_t hosts, struct dfg_bill
 	return NULL;
 }
 
-struct dfg_err *dfg_bill_memory(const struct dfg_graph *graph, const struct dfg_facts *facts,
-	const struct dfg_placed *placed, uint32_t hosts, struct dfg_bill_host *host)
+struct dfg_err *dfg_cost_memory(const struct dfg_graph *graph, const struct dfg_facts *facts,
+	const struct dfg_placed *placed, uint32_t hosts, struct dfg_cost_host *host)
 {
 	struct memory m = {.graph = graph, .facts = facts, .placed = placed};
 	struct dfg_err *err = measure(&m, hosts, host);

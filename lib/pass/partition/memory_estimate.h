@@ -6,5 +6,5 @@
 DFG_MUST_CHECK struct dfg_err *dfg_amount_add(struct dfg_amount *amount, uint64_t times, const char *sizes);
 
 /* What each host keeps, and what is alive there at once at the most; host has one for each of hosts. */
-DFG_MUST_CHECK struct dfg_err *dfg_bill_memory(const struct dfg_graph *graph, const struct dfg_facts *facts,
-	const struct dfg_placed *placed, uint32_t hosts, struct dfg_bill_host *host);
+DFG_MUST_CHECK struct dfg_err *dfg_cost_memory(const struct dfg_graph *graph, const struct dfg_facts *facts,
+	const struct dfg_placed *placed, uint32_t hosts, struct dfg_cost_host *host);

@@ -66,7 +66,7 @@ static struct dfg_err *keep_initialisers(struct dfg_placing *p)
 {
 	uint32_t *initial;
 	bool together;
-	DFG_TRY(dfg_initial_find(p->graph, p->order, &p->scratch, &initial));
+	DFG_TRY(dfg_initialiser_nodes(p->graph, p->order, &p->scratch, &initial));
 	for (uint32_t n = 0; n < p->graph->count; n++) {
 		if (initial[n] == DFG_NONE)
 			continue;

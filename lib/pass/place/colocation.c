@@ -58,7 +58,7 @@ static struct dfg_err *bind_edge(struct dfg_placing *p, uint32_t n, uint32_t e)
 		return bind(p, n, edge.node, DFG_JOIN_UNKNOWN);
 	if ((uint32_t)edge.port >= dfg_facts_outputs(p->facts, edge.node))
 		return NULL;
-	const struct dfg_fact *fact = dfg_facts_of(p->facts, edge);
+	const struct dfg_inferred *fact = dfg_facts_of(p->facts, edge);
 	if (dfg_dtype_is_handle(fact->dtype))
 		return bind(p, n, edge.node, !e && dfg_node_role(node) == DFG_LOAD ? DFG_JOIN_STORED : DFG_JOIN_HANDLE);
 	return fact->is_ref && dfg_node_takes_ref(node, e) ? bind(p, n, edge.node, DFG_JOIN_REF) : NULL;
@@ -198,7 +198,7 @@ static bool binds(const struct dfg_facts *facts, uint32_t n)
 {
 	bool any = false;
 	for (uint32_t o = 0; o < dfg_facts_outputs(facts, n) && !any; o++) {
-		const struct dfg_fact *fact = dfg_facts_of(facts, (struct dfg_edge){n, (int32_t)o});
+		const struct dfg_inferred *fact = dfg_facts_of(facts, (struct dfg_edge){n, (int32_t)o});
 		any = fact->is_ref || dfg_dtype_is_handle(fact->dtype);
 	}
 	return any;

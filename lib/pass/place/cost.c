@@ -20,7 +20,7 @@ static double elements_of(const struct dfg_shape *shape)
 	return shape->rank < 0 ? UNKNOWN : count;
 }
 
-static double bytes_of(const struct dfg_fact *fact)
+static double bytes_of(const struct dfg_inferred *fact)
 {
 	return elements_of(&fact->shape) * (double)dfg_dtype_size(fact->dtype);
 }

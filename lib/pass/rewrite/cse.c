@@ -20,7 +20,7 @@ struct cse {
 static bool reads_state(const struct cse *c, const struct dfg_node *node)
 {
 	for (uint32_t i = 0; i < node->n_in; i++) {
-		const struct dfg_fact *fact = dfg_facts_of(&c->facts, node->in[i]);
+		const struct dfg_inferred *fact = dfg_facts_of(&c->facts, node->in[i]);
 		if (fact->is_ref || dfg_dtype_is_handle(fact->dtype))
 			return true;
 	}

@@ -93,7 +93,7 @@ static bool may_fold(const struct fold *f, uint32_t n)
 /* An integer tensor of which inference knows every element. */
 static struct dfg_err *fold_known(struct fold *f, uint32_t n, bool *out_done)
 {
-	const struct dfg_fact *fact = f->facts.fact[f->facts.first[n]];
+	const struct dfg_inferred *fact = f->facts.fact[f->facts.first[n]];
 	*out_done = false;
 	if (!dfg_known_whole(fact->known) || f->branches)
 		return NULL;
@@ -108,7 +108,7 @@ static struct dfg_err *fold_known(struct fold *f, uint32_t n, bool *out_done)
 /* Whether the result is known to be small: no larger than its inputs, or than some pages. */
 static bool is_small(const struct fold *f, uint32_t n, const struct dfg_tensor *in, uint32_t n_in)
 {
-	const struct dfg_fact *fact = f->facts.fact[f->facts.first[n]];
+	const struct dfg_inferred *fact = f->facts.fact[f->facts.first[n]];
 	size_t bytes, room = BYTES_MOST;
 	if (!dfg_shape_known(&fact->shape))
 		return false;

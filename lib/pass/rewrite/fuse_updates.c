@@ -268,7 +268,7 @@ static bool match_rule(const struct fuse *f, uint32_t n, const struct rule *rule
 	return match_text(f, u, &at, node->in[1]) && find_word(u, "g") && !(rule->slot[0] && f->kept[n]);
 }
 
-static const struct dfg_holds *held(const struct fuse *f, uint32_t variable)
+static const struct dfg_handle_type *held(const struct fuse *f, uint32_t variable)
 {
 	return dfg_facts_of(&f->facts, (struct dfg_edge){variable, 0})->holds;
 }
@@ -279,7 +279,7 @@ static const struct dfg_holds *held(const struct fuse *f, uint32_t variable)
  */
 static bool fits(const struct fuse *f, const struct update *u)
 {
-	const struct dfg_holds *holds = held(f, u->variable);
+	const struct dfg_handle_type *holds = held(f, u->variable);
 	const struct dfg_edge gradient = find_word(u, "g")->edge;
 	if (!holds || !dfg_shape_known(&holds->shape) || (holds->dtype != DFG_F32 && holds->dtype != DFG_F64) ||
 		!dfg_shape_equal(&holds->shape, &dfg_facts_of(&f->facts, gradient)->shape))
@@ -411,7 +411,7 @@ static bool writes(const struct fuse *f, const struct dfg_node *node)
 	if (!node->op || node->op->role == DFG_READ || !(node->op->flags & DFG_STATEFUL))
 		return false;
 	for (uint32_t e = 0; e < node->n_in; e++) {
-		const struct dfg_fact *fact = dfg_facts_of(&f->facts, node->in[e]);
+		const struct dfg_inferred *fact = dfg_facts_of(&f->facts, node->in[e]);
 		if (fact->is_ref || fact->dtype == DFG_RESOURCE)
 			return true;
 	}
@@ -470,8 +470,8 @@ static struct dfg_err *fuse_all(struct fuse *f)
 	return NULL;
 }
 
-struct dfg_err *dfg_fuse_placed(struct dfg_graph *graph, const struct dfg_placed *placed, const struct dfg_keep *keep,
-	struct dfg_arena *scratch, struct dfg_text *report)
+struct dfg_err *dfg_fuse_placed_updates(struct dfg_graph *graph, const struct dfg_placed *placed,
+	const struct dfg_keep *keep, struct dfg_arena *scratch, struct dfg_text *report)
 {
 	struct fuse f = {.graph = graph, .placed = placed, .facts = {.arena = scratch}};
 	struct dfg_err *err = dfg_verify(graph, NULL, &f.facts);
@@ -484,8 +484,8 @@ struct dfg_err *dfg_fuse_placed(struct dfg_graph *graph, const struct dfg_placed
 	return err;
 }
 
-struct dfg_err *dfg_fuse(
+struct dfg_err *dfg_fuse_updates(
 	struct dfg_graph *graph, struct dfg_keep *keep, struct dfg_arena *scratch, struct dfg_text *report)
 {
-	return dfg_fuse_placed(graph, NULL, keep, scratch, report);
+	return dfg_fuse_placed_updates(graph, NULL, keep, scratch, report);
 }

@@ -79,7 +79,7 @@ struct dfg_err *dfg_prune(
 	for (uint32_t n = 0; n < before; n++)
 		if (work.met[n])
 			work.node[kept++] = n;
-	DFG_TRY(dfg_arrange(graph, work.node, kept, number, keep, scratch));
+	DFG_TRY(dfg_renumber(graph, work.node, kept, number, keep, scratch));
 	dfg_text_add(report, "prune: removed %u of %u nodes\n", before - graph->count, before);
 	return NULL;
 }

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-struct dfg_err *dfg_arrange(struct dfg_graph *graph, const uint32_t *order, uint32_t count, uint32_t *number,
+struct dfg_err *dfg_renumber(struct dfg_graph *graph, const uint32_t *order, uint32_t count, uint32_t *number,
 	struct dfg_keep *keep, struct dfg_arena *scratch)
 {
 	struct dfg_map names = {0};

@@ -23,7 +23,7 @@ struct array {
 	uint32_t loop;      /* it has an element for each iteration */
 	struct dfg_edge handle;
 	/* What is written, and where: the place, the value, the index, what else must have happened. */
-	struct dfg_spot place;
+	struct dfg_location place;
 	struct dfg_edge value, index;
 	const struct dfg_edge *control;
 	uint32_t n_control;
@@ -39,7 +39,7 @@ struct store {
 struct rewriting {
 	struct dfg_graph *graph;
 	struct dfg_builder builder;
-	struct dfg_mirror mirror;
+	struct dfg_gradient_frames mirror;
 	struct dfg_arena *scratch;
 	uint32_t count;           /* nodes there were */
 	struct store *store;      /* by Save */
@@ -81,21 +81,21 @@ static struct dfg_edge source_of(const struct rewriting *r, struct dfg_edge edge
 static struct dfg_err *narrow_key(struct rewriting *r, struct dfg_edge *key)
 {
 	const struct dfg_attr to = DFG_ATTR_T("DstT", DFG_I32);
-	struct dfg_spot at;
+	struct dfg_location at;
 	if (dfg_facts_of(&r->builder.facts, *key)->dtype == DFG_I32)
 		return NULL;
-	DFG_TRY(dfg_mirror_spot(&r->mirror, *key, &at));
-	return dfg_mirror_node(
+	DFG_TRY(dfg_gradient_location(&r->mirror, *key, &at));
+	return dfg_gradient_frames_node(
 		&r->mirror, &at, &(struct dfg_own_node){.op = "Cast", .in = key, .n_in = 1, .attr = &to, .n_attr = 1}, key);
 }
 
 /* Into the loop, as a constant; not onto sides of branches, because the index that it goes with is there. */
 static struct dfg_err *bring_in(struct rewriting *r, struct dfg_edge edge, uint32_t loop, struct dfg_edge *out_edge)
 {
-	struct dfg_spot at;
-	DFG_TRY(dfg_mirror_spot(&r->mirror, edge, &at));
-	const struct dfg_spot place = {.loop = loop, .set = at.loop == loop ? at.set : 0};
-	return dfg_mirror_bring(&r->mirror, edge, &place, out_edge);
+	struct dfg_location at;
+	DFG_TRY(dfg_gradient_location(&r->mirror, edge, &at));
+	const struct dfg_location place = {.loop = loop, .set = at.loop == loop ? at.set : 0};
+	return dfg_gradient_frames_bring(&r->mirror, edge, &place, out_edge);
 }
 
 static struct dfg_err *add_array(struct rewriting *r, const struct array *array)
@@ -128,7 +128,7 @@ static struct dfg_err *find_saves(struct rewriting *r)
 			.index = node->in[node->n_in - 1],
 			.control = node->in + node->n_in,
 			.n_control = node->n_control};
-		DFG_TRY(dfg_mirror_spot(&r->mirror, (struct dfg_edge){n, 0}, &array.place));
+		DFG_TRY(dfg_gradient_location(&r->mirror, (struct dfg_edge){n, 0}, &array.place));
 		if (array.key && r->store[n].loads)
 			DFG_TRY(add_array(r, &array));
 	}
@@ -138,7 +138,7 @@ static struct dfg_err *find_saves(struct rewriting *r)
 /* TensorFlow takes the handle of an array for a vector, until it runs: of handles' shapes nothing is said. */
 static struct dfg_err *make_array(struct rewriting *r, struct array *array)
 {
-	const struct dfg_fact *fact = dfg_facts_of(&r->builder.facts, array->value);
+	const struct dfg_inferred *fact = dfg_facts_of(&r->builder.facts, array->value);
 	const struct dfg_shape *shape = fact->dtype == DFG_RESOURCE ? &DFG_SHAPE_UNKNOWN : &fact->shape;
 	bool is_data = array->key == node_of(r, array->save)->n_in - 1;
 	const struct dfg_attr attr[] = {
@@ -147,12 +147,12 @@ static struct dfg_err *make_array(struct rewriting *r, struct array *array)
 		DFG_ATTR_B("clear_after_read", is_data && r->store[array->save].loads == 1),
 		{"element_shape", DFG_ATTR_SHAPE, {.shape = shape}},
 	};
-	struct dfg_spot entry;
+	struct dfg_location entry;
 	struct dfg_edge size;
 	DFG_TRY(stand_for(r, array->save));
-	DFG_TRY(dfg_mirror_entry(&r->mirror, array->loop, false, &entry));
-	DFG_TRY(dfg_mirror_int(&r->mirror, &entry, DFG_I32, 0, &size));
-	return dfg_mirror_node(&r->mirror, &entry,
+	DFG_TRY(dfg_gradient_frames_entry(&r->mirror, array->loop, false, &entry));
+	DFG_TRY(dfg_gradient_frames_int(&r->mirror, &entry, DFG_I32, 0, &size));
+	return dfg_gradient_frames_node(&r->mirror, &entry,
 		&(struct dfg_own_node){.op = "TensorArrayV3", .in = &size, .n_in = 1, .attr = attr, .n_attr = 4},
 		&array->handle);
 }
@@ -170,7 +170,7 @@ static struct dfg_err *write_array(struct rewriting *r, struct array *array, str
 	in[3] = *flow;
 	if (array->n_control)
 		memcpy(in + 4, array->control, array->n_control * sizeof *in);
-	DFG_TRY(dfg_mirror_node(&r->mirror, &array->place,
+	DFG_TRY(dfg_gradient_frames_node(&r->mirror, &array->place,
 		&(struct dfg_own_node){.op = "TensorArrayWriteV3", .in = in, .n_in = 4, .n_control = array->n_control}, flow));
 	if (array->key == node_of(r, array->save)->n_in - 1)
 		r->instead[array->save] = *flow;
@@ -179,25 +179,25 @@ static struct dfg_err *write_array(struct rewriting *r, struct array *array, str
 
 /* A branch that the flow passes. */
 struct turn {
-	struct dfg_spot before;
+	struct dfg_location before;
 	struct dfg_edge side; /* the output of a Switch */
 	int sides;            /* how many it has */
 };
 
-static struct dfg_err *go_onto(
-	struct rewriting *r, const struct dfg_spot *place, struct dfg_edge *flow, struct turn *turn, uint32_t *out_count)
+static struct dfg_err *go_onto(struct rewriting *r, const struct dfg_location *place, struct dfg_edge *flow,
+	struct turn *turn, uint32_t *out_count)
 {
 	struct dfg_liveness *liveness = &r->mirror.liveness;
-	struct dfg_spot at;
+	struct dfg_location at;
 	*out_count = 0;
-	DFG_TRY(dfg_mirror_body(&r->mirror, place->loop, false, &at));
+	DFG_TRY(dfg_gradient_frames_body(&r->mirror, place->loop, false, &at));
 	for (uint32_t i = 0; i < liveness->set[place->set].count; i++) {
 		uint32_t condition = liveness->item[liveness->set[place->set].first + i], before = at.set;
 		turn[*out_count] = (struct turn){.before = at, .sides = liveness->condition[condition].sides};
 		DFG_TRY(dfg_live_with(liveness, at.set, condition, &at.set));
 		if (at.set == before)
 			continue;
-		DFG_TRY(dfg_mirror_bring(&r->mirror, *flow, &at, flow));
+		DFG_TRY(dfg_gradient_frames_bring(&r->mirror, *flow, &at, flow));
 		turn[(*out_count)++].side = *flow;
 	}
 	return NULL;
@@ -213,7 +213,7 @@ static struct dfg_err *come_back(struct rewriting *r, const struct turn *turn, s
 		in[side] = (struct dfg_edge){turn->side.node, side};
 	in[turn->side.port] = *flow;
 	const struct dfg_own_node merge = {.op = "Merge", .in = in, .n_in = (uint32_t)turn->sides, .attr = &n, .n_attr = 1};
-	return dfg_mirror_node(&r->mirror, &turn->before, &merge, flow);
+	return dfg_gradient_frames_node(&r->mirror, &turn->before, &merge, flow);
 }
 
 /* Those of one loop, one place after the other. */
@@ -229,7 +229,7 @@ static struct dfg_err *write_all(struct rewriting *r, struct array **array, uint
 {
 	qsort(array, count, sizeof *array, by_place);
 	for (uint32_t i = 0; i < count;) {
-		const struct dfg_spot place = array[i]->place;
+		const struct dfg_location place = array[i]->place;
 		uint32_t turns = r->mirror.liveness.set[place.set].count;
 		struct turn *turn = dfg_arena_zeros(r->scratch, (size_t)turns + 1, sizeof *turn);
 		if (!turn)
@@ -264,10 +264,10 @@ static struct dfg_err *hand_out(struct rewriting *r, const struct array *array, 
 	}
 	*control = (struct dfg_edge){flow.node, DFG_CONTROL};
 	DFG_TRY(stand_for(r, array->save));
-	DFG_TRY(dfg_mirror_entry(&r->mirror, array->loop, false, &outer.place));
+	DFG_TRY(dfg_gradient_frames_entry(&r->mirror, array->loop, false, &outer.place));
 	struct dfg_edge source = source_of(r, node_of(r, array->save)->in[outer.key]);
-	DFG_TRY(dfg_err_note(dfg_mirror_bring(&r->mirror, source, &outer.place, &outer.index), "node '%.200s': key %u",
-		node_of(r, array->save)->name, outer.key));
+	DFG_TRY(dfg_err_note(dfg_gradient_frames_bring(&r->mirror, source, &outer.place, &outer.index),
+		"node '%.200s': key %u", node_of(r, array->save)->name, outer.key));
 	return add_array(r, &outer);
 }
 
@@ -312,35 +312,35 @@ static struct dfg_err *rewrite_loop(struct rewriting *r, uint32_t loop)
 }
 
 /* Where the first keys of a Load are all known: at the Load, or where a loop around it is entered. */
-static struct dfg_err *find_reading(struct rewriting *r, uint32_t load, uint32_t keys, struct dfg_spot *out_place)
+static struct dfg_err *find_reading(struct rewriting *r, uint32_t load, uint32_t keys, struct dfg_location *out_place)
 {
 	const struct dfg_loops *loops = &r->mirror.loops;
 	uint32_t own = loops->of[load], known = 0, inner = own;
 	for (uint32_t k = 1; k <= keys; k++) {
-		struct dfg_spot at;
-		DFG_TRY(dfg_mirror_spot(&r->mirror, source_of(r, node_of(r, load)->in[k]), &at));
+		struct dfg_location at;
+		DFG_TRY(dfg_gradient_location(&r->mirror, source_of(r, node_of(r, load)->in[k]), &at));
 		if (dfg_loop_within(loops, at.loop, known))
 			known = at.loop;
 	}
 	if (known == own)
-		return dfg_mirror_spot(&r->mirror, (struct dfg_edge){load, 0}, out_place);
+		return dfg_gradient_location(&r->mirror, (struct dfg_edge){load, 0}, out_place);
 	while (loops->loop[inner].parent != known)
 		inner = loops->loop[inner].parent;
-	return dfg_mirror_entry(&r->mirror, inner, false, out_place);
+	return dfg_gradient_frames_entry(&r->mirror, inner, false, out_place);
 }
 
 static struct dfg_err *read_handle(struct rewriting *r, uint32_t load, uint32_t key, struct dfg_edge *handle)
 {
 	const struct store *store = &r->store[node_of(r, load)->in[0].node];
 	const struct dfg_attr dtype = DFG_ATTR_T("dtype", DFG_RESOURCE);
-	struct dfg_spot place;
+	struct dfg_location place;
 	struct dfg_edge in[3];
 	DFG_TRY(find_reading(r, load, key, &place));
 	DFG_TRY(bring_in(r, *handle, place.loop, &in[0]));
-	DFG_TRY(dfg_mirror_bring(&r->mirror, source_of(r, node_of(r, load)->in[key]), &place, &in[1]));
+	DFG_TRY(dfg_gradient_frames_bring(&r->mirror, source_of(r, node_of(r, load)->in[key]), &place, &in[1]));
 	DFG_TRY(narrow_key(r, &in[1]));
-	DFG_TRY(dfg_mirror_bring(&r->mirror, store->flow, &place, &in[2]));
-	return dfg_mirror_node(&r->mirror, &place,
+	DFG_TRY(dfg_gradient_frames_bring(&r->mirror, store->flow, &place, &in[2]));
+	return dfg_gradient_frames_node(&r->mirror, &place,
 		&(struct dfg_own_node){.op = "TensorArrayReadV3", .in = in, .n_in = 3, .attr = &dtype, .n_attr = 1}, handle);
 }
 
@@ -351,13 +351,13 @@ static struct dfg_err *rewrite_load(struct rewriting *r, uint32_t load)
 	const struct dfg_attr dtype =
 		DFG_ATTR_T("dtype", dfg_facts_of(&r->builder.facts, (struct dfg_edge){load, 0})->dtype);
 	struct dfg_edge handle = store->handle, *in = dfg_arena_zeros(r->scratch, (size_t)node.n_control + 3, sizeof *in);
-	struct dfg_spot place;
+	struct dfg_location place;
 	if (!in)
 		return dfg_no_memory("tensor arrays");
 	DFG_TRY(stand_for(r, load));
-	DFG_TRY(dfg_mirror_spot(&r->mirror, (struct dfg_edge){load, 0}, &place));
+	DFG_TRY(dfg_gradient_location(&r->mirror, (struct dfg_edge){load, 0}, &place));
 	if (node.n_in == 1)
-		return dfg_mirror_bring(&r->mirror, node_of(r, node.in[0].node)->in[0], &place, &r->instead[load]);
+		return dfg_gradient_frames_bring(&r->mirror, node_of(r, node.in[0].node)->in[0], &place, &r->instead[load]);
 	for (uint32_t key = 1; key + 1 < node.n_in; key++)
 		DFG_TRY(read_handle(r, load, key, &handle));
 	DFG_TRY(bring_in(r, handle, place.loop, &in[0]));
@@ -366,7 +366,7 @@ static struct dfg_err *rewrite_load(struct rewriting *r, uint32_t load)
 	DFG_TRY(bring_in(r, store->flow, place.loop, &in[2]));
 	if (node.n_control)
 		memcpy(in + 3, node.in + node.n_in, node.n_control * sizeof *in);
-	return dfg_mirror_node(&r->mirror, &place,
+	return dfg_gradient_frames_node(&r->mirror, &place,
 		&(struct dfg_own_node){
 			.op = "TensorArrayReadV3", .in = in, .n_in = 3, .n_control = node.n_control, .attr = &dtype, .n_attr = 1},
 		&r->instead[load]);
@@ -484,24 +484,24 @@ static struct dfg_err *arrange(struct rewriting *r, struct dfg_keep *keep)
 	read_replaced(r, keep);
 	for (uint32_t n = 0; n < r->graph->count; n++)
 		place_node(&sorting, n < r->count ? replaced(r, (struct dfg_edge){n, 0}).node : n);
-	return dfg_arrange(r->graph, sorting.order, sorting.count, number, keep, r->scratch);
+	return dfg_renumber(r->graph, sorting.order, sorting.count, number, keep, r->scratch);
 }
 
 static struct dfg_err *begin(struct rewriting *r)
 {
-	struct dfg_mirror *m = &r->mirror;
+	struct dfg_gradient_frames *m = &r->mirror;
 	uint32_t *order = dfg_arena_zeros(r->scratch, (size_t)r->count + 1, sizeof *order), *file_order, ordered;
 	m->prefix = "tensorflow";
 	DFG_TRY(dfg_builder_init(&r->builder, r->graph));
 	DFG_TRY(dfg_pass_order(r->graph, r->scratch, &file_order, &ordered));
-	DFG_TRY(dfg_mirror_init(m, &r->builder, file_order, r->scratch));
+	DFG_TRY(dfg_gradient_frames_init(m, &r->builder, file_order, r->scratch));
 	r->store = dfg_arena_zeros(r->scratch, (size_t)r->count + 1, sizeof *r->store);
 	r->array = dfg_arena_zeros(r->scratch, m->loops.count, sizeof(void *));
 	if (!order || !r->store || !r->array)
 		return dfg_no_memory("tensor arrays");
 	DFG_TRY(dfg_loops_order(r->graph, &m->loops, r->scratch, order));
-	DFG_TRY(dfg_turn_shapes(&r->builder, &m->loops, order, r->scratch));
-	return dfg_mirror_begin(m, 0);
+	DFG_TRY(dfg_loop_shapes(&r->builder, &m->loops, order, r->scratch));
+	return dfg_gradient_frames_begin(m, 0);
 }
 
 static struct dfg_err *rewrite_stores(struct rewriting *r)
@@ -549,7 +549,7 @@ struct dfg_err *dfg_tensorflow(
 	uint32_t stores = count_stores(graph);
 	DFG_TRY(dfg_tensorflow_refuse(graph));
 	struct dfg_err *err = rewrite(&r, keep, stores);
-	dfg_mirror_release(&r.mirror);
+	dfg_gradient_frames_release(&r.mirror);
 	dfg_builder_release(&r.builder);
 	if (stores)
 		dfg_text_add(report, "tensorflow: %u stores are %u tensor arrays\n", stores, r.arrays);

@@ -51,7 +51,7 @@ static struct dfg_err *take(struct linear *l, uint32_t n, int input)
 	struct taken *taken = &l->taken[number];
 	if (is_new)
 		*taken = (struct taken){n, DFG_NEVER};
-	uint32_t both = dfg_logic_and(&l->predicates->logic, taken->runs, l->runs[n]);
+	uint32_t both = dfg_bdd_and(&l->predicates->logic, taken->runs, l->runs[n]);
 	const struct dfg_node *other = &l->graph->node[taken->by];
 	if (both != DFG_NEVER && both != DFG_LOST)
 		dfg_fault(l->faults, DFG_ERR(DFG_DATA,
@@ -60,7 +60,7 @@ static struct dfg_err *take(struct linear *l, uint32_t n, int input)
 								 "comes before the other; let it take the flow that '%.200s' gives",
 								 node->name, node->op_name, l->graph->node[flow.node].name, other->name, other->op_name,
 								 dfg_predicate_words(l->predicates, both, DFG_ALWAYS), other->name));
-	taken->runs = dfg_logic_or(&l->predicates->logic, taken->runs, l->runs[n]);
+	taken->runs = dfg_bdd_or(&l->predicates->logic, taken->runs, l->runs[n]);
 	return NULL;
 }
 
@@ -94,8 +94,8 @@ static struct dfg_err *check_all(struct linear *l, uint32_t arrays)
 	return NULL;
 }
 
-struct dfg_err *dfg_linear_check(const struct dfg_graph *graph, struct dfg_predicates *predicates, const uint32_t *runs,
-	struct dfg_arena *scratch, struct dfg_faults *faults)
+struct dfg_err *dfg_array_flow_check(const struct dfg_graph *graph, struct dfg_predicates *predicates,
+	const uint32_t *runs, struct dfg_arena *scratch, struct dfg_faults *faults)
 {
 	struct linear l = {.graph = graph, .predicates = predicates, .runs = runs, .scratch = scratch, .faults = faults};
 	uint32_t arrays = 0;

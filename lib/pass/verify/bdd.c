@@ -17,12 +17,12 @@ static uint32_t mix(struct dfg_hash_key key, uint32_t a, uint32_t b, uint32_t c)
 	return (uint32_t)dfg_hash_word(key, hash, c);
 }
 
-static uint32_t variable_of(const struct dfg_logic *logic, uint32_t f)
+static uint32_t variable_of(const struct dfg_bdd *logic, uint32_t f)
 {
 	return logic->choice[f / 2].variable;
 }
 
-static uint32_t side(const struct dfg_logic *logic, uint32_t f, uint32_t variable, bool high)
+static uint32_t side(const struct dfg_bdd *logic, uint32_t f, uint32_t variable, bool high)
 {
 	const struct dfg_choice *choice = &logic->choice[f / 2];
 	if (choice->variable != variable)
@@ -30,7 +30,7 @@ static uint32_t side(const struct dfg_logic *logic, uint32_t f, uint32_t variabl
 	return (high ? choice->high : choice->low) ^ (f & 1);
 }
 
-static void put_slot(struct dfg_logic *logic, uint32_t number)
+static void put_slot(struct dfg_bdd *logic, uint32_t number)
 {
 	const struct dfg_choice *choice = &logic->choice[number];
 	uint32_t h = mix(dfg_hash_key, choice->variable, choice->high, choice->low);
@@ -40,7 +40,7 @@ static void put_slot(struct dfg_logic *logic, uint32_t number)
 }
 
 /* What was known of conjunctions is forgotten: it can be found again. */
-static bool grow(struct dfg_logic *logic)
+static bool grow(struct dfg_bdd *logic)
 {
 	size_t slots = logic->slots ? logic->slots * 2 : SLOTS_LEAST;
 	uint32_t *slot = dfg_zeros(slots, sizeof *slot);
@@ -60,7 +60,7 @@ static bool grow(struct dfg_logic *logic)
 	return true;
 }
 
-static bool make_room(struct dfg_logic *logic)
+static bool make_room(struct dfg_bdd *logic)
 {
 	if (logic->count * 2 >= logic->slots && !grow(logic))
 		return false;
@@ -71,7 +71,7 @@ static bool make_room(struct dfg_logic *logic)
 	return true;
 }
 
-static uint32_t make(struct dfg_logic *logic, uint32_t variable, uint32_t high, uint32_t low)
+static uint32_t make(struct dfg_bdd *logic, uint32_t variable, uint32_t high, uint32_t low)
 {
 	if (high == low)
 		return high;
@@ -93,7 +93,7 @@ static uint32_t make(struct dfg_logic *logic, uint32_t variable, uint32_t high, 
 	return number * 2 + negated;
 }
 
-uint32_t dfg_logic_variable(struct dfg_logic *logic, uint32_t variable)
+uint32_t dfg_bdd_variable(struct dfg_bdd *logic, uint32_t variable)
 {
 	return make(logic, variable, DFG_ALWAYS, DFG_NEVER);
 }
@@ -115,20 +115,20 @@ static bool is_plain(uint32_t a, uint32_t b, uint32_t *out)
 }
 
 /* One key for all: what is forgotten here costs steps of the budget, which must not differ from run to run. */
-static struct dfg_conjunction *known_of(struct dfg_logic *logic, uint32_t a, uint32_t b)
+static struct dfg_conjunction *known_of(struct dfg_bdd *logic, uint32_t a, uint32_t b)
 {
 	const struct dfg_hash_key key = {UINT64_C(0x9e3779b97f4a7c15), UINT64_C(0xc2b2ae3d27d4eb4f)};
 	return &logic->known[mix(key, a, b, 0) & (logic->slots - 1)];
 }
 
-static bool is_known(struct dfg_logic *logic, uint32_t a, uint32_t b, uint32_t *out)
+static bool is_known(struct dfg_bdd *logic, uint32_t a, uint32_t b, uint32_t *out)
 {
 	const struct dfg_conjunction *known = known_of(logic, a, b);
 	*out = known->both;
 	return known->a == a && known->b == b;
 }
 
-static bool push(struct dfg_logic *logic, size_t depth, uint32_t a, uint32_t b)
+static bool push(struct dfg_bdd *logic, size_t depth, uint32_t a, uint32_t b)
 {
 	if (!dfg_reserve(&logic->stack, &logic->stack_room, depth + 1, sizeof *logic->stack)) {
 		logic->no_memory = true;
@@ -139,7 +139,7 @@ static bool push(struct dfg_logic *logic, size_t depth, uint32_t a, uint32_t b)
 }
 
 /* One step of the conjunction on top: goes into one side, then the other, then joins them. False where it is done. */
-static bool step(struct dfg_logic *logic, size_t depth, uint32_t *value, uint32_t *out_a, uint32_t *out_b)
+static bool step(struct dfg_bdd *logic, size_t depth, uint32_t *value, uint32_t *out_a, uint32_t *out_b)
 {
 	struct dfg_conjoining *top = &logic->stack[depth - 1];
 	if (top->stage == 0) {
@@ -161,7 +161,7 @@ static bool step(struct dfg_logic *logic, size_t depth, uint32_t *value, uint32_
 	return true;
 }
 
-uint32_t dfg_logic_and(struct dfg_logic *logic, uint32_t a, uint32_t b)
+uint32_t dfg_bdd_and(struct dfg_bdd *logic, uint32_t a, uint32_t b)
 {
 	uint32_t value = DFG_LOST;
 	size_t depth = 0;
@@ -181,25 +181,25 @@ uint32_t dfg_logic_and(struct dfg_logic *logic, uint32_t a, uint32_t b)
 	return value;
 }
 
-int dfg_logic_case(struct dfg_logic *logic, uint32_t where, uint32_t given, uint32_t *out, int most)
+int dfg_bdd_case(struct dfg_bdd *logic, uint32_t where, uint32_t given, uint32_t *out, int most)
 {
 	int count = 0;
 	for (int i = 0; i < STEPS_MOST && where > DFG_NEVER && where != DFG_LOST && count < most; i++) {
 		uint32_t variable = variable_of(logic, where), high = side(logic, where, variable, true);
 		bool value = high != DFG_NEVER;
-		uint32_t says = dfg_logic_variable(logic, variable);
-		if (dfg_logic_and(logic, given, value ? dfg_logic_not(says) : says) != DFG_NEVER)
+		uint32_t says = dfg_bdd_variable(logic, variable);
+		if (dfg_bdd_and(logic, given, value ? dfg_bdd_not(says) : says) != DFG_NEVER)
 			out[count++] = variable * 2 + value;
 		where = value ? high : side(logic, where, variable, false);
 	}
 	return count;
 }
 
-void dfg_logic_release(struct dfg_logic *logic)
+void dfg_bdd_release(struct dfg_bdd *logic)
 {
 	dfg_free(logic->choice);
 	dfg_free(logic->slot);
 	dfg_free(logic->known);
 	dfg_free(logic->stack);
-	*logic = (struct dfg_logic){0};
+	*logic = (struct dfg_bdd){0};
 }

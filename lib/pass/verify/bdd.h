@@ -12,7 +12,7 @@
  */
 enum { DFG_ALWAYS, DFG_NEVER, DFG_LOST = UINT32_MAX };
 
-struct dfg_logic {
+struct dfg_bdd {
 	struct dfg_choice {
 		uint32_t variable;  /* from 1; 0 ends a diagram */
 		uint32_t high, low; /* where it is true, never negated; where it is false */
@@ -27,23 +27,23 @@ struct dfg_logic {
 	bool no_memory;
 };
 
-void dfg_logic_release(struct dfg_logic *logic);
+void dfg_bdd_release(struct dfg_bdd *logic);
 
 /* The function that is its variable; variables are numbered from 1. */
-uint32_t dfg_logic_variable(struct dfg_logic *logic, uint32_t variable);
+uint32_t dfg_bdd_variable(struct dfg_bdd *logic, uint32_t variable);
 
-uint32_t dfg_logic_and(struct dfg_logic *logic, uint32_t a, uint32_t b);
-static inline uint32_t dfg_logic_not(uint32_t a)
+uint32_t dfg_bdd_and(struct dfg_bdd *logic, uint32_t a, uint32_t b);
+static inline uint32_t dfg_bdd_not(uint32_t a)
 {
 	return a == DFG_LOST ? a : a ^ 1;
 }
-static inline uint32_t dfg_logic_or(struct dfg_logic *logic, uint32_t a, uint32_t b)
+static inline uint32_t dfg_bdd_or(struct dfg_bdd *logic, uint32_t a, uint32_t b)
 {
-	return dfg_logic_not(dfg_logic_and(logic, dfg_logic_not(a), dfg_logic_not(b)));
+	return dfg_bdd_not(dfg_bdd_and(logic, dfg_bdd_not(a), dfg_bdd_not(b)));
 }
 
 /*
  * One case of `where`, which is not DFG_NEVER, told by the variables that `given` leaves open, newest first: up to `most`
  * of them, variable * 2 + its value. What is given may be DFG_ALWAYS.
  */
-int dfg_logic_case(struct dfg_logic *logic, uint32_t where, uint32_t given, uint32_t *out, int most);
+int dfg_bdd_case(struct dfg_bdd *logic, uint32_t where, uint32_t given, uint32_t *out, int most);

@@ -20,9 +20,9 @@ struct life {
 	struct dfg_arena *scratch;
 	struct dfg_faults *faults, *warnings;
 	struct dfg_predicates predicates;
-	struct dfg_logic *logic; /* of the predicates */
-	uint32_t *runs;          /* by node: where it runs */
-	uint8_t *split;          /* by function: some Switch divides what is live there */
+	struct dfg_bdd *logic; /* of the predicates */
+	uint32_t *runs;        /* by node: where it runs */
+	uint8_t *split;        /* by function: some Switch divides what is live there */
 	size_t split_room;
 	uint32_t *side;      /* by tensor: where an output of a Switch is live */
 	uint8_t *comes;      /* by node: enum comes of its outputs */
@@ -73,7 +73,7 @@ static uint32_t all_live(struct life *l, const struct dfg_node *node)
 	uint32_t runs = DFG_ALWAYS;
 	for (uint32_t e = 0; e < node->n_in + node->n_control; e++)
 		if (dfg_edge_brings(node, e))
-			runs = dfg_logic_and(l->logic, runs, live(l, node->in[e]));
+			runs = dfg_bdd_and(l->logic, runs, live(l, node->in[e]));
 	return runs;
 }
 
@@ -109,15 +109,15 @@ static void split(struct life *l, uint32_t n)
 	bool is_number = dtype != DFG_BOOL && (dtype != DFG_NO_DTYPE || outputs > 2);
 	if (!is_number) {
 		uint32_t value = dfg_predicate_value(&l->predicates, by);
-		side[0] = dfg_logic_and(l->logic, rest, dfg_logic_not(value));
-		side[1] = dfg_logic_and(l->logic, rest, value);
+		side[0] = dfg_bdd_and(l->logic, rest, dfg_bdd_not(value));
+		side[1] = dfg_bdd_and(l->logic, rest, value);
 		return;
 	}
 	for (uint32_t i = 0; i + 1 < outputs; i++) {
 		uint32_t taken =
 			dfg_predicate_claim(&l->predicates, dfg_predicate_origin(&l->predicates, by), DFG_IS_NUMBER + i);
-		side[i] = dfg_logic_and(l->logic, rest, taken);
-		rest = dfg_logic_and(l->logic, rest, dfg_logic_not(taken));
+		side[i] = dfg_bdd_and(l->logic, rest, taken);
+		rest = dfg_bdd_and(l->logic, rest, dfg_bdd_not(taken));
 	}
 	side[outputs - 1] = rest;
 }
@@ -128,7 +128,7 @@ static void overlap(struct life *l, const struct dfg_node *node, uint32_t i)
 {
 	uint32_t j = 0, here = live(l, node->in[i]), both = DFG_NEVER;
 	for (; j < i && !is_certain(both) && j < TRIES; j++)
-		both = dfg_logic_and(l->logic, live(l, node->in[j]), here);
+		both = dfg_bdd_and(l->logic, live(l, node->in[j]), here);
 	if (!is_certain(both))
 		return;
 	dfg_fault(l->faults,
@@ -141,20 +141,20 @@ static void overlap(struct life *l, const struct dfg_node *node, uint32_t i)
 }
 
 /* What is known of a small tensor before the step; NULL where some of it is not. */
-static const struct dfg_known *known_of(const struct life *l, struct dfg_edge edge)
+static const struct dfg_known_value *known_of(const struct life *l, struct dfg_edge edge)
 {
 	if (edge.port < 0 || (uint32_t)edge.port >= dfg_facts_outputs(l->facts, edge.node))
 		return NULL;
-	const struct dfg_known *known = dfg_facts_of(l->facts, edge)->known;
+	const struct dfg_known_value *known = dfg_facts_of(l->facts, edge)->known;
 	return dfg_known_whole(known) ? known : NULL;
 }
 
 /* Shapes that TensorFlow's gradients merge may be constants on one side, live always; any of them is the value. */
 static bool all_are_one(const struct life *l, const struct dfg_node *node)
 {
-	const struct dfg_known *first = node->n_in ? known_of(l, node->in[0]) : NULL;
+	const struct dfg_known_value *first = node->n_in ? known_of(l, node->in[0]) : NULL;
 	for (uint32_t i = 1; i < node->n_in && first; i++) {
-		const struct dfg_known *other = known_of(l, node->in[i]);
+		const struct dfg_known_value *other = known_of(l, node->in[i]);
 		if (!other || other->rank != first->rank || other->count != first->count ||
 			memcmp(other->v, first->v, (size_t)first->count * sizeof *first->v))
 			return false;
@@ -180,17 +180,17 @@ static uint32_t merge(struct life *l, const struct dfg_node *node)
 		uint32_t here = live(l, node->in[i]);
 		if (dfg_edge_closes(l->graph, node, node->in[i]))
 			continue;
-		if (!told && is_certain(dfg_logic_and(l->logic, any, here))) {
+		if (!told && is_certain(dfg_bdd_and(l->logic, any, here))) {
 			if (!all_are_one(l, node))
 				overlap(l, node, i);
 			told = true;
 		}
-		any = dfg_logic_or(l->logic, any, here);
+		any = dfg_bdd_or(l->logic, any, here);
 	}
 	if (!told && !is_loop_merge(l->graph, node) && node->n_in > 1 && is_certain(any) && any != DFG_ALWAYS &&
 		(any >= l->split_room || !l->split[any]))
 		warn(l, DFG_ERR(DFG_DATA, NODE_WORDS "no input is live%s: what reads it is dead there", NODE(node),
-					dfg_predicate_words(&l->predicates, dfg_logic_not(any), DFG_ALWAYS)));
+					dfg_predicate_words(&l->predicates, dfg_bdd_not(any), DFG_ALWAYS)));
 	return any;
 }
 
@@ -222,7 +222,7 @@ static void check_enter(struct life *l, uint32_t n)
 	if (!has_one_condition(l, frame))
 		return;
 	uint32_t condition = l->loops->loop[frame].condition;
-	uint32_t dies = dfg_logic_and(l->logic, l->within[frame], dfg_logic_not(l->runs[n]));
+	uint32_t dies = dfg_bdd_and(l->logic, l->within[frame], dfg_bdd_not(l->runs[n]));
 	if (is_certain(dies))
 		dfg_fault(l->faults,
 			DFG_ERR(DFG_DATA,
@@ -242,9 +242,9 @@ static uint32_t leave(struct life *l, uint32_t n)
 		return l->runs[node->in[0].node];
 	if (l->runs[n] == DFG_LOST)
 		return DFG_LOST;
-	if (l->runs[n] == dfg_logic_and(l->logic, within, dfg_logic_not(dfg_predicate_value(&l->predicates, from->in[1]))))
+	if (l->runs[n] == dfg_bdd_and(l->logic, within, dfg_bdd_not(dfg_predicate_value(&l->predicates, from->in[1]))))
 		return within;
-	return dfg_logic_and(l->logic, within, dfg_predicate_claim(&l->predicates, (struct dfg_edge){n, 0}, DFG_IS_LIVE));
+	return dfg_bdd_and(l->logic, within, dfg_predicate_claim(&l->predicates, (struct dfg_edge){n, 0}, DFG_IS_LIVE));
 }
 
 /* A loop's variable goes on exactly where the loop does. */
@@ -256,9 +256,9 @@ static void check_next_iteration(struct life *l, uint32_t n)
 		return;
 	uint32_t own = all_live(l, node);
 	const char *condition = l->graph->node[l->loops->loop[frame].condition].name;
-	uint32_t goes_on = dfg_logic_and(l->logic, l->within[frame], condition_of(l, frame));
-	uint32_t more = dfg_logic_and(l->logic, own, dfg_logic_not(goes_on));
-	uint32_t less = dfg_logic_and(l->logic, goes_on, dfg_logic_not(own));
+	uint32_t goes_on = dfg_bdd_and(l->logic, l->within[frame], condition_of(l, frame));
+	uint32_t more = dfg_bdd_and(l->logic, own, dfg_bdd_not(goes_on));
+	uint32_t less = dfg_bdd_and(l->logic, goes_on, dfg_bdd_not(own));
 	if (is_certain(more))
 		dfg_fault(l->faults,
 			DFG_ERR(DFG_DATA,
@@ -284,7 +284,7 @@ static void check_save(struct life *l, uint32_t n)
 	for (uint32_t i = 1; i < node->n_in && frame != ROOT; i++, frame = l->loops->loop[frame].parent) {
 		if (!has_one_condition(l, frame))
 			continue;
-		if (!is_certain(dfg_logic_and(l->logic, l->runs[n], dfg_logic_not(condition_of(l, frame)))))
+		if (!is_certain(dfg_bdd_and(l->logic, l->runs[n], dfg_bdd_not(condition_of(l, frame)))))
 			continue;
 		const char *condition = l->graph->node[l->loops->loop[frame].condition].name;
 		dfg_fault(l->faults,
@@ -403,7 +403,7 @@ static void warn_of_dead(struct life *l, uint32_t n)
 	const struct dfg_node *node = &l->graph->node[n];
 	if (l->runs[n] != DFG_ALWAYS && l->runs[n] != DFG_LOST && dfg_node_mark(node, "_dfg_output", NULL))
 		warn(l, DFG_ERR(DFG_DATA, NODE_WORDS "is an output, and dead%s: to fetch it then is an error", NODE(node),
-					dfg_predicate_words(&l->predicates, dfg_logic_not(l->runs[n]), DFG_ALWAYS)));
+					dfg_predicate_words(&l->predicates, dfg_bdd_not(l->runs[n]), DFG_ALWAYS)));
 	if (l->runs[n] != DFG_NEVER)
 		return;
 	for (uint32_t e = 0; e < node->n_in + node->n_control; e++)
@@ -458,10 +458,10 @@ static struct dfg_err *visit_all(struct life *l, const uint32_t *order)
 	if (!l->logic->budget)
 		warn(l,
 			DFG_ERR(DFG_DATA, "the predicates of this graph are too many to tell what is live; a step will find out"));
-	return dfg_linear_check(l->graph, &l->predicates, l->runs, l->scratch, l->faults);
+	return dfg_array_flow_check(l->graph, &l->predicates, l->runs, l->scratch, l->faults);
 }
 
-struct dfg_err *dfg_deadness_check(const struct dfg_graph *graph, const uint32_t *order, const struct dfg_facts *facts,
+struct dfg_err *dfg_liveness_check(const struct dfg_graph *graph, const uint32_t *order, const struct dfg_facts *facts,
 	const struct dfg_loops *loops, struct dfg_arena *scratch, struct dfg_faults *faults, struct dfg_faults *warnings)
 {
 	struct life l = {

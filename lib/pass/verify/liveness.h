@@ -16,6 +16,6 @@
  * loops and facts are those of a graph that dfg_frames_check found without fault. Work is bounded: where a graph's
  * predicates are too much to follow, that is a warning, and the step will find what is wrong.
  */
-DFG_MUST_CHECK struct dfg_err *dfg_deadness_check(const struct dfg_graph *graph, const uint32_t *order,
+DFG_MUST_CHECK struct dfg_err *dfg_liveness_check(const struct dfg_graph *graph, const uint32_t *order,
 	const struct dfg_facts *facts, const struct dfg_loops *loops, struct dfg_arena *scratch, struct dfg_faults *faults,
 	struct dfg_faults *warnings);

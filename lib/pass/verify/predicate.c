@@ -21,7 +21,7 @@ uint32_t dfg_predicate_claim(struct dfg_predicates *p, struct dfg_edge edge, uin
 			return DFG_LOST;
 		}
 	}
-	return dfg_logic_variable(&p->logic, number + 1);
+	return dfg_bdd_variable(&p->logic, number + 1);
 }
 
 struct dfg_edge dfg_predicate_origin(const struct dfg_predicates *p, struct dfg_edge edge)
@@ -54,11 +54,11 @@ void dfg_predicates_visit(struct dfg_predicates *p, uint32_t n)
 		uint32_t a = node->n_in ? dfg_predicate_value(p, node->in[0]) : DFG_LOST, value = DFG_LOST;
 		uint32_t b = node->n_in > 1 ? dfg_predicate_value(p, node->in[1]) : DFG_LOST;
 		if (!strcmp(node->op_name, "LogicalNot"))
-			value = dfg_logic_not(a);
+			value = dfg_bdd_not(a);
 		else if (!strcmp(node->op_name, "LogicalAnd"))
-			value = dfg_logic_and(&p->logic, a, b);
+			value = dfg_bdd_and(&p->logic, a, b);
 		else if (!strcmp(node->op_name, "LogicalOr"))
-			value = dfg_logic_or(&p->logic, a, b);
+			value = dfg_bdd_or(&p->logic, a, b);
 		p->value[n] = value == DFG_LOST ? 0 : value + 1;
 	}
 }
@@ -66,7 +66,7 @@ void dfg_predicates_visit(struct dfg_predicates *p, uint32_t n)
 const char *dfg_predicate_words(struct dfg_predicates *p, uint32_t where, uint32_t given)
 {
 	uint32_t literal[CASES];
-	int count = dfg_logic_case(&p->logic, where, given, literal, CASES);
+	int count = dfg_bdd_case(&p->logic, where, given, literal, CASES);
 	const char *text = "";
 	for (int i = 0; i < count && text; i++) {
 		struct claim of;
@@ -101,5 +101,5 @@ bool dfg_predicates_init(
 void dfg_predicates_release(struct dfg_predicates *predicates)
 {
 	dfg_map_release(&predicates->claims);
-	dfg_logic_release(&predicates->logic);
+	dfg_bdd_release(&predicates->logic);
 }

@@ -10,7 +10,7 @@ enum { DFG_IS_TRUE, DFG_IS_LIVE, DFG_IS_NUMBER };
 struct dfg_predicates {
 	const struct dfg_graph *graph;
 	struct dfg_arena *scratch;
-	struct dfg_logic logic;
+	struct dfg_bdd logic;
 	struct dfg_map claims;   /* number of a claim + 1 = its variable */
 	uint32_t *value;         /* by node, if made of other predicates: where its output is true, + 1 */
 	struct dfg_edge *origin; /* by node that only passes a value on: whose */

@@ -28,7 +28,7 @@ struct verify {
 	struct dfg_arena scratch; /* to the end */
 	struct dfg_arena brief;   /* for a node, or a batch of them */
 	struct dfg_faults faults;
-	const struct dfg_fact **in; /* of the node in hand */
+	const struct dfg_inferred **in; /* of the node in hand */
 	size_t in_room;
 };
 
@@ -112,7 +112,7 @@ static struct dfg_err *lay_out(struct verify *v)
 
 /* What input i says; nothing, where a loop closes or its maker is unknown or wrong. */
 static struct dfg_err *input_fact(
-	const struct verify *v, const struct dfg_node *node, uint32_t i, const struct dfg_fact **out_fact)
+	const struct verify *v, const struct dfg_node *node, uint32_t i, const struct dfg_inferred **out_fact)
 {
 	const struct dfg_node *from = &v->graph->node[node->in[i].node];
 	uint32_t port = (uint32_t)node->in[i].port, outputs = dfg_facts_outputs(v->facts, node->in[i].node);
@@ -220,7 +220,7 @@ static void check_back_edges(struct verify *v)
 			continue;
 		enum dfg_dtype dtype = v->facts->fact[v->facts->first[n]]->dtype;
 		for (uint32_t i = 0; i < node->n_in; i++) {
-			const struct dfg_fact *fact = NULL;
+			const struct dfg_inferred *fact = NULL;
 			dfg_fault(&v->faults, input_fact(v, node, i, &fact));
 			if (fact && fact->dtype && dtype && fact->dtype != dtype)
 				dfg_fault(
@@ -239,7 +239,7 @@ static struct dfg_err *check_flow(struct verify *v, const uint32_t *order)
 	DFG_TRY(dfg_frames_check(v->graph, &loops, &v->scratch, &v->faults));
 	if (v->faults.left < left)
 		return NULL;
-	return dfg_deadness_check(v->graph, order, v->facts, &loops, &v->scratch, &v->faults, v->warnings);
+	return dfg_liveness_check(v->graph, order, v->facts, &loops, &v->scratch, &v->faults, v->warnings);
 }
 
 /* One line for all of them: a Saver, or summaries, may be many nodes. */
