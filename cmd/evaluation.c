@@ -1,4 +1,5 @@
 #include "cmd/engine.h"
+#include "cmd/graph.h"
 #include "cmd/loaded.h"
 #include "cmd/training.h"
 
@@ -58,6 +59,11 @@ struct dfg_err *dfg_evaluation_open(struct dfg_run *run, int64_t batch, struct d
 		dfg_dataset_open(model, distributed, &dfg_run_options.eval_data, &out_evaluation->dataset), "--eval-data"));
 	DFG_TRY(dfg_err_note(
 		dfg_dataset_batch_size(model, &out_evaluation->dataset, batch, true, &out_evaluation->batch), "--eval-data"));
+	if (dfg_cmd_training(&model->file.graph) == 1)
+		dfg_talk(
+			"warning: the evaluation is of %s, which was built with -D training=true: dropout, batch_norm and whatever "
+			"else asks for `training` are switched on; --eval-graph takes the graph built without it",
+			model->file.graph.source);
 	out_evaluation->value = dfg_arena_zeros(&model->arena, out_evaluation->fetch.count, sizeof(struct dfg_tensor));
 	if (!out_evaluation->value)
 		return DFG_ERR(DFG_MEMORY, "out of memory");

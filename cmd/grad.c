@@ -159,6 +159,11 @@ static struct dfg_err *add_training(struct dfg_builder *builder, struct dfg_aren
 
 static struct dfg_err *differentiate(struct dfg_graph *graph)
 {
+	if (loss && !dfg_cmd_training(graph))
+		dfg_talk(
+			"warning: %s was built without training: dropout, batch_norm and whatever else asks for `training` are "
+			"switched off in what is trained; build it with -D training=true",
+			graph->source);
 	struct dfg_arena arena = {0};
 	struct edges by = {0};
 	struct dfg_builder builder = {.graph = graph, .facts.arena = graph->arena};

@@ -130,6 +130,15 @@ struct dfg_err *dfg_cmd_check_text(const char *option, const char *path, const c
 	return DFG_ERR(DFG_USAGE, "%s %s: %s would be in that file, and its suffix says otherwise", option, path, what);
 }
 
+int dfg_cmd_training(const struct dfg_graph *graph)
+{
+	int64_t training;
+	for (uint32_t n = 0; n < graph->count; n++)
+		if (dfg_node_mark(&graph->node[n], "_dfg_training", &training))
+			return training != 0;
+	return -1;
+}
+
 struct dfg_cmd_output dfg_cmd_output(void)
 {
 	return (struct dfg_cmd_output){output ? output : "-", format, if_changed};

@@ -34,6 +34,9 @@ DFG_MUST_CHECK struct dfg_err *dfg_cmd_check_output(const char *input);
  */
 DFG_MUST_CHECK struct dfg_err *dfg_cmd_check_text(const char *option, const char *path, const char *what);
 
+/* Whether a program that asks for `training` was built with or without it: 1 or 0, by its outputs; -1: nothing tells. */
+int dfg_cmd_training(const struct dfg_graph *graph);
+
 /* A graph of any format, or what a program builds; "-" is stdin. What it has to say is talked about; errors name the file. */
 DFG_MUST_CHECK struct dfg_err *dfg_cmd_open_graph(const char *path, struct dfg_graph_file *out_file);
 

@@ -1,3 +1,4 @@
+#include "cmd/graph.h"
 #include "cmd/loaded.h"
 #include "cmd/training.h"
 
@@ -119,6 +120,11 @@ static struct dfg_err *open_all(struct training *t)
 {
 	struct dfg_run *run = t->run;
 	t->trains = run->n_target > 0;
+	if (!t->trains && dfg_cmd_training(&run->model.file.graph) == 1)
+		dfg_talk(
+			"warning: %s was built with -D training=true, and there is no --target to train: dropout, batch_norm and "
+			"whatever else asks for `training` are switched on",
+			run->model.file.graph.source);
 	DFG_TRY(open_data(t));
 	DFG_TRY(check_step(t));
 	DFG_TRY(dfg_evaluation_open(run, dfg_run_options.batch, &t->evaluation));

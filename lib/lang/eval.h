@@ -34,6 +34,7 @@ struct dfg_counter {
 /* What only a whole program has. */
 struct dfg_program {
 	struct dfg_frame *frame; /* of its text */
+	bool asks_training;      /* the value of `training` decided something; so outputs are marked with it */
 	uint32_t inputs, outputs;
 	bool *defined; /* by options->define: whether a const took it */
 	struct dfg_import {

@@ -153,9 +153,11 @@ static struct dfg_err *predefined(
 		*out_datum = DFG_TYPE(dtype);
 	else if (builtin)
 		*out_datum = (struct dfg_datum){DFG_DATUM_BUILTIN, .builtin = builtin};
-	else if (!strcmp(name, "training"))
+	else if (!strcmp(name, "training")) {
 		*out_datum = DFG_BOOLEAN(eval->training);
-	else if (!strcmp(name, "nan"))
+		if (eval->program)
+			eval->program->asks_training = true;
+	} else if (!strcmp(name, "nan"))
 		*out_datum = DFG_FLOAT(__builtin_nan(""));
 	else if (!strcmp(name, "inf"))
 		*out_datum = DFG_FLOAT(__builtin_inf());

@@ -183,6 +183,17 @@ static struct dfg_err *run(struct dfg_eval *eval, const char *path)
 	return make_init(eval);
 }
 
+/* Outputs say whether they are those of training, where that makes a difference: dropout and the like. */
+static struct dfg_err *mark_training(struct dfg_eval *eval)
+{
+	struct dfg_graph *graph = eval->builder->graph;
+	const union dfg_value value = {.i = eval->training};
+	for (uint32_t n = 0; n < graph->count; n++)
+		if (dfg_node_mark(&graph->node[n], "_dfg_output", NULL))
+			DFG_TRY(dfg_node_set_attr(graph, n, "_dfg_training", DFG_ATTR_INT, value));
+	return NULL;
+}
+
 static struct dfg_err *build(struct dfg_eval *eval, const char *path, struct dfg_graph *graph)
 {
 	struct dfg_graph draft;
@@ -195,6 +206,8 @@ static struct dfg_err *build(struct dfg_eval *eval, const char *path, struct dfg
 	if (!err)
 		err = run(eval, path);
 	err = dfg_eval_finish(eval, err);
+	if (!err && eval->program->asks_training)
+		err = mark_training(eval);
 	if (!err)
 		err = dfg_name_nodes(eval, graph);
 	dfg_counter_release(&instances);

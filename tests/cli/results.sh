@@ -130,3 +130,24 @@ for option in '--trace no.npz' '--save no.csv' '--save no.txt' '--save no' '-o n
 	status 2 "$DFG" $step $option
 done
 [ "$(echo no.* new.pb rule.pb)" = 'no.* new.pb rule.pb' ]
+
+# 8: what is trained was built for training, and what is evaluated was not.
+sed 's/^h = .*/h = dropout(tanh(dense(3)(x)), rate = 0.5)/' net.dfg >drop.dfg
+"$DFG" build drop.dfg -o use.pb
+"$DFG" build drop.dfg -D training=true -o draft.pb
+status 0 "$DFG" grad use.pb --loss loss --optimizer 'sgd(lr=0.1)' -o wrong.pb
+has err 'warning: use.pb was built without training: dropout'
+status 0 "$DFG" grad use.pb --of loss --wrt x -o slope.pb
+never grep -q warning err
+status 0 "$DFG" grad draft.pb --loss loss --optimizer 'sgd(lr=0.1)' -o dt.pb
+never grep -q warning err
+status 0 "$DFG" run dt.pb $data --target train $eval
+has err 'warning: the evaluation is of dt.pb, which was built with -D training=true'
+status 0 "$DFG" run dt.pb $data --target train $eval --eval-graph use.pb
+never grep -q warning err
+status 0 "$DFG" run dt.pb $data --fetch loss
+has err 'warning: dt.pb was built with -D training=true, and there is no --target'
+status 0 "$DFG" run use.pb $data --fetch loss
+never grep -q warning err
+status 0 "$DFG" run t.pb $data --target train $eval
+never grep -q warning err
