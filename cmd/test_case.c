@@ -1,6 +1,6 @@
 #include "cmd/test.h"
 
-#include "cmd/compare.h"
+#include "formats/compare.h"
 #include "cmd/distributed.h"
 #include "cmd/graph.h"
 #include "cmd/test_form.h"
@@ -117,7 +117,7 @@ static struct dfg_err *bind_names(struct test_case *test, struct test_step *step
 static struct dfg_tolerance tolerance_of(const struct dfg_json *json)
 {
 	const struct dfg_json *rtol = dfg_json_get(json, "rtol"), *atol = dfg_json_get(json, "atol");
-	return (struct dfg_tolerance){rtol ? rtol->number : 0, atol ? atol->number : 0};
+	return (struct dfg_tolerance){.rtol = rtol ? rtol->number : 0, .atol = atol ? atol->number : 0};
 }
 
 /* Each fetched name has one expected array, and each expected array is fetched. */

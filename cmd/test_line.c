@@ -1,6 +1,6 @@
 #include "cmd/test.h"
 
-#include "cmd/compare.h"
+#include "formats/compare.h"
 #include "lib/lang/lang.h"
 #include "lib/pass/verify/verify.h"
 
@@ -11,14 +11,14 @@ static struct dfg_tolerance tolerance_of(enum dfg_dtype dtype)
 {
 	switch (dtype) {
 	case DFG_F16:
-		return (struct dfg_tolerance){2e-3, 1e-3};
+		return (struct dfg_tolerance){.rtol = 2e-3, .atol = 1e-3};
 	case DFG_BF16:
-		return (struct dfg_tolerance){2e-2, 1e-2};
+		return (struct dfg_tolerance){.rtol = 2e-2, .atol = 1e-2};
 	case DFG_F64:
 	case DFG_C128:
-		return (struct dfg_tolerance){1e-7, 1e-9};
+		return (struct dfg_tolerance){.rtol = 1e-7, .atol = 1e-9};
 	default:
-		return (struct dfg_tolerance){1e-5, 1e-6};
+		return (struct dfg_tolerance){.rtol = 1e-5, .atol = 1e-6};
 	}
 }
 

@@ -1,7 +1,8 @@
 #include "formats/differ.h"
 
+#include "formats/compare.h"
+
 #include <inttypes.h>
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -26,46 +27,9 @@ void dfg_differ_drop(struct dfg_differ *differ, struct dfg_text *part)
 	dfg_text_release(part);
 }
 
-static bool close_enough(const struct dfg_differ *differ, double a, double b)
-{
-	if (isnan(a) || isnan(b))
-		return isnan(a) && isnan(b);
-	if (isinf(a) || isinf(b))
-		return a == b;
-	return fabs(a - b) <= differ->atol + differ->rtol * fabs(b);
-}
-
 static bool is_float(enum dfg_dtype dtype)
 {
 	return dtype == DFG_F16 || dtype == DFG_BF16 || dtype == DFG_F32 || dtype == DFG_F64;
-}
-
-static bool same_string(const struct dfg_string *a, const struct dfg_string *b)
-{
-	return a->length == b->length && (!a->length || !memcmp(a->s, b->s, a->length));
-}
-
-static bool same_complex(const struct dfg_differ *differ, enum dfg_dtype dtype, const void *a, const void *b)
-{
-	if (dtype == DFG_C64) {
-		const float *m = a, *n = b;
-		return close_enough(differ, m[0], n[0]) && close_enough(differ, m[1], n[1]);
-	}
-	const double *m = a, *n = b;
-	return close_enough(differ, m[0], n[0]) && close_enough(differ, m[1], n[1]);
-}
-
-static bool same_element(
-	const struct dfg_differ *differ, const struct dfg_tensor *a, const struct dfg_tensor *b, int64_t i)
-{
-	if (is_float(a->dtype))
-		return close_enough(differ, dfg_tensor_float(a, i), dfg_tensor_float(b, i));
-	const void *m = dfg_tensor_at(a, i), *n = dfg_tensor_at(b, i);
-	if (a->dtype == DFG_STRING)
-		return same_string(m, n);
-	if (a->dtype == DFG_C64 || a->dtype == DFG_C128)
-		return same_complex(differ, a->dtype, m, n);
-	return !memcmp(m, n, dfg_dtype_size(a->dtype));
 }
 
 static void put_element(struct dfg_text *text, const struct dfg_tensor *tensor, int64_t i)
@@ -119,9 +83,10 @@ void dfg_differ_tensors(
 void dfg_differ_repeated(struct dfg_differ *differ, const char *what, const struct dfg_shape *shape,
 	const struct dfg_tensor *a, const struct dfg_tensor *b)
 {
+	const struct dfg_tolerance tolerance = {differ->rtol, differ->atol, !differ->padded};
 	int64_t count = dfg_shape_count(shape), held = dfg_shape_count(&a->shape), first = -1, differing = 0;
 	for (int64_t i = 0; i < held; i++)
-		if (!same_element(differ, a, b, i)) {
+		if (!dfg_compare_element(a, b, i, &tolerance)) {
 			first = first < 0 ? i : first;
 			differing += i == held - 1 ? count - i : 1;
 		}
@@ -144,6 +109,7 @@ struct dfg_err *dfg_differ_arrays(struct dfg_differ *differ, const struct dfg_ar
 	struct dfg_map names = {0};
 	uint32_t number;
 	struct dfg_err *err = NULL;
+	differ->padded = true;
 	for (size_t i = 0; i < b->count && !err; i++)
 		if (!dfg_map_put(&names, b->array[i].name, strlen(b->array[i].name), &number, NULL))
 			err = DFG_ERR(DFG_MEMORY, "out of memory");

@@ -7,6 +7,7 @@
 /* Compares by meaning and value, and says in words where two things differ, a line each, the first `most` of them. */
 struct dfg_differ {
 	double rtol, atol; /* floats a and b are the same where |a - b| <= atol + rtol * |b|; nan is nan, inf is inf */
+	bool padded;       /* of files of arrays: zeros at the end of strings may be padding, and are no difference */
 	size_t most;       /* lines; 0: 20 */
 	size_t count;      /* differences found, those beyond `most` included */
 	struct dfg_text text;

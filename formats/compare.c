@@ -1,4 +1,4 @@
-#include "cmd/compare.h"
+#include "formats/compare.h"
 
 #include "lib/base/text.h"
 
@@ -38,7 +38,7 @@ static struct dfg_err *compare_complex(
 	for (int64_t i = 0; i < count; i++) {
 		double complex a = wide ? ((double complex *)got->data)[i] : ((float complex *)got->data)[i];
 		double complex b = wide ? ((double complex *)want->data)[i] : ((float complex *)want->data)[i];
-		struct dfg_tolerance whole = {0, tolerance->atol + tolerance->rtol * cabs(b)};
+		struct dfg_tolerance whole = {.atol = tolerance->atol + tolerance->rtol * cabs(b)};
 		if (!near(creal(a), creal(b), &whole) || !near(cimag(a), cimag(b), &whole))
 			return DFG_ERR(DFG_NEGATIVE, "element %lld is %.9g%+.9gi, not %.9g%+.9gi", (long long)i, creal(a), cimag(a),
 				creal(b), cimag(b));
@@ -53,12 +53,14 @@ static size_t without_zeros(struct dfg_string string)
 	return string.length;
 }
 
-static struct dfg_err *compare_strings(const struct dfg_tensor *got, const struct dfg_tensor *want)
+static struct dfg_err *compare_strings(
+	const struct dfg_tensor *got, const struct dfg_tensor *want, const struct dfg_tolerance *tolerance)
 {
 	int64_t count = dfg_shape_count(&want->shape);
 	for (int64_t i = 0; i < count; i++) {
 		struct dfg_string a = ((struct dfg_string *)got->data)[i], b = ((struct dfg_string *)want->data)[i];
-		size_t m = without_zeros(a), n = without_zeros(b);
+		size_t m = tolerance->exact_strings ? a.length : without_zeros(a);
+		size_t n = tolerance->exact_strings ? b.length : without_zeros(b);
 		if (m == n && (!m || !memcmp(a.s, b.s, m)))
 			continue;
 		struct dfg_text text = {0};
@@ -83,6 +85,23 @@ static struct dfg_err *compare_exactly(const struct dfg_tensor *got, const struc
 	return NULL;
 }
 
+bool dfg_compare_element(
+	const struct dfg_tensor *got, const struct dfg_tensor *want, int64_t i, const struct dfg_tolerance *tolerance)
+{
+	struct dfg_tensor a = *got, b = *want;
+	a.shape = b.shape = DFG_SHAPE_SCALAR;
+	a.data = dfg_tensor_at(got, i);
+	b.data = dfg_tensor_at(want, i);
+	if (dfg_dtype_is(a.dtype, "float"))
+		return near(dfg_tensor_float(&a, 0), dfg_tensor_float(&b, 0), tolerance);
+	if (a.dtype != DFG_STRING && !dfg_dtype_is(a.dtype, "complex"))
+		return !memcmp(a.data, b.data, dfg_dtype_size(a.dtype));
+	struct dfg_err *err = dfg_compare(&a, &b, tolerance);
+	bool same = !err;
+	dfg_err_free(err);
+	return same;
+}
+
 struct dfg_err *dfg_compare(
 	const struct dfg_tensor *got, const struct dfg_tensor *want, const struct dfg_tolerance *tolerance)
 {
@@ -93,5 +112,5 @@ struct dfg_err *dfg_compare(
 		return compare_floats(got, want, tolerance);
 	if (dfg_dtype_is(want->dtype, "complex"))
 		return compare_complex(got, want, tolerance);
-	return want->dtype == DFG_STRING ? compare_strings(got, want) : compare_exactly(got, want);
+	return want->dtype == DFG_STRING ? compare_strings(got, want, tolerance) : compare_exactly(got, want);
 }
