@@ -209,6 +209,8 @@ static size_t hear_header(char *bytes, size_t size, size_t count, void *arg)
 {
 	struct post *post = arg;
 	(void)size;
+	if (count >= 7 && !memcmp(bytes, "HTTP/1.", 7)) /* over TLS, which may agree on it */
+		dfg_exchange_breaks(post->exchange, DFG_ERR(DFG_PROTOCOL, "speaks HTTP/1, not HTTP/2"));
 	if (count < 12 || memcmp(bytes, "HTTP/2 ", 7) || !isdigit((unsigned char)bytes[7]))
 		return count;
 	post->status = (bytes[7] - '0') * 100 + (bytes[8] - '0') * 10 + (bytes[9] - '0');
@@ -338,9 +340,36 @@ void dfg_client_due(struct dfg_client *client)
 	tell_epoll(client);
 }
 
+/* The exchange whose connection this is, while it does not stand; NULL: none. */
+static struct dfg_exchange *begun_at(const struct dfg_client *client, int fd)
+{
+	const struct watch *watch = client->watches;
+	while (watch && watch->fd != fd)
+		watch = watch->next;
+	for (struct dfg_hub_link *link = client->hub->links; watch && link; link = link->next) {
+		struct dfg_exchange *exchange = &link->exchange[DFG_OURS];
+		const struct post *post = exchange->transport ? exchange->of : NULL;
+		if (post && post->easy == watch->easy)
+			return exchange->stands ? NULL : exchange;
+	}
+	return NULL;
+}
+
+/* libcurl takes an answer in HTTP/1.1 to a request in HTTP/2 for a long frame, and waits for the rest of it. */
+static void see_old_version(const struct dfg_client *client, int fd)
+{
+	char begin[5];
+	struct dfg_exchange *exchange = begun_at(client, fd);
+	if (exchange && recv(fd, begin, sizeof begin, MSG_PEEK | MSG_DONTWAIT) == (ssize_t)sizeof begin &&
+		!memcmp(begin, "HTTP/", sizeof begin))
+		dfg_exchange_breaks(exchange, DFG_ERR(DFG_PROTOCOL, "speaks HTTP/1, not HTTP/2"));
+}
+
 void dfg_client_event(struct dfg_client *client, int fd, uint32_t events)
 {
 	int running, what = 0;
+	if (events & EPOLLIN)
+		see_old_version(client, fd);
 	if (events & EPOLLIN)
 		what |= CURL_CSELECT_IN;
 	if (events & EPOLLOUT)

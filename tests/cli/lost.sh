@@ -31,6 +31,32 @@ for transport in shm libcurl; do
 	has err 'link'
 done
 
+# Finding 33: a peer that speaks HTTP/1.1 is one that breaks the protocol.
+cat >old <<'.'
+#!/usr/bin/env python3
+import os, socket, sys, threading
+sys.stdin.readline()
+server = socket.create_server(("127.0.0.1", 0))
+print('{"dfg":"%s","address":"127.0.0.1:%d","fingerprint":"","shm":""}' % (os.environ["VERSION"], server.getsockname()[1]),
+    flush=True)
+kept = []
+def serve():
+    while True:
+        connection = server.accept()[0]
+        connection.recv(65536)
+        connection.sendall(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
+        kept.append(connection)
+threading.Thread(target=serve, daemon=True).start()
+sys.stdin.read()
+.
+chmod +x old
+VERSION=$("$DFG" version | sed 's/^dfg //; s/ .*//; 1q')
+export VERSION
+echo "local:1 dfg=$PWD/old" >hosts
+status 76 run --transport libcurl
+has err 'w0: worker 0: speaks HTTP/1, not HTTP/2'
+echo "local:3 dfg=$PWD/broken" >hosts
+
 # --timeout counts for the start too, and says what was waited for.
 status 124 run --transport libcurl --timeout 0.5
 has err 'the start of the workers took longer than 0.5 s: w1: '
