@@ -1,6 +1,8 @@
 #include "cmd/boxes.h"
 #include "cmd/show.h"
 
+#include <string.h>
+
 /* A picture for dot(1): loops and branches are boxes around their nodes. */
 struct picture {
 	const struct dfg_shown *shown;
@@ -13,8 +15,7 @@ struct picture {
 /* What stands between quotes. */
 static void put_label(struct dfg_text *out, const char *text)
 {
-	for (; *text; text++)
-		dfg_text_add(out, *text == '"' || *text == '\\' ? "\\%c" : "%c", *text);
+	dfg_text_escape(out, text, strlen(text), SIZE_MAX);
 }
 
 static void open_box(const struct picture *picture, uint32_t b)

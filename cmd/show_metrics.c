@@ -137,7 +137,8 @@ static void print_curve(const struct series *series, struct dfg_text *out)
 {
 	unsigned char sign[ROWS][COLUMNS] = {0};
 	struct range range = range_of(series->y, series->count);
-	dfg_text_add(out, "%s: %.6g -> %.6g over steps %.0f to %.0f, least %.6g, most %.6g\n", series->name, series->y[0],
+	dfg_text_escape(out, series->name, strlen(series->name), SIZE_MAX);
+	dfg_text_add(out, ": %.6g -> %.6g over steps %.0f to %.0f, least %.6g, most %.6g\n", series->y[0],
 		series->y[series->count - 1], series->x[0], series->x[series->count - 1], range.least, range.most);
 	if (!(range.most >= range.least) || series->count < 2)
 		return;

@@ -101,12 +101,13 @@ static void print_line(
 	if (depth)
 		dfg_text_add(out, "%s", more[depth - 1] ? "├─ " : "└─ ");
 	size_t marks = depth > 0 ? out->length - begin - 3 * (size_t)depth : 0; /* bytes of signs that take no room */
-	dfg_text_add(out, "%.*s", (int)scope->length, scope->name);
+	dfg_text_escape(out, scope->name, scope->length, SIZE_MAX);
 	if (scope->node != DFG_NONE) {
 		const struct dfg_node *node = &tree->shown->graph->node[scope->node];
 		size_t width = out->length - begin - marks;
-		dfg_text_add(out, "%*s%s %s", (int)(width < COLUMN ? COLUMN - width : 1), "", node->op_name,
-			dfg_shown_type(tree->shown, (struct dfg_edge){scope->node, 0}).s);
+		dfg_text_add(out, "%*s", (int)(width < COLUMN ? COLUMN - width : 1), "");
+		dfg_text_escape(out, node->op_name, strlen(node->op_name), SIZE_MAX);
+		dfg_text_add(out, " %s", dfg_shown_type(tree->shown, (struct dfg_edge){scope->node, 0}).s);
 		while (out->length && out->s && out->s[out->length - 1] == ' ')
 			out->s[--out->length] = '\0';
 	}

@@ -48,5 +48,8 @@ size_t dfg_utf8_put(uint32_t code, char to[static 4])
 
 bool dfg_utf8_is_shown(uint32_t code)
 {
-	return code >= 0x20 && (code < 0x7f || code >= 0xa0);
+	bool controls = code < 0x20 || (code >= 0x7f && code < 0xa0);
+	bool hides = (code >= 0x200b && code <= 0x200f) || (code >= 0x2028 && code <= 0x202e) || code == 0xfeff;
+	bool reorders = code == 0x061c || (code >= 0x2066 && code <= 0x2069);
+	return !controls && !hides && !reorders;
 }

@@ -92,3 +92,19 @@ status 2 "$DFG" help nope
 has err 'there are build, '
 status 2 "$DFG" help buidl
 has err "did you mean 'build'?"
+
+# Names of strangers reach a terminal without signs that steer it or turn its text round (42).
+printf '{"step": 1, "a\\u001b[31mb\\u202ec": 1}\n{"step": 2, "a\\u001b[31mb\\u202ec": 2}\n' >m.jsonl
+status 0 "$DFG" show m.jsonl
+has out '\x1b[31m'
+never grep -q "$(printf '\033\|\342\200\256')" out
+cat >frame.pbtxt <<'END'
+node { name: "c" op: "Const" attr { key: "dtype" value { type: DT_FLOAT } }
+  attr { key: "value" value { tensor { dtype: DT_FLOAT tensor_shape { } float_val: 1 } } } }
+node { name: "e" op: "Enter" input: "c" attr { key: "T" value { type: DT_FLOAT } }
+  attr { key: "frame_name" value { s: "f\033[31m\342\200\256g" } } }
+END
+for form in --tree --dot; do
+	status 0 "$DFG" show frame.pbtxt $form
+	never grep -q "$(printf '\033\|\342\200\256')" out
+done
