@@ -2,15 +2,32 @@
 
 #include <string.h>
 
-enum { CALLS_MAX = 100 }; /* functions within each other */
+enum {
+	CALLS_MAX = 100, /* functions within each other */
+	SHOWN = 12,      /* formals that a message lists */
+};
 
-static struct dfg_err *no_formal(const char *callee, const struct dfg_tree *formals, const char *name)
+/* The formal that begins with the word, or the nearest spelling; and all there are, for a word that is neither. */
+static struct dfg_err *no_formal(
+	struct dfg_eval *eval, const char *callee, const struct dfg_tree *formals, const char *name)
 {
 	struct dfg_nearest nearest = {.word = name};
-	for (uint32_t i = 0; i < formals->n; i++)
-		dfg_nearest_offer(&nearest, formals->kid[i]->text);
-	return nearest.best ? DFG_ERR(DFG_DATA, "%s takes no '%s' here; did you mean '%s'?", callee, name, nearest.best)
-						: DFG_ERR(DFG_DATA, "%s takes no '%s' here", callee, name);
+	const char *begins = NULL, *all = "";
+	for (uint32_t i = 0; i < formals->n; i++) {
+		const char *formal = formals->kid[i]->text;
+		dfg_nearest_offer(&nearest, formal);
+		if (!begins && !strncmp(formal, name, strlen(name)))
+			begins = formal;
+		if (i <= SHOWN)
+			all = dfg_arena_print(eval->arena, "%s%s%s", all, i ? ", " : "", i < SHOWN ? formal : "...");
+		if (!all)
+			return DFG_ERR(DFG_MEMORY, "out of memory");
+	}
+	const char *best = begins ? begins : nearest.best;
+	if (!formals->n)
+		return DFG_ERR(DFG_DATA, "%s takes no arguments here", callee);
+	return DFG_ERR(DFG_DATA, "%s takes no '%s' here%s%s%s: it takes %s", callee, name, best ? "; did you mean '" : "",
+		best ? best : "", best ? "'?" : "", all);
 }
 
 struct sought {
@@ -45,16 +62,17 @@ static struct dfg_err *arrange(struct dfg_eval *eval, const char *callee, const 
 	uint32_t by_place = 0;
 	for (uint32_t i = 0; i < site->n; i++) {
 		const struct dfg_argument *argument = &site->argument[i];
+		const struct dfg_tree *place = argument->named ? argument->named : argument->tree;
 		uint32_t at = argument->name ? 0 : by_place++;
 		if (argument->name)
 			DFG_TRY(find_formal(eval, formals, &index, argument->name, &at));
 		if (at == UINT32_MAX)
-			return dfg_eval_at(eval, argument->tree, no_formal(callee, formals, argument->name));
+			return dfg_eval_at(eval, place, no_formal(eval, callee, formals, argument->name));
 		if (at >= formals->n)
 			return dfg_eval_at(eval, argument->tree,
 				DFG_ERR(DFG_DATA, "%s takes %u argument%s here", callee, formals->n, formals->n == 1 ? "" : "s"));
 		if (given[at])
-			return dfg_eval_at(eval, argument->tree, DFG_ERR(DFG_DATA, "'%s' is given twice", formals->kid[at]->text));
+			return dfg_eval_at(eval, place, DFG_ERR(DFG_DATA, "'%s' is given twice", formals->kid[at]->text));
 		given[at] = argument;
 	}
 	return NULL;
@@ -252,6 +270,7 @@ struct dfg_err *dfg_eval_call(
 		const struct dfg_tree *argument = tree->kid[i + 1];
 		site.argument[i].name = argument->text;
 		site.argument[i].tree = argument->kid[0];
+		site.argument[i].named = argument;
 		DFG_TRY(dfg_eval_expr(eval, frame, argument->kid[0], &site.argument[i].value));
 	}
 	return dfg_apply(eval, &callee, &site, out_datum);

@@ -84,6 +84,7 @@ struct dfg_datum {
 struct dfg_argument {
 	const char *name; /* NULL: by position */
 	const struct dfg_tree *tree;
+	const struct dfg_tree *named; /* the value with its name, for messages; NULL: not written so */
 	struct dfg_datum value;
 };
 

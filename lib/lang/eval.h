@@ -125,6 +125,8 @@ DFG_MUST_CHECK struct dfg_err *dfg_frame_put(
 	struct dfg_arena *arena, struct dfg_frame *frame, const char *name, struct dfg_datum datum);
 struct dfg_datum *dfg_frame_own(struct dfg_frame *frame, const char *name); /* NULL: not in this very frame */
 struct dfg_datum *dfg_frame_find(struct dfg_frame *frame, const char *name);
+/* The type that another language calls by this name (float32: f32), or NULL. */
+const char *dfg_type_called(const char *name);
 DFG_MUST_CHECK struct dfg_err *dfg_frame_unknown(struct dfg_eval *eval, struct dfg_frame *frame, const char *name);
 /* The ports of an op's results, which a tuple is; else NULL. */
 static inline const struct dfg_port *dfg_list_port(const struct dfg_datum *datum)

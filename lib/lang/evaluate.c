@@ -215,6 +215,8 @@ struct dfg_err *dfg_eval_tuple(
 
 static struct dfg_err *no_member(struct dfg_eval *eval, const struct dfg_datum *of, const char *name)
 {
+	if (dfg_datum_is_tensor(of) && !strcmp(name, "shape"))
+		return DFG_ERR(DFG_DATA, "a tensor has no '.shape': write shape(x)");
 	if (of->kind != DFG_DATUM_TUPLE || !dfg_list_port(of))
 		return DFG_ERR(DFG_DATA, "%s has no '%s'", dfg_datum_words(eval, of), name);
 	struct dfg_nearest nearest = {.word = name};

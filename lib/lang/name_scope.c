@@ -86,6 +86,34 @@ struct dfg_datum *dfg_frame_find(struct dfg_frame *frame, const char *name)
 	return NULL;
 }
 
+const char *dfg_type_called(const char *name)
+{
+	static const char *const called[][2] = {
+		{"float", "f32"},
+		{"double", "f64"},
+		{"half", "f16"},
+		{"float16", "f16"},
+		{"bfloat16", "bf16"},
+		{"float32", "f32"},
+		{"float64", "f64"},
+		{"int", "i32"},
+		{"int8", "i8"},
+		{"int16", "i16"},
+		{"int32", "i32"},
+		{"int64", "i64"},
+		{"uint8", "u8"},
+		{"uint16", "u16"},
+		{"uint32", "u32"},
+		{"uint64", "u64"},
+		{"complex64", "c64"},
+		{"complex128", "c128"},
+	};
+	for (size_t i = 0; i < sizeof called / sizeof *called; i++)
+		if (!strcmp(name, called[i][0]))
+			return called[i][1];
+	return NULL;
+}
+
 struct dfg_err *dfg_frame_unknown(struct dfg_eval *eval, struct dfg_frame *frame, const char *name)
 {
 	(void)eval;
@@ -95,6 +123,8 @@ struct dfg_err *dfg_frame_unknown(struct dfg_eval *eval, struct dfg_frame *frame
 			dfg_nearest_offer(&nearest, f->entry[i].name);
 	for (const struct dfg_builtin *builtin = dfg_builtins; builtin->name; builtin++)
 		dfg_nearest_offer(&nearest, builtin->name);
+	if (dfg_type_called(name))
+		return DFG_ERR(DFG_DATA, "there is no '%s' here: the type is called %s", name, dfg_type_called(name));
 	if (nearest.best)
 		return DFG_ERR(DFG_DATA, "there is no '%s' here; did you mean '%s'?", name, nearest.best);
 	return DFG_ERR(DFG_DATA, "there is no '%s' here", name);

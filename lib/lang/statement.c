@@ -76,8 +76,9 @@ static struct dfg_err *check_names(const struct dfg_frame *frame, const struct d
 			DFG_TRY(check_rebound(frame, names->kid[i]->text));
 	for (uint32_t i = 0; i < names->n; i++)
 		if (isupper((unsigned char)*names->kid[i]->text))
-			return DFG_ERR(
-				DFG_DATA, "'%s' reads as an op: names of values begin with a small letter", names->kid[i]->text);
+			return DFG_ERR(DFG_DATA,
+				"'%s' cannot be the name of a value: a word that begins with a capital letter is an op",
+				names->kid[i]->text);
 	return NULL;
 }
 
@@ -365,7 +366,8 @@ static struct dfg_err *declare(struct dfg_eval *eval, struct dfg_frame *frame, c
 	if (!callable)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
 	if (isupper((unsigned char)*tree->text))
-		return DFG_ERR(DFG_DATA, "'%s' reads as an op: names of functions begin with a small letter", tree->text);
+		return DFG_ERR(DFG_DATA,
+			"'%s' cannot be the name of a function: a word that begins with a capital letter is an op", tree->text);
 	*callable = (struct dfg_callable){tree->text, tree, eval->source, frame};
 	return dfg_frame_put(eval->arena, frame, tree->text,
 		(struct dfg_datum){.kind = tree->kind == DFG_TREE_FN ? DFG_DATUM_FN : DFG_DATUM_LAYER, .callable = callable});

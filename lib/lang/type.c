@@ -51,6 +51,8 @@ static struct dfg_err *dtype_of(struct dfg_frame *frame, const struct dfg_tree *
 	for (int i = 0; i < DFG_DTYPES; i++)
 		if (dfg_dtype_size((enum dfg_dtype)i))
 			dfg_nearest_offer(&nearest, dfg_dtype_name((enum dfg_dtype)i));
+	if (dfg_type_called(type->text))
+		return DFG_ERR(DFG_DATA, "there is no type '%s': it is called %s", type->text, dfg_type_called(type->text));
 	return nearest.best ? DFG_ERR(DFG_DATA, "there is no type '%s'; did you mean '%s'?", type->text, nearest.best)
 						: DFG_ERR(DFG_DATA, "there is no type '%s'", type->text);
 }

@@ -294,7 +294,7 @@ static void mistakes_show_place_and_both_sides(void **state)
 		{"input x: f32[2]\ny = dense(2.5)(x)\n", "'units' must be an int that is known while building, not 2.5"},
 		{"input x: i32[2, 2]\ny = dense(2)(x)\n", "in dense (std:"},
 		{"input x: f32[2]\na, b = x\n", "2 names for 1 value"},
-		{"input x: f32[2]\nY = x\n", "names of values begin with a small letter"},
+		{"input x: f32[2]\nY = x\n", "a word that begins with a capital letter is an op"},
 		{"param w: f32[2] = 1\nparam w: f32[2] = 1\n", "'w' is declared already"},
 		{"input n: f32[b]\nparam w: f32[b] = 1\n", "its shape must be known while building"},
 		{"param w: f32[2] = [1, 2, 3]\n", "'w' is f32[2], the value is f32[3]"},
