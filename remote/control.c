@@ -124,6 +124,13 @@ uint64_t dfg_packet_get(struct dfg_packet *packet)
 	return bytes ? dfg_le64(bytes) : 0;
 }
 
+uint64_t dfg_packet_get_below(struct dfg_packet *packet, uint64_t limit)
+{
+	uint64_t value = dfg_packet_get(packet);
+	packet->malformed |= value >= limit;
+	return value < limit ? value : 0;
+}
+
 double dfg_packet_get_real(struct dfg_packet *packet)
 {
 	uint64_t bits = dfg_packet_get(packet);
@@ -136,7 +143,7 @@ const char *dfg_packet_get_text(struct dfg_packet *packet)
 {
 	uint64_t length = dfg_packet_get(packet);
 	const uint8_t *bytes = length < packet->length ? get_bytes(packet, length + 1) : NULL;
-	if (bytes && !bytes[length])
+	if (bytes && memchr(bytes, 0, length + 1) == bytes + length)
 		return (const char *)bytes;
 	packet->malformed = true;
 	return "";
@@ -215,7 +222,7 @@ struct dfg_err *dfg_packet_get_error(struct dfg_packet *packet)
 		return DFG_ERR(DFG_PROTOCOL, "a message has an error of no kind");
 	uint32_t lines = dfg_packet_get_count(packet, 2 * sizeof(uint64_t) + 1);
 	for (uint32_t i = 0; i < lines; i++) {
-		bool waited = dfg_packet_get(packet);
+		bool waited = dfg_packet_get_bool(packet);
 		struct dfg_err *line = DFG_ERR((enum dfg_code)code, "%s", dfg_packet_get_text(packet));
 		err = dfg_err_join(err, waited ? dfg_err_that_waited(line) : line);
 	}

@@ -72,6 +72,17 @@ void dfg_packet_get_shape(struct dfg_packet *packet, struct dfg_shape *out_shape
 void dfg_packet_get_tensor(struct dfg_packet *packet, struct dfg_tensor *out_tensor); /* a reference of its own */
 DFG_MUST_CHECK struct dfg_err *dfg_packet_get_error(struct dfg_packet *packet);
 
+/* An integer below the limit. One that is not reads as 0, and is remembered like a missing one. */
+uint64_t dfg_packet_get_below(struct dfg_packet *packet, uint64_t limit);
+static inline uint32_t dfg_packet_get_u32(struct dfg_packet *packet)
+{
+	return (uint32_t)dfg_packet_get_below(packet, UINT64_C(1) << 32);
+}
+static inline bool dfg_packet_get_bool(struct dfg_packet *packet)
+{
+	return dfg_packet_get_below(packet, 2);
+}
+
 /* A number of things that follow, each of which takes so many bytes at least; 0 where there cannot be so many. */
 uint32_t dfg_packet_get_count(struct dfg_packet *packet, size_t bytes_each);
 

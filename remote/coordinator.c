@@ -188,7 +188,7 @@ static void take_answers(struct dfg_crew *crew)
 		member->asked = 0;
 		member->answer = packet;
 		member->err = dfg_packet_get_error(&member->answer);
-		member->told = member->err && dfg_packet_get(&member->answer);
+		member->told = member->err && dfg_packet_get_bool(&member->answer);
 	}
 }
 

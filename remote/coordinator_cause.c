@@ -15,7 +15,7 @@ static struct dfg_err *ask(struct dfg_crew *crew, const struct crew_plan *plan, 
 	dfg_crew_ask(crew, worker, &packet);
 	DFG_TRY(dfg_crew_answers(crew, 0));
 	struct dfg_packet *answer = &crew->member[worker].answer;
-	out->transfer = (uint32_t)dfg_packet_get(answer);
+	out->transfer = dfg_packet_get_u32(answer);
 	out->iteration = (int64_t)dfg_packet_get(answer);
 	snprintf(out->words, sizeof out->words, "%s", dfg_packet_get_text(answer));
 	struct dfg_err *err = dfg_packet_check(answer);

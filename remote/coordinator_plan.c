@@ -183,7 +183,7 @@ static struct dfg_err *send_shares(struct dfg_crew *crew, struct crew_plan *plan
 	for (uint32_t i = 0; i < crew->options.workers; i++) {
 		if (!plan->share[i].runs)
 			continue;
-		plan->share[i].plan = (uint32_t)dfg_packet_get(&crew->member[i].answer);
+		plan->share[i].plan = dfg_packet_get_u32(&crew->member[i].answer);
 		err = dfg_err_join(err, dfg_packet_check(&crew->member[i].answer));
 	}
 	dfg_crew_drop_answers(crew);

@@ -100,9 +100,9 @@ static void get_event(struct dfg_crew *crew, uint32_t worker, struct dfg_packet 
 	}
 	event.iteration = iteration;
 	event.thread = (int)dfg_packet_get(answer);
-	event.dead = dfg_packet_get(answer);
-	event.sends = dfg_packet_get(answer);
-	event.transfer = (uint32_t)dfg_packet_get(answer);
+	event.dead = dfg_packet_get_bool(answer);
+	event.sends = dfg_packet_get_bool(answer);
+	event.transfer = dfg_packet_get_u32(answer);
 	pthread_mutex_lock(&crew->lock);
 	int64_t ahead = crew->member[worker].ahead_ns;
 	pthread_mutex_unlock(&crew->lock);
@@ -254,7 +254,7 @@ static struct dfg_err *variables(
 		uint64_t dtype = dfg_packet_get(answer);
 		out_facts[i].dtype = dtype < DFG_DTYPES ? (enum dfg_dtype)dtype : DFG_NO_DTYPE;
 		dfg_packet_get_shape(answer, &out_facts[i].shape);
-		out_facts[i].set = dfg_packet_get(answer);
+		out_facts[i].set = dfg_packet_get_bool(answer);
 		err = dfg_packet_check(answer);
 	}
 	dfg_crew_drop_answers(crew);

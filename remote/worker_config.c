@@ -17,11 +17,11 @@ static void put_session(struct dfg_packet *packet, const struct dfg_session_opti
 static void get_session(struct dfg_packet *packet, struct dfg_session_options *out_session)
 {
 	*out_session = (struct dfg_session_options){0};
-	out_session->threads = (int)(dfg_packet_get(packet) & 0xffff);
+	out_session->threads = (int)dfg_packet_get_below(packet, 1 << 16);
 	out_session->seed = dfg_packet_get(packet);
-	out_session->no_opt = dfg_packet_get(packet);
-	out_session->check_numerics = dfg_packet_get(packet);
-	out_session->random_schedule = dfg_packet_get(packet);
+	out_session->no_opt = dfg_packet_get_bool(packet);
+	out_session->check_numerics = dfg_packet_get_bool(packet);
+	out_session->random_schedule = dfg_packet_get_bool(packet);
 	out_session->schedule_seed = dfg_packet_get(packet);
 	out_session->max_iterations = (int64_t)dfg_packet_get(packet);
 	out_session->timeout = dfg_packet_get_real(packet);
@@ -57,10 +57,10 @@ void dfg_setup_put(struct dfg_packet *packet, const struct dfg_setup *setup)
 struct dfg_err *dfg_setup_get(struct dfg_packet *packet, struct dfg_arena *arena, struct dfg_setup *out_setup)
 {
 	get_session(packet, &out_setup->session);
-	out_setup->trace = dfg_packet_get(packet);
+	out_setup->trace = dfg_packet_get_bool(packet);
 	out_setup->lease = dfg_packet_get_real(packet);
 	out_setup->seconds = dfg_packet_get_real(packet);
-	out_setup->self = (uint32_t)dfg_packet_get(packet);
+	out_setup->self = dfg_packet_get_u32(packet);
 	out_setup->workers = dfg_packet_get_count(packet, 6 * sizeof(uint64_t));
 	out_setup->peer = dfg_arena_zeros(arena, out_setup->workers, sizeof *out_setup->peer);
 	if (!out_setup->peer)

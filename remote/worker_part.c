@@ -79,7 +79,7 @@ static struct dfg_err *get_edges(
 	if (!edge)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
 	for (uint32_t i = 0; i < count; i++) {
-		edge[i] = (struct dfg_edge){(uint32_t)dfg_packet_get(request), (int32_t)dfg_packet_get(request)};
+		edge[i] = (struct dfg_edge){dfg_packet_get_u32(request), (int32_t)dfg_packet_get(request)};
 		bool there = edge[i].node < worker->part.count && edge[i].port >= 0 &&
 					 (uint32_t)edge[i].port < dfg_facts_outputs(&worker->facts, edge[i].node);
 		if (!there)
@@ -109,7 +109,7 @@ static struct dfg_err *get_targets(struct dfg_worker *worker, struct dfg_packet 
 	if (!target)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
 	for (uint32_t i = 0; i < step->n_target; i++)
-		if ((target[i] = (uint32_t)dfg_packet_get(request)) >= worker->part.count)
+		if ((target[i] = dfg_packet_get_u32(request)) >= worker->part.count)
 			return DFG_ERR(DFG_PROTOCOL, "a step names a node that the part lacks");
 	step->target = target;
 	return NULL;
@@ -280,7 +280,7 @@ struct dfg_err *dfg_worker_step(struct dfg_worker *worker, struct dfg_packet *re
 struct dfg_err *dfg_worker_cause(struct dfg_worker *worker, struct dfg_packet *request, struct dfg_packet *answer)
 {
 	uint64_t number = dfg_packet_get(request);
-	uint32_t transfer = (uint32_t)dfg_packet_get(request);
+	uint32_t transfer = dfg_packet_get_u32(request);
 	int64_t iteration = (int64_t)dfg_packet_get(request);
 	struct dfg_cause cause;
 	DFG_TRY(dfg_packet_check(request));
