@@ -74,9 +74,12 @@ status 74 "$DFG" build two.dfg -o g.pb -MD -MF /dev/full
 status 74 "$DFG" build two.dfg -o /dev/full --to pb -MD -MF g.d
 [ "$(find . -name '*.npz' -o -name 't.json' -o -name 'g.*' -o -name '.*.tmp')" = '' ]
 status 0 "$DFG" build two.dfg -o g.pb -MD -MF g.d
-[ -s g.d ] && [ -s g.pb ]
+[ -s g.d ]
+[ -s g.pb ]
 status 0 "$DFG" run two.pb --fetch z --save w.npz -o y.npz --trace t.json
-[ -s w.npz ] && [ -s y.npz ] && [ -s t.json ]
+[ -s w.npz ]
+[ -s y.npz ]
+[ -s t.json ]
 
 # Names and operands at the edges (45).
 name=$(printf '%0251d' 0)

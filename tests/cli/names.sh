@@ -66,7 +66,7 @@ manifest() { # WAS IS
 	rm -rf odd
 	cp -r plan odd
 	sed "s|$1|$2|" plan/manifest.json >odd/manifest.json
-	cmp -s plan/manifest.json odd/manifest.json && exit 1
+	status 1 cmp plan/manifest.json odd/manifest.json
 	status 65 "$DFG" run odd --hosts local:2 --feed x=1
 	has err 'odd/manifest.json: '
 	untouched "$2"

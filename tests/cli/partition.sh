@@ -20,7 +20,8 @@ divide() { # FOLDER OPTIONS...
 
 # A folder with a part a device and a manifest, and nothing else; the same again, and by any format of the graph.
 status 0 divide plan/
-[ ! -s out ] && [ ! -s err ]
+[ ! -s out ]
+[ ! -s err ]
 [ "$(ls -A plan)" = 'manifest.json
 w0.pb
 w1.pb' ]
@@ -48,7 +49,8 @@ status 0 divide empty
 same plan empty
 ln -s empty link
 status 0 "$DFG" partition net.pb --hosts local:1 -o link
-[ -L link ] && [ ! -e empty/w1.pb ]
+[ -L link ]
+[ ! -e empty/w1.pb ]
 
 # What is no plan is left alone.
 cp -r plan mine
@@ -93,9 +95,11 @@ same plan keep
 [ ! -e new ]
 for n in 0 1 2 5 10 20 50 100 200 500 1000 2000 5000; do
 	DFG_FAIL_ALLOCATION=$n+ "$DFG" partition net.pb --hosts local:2 -o new >out 2>err && break || [ $? = 71 ]
-	[ ! -s out ] && [ ! -e new ]
+	[ ! -s out ]
+	[ ! -e new ]
 done
-[ -e new ] && rm -r new
+[ -e new ]
+rm -r new
 
 # What would not change keeps its time, file by file.
 touch -d 2001-01-01 plan plan/*
@@ -103,7 +107,9 @@ status 0 divide plan --if-changed
 [ "$(date -r plan +%Y)" = 2001 ]
 sed 's/sqrt(layer1)/sqrt(sqrt(layer1))/' net.dfg >other.dfg
 status 0 "$DFG" partition other.dfg --hosts local:2 --place '*=w0' --place 'layer2*=w1' -o plan --if-changed
-[ "$(date -r plan +%Y)" != 2001 ] && [ "$(date -r plan/w1.pb +%Y)" != 2001 ] && [ "$(date -r plan/w0.pb +%Y)" = 2001 ]
+[ "$(date -r plan +%Y)" != 2001 ]
+[ "$(date -r plan/w1.pb +%Y)" != 2001 ]
+[ "$(date -r plan/w0.pb +%Y)" = 2001 ]
 status 0 divide plan --if-changed
 
 # Hosts from a file; a device by its full name.

@@ -17,7 +17,8 @@ first=$((20000 + $$ % 20000))
 listening 127.0.0.1:$first-$((first + 20))
 has hello '"address":"127.0.0.1:'
 taken=$(sed 's/.*127.0.0.1:\([0-9]*\)".*/\1/' hello)
-[ "$taken" -ge $first ] && [ "$taken" -le $((first + 20)) ]
+[ "$taken" -ge $first ]
+[ "$taken" -le $((first + 20)) ]
 
 # One is taken, two are left: a worker each; of one that is taken, nobody gets any.
 echo "local:2 port=$taken-$((taken + 20))" >hosts

@@ -266,6 +266,7 @@ static void a_step_needs_only_the_output_that_it_asks_for(void **state)
 	struct dfg_err *err =
 		dfg_session_plan(session, &(struct dfg_step){.feed = &feed, .n_feed = 1, .fetch = fetch, .n_fetch = 2}, &plan);
 	assert_non_null(err);
+	assert_string_equal(err->text, "node 'y' (Placeholder): must be fed");
 	dfg_err_free(err);
 	dfg_session_free(session);
 	lowered_release(&l);

@@ -17,7 +17,9 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 enum { CHANGES = 100000, STACK = 256 * 1024 };
 
@@ -194,22 +196,35 @@ struct verdict {
 	const uint8_t *bytes;
 	size_t size;
 	struct dfg_err *err;
+	int64_t took; /* ns of processor time */
 };
+
+static int64_t processor_time(void)
+{
+	struct timespec time;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+	return time.tv_sec * INT64_C(1000000000) + time.tv_nsec;
+}
 
 static void *read_in_thread(void *verdict_)
 {
 	struct verdict *verdict = verdict_;
 	struct dfg_arena arena = {0};
 	struct dfg_graph graph;
+	int64_t began = processor_time();
 	verdict->err = dfg_graphdef_read(verdict->bytes, verdict->size, NULL, &arena, &graph);
+	verdict->took = processor_time() - began;
 	if (!verdict->err)
 		dfg_graph_release(&graph);
 	dfg_arena_release(&arena);
 	return NULL;
 }
 
-/* Reads what was made, on a small stack and with no more memory than is promised; words NULL: it must be a graph. */
-static void judge(const char *words)
+/*
+ * Reads what was made, on a small stack and with no more memory than is promised; words NULL: it must be a graph. Returns
+ * the ns of processor time that reading took.
+ */
+static int64_t judge(const char *words)
 {
 	struct dfg_mem_limit limit;
 	struct dfg_allocator *heap = dfg_mem;
@@ -237,6 +252,7 @@ static void judge(const char *words)
 	dfg_mem = heap;
 	assert_int_equal(limit.held, 0);
 	dfg_free(bytes);
+	return verdict.took;
 }
 
 /* Functions within attributes of functions: the field numbers of the messages on the way, over and over. */
@@ -435,15 +451,52 @@ static void names_that_would_harm_a_terminal_are_refused(void **state)
 	judge("the op holds the control byte 0x00");
 }
 
-/* A chain, a node that reads a million others, a million control edges: no walk recurses or looks twice. */
+/* One node that reads `half` others and waits for as many. */
+static void put_wide(int half)
+{
+	for (int i = 0; i < 2 * half; i++)
+		dfg_encode_string(&made, NODE_INPUT, i < half ? "^n" : "n:3", i < half ? 2 : 3);
+	put_node_around(NULL, 0);
+}
+
+/* As many nodes, each of which reads the one that follows. */
+static void put_chain(int nodes)
+{
+	char name[16];
+	for (int i = 0; i < nodes; i++) {
+		size_t mark = dfg_encode_mark(&made);
+		dfg_encode_string(&made, NODE_OP, "X", 1);
+		if (i)
+			dfg_encode_string(&made, NODE_INPUT, name, strlen(name));
+		snprintf(name, sizeof name, "n%d", i);
+		dfg_encode_string(&made, NODE_NAME, name, strlen(name));
+		dfg_encode_head(&made, GRAPH_NODE, mark);
+	}
+}
+
+/* The least processor time, in ns, of three readings of a graph of that size. */
+static int64_t reading_takes(void (*put)(int size), int size)
+{
+	int64_t least = INT64_MAX;
+	for (int i = 0; i < 3; i++) {
+		put(size);
+		int64_t took = judge(NULL);
+		least = took < least ? took : least;
+	}
+	return least;
+}
+
+/* A chain, a node that reads many others, as many control edges: no walk recurses, or looks twice at a node or an edge. */
 static void large_graphs_are_read_in_linear_time(void **state)
 {
 	(void)state;
-	enum { MANY = 1000000 };
-	for (int i = 0; i < MANY; i++)
-		dfg_encode_string(&made, NODE_INPUT, i < MANY / 2 ? "^n" : "n:3", i < MANY / 2 ? 2 : 3);
-	put_node_around(NULL, 0);
-	judge(NULL);
+	enum { MANY = 32000, TIMES = 8 }; /* a square would take 64 times as long */
+	static void (*const puts[])(int size) = {put_wide, put_chain};
+	for (size_t i = 0; i < sizeof puts / sizeof *puts; i++) {
+		int64_t few = reading_takes(puts[i], MANY), many = reading_takes(puts[i], TIMES * MANY);
+		if (many > 4 * TIMES * few)
+			fail_msg("graph %zu: %lld ns, but %lld ns if %d times as large", i, (long long)few, (long long)many, TIMES);
+	}
 }
 
 static void every_allocation_may_fail(void **state)

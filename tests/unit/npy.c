@@ -209,6 +209,7 @@ static void reads_no_byte_behind_a_cut(void **state)
 		memcpy(exact, bytes, n);
 		struct dfg_err *err = dfg_npy_tensor(exact, n, NULL, &tensor);
 		assert_non_null(err);
+		assert_int_equal(err->code, DFG_DATA);
 		dfg_err_free(err);
 		free(exact);
 	}
