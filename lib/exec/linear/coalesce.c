@@ -317,7 +317,18 @@ static void order_moves(struct moving *moving, struct instruction *instruction)
 	}
 }
 
-/* A value that is made in the iteration, counted, and read by this move alone, need not be counted again. */
+static bool makes(const struct program_builder *builder, const struct instruction *instruction, uint32_t slot)
+{
+	for (uint32_t i = instruction->n_in; i < (uint32_t)instruction->n_in + instruction->n_out; i++)
+		if (builder->program->use[instruction->first + i] == slot)
+			return true;
+	return false;
+}
+
+/*
+ * A value that is made in the iteration, counted, and read by this move last, need not be counted again. A constant is not
+ * made in the iteration: it must be there in the next.
+ */
 static bool is_only_read(struct program_builder *builder, const struct instruction *instruction, uint32_t i, uint32_t o)
 {
 	const uint32_t *use = builder->program->use + instruction->first;
@@ -330,8 +341,8 @@ static bool is_only_read(struct program_builder *builder, const struct instructi
 	for (uint32_t j = 0; j < instruction->n_in; j++)
 		if (j != i && dfg_alias_class(builder, use[j]) == group)
 			return false;
-	return builder->program->code[builder->first[group]].kind == INSTR_KERNEL ||
-		   builder->program->code[builder->first[group]].kind == INSTR_ROW_NEW;
+	const struct instruction *maker = &builder->program->code[builder->first[group]];
+	return (maker->kind == INSTR_KERNEL || maker->kind == INSTR_ROW_NEW) && makes(builder, maker, use[i]);
 }
 
 static void move_values(struct program_builder *builder, struct instruction *instruction, uint32_t o, struct move *room)

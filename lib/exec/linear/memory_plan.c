@@ -367,6 +367,7 @@ struct releasing {
 	struct program_builder *builder;
 	uint32_t *around; /* by instruction: the innermost skip that may pass it by, or DFG_NONE */
 	uint32_t *next;   /* by instruction: in program->release */
+	uint32_t *maker;  /* by slot: the instruction whose kernel makes it, or DFG_NONE */
 	bool fill;
 };
 
@@ -385,10 +386,27 @@ static bool is_made_again(const struct program_builder *builder, uint32_t slot, 
 		   !builder->carried[slot];
 }
 
+/*
+ * A kernel writes into the room that its slot has. Where that is read after the loop, by way of the loop's variable, the slot
+ * must have none in the next iteration.
+ */
+static void release_in_loop(struct releasing *of, uint32_t slot, uint32_t last)
+{
+	struct program_builder *builder = of->builder;
+	const struct instruction *maker = of->maker[slot] == DFG_NONE ? NULL : &builder->program->code[of->maker[slot]];
+	if (!maker || !maker->loop || last <= builder->back[maker->loop])
+		return;
+	release_at(of, builder->back[maker->loop], slot);
+	if (!of->fill)
+		builder->program->code[builder->back[maker->loop]].n_again++;
+}
+
 static void release_slot(struct releasing *of, uint32_t slot, bool again)
 {
 	struct program_builder *builder = of->builder;
 	uint32_t group = dfg_alias_class(builder, slot), last = builder->last[group];
+	if (again)
+		release_in_loop(of, slot, last);
 	if (last >= builder->program->count || is_made_again(builder, slot, &builder->program->code[last]) != again)
 		return;
 	release_at(of, last, slot);
@@ -419,6 +437,16 @@ static void find_around(struct releasing *of)
 	}
 }
 
+static void find_makers(struct releasing *of)
+{
+	const struct program *program = of->builder->program;
+	for (uint32_t s = 0; s < of->builder->plan->slots; s++)
+		of->maker[s] = DFG_NONE;
+	for (uint32_t o = 0; o < program->count; o++)
+		for (uint32_t i = 0; program->code[o].kind == INSTR_KERNEL && i < program->code[o].n_out; i++)
+			of->maker[program->use[program->code[o].first + program->code[o].n_in + i]] = o;
+}
+
 /* The final ones first. */
 static void sort_counted(struct program_builder *builder)
 {
@@ -438,9 +466,11 @@ static struct dfg_err *plan_releases(struct program_builder *builder)
 	uint32_t total = 0;
 	of.around = dfg_arena_zeros(builder->scratch, program->count, sizeof *of.around);
 	of.next = dfg_arena_zeros(builder->scratch, program->count, sizeof *of.next);
-	if (!of.around || !of.next)
+	of.maker = dfg_arena_zeros(builder->scratch, builder->plan->slots, sizeof *of.maker);
+	if (!of.around || !of.next || !of.maker)
 		return dfg_no_memory("the memory plan of the step");
 	find_around(&of);
+	find_makers(&of);
 	release_slots(&of);
 	for (uint32_t o = 0; o < program->count; o++) {
 		program->code[o].first_release = of.next[o] = total;
