@@ -84,7 +84,7 @@
 		.doc = Op##_doc,                                                                           \
 		.sig = "<T: float" types ">(var: " var INPUTS_##Op(slots, PORT, grad) ") -> (" result ")", \
 		.attr = {ATTR_##attributes},                                                               \
-		.flags = DFG_STATEFUL | DFG_ANY_RANK | DFG_NO_GRADIENT,                                    \
+		.flags = DFG_STATEFUL | DFG_WRITES | DFG_ANY_RANK | DFG_NO_GRADIENT,                       \
 		.shape = dfg_rule_shape,                                                                   \
 		.run = Op##_run,                                                                           \
 	};

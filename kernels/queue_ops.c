@@ -305,15 +305,15 @@ static struct dfg_err *no_shape(struct dfg_infer *node)
 	return NULL;
 }
 
-#define ENQUEUE(Name, text, run_)                                                        \
-	const struct dfg_op dfg_op_##Name = {                                                \
-		.name = #Name,                                                                   \
-		.doc = text,                                                                     \
-		.sig = "<Tcomponents: [type]>(handle: resource, components: Tcomponents) -> ()", \
-		.attr = {"timeout_ms: int = -1"},                                                \
-		.flags = DFG_STATEFUL | DFG_BLOCKING | DFG_ANY_RANK | DFG_NO_GRADIENT,           \
-		.shape = no_shape,                                                               \
-		.run = run_,                                                                     \
+#define ENQUEUE(Name, text, run_)                                                         \
+	const struct dfg_op dfg_op_##Name = {                                                 \
+		.name = #Name,                                                                    \
+		.doc = text,                                                                      \
+		.sig = "<Tcomponents: [type]>(handle: resource, components: Tcomponents) -> ()",  \
+		.attr = {"timeout_ms: int = -1"},                                                 \
+		.flags = DFG_STATEFUL | DFG_PUTS | DFG_BLOCKING | DFG_ANY_RANK | DFG_NO_GRADIENT, \
+		.shape = no_shape,                                                                \
+		.run = run_,                                                                      \
 	};
 ENQUEUE(QueueEnqueueV2, "puts an element, a tensor a component; waits while the queue is full", enqueue_run)
 ENQUEUE(QueueEnqueueManyV2, "puts the rows of the components, an element each; waits while the queue is full",
@@ -487,7 +487,7 @@ static struct dfg_err *dequeue_up_to_run(struct dfg_kernel *ctx)
 		.doc = text,                                                                                   \
 		.sig = "<component_types: [type]>(handle: resource" more ") -> (components: component_types)", \
 		.attr = {"timeout_ms: int = -1"},                                                              \
-		.flags = DFG_STATEFUL | DFG_BLOCKING | DFG_ANY_RANK | DFG_NO_GRADIENT,                         \
+		.flags = DFG_STATEFUL | DFG_TAKES | DFG_BLOCKING | DFG_ANY_RANK | DFG_NO_GRADIENT,             \
 		.shape = no_shape,                                                                             \
 		.run = run_,                                                                                   \
 	};
@@ -510,7 +510,7 @@ const struct dfg_op dfg_op_QueueCloseV2 = {
 	.doc = "no more is put into the queue; what waits to be put still is, unless cancelled",
 	.sig = "(handle: resource) -> ()",
 	.attr = {"cancel_pending_enqueues: bool = false"},
-	.flags = DFG_STATEFUL | DFG_NO_GRADIENT,
+	.flags = DFG_STATEFUL | DFG_WRITES | DFG_NO_GRADIENT,
 	.shape = no_shape,
 	.run = close_run,
 };
@@ -529,7 +529,7 @@ const struct dfg_op dfg_op_QueueSizeV2 = {
 	.name = "QueueSizeV2",
 	.doc = "elements in the queue",
 	.sig = "(handle: resource) -> (size: i32)",
-	.flags = DFG_STATEFUL | DFG_NO_GRADIENT,
+	.flags = DFG_STATEFUL | DFG_READS | DFG_NO_GRADIENT,
 	.shape = scalar_shape,
 	.run = size_run,
 };
@@ -548,7 +548,7 @@ const struct dfg_op dfg_op_QueueIsClosedV2 = {
 	.name = "QueueIsClosedV2",
 	.doc = "whether the queue is closed",
 	.sig = "(handle: resource) -> (is_closed: bool)",
-	.flags = DFG_STATEFUL | DFG_NO_GRADIENT,
+	.flags = DFG_STATEFUL | DFG_READS | DFG_NO_GRADIENT,
 	.shape = scalar_shape,
 	.run = is_closed_run,
 };

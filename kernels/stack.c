@@ -152,7 +152,7 @@ const struct dfg_op dfg_op_StackPushV2 = {
 	.doc = "elem, after it was put on a stack",
 	.sig = "<T: type>(handle: resource, elem: T) -> (output: T)",
 	.attr = {"swap_memory: bool = false"},
-	.flags = DFG_STATEFUL | DFG_ANY_RANK | DFG_NO_GRADIENT,
+	.flags = DFG_STATEFUL | DFG_WRITES | DFG_ANY_RANK | DFG_NO_GRADIENT,
 	.shape = push_shape,
 	.run = push_run,
 };
@@ -161,7 +161,7 @@ const struct dfg_op dfg_op_StackPopV2 = {
 	.name = "StackPopV2",
 	.doc = "the element that was put last on a stack, which gives it up",
 	.sig = "<elem_type: type>(handle: resource) -> (elem: elem_type)",
-	.flags = DFG_STATEFUL | DFG_ANY_RANK | DFG_NO_GRADIENT,
+	.flags = DFG_STATEFUL | DFG_WRITES | DFG_ANY_RANK | DFG_NO_GRADIENT,
 	.shape = any_shape,
 	.run = pop_run,
 };
@@ -170,7 +170,7 @@ const struct dfg_op dfg_op_StackCloseV2 = {
 	.name = "StackCloseV2",
 	.doc = "takes a stack's elements away; it takes no more",
 	.sig = "(handle: resource) -> ()",
-	.flags = DFG_STATEFUL | DFG_ANY_RANK | DFG_NO_GRADIENT,
+	.flags = DFG_STATEFUL | DFG_WRITES | DFG_ANY_RANK | DFG_NO_GRADIENT,
 	.shape = any_shape,
 	.run = close_run,
 };

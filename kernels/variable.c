@@ -140,7 +140,7 @@ const struct dfg_op dfg_op_ReadVariableOp = {
 	.name = "ReadVariableOp",
 	.doc = "the value of a variable",
 	.sig = "<dtype: type>(resource: resource) -> (value: dtype)",
-	.flags = DFG_STATEFUL | DFG_ANY_RANK,
+	.flags = DFG_STATEFUL | DFG_READS | DFG_ANY_RANK,
 	.role = DFG_READ,
 	.shape = read_shape,
 	.gradient = "dresource = dvalue",
@@ -176,7 +176,7 @@ const struct dfg_op dfg_op_AssignVariableOp = {
 	.doc = "makes value the value of a variable",
 	.sig = "<dtype: type>(resource: resource, value: dtype) -> ()",
 	.attr = {"validate_shape: bool = false"},
-	.flags = DFG_STATEFUL | DFG_ANY_RANK | DFG_NO_GRADIENT,
+	.flags = DFG_STATEFUL | DFG_WRITES | DFG_ANY_RANK | DFG_NO_GRADIENT,
 	.role = DFG_ASSIGN,
 	.shape = assign_handle_shape,
 	.run = assign_run,
@@ -212,7 +212,7 @@ const struct dfg_op dfg_op_Assign = {
 	.doc = "makes value the value of a variable",
 	.sig = "<T: type>(ref: ref T, value: T) -> (output_ref: ref T)",
 	.attr = {[VALIDATE_SHAPE] = "validate_shape: bool = true", "use_locking: bool = true"},
-	.flags = DFG_STATEFUL | DFG_ANY_RANK | DFG_NO_GRADIENT,
+	.flags = DFG_STATEFUL | DFG_WRITES | DFG_ANY_RANK | DFG_NO_GRADIENT,
 	.role = DFG_ASSIGN,
 	.shape = assign_ref_shape,
 	.run = assign_ref_run,
@@ -267,13 +267,13 @@ static struct dfg_err *sub_run(struct dfg_kernel *ctx)
 	return change_run(ctx, &dfg_op_Sub);
 }
 
-#define CHANGE(Op, signature, fn, text, ...)                    \
-	const struct dfg_op dfg_op_##Op = {.name = #Op,             \
-		.doc = text,                                            \
-		.sig = signature,                                       \
-		.flags = DFG_STATEFUL | DFG_ANY_RANK | DFG_NO_GRADIENT, \
-		.shape = change_shape,                                  \
-		.run = fn,                                              \
+#define CHANGE(Op, signature, fn, text, ...)                                 \
+	const struct dfg_op dfg_op_##Op = {.name = #Op,                          \
+		.doc = text,                                                         \
+		.sig = signature,                                                    \
+		.flags = DFG_STATEFUL | DFG_WRITES | DFG_ANY_RANK | DFG_NO_GRADIENT, \
+		.shape = change_shape,                                               \
+		.run = fn,                                                           \
 		__VA_ARGS__};
 #define LOCKING .attr = {"use_locking: bool = false"}
 CHANGE(AssignAddVariableOp, "<dtype: numeric>(resource: resource, value: dtype) -> ()", add_run,
@@ -303,14 +303,14 @@ static struct dfg_err *is_set_run(struct dfg_kernel *ctx)
 	return NULL;
 }
 
-#define IS_SET(Op, signature)                                   \
-	const struct dfg_op dfg_op_##Op = {                         \
-		.name = #Op,                                            \
-		.doc = "whether a variable has a value",                \
-		.sig = signature,                                       \
-		.flags = DFG_STATEFUL | DFG_ANY_RANK | DFG_NO_GRADIENT, \
-		.shape = scalar_shape,                                  \
-		.run = is_set_run,                                      \
+#define IS_SET(Op, signature)                                               \
+	const struct dfg_op dfg_op_##Op = {                                     \
+		.name = #Op,                                                        \
+		.doc = "whether a variable has a value",                            \
+		.sig = signature,                                                   \
+		.flags = DFG_STATEFUL | DFG_READS | DFG_ANY_RANK | DFG_NO_GRADIENT, \
+		.shape = scalar_shape,                                              \
+		.run = is_set_run,                                                  \
 	};
 IS_SET(VarIsInitializedOp, "(resource: resource) -> (is_initialized: bool)")
 IS_SET(IsVariableInitialized, "<dtype: type>(ref: ref dtype) -> (is_initialized: bool)")
@@ -351,7 +351,7 @@ const struct dfg_op dfg_op_VariableShape = {
 	.name = "VariableShape",
 	.doc = "the shape of a variable's value",
 	.sig = "<out_type: index = i32>(input: resource) -> (output: out_type)",
-	.flags = DFG_STATEFUL | DFG_ANY_RANK | DFG_NO_GRADIENT,
+	.flags = DFG_STATEFUL | DFG_READS | DFG_ANY_RANK | DFG_NO_GRADIENT,
 	.shape = shape_shape,
 	.known = shape_known,
 	.run = shape_run,
@@ -379,7 +379,7 @@ const struct dfg_op dfg_op_DestroyResourceOp = {
 	.doc = "takes a variable's value away",
 	.sig = "(resource: resource) -> ()",
 	.attr = {"ignore_lookup_error: bool = true"},
-	.flags = DFG_STATEFUL | DFG_ANY_RANK | DFG_NO_GRADIENT,
+	.flags = DFG_STATEFUL | DFG_WRITES | DFG_ANY_RANK | DFG_NO_GRADIENT,
 	.shape = nothing,
 	.run = destroy_run,
 };

@@ -118,19 +118,19 @@ static struct dfg_err *scatter_run(struct dfg_kernel *ctx, const struct dfg_op *
 	return err ? dfg_err_note(err, "variable '%s'", variable->resource.name) : dfg_give_back(ctx, variable);
 }
 
-#define SCATTER(Op, vectors, op, signature, text, ...)          \
-	static struct dfg_err *Op##_run(struct dfg_kernel *ctx)     \
-	{                                                           \
-		return scatter_run(ctx, op, vectors);                   \
-	}                                                           \
-	const struct dfg_op dfg_op_##Op = {                         \
-		.name = #Op,                                            \
-		.doc = text,                                            \
-		.sig = signature,                                       \
-		.attr = {__VA_ARGS__},                                  \
-		.flags = DFG_STATEFUL | DFG_ANY_RANK | DFG_NO_GRADIENT, \
-		.shape = dfg_shape_of_ref,                              \
-		.run = Op##_run,                                        \
+#define SCATTER(Op, vectors, op, signature, text, ...)                       \
+	static struct dfg_err *Op##_run(struct dfg_kernel *ctx)                  \
+	{                                                                        \
+		return scatter_run(ctx, op, vectors);                                \
+	}                                                                        \
+	const struct dfg_op dfg_op_##Op = {                                      \
+		.name = #Op,                                                         \
+		.doc = text,                                                         \
+		.sig = signature,                                                    \
+		.attr = {__VA_ARGS__},                                               \
+		.flags = DFG_STATEFUL | DFG_WRITES | DFG_ANY_RANK | DFG_NO_GRADIENT, \
+		.shape = dfg_shape_of_ref,                                           \
+		.run = Op##_run,                                                     \
 	};
 
 #define REF_ROWS(types) \
@@ -257,7 +257,7 @@ const struct dfg_op dfg_op_ResourceGather = {
 	.doc = "rows of a variable by their numbers",
 	.sig = "<dtype: type, Tindices: index>(resource: resource, indices: Tindices) -> (output: dtype)",
 	.attr = {[BATCH_DIMS] = "batch_dims: int = 0", "validate_indices: bool = true"},
-	.flags = DFG_STATEFUL | DFG_ANY_RANK,
+	.flags = DFG_STATEFUL | DFG_READS | DFG_ANY_RANK,
 	.shape = gather_shape,
 	.gradient_fn = gather_gradient,
 	.run = gather_run,

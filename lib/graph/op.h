@@ -28,6 +28,14 @@ enum dfg_op_flags {
 	DFG_BLOCKING = 1 << 8,    /* may wait for another op: queues, receive */
 	DFG_BROADCASTS = 1 << 9,  /* stretches its inputs to a common shape, though .shape is its own */
 	DFG_ANALYTIC = 1 << 10,   /* of complex numbers: .gradient is read with cotangents conjugated, before and after */
+	/*
+	 * Access to the states whose handles or refs are the op's inputs. A queue has two ends, so that an enqueue and a
+	 * dequeue need no order; every other state has one, and a write changes both.
+	 */
+	DFG_READS = 1 << 11,
+	DFG_PUTS = 1 << 12,
+	DFG_TAKES = 1 << 13,
+	DFG_WRITES = DFG_PUTS | DFG_TAKES,
 };
 
 /* The few ops that the executor and the passes know by what they do, never by name. */

@@ -137,14 +137,26 @@ struct dfg_dim {
 	struct dfg_edge edge;
 };
 
-/* A param or state: VarHandleOp, its read, its initialisation. */
+/* The accesses to a state in one region, up to the present place in the text. Nodes are numbers of the builder's graph. */
+struct dfg_history {
+	struct dfg_edge
+		value;     /* the state's value: the read, or the value set last; .node DFG_NONE: as in the region around */
+	bool is_stale; /* an op changed the state, so no tensor holds its value; .value.node is DFG_NONE then */
+	uint32_t last_write; /* node, or DFG_NONE */
+	uint32_t *read;      /* nodes that read the state after the last write; in the evaluator's arena */
+	uint32_t n_read, room;
+};
+
+/*
+ * A param or state: VarHandleOp, its read, its initialisation. Or, with the empty path, an end of a queue or another state
+ * that a program holds by a handle: it has no read, and its handle is a boolean that only carries the order.
+ */
 struct dfg_cell {
 	const char *path;
 	enum dfg_dtype dtype;
 	struct dfg_shape shape;
-	struct dfg_edge handle, read;
-	struct dfg_edge value; /* what reading it gives: the read, or what was set last */
-	uint32_t last_write;   /* node, or DFG_NONE */
+	struct dfg_edge handle, read; /* .node DFG_NONE: none; a boolean handle is made when a loop or branch needs it */
+	struct dfg_history now;       /* in the root */
 	bool trainable;
 };
 

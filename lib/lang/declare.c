@@ -105,10 +105,8 @@ static struct dfg_err *target_body(
 	struct dfg_err *err = dfg_eval_block(eval, frame, block, &last);
 	eval->target = NULL;
 	eval->changes = NULL;
-	for (const struct dfg_cell_before *before = target.written; before; before = before->older) {
-		before->cell->value = before->value;
-		before->cell->last_write = before->last_write;
-	}
+	for (const struct dfg_cell_before *before = target.written; before; before = before->older)
+		before->cell->now = before->now;
 	return err;
 }
 

@@ -3,13 +3,12 @@
 #include "lib/lang/datum.h"
 #include "lib/lang/lang.h"
 
-/* What a target has written, newest first, and what the variables were before that. */
+/* What a target has read and written, newest first, and the histories before that. */
 struct dfg_target {
 	struct dfg_cell_before {
 		struct dfg_cell_before *older;
 		struct dfg_cell *cell;
-		struct dfg_edge value;
-		uint32_t last_write;
+		struct dfg_history now;
 	} * written;
 };
 
@@ -100,6 +99,11 @@ struct dfg_eval {
 	struct dfg_cell **cell;
 	size_t n_cell, cell_room;
 	struct dfg_index cell_index; /* by path */
+	struct dfg_held {            /* a state that the program holds by a handle, by the node that makes that */
+		uint32_t maker;
+		struct dfg_cell *end[2]; /* where a queue is put into, and taken from */
+	} * held;
+	size_t n_held, held_room;
 };
 
 /* evaluate.c */
@@ -237,9 +241,23 @@ dfg_statement_fn dfg_eval_input, dfg_eval_output, dfg_eval_target, dfg_eval_impo
 dfg_statement_fn dfg_eval_cell, dfg_eval_set; /* variable.c */
 DFG_MUST_CHECK struct dfg_err *dfg_cell_new(
 	struct dfg_eval *eval, const struct dfg_cell *like, const struct dfg_datum *initial, struct dfg_cell **out_cell);
-DFG_MUST_CHECK struct dfg_err *dfg_cell_written(
-	struct dfg_eval *eval, struct dfg_cell *cell, struct dfg_edge value, uint32_t node);
 struct dfg_cell *dfg_cell_find(struct dfg_eval *eval, const char *path);
+DFG_MUST_CHECK struct dfg_err *dfg_cell_add(struct dfg_eval *eval, struct dfg_cell *cell);
+DFG_MUST_CHECK struct dfg_err *dfg_cell_touch(struct dfg_eval *eval, struct dfg_cell *cell); /* before .now changes */
+void dfg_cell_forget(struct dfg_cell *cell);                                                 /* as before any access */
+
+/*
+ * state.c: the order of ops on states. Before a node with these inputs is built, a control input for each node that it
+ * comes after is added, and handles are those of the present region; *out_accesses is for the call after it.
+ */
+struct dfg_access {
+	struct dfg_access *older;
+	struct dfg_cell *cell;
+	bool writes;
+};
+DFG_MUST_CHECK struct dfg_err *dfg_state_before(struct dfg_eval *eval, const struct dfg_arranged *arranged,
+	struct dfg_edge **in, struct dfg_new_node *node, struct dfg_access **out_accesses);
+DFG_MUST_CHECK struct dfg_err *dfg_state_after(struct dfg_eval *eval, const struct dfg_access *accesses, uint32_t node);
 
 /* branch.c, loop.c: control flow that runs */
 DFG_MUST_CHECK struct dfg_err *dfg_eval_if(

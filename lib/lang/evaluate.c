@@ -47,6 +47,7 @@ void dfg_eval_release(struct dfg_eval *eval)
 {
 	dfg_free(eval->naming);
 	dfg_free(eval->cell);
+	dfg_free(eval->held);
 	dfg_free(eval->asserts.node);
 	dfg_free(eval->after.node);
 	dfg_free(eval->place);
@@ -87,7 +88,7 @@ const char *dfg_datum_words(struct dfg_eval *eval, const struct dfg_datum *datum
 	else if (datum->kind == DFG_DATUM_TENSOR)
 		made = tensor_words(eval, datum->edge);
 	else if (datum->kind == DFG_DATUM_CELL)
-		made = tensor_words(eval, datum->cell->value);
+		made = dfg_arena_print(eval->arena, "%s", dfg_type_words(datum->cell->dtype, &datum->cell->shape).s);
 	else if (datum->kind == DFG_DATUM_LITERAL)
 		made = dfg_arena_print(eval->arena, "%s", dfg_type_words(datum->literal->dtype, &datum->literal->shape).s);
 	return made ? made : "something";

@@ -342,11 +342,14 @@ struct dfg_err *dfg_op_apply(
 	uint32_t number;
 	struct dfg_edge *in;
 	DFG_TRY(dfg_op_arrange(eval, op, site, &arranged));
+	struct dfg_access *accesses;
 	DFG_TRY(dfg_op_inputs(eval, &arranged, &in, &node.n_in));
-	node.in = in;
 	node.attr = arranged.attr;
 	node.n_attr = arranged.n_attr;
+	DFG_TRY(dfg_state_before(eval, &arranged, &in, &node, &accesses));
+	node.in = in;
 	DFG_TRY(dfg_eval_build(eval, &node, DFG_NAME_NONE, &number));
+	DFG_TRY(dfg_state_after(eval, accesses, number));
 	if (op->flags & DFG_STATEFUL)
 		eval->effects++;
 	return dfg_op_results(eval, number, out_datum);

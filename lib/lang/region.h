@@ -51,15 +51,15 @@ struct dfg_carried {
 	struct dfg_edge enter, merge, inside, outside; /* inside: in the body */
 	uint32_t branch;                               /* the Switch */
 };
-/* A variable as a region sees it: what reading it gives, and the handle that its next write takes. */
+/* A state as a region sees it: what has been done to it there, and the handle that its next write takes. */
 struct dfg_view {
 	struct dfg_view *older;
 	struct dfg_cell *cell;
-	struct dfg_edge value;
-	struct dfg_edge handle; /* .node DFG_NONE where the region has none of its own */
-	uint32_t last_write;    /* node, or DFG_NONE */
+	struct dfg_history now;
+	struct dfg_edge handle; /* in a frame: its constant Enter; .node DFG_NONE where the region has none of its own */
 	bool is_set;
-	uint32_t merge;             /* of the handle, in a loop's body */
+	bool carries;               /* a loop's body: the value goes around */
+	uint32_t merge;             /* of the handle, in a loop's body; DFG_NONE where the handle does not go around */
 	struct dfg_carried carried; /* the value, in a loop's body */
 };
 
@@ -120,11 +120,31 @@ DFG_MUST_CHECK struct dfg_err *dfg_region_effect(struct dfg_eval *eval, uint32_t
 DFG_MUST_CHECK struct dfg_err *dfg_region_token(struct dfg_eval *eval, struct dfg_region *region, struct dfg_edge of,
 	const struct dfg_nodes *after, struct dfg_edge *out_edge);
 
-/* ssa.c: variables in regions */
+/* history.c: what a region, or for NULL the root, has done to a state; NULL where it has done nothing */
+struct dfg_view *dfg_view_find(const struct dfg_region *region, const struct dfg_cell *cell);
+const struct dfg_history *dfg_history_at(const struct dfg_cell *cell, const struct dfg_region *region);
+DFG_MUST_CHECK struct dfg_err *dfg_view_of(
+	struct dfg_eval *eval, struct dfg_region *region, struct dfg_cell *cell, struct dfg_view **out_view);
+DFG_MUST_CHECK struct dfg_err *dfg_history_of(
+	struct dfg_eval *eval, struct dfg_cell *cell, struct dfg_region *region, struct dfg_history **out_history);
+DFG_MUST_CHECK struct dfg_err *dfg_history_read(struct dfg_eval *eval, struct dfg_history *now, uint32_t node);
+
+/* ssa.c: states in regions. The region of a value is the present one or one around it. */
 DFG_MUST_CHECK struct dfg_err *dfg_view_value(
 	struct dfg_eval *eval, struct dfg_cell *cell, struct dfg_region *region, struct dfg_edge *out_edge);
 DFG_MUST_CHECK struct dfg_err *dfg_view_write(
 	struct dfg_eval *eval, struct dfg_cell *cell, struct dfg_edge value, uint32_t *out_node);
+
+/*
+ * Before a node of the present region is built that reads or writes a state: the handle as the region has it, and in
+ * *nodes, which grows, the nodes of its frame that it comes after. Once it is built: dfg_view_after.
+ */
+DFG_MUST_CHECK struct dfg_err *dfg_view_before(
+	struct dfg_eval *eval, struct dfg_cell *cell, bool writes, struct dfg_edge *out_handle, struct dfg_nodes *nodes);
+DFG_MUST_CHECK struct dfg_err *dfg_view_after(struct dfg_eval *eval, struct dfg_cell *cell, bool writes, uint32_t node);
+
+/* The last write, in the same frame, that a node of the region comes after; or DFG_NONE. */
+uint32_t dfg_view_pending(const struct dfg_cell *cell, const struct dfg_region *region);
 DFG_MUST_CHECK struct dfg_err *dfg_view_join(struct dfg_eval *eval, struct dfg_branch *branch); /* after an `if` */
 DFG_MUST_CHECK struct dfg_err *dfg_view_close(struct dfg_eval *eval, struct dfg_loop *loop);    /* after a body */
 

@@ -3,90 +3,97 @@
 #include <string.h>
 
 /*
- * Variables in branches and loops. A read gives the value that was written last, carried through Merges and around loops
- * like any other, so no region reads a variable anew. The handle goes the same way: a write takes it, and what comes after
- * takes it after the write. So a fetch of values runs no write, and writes run in the order of the text.
+ * States in branches and loops. A read gives the value that was set last, carried through Merges and around loops like any
+ * other value, so that a fetch of it runs no write. Only after an op that changes the state itself (ResourceScatterAdd) is
+ * it read anew. The handle goes the same way: an op takes it, and what comes after a write takes it after the write. A write
+ * also waits for the reads since the write before. So the accesses to one state have the results of the order of the text.
  */
 
-struct sought {
-	const struct dfg_region *region;
-	const struct dfg_cell *cell;
-};
-
-static bool is_sought(const void *arg, uint32_t item)
+static struct dfg_err *add_reads(const struct dfg_history *now, struct dfg_nodes *nodes)
 {
-	const struct sought *sought = arg;
-	return sought->region->view[item]->cell == sought->cell;
+	for (uint32_t i = 0; now && i < now->n_read; i++)
+		DFG_TRY(dfg_nodes_add(nodes, now->read[i]));
+	return NULL;
 }
 
-static struct dfg_view *find(const struct dfg_region *region, const struct dfg_cell *cell)
+/* The reads in the region's frame since its last write. */
+static struct dfg_err *add_reads_of_frame(
+	const struct dfg_cell *cell, const struct dfg_region *region, struct dfg_nodes *nodes)
 {
-	const struct sought sought = {region, cell};
-	uint32_t at = dfg_index_find(&region->view_index, cell->handle.node * 0x9e3779b1u, is_sought, &sought);
-	return at == UINT32_MAX ? NULL : region->view[at];
-}
-
-static struct dfg_err *keep(struct dfg_eval *eval, struct dfg_region *region, struct dfg_view *view)
-{
-	if (region->n_view == region->view_room) {
-		uint32_t room = region->view_room ? region->view_room * 2 : 4;
-		struct dfg_view **grown = dfg_arena_zeros(eval->arena, room, sizeof(struct dfg_view *));
-		if (!grown)
-			return DFG_ERR(DFG_MEMORY, "out of memory");
-		if (region->n_view)
-			memcpy(grown, region->view, region->n_view * sizeof(struct dfg_view *));
-		region->view = grown;
-		region->view_room = room;
+	for (;; region = region->outer) {
+		const struct dfg_history *now = dfg_history_at(cell, region);
+		DFG_TRY(add_reads(now, nodes));
+		if (!region || !region->branch || (now && now->last_write != DFG_NONE))
+			return NULL;
 	}
-	region->views = region->view[region->n_view] = view;
-	return dfg_index_add(eval->arena, &region->view_index, view->cell->handle.node * 0x9e3779b1u, region->n_view++);
 }
 
-static struct dfg_err *view_of(
-	struct dfg_eval *eval, struct dfg_region *region, struct dfg_cell *cell, struct dfg_view **out_view)
+/* The state is read where the text asks for it, after the op that changed it. */
+static struct dfg_err *read_anew(
+	struct dfg_eval *eval, struct dfg_cell *cell, struct dfg_region *region, struct dfg_edge *out_edge)
 {
-	*out_view = find(region, cell);
-	if (*out_view)
-		return NULL;
-	struct dfg_view *view = dfg_arena_zeros(eval->arena, 1, sizeof *view);
-	if (!view)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
-	*view = (struct dfg_view){
-		.older = region->views, .cell = cell, .value = {DFG_NONE, 0}, .handle = {DFG_NONE, 0}, .last_write = DFG_NONE};
-	*out_view = view;
-	return keep(eval, region, view);
+	struct dfg_attr attr = DFG_ATTR_T("dtype", cell->dtype);
+	struct dfg_nodes nodes = {0};
+	struct dfg_history *now;
+	struct dfg_stand stand;
+	struct dfg_edge *in = NULL, handle;
+	dfg_region_go(eval, region, &stand);
+	struct dfg_err *err = dfg_view_before(eval, cell, false, &handle, &nodes);
+	if (!err && !(in = dfg_arena_zeros(eval->arena, 1 + nodes.n, sizeof *in)))
+		err = DFG_ERR(DFG_MEMORY, "out of memory");
+	if (!err) {
+		in[0] = handle;
+		for (size_t i = 0; i < nodes.n; i++)
+			in[1 + i] = (struct dfg_edge){nodes.node[i], DFG_CONTROL};
+		struct dfg_new_node want = {
+			.op = "ReadVariableOp", .in = in, .n_in = 1, .n_control = (uint32_t)nodes.n, .attr = &attr, .n_attr = 1};
+		*out_edge = (struct dfg_edge){0, 0};
+		err = dfg_eval_build(eval, &want, DFG_NAME_NONE, &out_edge->node);
+	}
+	if (!err)
+		err = dfg_view_after(eval, cell, false, out_edge->node);
+	dfg_region_back(eval, &stand);
+	dfg_free(nodes.node);
+	DFG_TRY(err);
+	DFG_TRY(dfg_history_of(eval, cell, region, &now));
+	now->value = *out_edge;
+	now->is_stale = false;
+	return NULL;
 }
 
 /* A frame enters it for itself: should the loop write it, this Enter becomes the way in of a carried value. */
 struct dfg_err *dfg_view_value(
 	struct dfg_eval *eval, struct dfg_cell *cell, struct dfg_region *region, struct dfg_edge *out_edge)
 {
-	struct dfg_view *view = region ? find(region, cell) : NULL;
-	*out_edge = region ? view ? view->value : (struct dfg_edge){DFG_NONE, 0} : cell->value;
+	const struct dfg_history *now = dfg_history_at(cell, region);
+	struct dfg_view *view;
+	if (now && now->is_stale)
+		return read_anew(eval, cell, region, out_edge);
+	*out_edge = now ? now->value : (struct dfg_edge){DFG_NONE, 0};
 	if (out_edge->node != DFG_NONE)
 		return NULL;
 	DFG_TRY(dfg_eval_room());
 	DFG_TRY(dfg_view_value(eval, cell, region->outer, out_edge));
 	if (region->branch)
 		return NULL;
-	DFG_TRY(view_of(eval, region, cell, &view));
+	DFG_TRY(dfg_view_of(eval, region, cell, &view));
 	DFG_TRY(dfg_region_bring(eval, *out_edge, region->outer, out_edge));
-	DFG_TRY(dfg_region_enter(eval, *out_edge, region, true, &view->value));
-	*out_edge = view->value;
+	DFG_TRY(dfg_region_enter(eval, *out_edge, region, true, &view->now.value));
+	*out_edge = view->now.value;
 	return NULL;
 }
 
-/* The write, in the same frame, that the handle as the region has it does not yet come after. */
-static uint32_t pending(const struct dfg_cell *cell, const struct dfg_region *region)
+/* That the handle as the region has it does not yet come after. */
+uint32_t dfg_view_pending(const struct dfg_cell *cell, const struct dfg_region *region)
 {
 	for (; region; region = region->outer) {
-		const struct dfg_view *view = find(region, cell);
-		if (view && view->last_write != DFG_NONE)
-			return view->last_write;
+		const struct dfg_view *view = dfg_view_find(region, cell);
+		if (view && view->now.last_write != DFG_NONE)
+			return view->now.last_write;
 		if (!region->branch || (view && view->handle.node != DFG_NONE))
 			return DFG_NONE;
 	}
-	return cell->last_write;
+	return cell->now.last_write;
 }
 
 /* Whether the region's frame is the root: there the variable was read. */
@@ -95,18 +102,21 @@ static bool is_in_root(const struct dfg_region *region)
 	return !dfg_region_frame((struct dfg_region *)region);
 }
 
-/* Nodes that the next write in the region comes after. */
-static struct dfg_err *earlier(const struct dfg_cell *cell, const struct dfg_region *region, struct dfg_nodes *nodes)
+/* Nodes that the next access in the region comes after: the last write; of a write, also the reads since. */
+static struct dfg_err *earlier(
+	const struct dfg_cell *cell, const struct dfg_region *region, bool writes, struct dfg_nodes *nodes)
 {
-	uint32_t write = pending(cell, region);
-	if (is_in_root(region))
+	uint32_t write = dfg_view_pending(cell, region);
+	if (writes && is_in_root(region) && cell->read.node != DFG_NONE)
 		DFG_TRY(dfg_nodes_add(nodes, cell->read.node));
-	return write == DFG_NONE ? NULL : dfg_nodes_add(nodes, write);
+	if (write != DFG_NONE)
+		DFG_TRY(dfg_nodes_add(nodes, write));
+	return writes ? add_reads_of_frame(cell, region, nodes) : NULL;
 }
 
 /* The builder's controls and these nodes, for as long as one node is built. */
 static struct dfg_err *enter_after(struct dfg_eval *eval, struct dfg_edge edge, struct dfg_region *frame,
-	const struct dfg_nodes *nodes, struct dfg_edge *out_edge)
+	bool is_constant, const struct dfg_nodes *nodes, struct dfg_edge *out_edge)
 {
 	uint32_t *control = dfg_arena_zeros(eval->arena, frame->n_control + nodes->n + 1, sizeof *control);
 	const uint32_t *kept = frame->control, n = frame->n_control;
@@ -118,70 +128,161 @@ static struct dfg_err *enter_after(struct dfg_eval *eval, struct dfg_edge edge, 
 		memcpy(control + n, nodes->node, nodes->n * sizeof *control);
 	frame->control = control;
 	frame->n_control += (uint32_t)nodes->n;
-	struct dfg_err *err = dfg_region_enter(eval, edge, frame, false, out_edge);
+	struct dfg_err *err = dfg_region_enter(eval, edge, frame, is_constant, out_edge);
 	frame->control = kept;
 	frame->n_control = n;
 	return err;
 }
 
+/* The handle enters the frame after what was done before the loop. */
+static struct dfg_err *enter_handle(struct dfg_eval *eval, struct dfg_cell *cell, struct dfg_region *frame,
+	struct dfg_edge handle, bool writes, struct dfg_edge *out_edge)
+{
+	struct dfg_nodes nodes = {0};
+	DFG_TRY(dfg_region_bring(eval, handle, frame->outer, &handle));
+	struct dfg_err *err = earlier(cell, frame->outer, writes, &nodes);
+	if (!err)
+		err = enter_after(eval, handle, frame, !writes, &nodes, out_edge);
+	dfg_free(nodes.node);
+	return err;
+}
+
+static struct dfg_err *root_handle(struct dfg_eval *eval, struct dfg_cell *cell, struct dfg_edge *out_edge)
+{
+	if (cell->handle.node == DFG_NONE && eval->region)
+		DFG_TRY(dfg_to_edge(eval, &DFG_BOOLEAN(true), DFG_BOOL, &cell->handle));
+	*out_edge = cell->handle;
+	return NULL;
+}
+
+/* The handle that a read takes: that which goes around the loop, or else a constant of the frame. */
+static struct dfg_err *handle_of_read(
+	struct dfg_eval *eval, struct dfg_cell *cell, struct dfg_region *region, struct dfg_edge *out_edge)
+{
+	struct dfg_view *view = NULL;
+	for (; region; region = region->outer) {
+		view = dfg_view_find(region, cell);
+		if (view && view->handle.node != DFG_NONE) {
+			*out_edge = view->handle;
+			return NULL;
+		}
+		if (!region->branch)
+			break;
+	}
+	if (!region)
+		return root_handle(eval, cell, out_edge);
+	DFG_TRY(dfg_eval_room());
+	DFG_TRY(handle_of_read(eval, cell, region->outer, out_edge));
+	DFG_TRY(dfg_view_of(eval, region, cell, &view));
+	DFG_TRY(enter_handle(eval, cell, region, *out_edge, false, &view->handle));
+	*out_edge = view->handle;
+	return NULL;
+}
+
+/* What read the Enter of the handle reads the one that goes around: in the body, after the Switch. */
+static void redirect_handle(const struct dfg_eval *eval, const struct dfg_loop *loop, const struct dfg_carried *carried)
+{
+	struct dfg_graph *graph = eval->builder->graph;
+	for (uint32_t n = carried->enter.node + 1; n < graph->count; n++) {
+		struct dfg_node *node = &graph->node[n];
+		struct dfg_region *region = dfg_region_of(eval, (struct dfg_edge){n, 0});
+		if (!region)
+			region = dfg_region_of(eval, (struct dfg_edge){n, 1});
+		for (uint32_t e = 0; e < node->n_in + node->n_control; e++) {
+			if (node->in[e].node != carried->enter.node || n == carried->merge.node)
+				continue;
+			struct dfg_edge to = dfg_region_within(region, loop->body) ? carried->inside : carried->merge;
+			node->in[e] = (struct dfg_edge){to.node, node->in[e].port == DFG_CONTROL ? DFG_CONTROL : to.port};
+		}
+	}
+}
+
 static struct dfg_err *handle_of(
 	struct dfg_eval *eval, struct dfg_cell *cell, struct dfg_region *region, struct dfg_edge *out_edge);
 
-/* The handle goes around the loop: its body's way in. */
+/* The handle goes around the loop: its body's way in. Earlier reads in the loop took a constant, which gives way to it. */
 static struct dfg_err *carry_handle(struct dfg_eval *eval, struct dfg_cell *cell, struct dfg_region *body)
 {
 	struct dfg_loop *loop = body->loop;
-	struct dfg_nodes nodes = {0};
-	struct dfg_view *view;
-	struct dfg_edge in[2], enter = {0, 0};
+	struct dfg_view *view, *entry = dfg_view_find(loop->frame, cell);
+	struct dfg_edge in[2], enter;
+	struct dfg_carried handle = {.enter = {DFG_NONE, 0}, .merge = {0, 0}};
 	uint32_t node;
 	DFG_TRY(dfg_eval_room());
 	DFG_TRY(handle_of(eval, cell, loop->frame->outer, &in[0]));
-	DFG_TRY(dfg_region_bring(eval, in[0], loop->frame->outer, &in[0]));
-	struct dfg_err *err = earlier(cell, loop->frame->outer, &nodes);
-	if (!err)
-		err = enter_after(eval, in[0], loop->frame, &nodes, &enter);
-	dfg_free(nodes.node);
-	DFG_TRY(err);
-	DFG_TRY(view_of(eval, body, cell, &view));
+	DFG_TRY(enter_handle(eval, cell, loop->frame, in[0], true, &enter));
+	DFG_TRY(dfg_view_of(eval, body, cell, &view));
 	in[0] = in[1] = enter;
-	DFG_TRY(
-		dfg_region_build(eval, &(struct dfg_new_node){.op = "Merge", .in = in, .n_in = 2}, loop->frame, &view->merge));
-	in[0] = (struct dfg_edge){view->merge, 0};
+	DFG_TRY(dfg_region_build(
+		eval, &(struct dfg_new_node){.op = "Merge", .in = in, .n_in = 2}, loop->frame, &handle.merge.node));
+	in[0] = handle.merge;
 	in[1] = loop->condition;
 	DFG_TRY(dfg_region_build(eval, &(struct dfg_new_node){.op = "Switch", .in = in, .n_in = 2}, body, &node));
-	view->handle = (struct dfg_edge){node, 1};
+	view->merge = handle.merge.node;
+	view->handle = handle.inside = (struct dfg_edge){node, 1};
+	if (!entry || entry->handle.node == DFG_NONE)
+		return NULL;
+	handle.enter = entry->handle;
+	redirect_handle(eval, loop, &handle);
 	return NULL;
 }
 
 static struct dfg_err *handle_of(
 	struct dfg_eval *eval, struct dfg_cell *cell, struct dfg_region *region, struct dfg_edge *out_edge)
 {
-	*out_edge = cell->handle;
 	for (; region; region = region->outer) {
-		const struct dfg_view *view = find(region, cell);
+		const struct dfg_view *view = dfg_view_find(region, cell);
 		if (!region->branch)
-			return DFG_ERR(DFG_DATA, "`set` cannot stand in the condition of a loop");
+			return DFG_ERR(DFG_DATA, "a variable cannot be written in the condition of a loop");
 		if (dfg_region_is_body(region) && (!view || view->handle.node == DFG_NONE)) {
 			DFG_TRY(carry_handle(eval, cell, region));
-			view = find(region, cell);
+			view = dfg_view_find(region, cell);
 		}
 		if (view && view->handle.node != DFG_NONE) {
 			*out_edge = view->handle;
 			return NULL;
 		}
 	}
+	return root_handle(eval, cell, out_edge);
+}
+
+struct dfg_err *dfg_view_before(
+	struct dfg_eval *eval, struct dfg_cell *cell, bool writes, struct dfg_edge *out_handle, struct dfg_nodes *nodes)
+{
+	DFG_TRY((writes ? handle_of : handle_of_read)(eval, cell, eval->region, out_handle));
+	return earlier(cell, eval->region, writes, nodes);
+}
+
+/*
+ * Statements outside of targets and loops stand for themselves: a fetch of one runs no other. Only params and states have
+ * an order there, that of a training step.
+ */
+static bool is_ordered(const struct dfg_eval *eval, const struct dfg_cell *cell, const struct dfg_region *region)
+{
+	return region || eval->changes || *cell->path;
+}
+
+struct dfg_err *dfg_view_after(struct dfg_eval *eval, struct dfg_cell *cell, bool writes, uint32_t node)
+{
+	struct dfg_history *now;
+	if (!is_ordered(eval, cell, eval->region))
+		return NULL;
+	DFG_TRY(dfg_history_of(eval, cell, eval->region, &now));
+	if (!writes)
+		return dfg_history_read(eval, now, node);
+	*now = (struct dfg_history){
+		.value = {DFG_NONE, 0}, .is_stale = true, .last_write = node, .read = now->read, .room = now->room};
+	if (eval->region)
+		dfg_view_find(eval->region, cell)->is_set = true;
 	return NULL;
 }
 
 struct dfg_err *dfg_view_write(struct dfg_eval *eval, struct dfg_cell *cell, struct dfg_edge value, uint32_t *out_node)
 {
-	struct dfg_region *region = eval->region;
 	struct dfg_nodes nodes = {0};
-	struct dfg_view *view;
+	struct dfg_history *now;
 	struct dfg_edge handle;
-	DFG_TRY(handle_of(eval, cell, region, &handle));
-	struct dfg_err *err = earlier(cell, region, &nodes);
+	struct dfg_err *err = dfg_view_before(eval, cell, true, &handle, &nodes);
 	struct dfg_edge *in = dfg_arena_zeros(eval->arena, 2 + nodes.n, sizeof *in);
 	if (!err && !in)
 		err = DFG_ERR(DFG_MEMORY, "out of memory");
@@ -195,66 +296,124 @@ struct dfg_err *dfg_view_write(struct dfg_eval *eval, struct dfg_cell *cell, str
 	}
 	dfg_free(nodes.node);
 	DFG_TRY(err);
-	DFG_TRY(view_of(eval, region, cell, &view));
-	view->value = value;
-	view->last_write = *out_node;
-	view->is_set = true;
+	DFG_TRY(dfg_view_after(eval, cell, true, *out_node));
+	DFG_TRY(dfg_history_of(eval, cell, eval->region, &now));
+	now->value = value;
+	now->is_stale = false;
 	return NULL;
 }
 
-/* The handle as it leaves the region: after what was written, there or before. */
+/* The handle as it leaves the region: after what was written or read, there or before. */
 static struct dfg_err *handle_after(
 	struct dfg_eval *eval, struct dfg_cell *cell, struct dfg_region *region, struct dfg_edge *out_edge)
 {
-	struct dfg_nodes write = {0};
-	uint32_t node = pending(cell, region);
+	struct dfg_nodes nodes = {0};
+	uint32_t write = dfg_view_pending(cell, region);
 	DFG_TRY(handle_of(eval, cell, region, out_edge));
 	DFG_TRY(dfg_region_bring(eval, *out_edge, region, out_edge));
-	if (node == DFG_NONE)
-		return NULL;
-	write = (struct dfg_nodes){&node, 1, 1};
-	return dfg_region_token(eval, region, *out_edge, &write, out_edge);
+	struct dfg_err *err = write == DFG_NONE ? NULL : dfg_nodes_add(&nodes, write);
+	if (!err)
+		err = add_reads_of_frame(cell, region, &nodes);
+	if (!err && nodes.n)
+		err = dfg_region_token(eval, region, *out_edge, &nodes, out_edge);
+	dfg_free(nodes.node);
+	return err;
 }
 
+/* A value of .node DFG_NONE: the state has to be read anew. */
 static struct dfg_err *set_outside(
 	struct dfg_eval *eval, struct dfg_cell *cell, struct dfg_region *region, struct dfg_edge value, uint32_t node)
 {
-	struct dfg_view *view;
+	struct dfg_history *now;
 	eval->effects++;
-	if (!region) {
-		DFG_TRY(dfg_cell_written(eval, cell, value, node));
+	if (!is_ordered(eval, cell, region))
+		return NULL;
+	DFG_TRY(dfg_history_of(eval, cell, region, &now));
+	*now = (struct dfg_history){
+		.value = value, .is_stale = value.node == DFG_NONE, .last_write = node, .read = now->read, .room = now->room};
+	if (!region)
 		return dfg_eval_effect(eval, node);
-	}
-	DFG_TRY(view_of(eval, region, cell, &view));
-	view->value = value;
-	view->last_write = node;
-	view->is_set = true;
+	dfg_view_find(region, cell)->is_set = true;
 	return NULL;
+}
+
+/* Whether the state has to be read anew where the region is. */
+static bool is_stale(const struct dfg_cell *cell, const struct dfg_region *region)
+{
+	for (;; region = region->outer) {
+		const struct dfg_history *now = dfg_history_at(cell, region);
+		if (now && (now->is_stale || now->value.node != DFG_NONE))
+			return now->is_stale;
+		if (!region || !region->branch)
+			return false;
+	}
+}
+
+static struct dfg_err *join_values(
+	struct dfg_eval *eval, struct dfg_branch *branch, struct dfg_cell *cell, struct dfg_edge *out_edge)
+{
+	struct dfg_edge value[2];
+	*out_edge = (struct dfg_edge){DFG_NONE, 0};
+	if (is_stale(cell, branch->arm[0]) || is_stale(cell, branch->arm[1]))
+		return NULL;
+	for (int side = 0; side < 2; side++) {
+		DFG_TRY(dfg_view_value(eval, cell, branch->arm[side], &value[side]));
+		DFG_TRY(dfg_region_bring(eval, value[side], branch->arm[side], &value[side]));
+	}
+	*out_edge = (struct dfg_edge){0, 0};
+	return dfg_region_build(
+		eval, &(struct dfg_new_node){.op = "Merge", .in = value, .n_in = 2}, branch->arm[0]->outer, &out_edge->node);
 }
 
 static struct dfg_err *join(struct dfg_eval *eval, struct dfg_branch *branch, struct dfg_cell *cell)
 {
 	struct dfg_region *outer = branch->arm[0]->outer;
-	struct dfg_edge value[2], handle[2];
-	uint32_t merge[2];
-	for (int side = 0; side < 2; side++) {
-		DFG_TRY(dfg_view_value(eval, cell, branch->arm[side], &value[side]));
-		DFG_TRY(dfg_region_bring(eval, value[side], branch->arm[side], &value[side]));
+	struct dfg_edge value, handle[2];
+	uint32_t merge;
+	DFG_TRY(join_values(eval, branch, cell, &value));
+	for (int side = 0; side < 2; side++)
 		DFG_TRY(handle_after(eval, cell, branch->arm[side], &handle[side]));
+	DFG_TRY(dfg_region_build(eval, &(struct dfg_new_node){.op = "Merge", .in = handle, .n_in = 2}, outer, &merge));
+	return set_outside(eval, cell, outer, value, merge);
+}
+
+/* For a later write: a Merge that has come after the reads, whichever arm had them. */
+static struct dfg_err *join_reads(struct dfg_eval *eval, struct dfg_branch *branch, struct dfg_cell *cell)
+{
+	struct dfg_region *outer = branch->arm[0]->outer;
+	struct dfg_history *now;
+	struct dfg_edge in[2];
+	uint32_t merge;
+	for (int side = 0; side < 2; side++) {
+		const struct dfg_history *inside = dfg_history_at(cell, branch->arm[side]);
+		struct dfg_nodes reads = {inside ? inside->read : NULL, inside ? inside->n_read : 0, 0};
+		struct dfg_edge pivot = {0, 0};
+		DFG_TRY(dfg_region_pivot(eval, branch->arm[side], &pivot.node));
+		DFG_TRY(dfg_region_token(eval, branch->arm[side], pivot, &reads, &in[side]));
 	}
-	DFG_TRY(dfg_region_build(eval, &(struct dfg_new_node){.op = "Merge", .in = value, .n_in = 2}, outer, &merge[0]));
-	DFG_TRY(dfg_region_build(eval, &(struct dfg_new_node){.op = "Merge", .in = handle, .n_in = 2}, outer, &merge[1]));
-	return set_outside(eval, cell, outer, (struct dfg_edge){merge[0], 0}, merge[1]);
+	DFG_TRY(dfg_region_build(eval, &(struct dfg_new_node){.op = "Merge", .in = in, .n_in = 2}, outer, &merge));
+	if (!is_ordered(eval, cell, outer))
+		return NULL;
+	DFG_TRY(dfg_history_of(eval, cell, outer, &now));
+	return dfg_history_read(eval, now, merge);
+}
+
+static struct dfg_err *join_view(struct dfg_eval *eval, struct dfg_branch *branch, const struct dfg_view *view)
+{
+	const struct dfg_view *a = dfg_view_find(branch->arm[0], view->cell),
+						  *b = dfg_view_find(branch->arm[1], view->cell);
+	if (a && b && view == b)
+		return NULL; /* done with the other arm's */
+	if ((a && a->is_set) || (b && b->is_set))
+		return join(eval, branch, view->cell);
+	return (a && a->now.n_read) || (b && b->now.n_read) ? join_reads(eval, branch, view->cell) : NULL;
 }
 
 struct dfg_err *dfg_view_join(struct dfg_eval *eval, struct dfg_branch *branch)
 {
 	for (int side = 0; side < 2; side++)
-		for (const struct dfg_view *view = branch->arm[side]->views; view; view = view->older) {
-			const struct dfg_view *other = side ? find(branch->arm[0], view->cell) : NULL;
-			if (view->is_set && !(other && other->is_set))
-				DFG_TRY(join(eval, branch, view->cell));
-		}
+		for (const struct dfg_view *view = branch->arm[side]->views; view; view = view->older)
+			DFG_TRY(join_view(eval, branch, view));
 	return NULL;
 }
 
@@ -307,9 +466,9 @@ static void redirect(
 		}
 	}
 	for (struct dfg_view *view = loop->body->views; view; view = view->older) {
-		const struct dfg_carried *carried = carried_by(loop->body, enters, view->value.node);
+		const struct dfg_carried *carried = carried_by(loop->body, enters, view->now.value.node);
 		if (carried)
-			view->value = carried->inside;
+			view->now.value = carried->inside;
 	}
 }
 
@@ -326,6 +485,13 @@ static struct dfg_err *carry_value(struct dfg_eval *eval, struct dfg_loop *loop,
 	return dfg_carry_in(eval, loop, carried);
 }
 
+/* A value that no tensor holds after the body goes around only where the loop reads it before it changes it. */
+static bool must_carry(const struct dfg_loop *loop, const struct dfg_view *view)
+{
+	const struct dfg_history *entered = dfg_history_at(view->cell, loop->frame);
+	return view->is_set && (!view->now.is_stale || (entered && entered->value.node != DFG_NONE));
+}
+
 /* All that the body sets, from the last that it read or set on; readers of the Enters, other variables too, follow. */
 static struct dfg_err *carry_values(struct dfg_eval *eval, struct dfg_loop *loop)
 {
@@ -334,8 +500,9 @@ static struct dfg_err *carry_values(struct dfg_eval *eval, struct dfg_loop *loop
 	uint32_t first = UINT32_MAX;
 	for (uint32_t i = body->n_view; i--;) {
 		struct dfg_view *view = body->view[i];
-		if (!view->is_set)
+		if (!must_carry(loop, view))
 			continue;
+		view->carries = true;
 		DFG_TRY(carry_value(eval, loop, view));
 		uint32_t enter = view->carried.enter.node;
 		first = enter < first ? enter : first;
@@ -348,13 +515,49 @@ static struct dfg_err *carry_values(struct dfg_eval *eval, struct dfg_loop *loop
 static struct dfg_err *close(struct dfg_eval *eval, struct dfg_loop *loop, struct dfg_view *view)
 {
 	struct dfg_carried handle = {.merge = {view->merge, 0}, .inside = view->handle, .branch = view->handle.node};
-	struct dfg_edge next;
-	DFG_TRY(dfg_carry_on(eval, loop, &view->carried, view->value));
-	DFG_TRY(dfg_carry_out(eval, loop, &view->carried));
+	struct dfg_edge next, outside = {DFG_NONE, 0};
+	if (view->carries) {
+		DFG_TRY(dfg_view_value(eval, view->cell, loop->body, &next));
+		DFG_TRY(dfg_carry_on(eval, loop, &view->carried, next));
+		DFG_TRY(dfg_carry_out(eval, loop, &view->carried));
+		outside = view->carried.outside;
+	}
 	DFG_TRY(handle_after(eval, view->cell, loop->body, &next));
 	DFG_TRY(dfg_carry_on(eval, loop, &handle, next));
 	DFG_TRY(dfg_carry_out(eval, loop, &handle));
-	return set_outside(eval, view->cell, loop->frame->outer, view->carried.outside, handle.outside.node);
+	return set_outside(eval, view->cell, loop->frame->outer, outside, handle.outside.node);
+}
+
+/* A loop that only reads: for a later write a boolean goes around, after the reads of each trip, which wait for no other. */
+static struct dfg_err *close_reads(struct dfg_eval *eval, struct dfg_loop *loop, struct dfg_cell *cell)
+{
+	const struct dfg_history *inside = dfg_history_at(cell, loop->body);
+	struct dfg_nodes reads = {inside ? inside->read : NULL, inside ? inside->n_read : 0, 0};
+	struct dfg_carried done = {.name = "done"};
+	struct dfg_history *now;
+	struct dfg_edge next, first;
+	DFG_TRY(dfg_to_edge(eval, &DFG_BOOLEAN(true), DFG_BOOL, &first));
+	DFG_TRY(dfg_carry(eval, loop, &done, first));
+	DFG_TRY(dfg_region_token(eval, loop->body, done.inside, &reads, &next));
+	DFG_TRY(dfg_carry_on(eval, loop, &done, next));
+	DFG_TRY(dfg_carry_out(eval, loop, &done));
+	if (!is_ordered(eval, cell, loop->frame->outer))
+		return NULL;
+	DFG_TRY(dfg_history_of(eval, cell, loop->frame->outer, &now));
+	return dfg_history_read(eval, now, done.outside.node);
+}
+
+static struct dfg_err *close_all_reads(struct dfg_eval *eval, struct dfg_loop *loop)
+{
+	for (struct dfg_view *view = loop->body->views; view; view = view->older)
+		if (!view->is_set && view->now.n_read)
+			DFG_TRY(close_reads(eval, loop, view->cell));
+	for (struct dfg_view *view = loop->frame->views; view; view = view->older) {
+		const struct dfg_view *inside = dfg_view_find(loop->body, view->cell);
+		if (view->now.n_read && !(inside && (inside->is_set || inside->now.n_read)))
+			DFG_TRY(close_reads(eval, loop, view->cell));
+	}
+	return NULL;
 }
 
 struct dfg_err *dfg_view_close(struct dfg_eval *eval, struct dfg_loop *loop)
@@ -363,5 +566,5 @@ struct dfg_err *dfg_view_close(struct dfg_eval *eval, struct dfg_loop *loop)
 	for (struct dfg_view *view = loop->body->views; view; view = view->older)
 		if (view->is_set)
 			DFG_TRY(close(eval, loop, view));
-	return NULL;
+	return close_all_reads(eval, loop);
 }

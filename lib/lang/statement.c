@@ -264,8 +264,9 @@ static struct dfg_err *add_nodes(struct dfg_eval *eval, const struct dfg_datum *
 	struct dfg_edge edge;
 	if (datum->kind == DFG_DATUM_NONE && datum->edge.node)
 		return dfg_nodes_add(&eval->after, datum->edge.node);
-	if (datum->kind == DFG_DATUM_CELL && datum->cell->last_write != DFG_NONE && !eval->region)
-		return dfg_nodes_add(&eval->after, datum->cell->last_write);
+	uint32_t write = datum->kind == DFG_DATUM_CELL ? dfg_view_pending(datum->cell, eval->region) : DFG_NONE;
+	if (write != DFG_NONE)
+		return dfg_nodes_add(&eval->after, write);
 	if (datum->kind == DFG_DATUM_TUPLE || datum->kind == DFG_DATUM_LIST) {
 		for (uint32_t i = 0; i < datum->list.n; i++)
 			DFG_TRY(add_nodes(eval, &datum->list.item[i]));
@@ -305,14 +306,29 @@ static struct dfg_err *assertion(struct dfg_eval *eval, struct dfg_frame *frame,
 	return dfg_eval_order(eval);
 }
 
+static bool writes(const struct dfg_eval *eval, uint32_t node)
+{
+	const struct dfg_op *op = eval->builder->graph->node[node].op;
+	return op && (op->flags & DFG_WRITES);
+}
+
+/* In a loop or branch of a target, the order of the accesses to a state (ssa.c) sees to it that a write runs. */
+static struct dfg_err *effect_of(struct dfg_eval *eval, uint32_t node)
+{
+	return eval->region && eval->changes && writes(eval, node) ? NULL : dfg_eval_effect(eval, node);
+}
+
 /* The value of a block stands last; before that, an expression must change something. */
 static struct dfg_err *expressions(struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *tree,
 	bool is_last, struct dfg_datum *out_datum)
 {
 	uint32_t effects = eval->effects;
 	DFG_TRY(dfg_eval_tuple(eval, frame, tree->kid[0], out_datum));
-	if (out_datum->kind == DFG_DATUM_NONE && out_datum->edge.node && eval->effects > effects)
-		return dfg_eval_effect(eval, out_datum->edge.node);
+	bool changes = eval->effects > effects;
+	if (changes && out_datum->kind == DFG_DATUM_NONE && out_datum->edge.node)
+		return effect_of(eval, out_datum->edge.node);
+	if (changes && out_datum->kind == DFG_DATUM_TENSOR && (!is_last || eval->changes))
+		return writes(eval, out_datum->edge.node) ? effect_of(eval, out_datum->edge.node) : NULL;
 	if (is_last || eval->effects > effects)
 		return NULL;
 	return DFG_ERR(DFG_DATA, "this has no effect: its value goes nowhere");

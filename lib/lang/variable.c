@@ -20,6 +20,21 @@ struct dfg_cell *dfg_cell_find(struct dfg_eval *eval, const char *path)
 	return at == UINT32_MAX ? NULL : eval->cell[at];
 }
 
+void dfg_cell_forget(struct dfg_cell *cell)
+{
+	cell->now =
+		(struct dfg_history){.value = cell->read, .is_stale = cell->read.node == DFG_NONE, .last_write = DFG_NONE};
+}
+
+struct dfg_err *dfg_cell_add(struct dfg_eval *eval, struct dfg_cell *cell)
+{
+	if (!dfg_reserve(&eval->cell, &eval->cell_room, eval->n_cell + 1, sizeof *eval->cell))
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	eval->cell[eval->n_cell] = cell;
+	return dfg_index_add(
+		eval->arena, &eval->cell_index, dfg_map_hash(cell->path, strlen(cell->path)), (uint32_t)eval->n_cell++);
+}
+
 static struct dfg_err *exact(
 	struct dfg_eval *eval, struct dfg_new_node *want, const char *path, const char *part, uint32_t *out_node)
 {
@@ -48,8 +63,7 @@ static struct dfg_err *make_read(struct dfg_eval *eval, struct dfg_cell *cell)
 	struct dfg_new_node want = {.op = "ReadVariableOp", .in = &cell->handle, .n_in = 1, .attr = &attr, .n_attr = 1};
 	cell->read = (struct dfg_edge){0, 0};
 	DFG_TRY(exact(eval, &want, cell->path, "read", &cell->read.node));
-	cell->value = cell->read;
-	cell->last_write = DFG_NONE;
+	dfg_cell_forget(cell);
 	return NULL;
 }
 
@@ -118,7 +132,7 @@ struct dfg_err *dfg_cell_new(
 	struct dfg_cell *cell = (struct dfg_cell *)dfg_arena_copy(eval->arena, like, sizeof *like);
 	const char *scope = eval->scope;
 	struct dfg_stand stand;
-	if (!cell || !dfg_reserve(&eval->cell, &eval->cell_room, eval->n_cell + 1, sizeof *eval->cell))
+	if (!cell)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
 	dfg_region_go(eval, NULL, &stand);
 	eval->scope = cell->path;
@@ -126,11 +140,9 @@ struct dfg_err *dfg_cell_new(
 	struct dfg_err *err = make_nodes(eval, cell, initial);
 	eval->scope = scope;
 	dfg_region_back(eval, &stand);
-	if (err)
-		return err;
-	*out_cell = eval->cell[eval->n_cell] = cell;
-	return dfg_index_add(
-		eval->arena, &eval->cell_index, dfg_map_hash(cell->path, strlen(cell->path)), (uint32_t)eval->n_cell++);
+	if (!err)
+		*out_cell = cell;
+	return err ? err : dfg_cell_add(eval, cell);
 }
 
 static struct dfg_err *declare_cell(
@@ -170,27 +182,17 @@ struct dfg_err *dfg_eval_cell(struct dfg_eval *eval, struct dfg_frame *frame, co
 	return dfg_frame_put(eval->arena, frame, tree->text, (struct dfg_datum){DFG_DATUM_CELL, .cell = cell});
 }
 
-struct dfg_err *dfg_cell_written(struct dfg_eval *eval, struct dfg_cell *cell, struct dfg_edge value, uint32_t node)
+/* A target that changes what is known of a variable puts it back in the end. */
+struct dfg_err *dfg_cell_touch(struct dfg_eval *eval, struct dfg_cell *cell)
 {
 	struct dfg_cell_before *before = eval->target ? dfg_arena_zeros(eval->arena, 1, sizeof *before) : NULL;
-	if (before) {
-		*before = (struct dfg_cell_before){eval->target->written, cell, cell->value, cell->last_write};
-		eval->target->written = before;
-	} else if (eval->target)
+	if (!eval->target)
+		return NULL;
+	if (!before)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
-	cell->value = value;
-	cell->last_write = node;
+	*before = (struct dfg_cell_before){eval->target->written, cell, cell->now};
+	eval->target->written = before;
 	return NULL;
-}
-
-/* Comes after every earlier read and write of the same variable. */
-static struct dfg_err *write(struct dfg_eval *eval, struct dfg_cell *cell, struct dfg_edge value, uint32_t *out_node)
-{
-	struct dfg_edge in[4] = {cell->handle, value, {cell->read.node, DFG_CONTROL}, {cell->last_write, DFG_CONTROL}};
-	struct dfg_new_node want = {.op = "AssignVariableOp", .in = in, .n_in = 2, .n_control = 1};
-	want.n_control += cell->last_write != DFG_NONE;
-	DFG_TRY(dfg_eval_build(eval, &want, DFG_NAME_NONE, out_node));
-	return dfg_cell_written(eval, cell, value, *out_node);
 }
 
 struct dfg_err *dfg_eval_set(struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *tree)
@@ -213,7 +215,7 @@ struct dfg_err *dfg_eval_set(struct dfg_eval *eval, struct dfg_frame *frame, con
 	if (!err)
 		err = check_value(eval, cell, value);
 	if (!err)
-		err = (eval->region ? dfg_view_write : write)(eval, cell, value, &node);
+		err = dfg_view_write(eval, cell, value, &node);
 	eval->scope = scope;
 	eval->effects += eval->region != NULL;
 	return err || eval->region ? err : dfg_eval_effect(eval, node);

@@ -56,6 +56,11 @@ def smooth(name, x):
     return x.apply(t, 1 - t * t, -2 * t * (1 - t * t))
 
 
+def wrapped(value):
+    """As an i32: what ops on variables add up is not kept small."""
+    return (value + 2**31) % 2**32 - 2**31
+
+
 class Integers:
     """What numbers are in a program without derivatives: i32, kept small."""
     type = "i32"
@@ -75,13 +80,13 @@ class Integers:
 
     @staticmethod
     def written(op, a, b):
-        return f"{op}({a}, {b})" if op.isalpha() else f"({a} {op} {b}) % {MODULUS}"
+        return f"{op}({a}, {b})" if op.isalpha() else f"({a} {op} ({b})) % {MODULUS}"
 
     @staticmethod
     def compute(op, a, b):
         if op.isalpha():
             return max(a, b) if op == "maximum" else min(a, b)
-        return (a + b if op == "+" else a - b if op == "-" else a * b) % MODULUS
+        return wrapped(a + b if op == "+" else a - b if op == "-" else a * b) % MODULUS
 
     @staticmethod
     def zero():
@@ -184,7 +189,7 @@ class Generator:
                 return ("at", name, self.rng.randrange(length))
             return ("sum", name)
         if roll < 0.72 and self.variables:
-            return ("read", self.rng.choice(self.variables))
+            return (self.rng.choice(["read", "read by handle"]), self.rng.choice(self.variables))
         if scope.numbers and roll < 0.95:
             return ("name", self.rng.choice(scope.numbers))
         return ("constant", self.kind.constant(self.rng))
@@ -217,7 +222,7 @@ class Generator:
         if depth and roll < 0.7:
             return self.loop(scope, depth)
         if self.variables and roll < 0.85:
-            return ("set", self.rng.choice(self.variables), self.number(scope))
+            return (self.rng.choice(["set", "add"]), self.rng.choice(self.variables), self.number(scope))
         if roll < 0.9:
             name, value = self.name(), self.integer(scope)
             scope.ints.append(name)
@@ -306,6 +311,8 @@ class Writer:
             return f"({e[1]})"
         if what in ("name", "read"):
             return e[1]
+        if what == "read by handle":
+            return f"ReadVariableOp({e[1]}, dtype = i32)"
         return f"{self.expression(e[1])} {what} {self.expression(e[2])}"
 
     def block(self, block, indent):
@@ -322,6 +329,8 @@ class Writer:
             put(f"{indent}{s[1][0]} = {self.expression(s[2])}")
         elif what == "set":
             put(f"{indent}set {s[1]} = {self.expression(s[2])}")
+        elif what == "add":
+            put(f"{indent}AssignAddVariableOp({s[1]}, {self.expression(s[2])})")
         elif what == "if":
             put(f"{indent}{', '.join(s[1])}{' = ' if s[1] else ''}if {self.expression(s[2])} {{")
             self.block(s[3], deeper)
@@ -381,12 +390,12 @@ class Interpreter:
             total = self.kind.zero()
             for x in names[e[1]]:
                 total = total + x
-            return total % MODULUS if self.kind is Integers else smooth("tanh", total)
+            return wrapped(total) % MODULUS if self.kind is Integers else smooth("tanh", total)
         if what in ("constant", "literal"):
             return e[1]
         if what == "name":
             return names[e[1]]
-        if what == "read":
+        if what in ("read", "read by handle"):
             return self.state[e[1]]
         a, b = self.expression(e[1], names), self.expression(e[2], names)
         return a < b if what == "<" else a == b if what == "==" else a >= b
@@ -402,6 +411,8 @@ class Interpreter:
             names[s[1][0]] = self.expression(s[2], names)
         elif s[0] == "set":
             self.state[s[1]] = self.expression(s[2], names)
+        elif s[0] == "add":
+            self.state[s[1]] = wrapped(self.state[s[1]] + self.expression(s[2], names))
         elif s[0] == "if":
             names.update(zip(s[1], self.block(s[3 if self.expression(s[2], names) else 4], names)))
         elif s[0] == "case":

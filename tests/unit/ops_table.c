@@ -67,6 +67,27 @@ static void every_op_can_run(void **state)
 	expect_of_all(no_kernel);
 }
 
+/* An op that is given a state reads it, writes it, or only hands the handle on. */
+static const char *no_access(const struct dfg_op *op)
+{
+	const struct dfg_signature *signature;
+	struct dfg_err *err = dfg_op_signature(op, &signature);
+	bool is_given = false;
+	for (int i = 0; !err && i < signature->n_in; i++)
+		is_given |= signature->in[i].is_ref || (signature->in[i].type < 0 && signature->in[i].dtype == DFG_RESOURCE);
+	dfg_err_free(err);
+	bool accesses = op->flags & (DFG_READS | DFG_WRITES), hands_on = op->role != DFG_PLAIN;
+	if (is_given && !accesses && !hands_on)
+		return "takes a handle or ref, and has neither DFG_READS nor DFG_WRITES";
+	return !is_given && accesses ? "takes no handle or ref to read or write" : NULL;
+}
+
+static void every_op_on_a_state_says_what_it_does_to_it(void **state)
+{
+	(void)state;
+	expect_of_all(no_access);
+}
+
 static const char *no_gradient(const struct dfg_op *op)
 {
 	int ways = (op->gradient != NULL) + (op->gradient_fn != NULL) + ((op->flags & DFG_NO_GRADIENT) != 0);
@@ -237,6 +258,7 @@ int main(void)
 		cmocka_unit_test(every_op_says_what_it_does),
 		cmocka_unit_test(every_declaration_parses),
 		cmocka_unit_test(every_op_can_run),
+		cmocka_unit_test(every_op_on_a_state_says_what_it_does_to_it),
 		cmocka_unit_test(every_op_has_a_gradient_or_says_it_has_none),
 		cmocka_unit_test(every_formula_parses_and_binds_an_input),
 		cmocka_unit_test(names_that_formulas_see_do_not_clash),

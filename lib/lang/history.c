@@ -1,0 +1,96 @@
+#include "lib/lang/region.h"
+
+#include <string.h>
+
+/* What each region has done to each state. */
+
+static uint32_t hash_of(const struct dfg_cell *cell)
+{
+	return (uint32_t)((uintptr_t)cell / sizeof *cell) * 0x9e3779b1u;
+}
+
+struct sought {
+	const struct dfg_region *region;
+	const struct dfg_cell *cell;
+};
+
+static bool is_sought(const void *arg, uint32_t item)
+{
+	const struct sought *sought = arg;
+	return sought->region->view[item]->cell == sought->cell;
+}
+
+struct dfg_view *dfg_view_find(const struct dfg_region *region, const struct dfg_cell *cell)
+{
+	const struct sought sought = {region, cell};
+	uint32_t at = dfg_index_find(&region->view_index, hash_of(cell), is_sought, &sought);
+	return at == UINT32_MAX ? NULL : region->view[at];
+}
+
+static struct dfg_err *keep(struct dfg_eval *eval, struct dfg_region *region, struct dfg_view *view)
+{
+	if (region->n_view == region->view_room) {
+		uint32_t room = region->view_room ? region->view_room * 2 : 4;
+		struct dfg_view **grown = dfg_arena_zeros(eval->arena, room, sizeof(struct dfg_view *));
+		if (!grown)
+			return DFG_ERR(DFG_MEMORY, "out of memory");
+		if (region->n_view)
+			memcpy(grown, region->view, region->n_view * sizeof(struct dfg_view *));
+		region->view = grown;
+		region->view_room = room;
+	}
+	region->views = region->view[region->n_view] = view;
+	return dfg_index_add(eval->arena, &region->view_index, hash_of(view->cell), region->n_view++);
+}
+
+struct dfg_err *dfg_view_of(
+	struct dfg_eval *eval, struct dfg_region *region, struct dfg_cell *cell, struct dfg_view **out_view)
+{
+	*out_view = dfg_view_find(region, cell);
+	if (*out_view)
+		return NULL;
+	struct dfg_view *view = dfg_arena_zeros(eval->arena, 1, sizeof *view);
+	if (!view)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	*view = (struct dfg_view){.older = region->views,
+		.cell = cell,
+		.now = {.value = {DFG_NONE, 0}, .last_write = DFG_NONE},
+		.handle = {DFG_NONE, 0},
+		.merge = DFG_NONE};
+	*out_view = view;
+	return keep(eval, region, view);
+}
+
+/* NULL where the region has none of its own. */
+const struct dfg_history *dfg_history_at(const struct dfg_cell *cell, const struct dfg_region *region)
+{
+	const struct dfg_view *view = region ? dfg_view_find(region, cell) : NULL;
+	return !region ? &cell->now : view ? &view->now : NULL;
+}
+
+struct dfg_err *dfg_history_of(
+	struct dfg_eval *eval, struct dfg_cell *cell, struct dfg_region *region, struct dfg_history **out_history)
+{
+	struct dfg_view *view;
+	*out_history = &cell->now;
+	if (!region)
+		return dfg_cell_touch(eval, cell);
+	DFG_TRY(dfg_view_of(eval, region, cell, &view));
+	*out_history = &view->now;
+	return NULL;
+}
+
+struct dfg_err *dfg_history_read(struct dfg_eval *eval, struct dfg_history *now, uint32_t node)
+{
+	if (now->n_read == now->room) {
+		uint32_t room = now->room ? now->room * 2 : 4, *grown = dfg_arena_zeros(eval->arena, room, sizeof *grown);
+		if (!grown)
+			return DFG_ERR(DFG_MEMORY, "out of memory");
+		if (now->n_read)
+			memcpy(grown, now->read, now->n_read * sizeof *grown);
+		now->read = grown;
+		now->room = room;
+	}
+	now->read[now->n_read++] = node;
+	return NULL;
+}
