@@ -28,7 +28,7 @@ static struct dfg_err *open_elsewhere(struct dfg_model *model, const struct dfg_
 {
 	const char *at = strstr(input->file, ":@");
 	const char *host = dfg_arena_copy(&model->arena, input->file, (size_t)(at - input->file));
-	struct dfg_crew_source source;
+	struct dfg_coordinator_source source;
 	if (!host)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
 	if (!distributed)

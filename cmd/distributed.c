@@ -163,16 +163,16 @@ struct dfg_err *dfg_distributed_load(struct dfg_distributed *distributed, struct
 		DFG_TRY(cut(distributed, graph, facts));
 		parts = &distributed->parts;
 	}
-	if (distributed->launch && dfg_crew_is_broken(dfg_launch_crew(distributed->launch))) {
+	if (distributed->launch && dfg_coordinator_is_broken(dfg_launch_crew(distributed->launch))) {
 		dfg_launch_free(distributed->launch);
 		distributed->launch = NULL;
 	}
 	if (!distributed->launch)
 		DFG_TRY(launch(distributed, session));
-	struct dfg_crew *crew = dfg_launch_crew(distributed->launch);
-	session->fleet = dfg_crew_fleet(crew);
+	struct dfg_coordinator *crew = dfg_launch_crew(distributed->launch);
+	session->fleet = dfg_coordinator_fleet(crew);
 	dfg_launch_table_all(&distributed->table, DFG_LAUNCH_LOADING);
-	struct dfg_err *err = dfg_crew_load(crew, graph, parts);
+	struct dfg_err *err = dfg_coordinator_load(crew, graph, parts);
 	if (!err)
 		dfg_launch_table_all(&distributed->table, DFG_LAUNCH_READY);
 	dfg_launch_table_end(&distributed->table, err != NULL);
@@ -180,16 +180,16 @@ struct dfg_err *dfg_distributed_load(struct dfg_distributed *distributed, struct
 }
 
 struct dfg_err *dfg_distributed_source(const struct dfg_distributed *distributed, const char *name, uint32_t node,
-	const char *host, const char *file, const struct dfg_array_input *input, struct dfg_crew_source *out_source)
+	const char *host, const char *file, const struct dfg_array_input *input, struct dfg_coordinator_source *out_source)
 {
-	struct dfg_crew *crew = dfg_launch_crew(distributed->launch);
-	const struct dfg_worker_host *at = &distributed->hosts.worker[dfg_crew_home(crew, node)];
+	struct dfg_coordinator *crew = dfg_launch_crew(distributed->launch);
+	const struct dfg_worker_host *at = &distributed->hosts.worker[dfg_coordinator_home(crew, node)];
 	uint32_t asked;
 	DFG_TRY(dfg_hosts_find(&distributed->hosts, host, &asked));
 	if (strcmp(at->name, host) && strcmp(at->label, host))
 		return DFG_ERR(DFG_DATA, "'%s' stands on %s, where the data of %s is not: --place '%s=w%u' puts it there", name,
 			at->name, host, name, asked);
-	return dfg_crew_open(crew, node, file, input, out_source);
+	return dfg_coordinator_open(crew, node, file, input, out_source);
 }
 
 static void print_pairs(const struct dfg_distributed *distributed, bool bytes, struct dfg_json_out *json)
@@ -201,7 +201,7 @@ static void print_pairs(const struct dfg_distributed *distributed, bool bytes, s
 	for (uint32_t from = 0; from < count; from++)
 		for (uint32_t to = 0; to < count; to++) {
 			char pair[40];
-			struct dfg_traffic traffic = dfg_crew_traffic(dfg_launch_crew(distributed->launch), from, to);
+			struct dfg_traffic traffic = dfg_coordinator_traffic(dfg_launch_crew(distributed->launch), from, to);
 			if (!traffic.messages)
 				continue;
 			snprintf(pair, sizeof pair, "w%u>w%u", from, to);
@@ -236,7 +236,7 @@ static void print_waits(const struct dfg_distributed *distributed, struct dfg_js
 	for (uint32_t from = 0; from < count; from++)
 		for (uint32_t to = 0; to < count; to++) {
 			char pair[40];
-			struct dfg_traffic traffic = dfg_crew_traffic(dfg_launch_crew(distributed->launch), from, to);
+			struct dfg_traffic traffic = dfg_coordinator_traffic(dfg_launch_crew(distributed->launch), from, to);
 			snprintf(pair, sizeof pair, "w%u>w%u", from, to);
 			if (traffic.waits)
 				print_wait(pair, &traffic, json);

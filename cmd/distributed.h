@@ -26,7 +26,7 @@ struct dfg_distributed {
 	struct dfg_launch_table table;
 	struct dfg_arena parts_arena;
 	struct dfg_parts parts;
-	void (*trace)(void *arg, const struct dfg_crew_event *event); /* as of a crew; set by whoever wants it */
+	void (*trace)(void *arg, const struct dfg_coordinator_event *event); /* as of a crew; set by whoever wants it */
 	void *trace_arg;
 	struct dfg_err *(*opened)(void *arg); /* when a model is there, and before it is cut; likewise */
 	void *opened_arg;
@@ -52,7 +52,7 @@ DFG_MUST_CHECK struct dfg_err *dfg_distributed_load(struct dfg_distributed *dist
 /* A file that the worker reads on which the node stands; DFG_DATA where that is none of `host`'s. */
 DFG_MUST_CHECK struct dfg_err *dfg_distributed_source(const struct dfg_distributed *distributed, const char *name,
 	uint32_t node, const char *host, const char *file, const struct dfg_array_input *input,
-	struct dfg_crew_source *out_source);
+	struct dfg_coordinator_source *out_source);
 
 /* Messages, bytes and waits of the last step, from worker to worker; NULL where nothing is distributed. */
 struct dfg_json_out;

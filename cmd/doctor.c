@@ -127,8 +127,8 @@ static void take_error(struct finding *f, struct dfg_err *err)
 /* What carries tensors between machines: two ends of it, here, unless that would take too long. */
 static void look_at_links(struct finding *f)
 {
-	struct dfg_hub_report report = {0};
-	struct dfg_err *err = dfg_hub_self_test(quick, &report);
+	struct dfg_http_links_report report = {0};
+	struct dfg_err *err = dfg_http_links_self_test(quick, &report);
 	take_error(f, err);
 	if (err)
 		snprintf(f->value, sizeof f->value, "none");

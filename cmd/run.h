@@ -76,8 +76,8 @@ DFG_MUST_CHECK struct dfg_err *dfg_run_data(struct dfg_run *run, struct dfg_arra
 struct dfg_trace;
 DFG_MUST_CHECK struct dfg_err *dfg_trace_new(const char *path, struct dfg_trace **out_trace);
 void dfg_trace_event(void *trace, const struct dfg_trace_event *event);
-void dfg_trace_crew_event(void *trace, const struct dfg_crew_event *event); /* the process is the worker */
-DFG_MUST_CHECK struct dfg_err *dfg_trace_end(struct dfg_trace *trace);      /* without it there is no file */
+void dfg_trace_crew_event(void *trace, const struct dfg_coordinator_event *event); /* the process is the worker */
+DFG_MUST_CHECK struct dfg_err *dfg_trace_end(struct dfg_trace *trace);             /* without it there is no file */
 void dfg_trace_free(struct dfg_trace *trace);
 
 /* Values of fetches by name; takes the values, on failure too. */

@@ -87,7 +87,7 @@ static void name_process(struct dfg_json_out *json, int worker)
 }
 
 static void print_head(struct dfg_trace *trace, const char *name, const char *category, const char *phase,
-	const struct dfg_crew_event *event)
+	const struct dfg_coordinator_event *event)
 {
 	struct dfg_json_out *json = &trace->json;
 	dfg_json_open(json, '{');
@@ -105,7 +105,7 @@ static void print_head(struct dfg_trace *trace, const char *name, const char *ca
 }
 
 /* An arrow from where a transfer begins to where it ends: both have its step, number and iterations for a name. */
-static void print_flow(struct dfg_trace *trace, const struct dfg_crew_event *event)
+static void print_flow(struct dfg_trace *trace, const struct dfg_coordinator_event *event)
 {
 	struct dfg_json_out *json = &trace->json;
 	struct dfg_text id = {0};
@@ -124,7 +124,7 @@ static void print_flow(struct dfg_trace *trace, const struct dfg_crew_event *eve
 	dfg_text_release(&id);
 }
 
-void dfg_trace_crew_event(void *arg, const struct dfg_crew_event *event)
+void dfg_trace_crew_event(void *arg, const struct dfg_coordinator_event *event)
 {
 	struct dfg_trace *trace = arg;
 	struct dfg_json_out *json = &trace->json;
@@ -145,7 +145,7 @@ void dfg_trace_crew_event(void *arg, const struct dfg_crew_event *event)
 
 void dfg_trace_event(void *arg, const struct dfg_trace_event *event)
 {
-	const struct dfg_crew_event all = {.node = *event};
+	const struct dfg_coordinator_event all = {.node = *event};
 	dfg_trace_crew_event(arg, &all);
 }
 

@@ -19,7 +19,7 @@
 /* A worker's process: what it takes from its stdin, where it listens, and how it ends. */
 struct serving {
 	struct dfg_worker *worker;
-	struct dfg_hub *hub;
+	struct dfg_http_links *hub;
 	struct dfg_shm *shm;
 	char secret[DFG_SECRET_ROOM];
 	struct dfg_link *launcher, **link;
@@ -104,7 +104,7 @@ static struct dfg_err *read_secret(char *out_secret)
 static void set_patience(const struct serving *serving, double seconds)
 {
 	if (serving->hub)
-		dfg_hub_set_patience(serving->hub, (uint32_t)(seconds * 1000));
+		dfg_http_links_set_patience(serving->hub, (uint32_t)(seconds * 1000));
 	if (serving->shm)
 		dfg_shm_set_patience(serving->shm, (uint32_t)(seconds * 1000));
 }
@@ -117,7 +117,7 @@ static void linked(void *arg)
 static struct dfg_err *listen_for_work(struct serving *serving)
 {
 	struct dfg_link_sink sink = dfg_worker_sink(serving->worker);
-	struct dfg_hub_options hub = {.self = (uint32_t)number,
+	struct dfg_http_links_options hub = {.self = (uint32_t)number,
 		.address = address,
 		.secret = serving->secret,
 		.sink = sink,
@@ -125,7 +125,7 @@ static struct dfg_err *listen_for_work(struct serving *serving)
 	struct dfg_shm_options shm = {
 		.self = (uint32_t)number, .secret = serving->secret, .sink = sink, .lease_ms = (uint32_t)(lease * 1000)};
 	if (listens_on_the_net())
-		DFG_TRY(dfg_hub_new(&hub, &serving->hub));
+		DFG_TRY(dfg_http_links_new(&hub, &serving->hub));
 	if (listens_in_memory())
 		DFG_TRY(dfg_shm_new(&shm, &serving->shm));
 	set_patience(serving, patience);
@@ -135,8 +135,8 @@ static struct dfg_err *listen_for_work(struct serving *serving)
 static struct dfg_err *say_hello(const struct serving *serving)
 {
 	struct dfg_json_out json = {0};
-	const char *at = serving->hub ? dfg_hub_address(serving->hub) : dfg_shm_address(serving->shm);
-	const char *key = serving->hub ? dfg_hub_fingerprint(serving->hub) : NULL;
+	const char *at = serving->hub ? dfg_http_links_address(serving->hub) : dfg_shm_address(serving->shm);
+	const char *key = serving->hub ? dfg_http_links_fingerprint(serving->hub) : NULL;
 	dfg_json_open(&json, '{');
 	dfg_json_key(&json, "dfg"), dfg_json_string(&json, DFG_VERSION);
 	dfg_json_key(&json, "address"), dfg_json_string(&json, at);
@@ -163,7 +163,7 @@ static struct dfg_err *reach_one(
 {
 	const char *key = *peer->fingerprint ? peer->fingerprint : NULL;
 	if (!strcmp(peer->transport, "libcurl") && serving->hub)
-		return dfg_hub_connect(serving->hub, i, peer->address, key, out_link);
+		return dfg_http_links_connect(serving->hub, i, peer->address, key, out_link);
 	if (strcmp(peer->transport, "shm") != 0 || !serving->shm)
 		return DFG_ERR(DFG_PROTOCOL, "no transport '%s' here", peer->transport);
 	return (uint32_t)number < i ? dfg_shm_connect(serving->shm, i, peer->shm, left_ms(until), out_link)
@@ -171,7 +171,7 @@ static struct dfg_err *reach_one(
 }
 
 /* All are asked for before the first is waited for. */
-static struct dfg_err *reach(void *arg, const struct dfg_setup *setup, struct dfg_link **out_link)
+static struct dfg_err *reach(void *arg, const struct dfg_worker_config *setup, struct dfg_link **out_link)
 {
 	struct serving *serving = arg;
 	uint64_t until = dfg_now() + (uint64_t)((setup->seconds < 1e6 ? setup->seconds : 1e6) * 1e9);
@@ -180,21 +180,22 @@ static struct dfg_err *reach(void *arg, const struct dfg_setup *setup, struct df
 	serving->link = out_link;
 	serving->links = setup->workers;
 	if (serving->hub)
-		dfg_hub_set_lease(serving->hub, (uint32_t)(dfg_setup_link_lease(setup->lease, setup->workers) * 1000));
+		dfg_http_links_set_lease(
+			serving->hub, (uint32_t)(dfg_worker_config_link_lease(setup->lease, setup->workers) * 1000));
 	for (uint32_t i = 0; i < setup->workers; i++)
 		if (i != setup->self && *setup->peer[i].transport)
 			DFG_TRY(
 				dfg_err_note(reach_one(serving, &setup->peer[i], i, until, &out_link[i]), "%s", setup->peer[i].name));
 	for (uint32_t i = 0; i < setup->workers; i++)
 		if (out_link[i] && !strcmp(setup->peer[i].transport, "libcurl"))
-			DFG_TRY(dfg_err_note(dfg_hub_wait(out_link[i], left_ms(until)), "%s", setup->peer[i].name));
+			DFG_TRY(dfg_err_note(dfg_http_links_wait(out_link[i], left_ms(until)), "%s", setup->peer[i].name));
 	return NULL;
 }
 
 static struct dfg_err *expect_launcher(struct serving *serving)
 {
 	if (serving->hub)
-		return dfg_hub_expect(serving->hub, DFG_LAUNCHER, &serving->launcher);
+		return dfg_http_links_expect(serving->hub, DFG_LAUNCHER, &serving->launcher);
 	struct dfg_err *err = dfg_shm_accept(serving->shm, DFG_LAUNCHER, (uint32_t)(patience * 1000), &serving->launcher);
 	if (!err || err->code != DFG_DEADLINE)
 		return err;
@@ -241,7 +242,7 @@ static struct dfg_err *serve(char **operands, int *out_status)
 			serving.link[i]->kind->close(serving.link[i]);
 	if (serving.launcher)
 		serving.launcher->kind->close(serving.launcher);
-	dfg_hub_free(serving.hub);
+	dfg_http_links_free(serving.hub);
 	dfg_shm_free(serving.shm);
 	dfg_worker_free(serving.worker);
 	return err;

@@ -5,13 +5,13 @@
 
 #include <string.h>
 
-struct dfg_err *dfg_crew_new(const struct dfg_crew_options *options, struct dfg_crew **out_crew)
+struct dfg_err *dfg_coordinator_new(const struct dfg_coordinator_options *options, struct dfg_coordinator **out_crew)
 {
-	struct dfg_crew *crew = dfg_zeros(1, sizeof *crew);
+	struct dfg_coordinator *crew = dfg_zeros(1, sizeof *crew);
 	if (!crew)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
-	crew->fleet = (struct dfg_session_backend){
-		dfg_crew_plan, dfg_crew_run, dfg_crew_stats, dfg_crew_variables, dfg_crew_read, dfg_crew_assign};
+	crew->fleet = (struct dfg_session_backend){dfg_coordinator_plan, dfg_coordinator_run, dfg_coordinator_stats,
+		dfg_coordinator_variables, dfg_coordinator_read, dfg_coordinator_assign};
 	crew->options = *options;
 	size_t workers = options->workers;
 	crew->member = dfg_zeros(workers, sizeof *crew->member);
@@ -34,7 +34,7 @@ struct dfg_err *dfg_crew_new(const struct dfg_crew_options *options, struct dfg_
 	return NULL;
 }
 
-struct dfg_session_backend *dfg_crew_fleet(struct dfg_crew *crew)
+struct dfg_session_backend *dfg_coordinator_fleet(struct dfg_coordinator *crew)
 {
 	return &crew->fleet;
 }
@@ -48,7 +48,7 @@ static bool explains_more(const struct member *member, bool ended)
 	return ended && !member->ended && !(member->why && member->why->code == DFG_MEMORY);
 }
 
-static void lose(struct dfg_crew *crew, uint32_t worker, struct dfg_err *err, bool ended)
+static void lose(struct dfg_coordinator *crew, uint32_t worker, struct dfg_err *err, bool ended)
 {
 	struct member *member = &crew->member[worker];
 	pthread_mutex_lock(&crew->lock);
@@ -64,17 +64,17 @@ static void lose(struct dfg_crew *crew, uint32_t worker, struct dfg_err *err, bo
 	dfg_event_signal(&crew->event);
 }
 
-void dfg_crew_lost(struct dfg_crew *crew, uint32_t worker, struct dfg_err *err)
+void dfg_coordinator_lost(struct dfg_coordinator *crew, uint32_t worker, struct dfg_err *err)
 {
 	lose(crew, worker, err, false);
 }
 
-void dfg_crew_ended(struct dfg_crew *crew, uint32_t worker, struct dfg_err *err)
+void dfg_coordinator_ended(struct dfg_coordinator *crew, uint32_t worker, struct dfg_err *err)
 {
 	lose(crew, worker, err, true);
 }
 
-bool dfg_crew_has_lost(struct dfg_crew *crew, uint32_t worker)
+bool dfg_coordinator_has_lost(struct dfg_coordinator *crew, uint32_t worker)
 {
 	pthread_mutex_lock(&crew->lock);
 	bool lost = crew->member[worker].lost;
@@ -82,23 +82,23 @@ bool dfg_crew_has_lost(struct dfg_crew *crew, uint32_t worker)
 	return lost;
 }
 
-bool dfg_crew_is_broken(struct dfg_crew *crew)
+bool dfg_coordinator_is_broken(struct dfg_coordinator *crew)
 {
 	bool broken = crew->broken;
 	for (uint32_t i = 0; i < crew->options.workers; i++)
-		broken |= dfg_crew_has_lost(crew, i);
+		broken |= dfg_coordinator_has_lost(crew, i);
 	return broken;
 }
 
 /* Of the pongs so far, the one that was back soonest says best what the other clock was at the middle of its way. */
-static void take_pong(struct dfg_crew *crew, uint32_t peer, const struct dfg_message *message)
+static void take_pong(struct dfg_coordinator *crew, uint32_t peer, const struct dfg_message *message)
 {
 	uint64_t now = dfg_now();
 	struct dfg_packet packet;
 	struct member *member = &crew->member[peer];
 	struct dfg_err *err = dfg_packet_of(peer, message, &packet);
 	if (err) {
-		dfg_crew_lost(crew, peer, err);
+		dfg_coordinator_lost(crew, peer, err);
 		return;
 	}
 	uint64_t theirs = dfg_packet_get(&packet);
@@ -118,7 +118,7 @@ static void take_pong(struct dfg_crew *crew, uint32_t peer, const struct dfg_mes
 
 static void deliver(void *arg, uint32_t peer, struct dfg_message *message)
 {
-	struct dfg_crew *crew = arg;
+	struct dfg_coordinator *crew = arg;
 	struct dfg_err *err = NULL;
 	if (peer >= crew->options.workers || message->kind != DFG_MESSAGE_CONTROL) {
 		dfg_tensor_release(&message->tensor);
@@ -132,24 +132,24 @@ static void deliver(void *arg, uint32_t peer, struct dfg_message *message)
 	}
 	err = dfg_inbox_deliver(&crew->inbox, peer, message);
 	if (err)
-		dfg_crew_lost(crew, peer, err);
+		dfg_coordinator_lost(crew, peer, err);
 }
 
 static void lost(void *arg, uint32_t peer, struct dfg_err *err)
 {
-	struct dfg_crew *crew = arg;
+	struct dfg_coordinator *crew = arg;
 	if (peer < crew->options.workers)
-		dfg_crew_lost(crew, peer, err);
+		dfg_coordinator_lost(crew, peer, err);
 	else
 		dfg_err_free(err);
 }
 
-struct dfg_link_sink dfg_crew_sink(struct dfg_crew *crew)
+struct dfg_link_sink dfg_coordinator_sink(struct dfg_coordinator *crew)
 {
 	return (struct dfg_link_sink){.arg = crew, .deliver = deliver, .lost = lost};
 }
 
-void dfg_crew_ask(struct dfg_crew *crew, uint32_t worker, struct dfg_packet *packet)
+void dfg_coordinator_ask(struct dfg_coordinator *crew, uint32_t worker, struct dfg_packet *packet)
 {
 	struct member *member = &crew->member[worker];
 	member->asked = packet->number = ++crew->asked;
@@ -157,14 +157,14 @@ void dfg_crew_ask(struct dfg_crew *crew, uint32_t worker, struct dfg_packet *pac
 	if (!err)
 		return;
 	if (err->code == DFG_UNAVAILABLE) {
-		dfg_crew_lost(crew, worker, err);
+		dfg_coordinator_lost(crew, worker, err);
 		return;
 	}
 	member->asked = 0;
 	member->err = err;
 }
 
-void dfg_crew_drop_answers(struct dfg_crew *crew)
+void dfg_coordinator_drop_answers(struct dfg_coordinator *crew)
 {
 	for (uint32_t i = 0; i < crew->options.workers; i++) {
 		struct member *member = &crew->member[i];
@@ -176,7 +176,7 @@ void dfg_crew_drop_answers(struct dfg_crew *crew)
 	}
 }
 
-static void take_answers(struct dfg_crew *crew)
+static void take_answers(struct dfg_coordinator *crew)
 {
 	struct dfg_packet packet;
 	while (dfg_inbox_take(&crew->inbox, &packet)) {
@@ -193,12 +193,12 @@ static void take_answers(struct dfg_crew *crew)
 }
 
 /* Whether somebody has still to answer; *out_first is the first found to have failed, if nobody had before. */
-static bool look(struct dfg_crew *crew, uint32_t *first)
+static bool look(struct dfg_coordinator *crew, uint32_t *first)
 {
 	bool waiting = false;
 	for (uint32_t i = 0; i < crew->options.workers; i++) {
 		struct member *member = &crew->member[i];
-		bool gone = member->asked && dfg_crew_has_lost(crew, i);
+		bool gone = member->asked && dfg_coordinator_has_lost(crew, i);
 		if (gone)
 			member->asked = 0;
 		if (*first == DFG_NONE && (gone || member->err))
@@ -209,7 +209,7 @@ static bool look(struct dfg_crew *crew, uint32_t *first)
 }
 
 /* Tells those that have not answered that it is in vain. */
-static void fail_rest(struct dfg_crew *crew, uint64_t step, uint32_t culprit)
+static void fail_rest(struct dfg_coordinator *crew, uint64_t step, uint32_t culprit)
 {
 	for (uint32_t i = 0; i < crew->options.workers; i++) {
 		struct dfg_packet packet = {.kind = DFG_PACKET_FAIL};
@@ -221,23 +221,23 @@ static void fail_rest(struct dfg_crew *crew, uint64_t step, uint32_t culprit)
 		dfg_err_free(err);
 		err = dfg_packet_send(&packet, crew->member[i].link);
 		if (err)
-			dfg_crew_lost(crew, i, err);
+			dfg_coordinator_lost(crew, i, err);
 	}
 }
 
 /* Waits until something comes, or until then. */
-static void wait_for_more(struct dfg_crew *crew, uint32_t seen, uint64_t until)
+static void wait_for_more(struct dfg_coordinator *crew, uint32_t seen, uint64_t until)
 {
 	uint32_t count = 0;
 	for (uint32_t i = 0; i < crew->options.workers; i++)
-		if (crew->member[i].asked && !dfg_crew_has_lost(crew, i))
+		if (crew->member[i].asked && !dfg_coordinator_has_lost(crew, i))
 			crew->asked_link[count++] = crew->member[i].link;
 	if (dfg_poll_awhile(crew->asked_link, count, &crew->event, seen, &crew->in_vain))
 		return;
 	dfg_event_sleep(&crew->event, seen, until);
 }
 
-static uint64_t grace(const struct dfg_crew *crew)
+static uint64_t grace(const struct dfg_coordinator *crew)
 {
 	double seconds = crew->options.lease > 0 ? crew->options.lease : 10;
 	return dfg_now() + (uint64_t)(seconds * 1e9);
@@ -252,7 +252,7 @@ static struct dfg_err *copy(const struct dfg_err *err)
 }
 
 /* What is wrong with a graph reads as it does in one process; what is wrong with a worker names it. */
-static struct dfg_err *error_of(struct dfg_crew *crew, uint32_t worker)
+static struct dfg_err *error_of(struct dfg_coordinator *crew, uint32_t worker)
 {
 	struct member *member = &crew->member[worker];
 	struct dfg_err *err = member->err;
@@ -262,7 +262,7 @@ static struct dfg_err *error_of(struct dfg_crew *crew, uint32_t worker)
 }
 
 /* A link is lost when its process ends, and a little before somebody can know how that ended. */
-static void wait_for_explanation(struct dfg_crew *crew, uint32_t worker)
+static void wait_for_explanation(struct dfg_coordinator *crew, uint32_t worker)
 {
 	uint64_t until = dfg_now() + 500000000;
 	while (crew->options.watched && dfg_now() < until) {
@@ -277,7 +277,7 @@ static void wait_for_explanation(struct dfg_crew *crew, uint32_t worker)
 }
 
 /* The first that did not get something from elsewhere, beside the error that explains it. */
-static struct dfg_err *add_waiting(struct dfg_crew *crew, struct dfg_err *err)
+static struct dfg_err *add_waiting(struct dfg_coordinator *crew, struct dfg_err *err)
 {
 	for (uint32_t i = 0; i < crew->options.workers; i++)
 		if (crew->member[i].err && crew->member[i].err->waited)
@@ -285,11 +285,11 @@ static struct dfg_err *add_waiting(struct dfg_crew *crew, struct dfg_err *err)
 	return err;
 }
 
-struct dfg_err *dfg_crew_why_lost(struct dfg_crew *crew)
+struct dfg_err *dfg_coordinator_why_lost(struct dfg_coordinator *crew)
 {
 	struct dfg_err *err = NULL;
 	for (uint32_t i = 0; i < crew->options.workers && !err; i++) {
-		if (!dfg_crew_has_lost(crew, i))
+		if (!dfg_coordinator_has_lost(crew, i))
 			continue;
 		wait_for_explanation(crew, i);
 		pthread_mutex_lock(&crew->lock);
@@ -300,9 +300,9 @@ struct dfg_err *dfg_crew_why_lost(struct dfg_crew *crew)
 }
 
 /* A worker that is gone explains what the others say; then the first, and last what some were told. */
-static struct dfg_err *choose_error(struct dfg_crew *crew, uint32_t first)
+static struct dfg_err *choose_error(struct dfg_coordinator *crew, uint32_t first)
 {
-	struct dfg_err *err = dfg_crew_why_lost(crew);
+	struct dfg_err *err = dfg_coordinator_why_lost(crew);
 	crew->blamed = DFG_NONE;
 	if (err)
 		err = add_waiting(crew, err);
@@ -315,7 +315,7 @@ static struct dfg_err *choose_error(struct dfg_crew *crew, uint32_t first)
 	return err;
 }
 
-struct dfg_err *dfg_crew_answers(struct dfg_crew *crew, uint64_t step)
+struct dfg_err *dfg_coordinator_answers(struct dfg_coordinator *crew, uint64_t step)
 {
 	uint32_t first = DFG_NONE;
 	uint64_t until = 0;
@@ -331,7 +331,7 @@ struct dfg_err *dfg_crew_answers(struct dfg_crew *crew, uint64_t step)
 		if (until && dfg_now() >= until) {
 			for (uint32_t i = 0; i < crew->options.workers; i++)
 				if (crew->member[i].asked)
-					dfg_crew_lost(crew, i, DFG_ERR(DFG_UNAVAILABLE, "does not end a step that has failed"));
+					dfg_coordinator_lost(crew, i, DFG_ERR(DFG_UNAVAILABLE, "does not end a step that has failed"));
 			continue;
 		}
 		wait_for_more(crew, seen, until);
@@ -340,11 +340,11 @@ struct dfg_err *dfg_crew_answers(struct dfg_crew *crew, uint64_t step)
 	if (err && err->code == DFG_UNAVAILABLE)
 		crew->broken = true; /* two that live may have lost each other */
 	if (err)
-		dfg_crew_drop_answers(crew);
+		dfg_coordinator_drop_answers(crew);
 	return err;
 }
 
-static void ping(struct dfg_crew *crew, uint32_t worker)
+static void ping(struct dfg_coordinator *crew, uint32_t worker)
 {
 	struct member *member = &crew->member[worker];
 	struct dfg_packet packet = {.kind = DFG_PACKET_PING, .number = atomic_fetch_add(&crew->pings, 1) + 1};
@@ -354,13 +354,13 @@ static void ping(struct dfg_crew *crew, uint32_t worker)
 	pthread_mutex_unlock(&crew->lock);
 	struct dfg_err *err = dfg_packet_send(&packet, member->link);
 	if (err)
-		dfg_crew_lost(crew, worker, err);
+		dfg_coordinator_lost(crew, worker, err);
 }
 
 /* Asks for signs of life. Who slept itself, as a stopped process does, has heard nobody: that is nobody's fault. */
 static void *guard(void *arg)
 {
-	struct dfg_crew *crew = arg;
+	struct dfg_coordinator *crew = arg;
 	uint64_t lease = (uint64_t)(crew->options.lease * 1e9), last = dfg_now();
 	while (!atomic_load(&crew->ended)) {
 		uint32_t seen = atomic_load(&crew->guard_event.word);
@@ -368,12 +368,12 @@ static void *guard(void *arg)
 		bool slept = now - last > lease / 2;
 		last = now;
 		for (uint32_t i = 0; i < crew->options.workers; i++) {
-			if (dfg_crew_has_lost(crew, i))
+			if (dfg_coordinator_has_lost(crew, i))
 				continue;
 			if (slept)
 				atomic_store(&crew->member[i].heard, now);
 			if (now > dfg_link_heard(crew->member[i].link, atomic_load(&crew->member[i].heard)) + silence)
-				dfg_crew_ended(crew, i,
+				dfg_coordinator_ended(crew, i,
 					DFG_ERR(DFG_UNAVAILABLE, "silent for %.3g s%s", (double)silence / 1e9,
 						silence > lease ? " while the workers are linked" : ""));
 			else
@@ -384,7 +384,7 @@ static void *guard(void *arg)
 	return NULL;
 }
 
-static void stop_guard(struct dfg_crew *crew)
+static void stop_guard(struct dfg_coordinator *crew)
 {
 	atomic_store(&crew->ended, true);
 	if (!crew->guarded)
@@ -395,7 +395,7 @@ static void stop_guard(struct dfg_crew *crew)
 }
 
 /* Some pings before anything runs, so that clocks are known to some microseconds. */
-static void learn_clock(struct dfg_crew *crew, uint32_t worker)
+static void learn_clock(struct dfg_coordinator *crew, uint32_t worker)
 {
 	enum { PINGS = 5 };
 	struct member *member = &crew->member[worker];
@@ -403,7 +403,7 @@ static void learn_clock(struct dfg_crew *crew, uint32_t worker)
 		uint64_t until = dfg_now() + 100000000;
 		uint64_t before = atomic_load(&member->heard);
 		ping(crew, worker);
-		while (atomic_load(&member->heard) == before && dfg_now() < until && !dfg_crew_has_lost(crew, worker)) {
+		while (atomic_load(&member->heard) == before && dfg_now() < until && !dfg_coordinator_has_lost(crew, worker)) {
 			uint32_t seen = atomic_load(&crew->event.word);
 			if (atomic_load(&member->heard) == before && !member->link->kind->poll(member->link))
 				dfg_event_wait_until(&crew->event, seen, until);
@@ -411,11 +411,11 @@ static void learn_clock(struct dfg_crew *crew, uint32_t worker)
 	}
 }
 
-static struct dfg_err *ask_setup(struct dfg_crew *crew, uint32_t worker, double seconds,
+static struct dfg_err *ask_setup(struct dfg_coordinator *crew, uint32_t worker, double seconds,
 	const char *(*transport)(void *arg, uint32_t one, uint32_t two), void *arg)
 {
 	struct dfg_packet packet = {.kind = DFG_PACKET_SETUP};
-	struct dfg_setup setup = {.self = worker,
+	struct dfg_worker_config setup = {.self = worker,
 		.workers = crew->options.workers,
 		.session = crew->options.session,
 		.trace = crew->options.trace != NULL,
@@ -428,13 +428,13 @@ static struct dfg_err *ask_setup(struct dfg_crew *crew, uint32_t worker, double 
 		setup.peer[i] = crew->options.peer[i];
 		setup.peer[i].transport = i == worker ? "" : transport(arg, worker, i);
 	}
-	dfg_setup_put(&packet, &setup);
-	dfg_crew_ask(crew, worker, &packet);
+	dfg_worker_config_put(&packet, &setup);
+	dfg_coordinator_ask(crew, worker, &packet);
 	dfg_free(setup.peer);
 	return NULL;
 }
 
-static struct dfg_err *start_guard(struct dfg_crew *crew)
+static struct dfg_err *start_guard(struct dfg_coordinator *crew)
 {
 	for (uint32_t i = 0; i < crew->options.workers; i++)
 		atomic_store(&crew->member[i].heard, dfg_now());
@@ -444,14 +444,14 @@ static struct dfg_err *start_guard(struct dfg_crew *crew)
 	return crew->guarded ? NULL : DFG_ERR(DFG_MEMORY, "no more threads");
 }
 
-double dfg_crew_patience(double lease, uint32_t workers)
+double dfg_coordinator_patience(double lease, uint32_t workers)
 {
 	const double pair = 0.005;
 	return lease > 0 ? lease + pair * workers * workers : 0;
 }
 
 /* The first that has not answered. */
-static struct dfg_err *name_slowest(const struct dfg_crew *crew, double seconds)
+static struct dfg_err *name_slowest(const struct dfg_coordinator *crew, double seconds)
 {
 	for (uint32_t i = 0; i < crew->options.workers; i++)
 		if (crew->member[i].asked)
@@ -461,7 +461,7 @@ static struct dfg_err *name_slowest(const struct dfg_crew *crew, double seconds)
 }
 
 /* What one says that cannot link may be the fault of another, which is known to be lost a moment later. */
-static struct dfg_err *setup_answers(struct dfg_crew *crew, double seconds)
+static struct dfg_err *setup_answers(struct dfg_coordinator *crew, double seconds)
 {
 	const uint64_t moment = 500000000;
 	uint32_t first = DFG_NONE;
@@ -480,14 +480,14 @@ static struct dfg_err *setup_answers(struct dfg_crew *crew, double seconds)
 	struct dfg_err *err = choose_error(crew, first);
 	if (!err)
 		err = name_slowest(crew, seconds);
-	dfg_crew_drop_answers(crew);
+	dfg_coordinator_drop_answers(crew);
 	return err;
 }
 
-struct dfg_err *dfg_crew_begin(struct dfg_crew *crew, struct dfg_link *const *links, double seconds,
+struct dfg_err *dfg_coordinator_begin(struct dfg_coordinator *crew, struct dfg_link *const *links, double seconds,
 	const char *(*transport)(void *arg, uint32_t one, uint32_t two), void *arg)
 {
-	double patience = dfg_crew_patience(crew->options.lease, crew->options.workers);
+	double patience = dfg_coordinator_patience(crew->options.lease, crew->options.workers);
 	for (uint32_t i = 0; i < crew->options.workers; i++)
 		crew->member[i].link = links[i];
 	for (uint32_t i = 0; i < crew->options.workers; i++)
@@ -501,23 +501,23 @@ struct dfg_err *dfg_crew_begin(struct dfg_crew *crew, struct dfg_link *const *li
 	return NULL;
 }
 
-void dfg_crew_end(struct dfg_crew *crew)
+void dfg_coordinator_end(struct dfg_coordinator *crew)
 {
 	stop_guard(crew);
 	for (uint32_t i = 0; i < crew->options.workers; i++) {
 		struct dfg_packet packet = {.kind = DFG_PACKET_END, .number = ++crew->asked};
-		if (crew->member[i].link && !dfg_crew_has_lost(crew, i))
+		if (crew->member[i].link && !dfg_coordinator_has_lost(crew, i))
 			dfg_err_free(dfg_packet_send(&packet, crew->member[i].link)); /* a worker that is gone has ended */
 	}
 }
 
-void dfg_crew_free(struct dfg_crew *crew)
+void dfg_coordinator_free(struct dfg_coordinator *crew)
 {
 	if (!crew)
 		return;
 	stop_guard(crew);
-	dfg_crew_drop_answers(crew);
-	dfg_crew_drop_plans(crew);
+	dfg_coordinator_drop_answers(crew);
+	dfg_coordinator_drop_plans(crew);
 	dfg_arena_release(&crew->arena);
 	for (uint32_t i = 0; i < crew->options.workers; i++)
 		dfg_err_free(crew->member[i].why);

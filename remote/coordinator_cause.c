@@ -5,27 +5,27 @@
 
 /* Why a fetch was dead, where the Switch behind that stands on another worker than the fetch: asked from worker to worker. */
 
-static struct dfg_err *ask(struct dfg_crew *crew, const struct crew_plan *plan, uint32_t worker,
+static struct dfg_err *ask(struct dfg_coordinator *crew, const struct crew_plan *plan, uint32_t worker,
 	const struct dfg_cause *of, struct dfg_cause *out)
 {
 	struct dfg_packet packet = {.kind = DFG_PACKET_CAUSE};
 	dfg_packet_put(&packet, plan->share[worker].plan);
 	dfg_packet_put(&packet, of->transfer);
 	dfg_packet_put(&packet, (uint64_t)of->iteration);
-	dfg_crew_ask(crew, worker, &packet);
-	DFG_TRY(dfg_crew_answers(crew, 0));
+	dfg_coordinator_ask(crew, worker, &packet);
+	DFG_TRY(dfg_coordinator_answers(crew, 0));
 	struct dfg_packet *answer = &crew->member[worker].answer;
 	out->transfer = dfg_packet_get_u32(answer);
 	out->iteration = (int64_t)dfg_packet_get(answer);
 	snprintf(out->words, sizeof out->words, "%s", dfg_packet_get_text(answer));
 	struct dfg_err *err = dfg_packet_check(answer);
-	dfg_crew_drop_answers(crew);
+	dfg_coordinator_drop_answers(crew);
 	return err;
 }
 
 /* "fetch 'y:0' is dead: node 'x' (Switch) saw the predicate false"; *out_text stays empty where nobody knows. */
 static struct dfg_err *follow(
-	struct dfg_crew *crew, const struct crew_plan *plan, uint32_t worker, struct dfg_text *out_text)
+	struct dfg_coordinator *crew, const struct crew_plan *plan, uint32_t worker, struct dfg_text *out_text)
 {
 	struct dfg_cause cause = {0};
 	DFG_TRY(ask(crew, plan, worker, &cause, &cause));
@@ -45,8 +45,8 @@ static struct dfg_err *follow(
 	return NULL;
 }
 
-struct dfg_err *dfg_crew_explain(
-	struct dfg_crew *crew, const struct crew_plan *plan, uint32_t worker, struct dfg_err *err)
+struct dfg_err *dfg_coordinator_explain(
+	struct dfg_coordinator *crew, const struct crew_plan *plan, uint32_t worker, struct dfg_err *err)
 {
 	struct dfg_text text = {0};
 	struct dfg_err *unknown = follow(crew, plan, worker, &text);

@@ -5,7 +5,7 @@
  * and the _Send of every _Recv that is among this, on whichever worker that stands, with what it needs in turn.
  */
 struct walk {
-	struct dfg_crew *crew;
+	struct dfg_coordinator *crew;
 	struct crew_plan *plan;
 	struct dfg_arena scratch;
 	bool **seen, **fed; /* by worker, by node */
@@ -159,7 +159,7 @@ static void put_edges(struct dfg_packet *packet, const struct dfg_edge *edge, ui
 	}
 }
 
-static void ask_plan(struct dfg_crew *crew, uint32_t worker, struct share *share)
+static void ask_plan(struct dfg_coordinator *crew, uint32_t worker, struct share *share)
 {
 	struct dfg_packet packet = {.kind = DFG_PACKET_PLAN};
 	const struct dfg_step *step = &share->step;
@@ -171,14 +171,14 @@ static void ask_plan(struct dfg_crew *crew, uint32_t worker, struct share *share
 	dfg_packet_put(&packet, step->n_target);
 	for (uint32_t i = 0; i < step->n_target; i++)
 		dfg_packet_put(&packet, step->target[i]);
-	dfg_crew_ask(crew, worker, &packet);
+	dfg_coordinator_ask(crew, worker, &packet);
 }
 
-static struct dfg_err *send_shares(struct dfg_crew *crew, struct crew_plan *plan)
+static struct dfg_err *send_shares(struct dfg_coordinator *crew, struct crew_plan *plan)
 {
 	for (uint32_t i = 0; i < crew->options.workers; i++)
 		ask_plan(crew, i, &plan->share[i]);
-	DFG_TRY(dfg_crew_answers(crew, 0));
+	DFG_TRY(dfg_coordinator_answers(crew, 0));
 	struct dfg_err *err = NULL;
 	for (uint32_t i = 0; i < crew->options.workers; i++) {
 		if (!plan->share[i].runs)
@@ -186,11 +186,11 @@ static struct dfg_err *send_shares(struct dfg_crew *crew, struct crew_plan *plan
 		plan->share[i].plan = dfg_packet_get_u32(&crew->member[i].answer);
 		err = dfg_err_join(err, dfg_packet_check(&crew->member[i].answer));
 	}
-	dfg_crew_drop_answers(crew);
+	dfg_coordinator_drop_answers(crew);
 	return err;
 }
 
-static void release_plan(const struct dfg_crew *crew, struct crew_plan *plan)
+static void release_plan(const struct dfg_coordinator *crew, struct crew_plan *plan)
 {
 	for (uint32_t i = 0; plan->share && i < crew->options.workers; i++) {
 		struct share *share = &plan->share[i];
@@ -203,13 +203,13 @@ static void release_plan(const struct dfg_crew *crew, struct crew_plan *plan)
 	dfg_free(plan->share);
 }
 
-void dfg_crew_drop_plans(struct dfg_crew *crew)
+void dfg_coordinator_drop_plans(struct dfg_coordinator *crew)
 {
 	while (crew->plans)
 		release_plan(crew, &crew->plan[--crew->plans]);
 }
 
-static struct dfg_err *make(struct dfg_crew *crew, const struct dfg_step *step, struct crew_plan *plan)
+static struct dfg_err *make(struct dfg_coordinator *crew, const struct dfg_step *step, struct crew_plan *plan)
 {
 	struct walk walk = {.crew = crew, .plan = plan};
 	plan->share = dfg_zeros(crew->options.workers, sizeof *plan->share);
@@ -220,9 +220,9 @@ static struct dfg_err *make(struct dfg_crew *crew, const struct dfg_step *step, 
 	return err ? err : send_shares(crew, plan);
 }
 
-struct dfg_err *dfg_crew_plan(struct dfg_session_backend *fleet, const struct dfg_step *step, uint32_t *out_plan)
+struct dfg_err *dfg_coordinator_plan(struct dfg_session_backend *fleet, const struct dfg_step *step, uint32_t *out_plan)
 {
-	struct dfg_crew *crew = (struct dfg_crew *)fleet;
+	struct dfg_coordinator *crew = (struct dfg_coordinator *)fleet;
 	struct crew_plan plan = {0};
 	pthread_mutex_lock(&crew->turn);
 	struct dfg_err *err = make(crew, step, &plan);

@@ -39,9 +39,9 @@ struct crew_plan {
 	struct dfg_stats stats;
 };
 
-struct dfg_crew {
+struct dfg_coordinator {
 	struct dfg_session_backend fleet; /* first */
-	struct dfg_crew_options options;
+	struct dfg_coordinator_options options;
 	struct dfg_event event;
 	struct dfg_inbox inbox;
 	struct member *member;        /* by worker */
@@ -72,34 +72,34 @@ struct dfg_crew {
 };
 
 /* A question to a worker; releases the packet. */
-void dfg_crew_ask(struct dfg_crew *crew, uint32_t worker, struct dfg_packet *packet);
+void dfg_coordinator_ask(struct dfg_coordinator *crew, uint32_t worker, struct dfg_packet *packet);
 
 /*
  * Waits for all that were asked. An error, or a worker that is lost, of a step fails it on the others, which are given
  * a while to say so. The error is that which came first and was nobody else's; answers are there where it is NULL, and
  * belong to the crew until the next question.
  */
-DFG_MUST_CHECK struct dfg_err *dfg_crew_answers(struct dfg_crew *crew, uint64_t step);
+DFG_MUST_CHECK struct dfg_err *dfg_coordinator_answers(struct dfg_coordinator *crew, uint64_t step);
 
 /* What can be found out of an error of a step, which the worker answered with. Takes err and gives that, or a better one. */
-DFG_MUST_CHECK struct dfg_err *dfg_crew_explain(
-	struct dfg_crew *crew, const struct crew_plan *plan, uint32_t worker, struct dfg_err *err);
+DFG_MUST_CHECK struct dfg_err *dfg_coordinator_explain(
+	struct dfg_coordinator *crew, const struct crew_plan *plan, uint32_t worker, struct dfg_err *err);
 
 /* The answers are no longer needed. */
-void dfg_crew_drop_answers(struct dfg_crew *crew);
+void dfg_coordinator_drop_answers(struct dfg_coordinator *crew);
 
 /* dfg_session_backend.plan, and the release of all plans. */
-DFG_MUST_CHECK struct dfg_err *dfg_crew_plan(
+DFG_MUST_CHECK struct dfg_err *dfg_coordinator_plan(
 	struct dfg_session_backend *fleet, const struct dfg_step *step, uint32_t *out_plan);
-void dfg_crew_drop_plans(struct dfg_crew *crew);
+void dfg_coordinator_drop_plans(struct dfg_coordinator *crew);
 
 /* The rest of the fleet's functions. */
-DFG_MUST_CHECK struct dfg_err *dfg_crew_run(
+DFG_MUST_CHECK struct dfg_err *dfg_coordinator_run(
 	struct dfg_session_backend *fleet, uint32_t plan, const struct dfg_tensor *feeds, struct dfg_tensor *out_fetches);
-void dfg_crew_stats(struct dfg_session_backend *fleet, uint32_t plan, struct dfg_stats *out_stats);
-DFG_MUST_CHECK struct dfg_err *dfg_crew_variables(struct dfg_session_backend *fleet,
+void dfg_coordinator_stats(struct dfg_session_backend *fleet, uint32_t plan, struct dfg_stats *out_stats);
+DFG_MUST_CHECK struct dfg_err *dfg_coordinator_variables(struct dfg_session_backend *fleet,
 	const struct dfg_variable_place *places, uint32_t count, struct dfg_variable_fact *out_facts);
-DFG_MUST_CHECK struct dfg_err *dfg_crew_read(
+DFG_MUST_CHECK struct dfg_err *dfg_coordinator_read(
 	struct dfg_session_backend *fleet, const struct dfg_variable_place *place, struct dfg_tensor *out_tensor);
-DFG_MUST_CHECK struct dfg_err *dfg_crew_assign(
+DFG_MUST_CHECK struct dfg_err *dfg_coordinator_assign(
 	struct dfg_session_backend *fleet, const struct dfg_variable_place *place, struct dfg_tensor *tensor);

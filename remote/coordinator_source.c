@@ -2,13 +2,13 @@
 
 #include "formats/array.h"
 
-uint32_t dfg_crew_home(const struct dfg_crew *crew, uint32_t node)
+uint32_t dfg_coordinator_home(const struct dfg_coordinator *crew, uint32_t node)
 {
 	return crew->home[node].worker;
 }
 
 /* What stands on several workers is fed on each, and the file is on one of them. */
-static struct dfg_err *check_alone(struct dfg_crew *crew, uint32_t node)
+static struct dfg_err *check_alone(struct dfg_coordinator *crew, uint32_t node)
 {
 	struct dfg_arena scratch = {0};
 	struct dfg_err *err = NULL;
@@ -25,7 +25,8 @@ static struct dfg_err *check_alone(struct dfg_crew *crew, uint32_t node)
 	return err;
 }
 
-static struct dfg_err *get_source(struct dfg_crew *crew, uint32_t worker, struct dfg_crew_source *out_source)
+static struct dfg_err *get_source(
+	struct dfg_coordinator *crew, uint32_t worker, struct dfg_coordinator_source *out_source)
 {
 	struct dfg_packet *answer = &crew->member[worker].answer;
 	out_source->number = dfg_packet_get_u32(answer);
@@ -38,28 +39,28 @@ static struct dfg_err *get_source(struct dfg_crew *crew, uint32_t worker, struct
 	return NULL;
 }
 
-static struct dfg_err *open_source(struct dfg_crew *crew, uint32_t worker, const char *spec,
-	const struct dfg_array_input *input, struct dfg_crew_source *out_source)
+static struct dfg_err *open_source(struct dfg_coordinator *crew, uint32_t worker, const char *spec,
+	const struct dfg_array_input *input, struct dfg_coordinator_source *out_source)
 {
 	struct dfg_packet packet = {.kind = DFG_PACKET_SOURCE};
 	dfg_packet_put_text(&packet, spec);
 	dfg_packet_put(&packet, input->dtype);
 	dfg_packet_put_shape(&packet, &input->shape);
-	dfg_crew_ask(crew, worker, &packet);
-	struct dfg_err *err = dfg_crew_answers(crew, 0);
+	dfg_coordinator_ask(crew, worker, &packet);
+	struct dfg_err *err = dfg_coordinator_answers(crew, 0);
 	if (err && err->code == DFG_DATA) /* of others it is there already */
 		return dfg_err_note(err, "%s", crew->options.peer[worker].name);
 	if (err)
 		return err;
 	err = get_source(crew, worker, out_source);
-	dfg_crew_drop_answers(crew);
+	dfg_coordinator_drop_answers(crew);
 	return err;
 }
 
-struct dfg_err *dfg_crew_open(struct dfg_crew *crew, uint32_t node, const char *spec,
-	const struct dfg_array_input *input, struct dfg_crew_source *out_source)
+struct dfg_err *dfg_coordinator_open(struct dfg_coordinator *crew, uint32_t node, const char *spec,
+	const struct dfg_array_input *input, struct dfg_coordinator_source *out_source)
 {
-	*out_source = (struct dfg_crew_source){0};
+	*out_source = (struct dfg_coordinator_source){0};
 	pthread_mutex_lock(&crew->turn);
 	struct dfg_err *err = check_alone(crew, node);
 	if (!err)

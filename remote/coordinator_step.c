@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* Where each node of the graph stands, and each _Send. */
-static struct dfg_err *find_homes(struct dfg_crew *crew)
+static struct dfg_err *find_homes(struct dfg_coordinator *crew)
 {
 	const struct dfg_graph *graph = crew->graph;
 	const struct dfg_parts *parts = crew->parts;
@@ -54,7 +54,7 @@ static struct dfg_err *append(void *arg, struct dfg_encoder *encoder)
 	return NULL;
 }
 
-static struct dfg_err *ask_part(struct dfg_crew *crew, uint32_t worker)
+static struct dfg_err *ask_part(struct dfg_coordinator *crew, uint32_t worker)
 {
 	struct dfg_packet packet = {.kind = DFG_PACKET_PART};
 	struct bytes bytes = {0};
@@ -62,31 +62,32 @@ static struct dfg_err *ask_part(struct dfg_crew *crew, uint32_t worker)
 	if (!err) {
 		struct dfg_tensor tensor = {.dtype = DFG_U8, .shape = DFG_SHAPE_VECTOR((int64_t)bytes.count), .data = bytes.at};
 		dfg_packet_put_tensor(&packet, &tensor);
-		dfg_crew_ask(crew, worker, &packet);
+		dfg_coordinator_ask(crew, worker, &packet);
 	}
 	dfg_free(bytes.at);
 	return err;
 }
 
-struct dfg_err *dfg_crew_load(struct dfg_crew *crew, const struct dfg_graph *graph, const struct dfg_parts *parts)
+struct dfg_err *dfg_coordinator_load(
+	struct dfg_coordinator *crew, const struct dfg_graph *graph, const struct dfg_parts *parts)
 {
 	if (parts->parts != crew->options.workers)
 		return DFG_ERR(DFG_DATA, "a plan of %u parts for %u workers", parts->parts, crew->options.workers);
-	dfg_crew_drop_plans(crew);
+	dfg_coordinator_drop_plans(crew);
 	dfg_arena_release(&crew->arena);
 	crew->graph = graph;
 	crew->parts = parts;
 	DFG_TRY(find_homes(crew));
 	for (uint32_t i = 0; i < parts->parts; i++)
 		DFG_TRY(ask_part(crew, i));
-	DFG_TRY(dfg_crew_answers(crew, 0));
-	dfg_crew_drop_answers(crew);
+	DFG_TRY(dfg_coordinator_answers(crew, 0));
+	dfg_coordinator_drop_answers(crew);
 	return NULL;
 }
 
-static void get_event(struct dfg_crew *crew, uint32_t worker, struct dfg_packet *answer)
+static void get_event(struct dfg_coordinator *crew, uint32_t worker, struct dfg_packet *answer)
 {
-	struct dfg_crew_event all = {.worker = worker, .step = crew->step};
+	struct dfg_coordinator_event all = {.worker = worker, .step = crew->step};
 	struct dfg_trace_event event = {0};
 	int64_t iteration[DFG_LINK_DEPTH];
 	event.node = dfg_packet_get_text(answer);
@@ -127,7 +128,7 @@ static void add_stats(struct dfg_stats *all, struct dfg_packet *answer)
 }
 
 /* The tensor of a transfer, as its _Send has it. */
-static struct dfg_string tensor_of(const struct dfg_crew *crew, uint64_t number)
+static struct dfg_string tensor_of(const struct dfg_coordinator *crew, uint64_t number)
 {
 	struct place at = number < crew->parts->transfers ? crew->send[number] : (struct place){DFG_NONE, 0};
 	const struct dfg_attr *name =
@@ -135,7 +136,7 @@ static struct dfg_string tensor_of(const struct dfg_crew *crew, uint64_t number)
 	return name ? name->value.s : (struct dfg_string){"", 0};
 }
 
-static void get_waits(struct dfg_crew *crew, uint32_t worker, struct dfg_packet *answer)
+static void get_waits(struct dfg_coordinator *crew, uint32_t worker, struct dfg_packet *answer)
 {
 	uint32_t peers = dfg_packet_get_count(answer, 5 * sizeof(uint64_t));
 	for (uint32_t i = 0; i < peers; i++) {
@@ -155,7 +156,7 @@ static void get_waits(struct dfg_crew *crew, uint32_t worker, struct dfg_packet 
 
 /* What a worker has done; a fetch goes to its place among those of the whole step. */
 static struct dfg_err *take_share(
-	struct dfg_crew *crew, uint32_t worker, struct crew_plan *plan, struct dfg_tensor *out_fetches)
+	struct dfg_coordinator *crew, uint32_t worker, struct crew_plan *plan, struct dfg_tensor *out_fetches)
 {
 	struct dfg_packet *answer = &crew->member[worker].answer;
 	const struct share *share = &plan->share[worker];
@@ -174,8 +175,8 @@ static struct dfg_err *take_share(
 	return dfg_err_note(dfg_packet_check(answer), "%s", crew->options.peer[worker].name);
 }
 
-static struct dfg_err *run(
-	struct dfg_crew *crew, struct crew_plan *plan, const struct dfg_tensor *feeds, struct dfg_tensor *out_fetches)
+static struct dfg_err *run(struct dfg_coordinator *crew, struct crew_plan *plan, const struct dfg_tensor *feeds,
+	struct dfg_tensor *out_fetches)
 {
 	uint64_t step = ++crew->step;
 	for (uint32_t w = 0; w < crew->options.workers; w++) {
@@ -187,12 +188,13 @@ static struct dfg_err *run(
 		dfg_packet_put(&packet, share->plan);
 		for (uint32_t i = 0; i < share->step.n_feed; i++)
 			dfg_rows_put(&packet, &feeds[share->feed[i]]);
-		dfg_crew_ask(crew, w, &packet);
+		dfg_coordinator_ask(crew, w, &packet);
 	}
-	struct dfg_err *err = dfg_crew_answers(crew, step);
+	struct dfg_err *err = dfg_coordinator_answers(crew, step);
 	if (err)
-		return err->code == DFG_DATA && crew->blamed != DFG_NONE ? dfg_crew_explain(crew, plan, crew->blamed, err)
-																 : err;
+		return err->code == DFG_DATA && crew->blamed != DFG_NONE
+				   ? dfg_coordinator_explain(crew, plan, crew->blamed, err)
+				   : err;
 	plan->stats = (struct dfg_stats){0};
 	memset(crew->traffic, 0, (size_t)crew->options.workers * crew->options.workers * sizeof *crew->traffic);
 	for (uint32_t i = 0; i < plan->n_fetch; i++)
@@ -202,36 +204,36 @@ static struct dfg_err *run(
 			err = take_share(crew, w, plan, out_fetches);
 	for (uint32_t i = 0; i < plan->n_fetch && err; i++)
 		dfg_tensor_release(&out_fetches[i]);
-	dfg_crew_drop_answers(crew);
+	dfg_coordinator_drop_answers(crew);
 	return err;
 }
 
-struct dfg_err *dfg_crew_run(
+struct dfg_err *dfg_coordinator_run(
 	struct dfg_session_backend *fleet, uint32_t plan, const struct dfg_tensor *feeds, struct dfg_tensor *out_fetches)
 {
-	struct dfg_crew *crew = (struct dfg_crew *)fleet;
+	struct dfg_coordinator *crew = (struct dfg_coordinator *)fleet;
 	pthread_mutex_lock(&crew->turn);
 	struct dfg_err *err = run(crew, &crew->plan[plan], feeds, out_fetches);
 	pthread_mutex_unlock(&crew->turn);
 	return err;
 }
 
-void dfg_crew_stats(struct dfg_session_backend *fleet, uint32_t plan, struct dfg_stats *out_stats)
+void dfg_coordinator_stats(struct dfg_session_backend *fleet, uint32_t plan, struct dfg_stats *out_stats)
 {
-	struct dfg_crew *crew = (struct dfg_crew *)fleet;
+	struct dfg_coordinator *crew = (struct dfg_coordinator *)fleet;
 	pthread_mutex_lock(&crew->turn);
 	*out_stats = crew->plan[plan].stats;
 	pthread_mutex_unlock(&crew->turn);
 }
 
-struct dfg_traffic dfg_crew_traffic(const struct dfg_crew *crew, uint32_t from, uint32_t to)
+struct dfg_traffic dfg_coordinator_traffic(const struct dfg_coordinator *crew, uint32_t from, uint32_t to)
 {
 	return crew->traffic[from * crew->options.workers + to];
 }
 
 /* One question to each worker that has some of them. */
-static struct dfg_err *variables(
-	struct dfg_crew *crew, const struct dfg_variable_place *places, uint32_t count, struct dfg_variable_fact *out_facts)
+static struct dfg_err *variables(struct dfg_coordinator *crew, const struct dfg_variable_place *places, uint32_t count,
+	struct dfg_variable_fact *out_facts)
 {
 	for (uint32_t w = 0; w < crew->options.workers; w++) {
 		struct dfg_packet packet = {.kind = DFG_PACKET_VARIABLES};
@@ -243,11 +245,11 @@ static struct dfg_err *variables(
 			if (crew->home[places[i].node].worker == w)
 				dfg_packet_put_text(&packet, places[i].name);
 		if (asked)
-			dfg_crew_ask(crew, w, &packet);
+			dfg_coordinator_ask(crew, w, &packet);
 		else
 			dfg_packet_release(&packet);
 	}
-	DFG_TRY(dfg_crew_answers(crew, 0));
+	DFG_TRY(dfg_coordinator_answers(crew, 0));
 	struct dfg_err *err = NULL;
 	for (uint32_t i = 0; i < count && !err; i++) {
 		struct dfg_packet *answer = &crew->member[crew->home[places[i].node].worker].answer;
@@ -257,52 +259,52 @@ static struct dfg_err *variables(
 		out_facts[i].set = dfg_packet_get_bool(answer);
 		err = dfg_packet_check(answer);
 	}
-	dfg_crew_drop_answers(crew);
+	dfg_coordinator_drop_answers(crew);
 	return err;
 }
 
-struct dfg_err *dfg_crew_variables(struct dfg_session_backend *fleet, const struct dfg_variable_place *places,
+struct dfg_err *dfg_coordinator_variables(struct dfg_session_backend *fleet, const struct dfg_variable_place *places,
 	uint32_t count, struct dfg_variable_fact *out_facts)
 {
-	struct dfg_crew *crew = (struct dfg_crew *)fleet;
+	struct dfg_coordinator *crew = (struct dfg_coordinator *)fleet;
 	pthread_mutex_lock(&crew->turn);
 	struct dfg_err *err = variables(crew, places, count, out_facts);
 	pthread_mutex_unlock(&crew->turn);
 	return err;
 }
 
-struct dfg_err *dfg_crew_read(
+struct dfg_err *dfg_coordinator_read(
 	struct dfg_session_backend *fleet, const struct dfg_variable_place *place, struct dfg_tensor *out_tensor)
 {
-	struct dfg_crew *crew = (struct dfg_crew *)fleet;
+	struct dfg_coordinator *crew = (struct dfg_coordinator *)fleet;
 	struct dfg_packet packet = {.kind = DFG_PACKET_READ};
 	uint32_t worker = crew->home[place->node].worker;
 	pthread_mutex_lock(&crew->turn);
 	dfg_packet_put_text(&packet, place->name);
-	dfg_crew_ask(crew, worker, &packet);
-	struct dfg_err *err = dfg_crew_answers(crew, 0);
+	dfg_coordinator_ask(crew, worker, &packet);
+	struct dfg_err *err = dfg_coordinator_answers(crew, 0);
 	if (!err) {
 		dfg_packet_get_tensor(&crew->member[worker].answer, out_tensor);
 		err = dfg_packet_check(&crew->member[worker].answer);
-		dfg_crew_drop_answers(crew);
+		dfg_coordinator_drop_answers(crew);
 	}
 	pthread_mutex_unlock(&crew->turn);
 	return err;
 }
 
-struct dfg_err *dfg_crew_assign(
+struct dfg_err *dfg_coordinator_assign(
 	struct dfg_session_backend *fleet, const struct dfg_variable_place *place, struct dfg_tensor *tensor)
 {
-	struct dfg_crew *crew = (struct dfg_crew *)fleet;
+	struct dfg_coordinator *crew = (struct dfg_coordinator *)fleet;
 	struct dfg_packet packet = {.kind = DFG_PACKET_ASSIGN};
 	pthread_mutex_lock(&crew->turn);
 	dfg_packet_put_text(&packet, place->name);
 	dfg_packet_put_tensor(&packet, tensor);
 	dfg_tensor_release(tensor);
-	dfg_crew_ask(crew, crew->home[place->node].worker, &packet);
-	struct dfg_err *err = dfg_crew_answers(crew, 0);
+	dfg_coordinator_ask(crew, crew->home[place->node].worker, &packet);
+	struct dfg_err *err = dfg_coordinator_answers(crew, 0);
 	if (!err)
-		dfg_crew_drop_answers(crew);
+		dfg_coordinator_drop_answers(crew);
 	pthread_mutex_unlock(&crew->turn);
 	return err;
 }

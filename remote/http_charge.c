@@ -18,14 +18,14 @@ enum {
 	PADDED = 8,             /* a flag; libcurl pads nothing */
 };
 
-void dfg_visitor_fill_purse(struct dfg_visitor *visitor, uint64_t now)
+void dfg_http_connection_fill_purse(struct dfg_http_connection *visitor, uint64_t now)
 {
 	visitor->purse = DFG_PURSE;
 	visitor->purse_ns = now;
 	visitor->meter.left = PREFACE;
 }
 
-static bool pay(struct dfg_visitor *visitor)
+static bool pay(struct dfg_http_connection *visitor)
 {
 	uint64_t now = dfg_about_now_ns();
 	visitor->purse +=
@@ -46,14 +46,14 @@ static uint32_t big_endian(const uint8_t *bytes, int count)
 }
 
 /* Whether the frame carries a part of a tensor, by its 9 bytes of head: length, type, flags, stream. */
-static bool is_part_of_tensor(const struct dfg_visitor *visitor, const uint8_t *head)
+static bool is_part_of_tensor(const struct dfg_http_connection *visitor, const uint8_t *head)
 {
 	return visitor->state == DFG_LINKED && head[3] == NGHTTP2_DATA && !(head[4] & PADDED) &&
 		   big_endian(head, 3) >= SMALL_DATA &&
 		   (int32_t)(big_endian(head + 5, 4) & INT32_MAX) == visitor->request.stream;
 }
 
-size_t dfg_visitor_pays_for_frame(struct dfg_visitor *visitor, const uint8_t *bytes, size_t count)
+size_t dfg_http_connection_pays_for_frame(struct dfg_http_connection *visitor, const uint8_t *bytes, size_t count)
 {
 	struct dfg_frame_meter *meter = &visitor->meter;
 	size_t at = 0;
@@ -72,7 +72,7 @@ size_t dfg_visitor_pays_for_frame(struct dfg_visitor *visitor, const uint8_t *by
 	return at + payload;
 }
 
-bool dfg_visitor_pays_for_bytes(struct dfg_visitor *visitor, size_t count)
+bool dfg_http_connection_pays_for_bytes(struct dfg_http_connection *visitor, size_t count)
 {
 	if (visitor->state == DFG_LINKED)
 		return true;

@@ -32,7 +32,7 @@ struct watch {
 };
 
 struct dfg_client {
-	struct dfg_hub *hub;
+	struct dfg_http_links *hub;
 	CURLM *multi;
 	struct watch *watches;
 	uint64_t due_ns;
@@ -158,7 +158,7 @@ uint64_t dfg_client_due_ns(const struct dfg_client *client)
 	return client->due_ns;
 }
 
-struct dfg_err *dfg_client_new(struct dfg_hub *hub, struct dfg_client **out_client)
+struct dfg_err *dfg_client_new(struct dfg_http_links *hub, struct dfg_client **out_client)
 {
 	DFG_TRY(open_curl());
 	struct dfg_client *client = dfg_zeros(1, sizeof *client);
@@ -316,7 +316,7 @@ static void see_ended(struct dfg_client *client)
 {
 	CURLMsg *message;
 	for (int left; (message = dfg_curl_multi_info_read(client->multi, &left));)
-		for (struct dfg_hub_link *link = client->hub->links; link; link = link->next) {
+		for (struct dfg_http_links_link *link = client->hub->links; link; link = link->next) {
 			struct dfg_exchange *exchange = &link->exchange[DFG_OURS];
 			const struct post *post = exchange->transport ? exchange->of : NULL;
 			if (post && post->easy == message->easy_handle)
@@ -346,7 +346,7 @@ static struct dfg_exchange *begun_at(const struct dfg_client *client, int fd)
 	const struct watch *watch = client->watches;
 	while (watch && watch->fd != fd)
 		watch = watch->next;
-	for (struct dfg_hub_link *link = client->hub->links; watch && link; link = link->next) {
+	for (struct dfg_http_links_link *link = client->hub->links; watch && link; link = link->next) {
 		struct dfg_exchange *exchange = &link->exchange[DFG_OURS];
 		const struct post *post = exchange->transport ? exchange->of : NULL;
 		if (post && post->easy == watch->easy)
@@ -470,7 +470,7 @@ static struct dfg_err *set_options(struct post *post, const char *address, bool 
 	dfg_curl_easy_setopt(easy, CURLOPT_NETRC, (long)CURL_NETRC_IGNORED);
 	dfg_curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
 	dfg_curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS,
-		(long)(dfg_hub_at_least_patience(post->client->hub, (uint64_t)CONNECT_MS * 1000000) / 1000000));
+		(long)(dfg_http_links_at_least_patience(post->client->hub, (uint64_t)CONNECT_MS * 1000000) / 1000000));
 	dfg_curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, open_socket);
 	dfg_curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, 1L);
 	dfg_curl_easy_setopt(easy, CURLOPT_FORBID_REUSE, 1L);

@@ -24,7 +24,7 @@ enum {
 	WINDOW = INT32_MAX,
 };
 
-void dfg_visitor_drop(struct dfg_visitor *visitor, struct dfg_err *err)
+void dfg_http_connection_drop(struct dfg_http_connection *visitor, struct dfg_err *err)
 {
 	struct dfg_exchange *exchange = visitor->exchange;
 	visitor->exchange = NULL;
@@ -39,15 +39,15 @@ void dfg_visitor_drop(struct dfg_visitor *visitor, struct dfg_err *err)
 }
 
 /* It is still told what is on its way to it, for as long as a stranger has. */
-static void end(struct dfg_visitor *visitor, struct dfg_err *err)
+static void end(struct dfg_http_connection *visitor, struct dfg_err *err)
 {
-	dfg_visitor_drop(visitor, err);
+	dfg_http_connection_drop(visitor, err);
 	visitor->state = DFG_ENDING;
 	visitor->since_ns = dfg_about_now_ns();
 }
 
 /* It is told to calm down, where it still listens. */
-static void refuse_more(struct dfg_visitor *visitor)
+static void refuse_more(struct dfg_http_connection *visitor)
 {
 	dfg_nghttp2_session_terminate_session(visitor->session, NGHTTP2_ENHANCE_YOUR_CALM);
 	end(visitor, DFG_ERR(DFG_PROTOCOL, "sends too much that carries nothing"));
@@ -86,7 +86,7 @@ static uint32_t number(const uint8_t *digits, size_t length, bool *out_good)
 
 static int begin_headers(nghttp2_session *session, const nghttp2_frame *frame, void *arg)
 {
-	struct dfg_visitor *visitor = arg;
+	struct dfg_http_connection *visitor = arg;
 	(void)session;
 	if (visitor->request.stream)
 		return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
@@ -97,14 +97,14 @@ static int begin_headers(nghttp2_session *session, const nghttp2_frame *frame, v
 static int take_header(nghttp2_session *session, const nghttp2_frame *frame, const uint8_t *name, size_t name_length,
 	const uint8_t *value, size_t length, uint8_t flags, void *arg)
 {
-	struct dfg_visitor *visitor = arg;
+	struct dfg_http_connection *visitor = arg;
 	struct dfg_request *request = &visitor->request;
 	(void)session;
 	(void)flags;
 	request->header_bytes += name_length + length + HEADER_EACH;
 	if (frame->hd.stream_id != request->stream || ++request->fields > HEADER_FIELDS ||
 		request->header_bytes > HEADER_BYTES || (is(name, name_length, ":path") && length > PATH_BYTES)) {
-		dfg_visitor_drop(visitor, NULL);
+		dfg_http_connection_drop(visitor, NULL);
 		return NGHTTP2_ERR_CALLBACK_FAILURE;
 	}
 	if (is(name, name_length, ":method"))
@@ -120,7 +120,7 @@ static int take_header(nghttp2_session *session, const nghttp2_frame *frame, con
 	return 0;
 }
 
-void dfg_visitor_answer(struct dfg_visitor *visitor, const char *status)
+void dfg_http_connection_answer(struct dfg_http_connection *visitor, const char *status)
 {
 	nghttp2_nv field = {(uint8_t *)":status", (uint8_t *)status, 7, 3, NGHTTP2_NV_FLAG_NONE};
 	dfg_nghttp2_submit_response(visitor->session, visitor->request.stream, &field, 1, NULL);
@@ -131,7 +131,7 @@ void dfg_visitor_answer(struct dfg_visitor *visitor, const char *status)
 static ssize_t say(nghttp2_session *session, int32_t stream, uint8_t *to, size_t room, uint32_t *flags,
 	nghttp2_data_source *source, void *arg)
 {
-	struct dfg_visitor *visitor = arg;
+	struct dfg_http_connection *visitor = arg;
 	(void)session;
 	(void)stream;
 	(void)flags;
@@ -143,27 +143,27 @@ static ssize_t say(nghttp2_session *session, int32_t stream, uint8_t *to, size_t
 
 static void flush_visitor(void *of)
 {
-	struct dfg_visitor *visitor = of;
+	struct dfg_http_connection *visitor = of;
 	dfg_nghttp2_session_resume_data(visitor->session, visitor->request.stream);
-	dfg_visitor_flush(visitor);
+	dfg_http_connection_flush(visitor);
 }
 
 static void end_visitor(void *of)
 {
-	struct dfg_visitor *visitor = of;
+	struct dfg_http_connection *visitor = of;
 	visitor->exchange = NULL;
 	visitor->state = DFG_DEAD;
 	visitor->server->hub->unsettled = true;
 }
 
-void dfg_visitor_admit(struct dfg_visitor *visitor)
+void dfg_http_connection_admit(struct dfg_http_connection *visitor)
 {
 	static const struct dfg_transport transport = {.flush = flush_visitor, .end = end_visitor};
 	static const nghttp2_nv field = {(uint8_t *)":status", (uint8_t *)"200", 7, 3, NGHTTP2_NV_FLAG_NONE};
 	bool twice;
-	struct dfg_exchange *exchange = dfg_hub_theirs(visitor->server->hub, visitor->request.peer, &twice);
+	struct dfg_exchange *exchange = dfg_http_links_theirs(visitor->server->hub, visitor->request.peer, &twice);
 	if (twice) {
-		dfg_visitor_answer(visitor, "409");
+		dfg_http_connection_answer(visitor, "409");
 		return;
 	}
 	visitor->state = exchange ? DFG_LINKED : DFG_WAITING;
@@ -180,22 +180,22 @@ void dfg_visitor_admit(struct dfg_visitor *visitor)
 }
 
 /* The header is whole. Who has not the secret hears the same whatever else was wrong. */
-static void decide(struct dfg_visitor *visitor)
+static void decide(struct dfg_http_connection *visitor)
 {
 	const struct dfg_request *request = &visitor->request;
 	if (!request->has_secret)
-		dfg_visitor_answer(visitor, "401");
+		dfg_http_connection_answer(visitor, "401");
 	else if (!request->is_version)
-		dfg_visitor_answer(visitor, "505");
+		dfg_http_connection_answer(visitor, "505");
 	else if (!request->is_post || !request->is_link || !request->has_peer)
-		dfg_visitor_answer(visitor, "404");
+		dfg_http_connection_answer(visitor, "404");
 	else
-		dfg_visitor_admit(visitor);
+		dfg_http_connection_admit(visitor);
 }
 
 static int take_frame(nghttp2_session *session, const nghttp2_frame *frame, void *arg)
 {
-	struct dfg_visitor *visitor = arg;
+	struct dfg_http_connection *visitor = arg;
 	(void)session;
 	if (frame->hd.type == NGHTTP2_HEADERS && visitor->state == DFG_STRANGER)
 		decide(visitor);
@@ -205,7 +205,7 @@ static int take_frame(nghttp2_session *session, const nghttp2_frame *frame, void
 static int take_data(
 	nghttp2_session *session, uint8_t flags, int32_t stream, const uint8_t *bytes, size_t count, void *arg)
 {
-	struct dfg_visitor *visitor = arg;
+	struct dfg_http_connection *visitor = arg;
 	(void)session;
 	(void)flags;
 	(void)stream;
@@ -218,15 +218,15 @@ static int take_data(
 
 static int close_stream(nghttp2_session *session, int32_t stream, uint32_t code, void *arg)
 {
-	struct dfg_visitor *visitor = arg;
+	struct dfg_http_connection *visitor = arg;
 	(void)session;
 	(void)code;
 	if (visitor->exchange && stream == visitor->request.stream)
-		dfg_visitor_drop(visitor, DFG_ERR(DFG_UNAVAILABLE, "closed the link"));
+		dfg_http_connection_drop(visitor, DFG_ERR(DFG_UNAVAILABLE, "closed the link"));
 	return 0;
 }
 
-struct dfg_err *dfg_visitor_callbacks(struct dfg_server *server)
+struct dfg_err *dfg_http_connection_callbacks(struct dfg_server *server)
 {
 	if (dfg_nghttp2_session_callbacks_new(&server->callbacks) || dfg_nghttp2_option_new(&server->option))
 		return DFG_ERR(DFG_MEMORY, "out of memory");
@@ -241,16 +241,16 @@ struct dfg_err *dfg_visitor_callbacks(struct dfg_server *server)
 	return NULL;
 }
 
-struct dfg_err *dfg_visitor_new(struct dfg_server *server, int fd, struct dfg_visitor **out_visitor)
+struct dfg_err *dfg_http_connection_new(struct dfg_server *server, int fd, struct dfg_http_connection **out_visitor)
 {
 	static const nghttp2_settings_entry settings[] = {
 		{NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, 1}, {NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, HEADER_BYTES}};
-	struct dfg_visitor *visitor = dfg_zeros(1, sizeof *visitor);
+	struct dfg_http_connection *visitor = dfg_zeros(1, sizeof *visitor);
 	if (!visitor)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
 	uint64_t now = dfg_about_now_ns();
-	*visitor = (struct dfg_visitor){.server = server, .fd = fd, .since_ns = now};
-	dfg_visitor_fill_purse(visitor, now);
+	*visitor = (struct dfg_http_connection){.server = server, .fd = fd, .since_ns = now};
+	dfg_http_connection_fill_purse(visitor, now);
 	struct dfg_err *err = server->tls ? dfg_tls_session_new(server->tls, &visitor->tls) : NULL;
 	if (!err && dfg_nghttp2_session_server_new2(&visitor->session, server->callbacks, visitor, server->option))
 		err = DFG_ERR(DFG_MEMORY, "out of memory");
@@ -258,14 +258,14 @@ struct dfg_err *dfg_visitor_new(struct dfg_server *server, int fd, struct dfg_vi
 		err = DFG_ERR(DFG_MEMORY, "out of memory");
 	if (err) {
 		visitor->fd = -1;
-		dfg_visitor_free(visitor);
+		dfg_http_connection_free(visitor);
 		return err;
 	}
 	*out_visitor = visitor;
 	return NULL;
 }
 
-void dfg_visitor_free(struct dfg_visitor *visitor)
+void dfg_http_connection_free(struct dfg_http_connection *visitor)
 {
 	if (visitor->server->heard == visitor)
 		visitor->server->heard = NULL;
@@ -278,7 +278,7 @@ void dfg_visitor_free(struct dfg_visitor *visitor)
 }
 
 /* Behind what is in `out` already. */
-static bool put_out(struct dfg_visitor *visitor, const uint8_t *bytes, size_t count)
+static bool put_out(struct dfg_http_connection *visitor, const uint8_t *bytes, size_t count)
 {
 	if (!visitor->tls) {
 		if (!dfg_reserve(&visitor->out, &visitor->out_room, visitor->out_end + count, 1))
@@ -298,7 +298,7 @@ static bool put_out(struct dfg_visitor *visitor, const uint8_t *bytes, size_t co
 }
 
 /* More for the network, up to a bound. */
-static bool gather(struct dfg_visitor *visitor)
+static bool gather(struct dfg_http_connection *visitor)
 {
 	if (visitor->tls && !dfg_tls_is_up(visitor->tls))
 		return put_out(visitor, NULL, 0);
@@ -314,7 +314,7 @@ static bool gather(struct dfg_visitor *visitor)
 }
 
 /* False where the connection is gone. */
-static bool write_out(struct dfg_visitor *visitor)
+static bool write_out(struct dfg_http_connection *visitor)
 {
 	size_t left = visitor->out_end - visitor->out_first;
 	ssize_t count = left ? send(visitor->fd, visitor->out + visitor->out_first, left, MSG_NOSIGNAL) : 0;
@@ -326,7 +326,7 @@ static bool write_out(struct dfg_visitor *visitor)
 	return true;
 }
 
-static void watch(struct dfg_visitor *visitor)
+static void watch(struct dfg_http_connection *visitor)
 {
 	uint32_t wants = EPOLLIN | (visitor->out_end ? EPOLLOUT : 0);
 	if (wants == visitor->watched)
@@ -336,19 +336,19 @@ static void watch(struct dfg_visitor *visitor)
 	visitor->watched = wants;
 }
 
-void dfg_visitor_flush(struct dfg_visitor *visitor)
+void dfg_http_connection_flush(struct dfg_http_connection *visitor)
 {
 	size_t gathered;
 	if (visitor->state == DFG_DEAD)
 		return;
 	do {
 		if (!gather(visitor)) {
-			dfg_visitor_drop(visitor, DFG_ERR(DFG_PROTOCOL, "broke HTTP/2"));
+			dfg_http_connection_drop(visitor, DFG_ERR(DFG_PROTOCOL, "broke HTTP/2"));
 			return;
 		}
 		gathered = visitor->out_end;
 		if (!write_out(visitor)) {
-			dfg_visitor_drop(visitor, DFG_ERR(DFG_UNAVAILABLE, "is gone: %s", strerror(errno)));
+			dfg_http_connection_drop(visitor, DFG_ERR(DFG_UNAVAILABLE, "is gone: %s", strerror(errno)));
 			return;
 		}
 	} while (gathered >= OUT_BYTES && !visitor->out_end);
@@ -361,10 +361,10 @@ void dfg_visitor_flush(struct dfg_visitor *visitor)
 }
 
 /* Bytes of HTTP/2, a frame at a time: what a frame costs depends on those before it. */
-static bool hear(struct dfg_visitor *visitor, const uint8_t *bytes, size_t count)
+static bool hear(struct dfg_http_connection *visitor, const uint8_t *bytes, size_t count)
 {
 	while (count && visitor->state < DFG_ENDING) {
-		size_t frame = dfg_visitor_pays_for_frame(visitor, bytes, count);
+		size_t frame = dfg_http_connection_pays_for_frame(visitor, bytes, count);
 		if (!frame)
 			refuse_more(visitor);
 		else if (dfg_nghttp2_session_mem_recv(visitor->session, bytes, frame) != (ssize_t)frame)
@@ -375,7 +375,7 @@ static bool hear(struct dfg_visitor *visitor, const uint8_t *bytes, size_t count
 	return true;
 }
 
-static bool hear_sealed(struct dfg_visitor *visitor, uint8_t *buffer, size_t count)
+static bool hear_sealed(struct dfg_http_connection *visitor, uint8_t *buffer, size_t count)
 {
 	if (!dfg_tls_feed(visitor->tls, buffer, count))
 		return false;
@@ -388,21 +388,22 @@ static bool hear_sealed(struct dfg_visitor *visitor, uint8_t *buffer, size_t cou
 	return true;
 }
 
-static void take_in(struct dfg_visitor *visitor, uint8_t *bytes, size_t count)
+static void take_in(struct dfg_http_connection *visitor, uint8_t *bytes, size_t count)
 {
 	bool good = visitor->tls ? hear_sealed(visitor, bytes, count) : hear(visitor, bytes, count);
 	if (!good && visitor->state != DFG_DEAD) {
 		/* It is told, where it still listens. */
 		(void)(gather(visitor) && write_out(visitor));
-		dfg_visitor_drop(visitor, DFG_ERR(DFG_PROTOCOL, "broke HTTP/2"));
+		dfg_http_connection_drop(visitor, DFG_ERR(DFG_PROTOCOL, "broke HTTP/2"));
 	}
 }
 
 /* What recv() said, where it was not bytes. */
-static void is_gone(struct dfg_visitor *visitor, ssize_t count)
+static void is_gone(struct dfg_http_connection *visitor, ssize_t count)
 {
 	const char *words = count ? strerror(errno) : "";
-	dfg_visitor_drop(visitor, DFG_ERR(DFG_UNAVAILABLE, "%s%s", count ? "is gone: " : "closed the connection", words));
+	dfg_http_connection_drop(
+		visitor, DFG_ERR(DFG_UNAVAILABLE, "%s%s", count ? "is gone: " : "closed the connection", words));
 }
 
 static bool is_nothing(ssize_t count)
@@ -410,7 +411,7 @@ static bool is_nothing(ssize_t count)
 	return count < 0 && (errno == EAGAIN || errno == EINTR);
 }
 
-static void read_in(struct dfg_visitor *visitor)
+static void read_in(struct dfg_http_connection *visitor)
 {
 	uint8_t *buffer = visitor->server->hub->buffer;
 	ssize_t count = recv(visitor->fd, buffer, visitor->state == DFG_LINKED ? DFG_HUB_BUFFER : STRANGER_READS, 0);
@@ -418,11 +419,11 @@ static void read_in(struct dfg_visitor *visitor)
 		return;
 	if (count <= 0)
 		is_gone(visitor, count);
-	else if (dfg_visitor_pays_for_bytes(visitor, (size_t)count)) {
+	else if (dfg_http_connection_pays_for_bytes(visitor, (size_t)count)) {
 		if (visitor->state != DFG_ENDING)
 			take_in(visitor, buffer, (size_t)count);
 	} else if (visitor->state == DFG_ENDING)
-		dfg_visitor_drop(visitor, NULL);
+		dfg_http_connection_drop(visitor, NULL);
 	else
 		refuse_more(visitor);
 }
@@ -438,17 +439,17 @@ bool dfg_server_has_heard(const struct dfg_server *server)
  */
 bool dfg_server_listen(struct dfg_server *server)
 {
-	struct dfg_visitor *visitor = server->heard;
+	struct dfg_http_connection *visitor = server->heard;
 	ssize_t count = recv(visitor->fd, server->hub->buffer, GLANCE_BYTES, MSG_PEEK);
 	if (is_nothing(count))
 		return false;
 	if (count <= 0 || count == GLANCE_BYTES) {
-		dfg_visitor_event(visitor, EPOLLIN);
+		dfg_http_connection_event(visitor, EPOLLIN);
 		return true;
 	}
 	server->seen = (size_t)count;
 	take_in(visitor, server->hub->buffer, (size_t)count);
-	dfg_visitor_flush(visitor);
+	dfg_http_connection_flush(visitor);
 	return true;
 }
 
@@ -462,9 +463,9 @@ void dfg_server_take_seen(struct dfg_server *server)
 			is_gone(server->heard, count);
 }
 
-void dfg_visitor_event(struct dfg_visitor *visitor, uint32_t events)
+void dfg_http_connection_event(struct dfg_http_connection *visitor, uint32_t events)
 {
 	if (visitor->state != DFG_DEAD && (events & (EPOLLIN | EPOLLHUP | EPOLLERR)))
 		read_in(visitor);
-	dfg_visitor_flush(visitor);
+	dfg_http_connection_flush(visitor);
 }

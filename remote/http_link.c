@@ -10,7 +10,7 @@ enum { SIGN_OF_LIFE_MS = 4000, ASLEEP_MS = 1000 };
 static void message_arrived(void *arg, struct dfg_message *message)
 {
 	struct dfg_exchange *exchange = arg;
-	struct dfg_hub_link *link = exchange->link;
+	struct dfg_http_links_link *link = exchange->link;
 	if (link->broken || exchange != link->source) {
 		dfg_tensor_release(&message->tensor);
 		dfg_exchange_breaks(exchange, DFG_ERR(DFG_PROTOCOL, "a message where only credits go"));
@@ -18,13 +18,13 @@ static void message_arrived(void *arg, struct dfg_message *message)
 	}
 	__atomic_fetch_add(&link->base.counts.received_messages, 1, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&link->base.counts.received_bytes, dfg_message_bytes(message), __ATOMIC_RELAXED);
-	dfg_hub_arrives(link, message);
+	dfg_http_links_arrives(link, message);
 }
 
 static void credit_arrived(void *arg, uint64_t credit)
 {
 	struct dfg_exchange *exchange = arg;
-	dfg_outlet_credit(&exchange->outlet, credit);
+	dfg_send_queue_credit(&exchange->outlet, credit);
 	dfg_exchange_has_to_say(exchange);
 }
 
@@ -36,7 +36,7 @@ void dfg_exchange_has_to_say(struct dfg_exchange *exchange)
 
 void dfg_exchange_stands(struct dfg_exchange *exchange)
 {
-	struct dfg_hub *hub = exchange->link->hub;
+	struct dfg_http_links *hub = exchange->link->hub;
 	exchange->said_ns = dfg_about_now_ns();
 	atomic_store_explicit(&exchange->heard_ns, exchange->said_ns, memory_order_relaxed);
 	pthread_mutex_lock(&hub->state);
@@ -48,11 +48,11 @@ void dfg_exchange_stands(struct dfg_exchange *exchange)
 
 static void give_credit(struct dfg_exchange *exchange)
 {
-	struct dfg_inlet *inlet = &exchange->inlet;
+	struct dfg_message_decoder *inlet = &exchange->inlet;
 	if (inlet->credit_given - inlet->taken > DFG_CREDIT / 4 * 3)
 		return;
 	inlet->credit_given = inlet->taken + DFG_CREDIT;
-	dfg_outlet_grant(&exchange->outlet, inlet->credit_given);
+	dfg_send_queue_grant(&exchange->outlet, inlet->credit_given);
 	dfg_exchange_has_to_say(exchange);
 }
 
@@ -61,7 +61,7 @@ bool dfg_exchange_hears(struct dfg_exchange *exchange, const uint8_t *bytes, siz
 	if (exchange->link->broken)
 		return false;
 	atomic_store_explicit(&exchange->heard_ns, dfg_about_now_ns(), memory_order_relaxed);
-	struct dfg_err *err = dfg_inlet_push(&exchange->inlet, bytes, count);
+	struct dfg_err *err = dfg_message_decoder_push(&exchange->inlet, bytes, count);
 	if (err)
 		dfg_exchange_breaks(exchange, err);
 	else
@@ -71,7 +71,7 @@ bool dfg_exchange_hears(struct dfg_exchange *exchange, const uint8_t *bytes, siz
 
 size_t dfg_exchange_says(struct dfg_exchange *exchange, uint8_t *to, size_t room)
 {
-	size_t count = exchange->link->broken ? 0 : dfg_outlet_pull(&exchange->outlet, to, room);
+	size_t count = exchange->link->broken ? 0 : dfg_send_queue_pull(&exchange->outlet, to, room);
 	if (count)
 		exchange->said_ns = dfg_about_now_ns();
 	return count;
@@ -79,7 +79,7 @@ size_t dfg_exchange_says(struct dfg_exchange *exchange, uint8_t *to, size_t room
 
 void dfg_exchange_breaks(struct dfg_exchange *exchange, struct dfg_err *err)
 {
-	struct dfg_hub_link *link = exchange->link;
+	struct dfg_http_links_link *link = exchange->link;
 	if (link->broken || atomic_load(&link->lost)) {
 		dfg_err_free(err);
 		return;
@@ -88,7 +88,7 @@ void dfg_exchange_breaks(struct dfg_exchange *exchange, struct dfg_err *err)
 	link->hub->unsettled = true;
 }
 
-static void end_exchanges(struct dfg_hub_link *link)
+static void end_exchanges(struct dfg_http_links_link *link)
 {
 	for (int i = 0; i < 2; i++) {
 		struct dfg_exchange *exchange = &link->exchange[i];
@@ -99,9 +99,9 @@ static void end_exchanges(struct dfg_hub_link *link)
 	}
 }
 
-void dfg_hub_lose(struct dfg_hub_link *link)
+void dfg_http_links_lose(struct dfg_http_links_link *link)
 {
-	struct dfg_hub *hub = link->hub;
+	struct dfg_http_links *hub = link->hub;
 	struct dfg_err *err = link->broken;
 	end_exchanges(link);
 	pthread_mutex_lock(&hub->state);
@@ -116,25 +116,26 @@ void dfg_hub_lose(struct dfg_hub_link *link)
 /* Silence of a peer, and signs of life of our own. */
 static void tick_exchange(struct dfg_exchange *exchange, uint64_t now)
 {
-	const struct dfg_hub *hub = exchange->link->hub;
+	const struct dfg_http_links *hub = exchange->link->hub;
 	uint64_t lease = atomic_load(&hub->lease_ns), sign = (uint64_t)SIGN_OF_LIFE_MS * 1000000;
 	uint64_t silent = now - exchange->heard_ns;
 	if (!exchange->stands) {
-		if (silent > dfg_hub_at_least_patience(hub, (uint64_t)(DFG_HUB_STAND_MS + DFG_HUB_PATIENCE_MS) * 1000000))
+		if (silent >
+			dfg_http_links_at_least_patience(hub, (uint64_t)(DFG_HUB_STAND_MS + DFG_HUB_PATIENCE_MS) * 1000000))
 			dfg_exchange_breaks(exchange, DFG_ERR(DFG_UNAVAILABLE, "no answer to our request"));
-	} else if (silent > dfg_hub_at_least_patience(hub, lease)) {
+	} else if (silent > dfg_http_links_at_least_patience(hub, lease)) {
 		dfg_exchange_breaks(exchange, DFG_ERR(DFG_UNAVAILABLE, "silent for %.1f s", (double)silent / 1e9));
 	} else if (now - exchange->said_ns > (lease / 4 < sign ? lease / 4 : sign)) {
-		dfg_outlet_grant(&exchange->outlet, exchange->inlet.credit_given);
+		dfg_send_queue_grant(&exchange->outlet, exchange->inlet.credit_given);
 		dfg_exchange_has_to_say(exchange);
 	}
 }
 
-void dfg_hub_tick(struct dfg_hub *hub, uint64_t now)
+void dfg_http_links_tick(struct dfg_http_links *hub, uint64_t now)
 {
 	/* If it was this process that did not run, what the others said meanwhile is still to be read. */
 	bool was_asleep = now - hub->tick_ns > (uint64_t)ASLEEP_MS * 1000000;
-	for (struct dfg_hub_link *link = hub->links; link; link = link->next)
+	for (struct dfg_http_links_link *link = hub->links; link; link = link->next)
 		for (int i = 0; i < 2; i++) {
 			struct dfg_exchange *exchange = &link->exchange[i];
 			if (!exchange->transport || link->broken)
@@ -145,7 +146,7 @@ void dfg_hub_tick(struct dfg_hub *hub, uint64_t now)
 		}
 }
 
-static struct dfg_err *is_lost(struct dfg_hub_link *link)
+static struct dfg_err *is_lost(struct dfg_http_links_link *link)
 {
 	pthread_mutex_lock(&link->hub->state);
 	struct dfg_err *err = DFG_ERR(DFG_UNAVAILABLE, "%s", link->why->text);
@@ -155,23 +156,23 @@ static struct dfg_err *is_lost(struct dfg_hub_link *link)
 
 static struct dfg_err *link_send(struct dfg_link *base, const struct dfg_message *message)
 {
-	struct dfg_hub_link *link = (struct dfg_hub_link *)base;
+	struct dfg_http_links_link *link = (struct dfg_http_links_link *)base;
 	if (atomic_load(&link->lost))
 		return is_lost(link);
-	DFG_TRY(dfg_outlet_put(&link->carrier->outlet, message));
+	DFG_TRY(dfg_send_queue_put(&link->carrier->outlet, message));
 	__atomic_fetch_add(&base->counts.sent_messages, 1, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&base->counts.sent_bytes, dfg_message_bytes(message), __ATOMIC_RELAXED);
 	dfg_exchange_has_to_say(link->carrier);
-	if (dfg_hub_try_send(link->hub))
-		dfg_hub_unlock(link->hub);
+	if (dfg_http_links_try_send(link->hub))
+		dfg_http_links_unlock(link->hub);
 	return NULL;
 }
 
 /* All links of a hub are read at once: by whichever is polled again first. */
 static bool link_poll(struct dfg_link *base)
 {
-	struct dfg_hub_link *link = (struct dfg_hub_link *)base;
-	struct dfg_hub *hub = link->hub;
+	struct dfg_http_links_link *link = (struct dfg_http_links_link *)base;
+	struct dfg_http_links *hub = link->hub;
 	uint64_t round = atomic_load_explicit(&hub->rounds, memory_order_relaxed);
 	if (atomic_load_explicit(&link->round, memory_order_relaxed) != round) {
 		atomic_store_explicit(&link->round, round, memory_order_relaxed);
@@ -180,31 +181,31 @@ static bool link_poll(struct dfg_link *base)
 	atomic_fetch_add_explicit(&hub->polls, 1, memory_order_relaxed);
 	if (pthread_mutex_trylock(&hub->io))
 		return false;
-	bool delivered = dfg_hub_drive(hub);
+	bool delivered = dfg_http_links_drive(hub);
 	atomic_store_explicit(&hub->rounds, round + 1, memory_order_relaxed);
 	atomic_store_explicit(&link->round, round + 1, memory_order_relaxed);
-	dfg_hub_unlock(hub);
+	dfg_http_links_unlock(hub);
 	return delivered;
 }
 
 static void link_rest(struct dfg_link *base)
 {
-	struct dfg_hub *hub = ((struct dfg_hub_link *)base)->hub;
+	struct dfg_http_links *hub = ((struct dfg_http_links_link *)base)->hub;
 	atomic_store(&hub->polls_rested, atomic_load(&hub->polls));
 	dfg_event_signal(&hub->rested);
 }
 
 static uint64_t link_heard(const struct dfg_link *base)
 {
-	const struct dfg_hub_link *link = (const struct dfg_hub_link *)base;
+	const struct dfg_http_links_link *link = (const struct dfg_http_links_link *)base;
 	return atomic_load_explicit(&link->source->heard_ns, memory_order_relaxed);
 }
 
-static void free_link(struct dfg_hub_link *link)
+static void free_link(struct dfg_http_links_link *link)
 {
 	for (int i = 0; i < 2; i++) {
-		dfg_inlet_release(&link->exchange[i].inlet);
-		dfg_outlet_release(&link->exchange[i].outlet);
+		dfg_message_decoder_release(&link->exchange[i].inlet);
+		dfg_send_queue_release(&link->exchange[i].outlet);
 	}
 	dfg_err_free(link->broken);
 	dfg_err_free(link->why);
@@ -213,47 +214,48 @@ static void free_link(struct dfg_hub_link *link)
 
 static void link_close(struct dfg_link *base)
 {
-	struct dfg_hub_link *link = (struct dfg_hub_link *)base, **at;
-	struct dfg_hub *hub = link->hub;
+	struct dfg_http_links_link *link = (struct dfg_http_links_link *)base, **at;
+	struct dfg_http_links *hub = link->hub;
 	pthread_mutex_lock(&hub->io);
 	end_exchanges(link);
 	for (at = &hub->links; *at && *at != link; at = &(*at)->next)
 		continue;
 	if (*at)
 		*at = link->next;
-	dfg_hub_forget(hub, link);
-	dfg_hub_unlock(hub);
+	dfg_http_links_forget(hub, link);
+	dfg_http_links_unlock(hub);
 	free_link(link);
 }
 
-const struct dfg_link_kind dfg_hub_link_kind = {.name = "libcurl",
+const struct dfg_link_kind dfg_http_links_link_kind = {.name = "libcurl",
 	.send = link_send,
 	.poll = link_poll,
 	.rest = link_rest,
 	.heard = link_heard,
 	.close = link_close};
 
-static struct dfg_err *init_exchange(struct dfg_hub_link *link, int which)
+static struct dfg_err *init_exchange(struct dfg_http_links_link *link, int which)
 {
 	struct dfg_exchange *exchange = &link->exchange[which];
 	link->used[which] = true;
 	exchange->link = link;
-	exchange->inlet = (struct dfg_inlet){.sink = link->hub->sink,
+	exchange->inlet = (struct dfg_message_decoder){.sink = link->hub->sink,
 		.limit = link->hub->tensor_bytes,
 		.arg = exchange,
 		.message = message_arrived,
 		.credit = credit_arrived,
 		.credit_given = DFG_CREDIT};
-	return dfg_outlet_init(&exchange->outlet);
+	return dfg_send_queue_init(&exchange->outlet);
 }
 
-static struct dfg_err *new_link(struct dfg_hub *hub, uint32_t peer, bool ours, struct dfg_hub_link **out_link)
+static struct dfg_err *new_link(
+	struct dfg_http_links *hub, uint32_t peer, bool ours, struct dfg_http_links_link **out_link)
 {
 	bool one = peer == DFG_LAUNCHER || hub->self == DFG_LAUNCHER;
-	struct dfg_hub_link *link = dfg_zeros(1, sizeof *link);
+	struct dfg_http_links_link *link = dfg_zeros(1, sizeof *link);
 	if (!link)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
-	*link = (struct dfg_hub_link){.base = {.kind = &dfg_hub_link_kind, .peer = peer}, .hub = hub};
+	*link = (struct dfg_http_links_link){.base = {.kind = &dfg_http_links_link_kind, .peer = peer}, .hub = hub};
 	link->carrier = &link->exchange[ours ? DFG_OURS : DFG_THEIRS];
 	link->source = one ? link->carrier : &link->exchange[DFG_THEIRS];
 	struct dfg_err *err = ours || !one ? init_exchange(link, DFG_OURS) : NULL;
@@ -267,10 +269,10 @@ static struct dfg_err *new_link(struct dfg_hub *hub, uint32_t peer, bool ours, s
 }
 
 /* Into the list, where the peer has no link yet; io is held. */
-static struct dfg_err *enlist(struct dfg_hub_link *link)
+static struct dfg_err *enlist(struct dfg_http_links_link *link)
 {
-	struct dfg_hub *hub = link->hub;
-	for (struct dfg_hub_link *other = hub->links; other; other = other->next)
+	struct dfg_http_links *hub = link->hub;
+	for (struct dfg_http_links_link *other = hub->links; other; other = other->next)
 		if (other->base.peer == link->base.peer)
 			return DFG_ERR(DFG_BUG, "a second link to %s", dfg_peer_words(link->base.peer).s);
 	link->next = hub->links;
@@ -279,7 +281,7 @@ static struct dfg_err *enlist(struct dfg_hub_link *link)
 }
 
 static struct dfg_err *open_link(
-	struct dfg_hub *hub, struct dfg_hub_link *link, const char *address, const char *fingerprint)
+	struct dfg_http_links *hub, struct dfg_http_links_link *link, const char *address, const char *fingerprint)
 {
 	DFG_TRY(enlist(link));
 	if (link->used[DFG_OURS]) {
@@ -292,7 +294,7 @@ static struct dfg_err *open_link(
 	return NULL;
 }
 
-static struct dfg_err *make_link(struct dfg_hub *hub, struct dfg_hub_link *link, const char *address,
+static struct dfg_err *make_link(struct dfg_http_links *hub, struct dfg_http_links_link *link, const char *address,
 	const char *fingerprint, struct dfg_link **out_link)
 {
 	pthread_mutex_lock(&hub->io);
@@ -300,36 +302,36 @@ static struct dfg_err *make_link(struct dfg_hub *hub, struct dfg_hub_link *link,
 	struct dfg_err *err = open_link(hub, link, address, fingerprint);
 	if (err)
 		*out_link = NULL;
-	dfg_hub_unlock(hub);
-	dfg_hub_wake(hub);
+	dfg_http_links_unlock(hub);
+	dfg_http_links_wake(hub);
 	err = dfg_err_note(err, "%s", dfg_peer_words(link->base.peer).s);
 	if (err)
 		link_close(&link->base);
 	return err;
 }
 
-struct dfg_err *dfg_hub_connect(
-	struct dfg_hub *hub, uint32_t peer, const char *address, const char *fingerprint, struct dfg_link **out_link)
+struct dfg_err *dfg_http_links_connect(
+	struct dfg_http_links *hub, uint32_t peer, const char *address, const char *fingerprint, struct dfg_link **out_link)
 {
-	struct dfg_hub_link *link;
+	struct dfg_http_links_link *link;
 	if (!hub->server && hub->self != DFG_LAUNCHER)
 		return DFG_ERR(DFG_BUG, "a worker that does not listen has no links to others");
 	DFG_TRY(new_link(hub, peer, true, &link));
 	return make_link(hub, link, address, fingerprint, out_link);
 }
 
-struct dfg_err *dfg_hub_expect(struct dfg_hub *hub, uint32_t peer, struct dfg_link **out_link)
+struct dfg_err *dfg_http_links_expect(struct dfg_http_links *hub, uint32_t peer, struct dfg_link **out_link)
 {
-	struct dfg_hub_link *link;
+	struct dfg_http_links_link *link;
 	if (!hub->server || (peer != DFG_LAUNCHER && hub->self != DFG_LAUNCHER))
 		return DFG_ERR(DFG_BUG, "%s is no peer to wait for", dfg_peer_words(peer).s);
 	DFG_TRY(new_link(hub, peer, false, &link));
 	return make_link(hub, link, NULL, NULL, out_link);
 }
 
-struct dfg_exchange *dfg_hub_theirs(struct dfg_hub *hub, uint32_t peer, bool *out_twice)
+struct dfg_exchange *dfg_http_links_theirs(struct dfg_http_links *hub, uint32_t peer, bool *out_twice)
 {
-	for (struct dfg_hub_link *link = hub->links; link; link = link->next)
+	for (struct dfg_http_links_link *link = hub->links; link; link = link->next)
 		if (link->base.peer == peer && link->used[DFG_THEIRS] && !atomic_load(&link->lost)) {
 			*out_twice = link->exchange[DFG_THEIRS].transport != NULL;
 			return *out_twice ? NULL : &link->exchange[DFG_THEIRS];
@@ -338,16 +340,16 @@ struct dfg_exchange *dfg_hub_theirs(struct dfg_hub *hub, uint32_t peer, bool *ou
 	return NULL;
 }
 
-static bool stands(const struct dfg_hub_link *link)
+static bool stands(const struct dfg_http_links_link *link)
 {
 	return (!link->used[DFG_OURS] || link->exchange[DFG_OURS].stands) &&
 		   (!link->used[DFG_THEIRS] || link->exchange[DFG_THEIRS].stands);
 }
 
-struct dfg_err *dfg_hub_wait(struct dfg_link *base, uint32_t ms)
+struct dfg_err *dfg_http_links_wait(struct dfg_link *base, uint32_t ms)
 {
-	struct dfg_hub_link *link = (struct dfg_hub_link *)base;
-	struct dfg_hub *hub = link->hub;
+	struct dfg_http_links_link *link = (struct dfg_http_links_link *)base;
+	struct dfg_http_links *hub = link->hub;
 	uint64_t until = dfg_now() + (uint64_t)ms * 1000000;
 	struct timespec deadline = {.tv_sec = (time_t)(until / 1000000000), .tv_nsec = (long)(until % 1000000000)};
 	int status = 0;

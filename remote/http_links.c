@@ -15,7 +15,7 @@ enum { EVENTS = 64, LISTENS = 3, YIELD_NS = 100000, YIELD_MOST_NS = 800000 };
 
 struct dfg_arrival {
 	struct dfg_arrival *next;
-	struct dfg_hub_link *link;
+	struct dfg_http_links_link *link;
 	struct dfg_message message;
 };
 
@@ -39,18 +39,18 @@ struct dfg_err *dfg_secret_make(char out_secret[DFG_SECRET_ROOM])
 	return NULL;
 }
 
-const char *dfg_hub_address(const struct dfg_hub *hub)
+const char *dfg_http_links_address(const struct dfg_http_links *hub)
 {
 	return hub->server ? dfg_server_address(hub->server) : NULL;
 }
 
-const char *dfg_hub_fingerprint(const struct dfg_hub *hub)
+const char *dfg_http_links_fingerprint(const struct dfg_http_links *hub)
 {
 	return hub->server ? dfg_server_fingerprint(hub->server) : NULL;
 }
 
 /* What arrived is handed over, in order. */
-static void deliver_arrived(struct dfg_hub *hub)
+static void deliver_arrived(struct dfg_http_links *hub)
 {
 	struct dfg_arrival *arrival = hub->arrived;
 	hub->arrived = NULL;
@@ -66,16 +66,16 @@ static void deliver_arrived(struct dfg_hub *hub)
 	}
 }
 
-void dfg_hub_forget(struct dfg_hub *hub, const struct dfg_hub_link *link)
+void dfg_http_links_forget(struct dfg_http_links *hub, const struct dfg_http_links_link *link)
 {
 	for (struct dfg_arrival *arrival = hub->arrived; arrival; arrival = arrival->next)
 		if (arrival->link == link)
 			arrival->link = NULL;
 }
 
-void dfg_hub_arrives(struct dfg_hub_link *link, struct dfg_message *message)
+void dfg_http_links_arrives(struct dfg_http_links_link *link, struct dfg_message *message)
 {
-	struct dfg_hub *hub = link->hub;
+	struct dfg_http_links *hub = link->hub;
 	if (!hub->sending && !hub->arrived) {
 		hub->delivered = true;
 		hub->sink.deliver(hub->sink.arg, link->base.peer, message);
@@ -93,10 +93,10 @@ void dfg_hub_arrives(struct dfg_hub_link *link, struct dfg_message *message)
 	hub->unsettled = true;
 }
 
-static void flush(struct dfg_hub *hub)
+static void flush(struct dfg_http_links *hub)
 {
 	while (atomic_load(&hub->work) && atomic_exchange(&hub->work, false))
-		for (struct dfg_hub_link *link = hub->links; link; link = link->next)
+		for (struct dfg_http_links_link *link = hub->links; link; link = link->next)
 			for (int i = 0; i < 2; i++) {
 				struct dfg_exchange *exchange = &link->exchange[i];
 				if (exchange->stands && exchange->transport && atomic_exchange(&exchange->has_to_say, false))
@@ -110,20 +110,20 @@ static void flush(struct dfg_hub *hub)
 }
 
 /* Outside of all libraries' functions: what was put off. */
-static void settle(struct dfg_hub *hub)
+static void settle(struct dfg_http_links *hub)
 {
 	if (!hub->unsettled)
 		return;
 	hub->unsettled = false;
 	deliver_arrived(hub);
-	for (struct dfg_hub_link *link = hub->links; link; link = link->next)
+	for (struct dfg_http_links_link *link = hub->links; link; link = link->next)
 		if (link->broken)
-			dfg_hub_lose(link);
+			dfg_http_links_lose(link);
 	if (hub->server)
 		dfg_server_sweep(hub->server);
 }
 
-static void dispatch(struct dfg_hub *hub, const struct epoll_event *event)
+static void dispatch(struct dfg_http_links *hub, const struct epoll_event *event)
 {
 	uint64_t about = event->data.u64, which = about >> DFG_ABOUT_BITS;
 	uint64_t count;
@@ -138,23 +138,23 @@ static void dispatch(struct dfg_hub *hub, const struct epoll_event *event)
 		dfg_client_event(hub->client, (int)which, event->events);
 		break;
 	default:
-		dfg_visitor_event((struct dfg_visitor *)(uintptr_t)about, event->events);
+		dfg_http_connection_event((struct dfg_http_connection *)(uintptr_t)about, event->events);
 	}
 }
 
-static void tick(struct dfg_hub *hub)
+static void tick(struct dfg_http_links *hub)
 {
 	uint64_t now = dfg_about_now_ns();
 	if (now <= hub->tick_ns + (uint64_t)DFG_HUB_TICK_MS * 1000000)
 		return;
-	dfg_hub_tick(hub, now);
+	dfg_http_links_tick(hub, now);
 	if (hub->server)
 		dfg_server_tick(hub->server, now);
 	hub->tick_ns = now;
 }
 
 /* What follows from what was heard. */
-static bool see_to(struct dfg_hub *hub)
+static bool see_to(struct dfg_http_links *hub)
 {
 	flush(hub);
 	settle(hub);
@@ -163,13 +163,13 @@ static bool see_to(struct dfg_hub *hub)
 	return hub->delivered;
 }
 
-static void begin_drive(struct dfg_hub *hub)
+static void begin_drive(struct dfg_http_links *hub)
 {
 	hub->delivered = false;
 	hub->drives++;
 }
 
-static bool drive(struct dfg_hub *hub, const struct epoll_event *event, int n)
+static bool drive(struct dfg_http_links *hub, const struct epoll_event *event, int n)
 {
 	begin_drive(hub);
 	for (int i = 0; i < n; i++)
@@ -178,7 +178,7 @@ static bool drive(struct dfg_hub *hub, const struct epoll_event *event, int n)
 	return see_to(hub);
 }
 
-static bool drive_ready(struct dfg_hub *hub)
+static bool drive_ready(struct dfg_http_links *hub)
 {
 	struct epoll_event event[EVENTS];
 	hub->listened = 0;
@@ -189,7 +189,7 @@ static bool drive_ready(struct dfg_hub *hub)
  * Who polls mostly waits for an answer of whom it heard last. Its socket is read at once, without asking first whether
  * there is something to read; all the others have their turn now and then.
  */
-bool dfg_hub_drive(struct dfg_hub *hub)
+bool dfg_http_links_drive(struct dfg_http_links *hub)
 {
 	if (hub->client)
 		dfg_client_polled(hub->client);
@@ -204,20 +204,20 @@ bool dfg_hub_drive(struct dfg_hub *hub)
 	return delivered;
 }
 
-void dfg_hub_wake(struct dfg_hub *hub)
+void dfg_http_links_wake(struct dfg_http_links *hub)
 {
 	(void)!write(hub->wake, &(uint64_t){1}, sizeof(uint64_t));
 }
 
 /* When the thread has to look, whatever happens. */
-static uint64_t due_ns(const struct dfg_hub *hub)
+static uint64_t due_ns(const struct dfg_http_links *hub)
 {
 	uint64_t tick = hub->tick_ns + (uint64_t)DFG_HUB_TICK_MS * 1000000;
 	uint64_t client = hub->client ? dfg_client_due_ns(hub->client) : UINT64_MAX;
 	return client < tick ? client : tick;
 }
 
-void dfg_hub_unlock(struct dfg_hub *hub)
+void dfg_http_links_unlock(struct dfg_http_links *hub)
 {
 	bool wake;
 	do {
@@ -225,12 +225,12 @@ void dfg_hub_unlock(struct dfg_hub *hub)
 		wake = till && (hub->unsettled || due_ns(hub) < till);
 		pthread_mutex_unlock(&hub->io);
 		if (wake)
-			dfg_hub_wake(hub);
-	} while (atomic_load(&hub->work) && dfg_hub_try_send(hub));
+			dfg_http_links_wake(hub);
+	} while (atomic_load(&hub->work) && dfg_http_links_try_send(hub));
 }
 
 /* Takes io, if nobody has it, and writes what there is. */
-bool dfg_hub_try_send(struct dfg_hub *hub)
+bool dfg_http_links_try_send(struct dfg_http_links *hub)
 {
 	if (pthread_mutex_trylock(&hub->io))
 		return false;
@@ -241,14 +241,14 @@ bool dfg_hub_try_send(struct dfg_hub *hub)
 }
 
 /* Whether somebody has polled since, and not gone to sleep after. */
-static bool others_poll(const struct dfg_hub *hub, uint32_t seen)
+static bool others_poll(const struct dfg_http_links *hub, uint32_t seen)
 {
 	uint32_t now = atomic_load(&hub->polls);
 	return now != seen && now != atomic_load(&hub->polls_rested) && !atomic_load(&hub->stop);
 }
 
 /* While others poll, they do what there is to do; the longer they do, the less often they are disturbed. */
-static void leave_to_others(struct dfg_hub *hub, uint32_t seen)
+static void leave_to_others(struct dfg_http_links *hub, uint32_t seen)
 {
 	uint64_t ns = YIELD_NS;
 	while (others_poll(hub, seen)) {
@@ -262,7 +262,7 @@ static void leave_to_others(struct dfg_hub *hub, uint32_t seen)
 }
 
 /* The events that woke it. */
-static int sleep_till(struct dfg_hub *hub, uint64_t till, struct epoll_event event[EVENTS])
+static int sleep_till(struct dfg_http_links *hub, uint64_t till, struct epoll_event event[EVENTS])
 {
 	uint64_t now = dfg_about_now_ns();
 	int ms = till > now ? (int)((till - now) / 1000000) + 1 : 0;
@@ -274,7 +274,7 @@ static int sleep_till(struct dfg_hub *hub, uint64_t till, struct epoll_event eve
 }
 
 /* Whoever polls has the lock nearly always: to wait for it would have it wake this thread each time. */
-static void lock_where_none_polls(struct dfg_hub *hub)
+static void lock_where_none_polls(struct dfg_http_links *hub)
 {
 	for (uint32_t polls = atomic_load(&hub->polls); pthread_mutex_trylock(&hub->io);) {
 		if (!others_poll(hub, polls)) {
@@ -287,7 +287,7 @@ static void lock_where_none_polls(struct dfg_hub *hub)
 
 static void *live(void *arg)
 {
-	struct dfg_hub *hub = arg;
+	struct dfg_http_links *hub = arg;
 	struct epoll_event event[EVENTS];
 	uint64_t drives = 0, till;
 	int n = 0;
@@ -304,13 +304,13 @@ static void *live(void *arg)
 		drives = hub->drives;
 		till = due_ns(hub);
 		atomic_store(&hub->sleeps_till, till);
-		dfg_hub_unlock(hub);
+		dfg_http_links_unlock(hub);
 		n = sleep_till(hub, till, event);
 	}
 	return NULL;
 }
 
-static struct dfg_err *start(struct dfg_hub *hub)
+static struct dfg_err *start(struct dfg_http_links *hub)
 {
 	sigset_t all, before;
 	sigfillset(&all);
@@ -320,7 +320,7 @@ static struct dfg_err *start(struct dfg_hub *hub)
 	return hub->runs ? NULL : DFG_ERR(DFG_MEMORY, "no thread for the network");
 }
 
-static struct dfg_err *open_wake(struct dfg_hub *hub)
+static struct dfg_err *open_wake(struct dfg_http_links *hub)
 {
 	struct epoll_event event = {.events = EPOLLIN, .data.u64 = DFG_ABOUT_WAKE};
 	hub->epoll = epoll_create1(EPOLL_CLOEXEC);
@@ -338,7 +338,7 @@ static struct dfg_err *check_secret(const char *secret)
 	return NULL;
 }
 
-static void init_locks(struct dfg_hub *hub)
+static void init_locks(struct dfg_http_links *hub)
 {
 	pthread_condattr_t monotonic;
 	pthread_condattr_init(&monotonic);
@@ -349,12 +349,12 @@ static void init_locks(struct dfg_hub *hub)
 	pthread_condattr_destroy(&monotonic);
 }
 
-void dfg_hub_set_lease(struct dfg_hub *hub, uint32_t ms)
+void dfg_http_links_set_lease(struct dfg_http_links *hub, uint32_t ms)
 {
 	atomic_store(&hub->lease_ns, (uint64_t)(ms ? ms : DFG_LEASE_MS) * 1000000);
 }
 
-void dfg_hub_set_patience(struct dfg_hub *hub, uint32_t ms)
+void dfg_http_links_set_patience(struct dfg_http_links *hub, uint32_t ms)
 {
 	atomic_store(&hub->patience_ns, (uint64_t)ms * 1000000);
 }
@@ -365,7 +365,7 @@ static size_t memory_of_machine(void)
 	return pages > 0 && size > 0 ? (size_t)pages * (size_t)size : SIZE_MAX / 2;
 }
 
-static struct dfg_err *open_hub(struct dfg_hub *hub, const struct dfg_hub_options *options)
+static struct dfg_err *open_hub(struct dfg_http_links *hub, const struct dfg_http_links_options *options)
 {
 	DFG_TRY(open_wake(hub));
 	if (!(hub->buffer = dfg_mem->take(dfg_mem, DFG_HUB_BUFFER, DFG_ALIGN)))
@@ -375,10 +375,10 @@ static struct dfg_err *open_hub(struct dfg_hub *hub, const struct dfg_hub_option
 	return start(hub);
 }
 
-struct dfg_err *dfg_hub_new(const struct dfg_hub_options *options, struct dfg_hub **out_hub)
+struct dfg_err *dfg_http_links_new(const struct dfg_http_links_options *options, struct dfg_http_links **out_hub)
 {
 	DFG_TRY(check_secret(options->secret));
-	struct dfg_hub *hub = dfg_zeros(1, sizeof *hub);
+	struct dfg_http_links *hub = dfg_zeros(1, sizeof *hub);
 	if (!hub)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
 	init_locks(hub);
@@ -386,35 +386,35 @@ struct dfg_err *dfg_hub_new(const struct dfg_hub_options *options, struct dfg_hu
 	memcpy(hub->secret, options->secret, DFG_SECRET_ROOM);
 	hub->sink = options->sink;
 	hub->tensor_bytes = options->tensor_bytes ? options->tensor_bytes : memory_of_machine();
-	dfg_hub_set_lease(hub, options->lease_ms);
+	dfg_http_links_set_lease(hub, options->lease_ms);
 	hub->last_arrived = &hub->arrived;
 	hub->tick_ns = dfg_about_now_ns();
 	hub->epoll = hub->wake = -1;
 	struct dfg_err *err = open_hub(hub, options);
 	if (err)
-		dfg_hub_free(hub);
+		dfg_http_links_free(hub);
 	else
 		*out_hub = hub;
 	return err;
 }
 
-static void stop(struct dfg_hub *hub)
+static void stop(struct dfg_http_links *hub)
 {
 	if (!hub->runs)
 		return;
 	atomic_store(&hub->stop, true);
 	dfg_event_signal(&hub->rested);
-	dfg_hub_wake(hub);
+	dfg_http_links_wake(hub);
 	pthread_join(hub->thread, NULL);
 }
 
-void dfg_hub_free(struct dfg_hub *hub)
+void dfg_http_links_free(struct dfg_http_links *hub)
 {
 	if (!hub)
 		return;
 	stop(hub);
 	while (hub->links)
-		dfg_hub_link_kind.close(&hub->links->base);
+		dfg_http_links_link_kind.close(&hub->links->base);
 	deliver_arrived(hub); /* nothing, but what is to be released */
 	dfg_client_free(hub->client);
 	dfg_server_free(hub->server);

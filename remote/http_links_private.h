@@ -16,9 +16,9 @@ struct dfg_server;
  * stream of the server; NULL where it does not stand yet, or no more.
  */
 struct dfg_exchange {
-	struct dfg_hub_link *link;
-	struct dfg_outlet outlet;
-	struct dfg_inlet inlet;
+	struct dfg_http_links_link *link;
+	struct dfg_send_queue outlet;
+	struct dfg_message_decoder inlet;
 	const struct dfg_transport *transport;
 	void *of;                /* the transport's */
 	bool stands;             /* the server let the client in */
@@ -36,10 +36,10 @@ struct dfg_transport {
 
 enum { DFG_OURS, DFG_THEIRS }; /* the POST that this side made; the one of the peer */
 
-struct dfg_hub_link {
+struct dfg_http_links_link {
 	struct dfg_link base; /* first: a dfg_link * of the hub is one of these */
-	struct dfg_hub *hub;
-	struct dfg_hub_link *next;
+	struct dfg_http_links *hub;
+	struct dfg_http_links_link *next;
 	struct dfg_exchange exchange[2]; /* DFG_OURS, DFG_THEIRS */
 	bool used[2];                    /* between launcher and worker there is but one */
 	struct dfg_exchange *carrier;    /* of what is sent */
@@ -50,7 +50,7 @@ struct dfg_hub_link {
 	struct dfg_err *why; /* the same code and words, kept; under the hub's `state` lock */
 };
 
-struct dfg_hub {
+struct dfg_http_links {
 	uint32_t self;
 	char secret[DFG_SECRET_ROOM];
 	struct dfg_link_sink sink;
@@ -58,14 +58,14 @@ struct dfg_hub {
 	_Atomic uint64_t lease_ns;
 	_Atomic uint64_t patience_ns;
 
-	/* Who holds `io` moves bytes; whoever gives it back looks at `work` again (dfg_hub_unlock). */
+	/* Who holds `io` moves bytes; whoever gives it back looks at `work` again (dfg_http_links_unlock). */
 	pthread_mutex_t io;
 	_Atomic bool work; /* some exchange has something to say */
 	bool sending;      /* whoever holds io is in a send: the sink is not called from there */
 	bool unsettled;    /* a link is broken, or something waits in `arrived` */
 	bool delivered;    /* since the last look */
 	struct dfg_arrival *arrived, **last_arrived;
-	struct dfg_hub_link *links;
+	struct dfg_http_links_link *links;
 	struct dfg_server *server;
 	struct dfg_client *client;
 	uint64_t tick_ns;        /* when the last was */
@@ -101,19 +101,19 @@ enum { DFG_ABOUT_VISITOR, DFG_ABOUT_LISTENER, DFG_ABOUT_WAKE, DFG_ABOUT_CLIENT, 
 uint64_t dfg_about_now_ns(void); /* some milliseconds late, and cheap */
 
 /* A limit in nanoseconds, or the patience where that is longer. */
-static inline uint64_t dfg_hub_at_least_patience(const struct dfg_hub *hub, uint64_t ns)
+static inline uint64_t dfg_http_links_at_least_patience(const struct dfg_http_links *hub, uint64_t ns)
 {
 	uint64_t patience = atomic_load(&hub->patience_ns);
 	return patience > ns ? patience : ns;
 }
 
 /* http_links.c; io is held, but for the first. */
-bool dfg_hub_try_send(struct dfg_hub *hub); /* takes io where it is free, and writes what there is */
-void dfg_hub_unlock(struct dfg_hub *hub);
-void dfg_hub_wake(struct dfg_hub *hub);
-bool dfg_hub_drive(struct dfg_hub *hub);                                      /* true where something was delivered */
-void dfg_hub_arrives(struct dfg_hub_link *link, struct dfg_message *message); /* takes the tensor */
-void dfg_hub_forget(struct dfg_hub *hub, const struct dfg_hub_link *link);    /* what arrived of it */
+bool dfg_http_links_try_send(struct dfg_http_links *hub); /* takes io where it is free, and writes what there is */
+void dfg_http_links_unlock(struct dfg_http_links *hub);
+void dfg_http_links_wake(struct dfg_http_links *hub);
+bool dfg_http_links_drive(struct dfg_http_links *hub); /* true where something was delivered */
+void dfg_http_links_arrives(struct dfg_http_links_link *link, struct dfg_message *message);     /* takes the tensor */
+void dfg_http_links_forget(struct dfg_http_links *hub, const struct dfg_http_links_link *link); /* what arrived of it */
 
 /* http_link.c; io is held, but for the first. */
 void dfg_exchange_has_to_say(struct dfg_exchange *exchange);
@@ -125,14 +125,14 @@ void dfg_exchange_breaks(struct dfg_exchange *exchange, struct dfg_err *err);
 size_t dfg_exchange_says(struct dfg_exchange *exchange, uint8_t *to, size_t room);
 
 /* The exchange of a peer that came with the secret; NULL where its link was not asked for, or has one already. */
-struct dfg_exchange *dfg_hub_theirs(struct dfg_hub *hub, uint32_t peer, bool *out_twice);
+struct dfg_exchange *dfg_http_links_theirs(struct dfg_http_links *hub, uint32_t peer, bool *out_twice);
 
-void dfg_hub_lose(struct dfg_hub_link *link); /* for the reason in `broken` */
-void dfg_hub_tick(struct dfg_hub *hub, uint64_t now);
-extern const struct dfg_link_kind dfg_hub_link_kind;
+void dfg_http_links_lose(struct dfg_http_links_link *link); /* for the reason in `broken` */
+void dfg_http_links_tick(struct dfg_http_links *hub, uint64_t now);
+extern const struct dfg_link_kind dfg_http_links_link_kind;
 
 /* http_client.c */
-DFG_MUST_CHECK struct dfg_err *dfg_client_new(struct dfg_hub *hub, struct dfg_client **out_client);
+DFG_MUST_CHECK struct dfg_err *dfg_client_new(struct dfg_http_links *hub, struct dfg_client **out_client);
 void dfg_client_free(struct dfg_client *client);
 DFG_MUST_CHECK struct dfg_err *dfg_client_post(
 	struct dfg_client *client, struct dfg_exchange *exchange, const char *address, const char *fingerprint);
@@ -144,9 +144,9 @@ uint64_t dfg_client_due_ns(const struct dfg_client *client); /* UINT64_MAX: neve
 DFG_MUST_CHECK struct dfg_err *dfg_client_versions(char curl[32], char openssl[32]);
 
 /* http_server.c */
-struct dfg_visitor;
+struct dfg_http_connection;
 DFG_MUST_CHECK struct dfg_err *dfg_server_new(
-	struct dfg_hub *hub, const char *address, bool tls, struct dfg_server **out_server);
+	struct dfg_http_links *hub, const char *address, bool tls, struct dfg_server **out_server);
 void dfg_server_free(struct dfg_server *server);
 const char *dfg_server_address(const struct dfg_server *server);
 const char *dfg_server_fingerprint(const struct dfg_server *server);
@@ -154,7 +154,7 @@ void dfg_server_accept(struct dfg_server *server);
 bool dfg_server_has_heard(const struct dfg_server *server); /* a peer, that is still linked */
 bool dfg_server_listen(struct dfg_server *server);          /* to it; true where it says more */
 void dfg_server_take_seen(struct dfg_server *server);       /* after that, and what followed from it */
-void dfg_visitor_event(struct dfg_visitor *visitor, uint32_t events);
+void dfg_http_connection_event(struct dfg_http_connection *visitor, uint32_t events);
 void dfg_server_tick(struct dfg_server *server, uint64_t now);   /* who was too slow */
 void dfg_server_admit(struct dfg_server *server, uint32_t peer); /* its link was asked for: it may have come before */
 void dfg_server_sweep(struct dfg_server *server);                /* what has ended */

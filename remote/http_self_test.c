@@ -17,7 +17,7 @@ enum { WAIT_MS = 10000 };
 #endif
 
 struct side {
-	struct dfg_hub *hub;
+	struct dfg_http_links *hub;
 	struct dfg_link *link;
 	bool echoes;
 	_Atomic uint32_t came;
@@ -116,12 +116,12 @@ static struct dfg_err *median_trip(
 
 static struct dfg_err *open_side(struct side *side, uint32_t self, const char *secret)
 {
-	struct dfg_hub_options options = {.self = self,
+	struct dfg_http_links_options options = {.self = self,
 		.address = "127.0.0.1",
 		.secret = secret,
 		.lease_ms = WAIT_MS,
 		.sink = {.arg = side, .deliver = deliver, .lost = lost}};
-	return dfg_hub_new(&options, &side->hub);
+	return dfg_http_links_new(&options, &side->hub);
 }
 
 static struct dfg_err *open_pair(struct side side[2])
@@ -131,13 +131,14 @@ static struct dfg_err *open_pair(struct side side[2])
 	for (uint32_t i = 0; i < 2; i++)
 		DFG_TRY(open_side(&side[i], i, secret));
 	for (uint32_t i = 0; i < 2; i++)
-		DFG_TRY(dfg_hub_connect(side[i].hub, 1 - i, dfg_hub_address(side[1 - i].hub), NULL, &side[i].link));
+		DFG_TRY(
+			dfg_http_links_connect(side[i].hub, 1 - i, dfg_http_links_address(side[1 - i].hub), NULL, &side[i].link));
 	for (uint32_t i = 0; i < 2; i++)
-		DFG_TRY(dfg_hub_wait(side[i].link, WAIT_MS));
+		DFG_TRY(dfg_http_links_wait(side[i].link, WAIT_MS));
 	return NULL;
 }
 
-static struct dfg_err *measure(struct side *side, struct dfg_hub_report *report)
+static struct dfg_err *measure(struct side *side, struct dfg_http_links_report *report)
 {
 	uint64_t ns;
 	DFG_TRY(median_trip(side, 1, TRIPS, &ns, &report->stalls));
@@ -147,7 +148,7 @@ static struct dfg_err *measure(struct side *side, struct dfg_hub_report *report)
 	return NULL;
 }
 
-static struct dfg_err *measure_pair(struct dfg_hub_report *report)
+static struct dfg_err *measure_pair(struct dfg_http_links_report *report)
 {
 	struct side *side = dfg_zeros(2, sizeof *side);
 	if (!side)
@@ -157,7 +158,7 @@ static struct dfg_err *measure_pair(struct dfg_hub_report *report)
 	if (!err)
 		err = measure(&side[0], report);
 	for (int i = 0; i < 2; i++)
-		dfg_hub_free(side[i].hub);
+		dfg_http_links_free(side[i].hub);
 	for (int i = 0; i < 2; i++) {
 		dfg_tensor_release(&side[i].last.tensor);
 		dfg_err_free(side[i].why);
@@ -166,9 +167,9 @@ static struct dfg_err *measure_pair(struct dfg_hub_report *report)
 	return err;
 }
 
-struct dfg_err *dfg_hub_self_test(bool quick, struct dfg_hub_report *out_report)
+struct dfg_err *dfg_http_links_self_test(bool quick, struct dfg_http_links_report *out_report)
 {
-	struct dfg_hub_report report = {0};
+	struct dfg_http_links_report report = {0};
 	DFG_TRY(dfg_library_open(&dfg_nghttp2));
 	snprintf(report.nghttp2, sizeof report.nghttp2, "%s", dfg_nghttp2_version(0)->version_str);
 	DFG_TRY(dfg_client_versions(report.curl, report.openssl));

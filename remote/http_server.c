@@ -46,9 +46,9 @@ static bool same_address(const struct in6_addr *a, const struct in6_addr *b)
 /* Visitors are listed newest first. */
 static void make_way(struct dfg_server *server, const struct in6_addr *from)
 {
-	struct dfg_visitor *first = NULL, *first_of_address = NULL;
+	struct dfg_http_connection *first = NULL, *first_of_address = NULL;
 	unsigned strangers = 0, of_address = 0;
-	for (struct dfg_visitor *visitor = server->visitors; visitor; visitor = visitor->next) {
+	for (struct dfg_http_connection *visitor = server->visitors; visitor; visitor = visitor->next) {
 		if (visitor->state != DFG_STRANGER && visitor->state != DFG_ENDING)
 			continue;
 		strangers++;
@@ -60,17 +60,17 @@ static void make_way(struct dfg_server *server, const struct in6_addr *from)
 	}
 	uint64_t now = dfg_about_now_ns();
 	if (strangers >= STRANGERS)
-		dfg_visitor_drop(first, NULL);
+		dfg_http_connection_drop(first, NULL);
 	else if (of_address >= STRANGERS_OF_ADDRESS && now - first_of_address->since_ns > (uint64_t)NEW_MS * 1000000)
-		dfg_visitor_drop(first_of_address, NULL);
+		dfg_http_connection_drop(first_of_address, NULL);
 }
 
 static void receive(struct dfg_server *server, int fd, const struct sockaddr_storage *from)
 {
-	struct dfg_visitor *visitor;
+	struct dfg_http_connection *visitor;
 	struct in6_addr address = address_of(from);
 	make_way(server, &address);
-	struct dfg_err *err = dfg_visitor_new(server, fd, &visitor);
+	struct dfg_err *err = dfg_http_connection_new(server, fd, &visitor);
 	if (err) {
 		dfg_err_free(err);
 		close(fd);
@@ -80,7 +80,7 @@ static void receive(struct dfg_server *server, int fd, const struct sockaddr_sto
 	visitor->from = address;
 	visitor->next = server->visitors;
 	server->visitors = visitor;
-	dfg_visitor_flush(visitor);
+	dfg_http_connection_flush(visitor);
 }
 
 /* deaf: takes no more until the next tick, by when somebody may have gone. */
@@ -108,39 +108,39 @@ void dfg_server_accept(struct dfg_server *server)
 
 void dfg_server_tick(struct dfg_server *server, uint64_t now)
 {
-	uint64_t stranger = dfg_hub_at_least_patience(server->hub, (uint64_t)STRANGER_MS * 1000000);
-	uint64_t waiting = dfg_hub_at_least_patience(server->hub, (uint64_t)DFG_HUB_PATIENCE_MS * 1000000);
+	uint64_t stranger = dfg_http_links_at_least_patience(server->hub, (uint64_t)STRANGER_MS * 1000000);
+	uint64_t waiting = dfg_http_links_at_least_patience(server->hub, (uint64_t)DFG_HUB_PATIENCE_MS * 1000000);
 	if (server->deaf)
 		listen_again(server, false);
-	for (struct dfg_visitor *visitor = server->visitors; visitor; visitor = visitor->next) {
+	for (struct dfg_http_connection *visitor = server->visitors; visitor; visitor = visitor->next) {
 		uint64_t age = now - visitor->since_ns;
 		if ((visitor->state == DFG_STRANGER || visitor->state == DFG_ENDING) && age > stranger)
-			dfg_visitor_drop(visitor, NULL);
+			dfg_http_connection_drop(visitor, NULL);
 		if (visitor->state == DFG_WAITING && age > waiting) {
-			dfg_visitor_answer(visitor, "403");
-			dfg_visitor_flush(visitor);
+			dfg_http_connection_answer(visitor, "403");
+			dfg_http_connection_flush(visitor);
 		}
 	}
 }
 
 void dfg_server_admit(struct dfg_server *server, uint32_t peer)
 {
-	for (struct dfg_visitor *visitor = server->visitors; visitor; visitor = visitor->next)
+	for (struct dfg_http_connection *visitor = server->visitors; visitor; visitor = visitor->next)
 		if (visitor->state == DFG_WAITING && visitor->request.peer == peer) {
-			dfg_visitor_admit(visitor);
-			dfg_visitor_flush(visitor);
+			dfg_http_connection_admit(visitor);
+			dfg_http_connection_flush(visitor);
 		}
 }
 
 void dfg_server_sweep(struct dfg_server *server)
 {
-	for (struct dfg_visitor **at = &server->visitors, *visitor; (visitor = *at);) {
+	for (struct dfg_http_connection **at = &server->visitors, *visitor; (visitor = *at);) {
 		if (visitor->state != DFG_DEAD) {
 			at = &visitor->next;
 			continue;
 		}
 		*at = visitor->next;
-		dfg_visitor_free(visitor);
+		dfg_http_connection_free(visitor);
 	}
 }
 
@@ -225,7 +225,7 @@ static struct dfg_err *open_server(struct dfg_server *server, const char *addres
 	char host[72];
 	unsigned long first, last;
 	DFG_TRY(dfg_library_open(&dfg_nghttp2));
-	DFG_TRY(dfg_visitor_callbacks(server));
+	DFG_TRY(dfg_http_connection_callbacks(server));
 	DFG_TRY(split(address, host, &first, &last));
 	if (getaddrinfo(host, "0", &hints, &at))
 		return DFG_ERR(DFG_CONFIG, "'%s' is no address to listen on", address);
@@ -236,7 +236,8 @@ static struct dfg_err *open_server(struct dfg_server *server, const char *addres
 	return err;
 }
 
-struct dfg_err *dfg_server_new(struct dfg_hub *hub, const char *address, bool tls, struct dfg_server **out_server)
+struct dfg_err *dfg_server_new(
+	struct dfg_http_links *hub, const char *address, bool tls, struct dfg_server **out_server)
 {
 	struct dfg_server *server = dfg_zeros(1, sizeof *server);
 	if (!server)
@@ -255,9 +256,9 @@ void dfg_server_free(struct dfg_server *server)
 {
 	if (!server)
 		return;
-	for (struct dfg_visitor *visitor; (visitor = server->visitors);) {
+	for (struct dfg_http_connection *visitor; (visitor = server->visitors);) {
 		server->visitors = visitor->next;
-		dfg_visitor_free(visitor);
+		dfg_http_connection_free(visitor);
 	}
 	if (server->fd >= 0)
 		close(server->fd);

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-struct dfg_crew *dfg_launch_crew(struct dfg_launch *launch)
+struct dfg_coordinator *dfg_launch_crew(struct dfg_launch *launch)
 {
 	return launch->crew;
 }
@@ -77,7 +77,7 @@ static void mourn(struct hand *hand)
 	(void)dfg_process_wait(&hand->process, 1, how, sizeof how);
 	hand->watched = false;
 	if (!atomic_load(&hand->launch->ending))
-		dfg_crew_ended(hand->launch->crew, hand->number,
+		dfg_coordinator_ended(hand->launch->crew, hand->number,
 			DFG_ERR(DFG_UNAVAILABLE, "%s%s%s%s", how, *hand->last ? " (" : "", hand->last, *hand->last ? ")" : ""));
 }
 
@@ -132,7 +132,7 @@ double dfg_launch_seconds(const struct dfg_launch *launch, double most)
 static void set_patience(const struct dfg_launch *launch, double seconds)
 {
 	if (launch->hub)
-		dfg_hub_set_patience(launch->hub, (uint32_t)(seconds * 1000));
+		dfg_http_links_set_patience(launch->hub, (uint32_t)(seconds * 1000));
 	if (launch->shm)
 		dfg_shm_set_patience(launch->shm, (uint32_t)(seconds * 1000));
 }
@@ -141,8 +141,8 @@ static void set_patience(const struct dfg_launch *launch, double seconds)
 static struct dfg_err *not_linked(struct dfg_launch *launch, uint32_t worker, struct dfg_err *err)
 {
 	if (err->code == DFG_UNAVAILABLE) {
-		dfg_crew_lost(launch->crew, worker, err);
-		err = dfg_crew_why_lost(launch->crew);
+		dfg_coordinator_lost(launch->crew, worker, err);
+		err = dfg_coordinator_why_lost(launch->crew);
 	} else {
 		err = dfg_err_note(err, "%s", launch->peer[worker].name);
 	}
@@ -160,7 +160,7 @@ static struct dfg_err *await_links(struct dfg_launch *launch, double patience)
 	double seconds = dfg_launch_seconds(launch, patience);
 	uint64_t until = dfg_now() + (uint64_t)(seconds * 1e9);
 	for (uint32_t i = 0; i < launch->workers;) {
-		struct dfg_err *err = dfg_hub_wait(launch->link[i], look_ms), *lost;
+		struct dfg_err *err = dfg_http_links_wait(launch->link[i], look_ms), *lost;
 		if (!err) {
 			i++;
 			until = dfg_now() + (uint64_t)(seconds * 1e9);
@@ -169,7 +169,7 @@ static struct dfg_err *await_links(struct dfg_launch *launch, double patience)
 		if (err->code != DFG_DEADLINE)
 			return not_linked(launch, i, err);
 		dfg_err_free(err);
-		if ((lost = dfg_crew_why_lost(launch->crew)))
+		if ((lost = dfg_coordinator_why_lost(launch->crew)))
 			return lost;
 		if (dfg_now() >= until)
 			return not_linked(
@@ -190,19 +190,20 @@ static struct dfg_err *link_memory(struct dfg_launch *launch, uint32_t i, double
 
 static struct dfg_err *link_all(struct dfg_launch *launch, double patience)
 {
-	struct dfg_link_sink sink = dfg_crew_sink(launch->crew);
-	uint32_t lease_ms = (uint32_t)(dfg_setup_link_lease(launch->options.lease, launch->workers) * 1000);
+	struct dfg_link_sink sink = dfg_coordinator_sink(launch->crew);
+	uint32_t lease_ms = (uint32_t)(dfg_worker_config_link_lease(launch->options.lease, launch->workers) * 1000);
 	bool memory = dfg_launch_only_memory(launch);
 	struct dfg_shm_options shm = {.self = DFG_LAUNCHER, .secret = launch->secret, .sink = sink, .lease_ms = lease_ms};
-	struct dfg_hub_options hub = {.self = DFG_LAUNCHER, .secret = launch->secret, .sink = sink, .lease_ms = lease_ms};
-	DFG_TRY(memory ? dfg_shm_new(&shm, &launch->shm) : dfg_hub_new(&hub, &launch->hub));
+	struct dfg_http_links_options hub = {
+		.self = DFG_LAUNCHER, .secret = launch->secret, .sink = sink, .lease_ms = lease_ms};
+	DFG_TRY(memory ? dfg_shm_new(&shm, &launch->shm) : dfg_http_links_new(&hub, &launch->hub));
 	set_patience(launch, LINK_SECONDS + patience);
 	for (uint32_t i = 0; i < launch->workers; i++) {
 		const struct dfg_peer *peer = &launch->peer[i];
 		dfg_launch_reached(launch, i, DFG_LAUNCH_LINKING, NULL);
 		const char *key = *peer->fingerprint ? peer->fingerprint : NULL;
 		struct dfg_err *err = memory ? link_memory(launch, i, patience)
-									 : dfg_hub_connect(launch->hub, i, peer->address, key, &launch->link[i]);
+									 : dfg_http_links_connect(launch->hub, i, peer->address, key, &launch->link[i]);
 		if (err)
 			return not_linked(launch, i, err);
 	}
@@ -212,10 +213,10 @@ static struct dfg_err *link_all(struct dfg_launch *launch, double patience)
 static struct dfg_err *link_crew(struct dfg_launch *launch)
 {
 	const double connecting = 1; /* takes some round trips */
-	double patience = connecting + dfg_crew_patience(launch->options.lease, launch->workers);
+	double patience = connecting + dfg_coordinator_patience(launch->options.lease, launch->workers);
 	DFG_TRY(link_all(launch, patience));
 	double seconds = dfg_launch_seconds(launch, LINK_SECONDS + patience);
-	DFG_TRY(dfg_crew_begin(launch->crew, launch->link, seconds, transport_of, launch));
+	DFG_TRY(dfg_coordinator_begin(launch->crew, launch->link, seconds, transport_of, launch));
 	set_patience(launch, 0);
 	return NULL;
 }
@@ -230,7 +231,7 @@ static int share_of_threads(const struct dfg_launch *launch)
 
 static struct dfg_err *hire(struct dfg_launch *launch)
 {
-	struct dfg_crew_options crew = {.peer = launch->peer,
+	struct dfg_coordinator_options crew = {.peer = launch->peer,
 		.workers = launch->workers,
 		.session = launch->options.session,
 		.lease = launch->options.lease,
@@ -239,7 +240,7 @@ static struct dfg_err *hire(struct dfg_launch *launch)
 		.trace_arg = launch->options.trace_arg};
 	crew.session.threads = share_of_threads(launch);
 	DFG_TRY(dfg_secret_make(launch->secret));
-	DFG_TRY(dfg_crew_new(&crew, &launch->crew));
+	DFG_TRY(dfg_coordinator_new(&crew, &launch->crew));
 	DFG_TRY(dfg_launch_start(launch));
 	DFG_TRY(start_watch(launch));
 	return link_crew(launch);
@@ -307,7 +308,7 @@ static void stop_watch(struct dfg_launch *launch)
 
 static bool is_gone(const struct dfg_launch *launch, uint32_t worker)
 {
-	return launch->crew && dfg_crew_has_lost(launch->crew, worker);
+	return launch->crew && dfg_coordinator_has_lost(launch->crew, worker);
 }
 
 /* Those that were lost are ended by force, the others have been told: they all have the same few seconds to go. */
@@ -335,7 +336,7 @@ void dfg_launch_free(struct dfg_launch *launch)
 		return;
 	atomic_store(&launch->ending, true);
 	if (launch->crew)
-		dfg_crew_end(launch->crew);
+		dfg_coordinator_end(launch->crew);
 	for (uint32_t i = 0; launch->hand && i < launch->workers; i++)
 		if (launch->hand[i].far)
 			dfg_ssh_process_close_stdin(launch->hand[i].far);
@@ -347,8 +348,8 @@ void dfg_launch_free(struct dfg_launch *launch)
 		if (launch->link[i])
 			launch->link[i]->kind->close(launch->link[i]);
 	dfg_shm_free(launch->shm);
-	dfg_hub_free(launch->hub);
-	dfg_crew_free(launch->crew);
+	dfg_http_links_free(launch->hub);
+	dfg_coordinator_free(launch->crew);
 	dfg_arena_release(&launch->arena);
 	pthread_mutex_destroy(&launch->lock);
 	dfg_free(launch);

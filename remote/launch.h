@@ -30,7 +30,7 @@ struct dfg_launch_options {
 	struct dfg_session_options session; /* of each worker; threads 0: a fair share of its machine */
 	double timeout;                     /* seconds that the start may take, then DFG_DEADLINE; 0: any */
 	uint64_t memory_limit;              /* of each worker; 0: none */
-	void (*trace)(void *arg, const struct dfg_crew_event *event); /* as of a crew */
+	void (*trace)(void *arg, const struct dfg_coordinator_event *event); /* as of a crew */
 	void *trace_arg;
 	void (*say)(void *arg, uint32_t worker, const char *line); /* what a worker wrote to stderr. Any thread */
 	/* It has come there; words: why it failed, else NULL. Any thread; or NULL */
@@ -40,7 +40,7 @@ struct dfg_launch_options {
 
 /* Returns when all are there and linked. DFG_UNAVAILABLE names the worker that has ended, is silent or does not come. All that were started are ended where one does not come. */
 DFG_MUST_CHECK struct dfg_err *dfg_launch_new(const struct dfg_launch_options *options, struct dfg_launch **out_launch);
-struct dfg_crew *dfg_launch_crew(struct dfg_launch *launch);
+struct dfg_coordinator *dfg_launch_crew(struct dfg_launch *launch);
 
 /* How two workers, or a worker and DFG_LAUNCHER, are linked: as --transport calls it. */
 const char *dfg_launch_transport(const struct dfg_launch *launch, uint32_t one, uint32_t two);

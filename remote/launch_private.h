@@ -30,8 +30,8 @@ struct dfg_launch {
 	struct dfg_arena arena;
 	pthread_mutex_t lock; /* of the arena, while workers start */
 	char secret[DFG_SECRET_ROOM];
-	struct dfg_crew *crew;
-	struct dfg_hub *hub;
+	struct dfg_coordinator *crew;
+	struct dfg_http_links *hub;
 	struct dfg_shm *shm;
 	struct hand *hand; /* by worker, as the rest */
 	struct dfg_peer *peer;

@@ -132,7 +132,7 @@ static void ended_far(void *arg, const struct dfg_worker_host *of, const struct 
 {
 	struct dfg_launch *launch = arg;
 	if (!atomic_load(&launch->ending))
-		dfg_crew_ended(launch->crew, (uint32_t)(of - launch->options.hosts->worker), dfg_ssh_end_error(end));
+		dfg_coordinator_ended(launch->crew, (uint32_t)(of - launch->options.hosts->worker), dfg_ssh_end_error(end));
 }
 
 /* It listens on all of its addresses, with a key; the others reach it where ssh did, or where the list says. */

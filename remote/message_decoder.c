@@ -19,7 +19,7 @@ static void forget(struct dfg_incoming *incoming)
 	*incoming = (struct dfg_incoming){0};
 }
 
-void dfg_inlet_release(struct dfg_inlet *inlet)
+void dfg_message_decoder_release(struct dfg_message_decoder *inlet)
 {
 	forget(&inlet->small);
 	forget(&inlet->large);
@@ -27,7 +27,7 @@ void dfg_inlet_release(struct dfg_inlet *inlet)
 }
 
 /* A tensor, for the dtype and shape that this one has. */
-static struct dfg_err *make_tensor(const struct dfg_inlet *inlet, struct dfg_tensor *tensor)
+static struct dfg_err *make_tensor(const struct dfg_message_decoder *inlet, struct dfg_tensor *tensor)
 {
 	struct dfg_shape shape = tensor->shape;
 	enum dfg_dtype dtype = tensor->dtype;
@@ -36,7 +36,7 @@ static struct dfg_err *make_tensor(const struct dfg_inlet *inlet, struct dfg_ten
 }
 
 /* Room for what comes, whose size is within the limit. Strings get their tensor when their lengths are known. */
-static struct dfg_err *make_room(const struct dfg_inlet *inlet, struct dfg_incoming *incoming)
+static struct dfg_err *make_room(const struct dfg_message_decoder *inlet, struct dfg_incoming *incoming)
 {
 	if (incoming->message.tensor.dtype == DFG_STRING) {
 		incoming->bytes = dfg_mem->take(dfg_mem, incoming->count ? incoming->count : 1, 8);
@@ -47,7 +47,7 @@ static struct dfg_err *make_room(const struct dfg_inlet *inlet, struct dfg_incom
 	return NULL;
 }
 
-static struct dfg_err *begin_message(struct dfg_inlet *inlet, size_t head)
+static struct dfg_err *begin_message(struct dfg_message_decoder *inlet, size_t head)
 {
 	struct dfg_incoming incoming = {.is_there = true};
 	DFG_TRY(dfg_head_get(inlet->front + DFG_LINK_FRAME_HEADER, inlet->limit, &incoming.message, &incoming.count));
@@ -64,7 +64,7 @@ static struct dfg_err *begin_message(struct dfg_inlet *inlet, size_t head)
 	return NULL;
 }
 
-static struct dfg_err *unpack(const struct dfg_inlet *inlet, struct dfg_incoming *incoming)
+static struct dfg_err *unpack(const struct dfg_message_decoder *inlet, struct dfg_incoming *incoming)
 {
 	struct dfg_tensor *tensor = &incoming->message.tensor;
 	struct dfg_err *err = make_tensor(inlet, tensor);
@@ -76,7 +76,7 @@ static struct dfg_err *unpack(const struct dfg_inlet *inlet, struct dfg_incoming
 	return err;
 }
 
-static struct dfg_err *deliver(struct dfg_inlet *inlet, struct dfg_incoming *from)
+static struct dfg_err *deliver(struct dfg_message_decoder *inlet, struct dfg_incoming *from)
 {
 	struct dfg_incoming incoming = *from;
 	*from = (struct dfg_incoming){0};
@@ -87,7 +87,7 @@ static struct dfg_err *deliver(struct dfg_inlet *inlet, struct dfg_incoming *fro
 }
 
 /* The payload's checksum is right. */
-static struct dfg_err *end_frame(struct dfg_inlet *inlet)
+static struct dfg_err *end_frame(struct dfg_message_decoder *inlet)
 {
 	struct dfg_incoming *now = inlet->now;
 	inlet->part = DFG_INLET_HEADER;
@@ -100,7 +100,7 @@ static struct dfg_err *end_frame(struct dfg_inlet *inlet)
 	return NULL;
 }
 
-static struct dfg_err *begin_frame(struct dfg_inlet *inlet)
+static struct dfg_err *begin_frame(struct dfg_message_decoder *inlet)
 {
 	struct dfg_link_frame *frame = &inlet->frame;
 	DFG_TRY(dfg_link_frame_get(inlet->front, frame));
@@ -122,7 +122,7 @@ static struct dfg_err *begin_frame(struct dfg_inlet *inlet)
 }
 
 /* Header, head or credit are there as far as they were wanted. */
-static struct dfg_err *have_front(struct dfg_inlet *inlet)
+static struct dfg_err *have_front(struct dfg_message_decoder *inlet)
 {
 	if (inlet->part == DFG_INLET_HEADER)
 		return begin_frame(inlet);
@@ -144,7 +144,7 @@ static struct dfg_err *have_front(struct dfg_inlet *inlet)
 	return NULL;
 }
 
-static struct dfg_err *take_front(struct dfg_inlet *inlet, const uint8_t **at, size_t *left)
+static struct dfg_err *take_front(struct dfg_message_decoder *inlet, const uint8_t **at, size_t *left)
 {
 	size_t count = least(inlet->want - inlet->have, *left);
 	memcpy(inlet->front + inlet->have, *at, count);
@@ -154,7 +154,7 @@ static struct dfg_err *take_front(struct dfg_inlet *inlet, const uint8_t **at, s
 	return inlet->have == inlet->want ? have_front(inlet) : NULL;
 }
 
-static void take_body(struct dfg_inlet *inlet, const uint8_t **at, size_t *left)
+static void take_body(struct dfg_message_decoder *inlet, const uint8_t **at, size_t *left)
 {
 	size_t count = least(inlet->left, *left);
 	if (count) {
@@ -172,7 +172,7 @@ static void take_body(struct dfg_inlet *inlet, const uint8_t **at, size_t *left)
 	inlet->have = 0;
 }
 
-static struct dfg_err *take_tail(struct dfg_inlet *inlet, const uint8_t **at, size_t *left)
+static struct dfg_err *take_tail(struct dfg_message_decoder *inlet, const uint8_t **at, size_t *left)
 {
 	for (; inlet->have < inlet->want && *left; inlet->have++, (*left)--)
 		if (*(*at)++ != (uint8_t)(inlet->crc >> 8 * inlet->have))
@@ -180,7 +180,7 @@ static struct dfg_err *take_tail(struct dfg_inlet *inlet, const uint8_t **at, si
 	return inlet->have == inlet->want ? end_frame(inlet) : NULL;
 }
 
-struct dfg_err *dfg_inlet_push(struct dfg_inlet *inlet, const uint8_t *bytes, size_t count)
+struct dfg_err *dfg_message_decoder_push(struct dfg_message_decoder *inlet, const uint8_t *bytes, size_t count)
 {
 	while (count)
 		switch (inlet->part) {

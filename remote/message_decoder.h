@@ -5,7 +5,7 @@
 /*
  * The bytes of a stream become messages: each element is copied once, from the bytes given to its place in the tensor.
  */
-struct dfg_inlet {
+struct dfg_message_decoder {
 	struct dfg_link_sink sink;                               /* .room may be NULL */
 	size_t limit;                                            /* bytes of a tensor */
 	void *arg;                                               /* of what follows */
@@ -15,7 +15,7 @@ struct dfg_inlet {
 	uint64_t taken; /* bytes of messages' payloads */
 	uint64_t credit_given;
 	uint32_t frames;
-	enum dfg_inlet_part { DFG_INLET_HEADER, DFG_INLET_FRONT, DFG_INLET_BODY, DFG_INLET_TAIL } part;
+	enum dfg_message_decoder_part { DFG_INLET_HEADER, DFG_INLET_FRONT, DFG_INLET_BODY, DFG_INLET_TAIL } part;
 	uint8_t front[DFG_LINK_FRAME_HEADER + DFG_HEAD_MOST]; /* header, head */
 	size_t have, want;
 	struct dfg_link_frame frame;
@@ -29,7 +29,8 @@ struct dfg_inlet {
 };
 
 /* Gives up what has not come whole. */
-void dfg_inlet_release(struct dfg_inlet *inlet);
+void dfg_message_decoder_release(struct dfg_message_decoder *inlet);
 
 /* DFG_PROTOCOL where the bytes are not what they should be: nothing more can be read from the stream then. */
-DFG_MUST_CHECK struct dfg_err *dfg_inlet_push(struct dfg_inlet *inlet, const uint8_t *bytes, size_t count);
+DFG_MUST_CHECK struct dfg_err *dfg_message_decoder_push(
+	struct dfg_message_decoder *inlet, const uint8_t *bytes, size_t count);

@@ -5,15 +5,15 @@
 
 #include <string.h>
 
-struct dfg_outlet_item {
-	struct dfg_outlet_item *next;
+struct dfg_send_queue_item {
+	struct dfg_send_queue_item *next;
 	struct dfg_message message;
 	uint8_t *packed; /* strings */
 	const uint8_t *bytes;
 	size_t count, done;
 };
 
-static void free_item(struct dfg_outlet_item *item)
+static void free_item(struct dfg_send_queue_item *item)
 {
 	if (!item)
 		return;
@@ -22,44 +22,44 @@ static void free_item(struct dfg_outlet_item *item)
 	dfg_free(item);
 }
 
-static void push(struct dfg_outlet_queue *queue, struct dfg_outlet_item *item)
+static void push(struct dfg_send_queue_queue *queue, struct dfg_send_queue_item *item)
 {
 	*queue->end = item;
 	queue->end = &item->next;
 }
 
-static struct dfg_outlet_item *pop(struct dfg_outlet_queue *queue)
+static struct dfg_send_queue_item *pop(struct dfg_send_queue_queue *queue)
 {
-	struct dfg_outlet_item *item = queue->first;
+	struct dfg_send_queue_item *item = queue->first;
 	if (item && !(queue->first = item->next))
 		queue->end = &queue->first;
 	return item;
 }
 
-struct dfg_err *dfg_outlet_init(struct dfg_outlet *outlet)
+struct dfg_err *dfg_send_queue_init(struct dfg_send_queue *outlet)
 {
-	*outlet = (struct dfg_outlet){.credit = DFG_CREDIT};
+	*outlet = (struct dfg_send_queue){.credit = DFG_CREDIT};
 	outlet->small.end = &outlet->small.first;
 	outlet->large.end = &outlet->large.first;
 	return pthread_mutex_init(&outlet->lock, NULL) ? DFG_ERR(DFG_MEMORY, "out of memory") : NULL;
 }
 
-void dfg_outlet_release(struct dfg_outlet *outlet)
+void dfg_send_queue_release(struct dfg_send_queue *outlet)
 {
 	if (!outlet->small.end)
 		return;
 	if (outlet->item != outlet->whole)
 		free_item(outlet->item);
 	free_item(outlet->whole);
-	for (struct dfg_outlet_item *item; (item = pop(&outlet->small));)
+	for (struct dfg_send_queue_item *item; (item = pop(&outlet->small));)
 		free_item(item);
-	for (struct dfg_outlet_item *item; (item = pop(&outlet->large));)
+	for (struct dfg_send_queue_item *item; (item = pop(&outlet->large));)
 		free_item(item);
 	pthread_mutex_destroy(&outlet->lock);
-	*outlet = (struct dfg_outlet){0};
+	*outlet = (struct dfg_send_queue){0};
 }
 
-static struct dfg_err *fill_item(struct dfg_outlet_item *item, const struct dfg_message *message)
+static struct dfg_err *fill_item(struct dfg_send_queue_item *item, const struct dfg_message *message)
 {
 	item->message = *message;
 	item->message.tensor = (struct dfg_tensor){0};
@@ -87,20 +87,20 @@ static bool same_key(const struct dfg_message *a, const struct dfg_message *b)
 }
 
 /* Must it stay behind a large one? Those are few. With the lock held. */
-static bool goes_behind(const struct dfg_outlet *outlet, const struct dfg_outlet_item *item)
+static bool goes_behind(const struct dfg_send_queue *outlet, const struct dfg_send_queue_item *item)
 {
 	if (outlet->whole && same_key(&outlet->whole->message, &item->message))
 		return true;
-	for (const struct dfg_outlet_item *large = outlet->large.first; large; large = large->next)
+	for (const struct dfg_send_queue_item *large = outlet->large.first; large; large = large->next)
 		if (same_key(&large->message, &item->message))
 			return true;
 	return false;
 }
 
-struct dfg_err *dfg_outlet_put(struct dfg_outlet *outlet, const struct dfg_message *message)
+struct dfg_err *dfg_send_queue_put(struct dfg_send_queue *outlet, const struct dfg_message *message)
 {
 	DFG_TRY(dfg_message_check(message));
-	struct dfg_outlet_item *item = dfg_zeros(1, sizeof *item);
+	struct dfg_send_queue_item *item = dfg_zeros(1, sizeof *item);
 	if (!item)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
 	struct dfg_err *err = fill_item(item, message);
@@ -115,7 +115,7 @@ struct dfg_err *dfg_outlet_put(struct dfg_outlet *outlet, const struct dfg_messa
 	return NULL;
 }
 
-void dfg_outlet_credit(struct dfg_outlet *outlet, uint64_t credit)
+void dfg_send_queue_credit(struct dfg_send_queue *outlet, uint64_t credit)
 {
 	pthread_mutex_lock(&outlet->lock);
 	if (credit > outlet->credit)
@@ -123,7 +123,7 @@ void dfg_outlet_credit(struct dfg_outlet *outlet, uint64_t credit)
 	pthread_mutex_unlock(&outlet->lock);
 }
 
-void dfg_outlet_grant(struct dfg_outlet *outlet, uint64_t granted)
+void dfg_send_queue_grant(struct dfg_send_queue *outlet, uint64_t granted)
 {
 	pthread_mutex_lock(&outlet->lock);
 	outlet->granted = granted;
@@ -133,7 +133,7 @@ void dfg_outlet_grant(struct dfg_outlet *outlet, uint64_t granted)
 
 /* Begins a frame: its header and what stands in front of the bytes in `body`. */
 static void begin(
-	struct dfg_outlet *outlet, enum dfg_link_frame_kind kind, size_t front, const uint8_t *body, size_t count)
+	struct dfg_send_queue *outlet, enum dfg_link_frame_kind kind, size_t front, const uint8_t *body, size_t count)
 {
 	struct dfg_link_frame frame = {.length = (uint32_t)(front + count), .kind = kind, .number = outlet->frames++};
 	dfg_link_frame_put(outlet->front, &frame);
@@ -147,7 +147,7 @@ static void begin(
 		outlet->used += frame.length;
 }
 
-static void begin_message(struct dfg_outlet *outlet, struct dfg_outlet_item *item)
+static void begin_message(struct dfg_send_queue *outlet, struct dfg_send_queue_item *item)
 {
 	size_t head = dfg_head_put(outlet->front + DFG_LINK_FRAME_HEADER, &item->message, item->count);
 	size_t count = item->count < DFG_LINK_FRAME_MOST - head ? item->count : DFG_LINK_FRAME_MOST - head;
@@ -156,7 +156,7 @@ static void begin_message(struct dfg_outlet *outlet, struct dfg_outlet_item *ite
 	outlet->item = item;
 }
 
-static void begin_more(struct dfg_outlet *outlet, struct dfg_outlet_item *item)
+static void begin_more(struct dfg_send_queue *outlet, struct dfg_send_queue_item *item)
 {
 	size_t left = item->count - item->done;
 	size_t count = left < DFG_LINK_FRAME_MOST ? left : DFG_LINK_FRAME_MOST;
@@ -166,9 +166,9 @@ static void begin_more(struct dfg_outlet *outlet, struct dfg_outlet_item *item)
 }
 
 /* The next frame; false where there is none, or no credit for it. */
-static bool begin_next(struct dfg_outlet *outlet)
+static bool begin_next(struct dfg_send_queue *outlet)
 {
-	struct dfg_outlet_item *item = NULL;
+	struct dfg_send_queue_item *item = NULL;
 	pthread_mutex_lock(&outlet->lock);
 	uint64_t granted = outlet->granted;
 	bool tell = outlet->tell, credit = outlet->used + DFG_LINK_FRAME_MOST <= outlet->credit;
@@ -187,9 +187,9 @@ static bool begin_next(struct dfg_outlet *outlet)
 	return outlet->tail_left;
 }
 
-static void end_frame(struct dfg_outlet *outlet)
+static void end_frame(struct dfg_send_queue *outlet)
 {
-	struct dfg_outlet_item *item = outlet->item;
+	struct dfg_send_queue_item *item = outlet->item;
 	outlet->item = NULL;
 	if (!item || item->done < item->count)
 		return;
@@ -206,7 +206,7 @@ static size_t least(size_t a, size_t b)
 }
 
 /* As much of the frame as there is room for. */
-static size_t pull_frame(struct dfg_outlet *outlet, uint8_t *to, size_t room)
+static size_t pull_frame(struct dfg_send_queue *outlet, uint8_t *to, size_t room)
 {
 	size_t front = least(outlet->front_length - outlet->front_done, room);
 	memcpy(to, outlet->front + outlet->front_done, front);
@@ -226,7 +226,7 @@ static size_t pull_frame(struct dfg_outlet *outlet, uint8_t *to, size_t room)
 	return done;
 }
 
-size_t dfg_outlet_pull(struct dfg_outlet *outlet, uint8_t *to, size_t room)
+size_t dfg_send_queue_pull(struct dfg_send_queue *outlet, uint8_t *to, size_t room)
 {
 	size_t done = 0;
 	while (done < room && (outlet->tail_left || begin_next(outlet)))

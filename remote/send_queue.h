@@ -11,10 +11,10 @@
  *
  * No more bytes of messages come out than the peer has given credit for.
  */
-struct dfg_outlet {
+struct dfg_send_queue {
 	pthread_mutex_t lock; /* of the queues and the counts that follow */
-	struct dfg_outlet_queue {
-		struct dfg_outlet_item *first, **end;
+	struct dfg_send_queue_queue {
+		struct dfg_send_queue_item *first, **end;
 	} small, large;
 	uint64_t credit;  /* as the peer has told it */
 	uint64_t granted; /* to the peer, by the inlet of the same stream */
@@ -23,7 +23,7 @@ struct dfg_outlet {
 	/* Of the thread that pulls. */
 	uint64_t used; /* of the credit */
 	uint32_t frames;
-	struct dfg_outlet_item *whole, *item; /* the large one under way; the one that the frame is of */
+	struct dfg_send_queue_item *whole, *item; /* the large one under way; the one that the frame is of */
 	uint8_t front[DFG_LINK_FRAME_HEADER + DFG_HEAD_MOST];
 	size_t front_done, front_length;
 	const uint8_t *body;
@@ -34,15 +34,15 @@ struct dfg_outlet {
 
 enum { DFG_CREDIT = 64 << 20 }; /* bytes that may be under way before the peer says that it has taken some */
 
-DFG_MUST_CHECK struct dfg_err *dfg_outlet_init(struct dfg_outlet *outlet);
-void dfg_outlet_release(struct dfg_outlet *outlet); /* a zeroed one too */
+DFG_MUST_CHECK struct dfg_err *dfg_send_queue_init(struct dfg_send_queue *outlet);
+void dfg_send_queue_release(struct dfg_send_queue *outlet); /* a zeroed one too */
 
 /* Takes a reference of the tensor. */
-DFG_MUST_CHECK struct dfg_err *dfg_outlet_put(struct dfg_outlet *outlet, const struct dfg_message *message);
+DFG_MUST_CHECK struct dfg_err *dfg_send_queue_put(struct dfg_send_queue *outlet, const struct dfg_message *message);
 
 /* The peer gave credit, in all; this side gives some; a sign of life is wanted. */
-void dfg_outlet_credit(struct dfg_outlet *outlet, uint64_t credit);
-void dfg_outlet_grant(struct dfg_outlet *outlet, uint64_t granted);
+void dfg_send_queue_credit(struct dfg_send_queue *outlet, uint64_t credit);
+void dfg_send_queue_grant(struct dfg_send_queue *outlet, uint64_t granted);
 
 /* At most room bytes; 0: there is nothing to say now. */
-size_t dfg_outlet_pull(struct dfg_outlet *outlet, uint8_t *to, size_t room);
+size_t dfg_send_queue_pull(struct dfg_send_queue *outlet, uint8_t *to, size_t room);

@@ -33,7 +33,7 @@ DFG_MUST_CHECK struct dfg_err *dfg_shm_new(const struct dfg_shm_options *options
 /* Closes the links that are left. NULL is fine. */
 void dfg_shm_free(struct dfg_shm *shm);
 
-/* A peer may be silent for so long, where that is longer than the lease: as dfg_hub_set_patience(). */
+/* A peer may be silent for so long, where that is longer than the lease: as dfg_http_links_set_patience(). */
 void dfg_shm_set_patience(struct dfg_shm *shm, uint32_t ms);
 
 /* Where the others find it: one word of letters, digits, '-' and '.'; less than DFG_SHM_ADDRESS characters. */

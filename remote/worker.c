@@ -115,7 +115,7 @@ static struct dfg_err *set_up(struct dfg_worker *worker, struct dfg_packet *requ
 		return DFG_ERR(DFG_PROTOCOL, "this worker is set up already");
 	worker->words = *request; /* what was read from it points there */
 	*request = (struct dfg_packet){0};
-	DFG_TRY(dfg_setup_get(&worker->words, &worker->arena, &worker->setup));
+	DFG_TRY(dfg_worker_config_get(&worker->words, &worker->arena, &worker->setup));
 	return connect_all(worker);
 }
 

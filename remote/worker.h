@@ -10,7 +10,7 @@ struct dfg_worker;
 struct dfg_worker_options {
 	void *arg;
 	/* Links to the other workers, by number; they stay the caller's. */
-	struct dfg_err *(*reach)(void *arg, const struct dfg_setup *setup, struct dfg_link **out_link);
+	struct dfg_err *(*reach)(void *arg, const struct dfg_worker_config *setup, struct dfg_link **out_link);
 	/* All workers are linked: from here on who is silent for the lease is lost. NULL: nobody asks. */
 	void (*linked)(void *arg);
 	/* The launcher is gone, or silent for the lease. Any thread, also while a step runs; the process should end at once. */

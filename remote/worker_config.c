@@ -27,7 +27,7 @@ static void get_session(struct dfg_packet *packet, struct dfg_session_options *o
 	out_session->timeout = dfg_packet_get_real(packet);
 }
 
-double dfg_setup_link_lease(double lease, uint32_t workers)
+double dfg_worker_config_link_lease(double lease, uint32_t workers)
 {
 	const uint32_t few = 16;
 	const double most = 1e6; /* as milliseconds it is a number of 32 bits */
@@ -35,7 +35,7 @@ double dfg_setup_link_lease(double lease, uint32_t workers)
 	return scaled < most ? scaled : most;
 }
 
-void dfg_setup_put(struct dfg_packet *packet, const struct dfg_setup *setup)
+void dfg_worker_config_put(struct dfg_packet *packet, const struct dfg_worker_config *setup)
 {
 	put_session(packet, &setup->session);
 	dfg_packet_put(packet, setup->trace);
@@ -54,7 +54,8 @@ void dfg_setup_put(struct dfg_packet *packet, const struct dfg_setup *setup)
 	}
 }
 
-struct dfg_err *dfg_setup_get(struct dfg_packet *packet, struct dfg_arena *arena, struct dfg_setup *out_setup)
+struct dfg_err *dfg_worker_config_get(
+	struct dfg_packet *packet, struct dfg_arena *arena, struct dfg_worker_config *out_setup)
 {
 	get_session(packet, &out_setup->session);
 	out_setup->trace = dfg_packet_get_bool(packet);

@@ -14,7 +14,7 @@ struct dfg_peer {
 };
 
 /* What a worker is told before all else. */
-struct dfg_setup {
+struct dfg_worker_config {
 	uint32_t self, workers;
 	struct dfg_peer *peer;              /* by number */
 	struct dfg_session_options session; /* what is a number in it */
@@ -28,10 +28,10 @@ struct dfg_setup {
  * time each shows four times to each other that it is there, which for 64 workers of one machine would take most of a
  * processor; and the launcher watches each worker at the lease itself.
  */
-double dfg_setup_link_lease(double lease, uint32_t workers);
+double dfg_worker_config_link_lease(double lease, uint32_t workers);
 
-void dfg_setup_put(struct dfg_packet *packet, const struct dfg_setup *setup);
+void dfg_worker_config_put(struct dfg_packet *packet, const struct dfg_worker_config *setup);
 
 /* Text lives as long as the packet; the rest is the arena's. */
-DFG_MUST_CHECK struct dfg_err *dfg_setup_get(
-	struct dfg_packet *packet, struct dfg_arena *arena, struct dfg_setup *out_setup);
+DFG_MUST_CHECK struct dfg_err *dfg_worker_config_get(
+	struct dfg_packet *packet, struct dfg_arena *arena, struct dfg_worker_config *out_setup);

@@ -17,7 +17,7 @@ struct dfg_worker {
 
 	struct dfg_packet words; /* the setup's text */
 	struct dfg_arena arena;  /* of the setup */
-	struct dfg_setup setup;
+	struct dfg_worker_config setup;
 	const char **device; /* by worker */
 	const char **name;   /* by worker, of its host */
 	struct dfg_link **link;

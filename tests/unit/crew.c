@@ -38,7 +38,7 @@ static void gives(struct crew_test *test, const char *feed, double value, const 
 
 static void crossed(const struct crew_test *test, uint32_t from, uint32_t to, uint64_t messages, uint64_t bytes)
 {
-	struct dfg_traffic traffic = dfg_crew_traffic(test->crew, from, to);
+	struct dfg_traffic traffic = dfg_coordinator_traffic(test->crew, from, to);
 	assert_int_equal(traffic.messages, messages);
 	assert_int_equal(traffic.bytes, bytes);
 }
@@ -51,14 +51,14 @@ static void what_is_waited_for_is_counted_and_named(void **state)
 	crew_begin(&test, 3, "input x: f64[n]\ny = Dfg>Sleep(x, ms = 30)\nz = y + 1.0\n", "y=w1 z=w2", NULL);
 	for (int i = 0; i < 2; i++) {
 		gives(&test, "x", 3, "z", 4);
-		struct dfg_traffic traffic = dfg_crew_traffic(test.crew, 1, 2);
+		struct dfg_traffic traffic = dfg_coordinator_traffic(test.crew, 1, 2);
 		assert_int_equal(traffic.waits, 1);
 		assert_true(traffic.waited_ns >= 25000000 && traffic.longest_ns == traffic.waited_ns);
 		assert_string_equal(traffic.longest.s, "y:0");
-		assert_int_equal(dfg_crew_traffic(test.crew, 2, 1).waits, 0);
+		assert_int_equal(dfg_coordinator_traffic(test.crew, 2, 1).waits, 0);
 	}
 	gives(&test, "z", 3, "z", 3);
-	assert_int_equal(dfg_crew_traffic(test.crew, 1, 2).waits, 0);
+	assert_int_equal(dfg_coordinator_traffic(test.crew, 1, 2).waits, 0);
 	crew_end(&test);
 }
 
@@ -170,7 +170,7 @@ static void an_error_of_a_node_ends_the_step_everywhere_and_the_next_one_runs(vo
 	struct dfg_tensor in = vector(values, 2);
 	crew_begin(&test, 3, "input x: f64[n]\ny = reshape(x, [1])\nz = y + 1.0\nu = z * 2.0\n", "y=w1 z=w2", NULL);
 	fails(one_step(&test, "x", &in, "u", &out), DFG_DATA, "node 'y' (Reshape)");
-	assert_false(dfg_crew_is_broken(test.crew));
+	assert_false(dfg_coordinator_is_broken(test.crew));
 	gives(&test, "x", 3, "u", 8);
 	crew_end(&test);
 }
@@ -224,7 +224,7 @@ static void a_worker_that_is_gone_is_named_and_nobody_hangs(void **state)
 	test.hand[1].launcher->kind->close(test.hand[1].launcher);
 	test.hand[1].launcher = NULL;
 	fails(one_step(&test, "x", &in, "z", &out), DFG_UNAVAILABLE, "w1: ");
-	assert_true(dfg_crew_is_broken(test.crew));
+	assert_true(dfg_coordinator_is_broken(test.crew));
 	dfg_worker_sink(test.hand[1].worker).lost(test.hand[1].worker, DFG_LAUNCHER, DFG_ERR(DFG_UNAVAILABLE, "closed"));
 	crew_end(&test);
 	assert_true(test.hand[1].orphaned);
@@ -238,7 +238,7 @@ static void a_step_takes_no_longer_than_its_deadline(void **state)
 	struct dfg_tensor out;
 	double one = 1;
 	struct dfg_tensor in = vector(&one, 1);
-	struct dfg_crew_options options = {.session = {.threads = 1, .timeout = 0.05}, .lease = 2};
+	struct dfg_coordinator_options options = {.session = {.threads = 1, .timeout = 0.05}, .lease = 2};
 	crew_begin(&test, 2, "input x: f64[n]\ny = Dfg>Sleep(x, ms = 100000)\nz = y + 1.0\n", "y=w1", &options);
 	fails(one_step(&test, "x", &in, "z", &out), DFG_DEADLINE, "took longer than 0.05 s");
 	crew_end(&test);
@@ -255,8 +255,8 @@ static void one_graph_after_the_other(void **state)
 	dfg_facts_release(&test.facts);
 	test.facts = (struct dfg_facts){0};
 	crew_cut(&test, "z=w1");
-	succeeds(dfg_crew_load(test.crew, &test.program.graph, &test.parts));
-	struct dfg_session_options session = {.fleet = dfg_crew_fleet(test.crew)};
+	succeeds(dfg_coordinator_load(test.crew, &test.program.graph, &test.parts));
+	struct dfg_session_options session = {.fleet = dfg_coordinator_fleet(test.crew)};
 	succeeds(dfg_session_new(&test.program.graph, &session, &test.session));
 	test.program.session = test.session;
 	gives(&test, "x", 3, "z", 7);
@@ -270,7 +270,7 @@ struct seen {
 	int balance, sends, events;
 };
 
-static void see(void *arg, const struct dfg_crew_event *event)
+static void see(void *arg, const struct dfg_coordinator_event *event)
 {
 	struct seen *seen = arg;
 	assert_true(event->worker < 2);
@@ -287,7 +287,7 @@ static void each_node_is_traced_and_each_send_has_its_receive(void **state)
 	(void)state;
 	struct crew_test test;
 	struct seen seen = {0};
-	struct dfg_crew_options options = {.session.threads = 1, .trace = see, .trace_arg = &seen};
+	struct dfg_coordinator_options options = {.session.threads = 1, .trace = see, .trace_arg = &seen};
 	crew_begin(&test, 2, CHAIN, "y=w1", &options);
 	gives(&test, "x", 3, "z", 7);
 	assert_int_equal(seen.sends, 2);
@@ -298,11 +298,11 @@ static void each_node_is_traced_and_each_send_has_its_receive(void **state)
 
 /* A packet of a tensor, an error and a setup. */
 static void put_three(struct dfg_packet *packet, const struct dfg_tensor *tensor, const struct dfg_err *err,
-	const struct dfg_setup *setup)
+	const struct dfg_worker_config *setup)
 {
 	dfg_packet_put_tensor(packet, tensor);
 	dfg_packet_put_error(packet, err);
-	dfg_setup_put(packet, setup);
+	dfg_worker_config_put(packet, setup);
 	assert_false(packet->short_of_memory);
 }
 
@@ -311,12 +311,12 @@ static bool read_three(struct dfg_packet *packet)
 {
 	struct dfg_arena arena = {0};
 	struct dfg_tensor tensor;
-	struct dfg_setup setup = {0};
+	struct dfg_worker_config setup = {0};
 	struct dfg_packet again = {0};
 	packet->at = 0;
 	packet->malformed = false;
 	dfg_packet_get_tensor(packet, &tensor);
-	struct dfg_err *words = dfg_packet_get_error(packet), *err = dfg_setup_get(packet, &arena, &setup);
+	struct dfg_err *words = dfg_packet_get_error(packet), *err = dfg_worker_config_get(packet, &arena, &setup);
 	bool good = !err;
 	if (err)
 		assert_int_equal(err->code, DFG_PROTOCOL);
@@ -339,7 +339,7 @@ static void a_packet_that_is_cut_or_changed_is_refused_or_read(void **state)
 	double values[] = {1, 2, 3};
 	struct dfg_tensor tensor = vector(values, 3);
 	struct dfg_peer peer[] = {{"w0", "/job:worker/task:0", "", "127.0.0.1:7", "", ""}};
-	struct dfg_setup setup = {.workers = 1, .peer = peer, .lease = 3};
+	struct dfg_worker_config setup = {.workers = 1, .peer = peer, .lease = 3};
 	struct dfg_packet packet = {0};
 	struct dfg_err *err = DFG_ERR(DFG_DATA, "words");
 	put_three(&packet, &tensor, err, &setup);

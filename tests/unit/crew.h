@@ -19,7 +19,7 @@ struct crew_test {
 	struct dfg_parts parts;
 	struct dfg_peer peer[CREW_MOST];
 	const char *device[CREW_MOST];
-	struct dfg_crew *crew;
+	struct dfg_coordinator *crew;
 	uint32_t workers;
 	struct crew_hand {
 		struct crew_test *test;
@@ -35,7 +35,7 @@ struct crew_test {
 	struct dfg_session *session;
 };
 
-static struct dfg_err *crew_connect(void *arg, const struct dfg_setup *setup, struct dfg_link **out_link)
+static struct dfg_err *crew_connect(void *arg, const struct dfg_worker_config *setup, struct dfg_link **out_link)
 {
 	struct crew_hand *hand = arg;
 	for (uint32_t i = 0; i < setup->workers; i++) {
@@ -111,7 +111,7 @@ static void crew_hire(struct crew_test *test, uint32_t i)
 	succeeds(dfg_worker_new(&options, &hand->worker));
 	test->peer[i] = (struct dfg_peer){name[i], device[i], "", "", "", ""};
 	test->device[i] = device[i];
-	struct dfg_link_sink ours = dfg_crew_sink(test->crew), theirs = dfg_worker_sink(hand->worker);
+	struct dfg_link_sink ours = dfg_coordinator_sink(test->crew), theirs = dfg_worker_sink(hand->worker);
 	struct dfg_link_sink watched = {.arg = hand, .deliver = crew_deliver, .lost = crew_lost, .room = crew_room};
 	succeeds(dfg_link_memory_pair(&ours, i, &watched, DFG_LAUNCHER, &test->link[i], &hand->launcher));
 	for (uint32_t k = 0; k < i; k++) {
@@ -141,30 +141,30 @@ static void crew_cut(struct crew_test *test, const char *words)
 	succeeds(dfg_partition(&test->program.graph, &test->facts, placed, &place, &test->program.arena, &test->parts));
 }
 
-static void crew_begin(
-	struct crew_test *test, uint32_t workers, const char *text, const char *words, const struct dfg_crew_options *more)
+static void crew_begin(struct crew_test *test, uint32_t workers, const char *text, const char *words,
+	const struct dfg_coordinator_options *more)
 {
 	const struct dfg_lang_options lang = {.grad = dfg_grad_edges, .text = text, .length = strlen(text)};
-	struct dfg_crew_options options = more ? *more : (struct dfg_crew_options){.session.threads = 1};
+	struct dfg_coordinator_options options = more ? *more : (struct dfg_coordinator_options){.session.threads = 1};
 	*test = (struct crew_test){.workers = workers};
 	dfg_graph_init(&test->program.graph, &test->program.arena);
 	succeeds(dfg_lang_build("test.dfg", &lang, &test->program.graph));
 	options.peer = test->peer;
 	options.workers = workers;
-	succeeds(dfg_crew_new(&options, &test->crew));
+	succeeds(dfg_coordinator_new(&options, &test->crew));
 	for (uint32_t i = 0; i < workers; i++)
 		crew_hire(test, i);
 	crew_cut(test, words);
-	succeeds(dfg_crew_begin(test->crew, test->link, 20, crew_transport, NULL));
-	succeeds(dfg_crew_load(test->crew, &test->program.graph, &test->parts));
-	struct dfg_session_options session = {.fleet = dfg_crew_fleet(test->crew)};
+	succeeds(dfg_coordinator_begin(test->crew, test->link, 20, crew_transport, NULL));
+	succeeds(dfg_coordinator_load(test->crew, &test->program.graph, &test->parts));
+	struct dfg_session_options session = {.fleet = dfg_coordinator_fleet(test->crew)};
 	succeeds(dfg_session_new(&test->program.graph, &session, &test->session));
 	test->program.session = test->session;
 }
 
 static void crew_end(struct crew_test *test)
 {
-	dfg_crew_end(test->crew);
+	dfg_coordinator_end(test->crew);
 	for (uint32_t i = 0; i < test->workers; i++)
 		pthread_join(test->hand[i].thread, NULL);
 	for (uint32_t i = 0; i < test->workers; i++) {
@@ -179,7 +179,7 @@ static void crew_end(struct crew_test *test)
 	}
 	for (uint32_t i = 0; i < test->workers; i++)
 		dfg_worker_free(test->hand[i].worker);
-	dfg_crew_free(test->crew);
+	dfg_coordinator_free(test->crew);
 	dfg_parts_release(&test->parts);
 	dfg_facts_release(&test->facts);
 	program_end(&test->program);

@@ -138,18 +138,19 @@ static void connect_with(struct hubs_end end[2], bool tls, const char *secret, c
 {
 	char its[DFG_SECRET_ROOM];
 	succeeds(dfg_secret_make(its));
-	struct dfg_hub_options options = {.address = "127.0.0.1", .tls = tls, .secret = its};
+	struct dfg_http_links_options options = {.address = "127.0.0.1", .tls = tls, .secret = its};
 	hubs_open_end(&end[1], options, 1);
 	options.secret = secret ? secret : its;
 	hubs_open_end(&end[0], options, 0);
-	const char *address = dfg_hub_address(end[1].hub);
-	succeeds(dfg_hub_connect(end[0].hub, 1, address, pin ? pin : dfg_hub_fingerprint(end[1].hub), &end[0].link));
+	const char *address = dfg_http_links_address(end[1].hub);
+	succeeds(dfg_http_links_connect(
+		end[0].hub, 1, address, pin ? pin : dfg_http_links_fingerprint(end[1].hub), &end[0].link));
 }
 
 static void is_lost(struct hubs_end *end, enum dfg_code code, const char *words)
 {
 	struct dfg_message message = {.key.number = 1};
-	fails(dfg_hub_wait(end->link, 10000), code, words);
+	fails(dfg_http_links_wait(end->link, 10000), code, words);
 	hubs_await(end, 1);
 	assert_true(end->lost);
 	assert_int_equal(end->why->code, code);
@@ -187,7 +188,8 @@ static void who_speaks_something_else_gives_no_answer(void **state)
 	struct hubs_end *end = calloc(2, sizeof *end);
 	connect_with(end, true, NULL, NULL);
 	end[0].link->kind->close(end[0].link);
-	succeeds(dfg_hub_connect(end[0].hub, 1, dfg_hub_address(end[1].hub), NULL, &end[0].link)); /* without TLS */
+	succeeds(dfg_http_links_connect(
+		end[0].hub, 1, dfg_http_links_address(end[1].hub), NULL, &end[0].link)); /* without TLS */
 	is_lost(&end[0], DFG_UNAVAILABLE, "worker 1: hung up without an answer");
 	hubs_close(end);
 	free(end);
@@ -200,10 +202,10 @@ static void nobody_there_is_unavailable(void **state)
 	char address[64];
 	connect_with(end, false, NULL, NULL);
 	end[0].link->kind->close(end[0].link);
-	strcpy(address, dfg_hub_address(end[1].hub));
-	dfg_hub_free(end[1].hub);
+	strcpy(address, dfg_http_links_address(end[1].hub));
+	dfg_http_links_free(end[1].hub);
 	end[1].hub = NULL;
-	succeeds(dfg_hub_connect(end[0].hub, 1, address, NULL, &end[0].link));
+	succeeds(dfg_http_links_connect(end[0].hub, 1, address, NULL, &end[0].link));
 	is_lost(&end[0], DFG_UNAVAILABLE, "worker 1: cannot be reached");
 	hubs_close(end);
 	free(end);
@@ -219,11 +221,11 @@ static void without_tls_only_over_loopback(void **state)
 	struct dfg_link *link;
 	connect_with(end, false, NULL, NULL);
 	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-		fails(dfg_hub_connect(end[0].hub, 2, others[i], NULL, &link), DFG_CONFIG,
+		fails(dfg_http_links_connect(end[0].hub, 2, others[i], NULL, &link), DFG_CONFIG,
 			"worker 2: without TLS only over loopback");
 	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
-		fails(dfg_hub_connect(end[0].hub, 2, wrong[i], NULL, &link), DFG_CONFIG, "is no address");
-	fails(dfg_hub_connect(end[0].hub, 2, "127.0.0.1:5", "md5:0", &link), DFG_CONFIG, "is no fingerprint");
+		fails(dfg_http_links_connect(end[0].hub, 2, wrong[i], NULL, &link), DFG_CONFIG, "is no address");
+	fails(dfg_http_links_connect(end[0].hub, 2, "127.0.0.1:5", "md5:0", &link), DFG_CONFIG, "is no fingerprint");
 	hubs_close(end);
 	free(end);
 }
@@ -234,14 +236,14 @@ static void any_other_address_has_tls(void **state)
 	struct hubs_end end = {0};
 	char secret[DFG_SECRET_ROOM];
 	succeeds(dfg_secret_make(secret));
-	hubs_open_end(&end, (struct dfg_hub_options){.address = "0.0.0.0", .secret = secret}, 0);
-	assert_non_null(dfg_hub_fingerprint(end.hub));
-	assert_memory_equal(dfg_hub_fingerprint(end.hub), "sha256:", 7);
-	dfg_hub_free(end.hub);
-	struct dfg_hub_options wrong = {.address = "nowhere", .secret = secret};
-	fails(dfg_hub_new(&wrong, &end.hub), DFG_CONFIG, "'nowhere' is no address to listen on");
-	wrong = (struct dfg_hub_options){.address = "127.0.0.1", .secret = "1234"};
-	fails(dfg_hub_new(&wrong, &end.hub), DFG_CONFIG, "is not 64 hexadecimal digits");
+	hubs_open_end(&end, (struct dfg_http_links_options){.address = "0.0.0.0", .secret = secret}, 0);
+	assert_non_null(dfg_http_links_fingerprint(end.hub));
+	assert_memory_equal(dfg_http_links_fingerprint(end.hub), "sha256:", 7);
+	dfg_http_links_free(end.hub);
+	struct dfg_http_links_options wrong = {.address = "nowhere", .secret = secret};
+	fails(dfg_http_links_new(&wrong, &end.hub), DFG_CONFIG, "'nowhere' is no address to listen on");
+	wrong = (struct dfg_http_links_options){.address = "127.0.0.1", .secret = "1234"};
+	fails(dfg_http_links_new(&wrong, &end.hub), DFG_CONFIG, "is not 64 hexadecimal digits");
 }
 
 static void who_comes_early_is_kept_waiting(void **state)
@@ -250,9 +252,9 @@ static void who_comes_early_is_kept_waiting(void **state)
 	struct hubs_end *end = calloc(2, sizeof *end);
 	connect_with(end, false, NULL, NULL);
 	send_numbers(&end[0], 5, 3);
-	fails(dfg_hub_wait(end[0].link, 300), DFG_DEADLINE, "no link with worker 1 after 0.3 s");
-	succeeds(dfg_hub_connect(end[1].hub, 0, dfg_hub_address(end[0].hub), NULL, &end[1].link));
-	succeeds(dfg_hub_wait(end[0].link, 10000));
+	fails(dfg_http_links_wait(end[0].link, 300), DFG_DEADLINE, "no link with worker 1 after 0.3 s");
+	succeeds(dfg_http_links_connect(end[1].hub, 0, dfg_http_links_address(end[0].hub), NULL, &end[1].link));
+	succeeds(dfg_http_links_wait(end[0].link, 10000));
 	hubs_await(&end[1], 1);
 	has_numbers(&end[1].message[0], 3);
 	dfg_tensor_release(&end[1].message[0].tensor);
@@ -286,10 +288,10 @@ static pid_t another(int to[2], int from[2], const char *secret)
 		return child;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	struct hubs_end *end = calloc(1, sizeof *end);
-	hubs_open_end(end, (struct dfg_hub_options){.address = "127.0.0.1", .secret = secret}, 1);
-	if (write(from[1], dfg_hub_address(end->hub), 64) != 64 || read(to[0], address, 64) != 64)
+	hubs_open_end(end, (struct dfg_http_links_options){.address = "127.0.0.1", .secret = secret}, 1);
+	if (write(from[1], dfg_http_links_address(end->hub), 64) != 64 || read(to[0], address, 64) != 64)
 		_exit(1);
-	succeeds(dfg_hub_connect(end->hub, 0, address, NULL, &end->link));
+	succeeds(dfg_http_links_connect(end->hub, 0, address, NULL, &end->link));
 	pause();
 	_exit(0);
 }
@@ -302,11 +304,11 @@ static void signal_another(int signal, const char *words, int longest_ms)
 	assert_int_equal(pipe(to) | pipe(from), 0);
 	succeeds(dfg_secret_make(secret));
 	pid_t child = another(to, from, secret);
-	hubs_open_end(end, (struct dfg_hub_options){.address = "127.0.0.1", .secret = secret, .lease_ms = 2000}, 0);
-	assert_int_equal(write(to[1], dfg_hub_address(end->hub), 64), 64);
+	hubs_open_end(end, (struct dfg_http_links_options){.address = "127.0.0.1", .secret = secret, .lease_ms = 2000}, 0);
+	assert_int_equal(write(to[1], dfg_http_links_address(end->hub), 64), 64);
 	assert_int_equal(read(from[0], address, 64), 64);
-	succeeds(dfg_hub_connect(end->hub, 1, address, NULL, &end->link));
-	succeeds(dfg_hub_wait(end->link, 10000));
+	succeeds(dfg_http_links_connect(end->hub, 1, address, NULL, &end->link));
+	succeeds(dfg_http_links_wait(end->link, 10000));
 	usleep(2500000); /* longer than the lease: signs of life keep it */
 	assert_false(end->lost);
 	struct timespec begin, over;
@@ -322,7 +324,7 @@ static void signal_another(int signal, const char *words, int longest_ms)
 	kill(child, SIGKILL);
 	waitpid(child, NULL, 0);
 	end->link->kind->close(end->link);
-	dfg_hub_free(end->hub);
+	dfg_http_links_free(end->hub);
 	dfg_err_free(end->why);
 	for (int i = 0; i < 2; i++) {
 		close(to[i]);
@@ -346,8 +348,8 @@ static void a_peer_that_is_silent_is_lost(void **state)
 static void the_self_test_passes_here(void **state)
 {
 	(void)state;
-	struct dfg_hub_report report;
-	succeeds(dfg_hub_self_test(false, &report));
+	struct dfg_http_links_report report;
+	succeeds(dfg_http_links_self_test(false, &report));
 	assert_true(report.round_trip_us > 0 && report.bulk_bytes_per_s > 0);
 	assert_true(strlen(report.curl) >= 5 && strlen(report.nghttp2) >= 5);
 }

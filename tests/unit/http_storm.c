@@ -212,7 +212,7 @@ static void a_peer_that_takes_a_byte_at_a_time(void **state)
 	struct dfg_link *link;
 	int fd = reach();
 	snprintf(bearer, sizeof bearer, "Bearer %s", secret);
-	succeeds(dfg_hub_connect(victim.hub, 7, dfg_hub_address(victim.hub), NULL, &link));
+	succeeds(dfg_http_links_connect(victim.hub, 7, dfg_http_links_address(victim.hub), NULL, &link));
 	add_preface(bytes);
 	add_frame(bytes, SETTINGS, 0, 0, "\0\4\0\0\0\1", 6);
 	add_request(bytes, 1, bearer);
@@ -239,7 +239,7 @@ static void a_handshake_that_does_not_go_on(void **state)
 {
 	(void)state;
 	struct hubs_end plain = victim, *sealed = calloc(1, sizeof *sealed);
-	struct dfg_hub_options options = {.address = "127.0.0.1", .secret = secret, .tls = true};
+	struct dfg_http_links_options options = {.address = "127.0.0.1", .secret = secret, .tls = true};
 	hubs_open_end(sealed, options, 0);
 	victim.hub = sealed->hub;
 	static const char *const words[] = {"\x16\x03\x01\x02", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "", "\x15\x03\x03"};
@@ -253,7 +253,7 @@ static void a_handshake_that_does_not_go_on(void **state)
 		close(fd[i]);
 	}
 	victim.hub = plain.hub;
-	dfg_hub_free(sealed->hub);
+	dfg_http_links_free(sealed->hub);
 	free(sealed);
 	a_good_one_is_served();
 }

@@ -440,7 +440,7 @@ static void hear(struct hubs_end *end)
 static void talk(struct hubs_end end[2], struct tap *tap, int taps)
 {
 	for (int i = 0; i < 2; i++)
-		succeeds(dfg_hub_wait(end[i].link, 10000));
+		succeeds(dfg_http_links_wait(end[i].link, 10000));
 	for (int i = 0; i < 2; i++)
 		say(&end[i]);
 	for (int i = 0; i < 2; i++)
@@ -460,7 +460,7 @@ static void open_ends(struct hubs_end end[2], bool launcher)
 {
 	char secret[DFG_SECRET_ROOM];
 	succeeds(dfg_secret_make(secret));
-	struct dfg_hub_options options = {.address = "127.0.0.1", .secret = secret};
+	struct dfg_http_links_options options = {.address = "127.0.0.1", .secret = secret};
 	hubs_open_end(&end[1], options, launcher ? 0 : 1);
 	if (launcher)
 		options.address = NULL;
@@ -474,8 +474,8 @@ static void two_workers_speak_http_2(void **state)
 	struct hubs_end *end = calloc(2, sizeof *end);
 	open_ends(end, false);
 	for (int i = 0; i < 2; i++) {
-		tap_begin(&tap[i], dfg_hub_address(end[1 - i].hub));
-		succeeds(dfg_hub_connect(end[i].hub, (uint32_t)(1 - i), tap[i].address, NULL, &end[i].link));
+		tap_begin(&tap[i], dfg_http_links_address(end[1 - i].hub));
+		succeeds(dfg_http_links_connect(end[i].hub, (uint32_t)(1 - i), tap[i].address, NULL, &end[i].link));
 	}
 	talk(end, tap, 2);
 	free(end);
@@ -487,9 +487,9 @@ static void launcher_and_worker_speak_http_2(void **state)
 	struct tap tap;
 	struct hubs_end *end = calloc(2, sizeof *end);
 	open_ends(end, true);
-	tap_begin(&tap, dfg_hub_address(end[1].hub));
-	succeeds(dfg_hub_connect(end[0].hub, 0, tap.address, NULL, &end[0].link));
-	succeeds(dfg_hub_expect(end[1].hub, DFG_LAUNCHER, &end[1].link));
+	tap_begin(&tap, dfg_http_links_address(end[1].hub));
+	succeeds(dfg_http_links_connect(end[0].hub, 0, tap.address, NULL, &end[0].link));
+	succeeds(dfg_http_links_expect(end[1].hub, DFG_LAUNCHER, &end[1].link));
 	talk(end, &tap, 1);
 	free(end);
 }

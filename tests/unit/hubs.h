@@ -11,7 +11,7 @@
 enum { HUBS_KEEP = 4096 };
 
 struct hubs_end {
-	struct dfg_hub *hub;
+	struct dfg_http_links *hub;
 	struct dfg_link *link;
 	struct dfg_event event;
 	_Atomic uint32_t came;
@@ -61,11 +61,11 @@ static inline void hubs_await(struct hubs_end *end, uint32_t messages)
 	}
 }
 
-static inline void hubs_open_end(struct hubs_end *end, struct dfg_hub_options options, uint32_t self)
+static inline void hubs_open_end(struct hubs_end *end, struct dfg_http_links_options options, uint32_t self)
 {
 	options.self = self;
 	options.sink = (struct dfg_link_sink){.arg = end, .deliver = hubs_deliver, .lost = hubs_lost};
-	succeeds(dfg_hub_new(&options, &end->hub));
+	succeeds(dfg_http_links_new(&options, &end->hub));
 }
 
 /* Two workers, 0 and 1; or, with launcher, the launcher and worker 0. */
@@ -73,22 +73,22 @@ static inline void hubs_open(struct hubs_end end[2], bool launcher, bool tls)
 {
 	char secret[DFG_SECRET_ROOM];
 	succeeds(dfg_secret_make(secret));
-	struct dfg_hub_options options = {.address = "127.0.0.1", .tls = tls, .secret = secret};
+	struct dfg_http_links_options options = {.address = "127.0.0.1", .tls = tls, .secret = secret};
 	hubs_open_end(&end[1], options, launcher ? 0 : 1);
-	const char *to = dfg_hub_address(end[1].hub), *pin = dfg_hub_fingerprint(end[1].hub);
+	const char *to = dfg_http_links_address(end[1].hub), *pin = dfg_http_links_fingerprint(end[1].hub);
 	if (launcher) {
 		options.address = NULL;
 		hubs_open_end(&end[0], options, DFG_LAUNCHER);
-		succeeds(dfg_hub_connect(end[0].hub, 0, to, pin, &end[0].link));
-		succeeds(dfg_hub_expect(end[1].hub, DFG_LAUNCHER, &end[1].link));
+		succeeds(dfg_http_links_connect(end[0].hub, 0, to, pin, &end[0].link));
+		succeeds(dfg_http_links_expect(end[1].hub, DFG_LAUNCHER, &end[1].link));
 	} else {
 		hubs_open_end(&end[0], options, 0);
-		const char *back = dfg_hub_address(end[0].hub), *its_pin = dfg_hub_fingerprint(end[0].hub);
-		succeeds(dfg_hub_connect(end[0].hub, 1, to, pin, &end[0].link));
-		succeeds(dfg_hub_connect(end[1].hub, 0, back, its_pin, &end[1].link));
+		const char *back = dfg_http_links_address(end[0].hub), *its_pin = dfg_http_links_fingerprint(end[0].hub);
+		succeeds(dfg_http_links_connect(end[0].hub, 1, to, pin, &end[0].link));
+		succeeds(dfg_http_links_connect(end[1].hub, 0, back, its_pin, &end[1].link));
 	}
-	succeeds(dfg_hub_wait(end[0].link, 10000));
-	succeeds(dfg_hub_wait(end[1].link, 10000));
+	succeeds(dfg_http_links_wait(end[0].link, 10000));
+	succeeds(dfg_http_links_wait(end[1].link, 10000));
 }
 
 static inline void hubs_close(struct hubs_end end[2])
@@ -96,7 +96,7 @@ static inline void hubs_close(struct hubs_end end[2])
 	for (int i = 0; i < 2; i++) {
 		if (end[i].link)
 			end[i].link->kind->close(end[i].link);
-		dfg_hub_free(end[i].hub);
+		dfg_http_links_free(end[i].hub);
 		dfg_err_free(end[i].why);
 	}
 }

@@ -55,18 +55,18 @@ static void shut_shm(struct pair *pair)
 	dfg_shm_free(pair->of_kind[1]);
 }
 
-static struct dfg_hub *open_hub(const struct dfg_link_sink *sink, uint32_t self, bool tls)
+static struct dfg_http_links *open_hub(const struct dfg_link_sink *sink, uint32_t self, bool tls)
 {
-	struct dfg_hub *hub;
-	struct dfg_hub_options options = {
+	struct dfg_http_links *hub;
+	struct dfg_http_links_options options = {
 		.self = self, .address = "127.0.0.1", .tls = tls, .secret = secret, .sink = *sink, .lease_ms = 30000};
-	succeeds(dfg_hub_new(&options, &hub));
+	succeeds(dfg_http_links_new(&options, &hub));
 	return hub;
 }
 
-static void reach(struct dfg_hub *from, uint32_t peer, struct dfg_hub *to, struct dfg_link **out_link)
+static void reach(struct dfg_http_links *from, uint32_t peer, struct dfg_http_links *to, struct dfg_link **out_link)
 {
-	succeeds(dfg_hub_connect(from, peer, dfg_hub_address(to), dfg_hub_fingerprint(to), out_link));
+	succeeds(dfg_http_links_connect(from, peer, dfg_http_links_address(to), dfg_http_links_fingerprint(to), out_link));
 }
 
 static void open_hubs(struct pair *pair, const struct dfg_link_sink *a, const struct dfg_link_sink *b, bool tls)
@@ -77,8 +77,8 @@ static void open_hubs(struct pair *pair, const struct dfg_link_sink *a, const st
 	if (pair->between)
 		pair->between(pair);
 	reach(pair->of_kind[1], PEER_A, pair->of_kind[0], &pair->b);
-	succeeds(dfg_hub_wait(pair->a, 10000));
-	succeeds(dfg_hub_wait(pair->b, 10000));
+	succeeds(dfg_http_links_wait(pair->a, 10000));
+	succeeds(dfg_http_links_wait(pair->b, 10000));
 }
 
 static void open_http(struct pair *pair, const struct dfg_link_sink *a, const struct dfg_link_sink *b)
@@ -93,8 +93,8 @@ static void open_https(struct pair *pair, const struct dfg_link_sink *a, const s
 
 static void shut_hubs(struct pair *pair)
 {
-	dfg_hub_free(pair->of_kind[0]);
-	dfg_hub_free(pair->of_kind[1]);
+	dfg_http_links_free(pair->of_kind[0]);
+	dfg_http_links_free(pair->of_kind[1]);
 }
 
 static const struct kind kinds[] = {
