@@ -64,6 +64,24 @@ enum dfg_role {
 	DFG_CALL, /* functional: lowered before it runs */
 };
 
+/* The predicates of roles, which alone depend on the order above. A primitive of control flow: */
+static inline bool dfg_role_is_flow(enum dfg_role role)
+{
+	return role >= DFG_SWITCH && role <= DFG_LOOP_COND;
+}
+
+/* A primitive of control flow, or a value kept for each iteration of a loop. */
+static inline bool dfg_role_is_flow_or_saved(enum dfg_role role)
+{
+	return dfg_role_is_flow(role) || role == DFG_SAVE || role == DFG_LOAD;
+}
+
+/* Its execution needs more than its inputs: branches, iterations, time, another device or a function. */
+static inline bool dfg_role_is_structural(enum dfg_role role)
+{
+	return role >= DFG_SWITCH && role <= DFG_CALL;
+}
+
 /* A constant of a file, as the file had it, so that writing it again gives the same bytes. data may be unaligned. */
 struct dfg_literal {
 	enum dfg_dtype dtype;

@@ -91,7 +91,7 @@ static void every_op_on_a_state_says_what_it_does_to_it(void **state)
 static const char *no_gradient(const struct dfg_op *op)
 {
 	int ways = (op->gradient != NULL) + (op->gradient_fn != NULL) + ((op->flags & DFG_NO_GRADIENT) != 0);
-	bool is_flow = op->role >= DFG_SWITCH && op->role <= DFG_LOAD; /* differentiated as loops and branches, not alone */
+	bool is_flow = dfg_role_is_flow_or_saved(op->role); /* differentiated as loops and branches, not alone */
 	if (is_flow && ways <= 1)
 		return NULL;
 	return ways == 1 ? NULL

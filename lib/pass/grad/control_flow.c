@@ -8,11 +8,9 @@
 
 bool dfg_has_control_flow(const struct dfg_graph *graph)
 {
-	for (uint32_t n = 0; n < graph->count; n++) {
-		enum dfg_role role = dfg_node_role(&graph->node[n]);
-		if (role >= DFG_SWITCH && role <= DFG_LOAD)
+	for (uint32_t n = 0; n < graph->count; n++)
+		if (dfg_role_is_flow_or_saved(dfg_node_role(&graph->node[n])))
 			return true;
-	}
 	return false;
 }
 

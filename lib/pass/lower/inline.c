@@ -257,7 +257,7 @@ static struct dfg_err *open_scope(struct inlining *in)
 	};
 	for (uint32_t n = 0; n < in->body->function.n_node; n++) {
 		const struct dfg_op *op = in->body->function.node[n].node.op;
-		if (op && op->role >= DFG_SWITCH && op->role <= DFG_LOOP_COND)
+		if (op && dfg_role_is_flow(op->role))
 			l->scope[in->scope].is_even = false;
 	}
 	return NULL;

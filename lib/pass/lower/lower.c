@@ -117,7 +117,7 @@ static struct dfg_err *mark_uneven(struct lower *l)
 	for (uint32_t i = 0; i < count; i++) {
 		uint32_t n = order ? order[i] : i;
 		const struct dfg_node *node = &graph->node[n];
-		bool uneven = node->op && node->op->role >= DFG_SWITCH && node->op->role <= DFG_LOOP_COND;
+		bool uneven = node->op && dfg_role_is_flow(node->op->role);
 		for (uint32_t e = 0; e < node->n_in + node->n_control; e++)
 			uneven |= l->place[node->in[e].node].is_uneven;
 		l->place[n].is_uneven = uneven;

@@ -35,7 +35,7 @@ static const struct dfg_literal *free_literal(const struct fold *f, struct dfg_e
 static bool has_branches(const struct dfg_graph *graph)
 {
 	for (uint32_t n = 0; n < graph->count; n++)
-		if (graph->node[n].op && graph->node[n].op->role >= DFG_SWITCH && graph->node[n].op->role <= DFG_CALL)
+		if (graph->node[n].op && dfg_role_is_structural(graph->node[n].op->role))
 			return true;
 	return false;
 }

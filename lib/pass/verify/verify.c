@@ -149,8 +149,8 @@ static struct dfg_err *check_node(struct verify *v, uint32_t n)
 {
 	const struct dfg_node *node = &v->graph->node[n];
 	struct dfg_call call;
-	if (node->op && ((node->op->role >= DFG_SWITCH && node->op->role <= DFG_LOAD) ||
-						((node->op->flags & DFG_STATEFUL) && dfg_has_flow(node))))
+	if (node->op &&
+		(dfg_role_is_flow_or_saved(node->op->role) || ((node->op->flags & DFG_STATEFUL) && dfg_has_flow(node))))
 		v->flows = true;
 	DFG_TRY(check_name(node, n));
 	DFG_TRY(check_call(v, n, &call));
