@@ -17,14 +17,14 @@ static const char *output;
 enum { NODES = 100000, EDGES = 1000000, EDGES_MOST = 80000000 };
 
 static const struct dfg_opt options[] = {
-	{"nodes", .takes = "N", .number = &nodes, .help = "Nodes of the graph that is made up (100000)."},
-	{"edges", .takes = "M", .number = &edges, .help = "Its edges (1000000)."},
-	{"output", 'o', .takes = "FILE", .text = &output, .help = "Keep the graph in FILE."},
-	{"batch", .takes = "N", .number = &batch, .help = "Of a graph in a file: what its unknown dims are (1)."},
-	{"fetch", 'f', .takes = "NAME", .list = &dfg_run_options.fetch, .help = "Give out tensor NAME in each step."},
+	{"nodes", .takes = "N", .number = &nodes, .help = "Number of nodes of the generated graph (100000)."},
+	{"edges", .takes = "M", .number = &edges, .help = "Number of its edges (1000000)."},
+	{"output", 'o', .takes = "FILE", .text = &output, .help = "Write the generated graph to FILE."},
+	{"batch", .takes = "N", .number = &batch, .help = "Size of the unknown dimensions of a graph in a file (1)."},
+	{"fetch", 'f', .takes = "NAME", .list = &dfg_run_options.fetch, .help = "Fetch tensor NAME in each step."},
 	{"target", .takes = "NODE", .list = &dfg_run_options.target, .help = "Run NODE for its effect."},
 	{"repeat", .takes = "N", .number = &dfg_run_options.repeat, .help = "Time N steps (100)."},
-	{"warmup", .takes = "W", .number = &dfg_run_options.warmup, .help = "Run W steps before those that are timed (0)."},
+	{"warmup", .takes = "W", .number = &dfg_run_options.warmup, .help = "Run W untimed steps first (0)."},
 	{.rows = dfg_engine_options},
 	{"json", .flag = &dfg_globals.json, .help = "Print one JSON document."},
 	{0},
@@ -102,7 +102,7 @@ static struct dfg_err *bench_graph(void)
 	edges = edges < 0 ? EDGES : edges;
 	if (!nodes || nodes > EDGES_MOST || edges > EDGES_MOST)
 		return DFG_ERR(
-			DFG_USAGE, "--nodes wants 1 or more, --edges 0 or more, and %d at most: a file holds 2 GB", EDGES_MOST);
+			DFG_USAGE, "--nodes must be at least 1, and --edges from 0 to %d: a file holds 2 GB", EDGES_MOST);
 	int fd = output ? -1 : mkstemp(temporary);
 	if (!output && fd < 0)
 		return DFG_ERR(DFG_NO_OUTPUT, "%s: cannot create a temporary file", P_tmpdir);
@@ -136,12 +136,12 @@ static struct dfg_err *check_options(bool made)
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
 		if (rows[i].given && rows[i].made != made)
-			return DFG_ERR(DFG_USAGE, "--%s is for %s", rows[i].option,
-				rows[i].made ? "'graph', which is made up" : "a graph in a file");
+			return DFG_ERR(DFG_USAGE, "--%s is only for %s", rows[i].option,
+				rows[i].made ? "the generated graph ('graph')" : "a graph in a file");
 	bool text = false;
 	if (output)
 		DFG_TRY(dfg_graph_format(&(struct dfg_graph_output){.path = output}, &text));
-	return text ? DFG_ERR(DFG_USAGE, "-o %s: the graph that is made up is written as .pb only", output) : NULL;
+	return text ? DFG_ERR(DFG_USAGE, "-o %s: the generated graph can only be written as .pb", output) : NULL;
 }
 
 static struct dfg_err *bench(char **operands, int *out_status)
@@ -156,7 +156,7 @@ static struct dfg_err *bench(char **operands, int *out_status)
 const struct dfg_cmd dfg_cmd_bench = {
 	.name = "bench",
 	.operands = "G|graph",
-	.summary = "time the steps of a graph, or what dfg does with a large one",
+	.summary = "time the steps of a graph, or reading and writing a large one",
 	.options = options,
 	.least = 1,
 	.most = 1,

@@ -15,7 +15,7 @@ static struct dfg_err *make_up(const struct dfg_inferred *fact, int64_t batch, s
 	struct dfg_shape shape = fact->shape;
 	char text[300];
 	if (shape.rank < 0)
-		return DFG_ERR(DFG_DATA, "nothing is known of its shape: time it with run --feed and --repeat");
+		return DFG_ERR(DFG_DATA, "its shape is unknown: time it with 'dfg run --feed --repeat'");
 	for (int i = 0; i < shape.rank; i++)
 		shape.dim[i] = shape.dim[i] < 0 ? batch : shape.dim[i];
 	snprintf(text, sizeof text, "%s:%s%s", noise ? "normal" : "zeros", dfg_type_words(fact->dtype, &shape).s,
@@ -71,7 +71,7 @@ struct dfg_err *dfg_bench_file(const char *path, int64_t batch)
 	struct dfg_session_options session;
 	DFG_TRY(dfg_engine_session(&session));
 	if (batch < 1 || !dfg_run_options.repeat)
-		return DFG_ERR(DFG_USAGE, "--batch and --repeat want 1 or more");
+		return DFG_ERR(DFG_USAGE, "--batch and --repeat must be at least 1");
 	dfg_run_options.repeat = dfg_run_options.repeat < 0 ? REPEAT : dfg_run_options.repeat;
 	DFG_TRY(dfg_model_open(path, &session, &run.model));
 	struct dfg_err *err = time_steps(&run, batch);

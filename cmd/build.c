@@ -12,15 +12,15 @@ static bool depend, phony;
 static const char *depfile;
 
 static const struct dfg_opt options[] = {
-	{"define", 'D', .takes = "NAME=VALUE", .list = &define, .help = "Set a const of the program, or training."},
-	{"include", 'I', .takes = "DIR", .list = &include, .help = "Look for imports in DIR too."},
+	{"define", 'D', .takes = "NAME=VALUE", .list = &define, .help = "Set a constant of the program, or `training`."},
+	{"include", 'I', .takes = "DIR", .list = &include, .help = "Also look for imports in DIR."},
 	{.rows = dfg_graph_out_options},
 	{"memory-limit", .takes = "SIZE", .size = &memory_limit,
-		.help = "Fail where the build needs more memory than SIZE, 4 GiB by default."},
-	{"-MD", .flag = &depend, .help = "Write a make rule that names the files that were read."},
-	{"-MF", .takes = "FILE", .text = &depfile, .help = "Write that rule to FILE, not to the output's name and .d."},
-	{"-MT", .takes = "TARGET", .list = &target, .help = "Call the target of that rule TARGET, not as the output."},
-	{"-MP", .flag = &phony, .help = "Add an empty rule for each import, so that one may be removed."},
+		.help = "Fail if the build needs more memory than SIZE (4 GiB)."},
+	{"-MD", .flag = &depend, .help = "Write a make rule that lists the files read."},
+	{"-MF", .takes = "FILE", .text = &depfile, .help = "Write that rule to FILE instead of OUTPUT.d."},
+	{"-MT", .takes = "TARGET", .list = &target, .help = "Name the rule's target TARGET instead of the output."},
+	{"-MP", .flag = &phony, .help = "Add an empty rule for each import, so that make runs after one is removed."},
 	{0},
 };
 
@@ -76,7 +76,7 @@ static struct dfg_err *find_rule(struct reads *reads, const char **out_path)
 	if (!depend)
 		return !depfile && !target.count && !phony ? NULL : DFG_ERR(DFG_USAGE, "-MF, -MT and -MP need -MD");
 	if (!named && (!depfile || !strcmp(depfile, "-") || !target.count))
-		return DFG_ERR(DFG_USAGE, "-MD without -o needs -MF and -MT");
+		return DFG_ERR(DFG_USAGE, "-MD without -o requires -MF and -MT");
 	if (!depfile && !(*out_path = dfg_arena_print(&reads->arena, "%s.d", path)))
 		return DFG_ERR(DFG_MEMORY, "out of memory");
 	return NULL;
@@ -166,7 +166,7 @@ static struct dfg_err *build(char **operands, int *out_status)
 const struct dfg_cmd dfg_cmd_build = {
 	.name = "build",
 	.operands = "PROGRAM.dfg",
-	.summary = "make a graph of a text program",
+	.summary = "build a graph from a text program",
 	.options = options,
 	.least = 1,
 	.most = 1,

@@ -12,7 +12,7 @@ static bool unknown_ops;
 
 static const struct dfg_opt options[] = {
 	{"errors", .takes = "N", .number = &errors, .help = "Stop after N errors in a file (20)."},
-	{"unknown-ops", .flag = &unknown_ops, .help = "Let ops pass that dfg does not know."},
+	{"unknown-ops", .flag = &unknown_ops, .help = "Accept ops that dfg does not know."},
 	{"json", .flag = &dfg_globals.json, .help = "Print one JSON document."},
 	{.rows = dfg_graph_in_options},
 	{0},
@@ -66,7 +66,7 @@ static struct dfg_err *check_file(const char *path, struct verdict *verdict)
 static struct dfg_err *talk_of_foreign(void *path, const char *name)
 {
 	if (!dfg_plan_folder_has(name))
-		dfg_talk("%s: warning: '%s' is no file of a plan", (const char *)path, name);
+		dfg_talk("%s: warning: '%s' does not belong to the plan", (const char *)path, name);
 	return NULL;
 }
 
@@ -137,7 +137,7 @@ static struct dfg_err *check(char **paths, int *out_status)
 {
 	struct dfg_json_out json = {0};
 	if (errors < 1)
-		return DFG_ERR(DFG_USAGE, "--errors is 1 or more");
+		return DFG_ERR(DFG_USAGE, "--errors must be at least 1");
 	dfg_json_open(&json, '[');
 	for (; *paths; paths++) {
 		struct verdict verdict = {0};

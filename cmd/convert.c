@@ -16,7 +16,7 @@ static struct dfg_err *convert_arrays(const char *path, const struct dfg_cmd_out
 	struct dfg_arrays arrays;
 	bool text = to->format && !strcmp(to->format, "csv");
 	if (!strcmp(to->path, "-") && isatty(STDOUT_FILENO) && !text)
-		return DFG_ERR(DFG_USAGE, "binary does not go to a terminal: give -o FILE");
+		return DFG_ERR(DFG_USAGE, "binary output is not written to a terminal: give -o FILE");
 	DFG_TRY(dfg_arrays_read(path, &arrays));
 	struct dfg_err *err = dfg_arrays_write(to->path, to->format, to->if_changed, &arrays);
 	dfg_arrays_release(&arrays);
@@ -45,7 +45,7 @@ static struct dfg_err *convert(char **operands, int *out_status)
 const struct dfg_cmd dfg_cmd_convert = {
 	.name = "convert",
 	.operands = "IN",
-	.summary = "change the format of a graph, or of arrays",
+	.summary = "convert a graph or arrays to another format",
 	.options = options,
 	.least = 1,
 	.most = 1,

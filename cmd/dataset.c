@@ -32,7 +32,7 @@ static struct dfg_err *open_elsewhere(struct dfg_model *model, const struct dfg_
 	if (!host)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
 	if (!distributed)
-		return DFG_ERR(DFG_USAGE, "'%s': the graph runs here, and on no '%s'", input->file, host);
+		return DFG_ERR(DFG_USAGE, "'%s': '%s' is not a host of this run, which is local", input->file, host);
 	DFG_TRY(dfg_distributed_source(distributed, input->name, input->edge.node, host, at + 2, wanted, &source));
 	input->all = source.all;
 	input->elsewhere = true;
@@ -47,7 +47,7 @@ static struct dfg_err *open_input(struct dfg_model *model, const struct dfg_dist
 	const char *host = dfg_data_host(word);
 	bool here = equals && equals[1] == '@' && equals[2];
 	if (!here && !host)
-		return DFG_ERR(DFG_USAGE, "'%s' is no NAME=@FILE or NAME=HOST:@FILE", word);
+		return DFG_ERR(DFG_USAGE, "'%s' is not NAME=@FILE or NAME=HOST:@FILE", word);
 	input->name = dfg_arena_copy(&model->arena, word, (size_t)(equals - word));
 	input->file = equals + 1 + here;
 	if (!input->name)
@@ -66,7 +66,7 @@ static struct dfg_err *check_once(const struct dfg_dataset *dataset)
 		for (uint32_t k = 0; k < i; k++)
 			if (dataset->input[i].edge.node == dataset->input[k].edge.node &&
 				dataset->input[i].edge.port == dataset->input[k].edge.port)
-				return DFG_ERR(DFG_USAGE, "'%s' is given the samples of two files", dataset->input[i].name);
+				return DFG_ERR(DFG_USAGE, "input '%s' is given two files of samples", dataset->input[i].name);
 	return NULL;
 }
 
@@ -130,16 +130,16 @@ struct dfg_err *dfg_dataset_batch_size(const struct dfg_model *model, const stru
 		if (batch < 0)
 			batch = fixed;
 		if (fixed != batch)
-			return DFG_ERR(DFG_DATA, "'%s' is %s: it takes batches of %lld, not of %lld", input->name,
+			return DFG_ERR(DFG_DATA, "input '%s' is %s: it takes batches of %lld samples, not %lld", input->name,
 				dfg_shape_words(shape).s, (long long)fixed, (long long)batch);
 		if (fixed && meets_last && dataset->samples % fixed)
 			return DFG_ERR(DFG_DATA,
-				"'%s' is %s: the last batch, of %lld of %lld samples, does not fit; --drop-last leaves it out",
+				"input '%s' is %s: the last batch has %lld of %lld samples and does not fit; --drop-last leaves it out",
 				input->name, dfg_shape_words(shape).s, (long long)(dataset->samples % fixed),
 				(long long)dataset->samples);
 	}
 	*out_batch = batch < 0 ? 32 : batch;
-	return *out_batch ? NULL : DFG_ERR(DFG_DATA, "a batch of no samples");
+	return *out_batch ? NULL : DFG_ERR(DFG_DATA, "a batch has no samples");
 }
 
 /* Below n, each as likely as the other: what would favour the small ones is drawn again. */

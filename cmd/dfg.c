@@ -26,8 +26,8 @@ struct dfg_globals dfg_globals;
 static const char *color = "auto";
 
 const struct dfg_opt dfg_global_options[] = {
-	{"quiet", 'q', .flag = &dfg_globals.quiet, .help = "Say nothing on stderr but errors."},
-	{"verbose", 'v', .number = &dfg_globals.verbose, .help = "Say more; twice: still more."},
+	{"quiet", 'q', .flag = &dfg_globals.quiet, .help = "Print only errors on stderr."},
+	{"verbose", 'v', .number = &dfg_globals.verbose, .help = "Print more; twice: even more."},
 	{"color", .takes = "WHEN", .text = &color, .help = "Color output: auto, always or never."},
 	{"help", 'h', .flag = &dfg_globals.help, .help = "Print this help."},
 	{0},
@@ -105,7 +105,7 @@ static struct dfg_err *check_color(void)
 {
 	if (!strcmp(color, "auto") || !strcmp(color, "always") || !strcmp(color, "never"))
 		return NULL;
-	return DFG_ERR(DFG_USAGE, "--color wants auto, always or never, not '%s'", color);
+	return DFG_ERR(DFG_USAGE, "--color must be auto, always or never, not '%s'", color);
 }
 
 static int run(const struct dfg_cmd *cmd, int argc, char **args)
@@ -138,7 +138,7 @@ static struct dfg_err *change_directory(char ***args)
 	while (**args && !strcmp(**args, "-C")) {
 		const char *directory = (*args)[1];
 		if (!directory)
-			return DFG_ERR(DFG_USAGE, "dfg: -C wants a directory");
+			return DFG_ERR(DFG_USAGE, "dfg: -C requires a directory");
 		if (chdir(directory))
 			return DFG_ERR(DFG_NO_INPUT, "dfg: no directory '%s'", directory);
 		*args += 2;
@@ -166,7 +166,7 @@ static void on_signal(int number)
 /* Files are mapped. One that somebody cuts short while it is read ends the program like an error of reading. */
 static void on_bus_error(int number)
 {
-	static const char words[] = "dfg: a file was cut short while it was read\n";
+	static const char words[] = "dfg: a file was truncated while it was read\n";
 	(void)number;
 	dfg_out_remove_all();
 	dfg_folder_remove_all();

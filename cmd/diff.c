@@ -10,8 +10,8 @@
 static double rtol, atol;
 
 static const struct dfg_opt options[] = {
-	{"rtol", .takes = "R", .real = &rtol, .help = "Let floats differ by R times the second's magnitude (0)."},
-	{"atol", .takes = "A", .real = &atol, .help = "Let floats differ by A (0)."},
+	{"rtol", .takes = "R", .real = &rtol, .help = "Allow floats to differ by R times the magnitude of the second (0)."},
+	{"atol", .takes = "A", .real = &atol, .help = "Allow floats to differ by A (0)."},
 	{"json", .flag = &dfg_globals.json, .help = "Print one JSON document."},
 	{.rows = dfg_graph_in_options},
 	{0},
@@ -120,7 +120,7 @@ static struct dfg_err *diff(char **operands, int *out_status)
 	struct dfg_differ differ = {.rtol = rtol, .atol = atol};
 	bool a, b, plan = dfg_plan_folder_is(operands[0]);
 	if (!(rtol >= 0) || !(atol >= 0))
-		return DFG_ERR(DFG_USAGE, "--rtol and --atol are 0 or more");
+		return DFG_ERR(DFG_USAGE, "--rtol and --atol must be at least 0");
 	if (plan != dfg_plan_folder_is(operands[1]))
 		return DFG_ERR(DFG_DATA, "%s is a plan, and %s is not", operands[!plan], operands[plan]);
 	DFG_TRY(dfg_cmd_holds_arrays(operands[0], &a));
@@ -144,7 +144,7 @@ static struct dfg_err *diff(char **operands, int *out_status)
 const struct dfg_cmd dfg_cmd_diff = {
 	.name = "diff",
 	.operands = "A B",
-	.summary = "tell where two graphs, plans, files of arrays or checkpoints differ",
+	.summary = "show where two graphs, plans, files of arrays or checkpoints differ",
 	.options = options,
 	.least = 2,
 	.most = 2,

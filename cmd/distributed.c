@@ -18,7 +18,7 @@ const struct dfg_opt dfg_distribution_options[] = {
 				"-v."},
 	{"lease", .takes = "SECONDS", .real = &D.lease,
 		.help = "Take for lost who was silent for so long (2.5), and fail the step."},
-	{"push", .flag = &D.push, .help = "Send this program to the hosts, and run that there."},
+	{"push", .flag = &D.push, .help = "Copy this program to the hosts and run the copy there."},
 	{"ssh-config", .takes = "FILE", .text = &D.ssh_config, .help = "Read FILE instead of ~/.ssh/config."},
 	{0},
 };
@@ -31,18 +31,18 @@ struct dfg_err *dfg_distribution_check(void)
 					   : D.push                      ? "push"
 					   : D.ssh_config                ? "ssh-config"
 													 : NULL;
-	return idle && !dfg_planning.hosts ? DFG_ERR(DFG_USAGE, "--%s needs --hosts", idle) : NULL;
+	return idle && !dfg_planning.hosts ? DFG_ERR(DFG_USAGE, "--%s requires --hosts", idle) : NULL;
 }
 
 struct dfg_err *dfg_distributed_open(struct dfg_distributed *out_distributed)
 {
 	*out_distributed = (struct dfg_distributed){0};
 	if (dfg_engine.swap)
-		return DFG_ERR(DFG_USAGE, "--swap does not go with --hosts");
+		return DFG_ERR(DFG_USAGE, "--swap cannot be used with --hosts");
 	if (strcmp(D.transport, "auto") && strcmp(D.transport, "libcurl") && strcmp(D.transport, "shm"))
-		return DFG_ERR(DFG_USAGE, "--transport wants auto, libcurl or shm, not '%s'", D.transport);
+		return DFG_ERR(DFG_USAGE, "--transport must be auto, libcurl or shm, not '%s'", D.transport);
 	if (!(D.lease >= 0.1) || D.lease > 86400)
-		return DFG_ERR(DFG_USAGE, "--lease wants 0.1 to 86400 seconds");
+		return DFG_ERR(DFG_USAGE, "--lease must be 0.1 to 86400 seconds");
 	struct dfg_err *err = dfg_planning_hosts(&out_distributed->arena, &out_distributed->hosts);
 	if (!err)
 		err = dfg_planning_check(&out_distributed->hosts, &out_distributed->arena);
@@ -187,7 +187,7 @@ struct dfg_err *dfg_distributed_source(const struct dfg_distributed *distributed
 	uint32_t asked;
 	DFG_TRY(dfg_hosts_find(&distributed->hosts, host, &asked));
 	if (strcmp(at->name, host) && strcmp(at->label, host))
-		return DFG_ERR(DFG_DATA, "'%s' stands on %s, where the data of %s is not: --place '%s=w%u' puts it there", name,
+		return DFG_ERR(DFG_DATA, "input '%s' is on %s, which does not have the data of %s: give --place '%s=w%u'", name,
 			at->name, host, name, asked);
 	return dfg_coordinator_open(crew, node, file, input, out_source);
 }

@@ -21,9 +21,10 @@ static bool quick;
 
 static const struct dfg_opt options[] = {
 	{"hosts", .takes = "H", .text = &asked.hosts,
-		.help = "Visit the hosts of file H, or of the list H, or those among them that are named."},
-	{"ssh-config", .takes = "FILE", .text = &asked.ssh_config, .help = "As ssh -F: instead of ~/.ssh/config."},
-	{"quick", .flag = &quick, .help = "Leave out the test of links, which takes a second or more."},
+		.help = "Examine the hosts of file or list H, or only those named as operands."},
+	{"ssh-config", .takes = "FILE", .text = &asked.ssh_config,
+		.help = "Read FILE instead of ~/.ssh/config, as ssh -F."},
+	{"quick", .flag = &quick, .help = "Skip the test of links, which takes a second or more."},
 	{"json", .flag = &dfg_globals.json, .help = "Print one JSON document."},
 	{0},
 };
@@ -90,7 +91,7 @@ static void look_at_huge_pages(struct finding *f)
 		fclose(file);
 	line[strcspn(line, "\n")] = '\0';
 	snprintf(f->value, sizeof f->value, "%s", line);
-	f->wrong = strstr(line, "[never]") ? "large tensors pay for each small page" : NULL;
+	f->wrong = strstr(line, "[never]") ? "large tensors are slower on small pages" : NULL;
 }
 
 static void look_at_blas(struct finding *f)
@@ -220,7 +221,7 @@ static struct dfg_err *doctor(char **operands, int *out_status)
 const struct dfg_cmd dfg_cmd_doctor = {
 	.name = "doctor",
 	.operands = "[HOST...]",
-	.summary = "say what this machine, or other hosts, can do, and what is wrong",
+	.summary = "report what this machine or other hosts can do, and faults",
 	.options = options,
 	.most = -1,
 	.run = doctor,

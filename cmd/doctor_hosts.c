@@ -65,10 +65,10 @@ static struct dfg_err *understand(struct visit *v)
 	v->ahead = seconds_of(value_of(answer, "clock")) - time_heard(v);
 	if (!v->version || strcmp(v->version, DFG_VERSION))
 		return DFG_ERR(
-			DFG_UNAVAILABLE, "dfg is of version %s there, " DFG_VERSION " here", v->version ? v->version : "unknown");
+			DFG_UNAVAILABLE, "dfg has version %s there, but " DFG_VERSION " here", v->version ? v->version : "unknown");
 	const struct dfg_json *links = dfg_json_get(dfg_json_get(answer, "links"), "wrong");
 	if (links && links->kind == DFG_JSON_STRING)
-		return DFG_ERR(DFG_UNAVAILABLE, "cannot be linked to others: %s", links->string);
+		return DFG_ERR(DFG_UNAVAILABLE, "cannot be reached by other hosts: %s", links->string);
 	return NULL;
 }
 
@@ -178,7 +178,7 @@ static struct dfg_err *visit_all(
 		v->options = options;
 		if (!v->host->local && pthread_create(&v->thread, NULL, ask, v)) {
 			v->thread = 0;
-			v->err = DFG_ERR(DFG_MEMORY, "no thread");
+			v->err = DFG_ERR(DFG_MEMORY, "cannot start a thread");
 		}
 	}
 	for (size_t i = 0; i < count; i++) {

@@ -12,18 +12,18 @@ struct dfg_engine dfg_engine = {.seed = -1};
 static struct dfg_mem_limit limit;
 
 const struct dfg_opt dfg_engine_options[] = {
-	{"threads", .takes = "N", .number = &E.threads, .help = "Use N threads (as many as the machine allows)."},
+	{"threads", .takes = "N", .number = &E.threads, .help = "Use N threads (all processors allowed to this process)."},
 	{"seed", .takes = "N", .number = &E.seed, .help = "Seed of random ops."},
-	{"memory-limit", .takes = "SIZE", .size = &E.memory_limit, .help = "Fail where more memory than SIZE is needed."},
+	{"memory-limit", .takes = "SIZE", .size = &E.memory_limit, .help = "Fail if more memory than SIZE is needed."},
 	{"swap", .takes = "DIR", .text = &E.swap,
-		.help = "Keep what loops save in a scratch file in DIR, where memory is short of its limit."},
+		.help = "Move values saved by loops to a scratch file in DIR when memory nears --memory-limit."},
 	{"timeout", .takes = "SECONDS", .real = &E.timeout,
-		.help = "Fail where a step, or the start of the workers, takes longer; 0 is no limit."},
+		.help = "Fail if a step, or the start of the workers, takes longer; 0: no limit."},
 	{"max-iterations", .takes = "N", .number = &E.max_iterations,
-		.help = "Fail where a loop goes on for longer; 0 is no limit."},
+		.help = "Fail if a loop has more iterations; 0: no limit."},
 	{"check-numerics", .flag = &E.check_numerics, .help = "Fail at the first node that makes a NaN or an infinity."},
 	{"schedule", .takes = "random:SEED", .text = &E.schedule, .help = "Run ready nodes in an order drawn from SEED."},
-	{"no-opt", .flag = &E.no_opt, .help = "Run the graph as it is."},
+	{"no-opt", .flag = &E.no_opt, .help = "Run the graph without optimizing it."},
 	{0},
 };
 
@@ -38,16 +38,16 @@ static struct dfg_err *parse_schedule(struct dfg_session_options *session)
 	session->random_schedule = true;
 	session->schedule_seed = strncmp(E.schedule, random, length) ? 0 : strtoull(E.schedule + length, &end, 10);
 	if (strncmp(E.schedule, random, length) || *end || end == E.schedule + length || errno)
-		return DFG_ERR(DFG_USAGE, "--schedule wants random:SEED, not '%s'", E.schedule);
+		return DFG_ERR(DFG_USAGE, "--schedule must be random:SEED, not '%s'", E.schedule);
 	return NULL;
 }
 
 struct dfg_err *dfg_engine_session(struct dfg_session_options *out_options)
 {
 	if (E.threads < 0 || E.threads > 4096)
-		return DFG_ERR(DFG_USAGE, "--threads wants a number from 1 to 4096");
+		return DFG_ERR(DFG_USAGE, "--threads must be a number from 1 to 4096");
 	if (E.swap && !E.memory_limit)
-		return DFG_ERR(DFG_USAGE, "--swap needs --memory-limit, which says when memory is short");
+		return DFG_ERR(DFG_USAGE, "--swap requires --memory-limit");
 	*out_options = (struct dfg_session_options){
 		.threads = (int)E.threads,
 		.seed = E.seed < 0 ? 0 : (uint64_t)E.seed,

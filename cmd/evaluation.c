@@ -61,8 +61,8 @@ struct dfg_err *dfg_evaluation_open(struct dfg_run *run, int64_t batch, struct d
 		dfg_dataset_batch_size(model, &out_evaluation->dataset, batch, true, &out_evaluation->batch), "--eval-data"));
 	if (dfg_cmd_training(&model->file.graph) == 1)
 		dfg_talk(
-			"warning: the evaluation is of %s, which was built with -D training=true: dropout, batch_norm and whatever "
-			"else asks for `training` are switched on; --eval-graph takes the graph built without it",
+			"warning: the evaluation runs %s, which was built with -D training=true: dropout, batch_norm and all that "
+			"else tests `training` are on; give the graph built without it to --eval-graph",
 			model->file.graph.source);
 	out_evaluation->value = dfg_arena_zeros(&model->arena, out_evaluation->fetch.count, sizeof(struct dfg_tensor));
 	if (!out_evaluation->value)
@@ -92,8 +92,8 @@ static struct dfg_err *check_trained(
 	}
 	if (found || !dfg_node_mark(node, "_dfg_trainable", NULL))
 		return NULL;
-	return DFG_ERR(DFG_DATA, "%s: the evaluation needs variable '%s', and %s has none of that name%s%s%s",
-		graph->source, node->name, run->model.file.graph.source, nearest.best ? "; did you mean '" : "",
+	return DFG_ERR(DFG_DATA, "%s: the evaluation needs variable '%s', but %s does not have it%s%s%s", graph->source,
+		node->name, run->model.file.graph.source, nearest.best ? "; did you mean '" : "",
 		nearest.best ? nearest.best : "", nearest.best ? "'?" : "");
 }
 
@@ -150,7 +150,7 @@ static struct dfg_err *run_batches(struct dfg_evaluation *evaluation, struct dfg
 	}
 	for (uint32_t i = 0; i < means->count; i++)
 		if (means->fetch[i].parts)
-			return DFG_ERR(DFG_DATA, "--eval-fetch '%s' is no scalar", evaluation->fetch.name[i]);
+			return DFG_ERR(DFG_DATA, "--eval-fetch '%s' is not a scalar", evaluation->fetch.name[i]);
 	return NULL;
 }
 

@@ -166,7 +166,7 @@ static struct dfg_err *fill(const char *text, struct dfg_tensor *tensor)
 	}
 	if (given == count)
 		return NULL;
-	return DFG_ERR(DFG_DATA, "%s has %lld elements, not the %lld given",
+	return DFG_ERR(DFG_DATA, "%s has %lld elements, but %lld are given",
 		dfg_type_words(tensor->dtype, &tensor->shape).s, (long long)count, (long long)given);
 }
 
@@ -202,7 +202,7 @@ static struct dfg_err *put_real(struct dfg_tensor *tensor, int64_t i, double val
 		((uint16_t *)tensor->data)[i] = dfg_bf16_round((float)value);
 		return NULL;
 	default:
-		return DFG_ERR(DFG_DATA, "random values are floats, not %s", dfg_dtype_name(tensor->dtype));
+		return DFG_ERR(DFG_DATA, "random values are floats, but the type is %s", dfg_dtype_name(tensor->dtype));
 	}
 }
 
@@ -211,7 +211,7 @@ static struct dfg_err *fill_random(const char *text, bool normal, struct dfg_ten
 	uint64_t state = 0;
 	int64_t count = dfg_shape_count(&tensor->shape);
 	if (*text && (strncmp(text, "seed=", 5) || !parse_unsigned(text + 5, UINT64_MAX, &state)))
-		return DFG_ERR(DFG_DATA, "'%s' is no seed=N", text);
+		return DFG_ERR(DFG_DATA, "'%s' is not seed=N", text);
 	for (int64_t i = 0; i < count; i++) {
 		double value = next_uniform(&state);
 		if (normal)
@@ -225,7 +225,7 @@ static struct dfg_err *made(const char *how, const char *text, struct dfg_tensor
 {
 	if (!strcmp(how, "zeros") || !strcmp(how, "ones")) {
 		if (*text)
-			return DFG_ERR(DFG_DATA, "'%s' stands behind the type", text);
+			return DFG_ERR(DFG_DATA, "unexpected '%s' after the type", text);
 		if (*how == 'o')
 			return tensor->dtype == DFG_STRING ? cannot_hold(DFG_STRING, "1", 1) : fill_with_ones(tensor);
 		if (dfg_tensor_bytes(tensor)) /* strings of no bytes, too */
@@ -244,11 +244,11 @@ static struct dfg_err *typed(const char *how, const char *text, struct dfg_tenso
 	struct dfg_shape shape;
 	const char *type = text;
 	if (!take_type(&text, &dtype, &shape) || (*text && *text != ':') || (!how && !*text))
-		return DFG_ERR(DFG_DATA, "'%s' is no type and shape such as f32[2,3]", type);
+		return DFG_ERR(DFG_DATA, "'%s' is not a type and shape such as f32[2,3]", type);
 	bool zeros = how && *how == 'z' && dfg_dtype_is(dtype, "complex");
 	if (!zeros && dtype != DFG_STRING && !dfg_dtype_is(dtype, "number") && dtype != DFG_BOOL && dtype != DFG_F16 &&
 		dtype != DFG_BF16)
-		return DFG_ERR(DFG_DATA, "values of %s cannot be written here; use a file", dfg_dtype_name(dtype));
+		return DFG_ERR(DFG_DATA, "values of %s cannot be given as text; use a file", dfg_dtype_name(dtype));
 	DFG_TRY(dfg_tensor_new(dtype, &shape, out_tensor));
 	text += *text == ':';
 	struct dfg_err *err = how ? made(how, text, out_tensor) : fill(text, out_tensor);
@@ -281,7 +281,7 @@ static struct dfg_err *read_file(const char *spec, const struct dfg_inferred *fa
 	struct dfg_err *unfit;
 	DFG_TRY(dfg_array_read_for(spec, &input, false, out_tensor, &unfit));
 	if (unfit) {
-		unfit = dfg_err_note(unfit, "%s is %s, and the tensor is %s", spec,
+		unfit = dfg_err_note(unfit, "%s is %s, but the tensor is %s", spec,
 			dfg_type_words(out_tensor->dtype, &out_tensor->shape).s, dfg_type_words(fact->dtype, &fact->shape).s);
 		dfg_tensor_release(out_tensor);
 	}

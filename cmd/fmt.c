@@ -9,8 +9,8 @@
 static bool in_place, only_check;
 
 static const struct dfg_opt options[] = {
-	{"write", 'w', .flag = &in_place, .help = "Write each file back where its layout changes, and print nothing."},
-	{"check", .flag = &only_check, .help = "Change and print nothing; status 1 where a layout would change."},
+	{"write", 'w', .flag = &in_place, .help = "Rewrite each file whose layout changes, and print nothing."},
+	{"check", .flag = &only_check, .help = "Change and print nothing; exit with 1 if a layout would change."},
 	{0},
 };
 
@@ -42,7 +42,7 @@ static struct dfg_err *fmt(char **operands, int *out_status)
 	struct dfg_text text = {0};
 	struct dfg_err *err = NULL;
 	if (in_place && only_check)
-		return DFG_ERR(DFG_USAGE, "--write changes what --check only looks at: give one of them");
+		return DFG_ERR(DFG_USAGE, "--write and --check exclude each other");
 	for (; *operands && !err; operands++)
 		err = format_file(*operands, &text, out_status);
 	if (!err)

@@ -8,10 +8,10 @@ static struct dfg_err *add_one(struct dfg_gathered_fetch *fetch, struct dfg_tens
 				value->dtype == DFG_BF16;
 	fetch->dtype = value->dtype;
 	if (dfg_dtype_is_handle(value->dtype))
-		return DFG_ERR(DFG_DATA, "a %s of many batches is no one thing", dfg_dtype_name(value->dtype));
+		return DFG_ERR(DFG_DATA, "a %s cannot be combined over batches", dfg_dtype_name(value->dtype));
 	if (!value->shape.rank) {
 		if (!real)
-			return DFG_ERR(DFG_DATA, "a %s has no mean over the batches", dfg_dtype_name(value->dtype));
+			return DFG_ERR(DFG_DATA, "a %s has no mean over batches", dfg_dtype_name(value->dtype));
 		fetch->sum += dfg_tensor_float(value, 0) * (double)n;
 		return NULL;
 	}
@@ -59,7 +59,7 @@ static struct dfg_err *joined_shape(const struct dfg_gathered_fetch *fetch, stru
 		int64_t rows = other.dim[0];
 		other.dim[0] = out_shape->dim[0];
 		if (!dfg_shape_equal(&other, out_shape))
-			return DFG_ERR(DFG_DATA, "batches give %s and %s, which cannot be joined along axis 0",
+			return DFG_ERR(DFG_DATA, "batches give %s and %s, which cannot be concatenated along axis 0",
 				dfg_shape_words(&fetch->part[0].shape).s, dfg_shape_words(&fetch->part[k].shape).s);
 		out_shape->dim[0] += rows;
 	}

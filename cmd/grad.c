@@ -17,12 +17,13 @@ static double clip_norm = -1; /* not given */
 static struct dfg_remat remat;
 
 static const struct dfg_opt options[] = {
-	{"of", .takes = "Y", .list = &of, .help = "Differentiate the sum of all elements of Y; may be a list: Y,Y2."},
+	{"of", .takes = "Y", .list = &of, .help = "Differentiate the sum of all elements of Y, or of a list Y,Y2."},
 	{"wrt", .takes = "A", .list = &wrt,
-		.help = "By A: a tensor or a variable, or a pattern over variables and inputs."},
-	{"prefix", .takes = "P", .text = &prefix, .help = "Name the results P/A, not grad/A."},
-	{"loss", .takes = "L", .text = &loss, .help = "Make the node train: one step of the optimizer on L."},
-	{"optimizer", .takes = "CALL", .text = &optimizer, .help = "Such as 'adam(lr=0.001)' or 'my.dfg:lion(lr=0.1)'."},
+		.help = "With respect to A: a tensor, a variable, or a pattern over variables and inputs."},
+	{"prefix", .takes = "P", .text = &prefix, .help = "Name the results P/A instead of grad/A."},
+	{"loss", .takes = "L", .text = &loss, .help = "Add the node train: one step of the optimizer on L."},
+	{"optimizer", .takes = "CALL", .text = &optimizer,
+		.help = "The optimizer, such as 'adam(lr=0.001)' or 'my.dfg:lion(lr=0.1)'."},
 	{"clip-norm", .takes = "C", .real = &clip_norm, .help = "Scale all gradients together to a norm of at most C."},
 	{.rows = dfg_remat_options},
 	{"include", 'I', .takes = "DIR", .list = &include, .help = "Look for the optimizer's imports in DIR."},
@@ -76,7 +77,7 @@ static struct dfg_err *add_trainable(const struct dfg_builder *builder, struct e
 	for (size_t i = 0; i < variables.count && !err; i++)
 		err = add_edge(edges, (struct dfg_edge){variables.number[i], 0});
 	if (!err && !variables.count)
-		err = DFG_ERR(DFG_DATA, "the graph has no trainable variables: say by what to differentiate with --wrt");
+		err = DFG_ERR(DFG_DATA, "the graph has no trainable variables: name tensors with --wrt");
 	dfg_numbers_release(&variables);
 	return err;
 }
@@ -161,8 +162,8 @@ static struct dfg_err *differentiate(struct dfg_graph *graph)
 {
 	if (loss && !dfg_cmd_training(graph))
 		dfg_talk(
-			"warning: %s was built without training: dropout, batch_norm and whatever else asks for `training` are "
-			"switched off in what is trained; build it with -D training=true",
+			"warning: %s was built without training: dropout, batch_norm and all else that tests `training` are "
+			"off; build it with -D training=true",
 			graph->source);
 	struct dfg_arena arena = {0};
 	struct edges by = {0};
@@ -191,21 +192,21 @@ static struct dfg_err *check_prefix(void)
 	bool fits = strspn(prefix, first) && strspn(prefix, more) == length;
 	if (fits && prefix[length - 1] != '/' && !strstr(prefix, "//"))
 		return NULL;
-	return DFG_ERR(DFG_USAGE, "--prefix wants a name for nodes, such as grad or step/grad, not '%s'", prefix);
+	return DFG_ERR(DFG_USAGE, "--prefix must be a node name such as grad or step/grad, not '%s'", prefix);
 }
 
 static struct dfg_err *check_options(void)
 {
 	DFG_TRY(check_prefix());
 	if (!loss == !of.count)
-		return DFG_ERR(DFG_USAGE, "either --of, or --loss with --optimizer");
+		return DFG_ERR(DFG_USAGE, "give either --of, or --loss with --optimizer");
 	if (!loss != !optimizer)
-		return DFG_ERR(DFG_USAGE, "--loss and --optimizer go together");
+		return DFG_ERR(DFG_USAGE, "--loss and --optimizer require each other");
 	bool clips = clip_norm != -1;
 	if (clips && !(clip_norm > 0))
-		return DFG_ERR(DFG_USAGE, "--clip-norm wants more than 0");
+		return DFG_ERR(DFG_USAGE, "--clip-norm must be more than 0");
 	if (clips && !loss)
-		return DFG_ERR(DFG_USAGE, "--clip-norm needs --loss");
+		return DFG_ERR(DFG_USAGE, "--clip-norm requires --loss");
 	return dfg_remat_policy(&remat);
 }
 

@@ -16,17 +16,16 @@ static bool strict, if_changed;
 static const char *output, *format, *external;
 
 const struct dfg_opt dfg_graph_in_options[] = {
-	{"strict", .flag = &strict, .help = "Refuse fields that this version does not know."},
+	{"strict", .flag = &strict, .help = "Reject fields that this version does not know."},
 	{0},
 };
 const struct dfg_opt dfg_graph_out_options[] = {
-	{"output", 'o', .takes = "FILE", .text = &output, .help = "Write to FILE, not to stdout."},
+	{"output", 'o', .takes = "FILE", .text = &output, .help = "Write to FILE instead of stdout."},
 	{"to", .takes = "FORMAT", .text = &format,
-		.help = "Write this format, whatever the suffix of FILE: pb or pbtxt for a graph."},
+		.help = "Write this format (for a graph pb or pbtxt), whatever the suffix of FILE."},
 	{"external-data", .takes = "SIZE", .text = &external,
-		.help = "Keep constants of SIZE bytes or more beside FILE, in FILE.safetensors."},
-	{"if-changed", .flag = &if_changed,
-		.help = "Leave FILE and its time as they are where its bytes would not change."},
+		.help = "Store constants of SIZE bytes or more in FILE.safetensors."},
+	{"if-changed", .flag = &if_changed, .help = "Do not touch FILE if its content would not change."},
 	{0},
 };
 
@@ -65,7 +64,7 @@ static struct dfg_err *open_graph(const char *path, bool thorough, struct dfg_gr
 	DFG_TRY(dfg_cmd_check_output(path));
 	if (dfg_plan_folder_is(path))
 		return DFG_ERR(
-			DFG_DATA, "%s: is a plan, and a graph is wanted: one of its parts, or what it was made of", path);
+			DFG_DATA, "%s: is a plan, not a graph: give one of its parts, or the graph it was made from", path);
 	DFG_TRY(dfg_blob_open(path, 0, &blob));
 	if (!is_program(path, &blob))
 		return dfg_graph_open_blob(&blob, path, &options, out_file);
@@ -127,7 +126,7 @@ struct dfg_err *dfg_cmd_check_text(const char *option, const char *path, const c
 {
 	if (!path || !(dfg_array_codec_of(path, NULL) || dfg_graph_has_suffix(path)))
 		return NULL;
-	return DFG_ERR(DFG_USAGE, "%s %s: %s would be in that file, and its suffix says otherwise", option, path, what);
+	return DFG_ERR(DFG_USAGE, "%s %s: the suffix is not one for %s", option, path, what);
 }
 
 int dfg_cmd_training(const struct dfg_graph *graph)
@@ -151,11 +150,11 @@ static struct dfg_err *graph_output(struct dfg_graph_output *out_output)
 	*out_output = (struct dfg_graph_output){output ? output : "-", format, if_changed, 0};
 	bool to_stdout = !strcmp(out_output->path, "-");
 	if (to_stdout && isatty(STDOUT_FILENO) && (!format || strcmp(format, "pbtxt")))
-		return DFG_ERR(DFG_USAGE, "a binary graph does not go to a terminal: give -o FILE, or --to pbtxt");
+		return DFG_ERR(DFG_USAGE, "a binary graph is not written to a terminal: give -o FILE, or --to pbtxt");
 	if (!external)
 		return NULL;
 	if (to_stdout)
-		return DFG_ERR(DFG_USAGE, "--external-data: stdout has nothing beside it: give -o FILE");
+		return DFG_ERR(DFG_USAGE, "--external-data requires -o FILE");
 	DFG_TRY(dfg_err_note(dfg_parse_size(external, &least), "--external-data"));
 	out_output->external = least ? least : 1;
 	return NULL;
@@ -206,7 +205,7 @@ struct dfg_err *dfg_cmd_tensor(
 {
 	struct dfg_err *err = dfg_graph_edge(graph, name, out_edge);
 	if (!err && out_edge->port == DFG_CONTROL)
-		err = DFG_ERR(DFG_DATA, "'%s' is no tensor", name);
+		err = DFG_ERR(DFG_DATA, "'%s' is not a tensor", name);
 	return dfg_err_note(err, "%s", what);
 }
 

@@ -32,7 +32,7 @@ static void print_commands(void)
 		"Dataflow graphs as files: build, differentiate, run and train them.\n\n");
 	for (const struct dfg_cmd *const *c = dfg_commands; *c; c++)
 		printf("  %-10s %s\n", (*c)->name, (*c)->summary);
-	printf("\n'dfg help COMMAND' tells more; 'dfg help exit' lists the exit codes.\n");
+	printf("\n'dfg help COMMAND' explains a command; 'dfg help exit' lists the exit codes.\n");
 }
 
 static void print_codes(void)

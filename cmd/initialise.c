@@ -217,7 +217,7 @@ static void tell_guessed(const struct initialise *in)
 		return;
 	if (count > 1)
 		snprintf(more, sizeof more, " and %u more", count - 1);
-	dfg_talk("%s: note: the graph does not say what initialises its variables; taken to be so: '%s'%s",
+	dfg_talk("%s: note: the graph does not declare its initialisers; these assignments are used: '%s'%s",
 		in->graph->source, in->graph->node[first].name, more);
 }
 
@@ -238,8 +238,7 @@ struct dfg_err *dfg_variables_hint(struct dfg_model *model, struct dfg_err *err)
 		dfg_node_role(&graph->node[init]) != DFG_NO_OP)
 		return err;
 	return dfg_err_join(
-		err, DFG_ERR(DFG_DATA, "%s: nothing in the file says how '%s' is initialised; perhaps '--init init' does it",
-				 graph->source, model->unset));
+		err, DFG_ERR(DFG_DATA, "%s: no initialiser for '%s' found; try --init init", graph->source, model->unset));
 }
 
 struct dfg_err *dfg_variables_init(struct dfg_model *model, const struct dfg_step *step, const struct dfg_feeds *feeds)

@@ -14,7 +14,7 @@ static const char *const stage_name[] = {
 	[DFG_LAUNCH_PUSHING] = "pushing dfg",
 	[DFG_LAUNCH_STARTING] = "starting",
 	[DFG_LAUNCH_LINKING] = "linking",
-	[DFG_LAUNCH_LOADING] = "taking its part",
+	[DFG_LAUNCH_LOADING] = "loading its part",
 	[DFG_LAUNCH_READY] = "ready",
 	[DFG_LAUNCH_FAILED] = "failed",
 };

@@ -126,8 +126,8 @@ static struct dfg_err *judge(const struct dfg_loaded *loaded, const struct lack 
 	DFG_TRY(dfg_text_check(&lack->unread.text));
 	if (lack->needed.count && !loaded->partial)
 		return DFG_ERR(DFG_DATA,
-			"%s: no array for %u variable%s that the step needs: %s; --map OLD=NEW renames arrays, --partial "
-			"initialises what is missing",
+			"%s: no array for %u variable%s that the step needs: %s; rename arrays by --map OLD=NEW, or initialise "
+			"them by --partial",
 			loaded->from, lack->needed.count, lack->needed.count == 1 ? "" : "s", lack->needed.text.s);
 	tell(loaded, &lack->needed, "that the step needs, initialised (--partial)");
 	tell(loaded, &lack->slots, "of the optimizer, initialised as in a new training");

@@ -23,10 +23,10 @@ static struct dfg_err *open_graph(const char *path, struct dfg_model *model)
 static struct dfg_err *check_devices(const struct dfg_plan_folder *plan, const struct dfg_hosts *hosts)
 {
 	if (plan->parts.parts != hosts->count)
-		return DFG_ERR(DFG_DATA, "a plan for %u workers, and --hosts has %u", plan->parts.parts, hosts->count);
+		return DFG_ERR(DFG_DATA, "the plan is for %u workers, but --hosts has %u", plan->parts.parts, hosts->count);
 	for (uint32_t i = 0; i < hosts->count; i++)
 		if (strcmp(plan->device[i], hosts->device[i]) != 0)
-			return DFG_ERR(DFG_DATA, "w%u is %s in the plan, and %s in --hosts", i, plan->device[i], hosts->device[i]);
+			return DFG_ERR(DFG_DATA, "w%u is %s in the plan, but %s in --hosts", i, plan->device[i], hosts->device[i]);
 	return NULL;
 }
 
@@ -62,7 +62,7 @@ struct dfg_err *dfg_model_distribute(const char *path, const struct dfg_session_
 	bool plan = dfg_plan_folder_is(path);
 	*out_model = (struct dfg_model){0};
 	if (plan && dfg_planning.place.count)
-		return DFG_ERR(DFG_USAGE, "--place: %s is a plan, whose nodes have their places", path);
+		return DFG_ERR(DFG_USAGE, "--place: %s is a plan, whose nodes already have devices", path);
 	struct dfg_err *err = plan ? open_plan(path, &distributed->hosts, out_model) : open_graph(path, out_model);
 	if (!err && !plan)
 		dfg_planning_warn(&out_model->file.graph);
@@ -109,8 +109,8 @@ struct dfg_err *dfg_model_tensor(const struct dfg_model *model, const char *name
 	uint32_t outputs = err ? 0 : dfg_facts_outputs(&model->facts, out_edge->node);
 	if (!err && (uint32_t)out_edge->port >= outputs) {
 		const struct dfg_node *node = &graph->node[out_edge->node];
-		err = node->op ? DFG_ERR(DFG_DATA, "node '%s' (%s) has %u outputs, no '%s'", node->name, node->op_name, outputs,
-							 name)
+		err = node->op ? DFG_ERR(DFG_DATA, "node '%s' (%s) has %u outputs, not '%s'", node->name, node->op_name,
+							 outputs, name)
 					   : dfg_err_note(dfg_op_missing(node->op_name), "node '%s'", node->name);
 	}
 	return dfg_err_of_file(err, graph->source);
@@ -170,7 +170,7 @@ static struct dfg_err *no_outputs(struct dfg_model *model)
 		if (!read[n])
 			dfg_text_add(&names, "%s%s", listed++ ? ", " : "", graph->node[n].name);
 	struct dfg_err *err =
-		DFG_ERR(DFG_USAGE, "%s declares no outputs: name some with --fetch or --target; nothing reads %s",
+		DFG_ERR(DFG_USAGE, "%s declares no outputs: name some with --fetch or --target; not read by other nodes: %s",
 			graph->source, names.s ? names.s : "");
 	dfg_text_release(&names);
 	return err;

@@ -124,7 +124,7 @@ static struct dfg_err *search(const char *word)
 	if (err)
 		return err;
 	return DFG_ERR(DFG_NEGATIVE, "no op '%s'%s%s%s%s", word, nearest ? "; did you mean '" : "", nearest ? nearest : "",
-		nearest ? "'?" : "", count ? "; these have it in their names" : "");
+		nearest ? "'?" : "", count ? "; these ops contain it" : "");
 }
 
 static struct dfg_err *ops(char **operands, int *out_status)

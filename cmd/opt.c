@@ -8,10 +8,10 @@
 static struct dfg_words_list fetch, target, passes;
 
 static const struct dfg_opt options[] = {
-	{"fetch", 'f', .takes = "T", .list = &fetch, .help = "Keep tensor T, by its name and value; may be a list."},
-	{"target", .takes = "N", .list = &target, .help = "Keep node N, which is run for its effect."},
+	{"fetch", 'f', .takes = "T", .list = &fetch, .help = "Keep tensor T, its name and value; may be a list."},
+	{"target", .takes = "N", .list = &target, .help = "Keep node N, run for its effect."},
 	{"passes", .takes = "P", .list = &passes,
-		.help = "Run these only: lower, tensorflow, fuse, fold, cse, prune; the order is fixed."},
+		.help = "Run only these: lower, tensorflow, fuse, fold, cse, prune; the order is fixed."},
 	{.rows = dfg_graph_in_options},
 	{.rows = dfg_graph_out_options},
 	{0},
@@ -25,7 +25,7 @@ static struct dfg_err *check_pass(const char *name)
 			return NULL;
 		dfg_nearest_offer(&nearest, pass->name);
 	}
-	return DFG_ERR(DFG_USAGE, "--passes: no pass '%s'%s%s%s", name, nearest.best ? "; did you mean '" : "",
+	return DFG_ERR(DFG_USAGE, "--passes: unknown pass '%s'%s%s%s", name, nearest.best ? "; did you mean '" : "",
 		nearest.best ? nearest.best : "", nearest.best ? "'?" : "");
 }
 
@@ -67,7 +67,7 @@ static struct dfg_err *run_passes(struct dfg_graph *graph, struct dfg_arena *are
 	DFG_TRY(fetch.count || target.count ? dfg_cmd_kept(graph, &fetch, &target, arena, &keep)
 										: keep_declared(graph, arena, &keep));
 	if (!keep.n_fetch && !keep.n_target && !leaves_all(word, count))
-		return DFG_ERR(DFG_USAGE, "the graph declares no outputs: say what to keep with --fetch or --target");
+		return DFG_ERR(DFG_USAGE, "the graph declares no outputs: name some with --fetch or --target");
 	DFG_TRY(dfg_verify(graph, NULL, NULL));
 	for (const struct dfg_pass *pass = dfg_passes; pass->name; pass++)
 		if (is_asked_for(pass, word, count))
@@ -96,7 +96,7 @@ static struct dfg_err *opt(char **operands, int *out_status)
 const struct dfg_cmd dfg_cmd_opt = {
 	.name = "opt",
 	.operands = "G",
-	.summary = "rewrite a graph so that it does less, or for TensorFlow",
+	.summary = "optimize a graph, or rewrite it for TensorFlow",
 	.options = options,
 	.least = 1,
 	.most = 1,

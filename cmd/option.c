@@ -58,8 +58,8 @@ static struct dfg_err *no_option(const struct dfg_cmd *cmd, const char *name, si
 	struct dfg_nearest nearest = {.word = word};
 	dfg_options_each(cmd, offer, &nearest);
 	if (nearest.best)
-		return DFG_ERR(DFG_USAGE, "no option '--%s'; did you mean '--%s'?", word, nearest.best);
-	return DFG_ERR(DFG_USAGE, "no option '--%s'", word);
+		return DFG_ERR(DFG_USAGE, "unknown option '--%s'; did you mean '--%s'?", word, nearest.best);
+	return DFG_ERR(DFG_USAGE, "unknown option '--%s'", word);
 }
 
 struct dfg_err *dfg_parse_size(const char *text, uint64_t *out_bytes)
@@ -76,7 +76,7 @@ struct dfg_err *dfg_parse_size(const char *text, uint64_t *out_bytes)
 	}
 	end += *end == 'B';
 	if (end == text || *end || errno || !(value >= 0) || value * unit >= 0x1p63)
-		return DFG_ERR(DFG_USAGE, "'%s' is no size: 512, 64K, 2G or 1Gi is wanted", text);
+		return DFG_ERR(DFG_USAGE, "'%s' is not a size such as 512, 64K, 2G or 1Gi", text);
 	*out_bytes = (uint64_t)(value * unit);
 	return NULL;
 }
@@ -91,8 +91,8 @@ static struct dfg_err *set_number(const struct dfg_opt *o, const char *text)
 		*o->number = strtoll(text, &end, 10);
 	bool below = o->real ? !(*o->real >= 0) : *o->number < 0;
 	if (end == text || *end || errno)
-		return DFG_ERR(DFG_USAGE, "--%s wants a number, not '%s'", o->name, text);
-	return below ? DFG_ERR(DFG_USAGE, "--%s wants 0 or more, not '%s'", o->name, text) : NULL;
+		return DFG_ERR(DFG_USAGE, "--%s requires a number, not '%s'", o->name, text);
+	return below ? DFG_ERR(DFG_USAGE, "--%s must be at least 0, not '%s'", o->name, text) : NULL;
 }
 
 static struct dfg_err *add(struct dfg_words_list *list, const char *text)
@@ -106,7 +106,8 @@ static struct dfg_err *add(struct dfg_words_list *list, const char *text)
 static struct dfg_err *set(const struct dfg_opt *o, const char *text)
 {
 	if (!*text) /* a variable of a script that nobody has set */
-		return DFG_ERR(DFG_USAGE, "%s%s wants %s, not an empty word", o->name[0] == '-' ? "" : "--", o->name, o->takes);
+		return DFG_ERR(
+			DFG_USAGE, "%s%s requires %s, not an empty string", o->name[0] == '-' ? "" : "--", o->name, o->takes);
 	if (o->text)
 		*o->text = text;
 	else if (o->list)
@@ -148,7 +149,7 @@ static struct dfg_err *parse_long(const struct dfg_cmd *cmd, char ***args)
 	}
 	const char *text = equals ? equals + 1 : **args;
 	if (!text)
-		return DFG_ERR(DFG_USAGE, "--%s wants %s", o->name, o->takes);
+		return DFG_ERR(DFG_USAGE, "--%s requires %s", o->name, o->takes);
 	*args += !equals;
 	return set(o, text);
 }
@@ -160,14 +161,14 @@ static struct dfg_err *parse_letters(const struct dfg_cmd *cmd, char ***args)
 	for (; *letters; letters++) {
 		const struct dfg_opt *o = find_any(cmd, NULL, 0, *letters);
 		if (!o)
-			return DFG_ERR(DFG_USAGE, "no option '-%c'", *letters);
+			return DFG_ERR(DFG_USAGE, "unknown option '-%c'", *letters);
 		if (takes_nothing(o)) {
 			raise_flag(o);
 			continue;
 		}
 		const char *text = letters[1] ? letters + 1 : **args;
 		if (!text)
-			return DFG_ERR(DFG_USAGE, "-%c wants %s", *letters, o->takes);
+			return DFG_ERR(DFG_USAGE, "-%c requires %s", *letters, o->takes);
 		*args += !letters[1];
 		return set(o, text);
 	}
@@ -191,7 +192,7 @@ static struct dfg_err *parse_one(const struct dfg_cmd *cmd, char ***args)
 		raise_flag(word);
 		return NULL;
 	}
-	return **args ? set(word, *(*args)++) : DFG_ERR(DFG_USAGE, "%s wants %s", word->name, word->takes);
+	return **args ? set(word, *(*args)++) : DFG_ERR(DFG_USAGE, "%s requires %s", word->name, word->takes);
 }
 
 static struct dfg_err *check_operands(const struct dfg_cmd *cmd, char **operands, int count)
@@ -199,10 +200,10 @@ static struct dfg_err *check_operands(const struct dfg_cmd *cmd, char **operands
 	if (count < cmd->least)
 		return DFG_ERR(DFG_USAGE, "wants %s", cmd->operands);
 	if (cmd->most >= 0 && count > cmd->most)
-		return DFG_ERR(DFG_USAGE, "one operand too many: '%s'", operands[cmd->most]);
+		return DFG_ERR(DFG_USAGE, "unexpected operand '%s'", operands[cmd->most]);
 	for (int i = 0; i < count; i++)
 		if (!*operands[i])
-			return DFG_ERR(DFG_USAGE, "operand %d is an empty word", i + 1);
+			return DFG_ERR(DFG_USAGE, "operand %d is empty", i + 1);
 	return NULL;
 }
 

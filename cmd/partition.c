@@ -14,15 +14,14 @@ static bool if_changed, explain;
 
 static const struct dfg_opt options[] = {
 	{.rows = dfg_planning_options},
-	{"fetch", 'f', .takes = "T", .list = &fetch, .help = "Leave out what tensor T does not need; may be a list."},
-	{"target", .takes = "N", .list = &target,
-		.help = "Leave out what node N, which is run for its effect, does not need."},
+	{"fetch", 'f', .takes = "T", .list = &fetch, .help = "Keep only the nodes that tensor T needs; may be a list."},
+	{"target", .takes = "N", .list = &target, .help = "Keep only the nodes that node N, run for its effect, needs."},
 	{"output", 'o', .takes = "PLAN/", .text = &output,
-		.help = "The folder to write, in the place of a plan that is there."},
-	{"if-changed", .flag = &if_changed,
-		.help = "Leave PLAN/ and its time as they are where its bytes would not change."},
-	{"explain", .flag = &explain, .help = "Print the device of each node and why, and what a step will send."},
-	{"json", .flag = &dfg_globals.json, .help = "Print that as one JSON document."},
+		.help = "Write the plan to this folder; an older plan there is replaced."},
+	{"if-changed", .flag = &if_changed, .help = "Do not touch PLAN/ if its content would not change."},
+	{"explain", .flag = &explain,
+		.help = "Print the device of each node, the reason, and the tensors that a step sends."},
+	{"json", .flag = &dfg_globals.json, .help = "Print the explanation as one JSON document."},
 	{.rows = dfg_graph_in_options},
 	{0},
 };
@@ -86,11 +85,11 @@ static struct dfg_err *check_options(void)
 {
 	dfg_globals.usage = true;
 	if (!output && !explain)
-		return DFG_ERR(DFG_USAGE, "-o PLAN/ says where the plan goes");
+		return DFG_ERR(DFG_USAGE, "-o PLAN/ is missing");
 	if (output && (!strcmp(output, "-") || !*output))
-		return DFG_ERR(DFG_USAGE, "-o: a plan is a folder, and does not go to stdout");
+		return DFG_ERR(DFG_USAGE, "-o: a plan is a folder and cannot be written to stdout");
 	if (dfg_globals.json && !explain)
-		return DFG_ERR(DFG_USAGE, "--json is of what --explain prints");
+		return DFG_ERR(DFG_USAGE, "--json requires --explain");
 	return NULL;
 }
 

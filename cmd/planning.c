@@ -11,10 +11,10 @@ struct dfg_planning dfg_planning;
 
 const struct dfg_opt dfg_planning_options[] = {
 	{"hosts", .takes = "H", .text = &dfg_planning.hosts,
-		.help = "The hosts: a file with one a line, or a list as in alpha,beta,local:2."},
+		.help = "The hosts: a file with one per line, or a list such as alpha,beta,local:2."},
 	{"place", .takes = "PATTERN=DEVICE", .list = &dfg_planning.place,
-		.help = "Put the nodes that match PATTERN on DEVICE, as in 'layer2/*=w1'; the last that matches counts. "
-				"random:SEED draws a device for what nobody asks for."},
+		.help = "Put the nodes that match PATTERN on DEVICE, as in 'layer2/*=w1'; the last match counts. "
+				"random:SEED draws a device for each other node."},
 	{0},
 };
 
@@ -30,7 +30,7 @@ void dfg_planning_phase(const char *what)
 struct dfg_err *dfg_planning_hosts(struct dfg_arena *arena, struct dfg_hosts *out_hosts)
 {
 	if (!dfg_planning.hosts)
-		return DFG_ERR(DFG_USAGE, "--hosts says on which hosts: a file, or a list as in alpha,local:2");
+		return DFG_ERR(DFG_USAGE, "--hosts is missing: a file, or a list such as alpha,local:2");
 	return dfg_err_note(dfg_hosts_read(dfg_planning.hosts, arena, out_hosts), "--hosts");
 }
 
@@ -48,7 +48,7 @@ static struct dfg_err *read_seed(const char *word, uint64_t *out_seed)
 	errno = 0;
 	*out_seed = strtoull(digits, &end, 10);
 	if (errno || *end || *digits < '0' || *digits > '9')
-		return DFG_ERR(DFG_USAGE, "--place wants random:SEED, not '%s'", word);
+		return DFG_ERR(DFG_USAGE, "--place must be random:SEED, not '%s'", word);
 	return NULL;
 }
 
@@ -58,7 +58,7 @@ static struct dfg_err *read_request(
 {
 	const char *equals = strrchr(word, '=');
 	if (!equals || equals == word || !equals[1])
-		return DFG_ERR(DFG_USAGE, "--place wants PATTERN=DEVICE, not '%s'", word);
+		return DFG_ERR(DFG_USAGE, "--place must be PATTERN=DEVICE, not '%s'", word);
 	*out_request =
 		(struct dfg_place_request){.pattern = dfg_arena_copy(arena, word, (size_t)(equals - word)), .text = word};
 	if (!out_request->pattern)
@@ -190,6 +190,6 @@ void dfg_planning_warn(const struct dfg_graph *graph)
 		memcpy(pattern, word, length);
 		pattern[length] = '\0';
 		if (!matches_any(graph, pattern))
-			dfg_talk("%s: warning: --place '%s': no node has such a name", graph->source, word);
+			dfg_talk("%s: warning: --place '%s': no node matches", graph->source, word);
 	}
 }

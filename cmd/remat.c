@@ -7,7 +7,7 @@ static const char *policy;
 
 const struct dfg_opt dfg_remat_options[] = {
 	{"remat", .takes = "POLICY", .text = &policy,
-		.help = "Keep less of loops, compute it again: carried, every=K or sqrt."},
+		.help = "Rematerialise values of loops instead of saving them: carried, every=K or sqrt."},
 	{0},
 };
 
@@ -27,7 +27,6 @@ struct dfg_err *dfg_remat_policy(struct dfg_remat *out_remat)
 		out_remat->every = strtol(policy + strlen(every), &end, 10);
 	}
 	if (!out_remat->policy || (end && (*end || out_remat->every < 1 || out_remat->every > INT32_MAX)))
-		return DFG_ERR(
-			DFG_USAGE, "--remat: '%.100s' is neither carried nor sqrt nor every=K with K of 1 or more", policy);
+		return DFG_ERR(DFG_USAGE, "--remat must be carried, sqrt or every=K with K at least 1, not '%.100s'", policy);
 	return NULL;
 }

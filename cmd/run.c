@@ -18,46 +18,47 @@ struct dfg_run_options dfg_run_options = {
 static const struct dfg_opt input_rows[] = {
 	{"feed", .takes = "NAME=VALUE", .list = &O.feed,
 		.help = "Give tensor NAME a value: 3.5, f32[2]:1,2, zeros:f32[2,3], normal:f32[2]:seed=1, @FILE.npy, "
-				"@FILE.npz[key], @-; or FILE.npz for all that is in it."},
-	{"fetch", 'f', .takes = "NAME", .list = &O.fetch, .help = "Give out tensor NAME; may be a list with commas."},
+				"@FILE.npz[key], @-; or FILE.npz to feed all its arrays."},
+	{"fetch", 'f', .takes = "NAME", .list = &O.fetch, .help = "Print tensor NAME; may be a list with commas."},
 	{"target", .takes = "NODE", .list = &O.target, .help = "Run NODE for its effect."},
 	{"output", 'o', .takes = "FILE", .text = &O.output,
-		.help = "Write the results to FILE (.npz, .npy, .safetensors, .csv); - is npy on stdout."},
-	{"if-changed", .flag = &O.if_changed,
-		.help = "Leave FILE and its time as they are where its bytes would not change."},
+		.help = "Write the results to FILE (.npz, .npy, .safetensors, .csv); -: npy on stdout."},
+	{"if-changed", .flag = &O.if_changed, .help = "Do not touch FILE if its content would not change."},
 	{"json", .flag = &dfg_globals.json, .help = "Print one JSON document."},
 	{"load", .takes = "SRC", .list = &O.load,
-		.help = "Set variables from a checkpoint, the newest of a directory, or a file of arrays (safetensors, npz)."},
-	{"map", .takes = "OLD=NEW", .list = &O.map, .help = "Load what SRC calls OLD, a pattern, as NEW."},
-	{"partial", .flag = &O.partial, .help = "Initialise what SRC lacks, even where the step needs it."},
-	{"init", .takes = "NODE", .text = &O.init, .help = "Run NODE first, to set the variables."},
-	{"each", .takes = "NAME=@-", .text = &O.each, .help = "Run a step for every npy that arrives on stdin."},
-	{"repeat", .takes = "N", .number = &O.repeat, .help = "Run N times, and tell how long it took."},
-	{"warmup", .takes = "W", .number = &O.warmup, .help = "Run W times before those that are timed."},
+		.help = "Set variables from a checkpoint, the newest of a directory, or an array file (safetensors, npz)."},
+	{"map", .takes = "OLD=NEW", .list = &O.map, .help = "Load the arrays of SRC that match pattern OLD as NEW."},
+	{"partial", .flag = &O.partial, .help = "Initialise variables that SRC lacks, even if the step needs them."},
+	{"init", .takes = "NODE", .text = &O.init, .help = "Run NODE first to set the variables."},
+	{"each", .takes = "NAME=@-", .text = &O.each, .help = "Run a step for each npy array on stdin."},
+	{"repeat", .takes = "N", .number = &O.repeat, .help = "Run N times and print the times."},
+	{"warmup", .takes = "W", .number = &O.warmup, .help = "Run W untimed steps first."},
 	{0},
 };
 
 static const struct dfg_opt training_rows[] = {
 	{"data", .takes = "NAME=@FILE", .list = &O.data,
-		.help = "Give tensor NAME the samples of FILE, batch after batch; NAME=HOST:@FILE is read on that host."},
-	{"batch", .takes = "N", .number = &O.batch, .help = "Samples a step (32)."},
-	{"epochs", .takes = "N", .number = &O.epochs, .help = "Go N times through the data (1)."},
-	{"steps", .takes = "N", .number = &O.steps, .help = "End after N steps from the beginning of training."},
-	{"shuffle", .takes = "SEED", .number = &O.shuffle, .help = "Order the samples anew each epoch, by SEED (0)."},
+		.help = "Feed tensor NAME the samples of FILE in batches; NAME=HOST:@FILE is read on that host."},
+	{"batch", .takes = "N", .number = &O.batch, .help = "Samples per step (32)."},
+	{"epochs", .takes = "N", .number = &O.epochs, .help = "Go through the data N times (1)."},
+	{"steps", .takes = "N", .number = &O.steps, .help = "End at step N, counted from the beginning of training."},
+	{"shuffle", .takes = "SEED", .number = &O.shuffle, .help = "Shuffle the samples in each epoch by SEED (0)."},
 	{"no-shuffle", .flag = &O.no_shuffle, .help = "Take the samples in the order of the file."},
 	{"drop-last", .flag = &O.drop_last, .help = "Leave out a last batch that is not full."},
 	{"eval-data", .takes = "NAME=@FILE", .list = &O.eval_data, .help = "Data for an evaluation after each epoch."},
-	{"eval-fetch", .takes = "NAME", .list = &O.eval_fetch, .help = "What the evaluation takes the mean of."},
+	{"eval-fetch", .takes = "NAME", .list = &O.eval_fetch,
+		.help = "Tensor whose mean over the data is the result of the evaluation."},
 	{"eval-graph", .takes = "G", .text = &O.eval_graph,
-		.help = "The graph to evaluate; it takes the variables by name (the same graph)."},
+		.help = "The graph to evaluate; it gets the variables by name (the trained graph)."},
 	{"metrics", .takes = "FILE", .text = &O.metrics,
 		.help = "Write a line of JSON to FILE for each step and evaluation."},
-	{"times", .flag = &O.times, .help = "Put seconds since the start into the metrics."},
+	{"times", .flag = &O.times, .help = "Add the seconds since the start to the metrics."},
 	{"checkpoint", .takes = "DIR", .text = &O.checkpoint, .help = "Keep checkpoints in DIR."},
-	{"every", .takes = "N|Ns", .text = &O.every, .help = "A checkpoint every N steps, or N seconds (each epoch)."},
+	{"every", .takes = "N|Ns", .text = &O.every,
+		.help = "Write a checkpoint every N steps, or N seconds (each epoch)."},
 	{"keep", .takes = "K", .number = &O.keep,
-		.help = "Keep the K newest checkpoints (5); 0 keeps all. Those of an earlier run with a larger K stay."},
-	{"resume", .flag = &O.resume, .help = "Go on from the newest checkpoint in DIR, if there is one."},
+		.help = "Keep the K newest checkpoints (5); 0: all. Those of an earlier run with a larger K stay."},
+	{"resume", .flag = &O.resume, .help = "Continue from the newest checkpoint in DIR, if there is one."},
 	{"force", .flag = &O.force, .help = "Replace the checkpoints that are in DIR."},
 	{"save", .takes = "FILE", .text = &O.save, .help = "Write every variable to FILE (.safetensors, .npz) at the end."},
 	{0},
@@ -65,9 +66,9 @@ static const struct dfg_opt training_rows[] = {
 
 static const struct dfg_opt engine_rows[] = {
 	{.rows = dfg_engine_options},
-	{"device", .takes = "NAME", .text = &O.device, .help = "Run on cpu, which is the only device here."},
-	{"trace", .takes = "FILE", .text = &O.trace, .help = "Write when each node ran, as a Chrome trace."},
-	{"stats", .flag = &O.stats, .help = "Tell what the last step took: memory, iterations, dead tokens."},
+	{"device", .takes = "NAME", .text = &O.device, .help = "Run on this device; only cpu exists."},
+	{"trace", .takes = "FILE", .text = &O.trace, .help = "Write the times of all nodes as a Chrome trace."},
+	{"stats", .flag = &O.stats, .help = "Print memory, iterations and dead tokens of the last step."},
 	{0},
 };
 
@@ -75,7 +76,7 @@ static const struct dfg_opt distributed_rows[] = {
 	{.rows = dfg_planning_options},
 	{.rows = dfg_distribution_options},
 	{"restarts", .takes = "N", .number = &O.restarts,
-		.help = "Where a worker is lost, start all again, N times at most, from the last checkpoint or the beginning."},
+		.help = "Restart after the loss of a worker, at most N times, from the last checkpoint or the beginning."},
 	{0},
 };
 
@@ -122,7 +123,7 @@ static struct dfg_err *check_needs(void)
 	};
 	for (size_t i = 0; i < sizeof needs / sizeof *needs; i++)
 		if (needs[i].given && !needs[i].there)
-			return DFG_ERR(DFG_USAGE, "--%s needs --%s", needs[i].option, needs[i].other);
+			return DFG_ERR(DFG_USAGE, "--%s requires --%s", needs[i].option, needs[i].other);
 	return NULL;
 }
 
@@ -131,31 +132,30 @@ static struct dfg_err *check_pairs(void)
 {
 	const bool repeats = O.repeat >= 0 || O.warmup;
 	if (O.no_shuffle && O.shuffle >= 0)
-		return DFG_ERR(DFG_USAGE, "--no-shuffle leaves --shuffle nothing to order: give one of them");
+		return DFG_ERR(DFG_USAGE, "--shuffle and --no-shuffle exclude each other");
 	if (O.resume && O.force)
-		return DFG_ERR(DFG_USAGE, "--resume goes on with what --force replaces: give one of them");
+		return DFG_ERR(DFG_USAGE, "--resume and --force exclude each other");
 	if (O.each && (has_data() || repeats))
 		return DFG_ERR(
-			DFG_USAGE, "--each takes a step for every array that comes: no --data, --steps or --repeat beside it");
+			DFG_USAGE, "--each cannot be used with --data, --steps or --repeat: its input decides the steps");
 	if (repeats && has_data())
-		return DFG_ERR(DFG_USAGE, "--repeat and --warmup time one step, and with --data or --steps there are many");
+		return DFG_ERR(DFG_USAGE, "--repeat and --warmup time one step and cannot be used with --data or --steps");
 	if (O.checkpoint && O.data.count && !O.target.count)
-		return DFG_ERR(
-			DFG_USAGE, "--checkpoint keeps a training, and without --target there is none: --data is only read");
+		return DFG_ERR(DFG_USAGE, "--checkpoint requires --target, which names the training node");
 	return NULL;
 }
 
 static struct dfg_err *check_options(void)
 {
 	if (!O.repeat || !O.batch)
-		return DFG_ERR(DFG_USAGE, "--%s wants 1 or more", O.batch ? "repeat" : "batch");
+		return DFG_ERR(DFG_USAGE, "--%s must be at least 1", O.batch ? "repeat" : "batch");
 	DFG_TRY(check_needs());
 	DFG_TRY(check_pairs());
 	DFG_TRY(dfg_distribution_check());
 	if (O.output && strcmp(O.output, "-"))
 		DFG_TRY(dfg_arrays_check_path(O.output, NULL));
 	if (O.device && strcmp(O.device, "cpu"))
-		return DFG_ERR(DFG_CONFIG, "no device '%s' here: there is only cpu", O.device);
+		return DFG_ERR(DFG_CONFIG, "unknown device '%s': only cpu exists", O.device);
 	return NULL;
 }
 
@@ -327,7 +327,7 @@ static struct dfg_err *run_across(const char *path, struct dfg_trace *trace, int
 	DFG_TRY(dfg_distributed_open(&distributed));
 	struct dfg_err *err = run_graph(path, &distributed, trace, out_status);
 	for (int64_t i = 0; err && err->code == DFG_UNAVAILABLE && i < O.restarts && !O.each && pause_before(i); i++) {
-		dfg_talk("%s; starting again%s", err->text, O.checkpoint ? " from the last checkpoint" : "");
+		dfg_talk("%s; restarting%s", err->text, O.checkpoint ? " from the last checkpoint" : "");
 		dfg_err_free(err);
 		O.resume = O.checkpoint != NULL;
 		O.force = false;
@@ -346,7 +346,7 @@ static struct dfg_err *run_command(char **operands, int *out_status)
 	dfg_engine_limit_memory();
 	struct dfg_err *err = O.trace ? dfg_trace_new(O.trace, &trace) : NULL;
 	if (!err && !dfg_planning.hosts && dfg_plan_folder_is(*operands))
-		err = DFG_ERR(DFG_USAGE, "%s is a plan: --hosts says where it is to run", *operands);
+		err = DFG_ERR(DFG_USAGE, "%s is a plan: name its hosts with --hosts", *operands);
 	if (!err && dfg_planning.hosts)
 		err = run_across(*operands, trace, out_status);
 	else if (!err)

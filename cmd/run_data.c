@@ -51,13 +51,13 @@ static struct dfg_err *set_ends(struct training *t)
 	t->steps = o->steps > 0 ? (uint64_t)o->steps : 0;
 	t->epochs = o->epochs > 0 ? (uint64_t)o->epochs : o->steps >= 0 ? 0 : 1;
 	if (o->epochs == 0)
-		return DFG_ERR(DFG_USAGE, "--epochs wants 1 or more");
+		return DFG_ERR(DFG_USAGE, "--epochs must be at least 1");
 	if (!t->dataset.count && o->steps < 0)
-		return DFG_ERR(DFG_USAGE, "without --data, --steps N says when to end");
+		return DFG_ERR(DFG_USAGE, "without --data, --steps N is required");
 	if (!t->dataset.count)
 		return NULL;
 	if (o->drop_last && t->dataset.samples < t->batch)
-		return DFG_ERR(DFG_DATA, "%lld samples are no full batch of %lld, and --drop-last leaves out any other",
+		return DFG_ERR(DFG_DATA, "%lld samples are fewer than one batch of %lld, which --drop-last leaves out",
 			(long long)t->dataset.samples, (long long)t->batch);
 	return NULL;
 }
@@ -123,7 +123,7 @@ static struct dfg_err *open_all(struct training *t)
 	if (!t->trains && dfg_cmd_training(&run->model.file.graph) == 1)
 		dfg_talk(
 			"warning: %s was built with -D training=true, and there is no --target to train: dropout, batch_norm and "
-			"whatever else asks for `training` are switched on",
+			"all else that tests `training` are on",
 			run->model.file.graph.source);
 	DFG_TRY(open_data(t));
 	DFG_TRY(check_step(t));
@@ -132,8 +132,8 @@ static struct dfg_err *open_all(struct training *t)
 	DFG_TRY(dfg_saving_open(run, &t->saving, &t->at));
 	DFG_TRY(dfg_evaluation_check(&t->evaluation, run));
 	if (t->at.sample > (uint64_t)t->dataset.samples)
-		return DFG_ERR(DFG_DATA, "%s is of longer data: it stands at sample %llu of %lld", dfg_run_options.checkpoint,
-			(unsigned long long)t->at.sample, (long long)t->dataset.samples);
+		return DFG_ERR(DFG_DATA, "%s is of longer data: it is at sample %llu, but the data has %lld",
+			dfg_run_options.checkpoint, (unsigned long long)t->at.sample, (long long)t->dataset.samples);
 	DFG_TRY(dfg_run_plan(run, &t->feeds, &run->fetch, &t->plan));
 	DFG_TRY(dfg_metrics_open(dfg_run_options.metrics, dfg_run_options.times, t->at.step, &t->metrics));
 	t->value = dfg_arena_zeros(&run->model.arena, run->fetch.count, sizeof *t->value);
@@ -248,7 +248,7 @@ static struct dfg_err *stopped(const struct training *t, int *out_status)
 	int number = dfg_stop_signal();
 	const char *name = number == SIGINT ? "SIGINT" : "SIGTERM";
 	if (t->saving.wanted)
-		return DFG_ERR(DFG_STOPPED, "stopped by %s after step %llu; --resume goes on from there", name,
+		return DFG_ERR(DFG_STOPPED, "stopped by %s after step %llu; --resume continues from there", name,
 			(unsigned long long)t->at.step);
 	dfg_talk("stopped by %s after step %llu", name, (unsigned long long)t->at.step);
 	*out_status = 128 + number;

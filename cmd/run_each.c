@@ -39,7 +39,7 @@ static struct dfg_err *next_array(struct stream *stream, struct dfg_tensor *out_
 		if (!*out_any)
 			return NULL;
 		if (stream->count < want)
-			return DFG_ERR(DFG_DATA, "stdin: npy is cut off");
+			return DFG_ERR(DFG_DATA, "stdin: npy is truncated");
 		DFG_TRY(dfg_err_note(dfg_npy_header(stream->bytes, stream->count, &want, &header), "stdin"));
 	} while (stream->count < want);
 	struct dfg_err *err = dfg_npy_tensor(stream->bytes, want, NULL, out_tensor);
@@ -99,7 +99,7 @@ static struct dfg_err *bind_stream(struct dfg_run *run, const char *word, struct
 	struct dfg_tensor none = {0};
 	const char *equals = strchr(word, '=');
 	if (!equals || strcmp(equals, "=@-"))
-		return DFG_ERR(DFG_USAGE, "--each wants NAME=@-, not '%s'", word);
+		return DFG_ERR(DFG_USAGE, "--each must be NAME=@-, not '%s'", word);
 	const char *name = dfg_arena_copy(&run->model.arena, word, (size_t)(equals - word));
 	if (!name)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
@@ -113,7 +113,7 @@ struct dfg_err *dfg_run_each(struct dfg_run *run)
 	struct dfg_feeds feeds = {0};
 	struct dfg_plan *plan;
 	if (dfg_run_options.output && (strcmp(dfg_run_options.output, "-") || run->fetch.count != 1))
-		return DFG_ERR(DFG_USAGE, "with --each, -o is - and gives one fetch");
+		return DFG_ERR(DFG_USAGE, "--each allows only -o -, with one fetch");
 	struct dfg_err *err = bind_stream(run, dfg_run_options.each, &feeds);
 	if (!err)
 		err = dfg_run_plan(run, &feeds, &run->fetch, &plan);

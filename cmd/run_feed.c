@@ -58,7 +58,7 @@ void dfg_feeds_release(struct dfg_feeds *feeds)
 static struct dfg_err *check_type(const char *name, const struct dfg_inferred *fact, const struct dfg_tensor *value)
 {
 	if (fact->is_ref || fact->dtype == DFG_RESOURCE)
-		return DFG_ERR(DFG_DATA, "'%s' is a variable: feed what reads it, or --load it", name);
+		return DFG_ERR(DFG_DATA, "'%s' is a variable: set it with --load, or feed the node that reads it", name);
 	if (value->dtype == fact->dtype && dfg_shape_fits(&value->shape, &fact->shape))
 		return NULL;
 	return DFG_ERR(DFG_DATA, "'%s' is %s, must be %s", name, dfg_type_words(value->dtype, &value->shape).s,
@@ -85,7 +85,7 @@ static struct dfg_err *feed_file(struct dfg_run *run, const char *path)
 	for (size_t i = 0; !err && i < arrays.count; i++) {
 		struct dfg_tensor value;
 		if (!*arrays.array[i].name)
-			err = DFG_ERR(DFG_USAGE, "%s holds one array without a name: give --feed NAME=@%s", path, path);
+			err = DFG_ERR(DFG_USAGE, "%s holds one unnamed array: give --feed NAME=@%s", path, path);
 		if (!err)
 			err = dfg_tensor_share(&arrays.array[i].tensor, &value);
 		if (!err)

@@ -6,7 +6,7 @@
 static void talk(void *arg, const char *text)
 {
 	(void)arg;
-	dfg_talk("warning: %s; an older checkpoint is taken", text);
+	dfg_talk("warning: %s; an older checkpoint is used", text);
 }
 
 static struct dfg_err *load_from(struct dfg_run *run, const char *path)

@@ -47,11 +47,11 @@ static struct dfg_err *check_stdout(void)
 {
 	const char *wants = is_stdout(O.metrics) ? "metrics" : is_stdout(O.trace) ? "trace" : NULL;
 	if (wants && results_take_stdout())
-		return DFG_ERR(DFG_USAGE, "--%s - needs stdout, which the results take: give a file to one of them", wants);
+		return DFG_ERR(DFG_USAGE, "--%s - and the results both need stdout: write one of them to a file", wants);
 	if (is_stdout(O.output) && dfg_globals.json)
-		return DFG_ERR(DFG_USAGE, "--json needs stdout, which -o - takes: give one of them");
+		return DFG_ERR(DFG_USAGE, "--json and -o - both need stdout: give one of them");
 	if (is_stdout(O.metrics) && is_stdout(O.trace))
-		return DFG_ERR(DFG_USAGE, "--trace - needs stdout, which --metrics takes: give a file to one of them");
+		return DFG_ERR(DFG_USAGE, "--trace - and --metrics - both need stdout: write one of them to a file");
 	return NULL;
 }
 
@@ -69,7 +69,7 @@ struct dfg_err *dfg_run_check_outputs(const char *graph)
 {
 	const struct dfg_array_codec *codec = O.save ? dfg_array_codec_of(O.save, NULL) : NULL;
 	if (O.save && (!codec || !codec->many || codec == &dfg_csv))
-		return DFG_ERR(DFG_USAGE, "--save %s: variables go to a .safetensors or .npz file", O.save);
+		return DFG_ERR(DFG_USAGE, "--save %s: variables are saved to a .safetensors or .npz file", O.save);
 	DFG_TRY(check_stdout());
 	DFG_TRY(check_files(graph));
 	DFG_TRY(dfg_cmd_check_text("--metrics", O.metrics, "lines of JSON"));
@@ -82,9 +82,9 @@ struct dfg_err *dfg_run_check_results(const struct dfg_run *run)
 	const struct dfg_array_codec *codec = O.output ? dfg_array_codec_of(O.output, NULL) : NULL;
 	bool many = !O.output || (codec && codec->many);
 	if (O.output && !run->fetch.count)
-		return DFG_ERR(DFG_USAGE, "-o %s: nothing is fetched that it could hold", O.output);
+		return DFG_ERR(DFG_USAGE, "-o %s: no tensor is fetched", O.output);
 	if (many || run->fetch.count < 2)
 		return NULL;
 	return DFG_ERR(
-		DFG_USAGE, "-o %s holds one array, and %u are fetched: give -o FILE.npz", O.output, run->fetch.count);
+		DFG_USAGE, "-o %s holds one array, but %u are fetched: give -o FILE.npz", O.output, run->fetch.count);
 }

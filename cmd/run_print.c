@@ -12,9 +12,9 @@ static struct dfg_err *write_file(const struct dfg_arrays *results)
 	if (strcmp(path, "-"))
 		return dfg_arrays_write(path, NULL, dfg_run_options.if_changed, results);
 	if (isatty(STDOUT_FILENO))
-		return DFG_ERR(DFG_USAGE, "npy does not go to a terminal: give -o FILE, or no -o for text");
+		return DFG_ERR(DFG_USAGE, "npy is not written to a terminal: give -o FILE, or no -o for text");
 	if (results->count != 1)
-		return DFG_ERR(DFG_USAGE, "-o - is npy, which holds one array: fetch one, or give -o FILE.npz");
+		return DFG_ERR(DFG_USAGE, "-o - writes npy, which holds one array: fetch one, or give -o FILE.npz");
 	return dfg_arrays_write(path, "npy", false, results);
 }
 

@@ -18,7 +18,7 @@ static struct dfg_err *parse_every(const char *text, struct dfg_saving *saving)
 	bool seconds = end > text && !strcmp(end, "s");
 	bool steps = end > text && !*end && number == trunc(number);
 	if (errno || !(number > 0) || number > 1e15 || (!seconds && !steps))
-		return DFG_ERR(DFG_USAGE, "--every wants a number of steps (100) or seconds (30s), not '%s'", text);
+		return DFG_ERR(DFG_USAGE, "--every must be a number of steps (100) or seconds (30s), not '%s'", text);
 	if (seconds)
 		saving->every_seconds = number;
 	else
@@ -29,7 +29,7 @@ static struct dfg_err *parse_every(const char *text, struct dfg_saving *saving)
 static void talk(void *arg, const char *text)
 {
 	(void)arg;
-	dfg_talk("warning: %s; an older checkpoint is taken", text);
+	dfg_talk("warning: %s; an older checkpoint is used", text);
 }
 
 /* "--batch 4", "--no-shuffle": what one option, or the data, makes of the order. */
@@ -59,9 +59,9 @@ static struct dfg_err *check_order(
 		if (!strcmp(then.s, given.s) || (i == SAMPLES && !found->order.samples))
 			continue;
 		if (found->sample)
-			return DFG_ERR(DFG_DATA, "%s was made with %s, and this is %s: it stands within an epoch, at sample %llu",
-				path, then.s, given.s, (unsigned long long)found->sample);
-		dfg_talk("warning: %s was made with %s, and this is %s", path, then.s, given.s);
+			return DFG_ERR(DFG_DATA, "%s was made with %s, but this is %s: it is within an epoch, at sample %llu", path,
+				then.s, given.s, (unsigned long long)found->sample);
+		dfg_talk("warning: %s was made with %s, but this is %s", path, then.s, given.s);
 	}
 	return NULL;
 }
@@ -86,7 +86,7 @@ static struct dfg_err *spare_kept(struct dfg_checkpoints *checkpoints)
 	DFG_TRY(dfg_checkpoints_spare(checkpoints));
 	if (checkpoints->n_spared)
 		dfg_talk(
-			"%s: %zu checkpoint%s of an earlier run with a larger --keep will stay; of its own, this run keeps the "
+			"%s: %zu checkpoint%s of an earlier run with a larger --keep will stay; this run keeps its "
 			"%llu newest (--keep)",
 			checkpoints->path, checkpoints->n_spared, checkpoints->n_spared == 1 ? "" : "s",
 			(unsigned long long)checkpoints->keep);
@@ -103,11 +103,12 @@ struct dfg_err *dfg_saving_open(struct dfg_run *run, struct dfg_saving *out_savi
 	DFG_TRY(parse_every(dfg_run_options.every, out_saving));
 	if (dfg_checkpoint_is(path))
 		return DFG_ERR(DFG_NO_OUTPUT,
-			"%s is one checkpoint: --checkpoint takes the directory of all; --load %s starts a training from this one",
-			path, path);
+			"%s is one checkpoint: give --checkpoint the directory of all, or start from this one with --load %s", path,
+			path);
 	DFG_TRY(dfg_checkpoints_any(path, &any));
 	if (any && !dfg_run_options.resume && !dfg_run_options.force)
-		return DFG_ERR(DFG_NO_OUTPUT, "%s holds checkpoints: --resume goes on from them, --force replaces them", path);
+		return DFG_ERR(DFG_NO_OUTPUT,
+			"%s holds checkpoints: continue from them with --resume, or replace them with --force", path);
 	uint64_t keep = dfg_run_options.keep < 0 ? KEEP : (uint64_t)dfg_run_options.keep;
 	if (dfg_run_options.force || keep)
 		DFG_TRY(dfg_checkpoints_check(path));

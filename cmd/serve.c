@@ -32,17 +32,16 @@ static double lease = 3, patience = 60;
 static const char *transport = "auto", *address = "127.0.0.1";
 
 static const struct dfg_opt options[] = {
-	{"worker", .flag = &is_worker, .help = "Wait for parts of a graph, and run them as the launcher says."},
-	{"number", .takes = "N", .number = &number, .help = "The worker's number among those of the run (0)."},
+	{"worker", .flag = &is_worker, .help = "Run parts of a graph for a launcher."},
+	{"number", .takes = "N", .number = &number, .help = "The number of the worker in the run (0)."},
 	{"listen", .takes = "ADDRESS", .text = &address,
-		.help = "Listen there (127.0.0.1); any other address than of this machine itself is only spoken to under TLS."},
+		.help = "Listen on this address (127.0.0.1); TLS is required unless it is a loopback address."},
 	{"transport", .takes = "NAME", .text = &transport,
-		.help = "How others reach this worker: libcurl, shm (processes of this machine only), or auto for both."},
+		.help = "How peers reach this worker: libcurl, shm (same machine only), or auto for both."},
 	{"memory-limit", .takes = "SIZE", .size = &dfg_engine.memory_limit,
-		.help = "Fail where more memory than SIZE is needed."},
-	{"wait", .takes = "SECONDS", .real = &patience, .help = "End where no launcher has come for so long (60)."},
-	{"lease", .takes = "SECONDS", .real = &lease,
-		.help = "Once one has, end where nothing was heard of it for so long (3)."},
+		.help = "Fail if more memory than SIZE is needed."},
+	{"wait", .takes = "SECONDS", .real = &patience, .help = "End if no launcher connects within SECONDS (60)."},
+	{"lease", .takes = "SECONDS", .real = &lease, .help = "End if the launcher is silent for SECONDS (3)."},
 	{0},
 };
 
@@ -89,7 +88,7 @@ static struct dfg_err *read_secret(char *out_secret)
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got <= 0 || (out_secret[at] != '\n' && at + 1 == DFG_SECRET_ROOM))
-			return DFG_ERR(DFG_REFUSED, "the first line of stdin is no secret of a run");
+			return DFG_ERR(DFG_REFUSED, "the first line of stdin is not the secret of a run");
 		if (out_secret[at] == '\n')
 			break;
 		at++;
@@ -97,7 +96,7 @@ static struct dfg_err *read_secret(char *out_secret)
 	out_secret[at] = '\0';
 	return at + 1 == DFG_SECRET_ROOM && strspn(out_secret, "0123456789abcdef") == at
 			   ? NULL
-			   : DFG_ERR(DFG_REFUSED, "the first line of stdin is no secret of a run");
+			   : DFG_ERR(DFG_REFUSED, "the first line of stdin is not the secret of a run");
 }
 
 /* Seconds for which a peer may be silent before all workers are linked; 0: the lease, because they are. */
@@ -165,7 +164,7 @@ static struct dfg_err *reach_one(
 	if (!strcmp(peer->transport, "libcurl") && serving->hub)
 		return dfg_http_links_connect(serving->hub, i, peer->address, key, out_link);
 	if (strcmp(peer->transport, "shm") != 0 || !serving->shm)
-		return DFG_ERR(DFG_PROTOCOL, "no transport '%s' here", peer->transport);
+		return DFG_ERR(DFG_PROTOCOL, "unknown transport '%s'", peer->transport);
 	return (uint32_t)number < i ? dfg_shm_connect(serving->shm, i, peer->shm, left_ms(until), out_link)
 								: dfg_shm_accept(serving->shm, i, left_ms(until), out_link);
 }
@@ -200,7 +199,7 @@ static struct dfg_err *expect_launcher(struct serving *serving)
 	if (!err || err->code != DFG_DEADLINE)
 		return err;
 	dfg_err_free(err);
-	return DFG_ERR(DFG_UNAVAILABLE, "no launcher has come within %g s", patience);
+	return DFG_ERR(DFG_UNAVAILABLE, "no launcher connected within %g s", patience);
 }
 
 static struct dfg_err *work(struct serving *serving)
@@ -213,7 +212,7 @@ static struct dfg_err *work(struct serving *serving)
 	DFG_TRY(listen_for_work(serving));
 	DFG_TRY(say_hello(serving));
 	if (pthread_create(&watcher, NULL, watch_stdin, NULL))
-		return DFG_ERR(DFG_MEMORY, "no more threads");
+		return DFG_ERR(DFG_MEMORY, "cannot start a thread");
 	pthread_detach(watcher);
 	DFG_TRY(expect_launcher(serving));
 	return dfg_worker_run(serving->worker, serving->launcher);
@@ -228,9 +227,9 @@ static struct dfg_err *serve(char **operands, int *out_status)
 	if (!is_worker)
 		return DFG_ERR(DFG_USAGE, "give --worker");
 	if (!known)
-		return DFG_ERR(DFG_USAGE, "--transport wants auto, libcurl or shm, not '%s'", transport);
+		return DFG_ERR(DFG_USAGE, "--transport must be auto, libcurl or shm, not '%s'", transport);
 	if (!(patience > 0) || patience > 1e6)
-		return DFG_ERR(DFG_USAGE, "--wait wants seconds, up to 1000000");
+		return DFG_ERR(DFG_USAGE, "--wait must be from 0 to 1000000 seconds");
 	if (number >= DFG_LAUNCHER || !(lease > 0) || lease > 1e6)
 		return DFG_ERR(DFG_USAGE, "--%s is out of range", lease > 0 && lease <= 1e6 ? "number" : "lease");
 	dfg_globals.usage = false;
@@ -251,7 +250,7 @@ static struct dfg_err *serve(char **operands, int *out_status)
 const struct dfg_cmd dfg_cmd_serve = {
 	.name = "serve",
 	.operands = "",
-	.summary = "wait for work of a run on many machines",
+	.summary = "run parts of a graph as a worker of a distributed run",
 	.options = options,
 	.least = 0,
 	.most = 0,

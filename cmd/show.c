@@ -14,9 +14,9 @@ static struct dfg_show_options show_options;
 static const struct dfg_opt options[] = {
 	{"tree", .flag = &show_options.tree, .help = "Print the nodes of a graph as a tree of loops, branches and scopes."},
 	{"text", .flag = &show_options.text, .help = "Print a graph in the syntax of the language."},
-	{"dot", .flag = &show_options.dot, .help = "Print a graph for dot(1), loops and branches in boxes."},
+	{"dot", .flag = &show_options.dot, .help = "Print a graph for dot(1), with loops and branches in boxes."},
 	{"svg", .flag = &show_options.svg, .help = "Draw the curves of a metrics file."},
-	{"json", .flag = &dfg_globals.json, .help = "Print one JSON document for each file, a line each."},
+	{"json", .flag = &dfg_globals.json, .help = "Print one JSON document per file, one per line."},
 	{"node", .takes = "NAME", .text = &show_options.node,
 		.help = "Explain one node of a graph, or print one array whole."},
 	{0},
@@ -147,7 +147,7 @@ static struct dfg_err *check_json(char **operands)
 		form = !strncmp(*operands, "std:", 4)             ? "text of the library"
 			   : o->node && dfg_plan_folder_is(*operands) ? "a node of a plan"
 														  : NULL;
-	return form ? DFG_ERR(DFG_USAGE, "--json: %s has no form in JSON", form) : NULL;
+	return form ? DFG_ERR(DFG_USAGE, "--json: %s cannot be printed as JSON", form) : NULL;
 }
 
 static struct dfg_err *show(char **operands, int *out_status)
@@ -171,7 +171,7 @@ static struct dfg_err *show(char **operands, int *out_status)
 const struct dfg_cmd dfg_cmd_show = {
 	.name = "show",
 	.operands = "FILE...",
-	.summary = "print what a file holds",
+	.summary = "print the content of a file",
 	.options = options,
 	.least = 1,
 	.most = -1,

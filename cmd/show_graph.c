@@ -175,7 +175,7 @@ struct dfg_err *dfg_show_summary(const struct dfg_shown *shown, struct dfg_text 
 		dfg_text_add(out, "%u variables, %u trainable with %llu elements\n", totals.variables, totals.trainable,
 			(unsigned long long)totals.parameters);
 	if (totals.unknown)
-		dfg_text_add(out, "%u nodes of ops that are not known here\n", totals.unknown);
+		dfg_text_add(out, "%u nodes of unknown ops\n", totals.unknown);
 	list_nodes(shown, "inputs\n", NULL, DFG_PLACEHOLDER, out);
 	list_nodes(shown, "outputs\n", "_dfg_output", DFG_PLAIN, out);
 	list_nodes(shown, "variables\n", NULL, DFG_VARIABLE, out);

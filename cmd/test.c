@@ -18,7 +18,7 @@ static struct dfg_words_list tags;
 static struct dfg_test_options test_options;
 
 static const struct dfg_opt options[] = {
-	{"tag", .takes = "PATTERN", .list = &tags, .help = "Run only cases with such a tag."},
+	{"tag", .takes = "PATTERN", .list = &tags, .help = "Run only cases with a tag that matches PATTERN."},
 	{.rows = dfg_remat_options},
 	{.rows = dfg_engine_options},
 	{.rows = dfg_planning_options},
@@ -206,7 +206,7 @@ static struct dfg_err *test(char **operands, int *out_status)
 	for (; *operands && !err; operands++)
 		err = run_tree(&report, *operands);
 	if (!err && !report.all.passed && !report.all.failed)
-		err = DFG_ERR(DFG_NO_INPUT, "no case");
+		err = DFG_ERR(DFG_NO_INPUT, "no cases found");
 	if (!err)
 		print_report(&report);
 	*out_status = report.all.failed ? DFG_NEGATIVE : 0;

@@ -127,7 +127,7 @@ static struct dfg_err *check_names(const struct test_step *step)
 	const struct dfg_json *first = dfg_json_get(step->json, step->names)->first, *name;
 	for (name = first; name; name = name->next)
 		if (!dfg_arrays_find(&step->want, name->string))
-			return DFG_ERR(DFG_NEGATIVE, "'%s' is fetched, and %s has no such member", name->string, file);
+			return DFG_ERR(DFG_NEGATIVE, "'%s' is fetched, but missing in %s", name->string, file);
 	for (size_t i = 0; i < step->want.count; i++) {
 		const char *wanted = step->want.array[i].name;
 		for (name = first; name && strcmp(name->string, wanted);)
@@ -288,7 +288,7 @@ static struct dfg_err *expect_error(const struct test_case *test, const struct d
 	if (err->code != DFG_DATA || test->unreadable)
 		return err;
 	if (test->earlier)
-		return dfg_err_note(err, "an earlier step failed, but the last step should");
+		return dfg_err_note(err, "the error was expected in the last step, but came earlier");
 	for (const struct dfg_json *word = words ? words->first : NULL; word; word = word->next)
 		if (!mentions(err, word->string))
 			return dfg_err_note(err, "the error does not mention '%s'", word->string);
@@ -306,7 +306,8 @@ static struct dfg_err *run(struct test_case *test)
 	if (!promise)
 		return err;
 	if (test->ran && at && !strcmp(at->string, "load"))
-		return err ? dfg_err_note(err, "found only when it ran") : DFG_ERR(DFG_NEGATIVE, "was accepted");
+		return err ? dfg_err_note(err, "the error was expected on loading, but came when the graph ran")
+				   : DFG_ERR(DFG_NEGATIVE, "no error on loading");
 	return expect_error(test, promise, err);
 }
 

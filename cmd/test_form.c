@@ -47,8 +47,8 @@ static struct dfg_err *unknown(const char *of, const char *key)
 		if (!strcmp(forms[i].of, of))
 			dfg_nearest_offer(&nearest, forms[i].key);
 	if (nearest.best)
-		return DFG_ERR(DFG_DATA, "%s: no member '%.100s'; did you mean '%s'?", of, key, nearest.best);
-	return DFG_ERR(DFG_DATA, "%s: no member '%.100s'", of, key);
+		return DFG_ERR(DFG_DATA, "%s: unknown member '%.100s'; did you mean '%s'?", of, key, nearest.best);
+	return DFG_ERR(DFG_DATA, "%s: unknown member '%.100s'", of, key);
 }
 
 static struct dfg_err *check_list(const char *key, const struct dfg_json *list)
@@ -58,7 +58,7 @@ static struct dfg_err *check_list(const char *key, const struct dfg_json *list)
 		if (steps)
 			DFG_TRY(check_object(key, item));
 		else if (item->kind != DFG_JSON_STRING)
-			return DFG_ERR(DFG_DATA, "'%s' is a list of strings", key);
+			return DFG_ERR(DFG_DATA, "'%s' must be a list of strings", key);
 	}
 	return NULL;
 }
@@ -74,7 +74,7 @@ static struct dfg_err *check_member(const char *of, const struct dfg_json *membe
 	if (member->kind != form->kind)
 		return DFG_ERR(DFG_DATA, "%s: '%s' is %s", of, form->key, kinds[form->kind]);
 	if (form->kind == DFG_JSON_NUMBER && !(member->number >= 0 && member->number <= DBL_MAX))
-		return DFG_ERR(DFG_DATA, "%s: '%s' is a number from 0 on", of, form->key);
+		return DFG_ERR(DFG_DATA, "%s: '%s' must be a number of at least 0", of, form->key);
 	if (form->kind == DFG_JSON_OBJECT)
 		return check_object(form->key, member);
 	return form->kind == DFG_JSON_ARRAY ? check_list(form->key, member) : NULL;
@@ -83,7 +83,7 @@ static struct dfg_err *check_member(const char *of, const struct dfg_json *membe
 static struct dfg_err *check_object(const char *of, const struct dfg_json *json)
 {
 	if (json->kind != DFG_JSON_OBJECT)
-		return DFG_ERR(DFG_DATA, "%s: this is an object", of);
+		return DFG_ERR(DFG_DATA, "%s: must be an object", of);
 	for (const struct dfg_json *member = json->first; member; member = member->next)
 		DFG_TRY(check_member(of, member));
 	for (int i = 0; i < FORMS; i++)
@@ -106,13 +106,14 @@ static struct dfg_err *check_step(const struct dfg_json *step, bool fails)
 		return DFG_ERR(DFG_DATA, "steps: 'expect' without 'fetch'");
 	if (fetches && !expects && !fails)
 		return DFG_ERR(DFG_DATA, "steps: 'fetch' without 'expect'");
-	return fetches || lists(step, "targets") ? NULL : DFG_ERR(DFG_DATA, "steps: a step that runs nothing");
+	return fetches || lists(step, "targets") ? NULL
+											 : DFG_ERR(DFG_DATA, "steps: a step has neither fetches nor targets");
 }
 
 static struct dfg_err *check_error(const struct dfg_json *error)
 {
 	const char *at = error ? dfg_json_get(error, "at")->string : "run";
-	return !strcmp(at, "load") || !strcmp(at, "run") ? NULL : DFG_ERR(DFG_DATA, "error: 'at' is load or run");
+	return !strcmp(at, "load") || !strcmp(at, "run") ? NULL : DFG_ERR(DFG_DATA, "error: 'at' must be load or run");
 }
 
 /* The gradient is taken at the feeds of the last step. */
@@ -124,8 +125,8 @@ static struct dfg_err *check_grad(const struct dfg_json *grad, const struct dfg_
 	if (!lists(grad, "wrt"))
 		return DFG_ERR(DFG_DATA, "grad: 'wrt' is empty");
 	if (order && (!order->whole || order->integer < 1))
-		return DFG_ERR(DFG_DATA, "grad: 'order' is %g, and must be an integer of at least 1", order->number);
-	return steps->first ? NULL : DFG_ERR(DFG_DATA, "grad: no step runs before it");
+		return DFG_ERR(DFG_DATA, "grad: 'order' is %g, but must be an integer of at least 1", order->number);
+	return steps->first ? NULL : DFG_ERR(DFG_DATA, "grad: requires a step before it");
 }
 
 struct dfg_err *dfg_test_form(const struct dfg_json *json)
@@ -136,5 +137,5 @@ struct dfg_err *dfg_test_form(const struct dfg_json *json)
 	DFG_TRY(check_grad(dfg_json_get(json, "grad"), steps));
 	for (const struct dfg_json *step = steps->first; step; step = step->next)
 		DFG_TRY(check_step(step, error));
-	return steps->first || error ? NULL : DFG_ERR(DFG_DATA, "case: it runs nothing");
+	return steps->first || error ? NULL : DFG_ERR(DFG_DATA, "case: has no steps");
 }

@@ -65,11 +65,11 @@ static struct dfg_err *judge(const struct dfg_case *line, struct dfg_err *err)
 	if (!line->error)
 		return err;
 	if (!err)
-		return DFG_ERR(DFG_NEGATIVE, "no error '%s'", line->error);
+		return DFG_ERR(DFG_NEGATIVE, "expected error '%s', but there was none", line->error);
 	if (err->code != DFG_DATA)
 		return err;
 	if (!strstr(err->text, line->error))
-		return dfg_err_note(err, "not the error '%s'", line->error);
+		return dfg_err_note(err, "expected error '%s'", line->error);
 	dfg_err_free(err);
 	return NULL;
 }

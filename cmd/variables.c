@@ -37,7 +37,7 @@ static struct dfg_err *make_variables(struct dfg_model *model, const struct dfg_
 	struct dfg_err *err = dfg_session_plan(model->session, &step, &plan);
 	if (!err)
 		err = dfg_plan_run(plan, NULL, NULL);
-	return dfg_err_of_file(dfg_err_note(err, "making variables"), model->file.graph.source);
+	return dfg_err_of_file(dfg_err_note(err, "creating variables"), model->file.graph.source);
 }
 
 /* Takes err. */
@@ -148,7 +148,7 @@ static struct dfg_err *parse_map(
 	for (size_t i = 0; i < n_map; i++) {
 		const char *equals = strchr(map[i], '=');
 		if (!equals)
-			return DFG_ERR(DFG_USAGE, "--map wants OLD=NEW, not '%s'", map[i]);
+			return DFG_ERR(DFG_USAGE, "--map must be OLD=NEW, not '%s'", map[i]);
 		renames[i].old = dfg_arena_copy(&model->arena, map[i], (size_t)(equals - map[i]));
 		renames[i].new = equals + 1;
 		if (!renames[i].old)
@@ -156,7 +156,8 @@ static struct dfg_err *parse_map(
 		const char *star = strchr(renames[i].old, '*');
 		bool simple = star && !strchr(star + 1, '*') && !strpbrk(renames[i].old, "?[\\");
 		if (strchr(renames[i].new, '*') && !simple)
-			return DFG_ERR(DFG_USAGE, "--map %s: a '*' in NEW needs an OLD with one '*' and no other pattern", map[i]);
+			return DFG_ERR(
+				DFG_USAGE, "--map %s: a '*' in NEW requires exactly one '*' and no other pattern in OLD", map[i]);
 	}
 	return NULL;
 }
@@ -196,8 +197,8 @@ static struct dfg_err *match(struct dfg_model *model, const struct dfg_variables
 		if (!by_name || !name || !dfg_map_put(&names, name, strlen(name), &number, &new))
 			err = dfg_no_memory("the variables");
 		else if (!new)
-			err = DFG_ERR(
-				DFG_DATA, "'%s' and '%s' are both for '%s'", by_name[number]->name, arrays->array[i].name, name);
+			err =
+				DFG_ERR(DFG_DATA, "'%s' and '%s' both map to '%s'", by_name[number]->name, arrays->array[i].name, name);
 		else
 			by_name[number] = &arrays->array[i];
 	}
@@ -222,7 +223,7 @@ static struct dfg_err *check(const struct dfg_variables *variables, const struct
 			dfg_type_words(value->dtype, &value->shape).s, variables->name[i],
 			dfg_type_words(variable->dtype, &variable->shape).s);
 	}
-	return found ? NULL : DFG_ERR(DFG_DATA, "has none of the graph's variables");
+	return found ? NULL : DFG_ERR(DFG_DATA, "has no array for any variable of the graph");
 }
 
 struct dfg_err *dfg_variables_load(

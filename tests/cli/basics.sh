@@ -17,7 +17,7 @@ has err "no command 'oops'"
 status 2 "$DFG" ops --jsno
 has err "did you mean '--json'?"
 status 2 "$DFG" ops one two
-has err "one operand too many: 'two'"
+has err "unexpected operand 'two'"
 [ ! -s out ]
 status 1 "$DFG" ops Swich
 has err "did you mean 'Switch'?"

@@ -30,19 +30,19 @@ done <<'.'
 @{"steps": [{"feeds": "x.npz", "fetch": ["y", "z"], "expect": "yz.npz"}]}
 @{"steps": [{"feeds": "x.npz", "fetch": ["y"], "expect": "y.npz"}], "grad": {"of": "y", "wrt": ["x"], "expect": "x.npz", "atol": 1}}
 @{"steps": [{"feeds": "x.npz", "fetch": ["y"], "expect": "y.npz"}, {"fetch": ["y"]}], "error": {"at": "run", "mentions": ["x"]}}
-step 0: 'y' is fetched, and empty.npz has no such member@{"steps": [{"feeds": "x.npz", "fetch": ["y", "z"], "expect": "empty.npz"}]}
-step 0: 'z' is fetched, and y.npz has no such member@{"steps": [{"feeds": "x.npz", "fetch": ["y", "z"], "expect": "y.npz"}]}
+step 0: 'y' is fetched, but missing in empty.npz@{"steps": [{"feeds": "x.npz", "fetch": ["y", "z"], "expect": "empty.npz"}]}
+step 0: 'z' is fetched, but missing in y.npz@{"steps": [{"feeds": "x.npz", "fetch": ["y", "z"], "expect": "y.npz"}]}
 step 0: yz.npz has 'z', which is not fetched@{"steps": [{"feeds": "x.npz", "fetch": ["y"], "expect": "yz.npz"}]}
 step 0: y: @{"steps": [{"feeds": "x.npz", "fetch": ["y"], "expect": "other.npz"}]}
-grad: 'x' is fetched, and empty.npz has no such member@{"steps": [{"feeds": "x.npz", "fetch": ["y"], "expect": "y.npz"}], "grad": {"of": "y", "wrt": ["x"], "expect": "empty.npz"}}
+grad: 'x' is fetched, but missing in empty.npz@{"steps": [{"feeds": "x.npz", "fetch": ["y"], "expect": "y.npz"}], "grad": {"of": "y", "wrt": ["x"], "expect": "empty.npz"}}
 grad: 'wrt' is empty@{"steps": [{"feeds": "x.npz", "fetch": ["y"], "expect": "y.npz"}], "grad": {"of": "y", "wrt": [], "expect": "empty.npz"}}
 grad: 'order' is 0@{"steps": [{"feeds": "x.npz", "fetch": ["y"], "expect": "y.npz"}], "grad": {"of": "y", "wrt": ["x"], "expect": "ones.npz", "order": 0}}
 grad: 'order' is 1.5@{"steps": [{"feeds": "x.npz", "fetch": ["y"], "expect": "y.npz"}], "grad": {"of": "y", "wrt": ["x"], "expect": "ones.npz", "order": 1.5}}
-grad: no step@{"steps": [], "grad": {"of": "y", "wrt": ["x"], "expect": "ones.npz"}, "error": {"at": "run"}}
+grad: requires a step@{"steps": [], "grad": {"of": "y", "wrt": ["x"], "expect": "ones.npz"}, "error": {"at": "run"}}
 gone.npz: @{"steps": [{"feeds": "gone.npz", "fetch": ["y"]}], "error": {"at": "run"}}
 cut.npz: @{"steps": [{"feeds": "cut.npz", "fetch": ["y"]}], "error": {"at": "load"}}
 step 0: y: @{"steps": [{"feeds": "x.npz", "fetch": ["y"], "expect": "other.npz"}], "error": {"at": "run"}}
-an earlier step failed, but the last step should: step 0: @{"steps": [{"fetch": ["y"]}, {"feeds": "x.npz", "fetch": ["y"]}], "error": {"at": "run"}}
+the error was expected in the last step, but came earlier: step 0: @{"steps": [{"fetch": ["y"]}, {"feeds": "x.npz", "fetch": ["y"]}], "error": {"at": "run"}}
 .
 
 # A graph that is not there is no graph that is refused.

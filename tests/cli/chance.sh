@@ -15,4 +15,4 @@ diff -r a b
 status=0
 "$DFG" partition g.pb --hosts local:3 --place random:x -o c/ 2>err || status=$?
 [ $status = 2 ]
-grep -q "wants random:SEED, not 'random:x'" err
+grep -q "must be random:SEED, not 'random:x'" err

@@ -51,7 +51,7 @@ status 0 "$DFG" run q.dfg --feed age=@people.csv[age] --feed grade=@people.csv[g
 has out '30 nan 50'
 has out 'g: f32[3]'
 status 65 "$DFG" run p.dfg --feed label=@people.csv[age] --fetch l
-has err "people.csv[age] is f64[3], and the tensor is i32[?]: row 1, column 0 has no value: it is nan, which i32 cannot hold"
+has err "people.csv[age] is f64[3], but the tensor is i32[?]: row 1, column 0 has no value: it is nan, which i32 cannot hold"
 status 65 "$DFG" run q.dfg --data age=@people.csv --fetch a
 has err "line 2: 'ann' in column 'name' is not a number: FILE[COLUMN,...] chooses columns, such as [age,height,grade]"
 status 65 "$DFG" run q.dfg --data age=@people.csv[agee] --fetch a

@@ -51,7 +51,7 @@ status 0 "$DFG" diff --json a.csv a.csv
 
 # A part of a name is no name, which is the answer; the ops that have it are listed.
 status 1 "$DFG" ops conv
-has err "no op 'conv'; these have it in their names"
+has err "no op 'conv'; these ops contain it"
 [ "$(grep -ci '^[^<({ ]*conv' out)" = "$(wc -l <out)" ]
 grep -q '^Conv2D<' out
 status 1 "$DFG" ops --json maxpool

@@ -94,7 +94,7 @@ has err "no device is '/job:ps/replica:0/task:0/device:CPU:0'"
 # checkpoint, of several the one of its name. One line says so. loss = v w^2 x is 3, then w = 3 - 0.5 * 2 * 3 * 0.25 = 2.25.
 status 0 "$DFG" run step.pb --feed x=0.25 --target train --fetch loss
 echo 'loss: f32[] 2.25' | cmp - out
-has err "step.pb: note: the graph does not say what initialises its variables; taken to be so: 'w/Assign' and 1 more"
+has err "step.pb: note: the graph does not declare its initialisers; these assignments are used: 'w/Assign' and 1 more"
 [ "$(grep -c note: err)" = 1 ]
 status 0 "$DFG" run step.pbtxt --feed x=0.25 --target train --fetch loss --repeat 2
 echo 'loss: f32[] 1.265625' | cmp - out # 2.25^2 / 4
@@ -122,7 +122,7 @@ for value in fed more; do
 	{ node more Add 'y three' "$T"; node w/Assign Assign "w $value" "$T"; node init NoOp ^w/Assign; } | initial
 	status 65 "$DFG" run initial.pbtxt --fetch y
 	has err "variable 'w' is not initialised"
-	has err "nothing in the file says how 'w' is initialised; perhaps '--init init' does it"
+	has err "no initialiser for 'w' found; try --init init"
 done
 { node first Assign 'w three' "$T"; node second Assign 'w three' "$T"; } | initial
 status 65 "$DFG" run initial.pbtxt --fetch y

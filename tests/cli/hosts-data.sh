@@ -81,7 +81,7 @@ there='--hosts ./hosts --data x=w1:@far-x.npy --data t=w0:@far-t.npy'
 	status 0 bash run-plan $there --metrics m2
 	cmp m1 m2
 	status 65 bash run-plan --hosts ./hosts --data x=w0:@far-x.npy --data t=@t.npy
-	has err "--data: 'x' stands on w1, where the data of w0 is not: --place 'x=w0' puts it there"
+	has err "--data: input 'x' is on w1, which does not have the data of w0: give --place 'x=w0'"
 
 	# With --restarts the files are opened again by those who come after.
 	status 0 train $here --steps 1000 --epochs 1000 --save s1.npz
@@ -100,7 +100,7 @@ there='--hosts ./hosts --data x=w1:@far-x.npy --data t=w0:@far-t.npy'
 	got=0
 	wait $pid || got=$?
 	[ $got = 0 ] || { echo "status $got"; cat err; exit 1; }
-	has err 'starting again from the last checkpoint'
+	has err 'restarting from the last checkpoint'
 	cmp s1.npz s2.npz
 
 	# What is wrong, said with the host and the file.
@@ -122,15 +122,15 @@ there='--hosts ./hosts --data x=w1:@far-x.npy --data t=w0:@far-t.npy'
 	fails 65 '--data: w0:@one.npy is one value, not a list of samples' x=w0:@one.npy t=@t.npy
 	fails 65 "no host 'w7'" x=w7:@far-x.npy t=@t.npy
 	status 65 train $there --place x=w0
-	has err "'x' stands on w0, where the data of w1 is not: --place 'x=w1' puts it there"
+	has err "'x' is on w0, which does not have the data of w1: give --place 'x=w1'"
 	fails 66 '--data: w1: stdin: is no regular file' x=w1:@- t=@t.npy
 	mkfifo there/pipe
 	fails 66 '--data: w1: pipe: is no regular file' x=w1:@pipe t=@t.npy
-	fails 2 "'x=w1:x.npy' is no NAME=@FILE or NAME=HOST:@FILE" x=w1:x.npy t=@t.npy
+	fails 2 "'x=w1:x.npy' is not NAME=@FILE or NAME=HOST:@FILE" x=w1:x.npy t=@t.npy
 	status 2 train --data x=w1:@far-x.npy --data t=@t.npy
-	has err "the graph runs here"
+	has err "is not a host of this run"
 	status 2 train $there --eval-graph "$g" $eval_there
-	has err "--eval-data: 'w1:@far-x.npy': the graph runs here"
+	has err "--eval-data: 'w1:@far-x.npy': 'w1' is not a host of this run"
 }
 
 # A constant that stands on both workers is fed from here, or not at all.

@@ -44,10 +44,10 @@ done
 	status 0 "$DFG" run plan/ --hosts local:2 --feed x=f64[3]:1,2,3 --fetch out,y,z
 	cmp one out
 	status 65 "$DFG" run plan/ --hosts local:3 --feed x=f64[3]:1,2,3
-	has err "a plan for 2 workers, and --hosts has 3"
+	has err "plan is for 2 workers, but --hosts has 3"
 	status 2 "$DFG" run plan/ --hosts local:2 $chain --feed x=f64[3]:1,2,3
 	status 2 "$DFG" run plan/ --feed x=f64[3]:1,2,3
-	has err "--hosts says where"
+	has err "name its hosts with --hosts"
 	status 0 "$DFG" run chain.dfg --hosts local:2 $chain --feed y=f64[1]:4 --stats --json
 	has out '"value":[2.23606797749979]'
 	has out '"messages":{"w0>w1":1,"w1>w0":1},"bytes":{"w0>w1":8,"w1>w0":8}'
@@ -306,7 +306,7 @@ kill -KILL "$(children $pid | cut -d' ' -f1)"
 got=0
 wait $pid || got=$?
 [ $got = 0 ] || { echo "status $got"; cat err; exit 1; }
-has err 'starting again from the last checkpoint'
+has err 'restarting from the last checkpoint'
 cmp w.safetensors whole.safetensors
 
 # A worker that is only slow is not lost.
@@ -345,7 +345,7 @@ for transport in shm libcurl; do
 	"$DFG" serve --worker --transport $transport --wait 0.5 < <(echo "$secret" && sleep 20) >out 2>err || got=$?
 	took=$(($(milliseconds) - began))
 	[ $got = 69 ]
-	has err 'no launcher has come within 0.5 s'
+	has err 'no launcher'
 	[ $took -lt 10000 ] || { echo "it took $took ms"; exit 1; }
 done
 status 2 "$DFG" serve --worker --wait 0

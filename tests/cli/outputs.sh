@@ -36,19 +36,19 @@ status 0 $train --load w.npz --save w.npz
 
 # A file that cannot hold what is meant for it.
 for name in w.npy w.csv w.idx -; do
-	refused "--save $name: variables go to a .safetensors or .npz" $train --save $name
+	refused "--save $name: variables are saved to a .safetensors or .npz" $train --save $name
 done
-refused '-o o.npy holds one array, and 2 are fetched' "$DFG" run t.pb --feed x=@x.npy --fetch loss,w -o o.npy
+refused '-o o.npy holds one array, but 2 are fetched' "$DFG" run t.pb --feed x=@x.npy --fetch loss,w -o o.npy
 
 # Stdout holds one thing.
-refused '--metrics - needs stdout, which the results take' $train --fetch loss --metrics -
-refused '--trace - needs stdout, which the results take' "$DFG" run t.pb --feed x=@x.npy --trace -
-refused '--trace - needs stdout, which --metrics takes' $train --metrics - --trace -
+refused '--metrics - and the results both need stdout' $train --fetch loss --metrics -
+refused '--trace - and the results both need stdout' "$DFG" run t.pb --feed x=@x.npy --trace -
+refused '--trace - and --metrics - both need stdout' $train --metrics - --trace -
 status 0 $train --fetch loss -o o.npy --metrics -
 has out '"step":1,'
 
 # Options that say nothing, or two things.
-refused '--clip-norm wants more than 0' "$DFG" grad s.dfg --loss loss --optimizer 'sgd(lr=0.1)' --clip-norm 0
+refused '--clip-norm must be more than 0' "$DFG" grad s.dfg --loss loss --optimizer 'sgd(lr=0.1)' --clip-norm 0
 refused '--no-shuffle' $train --no-shuffle --shuffle 0
 refused '--checkpoint' "$DFG" run t.pb --data x=@x.npy --fetch loss --checkpoint c
 never test -e c
@@ -71,17 +71,17 @@ within() { # WORDS OPTION...
 	has err "$words"
 	diff -r -x .lock ck within || { echo "changed by: $*"; exit 1; }
 }
-within 'ck was made with --batch 100, and this is --batch 50' --shuffle 3 --batch 50
-within 'ck was made with --shuffle 3, and this is --shuffle 0'
-within 'ck was made with --shuffle 3, and this is --no-shuffle' --no-shuffle
-within 'ck was made with no --drop-last, and this is --drop-last' --shuffle 3 --drop-last
+within 'ck was made with --batch 100, but this is --batch 50' --shuffle 3 --batch 50
+within 'ck was made with --shuffle 3, but this is --shuffle 0'
+within 'ck was made with --shuffle 3, but this is --no-shuffle' --no-shuffle
+within 'ck was made with no --drop-last, but this is --drop-last' --shuffle 3 --drop-last
 printf 'output x = zeros([900])\n' | "$DFG" run - -o less.npy
 status 65 "$DFG" run t.pb --data x=@less.npy --target train --batch 100 --checkpoint ck --steps 20 --resume --shuffle 3
-has err 'ck was made with data of 1000 samples, and this is data of 900 samples: it stands within an epoch, at sample 300'
+has err 'ck was made with data of 1000 samples, but this is data of 900 samples: it is within an epoch, at sample 300'
 status 0 $train --steps 20 --resume --shuffle 3
 status 0 $train --steps 25 --resume --no-shuffle --batch 50
-has err 'warning: ck was made with --batch 100, and this is --batch 50'
-has err 'warning: ck was made with --shuffle 3, and this is --no-shuffle'
+has err 'warning: ck was made with --batch 100, but this is --batch 50'
+has err 'warning: ck was made with --shuffle 3, but this is --no-shuffle'
 
 # A checkpoint that does not tell is gone on from.
 python3 - <<'END'
@@ -95,7 +95,7 @@ END
 status 0 "$DFG" run t.pb --data x=@x.npy --target train --batch 50 --steps 20 --checkpoint within --resume
 
 # The rule of -MD is an output like others, and what is wrong with it is found before the graph is written.
-refused '-MD without -o needs -MF and -MT' "$DFG" build s.dfg -MD
+refused '-MD without -o requires -MF and -MT' "$DFG" build s.dfg -MD
 refused '-MF, -MT and -MP need -MD' "$DFG" build s.dfg -MF rule -o s.pb
 cp s.dfg s.d
 refused '-MD s.d would replace the program s.d' "$DFG" build s.d -o s -MD
@@ -107,17 +107,17 @@ has s.pb.d 's.pb: s.dfg'
 # Options that say nothing beside the others are not passed over.
 once="$DFG run t.pb --feed x=@x.npy --fetch loss"
 for option in '--batch 3' '--shuffle 1' --no-shuffle --drop-last '--eval-data x=@x.npy'; do
-	refused ' needs --data' $once $option
+	refused ' requires --data' $once $option
 done
-refused '--keep needs --checkpoint' $once --keep 3
-refused '--times needs --metrics' $once --times
-refused '--eval-data needs --eval-fetch' "$DFG" run t.pb --data x=@x.npy --target train --eval-data x=@x.npy
+refused '--keep requires --checkpoint' $once --keep 3
+refused '--times requires --metrics' $once --times
+refused '--eval-data requires --eval-fetch' "$DFG" run t.pb --data x=@x.npy --target train --eval-data x=@x.npy
 refused '--repeat and --warmup time one step' "$DFG" run t.pb --data x=@x.npy --target train --repeat 3
-refused '--each takes a step for every array' "$DFG" run t.pb --each x=@- --fetch loss --data x=@x.npy
-refused '--json needs stdout, which -o - takes' $once -o - --json
-refused '-o out.npz: nothing is fetched' "$DFG" run t.pb --data x=@x.npy --target train -o out.npz
-refused "'x' is given the samples of two files" "$DFG" run t.pb --data x=@x.npy --data x=@x.npy --target train
-refused "'x:0' is given the samples of two files" "$DFG" run t.pb --data x=@x.npy --target train --eval-fetch loss \
+refused '--each cannot be used with --data, --steps or --repeat' "$DFG" run t.pb --each x=@- --fetch loss --data x=@x.npy
+refused '--json and -o - both need stdout' $once -o - --json
+refused '-o out.npz: no tensor is fetched' "$DFG" run t.pb --data x=@x.npy --target train -o out.npz
+refused "'x' is given two files of samples" "$DFG" run t.pb --data x=@x.npy --data x=@x.npy --target train
+refused "'x:0' is given two files of samples" "$DFG" run t.pb --data x=@x.npy --target train --eval-fetch loss \
 	--eval-data x=@x.npy --eval-data x:0=@x.npy
 status 0 sh -c '"$0" run t.pb --each x=@- --fetch loss --stats <x.npy' "$DFG"
 never grep -qx 'peak_bytes 0' err

@@ -153,7 +153,7 @@ assert told["bill"]["bytes"]["terms"] == [{"times": 32, "sizes": "b", "loop": ""
 assert [host["device"] for host in told["bill"]["hosts"]] == ["w0", "w1"]
 P
 status 0 "$DFG" partition net.pb --hosts local:2 --place 'lyer*=w1' -o typo
-has err "--place 'lyer*=w1': no node has such a name"
+has err "--place 'lyer*=w1': no node matches"
 
 # What a plan looks like.
 status 0 "$DFG" show plan
@@ -221,7 +221,7 @@ rm -r bad
 cp -r plan bad
 touch bad/README
 status 0 "$DFG" check bad
-has err "'README' is no file of a plan"
+has err "'README' does not belong to the plan"
 
 # Where two plans differ: a node that went elsewhere, and what it takes with it.
 status 0 "$DFG" diff plan again

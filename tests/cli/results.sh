@@ -25,7 +25,7 @@ one='--feed x=f32[1,2]:1,2'
 three="--load three.npz --map */read=*"
 set -f
 status 65 "$DFG" run g.pb $three $one --fetch prediction
-has err "three.npz: no array for 1 variable that the step needs: 'y/dense/b'; --map"
+has err "three.npz: no array for 1 variable that the step needs: 'y/dense/b'; rename arrays by --map"
 status 0 "$DFG" run g.pb $three --partial $one --fetch prediction
 has err "no array for 1 variable that the step needs, initialised (--partial): 'y/dense/b'"
 status 0 "$DFG" run g.pb $three --fetch h $one
@@ -37,7 +37,7 @@ status 65 "$DFG" run t.pb $three $data --epochs 1
 status 65 "$DFG" run g.pb $three --each x=@- --fetch prediction <x.npy
 status 0 "$DFG" run g.pb $three --init y/dense/b/assign $one --fetch prediction
 status 2 "$DFG" run g.pb --partial $one --fetch prediction
-has err '--partial needs --load'
+has err '--partial requires --load'
 
 # What the optimizer keeps begins anew, with one line; a counter of the program does not.
 status 0 "$DFG" run t.pb --load weights.npz $data --target train --save again.npz
@@ -55,7 +55,7 @@ sed 's/^y = /z = /; s/(y - t)/(z - t)/; s/= y$/= z/' net.dfg >other.dfg
 "$DFG" build other.dfg -o other.pb
 eval='--eval-data x=@x.npy --eval-data t=@t.npy --eval-fetch loss --metrics m.jsonl'
 status 65 "$DFG" run t.pb $data --target train $eval --eval-graph other.pb
-has err "other.pb: the evaluation needs variable 'z/dense/w', and t.pb has none of that name; did you mean 'h/dense/w'?"
+has err "other.pb: the evaluation needs variable 'z/dense/w', but t.pb does not have it; did you mean 'h/dense/w'?"
 [ ! -e m.jsonl ]
 status 0 "$DFG" run t.pb $data --target train $eval --eval-graph g.pb
 
@@ -76,7 +76,7 @@ kept() { # DIR
 }
 train -q --epochs 2 --checkpoint all --keep 0
 status 0 train --epochs 5 --checkpoint all --keep 2
-has err 'all: 4 checkpoints of an earlier run with a larger --keep will stay; of its own, this run keeps the 2 newest'
+has err 'all: 4 checkpoints of an earlier run with a larger --keep will stay; this run keeps its 2 newest'
 [ "$(kept all)" = 'step-1 step-10 step-2 step-3 step-4 step-9' ]
 status 0 train --epochs 6 --checkpoint all --keep 1
 [ "$(kept all)" = 'step-1 step-10 step-12 step-2 step-3 step-4 step-9' ]
@@ -122,10 +122,10 @@ status 0 "$DFG" build net.dfg -o v1.5/net --if-changed
 cmp v1.5/net g.pb
 status 2 "$DFG" bench graph --nodes 4 --edges 4 -o no.pbtxt
 status 2 "$DFG" build net.dfg -o new.pb -MD -MF rule.pb
-has err '-MF rule.pb: a make rule would be in that file'
+has err '-MF rule.pb: the suffix is not one for a make rule'
 step='run g.pb --feed x=f32[1,2]:1,2 --fetch prediction'
 status 2 "$DFG" run t.pb --data x=@x.npy --data t=@t.npy --target train --metrics no.csv
-has err '--metrics no.csv: lines of JSON would be in that file'
+has err '--metrics no.csv: the suffix is not one for lines of JSON'
 for option in '--trace no.npz' '--save no.csv' '--save no.txt' '--save no' '-o no.txt' '-o no'; do
 	status 2 "$DFG" $step $option
 done
@@ -142,7 +142,7 @@ never grep -q warning err
 status 0 "$DFG" grad draft.pb --loss loss --optimizer 'sgd(lr=0.1)' -o dt.pb
 never grep -q warning err
 status 0 "$DFG" run dt.pb $data --target train $eval
-has err 'warning: the evaluation is of dt.pb, which was built with -D training=true'
+has err 'warning: the evaluation runs dt.pb, which was built with -D training=true'
 status 0 "$DFG" run dt.pb $data --target train $eval --eval-graph use.pb
 never grep -q warning err
 status 0 "$DFG" run dt.pb $data --fetch loss

@@ -38,7 +38,7 @@ has err "'x'"
 status 65 "$DFG" run "$g" --fetch predicton
 has err "did you mean 'prediction'?"
 status 65 "$DFG" run "$g" --fetch y:1
-has err "node 'y' (Add) has 1 outputs, no 'y:1'"
+has err "node 'y' (Add) has 1 outputs, not 'y:1'"
 status 65 "$DFG" run "$g" --feed 'x=f32[2]:1,2'
 has err "'x' is f32[2], must be f32[?,2]"
 status 65 "$DFG" run "$g" --feed 'x=i32[1,2]:1,2'
@@ -48,7 +48,7 @@ has err "feed 'train/lr': f32 cannot hold 'fast'"
 status 66 "$DFG" run "$g" --feed x=@missing.npy
 status 66 "$DFG" run missing.pb
 status 2 "$DFG" run "$g" --resume
-has err "--resume needs --checkpoint"
+has err "--resume requires --checkpoint"
 status 78 "$DFG" run "$g" --device cuda:0 --feed 'x=f32[1,2]:1,2'
 status 74 sh -c '"$0" run "$1" --feed x=ones:f32[1,2] >/dev/full' "$DFG" "$g"
 
@@ -94,7 +94,7 @@ has err "t.npy holds samples of f32[?,1], but 'x' is f32[?,2]"
 status 65 "$DFG" run "$g" --data x=@x.csv --data t=@t.npy --target train
 has err "x.csv holds samples of f64[?,2], but 'x' is f32[?,2]"
 status 65 train --batch 101 --drop-last
-has err "100 samples are no full batch of 101"
+has err "100 samples are fewer than one batch of 101"
 status 2 "$DFG" run "$g" --target train --steps
 status 73 train --metrics /nonexistent/m.jsonl
 status 74 train --metrics /dev/full
@@ -162,7 +162,7 @@ has err 'step-5'
 status 65 "$DFG" run "$g" --load w.safetensors --map 'w=b' --feed 'x=f32[1,2]:1,0' --fetch y
 has err "'b'"
 status 65 "$DFG" run "$g" --load x.npy --feed 'x=f32[1,2]:1,0'
-has err "has none of the graph's variables"
+has err "has no array for any variable of the graph"
 
 # A signal: the step is finished, the checkpoint written.
 "$DFG" run "$g" --data x=@x.npy --data t=@t.npy --target train --epochs 100000000 --checkpoint long --every 1000000000 >out 2>err &

@@ -29,7 +29,7 @@ python3 -c 'import xml.dom.minidom as m; d = m.parse("out"); assert len(d.getEle
 status 0 "$DFG" show m.jsonl --json
 python3 -c 'import json; assert json.load(open("out"))["loss"]["points"] == 20'
 
-# One document a file; what has no form in JSON says so.
+# One document a file; an output without a JSON form is an error.
 status 0 "$DFG" show "$g" "$ROOT/tests/arrays/stored.npz" --json
 python3 -c 'import json; d = [json.loads(l) for l in open("out")]; assert len(d) == 2 and d[0]["nodes"] and d[1][1]["max"] == 2'
 status 0 "$DFG" show "$g" --node loss --json
@@ -38,14 +38,14 @@ status 0 "$DFG" show "$ROOT/tests/arrays/stored.npz" --node y --json
 python3 -c 'import json; assert json.load(open("out")) == {"dtype": "i64", "shape": [3], "value": [0, 1, 2]}'
 for form in --tree --text --dot; do
 	status 2 "$DFG" show "$g" $form --json
-	has err "$form has no form in JSON"
+	has err "$form cannot be printed as JSON"
 done
 status 2 "$DFG" show std:nn --json
 status 2 "$DFG" build "$g" -o ''
-has err 'wants FILE, not an empty word'
+has err 'requires FILE, not an empty string'
 for empty in "show" "run" "check" "convert -o x.pb" "test" "fmt"; do
 	status 2 "$DFG" $empty ''
-	has err 'operand 1 is an empty word'
+	has err 'operand 1 is empty'
 done
 status 2 "$DFG" grad "$g" --of '' --wrt x
 status 2 "$DFG" grad "$g" --of loss --wrt ''

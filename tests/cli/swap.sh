@@ -76,7 +76,7 @@ set -- straight.pbtxt --feed x=ones:'f32[16384]' --feed n=100 --fetch y,grad/x
 status 0 "$DFG" run "$@" --memory-limit 13M --swap scratch --stats --json
 has out '"swapped_out_bytes"'
 status 2 "$DFG" run "$@" --swap scratch
-has err '--swap needs --memory-limit'
+has err '--swap requires --memory-limit'
 status 2 "$DFG" run "$@" --memory-limit 13M --swap scratch --hosts local:2
 status 73 "$DFG" run "$@" --memory-limit 13M --swap nowhere
 has err 'nowhere: '

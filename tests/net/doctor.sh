@@ -108,7 +108,7 @@ rm beta/bin/dfg
 expect 69 "-- no dfg there: 'dfg' is not found" doctor beta
 printf '#!/bin/sh\necho \x27{"dfg":{"value":"0.0.1"}}\x27\n' >beta/bin/dfg
 chmod +x beta/bin/dfg
-expect 69 '-- dfg is of version 0.0.1 there' doctor beta
+expect 69 '-- dfg has version 0.0.1 there' doctor beta
 cat >beta/bin/dfg <<END
 #!/bin/sh
 cat <<'.'

@@ -39,7 +39,7 @@ sleep 4
 ip netns exec alpha ip route del blackhole 10.77.0.12/32
 wait "$pid"
 grep -q '^last: f32' out
-grep -q 'starting again' err
+grep -q 'restarting' err
 nothing_left alpha beta
 
 # A worker is stopped and goes on within the lease: it was slow.

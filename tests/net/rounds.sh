@@ -76,7 +76,7 @@ round() { # FAULT
 		again=$((again + 1))
 		train alpha,beta --checkpoint ck --every $every --resume --save w.safetensors >out 2>err
 		;;
-	*-0) ! grep -q 'starting again' err || again=$((again + 1)) ;;
+	*-0) ! grep -q 'restarting' err || again=$((again + 1)) ;;
 	*) false ;;
 	esac || {
 		echo "$1 after $moment of $whole ms, a checkpoint every $every: status $got"

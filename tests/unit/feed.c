@@ -93,8 +93,8 @@ static void makes_whole_tensors(void **state)
 	expect("zeros:c64[2]", DFG_C64, "x: c64[2]\n0+0j 0+0j\n");
 	expect("zeros:string[1]", DFG_STRING, "x: string[1]\n\"\"\n");
 	expect("normal:i32[2]", DFG_I32, "random values are floats, not i32");
-	expect("normal:f32[2]:sead=1", DFG_F32, "'sead=1' is no seed=N");
-	expect("zeros:f32", DFG_F32, "'f32' is no type and shape such as f32[2,3]");
+	expect("normal:f32[2]:sead=1", DFG_F32, "'sead=1' is not seed=N");
+	expect("zeros:f32", DFG_F32, "'f32' is not a type and shape such as f32[2,3]");
 }
 
 static void random_values_are_the_seed_s_alone_and_normal(void **state)
