@@ -2,19 +2,39 @@
 
 #include "cmd/option.h"
 #include "lib/graph/op.h"
+#include "lib/lang/lang.h"
 
 #include <string.h>
 
-/* Roff takes a dash for a hyphen, and a dot or quote at the head of a line for a request. */
+/* The escape of a character that roff prints as another one, or reads as a quote; NULL: it prints as it is. */
+static const char *roff_escape(char c)
+{
+	static const struct {
+		char c;
+		const char *escape;
+	} rows[] = {
+		{'-', "\\-"}, {'\\', "\\e"}, {'^', "\\(ha"}, {'~', "\\(ti"}, {'`', "\\(ga"}, {'\'', "\\(aq"}, {'"', "\\(dq"}};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		if (rows[i].c == c)
+			return rows[i].escape;
+	return NULL;
+}
+
+/* A dot at the start of a line would be a request; each sentence begins a line, as mdoc asks. */
 static void print_roff(const char *text)
 {
-	if (*text == '.' || *text == '\'')
-		printf("\\&");
-	for (; *text; text++)
-		if (*text == '-' || *text == '\\')
-			printf("\\%c", *text == '-' ? '-' : 'e');
-		else
-			putchar(*text);
+	bool line_start = true;
+	for (; *text; text++) {
+		const char *escape = roff_escape(*text);
+		if (line_start && *text == '.')
+			printf("\\&");
+		line_start = !strncmp(text, ". ", 2) && strlen(text) > 2;
+		printf("%.*s", escape ? (int)strlen(escape) : 1, escape ? escape : text);
+		if (line_start) {
+			putchar('\n');
+			text++;
+		}
+	}
 }
 
 static void man_option(void *arg, const struct dfg_opt *o)
@@ -74,11 +94,39 @@ static void man_ops(void)
 	printf(".El\n");
 }
 
+static struct dfg_err *man_entry(void *arg, const struct dfg_std_entry *entry)
+{
+	bool *open = arg;
+	if (!entry->name) {
+		printf("%s.Ss std:%s\n", *open ? ".El\n" : "", entry->file);
+		print_roff(entry->comment);
+		printf("\n.Bl -tag -width Ds\n");
+		*open = true;
+		return NULL;
+	}
+	const struct dfg_op *op = entry->op ? dfg_op_find(entry->op) : NULL;
+	printf(".It Li ");
+	print_roff(entry->signature);
+	printf("\n");
+	print_roff(*entry->comment || !op ? entry->comment : op->doc);
+	printf("\n");
+	return NULL;
+}
+
+static struct dfg_err *man_library(void)
+{
+	bool open = false;
+	DFG_TRY(dfg_lang_std_each(man_entry, &open));
+	printf("%s", open ? ".El\n" : "");
+	return NULL;
+}
+
 /* Copies a page from stdin; a line that is one of the words in @ becomes what the tables say. */
 static int man(const struct dfg_cmd *cmd)
 {
 	char line[4096];
-	while (fgets(line, sizeof line, stdin))
+	struct dfg_err *err = NULL;
+	while (!err && fgets(line, sizeof line, stdin))
 		if (!strcmp(line, "@OPTIONS@\n") && cmd)
 			man_options(cmd);
 		else if (!strcmp(line, "@SYNOPSIS@\n") && cmd)
@@ -89,9 +137,11 @@ static int man(const struct dfg_cmd *cmd)
 			man_commands();
 		else if (!strcmp(line, "@OPS@\n"))
 			man_ops();
+		else if (!strcmp(line, "@LIBRARY@\n"))
+			err = man_library();
 		else
 			fputs(line, stdout);
-	return ferror(stdin) ? DFG_IO : 0;
+	return err ? dfg_cmd_report(err) : ferror(stdin) ? DFG_IO : 0;
 }
 
 static void print_word(void *arg, const struct dfg_opt *o)

@@ -40,8 +40,22 @@ DFG_MUST_CHECK struct dfg_err *dfg_lang_print(const struct dfg_graph *graph, str
 /* A file of the standard library by name ("nn"), or NULL. */
 const char *dfg_lang_std(const char *name, size_t *out_length);
 
-/* The names of these files, from 0; NULL behind the last. */
+/* The names of these files, from 0; NULL after the last. */
 const char *dfg_lang_std_name(size_t i);
+
+/*
+ * The reference of the standard library, in the order of its texts. All strings end with the call. A fn or layer whose
+ * comment begins with "Internal:" is left out; one that has neither a comment nor a sole op is DFG_BUG.
+ */
+struct dfg_std_entry {
+	const char *file;      /* "nn" */
+	const char *name;      /* "dense"; NULL: the entry is the file, comment its head */
+	const char *signature; /* "layer dense(units: int, ...)(x: T[..., n]) -> T[..., units]", on one line */
+	const char *comment;   /* on one line, without #; may be empty */
+	const char *op;        /* the op whose call is the whole body, or NULL */
+};
+DFG_MUST_CHECK struct dfg_err *dfg_lang_std_each(
+	struct dfg_err *(*each)(void *arg, const struct dfg_std_entry *entry), void *arg);
 
 /*
  * Statements with names bound from outside: gradients of ops. Parsed once; any number of threads may apply it.

@@ -1,0 +1,114 @@
+#include "lib/lang/lang.h"
+#include "lib/lang/tree.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+/* The reference of the library, read off its texts: a comment belongs to the fn or layer on the line below it. */
+
+/* One line out of many: blanks, newlines and the # of comment lines become one space. */
+static void put_line(struct dfg_text *text, const char *from, const char *end)
+{
+	bool blank = false, line_start = true;
+	size_t before = text->length;
+	for (; from < end; from++) {
+		if (isspace((unsigned char)*from) || (line_start && *from == '#')) {
+			blank = true;
+			line_start |= *from == '\n';
+			continue;
+		}
+		if (blank && text->length > before)
+			dfg_text_put(text, " ", 1);
+		blank = line_start = false;
+		dfg_text_put(text, from, 1);
+	}
+	dfg_text_put(text, "", 1);
+	text->length--;
+}
+
+/* Where the comment that ends on the line above `at`, the start of a line, begins; at itself where there is none. */
+static uint32_t comment_start(const struct dfg_source *source, uint32_t at)
+{
+	for (;;) {
+		uint32_t line = at;
+		while (line && (line == at || source->text[line - 1] != '\n'))
+			line--;
+		if (line == at || source->text[line] != '#')
+			return at;
+		at = line;
+	}
+}
+
+/* The op of `fn f(x) { Op(x) }`, or NULL. */
+static const char *only_op(const struct dfg_tree *block)
+{
+	const struct dfg_tree *tree = block->n == 1 ? block->kid[0] : NULL;
+	if (!tree || tree->kind != DFG_TREE_DO || tree->kid[0]->n != 1)
+		return NULL;
+	tree = tree->kid[0]->kid[0];
+	if (tree->kind != DFG_TREE_CALL || tree->kid[0]->kind != DFG_TREE_NAME)
+		return NULL;
+	const char *name = tree->kid[0]->text;
+	return isupper((unsigned char)*name) ? name : NULL;
+}
+
+struct walk {
+	struct dfg_text signature, comment;
+	struct dfg_err *(*each)(void *arg, const struct dfg_std_entry *entry);
+	void *arg;
+};
+
+static struct dfg_err *visit(
+	struct walk *walk, const char *file, const struct dfg_source *source, const struct dfg_tree *tree)
+{
+	struct dfg_std_entry entry = {.file = file, .name = tree->text, .op = only_op(tree->kid[3])};
+	walk->signature.length = walk->comment.length = 0;
+	put_line(&walk->signature, source->text + tree->at, source->text + tree->kid[3]->at);
+	put_line(&walk->comment, source->text + comment_start(source, tree->at), source->text + tree->at);
+	DFG_TRY(dfg_text_check(&walk->signature));
+	DFG_TRY(dfg_text_check(&walk->comment));
+	entry.signature = walk->signature.s;
+	entry.comment = walk->comment.s;
+	if (!*entry.comment && !entry.op)
+		return dfg_source_err(source, tree->at, DFG_BUG, "no comment says what this is");
+	return strncmp(entry.comment, "Internal:", 9) != 0 ? walk->each(walk->arg, &entry) : NULL;
+}
+
+static struct dfg_err *visit_file(struct walk *walk, const struct dfg_source *source, const char *file)
+{
+	struct dfg_arena arena = {0};
+	struct dfg_tree *block;
+	struct dfg_std_entry head = {.file = file};
+	const char *blank = strstr(source->text, "\n\n");
+	put_line(&walk->comment, source->text, blank ? blank : source->text);
+	struct dfg_err *err = dfg_text_check(&walk->comment);
+	head.comment = walk->comment.s;
+	if (!err)
+		err = walk->each(walk->arg, &head);
+	if (!err)
+		err = dfg_parse(source, &arena, &block);
+	for (uint32_t i = 0; !err && i < block->n; i++)
+		err = visit(walk, file, source, block->kid[i]);
+	dfg_arena_release(&arena);
+	return err;
+}
+
+struct dfg_err *dfg_lang_std_each(struct dfg_err *(*each)(void *arg, const struct dfg_std_entry *entry), void *arg)
+{
+	struct walk walk = {.each = each, .arg = arg};
+	struct dfg_err *err = NULL;
+	const char *file;
+	for (size_t i = 0; !err && (file = dfg_lang_std_name(i)); i++) {
+		char path[64];
+		size_t length;
+		struct dfg_source source = {path, dfg_lang_std(file, &length), 0, true};
+		snprintf(path, sizeof path, "std:%s", file);
+		source.length = (uint32_t)length;
+		walk.comment.length = 0;
+		err = visit_file(&walk, &source, file);
+	}
+	dfg_text_release(&walk.signature);
+	dfg_text_release(&walk.comment);
+	return err;
+}
