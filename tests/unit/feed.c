@@ -70,8 +70,8 @@ static void takes_elements_with_their_type(void **state)
 	expect("f32[0]:", DFG_F32, "x: f32[0]\n");
 	expect("string[2]:a,b c", DFG_STRING, "x: string[2]\n\"a\" \"b c\"\n");
 	expect("bool[2]:true,false", DFG_BOOL, "x: bool[2]\ntrue false\n");
-	expect("f32[2]:1", DFG_F32, "f32[2] has 2 elements, not the 1 given");
-	expect("f32[2]:1,2,3", DFG_F32, "f32[2] has 2 elements, not the 3 given");
+	expect("f32[2]:1", DFG_F32, "f32[2] has 2 elements, but 1 are given");
+	expect("f32[2]:1,2,3", DFG_F32, "f32[2] has 2 elements, but 3 are given");
 	expect("f32[2]:1,", DFG_F32, "f32 cannot hold ''");
 	expect("i32[2]:1,2.5", DFG_I32, "i32 cannot hold '2.5'");
 	expect("f32[2,x]:1", DFG_F32, "f32 cannot hold 'f32[2,x]:1'");
@@ -92,7 +92,7 @@ static void makes_whole_tensors(void **state)
 	expect("ones:i64[3]", DFG_I64, "x: i64[3]\n1 1 1\n");
 	expect("zeros:c64[2]", DFG_C64, "x: c64[2]\n0+0j 0+0j\n");
 	expect("zeros:string[1]", DFG_STRING, "x: string[1]\n\"\"\n");
-	expect("normal:i32[2]", DFG_I32, "random values are floats, not i32");
+	expect("normal:i32[2]", DFG_I32, "random values are floats, but the type is i32");
 	expect("normal:f32[2]:sead=1", DFG_F32, "'sead=1' is not seed=N");
 	expect("zeros:f32", DFG_F32, "'f32' is not a type and shape such as f32[2,3]");
 }
