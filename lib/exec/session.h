@@ -4,7 +4,9 @@
 #include "lib/exec/plan/step.h"
 
 /*
- * A session runs steps of one graph. Variables live in it from step to step. Steps may run at once, on any threads.
+ *
+ * A session runs steps of one graph. Variables live in it from step to step. Steps may run concurrently, on any
+ * threads.
  *
  *     dfg_session_new -> dfg_session_plan, once for each set of feeds, fetches and targets -> dfg_plan_run, each step
  */
@@ -17,64 +19,78 @@ void dfg_session_free(struct dfg_session *session); /* NULL is fine; no step may
 struct dfg_state *dfg_session_state(struct dfg_session *session);
 
 /*
- * Variables, wherever they are. The state knows them by "container/shared name", or by their node's name where that has
- * neither; `node` is one that makes it, and has run.
+ *
+ * Variables of a local or a distributed session. The session's state knows a variable by "container/shared name", or by
+ * its node's name if it has neither; `node` is a node that creates the variable and has run.
  */
 struct dfg_variable_place {
 	uint32_t node;
 	const char *name;
 };
 struct dfg_variable_fact {
-	enum dfg_dtype dtype;   /* DFG_NO_DTYPE: there is none of that name */
-	struct dfg_shape shape; /* declared; may be unknown in part */
+	enum dfg_dtype dtype;   /* DFG_NO_DTYPE: there is no variable of that name */
+	struct dfg_shape shape; /* declared; may be partly unknown */
 	bool set;
 };
 DFG_MUST_CHECK struct dfg_err *dfg_session_variables(struct dfg_session *session,
 	const struct dfg_variable_place *places, uint32_t count, struct dfg_variable_fact *out_facts);
 
-/* The value, a reference where it is here; the new value, which it takes, also where it fails. */
+/*
+ * Reads the value: a new reference, or a copy if the variable is on another worker. Assign takes the tensor, also on
+ * error.
+ */
 DFG_MUST_CHECK struct dfg_err *dfg_session_read(
 	struct dfg_session *session, const struct dfg_variable_place *place, struct dfg_tensor *out_tensor);
 DFG_MUST_CHECK struct dfg_err *dfg_session_assign(
 	struct dfg_session *session, const struct dfg_variable_place *place, struct dfg_tensor *tensor);
 
-/* A tensor in a buffer that the session uses again: for what comes by a link (its sink's room). Any thread. */
+/*
+ * A tensor in a buffer of the session's pool; the allocator for values that arrive by a link (sink->room). Any thread.
+ */
 DFG_MUST_CHECK struct dfg_err *dfg_session_room(
 	struct dfg_session *session, enum dfg_dtype dtype, const struct dfg_shape *shape, struct dfg_tensor *out_tensor);
 
 /*
- * Prunes, infers, optimises, lays out memory. Kept by the session: the same step again gives the same plan. DFG_DATA
- * where it cannot run: an op unknown or without a kernel, a placeholder not fed, shapes that do not fit.
+ *
+ * Makes the plan of a step: prunes, infers types and shapes, optimises, plans memory. The session owns the plan and
+ * returns the same plan for the same step. DFG_DATA if the step cannot run: an op is unknown or has no kernel, a
+ * placeholder is not fed, or shapes do not fit.
  */
 struct dfg_plan;
 DFG_MUST_CHECK struct dfg_err *dfg_session_plan(
 	struct dfg_session *session, const struct dfg_step *step, struct dfg_plan **out_plan);
 
 /*
- * One step. feeds are borrowed, and checked against what the graph says of them; out_fetches are the caller's to
- * release. An error leaves nothing to release, and variables as the nodes that ran left them.
+ *
+ * Runs one step. feeds are borrowed, and checked against the dtypes and shapes that the graph declares; the caller
+ * releases out_fetches. After an error there is nothing to release, and variables have the values that the nodes which
+ * ran assigned.
  */
 DFG_MUST_CHECK struct dfg_err *dfg_plan_run(
 	struct dfg_plan *plan, const struct dfg_tensor *feeds, struct dfg_tensor *out_fetches);
 
-/* Of the last steps of the plan. */
+/* Statistics of the plan's last steps. */
 void dfg_plan_stats(const struct dfg_plan *plan, struct dfg_stats *out_stats);
 
 /*
- * Why the last step of a plan gave nothing, asked after it: a fetch (transfer 0) was dead, or a Send, of the transfer with
- * that number + 1, in that iteration of its loop, sent a dead value. Either a Switch here is why, which words tell; or
- * what came dead from another worker, and in turn has a reason there. Neither is set where nothing is known.
+ *
+ * The reason why the last step of a plan gave no value. With `transfer` 0: why a fetch was dead. With `transfer` n + 1:
+ * why the Send of transfer n sent a dead value in that iteration of its loop. The cause is either a Switch of this
+ * worker, which `words` names, or a dead value received from another worker, whose transfer and iteration are given so
+ * that the caller can ask that worker. Neither is set if the cause is unknown.
  */
 struct dfg_cause {
-	uint32_t transfer; /* + 1 */
+	uint32_t transfer; /* number of the transfer that received the dead value, + 1; 0: none */
 	int64_t iteration;
 	char words[1200]; /* "fetch 'y:0' is dead" of a fetch; "node 'x' (Switch) saw the predicate false" of a Send */
 };
 void dfg_plan_cause(const struct dfg_plan *plan, uint32_t transfer, int64_t iteration, struct dfg_cause *out_cause);
 
 /*
- * Workers that hold the parts of a session's graph and run its steps: remote/coordinator.h has one. Its functions do what those
- * of the session say, by the graph's own numbers; a plan is a number.
+ *
+ * The workers that hold the partitions of a session's graph and run its steps; remote/coordinator.h implements it. Its
+ * functions have the contracts of those of the session above, with the full graph's node numbers; a plan is identified
+ * by a number.
  */
 struct dfg_session_backend {
 	struct dfg_err *(*plan)(struct dfg_session_backend *fleet, const struct dfg_step *step, uint32_t *out_plan);

@@ -4,15 +4,15 @@
 #include "lib/exec/session.h"
 #include "lib/exec/state/buffer_pool.h"
 
-/* Inside of lib/exec: a session, and how it makes its plans. */
+/* A session, private to lib/exec. */
 struct dfg_session {
 	const struct dfg_graph *graph;
 	struct dfg_session_options options;
 	struct dfg_state state;
 	struct buffer_pool *buffers;
 	struct dfg_pool *pool;
-	struct dfg_spill *swap; /* NULL: none was asked for */
-	pthread_mutex_t lock;   /* of plans */
+	struct dfg_spill *swap; /* NULL: no spill file was requested */
+	pthread_mutex_t lock;   /* protects `plans` */
 	struct dfg_plan *plans;
 };
 

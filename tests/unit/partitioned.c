@@ -294,7 +294,8 @@ static void what_comes_must_have_the_type_that_was_agreed(void **state)
 	struct crew crew;
 	int32_t got;
 	crew_begin(&crew, part, 1, &(struct dfg_session_options){.threads = 1}, false);
-	fails(crew_run(&crew, "x=1", "z", &got), DFG_PROTOCOL, "node 'y' (_Recv): worker w0 sent bool[], must be i32[...]");
+	fails(
+		crew_run(&crew, "x=1", "z", &got), DFG_PROTOCOL, "node 'y' (_Recv): worker w0 sent bool[], expected i32[...]");
 	crew_end(&crew);
 }
 
@@ -439,7 +440,8 @@ static void who_sends_to_a_worker_that_takes_nothing_waits(void **state)
 		succeeds(
 			dfg_session_plan(crew.fleet.session[0], &(struct dfg_step){.target = &send.node, .n_target = 1}, &plan));
 		dfg_rendezvous_begin(crew.fleet.rendezvous[0], 1);
-		fails(dfg_plan_run(plan, NULL, NULL), DFG_DEADLINE, " s for room for 'w.i' at w1, in iteration [1] of loop");
+		fails(dfg_plan_run(plan, NULL, NULL), DFG_DEADLINE,
+			" s for credit to send 'w.i' to w1, in iteration [1] of loop");
 		assert_int_equal(dfg_rendezvous_end(crew.fleet.rendezvous[0]), 0);
 		dfg_rendezvous_sent(crew.fleet.rendezvous[0], 1, &sent);
 		assert_in_range(sent.messages, 2, 1 + window);

@@ -94,12 +94,12 @@ static void a_step_that_nothing_can_help_fails(void **state)
 	begin(&program, 0, true);
 	struct step step = {.program = &program, .fetch = "get"};
 	run(&step);
-	fails(step.err, DFG_DATA, "waits, and nothing is left to run");
+	fails(step.err, DFG_DATA, "deadlock: no runnable node can wake it");
 	put(&program, 1);
 	put(&program, 2);
 	step = (struct step){.program = &program, .target = "put", .x = 3};
 	run(&step);
-	fails(step.err, DFG_DATA, "waits, and nothing is left to run");
+	fails(step.err, DFG_DATA, "deadlock: no runnable node can wake it");
 	assert_true(get(&program, "size") == 2);
 	program_end(&program);
 }
@@ -114,7 +114,7 @@ static void what_was_taken_in_vain_is_there_again(void **state)
 	put(&program, 5);
 	struct step step = {.program = &program, .fetch = "three"};
 	run(&step);
-	fails(step.err, DFG_DATA, "waits, and nothing is left to run");
+	fails(step.err, DFG_DATA, "deadlock: no runnable node can wake it");
 	assert_true(get(&program, "size") == 2);
 	assert_true(get(&program, "get") == 4);
 	assert_true(get(&program, "get") == 5);

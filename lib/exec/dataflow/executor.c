@@ -13,7 +13,7 @@ struct dfg_err *dfg_location_note(struct dfg_err *err, const struct iteration_st
 	return dfg_call_note(dfg_iteration_note(err, iter->loop, iteration + depth, KEYS_MOST - depth), call);
 }
 
-static struct dfg_err *push(struct queue *queue, struct ready item)
+static struct dfg_err *push_ready(struct queue *queue, struct ready item)
 {
 	if (queue->count == queue->room) {
 		size_t room = queue->room ? 2 * queue->room : 256;
@@ -29,8 +29,8 @@ static struct dfg_err *push(struct queue *queue, struct ready item)
 	return NULL;
 }
 
-/* The oldest; with a random schedule any. */
-static struct dfg_err *pop(struct executor *executor, struct queue *queue, struct ready *out_item)
+/* Removes the oldest item; with a random schedule, any. */
+static struct dfg_err *pop_ready(struct executor *executor, struct queue *queue, struct ready *out_item)
 {
 	size_t next = 0;
 	if (executor->plan->choose)
@@ -56,16 +56,16 @@ struct dfg_err *dfg_make_ready(struct executor *executor, struct iteration_state
 {
 	iter->outstanding++;
 	struct queue *queue = !dead && is_expensive(executor, node) ? &executor->expensive : &executor->cheap;
-	return push(queue, (struct ready){iter, node, dead});
+	return push_ready(queue, (struct ready){iter, node, dead});
 }
 
 struct dfg_err *dfg_wake(struct executor *executor, struct iteration_state *iter, uint32_t node)
 {
-	return push(&executor->cheap, (struct ready){iter, node, false});
+	return push_ready(&executor->cheap, (struct ready){iter, node, false});
 }
 
-/* Sets output i to what input j is. */
-static struct dfg_err *pass(struct executor *executor, const struct ready *item, int i, int j)
+/* Sets output i to the value of input j. */
+static struct dfg_err *forward_input(struct executor *executor, const struct ready *item, int i, int j)
 {
 	const struct plan_node *node = &executor->plan->node[item->node];
 	uint32_t slot = dfg_out_slot(executor, item->node, i);
@@ -81,7 +81,7 @@ static struct dfg_err *run_switch(struct executor *executor, const struct ready 
 	const struct plan_node *node = &executor->plan->node[item->node];
 	int chosen;
 	DFG_TRY(dfg_select_output(iter->at[executor->frame_info->first_use[item->node] + 1], node->n_out, &chosen));
-	DFG_TRY(pass(executor, item, chosen, 0));
+	DFG_TRY(forward_input(executor, item, chosen, 0));
 	for (int i = 0; i < node->n_out; i++) {
 		uint32_t slot = dfg_out_slot(executor, item->node, i);
 		if (i == chosen)
@@ -98,7 +98,7 @@ static struct dfg_err *run_merge(struct executor *executor, const struct ready *
 	uint32_t chosen = iter->choice[executor->frame_info->local[item->node]];
 	uint32_t slot = dfg_out_slot(executor, item->node, 1);
 	struct dfg_tensor *index = &iter->tensor[slot];
-	DFG_TRY(pass(executor, item, 0, (int)chosen));
+	DFG_TRY(forward_input(executor, item, 0, (int)chosen));
 	if (!executor->plan->node[item->node].tells_index)
 		return NULL;
 	DFG_TRY(dfg_scalar(executor->plan->session, DFG_I32, index));
@@ -107,7 +107,7 @@ static struct dfg_err *run_merge(struct executor *executor, const struct ready *
 	return NULL;
 }
 
-/* Which inputs' room is free after this node: bits of the first 32. */
+/* The inputs that this node is the last to read, whose buffers may be reused: bits of the first 32. */
 static uint32_t last_uses(const struct executor *executor, const struct ready *item)
 {
 	const struct plan_node *node = &executor->plan->node[item->node];
@@ -152,7 +152,8 @@ static struct dfg_err *run_kernel(struct executor *executor, struct runner *runn
 	return err;
 }
 
-static struct dfg_err *run(struct executor *executor, struct runner *runner, const struct ready *item, bool *out_waits)
+static struct dfg_err *run_node(
+	struct executor *executor, struct runner *runner, const struct ready *item, bool *out_waits)
 {
 	const struct plan_node *node = &executor->plan->node[item->node];
 	switch (node->role) {
@@ -164,7 +165,7 @@ static struct dfg_err *run(struct executor *executor, struct runner *runner, con
 	case DFG_PLACEHOLDER_DEFAULT:
 	case DFG_LOOP_COND:
 		for (int i = 0; i < node->n_out; i++)
-			DFG_TRY(pass(executor, item, i, i));
+			DFG_TRY(forward_input(executor, item, i, i));
 		return NULL;
 	case DFG_SAVE:
 		return dfg_executor_save(executor, item->iter, item->node);
@@ -175,7 +176,8 @@ static struct dfg_err *run(struct executor *executor, struct runner *runner, con
 	}
 }
 
-static struct dfg_err *pass_on(struct executor *executor, const struct ready *item, const struct dead_cause *cause)
+static struct dfg_err *propagate_outputs(
+	struct executor *executor, const struct ready *item, const struct dead_cause *cause)
 {
 	struct iteration_state *iter = item->iter;
 	switch (executor->plan->node[item->node].role) {
@@ -196,7 +198,7 @@ static struct dfg_err *pass_on(struct executor *executor, const struct ready *it
 	return dfg_propagate(executor, iter, item->node, cause);
 }
 
-static void trace(const struct executor *executor, const struct ready *item, uint64_t begin)
+static void trace_node(const struct executor *executor, const struct ready *item, uint64_t begin)
 {
 	enum { DEEP = 32 };
 	const struct dfg_session_options *options = &executor->plan->session->options;
@@ -221,7 +223,7 @@ static void trace(const struct executor *executor, const struct ready *item, uin
 									   });
 }
 
-/* The first input that is dead speaks for all, whatever the order in which they came; else a control input does. */
+/* The cause is that of the first dead data input, whatever the order of arrival; else that of a control input. */
 const struct dead_cause *dfg_cause_of(const struct executor *executor, const struct ready *item)
 {
 	const struct iteration_state *iter = item->iter;
@@ -236,15 +238,15 @@ struct dfg_err *dfg_finish(
 	struct executor *executor, const struct ready *item, const struct dead_cause *cause, uint64_t began)
 {
 	if (executor->plan->session->options.trace)
-		trace(executor, item, began);
-	DFG_TRY(pass_on(executor, item, cause));
+		trace_node(executor, item, began);
+	DFG_TRY(propagate_outputs(executor, item, cause));
 	dfg_release_inputs(executor, item->iter, item->node);
 	item->iter->outstanding--;
 	return dfg_retire_iterations(executor, item->iter);
 }
 
-/* The kernel that ran asked for a pause. */
-static void suspended(struct runner *runner, const struct ready *item, uint64_t began)
+/* The kernel that ran requested a pause. */
+static void record_suspended(struct runner *runner, const struct ready *item, uint64_t began)
 {
 	struct suspended_kernel *suspended = (struct suspended_kernel *)runner->pausing;
 	runner->pausing = NULL;
@@ -267,9 +269,9 @@ struct dfg_err *dfg_process(struct executor *executor, struct runner *runner, co
 	if (node->role == DFG_SEND)
 		DFG_TRY(dfg_location_note(dfg_send(executor, item, began, &waits), item->iter, node->call));
 	else if (!cause)
-		DFG_TRY(dfg_location_note(run(executor, runner, item, &waits), item->iter, node->call));
+		DFG_TRY(dfg_location_note(run_node(executor, runner, item, &waits), item->iter, node->call));
 	if (runner->pausing) {
-		suspended(runner, item, began);
+		record_suspended(runner, item, began);
 		return NULL;
 	}
 	return waits ? NULL : dfg_finish(executor, item, cause, began);
@@ -284,7 +286,7 @@ static struct dfg_err *end_sleeps(struct executor *executor)
 	return NULL;
 }
 
-static struct dfg_err *process(struct executor *executor, struct runner *runner, const struct ready *item)
+static struct dfg_err *process_timed(struct executor *executor, struct runner *runner, const struct ready *item)
 {
 	const struct plan_node *node = &executor->plan->node[item->node];
 	bool timed = executor->plan->session->options.trace || node->role == DFG_SLEEP || node->role == DFG_RECV ||
@@ -307,13 +309,12 @@ static struct dfg_err *run_next(struct executor *executor, struct runner *runner
 	*out_idle = !queue->count;
 	if (*out_idle)
 		return NULL;
-	DFG_TRY(pop(executor, queue, &item));
+	DFG_TRY(pop_ready(executor, queue, &item));
 	if (executor->expensive.count)
 		dfg_call_helpers(executor);
-	return process(executor, runner, &item);
+	return process_timed(executor, runner, &item);
 }
 
-/* Runs what is ready until nothing is. With the lock held, before and after. */
 void dfg_executor_work(struct executor *executor, struct runner *runner)
 {
 	bool idle = false;
@@ -324,10 +325,13 @@ void dfg_executor_work(struct executor *executor, struct runner *runner)
 	}
 }
 
-/* For a helper to leave, for somebody's time to come, or for the step's to be over. Gives the lock up meanwhile. */
-static void wait(struct executor *executor)
+/*
+ * Waits for a helper to leave, for a timer, a transfer or a wake-up, or for the step's limits. Releases the lock
+ * meanwhile.
+ */
+static void wait_for_progress(struct executor *executor)
 {
-	enum { LOOK_NS = 20000000 }; /* how often, for whether the step was stopped */
+	enum { LOOK_NS = 20000000 }; /* interval of checking for cancellation */
 	const struct watch *watch = &executor->watch;
 	uint32_t seen = atomic_load(&executor->event.word);
 	uint64_t until = executor->timers ? executor->timer->due : 0;
@@ -349,13 +353,13 @@ static void wait(struct executor *executor)
 		executor->stop = true;
 }
 
-/* All that waits waits for a kernel, and there is none. */
+/* Every suspended kernel waits for another kernel, and none is left to run. */
 static bool is_stuck(const struct executor *executor)
 {
 	return executor->plan->session->options.alone && !atomic_load(&executor->awake);
 }
 
-/* Works, and waits for the helpers and the timers, until nothing is left to do. */
+/* Works, and waits for helpers, timers, transfers and suspended kernels, until the step is complete. */
 static void work_to_the_end(struct executor *executor)
 {
 	dfg_lock(executor);
@@ -365,7 +369,7 @@ static void work_to_the_end(struct executor *executor)
 		bool waits = executor->timers || executor->expected || (executor->n_suspended && !is_stuck(executor));
 		if (!executor->helpers && (executor->stop || !waits))
 			break;
-		wait(executor);
+		wait_for_progress(executor);
 	}
 	dfg_unlock(executor);
 }
@@ -377,7 +381,7 @@ static void lend(struct executor *executor, uint32_t slot, const struct dfg_tens
 	executor->root->state[local] = BORROWED;
 }
 
-static struct dfg_err *begin(struct executor *executor, const struct dfg_tensor *feeds)
+static struct dfg_err *begin_step(struct executor *executor, const struct dfg_tensor *feeds)
 {
 	const struct dfg_plan *plan = executor->plan;
 	struct frame_info *frame_info = executor->frame_info;
@@ -402,8 +406,8 @@ static struct dfg_err *begin(struct executor *executor, const struct dfg_tensor 
 	return NULL;
 }
 
-/* What the step left, whole or broken off, goes back to the free lists. */
-static void clear(struct executor *executor)
+/* Returns what the step left, complete or not, to the free lists. */
+static void release_leftovers(struct executor *executor)
 {
 	executor->cheap.count = executor->expensive.count = 0;
 	for (struct iteration_state *iter = executor->iters; iter; iter = iter->made)
@@ -445,9 +449,9 @@ static void free_executor(struct executor *executor)
 			dfg_keyed_store_release(&iter->store[i]);
 		dfg_free(iter);
 	}
-	while (executor->pendings) {
-		struct pending_transfer *pending = executor->pendings;
-		executor->pendings = pending->made;
+	while (executor->all_pending) {
+		struct pending_transfer *pending = executor->all_pending;
+		executor->all_pending = pending->made;
 		dfg_free(pending);
 	}
 	while (executor->frames) {
@@ -455,9 +459,9 @@ static void free_executor(struct executor *executor)
 		executor->frames = frame->made;
 		dfg_free(frame);
 	}
-	while (executor->suspendeds) {
-		struct suspended_kernel *suspended = executor->suspendeds;
-		executor->suspendeds = suspended->made;
+	while (executor->all_suspended) {
+		struct suspended_kernel *suspended = executor->all_suspended;
+		executor->all_suspended = suspended->made;
 		dfg_free(suspended);
 	}
 	dfg_runner_release(&executor->runner);
@@ -502,7 +506,7 @@ void dfg_executors_free(struct dfg_plan *plan)
 	}
 }
 
-static struct dfg_err *take(struct dfg_plan *plan, struct executor **out_executor)
+static struct dfg_err *take_executor(struct dfg_plan *plan, struct executor **out_executor)
 {
 	pthread_mutex_lock(&plan->lock);
 	struct executor *executor = *out_executor = plan->idle_executor;
@@ -516,7 +520,7 @@ static struct dfg_err *take(struct dfg_plan *plan, struct executor **out_executo
 	return NULL;
 }
 
-static void give_back(struct executor *executor, size_t peak)
+static void return_executor(struct executor *executor, size_t peak)
 {
 	struct dfg_plan *plan = executor->plan;
 	pthread_mutex_lock(&plan->lock);
@@ -530,9 +534,9 @@ static void give_back(struct executor *executor, size_t peak)
 struct dfg_err *dfg_dataflow_run(struct dfg_plan *plan, const struct dfg_tensor *feeds, struct dfg_tensor *out_fetches)
 {
 	struct executor *executor;
-	DFG_TRY(take(plan, &executor));
+	DFG_TRY(take_executor(plan, &executor));
 	size_t before = dfg_buffer_pool_mark(plan->session->buffers);
-	executor->err = begin(executor, feeds);
+	executor->err = begin_step(executor, feeds);
 	if (!executor->err)
 		work_to_the_end(executor);
 	if (plan->transfers) {
@@ -549,8 +553,8 @@ struct dfg_err *dfg_dataflow_run(struct dfg_plan *plan, const struct dfg_tensor 
 	if (!executor->err)
 		executor->err = give_fetches(executor, out_fetches);
 	struct dfg_err *err = executor->err;
-	clear(executor);
+	release_leftovers(executor);
 	executor->stats.left = executor->live_frames + executor->live_iters + executor->live_saves;
-	give_back(executor, dfg_buffer_pool_peak(plan->session->buffers) - before);
+	return_executor(executor, dfg_buffer_pool_peak(plan->session->buffers) - before);
 	return err;
 }

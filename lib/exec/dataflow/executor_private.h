@@ -7,55 +7,58 @@
 #include "lib/exec/state/keyed_store.h"
 
 /*
- * A executor runs one step at a time. All of it is under its lock, which is held while values are passed on and cheap
- * kernels run, and is given up while an expensive kernel runs: several threads may serve one step.
  *
- * Room for iterations (iters) and frames comes from free lists: a loop that was run before allocates nothing.
+ * An executor runs one step at a time. Its lock protects all of it, and is held while tokens are propagated and cheap
+ * kernels run. It is released while an expensive kernel runs, so several threads may work on one step.
+ *
+ * Iteration states and frames come from free lists: a loop that has run before allocates nothing.
+ *
+ * The frames, iterations and tags are those of "Dynamic control flow in large-scale machine learning" (EuroSys'18).
  */
-/* Of a slot. BORROWED: the value belongs to the frame, the plan or the caller. CONSUMED: all who wanted it have read it. */
+/* State of a slot. BORROWED: the frame, the plan or the caller owns the value. CONSUMED: all consumers have read it. */
 enum { EMPTY, DEAD, LIVE, BORROWED, CONSUMED };
 
-/* An iteration of a frame; the root is one that no frame has. The arrays are by local number. */
+/* The state of an iteration of a frame, or of the root, which has no frame. The arrays are by local number. */
 struct iteration_state {
-	struct iteration_state *made; /* all there are */
-	struct iteration_state *next; /* the next iteration; or the next that is free */
+	struct iteration_state *made; /* next in the list of all */
+	struct iteration_state *next; /* state of the next iteration of the frame; or the next in the free list */
 	struct loop *loop;
 	struct frame *frame;
 	int64_t iteration;
-	uint32_t outstanding; /* nodes that are ready or run */
-	uint32_t children;    /* frames that were entered from here and have not ended */
+	uint32_t outstanding; /* nodes that are ready, running or suspended */
+	uint32_t children;    /* frames entered from this iteration that have not ended */
 	bool used;
 	struct count *count;
 	uint32_t *left;
-	uint32_t *choice; /* of a Merge: the input that came live */
-	uint8_t *state;   /* by slot */
+	uint32_t *choice; /* of a Merge: number of the live input; by local node */
+	uint8_t *state;   /* EMPTY to CONSUMED, by local slot */
 	struct dead_cause *cause, *slot_cause;
 	struct frame **child;
-	struct dfg_keyed_store *store; /* one a Save whose region this is */
+	struct dfg_keyed_store *store; /* one for each Save whose region this is */
 	struct dfg_tensor *tensor;
-	struct dfg_tensor **at; /* by use */
+	struct dfg_tensor **at; /* the tensor of an input or output, by local use */
 };
 
-/* A loop being run, entered from one iteration of its parent. */
+/* A running loop, entered from one iteration of its parent. */
 struct frame {
 	struct frame *made, *next;
 	struct loop *loop;
 	struct iteration_state *parent;
-	struct iteration_state *oldest, *newest; /* iterations that have not ended */
+	struct iteration_state *oldest, *newest; /* first and last iteration that have not ended */
 	int64_t newest_number;
 	int64_t outstanding;
-	uint32_t enters; /* that have not come yet */
+	uint32_t enters; /* number of Enters that have not arrived yet */
 	uint32_t n_constant, n_parked, n_exit;
 	struct constant {
 		uint32_t node;
 		bool dead;
 		struct dead_cause cause;
 		struct dfg_tensor tensor;
-	} * constant; /* loop invariants, given to each iteration */
+	} * constant; /* loop invariants, delivered to each iteration */
 	struct parked {
 		uint32_t node;
 		struct dfg_tensor tensor;
-	} * parked; /* values for an iteration that the window does not allow yet */
+	} * parked; /* NextIteration values for an iteration that the window does not admit yet */
 	struct dead_exit {
 		uint32_t node;
 		struct dead_cause cause;
@@ -69,23 +72,26 @@ struct ready {
 	bool dead;
 };
 
-/* A Load whose key is not there yet. It counts as outstanding, and no thread waits. */
+/* A Load whose key was not saved yet. It counts as outstanding, and holds no thread. */
 struct waiter {
 	struct iteration_state *iter; /* NULL: free */
-	uint32_t node, next;          /* next: of the same key, or free; number + 1 */
+	uint32_t node, next;          /* next: index + 1 of the next waiter for the same key, or in the free list */
 };
 
-/* A node whose outputs are there, for others to see when it is time. */
+/* A Sleep whose output is set, and whose consumers are to be notified when it is due. */
 struct timer {
-	uint64_t due, began; /* of the monotonic clock */
+	uint64_t due, began; /* monotonic clock, in ns */
 	struct iteration_state *iter;
 	uint32_t node;
 };
 
-/* A Recv whose value is not there yet. It counts as outstanding, and no thread waits. The value is left here. */
+/*
+ * A Recv whose value has not arrived, or a Send without credit. It counts as outstanding, and holds no thread. On
+ * completion the value is stored here.
+ */
 struct pending_transfer {
-	struct dfg_wait wait;                 /* first */
-	struct pending_transfer *made, *next; /* made: all there are; next: the next that came, or is free */
+	struct dfg_wait wait;                 /* must be the first member */
+	struct pending_transfer *made, *next; /* made: list of all; next: list of those that arrived, or the free list */
 	struct executor *executor;
 	struct iteration_state *iter; /* NULL: free */
 	uint32_t node;
@@ -95,33 +101,35 @@ struct pending_transfer {
 	uint64_t began;
 };
 
-/* A kernel that waits for another one to wake it: see struct dfg_pause. It counts as outstanding, and no thread waits. */
+/*
+ * A kernel that waits for another one to wake it: see struct dfg_pause. It counts as outstanding, and holds no thread.
+ */
 struct suspended_kernel {
-	struct dfg_pause pause;               /* first */
-	struct suspended_kernel *made, *next; /* made: all there are; next: the next that is awake, or free */
+	struct dfg_pause pause;               /* must be the first member */
+	struct suspended_kernel *made, *next; /* made: list of all; next: list of those that are awake, or the free list */
 	struct executor *executor;
 	struct iteration_state *iter; /* NULL: free */
 	uint32_t node;
 	uint64_t began;
 };
 
-/* A ring. */
+/* A ring buffer of nodes that are ready. */
 struct queue {
 	struct ready *item;
-	size_t first, count, room; /* room is a power of two */
+	size_t first, count, room; /* room, the capacity, is a power of two */
 };
 
 struct executor {
 	struct executor *next;
 	struct dfg_plan *plan;
 	struct frame_info *frame_info;
-	uint64_t run; /* of the plan's, which this step is */
+	uint64_t run; /* number of the run among the plan's runs */
 	pthread_mutex_t lock;
-	bool shared; /* other threads may help: the lock is needed */
+	bool shared; /* helper threads may work on the step: the lock is required */
 	struct queue cheap, expensive;
-	struct iteration_state *root, *iters, **free_iter; /* by loop */
-	struct frame *frames, **free_frame;                /* by loop */
-	_Atomic uint32_t running;                          /* kernels that run without the lock */
+	struct iteration_state *root, *iters, **free_iter; /* iters: list of all; free_iter: free lists, by loop */
+	struct frame *frames, **free_frame;                /* frames: list of all; free_frame: free lists, by loop */
+	_Atomic uint32_t running;                          /* kernels that are running without the lock */
 	bool stop;
 	struct dfg_err *err;
 	uint64_t random;
@@ -131,20 +139,23 @@ struct executor {
 	uint64_t live_frames, live_iters, live_saves;
 	struct waiter *waiter;
 	size_t waiters, waiter_room;
-	uint32_t free_waiter; /* number + 1 */
+	uint32_t free_waiter; /* index + 1; 0: none */
 	uint32_t waiting;
-	struct timer *timer; /* a heap: none is due before the first */
+	struct timer *timer; /* a heap: the first is due first */
 	size_t timers, timer_room;
-	struct pending_transfer *pendings, *free_pending, *refused; /* refused: came with an error */
-	uint32_t expected;                                          /* pendings that wait, or came and were not opened */
-	_Atomic(struct pending_transfer *) arrived;                 /* by any thread, without the lock; the newest first */
-	uint32_t turns;                                             /* since the links were last read */
-	_Atomic uint32_t bringing;                                  /* threads that are at it */
-	struct suspended_kernel *suspendeds, *free_suspended;
-	uint32_t n_suspended;                     /* suspendeds that are not awake, or not looked at */
-	_Atomic(struct suspended_kernel *) awake; /* by any thread, without the lock; the newest first */
-	struct helper *helper; /* one a thread of the pool; the last is called by what arrives while kernels run */
-	int helpers;           /* asked and not gone */
+	struct pending_transfer *all_pending, *free_pending, *refused; /* refused: completed with an error */
+	/* transfers that are pending, or arrived and are not completed */
+	uint32_t expected;
+	/* pushed by any thread, without the lock; the newest is first */
+	_Atomic(struct pending_transfer *) arrived;
+	uint32_t runs_since_poll;    /* nodes run since the links were last polled */
+	_Atomic uint32_t delivering; /* threads that are adding to `arrived` */
+	struct suspended_kernel *all_suspended, *free_suspended;
+	uint32_t n_suspended;                     /* suspended kernels that are not awake, or awake and not resumed */
+	_Atomic(struct suspended_kernel *) awake; /* pushed by any thread, without the lock; the newest is first */
+	/* one for each thread of the pool; the last one completes transfers that arrive while kernels run */
+	struct helper *helper;
+	int helpers; /* helpers that were called and have not left */
 	struct dfg_event event;
 };
 
@@ -155,7 +166,8 @@ void dfg_iteration_release(struct executor *executor, struct iteration_state *it
 void dfg_frame_release(struct executor *executor, struct frame *frame);
 
 /*
- * What Enter, Exit and NextIteration do with their input, across the border of an iteration. cause is NULL where it is
+ *
+ * Enter, Exit and NextIteration: move the node's input across the border of an iteration. cause is NULL if the input is
  * live.
  */
 DFG_MUST_CHECK struct dfg_err *dfg_enter(
@@ -165,15 +177,15 @@ DFG_MUST_CHECK struct dfg_err *dfg_exit(
 DFG_MUST_CHECK struct dfg_err *dfg_next_iteration(
 	struct executor *executor, struct iteration_state *iter, uint32_t node, const struct dead_cause *cause);
 
-/* Ends the iteration if it is done, and all that is done by that, outwards. */
+/* Ends the iteration if it is complete, and then the iterations and frames that this completes, outwards. */
 DFG_MUST_CHECK struct dfg_err *dfg_retire_iterations(struct executor *executor, struct iteration_state *iter);
 
-/* executor.c: all has come that the node waits for; and: a node that began, and waited, runs again. */
+/* executor.c: queues a node whose inputs have all arrived; dfg_wake queues a node that waited, to run again. */
 DFG_MUST_CHECK struct dfg_err *dfg_make_ready(
 	struct executor *executor, struct iteration_state *iter, uint32_t node, bool dead);
 DFG_MUST_CHECK struct dfg_err *dfg_wake(struct executor *executor, struct iteration_state *iter, uint32_t node);
 
-/* executor.c: its outputs are there: those who wait for them hear of it, and its inputs are done with. */
+/* executor.c: propagates the outputs of a node that ran, and releases its inputs. */
 DFG_MUST_CHECK struct dfg_err *dfg_finish(
 	struct executor *executor, const struct ready *item, const struct dead_cause *cause, uint64_t began);
 
@@ -188,105 +200,114 @@ static inline void dfg_unlock(struct executor *executor)
 		pthread_mutex_unlock(&executor->lock);
 }
 
-/* executor.c: runs what is ready until nothing is. With the lock held, before and after. */
+/* executor.c: runs ready nodes until none is left. The lock is held before and after. */
 void dfg_executor_work(struct executor *executor, struct runner *runner);
 
-/* helper_threads.c: one a thread of the pool; NULL where there is no memory. */
+/* helper_threads.c: a helper for each thread of the pool; NULL if out of memory. */
 struct helper *dfg_helpers_new(struct executor *executor);
 void dfg_helpers_free(struct executor *executor);
 
-/* Asks for as many helpers as there is expensive work to hand out; and takes back those that did not begin. */
+/* Calls as many helpers as there are expensive nodes in the queue; and cancels those that have not begun. */
 void dfg_call_helpers(struct executor *executor);
 void dfg_cancel_helpers(struct executor *executor);
 
-/* Something arrived: while kernels run, a helper opens it. Any thread, without the lock. */
+/* A transfer arrived: if kernels are running, a helper completes it. Any thread, without the lock. */
 void dfg_wake_helper(struct executor *executor);
-void dfg_unregister_helper(struct executor *executor); /* nobody calls it any more: it never comes, or has gone */
+/* called when nothing can arrive any more: waits until that helper is cancelled or has left */
+void dfg_unregister_helper(struct executor *executor);
 
-/* The calling thread gives the lock up for something that takes its time, and takes it again. */
+/* The calling thread releases the lock for long work, and takes it again. */
 void dfg_unlock_for_work(struct executor *executor);
 void dfg_lock_again(struct executor *executor);
 
-/* Of two nodes in iterations, which is first: whatever the schedule. */
+/* Total order of nodes in iterations, independent of the schedule: for error messages that are always the same. */
 bool dfg_is_before(
 	const struct iteration_state *iter, uint32_t node, const struct iteration_state *other_iter, uint32_t other);
 
-/* propagate.c: a value comes to the node where the consumer ends; cause is NULL where it is live. */
+/* propagate.c: a token arrives at the node where the edge ends; cause is NULL if it is live. */
 DFG_MUST_CHECK struct dfg_err *dfg_token_arrive(struct executor *executor, struct iteration_state *iter,
 	const struct consumer *consumer, const struct dead_cause *cause);
 
-/* The outputs of the node are there, in the iter; whoever waits for them hears of it. */
+/* Sends the outputs of the node, which are set in `iter`, to their consumers. */
 DFG_MUST_CHECK struct dfg_err *dfg_propagate(
 	struct executor *executor, struct iteration_state *iter, uint32_t node, const struct dead_cause *cause);
 
-/* executor.c: what a node died of that is dead. */
+/* executor.c: the cause of death of a dead node. */
 const struct dead_cause *dfg_cause_of(const struct executor *executor, const struct ready *item);
 
-/* The node has read its inputs. */
+/* Releases the inputs of a node that has run. */
 void dfg_release_inputs(struct executor *executor, struct iteration_state *iter, uint32_t node);
 
-/* save_load.c: what Save and Load do. A Load whose key is not there waits: it is woken when it comes. */
+/* save_load.c: runs a Save or a Load. *out_waits: the key was not saved yet, and the Load is woken when it is. */
 DFG_MUST_CHECK struct dfg_err *dfg_executor_save(
 	struct executor *executor, struct iteration_state *iter, uint32_t node);
 DFG_MUST_CHECK struct dfg_err *dfg_executor_load(
 	struct executor *executor, struct iteration_state *iter, uint32_t node, bool *out_waits);
-DFG_MUST_CHECK struct dfg_err *dfg_explain_waiting(const struct executor *executor); /* when nothing is left to run */
+/* the error for a Load that waits when no node is left to run */
+DFG_MUST_CHECK struct dfg_err *dfg_explain_waiting(const struct executor *executor);
 
-/* The place of output i of the node in the iter where it lives. */
+/* Local slot of the node's output i, in its iteration. */
 static inline uint32_t dfg_out_slot(const struct executor *executor, uint32_t node, int i)
 {
 	const struct plan_node *r = &executor->plan->node[node];
 	return executor->frame_info->slot_local[dfg_plan_node_out(executor->plan, r, i)];
 }
 
-/* timers.c: what Sleep does, but for telling its consumers, which is due later; and whose time has come first. */
+/* timers.c: runs a Sleep, except for notifying its consumers; removes the timer that is due first. */
 DFG_MUST_CHECK struct dfg_err *dfg_timer_start(
 	struct executor *executor, struct iteration_state *iter, uint32_t node, uint64_t began);
 struct timer dfg_timer_pop(struct executor *executor);
 
-/* suspend.c: a pause for the kernel that runs: runner->pause. */
+/* suspend.c: suspends the running kernel: it is the executor's runner->pause. */
 DFG_MUST_CHECK struct dfg_err *dfg_suspend_kernel(struct runner *runner, struct dfg_pause **out_pause);
 
-/* suspend.c: runs those again that are awake; gives all back, where the step ends before; the error that nothing can wake them. */
+/*
+ * suspend.c: resumes the kernels that are awake; releases all when the step ends early; the error if no kernel can wake
+ * them.
+ */
 DFG_MUST_CHECK struct dfg_err *dfg_resume_awake(struct executor *executor, struct runner *runner);
 void dfg_abandon_suspended(struct executor *executor);
 DFG_MUST_CHECK struct dfg_err *dfg_explain_suspended(const struct executor *executor);
 
-/* executor.c: runs the node, and finishes it unless it waits once more. With the lock held. */
+/* executor.c: runs the node, and finishes it unless it waits again. The lock is held. */
 DFG_MUST_CHECK struct dfg_err *dfg_process(
 	struct executor *executor, struct runner *runner, const struct ready *item, uint64_t began);
 
 /*
- * send_recv.c: what Send and Recv do. A Send that runs has live control inputs; its data may be dead. A Recv whose value is
- * not there, and a Send that is held back, is finished when the pending is opened.
+ *
+ * send_recv.c: runs a Send or a Recv. A Send that runs has live control inputs; its data may be dead. A Recv whose
+ * value has not arrived, and a Send without credit (*out_held), are finished by dfg_complete_transfers.
  */
 DFG_MUST_CHECK struct dfg_err *dfg_send(
 	struct executor *executor, const struct ready *item, uint64_t began, bool *out_held);
 DFG_MUST_CHECK struct dfg_err *dfg_receive(
 	struct executor *executor, struct iteration_state *iter, uint32_t node, uint64_t began);
 
-/* Whether the transfer takes place, live or dead: no control input of the node is dead. */
+/* Whether the transfer takes place, with a live or dead value: no control input of the node is dead. */
 bool dfg_crosses(const struct executor *executor, const struct iteration_state *iter, uint32_t node);
 
-/* Finishes the Recvs whose values came, and the Sends whose values left. */
+/* Finishes the Recvs whose values arrived, and the Sends that have left. */
 DFG_MUST_CHECK struct dfg_err *dfg_complete_transfers(struct executor *executor);
 
-/* Reads the links, now and then, while there is work. With the lock held, which is given up meanwhile. */
+/* Polls the links once in a while during work. The lock is held before and after, and released meanwhile. */
 void dfg_poll_links(struct executor *executor);
 
-/* Waits, without the lock, and reads the links for a while before it sleeps. until: 0 or a time. */
+/* Polls the links for a while without the lock, then sleeps. until: a time of the monotonic clock, or 0. */
 void dfg_wait_for_links(struct executor *executor, uint32_t seen, uint64_t until);
 
-/* The step is over: no thread knows of the executor any more. Where it ended early, nothing more can come. */
+/* Ends all transfers of a step that is over or has failed: no other thread refers to the executor any more. */
 void dfg_abandon_transfers(struct executor *executor);
 
-/* "waited 3 s for ...", of those that wait, in front of err. */
+/* Adds "waited 3 s for ..." to err, for the first transfer that is pending. */
 DFG_MUST_CHECK struct dfg_err *dfg_note_transfers(const struct executor *executor, struct dfg_err *err);
 
-/* Where it happened: the loop, if there is one, then the node. */
+/* Adds the location to err: the iteration of its loop, if any, and the node. */
 DFG_MUST_CHECK struct dfg_err *dfg_location_note(
 	struct dfg_err *err, const struct iteration_state *iter, const struct dfg_call *call);
 
-/* explain.c: why the fetch has no value; and: keeps the cause in a place of the plan, where another step may keep its own. */
+/*
+ * explain.c: the error for a fetch without a value; keeps the cause of a dead value in the plan, under the plan's lock,
+ * as other executors may do the same.
+ */
 DFG_MUST_CHECK struct dfg_err *dfg_explain(const struct executor *executor, uint32_t fetch);
 void dfg_keep_last_dead(const struct executor *executor, struct last_dead *place, struct last_dead last_dead);

@@ -1,6 +1,6 @@
 #include "lib/exec/dataflow/executor_private.h"
 
-/* Why a fetch has no value when no node is left to run. */
+/* Explains why a fetch has no value when no node is left to run. */
 
 void dfg_keep_last_dead(const struct executor *executor, struct last_dead *place, struct last_dead last_dead)
 {
@@ -10,24 +10,24 @@ void dfg_keep_last_dead(const struct executor *executor, struct last_dead *place
 	pthread_mutex_unlock(&executor->plan->lock);
 }
 
-/* Whether the value, or the signal, came. */
-static bool has_come(const struct executor *executor, uint32_t slot)
+/* Whether the value, live or dead, arrived in the slot. */
+static bool has_arrived(const struct executor *executor, uint32_t slot)
 {
 	return executor->root->state[executor->frame_info->slot_local[slot]] != EMPTY;
 }
 
-/* The first input of the root's node that never came, or DFG_NONE where all of them did. */
+/* The first input of the node, in the root, that never arrived; or DFG_NONE. */
 static uint32_t missing_input(const struct executor *executor, const struct plan_node *node)
 {
 	for (int i = 0; i < node->n_in; i++) {
 		uint32_t slot = dfg_plan_node_in(executor->plan, node, i);
-		if (!has_come(executor, slot))
+		if (!has_arrived(executor, slot))
 			return slot;
 	}
 	return DFG_NONE;
 }
 
-/* Goes back from what did not come to what kept it, which is a loop that gave nothing, or waits on itself. */
+/* Follows missing inputs backwards to the node that caused it: a loop without a result, or a cycle. */
 struct dfg_err *dfg_explain(const struct executor *executor, uint32_t fetch)
 {
 	struct dfg_plan *plan = executor->plan;
@@ -44,8 +44,8 @@ struct dfg_err *dfg_explain(const struct executor *executor, uint32_t fetch)
 			break;
 		node = &plan->node[plan->maker[missing]];
 	}
-	const char *why = node->role == DFG_EXIT ? "the loop ended, and this gave neither a value nor a dead one"
-											 : "it never ran: a control input of it did not come";
+	const char *why = node->role == DFG_EXIT ? "the loop ended before this Exit had a live or dead input"
+											 : "it never ran because a control input never arrived";
 	return dfg_err_note(dfg_call_note(DFG_ERR(DFG_DATA, "%s", why), node->call), "fetch '%s' was not produced",
 		dfg_slot_words(plan, plan->fetch[fetch]).s);
 }

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* Parts of one block of memory, aligned for anything. With no block, only the size is counted. */
+/* Divides one block of memory into aligned parts. Without a block it only counts the size. */
 struct cutter {
 	char *block;
 	size_t used;
@@ -15,7 +15,7 @@ static void *cut(struct cutter *cutter, size_t count, size_t size)
 	return part;
 }
 
-static void cut_slab(struct cutter *cutter, const struct loop *loop, struct iteration_state *iter)
+static void cut_iteration(struct cutter *cutter, const struct loop *loop, struct iteration_state *iter)
 {
 	iter->count = cut(cutter, loop->nodes, sizeof *iter->count);
 	iter->left = cut(cutter, loop->slots, sizeof *iter->left);
@@ -29,16 +29,16 @@ static void cut_slab(struct cutter *cutter, const struct loop *loop, struct iter
 	iter->at = cut(cutter, loop->uses, sizeof(struct dfg_tensor *));
 }
 
-static struct iteration_state *new_slab(struct executor *executor, struct loop *loop)
+static struct iteration_state *new_iteration(struct executor *executor, struct loop *loop)
 {
 	struct iteration_state plan = {0};
 	struct cutter size = {NULL, (sizeof plan + 15) / 16 * 16};
-	cut_slab(&size, loop, &plan);
+	cut_iteration(&size, loop, &plan);
 	struct iteration_state *iter = dfg_zeros(1, size.used);
 	if (!iter)
 		return NULL;
 	struct cutter cutter = {(char *)iter, (sizeof plan + 15) / 16 * 16};
-	cut_slab(&cutter, loop, iter);
+	cut_iteration(&cutter, loop, iter);
 	for (uint32_t i = 0; i < loop->uses; i++)
 		iter->at[i] = &iter->tensor[loop->use[i]];
 	for (uint32_t i = 0; i < loop->saves; i++)
@@ -54,7 +54,7 @@ struct dfg_err *dfg_iteration_take(struct executor *executor, uint32_t number, s
 	struct iteration_state *iter = executor->free_iter[number];
 	if (iter)
 		executor->free_iter[number] = iter->next;
-	else if (!(iter = new_slab(executor, loop)))
+	else if (!(iter = new_iteration(executor, loop)))
 		return dfg_no_memory("an iteration");
 	memcpy(iter->count, loop->count, loop->nodes * sizeof *loop->count);
 	memcpy(iter->left, loop->left, loop->slots * sizeof *loop->left);
@@ -120,14 +120,14 @@ void dfg_frame_release(struct executor *executor, struct frame *frame)
 	executor->free_frame[number] = frame;
 }
 
-/* The node's output 0 comes to the iter: dead, lent, or as a reference of its own. */
+/* Delivers the value of the node's output 0 to iter: dead, borrowed, or with a reference of its own. */
 static struct dfg_err *deliver(struct executor *executor, struct iteration_state *iter, uint32_t node,
 	const struct dfg_tensor *value, const struct dead_cause *cause, bool lend)
 {
 	const struct plan_node *r = &executor->plan->node[node];
 	uint32_t global = dfg_plan_node_out(executor->plan, r, 0), slot = dfg_out_slot(executor, node, 0);
 	if (iter->state[slot] != EMPTY)
-		return dfg_call_note(DFG_ERR(DFG_DATA, "gives its value twice"), r->call);
+		return dfg_call_note(DFG_ERR(DFG_DATA, "has a second live value in one run of its loop"), r->call);
 	if (cause)
 		iter->slot_cause[slot] = *cause;
 	else if (lend)
@@ -149,7 +149,7 @@ static struct dfg_err *deliver_constants(
 	return NULL;
 }
 
-/* One more iteration, the newest. */
+/* Begins the next iteration of the frame. */
 static struct dfg_err *begin_iteration(struct executor *executor, struct frame *frame)
 {
 	struct iteration_state *iter;
@@ -190,7 +190,7 @@ static struct dfg_err *begin_frame(struct executor *executor, struct iteration_s
 	return NULL;
 }
 
-/* The frame that this iteration runs the loop in, made when the first value enters, live or dead. */
+/* The frame in which this iteration runs the loop. It is made when the first value enters, live or dead. */
 static struct dfg_err *find_frame(
 	struct executor *executor, struct iteration_state *iter, uint32_t number, struct frame **out_frame)
 {
@@ -277,7 +277,7 @@ struct dfg_err *dfg_next_iteration(
 	return deliver(executor, iter->next, node, value, NULL, false);
 }
 
-/* What waited for the window goes on. */
+/* The window admits the next iteration: delivers the values that waited for it. */
 static struct dfg_err *unpark(struct executor *executor, struct frame *frame)
 {
 	uint32_t n = frame->n_parked;
@@ -292,7 +292,7 @@ static struct dfg_err *unpark(struct executor *executor, struct frame *frame)
 	return NULL;
 }
 
-/* Iterations end in order; iteration 0 not before all has entered. */
+/* Iterations end in order, and iteration 0 not before all Enters have arrived. */
 static bool is_done(const struct frame *frame, const struct iteration_state *iter)
 {
 	return !iter->outstanding && !iter->children && (iter->iteration || !frame->enters);
@@ -313,7 +313,7 @@ static struct dfg_err *end_iterations(struct executor *executor, struct frame *f
 	return NULL;
 }
 
-/* Exits that were dead to the end are dead outside. */
+/* An Exit that was dead in the last iteration has a dead output outside the loop. */
 static struct dfg_err *end_frame(struct executor *executor, struct frame *frame)
 {
 	struct iteration_state *parent = frame->parent;

@@ -1,6 +1,10 @@
 #include "lib/exec/dataflow/executor_private.h"
 
-/* The threads of the pool that help an executor: when there is expensive work, and when something arrives while it is done. */
+/*
+ *
+ * The pool's threads that help an executor: they run expensive nodes, and complete transfers that arrive while all
+ * other threads run kernels.
+ */
 struct helper {
 	struct dfg_task task;
 	struct executor *executor;
@@ -8,7 +12,7 @@ struct helper {
 	atomic_bool asked;
 };
 
-static void help(struct dfg_task *task)
+static void run_helper(struct dfg_task *task)
 {
 	struct helper *helper = (struct helper *)task;
 	struct executor *executor = helper->executor;
@@ -42,8 +46,8 @@ void dfg_cancel_helpers(struct executor *executor)
 		}
 }
 
-/* Opens what arrives while others are at kernels. */
-static void answer(struct dfg_task *task)
+/* Completes transfers that arrive while the other threads run kernels. */
+static void complete_arrivals(struct dfg_task *task)
 {
 	struct helper *helper = (struct helper *)task;
 	struct executor *executor = helper->executor;
@@ -89,7 +93,7 @@ struct helper *dfg_helpers_new(struct executor *executor)
 	int threads = dfg_pool_threads(executor->plan->session->pool);
 	struct helper *helper = dfg_zeros((size_t)threads, sizeof *helper);
 	for (int i = 0; helper && i < threads; i++)
-		helper[i] = (struct helper){.task.begin = i == threads - 1 ? answer : help,
+		helper[i] = (struct helper){.task.begin = i == threads - 1 ? complete_arrivals : run_helper,
 			.executor = executor,
 			.runner = {.session = executor->plan->session, .executor = executor, .pause = dfg_suspend_kernel}};
 	return helper;

@@ -1,6 +1,6 @@
 #include "lib/exec/dataflow/executor_private.h"
 
-/* Tokens: what the arrival of a value, live or dead, does to the node that it comes to, and what becomes of it then. */
+/* Token propagation: the effect of a value that arrives at a node, live or dead. */
 
 static struct dfg_err *two_live(
 	const struct executor *executor, const struct iteration_state *iter, uint32_t node, uint32_t one, uint32_t two)
@@ -14,16 +14,18 @@ static struct dfg_err *two_live(
 }
 
 /*
- * A Merge runs with the first live input, or dead when all that can come are dead; in either case after its control
- * inputs, whose deadness does not matter. pending is 1 + 2 for each control input to come; the 1 goes with the live input.
- * Of a loop's Merge, the back edges cannot come in iteration 0: so a loop that is entered dead ends.
+ *
+ * A Merge runs with the first live input, or dead when all inputs that can arrive are dead; in either case after its
+ * control inputs, whose deadness does not matter. pending is 1 + 2 for each control input to come; the 1 is subtracted
+ * by the live input. The back edges of a loop's Merge cannot arrive in iteration 0, so a loop that is entered dead
+ * ends.
  */
 static struct dfg_err *merge_arrival(struct executor *executor, struct iteration_state *iter,
 	const struct consumer *consumer, const struct dead_cause *cause)
 {
 	uint32_t local = executor->frame_info->local[consumer->to];
 	struct count *count = &iter->count[local];
-	uint32_t can_come =
+	uint32_t can_arrive =
 		iter->iteration ? executor->plan->node[consumer->to].n_in : executor->frame_info->forward[consumer->to];
 	if (consumer->output == DFG_CONTROL) {
 		count->pending -= 2;
@@ -36,7 +38,7 @@ static struct dfg_err *merge_arrival(struct executor *executor, struct iteration
 		iter->choice[local] = consumer->input;
 		count->pending--;
 	}
-	bool dead = count->pending == 1 && count->dead >= can_come;
+	bool dead = count->pending == 1 && count->dead >= can_arrive;
 	bool live = count->pending == 0 && (!cause || consumer->output == DFG_CONTROL);
 	return dead || live ? dfg_make_ready(executor, iter, consumer->to, dead) : NULL;
 }
@@ -55,8 +57,8 @@ struct dfg_err *dfg_token_arrive(struct executor *executor, struct iteration_sta
 	return dfg_make_ready(executor, iter, consumer->to, count->dead && role != DFG_CONTROL_TRIGGER);
 }
 
-/* A value that nobody wants any more. */
-static void spend(struct iteration_state *iter, uint32_t slot)
+/* Releases a value that all consumers have read. */
+static void consume(struct iteration_state *iter, uint32_t slot)
 {
 	dfg_tensor_release(&iter->tensor[slot]);
 	iter->state[slot] = CONSUMED;
@@ -79,7 +81,7 @@ struct dfg_err *dfg_propagate(
 	for (int i = 0; i < executor->plan->node[node].n_out; i++) {
 		uint32_t slot = dfg_out_slot(executor, node, i);
 		if (iter->state[slot] == LIVE && !iter->left[slot])
-			spend(iter, slot);
+			consume(iter, slot);
 	}
 	return NULL;
 }
@@ -87,9 +89,9 @@ struct dfg_err *dfg_propagate(
 void dfg_release_inputs(struct executor *executor, struct iteration_state *iter, uint32_t node)
 {
 	const uint32_t *use = iter->loop->use + executor->frame_info->first_use[node];
-	if (executor->plan->node[node].may_agree) /* others that come live are compared with it */
+	if (executor->plan->node[node].may_agree) /* kept: it is compared with other live inputs */
 		return;
 	for (int i = 0; i < executor->plan->node[node].n_in; i++)
 		if (iter->state[use[i]] == LIVE && !--iter->left[use[i]])
-			spend(iter, use[i]);
+			consume(iter, use[i]);
 }

@@ -3,8 +3,9 @@
 #include <stdio.h>
 
 /*
- * Save and Load. The values of a Save are in a store of the iteration that is its region; a Load finds the same store the
- * same way, outwards. A Load that comes first leaves itself at the key, and runs again when the value is there.
+ *
+ * Save and Load. The values of a Save are in a store in the state of the iteration that is its region, where its Loads
+ * find them. A Load that runs before its Save registers as a waiter at the key, and runs again once the value is saved.
  */
 struct where {
 	struct dfg_keyed_store *store;
@@ -12,12 +13,12 @@ struct where {
 	int keys;
 };
 
-/* Keys are the last inputs. */
-static struct dfg_err *find(
+/* Finds the store and the key of a Save or a Load. The keys are the last inputs. */
+static struct dfg_err *find_key(
 	const struct executor *executor, struct iteration_state *iter, uint32_t node, int keys, struct where *out_where)
 {
 	const struct plan_node *r = &executor->plan->node[node];
-	const struct save_site *keep = &executor->frame_info->save_site[node];
+	const struct save_site *site = &executor->frame_info->save_site[node];
 	struct dfg_tensor *const *key = iter->at + executor->frame_info->first_use[node] + (r->n_in - keys);
 	out_where->keys = keys;
 	for (int i = 0; i < keys; i++) {
@@ -26,9 +27,9 @@ static struct dfg_err *find(
 				DFG_DATA, "key %d must be a scalar, not %s", i, dfg_type_words(key[i]->dtype, &key[i]->shape).s);
 		out_where->key[i] = dfg_tensor_int(key[i], 0);
 	}
-	for (uint32_t i = 0; i < keep->levels; i++)
+	for (uint32_t i = 0; i < site->levels; i++)
 		iter = iter->frame->parent;
-	out_where->store = &iter->store[keep->number];
+	out_where->store = &iter->store[site->number];
 	return NULL;
 }
 
@@ -47,35 +48,36 @@ static struct dfg_err *wake_all(struct executor *executor, struct dfg_entry *ent
 }
 
 /*
- * Written without the lock, with a reference of its own: so nobody writes to it, and nobody else writes it out. Where
- * a Load has come for it meanwhile, the place in the file is given back.
+ *
+ * Writes the value to the spill file, without the lock and with a reference of its own, so that no node writes to the
+ * buffer and no other thread spills it. If a Load has taken the value meanwhile, the location in the file is freed.
  */
-static struct dfg_err *swap_out(struct executor *executor, struct dfg_keyed_store *store, size_t number)
+static struct dfg_err *spill_value(struct executor *executor, struct dfg_keyed_store *store, size_t number)
 {
-	struct dfg_tensor value = store->entry[number].tensor, away = {0};
+	struct dfg_tensor value = store->entry[number].tensor, spilled = {0};
 	dfg_buffer_ref(value.buffer);
 	dfg_unlock_for_work(executor);
-	struct dfg_err *err = dfg_spill_write(executor->plan->session->swap, &value, &away);
+	struct dfg_err *err = dfg_spill_write(executor->plan->session->swap, &value, &spilled);
 	dfg_lock_again(executor);
 	struct dfg_entry *entry = &store->entry[number];
 	if (!err && entry->state == DFG_ENTRY_FULL && entry->tensor.buffer == value.buffer &&
 		entry->tensor.data == value.data && atomic_load(&value.buffer->refs) == 2) {
 		dfg_tensor_release(&entry->tensor);
-		entry->tensor = away;
-		away = (struct dfg_tensor){0};
+		entry->tensor = spilled;
+		spilled = (struct dfg_tensor){0};
 	}
-	dfg_tensor_release(&away);
+	dfg_tensor_release(&spilled);
 	dfg_tensor_release(&value);
 	return err;
 }
 
-/* The oldest first. */
-static struct dfg_err *make_room(struct executor *executor, struct dfg_keyed_store *store)
+/* Spills saved values, oldest first, while memory is short. */
+static struct dfg_err *spill_values(struct executor *executor, struct dfg_keyed_store *store)
 {
 	for (size_t e = store->looked; e < store->entries && dfg_spill_wants(executor->plan->session->swap); e++) {
 		const struct dfg_entry *entry = &store->entry[e];
 		if (entry->state == DFG_ENTRY_FULL && dfg_spill_fits(&entry->tensor))
-			DFG_TRY(swap_out(executor, store, e));
+			DFG_TRY(spill_value(executor, store, e));
 		entry = &store->entry[e];
 		bool done = entry->state != DFG_ENTRY_FULL || dfg_spill_has(&entry->tensor);
 		if (store->looked == e && (done || store->entries - e > SWAP_PATIENCE))
@@ -90,7 +92,7 @@ struct dfg_err *dfg_executor_save(struct executor *executor, struct iteration_st
 	struct where where;
 	struct dfg_entry *entry;
 	struct dfg_tensor value;
-	DFG_TRY(find(executor, iter, node, r->n_in - 1, &where));
+	DFG_TRY(find_key(executor, iter, node, r->n_in - 1, &where));
 	if (dfg_keyed_store_find(where.store, where.key, &entry) != DFG_ENTRY_EMPTY)
 		return DFG_ERR(DFG_DATA, "saves key %s a second time", dfg_key_words(where.key, where.keys).s);
 	DFG_TRY(dfg_keyed_store_reach(where.store, where.key, &entry));
@@ -100,7 +102,7 @@ struct dfg_err *dfg_executor_save(struct executor *executor, struct iteration_st
 	executor->live_saves++;
 	if (executor->frame_info->save_site[node].loads) {
 		DFG_TRY(wake_all(executor, entry));
-		return executor->plan->session->swap ? make_room(executor, where.store) : NULL;
+		return executor->plan->session->swap ? spill_values(executor, where.store) : NULL;
 	}
 	dfg_keyed_store_drop(where.store, entry);
 	executor->live_saves--;
@@ -126,7 +128,7 @@ static struct dfg_err *wait_for(
 	return NULL;
 }
 
-/* The last reader gets the store's own reference. */
+/* The last reader takes the store's own reference. */
 static struct dfg_err *take_value(struct executor *executor, uint32_t node, struct where *where,
 	struct dfg_entry *entry, struct dfg_tensor *out_tensor)
 {
@@ -142,7 +144,7 @@ static struct dfg_err *take_value(struct executor *executor, uint32_t node, stru
 	return NULL;
 }
 
-static struct dfg_err *swap_in(struct executor *executor, struct dfg_tensor *tensor)
+static struct dfg_err *unspill_value(struct executor *executor, struct dfg_tensor *tensor)
 {
 	dfg_unlock_for_work(executor);
 	struct dfg_err *err = dfg_spill_read(executor->plan->session->swap, tensor);
@@ -157,7 +159,7 @@ struct dfg_err *dfg_executor_load(
 	uint32_t slot = dfg_out_slot(executor, node, 0);
 	struct where where;
 	struct dfg_entry *entry;
-	DFG_TRY(find(executor, iter, node, r->n_in, &where));
+	DFG_TRY(find_key(executor, iter, node, r->n_in, &where));
 	enum dfg_entry_state state = dfg_keyed_store_find(where.store, where.key, &entry);
 	uint64_t readers = executor->frame_info->save_site[r->save].readers;
 	if (state == DFG_ENTRY_SPENT ||
@@ -170,10 +172,10 @@ struct dfg_err *dfg_executor_load(
 	}
 	DFG_TRY(take_value(executor, node, &where, entry, &iter->tensor[slot]));
 	iter->state[slot] = LIVE;
-	return dfg_spill_has(&iter->tensor[slot]) ? swap_in(executor, &iter->tensor[slot]) : NULL;
+	return dfg_spill_has(&iter->tensor[slot]) ? unspill_value(executor, &iter->tensor[slot]) : NULL;
 }
 
-/* The same one whatever the schedule: the first node, in the first iterations. */
+/* Independent of the schedule: orders by node, then by iteration. */
 bool dfg_is_before(
 	const struct iteration_state *iter, uint32_t node, const struct iteration_state *other_iter, uint32_t other)
 {
@@ -195,7 +197,7 @@ struct dfg_err *dfg_explain_waiting(const struct executor *executor)
 			first = &executor->waiter[i];
 	const struct plan_node *load = &executor->plan->node[first->node], *save = &executor->plan->node[load->save];
 	struct where where;
-	DFG_TRY(find(executor, first->iter, first->node, load->n_in, &where));
+	DFG_TRY(find_key(executor, first->iter, first->node, load->n_in, &where));
 	return dfg_location_note(DFG_ERR(DFG_DATA, "waits for key %s of '%s' (%s), which did not save it",
 								 dfg_key_words(where.key, where.keys).s, save->call->node, save->call->op->name),
 		first->iter, load->call);

@@ -5,9 +5,10 @@
 #include <stdio.h>
 
 /*
- * Send and Recv. A Recv whose value is not there leaves a pending for it, empty, and its thread goes on; so does a Send that
- * is held back, whose pending comes when it has left. Whoever brings the value, in the midst of reading a link, puts the
- * pending on a list and wakes the executor: it takes no lock, so it does not matter which locks it, or the executor, holds.
+ *
+ * Send and Recv. A Recv whose value has not arrived registers a pending transfer, and its thread continues; so does a
+ * Send without credit, whose transfer completes when it has left. The thread that reads a link and completes a transfer
+ * puts it on a list and wakes the executor without taking a lock, so it may hold any lock, even the executor's.
  */
 
 bool dfg_crosses(const struct executor *executor, const struct iteration_state *iter, uint32_t node)
@@ -29,19 +30,22 @@ static void fill_key(
 		key->iteration[--depth] = iter->iteration;
 }
 
-static void give_back(struct executor *executor, struct pending_transfer *pending)
+static void free_pending(struct executor *executor, struct pending_transfer *pending)
 {
 	pending->iter = NULL;
 	pending->next = executor->free_pending;
 	executor->free_pending = pending;
 }
 
-/* dfg_wait's come. As soon as the pending is on the list it is the executor's; as soon as nobody is bringing, all is. */
-static void bring(struct dfg_wait *wait, struct dfg_tensor *tensor, bool dead, struct dfg_err *err)
+/*
+ * dfg_wait's come. Once the transfer is on the list, it belongs to the executor; once `delivering` is 0, this thread no
+ * longer refers to it.
+ */
+static void transfer_completed(struct dfg_wait *wait, struct dfg_tensor *tensor, bool dead, struct dfg_err *err)
 {
 	struct pending_transfer *pending = (struct pending_transfer *)wait;
 	struct executor *executor = pending->executor;
-	atomic_fetch_add(&executor->bringing, 1);
+	atomic_fetch_add(&executor->delivering, 1);
 	pending->tensor = *tensor;
 	pending->dead = dead;
 	pending->err = err;
@@ -50,31 +54,31 @@ static void bring(struct dfg_wait *wait, struct dfg_tensor *tensor, bool dead, s
 		;
 	dfg_event_signal(&executor->event);
 	dfg_wake_helper(executor);
-	atomic_fetch_sub(&executor->bringing, 1);
+	atomic_fetch_sub(&executor->delivering, 1);
 }
 
-static struct dfg_err *take_parcel(struct executor *executor, struct pending_transfer **out_parcel)
+static struct dfg_err *take_pending(struct executor *executor, struct pending_transfer **out_pending)
 {
-	struct pending_transfer *pending = *out_parcel = executor->free_pending;
+	struct pending_transfer *pending = *out_pending = executor->free_pending;
 	if (pending) {
 		executor->free_pending = pending->next;
 		return NULL;
 	}
 	if (!(pending = dfg_zeros(1, sizeof *pending)))
 		return dfg_no_memory("a transfer");
-	pending->wait.come = bring;
+	pending->wait.come = transfer_completed;
 	pending->executor = executor;
-	pending->made = executor->pendings;
-	*out_parcel = executor->pendings = pending;
+	pending->made = executor->all_pending;
+	*out_pending = executor->all_pending = pending;
 	return NULL;
 }
 
-/* For the node, whose transfer it is. */
-static struct dfg_err *new_parcel(
-	struct executor *executor, const struct ready *item, uint64_t began, struct pending_transfer **out_parcel)
+/* A pending transfer for the Send or Recv. */
+static struct dfg_err *new_pending(
+	struct executor *executor, const struct ready *item, uint64_t began, struct pending_transfer **out_pending)
 {
-	DFG_TRY(take_parcel(executor, out_parcel));
-	struct pending_transfer *pending = *out_parcel;
+	DFG_TRY(take_pending(executor, out_pending));
+	struct pending_transfer *pending = *out_pending;
 	fill_key(executor, item->iter, item->node, &pending->wait.key);
 	pending->wait.from = executor->frame_info->port[item->node].peer;
 	pending->iter = item->iter;
@@ -84,10 +88,11 @@ static struct dfg_err *new_parcel(
 }
 
 /*
- * A copy to a peer's memory takes its time where it is large: others work meanwhile. It counts as expected before it may
- * be held back, as it may be let go by another thread before this one knows.
+ *
+ * Copying a large value to a peer's memory takes time, so it is done without the lock. The transfer counts as expected
+ * before it is offered, since another thread may complete it before dfg_rendezvous_offer returns.
  */
-static struct dfg_err *send(
+static struct dfg_err *send_value(
 	struct executor *executor, struct pending_transfer *pending, const struct dfg_tensor *tensor, bool *out_held)
 {
 	enum { LARGE = 1 << 16 };
@@ -101,7 +106,7 @@ static struct dfg_err *send(
 		dfg_lock_again(executor);
 	if (!*out_held) {
 		executor->expected--;
-		give_back(executor, pending);
+		free_pending(executor, pending);
 	}
 	return err;
 }
@@ -114,33 +119,33 @@ struct dfg_err *dfg_send(struct executor *executor, const struct ready *item, ui
 	struct dfg_tensor value;
 	if (!dfg_crosses(executor, iter, item->node))
 		return NULL;
-	DFG_TRY(new_parcel(executor, item, began, &pending));
+	DFG_TRY(new_pending(executor, item, began, &pending));
 	if (item->dead) {
 		dfg_keep_last_dead(executor, &executor->frame_info->port[item->node].last_dead,
 			(struct last_dead){.cause = *dfg_cause_of(executor, item), .iteration = iter->iteration});
-		return send(executor, pending, NULL, out_held);
+		return send_value(executor, pending, NULL, out_held);
 	}
 	struct dfg_err *err = dfg_is_ref(in) ? dfg_variable_read(in->data, &value) : dfg_tensor_share(in, &value);
 	if (err) {
-		give_back(executor, pending);
+		free_pending(executor, pending);
 		return err;
 	}
-	err = send(executor, pending, &value, out_held);
+	err = send_value(executor, pending, &value, out_held);
 	dfg_tensor_release(&value);
 	return err;
 }
 
-/* What comes over a wire is checked like a file. */
+/* A value from another worker is not trusted: it must have the declared dtype and shape. */
 static struct dfg_err *check_value(const struct port *port, const struct dfg_tensor *value)
 {
 	if (value->dtype == port->dtype && dfg_shape_fits(&value->shape, port->shape))
 		return NULL;
-	return DFG_ERR(DFG_PROTOCOL, "worker w%u sent %s, must be %s", port->peer,
+	return DFG_ERR(DFG_PROTOCOL, "worker w%u sent %s, expected %s", port->peer,
 		dfg_type_words(value->dtype, &value->shape).s, dfg_type_words(port->dtype, port->shape).s);
 }
 
-/* Takes the value. */
-static struct dfg_err *finish(struct executor *executor, struct pending_transfer *pending)
+/* Finishes the node. Takes the value. */
+static struct dfg_err *finish_transfer(struct executor *executor, struct pending_transfer *pending)
 {
 	struct iteration_state *iter = pending->iter;
 	uint32_t node = pending->node;
@@ -168,23 +173,23 @@ struct dfg_err *dfg_receive(struct executor *executor, struct iteration_state *i
 	struct pending_transfer *pending;
 	struct dfg_tensor value = {0};
 	bool dead = false, there = false;
-	DFG_TRY(new_parcel(executor, &(struct ready){iter, node, false}, began, &pending));
+	DFG_TRY(new_pending(executor, &(struct ready){iter, node, false}, began, &pending));
 	struct dfg_err *err =
 		dfg_rendezvous_receive(executor->plan->session->options.rendezvous, &pending->wait, &value, &dead, &there);
-	if (!err && !there) { /* it may have come meanwhile: the pending is not ours */
+	if (!err && !there) { /* it may have arrived meanwhile: the transfer may already be in use elsewhere */
 		executor->expected++;
 		return NULL;
 	}
 	struct pending_transfer mine = *pending;
-	give_back(executor, pending);
+	free_pending(executor, pending);
 	if (err)
 		return dfg_location_note(err, iter, executor->plan->node[node].call);
 	mine.tensor = value;
 	mine.dead = dead;
-	return finish(executor, &mine);
+	return finish_transfer(executor, &mine);
 }
 
-/* What arrived, the oldest first. */
+/* The transfers that arrived, the oldest first. */
 static struct pending_transfer *take_arrived(struct executor *executor)
 {
 	struct pending_transfer *newest = atomic_exchange(&executor->arrived, NULL), *oldest = NULL;
@@ -198,18 +203,18 @@ static struct pending_transfer *take_arrived(struct executor *executor)
 	return oldest;
 }
 
-/* Of a step that has failed: values are let go, errors kept, for the first of them to be told. */
-static void refuse(struct executor *executor, struct pending_transfer *pendings)
+/* After the step has failed: releases values, and keeps errors, of which the first is reported. */
+static void keep_errors(struct executor *executor, struct pending_transfer *all_pending)
 {
-	for (struct pending_transfer *next; pendings; pendings = next) {
-		next = pendings->next;
-		dfg_tensor_release(&pendings->tensor);
-		if (!pendings->err) {
-			give_back(executor, pendings);
+	for (struct pending_transfer *next; all_pending; all_pending = next) {
+		next = all_pending->next;
+		dfg_tensor_release(&all_pending->tensor);
+		if (!all_pending->err) {
+			free_pending(executor, all_pending);
 			continue;
 		}
-		pendings->next = executor->refused;
-		executor->refused = pendings;
+		all_pending->next = executor->refused;
+		executor->refused = all_pending;
 	}
 }
 
@@ -221,32 +226,33 @@ struct dfg_err *dfg_complete_transfers(struct executor *executor)
 	uint64_t now = pending ? dfg_now() : 0;
 	while (pending && !pending->err && !err) {
 		struct pending_transfer mine = *pending;
-		give_back(executor, pending);
+		free_pending(executor, pending);
 		pending = mine.next;
 		if (executor->plan->node[mine.node].role == DFG_RECV)
 			dfg_rendezvous_waited(rendezvous, mine.wait.from, mine.wait.key.number, now - mine.began);
-		err = finish(executor, &mine);
+		err = finish_transfer(executor, &mine);
 	}
 	executor->stop |= err || pending;
-	refuse(executor, pending);
+	keep_errors(executor, pending);
 	return err;
 }
 
 void dfg_poll_links(struct executor *executor)
 {
-	enum { TURNS = 64 };
-	if (++executor->turns < TURNS)
+	enum { POLL_INTERVAL = 64 };
+	if (++executor->runs_since_poll < POLL_INTERVAL)
 		return;
-	executor->turns = 0;
+	executor->runs_since_poll = 0;
 	dfg_unlock(executor);
 	dfg_rendezvous_poll(executor->plan->session->options.rendezvous);
 	dfg_lock(executor);
 }
 
 /*
- * The peer answers in microseconds, or not soon. After the first few others may need the processor more. Whoever sleeps
- * is woken by the link's own thread, which looks only now and then while somebody polls: an answer that comes a little
- * after the poller gave up costs many times what looking on would have.
+ *
+ * A peer answers within microseconds, or much later. After KEEN_NS other threads may need the processor. A thread that
+ * sleeps is woken by the link's own thread, which reads the link only now and then while some thread polls: an answer
+ * shortly after polling has ended costs many times the polling. So polling lasts MOST_NS.
  */
 void dfg_wait_for_links(struct executor *executor, uint32_t seen, uint64_t until)
 {
@@ -269,11 +275,12 @@ void dfg_wait_for_links(struct executor *executor, uint32_t seen, uint64_t until
 		dfg_event_sleep(&executor->event, seen, until);
 }
 
-/* The same one whatever the schedule: the first node, in the first iterations. Of all, or of those that were refused. */
+/* The first by dfg_is_before: of all pending transfers, or of those with errors. */
 static struct pending_transfer *first_of(const struct executor *executor, bool refused)
 {
 	struct pending_transfer *first = NULL, *next;
-	for (struct pending_transfer *pending = refused ? executor->refused : executor->pendings; pending; pending = next) {
+	for (struct pending_transfer *pending = refused ? executor->refused : executor->all_pending; pending;
+		 pending = next) {
 		next = refused ? pending->next : pending->made;
 		if (pending->iter && (!first || dfg_is_before(pending->iter, pending->node, first->iter, first->node)))
 			first = pending;
@@ -281,7 +288,7 @@ static struct pending_transfer *first_of(const struct executor *executor, bool r
 	return first;
 }
 
-static struct dfg_err *note_parcel(
+static struct dfg_err *note_pending(
 	const struct executor *executor, const struct pending_transfer *first, struct dfg_err *err)
 {
 	const struct dfg_call *call = executor->plan->node[first->node].call;
@@ -295,18 +302,18 @@ static struct dfg_err *note_parcel(
 		snprintf(more, sizeof more, ", and for %u more", executor->expected - 1);
 	bool sends = executor->plan->node[first->node].role == DFG_SEND;
 	return dfg_err_note(dfg_err_that_waited(err), "waited %.3g s %s '%.*s' %s w%u%s%s",
-		(double)(dfg_now() - first->began) * 1e-9, sends ? "for room for" : "for", (int)name.length, name.s,
-		sends ? "at" : "from", first->wait.from, where, more);
+		(double)(dfg_now() - first->began) * 1e-9, sends ? "for credit to send" : "for", (int)name.length, name.s,
+		sends ? "to" : "from", first->wait.from, where, more);
 }
 
 struct dfg_err *dfg_note_transfers(const struct executor *executor, struct dfg_err *err)
 {
 	const struct pending_transfer *first = err ? first_of(executor, false) : NULL;
-	return first ? note_parcel(executor, first, err) : err;
+	return first ? note_pending(executor, first, err) : err;
 }
 
-/* What failed the step, for those at the rendezvous. */
-static struct dfg_err *why(const struct executor *executor)
+/* The error that ended the step, for the other transfers at the rendezvous. */
+static struct dfg_err *failure(const struct executor *executor)
 {
 	const struct pending_transfer *first = first_of(executor, true);
 	const struct dfg_err *err = executor->err ? executor->err : first ? first->err : NULL;
@@ -316,20 +323,20 @@ static struct dfg_err *why(const struct executor *executor)
 void dfg_abandon_transfers(struct executor *executor)
 {
 	if (executor->stop)
-		dfg_rendezvous_fail(executor->plan->session->options.rendezvous, why(executor));
+		dfg_rendezvous_fail(executor->plan->session->options.rendezvous, failure(executor));
 	while (executor->expected) {
 		uint32_t seen = atomic_load(&executor->event.word);
 		struct pending_transfer *arrived = take_arrived(executor);
-		refuse(executor, arrived);
+		keep_errors(executor, arrived);
 		if (!arrived)
 			dfg_event_wait(&executor->event, seen);
 	}
-	while (atomic_load(&executor->bringing))
+	while (atomic_load(&executor->delivering))
 		dfg_pause_briefly();
 	struct pending_transfer *first = first_of(executor, true);
 	if (first && !executor->err) {
 		bool elsewhere = first->err->code == DFG_UNAVAILABLE || first->err->code == DFG_STOPPED;
-		executor->err = elsewhere ? note_parcel(executor, first, first->err)
+		executor->err = elsewhere ? note_pending(executor, first, first->err)
 								  : dfg_location_note(first->err, first->iter, executor->plan->node[first->node].call);
 		first->err = NULL;
 	}
@@ -337,6 +344,6 @@ void dfg_abandon_transfers(struct executor *executor)
 		struct pending_transfer *pending = executor->refused;
 		executor->refused = pending->next;
 		dfg_err_free(pending->err);
-		give_back(executor, pending);
+		free_pending(executor, pending);
 	}
 }

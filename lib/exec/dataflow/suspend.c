@@ -1,8 +1,9 @@
 #include "lib/exec/dataflow/executor_private.h"
 
 /*
- * Kernels that wait for another one, such as a queue's. A pause may be woken by any thread, whatever locks it holds: it
- * takes none, and only puts the pause on a list that the executor looks through.
+ *
+ * Kernels that wait for another one, such as a queue's. Any thread may wake a pause while it holds any locks: waking
+ * takes no lock, and only puts the pause on a list that the executor reads.
  */
 static void wake(struct dfg_pause *pause)
 {
@@ -25,22 +26,22 @@ struct dfg_err *dfg_suspend_kernel(struct runner *runner, struct dfg_pause **out
 			return dfg_no_memory("a suspended kernel");
 		suspended->pause.wake = wake;
 		suspended->executor = executor;
-		suspended->made = executor->suspendeds;
-		executor->suspendeds = suspended;
+		suspended->made = executor->all_suspended;
+		executor->all_suspended = suspended;
 	}
 	executor->n_suspended++;
 	*out_pause = runner->pausing = &suspended->pause;
 	return NULL;
 }
 
-static void give_back(struct executor *executor, struct suspended_kernel *suspended)
+static void free_suspended(struct executor *executor, struct suspended_kernel *suspended)
 {
 	suspended->iter = NULL;
 	suspended->next = executor->free_suspended;
 	executor->free_suspended = suspended;
 }
 
-/* Those that are awake, in the order in which they woke up. */
+/* The kernels that are awake, in the order in which they were woken. */
 static struct suspended_kernel *take_awake(struct executor *executor)
 {
 	struct suspended_kernel *newest = atomic_exchange(&executor->awake, NULL), *oldest = NULL;
@@ -53,7 +54,7 @@ static struct suspended_kernel *take_awake(struct executor *executor)
 	return oldest;
 }
 
-/* What is behind one that fails stays on the list, to be given back. */
+/* If one fails, those after it remain in use and are released by dfg_abandon_suspended. */
 struct dfg_err *dfg_resume_awake(struct executor *executor, struct runner *runner)
 {
 	struct dfg_err *err = NULL;
@@ -66,19 +67,19 @@ struct dfg_err *dfg_resume_awake(struct executor *executor, struct runner *runne
 		err = dfg_process(executor, runner, &item, began);
 		runner->paused = NULL;
 		if (!suspended->pause.attempt)
-			give_back(executor, suspended);
+			free_suspended(executor, suspended);
 	}
 	return err;
 }
 
 void dfg_abandon_suspended(struct executor *executor)
 {
-	for (struct suspended_kernel *suspended = executor->suspendeds; suspended; suspended = suspended->made) {
+	for (struct suspended_kernel *suspended = executor->all_suspended; suspended; suspended = suspended->made) {
 		if (!suspended->iter)
 			continue;
 		if (suspended->pause.attempt)
 			suspended->pause.abandon(&suspended->pause);
-		give_back(executor, suspended);
+		free_suspended(executor, suspended);
 	}
 	executor->n_suspended = 0;
 	atomic_store(&executor->awake, NULL);
@@ -87,9 +88,9 @@ void dfg_abandon_suspended(struct executor *executor)
 struct dfg_err *dfg_explain_suspended(const struct executor *executor)
 {
 	const struct suspended_kernel *first = NULL;
-	for (const struct suspended_kernel *suspended = executor->suspendeds; suspended; suspended = suspended->made)
+	for (const struct suspended_kernel *suspended = executor->all_suspended; suspended; suspended = suspended->made)
 		if (suspended->iter && (!first || dfg_is_before(suspended->iter, suspended->node, first->iter, first->node)))
 			first = suspended;
-	return dfg_location_note(DFG_ERR(DFG_DATA, "waits, and nothing is left to run that could end that"), first->iter,
+	return dfg_location_note(DFG_ERR(DFG_DATA, "deadlock: no runnable node can wake it"), first->iter,
 		executor->plan->node[first->node].call);
 }

@@ -21,8 +21,8 @@ struct dfg_err *dfg_watch_check(const struct watch *watch)
 	return DFG_ERR(DFG_DEADLINE, "the step took longer than %g s", watch->options->timeout);
 }
 
-/* The first element that is no number, or -1. */
-static int64_t find_odd(const struct dfg_tensor *tensor)
+/* Number of the first element that is NaN or infinite, or -1. */
+static int64_t find_not_finite(const struct dfg_tensor *tensor)
 {
 	int64_t count = dfg_shape_count(&tensor->shape);
 	struct dfg_tensor parts = *tensor;
@@ -44,10 +44,10 @@ struct dfg_err *dfg_check_numerics(const struct dfg_call *call, struct dfg_tenso
 	for (int i = 0; i < call->n_out; i++) {
 		if (!(floats & dfg_dtype_bit(out[i]->dtype)) || dfg_is_ref(out[i]))
 			continue;
-		int64_t odd = find_odd(out[i]);
-		if (odd >= 0)
+		int64_t element = find_not_finite(out[i]);
+		if (element >= 0)
 			return DFG_ERR(DFG_DATA, "output %d, %s, is not finite at element %lld", i,
-				dfg_type_words(out[i]->dtype, &out[i]->shape).s, (long long)odd);
+				dfg_type_words(out[i]->dtype, &out[i]->shape).s, (long long)element);
 	}
 	return NULL;
 }

@@ -2,11 +2,11 @@
 
 #include "lib/exec/plan/plan.h"
 
-/* What may end a step early, and what is seen of a node that ran. */
+/* Limits that may end a step early, and the check of computed values for NaN and infinity. */
 struct watch {
 	const struct dfg_session_options *options;
-	uint64_t deadline; /* of the monotonic clock, in ns; 0: none */
-	bool on;           /* there is something to check from node to node */
+	uint64_t deadline; /* monotonic clock, in ns; 0: none */
+	bool on;           /* there is something to check after each node */
 };
 void dfg_watch_begin(struct watch *watch, const struct dfg_session_options *options);
 DFG_MUST_CHECK struct dfg_err *dfg_watch_check(const struct watch *watch);

@@ -2,11 +2,11 @@
 
 #include <string.h>
 
-/* What kernels are offered while a step runs. */
+/* The services that a kernel may call while it runs: struct dfg_kernel_services. */
 
 enum { SCRATCH_KEPT = 1 << 20, SCRATCH_FIRST = 1 << 14 };
 
-/* A block of scratch that did not fit; its bytes stand behind it. */
+/* A block of scratch memory that did not fit; its bytes follow the header. */
 struct extra {
 	struct extra *next;
 	size_t bytes;
@@ -18,8 +18,9 @@ static struct runner *runner_of(struct dfg_kernel *ctx)
 }
 
 /*
- * The input whose room output i may take: as large, of elements as large, last read here. A kernel that says that it
- * works in place means output 0 and input 0; a row may stand in any operand that does not broadcast.
+ *
+ * The input whose buffer output i may use: of the same size and element size, and read here for the last time. For an
+ * in-place kernel these are output 0 and input 0; an elementwise kernel may use any operand that is not broadcast.
  */
 static const struct dfg_tensor *in_place(struct dfg_kernel *ctx, int i, size_t bytes)
 {
@@ -39,7 +40,7 @@ static const struct dfg_tensor *in_place(struct dfg_kernel *ctx, int i, size_t b
 	return NULL;
 }
 
-static struct dfg_err *grow(struct dfg_kernel *ctx, int i, size_t bytes)
+static struct dfg_err *allocate_output(struct dfg_kernel *ctx, int i, size_t bytes)
 {
 	struct dfg_tensor *tensor = ctx->out[i];
 	enum dfg_dtype dtype = (enum dfg_dtype)ctx->call->out_dtype[i];
@@ -80,7 +81,7 @@ static struct dfg_err *scratch(struct dfg_kernel *ctx, size_t bytes, void **out_
 	return NULL;
 }
 
-/* All that was asked for is free again; what did not fit will fit the next time, up to a limit. */
+/* Frees all scratch memory; enlarges the kept block, up to a limit, if requests did not fit. */
 static void end_scratch(struct runner *runner)
 {
 	size_t wanted = runner->scratch_used;
@@ -113,8 +114,8 @@ static void parallel(struct dfg_kernel *ctx, int64_t n, void (*part)(void *arg, 
 	dfg_pool_parallel(runner_of(ctx)->session->pool, n, part, arg);
 }
 
-/* What has no buffer of its own is copied into one of the pool's. */
-static struct dfg_err *keep(struct dfg_kernel *ctx, int i, struct dfg_tensor *out_tensor)
+/* A value without a buffer of its own is copied to one of the pool's. */
+static struct dfg_err *retain_input(struct dfg_kernel *ctx, int i, struct dfg_tensor *out_tensor)
 {
 	const struct dfg_tensor *in = ctx->in[i];
 	struct dfg_buffer *buffer;
@@ -128,7 +129,7 @@ static struct dfg_err *keep(struct dfg_kernel *ctx, int i, struct dfg_tensor *ou
 	return NULL;
 }
 
-static struct dfg_err *give(struct dfg_kernel *ctx, int i, struct dfg_tensor *tensor)
+static struct dfg_err *give_output(struct dfg_kernel *ctx, int i, struct dfg_tensor *tensor)
 {
 	runner_of(ctx)->took = true;
 	dfg_tensor_release(ctx->out[i]);
@@ -169,14 +170,14 @@ static struct dfg_err *pause(struct dfg_kernel *ctx, struct dfg_pause **out_paus
 {
 	struct runner *runner = runner_of(ctx);
 	if (!runner->pause)
-		return DFG_ERR(DFG_DATA, "would have to wait, where nothing else runs");
+		return DFG_ERR(DFG_DATA, "would have to wait, but no other node can run meanwhile");
 	return runner->pause(runner, out_pause);
 }
 
 static const struct dfg_kernel_services host = {
-	grow, scratch, parallel, keep, give, state, ref, give_ref, alone, paused, pause};
+	allocate_output, scratch, parallel, retain_input, give_output, state, ref, give_ref, alone, paused, pause};
 
-/* Small operands of one shape need no more than the row. */
+/* Small operands of one shape: calls only the row. */
 static struct dfg_err *run_row(struct dfg_kernel *ctx, const struct plan_node *node)
 {
 	enum { SMALL = 1024 };
@@ -196,7 +197,7 @@ static struct dfg_err *run_row(struct dfg_kernel *ctx, const struct plan_node *n
 	return NULL;
 }
 
-static struct dfg_err *run(
+static struct dfg_err *run_kernel(
 	struct runner *runner, const struct plan_node *node, struct dfg_tensor *const *in, struct dfg_tensor *const *out)
 {
 	struct dfg_kernel ctx = {node->call, in, out, &host, runner};
@@ -207,7 +208,7 @@ static struct dfg_err *run(
 	return err;
 }
 
-static struct dfg_err *run_reading(
+static struct dfg_err *run_kernel_with_refs(
 	struct runner *runner, const struct plan_node *node, struct dfg_tensor *const *in, struct dfg_tensor *const *out)
 {
 	struct dfg_tensor *value = dfg_zeros(node->n_in, sizeof *value + sizeof(void *));
@@ -222,7 +223,7 @@ static struct dfg_err *run_reading(
 			err = dfg_variable_read(in[i]->data, &value[i]);
 	}
 	if (!err)
-		err = run(runner, node, at, out);
+		err = run_kernel(runner, node, at, out);
 	for (int i = 0; i < node->n_in; i++)
 		dfg_tensor_release(&value[i]);
 	dfg_free(value);
@@ -232,7 +233,7 @@ static struct dfg_err *run_reading(
 struct dfg_err *dfg_runner_run(
 	struct runner *runner, const struct plan_node *node, struct dfg_tensor *const *in, struct dfg_tensor *const *out)
 {
-	return node->reads_ref ? run_reading(runner, node, in, out) : run(runner, node, in, out);
+	return node->reads_ref ? run_kernel_with_refs(runner, node, in, out) : run_kernel(runner, node, in, out);
 }
 
 struct dfg_err *dfg_runner_check_domain(

@@ -5,13 +5,13 @@
 #include "lib/exec/linear/program_private.h"
 #include "lib/exec/linear/saved_values.h"
 
-/* A move between fixed places. */
+/* A copy between two fixed addresses. */
 struct fixed_move {
 	void *to;
 	const void *from;
 };
 
-/* What one step works in. */
+/* The memory and state of one step that runs a program. */
 struct activation {
 	struct activation *next;
 	struct program *program;
@@ -19,23 +19,23 @@ struct activation {
 	void *block;
 	struct dfg_tensor *tensor;     /* by slot */
 	struct dfg_tensor **at;        /* by use */
-	void **data;                   /* by use: of what has a fixed place */
-	struct fixed_move *fixed_move; /* by move */
-	int32_t *chosen;               /* by predicate: the side */
-	int64_t *iteration;            /* by loop */
+	void **data;                   /* address of a value in the block, by use */
+	struct fixed_move *fixed_move; /* by move; both addresses of a MOVE_BYTES */
+	int32_t *chosen;               /* side that was chosen, by predicate */
+	int64_t *iteration;            /* number of the running iteration, by loop */
 	struct saved_values *saved;    /* by Save */
 	size_t before, live;
 	struct runner runner;
 	struct watch watch;
 	uint64_t dead_tokens, iterations, saves;
-	uint32_t frames, peak_frames; /* loops that run */
-	bool limited;                 /* they may not go on for ever */
+	uint32_t frames, peak_frames; /* loops that are running */
+	bool limited;                 /* the number of iterations is limited */
 };
 
-/* activation.c. The slot as a step finds it. */
+/* activation.c: resets the slot's tensor to its state at the start of a step. */
 void dfg_activation_start_slot(struct activation *activation, uint32_t slot);
 
 void dfg_activation_free(struct activation *activation);
 
-/* interpreter.c: all that the program says. */
+/* interpreter.c: runs all instructions of the program. */
 DFG_MUST_CHECK struct dfg_err *dfg_interpret(struct activation *activation);

@@ -3,27 +3,32 @@
 #include "lib/exec/kernel/services.h"
 #include "lib/exec/linear/program_private.h"
 
-enum { UNWRITTEN = -2 }; /* of builder->dominating */
+enum { UNWRITTEN = -2 }; /* builder->dominating before the first write */
 
-/* What a program is worked out with: emit.c says what runs, memory_plan.c where values lie. The arrays are scratch. */
+/*
+ * Working data for making a program: emit.c chooses the instructions, memory_plan.c the addresses. The arrays are
+ * scratch.
+ */
 struct program_builder {
 	struct dfg_plan *plan;
 	const struct schedule *schedule;
 	struct program *program;
 	struct dfg_arena *scratch;
-	struct dfg_inferred *fact; /* by slot */
-	bool *needed;              /* by node */
-	bool *tested;              /* by predicate: it is asked for */
-	bool *kept;                /* by node, an Exit: what leaves by it leaves the step */
-	uint32_t *forward;         /* by slot: the slot that it simply is */
-	uint32_t *alias_class;     /* by slot: towards the slot that speaks for all that may share memory */
-	uint32_t *storage;      /* by slot: the slot whose room it lies in, itself if that is its own; DFG_NONE: counted */
-	uint32_t *first, *last; /* by slot, those that speak for a group: ops */
+	struct dfg_inferred *fact; /* inferred type and known value, by slot */
+	bool *needed;              /* whether the node runs, by plan node */
+	bool *tested;              /* whether a needed node depends on it, by predicate */
+	bool *kept;                /* of an Exit: its value leaves the step; by plan node */
+	uint32_t *forward;         /* slot whose value it forwards unchanged, by slot */
+	uint32_t *alias_class;     /* union-find parent, by slot: its root represents all slots that may share memory */
+	/* by slot: the slot whose memory holds it, or itself if it has memory of its own; DFG_NONE: reference-counted */
+	uint32_t *storage;
+	uint32_t *first, *last; /* live range as instruction numbers, by root of an alias class */
 	uint32_t
-		*dominating; /* by such a slot: the innermost condition over all ops that write; UNREACHABLE: there is none */
-	uint32_t *begin, *back; /* by loop: its ops */
-	bool *carried;          /* by slot: the Merge of a loop variable */
-	bool *borrowed;         /* by slot: a view of what belongs to the caller, or to the plan */
+		/* by root of an alias class: the innermost condition that all writes are under; UNREACHABLE: there is none */
+		*dominating;
+	uint32_t *begin, *back; /* INSTR_LOOP_ENTER and INSTR_LOOP_BACK, by loop */
+	bool *carried;          /* the slot is a loop variable's Merge output */
+	bool *borrowed;         /* the slot is a view of memory that the caller or the plan owns */
 	struct live_range *range;
 };
 
@@ -34,7 +39,9 @@ static inline uint32_t dfg_alias_class(struct program_builder *builder, uint32_t
 	return slot;
 }
 
-/* A view lies in what it views, and that perhaps in what its maker worked in. */
+/*
+ * The slot that owns the memory: a view is in the memory of its source, which may in turn be in that of another slot.
+ */
 static inline uint32_t dfg_storage_root(const struct program_builder *builder, uint32_t slot)
 {
 	while (builder->storage[slot] != slot)
@@ -42,34 +49,39 @@ static inline uint32_t dfg_storage_root(const struct program_builder *builder, u
 	return slot;
 }
 
-/* The innermost condition over both; one may be UNWRITTEN. */
+/* The innermost condition that both imply; one may be UNWRITTEN. */
 uint32_t dfg_condition_over(const struct schedule *schedule, uint32_t one, uint32_t two);
 
-/* Numbers and bools, which lie in memory as they are. */
+/* Numbers and bools, whose elements contain no pointers. */
 static inline bool dfg_is_plain(enum dfg_dtype dtype)
 {
 	return dfg_dtype_size(dtype) && !dfg_dtype_is_object(dtype);
 }
 
-/* What lies in one memory is alive together. */
+/* Unites the alias classes of two slots: the live range covers both. */
 void dfg_alias_join(struct program_builder *builder, uint32_t one, uint32_t two);
 
 /* Bytes of the slot's value, whose shape is known. */
 size_t dfg_slot_bytes(const struct program_builder *builder, uint32_t slot);
 
-/* Whether the value can have a fixed place: a plain type, of known size. */
+/* Whether the value can have a fixed address: a plain dtype, of known size. */
 bool dfg_slot_has_fixed_size(const struct program_builder *builder, uint32_t slot);
 
-/* A constant of a branch or a loop, which waits for its predicate only; small integers that follow from shapes. */
+/*
+ * A constant in a branch or a loop, which depends on its predicate only; a small integer value that follows from
+ * shapes.
+ */
 bool dfg_is_bound_constant(const struct program_builder *builder, const struct plan_node *node);
 bool dfg_is_known_node(const struct program_builder *builder, const struct plan_node *node);
 
-/* demand.c: which nodes run: those that a fetch or target still needs when what is known is taken for granted. */
+/*
+ * demand.c: finds the nodes that run: those that fetches and targets still require when known values are not computed.
+ */
 DFG_MUST_CHECK struct dfg_err *dfg_program_find_demand(struct program_builder *builder);
 
-/* memory_plan.c: places for all values of the ops, and when they are released. */
+/* memory_plan.c: finds addresses for all values, and the instructions after which they are released. */
 DFG_MUST_CHECK struct dfg_err *dfg_program_plan_memory(struct program_builder *builder);
 
-/* coalesce.c: how the variables of loops get their values; whether they may be made where they are to go. */
+/* coalesce.c: plans the moves of loop variables, and finds those whose next value can be computed in place. */
 DFG_MUST_CHECK struct dfg_err *dfg_program_move_variables(struct program_builder *builder);
 DFG_MUST_CHECK struct dfg_err *dfg_program_coalesce(struct program_builder *builder);

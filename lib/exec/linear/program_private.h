@@ -3,54 +3,62 @@
 #include "lib/exec/plan/schedule.h"
 
 /*
- * A program is a plan with its schedule, worked out for feeds of certain shapes: which nodes still run, where their values
- * lie, when room is free again. It is made once and never written, so any number of steps may run it, each in an activation.
  *
- * Values whose size is known lie in one block, at offsets that were chosen so that it is small. The others, and those
- * that leave the step (fetches, new values of variables), have buffers that are counted. The iterations of a loop use the
- * same places, one after the other.
+ * A program is a plan's schedule specialised for feeds of certain shapes: its instructions, the addresses of their
+ * values, and the points at which memory is released. It is immutable, so any number of steps may run it concurrently,
+ * each in an activation.
+ *
+ * Values of known size are in one block, at offsets chosen to keep the block small. All others, and those that leave
+ * the step (fetches, new values of variables), have reference-counted buffers. The iterations of a loop use the same
+ * addresses one after the other.
  */
 enum opcode {
-	INSTR_ROW,          /* elements of one shape, all in fixed places: the row is called, and nothing else */
-	INSTR_BRANCH,       /* goes on at `to` where another side was chosen */
-	INSTR_TEST,         /* sets a predicate by a bool in a fixed place */
-	INSTR_COPY,         /* bytes from a fixed place to a fixed place */
-	INSTR_CHECKED_ROW,  /* a row, and before it a condition that may refuse the elements */
-	INSTR_ROW_INDIRECT, /* a row, but some place is found in the step */
-	INSTR_ROW_NEW,      /* the same, and the output has a buffer of its own */
+	INSTR_ROW,          /* calls `row`, nothing else: all operands have the same shape and fixed addresses */
+	INSTR_BRANCH,       /* jumps to `to` if another side was chosen */
+	INSTR_TEST,         /* sets a predicate from a bool at a fixed address */
+	INSTR_COPY,         /* copies bytes between fixed addresses */
+	INSTR_CHECKED_ROW,  /* a row, after a domain check that may reject the elements */
+	INSTR_ROW_INDIRECT, /* a row, an operand of which has no fixed address */
+	INSTR_ROW_NEW,      /* as INSTR_ROW_INDIRECT, and the output has a buffer of its own */
 	INSTR_KERNEL,
-	INSTR_VIEW,    /* the output is the input in another shape, wherever that lies in this step */
-	INSTR_ALIAS,   /* the outputs are the inputs, which stay where they are; refs may be read */
-	INSTR_COPY_IN, /* the elements of the input, wherever they are, go to a fixed place */
-	INSTR_RETAIN,  /* the output is a reference of its own to the input's elements, or a copy of them */
-	INSTR_INDEX,   /* the output is which input of a Merge lived */
-	INSTR_SWITCH,  /* sets a predicate by a predicate */
+	INSTR_VIEW,    /* the output is a reshaped view of the input, at whatever address that has in this step */
+	INSTR_ALIAS,   /* the outputs are the inputs, at the same address; refs may be read */
+	INSTR_COPY_IN, /* copies the input's elements to a fixed address */
+	INSTR_RETAIN,  /* the output is a new reference to the input's buffer, or a copy of its elements */
+	INSTR_INDEX,   /* the output is the number of the Merge's live input */
+	INSTR_SWITCH,  /* sets a predicate from another predicate */
 	INSTR_SAVE,    /* see saved_values.h */
 	INSTR_LOAD,
-	INSTR_CLEAR,      /* all that a Save kept in this iteration */
-	INSTR_LOOP_ENTER, /* of a loop: what enters is moved to its variables */
-	INSTR_LOOP_BACK,  /* where the loop goes on: variables get their next values, and `to` is next */
+	INSTR_CLEAR,      /* drops all that a Save kept in this iteration */
+	INSTR_LOOP_ENTER, /* begins a loop: moves the entering values to its variables */
+	/* ends an iteration that is not the last: moves the next values to the variables, jumps to `to` */
+	INSTR_LOOP_BACK,
 	INSTR_NOP,
 };
 
 struct instruction {
 	dfg_row_fn *row;
 	const union dfg_value *attr;
-	const struct plan_node *node; /* NULL: of a skip, and a loop's */
-	int64_t n;                    /* elements of a row; bytes */
-	uint32_t first;               /* in program->use: inputs, then outputs */
+	const struct plan_node *node; /* NULL for branches and loop instructions */
+	int64_t n;                    /* number of elements of a row; number of bytes of a copy */
+	uint32_t first;               /* index in program->use of its inputs, then its outputs */
 	uint32_t in_place;
-	uint32_t first_release, n_release; /* in program->release: counted slots that nobody reads after it */
-	uint32_t n_again;                  /* of these, those that each iteration of the loop makes anew: INSTR_LOOP_BACK */
-	uint32_t to;                       /* instruction */
-	uint32_t predicate, condition, loop; /* loop: that it is in; the one that it begins or ends */
+	/* range of program->release: reference-counted slots that it is the last to read */
+	uint32_t first_release, n_release;
+	uint32_t n_again; /* for INSTR_LOOP_BACK: how many of these each iteration computes anew */
+	uint32_t to;      /* target of a jump */
+	/* loop: the one that contains it; for INSTR_LOOP_ENTER and INSTR_LOOP_BACK the one that it begins or ends */
+	uint32_t predicate, condition, loop;
 	int32_t side;
-	uint32_t first_move, n_move; /* in program->move */
+	uint32_t first_move, n_move; /* range of program->move */
 	uint16_t n_in, n_out;
 	uint8_t kind;
 };
 
-/* How a loop variable gets its value. */
+/*
+ * How a loop variable gets its value: copies bytes between fixed addresses, copies elements to a fixed address, takes a
+ * new reference, takes over the source's reference.
+ */
 enum move_kind { MOVE_BYTES, MOVE_COPY_IN, MOVE_SHARE, MOVE_TAKE };
 struct move {
 	uint32_t from, to; /* slots */
@@ -62,24 +70,25 @@ struct program {
 	struct program *next;
 	struct dfg_plan *plan;
 	struct dfg_arena arena;
-	struct dfg_shape *feed; /* by feed; NULL: any */
+	struct dfg_shape *feed; /* shapes that it is made for, by feed; NULL: any */
 	struct instruction *code;
-	size_t *alive; /* by instruction: bytes of the block that are alive while it runs */
+	size_t *alive; /* bytes of the block that are live during it, by instruction */
 	uint32_t count;
 	uint32_t *use, uses;
-	uint32_t *fed, n_fed; /* uses of feeds that need to know the address before the step */
+	uint32_t *fed, n_fed; /* uses of feeds whose address must be known before the step */
 	struct move *move;
 	uint32_t moves_made;
-	size_t *saved; /* by Save: bytes of each value, where they are small and alike; else 0 */
+	size_t *saved; /* bytes of each value if they are small and of one size, else 0; by Save */
 	uint32_t *release;
-	struct dfg_tensor *start; /* by slot: as a step finds it; data is an offset where in_block */
+	struct dfg_tensor *start; /* tensor at the start of a step, by slot; data is an offset if in_block */
 	bool *in_block;
-	uint32_t *counted, n_counted; /* slots that may hold a reference; the final ones, first, until the step ends */
+	/* slots that may hold a reference: first those that are kept until the end of the step */
+	uint32_t *counted, n_counted;
 	uint32_t n_final;
-	bool *moves;             /* by fetch: the reference goes to the caller */
-	uint32_t *fetch;         /* by fetch: its slot */
-	size_t block, live;      /* bytes, and the most of them that are alive at once */
-	struct activation *idle; /* under the plan's lock */
+	bool *moves;             /* whether the caller gets the slot's own reference, by fetch */
+	uint32_t *fetch;         /* slot of each fetch */
+	size_t block, live;      /* bytes of the block; most bytes that are live at once */
+	struct activation *idle; /* free activations, protected by plan->lock */
 };
 
 /* emit.c */
@@ -87,14 +96,17 @@ DFG_MUST_CHECK struct dfg_err *dfg_program_make(
 	struct dfg_plan *plan, const struct dfg_tensor *feeds, struct program **out_program);
 void dfg_program_free(struct program *program);
 
-/* offsets.c: an offset for each range, such that no two that are alive at the same time overlap; returns the bytes needed. */
+/*
+ * offsets.c: assigns offsets so that no two ranges that are live at the same time overlap. *out_bytes is the size
+ * required.
+ */
 struct live_range {
 	size_t bytes, offset;
-	uint32_t first, last;      /* alive from op first to op last, both included */
-	struct live_range *vacant; /* dfg_pack's own */
+	uint32_t first, last;      /* live from instruction first to instruction last, inclusive */
+	struct live_range *vacant; /* private to dfg_pack */
 };
 DFG_MUST_CHECK struct dfg_err *dfg_pack(
 	struct live_range *range, uint32_t count, struct dfg_arena *scratch, size_t *out_bytes, size_t *out_live);
 
-/* activation.c: of a list of lines, all. */
+/* activation.c: frees a list of activations. */
 void dfg_activations_free(struct activation *activation);

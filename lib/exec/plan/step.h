@@ -6,9 +6,9 @@
 
 #include <stdatomic.h>
 
-/* A step: what is fed, fetched and run, under which options, and what it took. */
+/* A step: its feeds, fetches, targets and options, and its statistics. */
 
-/* What a step is given and asked for. Any edge may be fed; a fed node does not run. */
+/* Any edge may be fed; a fed node does not run. */
 struct dfg_step {
 	const struct dfg_edge *feed;
 	uint32_t n_feed;
@@ -21,46 +21,52 @@ struct dfg_step {
 /* The feed that replaces the edge, or DFG_NONE. */
 uint32_t dfg_fed(const struct dfg_step *step, struct dfg_edge edge);
 
-/* The output that gives the edge's value, which may be that of another node: a step then needs no more than that. */
+/*
+ * The output that makes the edge's value: the edge's own, or one of another node that only forwards it. The step
+ * requires no more than that.
+ */
 struct dfg_edge dfg_source(const struct dfg_graph *graph, const struct dfg_step *step, struct dfg_edge edge);
 
 struct dfg_trace_event {
 	const char *node, *op, *frame; /* frame: "outer/inner", "" at the root */
-	const int64_t *iteration;      /* one a frame, outermost first */
+	const int64_t *iteration;      /* one for each frame, outermost first */
 	int depth;
 	int thread;
 	bool dead;
-	bool sends;                /* of a transfer: this is where it begins */
-	uint32_t transfer;         /* its number + 1; 0: nothing crossed to or from another device */
-	uint64_t begin_ns, end_ns; /* of the monotonic clock */
+	bool sends;                /* of a transfer: this event is its sending end */
+	uint32_t transfer;         /* number of the transfer + 1; 0: the node is not a Send or a Recv between devices */
+	uint64_t begin_ns, end_ns; /* monotonic clock */
 };
 
 struct dfg_session_backend;
 struct dfg_session_options {
-	int threads;          /* 0: what affinity and cgroup allow */
-	uint64_t seed;        /* of random ops */
-	bool no_opt;          /* the graph as it is: no fold, cse, fuse, memory reuse */
-	bool alone;           /* one step at a time: what waits for another, at a queue, fails instead */
-	bool check_numerics;  /* the first node that makes a NaN or an infinity is an error */
-	bool random_schedule; /* ready nodes in an order drawn from schedule_seed */
+	int threads;          /* 0: as many as CPU affinity and cgroup allow */
+	uint64_t seed;        /* seed of random ops */
+	bool no_opt;          /* runs the graph as it is: no folding, CSE, fusion or memory reuse */
+	bool alone;           /* one step at a time: an op that would wait for another step, at a queue, fails instead */
+	bool check_numerics;  /* a NaN or an infinity is an error of the node that made it */
+	bool random_schedule; /* picks among ready nodes at random, by schedule_seed */
 	uint64_t schedule_seed;
-	int64_t max_iterations;                                        /* of any loop; 0: any */
-	double timeout;                                                /* seconds a step may take; 0: any */
-	const atomic_bool *cancel;                                     /* steps end with DFG_STOPPED once it is true */
-	void (*trace)(void *arg, const struct dfg_trace_event *event); /* after each node; any thread. NULL: none */
+	int64_t max_iterations;    /* limit for each loop; 0: none */
+	double timeout;            /* limit for a step, in seconds; 0: none */
+	const atomic_bool *cancel; /* once it is true, steps end with DFG_STOPPED */
+	/* called after each node, on any thread; NULL: no trace */
+	void (*trace)(void *arg, const struct dfg_trace_event *event);
 	void *trace_arg;
-	const char *swap; /* folder of a file for what loops save, where memory is short of the limit; NULL: none */
-	const struct dfg_mem_limit *limit; /* with swap */
+	/* folder for the spill file of values that loops save, used when memory is near the limit; NULL: no spill */
+	const char *swap;
+	const struct dfg_mem_limit *limit; /* required with swap */
 	struct dfg_session_backend
-		*fleet; /* where steps run, if not here; borrowed. The suspended is then the fleet's to heed */
-	struct dfg_rendezvous *rendezvous; /* of a worker, with a step that has begun whenever one is run; NULL: alone */
+		*fleet; /* runs the steps elsewhere, and then applies `cancel` itself; NULL: they run here. Borrowed */
+	/* of a worker; whenever a step is run, dfg_rendezvous_begin has been called for it. NULL: no transfers */
+	struct dfg_rendezvous *rendezvous;
 };
 
-/* What the last steps of a plan took. */
+/* Statistics of the last steps of a plan. */
 struct dfg_stats {
-	size_t peak_bytes; /* held by the step at once: planned arena and what it grew */
-	size_t live_bytes; /* the most that is alive at once; no plan can do with less */
+	size_t peak_bytes; /* most bytes that the step held at once: its memory block and what was allocated besides */
+	size_t live_bytes; /* most bytes of live values at once: a lower bound for any memory plan */
 	uint64_t iterations, dead_tokens, saves, peak_frames;
 	struct dfg_spilled swapped; /* of all steps of the session */
-	uint64_t left; /* frames, iterations and saved values alive after the step: none, or something is broken */
+	uint64_t left; /* frames, iterations and saved values that are alive after the step; more than 0 is a bug */
 };

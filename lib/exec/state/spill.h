@@ -4,42 +4,48 @@
 #include "lib/exec/state/buffer_pool.h"
 
 /*
- * Where memory is short, values that were saved for later wait in a scratch file. A value there is a tensor without data,
- * whose buffer stands for its place in the file: giving the reference back gives the place back, so whatever keeps such a
- * tensor need not know. The file has no name, and is gone with the process.
+ *
+ * The spill file: when memory is short, values that were saved for later are moved to a scratch file. A spilled value
+ * is a tensor without data, whose buffer represents its location in the file: releasing the reference frees the
+ * location, so an owner of such a tensor requires no special case. The file is unlinked, so it disappears with the
+ * process.
  */
 struct dfg_spill;
 
-/* What it has done so far. */
+/* Statistics of the spill file. */
 struct dfg_spilled {
-	uint64_t out, in, out_bytes, in_bytes; /* tensors, and their bytes */
-	uint64_t stalled_ns;                   /* while they were written and read, all threads together */
+	uint64_t out, in, out_bytes, in_bytes; /* number of tensors written and read; their bytes */
+	uint64_t stalled_ns;                   /* time spent writing and reading, summed over all threads */
 };
 
-/* limit and buffers are borrowed. DFG_NO_OUTPUT where the folder takes no file. */
+/* limit and buffers are borrowed. DFG_NO_OUTPUT if no file can be created in the folder. */
 DFG_MUST_CHECK struct dfg_err *dfg_spill_new(
 	const char *folder, const struct dfg_mem_limit *limit, struct buffer_pool *buffers, struct dfg_spill **out_swap);
-void dfg_spill_free(struct dfg_spill *swap); /* NULL is fine; no place may be in use */
+void dfg_spill_free(struct dfg_spill *swap); /* NULL is fine; no tensor may still be in the file */
 
-/* Whether memory is short now: more than SWAP_PERCENT of the limit are in use, what lies idle aside. */
+/* Whether memory is short: more than SWAP_PERCENT of the limit are in use, not counting idle buffers. */
 enum { SWAP_PERCENT = 70 };
 bool dfg_spill_wants(const struct dfg_spill *swap);
 
-/* Whether to write it would free memory: plain elements, more than SWAP_LEAST bytes, and nobody else has its buffer. */
+/*
+ * Whether spilling it would free memory: plain elements, more than SWAP_LEAST bytes, and the only reference to its
+ * buffer.
+ */
 enum { SWAP_LEAST = 2048 };
 bool dfg_spill_fits(const struct dfg_tensor *tensor);
 
 /*
- * Values that were saved are looked at in turn, oldest first. One that others have too is passed by once it is that far
- * behind the newest: before, they may only not have let go of it yet.
+ *
+ * Saved values are considered for spilling in order, oldest first. One that has other references is skipped for good
+ * once it is this many entries older than the newest; before that, the other references may be about to be released.
  */
 enum { SWAP_PATIENCE = 64 };
 
-/* Any thread. The tensor stays as it is; DFG_IO where it cannot be written. */
+/* Any thread. *out_tensor is the spilled value; `tensor` is unchanged. DFG_IO if it cannot be written. */
 DFG_MUST_CHECK struct dfg_err *dfg_spill_write(
 	struct dfg_spill *swap, const struct dfg_tensor *tensor, struct dfg_tensor *out_tensor);
 
-/* A tensor that is in the file comes back, into a buffer of its own; any other stays. Any thread. */
+/* dfg_spill_read brings a spilled tensor back, into a buffer of its own; any other is unchanged. Any thread. */
 bool dfg_spill_has(const struct dfg_tensor *tensor);
 DFG_MUST_CHECK struct dfg_err *dfg_spill_read(struct dfg_spill *swap, struct dfg_tensor *tensor);
 

@@ -6,16 +6,18 @@
 #include <pthread.h>
 
 /*
- * What lives from step to step in a session, by name: variables here; queues and others join by kind.
  *
- * A variable holds a tensor whose buffer is counted. Reading takes a reference; writing makes sure first that nobody
- * else holds one (copy on write), so a value that was read never changes.
+ * The state that lives from step to step in a session, by name: variables and other resources (queues and so on), each
+ * of a kind.
+ *
+ * A variable holds a tensor whose buffer is counted. Reading takes a reference; writing first makes sure that there is
+ * no other reference (copy on write), so a value that was read never changes.
  */
 struct dfg_variable {
 	struct dfg_resource resource;
 	pthread_mutex_t lock;
 	enum dfg_dtype dtype;
-	struct dfg_shape shape; /* declared; may be unknown in part */
+	struct dfg_shape shape; /* declared; may be partly unknown */
 	bool set;
 	struct dfg_tensor value;
 };
@@ -23,39 +25,43 @@ struct dfg_variable {
 struct dfg_state {
 	pthread_mutex_t lock;
 	struct dfg_map names;           /* "container/shared name", borrowed from the resource */
-	struct dfg_resource **resource; /* by number */
+	struct dfg_resource **resource; /* owned, by number */
 	size_t room;
 };
 
 DFG_MUST_CHECK struct dfg_err *dfg_state_init(struct dfg_state *state);
 void dfg_state_release(struct dfg_state *state);
 
-/* Finds or makes the variable; DFG_DATA where it is there with another dtype or a shape that does not fit. Borrowed. */
+/* Finds or creates the variable. DFG_DATA if it exists with another dtype or a shape that does not fit. Borrowed. */
 DFG_MUST_CHECK struct dfg_err *dfg_state_variable(struct dfg_state *state, const char *name, enum dfg_dtype dtype,
 	const struct dfg_shape *shape, struct dfg_variable **out_variable);
 
-/* Finds the resource, or makes it with one reference, which the state keeps; DFG_DATA where it is of another kind. Borrowed. */
+/*
+ * Finds the resource, or creates it with one reference, which the state keeps. DFG_DATA if it is of another kind.
+ * Borrowed.
+ */
 typedef struct dfg_err *dfg_resource_make(void *arg, const char *name, struct dfg_resource **out_resource);
 DFG_MUST_CHECK struct dfg_err *dfg_state_resource(struct dfg_state *state, const char *name, const char *kind,
 	dfg_resource_make *make, void *arg, struct dfg_resource **out_resource);
 
-/* The variable of that name, borrowed; NULL where there is none. */
+/* The variable of that name, borrowed; NULL if there is none. */
 struct dfg_variable *dfg_state_find(struct dfg_state *state, const char *name);
 
-/* A reference to the value; DFG_DATA, naming the variable, where it is not set. */
+/* A reference to the value. DFG_DATA, naming the variable, if it is not initialised. */
 DFG_MUST_CHECK struct dfg_err *dfg_variable_read(struct dfg_variable *variable, struct dfg_tensor *out_tensor);
 
-/* The new value; takes the tensor (which must have a buffer), also where it fails: dtype or shape do not fit. */
+/* Assigns the value. Takes the tensor (which must have a buffer), also on error: dtype or shape do not fit. */
 DFG_MUST_CHECK struct dfg_err *dfg_variable_assign(struct dfg_variable *variable, struct dfg_tensor *tensor);
 
 /*
- * Locks the variable and lends its tensor for writing in place: nobody else sees its elements until unlock. DFG_DATA,
- * and not locked, where it is not set.
+ *
+ * Locks the variable and lends its tensor for writing in place: its elements are not visible elsewhere until unlock.
+ * DFG_DATA, without the lock, if the variable is not initialised.
  */
 DFG_MUST_CHECK struct dfg_err *dfg_variable_lock(struct dfg_variable *variable, struct dfg_tensor **out_tensor);
 void dfg_variable_unlock(struct dfg_variable *variable);
 
 struct dfg_kernel;
 
-/* The variable that input i, a handle or a ref, refers to; DFG_DATA where it refers to something else. */
+/* The variable that input i, a handle or a ref, refers to. DFG_DATA if it refers to another kind of resource. */
 DFG_MUST_CHECK struct dfg_err *dfg_kernel_variable(struct dfg_kernel *ctx, int i, struct dfg_variable **out_variable);

@@ -3,40 +3,43 @@
 #include "lib/exec/transport/rendezvous.h"
 
 /*
- * How much of what one worker sends to another may lie about that nobody took: a number of bytes for each pair and
- * direction, and one value more. A Send beyond that is held back: it is not done, so the iteration it is in is not, and the
- * window of its loop (parallel_iterations) ends the run-ahead of the sender. The receiver says now and then what it has
- * taken (TAKEN); a sender that holds something back says so (STALLED), and is told from then on which values are waited for
- * (WANTED): these leave whatever the room.
  *
- * Why that cannot deadlock: take the order in which one device would do everything, a loop one iteration after the other.
- * Inputs come earlier in it than what reads them, and so does what a window waits for, which is whole iterations before.
- * A Recv waits from the beginning of its iteration on, as its only input is that the iteration takes place. So a Send that
- * waits for its Recv to wait depends on earlier things alone, also where there is no room at all. Of all that is not done
- * the earliest in that order can thus go on: whoever waits for a value that is held back is heard, and it leaves.
+ * Credit-based flow control of the values that one worker has sent to another and that were not yet taken: a number of
+ * bytes for each pair and direction, exceeded by at most one value. A Send beyond that is held back: it is not
+ * finished, nor is its iteration, so the window of its loop (parallel_iterations) stops the sender from running ahead.
+ * The receiver reports from time to time what it has taken (TAKEN). A sender that holds back a value reports that
+ * (STALLED), and from then on the receiver reports which values it waits for (WANTED): these leave without credit.
  *
- * That TAKEN and WANTED are not lost between two: the receiver names all it waits for when it hears STALLED, and each Recv
- * that begins to wait after, until it says TAKEN the next time; then the sender has either nothing held back any more, or
- * says STALLED again. TAKEN, a quarter of the budget at a time, comes at last when all was taken that was sent.
+ * Proof that this cannot deadlock: consider the order in which one device would run everything, a loop one iteration
+ * after the other. In it a node comes after its inputs, and an iteration after all those that the window makes it wait
+ * for. A Recv waits from the beginning of its iteration, as its only input is that the iteration takes place. So a Send
+ * that waits for its Recv to wait depends on earlier nodes only, even without any credit. Therefore the earliest
+ * unfinished node in that order can always continue: if it waits for a value that is held back, the sender is told, and
+ * the value leaves.
  *
- * One for each peer, under the lock of the rendezvous. It sends nothing itself: what is to be sent it returns.
+ * TAKEN and WANTED cannot miss each other: on STALLED the receiver names all values it waits for, and then each Recv
+ * that begins to wait, until its next TAKEN; after that the sender either holds nothing back, or sends STALLED again.
+ * TAKEN is sent for each quarter of the credit, and when everything sent was taken.
+ *
+ * There is one for each peer, under the lock of the rendezvous. It sends no messages itself: it returns what is to be
+ * sent.
  */
 struct dfg_credit {
 	uint64_t limit;
-	uint64_t sent, told;  /* cost of what went to the peer; of what the peer says that it took */
-	uint64_t taken, said; /* of what came from it and was taken; as it was told */
-	bool stalled;         /* we said STALLED since `told` grew */
-	bool peer_stalled;    /* it said so since we said TAKEN */
-	bool open;            /* it waits for more than is noted here: all may leave until `told` grows */
+	uint64_t sent, told;  /* cost of the values sent to the peer; of those that the peer reports as taken */
+	uint64_t taken, said; /* cost of the values from the peer that were taken here; of those that were reported */
+	bool stalled;         /* this worker sent STALLED since `told` grew */
+	bool peer_stalled;    /* the peer sent STALLED since this worker sent TAKEN */
+	bool open;            /* the peer waits for more values than can be stored here: all may leave until `told` grows */
 	struct dfg_wait *held, *last_held;
-	struct dfg_transfer_key *wanted; /* by the peer, and not sent yet */
+	struct dfg_transfer_key *wanted; /* keys that the peer waits for and that were not sent yet */
 	size_t wanted_count, wanted_room;
 };
 
 enum {
 	DFG_BUDGET = 256 << 20,    /* bytes */
-	DFG_VALUE_COST = 128,      /* of each value, beside its bytes */
-	DFG_WANTED_MOST = 1 << 12, /* values that are noted as waited for */
+	DFG_VALUE_COST = 128,      /* of each value, in addition to its bytes */
+	DFG_WANTED_MOST = 1 << 12, /* capacity of `wanted` */
 };
 
 static inline uint64_t dfg_credit_cost(const struct dfg_message *message)
@@ -44,36 +47,37 @@ static inline uint64_t dfg_credit_cost(const struct dfg_message *message)
 	return DFG_VALUE_COST + dfg_message_bytes(message);
 }
 
-void dfg_credit_release(struct dfg_credit *budget); /* holds nothing back any more */
+void dfg_credit_release(struct dfg_credit *budget); /* it must hold back no values any more */
 
-/* Whether the value may leave now. It is counted if so. */
+/* Whether the value may leave now; if so, it is counted. */
 bool dfg_credit_may_go(struct dfg_credit *budget, const struct dfg_transfer_key *key, uint64_t cost);
 
-/* Keeps a Send back; true where STALLED is to be said. */
+/* Holds a Send back; true if STALLED must be sent. */
 bool dfg_credit_hold(struct dfg_credit *budget, struct dfg_wait *wait);
 
-/* The peer took so much: those that leave now, in their order. *out_stalled: STALLED is to be said. */
+/* On TAKEN: returns the Sends that leave now, in order. *out_stalled: STALLED must be sent. */
 struct dfg_wait *dfg_credit_taken(struct dfg_credit *budget, uint64_t taken, bool *out_stalled);
 
 /*
- * The peer waits for the value: those that leave now, which is the Send of it if that is held back. Where more is waited
- * for than can be noted, or memory is short, all leave.
+ *
+ * On WANTED: returns the Sends that leave now, which is the Send of that value if it is held back; or all of them, if
+ * more keys are wanted than can be stored, or memory is short.
  */
 struct dfg_wait *dfg_credit_wanted(struct dfg_credit *budget, const struct dfg_transfer_key *key);
 
-/* A value of the peer was taken. */
+/* A value of the peer was taken here. */
 static inline void dfg_credit_take(struct dfg_credit *budget, uint64_t cost)
 {
 	budget->taken += cost;
 }
 
-/* Whether it is to be told by now; it is counted as told if so. */
+/* Whether TAKEN must be sent now; if so, it is counted as sent. */
 bool dfg_credit_tells(struct dfg_credit *budget);
 
-/* A new step begins: what was wanted of older ones is over. */
+/* A new step begins: forgets the keys wanted by older ones. */
 void dfg_credit_forget(struct dfg_credit *budget, uint64_t before_step);
 
-/* All that is held back, to be told that it will not leave. */
+/* Returns all Sends that are held back, which must be told that they will not leave. */
 struct dfg_wait *dfg_credit_give_up(struct dfg_credit *budget);
 
 bool dfg_transfer_key_equal(const struct dfg_transfer_key *a, const struct dfg_transfer_key *b);
