@@ -58,7 +58,7 @@ says 65 both.pbtxt "node 'both' (Merge): inputs 0 'x' and 1 'n' can both be live
 	node Switch s x p -- T "$int"
 	node Neg y s:1 -- T "$int" _dfg_output 'i: 0'
 } >output.pbtxt
-says 0 output.pbtxt "warning: node 'y' (Neg): is an output, and dead where 'p' is false"
+says 0 output.pbtxt "warning: node 'y' (Neg): is an output, but dead where 'p' is false"
 
 # A frame_name that is no string; more faults than are told.
 sed 's/s: "w"/type: DT_INT32/' good.pbtxt >type.pbtxt
@@ -67,7 +67,7 @@ says 65 type.pbtxt "attribute 'frame_name' is a type, must be a string"
 	inputs
 	for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22; do node Exit "e$i" x -- T "$int"; done
 } >many.pbtxt
-says 65 many.pbtxt "node 'e20' (Exit): stands in no loop"
+says 65 many.pbtxt "node 'e20' (Exit): is not in a loop"
 never grep -q "'e21'" err
 
 # Ten thousand branches within branches, met by their innermost value; sums of products in the worst order.
@@ -100,4 +100,4 @@ awk 'BEGIN {
 	print "node { op: \"Switch\" name: \"s\" input: \"x\" input: \"o39\"" int_ " }"
 	print "node { op: \"Merge\" name: \"m\" input: \"s\" input: \"u0:1\"" int_ " attr { key: \"N\" value { i: 2 } } }"
 }' >blow.pbtxt
-says 0 blow.pbtxt 'the predicates of this graph are too many to tell what is live'
+says 0 blow.pbtxt 'too many predicates to check which nodes are live'

@@ -108,7 +108,7 @@ static void what_is_dead_and_should_not_be_is_a_warning(void **state)
 	expect(SIDES "q_in Switch q p T=bool\nv Switch s:1 q_in:1 T=i32\nm Merge s v T=i32 N=2\n", "",
 		"node 'm' (Merge): no input is live where 'q' is true and 'p' is true");
 	expect(
-		SIDES "yes Neg s:1 T=i32 _dfg_output=0\n", "", "node 'yes' (Neg): is an output, and dead where 'p' is false");
+		SIDES "yes Neg s:1 T=i32 _dfg_output=0\n", "", "node 'yes' (Neg): is an output, but dead where 'p' is false");
 }
 
 /* A loop `while i < n`, of frame 'f', that is closed by what the test says. */
@@ -139,14 +139,13 @@ static void a_loops_variable_goes_on_where_the_loop_does(void **state)
 	good(CLOSED);
 	good(CLOSED VARIABLE("y"));
 	bad(LOOP "even Less body n_in T=i32\nfork Switch body even T=i32\nnext NextIteration fork:1 T=i32\n",
-		"node 'next' (NextIteration): its input 'fork:1' is dead where 'even' is false, though frame 'f' goes on");
+		"node 'next' (NextIteration): its input 'fork:1' is dead where 'even' is false, though frame 'f' continues");
 	good(LOOP
 		"even Less body n_in T=i32\nfork Switch body even T=i32\nno Neg fork T=i32\n"
 		"all Merge no fork:1 T=i32 N=2\nnext NextIteration all T=i32\n");
 	bad(LOOP "more Neg merge T=i32\nnext NextIteration more T=i32\n",
 		"node 'next' (NextIteration): its input 'more' is live where 'test' (LoopCond) is false too, so frame 'f' "
-		"would "
-		"not end");
+		"would never end");
 	bad(LOOP "next NextIteration turn T=i32\n", "'turn' is live where 'test' (LoopCond) is false too");
 	bad(LOOP "next NextIteration n_in T=i32\n", "'n_in' is live where 'test' (LoopCond) is false too");
 }
@@ -186,7 +185,7 @@ static void inputs_of_a_node_come_in_the_same_iterations(void **state)
 {
 	(void)state;
 	bad(CLOSED "odd Add enter merge T=i32\n",
-		"node 'odd' (Add): its inputs come in different iterations: 'enter' in the first only, 'merge' in each");
+		"node 'odd' (Add): its inputs arrive in different iterations: 'enter' in the first only, 'merge' in each");
 	bad(CLOSED "odd Add body next T=i32\n", "'body' in each, 'next' in all but the first");
 	good(CLOSED "even Add enter n_in T=i32\n");
 }
@@ -216,12 +215,12 @@ static void saves_stand_where_the_loop_goes_on(void **state)
 		"node 'save' (Dfg>Save): saves in the last iteration of frame 'f' too, where 'test' (LoopCond) is false");
 	bad(CLOSED "save Dfg>Save back body x T=i32 N=2 K=i32\n", "different frames");
 	bad(CLOSED "save Dfg>Save back body body T=i32 N=2 K=i32\nload Dfg>Load save x x T=i32 N=2 K=i32\n",
-		"node 'save' (Dfg>Save): has 2 keys, but frame 'f' is 1 loop deep");
+		"node 'save' (Dfg>Save): has 2 keys, but frame 'f' is nested only 1 loop deep");
 	bad(CLOSED "save Dfg>Save back body T=i32 N=1 K=i32\nload Dfg>Load save x x T=i32 N=2 K=i32\n",
 		"has 2 keys, but 'save' (Dfg>Save) saves under 1");
 	bad(CLOSED "save Dfg>Save back T=i32 N=0 K=i32\nload Dfg>Load save T=i32 N=0 K=i32\n", region);
 	bad(CLOSED "save Dfg>Save back body T=i32 N=1 K=i32\nsame Identity save T=variant\n",
-		"node 'same' (Identity): input 0 is 'save' (Dfg>Save), which only a Load can read");
+		"node 'same' (Identity): input 0 is 'save' (Dfg>Save), whose output only a Load can read");
 }
 
 #define ARRAY                                                             \
@@ -234,9 +233,9 @@ static void the_flow_of_an_array_is_taken_by_one_write(void **state)
 	(void)state;
 	good(ARRAY "v TensorArrayWriteV3 a y y w T=i32\ns TensorArrayReadV3 a y v dtype=i32\n");
 	bad(ARRAY "v TensorArrayWriteV3 a y y a:1 T=i32\ns TensorArrayReadV3 a y v dtype=i32\n",
-		"node 'v' (TensorArrayWriteV3): takes the flow of 'a', as 'w' (TensorArrayWriteV3) does");
+		"node 'v' (TensorArrayWriteV3): consumes the flow of 'a' and so does 'w' (TensorArrayWriteV3)");
 	bad(ARRAY "same Identity a:1 T=f32\nv TensorArrayWriteV3 a y y same T=i32\ns TensorArrayReadV3 a y v dtype=i32\n",
-		"takes the flow of 'a', as 'w'");
+		"consumes the flow of 'a' and so does 'w'");
 	good(INPUTS
 		"a TensorArrayV3 n dtype=i32\nf Switch a:1 p T=f32\nw TensorArrayWriteV3 a x x f T=i32\n"
 		"v TensorArrayWriteV3 a y y f:1 T=i32\nm Merge v w T=f32 N=2\nr TensorArrayReadV3 a x m dtype=i32\n");

@@ -233,16 +233,16 @@ static void a_value_enters_and_leaves_a_loop_by_the_doors(void **state)
 	(void)state;
 	EXPECT_FAULTS(LOOP "y Plus body x T=f32\n",
 		"node 'y' (Plus): its inputs are in different frames: 'body' in frame 'f', 'x' in the root");
-	EXPECT_FAULTS(LOOP "out Out fork:1 T=f32\n", "node 'out' (Out): its input 'fork:1' (Fork) must be the false side");
-	EXPECT_FAULTS("x Source T=f32 n=3\ny Out x T=f32\n", "node 'y' (Out): stands in no loop");
-	EXPECT_FAULTS("x Source T=f32 n=3\ny Next x T=f32\n", "node 'y' (Next): stands in no loop");
+	EXPECT_FAULTS(LOOP "out Out fork:1 T=f32\n", "node 'out' (Out): its input is 'fork:1' (Fork), expected output 0");
+	EXPECT_FAULTS("x Source T=f32 n=3\ny Out x T=f32\n", "node 'y' (Out): is not in a loop");
+	EXPECT_FAULTS("x Source T=f32 n=3\ny Next x T=f32\n", "node 'y' (Next): is not in a loop");
 }
 
 static void a_frame_has_one_name_one_window_and_one_condition(void **state)
 {
 	(void)state;
-	EXPECT_FAULTS(LOOP "two In x T=f32 frame_name='f' parallel_iterations=2\n",
-		"that of 'enter', which enters frame 'f' too, is 10");
+	EXPECT_FAULTS(
+		LOOP "two In x T=f32 frame_name='f' parallel_iterations=2\n", "'enter', which enters frame 'f' too, has 10");
 	EXPECT_FAULTS(LOOP "test2 Test ask\n", "node 'test2' (Test): frame 'f' has another LoopCond, 'test'");
 	EXPECT_FAULTS(LOOP "g In x T=f32 frame_name='g'\nin In g T=f32 frame_name='f'\n",
 		"enters frame 'f' from frame 'g', but 'enter' enters it from the root");
@@ -261,15 +261,15 @@ static void a_loop_comes_back_once_to_where_it_entered(void **state)
 	EXPECT_FAULTS(OPEN_LOOP "merge Join enter next ^enter T=f32 N=2\nnext Next body T=f32\n",
 		"node 'merge' (Join): a loop's Merge cannot have control inputs, here '^enter'");
 	EXPECT_FAULTS(OPEN_LOOP "merge Join enter enter next T=f32 N=3\nnext Next body T=f32\n",
-		"node 'merge' (Join): a loop's Merge has 3 inputs, must have two");
+		"node 'merge' (Join): a loop's Merge has 3 inputs, expected two");
 	EXPECT_FAULTS(OPEN_LOOP "merge Join in next T=f32 N=2\nin Minus enter T=f32\nnext Next body T=f32\n",
-		"node 'merge' (Join): input 0 is 'in' (Minus), must be an Enter");
+		"node 'merge' (Join): input 0 is 'in' (Minus), expected an Enter");
 	EXPECT_FAULTS(OPEN_LOOP
 		"merge Join in next T=f32 N=2\nin In x T=f32 frame_name='f' is_constant=true\n"
 		"next Next body T=f32\n",
-		"node 'merge' (Join): input 0 is 'in' (In), which comes in every iteration");
+		"node 'merge' (Join): input 0 is 'in' (In), an Enter with is_constant");
 	EXPECT_FAULTS(OPEN_LOOP "merge Join enter next T=f32 N=2\nagain Ask body T=f32\nnext Next again T=bool\n",
-		"comes back as bool, must be f32");
+		"comes back from the loop as bool, expected f32");
 }
 
 static void a_loop_goes_by_its_condition(void **state)
@@ -280,7 +280,7 @@ static void a_loop_goes_by_its_condition(void **state)
 		"ask Ask merge T=f32\nfork Fork merge ask T=f32\nnext Next fork:1 T=f32\n",
 		"node 'next' (Next): frame 'f' has no LoopCond");
 	EXPECT_FAULTS(LOOP "fork2 Fork body ask T=f32\nout Out fork2 T=f32\n",
-		"node 'out' (Out): leaves frame 'f' by 'fork2' (Fork), whose predicate 'ask' is not the loop's LoopCond");
+		"node 'out' (Out): leaves frame 'f' through 'fork2' (Fork), whose predicate 'ask' is not the loop's LoopCond");
 }
 
 int main(void)

@@ -3,8 +3,8 @@
 #include <string.h>
 
 struct taken {
-	uint32_t by;   /* the first write that takes the flow */
-	uint32_t runs; /* where one of those met so far runs */
+	uint32_t by;   /* first write that consumes the flow */
+	uint32_t runs; /* condition under which any of the writes seen so far runs */
 };
 
 struct linear {
@@ -13,9 +13,9 @@ struct linear {
 	const uint32_t *runs;
 	struct dfg_arena *scratch;
 	struct dfg_faults *faults;
-	struct dfg_map flows; /* by the tensor, as bytes */
+	struct dfg_map flows; /* by the flow's tensor (struct dfg_edge as bytes): index into taken */
 	struct taken *taken;
-	bool *used; /* by node: something reads it */
+	bool *used; /* by node: some other node reads it */
 };
 
 bool dfg_has_flow(const struct dfg_node *node)
@@ -23,7 +23,7 @@ bool dfg_has_flow(const struct dfg_node *node)
 	return node->op && !strncmp(node->op_name, "TensorArray", strlen("TensorArray"));
 }
 
-/* The input that is the flow, of an op that gives nothing but a flow; or -1. */
+/* The index of the flow input of an op whose only output is a flow; -1 for other ops. */
 static int flow_of_write(const struct dfg_node *node, const struct dfg_signature *signature)
 {
 	if (signature->n_out != 1 || strcmp(signature->out[0].name, "flow_out"))
@@ -47,19 +47,20 @@ static struct dfg_err *take(struct linear *l, uint32_t n, int input)
 	uint32_t number;
 	bool is_new;
 	if (!key || !dfg_map_put(&l->flows, key, sizeof flow, &number, &is_new))
-		return DFG_ERR(DFG_MEMORY, "no memory for the flows of arrays");
+		return DFG_ERR(DFG_MEMORY, "no memory for the flows of TensorArrays");
 	struct taken *taken = &l->taken[number];
 	if (is_new)
 		*taken = (struct taken){n, DFG_NEVER};
 	uint32_t both = dfg_bdd_and(&l->predicates->logic, taken->runs, l->runs[n]);
 	const struct dfg_node *other = &l->graph->node[taken->by];
 	if (both != DFG_NEVER && both != DFG_LOST)
-		dfg_fault(l->faults, DFG_ERR(DFG_DATA,
-								 "node '%.200s' (%.100s): takes the flow of '%.200s', as '%.200s' (%.100s) does%s, so "
-								 "that neither write "
-								 "comes before the other; let it take the flow that '%.200s' gives",
-								 node->name, node->op_name, l->graph->node[flow.node].name, other->name, other->op_name,
-								 dfg_predicate_words(l->predicates, both, DFG_ALWAYS), other->name));
+		dfg_fault(
+			l->faults, DFG_ERR(DFG_DATA,
+						   "node '%.200s' (%.100s): consumes the flow of '%.200s' and so does '%.200s' (%.100s)%s, so "
+						   "their order "
+						   "is undefined; connect flow_in to the flow_out of '%.200s'",
+						   node->name, node->op_name, l->graph->node[flow.node].name, other->name, other->op_name,
+						   dfg_predicate_words(l->predicates, both, DFG_ALWAYS), other->name));
 	taken->runs = dfg_bdd_or(&l->predicates->logic, taken->runs, l->runs[n]);
 	return NULL;
 }
@@ -85,7 +86,7 @@ static struct dfg_err *check_all(struct linear *l, uint32_t arrays)
 	l->taken = dfg_arena_zeros(l->scratch, arrays, sizeof *l->taken);
 	l->used = dfg_arena_zeros(l->scratch, graph->count, sizeof *l->used);
 	if (!l->taken || !l->used)
-		return DFG_ERR(DFG_MEMORY, "no memory for the flows of arrays");
+		return DFG_ERR(DFG_MEMORY, "no memory for the flows of TensorArrays");
 	for (uint32_t n = 0; n < graph->count; n++)
 		for (uint32_t e = 0; e < graph->node[n].n_in + graph->node[n].n_control; e++)
 			l->used[graph->node[n].in[e].node] = true;

@@ -3,9 +3,9 @@
 #include "lib/base/hash.h"
 #include "lib/base/mem.h"
 
-enum { SLOTS_LEAST = 1024, STEPS_MOST = 64 /* of a path, for a message */ };
+enum { SLOTS_LEAST = 1024, STEPS_MOST = 64 /* variables of a path in a message */ };
 
-/* A conjunction under way: the side where the variable is true is made first. */
+/* A conjunction in progress; the side where the variable is true is computed first. */
 struct dfg_conjoining {
 	uint32_t a, b, variable, high;
 	int stage;
@@ -39,7 +39,7 @@ static void put_slot(struct dfg_bdd *logic, uint32_t number)
 	logic->slot[h & (logic->slots - 1)] = number;
 }
 
-/* What was known of conjunctions is forgotten: it can be found again. */
+/* Drops the cache of conjunctions: its entries can be computed again. */
 static bool grow(struct dfg_bdd *logic)
 {
 	size_t slots = logic->slots ? logic->slots * 2 : SLOTS_LEAST;
@@ -98,7 +98,7 @@ uint32_t dfg_bdd_variable(struct dfg_bdd *logic, uint32_t variable)
 	return make(logic, variable, DFG_ALWAYS, DFG_NEVER);
 }
 
-/* What needs no look inside. */
+/* Conjunctions that are decided without looking at the diagrams. */
 static bool is_plain(uint32_t a, uint32_t b, uint32_t *out)
 {
 	if (a == DFG_LOST || b == DFG_LOST)
@@ -114,7 +114,7 @@ static bool is_plain(uint32_t a, uint32_t b, uint32_t *out)
 	return true;
 }
 
-/* One key for all: what is forgotten here costs steps of the budget, which must not differ from run to run. */
+/* The hash key is fixed: a cache miss costs budget, and the budget used must not differ from run to run. */
 static struct dfg_conjunction *known_of(struct dfg_bdd *logic, uint32_t a, uint32_t b)
 {
 	const struct dfg_hash_key key = {UINT64_C(0x9e3779b97f4a7c15), UINT64_C(0xc2b2ae3d27d4eb4f)};
@@ -128,7 +128,7 @@ static bool is_known(struct dfg_bdd *logic, uint32_t a, uint32_t b, uint32_t *ou
 	return known->a == a && known->b == b;
 }
 
-static bool push(struct dfg_bdd *logic, size_t depth, uint32_t a, uint32_t b)
+static bool push_conjunction(struct dfg_bdd *logic, size_t depth, uint32_t a, uint32_t b)
 {
 	if (!dfg_reserve(&logic->stack, &logic->stack_room, depth + 1, sizeof *logic->stack)) {
 		logic->no_memory = true;
@@ -138,8 +138,11 @@ static bool push(struct dfg_bdd *logic, size_t depth, uint32_t a, uint32_t b)
 	return true;
 }
 
-/* One step of the conjunction on top: goes into one side, then the other, then joins them. False where it is done. */
-static bool step(struct dfg_bdd *logic, size_t depth, uint32_t *value, uint32_t *out_a, uint32_t *out_b)
+/*
+ * Advances the conjunction at the top of the stack by one advance_conjunction: to one side, then to the other, then to the join.
+ * Returns false when it is finished.
+ */
+static bool advance_conjunction(struct dfg_bdd *logic, size_t depth, uint32_t *value, uint32_t *out_a, uint32_t *out_b)
 {
 	struct dfg_conjoining *top = &logic->stack[depth - 1];
 	if (top->stage == 0) {
@@ -167,15 +170,15 @@ uint32_t dfg_bdd_and(struct dfg_bdd *logic, uint32_t a, uint32_t b)
 	size_t depth = 0;
 	if (is_plain(a, b, &value))
 		return value;
-	if (!push(logic, depth++, a, b))
+	if (!push_conjunction(logic, depth++, a, b))
 		return DFG_LOST;
 	while (depth) {
 		if (!logic->budget)
 			return DFG_LOST;
 		logic->budget--;
-		if (!step(logic, depth, &value, &a, &b))
+		if (!advance_conjunction(logic, depth, &value, &a, &b))
 			depth--;
-		else if (!push(logic, depth++, a, b))
+		else if (!push_conjunction(logic, depth++, a, b))
 			return DFG_LOST;
 	}
 	return value;

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum { BATCH = 1024 }; /* nodes after which the memory that single nodes needed is given back */
+enum { BATCH = 1024 }; /* number of nodes after which their scratch memory is released */
 
 static struct dfg_err *check_node(
 	const struct dfg_graph *graph, const struct dfg_functions *functions, uint32_t n, struct dfg_arena *arena)

@@ -2,13 +2,13 @@
 
 #include "lib/base/err.h"
 
-/* Faults met so far, joined; `left` more are wanted. */
+/* The faults found so far, joined and owned by the collector; at most `left` more are accepted. */
 struct dfg_faults {
 	struct dfg_err *err;
 	long left;
 };
 
-/* Takes err, which may be NULL. Out of memory comes first, and nothing after it. */
+/* Adds err (NULL adds nothing) and takes ownership. An out-of-memory error is put first and ends the collection. */
 static inline void dfg_fault(struct dfg_faults *faults, struct dfg_err *err)
 {
 	if (!err)

@@ -37,7 +37,7 @@ static uint32_t home(const struct framing *f, uint32_t n)
 	return dfg_loop_home(f->graph, f->loops, n);
 }
 
-/* A value made from nothing stands in the root, where nobody who writes a loop's body means it to stand. */
+/* A value computed from no inputs is in the root frame, although the author of a loop's body expects it in the loop. */
 static struct dfg_err *mixed(const struct framing *f, const struct dfg_node *node, uint32_t a, uint32_t b)
 {
 	const struct dfg_node *one = &f->graph->node[a], *two = &f->graph->node[b];
@@ -47,16 +47,16 @@ static struct dfg_err *mixed(const struct framing *f, const struct dfg_node *nod
 		return DFG_ERR(DFG_DATA,
 			NODE_WORDS
 			"its inputs are in different frames: '%.200s' in %s, '%.200s' in %s; give '%.200s' a control "
-			"input from the loop, such as '^%.200s', or let it in by an Enter",
+			"input from the loop, such as '^%.200s', or bring it in through an Enter",
 			NODE(node), one->name, in_a, two->name, in_b, source->name, inside->name);
 	return DFG_ERR(DFG_DATA,
 		NODE_WORDS
-		"its inputs are in different frames: '%.200s' in %s, '%.200s' in %s; a value comes into a loop by an "
-		"Enter and out of it by an Exit",
+		"its inputs are in different frames: '%.200s' in %s, '%.200s' in %s; a value enters a loop through an "
+		"Enter and leaves it through an Exit",
 		NODE(node), one->name, in_a, two->name, in_b);
 }
 
-/* All inputs of a node are in one frame: the deepest of them is the one that was meant. */
+/* All inputs of a node must be in one frame. The deepest one is assumed to be the intended frame. */
 static struct dfg_err *check_inputs(const struct framing *f, const struct dfg_node *node)
 {
 	const uint32_t *of = f->loops->of;
@@ -73,7 +73,7 @@ static struct dfg_err *check_inputs(const struct framing *f, const struct dfg_no
 	return other == DFG_NONE ? NULL : mixed(f, node, best, other);
 }
 
-/* The window of iterations that an Enter asks for; TensorFlow's default is 10. */
+/* The number of iterations that may run in parallel, from the Enter; TensorFlow's default is 10. */
 static int64_t window_of(const struct dfg_node *node)
 {
 	const struct dfg_attr *attr = dfg_node_attr(node, "parallel_iterations");
@@ -88,16 +88,15 @@ static struct dfg_err *check_enter(const struct framing *f, uint32_t n)
 	const struct dfg_loop *loop = &f->loops->loop[number];
 	int64_t window = window_of(node);
 	if (!name || name->kind != DFG_ATTR_STRING)
-		return NULL; /* told as any attribute that is wrong */
+		return NULL; /* reported by the check of attributes */
 	const char *first = f->graph->node[loop->enter].name;
 	if (loop->parent != parent)
 		return DFG_ERR(DFG_DATA,
 			NODE_WORDS "enters %s from %s, but '%.200s' enters it from %s; two loops need two frame names", NODE(node),
 			words(f, number), words(f, parent), first, words(f, loop->parent));
 	if (loop->window != window)
-		return DFG_ERR(DFG_DATA,
-			NODE_WORDS "parallel_iterations is %lld, but that of '%.200s', which enters %s too, is %lld", NODE(node),
-			(long long)window, first, words(f, number), (long long)loop->window);
+		return DFG_ERR(DFG_DATA, NODE_WORDS "parallel_iterations is %lld, but '%.200s', which enters %s too, has %lld",
+			NODE(node), (long long)window, first, words(f, number), (long long)loop->window);
 	return NULL;
 }
 
@@ -114,16 +113,17 @@ static struct dfg_err *check_one_condition(const struct framing *f, uint32_t n)
 		dfg_counts_for_gradient(&f->graph->node[other]))
 		return NULL;
 	return DFG_ERR(DFG_DATA,
-		NODE_WORDS "%s has another LoopCond, '%.200s'; a loop has one, and two loops need two frame names", NODE(node),
-		words(f, loop), f->graph->node[other].name);
+		NODE_WORDS "%s has another LoopCond, '%.200s'; a loop has one LoopCond, and two loops need two frame names",
+		NODE(node), words(f, loop), f->graph->node[other].name);
 }
 
 static struct dfg_err *in_no_loop(const struct dfg_node *node)
 {
-	return DFG_ERR(DFG_DATA, NODE_WORDS "stands in no loop: nothing that it reads came in by an Enter", NODE(node));
+	return DFG_ERR(
+		DFG_DATA, NODE_WORDS "is not in a loop: none of its inputs entered a frame through an Enter", NODE(node));
 }
 
-/* The LoopCond that the Switch goes by, through Identities; DFG_NONE where it is none. */
+/* The LoopCond that the Switch's predicate comes from, through Identities; DFG_NONE if there is none. */
 static uint32_t condition_of(const struct dfg_graph *graph, const struct dfg_node *node)
 {
 	enum { HOPS = 16 };
@@ -148,31 +148,32 @@ static struct dfg_err *check_exit(const struct framing *f, uint32_t n)
 	const struct dfg_node *from = &f->graph->node[side.node];
 	if (dfg_node_role(from) != DFG_SWITCH || side.port != 0)
 		return DFG_ERR(DFG_DATA,
-			NODE_WORDS "its input '%.200s:%d' (%.100s) must be the false side of a Switch on the loop's LoopCond",
+			NODE_WORDS
+			"its input is '%.200s:%d' (%.100s), expected output 0 (false) of a Switch on the loop's LoopCond",
 			NODE(node), from->name, side.port, from->op_name);
 	if (condition_of(f->graph, from) == DFG_NONE && from->n_in > 1)
 		return DFG_ERR(DFG_DATA,
-			NODE_WORDS "leaves %s by '%.200s' (%.100s), whose predicate '%.200s' is not the loop's LoopCond",
+			NODE_WORDS "leaves %s through '%.200s' (%.100s), whose predicate '%.200s' is not the loop's LoopCond",
 			NODE(node), words(f, home(f, n)), from->name, from->op_name, f->graph->node[from->in[1].node].name);
 	return NULL;
 }
 
-/* What stands at the one way in. */
+/* The entry input of a loop's Merge must be an Enter that is not constant. */
 static struct dfg_err *check_way_in(const struct dfg_node *node, uint32_t input, const struct dfg_node *from)
 {
 	if (dfg_node_role(from) != DFG_ENTER)
-		return DFG_ERR(DFG_DATA, NODE_WORDS "input %u is '%.200s' (%.100s), must be an Enter", NODE(node), input,
+		return DFG_ERR(DFG_DATA, NODE_WORDS "input %u is '%.200s' (%.100s), expected an Enter", NODE(node), input,
 			from->name, from->op_name);
 	if (dfg_is_constant_enter(from))
 		return DFG_ERR(DFG_DATA,
 			NODE_WORDS
-			"input %u is '%.200s' (%.100s), which comes in every iteration (is_constant), as what the loop "
-			"comes back with does",
+			"input %u is '%.200s' (%.100s), an Enter with is_constant = true, which is live in every iteration "
+			"and collides with the NextIteration; set is_constant = false",
 			NODE(node), input, from->name, from->op_name);
 	return NULL;
 }
 
-/* A Merge that a loop comes back to has one way in, one way back, and waits for nothing else. */
+/* A loop's Merge has one Enter, one NextIteration and no control inputs. */
 static struct dfg_err *check_merge(const struct framing *f, uint32_t n)
 {
 	const struct dfg_node *node = &f->graph->node[n];
@@ -184,21 +185,21 @@ static struct dfg_err *check_merge(const struct framing *f, uint32_t n)
 		backs++;
 		last = i;
 		if (node->n_in == 2 && f->loops->of[from] != f->loops->of[n])
-			return DFG_ERR(DFG_DATA, NODE_WORDS "comes back from '%.200s', which is in %s, not in %s", NODE(node),
+			return DFG_ERR(DFG_DATA, NODE_WORDS "its NextIteration '%.200s' is in %s, not in %s", NODE(node),
 				f->graph->node[from].name, words(f, f->loops->of[from]), words(f, f->loops->of[n]));
 	}
 	if (!backs)
 		return NULL;
 	if (backs > 1)
-		return DFG_ERR(DFG_DATA, NODE_WORDS "has %u inputs from NextIteration, must have one", NODE(node), backs);
+		return DFG_ERR(DFG_DATA, NODE_WORDS "has %u inputs from NextIteration, expected one", NODE(node), backs);
 	if (node->n_in != 2)
-		return DFG_ERR(DFG_DATA, NODE_WORDS "a loop's Merge has %u inputs, must have two: an Enter and a NextIteration",
+		return DFG_ERR(DFG_DATA, NODE_WORDS "a loop's Merge has %u inputs, expected two: an Enter and a NextIteration",
 			NODE(node), node->n_in);
 	if (node->n_control)
 		return DFG_ERR(DFG_DATA,
 			NODE_WORDS
-			"a loop's Merge cannot have control inputs, here '^%.200s': the loop would lose its result where "
-			"that is dead; let '%.200s' have it",
+			"a loop's Merge cannot have control inputs, here '^%.200s': the loop's result would be lost where "
+			"that node is dead; add the control input to '%.200s' instead",
 			NODE(node), f->graph->node[node->in[node->n_in].node].name, f->graph->node[node->in[last].node].name);
 	return check_way_in(node, 1 - last, &f->graph->node[node->in[1 - last].node]);
 }
@@ -211,14 +212,14 @@ static struct dfg_err *check_next_iteration(const struct framing *f, uint32_t n)
 		return in_no_loop(node);
 	if (f->loops->loop[loop].condition == DFG_NONE)
 		return DFG_ERR(DFG_DATA,
-			NODE_WORDS "%s has no LoopCond, which marks the predicate that says how long it goes on", NODE(node),
-			words(f, loop));
+			NODE_WORDS "%s has no LoopCond, which marks the predicate that decides whether the loop continues",
+			NODE(node), words(f, loop));
 	return NULL;
 }
 
 /* Saves and Loads. */
 
-/* The loop so many levels above; DFG_NONE where there are not as many. */
+/* The loop `levels` levels above; DFG_NONE if the nesting is less deep. */
 static uint32_t above(const struct dfg_loops *loops, uint32_t loop, uint32_t levels)
 {
 	for (; levels; levels--) {
@@ -229,7 +230,10 @@ static uint32_t above(const struct dfg_loops *loops, uint32_t loop, uint32_t lev
 	return loop;
 }
 
-/* Loops numbered so that each encloses a range: where that begins, and behind all of these, how many loops it has. */
+/*
+ * Numbers the loops in preorder, so that each loop and the loops within it are a range. Returns the start of each
+ * loop's range, followed by the size of each range (2 * count entries).
+ */
 static uint32_t *loop_ranges(const struct framing *f)
 {
 	uint32_t count = f->loops->count;
@@ -254,39 +258,39 @@ static struct dfg_err *check_load(const struct framing *f, uint32_t n, const uin
 {
 	const struct dfg_node *node = &f->graph->node[n];
 	if (!node->n_in || dfg_node_role(&f->graph->node[node->in[0].node]) != DFG_SAVE)
-		return DFG_ERR(DFG_DATA, NODE_WORDS "input 0 must be a Save", NODE(node));
+		return DFG_ERR(DFG_DATA, NODE_WORDS "input 0 is not a Save", NODE(node));
 	const struct dfg_node *save = &f->graph->node[node->in[0].node];
 	if (node->n_in != save->n_in)
-		return DFG_ERR(DFG_DATA, NODE_WORDS "has %u keys, but '%.200s' (%.100s) saves under %u", NODE(node),
+		return DFG_ERR(DFG_DATA, NODE_WORDS "has %u keys, but '%.200s' (%.100s) saves under %u keys", NODE(node),
 			node->n_in - 1, NODE(save), save->n_in - 1);
 	uint32_t own = home(f, n), region = above(f->loops, home(f, node->in[0].node), save->n_in - 1);
 	if (region != DFG_NONE &&
 		(first[own] < first[region] || first[own] >= first[region] + first[f->loops->count + region]))
 		return DFG_ERR(DFG_DATA,
-			NODE_WORDS "is in %s, but what '%.200s' (%.100s) saves under %u key%s can be loaded in %s only", NODE(node),
-			words(f, own), NODE(save), save->n_in - 1, save->n_in == 2 ? "" : "s", words(f, region));
+			NODE_WORDS "is in %s, but a value saved by '%.200s' (%.100s) under %u key%s can be loaded only in %s",
+			NODE(node), words(f, own), NODE(save), save->n_in - 1, save->n_in == 2 ? "" : "s", words(f, region));
 	return NULL;
 }
 
-/* A key for each loop between the Save and the region, where its Loads are. */
+/* A Save has one key for each loop between it and the region that contains its Loads. */
 static struct dfg_err *check_save(const struct framing *f, uint32_t n)
 {
 	const struct dfg_node *node = &f->graph->node[n];
 	uint32_t own = home(f, n), depth = f->loops->loop[own].depth;
 	if (node->n_in && above(f->loops, own, node->n_in - 1) == DFG_NONE)
-		return DFG_ERR(DFG_DATA, NODE_WORDS "has %u keys, but %s is %u loop%s deep", NODE(node), node->n_in - 1,
-			words(f, own), depth, depth == 1 ? "" : "s");
+		return DFG_ERR(DFG_DATA, NODE_WORDS "has %u keys, but %s is nested only %u loop%s deep", NODE(node),
+			node->n_in - 1, words(f, own), depth, depth == 1 ? "" : "s");
 	return NULL;
 }
 
-/* What comes out of a Save is no value: only a Load can read it. */
+/* The output of a Save is not a value: only a Load can read it. */
 static struct dfg_err *check_stored(const struct framing *f, const struct dfg_node *node)
 {
 	for (uint32_t i = 0; i < node->n_in; i++) {
 		const struct dfg_node *from = &f->graph->node[node->in[i].node];
 		if (dfg_node_role(from) == DFG_SAVE && dfg_edge_brings(node, i))
-			return DFG_ERR(DFG_DATA, NODE_WORDS "input %u is '%.200s' (%.100s), which only a Load can read", NODE(node),
-				i, NODE(from));
+			return DFG_ERR(DFG_DATA, NODE_WORDS "input %u is '%.200s' (%.100s), whose output only a Load can read",
+				NODE(node), i, NODE(from));
 	}
 	return NULL;
 }

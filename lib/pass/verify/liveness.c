@@ -10,7 +10,7 @@
 enum { ROOT };
 enum { BUDGET = 1 << 22, TRIES = 1 << 16 };
 
-/* In which iterations of its frame a node runs or is dead; in others it is not heard of. */
+/* The iterations of its frame in which a node runs or is dead; in the others no token reaches it. */
 enum comes { UNCHANGED, EACH, FIRST, LATER };
 
 struct life {
@@ -21,15 +21,15 @@ struct life {
 	struct dfg_faults *faults, *warnings;
 	struct dfg_predicates predicates;
 	struct dfg_bdd *logic; /* of the predicates */
-	uint32_t *runs;        /* by node: where it runs */
-	uint8_t *split;        /* by function: some Switch divides what is live there */
+	uint32_t *runs;        /* by node: the condition under which it runs */
+	uint8_t *split;        /* by function: whether the two sides of some Switch divide it */
 	size_t split_room;
-	uint32_t *side;      /* by tensor: where an output of a Switch is live */
-	uint8_t *comes;      /* by node: enum comes of its outputs */
-	uint32_t *within;    /* by frame: where it is, by its LoopCond */
-	uint8_t *entered;    /* by frame: enum comes, in the parent, of what enters */
-	bool *shared;        /* by frame: it has another LoopCond, of a gradient's counter */
-	uint32_t *unchanged; /* by frame: the frame around it in which nothing that enters changes, or the root */
+	uint32_t *side;      /* by tensor: the condition under which an output of a Switch is live */
+	uint8_t *comes;      /* by node: the enum comes of its outputs */
+	uint32_t *within;    /* by frame: the condition under which its LoopCond runs */
+	uint8_t *entered;    /* by frame: the enum comes, in the parent frame, of its inputs */
+	bool *shared;        /* by frame: whether it has a second LoopCond, of a gradient's counting loop */
+	uint32_t *unchanged; /* by frame: the nearest enclosing frame in which none of its inputs changes, or the root */
 };
 
 #define NODE_WORDS "node '%.200s' (%.100s): "
@@ -59,7 +59,7 @@ static void warn(struct life *l, struct dfg_err *err)
 		dfg_err_free(err);
 }
 
-/* Where what comes along the edge is live. */
+/* The condition under which the edge carries a live value. */
 static uint32_t live(const struct life *l, struct dfg_edge edge)
 {
 	if (dfg_node_role(&l->graph->node[edge.node]) == DFG_SWITCH && edge.port >= 0 &&
@@ -92,7 +92,7 @@ static void note_split(struct life *l, uint32_t function)
 		l->split[function] = true;
 }
 
-/* The one output of a Switch that is live: false or true, or one of many by a number. */
+/* Exactly one output of a Switch is live: false or true, or for an integer index one of many. */
 static void split(struct life *l, uint32_t n)
 {
 	const struct dfg_node *node = &l->graph->node[n];
@@ -134,13 +134,13 @@ static void overlap(struct life *l, const struct dfg_node *node, uint32_t i)
 	dfg_fault(l->faults,
 		DFG_ERR(DFG_DATA,
 			NODE_WORDS
-			"inputs %u '%.200s' and %u '%.200s' can both be live%s; a Merge takes the sides of Switches on one "
-			"predicate, of which one is live",
+			"inputs %u '%.200s' and %u '%.200s' can both be live%s; a Merge joins the sides of Switches on one "
+			"predicate, so that only one is live",
 			NODE(node), j - 1, tensor(l, node->in[j - 1]), i, tensor(l, node->in[i]),
 			dfg_predicate_words(&l->predicates, both, DFG_ALWAYS)));
 }
 
-/* What is known of a small tensor before the step; NULL where some of it is not. */
+/* The value of a small tensor where constant folding knows all of it; NULL otherwise. */
 static const struct dfg_known_value *known_of(const struct life *l, struct dfg_edge edge)
 {
 	if (edge.port < 0 || (uint32_t)edge.port >= dfg_facts_outputs(l->facts, edge.node))
@@ -149,7 +149,9 @@ static const struct dfg_known_value *known_of(const struct life *l, struct dfg_e
 	return dfg_known_whole(known) ? known : NULL;
 }
 
-/* Shapes that TensorFlow's gradients merge may be constants on one side, live always; any of them is the value. */
+/*
+ * Shape Merges made by TensorFlow's gradients may have constant inputs that are always live; equal inputs do no harm.
+ */
 static bool all_are_one(const struct life *l, const struct dfg_node *node)
 {
 	const struct dfg_known_value *first = node->n_in ? known_of(l, node->in[0]) : NULL;
@@ -189,7 +191,7 @@ static uint32_t merge(struct life *l, const struct dfg_node *node)
 	}
 	if (!told && !is_loop_merge(l->graph, node) && node->n_in > 1 && is_certain(any) && any != DFG_ALWAYS &&
 		(any >= l->split_room || !l->split[any]))
-		warn(l, DFG_ERR(DFG_DATA, NODE_WORDS "no input is live%s: what reads it is dead there", NODE(node),
+		warn(l, DFG_ERR(DFG_DATA, NODE_WORDS "no input is live%s, so its readers are dead there", NODE(node),
 					dfg_predicate_words(&l->predicates, dfg_bdd_not(any), DFG_ALWAYS)));
 	return any;
 }
@@ -202,8 +204,8 @@ static uint32_t condition_of(struct life *l, uint32_t frame)
 }
 
 /*
- * Whether the loop goes by one LoopCond, as all do but those that TensorFlow's gradients count with, and by one that
- * changes: others go on never, or for ever.
+ * Whether the frame has exactly one LoopCond, and its predicate can change. A frame shared with a gradient's counting
+ * loop has more; a loop with a constant predicate runs never or forever.
  */
 static bool has_one_condition(const struct life *l, uint32_t frame)
 {
@@ -212,8 +214,9 @@ static bool has_one_condition(const struct life *l, uint32_t frame)
 }
 
 /*
- * Where the loop goes on, all that entered it is live: what is not would be lost without a word, because a dead value does
- * not go round. Elsewhere it may be live, as invariants of the loop around are in that one's last iteration.
+ * Wherever the loop runs, all values that enter it must be live: a dead value is not carried to the next iteration and
+ * would be lost silently. A value may be live where the loop is not, like invariants in the last iteration of the
+ * enclosing loop.
  */
 static void check_enter(struct life *l, uint32_t n)
 {
@@ -224,13 +227,12 @@ static void check_enter(struct life *l, uint32_t n)
 	uint32_t condition = l->loops->loop[frame].condition;
 	uint32_t dies = dfg_bdd_and(l->logic, l->within[frame], dfg_bdd_not(l->runs[n]));
 	if (is_certain(dies))
-		dfg_fault(l->faults,
-			DFG_ERR(DFG_DATA,
-				NODE_WORDS
-				"is dead%s, but '%.200s' (LoopCond) of %s is live; what enters a loop is live together: take all "
-				"of it from the branch, or none",
-				NODE(node), dfg_predicate_words(&l->predicates, dies, l->runs[n]), l->graph->node[condition].name,
-				words(l, frame)));
+		dfg_fault(l->faults, DFG_ERR(DFG_DATA,
+								 NODE_WORDS "is dead%s, but '%.200s' (LoopCond) of %s is live; all inputs of a loop "
+											"must be live together: take all "
+											"of them from the branch, or none",
+								 NODE(node), dfg_predicate_words(&l->predicates, dies, l->runs[n]),
+								 l->graph->node[condition].name, words(l, frame)));
 }
 
 static uint32_t leave(struct life *l, uint32_t n)
@@ -247,7 +249,7 @@ static uint32_t leave(struct life *l, uint32_t n)
 	return dfg_bdd_and(l->logic, within, dfg_predicate_claim(&l->predicates, (struct dfg_edge){n, 0}, DFG_IS_LIVE));
 }
 
-/* A loop's variable goes on exactly where the loop does. */
+/* A loop variable is live at NextIteration exactly where the loop continues. */
 static void check_next_iteration(struct life *l, uint32_t n)
 {
 	const struct dfg_node *node = &l->graph->node[n];
@@ -263,20 +265,23 @@ static void check_next_iteration(struct life *l, uint32_t n)
 		dfg_fault(l->faults,
 			DFG_ERR(DFG_DATA,
 				NODE_WORDS
-				"its input '%.200s' is live where '%.200s' (LoopCond) is false too, so %s would not end; it has "
-				"to come from the true side of a Switch on '%.200s'",
+				"its input '%.200s' is live where '%.200s' (LoopCond) is false too, so %s would never end; it must "
+				"come from the true side of a Switch on '%.200s'",
 				NODE(node), tensor(l, node->in[0]), condition, words(l, frame), condition));
 	else if (is_certain(less))
 		dfg_fault(l->faults,
 			DFG_ERR(DFG_DATA,
 				NODE_WORDS
-				"its input '%.200s' is dead%s, though %s goes on, which would lose its value; bring the branches "
-				"together by a Merge",
+				"its input '%.200s' is dead%s, though %s continues, so its value would be lost; join the branches "
+				"with a Merge",
 				NODE(node), tensor(l, node->in[0]), dfg_predicate_words(&l->predicates, less, goes_on),
 				words(l, frame)));
 }
 
-/* The Load of every iteration's value is in a loop of as many iterations, so the last, which only ends it, saves none. */
+/*
+ * A Load that reads one value per iteration runs as often as the loop continues; so a Save in the final iteration,
+ * which only evaluates the condition, would be one too many.
+ */
 static void check_save(struct life *l, uint32_t n)
 {
 	const struct dfg_node *node = &l->graph->node[n];
@@ -289,9 +294,8 @@ static void check_save(struct life *l, uint32_t n)
 		const char *condition = l->graph->node[l->loops->loop[frame].condition].name;
 		dfg_fault(l->faults,
 			DFG_ERR(DFG_DATA,
-				NODE_WORDS
-				"saves in the last iteration of %s too, where '%.200s' (LoopCond) is false; what is saved has to "
-				"come from the true side of a Switch on '%.200s'",
+				NODE_WORDS "saves in the last iteration of %s too, where '%.200s' (LoopCond) is false; its input must "
+						   "come from the true side of a Switch on '%.200s'",
 				NODE(node), words(l, frame), condition, condition));
 		return;
 	}
@@ -301,7 +305,7 @@ static void check_save(struct life *l, uint32_t n)
 
 static const char *const comes_words[] = {"does not change", "in each", "in the first only", "in all but the first"};
 
-/* In which iterations all inputs come; a node whose inputs never come together would never run. */
+/* The iterations in which all inputs arrive. A node whose inputs arrive in different iterations would never run. */
 static enum comes comes_of(struct life *l, const struct dfg_node *node)
 {
 	enum comes comes = UNCHANGED;
@@ -314,8 +318,8 @@ static enum comes comes_of(struct life *l, const struct dfg_node *node)
 			dfg_fault(l->faults,
 				DFG_ERR(DFG_DATA,
 					NODE_WORDS
-					"its inputs come in different iterations: '%.200s' %s, '%.200s' %s; what a loop reads in "
-					"every iteration comes by its Merges, or by an Enter that is_constant",
+					"its inputs arrive in different iterations: '%.200s' %s, '%.200s' %s; a value that a loop reads in "
+					"every iteration must come from a Merge or from an Enter with is_constant = true",
 					NODE(node), l->graph->node[by].name, comes_words[comes], l->graph->node[node->in[e].node].name,
 					comes_words[other]));
 			return EACH;
@@ -343,7 +347,7 @@ static void find_iterations(struct life *l, uint32_t n)
 	case DFG_NEXT_ITERATION:
 		if (comes == FIRST || comes == LATER)
 			dfg_fault(l->faults,
-				DFG_ERR(DFG_DATA, NODE_WORDS "its input '%.200s' comes %s iteration, so %s would lose its value",
+				DFG_ERR(DFG_DATA, NODE_WORDS "its input '%.200s' arrives %s iteration, so %s would lose its value",
 					NODE(node), tensor(l, node->in[0]), comes_words[comes], words(l, frame)));
 		l->comes[n] = LATER;
 		return;
@@ -352,7 +356,7 @@ static void find_iterations(struct life *l, uint32_t n)
 	}
 }
 
-/* All but what is done for its result alone, which can be had once more. */
+/* Whether running the node once more could be observed: assignments, stateful ops and ops that may fail. */
 static bool has_effects(const struct dfg_node *node)
 {
 	if (!node->op)
@@ -362,7 +366,7 @@ static bool has_effects(const struct dfg_node *node)
 	return node->op->role == DFG_PLAIN && ((node->op->flags & DFG_STATEFUL) || node->op->guard);
 }
 
-/* What reads only invariants runs in the last iteration too, which only finds that the loop ends. */
+/* A node that reads only invariants also runs in the final iteration, which only evaluates the loop's condition. */
 static void check_unchanged(struct life *l, uint32_t n)
 {
 	const struct dfg_node *node = &l->graph->node[n];
@@ -376,15 +380,16 @@ static void check_unchanged(struct life *l, uint32_t n)
 		dfg_fault(l->faults,
 			DFG_ERR(DFG_DATA,
 				NODE_WORDS
-				"reads only what does not change in %s, so it would run once more than the loop goes on; give it "
+				"reads only what does not change in %s, so it would run once more often than the loop's body; give it "
 				"a control input from the true side of a Switch on '%.200s'",
 				NODE(node), words(l, around), condition));
 	else if (around == frame && node->op && node->op->role == DFG_PLAIN)
-		warn(l, DFG_ERR(DFG_DATA,
-					NODE_WORDS
-					"reads only what does not change in %s: it gives the same in every iteration, and could stand "
-					"before the loop",
-					NODE(node), words(l, around)));
+		warn(l,
+			DFG_ERR(DFG_DATA,
+				NODE_WORDS
+				"reads only what does not change in %s: its result is the same in every iteration; it could be moved "
+				"out of the loop",
+				NODE(node), words(l, around)));
 }
 
 static void check_iterations(struct life *l, uint32_t n)
@@ -402,7 +407,7 @@ static void warn_of_dead(struct life *l, uint32_t n)
 {
 	const struct dfg_node *node = &l->graph->node[n];
 	if (l->runs[n] != DFG_ALWAYS && l->runs[n] != DFG_LOST && dfg_node_mark(node, "_dfg_output", NULL))
-		warn(l, DFG_ERR(DFG_DATA, NODE_WORDS "is an output, and dead%s: to fetch it then is an error", NODE(node),
+		warn(l, DFG_ERR(DFG_DATA, NODE_WORDS "is an output, but dead%s: fetching it then is an error", NODE(node),
 					dfg_predicate_words(&l->predicates, dfg_bdd_not(l->runs[n]), DFG_ALWAYS)));
 	if (l->runs[n] != DFG_NEVER)
 		return;
@@ -421,8 +426,8 @@ static void visit(struct life *l, uint32_t n)
 	l->runs[n] = role == DFG_MERGE             ? merge(l, node)
 				 : role == DFG_CONTROL_TRIGGER ? DFG_ALWAYS
 				 : !node->op                   ? DFG_LOST
-				 : role == DFG_RECV            ? DFG_LOST /* as live as what another device sends */
-											   : all_live(l, node);
+				 : role == DFG_RECV ? DFG_LOST /* depends on the sender's liveness, which is on another device */
+									: all_live(l, node);
 	if (l->loops->loop[home(l, n)].condition == n)
 		l->within[home(l, n)] = l->runs[n];
 	else if (role == DFG_NEXT_ITERATION)
@@ -452,12 +457,12 @@ static struct dfg_err *visit_all(struct life *l, const uint32_t *order)
 	for (uint32_t n = 0; n < count && l->faults->left > 0; n++)
 		if (dfg_node_role(&l->graph->node[n]) == DFG_ENTER)
 			check_enter(l, n);
-	bool entered = left == l->faults->left; /* else all that follows from it would be told too */
+	bool entered = left == l->faults->left; /* if not, consequences of these faults would be reported too */
 	for (uint32_t n = 0; n < count && l->faults->left > 0 && entered; n++)
 		check_iterations(l, n);
 	if (!l->logic->budget)
-		warn(l,
-			DFG_ERR(DFG_DATA, "the predicates of this graph are too many to tell what is live; a step will find out"));
+		warn(l, DFG_ERR(DFG_DATA,
+					"the graph has too many predicates to check which nodes are live; faults will show when it runs"));
 	return dfg_array_flow_check(l->graph, &l->predicates, l->runs, l->scratch, l->faults);
 }
 
@@ -487,6 +492,6 @@ struct dfg_err *dfg_liveness_check(const struct dfg_graph *graph, const uint32_t
 	dfg_free(l.split);
 	dfg_predicates_release(&l.predicates);
 	if (no_memory && !err)
-		err = DFG_ERR(DFG_MEMORY, "no memory for what is live of %u nodes", graph->count);
+		err = DFG_ERR(DFG_MEMORY, "no memory for the liveness of %u nodes", graph->count);
 	return err;
 }

@@ -5,16 +5,13 @@
 #include "lib/pass/verify/fault.h"
 
 /*
- * The rules of what is live: where each node runs is a function of the predicates (lib/pass/verify/bdd.h), by the Switches and
- * Merges on its way. A Merge gets at most one live input, what enters a loop is live together, a loop's variables are live
- * in every iteration that goes on and not in the last, a Save stands where the loop goes on, and what has effects or may
- * fail does not run in the iteration that only ends the loop because it reads nothing that changes. What is merely odd
- * (runs never, runs in every iteration though nothing changes) goes to warnings, which may be NULL.
- *
- * Of a part of a cut graph only that is checked which does not depend on another device: a _Recv may be live or dead.
- *
- * loops and facts are those of a graph that dfg_frames_check found without fault. Work is bounded: where a graph's
- * predicates are too much to follow, that is a warning, and the step will find what is wrong.
+ * Checks the rules of liveness. The condition under which a node runs is a function of the predicates
+ * (lib/pass/verify/bdd.h), derived from the Switches and Merges before it. At most one input of a Merge is live; all
+ * values entering a loop are live together; a loop variable is live in every iteration that continues and not in the
+ * last; a Save runs only where the loop continues; a node that has effects or may fail does not run in the final
+ * iteration, which only evaluates the loop's condition.
+ * Violations are added to faults. Suspicious but valid nodes (one that never runs, or one that repeats the same
+ * computation in every iteration) are added to warnings, which may be NULL.
  */
 DFG_MUST_CHECK struct dfg_err *dfg_liveness_check(const struct dfg_graph *graph, const uint32_t *order,
 	const struct dfg_facts *facts, const struct dfg_loops *loops, struct dfg_arena *scratch, struct dfg_faults *faults,

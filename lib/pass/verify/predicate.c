@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-enum { CASES = 3 /* in a message */ };
+enum { CASES = 3 /* number of predicates named in a message */ };
 
 struct claim {
 	uint32_t node;

@@ -1,4 +1,4 @@
-/* unneeded. Needs: edges that name nodes. Gives: the nodes that stand beside what a graph computes. */
+/* unneeded. Requires: edges that name nodes. Result: the nodes that no output of the graph depends on. */
 #include "lib/pass/verify/unneeded.h"
 
 #include <string.h>
@@ -9,7 +9,10 @@ struct search {
 	uint32_t *stack, depth;
 };
 
-/* Ops of TensorFlow's Saver and of its summaries, by parts of their names: SaveV2, RestoreSlice, MergeSummary, ... */
+/*
+ * Whether the node is an op of TensorFlow's Saver or summaries, recognised by parts of its name: SaveV2, MergeSummary,
+ * ...
+ */
 static bool keeps_record(const struct dfg_node *node)
 {
 	static const char *const parts[] = {"Save", "Restore", "Summary", "MergeV2Checkpoints", "ShardedFile"};
@@ -27,7 +30,7 @@ static void need(struct search *s, uint32_t n)
 	s->stack[s->depth++] = n;
 }
 
-/* Declared outputs, or else every node that no other reads. */
+/* Marks the declared outputs or, if there are none, every node without readers, as needed. */
 static void need_ends(struct search *s, const bool *is_read, bool declared)
 {
 	for (uint32_t n = 0; n < s->graph->count; n++) {

@@ -1,4 +1,4 @@
-/* verify. Needs: edges that name nodes. Gives: every fault, up to `most`, and the facts. O(nodes + edges). */
+/* verify. Requires: edges that name nodes. Result: every fault, up to `most`, and the facts. O(nodes + edges). */
 #include "lib/pass/verify/verify.h"
 
 #include "lib/graph/cycle.h"
@@ -12,23 +12,23 @@
 
 enum {
 	FAULTS_MOST = 20,
-	CONSUMER = 2474, /* the version of the GraphDef format that is understood here */
+	CONSUMER = 2474, /* the version of the GraphDef format that is supported */
 	NAME_MOST = 4096,
-	AHEAD = 4,    /* nodes between the fetching of facts and their use */
-	BATCH = 1024, /* nodes after which the memory that single nodes needed is given back */
+	AHEAD = 4,    /* number of nodes between prefetching facts and using them */
+	BATCH = 1024, /* number of nodes after which their scratch memory is released */
 };
 
 struct verify {
 	const struct dfg_graph *graph;
 	bool unknown_ops, joined;
-	bool flows; /* some node is of a loop or a branch, or of an array */
+	bool flows; /* some node belongs to a loop, a branch or a TensorArray */
 	struct dfg_faults *warnings;
-	const bool *unneeded; /* by node: an unknown op is no fault there; NULL: nowhere */
+	const bool *unneeded; /* by node: an unknown op is not a fault there; NULL: nowhere */
 	struct dfg_facts *facts;
-	struct dfg_arena scratch; /* to the end */
-	struct dfg_arena brief;   /* for a node, or a batch of them */
+	struct dfg_arena scratch; /* lives as long as the check */
+	struct dfg_arena brief;   /* lives for one node or a batch of nodes */
 	struct dfg_faults faults;
-	const struct dfg_inferred **in; /* of the node in hand */
+	const struct dfg_inferred **in; /* inputs of the current node */
 	size_t in_room;
 };
 
@@ -38,15 +38,18 @@ static void check_versions(struct verify *v)
 	if (!graph->count)
 		dfg_fault(&v->faults, DFG_ERR(DFG_DATA, "graph has no nodes"));
 	if (graph->min_consumer > CONSUMER)
-		dfg_fault(
-			&v->faults, DFG_ERR(DFG_DATA, "made for readers of version %d or later of the format; this is one of %d",
-							graph->min_consumer, CONSUMER));
+		dfg_fault(&v->faults,
+			DFG_ERR(DFG_DATA, "requires a reader of GraphDef version %d or later; this one supports version %d",
+				graph->min_consumer, CONSUMER));
 	for (uint32_t i = 0; i < graph->n_bad_consumer; i++)
 		if (graph->bad_consumer[i] == CONSUMER)
-			dfg_fault(&v->faults, DFG_ERR(DFG_DATA, "the file refuses readers of version %d of the format", CONSUMER));
+			dfg_fault(&v->faults, DFG_ERR(DFG_DATA, "the file excludes readers of GraphDef version %d", CONSUMER));
 }
 
-/* Letters, digits, '.', and then also '_', '-', '/', '>'; '_' in front marks what a runtime made. */
+/*
+ * Letters, digits and '.', and after the first character also '_', '-', '/' and '>'. A leading '_' marks nodes made by
+ * a runtime.
+ */
 static bool is_name_char(unsigned char c, bool first)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' ||
@@ -63,13 +66,14 @@ static struct dfg_err *check_name(const struct dfg_node *node, uint32_t n)
 	if (!*node->name)
 		return DFG_ERR(DFG_DATA, "node number %u (%.100s) has no name", n, node->op_name);
 	if (length > NAME_MOST)
-		return DFG_ERR(DFG_DATA, "node '%.100s...': a name of more than %d bytes", node->name, NAME_MOST);
+		return DFG_ERR(DFG_DATA, "node '%.100s...': name is longer than %d bytes", node->name, NAME_MOST);
 	struct dfg_text text = {0};
 	dfg_text_escape(&text, node->name, strlen(node->name), 128);
 	struct dfg_err *err = dfg_text_check(&text);
 	if (!err)
 		err = DFG_ERR(DFG_DATA,
-			"node '%s': a name has letters, digits and '_./->' only, and begins with a letter, digit or '.'", text.s);
+			"node '%s': a name may contain only letters, digits and '_./->' and must begin with a letter, digit or '.'",
+			text.s);
 	dfg_text_release(&text);
 	return err;
 }
@@ -86,7 +90,7 @@ static struct dfg_err *count_outputs(const struct dfg_node *node, uint32_t *out_
 	return NULL;
 }
 
-/* Where each node's facts are, and room for all of them. */
+/* Assigns each node the index of its first fact, and allocates all facts. */
 static struct dfg_err *lay_out(struct verify *v)
 {
 	const struct dfg_graph *graph = v->graph;
@@ -110,7 +114,7 @@ static struct dfg_err *lay_out(struct verify *v)
 	return NULL;
 }
 
-/* What input i says; nothing, where a loop closes or its maker is unknown or wrong. */
+/* The type and shape of input i; NULL if the edge closes a loop or if its producer is unknown or faulty. */
 static struct dfg_err *input_fact(
 	const struct verify *v, const struct dfg_node *node, uint32_t i, const struct dfg_inferred **out_fact)
 {
@@ -144,7 +148,7 @@ static struct dfg_err *check_call(struct verify *v, uint32_t n, struct dfg_call 
 	return dfg_facts_call(v->facts, v->graph, n, &v->brief, call);
 }
 
-/* Its inputs have been met before it. */
+/* All inputs of the node have been checked before. */
 static struct dfg_err *check_node(struct verify *v, uint32_t n)
 {
 	const struct dfg_node *node = &v->graph->node[n];
@@ -164,8 +168,8 @@ static void forget(struct verify *v, uint32_t n)
 		v->facts->fact[i] = &dfg_fact_nothing;
 }
 
-/* Brings the facts that a node will be checked against into the cache: a far input is a miss of it, or two. */
-static void expect(const struct verify *v, uint32_t n)
+/* Prefetches the facts that the check of node n will read: a distant input costs one or two cache misses. */
+static void prefetch_facts(const struct verify *v, uint32_t n)
 {
 	const struct dfg_node *node = &v->graph->node[n];
 	for (uint32_t i = 0; i < node->n_in; i++) {
@@ -178,7 +182,7 @@ static void check_nodes(struct verify *v, const uint32_t *order, uint32_t count)
 	for (uint32_t i = 0; i < count && v->faults.left > 0; i++) {
 		uint32_t n = order ? order[i] : i;
 		if (i + AHEAD < count)
-			expect(v, order ? order[i + AHEAD] : i + AHEAD);
+			prefetch_facts(v, order ? order[i + AHEAD] : i + AHEAD);
 		forget(v, n);
 		struct dfg_err *err = check_node(v, n);
 		if (err)
@@ -187,13 +191,13 @@ static void check_nodes(struct verify *v, const uint32_t *order, uint32_t count)
 	}
 }
 
-/* What waits for a cycle has no facts; what it says of itself is checked all the same. */
-static struct dfg_err *check_rest(struct verify *v, const uint32_t *order, uint32_t count)
+/* Nodes on or after a cycle have no facts; their own declarations are checked all the same. */
+static struct dfg_err *check_after_cycle(struct verify *v, const uint32_t *order, uint32_t count)
 {
 	struct dfg_text words = {0};
 	struct dfg_err *err = dfg_cycle_words(v->graph, order, count, &v->scratch, &words);
 	if (!err)
-		err = DFG_ERR(DFG_DATA, "a cycle, which only an edge from NextIteration to Merge may close: %s", words.s);
+		err = DFG_ERR(DFG_DATA, "cycle of nodes (only an edge from NextIteration to Merge may close one): %s", words.s);
 	dfg_text_release(&words);
 	dfg_fault(&v->faults, err);
 	bool *placed = dfg_arena_zeros(&v->scratch, v->graph->count, sizeof *placed);
@@ -210,7 +214,7 @@ static struct dfg_err *check_rest(struct verify *v, const uint32_t *order, uint3
 	return NULL;
 }
 
-/* The edges that close loops could not be looked at when their Merge was. */
+/* An edge that closes a loop is checked here, because its source comes after the Merge in topological order. */
 static void check_back_edges(struct verify *v)
 {
 	const struct dfg_graph *graph = v->graph;
@@ -223,9 +227,9 @@ static void check_back_edges(struct verify *v)
 			const struct dfg_inferred *fact = NULL;
 			dfg_fault(&v->faults, input_fact(v, node, i, &fact));
 			if (fact && fact->dtype && dtype && fact->dtype != dtype)
-				dfg_fault(
-					&v->faults, DFG_ERR(DFG_DATA, "node '%.200s' (%s): input %u comes back as %s, must be %s",
-									node->name, node->op_name, i, dfg_dtype_name(fact->dtype), dfg_dtype_name(dtype)));
+				dfg_fault(&v->faults,
+					DFG_ERR(DFG_DATA, "node '%.200s' (%s): input %u comes back from the loop as %s, expected %s",
+						node->name, node->op_name, i, dfg_dtype_name(fact->dtype), dfg_dtype_name(dtype)));
 		}
 	}
 }
@@ -242,7 +246,7 @@ static struct dfg_err *check_flow(struct verify *v, const uint32_t *order)
 	return dfg_liveness_check(v->graph, order, v->facts, &loops, &v->scratch, &v->faults, v->warnings);
 }
 
-/* One line for all of them: a Saver, or summaries, may be many nodes. */
+/* One warning for all unneeded nodes: a Saver or summaries may consist of many. */
 static void warn_unneeded(struct verify *v)
 {
 	const struct dfg_node *first = NULL;
@@ -256,8 +260,8 @@ static void warn_unneeded(struct verify *v)
 	if (more)
 		snprintf(others, sizeof others, ", nor %u more nodes with unknown ops", more);
 	if (first)
-		dfg_fault(v->warnings, DFG_ERR(DFG_DATA, "node '%.200s': no op '%.100s'; no output needs it%s", first->name,
-								   first->op_name, others));
+		dfg_fault(v->warnings, DFG_ERR(DFG_DATA, "node '%.200s': unknown op '%.100s'; no output needs it%s",
+								   first->name, first->op_name, others));
 }
 
 static struct dfg_err *find_unneeded(struct verify *v)
@@ -281,7 +285,7 @@ static struct dfg_err *check(struct verify *v)
 	DFG_TRY(dfg_pass_order(v->graph, &v->scratch, &order, &count));
 	check_nodes(v, order, count);
 	if (count < v->graph->count)
-		return check_rest(v, order, count);
+		return check_after_cycle(v, order, count);
 	return v->flows && !v->joined ? check_flow(v, order) : NULL;
 }
 

@@ -4,16 +4,16 @@
 #include "lib/pass/verify/fault.h"
 
 /*
- * Every fault of the graph, joined, but no more than `most`: structure, ops and attributes against their declarations,
- * types and shapes of every edge, cycles, frames, what is live. Each names node and slot. What is inferred on the way is given out where
- * out_facts is not NULL (nodes of unknown ops have no outputs there, and only count as faults where `unknown_ops`).
+ * Reports every fault of the graph, joined, up to `most`: structure; ops and attributes against their declarations;
+ * types and shapes of every edge; cycles; frames; liveness. Each message names node and slot. The inferred types and
+ * shapes are returned in *out_facts unless it is NULL. A node of an unknown op has no outputs there and is a fault only
+ * with `unknown_ops`. The caller frees the error and releases the facts.
  */
 struct dfg_verify_options {
-	long most; /* 0: 20 */
-	bool
-		unknown_ops; /* an op that is not in the table is a fault; with warnings, only a warning where no output needs it */
-	bool joined;     /* parts of a plan that are right each: loops, and what is live, are not looked at */
-	struct dfg_faults *warnings; /* NULL, or room for what is odd in loops and branches, though no fault */
+	long most;        /* upper limit of the number of faults; 0: 20 */
+	bool unknown_ops; /* an unknown op is a fault; with warnings, only a warning if no output needs the node */
+	bool joined;      /* the graph joins partitions that were verified one by one: loops and liveness are not checked */
+	struct dfg_faults *warnings; /* receives what is suspicious in loops and branches but not a fault; may be NULL */
 };
 DFG_MUST_CHECK struct dfg_err *dfg_verify(
 	const struct dfg_graph *graph, const struct dfg_verify_options *options, struct dfg_facts *out_facts);
