@@ -15,25 +15,43 @@ static struct dfg_err *make(struct dfg_gradient *node, const char *op, const str
 	return dfg_gradient_op(node, op, in, n_in, attr, n_attr, out_edge);
 }
 
+/* Whether the handle is known to be of an array whose elements are read once, because reading clears them. */
+static bool is_read_once(const struct dfg_graph *graph, struct dfg_edge handle)
+{
+	const struct dfg_node *made_by = &graph->node[dfg_live_source(graph, handle).node];
+	const struct dfg_attr *clears = dfg_node_attr(made_by, "clear_after_read");
+	return !strcmp(made_by->op_name, "TensorArrayV3") &&
+		   (!clears || (clears->kind == DFG_ATTR_BOOL && clears->value.b));
+}
+
 /*
  * From a gradient array to the array whose gradients it holds. TensorFlow makes gradient arrays of forward arrays only, so
  * the gradients of a gradient array's elements are kept in one more gradient array of the forward array, which has the same
- * elements; its source is both sources, the outer one first.
+ * elements; its source is both sources, the outer one first. Such an array gives each element once. That is enough if each
+ * element of the forward array is read once, so that the gradient array is written once. Otherwise the handle and the
+ * source remain as they are: an element of the gradient array of a gradient array can be read once for each term.
  */
 static struct dfg_err *forward_array(struct dfg_gradient *node, struct dfg_edge *handle, const char **source)
 {
 	struct dfg_graph *graph = node->builder->graph;
+	struct dfg_edge forward = *handle;
+	const char *joined = *source;
 	for (;;) {
-		struct dfg_edge from = dfg_live_source(graph, *handle);
+		struct dfg_edge from = dfg_live_source(graph, forward);
 		const struct dfg_node *made_by = &graph->node[from.node];
 		const struct dfg_attr *outer = dfg_node_attr(made_by, "source");
 		if (from.port || strcmp(made_by->op_name, "TensorArrayGradV3") || !outer || outer->kind != DFG_ATTR_STRING)
-			return NULL;
-		*source = dfg_arena_print(graph->arena, "%.*s/%s", (int)outer->value.s.length, outer->value.s.s, *source);
-		if (!*source)
+			break;
+		joined = dfg_arena_print(graph->arena, "%.*s/%s", (int)outer->value.s.length, outer->value.s.s, joined);
+		if (!joined)
 			return DFG_ERR(DFG_MEMORY, "no memory for the name of a gradient array");
-		*handle = made_by->in[HANDLE];
+		forward = made_by->in[HANDLE];
 	}
+	if (is_read_once(graph, forward)) {
+		*handle = forward;
+		*source = joined;
+	}
+	return NULL;
 }
 
 /* The gradient array of the node's, made after the flow. */

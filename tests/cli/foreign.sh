@@ -177,3 +177,20 @@ has err "warning: node 'sharp'"
 sed 's|name: "wx" op: "Mul"|name: "wx" op: "Muln"|' declared.pbtxt >needed.pbtxt
 status 65 "$DFG" check needed.pbtxt
 has err "node 'wx': no op 'Muln'"
+
+# An element that is read twice has two terms in the gradient array, and the next derivative reads its gradient twice. A
+# gradient array of TensorFlow's gives each element once.
+cat >often.dfg <<'P'
+input x: f32[2]
+array, flow = TensorArrayV3(2, dtype = f32, clear_after_read = false)
+flow = TensorArrayScatterV3(array, [0, 1], x, flow)
+first = TensorArrayReadV3(array, 0, flow, dtype = f32)
+again = TensorArrayReadV3(array, 0, flow, dtype = f32)
+output slope = grad(first * again * again, x)
+output second = grad(sum(slope), x)
+P
+status 0 "$DFG" build often.dfg -o often.pb
+status 0 "$DFG" run often.pb --feed x=f32[2]:2,1
+printf 'slope: f32[2]\n12 0\nsecond: f32[2]\n12 0\n' | cmp - out
+status 65 "$DFG" opt --passes tensorflow often.pb -o no.pb
+has err "TensorFlow has no gradient array of a gradient array"

@@ -221,6 +221,24 @@ static void derivatives_are_those_of_differences(void **state)
 		"y = Sum(v * v * v, [0])");
 }
 
+/*
+ * y = a^2 (a^2 + b^2 + c^2), whose element 0 is read in each iteration and twice in the first. The sums of its slopes:
+ * 4a^3 + 2a(b^2 + c^2) + 2a^2(b + c), and of second derivatives 16a^2 + 2b^2 + 2c^2 + 8a(b + c).
+ */
+static void what_is_read_often_has_derivatives_of_any_order(void **state)
+{
+	(void)state;
+	const char *text =
+		"x = f64([1, 2, 3])\n"
+		"h, f = TensorArrayV3(3, dtype = f64, clear_after_read = false, element_shape = [])\n"
+		"f = TensorArrayScatterV3(h, [0, 1, 2], x * x, f)\n"
+		"total = loop (s = f64(0)) for i in 0..3 {\n"
+		"next s + TensorArrayReadV3(h, 0, f, dtype = f64) * TensorArrayReadV3(h, i, f, dtype = f64)\n}\n"
+		"slope = grad(total, x)\nsecond = grad(Sum(slope, [0]), x)\nthird = grad(Sum(second, [0]), x)\n"
+		"y = Pack([slope, second, third])\n";
+	says(text, "[3,3] 30 4 6 58 10 14 72 16 20");
+}
+
 /* One array is read into the next, and a flow that nobody reads has no derivative. */
 static void derivatives_go_from_array_to_array(void **state)
 {
@@ -334,6 +352,7 @@ int main(void)
 		cmocka_unit_test(a_closed_array_is_of_no_use),
 		cmocka_unit_test(a_handle_must_be_of_an_array),
 		cmocka_unit_test(derivatives_are_those_of_differences),
+		cmocka_unit_test(what_is_read_often_has_derivatives_of_any_order),
 		cmocka_unit_test(derivatives_go_from_array_to_array),
 		cmocka_unit_test(rows_of_nothing_have_a_derivative),
 	};

@@ -22,7 +22,10 @@ static struct dfg_edge handle_source(const struct dfg_graph *graph, struct dfg_e
 	}
 }
 
-/* In TensorFlow only a forward array has gradient arrays. kernels/tensor_array_gradient.c makes no others. */
+/*
+ * In TensorFlow only a forward array has gradient arrays. kernels/tensor_array_gradient.c makes others only of an array
+ * whose elements may be read often, because a gradient array of TensorFlow's gives each element once.
+ */
 static struct dfg_err *refuse_gradient_of_gradient(const struct dfg_graph *graph, const struct dfg_node *node)
 {
 	if (!makes_gradient_array(node))
@@ -31,8 +34,9 @@ static struct dfg_err *refuse_gradient_of_gradient(const struct dfg_graph *graph
 	if (!makes_gradient_array(array))
 		return NULL;
 	return DFG_ERR(DFG_DATA,
-		"node '%.200s' (%.100s): TensorFlow has no gradient array of a gradient array, which '%.200s' is; make the "
-		"derivatives again from the graph that they are of",
+		"node '%.200s' (%.100s): TensorFlow has no gradient array of a gradient array, which '%.200s' is; where no "
+		"element "
+		"of the forward array is read twice, clear_after_read = true makes derivatives that do without one",
 		node->name, node->op_name, array->name);
 }
 
