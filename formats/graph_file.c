@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { SAMPLE = 512, ROOM_LEAST = 64 * 1024 * 1024, ROOM_TIMES = 4 };
+enum { SAMPLE = 512 };
 
 /* What a file that is no graph seems to be, for the message; NULL: may be a graph. */
 static const char *looks_like(const uint8_t *bytes, size_t size)
@@ -104,7 +104,7 @@ static struct dfg_err *read_pbtxt(struct dfg_graph_file *file, const struct dfg_
 		return err;
 	}
 	if (!again.limit)
-		again.limit = ROOM_LEAST + ROOM_TIMES * file->blob.size;
+		again.limit = dfg_graphdef_limit(file->blob.size);
 	dfg_blob_close(&file->blob);
 	file->blob = (struct dfg_blob){.bytes = (const uint8_t *)wire.s, .size = wire.length};
 	tell_unknown(&text, options);

@@ -13,7 +13,8 @@ struct dfg_graph_options {
 	bool strict; /* fields that this version does not know are DFG_DATA */
 	bool
 		thorough; /* after faults of structure, those of what the nodes say of themselves are told too: up to 20 in all */
-	size_t limit; /* bytes of memory the loader may take; 0: 64 MiB and four times the file */
+	size_t
+		limit; /* bytes of memory the loader may take; 0: 64 MiB and four times the file, which itself is not counted */
 	struct dfg_notes notes;
 };
 
@@ -44,6 +45,8 @@ bool dfg_graph_is_program(const struct dfg_blob *blob);
 /* Binary, in canonical form. */
 DFG_MUST_CHECK struct dfg_err *dfg_graphdef_read(const uint8_t *bytes, size_t size,
 	const struct dfg_graph_options *options, struct dfg_arena *arena, struct dfg_graph *out_graph);
+/* The limit on memory for a file of that many bytes, where the options give none. */
+size_t dfg_graphdef_limit(size_t size);
 DFG_MUST_CHECK struct dfg_err *dfg_graphdef_write(const struct dfg_graph *graph, struct dfg_out *out);
 
 /* Text, in protobuf's text format. */

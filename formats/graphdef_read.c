@@ -13,8 +13,8 @@
 enum {
 	ROOM_LEAST = 64 * 1024 * 1024,
 	ROOM_TIMES = 4,
-	ROOM_PROGRAM = 8 * 1024 * 1024, /* what the process takes without a graph */
-	SAMPLE = 256,                   /* nodes that say how large the others will be */
+	SAMPLE = 256,     /* nodes after which the others are counted */
+	EDGE_POOL = 8192, /* edges; taken one by one from the arena, each would be rounded up to 16 bytes */
 	NAME_MOST = 4096,
 };
 
@@ -72,6 +72,11 @@ static struct dfg_err *check_name(const struct dfg_wire_field *name)
 	return NULL;
 }
 
+static struct dfg_err *over_budget(const struct dfg_reader *r)
+{
+	return DFG_ERR(DFG_DATA, "needs more than the %zu bytes of memory that a file of its size may take", r->budget);
+}
+
 static struct dfg_err *reserve_names(struct dfg_reader *r, size_t count)
 {
 	struct dfg_map *names = &r->graph->names;
@@ -81,7 +86,7 @@ static struct dfg_err *reserve_names(struct dfg_reader *r, size_t count)
 	need += slots > names->slots ? slots * sizeof *names->slot : 0;
 	need += count > names->room ? (count + count / 2) * sizeof *names->name : 0;
 	if (need > r->budget || r->arena->total + r->held > r->budget - need)
-		return DFG_ERR(DFG_DATA, "needs more than the %zu bytes of memory that a file of its size may take", r->budget);
+		return over_budget(r);
 	size_t before = names->slots * sizeof *names->slot + names->room * sizeof *names->name;
 	if (!dfg_map_reserve(names, count))
 		return DFG_ERR(DFG_MEMORY, "out of memory");
@@ -183,13 +188,28 @@ static struct dfg_err *keep_fields(
 	return err;
 }
 
+/* Room for the inputs of a node, which is in the arena. */
+static struct dfg_err *take_edges(struct dfg_reader *r, size_t count, struct dfg_edge **out_edges)
+{
+	if (count > EDGE_POOL / 4)
+		return dfg_reader_room(r, count, sizeof **out_edges, out_edges);
+	if (count > r->edge_left) {
+		DFG_TRY(dfg_reader_room(r, EDGE_POOL, sizeof *r->edge, &r->edge));
+		r->edge_left = EDGE_POOL;
+	}
+	*out_edges = r->edge;
+	r->edge += count;
+	r->edge_left -= count;
+	return NULL;
+}
+
 /* Inputs stay offsets in the file until all names are known; whether one is a control input shows in its first byte. */
 static struct dfg_err *keep_inputs(struct dfg_reader *r, struct dfg_node *node)
 {
 	if (!r->n_input)
 		return NULL;
 	_Static_assert(sizeof *node->in == sizeof *r->input, "an offset has the room of the edge that it becomes");
-	DFG_TRY(dfg_reader_room(r, r->n_input, sizeof *node->in, &node->in));
+	DFG_TRY(take_edges(r, r->n_input, &node->in));
 	memcpy(node->in, r->input, r->n_input * sizeof *node->in);
 	node->n_in = (uint32_t)r->n_input;
 	return NULL;
@@ -272,15 +292,38 @@ static struct dfg_err *read_node(struct dfg_reader *r, const struct dfg_wire *wi
 	return NULL;
 }
 
-/* After the first nodes one can tell how many there will be, and take the room at once where that is modest. */
+/* The nodes from here on. Stops at the first field that is not sound, which the walk reports. */
+static size_t count_nodes(const struct dfg_wire *wire)
+{
+	const uint8_t *at = wire->at;
+	size_t count = 0;
+	while (at < wire->end && *at < 0x80 && (*at & 7) == 2) {
+		uint64_t length;
+		bool is_node = *at++ >> 3 == GRAPH_NODE;
+		if (!dfg_wire_varint(&at, wire->end, &length) || length > (size_t)(wire->end - at))
+			break;
+		at += length;
+		count += is_node;
+	}
+	return count;
+}
+
+/*
+ * Takes the room for all nodes and names at once: grown by halves, it would be held twice, and whether a file is within
+ * the budget would depend on where its size falls between two powers of two. For that reason, too, the map's slots, of
+ * which there are two to four per name, are charged as four.
+ */
 static struct dfg_err *expect_nodes(struct dfg_reader *r, const struct dfg_wire *wire)
 {
-	size_t passed = (size_t)(wire->at - r->file.start), left = (size_t)(wire->end - wire->at);
-	size_t count = SAMPLE + left / (passed / SAMPLE) + left / (passed / SAMPLE) / 50 + 16;
-	if (count * (sizeof *r->graph->node + 2 * sizeof *r->graph->names.name) > r->budget / 2)
-		return NULL;
-	DFG_TRY(dfg_reader_reserve(r, &r->graph->node, &r->graph->room, count, sizeof *r->graph->node));
-	return reserve_names(r, count);
+	struct dfg_graph *graph = r->graph;
+	size_t count = graph->count + count_nodes(wire), slots = 4 * count * sizeof *graph->names.slot;
+	size_t need = count * (sizeof *graph->node + sizeof *graph->names.name) + slots;
+	if (need > r->budget || r->arena->total + r->held > r->budget - need)
+		return over_budget(r);
+	DFG_TRY(dfg_reader_reserve(r, &graph->node, &graph->room, count, sizeof *graph->node));
+	DFG_TRY(reserve_names(r, count));
+	r->held += slots - graph->names.slots * sizeof *graph->names.slot;
+	return NULL;
 }
 
 static struct dfg_err *read_versions(
@@ -421,12 +464,9 @@ static void tell_unknown(const struct dfg_reader *r, const struct dfg_graph_opti
 	options->notes.note(options->notes.arg, text);
 }
 
-/* The file itself is mapped, so it counts too. */
-static size_t budget(const struct dfg_graph_options *options, size_t size)
+size_t dfg_graphdef_limit(size_t size)
 {
-	size_t all = options && options->limit ? options->limit : ROOM_LEAST + ROOM_TIMES * size;
-	size_t not_ours = size + ROOM_PROGRAM;
-	return all > not_ours ? all - not_ours : 1;
+	return ROOM_LEAST + ROOM_TIMES * size;
 }
 
 struct dfg_err *dfg_graphdef_read(const uint8_t *bytes, size_t size, const struct dfg_graph_options *options,
@@ -437,7 +477,7 @@ struct dfg_err *dfg_graphdef_read(const uint8_t *bytes, size_t size, const struc
 		.file = {.start = bytes, .strict = options && options->strict},
 		.graph = out_graph,
 		.arena = arena,
-		.budget = arena->total + budget(options, size),
+		.budget = arena->total + (options && options->limit ? options->limit : dfg_graphdef_limit(size)),
 	};
 	dfg_graph_init(out_graph, arena);
 	out_graph->unversioned = true;

@@ -73,6 +73,8 @@ struct dfg_reader {
 	} recent[64]; /* a word is mostly one of the last few */
 	char *pool;   /* room for the bytes of names */
 	size_t pool_left;
+	struct dfg_edge *edge; /* room for edges of nodes */
+	size_t edge_left;
 
 	struct dfg_attr *attr; /* of the node being read, and of functions within its attributes, as a stack */
 	size_t n_attr, attr_room;

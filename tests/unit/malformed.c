@@ -21,7 +21,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { CHANGES = 100000, STACK = 256 * 1024 };
+enum { CHANGES = 100000, STACK = 256 * 1024, SLACK = 64 * 1024 /* for the text of errors */ };
 
 static const char *const seeds[] = {
 	"tests/graphs/every.pb",
@@ -235,7 +235,7 @@ static int64_t judge(const char *words)
 	dfg_encoder_copy(&made, bytes);
 	verdict.bytes = bytes;
 	dfg_encoder_release(&made);
-	dfg_mem_limit_init(&limit, heap, 64 * 1024 * 1024 + 3 * verdict.size);
+	dfg_mem_limit_init(&limit, heap, 64 * 1024 * 1024 + 4 * verdict.size + SLACK);
 	dfg_mem = &limit.base;
 	assert_int_equal(pthread_attr_init(&attr), 0);
 	assert_int_equal(pthread_attr_setstacksize(&attr, STACK), 0);
@@ -499,6 +499,45 @@ static void large_graphs_are_read_in_linear_time(void **state)
 	}
 }
 
+/* Finding 40. A million nodes of 23 bytes each take 137 MB, of 159 MB that their file may take. */
+static void a_long_chain_is_within_the_budget(void **state)
+{
+	(void)state;
+	for (int nodes = 500000; nodes <= 1000000; nodes += 100000) {
+		put_chain(nodes);
+		judge(NULL);
+	}
+}
+
+/* Budgets that are too small from some 24,000 nodes on, whichever powers of two lie between. */
+static void a_chain_longer_than_a_refused_one_is_refused(void **state)
+{
+	(void)state;
+	int refused = 0;
+	for (int nodes = 4000; nodes <= 70000; nodes += 1000) {
+		struct dfg_arena arena = {0};
+		struct dfg_graph graph;
+		put_chain(nodes);
+		struct dfg_graph_options options = {.limit = 1024 * 1024 + 4 * made.length};
+		uint8_t *bytes = dfg_zeros(made.length, 1);
+		assert_non_null(bytes);
+		dfg_encoder_copy(&made, bytes);
+		struct dfg_err *err = dfg_graphdef_read(bytes, made.length, &options, &arena, &graph);
+		if (!err && refused)
+			fail_msg("a chain of %d nodes is refused, one of %d is not", refused, nodes);
+		if (!err)
+			dfg_graph_release(&graph);
+		else
+			assert_int_equal(err->code, DFG_DATA);
+		refused = err && !refused ? nodes : refused;
+		dfg_err_free(err);
+		dfg_arena_release(&arena);
+		dfg_free(bytes);
+		dfg_encoder_release(&made);
+	}
+	assert_in_range(refused, 10000, 40000);
+}
+
 static void every_allocation_may_fail(void **state)
 {
 	(void)state;
@@ -541,6 +580,8 @@ int main(void)
 		cmocka_unit_test(shapes_and_types_of_attributes_are_checked),
 		cmocka_unit_test(names_that_would_harm_a_terminal_are_refused),
 		cmocka_unit_test(large_graphs_are_read_in_linear_time),
+		cmocka_unit_test(a_long_chain_is_within_the_budget),
+		cmocka_unit_test(a_chain_longer_than_a_refused_one_is_refused),
 		cmocka_unit_test(every_allocation_may_fail),
 	};
 	return cmocka_run_group_tests_name("malformed", tests, NULL, NULL);
