@@ -305,7 +305,7 @@ static void what_does_not_fit_is_refused(void **state)
 	REFUSED(INPUT CALLS("call", "F", IN("x")) "library { " FUNCTION("F", "DT_INT32", "DT_FLOAT", RET("x")) "}",
 		"'call'", "'F' takes i32 as input 0, must be f32");
 	REFUSED(INPUT CALLS("call", "F", IN("x")) "library { " FUNCTION("F", "DT_FLOAT", "DT_FLOAT", "") "}", "'call'",
-		"'F'", "nothing is given out as 'r'");
+		"'F'", "output 'r' has no value");
 	REFUSED(INPUT CALLS("call", "F", IN("x")) "library { " FUNCTION(
 				"F", "DT_FLOAT", "DT_FLOAT", NEGATE("n", "z") RET("n:y:0")) "}",
 		"'call'", "'F'", "'n'", "no input and no node 'z'");

@@ -3,28 +3,28 @@
 #include "lib/graph/build.h"
 
 /*
- * If and Case. A choice among branches [low, high) is a Switch on whether the index is below the middle, the two halves,
- * and a Merge of what they give: so all that is made is conditionals of two sides, one in another.
+ * If and Case. A choice among branches [low, high) is a Switch on whether the index is below the middle, the two
+ * halves, and a Merge of their results: a tree of conditionals with two sides.
  */
 struct choice {
 	struct lower *l;
 	uint32_t call;
 	struct instance *branch;
 	uint32_t branches;
-	const char *const *name; /* of the branches, or NULL: "branch_2" */
-	bool waits;              /* something is to be done when a branch is done, besides its results */
+	const char *const *name; /* names of the branches, or NULL: "branch_2" */
+	bool waits;              /* some branch has effects to wait for besides its results */
 };
 
-/* What a choice is made from, and what comes of it. */
+/* The inputs of a choice and its results. */
 struct side {
 	uint32_t low, high;
-	struct dfg_edge *arg;  /* by input; edges that nothing reads are not set */
-	struct dfg_edge index; /* of type i32; where high - low is 2 there may be a predicate instead */
+	struct dfg_edge *arg;  /* by input; not set for inputs without readers */
+	struct dfg_edge index; /* of type i32; where high - low is 2, a predicate may be given instead */
 	struct dfg_edge predicate;
 	bool has_predicate;
-	struct dfg_edge pivot; /* live with this side: a bool */
+	struct dfg_edge pivot; /* a bool that is live with this side */
 	struct dfg_edge *ret;  /* by output */
-	struct dfg_edge done;  /* a bool: all that a branch has to do is done */
+	struct dfg_edge done;  /* a bool that is ready when all effects of the branch have happened */
 };
 
 struct dfg_err *dfg_lower_attr(
@@ -32,7 +32,7 @@ struct dfg_err *dfg_lower_attr(
 {
 	const struct dfg_attr *attr = dfg_node_attr(&l->graph->node[call], name);
 	if (!attr || attr->kind != kind)
-		return DFG_ERR(DFG_DATA, "attribute '%s' is %s", name, attr ? "of another kind" : "missing");
+		return DFG_ERR(DFG_DATA, "attribute '%s' %s", name, attr ? "has the wrong kind of value" : "is missing");
 	*out_value = attr->value;
 	return NULL;
 }
@@ -91,7 +91,7 @@ static bool is_used(const struct choice *c, uint32_t low, uint32_t high, uint32_
 
 static struct dfg_err *choose(struct choice *c, struct side *side);
 
-/* One branch, written out. */
+/* Expands one branch. */
 static struct dfg_err *write_branch(struct choice *c, struct side *side)
 {
 	const char *within = c->name ? c->name[side->low] : NULL;
@@ -122,7 +122,7 @@ static struct dfg_err *write_branch(struct choice *c, struct side *side)
 		&side->done.node);
 }
 
-/* Half of a choice: port 1 of the Switches is the upper half. */
+/* One half of a choice: output 1 of the Switches is the upper half. */
 static struct dfg_err *choose_half(struct choice *c, int port, const uint32_t *switched, struct side *out_half)
 {
 	uint32_t n_in = c->branch->n_in;
@@ -152,7 +152,7 @@ static struct dfg_err *merge_halves(
 	return c->waits ? add_merge(c, "done", DFG_BOOL, (struct dfg_edge[]){lower->done, upper->done}, &side->done) : NULL;
 }
 
-/* Depth: the logarithm of the number of branches. */
+/* The depth of recursion is the logarithm of the number of branches. */
 static struct dfg_err *choose(struct choice *c, struct side *side)
 {
 	if (side->high - side->low == 1)
@@ -192,7 +192,10 @@ static struct dfg_err *open_branches(struct choice *c, const struct dfg_func *co
 	return NULL;
 }
 
-/* Control inputs of the call; and where the value is a loop's invariant, which outlives the loop's body, its anchor. */
+/*
+ * The control inputs of the call and, if the index is a loop invariant and so outlives the loop's body, the call's
+ * anchor.
+ */
 static struct dfg_err *find_control(
 	struct lower *l, uint32_t call, struct dfg_edge of, uint32_t **out_control, uint32_t *out_count)
 {
@@ -231,7 +234,7 @@ struct dfg_err *dfg_lower_if(struct lower *l, uint32_t call)
 	return finish(&c, &side);
 }
 
-/* The index with what is out of range made the last. */
+/* Replaces a negative index by that of the last branch; an index that is too large selects the last branch anyway. */
 static struct dfg_err *clamp(struct choice *c, struct dfg_edge index, uint32_t anchor, struct dfg_edge *out_index)
 {
 	struct dfg_edge in[3] = {{0}, {0}, index};
@@ -241,7 +244,7 @@ static struct dfg_err *clamp(struct choice *c, struct dfg_edge index, uint32_t a
 	return dfg_lower_op(c->l, c->call, "SelectV2", "index", DFG_I32, in, 3, &out_index->node);
 }
 
-/* An index that waits for what the call waits for. */
+/* The index, waiting for the control inputs of the call. */
 static struct dfg_err *find_index(struct choice *c, struct dfg_edge *index)
 {
 	uint32_t *control, n_control;

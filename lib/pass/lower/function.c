@@ -5,7 +5,7 @@
 
 enum { TENSORS_MOST = UINT16_MAX, CALLS_DEEP = 100 };
 
-/* Inputs, then nodes. */
+/* Inputs first, then nodes. */
 static struct dfg_err *name_parts(struct body *body)
 {
 	const struct dfg_function *function = &body->function;
@@ -21,7 +21,7 @@ static struct dfg_err *name_parts(struct body *body)
 	return NULL;
 }
 
-/* The input or node that "name", "name:...", "^name" speaks of; DFG_NONE for none. */
+/* The input or node that "name", "name:..." or "^name" refers to; DFG_NONE if it does not exist. */
 static uint32_t part_of(const struct body *body, const char *text)
 {
 	text += *text == '^';
@@ -35,7 +35,7 @@ static void mark_used(struct body *body, const char *text)
 		body->used[part] = true;
 }
 
-/* Marks the nodes that the ones already marked read, or wait for. */
+/* Marks all data and control predecessors of the marked nodes. */
 static struct dfg_err *mark_before(struct lower *l, const struct body *body, bool *marked)
 {
 	const struct dfg_function *function = &body->function;
@@ -64,8 +64,8 @@ static bool is_read(const struct dfg_node *node)
 }
 
 /*
- * What a call waits for: what the function says, but reads that a result comes from anyway; and what happens in the body
- * and would be lost, because neither says of it.
+ * The nodes that a call waits for: those that the function declares, except reads that a result depends on anyway; and
+ * nodes with effects that would be lost because neither a result nor a declaration depends on them.
  */
 static struct dfg_err *find_last(struct lower *l, struct body *body)
 {
@@ -84,7 +84,7 @@ static struct dfg_err *find_last(struct lower *l, struct body *body)
 	for (uint32_t i = 0; i < function->n_last; i++) {
 		uint32_t part = part_of(body, function->last[i]);
 		if (part == DFG_NONE || part < function->n_in)
-			return DFG_ERR(DFG_DATA, "control output '%s' is no node of it", function->last[i]);
+			return DFG_ERR(DFG_DATA, "control output '%s' is not a node of the function", function->last[i]);
 		is_last[part - function->n_in] = before_last[part - function->n_in] = true;
 	}
 	DFG_TRY(mark_before(l, body, before_result));
@@ -126,7 +126,7 @@ static struct dfg_err *no_function(const struct lower *l, const char *name)
 		nearest.best ? nearest.best : "", nearest.best ? "'?" : "");
 }
 
-/* Opened, but not yet looked into for effects. */
+/* Opens the function without searching it for effects. */
 static struct dfg_err *open_once(struct lower *l, const char *name, uint32_t *out_number)
 {
 	*out_number = dfg_map_find(&l->functions.names, name, strlen(name));
@@ -166,7 +166,7 @@ struct dfg_err *dfg_lower_effects(struct lower *l, const struct dfg_node *node, 
 	return NULL;
 }
 
-/* A function that is not there, or that calls itself, is refused where it is called; it is not for this to say. */
+/* A missing or recursive function is reported where it is called, not here. */
 static struct dfg_err *has_effects(struct lower *l, const char *name, int depth, bool *out_some)
 {
 	uint32_t number = dfg_map_find(&l->functions.names, name, strlen(name));
@@ -204,12 +204,13 @@ static struct dfg_err *wanted_attr(
 {
 	const struct dfg_attr *attr = attr_of(instance, name);
 	if (!attr || (attr->kind != kind && !(attr->kind == DFG_ATTR_LIST && !attr->value.list->count)))
-		return DFG_ERR(DFG_DATA, "the call must give attribute '%.100s'%s", name, attr ? " another kind of value" : "");
+		return DFG_ERR(
+			DFG_DATA, "attribute '%.100s' of the call %s", name, attr ? "has the wrong kind of value" : "is missing");
 	*out_value = attr->value;
 	return NULL;
 }
 
-/* The tensors of one port; dtypes are put at dtype, unless it is NULL. */
+/* The tensors of one port. Their types are written to dtype unless it is NULL. */
 static struct dfg_err *port_tensors(
 	const struct instance *instance, const struct dfg_function_port *port, enum dfg_dtype *dtype, uint32_t *out_width)
 {
@@ -224,7 +225,8 @@ static struct dfg_err *port_tensors(
 	if (port->number)
 		DFG_TRY(wanted_attr(instance, port->number, DFG_ATTR_INT, &value));
 	if (value.i < 0 || value.i > TENSORS_MOST)
-		return DFG_ERR(DFG_DATA, "'%s' is %lld, no count of tensors", port->name, (long long)value.i);
+		return DFG_ERR(
+			DFG_DATA, "'%s' is %lld, which is not a valid number of tensors", port->name, (long long)value.i);
 	*out_width = (uint32_t)value.i;
 	value.dtype = port->dtype;
 	if (port->type)
@@ -339,7 +341,7 @@ static struct dfg_err *fill_list(struct lower *l, const struct instance *instanc
 	return NULL;
 }
 
-/* Functions nest in attributes no deeper than messages do in a file. */
+/* The nesting of functions in attributes is bounded by that of messages in a file. */
 static struct dfg_err *fill_attr(struct lower *l, const struct instance *instance, struct dfg_attr *attr)
 {
 	if (attr->kind == DFG_ATTR_FUNC)
@@ -357,7 +359,8 @@ static struct dfg_err *fill_attr(struct lower *l, const struct instance *instanc
 		attr->value = from->value;
 		return NULL;
 	}
-	return DFG_ERR(DFG_DATA, "attribute '%.100s' is the function's '%.*s', which the call does not give", attr->name,
+	return DFG_ERR(DFG_DATA,
+		"attribute '%.100s' refers to the function's attribute '%.*s', which the call does not set", attr->name,
 		(int)(attr->value.s.length > 100 ? 100 : attr->value.s.length), attr->value.s.s);
 }
 
@@ -382,7 +385,7 @@ static bool is_named(const char *port, const struct dfg_string *name)
 	return port && strlen(port) == name->length && !memcmp(port, name->s, name->length);
 }
 
-/* Of a call of a function by its name. */
+/* The tensors of an output of a node whose op is the name of a function. */
 static struct dfg_err *called_output(struct lower *l, const struct dfg_node *node, const struct dfg_string *name,
 	uint32_t *out_first, uint32_t *out_width)
 {
@@ -418,7 +421,7 @@ struct dfg_err *dfg_lower_output(struct lower *l, const struct dfg_node *node, c
 		(int)(name->length > 100 ? 100 : name->length), name->s);
 }
 
-/* "x" or "x:1" as one tensor of input x. */
+/* The tensor of an input that "x" or "x:1" refers to. */
 static uint32_t input_tensor(const struct instance *instance, uint32_t part, const char *text)
 {
 	const char *colon = strchr(text, ':');

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A body on its way into the graph: its node n becomes node first + n. */
+/* A body that is being copied into the graph: its node n becomes node first + n. */
 struct inlining {
 	struct lower *l;
 	const struct binding *binding;
@@ -11,10 +11,10 @@ struct inlining {
 	uint32_t scope, first;
 };
 
-/* What the inputs of a node in the body are. */
+/* The kinds of inputs that a node of the body has. */
 struct reach {
-	bool nodes, inputs; /* it reads nodes of the body; inputs */
-	bool moves;         /* some input is dead when the anchor is */
+	bool nodes, inputs; /* it reads nodes of the body; it reads inputs */
+	bool moves;         /* some input may be dead when the anchor is live */
 };
 
 static struct dfg_err *push(struct lower *l, struct dfg_edge edge)
@@ -30,8 +30,8 @@ static enum dfg_role role_of(const struct lower *l, uint32_t node)
 	return l->graph->node[node].op ? l->graph->node[node].op->role : DFG_PLAIN;
 }
 
-/* "x", "x:1": tensors of input number part. */
-static struct dfg_err *push_input(struct inlining *in, uint32_t part, const char *text, struct reach *reach)
+/* Appends the tensors of input `part` that "x" or "x:1" refers to. */
+static struct dfg_err *add_input(struct inlining *in, uint32_t part, const char *text, struct reach *reach)
 {
 	const struct instance *instance = in->binding->instance;
 	uint32_t first = instance->in_first[part], end = instance->in_first[part + 1];
@@ -40,7 +40,7 @@ static struct dfg_err *push_input(struct inlining *in, uint32_t part, const char
 		char *rest;
 		unsigned long i = strtoul(colon + 1, &rest, 10);
 		if (rest == colon + 1 || *rest || i >= end - first)
-			return DFG_ERR(DFG_DATA, "'%.200s': the input has %u tensors", text, end - first);
+			return DFG_ERR(DFG_DATA, "'%.200s' has %u tensors; name one of them, such as ':0'", text, end - first);
 		first += (uint32_t)i;
 		end = first + 1;
 	}
@@ -53,12 +53,12 @@ static struct dfg_err *push_input(struct inlining *in, uint32_t part, const char
 	return NULL;
 }
 
-/* "node:output", "node:output:1" */
-static struct dfg_err *push_output(struct inlining *in, uint32_t node, const char *text)
+/* "node:output" or "node:output:1" */
+static struct dfg_err *add_output(struct inlining *in, uint32_t node, const char *text)
 {
 	const char *name = strchr(text, ':') ? strchr(text, ':') + 1 : NULL;
 	if (!name)
-		return DFG_ERR(DFG_DATA, "'%.200s' names a node, not its output", text);
+		return DFG_ERR(DFG_DATA, "'%.200s' names a node, expected NODE:OUTPUT", text);
 	const struct dfg_string output = {name, strcspn(name, ":")};
 	uint32_t first, width;
 	DFG_TRY(dfg_lower_output(in->l, &in->l->graph->node[node], &output, &first, &width));
@@ -66,7 +66,7 @@ static struct dfg_err *push_output(struct inlining *in, uint32_t node, const cha
 		char *rest;
 		unsigned long i = strtoul(name + output.length + 1, &rest, 10);
 		if (rest == name + output.length + 1 || *rest || i >= width)
-			return DFG_ERR(DFG_DATA, "'%.200s': the output has %u tensors", text, width);
+			return DFG_ERR(DFG_DATA, "'%.200s' has %u tensors; name one of them, such as ':0'", text, width);
 		first += (uint32_t)i;
 		width = 1;
 	}
@@ -75,20 +75,23 @@ static struct dfg_err *push_output(struct inlining *in, uint32_t node, const cha
 	return NULL;
 }
 
-/* Pushes the tensors that the text speaks of. */
-static struct dfg_err *push_tensors(struct inlining *in, const char *text, struct reach *reach)
+/* Appends the tensors that the text refers to. */
+static struct dfg_err *add_tensors(struct inlining *in, const char *text, struct reach *reach)
 {
 	uint32_t part = dfg_map_find(&in->body->names, text, strcspn(text, ":"));
 	if (part == DFG_NONE)
 		return DFG_ERR(DFG_DATA, "no input and no node '%.*s'", (int)strcspn(text, ":"), text);
 	if (part < in->body->function.n_in)
-		return push_input(in, part, text, reach);
+		return add_input(in, part, text, reach);
 	reach->nodes = true;
-	return push_output(in, in->first + part - in->body->function.n_in, text);
+	return add_output(in, in->first + part - in->body->function.n_in, text);
 }
 
-/* To wait for an input is to wait for what makes it; a Switch says nothing of which side lives, so the anchor does. */
-static struct dfg_err *push_control(struct inlining *in, const char *text, struct reach *reach)
+/*
+ * A control edge from an input becomes one from the input's producer. A Switch does not say which side is live, so the
+ * anchor is used instead.
+ */
+static struct dfg_err *add_control(struct inlining *in, const char *text, struct reach *reach)
 {
 	uint32_t part = dfg_map_find(&in->body->names, text, strlen(text));
 	if (part == DFG_NONE)
@@ -106,7 +109,10 @@ static struct dfg_err *push_control(struct inlining *in, const char *text, struc
 	return node == DFG_NONE ? NULL : push(in->l, (struct dfg_edge){node, DFG_CONTROL});
 }
 
-/* What reads no node of the body starts by itself: it must not outrun the body, nor live where that is dead. */
+/*
+ * A node that reads no other node of the body would start by itself; it must neither run before the body nor be live
+ * where the body is dead.
+ */
 static bool needs_anchor(const struct inlining *in, const struct dfg_node *node, const struct reach *reach)
 {
 	const struct binding *binding = in->binding;
@@ -118,7 +124,7 @@ static bool needs_anchor(const struct inlining *in, const struct dfg_node *node,
 	return binding->waits || (binding->is_loop_body && !reach->moves);
 }
 
-/* Refs are read when their readers run, so the Identity of one is more than a name. */
+/* An Identity of a reference reads it at that moment, so it cannot be bypassed. */
 static bool is_pass(const struct lower *l, const struct dfg_node *node)
 {
 	if (!node->op || node->op->role != DFG_IDENTITY || node->n_control)
@@ -140,12 +146,12 @@ static struct dfg_err *connect(struct inlining *in, uint32_t n)
 	l->edges = 0;
 	uint32_t i = 0;
 	for (; i < from->n_input && from->input[i][0] != '^'; i++)
-		DFG_TRY(push_tensors(in, from->input[i], &reach));
+		DFG_TRY(add_tensors(in, from->input[i], &reach));
 	node->n_in = l->edges;
 	for (; i < from->n_input; i++) {
 		if (from->input[i][0] != '^')
-			return DFG_ERR(DFG_DATA, "input %u '%.200s' is data behind a control input", i, from->input[i]);
-		DFG_TRY(push_control(in, from->input[i] + 1, &reach));
+			return DFG_ERR(DFG_DATA, "input %u '%.200s' is a data input after a control input", i, from->input[i]);
+		DFG_TRY(add_control(in, from->input[i] + 1, &reach));
 	}
 	if (needs_anchor(in, node, &reach))
 		DFG_TRY(push(l, (struct dfg_edge){in->binding->anchor, DFG_CONTROL}));
@@ -159,7 +165,7 @@ static struct dfg_err *connect(struct inlining *in, uint32_t n)
 	return NULL;
 }
 
-/* A frame of its own for each time that the body is written out. */
+/* Gives each expansion of the body a frame of its own. */
 static struct dfg_err *rename_frame(struct lower *l, const char *prefix, struct dfg_attr *attr)
 {
 	const char *name = dfg_arena_copy(l->graph->arena, attr->value.s.s, attr->value.s.length);
@@ -170,7 +176,7 @@ static struct dfg_err *rename_frame(struct lower *l, const char *prefix, struct 
 	return NULL;
 }
 
-/* Places that nodes share with others are told by names, which are new now: "_class" goes. */
+/* "_class" names nodes to be colocated with, which have new names here, so it is dropped. */
 static struct dfg_err *set_attrs(
 	struct inlining *in, const struct dfg_function_node *from, const char *prefix, struct dfg_node *node)
 {
@@ -225,13 +231,12 @@ static struct dfg_err *find_results(struct inlining *in)
 		struct reach reach = {0};
 		uint32_t first = instance->out_first[p], width = instance->out_first[p + 1] - first;
 		if (!function->out[p].from)
-			return DFG_ERR(DFG_DATA, "nothing is given out as '%.200s'", function->out[p].name);
+			return DFG_ERR(DFG_DATA, "output '%.200s' has no value", function->out[p].name);
 		in->l->edges = 0;
-		DFG_TRY(
-			dfg_err_note(push_tensors(in, function->out[p].from, &reach), "output '%.200s'", function->out[p].name));
+		DFG_TRY(dfg_err_note(add_tensors(in, function->out[p].from, &reach), "output '%.200s'", function->out[p].name));
 		if (in->l->edges != width)
 			return DFG_ERR(
-				DFG_DATA, "output '%.200s' is %u tensors, must be %u", function->out[p].name, in->l->edges, width);
+				DFG_DATA, "output '%.200s' has %u tensors, expected %u", function->out[p].name, in->l->edges, width);
 		if (width)
 			memcpy(in->binding->ret + first, in->l->edge, width * sizeof *in->l->edge);
 	}
@@ -293,7 +298,10 @@ struct dfg_err *dfg_lower_body(struct lower *l, struct binding *binding)
 	return dfg_err_note(inline_body(&in, binding), "function '%.200s'", in.body->function.name);
 }
 
-/* Adds what input i of the call says of when it is live: a Switch must be asked through an Identity of its side. */
+/*
+ * Adds a control input that is live when input i of the call is. For a Switch this is an Identity of the side that is
+ * read.
+ */
 static struct dfg_err *add_source(struct lower *l, uint32_t call, uint32_t i, uint32_t *control, uint32_t *count)
 {
 	const struct dfg_edge in = l->graph->node[call].in[i];
@@ -301,7 +309,7 @@ static struct dfg_err *add_source(struct lower *l, uint32_t call, uint32_t i, ui
 	if (role_of(l, in.node) == DFG_SWITCH) {
 		const struct dfg_attr *type = dfg_node_attr(&l->graph->node[in.node], "T");
 		if (!type || type->kind != DFG_ATTR_DTYPE)
-			return DFG_ERR(DFG_DATA, "input %u is a Switch without a type", i);
+			return DFG_ERR(DFG_DATA, "input %u is a Switch without attribute 'T'", i);
 		DFG_TRY(dfg_lower_op(l, call, "Identity", "input", type->value.dtype, &in, 1, &control[*count]));
 	}
 	++*count;
@@ -347,7 +355,7 @@ struct dfg_err *dfg_lower_call(
 	};
 	DFG_TRY(dfg_lower_anchor(l, call, &binding.anchor));
 	DFG_TRY(dfg_lower_body(l, &binding));
-	/* What goes through unchanged has not waited for anything. */
+	/* Results that forward an argument have not waited for anything yet. */
 	for (uint32_t i = 0; i < instance->n_out; i++)
 		again |= (waits && dfg_lower_same_input(instance, i) != DFG_NONE) ||
 				 (scope.is_loop_body && l->place[binding.ret[i].node].is_fixed);

@@ -1,4 +1,4 @@
-/* lower. Needs: a graph that verify accepts. Gives: one without calls of functions, within a budget. */
+/* lower. Requires: a graph that verify accepts. Result: a graph without calls of functions, within limits. */
 #include "lib/pass/lower/lower.h"
 
 #include "lib/pass/rewrite/renumber.h"
@@ -27,7 +27,7 @@ static bool is_call(const struct lower *l, uint32_t n)
 	return dfg_map_find(&l->functions.names, node->op_name, strlen(node->op_name)) != DFG_NONE;
 }
 
-/* PartitionedCall: the function is an attribute. */
+/* PartitionedCall: the function is given by an attribute. */
 static struct dfg_err *lower_partitioned(struct lower *l, uint32_t call)
 {
 	union dfg_value func, in, out;
@@ -40,15 +40,15 @@ static struct dfg_err *lower_partitioned(struct lower *l, uint32_t call)
 	return dfg_lower_call(l, call, &instance, l->graph->node[call].in);
 }
 
-/* A node whose op is the name of a function, its attributes the function's. */
+/* A node whose op is the name of a function; its attributes are the function's. */
 static struct dfg_err *lower_named(struct lower *l, uint32_t call)
 {
 	const struct dfg_node *node = &l->graph->node[call];
 	struct instance instance;
 	DFG_TRY(dfg_lower_instance(l, &(struct dfg_func){node->op_name, node->attr, node->n_attr}, &instance));
 	if (instance.n_in != node->n_in)
-		return DFG_ERR(
-			DFG_DATA, "function '%.200s' takes %u inputs, is given %u", node->op_name, instance.n_in, node->n_in);
+		return DFG_ERR(DFG_DATA, "function '%.200s' takes %u inputs, but the call has %u", node->op_name, instance.n_in,
+			node->n_in);
 	return dfg_lower_call(l, call, &instance, node->in);
 }
 
@@ -56,21 +56,21 @@ static struct dfg_err *refuse_gradient(struct lower *l, uint32_t call)
 {
 	(void)l;
 	(void)call;
-	return DFG_ERR(DFG_DATA, "a gradient to be worked out at run time, which is not done here: differentiate before");
+	return DFG_ERR(DFG_DATA, "gradients at run time are not supported; differentiate first with 'dfg grad'");
 }
 
 static struct dfg_err *refuse_remote(struct lower *l, uint32_t call)
 {
 	(void)l;
 	(void)call;
-	return DFG_ERR(DFG_DATA, "a call on a device that is named at run time, which is not done here");
+	return DFG_ERR(DFG_DATA, "calls on a device chosen at run time are not supported");
 }
 
 static struct dfg_err *refuse_for(struct lower *l, uint32_t call)
 {
 	(void)l;
 	(void)call;
-	return DFG_ERR(DFG_DATA, "a loop that is not written out here: use While");
+	return DFG_ERR(DFG_DATA, "this kind of loop is not supported; use While");
 }
 
 static const struct {
@@ -103,12 +103,12 @@ static struct dfg_err *write_out(struct lower *l, uint32_t call)
 		if ((known = !strcmp(rules[i].op, op)))
 			err = rules[i].lower(l, call);
 	if (!known)
-		err = DFG_ERR(DFG_DATA, "a kind of call that is not written out here");
+		err = DFG_ERR(DFG_DATA, "this kind of call is not supported");
 	l->place[call].end = l->graph->count;
 	return dfg_err_note(err, "node '%.200s' (%.100s)", name, op);
 }
 
-/* Nodes of the graph that may be dead or stand in a frame: all behind a primitive of control flow. */
+/* Marks nodes of the graph that may be dead or in a frame: all successors of control-flow primitives. */
 static struct dfg_err *mark_uneven(struct lower *l)
 {
 	const struct dfg_graph *graph = l->graph;
@@ -154,7 +154,7 @@ static struct dfg_err *begin(struct lower *l)
 	return mark_uneven(l);
 }
 
-/* A predicate that is a bool scalar needs no test. */
+/* Replaces the truth test of a bool scalar by an Identity. */
 static struct dfg_err *drop_tests(struct lower *l)
 {
 	struct dfg_facts facts = {.arena = l->scratch};
@@ -181,7 +181,7 @@ static struct dfg_edge next_source(const struct lower *l, struct dfg_edge edge)
 	return l->graph->node[edge.node].in[edge.port];
 }
 
-/* What is read through Identities is read from its source; the Identities on the way point there too, for the next. */
+/* Bypasses Identities on an edge. The Identities themselves are redirected too, which keeps the next search short. */
 static void look_through(struct lower *l, struct dfg_edge *edge)
 {
 	struct dfg_edge source = *edge;
@@ -195,7 +195,7 @@ static void look_through(struct lower *l, struct dfg_edge *edge)
 	*edge = source;
 }
 
-/* Places nodes in a new order: what was made for a call stands before it. What nobody needs is left out. */
+/* A topological order in which the nodes made for a call precede its node; unneeded nodes are dropped. */
 struct sorting {
 	struct lower *l;
 	bool *needed;
@@ -223,7 +223,7 @@ static struct dfg_err *find_needed(struct sorting *sorting)
 	return NULL;
 }
 
-/* Calls nest as deep as scopes do. */
+/* The recursion is as deep as scopes are nested. */
 static void place_node(struct sorting *sorting, uint32_t n)
 {
 	const struct place *place = &sorting->l->place[n];
@@ -255,7 +255,7 @@ static bool holds_function(const struct dfg_attr *attr)
 		   (attr->kind == DFG_ATTR_LIST && attr->value.list->kind == DFG_ATTR_FUNC && attr->value.list->count);
 }
 
-/* Ops that are not known here may have functions too, to map over a dataset and the like. */
+/* The library is kept if an unknown op remains: it may use functions, such as a map over a dataset. */
 static void drop_library(struct dfg_graph *graph)
 {
 	for (uint32_t n = 0; n < graph->count; n++)
@@ -282,7 +282,7 @@ static struct dfg_err *clean_up(struct lower *l, struct dfg_keep *keep)
 	return NULL;
 }
 
-/* Calls that are met in bodies are written out in their turn. */
+/* Calls found in expanded bodies are appended and expanded in turn. */
 static struct dfg_err *lower(struct lower *l, struct dfg_keep *keep, struct dfg_text *report)
 {
 	uint32_t before = l->graph->count, calls = 0;
@@ -295,7 +295,7 @@ static struct dfg_err *lower(struct lower *l, struct dfg_keep *keep, struct dfg_
 	if (!calls)
 		return NULL;
 	DFG_TRY(clean_up(l, keep));
-	dfg_text_add(report, "lower: %u calls written out, %u nodes are %u\n", calls, before, l->graph->count);
+	dfg_text_add(report, "lower: expanded %u calls, from %u to %u nodes\n", calls, before, l->graph->count);
 	return NULL;
 }
 

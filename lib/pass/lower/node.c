@@ -67,7 +67,7 @@ struct dfg_err *dfg_lower_add(struct lower *l, uint32_t call, const struct draft
 	const struct dfg_node *of = &l->graph->node[call];
 	struct dfg_node node = {.op = dfg_op_find(draft->op), .device = of->device};
 	if (!node.op)
-		return DFG_ERR(DFG_BUG, "no op '%s'", draft->op);
+		return DFG_ERR(DFG_BUG, "unknown op '%s'", draft->op);
 	node.op_name = node.op->name;
 	DFG_TRY(dfg_lower_path(l, of->name, draft->name, &node.name));
 	DFG_TRY(copy_attrs(l, draft->attr, draft->n_attr, &node));
@@ -99,7 +99,10 @@ struct dfg_err *dfg_lower_int(
 		&out_edge->node);
 }
 
-/* The types of the outputs, that it was a call, and what marks the node in ways of our own; '_' sorts behind every letter that is large. */
+/*
+ * Sets the types of the outputs, the mark of a lowered call, and dfg's own marks. In byte order '_' comes after all
+ * upper-case letters.
+ */
 static struct dfg_err *finish_attrs(struct lower *l, const struct instance *instance, struct dfg_node *node)
 {
 	struct dfg_attr *attr = dfg_arena_zeros(l->graph->arena, (size_t)node->n_attr + 2, sizeof *attr);

@@ -28,7 +28,7 @@ static bool are_known(const struct dfg_facts *facts, uint32_t n)
 	return facts->first[n] < facts->first[n + 1];
 }
 
-/* Of a Switch the predicate does not count; it is a scalar anyway. */
+/* The predicate of a Switch is ignored: it must be a scalar anyway. */
 static bool holds(const struct dfg_node *node, const bool *scalar)
 {
 	uint32_t count = node->op->role == DFG_SWITCH ? 1 : node->n_in;
@@ -38,7 +38,10 @@ static bool holds(const struct dfg_node *node, const bool *scalar)
 	return true;
 }
 
-/* By node: the first of its readers, then the next of the same; as an edge's number + 1. */
+/*
+ * Readers as linked lists. By node: its first reader; by edge: the next reader of the same node; entries are edge
+ * number + 1.
+ */
 struct readers {
 	uint32_t *first, *next, *reader;
 };
@@ -55,7 +58,7 @@ static struct dfg_err *find_readers(
 		dfg_arena_zeros(scratch, edges + 1, sizeof(uint32_t)),
 	};
 	if (!out_readers->first || !out_readers->next || !out_readers->reader)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return DFG_ERR(DFG_MEMORY, "no memory to find scalars");
 	uint32_t edge = 0;
 	for (uint32_t n = 0; n < graph->count; n++)
 		for (uint32_t i = 0; i < graph->node[n].n_in; i++, edge++) {
@@ -73,7 +76,7 @@ struct dfg_err *dfg_find_scalars(
 	struct readers readers;
 	uint32_t *todo = dfg_arena_zeros(scratch, (size_t)graph->count + 1, sizeof *todo), count = 0;
 	if (!todo)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+		return DFG_ERR(DFG_MEMORY, "no memory to find scalars");
 	DFG_TRY(find_readers(graph, scratch, &readers));
 	for (uint32_t n = 0; n < graph->count; n++) {
 		out_scalar[n] = are_known(facts, n) || follows_inputs(&graph->node[n]);

@@ -5,23 +5,23 @@
 #include <string.h>
 
 /*
- * While. A variable enters the frame, is merged with what comes back, goes to the body or out by the loop's predicate.
- * What the body gives back as it got it is no variable but an invariant: it enters once, and what left the loop is what
- * entered it. A loop without variables gets one that nobody reads, for the iterations to be counted by.
+ * While. Each loop variable enters the frame, is merged with its next value, and is switched to the body or out of the
+ * loop by the predicate. An input that the body returns unchanged is an invariant: it enters once, and its output is
+ * the value that entered. A loop without variables gets a dummy one, which counts the iterations.
  */
 struct loop {
 	struct lower *l;
 	uint32_t call;
 	struct instance cond, body;
-	uint32_t count; /* of inputs of the call; the variable that nobody reads is number count */
-	bool *varies;   /* by input, and one more */
-	uint32_t first; /* the variable by which to know that the loop goes on: the first that the predicate is made from */
+	uint32_t count; /* number of inputs of the call; the dummy variable has this number */
+	bool *varies;   /* by input, and the dummy variable: it may change */
+	uint32_t first; /* the first variable that the predicate depends on; the pivot of the body is derived from it */
 	const char *frame;
 	int64_t window;
 	uint32_t *enter, *merge, *side, *exit; /* by input: nodes */
 	uint32_t pivot, predicate;
-	struct dfg_edge *value; /* by input: in the frame, before or behind the Switch */
-	bool waits;             /* something happens in it, besides its results */
+	struct dfg_edge *value; /* by input: its value in the frame, before or after the Switch */
+	bool waits;             /* the body has effects besides its results */
 };
 
 static enum dfg_dtype dtype_of(const struct loop *loop, uint32_t i)
@@ -42,7 +42,7 @@ static struct dfg_err *open_loop(struct loop *loop)
 	DFG_TRY(dfg_err_note(dfg_lower_fits(&loop->cond, types.list, NULL), "cond"));
 	DFG_TRY(dfg_err_note(dfg_lower_fits(&loop->body, types.list, types.list), "body"));
 	if (loop->cond.n_out != 1)
-		return DFG_ERR(DFG_DATA, "cond: function '%.200s' gives %u outputs, must be 1: whether to go on",
+		return DFG_ERR(DFG_DATA, "cond: function '%.200s' gives %u outputs, expected 1: whether the loop continues",
 			loop->cond.body->function.name, loop->cond.n_out);
 	loop->count = types.list->count;
 	loop->window = window && window->kind == DFG_ATTR_INT ? window->value.i : 10;
@@ -50,7 +50,7 @@ static struct dfg_err *open_loop(struct loop *loop)
 	return NULL;
 }
 
-/* Whether the predicate is worked out from the variable, so that it is needed whatever is asked of the loop. */
+/* Whether the predicate depends on the variable; such a variable is needed whichever outputs are used. */
 static bool is_decisive(const struct loop *loop, uint32_t i)
 {
 	const struct instance *cond = &loop->cond;
@@ -86,7 +86,7 @@ static struct dfg_err *take_room(struct loop *loop)
 	return NULL;
 }
 
-/* Frames are told apart by name. */
+/* Frame names are unique. */
 static struct dfg_err *name_frame(struct loop *loop)
 {
 	struct lower *l = loop->l;
@@ -103,7 +103,10 @@ static struct dfg_err *name_frame(struct loop *loop)
 	}
 }
 
-/* All wait for what the call waits for; an invariant of a loop around it also for that loop's body. */
+/*
+ * An Enter waits for the call's control inputs; one of an enclosing loop's invariant also waits for the body of that
+ * loop.
+ */
 static struct dfg_err *add_enter(struct loop *loop, uint32_t i, struct dfg_edge from)
 {
 	struct lower *l = loop->l;
@@ -136,7 +139,7 @@ static struct dfg_err *add_enter(struct loop *loop, uint32_t i, struct dfg_edge 
 	return NULL;
 }
 
-/* The Merge stands with one input twice until there is something that comes back. */
+/* Makes Enters and Merges. The second input of a Merge repeats the first until the NextIteration exists. */
 static struct dfg_err *enter_all(struct loop *loop)
 {
 	struct lower *l = loop->l;
@@ -165,7 +168,7 @@ static struct dfg_err *enter_all(struct loop *loop)
 	return NULL;
 }
 
-/* The predicate is worked out once more than the body is. */
+/* Expands the predicate, which runs once more than the body. */
 static struct dfg_err *write_cond(struct loop *loop)
 {
 	struct lower *l = loop->l;
@@ -189,7 +192,7 @@ static struct dfg_err *write_cond(struct loop *loop)
 		&loop->predicate);
 }
 
-/* Variables turn to the body or out. */
+/* Switches the variables to the body or out of the loop. */
 static struct dfg_err *split_all(struct loop *loop)
 {
 	struct lower *l = loop->l;
@@ -204,8 +207,9 @@ static struct dfg_err *split_all(struct loop *loop)
 		1, &loop->pivot);
 }
 
-/* An invariant that becomes a variable's next value must not outlive the body. */
-static struct dfg_err *go_on_with(struct loop *loop, uint32_t i, struct dfg_edge value, const struct binding *body)
+/* Makes the NextIteration of a variable. An invariant as its next value must not be live where the body is not. */
+static struct dfg_err *add_next_iteration(
+	struct loop *loop, uint32_t i, struct dfg_edge value, const struct binding *body)
 {
 	struct lower *l = loop->l;
 	const struct dfg_attr attr = DFG_ATTR_T("T", dtype_of(loop, i));
@@ -251,7 +255,7 @@ static struct dfg_err *write_body(struct loop *loop)
 	DFG_TRY(dfg_lower_body(loop->l, &binding));
 	for (uint32_t i = 0; i <= loop->count; i++)
 		if (loop->varies[i])
-			DFG_TRY(go_on_with(loop, i, i < loop->count ? binding.ret[i] : loop->value[i], &binding));
+			DFG_TRY(add_next_iteration(loop, i, i < loop->count ? binding.ret[i] : loop->value[i], &binding));
 	return NULL;
 }
 
