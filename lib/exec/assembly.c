@@ -234,15 +234,24 @@ static void mark_indices(struct dfg_plan *plan)
 	}
 }
 
+/* Merges of shapes, which TensorFlow's gradients make, merge one another; larger values are not kept to be compared. */
+static bool agrees_with_constant(const struct dfg_plan *plan, uint32_t slot)
+{
+	if (plan->kind[slot] == SLOT_PRESET)
+		return true;
+	if (slot >= plan->first_feed)
+		return false;
+	const struct plan_node *maker = &plan->node[plan->maker[slot]];
+	return maker->role == DFG_CONST ||
+		   (maker->may_agree && (maker->call->out_dtype[0] == DFG_I32 || maker->call->out_dtype[0] == DFG_I64));
+}
+
 static void mark_agreement(struct dfg_plan *plan)
 {
 	for (uint32_t r = 0; r < plan->count; r++) {
 		struct plan_node *node = &plan->node[r];
-		for (int i = 0; i < node->n_in && node->role == DFG_MERGE && !node->tells_index; i++) {
-			uint32_t slot = dfg_plan_node_in(plan, node, i);
-			node->may_agree |= plan->kind[slot] == SLOT_PRESET ||
-							   (slot < plan->first_feed && plan->node[plan->maker[slot]].role == DFG_CONST);
-		}
+		for (int i = 0; i < node->n_in && node->role == DFG_MERGE && !node->tells_index; i++)
+			node->may_agree |= agrees_with_constant(plan, dfg_plan_node_in(plan, node, i));
 	}
 }
 

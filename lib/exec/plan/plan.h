@@ -31,9 +31,10 @@ struct plan_node {
 	bool reads_ref;   /* an input is a ref whose value is read */
 	bool may_die;     /* a Switch precedes it: its outputs may be dead */
 	bool tells_index; /* a Merge whose value_index output is used */
-	bool may_agree;   /* a Merge with a constant input: a second live input is not an error if both values are equal */
-	bool in_place;    /* its kernel may write an output into the buffer of an input */
-	bool preset;      /* runs once, when the plan is made: its outputs are SLOT_PRESET */
+	bool
+		may_agree; /* a Merge with an input that is constant or such a Merge: a second live input is not an error if both values are equal */
+	bool in_place; /* its kernel may write an output into the buffer of an input */
+	bool preset;   /* runs once, when the plan is made: its outputs are SLOT_PRESET */
 };
 
 enum slot_kind {

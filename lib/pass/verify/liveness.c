@@ -24,6 +24,8 @@ struct life {
 	uint32_t *runs;        /* by node: the condition under which it runs */
 	uint8_t *split;        /* by function: whether the two sides of some Switch divide it */
 	size_t split_room;
+	/* by Merge: the value of all its inputs, where they are known to be equal; else NULL */
+	const struct dfg_known_value **merged;
 	uint32_t *side;      /* by tensor: the condition under which an output of a Switch is live */
 	uint8_t *comes;      /* by node: the enum comes of its outputs */
 	uint32_t *within;    /* by frame: the condition under which its LoopCond runs */
@@ -143,6 +145,8 @@ static void overlap(struct life *l, const struct dfg_node *node, uint32_t i)
 /* The value of a small tensor where constant folding knows all of it; NULL otherwise. */
 static const struct dfg_known_value *known_of(const struct life *l, struct dfg_edge edge)
 {
+	if (dfg_node_role(&l->graph->node[edge.node]) == DFG_MERGE && edge.port == 0)
+		return l->merged[edge.node];
 	if (edge.port < 0 || (uint32_t)edge.port >= dfg_facts_outputs(l->facts, edge.node))
 		return NULL;
 	const struct dfg_known_value *known = dfg_facts_of(l->facts, edge)->known;
@@ -150,16 +154,19 @@ static const struct dfg_known_value *known_of(const struct life *l, struct dfg_e
 }
 
 /*
- * Shape Merges made by TensorFlow's gradients may have constant inputs that are always live; equal inputs do no harm.
+ * The value that all inputs are known to have, or NULL. TensorFlow's gradients of a gather in a branch merge the shapes of
+ * gradients, some of which are constants that are always live, or Merges of such shapes; equal inputs do no harm.
  */
-static bool all_are_one(const struct life *l, const struct dfg_node *node)
+static const struct dfg_known_value *common_value(const struct life *l, const struct dfg_node *node)
 {
-	const struct dfg_known_value *first = node->n_in ? known_of(l, node->in[0]) : NULL;
+	bool starts = node->n_in && !dfg_edge_closes(l->graph, node, node->in[0]);
+	const struct dfg_known_value *first = starts ? known_of(l, node->in[0]) : NULL;
 	for (uint32_t i = 1; i < node->n_in && first; i++) {
-		const struct dfg_known_value *other = known_of(l, node->in[i]);
+		bool closes = dfg_edge_closes(l->graph, node, node->in[i]);
+		const struct dfg_known_value *other = closes ? NULL : known_of(l, node->in[i]);
 		if (!other || other->rank != first->rank || other->count != first->count ||
 			memcmp(other->v, first->v, (size_t)first->count * sizeof *first->v))
-			return false;
+			return NULL;
 	}
 	return first;
 }
@@ -174,8 +181,10 @@ static bool is_loop_merge(const struct dfg_graph *graph, const struct dfg_node *
 	return false;
 }
 
-static uint32_t merge(struct life *l, const struct dfg_node *node)
+static uint32_t merge(struct life *l, uint32_t n)
 {
+	const struct dfg_node *node = &l->graph->node[n];
+	l->merged[n] = common_value(l, node);
 	uint32_t any = DFG_NEVER;
 	bool told = false;
 	for (uint32_t i = 0; i < node->n_in; i++) {
@@ -183,7 +192,7 @@ static uint32_t merge(struct life *l, const struct dfg_node *node)
 		if (dfg_edge_closes(l->graph, node, node->in[i]))
 			continue;
 		if (!told && is_certain(dfg_bdd_and(l->logic, any, here))) {
-			if (!all_are_one(l, node))
+			if (!l->merged[n])
 				overlap(l, node, i);
 			told = true;
 		}
@@ -423,7 +432,7 @@ static void visit(struct life *l, uint32_t n)
 	enum dfg_role role = dfg_node_role(node);
 	dfg_predicates_visit(&l->predicates, n);
 	find_iterations(l, n);
-	l->runs[n] = role == DFG_MERGE             ? merge(l, node)
+	l->runs[n] = role == DFG_MERGE             ? merge(l, n)
 				 : role == DFG_CONTROL_TRIGGER ? DFG_ALWAYS
 				 : !node->op                   ? DFG_LOST
 				 : role == DFG_RECV ? DFG_LOST /* depends on the sender's liveness, which is on another device */
@@ -477,6 +486,7 @@ struct dfg_err *dfg_liveness_check(const struct dfg_graph *graph, const uint32_t
 		.faults = faults,
 		.warnings = warnings,
 		.runs = dfg_arena_zeros(scratch, graph->count, sizeof *l.runs),
+		.merged = dfg_arena_zeros(scratch, graph->count, sizeof *l.merged),
 		.side = dfg_arena_zeros(scratch, facts->count + 1, sizeof *l.side),
 		.comes = dfg_arena_zeros(scratch, graph->count, sizeof *l.comes),
 		.within = dfg_arena_zeros(scratch, loops->count, sizeof *l.within),
@@ -484,7 +494,7 @@ struct dfg_err *dfg_liveness_check(const struct dfg_graph *graph, const uint32_t
 		.shared = dfg_arena_zeros(scratch, loops->count, sizeof *l.shared),
 		.unchanged = dfg_arena_zeros(scratch, loops->count, sizeof *l.unchanged),
 	};
-	bool room = l.runs && l.side && l.comes && l.within && l.entered && l.shared && l.unchanged;
+	bool room = l.runs && l.merged && l.side && l.comes && l.within && l.entered && l.shared && l.unchanged;
 	l.logic = &l.predicates.logic;
 	room = dfg_predicates_init(&l.predicates, graph, scratch, BUDGET) && room;
 	struct dfg_err *err = room ? visit_all(&l, order) : NULL;
