@@ -12,7 +12,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-static int64_t nodes = -1, edges = -1, batch = -1; /* not given */
+static int64_t nodes = -1, edges = -1, batch = -1; /* -1: not given */
 static const char *output;
 enum { NODES = 100000, EDGES = 1000000, EDGES_MOST = 80000000 };
 
@@ -30,7 +30,7 @@ static const struct dfg_opt options[] = {
 	{0},
 };
 
-/* What is measured: seconds, and bytes of file and memory. */
+/* Measurements: seconds, and bytes of file and memory. */
 struct figures {
 	double load, check, write;
 	size_t file, peak;
@@ -118,7 +118,7 @@ static struct dfg_err *bench_graph(void)
 	return err;
 }
 
-/* Of the options some are of a graph that is made up, some of one in a file. */
+/* Some options are only for the generated graph, others only for a graph in a file. */
 static struct dfg_err *check_options(bool made)
 {
 	const struct {

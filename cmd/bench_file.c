@@ -8,7 +8,7 @@
 
 enum { REPEAT = 100 };
 
-/* Noise for floats, zeros for all else: an index or a label that is 0 is mostly a right one. */
+/* Fills floats with noise and all else with zeros: an index or label of 0 is usually valid. */
 static struct dfg_err *make_up(const struct dfg_inferred *fact, int64_t batch, struct dfg_tensor *out_value)
 {
 	bool noise = dfg_dtype_is(fact->dtype, "float");

@@ -9,11 +9,11 @@ struct maker {
 	struct dfg_boxes *boxes;
 	struct dfg_loops loops;
 	struct dfg_liveness liveness;
-	struct dfg_map known; /* a box and what is in it: number + 1 = number of that box */
-	uint32_t *loop_box;   /* by loop */
+	struct dfg_map known; /* maps a box and a key to the number of the box with that key in it */
+	uint32_t *loop_box;   /* box number, by loop */
 };
 
-/* The box with this label in parent, which is told from others by its key. */
+/* Finds or adds a box in `parent`; the key tells it from its siblings, the label is printed. */
 static struct dfg_err *find_box(struct maker *m, uint32_t parent, const char *key, const char *label, uint32_t *out_box)
 {
 	struct dfg_boxes *boxes = m->boxes;
@@ -33,7 +33,7 @@ static struct dfg_err *find_box(struct maker *m, uint32_t parent, const char *ke
 	return NULL;
 }
 
-/* What a loop goes on by is no branch. */
+/* A loop's own condition is not drawn as a branch. */
 static bool is_loops_own(const struct maker *m, uint32_t loop, const struct dfg_condition *condition)
 {
 	if (!loop || m->loops.loop[loop].condition == DFG_NONE)
@@ -42,7 +42,7 @@ static bool is_loops_own(const struct maker *m, uint32_t loop, const struct dfg_
 	return dfg_edge_same(own, condition->predicate);
 }
 
-/* The box in `box` for what is live under these conditions, in a loop. */
+/* Finds or adds the boxes for the conditions of a node in a loop, inside `box`. */
 static struct dfg_err *enter_sides(struct maker *m, uint32_t loop, uint32_t set, uint32_t *box)
 {
 	uint32_t count;
@@ -64,7 +64,7 @@ static struct dfg_err *enter_sides(struct maker *m, uint32_t loop, uint32_t set,
 	return NULL;
 }
 
-/* Loops have larger numbers than those that they are in. */
+/* The number of a loop is larger than that of its parent. */
 static struct dfg_err *box_loops(struct maker *m)
 {
 	m->loop_box = dfg_arena_zeros(&m->boxes->arena, m->loops.count, sizeof *m->loop_box);
@@ -100,7 +100,7 @@ static struct dfg_err *make_boxes(struct maker *m)
 	DFG_TRY(box_loops(m));
 	for (uint32_t n = 0; n < m->graph->count; n++) {
 		uint32_t loop = dfg_loop_home(m->graph, &m->loops, n);
-		bool leaves = loop != m->loops.of[n]; /* an Exit, whose outputs are outside */
+		bool leaves = loop != m->loops.of[n]; /* an Exit: its outputs are outside the loop */
 		boxes->of[n] = m->loop_box[loop];
 		if (!leaves && dfg_node_role(&m->graph->node[n]) != DFG_ENTER)
 			DFG_TRY(enter_sides(m, loop, m->liveness.of[n], &boxes->of[n]));

@@ -24,7 +24,7 @@ static const struct dfg_opt options[] = {
 	{0},
 };
 
-/* What was read, in an arena: paths of imports live only as long as the build. */
+/* Paths of the files read, copied to an arena: those of imports live only until the end of the build. */
 struct reads {
 	struct dfg_arena arena;
 	const char **path;
@@ -42,7 +42,7 @@ static void remember(void *arg, const char *path)
 		reads->path[reads->count++] = copy;
 }
 
-/* Make's own signs in a name. */
+/* Escapes the special characters of make. */
 static void add_name(struct dfg_text *text, const char *name)
 {
 	for (; *name; name++)
@@ -67,7 +67,7 @@ static void add_rule(struct dfg_text *text, const struct reads *reads, const cha
 	}
 }
 
-/* What -MD goes to: -MF, or the output's name and .d. NULL: neither is given. In the arena. */
+/* The output of -MD: -MF, or the output's name and .d; NULL if neither is given. Allocated in the arena. */
 static struct dfg_err *find_rule(struct reads *reads, const char **out_path)
 {
 	const char *path = dfg_cmd_output().path;
@@ -91,7 +91,7 @@ static struct dfg_err *write_rule(const struct reads *reads, const char *path)
 	return err;
 }
 
-/* What the program was read from must outlive its graph. */
+/* An output must not overwrite a source file. */
 static struct dfg_err *check_outputs(const struct reads *reads, const char *rule)
 {
 	struct dfg_uses uses = {0};
@@ -112,7 +112,7 @@ static struct dfg_err *check_outputs(const struct reads *reads, const char *rule
 	return err;
 }
 
-/* The rule first: a graph without it would count as current, whatever its imports become. */
+/* Writes the rule first: a graph without its rule would stay up to date even if an import changes. */
 static struct dfg_err *write_outputs(const struct reads *reads, const char *rule, const struct dfg_graph *graph)
 {
 	dfg_out_begin();

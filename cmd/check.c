@@ -18,7 +18,7 @@ static const struct dfg_opt options[] = {
 	{0},
 };
 
-/* Of one file, each "FILE: ...", and `errors` of each kind at most. */
+/* Faults of one file, each "FILE: ...", at most `errors` of each kind. */
 struct verdict {
 	struct dfg_err *errors, *warnings;
 };
@@ -29,7 +29,7 @@ static void add_warnings(struct verdict *verdict, const char *path, struct dfg_f
 	warnings->err = NULL;
 }
 
-/* A function that cannot be written out hides nothing: the ops that nobody knows are told as well. */
+/* A function that cannot be inlined does not hide other faults: unknown ops are also reported. */
 static struct dfg_err *lower(struct dfg_graph *graph)
 {
 	struct dfg_faults faults = {.left = (long)errors};
@@ -44,9 +44,8 @@ static struct dfg_err *lower(struct dfg_graph *graph)
 }
 
 /*
- * Functions are looked at as they are called; those with ops that nobody knows cannot be.
- *
- * What is held is zero until it is taken and released in any case, so no step needs to know which came before.
+ * Functions are checked as they are called; those with unknown ops cannot be checked. All resources are
+ * zero-initialised and always released, so a step needs no knowledge of earlier ones.
  */
 static struct dfg_err *check_file(const char *path, struct verdict *verdict)
 {
@@ -70,7 +69,7 @@ static struct dfg_err *talk_of_foreign(void *path, const char *name)
 	return NULL;
 }
 
-/* Each part as a graph, then what is between them. */
+/* Checks each part as a graph, then the transfers. */
 static struct dfg_err *check_plan(const char *path, struct verdict *verdict)
 {
 	struct dfg_plan_folder plan;
@@ -93,7 +92,7 @@ static struct dfg_err *check_plan(const char *path, struct verdict *verdict)
 	return faults.err;
 }
 
-/* Leaves `errors` of them. */
+/* Cuts the list of errors to `errors` of them. */
 static void cut(struct dfg_err *err)
 {
 	for (int64_t i = 1; err && i < errors; i++)
@@ -112,7 +111,7 @@ static void put_list(struct dfg_json_out *json, const char *key, const struct df
 	dfg_json_close(json, ']');
 }
 
-/* Takes what the verdict holds. */
+/* Prints the verdict and releases its content. */
 static int tell(struct dfg_json_out *json, const char *path, struct verdict *verdict)
 {
 	int status = verdict->errors ? (int)verdict->errors->code : 0;

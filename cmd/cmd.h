@@ -7,24 +7,24 @@
 #include <stdio.h>
 
 /*
- * To add a subcommand: a file like check.c that defines dfg_cmd_<name>, its line in commands.def, man/dfg-<name>.1.in for
- * the prose. Usage, the OPTIONS of the man page and completions are printed from the rows. `make check` runs the examples
- * of the page, and fails where a command lacks a page or a case in tests/cli.
+ * To add a subcommand: a file like check.c that defines dfg_cmd_<name>, its line in commands.def, and
+ * man/dfg-<name>.1.in for the prose. Usage, the OPTIONS of the man page and completions are generated from the rows.
+ * `make check` runs the examples of the page, and fails if a command has no page or no case in tests/cli.
  */
 
-/* An option. Which of the pointers is set says what the option takes; none of them, and no name, ends the table. */
+/* An option. The pointer that is set gives the type of its value. A row without a pointer and a name ends the table. */
 struct dfg_opt {
 	const char *name;  /* without the dashes */
-	char letter;       /* of a short form; 0: none */
-	const char *takes; /* what usage calls the argument */
+	char letter;       /* the short form; 0: none */
+	const char *takes; /* name of the argument in usage */
 	const char *help;  /* one sentence, with its full stop */
 	bool *flag;
 	const char **text;
 	struct dfg_words_list *list; /* may be given many times */
-	int64_t *number;             /* 0 or more, and so is a real */
+	int64_t *number;             /* must be at least 0, as must a real */
 	double *real;
 	uint64_t *size;             /* bytes: 512, 64K, 2G, 1Gi */
-	const struct dfg_opt *rows; /* further rows here: options that commands share */
+	const struct dfg_opt *rows; /* further rows, for options that commands share */
 };
 
 /* Arguments of an option that may be given many times; NULL-terminated. */
@@ -35,17 +35,18 @@ struct dfg_words_list {
 
 struct dfg_cmd {
 	const char *name;
-	const char *operands; /* as in usage: "G..." */
+	const char *operands; /* as shown by usage: "G..." */
 	const char *summary;  /* "validate graphs" */
 	const struct dfg_opt *options;
-	int least, most;                                          /* operands; most -1: any */
-	struct dfg_err *(*run)(char **operands, int *out_status); /* NULL-terminated; *out_status is preset to 0 */
+	int least, most; /* operands; most -1: any */
+	struct dfg_err *(*run)(
+		char **operands, int *out_status); /* operands is NULL-terminated; *out_status is preset to 0 */
 };
 
-/* What the options that every command takes have set. */
+/* Values of the options that every command has. */
 struct dfg_globals {
 	bool quiet, json, help;
-	bool usage; /* the error is of the arguments: point to the help */
+	bool usage; /* the error is in the arguments: refer to the help */
 	int64_t verbose;
 	bool color_out, color_err; /* decided from --color, NO_COLOR and the terminal */
 };
@@ -54,10 +55,10 @@ extern struct dfg_globals dfg_globals;
 /* Prints err to stderr and frees it; returns its exit status, 0 for NULL. */
 int dfg_cmd_report(struct dfg_err *err);
 
-/* A line to stderr; nothing with -q. */
+/* Prints a line to stderr, unless -q is given. */
 void dfg_talk(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* Puts a failing allocator in front of memory where the tests ask for one: cmd/fault.c. */
+/* Installs an allocator that fails where the tests ask for it: cmd/fault.c. */
 void dfg_fault_install(void);
 
 /* All commands, in the order of commands.def; ends in NULL. */

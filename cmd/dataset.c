@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* The file must give what the graph's placeholder takes, but for the number of samples. */
+/* The file must have the type of the graph's placeholder, except for the number of samples. */
 static struct dfg_err *check_type(const struct dfg_model *model, const struct dfg_dataset_input *input)
 {
 	const struct dfg_inferred *fact = dfg_model_fact(model, input->edge);
@@ -22,7 +22,7 @@ static struct dfg_err *check_type(const struct dfg_model *model, const struct df
 	return NULL;
 }
 
-/* "beta:@FILE": what stands before the first ":@" is the host, as no name of one holds an '@'. */
+/* "beta:@FILE": the text before the first ":@" is the host, as names of hosts contain no '@'. */
 static struct dfg_err *open_elsewhere(struct dfg_model *model, const struct dfg_distributed *distributed,
 	const struct dfg_array_input *wanted, struct dfg_dataset_input *input)
 {
@@ -142,7 +142,7 @@ struct dfg_err *dfg_dataset_batch_size(const struct dfg_model *model, const stru
 	return *out_batch ? NULL : DFG_ERR(DFG_DATA, "a batch has no samples");
 }
 
-/* Below n, each as likely as the other: what would favour the small ones is drawn again. */
+/* A uniform number below n; draws that would bias it are repeated. */
 static uint64_t random_below(uint64_t *state, uint64_t n)
 {
 	uint64_t drawn, least = -n % n;

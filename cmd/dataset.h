@@ -3,40 +3,40 @@
 #include "cmd/distributed.h"
 #include "cmd/model.h"
 
-/* Files of samples, one each leading index, given to tensors of a graph batch by batch. */
+/* Files of samples, one sample per leading index, fed to tensors of a graph in batches. */
 struct dfg_dataset {
 	struct dfg_dataset_input {
-		const char *name, *file; /* of NAME=@FILE; HOST:@FILE of a file elsewhere */
+		const char *name, *file; /* name and file of NAME=@FILE, or HOST:@FILE for a remote file */
 		struct dfg_edge edge;
-		struct dfg_tensor all; /* its type alone where it is elsewhere */
-		struct dfg_err *unfit; /* why numbers of csv are not of the input's dtype; NULL */
+		struct dfg_tensor all; /* all samples; only the type if the file is remote */
+		struct dfg_err *unfit; /* error for csv values that do not fit the input's dtype; NULL: none */
 		bool elsewhere;
-		uint32_t source; /* its number there */
+		uint32_t source; /* number of the source on that worker */
 	} * input;
 	uint32_t count;
-	int64_t samples; /* 0 where there is no input */
-	int64_t *order;  /* by place in the epoch, the sample; NULL: as they stand */
+	int64_t samples; /* number of samples; 0 without inputs */
+	int64_t *order;  /* sample number by position in the epoch; NULL: file order */
 };
 
 /*
- * Each word is NAME=@FILE, or, where the model is distributed (else NULL), NAME=HOST:@FILE of a file that the worker reads
- * on which NAME stands. DFG_DATA where files have different numbers of samples, or not the type that the graph says,
- * DFG_USAGE where two are for one tensor.
+ * Each word is NAME=@FILE, or, if the model is distributed (distributed is not NULL), NAME=HOST:@FILE, a file that is
+ * read by the worker that runs NAME. DFG_DATA if the files have different numbers of samples or not the type that the
+ * graph declares, DFG_USAGE if two files are for one tensor.
  */
 DFG_MUST_CHECK struct dfg_err *dfg_dataset_open(struct dfg_model *model, const struct dfg_distributed *distributed,
 	const struct dfg_words_list *words, struct dfg_dataset *out_dataset);
 void dfg_dataset_release(struct dfg_dataset *dataset);
 
 /*
- * The batch size: asked, or where that is -1 what the graph declares, or else 32. DFG_DATA where the graph declares
- * another, or where it declares one and the last batch will be shorter.
+ * The batch size: `asked`, or if that is -1, the size that the graph declares, or else 32. DFG_DATA if the graph
+ * declares another size, or declares one and the last batch would be shorter.
  */
 DFG_MUST_CHECK struct dfg_err *dfg_dataset_batch_size(const struct dfg_model *model, const struct dfg_dataset *dataset,
 	int64_t asked, bool meets_last, int64_t *out_batch);
 
-/* The order of an epoch: a function of seed and epoch alone. */
+/* Sets the order of an epoch, a function of seed and epoch only. */
 DFG_MUST_CHECK struct dfg_err *dfg_dataset_shuffle(struct dfg_dataset *dataset, uint64_t seed, uint64_t epoch);
 
-/* n samples from `first` on, a tensor an input, in place of what batch holds. */
+/* Sets batch to n samples from number `first` on, one tensor per input; releases the old contents. */
 DFG_MUST_CHECK struct dfg_err *dfg_dataset_batch(
 	const struct dfg_dataset *dataset, int64_t first, int64_t n, struct dfg_tensor *batch);

@@ -33,7 +33,7 @@ const struct dfg_opt dfg_global_options[] = {
 	{0},
 };
 
-/* What is said of a file, or by another machine, does not steer the terminal. */
+/* Prints text from files or other hosts without control characters, which would steer the terminal. */
 static void say(const char *text)
 {
 	for (size_t left = strlen(text), step; left; text += step, left -= step) {
@@ -84,7 +84,7 @@ void dfg_talk(const char *fmt, ...)
 	dfg_free(whole);
 }
 
-/* A full disk must not look like success, nor like an answer of "no". */
+/* A failed write to stdout must not look like success, nor like the answer "no". */
 static int finish(int status)
 {
 	if ((fflush(stdout) || ferror(stdout)) && (!status || status == DFG_NEGATIVE))
@@ -108,7 +108,7 @@ static struct dfg_err *check_color(void)
 	return DFG_ERR(DFG_USAGE, "--color must be auto, always or never, not '%s'", color);
 }
 
-static int run(const struct dfg_cmd *cmd, int argc, char **args)
+static int run_command(const struct dfg_cmd *cmd, int argc, char **args)
 {
 	char **operands = dfg_zeros((size_t)argc + 1, sizeof *operands);
 	int status = 0;
@@ -132,7 +132,7 @@ static int run(const struct dfg_cmd *cmd, int argc, char **args)
 	return failed ? failed : status;
 }
 
-/* -C DIR stands before the command, as often as one likes. */
+/* -C DIR precedes the command and may be repeated. */
 static struct dfg_err *change_directory(char ***args)
 {
 	while (**args && !strcmp(**args, "-C")) {
@@ -146,7 +146,7 @@ static struct dfg_err *change_directory(char ***args)
 	return NULL;
 }
 
-/* What a user types for a command: its name, or an option that stands for one. */
+/* The command for a word: its name, or an option that is an alias, such as --version. */
 static const char *command_name(const char *word)
 {
 	if (!word || !strcmp(word, "--help") || !strcmp(word, "-h"))
@@ -154,7 +154,7 @@ static const char *command_name(const char *word)
 	return !strcmp(word, "--version") ? "version" : word;
 }
 
-/* A signal that ends the program leaves no temporary file, and ends it as if nobody had caught it. */
+/* A fatal signal removes temporary files, then is raised again with its default action. */
 static void on_signal(int number)
 {
 	dfg_out_remove_all();
@@ -163,7 +163,7 @@ static void on_signal(int number)
 	raise(number);
 }
 
-/* Files are mapped. One that somebody cuts short while it is read ends the program like an error of reading. */
+/* Files are memory-mapped: truncating one while it is read raises SIGBUS, which ends the program like a read error. */
 static void on_bus_error(int number)
 {
 	static const char words[] = "dfg: a file was truncated while it was read\n";
@@ -177,14 +177,17 @@ static void on_bus_error(int number)
 static void catch_signals(void)
 {
 	signal(SIGBUS, on_bus_error);
-	signal(SIGXFSZ, SIG_IGN); /* a write beyond the limit on files fails, and what was begun is removed */
+	signal(SIGXFSZ, SIG_IGN); /* a write beyond the file size limit then fails, and the partial file is removed */
 	static const int caught[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
 	for (size_t i = 0; i < sizeof caught / sizeof *caught; i++)
 		if (signal(caught[i], on_signal) == SIG_IGN)
 			signal(caught[i], SIG_IGN);
 }
 
-/* No file that is opened may come to stand where results are printed: what is closed fails as it did, by a descriptor of no use. */
+/*
+ * Opens descriptors 0 to 2 if they are closed, so that no file gets them. Each gets an access mode that makes its use
+ * fail as before.
+ */
 static void fill_standard(void)
 {
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
@@ -206,7 +209,7 @@ int main(int argc, char **argv)
 	const struct dfg_cmd *cmd = dfg_command_find(name);
 	int status;
 	if (cmd)
-		return finish(run(cmd, argc, args));
+		return finish(run_command(cmd, argc, args));
 	if (dfg_hidden_command(name, args, &status))
 		return finish(status);
 	return dfg_cmd_report(dfg_command_unknown("dfg: no command", name));

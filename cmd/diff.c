@@ -30,14 +30,14 @@ static struct dfg_err *diff_graphs(char **path, struct dfg_differ *differ)
 	return err;
 }
 
-/* The parts as one graph, which borrows from the plan. */
+/* Joins the parts into one graph, which borrows from the plan. */
 static struct dfg_err *join(const char *path, struct dfg_plan_folder *plan, struct dfg_graph *out_graph)
 {
 	DFG_TRY(dfg_cmd_open_plan(path, NULL, plan));
 	return dfg_err_note(dfg_plan_folder_join(plan, out_graph), "%s", path);
 }
 
-/* A node that went elsewhere has another device; a transfer that is new is two nodes. */
+/* A moved node differs in its device; a new transfer is two new nodes. */
 static struct dfg_err *diff_plans(char **path, struct dfg_differ *differ)
 {
 	struct dfg_plan_folder a = {.device = NULL}, b = {.device = NULL};
@@ -61,7 +61,7 @@ static void talk(void *path, const char *text)
 	dfg_talk("%s: warning: %s", (const char *)path, text);
 }
 
-/* Of a file, or of the newest checkpoint in a directory. */
+/* Reads the arrays of a file, or of the newest checkpoint in a directory. */
 static struct dfg_err *read_arrays(char *path, struct dfg_checkpoint *out)
 {
 	const struct dfg_notes notes = {talk, path};
@@ -96,7 +96,7 @@ static struct dfg_err *print_lines(const struct dfg_differ *differ)
 	return NULL;
 }
 
-/* "count" is of all differences, the list has the first of them. */
+/* "count" counts all differences, the list contains the first of them. */
 static struct dfg_err *print_json(const struct dfg_differ *differ)
 {
 	struct dfg_json_out json = {0};

@@ -89,7 +89,7 @@ static void tell_transports(const struct dfg_distributed *distributed)
 				"%s and %s: %s", worker[i].label, worker[k].label, dfg_launch_transport(distributed->launch, i, k));
 }
 
-/* Each worker takes some, here and in every other one: the limit is no higher than it must be by default. */
+/* Each worker needs some file descriptors here and in each other worker, more than the default soft limit allows. */
 static void raise_descriptors(void)
 {
 	struct rlimit limit;
@@ -215,7 +215,7 @@ static void print_pairs(const struct dfg_distributed *distributed, bool bytes, s
 static void print_wait(const char *pair, const struct dfg_traffic *traffic, struct dfg_json_out *json)
 {
 	double us = (double)traffic->waited_ns / 1e3, longest = (double)traffic->longest_ns / 1e3;
-	struct dfg_text tensor = {0}; /* as the plan's file has it, which may be anybody's */
+	struct dfg_text tensor = {0}; /* escaped: a name from a plan's file may contain anything */
 	dfg_text_escape(&tensor, traffic->longest.s, traffic->longest.length, 200);
 	dfg_talk("waits %s %.1f us, the longest %.1f us for '%s'", pair, us, longest, tensor.s ? tensor.s : "");
 	dfg_text_release(&tensor);
@@ -227,7 +227,7 @@ static void print_wait(const char *pair, const struct dfg_traffic *traffic, stru
 	dfg_json_close(json, '}');
 }
 
-/* How long the second of each pair waited for the first. */
+/* Prints for each pair how long the second waited for the first. */
 static void print_waits(const struct dfg_distributed *distributed, struct dfg_json_out *json)
 {
 	uint32_t count = distributed && distributed->launch ? distributed->hosts.count : 0;

@@ -6,19 +6,19 @@
 #include "lib/pass/pass.h"
 #include "remote/launch.h"
 
-/* Runs across the workers of --hosts: what run and test share. The rows fill one struct. */
+/* Runs on the workers of --hosts, shared by run and test. The option rows fill one struct. */
 struct dfg_distribution {
 	const char *transport, *ssh_config;
 	double lease;
 	bool push;
 };
 extern struct dfg_distribution dfg_distribution;
-extern const struct dfg_opt dfg_distribution_options[]; /* beside those of planning.h */
+extern const struct dfg_opt dfg_distribution_options[]; /* in addition to those of planning.h */
 
-/* Without --hosts, DFG_USAGE for the options that mean nothing then. */
+/* DFG_USAGE if an option is given that requires --hosts, without it. */
 DFG_MUST_CHECK struct dfg_err *dfg_distribution_check(void);
 
-/* The workers, and the graph that is cut across them. A zeroed one is closed. */
+/* The workers, and the graph that is partitioned across them. Zero-initialised: closed. */
 struct dfg_distributed {
 	struct dfg_arena arena;
 	struct dfg_hosts hosts;
@@ -26,34 +26,37 @@ struct dfg_distributed {
 	struct dfg_launch_table table;
 	struct dfg_arena parts_arena;
 	struct dfg_parts parts;
-	void (*trace)(void *arg, const struct dfg_coordinator_event *event); /* as of a crew; set by whoever wants it */
+	void (*trace)(void *arg, const struct dfg_coordinator_event
+								 *event); /* called with each event of the coordinator; NULL or set by the caller */
 	void *trace_arg;
-	struct dfg_err *(*opened)(void *arg); /* when a model is there, and before it is cut; likewise */
+	struct dfg_err *(*opened)(
+		void *arg); /* called after a model is opened and before it is partitioned; NULL or set by the caller */
 	void *opened_arg;
-	const struct dfg_keep *keep; /* NULL, or what is asked of the graph: its updates are fused where they stand */
+	const struct dfg_keep
+		*keep; /* nodes and tensors to keep when updates are fused on their devices; NULL: no fusion */
 };
 
-/* Reads --hosts, --place and what goes with them; nothing is started. */
+/* Reads --hosts, --place and the options that depend on them; starts nothing. */
 DFG_MUST_CHECK struct dfg_err *dfg_distributed_open(struct dfg_distributed *out_distributed);
 void dfg_distributed_close(struct dfg_distributed *distributed);
 
-/* Starts the workers before there is a graph for them: where they cannot be had, that is one error. */
+/* Starts the workers before a graph is loaded, so that a failure to start is one error. */
 DFG_MUST_CHECK struct dfg_err *dfg_distributed_start(
 	struct dfg_distributed *distributed, const struct dfg_session_options *session);
 
 /*
- * Gives the workers, which are started if they are not there, the parts of a graph: `parts`, or, where that is NULL, as
- * the graph is cut by --place and by cost. A session with these options, which are those of each worker, then runs there.
- * Borrows all until the next graph, or the end.
+ * Sends the workers the parts of a graph, and starts them if necessary: `parts`, or if that is NULL, the graph
+ * partitioned by --place and cost. Then opens a session with these options, which apply to each worker. Borrows all
+ * arguments until the next graph or the end.
  */
 DFG_MUST_CHECK struct dfg_err *dfg_distributed_load(struct dfg_distributed *distributed, struct dfg_graph *graph,
 	const struct dfg_facts *facts, const struct dfg_parts *parts, struct dfg_session_options *session);
 
-/* A file that the worker reads on which the node stands; DFG_DATA where that is none of `host`'s. */
+/* Registers a file that is read by the worker that runs the node; DFG_DATA if that worker is not on `host`. */
 DFG_MUST_CHECK struct dfg_err *dfg_distributed_source(const struct dfg_distributed *distributed, const char *name,
 	uint32_t node, const char *host, const char *file, const struct dfg_array_input *input,
 	struct dfg_coordinator_source *out_source);
 
-/* Messages, bytes and waits of the last step, from worker to worker; NULL where nothing is distributed. */
+/* Messages, bytes and waits of the last step between workers; NULL if the run is local. */
 struct dfg_json_out;
 void dfg_distributed_print(const struct dfg_distributed *distributed, struct dfg_json_out *json);

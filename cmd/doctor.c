@@ -29,12 +29,12 @@ static const struct dfg_opt options[] = {
 	{0},
 };
 
-/* What was found, and what is wrong with it; NULL: nothing. */
+/* A finding and its fault; `wrong` NULL: no fault. */
 struct finding {
 	const char *what;
 	char value[160];
 	const char *wrong;
-	struct dfg_err *err; /* that `wrong` is the text of */
+	struct dfg_err *err; /* error whose text is `wrong`, or NULL */
 };
 
 static void look_at_version(struct finding *f)
@@ -42,7 +42,7 @@ static void look_at_version(struct finding *f)
 	snprintf(f->value, sizeof f->value, "%s", DFG_VERSION);
 }
 
-/* Other machines compare it with theirs. */
+/* Prints the clock; another host compares it with its own. */
 static void look_at_clock(struct finding *f)
 {
 	struct timespec now;
@@ -53,7 +53,7 @@ static void look_at_clock(struct finding *f)
 	snprintf(f->value + length, sizeof f->value - length, ".%03d UTC", (int)(now.tv_nsec / 1000000));
 }
 
-/* The widest vector code that the kernels have for this processor. */
+/* The widest vector instructions that the kernels use on this processor. */
 static void look_at_processor(struct finding *f)
 {
 #if defined __x86_64__
@@ -125,7 +125,7 @@ static void take_error(struct finding *f, struct dfg_err *err)
 	f->wrong = err ? err->text : f->wrong;
 }
 
-/* What carries tensors between machines: two ends of it, here, unless that would take too long. */
+/* Tests the links that carry tensors between hosts with both ends here, unless --quick. */
 static void look_at_links(struct finding *f)
 {
 	struct dfg_http_links_report report = {0};
@@ -142,7 +142,7 @@ static void look_at_links(struct finding *f)
 		f->wrong = "messages stall for half a second and more";
 }
 
-/* What starts workers on other machines. */
+/* Examines ssh, which starts workers on other hosts. */
 static void look_at_ssh(struct finding *f)
 {
 	take_error(f, dfg_libssh_open());

@@ -2,12 +2,12 @@
 
 #include "lib/base/err.h"
 
-/* What `dfg doctor` is asked of other machines. */
+/* Arguments of `dfg doctor` for remote hosts. */
 struct dfg_doctor_hosts {
 	const char *hosts;      /* --hosts; NULL: operands name entries of the ssh config */
 	const char *ssh_config; /* --ssh-config */
-	char **operands;        /* NULL-terminated; none: all of --hosts */
+	char **operands;        /* NULL-terminated; empty: all of --hosts */
 };
 
-/* Visits each, all at once, and prints a line of each; *out_status is that of the first trouble. */
+/* Examines all hosts concurrently and prints a line for each; *out_status is that of the first failure. */
 DFG_MUST_CHECK struct dfg_err *dfg_doctor_hosts(const struct dfg_doctor_hosts *asked, int *out_status);

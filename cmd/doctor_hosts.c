@@ -13,21 +13,21 @@
 #include <string.h>
 #include <time.h>
 
-/* One machine, asked by a thread of its own. */
+/* One host, examined by its own thread. */
 struct visit {
 	const struct dfg_worker_host *host;
 	const struct dfg_ssh_options *options;
 	pthread_t thread;
-	struct dfg_text answer; /* `dfg doctor --json` there */
+	struct dfg_text answer; /* output of `dfg doctor --json` on that host */
 	struct dfg_ssh_end end;
 	struct dfg_err *err;
 
 	struct dfg_arena arena;
-	const char *version, *processor, *threads, *memory; /* NULL: it does not say */
-	double ahead;                                       /* of the clock there; NAN: it does not say */
+	const char *version, *processor, *threads, *memory; /* as reported by the host; NULL: not reported */
+	double ahead; /* seconds by which the host's clock is ahead; NAN: not reported */
 };
 
-/* What the clock here said when the answer began to come: there it is written at once after that clock is read. */
+/* Local time at which the answer began to arrive; the host writes it immediately after reading its clock. */
 static double time_heard(const struct visit *v)
 {
 	struct timespec time;
@@ -41,7 +41,7 @@ static const char *value_of(const struct dfg_json *answer, const char *what)
 	return value && value->kind == DFG_JSON_STRING ? value->string : NULL;
 }
 
-/* "2026-11-21 16:50:52.123 UTC" as seconds, NAN where it is not that. */
+/* Parses "2026-11-21 16:50:52.123 UTC" to seconds; NAN if malformed. */
 static double seconds_of(const char *text)
 {
 	struct tm tm = {0};
@@ -82,7 +82,7 @@ static void *ask(void *arg)
 	return NULL;
 }
 
-/* What another machine says, with nothing in it that a terminal obeys. */
+/* Prints text of another host without control characters. */
 static void print_plain(const char *words)
 {
 	struct dfg_text text = {0};
@@ -149,7 +149,7 @@ static void say(void *arg, const struct dfg_worker_host *host, const char *line)
 	dfg_talk("%s: %s", host->name, line);
 }
 
-/* Each machine once, whatever the number of its workers; with operands, those only. */
+/* Selects each host once, whatever its number of workers; with operands, only those. */
 static struct dfg_err *choose(const struct dfg_doctor_hosts *asked, const struct dfg_hosts *hosts, bool *chosen)
 {
 	for (uint32_t i = 0; i < hosts->count; i++)
@@ -197,7 +197,7 @@ static struct dfg_err *visit_all(
 	return err;
 }
 
-/* The list that the operands are, where there is no other. */
+/* Builds the host list from the operands if --hosts is not given. */
 static struct dfg_err *list(const struct dfg_doctor_hosts *asked, struct dfg_arena *arena, struct dfg_hosts *out_hosts)
 {
 	struct dfg_text text = {0};

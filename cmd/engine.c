@@ -74,7 +74,7 @@ struct dfg_err *dfg_engine_name_limit(struct dfg_err *err, const char *path)
 {
 	if (!err || err->code != DFG_MEMORY || !E.memory_limit)
 		return err;
-	limit.limit = SIZE_MAX; /* the work is over; there must be room for what is said of it */
+	limit.limit = SIZE_MAX; /* lift the limit, so that reporting the error can allocate */
 	bool of_file = err->of_file;
 	struct dfg_err *said =
 		DFG_ERR(DFG_MEMORY, "%s (--memory-limit is %llu)", err->text, (unsigned long long)E.memory_limit);

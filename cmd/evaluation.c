@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* The run's feeds that the graph has by the same names, then places for the batch. */
+/* Binds the run's feeds whose names the graph has, then reserves entries for the batch. */
 static struct dfg_err *bind_feeds(struct dfg_evaluation *evaluation, const struct dfg_run *run)
 {
 	const struct dfg_graph *graph = &run->model.file.graph;
@@ -113,7 +113,7 @@ struct dfg_err *dfg_evaluation_check(struct dfg_evaluation *evaluation, const st
 	return NULL;
 }
 
-/* The other graph's variables get the values of those of the same name: references, no copies. */
+/* Sets the variables of the evaluation graph to references to those of the same name. */
 static struct dfg_err *take_variables(struct dfg_evaluation *evaluation, const struct dfg_run *run)
 {
 	struct dfg_map names = {0};

@@ -3,15 +3,18 @@
 #include "formats/json.h"
 #include "lib/pass/partition/cost_estimate.h"
 
-/* What `dfg partition --explain` and `dfg show PLAN/` tell of a graph that was cut. */
+/* Output of `dfg partition --explain` and `dfg show PLAN/` for a partitioned graph. */
 
-/* {"messages": .., "bytes": .., "links": [..], "hosts": [..], "sizes": {..}} as a value; amounts as formula and as terms. */
+/*
+ * Writes the cost estimate {"messages": .., "bytes": .., "links": [..], "hosts": [..], "sizes": {..}} as a value;
+ * amounts as formula and as terms.
+ */
 void dfg_explain_bill(const struct dfg_cost_estimate *bill, struct dfg_json_out *json);
 
-/* A transfer by its number, as a value. */
+/* Writes a transfer and its number, as a value. */
 void dfg_explain_transfer(const struct dfg_transfer *transfer, uint32_t number, struct dfg_json_out *json);
 
-/* A graph that was placed and cut: device and reason of each node, then the bill. */
+/* A placed and partitioned graph: device of each node with the reason, then the cost estimate. */
 struct dfg_explained {
 	const struct dfg_graph *graph;
 	const struct dfg_facts *facts;

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 /*
- * For the tests: DFG_FAIL_ALLOCATION=N lets the N-th request for memory fail (from 0), N+ that one and all that follow.
- * Whatever fails, the program must end with status 71, leak nothing, and leave no file half written.
+ * For the tests: with DFG_FAIL_ALLOCATION=N the N-th memory request (from 0) fails, with N+ also all later ones. In
+ * each case the program must end with status 71, without leaks and without a partial file.
  */
 void dfg_fault_install(void)
 {
@@ -17,6 +17,6 @@ void dfg_fault_install(void)
 	char *end;
 	long left = strtol(text, &end, 10);
 	dfg_mem_failing_init(&failing, dfg_mem, left, *end == '+');
-	unsetenv("DFG_FAIL_ALLOCATION"); /* workers that this starts are not meant */
+	unsetenv("DFG_FAIL_ALLOCATION"); /* workers started by this process are unaffected */
 	dfg_mem = &failing.base;
 }

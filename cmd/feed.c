@@ -25,7 +25,7 @@ static bool parse_bool(const char *word, void *at)
 	return yes || !strcmp(word, "false") || !strcmp(word, "0");
 }
 
-/* The number lies within [least, most]; a type without a sign takes no minus. */
+/* Parses a number within [least, most]. */
 static bool parse_signed(const char *word, int64_t least, int64_t most, int64_t *out_number)
 {
 	char *end;
@@ -74,7 +74,7 @@ static bool parse_int(const char *word, enum dfg_dtype dtype, void *at)
 	}
 }
 
-/* A finite number must not become infinite. */
+/* Text of a finite number must not become infinite. */
 static bool parse_float(const char *word, enum dfg_dtype dtype, void *at)
 {
 	char *end;
@@ -130,7 +130,7 @@ static struct dfg_err *scalar(const char *text, enum dfg_dtype dtype, struct dfg
 	return err;
 }
 
-/* "f32[2,3]" at *at, which moves behind it; false, and not moved, where there is none. */
+/* Parses "f32[2,3]" at *at, and moves *at to its end; false, without moving it, if there is none. */
 static bool take_type(const char **at, enum dfg_dtype *out_dtype, struct dfg_shape *out_shape)
 {
 	const char *open = strchr(*at, '['), *s;
@@ -152,7 +152,7 @@ static bool take_type(const char **at, enum dfg_dtype *out_dtype, struct dfg_sha
 	return true;
 }
 
-/* "1,2,3": all elements, no more and no less. */
+/* Parses "1,2,3": exactly as many elements as the tensor has. */
 static struct dfg_err *fill(const char *text, struct dfg_tensor *tensor)
 {
 	int64_t count = dfg_shape_count(&tensor->shape), given = 0;
@@ -180,7 +180,7 @@ static struct dfg_err *fill_with_ones(struct dfg_tensor *tensor)
 	return NULL;
 }
 
-/* In (0, 1), so that its logarithm exists. */
+/* Uniform in (0, 1), so that its logarithm exists. */
 static double next_uniform(uint64_t *state)
 {
 	return ((double)(dfg_random_next(state) >> 11) + 0.5) * 0x1p-53;
@@ -228,14 +228,14 @@ static struct dfg_err *made(const char *how, const char *text, struct dfg_tensor
 			return DFG_ERR(DFG_DATA, "unexpected '%s' after the type", text);
 		if (*how == 'o')
 			return tensor->dtype == DFG_STRING ? cannot_hold(DFG_STRING, "1", 1) : fill_with_ones(tensor);
-		if (dfg_tensor_bytes(tensor)) /* strings of no bytes, too */
+		if (dfg_tensor_bytes(tensor)) /* also empty strings */
 			memset(tensor->data, 0, dfg_tensor_bytes(tensor));
 		return NULL;
 	}
 	return fill_random(text, !strcmp(how, "normal"), tensor);
 }
 
-/* The words of all that makes a whole tensor; NULL: elements follow. */
+/* Generators of whole tensors; NULL: elements follow. */
 static const char *const makers[] = {"zeros", "ones", "normal", "uniform"};
 
 static struct dfg_err *typed(const char *how, const char *text, struct dfg_tensor *out_tensor)
@@ -257,7 +257,7 @@ static struct dfg_err *typed(const char *how, const char *text, struct dfg_tenso
 	return err;
 }
 
-/* Whether the text is "zeros:..." and the like, or begins with a type. */
+/* Whether the text begins with a type, or with a generator such as "zeros:". */
 static bool is_typed(const char *text, const struct dfg_inferred *fact, const char **out_how, const char **out_rest)
 {
 	enum dfg_dtype dtype;
@@ -270,11 +270,11 @@ static bool is_typed(const char *text, const struct dfg_inferred *fact, const ch
 	*out_rest = *out_how ? colon + 1 : text;
 	at = *out_rest;
 	bool type = take_type(&at, &dtype, &shape) && (*out_how || *at == ':');
-	/* To a tensor of strings anything else is a string. */
+	/* For a tensor of strings, text with any other type is a string. */
 	return type ? fact->dtype != DFG_STRING || dtype == DFG_STRING : *out_how && fact->dtype != DFG_STRING;
 }
 
-/* What does not fit for another reason than the numbers of a csv file is found when it is fed. */
+/* Only a csv file whose numbers do not fit fails here; other mismatches are found when it is fed. */
 static struct dfg_err *read_file(const char *spec, const struct dfg_inferred *fact, struct dfg_tensor *out_tensor)
 {
 	const struct dfg_array_input input = {fact->dtype, fact->shape};

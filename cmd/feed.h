@@ -13,5 +13,5 @@
 DFG_MUST_CHECK struct dfg_err *dfg_feed_value(
 	const char *text, const struct dfg_inferred *fact, struct dfg_tensor *out_tensor);
 
-/* One number or word as an element of a tensor; text has length bytes. */
+/* Parses one number or word of `length` bytes as an element of a tensor. */
 DFG_MUST_CHECK struct dfg_err *dfg_feed_element(const char *text, size_t length, struct dfg_tensor *tensor, int64_t i);

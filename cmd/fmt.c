@@ -14,7 +14,7 @@ static const struct dfg_opt options[] = {
 	{0},
 };
 
-/* What is printed is added to `out`. */
+/* Appends the formatted text or message to `out`. */
 static struct dfg_err *format_file(const char *path, struct dfg_text *out, int *out_status)
 {
 	struct dfg_blob blob = {0};

@@ -40,7 +40,7 @@ double dfg_gathered_mean(const struct dfg_gathered *gathered, uint32_t i)
 	return gathered->fetch[i].sum / (double)gathered->samples;
 }
 
-/* Of floats in their own dtype; of integers, whose mean is none, in f64. */
+/* The mean of floats in their dtype; of integers in f64, as it is not an integer. */
 static struct dfg_err *mean(const struct dfg_gathered *gathered, uint32_t i, struct dfg_tensor *out_tensor)
 {
 	double value = dfg_gathered_mean(gathered, i);

@@ -13,7 +13,7 @@
 
 static struct dfg_words_list of, wrt, include;
 static const char *prefix = "grad", *loss, *optimizer;
-static double clip_norm = -1; /* not given */
+static double clip_norm = -1; /* -1: not given */
 static struct dfg_remat remat;
 
 static const struct dfg_opt options[] = {
@@ -32,7 +32,7 @@ static const struct dfg_opt options[] = {
 	{0},
 };
 
-/* What --of and --wrt name, as edges. */
+/* The edges named by --of and --wrt. */
 struct edges {
 	struct dfg_edge *edge;
 	size_t count, room;
@@ -49,7 +49,7 @@ static struct dfg_err *add_edge(struct edges *edges, struct dfg_edge edge)
 	return NULL;
 }
 
-/* A pattern means variables and inputs, of those that have a derivative. */
+/* A pattern matches only variables and inputs that have a derivative. */
 static bool may_match(const struct dfg_builder *builder, uint32_t n)
 {
 	const struct dfg_op *op = builder->graph->node[n].op;
@@ -82,7 +82,7 @@ static struct dfg_err *add_trainable(const struct dfg_builder *builder, struct e
 	return err;
 }
 
-/* A name that the graph has is that node, even where it looks like a pattern. */
+/* The exact name of a node is that node, even if it looks like a pattern. */
 static struct dfg_err *find_wrt(const struct dfg_builder *builder, struct dfg_arena *arena, struct edges *edges)
 {
 	const char **word;
@@ -129,7 +129,7 @@ static struct dfg_err *add_gradients(struct dfg_builder *builder, struct dfg_are
 	return err;
 }
 
-/* Training changes variables, which have one output each. */
+/* Training updates variables, which have one output each. */
 static struct dfg_err *add_training(struct dfg_builder *builder, struct dfg_arena *arena, const struct edges *by)
 {
 	struct dfg_text notes = {0};
@@ -183,7 +183,10 @@ static struct dfg_err *differentiate(struct dfg_graph *graph)
 	return err;
 }
 
-/* Nodes are named below it: letters, digits and "_.->" in parts between single slashes, a letter, digit or dot at first. */
+/*
+ * The prefix of node names: letters, digits and "_.->" in parts between single slashes, beginning with a letter, digit
+ * or dot.
+ */
 static struct dfg_err *check_prefix(void)
 {
 	static const char first[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.";

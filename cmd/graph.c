@@ -41,7 +41,7 @@ static bool is_program(const char *path, const struct dfg_blob *blob)
 	return (length > n && !strcmp(path + length - n, suffix)) || dfg_graph_is_program(blob);
 }
 
-/* As `dfg build` does without options. */
+/* Builds the program as `dfg build` does without options. */
 static struct dfg_err *build(const char *path, const struct dfg_blob *blob, struct dfg_graph_file *out_file)
 {
 	const struct dfg_lang_options lang = {
@@ -103,7 +103,7 @@ struct dfg_err *dfg_cmd_holds_arrays(const char *path, bool *out_arrays)
 {
 	struct dfg_blob blob;
 	struct stat stat_;
-	*out_arrays = dfg_array_codec_of(path, NULL); /* damaged ones too */
+	*out_arrays = dfg_array_codec_of(path, NULL); /* damaged files too */
 	if (!stat(path, &stat_) && !S_ISREG(stat_.st_mode))
 		return NULL;
 	if (*out_arrays || !strcmp(path, "-"))
@@ -143,7 +143,7 @@ struct dfg_cmd_output dfg_cmd_output(void)
 	return (struct dfg_cmd_output){output ? output : "-", format, if_changed};
 }
 
-/* What the options say of the file that a graph goes to. */
+/* Fills the output's path and format from the options. */
 static struct dfg_err *graph_output(struct dfg_graph_output *out_output)
 {
 	uint64_t least = 0;

@@ -68,7 +68,7 @@ struct dfg_err *dfg_command_unknown(const char *what, const char *name)
 	return DFG_ERR(DFG_USAGE, "%s '%s'; 'dfg help' lists them", what, name);
 }
 
-/* With the nearest topic, or where none is near all that there are. */
+/* The error names the nearest topic, or without one all topics. */
 static struct dfg_err *no_topic(const char *name)
 {
 	if (nearest_command(name))

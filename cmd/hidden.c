@@ -121,7 +121,7 @@ static struct dfg_err *man_library(void)
 	return NULL;
 }
 
-/* Copies a page from stdin; a line that is one of the words in @ becomes what the tables say. */
+/* Copies a page from stdin and replaces each line that is a word in @ by the table of that name. */
 static int man(const struct dfg_cmd *cmd)
 {
 	char line[4096];
@@ -150,7 +150,7 @@ static void print_word(void *arg, const struct dfg_opt *o)
 	printf("%s%s\t%s\n", o->name[0] == '-' ? "" : "--", o->name, o->help);
 }
 
-/* "__complete" alone: the commands; "__complete CMD": its options; "__complete ops": the op names too. */
+/* "__complete" prints the commands, "__complete CMD" its options; "__complete ops" also the op names. */
 static int complete(const char *name)
 {
 	const struct dfg_cmd *cmd = dfg_command_find(name);

@@ -8,23 +8,23 @@
 #include <string.h>
 
 /*
- * Which variables a step reaches, and which of them must be set before which. An initialiser may read other variables,
- * so the set grows until it is closed; then whole layers are run, each in one step.
+ * Finds the variables that a step reaches and their order of initialisation. An initialiser may read other variables,
+ * so the set grows until it is closed; then variables whose inputs are set are initialised together, a layer per step.
  */
 struct initialise {
 	struct dfg_model *model;
 	const struct dfg_graph *graph;
 	const struct dfg_feeds *feeds;
 	struct dfg_variables variables;
-	uint32_t *number; /* by node: its variable's, or DFG_NONE */
-	uint32_t *assign; /* by variable: the Assign that initialises it, or DFG_NONE */
-	const bool *read; /* by variable: the step reads it and it is unset */
-	bool *wanted;     /* by variable: unset, reached, and has an initialiser */
-	uint32_t *seen;   /* by node: the last walk that was there */
-	uint32_t *stack;  /* of a walk */
+	uint32_t *number; /* number of the variable, by node; DFG_NONE: not a variable */
+	uint32_t *assign; /* Assign node that initialises it, by variable; DFG_NONE: none */
+	const bool *read; /* whether the step reads it while it is unset, by variable */
+	bool *wanted;     /* whether it is unset, reached, and has an initialiser, by variable */
+	uint32_t *seen;   /* number of the last walk that visited it, by node */
+	uint32_t *stack;  /* stack of the walk */
 	uint32_t walks;
 	uint32_t depth;
-	bool reads_only; /* a walk leaves out variables that are only assigned */
+	bool reads_only; /* the walk skips variables that are only assigned */
 };
 
 static bool is_fed(const struct initialise *in, struct dfg_edge edge)
@@ -35,7 +35,7 @@ static bool is_fed(const struct initialise *in, struct dfg_edge edge)
 	return false;
 }
 
-static void push(struct initialise *in, uint32_t node)
+static void push_node(struct initialise *in, uint32_t node)
 {
 	if (in->seen[node] == in->walks)
 		return;
@@ -43,7 +43,7 @@ static void push(struct initialise *in, uint32_t node)
 	in->stack[in->depth++] = node;
 }
 
-/* Calls see for each unset variable on the way up from the nodes pushed; each at most once a walk. */
+/* Calls `see` for each unset variable that the pushed nodes depend on, once per walk. */
 static void walk(struct initialise *in, void (*see)(struct initialise *in, uint32_t variable, void *arg), void *arg)
 {
 	while (in->depth) {
@@ -55,7 +55,7 @@ static void walk(struct initialise *in, void (*see)(struct initialise *in, uint3
 		uint32_t first = in->reads_only && node->op && node->op->role == DFG_ASSIGN;
 		for (uint32_t i = first; i < node->n_in + node->n_control; i++)
 			if (!is_fed(in, node->in[i]))
-				push(in, node->in[i].node);
+				push_node(in, node->in[i].node);
 	}
 }
 
@@ -63,20 +63,20 @@ static void want(struct initialise *in, uint32_t variable, void *arg)
 {
 	bool *more = arg;
 	uint32_t assign = in->assign[variable];
-	/* The step itself may be what sets it: `--target init`. */
+	/* the step itself may initialise it: `--target init` */
 	if (assign == DFG_NONE || (in->read && !in->read[variable] && dfg_initialiser_guessed(in->graph, assign)))
 		return;
 	*more |= !in->wanted[variable];
 	in->wanted[variable] = true;
 }
 
-/* What the Assign reads beside the variable itself. */
+/* Pushes the inputs of the Assign, without the variable itself. */
 static void push_inputs(struct initialise *in, uint32_t variable)
 {
 	const struct dfg_node *assign = &in->graph->node[in->assign[variable]];
 	for (uint32_t i = 1; i < assign->n_in + assign->n_control; i++)
 		if (!is_fed(in, assign->in[i]))
-			push(in, assign->in[i].node);
+			push_node(in, assign->in[i].node);
 }
 
 static void close_wanted(struct initialise *in)
@@ -135,7 +135,7 @@ static struct dfg_err *run_targets(struct initialise *in, const uint32_t *target
 	return dfg_plan_run(plan, in->feeds->value, NULL);
 }
 
-/* Layer by layer; a layer that is empty while some still wait means that they wait for each other. */
+/* Initialises layer by layer; an empty layer while variables remain is a cycle. */
 static struct dfg_err *run_layers(struct initialise *in)
 {
 	uint32_t *target = dfg_arena_zeros(&in->model->arena, in->variables.count, sizeof *target);
@@ -169,9 +169,9 @@ static void push_step(struct initialise *in, const struct dfg_step *step)
 {
 	in->walks++;
 	for (uint32_t i = 0; i < step->n_fetch; i++)
-		push(in, step->fetch[i].node);
+		push_node(in, step->fetch[i].node);
 	for (uint32_t i = 0; i < step->n_target; i++)
-		push(in, step->target[i]);
+		push_node(in, step->target[i]);
 }
 
 static void note_missing(struct initialise *in, uint32_t variable, void *arg)
@@ -203,7 +203,7 @@ struct dfg_err *dfg_variables_missing(struct dfg_model *model, const struct dfg_
 	return NULL;
 }
 
-/* One line, though no graph of TensorFlow's marks its initialisers. */
+/* One line for all, as graphs of TensorFlow never mark their initialisers. */
 static void tell_guessed(const struct initialise *in)
 {
 	uint32_t first = DFG_NONE, count = 0;
@@ -221,7 +221,7 @@ static void tell_guessed(const struct initialise *in)
 		in->graph->source, in->graph->node[first].name, more);
 }
 
-/* The first that the step reads and that nothing sets. */
+/* Records the first variable that the step reads and that has no initialiser. */
 static void note_unset(const struct initialise *in, const bool *missing)
 {
 	in->model->unset = NULL;

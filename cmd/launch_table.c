@@ -49,7 +49,7 @@ static bool is_settled(const struct dfg_launch_row *row)
 	return row->stage == DFG_LAUNCH_READY;
 }
 
-/* Of many workers those that are not there yet come first to be seen. */
+/* Lists workers that are not ready first, as the table may be cut. */
 static void add_rows(const struct dfg_launch_table *table, struct dfg_text *text)
 {
 	uint32_t count = table->hosts->count, shown = 0, ready = 0;
@@ -77,7 +77,7 @@ static void paint(struct dfg_launch_table *table)
 	dfg_text_release(&text);
 }
 
-/* What takes no time is not worth a look. */
+/* Draws only after a short time, so that a fast launch shows no table. */
 static void *paint_now_and_then(void *arg)
 {
 	struct dfg_launch_table *table = arg;
@@ -126,7 +126,7 @@ void dfg_launch_table_end(struct dfg_launch_table *table, bool failed)
 	*table = (struct dfg_launch_table){0};
 }
 
-/* An error begins with the host's name, which stands in the row already. Of what it says the terminal obeys nothing. */
+/* Keeps the error's text without the host's name, which is already in the row, and without control characters. */
 static void keep_words(struct dfg_launch_row *row, const struct dfg_worker_host *host, const char *words)
 {
 	struct dfg_text plain = {0};
@@ -150,7 +150,7 @@ void dfg_launch_table_reached(
 	*row = (struct dfg_launch_row){.stage = stage, .after = after};
 	keep_words(row, host, words ? words : "");
 	pthread_mutex_unlock(&table->lock);
-	if (dfg_globals.verbose && stage != DFG_LAUNCH_FAILED) /* that one is the run's error, too */
+	if (dfg_globals.verbose && stage != DFG_LAUNCH_FAILED) /* a failure is also the error of the run */
 		dfg_talk("%s (%s): %s after %.2f s", host->label, place_of(host), stage_name[stage], after);
 }
 

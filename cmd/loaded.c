@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { NAMED = 5 }; /* variables that a message names; it counts the others */
+enum { NAMED = 5 }; /* number of variables that a message names; it counts the others */
 
 struct dfg_err *dfg_loaded_add(struct dfg_model *model, const char *from, const struct dfg_arrays *arrays)
 {
@@ -28,7 +28,7 @@ struct dfg_err *dfg_loaded_add(struct dfg_model *model, const char *from, const 
 	return NULL;
 }
 
-/* TensorFlow marks no slot, but names it after its variable: "w/Adam" of "w". */
+/* TensorFlow does not mark slots, but names them after their variable: "w/Adam" for "w". */
 static bool is_named_slot(const struct dfg_graph *graph, const char *name)
 {
 	for (const char *s = strchr(name, '/'); s; s = strchr(s + 1, '/')) {
@@ -39,7 +39,7 @@ static bool is_named_slot(const struct dfg_graph *graph, const char *name)
 	return false;
 }
 
-/* What an optimizer keeps beside the variables that it trains, the count of its steps included. */
+/* Whether it is state of an optimizer beside the trained variables, including its step count. */
 static bool is_slot(const struct dfg_graph *graph, const struct dfg_node *node, bool marked)
 {
 	if (dfg_node_mark(node, "_dfg_slot", NULL) || !strcmp(node->name, "train/step"))
@@ -47,7 +47,7 @@ static bool is_slot(const struct dfg_graph *graph, const struct dfg_node *node, 
 	return !marked && is_named_slot(graph, node->name);
 }
 
-/* Whether the graph says which variables are trained, and so which are slots. */
+/* Whether the graph marks its trained variables, and so its slots. */
 static bool has_marks(const struct dfg_graph *graph)
 {
 	for (uint32_t n = 0; n < graph->count; n++)
@@ -56,7 +56,7 @@ static bool has_marks(const struct dfg_graph *graph)
 	return false;
 }
 
-/* A list of names for a message, and how many there are of a kind. */
+/* A list of names for a message, and the number of variables of one kind. */
 struct list {
 	struct dfg_text text;
 	uint32_t count;
@@ -85,7 +85,7 @@ static const char *nearest_array(const struct dfg_loaded *loaded, const char *na
 	return nearest.best;
 }
 
-/* The variables that no source had: those the step needs, an optimizer's own, and those that the step does not read. */
+/* Variables that no source has: those that the step needs, slots, and those that the step does not read. */
 struct lack {
 	struct list needed, slots, unread;
 };

@@ -7,10 +7,10 @@ DFG_MUST_CHECK struct dfg_err *dfg_loaded_add(
 	struct dfg_model *model, const char *from, const struct dfg_arrays *arrays);
 
 /*
- * What a step reads and nothing has set, by number in `missing`, after sources were loaded: DFG_DATA, naming the variables
- * and the arrays of the nearest names. With --partial, and for what an optimizer keeps beside the variables it trains, it
- * is a line on stderr, and the caller initialises them. Without sources nothing is missing. Another line names what they
- * lack and the step does not read. No variable is named twice, but by an error.
+ * Checks variables that a step reads and that are unset after the sources were loaded (`missing`, by variable):
+ * DFG_DATA, naming the variables and the arrays with the nearest names. With --partial, and for slots of an optimizer,
+ * prints a line on stderr instead, and the caller initialises them. Another line lists the variables that the sources
+ * lack and the step does not read. Each variable is named once, except by an error. Does nothing without sources.
  */
 DFG_MUST_CHECK struct dfg_err *dfg_loaded_check(
 	struct dfg_model *model, const struct dfg_variables *variables, const bool *missing);

@@ -16,14 +16,16 @@ double dfg_seconds(void)
 	return (double)dfg_now() / 1e9;
 }
 
-/* Whether a line of the file is of a later step. An evaluation's line without one belongs to the step before it. */
+/*
+ * Whether a line is of a later step than steps_done. A line of an evaluation without a step is of the step before it.
+ */
 static bool is_later(const char *line, size_t length, uint64_t steps_done)
 {
 	struct dfg_arena arena = {0};
 	struct dfg_json *value;
 	uint64_t step = 0;
 	struct dfg_err *err = dfg_json_read(line, length, &arena, &value);
-	bool later = err != NULL; /* cut off by the end of the run that wrote it */
+	bool later = err != NULL; /* truncated when the run that wrote it ended */
 	if (!err && dfg_json_get(value, "step")) {
 		err = dfg_json_need_size(value, "step", &step);
 		later = err || step > steps_done;
@@ -33,7 +35,7 @@ static bool is_later(const char *line, size_t length, uint64_t steps_done)
 	return later;
 }
 
-/* Seconds since the beginning of training, as a line says with --times; 0 where it does not. */
+/* The seconds since the start of training in a line written with --times; else 0. */
 static double seconds_of(const char *line, size_t length)
 {
 	struct dfg_arena arena = {0};
@@ -46,7 +48,7 @@ static double seconds_of(const char *line, size_t length)
 	return number;
 }
 
-/* Bytes of the lines to keep, and when the last of them was written. */
+/* The size of the lines to keep, in bytes, and the time of the last of them. */
 static size_t lines_done(const struct dfg_blob *blob, uint64_t steps_done, double *out_seconds)
 {
 	const char *text = (const char *)blob->bytes, *end = text + blob->size, *at = text, *last = NULL;
@@ -92,7 +94,7 @@ struct dfg_err *dfg_metrics_open(const char *path, bool times, uint64_t steps_do
 	return out_metrics->open ? NULL : DFG_ERR(DFG_NO_OUTPUT, "%s: cannot create: %s", path, strerror(errno));
 }
 
-/* Ends the object and writes it. Takes the text. */
+/* Closes the JSON object and writes the line. Takes the text. */
 static struct dfg_err *put_line(struct dfg_metrics *metrics, struct dfg_json_out *json)
 {
 	if (metrics->times) {

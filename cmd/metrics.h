@@ -3,15 +3,14 @@
 #include "cmd/gather.h"
 
 /*
- * A line of JSON for each step and evaluation, written as it comes. A run that resumes keeps the lines of the steps that
- * its checkpoint counts, so the file ends as that of a run that was never stopped. A zeroed one is closed.
+ * A line of JSON for each step and evaluation, written immediately. A resumed run keeps the lines of the steps that its
+ * checkpoint includes, so that the file ends as after an uninterrupted run. Zero-initialised: closed.
  */
 struct dfg_metrics {
 	const char *path;
 	int fd;
 	bool open;
-	double
-		since; /* with --times: the begin of training, in seconds of the monotonic clock, less the time between runs */
+	double since; /* with --times: start of training in seconds of the monotonic clock, without the time between runs */
 	bool times;
 };
 DFG_MUST_CHECK struct dfg_err *dfg_metrics_open(
@@ -22,15 +21,15 @@ DFG_MUST_CHECK struct dfg_err *dfg_metrics_eval(struct dfg_metrics *metrics, uin
 	const struct dfg_edges *fetch, const struct dfg_gathered *means);
 DFG_MUST_CHECK struct dfg_err *dfg_metrics_close(struct dfg_metrics *metrics);
 
-/* Seconds of the monotonic clock. */
+/* The monotonic clock in seconds. */
 double dfg_seconds(void);
 
-/* How far a training is: a line that is renewed on a terminal, elsewhere a line every ten seconds. */
+/* Progress of a training: on a terminal a line that is updated, elsewhere a line every ten seconds. */
 struct dfg_progress {
 	bool terminal;
 	double since, last;
-	uint64_t first;         /* steps that were done before this run */
-	uint64_t steps, epochs; /* to do; 0: not known */
+	uint64_t first;         /* steps done before this run */
+	uint64_t steps, epochs; /* total number to do; 0: unknown */
 };
 void dfg_progress_start(struct dfg_progress *progress, uint64_t done, uint64_t steps, uint64_t epochs);
 void dfg_progress_step(struct dfg_progress *progress, uint64_t step, uint64_t epoch, const char *name, double value);

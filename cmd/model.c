@@ -19,7 +19,7 @@ static struct dfg_err *open_graph(const char *path, struct dfg_model *model)
 	return dfg_err_of_file(dfg_verify(&model->file.graph, &verify, &model->facts), path);
 }
 
-/* The plan must be one for these workers: what it sends goes to devices by their names. */
+/* The plan must name these workers, because its transfers go to devices by name. */
 static struct dfg_err *check_devices(const struct dfg_plan_folder *plan, const struct dfg_hosts *hosts)
 {
 	if (plan->parts.parts != hosts->count)
@@ -154,7 +154,7 @@ struct dfg_err *dfg_model_nodes(
 	return NULL;
 }
 
-/* A list of nodes that nothing reads, for a message. */
+/* Lists the nodes that no other node reads, for the message. */
 static struct dfg_err *no_outputs(struct dfg_model *model)
 {
 	const struct dfg_graph *graph = &model->file.graph;

@@ -7,55 +7,55 @@
 
 struct dfg_distributed;
 
-/* What variables were loaded from; remembered for what is found to be missing later (cmd/loaded.h). */
+/* The sources of loaded variables, kept for the message about missing ones (cmd/loaded.h). */
 struct dfg_loaded {
-	const char *from;  /* the sources, a list with commas; NULL: nothing was loaded */
-	const char **name; /* of their arrays */
+	const char *from;  /* comma-separated list of the sources; NULL: nothing was loaded */
+	const char **name; /* names of their arrays */
 	size_t count;
-	bool partial; /* --partial: what they lack is initialised */
-	bool *told;   /* by node of a variable: a line on stderr has named it */
+	bool partial; /* --partial: variables that they lack are initialised */
+	bool *told;   /* whether stderr has named it, by node of a variable */
 };
 
-/* A graph that a command runs: opened, verified, what is known of its edges, a session on it. A zeroed one is closed. */
+/* An opened and verified graph, the inferred types of its edges, and a session on it. Zero-initialised: closed. */
 struct dfg_model {
 	struct dfg_graph_file file;
-	struct dfg_plan_folder plan; /* where it was opened as one; the graph is then its parts, joined */
+	struct dfg_plan_folder plan; /* set if the path is a plan; the graph is then its parts, joined */
 	struct dfg_facts facts;
 	struct dfg_session *session;
 	struct dfg_loaded loaded;
-	const char *unset;      /* a variable that the last step prepared reads and nothing initialises; NULL */
-	struct dfg_arena arena; /* of what is asked of the graph, for as long as it is open */
+	const char *unset;      /* a variable that the last prepared step reads and that has no initialiser; NULL: none */
+	struct dfg_arena arena; /* names and edges; lives until the model is closed */
 };
 DFG_MUST_CHECK struct dfg_err *dfg_model_open(
 	const char *path, const struct dfg_session_options *options, struct dfg_model *out_model);
 
-/* The same across workers; path may be a plan. */
+/* The same on the workers of a distributed run; path may be a plan. */
 DFG_MUST_CHECK struct dfg_err *dfg_model_distribute(const char *path, const struct dfg_session_options *options,
 	struct dfg_distributed *distributed, struct dfg_model *out_model);
 void dfg_model_close(struct dfg_model *model);
 
-/* A tensor by name; DFG_DATA, with the nearest spelling, where the graph lacks the node or the node the output. */
+/* Finds a tensor by name; DFG_DATA, with the nearest name, if the node or output does not exist. */
 DFG_MUST_CHECK struct dfg_err *dfg_model_tensor(
 	const struct dfg_model *model, const char *name, struct dfg_edge *out_edge);
 
-/* What is known of it. */
+/* The inferred dtype and shape of an edge. */
 const struct dfg_inferred *dfg_model_fact(const struct dfg_model *model, struct dfg_edge edge);
 
-/* A node by name, for its effect. */
+/* Finds a node by name, to run for its effect. */
 DFG_MUST_CHECK struct dfg_err *dfg_model_node(const struct dfg_model *model, const char *name, uint32_t *out_node);
 
-/* Names and edges, in an order that is the user's. Room from the model's arena. */
+/* Names and edges in the order given by the user, allocated from the model's arena. */
 struct dfg_edges {
 	struct dfg_edge *edge;
 	const char **name;
 	uint32_t count;
 };
 
-/* Each word may be a list with commas. */
+/* Finds tensors by name; each word may be a comma-separated list. */
 DFG_MUST_CHECK struct dfg_err *dfg_model_tensors(
 	struct dfg_model *model, const struct dfg_words_list *words, struct dfg_edges *out_edges);
 DFG_MUST_CHECK struct dfg_err *dfg_model_nodes(
 	struct dfg_model *model, const struct dfg_words_list *words, uint32_t **out_node, uint32_t *out_count);
 
-/* What the graph declares as its outputs (_dfg_output marks); DFG_USAGE, naming what nothing reads, where it does not. */
+/* The declared outputs of the graph (_dfg_output marks); DFG_USAGE, listing unread nodes, if there are none. */
 DFG_MUST_CHECK struct dfg_err *dfg_model_outputs(struct dfg_model *model, struct dfg_edges *out_edges);

@@ -18,7 +18,7 @@ static const char *gradient_of(const struct dfg_op *op)
 	return op->gradient_fn ? "in C" : "none";
 }
 
-/* Dtypes with a kernel, by number in the file: "f32 f64 i32". */
+/* Appends the dtypes that have a kernel, in order of their numbers: "f32 f64 i32". */
 static struct dfg_err *add_dtypes(const struct dfg_op *op, struct dfg_text *text)
 {
 	const struct dfg_signature *signature;
@@ -108,7 +108,7 @@ static struct dfg_err *print_all(const struct dfg_op *const *op, size_t count)
 	return NULL;
 }
 
-/* The ops that have the word in their names, in either case, are printed; that there is no such op is the answer. */
+/* Prints the ops whose names contain the word, ignoring case; the missing op itself is the negative answer. */
 static struct dfg_err *search(const char *word)
 {
 	const char *nearest = dfg_op_nearest(word);

@@ -45,7 +45,7 @@ static bool leaves_all(const char **word, uint32_t count)
 	return true;
 }
 
-/* Outputs that the graph declares, where none is asked for. */
+/* Keeps the declared outputs if no output is requested. */
 static struct dfg_err *keep_declared(const struct dfg_graph *graph, struct dfg_arena *arena, struct dfg_keep *keep)
 {
 	if (!(keep->fetch = dfg_arena_zeros(arena, (size_t)graph->count + 1, sizeof *keep->fetch)))

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Finds a row by name or letter, in the command's rows, then in those that every command has. */
+/* Finds a row by name or letter, first in the command's rows, then in the global ones. */
 static const struct dfg_opt *find(const struct dfg_opt *rows, const char *name, size_t length, char letter)
 {
 	for (const struct dfg_opt *o = rows; o && (o->name || o->rows); o++) {
@@ -105,7 +105,7 @@ static struct dfg_err *add(struct dfg_words_list *list, const char *text)
 
 static struct dfg_err *set(const struct dfg_opt *o, const char *text)
 {
-	if (!*text) /* a variable of a script that nobody has set */
+	if (!*text) /* probably an unset variable of a script */
 		return DFG_ERR(
 			DFG_USAGE, "%s%s requires %s, not an empty string", o->name[0] == '-' ? "" : "--", o->name, o->takes);
 	if (o->text)
@@ -119,7 +119,7 @@ static struct dfg_err *set(const struct dfg_opt *o, const char *text)
 	return NULL;
 }
 
-/* A flag takes nothing; -v may be given twice, so a number that takes nothing counts. */
+/* Whether the option has no argument: a flag, or a counter (-v), which may be repeated. */
 static bool takes_nothing(const struct dfg_opt *o)
 {
 	return !o->takes;
@@ -133,7 +133,7 @@ static void raise_flag(const struct dfg_opt *o)
 		++*o->number;
 }
 
-/* *args is at "--name..."; moves behind what was used. */
+/* *args is at "--name..."; moves it past the words used. */
 static struct dfg_err *parse_long(const struct dfg_cmd *cmd, char ***args)
 {
 	const char *name = *(*args)++ + 2, *equals = strchr(name, '=');
@@ -175,7 +175,7 @@ static struct dfg_err *parse_letters(const struct dfg_cmd *cmd, char ***args)
 	return NULL;
 }
 
-/* "-D" wants letters, "-MD" is one word: a row may have a name that begins with one dash. */
+/* A row may have a name that begins with one dash: "-MD" is one word, not letters. */
 static const struct dfg_opt *find_word(const struct dfg_cmd *cmd, const char *arg)
 {
 	const struct dfg_opt *o = find_any(cmd, arg, strlen(arg), 0);

@@ -26,7 +26,7 @@ static const struct dfg_opt options[] = {
 	{0},
 };
 
-/* A graph on its way to a plan. A zeroed one is released. */
+/* A graph while it is partitioned. Zero-initialised: released. */
 struct making {
 	struct dfg_graph_file file;
 	struct dfg_facts facts;

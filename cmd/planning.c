@@ -34,7 +34,7 @@ struct dfg_err *dfg_planning_hosts(struct dfg_arena *arena, struct dfg_hosts *ou
 	return dfg_err_note(dfg_hosts_read(dfg_planning.hosts, arena, out_hosts), "--hosts");
 }
 
-/* "random:SEED" is no pattern. */
+/* "random:SEED" is not a pattern. */
 static bool is_random(const char *word)
 {
 	static const char random[] = "random:";
@@ -52,7 +52,7 @@ static struct dfg_err *read_seed(const char *word, uint64_t *out_seed)
 	return NULL;
 }
 
-/* "layers*=w1": a device has no equals sign in it. */
+/* "layers*=w1": the name of a device contains no equals sign. */
 static struct dfg_err *read_request(
 	const char *word, const struct dfg_hosts *hosts, struct dfg_arena *arena, struct dfg_place_request *out_request)
 {
@@ -72,7 +72,7 @@ const char *dfg_data_host(const char *word)
 	return at && dfg_host_name_valid(equals + 1, (size_t)(at - equals - 1)) && at[2] ? equals + 1 : NULL;
 }
 
-/* What is fed from a file stands where the file is, if nobody asks otherwise: "x:0" is a tensor of 'x'. */
+/* A tensor fed from a remote file is placed where the file is, unless the user places it; "x:0" is a tensor of 'x'. */
 static struct dfg_err *follow_data(
 	const char *word, const struct dfg_hosts *hosts, struct dfg_arena *arena, struct dfg_place_request *out_request)
 {
@@ -131,7 +131,7 @@ struct dfg_err *dfg_planning_check(const struct dfg_hosts *hosts, struct dfg_are
 	return read_requests(hosts, arena, &options);
 }
 
-/* No graph is a file without nodes. */
+/* A graph file must have nodes: an empty part gets one. */
 static struct dfg_err *fill_empty(struct dfg_parts *parts, const struct dfg_hosts *hosts, struct dfg_arena *arena)
 {
 	for (uint32_t d = 0; d < parts->parts; d++) {

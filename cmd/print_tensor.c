@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The decimal of fewest digits that rounds to the same half; with an exponent where a float has one. */
+/* The shortest decimal that rounds to the same half; with an exponent where one of a float would have it. */
 static void print_half(struct dfg_text *out, uint16_t bits, float value, uint16_t (*round)(float value))
 {
 	char digits[40];
@@ -85,12 +85,12 @@ static void print_element(struct dfg_text *out, const struct dfg_tensor *tensor,
 		dfg_text_put(out, "\"", 1);
 		dfg_text_escape(out, string->s, string->length, string->length);
 		dfg_text_put(out, "\"", 1);
-	} else { /* a handle, or a type that nothing computes in */
+	} else { /* a handle, or a type without kernels */
 		dfg_text_add(out, "<%s>", dfg_dtype_name(tensor->dtype));
 	}
 }
 
-/* Where to go on behind i, of count, so that `most` are shown, half of them at the end; the gap is shown as dots. */
+/* The index after i of `count`, such that `most` are shown, half of them at the end; dots mark the gap. */
 static int64_t step(struct dfg_text *out, int64_t i, int64_t count, int64_t most, const char *dots)
 {
 	if (most <= 0 || count <= most || i + 1 != most - most / 2)
@@ -167,7 +167,7 @@ static void json_element(struct dfg_json_out *out, const struct dfg_tensor *tens
 	}
 }
 
-/* Depth d is open; at[d] counts what it holds already. */
+/* Dimensions up to depth d are open; at[d] is the number of items already written at that depth. */
 void dfg_json_elements(struct dfg_json_out *out, const struct dfg_tensor *tensor)
 {
 	const struct dfg_shape *shape = &tensor->shape;

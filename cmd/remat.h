@@ -3,8 +3,8 @@
 #include "cmd/cmd.h"
 #include "lib/pass/grad/grad.h"
 
-/* What gradients keep of loops: --remat, of the commands that make gradients. */
+/* --remat: which values of loops a gradient saves, and which it rematerialises. */
 extern const struct dfg_opt dfg_remat_options[];
 
-/* DFG_USAGE for a policy that there is not. */
+/* Parses --remat; DFG_USAGE for an unknown policy. */
 DFG_MUST_CHECK struct dfg_err *dfg_remat_policy(struct dfg_remat *out_remat);

@@ -94,7 +94,7 @@ static bool has_data(void)
 	return O.data.count || O.steps >= 0 || O.epochs >= 0 || O.metrics || O.checkpoint;
 }
 
-/* Options that say nothing without another. */
+/* Options that have an effect only with another one. */
 static struct dfg_err *check_needs(void)
 {
 	const bool data = O.data.count, checkpoint = O.checkpoint, eval = O.eval_data.count;
@@ -127,7 +127,7 @@ static struct dfg_err *check_needs(void)
 	return NULL;
 }
 
-/* Options of which each says what the other leaves no room for. */
+/* Pairs of options that exclude each other. */
 static struct dfg_err *check_pairs(void)
 {
 	const bool repeats = O.repeat >= 0 || O.warmup;
@@ -159,7 +159,7 @@ static struct dfg_err *check_options(void)
 	return NULL;
 }
 
-/* Feeds of batches have no values yet, so they are not among the run's. */
+/* Keeps the tensors that batches feed: they have no values yet and are not among the run's feeds. */
 static struct dfg_err *keep_given(struct dfg_run *run, const struct dfg_words_list *words, struct dfg_keep *keep)
 {
 	for (size_t i = 0; i < words->count; i++) {
@@ -172,7 +172,7 @@ static struct dfg_err *keep_given(struct dfg_run *run, const struct dfg_words_li
 	return NULL;
 }
 
-/* False where nothing is to be fused. */
+/* *out_any is false if nothing needs to be fused. */
 static struct dfg_err *find_kept(struct dfg_run *run, bool *out_any)
 {
 	struct dfg_keep *keep = &run->keep;
@@ -203,7 +203,7 @@ struct dfg_err *dfg_run_fuse(struct dfg_run *run)
 	return err;
 }
 
-/* What the options ask of the graph. */
+/* Resolves the fetches, targets and feeds in the graph. */
 static struct dfg_err *ask(struct dfg_run *run)
 {
 	DFG_TRY(dfg_model_tensors(&run->model, &O.fetch, &run->fetch));
@@ -214,7 +214,7 @@ static struct dfg_err *ask(struct dfg_run *run)
 	return dfg_run_bind_feeds(run);
 }
 
-/* Across workers, updates are fused once it is known where they stand. */
+/* In a distributed run, updates are fused when the devices of their nodes are known. */
 static struct dfg_err *ask_before_the_cut(void *arg)
 {
 	struct dfg_run *run = arg;
@@ -247,7 +247,7 @@ static struct dfg_err *save(struct dfg_run *run)
 	return err;
 }
 
-/* Results are the last to be written: what cannot be created leaves stdout empty. */
+/* Results are written last: if another output cannot be created, stdout is empty. */
 static struct dfg_err *execute(struct dfg_run *run, struct dfg_trace *trace, int *out_status)
 {
 	struct dfg_arrays results = {0};
@@ -303,8 +303,8 @@ static struct dfg_err *run_graph(
 }
 
 /*
- * What is wrong with a machine may pass: it is waited for, not at all before the first restart, then 1 s, 2 s, 4 s, up to
- * 32. False where it was told to stop.
+ * A fault of a host may be transient: waits 0 s before the first restart, then 1 s, 2 s, 4 s, up to 32 s. False if a
+ * signal requests to stop.
  */
 static bool pause_before(int64_t restart)
 {
@@ -316,14 +316,14 @@ static bool pause_before(int64_t restart)
 }
 
 /*
- * --restarts: with other workers from the last checkpoint, or, where there is none, from the beginning, as if nothing
- * had been run. What has been printed cannot be taken back, so --each is not begun again.
+ * --restarts: starts new workers from the last checkpoint, or without one from the beginning. Printed results cannot be
+ * taken back, so --each is not restarted.
  */
 static struct dfg_err *run_across(const char *path, struct dfg_trace *trace, int *out_status)
 {
 	struct dfg_distributed distributed;
 	dfg_planning.data[0] = &O.data;
-	dfg_planning.data[1] = O.eval_graph ? NULL : &O.eval_data; /* another graph is run here */
+	dfg_planning.data[1] = O.eval_graph ? NULL : &O.eval_data; /* an evaluation graph of its own runs locally */
 	DFG_TRY(dfg_distributed_open(&distributed));
 	struct dfg_err *err = run_graph(path, &distributed, trace, out_status);
 	for (int64_t i = 0; err && err->code == DFG_UNAVAILABLE && i < O.restarts && !O.each && pause_before(i); i++) {

@@ -4,7 +4,7 @@
 #include "cmd/variables.h"
 #include "lib/base/text.h"
 
-/* What the options of run have set. Rows stand in cmd/run.c; each part reads what is its own. */
+/* Values of the options of run. The rows are in cmd/run.c; each part reads its own. */
 struct dfg_run_options {
 	struct dfg_words_list feed, fetch, target, load, map;
 	struct dfg_words_list data, eval_data, eval_fetch;
@@ -15,7 +15,7 @@ struct dfg_run_options {
 };
 extern struct dfg_run_options dfg_run_options;
 
-/* What timed steps took. */
+/* Statistics of the timed steps. */
 enum { DFG_TIMINGS = 5 };
 extern const char *const dfg_timing_name[DFG_TIMINGS]; /* "median_us" and so on */
 struct dfg_timing {
@@ -27,59 +27,64 @@ struct dfg_timing {
 struct dfg_run {
 	struct dfg_model model;
 	struct dfg_variables variables;
-	struct dfg_feeds feeds; /* of --feed and --seed; the same in every step */
+	struct dfg_feeds feeds; /* values of --feed and --seed, the same in each step */
 	struct dfg_edges fetch;
 	uint32_t *target, n_target;
-	struct dfg_keep keep; /* these, as passes want them */
+	struct dfg_keep keep; /* the fetches and targets, in the form that passes require */
 	struct dfg_timing timing;
-	struct dfg_stats stats;              /* of the last step */
-	struct dfg_distributed *distributed; /* NULL: it runs here */
+	struct dfg_stats stats;              /* statistics of the last step */
+	struct dfg_distributed *distributed; /* NULL: the run is local */
 };
 
-/* What would be lost or found too late: asked before the graph is opened, and once it is known what is fetched. */
+/*
+ * Checks for outputs that overwrite inputs or cannot be written: before the graph is opened, and once the fetches are
+ * known.
+ */
 DFG_MUST_CHECK struct dfg_err *dfg_run_check_outputs(const char *graph);
 DFG_MUST_CHECK struct dfg_err *dfg_run_check_results(const struct dfg_run *run);
 
-/* The step that a run makes without data: its plan and the names of what it fetches. Variables are set when it returns. */
+/* Prepares the step of a run without data: its plan and the names of its fetches. Sets the variables. */
 DFG_MUST_CHECK struct dfg_err *dfg_run_plan(
 	struct dfg_run *run, const struct dfg_feeds *feeds, const struct dfg_edges *fetch, struct dfg_plan **out_plan);
 
-/* --feed and --seed. */
+/* Binds --feed and --seed. */
 DFG_MUST_CHECK struct dfg_err *dfg_run_bind_feeds(struct dfg_run *run);
 DFG_MUST_CHECK struct dfg_err *dfg_feeds_add(
-	struct dfg_feeds *feeds, struct dfg_edge edge, struct dfg_tensor *value); /* takes the value, on failure too */
+	struct dfg_feeds *feeds, struct dfg_edge edge, struct dfg_tensor *value); /* takes the value, also on failure */
 
-/* References to all of them but those of the n edges, which will be given otherwise. */
+/* References to all feeds except those of the n edges, which the caller feeds. */
 DFG_MUST_CHECK struct dfg_err *dfg_feeds_share(
 	const struct dfg_feeds *feeds, const struct dfg_edge *but, uint32_t n, struct dfg_feeds *out_feeds);
 void dfg_feeds_release(struct dfg_feeds *feeds);
 
-/* Spelled-out updates become one op each. Before the first plan, because a session plans from the graph. */
+/* Fuses spelled-out updates into one op each. Called before the first plan, because a session plans from the graph. */
 DFG_MUST_CHECK struct dfg_err *dfg_run_fuse(struct dfg_run *run);
 
-/* --init, then --load. */
+/* Runs --init, then --load. */
 DFG_MUST_CHECK struct dfg_err *dfg_run_load(struct dfg_run *run);
 
-/* Results to -o, or to stdout as text or JSON. arrays bear the names as fetched. */
+/* Writes results to -o, or to stdout as text or JSON. The arrays have the names of the fetches. */
 DFG_MUST_CHECK struct dfg_err *dfg_run_print(struct dfg_run *run, const struct dfg_arrays *results);
 
-/* --repeat and --warmup: the last step's values, and what the steps took. */
+/* --repeat and --warmup: returns the values of the last step and the times. */
 DFG_MUST_CHECK struct dfg_err *dfg_run_once(struct dfg_run *run, struct dfg_arrays *out_results);
 
-/* --each: a step for every npy on stdin. */
+/* --each: runs a step for each npy array on stdin. */
 DFG_MUST_CHECK struct dfg_err *dfg_run_each(struct dfg_run *run);
 
-/* --data, --steps and all that goes with them. */
+/* --data, --steps and their options. */
 DFG_MUST_CHECK struct dfg_err *dfg_run_data(struct dfg_run *run, struct dfg_arrays *out_results, int *out_status);
 
 /* --trace. */
 struct dfg_trace;
 DFG_MUST_CHECK struct dfg_err *dfg_trace_new(const char *path, struct dfg_trace **out_trace);
 void dfg_trace_event(void *trace, const struct dfg_trace_event *event);
-void dfg_trace_crew_event(void *trace, const struct dfg_coordinator_event *event); /* the process is the worker */
-DFG_MUST_CHECK struct dfg_err *dfg_trace_end(struct dfg_trace *trace);             /* without it there is no file */
+void dfg_trace_crew_event(
+	void *trace, const struct dfg_coordinator_event *event); /* the trace's process is the worker */
+DFG_MUST_CHECK struct dfg_err *dfg_trace_end(
+	struct dfg_trace *trace); /* closes the file; without this call no file is written */
 void dfg_trace_free(struct dfg_trace *trace);
 
-/* Values of fetches by name; takes the values, on failure too. */
+/* Adds the values of fetches by name; takes the values, also on failure. */
 DFG_MUST_CHECK struct dfg_err *dfg_results_add(
 	struct dfg_arrays *results, const struct dfg_edges *fetch, struct dfg_tensor *value);

@@ -6,22 +6,22 @@
 #include <signal.h>
 #include <string.h>
 
-/* Steps over data: training where there is a target, inference over files where there is none. */
+/* Steps over data: training if there is a target, else inference over files. */
 struct training {
 	struct dfg_run *run;
 	struct dfg_dataset dataset;
-	struct dfg_feeds feeds; /* of every step, then the batch's */
+	struct dfg_feeds feeds; /* the feeds of each step, then those of the batch */
 	uint32_t first_batch;
 	struct dfg_plan *plan;
-	struct dfg_tensor *value; /* of the last step, by fetch */
+	struct dfg_tensor *value; /* values of the last step, by fetch */
 	struct dfg_gathered gathered;
 	struct dfg_metrics metrics;
 	struct dfg_progress progress;
 	struct dfg_evaluation evaluation;
 	struct dfg_saving saving;
-	struct dfg_checkpoint at; /* where it stands: steps done, epoch and sample of the next */
+	struct dfg_checkpoint at; /* position: steps done, and epoch and sample of the next step */
 	int64_t batch;
-	uint64_t epochs, steps; /* the earlier ends it; 0: no end */
+	uint64_t epochs, steps; /* limits, of which the earlier ends the run; 0: none */
 	bool trains, warned;
 };
 
@@ -36,7 +36,7 @@ static bool is_over(const struct training *t)
 		   (dfg_run_options.steps == 0);
 }
 
-/* Samples of the next step; 0 where the epoch has no more. */
+/* Number of samples of the next step; 0 at the end of the epoch. */
 static int64_t next_batch(const struct training *t)
 {
 	int64_t left = t->dataset.samples - (int64_t)t->at.sample;
@@ -67,7 +67,7 @@ static struct dfg_err *open_data(struct training *t)
 	const struct dfg_run_options *o = &dfg_run_options;
 	DFG_TRY(dfg_err_note(dfg_dataset_open(&t->run->model, t->run->distributed, &o->data, &t->dataset), "--data"));
 	int64_t full = o->batch > 0 ? t->dataset.samples / o->batch : 0;
-	bool ends_before = o->epochs < 0 && o->steps >= 0 && o->steps <= full; /* the short batch is never reached */
+	bool ends_before = o->epochs < 0 && o->steps >= 0 && o->steps <= full; /* the run ends before the short batch */
 	DFG_TRY(dfg_dataset_batch_size(&t->run->model, &t->dataset, o->batch, !o->drop_last && !ends_before, &t->batch));
 	DFG_TRY(set_ends(t));
 	struct dfg_edge *data = dfg_arena_zeros(&t->run->model.arena, t->dataset.count, sizeof *data);
@@ -84,7 +84,10 @@ static struct dfg_err *open_data(struct training *t)
 	return NULL;
 }
 
-/* What cannot run is said before a file or directory is made; a checkpoint may have what --load lacks. */
+/*
+ * Reports steps that cannot run before a file or directory is created. Variables that --load lacks may come from a
+ * checkpoint.
+ */
 static struct dfg_err *check_step(struct training *t)
 {
 	struct dfg_variables variables;
@@ -142,7 +145,7 @@ static struct dfg_err *open_all(struct training *t)
 	return t->value && t->gathered.fetch ? NULL : DFG_ERR(DFG_MEMORY, "out of memory");
 }
 
-/* The first fetch that is one number, for people to follow. */
+/* The first fetch with a single float, shown as progress. */
 static const char *followed(const struct training *t, double *out_value)
 {
 	for (uint32_t i = 0; i < t->run->fetch.count; i++) {
@@ -201,7 +204,7 @@ static struct dfg_err *evaluate(struct training *t)
 	return err;
 }
 
-/* A checkpoint counts what is in the metrics by then: the line is written before. */
+/* The metrics line is written before the checkpoint, which includes it in its count. */
 static struct dfg_err *after_step(struct training *t)
 {
 	bool ended = t->dataset.count && !next_batch(t);
@@ -216,7 +219,7 @@ static struct dfg_err *after_step(struct training *t)
 	return dfg_saving_is_due(&t->saving, t->at.step, ended) ? dfg_saving_commit(&t->saving, t->run, &t->at) : NULL;
 }
 
-/* The number of the last step: by --steps or --epochs, the earlier of them. 0: neither says it. */
+/* The number of the last step, by --steps or --epochs, whichever is earlier; 0: unknown. */
 static uint64_t last_step(const struct training *t)
 {
 	uint64_t batch = (uint64_t)t->batch, samples = (uint64_t)t->dataset.samples;
@@ -242,7 +245,7 @@ static struct dfg_err *all_steps(struct training *t)
 	return NULL;
 }
 
-/* What a signal makes of a run that it stopped before its end. */
+/* The status of a run that a signal stopped before its end. */
 static struct dfg_err *stopped(const struct training *t, int *out_status)
 {
 	int number = dfg_stop_signal();

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Bytes that have come and are not yet part of an array. */
+/* Bytes read that are not yet part of an array. */
 struct stream {
 	uint8_t *bytes;
 	size_t count, room;
@@ -28,7 +28,7 @@ static struct dfg_err *read_more(struct stream *stream, size_t want)
 	return NULL;
 }
 
-/* The next array; *out_any is false at the end of the stream. */
+/* Reads the next array; *out_any is false at the end of the stream. */
 static struct dfg_err *next_array(struct stream *stream, struct dfg_tensor *out_tensor, bool *out_any)
 {
 	struct dfg_npy_header header;
@@ -48,7 +48,7 @@ static struct dfg_err *next_array(struct stream *stream, struct dfg_tensor *out_
 	return dfg_err_note(err, "stdin");
 }
 
-/* At once: as text, as a JSON document a line, or with -o - as npy, one behind the other. */
+/* Prints the results immediately: as text, as one JSON document per line, or with -o - as consecutive npy arrays. */
 static struct dfg_err *give(struct dfg_run *run, const struct dfg_arrays *results)
 {
 	if (!dfg_run_options.output)
@@ -71,7 +71,7 @@ static struct dfg_err *one_step(
 	return err;
 }
 
-/* The stream's feed stands last, and is set anew for each step. */
+/* The stream's feed is the last one, and is replaced for each step. */
 static struct dfg_err *all_steps(struct dfg_run *run, struct dfg_plan *plan, struct dfg_feeds *feeds)
 {
 	struct stream stream = {0};

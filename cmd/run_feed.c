@@ -7,7 +7,7 @@
 struct dfg_err *dfg_feeds_add(struct dfg_feeds *feeds, struct dfg_edge edge, struct dfg_tensor *value)
 {
 	for (uint32_t i = 0; i < feeds->count; i++)
-		if (dfg_edge_same(feeds->edge[i], edge)) { /* the last one counts */
+		if (dfg_edge_same(feeds->edge[i], edge)) { /* a later feed replaces an earlier one */
 			dfg_tensor_release(&feeds->value[i]);
 			feeds->value[i] = *value;
 			return NULL;
@@ -54,7 +54,7 @@ void dfg_feeds_release(struct dfg_feeds *feeds)
 	*feeds = (struct dfg_feeds){0};
 }
 
-/* Here, where the name of the file or value is still known; the session would only say that it does not fit. */
+/* Checked here, where the name of the file or value is known; the session would only name the tensor. */
 static struct dfg_err *check_type(const char *name, const struct dfg_inferred *fact, const struct dfg_tensor *value)
 {
 	if (fact->is_ref || fact->dtype == DFG_RESOURCE)
@@ -110,7 +110,7 @@ static struct dfg_err *feed_word(struct dfg_run *run, const char *word)
 	return dfg_err_note(feed_named(run, name, &value), "feed");
 }
 
-/* The language's seed is a tensor of the graph; what the user feeds goes before it. */
+/* Feeds --seed to the `seed` tensor of a program, unless the user feeds that. */
 static struct dfg_err *feed_seed(struct dfg_run *run)
 {
 	uint32_t node = dfg_graph_find(&run->model.file.graph, "dfg/seed");

@@ -23,7 +23,7 @@ struct dfg_err *dfg_results_add(struct dfg_arrays *results, const struct dfg_edg
 {
 	struct dfg_err *err = NULL;
 	for (uint32_t i = 0; i < fetch->count; i++)
-		if (err || dfg_arrays_find(results, fetch->name[i])) /* asked for twice, given once */
+		if (err || dfg_arrays_find(results, fetch->name[i])) /* fetched twice, returned once */
 			dfg_tensor_release(&value[i]);
 		else
 			err = dfg_arrays_add(results, fetch->name[i], &value[i]);
@@ -53,7 +53,7 @@ static struct dfg_timing sum_up(double *us, size_t count, double first)
 										 sum > 0 ? 1e6 * (double)count / sum : 0, first}};
 }
 
-/* Leaves the last step's values in value. us has room for those that are timed. */
+/* Returns the last step's values in `value`, and the times of the timed steps in `us`. */
 static struct dfg_err *repeat(
 	struct dfg_run *run, struct dfg_plan *plan, struct dfg_tensor *value, double *us, size_t count)
 {

@@ -13,7 +13,8 @@ static struct dfg_err *add_uses(const char *graph, struct dfg_uses *uses)
 	DFG_TRY(dfg_uses_words(uses, "--feed", &O.feed));
 	DFG_TRY(dfg_uses_words(uses, "--data", &O.data));
 	DFG_TRY(dfg_uses_words(uses, "--eval-data", &O.eval_data));
-	for (size_t i = 0; i < O.load.count; i++) /* to go on from FILE and save there is fine: it is replaced whole */
+	for (size_t i = 0; i < O.load.count;
+		 i++) /* loading from FILE and saving to it is safe: it is replaced atomically */
 		if (!O.save || !dfg_same_file(O.load.word[i], O.save))
 			DFG_TRY(dfg_uses_read(uses, "--load", O.load.word[i]));
 	DFG_TRY(dfg_uses_write(uses, "-o", O.output));
@@ -55,7 +56,7 @@ static struct dfg_err *check_stdout(void)
 	return NULL;
 }
 
-/* What cannot be written at the end is found before the work. */
+/* Finds outputs that cannot be written before the work starts. */
 static struct dfg_err *try_outputs(void)
 {
 	const char *const path[] = {O.output, O.save, O.trace};

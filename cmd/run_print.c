@@ -18,7 +18,7 @@ static struct dfg_err *write_file(const struct dfg_arrays *results)
 	return dfg_arrays_write(path, "npy", false, results);
 }
 
-/* Room to see each value where a person looks, and all of them where a program does. */
+/* Rows and values shown on a terminal; elsewhere all are printed. */
 enum { MOST_ON_TERMINAL = 12 };
 
 static void print_text(const struct dfg_arrays *results, struct dfg_text *text)
@@ -113,7 +113,7 @@ struct dfg_err *dfg_run_print(struct dfg_run *run, const struct dfg_arrays *resu
 	if (!err)
 		err = dfg_err_join(dfg_text_check(&stats.text), dfg_text_check(&json.text));
 	if (!err && json.text.length)
-		fwrite(json.text.s, 1, json.text.length, stdout); /* whether it got there is asked at the end of the program */
+		fwrite(json.text.s, 1, json.text.length, stdout); /* main() checks stdout for write errors */
 	dfg_text_release(&json.text);
 	dfg_text_release(&stats.text);
 	return err;

@@ -7,14 +7,16 @@
 #include <pthread.h>
 #include <unistd.h>
 
-/* Events come from any thread; each goes to the file at once: what it points to does not last, and they may be many. */
+/*
+ * Events come from any thread and are written immediately: their data does not outlive the call, and there may be many.
+ */
 struct dfg_trace {
 	pthread_mutex_t lock;
 	struct dfg_out out;
-	struct dfg_json_out json; /* what has not gone to the file */
-	struct dfg_err *err;      /* the first of the writing */
-	uint64_t begin_ns;        /* when the trace was opened: no event is earlier */
-	int named;                /* processes that have been named: those below */
+	struct dfg_json_out json; /* output not yet written to the file */
+	struct dfg_err *err;      /* the first write error */
+	uint64_t begin_ns;        /* time at which the trace was opened; no event is earlier */
+	int named;                /* number of processes already named */
 };
 
 static void write_out(struct dfg_trace *trace)
@@ -65,13 +67,13 @@ static void print_args(struct dfg_json_out *json, const struct dfg_trace_event *
 	dfg_json_close(json, '}');
 }
 
-/* Clocks of other machines are known within some microseconds only. */
+/* Microseconds since the start, not below 0: clocks of other hosts are known within some microseconds only. */
 static double since(const struct dfg_trace *trace, uint64_t ns)
 {
 	return ns > trace->begin_ns ? (double)(ns - trace->begin_ns) / 1000 : 0;
 }
 
-/* For viewers, which show a number otherwise. */
+/* Names a process for viewers, which would show its number. */
 static void name_process(struct dfg_json_out *json, int worker)
 {
 	char name[16];
@@ -104,7 +106,7 @@ static void print_head(struct dfg_trace *trace, const char *name, const char *ca
 	dfg_json_key(json, "ts");
 }
 
-/* An arrow from where a transfer begins to where it ends: both have its step, number and iterations for a name. */
+/* A flow arrow from the start of a transfer to its end: both have its step, number and iterations as name. */
 static void print_flow(struct dfg_trace *trace, const struct dfg_coordinator_event *event)
 {
 	struct dfg_json_out *json = &trace->json;

@@ -32,7 +32,7 @@ static void talk(void *arg, const char *text)
 	dfg_talk("warning: %s; an older checkpoint is used", text);
 }
 
-/* "--batch 4", "--no-shuffle": what one option, or the data, makes of the order. */
+/* The settings that determine the order of samples: options such as "--batch 4" or "--no-shuffle", and the data. */
 enum { BATCH, SAMPLES, SHUFFLE, DROP_LAST, ORDER_OPTIONS };
 static struct dfg_words say_option(const struct dfg_sample_order *order, int option)
 {
@@ -50,7 +50,10 @@ static struct dfg_words say_option(const struct dfg_sample_order *order, int opt
 	return words;
 }
 
-/* Within an epoch, another order would show some samples twice and others never. At its beginning it is a choice. */
+/*
+ * Within an epoch a different order would use some samples twice and others never; at the start of an epoch it is
+ * allowed.
+ */
 static struct dfg_err *check_order(
 	const char *path, const struct dfg_checkpoint *found, const struct dfg_sample_order *now)
 {

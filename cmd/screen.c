@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct dfg_text drawn; /* what stands there; empty: nothing */
-static unsigned rows;         /* the lines that it takes; the cursor is at the end of the last */
+static struct dfg_text drawn; /* the drawn lines; empty: none */
+static unsigned rows;         /* number of drawn lines; the cursor is at the end of the last */
 
 bool dfg_screen_is_there(void)
 {
@@ -27,7 +27,7 @@ static void size_of_screen(unsigned *out_rows, unsigned *out_columns)
 	*out_columns = known ? size.ws_col : 80;
 }
 
-/* A line as far as it fits: colors take no room, nor does what continues a sign. */
+/* Prints as much of a line as fits; color sequences and UTF-8 continuation bytes have no width. */
 static void put_line(const char *line, size_t length, unsigned columns)
 {
 	unsigned column = 0;

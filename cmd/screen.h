@@ -3,21 +3,21 @@
 #include <stdbool.h>
 
 /*
- * The last lines of the terminal that stderr is: what is drawn there is drawn again in its place, and whatever else is
- * said goes above it. Any thread.
+ * The last lines of the terminal on stderr: what was drawn there is redrawn in place, and other output is printed above
+ * it. Any thread may call these functions.
  */
 
-/* Whether there is such a terminal: one whose cursor can be moved. */
+/* Whether stderr is a terminal whose cursor can be moved. */
 bool dfg_screen_is_there(void);
 
-/* In place of what was drawn: lines, each with its end but for the last. What is wider or longer than the screen is cut. */
+/* Replaces the drawn lines; the last has no newline. Lines that exceed the screen are cut. */
 void dfg_screen_draw(const char *lines);
 
 void dfg_screen_clear(void);
 
-/* What was drawn stays as it is; what comes goes below. */
+/* Leaves the drawn lines; later output goes below. */
 void dfg_screen_keep(void);
 
-/* Around whatever else is written to stderr. */
+/* Bracket all other output to stderr. */
 void dfg_screen_hide(void);
 void dfg_screen_show(void);

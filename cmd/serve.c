@@ -16,7 +16,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* A worker's process: what it takes from its stdin, where it listens, and how it ends. */
+/* A worker process: its input from stdin, its address, and its limits. */
 struct serving {
 	struct dfg_worker *worker;
 	struct dfg_http_links *hub;
@@ -45,7 +45,7 @@ static const struct dfg_opt options[] = {
 	{0},
 };
 
-/* Nobody is there whom an error could be told; nor does a step that runs matter to anybody any more. */
+/* Exits immediately: without a launcher nobody reads an error, and a running step is of no use. */
 static void leave(int status)
 {
 	dfg_out_remove_all();
@@ -99,7 +99,7 @@ static struct dfg_err *read_secret(char *out_secret)
 			   : DFG_ERR(DFG_REFUSED, "the first line of stdin is not the secret of a run");
 }
 
-/* Seconds for which a peer may be silent before all workers are linked; 0: the lease, because they are. */
+/* Sets how many seconds a peer may be silent before all workers are linked; 0: the lease, once they are. */
 static void set_patience(const struct serving *serving, double seconds)
 {
 	if (serving->hub)
@@ -150,7 +150,7 @@ static struct dfg_err *say_hello(const struct serving *serving)
 	return err;
 }
 
-/* Milliseconds until then, one at least. */
+/* Milliseconds until that time, at least 1. */
 static uint32_t left_ms(uint64_t until)
 {
 	uint64_t now = dfg_now();
@@ -169,7 +169,7 @@ static struct dfg_err *reach_one(
 								: dfg_shm_accept(serving->shm, i, left_ms(until), out_link);
 }
 
-/* All are asked for before the first is waited for. */
+/* Requests all links before waiting for the first. */
 static struct dfg_err *reach(void *arg, const struct dfg_worker_config *setup, struct dfg_link **out_link)
 {
 	struct serving *serving = arg;
@@ -206,7 +206,7 @@ static struct dfg_err *work(struct serving *serving)
 {
 	pthread_t watcher;
 	struct dfg_worker_options worker = {serving, reach, linked, orphaned, patience};
-	DFG_TRY(dfg_watchdog_start()); /* before the secret is known */
+	DFG_TRY(dfg_watchdog_start()); /* before the secret is read */
 	DFG_TRY(read_secret(serving->secret));
 	DFG_TRY(dfg_worker_new(&worker, &serving->worker));
 	DFG_TRY(listen_for_work(serving));
@@ -233,7 +233,8 @@ static struct dfg_err *serve(char **operands, int *out_status)
 	if (number >= DFG_LAUNCHER || !(lease > 0) || lease > 1e6)
 		return DFG_ERR(DFG_USAGE, "--%s is out of range", lease > 0 && lease <= 1e6 ? "number" : "lease");
 	dfg_globals.usage = false;
-	setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0}); /* the secret is in memory, and the graph may be one */
+	setrlimit(RLIMIT_CORE,
+		&(struct rlimit){0, 0}); /* no core dump: memory contains the secret, and possibly a secret graph */
 	dfg_engine_limit_memory();
 	struct dfg_err *err = work(&serving);
 	for (uint32_t i = 0; i < serving.links; i++)

@@ -69,7 +69,7 @@ static struct dfg_err *show_arrays(const char *path, struct dfg_text *out)
 	return err;
 }
 
-/* "FILE[KEY]", where there is no file of that name: one array of FILE. */
+/* "FILE[KEY]" is one array of FILE, unless a file has that name. */
 static bool is_array_of_file(const char *path)
 {
 	size_t length = strlen(path);
@@ -90,7 +90,7 @@ static struct dfg_err *show_array(const char *spec, struct dfg_text *out)
 	return err;
 }
 
-/* Whether it is a file of metrics; then it is shown. */
+/* Shows the file if it is one of metrics; *out_is tells whether. */
 static struct dfg_err *try_metrics(const char *path, struct dfg_text *out, bool *out_is)
 {
 	struct dfg_blob blob;
@@ -111,7 +111,7 @@ static struct dfg_err *show_std(const char *name, struct dfg_text *out)
 	return NULL;
 }
 
-/* A pipe can be read only once, so that it is a graph. */
+/* A pipe can be read only once and is assumed to contain a graph. */
 static bool is_read_once(const char *path)
 {
 	struct stat stat_;
@@ -138,7 +138,7 @@ static struct dfg_err *show_one(const char *path, struct dfg_text *out)
 	return arrays ? show_arrays(path, out) : show_graph(path, out);
 }
 
-/* What is drawn or written for people has no other form. */
+/* Drawings and texts for people have no JSON form. */
 static struct dfg_err *check_json(char **operands)
 {
 	const struct dfg_show_options *o = &show_options;

@@ -7,37 +7,37 @@
 #include "lib/base/text.h"
 #include "lib/graph/build.h"
 
-/* What `dfg show` was asked for, beyond what the content says. */
+/* Options of `dfg show`. */
 struct dfg_show_options {
 	bool tree, text, dot, svg;
 	const char *node;
-	bool several; /* files, so that each array that has no name, or list of arrays, is headed by its file's */
+	bool several; /* several files: unnamed arrays, and lists of arrays, have the file name as a heading */
 };
 
-/* A file of metrics, as run writes them: a curve of each value. */
+/* Whether the file is one of metrics as run writes them. dfg_show_metrics() draws a curve of each value. */
 bool dfg_is_metrics(const struct dfg_blob *blob);
 DFG_MUST_CHECK struct dfg_err *dfg_show_metrics(const struct dfg_blob *blob, bool svg, struct dfg_text *out);
 
-/* Arrays: a line each with least, largest and mean value; of one alone its elements too. */
+/* Prints a line per array with least, largest and mean value; for a single array also its elements. */
 DFG_MUST_CHECK struct dfg_err *dfg_show_arrays(
 	const char *path, const struct dfg_arrays *arrays, const struct dfg_show_options *options, struct dfg_text *out);
 
-/* The newest whole checkpoint of a directory. */
+/* Prints the newest complete checkpoint of a directory. */
 DFG_MUST_CHECK struct dfg_err *dfg_show_checkpoint(
 	const char *path, const struct dfg_show_options *options, struct dfg_text *out);
 
-/* A graph and what could be inferred of it: facts are empty where the graph is not valid. */
+/* A graph and its inferred types, which are empty if the graph is invalid. */
 struct dfg_shown {
 	const struct dfg_graph *graph;
-	const struct dfg_facts *facts; /* NULL: nothing is known */
+	const struct dfg_facts *facts; /* NULL: unknown */
 	const char *path;
 };
 
-/* A graph that is not valid can be shown too; then nothing is known of its types, and why is talked about. */
+/* An invalid graph can also be shown, without types; the reason is printed on stderr. */
 DFG_MUST_CHECK struct dfg_err *dfg_shown_init(
 	const struct dfg_graph *graph, struct dfg_facts *facts, struct dfg_shown *out_shown);
 
-/* Each prints to `out`. */
+/* Each of these functions appends to `out`. */
 DFG_MUST_CHECK struct dfg_err *dfg_show_summary(const struct dfg_shown *shown, struct dfg_text *out);
 DFG_MUST_CHECK struct dfg_err *dfg_show_functions(const struct dfg_shown *shown, struct dfg_text *out);
 DFG_MUST_CHECK struct dfg_err *dfg_show_graph_json(const struct dfg_shown *shown, struct dfg_text *out);
@@ -45,16 +45,16 @@ DFG_MUST_CHECK struct dfg_err *dfg_show_node(const struct dfg_shown *shown, cons
 DFG_MUST_CHECK struct dfg_err *dfg_show_tree(const struct dfg_shown *shown, struct dfg_text *out);
 DFG_MUST_CHECK struct dfg_err *dfg_show_dot(const struct dfg_shown *shown, struct dfg_text *out);
 
-/* What stands within the braces of a drawing; node number 3 is drawn as "NAMEn3". */
+/* The body of a dot(1) graph; node number 3 is named "NAMEn3". */
 DFG_MUST_CHECK struct dfg_err *dfg_show_dot_part(const struct dfg_shown *shown, const char *name, struct dfg_text *out);
 
-/* A plan: its devices, what goes between them, and of each part what was asked for. */
+/* Prints a plan: its devices, the transfers between them, and the options for each part. */
 DFG_MUST_CHECK struct dfg_err *dfg_show_plan(
 	const char *path, const struct dfg_show_options *options, struct dfg_text *out);
 DFG_MUST_CHECK struct dfg_err *dfg_show_plan_dot(const struct dfg_plan_folder *plan, struct dfg_text *out);
 
-/* "f32[?,10]", or "" where nothing is known of the output; of a variable, what it holds. */
+/* The type of an output, as "f32[?,10]", or "" if unknown; for a variable, the type of its value. */
 struct dfg_words dfg_shown_type(const struct dfg_shown *shown, struct dfg_edge edge);
 
-/* An attribute's value as the language writes it; long lists and tensors are cut. */
+/* Prints an attribute in the syntax of the language; long lists and tensors are shortened. */
 void dfg_show_attr(const struct dfg_attr *attr, struct dfg_text *out);

@@ -9,7 +9,7 @@
 
 struct summary {
 	double least, most, mean;
-	int64_t odd; /* NaN and infinities, which the others leave out */
+	int64_t odd; /* number of NaN and infinite elements, which the other fields exclude */
 	bool any;
 };
 
@@ -69,7 +69,7 @@ static void put_json(struct dfg_json_out *json, const struct dfg_array *array)
 	dfg_json_close(json, '}');
 }
 
-/* What is known of all, or one whole. */
+/* Prints the summaries of all arrays, or all elements of one. */
 static void print_json(const struct dfg_arrays *arrays, const struct dfg_array *one, struct dfg_text *out)
 {
 	struct dfg_json_out json = {.text = *out};

@@ -7,12 +7,12 @@
 struct picture {
 	const struct dfg_shown *shown;
 	struct dfg_boxes boxes;
-	uint32_t *first, *next; /* nodes by box, + 1 */
-	const char *name;       /* in front of its nodes' numbers: that of the part of a plan, "" of a graph alone */
+	uint32_t *first, *next; /* lists of nodes by box, as number + 1 */
+	const char *name;       /* prefix of node numbers: the name of the part of a plan, "" for a graph */
 	struct dfg_text *out;
 };
 
-/* What stands between quotes. */
+/* Appends text for a quoted string. */
 static void put_label(struct dfg_text *out, const char *text)
 {
 	dfg_text_escape(out, text, strlen(text), SIZE_MAX);
@@ -35,7 +35,7 @@ static void open_box(const struct picture *picture, uint32_t b)
 	}
 }
 
-/* Box in box, without recursion: a file says how deep. */
+/* Opens and closes nested boxes without recursion: a file determines their depth. */
 static void put_boxes(const struct picture *picture)
 {
 	const struct dfg_box *box = picture->boxes.box;

@@ -2,7 +2,7 @@
 
 #include "lib/graph/function.h"
 
-/* "a: f32, b: N * T": what is known without a call. */
+/* "a: f32, b: N * T": the types as declared, without a call. */
 static void list_ports(const struct dfg_function_port *port, uint32_t count, struct dfg_text *out)
 {
 	for (uint32_t i = 0; i < count; i++) {

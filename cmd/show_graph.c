@@ -94,7 +94,7 @@ void dfg_show_attr(const struct dfg_attr *attr, struct dfg_text *out)
 	dfg_text_add(out, "%s]", list->count > MOST ? ", ..." : "");
 }
 
-/* How many inputs, outputs, variables and so on there are, and how many elements the variables have. */
+/* Numbers of inputs, outputs, variables and so on, and the number of elements of the variables. */
 struct totals {
 	uint32_t edges, controls, variables, trainable, unknown;
 	uint64_t parameters;
@@ -121,7 +121,7 @@ static struct totals total(const struct dfg_shown *shown)
 	return totals;
 }
 
-/* Nodes that bear the mark, or play the role, a line each. */
+/* Lists the nodes with the mark, or the role, one per line. */
 static void list_nodes(
 	const struct dfg_shown *shown, const char *title, const char *mark, enum dfg_role role, struct dfg_text *out)
 {
@@ -136,7 +136,7 @@ static void list_nodes(
 	}
 }
 
-/* Ops by how often they occur; ties by name. Quadratic in the number of different ops, which is small. */
+/* Lists the ops by frequency, ties by name. Quadratic in the number of different ops, which is small. */
 static struct dfg_err *list_ops(const struct dfg_shown *shown, struct dfg_text *out)
 {
 	struct dfg_map ops = {0};

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-/* One value over the steps. What is not finite is a gap. */
+/* One value over the steps. Non-finite values are gaps. */
 struct series {
 	const char *name;
 	double *x, *y;
@@ -16,7 +16,7 @@ struct curves {
 	struct series *series;
 	size_t count, room;
 	struct dfg_arena arena;
-	double step; /* of the last line that had one: an evaluation is of that */
+	double step; /* step of the last line that had one; an evaluation belongs to that step */
 };
 
 bool dfg_is_metrics(const struct dfg_blob *blob)
@@ -70,7 +70,7 @@ static struct dfg_err *add_line(struct curves *curves, const struct dfg_json *li
 	return NULL;
 }
 
-/* A last line that is cut off is that of a run in progress. */
+/* An incomplete last line belongs to a run in progress. */
 static struct dfg_err *read_lines(const struct dfg_blob *blob, struct curves *curves)
 {
 	const char *at = (const char *)blob->bytes, *end = at + blob->size;
@@ -107,12 +107,12 @@ static struct range range_of(const double *value, size_t count)
 	return range;
 }
 
-enum { COLUMNS = 72, ROWS = 10 }; /* of braille signs, each 2 by 4 dots */
+enum { COLUMNS = 72, ROWS = 10 }; /* size in braille characters, each of 2 by 4 dots */
 
-/* Dots of braille, by column and row within a sign. */
+/* Bits of the braille dots, by column and row within a character. */
 static const unsigned char dot[2][4] = {{0x01, 0x02, 0x04, 0x40}, {0x08, 0x10, 0x20, 0x80}};
 
-/* The mean of what falls into each column of dots, so that many steps give a line and not a band. */
+/* Draws the mean of the values of each dot column, so that many steps give a line and not a band. */
 static void draw(const struct series *series, struct range range, unsigned char sign[ROWS][COLUMNS])
 {
 	double first = series->x[0], span = series->x[series->count - 1] - first, height = range.most - range.least;

@@ -68,7 +68,7 @@ static struct dfg_err *put_part(
 	return err;
 }
 
-/* A node has one place, and its name one meaning, in all parts together. */
+/* In all parts of a plan together a node has one device and a name one meaning. */
 static struct dfg_err *put_node(const struct dfg_plan_folder *plan, const char *name, struct dfg_text *out)
 {
 	struct dfg_facts facts = {0};

@@ -1,6 +1,6 @@
 #include "cmd/show.h"
 
-/* A plan for dot(1): a coloured box a device, and what goes between them dashed. */
+/* A plan for dot(1): a coloured box per device, and transfers as dashed edges. */
 
 static const char *const color[] = {
 	"#dbe9f6", "#fde5cc", "#dcf0d8", "#f7d9d9", "#e8e0f2", "#eee0da", "#fbe0ef", "#e4e4e4", "#f1f1c9", "#d3f0f3"};
@@ -22,7 +22,7 @@ static struct dfg_err *draw_part(const struct dfg_plan_folder *plan, uint32_t i,
 	return err;
 }
 
-/* The node at that end of each transfer, + 1. */
+/* Finds the node at that end of each transfer, as number + 1. */
 static void find_ends(const struct dfg_plan_folder *plan, enum dfg_role role, uint32_t *end)
 {
 	for (uint32_t i = 0; i < plan->parts.parts; i++)

@@ -3,22 +3,22 @@
 
 #include <string.h>
 
-/* A loop or branch, a scope, or a node; a name can be both of the last. Children are in the order of the file. */
+/* A loop, a branch, a scope or a node; a name can be both a scope and a node. Children are in file order. */
 struct scope {
-	const char *name; /* the last part of it, length bytes */
+	const char *name; /* last component of the name, `length` bytes long */
 	size_t length;
-	uint32_t node; /* DFG_NONE: only a scope */
+	uint32_t node; /* node number; DFG_NONE: only a scope */
 	struct scope *child, *last, *next;
 };
 
 struct tree {
 	const struct dfg_shown *shown;
 	struct dfg_arena arena;
-	struct dfg_map full; /* whole names, and the scope of each by number */
+	struct dfg_map full; /* maps a box and a full name to the number of its scope */
 	struct scope **scope;
 	size_t room;
 	struct dfg_boxes boxes;
-	struct scope **box; /* by box, once something is in it */
+	struct scope **box; /* scope of each box; NULL until the box has content */
 };
 
 static struct dfg_err *add_scope(
@@ -33,7 +33,7 @@ static struct dfg_err *add_scope(
 	return NULL;
 }
 
-/* Boxes are not many, and the outer ones are there before the inner ones. */
+/* Outer boxes have smaller numbers than the boxes in them, and there are few. */
 static struct dfg_err *find_box(struct tree *tree, uint32_t b, struct scope **out_scope)
 {
 	const struct dfg_box *box = tree->boxes.box;
@@ -47,7 +47,7 @@ static struct dfg_err *find_box(struct tree *tree, uint32_t b, struct scope **ou
 	return NULL;
 }
 
-/* The scope of the name in a box, made where it is not there, hung below its parent. */
+/* Finds the scope of a name in a box, or adds it and its parents. */
 static struct dfg_err *find_scope(struct tree *tree, uint32_t b, const char *name, struct scope **out_scope)
 {
 	const char *key = b ? dfg_arena_print(&tree->arena, "%u:%s", b, name) : name;
@@ -91,7 +91,7 @@ static struct dfg_err *grow(struct tree *tree)
 
 enum { DEPTH = 64, COLUMN = 48 };
 
-/* One line: the branches that lead here, the name, and in a column of its own the op and its type. */
+/* Prints one line: tree branches, the name, and in a separate column the op and its type. */
 static void print_line(
 	const struct tree *tree, const struct scope *scope, const bool *more, int depth, struct dfg_text *out)
 {
@@ -100,7 +100,8 @@ static void print_line(
 		dfg_text_add(out, "%s", more[d] ? "│  " : "   ");
 	if (depth)
 		dfg_text_add(out, "%s", more[depth - 1] ? "├─ " : "└─ ");
-	size_t marks = depth > 0 ? out->length - begin - 3 * (size_t)depth : 0; /* bytes of signs that take no room */
+	size_t marks = depth > 0 ? out->length - begin - 3 * (size_t)depth
+							 : 0; /* bytes that have no width: a branch is 3 columns, but more bytes */
 	dfg_text_escape(out, scope->name, scope->length, SIZE_MAX);
 	if (scope->node != DFG_NONE) {
 		const struct dfg_node *node = &tree->shown->graph->node[scope->node];
@@ -114,7 +115,7 @@ static void print_line(
 	dfg_text_add(out, "\n");
 }
 
-/* Depth first, with the path on a stack of our own; what lies deeper than DEPTH is left out. */
+/* Depth first with an explicit stack; levels deeper than DEPTH are omitted. */
 static void print_tree(const struct tree *tree, struct dfg_text *out)
 {
 	const struct scope *path[DEPTH] = {tree->box[0]->child};

@@ -18,7 +18,7 @@ static void on_stop(int number)
 	raise(number);
 }
 
-/* What was ignored when the program started, as under nohup, stays so. */
+/* Signals that were ignored at program start, as under nohup, stay ignored. */
 void dfg_stop_catch(void)
 {
 	static const int caught[] = {SIGINT, SIGTERM};

@@ -26,7 +26,7 @@ static const struct dfg_opt options[] = {
 	{0},
 };
 
-/* What was counted, in all and by tag. */
+/* Numbers of passed and failed cases, in total and by tag. */
 struct count {
 	uint32_t passed, failed;
 };
@@ -44,7 +44,7 @@ static void add(struct count *count, bool passed)
 	count->failed += !passed;
 }
 
-/* Whether one of the tags, a line each, is asked for; no pattern asks for all. */
+/* Whether one of the tags (one per line) matches a --tag; without --tag all match. */
 static bool wanted(const char *lines)
 {
 	bool any = !tags.count;
@@ -102,7 +102,7 @@ static struct dfg_err *run_case(struct report *report, const char *directory)
 	return counted;
 }
 
-/* A file of op cases: a line each, "#" begins a comment. Their tag is the file's name. */
+/* Runs a file of op cases, one per line; "#" begins a comment. Their tag is the file's name. */
 static struct dfg_err *run_file(struct report *report, const char *path)
 {
 	struct dfg_text tag = {0};
@@ -145,7 +145,7 @@ static int visible(const struct dirent *entry)
 
 static struct dfg_err *run_tree(struct report *report, const char *directory);
 
-/* A folder, a file of op cases, or a file that is neither and is passed over. */
+/* Runs a folder or a file of op cases; other files are skipped. */
 static struct dfg_err *run_entry(struct report *report, const char *directory, const char *name)
 {
 	char path[4096];
@@ -159,7 +159,9 @@ static struct dfg_err *run_entry(struct report *report, const char *directory, c
 	return dot && !strcmp(dot, ".t") ? run_file(report, path) : NULL;
 }
 
-/* Cases below the directory, in the order of their names. Links to directories are followed no deeper than a path is long. */
+/*
+ * Runs the cases below the directory, in order of their names. Symbolic links are followed until the path is too long.
+ */
 static struct dfg_err *run_tree(struct report *report, const char *directory)
 {
 	if (is_there(directory, "case.json"))
@@ -185,7 +187,7 @@ static void print_report(const struct report *report)
 	printf("%u passed, %u failed\n", report->all.passed, report->all.failed);
 }
 
-/* What no case could do anything about is one error, before the first of them. */
+/* A failure to start the workers is one error, before the first case. */
 static struct dfg_err *start_workers(struct dfg_distributed *distributed)
 {
 	if (!dfg_planning.hosts)

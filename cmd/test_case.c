@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A case while it runs. What is held is zero until it is taken. */
+/* A running case. Its resources are zero until allocated. */
 struct test_case {
 	const char *directory;
 	const struct dfg_test_options *options;
@@ -21,16 +21,16 @@ struct test_case {
 	struct dfg_json *json;
 	struct dfg_graph_file file;
 	struct dfg_session *session;
-	struct dfg_edge *gradient; /* by "wrt" of the case's "grad" */
-	bool ran;                  /* the step that failed had begun to run: an error before that is found at load */
-	bool earlier;              /* the step that failed is not the last one */
-	bool unreadable;           /* the error is of the case's own arrays, and not of its graph */
+	struct dfg_edge *gradient; /* gradient edges, by "wrt" of the case's "grad" */
+	bool ran;                  /* the failed step had begun to run; an earlier error counts as one on loading */
+	bool earlier;              /* the failed step is not the last one */
+	bool unreadable;           /* the error is in the case's arrays, not in its graph */
 };
 
-/* One step: feeds from an npz, then what is asked for. */
+/* One step: feeds from an npz, then fetches and targets. */
 struct test_step {
 	const struct dfg_json *json;
-	const char *names; /* the key under which json lists what is fetched */
+	const char *names; /* key of the JSON member that lists the fetches */
 	struct dfg_arrays feeds, want;
 	struct dfg_edge *feed, *fetch;
 	struct dfg_tensor *value, *result;
@@ -68,7 +68,7 @@ static struct dfg_err *load(struct test_case *test)
 	return dfg_verify(&test->file.graph, &verify, NULL);
 }
 
-/* The arrays that the step's JSON names under key; none where it names none. */
+/* Reads the arrays that the step's JSON names under `key`; none if it has no such member. */
 static struct dfg_err *read_arrays(
 	struct test_case *test, const struct dfg_json *step, const char *key, struct dfg_arrays *out_arrays)
 {
@@ -120,7 +120,7 @@ static struct dfg_tolerance tolerance_of(const struct dfg_json *json)
 	return (struct dfg_tolerance){.rtol = rtol ? rtol->number : 0, .atol = atol ? atol->number : 0};
 }
 
-/* Each fetched name has one expected array, and each expected array is fetched. */
+/* Each fetch must have one expected array, and each expected array must be fetched. */
 static struct dfg_err *check_names(const struct test_step *step)
 {
 	const char *file = dfg_json_get(step->json, "expect")->string;
@@ -172,7 +172,7 @@ static struct dfg_err *execute(struct test_case *test, struct test_step *step)
 	return err;
 }
 
-/* Makes the step fetch the case's gradients instead of what it names. */
+/* Sets the step's fetches to the case's gradients. */
 static struct dfg_err *bind_gradients(struct test_case *test, struct test_step *step, const struct dfg_json *grad)
 {
 	step->n_fetch = (uint32_t)dfg_json_get(grad, "wrt")->count;
@@ -185,7 +185,7 @@ static struct dfg_err *bind_gradients(struct test_case *test, struct test_step *
 	return step->result ? read_arrays(test, grad, "expect", &step->want) : DFG_ERR(DFG_MEMORY, "out of memory");
 }
 
-/* grad: the case's "grad", or NULL where the step is run for what it says itself. */
+/* `grad` is the case's "grad", or NULL if the step uses its own fetches. */
 static struct dfg_err *run_step(struct test_case *test, const struct dfg_json *json, const struct dfg_json *grad)
 {
 	struct test_step step = {.json = json, .names = "fetch"};
@@ -208,8 +208,8 @@ static struct dfg_err *run_step(struct test_case *test, const struct dfg_json *j
 }
 
 /*
- * Adds the derivatives that the case asks for to its graph: order 2 differentiates the sum of all first derivatives by
- * the same names again, and so on.
+ * Adds the derivatives requested by the case to its graph: order 2 differentiates the sum of all first derivatives with
+ * respect to the same names, and so on.
  */
 static struct dfg_err *differentiate(struct test_case *test, const struct dfg_json *grad, struct dfg_builder *builder)
 {
@@ -241,7 +241,7 @@ static struct dfg_err *add_gradients(struct test_case *test, const struct dfg_js
 	return err;
 }
 
-/* Here, or on the workers, which get the graph in place of that of the case before. */
+/* Opens a local session, or loads the graph on the workers in place of the last case's. */
 static struct dfg_err *open_session(struct test_case *test)
 {
 	struct dfg_session_options session = test->options->session;
@@ -277,8 +277,8 @@ static bool mentions(const struct dfg_err *err, const char *word)
 }
 
 /*
- * The error that a case promises is its success, and the lack of it a failure; every word must be in the message. Only bad
- * data can be promised: a result that differs, a file that is not there and a bug of dfg are failures.
+ * A case with "error" passes if it fails with an error that contains all given words. Only invalid data can be
+ * expected: a result that differs, a missing file and a bug of dfg are failures.
  */
 static struct dfg_err *expect_error(const struct test_case *test, const struct dfg_json *promise, struct dfg_err *err)
 {
@@ -296,7 +296,7 @@ static struct dfg_err *expect_error(const struct test_case *test, const struct d
 	return NULL;
 }
 
-static struct dfg_err *run(struct test_case *test)
+static struct dfg_err *run_test_case(struct test_case *test)
 {
 	const struct dfg_json *promise = dfg_json_get(test->json, "error");
 	const struct dfg_json *at = dfg_json_get(promise, "at");
@@ -316,7 +316,7 @@ struct dfg_err *dfg_test_case(const char *directory, const struct dfg_test_optio
 	struct test_case test = {.directory = directory, .options = options};
 	struct dfg_err *err = read_json(&test);
 	if (!err)
-		err = run(&test);
+		err = run_test_case(&test);
 	dfg_session_free(test.session);
 	dfg_graph_close(&test.file);
 	dfg_arena_release(&test.arena);

@@ -5,10 +5,10 @@
 #include <float.h>
 #include <string.h>
 
-/* The members of objects: those of a case, of each of its steps, of its error and of its grad. */
+/* The members of a case, of its steps, of its error and of its grad. */
 static const struct form {
 	const char *of, *key;
-	enum dfg_json_kind kind; /* an array's elements are strings, but for steps */
+	enum dfg_json_kind kind; /* elements of an array are strings, except in steps */
 	bool needed;
 } forms[] = {
 	{"case", "what", DFG_JSON_STRING, false},
@@ -98,7 +98,7 @@ static bool lists(const struct dfg_json *step, const char *key)
 	return list && list->first;
 }
 
-/* What has results says which; what is run only has targets, or is to fail. */
+/* A step with expected results names its fetches; a step without fetches has targets, or is expected to fail. */
 static struct dfg_err *check_step(const struct dfg_json *step, bool fails)
 {
 	bool fetches = lists(step, "fetch"), expects = dfg_json_get(step, "expect");
@@ -116,7 +116,7 @@ static struct dfg_err *check_error(const struct dfg_json *error)
 	return !strcmp(at, "load") || !strcmp(at, "run") ? NULL : DFG_ERR(DFG_DATA, "error: 'at' must be load or run");
 }
 
-/* The gradient is taken at the feeds of the last step. */
+/* The gradient is evaluated at the feeds of the last step. */
 static struct dfg_err *check_grad(const struct dfg_json *grad, const struct dfg_json *steps)
 {
 	const struct dfg_json *order = dfg_json_get(grad, "order");

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* How near a result must come in each type; integers and the rest exactly. */
+/* Tolerance of results in each type; integers and all others must be exact. */
 static struct dfg_tolerance tolerance_of(enum dfg_dtype dtype)
 {
 	switch (dtype) {
@@ -31,7 +31,7 @@ static struct dfg_err *compare(const struct dfg_case *line, const struct dfg_ten
 	return NULL;
 }
 
-static struct dfg_err *run(struct dfg_case *line, struct dfg_session *session)
+static struct dfg_err *run_op_case(struct dfg_case *line, struct dfg_session *session)
 {
 	struct dfg_plan *plan;
 	struct dfg_edge *fetch = dfg_arena_zeros(&line->arena, line->n_want + 1, sizeof *fetch);
@@ -54,12 +54,12 @@ static struct dfg_err *verify_and_run(struct dfg_case *line, const struct dfg_te
 	struct dfg_session *session;
 	DFG_TRY(dfg_verify(&line->graph, &(struct dfg_verify_options){.unknown_ops = true}, NULL));
 	DFG_TRY(dfg_session_new(&line->graph, &options->session, &session));
-	struct dfg_err *err = run(line, session);
+	struct dfg_err *err = run_op_case(line, session);
 	dfg_session_free(session);
 	return err;
 }
 
-/* The error that a case promises is its success, and the lack of it a failure. Only bad data can be promised. */
+/* A case that expects an error passes with that error only; it must be one of invalid data. */
 static struct dfg_err *judge(const struct dfg_case *line, struct dfg_err *err)
 {
 	if (!line->error)
@@ -74,7 +74,7 @@ static struct dfg_err *judge(const struct dfg_case *line, struct dfg_err *err)
 	return NULL;
 }
 
-/* The line again with its untyped literals in dtype. One that cannot hold the numbers is passed over. */
+/* Runs the line with its untyped literals in dtype; skips it if dtype cannot represent its numbers. */
 static struct dfg_err *run_in(const char *text, enum dfg_dtype dtype, const struct dfg_test_options *options)
 {
 	struct dfg_case line = {0};

@@ -7,14 +7,14 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* What tells a file from others. The name is that of one that is not there yet; NULL: it is. */
+/* The identity of a file: device and inode, and the name if it does not exist yet (else NULL). */
 struct place {
 	dev_t device;
 	ino_t inode;
 	const char *name;
 };
 
-/* False where nothing can be lost there. */
+/* False if nothing can be lost at that path. */
 static bool find_place(const char *path, struct place *out_place)
 {
 	char folder[4096] = ".";
@@ -68,7 +68,7 @@ struct dfg_err *dfg_uses_write(struct dfg_uses *uses, const char *what, const ch
 	return add(uses, what, path, true);
 }
 
-/* FILE of FILE[key], unless a file is called so. */
+/* The FILE of FILE[key], unless a file has the whole name. */
 static const char *without_key(struct dfg_uses *uses, const char *spec)
 {
 	struct stat stat_;

@@ -12,7 +12,7 @@ static bool is_variable(const struct dfg_node *node)
 	return node->op && node->op->role == DFG_VARIABLE;
 }
 
-/* The name that the state has for it: "container/shared name"; what has neither is known by its node. */
+/* The variable's name in the session: "container/shared name", or the node's name if it has neither. */
 static const char *state_name(struct dfg_model *model, const struct dfg_node *node)
 {
 	const struct dfg_attr *container = dfg_node_attr(node, "container"), *shared = dfg_node_attr(node, "shared_name");
@@ -24,7 +24,7 @@ static const char *state_name(struct dfg_model *model, const struct dfg_node *no
 		&model->arena, "%.*s%s%.*s", (int)in.length, in.s, in.length ? "/" : "", (int)name.length, name.s);
 }
 
-/* Runs the nodes that make the variables, so that the state has them. */
+/* Runs the nodes that create the variables, so that the session has them. */
 static struct dfg_err *make_variables(struct dfg_model *model, const struct dfg_variables *variables)
 {
 	uint32_t *target = dfg_arena_zeros(&model->arena, variables->count, sizeof *target);
@@ -40,7 +40,7 @@ static struct dfg_err *make_variables(struct dfg_model *model, const struct dfg_
 	return dfg_err_of_file(dfg_err_note(err, "creating variables"), model->file.graph.source);
 }
 
-/* Takes err. */
+/* Adds the variable's name to err. Takes err. */
 static struct dfg_err *of_variable(
 	const struct dfg_model *model, const struct dfg_variables *variables, uint32_t i, struct dfg_err *err)
 {
@@ -53,7 +53,7 @@ static struct dfg_err *ask_facts(const struct dfg_model *model, const struct dfg
 	return dfg_err_of_file(dfg_err_note(err, "reading variables"), model->file.graph.source);
 }
 
-/* What the session says of each; one that it does not have is left out. */
+/* Asks the session for each variable; variables that it lacks are removed. */
 static struct dfg_err *look_up(const struct dfg_model *model, struct dfg_variables *variables)
 {
 	uint32_t all = variables->count;
@@ -69,7 +69,7 @@ static struct dfg_err *look_up(const struct dfg_model *model, struct dfg_variabl
 	return NULL;
 }
 
-/* Several nodes may name one variable: it is listed once, by the first. */
+/* Several nodes may refer to one variable: it is listed once, by the first. */
 static struct dfg_err *drop_doubles(struct dfg_variables *variables)
 {
 	struct dfg_map names = {0};
@@ -133,7 +133,7 @@ struct dfg_err *dfg_variables_values(
 	return NULL;
 }
 
-/* "OLD=NEW" at the '='. */
+/* One --map: "OLD=NEW", and the position of its '='. */
 struct rename {
 	char *old;
 	const char *new;
@@ -162,7 +162,7 @@ static struct dfg_err *parse_map(
 	return NULL;
 }
 
-/* NEW, its '*' being what OLD's stood for. */
+/* NEW with its '*' replaced by the text that OLD's '*' matched. */
 static const char *apply(struct dfg_model *model, const struct rename *rename, const char *name)
 {
 	const char *star = strchr(rename->new, '*');
@@ -173,7 +173,7 @@ static const char *apply(struct dfg_model *model, const struct rename *rename, c
 		(int)(strlen(name) - before - behind), name + before, star + 1);
 }
 
-/* NULL when memory is short. The last pattern that matches wins. */
+/* The array's name after the last matching pattern; NULL if out of memory. */
 static const char *renamed(struct dfg_model *model, const struct rename *renames, size_t n, const char *name)
 {
 	while (n--)
@@ -182,7 +182,7 @@ static const char *renamed(struct dfg_model *model, const struct rename *renames
 	return name;
 }
 
-/* By variable, the array that is for it, or NULL. */
+/* Finds the array for each variable, or NULL. */
 static struct dfg_err *match(struct dfg_model *model, const struct dfg_variables *variables,
 	const struct dfg_arrays *arrays, const struct rename *renames, size_t n_renames,
 	const struct dfg_array **by_variable)

@@ -12,7 +12,7 @@
 
 enum { GRACE_SECONDS = 2, TITLE_ROOM = 64 };
 
-/* What ps shows: the kernel reads the arguments where the program was given them, one after the other. */
+/* Sets the title shown by ps: the kernel reads the consecutive arguments in their original memory. */
 static void set_title(pid_t watched)
 {
 	char command[4096], title[TITLE_ROOM];
@@ -27,7 +27,7 @@ static void set_title(pid_t watched)
 	memcpy(program_invocation_name, title, strnlen(title, (size_t)room - 1));
 }
 
-/* It reads nothing of it: that is for the watched process. */
+/* Waits for the end of stdin without reading: the data is for the watched process. */
 static void wait_for_end_of_stdin(void)
 {
 	struct pollfd stdin_ = {.fd = STDIN_FILENO, .events = POLLRDHUP};
@@ -40,9 +40,9 @@ static void watch(pid_t watched)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != watched)
 		_exit(0);
-	setsid(); /* a signal to the group of the watched process is not for this one */
+	setsid(); /* signals to the watched process group must not reach the watchdog */
 	set_title(watched);
-	/* Whoever waits for the end of these descriptors waits for the watched process. */
+	/* readers of these descriptors' other ends wait for the watched process only */
 	close_range(STDIN_FILENO + 1, ~0u, 0);
 	wait_for_end_of_stdin();
 	sleep(GRACE_SECONDS);
