@@ -5,6 +5,7 @@
 enum {
 	CALLS_MAX = 100, /* functions within each other */
 	SHOWN = 12,      /* formals that a message lists */
+	SHOWN_CALLS = 4, /* callers that a message lists */
 };
 
 /* The formal that begins with the word, or the nearest spelling; and all there are, for a word that is neither. */
@@ -100,6 +101,24 @@ static struct dfg_err *bind_formal(struct dfg_eval *eval, const struct dfg_calla
 	return err ? err : dfg_frame_put(eval->arena, frame, formal->text, datum);
 }
 
+/* Adds "FILE:LINE:COL: note: NAME is called here" to an error inside the callable, for the innermost calls. */
+static void note_call(struct dfg_eval *eval, const char *callee, const struct dfg_tree *site)
+{
+	uint32_t line, column;
+	if (!eval->is_placed || !eval->wrong_source || eval->wrong_source->library || eval->source->library)
+		return;
+	if (eval->n_callers++ > SHOWN_CALLS)
+		return;
+	dfg_source_place(eval->source, site->at, &line, &column);
+	const char *before = eval->callers ? eval->callers : "", *callers;
+	if (eval->n_callers <= SHOWN_CALLS)
+		callers = dfg_arena_print(
+			eval->arena, "%s\n%s:%u:%u: note: %s is called here", before, eval->source->path, line, column, callee);
+	else
+		callers = dfg_arena_print(eval->arena, "%s\n%s: note: and so on", before, eval->source->path);
+	eval->callers = callers ? callers : eval->callers;
+}
+
 static struct dfg_err *bind_formals(struct dfg_eval *eval, const struct dfg_callable *callable,
 	const struct dfg_tree *formals, const struct dfg_call_site *site, struct dfg_frame *frame)
 {
@@ -107,8 +126,12 @@ static struct dfg_err *bind_formals(struct dfg_eval *eval, const struct dfg_call
 	if (!given)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
 	DFG_TRY(arrange(eval, callable->name, formals, site, given));
-	for (uint32_t i = 0; i < formals->n; i++)
-		DFG_TRY(bind_formal(eval, callable, formals->kid[i], given[i], frame));
+	for (uint32_t i = 0; i < formals->n; i++) {
+		struct dfg_err *err = bind_formal(eval, callable, formals->kid[i], given[i], frame);
+		if (err && !given[i])
+			note_call(eval, callable->name, site->tree);
+		DFG_TRY(err);
+	}
 	return NULL;
 }
 
@@ -134,7 +157,7 @@ static struct dfg_err *called_from(
 {
 	uint32_t line, column;
 	const struct dfg_source *caller = eval->source;
-	if (!err || !eval->is_placed || caller->library || !eval->wrong_source->library)
+	if (!err || !eval->is_placed || caller->library || !eval->wrong_source || !eval->wrong_source->library)
 		return err;
 	dfg_source_place(eval->wrong_source, eval->wrong_at, &line, &column);
 	eval->inside = dfg_arena_print(eval->arena, "in %s (%s:%u)", callable->name, eval->wrong_source->path, line);
@@ -143,8 +166,8 @@ static struct dfg_err *called_from(
 	return err;
 }
 
-static struct dfg_err *run_body(
-	struct dfg_eval *eval, const struct dfg_callable *callable, struct dfg_frame *frame, struct dfg_datum *out_datum)
+static struct dfg_err *run_body(struct dfg_eval *eval, const struct dfg_callable *callable,
+	const struct dfg_call_site *site, struct dfg_frame *frame, struct dfg_datum *out_datum)
 {
 	const struct dfg_source *caller = eval->source;
 	if (eval->calls == CALLS_MAX)
@@ -162,6 +185,8 @@ static struct dfg_err *run_body(
 	eval->source = caller;
 	eval->loop = loop;
 	eval->calls--;
+	if (err)
+		note_call(eval, callable->name, site->tree);
 	return err;
 }
 
@@ -172,7 +197,7 @@ static struct dfg_err *call_fn(struct dfg_eval *eval, const struct dfg_callable 
 	DFG_TRY(dfg_frame_new(eval, callable->frame, &frame));
 	struct dfg_err *err = bind_formals(eval, callable, callable->tree->kid[0], site, frame);
 	if (!err)
-		err = run_body(eval, callable, frame, out_datum);
+		err = run_body(eval, callable, site, frame, out_datum);
 	return called_from(eval, callable, site->tree, err);
 }
 
@@ -207,7 +232,7 @@ static struct dfg_err *apply_instance(struct dfg_eval *eval, const struct dfg_in
 	eval->scope = instance->path;
 	struct dfg_err *err = bind_formals(eval, instance->callable, instance->callable->tree->kid[1], site, frame);
 	if (!err)
-		err = run_body(eval, instance->callable, frame, out_datum);
+		err = run_body(eval, instance->callable, site, frame, out_datum);
 	eval->instances = outer;
 	eval->scope = scope;
 	dfg_counter_release(&instances);

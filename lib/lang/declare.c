@@ -152,13 +152,26 @@ static const char *definition(struct dfg_eval *eval, const char *name)
 	return NULL;
 }
 
+/* The kind of value that a const of the program has, so that -D must give one. */
+static const char *kind_words(const struct dfg_datum *value)
+{
+	if (value->kind == DFG_DATUM_NUMBER)
+		return value->number.is_int ? "a whole number" : "a number";
+	if (value->kind == DFG_DATUM_BOOL)
+		return "true or false";
+	return value->kind == DFG_DATUM_LIST ? "a list" : "a value of the same kind";
+}
+
 /* A value from the command line has the type of the one in the text. */
 static struct dfg_err *redefine(
 	struct dfg_eval *eval, struct dfg_frame *frame, const char *name, const char *text, struct dfg_datum *value)
 {
-	struct dfg_source source = {"-D", text, (uint32_t)strlen(text), false};
+	const char *path = dfg_arena_print(eval->arena, "-D %s", name);
+	struct dfg_source source = {path, text, (uint32_t)strlen(text), false};
 	struct dfg_tree *tree;
 	struct dfg_datum given;
+	if (!path)
+		return dfg_no_memory("a name");
 	if (value->kind == DFG_DATUM_STRING) {
 		value->string = (struct dfg_string){text, strlen(text)};
 		return NULL;
@@ -168,9 +181,12 @@ static struct dfg_err *redefine(
 	bool same = !err && given.kind == value->kind;
 	if (same && value->kind == DFG_DATUM_NUMBER)
 		same = !value->number.is_int || given.number.is_int;
+	if (err && err->code == DFG_MEMORY)
+		return err;
 	if (err || !same) {
 		dfg_err_free(err);
-		return DFG_ERR(DFG_DATA, "-D %s=%s: '%s' is %s here", name, text, name, dfg_datum_words(eval, value));
+		return DFG_ERR(DFG_DATA, "-D %s=%s: '%s' is %s in the program: give %s", name, text, name,
+			dfg_datum_words(eval, value), kind_words(value));
 	}
 	if (value->kind == DFG_DATUM_NUMBER && !value->number.is_int)
 		given.number.is_int = false;
@@ -185,8 +201,12 @@ struct dfg_err *dfg_eval_const_declaration(struct dfg_eval *eval, struct dfg_fra
 	if (value.kind == DFG_DATUM_TENSOR || value.kind == DFG_DATUM_DIM || value.kind == DFG_DATUM_CELL)
 		return DFG_ERR(DFG_DATA, "a const must be known while building, it is %s", dfg_datum_words(eval, &value));
 	const char *given = eval->program && frame == eval->program->frame ? definition(eval, tree->text) : NULL;
-	if (given)
-		DFG_TRY(redefine(eval, frame, tree->text, given, &value));
+	struct dfg_err *err = given ? redefine(eval, frame, tree->text, given, &value) : NULL;
+	if (err) { /* its place is the command line, not the text */
+		eval->is_placed = true;
+		eval->wrong_source = NULL;
+		return err;
+	}
 	return dfg_frame_put(eval->arena, frame, tree->text, value);
 }
 

@@ -79,10 +79,12 @@ struct dfg_eval {
 
 	/* Where an error was seen: the innermost place, or where the user's text called the library. */
 	bool is_placed;
-	bool is_full; /* the error is that the limit of memory was reached */
-	const struct dfg_source *wrong_source;
+	bool is_full;                          /* the error is that the limit of memory was reached */
+	const struct dfg_source *wrong_source; /* NULL: the error is not in a text, and says itself where it is */
 	uint32_t wrong_at;
-	const char *inside; /* "in dense (std:nn:14)", or NULL */
+	const char *inside;  /* "in dense (std:nn:14)", or NULL */
+	const char *callers; /* a line for each of the innermost calls around the place, or NULL */
+	uint32_t n_callers;
 
 	struct dfg_region *region; /* where new nodes stand; NULL: the root */
 	struct dfg_region **place; /* by node: that of its outputs but 1, that of output 1; the root behind the last */

@@ -34,13 +34,17 @@ struct dfg_err *dfg_eval_warn(struct dfg_eval *eval, const struct dfg_tree *tree
 
 struct dfg_err *dfg_eval_finish(struct dfg_eval *eval, struct dfg_err *err)
 {
-	if (!err || !eval->is_placed || (err->code == DFG_MEMORY && !eval->is_full))
+	if (!err || !eval->is_placed || !eval->wrong_source || (err->code == DFG_MEMORY && !eval->is_full))
 		return err;
 	const char *what = eval->inside ? dfg_arena_print(eval->arena, "%s, %s", err->text, eval->inside) : err->text;
-	struct dfg_err *placed = what ? dfg_source_err(eval->wrong_source, eval->wrong_at, err->code, what)
-								  : DFG_ERR(DFG_MEMORY, "out of memory");
+	struct dfg_err *placed =
+		what ? dfg_source_err(eval->wrong_source, eval->wrong_at, err->code, what) : dfg_no_memory("an error");
 	dfg_err_free(err);
-	return placed;
+	if (!eval->callers)
+		return placed;
+	err = dfg_err_of_file(DFG_ERR(placed->code, "%s%s", placed->text, eval->callers), NULL);
+	dfg_err_free(placed);
+	return err;
 }
 
 void dfg_eval_release(struct dfg_eval *eval)

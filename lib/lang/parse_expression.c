@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -97,6 +98,20 @@ bool dfg_sees_reserved(const struct dfg_parser *parser)
 	return false;
 }
 
+/* A word of the language where a value is expected: those of a loop say how loops are written. */
+static struct dfg_err *no_value(const struct dfg_parser *parser)
+{
+	const char *word = dfg_sees(parser, "for") ? "for" : dfg_sees(parser, "while") ? "while" : NULL;
+	char what[200];
+	if (!word)
+		return dfg_unexpected(parser, "an expression");
+	snprintf(what, sizeof what,
+		"expected an expression, not `%s`: a loop begins with `static for` (written out while building) or with `loop` "
+		"(repeated when the graph runs)",
+		word);
+	return dfg_source_err(parser->source, dfg_peek(parser).at, DFG_DATA, what);
+}
+
 static struct dfg_err *name(struct dfg_parser *parser, struct dfg_tree **out_tree)
 {
 	uint32_t at = dfg_peek(parser).at;
@@ -108,7 +123,7 @@ static struct dfg_err *name(struct dfg_parser *parser, struct dfg_tree **out_tre
 		return NULL;
 	}
 	if (dfg_sees_reserved(parser))
-		return dfg_unexpected(parser, "an expression");
+		return no_value(parser);
 	DFG_TRY(dfg_tree_new(parser, DFG_TREE_NAME, at, out_tree));
 	return dfg_take_name(parser, &(*out_tree)->text);
 }

@@ -249,17 +249,18 @@ static struct dfg_err *assignment(struct dfg_parser *parser, struct dfg_tree *st
 	return dfg_tree_kids(parser, statement, part, 2);
 }
 
-/* `loop, b = f(x)` */
-static bool lists_word(const struct dfg_parser *parser)
+/* `loop, b = f(x)` or `next = f(x)` */
+static bool assigns_word(const struct dfg_parser *parser)
 {
-	return dfg_sees_reserved(parser) && dfg_token_is(parser->source, parser->token[parser->next + 1], ",") &&
-		   !dfg_sees(parser, "true") && !dfg_sees(parser, "false");
+	struct dfg_token after = parser->token[dfg_peek(parser).kind == DFG_TOKEN_END ? parser->next : parser->next + 1];
+	bool lists = dfg_token_is(parser->source, after, ",") && !dfg_sees(parser, "true") && !dfg_sees(parser, "false");
+	return dfg_sees_reserved(parser) && (lists || dfg_token_is(parser->source, after, "="));
 }
 
 struct dfg_err *dfg_parse_statement(struct dfg_parser *parser, struct dfg_tree **out_statement)
 {
 	const struct form *form = form_seen(parser);
-	if (lists_word(parser))
+	if (assigns_word(parser))
 		return dfg_take_new_name(parser, &(const char *){NULL});
 	DFG_TRY(dfg_tree_new(parser, form ? form->kind : DFG_TREE_DO, dfg_peek(parser).at, out_statement));
 	if (form) {

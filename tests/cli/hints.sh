@@ -16,3 +16,24 @@ says 'input x: f32[2]\nA = x + 1' "'A' cannot be the name of a value: a word tha
 says 'input x: f32[2]\noutput y = float64(x)' "there is no 'float64' here: the type is called f64"
 says 'input x: float32[2]' "there is no type 'float32': it is called f32"
 says 'input x: f32[2]\noutput y = x.shape' "a tensor has no '.shape': write shape(x)"
+for word in next yield after assert static loop in true; do
+	says "input x: f32[2]\n$word = x + 1" "program.dfg:2:1: error: \`$word\` is a word of the language"
+done
+says 'input x: f32[2]\nfor i in 0..3 { x = x + 1 }' 'program.dfg:2:1: ' '`static for`'
+says 'input x: f32[2]\ny = while x > 1 { x }' 'program.dfg:2:5: ' '`loop`'
+# A mistake in the text's own functions is shown where it is, with the calls that led there; the library's are left out.
+says 'input x: f32[2]\nfn g(a) {\n  a + [1, 2, 3]\n}\nfn f(a) { map(g, a) }\noutput y = f([x])' 'program.dfg:3:5: error: AddV2: ' \
+	'program.dfg:5:11: note: map is called here' 'program.dfg:6:12: note: f is called here'
+says 'fn f(a, b = z) { a }\noutput y = f(1)' 'program.dfg:1:13: error: ' 'program.dfg:2:12: note: f is called here'
+says 'fn f(a) { a }\noutput y = f(1, 2)' 'program.dfg:2:17: error: '
+never grep -q note err
+# A value of -D that does not fit is a mistake of the command line.
+printf 'const hidden = 3\ninput x: f32[2]\noutput y = x * hidden\n' >program.dfg
+for value in x 2.5 true '[1]'; do
+	status 65 "$DFG" build program.dfg -D "hidden=$value" -o program.pb
+	has err "-D hidden=$value: 'hidden' is 3 in the program: give a whole number"
+	never grep -q 'program.dfg:1' err
+done
+status 65 "$DFG" build program.dfg -D 'hidden=3 +' -o program.pb
+has err '-D hidden:1:4: error: '
+never grep -q 'program.dfg:1' err

@@ -249,7 +249,8 @@ static void constants_can_be_defined_outside(void **state)
 	succeeds(build_with(text, (const char *[]){"n=5", "training=true", "rate=2", "name=b", NULL}));
 	assert_int_equal(dfg_node_attr(node("x"), "shape")->value.shape->dim[0], 5);
 	assert_non_null(node("y"));
-	fails(build_with(text, (const char *[]){"n=0.5", NULL}), DFG_DATA, "-D n=0.5: 'n' is 3 here");
+	fails(build_with(text, (const char *[]){"n=0.5", NULL}), DFG_DATA,
+		"-D n=0.5: 'n' is 3 in the program: give a whole number");
 	fails(build_with(text, (const char *[]){"m=5", NULL}), DFG_DATA, "no const 'm' for -D m=5; did you mean 'n'?");
 	fails(build_with(text, (const char *[]){"training=1", NULL}), DFG_DATA, "it is true or false");
 }
