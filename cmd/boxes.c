@@ -26,8 +26,8 @@ static struct dfg_err *find_box(struct maker *m, uint32_t parent, const char *ke
 	*out_box = number + 1;
 	if (!is_new)
 		return NULL;
-	boxes->box[boxes->count++] = (struct dfg_box){.parent = parent, .label = label};
-	struct dfg_box *outer = &boxes->box[parent];
+	boxes->box[boxes->count++] = (struct dfg_nesting_box){.parent = parent, .label = label};
+	struct dfg_nesting_box *outer = &boxes->box[parent];
 	*(outer->last ? &boxes->box[outer->last].next : &outer->child) = *out_box;
 	outer->last = *out_box;
 	return NULL;
@@ -90,7 +90,7 @@ static struct dfg_err *make_boxes(struct maker *m)
 	boxes->of = dfg_arena_zeros(&boxes->arena, (size_t)m->graph->count + 1, sizeof *boxes->of);
 	if (!boxes->of || !dfg_reserve(&boxes->box, &boxes->room, 1, sizeof *boxes->box))
 		return dfg_no_memory("the nesting of the graph");
-	boxes->box[boxes->count++] = (struct dfg_box){.label = ""};
+	boxes->box[boxes->count++] = (struct dfg_nesting_box){.label = ""};
 	uint32_t *order, count;
 	DFG_TRY(dfg_pass_order(m->graph, &boxes->arena, &order, &count));
 	if (count < m->graph->count)

@@ -6,14 +6,14 @@
  * Loops and branches of a graph as nested boxes, for pictures. Box 0 is the whole graph; the number of a box is larger
  * than that of its parent. A graph with a cycle that is not a loop has box 0 only.
  */
-struct dfg_box {
+struct dfg_nesting_box {
 	uint32_t parent;
 	const char *label;          /* "loop while/frame", "p:0 is true" */
 	uint32_t child, last, next; /* the first child, the last child and the next sibling; 0: none */
 };
 
 struct dfg_boxes {
-	struct dfg_box *box;
+	struct dfg_nesting_box *box;
 	size_t count, room;
 	uint32_t *of; /* innermost box, by node */
 	struct dfg_arena arena;

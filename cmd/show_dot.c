@@ -38,7 +38,7 @@ static void open_box(const struct picture *picture, uint32_t b)
 /* Opens and closes nested boxes without recursion: a file determines their depth. */
 static void put_boxes(const struct picture *picture)
 {
-	const struct dfg_box *box = picture->boxes.box;
+	const struct dfg_nesting_box *box = picture->boxes.box;
 	open_box(picture, 0);
 	for (uint32_t at = box[0].child; at;) {
 		open_box(picture, at);

@@ -36,7 +36,7 @@ static struct dfg_err *add_scope(
 /* Outer boxes have smaller numbers than the boxes in them, and there are few. */
 static struct dfg_err *find_box(struct tree *tree, uint32_t b, struct scope **out_scope)
 {
-	const struct dfg_box *box = tree->boxes.box;
+	const struct dfg_nesting_box *box = tree->boxes.box;
 	for (uint32_t at = b; !tree->box[b];) {
 		while (!tree->box[box[at].parent])
 			at = box[at].parent;

@@ -29,7 +29,7 @@ static struct dfg_err *broadcast_to_run(struct dfg_kernel *ctx)
 	const struct dfg_tensor *in = dfg_kernel_input(ctx, 0);
 	int64_t from[DFG_RANK_MAX], to[DFG_RANK_MAX];
 	struct dfg_tensor *out;
-	struct dfg_box box = {0};
+	struct dfg_strided_box box = {0};
 	DFG_TRY(dfg_output_now(ctx, &out));
 	dfg_steps(&in->shape, from);
 	dfg_steps(&out->shape, to);
@@ -166,7 +166,7 @@ static struct dfg_err *tile_run(struct dfg_kernel *ctx)
 	const struct dfg_tensor *in = dfg_kernel_input(ctx, 0);
 	int64_t from[DFG_RANK_MAX], to[DFG_RANK_MAX];
 	struct dfg_tensor *out;
-	struct dfg_box box = {0};
+	struct dfg_strided_box box = {0};
 	DFG_TRY(dfg_output_now(ctx, &out));
 	dfg_steps(&in->shape, from);
 	dfg_steps(&out->shape, to);

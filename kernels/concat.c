@@ -73,7 +73,7 @@ static void join_parts(struct dfg_kernel *ctx, struct join join, int axis, struc
 	for (int i = join.first; i < join.first + join.count; i++) {
 		const struct dfg_tensor *part = dfg_kernel_input(ctx, i);
 		int64_t run = outer ? dfg_shape_count(&part->shape) / outer : 0;
-		struct dfg_box box = {2, {outer, run}, {run, 1}, {whole, 1}};
+		struct dfg_strided_box box = {2, {outer, run}, {run, 1}, {whole, 1}};
 		dfg_box_copy(ctx, dfg_dtype_size(out->dtype), box, part->data, dfg_tensor_at(out, at));
 		at += run;
 	}

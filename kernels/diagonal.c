@@ -25,7 +25,7 @@ static struct dfg_err *diag_run(struct dfg_kernel *ctx)
 	DFG_TRY(dfg_output_now(ctx, &out));
 	int64_t n = dfg_shape_count(&in->shape);
 	memset(out->data, 0, dfg_tensor_bytes(out));
-	dfg_box_copy(ctx, dfg_dtype_size(in->dtype), (struct dfg_box){1, {n}, {1}, {n + 1}}, in->data, out->data);
+	dfg_box_copy(ctx, dfg_dtype_size(in->dtype), (struct dfg_strided_box){1, {n}, {1}, {n + 1}}, in->data, out->data);
 	return NULL;
 }
 
@@ -59,7 +59,7 @@ static struct dfg_err *diag_part_run(struct dfg_kernel *ctx)
 	struct dfg_tensor *out;
 	DFG_TRY(dfg_output_now(ctx, &out));
 	int64_t n = dfg_shape_count(&out->shape);
-	dfg_box_copy(ctx, dfg_dtype_size(in->dtype), (struct dfg_box){1, {n}, {n + 1}, {1}}, in->data, out->data);
+	dfg_box_copy(ctx, dfg_dtype_size(in->dtype), (struct dfg_strided_box){1, {n}, {n + 1}, {1}}, in->data, out->data);
 	return NULL;
 }
 

@@ -58,7 +58,7 @@ static struct dfg_err *pad_run(struct dfg_kernel *ctx)
 	int64_t from[DFG_RANK_MAX], to[DFG_RANK_MAX], first = 0;
 	size_t size = dfg_dtype_size(in->dtype);
 	struct dfg_tensor *out;
-	struct dfg_box box = {0};
+	struct dfg_strided_box box = {0};
 	DFG_TRY(dfg_output_now(ctx, &out));
 	if (ctx->call->n_in > VALUE)
 		dfg_repeat(out->data, dfg_shape_count(&out->shape), ctx->in[VALUE]->data, size);

@@ -32,11 +32,11 @@ static struct dfg_err *reverse_sequence_shape(struct dfg_infer *node)
 }
 
 /* One sequence, that begins at element `first`: its first `length` steps backwards, the others as they are. */
-static void reverse_one(
-	struct dfg_kernel *ctx, const struct dfg_box *rest, int64_t first, int64_t step, int64_t steps, int64_t length)
+static void reverse_one(struct dfg_kernel *ctx, const struct dfg_strided_box *rest, int64_t first, int64_t step,
+	int64_t steps, int64_t length)
 {
 	size_t size = dfg_dtype_size(ctx->out[0]->dtype);
-	struct dfg_box box = *rest;
+	struct dfg_strided_box box = *rest;
 	const char *in = dfg_tensor_at(ctx->in[0], first);
 	char *out = dfg_tensor_at(ctx->out[0], first);
 	int64_t bytes = step * (int64_t)size;
@@ -53,7 +53,7 @@ static struct dfg_err *reverse_sequence_run(struct dfg_kernel *ctx)
 	const struct dfg_tensor *in = dfg_kernel_input(ctx, 0), *lengths = dfg_kernel_input(ctx, 1);
 	int64_t step[DFG_RANK_MAX];
 	struct dfg_tensor *out;
-	struct dfg_box rest = {0};
+	struct dfg_strided_box rest = {0};
 	int seq, batch;
 	DFG_TRY(dfg_output_now(ctx, &out));
 	DFG_TRY(sequence_axes(ctx->call, in->shape.rank, &seq, &batch));
@@ -123,7 +123,7 @@ static struct dfg_err *roll_run(struct dfg_kernel *ctx)
 	dfg_steps(&in->shape, step);
 	/* In every dimension two parts: what stays in front of the ring's end, and what comes round. */
 	for (int part = 0; part < 1 << rank; part++) {
-		struct dfg_box box = {0};
+		struct dfg_strided_box box = {0};
 		int64_t from = 0, to = 0;
 		for (int d = 0; d < rank; d++) {
 			bool round = part >> d & 1;

@@ -62,7 +62,7 @@ static struct dfg_err *slice_run(struct dfg_kernel *ctx)
 	const struct dfg_tensor *in = dfg_kernel_input(ctx, INPUT);
 	int64_t from[DFG_RANK_MAX], to[DFG_RANK_MAX], first = 0;
 	struct dfg_tensor *out;
-	struct dfg_box box = {0};
+	struct dfg_strided_box box = {0};
 	DFG_TRY(dfg_output_now(ctx, &out));
 	dfg_steps(&in->shape, from);
 	dfg_steps(&out->shape, to);
@@ -262,14 +262,14 @@ static struct dfg_err *cut_now(struct dfg_kernel *ctx, const struct dfg_shape *o
 }
 
 /* Where the slice begins in the whole, and its box: the whole's steps times the strides, the slice's own. */
-static int64_t cut_box(const struct cut *cut, bool into, struct dfg_box *out_box)
+static int64_t cut_box(const struct cut *cut, bool into, struct dfg_strided_box *out_box)
 {
 	int64_t whole[DFG_RANK_MAX], part[DFG_RANK_MAX], first = 0;
 	struct dfg_shape size = {.rank = cut->of->rank};
 	memcpy(size.dim, cut->size, sizeof size.dim);
 	dfg_steps(cut->of, whole);
 	dfg_steps(&size, part);
-	*out_box = (struct dfg_box){0};
+	*out_box = (struct dfg_strided_box){0};
 	for (int d = 0; d < size.rank; d++) {
 		int64_t step = whole[d] * cut->stride[d];
 		first += cut->begin[d] * whole[d];
@@ -282,7 +282,7 @@ static struct dfg_err *strided_slice_run(struct dfg_kernel *ctx)
 {
 	const struct dfg_tensor *in = dfg_kernel_input(ctx, 0);
 	struct dfg_tensor *out;
-	struct dfg_box box;
+	struct dfg_strided_box box;
 	struct cut cut;
 	DFG_TRY(cut_now(ctx, &in->shape, 1, &cut));
 	DFG_TRY(dfg_kernel_output(ctx, 0, &cut.out, &out));
@@ -339,7 +339,7 @@ static struct dfg_err *strided_slice_grad_run(struct dfg_kernel *ctx)
 {
 	const struct dfg_tensor *dy = dfg_kernel_input(ctx, 4);
 	struct dfg_tensor *out;
-	struct dfg_box box;
+	struct dfg_strided_box box;
 	struct cut cut;
 	DFG_TRY(dfg_output_now(ctx, &out));
 	DFG_TRY(cut_now(ctx, &out->shape, 1, &cut));

@@ -57,7 +57,7 @@ static struct dfg_err *depth_to_space_shape(struct dfg_infer *node)
 }
 
 /* space is the tensor of pixels, depth that of blocks; a block's pixels are its channels, the original channels innermost. */
-static struct dfg_box depth_box(
+static struct dfg_strided_box depth_box(
 	const struct dfg_shape *space, const struct dfg_shape *depth, const struct layout *at, int64_t block, bool to_depth)
 {
 	int64_t s[DFG_RANK_MAX], d[DFG_RANK_MAX];
@@ -74,7 +74,7 @@ static struct dfg_box depth_box(
 		{block, s[at->width], d[at->channels] * channels},
 		{channels, s[at->channels], d[at->channels]},
 	};
-	struct dfg_box box = {0};
+	struct dfg_strided_box box = {0};
 	for (size_t i = 0; i < sizeof axis / sizeof *axis; i++)
 		dfg_box_axis(
 			&box, axis[i].dim, to_depth ? axis[i].space : axis[i].depth, to_depth ? axis[i].depth : axis[i].space);
@@ -89,7 +89,7 @@ static struct dfg_err *depth_run(struct dfg_kernel *ctx, bool to_depth)
 	DFG_TRY(dfg_output_now(ctx, &out));
 	DFG_TRY(layout_of(ctx->call, &in->shape, &layout));
 	const struct dfg_shape *space = to_depth ? &in->shape : &out->shape, *depth = to_depth ? &out->shape : &in->shape;
-	struct dfg_box box = depth_box(space, depth, &layout, ctx->call->attr[BLOCK_SIZE].i, to_depth);
+	struct dfg_strided_box box = depth_box(space, depth, &layout, ctx->call->attr[BLOCK_SIZE].i, to_depth);
 	dfg_box_copy(ctx, dfg_dtype_size(in->dtype), box, in->data, out->data);
 	return dfg_moved(ctx, 0);
 }
@@ -236,7 +236,7 @@ static void copy_corner(struct dfg_kernel *ctx, const struct corner *c, int64_t 
 	dfg_steps(space, s);
 	dfg_steps(&c->batch->shape, t);
 	int64_t in_space = 0, in_batch = number * space->dim[0] * t[0];
-	struct dfg_box box = {0};
+	struct dfg_strided_box box = {0};
 	dfg_box_axis(&box, space->dim[0], c->to_batch ? s[0] : t[0], c->to_batch ? t[0] : s[0]);
 	for (int d = (int)n - 1; d >= 0; d--) {
 		int64_t size = dfg_tensor_int(c->sizes, d), before = dfg_tensor_int(c->edges, 2 * d);

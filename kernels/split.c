@@ -51,7 +51,7 @@ static struct dfg_err *take_apart(
 		struct dfg_tensor *out;
 		DFG_TRY(dfg_kernel_output(ctx, i, &shapes[i], &out));
 		int64_t run = outer ? dfg_shape_count(&shapes[i]) / outer : 0;
-		struct dfg_box box = {2, {outer, run}, {whole, 1}, {run, 1}};
+		struct dfg_strided_box box = {2, {outer, run}, {whole, 1}, {run, 1}};
 		dfg_box_copy(ctx, dfg_dtype_size(value->dtype), box, dfg_tensor_at(value, at), out->data);
 		at += run;
 		DFG_TRY(dfg_moved(ctx, i));

@@ -29,7 +29,7 @@ void dfg_repeat(void *out, int64_t count, const void *element, size_t size)
 }
 
 struct copy {
-	struct dfg_box box;
+	struct dfg_strided_box box;
 	size_t size;
 	const char *in;
 	char *out;
@@ -37,9 +37,9 @@ struct copy {
 };
 
 /* Drops axes of one element, and joins neighbours that are one run in both the source and the target. */
-static void simplify(struct dfg_box *box)
+static void simplify(struct dfg_strided_box *box)
 {
-	struct dfg_box whole = *box;
+	struct dfg_strided_box whole = *box;
 	box->rank = 0;
 	for (int i = 0; i < whole.rank; i++) {
 		int last = box->rank - 1;
@@ -97,7 +97,7 @@ static void copy_run(size_t size, int64_t n, const void *in, int64_t from, void 
 /* Rows [first, last) of the two innermost axes. Where the source runs along the other axis than the target, in squares. */
 static void copy_rows(const struct copy *copy, const char *in, char *out, int64_t first, int64_t last)
 {
-	const struct dfg_box *box = &copy->box;
+	const struct dfg_strided_box *box = &copy->box;
 	int a = box->rank - 2, b = box->rank - 1;
 	int64_t size = (int64_t)copy->size;
 	int64_t side = box->from[a] == 1 && box->from[b] != 1 ? TILE : box->dim[b];
@@ -113,7 +113,7 @@ static void copy_rows(const struct copy *copy, const char *in, char *out, int64_
 static void copy_parts(void *arg, int64_t first, int64_t last)
 {
 	const struct copy *copy = arg;
-	const struct dfg_box *box = &copy->box;
+	const struct dfg_strided_box *box = &copy->box;
 	int64_t height = box->dim[box->rank - 2];
 	for (int64_t part = first; part < last; part++) {
 		int64_t rest = part / copy->parts, row = part % copy->parts * copy->rows, from = 0, to = 0;
@@ -127,7 +127,7 @@ static void copy_parts(void *arg, int64_t first, int64_t last)
 	}
 }
 
-void dfg_box_copy(struct dfg_kernel *ctx, size_t size, struct dfg_box box, const void *in, void *out)
+void dfg_box_copy(struct dfg_kernel *ctx, size_t size, struct dfg_strided_box box, const void *in, void *out)
 {
 	int64_t planes = 1;
 	for (int i = 0; i < box.rank; i++)

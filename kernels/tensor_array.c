@@ -57,7 +57,7 @@ static struct dfg_err *array_run(struct dfg_kernel *ctx)
 		.clears = attr[CLEAR_AFTER_READ].b,
 		.same = attr[IDENTICAL_ELEMENT_SHAPES].b,
 	};
-	struct dfg_array *array;
+	struct dfg_tensor_array *array;
 	struct dfg_tensor *flow;
 	DFG_TRY(dfg_held_index(ctx, 0, &kind.count));
 	DFG_TRY(dfg_kernel_output(ctx, 1, &DFG_SHAPE_SCALAR, &flow));
@@ -92,7 +92,7 @@ static struct dfg_err *write_shape(struct dfg_infer *node)
 
 static struct dfg_err *write_run(struct dfg_kernel *ctx)
 {
-	struct dfg_array *array;
+	struct dfg_tensor_array *array;
 	struct dfg_tensor value;
 	int64_t index;
 	DFG_TRY(dfg_held_index(ctx, INDEX, &index));
@@ -125,7 +125,7 @@ static struct dfg_err *read_shape(struct dfg_infer *node)
 
 static struct dfg_err *read_run(struct dfg_kernel *ctx)
 {
-	struct dfg_array *array;
+	struct dfg_tensor_array *array;
 	struct dfg_tensor value;
 	int64_t index;
 	DFG_TRY(dfg_held_index(ctx, INDEX, &index));
@@ -147,7 +147,7 @@ const struct dfg_op dfg_op_TensorArrayReadV3 = {
 
 static struct dfg_err *size_run(struct dfg_kernel *ctx)
 {
-	struct dfg_array *array;
+	struct dfg_tensor_array *array;
 	struct dfg_tensor *out;
 	DFG_TRY(dfg_kernel_output(ctx, 0, &DFG_SHAPE_SCALAR, &out));
 	DFG_TRY(dfg_array_lock(ctx, DFG_NO_DTYPE, &array));
@@ -168,7 +168,7 @@ const struct dfg_op dfg_op_TensorArraySizeV3 = {
 
 static struct dfg_err *close_run(struct dfg_kernel *ctx)
 {
-	struct dfg_array *array;
+	struct dfg_tensor_array *array;
 	DFG_TRY(dfg_array_lock(ctx, DFG_NO_DTYPE, &array));
 	dfg_array_close(array);
 	dfg_array_unlock(array);
@@ -186,7 +186,7 @@ const struct dfg_op dfg_op_TensorArrayCloseV3 = {
 
 static struct dfg_err *give_gradient(struct dfg_kernel *ctx, const struct dfg_shape *before)
 {
-	struct dfg_array *array, *gradient;
+	struct dfg_tensor_array *array, *gradient;
 	DFG_TRY(dfg_array_lock(ctx, DFG_NO_DTYPE, &array));
 	struct dfg_err *err = dfg_array_gradient(array, dfg_kernel_attr(ctx)[0].s, before, &gradient);
 	if (!err)

@@ -25,7 +25,7 @@ struct dfg_array_element {
 	bool is_written, is_read, is_cleared;
 };
 
-struct dfg_array {
+struct dfg_tensor_array {
 	struct dfg_object object;
 	pthread_mutex_t lock;
 	enum dfg_dtype dtype;
@@ -41,7 +41,7 @@ struct dfg_array {
 	size_t used;
 	struct dfg_array_gradient {
 		char *source;
-		struct dfg_array *array;
+		struct dfg_tensor_array *array;
 	} * gradient;
 	size_t n_gradient, gradient_room;
 };
@@ -54,41 +54,41 @@ struct dfg_array_kind {
 	bool grows, clears, same, sums;
 };
 DFG_MUST_CHECK struct dfg_err *dfg_array_new(
-	const char *name, const struct dfg_array_kind *kind, struct dfg_array **out_array);
+	const char *name, const struct dfg_array_kind *kind, struct dfg_tensor_array **out_array);
 
 /*
  * The array behind input 0, locked, of that dtype (DFG_NO_DTYPE: any). DFG_DATA, and not locked, where it is closed or
  * of another dtype.
  */
 DFG_MUST_CHECK struct dfg_err *dfg_array_lock(
-	struct dfg_kernel *ctx, enum dfg_dtype dtype, struct dfg_array **out_array);
-static inline void dfg_array_unlock(struct dfg_array *array)
+	struct dfg_kernel *ctx, enum dfg_dtype dtype, struct dfg_tensor_array **out_array);
+static inline void dfg_array_unlock(struct dfg_tensor_array *array)
 {
 	pthread_mutex_unlock(&array->lock);
 }
 
 /* All under the lock. Takes the tensor, which must have a buffer, also where it fails. */
-DFG_MUST_CHECK struct dfg_err *dfg_array_write(struct dfg_array *array, int64_t index, struct dfg_tensor *value);
+DFG_MUST_CHECK struct dfg_err *dfg_array_write(struct dfg_tensor_array *array, int64_t index, struct dfg_tensor *value);
 
 /* A reference; zeros of the element's shape, given that all are like `like` too, where nothing was written. */
 DFG_MUST_CHECK struct dfg_err *dfg_array_read(
-	struct dfg_array *array, int64_t index, const struct dfg_shape *like, struct dfg_tensor *out_value);
+	struct dfg_tensor_array *array, int64_t index, const struct dfg_shape *like, struct dfg_tensor *out_value);
 
 /* Makes it at least count elements; DFG_DATA where it is smaller and does not grow. */
-DFG_MUST_CHECK struct dfg_err *dfg_array_reach(struct dfg_array *array, int64_t count);
+DFG_MUST_CHECK struct dfg_err *dfg_array_reach(struct dfg_tensor_array *array, int64_t count);
 
 /* The shape of elements of which there is none. */
 DFG_MUST_CHECK struct dfg_err *dfg_array_row(
-	const struct dfg_array *array, const struct dfg_shape *like, struct dfg_shape *out_shape);
+	const struct dfg_tensor_array *array, const struct dfg_shape *like, struct dfg_shape *out_shape);
 
 /*
  * The gradient array for the source, borrowed; made, with `before` in front of the elements' shapes, if there is none.
  * The array grows no more.
  */
-DFG_MUST_CHECK struct dfg_err *dfg_array_gradient(
-	struct dfg_array *array, struct dfg_string source, const struct dfg_shape *before, struct dfg_array **out_gradient);
+DFG_MUST_CHECK struct dfg_err *dfg_array_gradient(struct dfg_tensor_array *array, struct dfg_string source,
+	const struct dfg_shape *before, struct dfg_tensor_array **out_gradient);
 
-void dfg_array_close(struct dfg_array *array);
+void dfg_array_close(struct dfg_tensor_array *array);
 
 /* Output i, a flow, is what input j is. */
 DFG_MUST_CHECK struct dfg_err *dfg_array_flow(struct dfg_kernel *ctx, int i, int j);

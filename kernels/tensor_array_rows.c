@@ -25,7 +25,8 @@ static void release(struct read *read)
 }
 
 /* One more. Under the lock. */
-static struct dfg_err *read_one(struct dfg_array *array, int64_t index, const struct dfg_shape *like, struct read *read)
+static struct dfg_err *read_one(
+	struct dfg_tensor_array *array, int64_t index, const struct dfg_shape *like, struct read *read)
 {
 	DFG_TRY(dfg_array_read(array, index, like, &read->value[read->count]));
 	read->at[read->count] = &read->value[read->count];
@@ -55,7 +56,7 @@ static int64_t block_of(const struct dfg_kernel *ctx, int64_t n)
 }
 
 /* The elements of indices [first, first + count), all of one shape. */
-static struct dfg_err *read_block(struct dfg_kernel *ctx, int64_t first, int64_t count, struct dfg_array *array,
+static struct dfg_err *read_block(struct dfg_kernel *ctx, int64_t first, int64_t count, struct dfg_tensor_array *array,
 	struct dfg_shape *element, struct read *read)
 {
 	release(read);
@@ -72,7 +73,7 @@ static struct dfg_err *read_block(struct dfg_kernel *ctx, int64_t first, int64_t
 	return NULL;
 }
 
-static struct dfg_err *gather(struct dfg_kernel *ctx, int64_t n, struct dfg_array *array, struct read *read)
+static struct dfg_err *gather(struct dfg_kernel *ctx, int64_t n, struct dfg_tensor_array *array, struct read *read)
 {
 	struct dfg_shape element, shape;
 	struct dfg_tensor *out;
@@ -95,7 +96,7 @@ static struct dfg_err *gather(struct dfg_kernel *ctx, int64_t n, struct dfg_arra
 
 static struct dfg_err *gather_run(struct dfg_kernel *ctx)
 {
-	struct dfg_array *array;
+	struct dfg_tensor_array *array;
 	struct read read;
 	int64_t n;
 	DFG_TRY(dfg_held_indices(ctx, INDICES, &n));
@@ -137,7 +138,7 @@ static struct dfg_err *keep_rows(struct dfg_kernel *ctx, int i, struct dfg_tenso
 }
 
 static struct dfg_err *scatter(
-	struct dfg_array *array, const struct dfg_tensor *indices, const struct dfg_tensor *value)
+	struct dfg_tensor_array *array, const struct dfg_tensor *indices, const struct dfg_tensor *value)
 {
 	struct dfg_shape element = dfg_held_element(&value->shape);
 	int64_t n = dfg_shape_count(&indices->shape), each = dfg_shape_count(&element);
@@ -156,7 +157,7 @@ static struct dfg_err *scatter(
 
 static struct dfg_err *scatter_run(struct dfg_kernel *ctx)
 {
-	struct dfg_array *array;
+	struct dfg_tensor_array *array;
 	struct dfg_tensor value;
 	int64_t n;
 	DFG_TRY(dfg_held_indices(ctx, INDICES, &n));
@@ -218,7 +219,7 @@ static struct dfg_err *add_part(struct dfg_shape *whole, const struct dfg_shape 
 }
 
 static struct dfg_err *concat_empty(
-	const struct dfg_array *array, const struct dfg_shape *rest, struct dfg_shape *out_whole)
+	const struct dfg_tensor_array *array, const struct dfg_shape *rest, struct dfg_shape *out_whole)
 {
 	struct dfg_shape own = dfg_held_element(&array->element), element;
 	DFG_TRY(dfg_held_merge(&own, rest, &element));
@@ -231,7 +232,7 @@ static struct dfg_err *concat_empty(
 	return dfg_held_rows(0, &element, out_whole);
 }
 
-static struct dfg_err *concat(struct dfg_kernel *ctx, int64_t n, struct dfg_array *array, struct read *read)
+static struct dfg_err *concat(struct dfg_kernel *ctx, int64_t n, struct dfg_tensor_array *array, struct read *read)
 {
 	const struct dfg_shape *rest = dfg_kernel_attr(ctx)[0].shape;
 	struct dfg_shape whole = DFG_SHAPE_UNKNOWN, like;
@@ -250,7 +251,7 @@ static struct dfg_err *concat(struct dfg_kernel *ctx, int64_t n, struct dfg_arra
 
 static struct dfg_err *concat_run(struct dfg_kernel *ctx)
 {
-	struct dfg_array *array;
+	struct dfg_tensor_array *array;
 	struct read read = {0};
 	DFG_TRY(dfg_array_lock(ctx, (enum dfg_dtype)ctx->call->out_dtype[0], &array));
 	int64_t n = array->count;
@@ -287,7 +288,7 @@ enum { WHOLE = 1, LENGTHS };
 
 /* The lengths are as many as elements, none is negative, and they add up to the rows. */
 static struct dfg_err *check_lengths(
-	struct dfg_array *array, const struct dfg_tensor *lengths, const struct dfg_tensor *value)
+	struct dfg_tensor_array *array, const struct dfg_tensor *lengths, const struct dfg_tensor *value)
 {
 	int64_t n = dfg_shape_count(&lengths->shape), rows = 0;
 	bool fits = true;
@@ -302,7 +303,8 @@ static struct dfg_err *check_lengths(
 	return dfg_array_reach(array, n);
 }
 
-static struct dfg_err *split(struct dfg_array *array, const struct dfg_tensor *lengths, const struct dfg_tensor *value)
+static struct dfg_err *split(
+	struct dfg_tensor_array *array, const struct dfg_tensor *lengths, const struct dfg_tensor *value)
 {
 	int64_t at = 0, each = dfg_count_between(&value->shape, 1, value->shape.rank);
 	DFG_TRY(check_lengths(array, lengths, value));
@@ -320,7 +322,7 @@ static struct dfg_err *split(struct dfg_array *array, const struct dfg_tensor *l
 
 static struct dfg_err *split_run(struct dfg_kernel *ctx)
 {
-	struct dfg_array *array;
+	struct dfg_tensor_array *array;
 	struct dfg_tensor value;
 	int64_t n;
 	DFG_TRY(dfg_held_indices(ctx, LENGTHS, &n));

@@ -18,7 +18,7 @@ static void drop_element(struct dfg_array_element *item)
 	item->terms = NULL;
 }
 
-void dfg_array_close(struct dfg_array *array)
+void dfg_array_close(struct dfg_tensor_array *array)
 {
 	for (size_t i = 0; i < array->room; i++)
 		drop_element(&array->item[i]);
@@ -34,7 +34,7 @@ void dfg_array_close(struct dfg_array *array)
 
 static void free_array(struct dfg_resource *resource)
 {
-	struct dfg_array *array = (struct dfg_array *)resource;
+	struct dfg_tensor_array *array = (struct dfg_tensor_array *)resource;
 	dfg_array_close(array);
 	for (size_t i = 0; i < array->n_gradient; i++) {
 		dfg_resource_unref(&array->gradient[i].array->object.resource);
@@ -45,9 +45,9 @@ static void free_array(struct dfg_resource *resource)
 	dfg_free(array);
 }
 
-struct dfg_err *dfg_array_new(const char *name, const struct dfg_array_kind *kind, struct dfg_array **out_array)
+struct dfg_err *dfg_array_new(const char *name, const struct dfg_array_kind *kind, struct dfg_tensor_array **out_array)
 {
-	struct dfg_array *array;
+	struct dfg_tensor_array *array;
 	if (kind->count < 0)
 		return DFG_ERR(DFG_DATA, ARRAY "of %" PRId64 " elements", name, kind->count);
 	DFG_TRY(dfg_object_new(sizeof *array, dfg_array_kind, name, &array));
@@ -69,9 +69,9 @@ struct dfg_err *dfg_array_new(const char *name, const struct dfg_array_kind *kin
 	return NULL;
 }
 
-struct dfg_err *dfg_array_lock(struct dfg_kernel *ctx, enum dfg_dtype dtype, struct dfg_array **out_array)
+struct dfg_err *dfg_array_lock(struct dfg_kernel *ctx, enum dfg_dtype dtype, struct dfg_tensor_array **out_array)
 {
-	struct dfg_array *array;
+	struct dfg_tensor_array *array;
 	DFG_TRY(dfg_object_in(ctx, 0, dfg_array_kind, &array));
 	if (dtype && dtype != array->dtype)
 		return DFG_ERR(DFG_DATA, ARRAY "is of %s, not %s", array->object.resource.name, dfg_dtype_name(array->dtype),
@@ -85,7 +85,7 @@ struct dfg_err *dfg_array_lock(struct dfg_kernel *ctx, enum dfg_dtype dtype, str
 	return NULL;
 }
 
-struct dfg_err *dfg_array_reach(struct dfg_array *array, int64_t count)
+struct dfg_err *dfg_array_reach(struct dfg_tensor_array *array, int64_t count)
 {
 	if (count <= array->count)
 		return NULL;
@@ -97,7 +97,7 @@ struct dfg_err *dfg_array_reach(struct dfg_array *array, int64_t count)
 }
 
 /* Room for what is known of the element; few elements have it from the start. */
-static struct dfg_err *find_item(struct dfg_array *array, int64_t index, struct dfg_array_element **out_item)
+static struct dfg_err *find_item(struct dfg_tensor_array *array, int64_t index, struct dfg_array_element **out_item)
 {
 	enum { FEW = 1 << 16 };
 	size_t wanted = (size_t)index + 1;
@@ -110,12 +110,13 @@ static struct dfg_err *find_item(struct dfg_array *array, int64_t index, struct 
 }
 
 /* What the element must be like, as far as known. */
-static const struct dfg_shape *shape_of(const struct dfg_array *array, const struct dfg_array_element *item)
+static const struct dfg_shape *shape_of(const struct dfg_tensor_array *array, const struct dfg_array_element *item)
 {
 	return item->shape ? &array->shape[item->shape - 1] : &array->element;
 }
 
-static struct dfg_err *set_shape(struct dfg_array *array, struct dfg_array_element *item, const struct dfg_shape *shape)
+static struct dfg_err *set_shape(
+	struct dfg_tensor_array *array, struct dfg_array_element *item, const struct dfg_shape *shape)
 {
 	size_t n = array->n_shapes;
 	if (!n || !dfg_shape_equal(&array->shape[n - 1], shape)) {
@@ -128,7 +129,7 @@ static struct dfg_err *set_shape(struct dfg_array *array, struct dfg_array_eleme
 }
 
 /* The element as a tensor, without a reference of its own; and back. */
-static struct dfg_tensor value_of(const struct dfg_array *array, const struct dfg_array_element *item)
+static struct dfg_tensor value_of(const struct dfg_tensor_array *array, const struct dfg_array_element *item)
 {
 	struct dfg_tensor value = {
 		.dtype = array->dtype, .shape = *shape_of(array, item), .data = item->data, .buffer = item->buffer};
@@ -143,7 +144,7 @@ static void set_value(struct dfg_array_element *item, const struct dfg_tensor *v
 }
 
 /* Small elements lie side by side: a buffer for each would be many times as large. */
-static struct dfg_err *pack(struct dfg_array *array, struct dfg_tensor *value)
+static struct dfg_err *pack(struct dfg_tensor_array *array, struct dfg_tensor *value)
 {
 	enum { SMALL = 64, FIRST = 256, MOST = 4096 };
 	size_t bytes = dfg_tensor_bytes(value), room = array->chunk ? 2 * array->chunk->room : FIRST;
@@ -166,8 +167,8 @@ static struct dfg_err *pack(struct dfg_array *array, struct dfg_tensor *value)
 }
 
 /* Whether the element may be written, and may be this. */
-static struct dfg_err *check_write(
-	const struct dfg_array *array, int64_t index, const struct dfg_array_element *item, const struct dfg_tensor *value)
+static struct dfg_err *check_write(const struct dfg_tensor_array *array, int64_t index,
+	const struct dfg_array_element *item, const struct dfg_tensor *value)
 {
 	const char *name = array->object.resource.name;
 	const struct dfg_shape *shape = shape_of(array, item);
@@ -193,7 +194,8 @@ static struct dfg_err *keep_term(struct dfg_array_element *item, const struct df
 }
 
 /* One more term. Whole numbers and lists are added at once; what rounds waits until all terms are there. */
-static struct dfg_err *add_term(const struct dfg_array *array, struct dfg_array_element *item, struct dfg_tensor *value)
+static struct dfg_err *add_term(
+	const struct dfg_tensor_array *array, struct dfg_array_element *item, struct dfg_tensor *value)
 {
 	struct dfg_tensor sum = value_of(array, item);
 	if (value->dtype != DFG_VARIANT && !dfg_dtype_is(value->dtype, "int"))
@@ -206,7 +208,7 @@ static struct dfg_err *add_term(const struct dfg_array *array, struct dfg_array_
 }
 
 /* The tensor is taken where there is no error. */
-static struct dfg_err *write_element(struct dfg_array *array, int64_t index, struct dfg_tensor *value)
+static struct dfg_err *write_element(struct dfg_tensor_array *array, int64_t index, struct dfg_tensor *value)
 {
 	struct dfg_array_element *item;
 	if (index < 0)
@@ -226,7 +228,7 @@ static struct dfg_err *write_element(struct dfg_array *array, int64_t index, str
 	return NULL;
 }
 
-struct dfg_err *dfg_array_write(struct dfg_array *array, int64_t index, struct dfg_tensor *value)
+struct dfg_err *dfg_array_write(struct dfg_tensor_array *array, int64_t index, struct dfg_tensor *value)
 {
 	struct dfg_err *err = write_element(array, index, value);
 	if (err)
@@ -243,7 +245,7 @@ static int by_bits(const void *a, const void *b)
 }
 
 /* Adds the terms up, the same way in whatever order they came. */
-static struct dfg_err *add_up(const struct dfg_array *array, struct dfg_array_element *item)
+static struct dfg_err *add_up(const struct dfg_tensor_array *array, struct dfg_array_element *item)
 {
 	struct dfg_array_terms *terms = item->terms;
 	struct dfg_tensor sum = value_of(array, item);
@@ -263,7 +265,7 @@ static struct dfg_err *add_up(const struct dfg_array *array, struct dfg_array_el
 	return err;
 }
 
-static struct dfg_err *unwritten(struct dfg_array *array, int64_t index, const struct dfg_shape *like,
+static struct dfg_err *unwritten(struct dfg_tensor_array *array, int64_t index, const struct dfg_shape *like,
 	const struct dfg_array_element *item, struct dfg_tensor *out_value)
 {
 	struct dfg_shape shape = dfg_shape_merge(shape_of(array, item), like);
@@ -274,7 +276,7 @@ static struct dfg_err *unwritten(struct dfg_array *array, int64_t index, const s
 }
 
 struct dfg_err *dfg_array_read(
-	struct dfg_array *array, int64_t index, const struct dfg_shape *like, struct dfg_tensor *out_value)
+	struct dfg_tensor_array *array, int64_t index, const struct dfg_shape *like, struct dfg_tensor *out_value)
 {
 	const char *name = array->object.resource.name;
 	struct dfg_array_element *item;
@@ -304,7 +306,8 @@ struct dfg_err *dfg_array_read(
 	return NULL;
 }
 
-struct dfg_err *dfg_array_row(const struct dfg_array *array, const struct dfg_shape *like, struct dfg_shape *out_shape)
+struct dfg_err *dfg_array_row(
+	const struct dfg_tensor_array *array, const struct dfg_shape *like, struct dfg_shape *out_shape)
 {
 	DFG_TRY(dfg_held_merge(&array->element, like, out_shape));
 	if (dfg_shape_fits(out_shape, &array->row))
@@ -333,7 +336,8 @@ static struct dfg_err *prepend(
 }
 
 /* What was written, and read, tells the shape of its gradient. */
-static struct dfg_err *copy_shapes(const struct dfg_array *from, const struct dfg_shape *before, struct dfg_array *to)
+static struct dfg_err *copy_shapes(
+	const struct dfg_tensor_array *from, const struct dfg_shape *before, struct dfg_tensor_array *to)
 {
 	struct dfg_array_element *item;
 	struct dfg_shape shape;
@@ -349,8 +353,8 @@ static struct dfg_err *copy_shapes(const struct dfg_array *from, const struct df
 }
 
 /* Elements that were added up are read once for each term: only a gradient of a plain array is cleared by reading. */
-static struct dfg_err *new_gradient(
-	struct dfg_array *array, const char *source, const struct dfg_shape *before, struct dfg_array **out_gradient)
+static struct dfg_err *new_gradient(struct dfg_tensor_array *array, const char *source, const struct dfg_shape *before,
+	struct dfg_tensor_array **out_gradient)
 {
 	struct dfg_array_kind kind = {
 		.dtype = array->dtype, .count = array->count, .same = array->same, .clears = !array->sums, .sums = true};
@@ -364,7 +368,7 @@ static struct dfg_err *new_gradient(
 }
 
 /* "array@source" */
-static char *name_gradient(const struct dfg_array *array, struct dfg_string source)
+static char *name_gradient(const struct dfg_tensor_array *array, struct dfg_string source)
 {
 	size_t length = strlen(array->object.resource.name);
 	char *name = dfg_zeros(1, length + source.length + 2);
@@ -377,8 +381,8 @@ static char *name_gradient(const struct dfg_array *array, struct dfg_string sour
 	return name;
 }
 
-struct dfg_err *dfg_array_gradient(
-	struct dfg_array *array, struct dfg_string source, const struct dfg_shape *before, struct dfg_array **out_gradient)
+struct dfg_err *dfg_array_gradient(struct dfg_tensor_array *array, struct dfg_string source,
+	const struct dfg_shape *before, struct dfg_tensor_array **out_gradient)
 {
 	size_t own = strlen(array->object.resource.name) + 1;
 	array->grows = false;

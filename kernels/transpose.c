@@ -35,7 +35,7 @@ static struct dfg_err *transpose_run(struct dfg_kernel *ctx)
 	const struct dfg_tensor *in = dfg_kernel_input(ctx, 0), *perm = dfg_kernel_input(ctx, 1);
 	int64_t from[DFG_RANK_MAX], to[DFG_RANK_MAX];
 	struct dfg_tensor *out;
-	struct dfg_box box = {0};
+	struct dfg_strided_box box = {0};
 	DFG_TRY(dfg_output_now(ctx, &out));
 	dfg_steps(&in->shape, from);
 	dfg_steps(&out->shape, to);
@@ -146,7 +146,7 @@ static struct dfg_err *reverse_run(struct dfg_kernel *ctx)
 	const struct dfg_tensor *in = dfg_kernel_input(ctx, 0), *axes = dfg_kernel_input(ctx, 1);
 	int64_t from[DFG_RANK_MAX], to[DFG_RANK_MAX], first = 0;
 	struct dfg_tensor *out;
-	struct dfg_box box = {0};
+	struct dfg_strided_box box = {0};
 	DFG_TRY(dfg_output_now(ctx, &out));
 	dfg_steps(&in->shape, from);
 	dfg_steps(&out->shape, to);

@@ -10,9 +10,6 @@
 DFG_MUST_CHECK struct dfg_err *dfg_shared_name(
 	struct dfg_kernel *ctx, struct dfg_string container, struct dfg_string name, struct dfg_text *out_name);
 
-/* What an op changes elements by: out[i] from in[0][i], which is out, and in[1][i]. NULL: out becomes in[1]. */
-typedef void dfg_row_fn(int64_t n, void *out, const void *const *in, const union dfg_value *attr);
-
 /* The row of an elementwise op for the dtype, f32's for halves; DFG_DATA where it has none. */
 DFG_MUST_CHECK struct dfg_err *dfg_row_of(const struct dfg_op *op, enum dfg_dtype dtype, dfg_row_fn **out_row);
 

@@ -74,7 +74,8 @@ static struct dfg_err *no_such_rows(void)
 	return DFG_ERR(DFG_PROTOCOL, "a step is to take rows that the file does not have");
 }
 
-static struct dfg_err *get_from(struct dfg_packet *packet, const struct dfg_source *source, struct dfg_tensor *out_feed)
+static struct dfg_err *get_from(
+	struct dfg_packet *packet, const struct dfg_batch_source *source, struct dfg_tensor *out_feed)
 {
 	uint64_t first = dfg_packet_get(packet), n = dfg_packet_get(packet), all = (uint64_t)source->all.shape.dim[0];
 	if (first > all || n > all - first)
@@ -82,7 +83,8 @@ static struct dfg_err *get_from(struct dfg_packet *packet, const struct dfg_sour
 	return dfg_samples_take(&source->all, (int64_t)first, NULL, (int64_t)n, out_feed);
 }
 
-static struct dfg_err *get_listed(struct dfg_packet *packet, struct dfg_source *source, struct dfg_tensor *out_feed)
+static struct dfg_err *get_listed(
+	struct dfg_packet *packet, struct dfg_batch_source *source, struct dfg_tensor *out_feed)
 {
 	struct dfg_tensor order;
 	dfg_packet_get_tensor(packet, &order);
@@ -96,7 +98,7 @@ static struct dfg_err *get_listed(struct dfg_packet *packet, struct dfg_source *
 }
 
 struct dfg_err *dfg_rows_get(
-	struct dfg_packet *packet, struct dfg_source *source, size_t sources, struct dfg_tensor *out_feed)
+	struct dfg_packet *packet, struct dfg_batch_source *source, size_t sources, struct dfg_tensor *out_feed)
 {
 	uint64_t kind = dfg_packet_get(packet);
 	if (kind == ELEMENTS) {

@@ -27,9 +27,9 @@ void dfg_rows_put(struct dfg_packet *packet, const struct dfg_tensor *feed);
 /*
  * What the worker makes of it. Takes nothing from the packet on trust: sources are its own.
  */
-struct dfg_source {
+struct dfg_batch_source {
 	struct dfg_tensor all;
 	struct dfg_tensor batch; /* the last that was gathered: its room is used again */
 };
 DFG_MUST_CHECK struct dfg_err *dfg_rows_get(
-	struct dfg_packet *packet, struct dfg_source *source, size_t sources, struct dfg_tensor *out_feed);
+	struct dfg_packet *packet, struct dfg_batch_source *source, size_t sources, struct dfg_tensor *out_feed);

@@ -34,8 +34,8 @@ static struct dfg_err *follow(
 	char fetch[sizeof cause.words];
 	memcpy(fetch, cause.words, sizeof fetch);
 	for (uint32_t hops = 0; cause.transfer && hops < crew->parts->transfers; hops++) {
-		struct place send =
-			cause.transfer <= crew->parts->transfers ? crew->send[cause.transfer - 1] : (struct place){DFG_NONE, 0};
+		struct packet_place send = cause.transfer <= crew->parts->transfers ? crew->send[cause.transfer - 1]
+																			: (struct packet_place){DFG_NONE, 0};
 		if (send.worker == DFG_NONE || !plan->share[send.worker].runs)
 			return NULL;
 		DFG_TRY(ask(crew, plan, send.worker, &cause, &cause));

@@ -9,7 +9,7 @@ struct walk {
 	struct crew_plan *plan;
 	struct dfg_arena scratch;
 	bool **seen, **fed; /* by worker, by node */
-	struct place *stack;
+	struct packet_place *stack;
 	size_t depth, room;
 };
 
@@ -18,7 +18,7 @@ static const struct dfg_graph *part(const struct walk *walk, uint32_t worker)
 	return &walk->crew->parts->part[worker];
 }
 
-static struct dfg_err *push(struct walk *walk, struct place at)
+static struct dfg_err *push(struct walk *walk, struct packet_place at)
 {
 	if (walk->seen[at.worker][at.node])
 		return NULL;
@@ -34,7 +34,7 @@ static struct dfg_err *push_edge(struct walk *walk, uint32_t worker, struct dfg_
 	const struct dfg_step *step = &walk->plan->share[worker].step;
 	edge = dfg_source(part(walk, worker), step, edge);
 	bool cut = walk->fed[worker][edge.node] && (edge.port == DFG_CONTROL || dfg_fed(step, edge) != DFG_NONE);
-	return cut ? NULL : push(walk, (struct place){worker, edge.node});
+	return cut ? NULL : push(walk, (struct packet_place){worker, edge.node});
 }
 
 static struct dfg_err *add_edge(struct dfg_edge edge, uint32_t number, uint32_t **numbers, size_t *number_room,
@@ -49,7 +49,7 @@ static struct dfg_err *add_edge(struct dfg_edge edge, uint32_t number, uint32_t 
 	return NULL;
 }
 
-static struct dfg_err *add_target(struct walk *walk, struct place at)
+static struct dfg_err *add_target(struct walk *walk, struct packet_place at)
 {
 	struct share *share = &walk->plan->share[at.worker];
 	if (!dfg_reserve(&share->target, &share->target_room, share->step.n_target + 1, sizeof *share->target))
@@ -66,7 +66,7 @@ static struct dfg_err *follow_transfer(struct walk *walk, const struct dfg_node 
 	const struct dfg_parts *parts = walk->crew->parts;
 	if (!dfg_node_mark(recv, "_dfg_edge", &number) || number < 0 || number >= parts->transfers)
 		return DFG_ERR(DFG_DATA, "node '%s' (%s) is of no transfer of the plan", recv->name, recv->op_name);
-	struct place send = walk->crew->send[number];
+	struct packet_place send = walk->crew->send[number];
 	if (send.worker == DFG_NONE)
 		return DFG_ERR(DFG_DATA, "node '%s' (%s) receives what no part sends", recv->name, recv->op_name);
 	if (walk->seen[send.worker][send.node])
@@ -78,7 +78,7 @@ static struct dfg_err *follow_transfer(struct walk *walk, const struct dfg_node 
 static struct dfg_err *follow_all(struct walk *walk)
 {
 	while (walk->depth) {
-		struct place at = walk->stack[--walk->depth];
+		struct packet_place at = walk->stack[--walk->depth];
 		const struct dfg_node *node = &part(walk, at.worker)->node[at.node];
 		if (dfg_node_role(node) == DFG_RECV)
 			DFG_TRY(follow_transfer(walk, node));
@@ -88,7 +88,7 @@ static struct dfg_err *follow_all(struct walk *walk)
 	return NULL;
 }
 
-static struct dfg_err *add_feed(struct walk *walk, struct place at, int32_t port, uint32_t number)
+static struct dfg_err *add_feed(struct walk *walk, struct packet_place at, int32_t port, uint32_t number)
 {
 	struct share *share = &walk->plan->share[at.worker];
 	walk->fed[at.worker][at.node] = true;
@@ -100,7 +100,7 @@ static struct dfg_err *add_feed(struct walk *walk, struct place at, int32_t port
 static struct dfg_err *add_feeds(struct walk *walk, const struct dfg_step *step)
 {
 	for (uint32_t i = 0; i < step->n_feed; i++) {
-		struct place home = walk->crew->home[step->feed[i].node];
+		struct packet_place home = walk->crew->home[step->feed[i].node];
 		const char *name = part(walk, home.worker)->node[home.node].name;
 		DFG_TRY(add_feed(walk, home, step->feed[i].port, i));
 		for (uint32_t w = 0; w < walk->crew->options.workers; w++) {
@@ -109,7 +109,7 @@ static struct dfg_err *add_feeds(struct walk *walk, const struct dfg_step *step)
 			if (!clone)
 				return dfg_no_memory("the plan of the step on the workers");
 			if (node != DFG_NONE)
-				DFG_TRY(add_feed(walk, (struct place){w, node}, step->feed[i].port, i));
+				DFG_TRY(add_feed(walk, (struct packet_place){w, node}, step->feed[i].port, i));
 		}
 	}
 	return NULL;
@@ -118,14 +118,14 @@ static struct dfg_err *add_feeds(struct walk *walk, const struct dfg_step *step)
 static struct dfg_err *add_wanted(struct walk *walk, const struct dfg_step *step)
 {
 	for (uint32_t i = 0; i < step->n_fetch; i++) {
-		struct place home = walk->crew->home[step->fetch[i].node];
+		struct packet_place home = walk->crew->home[step->fetch[i].node];
 		struct share *share = &walk->plan->share[home.worker];
 		struct dfg_edge edge = {home.node, step->fetch[i].port};
 		DFG_TRY(add_edge(edge, i, &share->fetch, &share->fetch_room, &share->step.fetch, &share->step.n_fetch));
 		DFG_TRY(push_edge(walk, home.worker, edge));
 	}
 	for (uint32_t i = 0; i < step->n_target; i++) {
-		struct place home = walk->crew->home[step->target[i]];
+		struct packet_place home = walk->crew->home[step->target[i]];
 		DFG_TRY(add_target(walk, home));
 		DFG_TRY(push_edge(walk, home.worker, (struct dfg_edge){home.node, DFG_CONTROL}));
 	}

@@ -4,7 +4,7 @@
 #include "remote/coordinator.h"
 
 /* Inside of a crew: coordinator.c has workers, questions and answers, coordinator_plan.c what each does for a step, coordinator_step.c the rest. */
-struct place {
+struct packet_place {
 	uint32_t worker, node;
 };
 
@@ -63,9 +63,9 @@ struct dfg_coordinator {
 
 	const struct dfg_graph *graph;
 	const struct dfg_parts *parts;
-	struct dfg_arena arena; /* of the graph */
-	struct place *home;     /* by node of the graph */
-	struct place *send;     /* by number of a transfer: its _Send */
+	struct dfg_arena arena;    /* of the graph */
+	struct packet_place *home; /* by node of the graph */
+	struct packet_place *send; /* by number of a transfer: its _Send */
 	struct crew_plan *plan;
 	size_t plans, plan_room;
 	struct dfg_traffic *traffic; /* of the last step: from * workers + to */

@@ -25,10 +25,10 @@ static struct dfg_err *find_homes(struct dfg_coordinator *crew)
 			uint32_t whole = dfg_graph_find(graph, node->name);
 			int64_t number;
 			if (whole != DFG_NONE)
-				crew->home[whole] = (struct place){w, n};
+				crew->home[whole] = (struct packet_place){w, n};
 			if (dfg_node_role(node) == DFG_SEND && dfg_node_mark(node, "_dfg_edge", &number) && number >= 0 &&
 				number < parts->transfers)
-				crew->send[number] = (struct place){w, n};
+				crew->send[number] = (struct packet_place){w, n};
 		}
 	for (uint32_t n = 0; n < graph->count; n++)
 		if (crew->home[n].worker == DFG_NONE)
@@ -130,7 +130,7 @@ static void add_stats(struct dfg_stats *all, struct dfg_packet *answer)
 /* The tensor of a transfer, as its _Send has it. */
 static struct dfg_string tensor_of(const struct dfg_coordinator *crew, uint64_t number)
 {
-	struct place at = number < crew->parts->transfers ? crew->send[number] : (struct place){DFG_NONE, 0};
+	struct packet_place at = number < crew->parts->transfers ? crew->send[number] : (struct packet_place){DFG_NONE, 0};
 	const struct dfg_attr *name =
 		at.worker == DFG_NONE ? NULL : dfg_node_attr(&crew->parts->part[at.worker].node[at.node], "tensor_name");
 	return name ? name->value.s : (struct dfg_string){"", 0};

@@ -10,4 +10,4 @@ static const struct dfg_library_function functions[] = {
 #undef FUNCTION
 	{NULL, NULL}};
 
-const struct dfg_library dfg_curl = {"libcurl.so.4", "libcurl4", functions};
+const struct dfg_dynamic_library dfg_curl = {"libcurl.so.4", "libcurl4", functions};

@@ -9,4 +9,4 @@
 #include "remote/curl.def"
 #undef FUNCTION
 
-extern const struct dfg_library dfg_curl;
+extern const struct dfg_dynamic_library dfg_curl;

@@ -4,7 +4,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-static struct dfg_err *open_all(const struct dfg_library *library)
+static struct dfg_err *open_all(const struct dfg_dynamic_library *library)
 {
 	const struct dfg_library_function *function = library->function;
 	void *handle = dlopen(library->file, RTLD_NOW | RTLD_LOCAL);
@@ -17,7 +17,7 @@ static struct dfg_err *open_all(const struct dfg_library *library)
 	return NULL;
 }
 
-static bool is_open(const struct dfg_library *library)
+static bool is_open(const struct dfg_dynamic_library *library)
 {
 	const struct dfg_library_function *function = library->function;
 	while (function->name && *function->to)
@@ -25,7 +25,7 @@ static bool is_open(const struct dfg_library *library)
 	return !function->name;
 }
 
-struct dfg_err *dfg_library_open(const struct dfg_library *library)
+struct dfg_err *dfg_library_open(const struct dfg_dynamic_library *library)
 {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 	pthread_mutex_lock(&lock);

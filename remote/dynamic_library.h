@@ -12,7 +12,7 @@
  *
  * and its functions are called by these names: dfg_curl_easy_init().
  */
-struct dfg_library {
+struct dfg_dynamic_library {
 	const char *file;    /* "libcurl.so.4" */
 	const char *package; /* of Debian, for messages */
 	const struct dfg_library_function {
@@ -22,4 +22,4 @@ struct dfg_library {
 };
 
 /* Opens it once and for the life of the program; any thread. DFG_CONFIG, naming file or function, where it is not there. */
-DFG_MUST_CHECK struct dfg_err *dfg_library_open(const struct dfg_library *library);
+DFG_MUST_CHECK struct dfg_err *dfg_library_open(const struct dfg_dynamic_library *library);

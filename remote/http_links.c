@@ -13,8 +13,8 @@
 
 enum { EVENTS = 64, LISTENS = 3, YIELD_NS = 100000, YIELD_MOST_NS = 800000 };
 
-struct dfg_arrival {
-	struct dfg_arrival *next;
+struct dfg_link_arrival {
+	struct dfg_link_arrival *next;
 	struct dfg_http_links_link *link;
 	struct dfg_message message;
 };
@@ -52,10 +52,10 @@ const char *dfg_http_links_fingerprint(const struct dfg_http_links *hub)
 /* What arrived is handed over, in order. */
 static void deliver_arrived(struct dfg_http_links *hub)
 {
-	struct dfg_arrival *arrival = hub->arrived;
+	struct dfg_link_arrival *arrival = hub->arrived;
 	hub->arrived = NULL;
 	hub->last_arrived = &hub->arrived;
-	for (struct dfg_arrival *next; arrival; arrival = next) {
+	for (struct dfg_link_arrival *next; arrival; arrival = next) {
 		next = arrival->next;
 		hub->delivered |= arrival->link != NULL;
 		if (arrival->link)
@@ -68,7 +68,7 @@ static void deliver_arrived(struct dfg_http_links *hub)
 
 void dfg_http_links_forget(struct dfg_http_links *hub, const struct dfg_http_links_link *link)
 {
-	for (struct dfg_arrival *arrival = hub->arrived; arrival; arrival = arrival->next)
+	for (struct dfg_link_arrival *arrival = hub->arrived; arrival; arrival = arrival->next)
 		if (arrival->link == link)
 			arrival->link = NULL;
 }
@@ -81,13 +81,13 @@ void dfg_http_links_arrives(struct dfg_http_links_link *link, struct dfg_message
 		hub->sink.deliver(hub->sink.arg, link->base.peer, message);
 		return;
 	}
-	struct dfg_arrival *arrival = dfg_zeros(1, sizeof *arrival);
+	struct dfg_link_arrival *arrival = dfg_zeros(1, sizeof *arrival);
 	if (!arrival) {
 		dfg_tensor_release(&message->tensor);
 		dfg_exchange_breaks(link->carrier, DFG_ERR(DFG_MEMORY, "out of memory"));
 		return;
 	}
-	*arrival = (struct dfg_arrival){.link = link, .message = *message};
+	*arrival = (struct dfg_link_arrival){.link = link, .message = *message};
 	*hub->last_arrived = arrival;
 	hub->last_arrived = &arrival->next;
 	hub->unsettled = true;

@@ -64,7 +64,7 @@ struct dfg_http_links {
 	bool sending;      /* whoever holds io is in a send: the sink is not called from there */
 	bool unsettled;    /* a link is broken, or something waits in `arrived` */
 	bool delivered;    /* since the last look */
-	struct dfg_arrival *arrived, **last_arrived;
+	struct dfg_link_arrival *arrived, **last_arrived;
 	struct dfg_http_links_link *links;
 	struct dfg_server *server;
 	struct dfg_client *client;

@@ -13,6 +13,6 @@ static const struct dfg_library_function functions[] = {
 
 struct dfg_err *dfg_libssh_open(void)
 {
-	static const struct dfg_library libssh = {"libssh.so.4", "libssh-4", functions};
+	static const struct dfg_dynamic_library libssh = {"libssh.so.4", "libssh-4", functions};
 	return dfg_library_open(&libssh);
 }

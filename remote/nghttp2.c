@@ -10,4 +10,4 @@ static const struct dfg_library_function functions[] = {
 #undef FUNCTION
 	{NULL, NULL}};
 
-const struct dfg_library dfg_nghttp2 = {"libnghttp2.so.14", "libnghttp2-14", functions};
+const struct dfg_dynamic_library dfg_nghttp2 = {"libnghttp2.so.14", "libnghttp2-14", functions};

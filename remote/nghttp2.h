@@ -8,4 +8,4 @@
 #include "remote/nghttp2.def"
 #undef FUNCTION
 
-extern const struct dfg_library dfg_nghttp2;
+extern const struct dfg_dynamic_library dfg_nghttp2;

@@ -23,7 +23,7 @@ enum frame_type { FRAME_MESSAGE = 1, FRAME_MORE };
  * zeros up to a multiple of 8. A tensor that one frame does not hold goes on in frames of its own; one at a time, with
  * whole messages between them. Strings are their lengths, 8 bytes each, then their bytes.
  */
-struct frame {
+struct shm_frame {
 	uint32_t count; /* bytes of the tensor in this frame */
 	uint8_t type, kind, dead, dtype;
 	uint32_t number;
@@ -31,11 +31,11 @@ struct frame {
 	uint16_t zero;
 	uint64_t step, bytes; /* of the whole tensor */
 };
-_Static_assert(sizeof(struct frame) == 32, "no holes");
+_Static_assert(sizeof(struct shm_frame) == 32, "no holes");
 
 static inline size_t frame_length(uint32_t depth, int rank, size_t count)
 {
-	return sizeof(struct frame) + sizeof(int64_t) * (depth + (uint32_t)rank) + (count + 7) / 8 * 8;
+	return sizeof(struct shm_frame) + sizeof(int64_t) * (depth + (uint32_t)rank) + (count + 7) / 8 * 8;
 }
 
 /* A message that waits to be written, or is half written. */

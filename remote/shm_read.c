@@ -40,7 +40,7 @@ static struct dfg_err *check_bytes(const struct shm_link *link, const struct dfg
  * The head, iterations and dims of a message, copied out, as a message without elements. Field by field: most messages are
  * small, and to clear all that they could hold costs as much as the rest.
  */
-static struct dfg_err *parse(struct shm_link *link, const struct frame *frame, struct dfg_message *out)
+static struct dfg_err *parse(struct shm_link *link, const struct shm_frame *frame, struct dfg_message *out)
 {
 	out->kind = frame->kind;
 	out->dead = frame->dead;
@@ -78,7 +78,7 @@ static struct dfg_err *make_room(struct shm_link *link, struct incoming *in)
 }
 
 /* Leaves something that can be dropped, whatever goes wrong. */
-static struct dfg_err *begin(struct shm_link *link, const struct frame *frame, struct incoming *in)
+static struct dfg_err *begin(struct shm_link *link, const struct shm_frame *frame, struct incoming *in)
 {
 	in->packed = in->to = NULL;
 	in->bytes = frame->bytes;
@@ -162,7 +162,7 @@ static struct dfg_err *fill(struct shm_link *link, struct incoming *in, uint32_t
 }
 
 /* The first frame of a message, or all of it. */
-static struct dfg_err *take_message(struct shm_link *link, const struct frame *frame, bool *out_some)
+static struct dfg_err *take_message(struct shm_link *link, const struct shm_frame *frame, bool *out_some)
 {
 	struct incoming whole, *in = frame->count == frame->bytes ? &whole : &link->incoming;
 	if (in == &link->incoming && link->half_read)
@@ -176,7 +176,7 @@ static struct dfg_err *take_message(struct shm_link *link, const struct frame *f
 	return NULL;
 }
 
-static struct dfg_err *take_more(struct shm_link *link, const struct frame *frame, bool *out_some)
+static struct dfg_err *take_more(struct shm_link *link, const struct shm_frame *frame, bool *out_some)
 {
 	if (!link->half_read || !frame->count)
 		return broken(link, "bytes of no tensor");
@@ -190,7 +190,7 @@ static struct dfg_err *take_more(struct shm_link *link, const struct frame *fram
 /* The next frame, of `there` bytes that the ring holds. */
 static struct dfg_err *take_frame(struct shm_link *link, size_t there, bool *out_some)
 {
-	struct frame frame;
+	struct shm_frame frame;
 	if (there < sizeof frame)
 		return broken(link, "half a frame");
 	ring_get(&link->in, &frame, sizeof frame);

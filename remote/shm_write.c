@@ -36,9 +36,9 @@ static void write_frame(struct shm_link *link, struct outgoing *out, size_t free
 {
 	const struct dfg_message *message = out->message;
 	const struct dfg_transfer_key *key = &message->key;
-	struct frame frame = {.type = FRAME_MORE};
+	struct shm_frame frame = {.type = FRAME_MORE};
 	if (!out->begun)
-		frame = (struct frame){.type = FRAME_MESSAGE,
+		frame = (struct shm_frame){.type = FRAME_MESSAGE,
 			.kind = (uint8_t)message->kind,
 			.dead = message->dead,
 			.dtype = (uint8_t)message->tensor.dtype,
@@ -125,7 +125,7 @@ static bool write_queued(struct shm_link *link, size_t *left, bool *moved)
 		uint64_t before = out->sent;
 		write_frame(link, out, free);
 		*moved = true;
-		size_t length = out->sent - before + sizeof(struct frame);
+		size_t length = out->sent - before + sizeof(struct shm_frame);
 		*left -= length < *left ? length : *left;
 		if (out->sent == out->bytes)
 			dequeue(link, out);

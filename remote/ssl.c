@@ -14,5 +14,5 @@ static const struct dfg_library_function crypto_functions[] = {
 	{NULL, NULL}};
 #undef FUNCTION
 
-const struct dfg_library dfg_ssl = {"libssl.so.3", "libssl3", ssl_functions};
-const struct dfg_library dfg_crypto = {"libcrypto.so.3", "libssl3", crypto_functions};
+const struct dfg_dynamic_library dfg_ssl = {"libssl.so.3", "libssl3", ssl_functions};
+const struct dfg_dynamic_library dfg_crypto = {"libcrypto.so.3", "libssl3", crypto_functions};

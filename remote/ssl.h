@@ -13,4 +13,4 @@
 #undef FUNCTION
 
 /* OpenSSL's two: dfg_ssl needs dfg_crypto. */
-extern const struct dfg_library dfg_ssl, dfg_crypto;
+extern const struct dfg_dynamic_library dfg_ssl, dfg_crypto;

@@ -35,7 +35,7 @@ struct dfg_worker {
 	} * plan;
 	size_t plans, plan_room;
 
-	struct dfg_source *source; /* for as long as the worker is there */
+	struct dfg_batch_source *source; /* for as long as the worker is there */
 	size_t sources, source_room;
 
 	pthread_mutex_t lock; /* of what follows: a step may be failed by any thread */

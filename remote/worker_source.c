@@ -5,7 +5,7 @@
 /* "FILE" or "FILE[key]", as the user has typed it. A worker waits for nobody's pipe, nor are its own for data. */
 struct dfg_err *dfg_worker_source(struct dfg_worker *worker, struct dfg_packet *request, struct dfg_packet *answer)
 {
-	struct dfg_source source = {0};
+	struct dfg_batch_source source = {0};
 	struct dfg_array_input input;
 	const char *spec = dfg_packet_get_text(request);
 	uint64_t dtype = dfg_packet_get(request);

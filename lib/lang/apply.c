@@ -81,7 +81,7 @@ static struct dfg_err *arrange(struct dfg_eval *eval, const char *callee, const 
 
 /* One formal: the argument that was given, seen from the caller's text, or its default, from the callee's. */
 static struct dfg_err *bind_formal(struct dfg_eval *eval, const struct dfg_callable *callable,
-	const struct dfg_tree *formal, const struct dfg_argument *argument, struct dfg_frame *frame)
+	const struct dfg_tree *formal, const struct dfg_argument *argument, struct dfg_name_scope *frame)
 {
 	struct dfg_datum datum;
 	const struct dfg_source *caller = eval->source;
@@ -120,7 +120,7 @@ static void note_call(struct dfg_eval *eval, const char *callee, const struct df
 }
 
 static struct dfg_err *bind_formals(struct dfg_eval *eval, const struct dfg_callable *callable,
-	const struct dfg_tree *formals, const struct dfg_call_site *site, struct dfg_frame *frame)
+	const struct dfg_tree *formals, const struct dfg_call_site *site, struct dfg_name_scope *frame)
 {
 	const struct dfg_argument **given = dfg_arena_zeros(eval->arena, formals->n, sizeof(struct dfg_argument *));
 	if (!given)
@@ -136,7 +136,7 @@ static struct dfg_err *bind_formals(struct dfg_eval *eval, const struct dfg_call
 }
 
 static struct dfg_err *check_results(
-	struct dfg_eval *eval, const struct dfg_callable *callable, struct dfg_frame *frame, struct dfg_datum *result)
+	struct dfg_eval *eval, const struct dfg_callable *callable, struct dfg_name_scope *frame, struct dfg_datum *result)
 {
 	const struct dfg_tree *types = callable->tree->kid[2];
 	uint32_t n = result->kind == DFG_DATUM_TUPLE ? result->list.n : result->kind != DFG_DATUM_NONE;
@@ -167,7 +167,7 @@ static struct dfg_err *called_from(
 }
 
 static struct dfg_err *run_body(struct dfg_eval *eval, const struct dfg_callable *callable,
-	const struct dfg_call_site *site, struct dfg_frame *frame, struct dfg_datum *out_datum)
+	const struct dfg_call_site *site, struct dfg_name_scope *frame, struct dfg_datum *out_datum)
 {
 	const struct dfg_source *caller = eval->source;
 	if (eval->calls == CALLS_MAX)
@@ -175,7 +175,7 @@ static struct dfg_err *run_body(struct dfg_eval *eval, const struct dfg_callable
 	if (eval->called == DFG_CALLS_MAX)
 		return DFG_ERR(DFG_DATA, "more than %d calls of functions", DFG_CALLS_MAX);
 	eval->called++;
-	struct dfg_loop *loop = eval->loop;
+	struct dfg_lang_loop *loop = eval->loop;
 	eval->calls++;
 	eval->loop = NULL;
 	eval->source = callable->source;
@@ -193,7 +193,7 @@ static struct dfg_err *run_body(struct dfg_eval *eval, const struct dfg_callable
 static struct dfg_err *call_fn(struct dfg_eval *eval, const struct dfg_callable *callable,
 	const struct dfg_call_site *site, struct dfg_datum *out_datum)
 {
-	struct dfg_frame *frame;
+	struct dfg_name_scope *frame;
 	DFG_TRY(dfg_frame_new(eval, callable->frame, &frame));
 	struct dfg_err *err = bind_formals(eval, callable, callable->tree->kid[0], site, frame);
 	if (!err)
@@ -224,9 +224,9 @@ static struct dfg_err *make_instance(struct dfg_eval *eval, const struct dfg_cal
 static struct dfg_err *apply_instance(struct dfg_eval *eval, const struct dfg_instance *instance,
 	const struct dfg_call_site *site, struct dfg_datum *out_datum)
 {
-	struct dfg_counter instances = {0}, *outer = eval->instances;
+	struct dfg_name_counter instances = {0}, *outer = eval->instances;
 	const char *scope = eval->scope;
-	struct dfg_frame *frame;
+	struct dfg_name_scope *frame;
 	DFG_TRY(dfg_frame_new(eval, instance->frame, &frame));
 	eval->instances = &instances;
 	eval->scope = instance->path;
@@ -283,7 +283,7 @@ struct dfg_err *dfg_apply(struct dfg_eval *eval, const struct dfg_datum *callee,
 }
 
 struct dfg_err *dfg_eval_call(
-	struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *tree, struct dfg_datum *out_datum)
+	struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tree, struct dfg_datum *out_datum)
 {
 	struct dfg_datum callee;
 	struct dfg_call_site site = {.tree = tree, .n = tree->n - 1};

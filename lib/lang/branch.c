@@ -28,9 +28,9 @@ static struct dfg_err *spread(
 }
 
 static struct dfg_err *eval_arm(
-	struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *arm, struct dfg_datum *out_datum)
+	struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *arm, struct dfg_datum *out_datum)
 {
-	struct dfg_frame *inner;
+	struct dfg_name_scope *inner;
 	DFG_TRY(dfg_frame_new(eval, frame, &inner));
 	inner->kind = DFG_FRAME_BRANCH;
 	bool outer = eval->under_if;
@@ -54,7 +54,7 @@ static struct dfg_err *settle(
 	return NULL;
 }
 
-static struct dfg_err *run_arm(struct dfg_eval *eval, struct dfg_frame *frame, struct choice *choice, int side)
+static struct dfg_err *run_arm(struct dfg_eval *eval, struct dfg_name_scope *frame, struct choice *choice, int side)
 {
 	const struct dfg_region *arm = choice->branch->arm[side];
 	struct dfg_datum value;
@@ -66,7 +66,7 @@ static struct dfg_err *run_arm(struct dfg_eval *eval, struct dfg_frame *frame, s
 	return NULL;
 }
 
-static struct dfg_err *run_both(struct dfg_eval *eval, struct dfg_frame *frame, struct choice *choice)
+static struct dfg_err *run_both(struct dfg_eval *eval, struct dfg_name_scope *frame, struct choice *choice)
 {
 	struct dfg_err *err = NULL;
 	for (int side = 1; side >= 0 && !err; side--) {
@@ -167,7 +167,7 @@ static struct dfg_err *predicate(struct dfg_eval *eval, const struct dfg_datum *
 }
 
 struct dfg_err *dfg_eval_if(
-	struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *tree, struct dfg_datum *out_datum)
+	struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tree, struct dfg_datum *out_datum)
 {
 	struct choice choice = {.arm = {tree->kid[2], tree->kid[1]}, .tree = tree};
 	struct dfg_datum condition;
@@ -219,10 +219,10 @@ static struct dfg_err *one_way(struct dfg_eval *eval, const struct dfg_tree *tre
 
 /* A chain of `if`, so that the arms exclude each other; what is no number of an arm comes to the last. */
 struct dfg_err *dfg_eval_case(
-	struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *tree, struct dfg_datum *out_datum)
+	struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tree, struct dfg_datum *out_datum)
 {
 	struct dfg_tree *chain = tree->kid[tree->n - 1];
-	struct dfg_frame *inner;
+	struct dfg_name_scope *inner;
 	struct dfg_datum index;
 	DFG_TRY(dfg_eval_expr(eval, frame, tree->kid[0], &index));
 	bool is_int =

@@ -8,7 +8,7 @@ struct test {
 	struct dfg_builder builder;
 	struct dfg_source source;
 	struct dfg_tree *call, *want;
-	struct dfg_frame *frame;
+	struct dfg_name_scope *frame;
 	enum dfg_dtype dtype;
 	struct dfg_case *out;
 };
@@ -188,7 +188,7 @@ static struct dfg_err *run(struct test *test)
 	struct dfg_call call;
 	struct dfg_edge *in;
 	uint32_t n_in;
-	struct dfg_library *library;
+	struct dfg_lang_library *library;
 	DFG_TRY(dfg_parse_case(&test->source, &test->out->arena, &test->call, &test->want, &test->out->error));
 	DFG_TRY(dfg_library_get(&library));
 	DFG_TRY(dfg_frame_new(&test->eval, &library->frame, &test->frame));

@@ -76,7 +76,7 @@ struct dfg_datum {
 		struct dfg_instance *instance;
 		const struct dfg_op *op;
 		const struct dfg_builtin *builtin;
-		struct dfg_frame *module;
+		struct dfg_name_scope *module;
 		struct dfg_later *later;
 	};
 };
@@ -101,9 +101,9 @@ struct dfg_call_site {
 #define DFG_TENSOR(value) ((struct dfg_datum){DFG_DATUM_TENSOR, .edge = value})
 
 /* Names and what they mean; what is not here may be further out. */
-struct dfg_frame {
-	struct dfg_frame *outer;
-	struct dfg_entry {
+struct dfg_name_scope {
+	struct dfg_name_scope *outer;
+	struct dfg_name_entry {
 		const char *name;
 		struct dfg_datum datum;
 	} * entry;
@@ -117,14 +117,14 @@ struct dfg_callable {
 	const char *name;
 	const struct dfg_tree *tree;
 	const struct dfg_source *source;
-	struct dfg_frame *frame;
+	struct dfg_name_scope *frame;
 };
 
 struct dfg_instance {
 	const struct dfg_callable *callable;
-	struct dfg_frame *frame; /* holds the first arguments; in the callable's */
-	const char *path;        /* prefix of the names of its params */
-	uint32_t made;           /* number of nodes when it was made, to tell a new one from an old */
+	struct dfg_name_scope *frame; /* holds the first arguments; in the callable's */
+	const char *path;             /* prefix of the names of its params */
+	uint32_t made;                /* number of nodes when it was made, to tell a new one from an old */
 	bool is_bound;
 };
 
@@ -162,7 +162,7 @@ struct dfg_cell {
 
 struct dfg_later {
 	const struct dfg_tree *tree; /* of the whole right side */
-	struct dfg_frame *frame;
+	struct dfg_name_scope *frame;
 	uint32_t part, parts; /* which of its results */
 	enum { DFG_LATER_WAITS, DFG_LATER_RUNS, DFG_LATER_DONE } state;
 	struct dfg_datum datum;

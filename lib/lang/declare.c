@@ -6,7 +6,7 @@
 
 /* What only a whole program declares: inputs, outputs, targets, constants, imports. */
 
-static struct dfg_err *at_top(const struct dfg_eval *eval, const struct dfg_frame *frame, const char *what)
+static struct dfg_err *at_top(const struct dfg_eval *eval, const struct dfg_name_scope *frame, const char *what)
 {
 	if (eval->program && eval->program->frame == frame && !*eval->scope)
 		return NULL;
@@ -35,7 +35,7 @@ static struct dfg_err *make_input(struct dfg_eval *eval, const struct dfg_tree *
 	return err;
 }
 
-static struct dfg_err *default_value(struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *tree,
+static struct dfg_err *default_value(struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tree,
 	enum dfg_dtype dtype, struct dfg_edge *out_edge)
 {
 	struct dfg_datum value;
@@ -47,7 +47,7 @@ static struct dfg_err *default_value(struct dfg_eval *eval, struct dfg_frame *fr
 	return err;
 }
 
-struct dfg_err *dfg_eval_input(struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *tree)
+struct dfg_err *dfg_eval_input(struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tree)
 {
 	enum dfg_dtype dtype;
 	struct dfg_shape shape;
@@ -62,7 +62,7 @@ struct dfg_err *dfg_eval_input(struct dfg_eval *eval, struct dfg_frame *frame, c
 }
 
 /* `output h = e` is `h = e`, then `output h`. */
-static struct dfg_err *bind_output(struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *tree)
+static struct dfg_err *bind_output(struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tree)
 {
 	struct dfg_datum value;
 	uint32_t since = eval->builder->graph->count;
@@ -74,7 +74,7 @@ static struct dfg_err *bind_output(struct dfg_eval *eval, struct dfg_frame *fram
 	return err ? err : dfg_frame_put(eval->arena, frame, tree->text, value);
 }
 
-struct dfg_err *dfg_eval_output(struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *tree)
+struct dfg_err *dfg_eval_output(struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tree)
 {
 	struct dfg_attr attr = DFG_ATTR_I("_dfg_output", eval->program ? eval->program->outputs : 0);
 	struct dfg_edge in;
@@ -96,7 +96,7 @@ struct dfg_err *dfg_eval_output(struct dfg_eval *eval, struct dfg_frame *frame, 
 
 /* What a target sets is set only when it runs: what comes after it in the text reads the variables as before. */
 static struct dfg_err *target_body(
-	struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *block, struct dfg_nodes *changes)
+	struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *block, struct dfg_nodes *changes)
 {
 	struct dfg_target target = {0};
 	struct dfg_datum last;
@@ -122,10 +122,10 @@ static struct dfg_err *make_target(struct dfg_eval *eval, const char *name, cons
 	return dfg_eval_build(eval, &want, DFG_NAME_EXACT, &node);
 }
 
-struct dfg_err *dfg_eval_target(struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *tree)
+struct dfg_err *dfg_eval_target(struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tree)
 {
 	struct dfg_nodes changes = {0};
-	struct dfg_frame *inner;
+	struct dfg_name_scope *inner;
 	DFG_TRY(at_top(eval, frame, "target"));
 	DFG_TRY(dfg_frame_new(eval, frame, &inner));
 	eval->scope = tree->text;
@@ -164,7 +164,7 @@ static const char *kind_words(const struct dfg_datum *value)
 
 /* A value from the command line has the type of the one in the text. */
 static struct dfg_err *redefine(
-	struct dfg_eval *eval, struct dfg_frame *frame, const char *name, const char *text, struct dfg_datum *value)
+	struct dfg_eval *eval, struct dfg_name_scope *frame, const char *name, const char *text, struct dfg_datum *value)
 {
 	const char *path = dfg_arena_print(eval->arena, "-D %s", name);
 	struct dfg_source source = {path, text, (uint32_t)strlen(text), false};
@@ -194,7 +194,8 @@ static struct dfg_err *redefine(
 	return NULL;
 }
 
-struct dfg_err *dfg_eval_const_declaration(struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *tree)
+struct dfg_err *dfg_eval_const_declaration(
+	struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tree)
 {
 	struct dfg_datum value;
 	DFG_TRY(dfg_eval_expr(eval, frame, tree->kid[0], &value));
@@ -242,10 +243,10 @@ static struct dfg_err *find_file(struct dfg_eval *eval, const char *name, const 
 	}
 }
 
-struct dfg_err *dfg_eval_import(struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *tree)
+struct dfg_err *dfg_eval_import(struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tree)
 {
 	const char *path;
-	struct dfg_frame *module;
+	struct dfg_name_scope *module;
 	if (!eval->program || *eval->scope)
 		return DFG_ERR(DFG_DATA, "`import` stands only at the top of a file");
 	DFG_TRY(find_file(eval, tree->text, &path));

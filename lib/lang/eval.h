@@ -24,7 +24,7 @@ struct dfg_naming {
 };
 
 /* Counts how often a name has been used, so that the next is NAME.1, NAME.2, ... */
-struct dfg_counter {
+struct dfg_name_counter {
 	struct dfg_map map;
 	uint32_t *used;
 	size_t room;
@@ -32,19 +32,19 @@ struct dfg_counter {
 
 /* What only a whole program has. */
 struct dfg_program {
-	struct dfg_frame *frame; /* of its text */
-	bool asks_training;      /* the value of `training` decided something; so outputs are marked with it */
+	struct dfg_name_scope *frame; /* of its text */
+	bool asks_training;           /* the value of `training` decided something; so outputs are marked with it */
 	uint32_t inputs, outputs;
 	bool *defined; /* by options->define: whether a const took it */
 	struct dfg_import {
 		const char *path;
-		struct dfg_frame *frame; /* NULL while it is read */
+		struct dfg_name_scope *frame; /* NULL while it is read */
 		struct dfg_import *older;
 	} * imports;
 };
 
 struct dfg_region;
-struct dfg_loop;
+struct dfg_lang_loop;
 
 struct dfg_nodes {
 	uint32_t *node;
@@ -62,11 +62,11 @@ struct dfg_eval {
 	struct dfg_builder *builder;
 	const struct dfg_lang_options *options;
 	struct dfg_arena *arena;
-	uint64_t memory_limit;           /* of the arena and the graph's together; 0: none */
-	struct dfg_program *program;     /* NULL: a formula or an optimizer, whose nodes the builder names */
-	const struct dfg_source *source; /* of what is being evaluated */
-	const char *scope;               /* prefix of new names, "" or "h/dense" */
-	struct dfg_counter *instances;   /* of the layer being applied, or of the program */
+	uint64_t memory_limit;              /* of the arena and the graph's together; 0: none */
+	struct dfg_program *program;        /* NULL: a formula or an optimizer, whose nodes the builder names */
+	const struct dfg_source *source;    /* of what is being evaluated */
+	const char *scope;                  /* prefix of new names, "" or "h/dense" */
+	struct dfg_name_counter *instances; /* of the layer being applied, or of the program */
 	bool training;
 	int depth, calls;
 	int64_t trips, called;           /* of `static for`, and functions, so far */
@@ -75,7 +75,7 @@ struct dfg_eval {
 	struct dfg_nodes *changes;       /* what the effects of a target, or of an optimizer, are gathered in; or NULL */
 	struct dfg_target *target;       /* the one that is being evaluated, or NULL */
 	struct dfg_nodes asserts, after; /* nodes that every new node comes after */
-	struct dfg_counter streams;      /* of random numbers, by scope */
+	struct dfg_name_counter streams; /* of random numbers, by scope */
 
 	/* Where an error was seen: the innermost place, or where the user's text called the library. */
 	bool is_placed;
@@ -89,9 +89,9 @@ struct dfg_eval {
 	struct dfg_region *region; /* where new nodes stand; NULL: the root */
 	struct dfg_region **place; /* by node: that of its outputs but 1, that of output 1; the root behind the last */
 	size_t placed, place_room;
-	struct dfg_loop *loop; /* whose body `yield` and `next` belong to, or NULL */
-	bool under_if;         /* in that body */
-	struct dfg_counter frames;
+	struct dfg_lang_loop *loop; /* whose body `yield` and `next` belong to, or NULL */
+	bool under_if;              /* in that body */
+	struct dfg_name_counter frames;
 	struct dfg_nodes constants;      /* that loops and branches read */
 	struct dfg_index unchanged;      /* nodes in conditions of loops that read only what does not change there */
 	struct dfg_index constant_index; /* by their bytes */
@@ -110,9 +110,9 @@ struct dfg_eval {
 
 /* evaluate.c */
 DFG_MUST_CHECK struct dfg_err *dfg_eval_expr(
-	struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *tree, struct dfg_datum *out_datum);
+	struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tree, struct dfg_datum *out_datum);
 DFG_MUST_CHECK struct dfg_err *dfg_eval_tuple(
-	struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *tuple, struct dfg_datum *out_datum);
+	struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tuple, struct dfg_datum *out_datum);
 DFG_MUST_CHECK struct dfg_err *dfg_eval_at(struct dfg_eval *eval, const struct dfg_tree *tree, struct dfg_err *err);
 DFG_MUST_CHECK struct dfg_err *dfg_eval_warn(struct dfg_eval *eval, const struct dfg_tree *tree, const char *what);
 DFG_MUST_CHECK struct dfg_err *dfg_eval_finish(struct dfg_eval *eval, struct dfg_err *err);
@@ -126,14 +126,14 @@ DFG_MUST_CHECK struct dfg_err *dfg_eval_room(void);
 
 /* name_scope.c */
 DFG_MUST_CHECK struct dfg_err *dfg_frame_new(
-	struct dfg_eval *eval, struct dfg_frame *outer, struct dfg_frame **out_frame);
+	struct dfg_eval *eval, struct dfg_name_scope *outer, struct dfg_name_scope **out_frame);
 DFG_MUST_CHECK struct dfg_err *dfg_frame_put(
-	struct dfg_arena *arena, struct dfg_frame *frame, const char *name, struct dfg_datum datum);
-struct dfg_datum *dfg_frame_own(struct dfg_frame *frame, const char *name); /* NULL: not in this very frame */
-struct dfg_datum *dfg_frame_find(struct dfg_frame *frame, const char *name);
+	struct dfg_arena *arena, struct dfg_name_scope *frame, const char *name, struct dfg_datum datum);
+struct dfg_datum *dfg_frame_own(struct dfg_name_scope *frame, const char *name); /* NULL: not in this very frame */
+struct dfg_datum *dfg_frame_find(struct dfg_name_scope *frame, const char *name);
 /* The type that another language calls by this name (float32: f32), or NULL. */
 const char *dfg_type_called(const char *name);
-DFG_MUST_CHECK struct dfg_err *dfg_frame_unknown(struct dfg_eval *eval, struct dfg_frame *frame, const char *name);
+DFG_MUST_CHECK struct dfg_err *dfg_frame_unknown(struct dfg_eval *eval, struct dfg_name_scope *frame, const char *name);
 /* The ports of an op's results, which a tuple is; else NULL. */
 static inline const struct dfg_port *dfg_list_port(const struct dfg_datum *datum)
 {
@@ -179,8 +179,8 @@ DFG_MUST_CHECK struct dfg_err *dfg_eval_const(
 DFG_MUST_CHECK struct dfg_err *dfg_eval_path(
 	struct dfg_eval *eval, const char *scope, const char *name, const char **out_path);
 DFG_MUST_CHECK struct dfg_err *dfg_counter_next(
-	struct dfg_eval *eval, struct dfg_counter *counter, const char *name, const char **out_name);
-void dfg_counter_release(struct dfg_counter *counter);
+	struct dfg_eval *eval, struct dfg_name_counter *counter, const char *name, const char **out_name);
+void dfg_counter_release(struct dfg_name_counter *counter);
 DFG_MUST_CHECK struct dfg_err *dfg_bind_node(struct dfg_eval *eval, uint32_t node, const char *path);
 
 /* op.c: calls of ops */
@@ -202,43 +202,44 @@ DFG_MUST_CHECK struct dfg_err *dfg_op_results(struct dfg_eval *eval, uint32_t no
 
 /* operators.c: operators, members, indices */
 DFG_MUST_CHECK struct dfg_err *dfg_eval_binary(
-	struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *tree, struct dfg_datum *out_datum);
+	struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tree, struct dfg_datum *out_datum);
 DFG_MUST_CHECK struct dfg_err *dfg_eval_unary(
-	struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *tree, struct dfg_datum *out_datum);
+	struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tree, struct dfg_datum *out_datum);
 DFG_MUST_CHECK struct dfg_err *dfg_cast(
 	struct dfg_eval *eval, const struct dfg_datum *datum, enum dfg_dtype dtype, struct dfg_datum *out_datum);
 
 /* index.c */
 DFG_MUST_CHECK struct dfg_err *dfg_eval_index(
-	struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *tree, struct dfg_datum *out_datum);
+	struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tree, struct dfg_datum *out_datum);
 
 /* type.c: types of formals, inputs, results */
-DFG_MUST_CHECK struct dfg_err *dfg_type_match(struct dfg_eval *eval, struct dfg_frame *frame,
+DFG_MUST_CHECK struct dfg_err *dfg_type_match(struct dfg_eval *eval, struct dfg_name_scope *frame,
 	const struct dfg_tree *type, const char *name, struct dfg_datum *datum);
-DFG_MUST_CHECK struct dfg_err *dfg_type_shape(struct dfg_eval *eval, struct dfg_frame *frame,
+DFG_MUST_CHECK struct dfg_err *dfg_type_shape(struct dfg_eval *eval, struct dfg_name_scope *frame,
 	const struct dfg_tree *type, enum dfg_dtype *out_dtype, struct dfg_shape *out_shape);
-DFG_MUST_CHECK struct dfg_err *dfg_type_bind_dims(struct dfg_eval *eval, struct dfg_frame *frame,
+DFG_MUST_CHECK struct dfg_err *dfg_type_bind_dims(struct dfg_eval *eval, struct dfg_name_scope *frame,
 	const struct dfg_tree *type, struct dfg_edge edge, const char *name);
 bool dfg_type_is_static(const struct dfg_tree *type);
 
 /* apply.c: functions and layers */
 DFG_MUST_CHECK struct dfg_err *dfg_eval_call(
-	struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *tree, struct dfg_datum *out_datum);
+	struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tree, struct dfg_datum *out_datum);
 DFG_MUST_CHECK struct dfg_err *dfg_apply(struct dfg_eval *eval, const struct dfg_datum *callee,
 	const struct dfg_call_site *site, struct dfg_datum *out_datum);
 
 /* statement.c */
 DFG_MUST_CHECK struct dfg_err *dfg_eval_block(
-	struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *block, struct dfg_datum *out_datum);
+	struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *block, struct dfg_datum *out_datum);
 DFG_MUST_CHECK struct dfg_err *dfg_declare_all(
-	struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *block);
+	struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *block);
 
 DFG_MUST_CHECK struct dfg_err *dfg_nodes_add(struct dfg_nodes *nodes, uint32_t node);
 DFG_MUST_CHECK struct dfg_err *dfg_eval_effect(struct dfg_eval *eval, uint32_t node);
 DFG_MUST_CHECK struct dfg_err *dfg_eval_order(struct dfg_eval *eval); /* after a change of asserts or after */
 
 /* A statement; those that only a program has are in declare.c. */
-typedef struct dfg_err *dfg_statement_fn(struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *tree);
+typedef struct dfg_err *dfg_statement_fn(
+	struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tree);
 dfg_statement_fn dfg_eval_input, dfg_eval_output, dfg_eval_target, dfg_eval_import, dfg_eval_const_declaration;
 dfg_statement_fn dfg_eval_cell, dfg_eval_set; /* variable.c */
 DFG_MUST_CHECK struct dfg_err *dfg_cell_new(
@@ -263,25 +264,26 @@ DFG_MUST_CHECK struct dfg_err *dfg_state_after(struct dfg_eval *eval, const stru
 
 /* branch.c, loop.c: control flow that runs */
 DFG_MUST_CHECK struct dfg_err *dfg_eval_if(
-	struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *tree, struct dfg_datum *out_datum);
+	struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tree, struct dfg_datum *out_datum);
 DFG_MUST_CHECK struct dfg_err *dfg_eval_case(
-	struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *tree, struct dfg_datum *out_datum);
+	struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tree, struct dfg_datum *out_datum);
 DFG_MUST_CHECK struct dfg_err *dfg_eval_loop(
-	struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *tree, struct dfg_datum *out_datum);
+	struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tree, struct dfg_datum *out_datum);
 dfg_statement_fn dfg_eval_yield, dfg_eval_next;
 
 /* program.c: texts from files */
 DFG_MUST_CHECK struct dfg_err *dfg_source_read(
 	struct dfg_arena *arena, const char *path, struct dfg_source **out_source);
-DFG_MUST_CHECK struct dfg_err *dfg_load_module(struct dfg_eval *eval, const char *path, struct dfg_frame **out_frame);
+DFG_MUST_CHECK struct dfg_err *dfg_load_module(
+	struct dfg_eval *eval, const char *path, struct dfg_name_scope **out_frame);
 
 /* naming.c: every node of a program gets the name that the rules give it, in another graph. */
 DFG_MUST_CHECK struct dfg_err *dfg_name_nodes(struct dfg_eval *eval, struct dfg_graph *out_graph);
 
 /* std.c: the library, parsed once for the life of the program */
-struct dfg_library {
+struct dfg_lang_library {
 	struct dfg_arena arena;
-	struct dfg_frame frame; /* all its functions and layers; outermost */
+	struct dfg_name_scope frame; /* all its functions and layers; outermost */
 };
-DFG_MUST_CHECK struct dfg_err *dfg_library_get(struct dfg_library **out_library);
+DFG_MUST_CHECK struct dfg_err *dfg_library_get(struct dfg_lang_library **out_library);
 extern const struct dfg_builtin dfg_builtins[];

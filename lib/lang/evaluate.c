@@ -148,7 +148,7 @@ static struct dfg_err *find_op(const char *name, struct dfg_datum *out_datum)
 
 /* What a name means that nobody has bound. */
 static struct dfg_err *predefined(
-	struct dfg_eval *eval, struct dfg_frame *frame, const char *name, struct dfg_datum *out_datum)
+	struct dfg_eval *eval, struct dfg_name_scope *frame, const char *name, struct dfg_datum *out_datum)
 {
 	enum dfg_dtype dtype = dfg_dtype_find(name, strlen(name));
 	const struct dfg_builtin *builtin = find_builtin(name);
@@ -174,7 +174,7 @@ static struct dfg_err *predefined(
 }
 
 static struct dfg_err *name(
-	struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *tree, struct dfg_datum *out_datum)
+	struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tree, struct dfg_datum *out_datum)
 {
 	const struct dfg_datum *bound = dfg_frame_find(frame, tree->text);
 	if (!bound)
@@ -198,7 +198,7 @@ static struct dfg_err *count_item(struct dfg_datum_list *list, const struct dfg_
 	return dfg_list_grow(list, depth > list->depth ? depth : list->depth, (uint64_t)list->leaves + item->list.leaves);
 }
 
-static struct dfg_err *several(struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *tree,
+static struct dfg_err *several(struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tree,
 	enum dfg_datum_kind kind, struct dfg_datum *out_datum)
 {
 	DFG_TRY(dfg_list_new(eval, kind, tree->n, out_datum));
@@ -211,7 +211,7 @@ static struct dfg_err *several(struct dfg_eval *eval, struct dfg_frame *frame, c
 }
 
 struct dfg_err *dfg_eval_tuple(
-	struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *tuple, struct dfg_datum *out_datum)
+	struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tuple, struct dfg_datum *out_datum)
 {
 	if (tuple->n == 1)
 		return dfg_eval_expr(eval, frame, tuple->kid[0], out_datum);
@@ -233,7 +233,7 @@ static struct dfg_err *no_member(struct dfg_eval *eval, const struct dfg_datum *
 
 /* An op's output by its name, a param of an instance, a member of an import. */
 static struct dfg_err *member(
-	struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *tree, struct dfg_datum *out_datum)
+	struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tree, struct dfg_datum *out_datum)
 {
 	struct dfg_datum of;
 	const char *path;
@@ -261,7 +261,7 @@ static struct dfg_err *member(
 }
 
 static struct dfg_err *expression(
-	struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *tree, struct dfg_datum *out_datum)
+	struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tree, struct dfg_datum *out_datum)
 {
 	switch (tree->kind) {
 	case DFG_TREE_NUMBER:
@@ -319,7 +319,7 @@ struct dfg_err *dfg_eval_room(void)
 }
 
 struct dfg_err *dfg_eval_expr(
-	struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *tree, struct dfg_datum *out_datum)
+	struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tree, struct dfg_datum *out_datum)
 {
 	if (eval->depth == DEPTH_MAX)
 		return dfg_eval_at(eval, tree, DFG_ERR(DFG_DATA, "expressions and calls nest deeper than %d", DEPTH_MAX));

@@ -136,7 +136,7 @@ static struct dfg_err *bound_value(
 }
 
 /* Nothing is computed yet: each name stands for its right side until it is read. */
-static struct dfg_err *postpone(struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *tree)
+static struct dfg_err *postpone(struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tree)
 {
 	const struct dfg_tree *names = tree->kid[0];
 	struct dfg_later *later = dfg_arena_zeros(eval->arena, names->n, sizeof *later);
@@ -150,7 +150,7 @@ static struct dfg_err *postpone(struct dfg_eval *eval, struct dfg_frame *frame, 
 	return NULL;
 }
 
-static struct dfg_err *postpone_all(struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *block)
+static struct dfg_err *postpone_all(struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *block)
 {
 	for (uint32_t i = 0; block && i < block->n; i++) {
 		const struct dfg_tree *tree = block->kid[i];
@@ -168,7 +168,7 @@ static struct dfg_err *postpone_all(struct dfg_eval *eval, struct dfg_frame *fra
 }
 
 static struct dfg_err *read_result(
-	struct dfg_eval *eval, struct dfg_frame *frame, const char *name, struct dfg_edge *out_edge)
+	struct dfg_eval *eval, struct dfg_name_scope *frame, const char *name, struct dfg_edge *out_edge)
 {
 	const struct dfg_datum *bound = dfg_frame_own(frame, name);
 	struct dfg_datum datum;
@@ -183,10 +183,10 @@ static struct dfg_err *read_result(
 }
 
 static struct dfg_err *apply(struct dfg_eval *eval, const struct dfg_tree *block, const struct dfg_binding *binding,
-	uint32_t n_binding, struct dfg_frame **out_frame)
+	uint32_t n_binding, struct dfg_name_scope **out_frame)
 {
-	struct dfg_library *library;
-	struct dfg_frame *given;
+	struct dfg_lang_library *library;
+	struct dfg_name_scope *given;
 	DFG_TRY(dfg_library_get(&library));
 	DFG_TRY(dfg_frame_new(eval, &library->frame, &given));
 	for (uint32_t i = 0; i < n_binding; i++) {
@@ -204,7 +204,7 @@ struct dfg_err *dfg_formula_apply(const struct dfg_formula *formula, struct dfg_
 {
 	struct dfg_arena arena = {0};
 	struct dfg_eval eval = {.builder = builder, .arena = &arena, .source = &formula->source, .scope = scope};
-	struct dfg_frame *frame;
+	struct dfg_name_scope *frame;
 	struct dfg_err *err = apply(&eval, formula->block, binding, n_binding, &frame);
 	for (uint32_t i = 0; !err && i < n_result; i++)
 		err = read_result(&eval, frame, result[i], &out_edge[i]);

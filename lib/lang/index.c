@@ -30,7 +30,7 @@ static bool is_index(struct dfg_eval *eval, const struct dfg_datum *datum)
 }
 
 static struct dfg_err *bound(
-	struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *tree, struct dfg_datum *out_datum)
+	struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tree, struct dfg_datum *out_datum)
 {
 	if (!tree)
 		return NULL;
@@ -43,7 +43,7 @@ static struct dfg_err *bound(
 }
 
 static struct dfg_err *put(
-	struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *index, uint32_t i, struct slice *slice)
+	struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *index, uint32_t i, struct slice *slice)
 {
 	struct dfg_datum *begin = &slice->list[BEGIN].list.item[i], *end = &slice->list[END].list.item[i],
 					 *stride = &slice->list[STRIDE].list.item[i];
@@ -72,7 +72,7 @@ static struct dfg_err *put(
 	}
 }
 
-static struct dfg_err *slice_tensor(struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *tree,
+static struct dfg_err *slice_tensor(struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tree,
 	const struct dfg_datum *of, struct dfg_datum *out_datum)
 {
 	struct slice slice = {0};
@@ -105,7 +105,7 @@ static struct dfg_err *slice_tensor(struct dfg_eval *eval, struct dfg_frame *fra
 }
 
 /* Bounds of lists: as in a tensor, negative from the end, and cut to what is there. */
-static struct dfg_err *list_bound(struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *tree,
+static struct dfg_err *list_bound(struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tree,
 	int64_t count, int64_t otherwise, int64_t *out_at)
 {
 	struct dfg_datum datum;
@@ -119,7 +119,7 @@ static struct dfg_err *list_bound(struct dfg_eval *eval, struct dfg_frame *frame
 	return NULL;
 }
 
-static struct dfg_err *slice_list(struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *index,
+static struct dfg_err *slice_list(struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *index,
 	const struct dfg_datum *of, struct dfg_datum *out_datum)
 {
 	int64_t count = of->list.n, first, last;
@@ -135,7 +135,7 @@ static struct dfg_err *slice_list(struct dfg_eval *eval, struct dfg_frame *frame
 	return dfg_list_grow(&out_datum->list, of->list.depth, of->list.depth == 1 ? out_datum->list.n : of->list.leaves);
 }
 
-static struct dfg_err *index_list(struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *tree,
+static struct dfg_err *index_list(struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tree,
 	const struct dfg_datum *of, struct dfg_datum *out_datum)
 {
 	int64_t at;
@@ -151,7 +151,7 @@ static struct dfg_err *index_list(struct dfg_eval *eval, struct dfg_frame *frame
 }
 
 struct dfg_err *dfg_eval_index(
-	struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *tree, struct dfg_datum *out_datum)
+	struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tree, struct dfg_datum *out_datum)
 {
 	struct dfg_datum of;
 	DFG_TRY(dfg_eval_expr(eval, frame, tree->kid[0], &of));

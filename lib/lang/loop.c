@@ -9,7 +9,7 @@
  * values come out where the condition fails.
  */
 
-static struct dfg_err *eval_named(struct dfg_eval *eval, struct dfg_frame *frame, const char *name,
+static struct dfg_err *eval_named(struct dfg_eval *eval, struct dfg_name_scope *frame, const char *name,
 	const struct dfg_tree *tree, struct dfg_datum *out_datum)
 {
 	const char *scope = eval->scope;
@@ -19,7 +19,7 @@ static struct dfg_err *eval_named(struct dfg_eval *eval, struct dfg_frame *frame
 	return err;
 }
 
-static struct dfg_err *check_name(const struct dfg_loop *loop, const struct dfg_tree *argument, uint32_t before)
+static struct dfg_err *check_name(const struct dfg_lang_loop *loop, const struct dfg_tree *argument, uint32_t before)
 {
 	if (!argument->text)
 		return DFG_ERR(DFG_DATA, "what a loop carries has a name: loop (h = ...)");
@@ -30,7 +30,7 @@ static struct dfg_err *check_name(const struct dfg_loop *loop, const struct dfg_
 }
 
 /* First values are worked out where the loop stands. They wait in .outside until there is a frame to enter. */
-static struct dfg_err *first_values(struct dfg_eval *eval, struct dfg_frame *frame, struct dfg_loop *loop)
+static struct dfg_err *first_values(struct dfg_eval *eval, struct dfg_name_scope *frame, struct dfg_lang_loop *loop)
 {
 	const struct dfg_tree *arguments = loop->tree->kid[0];
 	loop->n = arguments ? arguments->n : 0;
@@ -49,7 +49,7 @@ static struct dfg_err *first_values(struct dfg_eval *eval, struct dfg_frame *fra
 	return NULL;
 }
 
-static struct dfg_err *mark_growing(struct dfg_eval *eval, struct dfg_loop *loop, const struct dfg_tree *name)
+static struct dfg_err *mark_growing(struct dfg_eval *eval, struct dfg_lang_loop *loop, const struct dfg_tree *name)
 {
 	struct dfg_nearest nearest = {.word = name->kind == DFG_TREE_NAME ? name->text : NULL};
 	if (name->kind == DFG_TREE_LIST || name->kind == DFG_TREE_TUPLE) {
@@ -81,7 +81,7 @@ static struct dfg_err *window(struct dfg_eval *eval, const struct dfg_datum *dat
 
 /* with (parallel = 32, limit = 1000, grows = h) */
 static struct dfg_err *options(
-	struct dfg_eval *eval, struct dfg_frame *frame, struct dfg_loop *loop, struct dfg_counting *counting)
+	struct dfg_eval *eval, struct dfg_name_scope *frame, struct dfg_lang_loop *loop, struct dfg_counting *counting)
 {
 	const struct dfg_tree *arguments = loop->tree->kid[3];
 	counting->window = 10;
@@ -111,7 +111,8 @@ static struct dfg_err *options(
 	return NULL;
 }
 
-static struct dfg_err *make_frame(struct dfg_eval *eval, struct dfg_loop *loop, const struct dfg_counting *counting)
+static struct dfg_err *make_frame(
+	struct dfg_eval *eval, struct dfg_lang_loop *loop, const struct dfg_counting *counting)
 {
 	DFG_TRY(dfg_region_new(eval, NULL, 0, &loop->frame));
 	loop->frame->loop = loop;
@@ -121,7 +122,7 @@ static struct dfg_err *make_frame(struct dfg_eval *eval, struct dfg_loop *loop, 
 	return dfg_counter_next(eval, &eval->frames, *eval->scope ? eval->scope : "loop", &loop->frame->frame_name);
 }
 
-static struct dfg_err *carry_all(struct dfg_eval *eval, struct dfg_loop *loop)
+static struct dfg_err *carry_all(struct dfg_eval *eval, struct dfg_lang_loop *loop)
 {
 	const char *scope = eval->scope;
 	struct dfg_err *err = NULL;
@@ -136,10 +137,10 @@ static struct dfg_err *carry_all(struct dfg_eval *eval, struct dfg_loop *loop)
 }
 
 static struct dfg_err *while_condition(
-	struct dfg_eval *eval, struct dfg_frame *frame, struct dfg_loop *loop, struct dfg_edge *out_edge)
+	struct dfg_eval *eval, struct dfg_name_scope *frame, struct dfg_lang_loop *loop, struct dfg_edge *out_edge)
 {
 	const struct dfg_tree *tree = loop->tree->kid[2];
-	struct dfg_frame *names;
+	struct dfg_name_scope *names;
 	struct dfg_datum datum;
 	DFG_TRY(dfg_frame_new(eval, frame, &names));
 	names->kind = DFG_FRAME_LOOP;
@@ -158,7 +159,7 @@ static struct dfg_err *while_condition(
 	return NULL;
 }
 
-static struct dfg_err *condition(struct dfg_eval *eval, struct dfg_frame *frame, struct dfg_loop *loop)
+static struct dfg_err *condition(struct dfg_eval *eval, struct dfg_name_scope *frame, struct dfg_lang_loop *loop)
 {
 	struct dfg_edge in[2], both;
 	int n = 0;
@@ -172,7 +173,7 @@ static struct dfg_err *condition(struct dfg_eval *eval, struct dfg_frame *frame,
 	return dfg_eval_node(eval, "LoopCond", &both, 1, &loop->condition);
 }
 
-static struct dfg_err *decide(struct dfg_eval *eval, struct dfg_frame *frame, struct dfg_loop *loop)
+static struct dfg_err *decide(struct dfg_eval *eval, struct dfg_name_scope *frame, struct dfg_lang_loop *loop)
 {
 	struct dfg_stand stand;
 	if (!loop->counting->is_closed && !loop->tree->kid[2])
@@ -184,7 +185,7 @@ static struct dfg_err *decide(struct dfg_eval *eval, struct dfg_frame *frame, st
 	return err;
 }
 
-static struct dfg_err *make_body(struct dfg_eval *eval, struct dfg_loop *loop)
+static struct dfg_err *make_body(struct dfg_eval *eval, struct dfg_lang_loop *loop)
 {
 	struct dfg_branch *branch = dfg_arena_zeros(eval->arena, 1, sizeof *branch);
 	struct dfg_stand stand;
@@ -209,7 +210,7 @@ static struct dfg_err *make_body(struct dfg_eval *eval, struct dfg_loop *loop)
 	return err;
 }
 
-static struct dfg_err *run_statements(struct dfg_eval *eval, struct dfg_frame *names, struct dfg_loop *loop)
+static struct dfg_err *run_statements(struct dfg_eval *eval, struct dfg_name_scope *names, struct dfg_lang_loop *loop)
 {
 	const struct dfg_tree *block = loop->tree->kid[4];
 	struct dfg_datum last;
@@ -259,7 +260,7 @@ static struct dfg_err *check_next(
 		carried->name, words ? words : "", dfg_type_words(next->dtype, &next->shape).s, carried->name);
 }
 
-static struct dfg_err *go_on(struct dfg_eval *eval, struct dfg_loop *loop)
+static struct dfg_err *go_on(struct dfg_eval *eval, struct dfg_lang_loop *loop)
 {
 	const struct dfg_datum *value = &loop->next_value;
 	uint32_t n = !loop->next ? 0 : value->kind == DFG_DATUM_TUPLE ? value->list.n : value->kind != DFG_DATUM_NONE;
@@ -282,11 +283,11 @@ static struct dfg_err *go_on(struct dfg_eval *eval, struct dfg_loop *loop)
 	return NULL;
 }
 
-static struct dfg_err *body(struct dfg_eval *eval, struct dfg_frame *frame, struct dfg_loop *loop)
+static struct dfg_err *body(struct dfg_eval *eval, struct dfg_name_scope *frame, struct dfg_lang_loop *loop)
 {
-	struct dfg_loop *outer = eval->loop;
+	struct dfg_lang_loop *outer = eval->loop;
 	bool under_if = eval->under_if;
-	struct dfg_frame *names;
+	struct dfg_name_scope *names;
 	DFG_TRY(dfg_frame_new(eval, frame, &names));
 	names->kind = DFG_FRAME_LOOP;
 	eval->loop = loop;
@@ -299,7 +300,7 @@ static struct dfg_err *body(struct dfg_eval *eval, struct dfg_frame *frame, stru
 	return err;
 }
 
-static struct dfg_err *run_body(struct dfg_eval *eval, struct dfg_frame *frame, struct dfg_loop *loop)
+static struct dfg_err *run_body(struct dfg_eval *eval, struct dfg_name_scope *frame, struct dfg_lang_loop *loop)
 {
 	struct dfg_stand stand;
 	dfg_region_go(eval, loop->body, &stand);
@@ -309,7 +310,7 @@ static struct dfg_err *run_body(struct dfg_eval *eval, struct dfg_frame *frame, 
 }
 
 /* What the body does for its own sake: a value that goes around says that it is done. */
-static struct dfg_err *keep_effects(struct dfg_eval *eval, struct dfg_loop *loop)
+static struct dfg_err *keep_effects(struct dfg_eval *eval, struct dfg_lang_loop *loop)
 {
 	const struct dfg_nodes *effects = &loop->body->effects;
 	struct dfg_carried token = {.name = "done"};
@@ -324,7 +325,7 @@ static struct dfg_err *keep_effects(struct dfg_eval *eval, struct dfg_loop *loop
 	return dfg_eval_effect(eval, token.outside.node);
 }
 
-static struct dfg_err *results(struct dfg_eval *eval, struct dfg_loop *loop, struct dfg_datum *out_datum)
+static struct dfg_err *results(struct dfg_eval *eval, struct dfg_lang_loop *loop, struct dfg_datum *out_datum)
 {
 	uint32_t n = loop->n + loop->n_yields;
 	DFG_TRY(dfg_list_new(eval, DFG_DATUM_TUPLE, n, out_datum));
@@ -365,7 +366,7 @@ static bool may_change(const struct dfg_graph *graph, struct dfg_edge edge, bool
 }
 
 /* When all that goes around is known: what the body sets, too. */
-static struct dfg_err *warn_of_fixed(struct dfg_eval *eval, const struct dfg_loop *loop)
+static struct dfg_err *warn_of_fixed(struct dfg_eval *eval, const struct dfg_lang_loop *loop)
 {
 	const struct dfg_tree *tree = loop->tree->kid[2];
 	bool reads;
@@ -377,7 +378,7 @@ static struct dfg_err *warn_of_fixed(struct dfg_eval *eval, const struct dfg_loo
 	return what ? dfg_eval_warn(eval, tree, what) : DFG_ERR(DFG_MEMORY, "out of memory");
 }
 
-static struct dfg_err *finish(struct dfg_eval *eval, struct dfg_loop *loop, struct dfg_datum *out_datum)
+static struct dfg_err *finish(struct dfg_eval *eval, struct dfg_lang_loop *loop, struct dfg_datum *out_datum)
 {
 	DFG_TRY(dfg_yield_on(eval, loop));
 	if (loop->counter.merge.node != DFG_NONE)
@@ -391,9 +392,9 @@ static struct dfg_err *finish(struct dfg_eval *eval, struct dfg_loop *loop, stru
 }
 
 struct dfg_err *dfg_eval_loop(
-	struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *tree, struct dfg_datum *out_datum)
+	struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tree, struct dfg_datum *out_datum)
 {
-	struct dfg_loop *loop = dfg_arena_zeros(eval->arena, 1, sizeof *loop);
+	struct dfg_lang_loop *loop = dfg_arena_zeros(eval->arena, 1, sizeof *loop);
 	struct dfg_counting *counting = dfg_arena_zeros(eval->arena, 1, sizeof *counting);
 	if (!loop || !counting)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
@@ -420,9 +421,9 @@ static struct dfg_err *elsewhere(const struct dfg_eval *eval, const char *what)
 	return DFG_ERR(DFG_DATA, "`%s` stands only in the body of a loop", what);
 }
 
-struct dfg_err *dfg_eval_next(struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *tree)
+struct dfg_err *dfg_eval_next(struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tree)
 {
-	struct dfg_loop *loop = eval->loop;
+	struct dfg_lang_loop *loop = eval->loop;
 	if (!loop || eval->under_if)
 		return elsewhere(eval, "next");
 	if (loop->next)
@@ -437,9 +438,9 @@ static bool is_place(const void *arg, uint32_t item)
 	return *(const uint32_t *)arg == item;
 }
 
-struct dfg_err *dfg_eval_yield(struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *tree)
+struct dfg_err *dfg_eval_yield(struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tree)
 {
-	struct dfg_loop *loop = eval->loop;
+	struct dfg_lang_loop *loop = eval->loop;
 	struct dfg_datum datum;
 	struct dfg_edge edge;
 	if (!loop || eval->under_if)

@@ -28,13 +28,14 @@ struct dfg_counting {
 /* loop_bounds.c */
 DFG_MUST_CHECK struct dfg_err *dfg_count_limit(
 	struct dfg_eval *eval, struct dfg_counting *counting, const struct dfg_datum *datum);
-DFG_MUST_CHECK struct dfg_err *dfg_count_begin(struct dfg_eval *eval, struct dfg_frame *frame, struct dfg_loop *loop);
-DFG_MUST_CHECK struct dfg_err *dfg_count_enter(struct dfg_eval *eval, struct dfg_loop *loop);
+DFG_MUST_CHECK struct dfg_err *dfg_count_begin(
+	struct dfg_eval *eval, struct dfg_name_scope *frame, struct dfg_lang_loop *loop);
+DFG_MUST_CHECK struct dfg_err *dfg_count_enter(struct dfg_eval *eval, struct dfg_lang_loop *loop);
 DFG_MUST_CHECK struct dfg_err *dfg_count_condition(
-	struct dfg_eval *eval, struct dfg_loop *loop, struct dfg_edge *out_edge);
+	struct dfg_eval *eval, struct dfg_lang_loop *loop, struct dfg_edge *out_edge);
 DFG_MUST_CHECK struct dfg_err *dfg_count_bind(
-	struct dfg_eval *eval, struct dfg_loop *loop, struct dfg_frame *names, const struct dfg_tree *reader);
-DFG_MUST_CHECK struct dfg_err *dfg_count_on(struct dfg_eval *eval, struct dfg_loop *loop);
+	struct dfg_eval *eval, struct dfg_lang_loop *loop, struct dfg_name_scope *names, const struct dfg_tree *reader);
+DFG_MUST_CHECK struct dfg_err *dfg_count_on(struct dfg_eval *eval, struct dfg_lang_loop *loop);
 
 /* sequences.c: sequences and yields as TensorArrays */
 struct dfg_yield {
@@ -47,6 +48,7 @@ DFG_MUST_CHECK struct dfg_err *dfg_rows_open(struct dfg_eval *eval, struct dfg_s
 DFG_MUST_CHECK struct dfg_err *dfg_rows_read(
 	struct dfg_eval *eval, const struct dfg_sequence *sequence, struct dfg_edge index, struct dfg_datum *out_datum);
 DFG_MUST_CHECK struct dfg_err *dfg_yield_add(
-	struct dfg_eval *eval, struct dfg_loop *loop, const struct dfg_tree *tree, struct dfg_edge value);
-DFG_MUST_CHECK struct dfg_err *dfg_yield_on(struct dfg_eval *eval, struct dfg_loop *loop);
-DFG_MUST_CHECK struct dfg_err *dfg_yield_out(struct dfg_eval *eval, struct dfg_loop *loop, struct dfg_datum *out_item);
+	struct dfg_eval *eval, struct dfg_lang_loop *loop, const struct dfg_tree *tree, struct dfg_edge value);
+DFG_MUST_CHECK struct dfg_err *dfg_yield_on(struct dfg_eval *eval, struct dfg_lang_loop *loop);
+DFG_MUST_CHECK struct dfg_err *dfg_yield_out(
+	struct dfg_eval *eval, struct dfg_lang_loop *loop, struct dfg_datum *out_item);

@@ -82,7 +82,7 @@ static struct dfg_err *range_count(struct dfg_eval *eval, struct dfg_sequence *s
 	return NULL;
 }
 
-static struct dfg_err *take_range(struct dfg_eval *eval, struct dfg_frame *frame, struct dfg_sequence *sequence)
+static struct dfg_err *take_range(struct dfg_eval *eval, struct dfg_name_scope *frame, struct dfg_sequence *sequence)
 {
 	const struct dfg_tree *tree = sequence->tree;
 	struct dfg_datum *end = &sequence->end;
@@ -96,7 +96,7 @@ static struct dfg_err *take_range(struct dfg_eval *eval, struct dfg_frame *frame
 	return range_count(eval, sequence);
 }
 
-static struct dfg_err *take_rows(struct dfg_eval *eval, struct dfg_frame *frame, struct dfg_sequence *sequence)
+static struct dfg_err *take_rows(struct dfg_eval *eval, struct dfg_name_scope *frame, struct dfg_sequence *sequence)
 {
 	struct dfg_datum datum;
 	DFG_TRY(dfg_eval_expr(eval, frame, sequence->tree->kid[0], &datum));
@@ -117,7 +117,8 @@ static struct dfg_err *take_rows(struct dfg_eval *eval, struct dfg_frame *frame,
 	return dfg_eval_path(eval, eval->scope, "length", &dim->path);
 }
 
-static struct dfg_err *take_sequence(struct dfg_eval *eval, struct dfg_frame *frame, struct dfg_loop *loop, uint32_t i)
+static struct dfg_err *take_sequence(
+	struct dfg_eval *eval, struct dfg_name_scope *frame, struct dfg_lang_loop *loop, uint32_t i)
 {
 	const struct dfg_tree *argument = loop->tree->kid[1]->kid[i];
 	struct dfg_sequence *sequence = &loop->counting->sequence[i];
@@ -197,7 +198,7 @@ static struct dfg_err *choose_end(struct dfg_eval *eval, struct dfg_counting *co
 }
 
 /* A loop over one range counts in its values, unless something wants to know the number of the trip. */
-static struct dfg_err *choose_bound(struct dfg_eval *eval, struct dfg_loop *loop)
+static struct dfg_err *choose_bound(struct dfg_eval *eval, struct dfg_lang_loop *loop)
 {
 	struct dfg_counting *counting = loop->counting;
 	const struct dfg_sequence *only = &counting->sequence[0];
@@ -208,7 +209,7 @@ static struct dfg_err *choose_bound(struct dfg_eval *eval, struct dfg_loop *loop
 	return dfg_to_edge(eval, counting->from_first ? &only->end : &counting->end, DFG_I32, &counting->bound);
 }
 
-struct dfg_err *dfg_count_begin(struct dfg_eval *eval, struct dfg_frame *frame, struct dfg_loop *loop)
+struct dfg_err *dfg_count_begin(struct dfg_eval *eval, struct dfg_name_scope *frame, struct dfg_lang_loop *loop)
 {
 	struct dfg_counting *counting = loop->counting;
 	counting->n = loop->tree->kid[1] ? loop->tree->kid[1]->n : 0;
@@ -223,7 +224,7 @@ struct dfg_err *dfg_count_begin(struct dfg_eval *eval, struct dfg_frame *frame, 
 	return choose_bound(eval, loop);
 }
 
-struct dfg_err *dfg_count_enter(struct dfg_eval *eval, struct dfg_loop *loop)
+struct dfg_err *dfg_count_enter(struct dfg_eval *eval, struct dfg_lang_loop *loop)
 {
 	struct dfg_counting *counting = loop->counting;
 	struct dfg_edge first;
@@ -233,14 +234,14 @@ struct dfg_err *dfg_count_enter(struct dfg_eval *eval, struct dfg_loop *loop)
 	return dfg_carry(eval, loop, &loop->counter, first);
 }
 
-struct dfg_err *dfg_count_condition(struct dfg_eval *eval, struct dfg_loop *loop, struct dfg_edge *out_edge)
+struct dfg_err *dfg_count_condition(struct dfg_eval *eval, struct dfg_lang_loop *loop, struct dfg_edge *out_edge)
 {
 	struct dfg_edge in[] = {loop->counter.merge, loop->counting->bound};
 	return dfg_eval_node(eval, "Less", in, 2, out_edge);
 }
 
 static struct dfg_err *bind(
-	struct dfg_eval *eval, struct dfg_loop *loop, const struct dfg_sequence *sequence, struct dfg_datum *out_datum)
+	struct dfg_eval *eval, struct dfg_lang_loop *loop, const struct dfg_sequence *sequence, struct dfg_datum *out_datum)
 {
 	struct dfg_edge index;
 	int64_t first;
@@ -255,7 +256,7 @@ static struct dfg_err *bind(
 }
 
 struct dfg_err *dfg_count_bind(
-	struct dfg_eval *eval, struct dfg_loop *loop, struct dfg_frame *names, const struct dfg_tree *reader)
+	struct dfg_eval *eval, struct dfg_lang_loop *loop, struct dfg_name_scope *names, const struct dfg_tree *reader)
 {
 	for (uint32_t i = 0; i < loop->counting->n; i++) {
 		const struct dfg_sequence *sequence = &loop->counting->sequence[i];
@@ -271,7 +272,7 @@ struct dfg_err *dfg_count_bind(
 	return NULL;
 }
 
-struct dfg_err *dfg_count_on(struct dfg_eval *eval, struct dfg_loop *loop)
+struct dfg_err *dfg_count_on(struct dfg_eval *eval, struct dfg_lang_loop *loop)
 {
 	struct dfg_stand stand;
 	struct dfg_datum next, one = DFG_INT(1), counter = DFG_TENSOR(loop->counter.inside);

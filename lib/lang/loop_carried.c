@@ -13,7 +13,7 @@ static struct dfg_err *widen(struct dfg_eval *eval, struct dfg_edge merge)
 
 /* The Merge's second input is the first until the way back is there. */
 struct dfg_err *dfg_carry(
-	struct dfg_eval *eval, struct dfg_loop *loop, struct dfg_carried *carried, struct dfg_edge first)
+	struct dfg_eval *eval, struct dfg_lang_loop *loop, struct dfg_carried *carried, struct dfg_edge first)
 {
 	DFG_TRY(dfg_region_bring(eval, first, loop->frame->outer, &first));
 	DFG_TRY(dfg_region_enter(eval, first, loop->frame, false, &carried->enter));
@@ -26,7 +26,7 @@ struct dfg_err *dfg_carry(
 	return loop->condition.node == DFG_NONE ? NULL : dfg_carry_in(eval, loop, carried);
 }
 
-struct dfg_err *dfg_carry_in(struct dfg_eval *eval, struct dfg_loop *loop, struct dfg_carried *carried)
+struct dfg_err *dfg_carry_in(struct dfg_eval *eval, struct dfg_lang_loop *loop, struct dfg_carried *carried)
 {
 	struct dfg_edge in[] = {carried->merge, loop->condition};
 	DFG_TRY(dfg_region_build(
@@ -36,7 +36,7 @@ struct dfg_err *dfg_carry_in(struct dfg_eval *eval, struct dfg_loop *loop, struc
 }
 
 struct dfg_err *dfg_carry_on(
-	struct dfg_eval *eval, struct dfg_loop *loop, struct dfg_carried *carried, struct dfg_edge next)
+	struct dfg_eval *eval, struct dfg_lang_loop *loop, struct dfg_carried *carried, struct dfg_edge next)
 {
 	struct dfg_stand stand;
 	uint32_t node;
@@ -49,7 +49,7 @@ struct dfg_err *dfg_carry_on(
 	return err;
 }
 
-struct dfg_err *dfg_carry_out(struct dfg_eval *eval, struct dfg_loop *loop, struct dfg_carried *carried)
+struct dfg_err *dfg_carry_out(struct dfg_eval *eval, struct dfg_lang_loop *loop, struct dfg_carried *carried)
 {
 	struct dfg_edge in = {carried->branch, 0};
 	carried->outside = (struct dfg_edge){0, 0};
@@ -57,7 +57,7 @@ struct dfg_err *dfg_carry_out(struct dfg_eval *eval, struct dfg_loop *loop, stru
 		eval, &(struct dfg_new_node){.op = "Exit", .in = &in, .n_in = 1}, loop->frame->outer, &carried->outside.node);
 }
 
-struct dfg_err *dfg_loop_index(struct dfg_eval *eval, struct dfg_loop *loop, struct dfg_edge *out_edge)
+struct dfg_err *dfg_loop_index(struct dfg_eval *eval, struct dfg_lang_loop *loop, struct dfg_edge *out_edge)
 {
 	struct dfg_edge zero;
 	if (loop->counter.merge.node == DFG_NONE) {

@@ -4,7 +4,7 @@
 
 enum { FEW = 8 };
 
-struct dfg_err *dfg_frame_new(struct dfg_eval *eval, struct dfg_frame *outer, struct dfg_frame **out_frame)
+struct dfg_err *dfg_frame_new(struct dfg_eval *eval, struct dfg_name_scope *outer, struct dfg_name_scope **out_frame)
 {
 	*out_frame = dfg_arena_zeros(eval->arena, 1, sizeof **out_frame);
 	if (!*out_frame)
@@ -13,10 +13,10 @@ struct dfg_err *dfg_frame_new(struct dfg_eval *eval, struct dfg_frame *outer, st
 	return NULL;
 }
 
-static struct dfg_err *grow(struct dfg_arena *arena, struct dfg_frame *frame)
+static struct dfg_err *grow(struct dfg_arena *arena, struct dfg_name_scope *frame)
 {
 	uint32_t room = frame->room ? frame->room * 2 : 8;
-	struct dfg_entry *entry = dfg_arena_zeros(arena, room, sizeof *entry);
+	struct dfg_name_entry *entry = dfg_arena_zeros(arena, room, sizeof *entry);
 	if (!entry)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
 	if (frame->n)
@@ -32,7 +32,7 @@ static uint32_t hash_of(const char *name)
 }
 
 /* Few names are compared one after the other. */
-static struct dfg_err *index_names(struct dfg_arena *arena, struct dfg_frame *frame)
+static struct dfg_err *index_names(struct dfg_arena *arena, struct dfg_name_scope *frame)
 {
 	for (uint32_t i = frame->index.count; frame->n > FEW && i < frame->n; i++)
 		DFG_TRY(dfg_index_add(arena, &frame->index, hash_of(frame->entry[i].name), i));
@@ -40,7 +40,7 @@ static struct dfg_err *index_names(struct dfg_arena *arena, struct dfg_frame *fr
 }
 
 struct dfg_err *dfg_frame_put(
-	struct dfg_arena *arena, struct dfg_frame *frame, const char *name, struct dfg_datum datum)
+	struct dfg_arena *arena, struct dfg_name_scope *frame, const char *name, struct dfg_datum datum)
 {
 	struct dfg_datum *there = dfg_frame_own(frame, name);
 	if (there) {
@@ -49,12 +49,12 @@ struct dfg_err *dfg_frame_put(
 	}
 	if (frame->n == frame->room)
 		DFG_TRY(grow(arena, frame));
-	frame->entry[frame->n++] = (struct dfg_entry){name, datum};
+	frame->entry[frame->n++] = (struct dfg_name_entry){name, datum};
 	return index_names(arena, frame);
 }
 
 struct wanted {
-	const struct dfg_frame *frame;
+	const struct dfg_name_scope *frame;
 	const char *name;
 };
 
@@ -64,7 +64,7 @@ static bool is_wanted(const void *arg, uint32_t item)
 	return !strcmp(wanted->frame->entry[item].name, wanted->name);
 }
 
-struct dfg_datum *dfg_frame_own(struct dfg_frame *frame, const char *name)
+struct dfg_datum *dfg_frame_own(struct dfg_name_scope *frame, const char *name)
 {
 	if (frame->index.count) {
 		uint32_t at = dfg_index_find(&frame->index, hash_of(name), is_wanted, &(struct wanted){frame, name});
@@ -76,7 +76,7 @@ struct dfg_datum *dfg_frame_own(struct dfg_frame *frame, const char *name)
 	return NULL;
 }
 
-struct dfg_datum *dfg_frame_find(struct dfg_frame *frame, const char *name)
+struct dfg_datum *dfg_frame_find(struct dfg_name_scope *frame, const char *name)
 {
 	for (; frame; frame = frame->outer) {
 		struct dfg_datum *datum = dfg_frame_own(frame, name);
@@ -114,11 +114,11 @@ const char *dfg_type_called(const char *name)
 	return NULL;
 }
 
-struct dfg_err *dfg_frame_unknown(struct dfg_eval *eval, struct dfg_frame *frame, const char *name)
+struct dfg_err *dfg_frame_unknown(struct dfg_eval *eval, struct dfg_name_scope *frame, const char *name)
 {
 	(void)eval;
 	struct dfg_nearest nearest = {.word = name};
-	for (struct dfg_frame *f = frame; f; f = f->outer)
+	for (struct dfg_name_scope *f = frame; f; f = f->outer)
 		for (uint32_t i = f->n; i--;)
 			dfg_nearest_offer(&nearest, f->entry[i].name);
 	for (const struct dfg_builtin *builtin = dfg_builtins; builtin->name; builtin++)

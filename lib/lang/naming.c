@@ -15,7 +15,7 @@ struct namer {
 	struct dfg_eval *eval;
 	const struct dfg_graph *draft;
 	struct dfg_map taken;
-	struct dfg_counter counter;
+	struct dfg_name_counter counter;
 	const char **name; /* by node */
 };
 

@@ -9,7 +9,7 @@ struct dfg_err *dfg_eval_path(struct dfg_eval *eval, const char *scope, const ch
 }
 
 struct dfg_err *dfg_counter_next(
-	struct dfg_eval *eval, struct dfg_counter *counter, const char *name, const char **out_name)
+	struct dfg_eval *eval, struct dfg_name_counter *counter, const char *name, const char **out_name)
 {
 	uint32_t number;
 	if (!dfg_map_put(&counter->map, name, strlen(name), &number, NULL) ||
@@ -20,11 +20,11 @@ struct dfg_err *dfg_counter_next(
 	return *out_name ? NULL : DFG_ERR(DFG_MEMORY, "out of memory");
 }
 
-void dfg_counter_release(struct dfg_counter *counter)
+void dfg_counter_release(struct dfg_name_counter *counter)
 {
 	dfg_map_release(&counter->map);
 	dfg_free(counter->used);
-	*counter = (struct dfg_counter){0};
+	*counter = (struct dfg_name_counter){0};
 }
 
 static struct dfg_err *note(struct dfg_eval *eval, uint32_t node, enum dfg_naming_kind kind, const char *path)

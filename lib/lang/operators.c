@@ -182,7 +182,7 @@ static bool decided(enum dfg_operator operation, const struct dfg_datum *left)
 
 /* A chain a + b + c leans to the left: it is walked, not descended, so its length is free. */
 struct dfg_err *dfg_eval_binary(
-	struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *tree, struct dfg_datum *out_datum)
+	struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tree, struct dfg_datum *out_datum)
 {
 	uint32_t n = 0;
 	const struct dfg_tree *left = tree;
@@ -216,7 +216,7 @@ static struct dfg_err *negate(const struct dfg_datum *operand, struct dfg_datum 
 }
 
 struct dfg_err *dfg_eval_unary(
-	struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *tree, struct dfg_datum *out_datum)
+	struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tree, struct dfg_datum *out_datum)
 {
 	struct dfg_datum operand;
 	struct dfg_edge in, edge;

@@ -10,7 +10,7 @@ struct dfg_optimizer {
 	struct dfg_program imports; /* of the file it is taken from */
 	struct dfg_source source;
 	struct dfg_tree *call;
-	struct dfg_frame *frame;       /* where its name is looked up */
+	struct dfg_name_scope *frame;  /* where its name is looked up */
 	const struct dfg_graph *graph; /* that `instance` was made for */
 	struct dfg_instance *instance;
 };
@@ -24,7 +24,7 @@ static size_t file_length(const char *call)
 
 static struct dfg_err *load(struct dfg_optimizer *optimizer, const char *call)
 {
-	struct dfg_library *library;
+	struct dfg_lang_library *library;
 	size_t file = file_length(call), begin = file ? file + 1 : 0;
 	struct dfg_eval *eval = &optimizer->eval;
 	optimizer->source.path = "--optimizer";
@@ -99,7 +99,7 @@ void dfg_optimizer_free(struct dfg_optimizer *optimizer)
 }
 
 /* The rate can be fed: it is the PlaceholderWithDefault train/lr. */
-static struct dfg_err *make_rate(struct dfg_eval *eval, struct dfg_frame *frame)
+static struct dfg_err *make_rate(struct dfg_eval *eval, struct dfg_name_scope *frame)
 {
 	struct dfg_datum *rate = dfg_frame_own(frame, "lr");
 	struct dfg_edge in, out = {0, 0};
@@ -119,8 +119,8 @@ static struct dfg_err *make_rate(struct dfg_eval *eval, struct dfg_frame *frame)
 static struct dfg_err *make_instance(struct dfg_optimizer *optimizer, struct dfg_edge step)
 {
 	struct dfg_eval *eval = &optimizer->eval;
-	struct dfg_counter instances = {0};
-	struct dfg_frame *frame;
+	struct dfg_name_counter instances = {0};
+	struct dfg_name_scope *frame;
 	struct dfg_datum datum;
 	if (optimizer->graph == eval->builder->graph)
 		return NULL;

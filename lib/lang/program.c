@@ -40,7 +40,7 @@ static struct dfg_err *open_source(struct dfg_eval *eval, const char *path, stru
 }
 
 /* Functions, layers, constants and further imports: an imported text makes no nodes by itself. */
-static struct dfg_err *run_module(struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *block)
+static struct dfg_err *run_module(struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *block)
 {
 	DFG_TRY(dfg_declare_all(eval, frame, block));
 	for (uint32_t i = 0; i < block->n; i++) {
@@ -57,7 +57,7 @@ static struct dfg_err *run_module(struct dfg_eval *eval, struct dfg_frame *frame
 	return NULL;
 }
 
-static struct dfg_err *read_module(struct dfg_eval *eval, const char *path, struct dfg_frame *frame)
+static struct dfg_err *read_module(struct dfg_eval *eval, const char *path, struct dfg_name_scope *frame)
 {
 	struct dfg_source *source;
 	struct dfg_tree *block;
@@ -70,9 +70,9 @@ static struct dfg_err *read_module(struct dfg_eval *eval, const char *path, stru
 	return err;
 }
 
-struct dfg_err *dfg_load_module(struct dfg_eval *eval, const char *path, struct dfg_frame **out_frame)
+struct dfg_err *dfg_load_module(struct dfg_eval *eval, const char *path, struct dfg_name_scope **out_frame)
 {
-	struct dfg_library *library;
+	struct dfg_lang_library *library;
 	struct dfg_import *import = eval->program->imports;
 	for (; import; import = import->older)
 		if (!strcmp(import->path, path)) {
@@ -165,7 +165,7 @@ static struct dfg_err *open_program(struct dfg_eval *eval, const char *path, str
 
 static struct dfg_err *run(struct dfg_eval *eval, const char *path)
 {
-	struct dfg_library *library;
+	struct dfg_lang_library *library;
 	struct dfg_source *source;
 	struct dfg_tree *block;
 	struct dfg_datum last;
@@ -198,7 +198,7 @@ static struct dfg_err *build(struct dfg_eval *eval, const char *path, struct dfg
 {
 	struct dfg_graph draft;
 	struct dfg_builder builder;
-	struct dfg_counter instances = {0};
+	struct dfg_name_counter instances = {0};
 	dfg_graph_init(&draft, graph->arena);
 	struct dfg_err *err = dfg_builder_init(&builder, &draft);
 	eval->builder = &builder;

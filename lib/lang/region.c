@@ -213,7 +213,7 @@ static struct dfg_err *enter_once(
 /* A carried value has its Switch already. */
 static uint32_t switch_of_carried(const struct dfg_region *region, struct dfg_edge edge)
 {
-	const struct dfg_loop *loop = region->loop;
+	const struct dfg_lang_loop *loop = region->loop;
 	for (uint32_t i = 0; loop && i < loop->n; i++)
 		if (loop->carried[i].merge.node == edge.node && edge.port == 0)
 			return loop->carried[i].branch;
@@ -280,7 +280,7 @@ static struct dfg_err *bring_input(struct dfg_eval *eval, struct dfg_edge edge, 
 
 static struct dfg_err *make_pivot(struct dfg_eval *eval, struct dfg_region *region)
 {
-	struct dfg_loop *loop = region->loop;
+	struct dfg_lang_loop *loop = region->loop;
 	struct dfg_carried *carried = loop && loop->n ? &loop->carried[0] : loop ? &loop->counter : NULL;
 	struct dfg_edge in;
 	bool is_carried = carried && carried->merge.node != DFG_NONE;

@@ -19,9 +19,9 @@ struct dfg_captures {
  */
 struct dfg_region {
 	struct dfg_region *outer;
-	struct dfg_branch *branch; /* of an arm or body: the Switches on its predicate; NULL: a frame */
-	int32_t side;              /* the port of these Switches */
-	struct dfg_loop *loop;     /* of a frame, and of its body */
+	struct dfg_branch *branch;  /* of an arm or body: the Switches on its predicate; NULL: a frame */
+	int32_t side;               /* the port of these Switches */
+	struct dfg_lang_loop *loop; /* of a frame, and of its body */
 	struct dfg_captures entered;
 	const char *frame_name;
 	int64_t window;
@@ -145,10 +145,10 @@ DFG_MUST_CHECK struct dfg_err *dfg_view_after(struct dfg_eval *eval, struct dfg_
 
 /* The last write, in the same frame, that a node of the region comes after; or DFG_NONE. */
 uint32_t dfg_view_pending(const struct dfg_cell *cell, const struct dfg_region *region);
-DFG_MUST_CHECK struct dfg_err *dfg_view_join(struct dfg_eval *eval, struct dfg_branch *branch); /* after an `if` */
-DFG_MUST_CHECK struct dfg_err *dfg_view_close(struct dfg_eval *eval, struct dfg_loop *loop);    /* after a body */
+DFG_MUST_CHECK struct dfg_err *dfg_view_join(struct dfg_eval *eval, struct dfg_branch *branch);   /* after an `if` */
+DFG_MUST_CHECK struct dfg_err *dfg_view_close(struct dfg_eval *eval, struct dfg_lang_loop *loop); /* after a body */
 
-struct dfg_loop {
+struct dfg_lang_loop {
 	const struct dfg_tree *tree;
 	struct dfg_region *frame, *body;
 	struct dfg_edge condition; /* the LoopCond; .node DFG_NONE while it is worked out */
@@ -164,11 +164,14 @@ struct dfg_loop {
 };
 /* Enter and Merge; in: the Switch, once there is a condition; on: the way back; out: the Exit. */
 DFG_MUST_CHECK struct dfg_err *dfg_carry(
-	struct dfg_eval *eval, struct dfg_loop *loop, struct dfg_carried *carried, struct dfg_edge first);
-DFG_MUST_CHECK struct dfg_err *dfg_carry_in(struct dfg_eval *eval, struct dfg_loop *loop, struct dfg_carried *carried);
+	struct dfg_eval *eval, struct dfg_lang_loop *loop, struct dfg_carried *carried, struct dfg_edge first);
+DFG_MUST_CHECK struct dfg_err *dfg_carry_in(
+	struct dfg_eval *eval, struct dfg_lang_loop *loop, struct dfg_carried *carried);
 DFG_MUST_CHECK struct dfg_err *dfg_carry_on(
-	struct dfg_eval *eval, struct dfg_loop *loop, struct dfg_carried *carried, struct dfg_edge next);
-DFG_MUST_CHECK struct dfg_err *dfg_carry_out(struct dfg_eval *eval, struct dfg_loop *loop, struct dfg_carried *carried);
+	struct dfg_eval *eval, struct dfg_lang_loop *loop, struct dfg_carried *carried, struct dfg_edge next);
+DFG_MUST_CHECK struct dfg_err *dfg_carry_out(
+	struct dfg_eval *eval, struct dfg_lang_loop *loop, struct dfg_carried *carried);
 
 /* How many trips there were before this one, where the present region is; a counter is made where there is none. */
-DFG_MUST_CHECK struct dfg_err *dfg_loop_index(struct dfg_eval *eval, struct dfg_loop *loop, struct dfg_edge *out_edge);
+DFG_MUST_CHECK struct dfg_err *dfg_loop_index(
+	struct dfg_eval *eval, struct dfg_lang_loop *loop, struct dfg_edge *out_edge);

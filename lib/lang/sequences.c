@@ -74,7 +74,7 @@ struct dfg_err *dfg_rows_read(
 }
 
 struct dfg_err *dfg_yield_add(
-	struct dfg_eval *eval, struct dfg_loop *loop, const struct dfg_tree *tree, struct dfg_edge value)
+	struct dfg_eval *eval, struct dfg_lang_loop *loop, const struct dfg_tree *tree, struct dfg_edge value)
 {
 	struct dfg_yield *yield = dfg_arena_zeros(eval->arena, 1, sizeof *yield);
 	if (!yield)
@@ -87,13 +87,13 @@ struct dfg_err *dfg_yield_add(
 }
 
 /* Whether the number of trips is known before the first. */
-static bool is_counted(const struct dfg_loop *loop)
+static bool is_counted(const struct dfg_lang_loop *loop)
 {
 	return loop->counting->is_closed && !loop->tree->kid[2];
 }
 
 /* A range may end before it begins; a number of rows cannot be negative. */
-static struct dfg_err *trips(struct dfg_eval *eval, struct dfg_loop *loop, struct dfg_datum *out_count)
+static struct dfg_err *trips(struct dfg_eval *eval, struct dfg_lang_loop *loop, struct dfg_datum *out_count)
 {
 	struct dfg_edge in[2], most;
 	*out_count = loop->counting->end;
@@ -108,7 +108,7 @@ static struct dfg_err *trips(struct dfg_eval *eval, struct dfg_loop *loop, struc
 	return NULL;
 }
 
-static struct dfg_err *write(struct dfg_eval *eval, struct dfg_loop *loop, struct dfg_yield *yield)
+static struct dfg_err *write(struct dfg_eval *eval, struct dfg_lang_loop *loop, struct dfg_yield *yield)
 {
 	struct dfg_edge in[4] = {yield->handle}, next;
 	struct dfg_stand stand;
@@ -122,7 +122,7 @@ static struct dfg_err *write(struct dfg_eval *eval, struct dfg_loop *loop, struc
 	return err ? err : dfg_carry_on(eval, loop, &yield->flow, next);
 }
 
-struct dfg_err *dfg_yield_on(struct dfg_eval *eval, struct dfg_loop *loop)
+struct dfg_err *dfg_yield_on(struct dfg_eval *eval, struct dfg_lang_loop *loop)
 {
 	struct dfg_datum size = DFG_INT(0);
 	bool counted = is_counted(loop);
@@ -162,7 +162,7 @@ static struct dfg_err *stack(
 	return NULL;
 }
 
-struct dfg_err *dfg_yield_out(struct dfg_eval *eval, struct dfg_loop *loop, struct dfg_datum *out_item)
+struct dfg_err *dfg_yield_out(struct dfg_eval *eval, struct dfg_lang_loop *loop, struct dfg_datum *out_item)
 {
 	struct dfg_datum count = loop->counting->end;
 	struct dfg_edge indices;

@@ -180,7 +180,8 @@ static struct dfg_err *handle_of_read(
 }
 
 /* What read the Enter of the handle reads the one that goes around: in the body, after the Switch. */
-static void redirect_handle(const struct dfg_eval *eval, const struct dfg_loop *loop, const struct dfg_carried *carried)
+static void redirect_handle(
+	const struct dfg_eval *eval, const struct dfg_lang_loop *loop, const struct dfg_carried *carried)
 {
 	struct dfg_graph *graph = eval->builder->graph;
 	for (uint32_t n = carried->enter.node + 1; n < graph->count; n++) {
@@ -203,7 +204,7 @@ static struct dfg_err *handle_of(
 /* The handle goes around the loop: its body's way in. Earlier reads in the loop took a constant, which gives way to it. */
 static struct dfg_err *carry_handle(struct dfg_eval *eval, struct dfg_cell *cell, struct dfg_region *body)
 {
-	struct dfg_loop *loop = body->loop;
+	struct dfg_lang_loop *loop = body->loop;
 	struct dfg_view *view, *entry = dfg_view_find(loop->frame, cell);
 	struct dfg_edge in[2], enter;
 	struct dfg_carried handle = {.enter = {DFG_NONE, 0}, .merge = {0, 0}};
@@ -449,7 +450,7 @@ static const struct dfg_carried *carried_by(
 
 /* What read an Enter reads the carried value instead: in the body behind the Switch. */
 static void redirect(
-	const struct dfg_eval *eval, const struct dfg_loop *loop, const struct dfg_index *enters, uint32_t first)
+	const struct dfg_eval *eval, const struct dfg_lang_loop *loop, const struct dfg_index *enters, uint32_t first)
 {
 	struct dfg_graph *graph = eval->builder->graph;
 	for (uint32_t n = first; enters->count && n < graph->count; n++) {
@@ -473,7 +474,7 @@ static void redirect(
 }
 
 /* The value that the loop entered goes around it. */
-static struct dfg_err *carry_value(struct dfg_eval *eval, struct dfg_loop *loop, struct dfg_view *view)
+static struct dfg_err *carry_value(struct dfg_eval *eval, struct dfg_lang_loop *loop, struct dfg_view *view)
 {
 	struct dfg_carried *carried = &view->carried;
 	struct dfg_edge in[2];
@@ -486,14 +487,14 @@ static struct dfg_err *carry_value(struct dfg_eval *eval, struct dfg_loop *loop,
 }
 
 /* A value that no tensor holds after the body goes around only where the loop reads it before it changes it. */
-static bool must_carry(const struct dfg_loop *loop, const struct dfg_view *view)
+static bool must_carry(const struct dfg_lang_loop *loop, const struct dfg_view *view)
 {
 	const struct dfg_history *entered = dfg_history_at(view->cell, loop->frame);
 	return view->is_set && (!view->now.is_stale || (entered && entered->value.node != DFG_NONE));
 }
 
 /* All that the body sets, from the last that it read or set on; readers of the Enters, other variables too, follow. */
-static struct dfg_err *carry_values(struct dfg_eval *eval, struct dfg_loop *loop)
+static struct dfg_err *carry_values(struct dfg_eval *eval, struct dfg_lang_loop *loop)
 {
 	const struct dfg_region *body = loop->body;
 	struct dfg_index enters = {0};
@@ -512,7 +513,7 @@ static struct dfg_err *carry_values(struct dfg_eval *eval, struct dfg_loop *loop
 	return NULL;
 }
 
-static struct dfg_err *close(struct dfg_eval *eval, struct dfg_loop *loop, struct dfg_view *view)
+static struct dfg_err *close(struct dfg_eval *eval, struct dfg_lang_loop *loop, struct dfg_view *view)
 {
 	struct dfg_carried handle = {.merge = {view->merge, 0}, .inside = view->handle, .branch = view->handle.node};
 	struct dfg_edge next, outside = {DFG_NONE, 0};
@@ -529,7 +530,7 @@ static struct dfg_err *close(struct dfg_eval *eval, struct dfg_loop *loop, struc
 }
 
 /* A loop that only reads: for a later write a boolean goes around, after the reads of each trip, which wait for no other. */
-static struct dfg_err *close_reads(struct dfg_eval *eval, struct dfg_loop *loop, struct dfg_cell *cell)
+static struct dfg_err *close_reads(struct dfg_eval *eval, struct dfg_lang_loop *loop, struct dfg_cell *cell)
 {
 	const struct dfg_history *inside = dfg_history_at(cell, loop->body);
 	struct dfg_nodes reads = {inside ? inside->read : NULL, inside ? inside->n_read : 0, 0};
@@ -547,7 +548,7 @@ static struct dfg_err *close_reads(struct dfg_eval *eval, struct dfg_loop *loop,
 	return dfg_history_read(eval, now, done.outside.node);
 }
 
-static struct dfg_err *close_all_reads(struct dfg_eval *eval, struct dfg_loop *loop)
+static struct dfg_err *close_all_reads(struct dfg_eval *eval, struct dfg_lang_loop *loop)
 {
 	for (struct dfg_view *view = loop->body->views; view; view = view->older)
 		if (!view->is_set && view->now.n_read)
@@ -560,7 +561,7 @@ static struct dfg_err *close_all_reads(struct dfg_eval *eval, struct dfg_loop *l
 	return NULL;
 }
 
-struct dfg_err *dfg_view_close(struct dfg_eval *eval, struct dfg_loop *loop)
+struct dfg_err *dfg_view_close(struct dfg_eval *eval, struct dfg_lang_loop *loop)
 {
 	DFG_TRY(carry_values(eval, loop));
 	for (struct dfg_view *view = loop->body->views; view; view = view->older)

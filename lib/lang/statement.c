@@ -54,10 +54,10 @@ static const char *first_name(const struct dfg_tree *names)
 }
 
 /* A body or arm binds names of its own: a value of further out changes only by being carried, or chosen. */
-static struct dfg_err *check_rebound(const struct dfg_frame *frame, const char *name)
+static struct dfg_err *check_rebound(const struct dfg_name_scope *frame, const char *name)
 {
-	for (const struct dfg_frame *inner = frame; inner->kind != DFG_FRAME_OWN; inner = inner->outer) {
-		if (dfg_frame_own((struct dfg_frame *)inner, name))
+	for (const struct dfg_name_scope *inner = frame; inner->kind != DFG_FRAME_OWN; inner = inner->outer) {
+		if (dfg_frame_own((struct dfg_name_scope *)inner, name))
 			return NULL;
 		if (!dfg_frame_own(inner->outer, name))
 			continue;
@@ -69,7 +69,7 @@ static struct dfg_err *check_rebound(const struct dfg_frame *frame, const char *
 	return NULL;
 }
 
-static struct dfg_err *check_names(const struct dfg_frame *frame, const struct dfg_tree *names)
+static struct dfg_err *check_names(const struct dfg_name_scope *frame, const struct dfg_tree *names)
 {
 	for (uint32_t i = 0; i < names->n; i++)
 		if (!is_skipped(names->kid[i]))
@@ -127,7 +127,7 @@ static struct dfg_err *make_tensor(struct dfg_eval *eval, struct dfg_datum *valu
 	return NULL;
 }
 
-static struct dfg_err *bind_names(struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *names,
+static struct dfg_err *bind_names(struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *names,
 	struct dfg_datum *value, uint32_t since)
 {
 	struct dfg_index nodes = {0};
@@ -146,7 +146,7 @@ static struct dfg_err *bind_names(struct dfg_eval *eval, struct dfg_frame *frame
 	return NULL;
 }
 
-static struct dfg_err *right_side(struct dfg_eval *eval, struct dfg_frame *frame, const char *name,
+static struct dfg_err *right_side(struct dfg_eval *eval, struct dfg_name_scope *frame, const char *name,
 	const struct dfg_tree *tuple, struct dfg_datum *out_datum)
 {
 	const char *scope = eval->scope;
@@ -157,7 +157,7 @@ static struct dfg_err *right_side(struct dfg_eval *eval, struct dfg_frame *frame
 	return err;
 }
 
-static struct dfg_err *assign(struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *tree)
+static struct dfg_err *assign(struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tree)
 {
 	const struct dfg_tree *names = tree->kid[0];
 	struct dfg_datum value;
@@ -174,7 +174,7 @@ static struct dfg_err *assign(struct dfg_eval *eval, struct dfg_frame *frame, co
 }
 
 static struct dfg_err *static_if(
-	struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *tree, struct dfg_datum *out_datum)
+	struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tree, struct dfg_datum *out_datum)
 {
 	struct dfg_datum condition;
 	DFG_TRY(dfg_eval_expr(eval, frame, tree->kid[0], &condition));
@@ -186,7 +186,7 @@ static struct dfg_err *static_if(
 	return block ? dfg_eval_block(eval, frame, block, out_datum) : NULL;
 }
 
-static struct dfg_err *bounds(struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *sequence,
+static struct dfg_err *bounds(struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *sequence,
 	int64_t *out_first, int64_t *out_last)
 {
 	struct dfg_datum first, last;
@@ -199,7 +199,7 @@ static struct dfg_err *bounds(struct dfg_eval *eval, struct dfg_frame *frame, co
 }
 
 static struct dfg_err *trip(
-	struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *tree, int64_t i, struct dfg_datum value)
+	struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tree, int64_t i, struct dfg_datum value)
 {
 	const char *scope = eval->scope, *step = dfg_arena_print(eval->arena, "%s%lld", tree->text, (long long)i);
 	struct dfg_datum last;
@@ -223,7 +223,7 @@ static struct dfg_err *count_trips(struct dfg_eval *eval, int64_t trips)
 	return NULL;
 }
 
-static struct dfg_err *static_for(struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *tree)
+static struct dfg_err *static_for(struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tree)
 {
 	const struct dfg_tree *sequence = tree->kid[0];
 	struct dfg_datum list;
@@ -246,7 +246,7 @@ static struct dfg_err *static_for(struct dfg_eval *eval, struct dfg_frame *frame
 }
 
 static struct dfg_err *on_device(
-	struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *tree, struct dfg_datum *out_datum)
+	struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tree, struct dfg_datum *out_datum)
 {
 	const char *outer = eval->builder->device;
 	size_t length = strlen(tree->text);
@@ -278,7 +278,7 @@ static struct dfg_err *add_nodes(struct dfg_eval *eval, const struct dfg_datum *
 }
 
 static struct dfg_err *after(
-	struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *tree, struct dfg_datum *out_datum)
+	struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tree, struct dfg_datum *out_datum)
 {
 	size_t outer = eval->after.n;
 	struct dfg_datum first;
@@ -290,7 +290,7 @@ static struct dfg_err *after(
 	return dfg_eval_order(eval);
 }
 
-static struct dfg_err *assertion(struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *tree)
+static struct dfg_err *assertion(struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tree)
 {
 	struct dfg_datum condition, words = {DFG_DATUM_STRING, .string = {tree->kid[1]->text, tree->kid[1]->length}};
 	struct dfg_edge in[2];
@@ -319,7 +319,7 @@ static struct dfg_err *effect_of(struct dfg_eval *eval, uint32_t node)
 }
 
 /* The value of a block stands last; before that, an expression must change something. */
-static struct dfg_err *expressions(struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *tree,
+static struct dfg_err *expressions(struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tree,
 	bool is_last, struct dfg_datum *out_datum)
 {
 	uint32_t effects = eval->effects;
@@ -334,7 +334,7 @@ static struct dfg_err *expressions(struct dfg_eval *eval, struct dfg_frame *fram
 	return DFG_ERR(DFG_DATA, "this has no effect: its value goes nowhere");
 }
 
-static struct dfg_err *statement(struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *tree,
+static struct dfg_err *statement(struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tree,
 	bool is_last, struct dfg_datum *out_datum)
 {
 	switch (tree->kind) {
@@ -376,7 +376,7 @@ static struct dfg_err *statement(struct dfg_eval *eval, struct dfg_frame *frame,
 	}
 }
 
-static struct dfg_err *declare(struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *tree)
+static struct dfg_err *declare(struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tree)
 {
 	struct dfg_callable *callable = dfg_arena_zeros(eval->arena, 1, sizeof *callable);
 	if (!callable)
@@ -390,7 +390,7 @@ static struct dfg_err *declare(struct dfg_eval *eval, struct dfg_frame *frame, c
 }
 
 /* Functions and layers may be used above the place where they stand. */
-struct dfg_err *dfg_declare_all(struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *block)
+struct dfg_err *dfg_declare_all(struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *block)
 {
 	for (uint32_t i = 0; i < block->n; i++)
 		if (block->kid[i]->kind == DFG_TREE_FN || block->kid[i]->kind == DFG_TREE_LAYER)
@@ -399,7 +399,7 @@ struct dfg_err *dfg_declare_all(struct dfg_eval *eval, struct dfg_frame *frame, 
 }
 
 struct dfg_err *dfg_eval_block(
-	struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *block, struct dfg_datum *out_datum)
+	struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *block, struct dfg_datum *out_datum)
 {
 	*out_datum = (struct dfg_datum){0};
 	DFG_TRY(dfg_eval_at(eval, block, dfg_eval_room()));

@@ -25,10 +25,10 @@ const char *dfg_lang_std_name(size_t i)
 }
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct dfg_library *library; /* made on first use, for the life of the program */
+static struct dfg_lang_library *library; /* made on first use, for the life of the program */
 
-static struct dfg_err *add_callable(
-	struct dfg_library *made, struct dfg_arena *arena, const struct dfg_source *source, const struct dfg_tree *tree)
+static struct dfg_err *add_callable(struct dfg_lang_library *made, struct dfg_arena *arena,
+	const struct dfg_source *source, const struct dfg_tree *tree)
 {
 	struct dfg_callable *callable = dfg_arena_zeros(arena, 1, sizeof *callable);
 	if (tree->kind != DFG_TREE_FN && tree->kind != DFG_TREE_LAYER)
@@ -42,7 +42,7 @@ static struct dfg_err *add_callable(
 		(struct dfg_datum){.kind = tree->kind == DFG_TREE_FN ? DFG_DATUM_FN : DFG_DATUM_LAYER, .callable = callable});
 }
 
-static struct dfg_err *add_file(struct dfg_library *made, struct dfg_arena *arena, int i)
+static struct dfg_err *add_file(struct dfg_lang_library *made, struct dfg_arena *arena, int i)
 {
 	struct dfg_source *source = dfg_arena_zeros(arena, 1, sizeof *source);
 	struct dfg_tree *block;
@@ -58,10 +58,10 @@ static struct dfg_err *add_file(struct dfg_library *made, struct dfg_arena *aren
 	return NULL;
 }
 
-static struct dfg_err *make(struct dfg_library **out_library)
+static struct dfg_err *make(struct dfg_lang_library **out_library)
 {
 	struct dfg_arena arena = {0};
-	struct dfg_library *made = dfg_arena_zeros(&arena, 1, sizeof *made);
+	struct dfg_lang_library *made = dfg_arena_zeros(&arena, 1, sizeof *made);
 	if (!made)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
 	struct dfg_err *err = NULL;
@@ -76,7 +76,7 @@ static struct dfg_err *make(struct dfg_library **out_library)
 	return NULL;
 }
 
-struct dfg_err *dfg_library_get(struct dfg_library **out_library)
+struct dfg_err *dfg_library_get(struct dfg_lang_library **out_library)
 {
 	struct dfg_err *err = NULL;
 	pthread_mutex_lock(&lock);

@@ -40,7 +40,7 @@ static struct dfg_err *match_static(
 }
 
 /* The dtype that a type names. A new name in its place stands for whatever comes: *out_dtype stays unset. */
-static struct dfg_err *dtype_of(struct dfg_frame *frame, const struct dfg_tree *type, enum dfg_dtype *out_dtype)
+static struct dfg_err *dtype_of(struct dfg_name_scope *frame, const struct dfg_tree *type, enum dfg_dtype *out_dtype)
 {
 	const struct dfg_datum *bound = dfg_frame_find(frame, type->text);
 	*out_dtype =
@@ -57,8 +57,8 @@ static struct dfg_err *dtype_of(struct dfg_frame *frame, const struct dfg_tree *
 						: DFG_ERR(DFG_DATA, "there is no type '%s'", type->text);
 }
 
-static struct dfg_err *like(
-	struct dfg_eval *eval, struct dfg_frame *frame, const char *name, enum dfg_dtype *out_dtype, struct dfg_shape *out)
+static struct dfg_err *like(struct dfg_eval *eval, struct dfg_name_scope *frame, const char *name,
+	enum dfg_dtype *out_dtype, struct dfg_shape *out)
 {
 	const struct dfg_datum *other = dfg_frame_find(frame, name);
 	struct dfg_edge edge;
@@ -72,7 +72,7 @@ static struct dfg_err *like(
 
 /* A dimension that must be known, or may not: an int, or DFG_UNKNOWN. */
 static struct dfg_err *dim_value(
-	struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *dim, int64_t *out_value)
+	struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *dim, int64_t *out_value)
 {
 	struct dfg_datum datum;
 	*out_value = DFG_UNKNOWN;
@@ -84,7 +84,7 @@ static struct dfg_err *dim_value(
 }
 
 /* A name in a type is a new dimension where no value bears it yet; functions (`time`, `size`, ...) do not count. */
-static bool is_new(struct dfg_frame *frame, const struct dfg_tree *dim)
+static bool is_new(struct dfg_name_scope *frame, const struct dfg_tree *dim)
 {
 	if (dim->kind != DFG_TREE_NAME)
 		return false;
@@ -92,7 +92,7 @@ static bool is_new(struct dfg_frame *frame, const struct dfg_tree *dim)
 	return !bound || bound->kind == DFG_DATUM_FN || bound->kind == DFG_DATUM_LAYER;
 }
 
-struct dfg_err *dfg_type_shape(struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *type,
+struct dfg_err *dfg_type_shape(struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *type,
 	enum dfg_dtype *out_dtype, struct dfg_shape *out_shape)
 {
 	const struct dfg_tree *dims = dims_of(type);
@@ -119,7 +119,7 @@ struct dfg_err *dfg_type_shape(struct dfg_eval *eval, struct dfg_frame *frame, c
 }
 
 static struct dfg_err *bind_dim(
-	struct dfg_eval *eval, struct dfg_frame *frame, const char *name, struct dfg_edge edge, int axis)
+	struct dfg_eval *eval, struct dfg_name_scope *frame, const char *name, struct dfg_edge edge, int axis)
 {
 	const struct dfg_shape *shape = &dfg_eval_fact(eval, edge)->shape;
 	int64_t known = shape->rank < 0 ? DFG_UNKNOWN : shape->dim[axis < 0 ? axis + shape->rank : axis];
@@ -133,7 +133,7 @@ static struct dfg_err *bind_dim(
 	return dfg_frame_put(eval->arena, frame, name, (struct dfg_datum){DFG_DATUM_DIM, .dim = dim});
 }
 
-static struct dfg_err *match_dim(struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *tree,
+static struct dfg_err *match_dim(struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tree,
 	struct dfg_edge edge, const char *name, int axis)
 {
 	const struct dfg_shape shape = dfg_eval_fact(eval, edge)->shape;
@@ -158,8 +158,8 @@ static int rest_at(const struct dfg_tree *dims)
 	return -1;
 }
 
-struct dfg_err *dfg_type_bind_dims(
-	struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *type, struct dfg_edge edge, const char *name)
+struct dfg_err *dfg_type_bind_dims(struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *type,
+	struct dfg_edge edge, const char *name)
 {
 	const struct dfg_tree *dims = dims_of(type);
 	if (!dims)
@@ -191,7 +191,7 @@ static struct dfg_err *typed(struct dfg_eval *eval, enum dfg_dtype dtype, struct
 	return NULL;
 }
 
-static struct dfg_err *match_dtype(struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *type,
+static struct dfg_err *match_dtype(struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *type,
 	const char *name, struct dfg_datum *datum)
 {
 	enum dfg_dtype wanted, there;
@@ -206,7 +206,7 @@ static struct dfg_err *match_dtype(struct dfg_eval *eval, struct dfg_frame *fram
 		dfg_dtype_name(wanted), dfg_dtype_name(wanted));
 }
 
-struct dfg_err *dfg_type_match(struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *type,
+struct dfg_err *dfg_type_match(struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *type,
 	const char *name, struct dfg_datum *datum)
 {
 	struct dfg_edge edge;

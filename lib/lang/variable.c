@@ -146,7 +146,7 @@ struct dfg_err *dfg_cell_new(
 }
 
 static struct dfg_err *declare_cell(
-	struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *tree, struct dfg_cell **out_cell)
+	struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tree, struct dfg_cell **out_cell)
 {
 	struct dfg_cell like = {.trainable = tree->kind == DFG_TREE_PARAM};
 	struct dfg_datum initial, *there = dfg_frame_own(frame, tree->text);
@@ -173,7 +173,7 @@ static struct dfg_err *declare_cell(
 		dfg_type_words((*out_cell)->dtype, &(*out_cell)->shape).s, dfg_type_words(like.dtype, &like.shape).s);
 }
 
-struct dfg_err *dfg_eval_cell(struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *tree)
+struct dfg_err *dfg_eval_cell(struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tree)
 {
 	struct dfg_cell *cell;
 	if (!eval->program && !eval->slots)
@@ -195,7 +195,7 @@ struct dfg_err *dfg_cell_touch(struct dfg_eval *eval, struct dfg_cell *cell)
 	return NULL;
 }
 
-struct dfg_err *dfg_eval_set(struct dfg_eval *eval, struct dfg_frame *frame, const struct dfg_tree *tree)
+struct dfg_err *dfg_eval_set(struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tree)
 {
 	const struct dfg_datum *bound = dfg_frame_find(frame, tree->text);
 	struct dfg_datum datum;

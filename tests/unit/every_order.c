@@ -54,7 +54,7 @@ static uint64_t hash_store(const struct dfg_keyed_store *store)
 		uint64_t hash = 1;
 		for (int k = 0; k < store->keys; k++)
 			hash = mix(hash, (uint64_t)store->key[i * (size_t)store->keys + (size_t)k]);
-		const struct dfg_entry *entry = store->place[i].entry ? &store->entry[store->place[i].entry - 1] : NULL;
+		const struct dfg_keyed_entry *entry = store->place[i].entry ? &store->entry[store->place[i].entry - 1] : NULL;
 		sum += mix(hash, entry ? mix(entry->state, entry->marks) : 7);
 	}
 	return sum;

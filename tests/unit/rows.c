@@ -6,16 +6,16 @@
 enum { SAMPLES = 4 };
 static float values[SAMPLES][2] = {{0, 1}, {10, 11}, {20, 21}, {30, 31}};
 
-static struct dfg_source samples(void)
+static struct dfg_batch_source samples(void)
 {
-	struct dfg_source source = {
+	struct dfg_batch_source source = {
 		.all = {.dtype = DFG_F32, .shape = {2, {SAMPLES, 2}}, .data = values, .room = sizeof values}};
 	return source;
 }
 
 /* The feed as it comes out at the other end. */
 static struct dfg_err *cross(
-	const struct dfg_tensor *feed, struct dfg_source *source, size_t sources, struct dfg_tensor *out)
+	const struct dfg_tensor *feed, struct dfg_batch_source *source, size_t sources, struct dfg_tensor *out)
 {
 	struct dfg_packet packet = {0};
 	*out = (struct dfg_tensor){0};
@@ -29,7 +29,7 @@ static struct dfg_err *cross(
 
 static void gives(int64_t first, const int64_t *order, int64_t n, const float *wanted)
 {
-	struct dfg_source source = samples();
+	struct dfg_batch_source source = samples();
 	struct dfg_tensor batch = {0}, out;
 	succeeds(dfg_rows_new(&source.all, 0, first, order, n, &batch));
 	assert_non_null(dfg_rows_of(&batch));
@@ -55,7 +55,7 @@ static void rows_stand_for_elements_that_are_elsewhere(void **state)
 static void other_feeds_are_what_they_were(void **state)
 {
 	(void)state;
-	struct dfg_source source = samples();
+	struct dfg_batch_source source = samples();
 	struct dfg_tensor out;
 	assert_null(dfg_rows_of(&source.all));
 	succeeds(cross(&source.all, NULL, 0, &out));
@@ -67,7 +67,7 @@ static void other_feeds_are_what_they_were(void **state)
 static void a_batch_that_is_read_is_not_overwritten(void **state)
 {
 	(void)state;
-	struct dfg_source source = samples();
+	struct dfg_batch_source source = samples();
 	struct dfg_tensor batch = {0}, one, two;
 	succeeds(dfg_rows_new(&source.all, 0, 0, (int64_t[]){3}, 1, &batch));
 	succeeds(cross(&batch, &source, 1, &one));
@@ -86,7 +86,7 @@ static void a_batch_that_is_read_is_not_overwritten(void **state)
 
 static void refuses(uint32_t number, int64_t first, const int64_t *order, int64_t n)
 {
-	struct dfg_source source = samples();
+	struct dfg_batch_source source = samples();
 	struct dfg_tensor batch = {0}, out;
 	succeeds(dfg_rows_new(&source.all, number, first, order, n, &batch));
 	fails(cross(&batch, &source, 1, &out), DFG_PROTOCOL, "rows that the file does not have");
@@ -108,7 +108,7 @@ static void rows_that_the_file_does_not_have_are_refused(void **state)
 static void what_is_no_rows_is_refused(void **state)
 {
 	(void)state;
-	struct dfg_source source = samples(), empty = {.all = {.dtype = DFG_F32, .shape = {2, {0, 2}}}};
+	struct dfg_batch_source source = samples(), empty = {.all = {.dtype = DFG_F32, .shape = {2, {0, 2}}}};
 	struct dfg_tensor out = {0};
 	for (uint64_t kind = 0; kind < 5; kind++) {
 		struct dfg_packet packet = {0};

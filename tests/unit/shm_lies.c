@@ -48,7 +48,7 @@ static void a_false_frame_ends_the_link(void **state)
 		const int64_t *dims;
 		const char *text;
 		size_t count;
-		struct frame frame;
+		struct shm_frame frame;
 	} lies[] = {
 		LIE("no such message", NULL, "", .kind = DFG_MESSAGE_KINDS),
 		LIE("no such message", NULL, "", .dead = 2),
@@ -88,7 +88,7 @@ static void a_false_frame_ends_the_link(void **state)
 /* The first frame of a tensor of 100 bytes, with 8 of them. */
 static void half_a_tensor(struct ends *ends)
 {
-	struct frame frame = {.count = 8, .type = FRAME_MESSAGE, .dtype = DFG_U8, .rank = 1, .bytes = 100};
+	struct shm_frame frame = {.count = 8, .type = FRAME_MESSAGE, .dtype = DFG_U8, .rank = 1, .bytes = 100};
 	lie(ends, &frame, sizeof frame);
 	lie(ends, &(int64_t){100}, sizeof(int64_t));
 	lie(ends, "12345678", 8);
@@ -106,26 +106,26 @@ static void a_frame_out_of_place_ends_the_link(void **state)
 
 	lie_begin(&ends);
 	half_a_tensor(&ends);
-	lie(&ends, &(struct frame){.type = FRAME_MORE, .count = 96}, sizeof(struct frame));
+	lie(&ends, &(struct shm_frame){.type = FRAME_MORE, .count = 96}, sizeof(struct shm_frame));
 	lie(&ends, bytes, 96);
 	lie_end(&ends, "more bytes than the tensor has");
 
 	lie_begin(&ends);
 	half_a_tensor(&ends);
-	lie(&ends, &(struct frame){.type = FRAME_MORE}, sizeof(struct frame));
+	lie(&ends, &(struct shm_frame){.type = FRAME_MORE}, sizeof(struct shm_frame));
 	lie_end(&ends, "bytes of no tensor");
 
 	lie_begin(&ends);
-	lie(&ends, &(struct frame){.type = FRAME_MORE, .count = 8}, sizeof(struct frame));
+	lie(&ends, &(struct shm_frame){.type = FRAME_MORE, .count = 8}, sizeof(struct shm_frame));
 	lie(&ends, bytes, 8);
 	lie_end(&ends, "bytes of no tensor");
 
 	lie_begin(&ends);
-	lie(&ends, &(struct frame){.type = FRAME_MORE + 1}, sizeof(struct frame));
+	lie(&ends, &(struct shm_frame){.type = FRAME_MORE + 1}, sizeof(struct shm_frame));
 	lie_end(&ends, "no such frame");
 
 	lie_begin(&ends);
-	lie(&ends, &(struct frame){.type = FRAME_MESSAGE}, sizeof(struct frame) / 2);
+	lie(&ends, &(struct shm_frame){.type = FRAME_MESSAGE}, sizeof(struct shm_frame) / 2);
 	lie_end(&ends, "half a frame");
 }
 
@@ -158,7 +158,7 @@ static void an_impossible_position_ends_the_link(void **state)
 static void lie_at_random(struct ends *ends, int frames, unsigned *random)
 {
 	for (int i = 0; i < 40; i++) {
-		struct frame frame = {.count = 8, .type = FRAME_MESSAGE, .dtype = DFG_U8, .rank = 1, .bytes = 8};
+		struct shm_frame frame = {.count = 8, .type = FRAME_MESSAGE, .dtype = DFG_U8, .rank = 1, .bytes = 8};
 		uint8_t bytes[sizeof frame + 16] = {0};
 		memcpy(bytes, &frame, sizeof frame);
 		memcpy(bytes + sizeof frame, &(int64_t){8}, 8);

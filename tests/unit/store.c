@@ -5,7 +5,7 @@
 /* A value under the key: the key's own first number. */
 static void put(struct dfg_keyed_store *store, const int64_t *key)
 {
-	struct dfg_entry *entry;
+	struct dfg_keyed_entry *entry;
 	struct dfg_tensor tensor;
 	assert_int_equal(dfg_keyed_store_find(store, key, &entry), DFG_ENTRY_EMPTY);
 	succeeds(dfg_keyed_store_reach(store, key, &entry));
@@ -17,14 +17,14 @@ static void put(struct dfg_keyed_store *store, const int64_t *key)
 
 static int64_t get(struct dfg_keyed_store *store, const int64_t *key)
 {
-	struct dfg_entry *entry;
+	struct dfg_keyed_entry *entry;
 	assert_int_equal(dfg_keyed_store_find(store, key, &entry), DFG_ENTRY_FULL);
 	return *(const int64_t *)entry->tensor.data;
 }
 
 static void drop(struct dfg_keyed_store *store, const int64_t *key)
 {
-	struct dfg_entry *entry;
+	struct dfg_keyed_entry *entry;
 	assert_int_equal(dfg_keyed_store_find(store, key, &entry), DFG_ENTRY_FULL);
 	dfg_keyed_store_drop(store, entry);
 	assert_int_equal(dfg_keyed_store_find(store, key, &entry), DFG_ENTRY_SPENT);
@@ -69,10 +69,11 @@ static void a_store_that_was_cleared_needs_no_more_room(void **state)
 	fill_and_empty(&store, 0, 1);
 	size_t room = store.room, entries = store.entry_room;
 	for (int64_t i = 0; i < MANY; i++)
-		assert_int_equal(dfg_keyed_store_find(&store, &i, &(struct dfg_entry *){NULL}), DFG_ENTRY_SPENT);
+		assert_int_equal(dfg_keyed_store_find(&store, &i, &(struct dfg_keyed_entry *){NULL}), DFG_ENTRY_SPENT);
 	for (int time = 0; time < 3; time++) {
 		dfg_keyed_store_clear(&store);
-		assert_int_equal(dfg_keyed_store_find(&store, &(int64_t){7}, &(struct dfg_entry *){NULL}), DFG_ENTRY_EMPTY);
+		assert_int_equal(
+			dfg_keyed_store_find(&store, &(int64_t){7}, &(struct dfg_keyed_entry *){NULL}), DFG_ENTRY_EMPTY);
 		fill_and_empty(&store, time, 1);
 	}
 	assert_int_equal(store.room, room);
@@ -108,7 +109,7 @@ static void keys_may_be_pairs_or_nothing(void **state)
 	for (int64_t i = 0; i < 70; i++) {
 		assert_true(get(&pairs, (int64_t[]){i, i / 2}) == i);
 		assert_int_equal(
-			dfg_keyed_store_find(&pairs, (int64_t[]){i, i + 1}, &(struct dfg_entry *){NULL}), DFG_ENTRY_EMPTY);
+			dfg_keyed_store_find(&pairs, (int64_t[]){i, i + 1}, &(struct dfg_keyed_entry *){NULL}), DFG_ENTRY_EMPTY);
 	}
 	put(&one, &(int64_t){5});
 	assert_true(get(&one, &(int64_t){6}) == 5); /* there is no key to differ in */
@@ -121,7 +122,7 @@ static void a_place_may_be_waited_for(void **state)
 {
 	(void)state;
 	struct dfg_keyed_store store;
-	struct dfg_entry *entry, *again;
+	struct dfg_keyed_entry *entry, *again;
 	dfg_keyed_store_init(&store, 1);
 	succeeds(dfg_keyed_store_reach(&store, &(int64_t){9}, &entry));
 	entry->mark = 77;
@@ -143,7 +144,7 @@ static void no_memory_is_an_error_and_breaks_nothing(void **state)
 		dfg_mem_failing_init(&failing, before, left, false);
 		dfg_keyed_store_init(&store, 1);
 		for (int64_t i = 0; i < 100; i++) {
-			struct dfg_entry *entry;
+			struct dfg_keyed_entry *entry;
 			struct dfg_tensor tensor = {.dtype = DFG_I64, .data = &store};
 			dfg_mem = &failing.base;
 			struct dfg_err *err = dfg_keyed_store_reach(&store, &i, &entry);

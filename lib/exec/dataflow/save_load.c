@@ -33,7 +33,7 @@ static struct dfg_err *find_key(
 	return NULL;
 }
 
-static struct dfg_err *wake_all(struct executor *executor, struct dfg_entry *entry)
+static struct dfg_err *wake_all(struct executor *executor, struct dfg_keyed_entry *entry)
 {
 	while (entry->mark) {
 		uint32_t number = entry->mark;
@@ -59,7 +59,7 @@ static struct dfg_err *spill_value(struct executor *executor, struct dfg_keyed_s
 	dfg_unlock_for_work(executor);
 	struct dfg_err *err = dfg_spill_write(executor->plan->session->swap, &value, &spilled);
 	dfg_lock_again(executor);
-	struct dfg_entry *entry = &store->entry[number];
+	struct dfg_keyed_entry *entry = &store->entry[number];
 	if (!err && entry->state == DFG_ENTRY_FULL && entry->tensor.buffer == value.buffer &&
 		entry->tensor.data == value.data && atomic_load(&value.buffer->refs) == 2) {
 		dfg_tensor_release(&entry->tensor);
@@ -75,7 +75,7 @@ static struct dfg_err *spill_value(struct executor *executor, struct dfg_keyed_s
 static struct dfg_err *spill_values(struct executor *executor, struct dfg_keyed_store *store)
 {
 	for (size_t e = store->looked; e < store->entries && dfg_spill_wants(executor->plan->session->swap); e++) {
-		const struct dfg_entry *entry = &store->entry[e];
+		const struct dfg_keyed_entry *entry = &store->entry[e];
 		if (entry->state == DFG_ENTRY_FULL && dfg_spill_fits(&entry->tensor))
 			DFG_TRY(spill_value(executor, store, e));
 		entry = &store->entry[e];
@@ -90,7 +90,7 @@ struct dfg_err *dfg_executor_save(struct executor *executor, struct iteration_st
 {
 	const struct plan_node *r = &executor->plan->node[node];
 	struct where where;
-	struct dfg_entry *entry;
+	struct dfg_keyed_entry *entry;
 	struct dfg_tensor value;
 	DFG_TRY(find_key(executor, iter, node, r->n_in - 1, &where));
 	if (dfg_keyed_store_find(where.store, where.key, &entry) != DFG_ENTRY_EMPTY)
@@ -112,7 +112,7 @@ struct dfg_err *dfg_executor_save(struct executor *executor, struct iteration_st
 static struct dfg_err *wait_for(
 	struct executor *executor, struct iteration_state *iter, uint32_t node, struct where *where)
 {
-	struct dfg_entry *entry;
+	struct dfg_keyed_entry *entry;
 	DFG_TRY(dfg_keyed_store_reach(where->store, where->key, &entry));
 	uint32_t number = executor->free_waiter;
 	if (number) {
@@ -130,7 +130,7 @@ static struct dfg_err *wait_for(
 
 /* The last reader takes the store's own reference. */
 static struct dfg_err *take_value(struct executor *executor, uint32_t node, struct where *where,
-	struct dfg_entry *entry, struct dfg_tensor *out_tensor)
+	struct dfg_keyed_entry *entry, struct dfg_tensor *out_tensor)
 {
 	const struct save_site *load = &executor->frame_info->save_site[node];
 	const struct save_site *save = &executor->frame_info->save_site[executor->plan->node[node].save];
@@ -158,7 +158,7 @@ struct dfg_err *dfg_executor_load(
 	const struct plan_node *r = &executor->plan->node[node], *save = &executor->plan->node[r->save];
 	uint32_t slot = dfg_out_slot(executor, node, 0);
 	struct where where;
-	struct dfg_entry *entry;
+	struct dfg_keyed_entry *entry;
 	DFG_TRY(find_key(executor, iter, node, r->n_in, &where));
 	enum dfg_entry_state state = dfg_keyed_store_find(where.store, where.key, &entry);
 	uint64_t readers = executor->frame_info->save_site[r->save].readers;

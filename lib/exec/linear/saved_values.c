@@ -27,7 +27,7 @@ static struct dfg_err *read_keys(struct dfg_tensor *const *in, int keys, int64_t
 
 static struct dfg_err *put_index(struct saved_values *saved, const int64_t *key, size_t entry)
 {
-	struct dfg_entry *place;
+	struct dfg_keyed_entry *place;
 	DFG_TRY(dfg_keyed_store_reach(&saved->index, key, &place));
 	place->mark = (uint32_t)entry + 1;
 	return NULL;
@@ -35,7 +35,7 @@ static struct dfg_err *put_index(struct saved_values *saved, const int64_t *key,
 
 static bool find_index(struct saved_values *saved, const int64_t *key, size_t *out_entry)
 {
-	struct dfg_entry *place = NULL;
+	struct dfg_keyed_entry *place = NULL;
 	dfg_keyed_store_find(&saved->index, key, &place);
 	if (!place || !place->mark)
 		return false;

@@ -64,7 +64,7 @@ static struct dfg_err *take_entry(struct dfg_keyed_store *store, uint32_t *out_n
 }
 
 enum dfg_entry_state dfg_keyed_store_find(
-	struct dfg_keyed_store *store, const int64_t *key, struct dfg_entry **out_entry)
+	struct dfg_keyed_store *store, const int64_t *key, struct dfg_keyed_entry **out_entry)
 {
 	*out_entry = NULL;
 	if (!store->used)
@@ -78,7 +78,8 @@ enum dfg_entry_state dfg_keyed_store_find(
 	return (*out_entry)->state;
 }
 
-struct dfg_err *dfg_keyed_store_reach(struct dfg_keyed_store *store, const int64_t *key, struct dfg_entry **out_entry)
+struct dfg_err *dfg_keyed_store_reach(
+	struct dfg_keyed_store *store, const int64_t *key, struct dfg_keyed_entry **out_entry)
 {
 	uint32_t number;
 	if (dfg_keyed_store_find(store, key, out_entry) == DFG_ENTRY_SPENT)
@@ -93,11 +94,11 @@ struct dfg_err *dfg_keyed_store_reach(struct dfg_keyed_store *store, const int64
 	memcpy(&store->key[at * (size_t)store->keys], key, (size_t)store->keys * sizeof *key);
 	store->used++;
 	*out_entry = &store->entry[number];
-	**out_entry = (struct dfg_entry){.place = (uint32_t)at};
+	**out_entry = (struct dfg_keyed_entry){.place = (uint32_t)at};
 	return NULL;
 }
 
-void dfg_keyed_store_fill(struct dfg_keyed_store *store, struct dfg_entry *entry, struct dfg_tensor *tensor)
+void dfg_keyed_store_fill(struct dfg_keyed_store *store, struct dfg_keyed_entry *entry, struct dfg_tensor *tensor)
 {
 	entry->tensor = *tensor;
 	entry->state = DFG_ENTRY_FULL;
@@ -108,7 +109,7 @@ void dfg_keyed_store_fill(struct dfg_keyed_store *store, struct dfg_entry *entry
 	*tensor = (struct dfg_tensor){0};
 }
 
-void dfg_keyed_store_drop(struct dfg_keyed_store *store, struct dfg_entry *entry)
+void dfg_keyed_store_drop(struct dfg_keyed_store *store, struct dfg_keyed_entry *entry)
 {
 	dfg_tensor_release(&entry->tensor);
 	entry->state = DFG_ENTRY_SPENT;

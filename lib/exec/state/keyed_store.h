@@ -16,7 +16,7 @@ enum dfg_entry_state {
 	DFG_ENTRY_SPENT, /* the value was dropped */
 };
 
-struct dfg_entry {
+struct dfg_keyed_entry {
 	struct dfg_tensor tensor;
 	enum dfg_entry_state state;
 	uint32_t mark;  /* for the owner's use, initially 0 */
@@ -33,7 +33,7 @@ struct dfg_keyed_store {
 	struct dfg_place {
 		uint32_t stamp, entry; /* entry: its number + 1; 0: spent */
 	} * place;
-	struct dfg_entry *entry;
+	struct dfg_keyed_entry *entry;
 	size_t entries, entry_room;
 	uint32_t *free_entry;
 	size_t n_free, free_room;
@@ -55,14 +55,14 @@ void dfg_keyed_store_release(struct dfg_keyed_store *store);
  * The state of the key. *out_entry is NULL if the key has no value; it is valid until the next dfg_keyed_store_reach.
  */
 enum dfg_entry_state dfg_keyed_store_find(
-	struct dfg_keyed_store *store, const int64_t *key, struct dfg_entry **out_entry);
+	struct dfg_keyed_store *store, const int64_t *key, struct dfg_keyed_entry **out_entry);
 
 /* The key's entry, created if there is none; not for a key whose value was dropped. */
 DFG_MUST_CHECK struct dfg_err *dfg_keyed_store_reach(
-	struct dfg_keyed_store *store, const int64_t *key, struct dfg_entry **out_entry);
+	struct dfg_keyed_store *store, const int64_t *key, struct dfg_keyed_entry **out_entry);
 
 /* Takes the tensor's reference. The entry must be empty. */
-void dfg_keyed_store_fill(struct dfg_keyed_store *store, struct dfg_entry *entry, struct dfg_tensor *tensor);
+void dfg_keyed_store_fill(struct dfg_keyed_store *store, struct dfg_keyed_entry *entry, struct dfg_tensor *tensor);
 
 /* Releases the value; the key is spent from now on. */
-void dfg_keyed_store_drop(struct dfg_keyed_store *store, struct dfg_entry *entry);
+void dfg_keyed_store_drop(struct dfg_keyed_store *store, struct dfg_keyed_entry *entry);

@@ -19,7 +19,7 @@ struct dfg_location {
 };
 
 /* How a loop counts its iterations: every loop that is differentiated has such a variable. */
-struct dfg_counter {
+struct dfg_induction_variable {
 	bool known;
 	bool down;             /* from N - 1 to 0, not from 0 to N - 1 */
 	uint32_t merge;        /* its loop variable */
@@ -33,10 +33,10 @@ struct dfg_gradient_frames_loop {
 };
 
 /* A frame that the pass made, of a loop: that of its gradient loop, or of a copy: lib/pass/grad/recompute.h. */
-struct dfg_frame {
+struct dfg_made_frame {
 	const char *name;
 	uint32_t loop, base; /* of a gradient loop DFG_NONE */
-	struct dfg_frame *next;
+	struct dfg_made_frame *next;
 };
 
 struct dfg_gradient_frames {
@@ -44,7 +44,7 @@ struct dfg_gradient_frames {
 	const char *prefix;
 	bool in_segments; /* trips of loops in segments are run again */
 	bool *segments;   /* by loop: so it is with this one */
-	struct dfg_frame *frames;
+	struct dfg_made_frame *frames;
 	bool remat;     /* values that ops make are made again, not saved */
 	uint32_t again; /* how many such stand in each other */
 	struct dfg_loops loops;
@@ -52,7 +52,7 @@ struct dfg_gradient_frames {
 	struct dfg_arena arena;
 	uint32_t count, region; /* nodes there were; the loop of the region */
 	uint32_t *body;         /* by loop: the condition that it goes on */
-	struct dfg_counter *counter;
+	struct dfg_induction_variable *counter;
 	struct dfg_gradient_frames_loop *loop;
 	struct dfg_location here;         /* of the nodes being made */
 	const struct dfg_location *plain; /* of a node whose inputs stay as they are; NULL for others */

@@ -51,7 +51,7 @@ static bool ends_below_zero(const struct dfg_gradient_frames *m, const struct df
 void dfg_induction_find(struct dfg_gradient_frames *m, uint32_t l)
 {
 	const struct dfg_loop *loop = &m->loops.loop[l];
-	struct dfg_counter *counter = &m->counter[l];
+	struct dfg_induction_variable *counter = &m->counter[l];
 	counter->trips.node = DFG_NONE;
 	for (uint32_t i = 0; i < loop->n_variable && !counter->known; i++) {
 		const struct dfg_loop_variable *v = &loop->variable[i];
@@ -134,7 +134,8 @@ static struct dfg_err *add_counter(struct dfg_gradient_frames *m, uint32_t loop)
 	DFG_TRY(dfg_gradient_frames_int(m, &body, DFG_I32, 1, &in[1]));
 	DFG_TRY(dfg_gradient_frames_node(m, &body, &(struct dfg_own_node){.op = "AddV2", .in = in, .n_in = 2}, &in[0]));
 	DFG_TRY(dfg_variable_close(m, loop, false, &variable, in[0]));
-	m->counter[loop] = (struct dfg_counter){.known = true, .merge = variable.merge.node, .trips = {.node = DFG_NONE}};
+	m->counter[loop] =
+		(struct dfg_induction_variable){.known = true, .merge = variable.merge.node, .trips = {.node = DFG_NONE}};
 	return NULL;
 }
 

@@ -123,7 +123,7 @@ struct dfg_err *dfg_readers_find(
 			uint32_t of = variable[maker(builder, node->in[e])];
 			if (!of || !reads(builder, n, e))
 				continue;
-			out_readers->reader[count] = (struct dfg_reader){n, out_readers->first[of - 1]};
+			out_readers->reader[count] = (struct dfg_variable_reader){n, out_readers->first[of - 1]};
 			out_readers->first[of - 1] = ++count;
 		}
 	}

@@ -23,7 +23,7 @@ DFG_MUST_CHECK struct dfg_err *dfg_trainable(
 /* Who reads the value of each variable: of a handle its read nodes, of a ref what takes its value. */
 struct dfg_readers {
 	uint32_t *first; /* by node: entry number + 1 */
-	struct dfg_reader {
+	struct dfg_variable_reader {
 		uint32_t node, next;
 	} * reader;
 };

@@ -226,7 +226,7 @@ static struct dfg_err *find_needed(struct sorting *sorting)
 /* The recursion is as deep as scopes are nested. */
 static void place_node(struct sorting *sorting, uint32_t n)
 {
-	const struct place *place = &sorting->l->place[n];
+	const struct call_site *place = &sorting->l->place[n];
 	for (uint32_t made = place->first; made < place->end; made++)
 		place_node(sorting, made);
 	if (sorting->needed[n])

@@ -46,7 +46,7 @@ struct scope {
 };
 
 /* Properties of a node, by its number. */
-struct place {
+struct call_site {
 	uint32_t scope;
 	uint32_t first, end; /* the nodes made for this call, if it was one */
 	bool is_new;
@@ -64,7 +64,7 @@ struct lower {
 	struct scope *scope;
 	uint32_t scopes;
 	size_t scope_room;
-	struct place *place;
+	struct call_site *place;
 	size_t place_room;
 	struct dfg_map frames; /* frame names in use */
 	struct dfg_names names;
