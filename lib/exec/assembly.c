@@ -7,12 +7,12 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What dfg_plan_make works with. */
+/* The working data of dfg_plan_make. */
 struct maker {
 	struct dfg_plan *plan;
 	struct selection selection;
-	struct dfg_call *call;  /* by node */
-	uint32_t *first_output; /* by node: the slot of its output 0 */
+	struct dfg_call *call;  /* by plan node */
+	uint32_t *first_output; /* by plan node: the slot of its output 0 */
 	struct dfg_arena *scratch;
 };
 
@@ -31,7 +31,7 @@ static struct dfg_err *copy_step(struct dfg_arena *arena, const struct dfg_step 
 	return to->feed && to->fetch && to->target ? NULL : dfg_no_memory("the plan of the step");
 }
 
-/* Refuses what cannot run at all. */
+/* Rejects ops that cannot run. */
 static struct dfg_err *check_role(const struct dfg_call *call)
 {
 	if (call->op->role == DFG_PLACEHOLDER)
@@ -41,13 +41,13 @@ static struct dfg_err *check_role(const struct dfg_call *call)
 	return NULL;
 }
 
-/* The executor does these itself: they only move values. */
+/* Roles that the executor implements itself, as they only move values. */
 static bool runs_by_role(enum dfg_role role)
 {
 	return role != DFG_PLAIN && role != DFG_CONST && role != DFG_VARIABLE && role != DFG_READ && role != DFG_ASSIGN;
 }
 
-static bool needs_machine(enum dfg_role role)
+static bool needs_frame_info(enum dfg_role role)
 {
 	return role == DFG_ENTER || role == DFG_EXIT || role == DFG_NEXT_ITERATION || role == DFG_SAVE ||
 		   role == DFG_LOAD || role == DFG_SLEEP || role == DFG_SEND || role == DFG_RECV;
@@ -74,7 +74,7 @@ static struct dfg_err *make_call(struct maker *maker, uint32_t r)
 	if (!runs_by_role(node->role))
 		DFG_TRY(dfg_kernel_find(call, &node->run));
 	node->row = node->run == dfg_elementwise_run ? dfg_kernel_row(call) : NULL;
-	plan->loops |= needs_machine(node->role);
+	plan->loops |= needs_frame_info(node->role);
 	plan->sleeps |= node->call->op->flags & DFG_BLOCKING;
 	plan->transfers |= node->role == DFG_SEND || node->role == DFG_RECV;
 	maker->first_output[r] = plan->slots;
@@ -95,14 +95,15 @@ static struct dfg_err *slot_of(const struct maker *maker, struct dfg_edge edge, 
 	uint32_t r = maker->selection.number[edge.node];
 	const struct dfg_node *graph_node = &maker->selection.graph->node[edge.node];
 	if (r != DFG_NONE && plan->node[r].role == DFG_SAVE)
-		return DFG_ERR(DFG_DATA, "what node '%s' (%s) stores is for Load only", graph_node->name, graph_node->op_name);
+		return DFG_ERR(
+			DFG_DATA, "the output of node '%s' (%s) can be used by a Load only", graph_node->name, graph_node->op_name);
 	if (r == DFG_NONE || edge.port < 0 || edge.port >= plan->node[r].n_out)
 		return DFG_ERR(DFG_DATA, "node '%s' (%s) has no output %d", graph_node->name, graph_node->op_name, edge.port);
 	*out_slot = maker->first_output[r] + (uint32_t)edge.port;
 	return NULL;
 }
 
-/* A constant or a handle that waits for nothing is made once. */
+/* A constant or a handle without control inputs is computed once. */
 static void mark_preset(struct dfg_plan *plan, struct plan_node *node)
 {
 	node->preset = !node->n_in && !node->n_control && (node->role == DFG_CONST || node->role == DFG_VARIABLE);
@@ -111,10 +112,11 @@ static void mark_preset(struct dfg_plan *plan, struct plan_node *node)
 }
 
 /*
- * The Identity of a ref is that ref, read when its readers run: those that wait for an update see what it wrote, as where
- * tensors are shared with variables.
+ *
+ * The Identity of a ref is the same ref, read when its consumers run: those that wait for an update read the updated
+ * value, as in TensorFlow, where the tensor shares the variable's buffer.
  */
-static void pass_refs(struct dfg_plan *plan, struct plan_node *node)
+static void forward_refs(struct dfg_plan *plan, struct plan_node *node)
 {
 	for (int i = 0; i < node->n_out && i < node->n_in; i++) {
 		uint32_t out = dfg_plan_node_out(plan, node, i);
@@ -125,21 +127,21 @@ static void pass_refs(struct dfg_plan *plan, struct plan_node *node)
 	}
 }
 
-/* The edge from the Save, which is there to say which one is meant. */
+/* Finds the Save of a Load, by the edge that names it and carries no value. */
 static struct dfg_err *find_save(struct maker *maker, struct plan_node *node, struct dfg_edge edge)
 {
 	const struct dfg_plan *plan = maker->plan;
 	const struct dfg_node *from = &maker->selection.graph->node[edge.node];
 	node->save = dfg_fed(&plan->step, edge) == DFG_NONE ? maker->selection.number[edge.node] : DFG_NONE;
 	if (node->save == DFG_NONE || plan->node[node->save].role != DFG_SAVE)
-		return DFG_ERR(DFG_DATA, "input 0 is '%s' (%s), must be a Save, which is not fed", from->name, from->op_name);
+		return DFG_ERR(DFG_DATA, "input 0 is '%s' (%s), must be a Save that is not fed", from->name, from->op_name);
 	if (plan->node[node->save].n_in != node->n_in + 1)
 		return DFG_ERR(DFG_DATA, "has %d keys, but '%s' (%s) has %d", node->n_in, from->name, from->op_name,
 			plan->node[node->save].n_in - 1);
 	return NULL;
 }
 
-static struct dfg_err *connect(struct maker *maker, uint32_t r, uint32_t *use, uint32_t *control)
+static struct dfg_err *connect_node(struct maker *maker, uint32_t r, uint32_t *use, uint32_t *control)
 {
 	struct dfg_plan *plan = maker->plan;
 	struct plan_node *node = &plan->node[r];
@@ -158,7 +160,7 @@ static struct dfg_err *connect(struct maker *maker, uint32_t r, uint32_t *use, u
 		plan->maker[plan->slot[*use]] = r;
 	}
 	if (node->role == DFG_IDENTITY)
-		pass_refs(plan, node);
+		forward_refs(plan, node);
 	node->first_control = *control;
 	for (uint32_t i = 0; i < graph_node->n_control; i++) {
 		uint32_t before = maker->selection.number[graph_node->in[graph_node->n_in + i].node];
@@ -186,7 +188,7 @@ static void mark_slots(struct maker *maker)
 		plan->kind[plan->first_feed + i] = SLOT_FEED;
 }
 
-static struct dfg_err *take_room(struct maker *maker)
+static struct dfg_err *allocate_nodes(struct maker *maker)
 {
 	struct dfg_plan *plan = maker->plan;
 	size_t controls = 0;
@@ -201,11 +203,11 @@ static struct dfg_err *take_room(struct maker *maker)
 																			 : dfg_no_memory("the plan of the step");
 }
 
-static struct dfg_err *make_records(struct maker *maker)
+static struct dfg_err *make_nodes(struct maker *maker)
 {
 	struct dfg_plan *plan = maker->plan;
 	uint32_t use = 0, control = 0;
-	DFG_TRY(take_room(maker));
+	DFG_TRY(allocate_nodes(maker));
 	for (uint32_t r = 0; r < plan->count; r++)
 		DFG_TRY(make_call(maker, r));
 	plan->first_feed = plan->slots;
@@ -219,7 +221,7 @@ static struct dfg_err *make_records(struct maker *maker)
 		return dfg_no_memory("the plan of the step");
 	mark_slots(maker);
 	for (uint32_t r = 0; r < plan->count; r++)
-		DFG_TRY(connect(maker, r, &use, &control));
+		DFG_TRY(connect_node(maker, r, &use, &control));
 	return NULL;
 }
 
@@ -255,17 +257,19 @@ static void mark_agreement(struct dfg_plan *plan)
 	}
 }
 
-/* What may be dead: all behind a Switch, here or on another worker, but a Merge of which some input cannot be. */
-static void mark_mortal(struct dfg_plan *plan, bool *mortal)
+/*
+ * Marks nodes that may be dead: all that follow a Switch or a Recv, except a Merge with an input that is always live.
+ */
+static void mark_may_die(struct dfg_plan *plan, bool *may_die)
 {
 	for (uint32_t r = 0; r < plan->count; r++) {
 		struct plan_node *node = &plan->node[r];
 		for (int i = 0; i < node->n_in; i++)
-			node->may_die |= mortal[dfg_plan_node_in(plan, node, i)];
+			node->may_die |= may_die[dfg_plan_node_in(plan, node, i)];
 		for (uint32_t i = 0; i < node->n_control; i++)
 			node->may_die |= plan->node[plan->control[node->first_control + i]].may_die;
 		for (int i = 0; i < node->n_out; i++)
-			mortal[dfg_plan_node_out(plan, node, i)] =
+			may_die[dfg_plan_node_out(plan, node, i)] =
 				node->may_die || node->role == DFG_SWITCH || node->role == DFG_RECV;
 	}
 }
@@ -281,7 +285,7 @@ static struct dfg_err *find_fetches(struct maker *maker)
 	return NULL;
 }
 
-/* What the graph says of each feed, its inputs being unknown. */
+/* Infers the dtype and shape of each feed from its node alone, with unknown inputs. */
 static struct dfg_err *find_feeds(struct maker *maker)
 {
 	struct dfg_plan *plan = maker->plan;
@@ -306,8 +310,8 @@ static struct dfg_err *find_feeds(struct maker *maker)
 	return NULL;
 }
 
-/* Runs the node now; its outputs belong to the plan. */
-static struct dfg_err *preset(struct dfg_plan *plan, struct runner *runner, const struct plan_node *node)
+/* Runs the node now; the plan owns its outputs. */
+static struct dfg_err *run_preset(struct dfg_plan *plan, struct runner *runner, const struct plan_node *node)
 {
 	struct dfg_tensor **at = dfg_arena_zeros(&plan->arena, (size_t)node->n_in + node->n_out, sizeof *at);
 	if (!at)
@@ -317,7 +321,7 @@ static struct dfg_err *preset(struct dfg_plan *plan, struct runner *runner, cons
 	return dfg_call_note(dfg_runner_run(runner, node, at, at + node->n_in), node->call);
 }
 
-/* Lists are made anew in each step: they share room with what the step adds to them. */
+/* A list must be created in each step: it shares memory with the elements that the step adds. */
 static bool makes_variants(const struct dfg_call *call)
 {
 	for (int i = 0; i < call->n_out; i++)
@@ -326,7 +330,7 @@ static bool makes_variants(const struct dfg_call *call)
 	return false;
 }
 
-/* Whether a graph_node computes the same in every step. */
+/* Whether a node computes the same value in every step. */
 static bool is_constant(const struct dfg_plan *plan, const struct plan_node *node)
 {
 	const struct dfg_call *call = node->call;
@@ -341,11 +345,11 @@ static bool is_constant(const struct dfg_plan *plan, const struct plan_node *nod
 	return true;
 }
 
-/* A graph_node that fails may never run: that is for the step to find out. */
-static void fold(struct dfg_plan *plan, struct runner *runner, struct plan_node *node)
+/* Constant folding. A node that fails may never run, so an error is left to the step. */
+static void fold_node(struct dfg_plan *plan, struct runner *runner, struct plan_node *node)
 {
 	enum { BYTES_MOST = 1 << 22 };
-	struct dfg_err *err = preset(plan, runner, node);
+	struct dfg_err *err = run_preset(plan, runner, node);
 	size_t bytes = 0;
 	for (int i = 0; i < node->n_out && !err; i++)
 		bytes += dfg_tensor_bytes(&plan->preset[dfg_plan_node_out(plan, node, i)]);
@@ -360,28 +364,28 @@ static void fold(struct dfg_plan *plan, struct runner *runner, struct plan_node 
 	dfg_err_free(err);
 }
 
-/* A constant that waits for something, a predicate mostly: its value is known all the same. */
+/* A constant with control inputs, mostly a predicate's: its value is known before the step. */
 static bool is_bound(const struct plan_node *node)
 {
 	return node->role == DFG_CONST && !node->n_in && node->n_control;
 }
 
-/* Constants, the handles of variables, and what depends on constants alone. */
+/* Computes constants, the handles of variables, and nodes that depend only on constants. */
 static struct dfg_err *run_presets(struct dfg_plan *plan)
 {
 	struct runner runner = {.session = plan->session};
 	struct dfg_err *err = NULL;
 	for (uint32_t r = 0; r < plan->count && !err; r++)
 		if (plan->node[r].preset || is_bound(&plan->node[r]))
-			err = preset(plan, &runner, &plan->node[r]);
+			err = run_preset(plan, &runner, &plan->node[r]);
 	for (uint32_t r = 0; r < plan->count && !err; r++)
 		if (is_constant(plan, &plan->node[r]))
-			fold(plan, &runner, &plan->node[r]);
+			fold_node(plan, &runner, &plan->node[r]);
 	dfg_runner_release(&runner);
 	return err;
 }
 
-/* Tokens show what a loop does, instance by instance; and they are the second opinion on it. */
+/* The dataflow executor traces each iteration of a loop, and with no_opt is the reference for the linear one. */
 static bool requires_dataflow(const struct dfg_plan *plan)
 {
 	const struct dfg_session_options *options = &plan->session->options;
@@ -389,7 +393,7 @@ static bool requires_dataflow(const struct dfg_plan *plan)
 		   (plan->loops && (options->trace || options->no_opt));
 }
 
-/* A schedule where there is one, and where threads would not do better. */
+/* Uses a schedule if there is one, unless several iterations of a loop could run in parallel. */
 static struct dfg_err *choose_schedule(struct dfg_plan *plan, struct dfg_arena *scratch)
 {
 	bool overlaps = false;
@@ -405,20 +409,20 @@ static struct dfg_err *choose_schedule(struct dfg_plan *plan, struct dfg_arena *
 	return NULL;
 }
 
-static struct dfg_err *make(struct maker *maker)
+static struct dfg_err *make_plan(struct maker *maker)
 {
 	struct dfg_plan *plan = maker->plan;
 	DFG_TRY(dfg_select(&maker->selection));
-	DFG_TRY(make_records(maker));
+	DFG_TRY(make_nodes(maker));
 	DFG_TRY(find_feeds(maker));
 	DFG_TRY(find_fetches(maker));
 	struct dfg_session_backend *fleet = plan->session->options.fleet;
-	if (fleet) /* what is wrong with a step is said here, as ever */
+	if (fleet) /* the checks above apply to a backend too */
 		return fleet->plan(fleet, &plan->step, &plan->elsewhere);
-	bool *mortal = dfg_arena_zeros(maker->scratch, plan->slots, sizeof *mortal);
-	if (!mortal)
+	bool *may_die = dfg_arena_zeros(maker->scratch, plan->slots, sizeof *may_die);
+	if (!may_die)
 		return dfg_no_memory("the plan of the step");
-	mark_mortal(plan, mortal);
+	mark_may_die(plan, may_die);
 	mark_indices(plan);
 	DFG_TRY(run_presets(plan));
 	mark_agreement(plan);
@@ -440,7 +444,7 @@ struct dfg_err *dfg_plan_make(struct dfg_session *session, const struct dfg_step
 	struct dfg_err *err = copy_step(&plan->arena, step, &plan->step);
 	if (!err) {
 		maker.selection = (struct selection){.graph = session->graph, .step = &plan->step, .scratch = &scratch};
-		err = make(&maker);
+		err = make_plan(&maker);
 	}
 	dfg_arena_release(&scratch);
 	if (err)

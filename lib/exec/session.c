@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-static struct dfg_err *begin(struct dfg_session *session)
+static struct dfg_err *begin_session(struct dfg_session *session)
 {
 	if (!session->options.fleet) {
 		DFG_TRY(dfg_buffer_pool_new(&session->buffers));
@@ -30,7 +30,7 @@ struct dfg_err *dfg_session_new(
 	session->graph = graph;
 	if (options)
 		session->options = *options;
-	struct dfg_err *err = begin(session);
+	struct dfg_err *err = begin_session(session);
 	if (err) {
 		dfg_spill_free(session->swap);
 		dfg_pool_free(session->pool);
@@ -146,7 +146,8 @@ struct dfg_err *dfg_plan_run(struct dfg_plan *plan, const struct dfg_tensor *fee
 
 void dfg_plan_stats(const struct dfg_plan *plan, struct dfg_stats *out_stats)
 {
-	struct dfg_plan *writable = (struct dfg_plan *)plan; /* the lock, not what it guards */
+	/* for the lock only; the fields that it protects are only read */
+	struct dfg_plan *writable = (struct dfg_plan *)plan;
 	struct dfg_session_backend *fleet = plan->session->options.fleet;
 	if (fleet) {
 		fleet->stats(fleet, plan->elsewhere, out_stats);

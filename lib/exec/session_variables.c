@@ -15,7 +15,7 @@ struct dfg_err *dfg_session_variables(struct dfg_session *session, const struct 
 	return NULL;
 }
 
-static struct dfg_err *find(
+static struct dfg_err *find_variable(
 	struct dfg_session *session, const struct dfg_variable_place *place, struct dfg_variable **out_variable)
 {
 	*out_variable = dfg_state_find(&session->state, place->name);
@@ -29,7 +29,7 @@ struct dfg_err *dfg_session_read(
 	struct dfg_variable *variable;
 	if (fleet)
 		return fleet->read(fleet, place, out_tensor);
-	DFG_TRY(find(session, place, &variable));
+	DFG_TRY(find_variable(session, place, &variable));
 	return dfg_variable_read(variable, out_tensor);
 }
 
@@ -40,7 +40,7 @@ struct dfg_err *dfg_session_assign(
 	struct dfg_variable *variable;
 	if (fleet)
 		return fleet->assign(fleet, place, tensor);
-	struct dfg_err *err = find(session, place, &variable);
+	struct dfg_err *err = find_variable(session, place, &variable);
 	if (!err)
 		return dfg_variable_assign(variable, tensor);
 	dfg_tensor_release(tensor);

@@ -99,7 +99,7 @@ static void keys_of_every_depth(const struct kind *kind)
 		succeeds(put(pair.a, &message));
 	}
 	message.key.depth = DFG_LINK_DEPTH + 1;
-	fails(put(pair.a, &message), DFG_DATA, "within 17 loops");
+	fails(put(pair.a, &message), DFG_DATA, "in 17 nested loops");
 	inbox_wait(&pair.at_b, DFG_LINK_DEPTH + 1);
 	for (uint32_t depth = 0; depth <= DFG_LINK_DEPTH; depth++) {
 		struct dfg_message got = inbox_at(&pair.at_b, depth);

@@ -180,7 +180,7 @@ static void deadness_crosses(void **state)
 	(void)state;
 	together(cond, "x=2 y=5", "m", -2, 0);
 	together(cond, "x=5 y=2", "m", 3, 1);
-	apart(cond, "x=2 y=5", "t", "fetch 't:0' is dead: node 'ys'' (_Recv) was told so by worker w0");
+	apart(cond, "x=2 y=5", "t", "fetch 't:0' is dead: node 'ys'' (_Recv) received a dead value from worker w0");
 }
 
 /* i = 0, s = start; while i < n: s = tick(s) + i elsewhere. The other worker's loop is driven by the predicate. */
@@ -306,7 +306,7 @@ static void a_part_cannot_run_alone(void **state)
 		"x Placeholder dtype=i32\ny _Recv tensor_type=i32 tensor_name='x:0' send_device='/job:worker/task:1' "
 		"send_device_incarnation=1 recv_device='/job:worker/task:0' _dfg_edge=1\nz Plus x y T=i32\n",
 		"x=1", "z",
-		"node 'y' (_Recv): is one end of a transfer from '/job:worker/task:1': this graph is a part of a plan");
+		"node 'y' (_Recv): is one end of a transfer from '/job:worker/task:1': this graph is a partition of a plan");
 }
 
 static void a_plan_must_say_where_its_transfers_lead(void **state)
@@ -317,7 +317,7 @@ static void a_plan_must_say_where_its_transfers_lead(void **state)
 	} bad[] = {
 		{"y _Recv tensor_type=i32 tensor_name='x:0' send_device='/job:worker/task:0/device:CPU:0' "
 		 "send_device_incarnation=1 recv_device=''\nz Negate y T=i32\n",
-			"node 'y' (_Recv): has no mark _dfg_edge"},
+			"node 'y' (_Recv): has no attribute _dfg_edge"},
 		{"y _Recv tensor_type=i32 tensor_name='x:0' send_device='/job:ps' send_device_incarnation=1 recv_device='' "
 		 "_dfg_edge=3\nz Negate y T=i32\n",
 			"node 'y' (_Recv): no worker has the device '/job:ps': there are /job:worker/task:0/device:CPU:0"},

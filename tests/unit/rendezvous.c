@@ -217,7 +217,7 @@ static void sending_counts_by_destination(void **state)
 	struct dfg_tensor value = i32(9);
 	struct dfg_sent sent;
 	place_begin(&place, 0, 0);
-	fails(dfg_rendezvous_send(place.rendezvous, 1, &key, &value), DFG_BUG, "no step runs");
+	fails(dfg_rendezvous_send(place.rendezvous, 1, &key, &value), DFG_BUG, "no step is running");
 	dfg_rendezvous_begin(place.rendezvous, 1);
 	succeeds(dfg_rendezvous_send(place.rendezvous, 1, &key, &value));
 	succeeds(dfg_rendezvous_send(place.rendezvous, 1, &key, NULL));
@@ -272,7 +272,8 @@ static void too_much_that_is_early_fails_its_step_only(void **state)
 		holds(&box, 11);
 		assert_int_equal(dfg_rendezvous_end(place.rendezvous), 0);
 		dfg_rendezvous_begin(place.rendezvous, 2);
-		fails(receive(&place, &box, 0, -1), DFG_PROTOCOL, "w1 sent more of a step that had not begun here than fits");
+		fails(receive(&place, &box, 0, -1), DFG_PROTOCOL,
+			"worker w1 exceeds the limit for values of a step that has not begun here");
 		dfg_rendezvous_end(place.rendezvous);
 		deliver(&place, 3, 1, -1, 31);
 		dfg_rendezvous_begin(place.rendezvous, 3);
@@ -347,15 +348,15 @@ static void a_peer_that_breaks_the_order_fails_the_step(void **state)
 	deliver(&place, 1, 1, 3, 1);
 	succeeds(receive(&place, &other, 2, -1));
 	deliver(&place, 1, 1, 3, 1);
-	is_refused(&other, DFG_PROTOCOL, "transfer 1 came twice from worker w1");
+	is_refused(&other, DFG_PROTOCOL, "transfer 1 arrived twice from worker w1");
 	dfg_rendezvous_end(place.rendezvous);
 
 	dfg_rendezvous_begin(place.rendezvous, 2);
 	succeeds(receive_from(&place, &box, 2, 1, -1));
 	deliver(&place, 2, 1, -1, 1);
-	is_refused(&box, DFG_PROTOCOL, "transfer 1 came from worker w1, must come from w2");
+	is_refused(&box, DFG_PROTOCOL, "transfer 1 came from worker w1, expected w2");
 	succeeds(receive(&place, &box, 2, -1));
-	fails(receive(&place, &other, 2, -1), DFG_DATA, "transfer 2 is received twice at once");
+	fails(receive(&place, &other, 2, -1), DFG_DATA, "transfer 2 is received by two nodes at once");
 	struct dfg_message deep = {.kind = DFG_MESSAGE_TENSOR, .key = {.step = 2, .number = 2, .depth = 99}};
 	deep.tensor = i32(1);
 	dfg_rendezvous_deliver(place.rendezvous, 1, &deep);

@@ -1,6 +1,6 @@
 #include "lib/exec/linear/activation_private.h"
 
-/* The memory that one run of a program works in. */
+/* An activation: the memory of one run of a program. */
 
 void dfg_activation_start_slot(struct activation *activation, uint32_t slot)
 {

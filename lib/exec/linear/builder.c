@@ -1,8 +1,8 @@
 #include "lib/exec/linear/builder_private.h"
 
-#define BYTES_MOST ((size_t)1 << 46) /* of a value that is worth a plan */
+#define BYTES_MOST ((size_t)1 << 46) /* a larger value has no fixed address */
 
-/* Questions that every step of building a program asks of a slot or a node. */
+/* Properties of slots and nodes that all parts of the program builder use. */
 
 size_t dfg_slot_bytes(const struct program_builder *builder, uint32_t slot)
 {
@@ -20,13 +20,11 @@ bool dfg_slot_has_fixed_size(const struct program_builder *builder, uint32_t slo
 		   dfg_slot_bytes(builder, slot) < BYTES_MOST;
 }
 
-/* A constant of a branch or a loop, which waits for its predicate only. */
 bool dfg_is_bound_constant(const struct program_builder *builder, const struct plan_node *node)
 {
 	return node->role == DFG_CONST && builder->plan->preset[dfg_plan_node_out(builder->plan, node, 0)].dtype;
 }
 
-/* Small integers that follow from shapes: the node need not run. */
 bool dfg_is_known_node(const struct program_builder *builder, const struct plan_node *node)
 {
 	if (node->role != DFG_PLAIN || !node->n_out || node->call->op->flags & (DFG_STATEFUL | DFG_BLOCKING) ||

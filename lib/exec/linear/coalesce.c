@@ -3,8 +3,10 @@
 #include <string.h>
 
 /*
- * A loop variable lies in one place. Its next value is made there where that is possible: when nobody reads the old one
- * any more. Else it is moved there at the end of the iteration, the moves in an order that overwrites nothing unread.
+ *
+ * Coalescing of loop variables. A variable has one address. Its next value is computed there if no node reads the old
+ * value afterwards. Otherwise it is moved there at the end of the iteration; the moves are ordered so that no value is
+ * overwritten before it is read (parallel moves).
  */
 
 static uint32_t parent_of(const struct program_builder *builder, uint32_t loop)
@@ -12,8 +14,11 @@ static uint32_t parent_of(const struct program_builder *builder, uint32_t loop)
 	return builder->plan->frame_info->loop[loop].parent;
 }
 
-/* The condition, in loop `loop`, under which an op in it or further in stands. UNREACHABLE: it is not in it. */
-static uint32_t guard_in(const struct program_builder *builder, const struct instruction *instruction, uint32_t loop)
+/*
+ * The condition, in loop `loop`, of an instruction that is in that loop or nested deeper. UNREACHABLE: it is outside.
+ */
+static uint32_t condition_in(
+	const struct program_builder *builder, const struct instruction *instruction, uint32_t loop)
 {
 	uint32_t condition = instruction->condition;
 	for (uint32_t at = instruction->loop; at != loop; at = parent_of(builder, at)) {
@@ -24,10 +29,11 @@ static uint32_t guard_in(const struct program_builder *builder, const struct ins
 	return condition;
 }
 
-/* Who reads a variable, who writes what is to be its next value: ops, in lists by group. */
-struct meeting {
+/* The reads and writes of each alias class: instruction numbers, in lists. */
+struct accesses {
 	struct program_builder *builder;
-	uint32_t *first_read, *read; /* by group of the variable's Merge */
+	/* lists by root of an alias class; the list of class c is read[first_read[c]] up to read[first_read[c + 1]] */
+	uint32_t *first_read, *read;
 	uint32_t *first_write, *write;
 };
 
@@ -36,8 +42,8 @@ static uint32_t loop_of_slot(const struct program_builder *builder, uint32_t slo
 	return builder->plan->frame_info ? builder->plan->frame_info->slot_loop[slot] : 0;
 }
 
-/* Counts, then puts, ops into the lists of the groups that they read or write. */
-static void list_ops(struct meeting *of, bool fill)
+/* Counts, or with fill writes, the instructions that read or write each class. */
+static void list_ops(struct accesses *of, bool fill)
 {
 	struct program_builder *builder = of->builder;
 	const struct program *program = builder->program;
@@ -46,7 +52,7 @@ static void list_ops(struct meeting *of, bool fill)
 		for (uint32_t i = 0; i < (uint32_t)instruction->n_in + instruction->n_out; i++) {
 			bool reads = i < instruction->n_in;
 			uint32_t group = dfg_alias_class(builder, program->use[instruction->first + i]);
-			/* A variable's own next value is not a reader of it. */
+			/* The move of a variable to itself is not a read. */
 			if (reads && instruction->kind == INSTR_LOOP_BACK &&
 				group == dfg_alias_class(builder, program->use[instruction->first + i + instruction->n_in]))
 				continue;
@@ -59,7 +65,7 @@ static void list_ops(struct meeting *of, bool fill)
 	}
 }
 
-static struct dfg_err *make_lists(struct meeting *of)
+static struct dfg_err *make_lists(struct accesses *of)
 {
 	struct program_builder *builder = of->builder;
 	size_t slots = builder->plan->slots, uses = builder->program->uses;
@@ -81,8 +87,8 @@ static struct dfg_err *make_lists(struct meeting *of)
 	return NULL;
 }
 
-/* The op may write its output into the room of what it reads of the variable. */
-static bool works_on(struct program_builder *builder, const struct instruction *instruction, uint32_t merge)
+/* The instruction may write its output over the operands that are in the variable's class. */
+static bool can_write_over(struct program_builder *builder, const struct instruction *instruction, uint32_t merge)
 {
 	const uint32_t *use = builder->program->use + instruction->first;
 	bool row = instruction->kind == INSTR_ROW || instruction->kind == INSTR_CHECKED_ROW ||
@@ -109,20 +115,26 @@ static bool share_size(const struct program_builder *builder, uint32_t one, uint
 	return dfg_slot_bytes(builder, one) == dfg_slot_bytes(builder, two);
 }
 
-/* The op reads nothing of the variable after op `write`, in the same iteration, has made the next value. */
+/*
+ * The instruction does not read the variable after instruction `write`, in the same iteration, has computed the next
+ * value.
+ */
 static bool reads_before(struct program_builder *builder, uint32_t read, uint32_t write, uint32_t merge)
 {
 	const struct instruction *reader = &builder->program->code[read], *writer = &builder->program->code[write];
-	uint32_t loop = loop_of_slot(builder, merge), condition = guard_in(builder, reader, loop);
+	uint32_t loop = loop_of_slot(builder, merge), condition = condition_in(builder, reader, loop);
 	if (condition == UNREACHABLE || dfg_conditions_exclude(builder->schedule, condition, writer->condition))
 		return true;
 	for (uint32_t l = reader->loop; l != loop; l = parent_of(builder, l))
 		read = builder->back[l];
-	return read < write || (read == write && (reader->kind == INSTR_COPY_IN || works_on(builder, reader, merge)));
+	return read < write || (read == write && (reader->kind == INSTR_COPY_IN || can_write_over(builder, reader, merge)));
 }
 
-/* The next value is made in the variable's place, if it is made where the loop goes on, and nobody misses the old one. */
-static void meet_next(struct meeting *of, const struct carried *carried)
+/*
+ * The next value is computed at the variable's address if all its writers are in the loop's body and the old value is
+ * not read after them.
+ */
+static void coalesce_next(struct accesses *of, const struct carried *carried)
 {
 	enum { MANY = 256 };
 	struct program_builder *builder = of->builder;
@@ -148,14 +160,16 @@ static void meet_next(struct meeting *of, const struct carried *carried)
 	dfg_alias_join(builder, merge, home);
 }
 
-/* The op of an iteration that goes on which reads the variable last; DFG_NONE: none does, or nobody can tell. */
-static uint32_t last_read(const struct meeting *of, uint32_t merge)
+/*
+ * The last instruction that reads the variable, in an iteration that is not the loop's last; DFG_NONE: there is none.
+ */
+static uint32_t last_read(const struct accesses *of, uint32_t merge)
 {
 	struct program_builder *builder = of->builder;
 	uint32_t own = dfg_alias_class(builder, merge), loop = loop_of_slot(builder, merge), last = DFG_NONE;
 	for (uint32_t r = of->first_read[own]; r < of->first_read[own + 1]; r++) {
 		const struct instruction *instruction = &builder->program->code[of->read[r]];
-		uint32_t condition = guard_in(builder, instruction, loop), at = of->read[r];
+		uint32_t condition = condition_in(builder, instruction, loop), at = of->read[r];
 		if (condition == UNREACHABLE ||
 			dfg_condition_has(builder->schedule, condition, builder->schedule->loop_info[loop].predicate, 0))
 			continue;
@@ -167,10 +181,11 @@ static uint32_t last_read(const struct meeting *of, uint32_t merge)
 }
 
 /*
- * What reads a counted variable last, in an iteration that goes on and gives the variable another value, may work in its
- * buffer: as if the value ended there.
+ *
+ * The last reader of a reference-counted variable, in an iteration that assigns another value to it, may write into the
+ * variable's buffer: the live range ends there.
  */
-static void end_value(const struct meeting *of, const struct carried *carried)
+static void allow_reuse(const struct accesses *of, const struct carried *carried)
 {
 	struct program_builder *builder = of->builder;
 	uint32_t merge = carried->merge, group = dfg_alias_class(builder, merge), loop = loop_of_slot(builder, merge);
@@ -198,8 +213,8 @@ static bool is_under(const struct schedule *schedule, uint32_t inner, uint32_t o
 	return inner == outer;
 }
 
-/* The live input of a Merge is made in the Merge's place, where it is made in the branch. */
-static void meet_arm(struct program_builder *builder, struct instruction *instruction, uint32_t o)
+/* A Merge input that is computed within its branch is computed at the Merge's address. */
+static void coalesce_merge_input(struct program_builder *builder, struct instruction *instruction, uint32_t o)
 {
 	uint32_t in = builder->program->use[instruction->first], out = builder->program->use[instruction->first + 1];
 	if (builder->storage[in] == DFG_NONE || builder->storage[out] != out)
@@ -220,25 +235,25 @@ struct dfg_err *dfg_program_coalesce(struct program_builder *builder)
 {
 	const struct dfg_plan *plan = builder->plan;
 	const struct schedule *schedule = builder->schedule;
-	struct meeting of = {.builder = builder};
+	struct accesses of = {.builder = builder};
 	if (plan->session->options.no_opt)
 		return NULL;
 	for (uint32_t o = 0; o < builder->program->count; o++)
 		if (builder->program->code[o].kind == INSTR_COPY_IN)
-			meet_arm(builder, &builder->program->code[o], o);
+			coalesce_merge_input(builder, &builder->program->code[o], o);
 	DFG_TRY(make_lists(&of));
 	for (uint32_t l = 1; l < schedule->loops; l++)
 		for (uint32_t i = 0; i < schedule->loop_info[l].n_carried; i++) {
 			const struct carried *carried = &schedule->carried[schedule->loop_info[l].first_carried + i];
 			if (!builder->needed[plan->maker[carried->merge]])
 				continue;
-			meet_next(&of, carried);
-			end_value(&of, carried);
+			coalesce_next(&of, carried);
+			allow_reuse(&of, carried);
 		}
 	return NULL;
 }
 
-/* Moves of one op that are still to be put in order. */
+/* Moves of one instruction that are not ordered yet. */
 struct moving {
 	struct program_builder *builder;
 	struct move *left;
@@ -257,7 +272,10 @@ static bool overlaps(struct program_builder *builder, uint32_t one, uint32_t two
 	return dfg_alias_class(builder, one) == dfg_alias_class(builder, two);
 }
 
-/* What no move that is left reads is written; where all are read, one goes by way of its spare place. */
+/*
+ * The first move whose destination no other remaining move reads; DFG_NONE: all are read, so one goes through a spare
+ * slot.
+ */
 static uint32_t next_move(struct moving *moving)
 {
 	for (uint32_t i = 0; i < moving->n_left; i++) {
@@ -326,8 +344,9 @@ static bool makes(const struct program_builder *builder, const struct instructio
 }
 
 /*
- * A value that is made in the iteration, counted, and read by this move last, need not be counted again. A constant is not
- * made in the iteration: it must be there in the next.
+ *
+ * A counted value that was computed in the iteration and is last read by this move: its reference can be taken over. A
+ * constant is excluded, since the next iteration reads it too.
  */
 static bool is_only_read(struct program_builder *builder, const struct instruction *instruction, uint32_t i, uint32_t o)
 {

@@ -1,8 +1,8 @@
 #include "lib/exec/plan/schedule.h"
 
-/* The linear executor: which branch made a fetch dead. */
+/* Finds the Switch that made a fetch dead, for the linear executor. */
 
-/* Whether the slot, outside loops or of a loop that did not begin, is dead. */
+/* Whether the slot is dead. One inside a loop is asked about only if the loop did not run. */
 static bool is_dead(const struct dfg_plan *plan, const int32_t *chosen, uint32_t slot)
 {
 	bool inside = plan->frame_info && plan->frame_info->slot_loop[slot];
@@ -10,7 +10,9 @@ static bool is_dead(const struct dfg_plan *plan, const int32_t *chosen, uint32_t
 		   (inside || !dfg_condition_holds(plan->schedule, chosen, plan->schedule->slot_condition[slot]));
 }
 
-/* The first dead input of the node, else of what was to run before it; DFG_NONE: it is a Switch that killed. */
+/*
+ * The first dead data input of the node, or else the first dead control input; DFG_NONE: the node itself is the Switch.
+ */
 static uint32_t dead_input(const struct dfg_plan *plan, const int32_t *chosen, const struct plan_node *node)
 {
 	for (int i = 0; i < node->n_in; i++)
@@ -23,7 +25,7 @@ static uint32_t dead_input(const struct dfg_plan *plan, const int32_t *chosen, c
 	return DFG_NONE;
 }
 
-/* Goes back to the Switch behind a dead fetch. */
+/* Follows dead inputs backwards to the Switch that made the fetch dead. */
 struct dfg_err *dfg_dead_branch(const struct dfg_plan *plan, const int32_t *chosen, uint32_t fetch)
 {
 	uint32_t r = plan->maker[plan->fetch[fetch]];

@@ -1,12 +1,12 @@
 #include "lib/exec/linear/builder_private.h"
 
-/* What is needed, and what that needs, as far as it has been followed. */
+/* Demand analysis: a worklist of needed nodes whose inputs were not visited yet. */
 struct need {
 	struct program_builder *builder;
 	uint32_t *node, nodes;
 };
 
-static void need_record(struct need *need, uint32_t r)
+static void need_node(struct need *need, uint32_t r)
 {
 	if (need->builder->needed[r])
 		return;
@@ -17,10 +17,10 @@ static void need_record(struct need *need, uint32_t r)
 static void need_slot(struct need *need, uint32_t slot)
 {
 	if (slot < need->builder->plan->first_feed)
-		need_record(need, need->builder->plan->maker[slot]);
+		need_node(need, need->builder->plan->maker[slot]);
 }
 
-static void need_guard(struct need *need, uint32_t condition)
+static void need_condition(struct need *need, uint32_t condition)
 {
 	const struct schedule *schedule = need->builder->schedule;
 	for (; condition != UNREACHABLE && schedule->condition[condition].depth;
@@ -32,14 +32,14 @@ static void need_guard(struct need *need, uint32_t condition)
 	}
 }
 
-/* A loop around what is needed runs, with those of its variables that are needed. */
+/* A loop that contains a needed node runs, with those of its variables that are needed. */
 static void need_loops(struct need *need, uint32_t loop)
 {
 	const struct schedule *schedule = need->builder->schedule;
 	for (; loop; loop = need->builder->plan->frame_info->loop[loop].parent) {
 		need->builder->tested[schedule->loop_info[loop].predicate] = true;
 		need_slot(need, schedule->predicate[schedule->loop_info[loop].predicate].slot);
-		need_guard(need, schedule->loop_info[loop].condition);
+		need_condition(need, schedule->loop_info[loop].condition);
 	}
 }
 
@@ -54,17 +54,16 @@ static void need_inputs(struct need *need, uint32_t r)
 		uint32_t slot = dfg_plan_node_in(plan, node, i);
 		need_slot(need, slot);
 		if (node->role == DFG_MERGE && slot < plan->first_feed)
-			need_guard(need, builder->schedule->slot_condition[slot]);
+			need_condition(need, builder->schedule->slot_condition[slot]);
 	}
 	if (node->role == DFG_LOAD)
-		need_record(need, node->save);
+		need_node(need, node->save);
 	for (uint32_t i = 0; i < node->n_control; i++)
-		need_record(need, plan->control[node->first_control + i]);
+		need_node(need, plan->control[node->first_control + i]);
 	if (!node->preset)
-		need_guard(need, builder->schedule->node_condition[r]);
+		need_condition(need, builder->schedule->node_condition[r]);
 }
 
-/* Which nodes run: those that a fetch or target still needs when what is known is taken for granted. */
 struct dfg_err *dfg_program_find_demand(struct program_builder *builder)
 {
 	struct dfg_plan *plan = builder->plan;
@@ -79,11 +78,11 @@ struct dfg_err *dfg_program_find_demand(struct program_builder *builder)
 		number[plan->node[r].graph_node] = r + 1;
 	for (uint32_t i = 0; i < plan->step.n_target; i++)
 		if (number[plan->step.target[i]])
-			need_record(&need, number[plan->step.target[i]] - 1);
+			need_node(&need, number[plan->step.target[i]] - 1);
 	for (uint32_t i = 0; i < plan->step.n_fetch; i++) {
 		need_slot(&need, plan->fetch[i]);
 		if (plan->fetch[i] < plan->first_feed)
-			need_guard(&need, builder->schedule->slot_condition[plan->fetch[i]]);
+			need_condition(&need, builder->schedule->slot_condition[plan->fetch[i]]);
 	}
 	while (need.nodes)
 		need_inputs(&need, need.node[--need.nodes]);

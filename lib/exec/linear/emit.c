@@ -3,9 +3,13 @@
 
 #include <string.h>
 
-/* Which nodes run, and in what way: as ops, in the order of the schedule, with skips around branches. */
+/*
+ *
+ * Emits the instructions of the nodes that run, in the order of the schedule, with branches around the nodes that
+ * depend on predicates.
+ */
 
-enum { COPY_MOST = 16 * 1024 }; /* bytes that a Merge copies; what is larger stays where it is */
+enum { COPY_MOST = 16 * 1024 }; /* bytes that a Merge copies; a larger value stays at the address of its input */
 
 static uint32_t in_slot(const struct program_builder *builder, const struct plan_node *node, int i)
 {
@@ -17,7 +21,7 @@ static uint32_t out_slot(const struct program_builder *builder, const struct pla
 	return dfg_plan_node_out(builder->plan, node, i);
 }
 
-static struct dfg_err *put_known(struct program_builder *builder, uint32_t slot)
+static struct dfg_err *start_with_known_value(struct program_builder *builder, uint32_t slot)
 {
 	const struct dfg_inferred *fact = &builder->fact[slot];
 	const struct dfg_shape shape = fact->known->rank ? DFG_SHAPE_VECTOR(fact->known->count) : DFG_SHAPE_SCALAR;
@@ -33,7 +37,7 @@ static struct dfg_err *put_known(struct program_builder *builder, uint32_t slot)
 	return NULL;
 }
 
-/* What only passes its input on, and does not read a ref, is its input. */
+/* A node that only forwards its input, without reading a ref, needs no instruction. */
 static bool is_forward(const struct program_builder *builder, const struct plan_node *node)
 {
 	bool optional = node->role == DFG_IDENTITY || node->role == DFG_PLACEHOLDER_DEFAULT;
@@ -55,7 +59,7 @@ static void forward(struct program_builder *builder, const struct plan_node *nod
 		builder->forward[out_slot(builder, node, i)] = in_slot(builder, node, one ? 0 : i);
 }
 
-/* The same elements in a shape that is known, whatever the other inputs say at run time. */
+/* The output is the input with another, known shape, whatever the values of the other inputs. */
 static bool is_view(const struct program_builder *builder, const struct plan_node *node)
 {
 	const struct dfg_call *call = node->call;
@@ -72,121 +76,126 @@ static bool is_view(const struct program_builder *builder, const struct plan_nod
 		   dfg_shape_known(&out->shape) && dfg_shape_count(&in->shape) == dfg_shape_count(&out->shape);
 }
 
-/* Ops being added: which skips stand open, and since which loop. */
-struct adding {
+/* The emitter's state: the branches and loops that enclose the next instruction. */
+struct emitter {
 	struct program_builder *builder;
-	uint32_t condition;                                        /* under which the next op would stand */
-	uint32_t open[(LOOP_DEPTH_MAX + 1) * CONDITION_DEPTH_MAX]; /* ops, the innermost last; the root has branches too */
+	uint32_t condition; /* of the next instruction */
+	/* branches without a target yet, the innermost last; LOOP_DEPTH_MAX loops and the root can each have branches */
+	uint32_t open[(LOOP_DEPTH_MAX + 1) * CONDITION_DEPTH_MAX];
 	uint32_t n_open;
-	uint32_t outer[LOOP_DEPTH_MAX + 2]; /* conditions around the loops that are open */
+	uint32_t outer[LOOP_DEPTH_MAX + 2]; /* conditions around the enclosing loops */
 	uint32_t depth;
 };
 
-static struct instruction *new_op(struct adding *adding, uint8_t kind, const struct plan_node *node)
+static struct instruction *new_op(struct emitter *emitter, uint8_t kind, const struct plan_node *node)
 {
-	struct program *program = adding->builder->program;
+	struct program *program = emitter->builder->program;
 	struct instruction *instruction = &program->code[program->count++];
 	*instruction = (struct instruction){.kind = kind,
 		.node = node,
 		.attr = node ? node->call->attr : NULL,
 		.first = program->uses,
-		.condition = adding->condition,
-		.loop = adding->builder->schedule->condition[adding->condition].loop};
+		.condition = emitter->condition,
+		.loop = emitter->builder->schedule->condition[emitter->condition].loop};
 	return instruction;
 }
 
-static void close_skip(struct adding *adding)
+static void close_branch(struct emitter *emitter)
 {
-	const struct schedule *schedule = adding->builder->schedule;
-	struct program *program = adding->builder->program;
-	program->code[adding->open[--adding->n_open]].to = program->count;
-	adding->condition = schedule->condition[adding->condition].parent;
+	const struct schedule *schedule = emitter->builder->schedule;
+	struct program *program = emitter->builder->program;
+	program->code[emitter->open[--emitter->n_open]].to = program->count;
+	emitter->condition = schedule->condition[emitter->condition].parent;
 }
 
-/* Goes to where the condition holds: out of branches, and into others. */
-static void go_to(struct adding *adding, uint32_t condition)
+/* Closes and opens branches so that the next instruction runs under the condition. */
+static void enter_condition(struct emitter *emitter, uint32_t condition)
 {
-	const struct schedule *schedule = adding->builder->schedule;
+	const struct schedule *schedule = emitter->builder->schedule;
 	uint32_t path[CONDITION_DEPTH_MAX], n = 0;
-	for (uint32_t g = condition; g != adding->condition;) {
-		if (schedule->condition[g].depth > schedule->condition[adding->condition].depth) {
+	for (uint32_t g = condition; g != emitter->condition;) {
+		if (schedule->condition[g].depth > schedule->condition[emitter->condition].depth) {
 			path[n++] = g;
 			g = schedule->condition[g].parent;
 		} else {
-			close_skip(adding);
+			close_branch(emitter);
 		}
 	}
 	while (n--) {
 		const struct condition *next = &schedule->condition[path[n]];
-		struct instruction *skip = new_op(adding, INSTR_BRANCH, NULL);
+		struct instruction *skip = new_op(emitter, INSTR_BRANCH, NULL);
 		skip->predicate = next->predicate;
 		skip->side = next->side;
-		adding->open[adding->n_open++] = (uint32_t)(skip - adding->builder->program->code);
-		adding->condition = path[n];
+		emitter->open[emitter->n_open++] = (uint32_t)(skip - emitter->builder->program->code);
+		emitter->condition = path[n];
 	}
 }
 
-static void use_in(struct adding *adding, struct instruction *instruction, uint32_t slot)
+static void use_in(struct emitter *emitter, struct instruction *instruction, uint32_t slot)
 {
-	struct program *program = adding->builder->program;
+	struct program *program = emitter->builder->program;
 	program->use[program->uses++] = slot;
 	instruction->n_in++;
 }
 
-/* Of which the place is in the block, if it can be and may. */
-static void use_out(struct adding *adding, struct instruction *instruction, uint32_t slot, bool may)
+/* Adds an output; its address is in the block if `may` is set and its size is known. */
+static void use_out(struct emitter *emitter, struct instruction *instruction, uint32_t slot, bool may)
 {
-	struct program_builder *builder = adding->builder;
+	struct program_builder *builder = emitter->builder;
 	builder->program->use[builder->program->uses++] = slot;
 	builder->storage[slot] = may && dfg_slot_has_fixed_size(builder, slot) ? slot : DFG_NONE;
 	instruction->n_out++;
 }
 
-/* Small values of one size lie side by side; references are kept of others. */
-static void add_save(struct adding *adding, uint32_t r)
+/* Small values of one size are stored side by side; of others, references. */
+static void add_save(struct emitter *emitter, uint32_t r)
 {
-	struct program_builder *builder = adding->builder;
+	struct program_builder *builder = emitter->builder;
 	const struct plan_node *node = &builder->plan->node[r];
-	struct instruction *instruction = new_op(adding, INSTR_SAVE, node);
+	struct instruction *instruction = new_op(emitter, INSTR_SAVE, node);
 	uint32_t value = in_slot(builder, node, 0);
 	instruction->predicate = builder->schedule->save[r];
 	for (int i = 0; i < node->n_in; i++)
-		use_in(adding, instruction, in_slot(builder, node, i));
+		use_in(emitter, instruction, in_slot(builder, node, i));
 	if (dfg_slot_has_fixed_size(builder, value) && dfg_slot_bytes(builder, value) <= SAVED_SMALL)
 		builder->program->saved[instruction->predicate] = dfg_slot_bytes(builder, value);
 }
 
-static void add_load(struct adding *adding, const struct plan_node *node)
+static void add_load(struct emitter *emitter, const struct plan_node *node)
 {
-	struct program_builder *builder = adding->builder;
-	struct instruction *instruction = new_op(adding, INSTR_LOAD, node);
+	struct program_builder *builder = emitter->builder;
+	struct instruction *instruction = new_op(emitter, INSTR_LOAD, node);
 	instruction->predicate = builder->schedule->save[node->save];
 	for (int i = 0; i < node->n_in; i++)
-		use_in(adding, instruction, in_slot(builder, node, i));
-	use_out(adding, instruction, out_slot(builder, node, 0), builder->program->saved[instruction->predicate]);
+		use_in(emitter, instruction, in_slot(builder, node, i));
+	use_out(emitter, instruction, out_slot(builder, node, 0), builder->program->saved[instruction->predicate]);
 }
 
-static void forget_saves(struct adding *adding, uint32_t loop)
+static void add_clears(struct emitter *emitter, uint32_t loop)
 {
-	struct program_builder *builder = adding->builder;
+	struct program_builder *builder = emitter->builder;
 	const struct dfg_plan *plan = builder->plan;
 	for (uint32_t r = 0; r < plan->count && plan->frame_info->loop[loop].saves; r++)
 		if (plan->node[r].role == DFG_SAVE && plan->frame_info->save_site[r].region == loop && builder->needed[r])
-			new_op(adding, INSTR_CLEAR, NULL)->predicate = builder->schedule->save[r];
+			new_op(emitter, INSTR_CLEAR, NULL)->predicate = builder->schedule->save[r];
 }
 
-static void add_record(struct adding *adding, const struct plan_node *node)
+static void add_node(struct emitter *emitter, const struct plan_node *node)
 {
-	struct program_builder *builder = adding->builder;
+	struct program_builder *builder = emitter->builder;
 	bool view = is_view(builder, node);
-	struct instruction *instruction = new_op(adding, !node->run ? INSTR_ALIAS : view ? INSTR_VIEW : INSTR_KERNEL, node);
+	struct instruction *instruction = new_op(emitter,
+		!node->run ? INSTR_ALIAS
+		: view     ? INSTR_VIEW
+				   : INSTR_KERNEL,
+		node);
 	if (node->role == DFG_EXIT)
 		instruction->kind = INSTR_RETAIN;
 	for (int i = 0; i < node->n_in; i++)
-		use_in(adding, instruction, in_slot(builder, node, i));
+		use_in(emitter, instruction, in_slot(builder, node, i));
 	bool made = node->role == DFG_PLAIN && !(node->call->op->flags & DFG_VIEW);
 	for (int i = 0; i < node->n_out; i++)
-		use_out(adding, instruction, out_slot(builder, node, i), made);
+		use_out(emitter, instruction, out_slot(builder, node, i), made);
 	if (view) {
 		uint32_t in = in_slot(builder, node, 0), out = out_slot(builder, node, 0);
 		dfg_alias_join(builder, in, out);
@@ -194,39 +203,39 @@ static void add_record(struct adding *adding, const struct plan_node *node)
 		builder->borrowed[out] =
 			builder->borrowed[in] || in >= builder->plan->first_feed || builder->program->start[in].data;
 	}
-	/* What moves values leaves them where they are: they stay alive as long as the copies. */
+	/* An alias does not move the value, so input and output are live together. */
 	for (int i = 0; i < node->n_in && instruction->kind == INSTR_ALIAS; i++)
 		for (int o = 0; o < node->n_out; o++)
 			dfg_alias_join(builder, in_slot(builder, node, i), out_slot(builder, node, o));
 }
 
-/* A live input of a Merge becomes its output. */
-static void add_arm(struct adding *adding, const struct schedule_entry *entry)
+/* Makes a live input of a Merge its output. */
+static void add_merge_input(struct emitter *emitter, const struct schedule_entry *entry)
 {
-	struct program_builder *builder = adding->builder;
+	struct program_builder *builder = emitter->builder;
 	const struct plan_node *node = &builder->plan->node[entry->number];
 	uint32_t in = in_slot(builder, node, entry->input), out = out_slot(builder, node, 0);
 	bool copies = dfg_slot_has_fixed_size(builder, out) && dfg_slot_bytes(builder, out) <= COPY_MOST;
-	struct instruction *instruction = new_op(adding, copies ? INSTR_COPY_IN : INSTR_ALIAS, node);
-	use_in(adding, instruction, in);
-	use_out(adding, instruction, out, copies);
+	struct instruction *instruction = new_op(emitter, copies ? INSTR_COPY_IN : INSTR_ALIAS, node);
+	use_in(emitter, instruction, in);
+	use_out(emitter, instruction, out, copies);
 	if (!copies)
 		dfg_alias_join(builder, in, out);
 	if (!node->tells_index)
 		return;
-	instruction = new_op(adding, INSTR_INDEX, node);
+	instruction = new_op(emitter, INSTR_INDEX, node);
 	instruction->n = entry->input;
-	use_out(adding, instruction, out_slot(builder, node, 1), true);
+	use_out(emitter, instruction, out_slot(builder, node, 1), true);
 }
 
-static void add_choice(struct adding *adding, const struct schedule_entry *entry)
+static void add_switch(struct emitter *emitter, const struct schedule_entry *entry)
 {
-	struct program_builder *builder = adding->builder;
+	struct program_builder *builder = emitter->builder;
 	const struct predicate *predicate = &builder->schedule->predicate[entry->number];
-	struct instruction *instruction = new_op(adding, INSTR_SWITCH, &builder->plan->node[predicate->node]);
+	struct instruction *instruction = new_op(emitter, INSTR_SWITCH, &builder->plan->node[predicate->node]);
 	instruction->predicate = entry->number;
 	instruction->n = predicate->n_out;
-	use_in(adding, instruction, builder->forward[predicate->slot]);
+	use_in(emitter, instruction, builder->forward[predicate->slot]);
 }
 
 static bool is_carried(const struct program_builder *builder, const struct carried *carried)
@@ -234,47 +243,47 @@ static bool is_carried(const struct program_builder *builder, const struct carri
 	return builder->needed[builder->plan->maker[carried->merge]];
 }
 
-static void add_begin(struct adding *adding, uint32_t loop)
+static void add_begin(struct emitter *emitter, uint32_t loop)
 {
-	struct program_builder *builder = adding->builder;
+	struct program_builder *builder = emitter->builder;
 	const struct loop_info *loop_info = &builder->schedule->loop_info[loop];
-	struct instruction *instruction = new_op(adding, INSTR_LOOP_ENTER, NULL);
+	struct instruction *instruction = new_op(emitter, INSTR_LOOP_ENTER, NULL);
 	const struct carried *carried = builder->schedule->carried + loop_info->first_carried;
 	builder->begin[loop] = (uint32_t)(instruction - builder->program->code);
 	instruction->predicate = loop;
 	for (uint32_t i = 0; i < loop_info->n_carried; i++)
 		if (is_carried(builder, &carried[i]))
-			use_in(adding, instruction, builder->forward[carried[i].enter]);
+			use_in(emitter, instruction, builder->forward[carried[i].enter]);
 	for (uint32_t i = 0; i < loop_info->n_carried; i++)
 		if (is_carried(builder, &carried[i])) {
-			use_out(adding, instruction, carried[i].merge, true);
+			use_out(emitter, instruction, carried[i].merge, true);
 			builder->carried[carried[i].merge] = true;
 		}
-	adding->outer[adding->depth++] = adding->condition;
-	adding->condition = loop;
+	emitter->outer[emitter->depth++] = emitter->condition;
+	emitter->condition = loop;
 }
 
-static void add_back(struct adding *adding, uint32_t loop)
+static void add_back(struct emitter *emitter, uint32_t loop)
 {
-	struct program_builder *builder = adding->builder;
+	struct program_builder *builder = emitter->builder;
 	const struct loop_info *loop_info = &builder->schedule->loop_info[loop];
 	const struct carried *carried = builder->schedule->carried + loop_info->first_carried;
-	forget_saves(adding, loop);
-	struct instruction *instruction = new_op(adding, INSTR_LOOP_BACK, NULL);
+	add_clears(emitter, loop);
+	struct instruction *instruction = new_op(emitter, INSTR_LOOP_BACK, NULL);
 	builder->back[loop] = (uint32_t)(instruction - builder->program->code);
 	instruction->predicate = loop_info->predicate;
 	instruction->to = builder->begin[loop] + 1;
 	for (uint32_t i = 0; i < loop_info->n_carried; i++)
 		if (is_carried(builder, &carried[i]))
-			use_in(adding, instruction, builder->forward[carried[i].next]);
+			use_in(emitter, instruction, builder->forward[carried[i].next]);
 	for (uint32_t i = 0; i < loop_info->n_carried; i++)
 		if (is_carried(builder, &carried[i]))
-			use_out(adding, instruction, carried[i].merge, true);
-	adding->condition = adding->outer[--adding->depth];
+			use_out(emitter, instruction, carried[i].merge, true);
+	emitter->condition = emitter->outer[--emitter->depth];
 }
 
-/* A entry of which nothing is left to do, or that never comes. */
-static bool is_idle(const struct program_builder *builder, const struct schedule_entry *entry)
+/* An entry that needs no instruction: its node is not needed, or never live. */
+static bool is_unneeded(const struct program_builder *builder, const struct schedule_entry *entry)
 {
 	const struct schedule *schedule = builder->schedule;
 	if (entry->condition == UNREACHABLE)
@@ -286,9 +295,9 @@ static bool is_idle(const struct program_builder *builder, const struct schedule
 	return !builder->needed[entry->number] || builder->plan->node[entry->number].preset;
 }
 
-static struct dfg_err *add_stop(struct adding *adding, const struct schedule_entry *entry)
+static struct dfg_err *add_entry(struct emitter *emitter, const struct schedule_entry *entry)
 {
-	struct program_builder *builder = adding->builder;
+	struct program_builder *builder = emitter->builder;
 	const struct plan_node *node = &builder->plan->node[entry->number];
 	if (entry->kind == ENTRY_RECORD) {
 		bool nothing = node->role == DFG_NO_OP || node->role == DFG_CONTROL_TRIGGER;
@@ -300,7 +309,7 @@ static struct dfg_err *add_stop(struct adding *adding, const struct schedule_ent
 		}
 		if (dfg_is_known_node(builder, node)) {
 			for (int i = 0; i < node->n_out; i++)
-				DFG_TRY(put_known(builder, out_slot(builder, node, i)));
+				DFG_TRY(start_with_known_value(builder, out_slot(builder, node, i)));
 			return NULL;
 		}
 		if (is_forward(builder, node)) {
@@ -308,27 +317,27 @@ static struct dfg_err *add_stop(struct adding *adding, const struct schedule_ent
 			return NULL;
 		}
 	}
-	go_to(adding, entry->condition);
+	enter_condition(emitter, entry->condition);
 	switch ((enum entry_kind)entry->kind) {
 	case ENTRY_RECORD:
 		if (node->role == DFG_SAVE)
-			add_save(adding, entry->number);
+			add_save(emitter, entry->number);
 		else if (node->role == DFG_LOAD)
-			add_load(adding, node);
+			add_load(emitter, node);
 		else
-			add_record(adding, node);
+			add_node(emitter, node);
 		break;
 	case ENTRY_CHOOSE:
-		add_choice(adding, entry);
+		add_switch(emitter, entry);
 		break;
 	case ENTRY_MOVE:
-		add_arm(adding, entry);
+		add_merge_input(emitter, entry);
 		break;
 	case ENTRY_BEGIN:
-		add_begin(adding, entry->number);
+		add_begin(emitter, entry->number);
 		break;
 	case ENTRY_BACK:
-		add_back(adding, entry->number);
+		add_back(emitter, entry->number);
 		break;
 	}
 	return NULL;
@@ -337,19 +346,19 @@ static struct dfg_err *add_stop(struct adding *adding, const struct schedule_ent
 static struct dfg_err *add_ops(struct program_builder *builder)
 {
 	const struct schedule *schedule = builder->schedule;
-	struct adding *adding = dfg_arena_zeros(builder->scratch, 1, sizeof *adding);
-	if (!adding)
+	struct emitter *emitter = dfg_arena_zeros(builder->scratch, 1, sizeof *emitter);
+	if (!emitter)
 		return dfg_no_memory("the program of the step");
-	adding->builder = builder;
+	emitter->builder = builder;
 	for (uint32_t i = 0; i < schedule->entries; i++)
-		if (!is_idle(builder, &schedule->entry[i]))
-			DFG_TRY(add_stop(adding, &schedule->entry[i]));
-	go_to(adding, 0);
+		if (!is_unneeded(builder, &schedule->entry[i]))
+			DFG_TRY(add_entry(emitter, &schedule->entry[i]));
+	enter_condition(emitter, 0);
 	return NULL;
 }
 
-/* Exits by which something leaves the step: their loops keep their own places. */
-static void keep_exit(struct program_builder *builder, uint32_t slot)
+/* Finds Exits whose value leaves the step: it is copied out of the loop's memory. */
+static void mark_kept_exits(struct program_builder *builder, uint32_t slot)
 {
 	const struct dfg_plan *plan = builder->plan;
 	while (slot < plan->first_feed) {
@@ -368,13 +377,13 @@ static void find_kept(struct program_builder *builder)
 {
 	const struct dfg_plan *plan = builder->plan;
 	for (uint32_t i = 0; i < plan->step.n_fetch && plan->loops; i++)
-		keep_exit(builder, plan->fetch[i]);
+		mark_kept_exits(builder, plan->fetch[i]);
 	for (uint32_t r = 0; r < plan->count && plan->loops; r++)
 		for (int i = 1; i < plan->node[r].n_in && plan->node[r].role == DFG_ASSIGN; i++)
-			keep_exit(builder, dfg_plan_node_in(plan, &plan->node[r], i));
+			mark_kept_exits(builder, dfg_plan_node_in(plan, &plan->node[r], i));
 }
 
-static struct dfg_err *take_scratch(struct program_builder *builder)
+static struct dfg_err *allocate_scratch(struct program_builder *builder)
 {
 	const struct dfg_plan *plan = builder->plan;
 	struct dfg_arena *scratch = builder->scratch;
@@ -399,13 +408,13 @@ static struct dfg_err *take_scratch(struct program_builder *builder)
 	return all ? NULL : dfg_no_memory("the program of the step");
 }
 
-static struct dfg_err *take_room(struct program_builder *builder)
+static struct dfg_err *allocate_program(struct program_builder *builder)
 {
 	const struct dfg_plan *plan = builder->plan;
 	struct program *program = builder->program;
 	struct dfg_arena *arena = &program->arena;
 	size_t ops = (size_t)builder->schedule->entries + builder->schedule->skips + builder->schedule->saves + plan->uses;
-	DFG_TRY(take_scratch(builder));
+	DFG_TRY(allocate_scratch(builder));
 	program->code = dfg_arena_zeros(arena, ops, sizeof *program->code);
 	program->alive = dfg_arena_zeros(arena, ops, sizeof *program->alive);
 	program->use = dfg_arena_zeros(arena, 3 * (size_t)plan->uses + builder->schedule->entries, sizeof *program->use);
@@ -440,9 +449,9 @@ static struct dfg_err *copy_shapes(struct program *program, const struct dfg_ten
 	return NULL;
 }
 
-static struct dfg_err *lay_out(struct program_builder *builder, const struct dfg_tensor *feeds)
+static struct dfg_err *build_program(struct program_builder *builder, const struct dfg_tensor *feeds)
 {
-	DFG_TRY(take_room(builder));
+	DFG_TRY(allocate_program(builder));
 	DFG_TRY(copy_shapes(builder->program, feeds));
 	DFG_TRY(dfg_plan_infer(builder->plan, feeds, builder->scratch, builder->fact));
 	find_kept(builder);
@@ -460,7 +469,7 @@ struct dfg_err *dfg_program_make(struct dfg_plan *plan, const struct dfg_tensor 
 	program->plan = plan;
 	struct program_builder builder = {
 		.plan = plan, .schedule = plan->schedule, .program = program, .scratch = &scratch};
-	struct dfg_err *err = lay_out(&builder, feeds);
+	struct dfg_err *err = build_program(&builder, feeds);
 	dfg_arena_release(&scratch);
 	if (err)
 		dfg_program_free(program);

@@ -12,8 +12,8 @@ static uint32_t out_slot(const struct activation *activation, const struct instr
 	return activation->program->use[instruction->first + instruction->n_in + (uint32_t)i];
 }
 
-/* Outputs take references to inputs, of which a Switch has one for all. */
-static struct dfg_err *run_pass(struct activation *activation, const struct instruction *instruction)
+/* The outputs become references to the inputs; a Switch forwards its data input to all outputs. */
+static struct dfg_err *run_alias(struct activation *activation, const struct instruction *instruction)
 {
 	for (int i = 0; i < instruction->n_out; i++) {
 		uint32_t in = instruction->node->role == DFG_SWITCH ? 0 : (uint32_t)i;
@@ -35,8 +35,8 @@ static bool fits(const struct dfg_tensor *given, const struct dfg_tensor *start)
 	return given->dtype == start->dtype && dfg_shape_equal(&given->shape, &start->shape);
 }
 
-/* A kernel gave a buffer for what has its place in the block, where others expect it. */
-static struct dfg_err *bring_home(struct activation *activation, uint32_t slot)
+/* A kernel gave a buffer for an output whose address is in the block: copies it there. */
+static struct dfg_err *return_to_block(struct activation *activation, uint32_t slot)
 {
 	struct dfg_tensor given = activation->tensor[slot];
 	const struct dfg_tensor *start = &activation->program->start[slot];
@@ -48,8 +48,8 @@ static struct dfg_err *bring_home(struct activation *activation, uint32_t slot)
 	return err;
 }
 
-/* The elements go to the slot's fixed place, wherever they are. */
-static struct dfg_err *bring(struct activation *activation, const struct dfg_tensor *from, uint32_t to)
+/* Copies the elements to the slot's fixed address. */
+static struct dfg_err *copy_in(struct activation *activation, const struct dfg_tensor *from, uint32_t to)
 {
 	const struct dfg_tensor *start = &activation->program->start[to];
 	struct dfg_tensor value = {0};
@@ -65,8 +65,11 @@ static struct dfg_err *bring(struct activation *activation, const struct dfg_ten
 	return err;
 }
 
-/* What the kernel took or gave counts as alive with what the block holds. */
-static struct dfg_err *see_buffers(struct activation *activation, const struct instruction *instruction)
+/*
+ * Updates the most bytes live at once after a kernel took or gave a buffer, and copies outputs to their fixed
+ * addresses.
+ */
+static struct dfg_err *account_buffers(struct activation *activation, const struct instruction *instruction)
 {
 	size_t alive = activation->program->alive[instruction - activation->program->code];
 	size_t live = alive + dfg_buffer_pool_used(activation->plan->session->buffers) - activation->before;
@@ -75,7 +78,7 @@ static struct dfg_err *see_buffers(struct activation *activation, const struct i
 	for (int i = 0; i < instruction->n_out; i++)
 		if (activation->program->in_block[out_slot(activation, instruction, i)] &&
 			output(activation, instruction, i)->buffer)
-			DFG_TRY(bring_home(activation, out_slot(activation, instruction, i)));
+			DFG_TRY(return_to_block(activation, out_slot(activation, instruction, i)));
 	return NULL;
 }
 
@@ -86,7 +89,7 @@ static struct dfg_err *run_kernel(struct activation *activation, const struct in
 	struct dfg_err *err = dfg_runner_run(&activation->runner, instruction->node, at, at + instruction->n_in);
 	if (!err && activation->watch.options->check_numerics)
 		err = dfg_check_numerics(instruction->node->call, at + instruction->n_in);
-	return activation->runner.took ? dfg_err_join(err, see_buffers(activation, instruction)) : err;
+	return activation->runner.took ? dfg_err_join(err, account_buffers(activation, instruction)) : err;
 }
 
 static void run_row(const struct activation *activation, const struct instruction *instruction)
@@ -98,7 +101,7 @@ static void run_row(const struct activation *activation, const struct instructio
 	instruction->row(instruction->n, at[instruction->n_in]->data, in, instruction->attr);
 }
 
-static struct dfg_err *run_new(struct activation *activation, const struct instruction *instruction)
+static struct dfg_err *run_row_new(struct activation *activation, const struct instruction *instruction)
 {
 	uint32_t slot = activation->program->use[instruction->first + instruction->n_in];
 	struct dfg_tensor *out = &activation->tensor[slot];
@@ -108,7 +111,7 @@ static struct dfg_err *run_new(struct activation *activation, const struct instr
 	out->buffer = buffer;
 	out->data = buffer->data;
 	run_row(activation, instruction);
-	return see_buffers(activation, instruction);
+	return account_buffers(activation, instruction);
 }
 
 static void run_view(const struct activation *activation, const struct instruction *instruction)
@@ -119,8 +122,8 @@ static void run_view(const struct activation *activation, const struct instructi
 	out->buffer = in->buffer;
 }
 
-/* Bytes of few sizes are most of all that is copied. */
-static void copy(void *to, const void *from, size_t bytes)
+/* Constant sizes for the most frequent copies, so that they are inlined. */
+static void copy_bytes(void *to, const void *from, size_t bytes)
 {
 	switch (bytes) {
 	case 1:
@@ -141,7 +144,7 @@ static struct dfg_err *move_value(struct activation *activation, const struct mo
 {
 	struct dfg_tensor *from = &activation->tensor[move->from], *to = &activation->tensor[move->to];
 	if (move->kind == MOVE_COPY_IN)
-		return bring(activation, from, move->to);
+		return copy_in(activation, from, move->to);
 	struct dfg_tensor value = {0};
 	if (move->kind == MOVE_TAKE) {
 		value = *from;
@@ -161,20 +164,20 @@ static struct dfg_err *run_moves(struct activation *activation, const struct ins
 	for (uint32_t m = instruction->first_move; m < instruction->first_move + instruction->n_move; m++) {
 		const struct move *move = &activation->program->move[m];
 		if (move->kind == MOVE_BYTES)
-			copy(activation->fixed_move[m].to, activation->fixed_move[m].from, move->bytes);
+			copy_bytes(activation->fixed_move[m].to, activation->fixed_move[m].from, move->bytes);
 		else
 			DFG_TRY(move_value(activation, move));
 	}
 	return NULL;
 }
 
-static void release(struct activation *activation, const struct instruction *instruction, uint32_t count)
+static void release_values(struct activation *activation, const struct instruction *instruction, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++)
 		dfg_tensor_release(&activation->tensor[activation->program->release[instruction->first_release + i]]);
 }
 
-static struct dfg_err *run_begin(struct activation *activation, const struct instruction *instruction)
+static struct dfg_err *run_loop_enter(struct activation *activation, const struct instruction *instruction)
 {
 	activation->iteration[instruction->predicate] = 0;
 	activation->iterations++;
@@ -183,7 +186,7 @@ static struct dfg_err *run_begin(struct activation *activation, const struct ins
 	return run_moves(activation, instruction);
 }
 
-static struct dfg_err *run_choose(struct activation *activation, const struct instruction *instruction)
+static struct dfg_err *run_switch(struct activation *activation, const struct instruction *instruction)
 {
 	int chosen;
 	struct dfg_tensor value = {0};
@@ -197,11 +200,11 @@ static struct dfg_err *run_choose(struct activation *activation, const struct in
 	return err;
 }
 
-static struct dfg_err *run_keep(struct activation *activation, const struct instruction *instruction)
+static struct dfg_err *run_retain(struct activation *activation, const struct instruction *instruction)
 {
 	dfg_tensor_release(output(activation, instruction, 0));
 	return dfg_is_ref(activation->at[instruction->first])
-			   ? run_pass(activation, instruction)
+			   ? run_alias(activation, instruction)
 			   : dfg_tensor_share(activation->at[instruction->first], output(activation, instruction, 0));
 }
 
@@ -230,22 +233,22 @@ static struct dfg_err *run_op(struct activation *activation, const struct instru
 		activation->chosen[instruction->predicate] = *(const bool *)activation->data[instruction->first];
 		return NULL;
 	case INSTR_ROW_NEW:
-		return run_new(activation, instruction);
+		return run_row_new(activation, instruction);
 	case INSTR_KERNEL:
 		return run_kernel(activation, instruction);
 	case INSTR_VIEW:
 		run_view(activation, instruction);
 		return NULL;
 	case INSTR_ALIAS:
-		return run_pass(activation, instruction);
+		return run_alias(activation, instruction);
 	case INSTR_COPY_IN:
-		return bring(activation, activation->at[instruction->first], out_slot(activation, instruction, 0));
+		return copy_in(activation, activation->at[instruction->first], out_slot(activation, instruction, 0));
 	case INSTR_RETAIN:
-		return run_keep(activation, instruction);
+		return run_retain(activation, instruction);
 	case INSTR_INDEX:
 		return run_index(activation, instruction);
 	case INSTR_SWITCH:
-		return run_choose(activation, instruction);
+		return run_switch(activation, instruction);
 	case INSTR_SAVE:
 		activation->saves++;
 		return dfg_saved_put(
@@ -257,9 +260,10 @@ static struct dfg_err *run_op(struct activation *activation, const struct instru
 		dfg_saved_clear(&activation->saved[instruction->predicate]);
 		return NULL;
 	case INSTR_LOOP_ENTER:
-		return run_begin(activation, instruction);
+		return run_loop_enter(activation, instruction);
 	case INSTR_COPY:
-		copy(activation->data[instruction->first + 1], activation->data[instruction->first], (size_t)instruction->n);
+		copy_bytes(
+			activation->data[instruction->first + 1], activation->data[instruction->first], (size_t)instruction->n);
 		return NULL;
 	case INSTR_BRANCH:
 	case INSTR_LOOP_BACK:
@@ -269,7 +273,7 @@ static struct dfg_err *run_op(struct activation *activation, const struct instru
 	return NULL;
 }
 
-static void trace(const struct activation *activation, const struct plan_node *node, uint64_t begin, bool dead)
+static void trace_node(const struct activation *activation, const struct plan_node *node, uint64_t begin, bool dead)
 {
 	const struct dfg_session_options *options = activation->watch.options;
 	options->trace(options->trace_arg, &(struct dfg_trace_event){
@@ -290,11 +294,11 @@ static struct dfg_err *run_watched(struct activation *activation, const struct i
 		DFG_TRY(dfg_watch_check(&activation->watch));
 	DFG_TRY(run_op(activation, instruction));
 	if (activation->watch.options->trace && instruction->node)
-		trace(activation, instruction->node, begin, false);
+		trace_node(activation, instruction->node, begin, false);
 	return NULL;
 }
 
-static struct dfg_err *note(
+static struct dfg_err *note_location(
 	const struct activation *activation, const struct instruction *instruction, struct dfg_err *err)
 {
 	const struct frame_info *frame_info = activation->plan->frame_info;
@@ -307,24 +311,25 @@ static struct dfg_err *note(
 	return instruction->node ? dfg_call_note(err, instruction->node->call) : err;
 }
 
-static struct dfg_err *run_one(struct activation *activation, const struct instruction *instruction, bool watched)
+static struct dfg_err *run_instruction(
+	struct activation *activation, const struct instruction *instruction, bool watched)
 {
 	struct dfg_err *err = watched ? run_watched(activation, instruction) : run_op(activation, instruction);
 	if (err)
-		return note(activation, instruction, err);
-	release(activation, instruction, instruction->n_release);
+		return note_location(activation, instruction, err);
+	release_values(activation, instruction, instruction->n_release);
 	return NULL;
 }
 
-/* Past a branch that was not taken. */
-static const struct instruction *skip(struct activation *activation, const struct instruction *instruction)
+/* Jumps over a branch that was not taken. */
+static const struct instruction *jump_over(struct activation *activation, const struct instruction *instruction)
 {
 	const struct instruction *to = activation->program->code + instruction->to;
 	activation->dead_tokens += (uint64_t)(to - instruction) - 1;
-	release(activation, instruction, instruction->n_release);
+	release_values(activation, instruction, instruction->n_release);
 	for (const struct instruction *dead = instruction + 1; dead < to && activation->watch.options->trace; dead++)
 		if (dead->node)
-			trace(activation, dead->node, dfg_now(), true);
+			trace_node(activation, dead->node, dfg_now(), true);
 	return to;
 }
 
@@ -339,14 +344,14 @@ static struct dfg_err *check_limits(const struct activation *activation, uint32_
 																			 : NULL;
 }
 
-/* Ends an iteration: the next op is the first of another one, or the one behind the loop. */
-static struct dfg_err *go_back(
+/* Ends an iteration: the next instruction is the first of the next iteration, or the one after the loop. */
+static struct dfg_err *run_loop_back(
 	struct activation *activation, const struct instruction *instruction, const struct instruction **out_next)
 {
 	*out_next = instruction + 1;
 	if (activation->chosen[instruction->predicate] != 1) {
 		activation->frames--;
-		release(activation, instruction, instruction->n_release);
+		release_values(activation, instruction, instruction->n_release);
 		return NULL;
 	}
 	activation->iteration[instruction->loop]++;
@@ -354,12 +359,12 @@ static struct dfg_err *go_back(
 	if (activation->limited)
 		DFG_TRY(check_limits(activation, instruction->loop));
 	DFG_TRY(run_moves(activation, instruction));
-	release(activation, instruction, instruction->n_again);
+	release_values(activation, instruction, instruction->n_again);
 	*out_next = activation->program->code + instruction->to;
 	return NULL;
 }
 
-/* The whole step: one indirect call a node, and nothing to decide where shapes are known. */
+/* Runs all instructions. An INSTR_ROW, of known shapes, costs one indirect call and no decisions. */
 struct dfg_err *dfg_interpret(struct activation *activation)
 {
 	const struct program *program = activation->program;
@@ -375,7 +380,7 @@ struct dfg_err *dfg_interpret(struct activation *activation)
 			if (activation->chosen[instruction->predicate] == instruction->side) {
 				instruction++;
 			} else if (instruction->n_release || watched) {
-				instruction = skip(activation, instruction);
+				instruction = jump_over(activation, instruction);
 			} else {
 				activation->dead_tokens += instruction->to - (uint32_t)(instruction - program->code) - 1;
 				instruction = program->code + instruction->to;
@@ -384,12 +389,12 @@ struct dfg_err *dfg_interpret(struct activation *activation)
 			activation->chosen[instruction->predicate] = *(const bool *)data[0];
 			instruction++;
 		} else if (instruction->kind == INSTR_LOOP_BACK) {
-			DFG_TRY(go_back(activation, instruction, &instruction));
+			DFG_TRY(run_loop_back(activation, instruction, &instruction));
 		} else if (instruction->kind == INSTR_COPY) {
-			copy(data[1], data[0], (size_t)instruction->n);
+			copy_bytes(data[1], data[0], (size_t)instruction->n);
 			instruction++;
 		} else {
-			DFG_TRY(run_one(activation, instruction, watched));
+			DFG_TRY(run_instruction(activation, instruction, watched));
 			instruction++;
 		}
 	}

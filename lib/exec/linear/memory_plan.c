@@ -2,19 +2,19 @@
 
 #include <string.h>
 
-/* Where the values of a program's ops lie, from when to when, and what becomes of their room. */
+/* The memory plan of a program: live ranges, addresses, releases, and the instructions that follow from them. */
 
-enum { ROW_MOST = 32 * 1024 }; /* elements: longer rows are cut up for several threads */
+enum { ROW_MOST = 32 * 1024 }; /* elements; longer rows are divided among threads */
 
-/* Whether the op keeps a reference to its input i. */
-static bool keeps(const struct program_builder *builder, const struct instruction *instruction, int i)
+/* Whether the instruction keeps a reference to its input i. */
+static bool keeps_reference(const struct program_builder *builder, const struct instruction *instruction, int i)
 {
 	if (instruction->kind == INSTR_SAVE)
 		return !i && !builder->program->saved[instruction->predicate];
 	return i && instruction->node && instruction->node->role == DFG_ASSIGN;
 }
 
-/* Values that leave the step: what they lie in must be counted. A loop's variable is copied out instead. */
+/* A value that leaves the step must have a counted buffer. A loop variable is copied out instead. */
 static struct dfg_err *find_escapes(struct program_builder *builder)
 {
 	const struct dfg_plan *plan = builder->plan;
@@ -30,7 +30,7 @@ static struct dfg_err *find_escapes(struct program_builder *builder)
 	for (uint32_t o = 0; o < program->count; o++)
 		for (int i = 0; i < program->code[o].n_in; i++) {
 			uint32_t store = builder->storage[program->use[program->code[o].first + (uint32_t)i]];
-			if (store != DFG_NONE && keeps(builder, &program->code[o], i))
+			if (store != DFG_NONE && keeps_reference(builder, &program->code[o], i))
 				escapes[store] = true;
 		}
 	for (uint32_t s = 0; s < plan->slots; s++)
@@ -43,7 +43,7 @@ static struct dfg_err *find_escapes(struct program_builder *builder)
 	return NULL;
 }
 
-/* A view of what has a fixed place needs nothing done. */
+/* A view of a value at a fixed address needs no instruction. */
 static bool is_fixed_view(const struct program_builder *builder, const struct instruction *instruction)
 {
 	return instruction->kind == INSTR_VIEW && builder->storage[builder->program->use[instruction->first]] != DFG_NONE;
@@ -54,8 +54,8 @@ static bool is_dropped(const struct program_builder *builder, const struct instr
 	return instruction->kind == INSTR_NOP || is_fixed_view(builder, instruction);
 }
 
-/* A skip past nothing is dropped, and so may be the one around it. */
-static bool drop_skips(struct program *program, const uint32_t *number)
+/* Drops branches around no instructions, which may make an enclosing branch empty. */
+static bool drop_empty_branches(struct program *program, const uint32_t *number)
 {
 	bool dropped = false;
 	for (uint32_t o = 0; o < program->count; o++)
@@ -66,7 +66,7 @@ static bool drop_skips(struct program *program, const uint32_t *number)
 	return dropped;
 }
 
-/* The ops that are left move together; what leads to one leads to its new place. */
+/* Removes dropped instructions and renumbers jump targets. */
 static struct dfg_err *drop_ops(struct program_builder *builder)
 {
 	struct program *program = builder->program;
@@ -80,7 +80,7 @@ static struct dfg_err *drop_ops(struct program_builder *builder)
 			kept += !is_dropped(builder, &program->code[o]);
 		}
 		number[program->count] = kept;
-	} while (drop_skips(program, number));
+	} while (drop_empty_branches(program, number));
 	for (uint32_t o = 0; o < program->count; o++) {
 		if (is_dropped(builder, &program->code[o]))
 			continue;
@@ -96,7 +96,7 @@ static struct dfg_err *drop_ops(struct program_builder *builder)
 	return NULL;
 }
 
-/* Whether loop `inner` is `outer`, or within it. */
+/* Whether loop `inner` is `outer` or nested in it. */
 static bool is_within(const struct program_builder *builder, uint32_t inner, uint32_t outer)
 {
 	while (inner && inner != outer)
@@ -105,10 +105,11 @@ static bool is_within(const struct program_builder *builder, uint32_t inner, uin
 }
 
 /*
- * Until when a value that op o reads must be kept: what is made outside a loop is there in all its iterations. So is what a
- * view made in the loop lies in.
+ *
+ * The instruction until which a value that instruction o reads is live: a value computed outside a loop is live until
+ * the loop's end, and so is the memory in which a view computed in the loop lies.
  */
-static uint32_t reach(const struct program_builder *builder, uint32_t slot, uint32_t o)
+static uint32_t live_until(const struct program_builder *builder, uint32_t slot, uint32_t o)
 {
 	const struct frame_info *frame_info = builder->plan->frame_info;
 	if (!frame_info || builder->schedule->loops == 1)
@@ -127,7 +128,7 @@ static void find_lifetimes(struct program_builder *builder)
 		const struct instruction *instruction = &program->code[o];
 		for (uint32_t i = 0; i < (uint32_t)instruction->n_in + instruction->n_out; i++) {
 			uint32_t slot = program->use[instruction->first + i], group = dfg_alias_class(builder, slot);
-			uint32_t last = reach(builder, slot, o);
+			uint32_t last = live_until(builder, slot, o);
 			builder->first[group] = o < builder->first[group] ? o : builder->first[group];
 			builder->last[group] = last > builder->last[group] ? last : builder->last[group];
 			if (i >= instruction->n_in)
@@ -139,7 +140,11 @@ static void find_lifetimes(struct program_builder *builder)
 		builder->last[dfg_alias_class(builder, program->fetch[i])] = DFG_NONE;
 }
 
-/* Nobody reads input i after this instruction, and no other input shares its room, unless all go through it element by element. */
+/*
+ *
+ * Whether instruction o is the last use of input i, and no other input shares its memory, unless the instruction is
+ * elementwise.
+ */
 static bool is_last_use(struct program_builder *builder, const struct instruction *instruction, uint32_t o, int i)
 {
 	const uint32_t *use = builder->program->use + instruction->first;
@@ -153,7 +158,7 @@ static bool is_last_use(struct program_builder *builder, const struct instructio
 	return true;
 }
 
-/* A row takes the room of any operand, other kernels that work in place that of the first. */
+/* An elementwise instruction may write over any operand, other in-place kernels over the first. */
 static void try_in_place(struct program_builder *builder, struct instruction *instruction, uint32_t o)
 {
 	const struct plan_node *node = instruction->node;
@@ -179,8 +184,8 @@ static void try_in_place(struct program_builder *builder, struct instruction *in
 	}
 }
 
-/* Whether what the slot will hold is as large as was inferred, whatever a kernel does. */
-static bool is_sure(const struct program_builder *builder, uint32_t slot)
+/* Whether the slot's value certainly has the inferred shape, whatever a kernel does. */
+static bool has_certain_shape(const struct program_builder *builder, uint32_t slot)
 {
 	const struct dfg_plan *plan = builder->plan;
 	if (slot >= plan->first_feed || plan->kind[slot] == SLOT_PRESET || builder->storage[slot] != DFG_NONE)
@@ -188,7 +193,7 @@ static bool is_sure(const struct program_builder *builder, uint32_t slot)
 	return builder->program->start[slot].data || plan->node[plan->maker[slot]].role == DFG_READ;
 }
 
-/* A slot has its dtype and shape from the start; data comes. */
+/* Sets the slot's dtype and shape at the start of a step. */
 static void start_tensor(struct program_builder *builder, uint32_t slot)
 {
 	const struct dfg_inferred *fact = &builder->fact[slot];
@@ -202,8 +207,8 @@ static bool is_fixed(const struct program_builder *builder, uint32_t slot)
 		   (builder->program->start[slot].data && !builder->plan->is_ref[slot]);
 }
 
-/* What the condition looks at is there before the step, and passes. */
-static bool passes_guard(const struct program_builder *builder, const struct instruction *instruction)
+/* The operands that the domain check reads are known before the step, and pass it. */
+static bool passes_domain_check(const struct program_builder *builder, const struct instruction *instruction)
 {
 	struct dfg_tensor tensor[DFG_ROW_OPERANDS], *in[DFG_ROW_OPERANDS];
 	for (int i = 0; i < instruction->n_in; i++) {
@@ -222,8 +227,8 @@ static bool passes_guard(const struct program_builder *builder, const struct ins
 	return !err;
 }
 
-/* A row is called by itself where all it touches is sure to be of one shape. */
-static void try_row(struct program_builder *builder, struct instruction *instruction)
+/* A row is called directly if all operands certainly have the same shape. */
+static void call_row_directly(struct program_builder *builder, struct instruction *instruction)
 {
 	const struct plan_node *node = instruction->node;
 	const uint32_t *use = builder->program->use + instruction->first;
@@ -236,12 +241,12 @@ static void try_row(struct program_builder *builder, struct instruction *instruc
 	bool fixed = true;
 	for (int i = 0; i < instruction->n_in; i++) {
 		const struct dfg_shape *shape = &builder->fact[use[i]].shape;
-		if (!is_sure(builder, use[i]) || !dfg_shape_known(shape) || dfg_shape_count(shape) != n)
+		if (!has_certain_shape(builder, use[i]) || !dfg_shape_known(shape) || dfg_shape_count(shape) != n)
 			return;
 		fixed &= is_fixed(builder, use[i]);
 	}
 	bool counted = builder->storage[use[instruction->n_in]] == DFG_NONE;
-	bool guarded = node->call->op->guard && n <= ROW_MOST && !passes_guard(builder, instruction);
+	bool guarded = node->call->op->guard && n <= ROW_MOST && !passes_domain_check(builder, instruction);
 	if (n > ROW_MOST || (guarded && (counted || !fixed)))
 		return;
 	instruction->row = node->row;
@@ -276,7 +281,7 @@ static struct dfg_err *finish_ops(struct program_builder *builder)
 		return dfg_no_memory("the memory plan of the step");
 	for (uint32_t o = 0; o < program->count; o++) {
 		struct instruction *instruction = &program->code[o];
-		try_row(builder, instruction);
+		call_row_directly(builder, instruction);
 		try_in_place(builder, instruction, o);
 	}
 	find_counted(builder, seen);
@@ -285,7 +290,7 @@ static struct dfg_err *finish_ops(struct program_builder *builder)
 	return dfg_program_move_variables(builder);
 }
 
-static struct dfg_err *place(struct program_builder *builder)
+static struct dfg_err *assign_offsets(struct program_builder *builder)
 {
 	struct dfg_plan *plan = builder->plan;
 	struct program *program = builder->program;
@@ -317,17 +322,17 @@ static struct dfg_err *place(struct program_builder *builder)
 	return NULL;
 }
 
-/* A predicate that lies in a fixed place is a byte to look at. */
+/* A bool at a fixed address is read directly. */
 static void fix_choice(struct program_builder *builder, struct instruction *instruction)
 {
 	const struct dfg_inferred *fact = &builder->fact[builder->program->use[instruction->first]];
 	if (is_fixed(builder, builder->program->use[instruction->first]) &&
-		is_sure(builder, builder->program->use[instruction->first]) && fact->dtype == DFG_BOOL &&
+		has_certain_shape(builder, builder->program->use[instruction->first]) && fact->dtype == DFG_BOOL &&
 		fact->shape.rank == 0 && instruction->n == 2)
 		instruction->kind = INSTR_TEST;
 }
 
-/* What is copied between fixed places is no more than bytes. */
+/* A copy between fixed addresses is a copy of bytes. */
 static void fix_copies(struct program_builder *builder)
 {
 	struct program *program = builder->program;
@@ -350,7 +355,7 @@ static void fix_copies(struct program_builder *builder)
 		program->move[m].bytes = program->start[program->move[m].to].room;
 }
 
-/* A view that is not in the block has its shape from the start, and the suspended in the step. */
+/* The shape of a view outside the block is set at the start; its address in the step. */
 static void shape_views(struct program_builder *builder)
 {
 	struct program *program = builder->program;
@@ -360,14 +365,16 @@ static void shape_views(struct program_builder *builder)
 }
 
 /*
- * A slot that holds a reference of its own is released by the op that reads it last, and by the skips that pass that by.
- * What its loop makes anew in each iteration is released in each; what the loop only reads, when it ends.
+ *
+ * A slot that holds a reference of its own is released by the last instruction that reads it, and by the branches that
+ * jump over that instruction. A value that a loop's body computes is released in each iteration; one that the loop only
+ * reads, at the loop's end.
  */
 struct releasing {
 	struct program_builder *builder;
-	uint32_t *around; /* by instruction: the innermost skip that may pass it by, or DFG_NONE */
-	uint32_t *next;   /* by instruction: in program->release */
-	uint32_t *maker;  /* by slot: the instruction whose kernel makes it, or DFG_NONE */
+	uint32_t *around; /* by instruction: the innermost branch that may jump over it, or DFG_NONE */
+	uint32_t *next;   /* by instruction: the next index in program->release */
+	uint32_t *maker;  /* by slot: the instruction whose kernel computes it, or DFG_NONE */
 	bool fill;
 };
 
@@ -380,15 +387,16 @@ static void release_at(struct releasing *of, uint32_t o, uint32_t slot)
 		program->code[o].n_release++;
 }
 
-static bool is_made_again(const struct program_builder *builder, uint32_t slot, const struct instruction *instruction)
+static bool is_recomputed(const struct program_builder *builder, uint32_t slot, const struct instruction *instruction)
 {
 	return instruction->kind == INSTR_LOOP_BACK && builder->plan->frame_info->slot_loop[slot] == instruction->loop &&
 		   !builder->carried[slot];
 }
 
 /*
- * A kernel writes into the room that its slot has. Where that is read after the loop, by way of the loop's variable, the slot
- * must have none in the next iteration.
+ *
+ * A kernel writes into the buffer that its output slot has. If that value is read after the loop, through a loop
+ * variable, the slot must be released before the next iteration.
  */
 static void release_in_loop(struct releasing *of, uint32_t slot, uint32_t last)
 {
@@ -407,7 +415,7 @@ static void release_slot(struct releasing *of, uint32_t slot, bool again)
 	uint32_t group = dfg_alias_class(builder, slot), last = builder->last[group];
 	if (again)
 		release_in_loop(of, slot, last);
-	if (last >= builder->program->count || is_made_again(builder, slot, &builder->program->code[last]) != again)
+	if (last >= builder->program->count || is_recomputed(builder, slot, &builder->program->code[last]) != again)
 		return;
 	release_at(of, last, slot);
 	if (!of->fill)
@@ -424,7 +432,7 @@ static void release_slots(struct releasing *of)
 			release_slot(of, program->counted[i], again);
 }
 
-static void find_around(struct releasing *of)
+static void find_enclosing_branches(struct releasing *of)
 {
 	const struct program *program = of->builder->program;
 	uint32_t inner = DFG_NONE;
@@ -447,7 +455,7 @@ static void find_makers(struct releasing *of)
 			of->maker[program->use[program->code[o].first + program->code[o].n_in + i]] = o;
 }
 
-/* The final ones first. */
+/* Sorts the slots that are kept until the end of the step first. */
 static void sort_counted(struct program_builder *builder)
 {
 	struct program *program = builder->program;
@@ -469,7 +477,7 @@ static struct dfg_err *plan_releases(struct program_builder *builder)
 	of.maker = dfg_arena_zeros(builder->scratch, builder->plan->slots, sizeof *of.maker);
 	if (!of.around || !of.next || !of.maker)
 		return dfg_no_memory("the memory plan of the step");
-	find_around(&of);
+	find_enclosing_branches(&of);
 	find_makers(&of);
 	release_slots(&of);
 	for (uint32_t o = 0; o < program->count; o++) {
@@ -484,7 +492,7 @@ static struct dfg_err *plan_releases(struct program_builder *builder)
 	return NULL;
 }
 
-/* A reference goes to the caller where nobody else needs it. */
+/* The caller gets the slot's own reference, unless the slot is fetched twice. */
 static void move_fetches(struct program_builder *builder)
 {
 	const struct dfg_plan *plan = builder->plan;
@@ -498,7 +506,7 @@ static void move_fetches(struct program_builder *builder)
 	}
 }
 
-/* Where the addresses of feeds go, which are known when a step begins. */
+/* Finds the uses of feeds, whose addresses are filled in at the start of a step. */
 static struct dfg_err *find_fed(struct program_builder *builder)
 {
 	struct program *program = builder->program;
@@ -522,10 +530,11 @@ static struct dfg_err *find_fed(struct program_builder *builder)
 }
 
 /*
- * Where a branch is passed by for its other side, what asks for that side next need not ask; where what stands behind it is
- * passed by for the same reason, that is one way. Not where something is to be released on the way.
+ *
+ * Jump threading: a branch whose target is a branch on the same predicate jumps to that one's outcome, unless values
+ * must be released on the way.
  */
-static void join_skips(const struct program_builder *builder)
+static void thread_jumps(const struct program_builder *builder)
 {
 	const struct program *program = builder->program;
 	for (uint32_t o = program->count; o--;) {
@@ -550,12 +559,12 @@ struct dfg_err *dfg_program_plan_memory(struct program_builder *builder)
 	DFG_TRY(drop_ops(builder));
 	find_lifetimes(builder);
 	DFG_TRY(finish_ops(builder));
-	DFG_TRY(place(builder));
+	DFG_TRY(assign_offsets(builder));
 	shape_views(builder);
 	fix_copies(builder);
 	DFG_TRY(plan_releases(builder));
 	move_fetches(builder);
 	DFG_TRY(drop_ops(builder));
-	join_skips(builder);
+	thread_jumps(builder);
 	return find_fed(builder);
 }

@@ -1,7 +1,8 @@
 /*
- * Offsets for values of known size and lifetime: the largest first, each as low as it fits between those that are alive
- * with it. Where there are very many, that is done for the largest of them, and the small ones share places of their
- * class behind these.
+ *
+ * Assigns offsets to values of known size and live range (offset packing): the largest first, each at the lowest offset
+ * that is free during its live range. If there are very many values, only the LARGE largest are packed this way, and
+ * the others share slots of their size class after them.
  */
 #include "lib/exec/linear/program_private.h"
 
@@ -21,7 +22,7 @@ static size_t align(size_t bytes)
 	return (bytes + DFG_ALIGN - 1) / DFG_ALIGN * DFG_ALIGN;
 }
 
-/* Items that were placed, by offset. */
+/* The ranges that have an offset, sorted by offset. */
 struct placed {
 	struct live_range **range;
 	uint32_t count;
@@ -46,7 +47,7 @@ static void place(struct placed *placed, struct live_range *range)
 	placed->range[at] = range;
 }
 
-/* The most bytes alive at once: what begins is added at its instruction, what ended before is taken off. */
+/* The most bytes that are live at once: a sweep over the instructions. */
 static struct dfg_err *most_alive(
 	const struct live_range *range, uint32_t count, struct dfg_arena *scratch, size_t *out_live)
 {
@@ -69,7 +70,7 @@ static struct dfg_err *most_alive(
 	return NULL;
 }
 
-/* As low as they fit, the largest first. O(count^2). */
+/* First fit, the largest first. O(count^2). */
 static size_t pack_large(struct live_range **order, uint32_t count, struct placed *placed)
 {
 	size_t bytes = 0;
@@ -98,10 +99,10 @@ static int class_of(const struct live_range *range)
 	return range->bytes <= DFG_ALIGN ? 6 : 64 - __builtin_clzll((unsigned long long)range->bytes - 1);
 }
 
-/* In the order of time; places of a class (a power of two) are used again. Returns the end. */
+/* In order of time; a slot is reused within its size class (a power of two). Returns the end of the last slot. */
 static size_t pack_small(struct live_range **by_first, struct live_range **by_last, uint32_t count, size_t end)
 {
-	struct live_range *vacant[64] = {0}; /* by class; chained through the items that had the place */
+	struct live_range *vacant[64] = {0}; /* free slots by class, linked through the ranges that last used them */
 	uint32_t ended = 0;
 	qsort(by_first, count, sizeof *by_first, sooner_first);
 	memcpy(by_last, by_first, count * sizeof *by_last);

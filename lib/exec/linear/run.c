@@ -72,8 +72,8 @@ static struct dfg_err *new_activation(struct program *program, struct activation
 	return NULL;
 }
 
-/* After a step: as the next one finds it. */
-static void reset(struct activation *activation, bool failed)
+/* Resets the activation after a step. */
+static void reset_activation(struct activation *activation, bool failed)
 {
 	const struct program *program = activation->program;
 	for (uint32_t i = 0; i < (failed ? program->n_counted : program->n_final); i++)
@@ -83,7 +83,7 @@ static void reset(struct activation *activation, bool failed)
 		dfg_saved_clear(&activation->saved[i]);
 }
 
-static void give_back(struct activation *activation, struct program *program)
+static void return_activation(struct activation *activation, struct program *program)
 {
 	struct dfg_plan *plan = program->plan;
 	size_t peak = dfg_buffer_pool_peak(plan->session->buffers);
@@ -112,7 +112,7 @@ static bool is_for(const struct program *program, const struct dfg_tensor *feeds
 	return true;
 }
 
-/* More programs than that are not kept for feeds of ever new shapes: the last one fits all. */
+/* Limit of specialised programs: feeds of further shapes use the last program, which is for any shape. */
 enum { PROGRAMS_MAX = 64 };
 
 static struct dfg_err *find_program(struct dfg_plan *plan, const struct dfg_tensor *feeds, struct program **out_program)
@@ -148,7 +148,8 @@ void dfg_programs_free(struct dfg_plan *plan)
 }
 
 /* With the plan's lock held. */
-static struct dfg_err *take(struct dfg_plan *plan, const struct dfg_tensor *feeds, struct activation **out_activation)
+static struct dfg_err *take_activation(
+	struct dfg_plan *plan, const struct dfg_tensor *feeds, struct activation **out_activation)
 {
 	struct program *program;
 	DFG_TRY(find_program(plan, feeds, &program));
@@ -163,7 +164,7 @@ struct dfg_err *dfg_linear_run(struct dfg_plan *plan, const struct dfg_tensor *f
 {
 	struct activation *activation;
 	pthread_mutex_lock(&plan->lock);
-	struct dfg_err *err = take(plan, feeds, &activation);
+	struct dfg_err *err = take_activation(plan, feeds, &activation);
 	pthread_mutex_unlock(&plan->lock);
 	if (err)
 		return err;
@@ -177,7 +178,7 @@ struct dfg_err *dfg_linear_run(struct dfg_plan *plan, const struct dfg_tensor *f
 	err = dfg_interpret(activation);
 	if (!err)
 		err = give_fetches(activation, out_fetches);
-	reset(activation, err);
-	give_back(activation, activation->program);
+	reset_activation(activation, err);
+	return_activation(activation, activation->program);
 	return err;
 }

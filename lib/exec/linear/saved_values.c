@@ -43,7 +43,7 @@ static bool find_index(struct saved_values *saved, const int64_t *key, size_t *o
 	return true;
 }
 
-/* Keys that go neither up nor down are looked up in a table from now on. */
+/* Keys that are neither ascending nor descending are looked up in a hash table from now on. */
 static struct dfg_err *make_index(struct saved_values *saved)
 {
 	dfg_keyed_store_clear(&saved->index);
@@ -59,7 +59,7 @@ static struct dfg_err *twice(const char *what, const int64_t *key, int keys)
 	return DFG_ERR(DFG_DATA, "%s key %s a second time", what, dfg_key_words(key, keys).s);
 }
 
-/* Sees to it that the key is a new one. */
+/* Adds a key, which must be new. */
 static struct dfg_err *add_key(struct saved_values *saved, const int64_t *key)
 {
 	size_t entry = saved->count, keys = (size_t)saved->keys, other;
@@ -92,7 +92,7 @@ static struct dfg_err *take_like(struct dfg_session *session, const struct dfg_t
 	return NULL;
 }
 
-/* A reference, or a copy of what has none. */
+/* A new reference, or a copy if the value has no buffer of its own. */
 static struct dfg_err *keep_value(struct dfg_session *session, const struct dfg_tensor *from, struct dfg_tensor *to)
 {
 	if (from->buffer || dfg_is_ref(from))
@@ -103,15 +103,15 @@ static struct dfg_err *keep_value(struct dfg_session *session, const struct dfg_
 	return NULL;
 }
 
-/* The oldest first. */
-static struct dfg_err *make_room(struct saved_values *saved, struct dfg_spill *swap)
+/* Spills values, oldest first, while memory is short. */
+static struct dfg_err *spill_values(struct saved_values *saved, struct dfg_spill *swap)
 {
 	for (size_t e = saved->looked; e < saved->count && dfg_spill_wants(swap); e++) {
-		struct dfg_tensor *value = &saved->value[e], away;
+		struct dfg_tensor *value = &saved->value[e], spilled;
 		if (dfg_spill_fits(value)) {
-			DFG_TRY(dfg_spill_write(swap, value, &away));
+			DFG_TRY(dfg_spill_write(swap, value, &spilled));
 			dfg_tensor_release(value);
-			*value = away;
+			*value = spilled;
 		}
 		bool done = dfg_spill_has(value) || !value->dtype;
 		if (saved->looked == e && (done || saved->count - e > SWAP_PATIENCE))
@@ -128,7 +128,7 @@ struct dfg_err *dfg_saved_put(struct saved_values *saved, struct dfg_session *se
 	size_t entry = saved->count;
 	if (saved->bytes) {
 		if (dfg_tensor_bytes(in[0]) != saved->bytes)
-			return DFG_ERR(DFG_BUG, "saves %s, of which %zu bytes were inferred",
+			return DFG_ERR(DFG_BUG, "saves %s, but %zu bytes were inferred",
 				dfg_type_words(in[0]->dtype, &in[0]->shape).s, saved->bytes);
 		if (!dfg_reserve(&saved->data, &saved->data_room, (entry + 1) * saved->bytes, 1))
 			return dfg_no_memory("a saved value");
@@ -140,7 +140,7 @@ struct dfg_err *dfg_saved_put(struct saved_values *saved, struct dfg_session *se
 		DFG_TRY(keep_value(session, in[0], &saved->value[entry]));
 	}
 	saved->count++;
-	return session->swap && !saved->bytes ? make_room(saved, session->swap) : NULL;
+	return session->swap && !saved->bytes ? spill_values(saved, session->swap) : NULL;
 }
 
 static bool is_at(const struct saved_values *saved, size_t entry, const int64_t *key)
@@ -148,8 +148,8 @@ static bool is_at(const struct saved_values *saved, size_t entry, const int64_t 
 	return entry < saved->count && !compare(key, saved->key + entry * (size_t)saved->keys, saved->keys);
 }
 
-/* Beside the last one, at either end, else by search. */
-static bool find(struct saved_values *saved, const int64_t *key, size_t *out_entry)
+/* Tries the entries next to the last one and at both ends, then searches. */
+static bool find_entry(struct saved_values *saved, const int64_t *key, size_t *out_entry)
 {
 	size_t at = saved->at, last = saved->count - 1;
 	const size_t guess[] = {at - 1, at + 1, at, last, 0};
@@ -175,7 +175,7 @@ static bool find(struct saved_values *saved, const int64_t *key, size_t *out_ent
 	return false;
 }
 
-/* The last of those that read a value gets the reference that was kept. */
+/* The last reader takes over the reference that was kept. */
 static struct dfg_err *give_value(struct saved_values *saved, size_t entry, bool last, struct dfg_tensor *out)
 {
 	struct dfg_tensor *value = &saved->value[entry];
@@ -194,7 +194,7 @@ struct dfg_err *dfg_saved_get(struct saved_values *saved, const struct dfg_plan 
 	size_t entry;
 	const struct dfg_call *save = plan->node[load->save].call;
 	DFG_TRY(read_keys(in, saved->keys, key));
-	if (!find(saved, key, &entry))
+	if (!find_entry(saved, key, &entry))
 		return DFG_ERR(DFG_DATA, "waits for key %s of '%s' (%s), which did not save it",
 			dfg_key_words(key, saved->keys).s, save->node, save->op->name);
 	saved->at = entry;

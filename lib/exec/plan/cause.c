@@ -2,7 +2,9 @@
 
 #include <stdio.h>
 
-/* Why a fetch or a transfer is dead: the Switch that chose another output, or the worker that reported it. */
+/*
+ * The cause of a dead fetch or transfer: the Switch that chose another output, or the worker that sent the dead value.
+ */
 
 /* "node 'x' (Switch) saw the predicate false in iteration 3 of loop 'w'" */
 static void describe_cause(const struct dfg_plan *plan, const struct dead_cause *cause, char *out, size_t room)
@@ -11,7 +13,7 @@ static void describe_cause(const struct dfg_plan *plan, const struct dead_cause 
 	char value[60], where[1000] = "";
 	bool number = call->n_in > 1 && call->in_dtype[1] == DFG_I32;
 	if (call->op->role == DFG_RECV)
-		snprintf(value, sizeof value, "was told so by worker w%d", cause->chosen);
+		snprintf(value, sizeof value, "received a dead value from worker w%d", cause->chosen);
 	else if (number)
 		snprintf(value, sizeof value, "chose output %d", cause->chosen);
 	else
@@ -33,7 +35,7 @@ struct dfg_err *dfg_dead_fetch(const struct dfg_plan *plan, uint32_t fetch, cons
 	return DFG_ERR(DFG_DATA, "fetch '%s' is dead: %s", name.s, why);
 }
 
-/* The last_dead of a Send's last value, if that was dead in this iteration of the last run; NULL: not known. */
+/* The last dead value of the Send, if it was in this iteration; NULL: unknown. */
 static const struct last_dead *last_dead_of_transfer(const struct dfg_plan *plan, uint32_t transfer, int64_t iteration)
 {
 	for (uint32_t r = 0; plan->frame_info && plan->frame_info->port && r < plan->count; r++) {
@@ -44,16 +46,17 @@ static const struct last_dead *last_dead_of_transfer(const struct dfg_plan *plan
 	return NULL;
 }
 
-/* What is kept of the last step, if it was that which met it. */
+/* The last dead value of a fetch or a Send, if it was in the plan's last run. */
 static bool find_last_dead(
-	const struct dfg_plan *plan, uint32_t transfer, int64_t iteration, struct last_dead *out_fate)
+	const struct dfg_plan *plan, uint32_t transfer, int64_t iteration, struct last_dead *out_last_dead)
 {
-	struct dfg_plan *writable = (struct dfg_plan *)plan; /* the lock, not what it conditions */
+	/* for the lock only; the fields that it protects are only read */
+	struct dfg_plan *writable = (struct dfg_plan *)plan;
 	pthread_mutex_lock(&writable->lock);
 	const struct last_dead *last_dead = transfer ? last_dead_of_transfer(plan, transfer, iteration) : &plan->dead_fetch;
 	bool last = last_dead && last_dead->run == plan->runs && last_dead->cause.origin;
 	if (last)
-		*out_fate = *last_dead;
+		*out_last_dead = *last_dead;
 	pthread_mutex_unlock(&writable->lock);
 	return last;
 }

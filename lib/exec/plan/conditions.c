@@ -2,26 +2,26 @@
 
 #include <string.h>
 
-/* What is live under which predicates. */
+/* Working data for finding the path condition of each slot and node. */
 
-struct guarding {
+struct condition_finder {
 	struct dfg_plan *plan;
 	struct schedule *schedule;
 	struct dfg_arena *scratch;
-	uint32_t *value;   /* by slot: the slot whose value it has, through what only passes on */
-	uint32_t *flag_of; /* by slot, one that is a value: its predicate, or DFG_NONE */
-	uint32_t *reads;   /* by slot: inputs that it goes into */
+	uint32_t *value;        /* by slot: the slot whose value it forwards unchanged */
+	uint32_t *predicate_of; /* by slot that is not forwarded: its predicate, or DFG_NONE */
+	uint32_t *reads;        /* by slot: number of inputs that read it */
 	bool unsupported;
 };
 
-/* The condition with one pair more, of a predicate larger than all of the parent's. */
-static struct dfg_err *child(
-	struct guarding *of, uint32_t parent, uint32_t predicate, int32_t side, uint32_t *out_guard)
+/* The condition with one more pair, whose predicate is larger than all of the parent's. */
+static struct dfg_err *child_condition(
+	struct condition_finder *of, uint32_t parent, uint32_t predicate, int32_t side, uint32_t *out_condition)
 {
 	struct schedule *schedule = of->schedule;
 	for (uint32_t g = schedule->predicate[predicate].first_condition; g != DFG_NONE; g = schedule->condition[g].next)
 		if (schedule->condition[g].parent == parent && schedule->condition[g].side == side) {
-			*out_guard = g;
+			*out_condition = g;
 			return NULL;
 		}
 	if (!dfg_reserve(
@@ -29,8 +29,8 @@ static struct dfg_err *child(
 		return dfg_no_memory("the schedule of the step");
 	const struct condition *above = &schedule->condition[parent];
 	of->unsupported |= above->depth + 1 >= CONDITION_DEPTH_MAX;
-	*out_guard = (uint32_t)schedule->conditions++;
-	schedule->condition[*out_guard] = (struct condition){
+	*out_condition = (uint32_t)schedule->conditions++;
+	schedule->condition[*out_condition] = (struct condition){
 		.parent = parent,
 		.predicate = predicate,
 		.loop = schedule->condition[parent].loop,
@@ -38,11 +38,11 @@ static struct dfg_err *child(
 		.depth = schedule->condition[parent].depth + 1,
 		.next = schedule->predicate[predicate].first_condition,
 	};
-	schedule->predicate[predicate].first_condition = *out_guard;
+	schedule->predicate[predicate].first_condition = *out_condition;
 	return NULL;
 }
 
-/* Pairs of a condition, the largest predicate first. */
+/* The pairs of a condition, the largest predicate first. */
 struct pairs {
 	struct {
 		uint32_t predicate;
@@ -51,7 +51,7 @@ struct pairs {
 	uint32_t count, loop;
 };
 
-static void list(const struct schedule *schedule, uint32_t condition, struct pairs *pairs)
+static void list_pairs(const struct schedule *schedule, uint32_t condition, struct pairs *pairs)
 {
 	pairs->count = 0;
 	pairs->loop = schedule->condition[condition].loop;
@@ -62,11 +62,12 @@ static void list(const struct schedule *schedule, uint32_t condition, struct pai
 	}
 }
 
-static struct dfg_err *guard_of_pairs(struct guarding *of, const struct pairs *pairs, uint32_t *out_guard)
+static struct dfg_err *condition_of_pairs(
+	struct condition_finder *of, const struct pairs *pairs, uint32_t *out_condition)
 {
-	*out_guard = pairs->loop;
+	*out_condition = pairs->loop;
 	for (uint32_t i = pairs->count; i--;)
-		DFG_TRY(child(of, *out_guard, pairs->pair[i].predicate, pairs->pair[i].side, out_guard));
+		DFG_TRY(child_condition(of, *out_condition, pairs->pair[i].predicate, pairs->pair[i].side, out_condition));
 	return NULL;
 }
 
@@ -84,19 +85,19 @@ bool dfg_conditions_exclude(const struct schedule *schedule, uint32_t one, uint3
 	return false;
 }
 
-/* Live where both are. */
-static struct dfg_err *both(struct guarding *of, uint32_t one, uint32_t two, uint32_t *out_guard)
+/* The conjunction of two conditions. */
+static struct dfg_err *conjunction(struct condition_finder *of, uint32_t one, uint32_t two, uint32_t *out_condition)
 {
 	const struct schedule *schedule = of->schedule;
 	struct pairs a, b, all = {0};
-	*out_guard = one;
+	*out_condition = one;
 	if (one == two || one == UNREACHABLE)
 		return NULL;
-	*out_guard = UNREACHABLE;
+	*out_condition = UNREACHABLE;
 	if (two == UNREACHABLE || dfg_conditions_exclude(schedule, one, two))
 		return NULL;
-	list(schedule, one, &a);
-	list(schedule, two, &b);
+	list_pairs(schedule, one, &a);
+	list_pairs(schedule, two, &b);
 	if (a.count + b.count >= CONDITION_DEPTH_MAX || a.loop != b.loop) {
 		of->unsupported = true;
 		return NULL;
@@ -109,26 +110,26 @@ static struct dfg_err *both(struct guarding *of, uint32_t one, uint32_t two, uin
 		i += first;
 		j += second;
 	}
-	return guard_of_pairs(of, &all, out_guard);
+	return condition_of_pairs(of, &all, out_condition);
 }
 
-static struct dfg_err *with(
-	struct guarding *of, uint32_t condition, uint32_t predicate, int32_t side, uint32_t *out_guard)
+static struct dfg_err *conjunction_with_pair(
+	struct condition_finder *of, uint32_t condition, uint32_t predicate, int32_t side, uint32_t *out_condition)
 {
 	uint32_t only;
-	*out_guard = UNREACHABLE;
+	*out_condition = UNREACHABLE;
 	if (condition == UNREACHABLE)
 		return NULL;
-	DFG_TRY(child(of, of->schedule->condition[condition].loop, predicate, side, &only));
-	return both(of, condition, only, out_guard);
+	DFG_TRY(child_condition(of, of->schedule->condition[condition].loop, predicate, side, &only));
+	return conjunction(of, condition, only, out_condition);
 }
 
-/* The predicate of the predicate in the slot. */
-static struct dfg_err *find_flag(
-	struct guarding *of, uint32_t slot, const struct plan_node *node, int n_out, uint32_t *out_flag)
+/* The predicate controlled by the value in the slot. */
+static struct dfg_err *find_predicate(
+	struct condition_finder *of, uint32_t slot, const struct plan_node *node, int n_out, uint32_t *out_predicate)
 {
 	struct schedule *schedule = of->schedule;
-	uint32_t value = of->value[slot], *predicate = &of->flag_of[value];
+	uint32_t value = of->value[slot], *predicate = &of->predicate_of[value];
 	if (*predicate == DFG_NONE) {
 		if (!dfg_reserve(
 				&schedule->predicate, &schedule->predicate_room, schedule->predicates + 1, sizeof *schedule->predicate))
@@ -143,40 +144,45 @@ static struct dfg_err *find_flag(
 		};
 	}
 	of->unsupported |= schedule->predicate[*predicate].n_out != n_out;
-	*out_flag = *predicate;
+	*out_predicate = *predicate;
 	return NULL;
 }
 
-/* Live where all inputs are, and all nodes before it. */
-static struct dfg_err *guard_of_inputs(struct guarding *of, const struct plan_node *node, uint32_t *out_guard)
+/* The conjunction of the conditions of all data and control inputs. */
+static struct dfg_err *condition_of_inputs(
+	struct condition_finder *of, const struct plan_node *node, uint32_t *out_condition)
 {
 	struct dfg_plan *plan = of->plan;
-	*out_guard = dfg_loop_of(plan, (uint32_t)(node - plan->node));
+	*out_condition = dfg_loop_of(plan, (uint32_t)(node - plan->node));
 	for (int i = 0; i < node->n_in; i++)
 		if (!dfg_always_there(plan, dfg_plan_node_in(of->plan, node, i)))
-			DFG_TRY(both(of, *out_guard, of->schedule->slot_condition[dfg_plan_node_in(of->plan, node, i)], out_guard));
+			DFG_TRY(conjunction(
+				of, *out_condition, of->schedule->slot_condition[dfg_plan_node_in(of->plan, node, i)], out_condition));
 	for (uint32_t i = 0; i < node->n_control; i++) {
 		uint32_t before = plan->control[node->first_control + i];
 		if (!plan->node[before].preset)
-			DFG_TRY(both(of, *out_guard, of->schedule->node_condition[before], out_guard));
+			DFG_TRY(conjunction(of, *out_condition, of->schedule->node_condition[before], out_condition));
 	}
 	return NULL;
 }
 
-/* Replaces conditions that differ in the side of one predicate only, and have all sides, by what they share. */
-static struct dfg_err *resolve_flag(struct guarding *of, uint32_t *condition, uint32_t *count, uint32_t which)
+/*
+ * If conditions that differ only in the side of one predicate cover all its sides, replaces them by their common part.
+ */
+static struct dfg_err *resolve_predicate(
+	struct condition_finder *of, uint32_t *condition, uint32_t *count, uint32_t which)
 {
-	struct pairs pairs, suspended;
-	list(of->schedule, condition[which], &pairs);
+	struct pairs pairs, others;
+	list_pairs(of->schedule, condition[which], &pairs);
 	for (uint32_t p = 0; p < pairs.count; p++) {
 		uint32_t predicate = pairs.pair[p].predicate, base, found = 0, kept = 0;
 		int32_t sides = of->schedule->predicate[predicate].n_out;
-		suspended = pairs;
-		memmove(&suspended.pair[p], &suspended.pair[p + 1], (--suspended.count - p) * sizeof *suspended.pair);
-		DFG_TRY(guard_of_pairs(of, &suspended, &base));
+		others = pairs;
+		memmove(&others.pair[p], &others.pair[p + 1], (--others.count - p) * sizeof *others.pair);
+		DFG_TRY(condition_of_pairs(of, &others, &base));
 		for (int32_t side = 0; side < sides; side++) {
 			uint32_t wanted;
-			DFG_TRY(with(of, base, predicate, side, &wanted));
+			DFG_TRY(conjunction_with_pair(of, base, predicate, side, &wanted));
 			for (uint32_t i = 0; i < *count; i++)
 				found += condition[i] == wanted;
 		}
@@ -184,13 +190,12 @@ static struct dfg_err *resolve_flag(struct guarding *of, uint32_t *condition, ui
 			continue;
 		for (uint32_t i = 0; i < *count; i++) {
 			struct pairs other;
-			list(of->schedule, condition[i], &other);
+			list_pairs(of->schedule, condition[i], &other);
 			bool gone = other.count == pairs.count && dfg_condition_has(of->schedule, condition[i], predicate, 0);
 			for (int32_t side = 1; side < sides && !gone; side++)
 				gone = other.count == pairs.count && dfg_condition_has(of->schedule, condition[i], predicate, side);
-			for (uint32_t j = 0; j < suspended.count && gone; j++)
-				gone =
-					dfg_condition_has(of->schedule, condition[i], suspended.pair[j].predicate, suspended.pair[j].side);
+			for (uint32_t j = 0; j < others.count && gone; j++)
+				gone = dfg_condition_has(of->schedule, condition[i], others.pair[j].predicate, others.pair[j].side);
 			if (!gone)
 				condition[kept++] = condition[i];
 		}
@@ -201,25 +206,27 @@ static struct dfg_err *resolve_flag(struct guarding *of, uint32_t *condition, ui
 	return NULL;
 }
 
-/* Live where one of them is, which must be the same as where some pairs hold. */
-static struct dfg_err *one_of(struct guarding *of, uint32_t *condition, uint32_t count, uint32_t *out_guard)
+/* The disjunction of the conditions, which must be mutually exclusive and equivalent to a single condition. */
+static struct dfg_err *disjunction(
+	struct condition_finder *of, uint32_t *condition, uint32_t count, uint32_t *out_condition)
 {
-	*out_guard = UNREACHABLE;
+	*out_condition = UNREACHABLE;
 	for (uint32_t i = 0; i < count; i++)
 		for (uint32_t j = 0; j < i; j++)
 			of->unsupported |= !dfg_conditions_exclude(of->schedule, condition[i], condition[j]);
 	for (uint32_t before = count + 1; count > 1 && count < before && !of->unsupported;) {
 		before = count;
 		for (uint32_t i = 0; i < count && count == before; i++)
-			DFG_TRY(resolve_flag(of, condition, &count, i));
+			DFG_TRY(resolve_predicate(of, condition, &count, i));
 	}
 	of->unsupported |= count > 1;
 	if (count == 1)
-		*out_guard = condition[0];
+		*out_condition = condition[0];
 	return NULL;
 }
 
-static struct dfg_err *guard_of_merge(struct guarding *of, const struct plan_node *node, uint32_t *out_guard)
+static struct dfg_err *condition_of_merge(
+	struct condition_finder *of, const struct plan_node *node, uint32_t *out_condition)
 {
 	struct dfg_plan *plan = of->plan;
 	uint32_t count = 0, *condition = dfg_arena_zeros(of->scratch, node->n_in, sizeof *condition);
@@ -232,33 +239,34 @@ static struct dfg_err *guard_of_merge(struct guarding *of, const struct plan_nod
 		if (g != UNREACHABLE)
 			condition[count++] = g;
 	}
-	return one_of(of, condition, count, out_guard);
+	return disjunction(of, condition, count, out_condition);
 }
 
-static void set_outputs(struct guarding *of, const struct plan_node *node, uint32_t condition)
+static void set_outputs(struct condition_finder *of, const struct plan_node *node, uint32_t condition)
 {
 	for (int i = 0; i < node->n_out; i++)
 		of->schedule->slot_condition[dfg_plan_node_out(of->plan, node, i)] = condition;
 	of->schedule->node_condition[node - of->plan->node] = condition;
 }
 
-static struct dfg_err *guard_switch(struct guarding *of, const struct plan_node *node, uint32_t condition)
+static struct dfg_err *visit_switch(struct condition_finder *of, const struct plan_node *node, uint32_t condition)
 {
 	uint32_t predicate;
 	set_outputs(of, node, condition);
-	DFG_TRY(find_flag(of, dfg_plan_node_in(of->plan, node, 1), node, node->n_out, &predicate));
+	DFG_TRY(find_predicate(of, dfg_plan_node_in(of->plan, node, 1), node, node->n_out, &predicate));
 	of->schedule->node_predicate[node - of->plan->node] = predicate;
 	for (int i = 0; i < node->n_out; i++)
-		DFG_TRY(with(of, condition, predicate, i, &of->schedule->slot_condition[dfg_plan_node_out(of->plan, node, i)]));
+		DFG_TRY(conjunction_with_pair(
+			of, condition, predicate, i, &of->schedule->slot_condition[dfg_plan_node_out(of->plan, node, i)]));
 	return NULL;
 }
 
-static struct dfg_err *guard_loop_cond(struct guarding *of, const struct plan_node *node, uint32_t condition)
+static struct dfg_err *visit_loop_cond(struct condition_finder *of, const struct plan_node *node, uint32_t condition)
 {
 	struct loop_info *loop_info = &of->schedule->loop_info[dfg_loop_of(of->plan, (uint32_t)(node - of->plan->node))];
 	uint32_t predicate;
 	set_outputs(of, node, condition);
-	DFG_TRY(find_flag(of, dfg_plan_node_in(of->plan, node, 0), node, 2, &predicate));
+	DFG_TRY(find_predicate(of, dfg_plan_node_in(of->plan, node, 0), node, 2, &predicate));
 	of->unsupported |= loop_info->predicate != DFG_NONE && loop_info->predicate != predicate;
 	loop_info->predicate = predicate;
 	return NULL;
@@ -269,8 +277,8 @@ static bool is_constant_enter(const struct plan_node *node)
 	return node->call->attr[dfg_op_attr(node->call->signature, "is_constant")].b;
 }
 
-/* All variables of a loop are live together. */
-static void guard_enter(struct guarding *of, const struct plan_node *node, uint32_t condition)
+/* All variables of a loop must have the same condition. */
+static void visit_enter(struct condition_finder *of, const struct plan_node *node, uint32_t condition)
 {
 	uint32_t loop = of->plan->frame_info->slot_loop[dfg_plan_node_out(of->plan, node, 0)];
 	struct loop_info *loop_info = &of->schedule->loop_info[loop];
@@ -282,55 +290,55 @@ static void guard_enter(struct guarding *of, const struct plan_node *node, uint3
 	loop_info->condition = condition;
 }
 
-/* What does not vary is live wherever its loop is. */
-static struct dfg_err *check_constant(struct guarding *of, const struct plan_node *node)
+/* A loop invariant must be live whenever its loop runs. */
+static struct dfg_err *check_constant(struct condition_finder *of, const struct plan_node *node)
 {
 	uint32_t condition, all, loop = of->plan->frame_info->slot_loop[dfg_plan_node_out(of->plan, node, 0)];
 	uint32_t wanted = of->schedule->loop_info[loop].condition;
-	DFG_TRY(guard_of_inputs(of, node, &condition));
+	DFG_TRY(condition_of_inputs(of, node, &condition));
 	if (wanted == DFG_NONE)
 		return NULL;
-	DFG_TRY(both(of, wanted, condition, &all));
+	DFG_TRY(conjunction(of, wanted, condition, &all));
 	of->unsupported |= all != wanted;
 	return NULL;
 }
 
-/* What leaves a loop does so under its predicate alone. */
-static struct dfg_err *guard_leaving(
-	struct guarding *of, const struct plan_node *node, uint32_t condition, int32_t side)
+/* A value may leave a loop, or its iteration, under the condition of the loop's predicate only. */
+static struct dfg_err *visit_loop_output(
+	struct condition_finder *of, const struct plan_node *node, uint32_t condition, int32_t side)
 {
 	uint32_t loop = dfg_loop_of(of->plan, (uint32_t)(node - of->plan->node)), right = UNREACHABLE;
 	const struct loop_info *loop_info = &of->schedule->loop_info[loop];
 	if (loop_info->predicate != DFG_NONE)
-		DFG_TRY(with(of, loop, loop_info->predicate, side, &right));
+		DFG_TRY(conjunction_with_pair(of, loop, loop_info->predicate, side, &right));
 	of->unsupported |= right == UNREACHABLE || right != condition;
 	set_outputs(of, node, side ? loop : loop_info->condition);
 	return NULL;
 }
 
-static struct dfg_err *guard_record(struct guarding *of, const struct plan_node *node)
+static struct dfg_err *visit_node(struct condition_finder *of, const struct plan_node *node)
 {
 	uint32_t condition, loop = dfg_loop_of(of->plan, (uint32_t)(node - of->plan->node));
 	if (dfg_is_loop_merge(of->plan, node)) {
 		set_outputs(of, node, loop);
 		return NULL;
 	}
-	DFG_TRY(guard_of_inputs(of, node, &condition));
+	DFG_TRY(condition_of_inputs(of, node, &condition));
 	switch (node->role) {
 	case DFG_SWITCH:
-		return guard_switch(of, node, condition);
+		return visit_switch(of, node, condition);
 	case DFG_MERGE:
-		DFG_TRY(guard_of_merge(of, node, &condition));
+		DFG_TRY(condition_of_merge(of, node, &condition));
 		break;
 	case DFG_ENTER:
-		guard_enter(of, node, condition);
+		visit_enter(of, node, condition);
 		return NULL;
 	case DFG_EXIT:
-		return guard_leaving(of, node, condition, 0);
+		return visit_loop_output(of, node, condition, 0);
 	case DFG_NEXT_ITERATION:
-		return guard_leaving(of, node, condition, 1);
+		return visit_loop_output(of, node, condition, 1);
 	case DFG_LOOP_COND:
-		return guard_loop_cond(of, node, condition);
+		return visit_loop_cond(of, node, condition);
 	case DFG_CONTROL_TRIGGER:
 		condition = loop;
 		break;
@@ -341,8 +349,11 @@ static struct dfg_err *guard_record(struct guarding *of, const struct plan_node 
 	return NULL;
 }
 
-/* Slots that have the value of another. A ref is read at a moment. */
-static void find_values(struct guarding *of)
+/*
+ * Finds slots that have the value of another slot. A ref is excluded: its value depends on the time at which it is
+ * read.
+ */
+static void find_values(struct condition_finder *of)
 {
 	const struct dfg_plan *plan = of->plan;
 	for (uint32_t s = 0; s < plan->slots; s++)
@@ -360,8 +371,8 @@ static void find_values(struct guarding *of)
 	}
 }
 
-/* A loop variable is one Enter and one NextIteration that meet in one Merge, and nowhere else. */
-static void add_carried(struct guarding *of, const struct plan_node *merge, struct carried *carried)
+/* A loop variable is one Enter and one NextIteration, used only by the same Merge. */
+static void add_carried(struct condition_finder *of, const struct plan_node *merge, struct carried *carried)
 {
 	const struct dfg_plan *plan = of->plan;
 	uint32_t first = dfg_plan_node_in(of->plan, merge, 0), second = dfg_plan_node_in(of->plan, merge, merge->n_in - 1);
@@ -386,7 +397,7 @@ static void add_carried(struct guarding *of, const struct plan_node *merge, stru
 	};
 }
 
-static void find_carried(struct guarding *of)
+static void find_carried(struct condition_finder *of)
 {
 	const struct dfg_plan *plan = of->plan;
 	struct schedule *schedule = of->schedule;
@@ -407,8 +418,11 @@ static void find_carried(struct guarding *of)
 	}
 }
 
-/* What enters is read by Merges, or is there in every iteration; nothing waits for it or for a NextIteration. */
-static struct dfg_err *check_borders(struct guarding *of)
+/*
+ * A value that enters a loop is used by Merges only, or is a loop invariant; no node depends on a NextIteration by
+ * control.
+ */
+static struct dfg_err *check_borders(struct condition_finder *of)
 {
 	const struct dfg_plan *plan = of->plan;
 	for (uint32_t r = 0; r < plan->count; r++) {
@@ -436,7 +450,7 @@ static struct dfg_err *check_borders(struct guarding *of)
 	return NULL;
 }
 
-static struct dfg_err *take_room(struct guarding *of)
+static struct dfg_err *allocate_arrays(struct condition_finder *of)
 {
 	const struct dfg_plan *plan = of->plan;
 	struct schedule *schedule = of->schedule;
@@ -456,14 +470,14 @@ static struct dfg_err *take_room(struct guarding *of)
 	schedule->loop_info = dfg_arena_zeros(arena, schedule->loops, sizeof *schedule->loop_info);
 	schedule->carried = dfg_arena_zeros(arena, merges, sizeof *schedule->carried);
 	of->value = dfg_arena_zeros(of->scratch, plan->slots, sizeof *of->value);
-	of->flag_of = dfg_arena_zeros(of->scratch, plan->slots, sizeof *of->flag_of);
+	of->predicate_of = dfg_arena_zeros(of->scratch, plan->slots, sizeof *of->predicate_of);
 	of->reads = dfg_arena_zeros(of->scratch, plan->slots, sizeof *of->reads);
 	if (!schedule->slot_condition || !schedule->node_condition || !schedule->node_predicate || !schedule->loop_info ||
-		!schedule->carried || !of->value || !of->flag_of || !of->reads ||
+		!schedule->carried || !of->value || !of->predicate_of || !of->reads ||
 		!dfg_reserve(&schedule->condition, &schedule->condition_room, schedule->loops, sizeof *schedule->condition))
 		return dfg_no_memory("the schedule of the step");
 	schedule->conditions = schedule->loops;
-	memset(of->flag_of, 0xff, plan->slots * sizeof *of->flag_of);
+	memset(of->predicate_of, 0xff, plan->slots * sizeof *of->predicate_of);
 	for (uint32_t l = 0; l < schedule->loops; l++) {
 		schedule->condition[l] = (struct condition){.parent = DFG_NONE, .loop = l};
 		schedule->loop_info[l] = (struct loop_info){.condition = l ? DFG_NONE : 0, .predicate = DFG_NONE};
@@ -474,13 +488,13 @@ static struct dfg_err *take_room(struct guarding *of)
 struct dfg_err *dfg_conditions_find(
 	struct dfg_plan *plan, struct dfg_arena *scratch, struct schedule *schedule, bool *out_unsupported)
 {
-	struct guarding of = {.plan = plan, .schedule = schedule, .scratch = scratch};
+	struct condition_finder of = {.plan = plan, .schedule = schedule, .scratch = scratch};
 	schedule->loops = plan->frame_info ? plan->frame_info->loops : 1;
-	DFG_TRY(take_room(&of));
+	DFG_TRY(allocate_arrays(&of));
 	find_values(&of);
 	for (uint32_t r = 0; r < plan->count && !of.unsupported; r++)
 		if (!plan->node[r].preset)
-			DFG_TRY(guard_record(&of, &plan->node[r]));
+			DFG_TRY(visit_node(&of, &plan->node[r]));
 	if (!of.unsupported)
 		find_carried(&of);
 	if (!of.unsupported)
@@ -490,8 +504,9 @@ struct dfg_err *dfg_conditions_find(
 }
 
 /*
- * Whether all was chosen that the condition asks for. What was not reached has a side of an earlier time, but then what it
- * depends on was not chosen either.
+ *
+ * Whether the sides chosen satisfy the condition. A predicate that was not evaluated still has the side of an earlier
+ * time, but then a predicate that it depends on has another side.
  */
 bool dfg_condition_holds(const struct schedule *schedule, const int32_t *chosen, uint32_t condition)
 {

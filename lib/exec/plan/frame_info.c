@@ -2,13 +2,13 @@
 
 #include <string.h>
 
-struct flow_maker {
+struct frame_info_maker {
 	struct dfg_plan *plan;
 	struct frame_info *frame_info;
 	struct dfg_arena *scratch;
-	struct dfg_map names; /* of the loops behind the root */
+	struct dfg_map names; /* name to number of the loop - 1 */
 	size_t room;
-	uint32_t *out_loop; /* by node: where its outputs live */
+	uint32_t *out_loop; /* by node: the loop of its outputs */
 };
 
 static const union dfg_value *attr_of(const struct plan_node *node, const char *name)
@@ -18,10 +18,11 @@ static const union dfg_value *attr_of(const struct plan_node *node, const char *
 
 static struct dfg_err *no_frame(const struct plan_node *node)
 {
-	return dfg_call_note(DFG_ERR(DFG_DATA, "stands outside all loops"), node->call);
+	return dfg_call_note(DFG_ERR(DFG_DATA, "is outside all loops"), node->call);
 }
 
-static struct dfg_err *enter_loop(struct flow_maker *maker, const struct plan_node *node, uint32_t from, uint32_t *out)
+static struct dfg_err *enter_loop(
+	struct frame_info_maker *maker, const struct plan_node *node, uint32_t from, uint32_t *out)
 {
 	struct frame_info *frame_info = maker->frame_info;
 	struct dfg_string name = attr_of(node, "frame_name")->s;
@@ -51,9 +52,9 @@ static struct dfg_err *enter_loop(struct flow_maker *maker, const struct plan_no
 	return NULL;
 }
 
-/* Where the outputs of a node in loop `from` live. */
-static struct dfg_err *leave_record(
-	struct flow_maker *maker, const struct plan_node *node, uint32_t from, uint32_t *out)
+/* Finds the loop of the node's outputs, given the loop of its inputs. */
+static struct dfg_err *loop_of_outputs(
+	struct frame_info_maker *maker, const struct plan_node *node, uint32_t from, uint32_t *out)
 {
 	struct frame_info *frame_info = maker->frame_info;
 	*out = from;
@@ -76,8 +77,8 @@ static struct dfg_err *leave_record(
 	}
 }
 
-/* The first input that has a loop says in which the node is; all must agree, which is checked when all are known. */
-static uint32_t loop_of_inputs(const struct flow_maker *maker, uint32_t r)
+/* The loop of the first input whose loop is known; check_inputs checks later that all inputs agree. */
+static uint32_t loop_of_inputs(const struct frame_info_maker *maker, uint32_t r)
 {
 	const struct dfg_plan *plan = maker->plan;
 	const struct plan_node *node = &plan->node[r];
@@ -99,7 +100,7 @@ static const char *loop_name(const struct frame_info *frame_info, uint32_t loop)
 	return loop ? frame_info->loop[loop].name : "outside all loops";
 }
 
-static struct dfg_err *mixed(const struct flow_maker *maker, uint32_t r, const char *input, uint32_t from)
+static struct dfg_err *mixed(const struct frame_info_maker *maker, uint32_t r, const char *input, uint32_t from)
 {
 	uint32_t loop = maker->frame_info->loop_of[r];
 	return dfg_call_note(DFG_ERR(DFG_DATA, "takes inputs from different frames: '%s' is %s%s%s, others %s%s%s", input,
@@ -108,7 +109,7 @@ static struct dfg_err *mixed(const struct flow_maker *maker, uint32_t r, const c
 		maker->plan->node[r].call);
 }
 
-static struct dfg_err *check_inputs(const struct flow_maker *maker, uint32_t r)
+static struct dfg_err *check_inputs(const struct frame_info_maker *maker, uint32_t r)
 {
 	const struct dfg_plan *plan = maker->plan;
 	const struct plan_node *node = &plan->node[r];
@@ -126,7 +127,7 @@ static struct dfg_err *check_inputs(const struct flow_maker *maker, uint32_t r)
 	return NULL;
 }
 
-static struct dfg_err *find_loops(struct flow_maker *maker)
+static struct dfg_err *find_loops(struct frame_info_maker *maker)
 {
 	struct dfg_plan *plan = maker->plan;
 	struct frame_info *frame_info = maker->frame_info;
@@ -135,7 +136,7 @@ static struct dfg_err *find_loops(struct flow_maker *maker)
 	for (uint32_t r = 0; r < plan->count; r++) {
 		const struct plan_node *node = &plan->node[r];
 		frame_info->loop_of[r] = loop_of_inputs(maker, r);
-		DFG_TRY(leave_record(maker, node, frame_info->loop_of[r], &maker->out_loop[r]));
+		DFG_TRY(loop_of_outputs(maker, node, frame_info->loop_of[r], &maker->out_loop[r]));
 		for (int i = 0; i < node->n_out; i++)
 			frame_info->slot_loop[dfg_plan_node_out(plan, node, i)] = maker->out_loop[r];
 	}
@@ -143,60 +144,61 @@ static struct dfg_err *find_loops(struct flow_maker *maker)
 		DFG_TRY(check_inputs(maker, r));
 	for (uint32_t i = 0; i < plan->step.n_fetch; i++)
 		if (frame_info->slot_loop[plan->fetch[i]])
-			return DFG_ERR(DFG_DATA, "fetch '%s' is inside the loop '%s': only what leaves it can be fetched",
+			return DFG_ERR(DFG_DATA, "fetch '%s' is inside the loop '%s': only values that leave it can be fetched",
 				dfg_slot_words(plan, plan->fetch[i]).s, frame_info->loop[frame_info->slot_loop[plan->fetch[i]]].name);
 	return NULL;
 }
 
-static struct dfg_err *keep_save(struct flow_maker *maker, uint32_t r)
+static struct dfg_err *place_save(struct frame_info_maker *maker, uint32_t r)
 {
 	struct frame_info *frame_info = maker->frame_info;
-	struct save_site *keep = &frame_info->save_site[r];
+	struct save_site *site = &frame_info->save_site[r];
 	uint32_t depth = 0;
-	keep->levels = (uint32_t)maker->plan->node[r].n_in - 1;
+	site->levels = (uint32_t)maker->plan->node[r].n_in - 1;
 	for (uint32_t l = frame_info->loop_of[r]; l; l = frame_info->loop[l].parent)
 		depth++;
-	if (keep->levels > depth || keep->levels > KEYS_MOST)
-		return DFG_ERR(DFG_DATA, "has %u keys, one a loop around it, but stands in %u loops", keep->levels, depth);
-	keep->region = frame_info->loop_of[r];
-	for (uint32_t i = 0; i < keep->levels; i++)
-		keep->region = frame_info->loop[keep->region].parent;
-	keep->number = frame_info->loop[keep->region].saves++;
+	if (site->levels > depth || site->levels > KEYS_MOST)
+		return DFG_ERR(DFG_DATA, "has %u keys, one for each loop around it, but is in %u loops", site->levels, depth);
+	site->region = frame_info->loop_of[r];
+	for (uint32_t i = 0; i < site->levels; i++)
+		site->region = frame_info->loop[site->region].parent;
+	site->number = frame_info->loop[site->region].saves++;
 	return NULL;
 }
 
 /*
- * A value is dropped when each Load has read it, once. A Load further in than the Save may well read a key more than
- * once: for such a one, or where Loads are too many to tell apart, values stay as long as their region.
+ *
+ * A value is dropped when each Load has read it once. A Load nested deeper than the Save may read a key more than once:
+ * if there is one, or if there are more Loads than bits, values stay until the region ends.
  */
-static struct dfg_err *keep_load(struct flow_maker *maker, uint32_t r)
+static struct dfg_err *place_load(struct frame_info_maker *maker, uint32_t r)
 {
 	struct frame_info *frame_info = maker->frame_info;
-	struct save_site *keep = &frame_info->save_site[r], *save = &frame_info->save_site[maker->plan->node[r].save];
+	struct save_site *site = &frame_info->save_site[r], *save = &frame_info->save_site[maker->plan->node[r].save];
 	uint32_t loop = frame_info->loop_of[r];
-	*keep = (struct save_site){.region = save->region, .number = save->number};
-	for (; loop && loop != keep->region; loop = frame_info->loop[loop].parent)
-		keep->levels++;
-	if (loop != keep->region)
-		return DFG_ERR(DFG_DATA, "stands outside of loop '%s', whose iterations keep what '%s' saves",
-			frame_info->loop[keep->region].path, maker->plan->node[maker->plan->node[r].save].call->node);
-	bool countable = keep->levels <= save->levels && save->loads < 64 && (save->readers || !save->loads);
-	keep->readers = countable ? UINT64_C(1) << save->loads : 0;
-	save->readers = countable ? save->readers | keep->readers : 0;
+	*site = (struct save_site){.region = save->region, .number = save->number};
+	for (; loop && loop != site->region; loop = frame_info->loop[loop].parent)
+		site->levels++;
+	if (loop != site->region)
+		return DFG_ERR(DFG_DATA, "is outside loop '%s', whose iterations keep the values that '%s' saves",
+			frame_info->loop[site->region].path, maker->plan->node[maker->plan->node[r].save].call->node);
+	bool countable = site->levels <= save->levels && save->loads < 64 && (save->readers || !save->loads);
+	site->readers = countable ? UINT64_C(1) << save->loads : 0;
+	save->readers = countable ? save->readers | site->readers : 0;
 	save->loads++;
 	return NULL;
 }
 
-static struct dfg_err *find_regions(struct flow_maker *maker)
+static struct dfg_err *find_regions(struct frame_info_maker *maker)
 {
 	struct dfg_plan *plan = maker->plan;
 	struct frame_info *frame_info = maker->frame_info;
 	for (uint32_t r = 0; r < plan->count; r++)
 		if (plan->node[r].role == DFG_SAVE)
-			DFG_TRY(dfg_call_note(keep_save(maker, r), plan->node[r].call));
+			DFG_TRY(dfg_call_note(place_save(maker, r), plan->node[r].call));
 	for (uint32_t r = 0; r < plan->count; r++)
 		if (plan->node[r].role == DFG_LOAD)
-			DFG_TRY(dfg_call_note(keep_load(maker, r), plan->node[r].call));
+			DFG_TRY(dfg_call_note(place_load(maker, r), plan->node[r].call));
 	for (uint32_t l = 0; l < frame_info->loops; l++)
 		if (!(frame_info->loop[l].keys = dfg_arena_zeros(&plan->arena, frame_info->loop[l].saves, sizeof(int))))
 			return dfg_no_memory("the frames of the step");
@@ -208,7 +210,7 @@ static struct dfg_err *find_regions(struct flow_maker *maker)
 }
 
 /* Numbers nodes, slots and uses within their loops. */
-static struct dfg_err *number(struct flow_maker *maker)
+static struct dfg_err *number_locally(struct frame_info_maker *maker)
 {
 	struct dfg_plan *plan = maker->plan;
 	struct frame_info *frame_info = maker->frame_info;
@@ -231,7 +233,7 @@ static struct dfg_err *number(struct flow_maker *maker)
 	return NULL;
 }
 
-static void count_uses(struct flow_maker *maker)
+static void count_uses(struct frame_info_maker *maker)
 {
 	struct dfg_plan *plan = maker->plan;
 	struct frame_info *frame_info = maker->frame_info;
@@ -240,7 +242,7 @@ static void count_uses(struct flow_maker *maker)
 		struct loop *loop = &frame_info->loop[frame_info->loop_of[r]];
 		for (uint32_t i = 0; i < (uint32_t)node->n_in + node->n_out; i++) {
 			uint32_t slot = plan->slot[node->first + i];
-			/* What leaves the loop is written by the executor, which finds the slot's place itself. */
+			/* An output outside the loop is written by the executor, which computes its local slot itself. */
 			bool here = frame_info->slot_loop[slot] == frame_info->loop_of[r];
 			loop->use[frame_info->first_use[r] + i] = here ? frame_info->slot_local[slot] : 0;
 			if (i < node->n_in)
@@ -251,9 +253,9 @@ static void count_uses(struct flow_maker *maker)
 		frame_info->loop[0].left[frame_info->slot_local[plan->fetch[i]]]++;
 }
 
-/* Calls add for each consumer there is: from node `from` (DFG_NONE: from what is there before the step). */
-static void each_arc(
-	struct flow_maker *maker, void (*add)(struct flow_maker *maker, uint32_t from, const struct consumer *consumer))
+/* Calls add for each edge, from node `from` (DFG_NONE: from a preset or a feed). */
+static void each_edge(struct frame_info_maker *maker,
+	void (*add)(struct frame_info_maker *maker, uint32_t from, const struct consumer *consumer))
 {
 	const struct dfg_plan *plan = maker->plan;
 	for (uint32_t r = 0; r < plan->count; r++) {
@@ -272,7 +274,7 @@ static void each_arc(
 	}
 }
 
-static void count_arc(struct flow_maker *maker, uint32_t from, const struct consumer *consumer)
+static void count_edge(struct frame_info_maker *maker, uint32_t from, const struct consumer *consumer)
 {
 	struct frame_info *frame_info = maker->frame_info;
 	struct count *count = &frame_info->loop[frame_info->loop_of[consumer->to]].count[frame_info->local[consumer->to]];
@@ -290,7 +292,7 @@ static void count_arc(struct flow_maker *maker, uint32_t from, const struct cons
 		count->pending += 2;
 }
 
-static void put_arc(struct flow_maker *maker, uint32_t from, const struct consumer *consumer)
+static void put_edge(struct frame_info_maker *maker, uint32_t from, const struct consumer *consumer)
 {
 	struct frame_info *frame_info = maker->frame_info;
 	if (from != DFG_NONE)
@@ -299,14 +301,14 @@ static void put_arc(struct flow_maker *maker, uint32_t from, const struct consum
 		frame_info->start[frame_info->n_start++] = *consumer;
 }
 
-static struct dfg_err *make_arcs(struct flow_maker *maker)
+static struct dfg_err *make_edges(struct frame_info_maker *maker)
 {
 	struct dfg_plan *plan = maker->plan;
 	struct frame_info *frame_info = maker->frame_info;
 	for (uint32_t r = 0; r < plan->count; r++)
 		if (plan->node[r].role == DFG_MERGE)
 			frame_info->loop[frame_info->loop_of[r]].count[frame_info->local[r]].pending = 1;
-	each_arc(maker, count_arc);
+	each_edge(maker, count_edge);
 	for (uint32_t r = 0; r < plan->count; r++)
 		frame_info->first_consumer[r + 1] += frame_info->first_consumer[r];
 	frame_info->consumer =
@@ -315,14 +317,14 @@ static struct dfg_err *make_arcs(struct flow_maker *maker)
 	if (!frame_info->consumer || !frame_info->start)
 		return dfg_no_memory("the frames of the step");
 	frame_info->n_start = 0;
-	each_arc(maker, put_arc);
+	each_edge(maker, put_edge);
 	memmove(
 		frame_info->first_consumer + 1, frame_info->first_consumer, plan->count * sizeof *frame_info->first_consumer);
 	frame_info->first_consumer[0] = 0;
 	return NULL;
 }
 
-static void find_sources(struct flow_maker *maker)
+static void find_sources(struct frame_info_maker *maker)
 {
 	struct dfg_plan *plan = maker->plan;
 	struct frame_info *frame_info = maker->frame_info;
@@ -332,7 +334,7 @@ static void find_sources(struct flow_maker *maker)
 			frame_info->source[frame_info->n_source++] = r;
 }
 
-static struct dfg_err *take_room(struct flow_maker *maker)
+static struct dfg_err *allocate_arrays(struct frame_info_maker *maker)
 {
 	struct dfg_plan *plan = maker->plan;
 	struct dfg_arena *arena = &plan->arena;
@@ -360,24 +362,24 @@ static struct dfg_err *take_room(struct flow_maker *maker)
 	return NULL;
 }
 
-static struct dfg_err *make(struct flow_maker *maker)
+static struct dfg_err *make_frame_info(struct frame_info_maker *maker)
 {
-	DFG_TRY(take_room(maker));
+	DFG_TRY(allocate_arrays(maker));
 	DFG_TRY(find_loops(maker));
 	DFG_TRY(find_regions(maker));
 	if (maker->plan->transfers)
 		DFG_TRY(dfg_ports_find(maker->plan));
-	DFG_TRY(number(maker));
+	DFG_TRY(number_locally(maker));
 	count_uses(maker);
-	DFG_TRY(make_arcs(maker));
+	DFG_TRY(make_edges(maker));
 	find_sources(maker);
 	return NULL;
 }
 
 struct dfg_err *dfg_frame_info_make(struct dfg_plan *plan, struct dfg_arena *scratch)
 {
-	struct flow_maker maker = {.plan = plan, .scratch = scratch};
-	struct dfg_err *err = make(&maker);
+	struct frame_info_maker maker = {.plan = plan, .scratch = scratch};
+	struct dfg_err *err = make_frame_info(&maker);
 	dfg_map_release(&maker.names);
 	return err;
 }

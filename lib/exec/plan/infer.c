@@ -2,18 +2,18 @@
 
 #include <string.h>
 
-/* What is known of every value before a step, from the shapes of its feeds. */
+/* Shape inference of all values before a step, from the shapes of its feeds. */
 
 struct inference {
 	const struct dfg_plan *plan;
 	struct dfg_arena *arena;
-	struct dfg_inferred *fact; /* by slot */
-	uint32_t *varies;          /* by slot, of a loop's Merge: bits of dims that change from iteration to iteration */
+	struct dfg_inferred *fact; /* inferred type, by slot */
+	uint32_t *varies;          /* by slot of a loop's Merge: bits of the dims that vary from iteration to iteration */
 };
 
-enum { RANK_VARIES = 31, ROUNDS_MOST = 12 };
+enum { RANK_VARIES = 31, PASSES_MAX = 12 };
 
-/* What is in a constant that the plan made. */
+/* The type and value of a constant that the plan computed. */
 static struct dfg_err *fact_of_preset(struct inference *of, uint32_t slot)
 {
 	const struct dfg_tensor *tensor = &of->plan->preset[slot];
@@ -23,7 +23,7 @@ static struct dfg_err *fact_of_preset(struct inference *of, uint32_t slot)
 	return fact->known ? NULL : dfg_known_of(tensor, of->arena, &fact->known);
 }
 
-static struct dfg_err *infer_record(struct inference *of, const struct plan_node *node)
+static struct dfg_err *infer_node(struct inference *of, const struct plan_node *node)
 {
 	if (node->role == DFG_SAVE)
 		return NULL;
@@ -44,21 +44,21 @@ static struct dfg_err *infer_record(struct inference *of, const struct plan_node
 	struct dfg_err *err = dfg_infer_node(node->call, in, of->arena, out);
 	if (!err || !node->may_die || err->code == DFG_MEMORY)
 		return err;
-	/* A branch that does not fit may never be taken. */
+	/* A branch whose shapes do not fit may never be taken. */
 	dfg_err_free(err);
 	if (out)
 		memset(out, 0, node->n_out * sizeof *out);
 	return NULL;
 }
 
-/* In each iteration a loop variable is what entered, but for the dims that were seen to vary. */
-static void put_variable(struct inference *of, const struct plan_node *node)
+/* A loop variable has the shape of the value that enters, except for the dims that were found to vary. */
+static void assume_variable(struct inference *of, const struct plan_node *node)
 {
 	uint32_t slot = dfg_plan_node_out(of->plan, node, 0), bits = of->varies[slot];
 	uint32_t first = dfg_plan_node_in(of->plan, node, 0), second = dfg_plan_node_in(of->plan, node, 1);
-	bool turned = of->plan->node[of->plan->maker[first]].role == DFG_NEXT_ITERATION;
+	bool swapped = of->plan->node[of->plan->maker[first]].role == DFG_NEXT_ITERATION;
 	struct dfg_inferred *fact = &of->fact[slot];
-	const struct dfg_inferred *enter = &of->fact[turned ? second : first];
+	const struct dfg_inferred *enter = &of->fact[swapped ? second : first];
 	fact->shape = enter->shape;
 	fact->known = NULL;
 	fact->holds = NULL;
@@ -69,8 +69,11 @@ static void put_variable(struct inference *of, const struct plan_node *node)
 			fact->shape.dim[d] = DFG_UNKNOWN;
 }
 
-/* Whether the next value of a variable differs from what was taken for granted. */
-static bool see_variable(struct inference *of, const struct carried *carried, bool any)
+/*
+ * Whether the next value of a variable has another shape than was assumed. any: then its rank varies, to end the
+ * search.
+ */
+static bool update_variable(struct inference *of, const struct carried *carried, bool any)
 {
 	const struct dfg_shape *shape = &of->fact[carried->merge].shape, *next = &of->fact[carried->next].shape;
 	uint32_t before = of->varies[carried->merge], bits = before;
@@ -90,9 +93,9 @@ static struct dfg_err *infer_all(struct inference *of)
 	const struct dfg_plan *plan = of->plan;
 	for (uint32_t r = 0; r < plan->count; r++) {
 		const struct plan_node *node = &plan->node[r];
-		DFG_TRY(infer_record(of, node));
+		DFG_TRY(infer_node(of, node));
 		if (dfg_is_loop_merge(plan, node))
-			put_variable(of, node);
+			assume_variable(of, node);
 		for (int i = 0; i < node->n_out && node->preset; i++)
 			if (!plan->is_ref[dfg_plan_node_out(plan, node, i)])
 				DFG_TRY(fact_of_preset(of, dfg_plan_node_out(plan, node, i)));
@@ -100,18 +103,21 @@ static struct dfg_err *infer_all(struct inference *of)
 	return NULL;
 }
 
-/* Until what loops begin with fits what they go on with; what is still unsettled then is not known. */
+/*
+ * Repeats until the shapes of loop variables are consistent with their next values; those that are not after
+ * PASSES_MAX passes are unknown.
+ */
 static struct dfg_err *infer_loops(struct inference *of)
 {
 	const struct schedule *schedule = of->plan->schedule;
 	bool again = true;
-	for (int round = 0; again; round++) {
+	for (int pass = 0; again; pass++) {
 		DFG_TRY(infer_all(of));
 		again = false;
 		for (uint32_t l = 1; l < schedule->loops; l++)
 			for (uint32_t i = 0; i < schedule->loop_info[l].n_carried; i++) {
 				const struct carried *carried = &schedule->carried[schedule->loop_info[l].first_carried + i];
-				again |= see_variable(of, carried, round >= ROUNDS_MOST);
+				again |= update_variable(of, carried, pass >= PASSES_MAX);
 			}
 	}
 	return NULL;

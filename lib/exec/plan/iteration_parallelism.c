@@ -3,15 +3,16 @@
 #include <string.h>
 
 /*
- * Whether threads could work on several iterations of a loop at once, which an activation never does: there is an expensive op
- * that does not wait for itself, or two of which one does not wait for the other, from iteration to iteration.
+ *
+ * Whether several iterations of a loop could run in parallel, which a linear program never does: there is an expensive
+ * op that does not depend on its own previous iteration, or two of which one does not depend on the other.
  */
-enum { ASKED_MOST = 32 };
+enum { EXPENSIVE_MAX = 32 };
 
 struct search {
 	const struct dfg_plan *plan;
-	bool *reached;              /* by node */
-	uint32_t *path, *expensive; /* nodes */
+	bool *reached;              /* by plan node */
+	uint32_t *path, *expensive; /* plan nodes */
 	uint32_t count;
 };
 
@@ -23,7 +24,7 @@ static bool is_in(const struct dfg_plan *plan, uint32_t r, uint32_t loop)
 	return at == loop;
 }
 
-/* All that waits for the node, within the loop. */
+/* Marks all nodes in the loop that depend on the node. */
 static void reach(struct search *search, uint32_t from, uint32_t loop)
 {
 	const struct frame_info *frame_info = search->plan->frame_info;
@@ -46,7 +47,7 @@ static bool overlaps_in(struct search *search, uint32_t loop)
 {
 	const struct dfg_plan *plan = search->plan;
 	search->count = 0;
-	for (uint32_t r = 0; r < plan->count && search->count < ASKED_MOST; r++)
+	for (uint32_t r = 0; r < plan->count && search->count < EXPENSIVE_MAX; r++)
 		if (plan->node[r].call->op->flags & (DFG_EXPENSIVE | DFG_BLOCKING) && is_in(plan, r, loop))
 			search->expensive[search->count++] = r;
 	for (uint32_t i = 0; i < search->count; i++) {
@@ -64,7 +65,7 @@ struct dfg_err *dfg_find_iteration_parallelism(
 	struct search search = {.plan = plan};
 	search.reached = dfg_arena_zeros(scratch, plan->count, sizeof *search.reached);
 	search.path = dfg_arena_zeros(scratch, plan->count, sizeof *search.path);
-	search.expensive = dfg_arena_zeros(scratch, ASKED_MOST, sizeof *search.expensive);
+	search.expensive = dfg_arena_zeros(scratch, EXPENSIVE_MAX, sizeof *search.expensive);
 	if (!search.reached || !search.path || !search.expensive)
 		return dfg_no_memory("the schedule of the step");
 	*out_parallel = false;

@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-/* The ends of transfers: for each Send and Recv of a plan its number, type and the worker at its other end. */
+/* Transfers: finds for each Send and Recv of a plan its number, type and the worker at its other end. */
 
 static struct dfg_err *find_port(const struct dfg_plan *plan, uint32_t r, struct port *port)
 {
@@ -16,18 +16,18 @@ static struct dfg_err *find_port(const struct dfg_plan *plan, uint32_t r, struct
 	uint32_t depth = 0;
 	if (!rendezvous)
 		return DFG_ERR(DFG_DATA,
-			"is one end of a transfer %s '%.*s': this graph is a part of a plan, and cannot run alone",
+			"is one end of a transfer %s '%.*s': this graph is a partition of a plan and cannot run alone",
 			sends ? "to" : "from", (int)device.length, device.s);
 	if (!dfg_node_mark(&plan->session->graph->node[node->graph_node], "_dfg_edge", &number) || number < 0 ||
 		number >= UINT32_MAX)
-		return DFG_ERR(DFG_DATA, "has no mark _dfg_edge with the number of its transfer");
+		return DFG_ERR(DFG_DATA, "has no attribute _dfg_edge with the number of its transfer");
 	port->number = (uint32_t)number;
 	port->dtype = sends ? call->in_dtype[0] : call->out_dtype[0];
 	port->shape = sends ? NULL : call->attr[dfg_op_attr(call->signature, "_dfg_shape")].shape;
 	for (uint32_t loop = plan->frame_info->loop_of[r]; loop; loop = plan->frame_info->loop[loop].parent)
 		depth++;
 	if (depth > DFG_LINK_DEPTH)
-		return DFG_ERR(DFG_DATA, "is in %u loops: a transfer may be in %d", depth, DFG_LINK_DEPTH);
+		return DFG_ERR(DFG_DATA, "is in %u nested loops: a transfer may be in at most %d", depth, DFG_LINK_DEPTH);
 	snprintf(name.s, sizeof name.s, "%.*s", (int)device.length, device.s);
 	return dfg_rendezvous_worker(rendezvous, name.s, &port->peer);
 }

@@ -1,6 +1,7 @@
 /*
- * The nodes that a step needs, in an order in which inputs come first. The step's feeds cut the graph. Edges from a
- * NextIteration to a Merge do not count for the order; any other cycle is an error. O(nodes + edges), no recursion.
+ *
+ * Finds the nodes that a step requires, in topological order. The step's feeds cut the graph. Edges from a
+ * NextIteration to a Merge are ignored; any other cycle is an error. O(nodes + edges), not recursive.
  */
 #include "lib/exec/plan/plan.h"
 
@@ -14,7 +15,7 @@ uint32_t dfg_fed(const struct dfg_step *step, struct dfg_edge edge)
 	return DFG_NONE;
 }
 
-/* A call's outputs are one node only so that they can be named; who reads one does not wait for the others. */
+/* A lowered call is an IdentityN that only names the outputs: a reader of one output does not wait for the others. */
 static bool is_named_only(const struct dfg_node *node)
 {
 	return node->op && node->op->role == DFG_IDENTITY && node->n_in > 1 && !node->n_control &&
@@ -31,12 +32,12 @@ struct dfg_edge dfg_source(const struct dfg_graph *graph, const struct dfg_step 
 
 enum { UNSEEN, OPEN, DONE };
 
-/* A walk in depth: path holds the nodes on the way down, each with the input that it goes on with. */
+/* A depth-first search: path is its stack of nodes, and input the next input of each. */
 struct walk {
 	struct selection *selection;
-	uint8_t *state; /* by node */
-	bool *fed;      /* by node: some output is */
-	bool *put_off;  /* by node: it was in later */
+	uint8_t *state; /* UNSEEN to DONE, by node */
+	bool *fed;      /* whether some output is fed, by node */
+	bool *put_off;  /* whether it was ever in `later`, by node */
 	uint32_t *path, *input, *later;
 	uint32_t depth, n_later;
 };
@@ -62,8 +63,11 @@ static void put_off(struct walk *walk, uint32_t node)
 	walk->put_off[node] = true;
 }
 
-/* Goes one node down from the one on top, or ends that. The source of a back edge is put off. */
-static struct dfg_err *go_on(struct walk *walk)
+/*
+ * Visits the next input of the node on top of the stack, or finishes the node. The source of a back edge is visited
+ * later.
+ */
+static struct dfg_err *advance(struct walk *walk)
 {
 	struct selection *selection = walk->selection;
 	uint32_t number = walk->path[walk->depth - 1];
@@ -99,12 +103,12 @@ static struct dfg_err *walk_from(struct walk *walk, struct dfg_edge start)
 			continue;
 		enter(walk, node);
 		while (walk->depth)
-			DFG_TRY(go_on(walk));
+			DFG_TRY(advance(walk));
 	}
 	return NULL;
 }
 
-static struct dfg_err *take_room(struct walk *walk)
+static struct dfg_err *allocate_arrays(struct walk *walk)
 {
 	struct selection *selection = walk->selection;
 	struct dfg_arena *scratch = selection->scratch;
@@ -125,7 +129,11 @@ static struct dfg_err *take_room(struct walk *walk)
 	return NULL;
 }
 
-/* Any input that brings a token says in which frame a node is; DFG_NONE: the root. Exits on the way back go in again. */
+/*
+ *
+ * The Enter of the frame that a node is in, found by following any input that carries a token; DFG_NONE: the root. An
+ * Exit on the way enters an inner frame, which its Enter leaves.
+ */
 static uint32_t first_enter(const struct dfg_graph *graph, uint32_t n)
 {
 	uint32_t inside = 0;
@@ -144,7 +152,7 @@ static uint32_t first_enter(const struct dfg_graph *graph, uint32_t n)
 	return DFG_NONE;
 }
 
-/* One value cannot stand for those of all iterations. */
+/* A node in a loop has a value in each iteration, so it cannot be fed. */
 static struct dfg_err *check_feed(const struct dfg_graph *graph, struct dfg_edge feed)
 {
 	uint32_t enter = first_enter(graph, feed.node);
@@ -152,7 +160,7 @@ static struct dfg_err *check_feed(const struct dfg_graph *graph, struct dfg_edge
 		return NULL;
 	const struct dfg_attr *name = dfg_node_attr(&graph->node[enter], "frame_name");
 	bool named = name && name->kind == DFG_ATTR_STRING;
-	return DFG_ERR(DFG_DATA, "feed '%.200s:%d' is inside the loop '%.*s': only what enters it can be fed",
+	return DFG_ERR(DFG_DATA, "feed '%.200s:%d' is inside the loop '%.*s': only values that enter it can be fed",
 		graph->node[feed.node].name, feed.port, named ? (int)name->value.s.length : 0, named ? name->value.s.s : "");
 }
 
@@ -162,7 +170,7 @@ struct dfg_err *dfg_select(struct selection *selection)
 	struct walk walk = {.selection = selection};
 	for (uint32_t i = 0; i < step->n_feed; i++)
 		DFG_TRY(check_feed(selection->graph, step->feed[i]));
-	DFG_TRY(take_room(&walk));
+	DFG_TRY(allocate_arrays(&walk));
 	for (uint32_t i = 0; i < step->n_feed; i++)
 		walk.fed[step->feed[i].node] = true;
 	for (uint32_t i = 0; i < step->n_fetch; i++)

@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-/* Names for messages: keys, iterations, slots. */
+/* Names of keys, iterations and slots, for messages. */
 
 struct dfg_words dfg_key_words(const int64_t *key, int keys)
 {

@@ -2,24 +2,24 @@
 
 #include <string.h>
 
-/* Sizes are rounded up to a class: four to each power of two, from 64 bytes on. */
+/* Sizes are rounded up to a class: four classes for each power of two, from 64 bytes. */
 enum { LEAST_SHIFT = 6, CLASSES = 4 * 44, IDLE_LEAST = 1 << 20 };
 
-struct kept {
-	struct dfg_buffer base; /* first, so that one is the other */
-	struct kept *next;
+struct pooled {
+	struct dfg_buffer base; /* must be the first member */
+	struct pooled *next;
 	int class;
 };
 
-/* Data begins at the first aligned place behind the head, in the same block. */
-enum { HEAD = (sizeof(struct kept) + DFG_ALIGN - 1) / DFG_ALIGN * DFG_ALIGN };
+/* Data is in the same block, at the first aligned address after the header. */
+enum { HEAD = (sizeof(struct pooled) + DFG_ALIGN - 1) / DFG_ALIGN * DFG_ALIGN };
 
 struct buffer_pool {
 	pthread_mutex_t lock;
-	struct kept *idle[CLASSES];
+	struct pooled *idle[CLASSES];
 	size_t most_used;
-	atomic_size_t idle_bytes, used_bytes, peak; /* changed under the lock */
-	size_t out;                                 /* buffers in use */
+	atomic_size_t idle_bytes, used_bytes, peak; /* written under the lock */
+	size_t out;                                 /* number of buffers in use */
 	bool closed;
 };
 
@@ -48,7 +48,7 @@ struct dfg_err *dfg_buffer_pool_new(struct buffer_pool **out_buffers)
 	return NULL;
 }
 
-static void end(struct buffer_pool *buffers)
+static void destroy_pool(struct buffer_pool *buffers)
 {
 	pthread_mutex_destroy(&buffers->lock);
 	dfg_free(buffers);
@@ -64,7 +64,7 @@ static void drop_idle(struct buffer_pool *buffers)
 {
 	for (int class = 0; class < CLASSES; class ++)
 		while (buffers->idle[class]) {
-			struct kept *kept = buffers->idle[class];
+			struct pooled *kept = buffers->idle[class];
 			buffers->idle[class] = kept->next;
 			dfg_free(kept);
 		}
@@ -81,12 +81,12 @@ void dfg_buffer_pool_free(struct buffer_pool *buffers)
 	bool last = !buffers->out;
 	pthread_mutex_unlock(&buffers->lock);
 	if (last)
-		end(buffers);
+		destroy_pool(buffers);
 }
 
 static void release(struct dfg_buffer *buffer)
 {
-	struct kept *kept = (struct kept *)buffer;
+	struct pooled *kept = (struct pooled *)buffer;
 	struct buffer_pool *buffers = buffer->owner;
 	size_t room;
 	class_of(buffer->room, &room);
@@ -107,13 +107,13 @@ static void release(struct dfg_buffer *buffer)
 	if (!keep)
 		dfg_free(kept);
 	if (last)
-		end(buffers);
+		destroy_pool(buffers);
 }
 
-static struct kept *take_idle(struct buffer_pool *buffers, int class, size_t room, size_t bytes)
+static struct pooled *take_idle(struct buffer_pool *buffers, int class, size_t room, size_t bytes)
 {
 	pthread_mutex_lock(&buffers->lock);
-	struct kept *kept = buffers->idle[class];
+	struct pooled *kept = buffers->idle[class];
 	if (kept) {
 		buffers->idle[class] = kept->next;
 		set_idle(buffers, dfg_buffer_pool_idle(buffers) - room);
@@ -129,10 +129,10 @@ static struct kept *take_idle(struct buffer_pool *buffers, int class, size_t roo
 	return kept;
 }
 
-/* Idle room of other sizes goes first, where the system has no more. */
-static struct kept *take_new(struct buffer_pool *buffers, size_t room, size_t bytes)
+/* If the system has no more memory, frees the idle buffers and tries again. */
+static struct pooled *take_new(struct buffer_pool *buffers, size_t room, size_t bytes)
 {
-	struct kept *kept = dfg_mem->take(dfg_mem, HEAD + room, DFG_ALIGN);
+	struct pooled *kept = dfg_mem->take(dfg_mem, HEAD + room, DFG_ALIGN);
 	if (!kept) {
 		pthread_mutex_lock(&buffers->lock);
 		drop_idle(buffers);
@@ -153,7 +153,7 @@ struct dfg_err *dfg_buffer_pool_take(
 {
 	size_t room = 0;
 	int class = bytes <= SIZE_MAX / 4 ? class_of(bytes, &room) : CLASSES;
-	struct kept *kept = class < CLASSES ? take_idle(buffers, class, room, bytes) : NULL;
+	struct pooled *kept = class < CLASSES ? take_idle(buffers, class, room, bytes) : NULL;
 	if (!kept && class < CLASSES)
 		kept = take_new(buffers, room, bytes);
 	if (!kept)

@@ -3,10 +3,11 @@
 #include <string.h>
 
 /*
- * A table of places, open to the next one where a place is taken. Sixteen last keys in a row have places in a row. An
- * entry is what a place with a value, or with somebody who waits for one, has besides its key; entries are used again.
+ *
+ * A hash table with open addressing and linear probing. Blocks of sixteen consecutive last keys have consecutive
+ * positions. An entry holds the value of a key, or its waiters; entries are reused.
  */
-/* Fewer than all places are taken, or this would not end. */
+/* Terminates because the table is never full. */
 static size_t find_place(const struct dfg_keyed_store *store, const int64_t *key)
 {
 	uint64_t hash = 0;
@@ -49,7 +50,7 @@ static struct dfg_err *grow(struct dfg_keyed_store *store)
 	return NULL;
 }
 
-/* Entries and the list of the free ones grow together: a value that is dropped needs no memory. */
+/* Grows the entries and the free list together, so that dropping a value needs no memory. */
 static struct dfg_err *take_entry(struct dfg_keyed_store *store, uint32_t *out_number)
 {
 	if (store->n_free) {
@@ -128,7 +129,7 @@ void dfg_keyed_store_clear(struct dfg_keyed_store *store)
 	if (!store->used)
 		return;
 	store->entries = store->n_free = store->used = store->looked = 0;
-	if (!++store->stamp) { /* once in four thousand million times */
+	if (!++store->stamp) { /* when the stamp overflows */
 		memset(store->place, 0, store->room * sizeof *store->place);
 		store->stamp = 1;
 	}

@@ -6,23 +6,23 @@
 #include <pthread.h>
 #include <string.h>
 
-/* A place in the file, in use or free. */
-struct place {
-	struct dfg_buffer base; /* first, so that one is the other */
-	struct place *next;     /* that is free */
+/* A location in the file, in use or free. */
+struct location {
+	struct dfg_buffer base; /* must be the first member */
+	struct location *next;  /* next free location */
 	uint64_t offset;
 	size_t room;
 };
 
 struct dfg_spill {
-	pthread_mutex_t lock; /* of the places and the counts; not held while the file is read and written */
+	pthread_mutex_t lock; /* protects the locations and the statistics; not held during file input and output */
 	const struct dfg_mem_limit *limit;
 	struct buffer_pool *buffers;
 	char *folder;
 	int fd;
-	struct place *free;
-	uint64_t end;  /* of the places */
-	uint64_t used; /* places */
+	struct location *free;
+	uint64_t end;  /* offset after the last location */
+	uint64_t used; /* number of locations in use */
 	struct dfg_spilled done;
 };
 
@@ -49,19 +49,19 @@ struct dfg_err *dfg_spill_new(
 		dfg_free(swap);
 		return err;
 	}
-	pthread_mutex_init(&swap->lock, NULL); /* of this kind it cannot fail */
+	pthread_mutex_init(&swap->lock, NULL); /* cannot fail for a default mutex */
 	swap->limit = limit;
 	swap->buffers = buffers;
 	*out_swap = swap;
 	return NULL;
 }
 
-static void forget_places(struct dfg_spill *swap)
+static void forget_locations(struct dfg_spill *swap)
 {
 	while (swap->free) {
-		struct place *place = swap->free;
-		swap->free = place->next;
-		dfg_free(place);
+		struct location *location = swap->free;
+		swap->free = location->next;
+		dfg_free(location);
 	}
 	swap->end = 0;
 }
@@ -70,7 +70,7 @@ void dfg_spill_free(struct dfg_spill *swap)
 {
 	if (!swap)
 		return;
-	forget_places(swap);
+	forget_locations(swap);
 	dfg_fs->close(swap->fd);
 	pthread_mutex_destroy(&swap->lock);
 	dfg_free(swap->folder);
@@ -84,16 +84,16 @@ bool dfg_spill_wants(const struct dfg_spill *swap)
 	return held > idle && held - idle > swap->limit->limit / 100 * SWAP_PERCENT;
 }
 
-/* The last one out begins the file anew. */
+/* Frees a location. When the last one is free, the file is reused from the start. */
 static void release(struct dfg_buffer *buffer)
 {
-	struct place *place = (struct place *)buffer;
+	struct location *location = (struct location *)buffer;
 	struct dfg_spill *swap = buffer->owner;
 	pthread_mutex_lock(&swap->lock);
-	place->next = swap->free;
-	swap->free = place;
+	location->next = swap->free;
+	swap->free = location;
 	if (!--swap->used)
-		forget_places(swap);
+		forget_locations(swap);
 	pthread_mutex_unlock(&swap->lock);
 }
 
@@ -109,31 +109,31 @@ bool dfg_spill_fits(const struct dfg_tensor *tensor)
 		   dfg_tensor_bytes(tensor) > SWAP_LEAST && atomic_load_explicit(&buffer->refs, memory_order_acquire) == 1;
 }
 
-/* A free one of that room, of those that were given back last; else behind the others. */
-static struct dfg_err *take_place(struct dfg_spill *swap, size_t room, struct place **out_place)
+/* A recently freed location of that size, or a new one at the end. */
+static struct dfg_err *take_location(struct dfg_spill *swap, size_t room, struct location **out_location)
 {
-	struct place **at = &swap->free, *place;
+	struct location **at = &swap->free, *location;
 	for (int i = 0; *at && (*at)->room != room && i < LOOKS_MOST; i++)
 		at = &(*at)->next;
 	if (*at && (*at)->room == room) {
-		place = *at;
-		*at = place->next;
+		location = *at;
+		*at = location->next;
 	} else {
-		if (!(place = dfg_zeros(1, sizeof *place)))
+		if (!(location = dfg_zeros(1, sizeof *location)))
 			return DFG_ERR(DFG_MEMORY, "out of memory");
-		place->offset = swap->end;
-		place->room = room;
+		location->offset = swap->end;
+		location->room = room;
 		swap->end += room;
 	}
-	place->base.release = release;
-	place->base.owner = swap;
-	atomic_init(&place->base.refs, 1);
+	location->base.release = release;
+	location->base.owner = swap;
+	atomic_init(&location->base.refs, 1);
 	swap->used++;
-	*out_place = place;
+	*out_location = location;
 	return NULL;
 }
 
-static void count(struct dfg_spill *swap, uint64_t began, uint64_t *number, uint64_t *sum, size_t bytes)
+static void count_transfer(struct dfg_spill *swap, uint64_t began, uint64_t *number, uint64_t *sum, size_t bytes)
 {
 	pthread_mutex_lock(&swap->lock);
 	++*number;
@@ -144,21 +144,21 @@ static void count(struct dfg_spill *swap, uint64_t began, uint64_t *number, uint
 
 struct dfg_err *dfg_spill_write(struct dfg_spill *swap, const struct dfg_tensor *tensor, struct dfg_tensor *out_tensor)
 {
-	struct place *place;
+	struct location *location;
 	size_t bytes = dfg_tensor_bytes(tensor);
 	uint64_t began = dfg_now();
 	pthread_mutex_lock(&swap->lock);
-	struct dfg_err *err = take_place(swap, (bytes + PAGE - 1) / PAGE * PAGE, &place);
+	struct dfg_err *err = take_location(swap, (bytes + PAGE - 1) / PAGE * PAGE, &location);
 	pthread_mutex_unlock(&swap->lock);
 	if (err)
 		return err;
-	err = dfg_fs_write_at(swap->fd, swap->folder, tensor->data, bytes, place->offset);
+	err = dfg_fs_write_at(swap->fd, swap->folder, tensor->data, bytes, location->offset);
 	if (err) {
-		dfg_buffer_unref(&place->base);
+		dfg_buffer_unref(&location->base);
 		return err;
 	}
-	*out_tensor = (struct dfg_tensor){tensor->dtype, tensor->shape, NULL, 0, &place->base};
-	count(swap, began, &swap->done.out, &swap->done.out_bytes, bytes);
+	*out_tensor = (struct dfg_tensor){tensor->dtype, tensor->shape, NULL, 0, &location->base};
+	count_transfer(swap, began, &swap->done.out, &swap->done.out_bytes, bytes);
 	return NULL;
 }
 
@@ -170,7 +170,7 @@ struct dfg_err *dfg_spill_read(struct dfg_spill *swap, struct dfg_tensor *tensor
 	if (!dfg_spill_has(tensor))
 		return NULL;
 	DFG_TRY(dfg_buffer_pool_take(swap->buffers, tensor->dtype, bytes, &buffer));
-	uint64_t offset = ((const struct place *)tensor->buffer)->offset;
+	uint64_t offset = ((const struct location *)tensor->buffer)->offset;
 	struct dfg_err *err = dfg_fs_read_at(swap->fd, swap->folder, buffer->data, bytes, offset);
 	if (err) {
 		dfg_buffer_unref(buffer);
@@ -178,7 +178,7 @@ struct dfg_err *dfg_spill_read(struct dfg_spill *swap, struct dfg_tensor *tensor
 	}
 	dfg_buffer_unref(tensor->buffer);
 	*tensor = (struct dfg_tensor){tensor->dtype, tensor->shape, buffer->data, buffer->room, buffer};
-	count(swap, began, &swap->done.in, &swap->done.in_bytes, bytes);
+	count_transfer(swap, began, &swap->done.in, &swap->done.in_bytes, bytes);
 	return NULL;
 }
 

@@ -34,7 +34,7 @@ static void free_variable(struct dfg_resource *resource)
 	dfg_free(variable);
 }
 
-/* The name stands behind the variable. */
+/* The name is stored after the struct. */
 static struct dfg_variable *new_variable(const char *name, enum dfg_dtype dtype, const struct dfg_shape *shape)
 {
 	size_t length = strlen(name);
@@ -53,8 +53,8 @@ static struct dfg_variable *new_variable(const char *name, enum dfg_dtype dtype,
 	return variable;
 }
 
-/* Takes the resource, which must not be there yet. */
-static struct dfg_err *add(struct dfg_state *state, struct dfg_resource *resource)
+/* Takes the resource, whose name must be new. */
+static struct dfg_err *add_resource(struct dfg_state *state, struct dfg_resource *resource)
 {
 	uint32_t number = (uint32_t)state->names.count;
 	if (!dfg_reserve(&state->resource, &state->room, (size_t)number + 1, sizeof *state->resource) ||
@@ -76,7 +76,7 @@ static struct dfg_err *as_variable(struct dfg_resource *resource, struct dfg_var
 	return NULL;
 }
 
-static struct dfg_err *same_variable(
+static struct dfg_err *check_same_type(
 	const struct dfg_variable *variable, enum dfg_dtype dtype, const struct dfg_shape *shape)
 {
 	if (variable->dtype == dtype && dfg_shape_fits(&variable->shape, shape))
@@ -91,12 +91,12 @@ static struct dfg_err *find_or_make(struct dfg_state *state, const char *name, e
 	uint32_t number = dfg_map_find(&state->names, name, strlen(name));
 	if (number != DFG_NONE) {
 		DFG_TRY(as_variable(state->resource[number], out_variable));
-		return same_variable(*out_variable, dtype, shape);
+		return check_same_type(*out_variable, dtype, shape);
 	}
 	*out_variable = new_variable(name, dtype, shape);
 	if (!*out_variable)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
-	return add(state, &(*out_variable)->resource);
+	return add_resource(state, &(*out_variable)->resource);
 }
 
 struct dfg_err *dfg_state_variable(struct dfg_state *state, const char *name, enum dfg_dtype dtype,
@@ -150,8 +150,9 @@ struct dfg_err *dfg_variable_assign(struct dfg_variable *variable, struct dfg_te
 }
 
 /*
- * Nobody else has the elements: one reference, which only the holder of the lock could lend out. What has a release of
- * its own may be a file that cannot be written to.
+ *
+ * Whether the buffer may be written: this is its only reference, and only the holder of the lock could share it. A
+ * buffer with a release function of its own may be a read-only file mapping.
  */
 static bool writable(const struct dfg_tensor *tensor)
 {
@@ -195,7 +196,7 @@ struct dfg_err *dfg_kernel_variable(struct dfg_kernel *ctx, int i, struct dfg_va
 		return NULL;
 	const struct dfg_tensor *handle = dfg_kernel_input(ctx, i);
 	if (handle->dtype != DFG_RESOURCE || dfg_shape_count(&handle->shape) != 1)
-		return DFG_ERR(DFG_DATA, "input %d is no handle of a variable", i);
+		return DFG_ERR(DFG_DATA, "input %d is not the handle of a variable", i);
 	return as_variable(*(struct dfg_resource **)handle->data, out_variable);
 }
 
@@ -209,7 +210,7 @@ static struct dfg_err *find_resource(struct dfg_state *state, const char *name, 
 	if (*out_resource)
 		return NULL;
 	DFG_TRY(make(arg, name, out_resource));
-	return add(state, *out_resource);
+	return add_resource(state, *out_resource);
 }
 
 struct dfg_err *dfg_state_resource(struct dfg_state *state, const char *name, const char *kind, dfg_resource_make *make,

@@ -15,12 +15,12 @@ void dfg_credit_release(struct dfg_credit *budget)
 	dfg_free(budget->wanted);
 }
 
-static bool has_room(const struct dfg_credit *budget)
+static bool has_credit(const struct dfg_credit *budget)
 {
 	return budget->open || budget->sent - budget->told < budget->limit;
 }
 
-/* Takes it off the list. */
+/* Removes the key from the list; false if it is not in it. */
 static bool take_wanted(struct dfg_credit *budget, const struct dfg_transfer_key *key)
 {
 	for (size_t i = 0; i < budget->wanted_count; i++)
@@ -33,7 +33,7 @@ static bool take_wanted(struct dfg_credit *budget, const struct dfg_transfer_key
 
 bool dfg_credit_may_go(struct dfg_credit *budget, const struct dfg_transfer_key *key, uint64_t cost)
 {
-	if (!has_room(budget) && !take_wanted(budget, key))
+	if (!has_credit(budget) && !take_wanted(budget, key))
 		return false;
 	budget->sent += cost;
 	return true;
@@ -41,7 +41,7 @@ bool dfg_credit_may_go(struct dfg_credit *budget, const struct dfg_transfer_key 
 
 bool dfg_credit_hold(struct dfg_credit *budget, struct dfg_wait *wait)
 {
-	bool says = !budget->stalled;
+	bool must_tell = !budget->stalled;
 	wait->next = NULL;
 	if (budget->held)
 		budget->last_held->next = wait;
@@ -49,14 +49,14 @@ bool dfg_credit_hold(struct dfg_credit *budget, struct dfg_wait *wait)
 		budget->held = wait;
 	budget->last_held = wait;
 	budget->stalled = true;
-	return says;
+	return must_tell;
 }
 
-/* Those for which there is room, the first ones first. */
-static struct dfg_wait *let_go(struct dfg_credit *budget)
+/* Removes and returns the held Sends for which there is credit, in order. */
+static struct dfg_wait *release_held(struct dfg_credit *budget)
 {
 	struct dfg_wait *first = budget->held, *last = NULL;
-	for (; budget->held && has_room(budget); budget->held = last->next) {
+	for (; budget->held && has_credit(budget); budget->held = last->next) {
 		last = budget->held;
 		budget->sent += last->cost;
 	}
@@ -74,7 +74,7 @@ struct dfg_wait *dfg_credit_taken(struct dfg_credit *budget, uint64_t taken, boo
 	budget->told = taken;
 	budget->wanted_count = 0;
 	budget->open = false;
-	struct dfg_wait *waits = let_go(budget);
+	struct dfg_wait *waits = release_held(budget);
 	budget->stalled = *out_stalled = budget->held;
 	return waits;
 }
@@ -88,7 +88,7 @@ static bool add_wanted(struct dfg_credit *budget, const struct dfg_transfer_key 
 	return true;
 }
 
-/* Takes it out of what is held back. */
+/* Removes and returns the held Send of the key. */
 static struct dfg_wait *take_held(struct dfg_credit *budget, const struct dfg_transfer_key *key)
 {
 	struct dfg_wait *before = NULL, *wait = budget->held;
@@ -116,7 +116,7 @@ struct dfg_wait *dfg_credit_wanted(struct dfg_credit *budget, const struct dfg_t
 	if (!budget->stalled || add_wanted(budget, key))
 		return NULL;
 	budget->open = true;
-	return let_go(budget);
+	return release_held(budget);
 }
 
 bool dfg_credit_tells(struct dfg_credit *budget)
@@ -142,6 +142,6 @@ struct dfg_wait *dfg_credit_give_up(struct dfg_credit *budget)
 	struct dfg_wait *held = budget->held;
 	budget->held = budget->last_held = NULL;
 	budget->open = false;
-	budget->stalled = false; /* it may be what could not be said: the next one held back says so again */
+	budget->stalled = false; /* sending STALLED may have failed: the next Send that is held back sends it again */
 	return held;
 }

@@ -6,7 +6,8 @@ struct dfg_err *dfg_message_check(const struct dfg_message *message)
 {
 	const struct dfg_tensor *tensor = &message->tensor;
 	if (message->key.depth > DFG_LINK_DEPTH)
-		return DFG_ERR(DFG_DATA, "a transfer is within %u loops, %d are the limit", message->key.depth, DFG_LINK_DEPTH);
+		return DFG_ERR(
+			DFG_DATA, "a transfer is in %u nested loops, the limit is %d", message->key.depth, DFG_LINK_DEPTH);
 	if (!tensor->dtype)
 		return NULL;
 	if (message->dead)

@@ -12,24 +12,24 @@ struct item {
 };
 
 struct end {
-	struct dfg_link link; /* first: a link is its end */
+	struct dfg_link link; /* must be the first member */
 	struct end *other;
 	struct dfg_link_sink sink;
 	pthread_t thread;
-	pthread_mutex_t reading; /* who delivers to this end */
-	pthread_mutex_t lock;    /* of what follows, and of the other's counts of what it sent */
+	pthread_mutex_t reading; /* held by the thread that delivers to this end */
+	pthread_mutex_t lock;    /* protects the fields after it, and the counts of sent messages of the other end */
 	struct item *first, **last;
-	bool gone;              /* the other end sends no more */
-	struct dfg_event event; /* something of this end changed */
+	bool gone;              /* the other end is closed */
+	struct dfg_event event; /* signalled when a field of this end changes */
 	atomic_bool lost, closing;
 };
 
 struct pair {
 	struct end end[2];
-	atomic_int open; /* ends */
+	atomic_int open; /* number of ends that are open */
 };
 
-static void drop(struct item *item)
+static void free_items(struct item *item)
 {
 	while (item) {
 		struct item *next = item->next;
@@ -39,7 +39,7 @@ static void drop(struct item *item)
 	}
 }
 
-/* What was sent to this end, oldest first; *out_gone where nothing will follow. */
+/* Removes and returns the messages sent to this end, oldest first; *out_gone: no more will follow. */
 static struct item *take_all(struct end *end, bool *out_gone)
 {
 	pthread_mutex_lock(&end->lock);
@@ -59,8 +59,8 @@ static void hang_up(struct end *end)
 	dfg_event_signal(&end->other->event);
 }
 
-/* Takes err. */
-static void lose(struct end *end, struct dfg_err *err)
+/* Reports the link as lost, once. Takes err. */
+static void report_lost(struct end *end, struct dfg_err *err)
 {
 	if (atomic_exchange(&end->lost, true)) {
 		dfg_err_free(err);
@@ -79,8 +79,8 @@ static struct dfg_err *copy_strings(const struct dfg_tensor *from, struct dfg_te
 	return NULL;
 }
 
-/* Into the sink's own room, where it has some. */
-static struct dfg_err *place(struct end *end, struct dfg_tensor *tensor)
+/* Copies the tensor into memory of the sink, if it allocates its own. */
+static struct dfg_err *place_in_sink(struct end *end, struct dfg_tensor *tensor)
 {
 	struct dfg_tensor own;
 	if (!end->sink.room || !tensor->dtype)
@@ -99,7 +99,7 @@ static struct dfg_err *place(struct end *end, struct dfg_tensor *tensor)
 static struct dfg_err *deliver(struct end *end, struct dfg_message *message)
 {
 	uint64_t bytes = dfg_message_bytes(message);
-	DFG_TRY(place(end, &message->tensor));
+	DFG_TRY(place_in_sink(end, &message->tensor));
 	__atomic_fetch_add(&end->link.counts.received_messages, 1, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&end->link.counts.received_bytes, bytes, __ATOMIC_RELAXED);
 	end->sink.deliver(end->sink.arg, end->link.peer, message);
@@ -118,15 +118,15 @@ static bool read_all(struct end *end)
 		err = deliver(end, &item->message);
 		some |= !err;
 	}
-	drop(items);
+	free_items(items);
 	if (!err && gone && !atomic_load(&end->closing))
 		err = DFG_ERR(DFG_UNAVAILABLE, "%s has closed the link", dfg_peer_words(end->link.peer).s);
 	if (err)
-		lose(end, err);
+		report_lost(end, err);
 	return some;
 }
 
-static void *live(void *arg)
+static void *run_end(void *arg)
 {
 	struct end *end = arg;
 	for (;;) {
@@ -175,10 +175,10 @@ static struct dfg_err *memory_send(struct dfg_link *link, const struct dfg_messa
 	return NULL;
 }
 
-static void release(struct pair *pair)
+static void free_pair(struct pair *pair)
 {
 	for (int i = 0; i < 2; i++) {
-		drop(pair->end[i].first);
+		free_items(pair->end[i].first);
 		pthread_mutex_destroy(&pair->end[i].reading);
 		pthread_mutex_destroy(&pair->end[i].lock);
 	}
@@ -194,13 +194,13 @@ static void memory_close(struct dfg_link *link)
 	pthread_join(end->thread, NULL);
 	hang_up(end);
 	if (atomic_fetch_sub(&pair->open, 1) == 1)
-		release(pair);
+		free_pair(pair);
 }
 
 static const struct dfg_link_kind memory = {
 	.name = "memory", .send = memory_send, .poll = memory_poll, .close = memory_close};
 
-static bool begin(struct end *end, struct end *other, const struct dfg_link_sink *sink, uint32_t peer)
+static bool init_end(struct end *end, struct end *other, const struct dfg_link_sink *sink, uint32_t peer)
 {
 	end->link = (struct dfg_link){.kind = &memory, .peer = peer};
 	end->other = other;
@@ -209,13 +209,13 @@ static bool begin(struct end *end, struct end *other, const struct dfg_link_sink
 	return !pthread_mutex_init(&end->reading, NULL) && !pthread_mutex_init(&end->lock, NULL);
 }
 
-/* Signals are for the caller's threads. */
-static bool start(struct end *end)
+/* Creates the thread with all signals blocked, so that they go to the caller's threads. */
+static bool start_thread(struct end *end)
 {
 	sigset_t all, before;
 	sigfillset(&all);
 	pthread_sigmask(SIG_BLOCK, &all, &before);
-	bool started = !pthread_create(&end->thread, NULL, live, end);
+	bool started = !pthread_create(&end->thread, NULL, run_end, end);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return started;
 }
@@ -228,11 +228,11 @@ struct dfg_err *dfg_link_memory_pair(const struct dfg_link_sink *sink_a, uint32_
 		return DFG_ERR(DFG_MEMORY, "no memory for a link");
 	struct end *a = &pair->end[0], *b = &pair->end[1];
 	atomic_init(&pair->open, 2);
-	bool begun = begin(a, b, sink_a, peer_b) && begin(b, a, sink_b, peer_a);
-	*out_a = &a->link; /* before a thread may call a sink */
+	bool begun = init_end(a, b, sink_a, peer_b) && init_end(b, a, sink_b, peer_a);
+	*out_a = &a->link; /* set before a thread may call a sink */
 	*out_b = &b->link;
-	bool started = begun && start(a);
-	if (started && start(b))
+	bool started = begun && start_thread(a);
+	if (started && start_thread(b))
 		return NULL;
 	if (started) {
 		atomic_store(&a->closing, true);
@@ -240,6 +240,6 @@ struct dfg_err *dfg_link_memory_pair(const struct dfg_link_sink *sink_a, uint32_
 		pthread_join(a->thread, NULL);
 	}
 	*out_a = *out_b = NULL;
-	release(pair);
+	free_pair(pair);
 	return DFG_ERR(DFG_MEMORY, "no thread for a link");
 }

@@ -9,8 +9,9 @@
 #include <string.h>
 
 /*
- * One table, under one lock, which nobody holds while a link sends or a wait is told. A key has either a value that nobody
- * took yet or a wait; values of later steps stand in the same table, as their keys have the step in them.
+ *
+ * One hash table under one lock, which is not held while a link sends or a wait is completed. A key has either a value
+ * that was not received yet, or a wait. Values of later steps are in the same table, since keys include the step.
  */
 enum {
 	EARLY_VALUES = 1 << 18,
@@ -18,13 +19,13 @@ enum {
 	BUCKETS_LEAST = 64, /* a power of two */
 };
 
-/* Another one that says the same. */
-static struct dfg_err *again(const struct dfg_err *err)
+/* A copy of the error. */
+static struct dfg_err *copy_error(const struct dfg_err *err)
 {
 	return dfg_err_new(err->code, err->file, err->line, "%s", err->text);
 }
 
-/* Errors are let go with no lock held. */
+/* Returns the old error, which must be freed without the lock. */
 static struct dfg_err *replace(struct dfg_err **at, struct dfg_err *err)
 {
 	struct dfg_err *old = *at;
@@ -61,8 +62,8 @@ struct dfg_err *dfg_rendezvous_new(const struct dfg_rendezvous_options *options,
 	return NULL;
 }
 
-/* Takes the value out of the table, where *at is its place there. */
-static void drop(struct dfg_rendezvous *rendezvous, struct value **at)
+/* Removes the value that *at points to from the table. */
+static void drop_value(struct dfg_rendezvous *rendezvous, struct value **at)
 {
 	struct value *value = *at;
 	*at = value->next;
@@ -73,14 +74,14 @@ static void drop(struct dfg_rendezvous *rendezvous, struct value **at)
 	rendezvous->values--;
 }
 
-/* Drops the values of steps before this one; returns how many. */
+/* Drops the values of earlier steps; returns how many. */
 static uint64_t drop_before(struct dfg_rendezvous *rendezvous, uint64_t step)
 {
 	uint64_t dropped = 0;
 	for (size_t b = 0; b < rendezvous->buckets && rendezvous->values; b++)
 		for (struct value **at = &rendezvous->bucket[b].value; *at;)
 			if ((*at)->key.step < step) {
-				drop(rendezvous, at);
+				drop_value(rendezvous, at);
 				dropped++;
 			} else {
 				at = &(*at)->next;
@@ -94,7 +95,7 @@ void dfg_rendezvous_free(struct dfg_rendezvous *rendezvous)
 		return;
 	for (size_t b = 0; rendezvous->bucket && b < rendezvous->buckets; b++)
 		while (rendezvous->bucket[b].value)
-			drop(rendezvous, &rendezvous->bucket[b].value);
+			drop_value(rendezvous, &rendezvous->bucket[b].value);
 	while (rendezvous->free_value) {
 		struct value *value = rendezvous->free_value;
 		rendezvous->free_value = value->next;
@@ -156,8 +157,8 @@ static struct dfg_wait **find_wait(struct bucket *bucket, const struct dfg_trans
 	return at;
 }
 
-/* Twice the buckets where chains grow long; where there is no memory for it they stay long. */
-static void grow(struct dfg_rendezvous *rendezvous)
+/* Doubles the number of buckets if there are as many values and waits. Without memory, chains stay long. */
+static void grow_table(struct dfg_rendezvous *rendezvous)
 {
 	struct bucket *old = rendezvous->bucket;
 	size_t buckets = rendezvous->buckets;
@@ -185,7 +186,7 @@ static void grow(struct dfg_rendezvous *rendezvous)
 	dfg_free(old);
 }
 
-/* All waits, as a list, out of the table, and all that is held back. */
+/* Removes all waits from the table, and all Sends that are held back; returns them as a list. */
 static struct dfg_wait *take_waits(struct dfg_rendezvous *rendezvous)
 {
 	struct dfg_wait *waits = NULL;
@@ -211,11 +212,12 @@ static void tell_all(struct dfg_wait *waits, const struct dfg_err *err)
 	for (struct dfg_wait *next; waits; waits = next) {
 		next = waits->next;
 		dfg_tensor_release(&waits->value);
-		waits->come(waits, &(struct dfg_tensor){0}, false, again(err));
+		waits->come(waits, &(struct dfg_tensor){0}, false, copy_error(err));
 	}
 }
 
 /*
+ *
  * Steps.
  */
 void dfg_rendezvous_begin(struct dfg_rendezvous *rendezvous, uint64_t step)
@@ -235,7 +237,7 @@ void dfg_rendezvous_begin(struct dfg_rendezvous *rendezvous, uint64_t step)
 	if (rendezvous->late && rendezvous->late_step <= step)
 		late = replace(&rendezvous->late, NULL);
 	if (rendezvous->lost)
-		rendezvous->failed = again(rendezvous->lost);
+		rendezvous->failed = copy_error(rendezvous->lost);
 	else if (late && rendezvous->late_step == step)
 		rendezvous->failed = replace(&late, NULL);
 	for (uint32_t i = 0; i < rendezvous->options.workers; i++) {
@@ -265,8 +267,8 @@ uint64_t dfg_rendezvous_end(struct dfg_rendezvous *rendezvous)
 static struct dfg_err *check_running(const struct dfg_rendezvous *rendezvous)
 {
 	if (rendezvous->failed)
-		return again(rendezvous->failed);
-	return rendezvous->running ? NULL : DFG_ERR(DFG_BUG, "no step runs");
+		return copy_error(rendezvous->failed);
+	return rendezvous->running ? NULL : DFG_ERR(DFG_BUG, "no step is running");
 }
 
 void dfg_rendezvous_fail_locked(struct dfg_rendezvous *rendezvous, struct dfg_err *err)
@@ -276,7 +278,7 @@ void dfg_rendezvous_fail_locked(struct dfg_rendezvous *rendezvous, struct dfg_er
 	if (rendezvous->running && !rendezvous->failed) {
 		waits = take_waits(rendezvous);
 		rendezvous->failed = err;
-		told = again(err);
+		told = copy_error(err);
 		err = NULL;
 	}
 	pthread_mutex_unlock(&rendezvous->lock);
@@ -291,7 +293,7 @@ void dfg_rendezvous_fail(struct dfg_rendezvous *rendezvous, struct dfg_err *err)
 	dfg_rendezvous_fail_locked(rendezvous, err);
 }
 
-/* By its number and, where its host has another name, by that. */
+/* Names the worker by its number, and by its host's name if that is different. */
 static struct dfg_err *note_lost(const struct dfg_rendezvous *rendezvous, uint32_t peer, struct dfg_err *err)
 {
 	const char *const *names = rendezvous->options.name;
@@ -308,25 +310,26 @@ void dfg_rendezvous_lost(struct dfg_rendezvous *rendezvous, uint32_t peer, struc
 		err = note_lost(rendezvous, peer, err);
 	pthread_mutex_lock(&rendezvous->lock);
 	if (!rendezvous->lost)
-		rendezvous->lost = again(err);
+		rendezvous->lost = copy_error(err);
 	dfg_rendezvous_fail_locked(rendezvous, err);
 }
 
 /*
+ *
  * Values.
  */
 static struct dfg_err *wrong_sender(const struct dfg_transfer_key *key, uint32_t wanted, uint32_t from)
 {
-	return DFG_ERR(DFG_PROTOCOL, "transfer %u came from worker w%u, must come from w%u", key->number, from, wanted);
+	return DFG_ERR(DFG_PROTOCOL, "transfer %u came from worker w%u, expected w%u", key->number, from, wanted);
 }
 
-/* Against the budget of a peer: what is sent to oneself has none. */
+/* Cost in credit; values sent to this worker itself cost nothing. */
 static uint64_t cost_of(const struct dfg_rendezvous *rendezvous, uint32_t peer, const struct dfg_message *message)
 {
 	return peer == rendezvous->options.self ? 0 : dfg_credit_cost(message);
 }
 
-static struct dfg_err *keep(
+static struct dfg_err *keep_value(
 	struct dfg_rendezvous *rendezvous, struct bucket *bucket, uint32_t from, const struct dfg_message *message)
 {
 	struct value *value = rendezvous->free_value;
@@ -342,12 +345,12 @@ static struct dfg_err *keep(
 	value->next = bucket->value;
 	bucket->value = value;
 	rendezvous->values++;
-	grow(rendezvous);
+	grow_table(rendezvous);
 	return NULL;
 }
 
-/* Of the step that runs. Takes the tensor, and gives the lock up. */
-static void bring(struct dfg_rendezvous *rendezvous, uint32_t from, struct dfg_message *message)
+/* Delivers a value of the running step. Takes the tensor. The lock is held before, and released. */
+static void deliver_now(struct dfg_rendezvous *rendezvous, uint32_t from, struct dfg_message *message)
 {
 	struct bucket *bucket = find_bucket(rendezvous, &message->key);
 	struct dfg_wait **at = find_wait(bucket, &message->key), *wait = *at;
@@ -365,9 +368,9 @@ static void bring(struct dfg_rendezvous *rendezvous, uint32_t from, struct dfg_m
 		return;
 	}
 	if (*find_value(bucket, &message->key))
-		err = DFG_ERR(DFG_PROTOCOL, "transfer %u came twice from worker w%u", message->key.number, from);
+		err = DFG_ERR(DFG_PROTOCOL, "transfer %u arrived twice from worker w%u", message->key.number, from);
 	else
-		err = keep(rendezvous, bucket, from, message);
+		err = keep_value(rendezvous, bucket, from, message);
 	if (!err) {
 		pthread_mutex_unlock(&rendezvous->lock);
 		return;
@@ -376,17 +379,18 @@ static void bring(struct dfg_rendezvous *rendezvous, uint32_t from, struct dfg_m
 	dfg_tensor_release(&message->tensor);
 }
 
-/* Of a step to come. With the lock held; false where there is too much of it. */
+/* Stores a value of a future step. With the lock held; false if it is refused. */
 static bool keep_early(struct dfg_rendezvous *rendezvous, uint32_t from, struct dfg_message *message)
 {
 	size_t bytes = dfg_tensor_bytes(&message->tensor);
 	struct dfg_err *err = NULL;
 	if (rendezvous->early_values >= rendezvous->options.early_values ||
 		bytes > rendezvous->options.early_bytes - rendezvous->early_bytes)
-		err = DFG_ERR(DFG_PROTOCOL, "worker w%u sent more of a step that had not begun here than fits: %llu values",
-			from, (unsigned long long)rendezvous->early_values);
+		err = DFG_ERR(DFG_PROTOCOL,
+			"worker w%u exceeds the limit for values of a step that has not begun here, after %llu values", from,
+			(unsigned long long)rendezvous->early_values);
 	else
-		err = keep(rendezvous, find_bucket(rendezvous, &message->key), from, message);
+		err = keep_value(rendezvous, find_bucket(rendezvous, &message->key), from, message);
 	if (!err) {
 		rendezvous->early_values++;
 		rendezvous->early_bytes += bytes;
@@ -410,7 +414,7 @@ static void deliver_value(struct dfg_rendezvous *rendezvous, uint32_t from, stru
 		dfg_rendezvous_fail_locked(
 			rendezvous, DFG_ERR(DFG_PROTOCOL, "worker w%u sent a value of %u loops", from, message->key.depth));
 	} else if (now && !rendezvous->failed) {
-		bring(rendezvous, from, message);
+		deliver_now(rendezvous, from, message);
 		return;
 	} else {
 		kept = !now && step >= rendezvous->step && keep_early(rendezvous, from, message);
@@ -436,15 +440,15 @@ void dfg_rendezvous_deliver(struct dfg_rendezvous *rendezvous, uint32_t from, st
 		dfg_hear_of_room(rendezvous, from, message);
 }
 
-static void count(struct dfg_sent *sent, const struct dfg_message *message)
+static void count_sent(struct dfg_sent *sent, const struct dfg_message *message)
 {
 	sent->messages++;
 	sent->dead += message->dead;
 	sent->bytes += message->dead ? 0 : dfg_tensor_bytes(&message->tensor);
 }
 
-/* wait: NULL, or to be kept where there is no room. */
-static struct dfg_err *send(
+/* wait: NULL, or kept if there is no credit. */
+static struct dfg_err *send_message(
 	struct dfg_rendezvous *rendezvous, uint32_t to, struct dfg_wait *wait, struct dfg_message *message, bool *out_held)
 {
 	bool self = to == rendezvous->options.self;
@@ -453,7 +457,7 @@ static struct dfg_err *send(
 	struct dfg_err *err = check_running(rendezvous);
 	message->key.step = rendezvous->step;
 	if (!err)
-		count(&rendezvous->peer[to].sent, message);
+		count_sent(&rendezvous->peer[to].sent, message);
 	if (!err && wait && !self)
 		err = dfg_hold(rendezvous, wait, message, cost, out_held);
 	else if (!err)
@@ -482,7 +486,7 @@ struct dfg_err *dfg_rendezvous_offer(
 	if (tensor)
 		message.tensor = *tensor;
 	*out_held = false;
-	return send(rendezvous, wait->from, wait, &message, out_held);
+	return send_message(rendezvous, wait->from, wait, &message, out_held);
 }
 
 struct dfg_err *dfg_rendezvous_send(
@@ -493,12 +497,12 @@ struct dfg_err *dfg_rendezvous_send(
 	dfg_transfer_key_copy(&message.key, key);
 	if (tensor)
 		message.tensor = *tensor;
-	return send(rendezvous, to, NULL, &message, &held);
+	return send_message(rendezvous, to, NULL, &message, &held);
 }
 
-/* With the lock held. */
-static struct dfg_err *take(struct dfg_rendezvous *rendezvous, struct dfg_wait *wait, struct dfg_tensor *out_tensor,
-	bool *out_dead, bool *out_there)
+/* Takes the value, or registers the wait. With the lock held. */
+static struct dfg_err *take_or_wait(struct dfg_rendezvous *rendezvous, struct dfg_wait *wait,
+	struct dfg_tensor *out_tensor, bool *out_dead, bool *out_there)
 {
 	DFG_TRY(check_running(rendezvous));
 	wait->key.step = rendezvous->step;
@@ -511,15 +515,15 @@ static struct dfg_err *take(struct dfg_rendezvous *rendezvous, struct dfg_wait *
 		*out_tensor = value->tensor;
 		*out_dead = value->dead;
 		value->tensor = (struct dfg_tensor){0};
-		drop(rendezvous, at);
+		drop_value(rendezvous, at);
 		return NULL;
 	}
 	if (*find_wait(bucket, &wait->key))
-		return DFG_ERR(DFG_DATA, "transfer %u is received twice at once", wait->key.number);
+		return DFG_ERR(DFG_DATA, "transfer %u is received by two nodes at once", wait->key.number);
 	wait->next = bucket->wait;
 	bucket->wait = wait;
 	rendezvous->waits++;
-	grow(rendezvous);
+	grow_table(rendezvous);
 	return NULL;
 }
 
@@ -528,9 +532,9 @@ struct dfg_err *dfg_rendezvous_receive(struct dfg_rendezvous *rendezvous, struct
 {
 	uint32_t from = wait->from;
 	pthread_mutex_lock(&rendezvous->lock);
-	struct dfg_err *err = take(rendezvous, wait, out_tensor, out_dead, out_there);
+	struct dfg_err *err = take_or_wait(rendezvous, wait, out_tensor, out_dead, out_there);
 	bool wanted = !err && !*out_there && rendezvous->peer[from].budget.peer_stalled;
-	struct dfg_transfer_key key; /* as soon as the lock is given up the wait is not ours any more */
+	struct dfg_transfer_key key; /* copied because the wait may be completed, and gone, once the lock is released */
 	if (wanted)
 		dfg_transfer_key_copy(&key, &wait->key);
 	dfg_unlock_and_tell(rendezvous, from);
@@ -561,13 +565,14 @@ void dfg_rendezvous_rest(struct dfg_rendezvous *rendezvous)
 
 void dfg_rendezvous_sent(const struct dfg_rendezvous *rendezvous, uint32_t worker, struct dfg_sent *out_sent)
 {
-	struct dfg_rendezvous *writable = (struct dfg_rendezvous *)rendezvous; /* the lock, not what it guards */
+	/* for the lock only; the fields that it protects are only read */
+	struct dfg_rendezvous *writable = (struct dfg_rendezvous *)rendezvous;
 	pthread_mutex_lock(&writable->lock);
 	*out_sent = rendezvous->peer[worker].sent;
 	pthread_mutex_unlock(&writable->lock);
 }
 
-/* Whoever calls these runs the step: there is one at a time, so there is no lock. */
+/* Called only by the thread that runs the step, so no lock is needed. */
 void dfg_rendezvous_waited(struct dfg_rendezvous *rendezvous, uint32_t from, uint32_t number, uint64_t ns)
 {
 	struct dfg_waited *waited = &rendezvous->peer[from].waited;

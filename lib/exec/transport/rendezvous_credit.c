@@ -2,7 +2,7 @@
 
 #include "lib/base/mem.h"
 
-/* What the two rendezvous of a pair say to each other about room: credit.h. It is said with no lock held. */
+/* The flow control messages between two rendezvous: credit.h. They are sent without holding a lock. */
 struct dfg_err *dfg_say(
 	struct dfg_rendezvous *rendezvous, uint32_t to, enum dfg_message_kind kind, const struct dfg_transfer_key *key)
 {
@@ -12,7 +12,11 @@ struct dfg_err *dfg_say(
 	return link ? dfg_err_note(link->kind->send(link, &message), "to worker w%u", to) : NULL;
 }
 
-/* Whom the peer does not hear is held up for ever: the step ends, unless the peer is gone, which is told elsewhere. */
+/*
+ *
+ * If the peer does not get a message it may wait forever, so the step fails, unless the peer is lost, which is reported
+ * elsewhere.
+ */
 void dfg_said(struct dfg_rendezvous *rendezvous, struct dfg_err *err)
 {
 	if (err && err->code != DFG_UNAVAILABLE)
@@ -38,7 +42,7 @@ void dfg_unlock_and_tell(struct dfg_rendezvous *rendezvous, uint32_t peer)
 	struct dfg_err *err = dfg_say(rendezvous, peer, DFG_MESSAGE_TAKEN, &(struct dfg_transfer_key){.step = taken});
 	pthread_mutex_lock(&rendezvous->lock);
 	if (err && budget->said == taken)
-		budget->said = before; /* it is told with what is taken next */
+		budget->said = before; /* reported with the next values taken */
 	pthread_mutex_unlock(&rendezvous->lock);
 	dfg_said(rendezvous, err);
 }
@@ -63,20 +67,20 @@ struct dfg_err *dfg_hold(struct dfg_rendezvous *rendezvous, struct dfg_wait *wai
 	wait->value = (struct dfg_tensor){0};
 	if (!message->dead)
 		DFG_TRY(dfg_tensor_share(&message->tensor, &wait->value));
-	bool says = dfg_credit_hold(budget, wait);
+	bool must_tell = dfg_credit_hold(budget, wait);
 	uint64_t told = budget->told;
 	uint32_t to = wait->from;
 	*out_held = true;
-	if (!says)
+	if (!must_tell)
 		return NULL;
-	pthread_mutex_unlock(&rendezvous->lock); /* the wait is not ours any more */
+	pthread_mutex_unlock(&rendezvous->lock); /* the wait may be completed from here on */
 	dfg_say_number(rendezvous, to, DFG_MESSAGE_STALLED, told);
 	pthread_mutex_lock(&rendezvous->lock);
 	return NULL;
 }
 
-/* What was held back, and counted, leaves. */
-static void let_go(struct dfg_rendezvous *rendezvous, struct dfg_wait *waits)
+/* Sends values that were held back, and are counted. */
+static void send_released(struct dfg_rendezvous *rendezvous, struct dfg_wait *waits)
 {
 	for (struct dfg_wait *next; waits; waits = next) {
 		next = waits->next;
@@ -89,31 +93,32 @@ static void let_go(struct dfg_rendezvous *rendezvous, struct dfg_wait *waits)
 	}
 }
 
-static void hear_taken(struct dfg_rendezvous *rendezvous, uint32_t from, uint64_t taken)
+static void on_taken(struct dfg_rendezvous *rendezvous, uint32_t from, uint64_t taken)
 {
 	struct dfg_credit *budget = &rendezvous->peer[from].budget;
 	bool stalled;
 	pthread_mutex_lock(&rendezvous->lock);
 	if (taken > budget->sent) {
-		dfg_rendezvous_fail_locked(rendezvous, DFG_ERR(DFG_PROTOCOL, "worker w%u took more than it was sent", from));
+		dfg_rendezvous_fail_locked(
+			rendezvous, DFG_ERR(DFG_PROTOCOL, "worker w%u reports more values taken than were sent to it", from));
 		return;
 	}
 	struct dfg_wait *waits = dfg_credit_taken(budget, taken, &stalled);
 	pthread_mutex_unlock(&rendezvous->lock);
 	if (stalled)
 		dfg_say_number(rendezvous, from, DFG_MESSAGE_STALLED, taken);
-	let_go(rendezvous, waits);
+	send_released(rendezvous, waits);
 }
 
-static void hear_wanted(struct dfg_rendezvous *rendezvous, uint32_t from, const struct dfg_transfer_key *key)
+static void on_wanted(struct dfg_rendezvous *rendezvous, uint32_t from, const struct dfg_transfer_key *key)
 {
 	pthread_mutex_lock(&rendezvous->lock);
 	struct dfg_wait *waits = dfg_credit_wanted(&rendezvous->peer[from].budget, key);
 	pthread_mutex_unlock(&rendezvous->lock);
-	let_go(rendezvous, waits);
+	send_released(rendezvous, waits);
 }
 
-/* The keys that are waited for from the peer, and no more than show that they are too many. With the lock held. */
+/* The keys that this worker waits for from the peer, at most DFG_WANTED_MOST + 1. With the lock held. */
 static struct dfg_err *keys_wanted(
 	const struct dfg_rendezvous *rendezvous, uint32_t from, struct dfg_transfer_key **out_keys, size_t *out_count)
 {
@@ -129,14 +134,14 @@ static struct dfg_err *keys_wanted(
 	return NULL;
 }
 
-static void hear_stalled(struct dfg_rendezvous *rendezvous, uint32_t from, uint64_t told)
+static void on_stalled(struct dfg_rendezvous *rendezvous, uint32_t from, uint64_t told)
 {
 	struct dfg_credit *budget = &rendezvous->peer[from].budget;
 	struct dfg_transfer_key *key = NULL;
 	size_t count = 0;
 	struct dfg_err *err = NULL;
 	pthread_mutex_lock(&rendezvous->lock);
-	if (told >= budget->said) { /* else it will hear that there is more room */
+	if (told >= budget->said) { /* otherwise a TAKEN with more credit is on its way */
 		budget->peer_stalled = true;
 		err = keys_wanted(rendezvous, from, &key, &count);
 	}
@@ -152,9 +157,9 @@ static void hear_stalled(struct dfg_rendezvous *rendezvous, uint32_t from, uint6
 void dfg_hear_of_room(struct dfg_rendezvous *rendezvous, uint32_t from, const struct dfg_message *message)
 {
 	if (message->kind == DFG_MESSAGE_TAKEN)
-		hear_taken(rendezvous, from, message->key.step);
+		on_taken(rendezvous, from, message->key.step);
 	else if (message->kind == DFG_MESSAGE_STALLED)
-		hear_stalled(rendezvous, from, message->key.step);
+		on_stalled(rendezvous, from, message->key.step);
 	else if (message->kind == DFG_MESSAGE_WANTED && message->key.depth <= DFG_LINK_DEPTH)
-		hear_wanted(rendezvous, from, &message->key);
+		on_wanted(rendezvous, from, &message->key);
 }
