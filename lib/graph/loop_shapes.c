@@ -39,6 +39,13 @@ static struct dfg_err *learn(struct turning *t, const struct dfg_inferred **fact
 	return NULL;
 }
 
+/* The Merge of a loop that is still being built: its second input is the first until the way back is known. */
+static bool is_unfinished(const struct dfg_node *node)
+{
+	return dfg_node_role(node) == DFG_MERGE && node->n_in == 2 && node->in[0].node == node->in[1].node &&
+		   node->in[0].port == node->in[1].port;
+}
+
 /* Infers a node again. A body that does not fit what was assumed says nothing. */
 static struct dfg_err *infer(struct turning *t, uint32_t n)
 {
@@ -47,7 +54,7 @@ static struct dfg_err *infer(struct turning *t, uint32_t n)
 	uint32_t outputs = dfg_facts_outputs(facts, n);
 	const struct dfg_inferred *few[FEW], **in = few;
 	struct dfg_call call;
-	if (!outputs || !node->op)
+	if (!outputs || !node->op || is_unfinished(node))
 		return NULL;
 	if (node->n_in > FEW && !(in = dfg_arena_zeros(t->scratch, node->n_in, sizeof(void *))))
 		return DFG_ERR(DFG_MEMORY, "no memory for shapes");
