@@ -41,6 +41,13 @@ static struct dfg_err *eval_arm(
 	return err;
 }
 
+/* Whether the arm has put control dependencies of its own, such as an assertion, in front of its further nodes. */
+static bool has_own_control(const struct dfg_builder *builder, const struct dfg_region *arm)
+{
+	return builder->n_control != arm->n_control ||
+		   (arm->n_control && memcmp(builder->control, arm->control, arm->n_control * sizeof *arm->control));
+}
+
 /* As a tensor of the arm; where the arm asserts, after that. */
 static struct dfg_err *settle(
 	struct dfg_eval *eval, struct dfg_datum *datum, enum dfg_dtype dtype, const struct dfg_region *arm)
@@ -48,7 +55,7 @@ static struct dfg_err *settle(
 	struct dfg_edge edge;
 	DFG_TRY(dfg_to_edge(eval, datum, dtype, &edge));
 	DFG_TRY(dfg_region_bring(eval, edge, eval->region, &edge));
-	if (eval->builder->n_control > arm->n_control)
+	if (has_own_control(eval->builder, arm))
 		DFG_TRY(dfg_eval_node(eval, "Identity", &edge, 1, &edge));
 	*datum = DFG_TENSOR(edge);
 	return NULL;
