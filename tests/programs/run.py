@@ -37,7 +37,7 @@ def claim(graph, line, way):
         if done.returncode:
             wrong(f"{graph}: {line}", done.stderr)
         at = options.index("--target")
-        options = options[:at] + options[at + 2:] + ["--load", state]
+        options = options[:at] + options[at + 2:] + ["--load", state, "--partial"]
     done = run(["run", graph, *options, *way])
     if error is not None:
         if done.returncode == 0 or error not in done.stderr:
