@@ -543,7 +543,7 @@ def check_derivatives(seed, folder):
     with open(path, "w", encoding="utf-8") as file:
         file.write("\n".join(text))
     wanted = Interpreter(Reals, {}, {}).block((statements, results), {"x": Jet(x, 1.0), "n": n})[0].d
-    first, second, out = graph + ".1", graph + ".2", os.path.join(folder, "d.npz")
+    first, second, out = graph[:-3] + "1.pb", graph[:-3] + "2.pb", os.path.join(folder, "d.npz")
     try:
         dfg("build", path, "-o", graph)
         dfg("grad", graph, "--of", "y", "--wrt", "x", "-o", first)
