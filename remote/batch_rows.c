@@ -71,7 +71,7 @@ void dfg_rows_put(struct dfg_packet *packet, const struct dfg_tensor *feed)
 
 static struct dfg_err *no_such_rows(void)
 {
-	return DFG_ERR(DFG_PROTOCOL, "a step is to take rows that the file does not have");
+	return DFG_ERR(DFG_PROTOCOL, "a step requests rows that the file does not have");
 }
 
 static struct dfg_err *get_from(

@@ -219,7 +219,7 @@ struct dfg_err *dfg_packet_get_error(struct dfg_packet *packet)
 	if (!code)
 		return dfg_packet_check(packet);
 	if (!is_code(code))
-		return DFG_ERR(DFG_PROTOCOL, "a message has an error of no kind");
+		return DFG_ERR(DFG_PROTOCOL, "a message has an error with an unknown code");
 	uint32_t lines = dfg_packet_get_count(packet, 2 * sizeof(uint64_t) + 1);
 	for (uint32_t i = 0; i < lines; i++) {
 		bool waited = dfg_packet_get_bool(packet);
@@ -242,7 +242,7 @@ struct dfg_err *dfg_packet_check(const struct dfg_packet *packet)
 {
 	if (packet->short_of_memory)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
-	return packet->malformed ? DFG_ERR(DFG_PROTOCOL, "a message is not what it should be") : NULL;
+	return packet->malformed ? DFG_ERR(DFG_PROTOCOL, "a message is malformed") : NULL;
 }
 
 static struct dfg_err *send_head(const struct dfg_packet *packet, struct dfg_link *link)
@@ -310,7 +310,7 @@ static struct dfg_packet **place_of(struct dfg_inbox *inbox, uint32_t peer, uint
 static struct dfg_err *malformed(uint32_t peer)
 {
 	const char *who = peer == DFG_LAUNCHER ? "the launcher" : "a worker";
-	return DFG_ERR(DFG_PROTOCOL, "%s sent a message that is not what it should be", who);
+	return DFG_ERR(DFG_PROTOCOL, "%s sent a malformed message", who);
 }
 
 static struct dfg_err *add_head(struct dfg_packet *packet, const struct dfg_message *message)

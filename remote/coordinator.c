@@ -331,7 +331,7 @@ struct dfg_err *dfg_coordinator_answers(struct dfg_coordinator *crew, uint64_t s
 		if (until && dfg_now() >= until) {
 			for (uint32_t i = 0; i < crew->options.workers; i++)
 				if (crew->member[i].asked)
-					dfg_coordinator_lost(crew, i, DFG_ERR(DFG_UNAVAILABLE, "does not end a step that has failed"));
+					dfg_coordinator_lost(crew, i, DFG_ERR(DFG_UNAVAILABLE, "does not end its part of a failed step"));
 			continue;
 		}
 		wait_for_more(crew, seen, until);
@@ -441,7 +441,7 @@ static struct dfg_err *start_guard(struct dfg_coordinator *crew)
 	if (!(crew->options.lease > 0))
 		return NULL;
 	crew->guarded = !pthread_create(&crew->guard, NULL, guard, crew);
-	return crew->guarded ? NULL : DFG_ERR(DFG_MEMORY, "no more threads");
+	return crew->guarded ? NULL : DFG_ERR(DFG_MEMORY, "cannot start a thread");
 }
 
 double dfg_coordinator_patience(double lease, uint32_t workers)

@@ -65,10 +65,10 @@ static struct dfg_err *follow_transfer(struct walk *walk, const struct dfg_node 
 	int64_t number;
 	const struct dfg_parts *parts = walk->crew->parts;
 	if (!dfg_node_mark(recv, "_dfg_edge", &number) || number < 0 || number >= parts->transfers)
-		return DFG_ERR(DFG_DATA, "node '%s' (%s) is of no transfer of the plan", recv->name, recv->op_name);
+		return DFG_ERR(DFG_DATA, "node '%s' (%s) is not a transfer of the plan", recv->name, recv->op_name);
 	struct packet_place send = walk->crew->send[number];
 	if (send.worker == DFG_NONE)
-		return DFG_ERR(DFG_DATA, "node '%s' (%s) receives what no part sends", recv->name, recv->op_name);
+		return DFG_ERR(DFG_DATA, "node '%s' (%s) receives a tensor that no part sends", recv->name, recv->op_name);
 	if (walk->seen[send.worker][send.node])
 		return NULL;
 	DFG_TRY(add_target(walk, send));

@@ -18,8 +18,8 @@ static struct dfg_err *check_alone(struct dfg_coordinator *crew, uint32_t node)
 		if (!clone)
 			err = DFG_ERR(DFG_MEMORY, "out of memory");
 		else if (dfg_graph_find(&crew->parts->part[w], clone) != DFG_NONE)
-			err = DFG_ERR(DFG_DATA, "'%s' is a constant that %s has too: it can only be fed from here", name,
-				crew->options.peer[w].name);
+			err = DFG_ERR(DFG_DATA, "'%s' is a constant that %s has a copy of: feed it with a file of this machine",
+				name, crew->options.peer[w].name);
 	}
 	dfg_arena_release(&scratch);
 	return err;
@@ -34,7 +34,7 @@ static struct dfg_err *get_source(
 	dfg_packet_get_shape(answer, &out_source->all.shape);
 	DFG_TRY(dfg_packet_check(answer));
 	if (!dtype || dtype >= DFG_DTYPES || !dfg_shape_known(&out_source->all.shape))
-		return DFG_ERR(DFG_PROTOCOL, "%s has read a file of no type", crew->options.peer[worker].name);
+		return DFG_ERR(DFG_PROTOCOL, "%s gave no valid dtype for a file", crew->options.peer[worker].name);
 	out_source->all.dtype = (enum dfg_dtype)dtype;
 	return NULL;
 }

@@ -72,7 +72,8 @@ struct dfg_err *dfg_coordinator_load(
 	struct dfg_coordinator *crew, const struct dfg_graph *graph, const struct dfg_parts *parts)
 {
 	if (parts->parts != crew->options.workers)
-		return DFG_ERR(DFG_DATA, "a plan of %u parts for %u workers", parts->parts, crew->options.workers);
+		return DFG_ERR(
+			DFG_DATA, "the plan has %u parts, but there are %u workers", parts->parts, crew->options.workers);
 	dfg_coordinator_drop_plans(crew);
 	dfg_arena_release(&crew->arena);
 	crew->graph = graph;

@@ -7,7 +7,7 @@
 enum { VERSION = 1, FLAG_DEAD = 1, FLAG_TENSOR = 2 };
 
 /* Elements travel as they lie in memory. */
-_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "elements would have to be turned");
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "elements would have to be byte-swapped");
 
 void dfg_link_frame_put(uint8_t out[DFG_LINK_FRAME_HEADER], const struct dfg_link_frame *frame)
 {
@@ -21,13 +21,13 @@ struct dfg_err *dfg_link_frame_get(const uint8_t in[DFG_LINK_FRAME_HEADER], stru
 {
 	uint32_t length = dfg_le32(in), rest = dfg_le32(in + 4);
 	if (rest >> 8 != VERSION)
-		return DFG_ERR(DFG_PROTOCOL, "a frame of version %u, not %d", rest >> 8, VERSION);
+		return DFG_ERR(DFG_PROTOCOL, "a frame has version %u, not %d", rest >> 8, VERSION);
 	if (length > DFG_LINK_FRAME_MOST)
-		return DFG_ERR(DFG_PROTOCOL, "a frame of %u bytes, %d are the most", length, DFG_LINK_FRAME_MOST);
+		return DFG_ERR(DFG_PROTOCOL, "a frame has %u bytes, more than %d", length, DFG_LINK_FRAME_MOST);
 	switch (rest & 255) {
 	case DFG_LINK_FRAME_MESSAGE:
 		if (length < DFG_HEAD)
-			return DFG_ERR(DFG_PROTOCOL, "a message of %u bytes has no room for its head", length);
+			return DFG_ERR(DFG_PROTOCOL, "a message of %u bytes is shorter than its head", length);
 		break;
 	case DFG_LINK_FRAME_MORE:
 		if (!length)
@@ -35,10 +35,10 @@ struct dfg_err *dfg_link_frame_get(const uint8_t in[DFG_LINK_FRAME_HEADER], stru
 		break;
 	case DFG_LINK_FRAME_CREDIT:
 		if (length != 8)
-			return DFG_ERR(DFG_PROTOCOL, "a credit of %u bytes, not 8", length);
+			return DFG_ERR(DFG_PROTOCOL, "a credit frame has %u bytes, not 8", length);
 		break;
 	default:
-		return DFG_ERR(DFG_PROTOCOL, "a frame of the unknown kind %u", rest & 255);
+		return DFG_ERR(DFG_PROTOCOL, "a frame has the unknown kind %u", rest & 255);
 	}
 	*out_frame = (struct dfg_link_frame){.length = length, .kind = rest & 255, .number = dfg_le32(in + 8)};
 	return NULL;
@@ -69,8 +69,8 @@ struct dfg_err *dfg_head_length(const uint8_t in[DFG_HEAD], size_t *out_length)
 {
 	uint64_t rank = in[3], depth = dfg_le64(in + 24);
 	if (rank > DFG_RANK_MAX || depth > DFG_LINK_DEPTH)
-		return DFG_ERR(
-			DFG_PROTOCOL, "a message of rank %u, %llu loops deep", (unsigned)rank, (unsigned long long)depth);
+		return DFG_ERR(DFG_PROTOCOL, "a message has rank %u and loop depth %llu, more than this program supports",
+			(unsigned)rank, (unsigned long long)depth);
 	*out_length = DFG_HEAD + 8 * (size_t)(rank + depth);
 	return NULL;
 }
@@ -81,7 +81,7 @@ static struct dfg_err *check_bytes(const struct dfg_tensor *tensor, uint64_t byt
 	size_t room;
 	for (int i = 0; i < tensor->shape.rank; i++)
 		if (tensor->shape.dim[i] < 0)
-			return DFG_ERR(DFG_PROTOCOL, "a tensor of shape %s", dfg_shape_words(&tensor->shape).s);
+			return DFG_ERR(DFG_PROTOCOL, "a tensor has the invalid shape %s", dfg_shape_words(&tensor->shape).s);
 	struct dfg_err *err = dfg_shape_bytes(&tensor->shape, tensor->dtype, &room);
 	if (err) {
 		err->code = DFG_PROTOCOL;
@@ -90,8 +90,8 @@ static struct dfg_err *check_bytes(const struct dfg_tensor *tensor, uint64_t byt
 	bool strings = tensor->dtype == DFG_STRING;
 	uint64_t least = strings ? (uint64_t)dfg_shape_count(&tensor->shape) * 8 : room;
 	if (bytes < least || (bytes > least && (!strings || !room)))
-		return DFG_ERR(DFG_PROTOCOL, "%s in %llu bytes", dfg_type_words(tensor->dtype, &tensor->shape).s,
-			(unsigned long long)bytes);
+		return DFG_ERR(DFG_PROTOCOL, "a tensor %s cannot have %llu bytes",
+			dfg_type_words(tensor->dtype, &tensor->shape).s, (unsigned long long)bytes);
 	return NULL;
 }
 
@@ -99,10 +99,10 @@ static struct dfg_err *check_tensor(const struct dfg_message *message, uint64_t 
 {
 	const struct dfg_tensor *tensor = &message->tensor;
 	if (!dfg_dtype_size(tensor->dtype) || dfg_dtype_is_handle(tensor->dtype))
-		return DFG_ERR(DFG_PROTOCOL, "a tensor of %s, which stays where it is", dfg_dtype_name(tensor->dtype));
+		return DFG_ERR(DFG_PROTOCOL, "a tensor of %s cannot leave its process", dfg_dtype_name(tensor->dtype));
 	/* A string takes 16 bytes in memory for the 8 of its length here. */
 	if (bytes > (tensor->dtype == DFG_STRING ? limit / 2 : limit))
-		return DFG_ERR(DFG_PROTOCOL, "a tensor of %llu bytes, %zu are the most", (unsigned long long)bytes, limit);
+		return DFG_ERR(DFG_PROTOCOL, "a tensor has %llu bytes, more than %zu", (unsigned long long)bytes, limit);
 	return check_bytes(tensor, bytes);
 }
 
@@ -112,7 +112,7 @@ struct dfg_err *dfg_head_get(const uint8_t *in, size_t limit, struct dfg_message
 	uint64_t bytes = dfg_le64(in + 16);
 	struct dfg_message message = {.kind = kind, .dead = flags & FLAG_DEAD};
 	if (kind >= DFG_MESSAGE_KINDS || flags > FLAG_TENSOR)
-		return DFG_ERR(DFG_PROTOCOL, "a message of the unknown kind %u (%u)", kind, flags);
+		return DFG_ERR(DFG_PROTOCOL, "a message has the unknown kind %u (flags %u)", kind, flags);
 	message.key.number = dfg_le32(in + 4);
 	message.key.step = dfg_le64(in + 8);
 	message.key.depth = (uint32_t)dfg_le64(in + 24);
@@ -126,7 +126,7 @@ struct dfg_err *dfg_head_get(const uint8_t *in, size_t limit, struct dfg_message
 	if (flags & FLAG_TENSOR)
 		DFG_TRY(check_tensor(&message, bytes, limit));
 	else if (bytes || rank || in[2])
-		return DFG_ERR(DFG_PROTOCOL, "a message without a tensor that has a shape");
+		return DFG_ERR(DFG_PROTOCOL, "a message without a tensor has a dtype or a shape");
 	*out_message = message;
 	*out_bytes = bytes;
 	return NULL;
@@ -164,10 +164,11 @@ struct dfg_err *dfg_strings_unpack(const uint8_t *in, size_t bytes, struct dfg_t
 	for (size_t i = 0; i < count; i++) {
 		uint64_t length = dfg_le64(in + 8 * i);
 		if (length > left)
-			return DFG_ERR(DFG_PROTOCOL, "a string of %llu bytes where %zu are left", (unsigned long long)length, left);
+			return DFG_ERR(
+				DFG_PROTOCOL, "a string has %llu bytes, but only %zu are left", (unsigned long long)length, left);
 		DFG_TRY(dfg_buffer_string(tensor->buffer, at, length, &element[i]));
 		at += length;
 		left -= length;
 	}
-	return left ? DFG_ERR(DFG_PROTOCOL, "%zu bytes behind the last string", left) : NULL;
+	return left ? DFG_ERR(DFG_PROTOCOL, "%zu bytes after the last string", left) : NULL;
 }

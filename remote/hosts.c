@@ -54,7 +54,7 @@ static struct dfg_err *check_name(const struct reading *r, const char *what, con
 	struct dfg_text shown = {0};
 	dfg_text_escape(&shown, name, length, 80);
 	struct dfg_err *err =
-		DFG_ERR(r->fault, "'%s' is no %s: it is made of letters, digits, '.', '_' and '-', and does not begin with '-'",
+		DFG_ERR(r->fault, "'%s' is not a valid %s: use letters, digits, '.', '_' and '-', and do not begin with '-'",
 			shown.s ? shown.s : "", what);
 	dfg_text_release(&shown);
 	return err;
@@ -80,7 +80,7 @@ static struct dfg_err *read_number(
 	size_t length = strlen(text);
 	unsigned long number = of(DIGITS, text, length) && length < 9 ? strtoul(text, NULL, 10) : 0;
 	if (number < 1 || number > most)
-		return DFG_ERR(r->fault, "%s is a number from 1 to %u, not '%.40s'", what, most, text);
+		return DFG_ERR(r->fault, "%s must be a number from 1 to %u, not '%.40s'", what, most, text);
 	*out_number = (uint32_t)number;
 	return NULL;
 }
@@ -102,7 +102,7 @@ static struct dfg_err *read_ssh(const struct reading *r, const char *text, struc
 	uint32_t port = 0;
 	if (*end)
 		DFG_TRY(*end == ':' ? read_number(r, end + 1, "a port", 65535, &port)
-							: DFG_ERR(r->fault, "ssh= is USER@ADDR:PORT, not '%.80s'", text));
+							: DFG_ERR(r->fault, "ssh= must be USER@ADDR:PORT, not '%.80s'", text));
 	worker->port = (uint16_t)port;
 	return NULL;
 }
@@ -119,7 +119,7 @@ static struct dfg_err *read_ports(
 	DFG_TRY(read_number(r, first, "port=", 65535, &from));
 	DFG_TRY(read_number(r, dash ? dash + 1 : first, "port=", 65535, &to));
 	if (to < from)
-		return DFG_ERR(r->fault, "port=%.40s ends before it begins", text);
+		return DFG_ERR(r->fault, "port=%.40s is an empty range: its end is before its start", text);
 	if (to - from + 1 < workers)
 		return DFG_ERR(r->fault, "port=%.40s has %u ports for %u workers", text, to - from + 1, workers);
 	worker->ports = text;
@@ -134,7 +134,7 @@ static struct dfg_err *read_tcp(
 	size_t length = colon ? (size_t)(colon - text) : 0;
 	bool brackets = length > 2 && text[0] == '[' && text[length - 1] == ']';
 	if (!colon || strchr(colon, '-') || (!brackets && memchr(text, ':', length)))
-		return DFG_ERR(r->fault, "tcp= is ADDR:PORT, not '%.80s'", text);
+		return DFG_ERR(r->fault, "tcp= must be ADDR:PORT, not '%.80s'", text);
 	DFG_TRY(check_address(r, text, length));
 	DFG_TRY(read_ports(r, colon + 1, workers, worker));
 	worker->tcp = dfg_arena_copy(r->arena, text + brackets, length - 2 * brackets);
@@ -145,7 +145,7 @@ static struct dfg_err *read_listening(
 	const struct reading *r, const struct entry *entry, uint32_t workers, struct dfg_worker_host *worker)
 {
 	if (entry->option[TCP] && entry->option[PORT])
-		return DFG_ERR(r->fault, "tcp= has a port already, and port= another");
+		return DFG_ERR(r->fault, "tcp= already has a port: leave out port=");
 	if (entry->option[TCP])
 		return read_tcp(r, entry->option[TCP], workers, worker);
 	return entry->option[PORT] ? read_ports(r, entry->option[PORT], workers, worker) : NULL;
@@ -155,7 +155,7 @@ static struct dfg_err *read_job(const struct reading *r, const char *job, struct
 {
 	size_t length = strlen(job);
 	if (length > NAME_MOST || !of(LETTERS DIGITS "_", job, length) || !of(LETTERS, job, 1))
-		return DFG_ERR(r->fault, "'%.80s' is no job: it is made of letters, digits and '_', a letter first", job);
+		return DFG_ERR(r->fault, "'%.80s' is not a job: use letters, digits and '_', and begin with a letter", job);
 	worker->job = job;
 	return NULL;
 }
@@ -163,7 +163,7 @@ static struct dfg_err *read_job(const struct reading *r, const char *job, struct
 static struct dfg_err *read_program(const struct reading *r, const char *path, struct dfg_worker_host *worker)
 {
 	if (!*path || *path == '-')
-		return DFG_ERR(r->fault, "dfg= is the path of a program, not '%.80s'", path);
+		return DFG_ERR(r->fault, "dfg= must be the path of a program, not '%.80s'", path);
 	worker->dfg = path;
 	return NULL;
 }
@@ -185,7 +185,7 @@ static struct dfg_err *check_new(const struct reading *r, const struct dfg_worke
 {
 	for (uint32_t i = 0; r->file && i < r->count; i++)
 		if (!r->worker[i].local && !strcmp(r->worker[i].name, worker->name) && !strcmp(r->worker[i].job, worker->job))
-			return DFG_ERR(r->fault, "'%s' stands here twice: slots=2 gives two workers there", worker->name);
+			return DFG_ERR(r->fault, "'%s' is listed twice: slots=2 gives two workers there", worker->name);
 	return NULL;
 }
 
@@ -213,7 +213,7 @@ static struct dfg_err *add_local(struct reading *r, const struct entry *entry, s
 	DFG_TRY(read_number(r, entry->name + strlen("local:"), "N of local:N", DFG_HOSTS_MOST, &count));
 	for (size_t i = 0; i < sizeof not_here / sizeof *not_here; i++)
 		if (entry->option[not_here[i]])
-			return DFG_ERR(r->fault, "%s= means nothing for processes here", option_name[not_here[i]]);
+			return DFG_ERR(r->fault, "%s= does not apply to processes of this machine", option_name[not_here[i]]);
 	DFG_TRY(read_listening(r, entry, count, worker));
 	worker->local = true;
 	return add(r, worker, count);
@@ -234,7 +234,7 @@ static struct dfg_err *read_option(const struct reading *r, char *word, struct e
 {
 	char *equals = strchr(word, '=');
 	if (!equals)
-		return DFG_ERR(r->fault, "'%.80s' is no option: one is KEY=VALUE, and a line has one host", word);
+		return DFG_ERR(r->fault, "'%.80s' is not an option: an option is KEY=VALUE, and a line has one host", word);
 	*equals = '\0';
 	struct dfg_nearest nearest = {.word = word};
 	for (size_t i = 0; i < OPTIONS; i++) {
@@ -248,7 +248,7 @@ static struct dfg_err *read_option(const struct reading *r, char *word, struct e
 	}
 	return DFG_ERR(r->fault, "there is no option '%.80s='%s%s%s", word, nearest.best ? ", did you mean '" : "",
 		nearest.best ? nearest.best : "",
-		nearest.best ? "='?" : "; there are job, ssh, addr, slots, dfg, tcp and port");
+		nearest.best ? "='?" : "; the options are job, ssh, addr, slots, dfg, tcp and port");
 }
 
 /* The next word of the line, or NULL; ends it with a 0. */
@@ -282,9 +282,10 @@ static struct dfg_err *read_file(struct reading *r, const char *path)
 	struct dfg_blob blob;
 	DFG_TRY(dfg_blob_open(path, FILE_MOST, &blob));
 	char *text = dfg_arena_copy(r->arena, blob.bytes, blob.size);
-	struct dfg_err *err = !text                                     ? dfg_no_memory("the hosts file")
-						  : blob.size && memchr(text, 0, blob.size) ? DFG_ERR(DFG_CONFIG, "%s: is no text", path)
-																	: NULL;
+	struct dfg_err *err = !text ? dfg_no_memory("the hosts file")
+						  : blob.size && memchr(text, 0, blob.size)
+							  ? DFG_ERR(DFG_CONFIG, "%s: is not a text file", path)
+							  : NULL;
 	dfg_blob_close(&blob);
 	int number = 0;
 	for (char *next; !err && text; text = next) {

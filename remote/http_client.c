@@ -59,9 +59,10 @@ struct dfg_err *dfg_client_versions(char curl[32], char openssl[32])
 	snprintf(curl, 32, "%s", version->version);
 	snprintf(openssl, 32, "%s", version->ssl_version ? version->ssl_version : "");
 	if (version->version_num < OLDEST)
-		return DFG_ERR(DFG_CONFIG, "libcurl %s is too old for HTTP/2 here: 7.88.0 is the oldest", version->version);
+		return DFG_ERR(DFG_CONFIG, "libcurl %s is too old for HTTP/2: install 7.88.0 or later", version->version);
 	if (version->version_num >= STALLS_FROM && version->version_num <= STALLS_TO)
-		return DFG_ERR(DFG_CONFIG, "libcurl %s stalls in long uploads over HTTP/2: 8.2 is mended", version->version);
+		return DFG_ERR(
+			DFG_CONFIG, "libcurl %s stalls in long uploads over HTTP/2: install 8.2 or later", version->version);
 	if (!(version->features & CURL_VERSION_HTTP2))
 		return DFG_ERR(DFG_CONFIG, "libcurl %s was built without HTTP/2", version->version);
 	return NULL;
@@ -78,7 +79,7 @@ static struct dfg_err *open_curl(void)
 		is_open = !dfg_curl_global_init(CURL_GLOBAL_DEFAULT);
 	bool good = is_open;
 	pthread_mutex_unlock(&lock);
-	return good ? NULL : DFG_ERR(DFG_CONFIG, "libcurl %s cannot begin", curl);
+	return good ? NULL : DFG_ERR(DFG_CONFIG, "libcurl %s cannot be initialised", curl);
 }
 
 static void unwatch(struct dfg_client *client, struct watch *watch)
@@ -192,12 +193,12 @@ static struct dfg_err *refused(const struct post *post)
 {
 	switch (post->status) {
 	case 401:
-		return DFG_ERR(DFG_REFUSED, "refused us: the secret of its run is another");
+		return DFG_ERR(DFG_REFUSED, "refused us: its run has a different secret");
 	case 403:
-		return DFG_ERR(DFG_REFUSED, "refused us: it expects no %s", dfg_peer_words(post->client->hub->self).s);
+		return DFG_ERR(DFG_REFUSED, "refused us: it does not expect %s", dfg_peer_words(post->client->hub->self).s);
 	case 409:
 		return DFG_ERR(
-			DFG_REFUSED, "refused us: it has a link to %s already", dfg_peer_words(post->client->hub->self).s);
+			DFG_REFUSED, "refused us: it already has a link to %s", dfg_peer_words(post->client->hub->self).s);
 	case 505:
 		return DFG_ERR(DFG_PROTOCOL, "speaks another version of the protocol");
 	default:
@@ -299,17 +300,17 @@ static struct dfg_err *failed(const struct post *post, CURLcode code)
 	if (code == CURLE_OK)
 		return post->status == 200 ? DFG_ERR(DFG_UNAVAILABLE, "closed the link") : refused(post);
 	if (code == CURLE_SSL_PINNEDPUBKEYNOTMATCH)
-		return DFG_ERR(DFG_REFUSED, "has another key than that of its fingerprint");
+		return DFG_ERR(DFG_REFUSED, "has a key that does not match its fingerprint");
 	if (!post->exchange->stands &&
 		(code == CURLE_HTTP2 || code == CURLE_HTTP2_STREAM || code == CURLE_WEIRD_SERVER_REPLY ||
 			code == CURLE_SSL_CONNECT_ERROR || code == CURLE_UNSUPPORTED_PROTOCOL))
-		return DFG_ERR(DFG_PROTOCOL, "speaks something else: %s", words);
+		return DFG_ERR(DFG_PROTOCOL, "does not speak this protocol: %s", words);
 	if (!post->exchange->stands && (code == CURLE_GOT_NOTHING || code == CURLE_PARTIAL_FILE ||
 									   code == CURLE_RECV_ERROR || code == CURLE_SEND_ERROR))
-		return DFG_ERR(DFG_UNAVAILABLE, "hung up without an answer: it is gone, or speaks something else");
+		return DFG_ERR(DFG_UNAVAILABLE, "hung up without an answer: it has ended, or does not speak this protocol");
 	if (code == CURLE_OUT_OF_MEMORY)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
-	return DFG_ERR(DFG_UNAVAILABLE, "%s: %s", post->exchange->stands ? "is gone" : "cannot be reached", words);
+	return DFG_ERR(DFG_UNAVAILABLE, "%s: %s", post->exchange->stands ? "connection lost" : "cannot be reached", words);
 }
 
 static void see_ended(struct dfg_client *client)
@@ -400,7 +401,7 @@ static struct dfg_err *check_address(const char *address, bool *out_loopback)
 	for (size_t i = six ? 1 : 0; good && i < (six ? host - 1 : host); i++)
 		good = isalnum((unsigned char)address[i]) || strchr(six ? ":." : "._-", address[i]);
 	if (!good)
-		return DFG_ERR(DFG_CONFIG, "'%s' is no address: HOST:PORT", address);
+		return DFG_ERR(DFG_CONFIG, "'%s' is not an address: use HOST:PORT", address);
 	*out_loopback = !strncmp(address, "[::1]:", 6) || !strncmp(address, "localhost:", 10) || is_127(address, host);
 	return NULL;
 }
@@ -411,10 +412,12 @@ static struct dfg_err *set_trust(struct post *post, const char *fingerprint, boo
 	char pin[96];
 	if (!fingerprint) {
 		dfg_curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE);
-		return loopback ? NULL : DFG_ERR(DFG_CONFIG, "without TLS only over loopback: its fingerprint is not known");
+		return loopback
+				   ? NULL
+				   : DFG_ERR(DFG_CONFIG, "has no known fingerprint: links without TLS are only allowed over loopback");
 	}
 	if (strncmp(fingerprint, "sha256:", 7) || strlen(fingerprint) > 64)
-		return DFG_ERR(DFG_CONFIG, "'%s' is no fingerprint: sha256:BASE64", fingerprint);
+		return DFG_ERR(DFG_CONFIG, "'%s' is not a fingerprint: use sha256:BASE64", fingerprint);
 	snprintf(pin, sizeof pin, "sha256//%s", fingerprint + 7);
 	/* The key itself is trusted, by its pin, and no authority. */
 	dfg_curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2TLS);
@@ -486,7 +489,7 @@ static struct dfg_err *set_options(struct post *post, const char *address, bool 
 	dfg_curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, hear_header);
 	dfg_curl_easy_setopt(easy, CURLOPT_HEADERDATA, post);
 	dfg_curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, post->error);
-	return good ? NULL : DFG_ERR(DFG_MEMORY, "libcurl cannot be told of a request");
+	return good ? NULL : DFG_ERR(DFG_MEMORY, "libcurl cannot set up a request");
 }
 
 struct dfg_err *dfg_client_post(

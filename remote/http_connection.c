@@ -50,7 +50,7 @@ static void end(struct dfg_http_connection *visitor, struct dfg_err *err)
 static void refuse_more(struct dfg_http_connection *visitor)
 {
 	dfg_nghttp2_session_terminate_session(visitor->session, NGHTTP2_ENHANCE_YOUR_CALM);
-	end(visitor, DFG_ERR(DFG_PROTOCOL, "sends too much that carries nothing"));
+	end(visitor, DFG_ERR(DFG_PROTOCOL, "sends too many frames without data"));
 }
 
 /* In a time that does not depend on where they differ. */
@@ -343,18 +343,18 @@ void dfg_http_connection_flush(struct dfg_http_connection *visitor)
 		return;
 	do {
 		if (!gather(visitor)) {
-			dfg_http_connection_drop(visitor, DFG_ERR(DFG_PROTOCOL, "broke HTTP/2"));
+			dfg_http_connection_drop(visitor, DFG_ERR(DFG_PROTOCOL, "violated HTTP/2"));
 			return;
 		}
 		gathered = visitor->out_end;
 		if (!write_out(visitor)) {
-			dfg_http_connection_drop(visitor, DFG_ERR(DFG_UNAVAILABLE, "is gone: %s", strerror(errno)));
+			dfg_http_connection_drop(visitor, DFG_ERR(DFG_UNAVAILABLE, "connection lost: %s", strerror(errno)));
 			return;
 		}
 	} while (gathered >= OUT_BYTES && !visitor->out_end);
 	bool over = !dfg_nghttp2_session_want_read(visitor->session) && !dfg_nghttp2_session_want_write(visitor->session);
 	if (over && !visitor->out_end && visitor->state != DFG_ENDING)
-		end(visitor, DFG_ERR(DFG_PROTOCOL, "broke HTTP/2"));
+		end(visitor, DFG_ERR(DFG_PROTOCOL, "violated HTTP/2"));
 	if (visitor->state == DFG_ENDING && !visitor->out_end)
 		shutdown(visitor->fd, SHUT_WR);
 	watch(visitor);
@@ -394,7 +394,7 @@ static void take_in(struct dfg_http_connection *visitor, uint8_t *bytes, size_t 
 	if (!good && visitor->state != DFG_DEAD) {
 		/* It is told, where it still listens. */
 		(void)(gather(visitor) && write_out(visitor));
-		dfg_http_connection_drop(visitor, DFG_ERR(DFG_PROTOCOL, "broke HTTP/2"));
+		dfg_http_connection_drop(visitor, DFG_ERR(DFG_PROTOCOL, "violated HTTP/2"));
 	}
 }
 
@@ -403,7 +403,7 @@ static void is_gone(struct dfg_http_connection *visitor, ssize_t count)
 {
 	const char *words = count ? strerror(errno) : "";
 	dfg_http_connection_drop(
-		visitor, DFG_ERR(DFG_UNAVAILABLE, "%s%s", count ? "is gone: " : "closed the connection", words));
+		visitor, DFG_ERR(DFG_UNAVAILABLE, "%s%s", count ? "connection lost: " : "closed the connection", words));
 }
 
 static bool is_nothing(ssize_t count)

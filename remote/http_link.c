@@ -13,7 +13,7 @@ static void message_arrived(void *arg, struct dfg_message *message)
 	struct dfg_http_links_link *link = exchange->link;
 	if (link->broken || exchange != link->source) {
 		dfg_tensor_release(&message->tensor);
-		dfg_exchange_breaks(exchange, DFG_ERR(DFG_PROTOCOL, "a message where only credits go"));
+		dfg_exchange_breaks(exchange, DFG_ERR(DFG_PROTOCOL, "a message in a stream that only carries credit"));
 		return;
 	}
 	__atomic_fetch_add(&link->base.counts.received_messages, 1, __ATOMIC_RELAXED);
@@ -122,7 +122,7 @@ static void tick_exchange(struct dfg_exchange *exchange, uint64_t now)
 	if (!exchange->stands) {
 		if (silent >
 			dfg_http_links_at_least_patience(hub, (uint64_t)(DFG_HUB_STAND_MS + DFG_HUB_PATIENCE_MS) * 1000000))
-			dfg_exchange_breaks(exchange, DFG_ERR(DFG_UNAVAILABLE, "no answer to our request"));
+			dfg_exchange_breaks(exchange, DFG_ERR(DFG_UNAVAILABLE, "did not answer our request"));
 	} else if (silent > dfg_http_links_at_least_patience(hub, lease)) {
 		dfg_exchange_breaks(exchange, DFG_ERR(DFG_UNAVAILABLE, "silent for %.1f s", (double)silent / 1e9));
 	} else if (now - exchange->said_ns > (lease / 4 < sign ? lease / 4 : sign)) {
@@ -315,7 +315,7 @@ struct dfg_err *dfg_http_links_connect(
 {
 	struct dfg_http_links_link *link;
 	if (!hub->server && hub->self != DFG_LAUNCHER)
-		return DFG_ERR(DFG_BUG, "a worker that does not listen has no links to others");
+		return DFG_ERR(DFG_BUG, "a worker that does not listen cannot have links to others");
 	DFG_TRY(new_link(hub, peer, true, &link));
 	return make_link(hub, link, address, fingerprint, out_link);
 }
@@ -324,7 +324,7 @@ struct dfg_err *dfg_http_links_expect(struct dfg_http_links *hub, uint32_t peer,
 {
 	struct dfg_http_links_link *link;
 	if (!hub->server || (peer != DFG_LAUNCHER && hub->self != DFG_LAUNCHER))
-		return DFG_ERR(DFG_BUG, "%s is no peer to wait for", dfg_peer_words(peer).s);
+		return DFG_ERR(DFG_BUG, "%s is not a peer that connects to this process", dfg_peer_words(peer).s);
 	DFG_TRY(new_link(hub, peer, false, &link));
 	return make_link(hub, link, NULL, NULL, out_link);
 }

@@ -317,7 +317,7 @@ static struct dfg_err *start(struct dfg_http_links *hub)
 	pthread_sigmask(SIG_BLOCK, &all, &before);
 	hub->runs = !pthread_create(&hub->thread, NULL, live, hub);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return hub->runs ? NULL : DFG_ERR(DFG_MEMORY, "no thread for the network");
+	return hub->runs ? NULL : DFG_ERR(DFG_MEMORY, "cannot start the network thread");
 }
 
 static struct dfg_err *open_wake(struct dfg_http_links *hub)
@@ -326,7 +326,7 @@ static struct dfg_err *open_wake(struct dfg_http_links *hub)
 	hub->epoll = epoll_create1(EPOLL_CLOEXEC);
 	hub->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (hub->epoll < 0 || hub->wake < 0 || epoll_ctl(hub->epoll, EPOLL_CTL_ADD, hub->wake, &event))
-		return DFG_ERR(DFG_MEMORY, "no descriptors for the network: %s", strerror(errno));
+		return DFG_ERR(DFG_MEMORY, "cannot create the network's descriptors: %s", strerror(errno));
 	return NULL;
 }
 
@@ -334,7 +334,7 @@ static struct dfg_err *check_secret(const char *secret)
 {
 	size_t length = secret ? strlen(secret) : 0;
 	if (length != DFG_SECRET_ROOM - 1 || strspn(secret, "0123456789abcdef") != length)
-		return DFG_ERR(DFG_CONFIG, "the secret is not %d hexadecimal digits", DFG_SECRET_ROOM - 1);
+		return DFG_ERR(DFG_CONFIG, "the secret must have %d hexadecimal digits", DFG_SECRET_ROOM - 1);
 	return NULL;
 }
 

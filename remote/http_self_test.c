@@ -83,7 +83,7 @@ static struct dfg_err *trip(struct side *side, const struct dfg_tensor *tensor, 
 	*out_ns = dfg_now() - begin;
 	if (dfg_tensor_bytes(&side->last.tensor) != dfg_tensor_bytes(tensor) ||
 		memcmp(side->last.tensor.data, tensor->data, dfg_tensor_bytes(tensor)))
-		return DFG_ERR(DFG_PROTOCOL, "a tensor came back as another");
+		return DFG_ERR(DFG_PROTOCOL, "a tensor came back with other bytes");
 	return NULL;
 }
 

@@ -151,7 +151,7 @@ static struct dfg_err *split(const char *address, char host[72], unsigned long *
 	size_t first = address[0] == '[', length = end ? (size_t)(end - address) - first : strlen(address) - first;
 	const char *rest = end ? end + first : "";
 	if ((first && !end) || !length || length >= 72 || (*rest && *rest != ':') || strlen(rest) > 12)
-		return DFG_ERR(DFG_CONFIG, "'%s' is no address to listen on", address);
+		return DFG_ERR(DFG_CONFIG, "'%s' is not an address to listen on", address);
 	memcpy(host, address + first, length);
 	host[length] = 0;
 	char *stop = (char *)rest, *start = NULL;
@@ -178,7 +178,7 @@ static struct dfg_err *write_address(struct dfg_server *server)
 	if (getsockname(server->fd, (struct sockaddr *)&here, &length) ||
 		getnameinfo(
 			(struct sockaddr *)&here, length, host, sizeof host, port, sizeof port, NI_NUMERICHOST | NI_NUMERICSERV))
-		return DFG_ERR(DFG_IO, "no address of our own: %s", strerror(errno));
+		return DFG_ERR(DFG_IO, "cannot read the address of our socket: %s", strerror(errno));
 	snprintf(server->address, sizeof server->address, here.ss_family == AF_INET6 ? "[%s]:%s" : "%s:%s", host, port);
 	return NULL;
 }
@@ -188,12 +188,12 @@ static struct dfg_err *listen_at(struct dfg_server *server, const struct addrinf
 	struct epoll_event event = {.events = EPOLLIN, .data.u64 = DFG_ABOUT_LISTENER};
 	server->fd = socket(at->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (server->fd < 0)
-		return DFG_ERR(DFG_MEMORY, "no socket: %s", strerror(errno));
+		return DFG_ERR(DFG_MEMORY, "cannot create a socket: %s", strerror(errno));
 	setsockopt(server->fd, SOL_SOCKET, SO_REUSEADDR, &(int){1}, sizeof(int));
 	if (bind(server->fd, at->ai_addr, at->ai_addrlen) || listen(server->fd, SOMAXCONN))
 		return DFG_ERR(DFG_UNAVAILABLE, "cannot listen on %s: %s", address, strerror(errno));
 	if (epoll_ctl(server->hub->epoll, EPOLL_CTL_ADD, server->fd, &event))
-		return DFG_ERR(DFG_MEMORY, "no room to watch a socket: %s", strerror(errno));
+		return DFG_ERR(DFG_MEMORY, "cannot watch a socket: %s", strerror(errno));
 	return write_address(server);
 }
 
@@ -228,7 +228,7 @@ static struct dfg_err *open_server(struct dfg_server *server, const char *addres
 	DFG_TRY(dfg_http_connection_callbacks(server));
 	DFG_TRY(split(address, host, &first, &last));
 	if (getaddrinfo(host, "0", &hints, &at))
-		return DFG_ERR(DFG_CONFIG, "'%s' is no address to listen on", address);
+		return DFG_ERR(DFG_CONFIG, "'%s' is not an address to listen on", address);
 	struct dfg_err *err = tls || !is_loopback(at->ai_addr) ? dfg_tls_new(&server->tls) : NULL;
 	if (!err)
 		err = listen_on_one(server, at, first, last, address);

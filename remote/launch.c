@@ -109,11 +109,11 @@ static void *watch(void *arg)
 static struct dfg_err *start_watch(struct dfg_launch *launch)
 {
 	if (pipe2(launch->wake, O_CLOEXEC))
-		return DFG_ERR(DFG_MEMORY, "no pipe: %s", strerror(errno));
+		return DFG_ERR(DFG_MEMORY, "cannot create a pipe: %s", strerror(errno));
 	for (uint32_t i = 0; i < launch->workers; i++)
 		launch->hand[i].watched = dfg_launch_host(launch, i)->local;
 	launch->watching = !pthread_create(&launch->watcher, NULL, watch, launch);
-	return launch->watching ? NULL : DFG_ERR(DFG_MEMORY, "no more threads");
+	return launch->watching ? NULL : DFG_ERR(DFG_MEMORY, "cannot start a thread");
 }
 
 static double seconds_until(uint64_t ns)

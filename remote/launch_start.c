@@ -31,7 +31,7 @@ static struct dfg_err *no_hello(const struct dfg_launch *launch, const char *lin
 	struct dfg_text shown = {0};
 	if (!strstr(line, launch->secret))
 		dfg_text_escape(&shown, line, strlen(line), most);
-	struct dfg_err *err = DFG_ERR(DFG_PROTOCOL, "says something else than a worker does: '%s'", shown.s ? shown.s : "");
+	struct dfg_err *err = DFG_ERR(DFG_PROTOCOL, "did not answer as a worker of dfg: '%s'", shown.s ? shown.s : "");
 	dfg_text_release(&shown);
 	return err;
 }
@@ -51,7 +51,7 @@ static struct dfg_err *read_hello(struct dfg_launch *launch, uint32_t number, co
 	if (!err && !*version) {
 		err = no_hello(launch, line);
 	} else if (!err && strcmp(version, DFG_VERSION)) {
-		err = DFG_ERR(DFG_PROTOCOL, "dfg %s is there, this is %s", version, DFG_VERSION);
+		err = DFG_ERR(DFG_PROTOCOL, "runs dfg %s, but this is dfg %s", version, DFG_VERSION);
 	} else if (!err) {
 		peer->address = keep(launch, word(json, "address"));
 		peer->fingerprint = keep(launch, word(json, "fingerprint"));
@@ -146,7 +146,7 @@ static struct dfg_err *find_address(struct hand *hand)
 			   *port = strrchr(peer->address, ':');
 	char address[300];
 	if (!port || !*peer->fingerprint)
-		return DFG_ERR(DFG_PROTOCOL, "does not say where it listens, and with which key");
+		return DFG_ERR(DFG_PROTOCOL, "did not give the address and the key on which it listens");
 	snprintf(address, sizeof address, strchr(at, ':') ? "[%s]%s" : "%s%s", at, port);
 	peer->address = keep(launch, address);
 	return peer->address ? NULL : DFG_ERR(DFG_MEMORY, "out of memory");
@@ -204,7 +204,7 @@ static struct dfg_err *address_towards(const char *far, char *out, size_t room)
 	snprintf(
 		host_, sizeof host_, "%.*s", (int)strcspn(far + (*far == '['), *far == '[' ? "]" : ":"), far + (*far == '['));
 	if (getaddrinfo(host_, "9", &wanted, &found))
-		return DFG_ERR(DFG_UNAVAILABLE, "no address of this machine that %s could reach", host_);
+		return DFG_ERR(DFG_UNAVAILABLE, "this machine has no address that %s can reach", host_);
 	int fd = socket(found->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	int failed = fd < 0 || connect(fd, found->ai_addr, found->ai_addrlen) ||
 				 getsockname(fd, (struct sockaddr *)&here, &size) ||
@@ -213,7 +213,7 @@ static struct dfg_err *address_towards(const char *far, char *out, size_t room)
 	if (fd >= 0)
 		close(fd);
 	snprintf(out, room, strchr(host_, ':') ? "[%s]" : "%s", host_);
-	return failed ? DFG_ERR(DFG_UNAVAILABLE, "no address of this machine that %s could reach", far) : NULL;
+	return failed ? DFG_ERR(DFG_UNAVAILABLE, "this machine has no address that %s can reach", far) : NULL;
 }
 
 /* Workers of this machine among others: reached from there as this machine reaches them. */
@@ -242,7 +242,7 @@ struct dfg_err *dfg_launch_start(struct dfg_launch *launch)
 		struct hand *hand = &launch->hand[i];
 		hand->starting = !pthread_create(&hand->starter, NULL, start, hand);
 		if (!hand->starting)
-			hand->err = DFG_ERR(DFG_MEMORY, "no more threads");
+			hand->err = DFG_ERR(DFG_MEMORY, "cannot start a thread");
 	}
 	for (uint32_t i = 0; i < launch->workers; i++) {
 		struct hand *hand = &launch->hand[i];

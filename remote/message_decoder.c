@@ -53,9 +53,9 @@ static struct dfg_err *begin_message(struct dfg_message_decoder *inlet, size_t h
 	DFG_TRY(dfg_head_get(inlet->front + DFG_LINK_FRAME_HEADER, inlet->limit, &incoming.message, &incoming.count));
 	bool whole = incoming.count == inlet->left - head;
 	if (!whole && incoming.count < inlet->left - head)
-		return DFG_ERR(DFG_PROTOCOL, "%zu bytes behind a tensor", inlet->left - head - incoming.count);
+		return DFG_ERR(DFG_PROTOCOL, "%zu bytes after the end of a tensor", inlet->left - head - incoming.count);
 	if (!whole && inlet->large.is_there)
-		return DFG_ERR(DFG_PROTOCOL, "a long message within another");
+		return DFG_ERR(DFG_PROTOCOL, "a long message begins within another one");
 	if (incoming.message.tensor.dtype)
 		DFG_TRY(make_room(inlet, &incoming));
 	inlet->now = whole ? &inlet->small : &inlet->large;
@@ -105,17 +105,17 @@ static struct dfg_err *begin_frame(struct dfg_message_decoder *inlet)
 	struct dfg_link_frame *frame = &inlet->frame;
 	DFG_TRY(dfg_link_frame_get(inlet->front, frame));
 	if (frame->number != inlet->frames++)
-		return DFG_ERR(DFG_PROTOCOL, "frame %u where %u was to come", frame->number, inlet->frames - 1);
+		return DFG_ERR(DFG_PROTOCOL, "frame %u, but frame %u is next", frame->number, inlet->frames - 1);
 	inlet->left = frame->length;
 	if (frame->kind != DFG_LINK_FRAME_CREDIT && (inlet->taken += frame->length) > inlet->credit_given)
-		return DFG_ERR(DFG_PROTOCOL, "more bytes than there was credit for");
+		return DFG_ERR(DFG_PROTOCOL, "more bytes than its credit allows");
 	inlet->part = DFG_INLET_FRONT;
 	inlet->want = DFG_LINK_FRAME_HEADER + (frame->kind == DFG_LINK_FRAME_CREDIT ? 8 : DFG_HEAD);
 	if (frame->kind != DFG_LINK_FRAME_MORE)
 		return NULL;
 	inlet->now = &inlet->large;
 	if (!inlet->large.is_there || inlet->large.count - inlet->large.done < inlet->left)
-		return DFG_ERR(DFG_PROTOCOL, "more of a message than there is");
+		return DFG_ERR(DFG_PROTOCOL, "more bytes than the message has");
 	inlet->part = DFG_INLET_BODY;
 	inlet->crc = dfg_crc32c(0, inlet->front, DFG_LINK_FRAME_HEADER);
 	return NULL;
@@ -132,7 +132,7 @@ static struct dfg_err *have_front(struct dfg_message_decoder *inlet)
 		size_t head;
 		DFG_TRY(dfg_head_length(inlet->front + DFG_LINK_FRAME_HEADER, &head));
 		if (head > inlet->left)
-			return DFG_ERR(DFG_PROTOCOL, "a head of %zu bytes in a frame of %u", head, inlet->left);
+			return DFG_ERR(DFG_PROTOCOL, "a message's head has %zu bytes, but its frame has %u", head, inlet->left);
 		if (inlet->want < DFG_LINK_FRAME_HEADER + head) {
 			inlet->want = DFG_LINK_FRAME_HEADER + head;
 			return NULL;
@@ -176,7 +176,7 @@ static struct dfg_err *take_tail(struct dfg_message_decoder *inlet, const uint8_
 {
 	for (; inlet->have < inlet->want && *left; inlet->have++, (*left)--)
 		if (*(*at)++ != (uint8_t)(inlet->crc >> 8 * inlet->have))
-			return DFG_ERR(DFG_PROTOCOL, "a frame whose checksum is wrong");
+			return DFG_ERR(DFG_PROTOCOL, "a frame has a wrong checksum");
 	return inlet->have == inlet->want ? end_frame(inlet) : NULL;
 }
 

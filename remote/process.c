@@ -65,8 +65,8 @@ struct dfg_err *dfg_process_start(const char *program, const char *const *argume
 		words[i + 1] = argument[i];
 	for (int i = 0; i < 3 && !err; i++)
 		if (pipe2(pipes[i], O_CLOEXEC))
-			err = DFG_ERR(DFG_MEMORY, "no pipe for a worker: %s%s", strerror(errno),
-				errno == EMFILE ? "; `ulimit -n` says how many there may be" : "");
+			err = DFG_ERR(DFG_MEMORY, "cannot create a pipe for a worker: %s%s", strerror(errno),
+				errno == EMFILE ? "; `ulimit -n` prints the limit of open files" : "");
 	if (!err)
 		err = spawn(program ? program : "/proc/self/exe", (char *const *)words, pipes, &out_process->pid);
 	if (err) {
@@ -101,19 +101,19 @@ struct dfg_err *dfg_process_hello(struct dfg_process *process, double seconds, c
 		struct pollfd waiting = {process->out, POLLIN, 0};
 		double left = until - seconds_now();
 		if (left <= 0 || poll(&waiting, 1, (int)(left * 1000) + 1) == 0)
-			return silent(process, "says nothing");
+			return silent(process, "gave no answer");
 		ssize_t got = read(process->out, out_line + at, 1);
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got <= 0)
-			return silent(process, "says nothing");
+			return silent(process, "gave no answer");
 		if (out_line[at] == '\n') {
 			out_line[at] = '\0';
 			return NULL;
 		}
 		at++;
 	}
-	return DFG_ERR(DFG_PROTOCOL, "says something else than a worker does");
+	return DFG_ERR(DFG_PROTOCOL, "did not answer as a worker of dfg");
 }
 
 void dfg_process_close_stdin(struct dfg_process *process)

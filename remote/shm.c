@@ -34,7 +34,7 @@ static struct dfg_err *name_host(char out_host[DFG_SHM_ADDRESS])
 		snprintf(out_host, DFG_SHM_ADDRESS, "%.*s.%llu.%u", length, (const char *)boot.bytes,
 			(unsigned long long)net.st_ino, (unsigned)geteuid());
 	dfg_blob_close(&boot);
-	return *out_host ? NULL : system_error("know this host");
+	return *out_host ? NULL : system_error("identify this host");
 }
 
 /* An abstract name: there is no file to be left behind. */
@@ -52,7 +52,7 @@ static struct dfg_err *listen_for_peers(struct dfg_shm *shm)
 	struct sockaddr_un name;
 	DFG_TRY(name_host(shm->host));
 	if (getrandom(random, sizeof random, 0) != sizeof random)
-		return system_error("find a name");
+		return system_error("choose a name");
 	for (int i = 0; i < WORD_BYTES; i++)
 		snprintf(word + 2 * i, 3, "%02x", random[i]);
 	snprintf(shm->address, sizeof shm->address, "%.80s.%s", shm->host, word);
@@ -61,7 +61,7 @@ static struct dfg_err *listen_for_peers(struct dfg_shm *shm)
 	if (shm->listener < 0 || bind(shm->listener, (struct sockaddr *)&name, length) || listen(shm->listener, 64))
 		return system_error("listen");
 	shm->nudge = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	return shm->nudge < 0 ? system_error("make an eventfd") : NULL;
+	return shm->nudge < 0 ? system_error("create an eventfd") : NULL;
 }
 
 static void release(struct dfg_shm *shm)
@@ -160,14 +160,14 @@ static struct dfg_err *dial(struct dfg_shm *shm, const char *address, uint64_t u
 {
 	struct sockaddr_un name;
 	if (!dfg_shm_reaches(shm, address))
-		return DFG_ERR(DFG_UNAVAILABLE, "no memory is shared with that address");
+		return DFG_ERR(DFG_UNAVAILABLE, "that address is not of this host and user");
 	socklen_t length = socket_name(address + strlen(shm->host) + 1, &name);
 	int fd = *out_fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
-		return system_error("make a socket");
+		return system_error("create a socket");
 	while (connect(fd, (struct sockaddr *)&name, length)) {
 		if (errno != EAGAIN && errno != EINTR)
-			return DFG_ERR(DFG_UNAVAILABLE, "nobody listens there: %s", strerror(errno));
+			return DFG_ERR(DFG_UNAVAILABLE, "no process listens there: %s", strerror(errno));
 		if (dfg_now() > until)
 			return DFG_ERR(DFG_DEADLINE, "it does not answer");
 		usleep(1000); /* more wait to be let in than the system queues */

@@ -50,7 +50,7 @@ struct dfg_err *shm_hello_check(const struct hello *hello, const char *secret)
 		return refusal(hello->refused);
 	if (memcmp(hello->magic, magic, sizeof magic) || hello->version != VERSION ||
 		hello->bytes != sizeof(struct ring_segment))
-		return DFG_ERR(DFG_PROTOCOL, "it is another build of dfg");
+		return DFG_ERR(DFG_PROTOCOL, "it is a different build of dfg");
 	if (!same_secret(hello->secret, secret))
 		return DFG_ERR(DFG_REFUSED, "it does not know the secret of this run");
 	return NULL;
@@ -120,7 +120,7 @@ struct dfg_err *shm_hello_receive(int socket, uint64_t ns, struct hello *out_hel
 	*out_fd = -1;
 	if (got <= 0)
 		return DFG_ERR(DFG_UNAVAILABLE, "it hangs up");
-	return DFG_ERR(DFG_PROTOCOL, "it is another build of dfg");
+	return DFG_ERR(DFG_PROTOCOL, "it is a different build of dfg");
 }
 
 static struct dfg_err *map(int fd, struct ring_segment **out_segment)
@@ -136,10 +136,10 @@ struct dfg_err *shm_segment_new(int *out_fd, struct ring_segment **out_segment)
 {
 	int fd = memfd_create("dfg", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (fd < 0)
-		return DFG_ERR(DFG_MEMORY, "cannot make shared memory: %s", strerror(errno));
+		return DFG_ERR(DFG_MEMORY, "cannot create shared memory: %s", strerror(errno));
 	struct dfg_err *err = NULL;
 	if (ftruncate(fd, sizeof **out_segment) || fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
-		err = DFG_ERR(DFG_MEMORY, "cannot make shared memory: %s", strerror(errno));
+		err = DFG_ERR(DFG_MEMORY, "cannot create shared memory: %s", strerror(errno));
 	if (!err)
 		err = map(fd, out_segment);
 	if (err)
@@ -154,6 +154,6 @@ struct dfg_err *shm_segment_map(int fd, struct ring_segment **out_segment)
 	struct stat stat;
 	int seals = fcntl(fd, F_GET_SEALS);
 	if (seals < 0 || !(seals & F_SEAL_SHRINK) || fstat(fd, &stat) || stat.st_size != sizeof **out_segment)
-		return DFG_ERR(DFG_PROTOCOL, "its memory is not what it should be");
+		return DFG_ERR(DFG_PROTOCOL, "its segment of shared memory is malformed");
 	return map(fd, out_segment);
 }

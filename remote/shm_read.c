@@ -8,7 +8,7 @@ enum { READ_MOST = RING_BYTES }; /* bytes at one go */
 
 static struct dfg_err *broken(const struct shm_link *link, const char *what)
 {
-	return DFG_ERR(DFG_PROTOCOL, "%s broke the protocol of shared memory: %s", dfg_peer_words(link->link.peer).s, what);
+	return DFG_ERR(DFG_PROTOCOL, "%s violated the shared memory protocol: %s", dfg_peer_words(link->link.peer).s, what);
 }
 
 static bool may_cross(enum dfg_dtype dtype)
@@ -22,11 +22,11 @@ static struct dfg_err *check_bytes(const struct shm_link *link, const struct dfg
 	size_t wanted;
 	for (int i = 0; i < tensor->shape.rank; i++)
 		if (tensor->shape.dim[i] < 0)
-			return broken(link, "a tensor with a negative dim");
+			return broken(link, "a tensor has a negative dimension");
 	struct dfg_err *err = dfg_shape_bytes(&tensor->shape, tensor->dtype, &wanted);
 	if (err) {
 		dfg_err_free(err);
-		return broken(link, "a tensor too large to count");
+		return broken(link, "the size of a tensor overflows");
 	}
 	if (link->tensor_bytes && (wanted > link->tensor_bytes || bytes > link->tensor_bytes))
 		return DFG_ERR(DFG_PROTOCOL, "%s sent %s, larger than %zu bytes", dfg_peer_words(link->link.peer).s,
@@ -55,11 +55,11 @@ static struct dfg_err *parse(struct shm_link *link, const struct shm_frame *fram
 	ring_get(&link->in, out->key.iteration, frame->depth * sizeof *out->key.iteration);
 	ring_get(&link->in, out->tensor.shape.dim, frame->rank * sizeof *out->tensor.shape.dim);
 	if (frame->kind >= DFG_MESSAGE_KINDS || frame->dead > 1 || frame->count > frame->bytes)
-		return broken(link, "no such message");
+		return broken(link, "unknown message kind");
 	if (!frame->dtype)
-		return frame->bytes || frame->rank ? broken(link, "bytes of no tensor") : NULL;
+		return frame->bytes || frame->rank ? broken(link, "bytes without a tensor") : NULL;
 	if (frame->dead || !may_cross(frame->dtype))
-		return broken(link, "no such tensor");
+		return broken(link, "unknown dtype");
 	return check_bytes(link, &out->tensor, frame->bytes);
 }
 
@@ -72,7 +72,7 @@ static struct dfg_err *make_room(struct shm_link *link, struct incoming *in)
 	DFG_TRY(dfg_link_room(&link->sink, dtype, &shape, &tensor));
 	in->message.tensor = tensor;
 	if (tensor.dtype != dtype || !dfg_shape_equal(&tensor.shape, &shape) || tensor.room < dfg_tensor_bytes(&tensor))
-		return DFG_ERR(DFG_BUG, "there is no room for %s", dfg_type_words(dtype, &shape).s);
+		return DFG_ERR(DFG_BUG, "the receive buffer is too small for %s", dfg_type_words(dtype, &shape).s);
 	in->to = tensor.data;
 	return NULL;
 }
@@ -104,12 +104,12 @@ static struct dfg_err *unpack_strings(struct shm_link *link, struct incoming *in
 	struct dfg_string *element = in->message.tensor.data;
 	for (size_t i = 0; i < count; i++) {
 		if (length[i] > left)
-			return broken(link, "strings longer than their bytes");
+			return broken(link, "strings are longer than their bytes");
 		DFG_TRY(dfg_buffer_string(in->message.tensor.buffer, from, length[i], &element[i]));
 		from += length[i];
 		left -= length[i];
 	}
-	return left ? broken(link, "bytes behind the strings") : NULL;
+	return left ? broken(link, "bytes after the last string") : NULL;
 }
 
 /* A bool is 0 or 1, whatever else a byte can be: C counts on it. */
@@ -118,7 +118,7 @@ static struct dfg_err *check_bools(struct shm_link *link, const struct incoming 
 	uint8_t other = 0;
 	for (uint64_t i = 0; i < in->bytes; i++)
 		other |= in->to[i];
-	return other > 1 ? broken(link, "a bool that is neither") : NULL;
+	return other > 1 ? broken(link, "a bool is neither 0 nor 1") : NULL;
 }
 
 /* The whole message is there. The counts are written by one thread at a time, and read by any. */
@@ -166,7 +166,7 @@ static struct dfg_err *take_message(struct shm_link *link, const struct shm_fram
 {
 	struct incoming whole, *in = frame->count == frame->bytes ? &whole : &link->incoming;
 	if (in == &link->incoming && link->half_read)
-		return broken(link, "a large tensor within another");
+		return broken(link, "a large tensor begins within another one");
 	struct dfg_err *err = begin(link, frame, in);
 	if (!err)
 		err = fill(link, in, frame->count);
@@ -179,7 +179,7 @@ static struct dfg_err *take_message(struct shm_link *link, const struct shm_fram
 static struct dfg_err *take_more(struct shm_link *link, const struct shm_frame *frame, bool *out_some)
 {
 	if (!link->half_read || !frame->count)
-		return broken(link, "bytes of no tensor");
+		return broken(link, "bytes without a tensor");
 	DFG_TRY(fill(link, &link->incoming, frame->count));
 	if (link->incoming.got < link->incoming.bytes)
 		return NULL;
@@ -192,15 +192,15 @@ static struct dfg_err *take_frame(struct shm_link *link, size_t there, bool *out
 {
 	struct shm_frame frame;
 	if (there < sizeof frame)
-		return broken(link, "half a frame");
+		return broken(link, "an incomplete frame");
 	ring_get(&link->in, &frame, sizeof frame);
 	if (frame.depth > DFG_LINK_DEPTH || frame.rank > DFG_RANK_MAX || frame.count > FRAME_MOST ||
 		frame_length(frame.depth, frame.rank, frame.count) > there)
-		return broken(link, "a frame that is too long");
+		return broken(link, "a frame is too long");
 	if (frame.type == FRAME_MESSAGE)
 		return take_message(link, &frame, out_some);
 	if (frame.type != FRAME_MORE || frame.depth || frame.rank)
-		return broken(link, "no such frame");
+		return broken(link, "unknown frame type");
 	return take_more(link, &frame, out_some);
 }
 

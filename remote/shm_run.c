@@ -221,7 +221,7 @@ static void hear(struct shm_link *link)
 	atomic_store(&link->polled, false);
 	if (!got || (got < 0 && errno != EAGAIN && errno != EINTR))
 		shm_link_end(
-			link, DFG_ERR(DFG_UNAVAILABLE, "%s has closed the link or died", dfg_peer_words(link->link.peer).s));
+			link, DFG_ERR(DFG_UNAVAILABLE, "%s has closed the link or ended", dfg_peer_words(link->link.peer).s));
 }
 
 /* At all sockets, until something happens or for so long. */
@@ -345,7 +345,7 @@ struct dfg_err *shm_start(struct dfg_shm *shm)
 	pthread_sigmask(SIG_BLOCK, &all, &before);
 	int failed = pthread_create(&shm->thread, NULL, live, shm);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return failed ? DFG_ERR(DFG_MEMORY, "no thread for shared memory") : NULL;
+	return failed ? DFG_ERR(DFG_MEMORY, "cannot start the thread for shared memory") : NULL;
 }
 
 void shm_stop(struct dfg_shm *shm)

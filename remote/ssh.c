@@ -73,7 +73,7 @@ static struct dfg_err *start_thread(struct dfg_ssh_process *process)
 	pthread_condattr_destroy(&monotonic);
 	int error = pthread_create(&process->thread, NULL, hold, process);
 	if (error)
-		return DFG_ERR(DFG_MEMORY, "no thread: %s", strerror(error));
+		return DFG_ERR(DFG_MEMORY, "cannot start a thread: %s", strerror(error));
 	process->threaded = true;
 	return NULL;
 }
@@ -124,7 +124,7 @@ static struct dfg_err *new_process(
 	process->end.status = -1;
 	pthread_mutex_init(&process->lock, NULL);
 	process->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	return process->wake < 0 ? DFG_ERR(DFG_MEMORY, "no descriptors: %s", strerror(errno)) : NULL;
+	return process->wake < 0 ? DFG_ERR(DFG_MEMORY, "cannot create a descriptor: %s", strerror(errno)) : NULL;
 }
 
 static struct dfg_err *launch(struct dfg_ssh_process *process, const char *const *argument, const char *secret)

@@ -122,8 +122,7 @@ static struct dfg_err *expand(const struct reading *r, const char *from, const c
 		const char *value = *from == '%' ? token(r, from[1], number) : NULL;
 		if (*from == '%' && !value) {
 			dfg_text_release(&text);
-			return DFG_ERR(
-				DFG_CONFIG, "'%%%.1s' is not known here: there are %%%% %%d %%h %%i %%n %%p %%r %%u", from + 1);
+			return DFG_ERR(DFG_CONFIG, "'%%%.1s' is not supported; use %%%% %%d %%h %%i %%n %%p %%r %%u", from + 1);
 		}
 		dfg_text_put(&text, value ? value : from, value ? strlen(value) : 1);
 		from += value != NULL;
@@ -150,7 +149,7 @@ static struct dfg_err *read_port(const char *text, size_t length, uint16_t *out_
 		memcpy(digits, text, length);
 	unsigned long port = strtoul(digits, NULL, 10);
 	if (port < 1 || port > 65535)
-		return DFG_ERR(DFG_CONFIG, "'%.*s' is no port", (int)(length < 40 ? length : 40), text);
+		return DFG_ERR(DFG_CONFIG, "'%.*s' is not a port", (int)(length < 40 ? length : 40), text);
 	*out_port = (uint16_t)port;
 	return NULL;
 }
@@ -190,8 +189,7 @@ static struct dfg_err *set_user(struct reading *r, const struct line *line)
 		return NULL;
 	if (!dfg_host_name_valid(line->word[1], strlen(line->word[1])))
 		return DFG_ERR(DFG_CONFIG,
-			"'%.80s' is no user: it is made of letters, digits, '.', '_' and '-', and does not begin with '-'",
-			line->word[1]);
+			"'%.80s' is not a user: use letters, digits, '.', '_' and '-', and do not begin with '-'", line->word[1]);
 	r->entry->user = line->word[1];
 	return NULL;
 }
@@ -232,7 +230,7 @@ static struct dfg_err *set_strict(struct reading *r, const struct line *line)
 	if (r->entry->accept_new || !strcasecmp(word, "ask"))
 		return NULL;
 	if (!strcasecmp(word, "off") || !strcasecmp(word, "no"))
-		return note(r, "StrictHostKeyChecking no is not followed: keys of hosts are checked");
+		return note(r, "StrictHostKeyChecking no is ignored: host keys are always checked");
 	return read_yes(word, &yes);
 }
 
@@ -265,7 +263,7 @@ static struct dfg_err *set_connect_timeout(struct reading *r, const struct line 
 	if (r->entry->connect_seconds || !strcasecmp(word, "none"))
 		return NULL;
 	if (strspn(word, "0123456789") < length || length > 6 || !strtoul(word, NULL, 10))
-		return DFG_ERR(DFG_CONFIG, "ConnectTimeout is a number of seconds, not '%.40s'", word);
+		return DFG_ERR(DFG_CONFIG, "ConnectTimeout must be a number of seconds, not '%.40s'", word);
 	r->entry->connect_seconds = (unsigned)strtoul(word, NULL, 10);
 	return NULL;
 }
@@ -385,8 +383,8 @@ static struct dfg_err *read_match(const struct reading *r, const struct line *li
 						   : !strcasecmp(line->word[i], "user") ? r->entry->user ? r->entry->user : r->local_user
 																: NULL;
 		if (!name || i + 1 == line->count)
-			return DFG_ERR(DFG_CONFIG,
-				"Match %.40s is not known here: there are all, host, originalhost, user and localuser", line->word[i]);
+			return DFG_ERR(DFG_CONFIG, "Match %.40s is not supported; use all, host, originalhost, user and localuser",
+				line->word[i]);
 		*out_holds = match_list(line->word[i + 1], name) && *out_holds;
 	}
 	return NULL;
@@ -531,7 +529,7 @@ struct dfg_err *dfg_ssh_config_read(
 	DFG_TRY(find_home(&r));
 	DFG_TRY(wish->file ? read_file(&r, wish->file, true) : read_own(&r));
 	if (r.proxy_command)
-		return DFG_ERR(DFG_CONFIG, "ProxyCommand starts a program, which is not done here: ProxyJump is");
+		return DFG_ERR(DFG_CONFIG, "ProxyCommand is not supported, because it starts a program: use ProxyJump");
 	DFG_TRY(set_defaults(&r));
 	DFG_TRY(set_address(&r));
 	DFG_TRY(expand_all(&r, &out_entry->identity));
@@ -555,7 +553,7 @@ struct dfg_err *dfg_ssh_hop_read(
 	host += brackets;
 	if ((at && !dfg_host_name_valid(text, (size_t)(at - text))) ||
 		!(dfg_host_name_valid(host, length) || (brackets && dfg_host_address_valid(host, length))))
-		return DFG_ERR(DFG_CONFIG, "ProxyJump is USER@HOST:PORT, not '%.*s'", (int)(end - text), text);
+		return DFG_ERR(DFG_CONFIG, "ProxyJump must be USER@HOST:PORT, not '%.*s'", (int)(end - text), text);
 	if (colon)
 		DFG_TRY(read_port(colon + 1, (size_t)(end - colon - 1), &out_hop->port));
 	if (at && !(out_hop->user = dfg_arena_copy(arena, text, (size_t)(at - text))))

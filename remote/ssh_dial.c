@@ -138,7 +138,7 @@ static struct dfg_err *start_look_up(struct question *q)
 	pthread_t thread;
 	int error = pthread_create(&thread, NULL, look_up, q);
 	if (error)
-		return DFG_ERR(DFG_MEMORY, "no thread: %s", strerror(error));
+		return DFG_ERR(DFG_MEMORY, "cannot start a thread: %s", strerror(error));
 	pthread_detach(thread);
 	return NULL;
 }

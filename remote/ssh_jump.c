@@ -93,10 +93,10 @@ static struct dfg_err *open_channel(struct dfg_ssh_jump *jump, const char *host,
 	struct dfg_ssh *ssh = &jump->ssh;
 	if (!(jump->channel = dfg_ssh_channel_new(ssh->session)))
 		return DFG_ERR(DFG_MEMORY, "out of memory");
-	const char *what = dfg_arena_print(&ssh->arena, "lead on to %s port %u", host, port);
+	const char *what = dfg_arena_print(&ssh->arena, "open a connection to %s port %u", host, port);
 	dfg_ssh_begin(ssh);
 	while ((status = dfg_ssh_channel_open_forward(jump->channel, host, port, "127.0.0.1", 0)) == SSH_AGAIN)
-		DFG_TRY(dfg_ssh_turn(ssh, what ? what : "lead on"));
+		DFG_TRY(dfg_ssh_turn(ssh, what ? what : "open a connection"));
 	if (status != SSH_OK)
 		return DFG_ERR(
 			DFG_UNAVAILABLE, "cannot connect to %s port %u: %s", host, port, dfg_ssh_get_error(ssh->session));
@@ -107,7 +107,7 @@ static struct dfg_err *start(struct dfg_ssh_jump *jump, int *out_fd)
 {
 	int pair[2];
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair))
-		return DFG_ERR(DFG_MEMORY, "no descriptors: %s", strerror(errno));
+		return DFG_ERR(DFG_MEMORY, "cannot create a descriptor: %s", strerror(errno));
 	jump->fd = pair[0];
 	int error = pthread_create(&jump->thread, NULL, pump, jump);
 	if (!error) {
@@ -116,7 +116,7 @@ static struct dfg_err *start(struct dfg_ssh_jump *jump, int *out_fd)
 	}
 	close(pair[0]);
 	close(pair[1]);
-	return DFG_ERR(DFG_MEMORY, "no thread: %s", strerror(error));
+	return DFG_ERR(DFG_MEMORY, "cannot start a thread: %s", strerror(error));
 }
 
 static void release(struct dfg_ssh_jump *jump)

@@ -101,8 +101,8 @@ static struct dfg_err *try_key(struct login *login, const char *path)
 		return NULL;
 	}
 	if (dfg_ssh_pki_import_privkey_file(path, NULL, NULL, NULL, &key)) {
-		tried(
-			login, path, access(path, R_OK) ? " (cannot be read)" : " (needs a passphrase, or is no key: ssh-add it)");
+		tried(login, path,
+			access(path, R_OK) ? " (cannot be read)" : " (needs a passphrase: ssh-add it; or is not a key)");
 		return NULL;
 	}
 	tried(login, path, "");

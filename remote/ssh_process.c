@@ -48,7 +48,7 @@ static struct dfg_err *add_push(struct dfg_ssh_process *process, struct dfg_text
 		"exec sh -c 'umask 077; f=$(mktemp \"${TMPDIR:-/tmp}/dfg.XXXXXXXX\") || exit 73; "
 		"trap \"rm -f \\\"$f\\\"\" EXIT; trap \"exit 1\" HUP INT TERM; "
 		"dd bs=%d count=%zu iflag=fullblock of=\"$f\" 2>/dev/null; "
-		"[ \"$(wc -c <\"$f\")\" -eq %zu ] || { echo no room for dfg in \"${TMPDIR:-/tmp}\" >&2; exit 74; }; "
+		"[ \"$(wc -c <\"$f\")\" -eq %zu ] || { echo no space for dfg in \"${TMPDIR:-/tmp}\" >&2; exit 74; }; "
 		"chmod 700 \"$f\"; exec 9<\"$f\"; rm -f \"$f\"; exec /proc/self/fd/9 \"$@\"' dfg",
 		PUSH_BLOCK, blocks, blocks * PUSH_BLOCK);
 	return NULL;
@@ -106,7 +106,7 @@ static struct dfg_err *request(struct dfg_ssh_process *process, const char *comm
 			DFG_TRY(dfg_ssh_turn(ssh, "start a command"));
 	if (status)
 		return DFG_ERR(
-			DFG_UNAVAILABLE, "%s starts no command: %s", ssh->entry.host_name, dfg_ssh_get_error(ssh->session));
+			DFG_UNAVAILABLE, "%s cannot start a command: %s", ssh->entry.host_name, dfg_ssh_get_error(ssh->session));
 	return NULL;
 }
 
@@ -226,7 +226,7 @@ static struct dfg_err *missing(const struct dfg_ssh_process *process)
 {
 	const char *program = process->host->dfg ? process->host->dfg : "dfg";
 	return DFG_ERR(DFG_UNAVAILABLE,
-		"no dfg there: '%s' is not found (dfg=PATH in the hosts file names another, --push sends this one)", program);
+		"no dfg there: '%s' is not found (set dfg=PATH in the hosts file, or send this program with --push)", program);
 }
 
 struct dfg_err *dfg_ssh_end_error(const struct dfg_ssh_end *end)

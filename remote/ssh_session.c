@@ -54,7 +54,7 @@ static struct dfg_err *set_options(struct dfg_ssh *ssh, const char *kinds)
 	};
 	for (size_t i = 0; i < sizeof options / sizeof *options; i++)
 		if (options[i].value && dfg_ssh_options_set(ssh->session, options[i].option, options[i].value))
-			return DFG_ERR(DFG_CONFIG, "libssh does not take an option: %s", dfg_ssh_get_error(ssh->session));
+			return DFG_ERR(DFG_CONFIG, "libssh rejects an option: %s", dfg_ssh_get_error(ssh->session));
 	dfg_ssh_set_blocking(ssh->session, 0);
 	return NULL;
 }
@@ -65,7 +65,7 @@ static struct dfg_err *make_session(struct dfg_ssh *ssh)
 	DFG_TRY(dfg_ssh_known_kinds(ssh, &kinds));
 	ssh->lent = fcntl(ssh->fd, F_DUPFD_CLOEXEC, 3);
 	if (ssh->lent < 0)
-		return DFG_ERR(DFG_MEMORY, "no descriptors: %s", strerror(errno));
+		return DFG_ERR(DFG_MEMORY, "cannot create a descriptor: %s", strerror(errno));
 	if (!(ssh->session = dfg_ssh_new()))
 		return DFG_ERR(DFG_MEMORY, "out of memory");
 	return set_options(ssh, kinds);
@@ -102,7 +102,7 @@ static struct dfg_err *jump(struct dfg_ssh *ssh, const char *hops, int jumps)
 	struct dfg_ssh gate = {0};
 	const char *comma = strrchr(hops, ','), *last = comma ? comma + 1 : hops;
 	if (jumps == JUMPS_MOST)
-		return DFG_ERR(DFG_CONFIG, "more than %d jumps, or they go in a circle", JUMPS_MOST);
+		return DFG_ERR(DFG_CONFIG, "more than %d jumps: they may form a circle", JUMPS_MOST);
 	DFG_TRY(dfg_ssh_hop_read(last, last + strlen(last), &ssh->arena, &hop));
 	const char *before = comma ? dfg_arena_copy(&ssh->arena, hops, (size_t)(comma - hops)) : NULL;
 	const struct dfg_ssh_wish wish = {

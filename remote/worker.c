@@ -112,7 +112,7 @@ static struct dfg_err *set_up(struct dfg_worker *worker, struct dfg_packet *requ
 {
 	(void)answer;
 	if (worker->rendezvous)
-		return DFG_ERR(DFG_PROTOCOL, "this worker is set up already");
+		return DFG_ERR(DFG_PROTOCOL, "this worker is already configured");
 	worker->words = *request; /* what was read from it points there */
 	*request = (struct dfg_packet){0};
 	DFG_TRY(dfg_worker_config_get(&worker->words, &worker->arena, &worker->setup));
@@ -129,7 +129,7 @@ static struct dfg_err *begin_work(struct dfg_worker *worker)
 	if (!(worker->setup.lease > 0))
 		return NULL;
 	worker->guarded = !pthread_create(&worker->guard, NULL, guard, worker);
-	return worker->guarded ? NULL : DFG_ERR(DFG_MEMORY, "no more threads");
+	return worker->guarded ? NULL : DFG_ERR(DFG_MEMORY, "cannot start a thread");
 }
 
 static struct dfg_err *do_request(struct dfg_worker *worker, struct dfg_packet *request, struct dfg_packet *answer)
@@ -149,13 +149,13 @@ static struct dfg_err *do_request(struct dfg_worker *worker, struct dfg_packet *
 		{DFG_PACKET_CAUSE, dfg_worker_cause},
 	};
 	if (!worker->rendezvous && request->kind != DFG_PACKET_SETUP)
-		return DFG_ERR(DFG_PROTOCOL, "this worker is not set up yet");
+		return DFG_ERR(DFG_PROTOCOL, "this worker is not configured yet");
 	if (worker->rendezvous && !worker->linked)
 		DFG_TRY(begin_work(worker));
 	for (size_t i = 0; i < sizeof row / sizeof *row; i++)
 		if (row[i].kind == request->kind)
 			return row[i].run(worker, request, answer);
-	return DFG_ERR(DFG_PROTOCOL, "a request of no kind");
+	return DFG_ERR(DFG_PROTOCOL, "a request has an unknown kind");
 }
 
 static struct dfg_err *answer_request(struct dfg_worker *worker, struct dfg_packet *request)
@@ -237,7 +237,7 @@ static struct dfg_err *do_at_once(struct dfg_worker *worker, const struct dfg_me
 static struct dfg_err *take_control(struct dfg_worker *worker, uint32_t peer, struct dfg_message *message)
 {
 	if (peer != DFG_LAUNCHER)
-		return DFG_ERR(DFG_PROTOCOL, "a worker gave orders");
+		return DFG_ERR(DFG_PROTOCOL, "another worker sent a request: only the launcher may");
 	atomic_store(&worker->heard, dfg_now());
 	if (message->key.number == DFG_PACKET_PING || message->key.number == DFG_PACKET_FAIL)
 		return do_at_once(worker, message);

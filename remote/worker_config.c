@@ -77,6 +77,6 @@ struct dfg_err *dfg_worker_config_get(
 	}
 	DFG_TRY(dfg_packet_check(packet));
 	if (out_setup->self >= out_setup->workers)
-		return DFG_ERR(DFG_PROTOCOL, "the launcher gave this worker a number that there is not");
+		return DFG_ERR(DFG_PROTOCOL, "the launcher gave this worker a number outside the run");
 	return NULL;
 }

@@ -49,7 +49,7 @@ struct dfg_err *dfg_worker_part(struct dfg_worker *worker, struct dfg_packet *re
 	dfg_packet_get_tensor(request, &worker->bytes);
 	DFG_TRY(dfg_packet_check(request));
 	if (worker->bytes.dtype != DFG_U8)
-		return DFG_ERR(DFG_PROTOCOL, "a part that is no bytes");
+		return DFG_ERR(DFG_PROTOCOL, "a part is not of dtype u8");
 	DFG_TRY(dfg_graphdef_read(
 		worker->bytes.data, dfg_tensor_bytes(&worker->bytes), &options, &worker->part_arena, &worker->part));
 	worker->part.source = worker->setup.peer[worker->setup.self].name;
@@ -68,7 +68,7 @@ struct dfg_err *dfg_worker_part(struct dfg_worker *worker, struct dfg_packet *re
 
 static struct dfg_err *no_part(void)
 {
-	return DFG_ERR(DFG_PROTOCOL, "there is no part of a graph here yet");
+	return DFG_ERR(DFG_PROTOCOL, "this worker has no part of a graph yet");
 }
 
 static struct dfg_err *get_edges(
@@ -259,7 +259,7 @@ struct dfg_err *dfg_worker_step(struct dfg_worker *worker, struct dfg_packet *re
 	if (!worker->session)
 		return no_part();
 	if (number >= worker->plans || !step)
-		return DFG_ERR(DFG_PROTOCOL, "a step of no plan");
+		return DFG_ERR(DFG_PROTOCOL, "a step names an unknown plan");
 	const struct planned *planned = &worker->plan[number];
 	struct dfg_tensor *feed = dfg_zeros(planned->n_feed, sizeof *feed);
 	if (!feed)
@@ -287,7 +287,7 @@ struct dfg_err *dfg_worker_cause(struct dfg_worker *worker, struct dfg_packet *r
 	if (!worker->session)
 		return no_part();
 	if (number >= worker->plans)
-		return DFG_ERR(DFG_PROTOCOL, "a cause of no plan");
+		return DFG_ERR(DFG_PROTOCOL, "a request for a cause names an unknown plan");
 	dfg_plan_cause(worker->plan[number].plan, transfer, iteration, &cause);
 	dfg_packet_put(answer, cause.transfer);
 	dfg_packet_put(answer, (uint64_t)cause.iteration);

@@ -354,7 +354,7 @@ status 2 "$DFG" serve --worker --wait 0
 for most in 20 64 150; do
 	status 71 bash -c "ulimit -n $most; exec \"\$0\" \"\$@\"" "$DFG" run chain.dfg --feed x=f64[1]:1 --hosts local:50
 	has err 'of 50 workers cannot be started: w'
-	has err 'Too many open files; `ulimit -n` says how many there may be'
+	has err 'Too many open files; `ulimit -n` prints the limit of open files'
 	[ "$(wc -l <err)" = 1 ] || { cat err; exit 1; }
 done
 # What may be raised is.

@@ -67,7 +67,7 @@ cat >/dev/null
 chmod +x mute
 echo "local:2 dfg=$PWD/mute" >hosts
 status 124 run --timeout 0.5
-has err 'the start of the workers took longer than 0.5 s: w0: says nothing'
+has err 'the start of the workers took longer than 0.5 s: w0: gave no answer'
 
 # --lease counts for links through memory as well: a worker that was stopped for less was slow.
 printf 'input x: f64[n]\ny = Dfg>Sleep(x, ms = 1000)\noutput z = y + 1.0\n' >slow.dfg

@@ -95,11 +95,11 @@ expect 69 'hole' "$DFG" doctor --ssh-config quick_config refusing hole behind-ho
 [ $SECONDS -lt 8 ]
 grep -q '^refusing  *-- cannot connect to 10.77.0.11 port 23: Connection refused$' out
 grep -q '^hole  *-- 10.77.0.99 port 22 did not answer within 1 s$' out
-grep -q '^behind-hole  *-- by way of alpha: 10.77.0.11 did not lead on to 10.78.0.99 port 22 within 1 s$' out
+grep -q '^behind-hole  *-- by way of alpha: 10.77.0.11 did not open a connection to 10.78.0.99 port 22 within 1 s$' out
 grep -q '^dumb  *-- 10.77.0.13 did not speak SSH within 1 s$' out
 grep -q "^nowhere  *-- cannot find the address of 'no-such-name.invalid': " out
 grep -q '^jumping  *-- by way of refusing: cannot connect to 10.77.0.11 port 23: Connection refused$' out
-expect 78 '-- ProxyCommand starts a program' doctor commanding
+expect 78 '-- ProxyCommand is not supported' doctor commanding
 [ ! -e started ]
 kill -CONT "$(cat dumb/pid)"
 

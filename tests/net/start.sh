@@ -53,21 +53,21 @@ there() { # SCRIPT: runs in place of dfg on beta
 	chmod +x beta/bin/dfg
 }
 there 'echo "{\"dfg\":\"0.0.1\",\"address\":\"0.0.0.0:1\",\"fingerprint\":\"sha256:00\",\"shm\":\"\"}"; exec cat >/dev/null'
-fails 76 "beta: dfg 0.0.1 is there, this is $("$DFG" version | sed 's/^dfg //; s/ .*//; 1q')"
+fails 76 "beta: runs dfg 0.0.1, but this is dfg $("$DFG" version | sed 's/^dfg //; s/ .*//; 1q')"
 
 # Something else is there, that says too much, or too little, or nothing sensible.
 there 'yes | head -c 3000000'
-fails 76 'beta: says something else than a worker does'
+fails 76 'beta: did not answer as a worker of dfg'
 there 'exit 0'
 fails 69 'beta: dfg ended with status 0'
 there 'echo "{\"dfg\":"'
-fails 76 'beta: says something else than a worker does'
+fails 76 'beta: did not answer as a worker of dfg'
 
 # Finding 33: what a login shell prints is shown.
 there 'echo "Welcome to beta!"; exec cat >/dev/null'
-fails 76 "beta: says something else than a worker does: 'Welcome to beta!'"
+fails 76 "beta: did not answer as a worker of dfg: 'Welcome to beta!'"
 there 'exec cat'
-fails 76 'beta: says something else than a worker does'
+fails 76 'beta: did not answer as a worker of dfg'
 never grep -qE '[0-9a-f]{64}' out
 
 # It was told another secret than the others: that is refused, and told to nobody.

@@ -270,35 +270,35 @@ static void a_wrong_field_is_refused(void **state)
 		uint64_t value;
 		const char *words;
 	} wrong[] = {
-		{0, 4, DFG_LINK_FRAME_MOST + 1, "are the most"},
-		{0, 4, 0xffffffff, "are the most"},
-		{0, 4, 10, "no room for its head"},
-		{0, 4, 40, "a head of 64 bytes in a frame of 40"},
+		{0, 4, DFG_LINK_FRAME_MOST + 1, "more than"},
+		{0, 4, 0xffffffff, "more than"},
+		{0, 4, 10, "shorter than its head"},
+		{0, 4, 40, "head has 64 bytes, but its frame has 40"},
 		{4, 1, 0, "unknown kind 0"},
 		{4, 1, 9, "unknown kind 9"},
-		{4, 1, DFG_LINK_FRAME_MORE, "more of a message than there is"},
-		{4, 1, DFG_LINK_FRAME_CREDIT, "a credit of"},
-		{5, 1, 2, "version 2"},
-		{8, 4, 1, "frame 1 where 0"},
+		{4, 1, DFG_LINK_FRAME_MORE, "more bytes than the message has"},
+		{4, 1, DFG_LINK_FRAME_CREDIT, "a credit frame has"},
+		{5, 1, 2, "has version 2"},
+		{8, 4, 1, "frame 1, but frame 0 is next"},
 		{12, 1, 5, "unknown kind 5"},
-		{13, 1, 4, "unknown kind 0 (4)"},
+		{13, 1, 4, "unknown kind 0 (flags 4)"},
 		{13, 1, 0, "without a tensor"},
-		{14, 1, 0, "stays where it is"},
-		{14, 1, DFG_RESOURCE, "stays where it is"},
-		{14, 1, DFG_VARIANT, "stays where it is"},
-		{14, 1, 200, "stays where it is"},
-		{14, 1, DFG_F64, "in 6 bytes"},
-		{14, 1, DFG_STRING, "in 6 bytes"},
-		{15, 1, DFG_RANK_MAX + 1, "of rank 9"},
-		{28, 8, LIMIT + 1, "are the most"},
-		{28, 8, UINT64_MAX, "are the most"},
-		{28, 8, 2, "in 2 bytes"},
-		{36, 4, DFG_LINK_DEPTH + 1, "17 loops deep"},
-		{40, 4, 1, "loops deep"},
-		{60, 8, (uint64_t)-1, "of shape [?,1]"},
-		{60, 8, (uint64_t)-2, "of shape"},
+		{14, 1, 0, "cannot leave its process"},
+		{14, 1, DFG_RESOURCE, "cannot leave its process"},
+		{14, 1, DFG_VARIANT, "cannot leave its process"},
+		{14, 1, 200, "cannot leave its process"},
+		{14, 1, DFG_F64, "cannot have 6 bytes"},
+		{14, 1, DFG_STRING, "cannot have 6 bytes"},
+		{15, 1, DFG_RANK_MAX + 1, "has rank 9"},
+		{28, 8, LIMIT + 1, "more than"},
+		{28, 8, UINT64_MAX, "more than"},
+		{28, 8, 2, "cannot have 2 bytes"},
+		{36, 4, DFG_LINK_DEPTH + 1, "loop depth 17,"},
+		{40, 4, 1, "loop depth"},
+		{60, 8, (uint64_t)-1, "invalid shape [?,1]"},
+		{60, 8, (uint64_t)-2, "invalid shape"},
 		{60, 8, UINT64_C(1) << 62, "larger than any memory"},
-		{60, 8, 4, "in 6 bytes"},
+		{60, 8, 4, "cannot have 6 bytes"},
 	};
 	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
 		uint8_t bytes[512];
@@ -339,7 +339,7 @@ static void wrong_strings_are_refused(void **state)
 		uint8_t *length = bytes + DFG_LINK_FRAME_HEADER + DFG_HEAD + 8;
 		dfg_put_le(length + 8, i == 0 ? 100 : i == 1 ? UINT64_MAX : 0, 8);
 		dfg_put_le(length + 16, i == 2 ? 15 : 16, 8);
-		is_refused(bytes, count, i == 2 ? "1 bytes behind the last string" : "a string of");
+		is_refused(bytes, count, i == 2 ? "1 bytes after the last string" : "a string has");
 	}
 }
 
@@ -354,7 +354,7 @@ static void nobody_can_make_us_allocate_more_than_the_limit(void **state)
 	dfg_link_frame_put(bytes, &(struct dfg_link_frame){.length = (uint32_t)head, .kind = DFG_LINK_FRAME_MESSAGE});
 	dfg_mem_limit_init(&limit, heap, 1 << 16);
 	dfg_mem = &limit.base;
-	is_refused(bytes, DFG_LINK_FRAME_HEADER + head + DFG_LINK_FRAME_TAIL, "are the most");
+	is_refused(bytes, DFG_LINK_FRAME_HEADER + head + DFG_LINK_FRAME_TAIL, "more than");
 	dfg_mem = heap;
 }
 

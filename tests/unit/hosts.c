@@ -103,32 +103,33 @@ static void a_fault_names_file_and_line_and_the_nearest_option(void **state)
 	(void)state;
 	fails(
 		read_text("alpha\nbeta slot=2\n"), DFG_CONFIG, "./hosts:2: there is no option 'slot=', did you mean 'slots='?");
-	fails(read_text("alpha beta\n"), DFG_CONFIG, "./hosts:1: 'beta' is no option");
-	fails(read_text("alpha slots=0\n"), DFG_CONFIG, "slots= is a number from 1 to 1024, not '0'");
+	fails(read_text("alpha beta\n"), DFG_CONFIG, "./hosts:1: 'beta' is not an option");
+	fails(read_text("alpha slots=0\n"), DFG_CONFIG, "slots= must be a number from 1 to 1024, not '0'");
 	fails(read_text("alpha slots=1 slots=2\n"), DFG_CONFIG, "slots= is given twice");
-	fails(read_text("alpha ssh=me@a:0\n"), DFG_CONFIG, "a port is a number from 1 to 65535, not '0'");
-	fails(read_text("alpha ssh=[::1]x\n"), DFG_CONFIG, "ssh= is USER@ADDR:PORT");
-	fails(read_text("alpha job=2\n"), DFG_CONFIG, "'2' is no job");
-	fails(read_text("alpha dfg=-x\n"), DFG_CONFIG, "dfg= is the path");
-	fails(read_text("alpha\n\nalpha\n"), DFG_CONFIG, "./hosts:3: 'alpha' stands here twice");
-	fails(read_text("local:2 ssh=me@a\n"), DFG_CONFIG, "ssh= means nothing for processes here");
+	fails(read_text("alpha ssh=me@a:0\n"), DFG_CONFIG, "a port must be a number from 1 to 65535, not '0'");
+	fails(read_text("alpha ssh=[::1]x\n"), DFG_CONFIG, "ssh= must be USER@ADDR:PORT");
+	fails(read_text("alpha job=2\n"), DFG_CONFIG, "'2' is not a job");
+	fails(read_text("alpha dfg=-x\n"), DFG_CONFIG, "dfg= must be the path");
+	fails(read_text("alpha\n\nalpha\n"), DFG_CONFIG, "./hosts:3: 'alpha' is listed twice");
+	fails(read_text("local:2 ssh=me@a\n"), DFG_CONFIG, "ssh= does not apply to processes of this machine");
 	fails(read_text("alpha slots=1000\nbeta slots=25\n"), DFG_CONFIG, "more than 1024 workers");
 	fails(read_text("# nobody\n"), DFG_CONFIG, "./hosts: has no host");
-	fails(dfg_hosts_read("local:0", &arena, &hosts), DFG_USAGE, "N of local:N is a number from 1 to 1024, not '0'");
+	fails(
+		dfg_hosts_read("local:0", &arena, &hosts), DFG_USAGE, "N of local:N must be a number from 1 to 1024, not '0'");
 	fails(dfg_hosts_read("./none", &arena, &hosts), DFG_NO_INPUT, "./none");
 }
 
 static void a_name_is_never_an_option_or_a_piece_of_shell(void **state)
 {
 	(void)state;
-	fails(read_text("-oProxyCommand=x\n"), DFG_CONFIG, "./hosts:1: '-oProxyCommand=x' is no host");
-	fails(read_text("a;b\n"), DFG_CONFIG, "'a;b' is no host");
-	fails(read_text("alpha ssh=$(id)@a\n"), DFG_CONFIG, "'$(id)' is no user");
+	fails(read_text("-oProxyCommand=x\n"), DFG_CONFIG, "./hosts:1: '-oProxyCommand=x' is not a valid host");
+	fails(read_text("a;b\n"), DFG_CONFIG, "'a;b' is not a valid host");
+	fails(read_text("alpha ssh=$(id)@a\n"), DFG_CONFIG, "'$(id)' is not a valid user");
 	fails(read_text("alpha ssh=@a\n"), DFG_CONFIG, "the user is empty");
-	fails(read_text("alpha ssh=me@-v\n"), DFG_CONFIG, "'-v' is no address");
+	fails(read_text("alpha ssh=me@-v\n"), DFG_CONFIG, "'-v' is not a valid address");
 	fails(read_text("alpha ssh=me@\n"), DFG_CONFIG, "the address is empty");
-	fails(read_text("alpha addr=a/b\n"), DFG_CONFIG, "'a/b' is no address");
-	fails(read_text("al\x01pha\n"), DFG_CONFIG, "'al\\x01pha' is no host");
+	fails(read_text("alpha addr=a/b\n"), DFG_CONFIG, "'a/b' is not a valid address");
+	fails(read_text("al\x01pha\n"), DFG_CONFIG, "'al\\x01pha' is not a valid host");
 	fails(dfg_hosts_read("alpha,,beta", &arena, &hosts), DFG_USAGE, "hosts 'alpha,,beta': the host is empty");
 	fails(dfg_hosts_read("", &arena, &hosts), DFG_USAGE, "the host is empty");
 }

@@ -166,7 +166,7 @@ static void a_wrong_secret_is_refused(void **state)
 	for (int i = 0; i < 4; i++) {
 		struct hubs_end *end = calloc(2, sizeof *end);
 		connect_with(end, i & 1, secret[i / 2], NULL);
-		is_lost(&end[0], DFG_REFUSED, "worker 1: refused us: the secret of its run is another");
+		is_lost(&end[0], DFG_REFUSED, "worker 1: refused us: its run has a different secret");
 		hubs_close(end);
 		free(end);
 	}
@@ -177,7 +177,7 @@ static void a_wrong_key_is_refused(void **state)
 	(void)state;
 	struct hubs_end *end = calloc(2, sizeof *end);
 	connect_with(end, true, NULL, "sha256:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=");
-	is_lost(&end[0], DFG_REFUSED, "worker 1: has another key");
+	is_lost(&end[0], DFG_REFUSED, "worker 1: has a key that does not match");
 	hubs_close(end);
 	free(end);
 }
@@ -222,10 +222,10 @@ static void without_tls_only_over_loopback(void **state)
 	connect_with(end, false, NULL, NULL);
 	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
 		fails(dfg_http_links_connect(end[0].hub, 2, others[i], NULL, &link), DFG_CONFIG,
-			"worker 2: without TLS only over loopback");
+			"worker 2: has no known fingerprint");
 	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
-		fails(dfg_http_links_connect(end[0].hub, 2, wrong[i], NULL, &link), DFG_CONFIG, "is no address");
-	fails(dfg_http_links_connect(end[0].hub, 2, "127.0.0.1:5", "md5:0", &link), DFG_CONFIG, "is no fingerprint");
+		fails(dfg_http_links_connect(end[0].hub, 2, wrong[i], NULL, &link), DFG_CONFIG, "is not an address");
+	fails(dfg_http_links_connect(end[0].hub, 2, "127.0.0.1:5", "md5:0", &link), DFG_CONFIG, "is not a fingerprint");
 	hubs_close(end);
 	free(end);
 }
@@ -241,9 +241,9 @@ static void any_other_address_has_tls(void **state)
 	assert_memory_equal(dfg_http_links_fingerprint(end.hub), "sha256:", 7);
 	dfg_http_links_free(end.hub);
 	struct dfg_http_links_options wrong = {.address = "nowhere", .secret = secret};
-	fails(dfg_http_links_new(&wrong, &end.hub), DFG_CONFIG, "'nowhere' is no address to listen on");
+	fails(dfg_http_links_new(&wrong, &end.hub), DFG_CONFIG, "'nowhere' is not an address to listen on");
 	wrong = (struct dfg_http_links_options){.address = "127.0.0.1", .secret = "1234"};
-	fails(dfg_http_links_new(&wrong, &end.hub), DFG_CONFIG, "is not 64 hexadecimal digits");
+	fails(dfg_http_links_new(&wrong, &end.hub), DFG_CONFIG, "must have 64 hexadecimal digits");
 }
 
 static void who_comes_early_is_kept_waiting(void **state)

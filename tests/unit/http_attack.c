@@ -336,7 +336,7 @@ static void empty_frames_of_a_peer(void **state)
 	struct bytes *bytes = calloc(1, sizeof *bytes);
 	for (int i = 0; i < 1000; i++)
 		add_frame(bytes, DATA, 0, 1, NULL, 0);
-	a_peer_that_breaks_the_protocol(bytes, 1, "carries nothing");
+	a_peer_that_breaks_the_protocol(bytes, 1, "without data");
 	free(bytes);
 }
 
@@ -353,7 +353,7 @@ static void a_peer_that_dribbles(void **state)
 			padded[1] = i < sizeof begins ? begins[i] : 0;
 			add_frame(bytes, DATA, padding ? PADDED : 0, 1, padding ? padded : &padded[1], padding ? sizeof padded : 1);
 		}
-		a_peer_that_breaks_the_protocol(bytes, 1, "carries nothing");
+		a_peer_that_breaks_the_protocol(bytes, 1, "without data");
 		free(bytes);
 	}
 }
@@ -364,7 +364,7 @@ static void frames_of_unknown_types_of_a_peer(void **state)
 	struct bytes *bytes = calloc(1, sizeof *bytes);
 	for (int i = 0; i < 1000; i++)
 		add_frame(bytes, 0x42, 0, 1, NULL, 0);
-	a_peer_that_breaks_the_protocol(bytes, 1, "carries nothing");
+	a_peer_that_breaks_the_protocol(bytes, 1, "without data");
 	free(bytes);
 }
 
@@ -374,7 +374,7 @@ static void noise_of_a_peer(void **state)
 	static uint8_t body[1000];
 	struct bytes *bytes = calloc(1, sizeof *bytes);
 	add_frame(bytes, DATA, 0, 1, body, sizeof body);
-	a_peer_that_breaks_the_protocol(bytes, 1, "a frame of version 0");
+	a_peer_that_breaks_the_protocol(bytes, 1, "a frame has version 0");
 	free(bytes);
 }
 
@@ -384,7 +384,7 @@ static void a_tensor_larger_than_the_limit(void **state)
 	struct bytes *bytes = calloc(1, sizeof *bytes);
 	uint8_t frame[12 + 40 + 4] = {40, 0, 0, 0, 1, 1, [12 + 1] = 2, 1, 1, [12 + 16 + 5] = 1, [12 + 32 + 5] = 1};
 	add_frame(bytes, DATA, 0, 1, frame, sizeof frame);
-	a_peer_that_breaks_the_protocol(bytes, 1, "are the most");
+	a_peer_that_breaks_the_protocol(bytes, 1, "more than");
 	free(bytes);
 }
 

@@ -128,7 +128,7 @@ static void what_a_peer_said_before_it_died_arrives(void **state)
 	inbox_wait_lost(&process.inbox);
 	assert_int_equal(inbox_count(&process.inbox), LAST_WORDS);
 	assert_int_equal(process.inbox.code, DFG_UNAVAILABLE);
-	assert_non_null(strstr(process.inbox.words, "worker 1 has closed the link or died"));
+	assert_non_null(strstr(process.inbox.words, "worker 1 has closed the link or ended"));
 	fails(try_send_int(process.link, 0, 0), DFG_UNAVAILABLE, "worker 1");
 	end(&process);
 }
@@ -217,7 +217,7 @@ static void who_has_died_listens_no_more(void **state)
 	end(&process);
 	inbox_begin(&process.inbox);
 	succeeds(shm_new(HERE, &process.inbox, &process.shm));
-	fails(dfg_shm_connect(process.shm, 7, address, MS, &link), DFG_UNAVAILABLE, "worker 7: nobody listens there");
+	fails(dfg_shm_connect(process.shm, 7, address, MS, &link), DFG_UNAVAILABLE, "worker 7: no process listens there");
 	dfg_shm_free(process.shm);
 	inbox_end(&process.inbox);
 }
@@ -273,7 +273,7 @@ static void an_address_may_be_any_text(void **state)
 	snprintf(address, sizeof address, "x%s", good + 1);
 	assert_false(dfg_shm_reaches(ends.a, address));
 	assert_false(dfg_shm_reaches(ends.a, ""));
-	fails(dfg_shm_connect(ends.a, THERE, address, MS, &link), DFG_UNAVAILABLE, "no memory is shared");
+	fails(dfg_shm_connect(ends.a, THERE, address, MS, &link), DFG_UNAVAILABLE, "that address is not of this host");
 	free_both(&ends);
 }
 

@@ -12,7 +12,7 @@ make_training 400
 
 # There is no room for the program that is sent.
 rm beta/bin/dfg
-expect 69 "beta: dfg ended with status 74: no room for dfg in $HERE/beta/tmp" train alpha,beta --push
+expect 69 "beta: dfg ended with status 74: no space for dfg in $HERE/beta/tmp" train alpha,beta --push
 nothing_left alpha beta
 mount -o remount,size=100m beta/tmp
 expect 0 '' train alpha,beta --push --save w.safetensors
