@@ -67,7 +67,7 @@ array_gradient() { # NAME ARRAY SOURCE
 	array_gradient second first b
 } >chain.pbtxt
 status 65 "$DFG" opt --passes tensorflow chain.pbtxt -o no.pb
-has err "node 'second' (TensorArrayGradV3): TensorFlow has no gradient array of a gradient array, which 'first' is"
+has err "node 'second' (TensorArrayGradV3): TensorFlow cannot make a gradient array of the gradient array 'first'"
 
 # 51. The device of the session that wrote a graph is none of the hosts': no constraint, and one note. Another job's is an error.
 sed 's|op: "Mul"|& device: "/job:localhost/replica:0/task:0/device:CPU:0"|' reference.pbtxt >session.pbtxt
@@ -193,4 +193,4 @@ status 0 "$DFG" build often.dfg -o often.pb
 status 0 "$DFG" run often.pb --feed x=f32[2]:2,1
 printf 'slope: f32[2]\n12 0\nsecond: f32[2]\n12 0\n' | cmp - out
 status 65 "$DFG" opt --passes tensorflow often.pb -o no.pb
-has err "TensorFlow has no gradient array of a gradient array"
+has err "TensorFlow cannot make a gradient array"

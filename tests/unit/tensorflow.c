@@ -220,7 +220,7 @@ static void what_tensorflow_has_no_op_for_is_refused_by_name(void **state)
 	small_begin(&s);
 	small_node(&s, "Dfg>Sleep", &s.x, 1, &ms, 1);
 	fails(dfg_tensorflow(&s.graph, &keep, &s.scratch, &report), DFG_DATA,
-		"node 'Dfg>Sleep' (Dfg>Sleep): TensorFlow has no op that does this");
+		"node 'Dfg>Sleep' (Dfg>Sleep): TensorFlow has no equivalent of this op");
 	small_end(&s);
 }
 

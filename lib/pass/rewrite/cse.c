@@ -1,4 +1,7 @@
-/* cse. Needs: a graph that verify accepts. Gives: one node for all that compute the same. O(nodes + edges) expected. */
+/*
+ * cse. Requires: a graph that verify accepts. Result: one node for all that compute the same. O(nodes + edges)
+ * expected.
+ */
 #include "lib/pass/rewrite/cse.h"
 
 #include "lib/base/hash.h"
@@ -12,8 +15,8 @@ struct cse {
 	struct dfg_graph *graph;
 	struct dfg_facts facts;
 	bool *fed;
-	uint32_t *first; /* by node: the one that stands for it */
-	uint32_t *slot;  /* hash table: number + 1 */
+	uint32_t *first; /* by node: the node that replaces it */
+	uint32_t *slot;  /* hash table: node number + 1 */
 	size_t slots;
 };
 
@@ -35,7 +38,7 @@ static bool has_facts(const struct cse *c, const struct dfg_node *node)
 	return true;
 }
 
-/* Marks of ours are facts about that very node. */
+/* dfg's own marks belong to the particular node. */
 static bool is_marked(const struct dfg_node *node)
 {
 	for (uint32_t i = 0; i < node->n_attr; i++)
@@ -69,7 +72,7 @@ static bool same_inputs(const struct dfg_node *a, const struct dfg_node *b)
 	return dfg_edge_same(a->in[0], b->in[1]) && dfg_edge_same(a->in[1], b->in[0]);
 }
 
-/* Control inputs are a set without repeats, mostly empty. */
+/* Control inputs are a set without duplicates, usually empty. */
 static bool same_controls(const struct dfg_node *a, const struct dfg_node *b)
 {
 	for (uint32_t e = a->n_in; e < a->n_in + a->n_control; e++) {
@@ -89,7 +92,7 @@ static bool same(const struct dfg_node *a, const struct dfg_node *b)
 		   !strcmp(a->device, b->device) && same_inputs(a, b) && same_controls(a, b) && dfg_attrs_same(a, b);
 }
 
-/* Inputs are summed, so that their order does not count. */
+/* Inputs are summed, so that their order does not matter. */
 static uint64_t hash(const struct dfg_node *node)
 {
 	uint64_t sum = (uint64_t)(uintptr_t)node->op ^ dfg_attrs_hash(node);
@@ -123,7 +126,7 @@ static struct dfg_err *join_nodes(struct cse *c, struct dfg_arena *scratch, uint
 			join(c, n);
 		*out_joined += c->first[n] != n;
 	}
-	/* Back edges came before what they name. */
+	/* NextIteration edges were visited before their sources. */
 	for (uint32_t n = 0; n < c->graph->count; n++)
 		use_first(c, &c->graph->node[n]);
 	return NULL;
@@ -155,6 +158,6 @@ struct dfg_err *dfg_cse(
 	if (!err)
 		err = join_nodes(&c, scratch, &joined);
 	dfg_facts_release(&c.facts);
-	dfg_text_add(report, "cse: joined %u of %u nodes to their like\n", joined, graph->count);
+	dfg_text_add(report, "cse: merged %u of %u nodes with equal ones\n", joined, graph->count);
 	return err;
 }

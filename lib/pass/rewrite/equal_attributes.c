@@ -53,7 +53,9 @@ bool dfg_value_same(enum dfg_attr_kind kind, const union dfg_value *a, const uni
 	}
 }
 
-/* Attributes stand in byte order of their names, so '_' is somewhere in the middle. */
+/*
+ * Skips attributes whose names begin with '_'. Attributes are in byte order of their names, so these are in the middle.
+ */
 static uint32_t next_attr(const struct dfg_node *node, uint32_t i)
 {
 	while (i < node->n_attr && node->attr[i].name[0] == '_')
@@ -76,7 +78,7 @@ static uint64_t mix(uint64_t hash, uint64_t value)
 	return dfg_hash_word(dfg_hash_key, hash, value);
 }
 
-/* All of it: constants that began alike would be compared each with each. */
+/* Hashes the whole value: with a prefix only, constants with a common prefix would all be compared pairwise. */
 static uint64_t hash_literal(const struct dfg_literal *literal)
 {
 	uint64_t hash = mix((uint64_t)literal->dtype, (uint64_t)literal->given);

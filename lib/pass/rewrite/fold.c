@@ -1,4 +1,7 @@
-/* fold. Needs: a graph that verify accepts. Gives: constants where the bits are the same everywhere. O(nodes + edges). */
+/*
+ * fold. Requires: a graph that verify accepts. Result: constants where the bits are the same everywhere. O(nodes +
+ * edges).
+ */
 #include "lib/pass/rewrite/fold.h"
 
 #include "lib/graph/kernel.h"
@@ -7,14 +10,17 @@
 
 #include <string.h>
 
-enum { BYTES_MOST = 64 << 10, INPUTS_MOST = 64 }; /* of a result, unless its inputs have as many bytes */
+enum {
+	BYTES_MOST = 64 << 10,
+	INPUTS_MOST = 64
+}; /* limits of a result's bytes (unless the inputs have as many) and of inputs */
 
 struct fold {
 	struct dfg_graph *graph;
 	struct dfg_arena *scratch;
 	struct dfg_facts facts;
 	bool *fed;
-	bool branches; /* some node may be dead, or run more than once */
+	bool branches; /* some node may be dead or run more than once */
 	uint32_t folded;
 };
 
@@ -25,7 +31,7 @@ static const struct dfg_literal *literal_of(const struct dfg_node *node)
 	return is_const ? value->value.tensor : NULL;
 }
 
-/* A constant that waits for something may be dead, or stand in a loop. */
+/* The value of a constant without control inputs; one with control inputs may be dead or in a loop. */
 static const struct dfg_literal *free_literal(const struct fold *f, struct dfg_edge edge)
 {
 	const struct dfg_node *node = &f->graph->node[edge.node];
@@ -40,7 +46,7 @@ static bool has_branches(const struct dfg_graph *graph)
 	return false;
 }
 
-/* Attributes of a Const that replaces the node: its type, its value, and the marks that the node had. */
+/* Sets the attributes of the Const that replaces the node: type, value and the marks of the node. */
 static struct dfg_err *set_attrs(struct dfg_graph *graph, struct dfg_node *node, const struct dfg_literal *literal)
 {
 	struct dfg_attr *attr = dfg_arena_zeros(graph->arena, (size_t)node->n_attr + 2, sizeof *attr);
@@ -90,7 +96,7 @@ static bool may_fold(const struct fold *f, uint32_t n)
 	return !(node->op->flags & (DFG_STATEFUL | DFG_BLOCKING)) && dfg_dtype_is(dtype, "plain");
 }
 
-/* An integer tensor of which inference knows every element. */
+/* Folds an integer tensor whose elements shape inference knows. */
 static struct dfg_err *fold_known(struct fold *f, uint32_t n, bool *out_done)
 {
 	const struct dfg_inferred *fact = f->facts.fact[f->facts.first[n]];
@@ -105,7 +111,7 @@ static struct dfg_err *fold_known(struct fold *f, uint32_t n, bool *out_done)
 	return err;
 }
 
-/* Whether the result is known to be small: no larger than its inputs, or than some pages. */
+/* Whether the result is known to be small: no larger than the inputs or than BYTES_MOST. */
 static bool is_small(const struct fold *f, uint32_t n, const struct dfg_tensor *in, uint32_t n_in)
 {
 	const struct dfg_inferred *fact = f->facts.fact[f->facts.first[n]];
@@ -120,7 +126,7 @@ static bool is_small(const struct fold *f, uint32_t n, const struct dfg_tensor *
 	return small;
 }
 
-/* An op that fails on its constants, memory apart, is left for the run to say so. */
+/* Evaluates the op. A failure other than lack of memory is left for the run to report. */
 static struct dfg_err *evaluate(struct fold *f, uint32_t n, const struct dfg_tensor *in)
 {
 	const struct dfg_tensor *inputs[INPUTS_MOST];
@@ -144,8 +150,8 @@ static struct dfg_err *evaluate(struct fold *f, uint32_t n, const struct dfg_ten
 }
 
 /*
- * Whether all inputs are constants and no larger than some pages and what the file holds: of one value repeated 2^40 times
- * only the run takes the memory.
+ * Whether all inputs are constants no larger than BYTES_MOST plus their size in the file: a constant of 2^40 equal
+ * elements is small in the file and allocated only by the run.
  */
 static bool may_evaluate(const struct fold *f, const struct dfg_node *node)
 {
@@ -212,6 +218,6 @@ struct dfg_err *dfg_fold(
 	if (!err)
 		err = fold_nodes(&f);
 	dfg_facts_release(&f.facts);
-	dfg_text_add(report, "fold: made %u of %u nodes constants\n", f.folded, graph->count);
+	dfg_text_add(report, "fold: replaced %u of %u nodes by constants\n", f.folded, graph->count);
 	return err;
 }

@@ -3,8 +3,9 @@
 #include "lib/pass/rewrite/keep.h"
 
 /*
- * Puts a constant in the place of what is the same in every run, on every machine: ops that are marked so, of constants,
- * and shapes that are known. Results stay small. Nodes keep their names; what nobody reads any more is prune's.
+ * Constant folding: replaces a node by a constant if its result is the same in every run and on every machine, that is,
+ * ops marked as foldable whose inputs are constants, and shapes that are known. Large results are not folded. Nodes
+ * keep their names; prune removes nodes that have no readers left. DFG_MEMORY is the only error.
  */
 DFG_MUST_CHECK struct dfg_err *dfg_fold(
 	struct dfg_graph *graph, struct dfg_keep *keep, struct dfg_arena *scratch, struct dfg_text *report);

@@ -1,4 +1,7 @@
-/* fuse. Needs: a graph that verify accepts. Gives: fused updates of variables, with the same bits. O(nodes + edges). */
+/*
+ * fuse. Requires: a graph that verify accepts. Result: fused updates of variables, with the same bits. O(nodes +
+ * edges).
+ */
 #include "lib/pass/rewrite/fuse_updates.h"
 
 #include "lib/pass/verify/verify.h"
@@ -7,29 +10,29 @@
 
 struct fuse {
 	struct dfg_graph *graph;
-	const struct dfg_placed *placed; /* NULL: all is on one device */
+	const struct dfg_placed *placed; /* NULL: all nodes are on one device */
 	struct dfg_facts facts;
-	uint32_t *readers; /* by node: data edges that leave it */
-	uint32_t *setter;  /* by node: the plain assignment of its output, by number + 1 */
+	uint32_t *readers; /* by node: number of data edges from it */
+	uint32_t *setter;  /* by node: 1 + the plain assignment of its output */
 	bool *kept;
-	bool *early;   /* by node: something that goes on waits for it */
-	bool *changed; /* by node: a variable changes before it, or by it */
+	bool *early;   /* by node: some node other than a NoOp waits for it */
+	bool *changed; /* by node: it or a predecessor assigns a variable */
 	uint32_t fused;
 };
 
 enum { SLOTS_MOST = 2, WORDS_MOST = 10, WORD_MOST = 16 };
 
 /*
- * What a variable and its slots become, as an optimizer of the standard library spells it out, in prefix form: a capital
- * begins an op, its inputs follow. "Scale" is a product with a scalar, which comes first; "One" is 1 and "Rest x" is 1 - x.
- * `w` and the slots are the values before; a slot with a stroke is what it becomes; `g` is the gradient and any other word
- * a scalar, which "word=" in front of an op names too.
+ * The new values of a variable and its slots, as an optimizer of the standard library computes them, in prefix
+ * notation. A word with a capital is an op, followed by its inputs; "Scale" is a product with a scalar, which comes
+ * first; "One" is 1 and "Rest x" is 1 - x. `w` and the slots are the old values; a slot with a prime is its new value;
+ * `g` is the gradient; any other word is a scalar, which "word=" before an op names too.
  */
 static const struct rule {
-	const char *op, *flag; /* an attribute that is true */
+	const char *op, *flag; /* flag: an attribute that is true */
 	const char *slot[SLOTS_MOST];
 	const char *becomes[1 + SLOTS_MOST];
-	const char *inputs; /* behind the variable and the slots */
+	const char *inputs; /* after the variable and the slots */
 } rules[] = {
 	{"ResourceApplyMomentum", NULL, {"m"}, {"Sub w Scale lr m'", "AddV2 Scale momentum m g"}, "lr g momentum"},
 	{"ResourceApplyMomentum", "use_nesterov", {"m"},
@@ -54,17 +57,17 @@ static const struct rule {
 };
 enum { RULES = sizeof rules / sizeof *rules };
 
-/* A word of a rule, and what stands for it in the graph. */
+/* A word of a rule and the edge that it is bound to. */
 struct word {
 	char s[WORD_MOST];
 	struct dfg_edge edge;
 };
 
-/* A rule that holds for a variable. */
+/* A match of a rule for a variable. */
 struct update {
 	const struct rule *rule;
 	uint32_t node, variable;
-	uint32_t setter[SLOTS_MOST], slot[SLOTS_MOST]; /* the slots and what assigns them, by number + 1 */
+	uint32_t setter[SLOTS_MOST], slot[SLOTS_MOST]; /* by slot: 1 + the assignment, 1 + the variable */
 	struct word word[WORDS_MOST];
 	uint32_t words;
 };
@@ -84,14 +87,17 @@ static bool is_scalar(const struct fuse *f, struct dfg_edge edge)
 	return dfg_facts_of(&f->facts, edge)->shape.rank == 0;
 }
 
-/* The value of the variable, as it is before anything waits. */
+/* Whether the edge is the value of the variable before any update. */
 static bool is_read_of(const struct fuse *f, struct dfg_edge edge, uint32_t variable)
 {
 	const struct dfg_node *node = node_of(f, edge);
 	return node->op && node->op->role == DFG_READ && node->in[0].node == variable && !node->n_control;
 }
 
-/* What it waits for comes before any variable changes, so that nothing here waits for the update itself. */
+/*
+ * Whether the node waits only for nodes that run before any variable changes, so that the fused op does not wait for
+ * itself.
+ */
 static bool waits_for_the_old(const struct fuse *f, uint32_t n)
 {
 	const struct dfg_node *node = &f->graph->node[n];
@@ -133,7 +139,7 @@ static const struct word *find_word(const struct update *u, const char *s)
 	return NULL;
 }
 
-/* The word means the edge: from now on, or as before. */
+/* Binds the word to the edge or, if it is bound, compares the two. */
 static bool match_word(const struct fuse *f, struct update *u, const char *s, struct dfg_edge edge)
 {
 	const struct word *word = find_word(u, s);
@@ -159,7 +165,7 @@ static bool stands_with(const struct fuse *f, const struct update *u, uint32_t n
 	return !f->placed || f->placed[n].device == f->placed[u->node].device;
 }
 
-/* The slot becomes `value`, once and unseen by what still has to run. */
+/* Binds the slot whose new value is `value`; it must be assigned once, and no remaining node may read it afterwards. */
 static bool take_slot(const struct fuse *f, struct update *u, int slot, struct dfg_edge value)
 {
 	if (!f->setter[value.node] || f->readers[value.node] != 2 || f->kept[value.node] || u->slot[slot])
@@ -176,7 +182,7 @@ static bool take_slot(const struct fuse *f, struct update *u, int slot, struct d
 	return true;
 }
 
-/* 1 - x of the word x: spelled out or, once folded, in the bits that the op computes. */
+/* Matches 1 - x for word x: as a Sub or, after constant folding, as a constant with the bits that the op computes. */
 static bool match_rest(const struct fuse *f, struct update *u, const char *name, struct dfg_edge rest)
 {
 	const struct dfg_node *node = node_of(f, rest);
@@ -190,7 +196,7 @@ static bool match_rest(const struct fuse *f, struct update *u, const char *name,
 	return number == (wide ? 1 - value : (double)(float)(1 - (float)value));
 }
 
-/* Takes the next word of a rule; the cursor moves behind it. */
+/* Reads the next word of a rule and advances the cursor. */
 static size_t next_word(const char **at, char *out)
 {
 	size_t length = strcspn(*at, " =");
@@ -202,7 +208,7 @@ static size_t next_word(const char **at, char *out)
 
 static bool match_text(const struct fuse *f, struct update *u, const char **at, struct dfg_edge edge);
 
-/* An op, and its inputs. Nobody else needs its value; of a scalar, somebody may. */
+/* Matches an op and its inputs. A value that is not a scalar must have no other readers. */
 static bool match_op(
 	const struct fuse *f, struct update *u, const char *op, const char **at, struct dfg_edge edge, bool is_slot)
 {
@@ -232,7 +238,7 @@ static bool match_slot(const struct fuse *f, struct update *u, int slot, struct 
 	return match_op(f, u, op, &at, edge, true);
 }
 
-/* The part of a rule at *at, which moves behind it, against the value of an edge. */
+/* Matches the part of a rule at *at, which is advanced, with the value of an edge. */
 static bool match_text(const struct fuse *f, struct update *u, const char **at, struct dfg_edge edge)
 {
 	char word[WORD_MOST];
@@ -274,8 +280,8 @@ static const struct dfg_handle_type *held(const struct fuse *f, uint32_t variabl
 }
 
 /*
- * Shapes must be the variable's own: the fused op does not broadcast. It rounds halves once, at its end, where the
- * pattern rounds each step.
+ * Shapes must equal the variable's, because the fused op does not broadcast. Half-precision types are excluded because
+ * it rounds once at the end, the single ops after each step.
  */
 static bool fits(const struct fuse *f, const struct update *u)
 {
@@ -304,7 +310,7 @@ static bool match(const struct fuse *f, uint32_t n, struct update *u)
 	return false;
 }
 
-/* What the node waited for, and what assigns the slots did. */
+/* The control inputs of the node and of the slots' assignments. */
 static uint32_t waits(const struct fuse *f, const struct update *u, struct dfg_edge *out)
 {
 	uint32_t count = 0;
@@ -331,7 +337,7 @@ static uint32_t inputs(const struct update *u, struct dfg_edge *out)
 	return count;
 }
 
-/* The attributes of the fused op: its own, and what the node was marked with. */
+/* The attributes of the fused op: its own, and the marks of the node that it replaces. */
 static struct dfg_err *set_attrs(struct fuse *f, const struct update *u, struct dfg_node *node)
 {
 	struct dfg_attr *attr = dfg_arena_zeros(f->graph->arena, (size_t)node->n_attr + 2, sizeof *attr);
@@ -369,7 +375,7 @@ static struct dfg_err *replace(struct fuse *f, const struct update *u)
 	return NULL;
 }
 
-/* The assignment of the slot keeps its name, and is done once the fused op is. */
+/* The slot's assignment becomes a node of the same name that waits for the fused op. */
 static struct dfg_err *retire(struct fuse *f, uint32_t n, uint32_t after)
 {
 	struct dfg_node *node = &f->graph->node[n];
@@ -394,7 +400,10 @@ static struct dfg_err *fuse_update(struct fuse *f, const struct update *u)
 	return NULL;
 }
 
-/* Nodes that only gather may wait for a slot's assignment; what else does may be on the way to the update. */
+/*
+ * Finds the nodes that others wait for. NoOps, which only collect control edges, may wait for a slot's assignment; any
+ * other node may precede the update.
+ */
 static void find_early(struct fuse *f)
 {
 	for (uint32_t n = 0; n < f->graph->count; n++) {
@@ -405,7 +414,7 @@ static void find_early(struct fuse *f)
 	}
 }
 
-/* Ops that write a variable have its handle, or a ref, as an input. */
+/* An op that writes a variable has the variable's handle or reference as an input. */
 static bool writes(const struct fuse *f, const struct dfg_node *node)
 {
 	if (!node->op || node->op->role == DFG_READ || !(node->op->flags & DFG_STATEFUL))

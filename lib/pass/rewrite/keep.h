@@ -3,9 +3,12 @@
 #include "lib/base/text.h"
 #include "lib/graph/build.h"
 
-/* What a rewrite must keep, under its names: the tensors and nodes that will be fetched, fed or run. */
+/*
+ * The tensors and nodes that will be fetched, fed or run; a rewrite must keep them under their names. The arrays are
+ * owned by the caller; passes update them in place.
+ */
 struct dfg_keep {
-	struct dfg_edge *feed; /* edges and targets are renumbered where nodes move */
+	struct dfg_edge *feed; /* edges and targets are renumbered when nodes move */
 	uint32_t n_feed;
 	struct dfg_edge *fetch;
 	uint32_t n_fetch;
@@ -13,5 +16,5 @@ struct dfg_keep {
 	uint32_t n_target;
 };
 
-/* Nodes have moved: number[n] is where node n stands now. */
+/* Updates keep after a renumbering: number[n] is the new number of node n. */
 void dfg_keep_renumber(struct dfg_keep *keep, const uint32_t *number);

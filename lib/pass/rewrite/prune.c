@@ -1,16 +1,19 @@
-/* prune. Needs: every edge names a node. Gives: only what `keep` needs, also over control edges. O(nodes + edges). */
+/*
+ * prune. Requires: every edge names a node. Result: the nodes that `keep` depends on, also through control edges.
+ * O(nodes + edges).
+ */
 #include "lib/pass/rewrite/prune.h"
 
 #include "lib/graph/initialisers.h"
 #include "lib/pass/rewrite/renumber.h"
 
-/* Nodes met but not yet looked into. Each is pushed once, so the room for all of them is taken up front. */
+/* Nodes found but not yet expanded. Each is pushed at most once, so the stack is allocated up front. */
 struct worklist {
 	const struct dfg_graph *graph;
 	bool *met;
 	uint32_t *node, count;
-	uint32_t *setter; /* by node: the first node that initialises this variable, by number + 1 */
-	uint32_t *next;   /* by node: another that initialises the same variable, by number + 1 */
+	uint32_t *setter; /* by node: 1 + the first node that initialises this variable */
+	uint32_t *next;   /* by node: 1 + the next node that initialises the same variable */
 };
 
 static void meet(struct worklist *work, uint32_t node)
@@ -27,7 +30,7 @@ static void add_setter(struct worklist *work, uint32_t variable, uint32_t setter
 	work->setter[variable] = setter + 1;
 }
 
-/* Those that are marked, and those of a graph of TensorFlow's, which marks none. */
+/* Finds initialisers by their marks or, in graphs made by TensorFlow, which have no marks, by their structure. */
 static struct dfg_err *find_setters(struct worklist *work, struct dfg_arena *scratch)
 {
 	const struct dfg_graph *graph = work->graph;

@@ -8,7 +8,7 @@ struct dfg_err *dfg_renumber(struct dfg_graph *graph, const uint32_t *order, uin
 	struct dfg_map names = {0};
 	struct dfg_node *node = dfg_arena_zeros(scratch, (size_t)count + 1, sizeof *node);
 	if (!node)
-		return DFG_ERR(DFG_MEMORY, "no memory to arrange %u nodes", count);
+		return DFG_ERR(DFG_MEMORY, "no memory to renumber %u nodes", count);
 	for (uint32_t i = 0; i < count; i++) {
 		node[i] = graph->node[order[i]];
 		if (!dfg_map_put(&names, node[i].name, strlen(node[i].name), &number[order[i]], NULL)) {

@@ -1,4 +1,4 @@
-/* tensorflow. Needs: a graph that verify accepts. Gives: one of TensorFlow's ops only, to the same values. */
+/* tensorflow. Requires: a graph that verify accepts. Result: a graph of TensorFlow's ops only, with the same values. */
 #include "lib/pass/rewrite/tensorflow.h"
 
 #include "lib/pass/rewrite/renumber.h"
@@ -12,23 +12,25 @@
 #include <string.h>
 
 /*
- * A Save in a loop writes into an array that is made where the loop is entered; the Save's last key is the index. The
- * array's handle is a constant of the loop. The flow, which says that all is written, is a variable of the loop, one for
- * all arrays of it, and turns with the Save onto the side of a branch. If the region lies further out, the handle is
- * itself kept in an array of the loop around, under the key before, and so on: so no loop has to know how often another
- * ran. A Load reads the handles one after the other, each where its keys are first known, and then the value.
+ * A Save in a loop becomes a write to a TensorArray that is created where the loop is entered; the Save's last key is
+ * the index. The array's handle is a constant of the loop. Its flow, which orders the writes, is a loop variable shared
+ * by all arrays of the loop; it follows the Save into the side of a branch. If the region is further out, the handle
+ * itself is kept in an array of the enclosing loop, under the previous key, and so on: so no loop has to know the
+ * iteration count of another. A Load reads the handles one after another, each where its keys are first known, and then
+ * the value.
  */
 struct array {
-	uint32_t save, key; /* the Save it is for; which of its keys is the index: the last, or of a handle one before */
-	uint32_t loop;      /* it has an element for each iteration */
+	uint32_t save,
+		key; /* the Save that it replaces; the index of the key used: the last, or an earlier one for an array of handles */
+	uint32_t loop; /* the loop; the array has an element for each of its iterations */
 	struct dfg_edge handle;
-	/* What is written, and where: the place, the value, the index, what else must have happened. */
+	/* The write: its location, value, index and control inputs. */
 	struct dfg_location place;
 	struct dfg_edge value, index;
 	const struct dfg_edge *control;
 	uint32_t n_control;
 	uint32_t number;
-	struct array *next; /* of the same loop */
+	struct array *next; /* the next array of the same loop */
 };
 
 struct store {
@@ -41,10 +43,10 @@ struct rewriting {
 	struct dfg_builder builder;
 	struct dfg_gradient_frames mirror;
 	struct dfg_arena *scratch;
-	uint32_t count;           /* nodes there were */
-	struct store *store;      /* by Save */
-	struct dfg_edge *instead; /* by Save and Load: what stands for it */
-	struct array **array;     /* by loop */
+	uint32_t count;               /* number of nodes before the pass */
+	struct store *store;          /* by Save */
+	struct dfg_edge *replacement; /* by Save and Load: its replacement */
+	struct array **array;         /* by loop */
 	uint32_t arrays;
 };
 
@@ -53,8 +55,8 @@ static const struct dfg_node *node_of(const struct rewriting *r, uint32_t n)
 	return &r->graph->node[n];
 }
 
-/* Nodes from now on are named for the Save or Load, and stand on its device. */
-static struct dfg_err *stand_for(struct rewriting *r, uint32_t n)
+/* Nodes made from now on are named after the Save or Load and placed on its device. */
+static struct dfg_err *name_after(struct rewriting *r, uint32_t n)
 {
 	const struct dfg_node *node = node_of(r, n);
 	const char *end = strrchr(node->name, '/');
@@ -64,7 +66,7 @@ static struct dfg_err *stand_for(struct rewriting *r, uint32_t n)
 	return r->mirror.scope ? NULL : dfg_no_memory("tensor arrays");
 }
 
-/* Behind all that only hands a key on, or widens it. */
+/* The source of a key, through nodes that only forward or widen it. */
 static struct dfg_edge source_of(const struct rewriting *r, struct dfg_edge edge)
 {
 	for (;;) {
@@ -77,7 +79,7 @@ static struct dfg_edge source_of(const struct rewriting *r, struct dfg_edge edge
 	}
 }
 
-/* Arrays have i32 indices. */
+/* Indices of TensorArrays are i32. */
 static struct dfg_err *narrow_key(struct rewriting *r, struct dfg_edge *key)
 {
 	const struct dfg_attr to = DFG_ATTR_T("DstT", DFG_I32);
@@ -89,7 +91,10 @@ static struct dfg_err *narrow_key(struct rewriting *r, struct dfg_edge *key)
 		&r->mirror, &at, &(struct dfg_own_node){.op = "Cast", .in = key, .n_in = 1, .attr = &to, .n_attr = 1}, key);
 }
 
-/* Into the loop, as a constant; not onto sides of branches, because the index that it goes with is there. */
+/*
+ * Brings a handle into the loop through constant Enters. It need not be switched to the side of a branch, because the
+ * index used with it is.
+ */
 static struct dfg_err *bring_in(struct rewriting *r, struct dfg_edge edge, uint32_t loop, struct dfg_edge *out_edge)
 {
 	struct dfg_location at;
@@ -110,7 +115,10 @@ static struct dfg_err *add_array(struct rewriting *r, const struct array *array)
 	return NULL;
 }
 
-/* What nobody loads needs not be saved; what is saved in the region's own frame is there to be read. */
+/*
+ * Finds the Saves to rewrite: a Save without Loads is dropped, and one in the region's own frame is replaced by its
+ * value.
+ */
 static struct dfg_err *find_saves(struct rewriting *r)
 {
 	for (uint32_t n = 0; n < r->count; n++)
@@ -120,7 +128,7 @@ static struct dfg_err *find_saves(struct rewriting *r)
 		const struct dfg_node *node = node_of(r, n);
 		if (dfg_node_role(node) != DFG_SAVE)
 			continue;
-		r->instead[n] = node->in[0];
+		r->replacement[n] = node->in[0];
 		struct array array = {.save = n,
 			.key = node->n_in - 1,
 			.loop = r->mirror.loops.of[n],
@@ -135,7 +143,9 @@ static struct dfg_err *find_saves(struct rewriting *r)
 	return NULL;
 }
 
-/* TensorFlow takes the handle of an array for a vector, until it runs: of handles' shapes nothing is said. */
+/*
+ * TensorFlow infers a vector for the handle of a TensorArray although it is not one, so a handle's shape is left unset.
+ */
 static struct dfg_err *make_array(struct rewriting *r, struct array *array)
 {
 	const struct dfg_inferred *fact = dfg_facts_of(&r->builder.facts, array->value);
@@ -149,7 +159,7 @@ static struct dfg_err *make_array(struct rewriting *r, struct array *array)
 	};
 	struct dfg_location entry;
 	struct dfg_edge size;
-	DFG_TRY(stand_for(r, array->save));
+	DFG_TRY(name_after(r, array->save));
 	DFG_TRY(dfg_gradient_frames_entry(&r->mirror, array->loop, false, &entry));
 	DFG_TRY(dfg_gradient_frames_int(&r->mirror, &entry, DFG_I32, 0, &size));
 	return dfg_gradient_frames_node(&r->mirror, &entry,
@@ -162,7 +172,7 @@ static struct dfg_err *write_array(struct rewriting *r, struct array *array, str
 	struct dfg_edge *in = dfg_arena_zeros(r->scratch, (size_t)array->n_control + 4, sizeof *in);
 	if (!in)
 		return dfg_no_memory("tensor arrays");
-	DFG_TRY(stand_for(r, array->save));
+	DFG_TRY(name_after(r, array->save));
 	DFG_TRY(bring_in(r, array->handle, array->loop, &in[0]));
 	in[1] = array->index;
 	DFG_TRY(narrow_key(r, &in[1]));
@@ -173,19 +183,19 @@ static struct dfg_err *write_array(struct rewriting *r, struct array *array, str
 	DFG_TRY(dfg_gradient_frames_node(&r->mirror, &array->place,
 		&(struct dfg_own_node){.op = "TensorArrayWriteV3", .in = in, .n_in = 4, .n_control = array->n_control}, flow));
 	if (array->key == node_of(r, array->save)->n_in - 1)
-		r->instead[array->save] = *flow;
+		r->replacement[array->save] = *flow;
 	return NULL;
 }
 
-/* A branch that the flow passes. */
-struct turn {
+/* A branch that the flow passes through. */
+struct flow_branch {
 	struct dfg_location before;
 	struct dfg_edge side; /* the output of a Switch */
-	int sides;            /* how many it has */
+	int sides;            /* number of outputs of the Switch */
 };
 
-static struct dfg_err *go_onto(struct rewriting *r, const struct dfg_location *place, struct dfg_edge *flow,
-	struct turn *turn, uint32_t *out_count)
+static struct dfg_err *flow_into_branches(struct rewriting *r, const struct dfg_location *place, struct dfg_edge *flow,
+	struct flow_branch *flow_branch, uint32_t *out_count)
 {
 	struct dfg_liveness *liveness = &r->mirror.liveness;
 	struct dfg_location at;
@@ -193,30 +203,32 @@ static struct dfg_err *go_onto(struct rewriting *r, const struct dfg_location *p
 	DFG_TRY(dfg_gradient_frames_body(&r->mirror, place->loop, false, &at));
 	for (uint32_t i = 0; i < liveness->set[place->set].count; i++) {
 		uint32_t condition = liveness->item[liveness->set[place->set].first + i], before = at.set;
-		turn[*out_count] = (struct turn){.before = at, .sides = liveness->condition[condition].sides};
+		flow_branch[*out_count] = (struct flow_branch){.before = at, .sides = liveness->condition[condition].sides};
 		DFG_TRY(dfg_live_with(liveness, at.set, condition, &at.set));
 		if (at.set == before)
 			continue;
 		DFG_TRY(dfg_gradient_frames_bring(&r->mirror, *flow, &at, flow));
-		turn[(*out_count)++].side = *flow;
+		flow_branch[(*out_count)++].side = *flow;
 	}
 	return NULL;
 }
 
-static struct dfg_err *come_back(struct rewriting *r, const struct turn *turn, struct dfg_edge *flow)
+static struct dfg_err *flow_out_of_branch(
+	struct rewriting *r, const struct flow_branch *flow_branch, struct dfg_edge *flow)
 {
-	const struct dfg_attr n = DFG_ATTR_I("N", turn->sides);
-	struct dfg_edge *in = dfg_arena_zeros(r->scratch, (size_t)turn->sides, sizeof *in);
+	const struct dfg_attr n = DFG_ATTR_I("N", flow_branch->sides);
+	struct dfg_edge *in = dfg_arena_zeros(r->scratch, (size_t)flow_branch->sides, sizeof *in);
 	if (!in)
 		return dfg_no_memory("tensor arrays");
-	for (int side = 0; side < turn->sides; side++)
-		in[side] = (struct dfg_edge){turn->side.node, side};
-	in[turn->side.port] = *flow;
-	const struct dfg_own_node merge = {.op = "Merge", .in = in, .n_in = (uint32_t)turn->sides, .attr = &n, .n_attr = 1};
-	return dfg_gradient_frames_node(&r->mirror, &turn->before, &merge, flow);
+	for (int side = 0; side < flow_branch->sides; side++)
+		in[side] = (struct dfg_edge){flow_branch->side.node, side};
+	in[flow_branch->side.port] = *flow;
+	const struct dfg_own_node merge = {
+		.op = "Merge", .in = in, .n_in = (uint32_t)flow_branch->sides, .attr = &n, .n_attr = 1};
+	return dfg_gradient_frames_node(&r->mirror, &flow_branch->before, &merge, flow);
 }
 
-/* Those of one loop, one place after the other. */
+/* Sorts the arrays of one loop by location, then by number. */
 static int by_place(const void *a, const void *b)
 {
 	const struct array *x = *(struct array *const *)a, *y = *(struct array *const *)b;
@@ -230,22 +242,22 @@ static struct dfg_err *write_all(struct rewriting *r, struct array **array, uint
 	qsort(array, count, sizeof *array, by_place);
 	for (uint32_t i = 0; i < count;) {
 		const struct dfg_location place = array[i]->place;
-		uint32_t turns = r->mirror.liveness.set[place.set].count;
-		struct turn *turn = dfg_arena_zeros(r->scratch, (size_t)turns + 1, sizeof *turn);
-		if (!turn)
+		uint32_t branches = r->mirror.liveness.set[place.set].count;
+		struct flow_branch *flow_branch = dfg_arena_zeros(r->scratch, (size_t)branches + 1, sizeof *flow_branch);
+		if (!flow_branch)
 			return dfg_no_memory("tensor arrays");
-		DFG_TRY(stand_for(r, array[i]->save));
-		DFG_TRY(go_onto(r, &place, flow, turn, &turns));
+		DFG_TRY(name_after(r, array[i]->save));
+		DFG_TRY(flow_into_branches(r, &place, flow, flow_branch, &branches));
 		for (; i < count && array[i]->place.set == place.set; i++)
 			DFG_TRY(write_array(r, array[i], flow));
-		while (turns--)
-			DFG_TRY(come_back(r, &turn[turns], flow));
+		while (branches--)
+			DFG_TRY(flow_out_of_branch(r, &flow_branch[branches], flow));
 	}
 	return NULL;
 }
 
-/* The handle of an array goes to where Loads find it: into the region, or an array of the loop around. */
-static struct dfg_err *hand_out(struct rewriting *r, const struct array *array, struct dfg_edge flow)
+/* Passes the array's handle on to the Loads: into the region, or into an array of the enclosing loop. */
+static struct dfg_err *pass_handle_on(struct rewriting *r, const struct array *array, struct dfg_edge flow)
 {
 	const struct dfg_loop *loop = &r->mirror.loops.loop[array->loop];
 	struct dfg_edge *control = dfg_arena_zeros(r->scratch, 1, sizeof *control);
@@ -263,7 +275,7 @@ static struct dfg_err *hand_out(struct rewriting *r, const struct array *array, 
 		return NULL;
 	}
 	*control = (struct dfg_edge){flow.node, DFG_CONTROL};
-	DFG_TRY(stand_for(r, array->save));
+	DFG_TRY(name_after(r, array->save));
 	DFG_TRY(dfg_gradient_frames_entry(&r->mirror, array->loop, false, &outer.place));
 	struct dfg_edge source = source_of(r, node_of(r, array->save)->in[outer.key]);
 	DFG_TRY(dfg_err_note(dfg_gradient_frames_bring(&r->mirror, source, &outer.place, &outer.index),
@@ -285,7 +297,10 @@ static struct dfg_err *list_arrays(
 	return NULL;
 }
 
-/* The writes of a loop, on one flow that goes round with it. Loops within it are done. */
+/*
+ * Makes the arrays of a loop and writes them in sequence, with one flow as loop variable. Loops within it have been
+ * rewritten.
+ */
 static struct dfg_err *rewrite_loop(struct rewriting *r, uint32_t loop)
 {
 	struct dfg_new_variable variable;
@@ -297,21 +312,24 @@ static struct dfg_err *rewrite_loop(struct rewriting *r, uint32_t loop)
 		return NULL;
 	for (uint32_t i = 0; i < count; i++)
 		DFG_TRY(make_array(r, array[i]));
-	DFG_TRY(stand_for(r, array[0]->save));
+	DFG_TRY(name_after(r, array[0]->save));
 	flow = (struct dfg_edge){array[0]->handle.node, 1};
 	DFG_TRY(dfg_variable_merge(&r->mirror, loop, false, flow, &variable));
 	DFG_TRY(dfg_variable_switch(&r->mirror, loop, false, &variable));
 	flow = variable.body;
 	DFG_TRY(write_all(r, array, count, &flow));
-	DFG_TRY(stand_for(r, array[0]->save));
+	DFG_TRY(name_after(r, array[0]->save));
 	DFG_TRY(dfg_variable_close(&r->mirror, loop, false, &variable, flow));
 	DFG_TRY(dfg_variable_exit(&r->mirror, loop, false, &variable, &flow));
 	for (uint32_t i = 0; i < count; i++)
-		DFG_TRY(hand_out(r, array[i], flow));
+		DFG_TRY(pass_handle_on(r, array[i], flow));
 	return NULL;
 }
 
-/* Where the first keys of a Load are all known: at the Load, or where a loop around it is entered. */
+/*
+ * The location where the first `keys` keys of a Load are all known: that of the Load, or the entry of an enclosing
+ * loop.
+ */
 static struct dfg_err *find_reading(struct rewriting *r, uint32_t load, uint32_t keys, struct dfg_location *out_place)
 {
 	const struct dfg_loops *loops = &r->mirror.loops;
@@ -354,10 +372,10 @@ static struct dfg_err *rewrite_load(struct rewriting *r, uint32_t load)
 	struct dfg_location place;
 	if (!in)
 		return dfg_no_memory("tensor arrays");
-	DFG_TRY(stand_for(r, load));
+	DFG_TRY(name_after(r, load));
 	DFG_TRY(dfg_gradient_location(&r->mirror, (struct dfg_edge){load, 0}, &place));
 	if (node.n_in == 1)
-		return dfg_gradient_frames_bring(&r->mirror, node_of(r, node.in[0].node)->in[0], &place, &r->instead[load]);
+		return dfg_gradient_frames_bring(&r->mirror, node_of(r, node.in[0].node)->in[0], &place, &r->replacement[load]);
 	for (uint32_t key = 1; key + 1 < node.n_in; key++)
 		DFG_TRY(read_handle(r, load, key, &handle));
 	DFG_TRY(bring_in(r, handle, place.loop, &in[0]));
@@ -369,14 +387,14 @@ static struct dfg_err *rewrite_load(struct rewriting *r, uint32_t load)
 	return dfg_gradient_frames_node(&r->mirror, &place,
 		&(struct dfg_own_node){
 			.op = "TensorArrayReadV3", .in = in, .n_in = 3, .n_control = node.n_control, .attr = &dtype, .n_attr = 1},
-		&r->instead[load]);
+		&r->replacement[load]);
 }
 
-/* Follows from a Load of what was loaded, and so on, to what is there in the end. */
+/* Follows replaced Saves and Loads to the final value. */
 static struct dfg_edge replaced(const struct rewriting *r, struct dfg_edge edge)
 {
-	while (edge.node < r->count && edge.port >= 0 && r->instead[edge.node].node != edge.node)
-		edge = r->instead[edge.node];
+	while (edge.node < r->count && edge.port >= 0 && r->replacement[edge.node].node != edge.node)
+		edge = r->replacement[edge.node];
 	if (edge.node < r->count && edge.port < 0)
 		edge.node = replaced(r, (struct dfg_edge){edge.node, 0}).node;
 	return edge;
@@ -395,14 +413,14 @@ static void read_replaced(struct rewriting *r, struct dfg_keep *keep)
 		keep->target[i] = replaced(r, (struct dfg_edge){keep->target[i], 0}).node;
 }
 
-/* Nodes in their old order, before each the new ones that it reads. */
+/* A topological order that keeps the order of old nodes and puts new nodes before their first reader. */
 struct sorting {
 	const struct dfg_graph *graph;
 	bool *met;
 	uint32_t *order, count;
 	struct visit {
 		uint32_t node, e;
-	} * visit; /* nodes on the way, and the next input of each */
+	} * visit; /* nodes on the stack, and the next input of each */
 	uint32_t depth;
 };
 
@@ -431,7 +449,7 @@ static void place_node(struct sorting *sorting, uint32_t n)
 	}
 }
 
-/* A tensor that the node reads twice or more and nothing else beside, if it comes from a Switch. */
+/* Whether the node reads one output of a Switch twice or more and nothing else. */
 static bool doubles_side(const struct dfg_graph *graph, const struct dfg_node *node)
 {
 	bool same = node->n_in > 1;
@@ -441,8 +459,8 @@ static bool doubles_side(const struct dfg_graph *graph, const struct dfg_node *n
 }
 
 /*
- * x + x becomes 2 x in TensorFlow's optimizer, which makes the 2 wait for the Switch's first output, whichever side x is
- * on: then it waits for ever. Not so where an Identity stands between.
+ * TensorFlow's optimizer branches x + x into 2 x and makes the constant 2 wait for output 0 of the Switch, whichever
+ * output x is: if x is output 1, it never runs. An Identity between the two prevents this.
  */
 static struct dfg_err *part_doubles(struct rewriting *r, bool *out_any)
 {
@@ -533,10 +551,10 @@ static struct dfg_err *rewrite(struct rewriting *r, struct dfg_keep *keep, uint3
 	r->count = r->graph->count;
 	if (!any && !stores)
 		return NULL;
-	if (!(r->instead = dfg_arena_zeros(r->scratch, (size_t)r->count + 1, sizeof *r->instead)))
+	if (!(r->replacement = dfg_arena_zeros(r->scratch, (size_t)r->count + 1, sizeof *r->replacement)))
 		return dfg_no_memory("tensor arrays");
 	for (uint32_t n = 0; n < r->count; n++)
-		r->instead[n] = (struct dfg_edge){n, 0};
+		r->replacement[n] = (struct dfg_edge){n, 0};
 	if (stores)
 		DFG_TRY(rewrite_stores(r));
 	return arrange(r, keep);
@@ -552,6 +570,6 @@ struct dfg_err *dfg_tensorflow(
 	dfg_gradient_frames_release(&r.mirror);
 	dfg_builder_release(&r.builder);
 	if (stores)
-		dfg_text_add(report, "tensorflow: %u stores are %u tensor arrays\n", stores, r.arrays);
+		dfg_text_add(report, "tensorflow: replaced %u saved values by %u tensor arrays\n", stores, r.arrays);
 	return err;
 }

@@ -3,9 +3,9 @@
 #include "lib/pass/rewrite/keep.h"
 
 /*
- * Writes the graph without ops of ours, so that TensorFlow runs it: what goes through Save and Load goes through tensor
- * arrays, to the same values; what TensorFlow's optimizer would break is put otherwise. DFG_DATA, naming the node, where
- * an op of ours says what TensorFlow cannot say. Such a graph is differentiated before, not afterwards.
+ * Rewrites the graph to ops of TensorFlow only, with the same values: Save and Load become TensorArrays, and patterns
+ * that TensorFlow's optimizer miscompiles are changed. DFG_DATA, naming the node, where an op of dfg has no
+ * counterpart. Differentiate a graph before this pass; its result cannot be differentiated.
  */
 DFG_MUST_CHECK struct dfg_err *dfg_tensorflow(
 	struct dfg_graph *graph, struct dfg_keep *keep, struct dfg_arena *scratch, struct dfg_text *report);

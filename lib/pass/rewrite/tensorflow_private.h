@@ -2,9 +2,9 @@
 
 #include "lib/graph/graph.h"
 
-/* Steps of the pass `tensorflow`. */
+/* Steps of the pass `tensorflow`, each in a file of its own. */
 
-/* DFG_DATA, naming the node, where TensorFlow cannot run the graph, however its nodes are rewritten. */
+/* DFG_DATA, naming the node, if no rewriting lets TensorFlow run the graph. */
 DFG_MUST_CHECK struct dfg_err *dfg_tensorflow_refuse(const struct dfg_graph *graph);
 
 /*

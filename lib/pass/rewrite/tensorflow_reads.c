@@ -1,4 +1,4 @@
-/* tensorflow_reads. Needs: a graph that verify accepts. Gives: reads of updated reference variables as copies. */
+/* tensorflow_reads. Requires: a graph that verify accepts. Result: reads of updated reference variables are copies. */
 #include "lib/pass/rewrite/tensorflow_private.h"
 
 #include "lib/graph/build.h"
@@ -9,9 +9,9 @@
 struct reads {
 	struct dfg_graph *graph;
 	struct dfg_builder builder;
-	uint32_t count; /* nodes there were */
-	bool *after;    /* by node: some read of a reference is among its inputs, or theirs */
-	bool *updated;  /* by node whose output is a reference: a node in `after` writes to what it refers to */
+	uint32_t count; /* number of nodes before the pass */
+	bool *after;    /* by node: a read of a reference is among its direct or indirect inputs */
+	bool *updated;  /* by node whose output is a reference: a node in `after` writes to its target */
 };
 
 static bool has_references(const struct dfg_graph *graph)
@@ -46,7 +46,7 @@ static bool takes_reference(const struct reads *r, uint32_t n, uint32_t e)
 	return is_reference(r, r->graph->node[n].in[e]) && dfg_node_takes_ref(&r->graph->node[n], e);
 }
 
-/* One pass over the graph; back edges of loops, and nodes that precede their inputs, may require another. */
+/* One pass over the graph; back edges of loops, and nodes that precede their inputs, may require another pass. */
 static bool spread_after(struct reads *r)
 {
 	bool more = false;
@@ -61,7 +61,9 @@ static bool spread_after(struct reads *r)
 	return more;
 }
 
-/* A node that takes a reference and is after a read writes; one that gives a reference on refers to the same variable. */
+/*
+ * A node after a read that has a reference as input writes to it; a node that forwards a reference has the same target.
+ */
 static bool spread_updated(struct reads *r)
 {
 	bool more = false;
@@ -82,18 +84,21 @@ static bool spread_updated(struct reads *r)
 	return more;
 }
 
-/* Identity of a reference becomes a copy of it. */
+/* Turns the Identity of a reference into a copy. */
 static struct dfg_err *make_copy(struct reads *r, uint32_t n)
 {
 	struct dfg_node *node = &r->graph->node[n];
 	node->op = dfg_op_find("DeepCopy");
 	if (!node->op)
-		return DFG_ERR(DFG_BUG, "there is no op DeepCopy");
+		return DFG_ERR(DFG_BUG, "unknown op 'DeepCopy'");
 	node->op_name = node->op->name;
 	return NULL;
 }
 
-/* Puts a copy before input e of a node that reads a reference itself. It waits for the node's other inputs, as the read did. */
+/*
+ * Inserts a copy before input e of a node that reads a reference itself. The copy waits for the node's other inputs, as
+ * the read did.
+ */
 static struct dfg_err *insert_copy(struct reads *r, uint32_t n, uint32_t e, struct dfg_arena *scratch)
 {
 	const struct dfg_node node = r->graph->node[n];

@@ -1,4 +1,4 @@
-/* tensorflow_refuse. Needs: a graph that verify accepts. Gives: an error where no rewriting lets TensorFlow run it. */
+/* tensorflow_refuse. Requires: a graph that verify accepts. Result: an error if no rewriting lets TensorFlow run it. */
 #include "lib/pass/rewrite/tensorflow_private.h"
 
 #include "lib/graph/liveness.h"
@@ -10,7 +10,7 @@ static bool makes_gradient_array(const struct dfg_node *node)
 	return !strcmp(node->op_name, "TensorArrayGradV3") || !strcmp(node->op_name, "TensorArrayGradWithShape");
 }
 
-/* The output that a handle comes from, through branches, into loops, and out of them by Save and Load. */
+/* The output that a handle comes from, followed through branches, into loops, and out of them through Save and Load. */
 static struct dfg_edge handle_source(const struct dfg_graph *graph, struct dfg_edge edge)
 {
 	for (;;) {
@@ -23,8 +23,9 @@ static struct dfg_edge handle_source(const struct dfg_graph *graph, struct dfg_e
 }
 
 /*
- * In TensorFlow only a forward array has gradient arrays. kernels/tensor_array_gradient.c makes others only of an array
- * whose elements may be read often, because a gradient array of TensorFlow's gives each element once.
+ * In TensorFlow only a forward array has gradient arrays. kernels/tensor_array_gradient.c makes one of a gradient
+ * array only if the elements of the forward array may be read repeatedly, because TensorFlow's gradient arrays allow each
+ * element to be read once.
  */
 static struct dfg_err *refuse_gradient_of_gradient(const struct dfg_graph *graph, const struct dfg_node *node)
 {
@@ -34,9 +35,8 @@ static struct dfg_err *refuse_gradient_of_gradient(const struct dfg_graph *graph
 	if (!makes_gradient_array(array))
 		return NULL;
 	return DFG_ERR(DFG_DATA,
-		"node '%.200s' (%.100s): TensorFlow has no gradient array of a gradient array, which '%.200s' is; where no "
-		"element "
-		"of the forward array is read twice, clear_after_read = true makes derivatives that do without one",
+		"node '%.200s' (%.100s): TensorFlow cannot make a gradient array of the gradient array '%.200s'; if no "
+		"element of the forward array is read twice, set clear_after_read = true and differentiate again",
 		node->name, node->op_name, array->name);
 }
 
@@ -48,7 +48,7 @@ struct dfg_err *dfg_tensorflow_refuse(const struct dfg_graph *graph)
 		if (role != DFG_SAVE && role != DFG_LOAD &&
 			(!strncmp(node->op_name, "Dfg>", 4) || !strncmp(node->op_name, "Onnx>", 5)))
 			return DFG_ERR(
-				DFG_DATA, "node '%.200s' (%.100s): TensorFlow has no op that does this", node->name, node->op_name);
+				DFG_DATA, "node '%.200s' (%.100s): TensorFlow has no equivalent of this op", node->name, node->op_name);
 		DFG_TRY(refuse_gradient_of_gradient(graph, node));
 	}
 	return NULL;

@@ -260,8 +260,8 @@ static void warn_unneeded(struct verify *v)
 	if (more)
 		snprintf(others, sizeof others, ", nor %u more nodes with unknown ops", more);
 	if (first)
-		dfg_fault(v->warnings, DFG_ERR(DFG_DATA, "node '%.200s': unknown op '%.100s'; no output needs it%s",
-								   first->name, first->op_name, others));
+		dfg_fault(v->warnings, DFG_ERR(DFG_DATA, "node '%.200s': no op '%.100s'; no output needs it%s", first->name,
+								   first->op_name, others));
 }
 
 static struct dfg_err *find_unneeded(struct verify *v)
