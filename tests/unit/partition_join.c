@@ -99,16 +99,16 @@ static void parts_that_do_not_fit_are_refused(void **state)
 	(void)state;
 	const char *send = "x Placeholder dtype=f32\ns _Send x T=f32 _dfg_edge=1\n";
 	refuses("x NoOp\n", "x NoOp\n", "node 'x' is there already");
-	refuses(send, "y NoOp\n", "node 's' (_Send): nobody receives what it sends");
-	refuses(send, "r _Recv tensor_type=f32 _dfg_edge=0\n", "node 'r' (_Recv): nobody sends transfer 0");
+	refuses(send, "y NoOp\n", "node 's' (_Send): its transfer has no _Recv");
+	refuses(send, "r _Recv tensor_type=f32 _dfg_edge=0\n", "node 'r' (_Recv): transfer 0 has no _Send");
 	refuses(send, "r _Recv tensor_type=f64 _dfg_edge=1\n", "node 'r' (_Recv): receives f64, but 's' sends f32");
 	refuses(send, "r _Recv tensor_type=f32 _dfg_edge=1\nt _Recv tensor_type=f32 _dfg_edge=1\n",
-		"node 't' (_Recv): transfer 1 is received twice");
-	refuses(send, "y NoOp\nt _Send y T=f32 _dfg_edge=1\n", "node 't' (_Send): is transfer 1, as 's' is");
+		"node 't' (_Recv): transfer 1 has more than one _Recv");
+	refuses(send, "y NoOp\nt _Send y T=f32 _dfg_edge=1\n", "node 't' (_Send): sends transfer 1, which 's' also sends");
 	refuses(send, "r _Recv tensor_type=f32\n", "node 'r' (_Recv): attribute '_dfg_edge' is missing");
-	refuses(
-		send, "r _Recv tensor_type=f32 _dfg_edge=3\n", "is transfer 3, and a plan of 3 nodes has none of that number");
-	refuses(send, "r _Recv tensor_type=f32 _dfg_edge=-1\n", "is transfer -1, and");
+	refuses(send, "r _Recv tensor_type=f32 _dfg_edge=3\n",
+		"has transfer number 3, but a plan of 3 nodes has fewer transfers");
+	refuses(send, "r _Recv tensor_type=f32 _dfg_edge=-1\n", "has transfer number -1, but");
 }
 
 int main(void)

@@ -22,7 +22,7 @@ static bool is_small(const struct dfg_literal *literal)
 	return bytes <= BYTES_MOST;
 }
 
-/* How many nodes it waits for, beside its loop's going on. */
+/* The number of control inputs other than the loop's pivot. */
 static uint32_t waits_of(const struct cut *c, const struct dfg_node *node)
 {
 	uint32_t waits = 0;
@@ -42,7 +42,7 @@ bool dfg_cut_is_constant(const struct cut *c, uint32_t n)
 	return is_small_constant(&c->graph->node[n]) && !waits_of(c, &c->graph->node[n]);
 }
 
-/* A loop's predicate, by its LoopCond or an Identity of that. */
+/* Whether the node is a loop's LoopCond or an Identity of it. */
 static bool is_predicate(const struct cut *c, uint32_t n)
 {
 	const struct dfg_node *node = &c->graph->node[n];
@@ -54,7 +54,7 @@ static bool is_predicate(const struct cut *c, uint32_t n)
 bool dfg_cut_is_cloned(const struct cut *c, uint32_t n)
 {
 	switch (dfg_node_role(&c->graph->node[n])) {
-	case DFG_CONST: /* where it waits for a node, that one's signal is sent, for all that wait for it */
+	case DFG_CONST: /* one that waits for a node is sent only if it waits for several */
 		return c->is_copied[n] || (is_small_constant(&c->graph->node[n]) && waits_of(c, &c->graph->node[n]) <= 1);
 	case DFG_ENTER:
 		return c->is_copied[n] || dfg_is_constant_enter(&c->graph->node[n]);
@@ -66,7 +66,7 @@ bool dfg_cut_is_cloned(const struct cut *c, uint32_t n)
 	}
 }
 
-/* Without marks: an output, say, or what a gradient is asked for, is the node itself. */
+/* Removes the marks: an output or the target of a gradient is the node itself, not its clone. */
 static struct dfg_err *strip_marks(struct cut *c, struct dfg_node *node)
 {
 	const struct dfg_attr *attr = node->attr;

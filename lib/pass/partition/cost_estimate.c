@@ -1,4 +1,7 @@
-/* bill. Messages and bytes of a step, from the transfers that partition made. O(transfers * (log(transfers) + links + loops)). */
+/*
+ * cost_estimate. Messages and bytes of a step, from the transfers that partition made. O(transfers * (log(transfers) +
+ * links + loops)).
+ */
 #include "lib/pass/partition/cost_estimate.h"
 
 #include "lib/base/mem.h"
@@ -16,18 +19,18 @@ struct biller {
 	const struct dfg_transfer *transfer;
 	uint32_t transfers;
 	struct dfg_map loops; /* paths of inner loops */
-	const char **outer;   /* by number of these: the loop around it */
+	const char **outer;   /* by number of the path: the enclosing loop */
 	size_t outer_room;
-	struct dfg_map sizes; /* what letters stand for, by their number */
+	struct dfg_map sizes; /* the sizes that letters stand for, by number of the letter */
 };
 
-/* What is the same is made one term when all are there. */
+/* Appends a term; equal terms are merged when all are present. */
 static struct dfg_err *add_term(struct dfg_amount *amount, uint64_t times, const char *sizes, const char *loop)
 {
 	if (!times)
 		return NULL;
 	if (!dfg_reserve(&amount->term, &amount->room, amount->count + 1, sizeof *amount->term))
-		return DFG_ERR(DFG_MEMORY, "no memory for a bill");
+		return DFG_ERR(DFG_MEMORY, "no memory for a cost estimate");
 	amount->term[amount->count++] = (struct dfg_cost_term){times, sizes, loop};
 	return NULL;
 }
@@ -37,7 +40,10 @@ struct dfg_err *dfg_amount_add(struct dfg_amount *amount, uint64_t times, const 
 	return add_term(amount, times, sizes, "");
 }
 
-/* The loop around the one of this path, which has depth 2 or more: names of frames may hold '/' themselves. */
+/*
+ * The path of the loop around that of `inner`, whose depth is 2 or more. It is searched, because frame names may
+ * contain '/'.
+ */
 static struct dfg_err *find_outer(const struct biller *b, const struct dfg_transfer *inner, const char **out)
 {
 	const char *best = NULL, *slash = strrchr(inner->loop, '/');
@@ -49,7 +55,7 @@ static struct dfg_err *find_outer(const struct biller *b, const struct dfg_trans
 			best = path;
 	}
 	*out = best ? best : dfg_arena_copy(b->arena, inner->loop, slash ? (size_t)(slash - inner->loop) : 0);
-	return *out ? NULL : DFG_ERR(DFG_MEMORY, "no memory for a bill");
+	return *out ? NULL : DFG_ERR(DFG_MEMORY, "no memory for a cost estimate");
 }
 
 static struct dfg_err *outer_of(struct biller *b, const struct dfg_transfer *inner, const char **out)
@@ -58,14 +64,14 @@ static struct dfg_err *outer_of(struct biller *b, const struct dfg_transfer *inn
 	bool is_new;
 	if (!dfg_map_put(&b->loops, inner->loop, strlen(inner->loop), &number, &is_new) ||
 		!dfg_reserve(&b->outer, &b->outer_room, b->loops.count, sizeof *b->outer))
-		return DFG_ERR(DFG_MEMORY, "no memory for a bill");
+		return DFG_ERR(DFG_MEMORY, "no memory for a cost estimate");
 	if (is_new)
 		DFG_TRY(find_outer(b, inner, &b->outer[number]));
 	*out = b->outer[number];
 	return NULL;
 }
 
-/* As often as its loop goes on; and once more for each time that its loop is entered. */
+/* Adds a transfer: once per iteration and, with each_turn, once more each time that its loop is entered. */
 static struct dfg_err *add_runs(
 	struct biller *b, struct dfg_amount *amount, const struct dfg_transfer *t, uint64_t times, const char *sizes)
 {
@@ -86,22 +92,22 @@ static struct dfg_err *new_letter(const struct biller *b, const char *tensor, in
 	const char letter = letters[number % (sizeof letters - 1)];
 	size_t round = number / (sizeof letters - 1);
 	if (!dfg_reserve(&bill->letter, &bill->letters_room, number + 1, sizeof *bill->letter))
-		return DFG_ERR(DFG_MEMORY, "no memory for a bill");
+		return DFG_ERR(DFG_MEMORY, "no memory for a cost estimate");
 	*out_name = round ? dfg_arena_print(b->arena, "%c%zu", letter, round) : dfg_arena_print(b->arena, "%c", letter);
 	if (!*out_name)
-		return DFG_ERR(DFG_MEMORY, "no memory for a bill");
+		return DFG_ERR(DFG_MEMORY, "no memory for a cost estimate");
 	bill->letter[bill->letters++] = (struct dfg_cost_letter){*out_name, tensor, axis};
 	return NULL;
 }
 
-/* A tensor goes to several devices in several transfers. */
+/* The letter of an unknown size; a tensor sent to several devices has one letter. */
 static struct dfg_err *letter_of(struct biller *b, const char *tensor, int axis, const char **out_name)
 {
 	const char *size = dfg_arena_print(b->arena, "%d %s", axis, tensor);
 	uint32_t number;
 	bool is_new;
 	if (!size || !dfg_map_put(&b->sizes, size, strlen(size), &number, &is_new))
-		return DFG_ERR(DFG_MEMORY, "no memory for a bill");
+		return DFG_ERR(DFG_MEMORY, "no memory for a cost estimate");
 	if (is_new)
 		return new_letter(b, tensor, axis, out_name);
 	*out_name = b->bill->letter[number].name;
@@ -114,7 +120,7 @@ static struct dfg_err *times_letter(struct biller *b, const char *tensor, int ax
 	if (axis)
 		DFG_TRY(letter_of(b, tensor, axis, &letter));
 	*sizes = **sizes ? dfg_arena_print(b->arena, "%s*%s", *sizes, letter) : letter;
-	return *sizes ? NULL : DFG_ERR(DFG_MEMORY, "no memory for a bill");
+	return *sizes ? NULL : DFG_ERR(DFG_MEMORY, "no memory for a cost estimate");
 }
 
 static struct dfg_err *bytes_of(
@@ -146,7 +152,7 @@ static struct dfg_err *link_of(
 			return NULL;
 		}
 	if (!dfg_reserve(&bill->link, &bill->links_room, bill->links + 1, sizeof *bill->link))
-		return DFG_ERR(DFG_MEMORY, "no memory for a bill");
+		return DFG_ERR(DFG_MEMORY, "no memory for a cost estimate");
 	*out_link = &bill->link[bill->links++];
 	(*out_link)->from = from;
 	(*out_link)->to = to;
@@ -224,14 +230,14 @@ struct dfg_err *dfg_cost_transfers(const struct dfg_transfer *transfer, uint32_t
 	return err;
 }
 
-/* What is sent in order to set variables at first is no part of a step. */
+/* Counts the transfers of a step; those that only initialise variables are left out. */
 static struct dfg_err *take_steps(const struct dfg_graph *graph, const struct dfg_parts *parts, struct dfg_arena *arena,
 	struct dfg_transfer **out_transfer, uint32_t *out_count)
 {
 	uint32_t *order, *initial, count;
 	struct dfg_transfer *kept = dfg_arena_zeros(arena, (size_t)parts->transfers + 1, sizeof *kept);
 	if (!kept)
-		return DFG_ERR(DFG_MEMORY, "no memory for a bill");
+		return DFG_ERR(DFG_MEMORY, "no memory for a cost estimate");
 	DFG_TRY(dfg_pass_order(graph, arena, &order, &count));
 	DFG_TRY(dfg_initialiser_nodes(graph, order, arena, &initial));
 	*out_transfer = kept;
@@ -263,7 +269,7 @@ struct dfg_err *dfg_cost_estimate(const struct dfg_graph *graph, const struct df
 	out_bill->hosts = parts->parts;
 	out_bill->host = dfg_zeros((size_t)parts->parts + 1, sizeof *out_bill->host);
 	struct dfg_err *err = out_bill->host ? dfg_cost_memory(graph, facts, placed, parts->parts, out_bill->host)
-										 : DFG_ERR(DFG_MEMORY, "no memory for a bill");
+										 : DFG_ERR(DFG_MEMORY, "no memory for a cost estimate");
 	if (err)
 		dfg_cost_release(out_bill);
 	return err;

@@ -4,20 +4,21 @@
 #include "lib/pass/partition/partition.h"
 
 /*
- * What a step of a graph that was cut costs, before it runs: messages and bytes of each directed link, and the memory of each
- * host. Amounts are formulas: sums of terms, a term being a number times sizes that are not known (`b`, the batch, is the
- * leading dimension where that is not known, every other one has a letter of its own) times n(loop), the iterations of a loop in
- * the whole step, those of an inner loop over all of the outer one's. Branches count as taken.
+ * The communication of one step of a partitioned graph, known before it runs: messages and bytes of each directed link,
+ * and the memory of each host. An amount is a sum of terms; a term is a number times unknown sizes times n(loop). `b`
+ * is the batch, the leading dimension where that is unknown; every other unknown dimension has a letter of its own.
+ * n(loop) is the number of iterations in the whole step: for an inner loop, over all iterations of the outer one.
+ * Branches count as taken.
  *
- *     2 + 2*n(outer) messages, 4*b + 8*n(outer) bytes
+ * 2 + 2*n(outer) messages, 4*b + 8*n(outer) bytes
  */
 struct dfg_cost_term {
 	uint64_t times;
-	const char *sizes; /* "b", "b*c"; "" for none */
+	const char *sizes; /* "b", "b*c"; "" for none; in the arena */
 	const char *loop;  /* "outer/inner"; "" at the root */
 };
 struct dfg_amount {
-	struct dfg_cost_term *term; /* the root's first */
+	struct dfg_cost_term *term; /* sorted; the terms at the root come first */
 	size_t count, room;
 };
 struct dfg_cost_link {
@@ -26,47 +27,51 @@ struct dfg_cost_link {
 };
 
 /*
- * An estimate: variables and constants, and what is alive at once of the values that the host makes, at its largest; sizes
- * that are not known, but for the batch, count as 32. What a loop keeps for its gradient grows with n and is not in it.
+ * An estimate of the memory of a host: variables and constants, and the peak of the values that the host computes in a
+ * step. Unknown sizes other than the batch count as 32. Values saved by a loop for its gradient grow with n and are not
+ * included.
  */
 struct dfg_cost_host {
 	struct dfg_amount parameters, activations; /* bytes */
 };
 struct dfg_cost_letter {
 	const char *name, *tensor;
-	int axis; /* its dimension that is meant; -1: all its elements; -2: the bytes of its strings */
+	int axis; /* the dimension that the letter stands for; -1: the number of elements; -2: the bytes of the strings */
 };
 struct dfg_cost_estimate {
-	struct dfg_amount messages, bytes; /* of all links */
-	struct dfg_cost_link *link;        /* that have any, by from and to */
+	struct dfg_amount messages, bytes; /* totals over all links */
+	struct dfg_cost_link *link;        /* links with traffic, by from and to */
 	size_t links, links_room;
 	struct dfg_cost_host *host;
 	uint32_t hosts;
-	struct dfg_cost_letter *letter; /* but for `b` */
+	struct dfg_cost_letter *letter; /* unknown sizes other than `b` */
 	size_t letters, letters_room;
 };
 
-/* graph and placed are what was cut into the parts; what only sets variables at first is left out. Strings come from the arena; the rest is released. */
+/*
+ * graph, facts and placed are those that were partitioned into the parts; transfers that only initialise variables are
+ * not counted. Strings are in the arena; dfg_cost_release frees the remainder. DFG_MEMORY is the only error.
+ */
 DFG_MUST_CHECK struct dfg_err *dfg_cost_estimate(const struct dfg_graph *graph, const struct dfg_facts *facts,
 	const struct dfg_placed *placed, const struct dfg_parts *parts, struct dfg_arena *arena,
 	struct dfg_cost_estimate *out_bill);
 
-/* Of the links alone, the same, as for a plan that was read back: graph is its parts joined. */
+/* The same for the links alone, for a plan that was read back: graph is its parts joined. */
 DFG_MUST_CHECK struct dfg_err *dfg_cost_step(const struct dfg_graph *graph, const struct dfg_parts *parts,
 	struct dfg_arena *arena, struct dfg_cost_estimate *out_bill);
 
-/* Of all these transfers. */
+/* The same for the given transfers. */
 DFG_MUST_CHECK struct dfg_err *dfg_cost_transfers(const struct dfg_transfer *transfer, uint32_t transfers,
 	struct dfg_arena *arena, struct dfg_cost_estimate *out_bill);
 void dfg_cost_release(struct dfg_cost_estimate *bill);
 
 void dfg_amount_text(const struct dfg_amount *amount, struct dfg_text *out_text); /* "4*b + 8*n(outer)"; "0" */
 
-/* The amount where every size that is not known, and every n, is what is given. */
+/* The value of the amount in which every unknown size is `size` and every n is `trips`. */
 double dfg_amount_at(const struct dfg_amount *amount, double size, double trips);
 
 /* "c is dimension 1 of 'x:0'" */
 void dfg_cost_letter_text(const struct dfg_cost_letter *letter, struct dfg_text *out_text);
 
-/* All of it, for reading: the sum, a line a link, a line a host, what the letters mean. */
+/* A report: the total, a line for each link, a line for each host, and the meaning of the letters. */
 void dfg_cost_text(const struct dfg_cost_estimate *bill, struct dfg_text *out_text);

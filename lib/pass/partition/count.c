@@ -3,8 +3,9 @@
 #include "lib/pass/verify/predicate.h"
 
 /*
- * What a predicate is made of is all that is behind it in its loop, back to what comes in and around by NextIteration. Where that
- * is scalar integers and little arithmetic, a device gets it all for itself: what comes in crosses once, and the predicate never.
+ * A predicate depends on its predecessors within its loop, up to Enters and NextIterations. If these are scalar
+ * integers and a few arithmetic ops, each device computes them itself: the inputs of the loop cross once, and the
+ * predicate never.
  */
 enum { NODES_MOST = 64, CROSSINGS_MOST = 3 };
 
@@ -28,7 +29,10 @@ static bool is_elementwise(const struct dfg_op *op)
 	return false;
 }
 
-/* What comes in is a scalar; so is all that is made of it element by element. The loop around may count, too. */
+/*
+ * Whether an input of the loop is a scalar, and so all that is computed from it element by element. The enclosing loop
+ * may be counted too.
+ */
 static bool enters(struct making *m, const struct dfg_node *node)
 {
 	uint32_t from = node->in[0].node;

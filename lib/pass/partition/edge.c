@@ -8,7 +8,7 @@ struct dfg_err *dfg_cut_add(struct cut *c, const struct dfg_node *node, uint32_t
 {
 	if (c->graph->count + c->n_added >= DFG_NONE - 1 ||
 		!dfg_reserve(&c->added, &c->added_room, c->n_added + 1, sizeof *c->added))
-		return DFG_ERR(DFG_MEMORY, "no memory to cut %u nodes", c->graph->count);
+		return DFG_ERR(DFG_MEMORY, "no memory to partition %u nodes", c->graph->count);
 	struct added *added = &c->added[c->n_added];
 	*added = (struct added){*node, device};
 	if (!node->op)
@@ -18,7 +18,7 @@ struct dfg_err *dfg_cut_add(struct cut *c, const struct dfg_node *node, uint32_t
 	return NULL;
 }
 
-/* The way that leads there, or NULL. A _Recv of any output tells as well as one of its own that the node has run. */
+/* The route of the edge to the device, or NULL. For a control edge, a _Recv of any output will do. */
 static const struct way *find_way(const struct cut *c, uint32_t reader, struct dfg_edge edge, uint32_t device)
 {
 	uint32_t owner = dfg_cut_is_ref(c, edge) ? reader + 1 : 0;
@@ -39,7 +39,7 @@ static const struct way *find_way(const struct cut *c, uint32_t reader, struct d
 static struct dfg_err *add_way(struct cut *c, uint32_t node, const struct way *way)
 {
 	if (!dfg_reserve(&c->way, &c->way_room, c->ways + 1, sizeof *c->way))
-		return DFG_ERR(DFG_MEMORY, "no memory to cut %u nodes", c->graph->count);
+		return DFG_ERR(DFG_MEMORY, "no memory to partition %u nodes", c->graph->count);
 	uint32_t *end = &c->first[node];
 	while (*end)
 		end = &c->way[*end - 1].next;
@@ -60,7 +60,7 @@ static struct dfg_attr text_attr(const char *name, struct dfg_string text)
 	return (struct dfg_attr){name, DFG_ATTR_STRING, {.s = text}};
 }
 
-/* In the arena. */
+/* A copy in the arena, shared between transfers of the same shape. */
 static const struct dfg_shape *keep_shape(struct cut *c, const struct dfg_shape *shape)
 {
 	if (c->shape && dfg_shape_equal(c->shape, shape))
@@ -71,9 +71,9 @@ static const struct dfg_shape *keep_shape(struct cut *c, const struct dfg_shape 
 	return c->shape = kept;
 }
 
-enum { SEND_ATTRS = 6, RECV_ATTRS = 7 /* the last where there is a shape */ };
+enum { SEND_ATTRS = 6, RECV_ATTRS = 7 /* the last only if the shape is known */ };
 
-/* What the ends of a transfer say, but for the _Recv's type, by name as nodes have it. Gives what is behind them. */
+/* The attributes that _Send and _Recv share, sorted by name. Returns the position after them. */
 static struct dfg_attr *put_attrs(
 	const struct cut *c, const struct dfg_transfer *transfer, const struct dfg_shape *shape, struct dfg_attr *attr)
 {
@@ -89,8 +89,8 @@ static struct dfg_attr *put_attrs(
 }
 
 /*
- * As TensorFlow has it: the type is T of a _Send, tensor_type of a _Recv. So the list of the one is that of the other, a
- * place further on; but the shape, where it is known, is the _Recv's alone.
+ * The type is attribute T of a _Send and tensor_type of a _Recv, as in TensorFlow, so the _Recv's list is that of the
+ * _Send shifted by one; a known shape is added to the _Recv only.
  */
 static struct dfg_err *end_attrs(
 	struct cut *c, const struct dfg_transfer *transfer, struct dfg_node *send, struct dfg_node *recv)
@@ -112,7 +112,7 @@ static struct dfg_err *end_attrs(
 	return NULL;
 }
 
-/* A node of one data input or none, and one control input or none. */
+/* Sets at most one data input and at most one control input. */
 static struct dfg_err *inputs(struct cut *c, struct dfg_node *node, struct dfg_edge data, uint32_t control)
 {
 	node->n_in = data.node != DFG_NONE;
@@ -126,7 +126,7 @@ static struct dfg_err *inputs(struct cut *c, struct dfg_node *node, struct dfg_e
 	return NULL;
 }
 
-/* An empty tensor that is there when the node has run. */
+/* Makes an empty tensor that is available when the node has run. */
 static struct dfg_err *add_signal(struct cut *c, uint32_t after, struct dfg_edge *out_edge)
 {
 	static const struct dfg_literal empty = {DFG_F32, {1, {0}}, false, 0, NULL};
@@ -140,7 +140,7 @@ static struct dfg_err *add_signal(struct cut *c, uint32_t after, struct dfg_edge
 	return dfg_cut_add(c, &node, cut_device(c, after), &out_edge->node);
 }
 
-/* gate: what says at each end whether there is a transfer. */
+/* gate: the control node at each end that decides whether there is a transfer. */
 static struct dfg_err *add_ends(struct cut *c, const struct dfg_transfer *transfer, struct dfg_edge data,
 	const uint32_t gate[2], struct way *out_way)
 {
@@ -156,7 +156,7 @@ static struct dfg_err *add_ends(struct cut *c, const struct dfg_transfer *transf
 	return dfg_cut_add(c, &recv, transfer->to, &out_way->to);
 }
 
-/* Of an unknown op, which cannot run but may stand beside what does, nothing is known but the type its reader expects. */
+/* The type that the reader expects of an output of an unknown op, which may exist where no output needs it. */
 static struct dfg_err *expected_type(
 	const struct cut *c, uint32_t reader, struct dfg_edge edge, enum dfg_dtype *out_dtype)
 {
@@ -172,7 +172,7 @@ static struct dfg_err *expected_type(
 	return NULL;
 }
 
-/* What can be sent: a tensor of a type that is known, and no reference to something that stays where it is. */
+/* Checks that the value can be sent: its type is known, and it is not a reference, handle or variant. */
 static struct dfg_err *check_crossing(const struct cut *c, uint32_t reader, struct dfg_edge edge)
 {
 	const struct dfg_node *from = &c->graph->node[edge.node], *to = cut_node(c, reader);
@@ -181,16 +181,16 @@ static struct dfg_err *check_crossing(const struct cut *c, uint32_t reader, stru
 	if ((uint32_t)edge.port < dfg_facts_outputs(c->facts, edge.node))
 		fact = dfg_facts_of(c->facts, edge);
 	if (!fact || !fact->dtype)
-		return DFG_ERR(DFG_DATA,
-			"node '%.200s' (%.100s) on %s reads '%.200s' (%.100s) on %s, and of what type that is is not known",
+		return DFG_ERR(DFG_DATA, "node '%.200s' (%.100s) on %s reads '%.200s' (%.100s) on %s, whose type is unknown",
 			to->name, to->op_name, there, from->name, from->op_name, here);
 	bool is_taken = false;
 	for (uint32_t e = 0; e < to->n_in && fact->is_ref; e++)
 		is_taken |= to->in[e].node == edge.node && dfg_node_takes_ref(to, e);
 	if (dfg_dtype_is_handle(fact->dtype) || is_taken)
 		return DFG_ERR(DFG_DATA,
-			"node '%.200s' (%.100s) on %s reads '%.200s' (%.100s) on %s, which is a %s%s and cannot be sent: both have "
-			"to be on one device",
+			"node '%.200s' (%.100s) on %s reads '%.200s' (%.100s) on %s, which is a %s%s and cannot be sent: both "
+			"nodes must "
+			"be on one device",
 			to->name, to->op_name, there, from->name, from->op_name, here, is_taken ? "ref " : "",
 			dfg_dtype_name(fact->dtype));
 	return NULL;
@@ -223,13 +223,14 @@ static struct dfg_err *describe(struct cut *c, uint32_t reader, struct dfg_edge 
 	return NULL;
 }
 
-/* In a loop: what says, at each end, whether there is a transfer. */
+/* The control nodes at both ends of a transfer in a loop. */
 static struct dfg_err *gates(struct cut *c, struct dfg_edge edge, struct dfg_transfer *transfer, uint32_t gate[2])
 {
 	uint32_t loop = c->loops.of[edge.node], set = 0;
 	if (loop && c->is_uneven[edge.node])
 		return DFG_ERR(DFG_DATA,
-			"node '%.200s' (%.100s): does not come in each iteration of loop '%.200s', so it cannot be sent from %s to "
+			"node '%.200s' (%.100s): does not run in each iteration of loop '%.200s', so its value cannot be sent from "
+			"%s to "
 			"%s",
 			c->graph->node[edge.node].name, c->graph->node[edge.node].op_name, c->spread[loop].path,
 			c->options->device[transfer->from], c->options->device[transfer->to]);
@@ -241,7 +242,7 @@ static struct dfg_err *gates(struct cut *c, struct dfg_edge edge, struct dfg_tra
 	return dfg_cut_gate(c, loop, set, transfer->to, &gate[1], &transfer->each_turn);
 }
 
-/* Of a variable that is read where it is, there is only a reading. */
+/* Makes a transfer, or for a variable on the same device only a reading. */
 static struct dfg_err *transfer(struct cut *c, uint32_t reader, struct dfg_edge edge)
 {
 	struct dfg_transfer transfer;
@@ -268,7 +269,9 @@ static struct dfg_err *transfer(struct cut *c, uint32_t reader, struct dfg_edge 
 	return add_way(c, edge.node, &way);
 }
 
-/* In a loop, where nothing is fed: behind what only hands on. The root's Identities may be. */
+/*
+ * In a loop, where nothing can be fed, the source of the value through Identities. At the root an Identity may be fed.
+ */
 static struct dfg_edge source_of(const struct cut *c, struct dfg_edge edge)
 {
 	for (int i = 0; i < HOPS_MOST && edge.port != DFG_CONTROL && c->loops.of[edge.node]; i++) {
@@ -318,7 +321,7 @@ static struct dfg_err *lead_inputs(struct cut *c, uint32_t n, uint32_t e, uint32
 	return NULL;
 }
 
-/* Edges of data go first: a signal for the same device is then spared. */
+/* Data edges are routed first: their _Recvs also serve control edges to the same device. */
 static struct dfg_err *lead_all(struct cut *c)
 {
 	for (uint32_t n = 0; n < c->graph->count; n++) {
@@ -342,7 +345,8 @@ struct dfg_err *dfg_cut_edges(struct cut *c)
 	DFG_TRY(lead_all(c));
 	for (; c->settled < c->n_added; c->settled++) {
 		uint32_t number = c->graph->count + (uint32_t)c->settled;
-		struct dfg_edge *in = c->added[c->settled].node.in; /* in the arena: it stays where it is */
+		struct dfg_edge *in =
+			c->added[c->settled].node.in; /* in the arena, so the pointer remains valid while nodes are added */
 		uint32_t count = c->added[c->settled].node.n_in + c->added[c->settled].node.n_control;
 		for (uint32_t e = 0; e < count; e++)
 			DFG_TRY(dfg_cut_lead(c, number, in[e], &in[e]));

@@ -1,8 +1,9 @@
 #include "lib/pass/partition/partition_private.h"
 
 /*
- * Loop variables that say more than that the loop goes on. What waits for one waits for all that it comes behind: "the
- * variable was written in the iteration before". A device's own pivot comes behind the predicate, and nothing else.
+ * Finds loop variables that order side effects. A node that waits for a loop variable waits for all that precedes it,
+ * for example "the variable was written in the previous iteration", whereas a device's own pivot follows only the
+ * predicate.
  */
 struct walk {
 	const struct cut *c;
@@ -13,7 +14,7 @@ static bool has_state(const struct dfg_node *node)
 {
 	switch (dfg_node_role(node)) {
 	case DFG_VARIABLE:
-	case DFG_SAVE: /* who loads waits for whom it loads from */
+	case DFG_SAVE: /* a Load already waits for its Save */
 	case DFG_LOAD:
 		return false;
 	default:
@@ -29,7 +30,10 @@ static void reach(struct walk *w, uint32_t n)
 	w->stack[w->depth++] = n;
 }
 
-/* All that is reached comes before; whether something with a state does. Of the predicate's nodes each device makes its own. */
+/*
+ * Expands all nodes reached; returns whether one of them has a state. For a predicate, loop variables are not expanded:
+ * each device computes the predicate itself.
+ */
 static bool look_back(struct walk *w, bool of_predicate)
 {
 	bool found = false;
@@ -68,7 +72,7 @@ struct dfg_err *dfg_cut_order(struct cut *c)
 	bool *is_known = dfg_arena_zeros(&c->scratch, nodes, sizeof *is_known);
 	c->orders = dfg_arena_zeros(&c->scratch, nodes, sizeof *c->orders);
 	if (!w.stack || !w.seen || !is_known || !c->orders)
-		return DFG_ERR(DFG_MEMORY, "no memory to cut %u nodes", c->graph->count);
+		return DFG_ERR(DFG_MEMORY, "no memory to partition %u nodes", c->graph->count);
 	if (!is_written(c->graph))
 		return NULL;
 	for (uint32_t n = 0; n < c->graph->count; n++) {

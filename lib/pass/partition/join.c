@@ -1,4 +1,4 @@
-/* join. Needs: the parts of a graph. Gives: one graph, in which a _Recv is an Identity. O(nodes + edges). */
+/* join. Requires: the parts of a graph. Result: one graph, in which a _Recv is an Identity. O(nodes + edges). */
 #include "lib/base/mem.h"
 #include "lib/pass/partition/partition.h"
 
@@ -6,10 +6,10 @@
 
 struct join {
 	const struct dfg_graph *const *part;
-	uint32_t parts, nodes; /* nodes of all parts: there are fewer transfers */
+	uint32_t parts, nodes; /* number of parts; number of nodes in all parts, which bounds the number of transfers */
 	struct dfg_graph *graph;
 	struct dfg_arena scratch;
-	uint32_t *send; /* by number of a transfer: its _Send, + 1 */
+	uint32_t *send; /* by number of the transfer: 1 + its _Send */
 	bool *is_received;
 };
 
@@ -20,9 +20,10 @@ static struct dfg_err *number_of(const struct join *j, const struct dfg_node *no
 {
 	const struct dfg_attr *edge = dfg_node_attr(node, "_dfg_edge");
 	if (!edge || edge->kind != DFG_ATTR_INT)
-		return DFG_ERR(DFG_DATA, NODE_WORDS "attribute '_dfg_edge' is missing, so it is of no plan", NODE(node));
+		return DFG_ERR(
+			DFG_DATA, NODE_WORDS "attribute '_dfg_edge' is missing, so the graph is not a part of a plan", NODE(node));
 	if (edge->value.i < 0 || edge->value.i >= j->nodes)
-		return DFG_ERR(DFG_DATA, NODE_WORDS "is transfer %lld, and a plan of %u nodes has none of that number",
+		return DFG_ERR(DFG_DATA, NODE_WORDS "has transfer number %lld, but a plan of %u nodes has fewer transfers",
 			NODE(node), (long long)edge->value.i, j->nodes);
 	*out_number = (uint32_t)edge->value.i;
 	return NULL;
@@ -33,16 +34,16 @@ static struct dfg_err *note_send(struct join *j, uint32_t n)
 	uint32_t number;
 	const struct dfg_node *node = &j->graph->node[n];
 	if (!node->n_in)
-		return DFG_ERR(DFG_DATA, NODE_WORDS "sends nothing", NODE(node));
+		return DFG_ERR(DFG_DATA, NODE_WORDS "has no data input to send", NODE(node));
 	DFG_TRY(number_of(j, node, &number));
 	if (j->send[number])
-		return DFG_ERR(DFG_DATA, NODE_WORDS "is transfer %u, as '%.200s' is", NODE(node), number,
+		return DFG_ERR(DFG_DATA, NODE_WORDS "sends transfer %u, which '%.200s' also sends", NODE(node), number,
 			j->graph->node[j->send[number] - 1].name);
 	j->send[number] = n + 1;
 	return NULL;
 }
 
-/* The nodes of a part, behind those that are there. */
+/* Appends the nodes of a part. */
 static struct dfg_err *append(struct join *j, const struct dfg_graph *part)
 {
 	uint32_t first = j->graph->count, number;
@@ -73,11 +74,11 @@ static struct dfg_err *find_send(struct join *j, const struct dfg_node *node, ui
 	uint32_t number;
 	DFG_TRY(number_of(j, node, &number));
 	if (!j->send[number])
-		return DFG_ERR(DFG_DATA, NODE_WORDS "nobody sends transfer %u", NODE(node), number);
+		return DFG_ERR(DFG_DATA, NODE_WORDS "transfer %u has no _Send", NODE(node), number);
 	*out_send = j->send[number] - 1;
 	const struct dfg_node *send = &j->graph->node[*out_send];
 	if (j->is_received[number])
-		return DFG_ERR(DFG_DATA, NODE_WORDS "transfer %u is received twice", NODE(node), number);
+		return DFG_ERR(DFG_DATA, NODE_WORDS "transfer %u has more than one _Recv", NODE(node), number);
 	j->is_received[number] = true;
 	enum dfg_dtype sent = type_of(send, "T"), wanted = type_of(node, "tensor_type");
 	if (!sent || sent != wanted)
@@ -86,13 +87,16 @@ static struct dfg_err *find_send(struct join *j, const struct dfg_node *node, ui
 	return NULL;
 }
 
-/* An Identity of what is sent, that has the _Send as a control input: who needs the one needs the other. */
+/*
+ * Turns a _Recv into an Identity of the tensor sent, with the _Send as a control input, so that a reader of one reaches
+ * the other.
+ */
 static struct dfg_err *receive(struct join *j, uint32_t n)
 {
 	uint32_t send;
 	struct dfg_node *node = &j->graph->node[n];
 	if (node->n_in)
-		return DFG_ERR(DFG_DATA, NODE_WORDS "has a data input", NODE(node));
+		return DFG_ERR(DFG_DATA, NODE_WORDS "a _Recv must not have data inputs", NODE(node));
 	DFG_TRY(find_send(j, node, &send));
 	struct dfg_edge *in = dfg_arena_zeros(j->graph->arena, (size_t)node->n_control + 2, sizeof *in);
 	struct dfg_attr *type = dfg_arena_zeros(j->graph->arena, 1, sizeof *type);
@@ -113,7 +117,7 @@ static struct dfg_err *receive(struct join *j, uint32_t n)
 	return NULL;
 }
 
-/* Of a LoopCond that a device has as its own, the one it was made after; DFG_NONE where it is no such one. */
+/* For a device's own LoopCond, the original one; DFG_NONE for other nodes. */
 static uint32_t condition_of(const struct dfg_graph *graph, const struct dfg_node *node)
 {
 	static const char mark[] = "_dfg/clone/";
@@ -122,7 +126,10 @@ static uint32_t condition_of(const struct dfg_graph *graph, const struct dfg_nod
 	return name ? dfg_graph_find(graph, name + 1) : DFG_NONE;
 }
 
-/* A loop has one condition. A device that works it out by itself has it from there, after it worked it out. */
+/*
+ * A loop has one condition. A device that computes it by itself gets it from the original LoopCond, after its own
+ * computation.
+ */
 static struct dfg_err *repeat_condition(struct join *j, uint32_t n, uint32_t condition)
 {
 	struct dfg_node *node = &j->graph->node[n];
@@ -201,7 +208,7 @@ static struct dfg_err *join(struct join *j)
 		DFG_TRY(receive_or_repeat(j, n));
 	for (uint32_t i = 0; i < j->nodes; i++)
 		if (j->send[i] && !j->is_received[i])
-			return DFG_ERR(DFG_DATA, NODE_WORDS "nobody receives what it sends", NODE(&j->graph->node[j->send[i] - 1]));
+			return DFG_ERR(DFG_DATA, NODE_WORDS "its transfer has no _Recv", NODE(&j->graph->node[j->send[i] - 1]));
 	return NULL;
 }
 

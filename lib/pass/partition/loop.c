@@ -6,17 +6,18 @@
 #include <string.h>
 
 /*
- * On each device that takes part in a loop something goes round that is not in the graph:
+ * Each device that takes part in a distributed loop runs a control loop, which is not in the original graph:
  *
- *     Enter -> Merge (the turn) -> Switch on the LoopCond -> Identity (the pivot) -> NextIteration -> Merge
+ * Enter -> Merge (the turn) -> Switch on the LoopCond -> Identity (the pivot) -> NextIteration -> Merge
  *
- * It enters in the loop around, where that one's turn is, or its pivot if nothing enters this loop in the last turn; an
- * outermost one is entered from a constant, and so it has one turn also in a branch that is not taken. From the same predicate
- * in each turn all devices' turns and pivots are live alike, by induction: so both ends of a transfer know of it or do not.
+ * It enters from the turn of the enclosing control loop, or from its pivot if nothing enters this loop in the last
+ * turn; an outermost one enters from a constant, so it has one turn even in a branch that is not taken. All devices
+ * evaluate the same predicate in each turn, so by induction their turns and pivots are live in the same iterations, and
+ * both ends of a transfer agree on whether it happens.
  */
 enum {
 	HOPS_MOST = 16,
-	DEPTH_MOST = 16, /* loops around a transfer: a link's key has room for no more */
+	DEPTH_MOST = 16, /* largest number of loops around a transfer; limited by the key of a link */
 };
 
 static const char *words(const struct cut *c, uint32_t loop)
@@ -29,7 +30,10 @@ static struct control *control_of(const struct cut *c, uint32_t loop, uint32_t d
 	return &c->control[(size_t)loop * c->options->devices + device];
 }
 
-/* Which devices take part: .turn is 1 until the control is made. Constant Enters do not count, which every reader clones. */
+/*
+ * Finds the devices that take part in each loop; .turn is 1 until the control is made. Constant Enters do not count,
+ * because every reader clones them.
+ */
 static void find_devices(struct cut *c)
 {
 	for (uint32_t n = 0; n < c->graph->count; n++) {
@@ -58,11 +62,14 @@ static struct dfg_err *check_together(const struct cut *c, uint32_t reader, uint
 		return NULL;
 	return DFG_ERR(DFG_DATA,
 		"node '%.200s' (%.100s) on %s reads '%.200s' (%.100s) on %s: "
-		"the primitives of a loop's variable have to be on one device",
+		"the primitives of a loop variable must be on one device",
 		a->name, a->op_name, c->options->device[at], b->name, b->op_name, c->options->device[from]);
 }
 
-/* A variable's way in, round, and out cannot be parted, and one LoopCond says how long. */
+/*
+ * A loop variable's Enter, Merge, Switch, NextIteration and Exit must be on one device, and the loop must have one
+ * LoopCond.
+ */
 static struct dfg_err *check_node(const struct cut *c, uint32_t n)
 {
 	const struct dfg_node *node = &c->graph->node[n];
@@ -71,7 +78,7 @@ static struct dfg_err *check_node(const struct cut *c, uint32_t n)
 	if (!home || !c->spread[home].is_spread)
 		return NULL;
 	if (condition == DFG_NONE || (role == DFG_LOOP_COND && n != condition))
-		return DFG_ERR(DFG_DATA, "node '%.200s' (%.100s): loop '%.200s' has %s LoopCond, so it cannot be cut",
+		return DFG_ERR(DFG_DATA, "node '%.200s' (%.100s): loop '%.200s' has %s LoopCond, so it cannot be distributed",
 			node->name, node->op_name, words(c, home), condition == DFG_NONE ? "no" : "more than one");
 	if (role != DFG_EXIT && (role != DFG_MERGE || c->loops.variable[n] == DFG_NONE))
 		return NULL;
@@ -85,7 +92,7 @@ static struct dfg_err *check_node(const struct cut *c, uint32_t n)
 	return check_together(c, n, source.node);
 }
 
-/* Behind an Enter that is not constant, or a NextIteration, and not behind a Merge of both. */
+/* Marks nodes that follow an Enter that is not constant, or a NextIteration, but not a Merge of both. */
 static void find_uneven(struct cut *c, uint32_t n)
 {
 	const struct dfg_node *node = &c->graph->node[n];
@@ -118,7 +125,7 @@ static struct dfg_err *check_all(struct cut *c, const uint32_t *order)
 			continue;
 		if (c->spread[l].is_uneven)
 			return DFG_ERR(DFG_DATA,
-				"loop '%.200s' is not entered in each iteration of the one around it, so it cannot be cut",
+				"loop '%.200s' is not entered in each iteration of the enclosing loop, so it cannot be distributed",
 				words(c, l));
 	}
 	return NULL;
@@ -134,8 +141,8 @@ static struct dfg_err *name_loops(struct cut *c)
 		if (!c->spread[l].is_spread)
 			continue;
 		if (loop->depth > DEPTH_MOST)
-			return DFG_ERR(DFG_DATA, "loop '%.*s' is %u loops deep; what crosses may be in %d", (int)loop->name.length,
-				loop->name.s, loop->depth, DEPTH_MOST);
+			return DFG_ERR(DFG_DATA, "loop '%.*s' is nested %u deep; transfers are supported up to depth %d",
+				(int)loop->name.length, loop->name.s, loop->depth, DEPTH_MOST);
 		c->spread[l].path =
 			dfg_arena_print(c->arena, "%s%s%.*s", outer, *outer ? "/" : "", (int)loop->name.length, loop->name.s);
 		if (!c->spread[l].path)
@@ -175,14 +182,14 @@ struct dfg_err *dfg_cut_gate(
 		return NULL;
 	const struct control *control = control_of(c, loop, device);
 	if (!c->spread[loop].is_spread || control->turn < c->graph->count)
-		return DFG_ERR(DFG_BUG, "%s takes no part in loop '%.200s'", c->options->device[device], words(c, loop));
+		return DFG_ERR(DFG_BUG, "%s does not take part in loop '%.200s'", c->options->device[device], words(c, loop));
 	bool goes_on = dfg_live_has(&c->liveness, set, c->spread[loop].goes_on);
 	*out_node = goes_on ? control->pivot : control->turn;
 	*out_each_turn = !goes_on;
 	return NULL;
 }
 
-/* Controls. */
+/* Control loops. */
 
 static struct dfg_err *add_start(struct cut *c, uint32_t device)
 {
@@ -196,7 +203,7 @@ static struct dfg_err *add_start(struct cut *c, uint32_t device)
 	return node.name ? dfg_cut_add(c, &node, device, &c->start[device]) : dfg_no_memory("the loops of the parts");
 }
 
-/* Where it is entered: in the loop around it. */
+/* The node in the enclosing loop that the control loop enters from. */
 static struct dfg_err *find_entry(struct cut *c, uint32_t loop, uint32_t device, uint32_t *out_node)
 {
 	bool each_turn;
@@ -224,7 +231,7 @@ static const struct ring {
 	[NEXT] = {"next", "NextIteration", {{PIVOT, 0}}, 1},
 };
 
-/* T, and of an Enter and a Merge what else they say. */
+/* The attribute T, and the other attributes of an Enter or a Merge. */
 static struct dfg_err *ring_attrs(const struct cut *c, uint32_t loop, int which, struct dfg_node *node)
 {
 	struct dfg_attr *attr = dfg_arena_zeros(c->arena, 3, sizeof *attr);
@@ -279,7 +286,7 @@ static struct dfg_err *spread(struct cut *c, uint32_t loop)
 	return NULL;
 }
 
-/* The shapes that loop variables have in every iteration: the ends of transfers are to know them, and what counts is scalar. */
+/* Infers the shapes of loop variables over all iterations: transfers need them, and counters must be scalars. */
 static struct dfg_err *find_shapes(struct cut *c)
 {
 	uint32_t *order = dfg_arena_zeros(&c->scratch, (size_t)c->graph->count + 1, sizeof *order);

@@ -1,4 +1,7 @@
-/* bill_memory. An estimate of the memory of each host, by going through the graph once in order. O(nodes + edges). */
+/*
+ * memory_estimate. An estimate of each host's memory, by one traversal of the graph in topological order. O(nodes +
+ * edges).
+ */
 #include "lib/pass/partition/memory_estimate.h"
 
 #include "lib/base/mem.h"
@@ -7,7 +10,9 @@
 #include <math.h>
 #include <string.h>
 
-/* Bytes that do not depend on the batch, and those of each of its rows. Whole numbers, in a type that does not wrap. */
+/*
+ * Bytes that do not depend on the batch, and bytes per row of the batch. Whole numbers, in a type that does not wrap.
+ */
 struct load {
 	double fixed, row;
 };
@@ -20,9 +25,9 @@ struct memory {
 	struct dfg_arena scratch;
 	uint32_t *order;
 	uint32_t *ends,
-		*next;         /* by position in the order: a node whose value ends there, + 1; by node: one more of these */
-	uint32_t *initial; /* what is no part of a step: lib/graph/initialisers.h */
-	struct load *live, *most, *kept; /* by host */
+		*next;         /* by position in the order: 1 + a node whose value ends there; by node: 1 + the next of these */
+	uint32_t *initial; /* nodes that only initialise variables: lib/graph/initialisers.h */
+	struct load *live, *most, *kept; /* by host: live now, peak, and variables and constants */
 	struct dfg_map seen;             /* names of variables */
 };
 
@@ -48,7 +53,7 @@ static double weight(struct load load)
 	return load.fixed + UNKNOWN * load.row;
 }
 
-/* What only passes a value on, as the reading of a variable does, has no room of its own. */
+/* A node that only forwards a value, such as a read of a variable, allocates nothing. */
 static bool passes_on(const struct dfg_node *node)
 {
 	enum dfg_role role = dfg_node_role(node);
@@ -73,7 +78,7 @@ static struct load made_by(const struct memory *m, uint32_t n)
 	return sum;
 }
 
-/* Several nodes may be one variable. */
+/* Adds a variable's memory once, although several nodes may refer to it. */
 static struct dfg_err *keep_variable(struct memory *m, uint32_t n)
 {
 	const struct dfg_attr *attr = dfg_node_attr(&m->graph->node[n], "shared_name");
@@ -82,7 +87,7 @@ static struct dfg_err *keep_variable(struct memory *m, uint32_t n)
 	if (attr && attr->kind == DFG_ATTR_STRING && attr->value.s.length)
 		name = attr->value.s;
 	if (!dfg_map_put(&m->seen, name.s, name.length, &(uint32_t){0}, &is_new))
-		return DFG_ERR(DFG_MEMORY, "no memory for a bill");
+		return DFG_ERR(DFG_MEMORY, "no memory for a cost estimate");
 	if (!is_new || !dfg_facts_outputs(m->facts, n))
 		return NULL;
 	const struct dfg_inferred *fact = dfg_facts_of(m->facts, (struct dfg_edge){n, 0});
@@ -91,12 +96,12 @@ static struct dfg_err *keep_variable(struct memory *m, uint32_t n)
 	return NULL;
 }
 
-/* Where each value is read last. What passes it on reads it for as long as that is read itself. */
+/* Finds the last reader of each value. A forwarded value ends with the last reader of the forwarding node. */
 static struct dfg_err *find_ends(struct memory *m, uint32_t count)
 {
 	uint32_t *last = dfg_arena_zeros(&m->scratch, (size_t)m->graph->count + 1, sizeof *last);
 	if (!last)
-		return DFG_ERR(DFG_MEMORY, "no memory for a bill");
+		return DFG_ERR(DFG_MEMORY, "no memory for a cost estimate");
 	for (uint32_t i = count; i; i--) {
 		uint32_t n = m->order[i - 1];
 		const struct dfg_node *node = &m->graph->node[n];
@@ -148,7 +153,7 @@ static struct dfg_err *measure(struct memory *m, uint32_t hosts, struct dfg_cost
 	m->most = dfg_arena_zeros(&m->scratch, hosts, sizeof *m->most);
 	m->kept = dfg_arena_zeros(&m->scratch, hosts, sizeof *m->kept);
 	if (!m->order || !m->ends || !m->next || !m->live || !m->most || !m->kept)
-		return DFG_ERR(DFG_MEMORY, "no memory for a bill");
+		return DFG_ERR(DFG_MEMORY, "no memory for a cost estimate");
 	DFG_TRY(dfg_graph_order(m->graph, &m->scratch, m->order, &count));
 	DFG_TRY(dfg_initialiser_nodes(m->graph, m->order, &m->scratch, &m->initial));
 	DFG_TRY(find_ends(m, count));

@@ -2,9 +2,12 @@
 
 #include "lib/pass/partition/cost_estimate.h"
 
-/* Adds times * sizes to an amount; sizes lives as long as that. */
+/* Adds times * sizes to an amount; sizes is borrowed for the amount's lifetime. */
 DFG_MUST_CHECK struct dfg_err *dfg_amount_add(struct dfg_amount *amount, uint64_t times, const char *sizes);
 
-/* What each host keeps, and what is alive there at once at the most; host has one for each of hosts. */
+/*
+ * Sets for each of `hosts` hosts the bytes of its variables and constants and its peak of live values. DFG_MEMORY is
+ * the only error.
+ */
 DFG_MUST_CHECK struct dfg_err *dfg_cost_memory(const struct dfg_graph *graph, const struct dfg_facts *facts,
 	const struct dfg_placed *placed, uint32_t hosts, struct dfg_cost_host *host);

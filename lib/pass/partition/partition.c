@@ -1,6 +1,6 @@
 /*
- * partition. Needs: a flat graph that verify accepts, and where each node stands. Gives: a graph a device, and what goes
- * between them. O(nodes + edges).
+ * partition. Requires: a flat graph that verify accepts, and the device of each node. Result: a graph for each device
+ * and the transfers between them. O(nodes + edges).
  */
 #include "lib/pass/partition/partition.h"
 
@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-/* Names that begin so are those of what is added. */
+/* Prefix of the names of added nodes. */
 #define RESERVED "_dfg/"
 
 static struct dfg_err *check_names(const struct dfg_graph *graph)
@@ -18,7 +18,7 @@ static struct dfg_err *check_names(const struct dfg_graph *graph)
 		if (!strncmp(graph->node[n].name, RESERVED, sizeof RESERVED - 1))
 			return DFG_ERR(DFG_DATA,
 				"node '%.200s' (%.100s): names that begin with " RESERVED
-				" are made by partition; a part of a plan cannot be cut once more",
+				" are reserved for partitioned graphs; a part of a plan cannot be partitioned again",
 				graph->node[n].name, graph->node[n].op_name);
 	return NULL;
 }
@@ -35,7 +35,7 @@ static struct dfg_err *find_loops(struct cut *c)
 	return dfg_cut_loops(c, order);
 }
 
-/* What is asked for again and again for each transfer. */
+/* Prepares lookups that each transfer repeats. */
 static struct dfg_err *prepare(struct cut *c)
 {
 	c->send = dfg_op_find("_Send");
@@ -55,7 +55,7 @@ static struct dfg_err *partition(struct cut *c, const struct dfg_placed *placed,
 	c->in = dfg_arena_zeros(&c->scratch, nodes, sizeof(void *));
 	c->device = dfg_arena_zeros(&c->scratch, nodes, sizeof *c->device);
 	if (!c->first || !c->in || !c->device)
-		return DFG_ERR(DFG_MEMORY, "no memory to cut %u nodes", c->graph->count);
+		return DFG_ERR(DFG_MEMORY, "no memory to partition %u nodes", c->graph->count);
 	for (uint32_t n = 0; n < c->graph->count; n++)
 		c->device[n] = placed[n].device;
 	DFG_TRY(prepare(c));

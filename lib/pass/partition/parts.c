@@ -7,26 +7,26 @@
 enum { NODES_FOR_MORE_THREADS = 100000 };
 
 /*
- * Nodes go into their parts in the file's order. What was added goes in front of what reads it; a _Send behind what it
- * sends; what nobody reads, and what goes back in a loop, comes last.
+ * Nodes are put into their parts in the file's order. An added node precedes its first reader; a _Send follows its
+ * source; added nodes without readers and those that close loops come last.
  *
- * No edge goes from part to part any more, so each is laid for itself, and as many at a time as there are processors.
+ * No edge connects two parts any more, so the parts are built independently, in parallel on all processors.
  */
 struct laying {
 	const struct cut *c;
 	struct dfg_graph *part;
-	uint32_t *node; /* the part's, in order, those that were added last */
+	uint32_t *node; /* the nodes of the part in order, then the added ones */
 	uint32_t count;
-	uint32_t *number; /* by node, of the common numbering: that in its part; DFG_NONE: not there yet. All parts' */
-	uint32_t *seen;   /* by node: what had it last as a control input, + 1. All parts' */
+	uint32_t *number; /* by node of the common numbering: its number in its part, or DFG_NONE; shared by all parts */
+	uint32_t *seen;   /* by node: 1 + the last node that has it as a control input; shared by all parts */
 	struct step {
 		uint32_t node, input;
-	} * stack; /* added nodes that wait for others */
+	} * stack; /* added nodes whose inputs are being put */
 	size_t stack_room;
 	struct dfg_err *err;
 };
 
-/* In room that is there; its name comes later. */
+/* Appends a node to the part; space for it is allocated, and its name is set later. */
 static void put(struct laying *l, uint32_t n, const struct dfg_node *node)
 {
 	l->number[n] = l->part->count;
@@ -43,7 +43,7 @@ static bool is_next_iteration(const struct laying *l, uint32_t n)
 	return dfg_node_role(cut_node(l->c, n)) == DFG_NEXT_ITERATION;
 }
 
-/* The next of its inputs that has to be put before it, or DFG_NONE. */
+/* The next input that must be put before the node, or DFG_NONE. */
 static uint32_t next_input(const struct laying *l, struct step *step)
 {
 	const struct dfg_node *node = cut_node(l->c, step->node);
@@ -74,7 +74,7 @@ static struct dfg_err *put_added(struct laying *l, uint32_t n)
 	}
 }
 
-/* Several control inputs may have become one. */
+/* Routes the inputs; control inputs that became equal are merged. */
 static struct dfg_err *take_inputs(struct laying *l, uint32_t n, struct dfg_node *node)
 {
 	uint32_t count = node->n_in + node->n_control, kept = node->n_in;
@@ -119,7 +119,7 @@ static struct dfg_err *put_all(struct laying *l)
 	return NULL;
 }
 
-/* Some at a time: while the slot of one is fetched, the next is hashed. */
+/* Nodes are processed in batches: while the slot of one name is fetched, the next is hashed. */
 static struct dfg_err *name_nodes(struct dfg_graph *part)
 {
 	enum { FEW = 16 };
@@ -153,7 +153,7 @@ static bool calls(const struct dfg_node *node)
 	return false;
 }
 
-/* Edges in the part's own numbers; the library where something there may call it. */
+/* Renumbers the edges to the part's own numbers and drops the library if no node of the part can call it. */
 static void finish(const struct laying *l)
 {
 	bool has_calls = false;
@@ -192,7 +192,7 @@ static struct dfg_err *lay_all(struct laying *l, uint32_t parts, size_t nodes)
 	return err;
 }
 
-/* Which nodes are whose, and room for all of a part's at once. */
+/* Distributes the nodes over the parts and allocates each part at once. */
 static struct dfg_err *share_out(struct cut *c, struct laying *l, uint32_t parts, uint32_t nodes)
 {
 	uint32_t *node = dfg_arena_zeros(&c->scratch, (size_t)nodes + 1, sizeof *node);
@@ -215,7 +215,7 @@ static struct dfg_err *share_out(struct cut *c, struct laying *l, uint32_t parts
 	return NULL;
 }
 
-/* Empty, with what all have of the whole. */
+/* An empty part with the versions and library of the original. */
 static struct dfg_graph empty_part(const struct cut *c)
 {
 	const struct dfg_graph *graph = c->graph;
@@ -243,7 +243,7 @@ struct dfg_err *dfg_cut_parts(struct cut *c, struct dfg_parts *out_parts)
 	struct dfg_graph *part = dfg_arena_zeros(c->arena, parts, sizeof *part);
 	if (!number || !seen || !l || !part)
 		return dfg_no_memory("the parts of the graph");
-	memset(number, 0xff, ((size_t)nodes + 1) * sizeof *number); /* DFG_NONE */
+	memset(number, 0xff, ((size_t)nodes + 1) * sizeof *number); /* all bytes 0xff: DFG_NONE */
 	for (uint32_t d = 0; d < parts; d++) {
 		part[d] = empty_part(c);
 		l[d] = (struct laying){.c = c, .part = &part[d], .number = number, .seen = seen};
