@@ -79,6 +79,17 @@ bool dfg_is_known_node(const struct program_builder *builder, const struct plan_
  */
 DFG_MUST_CHECK struct dfg_err *dfg_program_find_demand(struct program_builder *builder);
 
+/* live_ranges.c: values that leave the step get storage DFG_NONE; then builder->first, last and dominating are found. */
+DFG_MUST_CHECK struct dfg_err *dfg_program_find_escapes(struct program_builder *builder);
+void dfg_program_find_live_ranges(struct program_builder *builder);
+
+/* releases.c: finds the instructions after which reference-counted values are released: program->release. */
+DFG_MUST_CHECK struct dfg_err *dfg_program_plan_releases(struct program_builder *builder);
+
+/* jump_threading.c: removes instructions that do nothing, and renumbers the others; shortens chains of branches. */
+DFG_MUST_CHECK struct dfg_err *dfg_program_drop_instructions(struct program_builder *builder);
+void dfg_program_thread_jumps(const struct program_builder *builder);
+
 /* memory_plan.c: finds addresses for all values, and the instructions after which they are released. */
 DFG_MUST_CHECK struct dfg_err *dfg_program_plan_memory(struct program_builder *builder);
 

@@ -3,7 +3,6 @@
 #include <string.h>
 
 /*
- *
  * Coalescing of loop variables. A variable has one address. Its next value is computed there if no node reads the old
  * value afterwards. Otherwise it is moved there at the end of the iteration; the moves are ordered so that no value is
  * overwritten before it is read (parallel moves).
@@ -181,7 +180,6 @@ static uint32_t last_read(const struct accesses *of, uint32_t merge)
 }
 
 /*
- *
  * The last reader of a reference-counted variable, in an iteration that assigns another value to it, may write into the
  * variable's buffer: the live range ends there.
  */
@@ -344,7 +342,6 @@ static bool makes(const struct program_builder *builder, const struct instructio
 }
 
 /*
- *
  * A counted value that was computed in the iteration and is last read by this move: its reference can be taken over. A
  * constant is excluded, since the next iteration reads it too.
  */

@@ -4,7 +4,6 @@
 #include <string.h>
 
 /*
- *
  * Emits the instructions of the nodes that run, in the order of the schedule, with branches around the nodes that
  * depend on predicates.
  */

@@ -1,147 +1,10 @@
 #include "lib/exec/linear/builder_private.h"
 
-#include <string.h>
-
 /* The memory plan of a program: live ranges, addresses, releases, and the instructions that follow from them. */
 
 enum { ROW_MOST = 32 * 1024 }; /* elements; longer rows are divided among threads */
 
-/* Whether the instruction keeps a reference to its input i. */
-static bool keeps_reference(const struct program_builder *builder, const struct instruction *instruction, int i)
-{
-	if (instruction->kind == INSTR_SAVE)
-		return !i && !builder->program->saved[instruction->predicate];
-	return i && instruction->node && instruction->node->role == DFG_ASSIGN;
-}
-
-/* A value that leaves the step must have a counted buffer. A loop variable is copied out instead. */
-static struct dfg_err *find_escapes(struct program_builder *builder)
-{
-	const struct dfg_plan *plan = builder->plan;
-	struct program *program = builder->program;
-	bool *escapes = dfg_arena_zeros(builder->scratch, plan->slots, sizeof *escapes);
-	if (!escapes)
-		return dfg_no_memory("the memory plan of the step");
-	for (uint32_t i = 0; i < plan->step.n_fetch; i++) {
-		program->fetch[i] = builder->forward[plan->fetch[i]];
-		if (builder->storage[program->fetch[i]] != DFG_NONE)
-			escapes[builder->storage[program->fetch[i]]] = true;
-	}
-	for (uint32_t o = 0; o < program->count; o++)
-		for (int i = 0; i < program->code[o].n_in; i++) {
-			uint32_t store = builder->storage[program->use[program->code[o].first + (uint32_t)i]];
-			if (store != DFG_NONE && keeps_reference(builder, &program->code[o], i))
-				escapes[store] = true;
-		}
-	for (uint32_t s = 0; s < plan->slots; s++)
-		if (builder->storage[s] != DFG_NONE && escapes[builder->storage[s]] && !builder->carried[builder->storage[s]])
-			builder->storage[s] = DFG_NONE;
-	for (uint32_t o = 0; o < program->count; o++)
-		if (program->code[o].kind == INSTR_COPY_IN &&
-			builder->storage[program->use[program->code[o].first + 1]] == DFG_NONE)
-			program->code[o].kind = INSTR_RETAIN;
-	return NULL;
-}
-
-/* A view of a value at a fixed address needs no instruction. */
-static bool is_fixed_view(const struct program_builder *builder, const struct instruction *instruction)
-{
-	return instruction->kind == INSTR_VIEW && builder->storage[builder->program->use[instruction->first]] != DFG_NONE;
-}
-
-static bool is_dropped(const struct program_builder *builder, const struct instruction *instruction)
-{
-	return instruction->kind == INSTR_NOP || is_fixed_view(builder, instruction);
-}
-
-/* Drops branches around no instructions, which may make an enclosing branch empty. */
-static bool drop_empty_branches(struct program *program, const uint32_t *number)
-{
-	bool dropped = false;
-	for (uint32_t o = 0; o < program->count; o++)
-		if (program->code[o].kind == INSTR_BRANCH && number[program->code[o].to] == number[o] + 1) {
-			program->code[o].kind = INSTR_NOP;
-			dropped = true;
-		}
-	return dropped;
-}
-
-/* Removes dropped instructions and renumbers jump targets. */
-static struct dfg_err *drop_ops(struct program_builder *builder)
-{
-	struct program *program = builder->program;
-	uint32_t kept = 0, *number = dfg_arena_zeros(builder->scratch, (size_t)program->count + 1, sizeof *number);
-	if (!number)
-		return dfg_no_memory("the memory plan of the step");
-	do {
-		kept = 0;
-		for (uint32_t o = 0; o < program->count; o++) {
-			number[o] = kept;
-			kept += !is_dropped(builder, &program->code[o]);
-		}
-		number[program->count] = kept;
-	} while (drop_empty_branches(program, number));
-	for (uint32_t o = 0; o < program->count; o++) {
-		if (is_dropped(builder, &program->code[o]))
-			continue;
-		program->code[number[o]] = program->code[o];
-		program->alive[number[o]] = program->alive[o];
-		program->code[number[o]].to = number[program->code[o].to];
-	}
-	for (uint32_t l = 1; l < builder->schedule->loops; l++) {
-		builder->begin[l] = number[builder->begin[l]];
-		builder->back[l] = number[builder->back[l]];
-	}
-	program->count = kept;
-	return NULL;
-}
-
-/* Whether loop `inner` is `outer` or nested in it. */
-static bool is_within(const struct program_builder *builder, uint32_t inner, uint32_t outer)
-{
-	while (inner && inner != outer)
-		inner = builder->plan->frame_info->loop[inner].parent;
-	return inner == outer;
-}
-
 /*
- *
- * The instruction until which a value that instruction o reads is live: a value computed outside a loop is live until
- * the loop's end, and so is the memory in which a view computed in the loop lies.
- */
-static uint32_t live_until(const struct program_builder *builder, uint32_t slot, uint32_t o)
-{
-	const struct frame_info *frame_info = builder->plan->frame_info;
-	if (!frame_info || builder->schedule->loops == 1)
-		return o;
-	slot = builder->storage[slot] == DFG_NONE ? slot : dfg_storage_root(builder, slot);
-	for (uint32_t loop = builder->program->code[o].loop; !is_within(builder, frame_info->slot_loop[slot], loop);
-		 loop = frame_info->loop[loop].parent)
-		o = builder->back[loop];
-	return o;
-}
-
-static void find_lifetimes(struct program_builder *builder)
-{
-	struct program *program = builder->program;
-	for (uint32_t o = 0; o < program->count; o++) {
-		const struct instruction *instruction = &program->code[o];
-		for (uint32_t i = 0; i < (uint32_t)instruction->n_in + instruction->n_out; i++) {
-			uint32_t slot = program->use[instruction->first + i], group = dfg_alias_class(builder, slot);
-			uint32_t last = live_until(builder, slot, o);
-			builder->first[group] = o < builder->first[group] ? o : builder->first[group];
-			builder->last[group] = last > builder->last[group] ? last : builder->last[group];
-			if (i >= instruction->n_in)
-				builder->dominating[group] =
-					dfg_condition_over(builder->schedule, builder->dominating[group], instruction->condition);
-		}
-	}
-	for (uint32_t i = 0; i < builder->plan->step.n_fetch; i++)
-		builder->last[dfg_alias_class(builder, program->fetch[i])] = DFG_NONE;
-}
-
-/*
- *
  * Whether instruction o is the last use of input i, and no other input shares its memory, unless the instruction is
  * elementwise.
  */
@@ -364,134 +227,6 @@ static void shape_views(struct program_builder *builder)
 			start_tensor(builder, program->use[program->code[o].first + program->code[o].n_in]);
 }
 
-/*
- *
- * A slot that holds a reference of its own is released by the last instruction that reads it, and by the branches that
- * jump over that instruction. A value that a loop's body computes is released in each iteration; one that the loop only
- * reads, at the loop's end.
- */
-struct releasing {
-	struct program_builder *builder;
-	uint32_t *around; /* by instruction: the innermost branch that may jump over it, or DFG_NONE */
-	uint32_t *next;   /* by instruction: the next index in program->release */
-	uint32_t *maker;  /* by slot: the instruction whose kernel computes it, or DFG_NONE */
-	bool fill;
-};
-
-static void release_at(struct releasing *of, uint32_t o, uint32_t slot)
-{
-	struct program *program = of->builder->program;
-	if (of->fill)
-		program->release[of->next[o]++] = slot;
-	else
-		program->code[o].n_release++;
-}
-
-static bool is_recomputed(const struct program_builder *builder, uint32_t slot, const struct instruction *instruction)
-{
-	return instruction->kind == INSTR_LOOP_BACK && builder->plan->frame_info->slot_loop[slot] == instruction->loop &&
-		   !builder->carried[slot];
-}
-
-/*
- *
- * A kernel writes into the buffer that its output slot has. If that value is read after the loop, through a loop
- * variable, the slot must be released before the next iteration.
- */
-static void release_in_loop(struct releasing *of, uint32_t slot, uint32_t last)
-{
-	struct program_builder *builder = of->builder;
-	const struct instruction *maker = of->maker[slot] == DFG_NONE ? NULL : &builder->program->code[of->maker[slot]];
-	if (!maker || !maker->loop || last <= builder->back[maker->loop])
-		return;
-	release_at(of, builder->back[maker->loop], slot);
-	if (!of->fill)
-		builder->program->code[builder->back[maker->loop]].n_again++;
-}
-
-static void release_slot(struct releasing *of, uint32_t slot, bool again)
-{
-	struct program_builder *builder = of->builder;
-	uint32_t group = dfg_alias_class(builder, slot), last = builder->last[group];
-	if (again)
-		release_in_loop(of, slot, last);
-	if (last >= builder->program->count || is_recomputed(builder, slot, &builder->program->code[last]) != again)
-		return;
-	release_at(of, last, slot);
-	if (!of->fill)
-		builder->program->code[last].n_again += again;
-	for (uint32_t o = of->around[last]; o != DFG_NONE && builder->first[group] < o; o = of->around[o])
-		release_at(of, o, slot);
-}
-
-static void release_slots(struct releasing *of)
-{
-	const struct program *program = of->builder->program;
-	for (int again = 1; again >= 0; again--)
-		for (uint32_t i = 0; i < program->n_counted; i++)
-			release_slot(of, program->counted[i], again);
-}
-
-static void find_enclosing_branches(struct releasing *of)
-{
-	const struct program *program = of->builder->program;
-	uint32_t inner = DFG_NONE;
-	for (uint32_t o = 0; o < program->count; o++) {
-		while (inner != DFG_NONE && program->code[inner].to <= o)
-			inner = of->around[inner];
-		of->around[o] = inner;
-		if (program->code[o].kind == INSTR_BRANCH)
-			inner = o;
-	}
-}
-
-static void find_makers(struct releasing *of)
-{
-	const struct program *program = of->builder->program;
-	for (uint32_t s = 0; s < of->builder->plan->slots; s++)
-		of->maker[s] = DFG_NONE;
-	for (uint32_t o = 0; o < program->count; o++)
-		for (uint32_t i = 0; program->code[o].kind == INSTR_KERNEL && i < program->code[o].n_out; i++)
-			of->maker[program->use[program->code[o].first + program->code[o].n_in + i]] = o;
-}
-
-/* Sorts the slots that are kept until the end of the step first. */
-static void sort_counted(struct program_builder *builder)
-{
-	struct program *program = builder->program;
-	for (uint32_t i = 0; i < program->n_counted; i++)
-		if (builder->last[dfg_alias_class(builder, program->counted[i])] >= program->count) {
-			uint32_t slot = program->counted[i];
-			program->counted[i] = program->counted[program->n_final];
-			program->counted[program->n_final++] = slot;
-		}
-}
-
-static struct dfg_err *plan_releases(struct program_builder *builder)
-{
-	struct program *program = builder->program;
-	struct releasing of = {.builder = builder};
-	uint32_t total = 0;
-	of.around = dfg_arena_zeros(builder->scratch, program->count, sizeof *of.around);
-	of.next = dfg_arena_zeros(builder->scratch, program->count, sizeof *of.next);
-	of.maker = dfg_arena_zeros(builder->scratch, builder->plan->slots, sizeof *of.maker);
-	if (!of.around || !of.next || !of.maker)
-		return dfg_no_memory("the memory plan of the step");
-	find_enclosing_branches(&of);
-	find_makers(&of);
-	release_slots(&of);
-	for (uint32_t o = 0; o < program->count; o++) {
-		program->code[o].first_release = of.next[o] = total;
-		total += program->code[o].n_release;
-	}
-	if (!(program->release = dfg_arena_zeros(&program->arena, total, sizeof *program->release)))
-		return dfg_no_memory("the memory plan of the step");
-	of.fill = true;
-	release_slots(&of);
-	sort_counted(builder);
-	return NULL;
-}
-
 /* The caller gets the slot's own reference, unless the slot is fetched twice. */
 static void move_fetches(struct program_builder *builder)
 {
@@ -529,42 +264,18 @@ static struct dfg_err *find_fed(struct program_builder *builder)
 	return NULL;
 }
 
-/*
- *
- * Jump threading: a branch whose target is a branch on the same predicate jumps to that one's outcome, unless values
- * must be released on the way.
- */
-static void thread_jumps(const struct program_builder *builder)
-{
-	const struct program *program = builder->program;
-	for (uint32_t o = program->count; o--;) {
-		struct instruction *instruction = &program->code[o];
-		while (instruction->kind == INSTR_BRANCH && instruction->to < program->count) {
-			const struct instruction *next = &program->code[instruction->to];
-			if (next->kind != INSTR_BRANCH || next->predicate != instruction->predicate)
-				break;
-			bool passes = next->side != instruction->side;
-			if (passes ? builder->schedule->predicate[instruction->predicate].n_out != 2 : next->n_release > 0)
-				break;
-			instruction->to = passes ? instruction->to + 1 : next->to;
-			if (passes)
-				break;
-		}
-	}
-}
-
 struct dfg_err *dfg_program_plan_memory(struct program_builder *builder)
 {
-	DFG_TRY(find_escapes(builder));
-	DFG_TRY(drop_ops(builder));
-	find_lifetimes(builder);
+	DFG_TRY(dfg_program_find_escapes(builder));
+	DFG_TRY(dfg_program_drop_instructions(builder));
+	dfg_program_find_live_ranges(builder);
 	DFG_TRY(finish_ops(builder));
 	DFG_TRY(assign_offsets(builder));
 	shape_views(builder);
 	fix_copies(builder);
-	DFG_TRY(plan_releases(builder));
+	DFG_TRY(dfg_program_plan_releases(builder));
 	move_fetches(builder);
-	DFG_TRY(drop_ops(builder));
-	thread_jumps(builder);
+	DFG_TRY(dfg_program_drop_instructions(builder));
+	dfg_program_thread_jumps(builder);
 	return find_fed(builder);
 }

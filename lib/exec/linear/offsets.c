@@ -1,5 +1,4 @@
 /*
- *
  * Assigns offsets to values of known size and live range (offset packing): the largest first, each at the lowest offset
  * that is free during its live range. If there are very many values, only the LARGE largest are packed this way, and
  * the others share slots of their size class after them.

@@ -3,7 +3,6 @@
 #include "lib/exec/plan/schedule.h"
 
 /*
- *
  * A program is a plan's schedule specialised for feeds of certain shapes: its instructions, the addresses of their
  * values, and the points at which memory is released. It is immutable, so any number of steps may run it concurrently,
  * each in an activation.

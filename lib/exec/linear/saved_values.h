@@ -4,7 +4,6 @@
 #include "lib/exec/state/keyed_store.h"
 
 /*
- *
  * The values that a Save of an activation has kept, in the order of saving. In a linear program all Saves of a region
  * run before the Loads that read them, and the Loads mostly use the same keys in reverse order, so the entry that is
  * looked up is nearly always next to the last one.
