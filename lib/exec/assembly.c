@@ -112,7 +112,6 @@ static void mark_preset(struct dfg_plan *plan, struct plan_node *node)
 }
 
 /*
- *
  * The Identity of a ref is the same ref, read when its consumers run: those that wait for an update read the updated
  * value, as in TensorFlow, where the tensor shares the variable's buffer.
  */

@@ -4,7 +4,6 @@
 #include "lib/exec/plan/step.h"
 
 /*
- *
  * A session runs steps of one graph. Variables live in it from step to step. Steps may run concurrently, on any
  * threads.
  *
@@ -19,7 +18,6 @@ void dfg_session_free(struct dfg_session *session); /* NULL is fine; no step may
 struct dfg_state *dfg_session_state(struct dfg_session *session);
 
 /*
- *
  * Variables of a local or a distributed session. The session's state knows a variable by "container/shared name", or by
  * its node's name if it has neither; `node` is a node that creates the variable and has run.
  */
@@ -51,7 +49,6 @@ DFG_MUST_CHECK struct dfg_err *dfg_session_room(
 	struct dfg_session *session, enum dfg_dtype dtype, const struct dfg_shape *shape, struct dfg_tensor *out_tensor);
 
 /*
- *
  * Makes the plan of a step: prunes, infers types and shapes, optimises, plans memory. The session owns the plan and
  * returns the same plan for the same step. DFG_DATA if the step cannot run: an op is unknown or has no kernel, a
  * placeholder is not fed, or shapes do not fit.
@@ -61,7 +58,6 @@ DFG_MUST_CHECK struct dfg_err *dfg_session_plan(
 	struct dfg_session *session, const struct dfg_step *step, struct dfg_plan **out_plan);
 
 /*
- *
  * Runs one step. feeds are borrowed, and checked against the dtypes and shapes that the graph declares; the caller
  * releases out_fetches. After an error there is nothing to release, and variables have the values that the nodes which
  * ran assigned.
@@ -73,7 +69,6 @@ DFG_MUST_CHECK struct dfg_err *dfg_plan_run(
 void dfg_plan_stats(const struct dfg_plan *plan, struct dfg_stats *out_stats);
 
 /*
- *
  * The reason why the last step of a plan gave no value. With `transfer` 0: why a fetch was dead. With `transfer` n + 1:
  * why the Send of transfer n sent a dead value in that iteration of its loop. The cause is either a Switch of this
  * worker, which `words` names, or a dead value received from another worker, whose transfer and iteration are given so
@@ -87,8 +82,7 @@ struct dfg_cause {
 void dfg_plan_cause(const struct dfg_plan *plan, uint32_t transfer, int64_t iteration, struct dfg_cause *out_cause);
 
 /*
- *
- * The workers that hold the partitions of a session's graph and run its steps; remote/coordinator.h implements it. Its
+ * The workers that hold the parts of a session's graph and run its steps; remote/coordinator.h implements it. Its
  * functions have the contracts of those of the session above, with the full graph's node numbers; a plan is identified
  * by a number.
  */

@@ -306,7 +306,7 @@ static void a_part_cannot_run_alone(void **state)
 		"x Placeholder dtype=i32\ny _Recv tensor_type=i32 tensor_name='x:0' send_device='/job:worker/task:1' "
 		"send_device_incarnation=1 recv_device='/job:worker/task:0' _dfg_edge=1\nz Plus x y T=i32\n",
 		"x=1", "z",
-		"node 'y' (_Recv): is one end of a transfer from '/job:worker/task:1': this graph is a partition of a plan");
+		"node 'y' (_Recv): is one end of a transfer from '/job:worker/task:1': this graph is a part of a plan");
 }
 
 static void a_plan_must_say_where_its_transfers_lead(void **state)

@@ -7,7 +7,6 @@
 #include "lib/exec/state/keyed_store.h"
 
 /*
- *
  * An executor runs one step at a time. Its lock protects all of it, and is held while tokens are propagated and cheap
  * kernels run. It is released while an expensive kernel runs, so several threads may work on one step.
  *
@@ -166,7 +165,6 @@ void dfg_iteration_release(struct executor *executor, struct iteration_state *it
 void dfg_frame_release(struct executor *executor, struct frame *frame);
 
 /*
- *
  * Enter, Exit and NextIteration: move the node's input across the border of an iteration. cause is NULL if the input is
  * live.
  */
@@ -274,7 +272,6 @@ DFG_MUST_CHECK struct dfg_err *dfg_process(
 	struct executor *executor, struct runner *runner, const struct ready *item, uint64_t began);
 
 /*
- *
  * send_recv.c: runs a Send or a Recv. A Send that runs has live control inputs; its data may be dead. A Recv whose
  * value has not arrived, and a Send without credit (*out_held), are finished by dfg_complete_transfers.
  */

@@ -1,7 +1,6 @@
 #include "lib/exec/dataflow/executor_private.h"
 
 /*
- *
  * The pool's threads that help an executor: they run expensive nodes, and complete transfers that arrive while all
  * other threads run kernels.
  */

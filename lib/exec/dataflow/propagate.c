@@ -14,7 +14,6 @@ static struct dfg_err *two_live(
 }
 
 /*
- *
  * A Merge runs with the first live input, or dead when all inputs that can arrive are dead; in either case after its
  * control inputs, whose deadness does not matter. pending is 1 + 2 for each control input to come; the 1 is subtracted
  * by the live input. The back edges of a loop's Merge cannot arrive in iteration 0, so a loop that is entered dead

@@ -3,7 +3,6 @@
 #include <stdio.h>
 
 /*
- *
  * Save and Load. The values of a Save are in a store in the state of the iteration that is its region, where its Loads
  * find them. A Load that runs before its Save registers as a waiter at the key, and runs again once the value is saved.
  */
@@ -48,7 +47,6 @@ static struct dfg_err *wake_all(struct executor *executor, struct dfg_keyed_entr
 }
 
 /*
- *
  * Writes the value to the spill file, without the lock and with a reference of its own, so that no node writes to the
  * buffer and no other thread spills it. If a Load has taken the value meanwhile, the location in the file is freed.
  */

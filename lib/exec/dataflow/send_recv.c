@@ -5,7 +5,6 @@
 #include <stdio.h>
 
 /*
- *
  * Send and Recv. A Recv whose value has not arrived registers a pending transfer, and its thread continues; so does a
  * Send without credit, whose transfer completes when it has left. The thread that reads a link and completes a transfer
  * puts it on a list and wakes the executor without taking a lock, so it may hold any lock, even the executor's.
@@ -88,7 +87,6 @@ static struct dfg_err *new_pending(
 }
 
 /*
- *
  * Copying a large value to a peer's memory takes time, so it is done without the lock. The transfer counts as expected
  * before it is offered, since another thread may complete it before dfg_rendezvous_offer returns.
  */
@@ -249,7 +247,6 @@ void dfg_poll_links(struct executor *executor)
 }
 
 /*
- *
  * A peer answers within microseconds, or much later. After KEEN_NS other threads may need the processor. A thread that
  * sleeps is woken by the link's own thread, which reads the link only now and then while some thread polls: an answer
  * shortly after polling has ended costs many times the polling. So polling lasts MOST_NS.

@@ -1,7 +1,6 @@
 #include "lib/exec/dataflow/executor_private.h"
 
 /*
- *
  * Kernels that wait for another one, such as a queue's. Any thread may wake a pause while it holds any locks: waking
  * takes no lock, and only puts the pause on a list that the executor reads.
  */

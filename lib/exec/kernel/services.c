@@ -18,7 +18,6 @@ static struct runner *runner_of(struct dfg_kernel *ctx)
 }
 
 /*
- *
  * The input whose buffer output i may use: of the same size and element size, and read here for the last time. For an
  * in-place kernel these are output 0 and input 0; an elementwise kernel may use any operand that is not broadcast.
  */

@@ -3,7 +3,6 @@
 #include "lib/exec/plan/plan.h"
 
 /*
- *
  * The context in which kernels run. A runner is used by one thread at a time. A ref is represented as a tensor without
  * a buffer, whose data points to the variable and whose dtype is DFG_NO_DTYPE.
  */

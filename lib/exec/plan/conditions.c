@@ -504,7 +504,6 @@ struct dfg_err *dfg_conditions_find(
 }
 
 /*
- *
  * Whether the sides chosen satisfy the condition. A predicate that was not evaluated still has the side of an earlier
  * time, but then a predicate that it depends on has another side.
  */

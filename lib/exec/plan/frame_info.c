@@ -167,7 +167,6 @@ static struct dfg_err *place_save(struct frame_info_maker *maker, uint32_t r)
 }
 
 /*
- *
  * A value is dropped when each Load has read it once. A Load nested deeper than the Save may read a key more than once:
  * if there is one, or if there are more Loads than bits, values stay until the region ends.
  */

@@ -3,7 +3,6 @@
 #include "lib/exec/plan/plan.h"
 
 /*
- *
  * Static data of the dataflow executor about a plan. Each node and each slot belongs to a loop (number 0 is the root,
  * outside all loops) and has a local number in it, so that the state of an iteration has an entry only for the nodes
  * and slots of its loop.

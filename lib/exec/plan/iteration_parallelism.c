@@ -3,7 +3,6 @@
 #include <string.h>
 
 /*
- *
  * Whether several iterations of a loop could run in parallel, which a linear program never does: there is an expensive
  * op that does not depend on its own previous iteration, or two of which one does not depend on the other.
  */

@@ -6,7 +6,6 @@
 #include "lib/graph/kernel.h"
 
 /*
- *
  * A plan: dfg_session_plan makes it and dfg_plan_run runs it.
  *
  * A slot holds one value: there is one for each output of each node, then one for each feed. plan->slot lists, from

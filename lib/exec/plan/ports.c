@@ -16,7 +16,7 @@ static struct dfg_err *find_port(const struct dfg_plan *plan, uint32_t r, struct
 	uint32_t depth = 0;
 	if (!rendezvous)
 		return DFG_ERR(DFG_DATA,
-			"is one end of a transfer %s '%.*s': this graph is a partition of a plan and cannot run alone",
+			"is one end of a transfer %s '%.*s': this graph is a part of a plan and cannot run alone",
 			sends ? "to" : "from", (int)device.length, device.s);
 	if (!dfg_node_mark(&plan->session->graph->node[node->graph_node], "_dfg_edge", &number) || number < 0 ||
 		number >= UINT32_MAX)

@@ -1,5 +1,4 @@
 /*
- *
  * Finds the nodes that a step requires, in topological order. The step's feeds cut the graph. Edges from a
  * NextIteration to a Merge are ignored; any other cycle is an error. O(nodes + edges), not recursive.
  */
@@ -130,7 +129,6 @@ static struct dfg_err *allocate_arrays(struct walk *walk)
 }
 
 /*
- *
  * The Enter of the frame that a node is in, found by following any input that carries a token; DFG_NONE: the root. An
  * Exit on the way enters an inner frame, which its Enter leaves.
  */

@@ -3,7 +3,6 @@
 #include <string.h>
 
 /*
- *
  * Orders nodes within their loop, where a nested loop counts as one node. The numbering is: plan nodes, then
  * predicates, then loops, then the inputs of Merges. Among nodes that are ready, those under the fewest predicates come
  * first, so that few branches are needed.

@@ -3,7 +3,6 @@
 #include "lib/exec/plan/frame_info.h"
 
 /*
- *
  * A schedule is the order in which one thread runs a plan without tokens: node after node, jumping over branches that
  * were not taken, and back to the beginning of a loop. A plan has a schedule if liveness follows from predicates: every
  * loop is well formed, and every Merge has exactly one live input. The dataflow executor runs all other plans.
@@ -11,7 +10,6 @@
 enum { CONDITION_DEPTH_MAX = 64, LOOP_DEPTH_MAX = 32, UNREACHABLE = DFG_NONE };
 
 /*
- *
  * A path condition: the choices, in the same iteration, that make a node live. It is a conjunction of pairs of a
  * predicate and its side, stored as a parent condition and one more pair, whose predicate is the largest. Condition
  * number l, for each loop l, is the empty conjunction (true) of that loop. UNREACHABLE is false: the node is always

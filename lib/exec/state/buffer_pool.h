@@ -5,7 +5,6 @@
 #include <pthread.h>
 
 /*
- *
  * The buffer pool of a session, which reuses buffers instead of returning them to the system: fresh pages cost more
  * than most kernels. The bytes that are idle never exceed the most that were in use at once (or a megabyte). A buffer
  * may outlive the session: the last release frees the pool.

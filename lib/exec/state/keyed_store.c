@@ -3,7 +3,6 @@
 #include <string.h>
 
 /*
- *
  * A hash table with open addressing and linear probing. Blocks of sixteen consecutive last keys have consecutive
  * positions. An entry holds the value of a key, or its waiters; entries are reused.
  */

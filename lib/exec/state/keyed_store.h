@@ -3,7 +3,6 @@
 #include "lib/graph/tensor.h"
 
 /*
- *
  * The keyed store: tensors by keys of a few int64, for everything that a step stores by index: Save and Load, arrays,
  * lists, stacks. A key is defined once; the store remembers a key after its value has been dropped.
  *

@@ -4,7 +4,6 @@
 #include "lib/exec/state/buffer_pool.h"
 
 /*
- *
  * The spill file: when memory is short, values that were saved for later are moved to a scratch file. A spilled value
  * is a tensor without data, whose buffer represents its location in the file: releasing the reference frees the
  * location, so an owner of such a tensor requires no special case. The file is unlinked, so it disappears with the
@@ -35,7 +34,6 @@ enum { SWAP_LEAST = 2048 };
 bool dfg_spill_fits(const struct dfg_tensor *tensor);
 
 /*
- *
  * Saved values are considered for spilling in order, oldest first. One that has other references is skipped for good
  * once it is this many entries older than the newest; before that, the other references may be about to be released.
  */

@@ -150,7 +150,6 @@ struct dfg_err *dfg_variable_assign(struct dfg_variable *variable, struct dfg_te
 }
 
 /*
- *
  * Whether the buffer may be written: this is its only reference, and only the holder of the lock could share it. A
  * buffer with a release function of its own may be a read-only file mapping.
  */

@@ -6,7 +6,6 @@
 #include <pthread.h>
 
 /*
- *
  * The state that lives from step to step in a session, by name: variables and other resources (queues and so on), each
  * of a kind.
  *
@@ -54,7 +53,6 @@ DFG_MUST_CHECK struct dfg_err *dfg_variable_read(struct dfg_variable *variable, 
 DFG_MUST_CHECK struct dfg_err *dfg_variable_assign(struct dfg_variable *variable, struct dfg_tensor *tensor);
 
 /*
- *
  * Locks the variable and lends its tensor for writing in place: its elements are not visible elsewhere until unlock.
  * DFG_DATA, without the lock, if the variable is not initialised.
  */

@@ -3,7 +3,6 @@
 #include "lib/exec/transport/rendezvous.h"
 
 /*
- *
  * Credit-based flow control of the values that one worker has sent to another and that were not yet taken: a number of
  * bytes for each pair and direction, exceeded by at most one value. A Send beyond that is held back: it is not
  * finished, nor is its iteration, so the window of its loop (parallel_iterations) stops the sender from running ahead.
@@ -59,7 +58,6 @@ bool dfg_credit_hold(struct dfg_credit *budget, struct dfg_wait *wait);
 struct dfg_wait *dfg_credit_taken(struct dfg_credit *budget, uint64_t taken, bool *out_stalled);
 
 /*
- *
  * On WANTED: returns the Sends that leave now, which is the Send of that value if it is held back; or all of them, if
  * more keys are wanted than can be stored, or memory is short.
  */

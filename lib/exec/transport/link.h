@@ -3,7 +3,6 @@
 #include "lib/graph/tensor.h"
 
 /*
- *
  * A link carries messages between this process and one peer, in both directions, each in order. There are several kinds
  * of link; all code above depends on this interface only, and one test suite runs against each kind.
  *
@@ -43,7 +42,6 @@ struct dfg_message {
 };
 
 /*
- *
  * The receiver of a link's messages and events. Its functions are called by the thread that reads, which may be one
  * that polls, and must not block. They may be called before the function that makes the link has returned: *out_link is
  * set by then, and can be used for an answer.
@@ -72,7 +70,6 @@ struct dfg_link_kind {
 	const char *name; /* as in --transport */
 
 	/*
-	 *
 	 * Sends the message asynchronously: it is queued until the peer can receive it. Takes a reference to the tensor,
 	 * whose elements must not change afterwards. A small message may overtake a large one only if their keys differ.
 	 * Any thread. DFG_UNAVAILABLE once the peer is lost.
@@ -86,7 +83,6 @@ struct dfg_link_kind {
 	void (*rest)(struct dfg_link *link);
 
 	/*
-	 *
 	 * Time, as of dfg_now(), at which the last bytes arrived, even if the message is not complete yet: a long message
 	 * over a slow link is not silence. NULL: messages suffice, or the link detects silence by itself.
 	 */

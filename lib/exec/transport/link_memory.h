@@ -3,7 +3,6 @@
 #include "lib/exec/transport/link.h"
 
 /*
- *
  * Two connected links in one process: a's owner knows the other as peer_b, b's owner as peer_a. A tensor is shared, not
  * copied, unless the sink allocates memory for it.
  *

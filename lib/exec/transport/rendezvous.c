@@ -9,7 +9,6 @@
 #include <string.h>
 
 /*
- *
  * One hash table under one lock, which is not held while a link sends or a wait is completed. A key has either a value
  * that was not received yet, or a wait. Values of later steps are in the same table, since keys include the step.
  */
@@ -216,10 +215,8 @@ static void tell_all(struct dfg_wait *waits, const struct dfg_err *err)
 	}
 }
 
-/*
- *
- * Steps.
- */
+/* Steps. */
+
 void dfg_rendezvous_begin(struct dfg_rendezvous *rendezvous, uint64_t step)
 {
 	pthread_mutex_lock(&rendezvous->lock);
@@ -314,10 +311,8 @@ void dfg_rendezvous_lost(struct dfg_rendezvous *rendezvous, uint32_t peer, struc
 	dfg_rendezvous_fail_locked(rendezvous, err);
 }
 
-/*
- *
- * Values.
- */
+/* Values. */
+
 static struct dfg_err *wrong_sender(const struct dfg_transfer_key *key, uint32_t wanted, uint32_t from)
 {
 	return DFG_ERR(DFG_PROTOCOL, "transfer %u came from worker w%u, expected w%u", key->number, from, wanted);

@@ -3,7 +3,6 @@
 #include "lib/exec/transport/link.h"
 
 /*
- *
  * The rendezvous of one worker's Sends and Recvs (OSDI'16, section 3.3): a Send leaves its value and continues; a Recv
  * waits, without a thread, until its value is there. Values for other workers are sent over their links; values
  * received from links are put here. Each worker has one rendezvous for all its steps, which run one at a time.
@@ -30,7 +29,6 @@ DFG_MUST_CHECK struct dfg_err *dfg_rendezvous_worker(
 	const struct dfg_rendezvous *rendezvous, const char *device, uint32_t *out_worker);
 
 /*
- *
  * Begins a step, whose number must be larger than the last. Drops values that older steps left; values that arrived
  * early for this step are available. dfg_rendezvous_end returns the number of values that were not received; more than
  * 0 is a bug.
@@ -43,7 +41,6 @@ DFG_MUST_CHECK struct dfg_err *dfg_rendezvous_send(struct dfg_rendezvous *rendez
 	const struct dfg_transfer_key *key, const struct dfg_tensor *tensor);
 
 /*
- *
  * A Recv that waits, or a Send that is held back. Owned by the caller; it must exist until `come` is called, once, by
  * the thread that delivers the value or has sent it.
  */
@@ -55,7 +52,6 @@ struct dfg_wait {
 	struct dfg_tensor value; /* of a Send that is held back: the rendezvous's reference to the value */
 	uint64_t cost;
 	/*
-	 *
 	 * Completion. Of a Recv: takes the tensor (dead: there is none), or err if the value will not arrive. Of a Send:
 	 * the value has left, or err, which is taken. Called without any lock.
 	 */
@@ -63,7 +59,6 @@ struct dfg_wait {
 };
 
 /*
- *
  * As dfg_rendezvous_send, to wait->from with wait->key. If the peer's credit is used up, `wait` is kept, with a
  * reference to the tensor, until there is credit again: *out_held.
  */
@@ -71,7 +66,6 @@ DFG_MUST_CHECK struct dfg_err *dfg_rendezvous_offer(
 	struct dfg_rendezvous *rendezvous, struct dfg_wait *wait, const struct dfg_tensor *tensor, bool *out_held);
 
 /*
- *
  * Receives the value of wait->key (the caller fills in `wait`, except key.step). If the value is there, *out_there is
  * set and the caller owns it (dead: no tensor). Otherwise `wait` is kept until completion. An error if the step has
  * failed.

@@ -13,7 +13,6 @@ struct dfg_err *dfg_say(
 }
 
 /*
- *
  * If the peer does not get a message it may wait forever, so the step fails, unless the peer is lost, which is reported
  * elsewhere.
  */
