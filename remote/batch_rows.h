@@ -4,32 +4,37 @@
 #include "remote/control.h"
 
 /*
- * Samples of a file that a worker reads where it is. For the launcher a batch of them is a tensor like another, of their
- * type, but without elements: in their place it says which rows of which source the worker is to take.
+ * Samples of a file that a worker reads on its own machine. For the launcher, a batch of them is a tensor of their
+ * dtype and shape, but its buffer holds no elements: it says which rows of which source the worker gathers.
  */
 struct dfg_rows {
-	struct dfg_buffer buffer; /* first: whose tensors these are */
-	uint32_t source;          /* its number there */
+	struct dfg_buffer buffer; /* first member: the buffer of such a tensor is a dfg_rows */
+	uint32_t source;          /* the number of the source on its worker */
 	int64_t first;
-	struct dfg_tensor order; /* i64: the rows by number, in place of those from `first` on; of no dtype: none */
+	/* i64: the numbers of the rows, in place of those from `first` on; dtype 0: the rows are consecutive */
+	struct dfg_tensor order;
 };
 
-/* A batch of type `like` with n rows, in place of what *batch holds. order has n numbers, or is NULL. */
+/*
+ * A batch with the dtype and row shape of `like` and n rows replaces *batch, which is released. order has n row numbers
+ * (copied), or is NULL for the n rows from `first` on.
+ */
 DFG_MUST_CHECK struct dfg_err *dfg_rows_new(const struct dfg_tensor *like, uint32_t source, int64_t first,
 	const int64_t *order, int64_t n, struct dfg_tensor *batch);
 
-/* Of a tensor that stands for rows elsewhere; NULL: its elements are here. */
+/* The rows that a tensor refers to; NULL: its elements are in memory here. */
 const struct dfg_rows *dfg_rows_of(const struct dfg_tensor *tensor);
 
-/* A feed of a step: elements, or the rows to take. */
+/* Writes a feed of a step: its elements, or the rows to gather. */
 void dfg_rows_put(struct dfg_packet *packet, const struct dfg_tensor *feed);
 
 /*
- * What the worker makes of it. Takes nothing from the packet on trust: sources are its own.
+ * A source on the worker: reads feeds that dfg_rows_put wrote. Checks source and row numbers: DFG_PROTOCOL where one is
+ * out of range.
  */
 struct dfg_batch_source {
 	struct dfg_tensor all;
-	struct dfg_tensor batch; /* the last that was gathered: its room is used again */
+	struct dfg_tensor batch; /* the batch gathered last, whose buffer is reused */
 };
 DFG_MUST_CHECK struct dfg_err *dfg_rows_get(
 	struct dfg_packet *packet, struct dfg_batch_source *source, size_t sources, struct dfg_tensor *out_feed);

@@ -7,46 +7,47 @@
 struct dfg_event;
 
 /*
- * What the launcher and its workers say to each other, in control messages: the launcher asks, the worker answers under
- * the same number. A packet is fields in an order that both know. It travels as a head, and behind it the tensors that are
- * too large to stand in the head, each a message of its own, so that none is copied and large ones hold nothing up.
+ * Control messages between the launcher and its workers: the launcher sends requests, and a worker answers under the
+ * request's number. A packet is a sequence of fields whose order both sides know. It travels as a head message,
+ * followed by one message for each tensor that is too large for the head, so that large tensors are not copied and do
+ * not delay other messages.
  *
  *     key.number   the packet's kind; DFG_PACKET_TENSOR: one of a packet's tensors
  *     key.step     the packet's number
- *     iteration[0] of a head: how many tensors are behind it; of a tensor: which
+ *     iteration[0] of a head: the number of tensors that follow; of a tensor: its index
  *
  * Integers are eight bytes, little-endian; text is its length, its bytes and a 0.
  */
 enum dfg_packet_kind {
 	DFG_PACKET_TENSOR,
-	DFG_PACKET_ANSWER,    /* a code, then: 0, what was asked for; else the lines of the error */
-	DFG_PACKET_SETUP,     /* who all are, and how to run: remote/worker_config.h */
-	DFG_PACKET_PART,      /* a graph, in place of the one before with all its state */
+	DFG_PACKET_ANSWER,    /* a code; after 0 the result, after another code the lines of the error */
+	DFG_PACKET_SETUP,     /* the peers and the options of the run: remote/worker_config.h */
+	DFG_PACKET_PART,      /* a graph, which replaces the one before with all its state */
 	DFG_PACKET_PLAN,      /* feeds, fetches and targets -> the plan's number */
 	DFG_PACKET_RUN,       /* step, plan and feeds -> statistics, fetches, events */
-	DFG_PACKET_VARIABLES, /* names -> what is known of each */
+	DFG_PACKET_VARIABLES, /* names -> the facts known of each variable */
 	DFG_PACKET_READ,      /* name -> value */
 	DFG_PACKET_ASSIGN,    /* name and value */
-	DFG_PACKET_CAUSE,     /* plan, transfer, iteration -> what dfg_plan_cause says */
-	DFG_PACKET_SOURCE,    /* a file of samples that is read here -> its number and type */
-	DFG_PACKET_END,       /* nothing more will be asked */
-	/* These wait for nothing that is in progress. */
-	DFG_PACKET_FAIL, /* a step, a code and words: it has failed elsewhere. No answer */
+	DFG_PACKET_CAUSE,     /* plan, transfer, iteration -> the text of dfg_plan_cause */
+	DFG_PACKET_SOURCE,    /* a file of samples that the worker reads -> its number, dtype and shape */
+	DFG_PACKET_END,       /* the last request */
+	/* The kinds below are handled at once, also while a step runs. */
+	DFG_PACKET_FAIL, /* a step, a code and words: the step failed on another worker. No answer */
 	DFG_PACKET_PING, /* -> a pong */
 	DFG_PACKET_PONG, /* the worker's monotonic clock, in ns */
 };
 
-/* A packet in the making, or one that came. A zeroed struct is empty. */
+/* A packet that is being written or was received. A zeroed struct is empty. */
 struct dfg_packet {
 	enum dfg_packet_kind kind;
 	uint64_t number;
-	uint32_t peer; /* whom it came from */
+	uint32_t peer; /* the worker that sent it */
 	uint8_t *bytes;
-	size_t length, room, at; /* at: where the next field is read */
+	size_t length, room, at; /* at: the offset of the next field to read */
 	struct dfg_tensor *tensor;
 	size_t tensors, tensor_room;
-	bool short_of_memory, malformed; /* remembered, and told at the end */
-	size_t due, came;                /* tensors behind a head that came, and those that are there */
+	bool short_of_memory, malformed; /* sticky errors, reported by dfg_packet_check */
+	size_t due, came;                /* of a received head: the number of its tensors, and of those that have arrived */
 	bool headed;
 	struct dfg_packet *next;
 };
@@ -58,21 +59,23 @@ void dfg_packet_put_text(struct dfg_packet *packet, const char *text);
 void dfg_packet_put_shape(struct dfg_packet *packet, const struct dfg_shape *shape);
 void dfg_packet_put_tensor(struct dfg_packet *packet, const struct dfg_tensor *tensor); /* takes a reference */
 
-/* What another packet has of fields that stand in the head. */
+/* Copies the fields in the head of another packet. */
 void dfg_packet_put_fields(struct dfg_packet *packet, const struct dfg_packet *from);
 
-/* The code and the words of an error, joined ones too; NULL is a 0. */
+/* Writes the code and the words of an error, each line of a joined one; NULL is written as 0. */
 void dfg_packet_put_error(struct dfg_packet *packet, const struct dfg_err *err);
 
-/* What is not there reads as 0, "" or no tensor, and is remembered. Text lives as long as the packet. */
+/*
+ * A missing field reads as 0, "" or no tensor, and is reported by dfg_packet_check. Text lives as long as the packet.
+ */
 uint64_t dfg_packet_get(struct dfg_packet *packet);
 double dfg_packet_get_real(struct dfg_packet *packet);
 const char *dfg_packet_get_text(struct dfg_packet *packet);
 void dfg_packet_get_shape(struct dfg_packet *packet, struct dfg_shape *out_shape);
-void dfg_packet_get_tensor(struct dfg_packet *packet, struct dfg_tensor *out_tensor); /* a reference of its own */
+void dfg_packet_get_tensor(struct dfg_packet *packet, struct dfg_tensor *out_tensor); /* the caller owns a reference */
 DFG_MUST_CHECK struct dfg_err *dfg_packet_get_error(struct dfg_packet *packet);
 
-/* An integer below the limit. One that is not reads as 0, and is remembered like a missing one. */
+/* An integer below the limit. A larger one reads as 0 and is reported like a missing field. */
 uint64_t dfg_packet_get_below(struct dfg_packet *packet, uint64_t limit);
 static inline uint32_t dfg_packet_get_u32(struct dfg_packet *packet)
 {
@@ -83,38 +86,41 @@ static inline bool dfg_packet_get_bool(struct dfg_packet *packet)
 	return dfg_packet_get_below(packet, 2);
 }
 
-/* A number of things that follow, each of which takes so many bytes at least; 0 where there cannot be so many. */
+/*
+ * The number of items that follow, each of which takes at least bytes_each bytes; 0 where the packet is too short for
+ * them.
+ */
 uint32_t dfg_packet_get_count(struct dfg_packet *packet, size_t bytes_each);
 
-/* DFG_MEMORY if something could not be put, DFG_PROTOCOL if something that was read was not there. */
+/* DFG_MEMORY if a field could not be written, DFG_PROTOCOL if a field that was read was missing or out of range. */
 DFG_MUST_CHECK struct dfg_err *dfg_packet_check(const struct dfg_packet *packet);
 
-/* Puts it on its way, and releases it. */
+/* Sends the packet and releases it. */
 DFG_MUST_CHECK struct dfg_err *dfg_packet_send(struct dfg_packet *packet, struct dfg_link *link);
 
-/* A packet of one message, as those are that wait for nothing. */
+/* The packet of a single message, as the kinds are that are handled at once. */
 DFG_MUST_CHECK struct dfg_err *dfg_packet_of(
 	uint32_t peer, const struct dfg_message *message, struct dfg_packet *out_packet);
 
-/* Packets that come, put together from their messages, which may come in any order. One that is zeroed but for its event. */
+/* Assembles packets from their messages, which may arrive in any order. A zeroed struct with its event is valid. */
 struct dfg_inbox {
 	pthread_mutex_t lock;
-	struct dfg_event *event; /* signalled when a packet is whole */
+	struct dfg_event *event; /* signalled when a packet is complete; borrowed */
 	struct dfg_packet *whole, *parts;
-	struct dfg_packet **last; /* of the whole ones */
+	struct dfg_packet **last; /* the end of the list of complete packets */
 };
 DFG_MUST_CHECK struct dfg_err *dfg_inbox_init(struct dfg_inbox *inbox, struct dfg_event *event);
 void dfg_inbox_release(struct dfg_inbox *inbox);
 
-/* A control message; takes the tensor. DFG_PROTOCOL where it fits no packet. */
+/* Adds a control message; takes its tensor. DFG_PROTOCOL where the message belongs to no packet. */
 DFG_MUST_CHECK struct dfg_err *dfg_inbox_deliver(struct dfg_inbox *inbox, uint32_t peer, struct dfg_message *message);
 
-/* The next whole packet, which is the caller's to release; false where there is none. */
+/* The next complete packet, which the caller releases; false where there is none. */
 bool dfg_inbox_take(struct dfg_inbox *inbox, struct dfg_packet *out_packet);
 
 /*
- * Reads the links for some microseconds, so that an answer which comes soon finds its reader awake; less where that was in
- * vain, which *in_vain counts. False where nothing has happened since the event's word was `seen`.
+ * Polls the links for some microseconds, so that an answer that comes soon finds its reader awake; for less time after
+ * polls that found nothing, which *in_vain counts. False where the event's word is still `seen`.
  */
 bool dfg_poll_awhile(
 	struct dfg_link *const *links, uint32_t count, const struct dfg_event *event, uint32_t seen, unsigned *in_vain);

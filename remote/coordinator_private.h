@@ -3,34 +3,38 @@
 #include "lib/base/pool.h"
 #include "remote/coordinator.h"
 
-/* Inside of a crew: coordinator.c has workers, questions and answers, coordinator_plan.c what each does for a step, coordinator_step.c the rest. */
+/*
+ * Internals of the coordinator: coordinator.c has workers, requests and answers, coordinator_plan.c the plan of each
+ * worker for a step, coordinator_step.c the other functions of the session backend.
+ */
 struct packet_place {
 	uint32_t worker, node;
 };
 
 struct member {
 	struct dfg_link *link;
-	uint64_t asked; /* the number of what it has not answered yet; 0: nothing */
+	uint64_t asked; /* the number of the unanswered request; 0: none */
 	struct dfg_packet answer;
-	struct dfg_err *err; /* its answer, where that is one */
-	bool told;           /* the error is what it was told of another's */
-	bool lost;           /* and `why` says how: both are kept under the crew's lock */
-	bool ended;          /* and `why` is from who saw its process end */
+	struct dfg_err *err; /* the answer, where it is an error */
+	bool told;           /* the error only repeats another worker's failure, of which this worker was told */
+	bool lost;           /* the worker is lost and `why` is set; both are guarded by the coordinator's lock */
+	bool ended;          /* `why` is from dfg_coordinator_ended */
 	struct dfg_err *why;
-	_Atomic uint64_t heard; /* ns */
-	uint64_t pinged;        /* ns; the number of the ping in flight is in `ping`. Under the lock, as what follows */
+	_Atomic uint64_t heard; /* time of the last message, ns */
+	/* time of the ping in flight, ns, whose number is `ping`. This and the fields below are guarded by the lock */
+	uint64_t pinged;
 	uint64_t ping;
-	uint64_t round_ns; /* the shortest there and back; 0: none yet */
-	int64_t ahead_ns;  /* how far its clock is before ours */
+	uint64_t round_ns; /* the shortest round trip so far, ns; 0: none yet */
+	int64_t ahead_ns;  /* the offset of the worker's clock to ours, ns */
 };
 
 /* A worker's part of a step. */
 struct share {
-	struct dfg_step step;   /* by the part's numbers */
-	uint32_t *feed, *fetch; /* which of the whole step's these are */
+	struct dfg_step step;   /* in the node numbers of the worker's part */
+	uint32_t *feed, *fetch; /* indices of these feeds and fetches in the whole step */
 	size_t feed_room, fetch_room, target_room;
 	uint32_t *target;
-	uint32_t plan; /* its number there */
+	uint32_t plan; /* its number on the worker */
 	bool runs;
 };
 struct crew_plan {
@@ -40,52 +44,55 @@ struct crew_plan {
 };
 
 struct dfg_coordinator {
-	struct dfg_session_backend fleet; /* first */
+	struct dfg_session_backend fleet; /* first member */
 	struct dfg_coordinator_options options;
 	struct dfg_event event;
 	struct dfg_inbox inbox;
 	struct member *member;        /* by worker */
-	struct dfg_link **asked_link; /* of those who have still to answer: room for all */
-	unsigned in_vain;             /* looks at these */
+	struct dfg_link **asked_link; /* links of the workers that have not answered yet; capacity: all workers */
+	unsigned in_vain;             /* consecutive polls that found nothing */
 	pthread_mutex_t lock;
-	pthread_mutex_t turn; /* one at a time may ask */
-	uint64_t asked;       /* numbers given so far */
-	uint32_t blamed;      /* the worker whose answer the last error was; DFG_NONE: it was no answer */
+	pthread_mutex_t turn; /* held by the thread that sends requests: one at a time */
+	uint64_t asked;       /* the last request number given */
+	uint32_t blamed;      /* the worker that answered with the last error; DFG_NONE: the error was no answer */
 	_Atomic uint64_t pings;
 	uint64_t step;
 
 	pthread_t guard;
 	bool guarded;
 	_Atomic uint64_t silence; /* ns after which a worker is lost */
-	_Atomic bool broken;      /* a step failed because somebody was lost */
+	_Atomic bool broken;      /* a step failed because a worker was lost */
 	atomic_bool ended;
 	struct dfg_event guard_event;
 
 	const struct dfg_graph *graph;
 	const struct dfg_parts *parts;
-	struct dfg_arena arena;    /* of the graph */
+	struct dfg_arena arena;    /* memory of what belongs to the graph */
 	struct packet_place *home; /* by node of the graph */
-	struct packet_place *send; /* by number of a transfer: its _Send */
+	struct packet_place *send; /* by number of a transfer: its _Send node */
 	struct crew_plan *plan;
 	size_t plans, plan_room;
-	struct dfg_traffic *traffic; /* of the last step: from * workers + to */
+	struct dfg_traffic *traffic; /* of the last step; index: from * workers + to */
 };
 
-/* A question to a worker; releases the packet. */
+/* Sends a request to a worker; releases the packet. */
 void dfg_coordinator_ask(struct dfg_coordinator *crew, uint32_t worker, struct dfg_packet *packet);
 
 /*
- * Waits for all that were asked. An error, or a worker that is lost, of a step fails it on the others, which are given
- * a while to say so. The error is that which came first and was nobody else's; answers are there where it is NULL, and
- * belong to the crew until the next question.
+ * Waits for all requested answers. In a step, an error or a lost worker fails the step on the other workers, which get
+ * some time to answer. Returns the first error that does not repeat another worker's; where it is NULL, the answers are
+ * valid until the next request.
  */
 DFG_MUST_CHECK struct dfg_err *dfg_coordinator_answers(struct dfg_coordinator *crew, uint64_t step);
 
-/* What can be found out of an error of a step, which the worker answered with. Takes err and gives that, or a better one. */
+/*
+ * Explains an error that a worker answered a step with, as far as the cause is known. Takes err; returns it or a more
+ * precise one.
+ */
 DFG_MUST_CHECK struct dfg_err *dfg_coordinator_explain(
 	struct dfg_coordinator *crew, const struct crew_plan *plan, uint32_t worker, struct dfg_err *err);
 
-/* The answers are no longer needed. */
+/* Releases the answers. */
 void dfg_coordinator_drop_answers(struct dfg_coordinator *crew);
 
 /* dfg_session_backend.plan, and the release of all plans. */
@@ -93,7 +100,7 @@ DFG_MUST_CHECK struct dfg_err *dfg_coordinator_plan(
 	struct dfg_session_backend *fleet, const struct dfg_step *step, uint32_t *out_plan);
 void dfg_coordinator_drop_plans(struct dfg_coordinator *crew);
 
-/* The rest of the fleet's functions. */
+/* The other functions of the session backend. */
 DFG_MUST_CHECK struct dfg_err *dfg_coordinator_run(
 	struct dfg_session_backend *fleet, uint32_t plan, const struct dfg_tensor *feeds, struct dfg_tensor *out_fetches);
 void dfg_coordinator_stats(struct dfg_session_backend *fleet, uint32_t plan, struct dfg_stats *out_stats);

@@ -1,6 +1,6 @@
 #pragma once
 
-/* What http_server.c and http_connection.c share. */
+/* Shared by http_server.c and http_connection.c. */
 #include "remote/http_links_private.h"
 #include "remote/nghttp2.h"
 #include "remote/tls.h"
@@ -10,46 +10,48 @@
 struct dfg_server {
 	struct dfg_http_links *hub;
 	int fd;
-	bool deaf; /* no descriptors: it does not accept until the next tick */
+	bool deaf; /* no descriptors are left: it does not accept until the next tick */
 	char address[80];
 	struct dfg_tls *tls;
 	nghttp2_session_callbacks *callbacks;
 	nghttp2_option *option;
 	struct dfg_http_connection *visitors;
-	struct dfg_http_connection *heard; /* the last that sent bytes of its link; NULL where it is gone */
-	size_t seen;                       /* bytes of its that were read, and are still to be taken from the kernel */
+	/* the connection that last received bytes of its link; NULL after it is closed */
+	struct dfg_http_connection *heard;
+	/* bytes of that connection that were peeked at, and are still to be taken from the kernel */
+	size_t seen;
 };
 
-/* Where the bytes of a visitor are in its frames of HTTP/2. */
+/* Tracks the boundaries of a connection's HTTP/2 frames. */
 struct dfg_frame_meter {
 	uint8_t head[9];
-	unsigned have; /* bytes of the head */
-	uint32_t left; /* bytes of the payload, or of the preface, that are to come before the next head */
+	unsigned have; /* bytes of the head that have come */
+	uint32_t left; /* bytes of the payload, or of the preface, that come before the next head */
 };
 
-enum { DFG_PURSE = 100 /* frames that a visitor may send at once, beside the parts of tensors */ };
+enum { DFG_PURSE = 100 /* frames that a connection may send at once, in addition to parts of tensors */ };
 
-/* A connection. Its address is a multiple of 8, so what epoll says of it is DFG_ABOUT_VISITOR. */
+/* A connection. Its address is a multiple of 8, so the lowest bits of its epoll data are DFG_ABOUT_VISITOR. */
 struct dfg_http_connection {
 	struct dfg_http_connection *next;
 	struct dfg_server *server;
 	struct in6_addr from;
 	int fd;
-	uint32_t watched; /* events */
+	uint32_t watched; /* epoll events */
 	uint64_t since_ns;
 	enum dfg_http_connection_state {
 		DFG_STRANGER,
-		DFG_WAITING, /* it has the secret; its link was not asked for yet */
+		DFG_WAITING, /* it has sent the secret; its link was not requested here yet */
 		DFG_LINKED,
-		DFG_ENDING, /* as soon as it was told why */
+		DFG_ENDING, /* it closes after its answer was sent */
 		DFG_DEAD,
 	} state;
 	struct dfg_tls_session *tls;
 	nghttp2_session *session;
 	struct dfg_frame_meter meter;
-	double purse;              /* frames that it may send still */
-	uint64_t purse_ns, useful; /* when that was worked out; bytes of the link since */
-	size_t strange_bytes;      /* read while it was no peer */
+	double purse;              /* the number of frames that it may still send */
+	uint64_t purse_ns, useful; /* the time of the last refill, ns; bytes of the link since then */
+	size_t strange_bytes;      /* bytes read before it was authenticated */
 
 	struct dfg_request {
 		int32_t stream;
@@ -60,28 +62,35 @@ struct dfg_http_connection {
 	} request;
 	struct dfg_exchange *exchange;
 
-	uint8_t *out; /* for the network */
+	uint8_t *out; /* bytes for the network */
 	size_t out_room, out_first, out_end;
 };
 
 DFG_MUST_CHECK struct dfg_err *dfg_http_connection_new(
 	struct dfg_server *server, int fd, struct dfg_http_connection **out_visitor);
 void dfg_http_connection_free(struct dfg_http_connection *visitor);
-void dfg_http_connection_flush(struct dfg_http_connection *visitor); /* what there is to write */
-void dfg_http_connection_admit(struct dfg_http_connection *visitor); /* links it, where its link is there now */
-void dfg_http_connection_answer(struct dfg_http_connection *visitor, const char *status); /* and that is all it gets */
+void dfg_http_connection_flush(struct dfg_http_connection *visitor); /* writes the pending output */
+/* links it, if its link has been requested by now */
+void dfg_http_connection_admit(struct dfg_http_connection *visitor);
+/* the only answer that it gets */
+void dfg_http_connection_answer(struct dfg_http_connection *visitor, const char *status);
 void dfg_http_connection_drop(
-	struct dfg_http_connection *visitor, struct dfg_err *err); /* takes err: why its link is lost */
+	struct dfg_http_connection *visitor, struct dfg_err *err); /* takes err, the reason why its link is lost */
 DFG_MUST_CHECK struct dfg_err *dfg_http_connection_callbacks(struct dfg_server *server);
 
-/* http_charge.c. The purse is full for a new visitor. */
+/*
+ * http_charge.c: limits the frames and bytes of a connection by a token bucket, the purse. It is full for a new
+ * connection.
+ */
 void dfg_http_connection_fill_purse(struct dfg_http_connection *visitor, uint64_t now);
 
 /*
- * Of bytes of HTTP/2 that follow those before, and are at least one: how many belong to the frame that begins there or
- * continues. 0 where it cannot pay for that.
+ * Of `count` (at least 1) bytes of HTTP/2 that follow those before: how many belong to the frame that begins or
+ * continues there. 0 where the connection has no credit left for that frame.
  */
 size_t dfg_http_connection_pays_for_frame(struct dfg_http_connection *visitor, const uint8_t *bytes, size_t count);
 
-/* Bytes as they come from the network. False where a stranger, or one that was refused, has sent too many. */
+/*
+ * Accounts for bytes as they come from the network. False where an unauthenticated or refused peer has sent too many.
+ */
 bool dfg_http_connection_pays_for_bytes(struct dfg_http_connection *visitor, size_t count);

@@ -1,6 +1,6 @@
 #pragma once
 
-/* What the files of the hub share. Nobody else includes this. */
+/* Shared by the files that implement http_links.h; included by no other file. */
 #include "lib/base/pool.h"
 #include "remote/http_links.h"
 #include "remote/message_decoder.h"
@@ -12,42 +12,42 @@ struct dfg_client;
 struct dfg_server;
 
 /*
- * One POST of a link, at either end: what this side says and what it hears. Its transport is a request of the client or a
- * stream of the server; NULL where it does not stand yet, or no more.
+ * One POST of a link, at either end: its send queue and its message decoder. Its transport is a request of the client
+ * or a stream of the server; NULL before it is established and after it ended.
  */
 struct dfg_exchange {
 	struct dfg_http_links_link *link;
 	struct dfg_send_queue outlet;
 	struct dfg_message_decoder inlet;
 	const struct dfg_transport *transport;
-	void *of;                /* the transport's */
-	bool stands;             /* the server let the client in */
-	_Atomic bool has_to_say; /* the outlet was given something */
+	void *of;                /* the transport's object */
+	bool stands;             /* the server has admitted the client */
+	_Atomic bool has_to_say; /* the send queue has something to send */
 	_Atomic uint64_t heard_ns;
 	uint64_t said_ns;
 };
 
 struct dfg_transport {
-	/* The outlet has something: pull it, as far as the connection takes it. */
+	/* Pulls from the send queue, as far as the connection takes it. */
 	void (*flush)(void *of);
-	/* Breaks off. The exchange is not touched after. */
+	/* Aborts the POST. The exchange is not touched afterwards. */
 	void (*end)(void *of);
 };
 
-enum { DFG_OURS, DFG_THEIRS }; /* the POST that this side made; the one of the peer */
+enum { DFG_OURS, DFG_THEIRS }; /* the POST made by this side; the POST made by the peer */
 
 struct dfg_http_links_link {
-	struct dfg_link base; /* first: a dfg_link * of the hub is one of these */
+	struct dfg_link base; /* first member: a dfg_link * of this kind is one of these */
 	struct dfg_http_links *hub;
 	struct dfg_http_links_link *next;
 	struct dfg_exchange exchange[2]; /* DFG_OURS, DFG_THEIRS */
-	bool used[2];                    /* between launcher and worker there is but one */
-	struct dfg_exchange *carrier;    /* of what is sent */
-	struct dfg_exchange *source;     /* of what is received */
-	_Atomic uint64_t round;          /* of the hub, when it was last polled */
-	struct dfg_err *broken;          /* why it will be lost, as soon as nothing is under way */
+	bool used[2];                    /* between launcher and worker only one is used */
+	struct dfg_exchange *carrier;    /* the exchange that carries sent messages */
+	struct dfg_exchange *source;     /* the exchange that carries received messages */
+	_Atomic uint64_t round;          /* the value of hub->rounds when the link was last polled */
+	struct dfg_err *broken;          /* the reason for which the link will be lost, as soon as no call is in progress */
 	_Atomic bool lost;
-	struct dfg_err *why; /* the same code and words, kept; under the hub's `state` lock */
+	struct dfg_err *why; /* a copy of that error; guarded by the hub's `state` lock */
 };
 
 struct dfg_http_links {
@@ -58,47 +58,47 @@ struct dfg_http_links {
 	_Atomic uint64_t lease_ns;
 	_Atomic uint64_t patience_ns;
 
-	/* Who holds `io` moves bytes; whoever gives it back looks at `work` again (dfg_http_links_unlock). */
+	/* The holder of `io` moves bytes; after releasing it, the holder checks `work` again (dfg_http_links_unlock). */
 	pthread_mutex_t io;
-	_Atomic bool work; /* some exchange has something to say */
-	bool sending;      /* whoever holds io is in a send: the sink is not called from there */
-	bool unsettled;    /* a link is broken, or something waits in `arrived` */
-	bool delivered;    /* since the last look */
+	_Atomic bool work; /* some exchange has something to send */
+	bool sending;      /* the holder of io is in a send: the sink is not called from there */
+	bool unsettled;    /* a link is broken, or a message is in `arrived` */
+	bool delivered;    /* since the last check */
 	struct dfg_link_arrival *arrived, **last_arrived;
 	struct dfg_http_links_link *links;
 	struct dfg_server *server;
 	struct dfg_client *client;
-	uint64_t tick_ns;        /* when the last was */
-	uint64_t drives;         /* how often what was ready was seen to */
-	unsigned listened;       /* since epoll was asked, in a row */
-	_Atomic uint64_t rounds; /* of polling */
+	uint64_t tick_ns;        /* time of the last tick */
+	uint64_t drives;         /* number of times that the ready descriptors were handled */
+	unsigned listened;       /* consecutive reads since epoll was last asked */
+	_Atomic uint64_t rounds; /* number of polls */
 	int epoll;
-	uint8_t *buffer; /* for what is read: of whoever holds io */
+	uint8_t *buffer; /* read buffer; used by the holder of io */
 
 	pthread_t thread;
 	bool runs;
 	_Atomic bool stop;
-	_Atomic uint32_t polls;        /* grows while others poll */
-	_Atomic uint32_t polls_rested; /* what it was when one of them went to sleep */
-	struct dfg_event rested;       /* signalled then */
-	_Atomic uint64_t sleeps_till;  /* the thread; 0: it is awake */
-	int wake;                      /* an eventfd: the thread is to look again */
+	_Atomic uint32_t polls;        /* the number of polls so far */
+	_Atomic uint32_t polls_rested; /* its value when a polling thread last went to sleep */
+	struct dfg_event rested;       /* signalled when a polling thread goes to sleep */
+	_Atomic uint64_t sleeps_till;  /* time until which the thread sleeps; 0: it is awake */
+	int wake;                      /* an eventfd that wakes the thread */
 
-	pthread_mutex_t state; /* with `changed`: of links that begin to stand or are lost */
+	pthread_mutex_t state; /* with `changed`: guards whether links are established or lost */
 	pthread_cond_t changed;
 };
 
 enum {
 	DFG_HUB_BUFFER = 1 << 20,
 	DFG_HUB_TICK_MS = 250,
-	DFG_HUB_STAND_MS = 10000,    /* until a connection must stand */
-	DFG_HUB_PATIENCE_MS = 30000, /* for a peer whose link was not asked for yet */
+	DFG_HUB_STAND_MS = 10000,    /* limit for establishing a connection */
+	DFG_HUB_PATIENCE_MS = 30000, /* limit for a peer whose link was not requested yet */
 };
 
-/* What an event of the epoll is about: the lowest bits of its data; the rest is a socket or a visitor. */
+/* The kind of an epoll event, in the lowest bits of its data; the other bits are a socket or a connection. */
 enum { DFG_ABOUT_VISITOR, DFG_ABOUT_LISTENER, DFG_ABOUT_WAKE, DFG_ABOUT_CLIENT, DFG_ABOUT_BITS = 3 };
 
-uint64_t dfg_about_now_ns(void); /* some milliseconds late, and cheap */
+uint64_t dfg_about_now_ns(void); /* a cheap clock, up to some milliseconds late */
 
 /* A limit in nanoseconds, or the patience where that is longer. */
 static inline uint64_t dfg_http_links_at_least_patience(const struct dfg_http_links *hub, uint64_t ns)
@@ -107,27 +107,28 @@ static inline uint64_t dfg_http_links_at_least_patience(const struct dfg_http_li
 	return patience > ns ? patience : ns;
 }
 
-/* http_links.c; io is held, but for the first. */
-bool dfg_http_links_try_send(struct dfg_http_links *hub); /* takes io where it is free, and writes what there is */
+/* http_links.c; the caller holds io, except for the first function. */
+bool dfg_http_links_try_send(struct dfg_http_links *hub); /* takes io if it is free, and writes pending bytes */
 void dfg_http_links_unlock(struct dfg_http_links *hub);
 void dfg_http_links_wake(struct dfg_http_links *hub);
 bool dfg_http_links_drive(struct dfg_http_links *hub); /* true where something was delivered */
-void dfg_http_links_arrives(struct dfg_http_links_link *link, struct dfg_message *message);     /* takes the tensor */
-void dfg_http_links_forget(struct dfg_http_links *hub, const struct dfg_http_links_link *link); /* what arrived of it */
+void dfg_http_links_arrives(struct dfg_http_links_link *link, struct dfg_message *message); /* takes the tensor */
+/* discards its messages in `arrived` */
+void dfg_http_links_forget(struct dfg_http_links *hub, const struct dfg_http_links_link *link);
 
-/* http_link.c; io is held, but for the first. */
+/* http_link.c; the caller holds io, except for the first function. */
 void dfg_exchange_has_to_say(struct dfg_exchange *exchange);
 void dfg_exchange_stands(struct dfg_exchange *exchange);
 /* false: the exchange is broken */
 bool dfg_exchange_hears(struct dfg_exchange *exchange, const uint8_t *bytes, size_t count);
-/* Takes err. Ends nothing yet: the thread of the hub does, when no library is in the middle of something. */
+/* Takes err. The link ends later, on the thread of the hub, when no library call is in progress. */
 void dfg_exchange_breaks(struct dfg_exchange *exchange, struct dfg_err *err);
 size_t dfg_exchange_says(struct dfg_exchange *exchange, uint8_t *to, size_t room);
 
-/* The exchange of a peer that came with the secret; NULL where its link was not asked for, or has one already. */
+/* The exchange for an authenticated peer; NULL where its link was not requested, or (*out_twice) already has one. */
 struct dfg_exchange *dfg_http_links_theirs(struct dfg_http_links *hub, uint32_t peer, bool *out_twice);
 
-void dfg_http_links_lose(struct dfg_http_links_link *link); /* for the reason in `broken` */
+void dfg_http_links_lose(struct dfg_http_links_link *link); /* with the reason in `broken` */
 void dfg_http_links_tick(struct dfg_http_links *hub, uint64_t now);
 extern const struct dfg_link_kind dfg_http_links_link_kind;
 
@@ -137,9 +138,11 @@ void dfg_client_free(struct dfg_client *client);
 DFG_MUST_CHECK struct dfg_err *dfg_client_post(
 	struct dfg_client *client, struct dfg_exchange *exchange, const char *address, const char *fingerprint);
 void dfg_client_event(struct dfg_client *client, int fd, uint32_t events);
-void dfg_client_due(struct dfg_client *client);              /* what its timer asks for, and what has ended */
-void dfg_client_rest(struct dfg_client *client);             /* nobody may come by soon: what was put off is due */
-void dfg_client_polled(struct dfg_client *client);           /* somebody came by: after some of these it is, too */
+/* handles its expired timer, and requests that have ended */
+void dfg_client_due(struct dfg_client *client);
+void dfg_client_rest(struct dfg_client *client); /* polling stops for now: what was postponed is done */
+/* a thread polled: after some polls, what was postponed is done as well */
+void dfg_client_polled(struct dfg_client *client);
 uint64_t dfg_client_due_ns(const struct dfg_client *client); /* UINT64_MAX: never */
 DFG_MUST_CHECK struct dfg_err *dfg_client_versions(char curl[32], char openssl[32]);
 
@@ -151,10 +154,12 @@ void dfg_server_free(struct dfg_server *server);
 const char *dfg_server_address(const struct dfg_server *server);
 const char *dfg_server_fingerprint(const struct dfg_server *server);
 void dfg_server_accept(struct dfg_server *server);
-bool dfg_server_has_heard(const struct dfg_server *server); /* a peer, that is still linked */
-bool dfg_server_listen(struct dfg_server *server);          /* to it; true where it says more */
-void dfg_server_take_seen(struct dfg_server *server);       /* after that, and what followed from it */
+bool dfg_server_has_heard(const struct dfg_server *server); /* a peer that is still linked has sent bytes */
+bool dfg_server_listen(struct dfg_server *server);          /* reads from that peer; true where more came */
+/* takes the peeked bytes from the kernel, and handles their consequences */
+void dfg_server_take_seen(struct dfg_server *server);
 void dfg_http_connection_event(struct dfg_http_connection *visitor, uint32_t events);
-void dfg_server_tick(struct dfg_server *server, uint64_t now);   /* who was too slow */
-void dfg_server_admit(struct dfg_server *server, uint32_t peer); /* its link was asked for: it may have come before */
-void dfg_server_sweep(struct dfg_server *server);                /* what has ended */
+void dfg_server_tick(struct dfg_server *server, uint64_t now); /* ends connections that were too slow */
+/* admits a peer that connected before its link was requested */
+void dfg_server_admit(struct dfg_server *server, uint32_t peer);
+void dfg_server_sweep(struct dfg_server *server); /* frees the connections that have ended */

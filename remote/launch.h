@@ -4,46 +4,49 @@
 #include "remote/hosts.h"
 
 /*
- * Starts the workers of a run, wherever they are, links to them, and sees to it that they end. Those of this machine are
- * child processes; the others are started over SSH. The first line that one is sent is the secret of the run, its first
- * line says where it listens.
+ * Starts the workers of a run, links to them, and ends them. Workers of this machine are child processes; the others
+ * are started over SSH. The first line sent to a worker is the secret of the run; its first line of output says where
+ * it listens.
  */
 struct dfg_launch;
 
-/* How far a worker has come. */
+/* The progress of a worker's start. */
 enum dfg_launch_stage {
 	DFG_LAUNCH_WAITING,
 	DFG_LAUNCH_CONNECTING, /* over SSH */
 	DFG_LAUNCH_PUSHING,    /* this program is sent there */
 	DFG_LAUNCH_STARTING,
 	DFG_LAUNCH_LINKING, /* to the launcher and to each other */
-	DFG_LAUNCH_LOADING, /* it is given its part: whoever does that says so */
+	DFG_LAUNCH_LOADING, /* it is given its part; the caller reports this stage */
 	DFG_LAUNCH_READY,
 	DFG_LAUNCH_FAILED,
 };
 struct dfg_launch_options {
-	const struct dfg_hosts *hosts;      /* borrowed, as all here */
+	const struct dfg_hosts *hosts;      /* borrowed, as all pointers here */
 	const char *transport;              /* "auto", "libcurl" or "shm" */
 	const char *ssh_config;             /* as ssh -F; NULL: the user's */
 	bool push;                          /* send this program to the hosts */
-	double lease;                       /* seconds after which who is silent is taken for lost */
+	double lease;                       /* seconds of silence after which a worker is lost */
 	struct dfg_session_options session; /* of each worker; threads 0: a fair share of its machine */
-	double timeout;                     /* seconds that the start may take, then DFG_DEADLINE; 0: any */
-	uint64_t memory_limit;              /* of each worker; 0: none */
-	void (*trace)(void *arg, const struct dfg_coordinator_event *event); /* as of a crew */
+	double timeout;                     /* seconds that the start may take, then DFG_DEADLINE; 0: no limit */
+	uint64_t memory_limit;              /* of each worker, in bytes; 0: none */
+	void (*trace)(void *arg, const struct dfg_coordinator_event *event); /* as dfg_coordinator_options.trace */
 	void *trace_arg;
-	void (*say)(void *arg, uint32_t worker, const char *line); /* what a worker wrote to stderr. Any thread */
-	/* It has come there; words: why it failed, else NULL. Any thread; or NULL */
+	void (*say)(void *arg, uint32_t worker, const char *line); /* a line that a worker wrote to stderr. Any thread */
+	/* The worker has reached a stage; words: why it failed, else NULL. Any thread; may be NULL */
 	void (*reached)(void *arg, uint32_t worker, enum dfg_launch_stage stage, const char *words);
 	void *say_arg;
 };
 
-/* Returns when all are there and linked. DFG_UNAVAILABLE names the worker that has ended, is silent or does not come. All that were started are ended where one does not come. */
+/*
+ * Returns when all workers are started and linked. DFG_UNAVAILABLE names the worker that ended, is silent or cannot be
+ * reached; the workers started so far are then ended.
+ */
 DFG_MUST_CHECK struct dfg_err *dfg_launch_new(const struct dfg_launch_options *options, struct dfg_launch **out_launch);
 struct dfg_coordinator *dfg_launch_crew(struct dfg_launch *launch);
 
-/* How two workers, or a worker and DFG_LAUNCHER, are linked: as --transport calls it. */
+/* The transport between two workers, or a worker and DFG_LAUNCHER, by its --transport name. */
 const char *dfg_launch_transport(const struct dfg_launch *launch, uint32_t one, uint32_t two);
 
-/* Ends the workers, and waits until they have ended. NULL is fine. */
+/* Ends the workers, and waits until they have ended. NULL is allowed. */
 void dfg_launch_free(struct dfg_launch *launch);

@@ -5,7 +5,7 @@
 #include <libssh/callbacks.h>
 #include <libssh/libssh.h>
 
-/* libssh, opened when it is first needed. */
+/* libssh, opened on first use. */
 #define FUNCTION(name) extern __typeof__(name) *dfg_##name;
 #include "remote/libssh.def"
 #undef FUNCTION

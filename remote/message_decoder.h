@@ -2,17 +2,15 @@
 
 #include "remote/frame.h"
 
-/*
- * The bytes of a stream become messages: each element is copied once, from the bytes given to its place in the tensor.
- */
+/* Decodes the bytes of a stream into messages; each element is copied once, from the given bytes into its tensor. */
 struct dfg_message_decoder {
 	struct dfg_link_sink sink;                               /* .room may be NULL */
-	size_t limit;                                            /* bytes of a tensor */
-	void *arg;                                               /* of what follows */
+	size_t limit;                                            /* bytes of the largest tensor accepted */
+	void *arg;                                               /* argument of the functions below */
 	void (*message)(void *arg, struct dfg_message *message); /* takes the tensor */
 	void (*credit)(void *arg, uint64_t credit);
 
-	uint64_t taken; /* bytes of messages' payloads */
+	uint64_t taken; /* bytes of messages' payloads so far */
 	uint64_t credit_given;
 	uint32_t frames;
 	enum dfg_message_decoder_part { DFG_INLET_HEADER, DFG_INLET_FRONT, DFG_INLET_BODY, DFG_INLET_TAIL } part;
@@ -25,12 +23,12 @@ struct dfg_message_decoder {
 		uint8_t *bytes; /* the elements, or strings as they came */
 		size_t count, done;
 		bool is_there;
-	} small, large, *now; /* now: the one that the frame is of */
+	} small, large, *now; /* now: the message of the current frame */
 };
 
-/* Gives up what has not come whole. */
+/* Releases incomplete messages. */
 void dfg_message_decoder_release(struct dfg_message_decoder *inlet);
 
-/* DFG_PROTOCOL where the bytes are not what they should be: nothing more can be read from the stream then. */
+/* DFG_PROTOCOL where the bytes are malformed: the stream cannot be read any further. */
 DFG_MUST_CHECK struct dfg_err *dfg_message_decoder_push(
 	struct dfg_message_decoder *inlet, const uint8_t *bytes, size_t count);

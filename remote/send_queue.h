@@ -5,25 +5,25 @@
 #include <pthread.h>
 
 /*
- * What one side says on a stream: messages that wait, and the bytes they become. Any thread puts messages in; one at a
- * time pulls bytes out, straight from the tensors. Control messages and small tensors go before a large tensor and
- * between its frames, but never before one of the same key; control messages keep their order among themselves.
+ * The send queue of a stream: messages that wait, and the bytes they become. Any thread puts messages in; one thread at
+ * a time pulls bytes out, straight from the tensors. Control messages and small tensors overtake a large tensor and go
+ * between its frames, but never overtake one of the same key; control messages keep their order.
  *
- * No more bytes of messages come out than the peer has given credit for.
+ * No more bytes of messages are sent than the peer has given credit for.
  */
 struct dfg_send_queue {
-	pthread_mutex_t lock; /* of the queues and the counts that follow */
+	pthread_mutex_t lock; /* guards the queues and the counts below */
 	struct dfg_send_queue_queue {
 		struct dfg_send_queue_item *first, **end;
 	} small, large;
-	uint64_t credit;  /* as the peer has told it */
-	uint64_t granted; /* to the peer, by the inlet of the same stream */
-	bool tell;        /* the peer is to be told how much that is */
+	uint64_t credit;  /* total bytes that the peer accepts */
+	uint64_t granted; /* total granted to the peer, by the decoder of the same stream */
+	bool tell;        /* the peer is to be told of `granted` */
 
-	/* Of the thread that pulls. */
-	uint64_t used; /* of the credit */
+	/* Used only by the thread that pulls. */
+	uint64_t used; /* bytes of the credit */
 	uint32_t frames;
-	struct dfg_send_queue_item *whole, *item; /* the large one under way; the one that the frame is of */
+	struct dfg_send_queue_item *whole, *item; /* the large message being sent; the message of the current frame */
 	uint8_t front[DFG_LINK_FRAME_HEADER + DFG_HEAD_MOST];
 	size_t front_done, front_length;
 	const uint8_t *body;
@@ -32,17 +32,17 @@ struct dfg_send_queue {
 	uint32_t tail_left; /* bytes */
 };
 
-enum { DFG_CREDIT = 64 << 20 }; /* bytes that may be under way before the peer says that it has taken some */
+enum { DFG_CREDIT = 64 << 20 }; /* bytes in flight before the peer must acknowledge some */
 
 DFG_MUST_CHECK struct dfg_err *dfg_send_queue_init(struct dfg_send_queue *outlet);
-void dfg_send_queue_release(struct dfg_send_queue *outlet); /* a zeroed one too */
+void dfg_send_queue_release(struct dfg_send_queue *outlet); /* a zeroed one is allowed */
 
 /* Takes a reference of the tensor. */
 DFG_MUST_CHECK struct dfg_err *dfg_send_queue_put(struct dfg_send_queue *outlet, const struct dfg_message *message);
 
-/* The peer gave credit, in all; this side gives some; a sign of life is wanted. */
+/* Sets the peer's total credit; sets the total granted to the peer, and sends it as a heartbeat. */
 void dfg_send_queue_credit(struct dfg_send_queue *outlet, uint64_t credit);
 void dfg_send_queue_grant(struct dfg_send_queue *outlet, uint64_t granted);
 
-/* At most room bytes; 0: there is nothing to say now. */
+/* Writes at most `room` bytes; 0: there is nothing to send now. */
 size_t dfg_send_queue_pull(struct dfg_send_queue *outlet, uint8_t *to, size_t room);

@@ -9,12 +9,13 @@
 
 /*
  * The memory that two processes share: a ring of bytes each way, with one writer and one reader. Positions only grow.
- * Each side keeps its own position for itself and only publishes it: what the other publishes is checked, never what it
- * could have changed of ours.
+ * Each side keeps a private copy of its own position and publishes it; the position that the other side publishes is
+ * checked before use, because that process is not trusted.
  */
 enum {
-	RING_BYTES = 1 << 20, /* a power of two; what both cores' caches hold */
-	RING_LINE = 128,      /* apart, so that two cores do not fight for a line, nor the prefetcher for its neighbour */
+	RING_BYTES = 1 << 20, /* a power of two that fits the caches of both cores */
+	/* bytes between fields of two cores, against false sharing, also by the adjacent-line prefetcher */
+	RING_LINE = 128,
 };
 
 struct ring_way {
@@ -22,20 +23,20 @@ struct ring_way {
 	alignas(RING_LINE) _Atomic uint64_t read;
 };
 
-/* Who of a process must be woken by its socket when there is something to read: each says so of itself alone. */
+/* The threads of a process that must be woken by its socket when there is something to read: each sets its own bit. */
 enum {
 	RING_THREAD_ASLEEP = 1,
 	RING_POLLER_ASLEEP = 2, /* it has polled in vain for long, and may be about to stop */
 };
 
-/* Of a process: who sleeps; it waits for room, wake it when there is; it lives. */
+/* The flags of one process: its sleeping threads; whether it waits for space in the ring; its heartbeat. */
 struct ring_end {
 	alignas(RING_LINE) _Atomic uint32_t asleep;
 	_Atomic uint32_t waiting;
 	alignas(RING_LINE) _Atomic uint32_t beats;
 };
 
-/* Way and end 0 are those of who connected, who writes way 0. */
+/* Way and end 0 belong to the connecting process, which writes way 0. */
 struct ring_segment {
 	struct ring_way way[2];
 	struct ring_end end[2];
@@ -45,7 +46,7 @@ struct ring_segment {
 struct ring_writer {
 	struct ring_way *way;
 	uint8_t *bytes;
-	uint64_t at, read; /* where the next byte goes; what the reader was last seen to have read */
+	uint64_t at, read; /* the position of the next byte; the last seen position of the reader */
 };
 
 struct ring_reader {
@@ -54,7 +55,10 @@ struct ring_reader {
 	uint64_t at, written;
 };
 
-/* How many bytes may be written, where fewer than `want` were known of; false: the reader's position is impossible. */
+/*
+ * The number of bytes that can be written; the reader's position is read again where fewer than `want` were known.
+ * False: that position is impossible.
+ */
 static inline bool ring_room(struct ring_writer *writer, size_t want, size_t *out_free)
 {
 	if (RING_BYTES - (writer->at - writer->read) < want) {
@@ -67,7 +71,7 @@ static inline bool ring_room(struct ring_writer *writer, size_t want, size_t *ou
 	return true;
 }
 
-/* How many bytes can be read; false: the writer's position is impossible. */
+/* The number of bytes that can be read; false: the writer's position is impossible. */
 static inline bool ring_there(struct ring_reader *reader, size_t *out_there)
 {
 	if (reader->written == reader->at) {
@@ -80,7 +84,7 @@ static inline bool ring_there(struct ring_reader *reader, size_t *out_there)
 	return true;
 }
 
-/* For what there is room. The reader sees it once it is published. */
+/* Writes bytes for which there is space. The reader sees them after ring_publish. */
 static inline void ring_put(struct ring_writer *writer, const void *from, size_t count)
 {
 	size_t offset = writer->at & (RING_BYTES - 1), first = RING_BYTES - offset < count ? RING_BYTES - offset : count;
@@ -96,7 +100,7 @@ static inline void ring_publish(struct ring_writer *writer)
 	atomic_store_explicit(&writer->way->written, writer->at, memory_order_release);
 }
 
-/* Of what is there. The writer may use the place again once it is given back. */
+/* Reads available bytes. The writer may reuse their space after ring_give_back. */
 static inline void ring_get(struct ring_reader *reader, void *to, size_t count)
 {
 	size_t offset = reader->at & (RING_BYTES - 1), first = RING_BYTES - offset < count ? RING_BYTES - offset : count;

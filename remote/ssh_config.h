@@ -8,9 +8,10 @@
 #include <stdint.h>
 
 /*
- * What the user's ssh config says of a host, by OpenSSH's rules: the first value of an option counts, IdentityFile
- * collects. Read by us and not by libssh, so that nothing in it can start a program: a host that needs ProxyCommand is
- * refused, and so is a Match block whose condition is not about names. Strings live in the arena.
+ * The settings of a host in the user's ssh config, by OpenSSH's rules (ssh_config(5)): the first value of an option
+ * counts, IdentityFile collects. The file is parsed here and not by libssh, so that no option can start a program: a
+ * host that needs ProxyCommand is refused, and so is a Match block with a condition that is not about names. Strings
+ * live in the arena.
  */
 struct dfg_ssh_entry {
 	const char *host_name; /* to connect to; never NULL */
@@ -20,29 +21,32 @@ struct dfg_ssh_entry {
 		const char **word;
 		size_t count, room;
 	} identity, known_hosts, global_known_hosts; /* files; identities in the order they are tried */
-	bool accept_new;            /* a host without a key in any known_hosts is believed and written down */
+	bool accept_new;            /* a host without a key in any known_hosts is trusted, and its key is added */
 	bool identities_only;       /* the agent is not asked */
-	const char *identity_agent; /* socket of it; NULL: what SSH_AUTH_SOCK names; "none" */
-	const char *host_key_alias; /* what known_hosts calls it; NULL: by its name and port */
+	const char *identity_agent; /* socket of the agent, or "none"; NULL: the one in SSH_AUTH_SOCK */
+	const char *host_key_alias; /* its name in known_hosts; NULL: its host name and port */
 	const char *proxy_jump;     /* "user@host:port,..."; NULL: none */
-	unsigned connect_seconds;   /* that a host may be silent; 0: it does not say */
-	const char *note;           /* what was passed over, for the user; NULL: nothing */
+	unsigned connect_seconds;   /* seconds for which a host may be silent; 0: not given */
+	const char *note;           /* a warning for the user about ignored options; NULL: none */
 };
 
-/* Whom to look for. What is not NULL or 0 goes before the file's. */
+/* The host to look up. Fields that are not NULL or 0 override the file's. */
 struct dfg_ssh_wish {
 	const char *file; /* as ssh -F; NULL: ~/.ssh/config, if there is one */
 	const char *host; /* valid as dfg_worker_host's */
 	const char *user;
 	uint16_t port;
-	const char *jump; /* the way there, whatever the file says */
+	const char *jump; /* the jump hosts, overriding the file's */
 };
 
-/* DFG_CONFIG with FILE:LINE; DFG_NO_INPUT where a named file is not there. */
+/* DFG_CONFIG with FILE:LINE; DFG_NO_INPUT where a named file does not exist. */
 DFG_MUST_CHECK struct dfg_err *dfg_ssh_config_read(
 	const struct dfg_ssh_wish *wish, struct dfg_arena *arena, struct dfg_ssh_entry *out_entry);
 
-/* "user@host:port" of ProxyJump, ssh://user@host:port too; end: of the piece. Zero where it does not say. */
+/*
+ * One hop of ProxyJump: "user@host:port" or ssh://user@host:port; end: the end of its text. Fields that are not given
+ * are zero.
+ */
 struct dfg_ssh_hop {
 	const char *user, *host;
 	uint16_t port;

@@ -12,5 +12,5 @@
 #include "remote/crypto.def"
 #undef FUNCTION
 
-/* OpenSSL's two: dfg_ssl needs dfg_crypto. */
+/* OpenSSL's two libraries: dfg_ssl needs dfg_crypto. */
 extern const struct dfg_dynamic_library dfg_ssl, dfg_crypto;
