@@ -88,7 +88,7 @@ never grep note: err
 has out "wx  w1"
 sed 's|job:localhost|job:ps|' session.pbtxt >ps.pbtxt
 status 65 "$DFG" partition ps.pbtxt --hosts local:2 --fetch loss -o no.plan
-has err "no device is '/job:ps/replica:0/task:0/device:CPU:0'"
+has err "no device '/job:ps/replica:0/task:0/device:CPU:0'"
 
 # 52. TensorFlow marks no initialisers: of a variable it is the Assign whose value depends on no variable, feed or
 # checkpoint, of several the one of its name. One line says so. loss = v w^2 x is 3, then w = 3 - 0.5 * 2 * 3 * 0.25 = 2.25.
@@ -162,7 +162,7 @@ status 0 "$DFG" partition saver.pb --hosts local:2 --place 'save/RestoreNovel=w0
 status 0 "$DFG" check apart.plan
 has err "warning: node 'save/RestoreNovel': no op 'RestoreNovel'"
 status 65 "$DFG" partition saver.pb --hosts local:2 --place sharp=w0 --place merged=w1 -o no.plan
-has err "'merged' reads 'sharp', and neither's op is known"
+has err "'merged' reads 'sharp', and both ops are unknown"
 status 65 "$DFG" run saver.pb --target save/all
 has err "node 'save/RestoreNovel': no op 'RestoreNovel'"
 status 65 "$DFG" run saver.pb --fetch merged

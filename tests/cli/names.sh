@@ -93,7 +93,7 @@ while IFS= read -r device; do
 	sed "s|op: \"Mul\"|op: \"Mul\" device: \"$device\"|" add.pbtxt >odd.pbtxt
 	grep -q device odd.pbtxt
 	status 65 "$DFG" run odd.pbtxt --hosts local:2 --feed x=1
-	has err "no device is '"
+	has err "no device '"
 	status 2 "$DFG" run add.dfg --hosts local:2 --place "y=" --feed x=1
 	status 65 "$DFG" run add.dfg --hosts local:2 --place "y=$device" --feed x=1
 	untouched "$device"

@@ -80,7 +80,7 @@ fi
 # A run that fails leaves the old plan, and no folder where there was none.
 cp -r plan keep
 status 65 "$DFG" partition net.pb --hosts local:2 --place 'x=w7' -o keep
-has err "no device is 'w7'"
+has err "no device 'w7'"
 status 65 "$DFG" partition net.pb --hosts local:2 --fetch nothing -o new
 status 66 "$DFG" partition none.pb --hosts local:2 -o new
 status 66 "$DFG" partition net.pb --hosts ./none -o new

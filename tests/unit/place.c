@@ -102,9 +102,9 @@ static void a_variable_stands_with_what_reads_and_writes_it(void **state)
 static void a_conflict_names_both_nodes_both_requests_and_why(void **state)
 {
 	(void)state;
-	refused(VARIABLE, "w=w0 read=w1", "node 'read' (ReadVariableOp) is asked onto w1 by 'read=w1'");
-	refused(VARIABLE, "w=w0 read=w1", "node 'w' (VarHandleOp) is asked onto w0 by 'w=w0'");
-	refused(VARIABLE, "w=w0 read=w1", "must stand together: 'read' takes a handle from 'w'");
+	refused(VARIABLE, "w=w0 read=w1", "node 'read' (ReadVariableOp) is requested on w1 by 'read=w1'");
+	refused(VARIABLE, "w=w0 read=w1", "node 'w' (VarHandleOp) is requested on w0 by 'w=w0'");
+	refused(VARIABLE, "w=w0 read=w1", "must be colocated: 'read' takes a handle from 'w'");
 	refused(VARIABLE, "read=w0 set=w1", "'set' takes a handle from 'w'");
 	refused(VARIABLE, "read=w0 set=w1", "'read' takes a handle from 'w'");
 }
@@ -113,9 +113,9 @@ static void a_conflict_over_some_edges_names_who_asked(void **state)
 {
 	(void)state;
 	refused(VARIABLE "again ReadVariableOp w dtype=f32\n", "again=w1 set=w0",
-		"node 'again' (ReadVariableOp) is asked onto w1");
+		"node 'again' (ReadVariableOp) is requested on w1");
 	refused(VARIABLE "again ReadVariableOp w dtype=f32\n", "again=w1 set=w0",
-		"node 'set' (AssignVariableOp) is asked onto w0");
+		"node 'set' (AssignVariableOp) is requested on w0");
 }
 
 static void a_star_is_for_what_nobody_asks_for_otherwise(void **state)
@@ -192,16 +192,16 @@ static void a_device_that_is_not_there_is_told_with_the_nearest(void **state)
 	succeeds(begin(&t, chain, 2, ""));
 	ask(&t, "a", "/job:worker/task:1/device:GPU:0");
 	fails(place_on(&t, 2, ""), DFG_DATA,
-		"node 'a' (Neg): no device is '/job:worker/task:1/device:GPU:0'; the nearest is "
+		"node 'a' (Neg): no device '/job:worker/task:1/device:GPU:0'; did you mean "
 		"'/job:worker/task:1/device:CPU:0'");
 	end(&t);
 	fails(dfg_place_device("/job:wroker/task:1/device:CPU:0", workers, 2, &device), DFG_DATA,
-		"the nearest is '/job:worker/task:1/device:CPU:0'");
-	fails(dfg_place_device("w7", workers, 3, &device), DFG_DATA, "no device is 'w7'; there are w0 to w2");
-	fails(dfg_place_device("w1x", workers, 3, &device), DFG_DATA, "no device is 'w1x'");
-	fails(dfg_place_device("w-1", workers, 3, &device), DFG_DATA, "no device is 'w-1'");
-	fails(dfg_place_device("/task:9/", workers, 3, &device), DFG_DATA, "no device is '/task:9/'");
-	fails(dfg_place_device("", workers, 1, &device), DFG_DATA, "there is only w0");
+		"did you mean '/job:worker/task:1/device:CPU:0'");
+	fails(dfg_place_device("w7", workers, 3, &device), DFG_DATA, "no device 'w7'; the devices are w0 to w2");
+	fails(dfg_place_device("w1x", workers, 3, &device), DFG_DATA, "no device 'w1x'");
+	fails(dfg_place_device("w-1", workers, 3, &device), DFG_DATA, "no device 'w-1'");
+	fails(dfg_place_device("/task:9/", workers, 3, &device), DFG_DATA, "no device '/task:9/'");
+	fails(dfg_place_device("", workers, 1, &device), DFG_DATA, "the only device is w0");
 	fails(dfg_place_device("w0", workers, 0, &device), DFG_DATA, "there is no device");
 }
 
@@ -230,7 +230,7 @@ static void nodes_of_one_class_or_one_variable_stand_together(void **state)
 	succeeds(place_on(&t, 2, "a=w1"));
 	stands(&t, 1, "a b/d/e");
 	explained(&t, "b/d/e", "b/d/e  w1  together with 'a' (--place 'a=w1')");
-	fails(place_on(&t, 2, "a=w1 b/d/e=w0"), DFG_DATA, "'b/d/e' is to stand with 'a' (_class)");
+	fails(place_on(&t, 2, "a=w1 b/d/e=w0"), DFG_DATA, "'b/d/e' is colocated with 'a' (_class)");
 	succeeds(
 		dfg_node_set_attr(&t.sketch.graph, number(&t, "a"), "_class", DFG_ATTR_LIST, (union dfg_value){.list = &gone}));
 	succeeds(dfg_node_set_attr(

@@ -135,7 +135,7 @@ static void place_and_check(struct subject *s)
 	struct dfg_err *err = dfg_place(&s->graph, &s->builder.facts, &options, &s->arena, &s->placed);
 	if (err) {
 		assert_int_equal(err->code, DFG_DATA);
-		assert_non_null(strstr(err->text, "must stand together: "));
+		assert_non_null(strstr(err->text, "must be colocated: "));
 		dfg_err_free(err);
 		return;
 	}

@@ -1,13 +1,13 @@
 /*
- * place_follow. What had better stand together, and does where nobody asked for something else: control flow with its
- * values, what serves one node with that, loops. Near-linear.
+ * affinity. Merges groups that should be colocated unless requests differ: control flow with its values, a node with
+ * the only one it serves, loops. Near-linear.
  */
 #include "lib/graph/initialisers.h"
 #include "lib/pass/place/place_private.h"
 
 /*
- * A Switch goes with its data, so that a remote variable is not shipped where its branch is not taken, an Exit with what it
- * passes on, a loop's condition with its computation; a loop variable's Enter and NextIteration with its Merge.
+ * A Switch is placed with its data, so that a remote variable is not sent if its branch is not taken; an Exit with its
+ * input; a loop's condition with its computation; a loop variable's Enter and NextIteration with its Merge.
  */
 static struct dfg_err *attract_primitive(struct dfg_placing *p, uint32_t n)
 {
@@ -24,7 +24,7 @@ static struct dfg_err *attract_primitive(struct dfg_placing *p, uint32_t n)
 	return NULL;
 }
 
-/* Of groups that are nothing but primitives: what one of these asks for, a Merge's request before the others'. */
+/* For groups of primitives only, uses the request of one of them; that of a Merge takes precedence. */
 static struct dfg_err *ask_primitives(struct dfg_placing *p)
 {
 	bool *plain = dfg_arena_zeros(&p->scratch, (size_t)p->graph->count + 1, sizeof *plain);
@@ -45,7 +45,7 @@ static struct dfg_err *ask_primitives(struct dfg_placing *p)
 	return NULL;
 }
 
-/* "*" asks for what nobody asks for otherwise. */
+/* Applies the pattern "*" to groups without another request. */
 static void ask_default(struct dfg_placing *p)
 {
 	for (uint32_t n = 0; n < p->graph->count; n++) {
@@ -61,7 +61,7 @@ static void lead(struct dfg_placing *p, uint32_t n, uint32_t leader)
 	p->follows[n] = leader;
 }
 
-/* What only serves to set one variable at first goes with it. */
+/* Places a node that only serves the initialisation of one variable with the variable. */
 static struct dfg_err *keep_initialisers(struct dfg_placing *p)
 {
 	uint32_t *initial;
@@ -80,7 +80,7 @@ static struct dfg_err *keep_initialisers(struct dfg_placing *p)
 	return NULL;
 }
 
-/* Element by element, of one shape. */
+/* Whether the op works element by element on operands of one shape. */
 static bool is_elementwise(const struct dfg_node *node)
 {
 	return node->op && node->op->role == DFG_PLAIN && !node->op->shape && !(node->op->flags & DFG_EXPENSIVE);
@@ -93,7 +93,7 @@ static bool writes_state(const struct dfg_placing *p, uint32_t n)
 		   (dfg_node_role(node) == DFG_ASSIGN || !dfg_facts_outputs(p->facts, n));
 }
 
-/* By node: whether it is read, and by nothing but what writes state or is such a node itself. */
+/* By node: whether it is read, and only by nodes that write state or are themselves such nodes. */
 static struct dfg_err *find_updates(struct dfg_placing *p, bool **out_update)
 {
 	bool *update = dfg_arena_zeros(&p->scratch, (size_t)p->graph->count + 1, sizeof *update);
@@ -120,8 +120,8 @@ static bool same_shape(const struct dfg_placing *p, uint32_t a, uint32_t b)
 }
 
 /*
- * A variable, the slots that its optimizer keeps and the arithmetic of their update: what is read only in order to be
- * written, as far as it has the shape of what is written.
+ * Colocates a variable, the slots of its optimizer and the arithmetic of their update: nodes read only in order to
+ * write the variable, if they have its shape.
  */
 static struct dfg_err *keep_updates(struct dfg_placing *p)
 {
@@ -159,7 +159,7 @@ static struct dfg_err *find_consumers(struct dfg_placing *p, struct consumers *o
 	return NULL;
 }
 
-/* Of one input, only the shape is looked at, or the elements just passed on. */
+/* An op with one input that uses only its shape or forwards its elements. */
 static bool is_metadata(const struct dfg_node *node)
 {
 	if (node->n_in != 1 || !node->op)
@@ -167,7 +167,7 @@ static bool is_metadata(const struct dfg_node *node)
 	return node->op->role == DFG_IDENTITY || (node->op->role == DFG_PLAIN && node->op->known);
 }
 
-/* What the node goes with if nobody asked for it, or DFG_NONE. */
+/* The node that n is placed with if it has no request, or DFG_NONE. */
 static uint32_t leader_of(const struct dfg_placing *p, const struct consumers *consumers, uint32_t n)
 {
 	const struct dfg_node *node = &p->graph->node[n];
@@ -199,13 +199,13 @@ static struct dfg_err *follow_all(struct dfg_placing *p)
 	return NULL;
 }
 
-/* Of a loop variable that nobody asked for, by root. */
+/* Of a loop variable without a request, by root. */
 struct pull {
-	uint32_t choice;    /* the device that makes its next value */
-	bool there, others; /* it is read there; elsewhere */
+	uint32_t choice;    /* the device that computes its next value */
+	bool there, others; /* it is read on that device; on others */
 };
 
-/* The node that makes the next value, if that was asked onto one device and the variable was not. */
+/* The node that computes the next value, if it is requested on one device and the variable has no request. */
 static uint32_t maker_of(struct dfg_placing *p, const struct dfg_loop_variable *variable)
 {
 	const struct dfg_node *next = &p->graph->node[variable->next];
@@ -245,8 +245,8 @@ static bool find_makers(struct dfg_placing *p, struct pull *pull)
 }
 
 /*
- * A loop variable whose next value is made on a device that was asked for stands there too, unless only others read it: it
- * would cross once a turn to be read, and once to come back.
+ * A loop variable whose next value is computed on a requested device is placed there, unless only other devices read
+ * it: otherwise it would cross twice in each iteration.
  */
 static struct dfg_err *pull_variables(struct dfg_placing *p)
 {
@@ -269,10 +269,13 @@ static struct dfg_err *pull_variables(struct dfg_placing *p)
 	return NULL;
 }
 
-/* What nobody asked for in a loop, those within it too: a loop that is cut costs a message an iteration. */
+/*
+ * Keeps the nodes of a loop without requests together, including inner loops: a distributed loop costs a message per
+ * iteration.
+ */
 static struct dfg_err *keep_loops_whole(struct dfg_placing *p)
 {
-	uint32_t *first = dfg_arena_zeros(&p->scratch, p->loops.count, sizeof *first); /* by loop: a node, + 1 */
+	uint32_t *first = dfg_arena_zeros(&p->scratch, p->loops.count, sizeof *first); /* by loop: 1 + one of its nodes */
 	uint32_t *outermost = dfg_arena_zeros(&p->scratch, p->loops.count, sizeof *outermost);
 	if (!first || !outermost)
 		return DFG_ERR(DFG_MEMORY, "no memory to group %u loops", p->loops.count);

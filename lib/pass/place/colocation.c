@@ -1,4 +1,4 @@
-/* place_group. What must stand together, and where that may be. Near-linear: union-find over the edges. */
+/* colocation. Finds nodes that must be colocated, and where they may be. Near-linear: union-find over the edges. */
 #include "lib/base/mem.h"
 #include "lib/pass/place/place_private.h"
 
@@ -11,7 +11,7 @@ uint32_t dfg_place_root(struct dfg_placing *p, uint32_t n)
 	return n;
 }
 
-/* Makes one group of two, whose choices have something in common. */
+/* Merges two groups whose choices intersect. */
 static struct dfg_err *unite(struct dfg_placing *p, uint32_t a, uint32_t b, enum dfg_join_why why, uint32_t choice)
 {
 	uint32_t one = dfg_place_root(p, a), other = dfg_place_root(p, b);
@@ -26,7 +26,7 @@ static struct dfg_err *unite(struct dfg_placing *p, uint32_t a, uint32_t b, enum
 	return NULL;
 }
 
-/* They must stand together. */
+/* Colocates two nodes, or reports the conflict. */
 static struct dfg_err *bind(struct dfg_placing *p, uint32_t a, uint32_t b, enum dfg_join_why why)
 {
 	uint32_t one = dfg_place_root(p, a), other = dfg_place_root(p, b), choice;
@@ -73,7 +73,7 @@ static struct dfg_err *bind_edges(struct dfg_placing *p, uint32_t n)
 	return NULL;
 }
 
-/* Names that nodes have in common, and the first node of each. */
+/* Names shared by nodes, and the first node of each. */
 struct shared {
 	struct dfg_map names;
 	uint32_t *first;
@@ -100,7 +100,7 @@ static struct dfg_string text_of(const struct dfg_node *node, const char *attr)
 	return found && found->kind == DFG_ATTR_STRING ? found->value.s : (struct dfg_string){"", 0};
 }
 
-/* Two nodes may make the handle of one variable, told by its name. */
+/* Two nodes with the same name attributes make the handle of the same variable. */
 static struct dfg_err *bind_variable(struct dfg_placing *p, struct shared *shared, uint32_t n)
 {
 	const struct dfg_node *node = &p->graph->node[n];
@@ -114,7 +114,9 @@ static struct dfg_err *bind_variable(struct dfg_placing *p, struct shared *share
 	return bind_name(p, shared, n, (struct dfg_string){whole, strlen(whole)}, DFG_JOIN_NAME);
 }
 
-/* "loc:@fc1" asks for the place of fc1; where there is no such node it is a name of those that have it. */
+/*
+ * "loc:@fc1" colocates with node fc1; if there is no such node, the nodes with that name are colocated with each other.
+ */
 static struct dfg_err *bind_class(struct dfg_placing *p, struct shared *shared, uint32_t n)
 {
 	const struct dfg_attr *attr = dfg_node_attr(&p->graph->node[n], "_class");
@@ -146,7 +148,7 @@ static struct dfg_err *bind_names(struct dfg_placing *p, struct shared *variable
 	return NULL;
 }
 
-/* What stands between an Exit and its Switch, and that. */
+/* Colocates an Exit with its Switch and the nodes between them. */
 static struct dfg_err *bind_exit(struct dfg_placing *p, uint32_t n)
 {
 	const struct dfg_node *node = &p->graph->node[n];
@@ -156,7 +158,7 @@ static struct dfg_err *bind_exit(struct dfg_placing *p, uint32_t n)
 	return bind(p, n, source.node, DFG_JOIN_CONTROL);
 }
 
-/* A loop variable's way in, round and out cannot be parted, whatever `_class` says of its nodes. */
+/* The primitives of a loop variable cannot be separated, whatever `_class` says. */
 static struct dfg_err *bind_loop(struct dfg_placing *p, uint32_t n)
 {
 	const struct dfg_node *node = &p->graph->node[n];

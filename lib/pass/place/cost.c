@@ -1,16 +1,17 @@
-/* place_cost. What a node and a transfer may take, guessed from shapes: no op is known by its name. */
+/* cost. Estimates of the time of a node and of a transfer, from shapes: no op is known by its name. */
 #include "lib/pass/place/place_private.h"
 
 #include <math.h>
 
 /*
- * Of one core: measured on an EPYC of 2021 with AVX2, where a product of two scalars in a step took 0.1 us; a product of
- * 64 MB elements moved 15 GB/s, a tanh 4.6 GB/s; and OpenBLAS did 52 GFLOP/s for [64,1024] by [1024,2048], 68 for a square.
+ * For one core, measured on an EPYC of 2021 with AVX2: a product of two scalars in a step took 0.1 us; a product of 64
+ * MB tensors moved 15 GB/s, a tanh 4.6 GB/s; OpenBLAS did 52 GFLOP/s for [64,1024] by [1024,2048] and 68 for square
+ * matrices.
  */
 #define DISPATCH 1e-7
 #define BYTES_A_SECOND 1e10
 #define FLOPS_A_SECOND 6e10
-enum { UNKNOWN = 32 }; /* a dimension that is not known: mostly the batch */
+enum { UNKNOWN = 32 }; /* an unknown dimension: usually the batch */
 
 static double elements_of(const struct dfg_shape *shape)
 {
@@ -34,8 +35,8 @@ double dfg_place_bytes(const struct dfg_placing *p, uint32_t n)
 }
 
 /*
- * Of a product of matrices, [m,k] by [k,n], the root of |a| |b| |c| is m k n, as many as there are multiplications; of a
- * convolution it is their number but for the window.
+ * For a matrix product [m,k] by [k,n], the square root of |a| |b| |c| is m k n, the number of multiplications; for a
+ * convolution it is that number without the window.
  */
 static double multiplications(const struct dfg_placing *p, uint32_t n)
 {

@@ -1,4 +1,4 @@
-/* place_device. Names of devices, whole ones and parts of them, and sets of devices. */
+/* device. Names of devices, full and partial, and sets of devices. */
 #include "lib/base/mem.h"
 #include "lib/pass/place/place_private.h"
 
@@ -7,7 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* "/job:worker/replica:0/task:1/device:CPU:0", or some of it. A number that is not given, or given as '*', is -1. */
+/* "/job:worker/replica:0/task:1/device:CPU:0" or parts of it. A number that is missing or '*' is -1. */
 struct device_name {
 	struct dfg_string job, type; /* NULL: any */
 	long replica, task, index;
@@ -42,7 +42,7 @@ static bool begins(const char *text, size_t length, const char *word)
 	return length >= strlen(word) && !strncasecmp(text, word, strlen(word));
 }
 
-/* One part between two '/'; "cpu:0" and "gpu:0" are how old files write devices. */
+/* One part between two '/'; "cpu:0" and "gpu:0" are the form of old files. */
 static bool read_part(const char *text, size_t length, struct device_name *out)
 {
 	if (begins(text, length, "job:")) {
@@ -86,7 +86,7 @@ static bool number_fits(long want, long have)
 	return want < 0 || want == (have < 0 ? 0 : have);
 }
 
-/* "w1", by position */
+/* "w1", by index */
 static bool short_fits(const char *want, uint32_t device)
 {
 	long number;
@@ -103,7 +103,7 @@ static bool name_fits(const char *want, const char *const *device, uint32_t d)
 		   number_fits(partial.task, whole.task) && number_fits(partial.index, whole.index);
 }
 
-/* A GPU without a job is one of the process that ran the graph, too. */
+/* A GPU without a job also belongs to the single-process session that made the graph. */
 static bool is_of_session(const struct device_name *name)
 {
 	static const char here[] = "localhost";
@@ -129,10 +129,10 @@ static struct dfg_err *no_such_device(const char *name, const char *const *devic
 	for (uint32_t d = 0; d < devices; d++)
 		dfg_nearest_offer(&nearest, device[d]);
 	if (nearest.best)
-		return DFG_ERR(DFG_DATA, "no device is '%.200s'; the nearest is '%.200s'", name, nearest.best);
+		return DFG_ERR(DFG_DATA, "no device '%.200s'; did you mean '%.200s'?", name, nearest.best);
 	if (devices == 1)
-		return DFG_ERR(DFG_DATA, "no device is '%.200s'; there is only w0, '%.200s'", name, device[0]);
-	return DFG_ERR(DFG_DATA, "no device is '%.200s'; there are w0 to w%u, '%.200s' to '%.200s'", name, devices - 1,
+		return DFG_ERR(DFG_DATA, "no device '%.200s'; the only device is w0, '%.200s'", name, device[0]);
+	return DFG_ERR(DFG_DATA, "no device '%.200s'; the devices are w0 to w%u, '%.200s' to '%.200s'", name, devices - 1,
 		device[0], device[devices - 1]);
 }
 
@@ -145,7 +145,7 @@ struct dfg_err *dfg_place_device(const char *name, const char *const *device, ui
 	return devices ? no_such_device(name, device, devices) : DFG_ERR(DFG_DATA, "there is no device to place nodes on");
 }
 
-/* The number of the set whose bits stand behind the last one: that of its like, or a new one. */
+/* The number of the set stored after the last one: that of an equal set, or a new one. */
 static struct dfg_err *keep_choice(struct dfg_choices *choices, uint32_t *out_choice)
 {
 	const uint64_t *last = choices->bits + choices->count * choices->words;

@@ -1,4 +1,4 @@
-/* place_explain. Why a node stands where it does, and why two cannot stand where they were asked to. */
+/* explain. Why a node is placed where it is, and why requests conflict. */
 #include "lib/base/mem.h"
 #include "lib/pass/place/place_private.h"
 
@@ -26,7 +26,7 @@ void dfg_place_why(const struct dfg_graph *graph, const struct dfg_placed *place
 	}
 	dfg_text_add(text, "%s '%s'", placed[node].reason == DFG_PLACED_CONSUMER ? "next to" : "together with",
 		graph->node[with].name);
-	/* A generator's consumer may itself stand with another node. */
+	/* The consumer of a generator may itself be placed with another node. */
 	for (uint32_t hops = 0; placed[with].with != DFG_NONE && hops < graph->count; hops++)
 		with = placed[with].with;
 	dfg_text_add(text, " (");
@@ -41,11 +41,11 @@ void dfg_place_explain(
 	dfg_place_why(graph, placed, node, text);
 }
 
-/* The joins of each node, in one array: those of node n are at[first[n]..first[n + 1]). */
+/* The joins of each node; those of node n are at[first[n]] to at[first[n + 1] - 1]. */
 struct forest {
 	size_t *first, *at;
-	size_t *from;   /* by node: the join over which the search came, + 1 */
-	uint32_t *next; /* nodes met, in the order of the search */
+	size_t *from;   /* by node: 1 + the join through which the search reached it */
+	uint32_t *next; /* nodes reached, in breadth-first order */
 };
 
 static struct dfg_err *plant(const struct dfg_placing *p, struct dfg_arena *scratch, struct forest *out)
@@ -75,7 +75,7 @@ static uint32_t other_end(const struct dfg_join *join, uint32_t node)
 	return join->a == node ? join->b : join->a;
 }
 
-/* The way in the forest, from b back to a. */
+/* Finds the path in the forest from b back to a. */
 static void search(const struct dfg_placing *p, struct forest *f, uint32_t a, uint32_t b)
 {
 	size_t met = 1;
@@ -95,10 +95,10 @@ static void say_join(const struct dfg_placing *p, const struct dfg_join *join, s
 	static const char *const words[] = {
 		[DFG_JOIN_HANDLE] = "'%.100s' takes a handle from '%.100s'",
 		[DFG_JOIN_REF] = "'%.100s' takes a ref from '%.100s'",
-		[DFG_JOIN_UNKNOWN] = "'%.100s' reads '%.100s', and neither's op is known",
+		[DFG_JOIN_UNKNOWN] = "'%.100s' reads '%.100s', and both ops are unknown",
 		[DFG_JOIN_STORED] = "'%.100s' loads what '%.100s' saves",
 		[DFG_JOIN_NAME] = "'%.100s' is the same variable as '%.100s'",
-		[DFG_JOIN_CLASS] = "'%.100s' is to stand with '%.100s' (_class)",
+		[DFG_JOIN_CLASS] = "'%.100s' is colocated with '%.100s' (_class)",
 	};
 	char line[300];
 	snprintf(line, sizeof line, words[join->why], p->graph->node[join->a].name, p->graph->node[join->b].name);
@@ -109,7 +109,7 @@ static void say_ask(const struct dfg_placing *p, uint32_t n, struct dfg_text *te
 {
 	const struct dfg_ask *ask = &p->ask[n];
 	const struct dfg_node *node = &p->graph->node[n];
-	dfg_text_add(text, "node '%.100s' (%.60s) is asked onto ", node->name, node->op_name);
+	dfg_text_add(text, "node '%.100s' (%.60s) is requested on ", node->name, node->op_name);
 	if (ask->request == DFG_NONE)
 		dfg_text_add(text, "'%.100s' by the graph", node->device);
 	else
@@ -144,7 +144,7 @@ struct dfg_err *dfg_place_conflict(const struct dfg_placing *p, uint32_t a, uint
 		say_ask(p, a, &text);
 		dfg_text_add(&text, ", ");
 		say_ask(p, b, &text);
-		dfg_text_add(&text, ", but they must stand together");
+		dfg_text_add(&text, ", but they must be colocated");
 		say_way(p, &forest, a, b, &text);
 		err = dfg_text_check(&text);
 	}

@@ -1,6 +1,6 @@
 /*
- * place_refine. The schedule sees what a node depends on, not what needs it: groups that stand between two devices move to the one
- * with which they have more to do, if that saves more transfer than they are work. O(edges + nodes * devices).
+ * improvement. The schedule sees the inputs of a node, not its readers: a group between two devices moves to the one
+ * with which it exchanges more, if the transfers saved outweigh its work. O(edges + nodes * devices).
  */
 #include "lib/pass/place/place_private.h"
 
@@ -9,10 +9,10 @@
 struct refine {
 	struct dfg_placing *p;
 	struct dfg_place_lists readers, members; /* of a node; of a root */
-	double *near;                            /* by device: the transfers between the group at hand and what is there */
+	double *near;                            /* by device: the transfers between the current group and that device */
 	uint32_t *seen, devices_seen;
 	bool *free;     /* by node: its group may move */
-	uint32_t *told; /* by device: the node, + 1, whose readers there were counted */
+	uint32_t *told; /* by device: 1 + the last node whose readers there were counted */
 };
 
 static struct dfg_err *take_lists(struct dfg_placing *p, size_t items, struct dfg_place_lists *out)
@@ -32,7 +32,7 @@ static bool crosses(const struct dfg_placing *p, uint32_t a, uint32_t b)
 	return p->job[a].root != p->job[b].root;
 }
 
-/* Of the edges between groups only, of what may move; or of all. */
+/* Whether to list the edge: with told, only edges between groups that may move. */
 static bool is_told(const struct dfg_placing *p, const bool *told, uint32_t from, uint32_t to)
 {
 	return !told || (told[from] && crosses(p, from, to));
@@ -75,7 +75,7 @@ static struct dfg_err *find_members(struct refine *r)
 	return NULL;
 }
 
-/* What sets a variable at first is no part of a step: it costs nothing wherever it comes from. */
+/* A node that only initialises variables is not part of a step, so its transfers cost nothing. */
 static bool is_initial(const struct refine *r, uint32_t n)
 {
 	return r->p->kind[n] & DFG_KIND_INITIAL;
@@ -88,7 +88,10 @@ static void weigh(struct refine *r, uint32_t device, float send)
 	r->near[device] += (double)send;
 }
 
-/* What it reads; only there it may go: not every group in front of what was asked for is to run after it. */
+/*
+ * Weighs the inputs. The group may move only to their devices, so that not every group before a requested one follows
+ * it.
+ */
 static void weigh_inputs(struct refine *r, uint32_t n)
 {
 	const struct dfg_place_job *job = r->p->job;
@@ -100,7 +103,7 @@ static void weigh_inputs(struct refine *r, uint32_t n)
 	}
 }
 
-/* A tensor goes to each device once, whoever reads it there. */
+/* Weighs the readers; a tensor is sent to each device once, however many readers are there. */
 static void weigh_readers(struct refine *r, uint32_t n)
 {
 	const struct dfg_place_job *job = r->p->job;
@@ -118,7 +121,7 @@ static void weigh_all(struct refine *r, uint32_t root)
 	for (uint32_t i = 0; i < r->devices_seen; i++)
 		r->near[r->seen[i]] = 0;
 	r->devices_seen = 0;
-	weigh(r, r->p->device[root], FLT_MIN); /* it may stay where it is read, whatever it reads */
+	weigh(r, r->p->device[root], FLT_MIN); /* it may remain with its readers, whatever it reads */
 	for (uint32_t i = r->members.first[root]; i < r->members.first[root + 1]; i++)
 		if (!is_initial(r, member[i]))
 			weigh_inputs(r, member[i]);

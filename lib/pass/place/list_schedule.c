@@ -1,8 +1,9 @@
 /*
- * place_schedule. What nobody asked for, by list scheduling (HEFT): nodes by the length of the way that is left behind
- * them, each group with its first node where that would end earliest. O(edges + nodes * devices).
+ * list_schedule. Places groups without requests by list scheduling (HEFT, Topcuoglu et al. 2002): nodes in order of
+ * their critical path to the end, each group with its first node on the device where that would finish earliest.
+ * O(edges + nodes * devices).
  *
- * Nodes that are too small to be worth a message and depend on nothing yet wait: they go with the first that needs them.
+ * A node too small to be worth a message whose inputs are not placed yet is deferred and placed with its first reader.
  */
 #include "lib/pass/place/place_private.h"
 
@@ -10,29 +11,29 @@
 
 struct schedule {
 	struct dfg_placing *p;
-	bool spread; /* to devices that have nothing that a node needs */
+	bool spread; /* also consider devices that have none of the inputs */
 	struct dfg_place_job *job;
 	float *cost;   /* by node */
 	float *work;   /* by root */
 	bool *whole;   /* by root */
-	double *ready; /* by device: the work that it has */
-	double *idle;  /* by device: when it has done that, gaps and all */
-	/* Of the inputs of the node at hand: */
-	double *arrive;              /* by device: when the last of those that are there is done */
-	double *here;                /* by device: the transfers that those would need that are there; 0: none are */
-	double sent;                 /* the transfers that all would need */
-	uint32_t *seen;              /* devices that have any */
-	uint32_t devices_seen, from; /* how many devices; inputs that are somewhere */
-	uint32_t waiting;            /* inputs that are nowhere yet */
-	double last, before; /* the latest that comes from elsewhere, but for the device `last_from`; and from that */
+	double *ready; /* by device: the work assigned to it */
+	double *idle;  /* by device: when it finishes that work, including gaps */
+	/* About the inputs of the current node: */
+	double *arrive;              /* by device: when the last input already there is finished */
+	double *here;                /* by device: the transfers that its inputs would need elsewhere; 0: none are there */
+	double sent;                 /* the transfers that all inputs would need */
+	uint32_t *seen;              /* devices that have inputs */
+	uint32_t devices_seen, from; /* number of those devices; number of placed inputs */
+	uint32_t waiting;            /* inputs that are not placed yet */
+	double last, before;         /* latest arrival from other devices than `last_from`; latest arrival from that one */
 	uint32_t last_from;
 	uint32_t *stack;
-	struct dfg_place_lists readers; /* where work may be spread; else empty */
-	uint32_t *asked;                /* by device: the node, + 1, that was last seen to be read there */
-	uint32_t reading;               /* devices where what reads the node at hand is already */
+	struct dfg_place_lists readers; /* used where work may be spread; else empty */
+	uint32_t *asked;                /* by device: 1 + the last node with a reader there */
+	uint32_t reading;               /* devices that already have readers of the current node */
 };
 
-/* A loop's nodes run many times. */
+/* The number of runs of a node; nodes of a loop schedule_all many times. */
 static float repeats(const struct dfg_placing *p, uint32_t n)
 {
 	float times = 1;
@@ -64,7 +65,7 @@ static bool goes_back(const struct dfg_placing *p, const struct dfg_node *node, 
 	return p->loops.count > 1 && dfg_edge_closes(p->graph, node, edge);
 }
 
-/* The longest way from each node to the end; a transfer counts where the ends do not stand together. */
+/* The critical path from each node to the end; a transfer counts between different groups. */
 static void measure_ways(struct schedule *s)
 {
 	const struct dfg_placing *p = s->p;
@@ -89,7 +90,7 @@ static uint32_t digit_of(const struct dfg_place_job *job, unsigned shift, uint32
 	return ~bits >> shift & mask;
 }
 
-/* Positive floats order as their bits do. Longest first, and stable, so that inputs stay before what reads them. */
+/* Positive floats sort like their bits. Longest first, and stable, so that inputs stay before their readers. */
 static void sort_by_way(const struct dfg_place_job *job, uint32_t count, uint32_t *order, uint32_t *spare)
 {
 	enum { BITS = 11, DIGITS = 1 << BITS };
@@ -137,7 +138,7 @@ static void forget_inputs(struct schedule *s)
 	s->last_from = DFG_NONE;
 }
 
-/* What is fed and goes nowhere else comes from device 0. */
+/* Inputs that are fed and read nowhere else come from device 0. */
 static void look_at_inputs(struct schedule *s, uint32_t n)
 {
 	const struct dfg_placing *p = s->p;
@@ -164,7 +165,7 @@ static double arrival(const struct schedule *s, uint32_t device)
 	return there > elsewhere ? there : elsewhere;
 }
 
-/* The one that has least to do; of a schedule that does not spread, the first. */
+/* The device with the least work; the first if the schedule does not spread. */
 static uint32_t least_busy(const struct schedule *s, uint32_t choice)
 {
 	uint32_t best = dfg_choice_first(&s->p->choices, choice);
@@ -174,7 +175,7 @@ static uint32_t least_busy(const struct schedule *s, uint32_t choice)
 	return best;
 }
 
-/* What takes a device's time when the node comes: a loop as a whole, else the node alone. */
+/* The time that placing the node takes on a device: for a loop placed as a unit the whole loop, else the node. */
 static double load_of(const struct schedule *s, uint32_t n)
 {
 	uint32_t root = s->job[n].root;
@@ -194,7 +195,7 @@ static void look_at_readers_of(struct schedule *s, uint32_t n, uint32_t maker)
 	}
 }
 
-/* Who reads it, or what only hands it on, may have its place before it: a gradient's variable has, as a rule. */
+/* Readers, also through Identities, may be placed earlier: for a gradient, the variable usually is. */
 static void look_at_readers(struct schedule *s, uint32_t n)
 {
 	s->reading = 0;
@@ -202,13 +203,13 @@ static void look_at_readers(struct schedule *s, uint32_t n)
 		look_at_readers_of(s, n, n);
 }
 
-/* The transfers of what it makes, to those that are there already. */
+/* The transfers of the node's outputs to readers already placed. */
 static double delivery(const struct schedule *s, uint32_t n, uint32_t device)
 {
 	return (double)s->job[n].send * (s->reading - (s->reading && s->asked[device] == n + 1));
 }
 
-/* When it would be done there, and had by those who wait for it. */
+/* When the node would finish there and its outputs reach the readers. */
 static double end_on(const struct schedule *s, uint32_t n, uint32_t device)
 {
 	double start = arrival(s, device);
@@ -216,8 +217,8 @@ static double end_on(const struct schedule *s, uint32_t n, uint32_t device)
 }
 
 /*
- * Where it would be done first, of the devices of its inputs and, to spread, the one that is least busy. Transfers more than need be
- * must be less than the work that they take elsewhere.
+ * The device where the node would finish first, among those of its inputs and, to spread, the least busy one.
+ * Additional transfers must cost less than the work moved.
  */
 static uint32_t choose(struct schedule *s, uint32_t n)
 {
@@ -240,7 +241,7 @@ static uint32_t choose(struct schedule *s, uint32_t n)
 	return best;
 }
 
-/* The inputs that waited, and those that these waited for, go where they are needed. */
+/* Places the deferred inputs, and the deferred inputs of those, on the device. */
 static void pull(struct schedule *s, uint32_t n, uint32_t device)
 {
 	struct dfg_placing *p = s->p;
@@ -259,7 +260,7 @@ static void pull(struct schedule *s, uint32_t n, uint32_t device)
 	}
 }
 
-/* What taking in the inputs that come from elsewhere costs the device itself. */
+/* The device's own cost of receiving the inputs that come from other devices. */
 static double handling(const struct schedule *s, uint32_t device)
 {
 	const double share = 0.2;
@@ -272,7 +273,7 @@ static bool may_wait(const struct schedule *s, uint32_t n)
 	return s->p->kind[n] & DFG_KIND_INITIAL || (!s->from && !s->whole[root] && (double)s->cost[n] < DFG_PLACE_LATENCY);
 }
 
-/* Time goes to a device as work, without the gaps: what comes later may fill these. */
+/* Adds the node's work to the device without the gaps, which later nodes may fill. */
 static void schedule_node(struct schedule *s, uint32_t n)
 {
 	struct dfg_placing *p = s->p;
@@ -295,7 +296,7 @@ static void schedule_node(struct schedule *s, uint32_t n)
 		s->ready[device] += (double)s->cost[n];
 }
 
-/* What still waits, because nobody needs it: next to what it depends on, which may have been pulled since. */
+/* Places nodes still deferred, which have no readers, with one of their inputs, which may have been placed since. */
 static void settle(struct schedule *s)
 {
 	struct dfg_placing *p = s->p;
@@ -311,7 +312,7 @@ static void settle(struct schedule *s)
 	}
 }
 
-/* What was asked for, and which loops are to be decided as a whole. */
+/* Marks requested groups, and the loops to be placed as a unit. */
 static void mark(struct schedule *s)
 {
 	struct dfg_placing *p = s->p;
@@ -320,7 +321,7 @@ static void mark(struct schedule *s)
 			p->whole[p->parent[n]] = true;
 }
 
-/* A device that nobody asked for has to be woken. */
+/* A device without requested groups must first be woken up, which takes a message. */
 static void begin(struct schedule *s, bool spread)
 {
 	struct dfg_placing *p = s->p;
@@ -340,8 +341,8 @@ static void begin(struct schedule *s, bool spread)
 	}
 }
 
-/* Decides all, in an order with inputs first, or the graph's own; returns when the last device is done. */
-static double run(struct schedule *s, const uint32_t *order, bool spread)
+/* Places all groups, in topological order; returns when the last device finishes. */
+static double schedule_all(struct schedule *s, const uint32_t *order, bool spread)
 {
 	double end = 0;
 	begin(s, spread);
@@ -376,7 +377,7 @@ static struct dfg_err *take_room(struct schedule *s)
 	return NULL;
 }
 
-/* Whether anything is work enough to be worth a message. */
+/* Whether any node has enough work to be worth a message. */
 static bool may_spread(const struct schedule *s)
 {
 	const struct dfg_placing *p = s->p;
@@ -387,8 +388,8 @@ static bool may_spread(const struct schedule *s)
 	return any;
 }
 
-/* Both ways, in the order of HEFT; to spread must be worth it. */
-static struct dfg_err *run_both(struct schedule *s)
+/* Schedules with and without spreading, in HEFT order; spreading must be worth it. */
+static struct dfg_err *schedule_both(struct schedule *s)
 {
 	const double worth = 0.7;
 	struct dfg_placing *p = s->p;
@@ -402,14 +403,14 @@ static struct dfg_err *run_both(struct schedule *s)
 	for (uint32_t i = 0; i < count; i++)
 		order[i] = p->order ? p->order[i] : i;
 	sort_by_way(s->job, (uint32_t)count, order, spare);
-	double together = run(s, order, false);
+	double together = schedule_all(s, order, false);
 	memcpy(spare, p->device, count * sizeof *spare);
-	if (run(s, order, true) > worth * together)
+	if (schedule_all(s, order, true) > worth * together)
 		memcpy(p->device, spare, count * sizeof *spare);
 	return NULL;
 }
 
-/* Whether all groups may be on one device only, where they are then. */
+/* Whether every group may be on one device only; the groups are then placed. */
 static bool all_asked(struct dfg_placing *p)
 {
 	bool all = true;
@@ -429,7 +430,7 @@ struct dfg_err *dfg_place_schedule(struct dfg_placing *p)
 	mark(&s);
 	estimate(&s);
 	if (may_spread(&s))
-		return run_both(&s);
-	run(&s, p->order, false);
+		return schedule_both(&s);
+	schedule_all(&s, p->order, false);
 	return NULL;
 }

@@ -1,4 +1,4 @@
-/* place. Needs: facts of every node, and no calls. Gives: the device of each node, and why. Near-linear. */
+/* place. Requires: facts of every node, and no calls. Result: the device of each node, with a reason. Near-linear. */
 #include "lib/pass/place/place.h"
 
 #include "lib/base/mem.h"
@@ -26,7 +26,7 @@ static const char *request_of(const struct dfg_placing *p, uint32_t n)
 	return request == DFG_NONE ? p->graph->node[n].device : p->options->request[request].text;
 }
 
-/* Its own request where that was heard, then what it follows, then the node of its group that has a reason. */
+/* The node's own request if it was used, else the node that it follows, else the node of its group that decided. */
 static struct dfg_placed reason_of(const struct dfg_placing *p, uint32_t n)
 {
 	uint32_t decider = p->decider[p->parent[n]];
@@ -47,7 +47,7 @@ static struct dfg_placed reason_of(const struct dfg_placing *p, uint32_t n)
 	return placed;
 }
 
-/* Where nobody asked, the first of the group that follows no other speaks for it. */
+/* Without a request, the first node of the group that does not follow another represents it. */
 static void name_deciders(struct dfg_placing *p)
 {
 	for (uint32_t n = 0; n < p->graph->count; n++)
@@ -74,7 +74,7 @@ static struct dfg_err *place(struct dfg_placing *p)
 	DFG_TRY(take_room(p));
 	DFG_TRY(dfg_pass_order(p->graph, &p->scratch, &p->order, &count));
 	if (count != p->graph->count)
-		return DFG_ERR(DFG_DATA, "the graph has a cycle that is no loop: `dfg check` says where");
+		return DFG_ERR(DFG_DATA, "the graph has a cycle that is not a loop; 'dfg check' shows it");
 	DFG_TRY(dfg_loops_find(p->graph, p->order, &p->scratch, &p->loops));
 	DFG_TRY(dfg_place_ask(p));
 	DFG_TRY(dfg_place_group(p));

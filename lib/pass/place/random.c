@@ -1,7 +1,7 @@
-/* place_random. Groups that nobody asked for stand anywhere, by a number drawn from the seed: for tests of what is cut. */
+/* random. Places groups without requests at random, by a number drawn from the seed: for tests of partitioning. */
 #include "lib/pass/place/place_private.h"
 
-/* A mix in which each bit of the two counts for each bit of the result (splitmix64). */
+/* A hash in which each bit of both inputs affects each bit of the result (splitmix64). */
 static uint64_t draw(uint64_t seed, uint64_t n)
 {
 	uint64_t x = seed * UINT64_C(0x9e3779b97f4a7c15) + n;

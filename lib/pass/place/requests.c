@@ -1,10 +1,10 @@
-/* place_ask. What each node asks for: the last option that matches its name, else its own text. */
+/* requests. The request for each node: the last option that matches its name, else the device in the graph. */
 #include "lib/pass/place/place_private.h"
 
 #include <fnmatch.h>
 #include <string.h>
 
-/* What begins otherwise than the pattern is soon told apart. */
+/* Compares the prefix before the first '*' first, because most names differ there. */
 static bool matches(const char *pattern, const char *name)
 {
 	for (; *pattern && !strchr("*?[\\", *pattern); pattern++, name++)
@@ -25,20 +25,20 @@ static struct dfg_err *ask_option(struct dfg_placing *p, uint32_t n, uint32_t re
 {
 	const struct dfg_place_request *asked = &p->options->request[request];
 	if (asked->device >= p->options->devices)
-		return DFG_ERR(
-			DFG_DATA, "'%.200s' asks for device %u, there are %u", asked->text, asked->device, p->options->devices);
+		return DFG_ERR(DFG_DATA, "'%.200s' requests device %u, but there are only %u devices", asked->text,
+			asked->device, p->options->devices);
 	p->ask[n].request = request;
 	if (!strcmp(asked->pattern, "*"))
 		p->kind[n] |= DFG_KIND_DEFAULT;
 	return dfg_choice_one(&p->choices, asked->device, &p->ask[n].choice);
 }
 
-/* What the file says. Consecutive nodes mostly have one device: its text is read once. */
+/* The graph's own requests. Consecutive nodes usually have the same device, so its text is parsed once. */
 struct file_request {
 	const char *device;
 	uint32_t choice;
-	bool left;             /* it names no device here, and nobody's: dfg_choices_leave() */
-	uint32_t first, count; /* nodes of which that is true */
+	bool left;             /* the name is ignored: dfg_choices_leave() */
+	uint32_t first, count; /* the nodes for which it is */
 };
 
 static struct dfg_err *ask_file(struct dfg_placing *p, uint32_t n, struct file_request *file)
