@@ -72,7 +72,9 @@ static struct dfg_err *keep_lines(const char *path, uint64_t steps_done, double 
 	DFG_TRY(dfg_blob_open(path, 0, &blob));
 	size_t keep = lines_done(&blob, steps_done, out_seconds);
 	dfg_blob_close(&blob);
-	return truncate(path, (off_t)keep) ? DFG_ERR(DFG_NO_OUTPUT, "%s: %s", path, strerror(errno)) : NULL;
+	return truncate(path, (off_t)keep)
+			   ? DFG_ERR(dfg_code_of_errno(errno, DFG_NO_OUTPUT), "%s: %s", path, strerror(errno))
+			   : NULL;
 }
 
 struct dfg_err *dfg_metrics_open(const char *path, bool times, uint64_t steps_done, struct dfg_metrics *out_metrics)
@@ -91,7 +93,9 @@ struct dfg_err *dfg_metrics_open(const char *path, bool times, uint64_t steps_do
 	int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (steps_done ? O_APPEND : O_TRUNC);
 	out_metrics->fd = dfg_fs->open(path, flags, 0666);
 	out_metrics->open = out_metrics->fd >= 0;
-	return out_metrics->open ? NULL : DFG_ERR(DFG_NO_OUTPUT, "%s: cannot create: %s", path, strerror(errno));
+	return out_metrics->open
+			   ? NULL
+			   : DFG_ERR(dfg_code_of_errno(errno, DFG_NO_OUTPUT), "%s: cannot create: %s", path, strerror(errno));
 }
 
 /* Closes the JSON object and writes the line. Takes the text. */
@@ -155,7 +159,7 @@ struct dfg_err *dfg_metrics_close(struct dfg_metrics *metrics)
 	metrics->open = false;
 	if (!open || !dfg_fs->close(metrics->fd))
 		return NULL;
-	return DFG_ERR(DFG_IO, "%s: cannot close: %s", metrics->path, strerror(errno));
+	return DFG_ERR(dfg_code_of_errno(errno, DFG_IO), "%s: cannot close: %s", metrics->path, strerror(errno));
 }
 
 void dfg_progress_start(struct dfg_progress *progress, uint64_t done, uint64_t steps, uint64_t epochs)

@@ -267,7 +267,7 @@ static struct dfg_err *execute(struct dfg_run *run, struct dfg_trace *trace, int
 	if (!err && !*out_status && !O.each)
 		err = dfg_run_print(run, &results);
 	if (!err && fflush(stdout))
-		err = DFG_ERR(DFG_IO, "cannot write to stdout: %s", strerror(errno));
+		err = DFG_ERR(dfg_code_of_errno(errno, DFG_IO), "cannot write to stdout: %s", strerror(errno));
 	err = dfg_out_end(err);
 	dfg_arrays_release(&results);
 	return err;

@@ -21,7 +21,7 @@ static struct dfg_err *read_more(struct stream *stream, size_t want)
 	while (stream->count < want && !stream->ended) {
 		ssize_t got = dfg_fs->read(STDIN_FILENO, stream->bytes + stream->count, want - stream->count);
 		if (got < 0 && errno != EINTR)
-			return DFG_ERR(DFG_IO, "stdin: %s", strerror(errno));
+			return DFG_ERR(dfg_code_of_errno(errno, DFG_IO), "stdin: %s", strerror(errno));
 		stream->ended = got == 0;
 		stream->count += got > 0 ? (size_t)got : 0;
 	}
@@ -55,7 +55,8 @@ static struct dfg_err *give(struct dfg_run *run, const struct dfg_arrays *result
 		DFG_TRY(dfg_run_print(run, results));
 	else
 		return dfg_arrays_write("-", "npy", false, results);
-	return fflush(stdout) ? DFG_ERR(DFG_IO, "cannot write to stdout: %s", strerror(errno)) : NULL;
+	return fflush(stdout) ? DFG_ERR(dfg_code_of_errno(errno, DFG_IO), "cannot write to stdout: %s", strerror(errno))
+						  : NULL;
 }
 
 static struct dfg_err *one_step(

@@ -8,6 +8,7 @@
 #include "lib/base/mem.h"
 #include "lib/base/text.h"
 
+#include <errno.h>
 #include <dirent.h>
 #include <fnmatch.h>
 #include <stdlib.h>
@@ -108,7 +109,7 @@ static struct dfg_err *run_file(struct report *report, const char *path)
 	struct dfg_text tag = {0};
 	FILE *file = fopen(path, "r");
 	if (!file)
-		return DFG_ERR(DFG_NO_INPUT, "%s: cannot be read", path);
+		return DFG_ERR(dfg_code_of_errno(errno, DFG_NO_INPUT), "%s: %s", path, strerror(errno));
 	dfg_text_add(&tag, "%.*s\n", (int)(strlen(base_name(path)) - strlen(".t")), base_name(path));
 	char *line = NULL;
 	size_t room = 0;

@@ -64,7 +64,8 @@ static struct dfg_err *each_entry(const char *path, struct dfg_err *(*see)(void 
 	if (!directory && errno == ENOENT)
 		return NULL;
 	if (!directory)
-		return DFG_ERR(errno == ENOTDIR ? DFG_NO_OUTPUT : DFG_IO, "%s: %s", path, strerror(errno));
+		return DFG_ERR(
+			dfg_code_of_errno(errno, errno == ENOTDIR ? DFG_NO_OUTPUT : DFG_IO), "%s: %s", path, strerror(errno));
 	for (struct dirent *entry; !err && (entry = readdir(directory));)
 		err = see(arg, entry->d_name);
 	closedir(directory);
@@ -163,7 +164,7 @@ static struct dfg_err *remove_folder(const char *folder)
 		DFG_TRY(dfg_fs_sync_folder(folder));
 	DFG_TRY(each_entry(folder, remove_entry, (void *)folder));
 	if (dfg_fs->rmdir(folder) && errno != ENOENT)
-		return DFG_ERR(DFG_IO, "%s: cannot remove: %s", folder, strerror(errno));
+		return DFG_ERR(dfg_code_of_errno(errno, DFG_IO), "%s: cannot remove: %s", folder, strerror(errno));
 	return NULL;
 }
 
@@ -187,7 +188,7 @@ static struct dfg_err *make_directory(const char *path)
 	int error = errno;
 	if (error == EEXIST && !stat(path, &stat_) && S_ISDIR(stat_.st_mode))
 		return NULL;
-	return DFG_ERR(DFG_NO_OUTPUT, "%s: cannot create: %s", path, strerror(error));
+	return DFG_ERR(dfg_code_of_errno(error, DFG_NO_OUTPUT), "%s: cannot create: %s", path, strerror(error));
 }
 
 /* The lock goes with the process, however that ends. */
@@ -200,7 +201,7 @@ static struct dfg_err *take_lock(struct dfg_checkpoints *checkpoints)
 		checkpoints->lock = dfg_fs->open(path.s, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
 		checkpoints->locked = checkpoints->lock >= 0;
 		if (!checkpoints->locked)
-			err = DFG_ERR(DFG_NO_OUTPUT, "%s: cannot create: %s", path.s, strerror(errno));
+			err = DFG_ERR(dfg_code_of_errno(errno, DFG_NO_OUTPUT), "%s: cannot create: %s", path.s, strerror(errno));
 		else if (fcntl(checkpoints->lock, F_OFD_SETLK, &whole))
 			err = DFG_ERR(DFG_STOPPED, "%s: another process writes checkpoints there", checkpoints->path);
 	}
@@ -270,7 +271,7 @@ static struct dfg_err *publish(const char *folder, const char *name)
 {
 	DFG_TRY(remove_folder(name));
 	if (dfg_fs->rename(folder, name))
-		return DFG_ERR(DFG_IO, "%s: cannot rename to %s: %s", folder, name, strerror(errno));
+		return DFG_ERR(dfg_code_of_errno(errno, DFG_IO), "%s: cannot rename to %s: %s", folder, name, strerror(errno));
 	return dfg_fs_sync_parent(name);
 }
 
@@ -377,7 +378,7 @@ struct dfg_err *dfg_checkpoints_save(struct dfg_checkpoints *checkpoints, const 
 	struct dfg_err *err = dfg_err_join(dfg_text_check(&name), dfg_text_check(&folder));
 	bool made = !err && !dfg_fs->mkdir(folder.s, 0777);
 	if (!err && !made)
-		err = DFG_ERR(DFG_NO_OUTPUT, "%s: cannot create: %s", folder.s, strerror(errno));
+		err = DFG_ERR(dfg_code_of_errno(errno, DFG_NO_OUTPUT), "%s: cannot create: %s", folder.s, strerror(errno));
 	if (!err)
 		err = write_folder(folder.s, checkpoint);
 	if (!err)

@@ -49,6 +49,7 @@ struct post {
 	long status;
 	bool paused;
 	bool said_all; /* when it last was asked */
+	int no_socket; /* errno, where the system gave no socket; else 0 */
 	char error[CURL_ERROR_SIZE];
 };
 
@@ -310,6 +311,8 @@ static struct dfg_err *failed(const struct post *post, CURLcode code)
 		return DFG_ERR(DFG_UNAVAILABLE, "hung up without an answer: it has ended, or does not speak this protocol");
 	if (code == CURLE_OUT_OF_MEMORY)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
+	if (post->no_socket)
+		return DFG_ERR(dfg_code_of_errno(post->no_socket, DFG_UNAVAILABLE), "no socket: %s", strerror(post->no_socket));
 	return DFG_ERR(DFG_UNAVAILABLE, "%s: %s", post->exchange->stands ? "connection lost" : "cannot be reached", words);
 }
 
@@ -454,9 +457,11 @@ static bool set_headers(struct post *post)
 /* A program that is started meanwhile does not get it: a connection ends with this process. */
 static curl_socket_t open_socket(void *arg, curlsocktype purpose, struct curl_sockaddr *address)
 {
-	(void)arg;
 	(void)purpose;
-	return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+	struct post *post = arg;
+	int fd = socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+	post->no_socket = fd < 0 ? errno : 0;
+	return fd;
 }
 
 /* No proxy, redirect, password file, cookie or signal: this host, this protocol, this request. */
@@ -475,6 +480,7 @@ static struct dfg_err *set_options(struct post *post, const char *address, bool 
 	dfg_curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS,
 		(long)(dfg_http_links_at_least_patience(post->client->hub, (uint64_t)CONNECT_MS * 1000000) / 1000000));
 	dfg_curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, open_socket);
+	dfg_curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, post);
 	dfg_curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, 1L);
 	dfg_curl_easy_setopt(easy, CURLOPT_FORBID_REUSE, 1L);
 	dfg_curl_easy_setopt(easy, CURLOPT_TCP_NODELAY, 1L);

@@ -348,7 +348,8 @@ void dfg_http_connection_flush(struct dfg_http_connection *visitor)
 		}
 		gathered = visitor->out_end;
 		if (!write_out(visitor)) {
-			dfg_http_connection_drop(visitor, DFG_ERR(DFG_UNAVAILABLE, "connection lost: %s", strerror(errno)));
+			dfg_http_connection_drop(
+				visitor, DFG_ERR(dfg_code_of_errno(errno, DFG_UNAVAILABLE), "connection lost: %s", strerror(errno)));
 			return;
 		}
 	} while (gathered >= OUT_BYTES && !visitor->out_end);
@@ -402,8 +403,8 @@ static void take_in(struct dfg_http_connection *visitor, uint8_t *bytes, size_t 
 static void is_gone(struct dfg_http_connection *visitor, ssize_t count)
 {
 	const char *words = count ? strerror(errno) : "";
-	dfg_http_connection_drop(
-		visitor, DFG_ERR(DFG_UNAVAILABLE, "%s%s", count ? "connection lost: " : "closed the connection", words));
+	dfg_http_connection_drop(visitor, DFG_ERR(dfg_code_of_errno(count ? errno : 0, DFG_UNAVAILABLE), "%s%s",
+										  count ? "connection lost: " : "closed the connection", words));
 }
 
 static bool is_nothing(ssize_t count)

@@ -30,7 +30,7 @@ struct dfg_err *dfg_secret_make(char out_secret[DFG_SECRET_ROOM])
 {
 	uint8_t bits[(DFG_SECRET_ROOM - 1) / 2];
 	if (getrandom(bits, sizeof bits, 0) != (ssize_t)sizeof bits)
-		return DFG_ERR(DFG_IO, "the system has no random numbers: %s", strerror(errno));
+		return DFG_ERR(dfg_code_of_errno(errno, DFG_IO), "the system has no random numbers: %s", strerror(errno));
 	for (size_t i = 0; i < sizeof bits; i++) {
 		out_secret[2 * i] = "0123456789abcdef"[bits[i] >> 4];
 		out_secret[2 * i + 1] = "0123456789abcdef"[bits[i] & 15];

@@ -178,7 +178,7 @@ static struct dfg_err *write_address(struct dfg_server *server)
 	if (getsockname(server->fd, (struct sockaddr *)&here, &length) ||
 		getnameinfo(
 			(struct sockaddr *)&here, length, host, sizeof host, port, sizeof port, NI_NUMERICHOST | NI_NUMERICSERV))
-		return DFG_ERR(DFG_IO, "cannot read the address of our socket: %s", strerror(errno));
+		return DFG_ERR(dfg_code_of_errno(errno, DFG_IO), "cannot read the address of our socket: %s", strerror(errno));
 	snprintf(server->address, sizeof server->address, here.ss_family == AF_INET6 ? "[%s]:%s" : "%s:%s", host, port);
 	return NULL;
 }
@@ -191,7 +191,7 @@ static struct dfg_err *listen_at(struct dfg_server *server, const struct addrinf
 		return DFG_ERR(DFG_MEMORY, "cannot create a socket: %s", strerror(errno));
 	setsockopt(server->fd, SOL_SOCKET, SO_REUSEADDR, &(int){1}, sizeof(int));
 	if (bind(server->fd, at->ai_addr, at->ai_addrlen) || listen(server->fd, SOMAXCONN))
-		return DFG_ERR(DFG_UNAVAILABLE, "cannot listen on %s: %s", address, strerror(errno));
+		return DFG_ERR(dfg_code_of_errno(errno, DFG_UNAVAILABLE), "cannot listen on %s: %s", address, strerror(errno));
 	if (epoll_ctl(server->hub->epoll, EPOLL_CTL_ADD, server->fd, &event))
 		return DFG_ERR(DFG_MEMORY, "cannot watch a socket: %s", strerror(errno));
 	return write_address(server);

@@ -53,7 +53,9 @@ static struct dfg_err *spawn(const char *program, char *const *argument, int pip
 		failed = posix_spawn(out_pid, program, &actions, &attributes, argument, environ);
 	posix_spawnattr_destroy(&attributes);
 	posix_spawn_file_actions_destroy(&actions);
-	return failed ? DFG_ERR(DFG_UNAVAILABLE, "cannot start %s: %s", program, strerror(failed)) : NULL;
+	return failed
+			   ? DFG_ERR(dfg_code_of_errno(failed, DFG_UNAVAILABLE), "cannot start %s: %s", program, strerror(failed))
+			   : NULL;
 }
 
 struct dfg_err *dfg_process_start(const char *program, const char *const *argument, struct dfg_process *out_process)

@@ -20,7 +20,7 @@ enum { WORD_BYTES = 16 }; /* of an address, by chance */
 
 static struct dfg_err *system_error(const char *what)
 {
-	return DFG_ERR(DFG_UNAVAILABLE, "cannot %s for shared memory: %s", what, strerror(errno));
+	return DFG_ERR(dfg_code_of_errno(errno, DFG_UNAVAILABLE), "cannot %s for shared memory: %s", what, strerror(errno));
 }
 
 /* What those who can share memory have in common: the running kernel, the network, the user. */
@@ -167,7 +167,7 @@ static struct dfg_err *dial(struct dfg_shm *shm, const char *address, uint64_t u
 		return system_error("create a socket");
 	while (connect(fd, (struct sockaddr *)&name, length)) {
 		if (errno != EAGAIN && errno != EINTR)
-			return DFG_ERR(DFG_UNAVAILABLE, "no process listens there: %s", strerror(errno));
+			return DFG_ERR(dfg_code_of_errno(errno, DFG_UNAVAILABLE), "no process listens there: %s", strerror(errno));
 		if (dfg_now() > until)
 			return DFG_ERR(DFG_DEADLINE, "it does not answer");
 		usleep(1000); /* more wait to be let in than the system queues */

@@ -113,6 +113,8 @@ struct dfg_err *shm_hello_receive(int socket, uint64_t ns, struct hello *out_hel
 	if (header && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS &&
 		header->cmsg_len == CMSG_LEN(sizeof *out_fd))
 		memcpy(out_fd, CMSG_DATA(header), sizeof *out_fd);
+	if (got > 0 && *out_fd < 0 && (message.msg_flags & MSG_CTRUNC)) /* the system had no number for it */
+		return DFG_ERR(DFG_MEMORY, "no descriptor for its memory: %s", strerror(EMFILE));
 	if (got == sizeof *out_hello && !(message.msg_flags & MSG_TRUNC))
 		return NULL;
 	if (*out_fd >= 0)

@@ -466,8 +466,9 @@ static struct dfg_err *read_own(struct reading *r)
 	if (!path)
 		return dfg_no_memory("the ssh configuration");
 	if (stat(path, &stat_))
-		return errno == ENOENT || errno == ENOTDIR ? NULL
-												   : DFG_ERR(DFG_CONFIG, "cannot read %s: %s", path, strerror(errno));
+		return errno == ENOENT || errno == ENOTDIR
+				   ? NULL
+				   : DFG_ERR(dfg_code_of_errno(errno, DFG_CONFIG), "cannot read %s: %s", path, strerror(errno));
 	if ((stat_.st_uid && stat_.st_uid != getuid()) || (stat_.st_mode & 022))
 		return DFG_ERR(DFG_CONFIG, "%s: others can write it: chmod go-w it", path);
 	return read_file(r, path, true);

@@ -156,7 +156,8 @@ static struct dfg_err *resolve(const char *host, uint16_t port, double seconds, 
 			return DFG_ERR(DFG_UNAVAILABLE, "the address of '%s' was not found within %g s", host, seconds);
 	}
 	if (!err && q->status)
-		err = DFG_ERR(DFG_UNAVAILABLE, "cannot find the address of '%s': %s", host,
+		err = DFG_ERR(dfg_code_of_errno(q->status == EAI_SYSTEM ? q->error : 0, DFG_UNAVAILABLE),
+			"cannot find the address of '%s': %s", host,
 			q->status == EAI_SYSTEM ? strerror(q->error) : gai_strerror(q->status));
 	*out_found = q->found;
 	q->found = NULL;
@@ -183,6 +184,7 @@ struct dfg_err *dfg_ssh_dial(const char *host, uint16_t port, double seconds, in
 	if (error == ETIMEDOUT)
 		return DFG_ERR(DFG_UNAVAILABLE, "%s port %u did not answer within %g s", host, port, seconds);
 	if (error)
-		return DFG_ERR(DFG_UNAVAILABLE, "cannot connect to %s port %u: %s", host, port, strerror(error));
+		return DFG_ERR(
+			dfg_code_of_errno(error, DFG_UNAVAILABLE), "cannot connect to %s port %u: %s", host, port, strerror(error));
 	return NULL;
 }

@@ -204,7 +204,7 @@ static struct dfg_err *write_down(struct dfg_ssh *ssh, const struct search *sear
 	struct dfg_err *err = dfg_text_check(&line);
 	int fd = err ? -1 : dfg_fs->open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
 	if (!err && fd < 0)
-		err = DFG_ERR(DFG_NO_OUTPUT, "cannot write %s: %s", path, strerror(errno));
+		err = DFG_ERR(dfg_code_of_errno(errno, DFG_NO_OUTPUT), "cannot write %s: %s", path, strerror(errno));
 	if (!err)
 		err = dfg_fs_write_all(fd, path, line.s, line.length);
 	if (fd >= 0)

@@ -2,6 +2,7 @@
 
 #include "lib/base/mem.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -92,4 +93,9 @@ void dfg_err_free(struct dfg_err *err)
 		dfg_free(err);
 		err = next;
 	}
+}
+
+enum dfg_code dfg_code_of_errno(int error, enum dfg_code code)
+{
+	return error == EMFILE || error == ENFILE || error == ENOMEM ? DFG_MEMORY : code;
 }

@@ -15,8 +15,7 @@
 
 static struct dfg_err *no_output(const char *path)
 {
-	bool short_of = errno == EMFILE || errno == ENFILE;
-	return DFG_ERR(short_of ? DFG_MEMORY : DFG_NO_OUTPUT, "%s: cannot create: %s", path, strerror(errno));
+	return DFG_ERR(dfg_code_of_errno(errno, DFG_NO_OUTPUT), "%s: cannot create: %s", path, strerror(errno));
 }
 
 /* "DIRECTORY/NAME" from the heap; NULL when memory is short. */
@@ -34,7 +33,7 @@ struct dfg_err *dfg_folder_each(const char *path, struct dfg_err *(*see)(void *a
 	DIR *directory = opendir(path);
 	struct dfg_err *err = NULL;
 	if (!directory)
-		return DFG_ERR(errno == EMFILE || errno == ENFILE ? DFG_MEMORY : DFG_NO_INPUT, "%s: %s", path, strerror(errno));
+		return DFG_ERR(dfg_code_of_errno(errno, DFG_NO_INPUT), "%s: %s", path, strerror(errno));
 	for (struct dirent *entry; !err && (entry = readdir(directory));)
 		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
 			err = see(arg, entry->d_name);
@@ -186,7 +185,7 @@ static struct dfg_err *compare_all(const struct dfg_folder *folder, bool *out_sa
 
 static struct dfg_err *cannot_replace(const struct dfg_folder *folder)
 {
-	return DFG_ERR(DFG_NO_OUTPUT, "%s: cannot replace: %s", folder->path, strerror(errno));
+	return DFG_ERR(dfg_code_of_errno(errno, DFG_NO_OUTPUT), "%s: cannot replace: %s", folder->path, strerror(errno));
 }
 
 /* For file systems that cannot exchange: there is a moment in which nothing has the name. */
@@ -205,7 +204,7 @@ static struct dfg_err *swap_by_steps(const struct dfg_folder *folder)
 		if (dfg_fs->rename(aside, folder->path))
 			err = dfg_err_note(err, "what was there is %s now", aside);
 	} else if (dfg_fs->rename(aside, folder->temporary)) {
-		err = DFG_ERR(DFG_IO, "%s: cannot remove: %s", aside, strerror(errno));
+		err = DFG_ERR(dfg_code_of_errno(errno, DFG_IO), "%s: cannot remove: %s", aside, strerror(errno));
 	}
 	dfg_free(aside);
 	return err;
@@ -226,7 +225,8 @@ static struct dfg_err *remove_one(void *arg, const char *name)
 	const struct dfg_folder *folder = arg;
 	if (!folder->ours(name) || !dfg_fs_unlink_in(folder->temporary, name))
 		return NULL;
-	return DFG_ERR(DFG_IO, "%s/%s: cannot remove: %s", folder->temporary, name, strerror(errno));
+	return DFG_ERR(
+		dfg_code_of_errno(errno, DFG_IO), "%s/%s: cannot remove: %s", folder->temporary, name, strerror(errno));
 }
 
 /* The temporary folder, whichever of the two that is by now. */
@@ -234,7 +234,7 @@ static struct dfg_err *remove_temporary(struct dfg_folder *folder)
 {
 	struct dfg_err *err = dfg_folder_each(folder->temporary, remove_one, folder);
 	if (!err && dfg_fs->rmdir(folder->temporary))
-		err = DFG_ERR(DFG_IO, "%s: cannot remove: %s", folder->temporary, strerror(errno));
+		err = DFG_ERR(dfg_code_of_errno(errno, DFG_IO), "%s: cannot remove: %s", folder->temporary, strerror(errno));
 	dfg_free(folder->temporary);
 	folder->temporary = NULL;
 	return err;

@@ -41,8 +41,7 @@ const struct dfg_fs *dfg_fs = &system_fs;
 
 static struct dfg_err *no_input(const char *path)
 {
-	bool short_of = errno == EMFILE || errno == ENFILE || errno == ENOMEM;
-	return DFG_ERR(short_of ? DFG_MEMORY : DFG_NO_INPUT, "%s: %s", path, strerror(errno));
+	return DFG_ERR(dfg_code_of_errno(errno, DFG_NO_INPUT), "%s: %s", path, strerror(errno));
 }
 
 enum { DEVICE_MOST = 16 * 1024 * 1024 };
@@ -73,7 +72,7 @@ static struct dfg_err *read_all(int fd, const char *path, size_t limit, struct d
 		if (got == 0)
 			break;
 		if (got < 0 && errno != EINTR)
-			err = DFG_ERR(DFG_IO, "%s: %s", path, strerror(errno));
+			err = DFG_ERR(dfg_code_of_errno(errno, DFG_IO), "%s: %s", path, strerror(errno));
 		size += got > 0 ? (size_t)got : 0;
 		if (!err && limit && size > limit)
 			err = DFG_ERR(DFG_DATA, "%s: larger than the limit of %zu bytes", path, limit);
@@ -172,7 +171,7 @@ struct dfg_err *dfg_fs_write_all(int fd, const char *path, const void *bytes, si
 		if (put < 0 && errno == EINTR)
 			continue;
 		if (put < 0)
-			return DFG_ERR(DFG_IO, "%s: cannot write: %s", path, strerror(errno));
+			return DFG_ERR(dfg_code_of_errno(errno, DFG_IO), "%s: cannot write: %s", path, strerror(errno));
 		from += put;
 		count -= (size_t)put;
 	}
@@ -181,8 +180,7 @@ struct dfg_err *dfg_fs_write_all(int fd, const char *path, const void *bytes, si
 
 static struct dfg_err *no_output(const char *path)
 {
-	bool short_of = errno == EMFILE || errno == ENFILE;
-	return DFG_ERR(short_of ? DFG_MEMORY : DFG_NO_OUTPUT, "%s: cannot create: %s", path, strerror(errno));
+	return DFG_ERR(dfg_code_of_errno(errno, DFG_NO_OUTPUT), "%s: cannot create: %s", path, strerror(errno));
 }
 
 /* Bytes of the directory part, its slash included. */
@@ -196,9 +194,10 @@ struct dfg_err *dfg_fs_sync_folder(const char *folder)
 {
 	int fd = dfg_fs->open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
 	if (fd < 0)
-		return DFG_ERR(DFG_IO, "%s: %s", folder, strerror(errno));
+		return DFG_ERR(dfg_code_of_errno(errno, DFG_IO), "%s: %s", folder, strerror(errno));
 	int failed = dfg_fs->sync(fd) && errno != EINVAL;
-	struct dfg_err *err = failed ? DFG_ERR(DFG_IO, "%s: cannot sync: %s", folder, strerror(errno)) : NULL;
+	struct dfg_err *err =
+		failed ? DFG_ERR(dfg_code_of_errno(errno, DFG_IO), "%s: cannot sync: %s", folder, strerror(errno)) : NULL;
 	dfg_fs->close(fd);
 	return err;
 }
@@ -400,14 +399,14 @@ static struct dfg_err *close_file(struct dfg_out *out)
 	out->fd = -1;
 	if (fd == STDOUT_FILENO || !dfg_fs->close(fd))
 		return NULL;
-	return DFG_ERR(DFG_IO, "%s: cannot close: %s", out->path, strerror(errno));
+	return DFG_ERR(dfg_code_of_errno(errno, DFG_IO), "%s: cannot close: %s", out->path, strerror(errno));
 }
 
 static struct dfg_err *give_name(const char *temporary, const char *path)
 {
 	if (!dfg_fs->rename(temporary, path))
 		return NULL;
-	return DFG_ERR(DFG_NO_OUTPUT, "%s: cannot create: %s", path, strerror(errno));
+	return DFG_ERR(dfg_code_of_errno(errno, DFG_NO_OUTPUT), "%s: cannot create: %s", path, strerror(errno));
 }
 
 /* Takes the names over from the output. */
@@ -472,7 +471,7 @@ struct dfg_err *dfg_out_commit(struct dfg_out *out)
 	if (out->direct)
 		return close_file(out);
 	if (dfg_fs->sync(out->fd))
-		return DFG_ERR(DFG_IO, "%s: cannot sync: %s", out->path, strerror(errno));
+		return DFG_ERR(dfg_code_of_errno(errno, DFG_IO), "%s: cannot sync: %s", out->path, strerror(errno));
 	DFG_TRY(close_file(out));
 	if (out->if_changed && dfg_fs_same_bytes(out->temporary, out->path))
 		return NULL;
