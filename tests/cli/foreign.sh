@@ -146,7 +146,7 @@ strings='attr { key: "dtype" value { type: DT_STRING } } attr { key: "value" val
 	node merged NovelSummary sharp
 } >saver.pbtxt
 status 0 "$DFG" check saver.pbtxt
-has err "saver.pbtxt: warning: node 'save/SaveNovel': no op 'SaveNovel'; no output needs it, nor 3 more nodes with unknown ops"
+has err "saver.pbtxt: warning: node 'save/SaveNovel': unknown op 'SaveNovel'; no output needs it, nor 3 more nodes with unknown ops"
 status 0 "$DFG" run saver.pbtxt --feed x=0.25 --fetch loss
 status 0 "$DFG" grad saver.pbtxt --loss loss --optimizer 'sgd(lr=0.5)' --wrt w -o saver.pb
 status 0 "$DFG" run saver.pb --feed x=0.25 --target train --fetch loss --repeat 2
@@ -160,7 +160,7 @@ for seed in 1 2 3 4 5 6; do # wherever the Saver's nodes are
 done
 status 0 "$DFG" partition saver.pb --hosts local:2 --place 'save/RestoreNovel=w0' --place 'w=w1' --place merged=w1 -o apart.plan
 status 0 "$DFG" check apart.plan
-has err "warning: node 'save/RestoreNovel': no op 'RestoreNovel'"
+has err "warning: node 'save/RestoreNovel': unknown op 'RestoreNovel'"
 status 65 "$DFG" partition saver.pb --hosts local:2 --place sharp=w0 --place merged=w1 -o no.plan
 has err "'merged' reads 'sharp', and both ops are unknown"
 status 65 "$DFG" run saver.pb --target save/all
@@ -194,3 +194,65 @@ status 0 "$DFG" run often.pb --feed x=f32[2]:2,1
 printf 'slope: f32[2]\n12 0\nsecond: f32[2]\n12 0\n' | cmp - out
 status 65 "$DFG" opt --passes tensorflow often.pb -o no.pb
 has err "TensorFlow cannot make a gradient array"
+
+# 50. A reference variable where a value is meant: as a predicate, as the condition of a loop, as the key of a saved value.
+B='attr { key: "T" value { type: DT_BOOL } }'
+I='attr { key: "T" value { type: DT_INT32 } }'
+two='attr { key: "N" value { i: 2 } }'
+bool() { # NAME VALUE
+	node "$1" Const '' "$bool attr { key: \"value\" value { tensor { dtype: DT_BOOL tensor_shape {} bool_val: $2 } } }"
+}
+int() { # NAME VALUE
+	node "$1" Const '' "$i32 attr { key: \"value\" value { tensor { dtype: DT_INT32 tensor_shape {} int_val: $2 } } }"
+}
+bool='attr { key: "dtype" value { type: DT_BOOL } }'
+enter='attr { key: "frame_name" value { s: "loop" } }'
+constant="$enter attr { key: \"is_constant\" value { b: true } }"
+keys='attr { key: "N" value { i: 1 } } attr { key: "K" value { type: DT_INT32 } }'
+{
+	bool yes true
+	bool no false
+	int zero 0
+	int one 1
+	int seven 7
+	node x Placeholder '' "$f32 $scalar"
+	node w VariableV2 '' "$bool $scalar"
+	node w/Assign Assign 'w yes' "$B"
+	node k VariableV2 '' "$i32 $scalar"
+	node k/Assign Assign 'k seven' "$I"
+	node init NoOp '^w/Assign ^k/Assign'
+	node same Identity w "$B"
+	for predicate in w same; do
+		node $predicate/side Switch "x $predicate" "$T"
+		node $predicate/negative Neg $predicate/side "$T"
+		node $predicate/square Square $predicate/side:1 "$T"
+		node $predicate/either Merge "$predicate/negative $predicate/square" "$T $two"
+	done
+	node chosen RefSwitch 'w w' "$B"
+	node not LogicalNot chosen:1
+	node begin Enter zero "$I $enter"
+	node begin/one Enter one "$I $constant"
+	node begin/no Enter no "$B $constant"
+	node begin/w RefEnter w "$B $constant"
+	node begin/k RefEnter k "$I $constant"
+	node begin/x Enter x "$T $constant"
+	node i Merge 'begin next' "$I $two"
+	node w/now Identity 'begin/w ^i' "$B"
+	node continue LoopCond w/now
+	node side Switch 'i continue' "$I"
+	node body Identity side:1 "$I"
+	node save 'Dfg>Save' 'begin/x begin/k ^body' "$T $keys"
+	node stop Assign 'begin/w begin/no ^body' "$B"
+	node more Add 'body begin/one ^stop' "$I"
+	node next NextIteration more "$I"
+	node end Exit side "$I"
+	node load 'Dfg>Load' 'save seven ^end' "$T $keys"
+	node load/again 'Dfg>Load' 'save k ^end' "$T $keys"
+} >values.pbtxt
+status 0 "$DFG" check values.pbtxt
+for way in --threads=1 --no-opt --schedule=random:1; do
+	status 0 "$DFG" run values.pbtxt --init init --feed x=3 $way -f w/either,same/either,not
+	printf '%s\n' 'w/either: f32[] 9' 'same/either: f32[] 9' 'not: bool[] false' | cmp - out
+	status 0 "$DFG" run values.pbtxt --init init --feed x=3 $way -f end,load,load/again
+	printf '%s\n' 'end: i32[] 1' 'load: f32[] 3' 'load/again: f32[] 3' | cmp - out
+done

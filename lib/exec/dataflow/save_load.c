@@ -20,12 +20,7 @@ static struct dfg_err *find_key(
 	const struct save_site *site = &executor->frame_info->save_site[node];
 	struct dfg_tensor *const *key = iter->at + executor->frame_info->first_use[node] + (r->n_in - keys);
 	out_where->keys = keys;
-	for (int i = 0; i < keys; i++) {
-		if (dfg_shape_count(&key[i]->shape) != 1)
-			return DFG_ERR(
-				DFG_DATA, "key %d must be a scalar, not %s", i, dfg_type_words(key[i]->dtype, &key[i]->shape).s);
-		out_where->key[i] = dfg_tensor_int(key[i], 0);
-	}
+	DFG_TRY(dfg_read_keys(key, keys, out_where->key));
 	for (uint32_t i = 0; i < site->levels; i++)
 		iter = iter->frame->parent;
 	out_where->store = &iter->store[site->number];

@@ -251,14 +251,49 @@ struct dfg_err *dfg_forward_value(const struct dfg_tensor *from, bool as_ref, st
 	return NULL;
 }
 
+/* The tensor itself, or the value of a ref in `read`, which the caller releases. */
+static struct dfg_err *read_value(
+	const struct dfg_tensor *from, struct dfg_tensor *read, const struct dfg_tensor **out_value)
+{
+	*read = (struct dfg_tensor){0};
+	*out_value = dfg_is_ref(from) ? read : from;
+	return dfg_is_ref(from) ? dfg_variable_read(from->data, read) : NULL;
+}
+
 struct dfg_err *dfg_select_output(const struct dfg_tensor *predicate, int n_out, int *out_chosen)
 {
+	struct dfg_tensor read;
+	struct dfg_err *err = NULL;
+	DFG_TRY(read_value(predicate, &read, &predicate));
 	bool number = predicate->dtype == DFG_I32;
-	if ((predicate->dtype != DFG_BOOL && !number) || dfg_shape_count(&predicate->shape) != 1)
-		return DFG_ERR(
+	if ((predicate->dtype != DFG_BOOL && !number) || dfg_shape_count(&predicate->shape) != 1) {
+		err = DFG_ERR(
 			DFG_DATA, "the predicate must be a scalar, not %s", dfg_type_words(predicate->dtype, &predicate->shape).s);
-	int64_t value = dfg_tensor_int(predicate, 0);
-	*out_chosen = value < 0 || value >= n_out ? n_out - 1 : (int)value;
+	} else {
+		int64_t value = dfg_tensor_int(predicate, 0);
+		*out_chosen = value < 0 || value >= n_out ? n_out - 1 : (int)value;
+	}
+	dfg_tensor_release(&read);
+	return err;
+}
+
+static struct dfg_err *read_key(const struct dfg_tensor *from, int number, int64_t *out_key)
+{
+	struct dfg_tensor read;
+	struct dfg_err *err = NULL;
+	DFG_TRY(read_value(from, &read, &from));
+	if (from->shape.rank && dfg_shape_count(&from->shape) != 1)
+		err = DFG_ERR(DFG_DATA, "key %d must be a scalar, not %s", number, dfg_type_words(from->dtype, &from->shape).s);
+	else
+		*out_key = from->dtype == DFG_I32 ? *(const int32_t *)from->data : *(const int64_t *)from->data;
+	dfg_tensor_release(&read);
+	return err;
+}
+
+struct dfg_err *dfg_read_keys(struct dfg_tensor *const *in, int keys, int64_t *out_key)
+{
+	for (int i = 0; i < keys; i++)
+		DFG_TRY(read_key(in[i], i, &out_key[i]));
 	return NULL;
 }
 

@@ -37,8 +37,14 @@ DFG_MUST_CHECK struct dfg_err *dfg_runner_check_domain(
 /* Sets `to` to the value of `from`, with a reference of its own if the buffer is counted; or to the value of a ref. */
 DFG_MUST_CHECK struct dfg_err *dfg_forward_value(const struct dfg_tensor *from, bool as_ref, struct dfg_tensor *to);
 
-/* The live output of a Switch: chosen by a bool, or by a number; a number out of range chooses the last output. */
+/*
+ * The live output of a Switch: chosen by a bool, or by a number; a number out of range chooses the last output. The
+ * predicate may be a ref.
+ */
 DFG_MUST_CHECK struct dfg_err *dfg_select_output(const struct dfg_tensor *predicate, int n_out, int *out_chosen);
+
+/* The keys of a Save or a Load: scalars of i32 or i64, or refs to such. DFG_DATA if one is not a scalar. */
+DFG_MUST_CHECK struct dfg_err *dfg_read_keys(struct dfg_tensor *const *in, int keys, int64_t *out_key);
 
 /*
  * Whether both are equal bit for bit. TensorFlow's gradients merge a constant with a value that may be dead: see

@@ -189,15 +189,9 @@ static struct dfg_err *run_loop_enter(struct activation *activation, const struc
 static struct dfg_err *run_switch(struct activation *activation, const struct instruction *instruction)
 {
 	int chosen;
-	struct dfg_tensor value = {0};
-	const struct dfg_tensor *predicate = activation->at[instruction->first];
-	if (dfg_is_ref(predicate))
-		DFG_TRY(dfg_variable_read(predicate->data, &value));
-	struct dfg_err *err = dfg_select_output(value.dtype ? &value : predicate, (int)instruction->n, &chosen);
-	dfg_tensor_release(&value);
-	if (!err)
-		activation->chosen[instruction->predicate] = chosen;
-	return err;
+	DFG_TRY(dfg_select_output(activation->at[instruction->first], (int)instruction->n, &chosen));
+	activation->chosen[instruction->predicate] = chosen;
+	return NULL;
 }
 
 static struct dfg_err *run_retain(struct activation *activation, const struct instruction *instruction)

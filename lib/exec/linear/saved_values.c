@@ -14,17 +14,6 @@ static int compare(const int64_t *a, const int64_t *b, int keys)
 	return 0;
 }
 
-static struct dfg_err *read_keys(struct dfg_tensor *const *in, int keys, int64_t *out_key)
-{
-	for (int i = 0; i < keys; i++) {
-		if (in[i]->shape.rank && dfg_shape_count(&in[i]->shape) != 1)
-			return DFG_ERR(
-				DFG_DATA, "key %d must be a scalar, not %s", i, dfg_type_words(in[i]->dtype, &in[i]->shape).s);
-		out_key[i] = in[i]->dtype == DFG_I32 ? *(const int32_t *)in[i]->data : *(const int64_t *)in[i]->data;
-	}
-	return NULL;
-}
-
 static struct dfg_err *put_index(struct saved_values *saved, const int64_t *key, size_t entry)
 {
 	struct dfg_keyed_entry *place;
@@ -123,7 +112,7 @@ static struct dfg_err *spill_values(struct saved_values *saved, struct dfg_spill
 struct dfg_err *dfg_saved_put(struct saved_values *saved, struct dfg_session *session, struct dfg_tensor *const *in)
 {
 	int64_t key[KEYS_MOST];
-	DFG_TRY(read_keys(in + 1, saved->keys, key));
+	DFG_TRY(dfg_read_keys(in + 1, saved->keys, key));
 	DFG_TRY(add_key(saved, key));
 	size_t entry = saved->count;
 	if (saved->bytes) {
@@ -193,7 +182,7 @@ struct dfg_err *dfg_saved_get(struct saved_values *saved, const struct dfg_plan 
 	int64_t key[KEYS_MOST];
 	size_t entry;
 	const struct dfg_call *save = plan->node[load->save].call;
-	DFG_TRY(read_keys(in, saved->keys, key));
+	DFG_TRY(dfg_read_keys(in, saved->keys, key));
 	if (!find_entry(saved, key, &entry))
 		return DFG_ERR(DFG_DATA, "waits for key %s of '%s' (%s), which did not save it",
 			dfg_key_words(key, saved->keys).s, save->node, save->op->name);
