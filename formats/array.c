@@ -104,11 +104,11 @@ static struct dfg_err *check_names(const struct dfg_arrays *arrays)
 		uint32_t number;
 		const char *name = arrays->array[i].name;
 		if (has_control(name))
-			err = DFG_ERR(DFG_DATA, "array %zu has a control sign in its name", i);
+			err = DFG_ERR(DFG_DATA, "array %zu has a control character in its name", i);
 		else if (!dfg_map_put(&names, name, strlen(name), &number, &new))
 			err = DFG_ERR(DFG_MEMORY, "out of memory");
 		else if (!new)
-			err = DFG_ERR(DFG_DATA, "'%s' is there twice", name);
+			err = DFG_ERR(DFG_DATA, "two arrays have the name '%s'", name);
 	}
 	dfg_map_release(&names);
 	return err;
@@ -140,11 +140,11 @@ static struct dfg_err *find_codec(
 	for (int i = 0; i < CODECS; i++) {
 		*out_codec = codecs[i];
 		if (codecs[i] != &dfg_csv && ends_in(path, codecs[i]->suffix) && is_text(file))
-			return DFG_ERR(DFG_DATA, "is no %s file, but text", codecs[i]->name);
+			return DFG_ERR(DFG_DATA, "is text, not a %s file", codecs[i]->name);
 		if (codecs[i]->is(file->data, file->room))
 			return NULL;
 	}
-	return DFG_ERR(DFG_DATA, "is no file of arrays (npy, npz, safetensors, idx, csv)");
+	return DFG_ERR(DFG_DATA, "is not a file of arrays (npy, npz, safetensors, idx, csv)");
 }
 
 /* Opens the file, unpacked. The caller unrefs it. */
@@ -230,10 +230,10 @@ static struct dfg_err *output_codec(const char *path, const char *format, const 
 	if (*out_codec)
 		return NULL;
 	if (!format)
-		return DFG_ERR(DFG_USAGE, "%s: the suffix tells no array format (%s)", path, dfg_array_suffixes().s);
+		return DFG_ERR(DFG_USAGE, "%s: the suffix is not one of an array format (%s)", path, dfg_array_suffixes().s);
 	for (int i = 0; i < CODECS; i++)
 		dfg_nearest_offer(&nearest, codecs[i]->name);
-	return DFG_ERR(DFG_USAGE, "no array format '%s'%s%s%s", format, nearest.best ? "; did you mean '" : "",
+	return DFG_ERR(DFG_USAGE, "unknown array format '%s'%s%s%s", format, nearest.best ? "; did you mean '" : "",
 		nearest.best ? nearest.best : "", nearest.best ? "'?" : "");
 }
 
@@ -265,7 +265,7 @@ static struct dfg_err *pick(const struct dfg_arrays *arrays, const char *key, co
 {
 	struct dfg_nearest nearest = {.word = key};
 	if (!key && arrays->count != 1)
-		return DFG_ERR(DFG_DATA, "holds %zu arrays: say which, as in FILE[%s]", arrays->count,
+		return DFG_ERR(DFG_DATA, "holds %zu arrays: choose one, as in FILE[%s]", arrays->count,
 			arrays->count ? arrays->array[0].name : "NAME");
 	*out_array = key ? dfg_arrays_find(arrays, key) : &arrays->array[0];
 	if (*out_array)
@@ -319,10 +319,10 @@ static struct dfg_err *check_regular(const char *path)
 {
 	struct stat stat_;
 	if (!strcmp(path, "-"))
-		return DFG_ERR(DFG_NO_INPUT, "stdin: is no regular file");
+		return DFG_ERR(DFG_NO_INPUT, "stdin: is not a regular file");
 	if (stat(path, &stat_) || S_ISREG(stat_.st_mode) || S_ISDIR(stat_.st_mode))
 		return NULL;
-	return DFG_ERR(DFG_NO_INPUT, "%s: is no regular file", path);
+	return DFG_ERR(DFG_NO_INPUT, "%s: is not a regular file", path);
 }
 
 static struct dfg_err *read_spec(const char *spec, bool regular, struct dfg_tensor *out_tensor, bool *out_fits)

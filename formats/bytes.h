@@ -2,7 +2,7 @@
 
 #include <stdint.h>
 
-/* Numbers as files have them, at any alignment. */
+/* Little-endian and big-endian numbers at any alignment. */
 static inline uint16_t dfg_le16(const uint8_t *b)
 {
 	return (uint16_t)(b[0] | b[1] << 8);

@@ -88,7 +88,7 @@ static struct dfg_err *find_key(const struct dfg_wire *wire, const struct dfg_wi
 static struct dfg_err *add(struct canonical *c, const struct dfg_wire *wire, const struct dfg_wire_field *field)
 {
 	if (c->count == c->most)
-		return DFG_ERR(DFG_DATA, "a message of more than %zu fields is over the loader's budget", c->most);
+		return DFG_ERR(DFG_DATA, "a message of more than %zu fields exceeds the loader's memory limit", c->most);
 	if (!dfg_reserve(&c->entry, &c->room, c->count + 1, sizeof *c->entry))
 		return DFG_ERR(DFG_MEMORY, "out of memory");
 	struct entry *entry = &c->entry[c->count++];
@@ -127,7 +127,7 @@ static struct dfg_err *sort(struct canonical *c, const struct dfg_wire *wire, si
 		qsort(c->entry + first, c->count - first, sizeof *c->entry, compare);
 	for (size_t i = first + 1; i < c->count; i++)
 		if (same_key(&c->entry[i - 1], &c->entry[i]))
-			return dfg_wire_error(wire->file, c->entry[i].tag, "a key of %s stands twice, first at byte %zu",
+			return dfg_wire_error(wire->file, c->entry[i].tag, "duplicate key in %s, first at byte %zu",
 				c->entry[i].field->name, (size_t)(c->entry[i - 1].tag - wire->file->start));
 	return NULL;
 }

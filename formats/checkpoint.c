@@ -128,7 +128,8 @@ static struct dfg_err *check_entry(void *arg, const char *name)
 	const char *folder = arg;
 	if (is_ours(name) || !strcmp(name, ".") || !strcmp(name, ".."))
 		return NULL;
-	return DFG_ERR(DFG_NO_OUTPUT, "%s: holds '%s', which is not ours to remove; give another folder", folder, name);
+	return DFG_ERR(DFG_NO_OUTPUT,
+		"%s: holds '%s', which is not part of a checkpoint and is not removed; give another folder", folder, name);
 }
 
 static struct dfg_err *check_folder(void *arg, const char *name)
@@ -203,7 +204,7 @@ static struct dfg_err *take_lock(struct dfg_checkpoints *checkpoints)
 		if (!checkpoints->locked)
 			err = DFG_ERR(dfg_code_of_errno(errno, DFG_NO_OUTPUT), "%s: cannot create: %s", path.s, strerror(errno));
 		else if (fcntl(checkpoints->lock, F_OFD_SETLK, &whole))
-			err = DFG_ERR(DFG_STOPPED, "%s: another process writes checkpoints there", checkpoints->path);
+			err = DFG_ERR(DFG_STOPPED, "%s: another process is writing checkpoints there", checkpoints->path);
 	}
 	dfg_text_release(&path);
 	return err;
@@ -417,7 +418,7 @@ static struct dfg_err *not_whole(struct dfg_err *err, const char *folder, const 
 	if (!err || err->code != DFG_NO_INPUT)
 		return err;
 	dfg_err_free(err);
-	return DFG_ERR(DFG_DATA, "%s: has no %s: it is not a whole checkpoint", folder, file);
+	return DFG_ERR(DFG_DATA, "%s: has no %s: the checkpoint is incomplete", folder, file);
 }
 
 static struct dfg_err *load_folder(const char *folder, struct dfg_checkpoint *out_checkpoint)
@@ -448,7 +449,7 @@ static struct dfg_err *load_step(const char *path, const struct folder *which, s
 		err = load_folder(folder.s, out_checkpoint);
 	if (!err && out_checkpoint->step != which->step) {
 		dfg_checkpoint_release(out_checkpoint);
-		err = DFG_ERR(DFG_DATA, "%s: is the checkpoint of another step", folder.s);
+		err = DFG_ERR(DFG_DATA, "%s: contains the checkpoint of another step", folder.s);
 	}
 	dfg_text_release(&folder);
 	return err;
@@ -474,7 +475,7 @@ static struct dfg_err *load_newest(
 	if (!err && !steps.count && dfg_folder_holds(path, data_name))
 		err = load_folder(path, out_checkpoint);
 	else if (!err && !found)
-		err = DFG_ERR(DFG_DATA, "%s: holds no %scheckpoint", path, steps.count ? "whole " : "");
+		err = DFG_ERR(DFG_DATA, "%s: holds no %scheckpoint", path, steps.count ? "complete " : "");
 	dfg_free(steps.folder);
 	return err;
 }

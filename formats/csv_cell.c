@@ -50,7 +50,7 @@ static struct dfg_err *quoted_cell(struct dfg_csv_scan *scan, struct dfg_csv_cel
 			return DFG_ERR(DFG_DATA, "line %zu: text after a closing quote", scan->line);
 		return NULL;
 	}
-	return DFG_ERR(DFG_DATA, "line %zu: the quote does not end", scan->line);
+	return DFG_ERR(DFG_DATA, "line %zu: the quote is not closed", scan->line);
 }
 
 struct dfg_err *dfg_csv_next(struct dfg_csv_scan *scan, struct dfg_csv_cell *out_cell, bool *out_last)

@@ -52,7 +52,8 @@ static struct dfg_err *count_rows(struct dfg_csv_table *table)
 			table->quoted &= cell.quoted;
 		}
 		if (cells != table->columns)
-			return DFG_ERR(DFG_DATA, "line %zu: %zu values, but %zu in the first line", line, cells, table->columns);
+			return DFG_ERR(
+				DFG_DATA, "line %zu: has %zu values, but the first line has %zu", line, cells, table->columns);
 		table->rows++;
 	}
 	return NULL;
@@ -166,7 +167,7 @@ struct dfg_err *dfg_csv_open(const struct dfg_blob *blob, struct dfg_csv_table *
 		dfg_csv_skip_line(&scan);
 	}
 	if (scan.at == scan.end && comment.at < comment.end)
-		return DFG_ERR(DFG_DATA, "has comments alone");
+		return DFG_ERR(DFG_DATA, "contains only comments");
 	if (scan.at < scan.end) {
 		DFG_TRY(try_counts(scan, table, &counts));
 		if (counts)

@@ -70,7 +70,7 @@ struct dfg_err *dfg_inflate(const uint8_t *from, size_t size, size_t bytes, stru
 	dfg_buffer_unref(buffer);
 	if (state == Z_MEM_ERROR)
 		return DFG_ERR(DFG_MEMORY, "no memory to decompress");
-	return DFG_ERR(DFG_DATA, "the compressed bytes are damaged, or are not the %zu announced", bytes);
+	return DFG_ERR(DFG_DATA, "the compressed data is damaged, or does not unpack to the declared %zu bytes", bytes);
 }
 
 bool dfg_is_gzip(const uint8_t *bytes, size_t size)
@@ -111,7 +111,7 @@ static struct dfg_err *gunzip(z_stream *z, const uint8_t *end, size_t limit, str
 		else if (*used == (*buffer)->room)
 			DFG_TRY(grow(buffer, *used, limit));
 	}
-	return DFG_ERR(DFG_DATA, "the gzip stream is damaged or cut off");
+	return DFG_ERR(DFG_DATA, "the gzip stream is damaged or truncated");
 }
 
 struct dfg_err *dfg_gunzip(const uint8_t *from, size_t size, struct dfg_buffer **out_buffer)

@@ -5,19 +5,19 @@
 #include <stdbool.h>
 
 /*
- * What a compressed file may become: 64 MiB and 64 times itself. Deflate reaches 1000:1 only on what nobody needs to
- * keep, so more than this is an attack, or an array of zeros that is better made than read.
+ * The limit on the unpacked size of a file: 64 MiB and 64 times its size. Deflate reaches 1000:1 only on data such as
+ * zeros, so a larger size is most likely an attack.
  */
 static inline size_t dfg_inflate_limit(size_t size)
 {
 	return ((size_t)64 << 20) + (size < SIZE_MAX / 128 ? 64 * size : SIZE_MAX / 2);
 }
 
-/* A raw deflate stream of exactly `bytes` bytes, as a buffer with one reference. */
+/* Unpacks a raw deflate stream of exactly `bytes` bytes to a buffer with one reference. */
 DFG_MUST_CHECK struct dfg_err *dfg_inflate(
 	const uint8_t *from, size_t size, size_t bytes, struct dfg_buffer **out_buffer);
 
 bool dfg_is_gzip(const uint8_t *bytes, size_t size);
 
-/* All members of a gzip file, one behind the other; out_buffer->room is how many bytes it held. */
+/* Unpacks all consecutive members of a gzip file; out_buffer->room is the number of bytes. */
 DFG_MUST_CHECK struct dfg_err *dfg_gunzip(const uint8_t *from, size_t size, struct dfg_buffer **out_buffer);

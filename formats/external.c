@@ -111,7 +111,7 @@ static struct dfg_err *need(
 {
 	const struct dfg_attr *attr = dfg_node_attr(node, name);
 	if (!attr || attr->kind != kind)
-		return DFG_ERR(DFG_DATA, "has no attribute '%s', or not of its kind", name);
+		return DFG_ERR(DFG_DATA, "attribute '%s' is missing or of the wrong kind", name);
 	*out_value = &attr->value;
 	return NULL;
 }
@@ -123,7 +123,7 @@ static struct dfg_err *check_location(const struct dfg_string *location)
 				 !memchr(location->s, '\0', location->length) && location->s[0] != '.';
 	if (plain)
 		return NULL;
-	return DFG_ERR(DFG_DATA, "its data must lie in a file beside the graph, not in '%.*s'",
+	return DFG_ERR(DFG_DATA, "its data must be in a file in the graph's folder, not in '%.*s'",
 		(int)(location->length < 200 ? location->length : 200), location->s);
 }
 
@@ -133,7 +133,8 @@ static struct dfg_err *open_beside(const char *path, const struct dfg_string *lo
 	struct dfg_blob blob;
 	size_t head = (size_t)(base_of(path) - path);
 	if (!strcmp(path, "-"))
-		return DFG_ERR(DFG_DATA, "its data lies beside the graph, and stdin has nothing beside it");
+		return DFG_ERR(
+			DFG_DATA, "its data is in a file beside the graph, which stdin does not have: give the graph's path");
 	if (head + location->length >= sizeof beside)
 		return DFG_ERR(DFG_DATA, "the path of its data is too long");
 	memcpy(beside, path, head);
@@ -153,13 +154,14 @@ static struct dfg_err *find_data(const struct dfg_node *node, const struct dfg_a
 	DFG_TRY(need(node, "shape", DFG_ATTR_SHAPE, &shape));
 	DFG_TRY(need(node, "crc32", DFG_ATTR_INT, &crc));
 	if (!array)
-		return DFG_ERR(DFG_DATA, "its data is not in '%s'", location);
+		return DFG_ERR(DFG_DATA, "'%s' does not contain its data", location);
 	*out_tensor = &array->tensor;
 	if (array->tensor.dtype != dtype->dtype || !dfg_shape_equal(&array->tensor.shape, shape->shape))
-		return DFG_ERR(DFG_DATA, "is %s, but in '%s' it is %s", dfg_type_words(dtype->dtype, shape->shape).s, location,
+		return DFG_ERR(DFG_DATA, "is %s, but '%s' has %s", dfg_type_words(dtype->dtype, shape->shape).s, location,
 			dfg_type_words(array->tensor.dtype, &array->tensor.shape).s);
 	if (crc_of(&array->tensor) != crc->i)
-		return DFG_ERR(DFG_DATA, "'%s' is not what this graph was written with: another checksum", location);
+		return DFG_ERR(
+			DFG_DATA, "'%s' is not the file that this graph was written with: the checksum differs", location);
 	return NULL;
 }
 
@@ -190,7 +192,7 @@ static struct dfg_err *read_node(
 			return dfg_no_memory("weights beside a graph");
 	}
 	if (strlen(*location) != where->s.length || memcmp(*location, where->s.s, where->s.length))
-		return DFG_ERR(DFG_DATA, "its data lies in another file than '%s': a graph has one", *location);
+		return DFG_ERR(DFG_DATA, "its data is in another file than '%s': a graph has only one", *location);
 	DFG_TRY(find_data(node, data, *location, &tensor));
 	return make_const(graph, n, tensor);
 }

@@ -13,15 +13,15 @@
  */
 
 /*
- * The graph as it goes to `path`, after its constants of `least` bytes or more have been written beside it. out_graph
- * borrows from graph and lives in its arena; it is for writing only.
+ * Returns the graph to be written to `path`, after writing its constants of at least `least` bytes to the file beside
+ * it. out_graph borrows from graph and lives in its arena; it is for writing only.
  */
 DFG_MUST_CHECK struct dfg_err *dfg_external_write(
 	const char *path, bool if_changed, size_t least, const struct dfg_graph *graph, struct dfg_graph *out_graph);
 
 /*
- * Makes the constants of a graph that was read from `path` whole. The data lies in the same directory, in a file that is
- * neither link nor linked; it is mapped, and out_data must live as long as the graph. DFG_DATA where it is not what the
+ * Restores the constants of a graph that was read from `path`. The data is in the same directory, in a regular file
+ * with one link; it is mapped, and out_data must live as long as the graph. DFG_DATA if it is not the data that the
  * graph was written with.
  */
 DFG_MUST_CHECK struct dfg_err *dfg_external_read(

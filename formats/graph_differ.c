@@ -245,7 +245,7 @@ static struct dfg_err *compare_controls(struct pair *pair)
 			pair->differ, "%s: control input '%.200s' is only in the first", pair->place, pair->a->node[m[i]].name);
 	else if (i < in_n)
 		dfg_differ_say(pair->differ, "%s: control input '%.200s' is only in the second", pair->place,
-			n[i] == DFG_NONE ? "of a node that is new" : pair->a->node[n[i]].name);
+			n[i] == DFG_NONE ? "of a new node" : pair->a->node[n[i]].name);
 	dfg_free(m);
 	return NULL;
 }

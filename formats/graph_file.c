@@ -27,7 +27,7 @@ static const char *looks_like(const uint8_t *bytes, size_t size)
 		{"\x93NUMPY", 6, "an npy array"},
 		{"\x89HDF", 4, "an HDF5 file"},
 		{"\x89PNG", 4, "a picture"},
-		{"\x08\x01\x12", 3, "a SavedModel, which is not read yet"},
+		{"\x08\x01\x12", 3, "a SavedModel, which is not supported"},
 		{"#!", 2, "a script"},
 		{"{", 1, "JSON"},
 		{"[", 1, "JSON"},
@@ -116,17 +116,17 @@ static struct dfg_err *read_graph(struct dfg_graph_file *file, const struct dfg_
 	const struct dfg_blob *blob = &file->blob;
 	const char *other = looks_like(blob->bytes, blob->size);
 	if (other)
-		return DFG_ERR(DFG_DATA, "no graph: looks like %s", other);
+		return DFG_ERR(DFG_DATA, "not a graph: looks like %s", other);
 	bool text = is_text(blob->bytes, blob->size);
 	if (text && is_pbtxt(blob->bytes, blob->size))
 		return read_pbtxt(file, options);
 	struct dfg_err *err = dfg_graphdef_read(blob->bytes, blob->size, options, &file->arena, &file->graph);
 	if (err && err->code == DFG_DATA && !text && !begins_as_graph(blob->bytes, blob->size))
-		return dfg_err_note(err, "begins like no graph, nor like npy, npz, safetensors or IDX");
+		return dfg_err_note(err, "unknown format: not a graph, npy, npz, safetensors or IDX");
 	if (!err || !text)
 		return err;
 	dfg_err_free(err); /* which is about bytes that were never meant as such */
-	return DFG_ERR(DFG_DATA, "no graph: looks like text that begins with no field of a graph");
+	return DFG_ERR(DFG_DATA, "not a graph: text that does not begin with a field of a graph");
 }
 
 bool dfg_graph_is_program(const struct dfg_blob *blob)
@@ -211,12 +211,11 @@ struct dfg_err *dfg_graph_format(const struct dfg_graph_output *output, bool *ou
 	if (output->format)
 		return is_format(output->format, out_text)
 				   ? NULL
-				   : DFG_ERR(DFG_USAGE, "no graph format '%s'; there are pb and pbtxt", output->format);
+				   : DFG_ERR(DFG_USAGE, "unknown graph format '%s': choose pb or pbtxt", output->format);
 	if (is_format(suffix, out_text) || !*suffix)
 		return NULL;
-	return DFG_ERR(DFG_USAGE,
-		"%s: no graph format has the suffix .%s; there are .pb and .pbtxt, and --to takes any name", output->path,
-		suffix);
+	return DFG_ERR(DFG_USAGE, "%s: .%s is not the suffix of a graph format: use .pb or .pbtxt, or give --to",
+		output->path, suffix);
 }
 
 static struct dfg_err *save(const struct dfg_graph_output *output, const struct dfg_graph *graph)

@@ -61,11 +61,11 @@ struct dfg_err *dfg_reader_shape(
 		if (size < DFG_UNKNOWN)
 			return DFG_ERR(DFG_DATA, "dimension %d of a shape is %" PRId64, out_shape->rank, size);
 		if (out_shape->rank == DFG_RANK_MAX)
-			return DFG_ERR(DFG_DATA, "a shape of more than %d dimensions", DFG_RANK_MAX);
+			return DFG_ERR(DFG_DATA, "a shape has more than %d dimensions", DFG_RANK_MAX);
 		out_shape->dim[out_shape->rank++] = size;
 	}
 	if (unknown_rank && out_shape->rank)
-		return DFG_ERR(DFG_DATA, "a shape of unknown rank that has %d dimensions", out_shape->rank);
+		return DFG_ERR(DFG_DATA, "a shape of unknown rank has %d dimensions", out_shape->rank);
 	if (unknown_rank)
 		*out_shape = DFG_SHAPE_UNKNOWN;
 	return NULL;
@@ -181,7 +181,7 @@ static struct dfg_err *count_items(const struct dfg_wire *list, enum dfg_attr_ki
 			return NULL;
 		enum dfg_attr_kind kind = kind_of(met.field->id, true);
 		if (*out_kind != DFG_ATTR_NONE && *out_kind != kind)
-			return DFG_ERR(DFG_DATA, "a list with items of two kinds");
+			return DFG_ERR(DFG_DATA, "a list has items of two kinds");
 		*out_kind = kind;
 		size_t fixed = dfg_wire_fixed(met.field->type);
 		for (size_t i = 0; met.kind == DFG_WIRE_ITEMS && !fixed && i < met.length; i++)
@@ -297,7 +297,7 @@ struct dfg_err *dfg_reader_attrs_end(struct dfg_reader *r, size_t base, struct d
 		qsort(attr, count, sizeof *attr, compare);
 	for (size_t i = 1; i < count; i++)
 		if (attr[i].name == attr[i - 1].name) /* words are kept once */
-			return DFG_ERR(DFG_DATA, "attribute '%s' stands twice", attr[i].name);
+			return DFG_ERR(DFG_DATA, "attribute '%s' is given twice", attr[i].name);
 	if (count) {
 		DFG_TRY(dfg_reader_room(r, count, sizeof *attr, out_attr));
 		memcpy(*out_attr, attr, count * sizeof *attr);

@@ -77,13 +77,13 @@ static const char *take_port(struct dfg_name *name, int32_t *out_port)
 	if (!i || (name->s[i - 1] != ':' && name->s[i - 1] != '-'))
 		return NULL;
 	if (name->s[i - 1] == '-')
-		return i > 1 && name->s[i - 2] == ':' ? "asks for a negative output" : NULL;
+		return i > 1 && name->s[i - 2] == ':' ? "names a negative output" : NULL;
 	int64_t port = 0;
 	for (uint32_t j = i; j < name->length; j++)
 		if ((port = port * 10 + name->s[j] - '0') > INT32_MAX)
-			return "asks for an output number that no op has";
+			return "names an output number larger than any op has";
 	if (i == name->length)
-		return "has no number behind the colon";
+		return "has no number after the colon";
 	name->length = i - 1;
 	*out_port = (int32_t)port;
 	return NULL;
@@ -104,7 +104,7 @@ static void add_edge(struct half *half, uint32_t n, uint32_t slot)
 		edge->port = DFG_CONTROL;
 		node->n_control++;
 	} else {
-		wrong = node->n_control ? "is data behind a control input" : take_port(&name, &edge->port);
+		wrong = node->n_control ? "is a data input after a control input" : take_port(&name, &edge->port);
 	}
 	if (wrong) {
 		fault(half, n, slot, wrong, &whole);

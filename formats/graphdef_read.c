@@ -62,13 +62,13 @@ static const uint8_t name_byte[256] = {
 static struct dfg_err *check_name(const struct dfg_wire_field *name)
 {
 	if (!name->length)
-		return DFG_ERR(DFG_DATA, "a node without a name");
+		return DFG_ERR(DFG_DATA, "a node has no name");
 	if (name->length > NAME_MOST)
 		return DFG_ERR(DFG_DATA, "the name is %zu bytes long, more than %d", name->length, NAME_MOST);
 	for (size_t i = 0; i < name->length; i++)
 		if (!name_byte[name->bytes[i]] || (name_byte[name->bytes[i]] == 2 && !i))
-			return DFG_ERR(DFG_DATA, "byte %zu of the name is 0x%02x: letters, digits and _ . - / > are in use%s", i,
-				name->bytes[i], i ? "" : ", and none of - / > in front");
+			return DFG_ERR(DFG_DATA, "byte %zu of the name is 0x%02x: names consist of letters, digits and _ . - / >%s",
+				i, name->bytes[i], i ? "" : ", and do not begin with - / >");
 	return NULL;
 }
 
@@ -208,7 +208,7 @@ static struct dfg_err *keep_inputs(struct dfg_reader *r, struct dfg_node *node)
 {
 	if (!r->n_input)
 		return NULL;
-	_Static_assert(sizeof *node->in == sizeof *r->input, "an offset has the room of the edge that it becomes");
+	_Static_assert(sizeof *node->in == sizeof *r->input, "an offset has the size of the edge that replaces it");
 	DFG_TRY(take_edges(r, r->n_input, &node->in));
 	memcpy(node->in, r->input, r->n_input * sizeof *node->in);
 	node->n_in = (uint32_t)r->n_input;
@@ -259,7 +259,7 @@ static struct dfg_err *fill_node(
 	DFG_TRY(read_fields(r, &walk, fields, node));
 	DFG_TRY(check_name(&fields->name));
 	if (!fields->op.length)
-		return DFG_ERR(DFG_DATA, "a node without an op");
+		return DFG_ERR(DFG_DATA, "a node has no op");
 	DFG_TRY(find_op(r, &fields->op, node));
 	node->device = "";
 	if (fields->device.length)
@@ -378,7 +378,7 @@ static struct dfg_err *check_functions(const struct dfg_wire *library, struct df
 		if (!dfg_map_put(names, name.s, name.length, &number, &is_new))
 			return DFG_ERR(DFG_MEMORY, "out of memory");
 		if (!is_new)
-			return DFG_ERR(DFG_DATA, "function '%.*s' stands twice: number %" PRIu32 " and number %zu",
+			return DFG_ERR(DFG_DATA, "function '%.*s' is defined twice: number %" PRIu32 " and number %zu",
 				(int)(name.length < 128 ? name.length : 128), name.s, number, names->count);
 	}
 }

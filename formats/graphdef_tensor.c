@@ -70,8 +70,8 @@ static size_t items_in(const struct dfg_wire_field *field)
 static struct dfg_err *note_values(const struct dfg_wire_field *field, struct parts *parts)
 {
 	if (parts->list && parts->list != field->field->id)
-		return DFG_ERR(DFG_DATA, "a tensor with two lists of values, of field %" PRIu32 " and %s", parts->list,
-			field->field->name);
+		return DFG_ERR(
+			DFG_DATA, "a tensor has two lists of values, field %" PRIu32 " and %s", parts->list, field->field->name);
 	parts->list = field->field->id;
 	parts->items += items_in(field);
 	parts->runs++;
@@ -113,15 +113,15 @@ static struct dfg_err *check_parts(const struct parts *parts, struct dfg_literal
 {
 	size_t bytes, size = parts->dtype < DFG_DTYPES ? dfg_dtype_size((enum dfg_dtype)parts->dtype) : 0;
 	if (!size)
-		return DFG_ERR(DFG_DATA, "a tensor of type number %" PRId64, (int64_t)parts->dtype);
+		return DFG_ERR(DFG_DATA, "a tensor has the invalid type number %" PRId64, (int64_t)parts->dtype);
 	if (!dfg_shape_known(&parts->shape))
-		return DFG_ERR(DFG_DATA, "a tensor of shape %s", dfg_shape_words(&parts->shape).s);
+		return DFG_ERR(DFG_DATA, "a tensor has the shape %s", dfg_shape_words(&parts->shape).s);
 	literal->dtype = (enum dfg_dtype)parts->dtype;
 	literal->shape = parts->shape;
 	DFG_TRY(dfg_shape_bytes(&literal->shape, literal->dtype, &bytes));
 	*out_count = (int64_t)(bytes / size);
 	if (parts->content.length && parts->list)
-		return DFG_ERR(DFG_DATA, "a tensor with both tensor_content and %s", parts->run.field->name);
+		return DFG_ERR(DFG_DATA, "a tensor has both tensor_content and %s", parts->run.field->name);
 	if (parts->list && parts->list != dfg_tensor_list_field(literal->dtype))
 		return DFG_ERR(DFG_DATA, "%s in a tensor of %s", parts->run.field->name, dfg_dtype_name(literal->dtype));
 	return NULL;
@@ -132,9 +132,9 @@ static struct dfg_err *take_content(const struct parts *parts, int64_t count, st
 	const struct dfg_wire_field *content = &parts->content;
 	size_t size = dfg_dtype_size(literal->dtype);
 	if (literal->dtype == DFG_STRING)
-		return DFG_ERR(DFG_DATA, "a tensor of %s with tensor_content", dfg_dtype_name(literal->dtype));
+		return DFG_ERR(DFG_DATA, "a tensor of %s has tensor_content", dfg_dtype_name(literal->dtype));
 	if (content->length != (size_t)count * size)
-		return DFG_ERR(DFG_DATA, "%s has %zu bytes in tensor_content, and wants %zu",
+		return DFG_ERR(DFG_DATA, "%s has %zu bytes in tensor_content, not %zu",
 			dfg_type_words(literal->dtype, &literal->shape).s, content->length, (size_t)count * size);
 	for (size_t i = 0; literal->dtype == DFG_BOOL && i < content->length; i++)
 		if (content->bytes[i] > 1)
@@ -196,7 +196,7 @@ static struct dfg_err *take_values(struct dfg_reader *r, const struct dfg_wire *
 	if (!one_run)
 		return copy_values(r, wire, parts, literal);
 	if (fixed && parts->run.length % fixed)
-		return DFG_ERR(DFG_DATA, "%s is cut off", parts->run.field->name);
+		return DFG_ERR(DFG_DATA, "%s is truncated", parts->run.field->name);
 	literal->data = parts->run.bytes;
 	return NULL;
 }

@@ -37,15 +37,15 @@ static struct dfg_err *read_idx(const struct dfg_blob *blob, struct dfg_buffer *
 	enum dfg_dtype dtype = find_dtype(blob->bytes[2]);
 	size_t bytes, offset = 4 + 4 * (size_t)shape.rank;
 	if (shape.rank > DFG_RANK_MAX)
-		return DFG_ERR(DFG_DATA, "%d dimensions, more than %d", shape.rank, DFG_RANK_MAX);
+		return DFG_ERR(DFG_DATA, "has %d dimensions, more than %d", shape.rank, DFG_RANK_MAX);
 	if (offset > blob->size)
-		return DFG_ERR(DFG_DATA, "the header is cut off");
+		return DFG_ERR(DFG_DATA, "the header is truncated");
 	for (int i = 0; i < shape.rank; i++)
 		shape.dim[i] = dfg_be32(blob->bytes + 4 + 4 * i);
 	DFG_TRY(dfg_shape_bytes(&shape, dtype, &bytes));
 	if (bytes != blob->size - offset)
-		return DFG_ERR(DFG_DATA, "%s has %zu bytes of elements, the file %zu", dfg_type_words(dtype, &shape).s, bytes,
-			blob->size - offset);
+		return DFG_ERR(DFG_DATA, "%s has %zu bytes of elements, but the file %zu", dfg_type_words(dtype, &shape).s,
+			bytes, blob->size - offset);
 	if (dfg_dtype_size(dtype) == 1) {
 		DFG_TRY(dfg_array_view(dtype, &shape, blob->bytes + offset, file, &tensor));
 	} else {

@@ -66,17 +66,17 @@ static struct dfg_err *read_escape(struct reader *r, char **to)
 		return NULL;
 	}
 	if (r->end - r->at < 5 || *r->at != 'u')
-		return bad(r, "no such escape");
+		return bad(r, "unknown escape");
 	int code = hex4(r->at + 1);
 	if (code >= 0xd800 && code < 0xdc00) {
 		bool pair = r->end - r->at >= 11 && r->at[5] == '\\' && r->at[6] == 'u';
 		int low = pair ? hex4(r->at + 7) : -1;
 		if (low < 0xdc00 || low > 0xdfff)
-			return bad(r, "half a surrogate pair");
+			return bad(r, "incomplete surrogate pair");
 		code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
 		r->at += 6;
 	} else if (code < 0 || (code >= 0xdc00 && code < 0xe000)) {
-		return bad(r, "no such escape");
+		return bad(r, "unknown escape");
 	}
 	r->at += 5;
 	*to += dfg_utf8_put((uint32_t)code, *to);
@@ -90,7 +90,7 @@ static struct dfg_err *read_string(struct reader *r, const char **out_string, si
 	while (close < r->end && *close != '"')
 		close += *close == '\\' ? 2 : 1;
 	if (close >= r->end)
-		return bad(r, "the string does not end");
+		return bad(r, "the string is not closed");
 	char *string = dfg_arena_zeros(r->arena, (size_t)(close - r->at) + 1, 1), *to = string;
 	if (!string)
 		return dfg_no_memory("the JSON text");
@@ -100,7 +100,7 @@ static struct dfg_err *read_string(struct reader *r, const char **out_string, si
 		if (!length)
 			return bad(r, "not UTF-8");
 		if ((unsigned char)*r->at < 0x20)
-			return bad(r, "a control sign in a string");
+			return bad(r, "control character in a string");
 		if (*r->at == '\\') {
 			r->at++;
 			DFG_TRY(read_escape(r, &to));
@@ -197,20 +197,20 @@ static struct dfg_err *read_key(struct reader *r, struct dfg_map *keys, struct d
 	uint32_t number;
 	bool new;
 	if (!take(r, '"'))
-		return bad(r, "a key in quotes is missing");
+		return bad(r, "expected a key in quotes");
 	const char *start = r->at;
 	DFG_TRY(read_string(r, &member->key, &length));
 	if (memchr(member->key, 0, length)) {
 		r->at = start;
-		return bad(r, "a zero in a key");
+		return bad(r, "zero character in a key");
 	}
 	if (!dfg_map_put(keys, member->key, length, &number, &new))
 		return dfg_no_memory("the JSON text");
 	if (!new) {
 		r->at = start;
-		return bad(r, "this key is there twice");
+		return bad(r, "duplicate key");
 	}
-	return take(r, ':') ? NULL : bad(r, "':' is missing");
+	return take(r, ':') ? NULL : bad(r, "expected ':'");
 }
 
 /* The elements of the long list: each has the same room. */
@@ -228,7 +228,7 @@ static struct dfg_err *read_rows(struct reader *r, struct dfg_json *list)
 		if (!err)
 			err = r->rows->see(r->rows->arg, r->whole, &element, list->count);
 		if (!err && !(more = take(r, ',')) && !take(r, ']'))
-			err = bad(r, "',' or ']' is missing");
+			err = bad(r, "expected ',' or ']'");
 	}
 	r->depth--;
 	r->arena = arena;
@@ -257,7 +257,7 @@ static struct dfg_err *read_elements(struct reader *r, char close, struct dfg_ma
 		value->count++;
 		last = &element->next;
 	} while (take(r, ','));
-	return take(r, close) ? NULL : bad(r, close == ']' ? "',' or ']' is missing" : "',' or '}' is missing");
+	return take(r, close) ? NULL : bad(r, close == ']' ? "expected ',' or ']'" : "expected ',' or '}'");
 }
 
 static struct dfg_err *read_value(struct reader *r, struct dfg_json *value)
@@ -289,7 +289,7 @@ struct dfg_err *dfg_json_read_rows(const void *text, size_t length, const struct
 		return dfg_no_memory("the JSON text");
 	DFG_TRY(read_value(&r, *out_value));
 	skip_space(&r);
-	return r.at == r.end ? NULL : bad(&r, "something stands behind the value");
+	return r.at == r.end ? NULL : bad(&r, "unexpected text after the value");
 }
 
 struct dfg_err *dfg_json_read(const void *text, size_t length, struct dfg_arena *arena, struct dfg_json **out_value)
@@ -330,7 +330,7 @@ struct dfg_err *dfg_json_need_size(const struct dfg_json *object, const char *ke
 	const struct dfg_json *member;
 	DFG_TRY(dfg_json_need(object, key, DFG_JSON_NUMBER, &member));
 	if (!member->whole || member->integer < 0)
-		return DFG_ERR(DFG_DATA, "\"%s\" is no count", key);
+		return DFG_ERR(DFG_DATA, "\"%s\" must be an integer of at least 0", key);
 	*out_size = (uint64_t)member->integer;
 	return NULL;
 }

@@ -144,7 +144,7 @@ static struct dfg_err *check_all(const struct dfg_json *manifest, struct dfg_che
 	DFG_TRY(dfg_json_need(manifest, "format", DFG_JSON_STRING, &is));
 	DFG_TRY(dfg_json_need_size(manifest, "version", &version));
 	if (strcmp(is->string, format) || version != VERSION)
-		return DFG_ERR(DFG_DATA, "'%s' version %llu is not known here", is->string, (unsigned long long)version);
+		return DFG_ERR(DFG_DATA, "'%s' version %llu is not supported", is->string, (unsigned long long)version);
 	DFG_TRY(dfg_json_need_size(manifest, "step", &checkpoint->step));
 	DFG_TRY(dfg_json_need_size(manifest, "epoch", &checkpoint->epoch));
 	DFG_TRY(dfg_json_need_size(manifest, "sample", &checkpoint->sample));
@@ -154,8 +154,7 @@ static struct dfg_err *check_all(const struct dfg_json *manifest, struct dfg_che
 	for (const struct dfg_json *tensor = tensors->first; tensor; tensor = tensor->next)
 		DFG_TRY(check_tensor(tensor, &checkpoint->arrays));
 	if (tensors->count != checkpoint->arrays.count)
-		return DFG_ERR(
-			DFG_DATA, "speaks of %zu variables, the data hold %zu", tensors->count, checkpoint->arrays.count);
+		return DFG_ERR(DFG_DATA, "lists %zu variables, but the data has %zu", tensors->count, checkpoint->arrays.count);
 	return NULL;
 }
 

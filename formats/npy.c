@@ -69,12 +69,12 @@ static struct dfg_err *take_shape(struct scan *scan, struct dfg_shape *out_shape
 {
 	*out_shape = DFG_SHAPE_SCALAR;
 	if (!take(scan, '('))
-		return DFG_ERR(DFG_DATA, "npy header: the shape is no tuple");
+		return DFG_ERR(DFG_DATA, "npy header: the shape is not a tuple");
 	bool comma = true;
 	while (!take(scan, ')')) {
 		int64_t dim;
 		if (!comma || !take_number(scan, &dim))
-			return DFG_ERR(DFG_DATA, "npy header: the shape is no tuple of numbers");
+			return DFG_ERR(DFG_DATA, "npy header: the shape is not a tuple of numbers");
 		if (out_shape->rank == DFG_RANK_MAX)
 			return DFG_ERR(DFG_DATA, "more than %d dimensions", DFG_RANK_MAX);
 		out_shape->dim[out_shape->rank++] = dim;
@@ -119,18 +119,18 @@ static struct dfg_err *read_descr(const char *descr, struct dfg_npy_header *head
 	struct scan scan = {descr + !!*descr, descr + strlen(descr)};
 	header->kind = *descr;
 	if (*descr == 'O')
-		return DFG_ERR(DFG_DATA, "holds Python objects (a pickle), which are not read");
+		return DFG_ERR(DFG_DATA, "holds Python objects (a pickle), which are not supported");
 	if (!take_number(&scan, &width) || *scan.at || width > INT32_MAX)
-		return DFG_ERR(DFG_DATA, "numpy's dtype '%.40s' is not known here", descr);
+		return DFG_ERR(DFG_DATA, "numpy's dtype '%.40s' is not supported", descr);
 	header->width = (size_t)width;
 	header->swapped = order == '>';
 	if (*descr == 'S')
 		header->dtype = DFG_STRING;
 	else if (*descr == 'U')
-		return DFG_ERR(DFG_DATA, "numpy's dtype '%.40s' is not known here: save strings as bytes (S)", descr);
+		return DFG_ERR(DFG_DATA, "numpy's dtype '%.40s' is not supported: save strings as bytes (S)", descr);
 	else
 		header->dtype = plain_dtype(header->kind, header->width);
-	return header->dtype ? NULL : DFG_ERR(DFG_DATA, "numpy's dtype '%.40s' is not known here", descr);
+	return header->dtype ? NULL : DFG_ERR(DFG_DATA, "numpy's dtype '%.40s' is not supported", descr);
 }
 
 /* The three keys, each once, in any order. */
@@ -139,14 +139,14 @@ static struct dfg_err *read_literal(struct scan *scan, struct dfg_npy_header *he
 	char key[16], descr[64];
 	bool has_descr = false, has_order = false, has_shape = false, comma = true;
 	if (!take(scan, '{'))
-		return DFG_ERR(DFG_DATA, "npy header: no dictionary");
+		return DFG_ERR(DFG_DATA, "npy header: not a dictionary");
 	while (!take(scan, '}')) {
 		if (!comma || !take_string(scan, key, sizeof key) || !take(scan, ':'))
-			return DFG_ERR(DFG_DATA, "npy header: no dictionary of three keys");
+			return DFG_ERR(DFG_DATA, "npy header: not a dictionary of three keys");
 		if (!strcmp(key, "descr") && !has_descr) {
 			has_descr = true;
 			if (!take_string(scan, descr, sizeof descr))
-				return DFG_ERR(DFG_DATA, "structured dtypes are not read");
+				return DFG_ERR(DFG_DATA, "structured dtypes are not supported");
 			DFG_TRY(read_descr(descr, header));
 		} else if (!strcmp(key, "fortran_order") && !has_order) {
 			has_order = true;
@@ -157,13 +157,13 @@ static struct dfg_err *read_literal(struct scan *scan, struct dfg_npy_header *he
 			has_shape = true;
 			DFG_TRY(take_shape(scan, &header->shape));
 		} else {
-			return DFG_ERR(DFG_DATA, "npy header: key '%s' is unknown or there twice", key);
+			return DFG_ERR(DFG_DATA, "npy header: key '%s' is unknown or duplicate", key);
 		}
 		comma = take(scan, ',');
 	}
 	skip_space(scan);
 	if (scan->at != scan->end)
-		return DFG_ERR(DFG_DATA, "npy header: something stands behind the dictionary");
+		return DFG_ERR(DFG_DATA, "npy header: unexpected text after the dictionary");
 	if (!has_descr || !has_order || !has_shape)
 		return DFG_ERR(DFG_DATA, "npy header: descr, fortran_order or shape is missing");
 	return NULL;
@@ -181,7 +181,7 @@ static struct dfg_err *count_bytes(struct dfg_npy_header *header)
 			return DFG_ERR(DFG_DATA, "the shape is too large for any file");
 	}
 	if (!header->width && !empty)
-		return DFG_ERR(DFG_DATA, "strings of no bytes");
+		return DFG_ERR(DFG_DATA, "strings have width 0");
 	header->bytes = empty ? 0 : bytes;
 	return NULL;
 }
@@ -199,7 +199,7 @@ struct dfg_err *dfg_npy_header(const uint8_t *bytes, size_t size, size_t *out_si
 	if (size < least)
 		return NULL;
 	if (bytes[6] < 1 || bytes[6] > 3 || bytes[7])
-		return DFG_ERR(DFG_DATA, "npy version %d.%d is not known here", bytes[6], bytes[7]);
+		return DFG_ERR(DFG_DATA, "npy version %d.%d is not supported", bytes[6], bytes[7]);
 	length = small ? dfg_le16(bytes + 8) : dfg_le32(bytes + 8);
 	if (length > HEADER_MOST)
 		return DFG_ERR(DFG_DATA, "npy header of %zu bytes, more than %d", length, HEADER_MOST);
@@ -270,7 +270,7 @@ struct dfg_err *dfg_array_check_bools(const struct dfg_tensor *tensor)
 	int64_t count = tensor->dtype == DFG_BOOL ? dfg_shape_count(&tensor->shape) : 0;
 	for (int64_t i = 0; i < count; i++)
 		if (byte[i] > 1)
-			return DFG_ERR(DFG_DATA, "element %lld is %d, which is no bool", (long long)i, byte[i]);
+			return DFG_ERR(DFG_DATA, "element %lld is %d, which is not a bool", (long long)i, byte[i]);
 	return NULL;
 }
 
@@ -301,9 +301,9 @@ struct dfg_err *dfg_npy_tensor(
 	*out_tensor = (struct dfg_tensor){0};
 	DFG_TRY(dfg_npy_header(bytes, size, &whole, &header));
 	if (size < whole)
-		return DFG_ERR(DFG_DATA, "npy is cut off: %zu bytes of %zu", size, whole);
+		return DFG_ERR(DFG_DATA, "npy is truncated: %zu bytes of %zu", size, whole);
 	if (size > whole)
-		return DFG_ERR(DFG_DATA, "%zu bytes behind the end of the npy", size - whole);
+		return DFG_ERR(DFG_DATA, "%zu bytes after the end of the npy", size - whole);
 	bool as_is =
 		header.kind != 'S' && (!header.swapped || header.width == 1) && (!header.fortran || header.shape.rank < 2);
 	if (as_is)

@@ -62,7 +62,7 @@ static struct dfg_err *string_width(const struct dfg_tensor *tensor, size_t *out
 	*out_width = 1;
 	for (int64_t i = 0; i < count; i++) {
 		if (element[i].length && !element[i].s[element[i].length - 1])
-			return DFG_ERR(DFG_DATA, "string %lld ends in a zero byte, which npy cannot keep", (long long)i);
+			return DFG_ERR(DFG_DATA, "string %lld ends in a zero byte, which npy cannot represent", (long long)i);
 		if (element[i].length > *out_width)
 			*out_width = element[i].length;
 	}

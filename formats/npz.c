@@ -19,9 +19,9 @@ static struct dfg_err *member_name(const struct dfg_zip_member *member, char **o
 	const char *s = member->name;
 	size_t length = member->name_length;
 	if (!dfg_utf8_is(s, length) || memchr(s, '\0', length))
-		return DFG_ERR(DFG_DATA, "member name with a zero or bytes that are not UTF-8");
+		return DFG_ERR(DFG_DATA, "a member's name contains a zero byte or is not UTF-8");
 	if (length < SUFFIX || memcmp(s + length - SUFFIX, suffix, SUFFIX))
-		return DFG_ERR(DFG_DATA, "is no .npy");
+		return DFG_ERR(DFG_DATA, "is not a .npy");
 	*out_name = dfg_zeros(length - SUFFIX + 1, 1);
 	if (!*out_name)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
@@ -50,7 +50,7 @@ static struct dfg_err *read_stored(
 	const struct dfg_zip_member *member, struct dfg_buffer *file, struct dfg_tensor *out_tensor)
 {
 	if (member->size != member->packed)
-		return DFG_ERR(DFG_DATA, "stored, but the sizes differ");
+		return DFG_ERR(DFG_DATA, "is stored, but its two sizes differ");
 	if (crc32_z(0, member->data, member->size) != member->crc)
 		return DFG_ERR(DFG_DATA, "the checksum is wrong");
 	return dfg_npy_tensor(member->data, member->size, file, out_tensor);
@@ -67,7 +67,7 @@ static struct dfg_err *read_member(
 	else if (!err && member->method == STORED)
 		err = read_stored(member, file, &tensor);
 	else if (!err)
-		err = DFG_ERR(DFG_DATA, "compression method %d is not known here", member->method);
+		err = DFG_ERR(DFG_DATA, "compression method %d is not supported", member->method);
 	if (!err)
 		err = dfg_arrays_add(arrays, name, &tensor);
 	dfg_free(name);

@@ -6,17 +6,18 @@
 
 struct dfg_graph;
 
-/*
- * Protobuf's text format, by the descriptors: text to wire format and back. Neither knows what a graph is.
- */
+/* Protobuf's text format, converted to wire format and back by means of the descriptors; independent of graphs. */
 
-/* Unknown fields are dropped and counted in file, or errors where file->strict. Errors begin with line:column. */
+/*
+ * Converts text to wire format. Unknown fields are dropped and counted in file, or are errors if file->strict. Errors
+ * begin with line:column.
+ */
 DFG_MUST_CHECK struct dfg_err *dfg_pbtxt_to_wire(const ProtobufCMessageDescriptor *type, const uint8_t *text,
 	size_t length, struct dfg_wire_file *file, struct dfg_text *out_wire);
 
-/* The fields of a message, two blanks a level. */
+/* Prints the fields of a message, indented by two blanks per level. */
 DFG_MUST_CHECK struct dfg_err *dfg_pbtxt_from_wire(const struct dfg_wire *message, struct dfg_out *out);
 
-/* Encodes a graph in parts, each some of its top fields in order: the encoder is to be emptied by `take`. */
+/* Encodes a graph in parts, each some of its top-level fields in order; `take` must empty the encoder. */
 DFG_MUST_CHECK struct dfg_err *dfg_graphdef_parts(
 	const struct dfg_graph *graph, struct dfg_err *(*take)(void *arg, struct dfg_encoder *part), void *arg);

@@ -96,7 +96,7 @@ struct dfg_err *dfg_pbtxt_next(struct dfg_pbtxt_lexer *lexer)
 	else if (lexer->kind != DFG_PBTXT_SIGN)
 		lexer->length = word_length(lexer, lexer->kind == DFG_PBTXT_NUMBER);
 	if (!lexer->length)
-		return dfg_pbtxt_error(lexer, "a quote that is not closed on its line");
+		return dfg_pbtxt_error(lexer, "the quote is not closed on its line");
 	lexer->at += lexer->length;
 	return NULL;
 }
@@ -153,7 +153,7 @@ static struct dfg_err *unescape(
 		good = take_digits(p, end, 8, 3, &value) && value < 256;
 	}
 	if (!good || value > 0x10ffff)
-		return dfg_pbtxt_error(lexer, "'\\%c' begins no escape that there is", c >= 0x20 && c < 0x7f ? c : '?');
+		return dfg_pbtxt_error(lexer, "unknown escape '\\%c'", c >= 0x20 && c < 0x7f ? c : '?');
 	char bytes[4] = {(char)value};
 	dfg_text_put(to, bytes, c == 'u' || c == 'U' ? dfg_utf8_put(value, bytes) : 1);
 	return NULL;

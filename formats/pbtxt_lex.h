@@ -2,12 +2,10 @@
 
 #include "lib/base/text.h"
 
-/*
- * Words of protobuf's text format. A cursor with one token of lookahead; what a token is, its first byte tells.
- */
+/* Tokens of protobuf's text format: a cursor with one token of lookahead. The first byte of a token tells its kind. */
 enum dfg_pbtxt_kind {
 	DFG_PBTXT_END,
-	DFG_PBTXT_NAME,   /* letters, digits, '_', and what else enum values and reserved words have */
+	DFG_PBTXT_NAME,   /* letters, digits, '_', and other characters of enum values and reserved words */
 	DFG_PBTXT_NUMBER, /* begins with a digit or '.' */
 	DFG_PBTXT_QUOTED, /* one quoted piece, quotes included */
 	DFG_PBTXT_SIGN,   /* any other byte */
@@ -18,13 +16,13 @@ struct dfg_pbtxt_lexer {
 	const uint8_t *line_start;
 	size_t line;
 
-	enum dfg_pbtxt_kind kind; /* of the token at hand */
+	enum dfg_pbtxt_kind kind; /* kind of the current token */
 	const uint8_t *s;
 	size_t length;
-	size_t token_line, token_column; /* from 1 */
+	size_t token_line, token_column; /* position of the current token, from 1 */
 };
 
-/* Makes the first token the one at hand. */
+/* Starts at the first token. */
 DFG_MUST_CHECK struct dfg_err *dfg_pbtxt_start(struct dfg_pbtxt_lexer *lexer, const uint8_t *text, size_t length);
 DFG_MUST_CHECK struct dfg_err *dfg_pbtxt_next(struct dfg_pbtxt_lexer *lexer);
 
@@ -33,14 +31,14 @@ static inline bool dfg_pbtxt_is(const struct dfg_pbtxt_lexer *lexer, char sign)
 	return lexer->kind == DFG_PBTXT_SIGN && *lexer->s == (uint8_t)sign;
 }
 
-/* Adds the bytes that a quoted piece stands for. */
+/* Appends the bytes that a quoted piece stands for. */
 DFG_MUST_CHECK struct dfg_err *dfg_pbtxt_unquote(const struct dfg_pbtxt_lexer *lexer, struct dfg_text *to);
 
-/* "line:column: ..." of the token at hand. */
+/* An error that begins with "line:column:" of the current token. */
 DFG_MUST_CHECK struct dfg_err *dfg_pbtxt_error(const struct dfg_pbtxt_lexer *lexer, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* The token for a message, cut and escaped. Lives to the end of the full expression. */
+/* The current token for a message, shortened and escaped. Lives to the end of the full expression. */
 struct dfg_pbtxt_words {
 	char s[120];
 };

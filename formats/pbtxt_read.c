@@ -76,7 +76,7 @@ static struct dfg_err *fill_length(struct parser *p, size_t at)
 static struct dfg_err *expect(struct parser *p, char sign)
 {
 	if (!dfg_pbtxt_is(&p->lexer, sign))
-		return dfg_pbtxt_error(&p->lexer, "'%s' where '%c' should be", dfg_pbtxt_words(&p->lexer).s, sign);
+		return dfg_pbtxt_error(&p->lexer, "expected '%c', not '%s'", sign, dfg_pbtxt_words(&p->lexer).s);
 	return dfg_pbtxt_next(&p->lexer);
 }
 
@@ -103,7 +103,7 @@ static struct dfg_err *find_field(struct parser *p, const ProtobufCFieldDescript
 	const ProtobufCMessageDescriptor *type = p->frame[p->depth - 1].type;
 	*out_field = NULL;
 	if (p->lexer.kind != DFG_PBTXT_NAME)
-		return dfg_pbtxt_error(&p->lexer, "'%s' where the name of a field should be", dfg_pbtxt_words(&p->lexer).s);
+		return dfg_pbtxt_error(&p->lexer, "expected the name of a field, not '%s'", dfg_pbtxt_words(&p->lexer).s);
 	for (unsigned i = 0; type && i < type->n_fields; i++)
 		if (token_is(&p->lexer, type->fields[i].name))
 			*out_field = &type->fields[i];
@@ -128,22 +128,22 @@ static struct dfg_err *check_once(const struct parser *p, struct frame *frame, c
 		bool same_oneof = field->flags & other->flags & PROTOBUF_C_FIELD_FLAG_ONEOF &&
 						  other->quantifier_offset == field->quantifier_offset;
 		if (frame->seen >> i & 1 && (other == field || same_oneof))
-			return dfg_pbtxt_error(
-				&p->lexer, "%s of a %s stands twice, or beside %s", field->name, frame->type->short_name, other->name);
+			return dfg_pbtxt_error(&p->lexer, "%s of a %s is given twice, or together with %s", field->name,
+				frame->type->short_name, other->name);
 	}
 	frame->seen |= UINT64_C(1) << (field - frame->type->fields);
 	return NULL;
 }
 
-static struct dfg_err *wrong_value(const struct parser *p, const ProtobufCFieldDescriptor *field, const char *wants)
+static struct dfg_err *wrong_value(const struct parser *p, const ProtobufCFieldDescriptor *field, const char *expected)
 {
-	return dfg_pbtxt_error(&p->lexer, "'%s' where %s wants %s", dfg_pbtxt_words(&p->lexer).s, field->name, wants);
+	return dfg_pbtxt_error(&p->lexer, "%s must be %s, not '%s'", field->name, expected, dfg_pbtxt_words(&p->lexer).s);
 }
 
 static struct dfg_err *read_quoted(struct parser *p, const ProtobufCFieldDescriptor *field)
 {
 	if (p->lexer.kind != DFG_PBTXT_QUOTED)
-		return wrong_value(p, field, "a quoted text");
+		return wrong_value(p, field, "a quoted string");
 	put_tag(p, field);
 	size_t at = reserve_length(p);
 	while (p->lexer.kind == DFG_PBTXT_QUOTED) {
@@ -280,7 +280,7 @@ static struct dfg_err *pass_value(struct parser *p)
 	if (dfg_pbtxt_is(&p->lexer, '-'))
 		DFG_TRY(dfg_pbtxt_next(&p->lexer));
 	if (p->lexer.kind == DFG_PBTXT_SIGN || p->lexer.kind == DFG_PBTXT_END)
-		return dfg_pbtxt_error(&p->lexer, "'%s' where a value should be", dfg_pbtxt_words(&p->lexer).s);
+		return dfg_pbtxt_error(&p->lexer, "expected a value, not '%s'", dfg_pbtxt_words(&p->lexer).s);
 	bool quoted;
 	do {
 		quoted = p->lexer.kind == DFG_PBTXT_QUOTED;
@@ -306,7 +306,7 @@ static bool opens(const struct dfg_pbtxt_lexer *lexer)
 static struct dfg_err *open_message(struct parser *p, const ProtobufCFieldDescriptor *field, bool in_list)
 {
 	if (!opens(&p->lexer))
-		return dfg_pbtxt_error(&p->lexer, "'%s' where '{' should be", dfg_pbtxt_words(&p->lexer).s);
+		return dfg_pbtxt_error(&p->lexer, "expected '{', not '%s'", dfg_pbtxt_words(&p->lexer).s);
 	if (p->depth == DFG_WIRE_DEPTH)
 		return dfg_pbtxt_error(&p->lexer, "messages are nested deeper than %d", DFG_WIRE_DEPTH);
 	struct frame *frame = &p->frame[p->depth++];
@@ -329,7 +329,7 @@ static struct dfg_err *pass_separator(struct parser *p)
 static struct dfg_err *read_list(struct parser *p, const ProtobufCFieldDescriptor *field)
 {
 	if (field && field->label != PROTOBUF_C_LABEL_REPEATED)
-		return dfg_pbtxt_error(&p->lexer, "a list where %s has one value", field->name);
+		return dfg_pbtxt_error(&p->lexer, "%s is not repeated, but a list is given", field->name);
 	if (opens(&p->lexer) && (!field || dfg_wire_message_type(field)))
 		return open_message(p, field, true);
 	while (!dfg_pbtxt_is(&p->lexer, ']')) {

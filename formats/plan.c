@@ -41,8 +41,7 @@ static struct dfg_err *read_manifest(const char *path, struct dfg_plan_folder *p
 	if (!name)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
 	if (!dfg_folder_holds(path, manifest_name) && dfg_folder_holds(path, "w0.pb"))
-		return DFG_ERR(DFG_NO_INPUT,
-			"%s: has a part of a plan (w0.pb), but no manifest.json, which says what it is a part of", path);
+		return DFG_ERR(DFG_NO_INPUT, "%s: has a part of a plan (w0.pb), but no manifest.json", path);
 	DFG_TRY(dfg_blob_open_plain(name, MANIFEST_MOST, &blob));
 	struct dfg_err *err = dfg_err_note(dfg_plan_folder_read(blob.bytes, blob.size, plan), "%s", name);
 	dfg_blob_close(&blob);
@@ -86,7 +85,7 @@ static struct dfg_err *hash_parts(struct dfg_plan_folder *plan)
 	dfg_pool_free(pool);
 	for (uint32_t i = 0; i < parts; i++)
 		if (memcmp(hashing.digest[i], plan->digest[i], DFG_SHA256) != 0)
-			return DFG_ERR(DFG_DATA, "%s: is not the file that the manifest speaks of: its sha256 is %s, not %s",
+			return DFG_ERR(DFG_DATA, "%s: is not the file that the manifest lists: its sha256 is %s, not %s",
 				plan->parts.part[i].source, dfg_sha256_words(hashing.digest[i]).s, dfg_sha256_words(plan->digest[i]).s);
 	return NULL;
 }
@@ -99,8 +98,8 @@ static struct dfg_err *read_part(struct dfg_plan_folder *plan, uint32_t i, const
 	struct dfg_err *err = dfg_graphdef_read(blob->bytes, blob->size, options, &plan->arena, graph);
 	graph->source = source;
 	if (!err && graph->count != plan->nodes[i])
-		err =
-			DFG_ERR(DFG_DATA, "has %u nodes, the manifest says %llu", graph->count, (unsigned long long)plan->nodes[i]);
+		err = DFG_ERR(
+			DFG_DATA, "has %u nodes, but %llu in the manifest", graph->count, (unsigned long long)plan->nodes[i]);
 	return dfg_err_note(err, "%s", source);
 }
 
@@ -117,7 +116,7 @@ static struct dfg_err *note_extra(void *arg, const char *name)
 	bool is_named = *name != 'w' || strtoull(name + 1, NULL, 10) < noting->plan->parts.parts;
 	if (!dfg_plan_folder_has(name) || is_named)
 		return NULL;
-	snprintf(words, sizeof words, "'%.200s' is no part of this plan: its manifest.json does not name it", name);
+	snprintf(words, sizeof words, "'%.200s' is not part of this plan: manifest.json does not list it", name);
 	noting->notes->note(noting->notes->arg, words);
 	return NULL;
 }
@@ -194,7 +193,7 @@ static struct dfg_err *check_place(const struct dfg_folder *folder, struct dfg_a
 		is = blob.size >= sizeof begins - 1 && !memcmp(blob.bytes, begins, sizeof begins - 1);
 		dfg_blob_close(&blob);
 	}
-	return is ? NULL : DFG_ERR(DFG_NO_OUTPUT, "%s: is no plan, and is not replaced", folder->path);
+	return is ? NULL : DFG_ERR(DFG_NO_OUTPUT, "%s: is not a plan, and is not replaced", folder->path);
 }
 
 /* Some parts on their way out, so many at once: one is written while another is synced. */

@@ -20,43 +20,46 @@
  * are the same bytes, and nothing else is in the folder.
  */
 struct dfg_plan_folder {
-	struct dfg_parts parts; /* each graph's source is its file */
-	const char **device;    /* full names, by part */
-	struct dfg_blob *blob;  /* the files, by part, which the graphs borrow from */
+	struct dfg_parts parts; /* parts; the source of each graph is its file */
+	const char **device;    /* full device names, by part */
+	struct dfg_blob *blob;  /* the files by part, from which the graphs borrow */
 	uint8_t (*digest)[DFG_SHA256];
-	uint64_t *nodes;      /* how many each part has, by the manifest */
-	size_t transfer_room; /* of parts.transfer, where the plan was read: its own then */
+	uint64_t *nodes;      /* number of nodes of each part in the manifest */
+	size_t transfer_room; /* allocated entries of parts.transfer if the plan was read and owns it */
 	struct dfg_arena arena;
 };
 
-/* Whether there is a folder of that name with a manifest.json in it, or a first part, that is not a checkpoint: open() says what is wrong with that. */
+/*
+ * Whether path is a folder with a manifest.json or a first part, and not a checkpoint; dfg_plan_folder_open() reports
+ * its faults.
+ */
 bool dfg_plan_folder_is(const char *path);
 
-/* Whether a plan may have a file of that name. */
+/* Whether a plan may contain a file of that name. */
 bool dfg_plan_folder_has(const char *name);
 
 /*
- * Opens a plan, and believes nothing of it: DFG_DATA, naming the file, where a part is not what the manifest says, by its
- * hash, or is no graph. What is wrong with its transfers goes to faults; where that is NULL, the first is an error too.
- * A part that the manifest does not name is noted. A zeroed plan is closed.
+ * Opens a plan without trusting it: DFG_DATA, naming the file, if a part differs from the manifest by its hash, or is
+ * not a graph. Faults of its transfers are added to `faults`; if that is NULL, the first one is the error. Parts that
+ * the manifest does not list are noted. Zero-initialised: closed.
  */
 DFG_MUST_CHECK struct dfg_err *dfg_plan_folder_open(const char *path, const struct dfg_graph_options *options,
 	struct dfg_faults *faults, struct dfg_plan_folder *out_plan);
 void dfg_plan_folder_close(struct dfg_plan_folder *plan);
 
-/* Writes it in the place of the plan that is there, if one is; DFG_NO_OUTPUT where anything else is. */
+/* Writes a plan and replaces the plan that is there; DFG_NO_OUTPUT if the path is something else. */
 DFG_MUST_CHECK struct dfg_err *dfg_plan_folder_save(
 	const char *path, bool if_changed, const struct dfg_parts *parts, const char *const *device);
 
 /* How often a transfer happens: "step", "turn" or "pivot". */
 const char *dfg_plan_folder_each(const struct dfg_transfer *transfer);
 
-/* What is wrong between the parts: whether each transfer has its _Send and its _Recv, and these are what it says. */
+/* Adds the faults of the transfers: a missing _Send or _Recv, or one that differs from the manifest. */
 void dfg_plan_folder_check(const struct dfg_plan_folder *plan, struct dfg_faults *faults);
 
-/* The parts as one graph, which borrows from the plan and lives in its arena: dfg_parts_join. */
+/* Joins the parts into one graph, which borrows from the plan and lives in its arena: dfg_parts_join. */
 DFG_MUST_CHECK struct dfg_err *dfg_plan_folder_join(struct dfg_plan_folder *plan, struct dfg_graph *out_graph);
 
-/* The manifest. What reads it takes names, numbers and transfers from it, and leaves the graphs empty. */
+/* Prints and reads the manifest. Reading sets names, numbers and transfers, and leaves the graphs empty. */
 DFG_MUST_CHECK struct dfg_err *dfg_plan_folder_print(const struct dfg_plan_folder *plan, struct dfg_out *out);
 DFG_MUST_CHECK struct dfg_err *dfg_plan_folder_read(const void *text, size_t length, struct dfg_plan_folder *plan);

@@ -121,7 +121,7 @@ static struct dfg_err *need_string(
 	const struct dfg_json *member;
 	DFG_TRY(dfg_json_need(object, key, DFG_JSON_STRING, &member));
 	if (strlen(member->string) != member->count)
-		return DFG_ERR(DFG_DATA, "\"%s\" holds a zero", key);
+		return DFG_ERR(DFG_DATA, "\"%s\" contains a zero character", key);
 	*out_string = dfg_arena_copy(arena, member->string, member->count);
 	return *out_string ? NULL : DFG_ERR(DFG_MEMORY, "out of memory");
 }
@@ -132,10 +132,10 @@ static struct dfg_err *check_device(const struct dfg_plan_folder *plan, uint32_t
 	const char *name = plan->device[i];
 	size_t length = strlen(name);
 	if (strncmp(name, "/job:", 5) || length > DEVICE_MOST || strspn(name, plain) != length)
-		return DFG_ERR(DFG_DATA, "\"name\" is no name of a device");
+		return DFG_ERR(DFG_DATA, "\"name\" is not the name of a device");
 	for (uint32_t j = 0; j < i; j++)
 		if (!strcmp(plan->device[j], name))
-			return DFG_ERR(DFG_DATA, "w%u has that name too: %s", j, name);
+			return DFG_ERR(DFG_DATA, "w%u also has the name %s", j, name);
 	return NULL;
 }
 
@@ -145,7 +145,7 @@ static struct dfg_err *read_digest(const struct dfg_json *object, uint8_t digest
 	const struct dfg_json *member;
 	DFG_TRY(dfg_json_need(object, "sha256", DFG_JSON_STRING, &member));
 	if (member->count != 2 * DFG_SHA256 || strspn(member->string, digits) != member->count)
-		return DFG_ERR(DFG_DATA, "\"sha256\" is not 64 small hexadecimal digits");
+		return DFG_ERR(DFG_DATA, "\"sha256\" is not 64 lower-case hexadecimal digits");
 	for (int i = 0; i < DFG_SHA256; i++)
 		digest[i] = (uint8_t)((strchr(digits, member->string[2 * i]) - digits) << 4 |
 							  (strchr(digits, member->string[2 * i + 1]) - digits));
@@ -177,7 +177,7 @@ static struct dfg_err *read_device(
 	if (member->count < sizeof back && sscanf(member->string, "w%9u", &device) == 1)
 		snprintf(back, sizeof back, "w%u", device);
 	if (device >= plan->parts.parts || strcmp(back, member->string))
-		return DFG_ERR(DFG_DATA, "\"%s\" is none of w0 to w%u", key, plan->parts.parts - 1);
+		return DFG_ERR(DFG_DATA, "\"%s\" is not one of w0 to w%u", key, plan->parts.parts - 1);
 	*out_device = device;
 	return NULL;
 }
@@ -195,7 +195,7 @@ static struct dfg_err *read_shape(const struct dfg_json *object, struct dfg_shap
 	for (const struct dfg_json *dim = list->first; dim; dim = dim->next) {
 		bool unknown = dim->kind == DFG_JSON_NULL;
 		if (!unknown && (!dim->whole || dim->integer < 0))
-			return DFG_ERR(DFG_DATA, "\"shape\" holds what is no count");
+			return DFG_ERR(DFG_DATA, "\"shape\" has an invalid dimension");
 		out_shape->dim[out_shape->rank++] = unknown ? DFG_UNKNOWN : dim->integer;
 	}
 	return NULL;
@@ -217,7 +217,7 @@ static struct dfg_err *read_loop(const struct dfg_json *object, struct dfg_arena
 		if (!strcmp(each->string, dfg_plan_folder_each(transfer)))
 			return NULL;
 	}
-	return DFG_ERR(DFG_DATA, "\"each\" is not what it can be %s", depth ? "in a loop" : "outside of loops");
+	return DFG_ERR(DFG_DATA, "\"each\" has an invalid value %s", depth ? "in a loop" : "outside of loops");
 }
 
 static struct dfg_err *read_transfer(const struct dfg_json *object, uint32_t i, struct dfg_plan_folder *plan)
@@ -236,7 +236,7 @@ static struct dfg_err *read_transfer(const struct dfg_json *object, uint32_t i, 
 		return DFG_ERR(DFG_DATA, "goes from w%u to w%u", transfer->from, transfer->to);
 	DFG_TRY(dfg_json_need(object, "dtype", DFG_JSON_STRING, &dtype));
 	if (!(transfer->dtype = dfg_dtype_find(dtype->string, strlen(dtype->string))))
-		return DFG_ERR(DFG_DATA, "\"dtype\" is none");
+		return DFG_ERR(DFG_DATA, "\"dtype\" is not the name of a dtype");
 	DFG_TRY(read_shape(object, &transfer->shape));
 	DFG_TRY(read_loop(object, &plan->arena, transfer));
 	if (!*transfer->loop)
@@ -271,7 +271,7 @@ static struct dfg_err *read_head(const struct dfg_json *manifest, struct dfg_pla
 	DFG_TRY(dfg_json_need(manifest, "format", DFG_JSON_STRING, &is));
 	DFG_TRY(dfg_json_need_size(manifest, "version", &version));
 	if (strcmp(is->string, format) || version != VERSION)
-		return DFG_ERR(DFG_DATA, "not \"%s\" version %d, which is what is known here", format, VERSION);
+		return DFG_ERR(DFG_DATA, "not \"%s\" version %d, the supported version", format, VERSION);
 	DFG_TRY(dfg_json_need(manifest, "devices", DFG_JSON_ARRAY, &list));
 	return read_parts(list, plan);
 }

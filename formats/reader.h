@@ -4,11 +4,11 @@
 #include "formats/wire.h"
 
 /*
- * What the parts of the GraphDef reader share: graphdef_read.c (graph, nodes), graphdef_attr.c (attributes),
+ * Shared by the parts of the GraphDef reader: graphdef_read.c (graph, nodes), graphdef_attr.c (attributes),
  * graphdef_tensor.c (constants), graphdef_edges.c (inputs).
  */
 
-/* The numbers of graph.proto that C names. */
+/* Field numbers of graph.proto that the code names. */
 enum {
 	GRAPH_NODE = 1,
 	GRAPH_LIBRARY = 2,
@@ -58,64 +58,66 @@ struct dfg_reader {
 	struct dfg_wire_file file;
 	struct dfg_graph *graph;
 	struct dfg_arena *arena;
-	size_t budget; /* bytes that may be taken, what the arena has included */
-	size_t held;   /* of those, what is not in the arena */
+	size_t budget; /* memory limit in bytes, including the arena */
+	size_t held;   /* bytes taken outside of the arena */
 
-	struct dfg_map words; /* names of ops, attributes and devices, each kept once */
+	struct dfg_map words; /* interned names of ops, attributes and devices */
 	struct dfg_reader_word {
 		const struct dfg_op *op;
 		bool asked;
-	} * word; /* by number */
+	} * word; /* interned words, by number */
 	size_t word_room;
 	struct dfg_reader_recent {
 		const char *s;
 		uint32_t length, number;
-	} recent[64]; /* a word is mostly one of the last few */
-	char *pool;   /* room for the bytes of names */
+	} recent[64]; /* cache: most words are one of the last few */
+	char *pool;   /* storage for the bytes of names */
 	size_t pool_left;
 	struct dfg_edge *edge; /* room for edges of nodes */
 	size_t edge_left;
 
-	struct dfg_attr *attr; /* of the node being read, and of functions within its attributes, as a stack */
+	struct dfg_attr *attr; /* stack of attributes: those of the current node, and of functions within them */
 	size_t n_attr, attr_room;
 	struct dfg_reader_run {
-		const uint8_t *bytes; /* of the file: attributes that stand at the end of a node */
+		const uint8_t *bytes; /* bytes of the file: the attributes at the end of a node */
 		uint32_t length, n_attr;
 		struct dfg_attr *attr;
-	} run[256];                    /* by hash, the last of them: nodes that are alike share theirs */
-	struct dfg_reader_run *unread; /* the slot for the attributes being read; NULL: they are not shared */
+	} run[256];                    /* cache of the last runs by hash: nodes with equal attributes share them */
+	struct dfg_reader_run *unread; /* slot for the attributes being read; NULL: not shared */
 	uint32_t unread_length;
-	size_t unknown;  /* file.unknown before them */
-	uint64_t *input; /* offsets of the node's input fields */
+	size_t unknown;  /* file.unknown before these attributes */
+	uint64_t *input; /* offsets of the node's input fields in the file */
 	size_t n_input, input_room;
 
 	struct dfg_reader_late {
 		uint32_t node, length, hash;
-	} late[16]; /* names on their way into the map */
+	} late[16]; /* names to be added to the map */
 	unsigned n_late;
 	struct dfg_err *errors;
 	int n_errors;
-	bool resolved; /* the inputs are edges, but those that name no node */
+	bool resolved; /* whether the inputs are edges; inputs that name no node are not */
 };
 
 enum { DFG_READER_ERRORS = 20 };
 
-/* Room in the arena; DFG_DATA where it is the budget that refuses. */
+/* Allocates from the arena; DFG_DATA if the memory limit is exceeded. */
 DFG_MUST_CHECK struct dfg_err *dfg_reader_room(struct dfg_reader *r, size_t count, size_t size, void *out_room);
 
-/* Room in an array outside of the arena, as dfg_reserve. */
+/* Grows an array outside of the arena, as dfg_reserve. */
 DFG_MUST_CHECK struct dfg_err *dfg_reader_reserve(
 	struct dfg_reader *r, void *array, size_t *room, size_t count, size_t size);
 
-/* A copy that ends in 0, packed. */
+/* Copies a string with a terminating 0 to the storage of names. */
 DFG_MUST_CHECK struct dfg_err *dfg_reader_string(
 	struct dfg_reader *r, const uint8_t *bytes, size_t length, const char **out_string);
 
-/* The word as a C string, kept once; `what` names it in errors. What is empty, long, binary or not UTF-8 is refused. */
+/*
+ * The interned word as a C string; `what` names it in errors. DFG_DATA if it is empty, too long, binary or not UTF-8.
+ */
 DFG_MUST_CHECK struct dfg_err *dfg_reader_word(
 	struct dfg_reader *r, const struct dfg_wire_field *field, const char *what, const char **out_word);
 
-/* The same as a number in r->words. */
+/* The same, as a number in r->words. */
 DFG_MUST_CHECK struct dfg_err *dfg_reader_word_number(
 	struct dfg_reader *r, const struct dfg_wire_field *field, const char *what, uint32_t *out_number);
 
@@ -123,15 +125,18 @@ DFG_MUST_CHECK struct dfg_err *dfg_reader_word_number(
 DFG_MUST_CHECK struct dfg_err *dfg_reader_canonical(
 	struct dfg_reader *r, const struct dfg_wire *message, const void **out_bytes, size_t *out_length);
 
-/* A field that the schema knows and the graph has no place for: told with the unknown ones. */
+/* Counts a field that the schema has but the graph cannot represent as unknown. */
 DFG_MUST_CHECK struct dfg_err *dfg_reader_drop(
 	struct dfg_reader *r, const struct dfg_wire *wire, const struct dfg_wire_field *field);
 
-/* The name of a function that a library's walk has met, by its signature; of length 0 where it has none. */
+/* The name in the signature of a function of a library; length 0 if it has none. */
 DFG_MUST_CHECK struct dfg_err *dfg_function_name(
 	const struct dfg_wire *library, const struct dfg_wire_field *function, struct dfg_string *out_name);
 
-/* graphdef_attr.c: an entry of a map of attributes, onto the stack; then the stack above `base`, sorted, in the arena. */
+/*
+ * graphdef_attr.c: pushes an entry of an attribute map on the stack; and pops the entries above `base`, sorted, to the
+ * arena.
+ */
 DFG_MUST_CHECK struct dfg_err *dfg_reader_attr(
 	struct dfg_reader *r, const struct dfg_wire *wire, const struct dfg_wire_field *entry);
 DFG_MUST_CHECK struct dfg_err *dfg_reader_attrs_end(
@@ -140,8 +145,8 @@ DFG_MUST_CHECK struct dfg_err *dfg_reader_attr_value(
 	struct dfg_reader *r, const struct dfg_wire *wire, const struct dfg_wire_field *field, struct dfg_attr *attr);
 
 /*
- * graphdef_again.c. From the first attribute of a node on: true where the rest of the node is what another node had, whose
- * attributes it gets. Else what is read of it will be kept, by the second.
+ * graphdef_again.c. At the first attribute of a node: true if the rest of the node equals that of an earlier node,
+ * whose attributes it then shares. Otherwise the second function keeps the attributes after they are read.
  */
 bool dfg_reader_attrs_again(
 	struct dfg_reader *r, struct dfg_wire *wire, const struct dfg_wire_field *first, struct dfg_node *node);
@@ -154,11 +159,11 @@ DFG_MUST_CHECK struct dfg_err *dfg_reader_shape(
 DFG_MUST_CHECK struct dfg_err *dfg_reader_tensor(struct dfg_reader *r, const struct dfg_wire *wire,
 	const struct dfg_wire_field *field, const struct dfg_literal **out);
 
-/* The field of TensorProto that lists values of this type; 0 for none. */
+/* The field of TensorProto that lists values of this type; 0: none. */
 uint32_t dfg_tensor_list_field(enum dfg_dtype dtype);
 
 /* function.c */
 extern const struct dfg_function_codec dfg_function_codec;
 
-/* graphdef_edges.c: turns each input, which is the offset of its text in the file, into an edge. */
+/* graphdef_edges.c: replaces each input, stored as the offset of its text in the file, by an edge. */
 DFG_MUST_CHECK struct dfg_err *dfg_reader_edges(struct dfg_reader *r);

@@ -68,7 +68,7 @@ static struct dfg_err *read_sizes(const struct dfg_json *array, const char *what
 		return DFG_ERR(DFG_DATA, "%s has %zu numbers, more than %zu", what, array->count, most);
 	for (const struct dfg_json *number = array->first; number; number = number->next) {
 		if (!number->whole || number->integer < 0)
-			return DFG_ERR(DFG_DATA, "%s holds what is no count", what);
+			return DFG_ERR(DFG_DATA, "%s must contain integers of at least 0", what);
 		to[i++] = (uint64_t)number->integer;
 	}
 	return NULL;
@@ -85,7 +85,7 @@ static struct dfg_err *read_entry(
 	DFG_TRY(dfg_json_need(entry, "data_offsets", DFG_JSON_ARRAY, &offsets));
 	*out_dtype = find_dtype(dtype->string);
 	if (!*out_dtype)
-		return DFG_ERR(DFG_DATA, "dtype '%.40s' is not known here", dtype->string);
+		return DFG_ERR(DFG_DATA, "dtype '%.40s' is not supported", dtype->string);
 	DFG_TRY(read_sizes(shape, "shape", number, DFG_RANK_MAX));
 	*out_shape = (struct dfg_shape){.rank = (int)shape->count};
 	for (size_t i = 0; i < shape->count; i++)
@@ -131,7 +131,7 @@ static struct dfg_err *check_cover(struct span *span, size_t count, uint64_t siz
 		at = span[i].end;
 	}
 	if (at != size)
-		return DFG_ERR(DFG_DATA, "%llu bytes of elements, but the header speaks of %llu", (unsigned long long)size,
+		return DFG_ERR(DFG_DATA, "%llu bytes of elements, but the header declares %llu", (unsigned long long)size,
 			(unsigned long long)at);
 	return NULL;
 }
@@ -145,7 +145,7 @@ static struct dfg_err *read_tensor(const struct dfg_json *entry, const uint8_t *
 		return DFG_ERR(DFG_DATA, "is %s, not an object", dfg_json_kind_name(entry->kind));
 	DFG_TRY(read_entry(entry, &dtype, &shape, span));
 	if (span->end > size)
-		return DFG_ERR(DFG_DATA, "lies behind the end of the file");
+		return DFG_ERR(DFG_DATA, "is after the end of the file");
 	return dfg_array_view(dtype, &shape, data + span->begin, file, out_tensor);
 }
 
@@ -173,9 +173,10 @@ static struct dfg_err *read_safetensors(
 {
 	uint64_t length = blob->size < LENGTH ? 0 : dfg_le64(blob->bytes);
 	if (blob->size < LENGTH || length > blob->size - LENGTH)
-		return DFG_ERR(DFG_DATA, "a header of %llu bytes in a file of %zu", (unsigned long long)length, blob->size);
+		return DFG_ERR(
+			DFG_DATA, "the header has %llu bytes, but the file only %zu", (unsigned long long)length, blob->size);
 	if (length > HEADER_MOST)
-		return DFG_ERR(DFG_DATA, "a header of %llu bytes, more than %d", (unsigned long long)length, HEADER_MOST);
+		return DFG_ERR(DFG_DATA, "the header has %llu bytes, more than %d", (unsigned long long)length, HEADER_MOST);
 	const char *text = (const char *)blob->bytes + LENGTH;
 	if (!length || *text != '{')
 		return DFG_ERR(DFG_DATA, "the header does not begin with '{'");
@@ -273,7 +274,7 @@ static struct dfg_err *put_all(
 			return DFG_ERR(DFG_DATA, "%s: safetensors has no dtype for %s", sorted[i]->name,
 				dfg_dtype_name(sorted[i]->tensor.dtype));
 		if (!strcmp(sorted[i]->name, "__metadata__"))
-			return DFG_ERR(DFG_DATA, "safetensors keeps the name '__metadata__' for itself");
+			return DFG_ERR(DFG_DATA, "safetensors reserves the name '__metadata__'");
 	}
 	qsort(sorted, arrays->count, sizeof *sorted, by_width);
 	if (!(*begin = place(sorted, arrays->count, arrays)))

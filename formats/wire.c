@@ -111,8 +111,8 @@ static struct dfg_err *check_once(
 		bool same_oneof = oneof && (other->flags & PROTOBUF_C_FIELD_FLAG_ONEOF) &&
 						  other->quantifier_offset == field->quantifier_offset;
 		if (wire->seen >> i & 1 && (other == field || same_oneof))
-			return BROKEN(
-				wire, tag, "%s of a %s stands twice, or beside %s", field->name, wire->type->short_name, other->name);
+			return BROKEN(wire, tag, "%s of a %s is given twice, or together with %s", field->name,
+				wire->type->short_name, other->name);
 	}
 	return NULL;
 }
@@ -126,13 +126,13 @@ static struct dfg_err *read_tag(struct dfg_wire *wire, enum wire_type *out_wire_
 	if (value < 0x80)
 		wire->at++;
 	else if (!dfg_wire_varint(&wire->at, wire->end, &value) || value > UINT32_MAX)
-		return BROKEN(wire, tag, "what should be the tag of a field of %s is none", wire->type->short_name);
+		return BROKEN(wire, tag, "invalid tag of a field of %s", wire->type->short_name);
 	*out_number = (uint32_t)value >> 3;
 	*out_wire_type = value & 7;
 	if (!*out_number)
 		return BROKEN(wire, tag, "field number 0 in a %s", wire->type->short_name);
 	if (*out_wire_type == GROUP || *out_wire_type == END_GROUP || *out_wire_type > FIXED32)
-		return BROKEN(wire, tag, "field %" PRIu32 " of a %s has wire type %d, which is not in use", *out_number,
+		return BROKEN(wire, tag, "field %" PRIu32 " of a %s has unknown wire type %d", *out_number,
 			wire->type->short_name, (int)*out_wire_type);
 	*out_found = find_field(wire->type, *out_number);
 	return NULL;
@@ -144,9 +144,9 @@ static struct dfg_err *read_length(struct dfg_wire *wire, const uint8_t *tag, st
 	if (wire->at < wire->end && *wire->at < 0x80)
 		length = *wire->at++;
 	else if (!dfg_wire_varint(&wire->at, wire->end, &length))
-		return BROKEN(wire, tag, "the length of a field of %s is cut off or too long", wire->type->short_name);
+		return BROKEN(wire, tag, "the length of a field of %s is truncated or too long", wire->type->short_name);
 	if (length > (size_t)(wire->end - wire->at))
-		return BROKEN(wire, tag, "a field of %s says that it is %" PRIu64 " bytes long, and %zu are left",
+		return BROKEN(wire, tag, "a field of %s has length %" PRIu64 ", but only %zu bytes are left",
 			wire->type->short_name, length, (size_t)(wire->end - wire->at));
 	out_field->bytes = wire->at;
 	out_field->length = (size_t)length;
@@ -162,11 +162,11 @@ static struct dfg_err *read_number(
 	out_field->value = 0;
 	if (wire_type == VARINT) {
 		if (!dfg_wire_varint(&wire->at, wire->end, &out_field->value))
-			return BROKEN(wire, tag, "a number in a %s is cut off or longer than 64 bits", wire->type->short_name);
+			return BROKEN(wire, tag, "a number in a %s is truncated or longer than 64 bits", wire->type->short_name);
 	} else {
 		size_t size = wire_type == FIXED32 ? 4 : 8;
 		if ((size_t)(wire->end - wire->at) < size)
-			return BROKEN(wire, tag, "a number in a %s is cut off", wire->type->short_name);
+			return BROKEN(wire, tag, "a number in a %s is truncated", wire->type->short_name);
 		memcpy(&out_field->value, wire->at, size);
 		wire->at += size;
 	}
@@ -268,7 +268,7 @@ struct dfg_err *dfg_wire_item(
 	size_t fixed = dfg_wire_fixed(field->field->type);
 	*out_value = 0;
 	if (fixed > field->length || (!fixed && !dfg_wire_varint(&field->bytes, end, out_value)))
-		return BROKEN(wire, field->bytes, "an item of %s is cut off or too long", field->field->name);
+		return BROKEN(wire, field->bytes, "an item of %s is truncated or too long", field->field->name);
 	memcpy(out_value, field->bytes, fixed);
 	field->bytes += fixed;
 	field->length = (size_t)(end - field->bytes);

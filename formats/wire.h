@@ -22,11 +22,11 @@
  */
 enum { DFG_WIRE_DEPTH = 100 };
 
-/* What the cursors of a file share. A zeroed struct with start set is ready. */
+/* State shared by the cursors of a file. A zero-initialised struct with start set is valid. */
 struct dfg_wire_file {
-	const uint8_t *start; /* offsets in messages count from here */
-	bool strict;          /* unknown fields are errors, else they are passed over and counted */
-	bool broken;          /* an error was in the wire format itself, so that nothing behind it can be trusted */
+	const uint8_t *start; /* offsets in messages are relative to this */
+	bool strict;          /* whether unknown fields are errors; else they are skipped and counted */
+	bool broken;          /* whether an error was in the wire format itself, so that later bytes cannot be trusted */
 	size_t unknown;
 	struct {
 		const char *message;
@@ -39,40 +39,40 @@ struct dfg_wire {
 	struct dfg_wire_file *file;
 	const ProtobufCMessageDescriptor *type;
 	const uint8_t *at, *end;
-	uint64_t seen; /* bit i: type->fields[i] was there */
+	uint64_t seen; /* bit i: type->fields[i] was seen */
 	int depth;
 };
 
 enum dfg_wire_kind {
 	DFG_WIRE_END,
-	DFG_WIRE_VALUE,   /* a number: value has its bits, cut to the field's type and sign-extended */
+	DFG_WIRE_VALUE,   /* a number: value has its bits, truncated to the field's type and sign-extended */
 	DFG_WIRE_BYTES,   /* a string (not yet known to be UTF-8) or bytes */
-	DFG_WIRE_ITEMS,   /* items of a repeated number, packed or a single one: take them with dfg_wire_item() */
-	DFG_WIRE_MESSAGE, /* its bytes; open a cursor, or have passed over them unseen */
+	DFG_WIRE_ITEMS,   /* items of a repeated number, packed or single: read them with dfg_wire_item() */
+	DFG_WIRE_MESSAGE, /* a message, as bytes: open a cursor on it, or skip it unchecked */
 };
 
 struct dfg_wire_field {
 	enum dfg_wire_kind kind;
 	const ProtobufCFieldDescriptor *field;
 	uint64_t value;
-	const uint8_t *bytes; /* in the file */
+	const uint8_t *bytes; /* points into the file */
 	size_t length;
-	const uint8_t *tag; /* where the field begins */
+	const uint8_t *tag; /* start of the field */
 };
 
 /* A cursor at the first field of a whole message. */
 struct dfg_wire dfg_wire_start(
 	struct dfg_wire_file *file, const ProtobufCMessageDescriptor *type, const uint8_t *bytes, size_t length);
 
-/* A cursor at the first field of a message that parent has just met. */
+/* A cursor at the first field of the message that parent has just read. */
 DFG_MUST_CHECK struct dfg_err *dfg_wire_open(
 	const struct dfg_wire *parent, const struct dfg_wire_field *field, struct dfg_wire *out_wire);
 
 DFG_MUST_CHECK struct dfg_err *dfg_wire_next(struct dfg_wire *wire, struct dfg_wire_field *out_field);
 
 /*
- * The quick way through a long list: moves to the next field where that is one more of the same string or bytes field,
- * short; else leaves all as it is, for dfg_wire_next().
+ * Fast path for long lists: moves to the next field if that is another short one of the same string or bytes field;
+ * else leaves the cursor unchanged for dfg_wire_next().
  */
 static inline bool dfg_wire_again(struct dfg_wire *wire, struct dfg_wire_field *field)
 {
@@ -86,23 +86,24 @@ static inline bool dfg_wire_again(struct dfg_wire *wire, struct dfg_wire_field *
 	return true;
 }
 
-/* Takes the next item off the field, in *out_value as in DFG_WIRE_VALUE; *out_more is false where none was left. */
+/* Reads the next item of the field to *out_value, as for DFG_WIRE_VALUE; *out_more is false if none was left. */
 DFG_MUST_CHECK struct dfg_err *dfg_wire_item(
 	const struct dfg_wire *wire, struct dfg_wire_field *field, uint64_t *out_value, bool *out_more);
 
-/* Reads a varint at *at, which moves behind it; false where it is cut off or longer than 64 bits. */
+/* Reads a varint at *at and moves past it; false if it is truncated or longer than 64 bits. */
 bool dfg_wire_varint(const uint8_t **at, const uint8_t *end, uint64_t *out_value);
 
-/* Bytes of a number of this type on the wire; 0 where that varies. */
+/* Size in bytes of a number of this type on the wire; 0 if that varies. */
 size_t dfg_wire_fixed(ProtobufCType type);
 
-/* An error about what is in the file, at that place of it. */
+/* An error about the file's content at this position. */
 DFG_MUST_CHECK struct dfg_err *dfg_wire_error(const struct dfg_wire_file *file, const uint8_t *at, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
 /*
- * The order of a map's keys in canonical form: strings by bytes, but a key stands behind those that it begins ("Tindices",
- * "T"); numbers from the largest down. So does Python's protobuf, deterministically: files can be compared with its own.
+ * The order of map keys in canonical form: strings by bytes, but a key is after those that it is a prefix of
+ * ("Tindices", "T"); numbers in descending order. It equals that of Python's protobuf in deterministic mode, so that
+ * files can be compared.
  */
 int dfg_wire_compare_keys(const void *a, size_t a_length, const void *b, size_t b_length);
 
@@ -111,5 +112,5 @@ static inline const ProtobufCMessageDescriptor *dfg_wire_message_type(const Prot
 	return field->type == PROTOBUF_C_TYPE_MESSAGE ? field->descriptor : NULL;
 }
 
-/* An entry of a map is a message of its own, "SomethingEntry", with a key and a value. */
+/* Whether the field is a map; an entry is a message "SomethingEntry" with a key and a value. */
 bool dfg_wire_is_map(const ProtobufCFieldDescriptor *field);

@@ -49,22 +49,22 @@ struct dfg_err *dfg_zip_open(const uint8_t *bytes, size_t size, struct dfg_zip *
 	*out_zip = (struct dfg_zip){.bytes = bytes, .size = size};
 	const uint8_t *end = find_end(bytes, size);
 	if (!end)
-		return DFG_ERR(DFG_DATA, "zip: no directory at the end; the file is cut off or damaged");
+		return DFG_ERR(DFG_DATA, "zip: no directory at the end: the file is truncated or damaged");
 	const uint8_t *locator = end - bytes >= LOCATOR_SIZE ? end - LOCATOR_SIZE : NULL;
 	if (locator && dfg_le32(locator) == LOCATOR) {
 		DFG_TRY(open_64(out_zip, locator));
 	} else {
 		if (dfg_le16(end + 4) || dfg_le16(end + 6))
-			return DFG_ERR(DFG_DATA, "zip: spread over several files");
+			return DFG_ERR(DFG_DATA, "zip: archives of several files are not supported");
 		out_zip->count = dfg_le16(end + 10);
 		out_zip->end = dfg_le32(end + 12);
 		out_zip->at = dfg_le32(end + 16);
 	}
 	if (!inside(out_zip, out_zip->at, out_zip->end))
-		return DFG_ERR(DFG_DATA, "zip: the directory lies outside the file");
+		return DFG_ERR(DFG_DATA, "zip: the directory is outside the file");
 	out_zip->end += out_zip->at;
 	if (out_zip->count > (out_zip->end - out_zip->at) / ENTRY_SIZE)
-		return DFG_ERR(DFG_DATA, "zip: more members than the directory holds");
+		return DFG_ERR(DFG_DATA, "zip: more members than fit the directory");
 	return NULL;
 }
 
@@ -99,12 +99,12 @@ static struct dfg_err *find_data(const struct dfg_zip *zip, struct dfg_zip_membe
 {
 	const uint8_t *local = inside(zip, member->header, LOCAL_SIZE) ? zip->bytes + member->header : NULL;
 	if (!local || dfg_le32(local) != LOCAL)
-		return DFG_ERR(DFG_DATA, "zip: no local header where the directory says");
+		return DFG_ERR(DFG_DATA, "zip: no local header at the offset given by the directory");
 	uint64_t name = dfg_le16(local + 26), data = member->header + LOCAL_SIZE + name + dfg_le16(local + 28);
 	if (!inside(zip, data, member->packed))
-		return DFG_ERR(DFG_DATA, "zip: the bytes lie outside the file");
+		return DFG_ERR(DFG_DATA, "zip: the data is outside the file");
 	if (name != member->name_length || memcmp(local + LOCAL_SIZE, member->name, name))
-		return DFG_ERR(DFG_DATA, "zip: the local header has another name");
+		return DFG_ERR(DFG_DATA, "zip: the local header has a different name");
 	member->data = zip->bytes + data;
 	return NULL;
 }
@@ -117,7 +117,7 @@ struct dfg_err *dfg_zip_next(struct dfg_zip *zip, struct dfg_zip_member *out_mem
 	size_t name = dfg_le16(entry + 28), extra = dfg_le16(entry + 30);
 	uint64_t whole = ENTRY_SIZE + name + extra + dfg_le16(entry + 32);
 	if (zip->end - zip->at < whole)
-		return DFG_ERR(DFG_DATA, "zip: the directory is cut off");
+		return DFG_ERR(DFG_DATA, "zip: the directory is truncated");
 	*out_member = (struct dfg_zip_member){
 		.name = (const char *)entry + ENTRY_SIZE,
 		.name_length = name,

@@ -30,7 +30,7 @@ status 0 "$DFG" convert whole.pb -o net.pb --external-data 16 --if-changed
 status 2 "$DFG" convert whole.pb --external-data 16
 status 2 "$DFG" convert whole.pb -o x.pb --external-data many
 status 65 sh -c '"$0" check - <net.pb' "$DFG"
-has err 'stdin has nothing beside it'
+has err 'which stdin does not have'
 
 # Data that is missing, another's, a link, or outside.
 rm away/net.pb.safetensors
@@ -48,20 +48,20 @@ sed 's/7, 8/7, 9/' net.dfg >other.dfg
 "$DFG" build other.dfg -o away/other.pb --external-data 16
 mv away/other.pb.safetensors away/net.pb.safetensors
 status 65 "$DFG" check away/net.pb
-has err 'another checksum'
+has err 'the checksum differs'
 head -c 100 net.pb.safetensors >away/net.pb.safetensors
 status 65 "$DFG" check away/net.pb
 rm away/net.pb.safetensors
 mkfifo away/net.pb.safetensors
 status 65 "$DFG" check away/net.pb
-has err 'no regular file'
+has err 'regular file'
 for place in ../net.pb.safetensors /etc/passwd . .. '' x/net.pb.safetensors; do
 	sed "s|text.pbtxt.safetensors|$place|" text.pbtxt >bad.pbtxt
 	status 65 "$DFG" check bad.pbtxt
-	has err 'must lie in a file beside the graph'
+	has err 'must be in a file in'
 done
 sed 's/size: 4/size: 8/' text.pbtxt >bad.pbtxt
 status 65 "$DFG" check bad.pbtxt
 sed 's/"crc32"/"crc33"/' text.pbtxt >bad.pbtxt
 status 65 "$DFG" check bad.pbtxt
-has err "no attribute 'crc32'"
+has err "attribute 'crc32' is missing or of the wrong kind"

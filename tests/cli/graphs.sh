@@ -57,7 +57,7 @@ has err 'is a directory'
 status 66 "$DFG" convert nowhere.pb -o x.pb
 status 73 "$DFG" convert one.pb -o nowhere/x.pb
 status 2 "$DFG" convert one.pb -o x --to onnx2
-has err 'no graph format'
+has err 'unknown graph format'
 
 # Text: line and column, the nearest name.
 printf 'node {\n  nmae: "x"\n}\n' >bad.pbtxt
@@ -91,7 +91,7 @@ status 2 "$DFG" bench timed.dfg --repeat 0
 status 2 "$DFG" bench timed.dfg --batch 0
 status 66 "$DFG" bench nothing.pb
 status 2 "$DFG" bench timed.dfg --nodes 3
-has err "--nodes is for 'graph'"
+has err "--nodes is only for the generated graph"
 status 2 "$DFG" bench graph --fetch y
 status 71 "$DFG" bench timed.dfg --memory-limit 5000
 has err '(--memory-limit is 5000)'
@@ -100,7 +100,7 @@ has err '(--memory-limit is 5000)'
 printf 'node { name: "x" op: "NoOp" input: "^y" input: "x:-1" } node { name: "z" op: "NoOp" input: "w" }' >in.pbtxt
 status 65 "$DFG" convert in.pbtxt -o x.pb
 has err "node 'x' (NoOp): input 0: no node 'y'"
-has err "node 'x' (NoOp): input 1 'x:-1' is data behind a control input"
+has err "node 'x' (NoOp): input 1 'x:-1' is a data input after a control input"
 has err "node 'z' (NoOp): input 0: no node 'w'"
 
 # Checkpoints, by the newest.

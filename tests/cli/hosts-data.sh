@@ -123,9 +123,9 @@ there='--hosts ./hosts --data x=w1:@far-x.npy --data t=w0:@far-t.npy'
 	fails 65 "no host 'w7'" x=w7:@far-x.npy t=@t.npy
 	status 65 train $there --place x=w0
 	has err "'x' is on w0, which does not have the data of w1: give --place 'x=w1'"
-	fails 66 '--data: w1: stdin: is no regular file' x=w1:@- t=@t.npy
+	fails 66 '--data: w1: stdin: is not a regular file' x=w1:@- t=@t.npy
 	mkfifo there/pipe
-	fails 66 '--data: w1: pipe: is no regular file' x=w1:@pipe t=@t.npy
+	fails 66 '--data: w1: pipe: is not a regular file' x=w1:@pipe t=@t.npy
 	fails 2 "'x=w1:x.npy' is not NAME=@FILE or NAME=HOST:@FILE" x=w1:x.npy t=@t.npy
 	status 2 train --data x=w1:@far-x.npy --data t=@t.npy
 	has err "is not a host of this run"

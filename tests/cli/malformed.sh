@@ -68,7 +68,7 @@ node a NoOp '^b' | refused "no node 'b'"
 { const c DT_FLOAT '' 'float_val: 1'; node r Relu c:7 'T=type: DT_FLOAT'; } | refused 'c:7'
 { const c DT_FLOAT '' 'float_val: 1'; node r Relu c:99999999999 'T=type: DT_FLOAT'; } | refused 'c:99999999999'
 { const c DT_FLOAT '' 'float_val: 1'; node r Relu c:-1 'T=type: DT_FLOAT'; } | refused 'c:-1'
-{ const c DT_FLOAT '' 'float_val: 1'; node r Relu ^c c 'T=type: DT_FLOAT'; } | refused 'behind a control input'
+{ const c DT_FLOAT '' 'float_val: 1'; node r Relu ^c c 'T=type: DT_FLOAT'; } | refused 'after a control input'
 
 # Ops and their attributes.
 node a Rleu 'T=type: DT_FLOAT' | refused "did you mean 'Relu'?"

@@ -60,7 +60,7 @@ has err notes
 rm mine/notes
 echo '{}' >mine/manifest.json
 status 73 divide mine/
-has err 'is no plan'
+has err 'is not a plan'
 rm mine/manifest.json
 status 73 divide mine/
 status 73 divide net.pb
@@ -204,7 +204,7 @@ rm -r bad
 cp -r plan bad
 sed -i '/"number":1/d;s/\("number":0.*\),$/\1/' bad/manifest.json
 status 65 "$DFG" check bad
-has err 'of which the manifest knows nothing'
+has err 'which the manifest does not list'
 rm -r bad
 cp -r plan bad
 ln -sf ../plan/w1.pb bad/w1.pb
@@ -246,13 +246,13 @@ status 0 divide edited
 sed -i '/"number":0,/s/"shape":\[null,4\]/"shape":[null,5]/' edited/manifest.json
 for command in "check edited" "show edited" "diff edited edited" "run edited --hosts local:2 --feed x=[[1,2,3,4]] --fetch y"; do
 	status 65 "$DFG" $command
-	has err "edited/w1.pb: node '_dfg/recv/0' (_Recv): transfer 0: 'layer1:0' is f32[?,5] in manifest.json, f32[?,4] here"
+	has err "edited/w1.pb: node '_dfg/recv/0' (_Recv): transfer 0: 'layer1:0' is f32[?,5] in manifest.json, but f32[?,4] here"
 done
 status 0 divide edited
 cp edited/w1.pb edited/w2.pb
 for command in check show; do
 	status 0 "$DFG" $command edited
-	has err "edited: warning: 'w2.pb' is no part of this plan: its manifest.json does not name it"
+	has err "edited: warning: 'w2.pb' is not part of this plan: manifest.json does not list it"
 done
 rm edited/manifest.json
 for command in check show; do

@@ -107,7 +107,7 @@ has err 'all: 7 checkpoints of an earlier run'
 for suffix in onnx json txt dfg pb.gz PB tmp; do
 	for command in 'build net.dfg' 'convert g.pb' 'opt g.pb' 'grad g.pb --of loss --wrt x' 'bench graph --nodes 4 --edges 4'; do
 		status 2 "$DFG" $command -o "no.$suffix"
-		has err "no.$suffix: no graph format has the suffix .${suffix##*.}; there are .pb and .pbtxt"
+		has err "no.$suffix: .${suffix##*.} is not the suffix of a graph format"
 		[ ! -e "no.$suffix" ]
 	done
 done

@@ -139,7 +139,7 @@ mkdir ck/step-7
 echo precious >ck/step-7/notes.txt
 ls -R ck >before
 status 73 train --steps 2 --checkpoint ck --force
-has err "ck/step-7: holds 'notes.txt', which is not ours to remove"
+has err "ck/step-7: holds 'notes.txt', which is not part of a checkpoint"
 ls -R ck | cmp - before
 [ "$(cat ck/step-7/notes.txt)" = precious ]
 rm -r ck/step-7

@@ -59,7 +59,7 @@ status 65 "$DFG" check i.bin
 has err 'looks like an IDX file'
 printf '\217\001\002\003' >x.npy
 status 65 "$DFG" show x.npy
-has err 'is no file of arrays'
+has err 'is not a file of arrays'
 cp x.npy x.bin
 status 65 "$DFG" show x.bin
-has err 'begins like no graph, nor like npy, npz, safetensors or IDX'
+has err 'unknown format: not a graph, npy, npz, safetensors or IDX'

@@ -238,28 +238,28 @@ static void what_is_broken_names_its_place(void **state)
 {
 	(void)state;
 	REFUSES("", "the graph has no nodes");
-	REFUSES("\x0a\x05\x0a", "byte 0: a field of GraphDef says that it is 5 bytes long, and 1 are left");
+	REFUSES("\x0a\x05\x0a", "byte 0: a field of GraphDef has length 5, but only 1 bytes are left");
 	REFUSES("\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x7f", "byte 0: the length");
 	REFUSES("\x02\x00", "byte 0: field number 0");
-	REFUSES("\x0b\x0c", "byte 0: field 1 of a GraphDef has wire type 3");
+	REFUSES("\x0b\x0c", "byte 0: field 1 of a GraphDef has unknown wire type 3");
 	REFUSES("\x08\x01", "byte 0: node of a GraphDef has the wrong wire type");
-	REFUSES("\x22\x00\x22\x00", "byte 2: versions of a GraphDef stands twice");
-	REFUSES("\x0a\x0b\x2a\x09\x0a\x01T\x12\x04\x18\x01\x18\x01", "i of a AttrValue stands twice");
+	REFUSES("\x22\x00\x22\x00", "byte 2: versions of a GraphDef is given twice");
+	REFUSES("\x0a\x0b\x2a\x09\x0a\x01T\x12\x04\x18\x01\x18\x01", "i of a AttrValue is given twice");
 }
 
 static void names_and_inputs_are_checked(void **state)
 {
 	(void)state;
-	REFUSES("\x0a\x03\x12\x01X", "a node without a name");
-	REFUSES("\x0a\x03\x0a\x01x", "node 'x': a node without an op");
+	REFUSES("\x0a\x03\x12\x01X", "a node has no name");
+	REFUSES("\x0a\x03\x0a\x01x", "node 'x': a node has no op");
 	REFUSES("\x0a\x06\x0a\x01\x1b\x12\x01X", "node '\\x1b' (X): byte 0 of the name is 0x1b");
 	REFUSES(
 		"\x0a\x06\x0a\x01x\x12\x01X\x0a\x06\x0a\x01x\x12\x01Y", "number 0 and number 1 (X and Y) have the same name");
 	REFUSES("\x0a\x0b\x0a\x03xyz\x12\x01X\x1a\x01x", "node 'xyz' (X): input 0: no node 'x'");
 	REFUSES("\x0a\x0a\x0a\x01x\x12\x01X\x1a\x02x:", "input 0 'x:' has no number");
-	REFUSES("\x0a\x0c\x0a\x01x\x12\x01X\x1a\x04x:-1", "input 0 'x:-1' asks for a negative output");
-	REFUSES("\x0a\x15\x0a\x01x\x12\x01X\x1a\x0dx:99999999999", "input 0 'x:99999999999' asks for an output number");
-	REFUSES("\x0a\x0d\x0a\x01x\x12\x01X\x1a\x02^x\x1a\x01x", "input 1 'x' is data behind a control input");
+	REFUSES("\x0a\x0c\x0a\x01x\x12\x01X\x1a\x04x:-1", "input 0 'x:-1' names a negative output");
+	REFUSES("\x0a\x15\x0a\x01x\x12\x01X\x1a\x0dx:99999999999", "input 0 'x:99999999999' names an output number");
+	REFUSES("\x0a\x0d\x0a\x01x\x12\x01X\x1a\x02^x\x1a\x01x", "input 1 'x' is a data input after a control input");
 }
 
 int main(void)

@@ -69,15 +69,15 @@ static void refuses_what_the_grammar_lacks(void **state)
 		const char *text, *words;
 	} bad[] = {
 		{"", "line 1, column 1: no JSON value"},
-		{"{\"a\": 1, }", "column 10: a key in quotes is missing"},
-		{"{\"a\": 1, \"a\": 2}", "this key is there twice"},
-		{"{\"a\\u0000\": 1}", "a zero in a key"},
-		{"{a: 1}", "a key in quotes is missing"},
-		{"{\"a\" 1}", "':' is missing"},
-		{"{\"a\": 1", "',' or '}' is missing"},
+		{"{\"a\": 1, }", "column 10: expected a key in quotes"},
+		{"{\"a\": 1, \"a\": 2}", "duplicate key"},
+		{"{\"a\\u0000\": 1}", "zero character in a key"},
+		{"{a: 1}", "expected a key in quotes"},
+		{"{\"a\" 1}", "expected ':'"},
+		{"{\"a\": 1", "expected ',' or '}'"},
 		{"[1,]", "no JSON value"},
-		{"[1 2]", "',' or ']' is missing"},
-		{"[1", "',' or ']' is missing"},
+		{"[1 2]", "expected ',' or ']'"},
+		{"[1", "expected ',' or ']'"},
 		{"01", "no JSON value"},
 		{"1.", "no JSON value"},
 		{".5", "no JSON value"},
@@ -85,17 +85,17 @@ static void refuses_what_the_grammar_lacks(void **state)
 		{"+1", "no JSON value"},
 		{"NaN", "no JSON value"},
 		{"nul", "no JSON value"},
-		{"\"a", "the string does not end"},
-		{"\"a\\", "the string does not end"},
-		{"\"\\x41\"", "no such escape"},
-		{"\"\\u12\"", "no such escape"},
-		{"\"\\ud83d\"", "half a surrogate pair"},
-		{"\"\\ude00\"", "no such escape"},
-		{"\"a\nb\"", "line 1, column 3: a control sign in a string"},
+		{"\"a", "the string is not closed"},
+		{"\"a\\", "the string is not closed"},
+		{"\"\\x41\"", "unknown escape"},
+		{"\"\\u12\"", "unknown escape"},
+		{"\"\\ud83d\"", "incomplete surrogate pair"},
+		{"\"\\ude00\"", "unknown escape"},
+		{"\"a\nb\"", "line 1, column 3: control character in a string"},
 		{"\"\xff\"", "not UTF-8"},
 		{"\"\xc0\xaf\"", "not UTF-8"},
 		{"\"\xed\xa0\x80\"", "not UTF-8"},
-		{"1\n 2", "line 2, column 2: something stands behind the value"},
+		{"1\n 2", "line 2, column 2: unexpected text after the value"},
 	};
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
 		struct dfg_err *err = read_text(bad[i].text);
@@ -153,10 +153,10 @@ static void names_the_member_that_is_missing_or_of_another_kind(void **state)
 	assert_string_equal(err->text, "\"a\" is a number, not an array");
 	dfg_err_free(err);
 	err = dfg_json_need_size(value, "a", &size);
-	assert_string_equal(err->text, "\"a\" is no count");
+	assert_string_equal(err->text, "\"a\" must be an integer of at least 0");
 	dfg_err_free(err);
 	err = dfg_json_need_size(value, "b", &size);
-	assert_string_equal(err->text, "\"b\" is no count");
+	assert_string_equal(err->text, "\"b\" must be an integer of at least 0");
 	dfg_err_free(err);
 	assert_null(dfg_json_need_size(value, "c", &size));
 	assert_int_equal(size, 7);
@@ -234,10 +234,10 @@ static void a_long_list_goes_by_row_by_row(void **state)
 	assert_string_equal(seen, "");
 	fails(read_rows("{\"rows\":[[1]],\"name\":\"a\"}", seen), DFG_DATA, "row 0 is none");
 	fails(read_rows("{\"name\":\"a\",\"rows\":[[1],2]}", seen), DFG_DATA, "row 1 is none");
-	fails(read_rows("{\"name\":\"a\",\"rows\":[[1] [2]]}", seen), DFG_DATA, "line 1, column 25: ',' or ']' is missing");
+	fails(read_rows("{\"name\":\"a\",\"rows\":[[1] [2]]}", seen), DFG_DATA, "line 1, column 25: expected ',' or ']'");
 	fails(read_rows("{\"name\":\"a\",\"rows\":[[1],]}", seen), DFG_DATA, "line 1");
 	fails(read_rows("{\"name\":\"a\",\"rows\":[[1]", seen), DFG_DATA, "line 1");
-	fails(read_rows("{\"name\":\"a\",\"rows\":[[1]],\"rows\":[[1]]}", seen), DFG_DATA, "this key is there twice");
+	fails(read_rows("{\"name\":\"a\",\"rows\":[[1]],\"rows\":[[1]]}", seen), DFG_DATA, "duplicate key");
 }
 
 int main(void)

@@ -297,7 +297,7 @@ static void masses_of_empty_messages_are_refused(void **state)
 	enum { MASS = 4 * 1024 * 1024 };
 	for (int i = 0; i < MASS; i++)
 		dfg_encode_varint(&made, 0), dfg_encode_varint(&made, GRAPH_NODE << 3 | 2);
-	judge("a node without a name");
+	judge("a node has no name");
 	for (int i = 0; i < MASS; i++)
 		dfg_encode_varint(&made, 0), dfg_encode_varint(&made, NODE_ATTR << 3 | 2);
 	put_node_around(NULL, 0);
@@ -314,7 +314,7 @@ static void masses_of_empty_messages_are_refused(void **state)
 	for (int i = 0; i < MASS; i++)
 		dfg_encode_varint(&made, 0), dfg_encode_varint(&made, LIBRARY_FUNCTION << 3 | 2);
 	dfg_encode_head(&made, GRAPH_LIBRARY, 0);
-	judge("over the loader's budget");
+	judge("exceeds the loader's memory limit");
 }
 
 static void what_stands_once_stands_once(void **state)
@@ -324,18 +324,18 @@ static void what_stands_once_stands_once(void **state)
 		dfg_encode_varint(&made, 0), dfg_encode_varint(&made, TENSOR_SHAPE << 3 | 2);
 	dfg_encode_head(&made, VALUE_TENSOR, 0);
 	put_node_around("value", 0);
-	judge("tensor_shape of a TensorProto stands twice");
+	judge("tensor_shape of a TensorProto is given twice");
 	dfg_encode_number(&made, VALUE_I, 1);
 	dfg_encode_number(&made, VALUE_B, 1);
 	put_node_around("value", 0);
-	judge("i of a AttrValue stands twice, or beside b");
+	judge("i of a AttrValue is given twice, or together with b");
 	for (int i = 0; i < 2; i++) {
 		size_t mark = dfg_encode_mark(&made);
 		dfg_encode_string(&made, ENTRY_KEY, "T", 1);
 		dfg_encode_head(&made, NODE_ATTR, mark);
 	}
 	put_node_around(NULL, 0);
-	judge("node 'n' (Const): attribute 'T' stands twice");
+	judge("node 'n' (Const): attribute 'T' is given twice");
 	for (int i = 0; i < 2; i++) {
 		size_t mark = dfg_encode_mark(&made);
 		dfg_encode_string(&made, OPDEF_NAME, "f", 1);
@@ -343,7 +343,7 @@ static void what_stands_once_stands_once(void **state)
 		dfg_encode_head(&made, LIBRARY_FUNCTION, mark);
 	}
 	dfg_encode_head(&made, GRAPH_LIBRARY, 0);
-	judge("function 'f' stands twice: number 0 and number 1");
+	judge("function 'f' is defined twice: number 0 and number 1");
 }
 
 static void put_dims(const int64_t *dim, int rank)
@@ -372,22 +372,22 @@ static void constants_are_what_they_say(void **state)
 {
 	(void)state;
 	const int64_t far = INT64_C(1) << 32, farther = INT64_C(1) << 62;
-	judge_tensor(0, DIMS(1), "a tensor of type number 0");
-	judge_tensor(9999, DIMS(1), "a tensor of type number 9999");
-	judge_tensor(101, DIMS(1), "a tensor of type number 101");
-	judge_tensor(DFG_F32, DIMS(-1), "a tensor of shape [?]");
+	judge_tensor(0, DIMS(1), "a tensor has the invalid type number 0");
+	judge_tensor(9999, DIMS(1), "a tensor has the invalid type number 9999");
+	judge_tensor(101, DIMS(1), "a tensor has the invalid type number 101");
+	judge_tensor(DFG_F32, DIMS(-1), "a tensor has the shape [?]");
 	judge_tensor(DFG_F32, DIMS(2, -5), "dimension 1 of a shape is -5");
 	judge_tensor(DFG_F32, DIMS(INT64_MAX), "larger than any memory");
 	judge_tensor(DFG_F32, DIMS(far, far), "larger than any memory");
 	judge_tensor(DFG_F32, DIMS(0, farther, farther), "larger than any memory");
-	judge_tensor(DFG_F32, DIMS(1, 1, 1, 1, 1, 1, 1, 1, 1), "a shape of more than 8 dimensions");
+	judge_tensor(DFG_F32, DIMS(1, 1, 1, 1, 1, 1, 1, 1, 1), "a shape has more than 8 dimensions");
 	judge_tensor(DFG_F32, DIMS(far), NULL); /* zeros, of which none is stored */
 	dfg_encode_string(&made, TENSOR_CONTENT, "1234567", 7);
-	judge_tensor(DFG_F32, DIMS(2), "f32[2] has 7 bytes in tensor_content, and wants 8");
+	judge_tensor(DFG_F32, DIMS(2), "f32[2] has 7 bytes in tensor_content, not 8");
 	dfg_encode_string(&made, TENSOR_CONTENT, "\0\1\2", 3);
 	judge_tensor(DFG_BOOL, DIMS(3), "element 2 of a bool tensor is the byte 2");
 	dfg_encode_string(&made, TENSOR_CONTENT, "\3abc", 4);
-	judge_tensor(DFG_STRING, DIMS(1), "a tensor of string with tensor_content");
+	judge_tensor(DFG_STRING, DIMS(1), "a tensor of string has tensor_content");
 	dfg_encode_number(&made, dfg_tensor_list_field(DFG_I32), 1);
 	dfg_encode_string(&made, TENSOR_CONTENT, "1234", 4);
 	judge_tensor(DFG_I32, DIMS(1), "both tensor_content and int_val");
@@ -398,7 +398,7 @@ static void constants_are_what_they_say(void **state)
 	dfg_encode_number(&made, dfg_tensor_list_field(DFG_I32), 7);
 	judge_tensor(DFG_I32, DIMS(INT64_C(1) << 40), NULL); /* one value for all, spread out by nobody */
 	dfg_encode_string(&made, dfg_tensor_list_field(DFG_F32), "12345", 5);
-	judge_tensor(DFG_F32, DIMS(2), "float_val is cut off");
+	judge_tensor(DFG_F32, DIMS(2), "float_val is truncated");
 }
 
 static void shapes_and_types_of_attributes_are_checked(void **state)
@@ -412,7 +412,7 @@ static void shapes_and_types_of_attributes_are_checked(void **state)
 	dfg_encode_head(&made, SHAPE_DIM, mark);
 	dfg_encode_head(&made, VALUE_SHAPE, 0);
 	put_node_around("shape", 0);
-	judge("attribute 'shape': a shape of unknown rank that has 1 dimensions");
+	judge("attribute 'shape': a shape of unknown rank has 1 dimensions");
 	dfg_encode_string(&made, VALUE_PLACEHOLDER, "\xff", 1);
 	put_node_around("p", 0);
 	judge("not UTF-8");

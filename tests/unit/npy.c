@@ -119,7 +119,7 @@ static void refuses_what_is_no_plain_array(void **state)
 {
 	(void)state;
 	expect_refused(RECORDED "object.npy", "object.npy: holds Python objects (a pickle)");
-	expect_refused(RECORDED "structured.npy", "structured dtypes are not read");
+	expect_refused(RECORDED "structured.npy", "structured dtypes are not supported");
 	expect_refused(RECORDED "unicode.npy", "save strings as bytes");
 }
 
@@ -129,29 +129,29 @@ static const struct {
 	size_t data;
 	const char *words;
 } bad[] = {
-	{"{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }", 7, "cut off"},
-	{"{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }", 9, "1 bytes behind the end"},
+	{"{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }", 7, "truncated"},
+	{"{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }", 9, "1 bytes after the end"},
 	{"{'descr': '<f4', 'fortran_order': False, 'shape': (4294967296, 4294967296), }", 8, ""},
 	{"{'descr': '<f4', 'fortran_order': False, 'shape': (0, 4611686018427387904, 4), }", 0, ""},
-	{"{'descr': '<f4', 'fortran_order': False, 'shape': (9223372036854775808,), }", 8, "shape is no tuple"},
-	{"{'descr': '<f4', 'fortran_order': False, 'shape': (-1,), }", 8, "shape is no tuple"},
-	{"{'descr': '<f4', 'fortran_order': False, 'shape': (2 2), }", 16, "shape is no tuple"},
-	{"{'descr': '<f4', 'fortran_order': False, 'shape': [2], }", 8, "shape is no tuple"},
+	{"{'descr': '<f4', 'fortran_order': False, 'shape': (9223372036854775808,), }", 8, "shape is not a tuple"},
+	{"{'descr': '<f4', 'fortran_order': False, 'shape': (-1,), }", 8, "shape is not a tuple"},
+	{"{'descr': '<f4', 'fortran_order': False, 'shape': (2 2), }", 16, "shape is not a tuple"},
+	{"{'descr': '<f4', 'fortran_order': False, 'shape': [2], }", 8, "shape is not a tuple"},
 	{"{'descr': '<f4', 'fortran_order': False, 'shape': (1,1,1,1,1,1,1,1,1), }", 4, "more than 8 dimensions"},
 	{"{'descr': '<f4', 'fortran_order': False}", 4, "is missing"},
-	{"{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': ()}", 4, "'descr' is unknown or there twice"},
+	{"{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': ()}", 4, "'descr' is unknown or duplicate"},
 	{"{'descr': '<f4', 'fortran_order': False, 'shape': (), 'x': 1}", 4, "'x' is unknown"},
 	{"{'descr': '<f4', 'fortran_order': 0, 'shape': ()}", 4, "neither True nor False"},
-	{"{'descr': '<f4', 'fortran_order': False, 'shape': ()} + 1", 4, "behind the dictionary"},
-	{"__import__('os')", 4, "no dictionary"},
-	{"{'descr': '<f3', 'fortran_order': False, 'shape': ()}", 3, "'f3' is not known"},
-	{"{'descr': '<f16', 'fortran_order': False, 'shape': ()}", 16, "'f16' is not known"},
-	{"{'descr': '<M8[ns]', 'fortran_order': False, 'shape': ()}", 8, "is not known"},
+	{"{'descr': '<f4', 'fortran_order': False, 'shape': ()} + 1", 4, "after the dictionary"},
+	{"__import__('os')", 4, "not a dictionary"},
+	{"{'descr': '<f3', 'fortran_order': False, 'shape': ()}", 3, "'f3' is not supported"},
+	{"{'descr': '<f16', 'fortran_order': False, 'shape': ()}", 16, "'f16' is not supported"},
+	{"{'descr': '<M8[ns]', 'fortran_order': False, 'shape': ()}", 8, "is not supported"},
 	{"{'descr': '|S0', 'fortran_order': False, 'shape': (1099511627776,)}", 0, ""},
-	{"{'descr': '|S0', 'fortran_order': False, 'shape': (2,)}", 0, "strings of no bytes"},
-	{"{'descr': '|b1', 'fortran_order': False, 'shape': (2,)}", 2, "no bool"},
-	{"{'descr': '|b1', 'fortran_order': True, 'shape': (1, 2)}", 2, "no bool"},
-	{"", 4, "no dictionary"},
+	{"{'descr': '|S0', 'fortran_order': False, 'shape': (2,)}", 0, "strings have width 0"},
+	{"{'descr': '|b1', 'fortran_order': False, 'shape': (2,)}", 2, "not a bool"},
+	{"{'descr': '|b1', 'fortran_order': True, 'shape': (1, 2)}", 2, "not a bool"},
+	{"", 4, "not a dictionary"},
 };
 
 static uint8_t *make_npy(const char *header, size_t data, size_t *out_size)
@@ -190,7 +190,7 @@ static void refuses_other_versions_and_long_headers(void **state)
 	struct dfg_tensor tensor;
 	uint8_t bytes[] = {0x93, 'N', 'U', 'M', 'P', 'Y', 4, 0, 0x11, 0x27, 0, 0};
 	struct dfg_err *err = dfg_npy_tensor(bytes, sizeof bytes, NULL, &tensor);
-	assert_string_equal(err->text, "npy version 4.0 is not known here");
+	assert_string_equal(err->text, "npy version 4.0 is not supported");
 	dfg_err_free(err);
 	bytes[6] = 2;
 	err = dfg_npy_tensor(bytes, sizeof bytes, NULL, &tensor);
@@ -261,7 +261,7 @@ static void refuses_to_write_what_would_be_lost(void **state)
 	struct dfg_string zero = {"a\0", 2};
 	struct dfg_tensor tensor = {.dtype = DFG_STRING, .shape = DFG_SHAPE_VECTOR(1), .data = &zero, .room = sizeof zero};
 	struct dfg_err *err = dfg_npy_put(&tensor, &sink);
-	assert_string_equal(err->text, "string 0 ends in a zero byte, which npy cannot keep");
+	assert_string_equal(err->text, "string 0 ends in a zero byte, which npy cannot represent");
 	dfg_err_free(err);
 	tensor.dtype = DFG_QI8;
 	err = dfg_npy_put(&tensor, &sink);

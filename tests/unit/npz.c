@@ -109,16 +109,16 @@ static void refuses_archives_that_lie(void **state)
 		const char *words;
 	} lies[] = {
 		{first + 8, 1, "zip: encrypted"},
-		{first + 10, 9, "compression method 9 is not known"},
+		{first + 10, 9, "compression method 9 is not supported"},
 		{first + 16, (uint8_t)(bytes[first + 16] + 1), "a.npy: the checksum is wrong"},
-		{first + 20, (uint8_t)(bytes[first + 20] + 1), "a.npy: stored, but the sizes differ"},
-		{first + 46, 'b', "the local header has another name"},
-		{first + 48, 'x', "the local header has another name"},
-		{first + 43, 0x7f, "no local header where the directory says"},
-		{second + 42, 1, "no local header where the directory says"},
-		{size - 22 + 10, 3, "more members than the directory holds"},
+		{first + 20, (uint8_t)(bytes[first + 20] + 1), "a.npy: is stored, but its two sizes differ"},
+		{first + 46, 'b', "the local header has a different name"},
+		{first + 48, 'x', "the local header has a different name"},
+		{first + 43, 0x7f, "no local header at the offset given by the directory"},
+		{second + 42, 1, "no local header at the offset given by the directory"},
+		{size - 22 + 10, 3, "more members than fit the directory"},
 		{size - 22 + 16, 0, "the directory is damaged"},
-		{size - 22 + 19, 0x7f, "the directory lies outside the file"},
+		{size - 22 + 19, 0x7f, "the directory is outside the file"},
 		{size - 22 + 20, 1, "no directory at the end"},
 	};
 	for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
@@ -161,7 +161,7 @@ static void refuses_members_that_overlap_or_repeat(void **state)
 	add_array("a", DFG_I64, DFG_SHAPE_VECTOR(1), &one);
 	add_array("a", DFG_I64, DFG_SHAPE_VECTOR(1), &one);
 	struct dfg_err *err = dfg_arrays_write("/nonexistent/a.npz", NULL, false, &arrays);
-	assert_string_equal(err->text, "/nonexistent/a.npz: 'a' is there twice");
+	assert_string_equal(err->text, "/nonexistent/a.npz: two arrays have the name 'a'");
 	dfg_err_free(err);
 }
 
@@ -176,7 +176,7 @@ static void picks_an_array_by_its_key(void **state)
 	dfg_tensor_release(&tensor);
 	dfg_arrays_release(&arrays);
 	expect_refused(
-		dfg_array_read_one(RECORDED "stored.npz", &tensor), "stored.npz: holds 2 arrays: say which, as in FILE[x:0]");
+		dfg_array_read_one(RECORDED "stored.npz", &tensor), "stored.npz: holds 2 arrays: choose one, as in FILE[x:0]");
 	expect_refused(dfg_array_read_one(RECORDED "stored.npz[x:1]", &tensor), "no array 'x:1'; did you mean 'x:0'?");
 	struct dfg_err *err = dfg_array_read_one("missing.npz[y]", &tensor);
 	assert_int_equal(err->code, DFG_NO_INPUT);
@@ -191,7 +191,7 @@ static void tells_formats_of_output_by_suffix_or_name(void **state)
 	assert_int_equal(err->code, DFG_USAGE);
 	dfg_err_free(err);
 	err = dfg_arrays_write("-", "npx", false, &arrays);
-	assert_string_equal(err->text, "no array format 'npx'; did you mean 'npy'?");
+	assert_string_equal(err->text, "unknown array format 'npx'; did you mean 'npy'?");
 	dfg_err_free(err);
 	err = dfg_arrays_write("a.npy", NULL, false, &arrays);
 	assert_string_equal(err->text, "a.npy: npy holds one array, not 3");

@@ -93,24 +93,24 @@ static void mistakes_have_line_and_column(void **state)
 {
 	(void)state;
 	refuses("node {\n  nam: 1\n}", "2:3: no field 'nam' in a NodeDef; did you mean 'name'?");
-	refuses("node {\n  name: 1\n}", "2:9: '1' where name wants a quoted text");
-	refuses("node { name: \"x", "1:14: a quote that is not closed");
-	refuses("node { name: \"x\" name: \"y\" }", "1:18: name of a NodeDef stands twice");
-	refuses("node { attr { value { i: 1 b: true } } }", "1:28: b of a AttrValue stands twice, or beside i");
-	refuses(
-		"node { attr { value { i: 9223372036854775808 } } }", "1:26: '9223372036854775808' where i wants an integer");
-	refuses("node { attr { value { i: 1.5 } } }", "where i wants an integer of 64 bits");
-	refuses("node { attr { value { f: 1.5x } } }", "where f wants a number");
-	refuses("node { attr { value { b: 2 } } }", "where b wants true or false");
-	refuses("node { attr { value { type: DT_FLAOT } } }", "where type wants a name or number of its enum");
-	refuses("node { attr { value { s: \"\\q\" } } }", "'\\q' begins no escape");
-	refuses("node { attr { value { s: \"\\400\" } } }", "'\\4' begins no escape");
-	refuses("node { name \"x\" }", "1:13: '\\\"x\\\"' where ':' should be");
-	refuses("node { name: [\"x\"] }", "a list where name has one value");
-	refuses("node [ {name: 'x'} {name: 'y'} ]", "1:20: '{' where ',' should be");
-	refuses("node {", "1:7: 'the end' where the name of a field should be");
-	refuses("}", "1:1: '}' where the name of a field should be");
-	refuses("node { > }", "'>' where the name");
+	refuses("node {\n  name: 1\n}", "2:9: name must be a quoted string, not '1'");
+	refuses("node { name: \"x", "1:14: the quote is not closed");
+	refuses("node { name: \"x\" name: \"y\" }", "1:18: name of a NodeDef is given twice");
+	refuses("node { attr { value { i: 1 b: true } } }", "1:28: b of a AttrValue is given twice, or together with i");
+	refuses("node { attr { value { i: 9223372036854775808 } } }",
+		"1:26: i must be an integer of 64 bits, not '9223372036854775808'");
+	refuses("node { attr { value { i: 1.5 } } }", "i must be an integer of 64 bits");
+	refuses("node { attr { value { f: 1.5x } } }", "f must be a number");
+	refuses("node { attr { value { b: 2 } } }", "b must be true or false");
+	refuses("node { attr { value { type: DT_FLAOT } } }", "type must be a name or number of its enum");
+	refuses("node { attr { value { s: \"\\q\" } } }", "unknown escape '\\q'");
+	refuses("node { attr { value { s: \"\\400\" } } }", "unknown escape '\\4'");
+	refuses("node { name \"x\" }", "1:13: expected ':', not '\\\"x\\\"'");
+	refuses("node { name: [\"x\"] }", "name is not repeated, but a list is given");
+	refuses("node [ {name: 'x'} {name: 'y'} ]", "1:20: expected ',', not '{'");
+	refuses("node {", "1:7: expected the name of a field, not 'the end'");
+	refuses("}", "1:1: expected the name of a field, not '}'");
+	refuses("node { > }", "expected the name of a field, not '>'");
 }
 
 static void nesting_is_bounded(void **state)

@@ -69,26 +69,27 @@ static void refuses_manifests_that_lie(void **state)
 		{PLAN("1", PART(0, D0, "../w0.pb"), ""), "device 0: \"file\" is not \"w0.pb\""},
 		{PLAN("1", PART(0, D0, "/etc/passwd"), ""), "is not \"w0.pb\""},
 		{PLAN("1", PART(0, D0, "w1.pb"), ""), "is not \"w0.pb\""},
-		{PLAN("1", PART(0, D0, "w0.pb\\u0000"), ""), "holds a zero"},
-		{PLAN("1", PART(0, "worker", "w0.pb"), ""), "no name of a device"},
-		{PLAN("1", PART(0, W "0\\u001b[2J", "w0.pb"), ""), "no name of a device"},
-		{PLAN("1", PART(0, W "0\\u0000", "w0.pb"), ""), "holds a zero"},
-		{PLAN("1", PART(0, D0, "w0.pb") "," PART(1, D0, "w1.pb"), ""), "w0 has that name too"},
+		{PLAN("1", PART(0, D0, "w0.pb\\u0000"), ""), "contains a zero character"},
+		{PLAN("1", PART(0, "worker", "w0.pb"), ""), "not the name of a device"},
+		{PLAN("1", PART(0, W "0\\u001b[2J", "w0.pb"), ""), "not the name of a device"},
+		{PLAN("1", PART(0, W "0\\u0000", "w0.pb"), ""), "contains a zero character"},
+		{PLAN("1", PART(0, D0, "w0.pb") "," PART(1, D0, "w1.pb"), ""), "w0 also has the name"},
 		{PLAN("1", "{\"name\":\"" D0 "\",\"file\":\"w0.pb\",\"nodes\":-1,\"sha256\":\"\"}", ""), "nodes"},
-		{PLAN("1", "{\"name\":\"" D0 "\",\"file\":\"w0.pb\",\"nodes\":1,\"sha256\":\"ab\"}", ""), "64 small"},
-		{PLAN("1", "{\"name\":\"" D0 "\",\"file\":\"w0.pb\",\"nodes\":1,\"sha256\":\"G" HASH "\"}", ""), "64 small"},
+		{PLAN("1", "{\"name\":\"" D0 "\",\"file\":\"w0.pb\",\"nodes\":1,\"sha256\":\"ab\"}", ""), "64 lower-case"},
+		{PLAN("1", "{\"name\":\"" D0 "\",\"file\":\"w0.pb\",\"nodes\":1,\"sha256\":\"G" HASH "\"}", ""),
+			"64 lower-case"},
 		{PLAN("1", PARTS, MOVE("1", "w0", "w1", REST)), "transfer 0: \"number\" is 1"},
 		{PLAN("1", PARTS, MOVE("0", "w0", "w0", REST)), "goes from w0 to w0"},
-		{PLAN("1", PARTS, MOVE("0", "w0", "w2", REST)), "\"to\" is none of w0 to w1"},
-		{PLAN("1", PARTS, MOVE("0", "w00", "w1", REST)), "\"from\" is none of"},
-		{PLAN("1", PARTS, MOVE("0", "", "w1", REST)), "\"from\" is none of"},
-		{PLAN("1", PARTS, MOVE("0", "w-1", "w1", REST)), "\"from\" is none of"},
-		{PLAN("1", PARTS, MOVE("0", "w1x", "w0", REST)), "\"from\" is none of"},
-		{PLAN("1", PARTS, MOVE("0", "w99999999999999999999", "w0", REST)), "\"from\" is none of"},
-		{PLAN("1", PARTS, MOVE("0", "w0", "w1", "\"dtype\":\"f31\"")), "\"dtype\" is none"},
+		{PLAN("1", PARTS, MOVE("0", "w0", "w2", REST)), "\"to\" is not one of w0 to w1"},
+		{PLAN("1", PARTS, MOVE("0", "w00", "w1", REST)), "\"from\" is not one of"},
+		{PLAN("1", PARTS, MOVE("0", "", "w1", REST)), "\"from\" is not one of"},
+		{PLAN("1", PARTS, MOVE("0", "w-1", "w1", REST)), "\"from\" is not one of"},
+		{PLAN("1", PARTS, MOVE("0", "w1x", "w0", REST)), "\"from\" is not one of"},
+		{PLAN("1", PARTS, MOVE("0", "w99999999999999999999", "w0", REST)), "\"from\" is not one of"},
+		{PLAN("1", PARTS, MOVE("0", "w0", "w1", "\"dtype\":\"f31\"")), "\"dtype\" is not the name of a dtype"},
 		{PLAN("1", PARTS, MOVE("0", "w0", "w1", "\"dtype\":\"f32\"")), "shape"},
-		{PLAN("1", PARTS, MOVE("0", "w0", "w1", "\"dtype\":\"f32\",\"shape\":[-1]")), "no count"},
-		{PLAN("1", PARTS, MOVE("0", "w0", "w1", "\"dtype\":\"f32\",\"shape\":[1.5]")), "no count"},
+		{PLAN("1", PARTS, MOVE("0", "w0", "w1", "\"dtype\":\"f32\",\"shape\":[-1]")), "invalid dimension"},
+		{PLAN("1", PARTS, MOVE("0", "w0", "w1", "\"dtype\":\"f32\",\"shape\":[1.5]")), "invalid dimension"},
 		{PLAN("1", PARTS, MOVE("0", "w0", "w1", "\"dtype\":\"f32\",\"shape\":[1,1,1,1,1,1,1,1,1]")), "9 dims"},
 		{PLAN("1", PARTS,
 			 MOVE("0", "w0", "w1", "\"dtype\":\"f32\",\"shape\":[],\"loop\":\"\",\"depth\":1,\"each\":\"turn\"")),
@@ -160,18 +161,18 @@ static void the_two_ends_of_a_transfer_must_agree(void **state)
 	fails(check(SEND, "y NoOp"), DFG_DATA, "w1.pb: has no _Recv of transfer 0 ('x')");
 	fails(check("x NoOp", RECV), DFG_DATA, "w0.pb: has no _Send of transfer 0 ('x')");
 	fails(check("x NoOp", SEND), DFG_DATA,
-		"w1.pb: node 's' (_Send): transfer 0: has this in w0, by the manifest, not in w1");
-	fails(check(SEND "\nt _Send x T=f32 _dfg_edge=0" WHERE, RECV), DFG_DATA, "two of these, 's' too");
-	fails(check(SEND, "r _Recv tensor_type=f32 _dfg_edge=1" WHERE), DFG_DATA, "the manifest knows nothing");
-	fails(check(SEND, "r _Recv tensor_type=f32 _dfg_edge=-1" WHERE), DFG_DATA, "the manifest knows nothing");
+		"w1.pb: node 's' (_Send): transfer 0: is in w0 in the manifest, but in w1 here");
+	fails(check(SEND "\nt _Send x T=f32 _dfg_edge=0" WHERE, RECV), DFG_DATA, "two such nodes: also 's'");
+	fails(check(SEND, "r _Recv tensor_type=f32 _dfg_edge=1" WHERE), DFG_DATA, "the manifest does not list");
+	fails(check(SEND, "r _Recv tensor_type=f32 _dfg_edge=-1" WHERE), DFG_DATA, "the manifest does not list");
 	fails(check(SEND, "r _Recv tensor_type=f32" WHERE), DFG_DATA, "no number");
 	fails(check(SEND, "r _Recv tensor_type=i32 _dfg_edge=0" WHERE), DFG_DATA,
-		"w1.pb: node 'r' (_Recv): transfer 0: 'x' is f32[...] in manifest.json, i32[...] here");
+		"w1.pb: node 'r' (_Recv): transfer 0: 'x' is f32[...] in manifest.json, but i32[...] here");
 	fails(check(SEND, "r _Recv tensor_type=f32 _dfg_edge=0 _dfg_shape=[3]" WHERE), DFG_DATA, "f32[3] here");
 	fails(check(SEND, "_dfg/loop/1/1/turn NoOp\nr _Recv ^_dfg/loop/1/1/turn tensor_type=f32 _dfg_edge=0" WHERE),
-		DFG_DATA, "'x' is sent each step in manifest.json, each turn here");
+		DFG_DATA, "'x' is sent each step in manifest.json, but each turn here");
 	fails(check(SEND, "r _Recv tensor_type=f32 _dfg_edge=0 tensor_name='z' send_device='" D0 "' recv_device='" D1 "'"),
-		DFG_DATA, "is 'x' in manifest.json; this names another tensor");
+		DFG_DATA, "is 'x' in manifest.json, but this names another tensor");
 	fails(check(SEND, "r _Recv tensor_type=f32 _dfg_edge=0 send_device='x' recv_device='y'"), DFG_DATA,
 		"this names other devices");
 }
@@ -249,7 +250,7 @@ static void a_part_that_was_changed_is_named(void **state)
 	(void)state;
 	succeeds(save(SEND, RECV));
 	spoil("w1.pb", "a", "x");
-	fails(open_plan(), DFG_DATA, "plan/w1.pb: is not the file that the manifest speaks of");
+	fails(open_plan(), DFG_DATA, "plan/w1.pb: is not the file that the manifest lists");
 	spoil_and_link("w1.pb", NULL);
 	fails(open_plan(), DFG_NO_INPUT, "plan/w1.pb");
 	succeeds(save(SEND, RECV));
@@ -259,9 +260,9 @@ static void a_part_that_was_changed_is_named(void **state)
 	spoil_and_link("manifest.json", NULL);
 	assert_true(dfg_plan_folder_is(path));
 	fails(open_plan(), DFG_NO_INPUT, "has a part of a plan (w0.pb), but no manifest.json");
-	fails(save(SEND, RECV), DFG_NO_OUTPUT, "is no plan");
+	fails(save(SEND, RECV), DFG_NO_OUTPUT, "is not a plan");
 	spoil("manifest.json", "w", "{\"format\":\"dfg checkpoint\"}");
-	fails(save(SEND, RECV), DFG_NO_OUTPUT, "is no plan");
+	fails(save(SEND, RECV), DFG_NO_OUTPUT, "is not a plan");
 	spoil("manifest.json", "w", "{\"format\":\"dfg plan\",");
 	fails(open_plan(), DFG_DATA, "manifest.json: line 1");
 	succeeds(save(SEND, RECV));
@@ -286,7 +287,7 @@ static void a_part_that_the_manifest_does_not_name_is_noted(void **state)
 	spoil("w2.pb", "w", "");
 	succeeds(dfg_plan_folder_open(path, &options, NULL, &plan));
 	dfg_plan_folder_close(&plan);
-	assert_string_equal(note, "'w2.pb' is no part of this plan: its manifest.json does not name it");
+	assert_string_equal(note, "'w2.pb' is not part of this plan: manifest.json does not list it");
 }
 
 /* Of the manifest: whoever opens the plan hears it, or all of it where faults are asked for. */

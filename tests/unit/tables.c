@@ -26,7 +26,7 @@ static void refuses_idx_and_gzip_that_are_cut_or_too_long(void **state)
 	(void)state;
 	uint8_t longer[sizeof idx + 1] = {0};
 	memcpy(longer, idx, sizeof idx);
-	expect_refused(read_bytes("a.idx", longer, sizeof longer), "u8[2,2,3] has 12 bytes of elements, the file 13");
+	expect_refused(read_bytes("a.idx", longer, sizeof longer), "u8[2,2,3] has 12 bytes of elements, but the file 13");
 	for (size_t n = 0; n < sizeof idx; n++)
 		expect_refused(read_bytes("a.idx", idx, n), "a.idx: ");
 	for (size_t n = 0; n < sizeof idx_gz; n++)
@@ -34,7 +34,7 @@ static void refuses_idx_and_gzip_that_are_cut_or_too_long(void **state)
 	longer[3] = 9;
 	expect_refused(read_bytes("a.idx", longer, sizeof longer), "9 dimensions, more than 8");
 	longer[3] = 8;
-	expect_refused(read_bytes("a.idx", longer, sizeof longer), "the header is cut off");
+	expect_refused(read_bytes("a.idx", longer, sizeof longer), "the header is truncated");
 }
 
 static void refuses_dims_of_idx_that_overflow(void **state)
@@ -331,14 +331,14 @@ static void refuses_tables_that_are_none(void **state)
 	static const struct {
 		const char *text, *words;
 	} bad[] = {
-		{"1,2\n3\n", "line 2: 1 values, but 2 in the first line"},
-		{"1,\"2\n3,4\n", "line 1: the quote does not end"},
+		{"1,2\n3\n", "line 2: has 1 values, but the first line has 2"},
+		{"1,\"2\n3,4\n", "line 1: the quote is not closed"},
 		{"1,\"2\"3\n", "line 1: text after a closing quote"},
 		{"\n\n", "is empty"},
 		{"", "is empty"},
-		{"1,2\x1b\n", "is no file of arrays"},
-		{"3,2,a,b\n1,2,3\n", "line 2: 3 values, but 4 in the first line"},
-		{"# by hand\n", "has comments alone"},
+		{"1,2\x1b\n", "is not a file of arrays"},
+		{"3,2,a,b\n1,2,3\n", "line 2: has 3 values, but the first line has 4"},
+		{"# by hand\n", "contains only comments"},
 	};
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
 		expect_refused(read_csv(bad[i].text), bad[i].words);
