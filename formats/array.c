@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* csv stands last: it is what any text may be. */
+/* csv is last, as any text may be csv */
 static const struct dfg_array_codec *const codecs[] = {&dfg_npy, &dfg_npz, &dfg_safetensors, &dfg_idx, &dfg_csv};
 enum { CODECS = sizeof codecs / sizeof *codecs };
 
@@ -45,7 +45,7 @@ const struct dfg_array *dfg_arrays_find(const struct dfg_arrays *arrays, const c
 	return NULL;
 }
 
-/* A file in memory or mapped, for as long as a tensor looks into it. */
+/* A file in memory or mapped, kept while a tensor is a view of it. */
 struct mapped {
 	struct dfg_buffer buffer;
 	struct dfg_blob blob;
@@ -58,7 +58,7 @@ static void unmap(struct dfg_buffer *buffer)
 	dfg_free(mapped);
 }
 
-/* Takes the blob, on failure too. */
+/* Takes the blob, also on failure. */
 static struct dfg_err *share(struct dfg_blob *blob, struct dfg_buffer **out_file)
 {
 	struct mapped *mapped = dfg_zeros(1, sizeof *mapped);
@@ -94,7 +94,7 @@ static bool has_control(const char *s)
 	return *s;
 }
 
-/* No two the same; nothing in them that a terminal would obey. */
+/* Names must be unique and without control characters. */
 static struct dfg_err *check_names(const struct dfg_arrays *arrays)
 {
 	struct dfg_map names = {0};
@@ -114,7 +114,7 @@ static struct dfg_err *check_names(const struct dfg_arrays *arrays)
 	return err;
 }
 
-/* A gzip file is what it holds. Takes *file and replaces it. */
+/* Replaces *file by its unpacked content if it is a gzip file. Takes *file. */
 static struct dfg_err *unpack(struct dfg_buffer **file)
 {
 	struct dfg_buffer *unpacked;
@@ -131,7 +131,7 @@ static bool is_text(const struct dfg_buffer *file)
 	return dfg_csv.is(file->data, file->room);
 }
 
-/* By content; text is csv, unless the name says that it should be something else. */
+/* Finds the codec by content; text is csv, unless the suffix is that of another format. */
 static struct dfg_err *find_codec(
 	const struct dfg_buffer *file, const char *path, const struct dfg_array_codec **out_codec)
 {
@@ -147,7 +147,7 @@ static struct dfg_err *find_codec(
 	return DFG_ERR(DFG_DATA, "is not a file of arrays (npy, npz, safetensors, idx, csv)");
 }
 
-/* Opens the file, unpacked. The caller unrefs it. */
+/* Opens the file and unpacks it. The caller unrefs it. */
 static struct dfg_err *open_file(
 	const char *path, struct dfg_buffer **out_file, const struct dfg_array_codec **out_codec)
 {
@@ -253,7 +253,7 @@ struct dfg_err *dfg_arrays_write(const char *path, const char *format, bool if_c
 	DFG_TRY(dfg_err_note(check_names(arrays), "%s", path));
 	DFG_TRY(dfg_out_open(path, if_changed, &out));
 	struct dfg_err *err = codec->write(arrays, &out);
-	if (err && err->code == DFG_DATA) /* those of the file name it already */
+	if (err && err->code == DFG_DATA) /* errors of the file already name it */
 		err = dfg_err_note(err, "%s", path);
 	if (!err)
 		err = dfg_out_commit(&out);
@@ -276,7 +276,7 @@ static struct dfg_err *pick(const struct dfg_arrays *arrays, const char *key, co
 		nearest.best ? nearest.best : "", nearest.best ? "'?" : "");
 }
 
-/* "FILE[key]" in two, in place; *out_key is NULL where there is none. */
+/* Splits "FILE[key]" in place; *out_key is NULL without a key. */
 static void split(char *spec, char **out_key)
 {
 	size_t length = strlen(spec);
@@ -289,7 +289,7 @@ static void split(char *spec, char **out_key)
 	*out_key = open + 1;
 }
 
-/* *out_fits: its numbers may take another dtype. */
+/* *out_fits: whether its numbers may be converted to another dtype. */
 static struct dfg_err *read_one(const char *path, char *key, struct dfg_tensor *out_tensor, bool *out_fits)
 {
 	struct dfg_buffer *file;
@@ -314,7 +314,7 @@ static struct dfg_err *read_one(const char *path, char *key, struct dfg_tensor *
 	return dfg_err_note(err, "%s", shown(path));
 }
 
-/* What is not there is found by whoever reads. */
+/* A missing file is left to the reader to report. */
 static struct dfg_err *check_regular(const char *path)
 {
 	struct stat stat_;

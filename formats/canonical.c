@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A field that was met. value is the number, or the key where the key of the map is one. */
+/* A field of the message. value is the number, or for a map with number keys the key. */
 struct entry {
 	const ProtobufCFieldDescriptor *field;
 	const uint8_t *tag, *bytes;
@@ -17,12 +17,12 @@ struct entry {
 	size_t key_length;
 };
 
-/* A message on the way down: its entries stand in the common array, and are put from the last to the first. */
+/* An open message: its entries are in the common array, and are encoded from the last to the first. */
 struct frame {
 	struct dfg_wire wire;
-	size_t first, left; /* entries [first, left) are not yet put */
+	size_t first, left; /* entries [first, left) are not yet encoded */
 	size_t mark;
-	uint32_t number; /* of the field that this message is, in the frame below */
+	uint32_t number; /* field number of this message in the frame below */
 	bool map_entry;
 };
 
@@ -30,7 +30,7 @@ struct canonical {
 	struct dfg_encoder *encoder;
 	struct entry *entry;
 	size_t count, room, most;
-	struct dfg_text items; /* of a packed field, which is the one thing made from its beginning */
+	struct dfg_text items; /* items of a packed field, the only content built from its beginning */
 	struct frame frame[DFG_WIRE_DEPTH];
 	int depth;
 };
@@ -57,7 +57,7 @@ static bool same_key(const struct entry *a, const struct entry *b)
 	return a->key ? !a->key_length || !memcmp(a->key, b->key, a->key_length) : a->value == b->value;
 }
 
-/* Looks for the key of a map's entry. What is wrong in the entry is found again, and said, when its turn comes. */
+/* Finds the key of a map's entry. Faults in the entry are reported later, when it is encoded. */
 static struct dfg_err *find_key(const struct dfg_wire *wire, const struct dfg_wire_field *field, struct entry *entry)
 {
 	struct dfg_wire_file quiet = *wire->file;
@@ -66,7 +66,7 @@ static struct dfg_err *find_key(const struct dfg_wire *wire, const struct dfg_wi
 	quiet.strict = false;
 	parent.file = &quiet;
 	DFG_TRY(dfg_wire_open(&parent, field, &inner));
-	wire->file->broken = true; /* until the end is seen */
+	wire->file->broken = true; /* until the end is reached */
 	if (inner.type->fields[0].type == PROTOBUF_C_TYPE_STRING)
 		entry->key = field->bytes;
 	for (;;) {
@@ -103,7 +103,7 @@ static struct dfg_err *add(struct canonical *c, const struct dfg_wire *wire, con
 	return dfg_wire_is_map(field->field) ? find_key(wire, field, entry) : NULL;
 }
 
-/* Key and value of a map's entry are written always: those that are not there are added as empty. */
+/* Key and value of a map's entry are always written: missing ones are added as empty. */
 static struct dfg_err *complete_map_entry(struct canonical *c, const struct dfg_wire *wire, size_t first)
 {
 	bool met[2] = {false, false};
@@ -132,7 +132,7 @@ static struct dfg_err *sort(struct canonical *c, const struct dfg_wire *wire, si
 	return NULL;
 }
 
-static struct dfg_err *push(struct canonical *c, const struct dfg_wire *wire, uint32_t number, bool map_entry)
+static struct dfg_err *push_message(struct canonical *c, const struct dfg_wire *wire, uint32_t number, bool map_entry)
 {
 	struct frame *frame = &c->frame[c->depth++];
 	struct dfg_wire_field field;
@@ -151,7 +151,7 @@ static struct dfg_err *push(struct canonical *c, const struct dfg_wire *wire, ui
 	return NULL;
 }
 
-/* A number as it stands on the wire, from its beginning. */
+/* Appends a number in wire format, from its beginning. */
 static void put_item(struct dfg_text *to, ProtobufCType type, uint64_t value)
 {
 	size_t fixed = dfg_wire_fixed(type), count = 0;
@@ -177,7 +177,7 @@ static void put_number(struct dfg_encoder *encoder, const ProtobufCFieldDescript
 		encoder, (uint64_t)field->id << 3 | (fixed == 4 ? PROTOBUF_C_WIRE_TYPE_32BIT : PROTOBUF_C_WIRE_TYPE_64BIT));
 }
 
-/* All items of a repeated number, wherever they stood, as one run. */
+/* Encodes all items of a repeated number, which may be scattered, as one run. */
 static struct dfg_err *put_items(struct canonical *c, const struct frame *frame, size_t first, size_t end)
 {
 	c->items.length = 0;
@@ -200,7 +200,7 @@ static struct dfg_err *put_items(struct canonical *c, const struct frame *frame,
 	return NULL;
 }
 
-/* Whether a field that stands once is left out, because it says what its absence says. */
+/* Whether a singular field is omitted because it has the default value. */
 static bool is_default(const struct frame *frame, const struct entry *entry)
 {
 	bool presence = entry->field->label == PROTOBUF_C_LABEL_OPTIONAL ||
@@ -208,7 +208,7 @@ static bool is_default(const struct frame *frame, const struct entry *entry)
 	return !presence && !frame->map_entry && !entry->value && !entry->length;
 }
 
-/* Puts the last field of the top frame that is not yet put. */
+/* Encodes the last field of the top frame that is not yet encoded. */
 static struct dfg_err *put_last(struct canonical *c, struct frame *frame)
 {
 	const struct entry *entry = &c->entry[--frame->left];
@@ -219,7 +219,7 @@ static struct dfg_err *put_last(struct canonical *c, struct frame *frame)
 			.field = field, .bytes = entry->bytes, .length = entry->length, .tag = entry->tag};
 		struct dfg_wire wire;
 		DFG_TRY(dfg_wire_open(&frame->wire, &message, &wire));
-		return push(c, &wire, field->id, dfg_wire_is_map(field));
+		return push_message(c, &wire, field->id, dfg_wire_is_map(field));
 	}
 	if (repeated && field->type >= PROTOBUF_C_TYPE_STRING) {
 		dfg_encode_string(c->encoder, field->id, entry->bytes, entry->length);
@@ -239,9 +239,9 @@ static struct dfg_err *put_last(struct canonical *c, struct frame *frame)
 	return NULL;
 }
 
-static struct dfg_err *run(struct canonical *c, const struct dfg_wire *message)
+static struct dfg_err *encode_all(struct canonical *c, const struct dfg_wire *message)
 {
-	DFG_TRY(push(c, message, 0, false));
+	DFG_TRY(push_message(c, message, 0, false));
 	while (c->depth) {
 		struct frame *frame = &c->frame[c->depth - 1];
 		if (frame->left > frame->first) {
@@ -261,8 +261,8 @@ struct dfg_err *dfg_canonical_put(const struct dfg_wire *message, size_t budget,
 	if (!c)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
 	c->encoder = encoder;
-	c->most = budget / sizeof *c->entry / 3; /* while it grows the array is there twice, once half as large again */
-	struct dfg_err *err = run(c, message);
+	c->most = budget / sizeof *c->entry / 3; /* while it grows, the array exists twice, once half as large again */
+	struct dfg_err *err = encode_all(c, message);
 	dfg_free(c->entry);
 	dfg_text_release(&c->items);
 	dfg_free(c);

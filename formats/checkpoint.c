@@ -16,7 +16,7 @@
 
 static const char data_name[] = "data.safetensors", manifest_name[] = "manifest.json";
 
-/* A path made of parts; the caller frees it with dfg_text_release. */
+/* Joins parts to a path; the caller frees it with dfg_text_release. */
 static struct dfg_err *join(struct dfg_text *out, const char *directory, const char *name)
 {
 	out->length = 0;
@@ -24,10 +24,10 @@ static struct dfg_err *join(struct dfg_text *out, const char *directory, const c
 	return dfg_text_check(out);
 }
 
-/* The folders that are there, in the order of their steps; the caller frees them. */
+/* The existing folders in order of their steps; the caller frees them. */
 struct steps {
 	struct folder {
-		char name[32]; /* "step-60", or "step-00000060" */
+		char name[32]; /* such as "step-60", or "step-00000060" */
 		uint64_t step;
 	} * folder;
 	size_t count, room;
@@ -56,7 +56,7 @@ static bool is_leftover(const char *name)
 	return !strncmp(name, "step-", 5) && tail;
 }
 
-/* Calls see for every entry of the directory; one that is not there is empty. */
+/* Calls `see` for each entry of the directory; a missing directory is empty. */
 static struct dfg_err *each_entry(const char *path, struct dfg_err *(*see)(void *arg, const char *name), void *arg)
 {
 	DIR *directory = opendir(path);
@@ -107,7 +107,7 @@ struct dfg_err *dfg_checkpoints_any(const char *path, bool *out_any)
 	return NULL;
 }
 
-/* A file of a checkpoint, or what a writer that was killed has left of one. */
+/* Whether the file is part of a checkpoint, possibly a partial one of a killed writer. */
 static bool is_ours(const char *name)
 {
 	static const char *const file[] = {data_name, manifest_name};
@@ -157,7 +157,7 @@ static struct dfg_err *remove_entry(void *arg, const char *name)
 	return NULL;
 }
 
-/* The manifest first, and that for good: a folder without one is no checkpoint, whatever else is still there. */
+/* Removes the manifest first, and syncs that: a folder without a manifest is not a checkpoint. */
 static struct dfg_err *remove_folder(const char *folder)
 {
 	DFG_TRY(each_entry(folder, check_entry, (void *)folder));
@@ -192,7 +192,7 @@ static struct dfg_err *make_directory(const char *path)
 	return DFG_ERR(dfg_code_of_errno(error, DFG_NO_OUTPUT), "%s: cannot create: %s", path, strerror(error));
 }
 
-/* The lock goes with the process, however that ends. */
+/* The lock ends with the process. */
 static struct dfg_err *take_lock(struct dfg_checkpoints *checkpoints)
 {
 	struct dfg_text path = {0};
@@ -249,7 +249,7 @@ static struct dfg_err *write_manifest(const char *path, const struct dfg_text *t
 	return err;
 }
 
-/* Data, then the manifest, into a folder that is not yet a checkpoint. */
+/* Writes the data and then the manifest to a folder that is not yet a checkpoint. */
 static struct dfg_err *write_folder(const char *folder, const struct dfg_checkpoint *checkpoint)
 {
 	struct dfg_text path = {0}, manifest = {0};
@@ -267,7 +267,7 @@ static struct dfg_err *write_folder(const char *folder, const struct dfg_checkpo
 	return err;
 }
 
-/* A folder of that name that is there already is damaged, or of another run: a whole one would have been gone on from. */
+/* An existing folder of that name is damaged or of another run: the run would have continued from a complete one. */
 static struct dfg_err *publish(const char *folder, const char *name)
 {
 	DFG_TRY(remove_folder(name));
@@ -286,7 +286,7 @@ static struct dfg_err *remove_step(const char *path, const char *name)
 	return err;
 }
 
-/* The limit of the run that made a checkpoint: 0 none, -1 it does not tell, -2 it is damaged. */
+/* The --keep limit of the run that wrote a checkpoint: 0: none, -1: not recorded, -2: the checkpoint is damaged. */
 static struct dfg_err *limit_of(const char *path, const char *name, int64_t *out_limit)
 {
 	struct dfg_text file = {0};
@@ -348,7 +348,7 @@ static bool is_spared(const struct dfg_checkpoints *checkpoints, uint64_t step)
 		   bsearch(&step, checkpoints->spared, checkpoints->n_spared, sizeof step, by_number) != NULL;
 }
 
-/* Counts back from the one just saved: what has a larger number is damaged or another run's. */
+/* Counts back from the checkpoint just saved: one with a larger number is damaged or of another run. */
 static struct dfg_err *let_go(struct dfg_checkpoints *checkpoints, uint64_t saved)
 {
 	struct steps steps;
@@ -391,7 +391,7 @@ struct dfg_err *dfg_checkpoints_save(struct dfg_checkpoints *checkpoints, const 
 	return err ? err : let_go(checkpoints, checkpoint->step);
 }
 
-/* A plan has a manifest too, and says so in its first bytes. */
+/* Distinguishes the manifest from that of a plan by its first bytes. */
 static bool begins_as_manifest(const char *folder)
 {
 	static const char begins[] = "{\"format\":\"dfg checkpoint\"";
@@ -412,7 +412,7 @@ bool dfg_checkpoint_is(const char *path)
 	return both || begins_as_manifest(path);
 }
 
-/* A file that is not there is damage of the checkpoint, which is what was named. */
+/* A missing file is damage of the checkpoint, which the user named. */
 static struct dfg_err *not_whole(struct dfg_err *err, const char *folder, const char *file)
 {
 	if (!err || err->code != DFG_NO_INPUT)

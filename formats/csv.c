@@ -10,7 +10,8 @@
 
 enum {
 	SHOWN = 40,
-	ARRAYS_MOST = 1 << 16, /* of a table with text: an array takes more room than a column */
+	ARRAYS_MOST =
+		1 << 16, /* maximal number of columns of a table with text: an array needs more memory than a column */
 };
 
 static struct dfg_err *no_memory(void)
@@ -18,10 +19,10 @@ static struct dfg_err *no_memory(void)
 	return DFG_ERR(DFG_MEMORY, "out of memory");
 }
 
-/* Columns of a table, in the order asked for; one may be there twice. */
+/* The chosen columns of a table in order; duplicates are possible. */
 struct choice {
 	size_t *column, n, room;
-	bool matrix; /* a list was asked for, though it may have one item */
+	bool matrix; /* whether a list was requested, possibly with one item */
 };
 
 static struct dfg_err *choose(struct choice *choice, size_t column)
@@ -32,7 +33,7 @@ static struct dfg_err *choose(struct choice *choice, size_t column)
 	return NULL;
 }
 
-/* Each cell of the columns chosen, row by row, with its place among them and its line. */
+/* Called for each cell of the chosen columns, row by row, with its index among them and its line. */
 typedef struct dfg_err *visit_fn(void *arg, const struct dfg_csv_cell *cell, size_t i, size_t line);
 static struct dfg_err *each_cell(
 	const struct dfg_csv_table *table, const struct choice *choice, visit_fn *visit, void *arg)
@@ -52,18 +53,18 @@ static struct dfg_err *each_cell(
 	return err;
 }
 
-/* What the cells of one column are. */
+/* The kinds of cells in one column. */
 struct content {
-	bool number, real; /* some are; a missing one makes reals of integers */
-	bool word;         /* one says that it is missing with a word, which may be text where no other is a number */
+	bool number, real; /* whether some are numbers, or reals; a missing value makes integers reals */
+	bool word;         /* whether a missing value is a word, which is text if no other cell is a number */
 	bool text;
 };
 
 struct fill {
 	size_t columns;
-	struct content *content;   /* by column chosen */
-	struct dfg_tensor *tensor; /* by column, or the one of all */
-	bool each;                 /* a tensor for each column */
+	struct content *content;   /* by chosen column */
+	struct dfg_tensor *tensor; /* one per column, or a single one */
+	bool each;                 /* whether each column has its own tensor */
 };
 
 static struct dfg_err *look_at_cell(void *arg, const struct dfg_csv_cell *cell, size_t i, size_t line)
@@ -110,7 +111,7 @@ static void put_column(struct dfg_text *text, const struct dfg_csv_table *table,
 		dfg_text_add(text, "%zu", column);
 }
 
-/* The first cell of a column that is not a number, as an error. */
+/* Returns an error for the first cell that is not a number. */
 static struct dfg_err *refuse_text(void *arg, const struct dfg_csv_cell *cell, size_t i, size_t line)
 {
 	struct dfg_text text = {0};
@@ -123,7 +124,7 @@ static struct dfg_err *refuse_text(void *arg, const struct dfg_csv_cell *cell, s
 	return err;
 }
 
-/* Some columns are text, and others are not: one array cannot hold them. */
+/* Some columns are text and others are not: one array cannot hold them. */
 static struct dfg_err *mixed(
 	const struct dfg_csv_table *table, const struct choice *choice, const struct content *content)
 {
@@ -159,7 +160,7 @@ static enum dfg_dtype dtype_of(const struct content *content, size_t n)
 	return text && number ? DFG_NO_DTYPE : text ? DFG_STRING : real ? DFG_F64 : DFG_I64;
 }
 
-/* What is in the columns chosen; the caller frees fill->content. */
+/* Determines the content of the chosen columns; the caller frees fill->content. */
 static struct dfg_err *look_at(const struct dfg_csv_table *table, const struct choice *choice, struct fill *fill)
 {
 	*fill = (struct fill){.columns = choice->n, .content = dfg_zeros(choice->n, sizeof *fill->content)};
@@ -189,7 +190,7 @@ static struct dfg_err *read_choice(
 	return err;
 }
 
-/* A column by its name, or else its number; DFG_DATA, and no suggestion in a list, where there is none. */
+/* Finds a column by its name, or else its number; DFG_DATA if there is none, without a suggestion in a list. */
 static struct dfg_err *find_column(const struct dfg_csv_table *table, const char *key, size_t *out_column)
 {
 	struct dfg_nearest nearest = {.word = key};
@@ -211,7 +212,7 @@ static struct dfg_err *find_column(const struct dfg_csv_table *table, const char
 		nearest.best ? "; did you mean '" : "", nearest.best ? nearest.best : "", nearest.best ? "'?" : "");
 }
 
-/* "2:5" is 2, 3, 4; ":3" begins at 0, and "3:" ends with the last. */
+/* Parses a range: "2:5" is 2, 3, 4; ":3" begins at 0, and "3:" ends with the last column. */
 static bool is_range(const struct dfg_csv_table *table, const char *key, size_t *out_first, size_t *out_end)
 {
 	char *at = (char *)key;
@@ -241,7 +242,7 @@ static struct dfg_err *choose_item(const struct dfg_csv_table *table, const char
 	return NULL;
 }
 
-/* "age", "3", or a list "age,3,5:9", in place. */
+/* Parses "age", "3", or a list "age,3,5:9", in place. */
 static struct dfg_err *choose_key(const struct dfg_csv_table *table, char *key, struct choice *choice)
 {
 	size_t column;
@@ -283,7 +284,7 @@ struct dfg_err *dfg_csv_read(const struct dfg_blob *blob, char *key, struct dfg_
 	return err;
 }
 
-/* Text: no control characters but those of lines and tabs. Asked last. */
+/* Whether it is text: without control characters other than line ends and tabs. Called last. */
 static bool is_csv(const uint8_t *bytes, size_t size)
 {
 	for (size_t i = 0; i < size && i < 4096; i++)
@@ -306,7 +307,7 @@ static struct dfg_err *add_column(
 	return err;
 }
 
-/* An array for each column, by its name or number. */
+/* Adds an array for each column, by its name or number. */
 static struct dfg_err *add_columns(
 	const struct dfg_csv_table *table, const struct choice *all, struct fill *fill, struct dfg_arrays *out_arrays)
 {
@@ -328,7 +329,7 @@ static struct dfg_err *add_columns(
 	return err;
 }
 
-/* One array where all columns are numbers, or all are text; else one for each column. */
+/* Adds one array if all columns are numbers, or all are text; else one per column. */
 static struct dfg_err *add_table(
 	const struct dfg_csv_table *table, const struct choice *all, struct dfg_arrays *out_arrays)
 {

@@ -71,7 +71,7 @@ struct dfg_err *dfg_csv_next(struct dfg_csv_scan *scan, struct dfg_csv_cell *out
 	return NULL;
 }
 
-/* The cell without the spaces around it, ended by 0; false where it does not fit. */
+/* Copies the cell without surrounding spaces, terminated by 0; false if it does not fit. */
 static bool word_of(const struct dfg_csv_cell *cell, char *word, size_t room)
 {
 	size_t length = cell->length, first = 0;

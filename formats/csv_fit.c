@@ -10,10 +10,10 @@ static bool is_plain(enum dfg_dtype dtype)
 	return dfg_dtype_is(dtype, "int") || dfg_dtype_is(dtype, "float") || dtype == DFG_BOOL;
 }
 
-/* Whether the number, an i64 or f64 at `at`, is the same in that dtype; *to gets it. */
+/* Whether dtype represents the number at `at` (i64 or f64) exactly; stores it in *to. */
 static bool put_exactly(enum dfg_dtype from, const void *at, enum dfg_dtype dtype, void *to)
 {
-	double real, back; /* 2 ** 53 and 2 ** 63 bound what is exact: conversion to an integer saturates */
+	double real, back; /* 2 ** 53 and 2 ** 63 bound the exact range: conversion to an integer saturates */
 	int64_t integer;
 	dfg_convert(DFG_F64, &real, from, at, 1);
 	dfg_convert(dtype, to, from, at, 1);

@@ -3,12 +3,12 @@
 #include <ctype.h>
 #include <string.h>
 
-/* What a line may be: names, the counts of scikit-learn, or values. */
+/* A line: names, the counts of scikit-learn, or values. */
 struct line {
 	size_t cells, missing, text, quoted;
-	size_t numbers;   /* those without quotes: a number in quotes may be a name */
-	int64_t count[2]; /* the first two cells, where they are integers */
-	bool counts;      /* "150,4,setosa,versicolor": rows, columns but one, then words */
+	size_t numbers;   /* cells that are numbers without quotes: a quoted number may be a name */
+	int64_t count[2]; /* the first two cells, if they are integers */
+	bool counts;      /* whether it may be a line of counts, "150,4,setosa,versicolor": rows, columns - 1, then words */
 };
 
 static struct dfg_err *no_memory(void)
@@ -16,7 +16,7 @@ static struct dfg_err *no_memory(void)
 	return DFG_ERR(DFG_MEMORY, "out of memory");
 }
 
-/* Looks at the line at *scan, which moves to the next. */
+/* Analyses the line at *scan, and moves to the next. */
 static struct dfg_err *look_at_line(struct dfg_csv_scan *scan, struct line *out_line)
 {
 	struct line line = {.counts = true};
@@ -38,7 +38,7 @@ static struct dfg_err *look_at_line(struct dfg_csv_scan *scan, struct line *out_
 	return NULL;
 }
 
-/* From table->begin to the end, all rows with table->columns values. */
+/* Counts the rows from table->begin to the end; all must have table->columns values. */
 static struct dfg_err *count_rows(struct dfg_csv_table *table)
 {
 	struct dfg_csv_scan scan = table->begin;
@@ -79,7 +79,7 @@ static struct dfg_err *read_names(struct dfg_csv_table *table, struct dfg_csv_sc
 	return NULL;
 }
 
-/* The line at scan has names, where no number is in it; but a table of which all cells have quotes is text. */
+/* The line at scan contains names if it has no number; but a table whose cells are all quoted is text. */
 static struct dfg_err *open_at(struct dfg_csv_scan scan, struct dfg_csv_table *table)
 {
 	struct line first;
@@ -106,7 +106,7 @@ void dfg_csv_close(struct dfg_csv_table *table)
 	*table = (struct dfg_csv_table){0};
 }
 
-/* The names in a comment, as NumPy writes them: "# x,y". */
+/* Reads the names in a comment, as NumPy writes them: "# x,y". */
 static struct dfg_err *read_comment(struct dfg_csv_table *table, struct dfg_csv_scan comment)
 {
 	struct line line;
@@ -119,7 +119,7 @@ static struct dfg_err *read_comment(struct dfg_csv_table *table, struct dfg_csv_
 	return names ? read_names(table, comment) : NULL;
 }
 
-/* Whether a line of counts is true: classes have names in it, or columns after it, and are numbers. */
+/* Whether the counts are right: the class names are in the line, or the classes are numbers and columns follow it. */
 static struct dfg_err *counts_are_true(const struct line *line, const struct dfg_csv_table *table, bool *out_are)
 {
 	struct dfg_csv_scan scan = table->begin;
@@ -131,7 +131,7 @@ static struct dfg_err *counts_are_true(const struct line *line, const struct dfg
 	return NULL;
 }
 
-/* Takes what is after the first line for the table, where that is a line of scikit-learn's counts. */
+/* Opens the table after the first line if that is a line of scikit-learn's counts. */
 static struct dfg_err *try_counts(struct dfg_csv_scan scan, struct dfg_csv_table *table, bool *out_is)
 {
 	struct line first;

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* Always with quotes, by which the reader knows text from numbers and names. */
+/* Always with quotes, by which the reader distinguishes text from numbers and names. */
 static void print_string(const struct dfg_string *string, struct dfg_text *text)
 {
 	dfg_text_put(text, "\"", 1);
@@ -52,7 +52,7 @@ static int64_t rows_of(const struct dfg_tensor *tensor)
 	return tensor->shape.rank ? tensor->shape.dim[0] : 1;
 }
 
-/* In quotes where a reader would take it for a number or for more than one cell. */
+/* In quotes if a reader would take it for a number or for several cells. */
 static void print_name(const char *name, struct dfg_text *text)
 {
 	const struct dfg_csv_cell cell = {name, strlen(name), false};
@@ -62,7 +62,7 @@ static void print_name(const char *name, struct dfg_text *text)
 		print_string(&(struct dfg_string){.s = name, .length = strlen(name)}, text);
 }
 
-/* Names of all columns; none where an array has none. */
+/* Prints the names of all columns; none if an array has no name. */
 static struct dfg_err *print_names(const struct dfg_arrays *arrays, struct dfg_text *text)
 {
 	for (size_t i = 0; i < arrays->count; i++)

@@ -23,7 +23,7 @@ static struct dfg_err *start(z_stream *z, int form)
 	return inflateInit2(z, form) == Z_OK ? NULL : DFG_ERR(DFG_MEMORY, "no memory to decompress");
 }
 
-/* zlib counts in unsigned int: gives it at most STEP bytes of each at a time. */
+/* zlib counts in unsigned int: passes at most STEP bytes of input and output at a time. */
 static int step(z_stream *z, const uint8_t *from_end, const uint8_t *to_end)
 {
 	size_t left = (size_t)(from_end - z->next_in), room = (size_t)(to_end - z->next_out);
@@ -32,7 +32,7 @@ static int step(z_stream *z, const uint8_t *from_end, const uint8_t *to_end)
 	return inflate(z, Z_NO_FLUSH);
 }
 
-/* The stream to its end or to the end of the room. */
+/* Inflates until the end of the stream or the end of the buffer. */
 static int fill(z_stream *z, const uint8_t *from_end, const uint8_t *to_end)
 {
 	int state = Z_OK;
@@ -56,7 +56,7 @@ struct dfg_err *dfg_inflate(const uint8_t *from, size_t size, size_t bytes, stru
 	z.next_out = buffer->data;
 	int state = fill(&z, from + size, (uint8_t *)buffer->data + bytes);
 	bool full = z.next_out == (uint8_t *)buffer->data + bytes;
-	if (state == Z_OK && full) { /* the end of the stream is still to come, and nothing else */
+	if (state == Z_OK && full) { /* only the end of the stream may remain */
 		z.next_out = &behind;
 		state = fill(&z, from + size, &behind + 1);
 		full = z.next_out == &behind;
@@ -78,7 +78,7 @@ bool dfg_is_gzip(const uint8_t *bytes, size_t size)
 	return size >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b;
 }
 
-/* Twice the room, up to the limit. */
+/* Doubles the buffer, up to the limit. */
 static struct dfg_err *grow(struct dfg_buffer **buffer, size_t used, size_t limit)
 {
 	struct dfg_buffer *larger;
@@ -92,7 +92,7 @@ static struct dfg_err *grow(struct dfg_buffer **buffer, size_t used, size_t limi
 	return NULL;
 }
 
-/* Fills *buffer, growing it; *used bytes of it are used. */
+/* Unpacks to *buffer and grows it; *used is the number of bytes used. */
 static struct dfg_err *gunzip(z_stream *z, const uint8_t *end, size_t limit, struct dfg_buffer **buffer, size_t *used)
 {
 	for (;;) {

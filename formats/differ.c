@@ -59,7 +59,7 @@ static void put_element(struct dfg_text *text, const struct dfg_tensor *tensor, 
 	}
 }
 
-/* "[2,0]", or nothing for a scalar. */
+/* Appends "[2,0]", or nothing for a scalar. */
 static void put_index(struct dfg_text *text, const struct dfg_shape *shape, int64_t i)
 {
 	int64_t index[DFG_RANK_MAX];

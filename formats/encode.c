@@ -24,7 +24,7 @@ static bool grow(struct dfg_encoder *encoder, size_t count)
 	return true;
 }
 
-/* The place for `count` more bytes in front of what is there; NULL when memory is short. */
+/* Reserves `count` bytes in front of the content; NULL if out of memory. */
 static inline uint8_t *front(struct dfg_encoder *encoder, size_t count)
 {
 	if (count > encoder->room - encoder->used && !grow(encoder, count))
@@ -91,7 +91,7 @@ void dfg_encode_number(struct dfg_encoder *encoder, uint32_t field, uint64_t val
 	put_tag(encoder, field, PROTOBUF_C_WIRE_TYPE_VARINT);
 }
 
-/* Most are two bytes. */
+/* Fast path: most heads are two bytes. */
 void dfg_encode_head(struct dfg_encoder *encoder, uint32_t field, size_t mark)
 {
 	size_t length = encoder->length - mark;

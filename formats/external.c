@@ -17,7 +17,10 @@ static int64_t crc_of(const struct dfg_tensor *tensor)
 	return (int64_t)crc32_z(0, tensor->data, dfg_tensor_bytes(tensor));
 }
 
-/* The constant that may go out of the node, or NULL. One whose last value repeats is smaller where it is. */
+/*
+ * The constant of the node that may be stored externally, or NULL. One whose last value repeats is smaller in the
+ * graph.
+ */
 static const struct dfg_literal *weight_of(const struct dfg_node *node, size_t least)
 {
 	const struct dfg_attr *value = dfg_node_attr(node, "value");
@@ -29,7 +32,7 @@ static const struct dfg_literal *weight_of(const struct dfg_node *node, size_t l
 	return large && whole && dfg_safetensors_holds(literal->dtype) ? literal : NULL;
 }
 
-/* The node has other attributes than those named; room in the arena for what others read. */
+/* Copies the node's attributes without those named; the copy is in the arena, as others read the original. */
 static struct dfg_err *drop_attrs(struct dfg_graph *graph, uint32_t n, const char *const *name, size_t names)
 {
 	struct dfg_node *node = &graph->node[n];
@@ -49,7 +52,7 @@ static struct dfg_err *drop_attrs(struct dfg_graph *graph, uint32_t n, const cha
 	return NULL;
 }
 
-/* The node without its value, saying where that is. */
+/* Replaces the value of a node by its location. */
 static struct dfg_err *put_out(
 	struct dfg_graph *graph, uint32_t n, const struct dfg_tensor *tensor, const char *location)
 {
@@ -105,7 +108,7 @@ struct dfg_err *dfg_external_write(
 	return err;
 }
 
-/* The attribute, of its kind. */
+/* Finds an attribute of the given kind. */
 static struct dfg_err *need(
 	const struct dfg_node *node, const char *name, enum dfg_attr_kind kind, const union dfg_value **out_value)
 {
@@ -116,7 +119,7 @@ static struct dfg_err *need(
 	return NULL;
 }
 
-/* A name in the graph's own directory, and no way out of it. */
+/* The location must be a file name in the graph's directory. */
 static struct dfg_err *check_location(const struct dfg_string *location)
 {
 	bool plain = location->length && location->length < 256 && !memchr(location->s, '/', location->length) &&
@@ -144,7 +147,7 @@ static struct dfg_err *open_beside(const char *path, const struct dfg_string *lo
 	return dfg_arrays_read_blob(&blob, beside, &dfg_safetensors, out_data);
 }
 
-/* What lies in the file is what the node was written with. */
+/* Checks that the data in the file is what the node was written with. */
 static struct dfg_err *find_data(const struct dfg_node *node, const struct dfg_arrays *data, const char *location,
 	const struct dfg_tensor **out_tensor)
 {

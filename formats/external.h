@@ -4,12 +4,12 @@
 #include "formats/graphdef.h"
 
 /*
- * Weights beside a graph: large constants stand in "net.pb.safetensors", next to "net.pb", under the names of their
- * nodes. In the graph each is a node of an op that nobody has, so that no other reader takes it for something else:
+ * Weights beside a graph: large constants are in "net.pb.safetensors", next to "net.pb", under the names of their
+ * nodes. In the graph each is a node of an op that no other program defines, so that no other reader misinterprets it:
  *
  *     Dfg>External() -> (output: dtype)    dtype, shape, location: the file's name; crc32: of the elements
  *
- * The data is written first; a graph that finds other data than it was written with says so, whatever was killed between.
+ * The data is written first, and its checksum is in the graph: reading a graph with other data is an error.
  */
 
 /*

@@ -1,4 +1,4 @@
-/* Opens the functions of a library, which the reader of the graph has brought into canonical form. */
+/* Reads the functions of a library, which the reader of the graph has put in canonical form. */
 #include "lib/graph/function.h"
 
 #include "formats/graph.pb-c.h"
@@ -22,14 +22,15 @@ enum {
 	ATTRDEF_NAME = 1,
 	ATTRDEF_DEFAULT = 3,
 	ROOM_LEAST = 256 * 1024,
-	ROOM_TIMES = 64, /* of a body's bytes: an empty shape takes two in the file and a hundred in memory */
+	ROOM_TIMES =
+		64, /* memory limit as a multiple of a body's bytes: an empty shape has two bytes in the file and a hundred in memory */
 };
 
-/* Calls on_field for every field of the message. */
+/* Calls on_field for each field of the message. */
 struct each {
 	struct dfg_reader *r;
 	struct dfg_function *function;
-	void *of; /* the caller's own */
+	void *of; /* argument of the caller */
 };
 typedef struct dfg_err *on_field(struct each *each, const struct dfg_wire *wire, const struct dfg_wire_field *field);
 
@@ -52,7 +53,7 @@ static struct dfg_err *for_each_in(
 	return for_each(each, inner, on);
 }
 
-/* A name; NULL where it is empty. */
+/* Reads a name; NULL if it is empty. */
 static struct dfg_err *read_text(struct dfg_reader *r, const struct dfg_wire_field *field, const char **out_text)
 {
 	*out_text = NULL;
@@ -91,7 +92,7 @@ static struct dfg_err *read_port(
 	return port->name ? NULL : DFG_ERR(DFG_DATA, "an input or output without a name");
 }
 
-/* An attribute with a default, as if it were an entry of a map. */
+/* Reads an attribute with a default as if it were an entry of a map. */
 static struct dfg_err *attr_field(struct each *each, const struct dfg_wire *wire, const struct dfg_wire_field *field)
 {
 	struct dfg_attr *attr = each->of;
@@ -214,7 +215,7 @@ static struct dfg_err *body_field(struct each *each, const struct dfg_wire *wire
 	}
 }
 
-/* How many of each kind of part there are. */
+/* Numbers of parts of each kind. */
 struct counts {
 	uint32_t in, out, attr, node, last;
 };
@@ -238,7 +239,7 @@ static struct dfg_err *count_body(struct each *each, const struct dfg_wire *wire
 	return field->field->id == FUNCTION_SIGNATURE ? for_each_in(each, wire, field, count_signature) : NULL;
 }
 
-/* Rooms are one too large, so that none is empty. */
+/* Arrays have one extra element, so that none is empty. */
 static struct dfg_err *read_function(struct dfg_reader *r, const struct dfg_wire *wire, struct dfg_function *function)
 {
 	struct counts counts = {0};
@@ -265,7 +266,7 @@ static struct dfg_err *open_function(
 	struct dfg_wire wire =
 		dfg_wire_start(&r.file, &dfg__function_def__descriptor, (const uint8_t *)body->s, body->length);
 	*out_function = (struct dfg_function){.name = functions->names.name[number].s};
-	/* Names are bytes of the body, and behind each there is a 0 where the body had its length. */
+	/* Names are bytes of the body; the 0 after each replaces its length in the body. */
 	struct dfg_err *err = dfg_reader_room(&r, body->length + 1, 1, &r.pool);
 	r.pool_left = body->length + 1;
 	if (!err)

@@ -12,7 +12,7 @@
 struct pair {
 	struct dfg_differ *differ;
 	const struct dfg_graph *a, *b;
-	const struct dfg_node *m, *n; /* the two nodes at hand */
+	const struct dfg_node *m, *n; /* the two nodes being compared */
 	char place[300];
 };
 
@@ -45,7 +45,7 @@ static bool same_lists(struct pair *pair, const struct dfg_list *a, const struct
 	return true;
 }
 
-/* Written the same, so that large ones need not be spread out to be found equal. */
+/* Whether the representations are equal, so that large constants need not be expanded. */
 static bool same_form(const struct dfg_literal *a, const struct dfg_literal *b)
 {
 	if (a->dtype != b->dtype || a->dtype == DFG_STRING || a->given != b->given ||
@@ -55,7 +55,7 @@ static bool same_form(const struct dfg_literal *a, const struct dfg_literal *b)
 	return !bytes || !memcmp(a->data, b->data, bytes);
 }
 
-/* What the constants are to those who read them; handles and variants by their bytes. */
+/* Compares the constants by value; handles and variants by their bytes. */
 static bool same_literals(struct pair *pair, const struct dfg_literal *a, const struct dfg_literal *b)
 {
 	if (a->dtype == b->dtype && dfg_dtype_is_handle(a->dtype))
@@ -64,7 +64,7 @@ static bool same_literals(struct pair *pair, const struct dfg_literal *a, const 
 		return true;
 	struct dfg_differ inner = {.rtol = pair->differ->rtol, .atol = pair->differ->atol, .most = 1};
 	struct dfg_tensor m = {.buffer = NULL}, n = {.buffer = NULL};
-	int64_t given = a->given > b->given ? a->given : b->given; /* from the last of these on, each repeats its own */
+	int64_t given = a->given > b->given ? a->given : b->given; /* after the larger count, each repeats its last value */
 	struct dfg_err *err = dfg_literal_first(a, given ? given : 1, &m);
 	if (!err)
 		err = dfg_literal_first(b, given ? given : 1, &n);
@@ -111,7 +111,7 @@ static bool same_values(struct pair *pair, enum dfg_attr_kind kind, const union 
 	}
 }
 
-/* A value in words, cut. */
+/* Appends a value as text, shortened. */
 static void put_value(struct dfg_text *text, enum dfg_attr_kind kind, const union dfg_value *value)
 {
 	bool ref;
@@ -166,7 +166,7 @@ static void compare_attrs(struct pair *pair, const struct dfg_attr *a, const str
 	size_t before = pair->differ->count;
 	if (a->kind == b->kind && same_values(pair, a->kind, &a->value, &b->value))
 		return;
-	if (pair->differ->count > before) /* a constant that was told of already */
+	if (pair->differ->count > before) /* a constant that was already reported */
 		return;
 	struct dfg_text text = {0};
 	put_attr(&text, b);
@@ -176,7 +176,7 @@ static void compare_attrs(struct pair *pair, const struct dfg_attr *a, const str
 	dfg_differ_drop(pair->differ, &text);
 }
 
-/* The node's attribute, or what its op says that its absence means; false where it says nothing. */
+/* Finds the node's attribute, or its op's default; false if there is neither. */
 static bool find_attr(struct pair *pair, const struct dfg_node *node, const char *name, struct dfg_attr *out_attr)
 {
 	const struct dfg_attr *attr = dfg_node_attr(node, name);
@@ -214,7 +214,7 @@ static int by_number(const void *a, const void *b)
 	return m < n ? -1 : m > n;
 }
 
-/* The node's control inputs as sorted numbers of a's nodes, each once. */
+/* The node's control inputs as sorted numbers of a's nodes, without duplicates. */
 static uint32_t sort_controls(
 	const struct dfg_graph *graph, const struct dfg_node *node, const struct dfg_graph *a, uint32_t *number)
 {
@@ -295,7 +295,7 @@ static struct dfg_err *compare_nodes(struct pair *pair)
 	return compare_controls(pair);
 }
 
-/* The wire form of each function is canonical, so it is the same where the function is. */
+/* The wire form is canonical, so equal functions have equal bytes. */
 static void compare_functions(struct pair *pair, const struct dfg_functions *a, const struct dfg_functions *b)
 {
 	for (uint32_t i = 0; i < a->names.count; i++) {

@@ -11,7 +11,7 @@
 
 enum { SAMPLE = 512 };
 
-/* What a file that is no graph seems to be, for the message; NULL: may be a graph. */
+/* What a file that is not a graph seems to be, for the message; NULL: may be a graph. */
 static const char *looks_like(const uint8_t *bytes, size_t size)
 {
 	static const struct {
@@ -39,7 +39,7 @@ static const char *looks_like(const uint8_t *bytes, size_t size)
 	return dfg_safetensors.is(bytes, size) ? "safetensors" : dfg_idx.is(bytes, size) ? "an IDX file" : NULL;
 }
 
-/* Whether the first byte is the tag of a field of a graph: what is damaged further on is still a graph. */
+/* Whether the first byte is the tag of a field of a graph; a file with damage further on is still a graph. */
 static bool begins_as_graph(const uint8_t *bytes, size_t size)
 {
 	const ProtobufCMessageDescriptor *type = &dfg__graph_def__descriptor;
@@ -49,7 +49,10 @@ static bool begins_as_graph(const uint8_t *bytes, size_t size)
 	return !size;
 }
 
-/* Text has none of the small bytes that a binary graph mostly begins with; a first node of a very long name may. */
+/*
+ * Text contains none of the control bytes that a binary graph usually begins with, unless its first node has a very
+ * long name.
+ */
 static bool is_text(const uint8_t *bytes, size_t size)
 {
 	for (size_t i = 0; i < size && i < SAMPLE; i++)
@@ -67,7 +70,7 @@ static bool is_graph_field(const uint8_t *word, size_t length)
 	return false;
 }
 
-/* Whether the first word that is no comment is a field of a graph, as in "node {". */
+/* Whether the first word outside of comments is a field of a graph, as in "node {". */
 static bool is_pbtxt(const uint8_t *bytes, size_t size)
 {
 	size_t i = 0, end;
@@ -91,7 +94,7 @@ static void tell_unknown(const struct dfg_wire_file *file, const struct dfg_grap
 	options->notes.note(options->notes.arg, text);
 }
 
-/* Takes the place of the file's text: the graph borrows from its wire form. */
+/* Replaces the file's text by its wire form, from which the graph borrows. */
 static struct dfg_err *read_pbtxt(struct dfg_graph_file *file, const struct dfg_graph_options *options)
 {
 	struct dfg_wire_file text = {.start = file->blob.bytes, .strict = options && options->strict};
@@ -125,7 +128,7 @@ static struct dfg_err *read_graph(struct dfg_graph_file *file, const struct dfg_
 		return dfg_err_note(err, "unknown format: not a graph, npy, npz, safetensors or IDX");
 	if (!err || !text)
 		return err;
-	dfg_err_free(err); /* which is about bytes that were never meant as such */
+	dfg_err_free(err); /* it is about bytes that are not a graph */
 	return DFG_ERR(DFG_DATA, "not a graph: text that does not begin with a field of a graph");
 }
 
@@ -186,7 +189,7 @@ void dfg_graph_close(struct dfg_graph_file *file)
 	*file = (struct dfg_graph_file){.blob = {.bytes = NULL}};
 }
 
-/* "pbtxt" of "net.pbtxt"; "" where there is none, and for ".net", which is a name. */
+/* "pbtxt" for "net.pbtxt"; "" without a suffix, and for ".net", which is a whole name. */
 static const char *suffix_of(const char *path)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path, *dot = strrchr(name, '.');
@@ -236,7 +239,7 @@ static struct dfg_err *save(const struct dfg_graph_output *output, const struct 
 	return err;
 }
 
-/* The arrays beside it are there with the graph, or neither. */
+/* Either both the graph and its external arrays are written, or neither. */
 struct dfg_err *dfg_graph_save(const struct dfg_graph_output *output, const struct dfg_graph *graph)
 {
 	dfg_out_begin();

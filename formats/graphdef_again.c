@@ -4,13 +4,13 @@
 #include <string.h>
 
 /*
- * Most nodes have attributes that some node before had, byte for byte. They are found again by these bytes, and neither
- * walked nor kept a second time.
+ * Most nodes have the same attributes as an earlier node, byte for byte. These are found by their bytes, and neither
+ * parsed nor stored twice.
  */
 
 enum { RUN_MOST = 192 };
 
-/* The attributes that end the node, each short; 0 where something else stands among them. */
+/* Length of the attributes at the end of the node, each short; 0 if another field is among them. */
 static uint32_t run_length(const uint8_t *first, const uint8_t *end)
 {
 	const uint8_t *at = first;
@@ -26,7 +26,7 @@ bool dfg_reader_attrs_again(
 	r->unread = NULL;
 	if (!length)
 		return false;
-	/* One key for all: how much is shared, and with it the memory for a file, must not differ from run to run. */
+	/* A constant key: the amount of sharing, and so the memory for a file, must not vary between runs. */
 	const struct dfg_hash_key key = {UINT64_C(0x9e3779b97f4a7c15), UINT64_C(0xff51afd7ed558ccd)};
 	struct dfg_reader_run *run = &r->run[dfg_hash_bytes(key, first->tag, length) % (sizeof r->run / sizeof *r->run)];
 	if (run->length == length && !memcmp(run->bytes, first->tag, length)) {
@@ -35,14 +35,14 @@ bool dfg_reader_attrs_again(
 		wire->at = wire->end;
 		return true;
 	}
-	*run = (struct dfg_reader_run){.bytes = first->tag}; /* of no length until they are read */
+	*run = (struct dfg_reader_run){.bytes = first->tag}; /* length 0 until they are read */
 	r->unread = run;
 	r->unread_length = length;
 	r->unknown = r->file.unknown;
 	return false;
 }
 
-/* Unknown fields are counted each time they are met: attributes that have some are read again. */
+/* Attributes with unknown fields are parsed each time, as each occurrence is counted. */
 void dfg_reader_attrs_keep(struct dfg_reader *r, const struct dfg_node *node)
 {
 	if (!r->unread || r->file.unknown != r->unknown)

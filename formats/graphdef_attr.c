@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A key in words: it may hold anything. */
+/* A key as text for messages, escaped. */
 struct key {
 	char s[200];
 };
@@ -112,7 +112,7 @@ static double widen(uint64_t bits)
 	return value;
 }
 
-/* The value in a field, which is a member of the oneof or, by the same numbers, an item of a list. */
+/* Reads the value in a field, which is a member of the oneof or, with the same numbers, an item of a list. */
 static struct dfg_err *read_value(
 	struct dfg_reader *r, const struct dfg_wire *wire, const struct dfg_wire_field *field, union dfg_value *out_value)
 {
@@ -149,7 +149,7 @@ static struct dfg_err *read_value(
 	return dfg_reader_shape(r, wire, field, shape);
 }
 
-/* Numbers of AttrValue; those of its ListValue are the same but for functions. */
+/* Field numbers of AttrValue; those of its ListValue are equal except for functions. */
 static enum dfg_attr_kind kind_of(uint32_t number, bool in_list)
 {
 	static const uint8_t kind[] = {
@@ -167,7 +167,7 @@ static enum dfg_attr_kind kind_of(uint32_t number, bool in_list)
 	return in_list && number == LIST_FUNC ? DFG_ATTR_FUNC : kind[number];
 }
 
-/* How many items there may be; a packed number has the size of a byte or more. */
+/* Counts the items; an item of a packed number has at least a byte. */
 static struct dfg_err *count_items(const struct dfg_wire *list, enum dfg_attr_kind *out_kind, size_t *out_most)
 {
 	struct dfg_wire walk = *list;
@@ -296,7 +296,7 @@ struct dfg_err *dfg_reader_attrs_end(struct dfg_reader *r, size_t base, struct d
 	if (!sorted)
 		qsort(attr, count, sizeof *attr, compare);
 	for (size_t i = 1; i < count; i++)
-		if (attr[i].name == attr[i - 1].name) /* words are kept once */
+		if (attr[i].name == attr[i - 1].name) /* words are interned */
 			return DFG_ERR(DFG_DATA, "attribute '%s' is given twice", attr[i].name);
 	if (count) {
 		DFG_TRY(dfg_reader_room(r, count, sizeof *attr, out_attr));

@@ -8,8 +8,8 @@
 #include <string.h>
 
 /*
- * Resolves the inputs. A graph's inputs are most of its file, and each is a miss of the cache or three: so they go
- * through the map in batches, and a large graph's in two halves at once.
+ * Resolves the inputs. They are most of a graph's file, and each costs some cache misses: so they are looked up in
+ * batches, and in a large graph as two concurrent halves.
  */
 
 enum { BATCH = 32, NODES_FOR_TWO = 20000 };
@@ -17,17 +17,17 @@ enum { BATCH = 32, NODES_FOR_TWO = 20000 };
 /* An input that names no tensor. */
 struct bad {
 	uint32_t node, slot;
-	const char *what; /* NULL: there is no such node */
+	const char *what; /* the fault; NULL: the node does not exist */
 	const char *s;
 	size_t length;
 };
 
-/* Nodes [first, end), and the first faults among them. */
+/* Nodes [first, end) and the first faults among them. */
 struct half {
 	struct dfg_reader *r;
 	uint32_t first, end;
 	struct dfg_name name[BATCH];
-	struct dfg_edge *edge[BATCH]; /* whose name that is */
+	struct dfg_edge *edge[BATCH]; /* the edge to be set, by name */
 	uint32_t node[BATCH];
 	size_t count;
 	struct bad bad[DFG_READER_ERRORS];
@@ -53,7 +53,7 @@ static void flush(struct half *half)
 	half->count = 0;
 }
 
-/* The input's text, which the walk has found sound, at the offset of its field. */
+/* The input's text, already validated, at the offset of its field. */
 static struct dfg_name text_of(const struct dfg_reader *r, uint64_t offset)
 {
 	const uint8_t *at = r->file.start + offset;
@@ -67,7 +67,7 @@ static struct dfg_name text_of(const struct dfg_reader *r, uint64_t offset)
 	return (struct dfg_name){.s = (const char *)at, .length = (uint32_t)length};
 }
 
-/* Takes ":7" off the name. What is no number behind a colon stays, and will be no node's name. */
+/* Removes ":7" from the name. Other text after a colon remains, and then no node has the name. */
 static const char *take_port(struct dfg_name *name, int32_t *out_port)
 {
 	uint32_t i = name->length;
@@ -149,7 +149,7 @@ static struct dfg_err *describe(const struct dfg_graph *graph, const struct bad 
 	return dfg_err_note(err, "node '%s' (%s)", node->name, node->op_name);
 }
 
-/* Batches find a missing node later than what is wrong in itself: by place again. */
+/* Orders faults by position, as batches find missing nodes later than malformed inputs. */
 static int compare(const void *a_, const void *b_)
 {
 	const struct bad *a = a_, *b = b_;

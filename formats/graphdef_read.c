@@ -14,18 +14,17 @@ enum {
 	ROOM_LEAST = 64 * 1024 * 1024,
 	ROOM_TIMES = 4,
 	SAMPLE = 256,     /* nodes after which the others are counted */
-	EDGE_POOL = 8192, /* edges; taken one by one from the arena, each would be rounded up to 16 bytes */
+	EDGE_POOL = 8192, /* edges per block: single ones would be rounded up to 16 bytes by the arena */
 	NAME_MOST = 4096,
 };
 
-/* Where the parts of a node are. Of a field that stands twice the last counts. */
+/* The fields of a node. If a field is repeated, the last one counts. */
 struct node_fields {
 	struct dfg_wire_field name, op, device;
-	struct dfg_wire_field
-		kept[2]; /* those that are only kept, debug_info and type; field is NULL where one is not there */
+	struct dfg_wire_field kept[2]; /* fields that are only stored, debug_info and type; field is NULL if missing */
 };
 
-/* A place in words, for messages: a name from the file may hold anything. */
+/* A position as text for messages, escaped. */
 struct place {
 	char s[400];
 };
@@ -47,7 +46,7 @@ static struct place place_of(const struct dfg_reader *r, const struct node_field
 	return place;
 }
 
-/* What may be in the name of a node: 1 anywhere, 2 not in front. '_' begins names that TensorFlow makes itself. */
+/* Bytes allowed in node names: 1 anywhere, 2 not first. '_' begins names that TensorFlow generates. */
 static const uint8_t name_byte[256] = {
 	['a' ... 'z'] = 1,
 	['A' ... 'Z'] = 1,
@@ -94,7 +93,7 @@ static struct dfg_err *reserve_names(struct dfg_reader *r, size_t count)
 	return NULL;
 }
 
-/* A fault of a node does not hide those of the next: up to DFG_READER_ERRORS are told. */
+/* Collects faults, up to DFG_READER_ERRORS, as a fault in one node does not hide those of others. */
 static struct dfg_err *gather(struct dfg_reader *r, struct dfg_err *err)
 {
 	if (!err || err->code != DFG_DATA || r->file.broken || ++r->n_errors == DFG_READER_ERRORS)
@@ -103,13 +102,15 @@ static struct dfg_err *gather(struct dfg_reader *r, struct dfg_err *err)
 	return NULL;
 }
 
-/* The name of node n is another's: it gets a number in the map all the same, since names are numbered as nodes are. */
+/*
+ * Reports that node n has the name of another one. It still gets a number in the map, as names are numbered like nodes.
+ */
 static struct dfg_err *refuse_double(struct dfg_reader *r, uint32_t n, uint32_t other)
 {
 	bool is_new;
 	uint32_t number;
 	struct dfg_graph *graph = r->graph;
-	const char *none = dfg_arena_print(r->arena, "\xff%" PRIu32, n); /* which is not UTF-8, and so no name */
+	const char *none = dfg_arena_print(r->arena, "\xff%" PRIu32, n); /* not UTF-8, so not a valid name */
 	if (!none || !dfg_map_put(&graph->names, none, strlen(none), &number, &is_new))
 		return DFG_ERR(DFG_MEMORY, "out of memory");
 	return gather(
@@ -117,7 +118,7 @@ static struct dfg_err *refuse_double(struct dfg_reader *r, uint32_t n, uint32_t 
 			   graph->node[n].name, other, n, graph->node[other].op_name, graph->node[n].op_name));
 }
 
-/* Names go into the map some nodes later, when the slots that they need have come into the cache. */
+/* Adds names to the map some nodes later, when the cache lines of their slots have been fetched. */
 static struct dfg_err *put_late_names(struct dfg_reader *r)
 {
 	struct dfg_graph *graph = r->graph;
@@ -188,7 +189,7 @@ static struct dfg_err *keep_fields(
 	return err;
 }
 
-/* Room for the inputs of a node, which is in the arena. */
+/* Allocates the inputs of a node, in the arena. */
 static struct dfg_err *take_edges(struct dfg_reader *r, size_t count, struct dfg_edge **out_edges)
 {
 	if (count > EDGE_POOL / 4)
@@ -203,7 +204,7 @@ static struct dfg_err *take_edges(struct dfg_reader *r, size_t count, struct dfg
 	return NULL;
 }
 
-/* Inputs stay offsets in the file until all names are known; whether one is a control input shows in its first byte. */
+/* Inputs are kept as offsets in the file until all names are known; the first byte tells control inputs. */
 static struct dfg_err *keep_inputs(struct dfg_reader *r, struct dfg_node *node)
 {
 	if (!r->n_input)
@@ -215,7 +216,7 @@ static struct dfg_err *keep_inputs(struct dfg_reader *r, struct dfg_node *node)
 	return NULL;
 }
 
-/* Takes in the fields of a node: those with room of their own at once, the others as places. */
+/* Reads the fields of a node: copies those that are stored separately, and records the positions of others. */
 static struct dfg_err *read_fields(
 	struct dfg_reader *r, struct dfg_wire *wire, struct node_fields *fields, struct dfg_node *node)
 {
@@ -292,7 +293,7 @@ static struct dfg_err *read_node(struct dfg_reader *r, const struct dfg_wire *wi
 	return NULL;
 }
 
-/* The nodes from here on. Stops at the first field that is not sound, which the walk reports. */
+/* Counts the remaining nodes. Stops at the first malformed field, which the reader reports later. */
 static size_t count_nodes(const struct dfg_wire *wire)
 {
 	const uint8_t *at = wire->at;
@@ -309,9 +310,9 @@ static size_t count_nodes(const struct dfg_wire *wire)
 }
 
 /*
- * Takes the room for all nodes and names at once: grown by halves, it would be held twice, and whether a file is within
- * the budget would depend on where its size falls between two powers of two. For that reason, too, the map's slots, of
- * which there are two to four per name, are charged as four.
+ * Allocates all nodes and names at once: growing by halves would hold two copies, and whether a file is within the
+ * memory limit would depend on its size relative to powers of two. For the same reason the map's slots, two to four per
+ * name, are charged as four.
  */
 static struct dfg_err *expect_nodes(struct dfg_reader *r, const struct dfg_wire *wire)
 {
@@ -336,7 +337,7 @@ static struct dfg_err *read_versions(
 	DFG_TRY(dfg_wire_open(wire, field, &inner));
 	graph->unversioned = false;
 	graph->producer = 0;
-	if (field->length) /* an item takes at least a byte */
+	if (field->length) /* an item has at least a byte */
 		DFG_TRY(dfg_reader_room(r, field->length, sizeof *bad, &bad));
 	graph->bad_consumer = bad;
 	for (walk = inner;;) {
@@ -358,7 +359,7 @@ static struct dfg_err *read_versions(
 	}
 }
 
-/* Of the library in canonical form, which is sound. */
+/* Checks the functions of a library in canonical form, which is well-formed. */
 static struct dfg_err *check_functions(const struct dfg_wire *library, struct dfg_map *names)
 {
 	struct dfg_wire walk = *library;
@@ -437,11 +438,11 @@ static struct dfg_err *read_graph(struct dfg_reader *r, size_t size)
 	struct dfg_err *err = dfg_reader_edges(r);
 	if (!r->errors || (err && err->code != DFG_DATA))
 		return err;
-	dfg_err_free(err); /* edges to nodes that could not be read */
+	dfg_err_free(err); /* these edges may lead to nodes that could not be read */
 	return NULL;
 }
 
-/* What is wrong with the nodes that could be read, after err. Takes err. */
+/* Adds faults of the nodes that could be read to err. Takes err. */
 static struct dfg_err *check_calls(struct dfg_reader *r, struct dfg_err *err)
 {
 	struct dfg_faults faults = {.err = err, .left = DFG_READER_ERRORS};

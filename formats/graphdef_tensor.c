@@ -4,14 +4,14 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* What a TensorProto says, before its elements are read. */
+/* The fields of a TensorProto before its elements are read. */
 struct parts {
 	uint64_t dtype;
 	struct dfg_shape shape;
-	struct dfg_wire_field content; /* or float8_val, which is content under another name */
-	uint32_t list;                 /* field number of the values; 0: none */
-	size_t items, runs;            /* of the values, in so many runs */
-	struct dfg_wire_field run;     /* the last of these */
+	struct dfg_wire_field content; /* or float8_val, which is equivalent */
+	uint32_t list;                 /* field number of the list of values; 0: none */
+	size_t items, runs;            /* number of values, and of the runs that contain them */
+	struct dfg_wire_field run;     /* the last run */
 };
 
 uint32_t dfg_tensor_list_field(enum dfg_dtype dtype)
@@ -54,7 +54,7 @@ uint32_t dfg_tensor_list_field(enum dfg_dtype dtype)
 	return field[dtype];
 }
 
-/* Items in a run of a packed field, or the one of any other. */
+/* Number of items in a run of a packed field; 1 for other fields. */
 static size_t items_in(const struct dfg_wire_field *field)
 {
 	size_t fixed = dfg_wire_fixed(field->field->type), count = 0;
@@ -145,7 +145,7 @@ static struct dfg_err *take_content(const struct parts *parts, int64_t count, st
 	return NULL;
 }
 
-/* A number of the list as an element of the tensor's type; all machines that this runs on are little-endian. */
+/* Stores a number of the list as an element of the tensor's type; only little-endian machines are supported. */
 static void put_element(enum dfg_dtype dtype, uint64_t value, void *data, size_t i)
 {
 	size_t size = dfg_dtype_size(dtype);

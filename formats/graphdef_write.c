@@ -11,8 +11,8 @@
 enum { FEW = 16 };
 
 /*
- * Everything is put from its end, see encode.h: so the highest field number comes first, and lists go backwards.
- * What is put is what canonical.c makes of it: a field that says what its absence says is left out.
+ * Everything is encoded from the end (encode.h): the highest field number first, and lists backwards. The result equals
+ * that of canonical.c: fields with default values are omitted.
  */
 
 static void put_if(struct dfg_encoder *to, uint32_t field, uint64_t value)
@@ -32,7 +32,7 @@ static void put_shape(struct dfg_encoder *to, const struct dfg_shape *shape)
 	}
 }
 
-/* Element i of a list of integers as the number that stands in the file. */
+/* Element i of a list of integers, as the number written to the file. */
 static uint64_t number_of(enum dfg_dtype dtype, const void *data, size_t i)
 {
 	uint64_t bits = 0;
@@ -116,7 +116,7 @@ static uint32_t float_bits(double value)
 
 static void put_attrs(struct dfg_encoder *to, uint32_t field, const struct dfg_attr *attr, uint32_t count);
 
-/* What stands within the field of a value that is a message. */
+/* Encodes the content of a value that is a message. */
 static void put_message(struct dfg_encoder *to, enum dfg_attr_kind kind, const union dfg_value *value)
 {
 	if (kind == DFG_ATTR_SHAPE) {
@@ -130,7 +130,7 @@ static void put_message(struct dfg_encoder *to, enum dfg_attr_kind kind, const u
 	}
 }
 
-/* The number of a kind in AttrValue. */
+/* The field number of a kind in AttrValue. */
 static uint32_t field_of(enum dfg_attr_kind kind)
 {
 	static const uint8_t field[] = {
@@ -217,7 +217,7 @@ static void put_value(struct dfg_encoder *to, const struct dfg_attr *attr)
 	}
 }
 
-/* As dfg_wire_compare_keys, without a look at what comes behind the first difference. */
+/* As dfg_wire_compare_keys, but stops at the first difference. */
 static int compare(const void *a, const void *b)
 {
 	const char *m = (*(const struct dfg_attr *const *)a)->name, *n = (*(const struct dfg_attr *const *)b)->name;
@@ -226,7 +226,7 @@ static int compare(const void *a, const void *b)
 	return *m && *n ? (unsigned char)*m - (unsigned char)*n : !*m - !*n;
 }
 
-/* The attributes in the order of the file, in room for them. A node keeps them in another that is nearly the same. */
+/* Sorts the attributes in the order of the file. A node keeps them in another, similar order. */
 static void order_attrs(const struct dfg_attr **order, const struct dfg_attr *attr, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++)
@@ -290,7 +290,7 @@ static void put_node(struct dfg_encoder *to, const struct dfg_graph *graph, cons
 	dfg_encode_head(to, GRAPH_NODE, mark);
 }
 
-/* All that stands behind the nodes. */
+/* Encodes all fields after the nodes. */
 static void put_rest(struct dfg_encoder *to, const struct dfg_graph *graph)
 {
 	size_t mark = dfg_encode_mark(to), bad;

@@ -11,7 +11,7 @@ struct reader {
 	const char *begin, *at, *end;
 	struct dfg_arena *arena;
 	int depth;
-	const struct dfg_json_rows *rows; /* NULL: everything is kept */
+	const struct dfg_json_rows *rows; /* NULL: all elements are kept */
 	struct dfg_json *whole;
 };
 
@@ -55,7 +55,7 @@ static int hex4(const char *s)
 	return value;
 }
 
-/* Behind a backslash; a surrogate must come with its other half. */
+/* Reads an escape after its backslash; a surrogate must be followed by its other half. */
 static struct dfg_err *read_escape(struct reader *r, char **to)
 {
 	static const char from[] = "\"\\/bfnrt", sign[] = "\"\\/\b\f\n\r\t";
@@ -83,7 +83,10 @@ static struct dfg_err *read_escape(struct reader *r, char **to)
 	return NULL;
 }
 
-/* Behind the opening quote. An escape is never shorter than what it stands for, so the text bounds the room. */
+/*
+ * Reads a string after its opening quote. An escape is never shorter than its character, so the text bounds the
+ * result's size.
+ */
 static struct dfg_err *read_string(struct reader *r, const char **out_string, size_t *out_count)
 {
 	const char *close = r->at;
@@ -124,7 +127,7 @@ static size_t digits(const char *s, const char *end)
 	return n;
 }
 
-/* Length of the number at s by the grammar, 0 where there is none; *out_whole: no fraction, no exponent. */
+/* Length of the number at s by the grammar, 0 if there is none; *out_whole: it has no fraction and no exponent. */
 static size_t number_length(const char *s, const char *end, bool *out_whole)
 {
 	const char *at = s + (s < end && *s == '-');
@@ -213,7 +216,7 @@ static struct dfg_err *read_key(struct reader *r, struct dfg_map *keys, struct d
 	return take(r, ':') ? NULL : bad(r, "expected ':'");
 }
 
-/* The elements of the long list: each has the same room. */
+/* Reads the elements of the long list; each reuses the same memory. */
 static struct dfg_err *read_rows(struct reader *r, struct dfg_json *list)
 {
 	struct dfg_arena row = {.limit = r->arena->limit}, *arena = r->arena;
@@ -241,7 +244,7 @@ static bool has_rows(struct reader *r, const struct dfg_json *member)
 	return r->rows && r->depth == 1 && !strcmp(member->key, r->rows->key) && take(r, '[');
 }
 
-/* Behind the opening bracket. keys is NULL in an array. */
+/* Reads elements after the opening bracket. keys is NULL in an array. */
 static struct dfg_err *read_elements(struct reader *r, char close, struct dfg_map *keys, struct dfg_json *value)
 {
 	struct dfg_json **last = &value->first;

@@ -79,7 +79,7 @@ void dfg_json_f64(struct dfg_json_out *out, double value)
 		dfg_text_f64(&out->text, value);
 }
 
-/* How many bytes stand in JSON as they are: most do, and go at once. */
+/* Length of the prefix that needs no escape. */
 static size_t plain_length(const char *s, size_t count)
 {
 	size_t length = 0;

@@ -25,7 +25,7 @@ static void print_tensor(const struct dfg_array *array, struct dfg_json_out *jso
 	dfg_json_close(json, '}');
 }
 
-/* No seed: in the order of the files. */
+/* Without a seed: in file order. */
 static void print_order(const struct dfg_sample_order *order, struct dfg_json_out *json)
 {
 	dfg_json_key(json, "order");
@@ -101,7 +101,7 @@ struct dfg_err *dfg_manifest_print(const struct dfg_checkpoint *checkpoint, stru
 	return dfg_text_check(out_text);
 }
 
-/* The last member is the checksum of all before it. */
+/* The last member is the checksum of the text before it. */
 static struct dfg_err *check_seal(const struct dfg_blob *blob)
 {
 	const char *text = (const char *)blob->bytes;
@@ -158,7 +158,7 @@ static struct dfg_err *check_all(const struct dfg_json *manifest, struct dfg_che
 	return NULL;
 }
 
-/* Budgeted by the size of the text; the arena is the caller's. */
+/* Parses the text with memory proportional to its size; the arena is the caller's. */
 static struct dfg_err *read_text(const struct dfg_blob *blob, struct dfg_arena *arena, struct dfg_json **out_manifest)
 {
 	*arena = (struct dfg_arena){.limit = ((size_t)64 << 20) + 16 * blob->size};

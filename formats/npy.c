@@ -6,7 +6,9 @@
 
 static const uint8_t magic[] = {0x93, 'N', 'U', 'M', 'P', 'Y'};
 
-/* The header is a Python literal, of which this is all that numpy writes for plain arrays. numpy's own limit. */
+/*
+ * The header is a Python literal; only the form that numpy writes for plain arrays is accepted. The limit is numpy's.
+ */
 enum { HEADER_MOST = 10000 };
 
 struct scan {
@@ -169,7 +171,10 @@ static struct dfg_err *read_literal(struct scan *scan, struct dfg_npy_header *he
 	return NULL;
 }
 
-/* Bytes of the elements in the file. The product is that of the dims that are not zero, so a zero hides nothing. */
+/*
+ * Computes the bytes of the elements in the file. The product omits zero dimensions, so that a zero does not hide an
+ * overflow.
+ */
 static struct dfg_err *count_bytes(struct dfg_npy_header *header)
 {
 	size_t bytes = header->width, in_memory;
@@ -224,7 +229,7 @@ static void copy_swapped(uint8_t *to, const uint8_t *from, size_t width, bool sw
 			to[i] = from[width - 1 - i];
 }
 
-/* numpy pads with zeros, and cannot tell them from a string's own at its end. */
+/* numpy pads strings with zeros, and cannot distinguish them from trailing zeros of a string. */
 static struct dfg_err *copy_element(
 	const struct dfg_npy_header *header, const uint8_t *from, int64_t i, struct dfg_tensor *to)
 {
@@ -240,7 +245,7 @@ static struct dfg_err *copy_element(
 	return NULL;
 }
 
-/* Element by element in C order; `from` steps by the strides of the file. */
+/* Copies element by element in C order; `from` advances by the strides of the file. */
 static struct dfg_err *copy_elements(const struct dfg_npy_header *header, const uint8_t *from, struct dfg_tensor *to)
 {
 	const struct dfg_shape *shape = &header->shape;

@@ -54,7 +54,7 @@ static const char *descr(enum dfg_dtype dtype)
 	}
 }
 
-/* The longest string, at least 1 as in numpy. A zero at the end would be lost. */
+/* The length of the longest string, at least 1 as in numpy. DFG_DATA for a trailing zero, which would be lost. */
 static struct dfg_err *string_width(const struct dfg_tensor *tensor, size_t *out_width)
 {
 	const struct dfg_string *element = tensor->data;
@@ -70,8 +70,8 @@ static struct dfg_err *string_width(const struct dfg_tensor *tensor, size_t *out
 }
 
 /*
- * Byte for byte what numpy writes: spaces for as many digits as the first dimension may yet get, then up to a multiple
- * of 64, so that the elements are aligned in a mapped file.
+ * Byte for byte as numpy writes it: spaces for as many digits as the first dimension may have, then up to a multiple of
+ * 64, so that the elements are aligned in a mapped file.
  */
 static void print_header(const char *type, const struct dfg_shape *shape, struct dfg_text *out)
 {

@@ -13,7 +13,7 @@ enum { STORED = 0, DEFLATED = 8 };
 static const char suffix[] = ".npy";
 enum { SUFFIX = sizeof suffix - 1 };
 
-/* The name without its suffix. What a C string would cut is no name. */
+/* The name without its suffix. DFG_DATA if it contains a zero byte. */
 static struct dfg_err *member_name(const struct dfg_zip_member *member, char **out_name)
 {
 	const char *s = member->name;
@@ -29,7 +29,7 @@ static struct dfg_err *member_name(const struct dfg_zip_member *member, char **o
 	return NULL;
 }
 
-/* *budget is what may still be unpacked. */
+/* *budget is the number of bytes that may still be unpacked. */
 static struct dfg_err *read_deflated(const struct dfg_zip_member *member, size_t *budget, struct dfg_tensor *out_tensor)
 {
 	struct dfg_buffer *unpacked;
@@ -85,7 +85,7 @@ static struct dfg_err *overlap(void)
 	return DFG_ERR(DFG_DATA, "zip: members overlap");
 }
 
-/* Members that share bytes make a small file large, and mean two things at once. */
+/* Members must not overlap: they would make a small file large, and bytes ambiguous. */
 static struct dfg_err *check_overlap(struct dfg_zip_member *member, size_t count)
 {
 	if (count)
@@ -96,7 +96,7 @@ static struct dfg_err *check_overlap(struct dfg_zip_member *member, size_t count
 	return NULL;
 }
 
-/* Together they are no longer than the file: before that is known to be so, none is read for nothing. */
+/* The total size of the members is checked against the file first, before any is read. */
 static struct dfg_err *read_members(
 	struct dfg_zip *zip, struct dfg_buffer *file, struct dfg_zip_member *member, struct dfg_arrays *arrays)
 {

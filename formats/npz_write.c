@@ -4,7 +4,7 @@
 #include <string.h>
 #include <zlib.h>
 
-/* What the directory repeats of a member. */
+/* Fields of a member that the directory repeats. */
 struct member {
 	uint64_t offset, size;
 	uint32_t crc;
@@ -12,7 +12,7 @@ struct member {
 };
 
 enum {
-	DATE = 1 << 5 | 1, /* 1 January 1980, the first day of zip: a file holds no date */
+	DATE = 1 << 5 | 1, /* 1 January 1980, zip's first day: the file contains no date */
 	VERSION_64 = 45,
 	VERSION = 20,
 	ZIP64 = 1,
@@ -25,7 +25,7 @@ static struct dfg_err *measure(void *arg, const void *bytes, size_t count)
 {
 	struct member *member = arg;
 	member->size += count;
-	if (count) /* of no bytes at all zlib says how a checksum begins */
+	if (count) /* for zero bytes zlib would return the initial checksum */
 		member->crc = (uint32_t)crc32_z(member->crc, bytes, count);
 	return NULL;
 }
@@ -43,7 +43,7 @@ static uint32_t narrow(uint64_t value)
 	return value < UINT32_MAX ? (uint32_t)value : UINT32_MAX;
 }
 
-/* Version, flags (names are UTF-8), method stored, time, date, checksum, both sizes. */
+/* Writes version, flags (names are UTF-8), method stored, time, date, checksum, both sizes. */
 static uint8_t *put_common(uint8_t *to, const struct member *member, bool large)
 {
 	to = dfg_put_le(to, large ? VERSION_64 : VERSION, 2);
@@ -55,7 +55,7 @@ static uint8_t *put_common(uint8_t *to, const struct member *member, bool large)
 	return dfg_put_le(to, narrow(member->size), 4);
 }
 
-/* Padding puts the npy, and so its elements, at a multiple of 64: such a file is mapped, not copied. */
+/* Padding aligns the npy, and so its elements, to 64 bytes: such a file is mapped, not copied. */
 static struct dfg_err *put_local(const char *name, struct member *member, uint64_t *at, struct dfg_out *out)
 {
 	uint8_t header[LOCAL + 65536 + 20 + 4 + 64] = {0}, *to;

@@ -34,7 +34,7 @@ static bool is_name(uint8_t c)
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-/* Of a number too: "1e+5", "0x1F", "1.5f". A sign in front is a token of its own. */
+/* Also for numbers: "1e+5", "0x1F", "1.5f". A leading '+' or '-' is a separate token. */
 static size_t word_length(const struct dfg_pbtxt_lexer *lexer, bool number)
 {
 	const uint8_t *p = lexer->at;
@@ -48,7 +48,7 @@ static size_t word_length(const struct dfg_pbtxt_lexer *lexer, bool number)
 	return (size_t)(p - lexer->at);
 }
 
-/* Up to the closing quote; a line's end or the text's is none. */
+/* Length up to the closing quote, which must be before the end of the line and of the text. */
 static size_t quoted_length(const struct dfg_pbtxt_lexer *lexer)
 {
 	const uint8_t *p = lexer->at + 1;
@@ -113,7 +113,7 @@ static int digit_of(uint8_t c, int base)
 	return digit < base ? digit : -1;
 }
 
-/* Up to `most` digits at *p, which moves behind them; false where there is none. */
+/* Reads up to `most` digits at *p and moves past them; false if there is none. */
 static bool take_digits(const uint8_t **p, const uint8_t *end, int base, int most, uint32_t *out_value)
 {
 	const uint8_t *start = *p;
@@ -122,7 +122,7 @@ static bool take_digits(const uint8_t **p, const uint8_t *end, int base, int mos
 	return *p > start;
 }
 
-/* What stands behind a backslash at *p, which moves behind it. */
+/* Reads an escape after its backslash at *p and moves past it. */
 static struct dfg_err *unescape(
 	const struct dfg_pbtxt_lexer *lexer, const uint8_t **p, const uint8_t *end, struct dfg_text *to)
 {

@@ -10,16 +10,16 @@
 #include <string.h>
 
 /*
- * Text goes out as it comes in: fields in the order of the text, items one by one, and the length of a message in a
- * padded varint that is filled in at its end. The walker reads all that; canonical form is its readers' business.
+ * Text is converted in order: fields in the order of the text, items one by one, and the length of a message as a
+ * padded varint that is filled in at its end. The walker accepts all that; canonical form is up to its readers.
  */
 
 enum { PADDED = 5, NUMBER_MOST = 400 };
 
-/* A message that is open. */
+/* An open message. */
 struct frame {
-	const ProtobufCFieldDescriptor *field;  /* that it is; NULL for the outermost */
-	const ProtobufCMessageDescriptor *type; /* NULL: of an unknown field, passed over */
+	const ProtobufCFieldDescriptor *field;  /* field of the message; NULL for the outermost */
+	const ProtobufCMessageDescriptor *type; /* type of the message; NULL: in an unknown field, skipped */
 	uint64_t seen;                          /* as in struct dfg_wire */
 	size_t length_at;
 	char close;
@@ -54,7 +54,7 @@ static void put_tag(struct parser *p, const ProtobufCFieldDescriptor *field)
 	put_varint(p->out, (uint64_t)field->id << 3 | wire_type);
 }
 
-/* Room for a length, and where it is. */
+/* Reserves bytes for a length and returns their offset. */
 static size_t reserve_length(struct parser *p)
 {
 	size_t at = p->out->length;
@@ -97,7 +97,7 @@ static struct dfg_err *no_field(const struct parser *p, const ProtobufCMessageDe
 		nearest.best ? "; did you mean '" : "", nearest.best ? nearest.best : "", nearest.best ? "'?" : "");
 }
 
-/* The field of that name; NULL for one to be passed over. */
+/* Finds the field of that name; NULL for one to be skipped. */
 static struct dfg_err *find_field(struct parser *p, const ProtobufCFieldDescriptor **out_field)
 {
 	const ProtobufCMessageDescriptor *type = p->frame[p->depth - 1].type;
@@ -118,7 +118,7 @@ static struct dfg_err *find_field(struct parser *p, const ProtobufCFieldDescript
 	return NULL;
 }
 
-/* As check_once() of the walker, and for plain fields too: a text that says a thing twice is a mistake. */
+/* As check_once() of the walker, but also for scalar fields: a repeated one is a mistake. */
 static struct dfg_err *check_once(const struct parser *p, struct frame *frame, const ProtobufCFieldDescriptor *field)
 {
 	if (field->label == PROTOBUF_C_LABEL_REPEATED)
@@ -153,7 +153,7 @@ static struct dfg_err *read_quoted(struct parser *p, const ProtobufCFieldDescrip
 	return fill_length(p, at);
 }
 
-/* The token as a C string, for the C library. */
+/* Copies the token to a C string for the C library. */
 static bool copy_token(const struct parser *p, char word[NUMBER_MOST])
 {
 	if (p->lexer.length >= NUMBER_MOST)
@@ -172,7 +172,7 @@ static bool is_odd_float(const char *word, double *out_value)
 	return true;
 }
 
-/* A float, or a double: read as what it will be, so that it is rounded once. */
+/* Parses a float or a double as its own type, so that it is rounded once. */
 static bool float_bits(ProtobufCType type, char *word, bool negative, uint64_t *out_bits)
 {
 	double wide;
@@ -201,7 +201,7 @@ static bool float_bits(ProtobufCType type, char *word, bool negative, uint64_t *
 	return true;
 }
 
-/* Whole numbers, in decimal, octal or hexadecimal, within [-below, above]. */
+/* Parses whole numbers in decimal, octal or hexadecimal, within [-below, above]. */
 static bool whole_bits(const char *word, bool negative, uint64_t below, uint64_t above, uint64_t *out_bits)
 {
 	char *end;
@@ -319,13 +319,13 @@ static struct dfg_err *open_message(struct parser *p, const ProtobufCFieldDescri
 	return dfg_pbtxt_next(&p->lexer);
 }
 
-/* Fields may stand apart with a comma or semicolon. */
+/* Fields may be separated by a comma or semicolon. */
 static struct dfg_err *pass_separator(struct parser *p)
 {
 	return dfg_pbtxt_is(&p->lexer, ',') || dfg_pbtxt_is(&p->lexer, ';') ? dfg_pbtxt_next(&p->lexer) : NULL;
 }
 
-/* "[1, 2]", or the first message of "[{..}, {..}]". The bracket is passed. */
+/* Reads "[1, 2]", or the first message of "[{..}, {..}]", after the bracket. */
 static struct dfg_err *read_list(struct parser *p, const ProtobufCFieldDescriptor *field)
 {
 	if (field && field->label != PROTOBUF_C_LABEL_REPEATED)
@@ -334,7 +334,7 @@ static struct dfg_err *read_list(struct parser *p, const ProtobufCFieldDescripto
 		return open_message(p, field, true);
 	while (!dfg_pbtxt_is(&p->lexer, ']')) {
 		if (field && dfg_wire_message_type(field))
-			return open_message(p, field, true); /* which says what is wrong */
+			return open_message(p, field, true); /* reports the error */
 		DFG_TRY(read_value(p, field));
 		if (!dfg_pbtxt_is(&p->lexer, ']'))
 			DFG_TRY(expect(p, ','));

@@ -25,7 +25,7 @@ static struct dfg_err *flush(struct printer *p, size_t least)
 	return dfg_out_write(p->out, p->text.s, length);
 }
 
-/* A byte that a quoted text shows as it is; above 0x7f only in strings, which are UTF-8. */
+/* Whether a quoted string shows the byte unescaped; above 0x7f only in strings, which are UTF-8. */
 static bool is_plain(uint8_t byte, bool utf8)
 {
 	return byte >= 0x20 && byte != 0x7f && byte != '"' && byte != '\\' && byte != '\'' && (byte < 0x80 || utf8);
@@ -164,7 +164,7 @@ struct dfg_err *dfg_pbtxt_from_wire(const struct dfg_wire *message, struct dfg_o
 	return err;
 }
 
-/* A part of a graph in one piece: the walker wants its bytes side by side. */
+/* Collects a part of a graph contiguously, as the walker requires. */
 struct pieces {
 	struct dfg_out *out;
 	uint8_t *bytes;

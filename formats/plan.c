@@ -13,7 +13,7 @@
 enum { MANIFEST_MOST = 1 << 30 };
 static const char manifest_name[] = "manifest.json", begins[] = "{\"format\":\"dfg plan\",";
 
-/* "manifest.json", "w0.pb", "w17.pb" */
+/* Such as "manifest.json", "w0.pb", "w17.pb". */
 bool dfg_plan_folder_has(const char *name)
 {
 	size_t digits = name[0] == 'w' ? strspn(name + 1, "0123456789") : 0;
@@ -25,7 +25,7 @@ bool dfg_plan_folder_is(const char *path)
 	return dfg_folder_holds(path, "w0.pb") || (dfg_folder_holds(path, manifest_name) && !dfg_checkpoint_is(path));
 }
 
-/* "PLAN/NAME", with one slash between. */
+/* Joins "PLAN/NAME" with one slash. */
 static const char *path_in(const char *path, const char *name, struct dfg_arena *arena)
 {
 	size_t length = strlen(path);
@@ -72,7 +72,7 @@ static void hash_one(void *arg, int64_t i)
 	dfg_sha256_end(&sha, hashing->digest[i]);
 }
 
-/* The hashes first, on all processors: nothing of another file is looked at. */
+/* Checks all hashes first, on all processors, before any content is parsed. */
 static struct dfg_err *hash_parts(struct dfg_plan_folder *plan)
 {
 	struct dfg_pool *pool;
@@ -103,7 +103,7 @@ static struct dfg_err *read_part(struct dfg_plan_folder *plan, uint32_t i, const
 	return dfg_err_note(err, "%s", source);
 }
 
-/* What looks like a part and is none may be one of another plan. */
+/* Notes files that look like parts but are not listed; they may be of another plan. */
 struct noting {
 	const struct dfg_plan_folder *plan;
 	const struct dfg_notes *notes;
@@ -176,7 +176,7 @@ static struct dfg_err *see_one(void *any, const char *name)
 	return NULL;
 }
 
-/* What is there will be gone, so it must be a plan, or nothing; the names in it are ours, as far as that goes. */
+/* The folder will be replaced, so it must be a plan or not exist; its file names must be those of a plan. */
 static struct dfg_err *check_place(const struct dfg_folder *folder, struct dfg_arena *arena)
 {
 	bool any = false, is = false;
@@ -196,7 +196,7 @@ static struct dfg_err *check_place(const struct dfg_folder *folder, struct dfg_a
 	return is ? NULL : DFG_ERR(DFG_NO_OUTPUT, "%s: is not a plan, and is not replaced", folder->path);
 }
 
-/* Some parts on their way out, so many at once: one is written while another is synced. */
+/* Number of parts written concurrently: one is encoded while another is synced. */
 enum { GROUP = 16 };
 struct writing {
 	const struct dfg_graph *part;

@@ -7,7 +7,7 @@
 #include "lib/pass/partition/partition.h"
 
 /*
- * A plan is a folder: a graph for each device, in canonical form, named w0.pb, w1.pb, ... by the device's place in the list
+ * A plan is a folder: a graph for each device, in canonical form, named w0.pb, w1.pb, ... by the device's position in the list
  * of hosts, and manifest.json, which has a line for each device and each transfer:
  *
  *     {"format":"dfg plan","version":1,"devices":[
@@ -16,8 +16,8 @@
  *     {"number":0,"tensor":"fc1","from":"w0","to":"w1","dtype":"f32","shape":[null,10],"loop":"","depth":0,"each":"step"}
  *     ]}
  *
- * `each` says when it happens: once a step, or, in a loop, each turn (n + 1 times) or each pivot (n times). The same parts
- * are the same bytes, and nothing else is in the folder.
+ * `each` is the frequency: "step", or in a loop of n iterations "turn" (n + 1 times) or "pivot" (n times). Equal parts
+ * have equal bytes, and the folder contains no other files.
  */
 struct dfg_plan_folder {
 	struct dfg_parts parts; /* parts; the source of each graph is its file */

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* The nodes that a transfer has: one at each end, as it should be. */
+/* The nodes found for a transfer: there should be one at each end. */
 struct ends {
 	const struct dfg_node *send, *recv;
 };
@@ -16,7 +16,7 @@ static bool is_string(const struct dfg_node *node, const char *name, const char 
 		   !memcmp(attr->value.s.s, wanted, length);
 }
 
-/* What a _Recv says of the shape. */
+/* The shape declared by a _Recv. */
 static struct dfg_shape shape_of(const struct dfg_node *node)
 {
 	const struct dfg_attr *attr = dfg_node_attr(node, "_dfg_shape");
@@ -29,7 +29,7 @@ static enum dfg_dtype dtype_of(const struct dfg_node *node)
 	return attr && attr->kind == DFG_ATTR_DTYPE ? attr->value.dtype : DFG_NO_DTYPE;
 }
 
-/* Whether it waits for that of its device's control loops: "_dfg/loop/2/1/turn". */
+/* Whether the node waits for a node of its device's control loops: "_dfg/loop/2/1/turn". */
 static bool waits_for(const struct dfg_graph *graph, const struct dfg_node *node, const char *end)
 {
 	static const char begins[] = "_dfg/loop/";
@@ -41,13 +41,13 @@ static bool waits_for(const struct dfg_graph *graph, const struct dfg_node *node
 	return false;
 }
 
-/* How often it happens, as the manifest calls it. */
+/* How often the transfer happens, in the manifest's terms. */
 static const char *each_of(const struct dfg_graph *graph, const struct dfg_node *node)
 {
 	return waits_for(graph, node, "turn") ? "turn" : waits_for(graph, node, "pivot") ? "pivot" : "step";
 }
 
-/* What the manifest says of the tensor, and what the node does. */
+/* Compares the tensor in the manifest with the node's. */
 static struct dfg_err *check_tensor(
 	const struct dfg_graph *graph, const struct dfg_node *node, const struct dfg_transfer *transfer)
 {
@@ -64,7 +64,7 @@ static struct dfg_err *check_tensor(
 	return NULL;
 }
 
-/* The two ends of a transfer, each where the manifest has it. */
+/* Checks the device of each end of a transfer against the manifest. */
 static struct dfg_err *check_place(
 	const struct dfg_plan_folder *plan, uint32_t part, const struct dfg_node *node, const struct dfg_transfer *transfer)
 {

@@ -24,7 +24,7 @@ static void put_string(const char *string, struct dfg_text *text)
 	*text = json.text;
 }
 
-/* There may be a million transfers: printf would take longer than all the rest. */
+/* printf would be too slow for the up to a million transfers. */
 static void put_words(struct dfg_text *text, const char *words)
 {
 	dfg_text_put(text, words, strlen(words));
@@ -91,7 +91,7 @@ static struct dfg_err *flush(struct dfg_text *text, struct dfg_out *out)
 	return NULL;
 }
 
-/* Each entry on its own line, so that a change of one is a change of one line. */
+/* One line per entry, so that a change of an entry changes one line. */
 static struct dfg_err *print(const struct dfg_plan_folder *plan, struct dfg_text *text, struct dfg_out *out)
 {
 	dfg_text_add(text, "{\"format\":\"%s\",\"version\":%d,\"devices\":[", format, VERSION);
@@ -114,7 +114,7 @@ struct dfg_err *dfg_plan_folder_print(const struct dfg_plan_folder *plan, struct
 	return err;
 }
 
-/* A string without zeros in it, in the plan's arena. */
+/* A string without zero characters, in the plan's arena. */
 static struct dfg_err *need_string(
 	const struct dfg_json *object, const char *key, struct dfg_arena *arena, const char **out_string)
 {
@@ -152,7 +152,7 @@ static struct dfg_err *read_digest(const struct dfg_json *object, uint8_t digest
 	return NULL;
 }
 
-/* A part's file has the name that its place gives it: what the text says is only held against that. */
+/* The file name of a part is determined by its number; the text is only checked against it. */
 static struct dfg_err *read_part(const struct dfg_json *part, uint32_t i, struct dfg_plan_folder *plan)
 {
 	const char *file;
@@ -201,7 +201,7 @@ static struct dfg_err *read_shape(const struct dfg_json *object, struct dfg_shap
 	return NULL;
 }
 
-/* Where a transfer stands: its loops, and how often it happens in them. */
+/* Reads the loops around a transfer, and how often it happens in them. */
 static struct dfg_err *read_loop(const struct dfg_json *object, struct dfg_arena *arena, struct dfg_transfer *transfer)
 {
 	const struct dfg_json *each;
@@ -263,7 +263,7 @@ static struct dfg_err *read_parts(const struct dfg_json *list, struct dfg_plan_f
 	return NULL;
 }
 
-/* What stands in front of the transfers, which cannot be understood without it. */
+/* Reads the members before the transfers, which are necessary to understand these. */
 static struct dfg_err *read_head(const struct dfg_json *manifest, struct dfg_plan_folder *plan)
 {
 	const struct dfg_json *is, *list;
@@ -276,7 +276,7 @@ static struct dfg_err *read_head(const struct dfg_json *manifest, struct dfg_pla
 	return read_parts(list, plan);
 }
 
-/* One by one: as JSON, all of them would take ten times the room of the text. */
+/* Read one by one: all transfers as JSON would need ten times the memory of the text. */
 static struct dfg_err *read_row(void *arg, const struct dfg_json *manifest, const struct dfg_json *transfer, uint64_t i)
 {
 	struct dfg_plan_folder *plan = arg;

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { POOL = 64 * 1024, WORD_MOST = 4096, ROUND = 16 /* what an arena adds at most */ };
+enum { POOL = 64 * 1024, WORD_MOST = 4096, ROUND = 16 /* at most this much padding by an arena */ };
 
 static struct dfg_err *no_room(const struct dfg_reader *r, size_t bytes)
 {
@@ -21,7 +21,7 @@ struct dfg_err *dfg_reader_room(struct dfg_reader *r, size_t count, size_t size,
 	void *room = dfg_arena_zeros(r->arena, count, size);
 	if (!room)
 		return no_room(r, size && count > SIZE_MAX / size ? SIZE_MAX : count * size);
-	memcpy(out_room, &room, sizeof room); /* out_room is the address of a pointer to any type */
+	memcpy(out_room, &room, sizeof room); /* out_room is the address of a pointer of any type */
 	return NULL;
 }
 
@@ -54,7 +54,7 @@ struct dfg_err *dfg_reader_string(struct dfg_reader *r, const uint8_t *bytes, si
 	}
 	memcpy(r->pool, bytes, length);
 	*out_string = r->pool;
-	r->pool += length + 1; /* the room was zeroed */
+	r->pool += length + 1; /* the storage was zeroed */
 	r->pool_left -= length + 1;
 	return NULL;
 }

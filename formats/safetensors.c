@@ -7,8 +7,8 @@
 #include <string.h>
 
 /*
- * Eight bytes of header length, a JSON header, the elements. The elements of all tensors cover the rest of the file,
- * without holes and without overlap, so that a file means one thing only.
+ * Eight bytes of header length, a JSON header, the elements. The elements of all tensors cover the remainder of the
+ * file without gaps and overlap, so that a file is unambiguous.
  */
 enum { LENGTH = 8, HEADER_MOST = 100000000, ALIGN = 64 };
 
@@ -56,7 +56,7 @@ bool dfg_safetensors_holds(enum dfg_dtype dtype)
 	return dtype_name(dtype);
 }
 
-/* Where a tensor's elements are, counted from the end of the header. */
+/* The range of a tensor's elements, relative to the end of the header. */
 struct span {
 	uint64_t begin, end;
 };
@@ -204,7 +204,7 @@ static int by_name(const void *a, const void *b)
 	return strcmp((*one)->name, (*two)->name);
 }
 
-/* Large elements first, so that each is aligned where it lies. */
+/* Sorts large elements first, so that each array is aligned. */
 static int by_width(const void *a, const void *b)
 {
 	const struct dfg_array *const *one = a, *const *two = b;
@@ -212,7 +212,7 @@ static int by_width(const void *a, const void *b)
 	return first != second ? (first < second ? 1 : -1) : by_name(a, b);
 }
 
-/* Sum of the bytes of the arrays that stand before this one. */
+/* The offset of each array: the sum of the sizes of those before it. */
 static uint64_t *place(const struct dfg_array **sorted, size_t count, const struct dfg_arrays *arrays)
 {
 	uint64_t *begin = dfg_zeros(count, sizeof *begin), at = 0;
@@ -243,7 +243,7 @@ static void print_entry(const struct dfg_array *array, uint64_t begin, struct df
 	dfg_json_close(json, '}');
 }
 
-/* Padded with spaces, so that the elements begin at a multiple of 64. */
+/* Padded with spaces so that the elements begin at a multiple of 64. */
 static struct dfg_err *put_header(
 	const struct dfg_array **sorted, size_t count, const struct dfg_array *first, uint64_t *begin, struct dfg_out *out)
 {

@@ -25,7 +25,7 @@ static void put_attr(struct dfg_encoder *to, const char *name, uint32_t kind, ui
 	dfg_encode_head(to, NODE_ATTR, mark);
 }
 
-/* Encoded from the end, as everything: the last input first. */
+/* Encoded from the end: the last input first. */
 static void put_node(struct dfg_encoder *to, uint32_t i, uint64_t inputs, uint64_t *random)
 {
 	char name[NAME];

@@ -17,7 +17,7 @@ struct dfg_err *dfg_wire_error(const struct dfg_wire_file *file, const uint8_t *
 	return DFG_ERR(DFG_DATA, "byte %zu: %s", (size_t)(at - file->start), text);
 }
 
-/* Nothing behind such an error can be trusted. */
+/* An error after which later bytes cannot be trusted. */
 #define BROKEN(wire, at, ...) ((wire)->file->broken = true, dfg_wire_error((wire)->file, at, __VA_ARGS__))
 
 struct dfg_wire dfg_wire_start(
@@ -76,7 +76,7 @@ static enum wire_type wire_type_of(ProtobufCType type)
 	return fixed == 4 ? FIXED32 : fixed == 8 ? FIXED64 : VARINT;
 }
 
-/* As protobuf has it: what is too large for the type loses its upper bits. */
+/* As in protobuf: too large values lose their upper bits. */
 static uint64_t cut(ProtobufCType type, uint64_t value)
 {
 	switch (type) {
@@ -99,7 +99,7 @@ static const ProtobufCFieldDescriptor *find_field(const ProtobufCMessageDescript
 	return protobuf_c_message_descriptor_get_field(type, number);
 }
 
-/* A message that stands twice would have to be merged, which costs quadratic time; of a oneof only one may be set. */
+/* Merging repeated messages would need quadratic time, so they are errors; only one member of a oneof may be set. */
 static struct dfg_err *check_once(
 	const struct dfg_wire *wire, const ProtobufCFieldDescriptor *field, const uint8_t *tag)
 {
@@ -117,7 +117,7 @@ static struct dfg_err *check_once(
 	return NULL;
 }
 
-/* The tag's number and wire type; *out_found is NULL for a field that the schema does not have. */
+/* Reads the tag's number and wire type; *out_found is NULL for an unknown field. */
 static struct dfg_err *read_tag(struct dfg_wire *wire, enum wire_type *out_wire_type,
 	const ProtobufCFieldDescriptor **out_found, uint32_t *out_number)
 {
@@ -154,7 +154,7 @@ static struct dfg_err *read_length(struct dfg_wire *wire, const uint8_t *tag, st
 	return NULL;
 }
 
-/* The bytes of a number of that wire type. */
+/* Reads the bytes of a number of that wire type. */
 static struct dfg_err *read_number(
 	struct dfg_wire *wire, enum wire_type wire_type, const uint8_t *tag, struct dfg_wire_field *out_field)
 {
@@ -191,8 +191,8 @@ static struct dfg_err *pass_unknown(
 }
 
 /*
- * What most fields are: a string, bytes, or one of many messages, with a tag and a length of one byte each. False, and
- * nothing has moved, for all else.
+ * Fast path for most fields: a string, bytes, or one of many messages, with one byte each for tag and length. False,
+ * without moving, for all others.
  */
 static inline bool next_short(struct dfg_wire *wire, struct dfg_wire_field *out_field)
 {

@@ -10,7 +10,7 @@
 /*
  * Protobuf's wire format, for files from strangers: a cursor over the fields of one message, driven by the descriptors
  * that protobuf-c generates. It reads in place, takes no memory, and checks what it passes: lengths, numbers and wire
- * types, depth, and that what may stand once stands once. Who wants the fields of a message field opens a cursor on it.
+ * types, depth, and that singular fields are not repeated. To read the fields of a message field, open a cursor on it.
  *
  *     struct dfg_wire_field field;
  *     for (;;) {

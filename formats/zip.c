@@ -21,7 +21,7 @@ static bool inside(const struct dfg_zip *zip, uint64_t at, uint64_t count)
 	return at <= zip->size && count <= zip->size - at;
 }
 
-/* The record of the end stands behind all else, before a comment of any bytes. */
+/* Finds the end record, which is followed only by a comment of any bytes. */
 static const uint8_t *find_end(const uint8_t *bytes, size_t size)
 {
 	for (size_t back = END_SIZE; back <= size && back <= END_SIZE + COMMENT_MOST; back++) {
@@ -68,7 +68,7 @@ struct dfg_err *dfg_zip_open(const uint8_t *bytes, size_t size, struct dfg_zip *
 	return NULL;
 }
 
-/* A size of 32 ones stands in the zip64 field instead, if that has one left. */
+/* A size of 32 one bits is stored in the zip64 field instead; takes the next value of that field. */
 static bool widen(uint64_t *value, const uint8_t **at, const uint8_t *end)
 {
 	if (*value != UINT32_MAX)
