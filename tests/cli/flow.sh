@@ -132,5 +132,5 @@ for policy in all every every= every=0 every=-1 every=2x; do
 	status=0
 	"$DFG" grad wide.pb --of y --wrt x --remat $policy -o again.pb 2>error || status=$?
 	[ $status = 2 ]
-	grep -q "'$policy' is neither carried nor sqrt nor every=K" error
+	grep -qe "--remat must be carried, sqrt or every=K with K at least 1, not '$policy'" error
 done
