@@ -14,7 +14,8 @@ static const struct dfg_opt options[] = {
 	{"errors", .takes = "N", .number = &errors, .help = "Stop after N errors in a file (20)."},
 	{"unknown-ops", .flag = &unknown_ops, .help = "Accept ops that dfg does not know."},
 	{"json", .flag = &dfg_globals.json, .help = "Print one JSON document."},
-	{.rows = dfg_graph_in_options},
+	{"strict", .flag = &dfg_cmd_strict,
+		.help = "Reject what check only warns of, and fields that this version does not know."},
 	{0},
 };
 
@@ -25,7 +26,8 @@ struct verdict {
 
 static void add_warnings(struct verdict *verdict, const char *path, struct dfg_faults *warnings)
 {
-	verdict->warnings = dfg_err_join(verdict->warnings, dfg_err_note(warnings->err, "%s: warning", path));
+	verdict->warnings =
+		dfg_err_join(verdict->warnings, dfg_err_note(warnings->err, dfg_cmd_strict ? "%s" : "%s: warning", path));
 	warnings->err = NULL;
 }
 
@@ -141,6 +143,10 @@ static struct dfg_err *check(char **paths, int *out_status)
 	for (; *paths; paths++) {
 		struct verdict verdict = {0};
 		verdict.errors = dfg_plan_folder_is(*paths) ? check_plan(*paths, &verdict) : check_file(*paths, &verdict);
+		if (dfg_cmd_strict) {
+			verdict.errors = dfg_err_join(verdict.errors, verdict.warnings);
+			verdict.warnings = NULL;
+		}
 		cut(verdict.errors);
 		int status = tell(&json, *paths, &verdict);
 		*out_status = *out_status ? *out_status : status;

@@ -12,11 +12,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static bool strict, if_changed;
+bool dfg_cmd_strict;
+static bool if_changed;
 static const char *output, *format, *external;
 
 const struct dfg_opt dfg_graph_in_options[] = {
-	{"strict", .flag = &strict, .help = "Reject fields that this version does not know."},
+	{"strict", .flag = &dfg_cmd_strict, .help = "Reject fields that this version does not know."},
 	{0},
 };
 const struct dfg_opt dfg_graph_out_options[] = {
@@ -59,7 +60,8 @@ static struct dfg_err *build(const char *path, const struct dfg_blob *blob, stru
 
 static struct dfg_err *open_graph(const char *path, bool thorough, struct dfg_graph_file *out_file)
 {
-	const struct dfg_graph_options options = {.strict = strict, .thorough = thorough, .notes = {talk, (void *)path}};
+	const struct dfg_graph_options options = {
+		.strict = dfg_cmd_strict, .thorough = thorough, .notes = {talk, (void *)path}};
 	struct dfg_blob blob;
 	DFG_TRY(dfg_cmd_check_output(path));
 	if (dfg_plan_folder_is(path))
@@ -89,7 +91,7 @@ struct dfg_err *dfg_cmd_open_thorough(const char *path, struct dfg_graph_file *o
 
 struct dfg_err *dfg_cmd_open_plan(const char *path, struct dfg_faults *faults, struct dfg_plan_folder *out_plan)
 {
-	const struct dfg_graph_options options = {.strict = strict, .notes = {talk, (void *)path}};
+	const struct dfg_graph_options options = {.strict = dfg_cmd_strict, .notes = {talk, (void *)path}};
 	return dfg_plan_folder_open(path, &options, faults, out_plan);
 }
 

@@ -10,6 +10,9 @@
 extern const struct dfg_opt dfg_graph_in_options[];  /* --strict */
 extern const struct dfg_opt dfg_graph_out_options[]; /* -o, --to, --external-data, --if-changed */
 
+/* Whether --strict is given. */
+extern bool dfg_cmd_strict;
+
 bool dfg_cmd_is_directory(const char *path);
 
 /*

@@ -4,6 +4,7 @@
 #include "lib/pass/verify/frames.h"
 #include "lib/pass/verify/array_flow.h"
 #include "lib/pass/verify/predicate.h"
+#include "lib/pass/verify/races.h"
 
 #include <string.h>
 
@@ -472,6 +473,8 @@ static struct dfg_err *visit_all(struct life *l, const uint32_t *order)
 	if (!l->logic->budget)
 		warn(l, DFG_ERR(DFG_DATA,
 					"the graph has too many predicates to check which nodes are live; faults will show when it runs"));
+	if (l->faults->left == left && entered)
+		DFG_TRY(dfg_races_check(l->graph, order, l->facts, l->loops, &l->predicates, l->runs, l->scratch, l->warnings));
 	return dfg_array_flow_check(l->graph, &l->predicates, l->runs, l->scratch, l->faults);
 }
 

@@ -5,6 +5,7 @@
 #include "lib/pass/verify/liveness.h"
 #include "lib/pass/verify/frames.h"
 #include "lib/pass/verify/array_flow.h"
+#include "lib/pass/verify/races.h"
 #include "lib/pass/verify/unneeded.h"
 
 #include <stdio.h>
@@ -286,7 +287,12 @@ static struct dfg_err *check(struct verify *v)
 	check_nodes(v, order, count);
 	if (count < v->graph->count)
 		return check_after_cycle(v, order, count);
-	return v->flows && !v->joined ? check_flow(v, order) : NULL;
+	if (v->joined)
+		return NULL;
+	if (v->flows)
+		return check_flow(v, order);
+	return v->faults.err ? NULL
+						 : dfg_races_check(v->graph, order, v->facts, NULL, NULL, NULL, &v->scratch, v->warnings);
 }
 
 struct dfg_err *dfg_verify(
