@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* What benches share: a failure ends the bench, the clock counts nanoseconds, qsort orders doubles. */
+/* Helpers of all benches: a failure ends the bench, the clock counts nanoseconds, qsort orders doubles. */
 static inline void expect(struct dfg_err *err)
 {
 	if (!err)

@@ -1,5 +1,5 @@
 /*
- * What it costs to run a node: a chain and a DAG of 1,000 scalar additions on one thread, one call of a graph of one
+ * The cost to run a node: a chain and a DAG of 1,000 scalar additions on one thread, one call of a graph of one
  * node. Medians; values are checked. See bench/rows.txt.
  */
 #include "bench/bench.h"

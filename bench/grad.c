@@ -1,4 +1,4 @@
-/* What dfg_grad costs a node of a graph of 1 M: y = tanh(y) * x, half a million times over. The best of a few. */
+/* The cost of dfg_grad for a node of a graph of 1 M: y = tanh(y) * x, half a million times over. The best of a few. */
 #include "lib/pass/grad/grad.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /*
- * What the graph tools cost: loading and checking a graph of 1,000,000 nodes and 10,000,000 edges, and a node of a chain of
+ * The cost of the graph tools: loading and checking a graph of 1,000,000 nodes and 10,000,000 edges, and a node of a chain of
  * 1,000,000: to build, to differentiate. Medians of the processor's time where one thread does it, so that a busy
  * machine disturbs little; of the clock where two do.
  */

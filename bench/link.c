@@ -1,6 +1,6 @@
 #define _GNU_SOURCE
 /*
- * What it costs to hand tensors to another process, by each kind of link: 4 bytes there and back while both ends poll,
+ * The cost to hand tensors to another process, by each kind of link: 4 bytes there and back while both ends poll,
  * and while both sleep in between; 64 MB into room that is there. In the same run the same over a socket of TCP and a Unix
  * socket, and what copying the 64 MB within one process costs. Medians. See bench/rows.txt.
  */
@@ -215,7 +215,7 @@ static ssize_t in(int fd, char *bytes, size_t count, int flags)
 	return recv(fd, bytes, count, flags);
 }
 
-/* What comes is of the size, and answered by 4 bytes. */
+/* Each message has that size and is answered by 4 bytes. */
 static void answer(int fd, char *bytes, size_t count, int n, bool spins)
 {
 	for (int i = 0; i < n; i++) {

@@ -1,5 +1,5 @@
 /*
- * What loops cost, on one thread: an iteration that counts, FizzBuzz (branches in a loop), a loop over f32[64] with its
+ * The cost of loops, on one thread: an iteration that counts, FizzBuzz (branches in a loop), a loop over f32[64] with its
  * gradient (saved values). Medians; values are checked.
  */
 #include "bench/bench.h"
@@ -164,7 +164,7 @@ static struct counts split(struct bench *bench, const struct counts *counts, str
 	return in;
 }
 
-/* The constant stands in the branch: it waits for what the branch is entered with. */
+/* The constant is in the branch: it waits for the tensor by which the branch is entered. */
 static struct counts plus_one(struct bench *bench, struct counts counts, int which)
 {
 	bench->build.control = &counts.of[which].node;
@@ -210,7 +210,7 @@ static void fizzbuzz(void)
 		switch_on(&bench, &said[k], on);
 		all.of[k] = said[k].body;
 	}
-	/* What is decided in an else is computed there. */
+	/* The predicate of a conditional in an else is computed there. */
 	struct dfg_edge at = i.body, predicate[3];
 	struct counts no[4] = {all}, yes[3];
 	for (int k = 0; k < 3; k++) {

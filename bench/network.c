@@ -142,7 +142,7 @@ static void deliver(void *arg, uint32_t peer, struct dfg_message *message)
 	dfg_event_signal(&end->event);
 }
 
-/* What comes takes the place of what came before, as it would in a plan. */
+/* Each tensor replaces the one before, as it would in a plan. */
 static struct dfg_err *room(void *arg, enum dfg_dtype dtype, const struct dfg_shape *shape, struct dfg_tensor *out)
 {
 	struct end *end = arg;

@@ -1,5 +1,5 @@
 /*
- * What it costs and saves to compute a loop's trips again: a training step of an LSTM of 1,000 trips that keeps everything,
+ * The cost and the saving of recomputing a loop's iterations: a training step of an LSTM of 1,000 trips that keeps everything,
  * and of one that keeps what some sqrt(2000) of them begin with, in turn and in one process; memory and time of the second
  * in parts of the first. The losses are the same.
  */

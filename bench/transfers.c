@@ -1,5 +1,5 @@
 /*
- * What a transfer costs: within a rendezvous, on one thread; and there and back in each trip of a loop, v = half(v) + 1,
+ * The cost of a transfer: within a rendezvous, on one thread; and there and back in each iteration of a loop, v = half(v) + 1,
  * where half is on another worker, a thread of this process: that needs two processors. Medians; the value is checked.
  */
 #include "bench/bench.h"

@@ -87,7 +87,7 @@ static struct dfg_err *take_path(const char *path, struct dfg_folder *folder)
 	if (!realpath(folder->path, resolved) || stat(resolved, &stat_))
 		return no_output(path);
 	if (!S_ISDIR(stat_.st_mode))
-		return DFG_ERR(DFG_NO_OUTPUT, "%s: is there, and is no folder", path);
+		return DFG_ERR(DFG_NO_OUTPUT, "%s: exists and is not a folder", path);
 	folder->exists = true;
 	dfg_free(folder->path);
 	if (!(folder->path = dfg_zeros(strlen(resolved) + 1, 1)))

@@ -6,14 +6,15 @@
 
 /*
  * Hashing for tables whose keys come from files of strangers. A product of two 64-bit words, folded, with a key that each
- * process draws at its start (as wyhash and foldhash do): who does not know the key cannot choose keys that collide. So
- * hashes differ from run to run, and no result may depend on them; what must be the same everywhere takes a key of its own.
+ * process draws at its start (as wyhash and foldhash do): without the key nobody can choose names that collide. Hashes
+ * therefore differ from run to run, and no result may depend on them; a hash that must be the same everywhere takes a
+ * fixed key.
  */
 struct dfg_hash_key {
 	uint64_t seed, secret;
 };
 
-/* This process's own. */
+/* The key of this process. */
 extern struct dfg_hash_key dfg_hash_key;
 
 static inline uint64_t dfg_hash_fold(uint64_t a, uint64_t b)
@@ -23,7 +24,7 @@ static inline uint64_t dfg_hash_fold(uint64_t a, uint64_t b)
 	return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-/* Goes on from a hash with one more word; begin with the key's seed. */
+/* Extends a hash by one word; begin with the key's seed. */
 static inline uint64_t dfg_hash_word(struct dfg_hash_key key, uint64_t hash, uint64_t word)
 {
 	return dfg_hash_fold(hash ^ UINT64_C(0x9e3779b97f4a7c15), word ^ key.secret);

@@ -46,7 +46,7 @@ static struct dfg_err *no_input(const char *path)
 
 enum { DEVICE_MOST = 16 * 1024 * 1024 };
 
-/* What may not end must not take the machine with it. */
+/* A file that may never end must not use up the machine's memory. */
 static size_t stream_most(void)
 {
 	long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
@@ -145,7 +145,7 @@ struct dfg_err *dfg_blob_open_plain(const char *path, size_t limit, struct dfg_b
 	if (fstat(fd, &stat))
 		err = no_input(path);
 	else if (!S_ISREG(stat.st_mode))
-		err = DFG_ERR(DFG_DATA, "%s: is no regular file", path);
+		err = DFG_ERR(DFG_DATA, "%s: is not a regular file", path);
 	else if (stat.st_nlink != 1)
 		err = DFG_ERR(
 			DFG_DATA, "%s: has %lu names; a file that others share is not read", path, (unsigned long)stat.st_nlink);
@@ -245,7 +245,7 @@ void dfg_out_remove_all(void)
 			unlink(out->temporary);
 }
 
-/* What replaces a file is as open to others as that was; a bit that lends the owner's rights does not go to another owner. */
+/* The new file is as open to others as the one it replaces; a bit that lends the owner's rights does not go to another owner. */
 static struct dfg_err *keep_mode(int fd, const char *path, const struct stat *old)
 {
 	struct stat stat_;

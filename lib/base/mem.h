@@ -6,15 +6,16 @@
 
 /*
  * All memory of the library comes from dfg_mem, which is the heap unless the program puts a limit or a failing allocator
- * in front of it. Every request may fail: what gives NULL here ends as DFG_MEMORY, exit status 71.
+ * in front of it. Every request may fail: the caller of one that gives NULL returns DFG_MEMORY, exit status 71.
  */
 struct dfg_allocator {
-	/* bytes of room, not zeroed, aligned to align (a power of two); NULL where memory is short. */
+	/* bytes of memory, not zeroed, aligned to align (a power of two); NULL when memory is short. */
 	void *(*take)(struct dfg_allocator *self, size_t bytes, size_t align);
 	void (*drop)(struct dfg_allocator *self, void *memory); /* NULL is fine */
-	/* Zeroed room, where that is cheaper than to take and clear it: a fresh page is zero. NULL: it is not. */
+	/* Zeroed memory, where that is cheaper than to take and clear it: a fresh page is zero. The pointer is NULL if it is not. */
 	void *(*zeros)(struct dfg_allocator *self, size_t bytes);
-	/* More room for what is in memory, which may move; NULL, and it stays, where memory is short. NULL: take and copy. */
+	/* Makes the block larger, which may move it; NULL when memory is short, and the block stays. The pointer is NULL if the
+	 * caller must take and copy. */
 	void *(*grow)(struct dfg_allocator *self, void *memory, size_t bytes);
 };
 
@@ -25,14 +26,14 @@ extern struct dfg_allocator *dfg_mem;
 void *dfg_zeros(size_t count, size_t size);
 
 /*
- * Room for `count` elements of size bytes in the array *array that has room for *room of them: grows by half, keeps what
- * was there, zeroes the rest. False, and nothing changed, when memory is short.
+ * Grows the array *array, which has capacity for *room elements of size bytes, to at least `count`: by half at a time,
+ * keeping the elements and zeroing the new ones. False, with nothing changed, when memory is short.
  */
 bool dfg_reserve(void *array, size_t *room, size_t count, size_t size);
 
 void dfg_free(void *memory);
 
-/* Refuses what would make the sum of all that is held larger than limit bytes. */
+/* An allocator that refuses a request if all live blocks together would exceed limit bytes. */
 struct dfg_mem_limit {
 	struct dfg_allocator base;
 	struct dfg_allocator *inner;
@@ -41,7 +42,7 @@ struct dfg_mem_limit {
 };
 void dfg_mem_limit_init(struct dfg_mem_limit *limit, struct dfg_allocator *inner, size_t bytes);
 
-/* Takes `left` times, then fails: once, or for ever. For tests. */
+/* An allocator whose first `left` requests succeed and the next, or all later ones, fail. For tests. */
 struct dfg_mem_failing {
 	struct dfg_allocator base;
 	struct dfg_allocator *inner;

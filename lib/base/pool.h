@@ -7,45 +7,45 @@
 #include <stdint.h>
 
 /*
- * Threads that help. They are made when there is first something to do, look for work for some microseconds before they
- * sleep (waking a sleeper costs a thousand times what a hand-over to one that looks does), and end with the pool.
+ * A pool of helper threads. They are made when there is first work, spin for some microseconds before they sleep (to wake
+ * a sleeper costs a thousand times as much as a hand-over to a spinning thread), and end with the pool.
  */
 struct dfg_pool;
 
-/* threads counts the caller's own: 1 makes none, 0 is what dfg_threads_allowed() says. */
+/* threads includes the caller's own: 1 makes no helper, 0 means dfg_threads_allowed(). */
 DFG_MUST_CHECK struct dfg_err *dfg_pool_new(int threads, struct dfg_pool **out_pool);
 void dfg_pool_free(struct dfg_pool *pool); /* NULL is fine; nothing may be running */
 
 int dfg_pool_threads(const struct dfg_pool *pool);
 
 /*
- * Calls part(arg, i) for each i in [0, n), and returns when all are done. The caller works too, so this never waits for
- * a thread that is busy elsewhere; it may be called from within a part, and from any number of threads.
+ * Calls part(arg, i) for each i in [0, n), and returns when all are done. The caller works too, so the call never waits
+ * for a thread that is busy elsewhere; it may be called from within a part, and from any number of threads.
  */
 void dfg_pool_parallel(struct dfg_pool *pool, int64_t n, void (*part)(void *arg, int64_t i), void *arg);
 
-/* Something to run once on a thread of the pool. Lives with the caller, until it has run or was taken back. */
+/* A task to run once on a thread of the pool. Owned by the caller; it must live until it has run or was taken back. */
 struct dfg_task {
 	struct dfg_task *next;
 	void (*begin)(struct dfg_task *task);
 };
 void dfg_pool_submit(struct dfg_pool *pool, struct dfg_task *task);
 
-/* True where the task has not begun, and now never will. */
+/* Takes the task back: true if it had not begun, and now never will. */
 bool dfg_pool_take_back(struct dfg_pool *pool, struct dfg_task *task);
 
-/* Number of the calling thread in its pool, from 1; 0 for a thread of nobody's pool. */
+/* Number of the calling thread in its pool, from 1; 0 for a thread that belongs to no pool. */
 int dfg_pool_thread(void);
 
 /* Processors that this process may use at once: its affinity, cut by its cgroup's share. At least 1. */
 int dfg_threads_allowed(void);
 
-/* The monotonic clock, in ns: all that waits goes by it. */
+/* The monotonic clock in ns, by which all waits are timed. */
 uint64_t dfg_now(void);
 
 /*
- * Something happened: word counts how often. To wait, read the word, see that there is nothing to do yet, then wait for
- * the word to change: for some microseconds awake, then asleep. May return early.
+ * An event; word counts how often it was signalled. To wait, read the word, check that there is nothing to do yet, then
+ * wait for the word to change: spinning for some microseconds, then asleep. May return early.
  */
 struct dfg_event {
 	_Atomic uint32_t word, sleepers;
@@ -55,7 +55,7 @@ void dfg_event_wait_until(struct dfg_event *event, uint32_t seen, uint64_t ns); 
 void dfg_event_sleep(struct dfg_event *event, uint32_t seen, uint64_t ns);      /* at once; ns 0: however long */
 void dfg_event_signal(struct dfg_event *event);
 
-/* For a thread that looks again and again: lets its neighbour on the core go first. */
+/* For a thread that spins: yields to the other hardware thread of the core. */
 static inline void dfg_pause_briefly(void)
 {
 #if defined __x86_64__ || defined __i386__

@@ -2,7 +2,7 @@
 
 #include <stdint.h>
 
-/* The next number of splitmix64, of which every state begins a sequence: the same on each machine, and no secret. */
+/* The next number of splitmix64; every state begins a sequence, the same on each machine. Not for secrets. */
 static inline uint64_t dfg_random_next(uint64_t *state)
 {
 	uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);

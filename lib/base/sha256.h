@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* SHA-256 (FIPS 180-4) of bytes that come piece by piece: what says that a file is the one that was meant. */
+/* SHA-256 (FIPS 180-4) of bytes that arrive in pieces; it identifies files. */
 enum { DFG_SHA256 = 32 };
 
 struct dfg_sha256 {
@@ -17,7 +17,7 @@ void dfg_sha256_init(struct dfg_sha256 *sha);
 void dfg_sha256_add(struct dfg_sha256 *sha, const void *bytes, size_t count);
 void dfg_sha256_end(struct dfg_sha256 *sha, uint8_t out_digest[DFG_SHA256]);
 
-/* In small hexadecimal digits; dfg_sha256_words(digest).s lives to the end of the full expression. */
+/* In lower-case hexadecimal digits; dfg_sha256_words(digest).s lives to the end of the full expression. */
 struct dfg_sha256_words {
 	char s[2 * DFG_SHA256 + 1];
 };

@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 /*
- * Text that grows. A zeroed struct is empty. Running out of memory is remembered, and asked for once at the end, so that
- * writing needs no check at every step.
+ * Text that grows. A zeroed struct is empty. A failed allocation is remembered and reported once at the end, so that
+ * additions need no checks.
  */
 struct dfg_text {
 	char *s; /* never NULL after the first addition that had memory; ends in 0 */
@@ -23,7 +23,7 @@ void dfg_text_add(struct dfg_text *text, const char *fmt, ...) __attribute__((fo
 void dfg_text_f32(struct dfg_text *text, float value);
 void dfg_text_f64(struct dfg_text *text, double value);
 
-/* Bytes for a message or a quoted string: control signs and what is not UTF-8 as \xNN, cut after `most` bytes. */
+/* Bytes for a message or a quoted string: control characters and bytes that are not UTF-8 as \xNN, cut after `most` bytes. */
 void dfg_text_escape(struct dfg_text *text, const void *bytes, size_t count, size_t most);
 
 /* DFG_MEMORY if an addition failed. */

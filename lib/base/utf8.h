@@ -4,14 +4,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Bytes of the UTF-8 sign at s, of which `left` > 0 may be read, and its number; 0 where there is none. */
+/* Length in bytes of the UTF-8 character at s, of which `left` > 0 bytes may be read, and its code point; 0 if the bytes
+ * are not UTF-8. */
 size_t dfg_utf8_get(const void *s, size_t left, uint32_t *out_code);
 
-/* Whether all of it is UTF-8. */
+/* Whether all bytes are UTF-8. */
 bool dfg_utf8_is(const void *bytes, size_t length);
 
-/* Puts the sign of that number, up to 0x10ffff; its bytes. */
+/* Writes the character with that code point, up to 0x10ffff; returns its length in bytes. */
 size_t dfg_utf8_put(uint32_t code, char to[static 4]);
 
-/* Whether a terminal shows the sign, and does not obey it. */
+/* Whether a terminal displays the character instead of obeying it. */
 bool dfg_utf8_is_shown(uint32_t code);

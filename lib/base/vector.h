@@ -20,8 +20,8 @@
 #endif
 
 /*
- * Before a loop whose trips are independent, though its pointers may be equal: element i goes in, element i comes out.
- * clang would report every loop that it then finds too costly, or not possible, in wider registers.
+ * Put before a loop whose iterations are independent although its pointers may be equal: element i is read and element i
+ * is written. clang would otherwise report every loop that it finds too costly, or impossible, to vectorise.
  */
 #ifdef __clang__
 #pragma clang diagnostic ignored "-Wpass-failed"

@@ -1,0 +1,41 @@
+# Comments and messages in plain English (CONTRIBUTING.md, "The voice"): patterns that an outsider reads twice. A comment may
+# run over several lines; a string counts where it has a space in it.
+function look(text, line) {
+	gsub(/there (is|are|was|were) (no|none)/, "", text)
+	if (text ~ /^[ \t*]*(What|Of what|Of whom|Who|Whoever) / || text ~ /(^|[^a-z])(is|are) (no|none)([^a-z]|$)/ ||
+	    text ~ /(^|[^a-z])(behind|mended|stands? (in|at|on|for|there|here|behind|once)|so (many|much))([^a-z]|$)/ ||
+	    text ~ /(^|[^a-z])(goes|go|went) on([^a-z]|$)/)
+		print FILENAME ":" line ": " substr(text, 1, 100)
+}
+FNR == 1 { comment = ""; inside = 0 }
+{
+	rest = $0
+	if (inside) {
+		end = index(rest, "*/")
+		comment = comment " " (end ? substr(rest, 1, end - 1) : rest)
+		gsub(/[ \t]+\*[ \t]+/, " ", comment)
+		if (!end)
+			next
+		look(comment, first)
+		inside = 0
+		rest = substr(rest, end + 2)
+	}
+	while (match(rest, /"([^"\\]|\\.)*"/)) {
+		string = substr(rest, RSTART + 1, RLENGTH - 2)
+		open = index(rest, "/*")
+		if (open && open < RSTART)
+			break
+		if (string ~ / /)
+			look(string, FNR)
+		rest = substr(rest, 1, RSTART - 1) substr(rest, RSTART + RLENGTH)
+	}
+	if ((open = index(rest, "/*"))) {
+		comment = substr(rest, open + 2)
+		first = FNR
+		end = index(comment, "*/")
+		if (end)
+			look(substr(comment, 1, end - 1), first)
+		else
+			inside = 1
+	}
+}
