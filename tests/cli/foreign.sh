@@ -146,7 +146,7 @@ strings='attr { key: "dtype" value { type: DT_STRING } } attr { key: "value" val
 	node merged NovelSummary sharp
 } >saver.pbtxt
 status 0 "$DFG" check saver.pbtxt
-has err "saver.pbtxt: warning: node 'save/SaveNovel': unknown op 'SaveNovel'; no output needs it, nor 3 more nodes with unknown ops"
+has err "saver.pbtxt: warning: node 'save/SaveNovel': no op 'SaveNovel'; no output needs it, nor 3 more nodes with unknown ops"
 status 0 "$DFG" run saver.pbtxt --feed x=0.25 --fetch loss
 status 0 "$DFG" grad saver.pbtxt --loss loss --optimizer 'sgd(lr=0.5)' --wrt w -o saver.pb
 status 0 "$DFG" run saver.pb --feed x=0.25 --target train --fetch loss --repeat 2
@@ -160,7 +160,7 @@ for seed in 1 2 3 4 5 6; do # wherever the Saver's nodes are
 done
 status 0 "$DFG" partition saver.pb --hosts local:2 --place 'save/RestoreNovel=w0' --place 'w=w1' --place merged=w1 -o apart.plan
 status 0 "$DFG" check apart.plan
-has err "warning: node 'save/RestoreNovel': unknown op 'RestoreNovel'"
+has err "warning: node 'save/RestoreNovel': no op 'RestoreNovel'"
 status 65 "$DFG" partition saver.pb --hosts local:2 --place sharp=w0 --place merged=w1 -o no.plan
 has err "'merged' reads 'sharp', and both ops are unknown"
 status 65 "$DFG" run saver.pb --target save/all
