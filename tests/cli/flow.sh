@@ -95,7 +95,7 @@ node { name: "dice" op: "RandomUniform" input: "shape" attr { key: "dtype" value
 node { name: "lucky" op: "Mul" input: "twice" input: "dice" attr { key: "T" value { type: DT_FLOAT } } }/
 	s/"t" op: "Switch" input: "twice"/"t" op: "Switch" input: "lucky"/' condition.pbtxt >dice.pbtxt
 "$DFG" check dice.pbtxt
-refuse 'what the condition of a loop computes' "$DFG" grad dice.pbtxt --of out --wrt x
+refuse 'which the condition of a loop computes' "$DFG" grad dice.pbtxt --of out --wrt x
 
 # An Identity between an Exit and its Switch, as TensorFlow gates them, is no hindrance: x^4.
 echo 'input x: f32[]

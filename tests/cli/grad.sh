@@ -45,7 +45,7 @@ cmp one.pb two.pb
 
 # Refusals name what they refuse.
 status 65 "$DFG" grad a.pb --of y --wrt n -o no.pb
-has err "node 'n' (Placeholder): cannot differentiate by i32"
+has err "node 'n' (Placeholder): cannot differentiate with respect to i32"
 status 65 "$DFG" grad a.pb --of y --wrt xx -o no.pb
 has err "did you mean 'x'?"
 status 65 "$DFG" grad a.pb --of y --wrt 'q*' -o no.pb
@@ -108,11 +108,11 @@ done
 has nodes.pbtxt _dfg_gradient_of
 has nodes.pbtxt _dfg_slot
 status 65 "$DFG" grad m.pb --loss rows --optimizer 'sgd()' -o no.pb
-has err 'a loss must be a scalar'
+has err 'expected a scalar'
 status 65 "$DFG" grad m.pb --loss loss --optimizer 'sdg()' -o no.pb
 has err "'sgd'"
 status 65 "$DFG" grad t.pb --loss loss --optimizer 'sgd()' -o no.pb
-has err "there is a node 'train' already"
+has err "node 'train' already exists"
 [ ! -e no.pb ]
 
 # opt keeps what it is asked for, by name.

@@ -195,8 +195,8 @@ static struct dfg_err *refuse_stacks(struct dfg_backprop *s, const struct dfg_ed
 			if (makes[pop] && is_named(other, "StackPop") &&
 				dfg_live_source(s->builder->graph, other->in[0]).node == stack)
 				return DFG_ERR(DFG_DATA,
-					"node '%.200s' (%s): no gradient through the stack '%.200s', which belongs to a gradient of "
-					"TensorFlow's: differentiate the original graph",
+					"node '%.200s' (%s): no gradient through the stack '%.200s', which was made by TensorFlow's "
+					"gradient code; differentiate the original graph",
 					other->name, other->op_name, node_of(s, stack)->name);
 		}
 	}

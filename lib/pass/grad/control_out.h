@@ -4,23 +4,23 @@
 #include "lib/graph/liveness.h"
 
 /*
- * Waiting, outside all loops and branches, for nodes that may stand in them. A loop that such a node is in gets a variable
- * more, which comes back after the node and leaves with the loop; what may not run at all is waited for by a
- * ControlTrigger.
+ * Makes a node at the root wait for nodes that may be in loops and branches. A loop that contains such a node gets an
+ * additional loop variable, which is passed on after the node and leaves with the loop; a ControlTrigger waits for a
+ * node that may be dead.
  */
 struct dfg_control_out {
 	struct dfg_builder *builder;
 	struct dfg_arena arena;
 	struct dfg_loops loops;
 	struct dfg_liveness liveness;
-	uint32_t count;    /* nodes there were */
-	const char *name;  /* of nodes being made */
-	uint32_t *instead; /* by node: what to wait for in its stead, + 1; 0: not known yet */
+	uint32_t count;    /* number of nodes before */
+	const char *name;  /* name of the nodes being made */
+	uint32_t *instead; /* by node: 1 + the node to wait for instead; 0: not known yet */
 };
 
-/* Looks at the graph as it is. To be released also after an error. */
+/* Analyses the graph. Must be released even after an error. */
 DFG_MUST_CHECK struct dfg_err *dfg_control_out_init(struct dfg_control_out *outside, struct dfg_builder *builder);
 void dfg_control_out_release(struct dfg_control_out *outside);
 
-/* A node of the root that is live always, and has run when the given one has, as often as that does. */
+/* A node of the root that is always live and runs after the last run of the given node. */
 DFG_MUST_CHECK struct dfg_err *dfg_control_out_of(struct dfg_control_out *outside, uint32_t node, uint32_t *out_node);

@@ -1,4 +1,7 @@
-/* grad. Needs: facts of every node. Gives: the derivative, as nodes behind the old ones. O(nodes + edges), no recursion. */
+/*
+ * grad. Requires: facts of every node. Result: the derivative, as nodes after the old ones. O(nodes + edges), no
+ * recursion.
+ */
 #include "lib/pass/grad/grad.h"
 
 #include "lib/graph/cycle.h"
@@ -9,7 +12,7 @@
 
 #include <string.h>
 
-enum { BATCH = 256 }; /* nodes after which the memory that single nodes needed is given back */
+enum { BATCH = 256 }; /* number of nodes after which their scratch memory is released */
 
 static const struct dfg_inferred *fact_of(const struct dfg_backprop *s, struct dfg_edge edge)
 {
@@ -85,7 +88,7 @@ static struct dfg_err *refuse(const struct dfg_op *op)
 {
 	if (op->role == DFG_CALL)
 		return DFG_ERR(DFG_DATA, "no gradient through a call of a function: lower the graph first");
-	return DFG_ERR(DFG_DATA, "no gradient: %s has none", op->name);
+	return DFG_ERR(DFG_DATA, "%s has no gradient", op->name);
 }
 
 /* The op's own rule. */
@@ -101,7 +104,7 @@ static struct dfg_err *derive(struct dfg_gradient *node)
 	return dfg_op_formula_apply(formula, node);
 }
 
-/* A gradient has its input's type, and can be summed to its shape. */
+/* A cotangent must have its input's type and be summable to its shape. */
 static struct dfg_err *check_result(const struct dfg_backprop *s, struct dfg_edge in, struct dfg_edge value)
 {
 	const struct dfg_inferred *mine = fact_of(s, in), *its = fact_of(s, value);
@@ -344,7 +347,7 @@ static struct dfg_err *prepare(
 	for (uint32_t i = 0; i < n_of; i++)
 		DFG_TRY(check_edge(s, of[i], "differentiate"));
 	for (uint32_t i = 0; i < n_wrt; i++)
-		DFG_TRY(check_edge(s, wrt[i], "differentiate by"));
+		DFG_TRY(check_edge(s, wrt[i], "differentiate with respect to"));
 	DFG_TRY(dfg_recompute_exits(s, of, n_of, wrt, n_wrt));
 	s->count = graph->count;
 	s->tensors = (uint32_t)s->builder->facts.count;
@@ -406,7 +409,7 @@ static struct dfg_err *name_result(struct dfg_backprop *s, struct dfg_edge wrt, 
 	if (!wanted)
 		return DFG_ERR(DFG_MEMORY, "no memory for a name");
 	if (dfg_graph_find(s->builder->graph, wanted) != DFG_NONE)
-		return DFG_ERR(DFG_DATA, "there is a node '%.200s' already: choose another name with --prefix", wanted);
+		return DFG_ERR(DFG_DATA, "node '%.200s' already exists; choose another name with --prefix", wanted);
 	struct dfg_new_node node = {.op = "Identity", .name = wanted, .exact = true, .in = &value, .n_in = 1};
 	*cotangent = (struct dfg_cotangent){.kind = DFG_DENSE, .value = {DFG_NONE, 0}};
 	return dfg_build(s->builder, &node, &cotangent->value.node);

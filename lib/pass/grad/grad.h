@@ -3,24 +3,26 @@
 #include "lib/graph/build.h"
 
 /*
- * What a gradient written in C sees: one node of the forward graph, the cotangents of its outputs, and the builder to
- * make nodes with (new ones are named and placed by the pass). It sets the cotangents of its inputs, those at least that
- * `wanted` asks for; what it leaves is none. A cotangent larger than its broadcast input is summed to its shape by the
- * pass, not here.
+ * The arguments of a gradient written in C: a node of the forward graph, the cotangents of its outputs, and the builder
+ * for new nodes, which the pass names and places. It sets at least the cotangents of the inputs that `wanted` marks;
+ * others remain DFG_NO_COTANGENT. The pass sums a cotangent over the axes along which its input was broadcast.
  */
 struct dfg_gradient {
 	struct dfg_builder *builder;
 	uint32_t node;
 	const struct dfg_call *call;
 	const struct dfg_edge *in; /* the node's data inputs */
-	const struct dfg_edge *dy; /* by output: dense cotangent; .node DFG_NONE where there is none */
+	const struct dfg_edge *dy; /* by output: the dense cotangent; .node is DFG_NONE if there is none */
 	const bool *wanted;        /* by input */
-	struct dfg_cotangent *dx;  /* by input; preset to none. Set through the functions below */
+	struct dfg_cotangent *dx;  /* by input; initially DFG_NO_COTANGENT; set through the functions below */
 	const char *scope;         /* prefix of the names of new nodes */
-	void *pass;                /* the pass's own */
+	void *pass;                /* private to the pass */
 };
 
-/* A partial sum: dense, or rows of it (IndexedSlices): values[i] belongs to row indices[i]; rows may repeat. */
+/*
+ * A cotangent: a dense tensor, or rows of one (IndexedSlices), where values[i] is added to row indices[i]; rows may
+ * repeat.
+ */
 struct dfg_cotangent {
 	enum { DFG_NO_COTANGENT, DFG_DENSE, DFG_ROWS } kind;
 	struct dfg_edge value, indices;
@@ -44,48 +46,58 @@ static inline void dfg_gradient_set_rows(
 	node->dx[i] = (struct dfg_cotangent){DFG_ROWS, values, indices};
 }
 
-/* One op of one output, named SCOPE/OP. attr may be NULL. */
+/* Makes an op with one output, named SCOPE/OP. attr may be NULL. */
 DFG_MUST_CHECK struct dfg_err *dfg_gradient_op(struct dfg_gradient *node, const char *op, const struct dfg_edge *in,
 	uint32_t n_in, const struct dfg_attr *attr, uint32_t n_attr, struct dfg_edge *out_edge);
 
 /*
- * Runs statements of the language as op->gradient would be, for a gradient that needs C only to choose between formulas.
- * The formula is a literal: it is parsed once and found again by its address.
+ * Evaluates a formula of the language like op->gradient, for gradients that need C only to choose a formula. The
+ * formula must be a string literal: it is parsed once and identified by its address.
  */
 DFG_MUST_CHECK struct dfg_err *dfg_gradient_formula(struct dfg_gradient *node, const char *formula);
 
 /*
- * A name for this call of the pass, that no node of the graph has as its `source` from another: what gradients keep state
- * under. Lives as long as the pass.
+ * A name for this call of the pass, different from every `source` attribute in the graph, under which gradients keep
+ * state. Valid as long as the pass.
  */
 DFG_MUST_CHECK struct dfg_err *dfg_gradient_source(struct dfg_gradient *node, const char **out_source);
 
-/* What of a loop's trips is kept for the gradient: all that it needs, or less, and the rest is computed again. */
+/* Rematerialisation: which values of a loop's iterations are saved for the gradient; the others are recomputed. */
 struct dfg_remat {
 	enum dfg_remat_policy {
+		/* save every value that the gradient uses */
 		DFG_REMAT_NOTHING,
-		DFG_REMAT_CARRIED, /* kept is what each trip begins with */
-		DFG_REMAT_EVERY,   /* what every so many trips begin with: those up to the next are computed again together */
-		DFG_REMAT_SQRT,    /* the same, of 1, 2, 3, ... trips: of n some sqrt(2 n), as many as are computed together */
+		DFG_REMAT_CARRIED, /* save the loop variables of each iteration */
+		/* save the loop variables of every K-th iteration; the iterations up to the next are recomputed together */
+		DFG_REMAT_EVERY,
+		/*
+		 * the same with segments of 1, 2, 3, ... iterations: n iterations make about sqrt(2 n) segments of at
+		 * most as many iterations
+		 */
+		DFG_REMAT_SQRT,
 	} policy;
 	int64_t every;
 };
 
-/* The pass: for each of wrt, dy/dwrt of the sum of all elements of all of `of`. */
+/*
+ * Options of the gradient pass, which computes for each tensor of wrt the derivative of the sum of all elements of all
+ * of `of`.
+ */
 struct dfg_grad_options {
-	const char *prefix; /* of the Identity nodes that name the results: PREFIX/NODE or PREFIX/NODE_k; "grad" */
-	bool unnamed;       /* no such nodes: for the language's grad() and for optimizers */
+	const char
+		*prefix;  /* prefix of the Identity nodes that name the results, PREFIX/NODE or PREFIX/NODE_k; default "grad" */
+	bool unnamed; /* make no such nodes: for the language's grad() and for optimizers */
 	struct dfg_remat remat;
-	struct dfg_text *notes;    /* lines for the user; NULL: none */
-	const struct dfg_edge *dy; /* cotangents of `of` to begin with; NULL: ones */
+	struct dfg_text *notes;    /* receives lines for the user; NULL: none */
+	const struct dfg_edge *dy; /* initial cotangents of `of`; NULL: ones */
 };
 DFG_MUST_CHECK struct dfg_err *dfg_grad(struct dfg_builder *builder, const struct dfg_edge *of, uint32_t n_of,
 	const struct dfg_edge *wrt, uint32_t n_wrt, const struct dfg_grad_options *options, struct dfg_cotangent *out_wrt);
 
-/* The same with dense results, zeros where nothing flows, and no names, whatever the options say. */
+/* The same with dense results, zeros where there is no dependency, and unnamed results. */
 DFG_MUST_CHECK struct dfg_err *dfg_grad_dense(struct dfg_builder *builder, const struct dfg_edge *of, uint32_t n_of,
 	const struct dfg_edge *wrt, uint32_t n_wrt, const struct dfg_grad_options *options, struct dfg_edge *out_wrt);
 
-/* That without options: what the language's grad() calls. */
+/* dfg_grad_dense with default options: the language's grad(). */
 DFG_MUST_CHECK struct dfg_err *dfg_grad_edges(struct dfg_builder *builder, const struct dfg_edge *of, uint32_t n_of,
 	const struct dfg_edge *wrt, uint32_t n_wrt, struct dfg_edge *out_wrt);

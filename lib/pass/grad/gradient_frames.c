@@ -170,7 +170,8 @@ static struct dfg_err *reach(struct dfg_gradient_frames *m, struct dfg_edge *edg
 	struct dfg_location at;
 	DFG_TRY(dfg_gradient_location(m, *edge, &at));
 	if (!dfg_loop_within(&m->loops, loop, at.loop))
-		return DFG_ERR(DFG_DATA, "'%.200s' is in a loop that its gradient is not in", node_of(m, edge->node)->name);
+		return DFG_ERR(
+			DFG_DATA, "'%.200s' is in a loop that does not contain its gradient", node_of(m, edge->node)->name);
 	while (at.loop != loop) {
 		uint32_t step = loop;
 		while (m->loops.loop[step].parent != at.loop)
@@ -340,7 +341,7 @@ static struct dfg_err *find_need(
 {
 	const struct dfg_node *node = node_of(m, edge.node);
 	if (!m->loop[place->loop].frame)
-		return DFG_ERR(DFG_DATA, "'%.200s' is in a loop that its gradient is not in", node->name);
+		return DFG_ERR(DFG_DATA, "'%.200s' is in a loop that does not contain its gradient", node->name);
 	DFG_TRY(dfg_gradient_place(m, edge, place));
 	if (is_index(m, edge, place->loop)) {
 		*out_edge = m->loop[place->loop].index;
@@ -511,7 +512,7 @@ static struct dfg_err *find_bodies(struct dfg_gradient_frames *m)
 		if (loop->condition == DFG_NONE)
 			return DFG_ERR(DFG_DATA, "loop '%.*s' has no LoopCond", (int)loop->name.length, loop->name.s);
 		if (loop->depth > DEPTH_MOST)
-			return DFG_ERR(DFG_DATA, "loops stand in each other more than %d deep", DEPTH_MOST);
+			return DFG_ERR(DFG_DATA, "loops are nested more than %d deep", DEPTH_MOST);
 		m->segments[l] = m->in_segments && dfg_node_mark(&node[loop->condition], DFG_SEGMENTS, NULL);
 		DFG_TRY(dfg_live_condition(&m->liveness, (struct dfg_edge){loop->condition, 0}, 1, 2, &m->body[l]));
 	}

@@ -5,95 +5,100 @@
 #include "lib/graph/edge_map.h"
 
 /*
- * Where gradient code stands, in graphs with loops and branches. Its frames mirror the forward ones: each loop that
- * cotangents go through has a gradient loop, which counts the same iterations the other way round, and what a gradient
- * needs of a forward value is live exactly when that value was. So the place of gradient code is named by the forward
- * place that it mirrors. The region is the loop that the gradient is asked for in (the root, mostly): there both are one.
+ * The frames of gradient code in graphs with loops and branches (Yu et al., EuroSys'18, section 5). Each forward loop
+ * that cotangents pass through has a gradient loop, which runs the same number of iterations in reverse order; a
+ * forward value that a gradient uses is live there exactly when it was live in the forward loop. A location of gradient
+ * code is therefore named by the forward location that it corresponds to (`mirrored`). The region is the loop in which
+ * the gradient is requested (usually the root): there forward and gradient code share a frame.
  *
- * While a mirror is set up, the builder asks it before each node: inputs that are forward values become what the gradient
- * code has in their stead, and the node gets a control input where nothing else says in which frame and branch it runs.
+ * While this is active, the builder calls it before it makes a node: inputs that are forward values are replaced by the
+ * values that gradient code has for them, and the node gets a control input if its inputs do not determine its frame
+ * and branch.
  */
 struct dfg_location {
-	uint32_t loop, set; /* numbers of the forward loop and of the conditions in it */
-	bool mirrored;      /* in its gradient loop; never of the region itself */
+	uint32_t loop, set; /* the forward loop, and the set of conditions within it */
+	bool mirrored;      /* in the gradient loop; never set for the region itself */
 };
 
-/* How a loop counts its iterations: every loop that is differentiated has such a variable. */
+/* The induction variable of a loop; every loop that is differentiated has one. */
 struct dfg_induction_variable {
 	bool known;
 	bool down;             /* from N - 1 to 0, not from 0 to N - 1 */
-	uint32_t merge;        /* its loop variable */
-	struct dfg_edge trips; /* N, outside; .node DFG_NONE until it is asked for */
+	uint32_t merge;        /* the Merge of the loop variable */
+	struct dfg_edge trips; /* N, outside the loop; .node is DFG_NONE until it is requested */
 };
 
 struct dfg_gradient_frames_loop {
-	const char *frame; /* name of the gradient loop; NULL until there is one */
+	const char *frame; /* name of the gradient loop's frame; NULL until it exists */
 	struct dfg_edge condition;
-	struct dfg_edge index; /* the forward index of the iteration that it mirrors, in its body */
+	struct dfg_edge index; /* in the body of the gradient loop: the index of the corresponding forward iteration */
 };
 
-/* A frame that the pass made, of a loop: that of its gradient loop, or of a copy: lib/pass/grad/recompute.h. */
+/* A frame made by the pass for a loop: its gradient loop, or a copy of the loop (lib/pass/grad/recompute.h). */
 struct dfg_made_frame {
 	const char *name;
-	uint32_t loop, base; /* of a gradient loop DFG_NONE */
+	uint32_t loop, base; /* base: DFG_NONE for a gradient loop */
 	struct dfg_made_frame *next;
 };
 
 struct dfg_gradient_frames {
 	struct dfg_builder *builder;
 	const char *prefix;
-	bool in_segments; /* trips of loops in segments are run again */
-	bool *segments;   /* by loop: so it is with this one */
+	bool in_segments; /* iterations of segmented loops are recomputed */
+	bool *segments;   /* by loop: whether it is segmented */
 	struct dfg_made_frame *frames;
-	bool remat;     /* values that ops make are made again, not saved */
-	uint32_t again; /* how many such stand in each other */
+	bool remat;     /* values are recomputed instead of saved */
+	uint32_t again; /* current depth of nested recomputations */
 	struct dfg_loops loops;
 	struct dfg_liveness liveness;
 	struct dfg_arena arena;
-	uint32_t count, region; /* nodes there were; the loop of the region */
-	uint32_t *body;         /* by loop: the condition that it goes on */
+	uint32_t count, region; /* number of forward nodes; the loop of the region */
+	uint32_t *body;         /* by loop: the condition that it continues */
 	struct dfg_induction_variable *counter;
 	struct dfg_gradient_frames_loop *loop;
-	struct dfg_location here;         /* of the nodes being made */
-	const struct dfg_location *plain; /* of a node whose inputs stay as they are; NULL for others */
-	struct dfg_location *spot;        /* of nodes from `count` on */
+	struct dfg_location here;         /* location of the nodes being made */
+	const struct dfg_location *plain; /* location of a node whose inputs are used unchanged; NULL for other nodes */
+	struct dfg_location *spot;        /* by node - count, for nodes made by the pass */
 	size_t spot_room;
 	struct dfg_edge_map map;
-	uint32_t n_control; /* of the builder, for nodes of the region */
-	const char *scope;  /* prefix of names */
+	uint32_t n_control; /* the builder's own control inputs, for nodes of the region */
+	const char *scope;  /* prefix of the names of new nodes */
 };
 
-/* order may be NULL. To be released also after an error; the builder is itself again then. */
+/* order may be NULL. Must be released even after an error; releasing restores the builder. */
 DFG_MUST_CHECK struct dfg_err *dfg_gradient_frames_init(
 	struct dfg_gradient_frames *m, struct dfg_builder *builder, const uint32_t *order, struct dfg_arena *scratch);
 void dfg_gradient_frames_release(struct dfg_gradient_frames *m);
 
-/* From now on gradients are of what stands in the loop, and nodes are made as above. */
+/* Activates the frames for gradients in loop `region`. */
 DFG_MUST_CHECK struct dfg_err *dfg_gradient_frames_begin(struct dfg_gradient_frames *m, uint32_t region);
 
-/* Where a tensor stands: a forward one, or one that was made since. */
+/* The location of a tensor: a forward tensor, or one made by the pass. */
 DFG_MUST_CHECK struct dfg_err *dfg_gradient_location(
 	struct dfg_gradient_frames *m, struct dfg_edge edge, struct dfg_location *out_spot);
 
-/* The place of the gradient of a forward tensor. What only the last, false turn of a loop computes counts as its body. */
+/* The location of the gradient of a forward tensor. The final evaluation of a loop's condition counts as its body. */
 DFG_MUST_CHECK struct dfg_err *dfg_gradient_place(
 	struct dfg_gradient_frames *m, struct dfg_edge edge, struct dfg_location *out_spot);
 
-/* The place in a loop's body, and the place outside that the loop is entered from; forward ones or their mirrors. */
+/* The location of a loop's body, and the location outside from which the loop is entered; forward or mirrored. */
 DFG_MUST_CHECK struct dfg_err *dfg_gradient_frames_body(
 	struct dfg_gradient_frames *m, uint32_t loop, bool mirrored, struct dfg_location *out_spot);
 DFG_MUST_CHECK struct dfg_err *dfg_gradient_frames_entry(
 	struct dfg_gradient_frames *m, uint32_t loop, bool mirrored, struct dfg_location *out_spot);
 
-/* By what gradient code reads a forward tensor; may stand further out and be live more often than where it is read. */
+/*
+ * The tensor that gradient code reads instead of a forward tensor; it may be further out, and live more often, than
+ * where it is read.
+ */
 DFG_MUST_CHECK struct dfg_err *dfg_gradient_frames_need(
 	struct dfg_gradient_frames *m, struct dfg_edge edge, struct dfg_edge *out_edge);
 
-/* The tensor, live exactly at the place: brought into the loops by constant Enters, onto the sides by Switches. */
+/* The tensor, live exactly at the location: brought into loops by constant Enters and into branches by Switches. */
 DFG_MUST_CHECK struct dfg_err *dfg_gradient_frames_bring(
 	struct dfg_gradient_frames *m, struct dfg_edge edge, const struct dfg_location *place, struct dfg_edge *out_edge);
 
-/* A node of the pass's own at the place, named SCOPE/OP, from inputs that stay as they are. */
+/* A node of the pass itself, named SCOPE/OP, whose inputs are used unchanged. */
 struct dfg_own_node {
 	const char *op;
 	const struct dfg_edge *in;
@@ -104,18 +109,18 @@ struct dfg_own_node {
 DFG_MUST_CHECK struct dfg_err *dfg_gradient_frames_node(struct dfg_gradient_frames *m, const struct dfg_location *place,
 	const struct dfg_own_node *node, struct dfg_edge *out_edge);
 
-/* An Enter into a loop or its mirror. */
+/* An Enter into a forward loop or its gradient loop. */
 DFG_MUST_CHECK struct dfg_err *dfg_gradient_frames_enter(struct dfg_gradient_frames *m, struct dfg_edge edge,
 	const struct dfg_location *inside, bool constant, struct dfg_edge *out_edge);
 
-/* The name of a frame of the pass's own, which no other has; made when it is first asked for. */
+/* A unique name for a frame of the pass; made on the first call. */
 DFG_MUST_CHECK struct dfg_err *dfg_frame_name(
 	struct dfg_gradient_frames *m, uint32_t loop, uint32_t base, const char **out_name);
 
-/* A control input that is live exactly at the place. */
+/* A control input that is live exactly at the location. */
 DFG_MUST_CHECK struct dfg_err *dfg_gradient_frames_pivot(
 	struct dfg_gradient_frames *m, const struct dfg_location *place, struct dfg_edge *out_edge);
 
-/* A scalar integer at the place. */
+/* A scalar integer constant at the location. */
 DFG_MUST_CHECK struct dfg_err *dfg_gradient_frames_int(struct dfg_gradient_frames *m, const struct dfg_location *place,
 	enum dfg_dtype dtype, int64_t value, struct dfg_edge *out_edge);

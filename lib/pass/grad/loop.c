@@ -92,8 +92,8 @@ static struct dfg_err *join_exits(struct dfg_backprop *s, uint32_t loop)
 		uint32_t merge = turn->n_in ? turn->in[0].node : e;
 		if (loops->variable[merge] == DFG_NONE || loops->of[merge] != loop || turn->in[0].port)
 			return DFG_ERR(DFG_DATA,
-				"node '%.200s' (Exit): no gradient of what the condition of a loop computes, '%.200s': make it a loop "
-				"variable, or compute it behind the loop",
+				"node '%.200s' (Exit): no gradient of '%.200s', which the condition of a loop computes; make it a loop "
+				"variable, or compute it after the loop",
 				graph->node[e].name, graph->node[merge].name);
 		uint32_t first = loops->loop[loop].variable[loops->variable[merge]].exit;
 		if (first == e || first == DFG_NONE)

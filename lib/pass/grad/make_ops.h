@@ -3,8 +3,8 @@
 #include "lib/graph/build.h"
 
 /*
- * Nodes that passes make, named SCOPE/OP. Scopes are cut at DFG_SCOPE_MOST bytes, which no name but a hostile one reaches;
- * the builder keeps names apart all the same.
+ * Helpers that make nodes named SCOPE/OP. Scopes are truncated at DFG_SCOPE_MOST bytes, which only malicious names
+ * reach; the builder keeps names unique anyway.
  */
 enum { DFG_SCOPE_MOST = 1000 };
 
@@ -13,13 +13,13 @@ struct dfg_make {
 	const char *scope;
 };
 
-/* An op of one output. */
+/* Makes an op with one output. */
 DFG_MUST_CHECK struct dfg_err *dfg_make_op(const struct dfg_make *make, const char *op, const struct dfg_edge *in,
 	uint32_t n_in, const struct dfg_attr *attr, uint32_t n_attr, struct dfg_edge *out_edge);
 /*
- * An op of any number of tensors, from the first to the last; where they are more than a node has inputs for, the op of the
- * first of them stands first among the rest. `last` comes behind them all, such as the axis of a join; NULL: nothing does.
- * edge has room for one more, and is overwritten.
+ * Makes an op over `count` tensors in order. If they exceed a node's number of inputs, the result for the first ones
+ * becomes the first input of the next node. `last` is an additional last input, such as the axis of a concatenation;
+ * NULL: none. edge must have space for one more element and is overwritten.
  */
 DFG_MUST_CHECK struct dfg_err *dfg_make_joined(const struct dfg_make *make, const char *op, struct dfg_edge *edge,
 	uint32_t count, const struct dfg_edge *last, struct dfg_edge *out_edge);
@@ -29,23 +29,23 @@ DFG_MUST_CHECK struct dfg_err *dfg_make_unary(
 DFG_MUST_CHECK struct dfg_err *dfg_make_binary(
 	const struct dfg_make *make, const char *op, struct dfg_edge a, struct dfg_edge b, struct dfg_edge *out_edge);
 
-/* A vector of integers, and a scalar; of i64 where i32 is asked for and cannot hold them. */
+/* An integer vector and an integer scalar; i64 if i32 is requested and cannot hold the values. */
 DFG_MUST_CHECK struct dfg_err *dfg_make_vector(const struct dfg_make *make, const char *name, enum dfg_dtype dtype,
 	const int64_t *values, int count, struct dfg_edge *out_edge);
 DFG_MUST_CHECK struct dfg_err *dfg_make_int(
 	const struct dfg_make *make, const char *name, enum dfg_dtype dtype, int64_t value, struct dfg_edge *out_edge);
 
-/* The shape of a tensor, or of the variable that it refers to, as i32: a constant where it is known. */
+/* The shape of a tensor, or of the variable that a handle refers to, as i32; a constant if it is known. */
 DFG_MUST_CHECK struct dfg_err *dfg_make_shape(
 	const struct dfg_make *make, struct dfg_edge like, struct dfg_edge *out_edge);
 
-/* A tensor of that shape and type, every element value (0 or 1). The tensor's own value is not read where its shape is known. */
+/* A tensor with the shape and type of `like`, filled with value (0 or 1). `like` is not read if its shape is known. */
 DFG_MUST_CHECK struct dfg_err *dfg_make_filled(
 	const struct dfg_make *make, struct dfg_edge like, int value, struct dfg_edge *out_edge);
 
 /*
- * What gradients flow through: the dtype of a tensor's elements, a variable's for a handle, DFG_VARIANT for lists that may
- * hold such; DFG_NO_DTYPE for others.
+ * The dtype that gradients of a tensor have: that of its elements, of the variable for a handle, DFG_VARIANT for lists
+ * that may hold such; DFG_NO_DTYPE if there is no gradient.
  */
 enum dfg_dtype dfg_flow_dtype(const struct dfg_inferred *fact);
 

@@ -3,17 +3,17 @@
 #include "lib/pass/grad/grad.h"
 
 /*
- * Nodes that are alike have gradients that are alike. The first of a kind is made by its op's rule and leaves a stamp: the
- * nodes that were added, with their inputs as references to what the rule was given. The others are stamped: nothing is
- * evaluated, built or inferred again, and the graph comes out the same, to the byte.
+ * Memo of gradients: equal nodes have equal gradients. The gradient of the first is made by its op's rule and recorded
+ * as a stamp: the nodes added, with their inputs as references to the rule's arguments. For the others the stamp is
+ * replayed without evaluating the rule or inferring types; the resulting graph is identical to the byte.
  */
 enum { DFG_SITE_REFS = 16, DFG_SITE_WORDS = 2 * DFG_SITE_REFS + 4, DFG_LATE_NAMES = 32 };
 
 struct dfg_stamps {
 	struct dfg_builder *builder;
-	struct dfg_arena arena; /* keys, with the stamp behind each */
+	struct dfg_arena arena; /* keys, each followed by its stamp */
 	struct dfg_map map;
-	/* The last nodes' names are not in the graph's map yet: their slots are being fetched. */
+	/* Names of the latest nodes that are not yet in the graph's map, because their slots are being prefetched. */
 	struct {
 		uint32_t length, hash;
 	} late[DFG_LATE_NAMES];
@@ -21,28 +21,28 @@ struct dfg_stamps {
 };
 
 /*
- * A place where a rule is applied: the edges it is given, and a key that is the same where its nodes would be, but for
- * these edges and the scope. words is 0 where no key can tell that.
+ * One application of a rule: its argument edges, and a key that is equal where the rule would make equal nodes, apart
+ * from the edges and the scope. words is 0 if no key can tell.
  */
 struct dfg_site {
-	const char *scope; /* no node of the graph is in it, unless named AddN */
+	const char *scope; /* no node of the graph is in this scope, except ones named AddN */
 	uint32_t n_ref, words;
 	struct dfg_edge ref[DFG_SITE_REFS];
 	uint64_t key[DFG_SITE_WORDS];
 };
 
-/* Of the gradient of a node: its op's rule, and what the pass does with the results. */
+/* The site of a node's gradient: its op's rule and what the pass does with the results. */
 void dfg_site_of(const struct dfg_gradient *node, struct dfg_site *out_site);
 
-/* Stamps the nodes and sets node->dx. *out_done is false where there is no stamp for the site. */
+/* Replays the stamp and sets node->dx. *out_done is false if there is no stamp for the site. */
 DFG_MUST_CHECK struct dfg_err *dfg_gradient_memo_use(
 	struct dfg_stamps *stamps, const struct dfg_site *site, struct dfg_gradient *node, bool *out_done);
 
-/* Leaves a stamp of what was made at the site: the nodes from `first` on, and node->dx. */
+/* Records a stamp of what was made at the site: the nodes from `first` on, and node->dx. */
 DFG_MUST_CHECK struct dfg_err *dfg_gradient_memo_keep(
 	struct dfg_stamps *stamps, const struct dfg_site *site, uint32_t first, const struct dfg_gradient *node);
 
-/* Before anything else adds or looks for nodes. */
+/* Must be called before anything else adds or finds nodes. */
 DFG_MUST_CHECK struct dfg_err *dfg_gradient_memos_settle(struct dfg_stamps *stamps);
 
 void dfg_gradient_memos_release(struct dfg_stamps *stamps);

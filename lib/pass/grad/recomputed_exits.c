@@ -1,8 +1,8 @@
 /*
- * What a loop's condition computes exists once more than its body, so no gradient loop has a place for its cotangent. Where
- * such a value leaves the loop, it is what the same ops make of what the loop's variables left with: they are made again
- * behind the loop, for whoever reads the Exit, and the gradient goes through them. Only where that is certain: of ops
- * without effects, and of no loop within.
+ * A value computed by a loop's condition exists in one more iteration than those of its body, so the gradient loop has
+ * no location for its cotangent. If such a value leaves the loop, it equals the same ops applied to the final loop
+ * variables: these ops are repeated after the loop for the readers of the Exit, and the gradient goes through them.
+ * This is done only where it is safe: for ops without effects that are not in an inner loop.
  */
 #include "lib/graph/cycle.h"
 #include "lib/pass/grad/backpropagation.h"

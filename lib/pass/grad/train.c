@@ -1,4 +1,4 @@
-/* train. Needs: facts of every node. Gives: one step of an optimizer as the node `train`. */
+/* train. Requires: facts of every node. Result: one step of an optimizer as the node `train`. */
 #include "lib/pass/grad/train.h"
 
 #include "lib/graph/initialisers.h"
@@ -36,13 +36,13 @@ static struct dfg_err *check_loss(const struct trainer *t, struct dfg_edge loss)
 {
 	const struct dfg_graph *graph = t->builder->graph;
 	if ((uint32_t)loss.port >= dfg_facts_outputs(&t->builder->facts, loss.node))
-		return DFG_ERR(DFG_DATA, "node '%.200s' has no output %d to be the loss", name_of(t, loss.node), loss.port);
+		return DFG_ERR(DFG_DATA, "node '%.200s' has no output %d to use as the loss", name_of(t, loss.node), loss.port);
 	const struct dfg_inferred *fact = dfg_facts_of(&t->builder->facts, loss);
 	if (fact->shape.rank > 0)
-		return DFG_ERR(DFG_DATA, "node '%.200s' (%.100s): a loss must be a scalar, not %s", name_of(t, loss.node),
-			graph->node[loss.node].op_name, dfg_type_words(fact->dtype, &fact->shape).s);
+		return DFG_ERR(DFG_DATA, "node '%.200s' (%.100s): the loss has type %s, expected a scalar",
+			name_of(t, loss.node), graph->node[loss.node].op_name, dfg_type_words(fact->dtype, &fact->shape).s);
 	if (dfg_graph_find(graph, "train") != DFG_NONE)
-		return DFG_ERR(DFG_DATA, "there is a node 'train' already: this graph trains");
+		return DFG_ERR(DFG_DATA, "node 'train' already exists: the graph has a training step");
 	return NULL;
 }
 
@@ -54,7 +54,7 @@ static struct dfg_err *choose(struct trainer *t, bool *out_guessed)
 	for (uint32_t i = 0; i < t->options->n_variable; i++) {
 		uint32_t n = t->options->variable[i];
 		if (!dfg_is_variable(t->builder, n))
-			return DFG_ERR(DFG_DATA, "node '%.200s' (%.100s) is no variable: an optimizer cannot change it",
+			return DFG_ERR(DFG_DATA, "node '%.200s' (%.100s) is not a variable, so an optimizer cannot update it",
 				name_of(t, n), t->builder->graph->node[n].op_name);
 		DFG_TRY(dfg_numbers_add(&t->variables, n));
 	}

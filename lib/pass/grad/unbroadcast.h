@@ -3,9 +3,9 @@
 #include "lib/pass/grad/make_ops.h"
 
 /*
- * Sums a cotangent down to the shape of the input that it belongs to, where the op has stretched that input: a Sum over
- * constant axes where the shapes tell them, else BroadcastGradientArgs. in are the n_in inputs of the op, i the one meant;
- * broadcasts: the op stretches its inputs to a common shape, so dims that are not known may differ.
+ * Sums a cotangent over the axes along which its input was broadcast: a Sum over constant axes if the shapes determine
+ * them, else BroadcastGradientArgs. in are the n_in inputs of the op, i the index of the one meant; broadcasts: the op
+ * broadcasts its inputs to a common shape, so unknown dimensions may differ.
  */
 struct dfg_stretched {
 	const struct dfg_edge *in;
