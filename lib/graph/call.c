@@ -96,7 +96,7 @@ static struct dfg_err *check_type(const struct dfg_param *param, enum dfg_dtype 
 	if ((int)dtype < DFG_DTYPES && param->types & dfg_dtype_bit(dtype))
 		return NULL;
 	if (!dfg_dtype_size(dtype))
-		return DFG_ERR(DFG_DATA, "attribute '%s' is type number %d, which is none", param->name, (int)dtype);
+		return DFG_ERR(DFG_DATA, "attribute '%s' has invalid type number %d", param->name, (int)dtype);
 	return DFG_ERR(DFG_DATA, "attribute '%s' is %s, which this op does not take", param->name, dfg_dtype_name(dtype));
 }
 
@@ -131,7 +131,8 @@ static struct dfg_err *fill_param(
 		return DFG_ERR(DFG_DATA, "attribute '%s' is %lld, must be %d or more", param->name, (long long)attr->value.i,
 			param->least);
 	if (attr->value.i > UINT16_MAX)
-		return DFG_ERR(DFG_DATA, "attribute '%s' is %lld, no count of tensors", param->name, (long long)attr->value.i);
+		return DFG_ERR(DFG_DATA, "attribute '%s' is %lld, which is not a valid number of tensors", param->name,
+			(long long)attr->value.i);
 	return NULL;
 }
 

@@ -88,7 +88,7 @@ static struct dfg_pause *paused(struct dfg_kernel *ctx)
 static struct dfg_err *pause(struct dfg_kernel *ctx, struct dfg_pause **out_pause)
 {
 	(void)ctx, (void)out_pause;
-	return DFG_ERR(DFG_DATA, "would have to wait, where nothing else runs");
+	return DFG_ERR(DFG_DATA, "would wait, but no other node runs that could wake it");
 }
 
 static const struct dfg_kernel_services host = {

@@ -25,7 +25,7 @@ struct dfg_err *dfg_graph_add(struct dfg_graph *graph, const struct dfg_node *no
 		!dfg_map_put(&graph->names, node->name, strlen(node->name), out_number, &is_new))
 		return DFG_ERR(DFG_MEMORY, "no memory for node '%s'", node->name);
 	if (!is_new)
-		return DFG_ERR(DFG_DATA, "node '%s' is there already (number %u, a %s)", node->name, *out_number,
+		return DFG_ERR(DFG_DATA, "node '%s' already exists (number %u, a %s)", node->name, *out_number,
 			graph->node[*out_number].op_name);
 	graph->node[graph->count++] = *node;
 	return NULL;
@@ -68,7 +68,7 @@ struct dfg_err *dfg_graph_edge(const struct dfg_graph *graph, const char *tensor
 		errno = 0;
 		port = strtol(colon + 1, &end, 10);
 		if (end == colon + 1 || *end || port < 0 || port > INT32_MAX || errno)
-			return DFG_ERR(DFG_DATA, "'%.100s' names no output: NODE:NUMBER is wanted", tensor);
+			return DFG_ERR(DFG_DATA, "'%.100s' does not name an output; expected NODE:NUMBER", tensor);
 	}
 	uint32_t node = dfg_map_find(&graph->names, name, length);
 	if (node == DFG_NONE)

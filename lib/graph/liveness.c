@@ -63,7 +63,7 @@ static bool grow(struct dfg_liveness *l)
 static struct dfg_err *intern(struct dfg_liveness *l, const uint32_t *item, uint32_t count, uint32_t *out_set)
 {
 	if (count > CONDITIONS_MOST)
-		return DFG_ERR(DFG_DATA, "more than %d branches within branches", CONDITIONS_MOST);
+		return DFG_ERR(DFG_DATA, "branches are nested more than %d deep", CONDITIONS_MOST);
 	if (2 * (l->n_set + 1) > l->slots && !grow(l))
 		return DFG_ERR(DFG_MEMORY, "no memory for branches");
 	uint32_t *slot = find_slot(l, item, count);
@@ -336,7 +336,7 @@ static struct dfg_err *switch_set(struct dfg_liveness *l, uint32_t n, uint32_t *
 	int64_t sides = outputs && outputs->kind == DFG_ATTR_INT ? outputs->value.i : 2;
 	DFG_TRY(inputs_set(l, node, out_set));
 	if (node->n_in < 2 || sides < 1 || sides > UINT16_MAX)
-		return DFG_ERR(DFG_DATA, "node '%.200s' (%.100s): no Switch without a predicate", node->name, node->op_name);
+		return DFG_ERR(DFG_DATA, "node '%.200s' (%.100s): a Switch requires a predicate", node->name, node->op_name);
 	return dfg_live_condition(l, node->in[1], 0, (int)sides, &l->side[n]);
 }
 

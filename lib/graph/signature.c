@@ -36,7 +36,7 @@ static size_t word_length(const char *s)
 
 static struct dfg_err *wrong(const struct reader *r, const char *wanted)
 {
-	return DFG_ERR(DFG_BUG, "declaration: %s wanted at '%.40s'", wanted, r->s);
+	return DFG_ERR(DFG_BUG, "declaration: expected %s at '%.40s'", wanted, r->s);
 }
 
 static struct dfg_err *read_name(struct reader *r, char *to, size_t room)

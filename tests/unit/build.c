@@ -68,7 +68,7 @@ static void a_taken_name_gets_a_number_unless_exact(void **state)
 	assert_string_equal(graph.node[edge.node].name, "x_2");
 	uint32_t node;
 	fails(dfg_build(&builder, &(struct dfg_new_node){.op = "NoOp", .name = "x", .exact = true}, &node), DFG_DATA,
-		"node 'x' is there already");
+		"node 'x' already exists");
 }
 
 static void defaults_are_not_written(void **state)
@@ -125,8 +125,8 @@ static void tensor_names_read_as_edges(void **state)
 	succeeds(dfg_graph_edge(&graph, "^scope/x", &edge));
 	assert_int_equal(edge.port, DFG_CONTROL);
 	fails(dfg_graph_edge(&graph, "scope/y", &edge), DFG_DATA, "did you mean 'scope/x'?");
-	fails(dfg_graph_edge(&graph, "scope/x:-1", &edge), DFG_DATA, "names no output");
-	fails(dfg_graph_edge(&graph, "scope/x:99999999999", &edge), DFG_DATA, "names no output");
+	fails(dfg_graph_edge(&graph, "scope/x:-1", &edge), DFG_DATA, "does not name an output");
+	fails(dfg_graph_edge(&graph, "scope/x:99999999999", &edge), DFG_DATA, "does not name an output");
 }
 
 int main(void)

@@ -98,7 +98,7 @@ static void parts_that_do_not_fit_are_refused(void **state)
 {
 	(void)state;
 	const char *send = "x Placeholder dtype=f32\ns _Send x T=f32 _dfg_edge=1\n";
-	refuses("x NoOp\n", "x NoOp\n", "node 'x' is there already");
+	refuses("x NoOp\n", "x NoOp\n", "node 'x' already exists");
 	refuses(send, "y NoOp\n", "node 's' (_Send): its transfer has no _Recv");
 	refuses(send, "r _Recv tensor_type=f32 _dfg_edge=0\n", "node 'r' (_Recv): transfer 0 has no _Send");
 	refuses(send, "r _Recv tensor_type=f64 _dfg_edge=1\n", "node 'r' (_Recv): receives f64, but 's' sends f32");
