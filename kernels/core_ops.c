@@ -22,7 +22,7 @@ static struct dfg_err *const_known(struct dfg_infer *node)
 	enum { MOST = 64 };
 	const struct dfg_literal *literal = node->call->attr[0].tensor;
 	int64_t count = dfg_shape_count(&literal->shape);
-	if (literal->shape.rank > 1 || count > MOST)
+	if (literal->shape.rank > 2 || count > MOST)
 		return NULL;
 	struct dfg_known_value *known = dfg_arena_zeros(node->arena, 1, sizeof *known + (size_t)count * sizeof *known->v);
 	struct dfg_tensor tensor;
@@ -133,7 +133,7 @@ const struct dfg_op dfg_op_Identity = {
 	.name = "Identity",
 	.doc = "input",
 	.sig = "<T: type>(input: T) -> (output: T)",
-	.flags = DFG_ANY_RANK | DFG_VIEW | DFG_EXACT,
+	.flags = DFG_ANY_RANK | DFG_VIEW | DFG_EXACT | DFG_KNOWS_MATRICES,
 	.role = DFG_IDENTITY,
 	.shape = same,
 	.known = same_known,
@@ -177,7 +177,7 @@ const struct dfg_op dfg_op_IdentityN = {
 	.name = "IdentityN",
 	.doc = "every input, unchanged",
 	.sig = "<T: [type]>(input: T) -> (output: T)",
-	.flags = DFG_ANY_RANK | DFG_EXACT,
+	.flags = DFG_ANY_RANK | DFG_EXACT | DFG_KNOWS_MATRICES,
 	.role = DFG_IDENTITY,
 	.shape = same,
 	.known = same_known,
@@ -246,7 +246,7 @@ static struct dfg_err *switch_known(struct dfg_infer *node)
 		.name = #Op,                                                                                       \
 		.doc = "data on output_true where pred is true, else on output_false; the other is dead",          \
 		.sig = "<T: type>(data: " ref "T, pred: bool) -> (output_false: " ref "T, output_true: " ref "T)", \
-		.flags = DFG_ANY_RANK,                                                                             \
+		.flags = DFG_ANY_RANK | DFG_KNOWS_MATRICES,                                                        \
 		.role = DFG_SWITCH,                                                                                \
 		.shape = switch_shape,                                                                             \
 		.known = switch_known,                                                                             \
@@ -280,7 +280,7 @@ const struct dfg_op dfg_op__SwitchN = {
 	.name = "_SwitchN",
 	.doc = "data on output output_index, the last where there is no such; the others are dead",
 	.sig = "<T: type, num_outs: int>(data: T, output_index: i32) -> (outputs: num_outs * T)",
-	.flags = DFG_ANY_RANK,
+	.flags = DFG_ANY_RANK | DFG_KNOWS_MATRICES,
 	.role = DFG_SWITCH,
 	.shape = switch_shape,
 	.known = switch_known,
@@ -329,7 +329,7 @@ static struct dfg_err *enter_shape(struct dfg_infer *node)
 		.doc = "data, in iteration 0 of a new frame (in all of them if constant)",                         \
 		.sig = "<T: type>(data: " ref "T) -> (output: " ref "T)",                                          \
 		.attr = {"frame_name: string", "is_constant: bool = false", "parallel_iterations: int = 10 >= 1"}, \
-		.flags = DFG_ANY_RANK,                                                                             \
+		.flags = DFG_ANY_RANK | DFG_KNOWS_MATRICES,                                                        \
 		.role = DFG_ENTER,                                                                                 \
 		.shape = enter_shape,                                                                              \
 		.known = same_known,                                                                               \

@@ -290,7 +290,7 @@ const struct dfg_op dfg_op_SpaceToBatchND = {
 	.sig =
 		"<T: type, Tblock_shape: index = i32, Tpaddings: index = i32>"
 		"(input: T, block_shape: Tblock_shape, paddings: Tpaddings) -> (output: T)",
-	.flags = DFG_EXACT,
+	.flags = DFG_EXACT | DFG_KNOWS_MATRICES,
 	.shape = to_batch_shape,
 	.gradient = "dinput = BatchToSpaceND(doutput, block_shape, paddings)",
 	.run = to_batch_run,
@@ -302,7 +302,7 @@ const struct dfg_op dfg_op_BatchToSpaceND = {
 	.sig =
 		"<T: type, Tblock_shape: index = i32, Tcrops: index = i32>"
 		"(input: T, block_shape: Tblock_shape, crops: Tcrops) -> (output: T)",
-	.flags = DFG_EXACT,
+	.flags = DFG_EXACT | DFG_KNOWS_MATRICES,
 	.shape = from_batch_shape,
 	.gradient = "dinput = SpaceToBatchND(doutput, block_shape, crops)",
 	.run = from_batch_run,

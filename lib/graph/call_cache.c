@@ -196,7 +196,7 @@ static struct dfg_err *keep_fact(
 	struct dfg_facts *facts, const struct dfg_inferred *fact, const struct dfg_inferred **out_fact)
 {
 	struct dfg_call_cache *alike = facts->alike;
-	const struct dfg_known_value *known = fact->known;
+	const struct dfg_known_value *known = fact->known ? fact->known : fact->matrix;
 	struct dfg_inferred plain;
 	memset(&plain, 0, sizeof plain); /* bytes between members are part of the key */
 	plain.dtype = fact->dtype;
@@ -205,7 +205,8 @@ static struct dfg_err *keep_fact(
 	for (int i = 0; i < fact->shape.rank; i++)
 		plain.shape.dim[i] = fact->shape.dim[i];
 	size_t size = known ? sizeof *known + (size_t)known->count * sizeof *known->v : 0;
-	DFG_TRY(keep(&alike->known, facts->arena, known, size, &plain.known));
+	DFG_TRY(keep(&alike->known, facts->arena, known, size, &known));
+	dfg_fact_set_known(&plain, known);
 	DFG_TRY(keep(&alike->holds, facts->arena, fact->holds, sizeof *fact->holds, &plain.holds));
 	return keep(&alike->facts, facts->arena, &plain, sizeof plain, out_fact);
 }

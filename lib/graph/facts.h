@@ -7,9 +7,17 @@ struct dfg_inferred {
 	enum dfg_dtype dtype;
 	bool is_ref;
 	struct dfg_shape shape;
-	const struct dfg_known_value *known;
+	const struct dfg_known_value *known;  /* of rank 0 or 1, or NULL */
+	const struct dfg_known_value *matrix; /* of rank 2, or NULL: apart, because most readers take known for a vector */
 	const struct dfg_handle_type *holds;
 };
+
+static inline void dfg_fact_set_known(struct dfg_inferred *fact, const struct dfg_known_value *known)
+{
+	bool is_matrix = known && known->rank == 2;
+	fact->known = is_matrix ? NULL : known;
+	fact->matrix = is_matrix ? known : NULL;
+}
 
 /* Of an output that has not been inferred: no dtype, any shape. */
 extern const struct dfg_inferred dfg_fact_nothing;

@@ -44,7 +44,7 @@ struct dfg_err *dfg_known_of(
 {
 	int64_t count = dfg_shape_count(&tensor->shape);
 	*out_known = NULL;
-	if (tensor->shape.rank > 1 || count > KNOWN_MOST || !dfg_dtype_is(tensor->dtype, "index"))
+	if (tensor->shape.rank > 2 || count > KNOWN_MOST || !dfg_dtype_is(tensor->dtype, "index"))
 		return NULL;
 	struct dfg_known_value *known = dfg_arena_zeros(arena, 1, sizeof *known + (size_t)count * sizeof *known->v);
 	if (!known)
@@ -57,11 +57,11 @@ struct dfg_err *dfg_known_of(
 	return NULL;
 }
 
-/* Whether every input is a small integer tensor of which every element is known. */
+/* Whether every input is a small integer scalar or vector of which every element is known. */
 static bool all_known(const struct dfg_infer *node)
 {
 	for (int i = 0; i < node->call->n_in; i++)
-		if (!dfg_known_whole(node->known[i]))
+		if (!dfg_known_whole(node->known[i]) || node->known[i]->rank > 1)
 			return false;
 	return node->call->n_in > 0;
 }
@@ -192,6 +192,8 @@ static struct dfg_err *infer(
 			DFG_TRY(check_input(call, i, in[i]));
 		((const struct dfg_shape **)node->in)[i] = in[i] ? &in[i]->shape : &unknown;
 		((const struct dfg_known_value **)node->known)[i] = in[i] ? in[i]->known : NULL;
+		if (in[i] && in[i]->matrix && call->op->flags & DFG_KNOWS_MATRICES)
+			((const struct dfg_known_value **)node->known)[i] = in[i]->matrix;
 		((const struct dfg_handle_type **)node->in_holds)[i] = in[i] ? in[i]->holds : NULL;
 	}
 	node->arena = arena;
@@ -203,9 +205,9 @@ static struct dfg_err *infer(
 			.dtype = (enum dfg_dtype)call->out_dtype[i],
 			.is_ref = call->signature->out[port].is_ref,
 			.shape = node->out[i],
-			.known = node->out_known[i],
 			.holds = node->out_holds[i],
 		};
+		dfg_fact_set_known(&out[i], node->out_known[i]);
 	}
 	return NULL;
 }

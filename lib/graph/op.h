@@ -36,6 +36,7 @@ enum dfg_op_flags {
 	DFG_PUTS = 1 << 12,
 	DFG_TAKES = 1 << 13,
 	DFG_WRITES = DFG_PUTS | DFG_TAKES,
+	DFG_KNOWS_MATRICES = 1 << 14, /* its rules read known values of rank 2 by rows, or copy them; others see none */
 };
 
 /* The few ops that the executor and the passes know by what they do, never by name. */
@@ -209,11 +210,11 @@ bool dfg_call_out_is_ref(const struct dfg_call *call, int i);
 /* Puts "node 'fc1' (MatMul): " in front of an error; NULL stays NULL. */
 DFG_MUST_CHECK struct dfg_err *dfg_call_note(struct dfg_err *err, const struct dfg_call *call);
 
-/* A small integer tensor (rank 0 or 1) as far as it is known before the graph runs. */
+/* A small integer tensor (of rank 2 only in ops of DFG_KNOWS_MATRICES) as far as it is known before the graph runs. */
 struct dfg_known_value {
 	int rank;
 	int64_t count;
-	int64_t v[]; /* DFG_NOT_KNOWN where it is not */
+	int64_t v[]; /* by rows; DFG_NOT_KNOWN where it is not */
 };
 #define DFG_NOT_KNOWN INT64_MIN
 

@@ -20,7 +20,12 @@ static struct dfg_err *fact_of_preset(struct inference *of, uint32_t slot)
 	struct dfg_inferred *fact = &of->fact[slot];
 	fact->dtype = tensor->dtype;
 	fact->shape = tensor->shape;
-	return fact->known ? NULL : dfg_known_of(tensor, of->arena, &fact->known);
+	const struct dfg_known_value *known;
+	if (fact->known || fact->matrix)
+		return NULL;
+	DFG_TRY(dfg_known_of(tensor, of->arena, &known));
+	dfg_fact_set_known(fact, known);
+	return NULL;
 }
 
 static struct dfg_err *infer_node(struct inference *of, const struct plan_node *node)
@@ -60,7 +65,7 @@ static void assume_variable(struct inference *of, const struct plan_node *node)
 	struct dfg_inferred *fact = &of->fact[slot];
 	const struct dfg_inferred *enter = &of->fact[swapped ? second : first];
 	fact->shape = enter->shape;
-	fact->known = NULL;
+	dfg_fact_set_known(fact, NULL);
 	fact->holds = NULL;
 	if (bits >> RANK_VARIES)
 		fact->shape = DFG_SHAPE_UNKNOWN;
@@ -130,7 +135,7 @@ struct dfg_err *dfg_plan_infer(const struct dfg_plan *plan, const struct dfg_ten
 	for (uint32_t i = 0; i < plan->step.n_feed; i++) {
 		struct dfg_inferred *fact = &out_facts[plan->first_feed + i];
 		*fact = plan->feed[i];
-		fact->known = NULL;
+		dfg_fact_set_known(fact, NULL);
 		if (feeds)
 			fact->shape = feeds[i].shape;
 	}
