@@ -252,6 +252,17 @@ double dfg_math_digamma(double x)
 	return digamma_positive(1 - x) - 0x1.921fb54442d18p1 / dfg_math_tan(pi_times_rest(x));
 }
 
+/*
+ * For a whole s, of a q below 0 whose fraction up to the next whole number is f: the terms below 0 are those of f, f + 1,
+ * ..., -q, with the sign of (-1)^s, and the others begin at 1 - f. Both are differences of series of positive terms, so
+ * that the work does not grow with -q.
+ */
+static double zeta_far_below_zero(double s, double q)
+{
+	double f = __builtin_ceil(q) - q, sign = __builtin_floor(s / 2) == s / 2 ? 1 : -1;
+	return sign * (dfg_math_zeta(s, f) - dfg_math_zeta(s, 1 - q)) + dfg_math_zeta(s, 1 - f);
+}
+
 /* Euler and Maclaurin: the first terms, the integral of the rest, and corrections with (2n)! / B(2n). */
 double dfg_math_zeta(double s, double q)
 {
@@ -267,6 +278,8 @@ double dfg_math_zeta(double s, double q)
 		return __builtin_floor(s / 2) == s / 2 ? MATH_INFINITY : MATH_NAN;
 	if (q <= 0 && __builtin_floor(s) != s)
 		return MATH_NAN;
+	if (q < -64)
+		return zeta_far_below_zero(s, q);
 	double sum = dfg_math_pow(q, -s), term = 0;
 	for (int i = 0; i < 9 || q <= 9; i++) {
 		q += 1;
