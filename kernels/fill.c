@@ -138,7 +138,9 @@ const struct dfg_op dfg_op_Range = {
 	.sig = "<Tidx: number = i32>(start: Tidx, limit: Tidx, delta: Tidx) -> (output: Tidx)",
 	.flags = DFG_ANY_RANK | DFG_EXACT,
 	.shape = range_shape,
-	.gradient = "",
+	.gradient =
+		"dstart = Sum(doutput, [0])\n"
+		"ddelta = Sum(doutput * Cast(Range(0, Size(doutput), 1), DstT = Tidx), [0])",
 	.kernel = {DFG_EACH_number(DFG_BY_DTYPE, range)},
 };
 
@@ -174,7 +176,9 @@ const struct dfg_op dfg_op_LinSpace = {
 	.sig = "<T: float, Tidx: index = i32>(start: T, stop: T, num: Tidx) -> (output: T)",
 	.flags = DFG_ANY_RANK | DFG_EXACT,
 	.shape = linspace_shape,
-	.gradient = "",
+	.gradient =
+		"dstart = Sum(doutput * LinSpace(Cast(1, DstT = T), Cast(0, DstT = T), num), [0])\n"
+		"dstop = Sum(doutput * LinSpace(Cast(0, DstT = T), Cast(1, DstT = T), num), [0])",
 	.kernel = {DFG_EACH_float(DFG_BY_DTYPE, linspace)},
 };
 
@@ -225,6 +229,10 @@ const struct dfg_op dfg_op_OneHot = {
 	.attr = {"axis: int = -1"},
 	.flags = DFG_ANY_RANK | DFG_EXACT,
 	.shape = one_hot_shape,
-	.gradient = "",
+	.gradient =
+		"is_on = OneHot(indices, depth, true, false, axis = axis)\n"
+		"all = Range(0, Rank(doutput), 1)\n"
+		"don_value = Sum(SelectV2(is_on, doutput, ZerosLike(doutput)), all)\n"
+		"doff_value = Sum(SelectV2(is_on, ZerosLike(doutput), doutput), all)",
 	.run = one_hot_run,
 };

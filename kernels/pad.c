@@ -94,7 +94,10 @@ const struct dfg_op dfg_op_PadV2 = {
 	.sig = "<T: type, Tpaddings: index = i32>(input: T, paddings: Tpaddings, constant_values: T) -> (output: T)",
 	.flags = DFG_ANY_RANK | DFG_EXACT | DFG_KNOWS_MATRICES,
 	.shape = pad_shape,
-	.gradient = PAD_GRADIENT,
+	.gradient = PAD_GRADIENT
+	"\n"
+	"is_input = PadV2(Fill(Shape(input), true), paddings, false)\n"
+	"dconstant_values = Sum(SelectV2(is_input, ZerosLike(doutput), doutput), Range(0, Rank(doutput), 1))",
 	.run = pad_run,
 };
 
