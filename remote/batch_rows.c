@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* What a feed is, in a packet. */
+/* The encoding of a feed in a packet. */
 enum { ELEMENTS, ROWS_FROM, ROWS_LISTED };
 
 static void release(struct dfg_buffer *buffer)

@@ -6,11 +6,11 @@
 #include <string.h>
 
 enum {
-	SMALL = 4096,        /* bytes of a tensor that stands in the head */
-	MOST_TENSORS = 65536 /* behind one head */
+	SMALL = 4096,        /* bytes of the largest tensor in the head */
+	MOST_TENSORS = 65536 /* after one head */
 };
 
-/* Where a tensor of a packet is. */
+/* Where a tensor of a packet is: in the head or in a message of its own. */
 enum { HERE, BEHIND };
 
 void dfg_packet_release(struct dfg_packet *packet)
@@ -107,7 +107,7 @@ void dfg_packet_put_error(struct dfg_packet *packet, const struct dfg_err *err)
 	}
 }
 
-/* The next bytes; NULL where there are not so many. */
+/* The next count bytes; NULL where the packet has fewer. */
 static const uint8_t *get_bytes(struct dfg_packet *packet, uint64_t count)
 {
 	if (packet->malformed || count > packet->length - packet->at) {
@@ -298,7 +298,7 @@ void dfg_inbox_release(struct dfg_inbox *inbox)
 	*inbox = (struct dfg_inbox){0};
 }
 
-/* The place where the packet that a message belongs to stands, or will. */
+/* The link of the list at which the message's packet is, or will be added. */
 static struct dfg_packet **place_of(struct dfg_inbox *inbox, uint32_t peer, uint64_t number)
 {
 	struct dfg_packet **at = &inbox->parts;
@@ -404,7 +404,10 @@ bool dfg_inbox_take(struct dfg_inbox *inbox, struct dfg_packet *out_packet)
 	return true;
 }
 
-/* Looking is for two that run at once. Who looked in vain some times may be keeping the other from its processor. */
+/*
+ * Polling is for two processes that run at once. After several polls that found nothing, it may only keep the other
+ * from its processor.
+ */
 bool dfg_poll_awhile(
 	struct dfg_link *const *links, uint32_t count, const struct dfg_event *event, uint32_t seen, unsigned *in_vain)
 {

@@ -40,8 +40,8 @@ struct dfg_session_backend *dfg_coordinator_fleet(struct dfg_coordinator *crew)
 }
 
 /*
- * What is known of a process counts more than what a link makes of its end, unless it was us who had no memory for the
- * link: then the worker ended because of that.
+ * A report that the process ended explains more than a link's error, unless the link lacked memory on our side: then
+ * the worker ended because of that.
  */
 static bool explains_more(const struct member *member, bool ended)
 {
@@ -90,7 +90,7 @@ bool dfg_coordinator_is_broken(struct dfg_coordinator *crew)
 	return broken;
 }
 
-/* Of the pongs so far, the one that was back soonest says best what the other clock was at the middle of its way. */
+/* The pong with the shortest round trip gives the best estimate of the other clock at its midpoint. */
 static void take_pong(struct dfg_coordinator *crew, uint32_t peer, const struct dfg_message *message)
 {
 	uint64_t now = dfg_now();
@@ -107,7 +107,7 @@ static void take_pong(struct dfg_coordinator *crew, uint32_t peer, const struct 
 	if (packet.number == member->ping && (!member->round_ns || round < member->round_ns)) {
 		int64_t ahead = (int64_t)(theirs - (member->pinged + round / 2));
 		bool same =
-			ahead <= (int64_t)(round / 2) && -ahead <= (int64_t)(round / 2); /* as of processes of one machine */
+			ahead <= (int64_t)(round / 2) && -ahead <= (int64_t)(round / 2); /* as for processes of one machine */
 		member->round_ns = round ? round : 1;
 		member->ahead_ns = same ? 0 : ahead;
 	}
@@ -182,7 +182,7 @@ static void take_answers(struct dfg_coordinator *crew)
 	while (dfg_inbox_take(&crew->inbox, &packet)) {
 		struct member *member = &crew->member[packet.peer];
 		if (packet.kind != DFG_PACKET_ANSWER || packet.number != member->asked) {
-			dfg_packet_release(&packet); /* of a question that nobody waits for any more */
+			dfg_packet_release(&packet); /* the answer to a request that is no longer waited for */
 			continue;
 		}
 		member->asked = 0;
@@ -192,7 +192,7 @@ static void take_answers(struct dfg_coordinator *crew)
 	}
 }
 
-/* Whether somebody has still to answer; *out_first is the first found to have failed, if nobody had before. */
+/* Whether a worker has still to answer; *out_first is set to the first failed worker found, if it was not set. */
 static bool look(struct dfg_coordinator *crew, uint32_t *first)
 {
 	bool waiting = false;
@@ -208,7 +208,7 @@ static bool look(struct dfg_coordinator *crew, uint32_t *first)
 	return waiting;
 }
 
-/* Tells those that have not answered that it is in vain. */
+/* Tells the workers that have not answered that the step failed. */
 static void fail_rest(struct dfg_coordinator *crew, uint64_t step, uint32_t culprit)
 {
 	for (uint32_t i = 0; i < crew->options.workers; i++) {
@@ -225,7 +225,7 @@ static void fail_rest(struct dfg_coordinator *crew, uint64_t step, uint32_t culp
 	}
 }
 
-/* Waits until something comes, or until then. */
+/* Waits for the event, or until the deadline. */
 static void wait_for_more(struct dfg_coordinator *crew, uint32_t seen, uint64_t until)
 {
 	uint32_t count = 0;
@@ -251,7 +251,7 @@ static struct dfg_err *copy(const struct dfg_err *err)
 	return all;
 }
 
-/* What is wrong with a graph reads as it does in one process; what is wrong with a worker names it. */
+/* Errors in a graph read as in one process; errors of a worker name it. */
 static struct dfg_err *error_of(struct dfg_coordinator *crew, uint32_t worker)
 {
 	struct member *member = &crew->member[worker];
@@ -261,7 +261,7 @@ static struct dfg_err *error_of(struct dfg_coordinator *crew, uint32_t worker)
 	return err && err->code != DFG_DATA ? dfg_err_note(err, "%s", crew->options.peer[worker].name) : err;
 }
 
-/* A link is lost when its process ends, and a little before somebody can know how that ended. */
+/* A link is lost when its process ends, shortly before the watcher can report how it ended. */
 static void wait_for_explanation(struct dfg_coordinator *crew, uint32_t worker)
 {
 	uint64_t until = dfg_now() + 500000000;
@@ -276,7 +276,7 @@ static void wait_for_explanation(struct dfg_coordinator *crew, uint32_t worker)
 	}
 }
 
-/* The first that did not get something from elsewhere, beside the error that explains it. */
+/* The first worker that reported a failed receive, joined to the error that explains it. */
 static struct dfg_err *add_waiting(struct dfg_coordinator *crew, struct dfg_err *err)
 {
 	for (uint32_t i = 0; i < crew->options.workers; i++)
@@ -299,7 +299,7 @@ struct dfg_err *dfg_coordinator_why_lost(struct dfg_coordinator *crew)
 	return err;
 }
 
-/* A worker that is gone explains what the others say; then the first, and last what some were told. */
+/* A lost worker explains the other errors; next comes the first error, and last the errors that repeat another's. */
 static struct dfg_err *choose_error(struct dfg_coordinator *crew, uint32_t first)
 {
 	struct dfg_err *err = dfg_coordinator_why_lost(crew);
@@ -338,7 +338,7 @@ struct dfg_err *dfg_coordinator_answers(struct dfg_coordinator *crew, uint64_t s
 	}
 	struct dfg_err *err = choose_error(crew, first);
 	if (err && err->code == DFG_UNAVAILABLE)
-		crew->broken = true; /* two that live may have lost each other */
+		crew->broken = true; /* two live workers may have lost each other */
 	if (err)
 		dfg_coordinator_drop_answers(crew);
 	return err;
@@ -357,7 +357,7 @@ static void ping(struct dfg_coordinator *crew, uint32_t worker)
 		dfg_coordinator_lost(crew, worker, err);
 }
 
-/* Asks for signs of life. Who slept itself, as a stopped process does, has heard nobody: that is nobody's fault. */
+/* Sends pings. If this process was stopped itself, it has received nothing meanwhile: no worker is blamed for that. */
 static void *guard(void *arg)
 {
 	struct dfg_coordinator *crew = arg;
@@ -394,7 +394,7 @@ static void stop_guard(struct dfg_coordinator *crew)
 	crew->guarded = false;
 }
 
-/* Some pings before anything runs, so that clocks are known to some microseconds. */
+/* Some pings before the first step, so that the clock offset is known to some microseconds. */
 static void learn_clock(struct dfg_coordinator *crew, uint32_t worker)
 {
 	enum { PINGS = 5 };
@@ -450,7 +450,7 @@ double dfg_coordinator_patience(double lease, uint32_t workers)
 	return lease > 0 ? lease + pair * workers * workers : 0;
 }
 
-/* The first that has not answered. */
+/* Names the first worker that has not answered. */
 static struct dfg_err *name_slowest(const struct dfg_coordinator *crew, double seconds)
 {
 	for (uint32_t i = 0; i < crew->options.workers; i++)
@@ -460,7 +460,7 @@ static struct dfg_err *name_slowest(const struct dfg_coordinator *crew, double s
 	return NULL;
 }
 
-/* What one says that cannot link may be the fault of another, which is known to be lost a moment later. */
+/* A worker that cannot link may report another's failure: that one is known to be lost a moment later. */
 static struct dfg_err *setup_answers(struct dfg_coordinator *crew, double seconds)
 {
 	const uint64_t moment = 500000000;
@@ -507,7 +507,7 @@ void dfg_coordinator_end(struct dfg_coordinator *crew)
 	for (uint32_t i = 0; i < crew->options.workers; i++) {
 		struct dfg_packet packet = {.kind = DFG_PACKET_END, .number = ++crew->asked};
 		if (crew->member[i].link && !dfg_coordinator_has_lost(crew, i))
-			dfg_err_free(dfg_packet_send(&packet, crew->member[i].link)); /* a worker that is gone has ended */
+			dfg_err_free(dfg_packet_send(&packet, crew->member[i].link)); /* a lost worker has ended already */
 	}
 }
 

@@ -3,7 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Why a fetch was dead, where the Switch behind that stands on another worker than the fetch: asked from worker to worker. */
+/*
+ * The cause of a dead fetch if its Switch is on another worker than the fetch: the workers are asked one after the
+ * other.
+ */
 
 static struct dfg_err *ask(struct dfg_coordinator *crew, const struct crew_plan *plan, uint32_t worker,
 	const struct dfg_cause *of, struct dfg_cause *out)
@@ -23,7 +26,10 @@ static struct dfg_err *ask(struct dfg_coordinator *crew, const struct crew_plan 
 	return err;
 }
 
-/* "fetch 'y:0' is dead: node 'x' (Switch) saw the predicate false"; *out_text stays empty where nobody knows. */
+/*
+ * Appends "fetch 'y:0' is dead: node 'x' (Switch) saw the predicate false"; *out_text stays empty if the cause is
+ * unknown.
+ */
 static struct dfg_err *follow(
 	struct dfg_coordinator *crew, const struct crew_plan *plan, uint32_t worker, struct dfg_text *out_text)
 {
@@ -54,7 +60,7 @@ struct dfg_err *dfg_coordinator_explain(
 		dfg_err_free(err);
 		err = DFG_ERR(DFG_DATA, "%s", text.s);
 	}
-	dfg_err_free(unknown); /* what it should explain is the error */
+	dfg_err_free(unknown); /* the error that was to be explained is returned */
 	dfg_text_release(&text);
 	return err;
 }

@@ -1,8 +1,8 @@
 #include "remote/coordinator_private.h"
 
 /*
- * What each worker must do for a step: what its own fetches and targets need, as a session of its part would select it,
- * and the _Send of every _Recv that is among this, on whichever worker that stands, with what it needs in turn.
+ * The work of each worker in a step: the nodes that its own fetches and targets need, as a session of its part would
+ * select them, and the _Send of each needed _Recv, on any worker, with the nodes that this one needs in turn.
  */
 struct walk {
 	struct dfg_coordinator *crew;
@@ -59,7 +59,7 @@ static struct dfg_err *add_target(struct walk *walk, struct packet_place at)
 	return NULL;
 }
 
-/* What it receives somebody must send. */
+/* Each received tensor needs its _Send. */
 static struct dfg_err *follow_transfer(struct walk *walk, const struct dfg_node *recv)
 {
 	int64_t number;
@@ -96,7 +96,7 @@ static struct dfg_err *add_feed(struct walk *walk, struct packet_place at, int32
 		&share->step.n_feed);
 }
 
-/* What was cloned instead of sent is fed wherever a clone stands (lib/pass/partition/clone.c). */
+/* Nodes that were cloned instead of sent are fed on each worker that has a clone (lib/pass/partition/clone.c). */
 static struct dfg_err *add_feeds(struct walk *walk, const struct dfg_step *step)
 {
 	for (uint32_t i = 0; i < step->n_feed; i++) {

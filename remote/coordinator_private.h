@@ -67,7 +67,7 @@ struct dfg_coordinator {
 
 	const struct dfg_graph *graph;
 	const struct dfg_parts *parts;
-	struct dfg_arena arena;    /* memory of what belongs to the graph */
+	struct dfg_arena arena;    /* memory of `home` and `send`, released with the graph */
 	struct packet_place *home; /* by node of the graph */
 	struct packet_place *send; /* by number of a transfer: its _Send node */
 	struct crew_plan *plan;

@@ -7,7 +7,7 @@ uint32_t dfg_coordinator_home(const struct dfg_coordinator *crew, uint32_t node)
 	return crew->home[node].worker;
 }
 
-/* What stands on several workers is fed on each, and the file is on one of them. */
+/* A node with clones on several workers is fed on each of them, but the file is on one worker. */
 static struct dfg_err *check_alone(struct dfg_coordinator *crew, uint32_t node)
 {
 	struct dfg_arena scratch = {0};
@@ -48,7 +48,7 @@ static struct dfg_err *open_source(struct dfg_coordinator *crew, uint32_t worker
 	dfg_packet_put_shape(&packet, &input->shape);
 	dfg_coordinator_ask(crew, worker, &packet);
 	struct dfg_err *err = dfg_coordinator_answers(crew, 0);
-	if (err && err->code == DFG_DATA) /* of others it is there already */
+	if (err && err->code == DFG_DATA) /* the other codes already name the worker */
 		return dfg_err_note(err, "%s", crew->options.peer[worker].name);
 	if (err)
 		return err;

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* Where each node of the graph stands, and each _Send. */
+/* Finds the worker of each node of the graph, and of each _Send. */
 static struct dfg_err *find_homes(struct dfg_coordinator *crew)
 {
 	const struct dfg_graph *graph = crew->graph;
@@ -36,7 +36,7 @@ static struct dfg_err *find_homes(struct dfg_coordinator *crew)
 	return NULL;
 }
 
-/* The bytes of a graph, growing. */
+/* A growing buffer for the serialized graph. */
 struct bytes {
 	uint8_t *at;
 	size_t count, room;
@@ -128,7 +128,7 @@ static void add_stats(struct dfg_stats *all, struct dfg_packet *answer)
 	all->left += dfg_packet_get(answer);
 }
 
-/* The tensor of a transfer, as its _Send has it. */
+/* The name of a transfer's tensor, from its _Send. */
 static struct dfg_string tensor_of(const struct dfg_coordinator *crew, uint64_t number)
 {
 	struct packet_place at = number < crew->parts->transfers ? crew->send[number] : (struct packet_place){DFG_NONE, 0};
@@ -155,7 +155,7 @@ static void get_waits(struct dfg_coordinator *crew, uint32_t worker, struct dfg_
 	}
 }
 
-/* What a worker has done; a fetch goes to its place among those of the whole step. */
+/* Takes a worker's results; a fetch goes to its index in the whole step. */
 static struct dfg_err *take_share(
 	struct dfg_coordinator *crew, uint32_t worker, struct crew_plan *plan, struct dfg_tensor *out_fetches)
 {
@@ -232,7 +232,7 @@ struct dfg_traffic dfg_coordinator_traffic(const struct dfg_coordinator *crew, u
 	return crew->traffic[from * crew->options.workers + to];
 }
 
-/* One question to each worker that has some of them. */
+/* Sends one request to each worker that has some of the variables. */
 static struct dfg_err *variables(struct dfg_coordinator *crew, const struct dfg_variable_place *places, uint32_t count,
 	struct dfg_variable_fact *out_facts)
 {

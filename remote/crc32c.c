@@ -4,15 +4,15 @@
 #include <string.h>
 
 /*
- * What both ways work on is the register, which is the crc with all bits turned. A register after n more zero bytes is a
- * linear function of it: where BLOCK bytes can be done at once in three places, the registers are brought together by
- * the table of that function for BLOCK bytes.
+ * Both implementations work on the register, which is the bitwise complement of the CRC. A register after n more zero
+ * bytes is a linear function of it: three blocks of BLOCK bytes are processed in parallel, and their registers are
+ * combined with the table of that function for BLOCK bytes.
  */
 enum { BLOCK = 1024 };
 static const uint32_t polynomial = 0x82f63b78; /* bits reversed */
 
 static uint32_t step[256];            /* one byte */
-static uint32_t behind_block[4][256]; /* BLOCK zero bytes, by the bytes of the register */
+static uint32_t behind_block[4][256]; /* effect of BLOCK zero bytes, by the bytes of the register */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static uint32_t plain(uint32_t r, const uint8_t *at, size_t count)

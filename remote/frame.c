@@ -6,7 +6,7 @@
 
 enum { VERSION = 1, FLAG_DEAD = 1, FLAG_TENSOR = 2 };
 
-/* Elements travel as they lie in memory. */
+/* Elements are sent in their memory layout. */
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "elements would have to be byte-swapped");
 
 void dfg_link_frame_put(uint8_t out[DFG_LINK_FRAME_HEADER], const struct dfg_link_frame *frame)
@@ -75,7 +75,7 @@ struct dfg_err *dfg_head_length(const uint8_t in[DFG_HEAD], size_t *out_length)
 	return NULL;
 }
 
-/* As many bytes as the shape says; of strings at least their lengths. */
+/* The bytes must match the shape; strings have at least their lengths. */
 static struct dfg_err *check_bytes(const struct dfg_tensor *tensor, uint64_t bytes)
 {
 	size_t room;
@@ -100,7 +100,7 @@ static struct dfg_err *check_tensor(const struct dfg_message *message, uint64_t 
 	const struct dfg_tensor *tensor = &message->tensor;
 	if (!dfg_dtype_size(tensor->dtype) || dfg_dtype_is_handle(tensor->dtype))
 		return DFG_ERR(DFG_PROTOCOL, "a tensor of %s cannot leave its process", dfg_dtype_name(tensor->dtype));
-	/* A string takes 16 bytes in memory for the 8 of its length here. */
+	/* A string takes 16 bytes in memory for the 8 of its length in the stream. */
 	if (bytes > (tensor->dtype == DFG_STRING ? limit / 2 : limit))
 		return DFG_ERR(DFG_PROTOCOL, "a tensor has %llu bytes, more than %zu", (unsigned long long)bytes, limit);
 	return check_bytes(tensor, bytes);

@@ -19,11 +19,11 @@ struct reading {
 	struct dfg_worker_host *worker;
 	size_t room;
 	uint32_t count;
-	bool file;           /* else a list */
-	enum dfg_code fault; /* of what is wrong */
+	bool file;           /* reading a file; else a list */
+	enum dfg_code fault; /* the code of errors */
 };
 
-/* A host as it is written. */
+/* A host as written in the file or list. */
 struct entry {
 	char *name;
 	const char *option[OPTIONS]; /* NULL: not given */
@@ -85,7 +85,7 @@ static struct dfg_err *read_number(
 	return NULL;
 }
 
-/* USER@ADDR:PORT, of which ADDR must be there; an IPv6 address stands in brackets. */
+/* USER@ADDR:PORT, of which ADDR is required; an IPv6 address is in brackets. */
 static struct dfg_err *read_ssh(const struct reading *r, const char *text, struct dfg_worker_host *worker)
 {
 	const char *at = strchr(text, '@'), *addr = at ? at + 1 : text;
@@ -107,7 +107,7 @@ static struct dfg_err *read_ssh(const struct reading *r, const char *text, struc
 	return NULL;
 }
 
-/* P or P1-P2, of which each of the workers there takes one. */
+/* P or P1-P2; each of the workers there takes one port. */
 static struct dfg_err *read_ports(
 	const struct reading *r, const char *text, uint32_t workers, struct dfg_worker_host *worker)
 {
@@ -168,7 +168,7 @@ static struct dfg_err *read_program(const struct reading *r, const char *path, s
 	return NULL;
 }
 
-/* `count` workers like this one. */
+/* Adds `count` workers like this one. */
 static struct dfg_err *add(struct reading *r, const struct dfg_worker_host *worker, uint32_t count)
 {
 	if (count > DFG_HOSTS_MOST - r->count)
@@ -180,7 +180,7 @@ static struct dfg_err *add(struct reading *r, const struct dfg_worker_host *work
 	return NULL;
 }
 
-/* A file that has a host twice would have two opinions of where it is. */
+/* A host listed twice in a file could have contradicting options. */
 static struct dfg_err *check_new(const struct reading *r, const struct dfg_worker_host *worker)
 {
 	for (uint32_t i = 0; r->file && i < r->count; i++)
@@ -312,7 +312,7 @@ static struct dfg_err *read_list(struct reading *r, const char *list)
 	return dfg_err_note(err, "hosts '%s'", list);
 }
 
-/* Label, task, device and machine of each, from the ones before it. */
+/* Sets label, task, device and machine of each worker, from those before it. */
 static struct dfg_err *number_all(const struct reading *r, struct dfg_hosts *hosts)
 {
 	const char **device = dfg_arena_zeros(r->arena, r->count, sizeof *device);
@@ -355,7 +355,7 @@ static struct dfg_err *read_any(const char *text, bool file, struct dfg_arena *a
 struct dfg_err *dfg_hosts_read(const char *hosts, struct dfg_arena *arena, struct dfg_hosts *out_hosts)
 {
 	struct stat there;
-	const bool exists = !stat(hosts, &there) && !S_ISDIR(there.st_mode); /* a host may be called as a folder is */
+	const bool exists = !stat(hosts, &there) && !S_ISDIR(there.st_mode); /* a host may have the name of a folder */
 	const bool file = exists || strchr(hosts, '/') || !strcmp(hosts, "-");
 	return read_any(hosts, file, arena, out_hosts);
 }

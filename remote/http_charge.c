@@ -1,21 +1,21 @@
 #include "remote/http_connection.h"
 
 /*
- * What a visitor pays for. Every frame of HTTP/2 costs one unit, whatever its type, and whether or not libnghttp2 reports
- * it (it ignores unknown types, and frames of streams that it refused, without a callback), except a part of a tensor: a
- * DATA frame of some bytes on the stream of a link. So the frames are counted here, from the bytes themselves. The purse
- * fills with time, and with bytes of the link.
+ * The charges of a connection. Every frame of HTTP/2 costs one unit, whatever its type, and whether or not libnghttp2
+ * reports it (it ignores unknown types, and frames of streams that it refused, without a callback), except a part of a
+ * tensor: a DATA frame of some bytes on the stream of a link. So the frames are counted here, from the bytes
+ * themselves. The purse fills with time, and with bytes of the link.
  *
- * A stranger has an allowance of bytes as well: it bounds the cost of long frames, of TLS records that carry a byte each,
- * and of whatever is sent after the connection was refused.
+ * An unauthenticated peer has an allowance of bytes as well: it bounds the cost of long frames, of TLS records that
+ * carry a byte each, and of bytes sent after the connection was refused.
  */
 enum {
 	PURSE_A_SECOND = 10,
-	PURSE_FOR_BYTES = 4096, /* one more */
-	SMALL_DATA = 16,        /* less is no frame of a link, only the end of a long one */
+	PURSE_FOR_BYTES = 4096, /* bytes of the link for one more unit */
+	SMALL_DATA = 16,        /* a smaller DATA frame can only be the end of a long link frame */
 	PREFACE = 24,           /* bytes before the first frame */
 	STRANGER_BYTES = 65536, /* a request with the secret takes less than 2000, TLS included */
-	PADDED = 8,             /* a flag; libcurl pads nothing */
+	PADDED = 8,             /* the PADDED flag; libcurl does not pad */
 };
 
 void dfg_http_connection_fill_purse(struct dfg_http_connection *visitor, uint64_t now)
@@ -45,7 +45,7 @@ static uint32_t big_endian(const uint8_t *bytes, int count)
 	return value;
 }
 
-/* Whether the frame carries a part of a tensor, by its 9 bytes of head: length, type, flags, stream. */
+/* Whether the frame carries a part of a tensor, from the 9 bytes of its head: length, type, flags, stream. */
 static bool is_part_of_tensor(const struct dfg_http_connection *visitor, const uint8_t *head)
 {
 	return visitor->state == DFG_LINKED && head[3] == NGHTTP2_DATA && !(head[4] & PADDED) &&

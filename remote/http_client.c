@@ -10,19 +10,19 @@
 #include <sys/socket.h>
 
 /*
- * The requests of a hub, by libcurl's multi interface. A request's body never ends: it is paused where there is nothing
- * to say. What the versions of libcurl get wrong is avoided as far as it is known:
+ * The requests of this process, by libcurl's multi interface. A request's body never ends: it is paused while there is
+ * nothing to send. Known faults of libcurl versions are avoided:
  *
- *  - 7.88's second request on a connection fails: each request has a connection of its own.
- *  - 7.88's downloads stall where its buffer is small: before 8.2 it gets the largest that there is.
- *  - 7.88's uploads hang where the peer's window is used up: the peer opens it to the full, and credits bound what is
- *    under way.
- *  - 8.1.0 to 8.1.2 stall in uploads: they are refused.
+ * - 7.88's second request on a connection fails: each request has a connection of its own.
+ * - 7.88's downloads stall with a small buffer: before 8.2 it gets the largest possible.
+ * - 7.88's uploads hang when the peer's window is used up: the peer opens the largest window, and credits bound the
+ * bytes in flight.
+ * - 8.1.0 to 8.1.2 stall in uploads: they are refused.
  */
 enum { BUFFER = 512 << 10, BUFFER_LARGEST = 10 << 20, CONNECT_MS = 10000, URL_ROOM = 320, PATIENT_POLLS = 256 };
 enum { OLDEST = 0x075800, STALLS_FROM = 0x080100, STALLS_TO = 0x080102, MENDED = 0x080200 };
 
-/* A connection, as libcurl wants it watched; epoll is told late, when what it has is not what it wants. */
+/* The events of a socket that libcurl waits for; epoll is updated late, when its events differ from these. */
 struct watch {
 	struct watch *next;
 	const CURL *easy;
@@ -36,9 +36,9 @@ struct dfg_client {
 	CURLM *multi;
 	struct watch *watches;
 	uint64_t due_ns;
-	bool touched; /* libcurl was called, and may want something */
-	bool lazy;    /* it was not asked whether it has more to write: it was told all there is */
-	int polls;    /* since then */
+	bool touched; /* libcurl was called since it was last checked */
+	bool lazy;    /* it was not asked whether it has more to write, because it was given all pending bytes */
+	int polls;    /* polls since then */
 };
 
 struct post {
@@ -48,8 +48,8 @@ struct post {
 	struct curl_slist *headers;
 	long status;
 	bool paused;
-	bool said_all; /* when it last was asked */
-	int no_socket; /* errno, where the system gave no socket; else 0 */
+	bool said_all; /* whether it had no more to write at the last check */
+	int no_socket; /* errno, if the system gave no socket; else 0 */
 	char error[CURL_ERROR_SIZE];
 };
 
@@ -118,8 +118,8 @@ static int watch_socket(CURL *easy, curl_socket_t fd, int what, void *arg, void 
 }
 
 /*
- * After it has written, libcurl wants to be asked again when it can write more, mostly to find that there is no more: it
- * is asked at once. Any connection may be gone after a call.
+ * After a write, libcurl waits for the socket to be writable again, mostly to find that there is nothing more: it is
+ * called at once. Any connection may have ended after a call.
  */
 static bool write_more(struct dfg_client *client)
 {
@@ -189,7 +189,7 @@ void dfg_client_free(struct dfg_client *client)
 	dfg_free(client);
 }
 
-/* What a status other than 200 means. */
+/* The error for a status other than 200. */
 static struct dfg_err *refused(const struct post *post)
 {
 	switch (post->status) {
@@ -211,7 +211,7 @@ static size_t hear_header(char *bytes, size_t size, size_t count, void *arg)
 {
 	struct post *post = arg;
 	(void)size;
-	if (count >= 7 && !memcmp(bytes, "HTTP/1.", 7)) /* over TLS, which may agree on it */
+	if (count >= 7 && !memcmp(bytes, "HTTP/1.", 7)) /* over TLS, the peer may choose HTTP/1.1 */
 		dfg_exchange_breaks(post->exchange, DFG_ERR(DFG_PROTOCOL, "speaks HTTP/1, not HTTP/2"));
 	if (count < 12 || memcmp(bytes, "HTTP/2 ", 7) || !isdigit((unsigned char)bytes[7]))
 		return count;
@@ -230,7 +230,7 @@ static size_t hear(char *bytes, size_t size, size_t count, void *arg)
 	return dfg_exchange_hears(post->exchange, (const uint8_t *)bytes, count) ? count : CURL_WRITEFUNC_ERROR;
 }
 
-/* Nothing is said before the peer has let us in. */
+/* The read callback. Sends nothing before the peer has admitted us. */
 static size_t say(char *to, size_t size, size_t room, void *arg)
 {
 	struct post *post = arg;
@@ -249,9 +249,9 @@ static const struct watch *watch_of(const struct post *post)
 }
 
 /*
- * Told that its socket can be written, libcurl writes; told only to go on, it would first look for something to read. While
- * short messages follow each other it is not asked after each whether there is more to write, and so need not be told of the
- * next that there is.
+ * Called with a writable socket, libcurl writes; called without one, it would first try to read. While short messages
+ * follow each other, libcurl is not asked after each one whether it has more to write, and so need not be told of the
+ * next one.
  */
 static void flush_post(void *of)
 {
@@ -294,7 +294,7 @@ static void end_post(void *of)
 
 static const struct dfg_transport transport = {.flush = flush_post, .end = end_post};
 
-/* libcurl's code, as ours. A connection that stood is gone; one that did not has met something else. */
+/* Translates libcurl's code. An established connection was lost; another one could not be made. */
 static struct dfg_err *failed(const struct post *post, CURLcode code)
 {
 	const char *words = post->error[0] ? post->error : dfg_curl_easy_strerror(code);
@@ -344,7 +344,7 @@ void dfg_client_due(struct dfg_client *client)
 	tell_epoll(client);
 }
 
-/* The exchange whose connection this is, while it does not stand; NULL: none. */
+/* The exchange of this socket if it is not established yet; NULL: none. */
 static struct dfg_exchange *begun_at(const struct dfg_client *client, int fd)
 {
 	const struct watch *watch = client->watches;
@@ -359,7 +359,7 @@ static struct dfg_exchange *begun_at(const struct dfg_client *client, int fd)
 	return NULL;
 }
 
-/* libcurl takes an answer in HTTP/1.1 to a request in HTTP/2 for a long frame, and waits for the rest of it. */
+/* libcurl takes an HTTP/1.1 answer to an HTTP/2 request for the begin of a long frame, and waits for the remainder. */
 static void see_old_version(const struct dfg_client *client, int fd)
 {
 	char begin[5];
@@ -384,7 +384,7 @@ void dfg_client_event(struct dfg_client *client, int fd, uint32_t events)
 	dfg_curl_multi_socket_action(client->multi, fd, what, &running);
 }
 
-/* A name may begin with 127. too, and be anyone's. */
+/* A host name may begin with 127. too, so only an address counts. */
 static bool is_127(const char *host, size_t length)
 {
 	char text[INET_ADDRSTRLEN];
@@ -393,7 +393,7 @@ static bool is_127(const char *host, size_t length)
 		   inet_pton(AF_INET, text, &address) == 1 && ntohl(address.s_addr) >> 24 == 127;
 }
 
-/* "HOST:PORT", and nothing that could mean more in a URL. */
+/* Accepts "HOST:PORT", and no character with a meaning in a URL. */
 static struct dfg_err *check_address(const char *address, bool *out_loopback)
 {
 	const char *colon = strrchr(address, ':');
@@ -422,7 +422,7 @@ static struct dfg_err *set_trust(struct post *post, const char *fingerprint, boo
 	if (strncmp(fingerprint, "sha256:", 7) || strlen(fingerprint) > 64)
 		return DFG_ERR(DFG_CONFIG, "'%s' is not a fingerprint: use sha256:BASE64", fingerprint);
 	snprintf(pin, sizeof pin, "sha256//%s", fingerprint + 7);
-	/* The key itself is trusted, by its pin, and no authority. */
+	/* The key itself is verified by its pinned fingerprint, not by an authority. */
 	dfg_curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2TLS);
 	dfg_curl_easy_setopt(easy, CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_3);
 	dfg_curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 0L);
@@ -454,7 +454,7 @@ static bool set_headers(struct post *post)
 	return good;
 }
 
-/* A program that is started meanwhile does not get it: a connection ends with this process. */
+/* Close-on-exec: a child process does not inherit the connection, which ends with this process. */
 static curl_socket_t open_socket(void *arg, curlsocktype purpose, struct curl_sockaddr *address)
 {
 	(void)purpose;
@@ -464,7 +464,7 @@ static curl_socket_t open_socket(void *arg, curlsocktype purpose, struct curl_so
 	return fd;
 }
 
-/* No proxy, redirect, password file, cookie or signal: this host, this protocol, this request. */
+/* Without proxy, redirect, password file, cookie or signal: only this host, this protocol, this request. */
 static struct dfg_err *set_options(struct post *post, const char *address, bool tls)
 {
 	CURL *easy = post->easy;

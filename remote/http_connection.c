@@ -7,17 +7,17 @@
 #include <unistd.h>
 
 /*
- * A connection is a stranger's until its one request has shown the secret; a stranger has one stream, the smallest
- * windows, a header of bounded size and no body. Then the windows open as far as they go, and the credits of the frames
- * bound what is under way.
+ * A connection is unauthenticated until its one request has shown the secret; until then it has one stream, the
+ * smallest windows, a header of bounded size and no body. Then the windows open completely, and the credits of the
+ * frames bound the bytes in flight.
  *
- * What keeps this process busy and carries nothing is paid for: http_charge.c.
+ * Frames that carry no data are charged: http_charge.c.
  */
 enum {
 	STRANGER_READS = 16384,
 	HEADER_BYTES = 16384,
 	HEADER_FIELDS = 100,
-	HEADER_EACH = 32, /* what a field costs beside its bytes, as RFC 9113 counts */
+	HEADER_EACH = 32, /* the cost of a field in addition to its bytes, by RFC 9113 */
 	PATH_BYTES = 8192,
 	OUT_BYTES = 256 << 10,
 	GLANCE_BYTES = 4096,
@@ -38,7 +38,7 @@ void dfg_http_connection_drop(struct dfg_http_connection *visitor, struct dfg_er
 	}
 }
 
-/* It is still told what is on its way to it, for as long as a stranger has. */
+/* Pending output is still sent, within the time limit of an unauthenticated peer. */
 static void end(struct dfg_http_connection *visitor, struct dfg_err *err)
 {
 	dfg_http_connection_drop(visitor, err);
@@ -46,14 +46,14 @@ static void end(struct dfg_http_connection *visitor, struct dfg_err *err)
 	visitor->since_ns = dfg_about_now_ns();
 }
 
-/* It is told to calm down, where it still listens. */
+/* Sends ENHANCE_YOUR_CALM, if the connection can still be written. */
 static void refuse_more(struct dfg_http_connection *visitor)
 {
 	dfg_nghttp2_session_terminate_session(visitor->session, NGHTTP2_ENHANCE_YOUR_CALM);
 	end(visitor, DFG_ERR(DFG_PROTOCOL, "sends too many frames without data"));
 }
 
-/* In a time that does not depend on where they differ. */
+/* Compares in constant time. */
 static bool is_secret(const char *secret, const uint8_t *value, size_t length)
 {
 	static const char bearer[] = "Bearer ";
@@ -71,7 +71,7 @@ static bool is(const uint8_t *bytes, size_t length, const char *word)
 	return length == strlen(word) && !memcmp(bytes, word, length);
 }
 
-/* Up to ten digits. */
+/* A number of at most ten digits. */
 static uint32_t number(const uint8_t *digits, size_t length, bool *out_good)
 {
 	uint64_t value = 0;
@@ -127,7 +127,7 @@ void dfg_http_connection_answer(struct dfg_http_connection *visitor, const char 
 	end(visitor, NULL);
 }
 
-/* The body of the response: what the exchange has to say. */
+/* The body of the response: bytes of the exchange's send queue. */
 static ssize_t say(nghttp2_session *session, int32_t stream, uint8_t *to, size_t room, uint32_t *flags,
 	nghttp2_data_source *source, void *arg)
 {
@@ -179,7 +179,7 @@ void dfg_http_connection_admit(struct dfg_http_connection *visitor)
 	dfg_exchange_stands(exchange);
 }
 
-/* The header is whole. Who has not the secret hears the same whatever else was wrong. */
+/* The header is complete. Without the secret, the answer is the same for every other error. */
 static void decide(struct dfg_http_connection *visitor)
 {
 	const struct dfg_request *request = &visitor->request;
@@ -277,7 +277,7 @@ void dfg_http_connection_free(struct dfg_http_connection *visitor)
 	dfg_free(visitor);
 }
 
-/* Behind what is in `out` already. */
+/* Appends to `out`. */
 static bool put_out(struct dfg_http_connection *visitor, const uint8_t *bytes, size_t count)
 {
 	if (!visitor->tls) {
@@ -297,7 +297,7 @@ static bool put_out(struct dfg_http_connection *visitor, const uint8_t *bytes, s
 	return true;
 }
 
-/* More for the network, up to a bound. */
+/* Collects more output, up to a bound. */
 static bool gather(struct dfg_http_connection *visitor)
 {
 	if (visitor->tls && !dfg_tls_is_up(visitor->tls))
@@ -313,7 +313,7 @@ static bool gather(struct dfg_http_connection *visitor)
 	return true;
 }
 
-/* False where the connection is gone. */
+/* False if the connection was lost. */
 static bool write_out(struct dfg_http_connection *visitor)
 {
 	size_t left = visitor->out_end - visitor->out_first;
@@ -361,7 +361,7 @@ void dfg_http_connection_flush(struct dfg_http_connection *visitor)
 	watch(visitor);
 }
 
-/* Bytes of HTTP/2, a frame at a time: what a frame costs depends on those before it. */
+/* Reads HTTP/2 one frame at a time, because the cost of a frame depends on those before it. */
 static bool hear(struct dfg_http_connection *visitor, const uint8_t *bytes, size_t count)
 {
 	while (count && visitor->state < DFG_ENDING) {
@@ -393,13 +393,13 @@ static void take_in(struct dfg_http_connection *visitor, uint8_t *bytes, size_t 
 {
 	bool good = visitor->tls ? hear_sealed(visitor, bytes, count) : hear(visitor, bytes, count);
 	if (!good && visitor->state != DFG_DEAD) {
-		/* It is told, where it still listens. */
+		/* the peer is told the reason, if the connection can still be written */
 		(void)(gather(visitor) && write_out(visitor));
 		dfg_http_connection_drop(visitor, DFG_ERR(DFG_PROTOCOL, "violated HTTP/2"));
 	}
 }
 
-/* What recv() said, where it was not bytes. */
+/* Handles a recv() that returned no bytes. */
 static void is_gone(struct dfg_http_connection *visitor, ssize_t count)
 {
 	const char *words = count ? strerror(errno) : "";
@@ -435,8 +435,8 @@ bool dfg_server_has_heard(const struct dfg_server *server)
 }
 
 /*
- * To take bytes from the kernel has it acknowledge them, which takes as long as to send an answer: so a short message is
- * only looked at, and taken when whatever it brought about is on its way.
+ * Taking bytes from the kernel sends an acknowledgement, which takes as long as sending an answer: so a short message
+ * is only peeked at, and taken after the messages that it caused were sent.
  */
 bool dfg_server_listen(struct dfg_server *server)
 {

@@ -85,8 +85,8 @@ DFG_MUST_CHECK struct dfg_err *dfg_http_connection_callbacks(struct dfg_server *
 void dfg_http_connection_fill_purse(struct dfg_http_connection *visitor, uint64_t now);
 
 /*
- * Of `count` (at least 1) bytes of HTTP/2 that follow those before: how many belong to the frame that begins or
- * continues there. 0 where the connection has no credit left for that frame.
+ * The number of the `count` (at least 1) next bytes of HTTP/2 that belong to the frame that begins or continues there;
+ * 0 where the connection has no credit left for that frame.
  */
 size_t dfg_http_connection_pays_for_frame(struct dfg_http_connection *visitor, const uint8_t *bytes, size_t count);
 

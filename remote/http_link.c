@@ -6,7 +6,7 @@
 
 enum { SIGN_OF_LIFE_MS = 4000, ASLEEP_MS = 1000 };
 
-/* The inlet's, when bytes have come. */
+/* The decoder's callback for a message. */
 static void message_arrived(void *arg, struct dfg_message *message)
 {
 	struct dfg_exchange *exchange = arg;
@@ -113,7 +113,7 @@ void dfg_http_links_lose(struct dfg_http_links_link *link)
 	hub->sink.lost(hub->sink.arg, link->base.peer, err);
 }
 
-/* Silence of a peer, and signs of life of our own. */
+/* Checks the peer's silence, and sends our heartbeats. */
 static void tick_exchange(struct dfg_exchange *exchange, uint64_t now)
 {
 	const struct dfg_http_links *hub = exchange->link->hub;
@@ -133,7 +133,7 @@ static void tick_exchange(struct dfg_exchange *exchange, uint64_t now)
 
 void dfg_http_links_tick(struct dfg_http_links *hub, uint64_t now)
 {
-	/* If it was this process that did not run, what the others said meanwhile is still to be read. */
+	/* If this process itself was stopped, the messages that arrived meanwhile are read first. */
 	bool was_asleep = now - hub->tick_ns > (uint64_t)ASLEEP_MS * 1000000;
 	for (struct dfg_http_links_link *link = hub->links; link; link = link->next)
 		for (int i = 0; i < 2; i++) {
@@ -168,7 +168,7 @@ static struct dfg_err *link_send(struct dfg_link *base, const struct dfg_message
 	return NULL;
 }
 
-/* All links of a hub are read at once: by whichever is polled again first. */
+/* All links are read at once, by the thread that polls next. */
 static bool link_poll(struct dfg_link *base)
 {
 	struct dfg_http_links_link *link = (struct dfg_http_links_link *)base;
@@ -268,7 +268,7 @@ static struct dfg_err *new_link(
 	return err;
 }
 
-/* Into the list, where the peer has no link yet; io is held. */
+/* Adds the link to the list, unless the peer has one already; the caller holds io. */
 static struct dfg_err *enlist(struct dfg_http_links_link *link)
 {
 	struct dfg_http_links *hub = link->hub;
@@ -298,7 +298,7 @@ static struct dfg_err *make_link(struct dfg_http_links *hub, struct dfg_http_lin
 	const char *fingerprint, struct dfg_link **out_link)
 {
 	pthread_mutex_lock(&hub->io);
-	*out_link = &link->base; /* before it is opened: who waits to be let in may have said something already */
+	*out_link = &link->base; /* before it is opened: a waiting peer may have sent messages already */
 	struct dfg_err *err = open_link(hub, link, address, fingerprint);
 	if (err)
 		*out_link = NULL;

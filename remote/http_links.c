@@ -49,7 +49,7 @@ const char *dfg_http_links_fingerprint(const struct dfg_http_links *hub)
 	return hub->server ? dfg_server_fingerprint(hub->server) : NULL;
 }
 
-/* What arrived is handed over, in order. */
+/* Delivers the arrived messages, in order. */
 static void deliver_arrived(struct dfg_http_links *hub)
 {
 	struct dfg_link_arrival *arrival = hub->arrived;
@@ -109,7 +109,7 @@ static void flush(struct dfg_http_links *hub)
 	dfg_client_due(hub->client);
 }
 
-/* Outside of all libraries' functions: what was put off. */
+/* Does the postponed work, outside of all library callbacks. */
 static void settle(struct dfg_http_links *hub)
 {
 	if (!hub->unsettled)
@@ -153,7 +153,7 @@ static void tick(struct dfg_http_links *hub)
 	hub->tick_ns = now;
 }
 
-/* What follows from what was heard. */
+/* Handles the consequences of received bytes. */
 static bool see_to(struct dfg_http_links *hub)
 {
 	flush(hub);
@@ -186,8 +186,8 @@ static bool drive_ready(struct dfg_http_links *hub)
 }
 
 /*
- * Who polls mostly waits for an answer of whom it heard last. Its socket is read at once, without asking first whether
- * there is something to read; all the others have their turn now and then.
+ * A polling thread mostly waits for an answer of the peer that it received from last. The socket of that peer is read
+ * at once, without epoll; all others are checked now and then.
  */
 bool dfg_http_links_drive(struct dfg_http_links *hub)
 {
@@ -209,7 +209,7 @@ void dfg_http_links_wake(struct dfg_http_links *hub)
 	(void)!write(hub->wake, &(uint64_t){1}, sizeof(uint64_t));
 }
 
-/* When the thread has to look, whatever happens. */
+/* The time of the thread's next check, without any event. */
 static uint64_t due_ns(const struct dfg_http_links *hub)
 {
 	uint64_t tick = hub->tick_ns + (uint64_t)DFG_HUB_TICK_MS * 1000000;
@@ -229,7 +229,7 @@ void dfg_http_links_unlock(struct dfg_http_links *hub)
 	} while (atomic_load(&hub->work) && dfg_http_links_try_send(hub));
 }
 
-/* Takes io, if nobody has it, and writes what there is. */
+/* Takes io if it is free, and writes pending bytes. */
 bool dfg_http_links_try_send(struct dfg_http_links *hub)
 {
 	if (pthread_mutex_trylock(&hub->io))
@@ -240,14 +240,14 @@ bool dfg_http_links_try_send(struct dfg_http_links *hub)
 	return true;
 }
 
-/* Whether somebody has polled since, and not gone to sleep after. */
+/* Whether another thread has polled since then, and has not gone to sleep. */
 static bool others_poll(const struct dfg_http_links *hub, uint32_t seen)
 {
 	uint32_t now = atomic_load(&hub->polls);
 	return now != seen && now != atomic_load(&hub->polls_rested) && !atomic_load(&hub->stop);
 }
 
-/* While others poll, they do what there is to do; the longer they do, the less often they are disturbed. */
+/* While other threads poll, they do the work; the longer they do, the less often this thread checks. */
 static void leave_to_others(struct dfg_http_links *hub, uint32_t seen)
 {
 	uint64_t ns = YIELD_NS;
@@ -261,7 +261,7 @@ static void leave_to_others(struct dfg_http_links *hub, uint32_t seen)
 	}
 }
 
-/* The events that woke it. */
+/* Returns the number of events that woke it. */
 static int sleep_till(struct dfg_http_links *hub, uint64_t till, struct epoll_event event[EVENTS])
 {
 	uint64_t now = dfg_about_now_ns();
@@ -273,7 +273,7 @@ static int sleep_till(struct dfg_http_links *hub, uint64_t till, struct epoll_ev
 	return n;
 }
 
-/* Whoever polls has the lock nearly always: to wait for it would have it wake this thread each time. */
+/* A polling thread holds the lock nearly always: waiting for the lock would make it wake this thread each time. */
 static void lock_where_none_polls(struct dfg_http_links *hub)
 {
 	for (uint32_t polls = atomic_load(&hub->polls); pthread_mutex_trylock(&hub->io);) {
@@ -293,7 +293,7 @@ static void *live(void *arg)
 	int n = 0;
 	while (!atomic_load(&hub->stop)) {
 		lock_where_none_polls(hub);
-		/* Where another has been here since, what the events are about may be gone. */
+		/* If another thread has handled events since, their objects may have been freed. */
 		if (hub->drives == drives)
 			drive(hub, event, n);
 		else
@@ -415,7 +415,7 @@ void dfg_http_links_free(struct dfg_http_links *hub)
 	stop(hub);
 	while (hub->links)
 		dfg_http_links_link_kind.close(&hub->links->base);
-	deliver_arrived(hub); /* nothing, but what is to be released */
+	deliver_arrived(hub); /* delivers nothing, only releases the messages */
 	dfg_client_free(hub->client);
 	dfg_server_free(hub->server);
 	if (hub->epoll >= 0)

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Two hubs of this process speak over loopback: what one says comes back. */
+/* Two ends in this process, linked over loopback: each message is sent back. */
 enum { TRIPS = 500, BULKS = 3, BULK = 64 << 20, STALL_MS = 500 };
 
-/* ThreadSanitizer looks at each byte: what takes 0.1 s takes 10 s under it where others have the processors too. */
+/* ThreadSanitizer checks each byte: 0.1 s can become 10 s on a busy machine. */
 #ifdef __SANITIZE_THREAD__
 enum { WAIT_MS = 120000 };
 #else
@@ -23,7 +23,7 @@ struct side {
 	_Atomic uint32_t came;
 	struct dfg_event event;
 	struct dfg_message last;
-	_Atomic(struct dfg_err *) why; /* it was lost, or could not send */
+	_Atomic(struct dfg_err *) why; /* the link was lost, or could not send */
 };
 
 static void fail(struct side *side, struct dfg_err *err)
@@ -72,7 +72,7 @@ static struct dfg_err *await(struct side *side, uint32_t came)
 	return DFG_ERR(why->code, "%s", why->text);
 }
 
-/* Nanoseconds for the tensor to go and come back, the same. */
+/* Nanoseconds of a round trip of the tensor, which must come back unchanged. */
 static struct dfg_err *trip(struct side *side, const struct dfg_tensor *tensor, uint64_t *out_ns)
 {
 	struct dfg_message message = {.tensor = *tensor};
@@ -93,7 +93,7 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The median; *stalls grows by those that took very long. */
+/* The median; *stalls is increased by the number of slow round trips. */
 static struct dfg_err *median_trip(
 	struct side *side, int64_t elements, int trips, uint64_t *out_ns, uint32_t *out_stalls)
 {

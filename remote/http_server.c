@@ -1,4 +1,4 @@
-#define _GNU_SOURCE /* accept4 */
+#define _GNU_SOURCE /* for accept4 */
 #include "remote/http_connection.h"
 
 #include <arpa/inet.h>
@@ -13,8 +13,9 @@
 #include <unistd.h>
 
 /*
- * Strangers have five seconds, or the hub's patience; so many may be there at once. Where one more comes, the one that came first must go: of
- * one address it is spared while it is new, because many workers of one host come at once.
+ * The time limit of unauthenticated peers is five seconds, or the patience, and their number is limited. One more
+ * evicts the oldest; one of the same address is spared while it is new, because many workers of one host connect at
+ * once.
  */
 enum { STRANGER_MS = 5000, STRANGERS = 512, STRANGERS_OF_ADDRESS = 64, NEW_MS = 500, ACCEPTS = 64 };
 
@@ -43,7 +44,7 @@ static bool same_address(const struct in6_addr *a, const struct in6_addr *b)
 	return !memcmp(a, b, sizeof *a);
 }
 
-/* Visitors are listed newest first. */
+/* Connections are listed newest first. */
 static void make_way(struct dfg_server *server, const struct in6_addr *from)
 {
 	struct dfg_http_connection *first = NULL, *first_of_address = NULL;
@@ -83,7 +84,7 @@ static void receive(struct dfg_server *server, int fd, const struct sockaddr_sto
 	dfg_http_connection_flush(visitor);
 }
 
-/* deaf: takes no more until the next tick, by when somebody may have gone. */
+/* deaf: accepts no more until the next tick, when a descriptor may be free. */
 static void listen_again(struct dfg_server *server, bool deaf)
 {
 	struct epoll_event event = {.events = deaf ? 0 : EPOLLIN, .data.u64 = DFG_ABOUT_LISTENER};
@@ -144,7 +145,7 @@ void dfg_server_sweep(struct dfg_server *server)
 	}
 }
 
-/* "HOST", "HOST:PORT", "[V6]:PORT" in two; PORT may be a range, "7000-7010". */
+/* Splits "HOST", "HOST:PORT" or "[V6]:PORT"; PORT may be a range, "7000-7010". */
 static struct dfg_err *split(const char *address, char host[72], unsigned long *out_first, unsigned long *out_last)
 {
 	const char *end = address[0] == '[' ? strchr(address, ']') : strchr(address, ':');
@@ -197,7 +198,7 @@ static struct dfg_err *listen_at(struct dfg_server *server, const struct addrinf
 	return write_address(server);
 }
 
-/* On the first port that is free. */
+/* Listens on the first free port. */
 static struct dfg_err *listen_on_one(
 	struct dfg_server *server, struct addrinfo *at, unsigned long first, unsigned long last, const char *address)
 {

@@ -68,7 +68,7 @@ static void hear(struct hand *hand, const char *bytes, size_t count)
 	}
 }
 
-/* Its stderr has ended, and so has it. */
+/* Its stderr has ended, and so has the process. */
 static void mourn(struct hand *hand)
 {
 	char how[60] = "closed its stderr";
@@ -137,7 +137,7 @@ static void set_patience(const struct dfg_launch *launch, double seconds)
 		dfg_shm_set_patience(launch->shm, (uint32_t)(seconds * 1000));
 }
 
-/* Takes err, of a link that is not made: that the worker has ended says more. */
+/* Takes err, of a failed link; the end of the worker's process, if it has ended, explains more. */
 static struct dfg_err *not_linked(struct dfg_launch *launch, uint32_t worker, struct dfg_err *err)
 {
 	if (err->code == DFG_UNAVAILABLE) {
@@ -151,8 +151,8 @@ static struct dfg_err *not_linked(struct dfg_launch *launch, uint32_t worker, st
 }
 
 /*
- * Waits until all links stand. A worker whose process ends is lost, and so is one that does not answer for `patience`
- * seconds in which no other has.
+ * Waits until all links are established. A worker whose process ends is lost, and so is one that does not answer for
+ * `patience` seconds in which no other one did.
  */
 static struct dfg_err *await_links(struct dfg_launch *launch, double patience)
 {
@@ -212,7 +212,7 @@ static struct dfg_err *link_all(struct dfg_launch *launch, double patience)
 
 static struct dfg_err *link_crew(struct dfg_launch *launch)
 {
-	const double connecting = 1; /* takes some round trips */
+	const double connecting = 1; /* seconds; connecting takes some round trips */
 	double patience = connecting + dfg_coordinator_patience(launch->options.lease, launch->workers);
 	DFG_TRY(link_all(launch, patience));
 	double seconds = dfg_launch_seconds(launch, LINK_SECONDS + patience);
@@ -246,7 +246,7 @@ static struct dfg_err *hire(struct dfg_launch *launch)
 	return link_crew(launch);
 }
 
-/* Whatever it was that took too long: it is what was waited for. */
+/* Names the worker that was waited for at the deadline. */
 static struct dfg_err *name_deadline(const struct dfg_launch *launch, struct dfg_err *err)
 {
 	if (!err || dfg_now() < launch->deadline || err->code == DFG_MEMORY || err->code == DFG_REFUSED)
@@ -311,7 +311,7 @@ static bool is_gone(const struct dfg_launch *launch, uint32_t worker)
 	return launch->crew && dfg_coordinator_has_lost(launch->crew, worker);
 }
 
-/* Those that were lost are ended by force, the others have been told: they all have the same few seconds to go. */
+/* Lost workers are ended by force, the others were told to end: all have the same few seconds. */
 static void end_processes(struct dfg_launch *launch)
 {
 	uint64_t until = dfg_now() + (uint64_t)END_SECONDS * 1000000000;

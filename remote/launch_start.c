@@ -24,7 +24,10 @@ static const char *word(const struct dfg_json *json, const char *key)
 	return value && value->kind == DFG_JSON_STRING ? value->string : "";
 }
 
-/* What came instead is shown: mostly a line that the login shell's .bashrc prints. Never the secret, if that comes back. */
+/*
+ * The unexpected line is shown: mostly a login shell's .bashrc printed it. The secret is never shown, even if it is
+ * echoed.
+ */
 static struct dfg_err *no_hello(const struct dfg_launch *launch, const char *line)
 {
 	const size_t most = 80;
@@ -63,10 +66,10 @@ static struct dfg_err *read_hello(struct dfg_launch *launch, uint32_t number, co
 	return err;
 }
 
-/* What a worker is told on its command line: nothing that is secret. */
+/* The worker's command line, which contains no secret. */
 enum { ARGUMENTS = 20 };
 
-/* Seconds until the slowest of the hosts has started, too: who is there waits for it. */
+/* Seconds until the slowest host has started: workers that are ready wait for it. */
 #define WAIT "120"
 #define WAIT_PUSHED "900"
 struct numbers {
@@ -107,7 +110,7 @@ static struct dfg_err *start_local(struct hand *hand)
 	put_arguments(
 		hand, dfg_launch_only_memory(launch) ? "shm" : launch->options.transport, listen_, &numbers, argument);
 	DFG_TRY(dfg_process_start(dfg_launch_host(launch, hand->number)->dfg, argument, &hand->process));
-	/* Who has ended already does not hear it: instead of its hello comes how it ended. */
+	/* A worker that has ended already does not read it: its end is reported in place of its hello. */
 	dfg_err_free(dfg_fs_write_all(hand->process.in, "a worker's stdin", launch->secret, strlen(launch->secret)));
 	dfg_err_free(dfg_fs_write_all(hand->process.in, "a worker's stdin", "\n", 1));
 	DFG_TRY(dfg_process_hello(&hand->process, dfg_launch_seconds(launch, START_SECONDS), line, sizeof line));
@@ -135,7 +138,10 @@ static void ended_far(void *arg, const struct dfg_worker_host *of, const struct 
 		dfg_coordinator_ended(launch->crew, (uint32_t)(of - launch->options.hosts->worker), dfg_ssh_end_error(end));
 }
 
-/* It listens on all of its addresses, with a key; the others reach it where ssh did, or where the list says. */
+/*
+ * It listens on all of its addresses, with a key; the others connect to the address that ssh used, or to the one in the
+ * list.
+ */
 static struct dfg_err *find_address(struct hand *hand)
 {
 	struct dfg_launch *launch = hand->launch;
@@ -181,7 +187,8 @@ static void *start(void *arg)
 	struct hand *hand = arg;
 	sigset_t pipe_;
 	sigemptyset(&pipe_);
-	sigaddset(&pipe_, SIGPIPE); /* a worker that ends before it is told the secret is an error like others */
+	/* a worker that ends before it reads the secret is an error like others, without SIGPIPE */
+	sigaddset(&pipe_, SIGPIPE);
 	pthread_sigmask(SIG_BLOCK, &pipe_, NULL);
 	bool local = dfg_launch_host(hand->launch, hand->number)->local;
 	dfg_launch_reached(hand->launch, hand->number, local ? DFG_LAUNCH_STARTING : DFG_LAUNCH_CONNECTING, NULL);
@@ -194,7 +201,7 @@ static void *start(void *arg)
 	return NULL;
 }
 
-/* The address of ours from which the kernel would send to that one. */
+/* The local address from which the kernel would send to `far`. */
 static struct dfg_err *address_towards(const char *far, char *out, size_t room)
 {
 	char host_[200];
@@ -216,7 +223,9 @@ static struct dfg_err *address_towards(const char *far, char *out, size_t room)
 	return failed ? DFG_ERR(DFG_UNAVAILABLE, "this machine has no address that %s can reach", far) : NULL;
 }
 
-/* Workers of this machine among others: reached from there as this machine reaches them. */
+/*
+ * Workers of this machine in a run with other machines: the others reach them at this machine's address towards them.
+ */
 static struct dfg_err *publish_local(struct dfg_launch *launch)
 {
 	char here[210] = "", address[300];
@@ -237,7 +246,7 @@ static struct dfg_err *publish_local(struct dfg_launch *launch)
 struct dfg_err *dfg_launch_start(struct dfg_launch *launch)
 {
 	struct dfg_err *err = NULL;
-	uint32_t short_of = 0; /* memory, threads, descriptors: one speaks for all */
+	uint32_t short_of = 0; /* failures of memory, threads or descriptors, reported as one */
 	for (uint32_t i = 0; i < launch->workers; i++) {
 		struct hand *hand = &launch->hand[i];
 		hand->starting = !pthread_create(&hand->starter, NULL, start, hand);

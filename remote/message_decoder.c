@@ -26,7 +26,7 @@ void dfg_message_decoder_release(struct dfg_message_decoder *inlet)
 	inlet->now = NULL;
 }
 
-/* A tensor, for the dtype and shape that this one has. */
+/* Allocates the tensor, with the message's dtype and shape. */
 static struct dfg_err *make_tensor(const struct dfg_message_decoder *inlet, struct dfg_tensor *tensor)
 {
 	struct dfg_shape shape = tensor->shape;
@@ -35,7 +35,10 @@ static struct dfg_err *make_tensor(const struct dfg_message_decoder *inlet, stru
 	return dfg_link_room(&inlet->sink, dtype, &shape, tensor);
 }
 
-/* Room for what comes, whose size is within the limit. Strings get their tensor when their lengths are known. */
+/*
+ * Allocates memory for the elements, whose size is within the limit. Strings get their tensor when their lengths are
+ * known.
+ */
 static struct dfg_err *make_room(const struct dfg_message_decoder *inlet, struct dfg_incoming *incoming)
 {
 	if (incoming->message.tensor.dtype == DFG_STRING) {
@@ -86,7 +89,7 @@ static struct dfg_err *deliver(struct dfg_message_decoder *inlet, struct dfg_inc
 	return NULL;
 }
 
-/* The payload's checksum is right. */
+/* The payload's checksum was right. */
 static struct dfg_err *end_frame(struct dfg_message_decoder *inlet)
 {
 	struct dfg_incoming *now = inlet->now;
@@ -121,7 +124,7 @@ static struct dfg_err *begin_frame(struct dfg_message_decoder *inlet)
 	return NULL;
 }
 
-/* Header, head or credit are there as far as they were wanted. */
+/* The requested bytes of header, head or credit are complete. */
 static struct dfg_err *have_front(struct dfg_message_decoder *inlet)
 {
 	if (inlet->part == DFG_INLET_HEADER)

@@ -31,7 +31,7 @@ static void close_pipes(int pipes[3][2])
 				close(pipes[i][k]);
 }
 
-/* Signals as they are by default, and none held back: the child decides for itself. */
+/* The child starts with default signal handlers and an empty mask. */
 static struct dfg_err *spawn(const char *program, char *const *argument, int pipes[3][2], pid_t *out_pid)
 {
 	posix_spawn_file_actions_t actions;
@@ -84,7 +84,7 @@ struct dfg_err *dfg_process_start(const char *program, const char *const *argume
 	return NULL;
 }
 
-/* What it said last on stderr, for an error. */
+/* An error with the last line of its stderr. */
 static struct dfg_err *silent(struct dfg_process *process, const char *what)
 {
 	char line[200] = "", how[60] = "";

@@ -8,7 +8,7 @@
 struct dfg_send_queue_item {
 	struct dfg_send_queue_item *next;
 	struct dfg_message message;
-	uint8_t *packed; /* strings */
+	uint8_t *packed; /* strings in the wire format; owned */
 	const uint8_t *bytes;
 	size_t count, done;
 };
@@ -86,7 +86,7 @@ static bool same_key(const struct dfg_message *a, const struct dfg_message *b)
 				   !memcmp(a->key.iteration, b->key.iteration, a->key.depth * sizeof *a->key.iteration)));
 }
 
-/* Must it stay behind a large one? Those are few. With the lock held. */
+/* Whether the message must not overtake a large one; those are few. The caller holds the lock. */
 static bool goes_behind(const struct dfg_send_queue *outlet, const struct dfg_send_queue_item *item)
 {
 	if (outlet->whole && same_key(&outlet->whole->message, &item->message))
@@ -131,7 +131,7 @@ void dfg_send_queue_grant(struct dfg_send_queue *outlet, uint64_t granted)
 	pthread_mutex_unlock(&outlet->lock);
 }
 
-/* Begins a frame: its header and what stands in front of the bytes in `body`. */
+/* Begins a frame: its header and the bytes before those in `body`. */
 static void begin(
 	struct dfg_send_queue *outlet, enum dfg_link_frame_kind kind, size_t front, const uint8_t *body, size_t count)
 {
@@ -165,7 +165,7 @@ static void begin_more(struct dfg_send_queue *outlet, struct dfg_send_queue_item
 	outlet->item = item;
 }
 
-/* The next frame; false where there is none, or no credit for it. */
+/* Begins the next frame; false where there is none, or no credit for it. */
 static bool begin_next(struct dfg_send_queue *outlet)
 {
 	struct dfg_send_queue_item *item = NULL;
@@ -205,7 +205,7 @@ static size_t least(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
-/* As much of the frame as there is room for. */
+/* Writes as many bytes of the frame as fit. */
 static size_t pull_frame(struct dfg_send_queue *outlet, uint8_t *to, size_t room)
 {
 	size_t front = least(outlet->front_length - outlet->front_done, room);

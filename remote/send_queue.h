@@ -40,7 +40,7 @@ void dfg_send_queue_release(struct dfg_send_queue *outlet); /* a zeroed one is a
 /* Takes a reference of the tensor. */
 DFG_MUST_CHECK struct dfg_err *dfg_send_queue_put(struct dfg_send_queue *outlet, const struct dfg_message *message);
 
-/* Sets the peer's total credit; sets the total granted to the peer, and sends it as a heartbeat. */
+/* Sets the peer's total credit; sets the total granted to the peer, and sends it, also as a heartbeat. */
 void dfg_send_queue_credit(struct dfg_send_queue *outlet, uint64_t credit);
 void dfg_send_queue_grant(struct dfg_send_queue *outlet, uint64_t granted);
 

@@ -14,16 +14,16 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { WORD_BYTES = 16 }; /* of an address, by chance */
+enum { WORD_BYTES = 16 }; /* random bytes of an address */
 
-/* Where it listens. */
+/* Listening. */
 
 static struct dfg_err *system_error(const char *what)
 {
 	return DFG_ERR(dfg_code_of_errno(errno, DFG_UNAVAILABLE), "cannot %s for shared memory: %s", what, strerror(errno));
 }
 
-/* What those who can share memory have in common: the running kernel, the network, the user. */
+/* The name of what processes must share to share memory: the running kernel, the network namespace, the user. */
 static struct dfg_err *name_host(char out_host[DFG_SHM_ADDRESS])
 {
 	struct dfg_blob boot;
@@ -37,7 +37,7 @@ static struct dfg_err *name_host(char out_host[DFG_SHM_ADDRESS])
 	return *out_host ? NULL : system_error("identify this host");
 }
 
-/* An abstract name: there is no file to be left behind. */
+/* An abstract socket name, which leaves no file behind. */
 static socklen_t socket_name(const char *word, struct sockaddr_un *out_name)
 {
 	*out_name = (struct sockaddr_un){.sun_family = AF_UNIX};
@@ -148,7 +148,7 @@ static struct dfg_err *add_link(struct dfg_shm *shm, uint32_t peer, int fd, stru
 {
 	struct shm_link *link;
 	DFG_TRY(shm_link_new(shm, &shm->options, peer, fd, segment, connected, &link));
-	*out_link = &link->link; /* before it runs: the sink may be called, and answer, before this returns */
+	*out_link = &link->link; /* before it runs: the sink may be called, and answer, before this function returns */
 	if (!shm_run(shm, link)) {
 		shm_link_unref(link);
 		return DFG_ERR(DFG_MEMORY, "more than %d links", LINKS_MOST);
@@ -170,12 +170,12 @@ static struct dfg_err *dial(struct dfg_shm *shm, const char *address, uint64_t u
 			return DFG_ERR(dfg_code_of_errno(errno, DFG_UNAVAILABLE), "no process listens there: %s", strerror(errno));
 		if (dfg_now() > until)
 			return DFG_ERR(DFG_DEADLINE, "it does not answer");
-		usleep(1000); /* more wait to be let in than the system queues */
+		usleep(1000); /* the listen queue of the peer is full */
 	}
 	return shm_same_user(fd);
 }
 
-/* Says hello, and maps what the answer brings. */
+/* Sends a hello, and maps the segment of the answer. */
 static struct dfg_err *share(
 	struct dfg_shm *shm, uint32_t peer, int fd, uint64_t until, struct ring_segment **out_segment)
 {

@@ -21,7 +21,7 @@ struct hello shm_hello(const struct dfg_shm_options *options, const char *secret
 	return hello;
 }
 
-/* Takes as long whatever the two hold. */
+/* Compares in constant time. */
 static bool same_secret(const char *a, const char *b)
 {
 	volatile uint8_t other = 0;
@@ -65,7 +65,7 @@ struct dfg_err *shm_same_user(int fd)
 	return NULL;
 }
 
-/* Room for one descriptor, as the system lays it out. */
+/* Space for one descriptor, in the system's layout. */
 union control {
 	struct cmsghdr header;
 	char bytes[CMSG_SPACE(sizeof(int))];
@@ -108,7 +108,8 @@ struct dfg_err *shm_hello_receive(int socket, uint64_t ns, struct hello *out_hel
 		.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
 	*out_fd = -1;
 	DFG_TRY(await(socket, ns));
-	ssize_t got = recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC); /* more descriptors are not let in */
+	/* further descriptors are dropped by the kernel */
+	ssize_t got = recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 	struct cmsghdr *header = got >= 0 ? CMSG_FIRSTHDR(&message) : NULL;
 	if (header && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS &&
 		header->cmsg_len == CMSG_LEN(sizeof *out_fd))

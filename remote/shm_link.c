@@ -5,10 +5,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* Polls in a row that find nothing, until another process gets the core; until the peer is asked to wake shm's thread. */
+/* Consecutive polls that find nothing: until the core is yielded; until the peer is asked to wake shm's thread. */
 enum { POLLS_RUNNING = 20000, POLLS_AWAKE = 1000 };
 
-/* With `reading` held. Takes err. */
+/* The caller holds `reading`. Takes err. */
 static void lose(struct shm_link *link, struct dfg_err *err)
 {
 	if (link->closed || atomic_exchange(&link->lost, true)) {
@@ -22,7 +22,7 @@ static void lose(struct shm_link *link, struct dfg_err *err)
 	link->sink.lost(link->sink.arg, link->link.peer, err);
 }
 
-/* With `reading` held. True where something came. */
+/* The caller holds `reading`. True where bytes came. */
 static bool read_all(struct shm_link *link, bool *out_some)
 {
 	uint64_t before = link->in.at;
@@ -39,7 +39,7 @@ static bool read_all(struct shm_link *link, bool *out_some)
 	return err || link->in.at != before;
 }
 
-/* A glance without a lock: what is missed now is seen the next time. */
+/* Checks without a lock: an event missed now is seen at the next check. */
 static bool seems_quiet(struct shm_link *link)
 {
 	return atomic_load_explicit(&link->in.way->written, memory_order_relaxed) ==
@@ -79,8 +79,8 @@ void shm_link_end(struct shm_link *link, struct dfg_err *err)
 }
 
 /*
- * While somebody polls, the peer need not wake anybody, and shm's thread only looks now and then whether somebody still
- * does. Who polls in vain for long may be about to stop.
+ * While a thread polls, the peer need not wake any thread, and shm's thread only checks now and then that the polling
+ * continues. A thread that polls in vain for long may be about to stop.
  */
 static bool shm_link_poll(struct dfg_link *base)
 {
@@ -97,7 +97,7 @@ static bool shm_link_poll(struct dfg_link *base)
 	unsigned empty = atomic_load_explicit(&link->empty, memory_order_relaxed) + 1;
 	atomic_store_explicit(&link->empty, empty, memory_order_relaxed);
 	if (empty % POLLS_RUNNING == 0)
-		sched_yield(); /* the peer may need this core to go on */
+		sched_yield(); /* the peer may need this core */
 	if (empty % POLLS_AWAKE)
 		return false;
 	atomic_fetch_or(&link->here->asleep, RING_POLLER_ASLEEP);

@@ -1,10 +1,10 @@
 #include "remote/shm_link.h"
 
 /*
- * Reading what a peer wrote, who may have written anything, and may change it while this reads: everything is copied out
- * first, then looked at, and used as it was copied.
+ * Reads the bytes of a peer that is not trusted and may change them at the same time: everything is copied out first,
+ * then checked, and only the copy is used.
  */
-enum { READ_MOST = RING_BYTES }; /* bytes at one go */
+enum { READ_MOST = RING_BYTES }; /* bytes read at once */
 
 static struct dfg_err *broken(const struct shm_link *link, const char *what)
 {
@@ -16,7 +16,7 @@ static bool may_cross(enum dfg_dtype dtype)
 	return dfg_dtype_size(dtype) && !dfg_dtype_is_handle(dtype);
 }
 
-/* The bytes that a tensor of the message must have. Of strings it is known only how many at least. */
+/* Checks the bytes of a message's tensor against its shape; of strings, only the minimum is known. */
 static struct dfg_err *check_bytes(const struct shm_link *link, const struct dfg_tensor *tensor, uint64_t bytes)
 {
 	size_t wanted;
@@ -37,8 +37,8 @@ static struct dfg_err *check_bytes(const struct shm_link *link, const struct dfg
 }
 
 /*
- * The head, iterations and dims of a message, copied out, as a message without elements. Field by field: most messages are
- * small, and to clear all that they could hold costs as much as the rest.
+ * Copies the head, iterations and dims of a message, without elements. Field by field: most messages are small, and
+ * clearing the whole struct would double the cost.
  */
 static struct dfg_err *parse(struct shm_link *link, const struct shm_frame *frame, struct dfg_message *out)
 {
@@ -63,7 +63,7 @@ static struct dfg_err *parse(struct shm_link *link, const struct shm_frame *fram
 	return check_bytes(link, &out->tensor, frame->bytes);
 }
 
-/* A tensor of the sink's. */
+/* Allocates a tensor from the sink. */
 static struct dfg_err *make_room(struct shm_link *link, struct incoming *in)
 {
 	enum dfg_dtype dtype = in->message.tensor.dtype;
@@ -77,7 +77,7 @@ static struct dfg_err *make_room(struct shm_link *link, struct incoming *in)
 	return NULL;
 }
 
-/* Leaves something that can be dropped, whatever goes wrong. */
+/* Leaves `in` in a state that can be dropped, also on failure. */
 static struct dfg_err *begin(struct shm_link *link, const struct shm_frame *frame, struct incoming *in)
 {
 	in->packed = in->to = NULL;
@@ -112,7 +112,7 @@ static struct dfg_err *unpack_strings(struct shm_link *link, struct incoming *in
 	return left ? broken(link, "bytes after the last string") : NULL;
 }
 
-/* A bool is 0 or 1, whatever else a byte can be: C counts on it. */
+/* C relies on a bool being 0 or 1; any other byte is refused. */
 static struct dfg_err *check_bools(struct shm_link *link, const struct incoming *in)
 {
 	uint8_t other = 0;
@@ -121,7 +121,7 @@ static struct dfg_err *check_bools(struct shm_link *link, const struct incoming 
 	return other > 1 ? broken(link, "a bool is neither 0 nor 1") : NULL;
 }
 
-/* The whole message is there. The counts are written by one thread at a time, and read by any. */
+/* The message is complete. The counters are written by one thread at a time, and read by any. */
 static struct dfg_err *deliver(struct shm_link *link, struct incoming *in)
 {
 	struct dfg_link_counts *counts = &link->link.counts;
@@ -136,7 +136,7 @@ static struct dfg_err *deliver(struct shm_link *link, struct incoming *in)
 	return NULL;
 }
 
-/* Of a message that is there, or of which nothing more is wanted. */
+/* Ends a message that is complete, or that is discarded. */
 static struct dfg_err *finish(struct shm_link *link, struct incoming *in, struct dfg_err *err, bool *out_some)
 {
 	if (!err)
@@ -150,7 +150,7 @@ static struct dfg_err *finish(struct shm_link *link, struct incoming *in, struct
 	return err;
 }
 
-/* count bytes more of it. */
+/* Reads count more bytes of the tensor. */
 static struct dfg_err *fill(struct shm_link *link, struct incoming *in, uint32_t count)
 {
 	if (count > in->bytes - in->got)
@@ -161,7 +161,7 @@ static struct dfg_err *fill(struct shm_link *link, struct incoming *in, uint32_t
 	return NULL;
 }
 
-/* The first frame of a message, or all of it. */
+/* Reads the first frame of a message, or the complete message. */
 static struct dfg_err *take_message(struct shm_link *link, const struct shm_frame *frame, bool *out_some)
 {
 	struct incoming whole, *in = frame->count == frame->bytes ? &whole : &link->incoming;
@@ -187,7 +187,7 @@ static struct dfg_err *take_more(struct shm_link *link, const struct shm_frame *
 	return finish(link, &link->incoming, NULL, out_some);
 }
 
-/* The next frame, of `there` bytes that the ring holds. */
+/* Reads the next frame; the ring holds `there` bytes. */
 static struct dfg_err *take_frame(struct shm_link *link, size_t there, bool *out_some)
 {
 	struct shm_frame frame;
@@ -204,7 +204,7 @@ static struct dfg_err *take_frame(struct shm_link *link, size_t there, bool *out
 	return take_more(link, &frame, out_some);
 }
 
-/* A writer that found no room sees the ring fuller than this, so it is told in time. */
+/* A waiting writer saw the ring fuller than it is now, so checking at this point tells it in time. */
 static void tell_room(struct shm_link *link)
 {
 	if (link->given < RING_BYTES / 4)

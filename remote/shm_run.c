@@ -9,22 +9,22 @@
 #include <unistd.h>
 
 /*
- * One thread runs all links of a process: it reads and writes what nobody polls for, looks out for some microseconds
- * after the last thing that moved, then sleeps in the kernel until a socket, the listener or a nudge wakes it.
+ * One thread runs all links of a process: it reads and writes for links that no other thread polls, polls for some
+ * microseconds after the last movement, then sleeps in the kernel until a socket, the listener or the eventfd wakes it.
  */
 enum {
-	AWAKE_NS = 50000,      /* after the last thing that moved */
-	WATCH_NS = 200000,     /* between two looks whether somebody still polls */
-	LOOK_NS = 10000000,    /* at the sockets, while things move all the time */
-	HELLO_NS = 2000000000, /* for a peer that has connected to say who it is */
-	BEATS = 6,             /* in a lease */
+	AWAKE_NS = 50000,      /* polling after the last movement */
+	WATCH_NS = 200000,     /* between two checks whether another thread still polls */
+	LOOK_NS = 10000000,    /* between two checks of the sockets, during constant movement */
+	HELLO_NS = 2000000000, /* limit for the hello of a peer that has connected */
+	BEATS = 6,             /* heartbeats in a lease */
 };
 
 void shm_nudge(struct dfg_shm *shm)
 {
 	atomic_thread_fence(memory_order_seq_cst);
 	if (atomic_load(&shm->resting))
-		(void)!write(shm->nudge, &(uint64_t){1}, sizeof(uint64_t)); /* full: it is awake */
+		(void)!write(shm->nudge, &(uint64_t){1}, sizeof(uint64_t)); /* the eventfd is full: the thread is awake */
 }
 
 static void changed(struct dfg_shm *shm)
@@ -61,7 +61,7 @@ void shm_forget(struct dfg_shm *shm, struct shm_link *link)
 	changed(shm);
 }
 
-/* The thread: which links it runs. */
+/* The thread: its list of links. */
 
 static void stop_running(struct dfg_shm *shm)
 {
@@ -84,7 +84,7 @@ static void run_those_there_are(struct dfg_shm *shm)
 	pthread_mutex_unlock(&shm->lock);
 }
 
-/* Those that somebody else polls are left to it. */
+/* Links that other threads poll are left to them. */
 static bool move_all(struct dfg_shm *shm)
 {
 	bool moved = false, some;
@@ -96,7 +96,7 @@ static bool move_all(struct dfg_shm *shm)
 	return moved;
 }
 
-/* The thread: peers that come. */
+/* The thread: connecting peers. */
 
 void shm_drop_arrival(struct arrival *arrival)
 {
@@ -116,7 +116,7 @@ struct arrival *shm_take_arrival(struct dfg_shm *shm, uint32_t peer)
 	return NULL;
 }
 
-/* A peer that comes again has given up what it came with before. */
+/* A peer that connects again has abandoned its earlier connection. */
 static bool keep_arrival(struct dfg_shm *shm, struct arrival *arrival)
 {
 	pthread_mutex_lock(&shm->lock);
@@ -134,7 +134,7 @@ static bool keep_arrival(struct dfg_shm *shm, struct arrival *arrival)
 	return kept;
 }
 
-/* Answers with memory to share. Takes the socket where it succeeds. */
+/* Answers with a shared segment. Takes the socket on success. */
 static struct dfg_err *welcome(struct dfg_shm *shm, int fd, const struct hello *hello)
 {
 	int memory;
@@ -157,7 +157,7 @@ static struct dfg_err *welcome(struct dfg_shm *shm, int fd, const struct hello *
 	return err ? err : DFG_ERR(DFG_MEMORY, "too many peers");
 }
 
-/* What is wrong with a stranger is told to it alone: it may be anybody. */
+/* Errors of an unauthenticated peer are reported to it alone. */
 static void greet(struct dfg_shm *shm, int fd)
 {
 	int none;
@@ -191,7 +191,7 @@ static void let_in(struct dfg_shm *shm)
 	shm->stranger[shm->n_strangers++] = (struct stranger){fd, dfg_now() + HELLO_NS};
 }
 
-/* Those at fds[2], of whom some have spoken and some never will. */
+/* Reads the hellos of the strangers at fds[2]; closes those that are too late. */
 static void attend(struct dfg_shm *shm, size_t n)
 {
 	struct stranger *stranger = shm->stranger;
@@ -208,9 +208,9 @@ static void attend(struct dfg_shm *shm, size_t n)
 	shm->n_strangers = kept;
 }
 
-/* The thread: how it sleeps. */
+/* The thread: sleeping. */
 
-/* The peer woke us, or has ended. Who polled may have stopped since. */
+/* The peer woke us, or has ended. A polling thread may have stopped since. */
 static void hear(struct shm_link *link)
 {
 	char bells[8];
@@ -224,7 +224,7 @@ static void hear(struct shm_link *link)
 			link, DFG_ERR(DFG_UNAVAILABLE, "%s has closed the link or ended", dfg_peer_words(link->link.peer).s));
 }
 
-/* At all sockets, until something happens or for so long. */
+/* Waits for all sockets, at most for the timeout. */
 static void look(struct dfg_shm *shm, const struct timespec *timeout)
 {
 	struct pollfd *fds = shm->fds;
@@ -286,14 +286,17 @@ static void rest(struct dfg_shm *shm)
 			ns = ns < WATCH_NS ? ns : WATCH_NS;
 	set_asleep(shm, true);
 	atomic_store(&shm->resting, true);
-	atomic_thread_fence(memory_order_seq_cst); /* what wakes us is told first, then we look a last time */
+	atomic_thread_fence(memory_order_seq_cst); /* store the request to be woken before the last check */
 	if (is_idle(shm))
 		look(shm, &(struct timespec){(time_t)(ns / 1000000000), (long)(ns % 1000000000)});
 	atomic_store(&shm->resting, false);
 	set_asleep(shm, false);
 }
 
-/* Shows that this process runs, and sees who else does. Who was away itself gives the others time to show it. */
+/*
+ * Increments our heartbeat, and checks those of the peers. If this process was stopped itself, the peers get time to
+ * show theirs.
+ */
 static void beat(struct dfg_shm *shm, uint64_t now)
 {
 	bool was_away = now - shm->beat_at > lease_ns(shm) / 2;
@@ -330,14 +333,14 @@ static void *live(void *arg)
 		} else if (now - shm->moved_at > AWAKE_NS) {
 			rest(shm);
 		} else if (!moved) {
-			sched_yield(); /* the peer may need this core to go on */
+			sched_yield(); /* the peer may need this core */
 		}
 	}
 	stop_running(shm);
 	return NULL;
 }
 
-/* Signals are for the caller's threads. */
+/* The thread blocks all signals, which are for the caller's threads. */
 struct dfg_err *shm_start(struct dfg_shm *shm)
 {
 	sigset_t all, before;

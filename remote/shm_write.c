@@ -3,16 +3,19 @@
 #include <sys/socket.h>
 
 /*
- * Who sends writes straight into the ring where nothing waits before it and there is room; else the message waits in a
- * queue, and whoever holds `writing` next takes it from there. A sender never waits for room, nor for another sender.
+ * A sender writes straight into the ring if no message waits before its own and there is space; else the message waits
+ * in a queue, and the next holder of `writing` takes it from there. A sender never waits for space, nor for another
+ * sender.
  */
-enum { PUSH_MOST = RING_BYTES }; /* bytes at one go: the rest is for shm's thread, whoever sends has other work */
+/* bytes written at once; shm's thread writes the remainder, so that senders return soon */
+enum { PUSH_MOST = RING_BYTES };
 
 void shm_link_wake(struct shm_link *link)
 {
-	atomic_thread_fence(memory_order_seq_cst); /* what was stored, before the look at who sleeps */
+	atomic_thread_fence(memory_order_seq_cst); /* orders the stores before the check who sleeps */
 	if (atomic_load_explicit(&link->there->asleep, memory_order_relaxed) && atomic_exchange(&link->there->asleep, 0))
-		(void)!send(link->fd, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL); /* full: it has been woken; ended: poll() sees it */
+		/* full: the peer has been woken; ended: poll() reports it */
+		(void)!send(link->fd, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
 static bool fault(struct shm_link *link)
@@ -22,7 +25,7 @@ static bool fault(struct shm_link *link)
 	return false;
 }
 
-/* The whole message is written. The counts are written by one thread at a time, and read by any. */
+/* The message is written completely. The counters are written by one thread at a time, and read by any. */
 static void count(struct shm_link *link, const struct outgoing *out)
 {
 	struct dfg_link_counts *counts = &link->link.counts;
@@ -31,7 +34,7 @@ static void count(struct shm_link *link, const struct outgoing *out)
 	__atomic_store_n(&counts->sent_bytes, counts->sent_bytes + bytes, __ATOMIC_RELAXED);
 }
 
-/* The next frame of it, of at most `free` bytes. With `writing` held. */
+/* Writes the next frame of the message, of at most `free` bytes. The caller holds `writing`. */
 static void write_frame(struct shm_link *link, struct outgoing *out, size_t free)
 {
 	const struct dfg_message *message = out->message;
@@ -63,7 +66,7 @@ static void write_frame(struct shm_link *link, struct outgoing *out, size_t free
 		count(link, out);
 }
 
-/* Bytes that there must be room for before it goes on: of small ones all, of large ones a part that is worth a frame. */
+/* Bytes of space needed to continue: all of a small message, or a part of a large one that is worth a frame. */
 static size_t needs(const struct outgoing *out)
 {
 	uint64_t left = out->bytes - out->sent, least = out->bytes > SMALL_MOST ? FRAME_MOST / 4 : SMALL_MOST;
@@ -71,7 +74,9 @@ static size_t needs(const struct outgoing *out)
 	return frame_length(message->key.depth, message->tensor.shape.rank, left < least ? left : least);
 }
 
-/* Is there room for more of it? Where not, the peer is told that somebody waits for room. False too where it is broken. */
+/*
+ * Whether there is space to continue. If not, the peer is told that a writer waits. False too where the ring is broken.
+ */
 static bool has_room(struct shm_link *link, const struct outgoing *out, size_t *out_free)
 {
 	size_t want = needs(out);
@@ -80,7 +85,8 @@ static bool has_room(struct shm_link *link, const struct outgoing *out, size_t *
 	if (*out_free >= want)
 		return true;
 	atomic_store(&link->here->waiting, 1);
-	atomic_thread_fence(memory_order_seq_cst); /* the peer reads, then looks; this looks again after it told */
+	/* the peer reads, then checks for waiting writers; this checks for space again after the store */
+	atomic_thread_fence(memory_order_seq_cst);
 	if (!ring_room(&link->out, want, out_free))
 		return fault(link);
 	return *out_free >= want;
@@ -101,7 +107,7 @@ static void drop(struct outgoing *out)
 	dfg_free(out);
 }
 
-/* It has been written. */
+/* Removes the completely written message. */
 static void dequeue(struct shm_link *link, struct outgoing *out)
 {
 	pthread_mutex_lock(&link->queue);
@@ -114,7 +120,7 @@ static void dequeue(struct shm_link *link, struct outgoing *out)
 	drop(out);
 }
 
-/* With `writing` held. True where it could go on: not all that waits is written, and there is room. */
+/* The caller holds `writing`. True where messages remain and there is space. */
 static bool write_queued(struct shm_link *link, size_t *left, bool *moved)
 {
 	while (*left && atomic_load(&link->queued)) {
@@ -135,7 +141,10 @@ static bool write_queued(struct shm_link *link, size_t *left, bool *moved)
 	return true;
 }
 
-/* Whoever finds `writing` held leaves its message to the holder, so the holder looks again after it let go. */
+/*
+ * A thread that finds `writing` held leaves its message to the holder, so the holder checks the queue again after
+ * releasing it.
+ */
 bool shm_link_push(struct shm_link *link)
 {
 	size_t left = PUSH_MOST;
@@ -155,8 +164,7 @@ bool shm_link_could_push(struct shm_link *link)
 {
 	size_t free;
 	bool could = false;
-	pthread_mutex_lock(
-		&link->writing); /* who holds it may have seen what was true before the peer was asked to wake us */
+	pthread_mutex_lock(&link->writing); /* the holder may have checked before the peer was asked to wake us */
 	if (atomic_load(&link->queued) && !atomic_load(&link->lost))
 		could = has_room(link, next_of(link), &free);
 	pthread_mutex_unlock(&link->writing);
@@ -178,7 +186,7 @@ void shm_link_drop_queue(struct shm_link *link)
 	}
 }
 
-/* Lengths, then bytes. */
+/* Writes lengths, then bytes. */
 static struct dfg_err *pack_strings(struct outgoing *out)
 {
 	const struct dfg_tensor *tensor = &out->message->tensor;
@@ -199,7 +207,7 @@ static struct dfg_err *pack_strings(struct outgoing *out)
 	return NULL;
 }
 
-/* Of the sender's message, which stays the sender's. `own` is not used yet: most messages never wait. */
+/* Prepares the sender's message, which remains the sender's. `own` is not used yet: most messages never wait. */
 static struct dfg_err *prepare(struct outgoing *out, const struct dfg_message *message)
 {
 	DFG_TRY(dfg_message_check(message));
@@ -213,7 +221,7 @@ static struct dfg_err *prepare(struct outgoing *out, const struct dfg_message *m
 	return tensor->dtype == DFG_STRING ? pack_strings(out) : NULL;
 }
 
-/* Straight into the ring; false where it must wait. */
+/* Writes straight into the ring; false where the message must wait. */
 static bool write_now(struct shm_link *link, struct outgoing *out)
 {
 	size_t free;
@@ -243,7 +251,7 @@ static bool overtakes(struct shm_link *link, const struct outgoing *out)
 	return true;
 }
 
-/* What it only borrowed becomes its own; its tensor too where that still has bytes to write. */
+/* Copies the borrowed message, and takes a reference to its tensor if it has bytes left to write. */
 static struct dfg_err *keep(const struct outgoing *from, struct outgoing *out)
 {
 	struct dfg_tensor *tensor = &out->own.tensor;
@@ -260,7 +268,7 @@ static struct dfg_err *keep(const struct outgoing *from, struct outgoing *out)
 	return NULL;
 }
 
-/* Takes what was packed, where it succeeds. */
+/* Takes the packed strings on success. */
 static struct dfg_err *enqueue(struct shm_link *link, struct outgoing *from)
 {
 	struct outgoing *out = dfg_zeros(1, sizeof *out);

@@ -34,7 +34,7 @@ static void wait_for_news(struct dfg_ssh_process *process, int ms)
 			;
 }
 
-/* A process that would not end is killed, where the server does that for us; what it says after is not heard. */
+/* Kills a process that did not end, if the server supports that; its later output is ignored. */
 static void force(struct dfg_ssh_process *process)
 {
 	process->deaf = true;
@@ -84,7 +84,7 @@ static void tell_start(const struct dfg_ssh_process *process, bool pushing)
 		process->options.starts(process->options.arg, process->host, pushing);
 }
 
-/* Moves bytes until the first line of stdout is there, or, `to_end`, until the process has ended. */
+/* Moves bytes until the first line of stdout has come, or, with to_end, until the process has ended. */
 static struct dfg_err *follow(struct dfg_ssh_process *process, bool to_end)
 {
 	bool pushing = process->options.push;

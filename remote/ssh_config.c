@@ -16,20 +16,20 @@
 
 enum { FILE_MOST = 1 << 20, DEPTH_MOST = 16, WORDS_MOST = 64, DEFAULT_PORT = 22 };
 
-/* Whose settings are read, and what ~ and %d are. */
+/* The user whose settings are read, for ~ and %d. */
 struct reading {
 	const struct dfg_ssh_wish *wish;
 	struct dfg_arena *arena;
 	struct dfg_ssh_entry *entry;
 	const char *home;
 	const char *local_user;
-	const char *proxy_command; /* the program that the file would start; NULL: none */
-	bool proxy_none;           /* said to be none: what comes later is late */
+	const char *proxy_command; /* ProxyCommand's program; NULL: none */
+	bool proxy_none;           /* set to "none", which later values do not change */
 	bool strict_set, only_set, known_set, global_set;
 	int depth;
 };
 
-/* A line: the keyword, and its arguments. */
+/* A line: a keyword and its arguments. */
 struct line {
 	char *word[WORDS_MOST];
 	size_t count;
@@ -51,7 +51,7 @@ static struct dfg_err *add_word(struct reading *r, struct dfg_ssh_words *words, 
 	return NULL;
 }
 
-/* '*' and '?' only, as ssh_config(5) has them: no brackets, no escapes. */
+/* Patterns with '*' and '?' only, as in ssh_config(5): no brackets, no escapes. */
 static bool match(const char *pattern, const char *s)
 {
 	const char *star = NULL, *again = NULL;
@@ -70,7 +70,7 @@ static bool match(const char *pattern, const char *s)
 	return !*pattern;
 }
 
-/* Of a Host line: one pattern fits, and none with a '!' in front does. */
+/* Whether the host matches a Host line: at least one pattern and none that is negated by '!'. */
 static bool match_any(const struct line *line, const char *host)
 {
 	bool any = false;
@@ -83,7 +83,7 @@ static bool match_any(const struct line *line, const char *host)
 	return any;
 }
 
-/* What stands for %C in a path or a HostName; NULL: nothing. */
+/* The value of a token such as %h in a path or a HostName; NULL: unknown. */
 static const char *token(const struct reading *r, char letter, char number[static 16])
 {
 	struct dfg_text text = {0};
@@ -134,7 +134,7 @@ static struct dfg_err *expand(const struct reading *r, const char *from, const c
 	return err;
 }
 
-/* Tokens in paths are those of the host as it is in the end: after all is read. */
+/* Expands tokens in paths, after the whole configuration was read, with the final values. */
 static struct dfg_err *expand_all(const struct reading *r, struct dfg_ssh_words *words)
 {
 	for (size_t i = 0; i < words->count; i++)
@@ -169,7 +169,7 @@ static struct dfg_err *note(struct reading *r, const char *text)
 	return NULL;
 }
 
-/* The options that count. Each is called for a line that holds for the host. */
+/* The supported options. Each function is called for a line that applies to the host. */
 
 static struct dfg_err *set_host_name(struct reading *r, const struct line *line)
 {
@@ -268,7 +268,7 @@ static struct dfg_err *set_connect_timeout(struct reading *r, const struct line 
 	return NULL;
 }
 
-/* ProxyJump and ProxyCommand are one option: whichever comes first. */
+/* ProxyJump and ProxyCommand are one option: the first one counts. */
 static bool proxy_is_set(const struct reading *r)
 {
 	return r->proxy_none || r->proxy_command || r->entry->proxy_jump;
@@ -311,7 +311,9 @@ static const struct setting {
 	{"ProxyCommand", set_proxy_command},
 };
 
-/* The keyword ends at a blank or at '='; words may stand in double quotes; '#' at the beginning of a word ends the line. */
+/*
+ * The keyword ends at a blank or at '='; words may be in double quotes; '#' at the beginning of a word ends the line.
+ */
 static struct dfg_err *split(char *s, struct line *line)
 {
 	line->count = 0;
@@ -338,7 +340,7 @@ static struct dfg_err *split(char *s, struct line *line)
 
 static struct dfg_err *read_file(struct reading *r, const char *path, bool holds);
 
-/* A name without a folder is one of ~/.ssh; patterns are the shell's; what is not there is no fault. */
+/* A relative name is in ~/.ssh; patterns are the shell's; a missing file is not an error. */
 static struct dfg_err *include(struct reading *r, const char *name, bool holds)
 {
 	glob_t found;
@@ -356,7 +358,7 @@ static struct dfg_err *include(struct reading *r, const char *name, bool holds)
 	return err;
 }
 
-/* A word of patterns between commas, of a Match line: as match_any() of a Host line. */
+/* Whether a name matches a comma-separated list of patterns in a Match line, by the rules of match_any(). */
 static bool match_list(char *patterns, const char *name)
 {
 	struct line line = {.count = 1};
@@ -367,8 +369,8 @@ static bool match_list(char *patterns, const char *name)
 }
 
 /*
- * Match: `all`, and lists of patterns for what is known without starting a program. A block whose condition cannot be
- * judged could hold anything for this host, so it is an error and not passed over.
+ * Match: `all`, and lists of patterns for conditions that need no program. A block with another condition could contain
+ * any option for this host, so it is an error and not skipped.
  */
 static struct dfg_err *read_match(const struct reading *r, const struct line *line, bool *out_holds)
 {
@@ -434,7 +436,7 @@ static struct dfg_err *read_file(struct reading *r, const char *path, bool holds
 	int number = 0;
 	for (char *s = text, *end = text + size; !err && s < end;) {
 		size_t length = strcspn(s, "\n");
-		char *copy = dfg_arena_zeros(r->arena, length + 2, 1); /* one more sign, where split() needs it */
+		char *copy = dfg_arena_zeros(r->arena, length + 2, 1); /* one more character, which split() needs */
 		if (!copy)
 			return dfg_no_memory("the ssh configuration");
 		memcpy(copy, s, length);
@@ -458,7 +460,7 @@ static struct dfg_err *find_home(struct reading *r)
 	return r->home && r->local_user ? NULL : dfg_no_memory("the ssh configuration");
 }
 
-/* The user's own file is not read where others could have written it, as ssh does. */
+/* As in ssh, the user's own file is refused if others can write it. */
 static struct dfg_err *read_own(struct reading *r)
 {
 	struct stat stat_;
@@ -495,7 +497,7 @@ static struct dfg_err *set_defaults(struct reading *r)
 	return NULL;
 }
 
-/* %h in HostName is the name that was asked for; in paths it is HostName. */
+/* %h in HostName is the given name; in paths it is HostName. */
 static struct dfg_err *set_address(struct reading *r)
 {
 	struct dfg_ssh_entry *entry = r->entry;

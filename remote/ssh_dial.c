@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* The outcome of a connection that is being made: 0, or an errno. */
+/* The result of a non-blocking connect: 0, or an errno. */
 static int outcome(int fd, double seconds)
 {
 	struct pollfd poll_ = {.fd = fd, .events = POLLOUT};
@@ -32,7 +32,7 @@ static int outcome(int fd, double seconds)
 	return ETIMEDOUT;
 }
 
-/* A peer that vanished is missed by the system within half a minute, whatever was last sent. */
+/* TCP keepalive: a vanished peer is detected within half a minute. */
 static void watch(int fd)
 {
 	const int on = 1, idle = 5, interval = 3, times = 3, unheard_ms = 15000;
@@ -44,7 +44,7 @@ static void watch(int fd)
 	setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &unheard_ms, sizeof unheard_ms);
 }
 
-/* 0 with the descriptor, or an errno. */
+/* Returns 0 with the descriptor, or an errno. */
 static int dial_one(const struct addrinfo *to, double seconds, int *out_fd)
 {
 	int fd = socket(to->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -62,7 +62,7 @@ static int dial_one(const struct addrinfo *to, double seconds, int *out_fd)
 	return 0;
 }
 
-/* The system's resolver has no deadline: it is asked by a thread that may be left alone with its question. */
+/* The system's resolver has no deadline: a thread calls it, which may be abandoned. */
 struct question {
 	pthread_mutex_t lock;
 	pthread_cond_t news;
@@ -119,7 +119,7 @@ static struct question *new_question(const char *host, uint16_t port)
 	return q;
 }
 
-/* True where there is an answer; else the question is the thread's alone. */
+/* True where there is an answer; else the thread owns the question. */
 static bool wait_for_answer(struct question *q, double seconds)
 {
 	const uint64_t end = dfg_now() + (uint64_t)(seconds * 1e9);

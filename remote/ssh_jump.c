@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 /*
- * libssh speaks over a descriptor, and what leads through a jump host is a channel of another session: a thread, which
- * has that session for itself, moves bytes between the channel and one end of a socket pair.
+ * libssh needs a descriptor, but a connection through a jump host is a channel of another session: a thread, which owns
+ * that session, moves bytes between the channel and one end of a socket pair.
  */
 enum { BLOCK = 32768, LOOK_MS = 1000 };
 
@@ -28,7 +28,7 @@ struct dfg_ssh_jump {
 	} there, back;
 };
 
-/* What the channel has, to the descriptor; true where something moved. */
+/* Moves bytes from the channel to the descriptor; true where any were moved. */
 static bool move_back(struct dfg_ssh_jump *jump)
 {
 	struct flow *flow = &jump->back;
@@ -146,7 +146,7 @@ struct dfg_err *dfg_ssh_jump_open(
 	return err;
 }
 
-/* The other end of the pair is closed before this: the thread ends by itself. */
+/* The other end of the pair was closed before: the thread ends by itself. */
 void dfg_ssh_jump_close(struct dfg_ssh_jump *jump)
 {
 	if (!jump)

@@ -10,12 +10,12 @@
 #include <unistd.h>
 
 /*
- * The keys of hosts, as known_hosts files have them. libssh is asked what a line means; which line counts is said here:
- * it refuses nothing by itself.
+ * Host keys in known_hosts files. libssh parses a line; this file decides which lines count, because libssh by itself
+ * refuses nothing.
  */
 enum { FILE_MOST = 16 << 20, LINE_MOST = 1 << 16 };
 
-/* A line of a known_hosts file that is about this host. */
+/* A known_hosts line for this host. */
 struct known {
 	const char *file;
 	int line;
@@ -26,12 +26,13 @@ struct known {
 struct search {
 	const char *name; /* "host", or "[host]:2222" */
 	void (*take_line)(struct search *search, const struct known *known);
-	ssh_key key; /* the host's own */
+	ssh_key key; /* the key that the host sent */
 	const char *kinds[16];
 	size_t n_kinds;
-	bool found;           /* the same key */
-	struct known other;   /* that differs, of whatever kind: the known kinds are asked for first. .file NULL: none */
-	struct known revoked; /* .file NULL: no */
+	bool found; /* a line has the same key */
+	/* a line with a different key, of any type, since known types are requested first. .file NULL: none */
+	struct known other;
+	struct known revoked; /* .file NULL: not revoked */
 };
 
 static void see_line(struct search *search, const char *line, const char *file, int number)
@@ -39,7 +40,7 @@ static void see_line(struct search *search, const char *line, const char *file, 
 	struct known known = {.file = file, .line = number, .revoked = !strncmp(line, "@revoked ", 9)};
 	if (known.revoked)
 		line += 9 + strspn(line + 9, " \t");
-	/* Certificates of hosts are not followed, so neither are those who sign them. */
+	/* Host certificates are not supported, so lines with their authorities are skipped. */
 	if (!*line || *line == '#' || *line == '@')
 		return;
 	struct ssh_knownhosts_entry *entry = NULL;
@@ -79,7 +80,7 @@ static struct dfg_err *see_all(struct search *search, struct dfg_ssh *ssh)
 	return NULL;
 }
 
-/* By what name the files know the host. */
+/* The name of the host in the files. */
 static const char *known_name(struct dfg_ssh *ssh)
 {
 	const struct dfg_ssh_entry *entry = &ssh->entry;
@@ -99,7 +100,7 @@ static void note_kind(struct search *search, const struct known *known)
 		search->kinds[search->n_kinds++] = kind;
 }
 
-/* A key signs by several algorithms, if it is RSA. */
+/* Adds a key type; RSA keys have several signature algorithms. */
 static void add_kind(struct dfg_text *list, const char *kind)
 {
 	const char *algorithms = !strcmp(kind, "ssh-rsa") ? "rsa-sha2-512,rsa-sha2-256" : kind;
@@ -139,7 +140,7 @@ static void compare(struct search *search, const struct known *known)
 		search->other = *known;
 }
 
-/* What a person compares: "ssh-ed25519 SHA256:...". */
+/* The fingerprint for users to compare: "ssh-ed25519 SHA256:...". */
 static struct dfg_err *fingerprint(ssh_key key, char out_print[static 128])
 {
 	unsigned char *hash = NULL;
@@ -156,13 +157,13 @@ static struct dfg_err *fingerprint(ssh_key key, char out_print[static 128])
 	return NULL;
 }
 
-/* What ssh-keyscan calls the kind. */
+/* The key type's name for ssh-keyscan. */
 static const char *scan_kind(enum ssh_keytypes_e kind)
 {
 	return kind == SSH_KEYTYPE_ED25519 ? "ed25519" : kind == SSH_KEYTYPE_RSA ? "rsa" : "ecdsa";
 }
 
-/* Where a new key goes. */
+/* The file to which a new key is added. */
 static const char *first_file(const struct dfg_ssh *ssh)
 {
 	return ssh->entry.known_hosts.count ? ssh->entry.known_hosts.word[0] : "~/.ssh/known_hosts";
@@ -189,7 +190,7 @@ static struct dfg_err *refuse_changed(const struct search *search, const char *p
 		search->name, print, search->other.file, search->other.line, search->other.file, search->name);
 }
 
-/* The user's config says that a new host is believed: its key is a line more. /dev/null is how ssh is told to keep none. */
+/* The user's config accepts new hosts: adds the key as a line. /dev/null means that none is kept. */
 static struct dfg_err *write_down(struct dfg_ssh *ssh, const struct search *search)
 {
 	const char *path = first_file(ssh);
@@ -225,7 +226,7 @@ static struct dfg_err *judge(struct dfg_ssh *ssh, struct search *search)
 		return NULL;
 	if (search->other.file)
 		return refuse_changed(search, print);
-	/* As ssh does: a key that is known for the host counts at each of its ports. */
+	/* As in ssh, a key known for the host without a port is valid for each of its ports. */
 	struct search plain = {.name = ssh->entry.host_name, .take_line = compare, .key = search->key};
 	if (strcmp(plain.name, search->name) && !ssh->entry.host_key_alias) {
 		DFG_TRY(see_all(&plain, ssh));

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What was tried, for the message. */
+/* The attempted methods, for the message. */
 struct login {
 	struct dfg_ssh *ssh;
 	struct dfg_text tried;
@@ -35,7 +35,7 @@ static int ask_with(ssh_session session, ssh_key key)
 	return dfg_ssh_userauth_publickey(session, NULL, key);
 }
 
-/* One question to the server; an error only where the connection is of no use any more. */
+/* One request to the server; an error only if the connection cannot be used any more. */
 static struct dfg_err *ask(
 	struct login *login, int (*question)(ssh_session session, ssh_key key), ssh_key key, int *out_answer)
 {
@@ -73,7 +73,7 @@ static struct dfg_err *try_agent(struct login *login)
 	return NULL;
 }
 
-/* Whether the server takes this key at all is asked first: a key that it does not want needs no passphrase. */
+/* Asks first whether the server accepts the key: a rejected key needs no passphrase. */
 static struct dfg_err *is_wanted(struct login *login, const char *path, bool *out_wanted)
 {
 	ssh_key key = NULL;

@@ -7,7 +7,7 @@
 
 enum { BLOCK = 32768, LINE_MOST = 1 << 20, PUSH_BLOCK = 65536 };
 
-/* One word of a command line, that no shell sees anything in. */
+/* Adds one word of a command line, quoted so that no shell interprets it. */
 static void add_quoted(struct dfg_text *text, const char *word)
 {
 	const bool plain =
@@ -22,7 +22,7 @@ static void add_quoted(struct dfg_text *text, const char *word)
 	dfg_text_add(text, "'");
 }
 
-/* Commands start in the home there, so that ~/ needs no shell. */
+/* Commands start in the home directory, so ~/ is removed and needs no shell. */
 static void add_program(struct dfg_text *text, const char *path)
 {
 	const bool home = path && path[0] == '~' && path[1] == '/';
@@ -32,8 +32,8 @@ static void add_program(struct dfg_text *text, const char *path)
 }
 
 /*
- * This program, sent as the first blocks of stdin: the file is gone before it runs, so nothing can be left of it. dd
- * takes whole blocks and not a byte of what follows.
+ * This program, sent as the first blocks of stdin: the file is removed before it runs, so it is never left behind. dd
+ * reads whole blocks and no byte after them.
  */
 static struct dfg_err *add_push(struct dfg_ssh_process *process, struct dfg_text *command)
 {
@@ -60,7 +60,7 @@ static struct dfg_err *write_command(
 	if (process->options.push)
 		DFG_TRY(add_push(process, command));
 	else {
-		dfg_text_add(command, "exec "); /* not every shell does: its end is then the program's */
+		dfg_text_add(command, "exec "); /* not every shell replaces itself: its end is then the program's */
 		add_program(command, process->host->dfg);
 	}
 	for (; *argument; argument++) {
@@ -78,7 +78,7 @@ static void see_status(ssh_session session, ssh_channel channel, int status, voi
 	process->status_came = true;
 }
 
-/* libssh has no other place where an end by a signal is seen. */
+/* The only callback in which libssh reports an end by a signal. */
 static void see_signal(ssh_session session, ssh_channel channel, const char *signal, int core, const char *message,
 	const char *language, void *arg)
 {
@@ -120,12 +120,12 @@ struct dfg_err *dfg_ssh_process_exec(struct dfg_ssh_process *process, const char
 	return err;
 }
 
-/* A line without its end: the first of stdout is the hello, all others are for whoever listens. */
+/* Takes a line without its newline: the first of stdout is the hello, all others are passed to `say`. */
 static void take_line(struct dfg_ssh_process *process, bool is_stderr)
 {
 	struct dfg_text *line = &process->line[is_stderr];
 	const struct dfg_ssh_options *options = &process->options;
-	if (!line->s) /* memory was short: the line is lost */
+	if (!line->s) /* out of memory: the line is lost */
 		return;
 	if (line->length && line->s[line->length - 1] == '\r')
 		line->s[--line->length] = '\0';
@@ -171,7 +171,7 @@ static bool read_some(struct dfg_ssh_process *process, bool is_stderr)
 	return count > 0;
 }
 
-/* Under the lock. */
+/* The caller holds the lock. */
 static bool write_some(struct dfg_ssh_process *process)
 {
 	struct dfg_text *queue = &process->queue;
@@ -182,7 +182,7 @@ static bool write_some(struct dfg_ssh_process *process)
 			dfg_ssh_channel_write(process->channel, queue->s + process->sent, left < BLOCK ? (uint32_t)left : BLOCK);
 	process->sent += count > 0 ? (size_t)count : 0;
 	if (process->sent == queue->length && queue->length) {
-		dfg_text_release(queue); /* a program that was pushed is large */
+		dfg_text_release(queue); /* a pushed program is large */
 		process->sent = 0;
 	}
 	if (process->closing && !queue->length && !process->eof_sent)
@@ -200,7 +200,7 @@ static void finish(struct dfg_ssh_process *process)
 			take_line(process, i);
 }
 
-/* Once the outputs have ended, reading them looks at no further packet: the status is asked for, which does. */
+/* After the end of both outputs, reads process no further packets: polling the exit status does. */
 static bool has_ended(struct dfg_ssh_process *process)
 {
 	const bool silent = dfg_ssh_channel_is_eof(process->channel);

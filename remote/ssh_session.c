@@ -41,13 +41,13 @@ static struct dfg_err *set_options(struct dfg_ssh *ssh, const char *kinds)
 		enum ssh_options_e option;
 		const void *value;
 	} options[] = {
-		/* First: nothing of a config that libssh would read by itself. */
+		/* first: libssh must not read a config by itself */
 		{SSH_OPTIONS_PROCESS_CONFIG, &no},
 		{SSH_OPTIONS_HOST, ssh->entry.host_name},
 		{SSH_OPTIONS_PORT, &port},
 		{SSH_OPTIONS_USER, ssh->entry.user},
 		{SSH_OPTIONS_FD, &ssh->lent},
-		{SSH_OPTIONS_KNOWNHOSTS, "/dev/null"}, /* known_hosts are looked at by remote/ssh_known.c */
+		{SSH_OPTIONS_KNOWNHOSTS, "/dev/null"}, /* remote/ssh_known.c checks known_hosts */
 		{SSH_OPTIONS_GLOBAL_KNOWNHOSTS, "/dev/null"},
 		{SSH_OPTIONS_HOSTKEYS, kinds},
 		{SSH_OPTIONS_IDENTITY_AGENT, ssh->entry.identity_agent},
@@ -71,7 +71,7 @@ static struct dfg_err *make_session(struct dfg_ssh *ssh)
 	return set_options(ssh, kinds);
 }
 
-/* Until keys are exchanged. *out_again: it hung up without a word, as a server does that has many visitors. */
+/* Exchanges keys. *out_again: the server hung up without an error, as one does that has many connections. */
 static struct dfg_err *greet(struct dfg_ssh *ssh, bool *out_again)
 {
 	int status;
@@ -84,7 +84,7 @@ static struct dfg_err *greet(struct dfg_ssh *ssh, bool *out_again)
 		dfg_ssh_get_error(ssh->session));
 }
 
-/* Seconds of a wait that begins now. */
+/* Seconds left for a wait that begins now. */
 static double seconds_left(const struct dfg_ssh *ssh)
 {
 	const uint64_t now = dfg_now();
@@ -95,7 +95,9 @@ static double seconds_left(const struct dfg_ssh *ssh)
 static struct dfg_err *open_by(
 	const struct dfg_ssh_wish *wish, double seconds, uint64_t deadline, int jumps, struct dfg_ssh *out_ssh);
 
-/* A way through the last hop of ProxyJump; those before it lead there. The first goes as its own config says. */
+/*
+ * Connects through the last hop of ProxyJump, which the hops before it lead to. The first hop follows its own config.
+ */
 static struct dfg_err *jump(struct dfg_ssh *ssh, const char *hops, int jumps)
 {
 	struct dfg_ssh_hop hop;
@@ -113,7 +115,7 @@ static struct dfg_err *jump(struct dfg_ssh *ssh, const char *hops, int jumps)
 	return dfg_err_note(err, "by way of %s", hop.host);
 }
 
-/* One try to be connected, with the host's key checked and the user's accepted. */
+/* One attempt to connect, check the host's key and authenticate the user. */
 static struct dfg_err *attempt(struct dfg_ssh *ssh, int jumps, bool *out_again)
 {
 	*out_again = false;
@@ -129,7 +131,7 @@ static struct dfg_err *attempt(struct dfg_ssh *ssh, int jumps, bool *out_again)
 	return dfg_ssh_login(ssh);
 }
 
-/* libssh closes what it was lent after some errors, and else does not: whether it is open still is asked of the system. */
+/* libssh closes the descriptor after some errors only: whether it is still open is asked of the system. */
 static void close_lent(const struct dfg_ssh *ssh)
 {
 	struct stat own, lent;

@@ -15,11 +15,11 @@ struct dfg_tls {
 
 struct dfg_tls_session {
 	SSL *ssl;
-	BIO *in, *out; /* ssl's */
+	BIO *in, *out; /* owned by ssl */
 	bool up;
 };
 
-/* HTTP/2 or nothing. */
+/* ALPN: only HTTP/2 is accepted. */
 static int choose(SSL *ssl, const unsigned char **out, unsigned char *out_length, const unsigned char *in,
 	unsigned int length, void *arg)
 {
@@ -48,7 +48,7 @@ static bool fingerprint(EVP_PKEY *key, char out[DFG_FINGERPRINT_ROOM])
 	return good;
 }
 
-/* Signed by itself: nobody looks at more than its key. */
+/* Self-signed: clients verify only its key. */
 static bool fill_certificate(X509 *certificate, EVP_PKEY *key)
 {
 	X509_NAME *name = dfg_X509_get_subject_name(certificate);
@@ -121,7 +121,7 @@ struct dfg_err *dfg_tls_session_new(struct dfg_tls *tls, struct dfg_tls_session 
 		dfg_tls_session_free(session);
 		return DFG_ERR(DFG_MEMORY, "out of memory");
 	}
-	/* An empty memory is no end: what comes is still to come. */
+	/* An empty memory BIO is not the end of file: more bytes will come. */
 	dfg_BIO_ctrl(session->in, BIO_C_SET_BUF_MEM_EOF_RETURN, -1, NULL);
 	dfg_BIO_ctrl(session->out, BIO_C_SET_BUF_MEM_EOF_RETURN, -1, NULL);
 	dfg_SSL_set_bio(session->ssl, session->in, session->out);
@@ -138,7 +138,7 @@ void dfg_tls_session_free(struct dfg_tls_session *session)
 	dfg_free(session);
 }
 
-/* Did the last call fail for want of bytes only? */
+/* Whether the last call failed only because bytes are missing. */
 static bool only_wants(struct dfg_tls_session *session, int result)
 {
 	int error = dfg_SSL_get_error(session->ssl, result);

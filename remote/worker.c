@@ -52,7 +52,7 @@ void dfg_worker_free(struct dfg_worker *worker)
 	dfg_free(worker);
 }
 
-/* Nobody would hear of it: whoever could is gone. */
+/* The process ends: it cannot report an error, because the launcher is lost. */
 static void orphan(struct dfg_worker *worker, enum dfg_code code, const char *why)
 {
 	if (atomic_exchange(&worker->ended, true))
@@ -62,7 +62,10 @@ static void orphan(struct dfg_worker *worker, enum dfg_code code, const char *wh
 	dfg_event_signal(&worker->event);
 }
 
-/* Who slept itself, as all do whom ^Z stops together, has heard nobody: that is no silence of the launcher's. */
+/*
+ * If this process was stopped itself, as ^Z stops all together, it has received nothing: the launcher is not blamed for
+ * that.
+ */
 static void *guard(void *arg)
 {
 	struct dfg_worker *worker = arg;
@@ -82,7 +85,7 @@ static void *guard(void *arg)
 	return NULL;
 }
 
-/* The other workers' links, and where their tensors meet. */
+/* Makes the links to the other workers, and the rendezvous. */
 static struct dfg_err *connect_all(struct dfg_worker *worker)
 {
 	uint32_t workers = worker->setup.workers;
@@ -113,13 +116,13 @@ static struct dfg_err *set_up(struct dfg_worker *worker, struct dfg_packet *requ
 	(void)answer;
 	if (worker->rendezvous)
 		return DFG_ERR(DFG_PROTOCOL, "this worker is already configured");
-	worker->words = *request; /* what was read from it points there */
+	worker->words = *request; /* text that was read from it points into it */
 	*request = (struct dfg_packet){0};
 	DFG_TRY(dfg_worker_config_get(&worker->words, &worker->arena, &worker->setup));
 	return connect_all(worker);
 }
 
-/* The first request after the set-up: the launcher has heard of all workers that they are linked. */
+/* The first request after the configuration: the launcher knows that all workers are linked. */
 static struct dfg_err *begin_work(struct dfg_worker *worker)
 {
 	if (worker->options.linked)
@@ -214,10 +217,10 @@ static void pong(struct dfg_worker *worker, uint64_t number)
 	if (!launcher)
 		return;
 	dfg_packet_put(&packet, dfg_now());
-	dfg_err_free(dfg_packet_send(&packet, launcher)); /* where it cannot, the link's end is told by itself */
+	dfg_err_free(dfg_packet_send(&packet, launcher)); /* on failure the end of the link is reported separately */
 }
 
-/* What waits for no request that is in progress. */
+/* Handles the requests that do not wait for a running step. */
 static struct dfg_err *do_at_once(struct dfg_worker *worker, const struct dfg_message *message)
 {
 	struct dfg_packet packet;
@@ -258,7 +261,7 @@ static void deliver(void *arg, uint32_t peer, struct dfg_message *message)
 	dfg_err_free(err);
 }
 
-/* The launcher is told of it by the step that cannot go on, and if none runs, by the next. */
+/* The running step reports the loss to the launcher; if none runs, the next one does. */
 static void lost(void *arg, uint32_t peer, struct dfg_err *err)
 {
 	struct dfg_worker *worker = arg;
@@ -273,7 +276,7 @@ static void lost(void *arg, uint32_t peer, struct dfg_err *err)
 		dfg_err_free(err);
 }
 
-/* In the session's buffers, which are used again from step to step. */
+/* Allocates from the session's buffers, which are reused from step to step. */
 static struct dfg_err *room(
 	void *arg, enum dfg_dtype dtype, const struct dfg_shape *shape, struct dfg_tensor *out_tensor)
 {

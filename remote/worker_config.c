@@ -30,7 +30,7 @@ static void get_session(struct dfg_packet *packet, struct dfg_session_options *o
 double dfg_worker_config_link_lease(double lease, uint32_t workers)
 {
 	const uint32_t few = 16;
-	const double most = 1e6; /* as milliseconds it is a number of 32 bits */
+	const double most = 1e6; /* seconds; in milliseconds it fits 32 bits */
 	double scaled = workers > few ? lease * workers / few : lease;
 	return scaled < most ? scaled : most;
 }

@@ -89,7 +89,7 @@ static struct dfg_err *get_edges(
 	return NULL;
 }
 
-/* A handle means nothing to another process: said before the step, which the launcher can then do without. */
+/* A handle has no meaning in another process: refused before the step, so that the launcher need not run it. */
 static struct dfg_err *check_fetches(const struct dfg_worker *worker, const struct dfg_step *step)
 {
 	for (uint32_t i = 0; i < step->n_fetch; i++) {
@@ -166,7 +166,7 @@ static struct dfg_err *begin_step(struct dfg_worker *worker, uint64_t step)
 	return err;
 }
 
-/* How many values nobody took. */
+/* The number of values that were not received. */
 static uint64_t end_step(struct dfg_worker *worker)
 {
 	pthread_mutex_lock(&worker->lock);
@@ -176,7 +176,7 @@ static uint64_t end_step(struct dfg_worker *worker)
 	return left;
 }
 
-/* For whom it waited, and how long. */
+/* Writes for which workers it waited, and how long. */
 static void put_waits(const struct dfg_worker *worker, struct dfg_packet *answer)
 {
 	uint64_t peers = 0;

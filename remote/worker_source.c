@@ -2,7 +2,10 @@
 
 #include "formats/array.h"
 
-/* "FILE" or "FILE[key]", as the user has typed it. A worker waits for nobody's pipe, nor are its own for data. */
+/*
+ * Opens "FILE" or "FILE[key]", as typed by the user. A pipe is refused: a worker must not block on one, and its own are
+ * not for data.
+ */
 struct dfg_err *dfg_worker_source(struct dfg_worker *worker, struct dfg_packet *request, struct dfg_packet *answer)
 {
 	struct dfg_batch_source source = {0};
