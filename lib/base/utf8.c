@@ -1,6 +1,6 @@
 #include "lib/base/utf8.h"
 
-/* By the length of a character in bytes: how its first byte begins, under which mask, and the least code point that needs so many. */
+/* By the length of a character in bytes: how its first byte begins, under which mask, and the least code point of that length. */
 static const struct {
 	uint8_t mask, lead;
 	uint32_t least;
