@@ -172,7 +172,7 @@ sleep 1
 got=0
 wait $! || got=$?
 [ "$got" = 74 ] || { echo "status $got, not 74"; cat err; exit 1; }
-has err 'was cut short while it was read'
+has err 'was truncated while it was read'
 
 # A case with a member that nobody knows tests nothing, nor does one that expects nothing or lets all pass.
 mkdir -p odd/one
