@@ -9,9 +9,9 @@ untouched() {
 
 while IFS= read -r name; do
 	status 2 "$DFG" run add.dfg --hosts "$name,local:1" --feed x=1
-	has err "is no "
+	has err "is not a valid host"
 	status 2 "$DFG" doctor -- "$name"
-	has err "is no "
+	has err "is not a valid host"
 	printf 'local:1\n%s\n' "$name" >hosts
 	status 78 "$DFG" run add.dfg --hosts ./hosts --feed x=1
 	has err './hosts:2: '

@@ -64,7 +64,7 @@ has err 'is not a plan'
 rm mine/manifest.json
 status 73 divide mine/
 status 73 divide net.pb
-has err 'is no folder'
+has err 'is not a folder'
 status 73 divide none/plan
 status 73 divide .
 status 2 divide -

@@ -181,7 +181,7 @@ static void refuses_what_is_not_ours(void **state)
 	rmdir("plan/sub.pb");
 	expect(1, "old");
 	write_text("other.pb", "a file");
-	fails(fill("other.pb", false, 1, "new"), DFG_NO_OUTPUT, "no folder");
+	fails(fill("other.pb", false, 1, "new"), DFG_NO_OUTPUT, "not a folder");
 	unlink("other.pb");
 	fails(fill("none/plan", false, 1, "new"), DFG_NO_OUTPUT, "none/plan");
 	fails(fill(".", false, 1, "new"), DFG_NO_OUTPUT, "name the folder");

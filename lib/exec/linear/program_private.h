@@ -30,7 +30,7 @@ enum opcode {
 	INSTR_LOAD,
 	INSTR_CLEAR,      /* drops all that a Save kept in this iteration */
 	INSTR_LOOP_ENTER, /* begins a loop: moves the entering values to its variables */
-	/* ends an iteration that is not the last: moves the next values to the variables, jumps to `to` */
+	/* ends an iteration: moves the next values to the variables and jumps to `to`, or leaves the loop */
 	INSTR_LOOP_BACK,
 	INSTR_NOP,
 };
