@@ -6,18 +6,18 @@
 struct dfg_new_node;
 
 /*
- * Adds nodes to a graph, each checked and inferred as it comes, so that a mistake shows where it is made. Used by the
- * language, the gradients, the importers and the passes; inputs must be there before what reads them (a loop's back edge
- * is added at the end, dfg_build_input).
+ * Adds nodes to a graph; each is checked and inferred when it is added, so that an error is reported where it is made.
+ * Used by the language, gradients, importers and passes. Inputs must exist before their readers; a loop's back edge is
+ * added at the end (dfg_build_input).
  */
 struct dfg_builder {
 	struct dfg_graph *graph;
-	struct dfg_facts facts;  /* of every node of the graph; nodes added behind its back must be inferred first */
+	struct dfg_facts facts;  /* of every node; nodes added without the builder must be inferred first */
 	const char *device;      /* of new nodes; NULL or "" for none */
 	const uint32_t *control; /* control inputs that every new node gets */
 	uint32_t n_control;
-	struct dfg_arena brief; /* for a node being built, or a batch of them */
-	/* Of a pass that makes nodes in loops: may change what is wanted before a node is made; may make others first. */
+	struct dfg_arena brief; /* scratch memory for one node or a batch of nodes */
+	/* For passes that make nodes in loops: called before each node; may change `want` and add other nodes first. */
 	struct dfg_err *(*before)(struct dfg_builder *builder, struct dfg_new_node *want);
 	void *before_state;
 	struct dfg_names names;
@@ -25,22 +25,22 @@ struct dfg_builder {
 
 struct dfg_new_node {
 	const char *op;
-	const char *name;          /* wanted; "x_1", "x_2", ... where it is taken, unless exact */
-	bool exact;                /* the name or an error */
+	const char *name;          /* requested; "x_1", "x_2", ... if it is taken, unless exact */
+	bool exact;                /* an error if the name is taken */
 	const struct dfg_edge *in; /* data inputs, then control inputs */
 	uint32_t n_in, n_control;
-	const struct dfg_attr *attr; /* those that do not follow from the inputs' types; others take their defaults */
+	const struct dfg_attr *attr; /* those not implied by the inputs' types; others have their defaults */
 	uint32_t n_attr;
 };
 
-/* Infers what the graph holds already, which must be acyclic or in an order that verify accepted. */
+/* Infers the graph's existing nodes, which must be acyclic or in an order that dfg_verify accepted. */
 DFG_MUST_CHECK struct dfg_err *dfg_builder_init(struct dfg_builder *builder, struct dfg_graph *graph);
 void dfg_builder_release(struct dfg_builder *builder);
 
 /*
- * Adds a node. Type parameters come from the inputs' types and the attributes given; attributes equal to their defaults
- * are left out of the file. Strings, lists and literals are copied into the graph's arena; a literal's data is not. After
- * an error the graph may hold the node half made: it can only be given up.
+ * Adds a node. Type parameters are taken from the inputs' types and the given attributes; attributes equal to their
+ * defaults are omitted. Strings, lists and literals are copied into the graph's arena, but not a literal's data. After
+ * an error the graph may contain an incomplete node and can only be released.
  */
 DFG_MUST_CHECK struct dfg_err *dfg_build(
 	struct dfg_builder *builder, const struct dfg_new_node *node, uint32_t *out_number);

@@ -48,12 +48,12 @@
 #define DFG_EACH_plain(X, ...)       \
 	DFG_EACH_numeric(X, __VA_ARGS__) \
 	DFG_EACH_bool(X, __VA_ARGS__)
-/* Types whose elements own something. */
+/* Types whose elements own memory or a reference. */
 #define DFG_EACH_object(X, ...)                                   \
 	X(STRING, string, struct dfg_string, 7, __VA_ARGS__)          \
 	X(RESOURCE, resource, struct dfg_resource *, 20, __VA_ARGS__) \
 	X(VARIANT, variant, struct dfg_resource *, 21, __VA_ARGS__)
-/* Types that files know and no kernel computes in. */
+/* Types that files may contain and that no kernel computes in. */
 #define DFG_EACH_stored(X, ...)                   \
 	X(QI8, qi8, int8_t, 11, __VA_ARGS__)          \
 	X(QU8, qu8, uint8_t, 12, __VA_ARGS__)         \
@@ -94,12 +94,12 @@ struct dfg_string {
 	size_t length;
 };
 
-struct dfg_resource; /* what a handle refers to; counted: lib/graph/tensor.h */
+struct dfg_resource; /* the target of a handle; reference-counted: lib/graph/tensor.h */
 
-/* Bytes of an element; 0 for what is no dtype. */
+/* Bytes of an element; 0 for an invalid dtype. */
 size_t dfg_dtype_size(enum dfg_dtype dtype);
 
-/* "f32", or "no dtype" for a number that is none. Static. */
+/* "f32", or "no dtype" for an invalid number. Static. */
 const char *dfg_dtype_name(enum dfg_dtype dtype);
 
 /* By name in the language; DFG_NO_DTYPE for none. */
@@ -113,7 +113,9 @@ static inline uint64_t dfg_dtype_bit(enum dfg_dtype dtype)
 }
 bool dfg_dtype_is(enum dfg_dtype dtype, const char *class_name);
 
-/* Elements are references to what lives in this process only; elements own something, be it a reference or bytes. */
+/*
+ * Handles refer to objects of this process; objects are handles and strings, whose elements own a reference or bytes.
+ */
 static inline bool dfg_dtype_is_handle(enum dfg_dtype dtype)
 {
 	return dtype == DFG_RESOURCE || dtype == DFG_VARIANT;

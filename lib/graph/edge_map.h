@@ -2,7 +2,7 @@
 
 #include "lib/graph/graph.h"
 
-/* Finds an edge by another edge and a detail. A zeroed struct is empty. */
+/* A hash map from an edge with a kind and a detail to an edge. A zeroed struct is empty. */
 struct dfg_edge_key {
 	struct dfg_edge edge;
 	uint32_t kind, detail;
@@ -16,7 +16,7 @@ struct dfg_edge_map {
 	size_t count, slots;
 };
 
-/* NULL where nothing was put there. Good until the next put. */
+/* NULL if the key is absent. Valid until the next put. */
 const struct dfg_edge *dfg_edge_map_find(const struct dfg_edge_map *map, struct dfg_edge_key key);
 DFG_MUST_CHECK struct dfg_err *dfg_edge_map_put(
 	struct dfg_edge_map *map, struct dfg_edge_key key, struct dfg_edge value);

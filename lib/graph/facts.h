@@ -2,7 +2,7 @@
 
 #include "lib/graph/graph.h"
 
-/* What is known of an output before the graph runs. */
+/* The properties of an output that are known before the graph runs. */
 struct dfg_inferred {
 	enum dfg_dtype dtype;
 	bool is_ref;
@@ -19,12 +19,12 @@ static inline void dfg_fact_set_known(struct dfg_inferred *fact, const struct df
 	fact->matrix = is_matrix ? known : NULL;
 }
 
-/* Of an output that has not been inferred: no dtype, any shape. */
+/* The fact of an output that has not been inferred: no dtype, any shape. */
 extern const struct dfg_inferred dfg_fact_nothing;
 
 /*
- * Facts of all outputs of a graph, by node and port. A fact never changes, and facts that say the same are mostly the same
- * pointer, which stays good as long as the arena. Nodes that are alike are worked out once: lib/graph/call_cache.c.
+ * Facts of all outputs of a graph, by node and port. A fact never changes; equal facts usually are the same pointer,
+ * valid as long as the arena. Equal nodes are inferred once: lib/graph/call_cache.c.
  */
 struct dfg_facts {
 	struct dfg_arena *arena;
@@ -35,7 +35,7 @@ struct dfg_facts {
 	struct dfg_call_cache *alike;
 };
 
-void dfg_facts_release(struct dfg_facts *facts); /* what it holds; not the arena */
+void dfg_facts_release(struct dfg_facts *facts); /* frees the tables, not the arena */
 static inline const struct dfg_inferred *dfg_facts_of(const struct dfg_facts *facts, struct dfg_edge edge)
 {
 	return facts->fact[facts->first[edge.node] + (uint32_t)edge.port];
@@ -45,29 +45,29 @@ static inline uint32_t dfg_facts_outputs(const struct dfg_facts *facts, uint32_t
 	return facts->first[node + 1] - facts->first[node];
 }
 
-/* The next node has n_out outputs, of which nothing is known yet. */
+/* Appends a node with n_out outputs without known facts. */
 DFG_MUST_CHECK struct dfg_err *dfg_facts_add(struct dfg_facts *facts, uint32_t n_out);
 
 /*
- * dfg_node_call, once for all nodes of one op, the same attributes and as many inputs: such calls have the same number in
- * `alike`, not 0, and differ in nothing but the node's name. What is not worth sharing takes its room from brief and has 0
- * there; else the call lives as long as the facts.
+ * dfg_node_call, computed once for nodes with the same op, attributes and number of inputs: such calls have the same
+ * nonzero number in `alike` and differ only in the node's name. A call that is not worth sharing is in brief and has 0;
+ * others live as long as the facts.
  */
 DFG_MUST_CHECK struct dfg_err *dfg_facts_call(struct dfg_facts *facts, const struct dfg_graph *graph, uint32_t node,
 	struct dfg_arena *brief, struct dfg_call *out_call);
 
-/* dfg_infer_node, once for calls that are alike and see the same facts. out has room for call->n_out of them. */
+/* dfg_infer_node, computed once for equal calls with the same facts. out has space for call->n_out facts. */
 DFG_MUST_CHECK struct dfg_err *dfg_facts_infer(struct dfg_facts *facts, const struct dfg_call *call,
 	const struct dfg_inferred *const *in, const struct dfg_inferred **out);
 
 /* Whether every element is known; false for NULL. */
 bool dfg_known_whole(const struct dfg_known_value *known);
 
-/* What a value says of itself, in the arena; NULL where it is neither small nor of indices. */
+/* The known value of a tensor, in the arena; NULL if it is not a small tensor of integers. */
 DFG_MUST_CHECK struct dfg_err *dfg_known_of(
 	const struct dfg_tensor *tensor, struct dfg_arena *arena, const struct dfg_known_value **out_known);
 
-/* The tensor that is known, the whole of it. */
+/* A tensor of a value whose elements are all known. */
 DFG_MUST_CHECK struct dfg_err *dfg_known_tensor(
 	const struct dfg_known_value *known, enum dfg_dtype dtype, struct dfg_tensor *out_tensor);
 

@@ -3,17 +3,18 @@
 #include "lib/graph/graph.h"
 
 /*
- * The functions of a graph's library. A graph carries its library as the file has it; who calls functions (lib/pass/lower/lower.c)
- * opens them one by one.
+ * The functions of a graph's library. The library is kept as it is in the file; its users (lib/pass/lower/lower.c)
+ * parse functions one at a time.
  */
 
-/* What goes into a function, or comes out: one tensor, `number` of them, or one of each of `types`. */
+/* An input or output of a function: one tensor, `number` tensors of one type, or one tensor for each of `types`. */
 struct dfg_function_port {
 	const char *name;
-	enum dfg_dtype dtype;              /* DFG_NO_DTYPE: an attribute of the call says it */
-	const char *type, *number, *types; /* names of such attributes; NULL where there is none */
+	enum dfg_dtype dtype;              /* DFG_NO_DTYPE: given by an attribute of the call */
+	const char *type, *number, *types; /* names of such attributes; NULL if not used */
 	bool is_ref;
-	const char *from; /* of a result: "input", "input:1", "node:output:0"; NULL where the function does not say */
+	const char
+		*from; /* source of a result: "input", "input:1", "node:output:0"; NULL if the function does not give one */
 };
 
 /* A node of a body. Its inputs are "input", "input:1", "node:output", "node:output:0", "^node"; in and n_in are not set. */
@@ -31,7 +32,7 @@ struct dfg_function {
 	uint32_t n_attr;
 	struct dfg_function_node *node;
 	uint32_t n_node;
-	const char **last; /* nodes that a call waits for, whether or not a result comes from them */
+	const char **last; /* nodes that a call waits for, whether or not a result depends on them */
 	uint32_t n_last;
 };
 
@@ -42,7 +43,7 @@ struct dfg_functions {
 };
 void dfg_functions_release(struct dfg_functions *functions);
 
-/* How a library is read. The file formats set it where they set a graph's library. */
+/* Functions that read a library, set by the file format that set the graph's library. */
 struct dfg_function_codec {
 	struct dfg_err *(*list)(
 		const struct dfg_graph *graph, struct dfg_arena *arena, struct dfg_functions *out_functions);
@@ -50,6 +51,6 @@ struct dfg_function_codec {
 		struct dfg_function *out_function);
 };
 
-/* The library's names; none where the graph has no library. */
+/* The names of the library's functions; empty if the graph has no library. */
 DFG_MUST_CHECK struct dfg_err *dfg_functions_list(
 	const struct dfg_graph *graph, struct dfg_arena *arena, struct dfg_functions *out_functions);

@@ -7,7 +7,10 @@
 
 enum { DFG_CONTROL = -1 };
 
-/* Where an input comes from: output `port` of node number `node`. On port DFG_CONTROL it only says "after". */
+/*
+ * The source of an input: output `port` of node number `node`. Port DFG_CONTROL is a control edge, which only orders
+ * the nodes.
+ */
 struct dfg_edge {
 	uint32_t node;
 	int32_t port;
@@ -22,8 +25,8 @@ static inline bool dfg_edge_same(struct dfg_edge a, struct dfg_edge b)
 struct dfg_node {
 	const char *name;
 	const char *op_name;
-	const struct dfg_op *op; /* NULL: no such op here; the node can be kept, pruned, shown, but not run */
-	const char *device;      /* "" where nothing is asked for */
+	const struct dfg_op *op; /* NULL: unknown op; the node can be kept, pruned and shown, but not run */
+	const char *device;      /* "" if no device is requested */
 	struct dfg_edge *in;     /* data inputs, then control inputs */
 	uint32_t n_in, n_control;
 	struct dfg_attr *attr; /* by name, in byte order; several nodes may share one array: dfg_node_set_attr copies */
@@ -32,7 +35,7 @@ struct dfg_node {
 	const void *debug; /* fields of the file that are only kept: experimental_debug_info and _type, canonical */
 };
 
-/* Nodes stand in file order, which loops and hand-written files may make any order. */
+/* Nodes are in file order, which need not be topological. */
 struct dfg_graph {
 	struct dfg_arena *arena;
 	struct dfg_node *node;
@@ -44,26 +47,27 @@ struct dfg_graph {
 	uint32_t n_bad_consumer;
 	const void *library; /* FunctionDefLibrary, in canonical wire form; n_library bytes */
 	size_t n_library;
-	const struct dfg_function_codec *codec; /* what opens the library: lib/graph/function.h; NULL where there is none */
-	const void *debug;                      /* debug_info, likewise */
+	const struct dfg_function_codec
+		*codec;        /* parser of the library: lib/graph/function.h; NULL if there is no library */
+	const void *debug; /* debug_info, likewise */
 	size_t n_debug;
 	int32_t old_version; /* what files had before `versions`; only kept */
 	bool unversioned;    /* a file without `versions` */
 	const char *source;  /* the file, for messages; "" for none */
 };
 
-/* An empty graph that will live in the arena; producer 27. The caller releases it, then the arena. */
+/* An empty graph whose contents are in the arena; producer 27. The caller releases the graph, then the arena. */
 void dfg_graph_init(struct dfg_graph *graph, struct dfg_arena *arena);
 void dfg_graph_release(struct dfg_graph *graph);
 
-/* Adds a node whose fields are all in the arena. DFG_DATA where the name is there already. */
+/* Adds a node whose fields are all in the arena. DFG_DATA if the name exists. */
 DFG_MUST_CHECK struct dfg_err *dfg_graph_add(
 	struct dfg_graph *graph, const struct dfg_node *node, uint32_t *out_number);
 
-/* DFG_NONE where there is no such node. */
+/* The node's number, or DFG_NONE. */
 uint32_t dfg_graph_find(const struct dfg_graph *graph, const char *name);
 
-/* The nearest node name there is, or NULL. */
+/* The name most similar to `name`, or NULL. */
 const char *dfg_graph_nearest(const struct dfg_graph *graph, const char *name);
 
 /*
@@ -90,24 +94,24 @@ DFG_MUST_CHECK struct dfg_err *dfg_node_add_control(struct dfg_graph *graph, uin
 bool dfg_node_mark(const struct dfg_node *node, const char *name, int64_t *out_i);
 
 /*
- * Works out a node against its op's declaration: every attribute is there and of its kind and among the allowed values,
- * the types are of their classes, the number of inputs is right, no attribute is unknown (names that begin with '_' are
- * free). Does not look at what the inputs are. Room from the arena.
+ * Checks a node against its op's declaration: attributes are present, of the right kind and among the allowed values;
+ * types are in their classes; the number of inputs is right; no attribute is unknown (names that begin with '_' are
+ * free). The inputs themselves are not checked. The call is in the arena.
  */
 DFG_MUST_CHECK struct dfg_err *dfg_node_call(
 	const struct dfg_graph *graph, uint32_t node, struct dfg_arena *arena, struct dfg_call *out_call);
 
-/* How many tensors the port of the node stands for, as far as its attributes say: what is nonsense counts as none. */
+/* The number of tensors that the node's port stands for, by its attributes; 0 if these are invalid. */
 uint32_t dfg_node_port_width(
 	const struct dfg_node *node, const struct dfg_signature *signature, const struct dfg_port *port);
 
-/* Whether data input e takes a variable itself, not its value; also where that cannot be known. */
+/* Whether data input e takes the variable itself instead of its value; also true if that is unknown. */
 bool dfg_node_takes_ref(const struct dfg_node *node, uint32_t e);
 
 /*
- * Order of the nodes such that inputs come first; edges into a Merge from a NextIteration are left out. order has room
- * for graph->count numbers; *out_count is smaller where there is a cycle. O(nodes + edges), no recursion. Stable: among
- * the ready the lowest number first is not promised, but the order depends on the graph alone.
+ * A topological order of the nodes, ignoring edges from a NextIteration to a Merge. order has space for graph->count
+ * numbers; *out_count is smaller if there is a cycle. O(nodes + edges), no recursion. The order depends on the graph
+ * alone.
  */
 DFG_MUST_CHECK struct dfg_err *dfg_graph_order(
 	const struct dfg_graph *graph, struct dfg_arena *scratch, uint32_t *order, uint32_t *out_count);

@@ -3,21 +3,21 @@
 #include "lib/graph/op.h"
 
 /*
- * What a kernel sees. A kernel is pure: it allocates nothing but through this, keeps nothing, touches no globals and may
- * run on any thread. It reads its inputs and writes the outputs that dfg_kernel_output() gives it, and nothing else.
- * It trusts no other phase: indices and sizes that come from values are checked here again.
+ * The context of a running kernel. A kernel is pure: it allocates only through this, keeps nothing, uses no globals and
+ * may run on any thread. It reads its inputs and writes only the outputs that dfg_kernel_output() returns. It checks
+ * indices and sizes that come from values again.
  */
 struct dfg_kernel {
 	const struct dfg_call *call;
 	struct dfg_tensor *const *in;
 	struct dfg_tensor *const *out;
 	const struct dfg_kernel_services *host;
-	void *runner; /* host's own */
+	void *runner; /* private to the host */
 };
 
 /*
- * A kernel that cannot go on yet (a queue is empty) asks for a pause and returns: no thread waits. It is run again, with
- * the same pause, after somebody called wake, once; or, if its step ends before, it is abandoned instead.
+ * A kernel that cannot continue yet (a queue is empty) requests a pause and returns, so that no thread waits. It is run
+ * again with the same pause after wake has been called, once; if its step ends earlier, it is abandoned instead.
  */
 struct dfg_pause {
 	void (*wake)(struct dfg_pause *pause); /* the host's; any thread */
@@ -25,27 +25,30 @@ struct dfg_pause {
 	void (*abandon)(struct dfg_pause *pause);
 };
 
-/* What a runner of kernels offers: the executor, and the small one that folds constants (lib/graph/eval.c). */
+/* The services for kernels, implemented by the executor and by constant folding (lib/graph/eval.c). */
 struct dfg_kernel_services {
-	/* Room of at least bytes for output i, whose planned room is too small. */
+	/* Memory of at least `bytes` for output i, whose planned memory is too small. */
 	struct dfg_err *(*grow)(struct dfg_kernel *ctx, int i, size_t bytes);
-	/* Room until the kernel returns, aligned to DFG_ALIGN, not zeroed. */
+	/* Memory until the kernel returns, aligned to DFG_ALIGN, not zeroed. */
 	struct dfg_err *(*scratch)(struct dfg_kernel *ctx, size_t bytes, void **out_memory);
-	/* Calls part(arg, i) for each i in [0, n), on as many threads as there are; the parts' order is not defined. */
+	/* Calls part(arg, i) for each i in [0, n) on all threads; the order of the parts is undefined. */
 	void (*parallel)(struct dfg_kernel *ctx, int64_t n, void (*part)(void *arg, int64_t i), void *arg);
-	/* Input i as a tensor that may be kept: a reference where the buffer is counted, else a copy. */
+	/* Input i as a tensor to keep: a reference if its buffer is counted, else a copy. */
 	struct dfg_err *(*keep)(struct dfg_kernel *ctx, int i, struct dfg_tensor *out_tensor);
-	/* Makes output i these elements, without a copy where that is possible. Takes the tensor's reference. */
+	/* Sets output i to this tensor, without a copy where possible. Takes the tensor's reference. */
 	struct dfg_err *(*give)(struct dfg_kernel *ctx, int i, struct dfg_tensor *tensor);
-	/* Variables and other state by name; NULL where there is none. */
+	/* Variables and other state by name; NULL if the host has none. */
 	struct dfg_state *(*state)(struct dfg_kernel *ctx);
-	/* The variable behind input i, a ref (lib/exec/state/state.h); NULL where it is none. */
+	/* The variable that input i, a ref, refers to (lib/exec/state/state.h); NULL if it is not a ref. */
 	struct dfg_variable *(*ref)(struct dfg_kernel *ctx, int i);
 	/* Makes output i a ref to the variable. */
 	struct dfg_err *(*give_ref)(struct dfg_kernel *ctx, int i, struct dfg_variable *variable);
-	/* Whether nobody else reads input i or holds its buffer, so that its elements may be changed: see DFG_IN_PLACE. */
+	/*
+	 * Whether input i has no other reader and no other holder of its buffer, so that it may be overwritten: see
+	 * DFG_IN_PLACE.
+	 */
 	bool (*alone)(struct dfg_kernel *ctx, int i);
-	/* The pause that this run comes after, or NULL; and a new one. */
+	/* The pause that preceded this run, or NULL; and a new pause. */
 	struct dfg_pause *(*paused)(struct dfg_kernel *ctx);
 	struct dfg_err *(*pause)(struct dfg_kernel *ctx, struct dfg_pause **out_pause);
 };
