@@ -11,7 +11,7 @@
 
 enum { SAMPLE = 512 };
 
-/* What a file that is not a graph seems to be, for the message; NULL: may be a graph. */
+/* The likely kind of a file that is not a graph, for the message; NULL: may be a graph. */
 static const char *looks_like(const uint8_t *bytes, size_t size)
 {
 	static const struct {

@@ -7,7 +7,7 @@
 
 /*
  * A child process that runs this program or another: with pipes for its stdin, stdout and stderr, in a process group of
- * its own, so that an interrupt at the terminal does not reach it. A zeroed struct is no process.
+ * its own, so that an interrupt at the terminal does not reach it. A zeroed struct holds no process.
  */
 struct dfg_process {
 	pid_t pid;

@@ -32,7 +32,7 @@ static void add_program(struct dfg_text *text, const char *path)
 }
 
 /*
- * This program, sent as the first blocks of stdin: the file is removed before it runs, so it is never left behind. dd
+ * This program, sent as the first blocks of stdin: the file is removed before it runs, so that it never remains. dd
  * reads whole blocks and no byte after them.
  */
 static struct dfg_err *add_push(struct dfg_ssh_process *process, struct dfg_text *command)
