@@ -26,7 +26,8 @@ DFG_MUST_CHECK struct dfg_err *dfg_folder_file(struct dfg_folder *folder, const 
 DFG_MUST_CHECK struct dfg_err *dfg_folder_commit(struct dfg_folder *folder);
 void dfg_folder_release(struct dfg_folder *folder);
 
-/* Calls see() for each name in the folder but "." and "..", in no order, until it fails. DFG_NO_INPUT if there is no such folder. */
+/* Calls see() for each name in the folder except "." and "..", in no particular order, until see() fails. DFG_NO_INPUT if the
+ * folder does not exist. */
 DFG_MUST_CHECK struct dfg_err *dfg_folder_each(
 	const char *path, struct dfg_err *(*see)(void *arg, const char *name), void *arg);
 

@@ -59,7 +59,7 @@ static bool spread(struct search *s)
 	return more;
 }
 
-/* Of the value that the Assign sets, and of what it waits for. */
+/* Follows the value that the Assign sets and its control inputs. */
 static uint8_t value_flags(const struct search *s, const struct dfg_node *assign)
 {
 	uint8_t flags = 0;

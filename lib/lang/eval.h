@@ -3,7 +3,7 @@
 #include "lib/lang/datum.h"
 #include "lib/lang/lang.h"
 
-/* What a target has read and written, newest first, and the histories before that. */
+/* The variables that a target has written, newest first, each with its history from before the write. */
 struct dfg_target {
 	struct dfg_cell_before {
 		struct dfg_cell_before *older;

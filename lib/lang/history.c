@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* What each region has done to each state. */
+/* The history of each state: the reads and writes by each region. */
 
 static uint32_t hash_of(const struct dfg_cell *cell)
 {

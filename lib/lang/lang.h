@@ -12,7 +12,7 @@
 struct dfg_lang_options {
 	const char *const *include; /* directories of imports; NULL-terminated or NULL */
 	const char *const *define;  /* "NAME=VALUE", NULL-terminated or NULL; "training=true" too */
-	/* What `grad(y, x)` calls (lib/pass/grad/grad.h); set by cmd, because lang does not know the passes. */
+	/* Implements `grad(y, x)` (lib/pass/grad/grad.h); set by cmd, because lang may not include the passes. */
 	struct dfg_err *(*grad)(struct dfg_builder *builder, const struct dfg_edge *of, uint32_t n_of,
 		const struct dfg_edge *wrt, uint32_t n_wrt, struct dfg_edge *out_wrt);
 	/* Called for every file read, the program and its imports (not the embedded library), for -MD; NULL: none. */

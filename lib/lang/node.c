@@ -115,7 +115,7 @@ static struct dfg_err *new_const(
 	return note(eval, out_edge->node, DFG_NAME_NONE, name);
 }
 
-/* A constant that a loop or branch reads stands in the root, once: a frame enters it once. */
+/* A constant that a loop or branch reads is one node of the root, which each frame enters once. */
 static struct dfg_err *shared_const(
 	struct dfg_eval *eval, const char *name, const struct dfg_tensor *value, struct dfg_edge *out_edge)
 {

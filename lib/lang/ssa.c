@@ -179,7 +179,7 @@ static struct dfg_err *handle_of_read(
 	return NULL;
 }
 
-/* What read the Enter of the handle reads the one that goes around: in the body, after the Switch. */
+/* Redirects the readers of the handle's Enter to the carried handle: readers in the body to the output of its Switch. */
 static void redirect_handle(
 	const struct dfg_eval *eval, const struct dfg_lang_loop *loop, const struct dfg_carried *carried)
 {
@@ -448,7 +448,7 @@ static const struct dfg_carried *carried_by(
 	return at == UINT32_MAX ? NULL : &body->view[at]->carried;
 }
 
-/* What read an Enter reads the carried value instead: in the body behind the Switch. */
+/* Redirects the readers of an Enter to the carried value: readers in the body to the output of its Switch. */
 static void redirect(
 	const struct dfg_eval *eval, const struct dfg_lang_loop *loop, const struct dfg_index *enters, uint32_t first)
 {

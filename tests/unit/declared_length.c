@@ -9,8 +9,8 @@
 #include "lib/pass/rewrite/fold.h"
 #include "lib/pass/grad/grad.h"
 #include "lib/pass/verify/verify.h"
+#include "tests/unit/op_lines.h"
 
-#include <dirent.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -165,35 +165,10 @@ static void try_line(const char *line)
 					break;
 }
 
-static void try_file(const char *name)
-{
-	char path[300], *line = NULL;
-	size_t room = 0;
-	snprintf(path, sizeof path, "tests/ops/%s", name);
-	FILE *file = fopen(path, "r");
-	assert_non_null(file);
-	for (ssize_t length; (length = getline(&line, &room, file)) > 0;) {
-		line[length - (line[length - 1] == '\n')] = '\0';
-		if (*line && *line != '#')
-			try_line(line);
-	}
-	free(line);
-	fclose(file);
-}
-
 static void no_op_counts_what_a_file_only_declares(void **state)
 {
 	(void)state;
-	struct dirent **entry;
-	int count = scandir("tests/ops", &entry, NULL, alphasort);
-	assert_true(count > 2);
-	for (int i = 0; i < count; i++) {
-		size_t length = strlen(entry[i]->d_name);
-		if (length > 2 && !strcmp(entry[i]->d_name + length - 2, ".t"))
-			try_file(entry[i]->d_name);
-		free(entry[i]);
-	}
-	free(entry);
+	each_op_line(try_line);
 	print_message("%d graphs accepted\n", accepted);
 	assert_true(accepted > 1000);
 	assert_int_equal(failures, 0);

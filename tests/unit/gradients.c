@@ -6,11 +6,11 @@
 
 #include "lib/graph/kernel.h"
 #include "lib/lang/lang.h"
+#include "tests/unit/op_lines.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <cmocka.h>
-#include <dirent.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -324,35 +324,10 @@ static void try_line(const char *line)
 	dfg_case_release(&t.op_case);
 }
 
-static void try_file(const char *name)
-{
-	char path[300], *line = NULL;
-	size_t room = 0;
-	snprintf(path, sizeof path, "tests/ops/%s", name);
-	FILE *file = fopen(path, "r");
-	assert_non_null(file);
-	for (ssize_t length; (length = getline(&line, &room, file)) > 0;) {
-		line[length - (line[length - 1] == '\n')] = '\0';
-		if (*line && *line != '#')
-			try_line(line);
-	}
-	free(line);
-	fclose(file);
-}
-
 static void gradients_are_slopes(void **state)
 {
 	(void)state;
-	struct dirent **entry;
-	int count = scandir("tests/ops", &entry, NULL, alphasort);
-	assert_true(count > 2);
-	for (int i = 0; i < count; i++) {
-		size_t length = strlen(entry[i]->d_name);
-		if (length > 2 && !strcmp(entry[i]->d_name + length - 2, ".t"))
-			try_file(entry[i]->d_name);
-		free(entry[i]);
-	}
-	free(entry);
+	each_op_line(try_line);
 	print_message("%d slopes compared\n", compared);
 	assert_true(compared > 100);
 	assert_int_equal(failures, 0);

@@ -442,7 +442,7 @@ static void count_sent(struct dfg_sent *sent, const struct dfg_message *message)
 	sent->bytes += message->dead ? 0 : dfg_tensor_bytes(&message->tensor);
 }
 
-/* wait: NULL, or kept if there is no credit. */
+/* wait: NULL, or the wait of the Send, which is kept while there is no credit for it. */
 static struct dfg_err *send_message(
 	struct dfg_rendezvous *rendezvous, uint32_t to, struct dfg_wait *wait, struct dfg_message *message, bool *out_held)
 {

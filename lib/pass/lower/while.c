@@ -7,14 +7,14 @@
 /*
  * While. Each loop variable enters the frame, is merged with its next value, and is switched to the body or out of the
  * loop by the predicate. An input that the body returns unchanged is an invariant: it enters once, and its output is
- * the value that entered. A loop without variables gets a dummy one, which counts the iterations.
+ * the value that entered. A loop without variables gets an induction variable of its own.
  */
 struct loop {
 	struct lower *l;
 	uint32_t call;
 	struct instance cond, body;
-	uint32_t count; /* number of inputs of the call; the dummy variable has this number */
-	bool *varies;   /* by input, and the dummy variable: it may change */
+	uint32_t count; /* number of inputs of the call; the added induction variable has this number */
+	bool *varies;   /* by input, then the added induction variable: whether it may change */
 	uint32_t first; /* the first variable that the predicate depends on; the pivot of the body is derived from it */
 	const char *frame;
 	int64_t window;
