@@ -1,9 +1,9 @@
 #include "cmd/bench.h"
 #include "cmd/engine.h"
 #include "cmd/graph.h"
-#include "cmd/metrics.h"
 #include "cmd/run.h"
 #include "formats/synthetic.h"
+#include "lib/base/pool.h"
 #include "lib/pass/verify/verify.h"
 
 #include <inttypes.h>

@@ -1,5 +1,6 @@
 #include "cmd/graph.h"
 #include "cmd/uses.h"
+#include "lib/base/io.h"
 #include "lib/base/mem.h"
 #include "lib/lang/lang.h"
 #include "lib/pass/grad/grad.h"
@@ -86,7 +87,7 @@ static struct dfg_err *write_rule(const struct reads *reads, const char *path)
 {
 	struct dfg_text text = {0};
 	add_rule(&text, reads, dfg_cmd_output().path);
-	struct dfg_err *err = dfg_cmd_write_text(path, false, &text);
+	struct dfg_err *err = dfg_out_text(path, false, &text);
 	dfg_text_release(&text);
 	return err;
 }

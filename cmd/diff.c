@@ -4,6 +4,7 @@
 #include "formats/differ.h"
 #include "formats/json.h"
 #include "formats/plan.h"
+#include "lib/base/path.h"
 
 #include <string.h>
 
@@ -66,7 +67,7 @@ static struct dfg_err *read_arrays(char *path, struct dfg_checkpoint *out)
 {
 	const struct dfg_notes notes = {talk, path};
 	*out = (struct dfg_checkpoint){0};
-	if (dfg_cmd_is_directory(path))
+	if (dfg_is_directory(path))
 		return dfg_checkpoint_load(path, &notes, out);
 	return dfg_arrays_read(path, &out->arrays);
 }
@@ -125,8 +126,8 @@ static struct dfg_err *diff(char **operands, int *out_status)
 		return DFG_ERR(DFG_DATA, "%s is a plan, and %s is not", operands[!plan], operands[plan]);
 	DFG_TRY(dfg_cmd_holds_arrays(operands[0], &a));
 	DFG_TRY(dfg_cmd_holds_arrays(operands[1], &b));
-	a |= !plan && dfg_cmd_is_directory(operands[0]);
-	b |= !plan && dfg_cmd_is_directory(operands[1]);
+	a |= !plan && dfg_is_directory(operands[0]);
+	b |= !plan && dfg_is_directory(operands[1]);
 	if (a != b)
 		return DFG_ERR(DFG_DATA, "%s holds arrays, and %s does not", operands[b], operands[a]);
 	struct dfg_err *(*compare)(char **path, struct dfg_differ *differ) = plan ? diff_plans

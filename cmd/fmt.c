@@ -1,5 +1,4 @@
 #include "cmd/cmd.h"
-#include "cmd/uses.h"
 #include "lib/base/io.h"
 #include "lib/base/text.h"
 #include "lib/lang/lang.h"
@@ -29,7 +28,7 @@ static struct dfg_err *format_file(const char *path, struct dfg_text *out, int *
 		if (!same)
 			dfg_talk("%s: its layout would change", path);
 	} else if (!err && in_place && is_file) {
-		err = dfg_cmd_write_text(path, true, &text);
+		err = dfg_out_text(path, true, &text);
 	} else if (!err) {
 		dfg_text_put(out, text.s ? text.s : "", text.length);
 	}
@@ -46,7 +45,7 @@ static struct dfg_err *fmt(char **operands, int *out_status)
 	for (; *operands && !err; operands++)
 		err = format_file(*operands, &text, out_status);
 	if (!err)
-		err = dfg_cmd_write_text("-", false, &text);
+		err = dfg_out_text("-", false, &text);
 	dfg_text_release(&text);
 	return err;
 }

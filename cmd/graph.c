@@ -1,9 +1,9 @@
 #include "cmd/graph.h"
 
-#include "cmd/option.h"
-#include "cmd/uses.h"
 #include "formats/array.h"
 #include "formats/plan.h"
+#include "lib/base/path.h"
+#include "lib/base/size.h"
 #include "lib/lang/lang.h"
 #include "lib/pass/grad/grad.h"
 #include "lib/pass/pass.h"
@@ -93,12 +93,6 @@ struct dfg_err *dfg_cmd_open_plan(const char *path, struct dfg_faults *faults, s
 {
 	const struct dfg_graph_options options = {.strict = dfg_cmd_strict, .notes = {talk, (void *)path}};
 	return dfg_plan_folder_open(path, &options, faults, out_plan);
-}
-
-bool dfg_cmd_is_directory(const char *path)
-{
-	struct stat stat_;
-	return !stat(path, &stat_) && S_ISDIR(stat_.st_mode);
 }
 
 struct dfg_err *dfg_cmd_holds_arrays(const char *path, bool *out_arrays)

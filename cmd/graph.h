@@ -13,8 +13,6 @@ extern const struct dfg_opt dfg_graph_out_options[]; /* -o, --to, --external-dat
 /* Whether --strict is given. */
 extern bool dfg_cmd_strict;
 
-bool dfg_cmd_is_directory(const char *path);
-
 /*
  * Whether a file holds arrays, by content; for csv, which has no magic number, by suffix. A file that can be read only
  * once (stdin, a pipe) counts as a graph.

@@ -1,8 +1,8 @@
 #include "cmd/launch_table.h"
 
 #include "cmd/cmd.h"
-#include "cmd/metrics.h"
 #include "cmd/screen.h"
+#include "lib/base/pool.h"
 
 #include <string.h>
 

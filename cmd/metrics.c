@@ -11,11 +11,6 @@
 #include <string.h>
 #include <unistd.h>
 
-double dfg_seconds(void)
-{
-	return (double)dfg_now() / 1e9;
-}
-
 /*
  * Whether a line is of a later step than steps_done. A line of an evaluation without a step is of the step before it.
  */

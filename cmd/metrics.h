@@ -21,9 +21,6 @@ DFG_MUST_CHECK struct dfg_err *dfg_metrics_eval(struct dfg_metrics *metrics, uin
 	const struct dfg_edges *fetch, const struct dfg_gathered *means);
 DFG_MUST_CHECK struct dfg_err *dfg_metrics_close(struct dfg_metrics *metrics);
 
-/* The monotonic clock in seconds. */
-double dfg_seconds(void);
-
 /* Progress of a training: on a terminal a line that is updated, elsewhere a line every ten seconds. */
 struct dfg_progress {
 	bool terminal;

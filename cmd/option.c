@@ -2,9 +2,9 @@
 
 #include "lib/base/map.h"
 #include "lib/base/mem.h"
+#include "lib/base/size.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -60,25 +60,6 @@ static struct dfg_err *no_option(const struct dfg_cmd *cmd, const char *name, si
 	if (nearest.best)
 		return DFG_ERR(DFG_USAGE, "unknown option '--%s'; did you mean '--%s'?", word, nearest.best);
 	return DFG_ERR(DFG_USAGE, "unknown option '--%s'", word);
-}
-
-struct dfg_err *dfg_parse_size(const char *text, uint64_t *out_bytes)
-{
-	static const char prefix[] = "KMGT";
-	char *end;
-	errno = 0;
-	double value = strtod(text, &end), unit = 1;
-	const char *p = *end ? strchr(prefix, *end) : NULL;
-	if (p) {
-		end++;
-		unit = pow(*end == 'i' ? 1024 : 1000, (double)(p - prefix + 1));
-		end += *end == 'i';
-	}
-	end += *end == 'B';
-	if (end == text || *end || errno || !(value >= 0) || value * unit >= 0x1p63)
-		return DFG_ERR(DFG_USAGE, "'%s' is not a size such as 512, 64K, 2G or 1Gi", text);
-	*out_bytes = (uint64_t)(value * unit);
-	return NULL;
 }
 
 static struct dfg_err *set_number(const struct dfg_opt *o, const char *text)

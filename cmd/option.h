@@ -14,6 +14,3 @@ void dfg_options_each(const struct dfg_cmd *cmd, void (*see)(void *arg, const st
 
 /* The rows that every command has. */
 extern const struct dfg_opt dfg_global_options[];
-
-/* Parses a size in bytes such as "512", "64K", "1Gi": K, M, G, T are powers of 1000, Ki, Mi, Gi, Ti of 1024. */
-DFG_MUST_CHECK struct dfg_err *dfg_parse_size(const char *text, uint64_t *out_bytes);

@@ -1,6 +1,6 @@
 #include "cmd/planning.h"
 
-#include "cmd/metrics.h"
+#include "lib/base/pool.h"
 
 #include <errno.h>
 #include <fnmatch.h>

@@ -1,7 +1,7 @@
-#include "cmd/graph.h"
 #include "cmd/run.h"
 
 #include "formats/checkpoint.h"
+#include "lib/base/path.h"
 
 static void talk(void *arg, const char *text)
 {
@@ -14,7 +14,7 @@ static struct dfg_err *load_from(struct dfg_run *run, const char *path)
 	struct dfg_checkpoint checkpoint = {0};
 	struct dfg_notes notes = {talk, NULL};
 	struct dfg_err *err;
-	if (dfg_cmd_is_directory(path))
+	if (dfg_is_directory(path))
 		err = dfg_checkpoint_load(path, &notes, &checkpoint);
 	else
 		err = dfg_arrays_read(path, &checkpoint.arrays);

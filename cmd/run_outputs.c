@@ -1,6 +1,7 @@
 #include "cmd/graph.h"
 #include "cmd/run.h"
 #include "cmd/uses.h"
+#include "lib/base/path.h"
 
 #include <string.h>
 

@@ -1,5 +1,7 @@
 #include "cmd/training.h"
 
+#include "lib/base/pool.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>

@@ -2,6 +2,7 @@
 
 #include "cmd/graph.h"
 #include "formats/array.h"
+#include "lib/base/path.h"
 #include "lib/lang/lang.h"
 #include "lib/pass/verify/verify.h"
 
@@ -127,7 +128,7 @@ static struct dfg_err *show_one(const char *path, struct dfg_text *out)
 		return show_array(path, out);
 	if (dfg_plan_folder_is(path))
 		return dfg_show_plan(path, &show_options, out);
-	if (dfg_cmd_is_directory(path))
+	if (dfg_is_directory(path))
 		return dfg_show_checkpoint(path, &show_options, out);
 	if (is_read_once(path) || show_options.tree || show_options.text || show_options.dot)
 		return show_graph(path, out);

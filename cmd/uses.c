@@ -1,52 +1,10 @@
 #include "cmd/uses.h"
 
-#include "lib/base/io.h"
 #include "lib/base/mem.h"
-#include "lib/base/text.h"
+#include "lib/base/path.h"
 
 #include <string.h>
 #include <sys/stat.h>
-
-/* The identity of a file: device and inode, and the name if it does not exist yet (else NULL). */
-struct place {
-	dev_t device;
-	ino_t inode;
-	const char *name;
-};
-
-/* False if nothing can be lost at that path. */
-static bool find_place(const char *path, struct place *out_place)
-{
-	char folder[4096] = ".";
-	struct stat stat_;
-	const char *slash = strrchr(path, '/'), *name = NULL;
-	if (stat(path, &stat_)) {
-		size_t length = slash ? (size_t)(slash - path) + 1 : 0;
-		if (length >= sizeof folder)
-			return false;
-		if (length) {
-			memcpy(folder, path, length);
-			folder[length] = '\0';
-		}
-		name = slash ? slash + 1 : path;
-		if (stat(folder, &stat_))
-			return false;
-	} else if (!S_ISREG(stat_.st_mode)) {
-		return false;
-	}
-	*out_place = (struct place){stat_.st_dev, stat_.st_ino, name};
-	return true;
-}
-
-bool dfg_same_file(const char *a, const char *b)
-{
-	struct place x, y;
-	if (!strcmp(a, "-") || !strcmp(b, "-") || !find_place(a, &x) || !find_place(b, &y))
-		return false;
-	if (x.device != y.device || x.inode != y.inode || !x.name != !y.name)
-		return false;
-	return !x.name || !strcmp(x.name, y.name);
-}
 
 static struct dfg_err *add(struct dfg_uses *uses, const char *what, const char *path, bool written)
 {
@@ -108,18 +66,4 @@ void dfg_uses_release(struct dfg_uses *uses)
 	dfg_free(uses->use);
 	dfg_arena_release(&uses->arena);
 	*uses = (struct dfg_uses){0};
-}
-
-struct dfg_err *dfg_cmd_write_text(const char *path, bool if_changed, const struct dfg_text *text)
-{
-	struct dfg_out out = {0};
-	struct dfg_err *err = dfg_text_check(text);
-	if (!err)
-		err = dfg_out_open(path, if_changed, &out);
-	if (!err)
-		err = dfg_out_write(&out, text->s ? text->s : "", text->length);
-	if (!err)
-		err = dfg_out_commit(&out);
-	dfg_out_release(&out);
-	return err;
 }

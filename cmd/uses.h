@@ -27,10 +27,3 @@ DFG_MUST_CHECK struct dfg_err *dfg_uses_words(
 /* DFG_USAGE if a written file is also another file of the list. Called before a file is opened for writing. */
 DFG_MUST_CHECK struct dfg_err *dfg_uses_check(const struct dfg_uses *uses);
 void dfg_uses_release(struct dfg_uses *uses);
-
-/* Writes a text to a file atomically; DFG_MEMORY if building the text ran out of memory. */
-struct dfg_text;
-DFG_MUST_CHECK struct dfg_err *dfg_cmd_write_text(const char *path, bool if_changed, const struct dfg_text *text);
-
-/* Whether two paths name one file, by device and inode; if it does not exist, by its folder's and its name. */
-bool dfg_same_file(const char *a, const char *b);

@@ -3,6 +3,7 @@
 
 #include "lib/base/mem.h"
 #include "lib/base/sha256.h"
+#include "lib/base/text.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -498,4 +499,18 @@ void dfg_out_release(struct dfg_out *out)
 	dfg_free(out->path);
 	dfg_free(out->buffer);
 	*out = (struct dfg_out){.fd = -1};
+}
+
+struct dfg_err *dfg_out_text(const char *path, bool if_changed, const struct dfg_text *text)
+{
+	struct dfg_out out = {0};
+	struct dfg_err *err = dfg_text_check(text);
+	if (!err)
+		err = dfg_out_open(path, if_changed, &out);
+	if (!err)
+		err = dfg_out_write(&out, text->s ? text->s : "", text->length);
+	if (!err)
+		err = dfg_out_commit(&out);
+	dfg_out_release(&out);
+	return err;
 }

@@ -69,6 +69,10 @@ DFG_MUST_CHECK struct dfg_err *dfg_out_write(struct dfg_out *out, const void *by
 DFG_MUST_CHECK struct dfg_err *dfg_out_commit(struct dfg_out *out);
 void dfg_out_release(struct dfg_out *out);
 
+/* Opens, writes and commits a file that holds the text; the error of the text, if building it ran out of memory. */
+struct dfg_text;
+DFG_MUST_CHECK struct dfg_err *dfg_out_text(const char *path, bool if_changed, const struct dfg_text *text);
+
 /*
  * Several files that belong together, all or none: a file committed between begin and end keeps its temporary name until
  * end renames all of them, in the order of the commits. If end is handed an error, or a rename fails, the files are

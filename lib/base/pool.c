@@ -76,6 +76,11 @@ uint64_t dfg_now(void)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
+double dfg_seconds(void)
+{
+	return (double)dfg_now() / 1e9;
+}
+
 void dfg_event_wait(struct dfg_event *event, uint32_t seen)
 {
 	wait(event, seen, NULL);

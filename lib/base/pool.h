@@ -43,6 +43,9 @@ int dfg_threads_allowed(void);
 /* The monotonic clock in ns, by which all waits are timed. */
 uint64_t dfg_now(void);
 
+/* The same clock in seconds. */
+double dfg_seconds(void);
+
 /*
  * An event; word counts how often it was signalled. To wait, read the word, check that there is nothing to do yet, then
  * wait for the word to change: spinning for some microseconds, then asleep. May return early.
