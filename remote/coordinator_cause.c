@@ -27,7 +27,7 @@ static struct dfg_err *ask(struct dfg_coordinator *crew, const struct crew_plan 
 }
 
 /*
- * Appends "fetch 'y:0' is dead: node 'x' (Switch) saw the predicate false"; *out_text stays empty if the cause is
+ * Appends "fetch 'y:0' is dead: predicate 'p:0' of node 'x' (Switch) is false"; *out_text stays empty if the cause is
  * unknown.
  */
 static struct dfg_err *follow(

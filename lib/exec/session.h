@@ -77,7 +77,7 @@ void dfg_plan_stats(const struct dfg_plan *plan, struct dfg_stats *out_stats);
 struct dfg_cause {
 	uint32_t transfer; /* number of the transfer that received the dead value, + 1; 0: none */
 	int64_t iteration;
-	char words[1200]; /* "fetch 'y:0' is dead" of a fetch; "node 'x' (Switch) saw the predicate false" of a Send */
+	char words[1200]; /* "fetch 'y:0' is dead" of a fetch; "predicate 'p:0' of node 'x' (Switch) is false" of a Send */
 };
 void dfg_plan_cause(const struct dfg_plan *plan, uint32_t transfer, int64_t iteration, struct dfg_cause *out_cause);
 

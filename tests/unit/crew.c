@@ -175,7 +175,7 @@ static void an_error_of_a_node_ends_the_step_everywhere_and_the_next_one_runs(vo
 	crew_end(&test);
 }
 
-/* As on one machine: the Switch is named, over however many workers its word went. Each step has a reason of its own. */
+/* As on one machine: the Switch and its predicate are named, over however many workers its word went. Each step has a reason of its own. */
 static void a_dead_fetch_names_the_switch_wherever_it_stands(void **state)
 {
 	(void)state;
@@ -188,14 +188,14 @@ static void a_dead_fetch_names_the_switch_wherever_it_stands(void **state)
 		"small, large = Switch(v, sum(x) > 5.0)\nw = large + v\n",
 		"x=w3 u=w1 v=w2 w=w0", NULL);
 	fails(one_step(&test, "x", &one, "v", &out), DFG_DATA,
-		"fetch 'v:0' is dead: node 'no' (Switch) saw the predicate false");
+		"fetch 'v:0' is dead: predicate 'no/Greater:0' of node 'no' (Switch) is false");
 	fails(one_step(&test, "x", &one, "w", &out), DFG_DATA,
-		"fetch 'w:0' is dead: node 'no' (Switch) saw the predicate false");
+		"fetch 'w:0' is dead: predicate 'no/Greater:0' of node 'no' (Switch) is false");
 	gives(&test, "x", 3, "v", 7);
 	fails(one_step(&test, "x", &three, "w", &out), DFG_DATA,
-		"fetch 'w:0' is dead: node 'small' (Switch) saw the predicate false");
+		"fetch 'w:0' is dead: predicate 'small/Greater:0' of node 'small' (Switch) is false");
 	fails(one_step(&test, "x", &three, "no", &out), DFG_DATA,
-		"fetch 'no:0' is dead: node 'no' (Switch) saw the predicate true");
+		"fetch 'no:0' is dead: predicate 'no/Greater:0' of node 'no' (Switch) is true");
 	crew_end(&test);
 }
 

@@ -253,7 +253,7 @@ static void *die_often(void *arg)
 	for (int i = 0; i < 100; i++) {
 		int32_t out;
 		struct dfg_cause cause;
-		fails(steps_run(arg, "x=0", "s", &out), DFG_DATA, "'s' (Switch) saw the predicate true");
+		fails(steps_run(arg, "x=0", "s", &out), DFG_DATA, "predicate 'p:0' of node 's' (Switch) is true");
 		dfg_plan_cause(last_plan, 0, 0, &cause);
 		assert_true(!*cause.words || !strcmp(cause.words, "fetch 's:0' is dead")); /* none: a later step has begun */
 	}

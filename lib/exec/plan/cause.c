@@ -3,26 +3,41 @@
 #include <stdio.h>
 
 /*
- * The cause of a dead fetch or transfer: the Switch that chose another output, or the worker that sent the dead value.
+ * The cause of a dead fetch or transfer: the Switch that chose another output and its predicate, or the worker that sent the dead value.
  */
 
-/* "node 'x' (Switch) saw the predicate false in iteration 3 of loop 'w'" */
+/* The predicate of a Switch as the whole graph names it: a _Recv has the tensor's name there. */
+static struct dfg_words predicate_words(const struct dfg_plan *plan, const struct plan_node *node)
+{
+	uint32_t slot = dfg_plan_node_in(plan, node, 1);
+	const struct plan_node *from = slot < plan->first_feed ? &plan->node[plan->maker[slot]] : node;
+	if (from->role != DFG_RECV)
+		return dfg_slot_words(plan, slot);
+	struct dfg_string name = from->call->attr[dfg_op_attr(from->call->signature, "tensor_name")].s;
+	struct dfg_words words;
+	snprintf(words.s, sizeof words.s, "%.*s", (int)name.length, name.s);
+	return words;
+}
+
+/* "predicate 'p:0' of node 'x' (Switch) is false in iteration 3 of loop 'w'" */
 static void describe_cause(const struct dfg_plan *plan, const struct dead_cause *cause, char *out, size_t room)
 {
-	const struct dfg_call *call = plan->node[cause->origin - 1].call;
-	char value[60], where[1000] = "";
-	bool number = call->n_in > 1 && call->in_dtype[1] == DFG_I32;
-	if (call->op->role == DFG_RECV)
-		snprintf(value, sizeof value, "received a dead value from worker w%d", cause->chosen);
-	else if (number)
-		snprintf(value, sizeof value, "chose output %d", cause->chosen);
-	else
-		snprintf(value, sizeof value, "saw the predicate %s", cause->chosen ? "true" : "false");
+	const struct plan_node *node = &plan->node[cause->origin - 1];
+	const struct dfg_call *call = node->call;
+	char where[400] = "";
 	uint32_t loop = plan->frame_info ? plan->frame_info->loop_of[cause->origin - 1] : 0;
 	if (loop)
-		snprintf(where, sizeof where, " in iteration %lld of loop '%s'", (long long)cause->iteration,
+		snprintf(where, sizeof where, " in iteration %lld of loop '%.300s'", (long long)cause->iteration,
 			plan->frame_info->loop[loop].path);
-	snprintf(out, room, "node '%s' (%s) %s%s", call->node, call->op->name, value, where);
+	if (node->role == DFG_RECV)
+		snprintf(out, room, "node '%.300s' (%s) received a dead value from worker w%d%s", call->node, call->op->name,
+			cause->chosen, where);
+	else if (call->in_dtype[1] == DFG_I32)
+		snprintf(out, room, "predicate '%s' of node '%.300s' (%s) selects output %d%s", predicate_words(plan, node).s,
+			call->node, call->op->name, cause->chosen, where);
+	else
+		snprintf(out, room, "predicate '%s' of node '%.300s' (%s) is %s%s", predicate_words(plan, node).s, call->node,
+			call->op->name, cause->chosen ? "true" : "false", where);
 }
 
 struct dfg_err *dfg_dead_fetch(const struct dfg_plan *plan, uint32_t fetch, const struct dead_cause *cause)
