@@ -2,6 +2,7 @@
 
 #include "cmd/engine.h"
 #include "cmd/feed.h"
+#include "cmd/graph.h"
 #include "cmd/run.h"
 
 #include <stdio.h>
@@ -67,13 +68,13 @@ static void print(const struct dfg_timing *timing)
 
 struct dfg_err *dfg_bench_file(const char *path, int64_t batch)
 {
-	struct dfg_run run = {0};
+	struct dfg_run run = {.input = dfg_cmd_graph_input()};
 	struct dfg_session_options session;
 	DFG_TRY(dfg_engine_session(&session));
 	if (batch < 1 || !dfg_run_options.repeat)
 		return DFG_ERR(DFG_USAGE, "--batch and --repeat must be at least 1");
 	dfg_run_options.repeat = dfg_run_options.repeat < 0 ? REPEAT : dfg_run_options.repeat;
-	DFG_TRY(dfg_model_open(path, &session, &run.model));
+	DFG_TRY(dfg_model_open(path, &run.input, &session, &run.model));
 	struct dfg_err *err = time_steps(&run, batch);
 	if (!err)
 		print(&run.timing);

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "cmd/names.h"
+#include "cmd/report.h"
 #include "lib/base/err.h"
 
 #include <stdbool.h>
@@ -27,12 +29,6 @@ struct dfg_opt {
 	const struct dfg_opt *rows; /* further rows, for options that commands share */
 };
 
-/* Arguments of an option that may be given many times; NULL-terminated. */
-struct dfg_words_list {
-	const char **word;
-	size_t count, room;
-};
-
 struct dfg_cmd {
 	const char *name;
 	const char *operands; /* as shown by usage: "G..." */
@@ -55,7 +51,8 @@ extern struct dfg_globals dfg_globals;
 /* Prints err to stderr and frees it; returns its exit status, 0 for NULL. */
 int dfg_cmd_report(struct dfg_err *err);
 
-/* Prints a line to stderr, unless -q is given. */
+/* Prints lines to stderr, unless -q is given; details only with -v. dfg_talk() prints a note. */
+extern const struct dfg_report dfg_stderr;
 void dfg_talk(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* Installs an allocator that fails where the tests ask for it: cmd/fault.c. */

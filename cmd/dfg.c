@@ -63,25 +63,25 @@ int dfg_cmd_report(struct dfg_err *err)
 	return status;
 }
 
-void dfg_talk(const char *fmt, ...)
+static void put_line(void *arg, enum dfg_report_level level, const char *text)
 {
-	if (dfg_globals.quiet)
+	(void)arg;
+	if (dfg_globals.quiet || (level == DFG_REPORT_DETAIL && !dfg_globals.verbose))
 		return;
-	char line[1000];
-	va_list args;
-	va_start(args, fmt);
-	size_t length = (size_t)vsnprintf(line, sizeof line, fmt, args);
-	va_end(args);
-	char *whole = length < sizeof line ? NULL : dfg_zeros(length + 1, 1);
-	va_start(args, fmt);
-	if (whole)
-		vsnprintf(whole, length + 1, fmt, args);
-	va_end(args);
 	dfg_screen_hide();
-	say(whole ? whole : line);
+	say(text);
 	fputc('\n', stderr);
 	dfg_screen_show();
-	dfg_free(whole);
+}
+
+const struct dfg_report dfg_stderr = {put_line, NULL};
+
+void dfg_talk(const char *fmt, ...)
+{
+	va_list args;
+	va_start(args, fmt);
+	dfg_report_args(&dfg_stderr, DFG_REPORT_NOTE, fmt, args);
+	va_end(args);
 }
 
 /* A failed write to stdout must not look like success, nor like the answer "no". */

@@ -124,8 +124,8 @@ static struct dfg_err *diff(char **operands, int *out_status)
 		return DFG_ERR(DFG_USAGE, "--rtol and --atol must be at least 0");
 	if (plan != dfg_plan_folder_is(operands[1]))
 		return DFG_ERR(DFG_DATA, "%s is a plan, and %s is not", operands[!plan], operands[plan]);
-	DFG_TRY(dfg_cmd_holds_arrays(operands[0], &a));
-	DFG_TRY(dfg_cmd_holds_arrays(operands[1], &b));
+	DFG_TRY(dfg_holds_arrays(operands[0], &a));
+	DFG_TRY(dfg_holds_arrays(operands[1], &b));
 	a |= !plan && dfg_is_directory(operands[0]);
 	b |= !plan && dfg_is_directory(operands[1]);
 	if (a != b)

@@ -1,7 +1,6 @@
 #include "cmd/distributed.h"
 
 #include "cmd/engine.h"
-#include "formats/json.h"
 #include "lib/pass/rewrite/fuse_updates.h"
 
 #include <string.h>
@@ -34,9 +33,10 @@ struct dfg_err *dfg_distribution_check(void)
 	return idle && !dfg_planning.hosts ? DFG_ERR(DFG_USAGE, "--%s requires --hosts", idle) : NULL;
 }
 
-struct dfg_err *dfg_distributed_open(struct dfg_distributed *out_distributed)
+struct dfg_err *dfg_distributed_open(
+	const struct dfg_distributed_options *options, struct dfg_distributed *out_distributed)
 {
-	*out_distributed = (struct dfg_distributed){0};
+	*out_distributed = (struct dfg_distributed){.options = *options};
 	if (dfg_engine.swap)
 		return DFG_ERR(DFG_USAGE, "--swap cannot be used with --hosts");
 	if (strcmp(D.transport, "auto") && strcmp(D.transport, "libcurl") && strcmp(D.transport, "shm"))
@@ -69,24 +69,47 @@ void dfg_distributed_close(struct dfg_distributed *distributed)
 static void say(void *arg, uint32_t worker, const char *line)
 {
 	const struct dfg_distributed *distributed = arg;
-	dfg_talk("%s: %s", distributed->hosts.worker[worker].name, line);
+	dfg_report_note(distributed->options.report, "%s: %s", distributed->hosts.worker[worker].name, line);
 }
 
 static void reached(void *arg, uint32_t worker, enum dfg_launch_stage stage, const char *words)
 {
-	struct dfg_distributed *distributed = arg;
-	dfg_launch_table_reached(&distributed->table, worker, stage, words);
+	const struct dfg_launch_watch *watch = &((struct dfg_distributed *)arg)->options.watch;
+	if (watch->reached)
+		watch->reached(watch->arg, worker, stage, words);
+}
+
+static void all_reached(struct dfg_distributed *distributed, enum dfg_launch_stage stage)
+{
+	for (uint32_t i = 0; i < distributed->hosts.count; i++)
+		reached(distributed, i, stage, NULL);
+}
+
+static void begin_launch(struct dfg_distributed *distributed)
+{
+	const struct dfg_launch_watch *watch = &distributed->options.watch;
+	if (watch->begin)
+		watch->begin(watch->arg, &distributed->hosts);
+}
+
+static void end_launch(struct dfg_distributed *distributed, bool failed)
+{
+	const struct dfg_launch_watch *watch = &distributed->options.watch;
+	if (watch->end)
+		watch->end(watch->arg, failed);
 }
 
 static void tell_transports(const struct dfg_distributed *distributed)
 {
+	const struct dfg_report *report = distributed->options.report;
 	const struct dfg_worker_host *worker = distributed->hosts.worker;
 	for (uint32_t i = 0; i < distributed->hosts.count; i++)
-		dfg_talk("launcher and %s: %s", worker[i].label, dfg_launch_transport(distributed->launch, i, DFG_LAUNCHER));
+		dfg_report_detail(
+			report, "launcher and %s: %s", worker[i].label, dfg_launch_transport(distributed->launch, i, DFG_LAUNCHER));
 	for (uint32_t i = 0; i < distributed->hosts.count; i++)
 		for (uint32_t k = i + 1; k < distributed->hosts.count; k++)
-			dfg_talk(
-				"%s and %s: %s", worker[i].label, worker[k].label, dfg_launch_transport(distributed->launch, i, k));
+			dfg_report_detail(report, "%s and %s: %s", worker[i].label, worker[k].label,
+				dfg_launch_transport(distributed->launch, i, k));
 }
 
 /* Each worker needs some file descriptors here and in each other worker, more than the default soft limit allows. */
@@ -117,11 +140,11 @@ static struct dfg_err *launch(struct dfg_distributed *distributed, const struct 
 		.say_arg = distributed,
 	};
 	raise_descriptors();
-	dfg_launch_table_begin(&distributed->table, &distributed->hosts);
+	begin_launch(distributed);
 	struct dfg_err *err = dfg_launch_new(&options, &distributed->launch);
 	if (err)
-		dfg_launch_table_end(&distributed->table, true);
-	else if (dfg_globals.verbose)
+		end_launch(distributed, true);
+	else
 		tell_transports(distributed);
 	return err;
 }
@@ -129,7 +152,7 @@ static struct dfg_err *launch(struct dfg_distributed *distributed, const struct 
 struct dfg_err *dfg_distributed_start(struct dfg_distributed *distributed, const struct dfg_session_options *session)
 {
 	DFG_TRY(launch(distributed, session));
-	dfg_launch_table_end(&distributed->table, false);
+	end_launch(distributed, false);
 	return NULL;
 }
 
@@ -148,11 +171,15 @@ static struct dfg_err *cut(struct dfg_distributed *distributed, struct dfg_graph
 {
 	struct dfg_arena *arena = &distributed->parts_arena;
 	struct dfg_placed *placed;
-	dfg_planning_phase(NULL);
-	DFG_TRY(dfg_planning_place(graph, facts, &distributed->hosts, arena, &placed));
+	struct dfg_phases phases = {.report = distributed->options.report};
+	dfg_phase_end(&phases, NULL);
+	DFG_TRY(dfg_planning_place(graph, facts, &distributed->hosts, phases.report, arena, &placed));
+	dfg_phase_end(&phases, "place");
 	if (distributed->keep)
 		DFG_TRY(fuse(distributed, graph, placed));
-	return dfg_planning_cut(graph, facts, &distributed->hosts, placed, arena, &distributed->parts);
+	DFG_TRY(dfg_planning_cut(graph, facts, &distributed->hosts, placed, arena, &distributed->parts));
+	dfg_phase_end(&phases, "cut");
+	return NULL;
 }
 
 struct dfg_err *dfg_distributed_load(struct dfg_distributed *distributed, struct dfg_graph *graph,
@@ -171,11 +198,11 @@ struct dfg_err *dfg_distributed_load(struct dfg_distributed *distributed, struct
 		DFG_TRY(launch(distributed, session));
 	struct dfg_coordinator *crew = dfg_launch_crew(distributed->launch);
 	session->fleet = dfg_coordinator_fleet(crew);
-	dfg_launch_table_all(&distributed->table, DFG_LAUNCH_LOADING);
+	all_reached(distributed, DFG_LAUNCH_LOADING);
 	struct dfg_err *err = dfg_coordinator_load(crew, graph, parts);
 	if (!err)
-		dfg_launch_table_all(&distributed->table, DFG_LAUNCH_READY);
-	dfg_launch_table_end(&distributed->table, err != NULL);
+		all_reached(distributed, DFG_LAUNCH_READY);
+	end_launch(distributed, err != NULL);
 	return err;
 }
 
@@ -190,63 +217,4 @@ struct dfg_err *dfg_distributed_source(const struct dfg_distributed *distributed
 		return DFG_ERR(DFG_DATA, "input '%s' is on %s, which does not have the data of %s: give --place '%s=w%u'", name,
 			at->name, host, name, asked);
 	return dfg_coordinator_open(crew, node, file, input, out_source);
-}
-
-static void print_pairs(const struct dfg_distributed *distributed, bool bytes, struct dfg_json_out *json)
-{
-	const char *what = bytes ? "bytes" : "messages";
-	uint32_t count = distributed && distributed->launch ? distributed->hosts.count : 0;
-	dfg_json_key(json, what);
-	dfg_json_open(json, '{');
-	for (uint32_t from = 0; from < count; from++)
-		for (uint32_t to = 0; to < count; to++) {
-			char pair[40];
-			struct dfg_traffic traffic = dfg_coordinator_traffic(dfg_launch_crew(distributed->launch), from, to);
-			if (!traffic.messages)
-				continue;
-			snprintf(pair, sizeof pair, "w%u>w%u", from, to);
-			dfg_talk("%s %s %llu", what, pair, (unsigned long long)(bytes ? traffic.bytes : traffic.messages));
-			dfg_json_key(json, pair);
-			dfg_json_uint(json, bytes ? traffic.bytes : traffic.messages);
-		}
-	dfg_json_close(json, '}');
-}
-
-static void print_wait(const char *pair, const struct dfg_traffic *traffic, struct dfg_json_out *json)
-{
-	double us = (double)traffic->waited_ns / 1e3, longest = (double)traffic->longest_ns / 1e3;
-	struct dfg_text tensor = {0}; /* escaped: a name from a plan's file may contain anything */
-	dfg_text_escape(&tensor, traffic->longest.s, traffic->longest.length, 200);
-	dfg_talk("waits %s %.1f us, the longest %.1f us for '%s'", pair, us, longest, tensor.s ? tensor.s : "");
-	dfg_text_release(&tensor);
-	dfg_json_key(json, pair);
-	dfg_json_open(json, '{');
-	dfg_json_key(json, "us"), dfg_json_f64(json, us);
-	dfg_json_key(json, "longest_us"), dfg_json_f64(json, longest);
-	dfg_json_key(json, "tensor"), dfg_json_bytes(json, traffic->longest.s, traffic->longest.length);
-	dfg_json_close(json, '}');
-}
-
-/* Prints for each pair how long the second waited for the first. */
-static void print_waits(const struct dfg_distributed *distributed, struct dfg_json_out *json)
-{
-	uint32_t count = distributed && distributed->launch ? distributed->hosts.count : 0;
-	dfg_json_key(json, "waits");
-	dfg_json_open(json, '{');
-	for (uint32_t from = 0; from < count; from++)
-		for (uint32_t to = 0; to < count; to++) {
-			char pair[40];
-			struct dfg_traffic traffic = dfg_coordinator_traffic(dfg_launch_crew(distributed->launch), from, to);
-			snprintf(pair, sizeof pair, "w%u>w%u", from, to);
-			if (traffic.waits)
-				print_wait(pair, &traffic, json);
-		}
-	dfg_json_close(json, '}');
-}
-
-void dfg_distributed_print(const struct dfg_distributed *distributed, struct dfg_json_out *json)
-{
-	print_pairs(distributed, false, json);
-	print_pairs(distributed, true, json);
-	print_waits(distributed, json);
 }

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "cmd/launch_table.h"
 #include "cmd/planning.h"
+#include "cmd/report.h"
 #include "lib/exec/session.h"
 #include "lib/pass/pass.h"
 #include "remote/launch.h"
@@ -18,12 +18,25 @@ extern const struct dfg_opt dfg_distribution_options[]; /* in addition to those 
 /* DFG_USAGE if an option is given that requires --hosts, without it. */
 DFG_MUST_CHECK struct dfg_err *dfg_distribution_check(void);
 
+/* Callbacks with the progress of a launch, for a picture of it. All are set, or none. */
+struct dfg_launch_watch {
+	void (*begin)(void *arg, const struct dfg_hosts *hosts); /* hosts live until end() */
+	void (*reached)(void *arg, uint32_t worker, enum dfg_launch_stage stage, const char *words); /* on any thread */
+	void (*end)(void *arg, bool failed); /* may be called more than once */
+	void *arg;
+};
+
+struct dfg_distributed_options {
+	const struct dfg_report *report; /* receives notes, output of workers and, as details, the transports in use */
+	struct dfg_launch_watch watch;
+};
+
 /* The workers, and the graph that is partitioned across them. Zero-initialised: closed. */
 struct dfg_distributed {
+	struct dfg_distributed_options options;
 	struct dfg_arena arena;
 	struct dfg_hosts hosts;
 	struct dfg_launch *launch; /* NULL: nothing has been loaded yet */
-	struct dfg_launch_table table;
 	struct dfg_arena parts_arena;
 	struct dfg_parts parts;
 	void (*trace)(void *arg, const struct dfg_coordinator_event
@@ -37,7 +50,8 @@ struct dfg_distributed {
 };
 
 /* Reads --hosts, --place and the options that depend on them; starts nothing. */
-DFG_MUST_CHECK struct dfg_err *dfg_distributed_open(struct dfg_distributed *out_distributed);
+DFG_MUST_CHECK struct dfg_err *dfg_distributed_open(
+	const struct dfg_distributed_options *options, struct dfg_distributed *out_distributed);
 void dfg_distributed_close(struct dfg_distributed *distributed);
 
 /* Starts the workers before a graph is loaded, so that a failure to start is one error. */
@@ -56,7 +70,3 @@ DFG_MUST_CHECK struct dfg_err *dfg_distributed_load(struct dfg_distributed *dist
 DFG_MUST_CHECK struct dfg_err *dfg_distributed_source(const struct dfg_distributed *distributed, const char *name,
 	uint32_t node, const char *host, const char *file, const struct dfg_array_input *input,
 	struct dfg_coordinator_source *out_source);
-
-/* Messages, bytes and waits of the last step between workers; NULL if the run is local. */
-struct dfg_json_out;
-void dfg_distributed_print(const struct dfg_distributed *distributed, struct dfg_json_out *json);

@@ -1,5 +1,4 @@
 #include "cmd/engine.h"
-#include "cmd/graph.h"
 #include "cmd/loaded.h"
 #include "cmd/training.h"
 
@@ -41,7 +40,7 @@ static struct dfg_err *open_graph(struct dfg_run *run, struct dfg_evaluation *ev
 	evaluation->model = &run->model;
 	if (!dfg_run_options.eval_graph)
 		return NULL;
-	DFG_TRY(dfg_model_open(dfg_run_options.eval_graph, &session, &evaluation->own));
+	DFG_TRY(dfg_model_open(dfg_run_options.eval_graph, &run->input, &session, &evaluation->own));
 	evaluation->model = &evaluation->own;
 	return dfg_variables_list(&evaluation->own, &evaluation->variables);
 }
@@ -59,8 +58,8 @@ struct dfg_err *dfg_evaluation_open(struct dfg_run *run, int64_t batch, struct d
 		dfg_dataset_open(model, distributed, &dfg_run_options.eval_data, &out_evaluation->dataset), "--eval-data"));
 	DFG_TRY(dfg_err_note(
 		dfg_dataset_batch_size(model, &out_evaluation->dataset, batch, true, &out_evaluation->batch), "--eval-data"));
-	if (dfg_cmd_training(&model->file.graph) == 1)
-		dfg_talk(
+	if (dfg_graph_training(&model->file.graph) == 1)
+		dfg_report_note(run->input.report,
 			"warning: the evaluation runs %s, which was built with -D training=true: dropout, batch_norm and all that "
 			"else tests `training` are on; give the graph built without it to --eval-graph",
 			model->file.graph.source);

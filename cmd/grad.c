@@ -87,14 +87,14 @@ static struct dfg_err *find_wrt(const struct dfg_builder *builder, struct dfg_ar
 {
 	const char **word;
 	uint32_t count;
-	DFG_TRY(dfg_cmd_words(&wrt, arena, &word, &count));
+	DFG_TRY(dfg_words_split(&wrt, arena, &word, &count));
 	for (uint32_t i = 0; i < count; i++) {
 		struct dfg_edge edge;
 		if (strpbrk(word[i], "*?[") && dfg_graph_find(builder->graph, word[i]) == DFG_NONE) {
 			DFG_TRY(add_matches(builder, word[i], edges));
 			continue;
 		}
-		DFG_TRY(dfg_cmd_tensor(builder->graph, word[i], "--wrt", &edge));
+		DFG_TRY(dfg_find_tensor(builder->graph, word[i], "--wrt", &edge));
 		DFG_TRY(add_edge(edges, edge));
 	}
 	return NULL;
@@ -104,10 +104,10 @@ static struct dfg_err *find_of(const struct dfg_builder *builder, struct dfg_are
 {
 	const char **word;
 	uint32_t count;
-	DFG_TRY(dfg_cmd_words(&of, arena, &word, &count));
+	DFG_TRY(dfg_words_split(&of, arena, &word, &count));
 	for (uint32_t i = 0; i < count; i++) {
 		struct dfg_edge edge;
-		DFG_TRY(dfg_cmd_tensor(builder->graph, word[i], "--of", &edge));
+		DFG_TRY(dfg_find_tensor(builder->graph, word[i], "--of", &edge));
 		DFG_TRY(add_edge(edges, edge));
 	}
 	return NULL;
@@ -150,7 +150,7 @@ static struct dfg_err *add_training(struct dfg_builder *builder, struct dfg_aren
 		.clip_norm = clip_norm > 0 ? clip_norm : 0,
 		.notes = &notes,
 	};
-	DFG_TRY(dfg_cmd_tensor(builder->graph, loss, "--loss", &edge));
+	DFG_TRY(dfg_find_tensor(builder->graph, loss, "--loss", &edge));
 	struct dfg_err *err = dfg_train(builder, edge, &train);
 	if (!err && notes.length)
 		dfg_talk("%.*s", (int)notes.length - 1, notes.s);
@@ -160,7 +160,7 @@ static struct dfg_err *add_training(struct dfg_builder *builder, struct dfg_aren
 
 static struct dfg_err *differentiate(struct dfg_graph *graph)
 {
-	if (loss && !dfg_cmd_training(graph))
+	if (loss && !dfg_graph_training(graph))
 		dfg_talk(
 			"warning: %s was built without training: dropout, batch_norm and all else that tests `training` are "
 			"off; build it with -D training=true",

@@ -1,5 +1,4 @@
 #include "cmd/loaded.h"
-#include "cmd/cmd.h"
 #include "cmd/variables.h"
 #include "lib/graph/initialisers.h"
 #include "lib/graph/loops.h"
@@ -217,8 +216,9 @@ static void tell_guessed(const struct initialise *in)
 		return;
 	if (count > 1)
 		snprintf(more, sizeof more, " and %u more", count - 1);
-	dfg_talk("%s: note: the graph does not declare its initialisers; these assignments are used: '%s'%s",
-		in->graph->source, in->graph->node[first].name, more);
+	dfg_report_note(in->model->report,
+		"%s: note: the graph does not declare its initialisers; these assignments are used: '%s'%s", in->graph->source,
+		in->graph->node[first].name, more);
 }
 
 /* Records the first variable that the step reads and that has no initialiser. */

@@ -94,8 +94,9 @@ static void *paint_now_and_then(void *arg)
 	return NULL;
 }
 
-void dfg_launch_table_begin(struct dfg_launch_table *table, const struct dfg_hosts *hosts)
+static void begin(void *arg, const struct dfg_hosts *hosts)
 {
+	struct dfg_launch_table *table = arg;
 	bool wanted = !dfg_globals.quiet && !dfg_globals.verbose && dfg_screen_is_there();
 	*table = (struct dfg_launch_table){.hosts = hosts, .began = dfg_seconds()};
 	table->row = dfg_zeros(hosts->count, sizeof *table->row);
@@ -106,8 +107,9 @@ void dfg_launch_table_begin(struct dfg_launch_table *table, const struct dfg_hos
 	table->painting = wanted && table->row && !pthread_create(&table->painter, NULL, paint_now_and_then, table);
 }
 
-void dfg_launch_table_end(struct dfg_launch_table *table, bool failed)
+static void end(void *arg, bool failed)
 {
+	struct dfg_launch_table *table = arg;
 	if (!table->row)
 		return;
 	atomic_store(&table->over, true);
@@ -138,9 +140,9 @@ static void keep_words(struct dfg_launch_row *row, const struct dfg_worker_host 
 	dfg_text_release(&plain);
 }
 
-void dfg_launch_table_reached(
-	struct dfg_launch_table *table, uint32_t worker, enum dfg_launch_stage stage, const char *words)
+static void reached(void *arg, uint32_t worker, enum dfg_launch_stage stage, const char *words)
 {
+	struct dfg_launch_table *table = arg;
 	if (!table->row)
 		return;
 	const struct dfg_worker_host *host = &table->hosts->worker[worker];
@@ -154,8 +156,7 @@ void dfg_launch_table_reached(
 		dfg_talk("%s (%s): %s after %.2f s", host->label, place_of(host), stage_name[stage], after);
 }
 
-void dfg_launch_table_all(struct dfg_launch_table *table, enum dfg_launch_stage stage)
+struct dfg_launch_watch dfg_launch_table_watch(struct dfg_launch_table *table)
 {
-	for (uint32_t i = 0; table->row && i < table->hosts->count; i++)
-		dfg_launch_table_reached(table, i, stage, NULL);
+	return (struct dfg_launch_watch){begin, reached, end, table};
 }

@@ -1,7 +1,7 @@
 #pragma once
 
+#include "cmd/distributed.h"
 #include "lib/base/pool.h"
-#include "remote/launch.h"
 
 #include <pthread.h>
 
@@ -23,10 +23,6 @@ struct dfg_launch_table {
 	struct dfg_event event; /* set when the launch is over */
 	atomic_bool over;
 };
-void dfg_launch_table_begin(struct dfg_launch_table *table, const struct dfg_hosts *hosts);
-void dfg_launch_table_end(struct dfg_launch_table *table, bool failed);
 
-/* The callback dfg_launch_options.reached. */
-void dfg_launch_table_reached(
-	struct dfg_launch_table *table, uint32_t worker, enum dfg_launch_stage stage, const char *words);
-void dfg_launch_table_all(struct dfg_launch_table *table, enum dfg_launch_stage stage);
+/* Callbacks that fill the table. */
+struct dfg_launch_watch dfg_launch_table_watch(struct dfg_launch_table *table);

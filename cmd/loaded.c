@@ -1,6 +1,5 @@
 #include "cmd/loaded.h"
 
-#include "cmd/cmd.h"
 #include "lib/base/text.h"
 
 #include <string.h>
@@ -112,15 +111,17 @@ static void sort_out(
 	end_list(&lack->unread);
 }
 
-static void tell(const struct dfg_loaded *loaded, const struct list *list, const char *what)
+static void tell(const struct dfg_model *model, const struct list *list, const char *what)
 {
+	const struct dfg_loaded *loaded = &model->loaded;
 	if (list->count)
-		dfg_talk("%s: no array for %u variable%s %s: %s", loaded->from, list->count, list->count == 1 ? "" : "s", what,
-			list->text.s);
+		dfg_report_note(model->report, "%s: no array for %u variable%s %s: %s", loaded->from, list->count,
+			list->count == 1 ? "" : "s", what, list->text.s);
 }
 
-static struct dfg_err *judge(const struct dfg_loaded *loaded, const struct lack *lack)
+static struct dfg_err *judge(const struct dfg_model *model, const struct lack *lack)
 {
+	const struct dfg_loaded *loaded = &model->loaded;
 	DFG_TRY(dfg_text_check(&lack->needed.text));
 	DFG_TRY(dfg_text_check(&lack->slots.text));
 	DFG_TRY(dfg_text_check(&lack->unread.text));
@@ -129,9 +130,9 @@ static struct dfg_err *judge(const struct dfg_loaded *loaded, const struct lack 
 			"%s: no array for %u variable%s that the step needs: %s; rename arrays by --map OLD=NEW, or initialise "
 			"them by --partial",
 			loaded->from, lack->needed.count, lack->needed.count == 1 ? "" : "s", lack->needed.text.s);
-	tell(loaded, &lack->needed, "that the step needs, initialised (--partial)");
-	tell(loaded, &lack->slots, "of the optimizer, initialised as in a new training");
-	tell(loaded, &lack->unread, "that the step does not read");
+	tell(model, &lack->needed, "that the step needs, initialised (--partial)");
+	tell(model, &lack->slots, "of the optimizer, initialised as in a new training");
+	tell(model, &lack->unread, "that the step does not read");
 	return NULL;
 }
 
@@ -145,7 +146,7 @@ struct dfg_err *dfg_loaded_check(struct dfg_model *model, const struct dfg_varia
 	if (!model->loaded.told)
 		return dfg_no_memory("the names of the variables");
 	sort_out(model, variables, missing, &lack);
-	struct dfg_err *err = judge(&model->loaded, &lack);
+	struct dfg_err *err = judge(model, &lack);
 	dfg_text_release(&lack.needed.text);
 	dfg_text_release(&lack.slots.text);
 	dfg_text_release(&lack.unread.text);

@@ -9,7 +9,7 @@ DFG_MUST_CHECK struct dfg_err *dfg_loaded_add(
 /*
  * Checks variables that a step reads and that are unset after the sources were loaded (`missing`, by variable):
  * DFG_DATA, naming the variables and the arrays with the nearest names. With --partial, and for slots of an optimizer,
- * prints a line on stderr instead, and the caller initialises them. Another line lists the variables that the sources
+ * reports a note instead, and the caller initialises them. Another note lists the variables that the sources
  * lack and the step does not read. Each variable is named once, except by an error. Does nothing without sources.
  */
 DFG_MUST_CHECK struct dfg_err *dfg_loaded_check(

@@ -1,7 +1,6 @@
 #include "cmd/model.h"
 
 #include "cmd/distributed.h"
-#include "cmd/graph.h"
 #include "lib/base/text.h"
 #include "lib/pass/verify/verify.h"
 #include "lib/pass/lower/lower.h"
@@ -9,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct dfg_err *open_graph(const char *path, struct dfg_model *model)
+static struct dfg_err *open_graph(const char *path, const struct dfg_graph_input *input, struct dfg_model *model)
 {
 	struct dfg_verify_options verify = {0};
-	DFG_TRY(dfg_cmd_open_graph(path, &model->file));
+	DFG_TRY(dfg_graph_input_open(path, input, &model->file));
 	if (!model->file.graph.count)
 		return DFG_ERR(DFG_DATA, "%s: the graph has no nodes", path);
 	DFG_TRY(dfg_err_of_file(dfg_lower_whole(&model->file.graph), path));
@@ -46,26 +45,28 @@ static struct dfg_err *join_plan(const struct dfg_hosts *hosts, struct dfg_model
 	return dfg_verify(&model->file.graph, &verify, &model->facts);
 }
 
-static struct dfg_err *open_plan(const char *path, const struct dfg_hosts *hosts, struct dfg_model *model)
+static struct dfg_err *open_plan(
+	const char *path, const struct dfg_graph_input *input, const struct dfg_hosts *hosts, struct dfg_model *model)
 {
-	DFG_TRY(dfg_cmd_open_plan(path, NULL, &model->plan));
+	DFG_TRY(dfg_graph_input_plan(path, input, NULL, &model->plan));
 	struct dfg_err *err = join_plan(hosts, model);
 	if (!err && !(model->file.graph.source = dfg_arena_copy(&model->file.arena, path, strlen(path))))
 		err = DFG_ERR(DFG_MEMORY, "out of memory");
 	return dfg_err_of_file(err, path);
 }
 
-struct dfg_err *dfg_model_distribute(const char *path, const struct dfg_session_options *options,
-	struct dfg_distributed *distributed, struct dfg_model *out_model)
+struct dfg_err *dfg_model_distribute(const char *path, const struct dfg_graph_input *input,
+	const struct dfg_session_options *options, struct dfg_distributed *distributed, struct dfg_model *out_model)
 {
 	struct dfg_session_options session = *options;
 	bool plan = dfg_plan_folder_is(path);
-	*out_model = (struct dfg_model){0};
+	*out_model = (struct dfg_model){.report = input->report};
 	if (plan && dfg_planning.place.count)
 		return DFG_ERR(DFG_USAGE, "--place: %s is a plan, whose nodes already have devices", path);
-	struct dfg_err *err = plan ? open_plan(path, &distributed->hosts, out_model) : open_graph(path, out_model);
+	struct dfg_err *err =
+		plan ? open_plan(path, input, &distributed->hosts, out_model) : open_graph(path, input, out_model);
 	if (!err && !plan)
-		dfg_planning_warn(&out_model->file.graph);
+		dfg_planning_warn(&out_model->file.graph, input->report);
 	if (!err && distributed->opened)
 		err = distributed->opened(distributed->opened_arg);
 	if (!err)
@@ -79,10 +80,11 @@ struct dfg_err *dfg_model_distribute(const char *path, const struct dfg_session_
 	return err;
 }
 
-struct dfg_err *dfg_model_open(const char *path, const struct dfg_session_options *options, struct dfg_model *out_model)
+struct dfg_err *dfg_model_open(const char *path, const struct dfg_graph_input *input,
+	const struct dfg_session_options *options, struct dfg_model *out_model)
 {
-	*out_model = (struct dfg_model){0};
-	struct dfg_err *err = open_graph(path, out_model);
+	*out_model = (struct dfg_model){.report = input->report};
+	struct dfg_err *err = open_graph(path, input, out_model);
 	if (!err)
 		err = dfg_session_new(&out_model->file.graph, options, &out_model->session);
 	if (err)
@@ -132,7 +134,7 @@ struct dfg_err *dfg_model_node(const struct dfg_model *model, const char *name, 
 struct dfg_err *dfg_model_tensors(
 	struct dfg_model *model, const struct dfg_words_list *words, struct dfg_edges *out_edges)
 {
-	DFG_TRY(dfg_cmd_words(words, &model->arena, &out_edges->name, &out_edges->count));
+	DFG_TRY(dfg_words_split(words, &model->arena, &out_edges->name, &out_edges->count));
 	out_edges->edge = dfg_arena_zeros(&model->arena, out_edges->count, sizeof *out_edges->edge);
 	if (!out_edges->edge)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
@@ -145,7 +147,7 @@ struct dfg_err *dfg_model_nodes(
 	struct dfg_model *model, const struct dfg_words_list *words, uint32_t **out_node, uint32_t *out_count)
 {
 	const char **names;
-	DFG_TRY(dfg_cmd_words(words, &model->arena, &names, out_count));
+	DFG_TRY(dfg_words_split(words, &model->arena, &names, out_count));
 	*out_node = dfg_arena_zeros(&model->arena, *out_count, sizeof **out_node);
 	if (!*out_node)
 		return DFG_ERR(DFG_MEMORY, "out of memory");

@@ -1,6 +1,7 @@
 #pragma once
 
-#include "cmd/cmd.h"
+#include "cmd/graph_input.h"
+#include "cmd/names.h"
 #include "formats/plan.h"
 #include "lib/exec/session.h"
 #include "lib/graph/build.h"
@@ -13,7 +14,7 @@ struct dfg_loaded {
 	const char **name; /* names of their arrays */
 	size_t count;
 	bool partial; /* --partial: variables that they lack are initialised */
-	bool *told;   /* whether stderr has named it, by node of a variable */
+	bool *told;   /* whether the report has named it, by node of a variable */
 };
 
 /* An opened and verified graph, the inferred types of its edges, and a session on it. Zero-initialised: closed. */
@@ -22,16 +23,17 @@ struct dfg_model {
 	struct dfg_plan_folder plan; /* set if the path is a plan; the graph is then its parts, joined */
 	struct dfg_facts facts;
 	struct dfg_session *session;
+	const struct dfg_report *report; /* receives notes about its variables; borrowed */
 	struct dfg_loaded loaded;
 	const char *unset;      /* a variable that the last prepared step reads and that has no initialiser; NULL: none */
 	struct dfg_arena arena; /* names and edges; lives until the model is closed */
 };
-DFG_MUST_CHECK struct dfg_err *dfg_model_open(
-	const char *path, const struct dfg_session_options *options, struct dfg_model *out_model);
+DFG_MUST_CHECK struct dfg_err *dfg_model_open(const char *path, const struct dfg_graph_input *input,
+	const struct dfg_session_options *options, struct dfg_model *out_model);
 
 /* The same on the workers of a distributed run; path may be a plan. */
-DFG_MUST_CHECK struct dfg_err *dfg_model_distribute(const char *path, const struct dfg_session_options *options,
-	struct dfg_distributed *distributed, struct dfg_model *out_model);
+DFG_MUST_CHECK struct dfg_err *dfg_model_distribute(const char *path, const struct dfg_graph_input *input,
+	const struct dfg_session_options *options, struct dfg_distributed *distributed, struct dfg_model *out_model);
 void dfg_model_close(struct dfg_model *model);
 
 /* Finds a tensor by name; DFG_DATA, with the nearest name, if the node or output does not exist. */

@@ -61,10 +61,10 @@ static struct dfg_err *run_passes(struct dfg_graph *graph, struct dfg_arena *are
 	struct dfg_keep keep = {0};
 	const char **word;
 	uint32_t count;
-	DFG_TRY(dfg_cmd_words(&passes, arena, &word, &count));
+	DFG_TRY(dfg_words_split(&passes, arena, &word, &count));
 	for (uint32_t i = 0; i < count; i++)
 		DFG_TRY(check_pass(word[i]));
-	DFG_TRY(fetch.count || target.count ? dfg_cmd_kept(graph, &fetch, &target, arena, &keep)
+	DFG_TRY(fetch.count || target.count ? dfg_find_kept(graph, &fetch, &target, arena, &keep)
 										: keep_declared(graph, arena, &keep));
 	if (!keep.n_fetch && !keep.n_target && !leaves_all(word, count))
 		return DFG_ERR(DFG_USAGE, "the graph declares no outputs: name some with --fetch or --target");

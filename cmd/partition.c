@@ -34,6 +34,7 @@ struct making {
 	struct dfg_hosts hosts;
 	struct dfg_parts parts;
 	struct dfg_placed *placed;
+	struct dfg_phases phases;
 };
 
 static void release(struct making *making)
@@ -51,7 +52,7 @@ static struct dfg_err *prune(struct making *making)
 	struct dfg_text report = {0};
 	if (!fetch.count && !target.count)
 		return NULL;
-	DFG_TRY(dfg_cmd_kept(graph, &fetch, &target, &making->arena, &keep));
+	DFG_TRY(dfg_find_kept(graph, &fetch, &target, &making->arena, &keep));
 	DFG_TRY(dfg_verify(graph, NULL, NULL));
 	struct dfg_err *err = dfg_prune(graph, &keep, &making->arena, &report);
 	if (!err && report.length)
@@ -66,10 +67,13 @@ static struct dfg_err *cut(struct making *making)
 	DFG_TRY(dfg_lower_whole(graph));
 	DFG_TRY(prune(making));
 	DFG_TRY(dfg_verify(graph, NULL, &making->facts));
-	dfg_planning_warn(graph);
-	dfg_planning_phase("verify");
-	DFG_TRY(dfg_planning_place(graph, &making->facts, &making->hosts, &making->arena, &making->placed));
-	return dfg_planning_cut(graph, &making->facts, &making->hosts, making->placed, &making->arena, &making->parts);
+	dfg_planning_warn(graph, &dfg_stderr);
+	dfg_phase_end(&making->phases, "verify");
+	DFG_TRY(dfg_planning_place(graph, &making->facts, &making->hosts, &dfg_stderr, &making->arena, &making->placed));
+	dfg_phase_end(&making->phases, "place");
+	DFG_TRY(dfg_planning_cut(graph, &making->facts, &making->hosts, making->placed, &making->arena, &making->parts));
+	dfg_phase_end(&making->phases, "cut");
+	return NULL;
 }
 
 static struct dfg_err *tell(const struct making *making, struct dfg_text *out_text)
@@ -96,21 +100,21 @@ static struct dfg_err *check_options(void)
 static struct dfg_err *partition(char **operands, int *out_status)
 {
 	(void)out_status;
-	struct making making = {.placed = NULL};
+	struct making making = {.phases = {.report = &dfg_stderr}};
 	struct dfg_text told = {0};
 	DFG_TRY(check_options());
 	struct dfg_err *err = dfg_planning_hosts(&making.arena, &making.hosts);
-	dfg_planning_phase(NULL);
+	dfg_phase_end(&making.phases, NULL);
 	if (!err)
 		err = dfg_cmd_open_graph(*operands, &making.file);
-	dfg_planning_phase("read");
+	dfg_phase_end(&making.phases, "read");
 	if (!err)
 		err = dfg_err_note(cut(&making), "%s", making.file.graph.source);
 	if (!err)
 		err = dfg_err_note(tell(&making, &told), "%s", making.file.graph.source);
 	if (!err && output)
 		err = dfg_plan_folder_save(output, if_changed, &making.parts, making.hosts.device);
-	dfg_planning_phase("write");
+	dfg_phase_end(&making.phases, "write");
 	if (!err && told.length)
 		fwrite(told.s, 1, told.length, stdout);
 	dfg_text_release(&told);

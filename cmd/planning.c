@@ -1,7 +1,5 @@
 #include "cmd/planning.h"
 
-#include "lib/base/pool.h"
-
 #include <errno.h>
 #include <fnmatch.h>
 #include <stdlib.h>
@@ -17,15 +15,6 @@ const struct dfg_opt dfg_planning_options[] = {
 				"random:SEED draws a device for each other node."},
 	{0},
 };
-
-void dfg_planning_phase(const char *what)
-{
-	static double since;
-	double now = dfg_seconds();
-	if (what && dfg_globals.verbose)
-		dfg_talk("%-9s %.3f s", what, now - since);
-	since = now;
-}
 
 struct dfg_err *dfg_planning_hosts(struct dfg_arena *arena, struct dfg_hosts *out_hosts)
 {
@@ -147,7 +136,8 @@ static struct dfg_err *fill_empty(struct dfg_parts *parts, const struct dfg_host
 }
 
 struct dfg_err *dfg_planning_place(const struct dfg_graph *graph, const struct dfg_facts *facts,
-	const struct dfg_hosts *hosts, struct dfg_arena *arena, struct dfg_placed **out_placed)
+	const struct dfg_hosts *hosts, const struct dfg_report *report, struct dfg_arena *arena,
+	struct dfg_placed **out_placed)
 {
 	struct dfg_place_options options;
 	struct dfg_text notes = {0};
@@ -156,9 +146,8 @@ struct dfg_err *dfg_planning_place(const struct dfg_graph *graph, const struct d
 	struct dfg_err *err = dfg_place(graph, facts, &options, arena, out_placed);
 	err = err ? err : dfg_text_check(&notes);
 	if (!err && notes.length)
-		dfg_talk("%s: note: %.*s", graph->source, (int)notes.length - 1, notes.s);
+		dfg_report_note(report, "%s: note: %.*s", graph->source, (int)notes.length - 1, notes.s);
 	dfg_text_release(&notes);
-	dfg_planning_phase("place");
 	return err;
 }
 
@@ -167,7 +156,6 @@ struct dfg_err *dfg_planning_cut(struct dfg_graph *graph, const struct dfg_facts
 {
 	const struct dfg_place_options options = {.device = hosts->device, .devices = hosts->count};
 	DFG_TRY(dfg_partition(graph, facts, placed, &options, arena, out_parts));
-	dfg_planning_phase("cut");
 	return fill_empty(out_parts, hosts, arena);
 }
 
@@ -179,7 +167,7 @@ static bool matches_any(const struct dfg_graph *graph, const char *pattern)
 	return false;
 }
 
-void dfg_planning_warn(const struct dfg_graph *graph)
+void dfg_planning_warn(const struct dfg_graph *graph, const struct dfg_report *report)
 {
 	char pattern[1000];
 	for (size_t i = 0; i < dfg_planning.place.count; i++) {
@@ -190,6 +178,6 @@ void dfg_planning_warn(const struct dfg_graph *graph)
 		memcpy(pattern, word, length);
 		pattern[length] = '\0';
 		if (!matches_any(graph, pattern))
-			dfg_talk("%s: warning: --place '%s': no node matches", graph->source, word);
+			dfg_report_note(report, "%s: warning: --place '%s': no node matches", graph->source, word);
 	}
 }

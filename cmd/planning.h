@@ -32,13 +32,11 @@ DFG_MUST_CHECK struct dfg_err *dfg_planning_check(const struct dfg_hosts *hosts,
  * parts.
  */
 DFG_MUST_CHECK struct dfg_err *dfg_planning_place(const struct dfg_graph *graph, const struct dfg_facts *facts,
-	const struct dfg_hosts *hosts, struct dfg_arena *arena, struct dfg_placed **out_placed);
+	const struct dfg_hosts *hosts, const struct dfg_report *report, struct dfg_arena *arena,
+	struct dfg_placed **out_placed);
 DFG_MUST_CHECK struct dfg_err *dfg_planning_cut(struct dfg_graph *graph, const struct dfg_facts *facts,
 	const struct dfg_hosts *hosts, const struct dfg_placed *placed, struct dfg_arena *arena,
 	struct dfg_parts *out_parts);
 
-/* Warns about each --place that matches no node. */
-void dfg_planning_warn(const struct dfg_graph *graph);
-
-/* With -v, prints the time since the last call and the name of the phase that ends now; NULL starts the first phase. */
-void dfg_planning_phase(const char *what);
+/* Reports a warning for each --place that matches no node. */
+void dfg_planning_warn(const struct dfg_graph *graph, const struct dfg_report *report);

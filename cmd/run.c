@@ -2,6 +2,7 @@
 
 #include "cmd/engine.h"
 #include "cmd/graph.h"
+#include "cmd/launch_table.h"
 #include "cmd/training.h"
 #include "lib/base/text.h"
 #include "lib/pass/rewrite/fuse_updates.h"
@@ -280,18 +281,18 @@ static struct dfg_err *open_model(const char *path, struct dfg_trace *trace, str
 	session.trace = trace ? dfg_trace_event : NULL;
 	session.trace_arg = trace;
 	if (!run->distributed)
-		return dfg_model_open(path, &session, &run->model);
+		return dfg_model_open(path, &run->input, &session, &run->model);
 	run->distributed->trace = trace ? dfg_trace_crew_event : NULL;
 	run->distributed->trace_arg = trace;
 	run->distributed->opened = ask_before_the_cut;
 	run->distributed->opened_arg = run;
-	return dfg_model_distribute(path, &session, run->distributed, &run->model);
+	return dfg_model_distribute(path, &run->input, &session, run->distributed, &run->model);
 }
 
 static struct dfg_err *run_graph(
 	const char *path, struct dfg_distributed *distributed, struct dfg_trace *trace, int *out_status)
 {
-	struct dfg_run run = {.distributed = distributed};
+	struct dfg_run run = {.distributed = distributed, .input = dfg_cmd_graph_input()};
 	struct dfg_err *err = open_model(path, trace, &run);
 	if (!err)
 		err = bind(&run);
@@ -322,9 +323,11 @@ static bool pause_before(int64_t restart)
 static struct dfg_err *run_across(const char *path, struct dfg_trace *trace, int *out_status)
 {
 	struct dfg_distributed distributed;
+	struct dfg_launch_table table = {0};
+	const struct dfg_distributed_options options = {&dfg_stderr, dfg_launch_table_watch(&table)};
 	dfg_planning.data[0] = &O.data;
 	dfg_planning.data[1] = O.eval_graph ? NULL : &O.eval_data; /* an evaluation graph of its own runs locally */
-	DFG_TRY(dfg_distributed_open(&distributed));
+	DFG_TRY(dfg_distributed_open(&options, &distributed));
 	struct dfg_err *err = run_graph(path, &distributed, trace, out_status);
 	for (int64_t i = 0; err && err->code == DFG_UNAVAILABLE && i < O.restarts && !O.each && pause_before(i); i++) {
 		dfg_talk("%s; restarting%s", err->text, O.checkpoint ? " from the last checkpoint" : "");

@@ -34,6 +34,7 @@ struct dfg_run {
 	struct dfg_timing timing;
 	struct dfg_stats stats;              /* statistics of the last step */
 	struct dfg_distributed *distributed; /* NULL: the run is local */
+	struct dfg_graph_input input;        /* how graphs are opened, and the report of the run */
 };
 
 /*
@@ -65,6 +66,10 @@ DFG_MUST_CHECK struct dfg_err *dfg_run_load(struct dfg_run *run);
 
 /* Writes results to -o, or to stdout as text or JSON. The arrays have the names of the fetches. */
 DFG_MUST_CHECK struct dfg_err *dfg_run_print(struct dfg_run *run, const struct dfg_arrays *results);
+
+/* --stats: prints each number to stderr, and all of them as a JSON value. */
+struct dfg_json_out;
+void dfg_run_print_stats(const struct dfg_run *run, struct dfg_json_out *json);
 
 /* --repeat and --warmup: returns the values of the last step and the times. */
 DFG_MUST_CHECK struct dfg_err *dfg_run_once(struct dfg_run *run, struct dfg_arrays *out_results);

@@ -123,7 +123,7 @@ static struct dfg_err *open_all(struct training *t)
 {
 	struct dfg_run *run = t->run;
 	t->trains = run->n_target > 0;
-	if (!t->trains && dfg_cmd_training(&run->model.file.graph) == 1)
+	if (!t->trains && dfg_graph_training(&run->model.file.graph) == 1)
 		dfg_talk(
 			"warning: %s was built with -D training=true, and there is no --target to train: dropout, batch_norm and "
 			"all else that tests `training` are on",

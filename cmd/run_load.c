@@ -5,14 +5,13 @@
 
 static void talk(void *arg, const char *text)
 {
-	(void)arg;
-	dfg_talk("warning: %s; an older checkpoint is used", text);
+	dfg_report_note(arg, "warning: %s; an older checkpoint is used", text);
 }
 
 static struct dfg_err *load_from(struct dfg_run *run, const char *path)
 {
 	struct dfg_checkpoint checkpoint = {0};
-	struct dfg_notes notes = {talk, NULL};
+	struct dfg_notes notes = {talk, (void *)run->input.report};
 	struct dfg_err *err;
 	if (dfg_is_directory(path))
 		err = dfg_checkpoint_load(path, &notes, &checkpoint);

@@ -1,4 +1,3 @@
-#include "cmd/engine.h"
 #include "cmd/print_tensor.h"
 #include "cmd/run.h"
 
@@ -26,35 +25,6 @@ static void print_text(const struct dfg_arrays *results, struct dfg_text *text)
 	int64_t most = isatty(STDOUT_FILENO) ? MOST_ON_TERMINAL : 0;
 	for (size_t i = 0; i < results->count; i++)
 		dfg_print_tensor(text, results->array[i].name, &results->array[i].tensor, most);
-}
-
-static void print_stats(const struct dfg_run *run, struct dfg_json_out *json)
-{
-	const struct dfg_stats *stats = &run->stats;
-	const struct {
-		const char *name;
-		uint64_t value;
-	} lines[] = {
-		{"peak_bytes", stats->peak_bytes},
-		{"iterations", stats->iterations},
-		{"dead_tokens", stats->dead_tokens},
-		{"saves", stats->saves},
-		{"peak_frames", stats->peak_frames},
-		{"swapped_out", stats->swapped.out},
-		{"swapped_out_bytes", stats->swapped.out_bytes},
-		{"swapped_in", stats->swapped.in},
-		{"swapped_in_bytes", stats->swapped.in_bytes},
-		{"swap_stalled_us", stats->swapped.stalled_ns / 1000},
-	};
-	dfg_json_open(json, '{');
-	size_t count = sizeof lines / sizeof *lines - (dfg_engine.swap ? 0 : 5);
-	for (size_t i = 0; i < count; i++) {
-		dfg_talk("%s %llu", lines[i].name, (unsigned long long)lines[i].value);
-		dfg_json_key(json, lines[i].name);
-		dfg_json_uint(json, lines[i].value);
-	}
-	dfg_distributed_print(run->distributed, json);
-	dfg_json_close(json, '}');
 }
 
 static void tell_timing(const struct dfg_timing *timing)
@@ -103,7 +73,7 @@ struct dfg_err *dfg_run_print(struct dfg_run *run, const struct dfg_arrays *resu
 	struct dfg_err *err = NULL;
 	tell_timing(&run->timing);
 	if (dfg_run_options.stats)
-		print_stats(run, &stats);
+		dfg_run_print_stats(run, &stats);
 	if (dfg_run_options.output && results->count)
 		err = write_file(results);
 	if (dfg_globals.json)

@@ -30,8 +30,7 @@ static struct dfg_err *parse_every(const char *text, struct dfg_saving *saving)
 
 static void talk(void *arg, const char *text)
 {
-	(void)arg;
-	dfg_talk("warning: %s; an older checkpoint is used", text);
+	dfg_report_note(arg, "warning: %s; an older checkpoint is used", text);
 }
 
 /* The settings that determine the order of samples: options such as "--batch 4" or "--no-shuffle", and the data. */
@@ -56,8 +55,8 @@ static struct dfg_words say_option(const struct dfg_sample_order *order, int opt
  * Within an epoch a different order would use some samples twice and others never; at the start of an epoch it is
  * allowed.
  */
-static struct dfg_err *check_order(
-	const char *path, const struct dfg_checkpoint *found, const struct dfg_sample_order *now)
+static struct dfg_err *check_order(const char *path, const struct dfg_checkpoint *found,
+	const struct dfg_sample_order *now, const struct dfg_report *report)
 {
 	for (int i = 0; i < ORDER_OPTIONS && found->order.known && now->known; i++) {
 		struct dfg_words then = say_option(&found->order, i), given = say_option(now, i);
@@ -66,31 +65,31 @@ static struct dfg_err *check_order(
 		if (found->sample)
 			return DFG_ERR(DFG_DATA, "%s was made with %s, but this is %s: it is within an epoch, at sample %llu", path,
 				then.s, given.s, (unsigned long long)found->sample);
-		dfg_talk("warning: %s was made with %s, but this is %s", path, then.s, given.s);
+		dfg_report_note(report, "warning: %s was made with %s, but this is %s", path, then.s, given.s);
 	}
 	return NULL;
 }
 
 static struct dfg_err *resume(struct dfg_run *run, const char *path, struct dfg_checkpoint *at)
 {
-	struct dfg_notes notes = {talk, NULL};
+	struct dfg_notes notes = {talk, (void *)run->input.report};
 	struct dfg_checkpoint found;
 	DFG_TRY(dfg_checkpoint_load(path, &notes, &found));
-	struct dfg_err *err = check_order(path, &found, &at->order);
+	struct dfg_err *err = check_order(path, &found, &at->order, run->input.report);
 	if (!err)
 		err = dfg_variables_load(&run->model, &found.arrays, path, NULL, 0);
 	*at = (struct dfg_checkpoint){.order = at->order, .step = found.step, .epoch = found.epoch, .sample = found.sample};
 	dfg_checkpoint_release(&found);
 	if (!err)
-		dfg_talk("resumed at step %llu", (unsigned long long)at->step);
+		dfg_report_note(run->input.report, "resumed at step %llu", (unsigned long long)at->step);
 	return err;
 }
 
-static struct dfg_err *spare_kept(struct dfg_checkpoints *checkpoints)
+static struct dfg_err *spare_kept(struct dfg_checkpoints *checkpoints, const struct dfg_report *report)
 {
 	DFG_TRY(dfg_checkpoints_spare(checkpoints));
 	if (checkpoints->n_spared)
-		dfg_talk(
+		dfg_report_note(report,
 			"%s: %zu checkpoint%s of an earlier run with a larger --keep will stay; this run keeps its "
 			"%llu newest (--keep)",
 			checkpoints->path, checkpoints->n_spared, checkpoints->n_spared == 1 ? "" : "s",
@@ -121,7 +120,7 @@ struct dfg_err *dfg_saving_open(struct dfg_run *run, struct dfg_saving *out_savi
 	out_saving->checkpoints.keep = keep;
 	out_saving->checkpoints.replace = dfg_run_options.force;
 	if (any && dfg_run_options.resume)
-		DFG_TRY(spare_kept(&out_saving->checkpoints));
+		DFG_TRY(spare_kept(&out_saving->checkpoints, run->input.report));
 	if (any && dfg_run_options.resume)
 		DFG_TRY(resume(run, path, at));
 	out_saving->last_step = at->step;

@@ -135,7 +135,7 @@ static struct dfg_err *show_one(const char *path, struct dfg_text *out)
 	DFG_TRY(try_metrics(path, out, &metrics));
 	if (metrics)
 		return NULL;
-	DFG_TRY(dfg_cmd_holds_arrays(path, &arrays));
+	DFG_TRY(dfg_holds_arrays(path, &arrays));
 	return arrays ? show_arrays(path, out) : show_graph(path, out);
 }
 

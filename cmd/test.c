@@ -3,6 +3,7 @@
 #include "cmd/cmd.h"
 #include "cmd/distributed.h"
 #include "cmd/engine.h"
+#include "cmd/launch_table.h"
 #include "cmd/remat.h"
 #include "lib/base/map.h"
 #include "lib/base/mem.h"
@@ -17,6 +18,7 @@
 
 static struct dfg_words_list tags;
 static struct dfg_test_options test_options;
+static struct dfg_launch_table launch_table;
 
 static const struct dfg_opt options[] = {
 	{"tag", .takes = "PATTERN", .list = &tags, .help = "Run only cases with a tag that matches PATTERN."},
@@ -193,7 +195,8 @@ static struct dfg_err *start_workers(struct dfg_distributed *distributed)
 {
 	if (!dfg_planning.hosts)
 		return dfg_distribution_check();
-	DFG_TRY(dfg_distributed_open(distributed));
+	const struct dfg_distributed_options options = {&dfg_stderr, dfg_launch_table_watch(&launch_table)};
+	DFG_TRY(dfg_distributed_open(&options, distributed));
 	test_options.distributed = distributed;
 	return dfg_distributed_start(distributed, &test_options.session);
 }

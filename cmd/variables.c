@@ -1,6 +1,5 @@
 #include "cmd/variables.h"
 
-#include "cmd/cmd.h"
 #include "cmd/loaded.h"
 #include "lib/base/text.h"
 

@@ -13,6 +13,7 @@
 /* What the program has beside its commands. */
 struct dfg_globals dfg_globals;
 const struct dfg_opt dfg_global_options[] = {{0}};
+const struct dfg_report dfg_stderr;
 void dfg_talk(const char *format, ...)
 {
 	(void)format;

@@ -1,0 +1,94 @@
+#include "cmd/engine.h"
+#include "cmd/run.h"
+#include "formats/json.h"
+
+#include <stdio.h>
+
+static void print_pairs(const struct dfg_distributed *distributed, bool bytes, struct dfg_json_out *json)
+{
+	const char *what = bytes ? "bytes" : "messages";
+	uint32_t count = distributed && distributed->launch ? distributed->hosts.count : 0;
+	dfg_json_key(json, what);
+	dfg_json_open(json, '{');
+	for (uint32_t from = 0; from < count; from++)
+		for (uint32_t to = 0; to < count; to++) {
+			char pair[40];
+			struct dfg_traffic traffic = dfg_coordinator_traffic(dfg_launch_crew(distributed->launch), from, to);
+			if (!traffic.messages)
+				continue;
+			snprintf(pair, sizeof pair, "w%u>w%u", from, to);
+			dfg_talk("%s %s %llu", what, pair, (unsigned long long)(bytes ? traffic.bytes : traffic.messages));
+			dfg_json_key(json, pair);
+			dfg_json_uint(json, bytes ? traffic.bytes : traffic.messages);
+		}
+	dfg_json_close(json, '}');
+}
+
+static void print_wait(const char *pair, const struct dfg_traffic *traffic, struct dfg_json_out *json)
+{
+	double us = (double)traffic->waited_ns / 1e3, longest = (double)traffic->longest_ns / 1e3;
+	struct dfg_text tensor = {0}; /* escaped: a name from a plan's file may contain anything */
+	dfg_text_escape(&tensor, traffic->longest.s, traffic->longest.length, 200);
+	dfg_talk("waits %s %.1f us, the longest %.1f us for '%s'", pair, us, longest, tensor.s ? tensor.s : "");
+	dfg_text_release(&tensor);
+	dfg_json_key(json, pair);
+	dfg_json_open(json, '{');
+	dfg_json_key(json, "us"), dfg_json_f64(json, us);
+	dfg_json_key(json, "longest_us"), dfg_json_f64(json, longest);
+	dfg_json_key(json, "tensor"), dfg_json_bytes(json, traffic->longest.s, traffic->longest.length);
+	dfg_json_close(json, '}');
+}
+
+/* Prints for each pair how long the second waited for the first. */
+static void print_waits(const struct dfg_distributed *distributed, struct dfg_json_out *json)
+{
+	uint32_t count = distributed && distributed->launch ? distributed->hosts.count : 0;
+	dfg_json_key(json, "waits");
+	dfg_json_open(json, '{');
+	for (uint32_t from = 0; from < count; from++)
+		for (uint32_t to = 0; to < count; to++) {
+			char pair[40];
+			struct dfg_traffic traffic = dfg_coordinator_traffic(dfg_launch_crew(distributed->launch), from, to);
+			snprintf(pair, sizeof pair, "w%u>w%u", from, to);
+			if (traffic.waits)
+				print_wait(pair, &traffic, json);
+		}
+	dfg_json_close(json, '}');
+}
+
+/* Prints messages, bytes and waits of the last step between workers. */
+static void print_traffic(const struct dfg_distributed *distributed, struct dfg_json_out *json)
+{
+	print_pairs(distributed, false, json);
+	print_pairs(distributed, true, json);
+	print_waits(distributed, json);
+}
+
+void dfg_run_print_stats(const struct dfg_run *run, struct dfg_json_out *json)
+{
+	const struct dfg_stats *stats = &run->stats;
+	const struct {
+		const char *name;
+		uint64_t value;
+	} lines[] = {
+		{"peak_bytes", stats->peak_bytes},
+		{"iterations", stats->iterations},
+		{"dead_tokens", stats->dead_tokens},
+		{"saves", stats->saves},
+		{"peak_frames", stats->peak_frames},
+		{"swapped_out", stats->swapped.out},
+		{"swapped_out_bytes", stats->swapped.out_bytes},
+		{"swapped_in", stats->swapped.in},
+		{"swapped_in_bytes", stats->swapped.in_bytes},
+		{"swap_stalled_us", stats->swapped.stalled_ns / 1000},
+	};
+	dfg_json_open(json, '{');
+	size_t count = sizeof lines / sizeof *lines - (dfg_engine.swap ? 0 : 5);
+	for (size_t i = 0; i < count; i++) {
+		dfg_talk("%s %llu", lines[i].name, (unsigned long long)lines[i].value);
+		dfg_json_key(json, lines[i].name);
+		dfg_json_uint(json, lines[i].value);
+	}
+	print_traffic(run->distributed, json);
+	dfg_json_close(json, '}');
+}
