@@ -1,11 +1,19 @@
-#include "lib/lang/eval.h"
+#include "lib/lang/apply_private.h"
+
+#include "lib/lang/eval_private.h"
+#include "lib/lang/loop_private.h"
+#include "lib/lang/materialise_private.h"
+#include "lib/lang/name_scope_private.h"
+#include "lib/lang/op_private.h"
+#include "lib/lang/type_private.h"
 
 #include <string.h>
 
 enum {
-	CALLS_MAX = 100, /* functions within each other */
-	SHOWN = 12,      /* formals that a message lists */
-	SHOWN_CALLS = 4, /* callers that a message lists */
+	CALLS_MAX = 100,          /* nested calls */
+	CALLS_OF_BUILD = 1 << 18, /* calls in all, because a function that calls another twice doubles them */
+	SHOWN = 12,               /* formals that a message lists */
+	SHOWN_CALLS = 4,          /* callers that a message lists */
 };
 
 /* The formal that begins with the word, or the nearest spelling; and all there are, for a word that is neither. */
@@ -172,8 +180,8 @@ static struct dfg_err *run_body(struct dfg_eval *eval, const struct dfg_callable
 	const struct dfg_source *caller = eval->source;
 	if (eval->calls == CALLS_MAX)
 		return DFG_ERR(DFG_DATA, "functions call each other deeper than %d", CALLS_MAX);
-	if (eval->called == DFG_CALLS_MAX)
-		return DFG_ERR(DFG_DATA, "more than %d calls of functions", DFG_CALLS_MAX);
+	if (eval->called == CALLS_OF_BUILD)
+		return DFG_ERR(DFG_DATA, "more than %d calls of functions", CALLS_OF_BUILD);
 	eval->called++;
 	struct dfg_lang_loop *loop = eval->loop;
 	eval->calls++;

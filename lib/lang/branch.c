@@ -1,4 +1,9 @@
-#include "lib/lang/region.h"
+#include "lib/lang/branch_private.h"
+
+#include "lib/lang/eval_private.h"
+#include "lib/lang/materialise_private.h"
+#include "lib/lang/name_scope_private.h"
+#include "lib/lang/ssa_private.h"
 
 #include <string.h>
 

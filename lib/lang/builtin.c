@@ -1,4 +1,10 @@
-#include "lib/lang/region.h"
+#include "lib/lang/apply_private.h"
+
+#include "lib/lang/eval_private.h"
+#include "lib/lang/materialise_private.h"
+#include "lib/lang/number_private.h"
+#include "lib/lang/region_private.h"
+#include "lib/lang/variable_private.h"
 
 #include <string.h>
 

@@ -1,4 +1,10 @@
-#include "lib/lang/eval.h"
+#include "lib/lang/declare_private.h"
+
+#include "lib/lang/materialise_private.h"
+#include "lib/lang/name_scope_private.h"
+#include "lib/lang/program_private.h"
+#include "lib/lang/type_private.h"
+#include "lib/lang/variable_private.h"
 
 #include "lib/base/io.h"
 

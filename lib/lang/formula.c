@@ -1,4 +1,8 @@
-#include "lib/lang/eval.h"
+#include "lib/lang/lang.h"
+
+#include "lib/lang/eval_private.h"
+#include "lib/lang/materialise_private.h"
+#include "lib/lang/std_private.h"
 
 #include <string.h>
 

@@ -1,4 +1,8 @@
-#include "lib/lang/region.h"
+#include "lib/lang/history_private.h"
+
+#include "lib/lang/eval_private.h"
+#include "lib/lang/region_private.h"
+#include "lib/lang/variable_private.h"
 
 #include <string.h>
 

@@ -1,4 +1,8 @@
-#include "lib/lang/eval.h"
+#include "lib/lang/index_private.h"
+
+#include "lib/lang/eval_private.h"
+#include "lib/lang/materialise_private.h"
+#include "lib/lang/name_scope_private.h"
 
 enum { BEGIN, END, STRIDE };
 

@@ -1,4 +1,10 @@
-#include "lib/lang/loop.h"
+#include "lib/lang/loop_private.h"
+
+#include "lib/lang/eval_private.h"
+#include "lib/lang/loop_bounds_private.h"
+#include "lib/lang/materialise_private.h"
+#include "lib/lang/name_scope_private.h"
+#include "lib/lang/ssa_private.h"
 
 #include <string.h>
 

@@ -1,6 +1,9 @@
-#include "lib/lang/region.h"
+#include "lib/lang/loop_carried_private.h"
 
-#include <string.h>
+#include "lib/lang/eval_private.h"
+#include "lib/lang/loop_private.h"
+#include "lib/lang/materialise_private.h"
+#include "lib/lang/region_private.h"
 
 /* What the loop may come back with is not known while its body is read: all dimensions may change. */
 static struct dfg_err *widen(struct dfg_eval *eval, struct dfg_edge merge)

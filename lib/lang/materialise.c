@@ -1,60 +1,8 @@
-#include "lib/lang/region.h"
+#include "lib/lang/materialise_private.h"
 
-bool dfg_datum_is_tensor(const struct dfg_datum *datum)
-{
-	return datum->kind == DFG_DATUM_TENSOR || datum->kind == DFG_DATUM_CELL || datum->kind == DFG_DATUM_DIM ||
-		   datum->kind == DFG_DATUM_LITERAL;
-}
-
-bool dfg_datum_is_known(const struct dfg_datum *datum)
-{
-	if (datum->kind != DFG_DATUM_LIST)
-		return datum->kind == DFG_DATUM_NUMBER || datum->kind == DFG_DATUM_BOOL || datum->kind == DFG_DATUM_STRING;
-	for (uint32_t i = 0; i < datum->list.n; i++)
-		if (!dfg_datum_is_known(&datum->list.item[i]))
-			return false;
-	return true;
-}
-
-const struct dfg_inferred *dfg_eval_fact(const struct dfg_eval *eval, struct dfg_edge edge)
-{
-	return dfg_facts_of(&eval->builder->facts, edge);
-}
-
-struct dfg_err *dfg_eval_learn(struct dfg_eval *eval, struct dfg_edge edge, const struct dfg_shape *shape)
-{
-	struct dfg_facts *facts = &eval->builder->facts;
-	struct dfg_inferred *fact = dfg_arena_zeros(facts->arena, 1, sizeof *fact);
-	if (!fact)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
-	*fact = *dfg_facts_of(facts, edge);
-	fact->shape = *shape;
-	facts->fact[facts->first[edge.node] + (uint32_t)edge.port] = fact;
-	return NULL;
-}
-
-enum dfg_dtype dfg_datum_dtype(struct dfg_eval *eval, const struct dfg_datum *datum)
-{
-	switch (datum->kind) {
-	case DFG_DATUM_TENSOR:
-		return dfg_eval_fact(eval, datum->edge)->dtype;
-	case DFG_DATUM_LITERAL:
-		return datum->literal->dtype;
-	case DFG_DATUM_CELL:
-		return datum->cell->dtype;
-	case DFG_DATUM_DIM:
-		return DFG_I32;
-	case DFG_DATUM_LIST:
-		for (uint32_t i = 0; i < datum->list.n; i++) {
-			enum dfg_dtype dtype = dfg_datum_dtype(eval, &datum->list.item[i]);
-			if (dtype)
-				return dtype;
-		}
-		return DFG_NO_DTYPE;
-	default:
-		return DFG_NO_DTYPE;
-	}
-}
+#include "lib/lang/eval_private.h"
+#include "lib/lang/number_private.h"
+#include "lib/lang/ssa_private.h"
 
 /* The nodes of a dimension are named by it, wherever they are first asked for. */
 static struct dfg_err *make_dim_here(struct dfg_eval *eval, struct dfg_dim *dim)
@@ -159,5 +107,25 @@ struct dfg_err *dfg_to_int(struct dfg_eval *eval, const struct dfg_datum *datum,
 		return DFG_ERR(
 			DFG_DATA, "%s must be an int that is known while building, not %s", what, dfg_datum_words(eval, datum));
 	*out_value = datum->number.i;
+	return NULL;
+}
+
+struct dfg_err *dfg_cast(
+	struct dfg_eval *eval, const struct dfg_datum *datum, enum dfg_dtype dtype, struct dfg_datum *out_datum)
+{
+	struct dfg_edge in;
+	struct dfg_attr attr = DFG_ATTR_T("DstT", dtype);
+	struct dfg_new_node node = {.op = "Cast", .in = &in, .n_in = 1, .attr = &attr, .n_attr = 1};
+	uint32_t number;
+	if (datum->kind == DFG_DATUM_LITERAL && datum->literal->dtype != DFG_STRING && dtype != DFG_STRING)
+		return dfg_literal_cast(eval, datum->literal, dtype, out_datum);
+	if (dfg_datum_is_known(datum))
+		return dfg_literal_new(eval, datum, dtype, out_datum);
+	DFG_TRY(dfg_to_edge(eval, datum, DFG_NO_DTYPE, &in));
+	*out_datum = DFG_TENSOR(in);
+	if (dfg_eval_fact(eval, in)->dtype == dtype)
+		return NULL;
+	DFG_TRY(dfg_eval_build(eval, &node, DFG_NAME_NONE, &number));
+	*out_datum = DFG_TENSOR(((struct dfg_edge){number, 0}));
 	return NULL;
 }

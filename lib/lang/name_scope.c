@@ -1,4 +1,8 @@
-#include "lib/lang/eval.h"
+#include "lib/lang/name_scope_private.h"
+
+#include "lib/lang/apply_private.h"
+#include "lib/lang/eval_private.h"
+#include "lib/lang/type_private.h"
 
 #include <string.h>
 
@@ -86,34 +90,6 @@ struct dfg_datum *dfg_frame_find(struct dfg_name_scope *frame, const char *name)
 	return NULL;
 }
 
-const char *dfg_type_called(const char *name)
-{
-	static const char *const called[][2] = {
-		{"float", "f32"},
-		{"double", "f64"},
-		{"half", "f16"},
-		{"float16", "f16"},
-		{"bfloat16", "bf16"},
-		{"float32", "f32"},
-		{"float64", "f64"},
-		{"int", "i32"},
-		{"int8", "i8"},
-		{"int16", "i16"},
-		{"int32", "i32"},
-		{"int64", "i64"},
-		{"uint8", "u8"},
-		{"uint16", "u16"},
-		{"uint32", "u32"},
-		{"uint64", "u64"},
-		{"complex64", "c64"},
-		{"complex128", "c128"},
-	};
-	for (size_t i = 0; i < sizeof called / sizeof *called; i++)
-		if (!strcmp(name, called[i][0]))
-			return called[i][1];
-	return NULL;
-}
-
 struct dfg_err *dfg_frame_unknown(struct dfg_eval *eval, struct dfg_name_scope *frame, const char *name)
 {
 	(void)eval;
@@ -128,29 +104,4 @@ struct dfg_err *dfg_frame_unknown(struct dfg_eval *eval, struct dfg_name_scope *
 	if (nearest.best)
 		return DFG_ERR(DFG_DATA, "there is no '%s' here; did you mean '%s'?", name, nearest.best);
 	return DFG_ERR(DFG_DATA, "there is no '%s' here", name);
-}
-
-struct dfg_err *dfg_list_grow(struct dfg_datum_list *list, uint32_t depth, uint64_t leaves)
-{
-	if (depth > DFG_NEST_MAX)
-		return DFG_ERR(DFG_DATA, "lists nest deeper than %d", DFG_NEST_MAX);
-	if (leaves > DFG_LEAVES_MAX)
-		return DFG_ERR(DFG_DATA, "a list has %d items at most, those of lists within it counted", DFG_LEAVES_MAX);
-	list->depth = depth;
-	list->leaves = (uint32_t)leaves;
-	return NULL;
-}
-
-struct dfg_err *dfg_list_from(struct dfg_eval *eval, const struct dfg_list_origin *origin, struct dfg_datum *datum)
-{
-	datum->list.origin = (struct dfg_list_origin *)dfg_arena_copy(eval->arena, origin, sizeof *origin);
-	return datum->list.origin ? NULL : DFG_ERR(DFG_MEMORY, "out of memory");
-}
-
-struct dfg_err *dfg_list_new(struct dfg_eval *eval, enum dfg_datum_kind kind, uint32_t n, struct dfg_datum *out_datum)
-{
-	*out_datum = (struct dfg_datum){.kind = kind, .list = {.n = n}};
-	DFG_TRY(dfg_list_grow(&out_datum->list, 1, n));
-	out_datum->list.item = dfg_arena_zeros(eval->arena, n, sizeof *out_datum->list.item);
-	return out_datum->list.item ? NULL : DFG_ERR(DFG_MEMORY, "out of memory");
 }

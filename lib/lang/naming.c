@@ -1,6 +1,52 @@
-#include "lib/lang/eval.h"
+#include "lib/lang/naming_private.h"
+
+#include "lib/lang/eval_private.h"
 
 #include <string.h>
+
+struct dfg_err *dfg_eval_path(struct dfg_eval *eval, const char *scope, const char *name, const char **out_path)
+{
+	*out_path = *scope ? dfg_arena_path(eval->arena, scope, name) : name;
+	return *out_path ? NULL : DFG_ERR(DFG_MEMORY, "out of memory");
+}
+
+struct dfg_err *dfg_counter_next(
+	struct dfg_eval *eval, struct dfg_name_counter *counter, const char *name, const char **out_name)
+{
+	uint32_t number;
+	if (!dfg_map_put(&counter->map, name, strlen(name), &number, NULL) ||
+		!dfg_reserve(&counter->used, &counter->room, (size_t)number + 1, sizeof *counter->used))
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	uint32_t n = counter->used[number]++;
+	*out_name = n ? dfg_arena_print(eval->arena, "%s.%u", name, n) : name;
+	return *out_name ? NULL : DFG_ERR(DFG_MEMORY, "out of memory");
+}
+
+void dfg_counter_release(struct dfg_name_counter *counter)
+{
+	dfg_map_release(&counter->map);
+	dfg_free(counter->used);
+	*counter = (struct dfg_name_counter){0};
+}
+
+struct dfg_err *dfg_naming_note(struct dfg_eval *eval, uint32_t node, enum dfg_naming_kind kind, const char *path)
+{
+	if (!eval->program)
+		return NULL;
+	if (!dfg_reserve(&eval->naming, &eval->naming_room, (size_t)node + 1, sizeof *eval->naming))
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	eval->naming[node] = (struct dfg_naming){kind, path};
+	if (eval->named <= node)
+		eval->named = (size_t)node + 1;
+	return NULL;
+}
+
+struct dfg_err *dfg_bind_node(struct dfg_eval *eval, uint32_t node, const char *path)
+{
+	if (!eval->program || (node < eval->named && eval->naming[node].kind == DFG_NAME_EXACT))
+		return NULL;
+	return dfg_naming_note(eval, node, DFG_NAME_BOUND, path);
+}
 
 /*
  * Names of nodes, by the rules of dfg-lang(5). A program is built under provisional names, because which node is the

@@ -1,49 +1,33 @@
-#include "lib/lang/region.h"
+#include "lib/lang/node_private.h"
+
+#include "lib/lang/eval_private.h"
+#include "lib/lang/region_private.h"
 
 #include <string.h>
 
-struct dfg_err *dfg_eval_path(struct dfg_eval *eval, const char *scope, const char *name, const char **out_path)
+struct dfg_err *dfg_nodes_add(struct dfg_nodes *nodes, uint32_t node)
 {
-	*out_path = *scope ? dfg_arena_path(eval->arena, scope, name) : name;
-	return *out_path ? NULL : DFG_ERR(DFG_MEMORY, "out of memory");
-}
-
-struct dfg_err *dfg_counter_next(
-	struct dfg_eval *eval, struct dfg_name_counter *counter, const char *name, const char **out_name)
-{
-	uint32_t number;
-	if (!dfg_map_put(&counter->map, name, strlen(name), &number, NULL) ||
-		!dfg_reserve(&counter->used, &counter->room, (size_t)number + 1, sizeof *counter->used))
+	if (!dfg_reserve(&nodes->node, &nodes->room, nodes->n + 1, sizeof *nodes->node))
 		return DFG_ERR(DFG_MEMORY, "out of memory");
-	uint32_t n = counter->used[number]++;
-	*out_name = n ? dfg_arena_print(eval->arena, "%s.%u", name, n) : name;
-	return *out_name ? NULL : DFG_ERR(DFG_MEMORY, "out of memory");
-}
-
-void dfg_counter_release(struct dfg_name_counter *counter)
-{
-	dfg_map_release(&counter->map);
-	dfg_free(counter->used);
-	*counter = (struct dfg_name_counter){0};
-}
-
-static struct dfg_err *note(struct dfg_eval *eval, uint32_t node, enum dfg_naming_kind kind, const char *path)
-{
-	if (!eval->program)
-		return NULL;
-	if (!dfg_reserve(&eval->naming, &eval->naming_room, (size_t)node + 1, sizeof *eval->naming))
-		return DFG_ERR(DFG_MEMORY, "out of memory");
-	eval->naming[node] = (struct dfg_naming){kind, path};
-	if (eval->named <= node)
-		eval->named = (size_t)node + 1;
+	nodes->node[nodes->n++] = node;
 	return NULL;
 }
 
-struct dfg_err *dfg_bind_node(struct dfg_eval *eval, uint32_t node, const char *path)
+const struct dfg_inferred *dfg_eval_fact(const struct dfg_eval *eval, struct dfg_edge edge)
 {
-	if (!eval->program || (node < eval->named && eval->naming[node].kind == DFG_NAME_EXACT))
-		return NULL;
-	return note(eval, node, DFG_NAME_BOUND, path);
+	return dfg_facts_of(&eval->builder->facts, edge);
+}
+
+struct dfg_err *dfg_eval_learn(struct dfg_eval *eval, struct dfg_edge edge, const struct dfg_shape *shape)
+{
+	struct dfg_facts *facts = &eval->builder->facts;
+	struct dfg_inferred *fact = dfg_arena_zeros(facts->arena, 1, sizeof *fact);
+	if (!fact)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	*fact = *dfg_facts_of(facts, edge);
+	fact->shape = *shape;
+	facts->fact[facts->first[edge.node] + (uint32_t)edge.port] = fact;
+	return NULL;
 }
 
 /* The name that the builder puts in front is not yet the node's; what the user sees is the line. */
@@ -65,7 +49,7 @@ struct dfg_err *dfg_eval_build_as_is(
 	struct dfg_err *err = dfg_build(eval->builder, &named, out_node);
 	if (err)
 		return err->code == DFG_DATA ? without_name(err, node->op) : err;
-	return note(eval, *out_node, kind, named.name);
+	return dfg_naming_note(eval, *out_node, kind, named.name);
 }
 
 struct dfg_err *dfg_eval_build(
@@ -112,7 +96,7 @@ static struct dfg_err *new_const(
 	struct dfg_err *err = dfg_build_const(eval->builder, name, value, out_edge);
 	eval->builder->n_control = n_control;
 	DFG_TRY(err);
-	return note(eval, out_edge->node, DFG_NAME_NONE, name);
+	return dfg_naming_note(eval, out_edge->node, DFG_NAME_NONE, name);
 }
 
 /* A constant that a loop or branch reads is one node of the root, which each frame enters once. */
@@ -140,5 +124,5 @@ struct dfg_err *dfg_eval_const(struct dfg_eval *eval, const struct dfg_tensor *v
 	if (eval->region)
 		return shared_const(eval, name, value, out_edge);
 	DFG_TRY(dfg_build_const(eval->builder, name, value, out_edge));
-	return note(eval, out_edge->node, DFG_NAME_NONE, name);
+	return dfg_naming_note(eval, out_edge->node, DFG_NAME_NONE, name);
 }

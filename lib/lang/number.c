@@ -1,4 +1,6 @@
-#include "lib/lang/eval.h"
+#include "lib/lang/number_private.h"
+
+#include "lib/lang/eval_private.h"
 
 #include <math.h>
 #include <string.h>
@@ -112,34 +114,6 @@ struct dfg_err *dfg_number_binary(
 	}
 	*out_datum = DFG_FLOAT(float_binary(operation, a.f, b.f));
 	return NULL;
-}
-
-static enum dfg_dtype wider(enum dfg_dtype a, enum dfg_dtype b)
-{
-	static const enum dfg_dtype order[] = {DFG_F32, DFG_I64, DFG_I32, DFG_BOOL, DFG_STRING};
-	for (unsigned i = 0; i < sizeof order / sizeof *order; i++)
-		if (a == order[i] || b == order[i])
-			return order[i];
-	return DFG_NO_DTYPE;
-}
-
-enum dfg_dtype dfg_datum_natural(const struct dfg_datum *datum)
-{
-	enum dfg_dtype dtype = DFG_NO_DTYPE;
-	switch (datum->kind) {
-	case DFG_DATUM_NUMBER:
-		return !datum->number.is_int ? DFG_F32 : datum->number.i == (int32_t)datum->number.i ? DFG_I32 : DFG_I64;
-	case DFG_DATUM_BOOL:
-		return DFG_BOOL;
-	case DFG_DATUM_STRING:
-		return DFG_STRING;
-	case DFG_DATUM_LIST:
-		for (uint32_t i = 0; i < datum->list.n; i++)
-			dtype = wider(dtype, dfg_datum_natural(&datum->list.item[i]));
-		return dtype ? dtype : DFG_F32;
-	default:
-		return DFG_NO_DTYPE;
-	}
 }
 
 /* An error is at the list where that was written, not where it is used. */

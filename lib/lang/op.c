@@ -1,4 +1,9 @@
-#include "lib/lang/eval.h"
+#include "lib/lang/op_private.h"
+
+#include "lib/lang/eval_private.h"
+#include "lib/lang/materialise_private.h"
+#include "lib/lang/number_private.h"
+#include "lib/lang/state_private.h"
 
 #include <stdio.h>
 #include <string.h>

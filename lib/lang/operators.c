@@ -1,4 +1,9 @@
-#include "lib/lang/eval.h"
+#include "lib/lang/operators_private.h"
+
+#include "lib/lang/eval_private.h"
+#include "lib/lang/materialise_private.h"
+#include "lib/lang/name_scope_private.h"
+#include "lib/lang/number_private.h"
 
 #include <string.h>
 
@@ -230,25 +235,5 @@ struct dfg_err *dfg_eval_unary(
 	DFG_TRY(dfg_to_edge(eval, &operand, DFG_NO_DTYPE, &in));
 	DFG_TRY(dfg_eval_node(eval, op_of(tree->operation), &in, 1, &edge));
 	*out_datum = DFG_TENSOR(edge);
-	return NULL;
-}
-
-struct dfg_err *dfg_cast(
-	struct dfg_eval *eval, const struct dfg_datum *datum, enum dfg_dtype dtype, struct dfg_datum *out_datum)
-{
-	struct dfg_edge in;
-	struct dfg_attr attr = DFG_ATTR_T("DstT", dtype);
-	struct dfg_new_node node = {.op = "Cast", .in = &in, .n_in = 1, .attr = &attr, .n_attr = 1};
-	uint32_t number;
-	if (datum->kind == DFG_DATUM_LITERAL && datum->literal->dtype != DFG_STRING && dtype != DFG_STRING)
-		return dfg_literal_cast(eval, datum->literal, dtype, out_datum);
-	if (dfg_datum_is_known(datum))
-		return dfg_literal_new(eval, datum, dtype, out_datum);
-	DFG_TRY(dfg_to_edge(eval, datum, DFG_NO_DTYPE, &in));
-	*out_datum = DFG_TENSOR(in);
-	if (dfg_eval_fact(eval, in)->dtype == dtype)
-		return NULL;
-	DFG_TRY(dfg_eval_build(eval, &node, DFG_NAME_NONE, &number));
-	*out_datum = DFG_TENSOR(((struct dfg_edge){number, 0}));
 	return NULL;
 }

@@ -1,4 +1,9 @@
-#include "lib/lang/eval.h"
+#include "lib/lang/lang.h"
+
+#include "lib/lang/apply_private.h"
+#include "lib/lang/materialise_private.h"
+#include "lib/lang/program_private.h"
+#include "lib/lang/std_private.h"
 
 #include <stdlib.h>
 #include <string.h>

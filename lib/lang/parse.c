@@ -1,4 +1,4 @@
-#include "lib/lang/parse.h"
+#include "lib/lang/parse_private.h"
 
 #include "lib/base/mem.h"
 #include "lib/base/stack.h"

@@ -1,4 +1,4 @@
-#include "lib/lang/parse.h"
+#include "lib/lang/parse_private.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -1,4 +1,7 @@
-#include "lib/lang/eval.h"
+#include "lib/lang/program_private.h"
+
+#include "lib/lang/declare_private.h"
+#include "lib/lang/std_private.h"
 
 #include "lib/base/io.h"
 
@@ -19,7 +22,7 @@ static struct dfg_err *new_source(
 	return source->path && source->text ? NULL : DFG_ERR(DFG_MEMORY, "out of memory");
 }
 
-struct dfg_err *dfg_source_read(struct dfg_arena *arena, const char *path, struct dfg_source **out_source)
+static struct dfg_err *read_source(struct dfg_arena *arena, const char *path, struct dfg_source **out_source)
 {
 	struct dfg_blob blob = {0};
 	DFG_TRY(dfg_blob_open(path, DFG_SOURCE_MAX, &blob));
@@ -30,7 +33,7 @@ struct dfg_err *dfg_source_read(struct dfg_arena *arena, const char *path, struc
 
 static struct dfg_err *open_source(struct dfg_eval *eval, const char *path, struct dfg_source **out_source)
 {
-	DFG_TRY(dfg_source_read(eval->arena, path, out_source));
+	DFG_TRY(read_source(eval->arena, path, out_source));
 	if (!strcmp(path, "-"))
 		(*out_source)->path = "stdin";
 	void (*tell)(void *arg, const char *path) = eval->options ? eval->options->read : NULL;

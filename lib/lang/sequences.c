@@ -1,4 +1,9 @@
-#include "lib/lang/loop.h"
+#include "lib/lang/sequences_private.h"
+
+#include "lib/lang/eval_private.h"
+#include "lib/lang/loop_bounds_private.h"
+#include "lib/lang/materialise_private.h"
+#include "lib/lang/region_private.h"
 
 #include <string.h>
 

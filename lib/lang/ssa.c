@@ -1,4 +1,8 @@
-#include "lib/lang/region.h"
+#include "lib/lang/ssa_private.h"
+
+#include "lib/lang/eval_private.h"
+#include "lib/lang/loop_private.h"
+#include "lib/lang/materialise_private.h"
 
 #include <string.h>
 

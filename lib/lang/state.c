@@ -1,4 +1,7 @@
-#include "lib/lang/region.h"
+#include "lib/lang/state_private.h"
+
+#include "lib/lang/eval_private.h"
+#include "lib/lang/ssa_private.h"
 
 #include <string.h>
 

@@ -1,17 +1,19 @@
-#include "lib/lang/region.h"
+#include "lib/lang/statement_private.h"
+
+#include "lib/lang/apply_private.h"
+#include "lib/lang/declare_private.h"
+#include "lib/lang/eval_private.h"
+#include "lib/lang/loop_private.h"
+#include "lib/lang/materialise_private.h"
+#include "lib/lang/name_scope_private.h"
+#include "lib/lang/ssa_private.h"
 
 #include <ctype.h>
 #include <string.h>
 
-struct dfg_err *dfg_nodes_add(struct dfg_nodes *nodes, uint32_t node)
-{
-	if (!dfg_reserve(&nodes->node, &nodes->room, nodes->n + 1, sizeof *nodes->node))
-		return DFG_ERR(DFG_MEMORY, "out of memory");
-	nodes->node[nodes->n++] = node;
-	return NULL;
-}
+enum { ITERATIONS_MAX = 1 << 22 }; /* of all `static for` of a program: each writes its body out */
 
-struct dfg_err *dfg_eval_order(struct dfg_eval *eval)
+static struct dfg_err *set_control(struct dfg_eval *eval)
 {
 	size_t last = eval->asserts.n > 0, n = last + eval->after.n;
 	uint32_t *control = dfg_arena_zeros(eval->arena, n, sizeof *control);
@@ -216,9 +218,9 @@ static struct dfg_err *trip(
 /* Each trip writes its body out: what would fill the memory is refused before the first. */
 static struct dfg_err *count_trips(struct dfg_eval *eval, int64_t trips)
 {
-	if (trips > DFG_TRIPS_MAX - eval->trips)
+	if (trips > ITERATIONS_MAX - eval->trips)
 		return DFG_ERR(DFG_DATA, "`static for` of %lld trips: a program has %d at most, and a `loop` any number",
-			(long long)trips, DFG_TRIPS_MAX);
+			(long long)trips, ITERATIONS_MAX);
 	eval->trips += trips;
 	return NULL;
 }
@@ -284,10 +286,10 @@ static struct dfg_err *after(
 	struct dfg_datum first;
 	DFG_TRY(dfg_eval_tuple(eval, frame, tree->kid[0], &first));
 	DFG_TRY(dfg_eval_at(eval, tree->kid[0], add_nodes(eval, &first)));
-	DFG_TRY(dfg_eval_order(eval));
+	DFG_TRY(set_control(eval));
 	DFG_TRY(dfg_eval_block(eval, frame, tree->kid[1], out_datum));
 	eval->after.n = outer;
-	return dfg_eval_order(eval);
+	return set_control(eval);
 }
 
 static struct dfg_err *assertion(struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tree)
@@ -303,7 +305,7 @@ static struct dfg_err *assertion(struct dfg_eval *eval, struct dfg_name_scope *f
 	struct dfg_new_node want = {.op = "Assert", .in = in, .n_in = 2};
 	DFG_TRY(dfg_eval_build(eval, &want, DFG_NAME_NONE, &node));
 	DFG_TRY(dfg_nodes_add(&eval->asserts, node));
-	return dfg_eval_order(eval);
+	return set_control(eval);
 }
 
 static bool writes(const struct dfg_eval *eval, uint32_t node)

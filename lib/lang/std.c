@@ -1,4 +1,7 @@
-#include "lib/lang/eval.h"
+#include "lib/lang/std_private.h"
+
+#include "lib/lang/apply_private.h"
+#include "lib/lang/lang.h"
 
 #include <pthread.h>
 #include <string.h>

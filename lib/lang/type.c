@@ -1,13 +1,46 @@
-#include "lib/lang/eval.h"
+#include "lib/lang/type_private.h"
+
+#include "lib/lang/eval_private.h"
+#include "lib/lang/materialise_private.h"
+#include "lib/lang/name_scope_private.h"
+#include "lib/lang/number_private.h"
 
 #include <string.h>
+
+const char *dfg_type_called(const char *name)
+{
+	static const char *const called[][2] = {
+		{"float", "f32"},
+		{"double", "f64"},
+		{"half", "f16"},
+		{"float16", "f16"},
+		{"bfloat16", "bf16"},
+		{"float32", "f32"},
+		{"float64", "f64"},
+		{"int", "i32"},
+		{"int8", "i8"},
+		{"int16", "i16"},
+		{"int32", "i32"},
+		{"int64", "i64"},
+		{"uint8", "u8"},
+		{"uint16", "u16"},
+		{"uint32", "u32"},
+		{"uint64", "u64"},
+		{"complex64", "c64"},
+		{"complex128", "c128"},
+	};
+	for (size_t i = 0; i < sizeof called / sizeof *called; i++)
+		if (!strcmp(name, called[i][0]))
+			return called[i][1];
+	return NULL;
+}
 
 static const struct dfg_tree *dims_of(const struct dfg_tree *type)
 {
 	return type->n ? type->kid[0] : NULL;
 }
 
-bool dfg_type_is_static(const struct dfg_tree *type)
+static bool is_static_type(const struct dfg_tree *type)
 {
 	static const char *const word[] = {"int", "float", "bool", "str", "dtype", "fn", NULL};
 	for (const char *const *w = word; *w; w++)
@@ -210,7 +243,7 @@ struct dfg_err *dfg_type_match(struct dfg_eval *eval, struct dfg_name_scope *fra
 	const char *name, struct dfg_datum *datum)
 {
 	struct dfg_edge edge;
-	if (dfg_type_is_static(type))
+	if (is_static_type(type))
 		return match_static(eval, type, name, datum);
 	if (type->kind == DFG_TREE_LIKE) {
 		enum dfg_dtype dtype;

@@ -1,4 +1,12 @@
-#include "lib/lang/region.h"
+#include "lib/lang/variable_private.h"
+
+#include "lib/lang/apply_private.h"
+#include "lib/lang/eval_private.h"
+#include "lib/lang/materialise_private.h"
+#include "lib/lang/name_scope_private.h"
+#include "lib/lang/number_private.h"
+#include "lib/lang/ssa_private.h"
+#include "lib/lang/type_private.h"
 
 #include <string.h>
 

@@ -1,4 +1,13 @@
-#include "lib/lang/eval.h"
+#include "lib/lang/eval_private.h"
+
+#include "lib/lang/apply_private.h"
+#include "lib/lang/branch_private.h"
+#include "lib/lang/index_private.h"
+#include "lib/lang/loop_private.h"
+#include "lib/lang/name_scope_private.h"
+#include "lib/lang/operators_private.h"
+#include "lib/lang/program_private.h"
+#include "lib/lang/variable_private.h"
 
 #include "lib/base/mem.h"
 #include "lib/base/stack.h"
@@ -58,44 +67,6 @@ void dfg_eval_release(struct dfg_eval *eval)
 	dfg_free(eval->constants.node);
 	dfg_counter_release(&eval->streams);
 	dfg_counter_release(&eval->frames);
-}
-
-static const char *tensor_words(struct dfg_eval *eval, struct dfg_edge edge)
-{
-	const struct dfg_inferred *fact = dfg_eval_fact(eval, edge);
-	return dfg_arena_print(eval->arena, "%s", dfg_type_words(fact->dtype, &fact->shape).s);
-}
-
-const char *dfg_datum_words(struct dfg_eval *eval, const struct dfg_datum *datum)
-{
-	static const char *const words[] = {
-		[DFG_DATUM_NONE] = "nothing",
-		[DFG_DATUM_BOOL] = "a bool",
-		[DFG_DATUM_STRING] = "a string",
-		[DFG_DATUM_DTYPE] = "a dtype",
-		[DFG_DATUM_LIST] = "a list",
-		[DFG_DATUM_DIM] = "a dimension that is not known yet",
-		[DFG_DATUM_TUPLE] = "several results",
-		[DFG_DATUM_FN] = "a function",
-		[DFG_DATUM_LAYER] = "a layer without its first arguments",
-		[DFG_DATUM_INSTANCE] = "a layer that is not applied",
-		[DFG_DATUM_OP] = "an op",
-		[DFG_DATUM_BUILTIN] = "a function",
-		[DFG_DATUM_MODULE] = "an import",
-		[DFG_DATUM_LATER] = "something not evaluated",
-		[DFG_DATUM_NOTHING] = "a tensor that is not there",
-	};
-	const char *made = words[datum->kind];
-	if (datum->kind == DFG_DATUM_NUMBER)
-		made = datum->number.is_int ? dfg_arena_print(eval->arena, "%lld", (long long)datum->number.i)
-									: dfg_arena_print(eval->arena, "%.9g", datum->number.f);
-	else if (datum->kind == DFG_DATUM_TENSOR)
-		made = tensor_words(eval, datum->edge);
-	else if (datum->kind == DFG_DATUM_CELL)
-		made = dfg_arena_print(eval->arena, "%s", dfg_type_words(datum->cell->dtype, &datum->cell->shape).s);
-	else if (datum->kind == DFG_DATUM_LITERAL)
-		made = dfg_arena_print(eval->arena, "%s", dfg_type_words(datum->literal->dtype, &datum->literal->shape).s);
-	return made ? made : "something";
 }
 
 static struct dfg_err *several_wanted(uint32_t wanted, uint32_t got)
