@@ -49,6 +49,18 @@ struct dfg_shape dfg_variable_shape(const struct dfg_infer *node, int i)
 	return node->in_holds[i] ? node->in_holds[i]->shape : DFG_SHAPE_UNKNOWN;
 }
 
+struct dfg_err *dfg_check_held_dtype(const struct dfg_infer *node)
+{
+	enum dfg_dtype dtype = node->call->param[0].dtype;
+	for (int i = 0; i < node->call->n_in; i++) {
+		const struct dfg_handle_type *holds = node->in_holds[i];
+		if (node->call->in_dtype[i] == DFG_RESOURCE && holds && holds->dtype != dtype)
+			return DFG_ERR(DFG_DATA, "input %d is a variable of %s, expected one of %s", i,
+				dfg_dtype_name(holds->dtype), dfg_dtype_name(dtype));
+	}
+	return NULL;
+}
+
 struct dfg_err *dfg_shape_of_ref(struct dfg_infer *node)
 {
 	if (node->call->n_out) {

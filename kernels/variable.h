@@ -22,5 +22,11 @@ DFG_MUST_CHECK struct dfg_err *dfg_give_back(struct dfg_kernel *ctx, struct dfg_
 /* The variable's shape as far as it is known before the step: of a ref its own, of a handle what it holds. */
 struct dfg_shape dfg_variable_shape(const struct dfg_infer *node, int i);
 
+/*
+ * DFG_DATA if a resource among the inputs is known to hold another dtype than the op's first parameter, that of the
+ * values that it reads or writes.
+ */
+DFG_MUST_CHECK struct dfg_err *dfg_check_held_dtype(const struct dfg_infer *node);
+
 /* Output 0, if there is one, is what input 0, a ref, is. */
 struct dfg_err *dfg_shape_of_ref(struct dfg_infer *node);

@@ -118,6 +118,12 @@ static struct dfg_err *scatter_run(struct dfg_kernel *ctx, const struct dfg_op *
 	return err ? dfg_err_note(err, "variable '%s'", variable->resource.name) : dfg_give_back(ctx, variable);
 }
 
+static struct dfg_err *scatter_shape(struct dfg_infer *node)
+{
+	DFG_TRY(dfg_check_held_dtype(node));
+	return dfg_shape_of_ref(node);
+}
+
 #define SCATTER(Op, vectors, op, signature, text, ...)                       \
 	static struct dfg_err *Op##_run(struct dfg_kernel *ctx)                  \
 	{                                                                        \
@@ -129,7 +135,7 @@ static struct dfg_err *scatter_run(struct dfg_kernel *ctx, const struct dfg_op *
 		.sig = signature,                                                    \
 		.attr = {__VA_ARGS__},                                               \
 		.flags = DFG_STATEFUL | DFG_WRITES | DFG_ANY_RANK | DFG_NO_GRADIENT, \
-		.shape = dfg_shape_of_ref,                                           \
+		.shape = scatter_shape,                                              \
 		.run = Op##_run,                                                     \
 	};
 
@@ -185,6 +191,7 @@ static struct dfg_err *gathered_shape(
 
 static struct dfg_err *gather_shape(struct dfg_infer *node)
 {
+	DFG_TRY(dfg_check_held_dtype(node));
 	struct dfg_shape params = dfg_variable_shape(node, VARIABLE);
 	if (params.rank < 0 || node->in[INDICES]->rank < 0)
 		return NULL;
