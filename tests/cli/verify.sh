@@ -60,6 +60,88 @@ says 65 both.pbtxt "node 'both' (Merge): inputs 0 'x' and 1 'n' can both be live
 } >output.pbtxt
 says 0 output.pbtxt "warning: node 'y' (Neg): is an output, but dead where 'p' is false"
 
+{ # an output that is dead in every case is an error (finding 25)
+	inputs
+	node Switch s x p -- T "$int"
+	node Neg no s -- T "$int"
+	node Neg yes s:1 -- T "$int"
+	node Add never no yes -- T "$int"
+	node Neg after never -- T "$int" _dfg_output 'i: 0'
+} >dead.pbtxt
+says 65 dead.pbtxt "node 'after' (Neg): is an output, but dead whatever the predicates are" \
+	"warning: node 'never' (Add): never runs: its inputs are on opposite sides of a predicate"
+sed 's/ attr { key: "_dfg_output" value { i: 0 } }//' dead.pbtxt >unmarked.pbtxt
+says 0 unmarked.pbtxt "warning: node 'never' (Add): never runs"
+
+# A variable that is read or changed as another dtype than its handle holds (finding 25): every op on a resource, and the
+# Switch whose predicate would be such a value. As TensorFlow, which refuses to import these.
+float='type: DT_FLOAT'
+variables() { # DTYPE OF V
+	inputs
+	node VarHandleOp v -- dtype "$1" shape 'shape { dim { size: 2 } }'
+	node VarHandleOp m -- dtype "$float" shape 'shape { dim { size: 2 } }'
+	node Placeholder f -- dtype "$float" shape 'shape { dim { size: 2 } }'
+	node Placeholder r -- dtype "$float" shape 'shape { dim { size: 1 } }'
+	node Placeholder lr -- dtype "$float" shape 'shape { }'
+	node Placeholder at -- dtype "$int" shape 'shape { dim { size: 1 } }'
+	node Placeholder at2 -- dtype "$int" shape 'shape { dim { size: 1 } dim { size: 1 } }'
+}
+while read -r op type in; do
+	case $in in *' at'*) index=Tindices ;; *) index= ;; esac
+	# shellcheck disable=SC2086
+	{ variables "$float" && node "$op" a $in -- "$type" "$float" ${index:+$index "$int"}; } >right.pbtxt
+	says 0 right.pbtxt
+	# shellcheck disable=SC2086
+	{ variables "$int" && node "$op" a $in -- "$type" "$float" ${index:+$index "$int"}; } >wrong.pbtxt
+	says 65 wrong.pbtxt "node 'a' ($op): input $([ "${in#v}" = "$in" ] && echo 1 || echo 0) is a variable of i32, expected one of f32"
+done <<'END'
+ReadVariableOp dtype v
+AssignVariableOp dtype v f
+AssignAddVariableOp dtype v f
+AssignSubVariableOp dtype v f
+ResourceGather dtype v at
+ResourceScatterUpdate dtype v at r
+ResourceScatterAdd dtype v at r
+ResourceScatterMul dtype v at r
+ResourceScatterNdUpdate T v at2 r
+ResourceScatterNdAdd T v at2 r
+ResourceApplyGradientDescent T v lr f
+ResourceApplyMomentum T v m lr f lr
+ResourceApplyMomentum T m v lr f lr
+ResourceSparseApplyMomentum T m v lr r at lr
+END
+{
+	variables "$int"
+	node VarHandleOp flag -- dtype "$int" shape 'shape { }'
+	node ReadVariableOp late flag -- dtype 'type: DT_BOOL'
+	node Switch s x late -- T "$int"
+} >late.pbtxt
+says 65 late.pbtxt "node 'late' (ReadVariableOp): input 0 is a variable of i32, expected one of bool"
+
+# The condition of a While is tested as TensorFlow tests it: an integer is true unless it is 0 (2 counts down to 0 there
+# too). A function that declares a bool and returns an integer is refused.
+counts_down() { # DTYPE THAT THE CONDITION DECLARES
+	inputs
+	node While w x -- T 'list { type: DT_INT32 }' cond 'func { name: "cond" }' body 'func { name: "body" }'
+	cat <<END
+library {
+function { signature { name: "body" input_arg { name: "x" type: DT_INT32 } output_arg { name: "y" type: DT_INT32 } }
+	node_def { name: "one" op: "Const" attr { key: "dtype" value { $int } } attr { key: "value" value { tensor { dtype: DT_INT32 tensor_shape { } int_val: 1 } } } }
+	node_def { name: "less" op: "Sub" input: "x" input: "one:output:0" attr { key: "T" value { $int } } }
+	ret { key: "y" value: "less:z:0" } }
+function { signature { name: "cond" input_arg { name: "x" type: DT_INT32 } output_arg { name: "c" type: $1 } }
+	node_def { name: "same" op: "Identity" input: "x" attr { key: "T" value { $int } } }
+	ret { key: "c" value: "same:output:0" } }
+}
+END
+}
+counts_down DT_INT32 >number.pbtxt
+says 0 number.pbtxt
+status 0 "$DFG" run number.pbtxt --feed x=2 --fetch w
+has out 'w: i32[] 0'
+counts_down DT_BOOL >lie.pbtxt
+says 65 lie.pbtxt 'is i32[...], must be bool'
+
 # A frame_name that is no string; more faults than are told.
 sed 's/s: "w"/type: DT_INT32/' good.pbtxt >type.pbtxt
 says 65 type.pbtxt "attribute 'frame_name' is a type, must be a string"

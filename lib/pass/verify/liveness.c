@@ -413,12 +413,24 @@ static void check_iterations(struct life *l, uint32_t n)
 		check_unchanged(l, n);
 }
 
+/* An output that may be dead has a value for some feeds; one that is always dead can only be a mistake. */
+static void check_output(struct life *l, uint32_t n)
+{
+	const struct dfg_node *node = &l->graph->node[n];
+	if (l->runs[n] == DFG_ALWAYS || l->runs[n] == DFG_LOST || !dfg_node_mark(node, "_dfg_output", NULL))
+		return;
+	if (l->runs[n] == DFG_NEVER)
+		dfg_fault(l->faults,
+			DFG_ERR(DFG_DATA, NODE_WORDS "is an output, but dead whatever the predicates are, so it can have no value",
+				NODE(node)));
+	else
+		warn(l, DFG_ERR(DFG_DATA, NODE_WORDS "is an output, but dead%s: fetching it then is an error", NODE(node),
+					dfg_predicate_words(&l->predicates, dfg_bdd_not(l->runs[n]), DFG_ALWAYS)));
+}
+
 static void warn_of_dead(struct life *l, uint32_t n)
 {
 	const struct dfg_node *node = &l->graph->node[n];
-	if (l->runs[n] != DFG_ALWAYS && l->runs[n] != DFG_LOST && dfg_node_mark(node, "_dfg_output", NULL))
-		warn(l, DFG_ERR(DFG_DATA, NODE_WORDS "is an output, but dead%s: fetching it then is an error", NODE(node),
-					dfg_predicate_words(&l->predicates, dfg_bdd_not(l->runs[n]), DFG_ALWAYS)));
 	if (l->runs[n] != DFG_NEVER)
 		return;
 	for (uint32_t e = 0; e < node->n_in + node->n_control; e++)
@@ -446,6 +458,7 @@ static void visit(struct life *l, uint32_t n)
 		l->runs[n] = leave(l, n);
 	else if (role == DFG_SWITCH)
 		split(l, n);
+	check_output(l, n);
 	warn_of_dead(l, n);
 }
 

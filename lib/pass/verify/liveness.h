@@ -9,7 +9,7 @@
  * (lib/pass/verify/bdd.h), derived from the Switches and Merges before it. At most one input of a Merge is live; all
  * values entering a loop are live together; a loop variable is live in every iteration that continues and not in the
  * last; a Save runs only where the loop continues; a node that has effects or may fail does not run in the final
- * iteration, which only evaluates the loop's condition.
+ * iteration, which only evaluates the loop's condition; a declared output is live in some case.
  * Violations are added to faults. Suspicious but valid nodes (one that never runs, or one that repeats the same
  * computation in every iteration) are added to warnings, which may be NULL.
  */
