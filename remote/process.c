@@ -31,8 +31,7 @@ static void close_pipes(int pipes[3][2])
 				close(pipes[i][k]);
 }
 
-/* The child starts with default signal handlers and an empty mask. */
-static struct dfg_err *spawn(const char *program, char *const *argument, int pipes[3][2], pid_t *out_pid)
+struct dfg_err *dfg_process_spawn(const char *program, char *const *argument, const int fd[static 3], pid_t *out_pid)
 {
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attributes;
@@ -43,7 +42,7 @@ static struct dfg_err *spawn(const char *program, char *const *argument, int pip
 		return DFG_ERR(DFG_MEMORY, "out of memory");
 	int failed = posix_spawnattr_init(&attributes);
 	for (int i = 0; i < 3 && !failed; i++)
-		failed = posix_spawn_file_actions_adddup2(&actions, pipes[i][i ? 1 : 0], i);
+		failed = posix_spawn_file_actions_adddup2(&actions, fd[i], i);
 	if (!failed)
 		failed = posix_spawnattr_setflags(
 			&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
@@ -70,7 +69,8 @@ struct dfg_err *dfg_process_start(const char *program, const char *const *argume
 			err = DFG_ERR(DFG_MEMORY, "cannot create a pipe for a worker: %s%s", strerror(errno),
 				errno == EMFILE ? "; `ulimit -n` prints the limit of open files" : "");
 	if (!err)
-		err = spawn(program ? program : "/proc/self/exe", (char *const *)words, pipes, &out_process->pid);
+		err = dfg_process_spawn(program ? program : "/proc/self/exe", (char *const *)words,
+			(int[]){pipes[0][0], pipes[1][1], pipes[2][1]}, &out_process->pid);
 	if (err) {
 		close_pipes(pipes);
 		return err;

@@ -14,6 +14,13 @@ struct dfg_process {
 	int in, out, err; /* our ends of the pipes */
 };
 
+/*
+ * Starts a program with these descriptors as its stdin, stdout and stderr, in a process group of its own, with default
+ * signal handlers and an empty mask. argument: NULL-terminated, with the program's name.
+ */
+DFG_MUST_CHECK struct dfg_err *dfg_process_spawn(
+	const char *program, char *const *argument, const int fd[static 3], pid_t *out_pid);
+
 /* argument: NULL-terminated, without the program's name. program: NULL for this one. */
 DFG_MUST_CHECK struct dfg_err *dfg_process_start(
 	const char *program, const char *const *argument, struct dfg_process *out_process);

@@ -1,4 +1,4 @@
-#include "remote/ssh_config.h"
+#include "remote/ssh_config_private.h"
 
 #include "lib/base/io.h"
 #include "lib/base/mem.h"
@@ -14,28 +14,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { FILE_MOST = 1 << 20, DEPTH_MOST = 16, WORDS_MOST = 64, DEFAULT_PORT = 22 };
+enum { FILE_MOST = 1 << 20, DEPTH_MOST = 16 };
 
-/* The user whose settings are read, for ~ and %d. */
-struct reading {
-	const struct dfg_ssh_wish *wish;
-	struct dfg_arena *arena;
-	struct dfg_ssh_entry *entry;
-	const char *home;
-	const char *local_user;
-	const char *proxy_command; /* ProxyCommand's program; NULL: none */
-	bool proxy_none;           /* set to "none", which later values do not change */
-	bool strict_set, only_set, known_set, global_set;
-	int depth;
-};
-
-/* A line: a keyword and its arguments. */
-struct line {
-	char *word[WORDS_MOST];
-	size_t count;
-};
-
-static struct dfg_err *add_word(struct reading *r, struct dfg_ssh_words *words, const char *word)
+static struct dfg_err *add_word(struct dfg_ssh_reading *r, struct dfg_ssh_words *words, const char *word)
 {
 	if (words->count == words->room) {
 		size_t room = words->room ? 2 * words->room : 4;
@@ -51,40 +32,8 @@ static struct dfg_err *add_word(struct reading *r, struct dfg_ssh_words *words, 
 	return NULL;
 }
 
-/* Patterns with '*' and '?' only, as in ssh_config(5): no brackets, no escapes. */
-static bool match(const char *pattern, const char *s)
-{
-	const char *star = NULL, *again = NULL;
-	while (*s) {
-		if (*pattern == '*')
-			star = pattern++, again = s;
-		else if (*pattern == '?' || (*pattern && *pattern == *s))
-			pattern++, s++;
-		else if (star)
-			pattern = star + 1, s = ++again;
-		else
-			return false;
-	}
-	while (*pattern == '*')
-		pattern++;
-	return !*pattern;
-}
-
-/* Whether the host matches a Host line: at least one pattern and none that is negated by '!'. */
-static bool match_any(const struct line *line, const char *host)
-{
-	bool any = false;
-	for (size_t i = 1; i < line->count; i++) {
-		const char *pattern = line->word[i];
-		if (*pattern == '!' && match(pattern + 1, host))
-			return false;
-		any |= *pattern != '!' && match(pattern, host);
-	}
-	return any;
-}
-
 /* The value of a token such as %h in a path or a HostName; NULL: unknown. */
-static const char *token(const struct reading *r, char letter, char number[static 16])
+static const char *token(const struct dfg_ssh_reading *r, char letter, char number[static 16])
 {
 	struct dfg_text text = {0};
 	switch (letter) {
@@ -110,19 +59,27 @@ static const char *token(const struct reading *r, char letter, char number[stati
 	return NULL;
 }
 
-static struct dfg_err *expand(const struct reading *r, const char *from, const char **out_text)
+static struct dfg_err *bad_token(const char *percent, bool in_command)
+{
+	return DFG_ERR(DFG_CONFIG, "'%.2s' is not supported; use %s", percent,
+		in_command ? "%% %h %n %p %r" : "%% %d %h %i %n %p %r %u");
+}
+
+/* A command can contain only tokens whose values are checked, since a shell reads it; the shell also expands its ~. */
+static struct dfg_err *expand(const struct dfg_ssh_reading *r, const char *from, bool command, const char **out_text)
 {
 	struct dfg_text text = {0};
 	char number[16] = "";
-	if (from[0] == '~' && from[1] == '/') {
+	if (!command && from[0] == '~' && from[1] == '/') {
 		dfg_text_add(&text, "%s", r->home);
 		from++;
 	}
 	for (; *from; from++) {
-		const char *value = *from == '%' ? token(r, from[1], number) : NULL;
+		const bool known = *from == '%' && from[1] && (!command || strchr("%hnpr", from[1]));
+		const char *value = known ? token(r, from[1], number) : NULL;
 		if (*from == '%' && !value) {
 			dfg_text_release(&text);
-			return DFG_ERR(DFG_CONFIG, "'%%%.1s' is not supported; use %%%% %%d %%h %%i %%n %%p %%r %%u", from + 1);
+			return bad_token(from, command);
 		}
 		dfg_text_put(&text, value ? value : from, value ? strlen(value) : 1);
 		from += value != NULL;
@@ -134,11 +91,21 @@ static struct dfg_err *expand(const struct reading *r, const char *from, const c
 	return err;
 }
 
+struct dfg_err *dfg_ssh_config_expand(const struct dfg_ssh_reading *r, const char *from, const char **out_text)
+{
+	return expand(r, from, false, out_text);
+}
+
+struct dfg_err *dfg_ssh_config_command(const struct dfg_ssh_reading *r, const char *from, const char **out_text)
+{
+	return expand(r, from, true, out_text);
+}
+
 /* Expands tokens in paths, after the whole configuration was read, with the final values. */
-static struct dfg_err *expand_all(const struct reading *r, struct dfg_ssh_words *words)
+static struct dfg_err *expand_all(const struct dfg_ssh_reading *r, struct dfg_ssh_words *words)
 {
 	for (size_t i = 0; i < words->count; i++)
-		DFG_TRY(expand(r, words->word[i], &words->word[i]));
+		DFG_TRY(dfg_ssh_config_expand(r, words->word[i], &words->word[i]));
 	return NULL;
 }
 
@@ -162,7 +129,7 @@ static struct dfg_err *read_yes(const char *text, bool *out_yes)
 	return NULL;
 }
 
-static struct dfg_err *note(struct reading *r, const char *text)
+static struct dfg_err *note(struct dfg_ssh_reading *r, const char *text)
 {
 	if (!r->entry->note)
 		r->entry->note = text;
@@ -171,19 +138,19 @@ static struct dfg_err *note(struct reading *r, const char *text)
 
 /* The supported options. Each function is called for a line that applies to the host. */
 
-static struct dfg_err *set_host_name(struct reading *r, const struct line *line)
+static struct dfg_err *set_host_name(struct dfg_ssh_reading *r, const struct dfg_ssh_line *line)
 {
 	if (!r->entry->host_name)
 		r->entry->host_name = line->word[1];
 	return NULL;
 }
 
-static struct dfg_err *set_port(struct reading *r, const struct line *line)
+static struct dfg_err *set_port(struct dfg_ssh_reading *r, const struct dfg_ssh_line *line)
 {
 	return r->entry->port ? NULL : read_port(line->word[1], strlen(line->word[1]), &r->entry->port);
 }
 
-static struct dfg_err *set_user(struct reading *r, const struct line *line)
+static struct dfg_err *set_user(struct dfg_ssh_reading *r, const struct dfg_ssh_line *line)
 {
 	if (r->entry->user)
 		return NULL;
@@ -194,12 +161,13 @@ static struct dfg_err *set_user(struct reading *r, const struct line *line)
 	return NULL;
 }
 
-static struct dfg_err *add_identity(struct reading *r, const struct line *line)
+static struct dfg_err *add_identity(struct dfg_ssh_reading *r, const struct dfg_ssh_line *line)
 {
 	return add_word(r, &r->entry->identity, line->word[1]);
 }
 
-static struct dfg_err *set_files(struct reading *r, const struct line *line, struct dfg_ssh_words *files, bool *set)
+static struct dfg_err *set_files(
+	struct dfg_ssh_reading *r, const struct dfg_ssh_line *line, struct dfg_ssh_words *files, bool *set)
 {
 	bool late = *set;
 	*set = true;
@@ -209,17 +177,17 @@ static struct dfg_err *set_files(struct reading *r, const struct line *line, str
 	return NULL;
 }
 
-static struct dfg_err *set_known_hosts(struct reading *r, const struct line *line)
+static struct dfg_err *set_known_hosts(struct dfg_ssh_reading *r, const struct dfg_ssh_line *line)
 {
 	return set_files(r, line, &r->entry->known_hosts, &r->known_set);
 }
 
-static struct dfg_err *set_global_known_hosts(struct reading *r, const struct line *line)
+static struct dfg_err *set_global_known_hosts(struct dfg_ssh_reading *r, const struct dfg_ssh_line *line)
 {
 	return set_files(r, line, &r->entry->global_known_hosts, &r->global_set);
 }
 
-static struct dfg_err *set_strict(struct reading *r, const struct line *line)
+static struct dfg_err *set_strict(struct dfg_ssh_reading *r, const struct dfg_ssh_line *line)
 {
 	bool yes;
 	const char *word = line->word[1];
@@ -234,7 +202,7 @@ static struct dfg_err *set_strict(struct reading *r, const struct line *line)
 	return read_yes(word, &yes);
 }
 
-static struct dfg_err *set_identities_only(struct reading *r, const struct line *line)
+static struct dfg_err *set_identities_only(struct dfg_ssh_reading *r, const struct dfg_ssh_line *line)
 {
 	if (r->only_set)
 		return NULL;
@@ -242,21 +210,21 @@ static struct dfg_err *set_identities_only(struct reading *r, const struct line 
 	return read_yes(line->word[1], &r->entry->identities_only);
 }
 
-static struct dfg_err *set_identity_agent(struct reading *r, const struct line *line)
+static struct dfg_err *set_identity_agent(struct dfg_ssh_reading *r, const struct dfg_ssh_line *line)
 {
 	if (!r->entry->identity_agent)
 		r->entry->identity_agent = line->word[1];
 	return NULL;
 }
 
-static struct dfg_err *set_host_key_alias(struct reading *r, const struct line *line)
+static struct dfg_err *set_host_key_alias(struct dfg_ssh_reading *r, const struct dfg_ssh_line *line)
 {
 	if (!r->entry->host_key_alias)
 		r->entry->host_key_alias = line->word[1];
 	return NULL;
 }
 
-static struct dfg_err *set_connect_timeout(struct reading *r, const struct line *line)
+static struct dfg_err *set_connect_timeout(struct dfg_ssh_reading *r, const struct dfg_ssh_line *line)
 {
 	const char *word = line->word[1];
 	const size_t length = strlen(word);
@@ -269,12 +237,12 @@ static struct dfg_err *set_connect_timeout(struct reading *r, const struct line 
 }
 
 /* ProxyJump and ProxyCommand are one option: the first one counts. */
-static bool proxy_is_set(const struct reading *r)
+static bool proxy_is_set(const struct dfg_ssh_reading *r)
 {
-	return r->proxy_none || r->proxy_command || r->entry->proxy_jump;
+	return r->proxy_none || r->entry->proxy_command || r->entry->proxy_jump;
 }
 
-static struct dfg_err *set_proxy_jump(struct reading *r, const struct line *line)
+static struct dfg_err *set_proxy_jump(struct dfg_ssh_reading *r, const struct dfg_ssh_line *line)
 {
 	if (proxy_is_set(r))
 		return NULL;
@@ -283,18 +251,31 @@ static struct dfg_err *set_proxy_jump(struct reading *r, const struct line *line
 	return NULL;
 }
 
-static struct dfg_err *set_proxy_command(struct reading *r, const struct line *line)
+/* The remainder of the line, since a shell reads it; its tokens are expanded after the whole configuration was read. */
+static struct dfg_err *set_proxy_command(struct dfg_ssh_reading *r, const struct dfg_ssh_line *line)
 {
+	const char *command = line->word[1];
 	if (proxy_is_set(r))
 		return NULL;
-	r->proxy_none = !strcasecmp(line->word[1], "none");
-	r->proxy_command = r->proxy_none ? NULL : line->word[1];
+	for (const char *s = strchr(command, '%'); s; s = strchr(s + 2, '%'))
+		if (!s[1] || !strchr("%hnpr", s[1]))
+			return bad_token(s, true);
+	r->proxy_none = !strcasecmp(command, "none");
+	r->entry->proxy_command = r->proxy_none ? NULL : command;
 	return NULL;
+}
+
+static struct dfg_err *refuse_fdpass(struct dfg_ssh_reading *r, const struct dfg_ssh_line *line)
+{
+	bool yes;
+	(void)r;
+	DFG_TRY(read_yes(line->word[1], &yes));
+	return yes ? DFG_ERR(DFG_CONFIG, "ProxyUseFdpass is not supported: let ProxyCommand pass bytes") : NULL;
 }
 
 static const struct setting {
 	const char *keyword;
-	struct dfg_err *(*set)(struct reading *r, const struct line *line);
+	struct dfg_err *(*set)(struct dfg_ssh_reading *r, const struct dfg_ssh_line *line);
 } settings[] = {
 	{"HostName", set_host_name},
 	{"Port", set_port},
@@ -309,12 +290,13 @@ static const struct setting {
 	{"ConnectTimeout", set_connect_timeout},
 	{"ProxyJump", set_proxy_jump},
 	{"ProxyCommand", set_proxy_command},
+	{"ProxyUseFdpass", refuse_fdpass},
 };
 
 /*
  * The keyword ends at a blank or at '='; words may be in double quotes; '#' at the beginning of a word ends the line.
  */
-static struct dfg_err *split(char *s, struct line *line)
+static struct dfg_err *split(char *s, struct dfg_ssh_line *line)
 {
 	line->count = 0;
 	for (;;) {
@@ -325,8 +307,8 @@ static struct dfg_err *split(char *s, struct line *line)
 			return NULL;
 		bool quoted = *s == '"';
 		s += quoted;
-		if (line->count == WORDS_MOST)
-			return DFG_ERR(DFG_CONFIG, "more than %d words", WORDS_MOST);
+		if (line->count == DFG_SSH_WORDS_MOST)
+			return DFG_ERR(DFG_CONFIG, "more than %d words", DFG_SSH_WORDS_MOST);
 		line->word[line->count++] = s;
 		s += quoted ? strcspn(s, "\"") : strcspn(s, line->count == 1 ? " \t\r\f=" : " \t\r\f");
 		if (quoted && !*s)
@@ -338,14 +320,14 @@ static struct dfg_err *split(char *s, struct line *line)
 	}
 }
 
-static struct dfg_err *read_file(struct reading *r, const char *path, bool holds);
+static struct dfg_err *read_file(struct dfg_ssh_reading *r, const char *path, bool holds);
 
 /* A relative name is in ~/.ssh; patterns are the shell's; a missing file is not an error. */
-static struct dfg_err *include(struct reading *r, const char *name, bool holds)
+static struct dfg_err *include(struct dfg_ssh_reading *r, const char *name, bool holds)
 {
 	glob_t found;
 	const char *path;
-	DFG_TRY(expand(r, name, &path));
+	DFG_TRY(dfg_ssh_config_expand(r, name, &path));
 	if (*path != '/' && !(path = dfg_arena_print(r->arena, "%s/.ssh/%s", r->home, path)))
 		return dfg_no_memory("the ssh configuration");
 	int status = glob(path, 0, NULL, &found);
@@ -358,68 +340,58 @@ static struct dfg_err *include(struct reading *r, const char *name, bool holds)
 	return err;
 }
 
-/* Whether a name matches a comma-separated list of patterns in a Match line, by the rules of match_any(). */
-static bool match_list(char *patterns, const char *name)
+/* A line whose keyword is not in the table is ignored: ssh has many options. */
+static const struct setting *find_setting(const char *keyword, size_t length)
 {
-	struct line line = {.count = 1};
-	for (char *rest, *one = strtok_r(patterns, ",", &rest); one && line.count < WORDS_MOST;
-		 one = strtok_r(NULL, ",", &rest))
-		line.word[line.count++] = one;
-	return match_any(&line, name);
-}
-
-/*
- * Match: `all`, and lists of patterns for conditions that need no program. A block with another condition could contain
- * any option for this host, so it is an error and not skipped.
- */
-static struct dfg_err *read_match(const struct reading *r, const struct line *line, bool *out_holds)
-{
-	*out_holds = true;
-	if (line->count == 2 && !strcasecmp(line->word[1], "all"))
-		return NULL;
-	for (size_t i = 1; i < line->count; i += 2) {
-		const char *host = r->entry->host_name ? r->entry->host_name : r->wish->host;
-		const char *name = !strcasecmp(line->word[i], "host")           ? host
-						   : !strcasecmp(line->word[i], "originalhost") ? r->wish->host
-						   : !strcasecmp(line->word[i], "localuser")    ? r->local_user
-						   : !strcasecmp(line->word[i], "user") ? r->entry->user ? r->entry->user : r->local_user
-																: NULL;
-		if (!name || i + 1 == line->count)
-			return DFG_ERR(DFG_CONFIG, "Match %.40s is not supported; use all, host, originalhost, user and localuser",
-				line->word[i]);
-		*out_holds = match_list(line->word[i + 1], name) && *out_holds;
-	}
+	for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
+		if (!strncasecmp(keyword, settings[i].keyword, length) && !settings[i].keyword[length])
+			return &settings[i];
 	return NULL;
 }
 
-static struct dfg_err *read_line(struct reading *r, char *text, bool *holds, bool around)
+/* Keyword and remainder of a line, without blanks around them. */
+static void split_whole(char *s, struct dfg_ssh_line *line)
 {
-	struct line line;
-	DFG_TRY(split(text, &line));
+	char *value = s + strcspn(s, " \t\r\f="), *end = s + strlen(s);
+	while (end > value && strchr(" \t\r\f", end[-1]))
+		*--end = '\0';
+	char *begin = value + strspn(value, " \t\r\f=");
+	*line = (struct dfg_ssh_line){.word = {s, begin}, .count = 1 + (*begin != '\0')};
+	*value = '\0';
+}
+
+static struct dfg_err *read_block(
+	struct dfg_ssh_reading *r, const struct dfg_ssh_line *line, bool *out_holds, bool around)
+{
+	*out_holds = around;
+	if (around && !strcasecmp(line->word[0], "Match"))
+		return dfg_ssh_config_match(r, line, out_holds);
+	*out_holds = around && dfg_ssh_config_match_names(line, r->wish->host);
+	return NULL;
+}
+
+static struct dfg_err *read_line(struct dfg_ssh_reading *r, char *text, bool *holds, bool around)
+{
+	struct dfg_ssh_line line;
+	text += strspn(text, " \t\r\f");
+	const struct setting *setting = find_setting(text, strcspn(text, " \t\r\f=\"#"));
+	if (setting && setting->set == set_proxy_command)
+		split_whole(text, &line);
+	else
+		DFG_TRY(split(text, &line));
 	if (!line.count)
 		return NULL;
 	if (line.count == 1)
 		return DFG_ERR(DFG_CONFIG, "%.40s has no value", line.word[0]);
-	bool is_match = !strcasecmp(line.word[0], "Match");
-	if (is_match || !strcasecmp(line.word[0], "Host")) {
-		bool fits = !is_match && match_any(&line, r->wish->host);
-		if (is_match && around)
-			DFG_TRY(read_match(r, &line, &fits));
-		*holds = around && fits;
-		return NULL;
-	}
-	if (!strcasecmp(line.word[0], "Include")) {
-		for (size_t i = 1; i < line.count; i++)
-			DFG_TRY(include(r, line.word[i], *holds));
-		return NULL;
-	}
-	for (size_t i = 0; *holds && i < sizeof settings / sizeof *settings; i++)
-		if (!strcasecmp(line.word[0], settings[i].keyword))
-			return settings[i].set(r, &line);
-	return NULL;
+	if (!strcasecmp(line.word[0], "Match") || !strcasecmp(line.word[0], "Host"))
+		return read_block(r, &line, holds, around);
+	for (size_t i = 1; !strcasecmp(line.word[0], "Include") && i < line.count; i++)
+		DFG_TRY(include(r, line.word[i], *holds));
+	setting = *holds ? find_setting(line.word[0], strlen(line.word[0])) : NULL;
+	return setting ? setting->set(r, &line) : NULL;
 }
 
-static struct dfg_err *read_file(struct reading *r, const char *path, bool holds)
+static struct dfg_err *read_file(struct dfg_ssh_reading *r, const char *path, bool holds)
 {
 	struct dfg_blob blob;
 	if (r->depth == DEPTH_MOST)
@@ -447,7 +419,7 @@ static struct dfg_err *read_file(struct reading *r, const char *path, bool holds
 	return err;
 }
 
-static struct dfg_err *find_home(struct reading *r)
+static struct dfg_err *find_home(struct dfg_ssh_reading *r)
 {
 	char room[4096];
 	struct passwd passwd = {0}, *found = NULL;
@@ -461,7 +433,7 @@ static struct dfg_err *find_home(struct reading *r)
 }
 
 /* As in ssh, the user's own file is refused if others can write it. */
-static struct dfg_err *read_own(struct reading *r)
+static struct dfg_err *read_own(struct dfg_ssh_reading *r)
 {
 	struct stat stat_;
 	const char *path = dfg_arena_print(r->arena, "%s/.ssh/config", r->home);
@@ -476,12 +448,12 @@ static struct dfg_err *read_own(struct reading *r)
 	return read_file(r, path, true);
 }
 
-static struct dfg_err *set_defaults(struct reading *r)
+static struct dfg_err *set_defaults(struct dfg_ssh_reading *r)
 {
 	static const char *const identity[] = {"~/.ssh/id_ed25519", "~/.ssh/id_ecdsa", "~/.ssh/id_rsa"};
 	struct dfg_ssh_entry *entry = r->entry;
 	if (!entry->port)
-		entry->port = DEFAULT_PORT;
+		entry->port = DFG_SSH_DEFAULT_PORT;
 	if (!entry->user)
 		entry->user = r->local_user;
 	for (size_t i = entry->identity.count ? 3 : 0; i < 3; i++)
@@ -498,27 +470,30 @@ static struct dfg_err *set_defaults(struct reading *r)
 }
 
 /* %h in HostName is the given name; in paths it is HostName. */
-static struct dfg_err *set_address(struct reading *r)
+struct dfg_err *dfg_ssh_config_host_name(const struct dfg_ssh_reading *r, const char **out_name)
 {
-	struct dfg_ssh_entry *entry = r->entry;
-	const char *name = entry->host_name;
-	entry->host_name = r->wish->host;
-	if (name)
-		DFG_TRY(expand(r, name, &entry->host_name));
-	size_t length = strlen(entry->host_name);
-	if (!dfg_host_name_valid(entry->host_name, length) && !dfg_host_address_valid(entry->host_name, length))
-		return DFG_ERR(DFG_CONFIG, "HostName '%.80s' is neither a name nor an address", entry->host_name);
+	const char *name = r->wish->host;
+	struct dfg_ssh_entry given = *r->entry;
+	struct dfg_ssh_reading by_given = *r;
+	by_given.entry = &given;
+	given.host_name = name;
+	if (r->entry->host_name)
+		DFG_TRY(dfg_ssh_config_expand(&by_given, r->entry->host_name, &name));
+	size_t length = strlen(name);
+	if (!dfg_host_name_valid(name, length) && !dfg_host_address_valid(name, length))
+		return DFG_ERR(DFG_CONFIG, "HostName '%.80s' is neither a name nor an address", name);
+	*out_name = name;
 	return NULL;
 }
 
 /* A socket, or the variable that names one. */
-static struct dfg_err *set_agent(struct reading *r)
+static struct dfg_err *set_agent(struct dfg_ssh_reading *r)
 {
 	const char **agent = &r->entry->identity_agent;
 	if (*agent && !strcmp(*agent, "SSH_AUTH_SOCK"))
 		*agent = NULL;
 	if (!*agent || **agent != '$')
-		return *agent ? expand(r, *agent, agent) : NULL;
+		return *agent ? dfg_ssh_config_expand(r, *agent, agent) : NULL;
 	const char *value = getenv(*agent + 1);
 	*agent = value ? dfg_arena_copy(r->arena, value, strlen(value)) : "none";
 	return *agent ? NULL : dfg_no_memory("the ssh configuration");
@@ -527,17 +502,17 @@ static struct dfg_err *set_agent(struct reading *r)
 struct dfg_err *dfg_ssh_config_read(
 	const struct dfg_ssh_wish *wish, struct dfg_arena *arena, struct dfg_ssh_entry *out_entry)
 {
-	struct reading r = {.wish = wish, .arena = arena, .entry = out_entry};
+	struct dfg_ssh_reading r = {.wish = wish, .arena = arena, .entry = out_entry};
 	*out_entry = (struct dfg_ssh_entry){.user = wish->user, .port = wish->port, .proxy_jump = wish->jump};
 	DFG_TRY(find_home(&r));
 	DFG_TRY(wish->file ? read_file(&r, wish->file, true) : read_own(&r));
-	if (r.proxy_command)
-		return DFG_ERR(DFG_CONFIG, "ProxyCommand is not supported, because it starts a program: use ProxyJump");
 	DFG_TRY(set_defaults(&r));
-	DFG_TRY(set_address(&r));
+	DFG_TRY(dfg_ssh_config_host_name(&r, &out_entry->host_name));
 	DFG_TRY(expand_all(&r, &out_entry->identity));
 	DFG_TRY(expand_all(&r, &out_entry->known_hosts));
 	DFG_TRY(expand_all(&r, &out_entry->global_known_hosts));
+	if (out_entry->proxy_command)
+		DFG_TRY(dfg_ssh_config_command(&r, out_entry->proxy_command, &out_entry->proxy_command));
 	return set_agent(&r);
 }
 

@@ -9,9 +9,8 @@
 
 /*
  * The settings of a host in the user's ssh config, by OpenSSH's rules (ssh_config(5)): the first value of an option
- * counts, IdentityFile collects. The file is parsed here and not by libssh, so that no option can start a program: a
- * host that needs ProxyCommand is refused, and so is a Match block with a condition that is not about names. Strings
- * live in the arena.
+ * counts, IdentityFile collects. The file is parsed here and not by libssh, so that an option that cannot be followed is
+ * an error, and no other program is started than those of Match exec and ProxyCommand. Strings live in the arena.
  */
 struct dfg_ssh_entry {
 	const char *host_name; /* to connect to; never NULL */
@@ -26,6 +25,7 @@ struct dfg_ssh_entry {
 	const char *identity_agent; /* socket of the agent, or "none"; NULL: the one in SSH_AUTH_SOCK */
 	const char *host_key_alias; /* its name in known_hosts; NULL: its host name and port */
 	const char *proxy_jump;     /* "user@host:port,..."; NULL: none */
+	const char *proxy_command;  /* a program for /bin/sh, whose stdin and stdout are the connection; NULL: none */
 	unsigned connect_seconds;   /* seconds for which a host may be silent; 0: not given */
 	const char *note;           /* a warning for the user about ignored options; NULL: none */
 };

@@ -12,9 +12,10 @@ struct dfg_ssh {
 	int fd, lent; /* socket of the connection: ours, and its duplicate that libssh closes; 0: none */
 	struct dfg_ssh_entry entry;
 	struct dfg_arena arena;
-	struct dfg_ssh_jump *jump; /* the jump host's connection that carries it; NULL: none */
-	struct dfg_ssh_wish wish;  /* the options of the lookup */
-	/* numeric address that was connected to; the host's name where a jump host resolves it */
+	struct dfg_ssh_jump *jump;   /* the jump host's connection that carries it; NULL: none */
+	struct dfg_ssh_proxy *proxy; /* the program that carries it; NULL: none */
+	struct dfg_ssh_wish wish;    /* the options of the lookup */
+	/* numeric address that was connected to; the host's name where a jump host or a program resolves it */
 	char address[64];
 	double seconds;         /* limit of each wait */
 	uint64_t last_deadline; /* limit of all waits; ns, UINT64_MAX: none */
@@ -47,6 +48,20 @@ struct dfg_ssh_jump;
 DFG_MUST_CHECK struct dfg_err *dfg_ssh_jump_open(
 	struct dfg_ssh *ssh, const char *host, uint16_t port, int *out_fd, struct dfg_ssh_jump **out_jump);
 void dfg_ssh_jump_close(struct dfg_ssh_jump *jump);
+
+/* A descriptor that is the stdin and stdout of ProxyCommand's program, which /bin/sh runs. */
+struct dfg_ssh_proxy;
+DFG_MUST_CHECK struct dfg_err *dfg_ssh_proxy_open(const char *command, int *out_fd, struct dfg_ssh_proxy **out_proxy);
+
+/*
+ * The connection failed with err, which is taken: the result tells how the program failed, or is err with its last
+ * words. *out_failed: the program ended, and its status is not 0.
+ */
+DFG_MUST_CHECK struct dfg_err *dfg_ssh_proxy_explain(
+	struct dfg_ssh_proxy *proxy, struct dfg_err *err, bool *out_failed);
+
+/* Ends the program, by force where it does not end by itself; its descriptor was closed before. NULL is allowed. */
+void dfg_ssh_proxy_close(struct dfg_ssh_proxy *proxy);
 
 /* The types of host keys to ask for, those in known_hosts first. Allocated in ssh's arena. */
 DFG_MUST_CHECK struct dfg_err *dfg_ssh_known_kinds(struct dfg_ssh *ssh, const char **out_kinds);

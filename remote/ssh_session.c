@@ -115,17 +115,30 @@ static struct dfg_err *jump(struct dfg_ssh *ssh, const char *hops, int jumps)
 	return dfg_err_note(err, "by way of %s", hop.host);
 }
 
+/* A descriptor that leads to the host. */
+static struct dfg_err *reach(struct dfg_ssh *ssh, int jumps)
+{
+	const struct dfg_ssh_entry *entry = &ssh->entry;
+	if (entry->proxy_command)
+		return dfg_ssh_proxy_open(entry->proxy_command, &ssh->fd, &ssh->proxy);
+	if (entry->proxy_jump)
+		return jump(ssh, entry->proxy_jump, jumps);
+	return dfg_ssh_dial(entry->host_name, entry->port, seconds_left(ssh), &ssh->fd, ssh->address);
+}
+
 /* One attempt to connect, check the host's key and authenticate the user. */
 static struct dfg_err *attempt(struct dfg_ssh *ssh, int jumps, bool *out_again)
 {
+	bool failed = false;
 	*out_again = false;
-	if (ssh->entry.proxy_jump)
-		DFG_TRY(jump(ssh, ssh->entry.proxy_jump, jumps));
-	else
-		DFG_TRY(dfg_ssh_dial(ssh->entry.host_name, ssh->entry.port, seconds_left(ssh), &ssh->fd, ssh->address));
+	DFG_TRY(reach(ssh, jumps));
 	DFG_TRY(make_session(ssh));
 	dfg_ssh_begin(ssh);
-	DFG_TRY(greet(ssh, out_again));
+	struct dfg_err *err = greet(ssh, out_again);
+	if (err && ssh->proxy)
+		err = dfg_ssh_proxy_explain(ssh->proxy, err, &failed);
+	*out_again &= !failed;
+	DFG_TRY(err);
 	DFG_TRY(dfg_ssh_known_check(ssh));
 	dfg_ssh_begin(ssh);
 	return dfg_ssh_login(ssh);
@@ -152,7 +165,9 @@ static void hang_up(struct dfg_ssh *ssh)
 		close(ssh->fd);
 	ssh->fd = ssh->lent = 0;
 	dfg_ssh_jump_close(ssh->jump);
+	dfg_ssh_proxy_close(ssh->proxy);
 	ssh->jump = NULL;
+	ssh->proxy = NULL;
 }
 
 static struct dfg_err *open_by(

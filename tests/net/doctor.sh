@@ -86,8 +86,6 @@ Host nowhere
 	HostName no-such-name.invalid
 Host jumping
 	ProxyJump refusing
-Host commanding
-	ProxyCommand touch $HERE/started
 .
 { echo 'ConnectTimeout 1' && cat ssh_config; } >quick_config
 SECONDS=0
@@ -99,8 +97,6 @@ grep -q '^behind-hole  *-- by way of alpha: 10.77.0.11 did not open a connection
 grep -q '^dumb  *-- 10.77.0.13 did not speak SSH within 1 s$' out
 grep -q "^nowhere  *-- cannot find the address of 'no-such-name.invalid': " out
 grep -q '^jumping  *-- by way of refusing: cannot connect to 10.77.0.11 port 23: Connection refused$' out
-expect 78 '-- ProxyCommand is not supported' doctor commanding
-[ ! -e started ]
 kill -CONT "$(cat dumb/pid)"
 
 # dfg is not there, or is another.

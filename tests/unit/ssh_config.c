@@ -114,7 +114,7 @@ static void keywords_need_no_case_and_may_have_an_equals_sign(void **state)
 	assert_string_equal(entry.user, "you");
 }
 
-static void match_blocks_hold_by_names_or_are_refused(void **state)
+static void match_blocks_hold_by_names(void **state)
 {
 	(void)state;
 	succeeds(look("Host *\n  User me\nMatch all\n  Port 24\n", "a"));
@@ -126,9 +126,45 @@ static void match_blocks_hold_by_names_or_are_refused(void **state)
 	/* `host` is what HostName says, `originalhost` what was asked for. */
 	succeeds(look("HostName far\nMatch host a\n  Port 23\nMatch host far originalhost a\n  Port 27\n", "a"));
 	assert_int_equal(entry.port, 27);
-	fails(look("User me\nMatch exec \"touch x\"\n  Port 23\n", "a"), DFG_CONFIG, ":2: Match exec is not supported");
-	fails(look("Match host\n", "a"), DFG_CONFIG, ":1: ");
+	succeeds(look("HostName %h.far\nMatch host a.far\n  Port 28\n", "a"));
+	assert_int_equal(entry.port, 28);
+	fails(look("Match host\n", "a"), DFG_CONFIG, ":1: Match host has no value");
+}
+
+static void match_conditions_can_be_negated(void **state)
+{
+	(void)state;
+	succeeds(look("Match !host b,c\n  Port 23\n", "a"));
+	assert_int_equal(entry.port, 23);
+	succeeds(look("User me\nMatch host a !user me\n  Port 23\nMatch !all\n  Port 24\n", "a"));
+	assert_int_equal(entry.port, 22);
+}
+
+static void match_exec_is_run_where_all_before_holds(void **state)
+{
+	(void)state;
+	succeeds(
+		look("Port 9\nUser me\nMatch exec \"test %h.%p.%r.%n.%% = a.9.me.a.%%\"\n  ConnectTimeout 3\nHostName b\n"
+			 "Match exec \"test %h = b\"\n  IdentitiesOnly yes\nMatch !exec false\n  HostKeyAlias c\n",
+			"a"));
+	assert_int_equal(entry.connect_seconds, 3);
+	assert_true(entry.identities_only);
+	assert_string_equal(entry.host_key_alias, "c");
+	succeeds(look("Match host b exec \"touch x\"\n  Port 23\n", "a"));
 	assert_int_not_equal(access("x", F_OK), 0);
+	fails(look("Match exec \"touch x%d\"\n", "a"), DFG_CONFIG, ":1: '%d' is not supported");
+	fails(look("HostName $(id)\nMatch exec \"touch x\"\n", "a"), DFG_CONFIG, ":2: HostName '$(id)'");
+	assert_int_not_equal(access("x", F_OK), 0);
+}
+
+static void a_match_that_cannot_be_decided_is_refused(void **state)
+{
+	(void)state;
+	fails(look("\nMatch final\n  Port 23\n", "a"), DFG_CONFIG, "./config:2: Match final is not supported");
+	fails(look("Match host a localnetwork 10.0.0.0/8\n", "a"), DFG_CONFIG, ":1: Match localnetwork is not supported");
+	fails(look("Match host a nonsense\n", "a"), DFG_CONFIG, ":1: Match nonsense is not supported");
+	succeeds(look("Match final host b\n  Port 23\nMatch !host a localnetwork 10.0.0.0/8\n  Port 24\n", "a"));
+	assert_int_equal(entry.port, 22);
 }
 
 static void strictness_is_never_less_than_refusing(void **state)
@@ -143,15 +179,23 @@ static void strictness_is_never_less_than_refusing(void **state)
 	assert_non_null(strstr(entry.note, "is ignored"));
 }
 
-static void no_program_is_started(void **state)
+static void a_proxy_command_is_the_remainder_of_its_line(void **state)
 {
 	(void)state;
-	fails(look("ProxyCommand nc %h %p\n", "a"), DFG_CONFIG, "ProxyCommand is not supported");
+	succeeds(look("HostName b\n ProxyCommand = nc -x \"a b\" %h %p # \"%r\" %n %% \r\nUser me\n", "a"));
+	assert_string_equal(entry.proxy_command, "nc -x \"a b\" b 22 # \"me\" a %");
 	succeeds(look("Host b\nProxyCommand nc %h %p\n", "a"));
+	assert_null(entry.proxy_command);
 	succeeds(look("ProxyJump gate\nProxyCommand nc %h %p\n", "a"));
 	assert_string_equal(entry.proxy_jump, "gate");
+	assert_null(entry.proxy_command);
 	succeeds(look("ProxyJump none\nProxyCommand nc\nProxyJump gate\n", "a"));
 	assert_null(entry.proxy_jump);
+	assert_null(entry.proxy_command);
+	fails(look("\nProxyCommand nc %d\n", "a"), DFG_CONFIG, "./config:2: '%d' is not supported; use %% %h %n %p %r");
+	fails(look("ProxyCommand nc %\n", "a"), DFG_CONFIG, "./config:1: '%' is not supported");
+	fails(look("ProxyCommand\n", "a"), DFG_CONFIG, "./config:1: ProxyCommand has no value");
+	fails(look("ProxyUseFdpass yes\n", "a"), DFG_CONFIG, "./config:1: ProxyUseFdpass is not supported");
 }
 
 static void files_are_included_where_the_block_holds(void **state)
@@ -239,9 +283,12 @@ int main(void)
 		cmocka_unit_test(what_is_wished_goes_before_the_file),
 		cmocka_unit_test(tokens_stand_for_what_is_known_in_the_end),
 		cmocka_unit_test(keywords_need_no_case_and_may_have_an_equals_sign),
-		cmocka_unit_test(match_blocks_hold_by_names_or_are_refused),
+		cmocka_unit_test(match_blocks_hold_by_names),
+		cmocka_unit_test(match_conditions_can_be_negated),
+		cmocka_unit_test(match_exec_is_run_where_all_before_holds),
+		cmocka_unit_test(a_match_that_cannot_be_decided_is_refused),
 		cmocka_unit_test(strictness_is_never_less_than_refusing),
-		cmocka_unit_test(no_program_is_started),
+		cmocka_unit_test(a_proxy_command_is_the_remainder_of_its_line),
 		cmocka_unit_test(files_are_included_where_the_block_holds),
 		cmocka_unit_test(a_fault_names_file_and_line),
 		cmocka_unit_test(the_own_file_need_not_be_there_but_is_only_ones_own),

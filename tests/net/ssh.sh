@@ -1,0 +1,42 @@
+# The user's ssh settings that concern the way to a machine (finding 28): ProxyCommand.
+# shellcheck source=tests/net/rig
+. "$ROOT/tests/net/rig"
+
+machine alpha 10.77.0.11
+machine beta 10.77.0.12
+doctor() { "$DFG" doctor "$@"; }
+
+# ProxyCommand: its tokens, and its end with the run.
+config() { # LINE...: alpha by these settings
+	{ printf 'Host alpha\n' && printf '\t%s\n' "$@" && cat ssh_config; } >proxy_config
+}
+config "ProxyCommand echo %r %h %p %n 100%% >$HERE/told; exec ssh -F $HERE/ssh_config -W %h:%p beta # by way of \"beta\""
+printf 'input x: f32[]\noutput y = x + 1.0\n' >add.dfg
+expect 0 'y: f32[] 2' "$DFG" run --ssh-config proxy_config add.dfg --hosts alpha --feed x=1
+[ "$(cat told)" = 'root 10.77.0.11 22 alpha 100%' ]
+none_left 10
+[ -z "$(pgrep -f 'W 10.77.0.11:22')" ]
+
+# It fails: its status and its last words are shown, at once.
+SECONDS=0
+config 'ProxyCommand echo first >&2; echo "no way to %h" >&2; exit 3'
+expect 69 'alpha: ProxyCommand exited with status 3: no way to 10.77.0.11' run --ssh-config proxy_config add.dfg --hosts alpha --feed x=1
+config 'ProxyCommand no-such-program %h'
+expect 69 '-- ProxyCommand exited with status 127: ' doctor --ssh-config proxy_config alpha
+grep -q no-such-program out
+config 'ProxyCommand kill -9 $$'
+expect 69 'ProxyCommand ended by signal 9' doctor --ssh-config proxy_config alpha
+[ $SECONDS -lt 6 ]
+
+# It says nothing, or too much; neither is waited for longer than allowed, and nothing of it is left.
+config 'ConnectTimeout 1' 'ProxyCommand echo looking for %h >&2; trap "" HUP; sleep 7777'
+expect 69 '-- 10.77.0.11 did not speak SSH within 1 s (ProxyCommand: looking for 10.77.0.11)' doctor --ssh-config proxy_config alpha
+config "ProxyCommand yes >&2; exec ssh -F $HERE/ssh_config -W %h:%p beta"
+expect 0 'alpha' doctor --ssh-config proxy_config alpha
+[ -z "$(pgrep -x yes; pgrep -f 'sleep 7777'; pgrep -f 'W 10.77.0.11:22')" ]
+
+# A descriptor cannot be passed, and other tokens might hold anything.
+config 'ProxyUseFdpass yes' 'ProxyCommand true'
+expect 78 'proxy_config:2: ProxyUseFdpass is not supported' doctor --ssh-config proxy_config alpha
+config 'ProxyCommand true %d'
+expect 78 "proxy_config:2: '%d' is not supported" doctor --ssh-config proxy_config alpha
