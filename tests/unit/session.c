@@ -116,7 +116,9 @@ static void a_ref_is_read_at_the_turn_of_its_reader(void **state)
 		struct dfg_session_options options = {.random_schedule = random, .schedule_seed = (uint64_t)random};
 		int32_t out[4];
 		steps_begin(&steps, &options, graph);
-		fails(steps_run(&steps, "", "old", out), DFG_DATA, "variable 'c' is not initialised");
+		fails(steps_run(&steps, "", "old", out), DFG_DATA, "node 'old' (Identity): variable 'c' is not initialised");
+		fails(steps_run(&steps, "", "c", out), DFG_DATA, "node 'c' (Cell): variable 'c' is not initialised");
+		fails(steps_run(&steps, "x=5", "m", out), DFG_DATA, "node 'm' (RefMerge): variable 'c' is not initialised");
 		succeeds(steps_run(&steps, "", "set", out));
 		assert_int_equal(out[0], 10);
 		succeeds(steps_run(&steps, "x=5", "old new late", out));

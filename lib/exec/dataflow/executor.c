@@ -429,10 +429,8 @@ static struct dfg_err *give_fetches(struct executor *executor, struct dfg_tensor
 		out_fetches[i] = (struct dfg_tensor){0};
 		if (executor->root->state[slot] != LIVE && executor->root->state[slot] != BORROWED)
 			err = dfg_explain(executor, i);
-		else if (dfg_is_ref(tensor))
-			err = dfg_variable_read(tensor->data, &out_fetches[i]);
 		else
-			err = dfg_tensor_share(tensor, &out_fetches[i]);
+			err = dfg_share_fetch(plan, i, tensor, &out_fetches[i]);
 	}
 	while (err && i--)
 		dfg_tensor_release(&out_fetches[i]);

@@ -251,6 +251,14 @@ struct dfg_err *dfg_forward_value(const struct dfg_tensor *from, bool as_ref, st
 	return NULL;
 }
 
+struct dfg_err *dfg_share_fetch(
+	const struct dfg_plan *plan, uint32_t i, const struct dfg_tensor *tensor, struct dfg_tensor *out_fetch)
+{
+	if (!dfg_is_ref(tensor))
+		return dfg_tensor_share(tensor, out_fetch);
+	return dfg_call_note(dfg_variable_read(tensor->data, out_fetch), plan->node[plan->maker[plan->fetch[i]]].call);
+}
+
 /* The tensor itself, or the value of a ref in `read`, which the caller releases. */
 static struct dfg_err *read_value(
 	const struct dfg_tensor *from, struct dfg_tensor *read, const struct dfg_tensor **out_value)

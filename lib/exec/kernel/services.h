@@ -38,6 +38,13 @@ DFG_MUST_CHECK struct dfg_err *dfg_runner_check_domain(
 DFG_MUST_CHECK struct dfg_err *dfg_forward_value(const struct dfg_tensor *from, bool as_ref, struct dfg_tensor *to);
 
 /*
+ * Gives fetch i of the plan, whose live value is in the tensor, a reference of its own; of a ref, the value that its
+ * variable has now. An error names the fetched node.
+ */
+DFG_MUST_CHECK struct dfg_err *dfg_share_fetch(
+	const struct dfg_plan *plan, uint32_t i, const struct dfg_tensor *tensor, struct dfg_tensor *out_fetch);
+
+/*
  * The live output of a Switch: chosen by a bool, or by a number; a number out of range chooses the last output. The
  * predicate may be a ref.
  */

@@ -11,10 +11,8 @@ static struct dfg_err *give_fetch(struct activation *activation, uint32_t i, str
 		!dfg_condition_holds(activation->plan->schedule, activation->chosen,
 			activation->plan->schedule->slot_condition[activation->plan->fetch[i]]))
 		return dfg_dead_branch(activation->plan, activation->chosen, i);
-	if (dfg_is_ref(tensor))
-		return dfg_variable_read(tensor->data, out_fetch);
-	if (!activation->program->moves[i] || !tensor->buffer)
-		return dfg_tensor_share(tensor, out_fetch);
+	if (dfg_is_ref(tensor) || !activation->program->moves[i] || !tensor->buffer)
+		return dfg_share_fetch(activation->plan, i, tensor, out_fetch);
 	*out_fetch = *tensor;
 	*tensor = (struct dfg_tensor){0};
 	return NULL;
