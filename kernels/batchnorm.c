@@ -301,11 +301,14 @@ static struct dfg_err *backward(struct dfg_kernel *ctx)
 	[TRAINING] = "is_training: bool = true"
 #define FACTOR_ATTR [FACTOR] = "exponential_avg_factor: float = 1"
 #define SAME "epsilon = epsilon, data_format = data_format, is_training = is_training)"
+/* The mean and the variance matter to y only where they are given. */
 #define GRADIENT(op, third)                                                                                           \
 	"static if is_training { dx, dscale, doffset, _, _ = " op "(dy, x, scale, reserve_space_1, reserve_space_2" third \
 	", " SAME                                                                                                         \
 	" }\n"                                                                                                            \
-	"else { dx, dscale, doffset, _, _ = " op "(dy, x, scale, mean, variance" third ", " SAME " }"
+	"else { dx, dscale, doffset, _, _ = " op "(dy, x, scale, mean, variance" third ", " SAME                          \
+	"\ndmean = doffset * scale * -Rsqrt(variance + epsilon)"                                                          \
+	"\ndvariance = dscale * scale * -0.5 / (variance + epsilon) }"
 
 /*
  * Second derivatives, written out in means over the axes of a channel. g is what came to y, and a, b, c to the three

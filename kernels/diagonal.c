@@ -310,6 +310,9 @@ const struct dfg_op dfg_op_MatrixDiagPart = {
 	.run = part_run,
 };
 
+/* The sum of what came to elements outside the diagonals; `inside` is 1 in them and 0 elsewhere. */
+#define PADDING_SUM(dy) "Sum(SelectV2(Equal(inside, 0), " dy ", ZerosLike(" dy ")), Range(0, Rank(" dy "), 1))"
+
 #define ALIGN "align: string = 'RIGHT_LEFT' in LEFT_RIGHT|RIGHT_LEFT|LEFT_LEFT|RIGHT_RIGHT"
 
 const struct dfg_op dfg_op_MatrixDiagV3 = {
@@ -319,7 +322,10 @@ const struct dfg_op dfg_op_MatrixDiagV3 = {
 	.attr = {ALIGN},
 	.flags = DFG_EXACT,
 	.shape = matrix_shape,
-	.gradient = "ddiagonal = MatrixDiagPartV3(doutput, k, Cast(0, DstT = T), align = align)",
+	.gradient =
+		"ddiagonal = MatrixDiagPartV3(doutput, k, Cast(0, DstT = T), align = align)\n"
+		"inside = MatrixDiagV3(ZerosLike(diagonal) + 1, k, num_rows, num_cols, Cast(0, DstT = T), align = align)\n"
+		"dpadding_value = " PADDING_SUM("doutput"),
 	.run = matrix_run,
 };
 
@@ -330,7 +336,9 @@ const struct dfg_op dfg_op_MatrixDiagPartV3 = {
 	.attr = {ALIGN},
 	.flags = DFG_EXACT,
 	.shape = part_shape,
-	.gradient = PART_GRADIENT("k", ", align = align"),
+	.gradient = PART_GRADIENT("k", ", align = align") "\n"
+		"inside = MatrixDiagPartV3(ZerosLike(input) + 1, k, Cast(0, DstT = T), align = align)\n"
+		"dpadding_value = " PADDING_SUM("ddiagonal"),
 	.run = part_run,
 };
 

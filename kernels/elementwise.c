@@ -1,4 +1,19 @@
-#include "kernels/elementwise_rows.h"
+#include "kernels/gradient_helpers.h"
+
+#include "kernels/elementwise_rows.h" /* undefines bool */
+
+/* The derivatives by the order, the first input, have no formula in these ops. */
+static struct dfg_err *zeta_gradient(struct dfg_gradient *node)
+{
+	DFG_TRY(dfg_adjoint_refuse(node, 0));
+	return dfg_gradient_formula(node, "dq = dz * -x * Zeta(x + 1, q)");
+}
+
+static struct dfg_err *polygamma_gradient(struct dfg_gradient *node)
+{
+	DFG_TRY(dfg_adjoint_refuse(node, 0));
+	return dfg_gradient_formula(node, "dx = dz * Polygamma(a + 1, x)");
+}
 
 #define exp(x) OF_DIVISIBLE(exp, x)(x)
 #define expm1(x) OF_FLOAT(expm1, x)(x)

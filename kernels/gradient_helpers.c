@@ -48,3 +48,10 @@ struct dfg_err *dfg_adjoint_same(
 			attr[n++] = (struct dfg_attr){signature->attr[i].name, signature->attr[i].kind, node->call->attr[i]};
 	return dfg_gradient_op(node, op, in, n_in, attr, n, out_edge);
 }
+
+struct dfg_err *dfg_adjoint_refuse(const struct dfg_gradient *node, int i)
+{
+	if (!node->wanted[i])
+		return NULL;
+	return DFG_ERR(DFG_DATA, "no gradient by its input '%s'", node->call->signature->in[i].name);
+}

@@ -29,3 +29,6 @@ DFG_MUST_CHECK struct dfg_err *dfg_adjoint_op(struct dfg_gradient *node, const c
 /* op(x, in[from], in[from + 1], ...) with the forward node's own attributes (those of its declaration). */
 DFG_MUST_CHECK struct dfg_err *dfg_adjoint_same(
 	struct dfg_gradient *node, const char *op, const struct dfg_edge *in, uint32_t n_in, struct dfg_edge *out_edge);
+
+/* An error if a cotangent of input i is wanted: the op has no derivative by it, though its value depends on it. */
+DFG_MUST_CHECK struct dfg_err *dfg_adjoint_refuse(const struct dfg_gradient *node, int i);

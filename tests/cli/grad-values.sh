@@ -24,3 +24,40 @@ da: f64[] 117
 db: f64[] 315
 RESULT
 diff wanted out
+
+# The paddings of MatrixDiagV3 and MatrixDiagPartV3, and the moments that a batch normalisation is given: by the weights of
+# the elements that hold the padding, and by y = 2 (x - m) / sqrt(v) + 5 with x = 4, m = 1, v = 4.
+cat >g.dfg <<'PROGRAM'
+input p: f64
+input q: f64
+input m: f32[1]
+input v: f32[1]
+normal, _, _, _, _ = FusedBatchNorm([[[[4.0]]]], [2.0], [5.0], m, v, epsilon = 0.0, is_training = false)
+y = sum(MatrixDiagV3([1.0, 2], 1, -1, -1, p) * [[1.0, 2, 3], [4, 5, 6], [7, 8, 9]]) + sum(MatrixDiagPartV3([[1.0, 2], [3, 4]], [0, 1], q) * [[1.0, 10], [100, 1000]])
+output dp = grad(y, p)
+output dq = grad(y, q)
+dm, dv = grad(sum(normal), [m, v])
+output dm
+output dv
+PROGRAM
+status 0 "$DFG" run g.dfg --feed p=2 --feed q=3 --feed m=f32[1]:1 --feed v=f32[1]:4
+cat >wanted <<'RESULT'
+dp: f64[] 37
+dq: f64[] 1
+dm: f32[1]
+-1
+dv: f32[1]
+-0.375
+RESULT
+diff wanted out
+
+# What has no derivative by an input is refused by its name; where only the other input matters, it is not.
+printf 'input x: f64\noutput d = grad(Zeta(x, 2.0), x)\n' >g.dfg
+status 65 "$DFG" build g.dfg
+has err "node 'd/Zeta' (Zeta): no gradient by its input 'x'"
+printf 'input x: f64\noutput d = grad(Polygamma(x, 2.0), x)\n' >g.dfg
+status 65 "$DFG" build g.dfg
+has err "node 'd/Polygamma' (Polygamma): no gradient by its input 'a'"
+printf 'input x: f64\noutput d = grad(Zeta(2.0, x) + Polygamma(1.0, x), x)\n' >g.dfg
+status 0 "$DFG" run g.dfg --feed x=1
+has out 'd: f64[] -4.80822761'
