@@ -78,25 +78,14 @@ static bool parse_int(const char *word, enum dfg_dtype dtype, void *at)
 static bool parse_float(const char *word, enum dfg_dtype dtype, void *at)
 {
 	char *end;
-	double wide = strtod(word, &end), kept = wide;
-	if (*end || (*word != 'n' && *word != 'i' && strpbrk(word, "xX(") != NULL))
+	double wide = strtod(word, &end), kept;
+	if (*end || (*word != 'n' && *word != 'i' && strpbrk(word, "xX(") != NULL) || !dfg_dtype_is(dtype, "float"))
 		return false;
-	switch (dtype) {
-	case DFG_F64:
-		*(double *)at = wide;
-		break;
-	case DFG_F32:
-		kept = *(float *)at = strtof(word, NULL);
-		break;
-	case DFG_F16:
-		kept = dfg_f16_widen(*(uint16_t *)at = dfg_f16_round(strtof(word, NULL)));
-		break;
-	case DFG_BF16:
-		kept = dfg_bf16_widen(*(uint16_t *)at = dfg_bf16_round(strtof(word, NULL)));
-		break;
-	default:
-		return false;
-	}
+	if (dtype == DFG_F32)
+		*(float *)at = strtof(word, NULL);
+	else
+		dfg_put_real(dtype, at, wide);
+	dfg_convert(DFG_F64, &kept, dtype, at, 1);
 	return !isinf(kept) || strpbrk(word, "iI");
 }
 
@@ -186,37 +175,19 @@ static double next_uniform(uint64_t *state)
 	return ((double)(dfg_random_next(state) >> 11) + 0.5) * 0x1p-53;
 }
 
-static struct dfg_err *put_real(struct dfg_tensor *tensor, int64_t i, double value)
-{
-	switch (tensor->dtype) {
-	case DFG_F64:
-		((double *)tensor->data)[i] = value;
-		return NULL;
-	case DFG_F32:
-		((float *)tensor->data)[i] = (float)value;
-		return NULL;
-	case DFG_F16:
-		((uint16_t *)tensor->data)[i] = dfg_f16_round((float)value);
-		return NULL;
-	case DFG_BF16:
-		((uint16_t *)tensor->data)[i] = dfg_bf16_round((float)value);
-		return NULL;
-	default:
-		return DFG_ERR(DFG_DATA, "random values are floats, but the type is %s", dfg_dtype_name(tensor->dtype));
-	}
-}
-
 static struct dfg_err *fill_random(const char *text, bool normal, struct dfg_tensor *tensor)
 {
 	uint64_t state = 0;
 	int64_t count = dfg_shape_count(&tensor->shape);
 	if (*text && (strncmp(text, "seed=", 5) || !parse_unsigned(text + 5, UINT64_MAX, &state)))
 		return DFG_ERR(DFG_DATA, "'%s' is not seed=N", text);
+	if (!dfg_dtype_is(tensor->dtype, "float"))
+		return DFG_ERR(DFG_DATA, "random values are floats, but the type is %s", dfg_dtype_name(tensor->dtype));
 	for (int64_t i = 0; i < count; i++) {
 		double value = next_uniform(&state);
 		if (normal)
 			value = sqrt(-2 * log(value)) * cos(2 * M_PI * next_uniform(&state));
-		DFG_TRY(put_real(tensor, i, value));
+		dfg_put_real(tensor->dtype, dfg_tensor_at(tensor, i), value);
 	}
 	return NULL;
 }

@@ -1,5 +1,6 @@
 #include "lib/graph/half.h"
 
+#include "lib/base/float.h"
 #include "lib/base/vector.h"
 #include "lib/graph/kernel.h"
 
@@ -67,6 +68,18 @@ uint16_t dfg_f16_round(float value)
 uint16_t dfg_bf16_round(float value)
 {
 	return round_bf16(value);
+}
+
+void dfg_put_real(enum dfg_dtype dtype, void *to, double value)
+{
+	if (dtype == DFG_F64)
+		*(double *)to = value;
+	else if (dtype == DFG_F32)
+		*(float *)to = (float)value;
+	else if (dtype == DFG_F16)
+		*(uint16_t *)to = round_f16(dfg_round_to_odd(value));
+	else
+		*(uint16_t *)to = round_bf16(dfg_round_to_odd(value));
 }
 
 #define LOOP(name, to, from, expr)                                                    \

@@ -154,5 +154,8 @@ static inline float dfg_bf16_widen(uint16_t bits)
 }
 uint16_t dfg_bf16_round(float value);
 
+/* An f64 as f32, f64, f16 or bf16, rounded once, at `to`. dfg_convert, as Cast, rounds to a half through f32. */
+void dfg_put_real(enum dfg_dtype dtype, void *to, double value);
+
 /* n elements from one plain type to another (halves too): saturating to integers, NaN to 0, as C elsewhere. */
 void dfg_convert(enum dfg_dtype to, void *out, enum dfg_dtype from, const void *in, int64_t n);

@@ -187,7 +187,10 @@ static struct dfg_err *store_number(const struct dfg_number *number, enum dfg_dt
 	}
 	if (dfg_dtype_is(dtype, "float") || dfg_dtype_is(dtype, "complex")) {
 		double back;
-		dfg_convert(dtype, to, DFG_F64, &number->f, 1);
+		if (dfg_dtype_is(dtype, "float"))
+			dfg_put_real(dtype, to, number->f);
+		else
+			dfg_convert(dtype, to, DFG_F64, &number->f, 1);
 		dfg_convert(DFG_F64, &back, dtype, to, 1);
 		return isinf(back) && !isinf(number->f)
 				   ? DFG_ERR(DFG_DATA, "%g does not fit %s", number->f, dfg_dtype_name(dtype))

@@ -151,3 +151,19 @@ status 0 "$DFG" run use.pb $data --fetch loss
 never grep -q warning err
 status 0 "$DFG" run t.pb $data --target train $eval
 never grep -q warning err
+
+# 9: a number is rounded to a half once, to the nearest and at the middle to the even: 65520 is the first that overflows, and
+# 1 + 2^-11 lies in the middle. A cast of f64 rounds to f32 first, as TensorFlow's does.
+printf 'input x: f16[2]\ninput z: bf16\ninput d: f64\noutput y = x * 1\noutput n = x + 1.00048828126\noutput c = f16(d)\n' >half.dfg
+status 0 "$DFG" run half.dfg --feed x=f16[2]:65519.999,1.00048828125000001 --fetch y --feed z=0
+grep -qx '65504 1' out
+status 0 "$DFG" run half.dfg --feed x=f16[2]:1.000488281250001,-1.00048828124999 --fetch y
+grep -qx '1.001 -1' out
+status 65 "$DFG" run half.dfg --feed x=f16[2]:65520,0 --fetch y
+has err "f16 cannot hold '65520'"
+status 0 "$DFG" run half.dfg --feed z=1.00390625000001 --fetch z
+grep -qx 'z: bf16\[\] 1.01' out
+status 0 "$DFG" run half.dfg --feed x=zeros:f16[2] --fetch n
+grep -qx '1.001 1.001' out
+status 0 "$DFG" run half.dfg --feed d=1.000488281250001 --fetch c
+grep -qx 'c: f16\[\] 1' out

@@ -217,6 +217,38 @@ static void rounding_to_halves_is_to_nearest_even(void **state)
 	assert_int_equal(dfg_bf16_round(3.4e38f), 0x7f80);
 }
 
+static uint16_t half_of(enum dfg_dtype half, double value)
+{
+	uint16_t bits;
+	dfg_put_real(half, &bits, value);
+	return bits;
+}
+
+/* As above for f64, whose numbers beside the middle are the middle itself in f32. */
+static void f64_is_rounded_to_halves_once(void **state)
+{
+	(void)state;
+	for (uint32_t bits = 0; bits < 0x7f7f; bits++)
+		for (int k = 0; k < 2; k++) {
+			enum dfg_dtype half = k ? DFG_BF16 : DFG_F16;
+			if (half == DFG_F16 && bits >= 0x7bff)
+				continue;
+			double low = k ? dfg_bf16_widen((uint16_t)bits) : dfg_f16_widen((uint16_t)bits),
+				   high = k ? dfg_bf16_widen((uint16_t)(bits + 1)) : dfg_f16_widen((uint16_t)(bits + 1)),
+				   middle = (low + high) / 2;
+			assert_int_equal(half_of(half, low), bits);
+			assert_int_equal(half_of(half, middle), bits & 1 ? bits + 1 : bits);
+			assert_int_equal(half_of(half, nextafter(middle, INFINITY)), bits + 1);
+			assert_int_equal(half_of(half, -nextafter(middle, 0)), bits | 0x8000);
+		}
+	assert_int_equal(half_of(DFG_F16, 65519.999), 0x7bff);
+	assert_int_equal(half_of(DFG_F16, 65520), 0x7c00);
+	assert_int_equal(half_of(DFG_F16, -1e300), 0xfc00);
+	assert_int_equal(half_of(DFG_F16, 1e-300), 0);
+	assert_int_equal(half_of(DFG_BF16, INFINITY), 0x7f80);
+	assert_true(isnan(dfg_f16_widen(half_of(DFG_F16, NAN))));
+}
+
 /* Loops over many take the vector code, single elements do not. */
 static void many_halves_convert_as_each_does(void **state)
 {
@@ -278,6 +310,7 @@ int main(void)
 		cmocka_unit_test(complex_numbers_have_two_parts),
 		cmocka_unit_test(halves_survive_widening),
 		cmocka_unit_test(rounding_to_halves_is_to_nearest_even),
+		cmocka_unit_test(f64_is_rounded_to_halves_once),
 		cmocka_unit_test(many_halves_convert_as_each_does),
 		cmocka_unit_test(conversion_saturates_and_nan_is_zero),
 	};
