@@ -21,7 +21,7 @@ struct dfg_ssh_entry {
 		size_t count, room;
 	} identity, known_hosts, global_known_hosts; /* files; identities in the order they are tried */
 	bool accept_new;            /* a host without a key in any known_hosts is trusted, and its key is added */
-	bool identities_only;       /* the agent is not asked */
+	bool identities_only;       /* the agent's keys count only if they are those of identity files */
 	const char *identity_agent; /* socket of the agent, or "none"; NULL: the one in SSH_AUTH_SOCK */
 	const char *host_key_alias; /* its name in known_hosts; NULL: its host name and port */
 	const char *proxy_jump;     /* "user@host:port,..."; NULL: none */

@@ -54,23 +54,32 @@ static void tried(struct login *login, const char *what, const char *why)
 	dfg_text_add(&login->tried, "%s%s%s", login->tried.length ? ", " : "", what, why);
 }
 
-static bool agent_is_there(const struct dfg_ssh *ssh)
+/* The socket of the agent; NULL: there is none. */
+static const char *agent_path(const struct dfg_ssh *ssh)
 {
 	const char *named = ssh->entry.identity_agent;
-	if (ssh->entry.identities_only || (named && !strcasecmp(named, "none")))
-		return false;
-	return named || getenv("SSH_AUTH_SOCK");
+	if (named)
+		return strcasecmp(named, "none") != 0 ? named : NULL;
+	return getenv("SSH_AUTH_SOCK");
 }
 
 static struct dfg_err *try_agent(struct login *login)
 {
 	int answer;
-	if (!agent_is_there(login->ssh))
+	struct dfg_ssh_agent *limited = NULL;
+	const char *path = agent_path(login->ssh);
+	if (!path)
 		return NULL;
+	if (login->ssh->entry.identities_only) {
+		DFG_TRY(dfg_ssh_agent_open(login->ssh, path, &limited));
+		if (!limited)
+			return NULL;
+	}
 	tried(login, "the agent", "");
-	DFG_TRY(ask(login, ask_agent, NULL, &answer));
-	login->done = answer == SSH_AUTH_SUCCESS;
-	return NULL;
+	struct dfg_err *err = ask(login, ask_agent, NULL, &answer);
+	dfg_ssh_agent_close(limited);
+	login->done = !err && answer == SSH_AUTH_SUCCESS;
+	return err;
 }
 
 /* Asks first whether the server accepts the key: a rejected key needs no passphrase. */

@@ -69,5 +69,14 @@ DFG_MUST_CHECK struct dfg_err *dfg_ssh_known_kinds(struct dfg_ssh *ssh, const ch
 /* DFG_REFUSED unless the host's key is in known_hosts. */
 DFG_MUST_CHECK struct dfg_err *dfg_ssh_known_check(struct dfg_ssh *ssh);
 
+/*
+ * Puts an agent that offers only the keys of the identity files between the session and the agent at this socket.
+ * *out_agent is NULL where the agent cannot be reached, or the identity files' public keys are not known.
+ */
+struct dfg_ssh_agent;
+DFG_MUST_CHECK struct dfg_err *dfg_ssh_agent_open(
+	struct dfg_ssh *ssh, const char *path, struct dfg_ssh_agent **out_agent);
+void dfg_ssh_agent_close(struct dfg_ssh_agent *agent); /* NULL is allowed */
+
 /* Authenticates with the agent, then with key files. DFG_REFUSED, naming what was tried. */
 DFG_MUST_CHECK struct dfg_err *dfg_ssh_login(struct dfg_ssh *ssh);

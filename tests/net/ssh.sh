@@ -1,10 +1,48 @@
-# The user's ssh settings that concern the way to a machine (finding 28): ProxyCommand.
+# The user's ssh settings that concern the way to a machine and the proof of the user (finding 28): keys of the agent
+# under IdentitiesOnly, ProxyCommand.
 # shellcheck source=tests/net/rig
 . "$ROOT/tests/net/rig"
 
 machine alpha 10.77.0.11
 machine beta 10.77.0.12
 doctor() { "$DFG" doctor "$@"; }
+
+# An agent with wrong keys before the right one, and a server that allows three attempts.
+eval "$(ssh-agent)" >/dev/null
+cp keys/user locked
+ssh-keygen -q -p -N 'a phrase' -f locked
+cp keys/user.pub public
+for i in 1 2 3; do
+	ssh-keygen -q -t ed25519 -N '' -f "wrong$i"
+	ssh-add -q "wrong$i"
+done
+ssh-add -q keys/user
+sed -i 's/^LogLevel.*/MaxAuthTries 3/' alpha/sshd_config
+kill -HUP "$(cat alpha/pid)"
+for _ in $(seq 100); do
+	[ ! -s alpha/pid ] || ! kill -0 "$(cat alpha/pid)" 2>/dev/null || break
+	sleep 0.02
+done
+identity() { # FILE: with IdentitiesOnly
+	sed "s|IdentityFile .*|IdentityFile $HERE/$1\n\tIdentitiesOnly yes|" ssh_config >identity_config
+}
+sed "s|IdentityFile .*|IdentityFile $HERE/public|" ssh_config >all_config
+expect 77 'alpha' doctor --ssh-config all_config alpha # the server is told of the wrong keys first
+for file in public locked keys/user; do
+	identity $file
+	expect 0 'alpha' doctor --ssh-config identity_config alpha
+done
+identity wrong2
+expect 77 "refuses user 'root': tried the agent, $HERE/wrong2" doctor --ssh-config identity_config alpha
+identity nothing
+expect 77 "refuses user 'root'" doctor --ssh-config identity_config alpha
+ssh-add -q -d keys/user
+identity public
+expect 77 "refuses user 'root'" doctor --ssh-config identity_config alpha
+identity keys/user
+expect 0 'alpha' doctor --ssh-config identity_config alpha
+eval "$(ssh-agent -k)" >/dev/null
+expect 0 'alpha' doctor --ssh-config identity_config alpha
 
 # ProxyCommand: its tokens, and its end with the run.
 config() { # LINE...: alpha by these settings

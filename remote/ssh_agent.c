@@ -1,0 +1,215 @@
+#include "remote/ssh_private.h"
+
+#include "lib/base/mem.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+/*
+ * An agent between libssh and the user's agent that lists only the keys of the identity files: libssh by itself offers
+ * all of them to the server, which allows few attempts. Its messages: a length of 4 bytes, a type, and the contents.
+ * https://datatracker.ietf.org/doc/html/draft-ietf-sshm-ssh-agent
+ */
+enum { MESSAGE_MOST = 256 << 10, IDENTITIES_ANSWER = 12, LENGTH = 4 };
+
+struct dfg_ssh_agent {
+	char **key; /* of the identity files: the public key in base64 */
+	size_t n_keys;
+	int agent, own; /* the user's agent; our end of a socket pair, whose other end is libssh's; -1: none */
+	pthread_t thread;
+	bool threaded;
+	unsigned char message[LENGTH + MESSAGE_MOST];
+};
+
+static uint32_t read_number(const unsigned char *s)
+{
+	return (uint32_t)s[0] << 24 | (uint32_t)s[1] << 16 | (uint32_t)s[2] << 8 | s[3];
+}
+
+static void write_number(unsigned char *s, size_t number)
+{
+	for (int i = 0; i < LENGTH; i++)
+		s[i] = (unsigned char)(number >> (24 - 8 * i));
+}
+
+static bool move_all(int fd, unsigned char *bytes, size_t count, bool out)
+{
+	while (count) {
+		ssize_t moved = out ? send(fd, bytes, count, MSG_NOSIGNAL) : recv(fd, bytes, count, 0);
+		if (!moved || (moved < 0 && errno != EINTR))
+			return false;
+		bytes += moved > 0 ? moved : 0;
+		count -= moved > 0 ? (size_t)moved : 0;
+	}
+	return true;
+}
+
+static bool read_message(struct dfg_ssh_agent *agent, int fd, size_t *out_size)
+{
+	if (!move_all(fd, agent->message, LENGTH, false))
+		return false;
+	const size_t size = read_number(agent->message);
+	*out_size = LENGTH + size;
+	return size && size <= MESSAGE_MOST && move_all(fd, agent->message + LENGTH, size, false);
+}
+
+/* Whether the bytes are what the base64 text encodes. */
+static bool same_key(const char *text, const unsigned char *bytes, size_t count)
+{
+	static const char digit[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	for (size_t i = 0; i < count; i += 3, text += 4) {
+		const unsigned b = (unsigned)bytes[i] << 16 | (i + 1 < count ? (unsigned)bytes[i + 1] << 8 : 0) |
+						   (i + 2 < count ? bytes[i + 2] : 0);
+		const char four[] = {digit[b >> 18], digit[b >> 12 & 63], i + 1 < count ? digit[b >> 6 & 63] : '=',
+			i + 2 < count ? digit[b & 63] : '='};
+		if (strncmp(text, four, sizeof four) != 0)
+			return false;
+	}
+	return !*text;
+}
+
+static bool is_listed(const struct dfg_ssh_agent *agent, const unsigned char *bytes, size_t count)
+{
+	for (size_t i = 0; i < agent->n_keys; i++)
+		if (same_key(agent->key[i], bytes, count))
+			return true;
+	return false;
+}
+
+/* The size of the string at s, with its length; 0: it does not end before the end. */
+static size_t string_size(const unsigned char *s, const unsigned char *end)
+{
+	const size_t left = (size_t)(end - s);
+	return left >= LENGTH && read_number(s) <= left - LENGTH ? LENGTH + read_number(s) : 0;
+}
+
+/* Removes other keys from the agent's list of keys: a number, then for each a key and a comment. Returns the new size. */
+static size_t keep_listed(struct dfg_ssh_agent *agent, size_t size)
+{
+	enum { COUNT = LENGTH + 1, KEYS = COUNT + LENGTH };
+	unsigned char *const end = agent->message + size, *to = agent->message + KEYS;
+	uint32_t kept = 0;
+	if (size < KEYS || agent->message[LENGTH] != IDENTITIES_ANSWER)
+		return size;
+	for (unsigned char *s = to; s < end;) {
+		const size_t key = string_size(s, end), comment = key ? string_size(s + key, end) : 0;
+		if (!comment)
+			break;
+		if (is_listed(agent, s + LENGTH, key - LENGTH)) {
+			memmove(to, s, key + comment);
+			to += key + comment;
+			kept++;
+		}
+		s += key + comment;
+	}
+	write_number(agent->message, (size_t)(to - agent->message) - LENGTH);
+	write_number(agent->message + COUNT, kept);
+	return (size_t)(to - agent->message);
+}
+
+static void *serve(void *arg)
+{
+	struct dfg_ssh_agent *agent = arg;
+	size_t size;
+	while (read_message(agent, agent->own, &size) && move_all(agent->agent, agent->message, size, true) &&
+		   read_message(agent, agent->agent, &size))
+		if (!move_all(agent->own, agent->message, keep_listed(agent, size), true))
+			break;
+	shutdown(agent->own, SHUT_RDWR);
+	return NULL;
+}
+
+/* The public key of an identity file: in the file itself, which may be the public one, or beside it. NULL: not known. */
+static char *public_key(struct dfg_arena *arena, const char *path)
+{
+	ssh_key key = NULL;
+	char *text = NULL;
+	const char *public = dfg_arena_print(arena, "%s.pub", path);
+	if (access(path, R_OK) || dfg_ssh_pki_import_pubkey_file(path, &key))
+		if (!public || access(public, R_OK) || dfg_ssh_pki_import_pubkey_file(public, &key))
+			return NULL;
+	if (dfg_ssh_pki_export_pubkey_base64(key, &text))
+		text = NULL;
+	dfg_ssh_key_free(key);
+	return text;
+}
+
+static struct dfg_err *read_keys(struct dfg_ssh_agent *agent, struct dfg_ssh *ssh)
+{
+	const struct dfg_ssh_words *identity = &ssh->entry.identity;
+	agent->key = dfg_zeros(identity->count + 1, sizeof *agent->key);
+	if (!agent->key)
+		return dfg_no_memory("the keys of the agent");
+	for (size_t i = 0; i < identity->count; i++)
+		if ((agent->key[agent->n_keys] = public_key(&ssh->arena, identity->word[i])))
+			agent->n_keys++;
+	return NULL;
+}
+
+/* Connects to the user's agent; false where there is none. */
+static bool connect_agent(struct dfg_ssh_agent *agent, const char *path)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	if (!path || strlen(path) >= sizeof address.sun_path)
+		return false;
+	memcpy(address.sun_path, path, strlen(path));
+	agent->agent = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	return agent->agent >= 0 && !connect(agent->agent, (struct sockaddr *)&address, sizeof address);
+}
+
+static struct dfg_err *start(struct dfg_ssh_agent *agent, ssh_session session)
+{
+	int pair[2];
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
+		return DFG_ERR(DFG_MEMORY, "cannot create a descriptor: %s", strerror(errno));
+	agent->own = pair[0];
+	if (dfg_ssh_set_agent_socket(session, pair[1])) {
+		close(pair[1]);
+		return DFG_ERR(DFG_UNAVAILABLE, "libssh accepts no agent: %s", dfg_ssh_get_error(session));
+	}
+	int error = pthread_create(&agent->thread, NULL, serve, agent);
+	if (error)
+		return DFG_ERR(DFG_MEMORY, "cannot start a thread: %s", strerror(error));
+	agent->threaded = true;
+	return NULL;
+}
+
+struct dfg_err *dfg_ssh_agent_open(struct dfg_ssh *ssh, const char *path, struct dfg_ssh_agent **out_agent)
+{
+	struct dfg_ssh_agent *agent = dfg_zeros(1, sizeof *agent);
+	*out_agent = NULL;
+	if (!agent)
+		return dfg_no_memory("the agent");
+	agent->agent = agent->own = -1;
+	struct dfg_err *err = read_keys(agent, ssh);
+	if (!err && agent->n_keys && connect_agent(agent, path))
+		err = start(agent, ssh->session);
+	if (!err && agent->threaded)
+		*out_agent = agent;
+	else
+		dfg_ssh_agent_close(agent);
+	return err;
+}
+
+void dfg_ssh_agent_close(struct dfg_ssh_agent *agent)
+{
+	if (!agent)
+		return;
+	if (agent->threaded) {
+		shutdown(agent->own, SHUT_RDWR);
+		shutdown(agent->agent, SHUT_RDWR);
+		pthread_join(agent->thread, NULL);
+	}
+	if (agent->own >= 0)
+		close(agent->own);
+	if (agent->agent >= 0)
+		close(agent->agent);
+	for (size_t i = 0; i < agent->n_keys; i++)
+		dfg_ssh_string_free_char(agent->key[i]);
+	dfg_free(agent->key);
+	dfg_free(agent);
+}
