@@ -1,4 +1,4 @@
-/* initialiser_search. Which Assign sets a variable at first. */
+/* initialiser_search. The Assign that initialises each variable. */
 #include "lib/graph/initialisers.h"
 #include "lib/graph/loops.h"
 

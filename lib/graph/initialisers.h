@@ -3,10 +3,10 @@
 #include "lib/graph/graph.h"
 
 /*
- * The nodes that only initialise variables and are not part of a step: each Assign marked `_dfg_init`, nodes that serve
- * only such Assigns, and groups that only wait for them. By node: the Assign that it is or serves; DFG_INITIAL_MANY if
- * it serves several; DFG_NONE if it is part of a step. order may be NULL if the graph's order is topological. O(nodes +
- * edges).
+ * The nodes that only initialise variables and are not part of a step: each Assign that dfg_initialisers_find finds
+ * (a guessed one only if no node of a step reads it), nodes that serve only such Assigns, and groups that only wait for
+ * them. By node: the Assign that it is or serves; DFG_INITIAL_MANY if it serves several; DFG_NONE if it is part of a
+ * step. order may be NULL if the graph's order is topological. O(nodes + edges).
  */
 enum { DFG_INITIAL_MANY = UINT32_MAX - 1 };
 DFG_MUST_CHECK struct dfg_err *dfg_initialiser_nodes(
