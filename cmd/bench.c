@@ -1,7 +1,6 @@
 #include "cmd/bench.h"
-#include "cmd/engine.h"
 #include "cmd/graph.h"
-#include "cmd/run.h"
+#include "cmd/shared_options.h"
 #include "formats/synthetic.h"
 #include "lib/base/pool.h"
 #include "lib/pass/verify/verify.h"
@@ -12,6 +11,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+static struct dfg_run_options run_options = DFG_RUN_DEFAULTS;
 static int64_t nodes = -1, edges = -1, batch = -1; /* -1: not given */
 static const char *output;
 enum { NODES = 100000, EDGES = 1000000, EDGES_MOST = 80000000 };
@@ -21,10 +21,10 @@ static const struct dfg_opt options[] = {
 	{"edges", .takes = "M", .number = &edges, .help = "Number of its edges (1000000)."},
 	{"output", 'o', .takes = "FILE", .text = &output, .help = "Write the generated graph to FILE."},
 	{"batch", .takes = "N", .number = &batch, .help = "Size of the unknown dimensions of a graph in a file (1)."},
-	{"fetch", 'f', .takes = "NAME", .list = &dfg_run_options.fetch, .help = "Fetch tensor NAME in each step."},
-	{"target", .takes = "NODE", .list = &dfg_run_options.target, .help = "Run NODE for its effect."},
-	{"repeat", .takes = "N", .number = &dfg_run_options.repeat, .help = "Time N steps (100)."},
-	{"warmup", .takes = "W", .number = &dfg_run_options.warmup, .help = "Run W untimed steps first (0)."},
+	{"fetch", 'f', .takes = "NAME", .list = &run_options.fetch, .help = "Fetch tensor NAME in each step."},
+	{"target", .takes = "NODE", .list = &run_options.target, .help = "Run NODE for its effect."},
+	{"repeat", .takes = "N", .number = &run_options.repeat, .help = "Time N steps (100)."},
+	{"warmup", .takes = "W", .number = &run_options.warmup, .help = "Run W untimed steps first (0)."},
 	{.rows = dfg_engine_options},
 	{"json", .flag = &dfg_globals.json, .help = "Print one JSON document."},
 	{0},
@@ -44,7 +44,7 @@ static size_t peak_bytes(void)
 
 static uint64_t seed(void)
 {
-	return dfg_engine.seed < 0 ? 1 : (uint64_t)dfg_engine.seed;
+	return dfg_shared.engine.seed < 0 ? 1 : (uint64_t)dfg_shared.engine.seed;
 }
 
 static struct dfg_err *make_graph(const char *path)
@@ -129,10 +129,10 @@ static struct dfg_err *check_options(bool made)
 		{"edges", edges >= 0, true},
 		{"output", output, true},
 		{"batch", batch >= 0, false},
-		{"fetch", dfg_run_options.fetch.count, false},
-		{"target", dfg_run_options.target.count, false},
-		{"repeat", dfg_run_options.repeat >= 0, false},
-		{"warmup", dfg_run_options.warmup, false},
+		{"fetch", run_options.fetch.count, false},
+		{"target", run_options.target.count, false},
+		{"repeat", run_options.repeat >= 0, false},
+		{"warmup", run_options.warmup, false},
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
 		if (rows[i].given && rows[i].made != made)
@@ -149,8 +149,9 @@ static struct dfg_err *bench(char **operands, int *out_status)
 	bool made = !strcmp(*operands, "graph");
 	(void)out_status;
 	DFG_TRY(check_options(made));
-	dfg_engine_limit_memory();
-	return dfg_engine_name_limit(made ? bench_graph() : dfg_bench_file(*operands, batch < 0 ? 1 : batch), *operands);
+	dfg_limit_memory();
+	return dfg_name_memory_limit(
+		made ? bench_graph() : dfg_bench_file(*operands, &run_options, batch < 0 ? 1 : batch), *operands);
 }
 
 const struct dfg_cmd dfg_cmd_bench = {

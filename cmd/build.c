@@ -106,7 +106,7 @@ static struct dfg_err *check_outputs(const struct reads *reads, const char *rule
 	if (!err)
 		err = dfg_uses_check(&uses);
 	if (!err)
-		err = dfg_cmd_check_text("-MF", depfile, "a make rule");
+		err = dfg_check_text_path("-MF", depfile, "a make rule");
 	if (!err && rule)
 		err = dfg_out_try(rule);
 	dfg_uses_release(&uses);

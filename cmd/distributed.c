@@ -1,51 +1,24 @@
 #include "cmd/distributed.h"
 
-#include "cmd/engine.h"
 #include "lib/pass/rewrite/fuse_updates.h"
 
 #include <string.h>
 #include <sys/resource.h>
 
-#define LEASE 2.5
-
-struct dfg_distribution dfg_distribution = {.transport = "auto", .lease = LEASE};
-#define D dfg_distribution
-
-const struct dfg_opt dfg_distribution_options[] = {
-	{"transport", .takes = "NAME", .text = &D.transport,
-		.help = "Move tensors by libcurl or shm; auto takes what is best for each pair of workers, and says which with "
-				"-v."},
-	{"lease", .takes = "SECONDS", .real = &D.lease,
-		.help = "Take for lost who was silent for so long (2.5), and fail the step."},
-	{"push", .flag = &D.push, .help = "Copy this program to the hosts and run the copy there."},
-	{"ssh-config", .takes = "FILE", .text = &D.ssh_config, .help = "Read FILE instead of ~/.ssh/config."},
-	{0},
-};
-
-struct dfg_err *dfg_distribution_check(void)
-{
-	const char *idle = dfg_planning.place.count      ? "place"
-					   : strcmp(D.transport, "auto") ? "transport"
-					   : D.lease != LEASE            ? "lease"
-					   : D.push                      ? "push"
-					   : D.ssh_config                ? "ssh-config"
-													 : NULL;
-	return idle && !dfg_planning.hosts ? DFG_ERR(DFG_USAGE, "--%s requires --hosts", idle) : NULL;
-}
-
 struct dfg_err *dfg_distributed_open(
 	const struct dfg_distributed_options *options, struct dfg_distributed *out_distributed)
 {
 	*out_distributed = (struct dfg_distributed){.options = *options};
-	if (dfg_engine.swap)
+	const struct dfg_distribution *asked = options->distribution;
+	if (options->engine->swap)
 		return DFG_ERR(DFG_USAGE, "--swap cannot be used with --hosts");
-	if (strcmp(D.transport, "auto") && strcmp(D.transport, "libcurl") && strcmp(D.transport, "shm"))
-		return DFG_ERR(DFG_USAGE, "--transport must be auto, libcurl or shm, not '%s'", D.transport);
-	if (!(D.lease >= 0.1) || D.lease > 86400)
+	if (strcmp(asked->transport, "auto") && strcmp(asked->transport, "libcurl") && strcmp(asked->transport, "shm"))
+		return DFG_ERR(DFG_USAGE, "--transport must be auto, libcurl or shm, not '%s'", asked->transport);
+	if (!(asked->lease >= 0.1) || asked->lease > 86400)
 		return DFG_ERR(DFG_USAGE, "--lease must be 0.1 to 86400 seconds");
-	struct dfg_err *err = dfg_planning_hosts(&out_distributed->arena, &out_distributed->hosts);
+	struct dfg_err *err = dfg_planning_hosts(options->planning, &out_distributed->arena, &out_distributed->hosts);
 	if (!err)
-		err = dfg_planning_check(&out_distributed->hosts, &out_distributed->arena);
+		err = dfg_planning_check(options->planning, &out_distributed->hosts, &out_distributed->arena);
 	if (err)
 		dfg_distributed_close(out_distributed);
 	return err;
@@ -124,13 +97,14 @@ static void raise_descriptors(void)
 
 static struct dfg_err *launch(struct dfg_distributed *distributed, const struct dfg_session_options *session)
 {
+	const struct dfg_distribution *asked = distributed->options.distribution;
 	struct dfg_launch_options options = {
 		.hosts = &distributed->hosts,
-		.transport = D.transport,
-		.ssh_config = D.ssh_config,
-		.push = D.push,
-		.lease = D.lease,
-		.memory_limit = dfg_engine.memory_limit,
+		.transport = asked->transport,
+		.ssh_config = asked->ssh_config,
+		.push = asked->push,
+		.lease = asked->lease,
+		.memory_limit = distributed->options.engine->memory_limit,
 		.session = *session,
 		.timeout = session->timeout,
 		.trace = distributed->trace,
@@ -173,7 +147,8 @@ static struct dfg_err *cut(struct dfg_distributed *distributed, struct dfg_graph
 	struct dfg_placed *placed;
 	struct dfg_phases phases = {.report = distributed->options.report};
 	dfg_phase_end(&phases, NULL);
-	DFG_TRY(dfg_planning_place(graph, facts, &distributed->hosts, phases.report, arena, &placed));
+	DFG_TRY(dfg_planning_place(
+		distributed->options.planning, graph, facts, &distributed->hosts, phases.report, arena, &placed));
 	dfg_phase_end(&phases, "place");
 	if (distributed->keep)
 		DFG_TRY(fuse(distributed, graph, placed));

@@ -1,22 +1,23 @@
 #pragma once
 
+#include "cmd/engine.h"
 #include "cmd/planning.h"
 #include "cmd/report.h"
 #include "lib/exec/session.h"
 #include "lib/pass/pass.h"
 #include "remote/launch.h"
 
-/* Runs on the workers of --hosts, shared by run and test. The option rows fill one struct. */
+/* How workers are started and reached, as a user asks for it. */
 struct dfg_distribution {
-	const char *transport, *ssh_config;
-	double lease;
-	bool push;
+	const char *transport;  /* "auto", "libcurl" or "shm" */
+	const char *ssh_config; /* NULL: the user's own */
+	double lease;           /* seconds of silence after which a worker counts as lost */
+	bool push;              /* copy this program to the hosts */
 };
-extern struct dfg_distribution dfg_distribution;
-extern const struct dfg_opt dfg_distribution_options[]; /* in addition to those of planning.h */
-
-/* DFG_USAGE if an option is given that requires --hosts, without it. */
-DFG_MUST_CHECK struct dfg_err *dfg_distribution_check(void);
+#define DFG_DISTRIBUTION_DEFAULTS         \
+	{                                     \
+		.transport = "auto", .lease = 2.5 \
+	}
 
 /* Callbacks with the progress of a launch, for a picture of it. All are set, or none. */
 struct dfg_launch_watch {
@@ -26,7 +27,11 @@ struct dfg_launch_watch {
 	void *arg;
 };
 
+/* All are borrowed until the workers are closed. */
 struct dfg_distributed_options {
+	const struct dfg_planning *planning;
+	const struct dfg_distribution *distribution;
+	const struct dfg_engine *engine; /* its memory limit applies to each worker; without swap */
 	const struct dfg_report *report; /* receives notes, output of workers and, as details, the transports in use */
 	struct dfg_launch_watch watch;
 };
@@ -49,7 +54,7 @@ struct dfg_distributed {
 		*keep; /* nodes and tensors to keep when updates are fused on their devices; NULL: no fusion */
 };
 
-/* Reads --hosts, --place and the options that depend on them; starts nothing. */
+/* Reads the hosts and checks the options; starts nothing. DFG_USAGE for an option that is wrong. */
 DFG_MUST_CHECK struct dfg_err *dfg_distributed_open(
 	const struct dfg_distributed_options *options, struct dfg_distributed *out_distributed);
 void dfg_distributed_close(struct dfg_distributed *distributed);

@@ -1,24 +1,18 @@
 #pragma once
 
-#include "cmd/cmd.h"
 #include "lib/exec/session.h"
 
-/* Execution options, shared by run, test and bench. */
+/* Execution options, as a user gives them. */
 struct dfg_engine {
-	int64_t threads, seed, max_iterations; /* seed -1: none was given */
-	uint64_t memory_limit;
-	double timeout;
+	int64_t threads, seed, max_iterations; /* threads and max_iterations 0: not limited; seed -1: none was given */
+	uint64_t memory_limit;                 /* bytes, which the caller enforces by `limit`; 0: none */
+	double timeout;                        /* seconds; 0: none */
 	bool check_numerics, no_opt;
-	const char *schedule, *swap;
+	const char *schedule;        /* "random:SEED"; NULL: the usual order */
+	const char *swap;            /* folder to which saved values are moved when memory is short; NULL: none */
+	struct dfg_mem_limit *limit; /* the allocator that enforces memory_limit, which decides when to swap; or NULL */
 };
-extern struct dfg_engine dfg_engine;
-extern const struct dfg_opt dfg_engine_options[];
 
-/* Fills the session options; DFG_USAGE for values out of range. */
-DFG_MUST_CHECK struct dfg_err *dfg_engine_session(struct dfg_session_options *out_options);
-
-/* Enforces --memory-limit from now on. */
-void dfg_engine_limit_memory(void);
-
-/* If the error is that --memory-limit was exceeded, adds the limit and the graph's name. Takes err. */
-DFG_MUST_CHECK struct dfg_err *dfg_engine_name_limit(struct dfg_err *err, const char *path);
+/* Fills the session options, which borrow from `engine`; DFG_USAGE for values out of range. */
+DFG_MUST_CHECK struct dfg_err *dfg_engine_session(
+	const struct dfg_engine *engine, struct dfg_session_options *out_options);

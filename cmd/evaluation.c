@@ -1,6 +1,6 @@
-#include "cmd/engine.h"
+#include "cmd/evaluation.h"
+
 #include "cmd/loaded.h"
-#include "cmd/training.h"
 
 #include <string.h>
 
@@ -36,26 +36,26 @@ static struct dfg_err *bind_feeds(struct dfg_evaluation *evaluation, const struc
 static struct dfg_err *open_graph(struct dfg_run *run, struct dfg_evaluation *evaluation)
 {
 	struct dfg_session_options session;
-	DFG_TRY(dfg_engine_session(&session));
+	DFG_TRY(dfg_engine_session(run->engine, &session));
 	evaluation->model = &run->model;
-	if (!dfg_run_options.eval_graph)
+	if (!run->options->eval_graph)
 		return NULL;
-	DFG_TRY(dfg_model_open(dfg_run_options.eval_graph, &run->input, &session, &evaluation->own));
+	DFG_TRY(dfg_model_open(run->options->eval_graph, &run->input, &session, &evaluation->own));
 	evaluation->model = &evaluation->own;
 	return dfg_variables_list(&evaluation->own, &evaluation->variables);
 }
 
 struct dfg_err *dfg_evaluation_open(struct dfg_run *run, int64_t batch, struct dfg_evaluation *out_evaluation)
 {
-	*out_evaluation = (struct dfg_evaluation){.wanted = dfg_run_options.eval_fetch.count > 0};
+	*out_evaluation = (struct dfg_evaluation){.wanted = run->options->eval_fetch.count > 0};
 	if (!out_evaluation->wanted)
 		return NULL;
 	DFG_TRY(open_graph(run, out_evaluation));
 	struct dfg_model *model = out_evaluation->model;
-	DFG_TRY(dfg_model_tensors(model, &dfg_run_options.eval_fetch, &out_evaluation->fetch));
-	const struct dfg_distributed *distributed = dfg_run_options.eval_graph ? NULL : run->distributed;
+	DFG_TRY(dfg_model_tensors(model, &run->options->eval_fetch, &out_evaluation->fetch));
+	const struct dfg_distributed *distributed = run->options->eval_graph ? NULL : run->distributed;
 	DFG_TRY(dfg_err_note(
-		dfg_dataset_open(model, distributed, &dfg_run_options.eval_data, &out_evaluation->dataset), "--eval-data"));
+		dfg_dataset_open(model, distributed, &run->options->eval_data, &out_evaluation->dataset), "--eval-data"));
 	DFG_TRY(dfg_err_note(
 		dfg_dataset_batch_size(model, &out_evaluation->dataset, batch, true, &out_evaluation->batch), "--eval-data"));
 	if (dfg_graph_training(&model->file.graph) == 1)

@@ -1,6 +1,5 @@
 #include "cmd/graph.h"
 
-#include "formats/array.h"
 #include "lib/base/path.h"
 #include "lib/base/size.h"
 
@@ -57,13 +56,6 @@ struct dfg_err *dfg_cmd_check_output(const char *input)
 	if (output && dfg_same_file(output, input))
 		return NULL;
 	return dfg_graph_format(&(struct dfg_graph_output){.path = output ? output : "-", .format = format}, &text);
-}
-
-struct dfg_err *dfg_cmd_check_text(const char *option, const char *path, const char *what)
-{
-	if (!path || !(dfg_array_codec_of(path, NULL) || dfg_graph_has_suffix(path)))
-		return NULL;
-	return DFG_ERR(DFG_USAGE, "%s %s: the suffix is not one for %s", option, path, what);
 }
 
 struct dfg_cmd_output dfg_cmd_output(void)

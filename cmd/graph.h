@@ -26,12 +26,6 @@ struct dfg_cmd_output dfg_cmd_output(void);
  */
 DFG_MUST_CHECK struct dfg_err *dfg_cmd_check_output(const char *input);
 
-/*
- * DFG_USAGE if `path`, the value of `option`, has a suffix of arrays or graphs although it would hold text (`what`).
- * path may be NULL.
- */
-DFG_MUST_CHECK struct dfg_err *dfg_cmd_check_text(const char *option, const char *path, const char *what);
-
 /* --strict, -o, and a report on stderr. */
 struct dfg_graph_input dfg_cmd_graph_input(void);
 

@@ -1,8 +1,6 @@
 #include "cmd/metrics.h"
 
-#include "cmd/cmd.h"
 #include "cmd/print_tensor.h"
-#include "cmd/screen.h"
 #include "lib/base/pool.h"
 
 #include <errno.h>
@@ -155,51 +153,4 @@ struct dfg_err *dfg_metrics_close(struct dfg_metrics *metrics)
 	if (!open || !dfg_fs->close(metrics->fd))
 		return NULL;
 	return DFG_ERR(dfg_code_of_errno(errno, DFG_IO), "%s: cannot close: %s", metrics->path, strerror(errno));
-}
-
-void dfg_progress_start(struct dfg_progress *progress, uint64_t done, uint64_t steps, uint64_t epochs)
-{
-	double now = dfg_seconds();
-	*progress = (struct dfg_progress){
-		.terminal = dfg_screen_is_there(), .since = now, .last = now, .first = done, .steps = steps, .epochs = epochs};
-}
-
-static void put_progress(struct dfg_text *text, const struct dfg_progress *progress, uint64_t step, uint64_t epoch,
-	const char *name, double value)
-{
-	double rate = (double)(step - progress->first) / (progress->last - progress->since);
-	dfg_text_add(text, "epoch %llu", (unsigned long long)epoch);
-	if (progress->epochs)
-		dfg_text_add(text, "/%llu", (unsigned long long)progress->epochs);
-	dfg_text_add(text, "  step %llu", (unsigned long long)step);
-	if (progress->steps)
-		dfg_text_add(text, "/%llu", (unsigned long long)progress->steps);
-	if (name)
-		dfg_text_add(text, "  %s %.5g", name, value);
-	dfg_text_add(text, "  %.1f steps/s", rate);
-	if (progress->steps > step && rate > 0) {
-		unsigned long long left = (unsigned long long)((double)(progress->steps - step) / rate);
-		dfg_text_add(text, "  %llu:%02llu left", left / 60, left % 60);
-	}
-}
-
-void dfg_progress_step(struct dfg_progress *progress, uint64_t step, uint64_t epoch, const char *name, double value)
-{
-	double now = dfg_seconds(), wait = progress->terminal ? 0.1 : 10;
-	struct dfg_text text = {0};
-	if (dfg_globals.quiet || now - progress->last < wait || now - progress->since < 0.5)
-		return;
-	progress->last = now;
-	put_progress(&text, progress, step, epoch, name, value);
-	if (text.s && progress->terminal)
-		dfg_screen_draw(text.s);
-	else if (text.s)
-		dfg_talk("%s", text.s);
-	dfg_text_release(&text);
-}
-
-void dfg_progress_end(const struct dfg_progress *progress)
-{
-	if (progress->terminal)
-		dfg_screen_clear();
 }

@@ -1,10 +1,10 @@
 #include "cmd/explain.h"
 #include "cmd/graph.h"
-#include "cmd/planning.h"
+#include "cmd/shared_options.h"
 #include "formats/plan.h"
+#include "lib/pass/lower/lower.h"
 #include "lib/pass/rewrite/prune.h"
 #include "lib/pass/verify/verify.h"
-#include "lib/pass/lower/lower.h"
 
 #include <string.h>
 
@@ -67,9 +67,10 @@ static struct dfg_err *cut(struct making *making)
 	DFG_TRY(dfg_lower_whole(graph));
 	DFG_TRY(prune(making));
 	DFG_TRY(dfg_verify(graph, NULL, &making->facts));
-	dfg_planning_warn(graph, &dfg_stderr);
+	dfg_planning_warn(&dfg_shared.planning, graph, &dfg_stderr);
 	dfg_phase_end(&making->phases, "verify");
-	DFG_TRY(dfg_planning_place(graph, &making->facts, &making->hosts, &dfg_stderr, &making->arena, &making->placed));
+	DFG_TRY(dfg_planning_place(
+		&dfg_shared.planning, graph, &making->facts, &making->hosts, &dfg_stderr, &making->arena, &making->placed));
 	dfg_phase_end(&making->phases, "place");
 	DFG_TRY(dfg_planning_cut(graph, &making->facts, &making->hosts, making->placed, &making->arena, &making->parts));
 	dfg_phase_end(&making->phases, "cut");
@@ -103,7 +104,7 @@ static struct dfg_err *partition(char **operands, int *out_status)
 	struct making making = {.phases = {.report = &dfg_stderr}};
 	struct dfg_text told = {0};
 	DFG_TRY(check_options());
-	struct dfg_err *err = dfg_planning_hosts(&making.arena, &making.hosts);
+	struct dfg_err *err = dfg_planning_hosts(&dfg_shared.planning, &making.arena, &making.hosts);
 	dfg_phase_end(&making.phases, NULL);
 	if (!err)
 		err = dfg_cmd_open_graph(*operands, &making.file);

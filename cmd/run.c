@@ -1,20 +1,20 @@
-#include "cmd/run.h"
+#include "cmd/run_command.h"
 
-#include "cmd/engine.h"
 #include "cmd/graph.h"
 #include "cmd/launch_table.h"
-#include "cmd/training.h"
+#include "cmd/progress.h"
+#include "cmd/shared_options.h"
 #include "lib/base/text.h"
-#include "lib/pass/rewrite/fuse_updates.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-struct dfg_run_options dfg_run_options = {
-	.epochs = -1, .steps = -1, .repeat = -1, .warmup = 0, .batch = -1, .shuffle = -1, .keep = -1};
-#define O dfg_run_options
+static struct dfg_run_options run_options = DFG_RUN_DEFAULTS;
+#define O run_options
+static const char *device;
+static int64_t restarts;
 
 static const struct dfg_opt input_rows[] = {
 	{"feed", .takes = "NAME=VALUE", .list = &O.feed,
@@ -67,7 +67,7 @@ static const struct dfg_opt training_rows[] = {
 
 static const struct dfg_opt engine_rows[] = {
 	{.rows = dfg_engine_options},
-	{"device", .takes = "NAME", .text = &O.device, .help = "Run on this device; only cpu exists."},
+	{"device", .takes = "NAME", .text = &device, .help = "Run on this device; only cpu exists."},
 	{"trace", .takes = "FILE", .text = &O.trace, .help = "Write the times of all nodes as a Chrome trace."},
 	{"stats", .flag = &O.stats, .help = "Print memory, iterations and dead tokens of the last step."},
 	{0},
@@ -76,7 +76,7 @@ static const struct dfg_opt engine_rows[] = {
 static const struct dfg_opt distributed_rows[] = {
 	{.rows = dfg_planning_options},
 	{.rows = dfg_distribution_options},
-	{"restarts", .takes = "N", .number = &O.restarts,
+	{"restarts", .takes = "N", .number = &restarts,
 		.help = "Restart after the loss of a worker, at most N times, from the last checkpoint or the beginning."},
 	{0},
 };
@@ -120,7 +120,7 @@ static struct dfg_err *check_needs(void)
 		{"keep", O.keep >= 0, "checkpoint", checkpoint},
 		{"map", O.map.count, "load", O.load.count},
 		{"partial", O.partial, O.checkpoint ? "resume" : "load", O.load.count || O.resume},
-		{"restarts", O.restarts, "hosts", dfg_planning.hosts},
+		{"restarts", restarts, "hosts", dfg_shared.planning.hosts},
 	};
 	for (size_t i = 0; i < sizeof needs / sizeof *needs; i++)
 		if (needs[i].given && !needs[i].there)
@@ -152,100 +152,25 @@ static struct dfg_err *check_options(void)
 		return DFG_ERR(DFG_USAGE, "--%s must be at least 1", O.batch ? "repeat" : "batch");
 	DFG_TRY(check_needs());
 	DFG_TRY(check_pairs());
-	DFG_TRY(dfg_distribution_check());
+	DFG_TRY(dfg_check_hosts_given());
 	if (O.output && strcmp(O.output, "-"))
 		DFG_TRY(dfg_arrays_check_path(O.output, NULL));
-	if (O.device && strcmp(O.device, "cpu"))
-		return DFG_ERR(DFG_CONFIG, "unknown device '%s': only cpu exists", O.device);
+	if (device && strcmp(device, "cpu"))
+		return DFG_ERR(DFG_CONFIG, "unknown device '%s': only cpu exists", device);
 	return NULL;
 }
 
-/* Keeps the tensors that batches feed: they have no values yet and are not among the run's feeds. */
-static struct dfg_err *keep_given(struct dfg_run *run, const struct dfg_words_list *words, struct dfg_keep *keep)
+/* --data, --steps and their options. */
+static struct dfg_err *run_data(struct dfg_run *run, struct dfg_arrays *out_results, int *out_status)
 {
-	for (size_t i = 0; i < words->count; i++) {
-		const char *equals = strchr(words->word[i], '=');
-		const char *name =
-			equals ? dfg_arena_copy(&run->model.arena, words->word[i], (size_t)(equals - words->word[i])) : NULL;
-		if (name)
-			DFG_TRY(dfg_model_tensor(&run->model, name, &keep->feed[keep->n_feed++]));
-	}
+	struct dfg_progress progress = {0};
+	const struct dfg_data_watch watch = dfg_progress_watch(&progress);
+	bool stopped = false;
+	dfg_stop_catch();
+	DFG_TRY(dfg_run_data(run, &watch, out_results, &stopped));
+	if (stopped)
+		*out_status = 128 + dfg_stop_signal();
 	return NULL;
-}
-
-/* *out_any is false if nothing needs to be fused. */
-static struct dfg_err *find_kept(struct dfg_run *run, bool *out_any)
-{
-	struct dfg_keep *keep = &run->keep;
-	*keep = (struct dfg_keep){
-		.fetch = run->fetch.edge, .n_fetch = run->fetch.count, .target = run->target, .n_target = run->n_target};
-	*out_any = !dfg_engine.no_opt && run->n_target;
-	if (!*out_any)
-		return NULL;
-	keep->feed = dfg_arena_zeros(&run->model.arena, run->feeds.count + O.data.count + 1, sizeof *keep->feed);
-	if (!keep->feed)
-		return DFG_ERR(DFG_MEMORY, "out of memory");
-	for (; keep->n_feed < run->feeds.count; keep->n_feed++)
-		keep->feed[keep->n_feed] = run->feeds.edge[keep->n_feed];
-	return keep_given(run, &O.data, keep);
-}
-
-struct dfg_err *dfg_run_fuse(struct dfg_run *run)
-{
-	struct dfg_arena scratch = {0};
-	struct dfg_text report = {0};
-	bool any;
-	DFG_TRY(find_kept(run, &any));
-	if (!any)
-		return NULL;
-	struct dfg_err *err = dfg_fuse_updates(&run->model.file.graph, &run->keep, &scratch, &report);
-	dfg_text_release(&report);
-	dfg_arena_release(&scratch);
-	return err;
-}
-
-/* Resolves the fetches, targets and feeds in the graph. */
-static struct dfg_err *ask(struct dfg_run *run)
-{
-	DFG_TRY(dfg_model_tensors(&run->model, &O.fetch, &run->fetch));
-	DFG_TRY(dfg_model_nodes(&run->model, &O.target, &run->target, &run->n_target));
-	if (!run->fetch.count && !run->n_target)
-		DFG_TRY(dfg_model_outputs(&run->model, &run->fetch));
-	DFG_TRY(dfg_run_check_results(run));
-	return dfg_run_bind_feeds(run);
-}
-
-/* In a distributed run, updates are fused when the devices of their nodes are known. */
-static struct dfg_err *ask_before_the_cut(void *arg)
-{
-	struct dfg_run *run = arg;
-	bool any;
-	DFG_TRY(ask(run));
-	DFG_TRY(find_kept(run, &any));
-	run->distributed->keep = any ? &run->keep : NULL;
-	return NULL;
-}
-
-static struct dfg_err *bind(struct dfg_run *run)
-{
-	if (!run->distributed) {
-		DFG_TRY(ask(run));
-		DFG_TRY(dfg_run_fuse(run));
-	}
-	DFG_TRY(dfg_variables_list(&run->model, &run->variables));
-	return dfg_run_load(run);
-}
-
-static struct dfg_err *save(struct dfg_run *run)
-{
-	struct dfg_arrays values = {0};
-	if (!O.save)
-		return NULL;
-	struct dfg_err *err = dfg_variables_values(&run->model, &run->variables, &values);
-	if (!err)
-		err = dfg_arrays_write(O.save, NULL, O.if_changed, &values);
-	dfg_arrays_release(&values);
-	return err;
 }
 
 /* Results are written last: if another output cannot be created, stdout is empty. */
@@ -256,13 +181,13 @@ static struct dfg_err *execute(struct dfg_run *run, struct dfg_trace *trace, int
 	if (O.each)
 		err = dfg_run_each(run);
 	else if (has_data())
-		err = dfg_run_data(run, &results, out_status);
+		err = run_data(run, &results, out_status);
 	else
 		err = dfg_run_once(run, &results);
 	err = dfg_variables_hint(&run->model, err);
 	dfg_out_begin();
 	if (!err && !*out_status)
-		err = save(run);
+		err = dfg_run_save(run);
 	if (!err && trace)
 		err = dfg_trace_end(trace);
 	if (!err && !*out_status && !O.each)
@@ -274,32 +199,15 @@ static struct dfg_err *execute(struct dfg_run *run, struct dfg_trace *trace, int
 	return err;
 }
 
-static struct dfg_err *open_model(const char *path, struct dfg_trace *trace, struct dfg_run *run)
-{
-	struct dfg_session_options session;
-	DFG_TRY(dfg_engine_session(&session));
-	session.trace = trace ? dfg_trace_event : NULL;
-	session.trace_arg = trace;
-	if (!run->distributed)
-		return dfg_model_open(path, &run->input, &session, &run->model);
-	run->distributed->trace = trace ? dfg_trace_crew_event : NULL;
-	run->distributed->trace_arg = trace;
-	run->distributed->opened = ask_before_the_cut;
-	run->distributed->opened_arg = run;
-	return dfg_model_distribute(path, &run->input, &session, run->distributed, &run->model);
-}
-
 static struct dfg_err *run_graph(
 	const char *path, struct dfg_distributed *distributed, struct dfg_trace *trace, int *out_status)
 {
-	struct dfg_run run = {.distributed = distributed, .input = dfg_cmd_graph_input()};
-	struct dfg_err *err = open_model(path, trace, &run);
-	if (!err)
-		err = bind(&run);
+	struct dfg_run run = {
+		.options = &O, .engine = &dfg_shared.engine, .input = dfg_cmd_graph_input(), .distributed = distributed};
+	struct dfg_err *err = dfg_run_open(path, trace, &run);
 	if (!err)
 		err = execute(&run, trace, out_status);
-	dfg_feeds_release(&run.feeds);
-	dfg_model_close(&run.model);
+	dfg_run_close(&run);
 	return err;
 }
 
@@ -324,12 +232,13 @@ static struct dfg_err *run_across(const char *path, struct dfg_trace *trace, int
 {
 	struct dfg_distributed distributed;
 	struct dfg_launch_table table = {0};
-	const struct dfg_distributed_options options = {&dfg_stderr, dfg_launch_table_watch(&table)};
-	dfg_planning.data[0] = &O.data;
-	dfg_planning.data[1] = O.eval_graph ? NULL : &O.eval_data; /* an evaluation graph of its own runs locally */
+	const struct dfg_distributed_options options = {&dfg_shared.planning, &dfg_shared.distribution, &dfg_shared.engine,
+		&dfg_stderr, dfg_launch_table_watch(&table)};
+	dfg_shared.planning.data[0] = &O.data;
+	dfg_shared.planning.data[1] = O.eval_graph ? NULL : &O.eval_data; /* an evaluation graph of its own runs locally */
 	DFG_TRY(dfg_distributed_open(&options, &distributed));
 	struct dfg_err *err = run_graph(path, &distributed, trace, out_status);
-	for (int64_t i = 0; err && err->code == DFG_UNAVAILABLE && i < O.restarts && !O.each && pause_before(i); i++) {
+	for (int64_t i = 0; err && err->code == DFG_UNAVAILABLE && i < restarts && !O.each && pause_before(i); i++) {
 		dfg_talk("%s; restarting%s", err->text, O.checkpoint ? " from the last checkpoint" : "");
 		dfg_err_free(err);
 		O.resume = O.checkpoint != NULL;
@@ -345,17 +254,17 @@ static struct dfg_err *run_command(char **operands, int *out_status)
 	struct dfg_trace *trace = NULL;
 	dfg_globals.usage = true;
 	DFG_TRY(check_options());
-	DFG_TRY(dfg_run_check_outputs(*operands));
-	dfg_engine_limit_memory();
+	DFG_TRY(dfg_run_check_outputs(&O, *operands, dfg_globals.json));
+	dfg_limit_memory();
 	struct dfg_err *err = O.trace ? dfg_trace_new(O.trace, &trace) : NULL;
-	if (!err && !dfg_planning.hosts && dfg_plan_folder_is(*operands))
+	if (!err && !dfg_shared.planning.hosts && dfg_plan_folder_is(*operands))
 		err = DFG_ERR(DFG_USAGE, "%s is a plan: name its hosts with --hosts", *operands);
-	if (!err && dfg_planning.hosts)
+	if (!err && dfg_shared.planning.hosts)
 		err = run_across(*operands, trace, out_status);
 	else if (!err)
 		err = run_graph(*operands, NULL, trace, out_status);
 	dfg_trace_free(trace);
-	return dfg_engine_name_limit(err, *operands);
+	return dfg_name_memory_limit(err, *operands);
 }
 
 const struct dfg_cmd dfg_cmd_run = {

@@ -1,19 +1,23 @@
 #pragma once
 
 #include "cmd/distributed.h"
+#include "cmd/trace.h"
 #include "cmd/variables.h"
-#include "lib/base/text.h"
+#include "lib/pass/pass.h"
 
-/* Values of the options of run. The rows are in cmd/run.c; each part reads its own. */
+/* The options of a run, as a user gives them; the rows of `dfg run` describe each. */
 struct dfg_run_options {
 	struct dfg_words_list feed, fetch, target, load, map;
 	struct dfg_words_list data, eval_data, eval_fetch;
 	const char *output, *init, *each, *save, *metrics, *eval_graph;
-	const char *checkpoint, *every, *trace, *device;
+	const char *checkpoint, *every, *trace;
 	bool if_changed, no_shuffle, drop_last, times, resume, force, stats, partial;
-	int64_t batch, epochs, steps, shuffle, keep, repeat, warmup, restarts;
+	int64_t batch, epochs, steps, shuffle, keep, repeat, warmup; /* warmup apart, -1: not given */
 };
-extern struct dfg_run_options dfg_run_options;
+#define DFG_RUN_DEFAULTS                                                                \
+	{                                                                                   \
+		.epochs = -1, .steps = -1, .repeat = -1, .batch = -1, .shuffle = -1, .keep = -1 \
+	}
 
 /* Statistics of the timed steps. */
 enum { DFG_TIMINGS = 5 };
@@ -23,73 +27,77 @@ struct dfg_timing {
 	double value[DFG_TIMINGS];
 };
 
-/* A run in progress. */
+/*
+ * A run: a graph that is open, on this machine or on workers, its variables, and what each step is fed, fetches and runs.
+ * The caller sets the first four members, the others to zero; then
+ *
+ *     dfg_run_open(), then one of dfg_run_once(), dfg_run_data(), or own steps by dfg_run_plan(); dfg_run_save();
+ *     and in any case dfg_run_close().
+ */
 struct dfg_run {
+	const struct dfg_run_options *options; /* borrowed, as is `engine` */
+	const struct dfg_engine *engine;
+	struct dfg_graph_input input;        /* how graphs are opened, and the report of the run */
+	struct dfg_distributed *distributed; /* NULL: the run is local */
+
 	struct dfg_model model;
 	struct dfg_variables variables;
 	struct dfg_feeds feeds; /* values of --feed and --seed, the same in each step */
 	struct dfg_edges fetch;
 	uint32_t *target, n_target;
-	struct dfg_keep keep; /* the fetches and targets, in the form that passes require */
-	struct dfg_timing timing;
-	struct dfg_stats stats;              /* statistics of the last step */
-	struct dfg_distributed *distributed; /* NULL: the run is local */
-	struct dfg_graph_input input;        /* how graphs are opened, and the report of the run */
+	struct dfg_keep keep;     /* the fetches and targets, in the form that passes require */
+	struct dfg_timing timing; /* of dfg_run_once() */
+	struct dfg_stats stats;   /* statistics of the last step */
 };
 
 /*
- * Checks for outputs that overwrite inputs or cannot be written: before the graph is opened, and once the fetches are
- * known.
+ * Opens the graph, resolves --fetch, --target and --feed in it, fuses updates, and sets the variables that --init and
+ * --load give. Events go to the trace, which may be NULL. DFG_DATA and DFG_USAGE name the file and the option.
  */
-DFG_MUST_CHECK struct dfg_err *dfg_run_check_outputs(const char *graph);
-DFG_MUST_CHECK struct dfg_err *dfg_run_check_results(const struct dfg_run *run);
+DFG_MUST_CHECK struct dfg_err *dfg_run_open(const char *path, struct dfg_trace *trace, struct dfg_run *run);
+void dfg_run_close(struct dfg_run *run);
 
-/* Prepares the step of a run without data: its plan and the names of its fetches. Sets the variables. */
+/* --save: writes the variables to a file. Does nothing without the option. */
+DFG_MUST_CHECK struct dfg_err *dfg_run_save(struct dfg_run *run);
+
+/* The plan of a step with these feeds and fetches and the targets of the run. Initialises the variables it reads. */
 DFG_MUST_CHECK struct dfg_err *dfg_run_plan(
 	struct dfg_run *run, const struct dfg_feeds *feeds, const struct dfg_edges *fetch, struct dfg_plan **out_plan);
 
-/* Binds --feed and --seed. */
-DFG_MUST_CHECK struct dfg_err *dfg_run_bind_feeds(struct dfg_run *run);
-DFG_MUST_CHECK struct dfg_err *dfg_feeds_add(
-	struct dfg_feeds *feeds, struct dfg_edge edge, struct dfg_tensor *value); /* takes the value, also on failure */
-
-/* References to all feeds except those of the n edges, which the caller feeds. */
-DFG_MUST_CHECK struct dfg_err *dfg_feeds_share(
-	const struct dfg_feeds *feeds, const struct dfg_edge *but, uint32_t n, struct dfg_feeds *out_feeds);
-void dfg_feeds_release(struct dfg_feeds *feeds);
-
-/* Fuses spelled-out updates into one op each. Called before the first plan, because a session plans from the graph. */
-DFG_MUST_CHECK struct dfg_err *dfg_run_fuse(struct dfg_run *run);
-
-/* Runs --init, then --load. */
-DFG_MUST_CHECK struct dfg_err *dfg_run_load(struct dfg_run *run);
-
-/* Writes results to -o, or to stdout as text or JSON. The arrays have the names of the fetches. */
-DFG_MUST_CHECK struct dfg_err *dfg_run_print(struct dfg_run *run, const struct dfg_arrays *results);
-
-/* --stats: prints each number to stderr, and all of them as a JSON value. */
-struct dfg_json_out;
-void dfg_run_print_stats(const struct dfg_run *run, struct dfg_json_out *json);
-
-/* --repeat and --warmup: returns the values of the last step and the times. */
+/* Runs one step, or with --repeat and --warmup many, and times them. Returns the values of the last. */
 DFG_MUST_CHECK struct dfg_err *dfg_run_once(struct dfg_run *run, struct dfg_arrays *out_results);
 
-/* --each: runs a step for each npy array on stdin. */
-DFG_MUST_CHECK struct dfg_err *dfg_run_each(struct dfg_run *run);
+/*
+ * Opens a graph, feeds its placeholders made-up values, in which dimensions of unknown size are `batch`, and times its
+ * steps, like dfg_run_once().
+ */
+DFG_MUST_CHECK struct dfg_err *dfg_run_made_up(const char *path, int64_t batch, struct dfg_run *run);
 
-/* --data, --steps and their options. */
-DFG_MUST_CHECK struct dfg_err *dfg_run_data(struct dfg_run *run, struct dfg_arrays *out_results, int *out_status);
+/* Callbacks of a run over data, on the thread that runs it. All are set. */
+struct dfg_data_watch {
+	const char *(*stop)(void *arg); /* asked before each step: the cause to stop, such as "SIGINT"; NULL: none */
+	void (*begin)(void *arg, uint64_t done, uint64_t steps, uint64_t epochs); /* steps and epochs 0: unknown */
+	/* name and value: the first fetch that is a float; NULL: there is none */
+	void (*step)(void *arg, uint64_t step, uint64_t epoch, const char *name, double value);
+	void (*hide)(void *arg); /* before a line is reported, and at the end: a picture of the progress is removed */
+	void *arg;
+};
 
-/* --trace. */
-struct dfg_trace;
-DFG_MUST_CHECK struct dfg_err *dfg_trace_new(const char *path, struct dfg_trace **out_trace);
-void dfg_trace_event(void *trace, const struct dfg_trace_event *event);
-void dfg_trace_crew_event(
-	void *trace, const struct dfg_coordinator_event *event); /* the trace's process is the worker */
-DFG_MUST_CHECK struct dfg_err *dfg_trace_end(
-	struct dfg_trace *trace); /* closes the file; without this call no file is written */
-void dfg_trace_free(struct dfg_trace *trace);
+/*
+ * --data, --steps and their options: steps over batches, with evaluations, metrics and checkpoints. With a target it is
+ * a training, and the results are those of the last step; else they are gathered over the batches. *out_stopped: the
+ * watch ended it before its end, and there are no results; if it has checkpoints, that is DFG_STOPPED.
+ */
+DFG_MUST_CHECK struct dfg_err *dfg_run_data(
+	struct dfg_run *run, const struct dfg_data_watch *watch, struct dfg_arrays *out_results, bool *out_stopped);
 
 /* Adds the values of fetches by name; takes the values, also on failure. */
 DFG_MUST_CHECK struct dfg_err *dfg_results_add(
 	struct dfg_arrays *results, const struct dfg_edges *fetch, struct dfg_tensor *value);
+
+/*
+ * DFG_USAGE and the like for outputs that would overwrite an input, share stdout or cannot be written: before the graph
+ * is opened, and (by dfg_run_open) once the fetches are known. json: the results are printed as JSON.
+ */
+DFG_MUST_CHECK struct dfg_err *dfg_run_check_outputs(
+	const struct dfg_run_options *options, const char *graph, bool json);

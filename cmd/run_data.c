@@ -1,14 +1,15 @@
-#include "cmd/graph.h"
+#include "cmd/evaluation.h"
 #include "cmd/loaded.h"
-#include "cmd/training.h"
+#include "cmd/metrics.h"
+#include "cmd/saving.h"
 
 #include <math.h>
-#include <signal.h>
 #include <string.h>
 
 /* Steps over data: training if there is a target, else inference over files. */
 struct training {
 	struct dfg_run *run;
+	const struct dfg_data_watch *watch;
 	struct dfg_dataset dataset;
 	struct dfg_feeds feeds; /* the feeds of each step, then those of the batch */
 	uint32_t first_batch;
@@ -16,7 +17,6 @@ struct training {
 	struct dfg_tensor *value; /* values of the last step, by fetch */
 	struct dfg_gathered gathered;
 	struct dfg_metrics metrics;
-	struct dfg_progress progress;
 	struct dfg_evaluation evaluation;
 	struct dfg_saving saving;
 	struct dfg_checkpoint at; /* position: steps done, and epoch and sample of the next step */
@@ -25,29 +25,30 @@ struct training {
 	bool trains, warned;
 };
 
-static uint64_t shuffle_seed(void)
+static uint64_t shuffle_seed(const struct training *t)
 {
-	return dfg_run_options.shuffle < 0 ? 0 : (uint64_t)dfg_run_options.shuffle;
+	int64_t seed = t->run->options->shuffle;
+	return seed < 0 ? 0 : (uint64_t)seed;
 }
 
 static bool is_over(const struct training *t)
 {
 	return (t->steps && t->at.step >= t->steps) || (t->epochs && t->at.epoch > t->epochs) ||
-		   (dfg_run_options.steps == 0);
+		   (t->run->options->steps == 0);
 }
 
 /* Number of samples of the next step; 0 at the end of the epoch. */
 static int64_t next_batch(const struct training *t)
 {
 	int64_t left = t->dataset.samples - (int64_t)t->at.sample;
-	if (left < t->batch && dfg_run_options.drop_last)
+	if (left < t->batch && t->run->options->drop_last)
 		return 0;
 	return left < t->batch ? left : t->batch;
 }
 
 static struct dfg_err *set_ends(struct training *t)
 {
-	const struct dfg_run_options *o = &dfg_run_options;
+	const struct dfg_run_options *o = t->run->options;
 	t->steps = o->steps > 0 ? (uint64_t)o->steps : 0;
 	t->epochs = o->epochs > 0 ? (uint64_t)o->epochs : o->steps >= 0 ? 0 : 1;
 	if (o->epochs == 0)
@@ -64,7 +65,7 @@ static struct dfg_err *set_ends(struct training *t)
 
 static struct dfg_err *open_data(struct training *t)
 {
-	const struct dfg_run_options *o = &dfg_run_options;
+	const struct dfg_run_options *o = t->run->options;
 	DFG_TRY(dfg_err_note(dfg_dataset_open(&t->run->model, t->run->distributed, &o->data, &t->dataset), "--data"));
 	int64_t full = o->batch > 0 ? t->dataset.samples / o->batch : 0;
 	bool ends_before = o->epochs < 0 && o->steps >= 0 && o->steps <= full; /* the run ends before the short batch */
@@ -102,7 +103,7 @@ static struct dfg_err *check_step(struct training *t)
 		.n_target = run->n_target,
 	};
 	DFG_TRY(dfg_err_of_file(dfg_session_plan(run->model.session, &step, &t->plan), run->model.file.graph.source));
-	if (dfg_run_options.resume || !run->model.loaded.from)
+	if (t->run->options->resume || !run->model.loaded.from)
 		return NULL;
 	DFG_TRY(dfg_variables_missing(&run->model, &step, &t->feeds, &variables, &missing));
 	return dfg_loaded_check(&run->model, &variables, missing);
@@ -110,13 +111,13 @@ static struct dfg_err *check_step(struct training *t)
 
 static struct dfg_sample_order sample_order(const struct training *t)
 {
-	bool shuffled = !dfg_run_options.no_shuffle;
+	bool shuffled = !t->run->options->no_shuffle;
 	return (struct dfg_sample_order){.known = t->dataset.count > 0,
 		.shuffled = shuffled,
-		.drop_last = dfg_run_options.drop_last,
+		.drop_last = t->run->options->drop_last,
 		.batch = (uint64_t)t->batch,
 		.samples = (uint64_t)t->dataset.samples,
-		.seed = shuffled ? shuffle_seed() : 0};
+		.seed = shuffled ? shuffle_seed(t) : 0};
 }
 
 static struct dfg_err *open_all(struct training *t)
@@ -124,21 +125,21 @@ static struct dfg_err *open_all(struct training *t)
 	struct dfg_run *run = t->run;
 	t->trains = run->n_target > 0;
 	if (!t->trains && dfg_graph_training(&run->model.file.graph) == 1)
-		dfg_talk(
+		dfg_report_note(t->run->input.report,
 			"warning: %s was built with -D training=true, and there is no --target to train: dropout, batch_norm and "
 			"all else that tests `training` are on",
 			run->model.file.graph.source);
 	DFG_TRY(open_data(t));
 	DFG_TRY(check_step(t));
-	DFG_TRY(dfg_evaluation_open(run, dfg_run_options.batch, &t->evaluation));
+	DFG_TRY(dfg_evaluation_open(run, t->run->options->batch, &t->evaluation));
 	t->at = (struct dfg_checkpoint){.order = sample_order(t), .epoch = 1};
 	DFG_TRY(dfg_saving_open(run, &t->saving, &t->at));
 	DFG_TRY(dfg_evaluation_check(&t->evaluation, run));
 	if (t->at.sample > (uint64_t)t->dataset.samples)
 		return DFG_ERR(DFG_DATA, "%s is of longer data: it is at sample %llu, but the data has %lld",
-			dfg_run_options.checkpoint, (unsigned long long)t->at.sample, (long long)t->dataset.samples);
+			t->run->options->checkpoint, (unsigned long long)t->at.sample, (long long)t->dataset.samples);
 	DFG_TRY(dfg_run_plan(run, &t->feeds, &run->fetch, &t->plan));
-	DFG_TRY(dfg_metrics_open(dfg_run_options.metrics, dfg_run_options.times, t->at.step, &t->metrics));
+	DFG_TRY(dfg_metrics_open(t->run->options->metrics, t->run->options->times, t->at.step, &t->metrics));
 	t->value = dfg_arena_zeros(&run->model.arena, run->fetch.count, sizeof *t->value);
 	t->gathered.fetch = dfg_zeros(run->fetch.count, sizeof *t->gathered.fetch);
 	t->gathered.count = t->gathered.fetch ? run->fetch.count : 0;
@@ -165,12 +166,12 @@ static void tell(struct training *t, uint64_t epoch)
 	double value = 0;
 	const char *name = followed(t, &value);
 	if (name && !isfinite(value) && !t->warned) {
-		dfg_progress_end(&t->progress);
-		dfg_talk("warning: '%s' is %s at step %llu; --check-numerics names the node", name,
+		t->watch->hide(t->watch->arg);
+		dfg_report_note(t->run->input.report, "warning: '%s' is %s at step %llu; --check-numerics names the node", name,
 			isnan(value) ? "nan" : "inf", (unsigned long long)t->at.step);
 		t->warned = true;
 	}
-	dfg_progress_step(&t->progress, t->at.step, epoch, name, value);
+	t->watch->step(t->watch->arg, t->at.step, epoch, name, value);
 }
 
 static struct dfg_err *one_step(struct training *t, int64_t n)
@@ -196,10 +197,10 @@ static struct dfg_err *evaluate(struct training *t)
 	struct dfg_err *err = dfg_evaluation_run(&t->evaluation, t->run, &means);
 	if (!err)
 		err = dfg_metrics_eval(&t->metrics, t->at.step, t->at.epoch, &t->evaluation.fetch, &means);
-	dfg_progress_end(&t->progress);
+	t->watch->hide(t->watch->arg);
 	for (uint32_t i = 0; !err && i < means.count; i++)
-		dfg_talk("epoch %llu: %s %.6g (evaluation)", (unsigned long long)t->at.epoch, t->evaluation.fetch.name[i],
-			dfg_gathered_mean(&means, i));
+		dfg_report_note(t->run->input.report, "epoch %llu: %s %.6g (evaluation)", (unsigned long long)t->at.epoch,
+			t->evaluation.fetch.name[i], dfg_gathered_mean(&means, i));
 	dfg_gathered_release(&means);
 	return err;
 }
@@ -213,8 +214,8 @@ static struct dfg_err *after_step(struct training *t)
 	if (ended) {
 		t->at.epoch++;
 		t->at.sample = 0;
-		if (!is_over(t) && !dfg_run_options.no_shuffle && t->trains)
-			DFG_TRY(dfg_dataset_shuffle(&t->dataset, shuffle_seed(), t->at.epoch));
+		if (!is_over(t) && !t->run->options->no_shuffle && t->trains)
+			DFG_TRY(dfg_dataset_shuffle(&t->dataset, shuffle_seed(t), t->at.epoch));
 	}
 	return dfg_saving_is_due(&t->saving, t->at.step, ended) ? dfg_saving_commit(&t->saving, t->run, &t->at) : NULL;
 }
@@ -225,7 +226,7 @@ static uint64_t last_step(const struct training *t)
 	uint64_t batch = (uint64_t)t->batch, samples = (uint64_t)t->dataset.samples;
 	if (!t->epochs || !t->dataset.count || !batch)
 		return t->steps;
-	uint64_t full = samples / batch, each = full + (!dfg_run_options.drop_last && samples % batch), last;
+	uint64_t full = samples / batch, each = full + (!t->run->options->drop_last && samples % batch), last;
 	if (__builtin_mul_overflow(each, t->epochs, &last))
 		return t->steps;
 	return t->steps && t->steps < last ? t->steps : last;
@@ -233,10 +234,10 @@ static uint64_t last_step(const struct training *t)
 
 static struct dfg_err *all_steps(struct training *t)
 {
-	if (t->dataset.count && t->trains && !dfg_run_options.no_shuffle)
-		DFG_TRY(dfg_dataset_shuffle(&t->dataset, shuffle_seed(), t->at.epoch));
-	dfg_progress_start(&t->progress, t->at.step, last_step(t), t->epochs);
-	while (!is_over(t) && !dfg_stop_signal()) {
+	if (t->dataset.count && t->trains && !t->run->options->no_shuffle)
+		DFG_TRY(dfg_dataset_shuffle(&t->dataset, shuffle_seed(t), t->at.epoch));
+	t->watch->begin(t->watch->arg, t->at.step, last_step(t), t->epochs);
+	while (!is_over(t) && !t->watch->stop(t->watch->arg)) {
 		DFG_TRY(one_step(t, next_batch(t)));
 		DFG_TRY(after_step(t));
 	}
@@ -245,23 +246,22 @@ static struct dfg_err *all_steps(struct training *t)
 	return NULL;
 }
 
-/* The status of a run that a signal stopped before its end. */
-static struct dfg_err *stopped(const struct training *t, int *out_status)
+/* A run that was stopped before its end, for this cause. */
+static struct dfg_err *stop(const struct training *t, const char *cause, bool *out_stopped)
 {
-	int number = dfg_stop_signal();
-	const char *name = number == SIGINT ? "SIGINT" : "SIGTERM";
 	if (t->saving.wanted)
-		return DFG_ERR(DFG_STOPPED, "stopped by %s after step %llu; --resume continues from there", name,
+		return DFG_ERR(DFG_STOPPED, "stopped by %s after step %llu; --resume continues from there", cause,
 			(unsigned long long)t->at.step);
-	dfg_talk("stopped by %s after step %llu", name, (unsigned long long)t->at.step);
-	*out_status = 128 + number;
+	dfg_report_note(t->run->input.report, "stopped by %s after step %llu", cause, (unsigned long long)t->at.step);
+	*out_stopped = true;
 	return NULL;
 }
 
-static struct dfg_err *finish(struct training *t, struct dfg_arrays *out_results, int *out_status)
+static struct dfg_err *finish(struct training *t, struct dfg_arrays *out_results, bool *out_stopped)
 {
-	if (dfg_stop_signal() && !is_over(t))
-		return stopped(t, out_status);
+	const char *cause = t->watch->stop(t->watch->arg);
+	if (cause && !is_over(t))
+		return stop(t, cause, out_stopped);
 	dfg_plan_stats(t->plan, &t->run->stats);
 	if (!t->trains)
 		return dfg_gathered_results(&t->gathered, &t->run->fetch, out_results);
@@ -269,17 +269,18 @@ static struct dfg_err *finish(struct training *t, struct dfg_arrays *out_results
 	return any ? dfg_results_add(out_results, &t->run->fetch, t->value) : NULL;
 }
 
-struct dfg_err *dfg_run_data(struct dfg_run *run, struct dfg_arrays *out_results, int *out_status)
+struct dfg_err *dfg_run_data(
+	struct dfg_run *run, const struct dfg_data_watch *watch, struct dfg_arrays *out_results, bool *out_stopped)
 {
-	struct training t = {.run = run};
-	dfg_stop_catch();
+	struct training t = {.run = run, .watch = watch};
+	*out_stopped = false;
 	struct dfg_err *err = open_all(&t);
 	if (!err)
 		err = all_steps(&t);
-	dfg_progress_end(&t.progress);
+	watch->hide(watch->arg);
 	err = dfg_err_join(err, dfg_metrics_close(&t.metrics));
 	if (!err)
-		err = finish(&t, out_results, out_status);
+		err = finish(&t, out_results, out_stopped);
 	for (uint32_t i = 0; t.value && i < run->fetch.count; i++)
 		dfg_tensor_release(&t.value[i]);
 	dfg_gathered_release(&t.gathered);

@@ -1,4 +1,4 @@
-#include "cmd/run.h"
+#include "cmd/run_command.h"
 
 #include "formats/npy.h"
 
@@ -51,7 +51,7 @@ static struct dfg_err *next_array(struct stream *stream, struct dfg_tensor *out_
 /* Prints the results immediately: as text, as one JSON document per line, or with -o - as consecutive npy arrays. */
 static struct dfg_err *give(struct dfg_run *run, const struct dfg_arrays *results)
 {
-	if (!dfg_run_options.output)
+	if (!run->options->output)
 		DFG_TRY(dfg_run_print(run, results));
 	else
 		return dfg_arrays_write("-", "npy", false, results);
@@ -113,9 +113,9 @@ struct dfg_err *dfg_run_each(struct dfg_run *run)
 {
 	struct dfg_feeds feeds = {0};
 	struct dfg_plan *plan;
-	if (dfg_run_options.output && (strcmp(dfg_run_options.output, "-") || run->fetch.count != 1))
+	if (run->options->output && (strcmp(run->options->output, "-") || run->fetch.count != 1))
 		return DFG_ERR(DFG_USAGE, "--each allows only -o -, with one fetch");
-	struct dfg_err *err = bind_stream(run, dfg_run_options.each, &feeds);
+	struct dfg_err *err = bind_stream(run, run->options->each, &feeds);
 	if (!err)
 		err = dfg_run_plan(run, &feeds, &run->fetch, &plan);
 	if (!err)

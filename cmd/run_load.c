@@ -1,4 +1,4 @@
-#include "cmd/run.h"
+#include "cmd/run_private.h"
 
 #include "formats/checkpoint.h"
 #include "lib/base/path.h"
@@ -18,8 +18,8 @@ static struct dfg_err *load_from(struct dfg_run *run, const char *path)
 	else
 		err = dfg_arrays_read(path, &checkpoint.arrays);
 	if (!err)
-		err = dfg_variables_load(
-			&run->model, &checkpoint.arrays, path, dfg_run_options.map.word, dfg_run_options.map.count);
+		err =
+			dfg_variables_load(&run->model, &checkpoint.arrays, path, run->options->map.word, run->options->map.count);
 	dfg_checkpoint_release(&checkpoint);
 	return err;
 }
@@ -28,7 +28,7 @@ static struct dfg_err *run_init(struct dfg_run *run)
 {
 	uint32_t node;
 	struct dfg_plan *plan;
-	DFG_TRY(dfg_model_node(&run->model, dfg_run_options.init, &node));
+	DFG_TRY(dfg_model_node(&run->model, run->options->init, &node));
 	struct dfg_step step = {.feed = run->feeds.edge, .n_feed = run->feeds.count, .target = &node, .n_target = 1};
 	struct dfg_err *err = dfg_session_plan(run->model.session, &step, &plan);
 	if (!err)
@@ -38,10 +38,10 @@ static struct dfg_err *run_init(struct dfg_run *run)
 
 struct dfg_err *dfg_run_load(struct dfg_run *run)
 {
-	run->model.loaded.partial = dfg_run_options.partial;
-	if (dfg_run_options.init)
-		DFG_TRY(dfg_err_note(run_init(run), "--init %s", dfg_run_options.init));
-	for (size_t i = 0; i < dfg_run_options.load.count; i++)
-		DFG_TRY(load_from(run, dfg_run_options.load.word[i]));
+	run->model.loaded.partial = run->options->partial;
+	if (run->options->init)
+		DFG_TRY(dfg_err_note(run_init(run), "--init %s", run->options->init));
+	for (size_t i = 0; i < run->options->load.count; i++)
+		DFG_TRY(load_from(run, run->options->load.word[i]));
 	return NULL;
 }

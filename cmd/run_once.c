@@ -57,7 +57,7 @@ static struct dfg_timing sum_up(double *us, size_t count, double first)
 static struct dfg_err *repeat(
 	struct dfg_run *run, struct dfg_plan *plan, struct dfg_tensor *value, double *us, size_t count)
 {
-	int64_t warmup = dfg_run_options.warmup;
+	int64_t warmup = run->options->warmup;
 	double first = 0;
 	for (int64_t i = -warmup; i < (int64_t)count; i++) {
 		for (uint32_t k = 0; k < run->fetch.count; k++)
@@ -70,7 +70,7 @@ static struct dfg_err *repeat(
 		if (i >= 0)
 			us[i] = took;
 	}
-	if (dfg_run_options.repeat > 0 || warmup)
+	if (run->options->repeat > 0 || warmup)
 		run->timing = sum_up(us, count, first);
 	return NULL;
 }
@@ -84,7 +84,7 @@ static void release_all(struct dfg_tensor *value, uint32_t count)
 struct dfg_err *dfg_run_once(struct dfg_run *run, struct dfg_arrays *out_results)
 {
 	struct dfg_plan *plan;
-	size_t count = dfg_run_options.repeat > 0 ? (size_t)dfg_run_options.repeat : 1;
+	size_t count = run->options->repeat > 0 ? (size_t)run->options->repeat : 1;
 	DFG_TRY(dfg_run_plan(run, &run->feeds, &run->fetch, &plan));
 	struct dfg_tensor *value = dfg_arena_zeros(&run->model.arena, run->fetch.count, sizeof *value);
 	double *us = dfg_arena_zeros(&run->model.arena, count, sizeof *us);

@@ -1,15 +1,15 @@
 #include "cmd/print_tensor.h"
-#include "cmd/run.h"
+#include "cmd/run_command.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-static struct dfg_err *write_file(const struct dfg_arrays *results)
+static struct dfg_err *write_file(const struct dfg_run_options *options, const struct dfg_arrays *results)
 {
-	const char *path = dfg_run_options.output;
+	const char *path = options->output;
 	if (strcmp(path, "-"))
-		return dfg_arrays_write(path, NULL, dfg_run_options.if_changed, results);
+		return dfg_arrays_write(path, NULL, options->if_changed, results);
 	if (isatty(STDOUT_FILENO))
 		return DFG_ERR(DFG_USAGE, "npy is not written to a terminal: give -o FILE, or no -o for text");
 	if (results->count != 1)
@@ -72,13 +72,13 @@ struct dfg_err *dfg_run_print(struct dfg_run *run, const struct dfg_arrays *resu
 	struct dfg_json_out json = {0}, stats = {0};
 	struct dfg_err *err = NULL;
 	tell_timing(&run->timing);
-	if (dfg_run_options.stats)
+	if (run->options->stats)
 		dfg_run_print_stats(run, &stats);
-	if (dfg_run_options.output && results->count)
-		err = write_file(results);
+	if (run->options->output && results->count)
+		err = write_file(run->options, results);
 	if (dfg_globals.json)
 		print_json(run, results, &stats.text, &json);
-	else if (!dfg_run_options.output)
+	else if (!run->options->output)
 		print_text(results, &json.text);
 	if (!err)
 		err = dfg_err_join(dfg_text_check(&stats.text), dfg_text_check(&json.text));

@@ -1,5 +1,4 @@
-#include "cmd/engine.h"
-#include "cmd/run.h"
+#include "cmd/run_command.h"
 #include "formats/json.h"
 
 #include <stdio.h>
@@ -83,7 +82,7 @@ void dfg_run_print_stats(const struct dfg_run *run, struct dfg_json_out *json)
 		{"swap_stalled_us", stats->swapped.stalled_ns / 1000},
 	};
 	dfg_json_open(json, '{');
-	size_t count = sizeof lines / sizeof *lines - (dfg_engine.swap ? 0 : 5);
+	size_t count = sizeof lines / sizeof *lines - (run->engine->swap ? 0 : 5);
 	for (size_t i = 0; i < count; i++) {
 		dfg_talk("%s %llu", lines[i].name, (unsigned long long)lines[i].value);
 		dfg_json_key(json, lines[i].name);

@@ -1,4 +1,4 @@
-#include "cmd/training.h"
+#include "cmd/saving.h"
 
 #include "lib/base/pool.h"
 
@@ -99,29 +99,29 @@ static struct dfg_err *spare_kept(struct dfg_checkpoints *checkpoints, const str
 
 struct dfg_err *dfg_saving_open(struct dfg_run *run, struct dfg_saving *out_saving, struct dfg_checkpoint *at)
 {
-	const char *path = dfg_run_options.checkpoint;
+	const char *path = run->options->checkpoint;
 	bool any;
 	*out_saving = (struct dfg_saving){.wanted = path != NULL, .last = dfg_seconds()};
 	if (!path)
 		return NULL;
-	DFG_TRY(parse_every(dfg_run_options.every, out_saving));
+	DFG_TRY(parse_every(run->options->every, out_saving));
 	if (dfg_checkpoint_is(path))
 		return DFG_ERR(DFG_NO_OUTPUT,
 			"%s is one checkpoint: give --checkpoint the directory of all, or start from this one with --load %s", path,
 			path);
 	DFG_TRY(dfg_checkpoints_any(path, &any));
-	if (any && !dfg_run_options.resume && !dfg_run_options.force)
+	if (any && !run->options->resume && !run->options->force)
 		return DFG_ERR(DFG_NO_OUTPUT,
 			"%s holds checkpoints: continue from them with --resume, or replace them with --force", path);
-	uint64_t keep = dfg_run_options.keep < 0 ? KEEP : (uint64_t)dfg_run_options.keep;
-	if (dfg_run_options.force || keep)
+	uint64_t keep = run->options->keep < 0 ? KEEP : (uint64_t)run->options->keep;
+	if (run->options->force || keep)
 		DFG_TRY(dfg_checkpoints_check(path));
 	DFG_TRY(dfg_checkpoints_open(path, &out_saving->checkpoints));
 	out_saving->checkpoints.keep = keep;
-	out_saving->checkpoints.replace = dfg_run_options.force;
-	if (any && dfg_run_options.resume)
+	out_saving->checkpoints.replace = run->options->force;
+	if (any && run->options->resume)
 		DFG_TRY(spare_kept(&out_saving->checkpoints, run->input.report));
-	if (any && dfg_run_options.resume)
+	if (any && run->options->resume)
 		DFG_TRY(resume(run, path, at));
 	out_saving->last_step = at->step;
 	return NULL;

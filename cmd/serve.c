@@ -1,6 +1,6 @@
 #include "cmd/cmd.h"
 
-#include "cmd/engine.h"
+#include "cmd/shared_options.h"
 #include "cmd/watchdog.h"
 #include "formats/json.h"
 #include "lib/base/io.h"
@@ -38,7 +38,7 @@ static const struct dfg_opt options[] = {
 		.help = "Listen on this address (127.0.0.1); TLS is required unless it is a loopback address."},
 	{"transport", .takes = "NAME", .text = &transport,
 		.help = "How peers reach this worker: libcurl, shm (same machine only), or auto for both."},
-	{"memory-limit", .takes = "SIZE", .size = &dfg_engine.memory_limit,
+	{"memory-limit", .takes = "SIZE", .size = &dfg_shared.engine.memory_limit,
 		.help = "Fail if more memory than SIZE is needed."},
 	{"wait", .takes = "SECONDS", .real = &patience, .help = "End if no launcher connects within SECONDS (60)."},
 	{"lease", .takes = "SECONDS", .real = &lease, .help = "End if the launcher is silent for SECONDS (3)."},
@@ -235,7 +235,7 @@ static struct dfg_err *serve(char **operands, int *out_status)
 	dfg_globals.usage = false;
 	setrlimit(RLIMIT_CORE,
 		&(struct rlimit){0, 0}); /* no core dump: memory contains the secret, and possibly a secret graph */
-	dfg_engine_limit_memory();
+	dfg_limit_memory();
 	struct dfg_err *err = work(&serving);
 	for (uint32_t i = 0; i < serving.links; i++)
 		if (serving.link[i])

@@ -1,4 +1,4 @@
-#include "cmd/training.h"
+#include "cmd/run_command.h"
 
 #include "lib/base/folder.h"
 

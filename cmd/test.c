@@ -2,9 +2,9 @@
 
 #include "cmd/cmd.h"
 #include "cmd/distributed.h"
-#include "cmd/engine.h"
 #include "cmd/launch_table.h"
 #include "cmd/remat.h"
+#include "cmd/shared_options.h"
 #include "lib/base/map.h"
 #include "lib/base/mem.h"
 #include "lib/base/text.h"
@@ -193,9 +193,10 @@ static void print_report(const struct report *report)
 /* A failure to start the workers is one error, before the first case. */
 static struct dfg_err *start_workers(struct dfg_distributed *distributed)
 {
-	if (!dfg_planning.hosts)
-		return dfg_distribution_check();
-	const struct dfg_distributed_options options = {&dfg_stderr, dfg_launch_table_watch(&launch_table)};
+	if (!dfg_shared.planning.hosts)
+		return dfg_check_hosts_given();
+	const struct dfg_distributed_options options = {&dfg_shared.planning, &dfg_shared.distribution, &dfg_shared.engine,
+		&dfg_stderr, dfg_launch_table_watch(&launch_table)};
 	DFG_TRY(dfg_distributed_open(&options, distributed));
 	test_options.distributed = distributed;
 	return dfg_distributed_start(distributed, &test_options.session);
@@ -206,8 +207,8 @@ static struct dfg_err *test(char **operands, int *out_status)
 	struct report report = {0};
 	struct dfg_distributed distributed = {0};
 	DFG_TRY(dfg_remat_policy(&test_options.remat));
-	DFG_TRY(dfg_engine_session(&test_options.session));
-	dfg_engine_limit_memory();
+	DFG_TRY(dfg_engine_session(&dfg_shared.engine, &test_options.session));
+	dfg_limit_memory();
 	struct dfg_err *err = start_workers(&distributed);
 	for (; *operands && !err; operands++)
 		err = run_tree(&report, *operands);

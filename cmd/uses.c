@@ -1,5 +1,7 @@
 #include "cmd/uses.h"
 
+#include "formats/array.h"
+#include "formats/graphdef.h"
 #include "lib/base/mem.h"
 #include "lib/base/path.h"
 
@@ -66,4 +68,11 @@ void dfg_uses_release(struct dfg_uses *uses)
 	dfg_free(uses->use);
 	dfg_arena_release(&uses->arena);
 	*uses = (struct dfg_uses){0};
+}
+
+struct dfg_err *dfg_check_text_path(const char *option, const char *path, const char *what)
+{
+	if (!path || !(dfg_array_codec_of(path, NULL) || dfg_graph_has_suffix(path)))
+		return NULL;
+	return DFG_ERR(DFG_USAGE, "%s %s: the suffix is not one for %s", option, path, what);
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "cmd/cmd.h"
+#include "cmd/names.h"
 #include "lib/base/arena.h"
 
 /* The files that a command reads and writes, as named on the command line. Zero-initialised: empty. */
@@ -27,3 +27,9 @@ DFG_MUST_CHECK struct dfg_err *dfg_uses_words(
 /* DFG_USAGE if a written file is also another file of the list. Called before a file is opened for writing. */
 DFG_MUST_CHECK struct dfg_err *dfg_uses_check(const struct dfg_uses *uses);
 void dfg_uses_release(struct dfg_uses *uses);
+
+/*
+ * DFG_USAGE if `path`, the value of `option`, has a suffix of arrays or graphs although it would hold text (`what`).
+ * path may be NULL.
+ */
+DFG_MUST_CHECK struct dfg_err *dfg_check_text_path(const char *option, const char *path, const char *what);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "cmd/feeds.h"
 #include "cmd/model.h"
 #include "formats/array.h"
 
@@ -25,13 +26,6 @@ DFG_MUST_CHECK struct dfg_err *dfg_variables_values(
  */
 DFG_MUST_CHECK struct dfg_err *dfg_variables_load(
 	struct dfg_model *model, const struct dfg_arrays *arrays, const char *from, const char *const *map, size_t n_map);
-
-/* The feeds of each step, without those of the batch. */
-struct dfg_feeds {
-	struct dfg_edge *edge;
-	struct dfg_tensor *value;
-	uint32_t count, room;
-};
 
 /*
  * All variables of the graph, and by variable whether the step reads it while it is unset. Allocated from the model's

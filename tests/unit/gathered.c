@@ -1,7 +1,6 @@
 #include "tests/unit/crew.h"
 
-#include "cmd/option.h"
-#include "cmd/training.h"
+#include "cmd/saving.h"
 #include "lib/base/folder.h"
 
 #include <stdlib.h>
@@ -9,15 +8,6 @@
 #include <unistd.h>
 
 /* Checkpoints whose values are read from several workers, one of which is gone in the midst of that. */
-
-/* What the program has beside its commands. */
-struct dfg_globals dfg_globals;
-const struct dfg_opt dfg_global_options[] = {{0}};
-const struct dfg_report dfg_stderr;
-void dfg_talk(const char *format, ...)
-{
-	(void)format;
-}
 
 static char folder[] = "/tmp/dfg-gathered-XXXXXX";
 

@@ -1,10 +1,11 @@
-#include "cmd/run.h"
+#include "cmd/trace.h"
 
 #include "formats/json.h"
 #include "lib/base/io.h"
 #include "lib/base/pool.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <unistd.h>
 
 /*

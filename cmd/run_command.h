@@ -1,0 +1,21 @@
+#pragma once
+
+#include "cmd/cmd.h"
+#include "cmd/run.h"
+
+/* Writes results to -o, or to stdout as text or JSON. The arrays have the names of the fetches. */
+DFG_MUST_CHECK struct dfg_err *dfg_run_print(struct dfg_run *run, const struct dfg_arrays *results);
+
+/* --stats: prints each number to stderr, and all of them as a JSON value. */
+struct dfg_json_out;
+void dfg_run_print_stats(const struct dfg_run *run, struct dfg_json_out *json);
+
+/* --each: runs a step for each npy array on stdin, and prints its results. */
+DFG_MUST_CHECK struct dfg_err *dfg_run_each(struct dfg_run *run);
+
+/*
+ * Installs handlers: the first INT or TERM is recorded, the second ends the program. dfg_stop_signal() returns it; 0:
+ * none.
+ */
+void dfg_stop_catch(void);
+int dfg_stop_signal(void);

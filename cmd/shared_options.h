@@ -1,0 +1,24 @@
+#pragma once
+
+#include "cmd/cmd.h"
+#include "cmd/distributed.h"
+
+/* Options that several commands share: the rows, and the values that they set. */
+struct dfg_shared_options {
+	struct dfg_engine engine;
+	struct dfg_planning planning;
+	struct dfg_distribution distribution;
+};
+extern struct dfg_shared_options dfg_shared;
+extern const struct dfg_opt dfg_engine_options[];
+extern const struct dfg_opt dfg_planning_options[];     /* --hosts, --place */
+extern const struct dfg_opt dfg_distribution_options[]; /* in addition to those of placement */
+
+/* DFG_USAGE if an option is given that requires --hosts, without it. */
+DFG_MUST_CHECK struct dfg_err *dfg_check_hosts_given(void);
+
+/* Enforces --memory-limit from now on. */
+void dfg_limit_memory(void);
+
+/* If the error is that --memory-limit was exceeded, adds the limit and the graph's name. Takes err. */
+DFG_MUST_CHECK struct dfg_err *dfg_name_memory_limit(struct dfg_err *err, const char *path);
