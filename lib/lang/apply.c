@@ -12,11 +12,11 @@
 enum {
 	CALLS_MAX = 100,          /* nested calls */
 	CALLS_OF_BUILD = 1 << 18, /* calls in all, because a function that calls another twice doubles them */
-	SHOWN = 12,               /* formals that a message lists */
-	SHOWN_CALLS = 4,          /* callers that a message lists */
+	SHOWN = 12,               /* the most formals that a message lists */
+	SHOWN_CALLS = 4,          /* the most callers that a message lists */
 };
 
-/* The formal that begins with the word, or the nearest spelling; and all there are, for a word that is neither. */
+/* Names the formal that begins with the word or is spelt nearest to it, and lists all formals. */
 static struct dfg_err *no_formal(
 	struct dfg_eval *eval, const char *callee, const struct dfg_tree *formals, const char *name)
 {
@@ -50,7 +50,7 @@ static bool is_sought(const void *arg, uint32_t item)
 	return !strcmp(sought->formals->kid[item]->text, sought->name);
 }
 
-/* The number of the formal, or UINT32_MAX. The index is made where the first argument has a name. */
+/* The number of the formal, or UINT32_MAX. The index is made for the first argument with a name. */
 static struct dfg_err *find_formal(
 	struct dfg_eval *eval, const struct dfg_tree *formals, struct dfg_index *index, const char *name, uint32_t *out_at)
 {
@@ -63,7 +63,10 @@ static struct dfg_err *find_formal(
 	return NULL;
 }
 
-/* Arguments by formal, NULL where none is given: by name, or by place among those without a name. */
+/*
+ * Assigns the arguments to formals, by name or, for those without a name, by position. given[i] is NULL where formal i
+ * has none.
+ */
 static struct dfg_err *arrange(struct dfg_eval *eval, const char *callee, const struct dfg_tree *formals,
 	const struct dfg_call_site *site, const struct dfg_argument **given)
 {
@@ -87,7 +90,7 @@ static struct dfg_err *arrange(struct dfg_eval *eval, const char *callee, const 
 	return NULL;
 }
 
-/* One formal: the argument that was given, seen from the caller's text, or its default, from the callee's. */
+/* Binds one formal: to its argument, which is of the caller's text, or to its default value, of the callee's text. */
 static struct dfg_err *bind_formal(struct dfg_eval *eval, const struct dfg_callable *callable,
 	const struct dfg_tree *formal, const struct dfg_argument *argument, struct dfg_name_scope *frame)
 {
@@ -97,7 +100,7 @@ static struct dfg_err *bind_formal(struct dfg_eval *eval, const struct dfg_calla
 	if (argument)
 		datum = argument->value;
 	else if (!formal->kid[1])
-		return DFG_ERR(DFG_DATA, "%s needs '%s'", callable->name, formal->text);
+		return DFG_ERR(DFG_DATA, "%s requires '%s'", callable->name, formal->text);
 	eval->source = callable->source;
 	if (!argument)
 		err = dfg_eval_expr(eval, frame, formal->kid[1], &datum);
@@ -123,7 +126,7 @@ static void note_call(struct dfg_eval *eval, const char *callee, const struct df
 		callers = dfg_arena_print(
 			eval->arena, "%s\n%s:%u:%u: note: %s is called here", before, eval->source->path, line, column, callee);
 	else
-		callers = dfg_arena_print(eval->arena, "%s\n%s: note: and so on", before, eval->source->path);
+		callers = dfg_arena_print(eval->arena, "%s\n%s: note: outer calls are not shown", before, eval->source->path);
 	eval->callers = callers ? callers : eval->callers;
 }
 
@@ -152,14 +155,14 @@ static struct dfg_err *check_results(
 		return NULL;
 	if (n != types->n)
 		return dfg_eval_at(
-			eval, types, DFG_ERR(DFG_DATA, "%s promises %u results and gives %u", callable->name, types->n, n));
+			eval, types, DFG_ERR(DFG_DATA, "%s declares %u results and returns %u", callable->name, types->n, n));
 	for (uint32_t i = 0; i < n; i++)
 		DFG_TRY(dfg_eval_at(eval, types->kid[i],
 			dfg_type_match(eval, frame, types->kid[i], "the result", n == 1 ? result : &result->list.item[i])));
 	return NULL;
 }
 
-/* A mistake in the library is shown where the user's text called it. */
+/* An error in the library is reported at the call in the user's text. */
 static struct dfg_err *called_from(
 	struct dfg_eval *eval, const struct dfg_callable *callable, const struct dfg_tree *site, struct dfg_err *err)
 {
@@ -179,7 +182,7 @@ static struct dfg_err *run_body(struct dfg_eval *eval, const struct dfg_callable
 {
 	const struct dfg_source *caller = eval->source;
 	if (eval->calls == CALLS_MAX)
-		return DFG_ERR(DFG_DATA, "functions call each other deeper than %d", CALLS_MAX);
+		return DFG_ERR(DFG_DATA, "calls of functions nest deeper than %d", CALLS_MAX);
 	if (eval->called == CALLS_OF_BUILD)
 		return DFG_ERR(DFG_DATA, "more than %d calls of functions", CALLS_OF_BUILD);
 	eval->called++;
@@ -209,7 +212,7 @@ static struct dfg_err *call_fn(struct dfg_eval *eval, const struct dfg_callable 
 	return called_from(eval, callable, site->tree, err);
 }
 
-/* The first arguments make an instance. It is named here, so that names follow the order of the text. */
+/* Makes an instance from the first arguments. It gets its name here, so that names follow the order of the text. */
 static struct dfg_err *make_instance(struct dfg_eval *eval, const struct dfg_callable *callable,
 	const struct dfg_call_site *site, struct dfg_datum *out_datum)
 {
@@ -228,7 +231,10 @@ static struct dfg_err *make_instance(struct dfg_eval *eval, const struct dfg_cal
 	return NULL;
 }
 
-/* What the layer makes is named by the instance, wherever it is applied; so are instances made in it, again each time. */
+/*
+ * The nodes of an application are named after the instance. Instances within it are numbered afresh each time, so that
+ * each application finds the same params.
+ */
 static struct dfg_err *apply_instance(struct dfg_eval *eval, const struct dfg_instance *instance,
 	const struct dfg_call_site *site, struct dfg_datum *out_datum)
 {
@@ -264,8 +270,8 @@ static struct dfg_err *call_builtin(struct dfg_eval *eval, const struct dfg_buil
 			builtin->most == 1 ? "" : "s", site->n);
 	for (uint32_t i = 0; i < site->n; i++)
 		if (site->argument[i].name)
-			return dfg_eval_at(
-				eval, site->argument[i].tree, DFG_ERR(DFG_DATA, "%s takes no named arguments", builtin->name));
+			return dfg_eval_at(eval, site->argument[i].tree,
+				DFG_ERR(DFG_DATA, "%s takes its arguments by position, without names", builtin->name));
 	return builtin->call(eval, site, out_datum);
 }
 

@@ -8,8 +8,8 @@
 #include <string.h>
 
 /*
- * `if` and `case` that are decided while running: both arms are evaluated into nodes, what they read comes through
- * Switches, what they give meets in Merges. In a Merge the false side stands first.
+ * `if` and `case` whose condition only a run knows. Both arms are evaluated into nodes; their inputs come through
+ * Switches and their results are merged. A Merge has the false side first.
  */
 struct choice {
 	struct dfg_branch *branch;
@@ -19,7 +19,7 @@ struct choice {
 	const struct dfg_tree *tree;
 };
 
-/* The items of a value: none, one, or a tuple's. */
+/* The items of a value: those of a tuple, none for NONE, else the value itself. */
 static struct dfg_err *spread(
 	struct dfg_eval *eval, const struct dfg_datum *value, struct dfg_datum **out_item, uint32_t *out_n)
 {
@@ -46,14 +46,14 @@ static struct dfg_err *eval_arm(
 	return err;
 }
 
-/* Whether the arm has put control dependencies of its own, such as an assertion, in front of its further nodes. */
+/* Whether later nodes of the arm have control inputs that its first ones do not have, such as an assertion. */
 static bool has_own_control(const struct dfg_builder *builder, const struct dfg_region *arm)
 {
 	return builder->n_control != arm->n_control ||
 		   (arm->n_control && memcmp(builder->control, arm->control, arm->n_control * sizeof *arm->control));
 }
 
-/* As a tensor of the arm; where the arm asserts, after that. */
+/* Makes the value a tensor of the arm, after the arm's assertions. */
 static struct dfg_err *settle(
 	struct dfg_eval *eval, struct dfg_datum *datum, enum dfg_dtype dtype, const struct dfg_region *arm)
 {
@@ -90,7 +90,7 @@ static struct dfg_err *run_both(struct dfg_eval *eval, struct dfg_name_scope *fr
 	return err;
 }
 
-/* Numbers that no arm gives a type take the one they would have together. */
+/* The dtype of a result: that of the arm that has one, else the natural dtype of both numbers together. */
 static enum dfg_dtype common(struct dfg_eval *eval, struct dfg_datum *const result[2], uint32_t i)
 {
 	struct dfg_datum both[] = {result[0][i], result[1][i]};
@@ -103,7 +103,7 @@ static enum dfg_dtype common(struct dfg_eval *eval, struct dfg_datum *const resu
 
 static struct dfg_err *arms_differ(struct dfg_eval *eval, const struct choice *choice, uint32_t i, const char *what)
 {
-	return DFG_ERR(DFG_DATA, "the arms give %s and %s: %s", dfg_datum_words(eval, &choice->result[1][i]),
+	return DFG_ERR(DFG_DATA, "the arms have the values %s and %s: %s", dfg_datum_words(eval, &choice->result[1][i]),
 		dfg_datum_words(eval, &choice->result[0][i]), what);
 }
 
@@ -126,14 +126,14 @@ static struct dfg_err *meet(struct dfg_eval *eval, struct choice *choice, uint32
 	if (a->dtype != b->dtype)
 		return arms_differ(eval, choice, i, "cast one of them");
 	if (a->shape.rank >= 0 && b->shape.rank >= 0 && a->shape.rank != b->shape.rank)
-		return arms_differ(eval, choice, i, "they must have as many axes");
+		return arms_differ(eval, choice, i, "both must have the same number of axes");
 	DFG_TRY(
 		dfg_region_build(eval, &(struct dfg_new_node){.op = "Merge", .in = in, .n_in = 2}, eval->region, &merge.node));
 	*out_datum = DFG_TENSOR(merge);
 	return NULL;
 }
 
-/* What runs in an arm for its own sake must run when the conditional does: a Merge stands for it outside. */
+/* The effects of an arm must run when the conditional does: a Merge outside represents those of both arms. */
 static struct dfg_err *keep_effects(struct dfg_eval *eval, const struct dfg_branch *branch)
 {
 	struct dfg_edge in[2];
@@ -153,7 +153,7 @@ static struct dfg_err *gather(struct dfg_eval *eval, struct choice *choice, stru
 {
 	uint32_t n = choice->n[1];
 	if (n != choice->n[0])
-		return DFG_ERR(DFG_DATA, "one arm gives %u value%s, the other %u", n, n == 1 ? "" : "s", choice->n[0]);
+		return DFG_ERR(DFG_DATA, "one arm has %u value%s, the other %u", n, n == 1 ? "" : "s", choice->n[0]);
 	*out_datum = (struct dfg_datum){0};
 	if (n != 1)
 		DFG_TRY(dfg_list_new(eval, DFG_DATUM_TUPLE, n, out_datum));
@@ -170,10 +170,11 @@ static struct dfg_err *predicate(struct dfg_eval *eval, const struct dfg_datum *
 {
 	enum dfg_dtype dtype = dfg_datum_dtype(eval, datum);
 	if (!dfg_datum_is_tensor(datum) || dtype != DFG_BOOL)
-		return DFG_ERR(DFG_DATA, "`if` wants a bool, not %s", dfg_datum_words(eval, datum));
+		return DFG_ERR(DFG_DATA, "`if` requires a bool, not %s", dfg_datum_words(eval, datum));
 	DFG_TRY(dfg_to_edge(eval, datum, DFG_BOOL, out_edge));
 	if (dfg_eval_fact(eval, *out_edge)->shape.rank > 0)
-		return DFG_ERR(DFG_DATA, "`if` wants one bool, not %s: to choose element by element: where(c, a, b)",
+		return DFG_ERR(DFG_DATA,
+			"`if` requires a scalar bool, not %s; to choose element by element, use where(c, a, b)",
 			dfg_datum_words(eval, datum));
 	return dfg_region_anchor(eval, *out_edge, out_edge);
 }
@@ -229,7 +230,7 @@ static struct dfg_err *one_way(struct dfg_eval *eval, const struct dfg_tree *tre
 	return NULL;
 }
 
-/* A chain of `if`, so that the arms exclude each other; what is no number of an arm comes to the last. */
+/* A `case` is a chain of `if`, so that only one arm runs; an index without an arm of its own selects `else`. */
 struct dfg_err *dfg_eval_case(
 	struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tree, struct dfg_datum *out_datum)
 {
@@ -241,16 +242,16 @@ struct dfg_err *dfg_eval_case(
 		index.kind == DFG_DATUM_NUMBER ? index.number.is_int : dfg_dtype_is(dfg_datum_dtype(eval, &index), "int");
 	if (!is_int)
 		return dfg_eval_at(
-			eval, tree->kid[0], DFG_ERR(DFG_DATA, "`case` wants an integer, not %s", dfg_datum_words(eval, &index)));
+			eval, tree->kid[0], DFG_ERR(DFG_DATA, "`case` requires an integer, not %s", dfg_datum_words(eval, &index)));
 	if (index.kind == DFG_DATUM_TENSOR && dfg_eval_fact(eval, index.edge)->shape.rank > 0)
-		return dfg_eval_at(
-			eval, tree->kid[0], DFG_ERR(DFG_DATA, "`case` wants one integer, not %s", dfg_datum_words(eval, &index)));
+		return dfg_eval_at(eval, tree->kid[0],
+			DFG_ERR(DFG_DATA, "`case` requires a scalar integer, not %s", dfg_datum_words(eval, &index)));
 	DFG_TRY(dfg_frame_new(eval, frame, &inner));
 	inner->kind = DFG_FRAME_BRANCH;
 	DFG_TRY(dfg_frame_put(eval->arena, inner, "case index", index));
 	for (uint32_t i = tree->n - 2; i--;)
 		DFG_TRY(one_way(eval, tree, i, &chain));
-	if (chain->kind == DFG_TREE_BLOCK) /* there is nothing but `else` */
+	if (chain->kind == DFG_TREE_BLOCK) /* `else` is the only arm */
 		return dfg_eval_block(eval, inner, chain, out_datum);
 	return dfg_eval_expr(eval, inner, chain, out_datum);
 }

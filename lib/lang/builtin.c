@@ -8,7 +8,10 @@
 
 #include <string.h>
 
-/* Functions that cannot be written in the language: what is known of a tensor while building, and what is made once. */
+/*
+ * Functions that cannot be written in the language: properties of tensors that are known while building, and nodes of
+ * which a graph has one.
+ */
 
 static struct dfg_err *tensor_argument(
 	struct dfg_eval *eval, const struct dfg_call_site *site, uint32_t i, struct dfg_edge *out_edge)
@@ -17,7 +20,7 @@ static struct dfg_err *tensor_argument(
 		eval, site->argument[i].tree, dfg_to_edge(eval, &site->argument[i].value, DFG_NO_DTYPE, out_edge));
 }
 
-/* What is known of its shape, without making a node of it. */
+/* The argument's shape as far as it is known. *out_edge is set only if the argument is not a literal. */
 static struct dfg_err *shape_argument(
 	struct dfg_eval *eval, const struct dfg_call_site *site, struct dfg_shape *out_shape, struct dfg_edge *out_edge)
 {
@@ -34,7 +37,7 @@ static struct dfg_err *shape_argument(
 	return NULL;
 }
 
-/* shape(x): the list of its dimensions; where the rank is not known, the tensor that Shape makes. */
+/* shape(x): the list of its dimensions or, if its rank is not known, the output of a Shape. */
 static struct dfg_err *shape(struct dfg_eval *eval, const struct dfg_call_site *site, struct dfg_datum *out_datum)
 {
 	struct dfg_shape dims;
@@ -73,7 +76,7 @@ static struct dfg_err *rank(struct dfg_eval *eval, const struct dfg_call_site *s
 	return NULL;
 }
 
-/* axes(x): [0, 1, ...]; where the rank is not known, the tensor that Range makes of it. */
+/* axes(x): [0, 1, ...] up to the rank or, if that is not known, the output of a Range. */
 static struct dfg_err *axes(struct dfg_eval *eval, const struct dfg_call_site *site, struct dfg_datum *out_datum)
 {
 	struct dfg_shape dims;
@@ -121,7 +124,7 @@ static struct dfg_err *is_list(struct dfg_eval *eval, const struct dfg_call_site
 	return NULL;
 }
 
-/* Whether it is decided while building: then `static if` may ask it. */
+/* is_static(x): whether x is known while building, so that `static if` can test it. */
 static struct dfg_err *is_static(struct dfg_eval *eval, const struct dfg_call_site *site, struct dfg_datum *out_datum)
 {
 	(void)eval;
@@ -130,7 +133,7 @@ static struct dfg_err *is_static(struct dfg_eval *eval, const struct dfg_call_si
 	return NULL;
 }
 
-/* In a loop, a gradient is of values of one trip: what stands outside is not the same for all of them. */
+/* Within a loop both values of a gradient must be of the same iteration. */
 static struct dfg_err *check_iteration(
 	struct dfg_eval *eval, struct dfg_edge of, const struct dfg_edge *wrt, uint32_t n)
 {
@@ -138,13 +141,12 @@ static struct dfg_err *check_iteration(
 	for (uint32_t i = 0; i < n; i++)
 		if (dfg_region_frame(dfg_region_of(eval, wrt[i])) != frame)
 			return DFG_ERR(DFG_DATA,
-				"`grad` in a loop takes both values from the same trip: carry what stands outside, or take the "
-				"gradient "
-				"behind the loop");
+				"`grad` requires two values of the same iteration: carry the value from outside into the loop, or "
+				"take the gradient after the loop");
 	return NULL;
 }
 
-/* A gradient stands where the value stands that it is by, not where it is asked for. */
+/* A gradient belongs to the region of the value that it is with respect to, not to the present one. */
 static struct dfg_err *call_grad(
 	struct dfg_eval *eval, struct dfg_edge of, const struct dfg_edge *wrt, uint32_t n, struct dfg_edge *out_wrt)
 {
@@ -170,13 +172,14 @@ static struct dfg_err *grad(struct dfg_eval *eval, const struct dfg_call_site *s
 	if (!x || !dx)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
 	if (!eval->options || !eval->options->grad)
-		return DFG_ERR(DFG_DATA, "grad() is not to be had here");
+		return DFG_ERR(DFG_DATA, "grad() is not available in a gradient formula");
 	DFG_TRY(tensor_argument(eval, site, 0, &of));
 	for (uint32_t i = 0; i < n; i++) {
 		const struct dfg_datum *by = many ? &wrt->list.item[i] : wrt;
 		if (by->kind != DFG_DATUM_TENSOR && by->kind != DFG_DATUM_CELL)
 			return dfg_eval_at(eval, site->argument[1].tree,
-				DFG_ERR(DFG_DATA, "a gradient is by a tensor or a param, not %s", dfg_datum_words(eval, by)));
+				DFG_ERR(DFG_DATA, "grad() takes a gradient with respect to a tensor or a param, not %s",
+					dfg_datum_words(eval, by)));
 		DFG_TRY(dfg_to_edge(eval, by, DFG_NO_DTYPE, &x[i]));
 	}
 	DFG_TRY(check_iteration(eval, of, x, n));
@@ -192,7 +195,7 @@ static struct dfg_err *grad(struct dfg_eval *eval, const struct dfg_call_site *s
 
 static uint64_t hash(const char *s)
 {
-	uint64_t h = UINT64_C(0xcbf29ce484222325); /* FNV-1a, then mixed, so that like names give unlike streams */
+	uint64_t h = UINT64_C(0xcbf29ce484222325); /* FNV-1a, then mixed, so that similar names have unrelated streams */
 	for (; *s; s++)
 		h = (h ^ (unsigned char)*s) * UINT64_C(0x100000001b3);
 	h = (h ^ h >> 33) * UINT64_C(0xff51afd7ed558ccd);
@@ -200,7 +203,7 @@ static uint64_t hash(const char *s)
 	return h ^ h >> 33;
 }
 
-/* stream(): a u64 that is this place's own: the hash of its name. Random numbers are keyed by it. */
+/* stream(): a u64 of this call alone, the hash of its name. It is the key of random numbers. */
 static struct dfg_err *stream(struct dfg_eval *eval, const struct dfg_call_site *site, struct dfg_datum *out_datum)
 {
 	const char *name;
@@ -216,7 +219,7 @@ static struct dfg_err *stream(struct dfg_eval *eval, const struct dfg_call_site 
 	return NULL;
 }
 
-/* step(): how many steps of training there have been, an i64 variable of the whole graph. */
+/* step(): the number of training steps so far, an i64 variable that the whole graph shares. */
 static struct dfg_err *step(struct dfg_eval *eval, const struct dfg_call_site *site, struct dfg_datum *out_datum)
 {
 	struct dfg_graph *graph = eval->builder->graph;
@@ -263,7 +266,7 @@ static struct dfg_err *make_seed(struct dfg_eval *eval, uint32_t *out_node)
 	return err;
 }
 
-/* seed(): what `dfg run --seed` feeds, an i64 PlaceholderWithDefault of the whole graph. */
+/* seed(): the value of `dfg run --seed`, an i64 PlaceholderWithDefault that the whole graph shares. */
 static struct dfg_err *seed(struct dfg_eval *eval, const struct dfg_call_site *site, struct dfg_datum *out_datum)
 {
 	uint32_t node = dfg_graph_find(eval->builder->graph, "dfg/seed");
@@ -274,7 +277,7 @@ static struct dfg_err *seed(struct dfg_eval *eval, const struct dfg_call_site *s
 	return NULL;
 }
 
-/* indices(): the number of the trip in each loop around, from the outermost. Random numbers are keyed by them too. */
+/* indices(): the iteration of each loop around the call, the outermost first. Random numbers depend on them. */
 static struct dfg_err *indices(struct dfg_eval *eval, const struct dfg_call_site *site, struct dfg_datum *out_datum)
 {
 	struct dfg_edge index;

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* Where the call of a case is taken apart: a builder for its constants, then one node that nobody has checked. */
+/* A case while it is parsed. The builder makes its constants; the node of the op itself is added unchecked. */
 struct test {
 	struct dfg_eval eval;
 	struct dfg_builder builder;
@@ -23,10 +23,10 @@ static struct dfg_err *callee(struct test *test, const struct dfg_op **out_op)
 	const struct dfg_tree *call = test->call;
 	struct dfg_datum datum;
 	if (call->kind != DFG_TREE_CALL)
-		return dfg_eval_at(&test->eval, call, DFG_ERR(DFG_DATA, "a case is a call of an op"));
+		return dfg_eval_at(&test->eval, call, DFG_ERR(DFG_DATA, "a case must begin with a call of an op"));
 	DFG_TRY(dfg_eval_expr(&test->eval, test->frame, call->kid[0], &datum));
 	if (datum.kind != DFG_DATUM_OP)
-		return dfg_eval_at(&test->eval, call, DFG_ERR(DFG_DATA, "a case is a call of an op"));
+		return dfg_eval_at(&test->eval, call, DFG_ERR(DFG_DATA, "a case must begin with a call of an op"));
 	*out_op = datum.op;
 	return NULL;
 }
@@ -57,10 +57,10 @@ static int first_type(const struct dfg_signature *signature)
 	for (int i = 0; i < signature->n_param; i++)
 		if (signature->param[i].types)
 			return i;
-	return -2; /* no port has this: -1 is a port's that is of a fixed type */
+	return -2; /* no port has this number; -1 is that of ports of a fixed type */
 }
 
-/* The first type parameter is the dtype of a case, where only numbers without one stand at its ports. */
+/* Gives the first type parameter the dtype of the case, if all values at its ports are untyped numbers. */
 static void retype(struct test *test, struct dfg_arranged *arranged)
 {
 	const struct dfg_signature *signature = arranged->signature;
@@ -98,7 +98,7 @@ static bool is_given(const struct dfg_arranged *arranged, const char *name)
 	return false;
 }
 
-/* Types of the items of a list port, or their number. */
+/* Adds the attribute of a list port: the types of its items, or their number. */
 static struct dfg_err *add_list_param(
 	struct test *test, const struct dfg_arranged *arranged, const struct dfg_port *port, struct dfg_node *node)
 {
@@ -145,7 +145,7 @@ static struct dfg_err *add_params(struct test *test, const struct dfg_arranged *
 	return NULL;
 }
 
-/* Not through the builder, which would refuse what a case may want to see refused by another. */
+/* Adds the node without the builder, whose errors would come before the ones that a case is about. */
 static struct dfg_err *add_node(struct test *test, const struct dfg_arranged *arranged, struct dfg_edge *in, uint32_t n)
 {
 	struct dfg_node node = {
@@ -160,7 +160,7 @@ static struct dfg_err *add_node(struct test *test, const struct dfg_arranged *ar
 	return dfg_graph_add(&test->out->graph, &node, &test->out->node);
 }
 
-/* A wanted value takes the type of the output it is compared with. */
+/* Evaluates the expected values. Each takes the dtype of the output that it is compared with. */
 static struct dfg_err *wanted(struct test *test, const struct dfg_call *call)
 {
 	struct dfg_case *out = test->out;
@@ -170,7 +170,8 @@ static struct dfg_err *wanted(struct test *test, const struct dfg_call *call)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
 	if (out->n_want != call->n_out)
 		return dfg_eval_at(&test->eval, test->want,
-			DFG_ERR(DFG_DATA, "%s has %d outputs, the case wants %u", call->op->name, call->n_out, out->n_want));
+			DFG_ERR(DFG_DATA, "%s has %d outputs, but the case has %u expected values", call->op->name, call->n_out,
+				out->n_want));
 	for (uint32_t i = 0; i < out->n_want; i++) {
 		const struct dfg_tree *tree = test->want->kid[i];
 		struct dfg_datum datum;
@@ -179,7 +180,8 @@ static struct dfg_err *wanted(struct test *test, const struct dfg_call *call)
 			DFG_TRY(dfg_eval_at(
 				&test->eval, tree, dfg_literal_new(&test->eval, &datum, (enum dfg_dtype)call->out_dtype[i], &datum)));
 		if (datum.kind != DFG_DATUM_LITERAL)
-			return dfg_eval_at(&test->eval, tree, DFG_ERR(DFG_DATA, "a wanted value is a number, string or list"));
+			return dfg_eval_at(
+				&test->eval, tree, DFG_ERR(DFG_DATA, "an expected value must be a number, string or list"));
 		out->want[i] = *datum.literal;
 	}
 	return NULL;

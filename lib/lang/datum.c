@@ -88,12 +88,12 @@ const char *dfg_datum_words(struct dfg_eval *eval, const struct dfg_datum *datum
 		[DFG_DATUM_TUPLE] = "several results",
 		[DFG_DATUM_FN] = "a function",
 		[DFG_DATUM_LAYER] = "a layer without its first arguments",
-		[DFG_DATUM_INSTANCE] = "a layer that is not applied",
+		[DFG_DATUM_INSTANCE] = "an instance of a layer",
 		[DFG_DATUM_OP] = "an op",
 		[DFG_DATUM_BUILTIN] = "a function",
 		[DFG_DATUM_MODULE] = "an import",
-		[DFG_DATUM_LATER] = "something not evaluated",
-		[DFG_DATUM_NOTHING] = "a tensor that is not there",
+		[DFG_DATUM_LATER] = "a name that is not evaluated yet",
+		[DFG_DATUM_NOTHING] = "a tensor that does not exist",
 	};
 	const char *made = words[datum->kind];
 	if (datum->kind == DFG_DATUM_NUMBER)
@@ -113,7 +113,7 @@ struct dfg_err *dfg_list_grow(struct dfg_datum_list *list, uint32_t depth, uint6
 	if (depth > DFG_NEST_MAX)
 		return DFG_ERR(DFG_DATA, "lists nest deeper than %d", DFG_NEST_MAX);
 	if (leaves > DFG_LEAVES_MAX)
-		return DFG_ERR(DFG_DATA, "a list has %d items at most, those of lists within it counted", DFG_LEAVES_MAX);
+		return DFG_ERR(DFG_DATA, "a list has more than %d items, those of nested lists included", DFG_LEAVES_MAX);
 	list->depth = depth;
 	list->leaves = (uint32_t)leaves;
 	return NULL;

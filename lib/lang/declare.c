@@ -10,13 +10,14 @@
 
 #include <string.h>
 
-/* What only a whole program declares: inputs, outputs, targets, constants, imports. */
+/* Declarations that only a program has: inputs, outputs, targets, constants, imports. */
 
 static struct dfg_err *at_top(const struct dfg_eval *eval, const struct dfg_name_scope *frame, const char *what)
 {
 	if (eval->program && eval->program->frame == frame && !*eval->scope)
 		return NULL;
-	return DFG_ERR(DFG_DATA, "`%s` stands only in the program itself, not in functions or repeated blocks", what);
+	return DFG_ERR(
+		DFG_DATA, "`%s` is allowed only at the top level of a program, not in functions or repeated blocks", what);
 }
 
 static struct dfg_err *make_input(struct dfg_eval *eval, const struct dfg_tree *tree, enum dfg_dtype dtype,
@@ -100,7 +101,7 @@ struct dfg_err *dfg_eval_output(struct dfg_eval *eval, struct dfg_name_scope *fr
 	return err ? err : dfg_eval_build(eval, &want, DFG_NAME_EXACT, &node);
 }
 
-/* What a target sets is set only when it runs: what comes after it in the text reads the variables as before. */
+/* The writes of a target happen only when it runs, so the text after it sees the variables as they were before it. */
 static struct dfg_err *target_body(
 	struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *block, struct dfg_nodes *changes)
 {
@@ -145,7 +146,7 @@ struct dfg_err *dfg_eval_target(struct dfg_eval *eval, struct dfg_name_scope *fr
 	return err;
 }
 
-/* The text behind NAME= of the definition with that name, or NULL. */
+/* The text after NAME= in the definition of the name, or NULL. */
 static const char *definition(struct dfg_eval *eval, const char *name)
 {
 	const char *const *define = eval->options ? eval->options->define : NULL;
@@ -158,7 +159,7 @@ static const char *definition(struct dfg_eval *eval, const char *name)
 	return NULL;
 }
 
-/* The kind of value that a const of the program has, so that -D must give one. */
+/* The kind of value that -D must give for a const with this value. */
 static const char *kind_words(const struct dfg_datum *value)
 {
 	if (value->kind == DFG_DATUM_NUMBER)
@@ -168,7 +169,7 @@ static const char *kind_words(const struct dfg_datum *value)
 	return value->kind == DFG_DATUM_LIST ? "a list" : "a value of the same kind";
 }
 
-/* A value from the command line has the type of the one in the text. */
+/* Replaces the value of a const by one from the command line, which must be of the same kind. */
 static struct dfg_err *redefine(
 	struct dfg_eval *eval, struct dfg_name_scope *frame, const char *name, const char *text, struct dfg_datum *value)
 {
@@ -206,10 +207,10 @@ struct dfg_err *dfg_eval_const_declaration(
 	struct dfg_datum value;
 	DFG_TRY(dfg_eval_expr(eval, frame, tree->kid[0], &value));
 	if (value.kind == DFG_DATUM_TENSOR || value.kind == DFG_DATUM_DIM || value.kind == DFG_DATUM_CELL)
-		return DFG_ERR(DFG_DATA, "a const must be known while building, it is %s", dfg_datum_words(eval, &value));
+		return DFG_ERR(DFG_DATA, "a const must be known while building, not %s", dfg_datum_words(eval, &value));
 	const char *given = eval->program && frame == eval->program->frame ? definition(eval, tree->text) : NULL;
 	struct dfg_err *err = given ? redefine(eval, frame, tree->text, given, &value) : NULL;
-	if (err) { /* its place is the command line, not the text */
+	if (err) { /* the error is on the command line, not in the text */
 		eval->is_placed = true;
 		eval->wrong_source = NULL;
 		return err;
@@ -229,7 +230,7 @@ static struct dfg_err *is_there(const char *path, bool *out_there)
 	return NULL;
 }
 
-/* Beside the text that imports it, then in each -I. */
+/* Searches the directory of the importing text, then each directory of -I. */
 static struct dfg_err *find_file(struct dfg_eval *eval, const char *name, const char **out_path)
 {
 	const char *slash = strrchr(eval->source->path, '/');
@@ -244,7 +245,7 @@ static struct dfg_err *find_file(struct dfg_eval *eval, const char *name, const 
 		if (there)
 			return NULL;
 		if (*name == '/' || !include || !*include)
-			return DFG_ERR(DFG_NO_INPUT, "there is no file '%s', here or in the directories of -I", name);
+			return DFG_ERR(DFG_NO_INPUT, "there is no file '%s' beside this one or in the directories of -I", name);
 		*out_path = dfg_arena_print(eval->arena, "%s/%s", *include++, name);
 	}
 }
@@ -254,7 +255,7 @@ struct dfg_err *dfg_eval_import(struct dfg_eval *eval, struct dfg_name_scope *fr
 	const char *path;
 	struct dfg_name_scope *module;
 	if (!eval->program || *eval->scope)
-		return DFG_ERR(DFG_DATA, "`import` stands only at the top of a file");
+		return DFG_ERR(DFG_DATA, "`import` is allowed only at the top level of a file");
 	DFG_TRY(find_file(eval, tree->text, &path));
 	DFG_TRY(dfg_load_module(eval, path, &module));
 	if (tree->kid[0])

@@ -15,7 +15,7 @@
 #include <ctype.h>
 #include <string.h>
 
-enum { DEPTH_MAX = 1000 }; /* expressions within each other, through calls */
+enum { DEPTH_MAX = 1000 }; /* nested expressions, those of calls included */
 
 struct dfg_err *dfg_eval_at(struct dfg_eval *eval, const struct dfg_tree *tree, struct dfg_err *err)
 {
@@ -27,7 +27,6 @@ struct dfg_err *dfg_eval_at(struct dfg_eval *eval, const struct dfg_tree *tree, 
 	return err;
 }
 
-/* What is odd in the library is none of the user's. */
 struct dfg_err *dfg_eval_warn(struct dfg_eval *eval, const struct dfg_tree *tree, const char *what)
 {
 	const struct dfg_lang_options *options = eval->options;
@@ -71,16 +70,16 @@ void dfg_eval_release(struct dfg_eval *eval)
 
 static struct dfg_err *several_wanted(uint32_t wanted, uint32_t got)
 {
-	return DFG_ERR(DFG_DATA, "%u results for %u names", got, wanted);
+	return DFG_ERR(DFG_DATA, "%u results cannot be assigned to %u names", got, wanted);
 }
 
-/* A name that a formula assigns is evaluated at its first use, with the names that share its right side. */
+/* Evaluates a name that a formula assigns, together with the other names on the left of its assignment. */
 static struct dfg_err *force(struct dfg_eval *eval, struct dfg_later *later)
 {
 	struct dfg_datum datum;
 	const struct dfg_tree *tuple = later->tree;
 	if (later->state == DFG_LATER_RUNS)
-		return DFG_ERR(DFG_DATA, "it is read while it is made");
+		return DFG_ERR(DFG_DATA, "the name is read in its own definition");
 	later->state = DFG_LATER_RUNS;
 	if (tuple->n == later->parts) {
 		DFG_TRY(dfg_eval_expr(eval, later->frame, tuple->kid[later->part], &later->datum));
@@ -117,7 +116,7 @@ static struct dfg_err *find_op(const char *name, struct dfg_datum *out_datum)
 				   : DFG_ERR(DFG_DATA, "there is no op %s", name);
 }
 
-/* What a name means that nobody has bound. */
+/* The value of a name that is not bound: an op, a type, a built-in function or a constant. */
 static struct dfg_err *predefined(
 	struct dfg_eval *eval, struct dfg_name_scope *frame, const char *name, struct dfg_datum *out_datum)
 {
@@ -160,7 +159,7 @@ static struct dfg_err *name(
 	return NULL;
 }
 
-/* A list within a list counts as its items. */
+/* Adds the depth and the items of a nested list to those of the list. */
 static struct dfg_err *count_item(struct dfg_datum_list *list, const struct dfg_datum *item)
 {
 	if (item->kind != DFG_DATUM_LIST && item->kind != DFG_DATUM_TUPLE)
@@ -198,8 +197,8 @@ static struct dfg_err *no_member(struct dfg_eval *eval, const struct dfg_datum *
 	struct dfg_nearest nearest = {.word = name};
 	for (uint32_t i = 0; i < of->list.n; i++)
 		dfg_nearest_offer(&nearest, dfg_list_port(of)[i].name);
-	return nearest.best ? DFG_ERR(DFG_DATA, "there is no output '%s'; did you mean '%s'?", name, nearest.best)
-						: DFG_ERR(DFG_DATA, "there is no output '%s'", name);
+	return nearest.best ? DFG_ERR(DFG_DATA, "the op has no output '%s'; did you mean '%s'?", name, nearest.best)
+						: DFG_ERR(DFG_DATA, "the op has no output '%s'", name);
 }
 
 /* An op's output by its name, a param of an instance, a member of an import. */
@@ -267,11 +266,14 @@ static struct dfg_err *expression(
 	case DFG_TREE_LOOP:
 		return dfg_eval_loop(eval, frame, tree, out_datum);
 	default:
-		return DFG_ERR(DFG_BUG, "no expression");
+		return DFG_ERR(DFG_BUG, "unknown kind of expression");
 	}
 }
 
-/* Asked before each expression, so that the message has a place; a single one that needs the last eighth has none. */
+/*
+ * Checked before each expression, so that the error has a place. It leaves an eighth, which one expression alone may
+ * need; beyond that the error is the arena's and has no place.
+ */
 static struct dfg_err *check_memory(struct dfg_eval *eval)
 {
 	uint64_t taken = eval->arena->total + eval->builder->graph->arena->total;

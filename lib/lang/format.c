@@ -6,16 +6,15 @@
 #include <string.h>
 
 /*
- * Canonical layout: the tokens as they are, with the blanks that the rules say. Lines stay where the author broke them,
- * because no rule breaks better; at most one empty line stays between two. Every line is indented by four blanks a
- * bracket that is open where it begins; a comment behind code stands two blanks from it, or where those of the lines
- * around it stand.
+ * Canonical layout: the tokens as they are, with blanks by rule. Line breaks stay where the author put them, and at
+ * most one empty line stays between two lines. A line is indented by four blanks for each bracket that is open where it
+ * begins. A comment after code is two blanks away from it, and in one column with those of the lines around it.
  */
 struct layout {
 	const struct dfg_source *source;
 	const struct dfg_token *token;
 	uint32_t count;
-	struct dfg_text line; /* being made: its code */
+	struct dfg_text line; /* the code of the present line */
 	int depth;
 };
 
@@ -32,7 +31,7 @@ static bool is_one_of(const struct layout *layout, uint32_t i, const char *const
 	return false;
 }
 
-/* Whether the token before ends an operand: then a minus joins two. */
+/* Whether the token before i ends an operand, so that a minus after it is binary. */
 static bool ends_operand(const struct layout *layout, uint32_t i)
 {
 	static const char *const closing[] = {")", "]", "}", NULL};
@@ -54,7 +53,7 @@ static bool is_unary(const struct layout *layout, uint32_t i, uint32_t first)
 	return is(layout, i, "-") && (i == first || !ends_operand(layout, i - 1));
 }
 
-/* Within the brackets of an index or a dimension list: where `:` has no blank. Whether the innermost is [. */
+/* Whether the innermost open bracket is [, as in an index or a list of dimensions, where `:` has no blanks. */
 static bool in_square(const struct layout *layout, uint32_t i)
 {
 	int depth = 0;
@@ -70,7 +69,7 @@ static bool in_square(const struct layout *layout, uint32_t i)
 	return false;
 }
 
-/* A bracket that calls or indexes what stands before it; a keyword's stands apart. */
+/* Whether the bracket calls or indexes the token before it. After a keyword it has a blank. */
 static bool clings(const struct layout *layout, uint32_t i)
 {
 	static const char *const apart[] = {"and", "or", "not", "in", "if", "else", "while", "case", "loop", "with",
@@ -78,7 +77,7 @@ static bool clings(const struct layout *layout, uint32_t i)
 	return ends_operand(layout, i - 1) && !is_one_of(layout, i - 1, apart);
 }
 
-/* Whether a blank stands between token i and the one before it in the same line. */
+/* Whether there is a blank between token i and the one before it in the same line. */
 static bool blank_before(const struct layout *layout, uint32_t i, uint32_t first)
 {
 	static const char *const never_before[] = {",", ")", "]", ".", "?", "..", NULL};
@@ -133,7 +132,7 @@ static uint32_t end_of(const struct dfg_token token)
 	return token.at + token.length;
 }
 
-/* The tokens of one line of the text, without those that are not written; returns the first of the next. */
+/* The first token of the next line. */
 static uint32_t line_end(const struct layout *layout, uint32_t first)
 {
 	uint32_t i = first + 1;
@@ -142,7 +141,7 @@ static uint32_t line_end(const struct layout *layout, uint32_t first)
 	return i;
 }
 
-/* Brackets opened in a line indent the next by one step, however many they are. */
+/* Counts the brackets that the line opens and closes; returns the number that are open after it. */
 static int indent_after(const struct layout *layout, uint32_t first, uint32_t end, int *depth)
 {
 	for (uint32_t i = first; i < end; i++)
@@ -152,7 +151,7 @@ static int indent_after(const struct layout *layout, uint32_t first, uint32_t en
 
 struct written {
 	struct dfg_text *out;
-	size_t comment_at; /* the column of a run of comments behind code */
+	size_t comment_at; /* the column of the comments after code in a run of lines */
 };
 
 static int leading_closers(const struct layout *layout, uint32_t first, uint32_t end)
@@ -180,7 +179,7 @@ static bool has_comment(const struct layout *layout, uint32_t first, uint32_t en
 	return layout->token[end - 1].kind == DFG_TOKEN_COMMENT && end - first > 1;
 }
 
-/* The column where comments of this line and of those right under it stand. */
+/* The column of the comments of this line and of the lines right below it. */
 static size_t comment_column(struct layout *layout, uint32_t first)
 {
 	size_t column = 0;
@@ -207,13 +206,13 @@ static void write_line(struct layout *layout, uint32_t first, uint32_t end, stru
 	size_t length = last.length;
 	while (length && (text[length - 1] == ' ' || text[length - 1] == '\t' || text[length - 1] == '\r'))
 		length--;
-	bool behind = has_comment(layout, first, end);
-	if (behind && !written->comment_at)
+	bool trailing = has_comment(layout, first, end);
+	if (trailing && !written->comment_at)
 		written->comment_at = comment_column(layout, first);
-	if (!behind)
+	if (!trailing)
 		written->comment_at = 0;
 	code_width(layout, first, end);
-	while (behind && layout->line.length < written->comment_at)
+	while (trailing && layout->line.length < written->comment_at)
 		dfg_text_put(&layout->line, " ", 1);
 	if (last.kind == DFG_TOKEN_COMMENT)
 		dfg_text_put(&layout->line, text, length);
@@ -235,7 +234,7 @@ static void write_all(struct layout *layout, struct dfg_text *out)
 	}
 }
 
-/* Tokens that are written: newlines are where the text has them, not tokens. */
+/* Removes NEWLINE and END tokens: line breaks are taken from the text. */
 static void keep_written(struct dfg_tokens *tokens)
 {
 	uint32_t kept = 0;
@@ -252,7 +251,7 @@ struct dfg_err *dfg_lang_format(const char *path, const char *text, size_t lengt
 	struct dfg_tree *block;
 	struct dfg_tokens tokens = {0};
 	if (length > DFG_SOURCE_MAX)
-		return DFG_ERR(DFG_DATA, "%s: a program of %zu bytes is too long", path, length);
+		return DFG_ERR(DFG_DATA, "%s: the program has %zu bytes, the limit is %d", path, length, DFG_SOURCE_MAX);
 	source.text = dfg_arena_copy(&arena, text, length);
 	struct dfg_err *err = source.text ? dfg_parse(&source, &arena, &block) : DFG_ERR(DFG_MEMORY, "out of memory");
 	if (!err)

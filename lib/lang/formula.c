@@ -10,11 +10,14 @@ struct dfg_formula {
 	struct dfg_arena arena;
 	struct dfg_source source;
 	struct dfg_tree *block;
-	const char **name; /* that it assigns */
+	const char **name; /* the names that it assigns, NULL-terminated */
 	uint32_t n_name;
 };
 
-/* Names on the left of any assignment; a formula has no statements but assignments and static if. */
+/*
+ * Counts the names on the left of assignments, and stores them once the array exists. A formula consists of assignments
+ * and `static if`.
+ */
 static struct dfg_err *find_names(struct dfg_formula *formula, const struct dfg_tree *block, uint32_t *n)
 {
 	for (uint32_t i = 0; i < block->n; i++) {
@@ -26,7 +29,8 @@ static struct dfg_err *find_names(struct dfg_formula *formula, const struct dfg_
 			continue;
 		}
 		if (tree->kind != DFG_TREE_ASSIGN)
-			return dfg_source_err(&formula->source, tree->at, DFG_DATA, "a formula assigns: dx = ...");
+			return dfg_source_err(&formula->source, tree->at, DFG_DATA,
+				"a formula contains only assignments, such as dx = ..., and `static if`");
 		for (uint32_t k = 0; k < tree->kid[0]->n; k++, ++*n)
 			if (formula->name)
 				formula->name[*n] = tree->kid[0]->kid[k]->text;
@@ -139,7 +143,7 @@ static struct dfg_err *bound_value(
 	}
 }
 
-/* Nothing is computed yet: each name stands for its right side until it is read. */
+/* Binds each name to its unevaluated right side. */
 static struct dfg_err *postpone(struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tree)
 {
 	const struct dfg_tree *names = tree->kid[0];
@@ -165,7 +169,7 @@ static struct dfg_err *postpone_all(struct dfg_eval *eval, struct dfg_name_scope
 		}
 		DFG_TRY(dfg_eval_expr(eval, frame, tree->kid[0], &condition));
 		if (condition.kind != DFG_DATUM_BOOL)
-			return dfg_eval_at(eval, tree->kid[0], DFG_ERR(DFG_DATA, "`static if` wants a bool"));
+			return dfg_eval_at(eval, tree->kid[0], DFG_ERR(DFG_DATA, "`static if` requires a bool"));
 		DFG_TRY(postpone_all(eval, frame, condition.truth ? tree->kid[1] : tree->kid[2]));
 	}
 	return NULL;

@@ -6,8 +6,6 @@
 
 #include <string.h>
 
-/* The history of each state: the reads and writes by each region. */
-
 static uint32_t hash_of(const struct dfg_cell *cell)
 {
 	return (uint32_t)((uintptr_t)cell / sizeof *cell) * 0x9e3779b1u;
@@ -65,7 +63,6 @@ struct dfg_err *dfg_view_of(
 	return keep(eval, region, view);
 }
 
-/* NULL where the region has none of its own. */
 const struct dfg_history *dfg_history_at(const struct dfg_cell *cell, const struct dfg_region *region)
 {
 	const struct dfg_view *view = region ? dfg_view_find(region, cell) : NULL;

@@ -6,7 +6,7 @@
 
 enum { BEGIN, END, STRIDE };
 
-/* A StridedSlice in the making: the three lists and the masks. */
+/* The inputs and masks of a StridedSlice. */
 struct slice {
 	struct dfg_datum list[3];
 	int64_t begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask;
@@ -42,7 +42,8 @@ static struct dfg_err *bound(
 	if (is_index(eval, out_datum))
 		return NULL;
 	return dfg_eval_at(eval, tree,
-		DFG_ERR(DFG_DATA, "%s is no index: an integer scalar, a slice, `...` or `new`; to gather rows: take(x, ids)",
+		DFG_ERR(DFG_DATA,
+			"%s cannot be an index: use an integer scalar, a slice, `...` or `new`; to gather rows, use take(x, ids)",
 			dfg_datum_words(eval, out_datum)));
 }
 
@@ -57,7 +58,7 @@ static struct dfg_err *put(
 	switch (index->kind) {
 	case DFG_TREE_REST:
 		if (slice->ellipsis_mask)
-			return DFG_ERR(DFG_DATA, "`...` can stand once");
+			return DFG_ERR(DFG_DATA, "an index has only one `...`");
 		slice->ellipsis_mask = bit;
 		return NULL;
 	case DFG_TREE_NEW:
@@ -83,7 +84,7 @@ static struct dfg_err *slice_tensor(struct dfg_eval *eval, struct dfg_name_scope
 	struct dfg_edge in[4];
 	uint32_t node, n = tree->n - 1;
 	if (n > 31)
-		return DFG_ERR(DFG_DATA, "too many indices");
+		return DFG_ERR(DFG_DATA, "there are more than 31 indices");
 	for (int i = 0; i < 3; i++)
 		DFG_TRY(dfg_list_new(eval, DFG_DATUM_LIST, n, &slice.list[i]));
 	DFG_TRY(dfg_to_edge(eval, of, DFG_NO_DTYPE, &in[0]));
@@ -108,7 +109,7 @@ static struct dfg_err *slice_tensor(struct dfg_eval *eval, struct dfg_name_scope
 	return NULL;
 }
 
-/* Bounds of lists: as in a tensor, negative from the end, and cut to what is there. */
+/* An index or bound of a list, as in a tensor: a negative one counts from the end. */
 static struct dfg_err *list_bound(struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tree,
 	int64_t count, int64_t otherwise, int64_t *out_at)
 {
@@ -128,7 +129,7 @@ static struct dfg_err *slice_list(struct dfg_eval *eval, struct dfg_name_scope *
 {
 	int64_t count = of->list.n, first, last;
 	if (index->kid[2])
-		return DFG_ERR(DFG_DATA, "a slice of a list has no step");
+		return DFG_ERR(DFG_DATA, "a slice of a list cannot have a step");
 	DFG_TRY(list_bound(eval, frame, index->kid[0], count, 0, &first));
 	DFG_TRY(list_bound(eval, frame, index->kid[1], count, count, &last));
 	first = first < 0 ? 0 : first > count ? count : first;
@@ -144,12 +145,12 @@ static struct dfg_err *index_list(struct dfg_eval *eval, struct dfg_name_scope *
 {
 	int64_t at;
 	if (tree->n != 2 || tree->kid[1]->kind == DFG_TREE_REST || tree->kid[1]->kind == DFG_TREE_NEW)
-		return DFG_ERR(DFG_DATA, "a list takes one index");
+		return DFG_ERR(DFG_DATA, "a list takes one index: an integer or a slice");
 	if (tree->kid[1]->kind == DFG_TREE_SLICE)
 		return slice_list(eval, frame, tree->kid[1], of, out_datum);
 	DFG_TRY(list_bound(eval, frame, tree->kid[1], of->list.n, 0, &at));
 	if (at < 0 || at >= of->list.n)
-		return DFG_ERR(DFG_DATA, "the list has %u items", of->list.n);
+		return DFG_ERR(DFG_DATA, "the index is out of range: the list has %u items", of->list.n);
 	*out_datum = of->list.item[at];
 	return NULL;
 }

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Longest first where one begins another. */
+/* All symbols; a longer one comes before its prefixes. */
 static const char *const signs[] = {"...", "..", "->", "==", "!=", "<=", ">=", "**", "//", "+", "-", "*", "/", "%", "@",
 	"<", ">", "=", ",", ":", ".", "(", ")", "[", "]", "{", "}", "?", NULL};
 
@@ -18,9 +18,9 @@ struct lexer {
 	uint32_t at;
 	char bracket[DFG_NEST_MAX];
 	int depth;
-	bool newline; /* seen since the last token that is no comment */
+	bool newline; /* a newline was seen since .last */
 	bool keep_comments;
-	struct dfg_token last; /* that is no comment */
+	struct dfg_token last; /* the last token that is not a comment */
 	struct dfg_token *token;
 	size_t count, room;
 };
@@ -67,7 +67,7 @@ static uint32_t digits_end(const char *text, uint32_t at)
 	return at;
 }
 
-/* Digits must follow a dot, so that 0..4 is a range. */
+/* A dot is part of the number only if a digit follows, so that 0..4 is a range. */
 static uint32_t number_end(const char *text, uint32_t at)
 {
 	uint32_t end = digits_end(text, at);
@@ -81,7 +81,7 @@ static uint32_t number_end(const char *text, uint32_t at)
 	return end;
 }
 
-/* The offset behind the closing quote, or 0. */
+/* The offset after the closing quote, or 0. */
 static uint32_t string_end(const char *text, uint32_t at)
 {
 	for (at++; text[at] && text[at] != '\n'; at++) {
@@ -112,7 +112,7 @@ static struct dfg_err *scan(struct lexer *lexer, struct dfg_token *out_token)
 		out_token->kind = DFG_TOKEN_NUMBER;
 		end = number_end(text, at);
 		if (word_sign(text[end]))
-			return wrong(lexer, "a number runs into a name");
+			return wrong(lexer, "a number must not be followed by a letter");
 	} else if (c == '"') {
 		out_token->kind = DFG_TOKEN_STRING;
 		end = string_end(text, at);
@@ -126,7 +126,7 @@ static struct dfg_err *scan(struct lexer *lexer, struct dfg_token *out_token)
 	}
 	if (end == at) {
 		char what[80];
-		snprintf(what, sizeof what, isprint(c) ? "'%c' means nothing here" : "byte 0x%02x means nothing here", c);
+		snprintf(what, sizeof what, isprint(c) ? "unexpected character '%c'" : "unexpected byte 0x%02x", c);
 		return wrong(lexer, what);
 	}
 	out_token->length = end - at;
@@ -158,7 +158,7 @@ static struct dfg_err *nest(struct lexer *lexer, struct dfg_token token)
 	return NULL;
 }
 
-/* Before the token that follows a newline: does the newline end a statement? */
+/* Whether a newline before this token, if there is one, ends a statement. */
 static bool ends(const struct lexer *lexer, struct dfg_token next)
 {
 	bool inside = lexer->depth && lexer->bracket[lexer->depth - 1] != '{';

@@ -9,10 +9,9 @@
 #include <string.h>
 
 /*
- * loop (h = start) for x in xs, t in 0..n while c { yield y; next h2 }
- *
- * One frame: the values that are carried, a counter where something counts, the condition; a body behind the Switches. The
- * values come out where the condition fails.
+ * loop (h = start) for x in xs, t in 0..n while c { yield y; next h2 } becomes one frame with the carried values, a
+ * counter if iterations are counted, the condition, and a body that begins at the Switches. Exits give the values for
+ * which the condition is false.
  */
 
 static struct dfg_err *eval_named(struct dfg_eval *eval, struct dfg_name_scope *frame, const char *name,
@@ -28,14 +27,14 @@ static struct dfg_err *eval_named(struct dfg_eval *eval, struct dfg_name_scope *
 static struct dfg_err *check_name(const struct dfg_lang_loop *loop, const struct dfg_tree *argument, uint32_t before)
 {
 	if (!argument->text)
-		return DFG_ERR(DFG_DATA, "what a loop carries has a name: loop (h = ...)");
+		return DFG_ERR(DFG_DATA, "a value that the loop carries requires a name: loop (h = ...)");
 	for (uint32_t i = 0; i < before; i++)
 		if (!strcmp(loop->carried[i].name, argument->text))
-			return DFG_ERR(DFG_DATA, "'%s' is carried already", argument->text);
+			return DFG_ERR(DFG_DATA, "the loop already carries a value named '%s'", argument->text);
 	return NULL;
 }
 
-/* First values are worked out where the loop stands. They wait in .outside until there is a frame to enter. */
+/* Evaluates the first values in the region around the loop. They are kept in .outside until the frame exists. */
 static struct dfg_err *first_values(struct dfg_eval *eval, struct dfg_name_scope *frame, struct dfg_lang_loop *loop)
 {
 	const struct dfg_tree *arguments = loop->tree->kid[0];
@@ -64,7 +63,8 @@ static struct dfg_err *mark_growing(struct dfg_eval *eval, struct dfg_lang_loop 
 		return NULL;
 	}
 	if (name->kind != DFG_TREE_NAME)
-		return dfg_eval_at(eval, name, DFG_ERR(DFG_DATA, "`grows` names what the loop carries: grows = h"));
+		return dfg_eval_at(
+			eval, name, DFG_ERR(DFG_DATA, "`grows` requires the name of a value that the loop carries: grows = h"));
 	for (uint32_t i = 0; i < loop->n; i++) {
 		if (!strcmp(loop->carried[i].name, name->text)) {
 			loop->carried[i].grows = true;
@@ -81,7 +81,7 @@ static struct dfg_err *window(struct dfg_eval *eval, const struct dfg_datum *dat
 {
 	DFG_TRY(dfg_to_int(eval, datum, "`parallel`", out_window));
 	if (*out_window < 1 || *out_window > INT32_MAX)
-		return DFG_ERR(DFG_DATA, "`parallel` is how many trips may run at a time, 1 or more");
+		return DFG_ERR(DFG_DATA, "`parallel`, the number of iterations that may run at a time, must be 1 or more");
 	return NULL;
 }
 
@@ -109,7 +109,7 @@ static struct dfg_err *options(
 			dfg_nearest_offer(&nearest, "limit");
 			dfg_nearest_offer(&nearest, "grows");
 			return dfg_eval_at(eval, argument,
-				DFG_ERR(DFG_DATA, "a loop takes `parallel`, `limit` and `grows` here%s%s%s",
+				DFG_ERR(DFG_DATA, "the options of a loop are `parallel`, `limit` and `grows`%s%s%s",
 					nearest.best ? "; did you mean '" : "", nearest.best ? nearest.best : "",
 					nearest.best ? "'?" : ""));
 		}
@@ -159,9 +159,9 @@ static struct dfg_err *while_condition(
 		DFG_TRY(dfg_eval_at(eval, tree, dfg_to_edge(eval, &datum, DFG_BOOL, out_edge)));
 	if (!is_bool || dfg_eval_fact(eval, *out_edge)->shape.rank > 0)
 		return dfg_eval_at(
-			eval, tree, DFG_ERR(DFG_DATA, "`while` wants one bool, not %s", dfg_datum_words(eval, &datum)));
+			eval, tree, DFG_ERR(DFG_DATA, "`while` requires a scalar bool, not %s", dfg_datum_words(eval, &datum)));
 	if (datum.kind == DFG_DATUM_BOOL && datum.truth && !loop->counting->is_closed)
-		return dfg_eval_at(eval, tree, DFG_ERR(DFG_DATA, "nothing ends this loop: `while true`"));
+		return dfg_eval_at(eval, tree, DFG_ERR(DFG_DATA, "this loop never ends: `while true`"));
 	return NULL;
 }
 
@@ -184,7 +184,7 @@ static struct dfg_err *decide(struct dfg_eval *eval, struct dfg_name_scope *fram
 	struct dfg_stand stand;
 	if (!loop->counting->is_closed && !loop->tree->kid[2])
 		return DFG_ERR(
-			DFG_DATA, "nothing ends this loop: it needs `while`, a sequence that ends, or `with (limit = n)`");
+			DFG_DATA, "this loop never ends: it requires `while`, a sequence that ends, or `with (limit = n)`");
 	dfg_region_go(eval, loop->frame, &stand);
 	struct dfg_err *err = condition(eval, frame, loop);
 	dfg_region_back(eval, &stand);
@@ -226,14 +226,14 @@ static struct dfg_err *run_statements(struct dfg_eval *eval, struct dfg_name_sco
 	DFG_TRY(dfg_eval_block(eval, names, block, &last));
 	if (last.kind != DFG_DATUM_NONE && block->n && block->kid[block->n - 1]->kind == DFG_TREE_DO)
 		return dfg_eval_at(eval, block->kid[block->n - 1],
-			DFG_ERR(DFG_DATA, "this value goes nowhere: a body gives what it says `yield` and `next` of"));
+			DFG_ERR(DFG_DATA, "this value is not used: the results of a body are those of `yield` and `next`"));
 	if (loop->n && !loop->next)
-		return DFG_ERR(
-			DFG_DATA, "the body does not say what '%s' is in the next trip: `next` is missing", loop->carried[0].name);
+		return DFG_ERR(DFG_DATA, "`next` is missing: the body does not give '%s' a value for the next iteration",
+			loop->carried[0].name);
 	return NULL;
 }
 
-/* What a shape promises for every trip: a dimension that is known stays so. */
+/* Whether all known dimensions of the first shape are the same in the next one. */
 static bool keeps(const struct dfg_shape *first, const struct dfg_shape *next)
 {
 	if (first->rank < 0)
@@ -250,7 +250,7 @@ static struct dfg_err *check_next(
 	const struct dfg_inferred *first = dfg_eval_fact(eval, carried->merge);
 	enum dfg_dtype dtype = dfg_datum_dtype(eval, datum);
 	if (dtype && dtype != first->dtype)
-		return DFG_ERR(DFG_DATA, "'%s' begins as %s and would go on as %s: cast one of them", carried->name,
+		return DFG_ERR(DFG_DATA, "'%s' begins as %s, but its next value is %s: cast one of them", carried->name,
 			dfg_type_words(first->dtype, &first->shape).s, dfg_datum_words(eval, datum));
 	struct dfg_err *err = dfg_to_edge(eval, datum, first->dtype, out_edge);
 	if (err)
@@ -260,10 +260,11 @@ static struct dfg_err *check_next(
 		return NULL;
 	const char *words = dfg_arena_print(eval->arena, "%s", dfg_type_words(first->dtype, &first->shape).s);
 	if (carried->grows || (first->shape.rank >= 0 && next->shape.rank >= 0 && first->shape.rank != next->shape.rank))
-		return DFG_ERR(DFG_DATA, "'%s' begins as %s and would go on as %s", carried->name, words ? words : "",
+		return DFG_ERR(DFG_DATA, "'%s' begins as %s, but its next value is %s", carried->name, words ? words : "",
 			dfg_type_words(next->dtype, &next->shape).s);
-	return DFG_ERR(DFG_DATA, "'%s' begins as %s and would go on as %s: if that is meant, `with (grows = %s)`",
-		carried->name, words ? words : "", dfg_type_words(next->dtype, &next->shape).s, carried->name);
+	return DFG_ERR(DFG_DATA,
+		"'%s' begins as %s, but its next value is %s: if that is intended, add `with (grows = %s)`", carried->name,
+		words ? words : "", dfg_type_words(next->dtype, &next->shape).s, carried->name);
 }
 
 static struct dfg_err *go_on(struct dfg_eval *eval, struct dfg_lang_loop *loop)
@@ -273,7 +274,7 @@ static struct dfg_err *go_on(struct dfg_eval *eval, struct dfg_lang_loop *loop)
 	const char *scope = eval->scope;
 	if (n != loop->n)
 		return dfg_eval_at(eval, loop->next,
-			DFG_ERR(DFG_DATA, "the loop carries %u value%s, `next` has %u", loop->n, loop->n == 1 ? "" : "s", n));
+			DFG_ERR(DFG_DATA, "the loop carries %u value%s, but `next` has %u", loop->n, loop->n == 1 ? "" : "s", n));
 	for (uint32_t i = 0; i < n; i++) {
 		struct dfg_carried *carried = &loop->carried[i];
 		const struct dfg_tree *at = loop->next->kid[0]->n == n ? loop->next->kid[0]->kid[i] : loop->next;
@@ -315,7 +316,7 @@ static struct dfg_err *run_body(struct dfg_eval *eval, struct dfg_name_scope *fr
 	return err;
 }
 
-/* What the body does for its own sake: a value that goes around says that it is done. */
+/* The loop carries a boolean that comes after the effects of the body, so that its Exit comes after all of them. */
 static struct dfg_err *keep_effects(struct dfg_eval *eval, struct dfg_lang_loop *loop)
 {
 	const struct dfg_nodes *effects = &loop->body->effects;
@@ -347,7 +348,10 @@ static struct dfg_err *results(struct dfg_eval *eval, struct dfg_lang_loop *loop
 	return NULL;
 }
 
-/* Whether the value can differ from trip to trip, as far as a few steps tell. *out_reads: something around the loop. */
+/*
+ * Whether the value may differ between iterations, as far as a search of a few nodes shows. *out_reads: whether it
+ * depends on a value from outside the loop that is not a constant.
+ */
 static bool may_change(const struct dfg_graph *graph, struct dfg_edge edge, bool *out_reads)
 {
 	enum { STEPS = 256 };
@@ -371,7 +375,7 @@ static bool may_change(const struct dfg_graph *graph, struct dfg_edge edge, bool
 	return false;
 }
 
-/* When all that goes around is known: what the body sets, too. */
+/* Warns of a condition that never changes. To be called when all carried values are known, those of variables too. */
 static struct dfg_err *warn_of_fixed(struct dfg_eval *eval, const struct dfg_lang_loop *loop)
 {
 	const struct dfg_tree *tree = loop->tree->kid[2];
@@ -379,8 +383,8 @@ static struct dfg_err *warn_of_fixed(struct dfg_eval *eval, const struct dfg_lan
 	if (!tree || loop->counting->is_closed || may_change(eval->builder->graph, loop->condition, &reads) || !reads)
 		return NULL;
 	const char *name = tree->kind == DFG_TREE_NAME ? tree->text : NULL;
-	const char *what = dfg_arena_print(eval->arena, "%s%s%s from trip to trip: this loop has no trip, or no end",
-		name ? "'" : "nothing that the condition reads changes", name ? name : "", name ? "' does not change" : "");
+	const char *what = dfg_arena_print(eval->arena, "%s%s%s between iterations: this loop has no iteration, or no end",
+		name ? "'" : "no value that the condition reads changes", name ? name : "", name ? "' does not change" : "");
 	return what ? dfg_eval_warn(eval, tree, what) : DFG_ERR(DFG_MEMORY, "out of memory");
 }
 
@@ -392,7 +396,7 @@ static struct dfg_err *finish(struct dfg_eval *eval, struct dfg_lang_loop *loop,
 	DFG_TRY(keep_effects(eval, loop));
 	DFG_TRY(dfg_view_close(eval, loop));
 	if (!loop->n && loop->counter.merge.node == DFG_NONE && !loop->body->views)
-		return DFG_ERR(DFG_DATA, "nothing ends this loop: it carries nothing that `while` could see change");
+		return DFG_ERR(DFG_DATA, "this loop never ends: it carries no value that `while` could test");
 	DFG_TRY(warn_of_fixed(eval, loop));
 	return results(eval, loop, out_datum);
 }
@@ -423,8 +427,9 @@ struct dfg_err *dfg_eval_loop(
 static struct dfg_err *elsewhere(const struct dfg_eval *eval, const char *what)
 {
 	if (eval->loop)
-		return DFG_ERR(DFG_DATA, "`%s` cannot stand under `if`: make the `if` a value and %s that", what, what);
-	return DFG_ERR(DFG_DATA, "`%s` stands only in the body of a loop", what);
+		return DFG_ERR(DFG_DATA, "`%s` is not allowed within `if`: assign the value of the `if` to a name and %s that",
+			what, what);
+	return DFG_ERR(DFG_DATA, "`%s` is allowed only in the body of a loop", what);
 }
 
 struct dfg_err *dfg_eval_next(struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tree)
@@ -433,7 +438,7 @@ struct dfg_err *dfg_eval_next(struct dfg_eval *eval, struct dfg_name_scope *fram
 	if (!loop || eval->under_if)
 		return elsewhere(eval, "next");
 	if (loop->next)
-		return DFG_ERR(DFG_DATA, "`next` stands once, at the end of the body");
+		return DFG_ERR(DFG_DATA, "a body has only one `next`, at its end");
 	DFG_TRY(dfg_eval_tuple(eval, frame, tree->kid[0], &loop->next_value));
 	loop->next = tree;
 	return NULL;
@@ -452,8 +457,7 @@ struct dfg_err *dfg_eval_yield(struct dfg_eval *eval, struct dfg_name_scope *fra
 	if (!loop || eval->under_if)
 		return elsewhere(eval, "yield");
 	if (dfg_index_find(&loop->yield_index, tree->at * 0x9e3779b1u, is_place, &tree->at) != UINT32_MAX)
-		return DFG_ERR(
-			DFG_DATA, "this `yield` comes twice in a trip: outside of `static for` it stands for one result");
+		return DFG_ERR(DFG_DATA, "this `yield` is evaluated twice in an iteration: move it out of `static for`");
 	DFG_TRY(dfg_index_add(eval->arena, &loop->yield_index, tree->at * 0x9e3779b1u, tree->at));
 	DFG_TRY(dfg_eval_expr(eval, frame, tree->kid[0], &datum));
 	DFG_TRY(dfg_to_edge(eval, &datum, DFG_NO_DTYPE, &edge));

@@ -7,7 +7,10 @@
 
 #include <string.h>
 
-/* Whether the text reads the name. Chains of operators, calls and indices lean to the left: that side is walked. */
+/*
+ * Whether the text reads the name. The first kid is followed by iteration, because chains of operators, calls and
+ * indices nest there.
+ */
 static bool mentions(const struct dfg_tree *tree, const char *name)
 {
 	for (; tree; tree = tree->n ? tree->kid[0] : NULL) {
@@ -38,21 +41,22 @@ static bool is_int(const struct dfg_datum *datum, int64_t *out_value)
 	return datum->kind == DFG_DATUM_NUMBER;
 }
 
-/* An end of a range: an int, or an i32 scalar. */
+/* Checks that the datum is an int or an i32 scalar; `what` names it. */
 static struct dfg_err *check_bound(struct dfg_eval *eval, const struct dfg_datum *datum, const char *what)
 {
 	struct dfg_edge edge;
 	if (datum->kind == DFG_DATUM_NUMBER && datum->number.is_int)
 		return datum->number.i == (int32_t)datum->number.i
 				   ? NULL
-				   : DFG_ERR(DFG_DATA, "%s counts in i32: %lld is too large", what, (long long)datum->number.i);
+				   : DFG_ERR(
+						 DFG_DATA, "%s requires a number that fits i32, not %lld", what, (long long)datum->number.i);
 	if (!dfg_datum_is_tensor(datum))
-		return DFG_ERR(DFG_DATA, "%s counts with integers, not %s", what, dfg_datum_words(eval, datum));
+		return DFG_ERR(DFG_DATA, "%s requires an integer, not %s", what, dfg_datum_words(eval, datum));
 	if (dfg_datum_dtype(eval, datum) != DFG_I32)
-		return DFG_ERR(DFG_DATA, "%s counts in i32, not %s: cast it", what, dfg_datum_words(eval, datum));
+		return DFG_ERR(DFG_DATA, "%s requires i32, not %s: cast it", what, dfg_datum_words(eval, datum));
 	DFG_TRY(dfg_to_edge(eval, datum, DFG_I32, &edge));
 	if (dfg_eval_fact(eval, edge)->shape.rank > 0)
-		return DFG_ERR(DFG_DATA, "%s counts with one integer, not %s", what, dfg_datum_words(eval, datum));
+		return DFG_ERR(DFG_DATA, "%s requires a scalar integer, not %s", what, dfg_datum_words(eval, datum));
 	return NULL;
 }
 
@@ -108,7 +112,7 @@ static struct dfg_err *take_rows(struct dfg_eval *eval, struct dfg_name_scope *f
 	DFG_TRY(dfg_to_edge(eval, &datum, DFG_NO_DTYPE, &sequence->rows));
 	const struct dfg_shape *shape = &dfg_eval_fact(eval, sequence->rows)->shape;
 	if (shape->rank == 0)
-		return DFG_ERR(DFG_DATA, "a loop runs along the first axis, and %s has none: to count, 0..n",
+		return DFG_ERR(DFG_DATA, "a loop runs over the first axis, but %s has no axes; to count, use 0..n",
 			dfg_datum_words(eval, &datum));
 	if (shape->rank > 0 && shape->dim[0] != DFG_UNKNOWN) {
 		sequence->count = DFG_INT(shape->dim[0]);
@@ -131,10 +135,10 @@ static struct dfg_err *take_sequence(
 	*sequence = (struct dfg_sequence){.name = argument->text, .tree = argument->kid[0], .array[0].node = DFG_NONE};
 	for (uint32_t k = 0; k < i; k++)
 		if (!strcmp(loop->counting->sequence[k].name, argument->text))
-			return DFG_ERR(DFG_DATA, "'%s' is there already", argument->text);
+			return DFG_ERR(DFG_DATA, "the loop already has a sequence named '%s'", argument->text);
 	for (uint32_t k = 0; k < loop->n; k++)
 		if (!strcmp(loop->carried[k].name, argument->text))
-			return DFG_ERR(DFG_DATA, "'%s' is carried already", argument->text);
+			return DFG_ERR(DFG_DATA, "the loop already carries a value named '%s'", argument->text);
 	DFG_TRY(dfg_eval_path(eval, scope, argument->text, &eval->scope));
 	struct dfg_err *err = (sequence->tree->range ? take_range : take_rows)(eval, frame, sequence);
 	if (!err && !sequence->is_range && mentions(loop->tree->kid[4], sequence->name))
@@ -155,7 +159,9 @@ static struct dfg_err *come_after(struct dfg_eval *eval, struct dfg_counting *co
 	return NULL;
 }
 
-/* Two sequences that end must end together: now where both are known, else when it runs. */
+/*
+ * Two sequences that end must have the same length. This is checked now if both lengths are known, else by an Assert.
+ */
 static struct dfg_err *agree(
 	struct dfg_eval *eval, struct dfg_counting *counting, const struct dfg_sequence *a, const struct dfg_sequence *b)
 {
@@ -202,7 +208,7 @@ static struct dfg_err *choose_end(struct dfg_eval *eval, struct dfg_counting *co
 	return NULL;
 }
 
-/* A loop over one range counts in its values, unless something wants to know the number of the trip. */
+/* The counter of a loop over one range takes its values, unless a `yield` requires the number of the iteration. */
 static struct dfg_err *choose_bound(struct dfg_eval *eval, struct dfg_lang_loop *loop)
 {
 	struct dfg_counting *counting = loop->counting;
@@ -269,7 +275,7 @@ struct dfg_err *dfg_count_bind(
 		bool is_read = mentions(reader, sequence->name);
 		if (is_read && !sequence->is_range && eval->region == loop->frame)
 			return dfg_eval_at(eval, reader,
-				DFG_ERR(DFG_DATA, "`while` cannot read '%s': a row is read when the trip has begun", sequence->name));
+				DFG_ERR(DFG_DATA, "`while` cannot read '%s': rows are read only after the condition", sequence->name));
 		if (is_read)
 			DFG_TRY(bind(eval, loop, sequence, &datum));
 		DFG_TRY(dfg_frame_put(eval->arena, names, sequence->name, datum));

@@ -5,7 +5,7 @@
 #include "lib/lang/materialise_private.h"
 #include "lib/lang/region_private.h"
 
-/* What the loop may come back with is not known while its body is read: all dimensions may change. */
+/* Makes all dimensions unknown, for a value whose shape may differ between iterations. */
 static struct dfg_err *widen(struct dfg_eval *eval, struct dfg_edge merge)
 {
 	struct dfg_shape shape = dfg_eval_fact(eval, merge)->shape;
@@ -14,7 +14,7 @@ static struct dfg_err *widen(struct dfg_eval *eval, struct dfg_edge merge)
 	return dfg_eval_learn(eval, merge, &shape);
 }
 
-/* The Merge's second input is the first until the way back is there. */
+/* Until dfg_carry_on() the Merge's second input is a copy of its first. */
 struct dfg_err *dfg_carry(
 	struct dfg_eval *eval, struct dfg_lang_loop *loop, struct dfg_carried *carried, struct dfg_edge first)
 {

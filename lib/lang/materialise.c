@@ -4,7 +4,7 @@
 #include "lib/lang/number_private.h"
 #include "lib/lang/ssa_private.h"
 
-/* The nodes of a dimension are named by it, wherever they are first asked for. */
+/* Makes the nodes of a dimension, named after it whichever expression reads it first. */
 static struct dfg_err *make_dim_here(struct dfg_eval *eval, struct dfg_dim *dim)
 {
 	const int32_t from = dim->axis, to = dim->axis + 1, step = 1;
@@ -30,20 +30,20 @@ static struct dfg_err *make_dim_here(struct dfg_eval *eval, struct dfg_dim *dim)
 	return NULL;
 }
 
-/* Where the tensor stands, whichever loop or branch in there asks first. */
+/* Makes the nodes in the region of the tensor. */
 static struct dfg_err *make_dim(struct dfg_eval *eval, struct dfg_dim *dim)
 {
 	struct dfg_region *region = dfg_region_of(eval, dim->of);
 	struct dfg_stand stand;
 	if (!dfg_region_within(eval->region, region))
-		return DFG_ERR(DFG_DATA, "it reads a dimension of a tensor in a loop or branch from outside of that");
+		return DFG_ERR(DFG_DATA, "a dimension of a tensor of a loop or branch is read outside of it");
 	dfg_region_go(eval, region, &stand);
 	struct dfg_err *err = make_dim_here(eval, dim);
 	dfg_region_back(eval, &stand);
 	return err;
 }
 
-/* A list with tensors in it: its items are made tensors and packed, inner lists first. */
+/* Packs a list that contains tensors; nested lists are packed first. */
 static struct dfg_err *pack(
 	struct dfg_eval *eval, const struct dfg_datum *list, enum dfg_dtype dtype, struct dfg_edge *out_edge)
 {
@@ -60,7 +60,7 @@ static struct dfg_err *pack(
 static struct dfg_err *no_tensor(struct dfg_eval *eval, const struct dfg_datum *datum)
 {
 	if (datum->kind == DFG_DATUM_NOTHING)
-		return DFG_ERR(DFG_DATA, "it reads a tensor that is not there");
+		return DFG_ERR(DFG_DATA, "a tensor is read that does not exist");
 	return DFG_ERR(DFG_DATA, "expected a tensor, not %s", dfg_datum_words(eval, datum));
 }
 

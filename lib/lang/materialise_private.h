@@ -14,7 +14,7 @@ struct dfg_dim {
 };
 
 /*
- * The datum as an output of a node; makes a Const, a Pack or the nodes of a dimension where it is none yet. dtype is
+ * The datum as an output of a node; makes a Const, a Pack or the nodes of a dimension if it has no node yet. dtype is
  * the dtype of untyped numbers, DFG_NO_DTYPE for their natural one; DFG_RESOURCE gives the handle of a variable instead
  * of its value. Values that have a dtype keep it. DFG_DATA: the datum cannot be a tensor.
  */

@@ -35,7 +35,7 @@ static uint32_t hash_of(const char *name)
 	return dfg_map_hash(name, strlen(name));
 }
 
-/* Few names are compared one after the other. */
+/* Adds new entries to the index, once there are more than a few. */
 static struct dfg_err *index_names(struct dfg_arena *arena, struct dfg_name_scope *frame)
 {
 	for (uint32_t i = frame->index.count; frame->n > FEW && i < frame->n; i++)

@@ -49,12 +49,12 @@ struct dfg_err *dfg_bind_node(struct dfg_eval *eval, uint32_t node, const char *
 }
 
 /*
- * Names of nodes, by the rules of dfg-lang(5). A program is built under provisional names, because which node is the
- * last that `h` was bound to is known only at its end; then every node gets its own, those with a claim first:
+ * Names of nodes, by the rules of dfg-lang(5). A program is built under provisional names, because only its end shows
+ * which node is the last that `h` was bound to. Then the nodes are named in this order:
  *
  *     declared          x, w, w/read, w/assign, a target, an output
- *     bound to h        h for the last (h.0 where an output is called h), h.1, h.2, ... for those before it
- *     made by a pass    what the pass called it
+ *     bound to h        h for the last node (h.0 if an output is called h), h.1, h.2, ... for those before it
+ *     made by a pass    the name that the pass chose
  *     all others        SCOPE/OP, SCOPE/OP.1, ...
  */
 struct namer {
@@ -109,7 +109,7 @@ static struct dfg_err *name_last(struct namer *namer, uint32_t node, const char 
 	return is_free ? NULL : take_next(namer, node, path);
 }
 
-/* From the end, so that the first one met is the last. */
+/* Walks from the end, so that the first node of a name that it meets is the last one. */
 static struct dfg_err *name_all_last(struct namer *namer)
 {
 	struct dfg_map seen = {0};

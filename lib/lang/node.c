@@ -30,7 +30,7 @@ struct dfg_err *dfg_eval_learn(struct dfg_eval *eval, struct dfg_edge edge, cons
 	return NULL;
 }
 
-/* The name that the builder puts in front is not yet the node's; what the user sees is the line. */
+/* Replaces the node's provisional name in the builder's message by the op. */
 static struct dfg_err *without_name(struct dfg_err *err, const char *op)
 {
 	const char *rest = strncmp(err->text, "node '", 6) ? NULL : strstr(err->text, "): ");
@@ -39,7 +39,7 @@ static struct dfg_err *without_name(struct dfg_err *err, const char *op)
 	return plain;
 }
 
-/* A node of a program is named in the end; until then its name only has to be one of its own. */
+/* The name of a program's node is provisional; it only has to be unique. */
 struct dfg_err *dfg_eval_build_as_is(
 	struct dfg_eval *eval, const struct dfg_new_node *node, enum dfg_naming_kind kind, uint32_t *out_node)
 {
@@ -99,7 +99,7 @@ static struct dfg_err *new_const(
 	return dfg_naming_note(eval, out_edge->node, DFG_NAME_NONE, name);
 }
 
-/* A constant that a loop or branch reads is one node of the root, which each frame enters once. */
+/* A constant that loops or branches read: one node of the root for equal values, which enters each frame once. */
 static struct dfg_err *shared_const(
 	struct dfg_eval *eval, const char *name, const struct dfg_tensor *value, struct dfg_edge *out_edge)
 {

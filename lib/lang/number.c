@@ -20,7 +20,7 @@ static bool int_power(int64_t base, int64_t exponent, int64_t *out_value)
 	return true;
 }
 
-/* False where the result is no integer or does not fit: then it is computed as a float. */
+/* False if the result is not an integer or does not fit i64, so that it is computed as a float. */
 static bool int_binary(enum dfg_operator operation, int64_t a, int64_t b, int64_t *out)
 {
 	switch (operation) {
@@ -104,10 +104,10 @@ struct dfg_err *dfg_number_binary(
 	if (division && b.f == 0)
 		return DFG_ERR(DFG_DATA, "division by zero");
 	if (operation == DFG_OPERATOR_AND || operation == DFG_OPERATOR_OR)
-		return DFG_ERR(DFG_DATA, "`%s` wants bools, not numbers", dfg_operators[operation].spelling);
+		return DFG_ERR(DFG_DATA, "`%s` requires bools, not numbers", dfg_operators[operation].spelling);
 	if (operation == DFG_OPERATOR_PRODUCT)
-		return DFG_ERR(DFG_DATA, "`@` wants matrices, not numbers");
-	bool exact = a.is_int && b.is_int && a.f == (double)a.i && b.f == (double)b.i; /* not past 2^63 */
+		return DFG_ERR(DFG_DATA, "`@` requires matrices, not numbers");
+	bool exact = a.is_int && b.is_int && a.f == (double)a.i && b.f == (double)b.i; /* both fit i64 */
 	if (exact && int_binary(operation, a.i, b.i, &i)) {
 		*out_datum = DFG_INT(i);
 		return NULL;
@@ -116,7 +116,7 @@ struct dfg_err *dfg_number_binary(
 	return NULL;
 }
 
-/* An error is at the list where that was written, not where it is used. */
+/* Places the error at the text of the list, not where the list is used. */
 static struct dfg_err *at_list(struct dfg_eval *eval, const struct dfg_datum *datum, struct dfg_err *err)
 {
 	const struct dfg_source *here = eval->source;
@@ -134,7 +134,7 @@ static struct dfg_err *list_shape(
 {
 	if (datum->kind != DFG_DATUM_LIST) {
 		if (shape->rank >= 0 && shape->rank != rank)
-			return DFG_ERR(DFG_DATA, "the list is ragged: lists and numbers side by side");
+			return DFG_ERR(DFG_DATA, "the list is ragged: it has both lists and numbers as items");
 		shape->rank = rank;
 		return NULL;
 	}
@@ -142,12 +142,12 @@ static struct dfg_err *list_shape(
 		return DFG_ERR(DFG_DATA, "the list is nested deeper than %d", DFG_RANK_MAX);
 	if (shape->dim[rank] != DFG_UNKNOWN && shape->dim[rank] != datum->list.n)
 		return at_list(eval, datum,
-			DFG_ERR(DFG_DATA, "the list is ragged: %u item%s here and %lld before", datum->list.n,
+			DFG_ERR(DFG_DATA, "the list is ragged: %u item%s here, %lld in the lists before", datum->list.n,
 				datum->list.n == 1 ? "" : "s", (long long)shape->dim[rank]));
 	shape->dim[rank] = datum->list.n;
 	for (uint32_t i = 0; i < datum->list.n; i++)
 		DFG_TRY(at_list(eval, datum, list_shape(eval, &datum->list.item[i], rank + 1, shape)));
-	/* [] and [[], []] end here: no element says what the rank is. */
+	/* of [] and [[], []], which have no element at the innermost level */
 	if (!datum->list.n && shape->rank < 0)
 		shape->rank = rank + 1;
 	return NULL;
@@ -164,7 +164,7 @@ static struct dfg_err *shape_of(struct dfg_eval *eval, const struct dfg_datum *d
 	return NULL;
 }
 
-/* f is only asked for the sign: as a float the largest integers are one too large. */
+/* Whether the integer fits. Only the sign is taken from .f, because the largest integers are inexact as floats. */
 static bool fits(enum dfg_dtype dtype, const struct dfg_number *number)
 {
 	int bits = (int)dfg_dtype_size(dtype) * 8;
@@ -179,7 +179,7 @@ static struct dfg_err *store_number(const struct dfg_number *number, enum dfg_dt
 {
 	if (dfg_dtype_is(dtype, "int")) {
 		if (!number->is_int)
-			return DFG_ERR(DFG_DATA, "%.17g is no %s", number->f, dfg_dtype_name(dtype));
+			return DFG_ERR(DFG_DATA, "%.17g is not an integer, as %s requires", number->f, dfg_dtype_name(dtype));
 		if (!fits(dtype, number))
 			return DFG_ERR(DFG_DATA, "%.0f does not fit %s", number->f, dfg_dtype_name(dtype));
 		memcpy(to, &number->i, dfg_dtype_size(dtype)); /* little-endian: the low bytes are the value */
@@ -196,7 +196,7 @@ static struct dfg_err *store_number(const struct dfg_number *number, enum dfg_dt
 				   ? DFG_ERR(DFG_DATA, "%g does not fit %s", number->f, dfg_dtype_name(dtype))
 				   : NULL;
 	}
-	return DFG_ERR(DFG_DATA, "a number is no %s", dfg_dtype_name(dtype));
+	return DFG_ERR(DFG_DATA, "expected %s, not a number", dfg_dtype_name(dtype));
 }
 
 static struct dfg_err *store(const struct dfg_datum *datum, enum dfg_dtype dtype, char **to)
@@ -213,8 +213,8 @@ static struct dfg_err *store(const struct dfg_datum *datum, enum dfg_dtype dtype
 	else if (datum->kind == DFG_DATUM_STRING && dtype == DFG_STRING)
 		*(struct dfg_string *)*to = datum->string;
 	else
-		return DFG_ERR(
-			DFG_DATA, "%s is no %s", datum->kind == DFG_DATUM_BOOL ? "a bool" : "a string", dfg_dtype_name(dtype));
+		return DFG_ERR(DFG_DATA, "expected %s, not %s", datum->kind == DFG_DATUM_BOOL ? "a bool" : "a string",
+			dfg_dtype_name(dtype));
 	*to += dfg_dtype_size(dtype);
 	return NULL;
 }

@@ -46,7 +46,6 @@ static struct dfg_err *inputs_missing(const struct dfg_arranged *arranged, uint3
 		DFG_DATA, "%s takes %d inputs (%s), not %u", arranged->op->name, arranged->signature->n_in, names, given);
 }
 
-/* What a list of attributes looks like on the way from a datum. */
 static struct dfg_err *attr_value(
 	struct dfg_eval *eval, enum dfg_attr_kind kind, const struct dfg_datum *datum, union dfg_value *out_value);
 
@@ -113,7 +112,7 @@ static struct dfg_err *attr_value(
 	if (kind == DFG_ATTR_INT)
 		return dfg_to_int(eval, datum, "it", &out_value->i);
 	if (kind == DFG_ATTR_FLOAT && datum->kind == DFG_DATUM_NUMBER) {
-		out_value->f = (float)datum->number.f; /* what the file can hold */
+		out_value->f = (float)datum->number.f; /* the precision of a GraphDef */
 		return NULL;
 	}
 	if (kind == DFG_ATTR_BOOL && datum->kind == DFG_DATUM_BOOL) {
@@ -132,12 +131,12 @@ static struct dfg_err *attr_value(
 		[DFG_ATTR_BOOL] = "true or false",
 		[DFG_ATTR_STRING] = "a string",
 		[DFG_ATTR_DTYPE] = "a dtype"};
-	return DFG_ERR(DFG_DATA, "expected %s, known while building, not %s",
-		kind < sizeof wanted / sizeof *wanted && wanted[kind] ? wanted[kind] : "something else",
+	return DFG_ERR(DFG_DATA, "expected %s that is known while building, not %s",
+		kind < sizeof wanted / sizeof *wanted && wanted[kind] ? wanted[kind] : "a value of another kind",
 		dfg_datum_words(eval, datum));
 }
 
-/* An argument that is no input: an attribute of the declaration, or a type parameter. */
+/* Takes an argument that is an attribute or a type parameter of the op. */
 static struct dfg_err *take_attr(
 	struct dfg_eval *eval, struct dfg_arranged *arranged, const struct dfg_argument *argument)
 {
@@ -190,7 +189,10 @@ static bool allows(const struct dfg_param *param, enum dfg_dtype dtype)
 	return dtype && (param->types & dfg_dtype_bit(dtype));
 }
 
-/* What numbers alone become: their own type if the op has it, else the first that it has. */
+/*
+ * The dtype of a type parameter with only untyped numbers: their natural one if the op allows it, else the first in
+ * this order that it allows.
+ */
 static enum dfg_dtype alone(const struct dfg_param *param, enum dfg_dtype natural)
 {
 	static const enum dfg_dtype order[] = {DFG_F32, DFG_I32, DFG_I64, DFG_F64, DFG_BOOL, DFG_STRING, DFG_C64, DFG_U8,
@@ -212,7 +214,9 @@ static enum dfg_dtype join(enum dfg_dtype a, enum dfg_dtype b)
 	return a == DFG_F32 || b == DFG_F32 ? DFG_F32 : a == DFG_I64 || b == DFG_I64 ? DFG_I64 : a;
 }
 
-/* Numbers take the type of the tensors that share their parameter. */
+/*
+ * Gives each type parameter the dtype of the tensors at its ports or, if there are none, one for the untyped numbers.
+ */
 static void settle(struct dfg_eval *eval, struct dfg_arranged *arranged)
 {
 	const struct dfg_signature *signature = arranged->signature;

@@ -17,11 +17,10 @@ static bool is_number(const struct dfg_datum *datum)
 	return datum->kind == DFG_DATUM_NUMBER;
 }
 
-/* Scalars of an integer type that are known act as numbers among themselves; a tensor's type is kept by what it meets. */
 static struct dfg_err *mismatch(
 	struct dfg_eval *eval, enum dfg_operator operation, const struct dfg_datum *a, const struct dfg_datum *b)
 {
-	return DFG_ERR(DFG_DATA, "`%s` joins %s and %s: cast one of them", dfg_operators[operation].spelling,
+	return DFG_ERR(DFG_DATA, "`%s` of %s and %s: cast one of them", dfg_operators[operation].spelling,
 		dfg_datum_words(eval, a), dfg_datum_words(eval, b));
 }
 
@@ -39,7 +38,7 @@ static struct dfg_err *tensor_binary(struct dfg_eval *eval, enum dfg_operator op
 	if (x && y && x != y)
 		return mismatch(eval, operation, a, b);
 	if (operation == DFG_OPERATOR_DIV && dfg_dtype_is(dtype, "int"))
-		return DFG_ERR(DFG_DATA, "`/` is for floats, not %s: use `//`, or cast", dfg_dtype_name(dtype));
+		return DFG_ERR(DFG_DATA, "`/` requires floats, not %s: use `//`, or cast", dfg_dtype_name(dtype));
 	DFG_TRY(dfg_to_edge(eval, a, dtype, &in[0]));
 	DFG_TRY(dfg_to_edge(eval, b, dtype, &in[1]));
 	const char *op = operation == DFG_OPERATOR_PRODUCT ? product_op(eval, in) : op_of(operation);
@@ -73,9 +72,12 @@ static bool known_equal(const struct dfg_datum *a, const struct dfg_datum *b)
 	}
 }
 
-enum { LIST_MOST = 1 << 20 }; /* elements of a list that operators make */
+enum { LIST_MOST = 1 << 20 }; /* the most items of a list that an operator makes */
 
-/* Room for n items after those of the list; the list that is joined last has it, and others of the same start are copied. */
+/*
+ * Makes sure that n free items follow those of the list. Only the list that was joined last has free items; others that
+ * begin with the same items are copied.
+ */
 static struct dfg_err *take_room(struct dfg_eval *eval, struct dfg_datum_list *list, uint32_t n)
 {
 	struct dfg_list_origin *origin = list->origin;
@@ -100,7 +102,7 @@ static struct dfg_err *join_lists(
 	const struct dfg_datum_list *more = &b->list;
 	struct dfg_datum_list joined = a->list;
 	if (joined.n + more->n > LIST_MOST)
-		return DFG_ERR(DFG_DATA, "lists of %u and %u elements are too long to join", joined.n, more->n);
+		return DFG_ERR(DFG_DATA, "a list of %u and one of %u items are too long to join", joined.n, more->n);
 	DFG_TRY(dfg_list_grow(
 		&joined, joined.depth > more->depth ? joined.depth : more->depth, (uint64_t)joined.leaves + more->leaves));
 	DFG_TRY(take_room(eval, &joined, more->n));
@@ -127,7 +129,7 @@ static struct dfg_err *repeat_list(
 	return dfg_list_grow(&out_datum->list, list->list.depth, (uint64_t)list->list.leaves * (uint64_t)n);
 }
 
-/* Operators on what is known while building and is no number. *out_done says whether there was one. */
+/* Operators on values that are known while building, except for two numbers. */
 static struct dfg_err *static_binary(struct dfg_eval *eval, enum dfg_operator operation, const struct dfg_datum *a,
 	const struct dfg_datum *b, struct dfg_datum *out_datum)
 {
@@ -145,12 +147,12 @@ static struct dfg_err *static_binary(struct dfg_eval *eval, enum dfg_operator op
 	else if (a->kind == DFG_DATUM_LIST && is_number(b) && operation == DFG_OPERATOR_MUL)
 		return repeat_list(eval, a, b, out_datum);
 	else
-		return DFG_ERR(DFG_DATA, "`%s` does not join %s and %s", dfg_operators[operation].spelling,
+		return DFG_ERR(DFG_DATA, "`%s` is not defined for %s and %s", dfg_operators[operation].spelling,
 			dfg_datum_words(eval, a), dfg_datum_words(eval, b));
 	return NULL;
 }
 
-/* Whether the datum holds nothing that runs: then two of them are joined while building. */
+/* Whether the datum contains no tensor, so that operators apply to it while building. */
 static bool is_static(const struct dfg_datum *datum)
 {
 	if (datum->kind == DFG_DATUM_LIST) {
@@ -178,14 +180,14 @@ static struct dfg_err *combine(struct dfg_eval *eval, enum dfg_operator operatio
 	return tensor_binary(eval, operation, a, b, out_datum);
 }
 
-/* What decides alone: false and ..., true or .... */
+/* Whether the left operand decides the result: `false and ...` and `true or ...`. */
 static bool decided(enum dfg_operator operation, const struct dfg_datum *left)
 {
 	return left->kind == DFG_DATUM_BOOL &&
 		   ((operation == DFG_OPERATOR_AND && !left->truth) || (operation == DFG_OPERATOR_OR && left->truth));
 }
 
-/* A chain a + b + c leans to the left: it is walked, not descended, so its length is free. */
+/* Chains such as a + b + c nest on the left. They are evaluated by iteration, so that they may have any length. */
 struct dfg_err *dfg_eval_binary(
 	struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tree, struct dfg_datum *out_datum)
 {

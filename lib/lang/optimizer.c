@@ -8,19 +8,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Lives over many calls: what its arguments became is the same for all variables of a graph. */
+/* An optimizer, applied to many variables; the nodes of its first arguments are shared by all variables of a graph. */
 struct dfg_optimizer {
 	struct dfg_arena arena;
 	struct dfg_eval eval;
-	struct dfg_program imports; /* of the file it is taken from */
+	struct dfg_program imports; /* the imports of the file that declares it */
 	struct dfg_source source;
 	struct dfg_tree *call;
-	struct dfg_name_scope *frame;  /* where its name is looked up */
-	const struct dfg_graph *graph; /* that `instance` was made for */
+	struct dfg_name_scope *frame;  /* the scope in which its name is looked up */
+	const struct dfg_graph *graph; /* the graph that .instance was made for */
 	struct dfg_instance *instance;
 };
 
-/* "my.dfg:lion(...)": where the call begins; 0 where it names no file. */
+/* The length of the file name in "my.dfg:lion(...)", or 0 if there is none. */
 static size_t file_length(const char *call)
 {
 	const char *colon = strstr(call, ".dfg:"), *bracket = strchr(call, '(');
@@ -60,14 +60,14 @@ static struct dfg_err *check(struct dfg_optimizer *optimizer)
 	struct dfg_eval *eval = &optimizer->eval;
 	const struct dfg_datum *found = NULL;
 	if (name->kind != DFG_TREE_NAME)
-		return dfg_eval_at(eval, name, DFG_ERR(DFG_DATA, "an optimizer is a call: adam(lr = 0.001)"));
+		return dfg_eval_at(eval, name, DFG_ERR(DFG_DATA, "an optimizer must be the call of a layer: adam(lr = 0.001)"));
 	found = dfg_frame_find(optimizer->frame, name->text);
 	if (!found)
 		return dfg_eval_at(eval, name, dfg_frame_unknown(eval, optimizer->frame, name->text));
 	if (found->kind != DFG_DATUM_LAYER || found->callable->tree->kid[1]->n != 3)
 		return dfg_eval_at(eval, name,
-			DFG_ERR(
-				DFG_DATA, "'%s' is no optimizer: that is a layer with the second arguments (p, g, step)", name->text));
+			DFG_ERR(DFG_DATA, "'%s' is not an optimizer, which is a layer with the second arguments (p, g, step)",
+				name->text));
 	return NULL;
 }
 
@@ -103,7 +103,7 @@ void dfg_optimizer_free(struct dfg_optimizer *optimizer)
 	dfg_free(optimizer);
 }
 
-/* The rate can be fed: it is the PlaceholderWithDefault train/lr. */
+/* Makes the learning rate the PlaceholderWithDefault train/lr, so that it can be fed. */
 static struct dfg_err *make_rate(struct dfg_eval *eval, struct dfg_name_scope *frame)
 {
 	struct dfg_datum *rate = dfg_frame_own(frame, "lr");
@@ -120,7 +120,7 @@ static struct dfg_err *make_rate(struct dfg_eval *eval, struct dfg_name_scope *f
 	return NULL;
 }
 
-/* The first arguments, evaluated once a graph. `step` is in scope in them. */
+/* Evaluates the first arguments, once for each graph. They may read `step`. */
 static struct dfg_err *make_instance(struct dfg_optimizer *optimizer, struct dfg_edge step)
 {
 	struct dfg_eval *eval = &optimizer->eval;
@@ -162,7 +162,7 @@ static struct dfg_err *apply(
 	const struct dfg_inferred *old = dfg_eval_fact(eval, in[0]), *made = dfg_eval_fact(eval, *out_p);
 	if (old->dtype == made->dtype && dfg_shape_fits(&old->shape, &made->shape))
 		return NULL;
-	return DFG_ERR(DFG_DATA, "the new value is %s, the variable %s", dfg_type_words(made->dtype, &made->shape).s,
+	return DFG_ERR(DFG_DATA, "the new value is %s, but the variable is %s", dfg_type_words(made->dtype, &made->shape).s,
 		dfg_type_words(old->dtype, &old->shape).s);
 }
 

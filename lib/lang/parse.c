@@ -29,7 +29,7 @@ struct dfg_err *dfg_unexpected(const struct dfg_parser *parser, const char *want
 	else
 		snprintf(what, sizeof what, "expected %s, not `%.*s`", wanted, token.length > 40 ? 40 : (int)token.length,
 			parser->source->text + token.at);
-	/* The line that is not finished, not the one after it. */
+	/* the place is the end of the unfinished line, not the line after it */
 	if (token.kind == DFG_TOKEN_NEWLINE && parser->next) {
 		struct dfg_token last = parser->token[parser->next - 1];
 		token.at = last.at + last.length;
@@ -64,7 +64,7 @@ struct dfg_err *dfg_take_new_name(struct dfg_parser *parser, const char **out_na
 	char what[100];
 	if (!dfg_sees_reserved(parser))
 		return dfg_take_name(parser, out_name);
-	snprintf(what, sizeof what, "`%.*s` is a word of the language: nothing can have it as a name", (int)token.length,
+	snprintf(what, sizeof what, "`%.*s` is a word of the language and cannot be a name", (int)token.length,
 		parser->source->text + token.at);
 	return dfg_source_err(parser->source, token.at, DFG_DATA, what);
 }
@@ -119,7 +119,7 @@ static struct dfg_err *items(struct dfg_parser *parser, dfg_parse_fn *item, cons
 {
 	do {
 		struct dfg_tree *tree;
-		if (end && dfg_sees(parser, end)) /* also behind a last comma */
+		if (end && dfg_sees(parser, end)) /* also after a trailing comma */
 			break;
 		DFG_TRY(item(parser, &tree));
 		DFG_TRY(dfg_kids_add(kids, tree));
@@ -152,7 +152,7 @@ static struct dfg_err *at_end(struct dfg_parser *parser)
 	return dfg_peek(parser).kind == DFG_TOKEN_END ? NULL : dfg_unexpected(parser, "the end");
 }
 
-/* Nothing but newlines is left, unless there is an error already; the tokens are freed in any case. */
+/* Checks that only newlines are left, unless err is an error, and frees the tokens in any case. */
 static struct dfg_err *end(struct dfg_parser *parser, struct dfg_err *err)
 {
 	if (!err)
@@ -169,7 +169,7 @@ struct dfg_err *dfg_parse_expression(
 	return end(&parser, dfg_parse_expr(&parser, out_expression));
 }
 
-/* The words behind the colon are prose, not tokens: where they stand is found before the line is taken apart. */
+/* The expected error of a case, after the colon, is not made of tokens; it is cut off before the line is parsed. */
 static const char *words(const struct dfg_source *source, uint32_t *out_at)
 {
 	int depth = 0;

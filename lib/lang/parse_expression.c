@@ -13,7 +13,7 @@ const struct dfg_operator_row dfg_operators[] = {DFG_EACH_operator(ROW)};
 
 enum { TIGHTEST = 5, COMPARISON = 3 }; /* precedences */
 
-/* Words that cannot be read as a name where an expression begins. */
+/* Words that cannot be names in expressions. */
 static const char *const reserved[] = {"and", "or", "not", "if", "else", "case", "loop", "for", "in", "while", "static",
 	"assert", "yield", "next", "after", "true", "false", NULL};
 
@@ -48,7 +48,7 @@ static int hex(char c)
 	return isdigit((unsigned char)c) ? c - '0' : isxdigit((unsigned char)c) ? tolower((unsigned char)c) - 'a' + 10 : -1;
 }
 
-/* Decodes the escape at s, which stands behind a backslash; returns its length, 0 where it is none. */
+/* Decodes the escape sequence at s, after the backslash; returns its length, or 0 if it is unknown. */
 static int escape(const char *s, char *out)
 {
 	static const char from[] = "nrt0\"\\", to[] = "\n\r\t\0\"\\";
@@ -82,7 +82,7 @@ struct dfg_err *dfg_parse_string(struct dfg_parser *parser, struct dfg_tree **ou
 		int length = escape(from + 1, to++);
 		if (!length)
 			return dfg_source_err(parser->source, (uint32_t)(from - parser->source->text), DFG_DATA,
-				"there are the escapes \\n \\r \\t \\0 \\\" \\\\ and \\xNN");
+				"unknown escape sequence: use \\n \\r \\t \\0 \\\" \\\\ or \\xNN");
 		from += 1 + length;
 	}
 	(*out_tree)->length = (size_t)(to - (*out_tree)->text);
@@ -98,7 +98,7 @@ bool dfg_sees_reserved(const struct dfg_parser *parser)
 	return false;
 }
 
-/* A word of the language where a value is expected: those of a loop say how loops are written. */
+/* The error for a word of the language in place of a value; for `for` and `while` it says how loops are written. */
 static struct dfg_err *no_value(const struct dfg_parser *parser)
 {
 	const char *word = dfg_sees(parser, "for") ? "for" : dfg_sees(parser, "while") ? "while" : NULL;
@@ -128,7 +128,7 @@ static struct dfg_err *name(struct dfg_parser *parser, struct dfg_tree **out_tre
 	return dfg_take_name(parser, &(*out_tree)->text);
 }
 
-/* Parentheses around one expression are only that; around more, or none, a tuple. */
+/* An expression in parentheses, or a tuple of none or several. */
 static struct dfg_err *parenthesised(struct dfg_parser *parser, struct dfg_tree **out_tree)
 {
 	DFG_TRY(dfg_tree_new(parser, DFG_TREE_TUPLE, dfg_peek(parser).at, out_tree));
@@ -264,7 +264,7 @@ static unsigned binary_seen(const struct dfg_parser *parser, int precedence)
 
 static struct dfg_err *level(struct dfg_parser *parser, int precedence, struct dfg_tree **out_tree);
 
-/* `not` stands between `and` and the comparisons. */
+/* `not` binds tighter than `and` and less than comparisons. */
 static struct dfg_err *negation(struct dfg_parser *parser, struct dfg_tree **out_tree)
 {
 	if (!dfg_sees(parser, "not"))
@@ -279,7 +279,7 @@ static struct dfg_err *tighter(struct dfg_parser *parser, int precedence, struct
 	return precedence + 1 == COMPARISON ? negation(parser, out_tree) : level(parser, precedence + 1, out_tree);
 }
 
-/* Operators of one precedence, from the left. Comparisons do not chain: a < b < c is a mistake, not a conjunction. */
+/* Operators of one precedence, which associate to the left. Comparisons do not chain: a < b < c is an error. */
 static struct dfg_err *level(struct dfg_parser *parser, int precedence, struct dfg_tree **out_tree)
 {
 	DFG_TRY(tighter(parser, precedence, out_tree));
@@ -310,7 +310,7 @@ static struct dfg_err *branch(struct dfg_parser *parser, struct dfg_tree **out_t
 	return dfg_tree_kids(parser, *out_tree, part, 3);
 }
 
-/* Labels are 0, 1, 2, ... in order: what a Switch of many ways can do. */
+/* Arms are numbered 0, 1, 2, ... in order. */
 static struct dfg_err *arms(struct dfg_parser *parser, struct dfg_kids *kids)
 {
 	struct dfg_tree *label, *block;
@@ -324,7 +324,7 @@ static struct dfg_err *arms(struct dfg_parser *parser, struct dfg_kids *kids)
 			DFG_TRY(number(parser, &label));
 			if (!label->number.is_int || label->number.i != (int64_t)kids->count - 1)
 				return dfg_source_err(
-					parser->source, label->at, DFG_DATA, "the arms are numbered 0, 1, 2, ... in order");
+					parser->source, label->at, DFG_DATA, "the arms must be numbered 0, 1, 2, ... in order");
 		}
 		DFG_TRY(dfg_expect(parser, ":"));
 		DFG_TRY(dfg_parse_block(parser, &block));

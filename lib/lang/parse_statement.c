@@ -27,7 +27,7 @@ static struct dfg_err *type(struct dfg_parser *parser, struct dfg_tree **out_tre
 	return dfg_tree_kids(parser, *out_tree, &dims, 1);
 }
 
-/* Optional parts: NULL where the sign is not there. */
+/* An optional part after a symbol: NULL if the symbol is missing. */
 static struct dfg_err *after_sign(
 	struct dfg_parser *parser, const char *sign, dfg_parse_fn *part, struct dfg_tree **out_tree)
 {
@@ -58,7 +58,7 @@ static struct dfg_err *types(struct dfg_parser *parser, struct dfg_tree **out_tr
 	return dfg_parse_list(parser, type, NULL, *out_tree, NULL);
 }
 
-/* Below, the statement's own word has been taken; `tree` is of its kind already. */
+/* The functions below parse a statement after its first word; `tree` has its kind already. */
 typedef struct dfg_err *rest_fn(struct dfg_parser *parser, struct dfg_tree *tree);
 
 static struct dfg_err *typed(struct dfg_parser *parser, struct dfg_tree *tree)
@@ -73,7 +73,9 @@ static struct dfg_err *typed(struct dfg_parser *parser, struct dfg_tree *tree)
 	return dfg_tree_kids(parser, tree, part, 2);
 }
 
-/* Its name is for the outside, and may be a word of the language; that of a target too. */
+/*
+ * The name of an output, like that of a target, is used only outside of the program and may be a word of the language.
+ */
 static struct dfg_err *output(struct dfg_parser *parser, struct dfg_tree *tree)
 {
 	struct dfg_tree *value;
@@ -166,7 +168,7 @@ static struct dfg_err *one_statement_block(struct dfg_parser *parser, struct dfg
 	return dfg_tree_kids(parser, *out, &statement, 1);
 }
 
-/* `else static if` is a block of one statement, so that chains need no braces. */
+/* `else static if` is a block of one statement without braces. */
 static struct dfg_err *statically(struct dfg_parser *parser, struct dfg_tree *tree)
 {
 	struct dfg_tree *part[3] = {0};
@@ -203,7 +205,9 @@ static struct dfg_err *next(struct dfg_parser *parser, struct dfg_tree *tree)
 	return dfg_tree_kids(parser, tree, &values, 1);
 }
 
-/* A word begins its statement only before a token of the kind given, so that ports and values may bear it as a name. */
+/*
+ * A word begins a statement only before a token of the given kind, so that it may also be the name of a value or port.
+ */
 static const struct form {
 	const char *word;
 	enum dfg_token_kind before;
@@ -243,7 +247,8 @@ static struct dfg_err *assignment(struct dfg_parser *parser, struct dfg_tree *st
 	struct dfg_tree *part[2] = {names};
 	for (uint32_t i = 0; i < names->n; i++)
 		if (names->kid[i]->kind != DFG_TREE_NAME)
-			return dfg_source_err(parser->source, names->kid[i]->at, DFG_DATA, "only a name can be assigned to");
+			return dfg_source_err(
+				parser->source, names->kid[i]->at, DFG_DATA, "the left side of an assignment must be a name");
 	statement->kind = DFG_TREE_ASSIGN;
 	DFG_TRY(dfg_parse_exprs(parser, &part[1]));
 	return dfg_tree_kids(parser, statement, part, 2);

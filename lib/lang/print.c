@@ -8,7 +8,7 @@
  *     "h" = MatMul("x", "w/read", T = f32, transpose_b = true)
  *     "init" = NoOp() after "w/assign", "b/assign"
  */
-enum { ELEMENTS = 16, BYTES = 60 }; /* of a constant, of a string */
+enum { ELEMENTS = 16, BYTES = 60 }; /* the most that is shown of a constant, and of a string */
 
 static void put_quoted(struct dfg_text *text, const char *bytes, size_t length, size_t most)
 {
@@ -49,7 +49,7 @@ static bool is_shown(enum dfg_dtype dtype)
 	return dtype == DFG_STRING || dtype == DFG_BOOL || dfg_dtype_is(dtype, "int") || dfg_dtype_is(dtype, "float");
 }
 
-/* Elements in one row, whatever the shape, which stands before them; `...` for those that are not shown. */
+/* The elements in one row, after the shape; `...` for those that are not shown. */
 static struct dfg_err *put_literal(struct dfg_text *text, const struct dfg_literal *literal)
 {
 	struct dfg_tensor tensor;

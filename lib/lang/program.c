@@ -42,7 +42,10 @@ static struct dfg_err *open_source(struct dfg_eval *eval, const char *path, stru
 	return NULL;
 }
 
-/* Functions, layers, constants and further imports: an imported text makes no nodes by itself. */
+/*
+ * Evaluates the declarations of an imported file: functions, layers, constants and further imports, which make no
+ * nodes.
+ */
 static struct dfg_err *run_module(struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *block)
 {
 	DFG_TRY(dfg_declare_all(eval, frame, block));
@@ -54,7 +57,7 @@ static struct dfg_err *run_module(struct dfg_eval *eval, struct dfg_name_scope *
 		else if (tree->kind == DFG_TREE_IMPORT)
 			err = dfg_eval_import(eval, frame, tree);
 		else if (tree->kind != DFG_TREE_FN && tree->kind != DFG_TREE_LAYER)
-			err = DFG_ERR(DFG_DATA, "an imported file holds fn, layer, const and import, no statements");
+			err = DFG_ERR(DFG_DATA, "an imported file may contain only fn, layer, const and import");
 		DFG_TRY(dfg_eval_at(eval, tree, err));
 	}
 	return NULL;
@@ -94,7 +97,7 @@ struct dfg_err *dfg_load_module(struct dfg_eval *eval, const char *path, struct 
 	return NULL;
 }
 
-/* For users of TensorFlow: one node that initialises everything. */
+/* Makes the NoOp `init` after all initialisers, as programs for TensorFlow expect it. */
 static struct dfg_err *make_init(struct dfg_eval *eval)
 {
 	const struct dfg_graph *graph = eval->builder->graph;
@@ -116,7 +119,7 @@ static struct dfg_err *take_training(struct dfg_eval *eval, size_t i)
 	eval->training = !strcmp(value, "true");
 	eval->program->defined[i] = true;
 	if (!eval->training && strcmp(value, "false") != 0)
-		return DFG_ERR(DFG_DATA, "-D training=%s: it is true or false", value);
+		return DFG_ERR(DFG_DATA, "-D training=%s: the value must be true or false", value);
 	return NULL;
 }
 
@@ -149,13 +152,14 @@ static struct dfg_err *refuse_unused(struct dfg_eval *eval, const struct dfg_tre
 			if (block->kid[k]->kind == DFG_TREE_CONST)
 				dfg_nearest_offer(&nearest, block->kid[k]->text);
 		dfg_nearest_offer(&nearest, "training");
-		return DFG_ERR(DFG_DATA, "%s: no const '%s' for -D %s%s%s%s", eval->source->path, name, define[i],
-			nearest.best ? "; did you mean '" : "", nearest.best ? nearest.best : "", nearest.best ? "'?" : "");
+		return DFG_ERR(DFG_DATA, "%s: the program has no const '%s' for -D %s%s%s%s", eval->source->path, name,
+			define[i], nearest.best ? "; did you mean '" : "", nearest.best ? nearest.best : "",
+			nearest.best ? "'?" : "");
 	}
 	return NULL;
 }
 
-/* The program itself, whose text the caller may have read. */
+/* Opens the text of the program, which the caller may have read already. */
 static struct dfg_err *open_program(struct dfg_eval *eval, const char *path, struct dfg_source **out_source)
 {
 	const struct dfg_lang_options *options = eval->options;
@@ -181,12 +185,12 @@ static struct dfg_err *run(struct dfg_eval *eval, const char *path)
 	DFG_TRY(dfg_eval_block(eval, eval->program->frame, block, &last));
 	if (block->n && block->kid[block->n - 1]->kind == DFG_TREE_DO && last.kind != DFG_DATUM_NONE)
 		return dfg_eval_at(eval, block->kid[block->n - 1],
-			DFG_ERR(DFG_DATA, "this has no effect: to make it a result, write `output name = ...`"));
+			DFG_ERR(DFG_DATA, "this expression has no effect: to make it a result, write `output name = ...`"));
 	DFG_TRY(refuse_unused(eval, block));
 	return make_init(eval);
 }
 
-/* Outputs say whether they are those of training, where that makes a difference: dropout and the like. */
+/* Marks the outputs with the value of `training`, which decides about dropout and the like. */
 static struct dfg_err *mark_training(struct dfg_eval *eval)
 {
 	struct dfg_graph *graph = eval->builder->graph;

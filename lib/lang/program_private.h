@@ -2,7 +2,7 @@
 
 #include "lib/lang/eval_private.h"
 
-/* What only the evaluation of a whole program has. */
+/* The state of the evaluation of a whole program. */
 struct dfg_program {
 	struct dfg_name_scope *frame; /* the scope of its text */
 	bool asks_training;           /* the text reads `training`, so its outputs are marked with the value */

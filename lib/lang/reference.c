@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The reference of the library, read off its texts: a comment belongs to the fn or layer on the line below it. */
+/* The reference of the library, from its texts. A comment belongs to the fn or layer on the line below it. */
 
-/* One line out of many: blanks, newlines and the # of comment lines become one space. */
+/* Adds the lines as one: blanks, newlines and the # of comment lines become one space. */
 static void put_line(struct dfg_text *text, const char *from, const char *end)
 {
 	bool blank = false, line_start = true;
@@ -27,7 +27,7 @@ static void put_line(struct dfg_text *text, const char *from, const char *end)
 	text->length--;
 }
 
-/* Where the comment that ends on the line above `at`, the start of a line, begins; at itself where there is none. */
+/* The start of the comment that ends on the line above `at`, which is the start of a line; `at` if there is none. */
 static uint32_t comment_start(const struct dfg_source *source, uint32_t at)
 {
 	for (;;) {
@@ -71,7 +71,7 @@ static struct dfg_err *visit(
 	entry.signature = walk->signature.s;
 	entry.comment = walk->comment.s;
 	if (!*entry.comment && !entry.op)
-		return dfg_source_err(source, tree->at, DFG_BUG, "no comment says what this is");
+		return dfg_source_err(source, tree->at, DFG_BUG, "a fn or layer of the library requires a comment");
 	return strncmp(entry.comment, "Internal:", 9) != 0 ? walk->each(walk->arg, &entry) : NULL;
 }
 

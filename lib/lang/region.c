@@ -61,7 +61,7 @@ struct dfg_region *dfg_region_frame(struct dfg_region *region)
 	return region;
 }
 
-/* What nodes of a region around the present one come after: those at the door of the region that leads here. */
+/* Takes the control inputs of an outer region: those at the beginning of its region that contains the present one. */
 static void take_outer_control(struct dfg_eval *eval, const struct dfg_region *region)
 {
 	const struct dfg_region *door = eval->region;
@@ -188,7 +188,10 @@ static struct dfg_err *keep(struct dfg_eval *eval, struct dfg_captures *captures
 	return dfg_index_add(eval->arena, &captures->index, hash_of(from), captures->n++);
 }
 
-/* In a body, what never changes is entered only where the body runs: all Enters of a frame are as live as each other. */
+/*
+ * All Enters of a frame must be live together, so an invariant from outside a body enters an inner loop only where the
+ * body runs.
+ */
 struct dfg_err *dfg_region_enter(
 	struct dfg_eval *eval, struct dfg_edge edge, struct dfg_region *frame, bool is_constant, struct dfg_edge *out_edge)
 {
@@ -214,7 +217,7 @@ static struct dfg_err *enter_once(
 	return keep(eval, &frame->entered, edge, out_edge->node);
 }
 
-/* A carried value has its Switch already. */
+/* The Switch of a carried value, or DFG_NONE. */
 static uint32_t switch_of_carried(const struct dfg_region *region, struct dfg_edge edge)
 {
 	const struct dfg_lang_loop *loop = region->loop;
@@ -255,7 +258,7 @@ struct dfg_err *dfg_region_bring(
 	if (dfg_region_of(eval, edge) == region)
 		return NULL;
 	if (!region)
-		return DFG_ERR(DFG_DATA, "it reads a value of a loop or branch from outside of that");
+		return DFG_ERR(DFG_DATA, "a value of a loop or branch is read outside of it");
 	DFG_TRY(dfg_eval_room());
 	DFG_TRY(dfg_region_bring(eval, edge, region->outer, &edge));
 	*out_edge = edge;
@@ -273,7 +276,9 @@ struct dfg_err *dfg_region_anchor(struct dfg_eval *eval, struct dfg_edge edge, s
 	return is_anchored ? NULL : switch_once(eval, *out_edge, region, out_edge);
 }
 
-/* A constant beside a value of the region needs no Switch: the value says whether the node runs. */
+/*
+ * Brings an input of a node. A constant of the root gets no Switch: another input of the node decides whether it runs.
+ */
 static struct dfg_err *bring_input(struct dfg_eval *eval, struct dfg_edge edge, struct dfg_edge *out_edge)
 {
 	struct dfg_region *region = eval->region;
@@ -342,14 +347,20 @@ struct dfg_err *dfg_region_note_unchanged(struct dfg_eval *eval, const struct df
 	return dfg_index_add(eval->arena, &eval->unchanged, node * 0x9e3779b1u, node);
 }
 
-/* An op that can fail, or changes something, must not run once more than the loop's condition asks for. */
+/*
+ * Whether a node of a loop's condition may run in one iteration more than the condition requires: it cannot fail, and
+ * changes nothing.
+ */
 static bool may_run_again(const char *name)
 {
 	const struct dfg_op *op = dfg_op_find(name);
 	return op && op->role == DFG_PLAIN && !(op->flags & DFG_STATEFUL) && !op->guard;
 }
 
-/* In the condition of a loop, values that never change are as live as those that do. */
+/*
+ * Whether the node's inputs already make it live and dead with its region. In a condition invariants are as live as
+ * other values.
+ */
 static bool is_anchored(const struct dfg_eval *eval, const struct dfg_new_node *want)
 {
 	const struct dfg_region *region = eval->region;

@@ -35,7 +35,7 @@ static struct dfg_err *new_array(struct dfg_eval *eval, const struct dfg_datum *
 	return NULL;
 }
 
-/* 0, 1, ... */
+/* The indices 0, 1, ..., count - 1. */
 static struct dfg_err *numbers(struct dfg_eval *eval, const struct dfg_datum *count, struct dfg_edge *out_edge)
 {
 	struct dfg_edge in[3];
@@ -91,13 +91,13 @@ struct dfg_err *dfg_yield_add(
 	return NULL;
 }
 
-/* Whether the number of trips is known before the first. */
+/* Whether the number of iterations is known before the first one. */
 static bool is_counted(const struct dfg_lang_loop *loop)
 {
 	return loop->counting->is_closed && !loop->tree->kid[2];
 }
 
-/* A range may end before it begins; a number of rows cannot be negative. */
+/* The number of rows that the loop yields: 0 if the range ends before it begins. */
 static struct dfg_err *trips(struct dfg_eval *eval, struct dfg_lang_loop *loop, struct dfg_datum *out_count)
 {
 	struct dfg_edge in[2], most;

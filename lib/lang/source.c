@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { SHOWN = 120 }; /* bytes of the line that a message shows */
+enum { SHOWN = 120 }; /* the most bytes of the line that a message shows */
 
 void dfg_source_place(const struct dfg_source *source, uint32_t at, uint32_t *out_line, uint32_t *out_column)
 {
@@ -17,7 +17,7 @@ void dfg_source_place(const struct dfg_source *source, uint32_t at, uint32_t *ou
 	*out_column = at - begin + 1;
 }
 
-/* The blank in front of the caret has the line's own tabs, so that it stands right whatever a tab is worth. */
+/* Writes the blanks before the caret, with the tabs of the line, so that it is right for any width of tabs. */
 static void indent(char *to, const char *line, uint32_t column)
 {
 	for (uint32_t i = 0; i + 1 < column; i++)

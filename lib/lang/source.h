@@ -6,12 +6,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A text of the language and the name that messages give it. Places in it are offsets. */
+/* A text of the language. Places in it are offsets in bytes. */
 struct dfg_source {
 	const char *path;
-	const char *text; /* ends in 0, which is not counted */
+	const char *text; /* ends in a 0 that .length does not count */
 	uint32_t length;
-	bool library; /* embedded: a mistake found in it is shown where the user's text called it */
+	bool library; /* part of the embedded library: an error in it is reported at the call in the user's text */
 };
 
 enum { DFG_SOURCE_MAX = 1 << 26 }; /* bytes */
@@ -26,7 +26,7 @@ enum { DFG_SOURCE_MAX = 1 << 26 }; /* bytes */
 DFG_MUST_CHECK struct dfg_err *dfg_source_err(
 	const struct dfg_source *source, uint32_t at, enum dfg_code code, const char *what);
 
-/* The same of a warning: whoever asked for warnings is given its words. */
+/* The same for a warning; the caller passes its text on. */
 DFG_MUST_CHECK struct dfg_err *dfg_source_warning(const struct dfg_source *source, uint32_t at, const char *what);
 
 /* Line and column of the place, from 1. */

@@ -7,10 +7,11 @@
 #include <string.h>
 
 /*
- * States in branches and loops. A read gives the value that was set last, carried through Merges and around loops like any
- * other value, so that a fetch of it runs no write. Only after an op that changes the state itself (ResourceScatterAdd) is
- * it read anew. The handle goes the same way: an op takes it, and what comes after a write takes it after the write. A write
- * also waits for the reads since the write before. So the accesses to one state have the results of the order of the text.
+ * States in branches and loops, in SSA form. A read gives the value that was set last, which Merges and loops carry
+ * like any other value, so that a fetch of it runs no write. The state itself is read again only after an op that
+ * changes it in place (ResourceScatterAdd). The handle carries the order: an access takes the handle after the last
+ * write, and a write also comes after the reads since then. So accesses to one state have the same results as in the
+ * order of the text.
  */
 
 static struct dfg_err *add_reads(const struct dfg_history *now, struct dfg_nodes *nodes)
@@ -20,7 +21,7 @@ static struct dfg_err *add_reads(const struct dfg_history *now, struct dfg_nodes
 	return NULL;
 }
 
-/* The reads in the region's frame since its last write. */
+/* Adds the reads in the region's frame since the last write there. */
 static struct dfg_err *add_reads_of_frame(
 	const struct dfg_cell *cell, const struct dfg_region *region, struct dfg_nodes *nodes)
 {
@@ -32,7 +33,7 @@ static struct dfg_err *add_reads_of_frame(
 	}
 }
 
-/* The state is read where the text asks for it, after the op that changed it. */
+/* Builds a new read of the state, after the op that changed it. */
 static struct dfg_err *read_anew(
 	struct dfg_eval *eval, struct dfg_cell *cell, struct dfg_region *region, struct dfg_edge *out_edge)
 {
@@ -65,7 +66,10 @@ static struct dfg_err *read_anew(
 	return NULL;
 }
 
-/* A frame enters it for itself: should the loop write it, this Enter becomes the way in of a carried value. */
+/*
+ * Each frame has an Enter of its own for the value: if the loop writes the state later, it becomes the Enter of a
+ * carried value.
+ */
 struct dfg_err *dfg_view_value(
 	struct dfg_eval *eval, struct dfg_cell *cell, struct dfg_region *region, struct dfg_edge *out_edge)
 {
@@ -87,7 +91,6 @@ struct dfg_err *dfg_view_value(
 	return NULL;
 }
 
-/* That the handle as the region has it does not yet come after. */
 uint32_t dfg_view_pending(const struct dfg_cell *cell, const struct dfg_region *region)
 {
 	for (; region; region = region->outer) {
@@ -100,13 +103,16 @@ uint32_t dfg_view_pending(const struct dfg_cell *cell, const struct dfg_region *
 	return cell->now.last_write;
 }
 
-/* Whether the region's frame is the root: there the variable was read. */
+/* Whether the region's frame is the root, where the variable has its read. */
 static bool is_in_root(const struct dfg_region *region)
 {
 	return !dfg_region_frame((struct dfg_region *)region);
 }
 
-/* Nodes that the next access in the region comes after: the last write; of a write, also the reads since. */
+/*
+ * Adds the nodes that the next access in the region must come after: the last write and, for a write, the reads since
+ * then.
+ */
 static struct dfg_err *earlier(
 	const struct dfg_cell *cell, const struct dfg_region *region, bool writes, struct dfg_nodes *nodes)
 {
@@ -118,7 +124,7 @@ static struct dfg_err *earlier(
 	return writes ? add_reads_of_frame(cell, region, nodes) : NULL;
 }
 
-/* The builder's controls and these nodes, for as long as one node is built. */
+/* Builds an Enter that comes after the nodes, and after those that all Enters of the frame come after. */
 static struct dfg_err *enter_after(struct dfg_eval *eval, struct dfg_edge edge, struct dfg_region *frame,
 	bool is_constant, const struct dfg_nodes *nodes, struct dfg_edge *out_edge)
 {
@@ -138,7 +144,7 @@ static struct dfg_err *enter_after(struct dfg_eval *eval, struct dfg_edge edge, 
 	return err;
 }
 
-/* The handle enters the frame after what was done before the loop. */
+/* Builds the Enter of the handle, after the accesses before the loop. */
 static struct dfg_err *enter_handle(struct dfg_eval *eval, struct dfg_cell *cell, struct dfg_region *frame,
 	struct dfg_edge handle, bool writes, struct dfg_edge *out_edge)
 {
@@ -159,7 +165,7 @@ static struct dfg_err *root_handle(struct dfg_eval *eval, struct dfg_cell *cell,
 	return NULL;
 }
 
-/* The handle that a read takes: that which goes around the loop, or else a constant of the frame. */
+/* The handle that a read takes: the carried one if there is one, else a constant Enter of the frame. */
 static struct dfg_err *handle_of_read(
 	struct dfg_eval *eval, struct dfg_cell *cell, struct dfg_region *region, struct dfg_edge *out_edge)
 {
@@ -183,7 +189,10 @@ static struct dfg_err *handle_of_read(
 	return NULL;
 }
 
-/* Redirects the readers of the handle's Enter to the carried handle: readers in the body to the output of its Switch. */
+/*
+ * Redirects the readers of the handle's Enter to the carried handle: readers in the body to the output of its Switch,
+ * others to its Merge.
+ */
 static void redirect_handle(
 	const struct dfg_eval *eval, const struct dfg_lang_loop *loop, const struct dfg_carried *carried)
 {
@@ -205,7 +214,7 @@ static void redirect_handle(
 static struct dfg_err *handle_of(
 	struct dfg_eval *eval, struct dfg_cell *cell, struct dfg_region *region, struct dfg_edge *out_edge);
 
-/* The handle goes around the loop: its body's way in. Earlier reads in the loop took a constant, which gives way to it. */
+/* Makes the loop carry the handle. Earlier reads in the loop took its constant Enter, whose readers are redirected. */
 static struct dfg_err *carry_handle(struct dfg_eval *eval, struct dfg_cell *cell, struct dfg_region *body)
 {
 	struct dfg_lang_loop *loop = body->loop;
@@ -238,7 +247,7 @@ static struct dfg_err *handle_of(
 	for (; region; region = region->outer) {
 		const struct dfg_view *view = dfg_view_find(region, cell);
 		if (!region->branch)
-			return DFG_ERR(DFG_DATA, "a variable cannot be written in the condition of a loop");
+			return DFG_ERR(DFG_DATA, "the condition of a loop cannot write a variable");
 		if (dfg_region_is_body(region) && (!view || view->handle.node == DFG_NONE)) {
 			DFG_TRY(carry_handle(eval, cell, region));
 			view = dfg_view_find(region, cell);
@@ -259,8 +268,8 @@ struct dfg_err *dfg_view_before(
 }
 
 /*
- * Statements outside of targets and loops stand for themselves: a fetch of one runs no other. Only params and states have
- * an order there, that of a training step.
+ * Statements outside of targets and loops are independent: a fetch of one runs no other. Only params and states have an
+ * order there, that of a training step.
  */
 static bool is_ordered(const struct dfg_eval *eval, const struct dfg_cell *cell, const struct dfg_region *region)
 {
@@ -308,7 +317,7 @@ struct dfg_err *dfg_view_write(struct dfg_eval *eval, struct dfg_cell *cell, str
 	return NULL;
 }
 
-/* The handle as it leaves the region: after what was written or read, there or before. */
+/* The handle at the end of the region, after all accesses in its frame. */
 static struct dfg_err *handle_after(
 	struct dfg_eval *eval, struct dfg_cell *cell, struct dfg_region *region, struct dfg_edge *out_edge)
 {
@@ -325,7 +334,7 @@ static struct dfg_err *handle_after(
 	return err;
 }
 
-/* A value of .node DFG_NONE: the state has to be read anew. */
+/* Records that a loop or branch in the region set the state, and its value; .node DFG_NONE: it must be read again. */
 static struct dfg_err *set_outside(
 	struct dfg_eval *eval, struct dfg_cell *cell, struct dfg_region *region, struct dfg_edge value, uint32_t node)
 {
@@ -342,7 +351,7 @@ static struct dfg_err *set_outside(
 	return NULL;
 }
 
-/* Whether the state has to be read anew where the region is. */
+/* Whether the state must be read again in the region. */
 static bool is_stale(const struct dfg_cell *cell, const struct dfg_region *region)
 {
 	for (;; region = region->outer) {
@@ -382,7 +391,7 @@ static struct dfg_err *join(struct dfg_eval *eval, struct dfg_branch *branch, st
 	return set_outside(eval, cell, outer, value, merge);
 }
 
-/* For a later write: a Merge that has come after the reads, whichever arm had them. */
+/* A Merge that comes after the reads of either arm, for a later write. */
 static struct dfg_err *join_reads(struct dfg_eval *eval, struct dfg_branch *branch, struct dfg_cell *cell)
 {
 	struct dfg_region *outer = branch->arm[0]->outer;
@@ -408,7 +417,7 @@ static struct dfg_err *join_view(struct dfg_eval *eval, struct dfg_branch *branc
 	const struct dfg_view *a = dfg_view_find(branch->arm[0], view->cell),
 						  *b = dfg_view_find(branch->arm[1], view->cell);
 	if (a && b && view == b)
-		return NULL; /* done with the other arm's */
+		return NULL; /* done together with the other arm's view */
 	if ((a && a->is_set) || (b && b->is_set))
 		return join(eval, branch, view->cell);
 	return (a && a->now.n_read) || (b && b->now.n_read) ? join_reads(eval, branch, view->cell) : NULL;
@@ -422,7 +431,7 @@ struct dfg_err *dfg_view_join(struct dfg_eval *eval, struct dfg_branch *branch)
 	return NULL;
 }
 
-/* Makes a constant Enter an ordinary one: the attribute goes back to its default. */
+/* Makes a constant Enter an ordinary one: removes the attribute. */
 static void unfreeze(struct dfg_node *enter)
 {
 	uint32_t kept = 0;
@@ -443,7 +452,7 @@ static bool is_entered(const void *arg, uint32_t item)
 	return entered->body->view[item]->carried.enter.node == entered->node;
 }
 
-/* The value that enters the loop by this node, or NULL. */
+/* The carried value whose Enter this node is, or NULL. */
 static const struct dfg_carried *carried_by(
 	const struct dfg_region *body, const struct dfg_index *enters, uint32_t node)
 {
@@ -452,7 +461,10 @@ static const struct dfg_carried *carried_by(
 	return at == UINT32_MAX ? NULL : &body->view[at]->carried;
 }
 
-/* Redirects the readers of an Enter to the carried value: readers in the body to the output of its Switch. */
+/*
+ * Redirects the readers of an Enter to the carried value: readers in the body to the output of its Switch, others to
+ * its Merge.
+ */
 static void redirect(
 	const struct dfg_eval *eval, const struct dfg_lang_loop *loop, const struct dfg_index *enters, uint32_t first)
 {
@@ -477,7 +489,7 @@ static void redirect(
 	}
 }
 
-/* The value that the loop entered goes around it. */
+/* Makes the loop carry the value that it entered. */
 static struct dfg_err *carry_value(struct dfg_eval *eval, struct dfg_lang_loop *loop, struct dfg_view *view)
 {
 	struct dfg_carried *carried = &view->carried;
@@ -490,14 +502,20 @@ static struct dfg_err *carry_value(struct dfg_eval *eval, struct dfg_lang_loop *
 	return dfg_carry_in(eval, loop, carried);
 }
 
-/* A value that no tensor holds after the body goes around only where the loop reads it before it changes it. */
+/*
+ * Whether the loop must carry the value. If no tensor holds it after the body, only if the loop reads it before it
+ * changes it.
+ */
 static bool must_carry(const struct dfg_lang_loop *loop, const struct dfg_view *view)
 {
 	const struct dfg_history *entered = dfg_history_at(view->cell, loop->frame);
 	return view->is_set && (!view->now.is_stale || (entered && entered->value.node != DFG_NONE));
 }
 
-/* All that the body sets, from the last that it read or set on; readers of the Enters, other variables too, follow. */
+/*
+ * Carries the values of all states that the body sets, the last one that it accessed first, and redirects the readers
+ * of their Enters.
+ */
 static struct dfg_err *carry_values(struct dfg_eval *eval, struct dfg_lang_loop *loop)
 {
 	const struct dfg_region *body = loop->body;
@@ -533,7 +551,10 @@ static struct dfg_err *close(struct dfg_eval *eval, struct dfg_lang_loop *loop, 
 	return set_outside(eval, view->cell, loop->frame->outer, outside, handle.outside.node);
 }
 
-/* A loop that only reads: for a later write a boolean goes around, after the reads of each trip, which wait for no other. */
+/*
+ * A loop that only reads the state: it carries a boolean that comes after the reads of each iteration, for a later
+ * write. The reads themselves do not wait for each other.
+ */
 static struct dfg_err *close_reads(struct dfg_eval *eval, struct dfg_lang_loop *loop, struct dfg_cell *cell)
 {
 	const struct dfg_history *inside = dfg_history_at(cell, loop->body);

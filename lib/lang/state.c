@@ -6,13 +6,13 @@
 #include <string.h>
 
 /*
- * The states that a call of an op reads or writes: a variable that is given by its name, or what the node made that a handle
- * comes from.
+ * The states that a call of an op reads or writes. A state is a declared variable, or is known by the node that made
+ * its handle.
  */
 
 enum { DFG_MAKERS_MAX = 64 };
 
-/* A handle, the tensors that it may have come from, and the nodes that made it. Beyond the room, none are added. */
+/* The tensors that a handle may come from, and the nodes that made it. Those beyond the limit are ignored. */
 struct makers {
 	struct dfg_edge seen[DFG_MAKERS_MAX];
 	uint32_t n_seen;
@@ -29,7 +29,7 @@ static void see(struct makers *makers, struct dfg_edge edge)
 		makers->seen[makers->n_seen++] = edge;
 }
 
-/* Whether output 0 of the node is one of its inputs: an op on a ref hands that on. */
+/* Whether output 0 of the node is one of its inputs, as of control flow ops and of ops on a ref. */
 static bool hands_on(const struct dfg_eval *eval, struct dfg_edge edge)
 {
 	static const uint32_t roles = 1U << DFG_IDENTITY | 1U << DFG_SWITCH | 1U << DFG_MERGE | 1U << DFG_ENTER |
@@ -63,7 +63,7 @@ static bool same_attr(const struct dfg_node *a, const struct dfg_node *b, const 
 		   x->value.s.length == y->value.s.length && !memcmp(x->value.s.s, y->value.s.s, x->value.s.length);
 }
 
-/* Handles of one shared name are of one state. */
+/* Whether both nodes make handles of the same state: they have the same shared name. */
 static bool same_state(const struct dfg_graph *graph, uint32_t a, uint32_t b)
 {
 	return a == b ||
@@ -132,7 +132,7 @@ static struct dfg_err *access_maker(struct dfg_eval *eval, uint32_t maker, unsig
 	return NULL;
 }
 
-/* The handle of a variable that is given by its name is replaced by the one of the region, which carries the order. */
+/* Replaces the handle of a declared variable by the one of the region, which carries the order. */
 static struct dfg_err *order_access(
 	struct dfg_eval *eval, const struct dfg_access *access, struct dfg_edge *in, uint32_t n_in, struct dfg_nodes *nodes)
 {

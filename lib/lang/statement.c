@@ -19,7 +19,7 @@ static struct dfg_err *set_control(struct dfg_eval *eval)
 	uint32_t *control = dfg_arena_zeros(eval->arena, n, sizeof *control);
 	if (!control)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
-	if (last) /* which comes after those before it */
+	if (last) /* the last assertion, which comes after those before it */
 		*control = eval->asserts.node[eval->asserts.n - 1];
 	if (eval->after.n)
 		memcpy(control + last, eval->after.node, eval->after.n * sizeof *control);
@@ -28,7 +28,6 @@ static struct dfg_err *set_control(struct dfg_eval *eval)
 	return NULL;
 }
 
-/* Outside a target, an effect belongs to training. */
 struct dfg_err *dfg_eval_effect(struct dfg_eval *eval, uint32_t node)
 {
 	eval->effects++;
@@ -46,7 +45,7 @@ static bool is_skipped(const struct dfg_tree *name)
 	return !strcmp(name->text, "_");
 }
 
-/* The name that a right side's scope is called by: the first that is not `_`. */
+/* The name of the right side's scope: the first on the left that is not `_`. */
 static const char *first_name(const struct dfg_tree *names)
 {
 	for (uint32_t i = 0; i < names->n; i++)
@@ -55,7 +54,7 @@ static const char *first_name(const struct dfg_tree *names)
 	return NULL;
 }
 
-/* A body or arm binds names of its own: a value of further out changes only by being carried, or chosen. */
+/* DFG_DATA if the name is bound outside of the arm or loop: such a value changes only by being carried or merged. */
 static struct dfg_err *check_rebound(const struct dfg_name_scope *frame, const char *name)
 {
 	for (const struct dfg_name_scope *inner = frame; inner->kind != DFG_FRAME_OWN; inner = inner->outer) {
@@ -64,9 +63,11 @@ static struct dfg_err *check_rebound(const struct dfg_name_scope *frame, const c
 		if (!dfg_frame_own(inner->outer, name))
 			continue;
 		if (inner->kind == DFG_FRAME_LOOP)
-			return DFG_ERR(DFG_DATA, "'%s' is bound outside the loop: carry it: loop (%s = %s)", name, name, name);
-		return DFG_ERR(
-			DFG_DATA, "'%s' is bound outside the `if`: make it what both arms give: %s = if ...", name, name);
+			return DFG_ERR(DFG_DATA, "'%s' is bound outside of the loop; to change it, carry it: loop (%s = %s)", name,
+				name, name);
+		return DFG_ERR(DFG_DATA,
+			"'%s' is bound outside of the `if`; to change it, assign the value of the `if` to it: %s = if ...", name,
+			name);
 	}
 	return NULL;
 }
@@ -84,7 +85,10 @@ static struct dfg_err *check_names(const struct dfg_name_scope *frame, const str
 	return NULL;
 }
 
-/* The node that made a value gets the name; a value that was there before has one, and an instance is named by it. */
+/*
+ * Names the node of a new value, or a new instance, after the name that it is bound to. A value that existed before
+ * keeps its name.
+ */
 static struct dfg_err *give_name(
 	struct dfg_eval *eval, const char *scope, const char *name, const struct dfg_datum *datum, uint32_t since)
 {
@@ -106,7 +110,7 @@ static bool is_same_node(const void *arg, uint32_t item)
 	return *(const uint32_t *)arg == item;
 }
 
-/* Whether an earlier name, of the names in one assignment, is of an output of the same node. */
+/* Whether an earlier name of the same assignment is bound to an output of the same node. */
 static struct dfg_err *is_named_before(
 	struct dfg_eval *eval, struct dfg_index *nodes, const struct dfg_datum *datum, bool *out_before)
 {
@@ -118,7 +122,7 @@ static struct dfg_err *is_named_before(
 	return *out_before ? NULL : dfg_index_add(eval->arena, nodes, hash, node);
 }
 
-/* A constant that has a name is one node, however often it is read; a variable's value stays what it was. */
+/* Makes a value that gets a name a tensor: a constant is then one node, and the present value of a variable is kept. */
 static struct dfg_err *make_tensor(struct dfg_eval *eval, struct dfg_datum *value)
 {
 	struct dfg_edge edge;
@@ -170,7 +174,7 @@ static struct dfg_err *assign(struct dfg_eval *eval, struct dfg_name_scope *fram
 		return bind_names(eval, frame, names, &value, since);
 	bool many = value.kind == DFG_DATUM_TUPLE || value.kind == DFG_DATUM_LIST;
 	if (!many || value.list.n != names->n)
-		return DFG_ERR(DFG_DATA, "%u names for %u value%s", names->n, many ? value.list.n : 1,
+		return DFG_ERR(DFG_DATA, "%u names cannot take %u value%s", names->n, many ? value.list.n : 1,
 			many && value.list.n != 1 ? "s" : "");
 	return bind_names(eval, frame, names, value.list.item, since);
 }
@@ -182,7 +186,7 @@ static struct dfg_err *static_if(
 	DFG_TRY(dfg_eval_expr(eval, frame, tree->kid[0], &condition));
 	if (condition.kind != DFG_DATUM_BOOL)
 		return dfg_eval_at(eval, tree->kid[0],
-			DFG_ERR(DFG_DATA, "`static if` wants a bool that is known while building, not %s",
+			DFG_ERR(DFG_DATA, "`static if` requires a bool that is known while building, not %s",
 				dfg_datum_words(eval, &condition)));
 	const struct dfg_tree *block = condition.truth ? tree->kid[1] : tree->kid[2];
 	return block ? dfg_eval_block(eval, frame, block, out_datum) : NULL;
@@ -193,7 +197,7 @@ static struct dfg_err *bounds(struct dfg_eval *eval, struct dfg_name_scope *fram
 {
 	struct dfg_datum first, last;
 	if (!sequence->kid[1])
-		return DFG_ERR(DFG_DATA, "`static for` needs an end: 0..n");
+		return DFG_ERR(DFG_DATA, "`static for` requires an end: 0..n");
 	DFG_TRY(dfg_eval_expr(eval, frame, sequence->kid[0], &first));
 	DFG_TRY(dfg_eval_expr(eval, frame, sequence->kid[1], &last));
 	DFG_TRY(dfg_to_int(eval, &first, "the first number", out_first));
@@ -215,12 +219,13 @@ static struct dfg_err *trip(
 	return err;
 }
 
-/* Each trip writes its body out: what would fill the memory is refused before the first. */
+/* Counts the iterations, each of which writes the body out, before the first one. DFG_DATA: too many for the memory. */
 static struct dfg_err *count_trips(struct dfg_eval *eval, int64_t trips)
 {
 	if (trips > ITERATIONS_MAX - eval->trips)
-		return DFG_ERR(DFG_DATA, "`static for` of %lld trips: a program has %d at most, and a `loop` any number",
-			(long long)trips, ITERATIONS_MAX);
+		return DFG_ERR(DFG_DATA,
+			"`static for` of %lld iterations: a program has at most %d in all; `loop` has no limit", (long long)trips,
+			ITERATIONS_MAX);
 	eval->trips += trips;
 	return NULL;
 }
@@ -240,7 +245,7 @@ static struct dfg_err *static_for(struct dfg_eval *eval, struct dfg_name_scope *
 	DFG_TRY(dfg_eval_expr(eval, frame, sequence->kid[0], &list));
 	if (list.kind != DFG_DATUM_LIST)
 		return dfg_eval_at(
-			eval, sequence, DFG_ERR(DFG_DATA, "`static for` runs over a range or a list, known while building"));
+			eval, sequence, DFG_ERR(DFG_DATA, "`static for` requires a range or list that is known while building"));
 	DFG_TRY(dfg_eval_at(eval, sequence, count_trips(eval, list.list.n)));
 	for (uint32_t i = 0; i < list.list.n; i++)
 		DFG_TRY(trip(eval, frame, tree, i, list.list.item[i]));
@@ -260,7 +265,7 @@ static struct dfg_err *on_device(
 	return err;
 }
 
-/* Nodes of a value: what must have run before it is there. */
+/* Adds the nodes that make the value to those that `after` waits for. */
 static struct dfg_err *add_nodes(struct dfg_eval *eval, const struct dfg_datum *datum)
 {
 	struct dfg_edge edge;
@@ -314,13 +319,13 @@ static bool writes(const struct dfg_eval *eval, uint32_t node)
 	return op && (op->flags & DFG_WRITES);
 }
 
-/* In a loop or branch of a target, the order of the accesses to a state (ssa.c) sees to it that a write runs. */
+/* Records an effect, except for a write in a loop or branch of a target: the order of accesses (ssa.c) makes it run. */
 static struct dfg_err *effect_of(struct dfg_eval *eval, uint32_t node)
 {
 	return eval->region && eval->changes && writes(eval, node) ? NULL : dfg_eval_effect(eval, node);
 }
 
-/* The value of a block stands last; before that, an expression must change something. */
+/* Evaluates expressions as a statement: the last one gives the value of the block, the others must change something. */
 static struct dfg_err *expressions(struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tree,
 	bool is_last, struct dfg_datum *out_datum)
 {
@@ -333,7 +338,7 @@ static struct dfg_err *expressions(struct dfg_eval *eval, struct dfg_name_scope 
 		return writes(eval, out_datum->edge.node) ? effect_of(eval, out_datum->edge.node) : NULL;
 	if (is_last || eval->effects > effects)
 		return NULL;
-	return DFG_ERR(DFG_DATA, "this has no effect: its value goes nowhere");
+	return DFG_ERR(DFG_DATA, "this expression has no effect, and its value is not used");
 }
 
 static struct dfg_err *statement(struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tree,
@@ -374,7 +379,7 @@ static struct dfg_err *statement(struct dfg_eval *eval, struct dfg_name_scope *f
 	case DFG_TREE_NEXT:
 		return dfg_eval_next(eval, frame, tree);
 	default:
-		return NULL; /* fn and layer: declared before */
+		return NULL; /* fn and layer are declared already */
 	}
 }
 
@@ -391,7 +396,6 @@ static struct dfg_err *declare(struct dfg_eval *eval, struct dfg_name_scope *fra
 		(struct dfg_datum){.kind = tree->kind == DFG_TREE_FN ? DFG_DATUM_FN : DFG_DATUM_LAYER, .callable = callable});
 }
 
-/* Functions and layers may be used above the place where they stand. */
 struct dfg_err *dfg_declare_all(struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *block)
 {
 	for (uint32_t i = 0; i < block->n; i++)

@@ -6,7 +6,7 @@
 #include <pthread.h>
 #include <string.h>
 
-/* Made by make from lib/lang/std; a null name ends it. */
+/* Generated from lib/lang/std by the Makefile; the last has no name. */
 extern const struct {
 	const char *name, *text;
 	unsigned long length;
@@ -28,18 +28,18 @@ const char *dfg_lang_std_name(size_t i)
 }
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct dfg_lang_library *library; /* made on first use, for the life of the program */
+static struct dfg_lang_library *library; /* parsed on first use, kept for the life of the process */
 
 static struct dfg_err *add_callable(struct dfg_lang_library *made, struct dfg_arena *arena,
 	const struct dfg_source *source, const struct dfg_tree *tree)
 {
 	struct dfg_callable *callable = dfg_arena_zeros(arena, 1, sizeof *callable);
 	if (tree->kind != DFG_TREE_FN && tree->kind != DFG_TREE_LAYER)
-		return dfg_source_err(source, tree->at, DFG_BUG, "the library holds only fn and layer");
+		return dfg_source_err(source, tree->at, DFG_BUG, "a file of the library may contain only fn and layer");
 	if (!callable)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
 	if (dfg_frame_own(&made->frame, tree->text))
-		return dfg_source_err(source, tree->at, DFG_BUG, "the library has two of this name");
+		return dfg_source_err(source, tree->at, DFG_BUG, "the library already has this name");
 	*callable = (struct dfg_callable){tree->text, tree, source, &made->frame};
 	return dfg_frame_put(arena, &made->frame, tree->text,
 		(struct dfg_datum){.kind = tree->kind == DFG_TREE_FN ? DFG_DATUM_FN : DFG_DATUM_LAYER, .callable = callable});

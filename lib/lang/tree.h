@@ -4,8 +4,8 @@
 #include "lib/lang/lex.h"
 
 /*
- * The syntax of a program. Every node has the same form; the list says what its kids are, [..] one that may be NULL,
- * x... any number. `text` is the name or string it is about.
+ * The syntax tree of a program. Each kind has its kids in its comment: [..] is one that may be NULL, x... any number of
+ * them. `text` is the name or string of the node.
  */
 enum dfg_tree_kind {
 	/* statements */
@@ -29,7 +29,7 @@ enum dfg_tree_kind {
 	DFG_TREE_STATIC_IF,  /* expr, BLOCK, [BLOCK] */
 	DFG_TREE_YIELD,      /* expr */
 	DFG_TREE_NEXT,       /* TUPLE */
-	/* parts of them */
+	/* parts of statements */
 	DFG_TREE_FORMALS,  /* FORMAL... */
 	DFG_TREE_FORMAL,   /* text [: TYPE] [= expr] */
 	DFG_TREE_TYPES,    /* TYPE... */
@@ -38,7 +38,7 @@ enum dfg_tree_kind {
 	DFG_TREE_DIMS,     /* expr, ANY or REST... */
 	DFG_TREE_ANY,      /* ? */
 	DFG_TREE_REST,     /* ... */
-	DFG_TREE_SEQUENCE, /* expr [..] [expr]; .open where there is no end, .range where there are dots */
+	DFG_TREE_SEQUENCE, /* expr [..] [expr]; .range: it has dots */
 	/* expressions */
 	DFG_TREE_TUPLE, /* expr... */
 	DFG_TREE_NUMBER,
@@ -84,7 +84,7 @@ enum dfg_operator {
 #define ENUM(NAME, ...) DFG_OPERATOR_##NAME,
 	DFG_EACH_operator(ENUM)
 #undef ENUM
-		DFG_OPERATORS, /* how many there are */
+		DFG_OPERATORS, /* the number of operators */
 };
 
 struct dfg_operator_row {
@@ -94,7 +94,7 @@ struct dfg_operator_row {
 };
 extern const struct dfg_operator_row dfg_operators[];
 
-/* A number that no type has been given to: exact as an integer where it is one. f is always its value. */
+/* A number without a dtype. .f is its value; of an integer .i is the exact value. */
 struct dfg_number {
 	bool is_int;
 	int64_t i; /* modulo 2^64 */
@@ -127,6 +127,6 @@ DFG_MUST_CHECK struct dfg_err *dfg_parse(
 DFG_MUST_CHECK struct dfg_err *dfg_parse_case(const struct dfg_source *source, struct dfg_arena *arena,
 	struct dfg_tree **out_call, struct dfg_tree **out_want, const char **out_error);
 
-/* One expression and nothing behind it. */
+/* Parses a text that is one expression. */
 DFG_MUST_CHECK struct dfg_err *dfg_parse_expression(
 	const struct dfg_source *source, struct dfg_arena *arena, struct dfg_tree **out_expression);

@@ -72,7 +72,7 @@ static struct dfg_err *match_static(
 		strchr("aeiou", *word) ? "an" : "a", word, dfg_datum_words(eval, datum));
 }
 
-/* The dtype that a type names. A new name in its place stands for whatever comes: *out_dtype stays unset. */
+/* The dtype that a type names. A new name with a capital letter matches any dtype: *out_dtype is then none. */
 static struct dfg_err *dtype_of(struct dfg_name_scope *frame, const struct dfg_tree *type, enum dfg_dtype *out_dtype)
 {
 	const struct dfg_datum *bound = dfg_frame_find(frame, type->text);
@@ -103,7 +103,7 @@ static struct dfg_err *like(struct dfg_eval *eval, struct dfg_name_scope *frame,
 	return NULL;
 }
 
-/* A dimension that must be known, or may not: an int, or DFG_UNKNOWN. */
+/* The value of a dimension, or DFG_UNKNOWN if only a run knows it. */
 static struct dfg_err *dim_value(
 	struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *dim, int64_t *out_value)
 {
@@ -116,7 +116,7 @@ static struct dfg_err *dim_value(
 	return *out_value >= 0 ? NULL : DFG_ERR(DFG_DATA, "a dimension cannot be %lld", (long long)*out_value);
 }
 
-/* A name in a type is a new dimension where no value bears it yet; functions (`time`, `size`, ...) do not count. */
+/* Whether a name in a type is a new dimension: it is not bound yet, or only to a function (`time`, `size`, ...). */
 static bool is_new(struct dfg_name_scope *frame, const struct dfg_tree *dim)
 {
 	if (dim->kind != DFG_TREE_NAME)
@@ -144,7 +144,7 @@ struct dfg_err *dfg_type_shape(struct dfg_eval *eval, struct dfg_name_scope *fra
 		const struct dfg_tree *dim = dims->kid[i];
 		out_shape->dim[i] = DFG_UNKNOWN;
 		if (dim->kind == DFG_TREE_REST)
-			return dfg_eval_at(eval, dim, DFG_ERR(DFG_DATA, "`...` can only stand alone here"));
+			return dfg_eval_at(eval, dim, DFG_ERR(DFG_DATA, "`...` must be the only dimension here"));
 		if (dim->kind != DFG_TREE_ANY && !is_new(frame, dim))
 			DFG_TRY(dfg_eval_at(eval, dim, dim_value(eval, frame, dim, &out_shape->dim[i])));
 	}
@@ -200,7 +200,7 @@ struct dfg_err *dfg_type_bind_dims(struct dfg_eval *eval, struct dfg_name_scope 
 	const struct dfg_shape shape = dfg_eval_fact(eval, edge)->shape;
 	int rest = rest_at(dims), n = (int)dims->n;
 	if (shape.rank >= 0 && (rest < 0 ? shape.rank != n : shape.rank < n - 1))
-		return DFG_ERR(DFG_DATA, "'%s' is %s, it must have %s%d ax%s", name,
+		return DFG_ERR(DFG_DATA, "'%s' is %s, but it must have %s%d ax%s", name,
 			dfg_type_words(dfg_eval_fact(eval, edge)->dtype, &shape).s, rest < 0 ? "" : "at least ",
 			rest < 0 ? n : n - 1, (rest < 0 ? n : n - 1) == 1 ? "is" : "es");
 	for (int i = 0; i < n; i++)
@@ -209,7 +209,7 @@ struct dfg_err *dfg_type_bind_dims(struct dfg_eval *eval, struct dfg_name_scope 
 	return NULL;
 }
 
-/* Numbers become elements of the type, so that what the body computes with them is of that type. */
+/* Gives an untyped number the dtype, so that the body computes in it. */
 static struct dfg_err *typed(struct dfg_eval *eval, enum dfg_dtype dtype, struct dfg_datum *datum)
 {
 	struct dfg_edge edge;
@@ -235,7 +235,7 @@ static struct dfg_err *match_dtype(struct dfg_eval *eval, struct dfg_name_scope 
 		return dfg_frame_put(eval->arena, frame, type->text, DFG_TYPE(there));
 	if (there == wanted)
 		return NULL;
-	return DFG_ERR(DFG_DATA, "'%s' is %s, it must be %s: cast it with %s(...)", name, dfg_datum_words(eval, datum),
+	return DFG_ERR(DFG_DATA, "'%s' is %s, but must be %s: cast it with %s(...)", name, dfg_datum_words(eval, datum),
 		dfg_dtype_name(wanted), dfg_dtype_name(wanted));
 }
 

@@ -89,7 +89,7 @@ static struct dfg_err *check_value(struct dfg_eval *eval, const struct dfg_cell 
 	const struct dfg_inferred *fact = dfg_eval_fact(eval, value);
 	if (fact->dtype == cell->dtype && dfg_shape_fits(&fact->shape, &cell->shape))
 		return NULL;
-	return DFG_ERR(DFG_DATA, "'%s' is %s, the value is %s", cell->path, dfg_type_words(cell->dtype, &cell->shape).s,
+	return DFG_ERR(DFG_DATA, "'%s' is %s, but the value is %s", cell->path, dfg_type_words(cell->dtype, &cell->shape).s,
 		dfg_type_words(fact->dtype, &fact->shape).s);
 }
 
@@ -101,7 +101,7 @@ static struct dfg_err *dims_list(struct dfg_eval *eval, const struct dfg_shape *
 	return NULL;
 }
 
-/* A function is asked for a tensor of that shape and type; a number fills it. */
+/* The initial value: the result of a function of shape and dtype, a tensor, or a number for all elements. */
 static struct dfg_err *initial_value(
 	struct dfg_eval *eval, const struct dfg_cell *cell, const struct dfg_datum *initial, struct dfg_edge *out_edge)
 {
@@ -133,7 +133,7 @@ static struct dfg_err *make_nodes(struct dfg_eval *eval, struct dfg_cell *cell, 
 	return make_assign(eval, cell, value);
 }
 
-/* In the root: nothing that stands around the declaration (after, assert) comes before a variable. */
+/* Makes the nodes in the root, after none of the assertions and `after` blocks around the declaration. */
 struct dfg_err *dfg_cell_new(
 	struct dfg_eval *eval, const struct dfg_cell *like, const struct dfg_datum *initial, struct dfg_cell **out_cell)
 {
@@ -162,7 +162,7 @@ static struct dfg_err *declare_cell(
 	DFG_TRY(dfg_type_shape(eval, frame, tree->kid[0], &like.dtype, &like.shape));
 	if (!dfg_shape_known(&like.shape))
 		return dfg_eval_at(eval, tree->kid[0],
-			DFG_ERR(DFG_DATA, "'%s' is %s: its shape must be known while building", like.path,
+			DFG_ERR(DFG_DATA, "'%s' is %s, but its shape must be known while building", like.path,
 				dfg_type_words(like.dtype, &like.shape).s));
 	*out_cell = dfg_cell_find(eval, like.path);
 	if (!*out_cell) {
@@ -174,10 +174,10 @@ static struct dfg_err *declare_cell(
 		return dfg_cell_new(eval, &like, &initial, out_cell);
 	}
 	if (there && there->kind == DFG_DATUM_CELL && there->cell == *out_cell)
-		return DFG_ERR(DFG_DATA, "'%s' is declared already", like.path);
+		return DFG_ERR(DFG_DATA, "'%s' is already declared", like.path);
 	if ((*out_cell)->dtype == like.dtype && dfg_shape_equal(&(*out_cell)->shape, &like.shape))
 		return NULL;
-	return DFG_ERR(DFG_DATA, "'%s' is %s since its layer was first applied, here it would be %s", like.path,
+	return DFG_ERR(DFG_DATA, "'%s' is %s since its layer was first applied, but %s in this call", like.path,
 		dfg_type_words((*out_cell)->dtype, &(*out_cell)->shape).s, dfg_type_words(like.dtype, &like.shape).s);
 }
 
@@ -185,12 +185,11 @@ struct dfg_err *dfg_eval_cell(struct dfg_eval *eval, struct dfg_name_scope *fram
 {
 	struct dfg_cell *cell;
 	if (!eval->program && !eval->slots)
-		return DFG_ERR(DFG_DATA, "a variable cannot be declared here");
+		return DFG_ERR(DFG_DATA, "variables can be declared only in programs and optimizers");
 	DFG_TRY(declare_cell(eval, frame, tree, &cell));
 	return dfg_frame_put(eval->arena, frame, tree->text, (struct dfg_datum){DFG_DATUM_CELL, .cell = cell});
 }
 
-/* A target that changes what is known of a variable puts it back in the end. */
 struct dfg_err *dfg_cell_touch(struct dfg_eval *eval, struct dfg_cell *cell)
 {
 	struct dfg_cell_before *before = eval->target ? dfg_arena_zeros(eval->arena, 1, sizeof *before) : NULL;
@@ -212,7 +211,7 @@ struct dfg_err *dfg_eval_set(struct dfg_eval *eval, struct dfg_name_scope *frame
 	if (!bound)
 		return dfg_frame_unknown(eval, frame, tree->text);
 	if (bound->kind != DFG_DATUM_CELL)
-		return DFG_ERR(DFG_DATA, "'%s' is no param or state", tree->text);
+		return DFG_ERR(DFG_DATA, "'%s' is not a param or state", tree->text);
 	struct dfg_cell *cell = bound->cell;
 	const char *scope = eval->scope;
 	if (eval->program)

@@ -16,7 +16,7 @@ struct dfg_cell {
 	bool trainable;
 };
 
-/* What a target changed, so that the text after the target sees the variables as they were before it. */
+/* The changes of a target, undone at its end, because only a run of the target makes them. */
 struct dfg_target {
 	struct dfg_cell_before {
 		struct dfg_cell_before *older;

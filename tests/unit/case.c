@@ -86,11 +86,12 @@ static void mistakes_are_told(void **state)
 	fails(dfg_case_parse("MatMul([[1]], [[1]], transpose_aa = true) = 1", DFG_NO_DTYPE, &one), DFG_DATA,
 		"did you mean 'transpose_a'?");
 	fails(dfg_case_parse("Identity([[1], 2]) = 1", DFG_NO_DTYPE, &one), DFG_DATA, "ragged");
-	fails(dfg_case_parse("Identity([1, 2]) = 1, 2", DFG_NO_DTYPE, &one), DFG_DATA, "has 1 outputs, the case wants 2");
+	fails(dfg_case_parse("Identity([1, 2]) = 1, 2", DFG_NO_DTYPE, &one), DFG_DATA,
+		"has 1 outputs, but the case has 2 expected values");
 	fails(dfg_case_parse("Identity(300) = 1", DFG_U8, &one), DFG_DATA, "300 does not fit u8");
 	fails(dfg_case_parse("Identity(-1e39) = 1", DFG_F32, &one), DFG_DATA, "-1e+39 does not fit f32");
 	fails(dfg_case_parse("Identity(70000) = 1", DFG_F16, &one), DFG_DATA, "70000 does not fit f16");
-	fails(dfg_case_parse("sum(300) = 1", DFG_U8, &one), DFG_DATA, "a case is a call of an op");
+	fails(dfg_case_parse("sum(300) = 1", DFG_U8, &one), DFG_DATA, "a case must begin with a call of an op");
 }
 
 int main(void)

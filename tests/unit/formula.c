@@ -117,14 +117,14 @@ static void mistakes_are_told(void **state)
 {
 	(void)state;
 	struct dfg_edge edge;
-	fails(apply("a = dz * x", "a", &edge), DFG_DATA, "it reads a tensor that is not there");
+	fails(apply("a = dz * x", "a", &edge), DFG_DATA, "a tensor is read that does not exist");
 	fails(apply("a = x *\n yy", "a", &edge), DFG_DATA, "formula:2:2: error: there is no 'yy' here");
-	fails(apply("a = x * i", "a", &edge), DFG_DATA, "`*` joins f32[2] and i32[2]: cast one of them");
-	fails(apply("a = a + x", "a", &edge), DFG_DATA, "read while it is made");
-	fails(apply("a = i * 0.5", "a", &edge), DFG_DATA, "0.5 is no i32");
+	fails(apply("a = x * i", "a", &edge), DFG_DATA, "`*` of f32[2] and i32[2]: cast one of them");
+	fails(apply("a = a + x", "a", &edge), DFG_DATA, "read in its own definition");
+	fails(apply("a = i * 0.5", "a", &edge), DFG_DATA, "0.5 is not an integer, as i32 requires");
 	fails(apply("a = Mull(x, y)", "a", &edge), DFG_DATA, "there is no op Mull; did you mean Mul?");
-	fails(apply("output a = x", "a", &edge), DFG_DATA, "a formula assigns");
-	fails(apply("a = i / 2", "a", &edge), DFG_DATA, "`/` is for floats, not i32");
+	fails(apply("output a = x", "a", &edge), DFG_DATA, "a formula contains only assignments");
+	fails(apply("a = i / 2", "a", &edge), DFG_DATA, "`/` requires floats, not i32");
 }
 
 static void it_knows_what_it_assigns(void **state)

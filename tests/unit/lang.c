@@ -220,7 +220,7 @@ static void known_dimensions_are_numbers(void **state)
 	names("input x: f32[b, 4]\noutput n = b * 2\n", "x b/Shape b n.0 n");
 	names("input x: f32[b, 4]\ninput y: f32[b, 4]\nz = x + y\n", "x y z");
 	fails(build("const d = 3\ninput x: f32[d]\nfn f(x: f32[n, n]) { x }\ny = f(x)\n"), DFG_DATA,
-		"'x' is f32[3], it must have 2 axes");
+		"'x' is f32[3], but it must have 2 axes");
 	fails(build("input x: f32[3, 4]\nfn f(x: f32[n, n]) { x }\ny = f(x)\n"), DFG_DATA, "axis 1 must be n = 3");
 }
 
@@ -252,7 +252,7 @@ static void constants_can_be_defined_outside(void **state)
 	fails(build_with(text, (const char *[]){"n=0.5", NULL}), DFG_DATA,
 		"-D n=0.5: 'n' is 3 in the program: give a whole number");
 	fails(build_with(text, (const char *[]){"m=5", NULL}), DFG_DATA, "no const 'm' for -D m=5; did you mean 'n'?");
-	fails(build_with(text, (const char *[]){"training=1", NULL}), DFG_DATA, "it is true or false");
+	fails(build_with(text, (const char *[]){"training=1", NULL}), DFG_DATA, "the value must be true or false");
 }
 
 static void imports_bring_functions(void **state)
@@ -266,7 +266,7 @@ static void imports_bring_functions(void **state)
 	write_file("m.dfg", "import \"m.dfg\"\n");
 	fails(build("import \"m.dfg\"\n"), DFG_DATA, "imports itself");
 	write_file("m.dfg", "x = 1\n");
-	fails(build("import \"m.dfg\"\n"), DFG_DATA, "m.dfg:1:1: error: an imported file holds");
+	fails(build("import \"m.dfg\"\n"), DFG_DATA, "m.dfg:1:1: error: an imported file may contain only");
 }
 
 static void mistakes_show_place_and_both_sides(void **state)
@@ -278,33 +278,33 @@ static void mistakes_show_place_and_both_sides(void **state)
 		{"input x: f32[2, 3]\n\ny = x @ x\n",
 			"t.dfg:3:7: error: MatMul: cannot multiply [2,3] by [2,3]\n    y = x @ x\n          ^"},
 		{"input x: f32[2]\ny = rellu(x)\n", "t.dfg:2:5: error: there is no 'rellu' here; did you mean 'relu'?"},
-		{"input x: f32[2]\ny = x + i32(x)\n", "`+` joins f32[2] and i32[2]: cast one of them"},
+		{"input x: f32[2]\ny = x + i32(x)\n", "`+` of f32[2] and i32[2]: cast one of them"},
 		{"input x: f33[2]\n", "there is no type 'f33'; did you mean 'f32'?"},
-		{"input x: f32[2]\nx * 2\ny = x\n", "t.dfg:2:1: error: this has no effect"},
-		{"x = [[1, 2], [3]]\noutput x\n", "t.dfg:1:14: error: the list is ragged: 1 item here and 2 before"},
-		{"x = [[1, 2], 3]\noutput x\n", "t.dfg:1:5: error: the list is ragged: lists and numbers side by side"},
+		{"input x: f32[2]\nx * 2\ny = x\n", "t.dfg:2:1: error: this expression has no effect"},
+		{"x = [[1, 2], [3]]\noutput x\n", "t.dfg:1:14: error: the list is ragged: 1 item here, 2 in the lists before"},
+		{"x = [[1, 2], 3]\noutput x\n", "t.dfg:1:5: error: the list is ragged: it has both lists and numbers"},
 		{"static for i in 0..2100 { static for k in 0..2100 { a = 1 } }\n",
-			"t.dfg:1:43: error: `static for` of 2100 trips: a program has 4194304 at most"},
+			"t.dfg:1:43: error: `static for` of 2100 iterations: a program has at most 4194304 in all"},
 		{"fn f(n: int) { static if n == 0 { 1 } else { f(n - 1) + f(n - 1) } }\noutput y = f(40)\n",
 			"t.dfg:1:57: error: more than 262144 calls of functions"},
 		{"x = [1]\nstatic for i in 0..60 { x = x + x }\n",
-			"lists of 1048576 and 1048576 elements are too long to join"},
-		{"input x: f32[2]\nx * 2\n", "this has no effect"},
+			"a list of 1048576 and one of 1048576 items are too long to join"},
+		{"input x: f32[2]\nx * 2\n", "this expression has no effect"},
 		{"input x: f32[2]\ny = dense(4, unit = 3)(x)\n", "dense takes no 'unit' here; did you mean 'units'?"},
-		{"input x: f32[2]\ny = dense()(x)\n", "dense needs 'units'"},
+		{"input x: f32[2]\ny = dense()(x)\n", "dense requires 'units'"},
 		{"input x: f32[2]\ny = dense(2.5)(x)\n", "'units' must be an int that is known while building, not 2.5"},
 		{"input x: i32[2, 2]\ny = dense(2)(x)\n", "in dense (std:"},
-		{"input x: f32[2]\na, b = x\n", "2 names for 1 value"},
+		{"input x: f32[2]\na, b = x\n", "2 names cannot take 1 value"},
 		{"input x: f32[2]\nY = x\n", "a word that begins with a capital letter is an op"},
-		{"param w: f32[2] = 1\nparam w: f32[2] = 1\n", "'w' is declared already"},
+		{"param w: f32[2] = 1\nparam w: f32[2] = 1\n", "'w' is already declared"},
 		{"input n: f32[b]\nparam w: f32[b] = 1\n", "its shape must be known while building"},
-		{"param w: f32[2] = [1, 2, 3]\n", "'w' is f32[2], the value is f32[3]"},
-		{"input x: f32[2]\nset x = 1\n", "'x' is no param or state"},
+		{"param w: f32[2] = [1, 2, 3]\n", "'w' is f32[2], but the value is f32[3]"},
+		{"input x: f32[2]\nset x = 1\n", "'x' is not a param or state"},
 		{"fn f(x) { f(x) }\ny = f(1)\n", "deeper than"},
-		{"fn f() { output y = 1 }\nx = f()\n", "`output` stands only in the program itself"},
-		{"input x: f32[2]\ny = x[[1, 2]]\n", "to gather rows: take(x, ids)"},
+		{"fn f() { output y = 1 }\nx = f()\n", "`output` is allowed only at the top level"},
+		{"input x: f32[2]\ny = x[[1, 2]]\n", "to gather rows, use take(x, ids)"},
 		{"c = dense(3)\ninput x: f32[2, 3]\ninput y: f32[2, 4]\na = c(x)\nb = c(y)\n",
-			"t.dfg:5:5: error: 'c/w' is f32[3,3] since its layer was first applied, here it would be f32[4,3]"},
+			"t.dfg:5:5: error: 'c/w' is f32[3,3] since its layer was first applied, but f32[4,3] in this call"},
 	};
 	for (size_t i = 0; i < sizeof mistake / sizeof *mistake; i++)
 		fails(build(mistake[i].text), DFG_DATA, mistake[i].words);
@@ -346,7 +346,7 @@ static void an_optimizer_makes_slots(void **state)
 	assert_int_equal(dfg_graph_find(&graph, "train/lr_1"), DFG_NONE);
 	dfg_optimizer_free(optimizer);
 	fails(dfg_optimizer_new("adagradd(lr = 1)", NULL, &optimizer), DFG_DATA, "did you mean 'adagrad'?");
-	fails(dfg_optimizer_new("relu", NULL, &optimizer), DFG_DATA, "'relu' is no optimizer");
+	fails(dfg_optimizer_new("relu", NULL, &optimizer), DFG_DATA, "'relu' is not an optimizer");
 	write_file("m.dfg", "layer lion(lr: f32[] = 0.1)(p, g, step) { p - lr * sign(g) }\n");
 	succeeds(dfg_optimizer_new("m.dfg:lion", NULL, &optimizer));
 	succeeds(dfg_optimizer_apply(optimizer, &builder, "train/c", p, g, step, &out, &effects, &n_effects));

@@ -112,7 +112,7 @@ static void ranges_and_numbers_keep_apart(void **state)
 	(void)state;
 	is("static for i in 0..4 { y = 1.5e-3 }", "(i (sequence 0 4) (block (= (tuple y) (tuple 0.0015))))");
 	is("y = x[0, 1:, ..., new, ::2]", "(= (tuple y) (tuple (index x 0 (slice 1 - -) ... ? (slice - - 2))))");
-	is_not("y = 1x", "a number runs into a name");
+	is_not("y = 1x", "a number must not be followed by a letter");
 	is_not("y = 99999999999999999999", "does not fit 64 bits");
 	is_not("y = 1e400", "does not fit 64 bits");
 }
@@ -137,8 +137,8 @@ static void mistakes_show_the_line(void **state)
 	is_not("x = 1\n\ty = (2 + \n", "t.dfg:2:");
 	is_not("x = 1\n\ty = * 2", "t.dfg:2:6: error: expected an expression, not `*`\n    \ty = * 2\n    \t    ^");
 	is_not("x = \"abc", "the string does not end on its line");
-	is_not("f(x) = 1", "only a name can be assigned to");
-	is_not("x = 1 $", "'$' means nothing here");
+	is_not("f(x) = 1", "the left side of an assignment must be a name");
+	is_not("x = 1 $", "unexpected character '$'");
 	is_not("param w: f32", "expected `=` and an initial value");
 	is_not("y = x[]", "expected an index");
 }
