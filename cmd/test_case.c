@@ -2,7 +2,6 @@
 
 #include "formats/compare.h"
 #include "cmd/distributed.h"
-#include "cmd/graph.h"
 #include "cmd/test_form.h"
 #include "formats/array.h"
 #include "formats/graphdef.h"
