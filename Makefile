@@ -18,7 +18,7 @@ KEEP = -std=gnu11 -ffp-contract=off -fwrapv -fno-math-errno -fno-trapping-math -
 COMPILE = $(CC) $(KEEP) $(CFLAGS) $(WARN) $(EXTRA) -MMD -MP
 LIBS = -lprotobuf-c -lz -ldl -lm -lpthread
 
-LIBRARY = $(wildcard lib/*/*.c lib/*/*/*.c formats/*.c kernels/*.c remote/*.c)
+LIBRARY = $(wildcard lib/*/*.c lib/*/*/*.c formats/*.c kernels/*.c remote/*.c app/*.c)
 PROTO = $(wildcard formats/*.proto)
 STD = $(sort $(wildcard lib/lang/std/*.dfg))
 OBJECTS = $(LIBRARY:%.c=$(O)/%.o) $(PROTO:%.proto=$(O)/%.pb-c.o) $(if $(STD),$(O)/std.o)
@@ -91,12 +91,7 @@ $(O)/man/%: man/%
 
 # Tests. check-quick is what a change must pass while it is made, check is all.
 
-# Unit tests see the commands' parts too, all but main.
-$(O)/libcmd.a: $(filter-out $(O)/cmd/dfg.o,$(COMMANDS))
-	$(call say,AR,$@)
-	$(Q)rm -f $@ && ar qcs $@ $^
-
-$(O)/tests/unit/%: $(O)/tests/unit/%.o $(O)/libcmd.a $(O)/libdfg.a
+$(O)/tests/unit/%: $(O)/tests/unit/%.o $(O)/libdfg.a
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(EXTRA) -o $@ $^ -lcmocka $(LIBS)
 

@@ -1,5 +1,5 @@
+#include "app/uses.h"
 #include "cmd/graph.h"
-#include "cmd/uses.h"
 #include "lib/base/io.h"
 #include "lib/base/mem.h"
 #include "lib/lang/lang.h"

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "cmd/names.h"
-#include "cmd/report.h"
+#include "app/names.h"
+#include "app/report.h"
 #include "lib/base/err.h"
 
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 #pragma once
 
+#include "app/graph_input.h"
 #include "cmd/cmd.h"
-#include "cmd/graph_input.h"
 
 /*
  * Options of a command for the graph that it reads and the one that it writes: shared rows, and functions that apply

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "cmd/distributed.h"
+#include "app/distributed.h"
 #include "lib/base/pool.h"
 
 #include <pthread.h>

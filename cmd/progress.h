@@ -1,6 +1,6 @@
 #pragma once
 
-#include "cmd/run.h"
+#include "app/run.h"
 
 /* Progress of a training: on a terminal a line that is updated, elsewhere a line every ten seconds. */
 struct dfg_progress {

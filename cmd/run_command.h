@@ -1,7 +1,7 @@
 #pragma once
 
+#include "app/run.h"
 #include "cmd/cmd.h"
-#include "cmd/run.h"
 
 /* Writes results to -o, or to stdout as text or JSON. The arrays have the names of the fetches. */
 DFG_MUST_CHECK struct dfg_err *dfg_run_print(struct dfg_run *run, const struct dfg_arrays *results);

@@ -1,4 +1,4 @@
-#include "cmd/print_tensor.h"
+#include "app/print_tensor.h"
 #include "cmd/run_command.h"
 
 #include <stdio.h>

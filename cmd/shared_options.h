@@ -1,7 +1,7 @@
 #pragma once
 
+#include "app/distributed.h"
 #include "cmd/cmd.h"
-#include "cmd/distributed.h"
 
 /* Options that several commands share: the rows, and the values that they set. */
 struct dfg_shared_options {

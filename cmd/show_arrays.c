@@ -1,6 +1,6 @@
 #include "cmd/show.h"
 
-#include "cmd/print_tensor.h"
+#include "app/print_tensor.h"
 #include "formats/checkpoint.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-#include "cmd/explain.h"
+#include "app/explain.h"
 #include "cmd/graph.h"
 #include "cmd/show.h"
 #include "formats/json.h"

@@ -1,4 +1,4 @@
-#include "cmd/boxes.h"
+#include "app/boxes.h"
 #include "cmd/show.h"
 
 #include <string.h>

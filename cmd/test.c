@@ -1,7 +1,7 @@
-#include "cmd/test.h"
+#include "app/test.h"
 
+#include "app/distributed.h"
 #include "cmd/cmd.h"
-#include "cmd/distributed.h"
 #include "cmd/launch_table.h"
 #include "cmd/remat.h"
 #include "cmd/shared_options.h"

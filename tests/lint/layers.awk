@@ -21,6 +21,7 @@ BEGIN {
 	seen = "^lib/exec/(session.h|state/.*|transport/(link.*|rendezvous)[.]h|plan/step[.]h)$"
 	may["formats"] = may["kernels"] = "lib/base lib/graph lib/lang lib/exec lib/pass"
 	may["remote"] = may["formats"] " formats"
+	may["app"] = may["remote"] " kernels remote"
 	only["protobuf-c"] = "formats|cmd/version.c|cmd/doctor.c"
 	only["zlib"] = "formats|cmd/version.c"
 	only["cblas"] = only["cuda"] = "kernels"
@@ -49,6 +50,8 @@ function allowed(from, to, list) {
 	sub(/\/[^\/]*$/, "", home)
 	if (to == "cmd" && from != "cmd" && from != "tests")
 		print FILENAME ":" FNR ": nobody includes cmd"
+	else if (to == "app" && from != "app" && from != "cmd" && from != "tests")
+		print FILENAME ":" FNR ": only cmd and tests include app"
 	else if (private && !within(from, home) && FILENAME !~ /^tests\/unit\//)
 		print FILENAME ":" FNR ": " header " is private to its folder"
 	else if (from in may && to != "" && !within(to, from) && !(private && within(from, home)) && !allowed(from, to, may[from]))

@@ -1,4 +1,4 @@
-#include "cmd/boxes.h"
+#include "app/boxes.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
-#include "cmd/feed.h"
+#include "app/feed.h"
 
-#include "cmd/print_tensor.h"
+#include "app/print_tensor.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 #include "tests/unit/crew.h"
 
-#include "cmd/saving.h"
+#include "app/saving.h"
 #include "lib/base/folder.h"
 
 #include <stdlib.h>

@@ -1,0 +1,195 @@
+#include "app/distributed.h"
+
+#include "lib/pass/rewrite/fuse_updates.h"
+
+#include <string.h>
+#include <sys/resource.h>
+
+struct dfg_err *dfg_distributed_open(
+	const struct dfg_distributed_options *options, struct dfg_distributed *out_distributed)
+{
+	*out_distributed = (struct dfg_distributed){.options = *options};
+	const struct dfg_distribution *asked = options->distribution;
+	if (options->engine->swap)
+		return DFG_ERR(DFG_USAGE, "--swap cannot be used with --hosts");
+	if (strcmp(asked->transport, "auto") && strcmp(asked->transport, "libcurl") && strcmp(asked->transport, "shm"))
+		return DFG_ERR(DFG_USAGE, "--transport must be auto, libcurl or shm, not '%s'", asked->transport);
+	if (!(asked->lease >= 0.1) || asked->lease > 86400)
+		return DFG_ERR(DFG_USAGE, "--lease must be 0.1 to 86400 seconds");
+	struct dfg_err *err = dfg_planning_hosts(options->planning, &out_distributed->arena, &out_distributed->hosts);
+	if (!err)
+		err = dfg_planning_check(options->planning, &out_distributed->hosts, &out_distributed->arena);
+	if (err)
+		dfg_distributed_close(out_distributed);
+	return err;
+}
+
+static void drop_parts(struct dfg_distributed *distributed)
+{
+	dfg_parts_release(&distributed->parts);
+	dfg_arena_release(&distributed->parts_arena);
+	distributed->parts = (struct dfg_parts){0};
+}
+
+void dfg_distributed_close(struct dfg_distributed *distributed)
+{
+	dfg_launch_free(distributed->launch);
+	drop_parts(distributed);
+	dfg_arena_release(&distributed->arena);
+	*distributed = (struct dfg_distributed){0};
+}
+
+static void say(void *arg, uint32_t worker, const char *line)
+{
+	const struct dfg_distributed *distributed = arg;
+	dfg_report_note(distributed->options.report, "%s: %s", distributed->hosts.worker[worker].name, line);
+}
+
+static void reached(void *arg, uint32_t worker, enum dfg_launch_stage stage, const char *words)
+{
+	const struct dfg_launch_watch *watch = &((struct dfg_distributed *)arg)->options.watch;
+	if (watch->reached)
+		watch->reached(watch->arg, worker, stage, words);
+}
+
+static void all_reached(struct dfg_distributed *distributed, enum dfg_launch_stage stage)
+{
+	for (uint32_t i = 0; i < distributed->hosts.count; i++)
+		reached(distributed, i, stage, NULL);
+}
+
+static void begin_launch(struct dfg_distributed *distributed)
+{
+	const struct dfg_launch_watch *watch = &distributed->options.watch;
+	if (watch->begin)
+		watch->begin(watch->arg, &distributed->hosts);
+}
+
+static void end_launch(struct dfg_distributed *distributed, bool failed)
+{
+	const struct dfg_launch_watch *watch = &distributed->options.watch;
+	if (watch->end)
+		watch->end(watch->arg, failed);
+}
+
+static void tell_transports(const struct dfg_distributed *distributed)
+{
+	const struct dfg_report *report = distributed->options.report;
+	const struct dfg_worker_host *worker = distributed->hosts.worker;
+	for (uint32_t i = 0; i < distributed->hosts.count; i++)
+		dfg_report_detail(
+			report, "launcher and %s: %s", worker[i].label, dfg_launch_transport(distributed->launch, i, DFG_LAUNCHER));
+	for (uint32_t i = 0; i < distributed->hosts.count; i++)
+		for (uint32_t k = i + 1; k < distributed->hosts.count; k++)
+			dfg_report_detail(report, "%s and %s: %s", worker[i].label, worker[k].label,
+				dfg_launch_transport(distributed->launch, i, k));
+}
+
+/* Each worker needs some file descriptors here and in each other worker, more than the default soft limit allows. */
+static void raise_descriptors(void)
+{
+	struct rlimit limit;
+	if (!getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur < limit.rlim_max) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
+}
+
+static struct dfg_err *launch(struct dfg_distributed *distributed, const struct dfg_session_options *session)
+{
+	const struct dfg_distribution *asked = distributed->options.distribution;
+	struct dfg_launch_options options = {
+		.hosts = &distributed->hosts,
+		.transport = asked->transport,
+		.ssh_config = asked->ssh_config,
+		.push = asked->push,
+		.lease = asked->lease,
+		.memory_limit = distributed->options.engine->memory_limit,
+		.session = *session,
+		.timeout = session->timeout,
+		.trace = distributed->trace,
+		.trace_arg = distributed->trace_arg,
+		.say = say,
+		.reached = reached,
+		.say_arg = distributed,
+	};
+	raise_descriptors();
+	begin_launch(distributed);
+	struct dfg_err *err = dfg_launch_new(&options, &distributed->launch);
+	if (err)
+		end_launch(distributed, true);
+	else
+		tell_transports(distributed);
+	return err;
+}
+
+struct dfg_err *dfg_distributed_start(struct dfg_distributed *distributed, const struct dfg_session_options *session)
+{
+	DFG_TRY(launch(distributed, session));
+	end_launch(distributed, false);
+	return NULL;
+}
+
+static struct dfg_err *fuse(
+	const struct dfg_distributed *distributed, struct dfg_graph *graph, const struct dfg_placed *placed)
+{
+	struct dfg_arena scratch = {0};
+	struct dfg_text report = {0};
+	struct dfg_err *err = dfg_fuse_placed_updates(graph, placed, distributed->keep, &scratch, &report);
+	dfg_text_release(&report);
+	dfg_arena_release(&scratch);
+	return err;
+}
+
+static struct dfg_err *cut(struct dfg_distributed *distributed, struct dfg_graph *graph, const struct dfg_facts *facts)
+{
+	struct dfg_arena *arena = &distributed->parts_arena;
+	struct dfg_placed *placed;
+	struct dfg_phases phases = {.report = distributed->options.report};
+	dfg_phase_end(&phases, NULL);
+	DFG_TRY(dfg_planning_place(
+		distributed->options.planning, graph, facts, &distributed->hosts, phases.report, arena, &placed));
+	dfg_phase_end(&phases, "place");
+	if (distributed->keep)
+		DFG_TRY(fuse(distributed, graph, placed));
+	DFG_TRY(dfg_planning_cut(graph, facts, &distributed->hosts, placed, arena, &distributed->parts));
+	dfg_phase_end(&phases, "cut");
+	return NULL;
+}
+
+struct dfg_err *dfg_distributed_load(struct dfg_distributed *distributed, struct dfg_graph *graph,
+	const struct dfg_facts *facts, const struct dfg_parts *parts, struct dfg_session_options *session)
+{
+	drop_parts(distributed);
+	if (!parts) {
+		DFG_TRY(cut(distributed, graph, facts));
+		parts = &distributed->parts;
+	}
+	if (distributed->launch && dfg_coordinator_is_broken(dfg_launch_crew(distributed->launch))) {
+		dfg_launch_free(distributed->launch);
+		distributed->launch = NULL;
+	}
+	if (!distributed->launch)
+		DFG_TRY(launch(distributed, session));
+	struct dfg_coordinator *crew = dfg_launch_crew(distributed->launch);
+	session->fleet = dfg_coordinator_fleet(crew);
+	all_reached(distributed, DFG_LAUNCH_LOADING);
+	struct dfg_err *err = dfg_coordinator_load(crew, graph, parts);
+	if (!err)
+		all_reached(distributed, DFG_LAUNCH_READY);
+	end_launch(distributed, err != NULL);
+	return err;
+}
+
+struct dfg_err *dfg_distributed_source(const struct dfg_distributed *distributed, const char *name, uint32_t node,
+	const char *host, const char *file, const struct dfg_array_input *input, struct dfg_coordinator_source *out_source)
+{
+	struct dfg_coordinator *crew = dfg_launch_crew(distributed->launch);
+	const struct dfg_worker_host *at = &distributed->hosts.worker[dfg_coordinator_home(crew, node)];
+	uint32_t asked;
+	DFG_TRY(dfg_hosts_find(&distributed->hosts, host, &asked));
+	if (strcmp(at->name, host) && strcmp(at->label, host))
+		return DFG_ERR(DFG_DATA, "input '%s' is on %s, which does not have the data of %s: give --place '%s=w%u'", name,
+			at->name, host, name, asked);
+	return dfg_coordinator_open(crew, node, file, input, out_source);
+}

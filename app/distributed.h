@@ -1,0 +1,77 @@
+#pragma once
+
+#include "app/engine.h"
+#include "app/planning.h"
+#include "app/report.h"
+#include "lib/exec/session.h"
+#include "lib/pass/pass.h"
+#include "remote/launch.h"
+
+/* How workers are started and reached, as a user asks for it. */
+struct dfg_distribution {
+	const char *transport;  /* "auto", "libcurl" or "shm" */
+	const char *ssh_config; /* NULL: the user's own */
+	double lease;           /* seconds of silence after which a worker counts as lost */
+	bool push;              /* copy this program to the hosts */
+};
+#define DFG_DISTRIBUTION_DEFAULTS         \
+	{                                     \
+		.transport = "auto", .lease = 2.5 \
+	}
+
+/* Callbacks with the progress of a launch, for a picture of it. All are set, or none. */
+struct dfg_launch_watch {
+	void (*begin)(void *arg, const struct dfg_hosts *hosts); /* hosts live until end() */
+	void (*reached)(void *arg, uint32_t worker, enum dfg_launch_stage stage, const char *words); /* on any thread */
+	void (*end)(void *arg, bool failed); /* may be called more than once */
+	void *arg;
+};
+
+/* All are borrowed until the workers are closed. */
+struct dfg_distributed_options {
+	const struct dfg_planning *planning;
+	const struct dfg_distribution *distribution;
+	const struct dfg_engine *engine; /* its memory limit applies to each worker; without swap */
+	const struct dfg_report *report; /* receives notes, output of workers and, as details, the transports in use */
+	struct dfg_launch_watch watch;
+};
+
+/* The workers, and the graph that is partitioned across them. Zero-initialised: closed. */
+struct dfg_distributed {
+	struct dfg_distributed_options options;
+	struct dfg_arena arena;
+	struct dfg_hosts hosts;
+	struct dfg_launch *launch; /* NULL: nothing has been loaded yet */
+	struct dfg_arena parts_arena;
+	struct dfg_parts parts;
+	void (*trace)(void *arg, const struct dfg_coordinator_event
+								 *event); /* called with each event of the coordinator; NULL or set by the caller */
+	void *trace_arg;
+	struct dfg_err *(*opened)(
+		void *arg); /* called after a model is opened and before it is partitioned; NULL or set by the caller */
+	void *opened_arg;
+	const struct dfg_keep
+		*keep; /* nodes and tensors to keep when updates are fused on their devices; NULL: no fusion */
+};
+
+/* Reads the hosts and checks the options; starts nothing. DFG_USAGE for an option that is wrong. */
+DFG_MUST_CHECK struct dfg_err *dfg_distributed_open(
+	const struct dfg_distributed_options *options, struct dfg_distributed *out_distributed);
+void dfg_distributed_close(struct dfg_distributed *distributed);
+
+/* Starts the workers before a graph is loaded, so that a failure to start is one error. */
+DFG_MUST_CHECK struct dfg_err *dfg_distributed_start(
+	struct dfg_distributed *distributed, const struct dfg_session_options *session);
+
+/*
+ * Sends the workers the parts of a graph, and starts them if necessary: `parts`, or if that is NULL, the graph
+ * partitioned by --place and cost. Then opens a session with these options, which apply to each worker. Borrows all
+ * arguments until the next graph or the end.
+ */
+DFG_MUST_CHECK struct dfg_err *dfg_distributed_load(struct dfg_distributed *distributed, struct dfg_graph *graph,
+	const struct dfg_facts *facts, const struct dfg_parts *parts, struct dfg_session_options *session);
+
+/* Registers a file that is read by the worker that runs the node; DFG_DATA if that worker is not on `host`. */
+DFG_MUST_CHECK struct dfg_err *dfg_distributed_source(const struct dfg_distributed *distributed, const char *name,
+	uint32_t node, const char *host, const char *file, const struct dfg_array_input *input,
+	struct dfg_coordinator_source *out_source);

@@ -1,0 +1,40 @@
+#include "app/engine.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct dfg_err *parse_schedule(const char *schedule, struct dfg_session_options *session)
+{
+	static const char random[] = "random:";
+	size_t length = sizeof random - 1;
+	char *end;
+	if (!schedule)
+		return NULL;
+	errno = 0;
+	session->random_schedule = true;
+	session->schedule_seed = strncmp(schedule, random, length) ? 0 : strtoull(schedule + length, &end, 10);
+	if (strncmp(schedule, random, length) || *end || end == schedule + length || errno)
+		return DFG_ERR(DFG_USAGE, "--schedule must be random:SEED, not '%s'", schedule);
+	return NULL;
+}
+
+struct dfg_err *dfg_engine_session(const struct dfg_engine *engine, struct dfg_session_options *out_options)
+{
+	if (engine->threads < 0 || engine->threads > 4096)
+		return DFG_ERR(DFG_USAGE, "--threads must be a number from 1 to 4096");
+	if (engine->swap && !engine->memory_limit)
+		return DFG_ERR(DFG_USAGE, "--swap requires --memory-limit");
+	*out_options = (struct dfg_session_options){
+		.threads = (int)engine->threads,
+		.seed = engine->seed < 0 ? 0 : (uint64_t)engine->seed,
+		.no_opt = engine->no_opt,
+		.alone = true,
+		.check_numerics = engine->check_numerics,
+		.max_iterations = engine->max_iterations,
+		.timeout = engine->timeout,
+		.swap = engine->swap,
+		.limit = engine->limit,
+	};
+	return parse_schedule(engine->schedule, out_options);
+}

@@ -1,0 +1,33 @@
+#pragma once
+
+#include "app/dataset.h"
+#include "app/gather.h"
+#include "app/run.h"
+
+/*
+ * Means of fetches over separate data after each epoch, computed by the same graph or by another one that takes its
+ * variables.
+ */
+struct dfg_evaluation {
+	struct dfg_model own; /* the model of --eval-graph; closed without that option */
+	struct dfg_model *model;
+	struct dfg_variables variables;
+	struct dfg_dataset dataset;
+	struct dfg_edges fetch;
+	struct dfg_feeds feeds; /* the feeds of the run that the graph also has, then those of the batch */
+	uint32_t first_batch;
+	struct dfg_tensor *value;
+	int64_t batch;
+	bool wanted;
+};
+DFG_MUST_CHECK struct dfg_err *dfg_evaluation_open(
+	struct dfg_run *run, int64_t batch, struct dfg_evaluation *out_evaluation);
+
+/*
+ * Called before the first step, after checkpoints are loaded. DFG_DATA if a variable of the evaluation would be
+ * uninitialised, because none was loaded or the trained graph has no variable of that name.
+ */
+DFG_MUST_CHECK struct dfg_err *dfg_evaluation_check(struct dfg_evaluation *evaluation, const struct dfg_run *run);
+DFG_MUST_CHECK struct dfg_err *dfg_evaluation_run(
+	struct dfg_evaluation *evaluation, struct dfg_run *run, struct dfg_gathered *out_means);
+void dfg_evaluation_close(struct dfg_evaluation *evaluation);

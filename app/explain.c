@@ -1,0 +1,164 @@
+#include "app/explain.h"
+
+#include "formats/plan.h"
+
+#include <stdio.h>
+
+static void put_device(const char *key, uint32_t device, struct dfg_json_out *json)
+{
+	char name[16];
+	snprintf(name, sizeof name, "w%u", device);
+	dfg_json_key(json, key), dfg_json_string(json, name);
+}
+
+static void put_text(const char *key, const struct dfg_text *text, struct dfg_json_out *json)
+{
+	json->text.short_of_memory |= text->short_of_memory;
+	dfg_json_key(json, key), dfg_json_string(json, text->s ? text->s : "");
+}
+
+static void put_amount(const char *key, const struct dfg_amount *amount, struct dfg_json_out *json)
+{
+	struct dfg_text formula = {0};
+	dfg_amount_text(amount, &formula);
+	dfg_json_key(json, key), dfg_json_open(json, '{');
+	put_text("formula", &formula, json);
+	dfg_json_key(json, "terms"), dfg_json_open(json, '[');
+	for (size_t i = 0; i < amount->count; i++) {
+		dfg_json_open(json, '{');
+		dfg_json_key(json, "times"), dfg_json_uint(json, amount->term[i].times);
+		dfg_json_key(json, "sizes"), dfg_json_string(json, amount->term[i].sizes);
+		dfg_json_key(json, "loop"), dfg_json_string(json, amount->term[i].loop);
+		dfg_json_close(json, '}');
+	}
+	dfg_json_close(json, ']');
+	dfg_json_close(json, '}');
+	dfg_text_release(&formula);
+}
+
+static void put_links(const struct dfg_cost_estimate *bill, struct dfg_json_out *json)
+{
+	dfg_json_key(json, "links"), dfg_json_open(json, '[');
+	for (size_t i = 0; i < bill->links; i++) {
+		dfg_json_open(json, '{');
+		put_device("from", bill->link[i].from, json);
+		put_device("to", bill->link[i].to, json);
+		put_amount("messages", &bill->link[i].messages, json);
+		put_amount("bytes", &bill->link[i].bytes, json);
+		dfg_json_close(json, '}');
+	}
+	dfg_json_close(json, ']');
+}
+
+static void put_hosts(const struct dfg_cost_estimate *bill, struct dfg_json_out *json)
+{
+	dfg_json_key(json, "hosts"), dfg_json_open(json, '[');
+	for (uint32_t i = 0; i < bill->hosts; i++) {
+		dfg_json_open(json, '{');
+		put_device("device", i, json);
+		put_amount("parameter_bytes", &bill->host[i].parameters, json);
+		put_amount("activation_bytes", &bill->host[i].activations, json);
+		dfg_json_close(json, '}');
+	}
+	dfg_json_close(json, ']');
+}
+
+void dfg_explain_bill(const struct dfg_cost_estimate *bill, struct dfg_json_out *json)
+{
+	dfg_json_open(json, '{');
+	put_amount("messages", &bill->messages, json);
+	put_amount("bytes", &bill->bytes, json);
+	put_links(bill, json);
+	if (bill->hosts)
+		put_hosts(bill, json);
+	dfg_json_key(json, "sizes"), dfg_json_open(json, '{');
+	for (size_t i = 0; i < bill->letters; i++) {
+		struct dfg_text meaning = {0};
+		dfg_cost_letter_text(&bill->letter[i], &meaning);
+		put_text(bill->letter[i].name, &meaning, json);
+		dfg_text_release(&meaning);
+	}
+	dfg_json_close(json, '}');
+	dfg_json_close(json, '}');
+}
+
+void dfg_explain_transfer(const struct dfg_transfer *transfer, uint32_t number, struct dfg_json_out *json)
+{
+	dfg_json_open(json, '{');
+	dfg_json_key(json, "number"), dfg_json_uint(json, number);
+	dfg_json_key(json, "tensor"), dfg_json_string(json, transfer->tensor);
+	put_device("from", transfer->from, json);
+	put_device("to", transfer->to, json);
+	dfg_json_key(json, "type"), dfg_json_string(json, dfg_type_words(transfer->dtype, &transfer->shape).s);
+	dfg_json_key(json, "loop"), dfg_json_string(json, transfer->loop);
+	dfg_json_key(json, "each"), dfg_json_string(json, dfg_plan_folder_each(transfer));
+	dfg_json_close(json, '}');
+}
+
+static struct dfg_err *explain_nodes(
+	const struct dfg_explained *e, const struct dfg_cost_estimate *bill, struct dfg_text *text)
+{
+	for (uint32_t n = 0; n < e->graph->count; n++) {
+		dfg_place_explain(e->graph, e->placed, n, text);
+		dfg_text_add(text, "\n");
+	}
+	dfg_cost_text(bill, text);
+	return dfg_text_check(text);
+}
+
+static struct dfg_err *explain_document(
+	const struct dfg_explained *e, const struct dfg_cost_estimate *bill, struct dfg_text *text)
+{
+	struct dfg_json_out json = {.comma = false};
+	dfg_json_open(&json, '{');
+	dfg_json_key(&json, "devices"), dfg_json_open(&json, '[');
+	for (uint32_t d = 0; d < e->parts->parts; d++)
+		dfg_json_string(&json, e->device[d]);
+	dfg_json_close(&json, ']');
+	dfg_json_key(&json, "nodes"), dfg_json_open(&json, '[');
+	for (uint32_t n = 0; n < e->graph->count; n++) {
+		struct dfg_text why = {0};
+		dfg_place_why(e->graph, e->placed, n, &why);
+		dfg_json_open(&json, '{');
+		dfg_json_key(&json, "name"), dfg_json_string(&json, e->graph->node[n].name);
+		put_device("device", e->placed[n].device, &json);
+		put_text("reason", &why, &json);
+		dfg_json_close(&json, '}');
+		dfg_text_release(&why);
+	}
+	dfg_json_close(&json, ']');
+	dfg_json_key(&json, "transfers"), dfg_json_open(&json, '[');
+	for (uint32_t i = 0; i < e->parts->transfers; i++)
+		dfg_explain_transfer(&e->parts->transfer[i], i, &json);
+	dfg_json_close(&json, ']');
+	dfg_json_key(&json, "bill"), dfg_explain_bill(bill, &json);
+	dfg_json_close(&json, '}');
+	dfg_text_add(&json.text, "\n");
+	*text = json.text;
+	return dfg_text_check(text);
+}
+
+static struct dfg_err *with_bill(const struct dfg_explained *e,
+	struct dfg_err *(*print)(
+		const struct dfg_explained *e, const struct dfg_cost_estimate *bill, struct dfg_text *text),
+	struct dfg_text *out_text)
+{
+	struct dfg_arena arena = {0};
+	struct dfg_cost_estimate bill = {.links = 0};
+	struct dfg_err *err = dfg_cost_estimate(e->graph, e->facts, e->placed, e->parts, &arena, &bill);
+	if (!err)
+		err = print(e, &bill, out_text);
+	dfg_cost_release(&bill);
+	dfg_arena_release(&arena);
+	return err;
+}
+
+struct dfg_err *dfg_explain_text(const struct dfg_explained *explained, struct dfg_text *out_text)
+{
+	return with_bill(explained, explain_nodes, out_text);
+}
+
+struct dfg_err *dfg_explain_json(const struct dfg_explained *explained, struct dfg_text *out_text)
+{
+	return with_bill(explained, explain_document, out_text);
+}

@@ -1,0 +1,30 @@
+#pragma once
+
+#include "app/model.h"
+#include "formats/array.h"
+
+/*
+ * Results accumulated over batches: scalars as their mean, weighted by samples; other tensors concatenated along axis
+ * 0. Zero-initialised with `count` set: empty.
+ */
+struct dfg_gathered {
+	struct dfg_gathered_fetch {
+		double sum;
+		enum dfg_dtype dtype;
+		struct dfg_tensor *part; /* parts to concatenate, one per batch */
+		size_t parts, room;
+	} * fetch;
+	uint32_t count;
+	int64_t samples;
+};
+
+/* Adds the values of a batch of n samples. Takes the values, also on failure. */
+DFG_MUST_CHECK struct dfg_err *dfg_gathered_add(
+	struct dfg_gathered *gathered, const struct dfg_edges *fetch, struct dfg_tensor *value, int64_t n);
+
+/* The mean of scalar fetch i over the batches added. */
+double dfg_gathered_mean(const struct dfg_gathered *gathered, uint32_t i);
+
+DFG_MUST_CHECK struct dfg_err *dfg_gathered_results(
+	const struct dfg_gathered *gathered, const struct dfg_edges *fetch, struct dfg_arrays *out_results);
+void dfg_gathered_release(struct dfg_gathered *gathered);

@@ -1,0 +1,175 @@
+#include "app/planning.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct dfg_err *dfg_planning_hosts(
+	const struct dfg_planning *planning, struct dfg_arena *arena, struct dfg_hosts *out_hosts)
+{
+	if (!planning->hosts)
+		return DFG_ERR(DFG_USAGE, "--hosts is missing: a file, or a list such as alpha,local:2");
+	return dfg_err_note(dfg_hosts_read(planning->hosts, arena, out_hosts), "--hosts");
+}
+
+/* "random:SEED" is not a pattern. */
+static bool is_random(const char *word)
+{
+	static const char random[] = "random:";
+	return !strncmp(word, random, sizeof random - 1) && !strchr(word, '=');
+}
+
+static struct dfg_err *read_seed(const char *word, uint64_t *out_seed)
+{
+	const char *digits = strchr(word, ':') + 1;
+	char *end;
+	errno = 0;
+	*out_seed = strtoull(digits, &end, 10);
+	if (errno || *end || *digits < '0' || *digits > '9')
+		return DFG_ERR(DFG_USAGE, "--place must be random:SEED, not '%s'", word);
+	return NULL;
+}
+
+/* "layers*=w1": the name of a device contains no equals sign. */
+static struct dfg_err *read_request(
+	const char *word, const struct dfg_hosts *hosts, struct dfg_arena *arena, struct dfg_place_request *out_request)
+{
+	const char *equals = strrchr(word, '=');
+	if (!equals || equals == word || !equals[1])
+		return DFG_ERR(DFG_USAGE, "--place must be PATTERN=DEVICE, not '%s'", word);
+	*out_request =
+		(struct dfg_place_request){.pattern = dfg_arena_copy(arena, word, (size_t)(equals - word)), .text = word};
+	if (!out_request->pattern)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	return dfg_err_note(dfg_place_device(equals + 1, hosts->device, hosts->count, &out_request->device), "--place");
+}
+
+const char *dfg_data_host(const char *word)
+{
+	const char *equals = strchr(word, '='), *at = equals ? strstr(equals, ":@") : NULL;
+	return at && dfg_host_name_valid(equals + 1, (size_t)(at - equals - 1)) && at[2] ? equals + 1 : NULL;
+}
+
+/* A tensor fed from a remote file is placed where the file is, unless the user places it; "x:0" is a tensor of 'x'. */
+static struct dfg_err *follow_data(
+	const char *word, const struct dfg_hosts *hosts, struct dfg_arena *arena, struct dfg_place_request *out_request)
+{
+	const char *host = dfg_data_host(word);
+	const char *name = dfg_arena_copy(arena, host, strcspn(host, ":"));
+	const char *node = dfg_arena_copy(arena, word, strcspn(word, ":="));
+	*out_request = (struct dfg_place_request){.pattern = node, .text = word};
+	if (!name || !node)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	return dfg_err_note(dfg_hosts_find(hosts, name, &out_request->device), "'%s'", word);
+}
+
+static struct dfg_err *follow_all_data(const struct dfg_planning *planning, const struct dfg_hosts *hosts,
+	struct dfg_arena *arena, struct dfg_place_request *request, size_t *count)
+{
+	for (size_t list = 0; list < sizeof planning->data / sizeof *planning->data; list++) {
+		const struct dfg_words_list *words = planning->data[list];
+		for (size_t i = 0; words && i < words->count; i++)
+			if (dfg_data_host(words->word[i]))
+				DFG_TRY(follow_data(words->word[i], hosts, arena, &request[(*count)++]));
+	}
+	return NULL;
+}
+
+static size_t data_words(const struct dfg_planning *planning)
+{
+	size_t count = 0;
+	for (size_t list = 0; list < sizeof planning->data / sizeof *planning->data; list++)
+		count += planning->data[list] ? planning->data[list]->count : 0;
+	return count;
+}
+
+static struct dfg_err *read_requests(const struct dfg_planning *planning, const struct dfg_hosts *hosts,
+	struct dfg_arena *arena, struct dfg_place_options *out_options)
+{
+	const struct dfg_words_list *words = &planning->place;
+	struct dfg_place_request *request = dfg_arena_zeros(arena, words->count + data_words(planning), sizeof *request);
+	if (!request)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	*out_options = (struct dfg_place_options){.device = hosts->device, .devices = hosts->count, .request = request};
+	DFG_TRY(follow_all_data(planning, hosts, arena, request, &out_options->requests));
+	for (size_t i = 0; i < words->count; i++) {
+		if (is_random(words->word[i])) {
+			DFG_TRY(read_seed(words->word[i], &out_options->seed));
+			out_options->random = true;
+		} else {
+			DFG_TRY(read_request(words->word[i], hosts, arena, &request[out_options->requests++]));
+		}
+	}
+	return NULL;
+}
+
+struct dfg_err *dfg_planning_check(
+	const struct dfg_planning *planning, const struct dfg_hosts *hosts, struct dfg_arena *arena)
+{
+	struct dfg_place_options options;
+	return read_requests(planning, hosts, arena, &options);
+}
+
+/* A graph file must have nodes: an empty part gets one. */
+static struct dfg_err *fill_empty(struct dfg_parts *parts, const struct dfg_hosts *hosts, struct dfg_arena *arena)
+{
+	for (uint32_t d = 0; d < parts->parts; d++) {
+		struct dfg_node node = {.op_name = "NoOp", .op = dfg_op_find("NoOp"), .device = hosts->device[d]};
+		uint32_t number;
+		if (parts->part[d].count)
+			continue;
+		if (!(node.name = dfg_arena_print(arena, "_dfg/empty/%u", d)))
+			return DFG_ERR(DFG_MEMORY, "out of memory");
+		DFG_TRY(dfg_graph_add(&parts->part[d], &node, &number));
+	}
+	return NULL;
+}
+
+struct dfg_err *dfg_planning_place(const struct dfg_planning *planning, const struct dfg_graph *graph,
+	const struct dfg_facts *facts, const struct dfg_hosts *hosts, const struct dfg_report *report,
+	struct dfg_arena *arena, struct dfg_placed **out_placed)
+{
+	struct dfg_place_options options;
+	struct dfg_text notes = {0};
+	DFG_TRY(read_requests(planning, hosts, arena, &options));
+	options.notes = &notes;
+	struct dfg_err *err = dfg_place(graph, facts, &options, arena, out_placed);
+	err = err ? err : dfg_text_check(&notes);
+	if (!err && notes.length)
+		dfg_report_note(report, "%s: note: %.*s", graph->source, (int)notes.length - 1, notes.s);
+	dfg_text_release(&notes);
+	return err;
+}
+
+struct dfg_err *dfg_planning_cut(struct dfg_graph *graph, const struct dfg_facts *facts, const struct dfg_hosts *hosts,
+	const struct dfg_placed *placed, struct dfg_arena *arena, struct dfg_parts *out_parts)
+{
+	const struct dfg_place_options options = {.device = hosts->device, .devices = hosts->count};
+	DFG_TRY(dfg_partition(graph, facts, placed, &options, arena, out_parts));
+	return fill_empty(out_parts, hosts, arena);
+}
+
+static bool matches_any(const struct dfg_graph *graph, const char *pattern)
+{
+	for (uint32_t n = 0; n < graph->count; n++)
+		if (!fnmatch(pattern, graph->node[n].name, 0))
+			return true;
+	return false;
+}
+
+void dfg_planning_warn(
+	const struct dfg_planning *planning, const struct dfg_graph *graph, const struct dfg_report *report)
+{
+	char pattern[1000];
+	for (size_t i = 0; i < planning->place.count; i++) {
+		const char *word = planning->place.word[i], *equals = strrchr(word, '=');
+		size_t length = equals ? (size_t)(equals - word) : sizeof pattern;
+		if (length >= sizeof pattern || is_random(word))
+			continue;
+		memcpy(pattern, word, length);
+		pattern[length] = '\0';
+		if (!matches_any(graph, pattern))
+			dfg_report_note(report, "%s: warning: --place '%s': no node matches", graph->source, word);
+	}
+}

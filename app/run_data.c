@@ -1,0 +1,292 @@
+#include "app/evaluation.h"
+#include "app/loaded.h"
+#include "app/metrics.h"
+#include "app/saving.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Steps over data: training if there is a target, else inference over files. */
+struct training {
+	struct dfg_run *run;
+	const struct dfg_data_watch *watch;
+	struct dfg_dataset dataset;
+	struct dfg_feeds feeds; /* the feeds of each step, then those of the batch */
+	uint32_t first_batch;
+	struct dfg_plan *plan;
+	struct dfg_tensor *value; /* values of the last step, by fetch */
+	struct dfg_gathered gathered;
+	struct dfg_metrics metrics;
+	struct dfg_evaluation evaluation;
+	struct dfg_saving saving;
+	struct dfg_checkpoint at; /* position: steps done, and epoch and sample of the next step */
+	int64_t batch;
+	uint64_t epochs, steps; /* limits, of which the earlier ends the run; 0: none */
+	bool trains, warned;
+};
+
+static uint64_t shuffle_seed(const struct training *t)
+{
+	int64_t seed = t->run->options->shuffle;
+	return seed < 0 ? 0 : (uint64_t)seed;
+}
+
+static bool is_over(const struct training *t)
+{
+	return (t->steps && t->at.step >= t->steps) || (t->epochs && t->at.epoch > t->epochs) ||
+		   (t->run->options->steps == 0);
+}
+
+/* Number of samples of the next step; 0 at the end of the epoch. */
+static int64_t next_batch(const struct training *t)
+{
+	int64_t left = t->dataset.samples - (int64_t)t->at.sample;
+	if (left < t->batch && t->run->options->drop_last)
+		return 0;
+	return left < t->batch ? left : t->batch;
+}
+
+static struct dfg_err *set_ends(struct training *t)
+{
+	const struct dfg_run_options *o = t->run->options;
+	t->steps = o->steps > 0 ? (uint64_t)o->steps : 0;
+	t->epochs = o->epochs > 0 ? (uint64_t)o->epochs : o->steps >= 0 ? 0 : 1;
+	if (o->epochs == 0)
+		return DFG_ERR(DFG_USAGE, "--epochs must be at least 1");
+	if (!t->dataset.count && o->steps < 0)
+		return DFG_ERR(DFG_USAGE, "without --data, --steps N is required");
+	if (!t->dataset.count)
+		return NULL;
+	if (o->drop_last && t->dataset.samples < t->batch)
+		return DFG_ERR(DFG_DATA, "%lld samples are fewer than one batch of %lld, which --drop-last leaves out",
+			(long long)t->dataset.samples, (long long)t->batch);
+	return NULL;
+}
+
+static struct dfg_err *open_data(struct training *t)
+{
+	const struct dfg_run_options *o = t->run->options;
+	DFG_TRY(dfg_err_note(dfg_dataset_open(&t->run->model, t->run->distributed, &o->data, &t->dataset), "--data"));
+	int64_t full = o->batch > 0 ? t->dataset.samples / o->batch : 0;
+	bool ends_before = o->epochs < 0 && o->steps >= 0 && o->steps <= full; /* the run ends before the short batch */
+	DFG_TRY(dfg_dataset_batch_size(&t->run->model, &t->dataset, o->batch, !o->drop_last && !ends_before, &t->batch));
+	DFG_TRY(set_ends(t));
+	struct dfg_edge *data = dfg_arena_zeros(&t->run->model.arena, t->dataset.count, sizeof *data);
+	if (!data)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	for (uint32_t i = 0; i < t->dataset.count; i++)
+		data[i] = t->dataset.input[i].edge;
+	DFG_TRY(dfg_feeds_share(&t->run->feeds, data, t->dataset.count, &t->feeds));
+	t->first_batch = t->feeds.count;
+	for (uint32_t i = 0; i < t->dataset.count; i++) {
+		struct dfg_tensor none = {0};
+		DFG_TRY(dfg_feeds_add(&t->feeds, data[i], &none));
+	}
+	return NULL;
+}
+
+/*
+ * Reports steps that cannot run before a file or directory is created. Variables that --load lacks may come from a
+ * checkpoint.
+ */
+static struct dfg_err *check_step(struct training *t)
+{
+	struct dfg_variables variables;
+	bool *missing;
+	struct dfg_run *run = t->run;
+	struct dfg_step step = {
+		.feed = t->feeds.edge,
+		.n_feed = t->feeds.count,
+		.fetch = run->fetch.edge,
+		.n_fetch = run->fetch.count,
+		.target = run->target,
+		.n_target = run->n_target,
+	};
+	DFG_TRY(dfg_err_of_file(dfg_session_plan(run->model.session, &step, &t->plan), run->model.file.graph.source));
+	if (t->run->options->resume || !run->model.loaded.from)
+		return NULL;
+	DFG_TRY(dfg_variables_missing(&run->model, &step, &t->feeds, &variables, &missing));
+	return dfg_loaded_check(&run->model, &variables, missing);
+}
+
+static struct dfg_sample_order sample_order(const struct training *t)
+{
+	bool shuffled = !t->run->options->no_shuffle;
+	return (struct dfg_sample_order){.known = t->dataset.count > 0,
+		.shuffled = shuffled,
+		.drop_last = t->run->options->drop_last,
+		.batch = (uint64_t)t->batch,
+		.samples = (uint64_t)t->dataset.samples,
+		.seed = shuffled ? shuffle_seed(t) : 0};
+}
+
+static struct dfg_err *open_all(struct training *t)
+{
+	struct dfg_run *run = t->run;
+	t->trains = run->n_target > 0;
+	if (!t->trains && dfg_graph_training(&run->model.file.graph) == 1)
+		dfg_report_note(t->run->input.report,
+			"warning: %s was built with -D training=true, and there is no --target to train: dropout, batch_norm and "
+			"all else that tests `training` are on",
+			run->model.file.graph.source);
+	DFG_TRY(open_data(t));
+	DFG_TRY(check_step(t));
+	DFG_TRY(dfg_evaluation_open(run, t->run->options->batch, &t->evaluation));
+	t->at = (struct dfg_checkpoint){.order = sample_order(t), .epoch = 1};
+	DFG_TRY(dfg_saving_open(run, &t->saving, &t->at));
+	DFG_TRY(dfg_evaluation_check(&t->evaluation, run));
+	if (t->at.sample > (uint64_t)t->dataset.samples)
+		return DFG_ERR(DFG_DATA, "%s is of longer data: it is at sample %llu, but the data has %lld",
+			t->run->options->checkpoint, (unsigned long long)t->at.sample, (long long)t->dataset.samples);
+	DFG_TRY(dfg_run_plan(run, &t->feeds, &run->fetch, &t->plan));
+	DFG_TRY(dfg_metrics_open(t->run->options->metrics, t->run->options->times, t->at.step, &t->metrics));
+	t->value = dfg_arena_zeros(&run->model.arena, run->fetch.count, sizeof *t->value);
+	t->gathered.fetch = dfg_zeros(run->fetch.count, sizeof *t->gathered.fetch);
+	t->gathered.count = t->gathered.fetch ? run->fetch.count : 0;
+	return t->value && t->gathered.fetch ? NULL : DFG_ERR(DFG_MEMORY, "out of memory");
+}
+
+/* The first fetch with a single float, shown as progress. */
+static const char *followed(const struct training *t, double *out_value)
+{
+	for (uint32_t i = 0; i < t->run->fetch.count; i++) {
+		const struct dfg_tensor *value = &t->value[i];
+		bool real =
+			value->dtype == DFG_F32 || value->dtype == DFG_F64 || value->dtype == DFG_F16 || value->dtype == DFG_BF16;
+		if (real && dfg_shape_count(&value->shape) == 1) {
+			*out_value = dfg_tensor_float(value, 0);
+			return t->run->fetch.name[i];
+		}
+	}
+	return NULL;
+}
+
+static void tell(struct training *t, uint64_t epoch)
+{
+	double value = 0;
+	const char *name = followed(t, &value);
+	if (name && !isfinite(value) && !t->warned) {
+		t->watch->hide(t->watch->arg);
+		dfg_report_note(t->run->input.report, "warning: '%s' is %s at step %llu; --check-numerics names the node", name,
+			isnan(value) ? "nan" : "inf", (unsigned long long)t->at.step);
+		t->warned = true;
+	}
+	t->watch->step(t->watch->arg, t->at.step, epoch, name, value);
+}
+
+static struct dfg_err *one_step(struct training *t, int64_t n)
+{
+	struct dfg_run *run = t->run;
+	DFG_TRY(dfg_dataset_batch(&t->dataset, (int64_t)t->at.sample, n, t->feeds.value + t->first_batch));
+	for (uint32_t i = 0; i < run->fetch.count; i++)
+		dfg_tensor_release(&t->value[i]);
+	struct dfg_err *err = dfg_plan_run(t->plan, t->feeds.value, t->value);
+	err = dfg_err_note(err, "step %llu", (unsigned long long)t->at.step + 1);
+	DFG_TRY(dfg_err_of_file(err, run->model.file.graph.source));
+	uint64_t epoch = t->at.epoch;
+	t->at.step++;
+	t->at.sample += (uint64_t)n;
+	DFG_TRY(dfg_metrics_step(&t->metrics, t->at.step, epoch, &run->fetch, t->value));
+	tell(t, epoch);
+	return t->trains ? NULL : dfg_gathered_add(&t->gathered, &run->fetch, t->value, n ? n : 1);
+}
+
+static struct dfg_err *evaluate(struct training *t)
+{
+	struct dfg_gathered means = {0};
+	struct dfg_err *err = dfg_evaluation_run(&t->evaluation, t->run, &means);
+	if (!err)
+		err = dfg_metrics_eval(&t->metrics, t->at.step, t->at.epoch, &t->evaluation.fetch, &means);
+	t->watch->hide(t->watch->arg);
+	for (uint32_t i = 0; !err && i < means.count; i++)
+		dfg_report_note(t->run->input.report, "epoch %llu: %s %.6g (evaluation)", (unsigned long long)t->at.epoch,
+			t->evaluation.fetch.name[i], dfg_gathered_mean(&means, i));
+	dfg_gathered_release(&means);
+	return err;
+}
+
+/* The metrics line is written before the checkpoint, which includes it in its count. */
+static struct dfg_err *after_step(struct training *t)
+{
+	bool ended = t->dataset.count && !next_batch(t);
+	if (ended && t->evaluation.wanted)
+		DFG_TRY(evaluate(t));
+	if (ended) {
+		t->at.epoch++;
+		t->at.sample = 0;
+		if (!is_over(t) && !t->run->options->no_shuffle && t->trains)
+			DFG_TRY(dfg_dataset_shuffle(&t->dataset, shuffle_seed(t), t->at.epoch));
+	}
+	return dfg_saving_is_due(&t->saving, t->at.step, ended) ? dfg_saving_commit(&t->saving, t->run, &t->at) : NULL;
+}
+
+/* The number of the last step, by --steps or --epochs, whichever is earlier; 0: unknown. */
+static uint64_t last_step(const struct training *t)
+{
+	uint64_t batch = (uint64_t)t->batch, samples = (uint64_t)t->dataset.samples;
+	if (!t->epochs || !t->dataset.count || !batch)
+		return t->steps;
+	uint64_t full = samples / batch, each = full + (!t->run->options->drop_last && samples % batch), last;
+	if (__builtin_mul_overflow(each, t->epochs, &last))
+		return t->steps;
+	return t->steps && t->steps < last ? t->steps : last;
+}
+
+static struct dfg_err *all_steps(struct training *t)
+{
+	if (t->dataset.count && t->trains && !t->run->options->no_shuffle)
+		DFG_TRY(dfg_dataset_shuffle(&t->dataset, shuffle_seed(t), t->at.epoch));
+	t->watch->begin(t->watch->arg, t->at.step, last_step(t), t->epochs);
+	while (!is_over(t) && !t->watch->stop(t->watch->arg)) {
+		DFG_TRY(one_step(t, next_batch(t)));
+		DFG_TRY(after_step(t));
+	}
+	if (t->saving.wanted && t->saving.last_step != t->at.step)
+		DFG_TRY(dfg_saving_commit(&t->saving, t->run, &t->at));
+	return NULL;
+}
+
+/* A run that was stopped before its end, for this cause. */
+static struct dfg_err *stop(const struct training *t, const char *cause, bool *out_stopped)
+{
+	if (t->saving.wanted)
+		return DFG_ERR(DFG_STOPPED, "stopped by %s after step %llu; --resume continues from there", cause,
+			(unsigned long long)t->at.step);
+	dfg_report_note(t->run->input.report, "stopped by %s after step %llu", cause, (unsigned long long)t->at.step);
+	*out_stopped = true;
+	return NULL;
+}
+
+static struct dfg_err *finish(struct training *t, struct dfg_arrays *out_results, bool *out_stopped)
+{
+	const char *cause = t->watch->stop(t->watch->arg);
+	if (cause && !is_over(t))
+		return stop(t, cause, out_stopped);
+	dfg_plan_stats(t->plan, &t->run->stats);
+	if (!t->trains)
+		return dfg_gathered_results(&t->gathered, &t->run->fetch, out_results);
+	bool any = t->run->fetch.count && t->value[0].dtype;
+	return any ? dfg_results_add(out_results, &t->run->fetch, t->value) : NULL;
+}
+
+struct dfg_err *dfg_run_data(
+	struct dfg_run *run, const struct dfg_data_watch *watch, struct dfg_arrays *out_results, bool *out_stopped)
+{
+	struct training t = {.run = run, .watch = watch};
+	*out_stopped = false;
+	struct dfg_err *err = open_all(&t);
+	if (!err)
+		err = all_steps(&t);
+	watch->hide(watch->arg);
+	err = dfg_err_join(err, dfg_metrics_close(&t.metrics));
+	if (!err)
+		err = finish(&t, out_results, out_stopped);
+	for (uint32_t i = 0; t.value && i < run->fetch.count; i++)
+		dfg_tensor_release(&t.value[i]);
+	dfg_gathered_release(&t.gathered);
+	dfg_saving_close(&t.saving);
+	dfg_evaluation_close(&t.evaluation);
+	dfg_feeds_release(&t.feeds);
+	dfg_dataset_release(&t.dataset);
+	return err;
+}

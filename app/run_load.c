@@ -1,0 +1,47 @@
+#include "app/run_private.h"
+
+#include "formats/checkpoint.h"
+#include "lib/base/path.h"
+
+static void talk(void *arg, const char *text)
+{
+	dfg_report_note(arg, "warning: %s; an older checkpoint is used", text);
+}
+
+static struct dfg_err *load_from(struct dfg_run *run, const char *path)
+{
+	struct dfg_checkpoint checkpoint = {0};
+	struct dfg_notes notes = {talk, (void *)run->input.report};
+	struct dfg_err *err;
+	if (dfg_is_directory(path))
+		err = dfg_checkpoint_load(path, &notes, &checkpoint);
+	else
+		err = dfg_arrays_read(path, &checkpoint.arrays);
+	if (!err)
+		err =
+			dfg_variables_load(&run->model, &checkpoint.arrays, path, run->options->map.word, run->options->map.count);
+	dfg_checkpoint_release(&checkpoint);
+	return err;
+}
+
+static struct dfg_err *run_init(struct dfg_run *run)
+{
+	uint32_t node;
+	struct dfg_plan *plan;
+	DFG_TRY(dfg_model_node(&run->model, run->options->init, &node));
+	struct dfg_step step = {.feed = run->feeds.edge, .n_feed = run->feeds.count, .target = &node, .n_target = 1};
+	struct dfg_err *err = dfg_session_plan(run->model.session, &step, &plan);
+	if (!err)
+		err = dfg_plan_run(plan, run->feeds.value, NULL);
+	return dfg_err_of_file(dfg_err_note(err, "--init"), run->model.file.graph.source);
+}
+
+struct dfg_err *dfg_run_load(struct dfg_run *run)
+{
+	run->model.loaded.partial = run->options->partial;
+	if (run->options->init)
+		DFG_TRY(dfg_err_note(run_init(run), "--init %s", run->options->init));
+	for (size_t i = 0; i < run->options->load.count; i++)
+		DFG_TRY(load_from(run, run->options->load.word[i]));
+	return NULL;
+}

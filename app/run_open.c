@@ -1,0 +1,128 @@
+#include "app/run_private.h"
+
+#include "lib/base/text.h"
+#include "lib/pass/rewrite/fuse_updates.h"
+
+#include <string.h>
+
+/* Keeps the tensors that batches feed: they have no values yet and are not among the run's feeds. */
+static struct dfg_err *keep_given(struct dfg_run *run, const struct dfg_words_list *words, struct dfg_keep *keep)
+{
+	for (size_t i = 0; i < words->count; i++) {
+		const char *equals = strchr(words->word[i], '=');
+		const char *name =
+			equals ? dfg_arena_copy(&run->model.arena, words->word[i], (size_t)(equals - words->word[i])) : NULL;
+		if (name)
+			DFG_TRY(dfg_model_tensor(&run->model, name, &keep->feed[keep->n_feed++]));
+	}
+	return NULL;
+}
+
+/* *out_any is false if nothing needs to be fused. */
+static struct dfg_err *find_kept(struct dfg_run *run, bool *out_any)
+{
+	struct dfg_keep *keep = &run->keep;
+	*keep = (struct dfg_keep){
+		.fetch = run->fetch.edge, .n_fetch = run->fetch.count, .target = run->target, .n_target = run->n_target};
+	*out_any = !run->engine->no_opt && run->n_target;
+	if (!*out_any)
+		return NULL;
+	keep->feed =
+		dfg_arena_zeros(&run->model.arena, run->feeds.count + run->options->data.count + 1, sizeof *keep->feed);
+	if (!keep->feed)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	for (; keep->n_feed < run->feeds.count; keep->n_feed++)
+		keep->feed[keep->n_feed] = run->feeds.edge[keep->n_feed];
+	return keep_given(run, &run->options->data, keep);
+}
+
+struct dfg_err *dfg_run_fuse(struct dfg_run *run)
+{
+	struct dfg_arena scratch = {0};
+	struct dfg_text report = {0};
+	bool any;
+	DFG_TRY(find_kept(run, &any));
+	if (!any)
+		return NULL;
+	struct dfg_err *err = dfg_fuse_updates(&run->model.file.graph, &run->keep, &scratch, &report);
+	dfg_text_release(&report);
+	dfg_arena_release(&scratch);
+	return err;
+}
+
+struct dfg_err *dfg_run_bind_names(struct dfg_run *run)
+{
+	DFG_TRY(dfg_model_tensors(&run->model, &run->options->fetch, &run->fetch));
+	DFG_TRY(dfg_model_nodes(&run->model, &run->options->target, &run->target, &run->n_target));
+	if (!run->fetch.count && !run->n_target)
+		DFG_TRY(dfg_model_outputs(&run->model, &run->fetch));
+	return NULL;
+}
+
+/* Resolves the fetches, targets and feeds in the graph. */
+static struct dfg_err *ask(struct dfg_run *run)
+{
+	DFG_TRY(dfg_run_bind_names(run));
+	DFG_TRY(dfg_run_check_results(run));
+	return dfg_run_bind_feeds(run);
+}
+
+/* In a distributed run, updates are fused when the devices of their nodes are known. */
+static struct dfg_err *ask_before_the_cut(void *arg)
+{
+	struct dfg_run *run = arg;
+	bool any;
+	DFG_TRY(ask(run));
+	DFG_TRY(find_kept(run, &any));
+	run->distributed->keep = any ? &run->keep : NULL;
+	return NULL;
+}
+
+static struct dfg_err *bind(struct dfg_run *run)
+{
+	if (!run->distributed) {
+		DFG_TRY(ask(run));
+		DFG_TRY(dfg_run_fuse(run));
+	}
+	DFG_TRY(dfg_variables_list(&run->model, &run->variables));
+	return dfg_run_load(run);
+}
+
+struct dfg_err *dfg_run_save(struct dfg_run *run)
+{
+	struct dfg_arrays values = {0};
+	if (!run->options->save)
+		return NULL;
+	struct dfg_err *err = dfg_variables_values(&run->model, &run->variables, &values);
+	if (!err)
+		err = dfg_arrays_write(run->options->save, NULL, run->options->if_changed, &values);
+	dfg_arrays_release(&values);
+	return err;
+}
+
+static struct dfg_err *open_model(const char *path, struct dfg_trace *trace, struct dfg_run *run)
+{
+	struct dfg_session_options session;
+	DFG_TRY(dfg_engine_session(run->engine, &session));
+	session.trace = trace ? dfg_trace_event : NULL;
+	session.trace_arg = trace;
+	if (!run->distributed)
+		return dfg_model_open(path, &run->input, &session, &run->model);
+	run->distributed->trace = trace ? dfg_trace_crew_event : NULL;
+	run->distributed->trace_arg = trace;
+	run->distributed->opened = ask_before_the_cut;
+	run->distributed->opened_arg = run;
+	return dfg_model_distribute(path, &run->input, &session, run->distributed, &run->model);
+}
+
+struct dfg_err *dfg_run_open(const char *path, struct dfg_trace *trace, struct dfg_run *run)
+{
+	DFG_TRY(open_model(path, trace, run));
+	return bind(run);
+}
+
+void dfg_run_close(struct dfg_run *run)
+{
+	dfg_feeds_release(&run->feeds);
+	dfg_model_close(&run->model);
+}

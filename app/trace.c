@@ -1,0 +1,177 @@
+#include "app/trace.h"
+
+#include "formats/json.h"
+#include "lib/base/io.h"
+#include "lib/base/pool.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <unistd.h>
+
+/*
+ * Events come from any thread and are written immediately: their data does not outlive the call, and there may be many.
+ */
+struct dfg_trace {
+	pthread_mutex_t lock;
+	struct dfg_out out;
+	struct dfg_json_out json; /* output not yet written to the file */
+	struct dfg_err *err;      /* the first write error */
+	uint64_t begin_ns;        /* time at which the trace was opened; no event is earlier */
+	int named;                /* number of processes already named */
+};
+
+static void write_out(struct dfg_trace *trace)
+{
+	struct dfg_text *text = &trace->json.text;
+	if (!trace->err)
+		trace->err = dfg_text_check(text);
+	if (!trace->err)
+		trace->err = dfg_out_write(&trace->out, text->s, text->length);
+	text->length = 0;
+}
+
+struct dfg_err *dfg_trace_new(const char *path, struct dfg_trace **out_trace)
+{
+	struct dfg_trace *trace = dfg_zeros(1, sizeof *trace);
+	if (!trace || pthread_mutex_init(&trace->lock, NULL)) {
+		dfg_free(trace);
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	}
+	struct dfg_err *err = dfg_out_open(path, false, &trace->out);
+	if (err) {
+		dfg_trace_free(trace);
+		return err;
+	}
+	trace->begin_ns = dfg_now();
+	dfg_json_open(&trace->json, '{');
+	dfg_json_key(&trace->json, "traceEvents");
+	dfg_json_open(&trace->json, '[');
+	*out_trace = trace;
+	return NULL;
+}
+
+static void print_args(struct dfg_json_out *json, const struct dfg_trace_event *event)
+{
+	dfg_json_key(json, "args");
+	dfg_json_open(json, '{');
+	dfg_json_key(json, "op");
+	dfg_json_string(json, event->op);
+	dfg_json_key(json, "frame");
+	dfg_json_string(json, event->frame ? event->frame : "");
+	dfg_json_key(json, "iteration");
+	dfg_json_open(json, '[');
+	for (int i = 0; i < event->depth; i++)
+		dfg_json_int(json, event->iteration[i]);
+	dfg_json_close(json, ']');
+	dfg_json_key(json, "dead");
+	dfg_json_bool(json, event->dead);
+	dfg_json_close(json, '}');
+}
+
+/* Microseconds since the start, not below 0: clocks of other hosts are known within some microseconds only. */
+static double since(const struct dfg_trace *trace, uint64_t ns)
+{
+	return ns > trace->begin_ns ? (double)(ns - trace->begin_ns) / 1000 : 0;
+}
+
+/* Names a process for viewers, which would show its number. */
+static void name_process(struct dfg_json_out *json, int worker)
+{
+	char name[16];
+	snprintf(name, sizeof name, "w%d", worker);
+	dfg_json_open(json, '{');
+	dfg_json_key(json, "name"), dfg_json_string(json, "process_name");
+	dfg_json_key(json, "ph"), dfg_json_string(json, "M");
+	dfg_json_key(json, "pid"), dfg_json_int(json, worker);
+	dfg_json_key(json, "args"), dfg_json_open(json, '{');
+	dfg_json_key(json, "name"), dfg_json_string(json, name);
+	dfg_json_close(json, '}');
+	dfg_json_close(json, '}');
+}
+
+static void print_head(struct dfg_trace *trace, const char *name, const char *category, const char *phase,
+	const struct dfg_coordinator_event *event)
+{
+	struct dfg_json_out *json = &trace->json;
+	dfg_json_open(json, '{');
+	dfg_json_key(json, "name");
+	dfg_json_string(json, name);
+	dfg_json_key(json, "cat");
+	dfg_json_string(json, category);
+	dfg_json_key(json, "ph");
+	dfg_json_string(json, phase);
+	dfg_json_key(json, "pid");
+	dfg_json_int(json, event->worker);
+	dfg_json_key(json, "tid");
+	dfg_json_int(json, event->node.thread);
+	dfg_json_key(json, "ts");
+}
+
+/* A flow arrow from the start of a transfer to its end: both have its step, number and iterations as name. */
+static void print_flow(struct dfg_trace *trace, const struct dfg_coordinator_event *event)
+{
+	struct dfg_json_out *json = &trace->json;
+	struct dfg_text id = {0};
+	dfg_text_add(&id, "%llu.%u", (unsigned long long)event->step, event->node.transfer - 1);
+	for (int i = 0; i < event->node.depth; i++)
+		dfg_text_add(&id, ".%lld", (long long)event->node.iteration[i]);
+	print_head(trace, "transfer", "transfer", event->node.sends ? "s" : "f", event);
+	dfg_json_f64(json, since(trace, event->node.sends ? event->node.begin_ns : event->node.end_ns));
+	if (!event->node.sends) {
+		dfg_json_key(json, "bp");
+		dfg_json_string(json, "e");
+	}
+	dfg_json_key(json, "id");
+	dfg_json_string(json, id.s ? id.s : "");
+	dfg_json_close(json, '}');
+	dfg_text_release(&id);
+}
+
+void dfg_trace_crew_event(void *arg, const struct dfg_coordinator_event *event)
+{
+	struct dfg_trace *trace = arg;
+	struct dfg_json_out *json = &trace->json;
+	pthread_mutex_lock(&trace->lock);
+	for (; trace->named <= (int)event->worker; trace->named++)
+		name_process(json, trace->named);
+	print_head(trace, event->node.node, "op", "X", event);
+	dfg_json_f64(json, since(trace, event->node.begin_ns));
+	dfg_json_key(json, "dur");
+	dfg_json_f64(json, (double)(event->node.end_ns - event->node.begin_ns) / 1000);
+	print_args(json, &event->node);
+	dfg_json_close(json, '}');
+	if (event->node.transfer)
+		print_flow(trace, event);
+	write_out(trace);
+	pthread_mutex_unlock(&trace->lock);
+}
+
+void dfg_trace_event(void *arg, const struct dfg_trace_event *event)
+{
+	const struct dfg_coordinator_event all = {.node = *event};
+	dfg_trace_crew_event(arg, &all);
+}
+
+struct dfg_err *dfg_trace_end(struct dfg_trace *trace)
+{
+	dfg_json_close(&trace->json, ']');
+	dfg_json_key(&trace->json, "displayTimeUnit");
+	dfg_json_string(&trace->json, "ms");
+	dfg_json_close(&trace->json, '}');
+	dfg_text_put(&trace->json.text, "\n", 1);
+	write_out(trace);
+	struct dfg_err *err = trace->err;
+	trace->err = NULL;
+	return err ? err : dfg_out_commit(&trace->out);
+}
+
+void dfg_trace_free(struct dfg_trace *trace)
+{
+	if (!trace)
+		return;
+	pthread_mutex_destroy(&trace->lock);
+	dfg_text_release(&trace->json.text);
+	dfg_out_release(&trace->out);
+	dfg_err_free(trace->err);
+	dfg_free(trace);
+}

@@ -1,0 +1,35 @@
+#pragma once
+
+#include "app/names.h"
+#include "lib/base/arena.h"
+
+/* The files that a command reads and writes, as named on the command line. Zero-initialised: empty. */
+struct dfg_uses {
+	struct dfg_use {
+		const char *what, *path; /* such as "--data", "x.npy" */
+		bool written;
+	} * use;
+	size_t count, room;
+	struct dfg_arena arena;
+};
+
+/*
+ * Records a path. NULL, "-" and files that are not regular are ignored: nothing can be lost there. The strings are
+ * borrowed.
+ */
+DFG_MUST_CHECK struct dfg_err *dfg_uses_read(struct dfg_uses *uses, const char *what, const char *path);
+DFG_MUST_CHECK struct dfg_err *dfg_uses_write(struct dfg_uses *uses, const char *what, const char *path);
+
+/* Records the FILE of each NAME=@FILE, NAME=@FILE[key] or FILE; other words name no file. */
+DFG_MUST_CHECK struct dfg_err *dfg_uses_words(
+	struct dfg_uses *uses, const char *what, const struct dfg_words_list *words);
+
+/* DFG_USAGE if a written file is also another file of the list. Called before a file is opened for writing. */
+DFG_MUST_CHECK struct dfg_err *dfg_uses_check(const struct dfg_uses *uses);
+void dfg_uses_release(struct dfg_uses *uses);
+
+/*
+ * DFG_USAGE if `path`, the value of `option`, has a suffix of arrays or graphs although it would hold text (`what`).
+ * path may be NULL.
+ */
+DFG_MUST_CHECK struct dfg_err *dfg_check_text_path(const char *option, const char *path, const char *what);

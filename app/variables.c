@@ -1,0 +1,249 @@
+#include "app/variables.h"
+
+#include "app/loaded.h"
+#include "lib/base/text.h"
+
+#include <fnmatch.h>
+#include <string.h>
+
+static bool is_variable(const struct dfg_node *node)
+{
+	return node->op && node->op->role == DFG_VARIABLE;
+}
+
+/* The variable's name in the session: "container/shared name", or the node's name if it has neither. */
+static const char *state_name(struct dfg_model *model, const struct dfg_node *node)
+{
+	const struct dfg_attr *container = dfg_node_attr(node, "container"), *shared = dfg_node_attr(node, "shared_name");
+	struct dfg_string in = container ? container->value.s : (struct dfg_string){"", 0};
+	struct dfg_string name = shared ? shared->value.s : (struct dfg_string){"", 0};
+	if (!in.length && !name.length)
+		return node->name;
+	return dfg_arena_print(
+		&model->arena, "%.*s%s%.*s", (int)in.length, in.s, in.length ? "/" : "", (int)name.length, name.s);
+}
+
+/* Runs the nodes that create the variables, so that the session has them. */
+static struct dfg_err *make_variables(struct dfg_model *model, const struct dfg_variables *variables)
+{
+	uint32_t *target = dfg_arena_zeros(&model->arena, variables->count, sizeof *target);
+	struct dfg_plan *plan;
+	if (!target)
+		return dfg_no_memory("the variables");
+	for (uint32_t i = 0; i < variables->count; i++)
+		target[i] = variables->place[i].node;
+	struct dfg_step step = {.target = target, .n_target = variables->count};
+	struct dfg_err *err = dfg_session_plan(model->session, &step, &plan);
+	if (!err)
+		err = dfg_plan_run(plan, NULL, NULL);
+	return dfg_err_of_file(dfg_err_note(err, "creating variables"), model->file.graph.source);
+}
+
+/* Adds the variable's name to err. Takes err. */
+static struct dfg_err *of_variable(
+	const struct dfg_model *model, const struct dfg_variables *variables, uint32_t i, struct dfg_err *err)
+{
+	return dfg_err_of_file(dfg_err_note(err, "variable '%s'", variables->name[i]), model->file.graph.source);
+}
+
+static struct dfg_err *ask_facts(const struct dfg_model *model, const struct dfg_variables *variables)
+{
+	struct dfg_err *err = dfg_session_variables(model->session, variables->place, variables->count, variables->fact);
+	return dfg_err_of_file(dfg_err_note(err, "reading variables"), model->file.graph.source);
+}
+
+/* Asks the session for each variable; variables that it lacks are removed. */
+static struct dfg_err *look_up(const struct dfg_model *model, struct dfg_variables *variables)
+{
+	uint32_t all = variables->count;
+	DFG_TRY(ask_facts(model, variables));
+	variables->count = 0;
+	for (uint32_t i = 0; i < all; i++) {
+		if (!variables->fact[i].dtype)
+			continue;
+		variables->name[variables->count] = variables->name[i];
+		variables->place[variables->count] = variables->place[i];
+		variables->fact[variables->count++] = variables->fact[i];
+	}
+	return NULL;
+}
+
+/* Several nodes may refer to one variable: it is listed once, by the first. */
+static struct dfg_err *drop_doubles(struct dfg_variables *variables)
+{
+	struct dfg_map names = {0};
+	struct dfg_err *err = NULL;
+	uint32_t all = variables->count;
+	variables->count = 0;
+	for (uint32_t i = 0; !err && i < all; i++) {
+		struct dfg_variable_place place = variables->place[i];
+		bool new = false;
+		uint32_t number;
+		if (!dfg_map_put(&names, place.name, strlen(place.name), &number, &new))
+			err = dfg_no_memory("the variables");
+		if (err || !new)
+			continue;
+		variables->name[variables->count] = variables->name[i];
+		variables->place[variables->count++] = place;
+	}
+	dfg_map_release(&names);
+	return err;
+}
+
+struct dfg_err *dfg_variables_list(struct dfg_model *model, struct dfg_variables *out_variables)
+{
+	const struct dfg_graph *graph = &model->file.graph;
+	struct dfg_variables all = {0};
+	for (uint32_t n = 0; n < graph->count; n++)
+		all.count += is_variable(&graph->node[n]);
+	all.name = dfg_arena_zeros(&model->arena, all.count, sizeof *all.name);
+	all.place = dfg_arena_zeros(&model->arena, all.count, sizeof *all.place);
+	all.fact = dfg_arena_zeros(&model->arena, all.count, sizeof *all.fact);
+	if (!all.name || !all.place || !all.fact)
+		return dfg_no_memory("the variables");
+	all.count = 0;
+	for (uint32_t n = 0; n < graph->count; n++) {
+		if (!is_variable(&graph->node[n]))
+			continue;
+		all.name[all.count] = graph->node[n].name;
+		all.place[all.count] = (struct dfg_variable_place){n, state_name(model, &graph->node[n])};
+		if (!all.place[all.count++].name)
+			return dfg_no_memory("the variables");
+	}
+	if (all.count)
+		DFG_TRY(make_variables(model, &all));
+	DFG_TRY(drop_doubles(&all));
+	DFG_TRY(look_up(model, &all));
+	*out_variables = all;
+	return NULL;
+}
+
+struct dfg_err *dfg_variables_values(
+	const struct dfg_model *model, const struct dfg_variables *variables, struct dfg_arrays *out_arrays)
+{
+	DFG_TRY(ask_facts(model, variables));
+	for (uint32_t i = 0; i < variables->count; i++) {
+		struct dfg_tensor value;
+		if (!variables->fact[i].set)
+			continue;
+		DFG_TRY(of_variable(model, variables, i, dfg_session_read(model->session, &variables->place[i], &value)));
+		DFG_TRY(dfg_arrays_add(out_arrays, variables->name[i], &value));
+	}
+	return NULL;
+}
+
+/* One --map: "OLD=NEW", and the position of its '='. */
+struct rename {
+	char *old;
+	const char *new;
+};
+
+static struct dfg_err *parse_map(
+	struct dfg_model *model, const char *const *map, size_t n_map, struct rename **out_renames)
+{
+	struct rename *renames = *out_renames = dfg_arena_zeros(&model->arena, n_map, sizeof *renames);
+	if (!renames)
+		return dfg_no_memory("the variables");
+	for (size_t i = 0; i < n_map; i++) {
+		const char *equals = strchr(map[i], '=');
+		if (!equals)
+			return DFG_ERR(DFG_USAGE, "--map must be OLD=NEW, not '%s'", map[i]);
+		renames[i].old = dfg_arena_copy(&model->arena, map[i], (size_t)(equals - map[i]));
+		renames[i].new = equals + 1;
+		if (!renames[i].old)
+			return dfg_no_memory("the variables");
+		const char *star = strchr(renames[i].old, '*');
+		bool simple = star && !strchr(star + 1, '*') && !strpbrk(renames[i].old, "?[\\");
+		if (strchr(renames[i].new, '*') && !simple)
+			return DFG_ERR(
+				DFG_USAGE, "--map %s: a '*' in NEW requires exactly one '*' and no other pattern in OLD", map[i]);
+	}
+	return NULL;
+}
+
+/* NEW with its '*' replaced by the text that OLD's '*' matched. */
+static const char *apply(struct dfg_model *model, const struct rename *rename, const char *name)
+{
+	const char *star = strchr(rename->new, '*');
+	if (!star)
+		return rename->new;
+	size_t before = strcspn(rename->old, "*"), behind = strlen(rename->old) - before - 1;
+	return dfg_arena_print(&model->arena, "%.*s%.*s%s", (int)(star - rename->new), rename->new,
+		(int)(strlen(name) - before - behind), name + before, star + 1);
+}
+
+/* The array's name after the last matching pattern; NULL if out of memory. */
+static const char *renamed(struct dfg_model *model, const struct rename *renames, size_t n, const char *name)
+{
+	while (n--)
+		if (!fnmatch(renames[n].old, name, 0))
+			return apply(model, &renames[n], name);
+	return name;
+}
+
+/* Finds the array for each variable, or NULL. */
+static struct dfg_err *match(struct dfg_model *model, const struct dfg_variables *variables,
+	const struct dfg_arrays *arrays, const struct rename *renames, size_t n_renames,
+	const struct dfg_array **by_variable)
+{
+	struct dfg_map names = {0};
+	struct dfg_err *err = NULL;
+	const struct dfg_array **by_name = dfg_arena_zeros(&model->arena, arrays->count, sizeof *by_name);
+	for (size_t i = 0; !err && i < arrays->count; i++) {
+		uint32_t number;
+		bool new;
+		const char *name = renamed(model, renames, n_renames, arrays->array[i].name);
+		if (!by_name || !name || !dfg_map_put(&names, name, strlen(name), &number, &new))
+			err = dfg_no_memory("the variables");
+		else if (!new)
+			err =
+				DFG_ERR(DFG_DATA, "'%s' and '%s' both map to '%s'", by_name[number]->name, arrays->array[i].name, name);
+		else
+			by_name[number] = &arrays->array[i];
+	}
+	for (uint32_t i = 0; !err && i < variables->count; i++) {
+		uint32_t number = dfg_map_find(&names, variables->name[i], strlen(variables->name[i]));
+		by_variable[i] = number == DFG_NONE ? NULL : by_name[number];
+	}
+	dfg_map_release(&names);
+	return err;
+}
+
+static struct dfg_err *check(const struct dfg_variables *variables, const struct dfg_array *const *by_variable)
+{
+	uint32_t found = 0;
+	for (uint32_t i = 0; i < variables->count; i++) {
+		const struct dfg_variable_fact *variable = &variables->fact[i];
+		const struct dfg_tensor *value = by_variable[i] ? &by_variable[i]->tensor : NULL;
+		found += value != NULL;
+		if (!value || (value->dtype == variable->dtype && dfg_shape_fits(&value->shape, &variable->shape)))
+			continue;
+		return DFG_ERR(DFG_DATA, "'%s' is %s, but variable '%s' is %s", by_variable[i]->name,
+			dfg_type_words(value->dtype, &value->shape).s, variables->name[i],
+			dfg_type_words(variable->dtype, &variable->shape).s);
+	}
+	return found ? NULL : DFG_ERR(DFG_DATA, "has no array for any variable of the graph");
+}
+
+struct dfg_err *dfg_variables_load(
+	struct dfg_model *model, const struct dfg_arrays *arrays, const char *from, const char *const *map, size_t n_map)
+{
+	struct dfg_variables variables;
+	struct rename *renames;
+	DFG_TRY(parse_map(model, map, n_map, &renames));
+	DFG_TRY(dfg_variables_list(model, &variables));
+	const struct dfg_array **by_variable = dfg_arena_zeros(&model->arena, variables.count, sizeof *by_variable);
+	if (!by_variable)
+		return dfg_no_memory("the variables");
+	DFG_TRY(dfg_err_note(match(model, &variables, arrays, renames, n_map, by_variable), "%s", from));
+	DFG_TRY(dfg_err_note(check(&variables, by_variable), "%s", from));
+	DFG_TRY(dfg_loaded_add(model, from, arrays));
+	for (uint32_t i = 0; i < variables.count; i++) {
+		struct dfg_tensor value;
+		if (!by_variable[i])
+			continue;
+		DFG_TRY(dfg_tensor_share(&by_variable[i]->tensor, &value));
+		DFG_TRY(of_variable(model, &variables, i, dfg_session_assign(model->session, &variables.place[i], &value)));
+	}
+	return NULL;
+}
