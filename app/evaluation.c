@@ -122,8 +122,9 @@ static struct dfg_err *take_variables(struct dfg_evaluation *evaluation, const s
 		if (!dfg_map_put(&names, run->variables.name[i], strlen(run->variables.name[i]), &number, NULL))
 			err = DFG_ERR(DFG_MEMORY, "out of memory");
 	if (!err)
-		err =
-			dfg_session_variables(run->model.session, run->variables.place, run->variables.count, run->variables.fact);
+		err = dfg_err_note(
+			dfg_session_variables(run->model.session, run->variables.place, run->variables.count, run->variables.fact),
+			"reading variables");
 	for (uint32_t i = 0; !err && i < evaluation->variables.count; i++) {
 		const char *name = evaluation->variables.name[i];
 		uint32_t from = dfg_map_find(&names, name, strlen(name));
@@ -133,6 +134,7 @@ static struct dfg_err *take_variables(struct dfg_evaluation *evaluation, const s
 		err = dfg_session_read(run->model.session, &run->variables.place[from], &value);
 		if (!err)
 			err = dfg_session_assign(evaluation->model->session, &evaluation->variables.place[i], &value);
+		err = dfg_err_note(err, "variable '%s'", name);
 	}
 	dfg_map_release(&names);
 	return err;
@@ -153,20 +155,26 @@ static struct dfg_err *run_batches(struct dfg_evaluation *evaluation, struct dfg
 	return NULL;
 }
 
-struct dfg_err *dfg_evaluation_run(
-	struct dfg_evaluation *evaluation, struct dfg_run *run, struct dfg_gathered *out_means)
+static struct dfg_err *evaluate(struct dfg_evaluation *evaluation, struct dfg_run *run, struct dfg_gathered *means)
 {
 	const struct dfg_feeds initial = {
 		evaluation->feeds.edge, evaluation->feeds.value, evaluation->first_batch, evaluation->first_batch};
 	struct dfg_step step = step_of(evaluation);
 	struct dfg_plan *plan;
-	*out_means = (struct dfg_gathered){.count = evaluation->fetch.count};
-	if (!(out_means->fetch = dfg_zeros(out_means->count, sizeof *out_means->fetch)))
-		return DFG_ERR(DFG_MEMORY, "out of memory");
+	*means = (struct dfg_gathered){.count = evaluation->fetch.count};
+	if (!(means->fetch = dfg_zeros(means->count, sizeof *means->fetch)))
+		return dfg_no_memory("the evaluation");
 	DFG_TRY(take_variables(evaluation, run));
 	DFG_TRY(dfg_variables_init(evaluation->model, &step, &initial));
 	DFG_TRY(dfg_session_plan(evaluation->model->session, &step, &plan));
-	struct dfg_err *err = dfg_err_note(run_batches(evaluation, plan, out_means), "evaluation");
+	return run_batches(evaluation, plan, means);
+}
+
+struct dfg_err *dfg_evaluation_run(
+	struct dfg_evaluation *evaluation, struct dfg_run *run, uint64_t step, struct dfg_gathered *out_means)
+{
+	struct dfg_err *err = evaluate(evaluation, run, out_means);
+	err = dfg_err_note(err, "evaluation after step %llu", (unsigned long long)step);
 	return dfg_err_of_file(err, evaluation->model->file.graph.source);
 }
 

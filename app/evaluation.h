@@ -28,6 +28,8 @@ DFG_MUST_CHECK struct dfg_err *dfg_evaluation_open(
  * uninitialised, because none was loaded or the trained graph has no variable of that name.
  */
 DFG_MUST_CHECK struct dfg_err *dfg_evaluation_check(struct dfg_evaluation *evaluation, const struct dfg_run *run);
+
+/* Evaluates the variables as they are after `step`, which errors name. */
 DFG_MUST_CHECK struct dfg_err *dfg_evaluation_run(
-	struct dfg_evaluation *evaluation, struct dfg_run *run, struct dfg_gathered *out_means);
+	struct dfg_evaluation *evaluation, struct dfg_run *run, uint64_t step, struct dfg_gathered *out_means);
 void dfg_evaluation_close(struct dfg_evaluation *evaluation);

@@ -194,7 +194,7 @@ static struct dfg_err *one_step(struct training *t, int64_t n)
 static struct dfg_err *evaluate(struct training *t)
 {
 	struct dfg_gathered means = {0};
-	struct dfg_err *err = dfg_evaluation_run(&t->evaluation, t->run, &means);
+	struct dfg_err *err = dfg_evaluation_run(&t->evaluation, t->run, t->at.step, &means);
 	if (!err)
 		err = dfg_metrics_eval(&t->metrics, t->at.step, t->at.epoch, &t->evaluation.fetch, &means);
 	t->watch->hide(t->watch->arg);

@@ -28,19 +28,20 @@ static struct dfg_err *run_init(struct dfg_run *run)
 {
 	uint32_t node;
 	struct dfg_plan *plan;
-	DFG_TRY(dfg_model_node(&run->model, run->options->init, &node));
+	const char *init = run->options->init;
+	DFG_TRY(dfg_err_note(dfg_model_node(&run->model, init, &node), "--init %s", init));
 	struct dfg_step step = {.feed = run->feeds.edge, .n_feed = run->feeds.count, .target = &node, .n_target = 1};
 	struct dfg_err *err = dfg_session_plan(run->model.session, &step, &plan);
 	if (!err)
 		err = dfg_plan_run(plan, run->feeds.value, NULL);
-	return dfg_err_of_file(dfg_err_note(err, "--init"), run->model.file.graph.source);
+	return dfg_err_of_file(dfg_err_note(err, "--init %s", init), run->model.file.graph.source);
 }
 
 struct dfg_err *dfg_run_load(struct dfg_run *run)
 {
 	run->model.loaded.partial = run->options->partial;
 	if (run->options->init)
-		DFG_TRY(dfg_err_note(run_init(run), "--init %s", run->options->init));
+		DFG_TRY(run_init(run));
 	for (size_t i = 0; i < run->options->load.count; i++)
 		DFG_TRY(load_from(run, run->options->load.word[i]));
 	return NULL;

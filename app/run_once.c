@@ -53,6 +53,15 @@ static struct dfg_timing sum_up(double *us, size_t count, double first)
 										 sum > 0 ? 1e6 * (double)count / sum : 0, first}};
 }
 
+/* Adds the number of the step, where there are several; the `warmup` steps of --warmup are negative. Takes err. */
+static struct dfg_err *of_step(struct dfg_err *err, int64_t step, int64_t warmup, bool several)
+{
+	if (!several)
+		return err;
+	return step < 0 ? dfg_err_note(err, "--warmup %lld of %lld", (long long)(step + warmup + 1), (long long)warmup)
+					: dfg_err_note(err, "step %lld", (long long)step + 1);
+}
+
 /* Returns the last step's values in `value`, and the times of the timed steps in `us`. */
 static struct dfg_err *repeat(
 	struct dfg_run *run, struct dfg_plan *plan, struct dfg_tensor *value, double *us, size_t count)
@@ -63,7 +72,7 @@ static struct dfg_err *repeat(
 		for (uint32_t k = 0; k < run->fetch.count; k++)
 			dfg_tensor_release(&value[k]);
 		uint64_t begin = dfg_now();
-		DFG_TRY(dfg_plan_run(plan, run->feeds.value, value));
+		DFG_TRY(of_step(dfg_plan_run(plan, run->feeds.value, value), i, warmup, count > 1 || warmup));
 		double took = (double)(dfg_now() - begin) / 1e3;
 		if (i == -warmup)
 			first = took;

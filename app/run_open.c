@@ -93,7 +93,7 @@ struct dfg_err *dfg_run_save(struct dfg_run *run)
 	struct dfg_arrays values = {0};
 	if (!run->options->save)
 		return NULL;
-	struct dfg_err *err = dfg_variables_values(&run->model, &run->variables, &values);
+	struct dfg_err *err = dfg_variables_values(&run->model, &run->variables, "--save", &values);
 	if (!err)
 		err = dfg_arrays_write(run->options->save, NULL, run->options->if_changed, &values);
 	dfg_arrays_release(&values);

@@ -145,7 +145,9 @@ struct dfg_err *dfg_saving_commit(struct dfg_saving *saving, const struct dfg_ru
 		.epoch = at->epoch,
 		.sample = at->sample,
 		.keep = (int64_t)saving->checkpoints.keep};
-	struct dfg_err *err = dfg_variables_values(&run->model, &run->variables, &checkpoint.arrays);
+	char purpose[40];
+	snprintf(purpose, sizeof purpose, "checkpoint of step %llu", (unsigned long long)at->step);
+	struct dfg_err *err = dfg_variables_values(&run->model, &run->variables, purpose, &checkpoint.arrays);
 	if (!err)
 		err = dfg_checkpoints_save(&saving->checkpoints, &checkpoint);
 	dfg_checkpoint_release(&checkpoint);

@@ -49,14 +49,14 @@ static struct dfg_err *of_variable(
 static struct dfg_err *ask_facts(const struct dfg_model *model, const struct dfg_variables *variables)
 {
 	struct dfg_err *err = dfg_session_variables(model->session, variables->place, variables->count, variables->fact);
-	return dfg_err_of_file(dfg_err_note(err, "reading variables"), model->file.graph.source);
+	return dfg_err_note(err, "reading variables");
 }
 
 /* Asks the session for each variable; variables that it lacks are removed. */
 static struct dfg_err *look_up(const struct dfg_model *model, struct dfg_variables *variables)
 {
 	uint32_t all = variables->count;
-	DFG_TRY(ask_facts(model, variables));
+	DFG_TRY(dfg_err_of_file(ask_facts(model, variables), model->file.graph.source));
 	variables->count = 0;
 	for (uint32_t i = 0; i < all; i++) {
 		if (!variables->fact[i].dtype)
@@ -118,7 +118,7 @@ struct dfg_err *dfg_variables_list(struct dfg_model *model, struct dfg_variables
 	return NULL;
 }
 
-struct dfg_err *dfg_variables_values(
+static struct dfg_err *read_values(
 	const struct dfg_model *model, const struct dfg_variables *variables, struct dfg_arrays *out_arrays)
 {
 	DFG_TRY(ask_facts(model, variables));
@@ -126,10 +126,18 @@ struct dfg_err *dfg_variables_values(
 		struct dfg_tensor value;
 		if (!variables->fact[i].set)
 			continue;
-		DFG_TRY(of_variable(model, variables, i, dfg_session_read(model->session, &variables->place[i], &value)));
+		DFG_TRY(dfg_err_note(
+			dfg_session_read(model->session, &variables->place[i], &value), "variable '%s'", variables->name[i]));
 		DFG_TRY(dfg_arrays_add(out_arrays, variables->name[i], &value));
 	}
 	return NULL;
+}
+
+struct dfg_err *dfg_variables_values(const struct dfg_model *model, const struct dfg_variables *variables,
+	const char *purpose, struct dfg_arrays *out_arrays)
+{
+	struct dfg_err *err = dfg_err_note(read_values(model, variables, out_arrays), "%s", purpose);
+	return dfg_err_of_file(err, model->file.graph.source);
 }
 
 /* One --map: "OLD=NEW", and the position of its '='. */

@@ -15,9 +15,12 @@ struct dfg_variables {
 /* Lists all variables of the graph, allocated from the model's arena. */
 DFG_MUST_CHECK struct dfg_err *dfg_variables_list(struct dfg_model *model, struct dfg_variables *out_variables);
 
-/* The values of all variables that are set, under the names of their nodes; references if the session is local. */
-DFG_MUST_CHECK struct dfg_err *dfg_variables_values(
-	const struct dfg_model *model, const struct dfg_variables *variables, struct dfg_arrays *out_arrays);
+/*
+ * The values of all variables that are set, under the names of their nodes; references if the session is local. An
+ * error names the purpose of the reading.
+ */
+DFG_MUST_CHECK struct dfg_err *dfg_variables_values(const struct dfg_model *model,
+	const struct dfg_variables *variables, const char *purpose, struct dfg_arrays *out_arrays);
 
 /*
  * Sets the variables from arrays of the same name, or of the name that `map` ("OLD=NEW", patterns) gives them. All are

@@ -92,16 +92,55 @@ input x: f64[n]
 param w: f64[2] = Dfg>Sleep(cast([1, 2], f64), ms = 100000)
 output y = sum(x) + sum(w)
 .
-"$DFG" run init.dfg --hosts local:1 --feed x=f64[1]:1 >out 2>err &
-launcher=$!
-for _ in $(seq 200); do
-	worker=$(cat /proc/$launcher/task/*/children 2>/dev/null || true)
-	[ -z "$worker" ] || break
-	sleep 0.02
-done
-sleep 0.7
-kill -KILL $worker
-got=0
-wait $launcher || got=$?
-[ $got = 69 ]
-has err 'init.dfg: initialising variables: w0: ended by signal 9'
+lose() { # SIGNAL SECONDS HOSTS WORDS ARGUMENT...: the last worker gets the signal so long after its start
+	local signal=$1 seconds=$2 hosts=$3 words=$4 worker got=0
+	shift 4
+	"$DFG" run "$@" --hosts "$hosts" >out 2>err &
+	launcher=$!
+	for _ in $(seq 200); do
+		worker=$(pgrep -f -P $launcher -- "--number $((${hosts#local:} - 1))" || true)
+		[ -z "$worker" ] || break
+		sleep 0.02
+	done
+	sleep "$seconds"
+	kill "-$signal" "$worker"
+	wait $launcher || got=$?
+	[ $got = 69 ] && has err "$words" || { cat err; exit 1; }
+}
+lose KILL 0.7 local:1 'init.dfg: initialising variables: w0: ended by signal 9' init.dfg --feed x=f64[1]:1
+
+# So is the number of the step, of --repeat and --warmup too.
+printf 'input x: f64[n]\noutput y = Dfg>Sleep(x, ms = 500)\n' >step.dfg
+lose KILL 1.5 local:1 'step.dfg: step ' step.dfg --feed x=f64[1]:1 --repeat 20
+lose KILL 1.5 local:1 'of 20: w0: ended by signal 9' step.dfg --feed x=f64[1]:1 --warmup 20
+has err 'step.dfg: --warmup '
+
+# Worker 1, which has a variable that the step does not use, is stopped during the step: that is noticed when the variable
+# is read.
+cat >save.dfg <<'.'
+input x: f64[n]
+param w: f64[2] = ones
+param v: f64[2] = ones
+output y = Dfg>Sleep(sum(x), ms = 1500) + sum(w)
+output z = sum(v)
+target train {
+	set w = w * y
+}
+.
+printf '1\n' >one.csv
+cat >measure.dfg <<'.'
+input x: f64[n]
+param w: f64[2] = zeros
+param v: f64[2] = zeros
+output z = sum(v) + sum(w) + sum(x)
+.
+"$DFG" run save.dfg --feed x=f64[1]:1 --fetch z,y --save start.npz >out
+"$DFG" build measure.dfg -o measure.pb
+train='save.dfg --data x=@one.csv[0] --batch 1 --load start.npz --place *=w0 --place v*=w1 --target train --fetch y --lease 1.5'
+# shellcheck disable=SC2086
+{
+	lose STOP 0.9 local:2 "save.dfg: --save: reading variables: w1: " $train --save w.npz
+	lose STOP 0.9 local:2 "save.dfg: checkpoint of step 1: reading variables: w1: " $train --checkpoint ck/
+	lose STOP 0.9 local:2 "measure.pb: evaluation after step 1: reading variables: w1: " $train \
+		--eval-graph measure.pb --eval-data x=@one.csv[0] --eval-fetch z
+}
