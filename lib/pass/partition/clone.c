@@ -51,13 +51,18 @@ static bool is_predicate(const struct cut *c, uint32_t n)
 	return c->loops.loop[c->loops.of[n]].condition == n;
 }
 
+bool dfg_cut_is_cloned_enter(const struct dfg_node *node)
+{
+	return dfg_is_constant_enter(node) && !dfg_node_takes_ref(node, 0);
+}
+
 bool dfg_cut_is_cloned(const struct cut *c, uint32_t n)
 {
 	switch (dfg_node_role(&c->graph->node[n])) {
 	case DFG_CONST: /* one that waits for a node is sent only if it waits for several */
 		return c->is_copied[n] || (is_small_constant(&c->graph->node[n]) && waits_of(c, &c->graph->node[n]) <= 1);
 	case DFG_ENTER:
-		return c->is_copied[n] || dfg_is_constant_enter(&c->graph->node[n]);
+		return c->is_copied[n] || dfg_cut_is_cloned_enter(&c->graph->node[n]);
 	case DFG_IDENTITY:
 	case DFG_LOOP_COND:
 		return c->is_copied[n] || is_predicate(c, n);

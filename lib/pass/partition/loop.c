@@ -31,14 +31,14 @@ static struct control *control_of(const struct cut *c, uint32_t loop, uint32_t d
 }
 
 /*
- * Finds the devices that take part in each loop; .turn is 1 until the control is made. Constant Enters do not count,
- * because every reader clones them.
+ * Finds the devices that take part in each loop; .turn is 1 until the control is made. Constant Enters that every
+ * reader clones do not count.
  */
 static void find_devices(struct cut *c)
 {
 	for (uint32_t n = 0; n < c->graph->count; n++) {
 		uint32_t home = dfg_loop_home(c->graph, &c->loops, n);
-		if (dfg_is_constant_enter(&c->graph->node[n]))
+		if (dfg_cut_is_cloned_enter(&c->graph->node[n]))
 			home = c->loops.loop[home].parent;
 		control_of(c, home, cut_device(c, n))->turn = 1;
 	}

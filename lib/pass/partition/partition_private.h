@@ -124,6 +124,9 @@ void dfg_cut_count(struct cut *c, uint32_t loop);
 /* Whether the node is a small constant at the root, or one that waits only for its loop to continue. */
 bool dfg_cut_is_constant(const struct cut *c, uint32_t node);
 
+/* Whether each device that reads an invariant has an Enter of its own. A ref stays with its variable: its value is sent. */
+bool dfg_cut_is_cloned_enter(const struct dfg_node *node);
+
 /* Whether readers on other devices get a clone of the node instead of its value. */
 bool dfg_cut_is_cloned(const struct cut *c, uint32_t node);
 
