@@ -198,7 +198,8 @@ struct dfg_err *dfg_region_enter(
 	struct dfg_attr attr[] = {DFG_ATTR_S("frame_name", frame->frame_name), DFG_ATTR_B("is_constant", is_constant),
 		DFG_ATTR_I("parallel_iterations", frame->window)};
 	struct dfg_edge in[2] = {edge, {0, DFG_CONTROL}};
-	struct dfg_new_node want = {.op = "Enter", .in = in, .n_in = 1, .attr = attr, .n_attr = 3};
+	bool is_ref = is_constant && dfg_eval_fact(eval, edge)->is_ref;
+	struct dfg_new_node want = {.op = is_ref ? "RefEnter" : "Enter", .in = in, .n_in = 1, .attr = attr, .n_attr = 3};
 	*out_edge = (struct dfg_edge){0, 0};
 	if (frame->outer && frame->outer->branch && dfg_region_of(eval, edge) != frame->outer) {
 		DFG_TRY(dfg_region_pivot(eval, frame->outer, &in[1].node));
@@ -238,7 +239,8 @@ static struct dfg_err *switch_once(
 	if (node != DFG_NONE)
 		return NULL;
 	struct dfg_edge in[] = {edge, branch->predicate};
-	struct dfg_new_node want = {.op = "Switch", .in = in, .n_in = 2};
+	bool is_ref = dfg_eval_fact(eval, edge)->is_ref;
+	struct dfg_new_node want = {.op = is_ref ? "RefSwitch" : "Switch", .in = in, .n_in = 2};
 	DFG_TRY(dfg_region_build(eval, &want, NULL, &node));
 	DFG_TRY(note(eval, node, branch->arm[0], branch->arm[1]));
 	out_edge->node = node;
