@@ -10,15 +10,15 @@ struct dfg_err *dfg_distributed_open(
 {
 	*out_distributed = (struct dfg_distributed){.options = *options};
 	const struct dfg_distribution *asked = options->distribution;
-	if (options->engine->swap)
+	if (options->execution->swap)
 		return DFG_ERR(DFG_USAGE, "--swap cannot be used with --hosts");
 	if (strcmp(asked->transport, "auto") && strcmp(asked->transport, "libcurl") && strcmp(asked->transport, "shm"))
 		return DFG_ERR(DFG_USAGE, "--transport must be auto, libcurl or shm, not '%s'", asked->transport);
 	if (!(asked->lease >= 0.1) || asked->lease > 86400)
 		return DFG_ERR(DFG_USAGE, "--lease must be 0.1 to 86400 seconds");
-	struct dfg_err *err = dfg_planning_hosts(options->planning, &out_distributed->arena, &out_distributed->hosts);
+	struct dfg_err *err = dfg_placement_hosts(options->placement, &out_distributed->arena, &out_distributed->hosts);
 	if (!err)
-		err = dfg_planning_check(options->planning, &out_distributed->hosts, &out_distributed->arena);
+		err = dfg_placement_check(options->placement, &out_distributed->hosts, &out_distributed->arena);
 	if (err)
 		dfg_distributed_close(out_distributed);
 	return err;
@@ -104,7 +104,7 @@ static struct dfg_err *launch(struct dfg_distributed *distributed, const struct 
 		.ssh_config = asked->ssh_config,
 		.push = asked->push,
 		.lease = asked->lease,
-		.memory_limit = distributed->options.engine->memory_limit,
+		.memory_limit = distributed->options.execution->memory_limit,
 		.session = *session,
 		.timeout = session->timeout,
 		.trace = distributed->trace,
@@ -147,12 +147,12 @@ static struct dfg_err *cut(struct dfg_distributed *distributed, struct dfg_graph
 	struct dfg_placed *placed;
 	struct dfg_phases phases = {.report = distributed->options.report};
 	dfg_phase_end(&phases, NULL);
-	DFG_TRY(dfg_planning_place(
-		distributed->options.planning, graph, facts, &distributed->hosts, phases.report, arena, &placed));
+	DFG_TRY(dfg_placement_place(
+		distributed->options.placement, graph, facts, &distributed->hosts, phases.report, arena, &placed));
 	dfg_phase_end(&phases, "place");
 	if (distributed->keep)
 		DFG_TRY(fuse(distributed, graph, placed));
-	DFG_TRY(dfg_planning_cut(graph, facts, &distributed->hosts, placed, arena, &distributed->parts));
+	DFG_TRY(dfg_placement_partition(graph, facts, &distributed->hosts, placed, arena, &distributed->parts));
 	dfg_phase_end(&phases, "cut");
 	return NULL;
 }
@@ -165,16 +165,16 @@ struct dfg_err *dfg_distributed_load(struct dfg_distributed *distributed, struct
 		DFG_TRY(cut(distributed, graph, facts));
 		parts = &distributed->parts;
 	}
-	if (distributed->launch && dfg_coordinator_is_broken(dfg_launch_crew(distributed->launch))) {
+	if (distributed->launch && dfg_coordinator_is_broken(dfg_launch_coordinator(distributed->launch))) {
 		dfg_launch_free(distributed->launch);
 		distributed->launch = NULL;
 	}
 	if (!distributed->launch)
 		DFG_TRY(launch(distributed, session));
-	struct dfg_coordinator *crew = dfg_launch_crew(distributed->launch);
-	session->fleet = dfg_coordinator_fleet(crew);
+	struct dfg_coordinator *coordinator = dfg_launch_coordinator(distributed->launch);
+	session->fleet = dfg_coordinator_fleet(coordinator);
 	all_reached(distributed, DFG_LAUNCH_LOADING);
-	struct dfg_err *err = dfg_coordinator_load(crew, graph, parts);
+	struct dfg_err *err = dfg_coordinator_load(coordinator, graph, parts);
 	if (!err)
 		all_reached(distributed, DFG_LAUNCH_READY);
 	end_launch(distributed, err != NULL);
@@ -184,12 +184,12 @@ struct dfg_err *dfg_distributed_load(struct dfg_distributed *distributed, struct
 struct dfg_err *dfg_distributed_source(const struct dfg_distributed *distributed, const char *name, uint32_t node,
 	const char *host, const char *file, const struct dfg_array_input *input, struct dfg_coordinator_source *out_source)
 {
-	struct dfg_coordinator *crew = dfg_launch_crew(distributed->launch);
-	const struct dfg_worker_host *at = &distributed->hosts.worker[dfg_coordinator_home(crew, node)];
+	struct dfg_coordinator *coordinator = dfg_launch_coordinator(distributed->launch);
+	const struct dfg_worker_host *at = &distributed->hosts.worker[dfg_coordinator_home(coordinator, node)];
 	uint32_t asked;
 	DFG_TRY(dfg_hosts_find(&distributed->hosts, host, &asked));
 	if (strcmp(at->name, host) && strcmp(at->label, host))
 		return DFG_ERR(DFG_DATA, "input '%s' is on %s, which does not have the data of %s: give --place '%s=w%u'", name,
 			at->name, host, name, asked);
-	return dfg_coordinator_open(crew, node, file, input, out_source);
+	return dfg_coordinator_open(coordinator, node, file, input, out_source);
 }

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "app/engine.h"
-#include "app/planning.h"
+#include "app/execution.h"
+#include "app/placement.h"
 #include "app/report.h"
 #include "lib/exec/session.h"
 #include "lib/pass/pass.h"
@@ -29,9 +29,9 @@ struct dfg_launch_watch {
 
 /* All are borrowed until the workers are closed. */
 struct dfg_distributed_options {
-	const struct dfg_planning *planning;
+	const struct dfg_placement *placement;
 	const struct dfg_distribution *distribution;
-	const struct dfg_engine *engine; /* its memory limit applies to each worker; without swap */
+	const struct dfg_execution *execution; /* its memory limit applies to each worker; without swap */
 	const struct dfg_report *report; /* receives notes, output of workers and, as details, the transports in use */
 	struct dfg_launch_watch watch;
 };

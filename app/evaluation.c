@@ -36,7 +36,7 @@ static struct dfg_err *bind_feeds(struct dfg_evaluation *evaluation, const struc
 static struct dfg_err *open_graph(struct dfg_run *run, struct dfg_evaluation *evaluation)
 {
 	struct dfg_session_options session;
-	DFG_TRY(dfg_engine_session(run->engine, &session));
+	DFG_TRY(dfg_execution_session(run->execution, &session));
 	evaluation->model = &run->model;
 	if (!run->options->eval_graph)
 		return NULL;
@@ -140,14 +140,15 @@ static struct dfg_err *take_variables(struct dfg_evaluation *evaluation, const s
 	return err;
 }
 
-static struct dfg_err *run_batches(struct dfg_evaluation *evaluation, struct dfg_plan *plan, struct dfg_gathered *means)
+static struct dfg_err *run_batches(
+	struct dfg_evaluation *evaluation, struct dfg_plan *plan, struct dfg_aggregation *means)
 {
 	const struct dfg_dataset *dataset = &evaluation->dataset;
 	for (int64_t at = 0, n; at < dataset->samples; at += n) {
 		n = dataset->samples - at < evaluation->batch ? dataset->samples - at : evaluation->batch;
 		DFG_TRY(dfg_dataset_batch(dataset, at, n, evaluation->feeds.value + evaluation->first_batch));
 		DFG_TRY(dfg_plan_run(plan, evaluation->feeds.value, evaluation->value));
-		DFG_TRY(dfg_gathered_add(means, &evaluation->fetch, evaluation->value, n));
+		DFG_TRY(dfg_aggregation_add(means, &evaluation->fetch, evaluation->value, n));
 	}
 	for (uint32_t i = 0; i < means->count; i++)
 		if (means->fetch[i].parts)
@@ -155,13 +156,13 @@ static struct dfg_err *run_batches(struct dfg_evaluation *evaluation, struct dfg
 	return NULL;
 }
 
-static struct dfg_err *evaluate(struct dfg_evaluation *evaluation, struct dfg_run *run, struct dfg_gathered *means)
+static struct dfg_err *evaluate(struct dfg_evaluation *evaluation, struct dfg_run *run, struct dfg_aggregation *means)
 {
 	const struct dfg_feeds initial = {
 		evaluation->feeds.edge, evaluation->feeds.value, evaluation->first_batch, evaluation->first_batch};
 	struct dfg_step step = step_of(evaluation);
 	struct dfg_plan *plan;
-	*means = (struct dfg_gathered){.count = evaluation->fetch.count};
+	*means = (struct dfg_aggregation){.count = evaluation->fetch.count};
 	if (!(means->fetch = dfg_zeros(means->count, sizeof *means->fetch)))
 		return dfg_no_memory("the evaluation");
 	DFG_TRY(take_variables(evaluation, run));
@@ -171,7 +172,7 @@ static struct dfg_err *evaluate(struct dfg_evaluation *evaluation, struct dfg_ru
 }
 
 struct dfg_err *dfg_evaluation_run(
-	struct dfg_evaluation *evaluation, struct dfg_run *run, uint64_t step, struct dfg_gathered *out_means)
+	struct dfg_evaluation *evaluation, struct dfg_run *run, uint64_t step, struct dfg_aggregation *out_means)
 {
 	struct dfg_err *err = evaluate(evaluation, run, out_means);
 	err = dfg_err_note(err, "evaluation after step %llu", (unsigned long long)step);

@@ -1,7 +1,7 @@
 #pragma once
 
+#include "app/aggregation.h"
 #include "app/dataset.h"
-#include "app/gather.h"
 #include "app/run.h"
 
 /*
@@ -31,5 +31,5 @@ DFG_MUST_CHECK struct dfg_err *dfg_evaluation_check(struct dfg_evaluation *evalu
 
 /* Evaluates the variables as they are after `step`, which errors name. */
 DFG_MUST_CHECK struct dfg_err *dfg_evaluation_run(
-	struct dfg_evaluation *evaluation, struct dfg_run *run, uint64_t step, struct dfg_gathered *out_means);
+	struct dfg_evaluation *evaluation, struct dfg_run *run, uint64_t step, struct dfg_aggregation *out_means);
 void dfg_evaluation_close(struct dfg_evaluation *evaluation);

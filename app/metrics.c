@@ -1,6 +1,6 @@
 #include "app/metrics.h"
 
-#include "app/print_tensor.h"
+#include "app/tensor_text.h"
 #include "lib/base/pool.h"
 
 #include <errno.h>
@@ -126,7 +126,7 @@ struct dfg_err *dfg_metrics_step(struct dfg_metrics *metrics, uint64_t step, uin
 }
 
 struct dfg_err *dfg_metrics_eval(struct dfg_metrics *metrics, uint64_t step, uint64_t epoch,
-	const struct dfg_edges *fetch, const struct dfg_gathered *means)
+	const struct dfg_edges *fetch, const struct dfg_aggregation *means)
 {
 	struct dfg_json_out json = {0};
 	if (!metrics->open)
@@ -138,7 +138,7 @@ struct dfg_err *dfg_metrics_eval(struct dfg_metrics *metrics, uint64_t step, uin
 	dfg_json_open(&json, '{');
 	for (uint32_t i = 0; i < fetch->count; i++) {
 		dfg_json_key(&json, fetch->name[i]);
-		dfg_json_f64(&json, dfg_gathered_mean(means, i));
+		dfg_json_f64(&json, dfg_aggregation_mean(means, i));
 	}
 	dfg_json_close(&json, '}');
 	dfg_json_key(&json, "step");

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "app/gather.h"
+#include "app/aggregation.h"
 
 /*
  * A line of JSON for each step and evaluation, written immediately. A resumed run keeps the lines of the steps that its
@@ -18,5 +18,5 @@ DFG_MUST_CHECK struct dfg_err *dfg_metrics_open(
 DFG_MUST_CHECK struct dfg_err *dfg_metrics_step(struct dfg_metrics *metrics, uint64_t step, uint64_t epoch,
 	const struct dfg_edges *fetch, const struct dfg_tensor *value);
 DFG_MUST_CHECK struct dfg_err *dfg_metrics_eval(struct dfg_metrics *metrics, uint64_t step, uint64_t epoch,
-	const struct dfg_edges *fetch, const struct dfg_gathered *means);
+	const struct dfg_edges *fetch, const struct dfg_aggregation *means);
 DFG_MUST_CHECK struct dfg_err *dfg_metrics_close(struct dfg_metrics *metrics);

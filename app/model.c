@@ -61,12 +61,12 @@ struct dfg_err *dfg_model_distribute(const char *path, const struct dfg_graph_in
 	struct dfg_session_options session = *options;
 	bool plan = dfg_plan_folder_is(path);
 	*out_model = (struct dfg_model){.report = input->report};
-	if (plan && distributed->options.planning->place.count)
+	if (plan && distributed->options.placement->place.count)
 		return DFG_ERR(DFG_USAGE, "--place: %s is a plan, whose nodes already have devices", path);
 	struct dfg_err *err =
 		plan ? open_plan(path, input, &distributed->hosts, out_model) : open_graph(path, input, out_model);
 	if (!err && !plan)
-		dfg_planning_warn(distributed->options.planning, &out_model->file.graph, input->report);
+		dfg_placement_warn(distributed->options.placement, &out_model->file.graph, input->report);
 	if (!err && distributed->opened)
 		err = distributed->opened(distributed->opened_arg);
 	if (!err)

@@ -35,8 +35,8 @@ struct dfg_timing {
  *     and in any case dfg_run_close().
  */
 struct dfg_run {
-	const struct dfg_run_options *options; /* borrowed, as is `engine` */
-	const struct dfg_engine *engine;
+	const struct dfg_run_options *options; /* borrowed, as is `execution` */
+	const struct dfg_execution *execution;
 	struct dfg_graph_input input;        /* how graphs are opened, and the report of the run */
 	struct dfg_distributed *distributed; /* NULL: the run is local */
 

@@ -1,7 +1,7 @@
+#include "app/checkpointing.h"
 #include "app/evaluation.h"
 #include "app/loaded.h"
 #include "app/metrics.h"
-#include "app/saving.h"
 
 #include <math.h>
 #include <string.h>
@@ -15,10 +15,10 @@ struct training {
 	uint32_t first_batch;
 	struct dfg_plan *plan;
 	struct dfg_tensor *value; /* values of the last step, by fetch */
-	struct dfg_gathered gathered;
+	struct dfg_aggregation aggregation;
 	struct dfg_metrics metrics;
 	struct dfg_evaluation evaluation;
-	struct dfg_saving saving;
+	struct dfg_checkpointing checkpointing;
 	struct dfg_checkpoint at; /* position: steps done, and epoch and sample of the next step */
 	int64_t batch;
 	uint64_t epochs, steps; /* limits, of which the earlier ends the run; 0: none */
@@ -133,7 +133,7 @@ static struct dfg_err *open_all(struct training *t)
 	DFG_TRY(check_step(t));
 	DFG_TRY(dfg_evaluation_open(run, t->run->options->batch, &t->evaluation));
 	t->at = (struct dfg_checkpoint){.order = sample_order(t), .epoch = 1};
-	DFG_TRY(dfg_saving_open(run, &t->saving, &t->at));
+	DFG_TRY(dfg_checkpointing_open(run, &t->checkpointing, &t->at));
 	DFG_TRY(dfg_evaluation_check(&t->evaluation, run));
 	if (t->at.sample > (uint64_t)t->dataset.samples)
 		return DFG_ERR(DFG_DATA, "%s is of longer data: it is at sample %llu, but the data has %lld",
@@ -141,9 +141,9 @@ static struct dfg_err *open_all(struct training *t)
 	DFG_TRY(dfg_run_plan(run, &t->feeds, &run->fetch, &t->plan));
 	DFG_TRY(dfg_metrics_open(t->run->options->metrics, t->run->options->times, t->at.step, &t->metrics));
 	t->value = dfg_arena_zeros(&run->model.arena, run->fetch.count, sizeof *t->value);
-	t->gathered.fetch = dfg_zeros(run->fetch.count, sizeof *t->gathered.fetch);
-	t->gathered.count = t->gathered.fetch ? run->fetch.count : 0;
-	return t->value && t->gathered.fetch ? NULL : DFG_ERR(DFG_MEMORY, "out of memory");
+	t->aggregation.fetch = dfg_zeros(run->fetch.count, sizeof *t->aggregation.fetch);
+	t->aggregation.count = t->aggregation.fetch ? run->fetch.count : 0;
+	return t->value && t->aggregation.fetch ? NULL : DFG_ERR(DFG_MEMORY, "out of memory");
 }
 
 /* The first fetch with a single float, shown as progress. */
@@ -188,20 +188,20 @@ static struct dfg_err *one_step(struct training *t, int64_t n)
 	t->at.sample += (uint64_t)n;
 	DFG_TRY(dfg_metrics_step(&t->metrics, t->at.step, epoch, &run->fetch, t->value));
 	tell(t, epoch);
-	return t->trains ? NULL : dfg_gathered_add(&t->gathered, &run->fetch, t->value, n ? n : 1);
+	return t->trains ? NULL : dfg_aggregation_add(&t->aggregation, &run->fetch, t->value, n ? n : 1);
 }
 
 static struct dfg_err *evaluate(struct training *t)
 {
-	struct dfg_gathered means = {0};
+	struct dfg_aggregation means = {0};
 	struct dfg_err *err = dfg_evaluation_run(&t->evaluation, t->run, t->at.step, &means);
 	if (!err)
 		err = dfg_metrics_eval(&t->metrics, t->at.step, t->at.epoch, &t->evaluation.fetch, &means);
 	t->watch->hide(t->watch->arg);
 	for (uint32_t i = 0; !err && i < means.count; i++)
 		dfg_report_note(t->run->input.report, "epoch %llu: %s %.6g (evaluation)", (unsigned long long)t->at.epoch,
-			t->evaluation.fetch.name[i], dfg_gathered_mean(&means, i));
-	dfg_gathered_release(&means);
+			t->evaluation.fetch.name[i], dfg_aggregation_mean(&means, i));
+	dfg_aggregation_release(&means);
 	return err;
 }
 
@@ -217,7 +217,9 @@ static struct dfg_err *after_step(struct training *t)
 		if (!is_over(t) && !t->run->options->no_shuffle && t->trains)
 			DFG_TRY(dfg_dataset_shuffle(&t->dataset, shuffle_seed(t), t->at.epoch));
 	}
-	return dfg_saving_is_due(&t->saving, t->at.step, ended) ? dfg_saving_commit(&t->saving, t->run, &t->at) : NULL;
+	return dfg_checkpointing_is_due(&t->checkpointing, t->at.step, ended)
+			   ? dfg_checkpointing_commit(&t->checkpointing, t->run, &t->at)
+			   : NULL;
 }
 
 /* The number of the last step, by --steps or --epochs, whichever is earlier; 0: unknown. */
@@ -241,15 +243,15 @@ static struct dfg_err *all_steps(struct training *t)
 		DFG_TRY(one_step(t, next_batch(t)));
 		DFG_TRY(after_step(t));
 	}
-	if (t->saving.wanted && t->saving.last_step != t->at.step)
-		DFG_TRY(dfg_saving_commit(&t->saving, t->run, &t->at));
+	if (t->checkpointing.wanted && t->checkpointing.last_step != t->at.step)
+		DFG_TRY(dfg_checkpointing_commit(&t->checkpointing, t->run, &t->at));
 	return NULL;
 }
 
 /* A run that was stopped before its end, for this cause. */
 static struct dfg_err *stop(const struct training *t, const char *cause, bool *out_stopped)
 {
-	if (t->saving.wanted)
+	if (t->checkpointing.wanted)
 		return DFG_ERR(DFG_STOPPED, "stopped by %s after step %llu; --resume continues from there", cause,
 			(unsigned long long)t->at.step);
 	dfg_report_note(t->run->input.report, "stopped by %s after step %llu", cause, (unsigned long long)t->at.step);
@@ -264,7 +266,7 @@ static struct dfg_err *finish(struct training *t, struct dfg_arrays *out_results
 		return stop(t, cause, out_stopped);
 	dfg_plan_stats(t->plan, &t->run->stats);
 	if (!t->trains)
-		return dfg_gathered_results(&t->gathered, &t->run->fetch, out_results);
+		return dfg_aggregation_results(&t->aggregation, &t->run->fetch, out_results);
 	bool any = t->run->fetch.count && t->value[0].dtype;
 	return any ? dfg_results_add(out_results, &t->run->fetch, t->value) : NULL;
 }
@@ -283,8 +285,8 @@ struct dfg_err *dfg_run_data(
 		err = finish(&t, out_results, out_stopped);
 	for (uint32_t i = 0; t.value && i < run->fetch.count; i++)
 		dfg_tensor_release(&t.value[i]);
-	dfg_gathered_release(&t.gathered);
-	dfg_saving_close(&t.saving);
+	dfg_aggregation_release(&t.aggregation);
+	dfg_checkpointing_close(&t.checkpointing);
 	dfg_evaluation_close(&t.evaluation);
 	dfg_feeds_release(&t.feeds);
 	dfg_dataset_release(&t.dataset);

@@ -65,13 +65,13 @@ static struct dfg_err *feed_seed(struct dfg_run *run)
 	uint32_t node = dfg_graph_find(&run->model.file.graph, "dfg/seed");
 	struct dfg_edge edge = {node, 0};
 	struct dfg_tensor value;
-	if (run->engine->seed < 0 || node == DFG_NONE || !dfg_facts_outputs(&run->model.facts, node))
+	if (run->execution->seed < 0 || node == DFG_NONE || !dfg_facts_outputs(&run->model.facts, node))
 		return NULL;
 	const struct dfg_inferred *fact = dfg_model_fact(&run->model, edge);
 	if (fact->dtype != DFG_I64 || fact->shape.rank != 0)
 		return NULL;
 	DFG_TRY(dfg_tensor_new(DFG_I64, &DFG_SHAPE_SCALAR, &value));
-	*(int64_t *)value.data = run->engine->seed;
+	*(int64_t *)value.data = run->execution->seed;
 	return dfg_feeds_add(&run->feeds, edge, &value);
 }
 

@@ -48,7 +48,7 @@ static struct dfg_err *time_steps(struct dfg_run *run, int64_t batch)
 struct dfg_err *dfg_run_made_up(const char *path, int64_t batch, struct dfg_run *run)
 {
 	struct dfg_session_options session;
-	DFG_TRY(dfg_engine_session(run->engine, &session));
+	DFG_TRY(dfg_execution_session(run->execution, &session));
 	DFG_TRY(dfg_model_open(path, &run->input, &session, &run->model));
 	return time_steps(run, batch);
 }

@@ -24,7 +24,7 @@ static struct dfg_err *find_kept(struct dfg_run *run, bool *out_any)
 	struct dfg_keep *keep = &run->keep;
 	*keep = (struct dfg_keep){
 		.fetch = run->fetch.edge, .n_fetch = run->fetch.count, .target = run->target, .n_target = run->n_target};
-	*out_any = !run->engine->no_opt && run->n_target;
+	*out_any = !run->execution->no_opt && run->n_target;
 	if (!*out_any)
 		return NULL;
 	keep->feed =
@@ -103,12 +103,12 @@ struct dfg_err *dfg_run_save(struct dfg_run *run)
 static struct dfg_err *open_model(const char *path, struct dfg_trace *trace, struct dfg_run *run)
 {
 	struct dfg_session_options session;
-	DFG_TRY(dfg_engine_session(run->engine, &session));
+	DFG_TRY(dfg_execution_session(run->execution, &session));
 	session.trace = trace ? dfg_trace_event : NULL;
 	session.trace_arg = trace;
 	if (!run->distributed)
 		return dfg_model_open(path, &run->input, &session, &run->model);
-	run->distributed->trace = trace ? dfg_trace_crew_event : NULL;
+	run->distributed->trace = trace ? dfg_trace_worker_event : NULL;
 	run->distributed->trace_arg = trace;
 	run->distributed->opened = ask_before_the_cut;
 	run->distributed->opened_arg = run;

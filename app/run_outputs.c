@@ -1,33 +1,33 @@
+#include "app/files.h"
 #include "app/run_private.h"
-#include "app/uses.h"
 #include "lib/base/path.h"
 
 #include <string.h>
 
-static struct dfg_err *add_uses(const struct dfg_run_options *o, const char *graph, struct dfg_uses *uses)
+static struct dfg_err *add_files(const struct dfg_run_options *o, const char *graph, struct dfg_files *files)
 {
-	DFG_TRY(dfg_uses_read(uses, "the graph", graph));
-	DFG_TRY(dfg_uses_read(uses, "--eval-graph", o->eval_graph));
-	DFG_TRY(dfg_uses_words(uses, "--feed", &o->feed));
-	DFG_TRY(dfg_uses_words(uses, "--data", &o->data));
-	DFG_TRY(dfg_uses_words(uses, "--eval-data", &o->eval_data));
+	DFG_TRY(dfg_files_add_read(files, "the graph", graph));
+	DFG_TRY(dfg_files_add_read(files, "--eval-graph", o->eval_graph));
+	DFG_TRY(dfg_files_add_words(files, "--feed", &o->feed));
+	DFG_TRY(dfg_files_add_words(files, "--data", &o->data));
+	DFG_TRY(dfg_files_add_words(files, "--eval-data", &o->eval_data));
 	for (size_t i = 0; i < o->load.count;
 		 i++) /* loading from FILE and saving to it is safe: it is replaced atomically */
 		if (!o->save || !dfg_same_file(o->load.word[i], o->save))
-			DFG_TRY(dfg_uses_read(uses, "--load", o->load.word[i]));
-	DFG_TRY(dfg_uses_write(uses, "-o", o->output));
-	DFG_TRY(dfg_uses_write(uses, "--save", o->save));
-	DFG_TRY(dfg_uses_write(uses, "--metrics", o->metrics));
-	return dfg_uses_write(uses, "--trace", o->trace);
+			DFG_TRY(dfg_files_add_read(files, "--load", o->load.word[i]));
+	DFG_TRY(dfg_files_add_written(files, "-o", o->output));
+	DFG_TRY(dfg_files_add_written(files, "--save", o->save));
+	DFG_TRY(dfg_files_add_written(files, "--metrics", o->metrics));
+	return dfg_files_add_written(files, "--trace", o->trace);
 }
 
 static struct dfg_err *check_files(const struct dfg_run_options *o, const char *graph)
 {
-	struct dfg_uses uses = {0};
-	struct dfg_err *err = add_uses(o, graph, &uses);
+	struct dfg_files files = {0};
+	struct dfg_err *err = add_files(o, graph, &files);
 	if (!err)
-		err = dfg_uses_check(&uses);
-	dfg_uses_release(&uses);
+		err = dfg_files_check(&files);
+	dfg_files_release(&files);
 	return err;
 }
 

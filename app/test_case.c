@@ -1,4 +1,4 @@
-#include "app/test.h"
+#include "app/test_case.h"
 
 #include "app/distributed.h"
 #include "app/test_form.h"

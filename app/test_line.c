@@ -1,4 +1,4 @@
-#include "app/test.h"
+#include "app/test_case.h"
 
 #include "formats/compare.h"
 #include "lib/lang/lang.h"

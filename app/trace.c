@@ -127,7 +127,7 @@ static void print_flow(struct dfg_trace *trace, const struct dfg_coordinator_eve
 	dfg_text_release(&id);
 }
 
-void dfg_trace_crew_event(void *arg, const struct dfg_coordinator_event *event)
+void dfg_trace_worker_event(void *arg, const struct dfg_coordinator_event *event)
 {
 	struct dfg_trace *trace = arg;
 	struct dfg_json_out *json = &trace->json;
@@ -149,7 +149,7 @@ void dfg_trace_crew_event(void *arg, const struct dfg_coordinator_event *event)
 void dfg_trace_event(void *arg, const struct dfg_trace_event *event)
 {
 	const struct dfg_coordinator_event all = {.node = *event};
-	dfg_trace_crew_event(arg, &all);
+	dfg_trace_worker_event(arg, &all);
 }
 
 struct dfg_err *dfg_trace_end(struct dfg_trace *trace)

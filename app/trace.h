@@ -10,7 +10,7 @@
 struct dfg_trace;
 DFG_MUST_CHECK struct dfg_err *dfg_trace_new(const char *path, struct dfg_trace **out_trace);
 void dfg_trace_event(void *trace, const struct dfg_trace_event *event);
-void dfg_trace_crew_event(
+void dfg_trace_worker_event(
 	void *trace, const struct dfg_coordinator_event *event); /* the trace's process is the worker */
 DFG_MUST_CHECK struct dfg_err *dfg_trace_end(
 	struct dfg_trace *trace); /* closes the file; without this call no file is written */

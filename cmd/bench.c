@@ -25,7 +25,7 @@ static const struct dfg_opt options[] = {
 	{"target", .takes = "NODE", .list = &run_options.target, .help = "Run NODE for its effect."},
 	{"repeat", .takes = "N", .number = &run_options.repeat, .help = "Time N steps (100)."},
 	{"warmup", .takes = "W", .number = &run_options.warmup, .help = "Run W untimed steps first (0)."},
-	{.rows = dfg_engine_options},
+	{.rows = dfg_execution_options},
 	{"json", .flag = &dfg_globals.json, .help = "Print one JSON document."},
 	{0},
 };
@@ -44,7 +44,7 @@ static size_t peak_bytes(void)
 
 static uint64_t seed(void)
 {
-	return dfg_shared.engine.seed < 0 ? 1 : (uint64_t)dfg_shared.engine.seed;
+	return dfg_shared.execution.seed < 0 ? 1 : (uint64_t)dfg_shared.execution.seed;
 }
 
 static struct dfg_err *make_graph(const char *path)

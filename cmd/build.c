@@ -1,4 +1,4 @@
-#include "app/uses.h"
+#include "app/files.h"
 #include "cmd/graph.h"
 #include "lib/base/io.h"
 #include "lib/base/mem.h"
@@ -95,21 +95,21 @@ static struct dfg_err *write_rule(const struct reads *reads, const char *path)
 /* An output must not overwrite a source file. */
 static struct dfg_err *check_outputs(const struct reads *reads, const char *rule)
 {
-	struct dfg_uses uses = {0};
+	struct dfg_files files = {0};
 	struct dfg_err *err = NULL;
 	for (size_t i = 0; !err && i < reads->count; i++)
-		err = dfg_uses_read(&uses, "the program", reads->path[i]);
+		err = dfg_files_add_read(&files, "the program", reads->path[i]);
 	if (!err)
-		err = dfg_uses_write(&uses, "-o", dfg_cmd_output().path);
+		err = dfg_files_add_written(&files, "-o", dfg_cmd_output().path);
 	if (!err)
-		err = dfg_uses_write(&uses, depfile ? "-MF" : "-MD", rule);
+		err = dfg_files_add_written(&files, depfile ? "-MF" : "-MD", rule);
 	if (!err)
-		err = dfg_uses_check(&uses);
+		err = dfg_files_check(&files);
 	if (!err)
 		err = dfg_check_text_path("-MF", depfile, "a make rule");
 	if (!err && rule)
 		err = dfg_out_try(rule);
-	dfg_uses_release(&uses);
+	dfg_files_release(&files);
 	return err;
 }
 

@@ -55,8 +55,8 @@ int dfg_cmd_report(struct dfg_err *err);
 extern const struct dfg_report dfg_stderr;
 void dfg_talk(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* Installs an allocator that fails where the tests ask for it: cmd/fault.c. */
-void dfg_fault_install(void);
+/* Installs an allocator that fails where the tests ask for it: cmd/failing_allocation.c. */
+void dfg_failing_allocation_install(void);
 
 /* All commands, in the order of commands.def; ends in NULL. */
 extern const struct dfg_cmd *const dfg_commands[];

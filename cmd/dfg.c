@@ -200,7 +200,7 @@ int main(int argc, char **argv)
 	fill_standard();
 	catch_signals();
 	char **args = argv + 1;
-	dfg_fault_install();
+	dfg_failing_allocation_install();
 	struct dfg_err *err = change_directory(&args);
 	if (err)
 		return dfg_cmd_report(err);
@@ -210,7 +210,7 @@ int main(int argc, char **argv)
 	int status;
 	if (cmd)
 		return finish(run_command(cmd, argc, args));
-	if (dfg_hidden_command(name, args, &status))
+	if (dfg_documentation_command(name, args, &status))
 		return finish(status);
 	return dfg_cmd_report(dfg_command_unknown("dfg: no command", name));
 }

@@ -16,4 +16,4 @@ void dfg_help_command(const struct dfg_cmd *cmd, FILE *out);
  * Commands for make and the shells: "__man" fills in a man page read from stdin, "__complete" prints the possible next
  * words. False if name is neither.
  */
-bool dfg_hidden_command(const char *name, char **args, int *out_status);
+bool dfg_documentation_command(const char *name, char **args, int *out_status);

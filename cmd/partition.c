@@ -1,4 +1,4 @@
-#include "app/explain.h"
+#include "app/explanation.h"
 #include "cmd/graph.h"
 #include "cmd/shared_options.h"
 #include "formats/plan.h"
@@ -13,7 +13,7 @@ static const char *output;
 static bool if_changed, explain;
 
 static const struct dfg_opt options[] = {
-	{.rows = dfg_planning_options},
+	{.rows = dfg_placement_options},
 	{"fetch", 'f', .takes = "T", .list = &fetch, .help = "Keep only the nodes that tensor T needs; may be a list."},
 	{"target", .takes = "N", .list = &target, .help = "Keep only the nodes that node N, run for its effect, needs."},
 	{"output", 'o', .takes = "PLAN/", .text = &output,
@@ -67,12 +67,13 @@ static struct dfg_err *cut(struct making *making)
 	DFG_TRY(dfg_lower_whole(graph));
 	DFG_TRY(prune(making));
 	DFG_TRY(dfg_verify(graph, NULL, &making->facts));
-	dfg_planning_warn(&dfg_shared.planning, graph, &dfg_stderr);
+	dfg_placement_warn(&dfg_shared.placement, graph, &dfg_stderr);
 	dfg_phase_end(&making->phases, "verify");
-	DFG_TRY(dfg_planning_place(
-		&dfg_shared.planning, graph, &making->facts, &making->hosts, &dfg_stderr, &making->arena, &making->placed));
+	DFG_TRY(dfg_placement_place(
+		&dfg_shared.placement, graph, &making->facts, &making->hosts, &dfg_stderr, &making->arena, &making->placed));
 	dfg_phase_end(&making->phases, "place");
-	DFG_TRY(dfg_planning_cut(graph, &making->facts, &making->hosts, making->placed, &making->arena, &making->parts));
+	DFG_TRY(
+		dfg_placement_partition(graph, &making->facts, &making->hosts, making->placed, &making->arena, &making->parts));
 	dfg_phase_end(&making->phases, "cut");
 	return NULL;
 }
@@ -104,7 +105,7 @@ static struct dfg_err *partition(char **operands, int *out_status)
 	struct making making = {.phases = {.report = &dfg_stderr}};
 	struct dfg_text told = {0};
 	DFG_TRY(check_options());
-	struct dfg_err *err = dfg_planning_hosts(&dfg_shared.planning, &making.arena, &making.hosts);
+	struct dfg_err *err = dfg_placement_hosts(&dfg_shared.placement, &making.arena, &making.hosts);
 	dfg_phase_end(&making.phases, NULL);
 	if (!err)
 		err = dfg_cmd_open_graph(*operands, &making.file);

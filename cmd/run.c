@@ -65,8 +65,8 @@ static const struct dfg_opt training_rows[] = {
 	{0},
 };
 
-static const struct dfg_opt engine_rows[] = {
-	{.rows = dfg_engine_options},
+static const struct dfg_opt execution_rows[] = {
+	{.rows = dfg_execution_options},
 	{"device", .takes = "NAME", .text = &device, .help = "Run on this device; only cpu exists."},
 	{"trace", .takes = "FILE", .text = &O.trace, .help = "Write the times of all nodes as a Chrome trace."},
 	{"stats", .flag = &O.stats, .help = "Print memory, iterations and dead tokens of the last step."},
@@ -74,7 +74,7 @@ static const struct dfg_opt engine_rows[] = {
 };
 
 static const struct dfg_opt distributed_rows[] = {
-	{.rows = dfg_planning_options},
+	{.rows = dfg_placement_options},
 	{.rows = dfg_distribution_options},
 	{"restarts", .takes = "N", .number = &restarts,
 		.help = "Restart after the loss of a worker, at most N times, from the last checkpoint or the beginning."},
@@ -84,7 +84,7 @@ static const struct dfg_opt distributed_rows[] = {
 static const struct dfg_opt options[] = {
 	{.rows = input_rows},
 	{.rows = training_rows},
-	{.rows = engine_rows},
+	{.rows = execution_rows},
 	{.rows = distributed_rows},
 	{.rows = dfg_graph_in_options},
 	{0},
@@ -120,7 +120,7 @@ static struct dfg_err *check_needs(void)
 		{"keep", O.keep >= 0, "checkpoint", checkpoint},
 		{"map", O.map.count, "load", O.load.count},
 		{"partial", O.partial, O.checkpoint ? "resume" : "load", O.load.count || O.resume},
-		{"restarts", restarts, "hosts", dfg_shared.planning.hosts},
+		{"restarts", restarts, "hosts", dfg_shared.placement.hosts},
 	};
 	for (size_t i = 0; i < sizeof needs / sizeof *needs; i++)
 		if (needs[i].given && !needs[i].there)
@@ -203,7 +203,7 @@ static struct dfg_err *run_graph(
 	const char *path, struct dfg_distributed *distributed, struct dfg_trace *trace, int *out_status)
 {
 	struct dfg_run run = {
-		.options = &O, .engine = &dfg_shared.engine, .input = dfg_cmd_graph_input(), .distributed = distributed};
+		.options = &O, .execution = &dfg_shared.execution, .input = dfg_cmd_graph_input(), .distributed = distributed};
 	struct dfg_err *err = dfg_run_open(path, trace, &run);
 	if (!err)
 		err = execute(&run, trace, out_status);
@@ -232,10 +232,10 @@ static struct dfg_err *run_across(const char *path, struct dfg_trace *trace, int
 {
 	struct dfg_distributed distributed;
 	struct dfg_launch_table table = {0};
-	const struct dfg_distributed_options options = {&dfg_shared.planning, &dfg_shared.distribution, &dfg_shared.engine,
-		&dfg_stderr, dfg_launch_table_watch(&table)};
-	dfg_shared.planning.data[0] = &O.data;
-	dfg_shared.planning.data[1] = O.eval_graph ? NULL : &O.eval_data; /* an evaluation graph of its own runs locally */
+	const struct dfg_distributed_options options = {&dfg_shared.placement, &dfg_shared.distribution,
+		&dfg_shared.execution, &dfg_stderr, dfg_launch_table_watch(&table)};
+	dfg_shared.placement.data[0] = &O.data;
+	dfg_shared.placement.data[1] = O.eval_graph ? NULL : &O.eval_data; /* an evaluation graph of its own runs locally */
 	DFG_TRY(dfg_distributed_open(&options, &distributed));
 	struct dfg_err *err = run_graph(path, &distributed, trace, out_status);
 	for (int64_t i = 0; err && err->code == DFG_UNAVAILABLE && i < restarts && !O.each && pause_before(i); i++) {
@@ -257,9 +257,9 @@ static struct dfg_err *run_command(char **operands, int *out_status)
 	DFG_TRY(dfg_run_check_outputs(&O, *operands, dfg_globals.json));
 	dfg_limit_memory();
 	struct dfg_err *err = O.trace ? dfg_trace_new(O.trace, &trace) : NULL;
-	if (!err && !dfg_shared.planning.hosts && dfg_plan_folder_is(*operands))
+	if (!err && !dfg_shared.placement.hosts && dfg_plan_folder_is(*operands))
 		err = DFG_ERR(DFG_USAGE, "%s is a plan: name its hosts with --hosts", *operands);
-	if (!err && dfg_shared.planning.hosts)
+	if (!err && dfg_shared.placement.hosts)
 		err = run_across(*operands, trace, out_status);
 	else if (!err)
 		err = run_graph(*operands, NULL, trace, out_status);

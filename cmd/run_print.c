@@ -1,4 +1,4 @@
-#include "app/print_tensor.h"
+#include "app/tensor_text.h"
 #include "cmd/run_command.h"
 
 #include <stdio.h>
@@ -24,7 +24,7 @@ static void print_text(const struct dfg_arrays *results, struct dfg_text *text)
 {
 	int64_t most = isatty(STDOUT_FILENO) ? MOST_ON_TERMINAL : 0;
 	for (size_t i = 0; i < results->count; i++)
-		dfg_print_tensor(text, results->array[i].name, &results->array[i].tensor, most);
+		dfg_tensor_text(text, results->array[i].name, &results->array[i].tensor, most);
 }
 
 static void tell_timing(const struct dfg_timing *timing)

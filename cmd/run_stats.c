@@ -12,7 +12,7 @@ static void print_pairs(const struct dfg_distributed *distributed, bool bytes, s
 	for (uint32_t from = 0; from < count; from++)
 		for (uint32_t to = 0; to < count; to++) {
 			char pair[40];
-			struct dfg_traffic traffic = dfg_coordinator_traffic(dfg_launch_crew(distributed->launch), from, to);
+			struct dfg_traffic traffic = dfg_coordinator_traffic(dfg_launch_coordinator(distributed->launch), from, to);
 			if (!traffic.messages)
 				continue;
 			snprintf(pair, sizeof pair, "w%u>w%u", from, to);
@@ -47,7 +47,7 @@ static void print_waits(const struct dfg_distributed *distributed, struct dfg_js
 	for (uint32_t from = 0; from < count; from++)
 		for (uint32_t to = 0; to < count; to++) {
 			char pair[40];
-			struct dfg_traffic traffic = dfg_coordinator_traffic(dfg_launch_crew(distributed->launch), from, to);
+			struct dfg_traffic traffic = dfg_coordinator_traffic(dfg_launch_coordinator(distributed->launch), from, to);
 			snprintf(pair, sizeof pair, "w%u>w%u", from, to);
 			if (traffic.waits)
 				print_wait(pair, &traffic, json);
@@ -82,7 +82,7 @@ void dfg_run_print_stats(const struct dfg_run *run, struct dfg_json_out *json)
 		{"swap_stalled_us", stats->swapped.stalled_ns / 1000},
 	};
 	dfg_json_open(json, '{');
-	size_t count = sizeof lines / sizeof *lines - (run->engine->swap ? 0 : 5);
+	size_t count = sizeof lines / sizeof *lines - (run->execution->swap ? 0 : 5);
 	for (size_t i = 0; i < count; i++) {
 		dfg_talk("%s %llu", lines[i].name, (unsigned long long)lines[i].value);
 		dfg_json_key(json, lines[i].name);

@@ -38,7 +38,7 @@ static const struct dfg_opt options[] = {
 		.help = "Listen on this address (127.0.0.1); TLS is required unless it is a loopback address."},
 	{"transport", .takes = "NAME", .text = &transport,
 		.help = "How peers reach this worker: libcurl, shm (same machine only), or auto for both."},
-	{"memory-limit", .takes = "SIZE", .size = &dfg_shared.engine.memory_limit,
+	{"memory-limit", .takes = "SIZE", .size = &dfg_shared.execution.memory_limit,
 		.help = "Fail if more memory than SIZE is needed."},
 	{"wait", .takes = "SECONDS", .real = &patience, .help = "End if no launcher connects within SECONDS (60)."},
 	{"lease", .takes = "SECONDS", .real = &lease, .help = "End if the launcher is silent for SECONDS (3)."},

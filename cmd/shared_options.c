@@ -7,33 +7,33 @@
 static struct dfg_mem_limit limit;
 
 struct dfg_shared_options dfg_shared = {
-	.engine = {.seed = -1, .limit = &limit}, .distribution = DFG_DISTRIBUTION_DEFAULTS};
+	.execution = {.seed = -1, .limit = &limit}, .distribution = DFG_DISTRIBUTION_DEFAULTS};
 #define S dfg_shared
 
-const struct dfg_opt dfg_engine_options[] = {
-	{"threads", .takes = "N", .number = &S.engine.threads,
+const struct dfg_opt dfg_execution_options[] = {
+	{"threads", .takes = "N", .number = &S.execution.threads,
 		.help = "Use N threads (all processors allowed to this process)."},
-	{"seed", .takes = "N", .number = &S.engine.seed, .help = "Seed of random ops."},
-	{"memory-limit", .takes = "SIZE", .size = &S.engine.memory_limit,
+	{"seed", .takes = "N", .number = &S.execution.seed, .help = "Seed of random ops."},
+	{"memory-limit", .takes = "SIZE", .size = &S.execution.memory_limit,
 		.help = "Fail if more memory than SIZE is needed."},
-	{"swap", .takes = "DIR", .text = &S.engine.swap,
+	{"swap", .takes = "DIR", .text = &S.execution.swap,
 		.help = "Move values saved by loops to a scratch file in DIR when memory nears --memory-limit."},
-	{"timeout", .takes = "SECONDS", .real = &S.engine.timeout,
+	{"timeout", .takes = "SECONDS", .real = &S.execution.timeout,
 		.help = "Fail if a step, or the start of the workers, takes longer; 0: no limit."},
-	{"max-iterations", .takes = "N", .number = &S.engine.max_iterations,
+	{"max-iterations", .takes = "N", .number = &S.execution.max_iterations,
 		.help = "Fail if a loop has more iterations; 0: no limit."},
-	{"check-numerics", .flag = &S.engine.check_numerics,
+	{"check-numerics", .flag = &S.execution.check_numerics,
 		.help = "Fail at the first node that makes a NaN or an infinity."},
-	{"schedule", .takes = "random:SEED", .text = &S.engine.schedule,
+	{"schedule", .takes = "random:SEED", .text = &S.execution.schedule,
 		.help = "Run ready nodes in an order drawn from SEED."},
-	{"no-opt", .flag = &S.engine.no_opt, .help = "Run the graph without optimizing it."},
+	{"no-opt", .flag = &S.execution.no_opt, .help = "Run the graph without optimizing it."},
 	{0},
 };
 
-const struct dfg_opt dfg_planning_options[] = {
-	{"hosts", .takes = "H", .text = &S.planning.hosts,
+const struct dfg_opt dfg_placement_options[] = {
+	{"hosts", .takes = "H", .text = &S.placement.hosts,
 		.help = "The hosts: a file with one per line, or a list such as alpha,beta,local:2."},
-	{"place", .takes = "PATTERN=DEVICE", .list = &S.planning.place,
+	{"place", .takes = "PATTERN=DEVICE", .list = &S.placement.place,
 		.help = "Put the nodes that match PATTERN on DEVICE, as in 'layer2/*=w1'; the last match counts. "
 				"random:SEED draws a device for each other node."},
 	{0},
@@ -53,31 +53,31 @@ const struct dfg_opt dfg_distribution_options[] = {
 struct dfg_err *dfg_check_hosts_given(void)
 {
 	const struct dfg_distribution by_default = DFG_DISTRIBUTION_DEFAULTS;
-	const char *idle = S.planning.place.count                                   ? "place"
+	const char *idle = S.placement.place.count                                  ? "place"
 					   : strcmp(S.distribution.transport, by_default.transport) ? "transport"
 					   : S.distribution.lease != by_default.lease               ? "lease"
 					   : S.distribution.push                                    ? "push"
 					   : S.distribution.ssh_config                              ? "ssh-config"
 																				: NULL;
-	return idle && !S.planning.hosts ? DFG_ERR(DFG_USAGE, "--%s requires --hosts", idle) : NULL;
+	return idle && !S.placement.hosts ? DFG_ERR(DFG_USAGE, "--%s requires --hosts", idle) : NULL;
 }
 
 void dfg_limit_memory(void)
 {
-	if (!S.engine.memory_limit)
+	if (!S.execution.memory_limit)
 		return;
-	dfg_mem_limit_init(&limit, dfg_mem, S.engine.memory_limit);
+	dfg_mem_limit_init(&limit, dfg_mem, S.execution.memory_limit);
 	dfg_mem = &limit.base;
 }
 
 struct dfg_err *dfg_name_memory_limit(struct dfg_err *err, const char *path)
 {
-	if (!err || err->code != DFG_MEMORY || !S.engine.memory_limit)
+	if (!err || err->code != DFG_MEMORY || !S.execution.memory_limit)
 		return err;
 	limit.limit = SIZE_MAX; /* lift the limit, so that reporting the error can allocate */
 	bool of_file = err->of_file;
 	struct dfg_err *said =
-		DFG_ERR(DFG_MEMORY, "%s (--memory-limit is %llu)", err->text, (unsigned long long)S.engine.memory_limit);
+		DFG_ERR(DFG_MEMORY, "%s (--memory-limit is %llu)", err->text, (unsigned long long)S.execution.memory_limit);
 	dfg_err_free(err);
 	return dfg_err_of_file(said, of_file ? NULL : path);
 }

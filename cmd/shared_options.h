@@ -5,13 +5,13 @@
 
 /* Options that several commands share: the rows, and the values that they set. */
 struct dfg_shared_options {
-	struct dfg_engine engine;
-	struct dfg_planning planning;
+	struct dfg_execution execution;
+	struct dfg_placement placement;
 	struct dfg_distribution distribution;
 };
 extern struct dfg_shared_options dfg_shared;
-extern const struct dfg_opt dfg_engine_options[];
-extern const struct dfg_opt dfg_planning_options[];     /* --hosts, --place */
+extern const struct dfg_opt dfg_execution_options[];
+extern const struct dfg_opt dfg_placement_options[];    /* --hosts, --place */
 extern const struct dfg_opt dfg_distribution_options[]; /* in addition to those of placement */
 
 /* DFG_USAGE if an option is given that requires --hosts, without it. */

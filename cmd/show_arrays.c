@@ -1,6 +1,6 @@
 #include "cmd/show.h"
 
-#include "app/print_tensor.h"
+#include "app/tensor_text.h"
 #include "formats/checkpoint.h"
 
 #include <math.h>
@@ -92,7 +92,7 @@ static void print_whole(const char *path, const struct dfg_array *array, bool se
 		dfg_text_escape(&name, path, strlen(path), SIZE_MAX);
 	if (*array->name)
 		dfg_text_add(&name, "%s%s", several ? ": " : "", array->name);
-	dfg_print_tensor(out, name.s ? name.s : "array", &array->tensor, isatty(STDOUT_FILENO) ? 12 : 0);
+	dfg_tensor_text(out, name.s ? name.s : "array", &array->tensor, isatty(STDOUT_FILENO) ? 12 : 0);
 	out->short_of_memory |= name.short_of_memory;
 	dfg_text_release(&name);
 }

@@ -1,4 +1,4 @@
-#include "app/boxes.h"
+#include "app/nesting.h"
 #include "cmd/show.h"
 
 #include <string.h>
@@ -6,7 +6,7 @@
 /* A picture for dot(1): loops and branches are boxes around their nodes. */
 struct picture {
 	const struct dfg_shown *shown;
-	struct dfg_boxes boxes;
+	struct dfg_nesting nesting;
 	uint32_t *first, *next; /* lists of nodes by box, as number + 1 */
 	const char *name;       /* prefix of node numbers: the name of the part of a plan, "" for a graph */
 	struct dfg_text *out;
@@ -23,7 +23,7 @@ static void open_box(const struct picture *picture, uint32_t b)
 	const struct dfg_graph *graph = picture->shown->graph;
 	if (b) {
 		dfg_text_add(picture->out, "\tsubgraph cluster%s_%u {\n\tlabel = \"", picture->name, b);
-		put_label(picture->out, picture->boxes.box[b].label);
+		put_label(picture->out, picture->nesting.box[b].label);
 		dfg_text_add(picture->out, "\"\n");
 	}
 	for (uint32_t n = picture->first[b]; n; n = picture->next[n - 1]) {
@@ -38,7 +38,7 @@ static void open_box(const struct picture *picture, uint32_t b)
 /* Opens and closes nested boxes without recursion: a file determines their depth. */
 static void put_boxes(const struct picture *picture)
 {
-	const struct dfg_nesting_box *box = picture->boxes.box;
+	const struct dfg_nesting_box *box = picture->nesting.box;
 	open_box(picture, 0);
 	for (uint32_t at = box[0].child; at;) {
 		open_box(picture, at);
@@ -69,14 +69,14 @@ static struct dfg_err *draw(struct picture *picture)
 {
 	const struct dfg_graph *graph = picture->shown->graph;
 	uint32_t count = graph->count;
-	DFG_TRY(dfg_boxes_find(graph, &picture->boxes));
-	picture->first = dfg_arena_zeros(&picture->boxes.arena, picture->boxes.count, sizeof *picture->first);
-	picture->next = dfg_arena_zeros(&picture->boxes.arena, (size_t)count + 1, sizeof *picture->next);
+	DFG_TRY(dfg_nesting_find(graph, &picture->nesting));
+	picture->first = dfg_arena_zeros(&picture->nesting.arena, picture->nesting.count, sizeof *picture->first);
+	picture->next = dfg_arena_zeros(&picture->nesting.arena, (size_t)count + 1, sizeof *picture->next);
 	if (!picture->first || !picture->next)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
 	for (uint32_t n = count; n-- > 0;) {
-		picture->next[n] = picture->first[picture->boxes.of[n]];
-		picture->first[picture->boxes.of[n]] = n + 1;
+		picture->next[n] = picture->first[picture->nesting.of[n]];
+		picture->first[picture->nesting.of[n]] = n + 1;
 	}
 	put_boxes(picture);
 	for (uint32_t n = 0; n < count; n++)
@@ -89,7 +89,7 @@ struct dfg_err *dfg_show_dot_part(const struct dfg_shown *shown, const char *nam
 {
 	struct picture picture = {.shown = shown, .name = name, .out = out};
 	struct dfg_err *err = draw(&picture);
-	dfg_boxes_release(&picture.boxes);
+	dfg_nesting_release(&picture.nesting);
 	return err;
 }
 

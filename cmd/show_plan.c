@@ -1,4 +1,4 @@
-#include "app/explain.h"
+#include "app/explanation.h"
 #include "cmd/graph.h"
 #include "cmd/show.h"
 #include "formats/json.h"
@@ -24,16 +24,16 @@ static void put_transfer(const struct dfg_transfer *transfer, uint32_t number, s
 static struct dfg_err *put_bill(struct dfg_plan_folder *plan, struct dfg_text *out, struct dfg_json_out *json)
 {
 	struct dfg_arena arena = {0};
-	struct dfg_cost_estimate bill = {.links = 0};
+	struct dfg_cost_estimate estimate = {.links = 0};
 	struct dfg_graph graph = {.arena = NULL};
 	struct dfg_err *err = dfg_plan_folder_join(plan, &graph);
 	if (!err)
-		err = dfg_cost_step(&graph, &plan->parts, &arena, &bill);
+		err = dfg_cost_step(&graph, &plan->parts, &arena, &estimate);
 	if (!err && json)
-		dfg_explain_bill(&bill, json);
+		dfg_explain_cost(&estimate, json);
 	else if (!err)
-		dfg_cost_text(&bill, out);
-	dfg_cost_release(&bill);
+		dfg_cost_text(&estimate, out);
+	dfg_cost_release(&estimate);
 	dfg_graph_release(&graph);
 	dfg_arena_release(&arena);
 	return err;

@@ -1,4 +1,4 @@
-#include "app/boxes.h"
+#include "app/nesting.h"
 #include "cmd/show.h"
 
 #include <string.h>
@@ -17,7 +17,7 @@ struct tree {
 	struct dfg_map full; /* maps a box and a full name to the number of its scope */
 	struct scope **scope;
 	size_t room;
-	struct dfg_boxes boxes;
+	struct dfg_nesting nesting;
 	struct scope **box; /* scope of each box; NULL until the box has content */
 };
 
@@ -36,7 +36,7 @@ static struct dfg_err *add_scope(
 /* Outer boxes have smaller numbers than the boxes in them, and there are few. */
 static struct dfg_err *find_box(struct tree *tree, uint32_t b, struct scope **out_scope)
 {
-	const struct dfg_nesting_box *box = tree->boxes.box;
+	const struct dfg_nesting_box *box = tree->nesting.box;
 	for (uint32_t at = b; !tree->box[b];) {
 		while (!tree->box[box[at].parent])
 			at = box[at].parent;
@@ -76,14 +76,14 @@ static struct dfg_err *find_scope(struct tree *tree, uint32_t b, const char *nam
 static struct dfg_err *grow(struct tree *tree)
 {
 	const struct dfg_graph *graph = tree->shown->graph;
-	DFG_TRY(dfg_boxes_find(graph, &tree->boxes));
-	tree->box = dfg_arena_zeros(&tree->arena, tree->boxes.count, sizeof(struct scope *));
+	DFG_TRY(dfg_nesting_find(graph, &tree->nesting));
+	tree->box = dfg_arena_zeros(&tree->arena, tree->nesting.count, sizeof(struct scope *));
 	if (!tree->box || !(tree->box[0] = dfg_arena_zeros(&tree->arena, 1, sizeof **tree->box)))
 		return DFG_ERR(DFG_MEMORY, "out of memory");
 	tree->box[0]->node = DFG_NONE;
 	for (uint32_t n = 0; n < graph->count; n++) {
 		struct scope *scope;
-		DFG_TRY(find_scope(tree, tree->boxes.of[n], graph->node[n].name, &scope));
+		DFG_TRY(find_scope(tree, tree->nesting.of[n], graph->node[n].name, &scope));
 		scope->node = n;
 	}
 	return NULL;
@@ -146,7 +146,7 @@ struct dfg_err *dfg_show_tree(const struct dfg_shown *shown, struct dfg_text *ou
 		print_tree(&tree, out);
 	dfg_map_release(&tree.full);
 	dfg_free(tree.scope);
-	dfg_boxes_release(&tree.boxes);
+	dfg_nesting_release(&tree.nesting);
 	dfg_arena_release(&tree.arena);
 	return err;
 }

@@ -1,4 +1,4 @@
-#include "app/test.h"
+#include "app/test_case.h"
 
 #include "app/distributed.h"
 #include "cmd/cmd.h"
@@ -23,8 +23,8 @@ static struct dfg_launch_table launch_table;
 static const struct dfg_opt options[] = {
 	{"tag", .takes = "PATTERN", .list = &tags, .help = "Run only cases with a tag that matches PATTERN."},
 	{.rows = dfg_remat_options},
-	{.rows = dfg_engine_options},
-	{.rows = dfg_planning_options},
+	{.rows = dfg_execution_options},
+	{.rows = dfg_placement_options},
 	{.rows = dfg_distribution_options},
 	{0},
 };
@@ -193,10 +193,10 @@ static void print_report(const struct report *report)
 /* A failure to start the workers is one error, before the first case. */
 static struct dfg_err *start_workers(struct dfg_distributed *distributed)
 {
-	if (!dfg_shared.planning.hosts)
+	if (!dfg_shared.placement.hosts)
 		return dfg_check_hosts_given();
-	const struct dfg_distributed_options options = {&dfg_shared.planning, &dfg_shared.distribution, &dfg_shared.engine,
-		&dfg_stderr, dfg_launch_table_watch(&launch_table)};
+	const struct dfg_distributed_options options = {&dfg_shared.placement, &dfg_shared.distribution,
+		&dfg_shared.execution, &dfg_stderr, dfg_launch_table_watch(&launch_table)};
 	DFG_TRY(dfg_distributed_open(&options, distributed));
 	test_options.distributed = distributed;
 	return dfg_distributed_start(distributed, &test_options.session);
@@ -207,7 +207,7 @@ static struct dfg_err *test(char **operands, int *out_status)
 	struct report report = {0};
 	struct dfg_distributed distributed = {0};
 	DFG_TRY(dfg_remat_policy(&test_options.remat));
-	DFG_TRY(dfg_engine_session(&dfg_shared.engine, &test_options.session));
+	DFG_TRY(dfg_execution_session(&dfg_shared.execution, &test_options.session));
 	dfg_limit_memory();
 	struct dfg_err *err = start_workers(&distributed);
 	for (; *operands && !err; operands++)

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-struct dfg_coordinator *dfg_launch_crew(struct dfg_launch *launch)
+struct dfg_coordinator *dfg_launch_coordinator(struct dfg_launch *launch)
 {
 	return launch->crew;
 }

@@ -43,7 +43,7 @@ struct dfg_launch_options {
  * reached; the workers started so far are then ended.
  */
 DFG_MUST_CHECK struct dfg_err *dfg_launch_new(const struct dfg_launch_options *options, struct dfg_launch **out_launch);
-struct dfg_coordinator *dfg_launch_crew(struct dfg_launch *launch);
+struct dfg_coordinator *dfg_launch_coordinator(struct dfg_launch *launch);
 
 /* The transport between two workers, or a worker and DFG_LAUNCHER, by its --transport name. */
 const char *dfg_launch_transport(const struct dfg_launch *launch, uint32_t one, uint32_t two);

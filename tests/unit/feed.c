@@ -1,6 +1,6 @@
 #include "app/feed.h"
 
-#include "app/print_tensor.h"
+#include "app/tensor_text.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,7 +19,7 @@ static void expect(const char *value, enum dfg_dtype dtype, const char *printed)
 		dfg_text_add(&text, "%s", err->text);
 		dfg_err_free(err);
 	} else {
-		dfg_print_tensor(&text, "x", &tensor, 0);
+		dfg_tensor_text(&text, "x", &tensor, 0);
 		dfg_tensor_release(&tensor);
 	}
 	if (strcmp(text.s, printed))
@@ -152,11 +152,11 @@ static void abbreviates_only_when_asked(void **state)
 	struct dfg_text text = {0};
 	int32_t numbers[12] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
 	struct dfg_tensor tensor = {.dtype = DFG_I32, .shape = {2, {2, 6}}, .data = numbers};
-	dfg_print_tensor(&text, "x", &tensor, 4);
+	dfg_tensor_text(&text, "x", &tensor, 4);
 	assert_string_equal(text.s, "x: i32[2,6]\n0 1 ... 4 5\n6 7 ... 10 11\n");
 	text.length = 0;
 	tensor.shape = (struct dfg_shape){2, {6, 2}};
-	dfg_print_tensor(&text, "x", &tensor, 3);
+	dfg_tensor_text(&text, "x", &tensor, 3);
 	assert_string_equal(text.s, "x: i32[6,2]\n0 1\n2 3\n...\n10 11\n");
 	dfg_text_release(&text);
 }

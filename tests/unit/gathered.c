@@ -1,6 +1,6 @@
 #include "tests/unit/crew.h"
 
-#include "app/saving.h"
+#include "app/checkpointing.h"
 #include "lib/base/folder.h"
 
 #include <stdlib.h>
@@ -19,9 +19,9 @@ static void set(struct crew_test *test, const struct dfg_variable_place *place, 
 	succeeds(dfg_session_assign(test->session, place, &tensor));
 }
 
-static struct dfg_err *commit(struct dfg_saving *saving, const struct dfg_run *run, uint64_t step)
+static struct dfg_err *commit(struct dfg_checkpointing *checkpointing, const struct dfg_run *run, uint64_t step)
 {
-	return dfg_saving_commit(saving, run, &(struct dfg_checkpoint){.step = step, .epoch = 1});
+	return dfg_checkpointing_commit(checkpointing, run, &(struct dfg_checkpoint){.step = step, .epoch = 1});
 }
 
 static struct dfg_err *is_ours(void *count, const char *name)
@@ -51,7 +51,7 @@ static void a_worker_killed_between_two_reads_leaves_the_checkpoint_before(void 
 	(void)state;
 	struct crew_test test;
 	struct dfg_run run = {0};
-	struct dfg_saving saving = {.wanted = true};
+	struct dfg_checkpointing checkpointing = {.wanted = true};
 	crew_begin(&test, 2, "param u: f64[1] = [0.0]\nparam v: f64[1] = [0.0]\ny = u + v\n", "v=w1 v/*=w1", NULL);
 	struct crew_hand *there = &test.hand[1];
 	run.model.file.graph = test.program.graph;
@@ -60,22 +60,22 @@ static void a_worker_killed_between_two_reads_leaves_the_checkpoint_before(void 
 	assert_int_equal(run.variables.count, 2);
 	for (int i = 0; i < 2; i++)
 		set(&test, &run.variables.place[i], 1);
-	succeeds(dfg_checkpoints_open(folder, &saving.checkpoints));
-	succeeds(commit(&saving, &run, 1));
+	succeeds(dfg_checkpoints_open(folder, &checkpointing.checkpoints));
+	succeeds(commit(&checkpointing, &run, 1));
 	for (int i = 0; i < 2; i++)
 		set(&test, &run.variables.place[i], 2);
 
 	/* w0 has said what u is, and is asked no more; w1 is gone when it is asked for v. */
 	uint32_t here = atomic_load(&test.hand[0].asked[DFG_PACKET_READ]);
 	atomic_store(&there->dies_at, DFG_PACKET_READ);
-	fails(commit(&saving, &run, 2), DFG_UNAVAILABLE, "w1: ");
+	fails(commit(&checkpointing, &run, 2), DFG_UNAVAILABLE, "w1: ");
 	assert_int_equal(atomic_load(&test.hand[0].asked[DFG_PACKET_READ]), here + 1);
 	holds_the_first(1);
 
 	pthread_join(there->killer, NULL);
 	there->launcher = NULL;
 	dfg_worker_sink(there->worker).lost(there->worker, DFG_LAUNCHER, DFG_ERR(DFG_UNAVAILABLE, "closed"));
-	dfg_saving_close(&saving);
+	dfg_checkpointing_close(&checkpointing);
 	dfg_arena_release(&run.model.arena);
 	crew_end(&test);
 }

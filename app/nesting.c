@@ -1,4 +1,4 @@
-#include "app/boxes.h"
+#include "app/nesting.h"
 
 #include "lib/graph/cycle.h"
 
@@ -6,7 +6,7 @@
 
 struct maker {
 	const struct dfg_graph *graph;
-	struct dfg_boxes *boxes;
+	struct dfg_nesting *nesting;
 	struct dfg_loops loops;
 	struct dfg_liveness liveness;
 	struct dfg_map known; /* maps a box and a key to the number of the box with that key in it */
@@ -16,19 +16,19 @@ struct maker {
 /* Finds or adds a box in `parent`; the key tells it from its siblings, the label is printed. */
 static struct dfg_err *find_box(struct maker *m, uint32_t parent, const char *key, const char *label, uint32_t *out_box)
 {
-	struct dfg_boxes *boxes = m->boxes;
-	const char *name = dfg_arena_print(&boxes->arena, "%u %s", parent, key);
+	struct dfg_nesting *nesting = m->nesting;
+	const char *name = dfg_arena_print(&nesting->arena, "%u %s", parent, key);
 	uint32_t number;
 	bool is_new;
 	if (!name || !dfg_map_put(&m->known, name, strlen(name), &number, &is_new) ||
-		!dfg_reserve(&boxes->box, &boxes->room, boxes->count + 1, sizeof *boxes->box))
+		!dfg_reserve(&nesting->box, &nesting->room, nesting->count + 1, sizeof *nesting->box))
 		return dfg_no_memory("the nesting of the graph");
 	*out_box = number + 1;
 	if (!is_new)
 		return NULL;
-	boxes->box[boxes->count++] = (struct dfg_nesting_box){.parent = parent, .label = label};
-	struct dfg_nesting_box *outer = &boxes->box[parent];
-	*(outer->last ? &boxes->box[outer->last].next : &outer->child) = *out_box;
+	nesting->box[nesting->count++] = (struct dfg_nesting_box){.parent = parent, .label = label};
+	struct dfg_nesting_box *outer = &nesting->box[parent];
+	*(outer->last ? &nesting->box[outer->last].next : &outer->child) = *out_box;
 	outer->last = *out_box;
 	return NULL;
 }
@@ -52,11 +52,11 @@ static struct dfg_err *enter_sides(struct maker *m, uint32_t loop, uint32_t set,
 		if (is_loops_own(m, loop, condition))
 			continue;
 		const char *predicate = dfg_graph_tensor_name(m->graph, condition->predicate);
-		const char *key = dfg_arena_print(&m->boxes->arena, "side %u", number[i]);
+		const char *key = dfg_arena_print(&m->nesting->arena, "side %u", number[i]);
 		const char *label =
 			condition->sides == 2
-				? dfg_arena_print(&m->boxes->arena, "%s is %s", predicate, condition->side ? "true" : "false")
-				: dfg_arena_print(&m->boxes->arena, "%s is %d", predicate, (int)condition->side);
+				? dfg_arena_print(&m->nesting->arena, "%s is %s", predicate, condition->side ? "true" : "false")
+				: dfg_arena_print(&m->nesting->arena, "%s is %d", predicate, (int)condition->side);
 		if (!predicate || !key || !label)
 			return dfg_no_memory("the nesting of the graph");
 		DFG_TRY(find_box(m, *box, key, label, box));
@@ -67,7 +67,7 @@ static struct dfg_err *enter_sides(struct maker *m, uint32_t loop, uint32_t set,
 /* The number of a loop is larger than that of its parent. */
 static struct dfg_err *box_loops(struct maker *m)
 {
-	m->loop_box = dfg_arena_zeros(&m->boxes->arena, m->loops.count, sizeof *m->loop_box);
+	m->loop_box = dfg_arena_zeros(&m->nesting->arena, m->loops.count, sizeof *m->loop_box);
 	if (!m->loop_box)
 		return dfg_no_memory("the nesting of the graph");
 	for (uint32_t i = 1; i < m->loops.count; i++) {
@@ -75,8 +75,8 @@ static struct dfg_err *box_loops(struct maker *m)
 		int length = loop->name.length > 200 ? 200 : (int)loop->name.length;
 		m->loop_box[i] = m->loop_box[loop->parent];
 		DFG_TRY(enter_sides(m, loop->parent, m->liveness.entry[i], &m->loop_box[i]));
-		const char *key = dfg_arena_print(&m->boxes->arena, "loop %u", i);
-		const char *label = dfg_arena_print(&m->boxes->arena, "loop %.*s", length, loop->name.s);
+		const char *key = dfg_arena_print(&m->nesting->arena, "loop %u", i);
+		const char *label = dfg_arena_print(&m->nesting->arena, "loop %.*s", length, loop->name.s);
 		if (!key || !label)
 			return dfg_no_memory("the nesting of the graph");
 		DFG_TRY(find_box(m, m->loop_box[i], key, label, &m->loop_box[i]));
@@ -86,41 +86,41 @@ static struct dfg_err *box_loops(struct maker *m)
 
 static struct dfg_err *make_boxes(struct maker *m)
 {
-	struct dfg_boxes *boxes = m->boxes;
-	boxes->of = dfg_arena_zeros(&boxes->arena, (size_t)m->graph->count + 1, sizeof *boxes->of);
-	if (!boxes->of || !dfg_reserve(&boxes->box, &boxes->room, 1, sizeof *boxes->box))
+	struct dfg_nesting *nesting = m->nesting;
+	nesting->of = dfg_arena_zeros(&nesting->arena, (size_t)m->graph->count + 1, sizeof *nesting->of);
+	if (!nesting->of || !dfg_reserve(&nesting->box, &nesting->room, 1, sizeof *nesting->box))
 		return dfg_no_memory("the nesting of the graph");
-	boxes->box[boxes->count++] = (struct dfg_nesting_box){.label = ""};
+	nesting->box[nesting->count++] = (struct dfg_nesting_box){.label = ""};
 	uint32_t *order, count;
-	DFG_TRY(dfg_pass_order(m->graph, &boxes->arena, &order, &count));
+	DFG_TRY(dfg_pass_order(m->graph, &nesting->arena, &order, &count));
 	if (count < m->graph->count)
 		return NULL;
-	DFG_TRY(dfg_loops_find(m->graph, order, &boxes->arena, &m->loops));
+	DFG_TRY(dfg_loops_find(m->graph, order, &nesting->arena, &m->loops));
 	DFG_TRY(dfg_liveness_find(m->graph, order, &m->loops, &m->liveness));
 	DFG_TRY(box_loops(m));
 	for (uint32_t n = 0; n < m->graph->count; n++) {
 		uint32_t loop = dfg_loop_home(m->graph, &m->loops, n);
 		bool leaves = loop != m->loops.of[n]; /* an Exit: its outputs are outside the loop */
-		boxes->of[n] = m->loop_box[loop];
+		nesting->of[n] = m->loop_box[loop];
 		if (!leaves && dfg_node_role(&m->graph->node[n]) != DFG_ENTER)
-			DFG_TRY(enter_sides(m, loop, m->liveness.of[n], &boxes->of[n]));
+			DFG_TRY(enter_sides(m, loop, m->liveness.of[n], &nesting->of[n]));
 	}
 	return NULL;
 }
 
-struct dfg_err *dfg_boxes_find(const struct dfg_graph *graph, struct dfg_boxes *out_boxes)
+struct dfg_err *dfg_nesting_find(const struct dfg_graph *graph, struct dfg_nesting *out_nesting)
 {
-	struct maker m = {.graph = graph, .boxes = out_boxes};
-	*out_boxes = (struct dfg_boxes){.box = NULL};
+	struct maker m = {.graph = graph, .nesting = out_nesting};
+	*out_nesting = (struct dfg_nesting){.box = NULL};
 	struct dfg_err *err = make_boxes(&m);
 	dfg_liveness_release(&m.liveness);
 	dfg_map_release(&m.known);
 	return err;
 }
 
-void dfg_boxes_release(struct dfg_boxes *boxes)
+void dfg_nesting_release(struct dfg_nesting *nesting)
 {
-	dfg_free(boxes->box);
-	dfg_arena_release(&boxes->arena);
-	*boxes = (struct dfg_boxes){.box = NULL};
+	dfg_free(nesting->box);
+	dfg_arena_release(&nesting->arena);
+	*nesting = (struct dfg_nesting){.box = NULL};
 }

@@ -7,8 +7,8 @@
  * Results accumulated over batches: scalars as their mean, weighted by samples; other tensors concatenated along axis
  * 0. Zero-initialised with `count` set: empty.
  */
-struct dfg_gathered {
-	struct dfg_gathered_fetch {
+struct dfg_aggregation {
+	struct dfg_aggregation_fetch {
 		double sum;
 		enum dfg_dtype dtype;
 		struct dfg_tensor *part; /* parts to concatenate, one per batch */
@@ -19,12 +19,12 @@ struct dfg_gathered {
 };
 
 /* Adds the values of a batch of n samples. Takes the values, also on failure. */
-DFG_MUST_CHECK struct dfg_err *dfg_gathered_add(
-	struct dfg_gathered *gathered, const struct dfg_edges *fetch, struct dfg_tensor *value, int64_t n);
+DFG_MUST_CHECK struct dfg_err *dfg_aggregation_add(
+	struct dfg_aggregation *aggregation, const struct dfg_edges *fetch, struct dfg_tensor *value, int64_t n);
 
 /* The mean of scalar fetch i over the batches added. */
-double dfg_gathered_mean(const struct dfg_gathered *gathered, uint32_t i);
+double dfg_aggregation_mean(const struct dfg_aggregation *aggregation, uint32_t i);
 
-DFG_MUST_CHECK struct dfg_err *dfg_gathered_results(
-	const struct dfg_gathered *gathered, const struct dfg_edges *fetch, struct dfg_arrays *out_results);
-void dfg_gathered_release(struct dfg_gathered *gathered);
+DFG_MUST_CHECK struct dfg_err *dfg_aggregation_results(
+	const struct dfg_aggregation *aggregation, const struct dfg_edges *fetch, struct dfg_arrays *out_results);
+void dfg_aggregation_release(struct dfg_aggregation *aggregation);

@@ -1,8 +1,8 @@
-#include "app/gather.h"
+#include "app/aggregation.h"
 
 #include <string.h>
 
-static struct dfg_err *add_one(struct dfg_gathered_fetch *fetch, struct dfg_tensor *value, int64_t n)
+static struct dfg_err *add_one(struct dfg_aggregation_fetch *fetch, struct dfg_tensor *value, int64_t n)
 {
 	bool real = dfg_dtype_is(value->dtype, "number") || value->dtype == DFG_BOOL || value->dtype == DFG_F16 ||
 				value->dtype == DFG_BF16;
@@ -22,36 +22,36 @@ static struct dfg_err *add_one(struct dfg_gathered_fetch *fetch, struct dfg_tens
 	return NULL;
 }
 
-struct dfg_err *dfg_gathered_add(
-	struct dfg_gathered *gathered, const struct dfg_edges *fetch, struct dfg_tensor *value, int64_t n)
+struct dfg_err *dfg_aggregation_add(
+	struct dfg_aggregation *aggregation, const struct dfg_edges *fetch, struct dfg_tensor *value, int64_t n)
 {
 	struct dfg_err *err = NULL;
-	for (uint32_t i = 0; i < gathered->count; i++) {
+	for (uint32_t i = 0; i < aggregation->count; i++) {
 		if (!err)
-			err = dfg_err_note(add_one(&gathered->fetch[i], &value[i], n), "fetch '%s'", fetch->name[i]);
+			err = dfg_err_note(add_one(&aggregation->fetch[i], &value[i], n), "fetch '%s'", fetch->name[i]);
 		dfg_tensor_release(&value[i]);
 	}
-	gathered->samples += n;
+	aggregation->samples += n;
 	return err;
 }
 
-double dfg_gathered_mean(const struct dfg_gathered *gathered, uint32_t i)
+double dfg_aggregation_mean(const struct dfg_aggregation *aggregation, uint32_t i)
 {
-	return gathered->fetch[i].sum / (double)gathered->samples;
+	return aggregation->fetch[i].sum / (double)aggregation->samples;
 }
 
 /* The mean of floats in their dtype; of integers in f64, as it is not an integer. */
-static struct dfg_err *mean(const struct dfg_gathered *gathered, uint32_t i, struct dfg_tensor *out_tensor)
+static struct dfg_err *mean(const struct dfg_aggregation *aggregation, uint32_t i, struct dfg_tensor *out_tensor)
 {
-	double value = dfg_gathered_mean(gathered, i);
-	enum dfg_dtype dtype = gathered->fetch[i].dtype;
+	double value = dfg_aggregation_mean(aggregation, i);
+	enum dfg_dtype dtype = aggregation->fetch[i].dtype;
 	bool real = dtype == DFG_F32 || dtype == DFG_F16 || dtype == DFG_BF16;
 	DFG_TRY(dfg_tensor_new(real ? dtype : DFG_F64, &DFG_SHAPE_SCALAR, out_tensor));
 	dfg_convert(out_tensor->dtype, out_tensor->data, DFG_F64, &value, 1);
 	return NULL;
 }
 
-static struct dfg_err *joined_shape(const struct dfg_gathered_fetch *fetch, struct dfg_shape *out_shape)
+static struct dfg_err *joined_shape(const struct dfg_aggregation_fetch *fetch, struct dfg_shape *out_shape)
 {
 	*out_shape = fetch->part[0].shape;
 	for (size_t k = 1; k < fetch->parts; k++) {
@@ -81,7 +81,7 @@ static struct dfg_err *copy_part(const struct dfg_tensor *part, int64_t at, stru
 	return NULL;
 }
 
-static struct dfg_err *joined(const struct dfg_gathered_fetch *fetch, struct dfg_tensor *out_tensor)
+static struct dfg_err *joined(const struct dfg_aggregation_fetch *fetch, struct dfg_tensor *out_tensor)
 {
 	struct dfg_shape shape;
 	DFG_TRY(joined_shape(fetch, &shape));
@@ -97,28 +97,28 @@ static struct dfg_err *joined(const struct dfg_gathered_fetch *fetch, struct dfg
 	return err;
 }
 
-struct dfg_err *dfg_gathered_results(
-	const struct dfg_gathered *gathered, const struct dfg_edges *fetch, struct dfg_arrays *out_results)
+struct dfg_err *dfg_aggregation_results(
+	const struct dfg_aggregation *aggregation, const struct dfg_edges *fetch, struct dfg_arrays *out_results)
 {
-	for (uint32_t i = 0; i < gathered->count; i++) {
+	for (uint32_t i = 0; i < aggregation->count; i++) {
 		struct dfg_tensor value;
-		bool parts = gathered->fetch[i].parts;
-		if (!gathered->samples || dfg_arrays_find(out_results, fetch->name[i]))
+		bool parts = aggregation->fetch[i].parts;
+		if (!aggregation->samples || dfg_arrays_find(out_results, fetch->name[i]))
 			continue;
-		DFG_TRY(dfg_err_note(
-			parts ? joined(&gathered->fetch[i], &value) : mean(gathered, i, &value), "fetch '%s'", fetch->name[i]));
+		DFG_TRY(dfg_err_note(parts ? joined(&aggregation->fetch[i], &value) : mean(aggregation, i, &value),
+			"fetch '%s'", fetch->name[i]));
 		DFG_TRY(dfg_arrays_add(out_results, fetch->name[i], &value));
 	}
 	return NULL;
 }
 
-void dfg_gathered_release(struct dfg_gathered *gathered)
+void dfg_aggregation_release(struct dfg_aggregation *aggregation)
 {
-	for (uint32_t i = 0; i < gathered->count; i++) {
-		for (size_t k = 0; k < gathered->fetch[i].parts; k++)
-			dfg_tensor_release(&gathered->fetch[i].part[k]);
-		dfg_free(gathered->fetch[i].part);
+	for (uint32_t i = 0; i < aggregation->count; i++) {
+		for (size_t k = 0; k < aggregation->fetch[i].parts; k++)
+			dfg_tensor_release(&aggregation->fetch[i].part[k]);
+		dfg_free(aggregation->fetch[i].part);
 	}
-	dfg_free(gathered->fetch);
-	*gathered = (struct dfg_gathered){0};
+	dfg_free(aggregation->fetch);
+	*aggregation = (struct dfg_aggregation){0};
 }

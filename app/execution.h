@@ -3,7 +3,7 @@
 #include "lib/exec/session.h"
 
 /* Execution options, as a user gives them. */
-struct dfg_engine {
+struct dfg_execution {
 	int64_t threads, seed, max_iterations; /* threads and max_iterations 0: not limited; seed -1: none was given */
 	uint64_t memory_limit;                 /* bytes, which the caller enforces by `limit`; 0: none */
 	double timeout;                        /* seconds; 0: none */
@@ -13,6 +13,6 @@ struct dfg_engine {
 	struct dfg_mem_limit *limit; /* the allocator that enforces memory_limit, which decides when to swap; or NULL */
 };
 
-/* Fills the session options, which borrow from `engine`; DFG_USAGE for values out of range. */
-DFG_MUST_CHECK struct dfg_err *dfg_engine_session(
-	const struct dfg_engine *engine, struct dfg_session_options *out_options);
+/* Fills the session options, which borrow from `execution`; DFG_USAGE for values out of range. */
+DFG_MUST_CHECK struct dfg_err *dfg_execution_session(
+	const struct dfg_execution *execution, struct dfg_session_options *out_options);

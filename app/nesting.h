@@ -12,13 +12,13 @@ struct dfg_nesting_box {
 	uint32_t child, last, next; /* the first child, the last child and the next sibling; 0: none */
 };
 
-struct dfg_boxes {
+struct dfg_nesting {
 	struct dfg_nesting_box *box;
 	size_t count, room;
 	uint32_t *of; /* innermost box, by node */
 	struct dfg_arena arena;
 };
 
-/* The caller releases out_boxes, also after an error. */
-DFG_MUST_CHECK struct dfg_err *dfg_boxes_find(const struct dfg_graph *graph, struct dfg_boxes *out_boxes);
-void dfg_boxes_release(struct dfg_boxes *boxes);
+/* The caller releases *out_nesting, also after an error. */
+DFG_MUST_CHECK struct dfg_err *dfg_nesting_find(const struct dfg_graph *graph, struct dfg_nesting *out_nesting);
+void dfg_nesting_release(struct dfg_nesting *nesting);

@@ -9,7 +9,7 @@
  * Writes the cost estimate {"messages": .., "bytes": .., "links": [..], "hosts": [..], "sizes": {..}} as a value;
  * amounts as formula and as terms.
  */
-void dfg_explain_bill(const struct dfg_cost_estimate *bill, struct dfg_json_out *json);
+void dfg_explain_cost(const struct dfg_cost_estimate *estimate, struct dfg_json_out *json);
 
 /* Writes a transfer and its number, as a value. */
 void dfg_explain_transfer(const struct dfg_transfer *transfer, uint32_t number, struct dfg_json_out *json);

@@ -1,16 +1,16 @@
-#include "app/planning.h"
+#include "app/placement.h"
 
 #include <errno.h>
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct dfg_err *dfg_planning_hosts(
-	const struct dfg_planning *planning, struct dfg_arena *arena, struct dfg_hosts *out_hosts)
+struct dfg_err *dfg_placement_hosts(
+	const struct dfg_placement *placement, struct dfg_arena *arena, struct dfg_hosts *out_hosts)
 {
-	if (!planning->hosts)
+	if (!placement->hosts)
 		return DFG_ERR(DFG_USAGE, "--hosts is missing: a file, or a list such as alpha,local:2");
-	return dfg_err_note(dfg_hosts_read(planning->hosts, arena, out_hosts), "--hosts");
+	return dfg_err_note(dfg_hosts_read(placement->hosts, arena, out_hosts), "--hosts");
 }
 
 /* "random:SEED" is not a pattern. */
@@ -64,11 +64,11 @@ static struct dfg_err *follow_data(
 	return dfg_err_note(dfg_hosts_find(hosts, name, &out_request->device), "'%s'", word);
 }
 
-static struct dfg_err *follow_all_data(const struct dfg_planning *planning, const struct dfg_hosts *hosts,
+static struct dfg_err *follow_all_data(const struct dfg_placement *placement, const struct dfg_hosts *hosts,
 	struct dfg_arena *arena, struct dfg_place_request *request, size_t *count)
 {
-	for (size_t list = 0; list < sizeof planning->data / sizeof *planning->data; list++) {
-		const struct dfg_words_list *words = planning->data[list];
+	for (size_t list = 0; list < sizeof placement->data / sizeof *placement->data; list++) {
+		const struct dfg_words_list *words = placement->data[list];
 		for (size_t i = 0; words && i < words->count; i++)
 			if (dfg_data_host(words->word[i]))
 				DFG_TRY(follow_data(words->word[i], hosts, arena, &request[(*count)++]));
@@ -76,23 +76,23 @@ static struct dfg_err *follow_all_data(const struct dfg_planning *planning, cons
 	return NULL;
 }
 
-static size_t data_words(const struct dfg_planning *planning)
+static size_t data_words(const struct dfg_placement *placement)
 {
 	size_t count = 0;
-	for (size_t list = 0; list < sizeof planning->data / sizeof *planning->data; list++)
-		count += planning->data[list] ? planning->data[list]->count : 0;
+	for (size_t list = 0; list < sizeof placement->data / sizeof *placement->data; list++)
+		count += placement->data[list] ? placement->data[list]->count : 0;
 	return count;
 }
 
-static struct dfg_err *read_requests(const struct dfg_planning *planning, const struct dfg_hosts *hosts,
+static struct dfg_err *read_requests(const struct dfg_placement *placement, const struct dfg_hosts *hosts,
 	struct dfg_arena *arena, struct dfg_place_options *out_options)
 {
-	const struct dfg_words_list *words = &planning->place;
-	struct dfg_place_request *request = dfg_arena_zeros(arena, words->count + data_words(planning), sizeof *request);
+	const struct dfg_words_list *words = &placement->place;
+	struct dfg_place_request *request = dfg_arena_zeros(arena, words->count + data_words(placement), sizeof *request);
 	if (!request)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
 	*out_options = (struct dfg_place_options){.device = hosts->device, .devices = hosts->count, .request = request};
-	DFG_TRY(follow_all_data(planning, hosts, arena, request, &out_options->requests));
+	DFG_TRY(follow_all_data(placement, hosts, arena, request, &out_options->requests));
 	for (size_t i = 0; i < words->count; i++) {
 		if (is_random(words->word[i])) {
 			DFG_TRY(read_seed(words->word[i], &out_options->seed));
@@ -104,11 +104,11 @@ static struct dfg_err *read_requests(const struct dfg_planning *planning, const 
 	return NULL;
 }
 
-struct dfg_err *dfg_planning_check(
-	const struct dfg_planning *planning, const struct dfg_hosts *hosts, struct dfg_arena *arena)
+struct dfg_err *dfg_placement_check(
+	const struct dfg_placement *placement, const struct dfg_hosts *hosts, struct dfg_arena *arena)
 {
 	struct dfg_place_options options;
-	return read_requests(planning, hosts, arena, &options);
+	return read_requests(placement, hosts, arena, &options);
 }
 
 /* A graph file must have nodes: an empty part gets one. */
@@ -126,13 +126,13 @@ static struct dfg_err *fill_empty(struct dfg_parts *parts, const struct dfg_host
 	return NULL;
 }
 
-struct dfg_err *dfg_planning_place(const struct dfg_planning *planning, const struct dfg_graph *graph,
+struct dfg_err *dfg_placement_place(const struct dfg_placement *placement, const struct dfg_graph *graph,
 	const struct dfg_facts *facts, const struct dfg_hosts *hosts, const struct dfg_report *report,
 	struct dfg_arena *arena, struct dfg_placed **out_placed)
 {
 	struct dfg_place_options options;
 	struct dfg_text notes = {0};
-	DFG_TRY(read_requests(planning, hosts, arena, &options));
+	DFG_TRY(read_requests(placement, hosts, arena, &options));
 	options.notes = &notes;
 	struct dfg_err *err = dfg_place(graph, facts, &options, arena, out_placed);
 	err = err ? err : dfg_text_check(&notes);
@@ -142,8 +142,9 @@ struct dfg_err *dfg_planning_place(const struct dfg_planning *planning, const st
 	return err;
 }
 
-struct dfg_err *dfg_planning_cut(struct dfg_graph *graph, const struct dfg_facts *facts, const struct dfg_hosts *hosts,
-	const struct dfg_placed *placed, struct dfg_arena *arena, struct dfg_parts *out_parts)
+struct dfg_err *dfg_placement_partition(struct dfg_graph *graph, const struct dfg_facts *facts,
+	const struct dfg_hosts *hosts, const struct dfg_placed *placed, struct dfg_arena *arena,
+	struct dfg_parts *out_parts)
 {
 	const struct dfg_place_options options = {.device = hosts->device, .devices = hosts->count};
 	DFG_TRY(dfg_partition(graph, facts, placed, &options, arena, out_parts));
@@ -158,12 +159,12 @@ static bool matches_any(const struct dfg_graph *graph, const char *pattern)
 	return false;
 }
 
-void dfg_planning_warn(
-	const struct dfg_planning *planning, const struct dfg_graph *graph, const struct dfg_report *report)
+void dfg_placement_warn(
+	const struct dfg_placement *placement, const struct dfg_graph *graph, const struct dfg_report *report)
 {
 	char pattern[1000];
-	for (size_t i = 0; i < planning->place.count; i++) {
-		const char *word = planning->place.word[i], *equals = strrchr(word, '=');
+	for (size_t i = 0; i < placement->place.count; i++) {
+		const char *word = placement->place.word[i], *equals = strrchr(word, '=');
 		size_t length = equals ? (size_t)(equals - word) : sizeof pattern;
 		if (length >= sizeof pattern || is_random(word))
 			continue;

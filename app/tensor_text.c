@@ -1,4 +1,4 @@
-#include "app/print_tensor.h"
+#include "app/tensor_text.h"
 
 #include <complex.h>
 #include <math.h>
@@ -99,7 +99,7 @@ static int64_t step(struct dfg_text *out, int64_t i, int64_t count, int64_t most
 	return count - most / 2;
 }
 
-void dfg_print_tensor(struct dfg_text *out, const char *name, const struct dfg_tensor *tensor, int64_t most)
+void dfg_tensor_text(struct dfg_text *out, const char *name, const struct dfg_tensor *tensor, int64_t most)
 {
 	const struct dfg_shape *shape = &tensor->shape;
 	int64_t count = dfg_shape_count(shape);

@@ -1,4 +1,4 @@
-#include "app/explain.h"
+#include "app/explanation.h"
 
 #include "formats/plan.h"
 
@@ -36,46 +36,46 @@ static void put_amount(const char *key, const struct dfg_amount *amount, struct 
 	dfg_text_release(&formula);
 }
 
-static void put_links(const struct dfg_cost_estimate *bill, struct dfg_json_out *json)
+static void put_links(const struct dfg_cost_estimate *estimate, struct dfg_json_out *json)
 {
 	dfg_json_key(json, "links"), dfg_json_open(json, '[');
-	for (size_t i = 0; i < bill->links; i++) {
+	for (size_t i = 0; i < estimate->links; i++) {
 		dfg_json_open(json, '{');
-		put_device("from", bill->link[i].from, json);
-		put_device("to", bill->link[i].to, json);
-		put_amount("messages", &bill->link[i].messages, json);
-		put_amount("bytes", &bill->link[i].bytes, json);
+		put_device("from", estimate->link[i].from, json);
+		put_device("to", estimate->link[i].to, json);
+		put_amount("messages", &estimate->link[i].messages, json);
+		put_amount("bytes", &estimate->link[i].bytes, json);
 		dfg_json_close(json, '}');
 	}
 	dfg_json_close(json, ']');
 }
 
-static void put_hosts(const struct dfg_cost_estimate *bill, struct dfg_json_out *json)
+static void put_hosts(const struct dfg_cost_estimate *estimate, struct dfg_json_out *json)
 {
 	dfg_json_key(json, "hosts"), dfg_json_open(json, '[');
-	for (uint32_t i = 0; i < bill->hosts; i++) {
+	for (uint32_t i = 0; i < estimate->hosts; i++) {
 		dfg_json_open(json, '{');
 		put_device("device", i, json);
-		put_amount("parameter_bytes", &bill->host[i].parameters, json);
-		put_amount("activation_bytes", &bill->host[i].activations, json);
+		put_amount("parameter_bytes", &estimate->host[i].parameters, json);
+		put_amount("activation_bytes", &estimate->host[i].activations, json);
 		dfg_json_close(json, '}');
 	}
 	dfg_json_close(json, ']');
 }
 
-void dfg_explain_bill(const struct dfg_cost_estimate *bill, struct dfg_json_out *json)
+void dfg_explain_cost(const struct dfg_cost_estimate *estimate, struct dfg_json_out *json)
 {
 	dfg_json_open(json, '{');
-	put_amount("messages", &bill->messages, json);
-	put_amount("bytes", &bill->bytes, json);
-	put_links(bill, json);
-	if (bill->hosts)
-		put_hosts(bill, json);
+	put_amount("messages", &estimate->messages, json);
+	put_amount("bytes", &estimate->bytes, json);
+	put_links(estimate, json);
+	if (estimate->hosts)
+		put_hosts(estimate, json);
 	dfg_json_key(json, "sizes"), dfg_json_open(json, '{');
-	for (size_t i = 0; i < bill->letters; i++) {
+	for (size_t i = 0; i < estimate->letters; i++) {
 		struct dfg_text meaning = {0};
-		dfg_cost_letter_text(&bill->letter[i], &meaning);
-		put_text(bill->letter[i].name, &meaning, json);
+		dfg_cost_letter_text(&estimate->letter[i], &meaning);
+		put_text(estimate->letter[i].name, &meaning, json);
 		dfg_text_release(&meaning);
 	}
 	dfg_json_close(json, '}');
@@ -96,18 +96,18 @@ void dfg_explain_transfer(const struct dfg_transfer *transfer, uint32_t number, 
 }
 
 static struct dfg_err *explain_nodes(
-	const struct dfg_explained *e, const struct dfg_cost_estimate *bill, struct dfg_text *text)
+	const struct dfg_explained *e, const struct dfg_cost_estimate *estimate, struct dfg_text *text)
 {
 	for (uint32_t n = 0; n < e->graph->count; n++) {
 		dfg_place_explain(e->graph, e->placed, n, text);
 		dfg_text_add(text, "\n");
 	}
-	dfg_cost_text(bill, text);
+	dfg_cost_text(estimate, text);
 	return dfg_text_check(text);
 }
 
 static struct dfg_err *explain_document(
-	const struct dfg_explained *e, const struct dfg_cost_estimate *bill, struct dfg_text *text)
+	const struct dfg_explained *e, const struct dfg_cost_estimate *estimate, struct dfg_text *text)
 {
 	struct dfg_json_out json = {.comma = false};
 	dfg_json_open(&json, '{');
@@ -131,34 +131,34 @@ static struct dfg_err *explain_document(
 	for (uint32_t i = 0; i < e->parts->transfers; i++)
 		dfg_explain_transfer(&e->parts->transfer[i], i, &json);
 	dfg_json_close(&json, ']');
-	dfg_json_key(&json, "bill"), dfg_explain_bill(bill, &json);
+	dfg_json_key(&json, "bill"), dfg_explain_cost(estimate, &json);
 	dfg_json_close(&json, '}');
 	dfg_text_add(&json.text, "\n");
 	*text = json.text;
 	return dfg_text_check(text);
 }
 
-static struct dfg_err *with_bill(const struct dfg_explained *e,
+static struct dfg_err *with_estimate(const struct dfg_explained *e,
 	struct dfg_err *(*print)(
-		const struct dfg_explained *e, const struct dfg_cost_estimate *bill, struct dfg_text *text),
+		const struct dfg_explained *e, const struct dfg_cost_estimate *estimate, struct dfg_text *text),
 	struct dfg_text *out_text)
 {
 	struct dfg_arena arena = {0};
-	struct dfg_cost_estimate bill = {.links = 0};
-	struct dfg_err *err = dfg_cost_estimate(e->graph, e->facts, e->placed, e->parts, &arena, &bill);
+	struct dfg_cost_estimate estimate = {.links = 0};
+	struct dfg_err *err = dfg_cost_estimate(e->graph, e->facts, e->placed, e->parts, &arena, &estimate);
 	if (!err)
-		err = print(e, &bill, out_text);
-	dfg_cost_release(&bill);
+		err = print(e, &estimate, out_text);
+	dfg_cost_release(&estimate);
 	dfg_arena_release(&arena);
 	return err;
 }
 
 struct dfg_err *dfg_explain_text(const struct dfg_explained *explained, struct dfg_text *out_text)
 {
-	return with_bill(explained, explain_nodes, out_text);
+	return with_estimate(explained, explain_nodes, out_text);
 }
 
 struct dfg_err *dfg_explain_json(const struct dfg_explained *explained, struct dfg_text *out_text)
 {
-	return with_bill(explained, explain_document, out_text);
+	return with_estimate(explained, explain_document, out_text);
 }

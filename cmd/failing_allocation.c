@@ -8,7 +8,7 @@
  * For the tests: with DFG_FAIL_ALLOCATION=N the N-th memory request (from 0) fails, with N+ also all later ones. In
  * each case the program must end with status 71, without leaks and without a partial file.
  */
-void dfg_fault_install(void)
+void dfg_failing_allocation_install(void)
 {
 	static struct dfg_mem_failing failing;
 	const char *text = getenv("DFG_FAIL_ALLOCATION");

@@ -164,7 +164,7 @@ static int complete(const char *name)
 	return 0;
 }
 
-bool dfg_hidden_command(const char *name, char **args, int *out_status)
+bool dfg_documentation_command(const char *name, char **args, int *out_status)
 {
 	if (!strcmp(name, "__man"))
 		*out_status = man(dfg_command_find(*args));

@@ -1,4 +1,4 @@
-#include "app/boxes.h"
+#include "app/nesting.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,12 +8,13 @@
 #include "tests/unit/sketch.h"
 
 /* "outer > inner" of a node. */
-static void expect_box(const struct dfg_graph *graph, const struct dfg_boxes *boxes, const char *node, const char *path)
+static void expect_box(
+	const struct dfg_graph *graph, const struct dfg_nesting *nesting, const char *node, const char *path)
 {
 	char words[200] = "", rest[200];
-	for (uint32_t at = boxes->of[dfg_graph_find(graph, node)]; at; at = boxes->box[at].parent) {
+	for (uint32_t at = nesting->of[dfg_graph_find(graph, node)]; at; at = nesting->box[at].parent) {
 		snprintf(rest, sizeof rest, "%s", words);
-		snprintf(words, sizeof words, "%s%s%.100s", boxes->box[at].label, *rest ? " > " : "", rest);
+		snprintf(words, sizeof words, "%s%s%.100s", nesting->box[at].label, *rest ? " > " : "", rest);
 	}
 	assert_string_equal(words, path);
 }
@@ -31,19 +32,19 @@ static void branches_stand_in_their_loop(void **state)
 {
 	(void)state;
 	struct sketch sketch;
-	struct dfg_boxes boxes;
+	struct dfg_nesting nesting;
 	sketch_init(&sketch, NULL, graph);
-	assert_null(dfg_boxes_find(&sketch.graph, &boxes));
-	expect_box(&sketch.graph, &boxes, "zero", "");
-	expect_box(&sketch.graph, &boxes, "after", "");
-	expect_box(&sketch.graph, &boxes, "enter", "loop count");
-	expect_box(&sketch.graph, &boxes, "exit", "loop count");
-	expect_box(&sketch.graph, &boxes, "v", "loop count");
-	expect_box(&sketch.graph, &boxes, "side", "loop count");
-	expect_box(&sketch.graph, &boxes, "yes", "loop count > odd is true");
-	expect_box(&sketch.graph, &boxes, "no", "loop count > odd is false");
-	expect_box(&sketch.graph, &boxes, "join", "loop count");
-	dfg_boxes_release(&boxes);
+	assert_null(dfg_nesting_find(&sketch.graph, &nesting));
+	expect_box(&sketch.graph, &nesting, "zero", "");
+	expect_box(&sketch.graph, &nesting, "after", "");
+	expect_box(&sketch.graph, &nesting, "enter", "loop count");
+	expect_box(&sketch.graph, &nesting, "exit", "loop count");
+	expect_box(&sketch.graph, &nesting, "v", "loop count");
+	expect_box(&sketch.graph, &nesting, "side", "loop count");
+	expect_box(&sketch.graph, &nesting, "yes", "loop count > odd is true");
+	expect_box(&sketch.graph, &nesting, "no", "loop count > odd is false");
+	expect_box(&sketch.graph, &nesting, "join", "loop count");
+	dfg_nesting_release(&nesting);
 	sketch_release(&sketch);
 }
 
@@ -51,11 +52,11 @@ static void a_graph_without_them_is_one_box(void **state)
 {
 	(void)state;
 	struct sketch sketch;
-	struct dfg_boxes boxes;
+	struct dfg_nesting nesting;
 	sketch_init(&sketch, NULL, "a Const dtype=i32\nb Neg a T=i32\n");
-	assert_null(dfg_boxes_find(&sketch.graph, &boxes));
-	assert_int_equal(boxes.count, 1);
-	dfg_boxes_release(&boxes);
+	assert_null(dfg_nesting_find(&sketch.graph, &nesting));
+	assert_int_equal(nesting.count, 1);
+	dfg_nesting_release(&nesting);
 	sketch_release(&sketch);
 }
 
@@ -63,14 +64,14 @@ static void an_output_that_a_switch_does_not_have_is_an_error(void **state)
 {
 	(void)state;
 	struct sketch sketch;
-	struct dfg_boxes boxes;
+	struct dfg_nesting nesting;
 	sketch_init(&sketch, NULL,
 		"p Placeholder dtype=bool\nx Placeholder dtype=f32\ns Switch x p T=f32\n"
 		"t Identity s:70000000 T=f32\nm Merge t s T=f32 N=2\n");
-	struct dfg_err *err = dfg_boxes_find(&sketch.graph, &boxes);
+	struct dfg_err *err = dfg_nesting_find(&sketch.graph, &nesting);
 	assert_string_equal(err->text, "node 's' (Switch) has no output 70000000");
 	dfg_err_free(err);
-	dfg_boxes_release(&boxes);
+	dfg_nesting_release(&nesting);
 	sketch_release(&sketch);
 }
 

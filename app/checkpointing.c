@@ -1,4 +1,4 @@
-#include "app/saving.h"
+#include "app/checkpointing.h"
 
 #include "lib/base/pool.h"
 
@@ -10,7 +10,7 @@
 
 enum { KEEP = 5 };
 
-static struct dfg_err *parse_every(const char *text, struct dfg_saving *saving)
+static struct dfg_err *parse_every(const char *text, struct dfg_checkpointing *checkpointing)
 {
 	char *end;
 	if (!text)
@@ -22,9 +22,9 @@ static struct dfg_err *parse_every(const char *text, struct dfg_saving *saving)
 	if (errno || !(number > 0) || number > 1e15 || (!seconds && !steps))
 		return DFG_ERR(DFG_USAGE, "--every must be a number of steps (100) or seconds (30s), not '%s'", text);
 	if (seconds)
-		saving->every_seconds = number;
+		checkpointing->every_seconds = number;
 	else
-		saving->every_steps = (uint64_t)number;
+		checkpointing->every_steps = (uint64_t)number;
 	return NULL;
 }
 
@@ -97,14 +97,15 @@ static struct dfg_err *spare_kept(struct dfg_checkpoints *checkpoints, const str
 	return NULL;
 }
 
-struct dfg_err *dfg_saving_open(struct dfg_run *run, struct dfg_saving *out_saving, struct dfg_checkpoint *at)
+struct dfg_err *dfg_checkpointing_open(
+	struct dfg_run *run, struct dfg_checkpointing *out_checkpointing, struct dfg_checkpoint *at)
 {
 	const char *path = run->options->checkpoint;
 	bool any;
-	*out_saving = (struct dfg_saving){.wanted = path != NULL, .last = dfg_seconds()};
+	*out_checkpointing = (struct dfg_checkpointing){.wanted = path != NULL, .last = dfg_seconds()};
 	if (!path)
 		return NULL;
-	DFG_TRY(parse_every(run->options->every, out_saving));
+	DFG_TRY(parse_every(run->options->every, out_checkpointing));
 	if (dfg_checkpoint_is(path))
 		return DFG_ERR(DFG_NO_OUTPUT,
 			"%s is one checkpoint: give --checkpoint the directory of all, or start from this one with --load %s", path,
@@ -116,47 +117,48 @@ struct dfg_err *dfg_saving_open(struct dfg_run *run, struct dfg_saving *out_savi
 	uint64_t keep = run->options->keep < 0 ? KEEP : (uint64_t)run->options->keep;
 	if (run->options->force || keep)
 		DFG_TRY(dfg_checkpoints_check(path));
-	DFG_TRY(dfg_checkpoints_open(path, &out_saving->checkpoints));
-	out_saving->checkpoints.keep = keep;
-	out_saving->checkpoints.replace = run->options->force;
+	DFG_TRY(dfg_checkpoints_open(path, &out_checkpointing->checkpoints));
+	out_checkpointing->checkpoints.keep = keep;
+	out_checkpointing->checkpoints.replace = run->options->force;
 	if (any && run->options->resume)
-		DFG_TRY(spare_kept(&out_saving->checkpoints, run->input.report));
+		DFG_TRY(spare_kept(&out_checkpointing->checkpoints, run->input.report));
 	if (any && run->options->resume)
 		DFG_TRY(resume(run, path, at));
-	out_saving->last_step = at->step;
+	out_checkpointing->last_step = at->step;
 	return NULL;
 }
 
-bool dfg_saving_is_due(const struct dfg_saving *saving, uint64_t step, bool epoch_ended)
+bool dfg_checkpointing_is_due(const struct dfg_checkpointing *checkpointing, uint64_t step, bool epoch_ended)
 {
-	if (!saving->wanted)
+	if (!checkpointing->wanted)
 		return false;
-	if (saving->every_steps)
-		return step % saving->every_steps == 0;
-	if (saving->every_seconds > 0)
-		return dfg_seconds() - saving->last >= saving->every_seconds;
+	if (checkpointing->every_steps)
+		return step % checkpointing->every_steps == 0;
+	if (checkpointing->every_seconds > 0)
+		return dfg_seconds() - checkpointing->last >= checkpointing->every_seconds;
 	return epoch_ended;
 }
 
-struct dfg_err *dfg_saving_commit(struct dfg_saving *saving, const struct dfg_run *run, const struct dfg_checkpoint *at)
+struct dfg_err *dfg_checkpointing_commit(
+	struct dfg_checkpointing *checkpointing, const struct dfg_run *run, const struct dfg_checkpoint *at)
 {
 	struct dfg_checkpoint checkpoint = {.order = at->order,
 		.step = at->step,
 		.epoch = at->epoch,
 		.sample = at->sample,
-		.keep = (int64_t)saving->checkpoints.keep};
+		.keep = (int64_t)checkpointing->checkpoints.keep};
 	char purpose[40];
 	snprintf(purpose, sizeof purpose, "checkpoint of step %llu", (unsigned long long)at->step);
 	struct dfg_err *err = dfg_variables_values(&run->model, &run->variables, purpose, &checkpoint.arrays);
 	if (!err)
-		err = dfg_checkpoints_save(&saving->checkpoints, &checkpoint);
+		err = dfg_checkpoints_save(&checkpointing->checkpoints, &checkpoint);
 	dfg_checkpoint_release(&checkpoint);
-	saving->last = dfg_seconds();
-	saving->last_step = at->step;
+	checkpointing->last = dfg_seconds();
+	checkpointing->last_step = at->step;
 	return err;
 }
 
-void dfg_saving_close(struct dfg_saving *saving)
+void dfg_checkpointing_close(struct dfg_checkpointing *checkpointing)
 {
-	dfg_checkpoints_release(&saving->checkpoints);
+	dfg_checkpoints_release(&checkpointing->checkpoints);
 }

@@ -4,11 +4,11 @@
 #include "lib/base/arena.h"
 
 /* The files that a command reads and writes, as named on the command line. Zero-initialised: empty. */
-struct dfg_uses {
-	struct dfg_use {
+struct dfg_files {
+	struct dfg_files_entry {
 		const char *what, *path; /* such as "--data", "x.npy" */
 		bool written;
-	} * use;
+	} * entry;
 	size_t count, room;
 	struct dfg_arena arena;
 };
@@ -17,16 +17,16 @@ struct dfg_uses {
  * Records a path. NULL, "-" and files that are not regular are ignored: nothing can be lost there. The strings are
  * borrowed.
  */
-DFG_MUST_CHECK struct dfg_err *dfg_uses_read(struct dfg_uses *uses, const char *what, const char *path);
-DFG_MUST_CHECK struct dfg_err *dfg_uses_write(struct dfg_uses *uses, const char *what, const char *path);
+DFG_MUST_CHECK struct dfg_err *dfg_files_add_read(struct dfg_files *files, const char *what, const char *path);
+DFG_MUST_CHECK struct dfg_err *dfg_files_add_written(struct dfg_files *files, const char *what, const char *path);
 
 /* Records the FILE of each NAME=@FILE, NAME=@FILE[key] or FILE; other words name no file. */
-DFG_MUST_CHECK struct dfg_err *dfg_uses_words(
-	struct dfg_uses *uses, const char *what, const struct dfg_words_list *words);
+DFG_MUST_CHECK struct dfg_err *dfg_files_add_words(
+	struct dfg_files *files, const char *what, const struct dfg_words_list *words);
 
 /* DFG_USAGE if a written file is also another file of the list. Called before a file is opened for writing. */
-DFG_MUST_CHECK struct dfg_err *dfg_uses_check(const struct dfg_uses *uses);
-void dfg_uses_release(struct dfg_uses *uses);
+DFG_MUST_CHECK struct dfg_err *dfg_files_check(const struct dfg_files *files);
+void dfg_files_release(struct dfg_files *files);
 
 /*
  * DFG_USAGE if `path`, the value of `option`, has a suffix of arrays or graphs although it would hold text (`what`).

@@ -8,7 +8,7 @@
  * is on the same line. Floats are the shortest decimals that read back as the same bits, strings are quoted. If `most`
  * > 0, at most that many rows and values per row are printed and the middle is omitted: for terminals.
  */
-void dfg_print_tensor(struct dfg_text *out, const char *name, const struct dfg_tensor *tensor, int64_t most);
+void dfg_tensor_text(struct dfg_text *out, const char *name, const struct dfg_tensor *tensor, int64_t most);
 
 /* Only the elements, as lists nested by the shape. */
 void dfg_json_elements(struct dfg_json_out *out, const struct dfg_tensor *tensor);

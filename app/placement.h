@@ -8,7 +8,7 @@
 /*
  * Partitioning of a graph across hosts, as a user asks for it. Without --hosts, `hosts` is NULL.
  */
-struct dfg_planning {
+struct dfg_placement {
 	const char *hosts;           /* path of a file, or the list itself */
 	struct dfg_words_list place; /* PATTERN=DEVICE */
 	const struct dfg_words_list
@@ -16,28 +16,28 @@ struct dfg_planning {
 };
 
 /* Reads --hosts; DFG_USAGE without it. */
-DFG_MUST_CHECK struct dfg_err *dfg_planning_hosts(
-	const struct dfg_planning *planning, struct dfg_arena *arena, struct dfg_hosts *out_hosts);
+DFG_MUST_CHECK struct dfg_err *dfg_placement_hosts(
+	const struct dfg_placement *placement, struct dfg_arena *arena, struct dfg_hosts *out_hosts);
 
 /* The start of HOST in NAME=HOST:@FILE, strcspn(host, ":") bytes long; NULL if the word has another form. */
 const char *dfg_data_host(const char *word);
 
 /* DFG_USAGE if a --place is malformed or names an unknown device. Called before a graph is read. */
-DFG_MUST_CHECK struct dfg_err *dfg_planning_check(
-	const struct dfg_planning *planning, const struct dfg_hosts *hosts, struct dfg_arena *arena);
+DFG_MUST_CHECK struct dfg_err *dfg_placement_check(
+	const struct dfg_placement *placement, const struct dfg_hosts *hosts, struct dfg_arena *arena);
 
 /*
  * Places the nodes of a lowered and verified graph, and partitions it into one part per worker. The graph does not
  * change. facts are those of all nodes. Results live in the arena and borrow from the graph; the caller releases the
  * parts.
  */
-DFG_MUST_CHECK struct dfg_err *dfg_planning_place(const struct dfg_planning *planning, const struct dfg_graph *graph,
+DFG_MUST_CHECK struct dfg_err *dfg_placement_place(const struct dfg_placement *placement, const struct dfg_graph *graph,
 	const struct dfg_facts *facts, const struct dfg_hosts *hosts, const struct dfg_report *report,
 	struct dfg_arena *arena, struct dfg_placed **out_placed);
-DFG_MUST_CHECK struct dfg_err *dfg_planning_cut(struct dfg_graph *graph, const struct dfg_facts *facts,
+DFG_MUST_CHECK struct dfg_err *dfg_placement_partition(struct dfg_graph *graph, const struct dfg_facts *facts,
 	const struct dfg_hosts *hosts, const struct dfg_placed *placed, struct dfg_arena *arena,
 	struct dfg_parts *out_parts);
 
 /* Reports a warning for each --place that matches no node. */
-void dfg_planning_warn(
-	const struct dfg_planning *planning, const struct dfg_graph *graph, const struct dfg_report *report);
+void dfg_placement_warn(
+	const struct dfg_placement *placement, const struct dfg_graph *graph, const struct dfg_report *report);

@@ -1,4 +1,4 @@
-#include "app/engine.h"
+#include "app/execution.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -19,22 +19,22 @@ static struct dfg_err *parse_schedule(const char *schedule, struct dfg_session_o
 	return NULL;
 }
 
-struct dfg_err *dfg_engine_session(const struct dfg_engine *engine, struct dfg_session_options *out_options)
+struct dfg_err *dfg_execution_session(const struct dfg_execution *execution, struct dfg_session_options *out_options)
 {
-	if (engine->threads < 0 || engine->threads > 4096)
+	if (execution->threads < 0 || execution->threads > 4096)
 		return DFG_ERR(DFG_USAGE, "--threads must be a number from 1 to 4096");
-	if (engine->swap && !engine->memory_limit)
+	if (execution->swap && !execution->memory_limit)
 		return DFG_ERR(DFG_USAGE, "--swap requires --memory-limit");
 	*out_options = (struct dfg_session_options){
-		.threads = (int)engine->threads,
-		.seed = engine->seed < 0 ? 0 : (uint64_t)engine->seed,
-		.no_opt = engine->no_opt,
+		.threads = (int)execution->threads,
+		.seed = execution->seed < 0 ? 0 : (uint64_t)execution->seed,
+		.no_opt = execution->no_opt,
 		.alone = true,
-		.check_numerics = engine->check_numerics,
-		.max_iterations = engine->max_iterations,
-		.timeout = engine->timeout,
-		.swap = engine->swap,
-		.limit = engine->limit,
+		.check_numerics = execution->check_numerics,
+		.max_iterations = execution->max_iterations,
+		.timeout = execution->timeout,
+		.swap = execution->swap,
+		.limit = execution->limit,
 	};
-	return parse_schedule(engine->schedule, out_options);
+	return parse_schedule(execution->schedule, out_options);
 }
