@@ -2,6 +2,7 @@
 #include "remote/process.h"
 
 #include "lib/base/pool.h"
+#include "remote/elf.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -52,6 +53,9 @@ struct dfg_err *dfg_process_spawn(const char *program, char *const *argument, co
 		failed = posix_spawn(out_pid, program, &actions, &attributes, argument, environ);
 	posix_spawnattr_destroy(&attributes);
 	posix_spawn_file_actions_destroy(&actions);
+	struct dfg_err *other = failed == ENOEXEC ? dfg_elf_check_file(program) : NULL;
+	if (other)
+		return other;
 	return failed
 			   ? DFG_ERR(dfg_code_of_errno(failed, DFG_UNAVAILABLE), "cannot start %s: %s", program, strerror(failed))
 			   : NULL;

@@ -23,7 +23,7 @@ static void add_quoted(struct dfg_text *text, const char *word)
 }
 
 /* Commands start in the home directory, so ~/ is removed and needs no shell. */
-static void add_program(struct dfg_text *text, const char *path)
+void dfg_ssh_add_program(struct dfg_text *text, const char *path)
 {
 	const bool home = path && path[0] == '~' && path[1] == '/';
 	if (home)
@@ -61,7 +61,7 @@ static struct dfg_err *write_command(
 		DFG_TRY(add_push(process, command));
 	else {
 		dfg_text_add(command, "exec "); /* not every shell replaces itself: its end is then the program's */
-		add_program(command, process->host->dfg);
+		dfg_ssh_add_program(command, process->host->dfg);
 	}
 	for (; *argument; argument++) {
 		dfg_text_add(command, " ");
@@ -88,9 +88,23 @@ static void see_signal(ssh_session session, ssh_channel channel, const char *sig
 	process->status_came = true;
 }
 
-static struct dfg_err *request(struct dfg_ssh_process *process, const char *command)
+struct dfg_err *dfg_ssh_channel_start(struct dfg_ssh *ssh, ssh_channel channel, const char *command)
 {
 	int status;
+	dfg_ssh_begin(ssh);
+	while ((status = dfg_ssh_channel_open_session(channel)) == SSH_AGAIN)
+		DFG_TRY(dfg_ssh_turn(ssh, "open a session"));
+	if (!status)
+		while ((status = dfg_ssh_channel_request_exec(channel, command)) == SSH_AGAIN)
+			DFG_TRY(dfg_ssh_turn(ssh, "start a command"));
+	if (status)
+		return DFG_ERR(
+			DFG_UNAVAILABLE, "%s cannot start a command: %s", ssh->entry.host_name, dfg_ssh_get_error(ssh->session));
+	return NULL;
+}
+
+static struct dfg_err *request(struct dfg_ssh_process *process, const char *command)
+{
 	struct dfg_ssh *ssh = &process->ssh;
 	if (!(process->channel = dfg_ssh_channel_new(ssh->session)))
 		return DFG_ERR(DFG_MEMORY, "out of memory");
@@ -98,16 +112,7 @@ static struct dfg_err *request(struct dfg_ssh_process *process, const char *comm
 		.userdata = process, .channel_exit_status_function = see_status, .channel_exit_signal_function = see_signal};
 	ssh_callbacks_init(&process->callbacks);
 	dfg_ssh_set_channel_callbacks(process->channel, &process->callbacks);
-	dfg_ssh_begin(ssh);
-	while ((status = dfg_ssh_channel_open_session(process->channel)) == SSH_AGAIN)
-		DFG_TRY(dfg_ssh_turn(ssh, "open a session"));
-	if (!status)
-		while ((status = dfg_ssh_channel_request_exec(process->channel, command)) == SSH_AGAIN)
-			DFG_TRY(dfg_ssh_turn(ssh, "start a command"));
-	if (status)
-		return DFG_ERR(
-			DFG_UNAVAILABLE, "%s cannot start a command: %s", ssh->entry.host_name, dfg_ssh_get_error(ssh->session));
-	return NULL;
+	return dfg_ssh_channel_start(ssh, process->channel, command);
 }
 
 struct dfg_err *dfg_ssh_process_exec(struct dfg_ssh_process *process, const char *const *argument)
@@ -240,9 +245,13 @@ struct dfg_err *dfg_ssh_end_error(const struct dfg_ssh_end *end)
 	return DFG_ERR(DFG_UNAVAILABLE, "dfg ended with status %d%s%s", end->status, open, last);
 }
 
-struct dfg_err *dfg_ssh_end_reason(const struct dfg_ssh_process *process)
+struct dfg_err *dfg_ssh_end_reason(struct dfg_ssh_process *process)
 {
 	const struct dfg_ssh_end *end = &process->end;
+	const bool not_executed = end->status == 126 || end->status == 127;
+	struct dfg_err *err = not_executed ? dfg_ssh_process_diagnose(process) : NULL;
+	if (err)
+		return err;
 	if (end->status == 127 && !process->options.push)
 		return missing(process);
 	return dfg_ssh_end_error(end);

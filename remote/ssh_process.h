@@ -46,4 +46,16 @@ DFG_MUST_CHECK struct dfg_err *dfg_ssh_process_exec(struct dfg_ssh_process *proc
 bool dfg_ssh_process_move(struct dfg_ssh_process *process);
 
 /* The reason of its end, as an error without the host's name. */
-DFG_MUST_CHECK struct dfg_err *dfg_ssh_end_reason(const struct dfg_ssh_process *process);
+DFG_MUST_CHECK struct dfg_err *dfg_ssh_end_reason(struct dfg_ssh_process *process);
+
+/*
+ * Asks the host why its shell did not execute the program: an error without the host's name, or NULL where that stays
+ * unknown.
+ */
+DFG_MUST_CHECK struct dfg_err *dfg_ssh_process_diagnose(struct dfg_ssh_process *process);
+
+/* Starts a command on a new channel. The error lacks the host's name. */
+DFG_MUST_CHECK struct dfg_err *dfg_ssh_channel_start(struct dfg_ssh *ssh, ssh_channel channel, const char *command);
+
+/* Adds the path of dfg= to a command line, quoted; NULL: "dfg". */
+void dfg_ssh_add_program(struct dfg_text *text, const char *path);

@@ -79,5 +79,38 @@ never grep -qE '[0-9a-f]{64}' out
 # Nor does it start where its file is no program.
 printf 'no program\n' >beta/bin/dfg
 fails 69 'beta: '
+
+# Nor where it is built for another processor, which shells say in different words or not at all (finding 33).
+there 'exit 0'
+foreign() { # FILE
+	rm -f "$1"
+	cp "$DFG" "$1"
+	printf '\267\000' | dd of="$1" bs=1 seek=18 conv=notrunc 2>dd.log # aarch64
+}
+host=$(uname -m)
+if [ "$host" != aarch64 ]; then
+	foreign beta/bin/dfg
+	for shell in /bin/sh /bin/bash; do
+		sed "s|^root:.*|root:x:0:0::$HERE/there:$shell|" passwd >other_passwd
+		cat other_passwd >passwd
+		fails 69 "beta: $HERE/beta/bin/dfg: built for aarch64, but the host is $host"
+	done
+	foreign local_dfg
+	echo "local:1 dfg=$HERE/local_dfg" >local_hosts
+	fails 69 "w0: $HERE/local_dfg: built for aarch64, but the host is $host" ./local_hosts
+	# The host says that it is another one than this program is built for.
+	printf '#!/bin/sh\necho aarch64\n' >beta/bin/uname
+	printf '#!/bin/sh\nexit 126\n' >beta/bin/chmod
+	chmod +x beta/bin/uname beta/bin/chmod
+	expect 69 "beta: this program (--push): built for $host, but the host is aarch64" \
+		run --push add.dfg --hosts beta --feed x=1
+	rm beta/bin/uname beta/bin/chmod
+fi
+
+# Nor where what runs it is missing.
+rm beta/bin/dfg
+printf '#!/no/such/program\n' >beta/bin/dfg
+chmod +x beta/bin/dfg
+fails 69 "beta: $HERE/beta/bin/dfg cannot be run there: "
 mv beta/bin/this beta/bin/dfg
 expect 0 'y: f32[] 2' run add.dfg --hosts alpha,beta --feed x=1
