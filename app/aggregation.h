@@ -25,6 +25,9 @@ DFG_MUST_CHECK struct dfg_err *dfg_aggregation_add(
 /* The mean of scalar fetch i over the batches added. */
 double dfg_aggregation_mean(const struct dfg_aggregation *aggregation, uint32_t i);
 
+/*
+ * All results by name. DFG_DATA if the tensors of two batches differ in more than axis 0. Without batches there is none.
+ */
 DFG_MUST_CHECK struct dfg_err *dfg_aggregation_results(
 	const struct dfg_aggregation *aggregation, const struct dfg_edges *fetch, struct dfg_arrays *out_results);
 void dfg_aggregation_release(struct dfg_aggregation *aggregation);

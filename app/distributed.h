@@ -44,14 +44,17 @@ struct dfg_distributed {
 	struct dfg_launch *launch; /* NULL: nothing has been loaded yet */
 	struct dfg_arena parts_arena;
 	struct dfg_parts parts;
-	void (*trace)(void *arg, const struct dfg_coordinator_event
-								 *event); /* called with each event of the coordinator; NULL or set by the caller */
+
+	/* Set by the caller, or NULL: called with each event of the coordinator. */
+	void (*trace)(void *arg, const struct dfg_coordinator_event *event);
 	void *trace_arg;
-	struct dfg_err *(*opened)(
-		void *arg); /* called after a model is opened and before it is partitioned; NULL or set by the caller */
+
+	/* Set by the caller, or NULL: called after a model is opened and before it is partitioned. */
+	struct dfg_err *(*opened)(void *arg);
 	void *opened_arg;
-	const struct dfg_keep
-		*keep; /* nodes and tensors to keep when updates are fused on their devices; NULL: no fusion */
+
+	/* Nodes and tensors to keep when updates are fused on their devices; NULL: no fusion. */
+	const struct dfg_keep *keep;
 };
 
 /* Reads the hosts and checks the options; starts nothing. DFG_USAGE for an option that is wrong. */

@@ -9,17 +9,19 @@
  * variables.
  */
 struct dfg_evaluation {
-	struct dfg_model own; /* the model of --eval-graph; closed without that option */
-	struct dfg_model *model;
-	struct dfg_variables variables;
+	struct dfg_model own;           /* the model of --eval-graph; closed without that option */
+	struct dfg_model *model;        /* the one to evaluate: `own`, or that of the run */
+	struct dfg_variables variables; /* of `own` */
 	struct dfg_dataset dataset;
 	struct dfg_edges fetch;
-	struct dfg_feeds feeds; /* the feeds of the run that the graph also has, then those of the batch */
-	uint32_t first_batch;
-	struct dfg_tensor *value;
+	struct dfg_feeds feeds;   /* the feeds of the run that the graph also has, then those of the batch */
+	uint32_t first_batch;     /* number of the first feed of the batch */
+	struct dfg_tensor *value; /* by fetch */
 	int64_t batch;
-	bool wanted;
+	bool wanted; /* whether the run has an evaluation: if not, dfg_evaluation_run() is not called */
 };
+
+/* Opens what the options eval_data, eval_fetch and eval_graph of the run name; batch -1: not given. */
 DFG_MUST_CHECK struct dfg_err *dfg_evaluation_open(
 	struct dfg_run *run, int64_t batch, struct dfg_evaluation *out_evaluation);
 

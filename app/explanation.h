@@ -3,7 +3,7 @@
 #include "formats/json.h"
 #include "lib/pass/partition/cost_estimate.h"
 
-/* Output of `dfg partition --explain` and `dfg show PLAN/` for a partitioned graph. */
+/* The placement of a partitioned graph and its cost, as text or JSON. */
 
 /*
  * Writes the cost estimate {"messages": .., "bytes": .., "links": [..], "hosts": [..], "sizes": {..}} as a value;

@@ -28,6 +28,8 @@ struct dfg_model {
 	const char *unset;      /* a variable that the last prepared step reads and that has no initialiser; NULL: none */
 	struct dfg_arena arena; /* names and edges; lives until the model is closed */
 };
+
+/* Opens, lowers and verifies a graph or program; borrows the report of `input`. Errors name the file. */
 DFG_MUST_CHECK struct dfg_err *dfg_model_open(const char *path, const struct dfg_graph_input *input,
 	const struct dfg_session_options *options, struct dfg_model *out_model);
 

@@ -5,14 +5,12 @@
 #include "lib/pass/partition/partition.h"
 #include "remote/hosts.h"
 
-/*
- * Partitioning of a graph across hosts, as a user asks for it. Without --hosts, `hosts` is NULL.
- */
+/* Partitioning of a graph across hosts, as a user asks for it. */
 struct dfg_placement {
-	const char *hosts;           /* path of a file, or the list itself */
+	const char *hosts;           /* path of a file, or the list itself; NULL: the run is local */
 	struct dfg_words_list place; /* PATTERN=DEVICE */
-	const struct dfg_words_list
-		*data[2]; /* words of --data; those of the form NAME=HOST:@FILE place NAME on HOST; or NULL */
+	/* Words of --data, or NULL; those of the form NAME=HOST:@FILE place NAME on HOST. */
+	const struct dfg_words_list *data[2];
 };
 
 /* Reads --hosts; DFG_USAGE without it. */

@@ -5,14 +5,40 @@
 #include "app/variables.h"
 #include "lib/pass/pass.h"
 
-/* The options of a run, as a user gives them; the rows of `dfg run` describe each. */
+/* The options of a run, as a user gives them. Lists may be empty, texts NULL; a number that is -1 is not given. */
 struct dfg_run_options {
-	struct dfg_words_list feed, fetch, target, load, map;
-	struct dfg_words_list data, eval_data, eval_fetch;
-	const char *output, *init, *each, *save, *metrics, *eval_graph;
-	const char *checkpoint, *every, *trace;
-	bool if_changed, no_shuffle, drop_last, times, resume, force, stats, partial;
-	int64_t batch, epochs, steps, shuffle, keep, repeat, warmup; /* warmup apart, -1: not given */
+	/* Each step. */
+	struct dfg_words_list feed;   /* NAME=VALUE (app/feed.h), or a file of named arrays */
+	struct dfg_words_list fetch;  /* tensors, many in a word with commas; without targets too: the declared outputs */
+	struct dfg_words_list target; /* nodes to run for their effect */
+	int64_t repeat, warmup;       /* timed steps, and untimed ones before them (0) */
+
+	/* Variables. */
+	const char *init;           /* the node that sets them */
+	struct dfg_words_list load; /* array files and checkpoints that set them after that */
+	struct dfg_words_list map;  /* OLD=NEW: patterns by which the arrays of `load` are renamed */
+	bool partial;               /* initialise variables that `load` lacks, even if the step reads them */
+	const char *save;           /* the file that dfg_run_save() writes */
+	bool if_changed;            /* do not touch a file that would not change */
+
+	/* Steps over data (dfg_run_data). */
+	struct dfg_words_list data;                  /* NAME=@FILE (app/dataset.h) */
+	int64_t batch;                               /* samples per step (32, or as the graph declares) */
+	int64_t epochs, steps;                       /* limits, of which the earlier ends the run (1 epoch) */
+	int64_t shuffle;                             /* seed of the order of samples (0) */
+	bool no_shuffle, drop_last;                  /* the order of the file; without a last batch that is not full */
+	const char *metrics;                         /* file of metrics (app/metrics.h); "-": stdout */
+	bool times;                                  /* metrics with seconds */
+	const char *checkpoint;                      /* directory of checkpoints (app/checkpointing.h) */
+	const char *every;                           /* "100" steps or "30s" between checkpoints (an epoch) */
+	int64_t keep;                                /* number of checkpoints to keep (5); 0: all */
+	bool resume, force;                          /* continue from those that are there; replace them */
+	struct dfg_words_list eval_data, eval_fetch; /* evaluation after each epoch (app/evaluation.h) */
+	const char *eval_graph;                      /* the graph to evaluate (the trained one) */
+
+	/* Where the results go, which is the caller's work: dfg_run_check_outputs() finds conflicts. */
+	const char *output, *each, *trace;
+	bool stats;
 };
 #define DFG_RUN_DEFAULTS                                                                \
 	{                                                                                   \

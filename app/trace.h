@@ -10,8 +10,10 @@
 struct dfg_trace;
 DFG_MUST_CHECK struct dfg_err *dfg_trace_new(const char *path, struct dfg_trace **out_trace);
 void dfg_trace_event(void *trace, const struct dfg_trace_event *event);
-void dfg_trace_worker_event(
-	void *trace, const struct dfg_coordinator_event *event); /* the trace's process is the worker */
-DFG_MUST_CHECK struct dfg_err *dfg_trace_end(
-	struct dfg_trace *trace); /* closes the file; without this call no file is written */
+
+/* An event on a worker, which is a process of the trace. */
+void dfg_trace_worker_event(void *trace, const struct dfg_coordinator_event *event);
+
+/* Writes the file, whose error is the first of all events; without this call there is no file. */
+DFG_MUST_CHECK struct dfg_err *dfg_trace_end(struct dfg_trace *trace);
 void dfg_trace_free(struct dfg_trace *trace);

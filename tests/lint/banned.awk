@@ -9,8 +9,10 @@
 	if (match(line, /(^|[^A-Za-z0-9_.>])(strcpy|strcat|sprintf|vsprintf|gets|strtok|atoi|atol|atof|alloca|system|popen)\(/) &&
 	    FILENAME !~ /^tests\// && !(line ~ /strc(py|at)\(/ && FILENAME == "lib/base/err.c"))
 		print FILENAME ":" FNR ": " line
-	if (FILENAME ~ /^(lib|formats|kernels|remote)\// &&
+	if (FILENAME ~ /^(lib|formats|kernels|remote|app)\// &&
 	    match(line, /(^|[^A-Za-z0-9_.>])(malloc|calloc|realloc|free|strdup|printf|puts|putchar|fprintf|fopen|fread|fwrite|exit|abort|assert)\(/) &&
 	    FILENAME != "lib/base/mem.c")
+		print FILENAME ":" FNR ": " line
+	if (FILENAME ~ /^(lib|formats|kernels|remote|app)\// && line ~ /(^|[^A-Za-z0-9_])(stdout|stderr|_exit)([^A-Za-z0-9_]|$)/)
 		print FILENAME ":" FNR ": " line
 }
