@@ -6,22 +6,25 @@
 #include <pthread.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 /*
- * An agent between libssh and the user's agent that lists only the keys of the identity files: libssh by itself offers
- * all of them to the server, which allows few attempts. Its messages: a length of 4 bytes, a type, and the contents.
+ * An agent between libssh and the user's agent. libssh by itself waits for the agent without a limit, and offers all of
+ * its keys to the server, which allows few attempts. Messages are a length of 4 bytes, a type, and the contents.
  * https://datatracker.ietf.org/doc/html/draft-ietf-sshm-ssh-agent
  */
 enum { MESSAGE_MOST = 256 << 10, IDENTITIES_ANSWER = 12, LENGTH = 4 };
 
 struct dfg_ssh_agent {
-	char **key; /* of the identity files: the public key in base64 */
+	bool limited; /* to these keys */
+	char **key;   /* of the identity files: the public key in base64 */
 	size_t n_keys;
 	int agent, own; /* the user's agent; our end of a socket pair, whose other end is libssh's; -1: none */
 	pthread_t thread;
 	bool threaded;
+	bool silent; /* the user's agent did not answer in time */
 	unsigned char message[LENGTH + MESSAGE_MOST];
 };
 
@@ -93,7 +96,7 @@ static size_t keep_listed(struct dfg_ssh_agent *agent, size_t size)
 	enum { COUNT = LENGTH + 1, KEYS = COUNT + LENGTH };
 	unsigned char *const end = agent->message + size, *to = agent->message + KEYS;
 	uint32_t kept = 0;
-	if (size < KEYS || agent->message[LENGTH] != IDENTITIES_ANSWER)
+	if (!agent->limited || size < KEYS || agent->message[LENGTH] != IDENTITIES_ANSWER)
 		return size;
 	for (unsigned char *s = to; s < end;) {
 		const size_t key = string_size(s, end), comment = key ? string_size(s + key, end) : 0;
@@ -115,10 +118,15 @@ static void *serve(void *arg)
 {
 	struct dfg_ssh_agent *agent = arg;
 	size_t size;
-	while (read_message(agent, agent->own, &size) && move_all(agent->agent, agent->message, size, true) &&
-		   read_message(agent, agent->agent, &size))
+	while (read_message(agent, agent->own, &size)) {
+		errno = 0;
+		if (!move_all(agent->agent, agent->message, size, true) || !read_message(agent, agent->agent, &size)) {
+			agent->silent = errno == EAGAIN;
+			break;
+		}
 		if (!move_all(agent->own, agent->message, keep_listed(agent, size), true))
 			break;
+	}
 	shutdown(agent->own, SHUT_RDWR);
 	return NULL;
 }
@@ -150,15 +158,20 @@ static struct dfg_err *read_keys(struct dfg_ssh_agent *agent, struct dfg_ssh *ss
 	return NULL;
 }
 
-/* Connects to the user's agent; false where there is none. */
-static bool connect_agent(struct dfg_ssh_agent *agent, const char *path)
+/* Connects to the user's agent, which has these seconds for each answer; false where there is none. */
+static bool connect_agent(struct dfg_ssh_agent *agent, const char *path, double seconds)
 {
+	const struct timeval limit = {(time_t)seconds, (suseconds_t)((seconds - (double)(time_t)seconds) * 1e6)};
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	if (!path || strlen(path) >= sizeof address.sun_path)
 		return false;
 	memcpy(address.sun_path, path, strlen(path));
 	agent->agent = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	return agent->agent >= 0 && !connect(agent->agent, (struct sockaddr *)&address, sizeof address);
+	if (agent->agent < 0)
+		return false;
+	setsockopt(agent->agent, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+	setsockopt(agent->agent, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+	return !connect(agent->agent, (struct sockaddr *)&address, sizeof address);
 }
 
 static struct dfg_err *start(struct dfg_ssh_agent *agent, ssh_session session)
@@ -185,20 +198,21 @@ struct dfg_err *dfg_ssh_agent_open(struct dfg_ssh *ssh, const char *path, struct
 	if (!agent)
 		return dfg_no_memory("the agent");
 	agent->agent = agent->own = -1;
-	struct dfg_err *err = read_keys(agent, ssh);
-	if (!err && agent->n_keys && connect_agent(agent, path))
+	agent->limited = ssh->entry.identities_only;
+	struct dfg_err *err = agent->limited ? read_keys(agent, ssh) : NULL;
+	if (!err && (agent->n_keys || !agent->limited) && connect_agent(agent, path, ssh->seconds))
 		err = start(agent, ssh->session);
 	if (!err && agent->threaded)
 		*out_agent = agent;
 	else
-		dfg_ssh_agent_close(agent);
+		(void)dfg_ssh_agent_close(agent);
 	return err;
 }
 
-void dfg_ssh_agent_close(struct dfg_ssh_agent *agent)
+bool dfg_ssh_agent_close(struct dfg_ssh_agent *agent)
 {
 	if (!agent)
-		return;
+		return false;
 	if (agent->threaded) {
 		shutdown(agent->own, SHUT_RDWR);
 		shutdown(agent->agent, SHUT_RDWR);
@@ -210,6 +224,8 @@ void dfg_ssh_agent_close(struct dfg_ssh_agent *agent)
 		close(agent->agent);
 	for (size_t i = 0; i < agent->n_keys; i++)
 		dfg_ssh_string_free_char(agent->key[i]);
+	const bool answered = !agent->silent;
 	dfg_free(agent->key);
 	dfg_free(agent);
+	return answered;
 }

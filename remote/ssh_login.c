@@ -66,19 +66,19 @@ static const char *agent_path(const struct dfg_ssh *ssh)
 static struct dfg_err *try_agent(struct login *login)
 {
 	int answer;
-	struct dfg_ssh_agent *limited = NULL;
+	struct dfg_ssh_agent *agent;
 	const char *path = agent_path(login->ssh);
 	if (!path)
 		return NULL;
-	if (login->ssh->entry.identities_only) {
-		DFG_TRY(dfg_ssh_agent_open(login->ssh, path, &limited));
-		if (!limited)
-			return NULL;
-	}
+	DFG_TRY(dfg_ssh_agent_open(login->ssh, path, &agent));
+	if (!agent)
+		return NULL;
 	tried(login, "the agent", "");
 	struct dfg_err *err = ask(login, ask_agent, NULL, &answer);
-	dfg_ssh_agent_close(limited);
+	if (!dfg_ssh_agent_close(agent))
+		dfg_text_add(&login->tried, " (no answer)");
 	login->done = !err && answer == SSH_AUTH_SUCCESS;
+	dfg_ssh_begin(login->ssh);
 	return err;
 }
 

@@ -70,13 +70,16 @@ DFG_MUST_CHECK struct dfg_err *dfg_ssh_known_kinds(struct dfg_ssh *ssh, const ch
 DFG_MUST_CHECK struct dfg_err *dfg_ssh_known_check(struct dfg_ssh *ssh);
 
 /*
- * Puts an agent that offers only the keys of the identity files between the session and the agent at this socket.
- * *out_agent is NULL where the agent cannot be reached, or the identity files' public keys are not known.
+ * Puts an agent of ours between the session and the agent at this socket: each answer takes at most ssh->seconds, and
+ * with IdentitiesOnly only the keys of the identity files are offered. *out_agent is NULL where the agent cannot be
+ * reached, or no public key of an identity file is known.
  */
 struct dfg_ssh_agent;
 DFG_MUST_CHECK struct dfg_err *dfg_ssh_agent_open(
 	struct dfg_ssh *ssh, const char *path, struct dfg_ssh_agent **out_agent);
-void dfg_ssh_agent_close(struct dfg_ssh_agent *agent); /* NULL is allowed */
+
+/* False where the agent did not answer in time. NULL is allowed. */
+bool dfg_ssh_agent_close(struct dfg_ssh_agent *agent);
 
 /* Authenticates with the agent, then with key files. DFG_REFUSED, naming what was tried. */
 DFG_MUST_CHECK struct dfg_err *dfg_ssh_login(struct dfg_ssh *ssh);

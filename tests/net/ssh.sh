@@ -41,6 +41,16 @@ identity public
 expect 77 "refuses user 'root'" doctor --ssh-config identity_config alpha
 identity keys/user
 expect 0 'alpha' doctor --ssh-config identity_config alpha
+
+# An agent that does not answer is not waited for without a limit; then the key files are tried.
+kill -STOP "$SSH_AGENT_PID"
+{ echo 'ConnectTimeout 1' && cat ssh_config; } >quick_config
+expect 0 'alpha' timeout 20 "$DFG" doctor --ssh-config quick_config alpha
+{ echo 'ConnectTimeout 1' && cat identity_config; } >quick_config
+sed "s|IdentityFile .*|IdentityFile $HERE/public|" quick_config >public_config
+expect 77 "refuses user 'root': tried the agent (no answer), $HERE/public" \
+	timeout 20 "$DFG" doctor --ssh-config public_config alpha
+kill -CONT "$SSH_AGENT_PID"
 eval "$(ssh-agent -k)" >/dev/null
 expect 0 'alpha' doctor --ssh-config identity_config alpha
 
