@@ -11,7 +11,7 @@ enum { STRIDES, PADDING, FORMAT, DILATIONS, EXPLICIT }; /* attributes */
 
 struct depthwise {
 	struct dfg_window window;
-	int64_t channels, multiplier, outputs, pixels, places;
+	int64_t channels, multiplier, outputs, pixels, positions;
 };
 
 static struct dfg_err *fit(
@@ -39,7 +39,7 @@ static struct dfg_err *fit(
 	bool known = out->channels != DFG_UNKNOWN && out->multiplier != DFG_UNKNOWN;
 	out->outputs = known ? out->channels * out->multiplier : DFG_UNKNOWN;
 	out->pixels = dfg_window_pixels(&out->window);
-	out->places = dfg_window_places(&out->window);
+	out->positions = dfg_window_places(&out->window);
 	return NULL;
 }
 
@@ -48,93 +48,26 @@ struct work {
 	struct depthwise d;
 	const void *image, *filter, *d_out;
 	void *to;
-	int64_t step; /* places in a sum of the filter's gradient */
+	int64_t step; /* positions in a sum of the filter's gradient */
 };
 
-/* Calls on_tap for each tap of a place that is in the image, with its number and that of its pixel. */
-#define EACH_TAP(w, place, on_tap)                                                                                     \
-	for (int64_t i_ = 0; i_ < (w).axis[1].size; i_++)                                                                  \
-		for (int64_t j_ = 0; j_ < (w).axis[2].size; j_++) {                                                            \
-			const int64_t y_ = (place) / (w).axis[2].out % (w).axis[1].out * (w).axis[1].stride - (w).axis[1].before + \
-							   i_ * (w).axis[1].dilation;                                                              \
-			const int64_t x_ =                                                                                         \
-				(place) % (w).axis[2].out * (w).axis[2].stride - (w).axis[2].before + j_ * (w).axis[2].dilation;       \
-			if (y_ < 0 || y_ >= (w).axis[1].in || x_ < 0 || x_ >= (w).axis[2].in)                                      \
-				continue;                                                                                              \
-			const int64_t tap = i_ * (w).axis[2].size + j_, pixel = y_ * (w).axis[2].in + x_;                          \
-			on_tap                                                                                                     \
-		}
+/* The number of the pixel that tap (i, j) of the window at a position is on; -1 outside the image. */
+static inline int64_t pixel_at(const struct dfg_window *w, int64_t position, int64_t i, int64_t j)
+{
+	const struct dfg_axis *row = &w->axis[1], *column = &w->axis[2];
+	const int64_t y = position / column->out % row->out * row->stride - row->before + i * row->dilation;
+	const int64_t x = position % column->out * column->stride - column->before + j * column->dilation;
+	return y < 0 || y >= row->in || x < 0 || x >= column->in ? -1 : y * column->in + x;
+}
 
-/* out[i] += x[i / m] * y[i] over n channels of m each; the second adds to each channel what its m products are. */
-#define LOOPS(NAME, name, type, ...)                                                                               \
-	DFG_CLONES static void spread_##name(int64_t n, int64_t m, const type *x, const type *y, type *out)            \
-	{                                                                                                              \
-		if (m == 1)                                                                                                \
-			DFG_INDEPENDENT for (int64_t c = 0; c < n; c++) out[c] += x[c] * y[c];                                 \
-		else                                                                                                       \
-			for (int64_t c = 0; c < n; c++)                                                                        \
-				for (int64_t i = c * m; i < (c + 1) * m; i++)                                                      \
-					out[i] += x[c] * y[i];                                                                         \
-	}                                                                                                              \
-	DFG_CLONES static void gather_##name(int64_t n, int64_t m, const type *x, const type *y, type *out)            \
-	{                                                                                                              \
-		if (m == 1)                                                                                                \
-			DFG_INDEPENDENT for (int64_t c = 0; c < n; c++) out[c] += x[c] * y[c];                                 \
-		else                                                                                                       \
-			for (int64_t c = 0; c < n; c++)                                                                        \
-				for (int64_t i = c * m; i < (c + 1) * m; i++)                                                      \
-					out[c] += x[i] * y[i];                                                                         \
-	}                                                                                                              \
-	static void forward_##name(void *arg, int64_t first, int64_t last)                                             \
-	{                                                                                                              \
-		const struct work *work = arg;                                                                             \
-		const struct depthwise *d = &work->d;                                                                      \
-		for (int64_t place = first; place < last; place++) {                                                       \
-			const type *image = (const type *)work->image + place / d->places * d->pixels * d->channels;           \
-			type *to = (type *)work->to + place * d->outputs;                                                      \
-			memset(to, 0, (size_t)d->outputs * sizeof *to);                                                        \
-			EACH_TAP(d->window, place,                                                                             \
-					 spread_##name(d->channels, d->multiplier, image + pixel * d->channels,                        \
-						 (const type *)work->filter + tap * d->outputs, to);)                                      \
-		}                                                                                                          \
-	}                                                                                                              \
-	static void input_##name(void *arg, int64_t first, int64_t last)                                               \
-	{                                                                                                              \
-		const struct work *work = arg;                                                                             \
-		const struct depthwise *d = &work->d;                                                                      \
-		for (int64_t image = first; image < last; image++) {                                                       \
-			type *to = (type *)work->to + image * d->pixels * d->channels;                                         \
-			memset(to, 0, (size_t)(d->pixels * d->channels) * sizeof *to);                                         \
-			for (int64_t place = image * d->places; place < (image + 1) * d->places; place++)                      \
-				EACH_TAP(d->window, place,                                                                         \
-						 gather_##name(d->channels, d->multiplier, (const type *)work->d_out + place * d->outputs, \
-							 (const type *)work->filter + tap * d->outputs, to + pixel * d->channels);)            \
-		}                                                                                                          \
-	}                                                                                                              \
-	static void filter_##name(void *arg, int64_t first, int64_t last)                                              \
-	{                                                                                                              \
-		const struct work *work = arg;                                                                             \
-		const struct depthwise *d = &work->d;                                                                      \
-		const int64_t size = dfg_window_size(&d->window) * d->outputs;                                             \
-		type *to = (type *)work->to + first / work->step * size;                                                   \
-		memset(to, 0, (size_t)size * sizeof *to);                                                                  \
-		for (int64_t place = first; place < last; place++) {                                                       \
-			const type *image = (const type *)work->image + place / d->places * d->pixels * d->channels;           \
-			EACH_TAP(d->window, place,                                                                             \
-					 spread_##name(d->channels, d->multiplier, image + pixel * d->channels,                        \
-						 (const type *)work->d_out + place * d->outputs, to + tap * d->outputs);)                  \
-		}                                                                                                          \
-	}                                                                                                              \
-	static void total_##name(const type *sums, int64_t count, int64_t size, type *to)                              \
-	{                                                                                                              \
-		for (int64_t i = 0; i < size; i++) {                                                                       \
-			type sum = 0;                                                                                          \
-			for (int64_t s = 0; s < count; s++)                                                                    \
-				sum += sums[s * size + i];                                                                         \
-			to[i] = sum;                                                                                           \
-		}                                                                                                          \
-	}
-DFG_EACH_float(LOOPS)
+/* Visits the taps of the window at a position that are on the image, each with its number and that of its pixel. */
+#define EACH_TAP(w, position, tap, pixel)                             \
+	for (int64_t i_ = 0; i_ < (w).axis[1].size; i_++)                 \
+		for (int64_t j_ = 0, tap, pixel; j_ < (w).axis[2].size; j_++) \
+			if (tap = i_ * (w).axis[2].size + j_, pixel = pixel_at(&(w), position, i_, j_), pixel >= 0)
+
+#define TEMPLATE "kernels/depthwise.inc"
+#include "kernels/each_float.inc"
 
 /* An input with its channels last, turned into scratch where they come first. */
 static struct dfg_err *channels_last(
@@ -192,7 +125,7 @@ static struct dfg_err *forward(struct dfg_kernel *ctx)
 	DFG_TRY(channels_last(ctx, &work.d, image, &work.image));
 	DFG_TRY(start_image(ctx, &work.d, out, &work.to));
 	if (dfg_shape_count(&shape))
-		dfg_kernel_ranges(ctx, work.d.window.batch * work.d.places, block_of(&work.d, 1),
+		dfg_kernel_ranges(ctx, work.d.window.batch * work.d.positions, block_of(&work.d, 1),
 			out->dtype == DFG_F32 ? forward_f32 : forward_f64, &work);
 	finish_image(ctx, &work.d, out, work.to);
 	return NULL;
@@ -259,13 +192,13 @@ static struct dfg_err *backward_input(struct dfg_kernel *ctx)
 	DFG_TRY(channels_last(ctx, &work.d, d_out, &work.d_out));
 	DFG_TRY(start_image(ctx, &work.d, out, &work.to));
 	if (dfg_shape_count(&shape))
-		dfg_kernel_ranges(ctx, work.d.window.batch, block_of(&work.d, work.d.places),
-			out->dtype == DFG_F32 ? input_f32 : input_f64, &work);
+		dfg_kernel_ranges(ctx, work.d.window.batch, block_of(&work.d, work.d.positions),
+			out->dtype == DFG_F32 ? input_grad_f32 : input_grad_f64, &work);
 	finish_image(ctx, &work.d, out, work.to);
 	return NULL;
 }
 
-/* Sums of a fixed number of runs of places, added in order. */
+/* Sums of a fixed number of runs of positions, added in order. */
 static struct dfg_err *backward_filter(struct dfg_kernel *ctx)
 {
 	enum { SUMS = 16 };
@@ -279,13 +212,13 @@ static struct dfg_err *backward_filter(struct dfg_kernel *ctx)
 	DFG_TRY(dfg_kernel_output(ctx, 0, &shape, &out));
 	DFG_TRY(channels_last(ctx, &work.d, image, &work.image));
 	DFG_TRY(channels_last(ctx, &work.d, d_out, &work.d_out));
-	int64_t places = work.d.window.batch * work.d.places, least = block_of(&work.d, 1);
-	work.step = (places + SUMS - 1) / SUMS;
+	int64_t positions = work.d.window.batch * work.d.positions, least = block_of(&work.d, 1);
+	work.step = (positions + SUMS - 1) / SUMS;
 	if (work.step < least)
 		work.step = least;
-	int64_t sums = (places + work.step - 1) / work.step;
+	int64_t sums = (positions + work.step - 1) / work.step;
 	DFG_TRY(dfg_kernel_scratch(ctx, (size_t)(sums + 1) * dfg_tensor_bytes(out), &work.to));
-	dfg_kernel_ranges(ctx, places, work.step, out->dtype == DFG_F32 ? filter_f32 : filter_f64, &work);
+	dfg_kernel_ranges(ctx, positions, work.step, out->dtype == DFG_F32 ? filter_grad_f32 : filter_grad_f64, &work);
 	if (out->dtype == DFG_F32)
 		total_f32(work.to, sums, dfg_shape_count(&shape), out->data);
 	else

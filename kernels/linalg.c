@@ -10,134 +10,15 @@ enum { MATRIX, RHS }; /* inputs */
 /* What the loops work on. `at` says where matrix and right side of a result begin, in elements, where these broadcast. */
 struct work {
 	const void *in, *rhs;
-	void *out, *room;
+	void *out, *scratch;
 	int64_t n, k; /* matrix n x n, right side n x k */
 	const int64_t *matrix_at, *rhs_at;
 	bool adjoint, lower;
 	bool *failed; /* by result */
 };
 
-/*
- * LU with row exchanges, in place: false where a pivot is 0. Right sides are solved a row at a time, all columns
- * together.
- */
-#define ALGEBRA(NAME, name, type, ...)                                                                      \
-	DFG_CLONES static void less_##name(int64_t n, type by, const type *from, type *to)                      \
-	{                                                                                                       \
-		DFG_INDEPENDENT for (int64_t i = 0; i < n; i++) to[i] -= by * from[i];                              \
-	}                                                                                                       \
-	static void exchange_##name(int64_t n, type *a, type *b)                                                \
-	{                                                                                                       \
-		for (int64_t i = 0; i < n; i++) {                                                                   \
-			const type kept = a[i];                                                                         \
-			a[i] = b[i];                                                                                    \
-			b[i] = kept;                                                                                    \
-		}                                                                                                   \
-	}                                                                                                       \
-	static void take_##name(int64_t n, bool turn, const type *from, type *to)                               \
-	{                                                                                                       \
-		for (int64_t i = 0; i < n; i++)                                                                     \
-			for (int64_t j = 0; j < n; j++)                                                                 \
-				to[i * n + j] = turn ? from[j * n + i] : from[i * n + j];                                   \
-	}                                                                                                       \
-	/* Carries the exchanges and steps over to a right side of k columns; *out_sign is that of the rows. */ \
-	static bool eliminate_##name(int64_t n, type *a, int64_t k, type *rhs, int *out_sign)                   \
-	{                                                                                                       \
-		bool whole = true;                                                                                  \
-		*out_sign = 1;                                                                                      \
-		for (int64_t s = 0; s < n; s++) {                                                                   \
-			int64_t best = s;                                                                               \
-			for (int64_t i = s + 1; i < n; i++)                                                             \
-				if (fabs((double)a[i * n + s]) > fabs((double)a[best * n + s]))                             \
-					best = i;                                                                               \
-			whole &= a[best * n + s] != 0;                                                                  \
-			if (best != s) {                                                                                \
-				exchange_##name(n, a + s * n, a + best * n);                                                \
-				exchange_##name(k, rhs + s * k, rhs + best * k);                                            \
-				*out_sign = -*out_sign;                                                                     \
-			}                                                                                               \
-			for (int64_t i = s + 1; i < n && whole; i++) {                                                  \
-				const type by = a[i * n + s] / a[s * n + s];                                                \
-				less_##name(n - s, by, a + s * n + s, a + i * n + s);                                       \
-				less_##name(k, by, rhs + s * k, rhs + i * k);                                               \
-			}                                                                                               \
-		}                                                                                                   \
-		return whole;                                                                                       \
-	}                                                                                                       \
-	/* Solves by substitution in a triangle of a, from its end where that is the upper. */                  \
-	static void substitute_##name(int64_t n, const type *a, bool lower, int64_t k, type *rhs)               \
-	{                                                                                                       \
-		for (int64_t t = 0; t < n; t++) {                                                                   \
-			const int64_t i = lower ? t : n - 1 - t;                                                        \
-			const type pivot = a[i * n + i];                                                                \
-			for (int64_t j = lower ? 0 : i + 1; j < (lower ? i : n); j++)                                   \
-				less_##name(k, a[i * n + j], rhs + j * k, rhs + i * k);                                     \
-			for (int64_t c = 0; c < k; c++)                                                                 \
-				rhs[i * k + c] /= pivot;                                                                    \
-		}                                                                                                   \
-	}                                                                                                       \
-	static void solve_##name(void *arg, int64_t first, int64_t last)                                        \
-	{                                                                                                       \
-		const struct work *work = arg;                                                                      \
-		const int64_t n = work->n, k = work->k;                                                             \
-		int sign;                                                                                           \
-		for (int64_t t = first; t < last; t++) {                                                            \
-			type *a = (type *)work->room + t * n * n, *x = (type *)work->out + t * n * k;                   \
-			take_##name(n, work->adjoint, (const type *)work->in + t * n * n, a);                           \
-			for (int64_t i = 0; i < n * k; i++)                                                             \
-				x[i] = work->rhs ? ((const type *)work->rhs)[t * n * k + i] : i / k == i % k;               \
-			work->failed[t] = !eliminate_##name(n, a, k, x, &sign);                                         \
-			substitute_##name(n, a, false, k, x);                                                           \
-		}                                                                                                   \
-	}                                                                                                       \
-	static void triangular_##name(void *arg, int64_t first, int64_t last)                                   \
-	{                                                                                                       \
-		const struct work *work = arg;                                                                      \
-		const int64_t n = work->n, k = work->k;                                                             \
-		for (int64_t t = first; t < last; t++) {                                                            \
-			type *a = (type *)work->room + t * n * n, *x = (type *)work->out + t * n * k;                   \
-			take_##name(n, work->adjoint, (const type *)work->in + work->matrix_at[t], a);                  \
-			memcpy(x, (const type *)work->rhs + work->rhs_at[t], (size_t)(n * k) * sizeof *x);              \
-			substitute_##name(n, a, work->lower != work->adjoint, k, x);                                    \
-		}                                                                                                   \
-	}                                                                                                       \
-	static void determinant_##name(void *arg, int64_t first, int64_t last)                                  \
-	{                                                                                                       \
-		const struct work *work = arg;                                                                      \
-		const int64_t n = work->n;                                                                          \
-		int sign;                                                                                           \
-		for (int64_t t = first; t < last; t++) {                                                            \
-			type *a = (type *)work->room + t * n * n, product = 1;                                          \
-			take_##name(n, false, (const type *)work->in + t * n * n, a);                                   \
-			bool whole = eliminate_##name(n, a, 0, a, &sign);                                               \
-			for (int64_t i = 0; i < n; i++)                                                                 \
-				product *= a[i * n + i];                                                                    \
-			((type *)work->out)[t] = whole ? (type)sign * product : 0;                                      \
-		}                                                                                                   \
-	}                                                                                                       \
-	/* Row by row, from the lower triangle alone; all NaN where the matrix is not positive definite. */     \
-	static void cholesky_##name(void *arg, int64_t first, int64_t last)                                     \
-	{                                                                                                       \
-		const struct work *work = arg;                                                                      \
-		const int64_t n = work->n;                                                                          \
-		for (int64_t t = first; t < last; t++) {                                                            \
-			const type *a = (const type *)work->in + t * n * n;                                             \
-			type *l = (type *)work->out + t * n * n;                                                        \
-			bool positive = true;                                                                           \
-			for (int64_t i = 0; i < n; i++)                                                                 \
-				for (int64_t j = 0; j < n; j++) {                                                           \
-					type rest = j <= i ? a[i * n + j] : 0;                                                  \
-					for (int64_t s = 0; s < j && j <= i; s++)                                               \
-						rest -= l[i * n + s] * l[j * n + s];                                                \
-					positive &= i != j || rest > 0;                                                         \
-					l[i * n + j] = j > i ? 0 : i == j ? (type)sqrt((double)rest) : rest / l[j * n + j];     \
-				}                                                                                           \
-			for (int64_t i = 0; i < n && !positive; i++)                                                    \
-				for (int64_t j = 0; j <= i; j++)                                                            \
-					l[i * n + j] = (type)NAN;                                                               \
-		}                                                                                                   \
-	}
-DFG_EACH_float(ALGEBRA)
+#define TEMPLATE "kernels/linalg.inc"
+#include "kernels/each_float.inc"
 
 typedef void range_fn(void *arg, int64_t first, int64_t last);
 
@@ -223,7 +104,7 @@ static struct dfg_err *run(
 {
 	enum dfg_dtype dtype = ctx->in[MATRIX]->dtype;
 	size_t matrix = (size_t)(work->n * work->n) * dfg_dtype_size(dtype);
-	DFG_TRY(dfg_kernel_scratch(ctx, (size_t)count * matrix + 1, &work->room));
+	DFG_TRY(dfg_kernel_scratch(ctx, (size_t)count * matrix + 1, &work->scratch));
 	DFG_TRY(dfg_kernel_scratch(ctx, (size_t)count + 1, (void **)&work->failed));
 	memset(work->failed, 0, (size_t)count + 1);
 	int64_t each = work->n * work->n * (work->n + work->k);

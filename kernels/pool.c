@@ -151,10 +151,10 @@ static struct dfg_err *pool_shape(struct dfg_infer *node)
 	return infer_fit(node, node->in[0], &node->out[0]);
 }
 
-/* What the loops work on. Numbers of places and pixels are those of an image. */
+/* What the loops work on. Numbers of positions and pixels are those of an image. */
 struct pool {
 	struct dfg_window window;
-	int64_t channels, places, pixels;
+	int64_t channels, positions, pixels;
 	const void *image, *d_out;
 	void *out;
 };
@@ -166,7 +166,7 @@ static struct pool pool_of(const struct dfg_window *window)
 		pool.window.batch *= window->channels;
 		pool.channels = 1;
 	}
-	pool.places = dfg_window_places(window);
+	pool.positions = dfg_window_places(window);
 	pool.pixels = dfg_window_pixels(window);
 	return pool;
 }
@@ -176,17 +176,17 @@ struct part {
 	int64_t low[DFG_AXES], high[DFG_AXES];
 };
 
-static struct part part_of(const struct dfg_window *window, int64_t place)
+static struct part part_of(const struct dfg_window *window, int64_t position)
 {
 	struct part part;
 	for (int a = DFG_AXES - 1; a >= 0; a--) {
 		const struct dfg_axis *axis = &window->axis[a];
-		int64_t at = place % axis->out * axis->stride - axis->before;
+		int64_t at = position % axis->out * axis->stride - axis->before;
 		part.low[a] = at < 0 ? 0 : at;
 		part.high[a] = at + axis->size < axis->in ? at + axis->size : axis->in;
 		if (part.high[a] < part.low[a])
 			part.high[a] = part.low[a];
-		place /= axis->out;
+		position /= axis->out;
 	}
 	return part;
 }
@@ -206,105 +206,15 @@ static int64_t part_size(const struct part *part)
 						 end_ = pixel + (part).high[2] - (part).low[2];                                 \
 				 pixel < end_; pixel++)
 
-#define LEAST_float(type) ((type)-__builtin_inf())
-#define LEAST_signed(type) ((type)((type)1 << (sizeof(type) * 8 - 1)))
-#define LEAST_unsigned(type) ((type)0)
+/* For any type, integers too. */
+#define IS_NAN(x) ((x) != (x))
 
 /* Blocks of channels whose best elements and their pixels fit in registers and the stack. */
 enum { WIDE = 64 };
 
-#define MAX_POOL(NAME, name, type, number, LEAST)                                                                     \
-	DFG_CLONES static void larger_##name(int64_t n, const type *x, type *best)                                        \
-	{                                                                                                                 \
-		DFG_INDEPENDENT for (int64_t c = 0; c < n; c++) best[c] = x[c] > best[c] || x[c] != x[c] ? x[c] : best[c];    \
-	}                                                                                                                 \
-	static void max_##name(void *arg, int64_t first, int64_t last)                                                    \
-	{                                                                                                                 \
-		const struct pool *pool = arg;                                                                                \
-		const int64_t n = pool->channels;                                                                             \
-		for (int64_t place = first; place < last; place++) {                                                          \
-			const type *image = (const type *)pool->image + place / pool->places * pool->pixels * n;                  \
-			const struct part part = part_of(&pool->window, place % pool->places);                                    \
-			type *best = (type *)pool->out + place * n;                                                               \
-			for (int64_t c = 0; c < n; c++)                                                                           \
-				best[c] = LEAST(type);                                                                                \
-			EACH_PIXEL(pool->window, part, pixel)                                                                     \
-			larger_##name(n, image + pixel * n, best);                                                                \
-		}                                                                                                             \
-	}                                                                                                                 \
-	/* Where the pixel's element is the first that is larger than what was best. */                                   \
-	DFG_CLONES static void take_##name(int64_t n, const type *x, int32_t pixel, type *best, int32_t *where)           \
-	{                                                                                                                 \
-		DFG_INDEPENDENT                                                                                               \
-		for (int64_t c = 0; c < n; c++) {                                                                             \
-			const bool larger = (x[c] > best[c]) | ((x[c] != x[c]) & (best[c] == best[c]));                           \
-			where[c] = larger ? pixel : where[c];                                                                     \
-			best[c] = larger ? x[c] : best[c];                                                                        \
-		}                                                                                                             \
-	}                                                                                                                 \
-	/* The first pixel of the largest element of each of n channels; -1 where the window is not on the image. */      \
-	static void find_##name(                                                                                          \
-		const struct pool *pool, const struct part *part, const type *image, int64_t n, int32_t *where)               \
-	{                                                                                                                 \
-		type best[WIDE] = {0};                                                                                        \
-		bool begun = false;                                                                                           \
-		for (int64_t c = 0; c < n; c++)                                                                               \
-			where[c] = -1;                                                                                            \
-		EACH_PIXEL(pool->window, *part, pixel)                                                                        \
-		{                                                                                                             \
-			const type *x = image + pixel * pool->channels;                                                           \
-			if (begun) {                                                                                              \
-				take_##name(n, x, (int32_t)pixel, best, where);                                                       \
-				continue;                                                                                             \
-			}                                                                                                         \
-			memcpy(best, x, (size_t)n * sizeof *x);                                                                   \
-			for (int64_t c = 0; c < n; c++)                                                                           \
-				where[c] = (int32_t)pixel;                                                                            \
-			begun = true;                                                                                             \
-		}                                                                                                             \
-	}                                                                                                                 \
-	static void max_grad_##name(void *arg, int64_t first, int64_t last)                                               \
-	{                                                                                                                 \
-		const struct pool *pool = arg;                                                                                \
-		const int64_t n = pool->channels;                                                                             \
-		int32_t where[WIDE];                                                                                          \
-		for (int64_t i = first; i < last; i++) {                                                                      \
-			const type *image = (const type *)pool->image + i * pool->pixels * n;                                     \
-			const type *d_out = (const type *)pool->d_out + i * pool->places * n;                                     \
-			type *out = (type *)pool->out + i * pool->pixels * n;                                                     \
-			memset(out, 0, (size_t)(pool->pixels * n) * sizeof *out);                                                 \
-			for (int64_t place = 0; place < pool->places; place++) {                                                  \
-				const struct part part = part_of(&pool->window, place);                                               \
-				for (int64_t from = 0; from < n; from += WIDE) {                                                      \
-					int64_t wide = n - from < WIDE ? n - from : WIDE;                                                 \
-					find_##name(pool, &part, image + from, wide, where);                                              \
-					for (int64_t c = 0; c < wide; c++)                                                                \
-						if (where[c] >= 0)                                                                            \
-							out[(int64_t)where[c] * n + from + c] += d_out[place * n + from + c];                     \
-				}                                                                                                     \
-			}                                                                                                         \
-		}                                                                                                             \
-	}                                                                                                                 \
-	static void max_pick_##name(void *arg, int64_t first, int64_t last)                                               \
-	{                                                                                                                 \
-		const struct pool *pool = arg;                                                                                \
-		const int64_t n = pool->channels;                                                                             \
-		int32_t where[WIDE];                                                                                          \
-		for (int64_t place = first; place < last; place++) {                                                          \
-			int64_t at = place / pool->places * pool->pixels * n;                                                     \
-			const struct part part = part_of(&pool->window, place % pool->places);                                    \
-			for (int64_t from = 0; from < n; from += WIDE) {                                                          \
-				int64_t wide = n - from < WIDE ? n - from : WIDE;                                                     \
-				find_##name(pool, &part, (const type *)pool->image + at + from, wide, where);                         \
-				for (int64_t c = from; c < from + wide; c++)                                                          \
-					((type *)pool->out)[place * n + c] =                                                              \
-						where[c - from] < 0 ? 0 : ((const type *)pool->d_out)[at + (int64_t)where[c - from] * n + c]; \
-			}                                                                                                         \
-		}                                                                                                             \
-	}
-DFG_EACH_float(MAX_POOL, LEAST_float)
-DFG_EACH_signed(MAX_POOL, LEAST_signed)
-DFG_EACH_unsigned(MAX_POOL, LEAST_unsigned)
+#define TEMPLATE "kernels/pool_max.inc"
+#include "kernels/each_number.inc"
+#undef TEMPLATE
 
 typedef void range_fn(void *arg, int64_t first, int64_t last);
 static range_fn *const max_of[DFG_DTYPES] = {DFG_EACH_number(DFG_BY_DTYPE, max)};
@@ -318,14 +228,14 @@ static int64_t block_of(const struct pool *pool, int64_t each)
 	return work < 32 * 1024 ? 32 * 1024 / (work > 0 ? work : 1) : 1;
 }
 
-static void run_places(struct dfg_kernel *ctx, struct pool *pool, range_fn *range)
+static void run_positions(struct dfg_kernel *ctx, struct pool *pool, range_fn *range)
 {
-	dfg_kernel_ranges(ctx, pool->window.batch * pool->places, block_of(pool, 1), range, pool);
+	dfg_kernel_ranges(ctx, pool->window.batch * pool->positions, block_of(pool, 1), range, pool);
 }
 
 static void run_images(struct dfg_kernel *ctx, struct pool *pool, range_fn *range)
 {
-	dfg_kernel_ranges(ctx, pool->window.batch, block_of(pool, pool->places), range, pool);
+	dfg_kernel_ranges(ctx, pool->window.batch, block_of(pool, pool->positions), range, pool);
 }
 
 static struct dfg_err *pool(struct dfg_kernel *ctx, range_fn *const *range)
@@ -340,7 +250,7 @@ static struct dfg_err *pool(struct dfg_kernel *ctx, range_fn *const *range)
 	pool.image = image->data;
 	pool.out = out->data;
 	if (dfg_shape_count(&shape))
-		run_places(ctx, &pool, range[image->dtype]);
+		run_positions(ctx, &pool, range[image->dtype]);
 	return NULL;
 }
 
@@ -394,7 +304,7 @@ static struct dfg_err *max_back(struct dfg_kernel *ctx, bool pick)
 	if (pool.pixels > INT32_MAX)
 		return DFG_ERR(DFG_DATA, "an image of %lld pixels is too large", (long long)pool.pixels);
 	if (pick)
-		run_places(ctx, &pool, max_pick_of[image->dtype]);
+		run_positions(ctx, &pool, max_pick_of[image->dtype]);
 	else
 		run_images(ctx, &pool, max_grad_of[image->dtype]);
 	return NULL;
@@ -410,46 +320,9 @@ static struct dfg_err *max_pool_pick(struct dfg_kernel *ctx)
 	return max_back(ctx, true);
 }
 
-/* Only pixels of the image count: padding does not. */
-#define AVERAGE_POOL(NAME, name, type, ...)                                                          \
-	DFG_CLONES static void plus_##name(int64_t n, const type *x, type *sum)                          \
-	{                                                                                                \
-		DFG_INDEPENDENT for (int64_t c = 0; c < n; c++) sum[c] += x[c];                              \
-	}                                                                                                \
-	static void average_##name(void *arg, int64_t first, int64_t last)                               \
-	{                                                                                                \
-		const struct pool *pool = arg;                                                               \
-		const int64_t n = pool->channels;                                                            \
-		for (int64_t place = first; place < last; place++) {                                         \
-			const type *image = (const type *)pool->image + place / pool->places * pool->pixels * n; \
-			const struct part part = part_of(&pool->window, place % pool->places);                   \
-			const type count = (type)part_size(&part);                                               \
-			type *sum = (type *)pool->out + place * n;                                               \
-			memset(sum, 0, (size_t)n * sizeof *sum);                                                 \
-			EACH_PIXEL(pool->window, part, pixel)                                                    \
-			plus_##name(n, image + pixel * n, sum);                                                  \
-			for (int64_t c = 0; c < n; c++)                                                          \
-				sum[c] /= count;                                                                     \
-		}                                                                                            \
-	}                                                                                                \
-	static void average_grad_##name(void *arg, int64_t first, int64_t last)                          \
-	{                                                                                                \
-		const struct pool *pool = arg;                                                               \
-		const int64_t n = pool->channels;                                                            \
-		for (int64_t i = first; i < last; i++) {                                                     \
-			const type *d_out = (const type *)pool->d_out + i * pool->places * n;                    \
-			type *out = (type *)pool->out + i * pool->pixels * n;                                    \
-			memset(out, 0, (size_t)(pool->pixels * n) * sizeof *out);                                \
-			for (int64_t place = 0; place < pool->places; place++) {                                 \
-				const struct part part = part_of(&pool->window, place);                              \
-				const type count = (type)part_size(&part);                                           \
-				EACH_PIXEL(pool->window, part, pixel)                                                \
-				for (int64_t c = 0; c < n; c++)                                                      \
-					out[pixel * n + c] += d_out[place * n + c] / count;                              \
-			}                                                                                        \
-		}                                                                                            \
-	}
-DFG_EACH_float(AVERAGE_POOL)
+#define TEMPLATE "kernels/pool_average.inc"
+#include "kernels/each_float.inc"
+#undef TEMPLATE
 
 static range_fn *const average_of[DFG_DTYPES] = {DFG_EACH_float(DFG_BY_DTYPE, average)};
 static range_fn *const average_grad_of[DFG_DTYPES] = {DFG_EACH_float(DFG_BY_DTYPE, average_grad)};

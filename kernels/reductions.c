@@ -3,113 +3,84 @@
 #include "kernels/reduce.h"
 #include "lib/base/vector.h"
 
-#include <math.h>
-
 enum { LANES = 16 };
 
-/*
- * The loops of a reducer for elements of `type`: `one` is what an element x counts as, `join` makes one of a and b, `none`
- * is what no elements at all give, `last` the result of accumulator a and n elements. Lanes are added up in one order.
- */
-#define REDUCER(stem, type, acc_type, none, one, join, result, last)                                              \
-	static inline acc_type stem##_join(acc_type a, acc_type b)                                                    \
-	{                                                                                                             \
-		return (acc_type)(join);                                                                                  \
-	}                                                                                                             \
-	static inline acc_type stem##_one(type x)                                                                     \
-	{                                                                                                             \
-		return (acc_type)(one);                                                                                   \
-	}                                                                                                             \
-	DFG_CLONES static void stem##_row(int64_t n, const void *in, void *acc)                                       \
-	{                                                                                                             \
-		const type *x = in;                                                                                       \
-		acc_type lane[LANES];                                                                                     \
-		for (int j = 0; j < LANES; j++)                                                                           \
-			lane[j] = none;                                                                                       \
-		int64_t i = 0;                                                                                            \
-		for (; i + LANES <= n; i += LANES)                                                                        \
-			for (int j = 0; j < LANES; j++)                                                                       \
-				lane[j] = stem##_join(lane[j], stem##_one(x[i + j]));                                             \
-		for (int j = 0; i < n; i++, j++)                                                                          \
-			lane[j] = stem##_join(lane[j], stem##_one(x[i]));                                                     \
-		for (int w = LANES / 2; w; w /= 2)                                                                        \
-			for (int j = 0; j < w; j++)                                                                           \
-				lane[j] = stem##_join(lane[j], lane[j + w]);                                                      \
-		*(acc_type *)acc = lane[0];                                                                               \
-	}                                                                                                             \
-	static void stem##_start(int64_t n, void *acc)                                                                \
-	{                                                                                                             \
-		for (int64_t i = 0; i < n; i++)                                                                           \
-			((acc_type *)acc)[i] = none;                                                                          \
-	}                                                                                                             \
-	static void stem##_add(int64_t n, const void *restrict in, void *restrict acc)                                \
-	{                                                                                                             \
-		for (int64_t i = 0; i < n; i++)                                                                           \
-			((acc_type *)acc)[i] = stem##_join(((acc_type *)acc)[i], stem##_one(((const type *)in)[i]));          \
-	}                                                                                                             \
-	static void stem##_merge(int64_t n, const void *restrict from, void *restrict acc)                            \
-	{                                                                                                             \
-		for (int64_t i = 0; i < n; i++)                                                                           \
-			((acc_type *)acc)[i] = stem##_join(((acc_type *)acc)[i], ((const acc_type *)from)[i]);                \
-	}                                                                                                             \
-	static void stem##_finish(int64_t n, int64_t count, const void *from, void *out)                              \
-	{                                                                                                             \
-		(void)count;                                                                                              \
-		for (int64_t i = 0; i < n; i++) {                                                                         \
-			const acc_type a = ((const acc_type *)from)[i];                                                       \
-			((result *)out)[i] = (result)(last);                                                                  \
-		}                                                                                                         \
-	}                                                                                                             \
-	static const struct dfg_reducer stem##_reducer = {sizeof(type), sizeof(acc_type), sizeof(result), stem##_row, \
-		stem##_start, stem##_add, stem##_merge, stem##_finish};                                                   \
-	static struct dfg_err *stem(struct dfg_kernel *ctx)                                                           \
-	{                                                                                                             \
-		return dfg_reduce_run(ctx, &stem##_reducer);                                                              \
-	}
+/* Sums wrap around; the accumulators of a mean do not. */
+#define STEM(x) sum_##x
+#define CLASS "kernels/each_numeric.inc"
+#define EMPTY 0
+#define JOIN(a, b) a + b
+#include "kernels/reduction.inc"
 
-/* Sums wrap around; where a mean is asked for, they do not. */
-#define SUM(NAME, name, type, ...) REDUCER(sum_##name, type, type, 0, x, a + b, type, a)
-#define PROD(NAME, name, type, ...) REDUCER(prod_##name, type, type, 1, x, a *b, type, a)
-#define MEAN(NAME, name, type, number, wide, ...) REDUCER(mean_##name, type, wide, 0, x, a + b, type, a / (wide)count)
-#define MEAN_INT(NAME, name, type, number, wide, ...) \
-	REDUCER(mean_##name, type, wide, 0, x, a + b, type, count ? a / (wide)count : 0)
-DFG_EACH_numeric(SUM)
-DFG_EACH_numeric(PROD)
-MEAN(F32, f32, float, 1, float)
-MEAN(F64, f64, double, 2, double)
-MEAN(C64, c64, float _Complex, 8, float _Complex)
-MEAN(C128, c128, double _Complex, 18, double _Complex)
-DFG_EACH_signed(MEAN_INT, int64_t)
-DFG_EACH_unsigned(MEAN_INT, uint64_t)
+#define STEM(x) prod_##x
+#define CLASS "kernels/each_numeric.inc"
+#define EMPTY 1
+#define JOIN(a, b) a *b
+#include "kernels/reduction.inc"
+
+#define STEM(x) mean_##x
+#define CLASS "kernels/each_float.inc"
+#define EMPTY 0
+#define JOIN(a, b) a + b
+#define LAST(a, n) a / (ACC)n
+#include "kernels/reduction.inc"
+
+#define STEM(x) mean_##x
+#define CLASS "kernels/each_complex.inc"
+#define EMPTY 0
+#define JOIN(a, b) a + b
+#define LAST(a, n) a / (ACC)n
+#include "kernels/reduction.inc"
+
+#define STEM(x) mean_##x
+#define CLASS "kernels/each_signed.inc"
+#define EMPTY 0
+#define JOIN(a, b) a + b
+#define LAST(a, n) n ? a / (ACC)n : 0
+#define ACC int64_t
+#include "kernels/reduction.inc"
+
+#define STEM(x) mean_##x
+#define CLASS "kernels/each_unsigned.inc"
+#define EMPTY 0
+#define JOIN(a, b) a + b
+#define LAST(a, n) n ? a / (ACC)n : 0
+#define ACC uint64_t
+#include "kernels/reduction.inc"
 
 /* A NaN beats every number: a comparison with it is false either way. */
-#define MAX_OF(none_, name, type) REDUCER(max_##name, type, type, none_, x, a >= b || a != a ? a : b, type, a)
-#define MIN_OF(none_, name, type) REDUCER(min_##name, type, type, none_, x, a <= b || a != a ? a : b, type, a)
-#define LOWEST_SIGNED(type) ((type)((type)1 << (sizeof(type) * 8 - 1)))
-#define MAX_FLOAT(NAME, name, type, ...) MAX_OF(-(type)INFINITY, name, type)
-#define MIN_FLOAT(NAME, name, type, ...) MIN_OF((type)INFINITY, name, type)
-#define MAX_SIGNED(NAME, name, type, ...) MAX_OF(LOWEST_SIGNED(type), name, type)
-#define MIN_SIGNED(NAME, name, type, ...) MIN_OF((type)~LOWEST_SIGNED(type), name, type)
-#define MAX_UNSIGNED(NAME, name, type, ...) MAX_OF(0, name, type)
-#define MIN_UNSIGNED(NAME, name, type, ...) MIN_OF((type) ~(type)0, name, type)
-DFG_EACH_float(MAX_FLOAT)
-DFG_EACH_float(MIN_FLOAT)
-DFG_EACH_signed(MAX_SIGNED)
-DFG_EACH_signed(MIN_SIGNED)
-DFG_EACH_unsigned(MAX_UNSIGNED)
-DFG_EACH_unsigned(MIN_UNSIGNED)
+#define STEM(x) max_##x
+#define CLASS "kernels/each_number.inc"
+#define EMPTY LEAST
+#define JOIN(a, b) a >= b || a != a ? a : b
+#include "kernels/reduction.inc"
 
-REDUCER(all, bool, bool, true, x, a &&b, bool, a)
-REDUCER(any, bool, bool, false, x, a || b, bool, a)
+#define STEM(x) min_##x
+#define CLASS "kernels/each_number.inc"
+#define EMPTY GREATEST
+#define JOIN(a, b) a <= b || a != a ? a : b
+#include "kernels/reduction.inc"
 
-#define SQUARES(NAME, name, type, ...)                               \
-	REDUCER(squares_##name, type, type, 0, x *x, a + b, type, a / 2) \
-	static struct dfg_err *l2_loss_##name(struct dfg_kernel *ctx)    \
-	{                                                                \
-		(void)squares_##name;                                        \
-		return dfg_reduce_all(ctx, &squares_##name##_reducer);       \
-	}
-DFG_EACH_float(SQUARES)
+#define STEM(x) all_##x
+#define CLASS "kernels/each_bool.inc"
+#define EMPTY true
+#define JOIN(a, b) a &&b
+#include "kernels/reduction.inc"
+
+#define STEM(x) any_##x
+#define CLASS "kernels/each_bool.inc"
+#define EMPTY false
+#define JOIN(a, b) a || b
+#include "kernels/reduction.inc"
+
+#define STEM(x) l2_loss_##x
+#define CLASS "kernels/each_float.inc"
+#define EMPTY 0
+#define JOIN(a, b) a + b
+#define ONE(x) x *x
+#define LAST(a, n) a / 2
+#define RUN dfg_reduce_all
+#include "kernels/reduction.inc"
 
 /* The cotangent, or another tensor of the output's shape, with the reduced dimensions put back as 1. */
 static struct dfg_err *put_back(struct dfg_gradient *node, struct dfg_edge reduced, struct dfg_edge *out_edge)
@@ -244,7 +215,7 @@ static const char prod_gradient[] =
 		.attr = {"keep_dims: bool = false"},                                                           \
 		.flags = DFG_EXACT | DFG_ANALYTIC,                                                             \
 		.shape = dfg_reduce_shape,                                                                     \
-		.kernel = {DFG_EACH_##types(DFG_BY_DTYPE, stem)},                                              \
+		.kernel = {DFG_EACH_##types(DFG_BY_DTYPE, stem##_run)},                                        \
 		__VA_ARGS__};
 
 REDUCTION(Sum, numeric, sum, "the sum over the given axes", .gradient_fn = sum_gradient)
@@ -260,7 +231,7 @@ const struct dfg_op dfg_op_All = {
 	.attr = {"keep_dims: bool = false"},
 	.flags = DFG_NO_GRADIENT | DFG_EXACT,
 	.shape = dfg_reduce_shape,
-	.run = all,
+	.run = all_run_bool,
 };
 
 const struct dfg_op dfg_op_Any = {
@@ -270,7 +241,7 @@ const struct dfg_op dfg_op_Any = {
 	.attr = {"keep_dims: bool = false"},
 	.flags = DFG_NO_GRADIENT | DFG_EXACT,
 	.shape = dfg_reduce_shape,
-	.run = any,
+	.run = any_run_bool,
 };
 
 static struct dfg_err *l2_loss_shape(struct dfg_infer *node)
@@ -286,5 +257,5 @@ const struct dfg_op dfg_op_L2Loss = {
 	.flags = DFG_ANY_RANK | DFG_EXACT,
 	.shape = l2_loss_shape,
 	.gradient = "dt = t * doutput",
-	.kernel = {DFG_EACH_float(DFG_BY_DTYPE, l2_loss)},
+	.kernel = {DFG_EACH_float(DFG_BY_DTYPE, l2_loss_run)},
 };

@@ -10,88 +10,14 @@
  */
 enum { LANES = 16, BLOCK = 16 * 1024 };
 
-#define ROW(NAME, name, type, ...)                                                                  \
-	DFG_CLONES static type most_##name(int64_t n, const type *x)                                    \
-	{                                                                                               \
-		type lane[LANES], most = x[0];                                                              \
-		int64_t i = 0;                                                                              \
-		for (int l = 0; l < LANES; l++)                                                             \
-			lane[l] = most;                                                                         \
-		for (; i + LANES <= n; i += LANES)                                                          \
-			for (int l = 0; l < LANES; l++)                                                         \
-				lane[l] = x[i + l] > lane[l] ? x[i + l] : lane[l];                                  \
-		for (int l = 0; l < LANES; l++)                                                             \
-			most = lane[l] > most ? lane[l] : most;                                                 \
-		for (; i < n; i++)                                                                          \
-			most = x[i] > most ? x[i] : most;                                                       \
-		return most;                                                                                \
-	}                                                                                               \
-	DFG_CLONES static void exps_##name(int64_t n, const type *x, type less, type *out)              \
-	{                                                                                               \
-		DFG_INDEPENDENT for (int64_t i = 0; i < n; i++) out[i] = exp_##name(x[i] - less);           \
-	}                                                                                               \
-	DFG_CLONES static type sum_##name(int64_t n, const type *x)                                     \
-	{                                                                                               \
-		type lane[LANES] = {0}, sum = 0;                                                            \
-		int64_t i = 0;                                                                              \
-		for (; i + LANES <= n; i += LANES)                                                          \
-			for (int l = 0; l < LANES; l++)                                                         \
-				lane[l] += x[i + l];                                                                \
-		for (; i < n; i++)                                                                          \
-			lane[i % LANES] += x[i];                                                                \
-		for (int half = LANES / 2; half; half /= 2)                                                 \
-			for (int l = 0; l < half; l++)                                                          \
-				lane[l] += lane[l + half];                                                          \
-		sum = lane[0];                                                                              \
-		return sum;                                                                                 \
-	}                                                                                               \
-	DFG_CLONES static void multiply_##name(int64_t n, type by, type *out)                           \
-	{                                                                                               \
-		DFG_INDEPENDENT for (int64_t i = 0; i < n; i++) out[i] *= by;                               \
-	}                                                                                               \
-	DFG_CLONES static void less_##name(int64_t n, const type *x, type less, type also, type *out)   \
-	{                                                                                               \
-		DFG_INDEPENDENT for (int64_t i = 0; i < n; i++) out[i] = x[i] - less - also;                \
-	}                                                                                               \
-	/* The row's softmax; *out_most and *out_log make its log softmax: x - most - log. */           \
-	void dfg_softmax_row_##name(int64_t n, const type *x, type *out, type *out_most, type *out_log) \
-	{                                                                                               \
-		*out_most = most_##name(n, x);                                                              \
-		exps_##name(n, x, *out_most, out);                                                          \
-		type sum = sum_##name(n, out);                                                              \
-		*out_log = log_##name(sum);                                                                 \
-		multiply_##name(n, 1 / sum, out);                                                           \
-	}
-DFG_EACH_float(ROW)
-
 struct work {
 	const void *in;
 	void *out;
 	int64_t n;
 };
 
-#define ROWS(NAME, name, type, ...)                                                    \
-	static void softmax_##name(void *arg, int64_t first, int64_t last)                 \
-	{                                                                                  \
-		const struct work *work = arg;                                                 \
-		for (int64_t row = first; row < last; row++) {                                 \
-			const type *in = (const type *)work->in + row * work->n;                   \
-			type most, logarithm, *out = (type *)work->out + row * work->n;            \
-			dfg_softmax_row_##name(work->n, in, out, &most, &logarithm);               \
-		}                                                                              \
-	}                                                                                  \
-	static void log_softmax_##name(void *arg, int64_t first, int64_t last)             \
-	{                                                                                  \
-		const struct work *work = arg;                                                 \
-		for (int64_t row = first; row < last; row++) {                                 \
-			const type *in = (const type *)work->in + row * work->n;                   \
-			type *out = (type *)work->out + row * work->n;                             \
-			const type most = most_##name(work->n, in);                                \
-			exps_##name(work->n, in, most, out);                                       \
-			less_##name(work->n, in, most, log_##name(sum_##name(work->n, out)), out); \
-		}                                                                              \
-	}
-DFG_EACH_float(ROWS)
+#define TEMPLATE "kernels/softmax.inc"
+#include "kernels/each_float.inc"
 
 int64_t dfg_softmax_rows_in_block(int64_t n)
 {

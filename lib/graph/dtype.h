@@ -6,11 +6,16 @@
 
 /*
  * Element types: X(NAME, name in the language, C type, number in the file, ...what the caller passed on).
- * Lists, not an include file: an op's row expands one of them, and a macro cannot contain #include.
+ * Lists, not an include file: an op's row expands one of them, and a macro cannot contain #include. Longer functions are
+ * templates, which kernels/each_float.inc and its siblings include once a type.
  *
  * f16 and bf16 are stored as bits. No kernel is written for them: they are widened to f32, computed, and rounded at the
  * op's boundary (lib/graph/half.c), so DFG_EACH_float, which rows expand, holds the two types that C computes in.
  */
+/* The name of x for an element type; macros in x are expanded first: DFG_TYPE_NAME(sum, f32) is sum_f32. */
+#define DFG_TYPE_NAME_(x, suffix) x##suffix
+#define DFG_TYPE_NAME(x, name) DFG_TYPE_NAME_(x, _##name)
+
 #define DFG_EACH_half(X, ...)              \
 	X(F16, f16, uint16_t, 19, __VA_ARGS__) \
 	X(BF16, bf16, uint16_t, 14, __VA_ARGS__)
