@@ -6,6 +6,7 @@
 
 #include <pthread.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 /*
@@ -50,8 +51,9 @@ struct dfg_err *dfg_trace_new(const char *path, struct dfg_trace **out_trace)
 	return NULL;
 }
 
-static void print_args(struct dfg_json_out *json, const struct dfg_trace_event *event)
+static void print_args(struct dfg_json_out *json, const struct dfg_coordinator_event *all)
 {
+	const struct dfg_trace_event *event = &all->node;
 	dfg_json_key(json, "args");
 	dfg_json_open(json, '{');
 	dfg_json_key(json, "op");
@@ -65,6 +67,10 @@ static void print_args(struct dfg_json_out *json, const struct dfg_trace_event *
 	dfg_json_close(json, ']');
 	dfg_json_key(json, "dead");
 	dfg_json_bool(json, event->dead);
+	if (event->transfer) {
+		dfg_json_key(json, "tensor");
+		dfg_json_bytes(json, all->tensor.s, all->tensor.length);
+	}
 	dfg_json_close(json, '}');
 }
 
@@ -89,13 +95,13 @@ static void name_process(struct dfg_json_out *json, int worker)
 	dfg_json_close(json, '}');
 }
 
-static void print_head(struct dfg_trace *trace, const char *name, const char *category, const char *phase,
+static void print_head(struct dfg_trace *trace, struct dfg_string name, const char *category, const char *phase,
 	const struct dfg_coordinator_event *event)
 {
 	struct dfg_json_out *json = &trace->json;
 	dfg_json_open(json, '{');
 	dfg_json_key(json, "name");
-	dfg_json_string(json, name);
+	dfg_json_bytes(json, name.s, name.length);
 	dfg_json_key(json, "cat");
 	dfg_json_string(json, category);
 	dfg_json_key(json, "ph");
@@ -107,7 +113,11 @@ static void print_head(struct dfg_trace *trace, const char *name, const char *ca
 	dfg_json_key(json, "ts");
 }
 
-/* A flow arrow from the start of a transfer to its end: both have its step, number and iterations as name. */
+/*
+ * A flow arrow from the start of a transfer to its end: both have its tensor as name, and its step, number and iterations as
+
+ * id.
+ */
 static void print_flow(struct dfg_trace *trace, const struct dfg_coordinator_event *event)
 {
 	struct dfg_json_out *json = &trace->json;
@@ -115,7 +125,7 @@ static void print_flow(struct dfg_trace *trace, const struct dfg_coordinator_eve
 	dfg_text_add(&id, "%llu.%u", (unsigned long long)event->step, event->node.transfer - 1);
 	for (int i = 0; i < event->node.depth; i++)
 		dfg_text_add(&id, ".%lld", (long long)event->node.iteration[i]);
-	print_head(trace, "transfer", "transfer", event->node.sends ? "s" : "f", event);
+	print_head(trace, event->tensor, "transfer", event->node.sends ? "s" : "f", event);
 	dfg_json_f64(json, since(trace, event->node.sends ? event->node.begin_ns : event->node.end_ns));
 	if (!event->node.sends) {
 		dfg_json_key(json, "bp");
@@ -134,11 +144,11 @@ void dfg_trace_worker_event(void *arg, const struct dfg_coordinator_event *event
 	pthread_mutex_lock(&trace->lock);
 	for (; trace->named <= (int)event->worker; trace->named++)
 		name_process(json, trace->named);
-	print_head(trace, event->node.node, "op", "X", event);
+	print_head(trace, (struct dfg_string){event->node.node, strlen(event->node.node)}, "op", "X", event);
 	dfg_json_f64(json, since(trace, event->node.begin_ns));
 	dfg_json_key(json, "dur");
 	dfg_json_f64(json, (double)(event->node.end_ns - event->node.begin_ns) / 1000);
-	print_args(json, &event->node);
+	print_args(json, event);
 	dfg_json_close(json, '}');
 	if (event->node.transfer)
 		print_flow(trace, event);

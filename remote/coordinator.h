@@ -18,6 +18,7 @@ struct dfg_coordinator_event {
 	uint32_t worker;
 	uint64_t step;
 	struct dfg_trace_event node;
+	struct dfg_string tensor; /* of a transfer: the name of its tensor in the whole graph; borrowed */
 };
 struct dfg_coordinator_options {
 	const struct dfg_peer *peer; /* by worker; borrowed */

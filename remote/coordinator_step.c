@@ -86,6 +86,15 @@ struct dfg_err *dfg_coordinator_load(
 	return NULL;
 }
 
+/* The name of a transfer's tensor, from its _Send. */
+static struct dfg_string tensor_of(const struct dfg_coordinator *crew, uint64_t number)
+{
+	struct packet_place at = number < crew->parts->transfers ? crew->send[number] : (struct packet_place){DFG_NONE, 0};
+	const struct dfg_attr *name =
+		at.worker == DFG_NONE ? NULL : dfg_node_attr(&crew->parts->part[at.worker].node[at.node], "tensor_name");
+	return name ? name->value.s : (struct dfg_string){"", 0};
+}
+
 static void get_event(struct dfg_coordinator *crew, uint32_t worker, struct dfg_packet *answer)
 {
 	struct dfg_coordinator_event all = {.worker = worker, .step = crew->step};
@@ -111,6 +120,8 @@ static void get_event(struct dfg_coordinator *crew, uint32_t worker, struct dfg_
 	event.begin_ns = dfg_packet_get(answer) - (uint64_t)ahead;
 	event.end_ns = dfg_packet_get(answer) - (uint64_t)ahead;
 	all.node = event;
+	if (event.transfer)
+		all.tensor = tensor_of(crew, event.transfer - 1);
 	if (crew->options.trace && !answer->malformed)
 		crew->options.trace(crew->options.trace_arg, &all);
 }
@@ -126,15 +137,6 @@ static void add_stats(struct dfg_stats *all, struct dfg_packet *answer)
 	uint64_t frames = dfg_packet_get(answer);
 	all->peak_frames = frames > all->peak_frames ? frames : all->peak_frames;
 	all->left += dfg_packet_get(answer);
-}
-
-/* The name of a transfer's tensor, from its _Send. */
-static struct dfg_string tensor_of(const struct dfg_coordinator *crew, uint64_t number)
-{
-	struct packet_place at = number < crew->parts->transfers ? crew->send[number] : (struct packet_place){DFG_NONE, 0};
-	const struct dfg_attr *name =
-		at.worker == DFG_NONE ? NULL : dfg_node_attr(&crew->parts->part[at.worker].node[at.node], "tensor_name");
-	return name ? name->value.s : (struct dfg_string){"", 0};
 }
 
 static void get_waits(struct dfg_coordinator *crew, uint32_t worker, struct dfg_packet *answer)
