@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* The shortest decimal that rounds to the same half; with an exponent where one of a float would have it. */
 static void print_half(struct dfg_text *out, uint16_t bits, float value, uint16_t (*round)(float value))
@@ -103,7 +104,8 @@ void dfg_tensor_text(struct dfg_text *out, const char *name, const struct dfg_te
 {
 	const struct dfg_shape *shape = &tensor->shape;
 	int64_t count = dfg_shape_count(shape);
-	dfg_text_add(out, "%s: %s", name, dfg_type_words(tensor->dtype, shape).s);
+	dfg_text_printable(out, name, strlen(name), "");
+	dfg_text_add(out, ": %s", dfg_type_words(tensor->dtype, shape).s);
 	if (!shape->rank) {
 		dfg_text_put(out, " ", 1);
 		print_element(out, tensor, 0);

@@ -3,6 +3,7 @@
 #include "app/names.h"
 #include "app/report.h"
 #include "lib/base/err.h"
+#include "lib/base/text.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -50,6 +51,13 @@ extern struct dfg_globals dfg_globals;
 
 /* Prints err to stderr and frees it; returns its exit status, 0 for NULL. */
 int dfg_cmd_report(struct dfg_err *err);
+
+/*
+ * Prints text to stdout; all that commands print there goes through these two. Characters of files, hosts or arguments that
+ * would steer a terminal are escaped as \xNN (in JSON there are none, because it escapes them by its own rules).
+ */
+void dfg_print(const struct dfg_text *text);
+void dfg_printf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* Prints lines to stderr, unless -q is given; details only with -v. dfg_talk() prints a note. */
 extern const struct dfg_report dfg_stderr;

@@ -6,7 +6,6 @@
 #include "lib/base/folder.h"
 #include "lib/base/io.h"
 #include "lib/base/mem.h"
-#include "lib/base/utf8.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -33,19 +32,44 @@ const struct dfg_opt dfg_global_options[] = {
 	{0},
 };
 
-/* Prints text from files or other hosts without control characters, which would steer the terminal. */
-static void say(const char *text)
+/* Prints text without the characters that steer a terminal; without memory a mark instead of it. */
+static void put_text(FILE *to, const char *text, size_t length)
 {
-	for (size_t left = strlen(text), step; left; text += step, left -= step) {
-		uint32_t code = 0;
-		size_t length = dfg_utf8_get(text, left, &code);
-		step = length ? length : 1;
-		if (length && (dfg_utf8_is_shown(code) || code == '\n' || code == '\t'))
-			fwrite(text, 1, step, stderr);
-		else
-			for (size_t i = 0; i < step; i++)
-				fprintf(stderr, "\\x%02x", (unsigned char)text[i]);
+	struct dfg_text plain = {0};
+	enum { PART = 1 << 16 };
+	for (size_t part; length; text += part, length -= part) {
+		part = length < PART ? length : PART;
+		while (part < length && part > PART - 4 && (text[part] & 0xc0) == 0x80)
+			part--; /* to the beginning of a character */
+		plain.length = 0;
+		dfg_text_printable(&plain, text, part, "\n\t");
+		if (plain.length)
+			fwrite(plain.s, 1, plain.length, to);
 	}
+	if (plain.short_of_memory)
+		fputs("...\n", to);
+	dfg_text_release(&plain);
+}
+
+void dfg_print(const struct dfg_text *text)
+{
+	put_text(stdout, text->s, text->length);
+}
+
+void dfg_printf(const char *fmt, ...)
+{
+	char line[1000], *whole = line;
+	va_list args, again;
+	va_start(args, fmt);
+	va_copy(again, args);
+	size_t length = (size_t)vsnprintf(line, sizeof line, fmt, args);
+	if (length >= sizeof line && (whole = dfg_zeros(length + 1, 1)))
+		vsnprintf(whole, length + 1, fmt, again);
+	va_end(again);
+	va_end(args);
+	put_text(stdout, whole ? whole : line, strlen(whole ? whole : line)); /* without memory its beginning */
+	if (whole != line)
+		dfg_free(whole);
 }
 
 int dfg_cmd_report(struct dfg_err *err)
@@ -53,7 +77,7 @@ int dfg_cmd_report(struct dfg_err *err)
 	int status = err ? (int)err->code : 0;
 	dfg_screen_hide();
 	for (const struct dfg_err *e = err; e; e = e->next) {
-		say(e->text);
+		put_text(stderr, e->text, strlen(e->text));
 		fputc('\n', stderr);
 		if (dfg_globals.verbose)
 			fprintf(stderr, "    (%s:%d)\n", e->file, e->line);
@@ -69,7 +93,7 @@ static void put_line(void *arg, enum dfg_report_level level, const char *text)
 	if (dfg_globals.quiet || (level == DFG_REPORT_DETAIL && !dfg_globals.verbose))
 		return;
 	dfg_screen_hide();
-	say(text);
+	put_text(stderr, text, strlen(text));
 	fputc('\n', stderr);
 	dfg_screen_show();
 }

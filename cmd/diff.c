@@ -89,11 +89,11 @@ static struct dfg_err *print_lines(const struct dfg_differ *differ)
 {
 	size_t lines = 0;
 	if (differ->text.length)
-		fwrite(differ->text.s, 1, differ->text.length, stdout);
+		dfg_print(&differ->text);
 	for (size_t i = 0; i < differ->text.length; i++)
 		lines += differ->text.s[i] == '\n';
 	if (lines < differ->count)
-		printf("and %zu more\n", differ->count - lines);
+		dfg_printf("and %zu more\n", differ->count - lines);
 	return NULL;
 }
 

@@ -193,7 +193,7 @@ static struct dfg_err *print_json(const struct finding *finding, size_t count)
 static void print_lines(const struct finding *finding, size_t count)
 {
 	for (const struct finding *f = finding; f < finding + count; f++)
-		printf("%-16s %s%s%s\n", f->what, f->value, f->wrong ? " -- " : "", f->wrong ? f->wrong : "");
+		dfg_printf("%-16s %s%s%s\n", f->what, f->value, f->wrong ? " -- " : "", f->wrong ? f->wrong : "");
 }
 
 static struct dfg_err *doctor(char **operands, int *out_status)

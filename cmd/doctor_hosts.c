@@ -87,27 +87,27 @@ static void print_plain(const char *words)
 {
 	struct dfg_text text = {0};
 	dfg_text_escape(&text, words, strlen(words), SIZE_MAX);
-	printf("%s", text.s ? text.s : "");
+	dfg_printf("%s", text.s ? text.s : "");
 	dfg_text_release(&text);
 }
 
 static void print_line(const struct visit *v)
 {
-	printf(v->err ? "%-16s -- " : "%-16s ", v->host->name);
+	dfg_printf(v->err ? "%-16s -- " : "%-16s ", v->host->name);
 	if (v->err) {
 		print_plain(v->err->text);
 	} else if (v->host->local) {
-		printf("this machine");
+		dfg_printf("this machine");
 	} else {
-		printf("dfg %s, ", v->version);
+		dfg_printf("dfg %s, ", v->version);
 		print_plain(v->processor ? v->processor : "unknown processor");
-		printf(", ");
+		dfg_printf(", ");
 		print_plain(v->threads ? v->threads : "unknown threads");
-		printf(", ");
+		dfg_printf(", ");
 		print_plain(v->memory ? v->memory : "unknown memory");
-		printf(isnan(v->ahead) ? ", unknown clock" : ", clock %+.3f s", v->ahead);
+		dfg_printf(isnan(v->ahead) ? ", unknown clock" : ", clock %+.3f s", v->ahead);
 	}
-	putchar('\n');
+	dfg_printf("\n");
 }
 
 static void write_json(struct dfg_json_out *out, const struct visit *v)

@@ -118,7 +118,7 @@ static struct dfg_err *partition(char **operands, int *out_status)
 		err = dfg_plan_folder_save(output, if_changed, &making.parts, making.hosts.device);
 	dfg_phase_end(&making.phases, "write");
 	if (!err && told.length)
-		fwrite(told.s, 1, told.length, stdout);
+		dfg_print(&told);
 	dfg_text_release(&told);
 	release(&making);
 	return err;

@@ -83,7 +83,7 @@ struct dfg_err *dfg_run_print(struct dfg_run *run, const struct dfg_arrays *resu
 	if (!err)
 		err = dfg_err_join(dfg_text_check(&stats.text), dfg_text_check(&json.text));
 	if (!err && json.text.length)
-		fwrite(json.text.s, 1, json.text.length, stdout); /* main() checks stdout for write errors */
+		dfg_print(&json.text); /* main() checks stdout for write errors */
 	dfg_text_release(&json.text);
 	dfg_text_release(&stats.text);
 	return err;

@@ -164,7 +164,7 @@ static struct dfg_err *show(char **operands, int *out_status)
 	if (!err)
 		err = dfg_text_check(&out);
 	if (!err && out.length)
-		fwrite(out.s, 1, out.length, stdout);
+		dfg_print(&out);
 	dfg_text_release(&out);
 	return err;
 }

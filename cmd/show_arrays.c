@@ -42,7 +42,10 @@ static struct summary summarise(const struct dfg_tensor *tensor)
 static void print_line(const struct dfg_array *array, int width, struct dfg_text *out)
 {
 	struct summary summary = summarise(&array->tensor);
-	dfg_text_add(out, "%-*s %s", width, array->name, dfg_type_words(array->tensor.dtype, &array->tensor.shape).s);
+	int length = (int)strlen(array->name);
+	dfg_text_printable(out, array->name, (size_t)length, "");
+	dfg_text_add(out, "%*s %s", length < width ? width - length : 0, "",
+		dfg_type_words(array->tensor.dtype, &array->tensor.shape).s);
 	if (summary.any)
 		dfg_text_add(out, "  min %.6g  max %.6g  mean %.6g", summary.least, summary.most, summary.mean);
 	if (summary.odd)

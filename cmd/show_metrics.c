@@ -154,13 +154,18 @@ static void print_curve(const struct series *series, struct dfg_text *out)
 
 enum { WIDTH = 800, HEIGHT = 260, LEFT = 70, RIGHT = 10, TOP = 30, BOTTOM = 25 };
 
+/* Control characters, which XML cannot hold at all, are escaped first. */
 static void print_svg_text(const char *text, struct dfg_text *out)
 {
-	for (; *text; text++)
-		if (*text == '<' || *text == '&')
-			dfg_text_add(out, "%s", *text == '<' ? "&lt;" : "&amp;");
+	struct dfg_text plain = {0};
+	dfg_text_printable(&plain, text, strlen(text), "");
+	for (const char *s = plain.s; s && *s; s++)
+		if (*s == '<' || *s == '&')
+			dfg_text_add(out, "%s", *s == '<' ? "&lt;" : "&amp;");
 		else
-			dfg_text_put(out, text, 1);
+			dfg_text_put(out, s, 1);
+	out->short_of_memory |= plain.short_of_memory;
+	dfg_text_release(&plain);
 }
 
 static void print_svg_curve(const struct series *series, int top, struct dfg_text *out)

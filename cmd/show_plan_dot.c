@@ -1,5 +1,7 @@
 #include "cmd/show.h"
 
+#include <string.h>
+
 /* A plan for dot(1): a coloured box per device, and transfers as dashed edges. */
 
 static const char *const color[] = {
@@ -11,8 +13,9 @@ static struct dfg_err *draw_part(const struct dfg_plan_folder *plan, uint32_t i,
 	struct dfg_shown shown;
 	char name[16];
 	snprintf(name, sizeof name, "w%u", i);
-	dfg_text_add(out, "\tsubgraph cluster%s {\n\tlabel = \"%s  %s\"\n\tstyle = filled\n\tcolor = \"%s\"\n", name, name,
-		plan->device[i], color[i % (sizeof color / sizeof *color)]);
+	dfg_text_add(out, "\tsubgraph cluster%s {\n\tlabel = \"%s  ", name, name);
+	dfg_text_escape(out, plan->device[i], strlen(plan->device[i]), SIZE_MAX);
+	dfg_text_add(out, "\"\n\tstyle = filled\n\tcolor = \"%s\"\n", color[i % (sizeof color / sizeof *color)]);
 	dfg_text_add(out, "\tnode [style = filled, fillcolor = white]\n");
 	struct dfg_err *err = dfg_shown_init(&plan->parts.part[i], &facts, &shown);
 	if (!err)

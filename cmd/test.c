@@ -81,9 +81,9 @@ static const char *base_name(const char *path)
 
 static void print_failure(const char *name, struct dfg_err *err)
 {
-	printf("FAIL %s: %s\n", name, err->text);
+	dfg_printf("FAIL %s: %s\n", name, err->text);
 	for (const struct dfg_err *e = err->next; e && dfg_globals.verbose; e = e->next)
-		printf("     %s: %s\n", name, e->text);
+		dfg_printf("     %s: %s\n", name, e->text);
 	dfg_err_free(err);
 }
 
@@ -183,11 +183,11 @@ static struct dfg_err *run_tree(struct report *report, const char *directory)
 
 static void print_report(const struct report *report)
 {
-	for (size_t i = 0; i < report->tag.count && !dfg_globals.quiet; i++)
-		fprintf(stderr, "%-24.*s %6u passed, %u failed\n", (int)report->tag.name[i].length, report->tag.name[i].s,
+	for (size_t i = 0; i < report->tag.count; i++)
+		dfg_talk("%-24.*s %6u passed, %u failed", (int)report->tag.name[i].length, report->tag.name[i].s,
 			report->by_tag[i].passed, report->by_tag[i].failed);
 	fflush(stderr);
-	printf("%u passed, %u failed\n", report->all.passed, report->all.failed);
+	dfg_printf("%u passed, %u failed\n", report->all.passed, report->all.failed);
 }
 
 /* A failure to start the workers is one error, before the first case. */

@@ -18,7 +18,8 @@ void dfg_differ_say(struct dfg_differ *differ, const char *fmt, ...)
 	va_start(args, fmt);
 	vsnprintf(line, sizeof line, fmt, args);
 	va_end(args);
-	dfg_text_add(&differ->text, "%s\n", line);
+	dfg_text_printable(&differ->text, line, strlen(line), "");
+	dfg_text_put(&differ->text, "\n", 1);
 }
 
 void dfg_differ_drop(struct dfg_differ *differ, struct dfg_text *part)

@@ -77,7 +77,10 @@ void dfg_json_uint(struct dfg_json_out *out, uint64_t value);
 void dfg_json_f32(struct dfg_json_out *out, float value);
 void dfg_json_f64(struct dfg_json_out *out, double value);
 
-/* A byte that is not UTF-8 is written as the character of that code (\u00ff). */
+/*
+ * A byte that is not UTF-8 is written as the character of that code (\u00ff). Characters that would steer a terminal are
+ * escaped.
+ */
 void dfg_json_bytes(struct dfg_json_out *out, const void *bytes, size_t count);
 void dfg_json_string(struct dfg_json_out *out, const char *string);
 

@@ -100,9 +100,11 @@ void dfg_json_bytes(struct dfg_json_out *out, const void *bytes, size_t count)
 			continue;
 		}
 		length = dfg_utf8_get(s + i, count - i, &code);
-		if (!length || (unsigned char)s[i] < 0x20 || s[i] == 0x7f) {
+		if (!length) {
 			dfg_text_add(&out->text, "\\u%04x", (unsigned char)s[i]);
 			length = 1;
+		} else if (!dfg_utf8_is_shown(code)) {
+			dfg_text_add(&out->text, "\\u%04x", code);
 		} else {
 			if (s[i] == '"' || s[i] == '\\')
 				dfg_text_put(&out->text, "\\", 1);

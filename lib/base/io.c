@@ -328,6 +328,7 @@ struct dfg_err *dfg_out_open(const char *path, bool if_changed, struct dfg_out *
 	if (!strcmp(path, "-")) {
 		out->direct = true;
 		out->fd = STDOUT_FILENO;
+		out->is_terminal = isatty(STDOUT_FILENO);
 	} else if (!stat(path, &stat_) && !S_ISREG(stat_.st_mode)) {
 		out->direct = true;
 		out->fd = dfg_fs->open(path, O_WRONLY | O_CLOEXEC, 0);
@@ -360,7 +361,15 @@ static struct dfg_err *put(struct dfg_out *out, const void *bytes, size_t count)
 {
 	if (out->sha)
 		dfg_sha256_add(out->sha, bytes, count);
-	return dfg_fs_write_all(out->fd, out->path, bytes, count);
+	if (!out->is_terminal)
+		return dfg_fs_write_all(out->fd, out->path, bytes, count);
+	struct dfg_text text = {0};
+	dfg_text_printable(&text, bytes, count, "\n\t");
+	struct dfg_err *err = dfg_text_check(&text);
+	if (!err)
+		err = dfg_fs_write_all(out->fd, out->path, text.s, text.length);
+	dfg_text_release(&text);
+	return err;
 }
 
 static struct dfg_err *flush(struct dfg_out *out)

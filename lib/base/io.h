@@ -59,6 +59,7 @@ struct dfg_out {
 	char *path, *temporary;
 	int fd;
 	bool open, direct, if_changed;
+	bool is_terminal; /* gets text in which nothing steers a terminal */
 	uint8_t *buffer;
 	size_t used;
 	struct dfg_sha256 *sha; /* hash of the bytes written, if the caller has set it; final after commit() */

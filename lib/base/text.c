@@ -106,6 +106,34 @@ void dfg_text_escape(struct dfg_text *text, const void *bytes, size_t count, siz
 	}
 }
 
+/* Bytes at the beginning that are shown, or kept. */
+static size_t printable_length(const char *s, size_t count, const char *kept)
+{
+	size_t length = 0, step;
+	uint32_t code;
+	for (; length < count; length += step) {
+		step = dfg_utf8_get(s + length, count - length, &code);
+		if (!step || !(dfg_utf8_is_shown(code) || (s[length] && strchr(kept, s[length]))))
+			break;
+	}
+	return length;
+}
+
+void dfg_text_printable(struct dfg_text *text, const void *bytes, size_t count, const char *kept)
+{
+	const char *s = bytes;
+	for (size_t i = 0; i < count;) {
+		size_t plain = printable_length(s + i, count - i, kept);
+		dfg_text_put(text, s + i, plain);
+		if ((i += plain) == count)
+			return;
+		uint32_t code;
+		size_t length = dfg_utf8_get(s + i, count - i, &code);
+		for (size_t end = i + (length ? length : 1); i < end; i++)
+			dfg_text_add(text, "\\x%02x", (unsigned char)s[i]);
+	}
+}
+
 struct dfg_err *dfg_text_check(const struct dfg_text *text)
 {
 	return text->short_of_memory ? DFG_ERR(DFG_MEMORY, "out of memory") : NULL;

@@ -26,6 +26,12 @@ void dfg_text_f64(struct dfg_text *text, double value);
 /* Bytes for a message or a quoted string: control characters and bytes that are not UTF-8 as \xNN, cut after `most` bytes. */
 void dfg_text_escape(struct dfg_text *text, const void *bytes, size_t count, size_t most);
 
+/*
+ * Bytes for a terminal: characters that it would obey instead of showing them, and bytes that are not UTF-8, as \xNN; those of
+ * `kept`, such as "\n\t", stay as they are.
+ */
+void dfg_text_printable(struct dfg_text *text, const void *bytes, size_t count, const char *kept);
+
 /* DFG_MEMORY if an addition failed. */
 DFG_MUST_CHECK struct dfg_err *dfg_text_check(const struct dfg_text *text);
 

@@ -187,6 +187,13 @@ static void what_could_drive_a_terminal_is_escaped(void **state)
 	dfg_text_escape(&text, "abcdef", 6, 3);
 	assert_string_equal(text.s, "abc...");
 	dfg_text_release(&text);
+	text.length = 0;
+	dfg_text_printable(&text, "a\n\t\r\x1b\"\\\0\xc2\x9b\xe2\x80\xae\xff\xc3\xa9\xe2\x80", 18, "\n\t");
+	assert_string_equal(text.s, "a\n\t\\x0d\\x1b\"\\\\x00\\xc2\\x9b\\xe2\\x80\\xae\\xff\xc3\xa9\\xe2\\x80");
+	text.length = 0;
+	dfg_text_printable(&text, "a\nb", 3, "");
+	assert_string_equal(text.s, "a\\x0ab");
+	dfg_text_release(&text);
 }
 
 static void tells_signs_from_bytes_that_are_none(void **state)

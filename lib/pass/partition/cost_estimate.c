@@ -304,8 +304,11 @@ static void term_text(const struct dfg_cost_term *term, struct dfg_text *text)
 		dfg_text_add(text, "%s%s", between, term->sizes);
 		between = "*";
 	}
-	if (*term->loop)
-		dfg_text_add(text, "%sn(%s)", between, term->loop);
+	if (!*term->loop)
+		return;
+	dfg_text_add(text, "%sn(", between);
+	dfg_text_printable(text, term->loop, strlen(term->loop), "");
+	dfg_text_put(text, ")", 1);
 }
 
 void dfg_amount_text(const struct dfg_amount *amount, struct dfg_text *text)
