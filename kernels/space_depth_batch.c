@@ -141,7 +141,8 @@ struct blocks {
 	bool known;
 };
 
-static struct dfg_err *blocks_of(const struct dfg_infer *node, struct blocks *out_blocks)
+/* Also begins the result's shape: the input's, all sizes unknown where the blocks are. */
+static struct dfg_err *blocks_of(struct dfg_infer *node, struct blocks *out_blocks)
 {
 	const struct dfg_shape *in = node->in[INPUT], *edges = node->in[EDGES];
 	int64_t n = dfg_length_of(node, BLOCK_SHAPE);
@@ -164,6 +165,9 @@ static struct dfg_err *blocks_of(const struct dfg_infer *node, struct blocks *ou
 		if (out_blocks->known)
 			DFG_TRY(dfg_dim_product(out_blocks->product, size, &out_blocks->product));
 	}
+	node->out[0] = *in;
+	for (int d = 0; !out_blocks->known && d < in->rank; d++)
+		node->out[0].dim[d] = DFG_UNKNOWN;
 	return NULL;
 }
 
@@ -172,9 +176,6 @@ static struct dfg_err *to_batch_shape(struct dfg_infer *node)
 	const struct dfg_shape *in = node->in[INPUT];
 	struct blocks b;
 	DFG_TRY(blocks_of(node, &b));
-	node->out[0] = *in;
-	for (int d = 0; !b.known && d < in->rank; d++)
-		node->out[0].dim[d] = DFG_UNKNOWN;
 	if (!b.known || in->rank < 0)
 		return NULL;
 	for (int d = 0; d < b.n; d++) {
@@ -195,9 +196,6 @@ static struct dfg_err *from_batch_shape(struct dfg_infer *node)
 	const struct dfg_shape *in = node->in[INPUT];
 	struct blocks b;
 	DFG_TRY(blocks_of(node, &b));
-	node->out[0] = *in;
-	for (int d = 0; !b.known && d < in->rank; d++)
-		node->out[0].dim[d] = DFG_UNKNOWN;
 	if (!b.known || in->rank < 0)
 		return NULL;
 	if (in->dim[0] >= 0 && in->dim[0] % b.product)

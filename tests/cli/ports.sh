@@ -2,19 +2,8 @@
 . "$ROOT/tests/cli/kit"
 printf 'input x: f64[n]\ny = x * 2.0\noutput z = y + 1.0\n' >p.dfg
 run() { "$DFG" run p.dfg --feed x=f64[1]:1 --hosts ./hosts --transport libcurl --place x=w0 --place y=w1 --place z=w0 "$@"; }
-listening() { # ADDRESS: of a worker, once its hello is there
-	mkfifo in
-	"$DFG" serve --worker --transport libcurl --listen "$1" <in >hello 2>err &
-	worker=$!
-	exec 3>in
-	printf '%064d\n' 0 >&3
-	for _ in $(seq 100); do
-		[ ! -s hello ] || break
-		sleep 0.05
-	done
-}
 first=$((20000 + $$ % 20000))
-listening 127.0.0.1:$first-$((first + 20))
+worker --transport libcurl --listen 127.0.0.1:$first-$((first + 20))
 has hello '"address":"127.0.0.1:'
 taken=$(sed 's/.*127.0.0.1:\([0-9]*\)".*/\1/' hello)
 [ "$taken" -ge $first ]

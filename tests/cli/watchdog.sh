@@ -1,29 +1,11 @@
 # Finding 32: a worker that is stopped (SIGSTOP) ends with its stdin all the same, whoever could not send it a signal.
 . "$ROOT/tests/cli/kit"
-ended() { # PID: within some seconds
-	for _ in $(seq 100); do
-		[ -e "/proc/$1" ] || return 0
-		sleep 0.1
-	done
-	echo "$1 is there still:"
-	cat "/proc/$1/status"
-	kill -KILL "$1"
-	exit 1
-}
 dogs() { # PID: the processes that it has started
 	cat "/proc/$1"/task/*/children
 }
 
 # A worker by itself, stopped; its stdin ends.
-mkfifo in
-"$DFG" serve --worker <in >hello &
-worker=$!
-exec 3>in
-printf '%064d\n' 0 >&3
-for _ in $(seq 100); do
-	[ ! -s hello ] || break
-	sleep 0.05
-done
+worker
 has hello '"dfg":'
 dog=$(dogs $worker)
 [ "$(echo $dog | wc -w)" = 1 ]
@@ -34,37 +16,29 @@ exec 3>&-
 got=0
 wait $worker || got=$?
 [ $got = 137 ]
-ended "${dog% }"
+within gone "${dog% }"
 
 # A worker that runs ends by itself, at once, and its watchdog with it.
-rm hello
-"$DFG" serve --worker <in >hello &
-worker=$!
-exec 3>in
-printf '%064d\n' 0 >&3
-for _ in $(seq 100); do
-	[ ! -s hello ] || break
-	sleep 0.05
-done
+worker
 dog=$(dogs $worker)
 exec 3>&-
 wait $worker
-ended "${dog% }"
+within gone "${dog% }"
 
 # The launcher is killed while a worker is stopped.
 printf 'input x: f64[n]\ny = Dfg>Sleep(x, ms = 100000)\noutput z = y + 1.0\n' >slow.dfg
 "$DFG" run slow.dfg --hosts local:2 --feed x=f64[1]:1 --place x=w0 --place y=w1 --place z=w0 >out 2>err &
 launcher=$!
-for _ in $(seq 200); do
-	workers=$(dogs $launcher 2>/dev/null || true)
-	[ "$(echo $workers | wc -w)" != 2 ] || break
-	sleep 0.05
-done
+two_workers() {
+	workers=$(dogs $launcher)
+	[ "$(echo $workers | wc -w)" = 2 ]
+}
+within two_workers
 sleep 0.5
 # shellcheck disable=SC2086
 kill -STOP $workers
 kill -KILL $launcher
 wait $launcher || true
 for worker in $workers; do
-	ended "$worker"
+	within gone "$worker"
 done

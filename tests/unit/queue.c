@@ -2,7 +2,13 @@
 
 #include <pthread.h>
 
-/* Queues: who waits for whom, within a step and between steps; what a step that fails gives back. */
+#include <unistd.h>
+
+/*
+ * Queues: who waits for whom, within a step and between steps; what a step that fails gives back. A fault would leave a step
+ * waiting for ever: each has STEP_SECONDS, and the program, whose deadlines could be at fault themselves, PROGRAM_SECONDS.
+ */
+enum { STEP_SECONDS = 60, PROGRAM_SECONDS = 300 };
 
 #define TEXT                                                                                                  \
 	"input x: f64[]\nq = FIFOQueueV2(capacity = 2, component_types = [f64], shapes = [[]])\n"                 \
@@ -67,6 +73,7 @@ static void begin(struct program *program, int variant, bool alone)
 {
 	struct dfg_session_options options = program_variant(variant);
 	options.alone = alone;
+	options.timeout = STEP_SECONDS;
 	succeeds(program_begin(program, TEXT, &options));
 }
 
@@ -203,5 +210,6 @@ int main(void)
 		cmocka_unit_test(a_closed_queue_gives_what_it_has),
 		cmocka_unit_test(queues_hold_no_queues),
 	};
+	alarm(PROGRAM_SECONDS);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
