@@ -1,4 +1,5 @@
 #include "lib/exec/dataflow/executor_private.h"
+#include "lib/exec/plan/save_load.h"
 
 #include <stdio.h>
 
@@ -72,9 +73,7 @@ static struct dfg_err *spill_values(struct executor *executor, struct dfg_keyed_
 		if (entry->state == DFG_ENTRY_FULL && dfg_spill_fits(&entry->tensor))
 			DFG_TRY(spill_value(executor, store, e));
 		entry = &store->entry[e];
-		bool done = entry->state != DFG_ENTRY_FULL || dfg_spill_has(&entry->tensor);
-		if (store->looked == e && (done || store->entries - e > SWAP_PATIENCE))
-			store->looked = e + 1;
+		dfg_spill_looked(e, store->entries, &entry->tensor, &store->looked);
 	}
 	return NULL;
 }
@@ -87,7 +86,7 @@ struct dfg_err *dfg_executor_save(struct executor *executor, struct iteration_st
 	struct dfg_tensor value;
 	DFG_TRY(find_key(executor, iter, node, r->n_in - 1, &where));
 	if (dfg_keyed_store_find(where.store, where.key, &entry) != DFG_ENTRY_EMPTY)
-		return DFG_ERR(DFG_DATA, "saves key %s a second time", dfg_key_words(where.key, where.keys).s);
+		return dfg_saved_again(where.key, where.keys);
 	DFG_TRY(dfg_keyed_store_reach(where.store, where.key, &entry));
 	DFG_TRY(dfg_forward_value(iter->at[executor->frame_info->first_use[node]], false, &value));
 	dfg_keyed_store_fill(where.store, entry, &value);
@@ -121,14 +120,15 @@ static struct dfg_err *wait_for(
 	return NULL;
 }
 
-/* The last reader takes the store's own reference. */
+/* The last reader takes the store's own reference. A key whose value was dropped has no entry: all have read it. */
 static struct dfg_err *take_value(struct executor *executor, uint32_t node, struct where *where,
 	struct dfg_keyed_entry *entry, struct dfg_tensor *out_tensor)
 {
-	const struct save_site *load = &executor->frame_info->save_site[node];
-	const struct save_site *save = &executor->frame_info->save_site[executor->plan->node[node].save];
-	entry->marks |= load->readers;
-	if (!save->readers || entry->marks != save->readers)
+	uint64_t all = UINT64_MAX;
+	bool last;
+	DFG_TRY(dfg_count_reader(
+		executor->plan, &executor->plan->node[node], where->key, where->keys, entry ? &entry->marks : &all, &last));
+	if (!last)
 		return dfg_forward_value(&entry->tensor, false, out_tensor);
 	*out_tensor = entry->tensor;
 	entry->tensor = (struct dfg_tensor){0};
@@ -148,18 +148,11 @@ static struct dfg_err *unspill_value(struct executor *executor, struct dfg_tenso
 struct dfg_err *dfg_executor_load(
 	struct executor *executor, struct iteration_state *iter, uint32_t node, bool *out_waits)
 {
-	const struct plan_node *r = &executor->plan->node[node], *save = &executor->plan->node[r->save];
 	uint32_t slot = dfg_out_slot(executor, node, 0);
 	struct where where;
 	struct dfg_keyed_entry *entry;
-	DFG_TRY(find_key(executor, iter, node, r->n_in, &where));
-	enum dfg_entry_state state = dfg_keyed_store_find(where.store, where.key, &entry);
-	uint64_t readers = executor->frame_info->save_site[r->save].readers;
-	if (state == DFG_ENTRY_SPENT ||
-		(state == DFG_ENTRY_FULL && readers && entry->marks & executor->frame_info->save_site[node].readers))
-		return DFG_ERR(DFG_DATA, "reads key %s of '%s' (%s) a second time", dfg_key_words(where.key, where.keys).s,
-			save->call->node, save->call->op->name);
-	if (state == DFG_ENTRY_EMPTY) {
+	DFG_TRY(find_key(executor, iter, node, executor->plan->node[node].n_in, &where));
+	if (dfg_keyed_store_find(where.store, where.key, &entry) == DFG_ENTRY_EMPTY) {
 		*out_waits = true;
 		return wait_for(executor, iter, node, &where);
 	}
@@ -188,10 +181,8 @@ struct dfg_err *dfg_explain_waiting(const struct executor *executor)
 		if (executor->waiter[i].iter &&
 			(!first || dfg_is_before(executor->waiter[i].iter, executor->waiter[i].node, first->iter, first->node)))
 			first = &executor->waiter[i];
-	const struct plan_node *load = &executor->plan->node[first->node], *save = &executor->plan->node[load->save];
+	const struct plan_node *load = &executor->plan->node[first->node];
 	struct where where;
 	DFG_TRY(find_key(executor, first->iter, first->node, load->n_in, &where));
-	return dfg_location_note(DFG_ERR(DFG_DATA, "waits for key %s of '%s' (%s), which did not save it",
-								 dfg_key_words(where.key, where.keys).s, save->call->node, save->call->op->name),
-		first->iter, load->call);
+	return dfg_location_note(dfg_never_saved(executor->plan, load, where.key, where.keys), first->iter, load->call);
 }

@@ -1,6 +1,7 @@
 #include "lib/exec/linear/saved_values.h"
 
 #include "lib/exec/kernel/services.h"
+#include "lib/exec/plan/save_load.h"
 
 #include <string.h>
 
@@ -43,25 +44,20 @@ static struct dfg_err *make_index(struct saved_values *saved)
 	return NULL;
 }
 
-static struct dfg_err *twice(const char *what, const int64_t *key, int keys)
-{
-	return DFG_ERR(DFG_DATA, "%s key %s a second time", what, dfg_key_words(key, keys).s);
-}
-
 /* Adds a key, which must be new. */
 static struct dfg_err *add_key(struct saved_values *saved, const int64_t *key)
 {
 	size_t entry = saved->count, keys = (size_t)saved->keys, other;
 	int order = entry ? compare(key, saved->key + (entry - 1) * keys, saved->keys) : 0;
 	if (entry && !order)
-		return twice("saves", key, saved->keys);
+		return dfg_saved_again(key, saved->keys);
 	if (entry == 1)
 		saved->order = order;
 	else if (entry && order != saved->order && saved->order != INDEXED)
 		DFG_TRY(make_index(saved));
 	if (saved->order == INDEXED && entry) {
 		if (find_index(saved, key, &other))
-			return twice("saves", key, saved->keys);
+			return dfg_saved_again(key, saved->keys);
 		DFG_TRY(put_index(saved, key, entry));
 	}
 	if (!dfg_reserve(&saved->key, &saved->key_room, (entry + 1) * keys, sizeof *saved->key) ||
@@ -102,9 +98,7 @@ static struct dfg_err *spill_values(struct saved_values *saved, struct dfg_spill
 			dfg_tensor_release(value);
 			*value = spilled;
 		}
-		bool done = dfg_spill_has(value) || !value->dtype;
-		if (saved->looked == e && (done || saved->count - e > SWAP_PATIENCE))
-			saved->looked = e + 1;
+		dfg_spill_looked(e, saved->count, value, &saved->looked);
 	}
 	return NULL;
 }
@@ -181,20 +175,14 @@ struct dfg_err *dfg_saved_get(struct saved_values *saved, const struct dfg_plan 
 {
 	int64_t key[KEYS_MOST];
 	size_t entry;
-	const struct dfg_call *save = plan->node[load->save].call;
+	bool last;
 	DFG_TRY(dfg_read_keys(in, saved->keys, key));
 	if (!find_entry(saved, key, &entry))
-		return DFG_ERR(DFG_DATA, "waits for key %s of '%s' (%s), which did not save it",
-			dfg_key_words(key, saved->keys).s, save->node, save->op->name);
+		return dfg_never_saved(plan, load, key, saved->keys);
 	saved->at = entry;
-	uint64_t all = plan->frame_info->save_site[load->save].readers,
-			 self = plan->frame_info->save_site[load - plan->node].readers;
-	if (all && saved->readers[entry] & self)
-		return DFG_ERR(DFG_DATA, "reads key %s of '%s' (%s) a second time", dfg_key_words(key, saved->keys).s,
-			save->node, save->op->name);
-	saved->readers[entry] |= self;
+	DFG_TRY(dfg_count_reader(plan, load, key, saved->keys, &saved->readers[entry], &last));
 	if (!saved->bytes) {
-		DFG_TRY(give_value(saved, entry, all && saved->readers[entry] == all, out));
+		DFG_TRY(give_value(saved, entry, last, out));
 		return dfg_spill_has(out) ? dfg_spill_read(plan->session->swap, out) : NULL;
 	}
 	if (!out->data)

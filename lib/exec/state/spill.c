@@ -102,6 +102,13 @@ bool dfg_spill_has(const struct dfg_tensor *tensor)
 	return tensor->buffer && tensor->buffer->release == release;
 }
 
+void dfg_spill_looked(size_t e, size_t count, const struct dfg_tensor *value, size_t *looked)
+{
+	bool done = !value->dtype || dfg_spill_has(value);
+	if (*looked == e && (done || count - e > SWAP_PATIENCE))
+		*looked = e + 1;
+}
+
 bool dfg_spill_fits(const struct dfg_tensor *tensor)
 {
 	const struct dfg_buffer *buffer = tensor->buffer;

@@ -39,6 +39,9 @@ bool dfg_spill_fits(const struct dfg_tensor *tensor);
  */
 enum { SWAP_PATIENCE = 64 };
 
+/* After entry e of `count` was considered: moves *looked, the first that is considered next time. `value` is what it has now. */
+void dfg_spill_looked(size_t e, size_t count, const struct dfg_tensor *value, size_t *looked);
+
 /* Any thread. *out_tensor is the spilled value; `tensor` is unchanged. DFG_IO if it cannot be written. */
 DFG_MUST_CHECK struct dfg_err *dfg_spill_write(
 	struct dfg_spill *swap, const struct dfg_tensor *tensor, struct dfg_tensor *out_tensor);
