@@ -344,6 +344,12 @@ struct dfg_err *dfg_coordinator_answers(struct dfg_coordinator *crew, uint64_t s
 	return err;
 }
 
+struct dfg_err *dfg_coordinator_answers_in(struct dfg_coordinator *crew, const char *phase)
+{
+	struct dfg_err *err = dfg_coordinator_answers(crew, 0);
+	return err && err->code == DFG_UNAVAILABLE ? dfg_err_note(err, "%s", phase) : err;
+}
+
 static void ping(struct dfg_coordinator *crew, uint32_t worker)
 {
 	struct member *member = &crew->member[worker];

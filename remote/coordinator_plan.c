@@ -178,7 +178,7 @@ static struct dfg_err *send_shares(struct dfg_coordinator *crew, struct crew_pla
 {
 	for (uint32_t i = 0; i < crew->options.workers; i++)
 		ask_plan(crew, i, &plan->share[i]);
-	DFG_TRY(dfg_coordinator_answers(crew, 0));
+	DFG_TRY(dfg_coordinator_answers_in(crew, "sending a step"));
 	struct dfg_err *err = NULL;
 	for (uint32_t i = 0; i < crew->options.workers; i++) {
 		if (!plan->share[i].runs)

@@ -85,6 +85,9 @@ void dfg_coordinator_ask(struct dfg_coordinator *crew, uint32_t worker, struct d
  */
 DFG_MUST_CHECK struct dfg_err *dfg_coordinator_answers(struct dfg_coordinator *crew, uint64_t step);
 
+/* The same outside a step; the error of a lost worker begins with the phase of the run. */
+DFG_MUST_CHECK struct dfg_err *dfg_coordinator_answers_in(struct dfg_coordinator *crew, const char *phase);
+
 /*
  * Explains an error that a worker answered a step with, as far as the cause is known. Takes err; returns it or a more
  * precise one.

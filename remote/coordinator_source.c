@@ -47,7 +47,7 @@ static struct dfg_err *open_source(struct dfg_coordinator *crew, uint32_t worker
 	dfg_packet_put(&packet, input->dtype);
 	dfg_packet_put_shape(&packet, &input->shape);
 	dfg_coordinator_ask(crew, worker, &packet);
-	struct dfg_err *err = dfg_coordinator_answers(crew, 0);
+	struct dfg_err *err = dfg_coordinator_answers_in(crew, spec);
 	if (err && err->code == DFG_DATA) /* the other codes already name the worker */
 		return dfg_err_note(err, "%s", crew->options.peer[worker].name);
 	if (err)

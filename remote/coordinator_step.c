@@ -81,7 +81,7 @@ struct dfg_err *dfg_coordinator_load(
 	DFG_TRY(find_homes(crew));
 	for (uint32_t i = 0; i < parts->parts; i++)
 		DFG_TRY(ask_part(crew, i));
-	DFG_TRY(dfg_coordinator_answers(crew, 0));
+	DFG_TRY(dfg_coordinator_answers_in(crew, "sending the graph"));
 	dfg_coordinator_drop_answers(crew);
 	return NULL;
 }

@@ -115,6 +115,10 @@ lose KILL 1.5 local:1 'step.dfg: step ' step.dfg --feed x=f64[1]:1 --repeat 20
 lose KILL 1.5 local:1 'of 20: w0: ended by signal 9' step.dfg --feed x=f64[1]:1 --warmup 20
 has err 'step.dfg: --warmup '
 
+# Worker 1 is stopped while worker 0 initialises a variable: that is noticed when the step is sent.
+printf 'input x: f64[n]\nparam w: f64[2] = Dfg>Sleep(cast([1, 2], f64), ms = 1500)\noutput y = sum(x) + sum(w)\n' >plan.dfg
+lose STOP 0.9 local:2 'plan.dfg: sending a step: w1: ' plan.dfg --feed x=f64[1]:1 --lease 1.5 --place '*=w0' --place y=w1
+
 # Worker 1, which has a variable that the step does not use, is stopped during the step: that is noticed when the variable
 # is read.
 cat >save.dfg <<'.'
