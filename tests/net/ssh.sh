@@ -83,6 +83,10 @@ config "ProxyCommand yes >&2; exec ssh -F $HERE/ssh_config -W %h:%p beta"
 expect 0 'alpha' doctor --ssh-config proxy_config alpha
 [ -z "$(pgrep -x yes; pgrep -f 'sleep 7777'; pgrep -f 'W 10.77.0.11:22')" ]
 
+# A host that is reached by a program cannot be asked by ssh-keyscan.
+sed "s|known_hosts$|no_hosts|" proxy_config >strange_config
+expect 77 'let ssh write it down: ssh -F strange_config alpha true' doctor --ssh-config strange_config alpha
+
 # A descriptor cannot be passed, and other tokens might hold anything.
 config 'ProxyUseFdpass yes' 'ProxyCommand true'
 expect 78 'proxy_config:2: ProxyUseFdpass is not supported' doctor --ssh-config proxy_config alpha
