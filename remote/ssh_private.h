@@ -60,6 +60,9 @@ DFG_MUST_CHECK struct dfg_err *dfg_ssh_proxy_open(const char *command, int *out_
 DFG_MUST_CHECK struct dfg_err *dfg_ssh_proxy_explain(
 	struct dfg_ssh_proxy *proxy, struct dfg_err *err, bool *out_failed);
 
+/* Writes how the program ended, and its last words; nothing where it runs. */
+void dfg_ssh_proxy_tell_end(struct dfg_ssh_proxy *proxy, char *out_words, size_t size);
+
 /* Ends the program, by force where it does not end by itself; its descriptor was closed before. NULL is allowed. */
 void dfg_ssh_proxy_close(struct dfg_ssh_proxy *proxy);
 

@@ -203,6 +203,8 @@ static void finish(struct dfg_ssh_process *process)
 	for (int i = 0; i < 2; i++)
 		if (process->line[i].length)
 			take_line(process, i);
+	if (process->end.lost && process->ssh.proxy)
+		dfg_ssh_proxy_tell_end(process->ssh.proxy, process->end.last_line, sizeof process->end.last_line);
 }
 
 /* After the end of both outputs, reads process no further packets: polling the exit status does. */

@@ -2,6 +2,7 @@
 #include "remote/ssh_private.h"
 
 #include "lib/base/mem.h"
+#include "lib/base/text.h"
 #include "remote/process.h"
 
 #include <errno.h>
@@ -85,11 +86,29 @@ static void last_line(const struct dfg_ssh_proxy *proxy, char out_line[static LI
 	out_line[used] = '\0';
 }
 
+/* Whether it ends soon, which proxy->how then tells. */
+static bool has_ended(struct dfg_ssh_proxy *proxy)
+{
+	return *proxy->how || dfg_process_wait(&proxy->process, TO_FAIL, proxy->how, sizeof proxy->how);
+}
+
+void dfg_ssh_proxy_tell_end(struct dfg_ssh_proxy *proxy, char *out_words, size_t size)
+{
+	char line[LINE_MOST];
+	struct dfg_text text = {0};
+	if (!has_ended(proxy))
+		return;
+	last_line(proxy, line);
+	dfg_text_add(&text, "ProxyCommand %s%s%s", proxy->how, *line ? ": " : "", line);
+	strncpy(out_words, text.s ? text.s : "", size - 1);
+	out_words[size - 1] = '\0';
+	dfg_text_release(&text);
+}
+
 struct dfg_err *dfg_ssh_proxy_explain(struct dfg_ssh_proxy *proxy, struct dfg_err *err, bool *out_failed)
 {
 	char line[LINE_MOST];
-	if (!*proxy->how)
-		(void)dfg_process_wait(&proxy->process, TO_FAIL, proxy->how, sizeof proxy->how);
+	(void)has_ended(proxy);
 	last_line(proxy, line);
 	*out_failed = *proxy->how && strcmp(proxy->how, "exited with status 0") != 0;
 	struct dfg_err *told = err;

@@ -65,6 +65,19 @@ expect 0 'y: f32[] 2' "$DFG" run --ssh-config proxy_config add.dfg --hosts alpha
 none_left 10
 [ -z "$(pgrep -f 'W 10.77.0.11:22')" ]
 
+# It ends during a run: that is the reason of the loss.
+printf 'input x: f32[]\noutput y = Dfg>Sleep(x, ms = 20000)\n' >slow.dfg
+"$DFG" run --ssh-config proxy_config slow.dfg --hosts alpha --feed x=1 >out 2>err &
+pid=$!
+for _ in $(seq 200); do
+	[ "$(workers)" != 1 ] || break
+	sleep 0.05
+done
+sleep 1
+pkill -KILL -f 'W 10.77.0.11:22'
+ends 69 'slow.dfg: alpha: the connection was lost: ProxyCommand ended by signal 9' 8
+none_left 10
+
 # It fails: its status and its last words are shown, at once.
 SECONDS=0
 config 'ProxyCommand echo first >&2; echo "no way to %h" >&2; exit 3'
