@@ -2,7 +2,7 @@
  * Products against OpenBLAS called for each, on one thread: microseconds, and how many times as fast. Of the processor's
  * time, so that a busy machine disturbs little.
  */
-#include "kernels/blas.h"
+#include "kernels/gemm/gemm.h"
 #include "lib/base/mem.h"
 
 #include <dlfcn.h>
@@ -13,13 +13,14 @@
 typedef void gemm_fn(int order, int turn_a, int turn_b, int m, int n, int k, float alpha, const float *a, int lda,
 	const float *b, int ldb, float beta, float *c, int ldc);
 
-/* Inference and training of dense layers, patches of convolutions, squares. */
+/* Inference and training of dense layers, patches of convolutions, attention, squares. */
 static const struct {
 	int m, n, k, turn_a, turn_b;
 } cases[] = {{1, 128, 784, 0, 0}, {1, 1024, 1024, 0, 0}, {1, 1024, 1024, 0, 1}, {8, 1024, 1024, 0, 0},
 	{32, 128, 784, 0, 0}, {784, 128, 32, 1, 0}, {32, 784, 128, 0, 1}, {64, 512, 3136, 0, 0}, {3136, 512, 64, 1, 0},
-	{64, 3136, 512, 0, 1}, {78, 64, 800, 0, 0}, {800, 64, 78, 1, 0}, {768, 32, 25, 0, 0}, {16, 16, 16, 0, 0},
-	{64, 64, 64, 0, 0}, {256, 256, 256, 0, 0}, {1024, 1024, 1024, 0, 0}};
+	{64, 3136, 512, 0, 1}, {78, 64, 800, 0, 0}, {800, 64, 78, 1, 0}, {768, 32, 25, 0, 0}, {50000, 3, 10, 0, 0},
+	{10, 3, 50000, 1, 0}, {512, 512, 64, 0, 1}, {512, 2048, 512, 0, 0}, {16, 16, 16, 0, 0}, {64, 64, 64, 0, 0},
+	{256, 256, 256, 0, 0}, {1024, 1024, 1024, 0, 0}};
 
 static double now(void)
 {
@@ -36,17 +37,43 @@ static float *numbers(int count)
 	return x;
 }
 
+/* A host with one thread. */
+static void *memory;
+static size_t memory_size;
+
+static struct dfg_err *scratch(struct dfg_kernel *ctx, size_t bytes, void **out_memory)
+{
+	(void)ctx;
+	if (bytes > memory_size) {
+		dfg_free(memory);
+		memory = dfg_mem->take(dfg_mem, bytes, 64);
+		memory_size = memory ? bytes : 0;
+	}
+	*out_memory = memory;
+	return memory ? NULL : DFG_ERR(DFG_MEMORY, "out of memory");
+}
+
+static void parallel(struct dfg_kernel *ctx, int64_t n, void (*part)(void *arg, int64_t i), void *arg)
+{
+	(void)ctx;
+	for (int64_t i = 0; i < n; i++)
+		part(arg, i);
+}
+
 static void compare(int i, gemm_fn *gemm)
 {
 	int m = cases[i].m, n = cases[i].n, k = cases[i].k, turn_a = cases[i].turn_a, turn_b = cases[i].turn_b;
 	int times = (int)(1 + 2e7 / (2.0 * m * n * k));
 	struct dfg_product p = {m, n, k, turn_a ? 1 : k, turn_a ? m : 1, turn_b ? 1 : n, turn_b ? k : 1, n, false};
 	float *a = numbers(m * k), *b = numbers(n * k), *c = numbers(m * n);
+	const struct dfg_kernel_services services = {.scratch = scratch, .parallel = parallel};
+	struct dfg_kernel ctx = {.host = &services};
+	struct dfg_products products = {.each = p, .dtype = DFG_F32, .count = 1, .a = a, .b = b, .c = c};
 	double ours = 1, theirs = 1;
 	for (int round = 0; round < 7 && a && b && c; round++) {
 		double begin = now();
 		for (int t = 0; t < times; t++)
-			dfg_product_f32(&p, a, b, c);
+			dfg_err_free(dfg_kernel_products(&ctx, &products));
 		double middle = now();
 		for (int t = 0; t < times && gemm; t++)
 			gemm(
@@ -63,7 +90,13 @@ static void compare(int i, gemm_fn *gemm)
 
 int main(void)
 {
-	printf("%s\n", dfg_blas_name()); /* loads it with the right core type, so the comparison is fair */
+	printf("%s\n", dfg_product_name());
+	setenv("OPENBLAS_NUM_THREADS", "1", 1);
+#if defined(__x86_64__)
+	/* OpenBLAS 0.3.21 takes processors newer than itself for old ones. */
+	if (__builtin_cpu_supports("avx2"))
+		setenv("OPENBLAS_CORETYPE", __builtin_cpu_supports("avx512bw") ? "SkylakeX" : "Zen", 0);
+#endif
 	void *library = dlopen("libopenblas.so.0", RTLD_NOW);
 	gemm_fn *gemm = library ? (gemm_fn *)dlsym(library, "cblas_sgemm") : NULL;
 	if (!gemm)

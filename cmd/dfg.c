@@ -3,6 +3,7 @@
 #include "cmd/help.h"
 #include "cmd/option.h"
 #include "cmd/screen.h"
+#include "kernels/gemm/gemm.h"
 #include "lib/base/folder.h"
 #include "lib/base/io.h"
 #include "lib/base/mem.h"
@@ -226,6 +227,8 @@ int main(int argc, char **argv)
 	char **args = argv + 1;
 	dfg_failing_allocation_install();
 	struct dfg_err *err = change_directory(&args);
+	if (!err)
+		err = dfg_product_cpu();
 	if (err)
 		return dfg_cmd_report(err);
 	const char *name = command_name(*args);

@@ -3,7 +3,7 @@
 
 #include "cmd/cmd.h"
 #include "formats/json.h"
-#include "kernels/blas.h"
+#include "kernels/gemm/gemm.h"
 #include "lib/base/pool.h"
 #include "lib/graph/op.h"
 #include "remote/http_links.h"
@@ -94,11 +94,10 @@ static void look_at_huge_pages(struct finding *f)
 	f->wrong = strstr(line, "[never]") ? "large tensors are slower on small pages" : NULL;
 }
 
-static void look_at_blas(struct finding *f)
+static void look_at_products(struct finding *f)
 {
-	const char *name = dfg_blas_name();
-	snprintf(f->value, sizeof f->value, "%s", name);
-	f->wrong = strstr(name, "OpenBLAS") ? NULL : "large products run on plain loops: install libopenblas0-pthread";
+	snprintf(f->value, sizeof f->value, "%s (bits: %s)", dfg_product_name(), dfg_product_fingerprint());
+	f->wrong = strcmp(dfg_product_fingerprint(), "fma") ? "products are slower without fused multiply-adds" : NULL;
 }
 
 static void look_at_files(struct finding *f)
@@ -160,7 +159,7 @@ static const struct {
 	{"memory", look_at_memory},
 	{"huge pages", look_at_huge_pages},
 	{"limits", look_at_files},
-	{"matrix products", look_at_blas},
+	{"matrix products", look_at_products},
 	{"messages", look_at_protobuf},
 	{"operations", look_at_ops},
 	{"links", look_at_links},

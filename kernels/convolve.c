@@ -1,6 +1,6 @@
 #include "kernels/convolve.h"
 
-#include "kernels/blas.h"
+#include "kernels/gemm/gemm.h"
 #include "kernels/im2col.h"
 #include "lib/base/vector.h"
 
@@ -17,6 +17,7 @@ struct work {
 	const struct dfg_convolution *c;
 	const void *in, *filter; /* what is read */
 	void *out;
+	void *packed;       /* the filter of each group, packed; NULL: it is read in place */
 	char *patches;      /* a block's for each task */
 	int64_t places;     /* in the whole batch */
 	int64_t rows, step; /* places in a block, blocks in a task */
@@ -110,27 +111,61 @@ static int64_t block_end(const struct work *work, int64_t block)
 	return end < work->places ? end : work->places;
 }
 
+/* The product of a group's patches by its filter; the patches' rows and their step are for the caller to set. */
+static struct dfg_product by_filter(const struct dfg_convolution *c)
+{
+	const int64_t outputs = c->groups * c->group_out;
+	return (struct dfg_product){
+		.n = c->group_out, .k = dfg_patch_size(c), .a_column = 1, .b_row = outputs, .b_column = 1, .c_row = outputs};
+}
+
+static int64_t strips(const struct dfg_convolution *c)
+{
+	return ceil_div(c->group_out, dfg_product_strip(c->dtype));
+}
+
+/* Strips [first, last) of the groups' filters. */
+static void pack(void *arg, int64_t first, int64_t last)
+{
+	const struct work *work = arg;
+	const struct dfg_convolution *c = work->c;
+	const struct dfg_product p = by_filter(c);
+	const int64_t each = strips(c), bytes = dfg_product_strip(c->dtype) * p.k * (int64_t)work->size;
+	for (int64_t i = first; i < last; i++)
+		dfg_product_pack(&p, c->dtype, element(work, work->filter, i / each * c->group_out), i % each, i % each + 1,
+			(char *)work->packed + i / each * each * bytes);
+}
+
+/* Packs the filter where many blocks of places read it. */
+static struct dfg_err *pack_filter(struct dfg_kernel *ctx, struct work *work)
+{
+	const struct dfg_convolution *c = work->c;
+	const int64_t strip = dfg_product_strip(c->dtype), size = strip * dfg_patch_size(c), count = c->groups * strips(c);
+	if (c->dtype == DFG_I32 || work->places < 256 || c->group_out < strip)
+		return NULL;
+	DFG_TRY(dfg_kernel_scratch(ctx, (size_t)(count * size) * work->size, &work->packed));
+	dfg_kernel_ranges(ctx, count, 16 * 1024 / size + 1, pack, work);
+	return NULL;
+}
+
 static void forward(void *arg, int64_t first, int64_t last)
 {
 	const struct work *work = arg;
 	const struct dfg_convolution *c = work->c;
 	const int64_t outputs = c->groups * c->group_out;
+	const int64_t filter = strips(c) * dfg_product_strip(c->dtype) * dfg_patch_size(c) * (int64_t)work->size;
 	for (int64_t block = first; block < last; block++)
 		for (int64_t g = 0; g < c->groups; g++) {
 			int64_t begin = block * work->rows, step;
 			const void *rows = patches(work, g, first / work->step, begin, block_end(work, block), &step);
-			struct dfg_product p = {
-				.m = block_end(work, block) - begin,
-				.n = c->group_out,
-				.k = dfg_patch_size(c),
-				.a_row = step,
-				.a_column = 1,
-				.b_row = outputs,
-				.b_column = 1,
-				.c_row = outputs,
-			};
-			product(c->dtype, &p, rows, element(work, work->filter, g * c->group_out),
-				(void *)element(work, work->out, begin * outputs + g * c->group_out));
+			void *out = (void *)element(work, work->out, begin * outputs + g * c->group_out);
+			struct dfg_product p = by_filter(c);
+			p.m = block_end(work, block) - begin;
+			p.a_row = step;
+			if (work->packed)
+				dfg_product_packed(&p, c->dtype, rows, (char *)work->packed + g * filter, out);
+			else
+				product(c->dtype, &p, rows, element(work, work->filter, g * c->group_out), out);
 		}
 }
 
@@ -143,6 +178,7 @@ struct dfg_err *dfg_convolve(
 	if (!places || !c->groups || !c->group_out)
 		return NULL;
 	DFG_TRY(cut(ctx, &work, places, TASKS, &blocks));
+	DFG_TRY(pack_filter(ctx, &work));
 	dfg_kernel_ranges(ctx, blocks, work.step, forward, &work);
 	return NULL;
 }

@@ -1,5 +1,5 @@
 #include "kernels/gradient_helpers.h"
-#include "kernels/blas.h"
+#include "kernels/gemm/gemm.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -359,7 +359,7 @@ static struct dfg_err *binary(struct dfg_kernel *ctx, struct equation *e, struct
 		.c_step = m * n,
 	};
 	if (out->dtype == DFG_F32 || out->dtype == DFG_F64)
-		dfg_kernel_products(ctx, &products);
+		DFG_TRY(dfg_kernel_products(ctx, &products));
 	else
 		multiply_of[out->dtype](&products);
 	if (to != out->data)

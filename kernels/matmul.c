@@ -1,5 +1,5 @@
 #include "kernels/gradient_helpers.h"
-#include "kernels/blas.h"
+#include "kernels/gemm/gemm.h"
 
 #include <tgmath.h>
 
@@ -201,8 +201,7 @@ static struct dfg_err *run(struct dfg_kernel *ctx, struct matrices *matrices)
 		.b_at = at + (elements / (matrices->out.dim[c->shape.rank - 2] * p->n)),
 		.c_step = p->m * p->n,
 	};
-	dfg_kernel_products(ctx, &products);
-	return NULL;
+	return dfg_kernel_products(ctx, &products);
 }
 
 static struct dfg_err *matmul(struct dfg_kernel *ctx)

@@ -5,7 +5,7 @@
 
 /*
  * For one core, measured on an EPYC of 2021 with AVX2: a product of two scalars in a step took 0.1 us; a product of 64
- * MB tensors moved 15 GB/s, a tanh 4.6 GB/s; OpenBLAS did 52 GFLOP/s for [64,1024] by [1024,2048] and 68 for square
+ * MB tensors moved 15 GB/s, a tanh 4.6 GB/s; products did 52 GFLOP/s for [64,1024] by [1024,2048] and 68 for square
  * matrices.
  */
 #define DISPATCH 1e-7

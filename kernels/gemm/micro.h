@@ -1,0 +1,33 @@
+#pragma once
+
+#include "kernels/gemm/gemm.h"
+
+/* The product's functions for one type and one kind of instructions. */
+struct dfg_product_functions {
+	int64_t strip; /* columns of a packed strip */
+	void (*product)(const struct dfg_product *p, const void *a, const void *b, void *c);
+	void (*pack)(const struct dfg_product *p, const void *b, int64_t first, int64_t last, void *out);
+	void (*packed)(const struct dfg_product *p, const void *a, const void *packed, void *c);
+};
+
+struct dfg_product_variant {
+	const char *name, *option, *fingerprint;
+	const struct dfg_product_functions *f32, *f64;
+};
+
+/* Each in its own file; the first two are for x86-64 alone. */
+extern const struct dfg_product_variant dfg_product_avx512, dfg_product_avx2, dfg_product_generic, dfg_product_mul;
+
+/* The one in use. */
+const struct dfg_product_variant *dfg_product_variant(void);
+
+/* What the files that include micro.inc share: steps of k in a block, rows from which a panel is copied, bytes of a. */
+enum { RUN = 256, COPY = 96, BLOCK_BYTES = 192 * 1024 };
+
+/* A few rows by b turned: its panels are wide and short, so that they stay in the first cache. */
+static inline bool is_turned_for_few(const struct dfg_product *p)
+{
+	return p->m <= 4 && p->b_column != 1;
+}
+
+#define INLINE __attribute__((always_inline))

@@ -1,0 +1,29 @@
+#include "kernels/gemm/micro.h"
+
+#include <string.h>
+
+/* For processors without fused multiply-adds: each step rounds twice. */
+#include "kernels/gemm/turn_plain.h"
+
+#define REAL float
+#define LANES 4
+#define NAME(x) x##_f32
+#define TARGET
+#define FUSE(a, b, c) ((a) * (b) + (c))
+#define ROWS 6
+#define SQUARE 4
+#define TURN turn_f32_4
+#include "kernels/gemm/micro.inc"
+
+#define REAL double
+#define LANES 2
+#define NAME(x) x##_f64
+#define TARGET
+#define FUSE(a, b, c) ((a) * (b) + (c))
+#define ROWS 6
+#define SQUARE 4
+#define TURN turn_f64_4
+#include "kernels/gemm/micro.inc"
+
+const struct dfg_product_variant dfg_product_mul = {
+	"no fused multiply-add", "mul", "mul", &functions_f32, &functions_f64};
