@@ -98,7 +98,7 @@ ip link set to-beta up
 
 # The launcher is killed: nobody stays behind.
 begin alpha,beta
-kill -KILL $pid
+kill -KILL $pid || { cat err; exit 1; }
 wait $pid || true
 nobody
 

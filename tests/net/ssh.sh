@@ -17,42 +17,43 @@ for i in 1 2 3; do
 	ssh-add -q "wrong$i"
 done
 ssh-add -q keys/user
-sed -i 's/^LogLevel.*/MaxAuthTries 3/' alpha/sshd_config
-kill -HUP "$(cat alpha/pid)"
-for _ in $(seq 100); do
-	[ ! -s alpha/pid ] || ! kill -0 "$(cat alpha/pid)" 2>/dev/null || break
+{ sed "s|/pid$|/strict_pid|" alpha/sshd_config && printf 'Port 2222\nMaxAuthTries 3\n'; } >strict_sshd_config
+ip netns exec alpha /usr/sbin/sshd -D -e -f "$HERE/strict_sshd_config" 2>strict.log &
+for _ in $(seq 500); do
+	[ ! -s alpha/strict_pid ] || break
 	sleep 0.02
 done
+printf 'Host strict\n\tHostName 10.77.0.11\n\tPort 2222\n' >>ssh_config
 identity() { # FILE: with IdentitiesOnly
 	sed "s|IdentityFile .*|IdentityFile $HERE/$1\n\tIdentitiesOnly yes|" ssh_config >identity_config
 }
 sed "s|IdentityFile .*|IdentityFile $HERE/public|" ssh_config >all_config
-expect 77 'alpha' doctor --ssh-config all_config alpha # the server is told of the wrong keys first
+expect 77 'strict' doctor --ssh-config all_config strict # the server is told of the wrong keys first
 for file in public locked keys/user; do
 	identity $file
-	expect 0 'alpha' doctor --ssh-config identity_config alpha
+	expect 0 'strict' doctor --ssh-config identity_config strict
 done
 identity wrong2
-expect 77 "refuses user 'root': tried the agent, $HERE/wrong2" doctor --ssh-config identity_config alpha
+expect 77 "refuses user 'root': tried the agent, $HERE/wrong2" doctor --ssh-config identity_config strict
 identity nothing
-expect 77 "refuses user 'root'" doctor --ssh-config identity_config alpha
+expect 77 "refuses user 'root'" doctor --ssh-config identity_config strict
 ssh-add -q -d keys/user
 identity public
-expect 77 "refuses user 'root'" doctor --ssh-config identity_config alpha
+expect 77 "refuses user 'root'" doctor --ssh-config identity_config strict
 identity keys/user
-expect 0 'alpha' doctor --ssh-config identity_config alpha
+expect 0 'strict' doctor --ssh-config identity_config strict
 
 # An agent that does not answer is not waited for without a limit; then the key files are tried.
 kill -STOP "$SSH_AGENT_PID"
 { echo 'ConnectTimeout 1' && cat ssh_config; } >quick_config
-expect 0 'alpha' timeout 20 "$DFG" doctor --ssh-config quick_config alpha
+expect 0 'strict' timeout 20 "$DFG" doctor --ssh-config quick_config strict
 { echo 'ConnectTimeout 1' && cat identity_config; } >quick_config
 sed "s|IdentityFile .*|IdentityFile $HERE/public|" quick_config >public_config
 expect 77 "refuses user 'root': tried the agent (no answer), $HERE/public" \
-	timeout 20 "$DFG" doctor --ssh-config public_config alpha
+	timeout 20 "$DFG" doctor --ssh-config public_config strict
 kill -CONT "$SSH_AGENT_PID"
 eval "$(ssh-agent -k)" >/dev/null
-expect 0 'alpha' doctor --ssh-config identity_config alpha
+expect 0 'strict' doctor --ssh-config identity_config strict
 
 # ProxyCommand: its tokens, and its end with the run.
 config() { # LINE...: alpha by these settings
