@@ -27,7 +27,7 @@ static const struct dfg_opt options[] = {
 };
 
 /* A graph while it is partitioned. Zero-initialised: released. */
-struct making {
+struct partitioning {
 	struct dfg_graph_file file;
 	struct dfg_facts facts;
 	struct dfg_arena arena;
@@ -37,51 +37,50 @@ struct making {
 	struct dfg_phases phases;
 };
 
-static void release(struct making *making)
+static void release(struct partitioning *work)
 {
-	dfg_parts_release(&making->parts);
-	dfg_facts_release(&making->facts);
-	dfg_arena_release(&making->arena);
-	dfg_graph_close(&making->file);
+	dfg_parts_release(&work->parts);
+	dfg_facts_release(&work->facts);
+	dfg_arena_release(&work->arena);
+	dfg_graph_close(&work->file);
 }
 
-static struct dfg_err *prune(struct making *making)
+static struct dfg_err *prune(struct partitioning *work)
 {
-	struct dfg_graph *graph = &making->file.graph;
+	struct dfg_graph *graph = &work->file.graph;
 	struct dfg_keep keep;
 	struct dfg_text report = {0};
 	if (!fetch.count && !target.count)
 		return NULL;
-	DFG_TRY(dfg_find_kept(graph, &fetch, &target, &making->arena, &keep));
+	DFG_TRY(dfg_find_kept(graph, &fetch, &target, &work->arena, &keep));
 	DFG_TRY(dfg_verify(graph, NULL, NULL));
-	struct dfg_err *err = dfg_prune(graph, &keep, &making->arena, &report);
+	struct dfg_err *err = dfg_prune(graph, &keep, &work->arena, &report);
 	if (!err && report.length)
 		dfg_talk("%.*s", (int)report.length - 1, report.s);
 	dfg_text_release(&report);
 	return err;
 }
 
-static struct dfg_err *cut(struct making *making)
+static struct dfg_err *cut(struct partitioning *work)
 {
-	struct dfg_graph *graph = &making->file.graph;
+	struct dfg_graph *graph = &work->file.graph;
 	DFG_TRY(dfg_lower_whole(graph));
-	DFG_TRY(prune(making));
-	DFG_TRY(dfg_verify(graph, NULL, &making->facts));
+	DFG_TRY(prune(work));
+	DFG_TRY(dfg_verify(graph, NULL, &work->facts));
 	dfg_placement_warn(&dfg_shared.placement, graph, &dfg_stderr);
-	dfg_phase_end(&making->phases, "verify");
+	dfg_phase_end(&work->phases, "verify");
 	DFG_TRY(dfg_placement_place(
-		&dfg_shared.placement, graph, &making->facts, &making->hosts, &dfg_stderr, &making->arena, &making->placed));
-	dfg_phase_end(&making->phases, "place");
-	DFG_TRY(
-		dfg_placement_partition(graph, &making->facts, &making->hosts, making->placed, &making->arena, &making->parts));
-	dfg_phase_end(&making->phases, "cut");
+		&dfg_shared.placement, graph, &work->facts, &work->hosts, &dfg_stderr, &work->arena, &work->placed));
+	dfg_phase_end(&work->phases, "place");
+	DFG_TRY(dfg_placement_partition(graph, &work->facts, &work->hosts, work->placed, &work->arena, &work->parts));
+	dfg_phase_end(&work->phases, "cut");
 	return NULL;
 }
 
-static struct dfg_err *tell(const struct making *making, struct dfg_text *out_text)
+static struct dfg_err *explain_parts(const struct partitioning *work, struct dfg_text *out_text)
 {
 	const struct dfg_explained explained = {
-		&making->file.graph, &making->facts, making->placed, &making->parts, making->hosts.device};
+		&work->file.graph, &work->facts, work->placed, &work->parts, work->hosts.device};
 	if (!explain)
 		return NULL;
 	return dfg_globals.json ? dfg_explain_json(&explained, out_text) : dfg_explain_text(&explained, out_text);
@@ -102,25 +101,25 @@ static struct dfg_err *check_options(void)
 static struct dfg_err *partition(char **operands, int *out_status)
 {
 	(void)out_status;
-	struct making making = {.phases = {.report = &dfg_stderr}};
-	struct dfg_text told = {0};
+	struct partitioning work = {.phases = {.report = &dfg_stderr}};
+	struct dfg_text explanation = {0};
 	DFG_TRY(check_options());
-	struct dfg_err *err = dfg_placement_hosts(&dfg_shared.placement, &making.arena, &making.hosts);
-	dfg_phase_end(&making.phases, NULL);
+	struct dfg_err *err = dfg_placement_hosts(&dfg_shared.placement, &work.arena, &work.hosts);
+	dfg_phase_end(&work.phases, NULL);
 	if (!err)
-		err = dfg_cmd_open_graph(*operands, &making.file);
-	dfg_phase_end(&making.phases, "read");
+		err = dfg_cmd_open_graph(*operands, &work.file);
+	dfg_phase_end(&work.phases, "read");
 	if (!err)
-		err = dfg_err_note(cut(&making), "%s", making.file.graph.source);
+		err = dfg_err_note(cut(&work), "%s", work.file.graph.source);
 	if (!err)
-		err = dfg_err_note(tell(&making, &told), "%s", making.file.graph.source);
+		err = dfg_err_note(explain_parts(&work, &explanation), "%s", work.file.graph.source);
 	if (!err && output)
-		err = dfg_plan_folder_save(output, if_changed, &making.parts, making.hosts.device);
-	dfg_phase_end(&making.phases, "write");
-	if (!err && told.length)
-		dfg_print(&told);
-	dfg_text_release(&told);
-	release(&making);
+		err = dfg_plan_folder_save(output, if_changed, &work.parts, work.hosts.device);
+	dfg_phase_end(&work.phases, "write");
+	if (!err && explanation.length)
+		dfg_print(&explanation);
+	dfg_text_release(&explanation);
+	release(&work);
 	return err;
 }
 

@@ -7,9 +7,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Checkpoints whose values are read from several workers, one of which is gone in the midst of that. */
+/* Checkpoints whose values are read from several workers, one of which is lost meanwhile. */
 
-static char folder[] = "/tmp/dfg-gathered-XXXXXX";
+static char folder[] = "/tmp/dfg-checkpointing-XXXXXX";
 
 static void set(struct crew_test *test, const struct dfg_variable_place *place, double value)
 {
