@@ -12,7 +12,7 @@ enum {
 	STACK = 16,      /* rows that are combined one after another, before the tree */
 	TILE = 64,       /* accumulators side by side */
 	ACC_MAX = 16,    /* bytes of an accumulator */
-	BLOCK = 1 << 15, /* elements that one thread takes of a large reduction */
+	BLOCK = 1 << 15, /* elements that one thread takes of a large reduction; the tree's borders are blocks' borders */
 };
 
 static struct dfg_err *mark_axes(const struct dfg_infer *node, int rank, bool *out_gone, bool *out_all_known)
@@ -108,12 +108,19 @@ struct job {
 	char *out;
 	struct axes gone, kept;
 	int64_t run, width;
-	int64_t tiles;         /* in a width */
-	char *partial;         /* accumulators, by block; NULL where a block is all of it */
-	int64_t blocks, block; /* of gone.count * run, or of run where gone is one */
+	int64_t tiles; /* in a width */
+	char *partial; /* accumulators, by block; NULL where a block is all of it */
+	int64_t blocks,
+		block; /* of gone.count * run, or of run where gone is one; from the shape of what one output reads */
 };
 
-/* n elements side by side into one accumulator, in halves down to ROW. */
+/* The left half of n items that are combined as a tree whose leaves are units. */
+static int64_t left_half(int64_t n, int64_t unit)
+{
+	return ((n + unit - 1) / unit + 1) / 2 * unit;
+}
+
+/* n elements side by side into one accumulator, in halves down to blocks, then down to ROW. */
 static void reduce_run(const struct dfg_reducer *r, int64_t n, const char *in, void *acc)
 {
 	if (n <= ROW) {
@@ -121,7 +128,7 @@ static void reduce_run(const struct dfg_reducer *r, int64_t n, const char *in, v
 		return;
 	}
 	alignas(ACC_MAX) char right[ACC_MAX];
-	int64_t half = (n / ROW + 1) / 2 * ROW;
+	int64_t half = n > BLOCK ? left_half(n, BLOCK) : (n / ROW + 1) / 2 * ROW;
 	reduce_run(r, half, in, acc);
 	reduce_run(r, n - half, in + half * (int64_t)r->in_size, right);
 	r->merge(1, right, acc);
@@ -142,7 +149,7 @@ static void reduce_places(const struct job *job, int64_t n, const char *in, int6
 		return;
 	}
 	alignas(ACC_MAX) char right[TILE * ACC_MAX];
-	int64_t middle = first + (last - first + 1) / 2;
+	int64_t middle = first + (last - first > job->block ? left_half(last - first, job->block) : (last - first + 1) / 2);
 	reduce_places(job, n, in, first, middle, acc);
 	reduce_places(job, n, in, middle, last, right);
 	r->merge(n, right, acc);
@@ -208,13 +215,14 @@ static void merge_blocks(const struct job *job, int64_t n, char *partial, int64_
 	job->reducer->merge(n, partial + middle * TILE * ACC_MAX, partial + first * TILE * ACC_MAX);
 }
 
-/* Few outputs of many elements each: blocks of them on all threads, then the tree over the blocks. */
-static struct dfg_err *reduce_long(struct dfg_kernel *ctx, struct job *job, int64_t tiles, int64_t per_place)
+/*
+ * Few outputs of many elements each: blocks of them on all threads, then the tree over the blocks, which is that of
+ * reduce_run() and reduce_places(): whether outputs are few decides no bits.
+ */
+static struct dfg_err *reduce_long(struct dfg_kernel *ctx, struct job *job, int64_t tiles)
 {
 	const struct dfg_reducer *r = job->reducer;
-	bool in_run = job->gone.count == 1;
-	int64_t length = in_run ? job->run : job->gone.count;
-	job->block = in_run ? BLOCK : BLOCK / per_place + 1;
+	int64_t length = job->gone.count == 1 ? job->run : job->gone.count;
 	job->blocks = (length + job->block - 1) / job->block;
 	void *room;
 	DFG_TRY(dfg_kernel_scratch(ctx, (size_t)(tiles * job->blocks) * TILE * ACC_MAX, &room));
@@ -237,8 +245,9 @@ static struct dfg_err *reduce_job(struct dfg_kernel *ctx, struct job *job)
 	int64_t tiles = job->kept.count * job->tiles;
 	int64_t per_place = job->run > 1 ? job->run : job->width < TILE ? job->width : TILE;
 	int64_t per_tile = job->gone.count * per_place;
+	job->block = job->gone.count == 1 || !per_place ? BLOCK : BLOCK / per_place + 1;
 	if (per_tile >= 2 * BLOCK && tiles <= 16)
-		return reduce_long(ctx, job, tiles, per_place);
+		return reduce_long(ctx, job, tiles);
 	if (tiles)
 		dfg_kernel_ranges(ctx, tiles, per_tile < BLOCK ? BLOCK / (per_tile + 1) + 1 : 1, reduce_tiles, job);
 	return NULL;
