@@ -4,10 +4,10 @@
 
 enum {
 	FEW = 16,
-	BATCH = 256, /* nodes after which the memory that single nodes needed is given back */
+	BATCH = 256, /* nodes after which the scratch memory of single nodes is released */
 };
 
-/* The fact of an input, or NULL where nothing is known of it (yet). */
+/* The fact of an input, or NULL if it has not been inferred (yet). */
 static const struct dfg_inferred *fact_of(const struct dfg_facts *facts, struct dfg_edge edge)
 {
 	if (edge.node >= facts->nodes || (uint32_t)edge.port >= dfg_facts_outputs(facts, edge.node))
@@ -16,7 +16,7 @@ static const struct dfg_inferred *fact_of(const struct dfg_facts *facts, struct 
 	return fact->dtype ? fact : NULL;
 }
 
-/* What is known of the node's outputs, for which there is room. */
+/* Infers the facts of the node's outputs, whose entries exist. */
 static struct dfg_err *infer_one(struct dfg_builder *builder, uint32_t n, const struct dfg_call *call)
 {
 	struct dfg_facts *facts = &builder->facts;
@@ -32,7 +32,10 @@ static struct dfg_err *infer_one(struct dfg_builder *builder, uint32_t n, const 
 	return err;
 }
 
-/* Works out every node's call and makes room for its outputs, in file order, so that facts can be filled in any order. */
+/*
+ * Resolves the call of every node and adds entries for its outputs, in file order, so that facts can be inferred in any
+ * order.
+ */
 static struct dfg_err *call_all(struct dfg_builder *builder, struct dfg_call *call)
 {
 	struct dfg_graph *graph = builder->graph;
@@ -84,7 +87,7 @@ void dfg_builder_release(struct dfg_builder *builder)
 	*builder = (struct dfg_builder){0};
 }
 
-/* A node being made: what its parameters turn out to be. */
+/* A node that is being built, with its type and number parameters as far as they are known. */
 struct draft {
 	struct dfg_builder *builder;
 	const struct dfg_new_node *want;
@@ -101,8 +104,8 @@ static const struct dfg_attr *given(const struct dfg_new_node *want, const char 
 }
 
 /*
- * How many inputs are left for ports of variable width, and how many ports share them. A declaration has at most one
- * count or one list that is not given by an attribute; more would not be decidable.
+ * The number of inputs that are left for ports of variable width, and the number of these ports. At most one count or
+ * list may be without an attribute; the split between several would be ambiguous.
  */
 static uint32_t spare_inputs(const struct draft *draft, uint32_t *out_ports)
 {
@@ -125,7 +128,7 @@ static uint32_t spare_inputs(const struct draft *draft, uint32_t *out_ports)
 	return draft->want->n_in > fixed ? draft->want->n_in - fixed : 0;
 }
 
-/* A list of the types of n inputs from `first` on. */
+/* Makes the parameter a list of the types of n inputs from `first` on. */
 static struct dfg_err *list_types(struct draft *draft, uint32_t first, uint32_t n, struct dfg_attr *param)
 {
 	struct dfg_arena *arena = draft->builder->graph->arena;
@@ -143,7 +146,7 @@ static struct dfg_err *list_types(struct draft *draft, uint32_t first, uint32_t 
 	return NULL;
 }
 
-/* Learns the parameters of one port from the inputs that stand at it. */
+/* Derives the parameters of one port from the inputs at it. */
 static struct dfg_err *learn_port(struct draft *draft, const struct dfg_port *port, uint32_t first, uint32_t width)
 {
 	if (port->count >= 0 && !draft->param[port->count].kind) {
@@ -247,7 +250,7 @@ static struct dfg_err *copy_list(struct dfg_arena *arena, union dfg_value *value
 	return NULL;
 }
 
-/* Replaces what the value points to by a copy in the arena; the elements of a literal stay where they are. */
+/* Replaces the value's pointers by copies in the arena; the elements of a literal are not copied. */
 static struct dfg_err *copy_value(struct dfg_arena *arena, enum dfg_attr_kind kind, union dfg_value *value)
 {
 	const void *copy = value;
@@ -262,7 +265,7 @@ static struct dfg_err *copy_value(struct dfg_arena *arena, enum dfg_attr_kind ki
 	return copy ? NULL : DFG_ERR(DFG_MEMORY, "out of memory");
 }
 
-/* The declaration's own words live as long as the program; others are copied. */
+/* Strings of the declaration are static; others are copied. */
 static const char *keep_name(const struct draft *draft, const char *name)
 {
 	const struct dfg_signature *signature = draft->signature;
@@ -275,7 +278,7 @@ static const char *keep_name(const struct draft *draft, const char *name)
 	return dfg_arena_copy(draft->builder->graph->arena, name, strlen(name));
 }
 
-/* Puts a copy of attr where its name belongs. */
+/* Inserts a copy of attr in the order of names. */
 static struct dfg_err *insert_attr(struct draft *draft, struct dfg_node *node, const struct dfg_attr *attr)
 {
 	uint32_t i = node->n_attr;
@@ -433,7 +436,7 @@ struct dfg_err *dfg_build_ints(struct dfg_builder *builder, const char *name, en
 	struct dfg_tensor tensor;
 	shape = shape ? shape : &DFG_SHAPE_SCALAR;
 	if (dtype == DFG_I32 && dfg_index_dtype(values, dfg_shape_count(shape)) != DFG_I32)
-		return DFG_ERR(DFG_DATA, "'%s' has a size or index that i32 cannot hold", name);
+		return DFG_ERR(DFG_DATA, "'%s' has a size or index that does not fit i32", name);
 	DFG_TRY(dfg_tensor_new(dtype, shape, &tensor));
 	dfg_convert(dtype, tensor.data, DFG_I64, values, dfg_shape_count(&tensor.shape));
 	struct dfg_err *err = dfg_build_const(builder, name, &tensor, out_edge);

@@ -45,7 +45,7 @@ void dfg_builder_release(struct dfg_builder *builder);
 DFG_MUST_CHECK struct dfg_err *dfg_build(
 	struct dfg_builder *builder, const struct dfg_new_node *node, uint32_t *out_number);
 
-/* Appends a data input to a node that was built with fewer than its declaration wants (a Merge's back edge). */
+/* Appends a data input to a node that was built with fewer than its declaration requires (a Merge's back edge). */
 DFG_MUST_CHECK struct dfg_err *dfg_build_input(struct dfg_builder *builder, uint32_t node, struct dfg_edge edge);
 
 /* Const nodes; the elements are copied. shape NULL: a scalar. */

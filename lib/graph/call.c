@@ -7,7 +7,7 @@ struct dfg_err *dfg_call_note(struct dfg_err *err, const struct dfg_call *call)
 	return dfg_err_note(err, "node '%.200s' (%s)", call->node, call->op->name);
 }
 
-/* refs: a bit for each port, of which there are `ports`. */
+/* refs: a bit for each of the `ports` ports. */
 static bool is_ref(uint8_t refs, const uint16_t *first, int ports, int i)
 {
 	for (int port = 0; port < ports && refs; port++)
@@ -97,7 +97,8 @@ static struct dfg_err *check_type(const struct dfg_param *param, enum dfg_dtype 
 		return NULL;
 	if (!dfg_dtype_size(dtype))
 		return DFG_ERR(DFG_DATA, "attribute '%s' has invalid type number %d", param->name, (int)dtype);
-	return DFG_ERR(DFG_DATA, "attribute '%s' is %s, which this op does not take", param->name, dfg_dtype_name(dtype));
+	return DFG_ERR(
+		DFG_DATA, "attribute '%s' is %s, which this op does not support", param->name, dfg_dtype_name(dtype));
 }
 
 static struct dfg_err *check_list(const struct dfg_param *param, const struct dfg_list *list)
@@ -136,7 +137,7 @@ static struct dfg_err *fill_param(
 	return NULL;
 }
 
-/* How many tensors the port stands for. */
+/* The number of tensors at the port. */
 static uint32_t port_width(const struct dfg_port *port, const union dfg_value *param)
 {
 	if (port->is_list)
@@ -151,7 +152,7 @@ static enum dfg_dtype port_dtype(const struct dfg_port *port, const union dfg_va
 	return port->is_list ? param[port->type].list->item[i].dtype : param[port->type].dtype;
 }
 
-/* One side of the call: where each port's tensors begin, and the type of each. */
+/* One side of the call: the first tensor of each port, and the type of each tensor. */
 static struct dfg_err *lay_out(const struct dfg_port *port, int n_port, const union dfg_value *param,
 	struct dfg_arena *arena, struct dfg_call *call)
 {
@@ -160,7 +161,7 @@ static struct dfg_err *lay_out(const struct dfg_port *port, int n_port, const un
 	for (int p = 0; p < n_port; p++)
 		count += port_width(&port[p], param);
 	if (count > UINT16_MAX)
-		return DFG_ERR(DFG_DATA, "%u %s are more than 65535", count, is_in ? "inputs" : "outputs");
+		return DFG_ERR(DFG_DATA, "the node has %u %s, the limit is 65535", count, is_in ? "inputs" : "outputs");
 	size_t head = ((size_t)n_port + 1) * sizeof(uint16_t);
 	uint16_t *first = dfg_arena_zeros(arena, head + count, 1);
 	if (!first)

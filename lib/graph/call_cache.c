@@ -6,17 +6,17 @@
 #include <string.h>
 
 enum {
-	KEY_WORDS = 96,      /* what takes more to tell apart is not shared */
-	IN_MOST = 64,        /* inputs of a node whose inference is kept */
-	FEW = 16,            /* outputs, likewise */
-	SHARED_MOST = 65536, /* entries of a table: a graph in which all nodes differ shall not pay for it in memory */
+	KEY_WORDS = 96,      /* calls with a longer key are not shared */
+	IN_MOST = 64,        /* the most inputs of a node whose inference is cached */
+	FEW = 16,            /* the most outputs of such a node */
+	SHARED_MOST = 65536, /* the most entries of a table, for graphs in which all nodes differ */
 };
 
-/* Each table numbers keys, as bytes. What belongs to a key lies behind it in the arena. */
+/* Each table maps keys, as bytes, to the values that follow them in the arena. */
 struct dfg_call_cache {
 	struct dfg_arena arena;
 	struct dfg_map calls, inferred;
-	struct dfg_map facts, known, holds; /* the key is the thing */
+	struct dfg_map facts, known, holds; /* the key is itself the value */
 };
 
 void dfg_call_cache_free(struct dfg_call_cache *alike)
@@ -35,31 +35,31 @@ void dfg_call_cache_free(struct dfg_call_cache *alike)
 static struct dfg_err *ready(struct dfg_facts *facts)
 {
 	if (!facts->alike && !(facts->alike = dfg_zeros(1, sizeof *facts->alike)))
-		return dfg_no_memory("what is known of the nodes");
+		return dfg_no_memory("the facts of nodes");
 	return NULL;
 }
 
-/* A new entry: the key and room behind it, which *out_behind is. */
+/* Adds an entry: the key and `more` zeroed bytes after it, where *out_value points. */
 static struct dfg_err *enter(
-	struct dfg_map *map, struct dfg_arena *arena, const void *key, size_t length, size_t more, void *out_behind)
+	struct dfg_map *map, struct dfg_arena *arena, const void *key, size_t length, size_t more, void *out_value)
 {
 	uint32_t number;
 	char *entry = dfg_arena_zeros(arena, length + more, 1);
 	if (!entry)
-		return dfg_no_memory("what is known of the nodes");
+		return dfg_no_memory("the facts of nodes");
 	memcpy(entry, key, length);
-	void *behind = entry + length;
-	memcpy(out_behind, &behind, sizeof behind); /* out_behind is the address of a pointer to any type */
-	return dfg_map_put(map, entry, length, &number, NULL) ? NULL : dfg_no_memory("what is known of the nodes");
+	void *value = entry + length;
+	memcpy(out_value, &value, sizeof value); /* out_value is the address of a pointer to any type */
+	return dfg_map_put(map, entry, length, &number, NULL) ? NULL : dfg_no_memory("the facts of nodes");
 }
 
-/* What lies behind an entry's key. */
-static const void *behind(const struct dfg_map *map, uint32_t number)
+/* The value after an entry's key. */
+static const void *value_of(const struct dfg_map *map, uint32_t number)
 {
 	return map->name[number].s + map->name[number].length;
 }
 
-/* A key being put together; words < 0 where it got too long. */
+/* A key that is being composed; words < 0: it is too long. */
 struct key {
 	uint64_t word[KEY_WORDS];
 	int words;
@@ -127,7 +127,10 @@ static void add_list(struct key *key, const struct dfg_list *list)
 		add_value(key, list->kind, &list->item[i]);
 }
 
-/* Names of attributes go by address: those of one graph are mostly kept once, and if not, nothing worse than two kinds. */
+/*
+ * Names of attributes are compared by address. Within a graph equal names mostly have one address; if not, a call is
+ * only stored twice.
+ */
 static void call_key(const struct dfg_node *node, struct key *key)
 {
 	key->words = 0;
@@ -167,7 +170,7 @@ struct dfg_err *dfg_facts_call(struct dfg_facts *facts, const struct dfg_graph *
 		return dfg_node_call(graph, number, brief, out_call);
 	uint32_t found = dfg_map_find(&alike->calls, (const char *)key.word, (size_t)key.words * 8);
 	if (found != DFG_NONE) {
-		memcpy(out_call, behind(&alike->calls, found), sizeof *out_call);
+		memcpy(out_call, value_of(&alike->calls, found), sizeof *out_call);
 		out_call->node = node->name;
 		return NULL;
 	}
@@ -176,7 +179,7 @@ struct dfg_err *dfg_facts_call(struct dfg_facts *facts, const struct dfg_graph *
 	return new_call(alike, graph, number, &key, out_call);
 }
 
-/* The thing, kept once: one that is there already, or a copy. NULL stays NULL. */
+/* Interns the value: gives the equal one that is stored already, or a new copy; NULL for NULL. */
 static struct dfg_err *keep(
 	struct dfg_map *map, struct dfg_arena *arena, const void *thing, size_t size, void *out_kept)
 {
@@ -186,7 +189,7 @@ static struct dfg_err *keep(
 		uint32_t number;
 		kept = dfg_arena_copy(arena, thing, size);
 		if (!kept || (map->count < SHARED_MOST && !dfg_map_put(map, kept, size, &number, NULL)))
-			return dfg_no_memory("what is known of the nodes");
+			return dfg_no_memory("the facts of nodes");
 	}
 	memcpy(out_kept, &kept, sizeof kept); /* out_kept is the address of a pointer to any type */
 	return NULL;
@@ -198,7 +201,7 @@ static struct dfg_err *keep_fact(
 	struct dfg_call_cache *alike = facts->alike;
 	const struct dfg_known_value *known = fact->known ? fact->known : fact->matrix;
 	struct dfg_inferred plain;
-	memset(&plain, 0, sizeof plain); /* bytes between members are part of the key */
+	memset(&plain, 0, sizeof plain); /* padding is part of the key */
 	plain.dtype = fact->dtype;
 	plain.is_ref = fact->is_ref;
 	plain.shape.rank = fact->shape.rank;
@@ -228,7 +231,7 @@ static struct dfg_err *infer(struct dfg_facts *facts, const struct dfg_call *cal
 		return infer_few(facts, call, in, few, out);
 	struct dfg_inferred *fact = dfg_zeros(call->n_out, sizeof *fact);
 	if (!fact)
-		return dfg_no_memory("what is known of the nodes");
+		return dfg_no_memory("the facts of nodes");
 	struct dfg_err *err = infer_few(facts, call, in, fact, out);
 	dfg_free(fact);
 	return err;
@@ -250,7 +253,7 @@ struct dfg_err *dfg_facts_infer(struct dfg_facts *facts, const struct dfg_call *
 	uint32_t found = dfg_map_find(map, (const char *)key, length);
 	if (found != DFG_NONE) {
 		if (size)
-			memcpy(out, behind(map, found), size);
+			memcpy(out, value_of(map, found), size);
 		return NULL;
 	}
 	DFG_TRY(infer(facts, call, in, out));

@@ -5,4 +5,4 @@
  * struct dfg_facts, made on first use.
  */
 struct dfg_call_cache;
-void dfg_call_cache_free(struct dfg_call_cache *alike); /* NULL is fine */
+void dfg_call_cache_free(struct dfg_call_cache *alike); /* buffer may be NULL */

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* The elements that are given, then the last of them again; zeros where none is. */
+/* Writes the given elements, then the last of them repeatedly, or zeros if none is given. */
 static void spread(const struct dfg_literal *literal, void *to, int64_t count)
 {
 	size_t size = dfg_dtype_size(literal->dtype);
@@ -22,7 +22,7 @@ size_t dfg_literal_bytes(const struct dfg_literal *literal)
 	return (size_t)literal->given * (dfg_dtype_is_handle(literal->dtype) ? 1 : dfg_dtype_size(literal->dtype));
 }
 
-/* The first elements, as many as the shape has: no more than the literal's own. */
+/* A tensor of this shape with the first elements of the literal, which has at least as many. */
 static struct dfg_err *tensor_of(
 	const struct dfg_literal *literal, const struct dfg_shape *shape, struct dfg_tensor *out_tensor)
 {
@@ -39,12 +39,12 @@ static struct dfg_err *tensor_of(
 	return NULL;
 }
 
-/* Whether it has elements at all, and how many bytes they are. */
+/* The bytes of all elements. DFG_DATA: the dtype has no elements in memory. */
 static struct dfg_err *measure(const struct dfg_literal *literal, size_t *out_bytes)
 {
 	if (dfg_dtype_is_handle(literal->dtype))
 		return DFG_ERR(
-			DFG_DATA, "a constant of %s is kept in files, not computed with", dfg_dtype_name(literal->dtype));
+			DFG_DATA, "a constant of %s can only be kept in a file, not computed with", dfg_dtype_name(literal->dtype));
 	return dfg_shape_bytes(&literal->shape, literal->dtype, out_bytes);
 }
 

@@ -3,14 +3,14 @@
 #include <complex.h>
 #include <string.h>
 
-#undef bool /* it is a name to paste here */
+#undef bool /* `bool` is pasted into names below */
 
-/* Elements that are converted at a time where a half is on one side. */
+/* elements that are converted at a time if one side is a half */
 enum { TILE = 512 };
 
 /*
- * To an integer from a float: NaN is 0, what does not fit is the nearest that does. `high` is the first float above the
- * range, exact in both float types, because 2^63 - 1 is not.
+ * Conversion from a float to an integer: NaN becomes 0, and a value out of range the nearest one in range. `high` is
+ * the first float above the range; unlike 2^63 - 1 it is exact in both float types.
  */
 #define FROM_FLOAT(name, type, least, most, high)                                           \
 	static inline type name##_from_float(double x)                                          \
@@ -40,7 +40,7 @@ FROM_FLOAT(u64, uint64_t, 0, UINT64_MAX, 0x1p64)
 		}                                                                                        \
 	}
 
-/* A list cannot expand itself inside itself, so the inner ones are written out. */
+/* A macro cannot expand within itself, so the inner lists are written out. */
 #define OF_INTEGERS(X, ...)       \
 	X(i8, int8_t, __VA_ARGS__)    \
 	X(i16, int16_t, __VA_ARGS__)  \
@@ -99,7 +99,10 @@ typedef void convert_fn(int64_t n, void *restrict out, const void *restrict in);
 		[DFG_C128] = name##_of_c128},
 static convert_fn *const convert[DFG_DTYPES][DFG_DTYPES] = {DFG_EACH_plain(COLUMN)};
 
-/* Halves go through f32, which holds all of theirs; wider numbers are rounded to f32 first, as TensorFlow does. */
+/*
+ * Halves are converted by way of f32, which holds all their values; wider numbers are first rounded to f32, as in
+ * TensorFlow.
+ */
 static void through_f32(enum dfg_dtype to, char *out, enum dfg_dtype from, const char *in, int64_t n)
 {
 	float tile[TILE];

@@ -1,6 +1,6 @@
 #include "lib/graph/cycle.h"
 
-enum { NAMES_MOST = 8 }; /* of a cycle in a message */
+enum { NAMES_MOST = 8 }; /* the most nodes of a cycle that a message names */
 
 static bool is_ordered(const struct dfg_graph *graph)
 {
@@ -26,7 +26,7 @@ struct dfg_err *dfg_pass_order(
 	return dfg_graph_order(graph, scratch, *out_order, out_count);
 }
 
-/* A node that has no place in the order has an input that has none either. */
+/* An input of n that is not in the order either; each node that is not in it has one. */
 static uint32_t step_back(const struct dfg_graph *graph, const bool *placed, uint32_t n)
 {
 	const struct dfg_node *node = &graph->node[n];
@@ -41,7 +41,7 @@ struct dfg_err *dfg_cycle_words(const struct dfg_graph *graph, const uint32_t *o
 {
 	bool *placed = dfg_arena_zeros(scratch, graph->count, sizeof *placed);
 	uint32_t *path = dfg_arena_zeros(scratch, graph->count, sizeof *path);
-	uint32_t *place = dfg_arena_zeros(scratch, graph->count, sizeof *place); /* in the path, from 1 */
+	uint32_t *place = dfg_arena_zeros(scratch, graph->count, sizeof *place); /* position in the path, from 1 */
 	if (!placed || !path || !place)
 		return DFG_ERR(DFG_MEMORY, "no memory to name a cycle");
 	for (uint32_t i = 0; i < count; i++)
@@ -53,7 +53,7 @@ struct dfg_err *dfg_cycle_words(const struct dfg_graph *graph, const uint32_t *o
 		path[length++] = n;
 		place[n] = length;
 	}
-	/* The path ran against the edges: the cycle is its end, read backwards. */
+	/* the path follows edges backwards, so the cycle is its end, read from back to front */
 	uint32_t nodes = length - place[n] + 1;
 	dfg_text_add(out_text, "'%.200s'", graph->node[n].name);
 	for (uint32_t i = 0; i < nodes && i < NAMES_MOST; i++)

@@ -35,7 +35,7 @@ enum dfg_dtype dfg_dtype_find(const char *name, size_t length)
 
 #define BIT(NAME, ...) | UINT64_C(1) << DFG_##NAME
 
-/* Classes as signatures write them. Halves belong wherever f32 does. */
+/* The classes of types that signatures name. A class with f32 has the halves too. */
 static const struct {
 	const char *name;
 	uint64_t types;

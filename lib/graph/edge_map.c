@@ -8,7 +8,7 @@ static bool same_key(const struct dfg_edge_key *a, const struct dfg_edge_key *b)
 	return dfg_edge_same(a->edge, b->edge) && a->kind == b->kind && a->detail == b->detail;
 }
 
-/* The entry of a key, or the free one where it belongs. */
+/* The entry of a key, or the free entry for it. */
 static struct dfg_edge_entry *find(const struct dfg_edge_map *map, const struct dfg_edge_key *key)
 {
 	uint64_t edge = (uint64_t)key->edge.node << 32 | (uint32_t)key->edge.port;

@@ -4,21 +4,22 @@
 #include <string.h>
 
 /*
- * TILE elements of each operand fit in the first cache together; no row has more OPERANDS. A BLOCK is what one thread
- * takes at a time. Runs of RUN elements and more are passed as they are, shorter ones are gathered into tiles.
+ * TILE: elements for which all operands fit in the first-level cache. OPERANDS: the most that a row has. BLOCK:
+ * elements that a thread takes at a time. RUN: a run of at least as many elements is passed as it is; shorter ones are
+ * gathered into tiles.
  */
 enum { TILE = 512, OPERANDS = DFG_ROW_OPERANDS, BLOCK = 32 * 1024, RUN = 64 };
 
-/* An operand as the walk over the output sees it: a step of 0 stays where it is, which is what broadcasting means. */
+/* An operand, by the dims of the walk over the output. Where it is broadcast its step is 0. */
 struct operand {
 	const char *data;
 	size_t size;
 	enum dfg_dtype dtype;
-	bool whole, constant;       /* has every element of the output; has one for all */
-	int64_t step[DFG_RANK_MAX]; /* by dim of the walk, in elements */
+	bool whole, constant;       /* has the layout of the output; is one element */
+	int64_t step[DFG_RANK_MAX]; /* by dim of the walk; in elements */
 };
 
-/* The output's dims with neighbours merged wherever all operands move through them alike; the innermost is last. */
+/* The dims of the output, with neighbours merged where the steps of all operands allow it; the innermost is last. */
 struct walk {
 	dfg_row_fn *row;
 	const union dfg_value *attr;
@@ -30,14 +31,14 @@ struct walk {
 	enum dfg_dtype out_dtype;
 };
 
-/* What a thread needs beside the operands: stretched, and widened where they are halves. */
+/* A thread's buffers: for gathered or repeated elements, and for halves as f32. */
 struct tiles {
 	_Alignas(DFG_ALIGN) char stretched[OPERANDS][TILE * 2 * sizeof(double)];
 	_Alignas(DFG_ALIGN) float wide[OPERANDS][TILE];
 	_Alignas(DFG_ALIGN) float wide_out[TILE];
 };
 
-/* The dtype that chooses the row; an op of fixed types has its row at DFG_NO_DTYPE. */
+/* The dtype that selects the row; an op of fixed types has its row at DFG_NO_DTYPE. */
 static enum dfg_dtype row_dtype(const struct dfg_call *call)
 {
 	enum dfg_dtype dtype = dfg_kernel_dtype(call);
@@ -49,11 +50,11 @@ static struct dfg_err *find_row(const struct dfg_call *call, dfg_row_fn **out_ro
 	enum dfg_dtype dtype = row_dtype(call);
 	*out_row = call->op->row[dtype];
 	if (!*out_row)
-		return DFG_ERR(DFG_DATA, "%s does not compute %s", call->op->name, dfg_dtype_name(dtype));
+		return DFG_ERR(DFG_DATA, "%s does not support %s", call->op->name, dfg_dtype_name(dtype));
 	return NULL;
 }
 
-/* Steps of an operand through the output's dims, before these are merged. */
+/* Sets the steps of an operand through the output's dims before they are merged. */
 static void measure(struct operand *operand, const struct dfg_tensor *t, const struct dfg_shape *shape)
 {
 	int64_t step = 1;
@@ -67,7 +68,7 @@ static void measure(struct operand *operand, const struct dfg_tensor *t, const s
 	operand->size = dfg_dtype_size(t->dtype);
 }
 
-/* Whether dim d, which lies around dim e, and e can be walked as one. */
+/* Whether dim d, the next outer one of e, and e can be walked as one. */
 static bool merges(const struct walk *walk, int d, int e, int64_t inner)
 {
 	for (int i = 0; i < walk->n_in; i++)
@@ -76,10 +77,10 @@ static bool merges(const struct walk *walk, int d, int e, int64_t inner)
 	return true;
 }
 
-/* Merges from the inside out. The steps of a merged dim are those of its innermost part. */
+/* Merges the dims, the innermost first. The steps of a merged dim are those of its innermost part. */
 static void merge(struct walk *walk, const struct dfg_shape *shape)
 {
-	int at = DFG_RANK_MAX; /* the merged dims are packed against the end, then moved */
+	int at = DFG_RANK_MAX; /* the merged dims are stored at the end, then moved */
 	for (int d = shape->rank - 1; d >= 0; d--) {
 		if (shape->dim[d] == 1)
 			continue;
@@ -108,7 +109,7 @@ static void classify(const struct walk *walk, struct operand *operand)
 	}
 }
 
-/* n copies of one element. */
+/* Writes n copies of one element. */
 static void repeat(char *to, const char *element, size_t size, int64_t n)
 {
 	memcpy(to, element, size);
@@ -120,7 +121,7 @@ static void repeat(char *to, const char *element, size_t size, int64_t n)
 	}
 }
 
-/* Where in its data the operand's element for output element i is. */
+/* The index of the operand's element for output element i. */
 static int64_t position(const struct walk *walk, const struct operand *operand, int64_t i)
 {
 	int64_t at = 0;
@@ -129,7 +130,7 @@ static int64_t position(const struct walk *walk, const struct operand *operand, 
 	return at;
 }
 
-/* The operand's elements for output elements [first, first + n), gathered run by run along the innermost dim. */
+/* Gathers the operand's elements for output elements [first, first + n), run by run along the innermost dim. */
 static const void *gather(const struct walk *walk, const struct operand *operand, int64_t first, int64_t n, char *tile)
 {
 	int inner = walk->rank - 1;
@@ -147,7 +148,10 @@ static const void *gather(const struct walk *walk, const struct operand *operand
 	return tile;
 }
 
-/* How many elements from first on are done at once: a tile, and where runs are long no more than the run. */
+/*
+ * The number of elements from `first` on that are computed at once: a tile or, if runs are long, the remainder of the
+ * run.
+ */
 static int64_t stretch_of(const struct walk *walk, int64_t first, int64_t last)
 {
 	int64_t n = last - first < TILE ? last - first : TILE;
@@ -158,13 +162,13 @@ static int64_t stretch_of(const struct walk *walk, int64_t first, int64_t last)
 	return n;
 }
 
-/* The operand's next n elements: where they are if they lie there side by side, else in the tile. */
+/* The operand's next n elements: in place if they are contiguous, else in the tile. */
 static const void *lend(const struct walk *walk, const struct operand *operand, int64_t first, int64_t n, char *tile)
 {
 	if (operand->whole)
 		return operand->data + (size_t)first * operand->size;
 	if (operand->constant)
-		return tile; /* filled before the first tile */
+		return tile; /* walk_range() has filled it */
 	int64_t inner = walk->dim[walk->rank - 1];
 	if (operand->step[walk->rank - 1] && first % inner + n <= inner)
 		return operand->data + (size_t)position(walk, operand, first) * operand->size;
@@ -196,7 +200,7 @@ static void walk_range(void *arg, int64_t first, int64_t last)
 	}
 }
 
-/* All operands have the output's shape: nothing but pointers to move. */
+/* The range function for operands that all have the output's layout. */
 static void plain_range(void *arg, int64_t first, int64_t last)
 {
 	const struct walk *walk = arg;
@@ -222,7 +226,7 @@ struct dfg_err *dfg_elementwise_run(struct dfg_kernel *ctx)
 	struct dfg_tensor *out;
 	struct walk walk = {.attr = call->attr, .n_in = call->n_in};
 	if (call->n_in < 1 || call->n_in > OPERANDS)
-		return DFG_ERR(DFG_BUG, "a row of %d operands", call->n_in);
+		return DFG_ERR(DFG_BUG, "an elementwise op has %d operands", call->n_in);
 	for (int i = 0; i < call->n_in; i++)
 		shapes[i] = &dfg_kernel_input(ctx, i)->shape;
 	DFG_TRY(find_row(call, &walk.row));

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* The runner of one kernel: outputs have buffers of their own, scratch is kept until the end. */
+/* The context of one kernel: each output has a buffer of its own, scratch memory lives until the end. */
 struct eval {
 	size_t most;
 	void **scratch;
@@ -11,7 +11,8 @@ struct eval {
 
 static struct dfg_err *check(const struct eval *eval, size_t bytes)
 {
-	return bytes > eval->most ? DFG_ERR(DFG_DATA, "%zu bytes, more than %zu", bytes, eval->most) : NULL;
+	return bytes > eval->most ? DFG_ERR(DFG_DATA, "the kernel requires %zu bytes, the limit is %zu", bytes, eval->most)
+							  : NULL;
 }
 
 static struct dfg_err *grow(struct dfg_kernel *ctx, int i, size_t bytes)
@@ -70,7 +71,7 @@ static struct dfg_variable *ref(struct dfg_kernel *ctx, int i)
 static struct dfg_err *give_ref(struct dfg_kernel *ctx, int i, struct dfg_variable *variable)
 {
 	(void)i, (void)variable;
-	return DFG_ERR(DFG_DATA, "%s needs a session", ctx->call->op->name);
+	return DFG_ERR(DFG_DATA, "%s can run only in a session", ctx->call->op->name);
 }
 
 static bool alone(struct dfg_kernel *ctx, int i)
@@ -88,7 +89,7 @@ static struct dfg_pause *paused(struct dfg_kernel *ctx)
 static struct dfg_err *pause(struct dfg_kernel *ctx, struct dfg_pause **out_pause)
 {
 	(void)ctx, (void)out_pause;
-	return DFG_ERR(DFG_DATA, "would wait, but no other node runs that could wake it");
+	return DFG_ERR(DFG_DATA, "the op would wait forever: no other node runs that could wake it");
 }
 
 static const struct dfg_kernel_services host = {

@@ -85,7 +85,7 @@ const char *dfg_graph_tensor_name(const struct dfg_graph *graph, struct dfg_edge
 	return edge.port ? dfg_arena_print(graph->arena, "%s:%d", name, edge.port) : name;
 }
 
-/* Where the attribute is, or would go. */
+/* The index of the attribute, or where it would be inserted. */
 static uint32_t attr_place(const struct dfg_node *node, const char *name)
 {
 	uint32_t low = 0, high = node->n_attr;
@@ -114,7 +114,7 @@ struct dfg_err *dfg_node_set_attr(
 	struct dfg_attr *attr = dfg_arena_zeros(graph->arena, n->n_attr + !there, sizeof *attr);
 	if (!attr)
 		return DFG_ERR(DFG_MEMORY, "no memory for an attribute of '%s'", n->name);
-	if (n->n_attr) { /* a copy: nodes may share their attributes */
+	if (n->n_attr) { /* a copy, because nodes may share their attributes */
 		memcpy(attr, n->attr, i * sizeof *attr);
 		memcpy(attr + i + !there, n->attr + i, (n->n_attr - i) * sizeof *attr);
 	}

@@ -23,9 +23,9 @@ static inline uint32_t to_bits(float value)
 }
 
 /*
- * An f16 has 5 bits of exponent (bias 15) and 10 of fraction. Below its normal range the fraction counts units of 2^-24,
- * which is the last place of floats in [0.5, 1): adding and subtracting 0.5 does the shifting. No branches: the loops
- * over these become vector code.
+ * An f16 has 5 bits of exponent (bias 15) and 10 of fraction. Below its normal range the fraction counts units of
+ * 2^-24, the last place of floats in [0.5, 1), so adding and subtracting 0.5 rounds to it. Without branches the
+ * compiler vectorises the loops over these functions.
  */
 static inline float widen_f16(uint16_t half)
 {
@@ -42,7 +42,7 @@ static inline uint16_t round_f16(float value)
 	uint32_t normal = (magnitude - ((127u - 15) << 23) + 0xfff + (magnitude >> 13 & 1)) >> 13;
 	uint32_t tiny = to_bits(from_bits(magnitude) + 0.5f) - 0x3f000000u;
 	uint32_t rounded = magnitude < 0x38800000u ? tiny : normal; /* below 2^-14 */
-	rounded = magnitude >= 0x47800000u ? 0x7c00u : rounded;     /* 2^16 and above, infinity */
+	rounded = magnitude >= 0x47800000u ? 0x7c00u : rounded;     /* 2^16 and above: infinity */
 	rounded = magnitude > 0x7f800000u ? 0x7e00u : rounded;      /* NaN */
 	return (uint16_t)(sign | rounded);
 }
@@ -109,7 +109,7 @@ void dfg_half_round(enum dfg_dtype half, uint16_t *restrict out, const float *re
 		round_bf16s(out, in, n);
 }
 
-/* The op's f32 kernel runs in `inner`, whose tensors are f32 wherever those of `outer` are halves. */
+/* A run of the f32 kernel in place of the one for halves: `inner` has f32 tensors where `outer` has halves. */
 struct half_run {
 	struct dfg_kernel inner, *outer;
 	struct dfg_call call;
@@ -185,7 +185,7 @@ static const struct dfg_kernel_services inner_host = {
 	.give_ref = inner_give_ref,
 };
 
-/* The call with f32 for halves, in dtypes and in type parameters. */
+/* Makes a copy of the call that has f32 in place of halves, in dtypes and type parameters. */
 static struct dfg_err *widen_call(struct half_run *run)
 {
 	const struct dfg_call *call = run->outer->call;
@@ -223,7 +223,7 @@ static struct dfg_err *widen_input(struct half_run *run, int i)
 	return NULL;
 }
 
-/* Tensors that are no halves are the same inside and outside. */
+/* Sets the inner ports. Tensors that are not halves are shared. */
 static struct dfg_err *widen_ports(struct half_run *run)
 {
 	const struct dfg_call *call = run->outer->call;
@@ -264,7 +264,7 @@ struct dfg_err *dfg_half_run(struct dfg_kernel *ctx)
 	if (op->row[DFG_F32])
 		return dfg_elementwise_run(ctx);
 	if (!op->kernel[DFG_F32])
-		return DFG_ERR(DFG_DATA, "%s does not compute %s", op->name, dfg_dtype_name(ctx->call->in_dtype[0]));
+		return DFG_ERR(DFG_DATA, "%s does not support %s", op->name, dfg_dtype_name(ctx->call->in_dtype[0]));
 	DFG_TRY(widen_call(&run));
 	DFG_TRY(widen_ports(&run));
 	run.inner.call = &run.call;

@@ -6,8 +6,8 @@
 
 enum {
 	FEW = 16,
-	KNOWN_MOST = 64,       /* elements */
-	EVAL_MOST = 64 * 1024, /* bytes that a kernel may ask for: of more nothing would be kept */
+	KNOWN_MOST = 64,       /* the most elements of a known value */
+	EVAL_MOST = 64 * 1024, /* the most bytes that a kernel may allocate; no larger result would be kept */
 };
 
 /* The declared port of tensor i, for messages. */
@@ -74,7 +74,10 @@ struct dfg_err *dfg_known_tensor(
 	return NULL;
 }
 
-/* Arithmetic on shapes: the op's own kernel says what comes out. An error of it will come when the graph runs, but for a lack of memory. */
+/*
+ * Computes known values, such as arithmetic on shapes, by the op's kernel. Its errors are left to the run, except for
+ * DFG_MEMORY.
+ */
 static struct dfg_err *compute_known(struct dfg_infer *node)
 {
 	const struct dfg_call *call = node->call;
@@ -107,7 +110,7 @@ static bool makes_indices(const struct dfg_call *call)
 	return false;
 }
 
-/* A size that the output's type cannot hold is not known: the run refuses it, or computes what it becomes. */
+/* Forgets known values that the output's type cannot hold: the run refuses or wraps them. */
 static void forget_too_large(struct dfg_infer *node)
 {
 	for (int i = 0; i < node->call->n_out; i++) {
@@ -147,7 +150,7 @@ struct dfg_err *dfg_op_shape(struct dfg_infer *node)
 	return infer_known(node);
 }
 
-/* Room for what inference sees of a node, taken once; few inputs, the common case, cost no allocation. */
+/* The arrays that inference of a node requires, in one allocation, or none for few inputs. */
 struct room {
 	const struct dfg_shape *shape[FEW];
 	const struct dfg_known_value *known[FEW];

@@ -6,15 +6,15 @@
 
 enum {
 	ON_VARIABLE = 1, /* the value depends on a variable */
-	ON_STEP = 2,     /* it depends on a feed, on a file, or on an iteration: it is no initial value */
+	ON_STEP = 2,     /* it depends on a feed, a file or an iteration, so it is not an initial value */
 };
 
 struct search {
 	const struct dfg_graph *graph;
-	uint8_t *depends;        /* by node: flags above, of itself and all its inputs */
+	uint8_t *depends;        /* by node: the flags above, its own and those of all nodes it depends on */
 	uint32_t *assign;        /* by variable */
-	uint32_t *free, *n_free; /* by variable: an Assign of a value that depends on neither, and how many there are */
-	uint32_t *seen, walks;   /* by node: the last walk that met it */
+	uint32_t *free, *n_free; /* by variable: an Assign of a value without these flags, and the number of such Assigns */
+	uint32_t *seen, walks;   /* by node: the number of the last walk that visited it */
 	uint32_t *stack;
 };
 
@@ -44,7 +44,10 @@ static uint8_t own_flags(const struct dfg_node *node)
 	return role == DFG_VARIABLE ? ON_VARIABLE : 0;
 }
 
-/* Back edges, and nodes that precede their inputs, may require another pass. */
+/*
+ * Propagates the flags once in file order; returns whether any changed, because back edges and nodes before their
+ * inputs require another pass.
+ */
 static bool spread(struct search *s)
 {
 	bool more = false;
@@ -59,7 +62,7 @@ static bool spread(struct search *s)
 	return more;
 }
 
-/* Follows the value that the Assign sets and its control inputs. */
+/* The flags of the value that the Assign sets, and of its control inputs. */
 static uint8_t value_flags(const struct search *s, const struct dfg_node *assign)
 {
 	uint8_t flags = 0;
@@ -138,7 +141,7 @@ static void guess(struct search *s)
 	}
 }
 
-/* Whether some variable has no marked initialiser: else there is nothing to guess. */
+/* Whether some variable has no marked initialiser, so that one must be guessed. */
 static bool lacks_marks(const struct search *s)
 {
 	for (uint32_t n = 0; n < s->graph->count; n++)

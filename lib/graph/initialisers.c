@@ -1,9 +1,9 @@
 /* initialisers. Backwards from the Assigns that initialise variables. */
 #include "lib/graph/initialisers.h"
 
-enum { UNREAD = UINT32_MAX - 2 }; /* so far */
+enum { UNREAD = UINT32_MAX - 2 }; /* a node without readers so far */
 
-/* What both say together. */
+/* The result for a node with these two kinds of reader. */
 static uint32_t both(uint32_t a, uint32_t b)
 {
 	if (a == UNREAD || a == b)
@@ -11,7 +11,7 @@ static uint32_t both(uint32_t a, uint32_t b)
 	return a == DFG_NONE || b == DFG_NONE ? DFG_NONE : (uint32_t)DFG_INITIAL_MANY;
 }
 
-/* A node that nothing reads is part of a step, unless it only waits for initialisers, as a group does. */
+/* Whether the node only waits for initialisers, as a group does; other nodes without readers are part of a step. */
 static bool waits_for_initial(const struct dfg_graph *graph, const bool *sets, uint32_t n)
 {
 	const struct dfg_node *node = &graph->node[n];
@@ -21,7 +21,10 @@ static bool waits_for_initial(const struct dfg_graph *graph, const bool *sets, u
 	return all;
 }
 
-/* The Assign that a node is or serves; `readers` is that of all its readers. A step may read an Assign that is a guess. */
+/*
+ * The initialiser that a node is or belongs to; `readers` is that of all its readers. A guessed Assign that a step
+ * reads is not an initialiser.
+ */
 static uint32_t served(const struct dfg_graph *graph, const bool *sets, uint32_t n, uint32_t readers)
 {
 	if (sets[n] && (readers != DFG_NONE || !dfg_initialiser_guessed(graph, n)))
@@ -57,7 +60,7 @@ struct dfg_err *dfg_initialiser_nodes(
 		uint32_t n = order ? order[i - 1] : i - 1;
 		const struct dfg_node *node = &graph->node[n];
 		initial[n] = served(graph, sets, n, initial[n]);
-		/* The variable that is set is part of a step. */
+		/* the variable that an Assign sets is part of a step */
 		for (uint32_t e = 0; e < node->n_in + node->n_control; e++) {
 			uint32_t from = node->in[e].node;
 			initial[from] = both(initial[from], !e && initial[n] == n ? (uint32_t)DFG_NONE : initial[n]);

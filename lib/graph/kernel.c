@@ -31,7 +31,7 @@ struct dfg_err *dfg_kernel_string(struct dfg_kernel *ctx, int i, int64_t e, cons
 	return dfg_buffer_string(tensor->buffer, bytes, length, (struct dfg_string *)tensor->data + e);
 }
 
-/* One call of the range function: block number i of [0, n). */
+/* Calls the range function for block i of [0, n). */
 struct ranges {
 	int64_t n, block;
 	void (*range)(void *arg, int64_t first, int64_t last);

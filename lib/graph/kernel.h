@@ -86,19 +86,19 @@ DFG_MUST_CHECK static inline struct dfg_err *dfg_kernel_scratch(struct dfg_kerne
 void dfg_kernel_ranges(
 	struct dfg_kernel *ctx, int64_t n, int64_t block, void (*range)(void *arg, int64_t first, int64_t last), void *arg);
 
-/* The dtype by which an op's tables go: that of the first type parameter; DFG_NO_DTYPE where there is none. */
+/* The dtype that is the index of an op's tables: the first type parameter, or DFG_NO_DTYPE if there is none. */
 enum dfg_dtype dfg_kernel_dtype(const struct dfg_call *call);
 
-/* The kernel that runs the node: the op's own, the one for all its rows, or for halves the one that widens. */
+/* The function that runs the node: the op's kernel, the one of all ops with rows, or the one that widens halves. */
 typedef struct dfg_err *dfg_run_fn(struct dfg_kernel *ctx);
 DFG_MUST_CHECK struct dfg_err *dfg_kernel_find(const struct dfg_call *call, dfg_run_fn **out_run);
 
-/* The kernel of every op that has rows; operands that broadcast are stretched a tile at a time. */
+/* The kernel of all ops with rows; operands that broadcast are repeated tile by tile. */
 DFG_MUST_CHECK struct dfg_err *dfg_elementwise_run(struct dfg_kernel *ctx);
 
 /*
- * The row that computes the node where no operand broadcasts: elements [0, n) of the output from those of the inputs, in
- * at most DFG_ROW_OPERANDS; an op's guard goes before it. NULL where elements need more than that: halves, other kernels.
+ * The row that computes a node whose operands, at most DFG_ROW_OPERANDS, do not broadcast: elements [0, n) of the
+ * output from those of the inputs. The op's guard must be called first. NULL if the op has no row, or for halves.
  */
 enum { DFG_ROW_OPERANDS = 4 };
 typedef void dfg_row_fn(int64_t n, void *out, const void *const *in, const union dfg_value *attr);
@@ -108,9 +108,9 @@ dfg_row_fn *dfg_kernel_row(const struct dfg_call *call);
 DFG_MUST_CHECK struct dfg_err *dfg_half_run(struct dfg_kernel *ctx);
 
 /*
- * Runs one node by itself, on this thread, without state: for constants that are folded and for tests. in are borrowed;
- * out_tensors are released by the caller, also after an error. A kernel that asks for more than `most` bytes at once, for
- * an output or as scratch, fails with DFG_MEMORY.
+ * Runs one node by itself, on this thread, without state, for constant folding and tests. in are borrowed; the caller
+ * releases out_tensors, also after an error. DFG_DATA: the kernel requested more than `most` bytes at once, for an
+ * output or as scratch.
  */
 DFG_MUST_CHECK struct dfg_err *dfg_eval(
 	const struct dfg_call *call, const struct dfg_tensor *const *in, size_t most, struct dfg_tensor *out_tensors);

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { CONDITIONS_MOST = 1024 }; /* of one set: branches within branches */
+enum { CONDITIONS_MOST = 1024 }; /* the most conditions of a set, which is the depth of nested branches */
 
 bool dfg_live_step_back(const struct dfg_graph *graph, struct dfg_edge *edge)
 {
@@ -32,7 +32,7 @@ const uint32_t *dfg_live_conditions(const struct dfg_liveness *l, uint32_t set, 
 	return l->item + l->set[set].first;
 }
 
-/* The slot where a set is, or would be. */
+/* The slot of a set, or the free slot for it. */
 static uint32_t *find_slot(const struct dfg_liveness *l, const uint32_t *item, uint32_t count)
 {
 	for (size_t i = dfg_hash_bytes(dfg_hash_key, item, count * sizeof *item) & (l->slots - 1);;
@@ -59,7 +59,7 @@ static bool grow(struct dfg_liveness *l)
 	return true;
 }
 
-/* The number of a set whose conditions are sorted. */
+/* The number of the set with these conditions, which are sorted. */
 static struct dfg_err *intern(struct dfg_liveness *l, const uint32_t *item, uint32_t count, uint32_t *out_set)
 {
 	if (count > CONDITIONS_MOST)
@@ -141,7 +141,10 @@ bool dfg_live_within(const struct dfg_liveness *l, uint32_t a, uint32_t b)
 	return within;
 }
 
-/* Sides of one number, which may be switched by more than once: what is out of range takes the last way of each. */
+/*
+ * Whether two sides of the same predicate differ. Switches on it may have different numbers of outputs; a value out of
+ * range selects the last output of each.
+ */
 static bool differ(const struct dfg_condition *one, const struct dfg_condition *other)
 {
 	int last = (one->sides < other->sides ? one->sides : other->sides) - 1;
@@ -162,7 +165,7 @@ bool dfg_live_exclusive(const struct dfg_liveness *l, uint32_t a, uint32_t b)
 	return false;
 }
 
-/* The condition of side 0 of a predicate; DFG_NONE where none was asked for before. */
+/* The condition of side 0 of a predicate, or DFG_NONE if it has no conditions yet. */
 static uint32_t find_condition(const struct dfg_liveness *l, struct dfg_edge predicate, int sides)
 {
 	uint32_t c = l->predicate[predicate.node];
@@ -183,7 +186,7 @@ static struct dfg_err *rank_of(struct dfg_liveness *l, struct dfg_edge predicate
 	return NULL;
 }
 
-/* All sides of a predicate are numbered together. */
+/* The sides of a predicate have consecutive numbers. */
 struct dfg_err *dfg_live_condition(
 	struct dfg_liveness *l, struct dfg_edge predicate, int side, int sides, uint32_t *out_condition)
 {
@@ -212,12 +215,12 @@ struct dfg_err *dfg_live_of(struct dfg_liveness *l, struct dfg_edge edge, uint32
 	if (dfg_node_role(&l->graph->node[edge.node]) != DFG_SWITCH || edge.port < 0)
 		return NULL;
 	uint32_t side = l->side[edge.node];
-	if (edge.port >= l->condition[side].sides) /* pictures are made of graphs that nobody has verified */
+	if (edge.port >= l->condition[side].sides) /* `dfg show` draws graphs that are not verified */
 		return DFG_ERR(DFG_DATA, "node '%.200s' (Switch) has no output %d", l->graph->node[edge.node].name, edge.port);
 	return dfg_live_with(l, *out_set, side + (uint32_t)edge.port, out_set);
 }
 
-/* The condition of `set` whose every other side is in the list as well, or DFG_NONE; innermost first. */
+/* The innermost condition of `set` of which the list has all other sides too, or DFG_NONE. */
 static struct dfg_err *find_whole(
 	struct dfg_liveness *l, uint32_t set, const uint32_t *list, uint32_t count, uint32_t *out_condition)
 {
@@ -243,7 +246,7 @@ static struct dfg_err *find_whole(
 	return NULL;
 }
 
-/* Replaces what lies on one side or another of a condition by what the sides share. */
+/* Replaces the sets on the sides of a condition by the one without it. */
 static struct dfg_err *join_sides(
 	struct dfg_liveness *l, uint32_t set, uint32_t condition, uint32_t *list, uint32_t count)
 {
@@ -260,7 +263,7 @@ static struct dfg_err *join_sides(
 	return NULL;
 }
 
-/* Again and again the set with the most conditions gives one of them up, until all sets are one. */
+/* Removes one condition at a time from the sets with the most conditions, until all sets are equal. */
 static struct dfg_err *merge(struct dfg_liveness *l, uint32_t *list, uint32_t count, uint32_t *out_set, bool *out_whole)
 {
 	*out_whole = true;
@@ -302,7 +305,7 @@ struct dfg_err *dfg_live_merge(
 	return err;
 }
 
-/* What all inputs have. */
+/* The union of the conditions of all inputs. */
 static struct dfg_err *inputs_set(struct dfg_liveness *l, const struct dfg_node *node, uint32_t *out_set)
 {
 	*out_set = 0;

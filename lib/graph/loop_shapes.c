@@ -6,9 +6,9 @@ struct turning {
 	struct dfg_builder *builder;
 	const struct dfg_loops *loops;
 	struct dfg_arena *scratch;
-	const struct dfg_inferred **before; /* by tensor: what was known */
-	struct dfg_shape *assumed;          /* by node: of a loop variable's Merge */
-	bool *open;                         /* by node: nothing was known of the Merge's rank */
+	const struct dfg_inferred **before; /* by tensor: the facts before this pass */
+	struct dfg_shape *assumed;          /* by node: the assumed shape of a loop variable's Merge */
+	bool *open;                         /* by node: a loop variable's Merge of unknown rank */
 };
 
 static const struct dfg_inferred **fact_at(const struct turning *t, uint32_t node, int port)
@@ -16,7 +16,7 @@ static const struct dfg_inferred **fact_at(const struct turning *t, uint32_t nod
 	return &t->builder->facts.fact[t->builder->facts.first[node] + (uint32_t)port];
 }
 
-/* Dims of either. Of ranks that differ, what was known before. */
+/* The dims that either shape knows; if the ranks differ, the shape known before. */
 static struct dfg_shape both(const struct dfg_shape *before, const struct dfg_shape *now)
 {
 	struct dfg_shape shape = before->rank == DFG_UNKNOWN ? *now : *before;
@@ -39,14 +39,17 @@ static struct dfg_err *learn(struct turning *t, const struct dfg_inferred **fact
 	return NULL;
 }
 
-/* The Merge of a loop that is still being built: its second input is the first until the way back is known. */
+/*
+ * Whether it is the Merge of a loop that is being built: until the NextIteration exists, its second input is a copy of
+ * the first.
+ */
 static bool is_unfinished(const struct dfg_node *node)
 {
 	return dfg_node_role(node) == DFG_MERGE && node->n_in == 2 && node->in[0].node == node->in[1].node &&
 		   node->in[0].port == node->in[1].port;
 }
 
-/* Infers a node again. A body that does not fit what was assumed says nothing. */
+/* Infers a node again. If a body does not fit the assumed shapes, its outputs keep the facts known before. */
 static struct dfg_err *infer(struct turning *t, uint32_t n)
 {
 	const struct dfg_node *node = &t->builder->graph->node[n];
@@ -87,7 +90,7 @@ static struct dfg_err *walk(struct turning *t, const uint32_t *order)
 	return NULL;
 }
 
-/* Gives up what the way back says otherwise. */
+/* Forgets the dims in which the next value differs from the assumption; returns whether there are any. */
 static bool give_up(struct dfg_shape *assumed, const struct dfg_shape *next, int round)
 {
 	bool more = false;
@@ -105,7 +108,10 @@ static bool give_up(struct dfg_shape *assumed, const struct dfg_shape *next, int
 	return more;
 }
 
-/* An Enter stands in front of its Merge, so what the assumption begins with is known when it is asked for. */
+/*
+ * Assumes that each loop variable of unknown rank keeps the shape of its Enter, which comes before its Merge in the
+ * order.
+ */
 static struct dfg_err *assume(struct turning *t, const uint32_t *order)
 {
 	for (uint32_t i = 0; i < t->builder->graph->count; i++) {

@@ -24,10 +24,10 @@ struct finder {
 	const struct dfg_graph *graph;
 	struct dfg_arena *arena;
 	struct dfg_loops *loops;
-	struct dfg_map names; /* number of a name + 1 = number of its loop */
+	struct dfg_map names; /* frame names; loop i has the name i - 1 */
 };
 
-/* The deepest loop that an input is in, all being in one if the graph is good; a node without inputs stands in the root. */
+/* The deepest loop of an input; in a valid graph all inputs are in one loop. A node without inputs is in the root. */
 static uint32_t loop_of_inputs(const struct finder *f, const struct dfg_node *node)
 {
 	const struct dfg_loops *loops = f->loops;
@@ -86,7 +86,7 @@ static struct dfg_err *place(struct finder *f, uint32_t n)
 	}
 }
 
-/* The NextIteration that comes back to a Merge, or DFG_NONE: then the Merge closes no loop. */
+/* The NextIteration that is an input of the Merge, or DFG_NONE if it closes no loop. */
 static uint32_t next_of(const struct dfg_graph *graph, const struct dfg_node *merge)
 {
 	for (uint32_t i = 0; i < merge->n_in; i++)
@@ -103,7 +103,7 @@ static uint32_t enter_of(const struct dfg_graph *graph, const struct dfg_node *m
 	return DFG_NONE;
 }
 
-/* What goes into a list of a loop, counted first and then put there. */
+/* Counts the node as an entry of its loop's lists or, with `put`, adds it there. */
 static void note_entry(struct finder *f, uint32_t n, bool put)
 {
 	const struct dfg_node *node = &f->graph->node[n];
@@ -139,7 +139,7 @@ struct dfg_edge dfg_exit_source(const struct dfg_graph *graph, const struct dfg_
 	return from;
 }
 
-/* The Switch on the loop's condition that a variable's Merge goes through, and the Exit behind that. */
+/* Records the node as a variable's Switch on the loop's condition, or as the Exit after that. */
 static void note_way(struct finder *f, uint32_t n)
 {
 	const struct dfg_node *node = &f->graph->node[n];
@@ -181,7 +181,7 @@ static struct dfg_err *list_variables(struct finder *f)
 	}
 	for (uint32_t n = 0; n < graph->count; n++)
 		note_entry(f, n, true);
-	for (int round = 0; round < 2; round++) /* an Exit may stand before its Switch */
+	for (int round = 0; round < 2; round++) /* an Exit may come before its Switch */
 		for (uint32_t n = 0; n < graph->count; n++)
 			note_way(f, n);
 	return NULL;

@@ -1,18 +1,19 @@
 #include "lib/graph/loops.h"
 
 /*
- * Items are nodes and, behind them, loops: within a loop (the root too) its own nodes and the loops in it are sorted as
- * if each of these were one node. An edge counts where both its ends, or the loops that hold them, are items.
+ * The items that are sorted: the nodes and, numbered after them, the loops. Within each loop, and the root, its own
+ * nodes and its inner loops are sorted, each of these as one item. An edge orders the two items of one loop that
+ * contain its ends.
  */
 struct nest {
 	const struct dfg_graph *graph;
 	const struct dfg_loops *loops;
 	uint32_t *home;    /* by node */
-	uint32_t *pending; /* by item: edges from items that are not done */
-	uint32_t *first;   /* by item, one more: where its followers begin */
+	uint32_t *pending; /* by item: edges from items that are not sorted yet */
+	uint32_t *first;   /* by item, and one more: the index of its first follower */
 	uint32_t *follower;
-	uint32_t *next;        /* by item: the item behind it in the queue of its loop */
-	uint32_t *head, *tail; /* by loop: its queue */
+	uint32_t *next;        /* by item: the next item in the queue of its loop */
+	uint32_t *head, *tail; /* by loop: the ends of its queue */
 	uint32_t items;
 };
 
@@ -20,7 +21,7 @@ struct pair {
 	uint32_t from, to;
 };
 
-/* The two items that an edge orders; equal where it orders nothing. */
+/* The two items that an edge orders; equal if it orders none. */
 static struct pair items_of(const struct nest *nest, uint32_t from, uint32_t to)
 {
 	const struct dfg_loop *loop = nest->loops->loop;
@@ -87,7 +88,7 @@ static void finish(struct nest *nest, uint32_t item)
 			queue(nest, nest->follower[f]);
 }
 
-/* A loop in the queue is gone into when its turn comes, and finished when its own queue is empty. */
+/* Takes items from the queues. A loop that is taken is entered, and finished when its own queue is empty. */
 static uint32_t walk(struct nest *nest, uint32_t *order)
 {
 	uint32_t loop = 0, done = 0, count = nest->graph->count;

@@ -1,6 +1,6 @@
 #include "lib/graph/loops.h"
 
-/* Consumers of each node in one array: those of node n are consumer[first[n]..first[n + 1]). */
+/* The consumers of all nodes in one array: those of node n are consumer[first[n]..first[n + 1]). */
 struct consumers {
 	uint32_t *first, *consumer;
 };
@@ -33,7 +33,7 @@ static struct dfg_err *count_consumers(
 	return NULL;
 }
 
-/* The order array is its own queue: nodes before `next` have told their consumers. */
+/* The order array is also the queue: the consumers of nodes before `next` are counted down. */
 struct dfg_err *dfg_graph_order(
 	const struct dfg_graph *graph, struct dfg_arena *scratch, uint32_t *order, uint32_t *out_count)
 {

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* ops.def is made from the symbols of the kernels' objects: OP(dfg_op_Add) and so on, sorted. */
+/* ops.def is generated from the symbols of the kernels' objects: OP(dfg_op_Add) and so on, sorted. */
 #define OP(symbol) extern const struct dfg_op symbol;
 #include "ops.def"
 #undef OP

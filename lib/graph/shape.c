@@ -21,7 +21,7 @@ struct dfg_err *dfg_shape_bytes(const struct dfg_shape *shape, enum dfg_dtype dt
 		if (dim < 0)
 			return DFG_ERR(DFG_DATA, "negative dimension in %s", dfg_shape_words(shape).s);
 		empty |= !dim;
-		/* A zero must not hide that the rest overflows: other code multiplies in another order. */
+		/* a zero must not hide an overflow of the other dimensions: other code may multiply in another order */
 		if (dim && (__builtin_mul_overflow(bytes, (size_t)dim, &bytes) || bytes > PTRDIFF_MAX))
 			return DFG_ERR(DFG_DATA, "%s is larger than any memory", dfg_type_words(dtype, shape).s);
 	}
@@ -63,7 +63,7 @@ struct dfg_shape dfg_shape_merge(const struct dfg_shape *a, const struct dfg_sha
 	return shape;
 }
 
-/* Dimension i counted from the innermost; outside the shape it is 1. */
+/* Dimension i, counted from the innermost; 1 beyond the rank. */
 static int64_t dim_from_end(const struct dfg_shape *shape, int i)
 {
 	return i < shape->rank ? shape->dim[shape->rank - 1 - i] : 1;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A declaration's text, being read. */
+/* A declaration that is being parsed. */
 struct reader {
 	const char *s;
 	struct dfg_signature *signature;
@@ -117,7 +117,7 @@ static struct dfg_err *read_port_type(struct reader *r, struct dfg_port *port)
 	if (bracket && !take(r, "]"))
 		return wrong(r, "']'");
 	if (port->type >= 0 && take(r, "*")) {
-		signature->param[port->type].types = 0; /* what multiplies is a count, not a type */
+		signature->param[port->type].types = 0; /* the first factor must be a count, not a type */
 		struct dfg_port of = {0};
 		DFG_TRY(read_port_type(r, &of));
 		of.count = port->type;
@@ -205,7 +205,7 @@ static struct dfg_err *read_quoted(struct reader *r, struct dfg_string *out_stri
 	return NULL;
 }
 
-/* "?" is a shape of unknown rank, "[]" a scalar's. */
+/* "?" is a shape of unknown rank, "[]" that of a scalar. */
 static struct dfg_err *read_shape(struct reader *r, union dfg_value *out_value)
 {
 	static const struct dfg_shape unknown = {.rank = DFG_UNKNOWN}, scalar = {.rank = 0};
@@ -301,7 +301,7 @@ static struct dfg_err *read_op(const struct dfg_op *op, struct dfg_signature *si
 	return NULL;
 }
 
-/* Signatures by the op's address. Entries are added under the lock, and found without it. */
+/* Signatures by the op's address. Entries are added under the lock and read without it. */
 enum { SLOTS = 4096 };
 static struct {
 	_Atomic(const struct dfg_op *) op;

@@ -15,27 +15,30 @@ enum {
 /* By value. A dim, or the rank, may be DFG_UNKNOWN until the graph runs. */
 struct dfg_shape {
 	int rank;
-	int64_t dim[DFG_RANK_MAX]; /* outermost first, in elements; those behind rank are 0 */
+	int64_t dim[DFG_RANK_MAX]; /* in elements, the outermost first; 0 from .rank on */
 };
 
 #define DFG_SHAPE_UNKNOWN ((struct dfg_shape){.rank = DFG_UNKNOWN})
 #define DFG_SHAPE_SCALAR ((struct dfg_shape){.rank = 0})
 #define DFG_SHAPE_VECTOR(n) ((struct dfg_shape){.rank = 1, .dim = {n}})
 
-/* Elements, and bytes. Only the second checks for overflow (on the non-zero dims): what has passed it can be counted. */
+/*
+ * The number of elements, and of bytes. Only the second checks for overflow, of the product of all dims that are not 0;
+ * a shape that it accepts can be counted.
+ */
 int64_t dfg_shape_count(const struct dfg_shape *shape);
 DFG_MUST_CHECK struct dfg_err *dfg_shape_bytes(const struct dfg_shape *shape, enum dfg_dtype dtype, size_t *out_bytes);
 
 bool dfg_shape_equal(const struct dfg_shape *a, const struct dfg_shape *b);
 bool dfg_shape_known(const struct dfg_shape *shape); /* rank and every dim */
 
-/* Can both be the same shape? Unknown fits anything. */
+/* Whether both can be the same shape; an unknown dim or rank fits any. */
 bool dfg_shape_fits(const struct dfg_shape *a, const struct dfg_shape *b);
 
-/* What both say together of one shape; they must fit. */
+/* The shape with the dims that either knows; they must fit. */
 struct dfg_shape dfg_shape_merge(const struct dfg_shape *a, const struct dfg_shape *b);
 
-/* The shape that all n_in > 0 stretch to, by NumPy's rule. */
+/* The shape that all n_in > 0 shapes broadcast to, by NumPy's rule. */
 DFG_MUST_CHECK struct dfg_err *dfg_shape_broadcast(
 	const struct dfg_shape *const *in, int n_in, struct dfg_shape *out_shape);
 
@@ -49,8 +52,8 @@ struct dfg_words dfg_shape_words(const struct dfg_shape *shape);
 struct dfg_words dfg_type_words(enum dfg_dtype dtype, const struct dfg_shape *shape);
 
 /*
- * What a handle refers to: an element of a resource tensor is a pointer to one. Everything of the kind begins with this;
- * it is counted, and freed by its own function. lib/exec/state/state.h has the variables.
+ * The target of a handle: an element of a resource tensor is a pointer to one. Each kind of resource begins with this
+ * struct, is reference-counted and has its own function to free it; variables are in lib/exec/state/state.h.
  */
 struct dfg_resource {
 	atomic_uint refs;
@@ -71,8 +74,8 @@ static inline void dfg_resource_unref(struct dfg_resource *resource)
 }
 
 /*
- * Room for a tensor's elements, counted. Whoever holds a reference may read; whoever holds the only one may write. The
- * bytes of strings, and references to resources, belong to the buffer.
+ * The memory of a tensor's elements, reference-counted. A holder of a reference may read it, and the only holder may
+ * write it. The bytes of strings, and references to resources, belong to the buffer.
  */
 struct dfg_buffer {
 	atomic_uint refs;
@@ -80,13 +83,13 @@ struct dfg_buffer {
 	size_t room;                                /* bytes at data */
 	void *data;                                 /* aligned to DFG_ALIGN */
 	struct dfg_arena strings;                   /* bytes of the elements of a string tensor */
-	void (*release)(struct dfg_buffer *buffer); /* instead of giving data back: mapped files, pools */
-	void *owner;                                /* release's own */
+	void (*release)(struct dfg_buffer *buffer); /* frees a mapped or pooled buffer; or NULL */
+	void *owner;                                /* for release() */
 };
 
 enum { DFG_ALIGN = 64 };
 
-/* One reference; data undefined, but zeroed where elements are objects. */
+/* A buffer with one reference. data is undefined, or zeroed if the elements are objects. */
 DFG_MUST_CHECK struct dfg_err *dfg_buffer_new(enum dfg_dtype dtype, size_t bytes, struct dfg_buffer **out_buffer);
 static inline struct dfg_buffer *dfg_buffer_ref(struct dfg_buffer *buffer)
 {
@@ -94,21 +97,21 @@ static inline struct dfg_buffer *dfg_buffer_ref(struct dfg_buffer *buffer)
 		atomic_fetch_add_explicit(&buffer->refs, 1, memory_order_relaxed);
 	return buffer;
 }
-void dfg_buffer_unref(struct dfg_buffer *buffer); /* NULL is fine */
+void dfg_buffer_unref(struct dfg_buffer *buffer); /* buffer may be NULL */
 
 /*
- * By value; data in C order. buffer says who owns the data: with a buffer this tensor holds one reference to it; without,
- * data is borrowed from something that the holder knows to live longer. A view has data inside its buffer's.
+ * A tensor, passed by value; data is in C order. With a buffer the tensor holds one reference to it, and data points
+ * into it; without one, data is borrowed from an owner that lives longer.
  */
 struct dfg_tensor {
 	enum dfg_dtype dtype;
 	struct dfg_shape shape;
 	void *data;
-	size_t room; /* bytes at data that may be used */
+	size_t room; /* usable bytes at data */
 	struct dfg_buffer *buffer;
 };
 
-/* A tensor with a buffer of its own, elements undefined (objects: zero). */
+/* A tensor with a buffer of its own. Elements are undefined, objects zero. */
 DFG_MUST_CHECK struct dfg_err *dfg_tensor_new(
 	enum dfg_dtype dtype, const struct dfg_shape *shape, struct dfg_tensor *out_tensor);
 
@@ -118,10 +121,10 @@ DFG_MUST_CHECK struct dfg_err *dfg_tensor_share(const struct dfg_tensor *tensor,
 /* A copy with a buffer of its own. */
 DFG_MUST_CHECK struct dfg_err *dfg_tensor_copy(const struct dfg_tensor *tensor, struct dfg_tensor *out_tensor);
 
-/* Gives the reference back, if there is one; the tensor is zeroed. */
+/* Drops the reference, if there is one, and zeroes the tensor. */
 void dfg_tensor_release(struct dfg_tensor *tensor);
 
-/* Bytes of the elements, which exist; cannot overflow. */
+/* The bytes of the elements; cannot overflow, because the tensor exists. */
 static inline size_t dfg_tensor_bytes(const struct dfg_tensor *tensor)
 {
 	return (size_t)dfg_shape_count(&tensor->shape) * dfg_dtype_size(tensor->dtype);
@@ -137,7 +140,7 @@ static inline void *dfg_tensor_at(const struct dfg_tensor *tensor, int64_t i)
 int64_t dfg_tensor_int(const struct dfg_tensor *tensor, int64_t i);
 double dfg_tensor_float(const struct dfg_tensor *tensor, int64_t i);
 
-/* Copies bytes into a buffer of strings and makes them its element. */
+/* Copies the bytes into the buffer, of strings, and makes the element refer to them. */
 DFG_MUST_CHECK struct dfg_err *dfg_buffer_string(
 	struct dfg_buffer *buffer, const void *bytes, size_t length, struct dfg_string *out_element);
 
@@ -154,8 +157,11 @@ static inline float dfg_bf16_widen(uint16_t bits)
 }
 uint16_t dfg_bf16_round(float value);
 
-/* An f64 as f32, f64, f16 or bf16, rounded once, at `to`. dfg_convert, as Cast, rounds to a half through f32. */
+/* Writes an f64 as f32, f64, f16 or bf16, rounded once. dfg_convert(), like Cast, rounds to a half by way of f32. */
 void dfg_put_real(enum dfg_dtype dtype, void *to, double value);
 
-/* n elements from one plain type to another (halves too): saturating to integers, NaN to 0, as C elsewhere. */
+/*
+ * Converts n elements from one plain type to another, halves included. Floats to integers saturate, and NaN becomes 0;
+ * otherwise as in C.
+ */
 void dfg_convert(enum dfg_dtype to, void *out, enum dfg_dtype from, const void *in, int64_t n);
