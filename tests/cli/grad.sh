@@ -98,7 +98,7 @@ P
 status 0 "$DFG" build m.dfg -D training=true -o m.pb
 for optimizer in sgd momentum nesterov adagrad rmsprop adam adamw; do
 	status 0 "$DFG" grad m.pb --loss loss --optimizer "$optimizer(lr=0.1)" --clip-norm 1 -o t.pb
-	has err 'warning: the loss does not reach, so these stay as they are: unused'
+	has err 'warning: the loss does not depend on these variables, which stay unchanged: unused'
 	status 0 "$DFG" check t.pb
 	nodes t.pb >names
 	for name in train train/lr train/step grad/logits/dense/w train/logits/dense/w/update; do

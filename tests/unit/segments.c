@@ -278,8 +278,8 @@ static void a_loop_whose_condition_draws_numbers_is_left_and_that_is_said(void *
 		&policies[1], 1);
 	assert_int_equal(count_segments(&s), 0);
 	assert_non_null(s.notes.s);
-	assert_non_null(strstr(s.notes.s, "keeps what all its trips compute: 'v/RandomUniform'"));
-	assert_non_null(strstr(s.notes.s, "would be asked again by its condition"));
+	assert_non_null(strstr(s.notes.s, "keeps the values of all iterations: 'v/RandomUniform'"));
+	assert_non_null(strstr(s.notes.s, "is part of the condition and cannot be computed twice"));
 	run(&s, &(struct dfg_session_options){.threads = 1}, 0, out);
 	assert_true(fabs(*(double *)out[1].data * 0.7 / *(double *)out[0].data - 1) < 1e-14);
 	release(out, 2);

@@ -1,6 +1,6 @@
 #include "lib/pass/grad/backpropagation.h"
 
-/* Arrivals under one set of conditions. */
+/* The cotangents that arrived under one set of conditions. */
 struct group {
 	uint32_t set;
 	struct dfg_cotangent_sum *partial;
@@ -10,8 +10,8 @@ struct group {
 struct gathering {
 	struct dfg_backprop *s;
 	struct dfg_make make;
-	struct dfg_edge like;      /* the forward tensor that it is all for */
-	struct dfg_location place; /* of its gradient */
+	struct dfg_edge like;      /* the forward tensor whose cotangents are added */
+	struct dfg_location place; /* where its gradient belongs */
 	struct group *group;
 };
 
@@ -33,7 +33,7 @@ static struct dfg_err *find_group(struct gathering *g, uint32_t set, bool make, 
 	return NULL;
 }
 
-/* The group with the most conditions; NULL where only the tensor's own are left. */
+/* The group with the most conditions, or NULL if only the one with the tensor's own conditions is left. */
 static struct group *largest(const struct gathering *g)
 {
 	struct group *most = NULL;
@@ -52,7 +52,7 @@ static struct dfg_err *side_of(struct gathering *g, uint32_t set, uint32_t condi
 	return dfg_live_with(l, common, condition - (uint32_t)l->condition[condition].side + (uint32_t)side, out_set);
 }
 
-/* The condition to give up: one whose other sides came too, if there is one; else the innermost. */
+/* The condition to remove next: one for whose other sides there are groups too, if there is one; else the innermost. */
 static struct dfg_err *choose(struct gathering *g, uint32_t set, uint32_t *out_condition)
 {
 	struct dfg_liveness *l = liveness_of(g);
@@ -77,7 +77,7 @@ static struct dfg_err *choose(struct gathering *g, uint32_t set, uint32_t *out_c
 		}
 	}
 	if (*out_condition == DFG_NONE)
-		return DFG_ERR(DFG_BUG, "a cotangent that is live more often than what it belongs to");
+		return DFG_ERR(DFG_BUG, "a cotangent is live where its tensor is dead");
 	return NULL;
 }
 
@@ -86,7 +86,7 @@ static void stand(const struct gathering *g, uint32_t set)
 	g->s->paths->mirror.here = (struct dfg_location){g->place.loop, set, g->place.mirrored};
 }
 
-/* The sum of a group, its memory given up. */
+/* Adds up a group, which is empty then. */
 static struct dfg_err *sum_group(struct gathering *g, uint32_t set, struct dfg_cotangent *out_cotangent)
 {
 	struct group *group;
@@ -100,7 +100,7 @@ static struct dfg_err *sum_group(struct gathering *g, uint32_t set, struct dfg_c
 	return NULL;
 }
 
-/* What a side gives on which nothing came: zeros. */
+/* Makes the cotangent of a side dense: zeros if nothing arrived there. */
 static struct dfg_err *dense_side(struct gathering *g, uint32_t set, struct dfg_cotangent *cotangent)
 {
 	stand(g, set);
@@ -113,9 +113,9 @@ static struct dfg_err *dense_side(struct gathering *g, uint32_t set, struct dfg_
 		&g->s->paths->mirror, cotangent->value, &g->s->paths->mirror.here, &cotangent->value);
 }
 
-/* All sides of a condition: what is live on each, and what came there. */
+/* The sides of a condition: the set of conditions of each, and the sum of the cotangents that arrived there. */
 struct ways {
-	uint32_t count, common; /* common: where it is live on any of them */
+	uint32_t count, common; /* common: the set without the condition */
 	uint32_t *set;
 	struct dfg_cotangent *side;
 	struct dfg_edge *in;
@@ -128,7 +128,7 @@ static struct dfg_err *merge(struct gathering *g, const struct ways *ways, struc
 		&(struct dfg_own_node){.op = "Merge", .in = ways->in, .n_in = ways->count}, out_edge);
 }
 
-/* Rows on one side and nothing on the other: no rows there. Only where the shape of a row is known. */
+/* No rows, for a side without cotangents if another side has rows. The shape of a row must be known. */
 static struct dfg_err *no_rows(
 	struct gathering *g, uint32_t set, const struct dfg_cotangent *rows, struct dfg_cotangent *out_cotangent)
 {
@@ -156,7 +156,7 @@ static bool row_is_known(const struct gathering *g, const struct dfg_cotangent *
 	return shape->rank > 0;
 }
 
-/* Rows that the other sides are made like; NULL where not all sides can be rows. */
+/* The rows of one side whose form the others take, or NULL if not all sides can be rows. */
 static const struct dfg_cotangent *stay_rows(const struct gathering *g, const struct ways *ways)
 {
 	const struct dfg_facts *facts = &g->s->builder->facts;
@@ -219,7 +219,7 @@ static struct dfg_err *find_ways(struct gathering *g, uint32_t from, uint32_t co
 	return NULL;
 }
 
-/* One condition less: what came on the sides of it is merged. */
+/* Removes a condition: merges the sums of its sides. */
 static struct dfg_err *give_up(struct gathering *g, uint32_t from, uint32_t condition)
 {
 	struct dfg_cotangent merged;
@@ -235,7 +235,7 @@ static struct dfg_err *give_up(struct gathering *g, uint32_t from, uint32_t cond
 	return dfg_cotangent_sum_add(&g->s->scratch, &group->partial, &merged);
 }
 
-/* Later arrivals stand in front; groups shall have them so, too. */
+/* Sorts the arrivals into groups; in each, as in the list, the latest comes first. */
 static struct dfg_err *sort(struct gathering *g, struct dfg_arrival *list)
 {
 	struct dfg_arrival *reversed = NULL, *next;

@@ -12,7 +12,7 @@ static struct dfg_err *cast(const struct dfg_make *make, enum dfg_dtype dtype, s
 	return dfg_make_op(make, "Cast", edge, 1, &DFG_ATTR_T("DstT", dtype), 1, edge);
 }
 
-/* The sum of the squares of all elements, in the dtype of the first gradient. */
+/* Adds up the squares of all elements, in the dtype of the first gradient. */
 static struct dfg_err *add_squares(
 	const struct dfg_make *make, const struct dfg_edge *gradient, uint32_t count, struct dfg_edge *term)
 {

@@ -82,7 +82,7 @@ struct dfg_err *dfg_control_gradient_region(
 		uint32_t n = i < n_of ? of[i].node : wrt[i - n_of].node, loop = m->loops.of[n];
 		if (loop == region)
 			continue;
-		return DFG_ERR(DFG_DATA, "'%.200s' is in loop '%.*s' and '%.200s' is not: both must be of the same iteration",
+		return DFG_ERR(DFG_DATA, "'%.200s' is in loop '%.*s', but '%.200s' is not: both must be of the same iteration",
 			node_of(s, loop ? n : of[0].node)->name, (int)m->loops.loop[loop ? loop : region].name.length,
 			m->loops.loop[loop ? loop : region].name.s, node_of(s, loop ? of[0].node : n)->name);
 	}
@@ -90,7 +90,7 @@ struct dfg_err *dfg_control_gradient_region(
 	return dfg_gradient_frames_begin(m, region);
 }
 
-/* Nodes of the region, but for those that lead out of its iteration. */
+/* Whether the node is in the region and does not lead out of its iteration. */
 static bool is_in_region(const struct dfg_backprop *s, uint32_t n)
 {
 	const struct dfg_gradient_frames *m = &s->paths->mirror;
@@ -127,7 +127,7 @@ static bool walk_dependents(struct dfg_backprop *s)
 	return more;
 }
 
-/* Marks the makers of what a marked node reads. */
+/* Marks the nodes that marked nodes read; returns whether there were more. */
 static bool walk_useful(const struct dfg_backprop *s, bool *useful)
 {
 	bool more = false;
@@ -179,7 +179,10 @@ static bool takes_dependent(const struct dfg_backprop *s, const struct dfg_node 
 	return false;
 }
 
-/* What goes onto a stack comes off elsewhere, along no edge: a gradient through it would be silently wrong. */
+/*
+ * DFG_DATA if a value is differentiated through a stack: there is no edge from its push to its pop, so the gradient
+ * would miss it.
+ */
 static struct dfg_err *refuse_stacks(struct dfg_backprop *s, const struct dfg_edge *of, uint32_t n_of)
 {
 	const bool *makes = NULL;
@@ -282,7 +285,7 @@ struct dfg_err *dfg_control_gradient_leave(struct dfg_backprop *s)
 	return NULL;
 }
 
-/* What came on a side belongs to the tensor that was sent there, on that side. */
+/* Adds the cotangent of each output to that of the switched tensor, under the condition of the output. */
 static struct dfg_err *visit_switch(struct dfg_backprop *s, uint32_t n)
 {
 	uint32_t sides = dfg_facts_outputs(&s->builder->facts, n);
@@ -298,7 +301,7 @@ static struct dfg_err *visit_switch(struct dfg_backprop *s, uint32_t n)
 	return NULL;
 }
 
-/* Sides of one predicate, so that exactly one input is what came out. */
+/* Checks that the inputs are on different sides of one predicate, so that exactly one of them is the output. */
 static struct dfg_err *check_sides(struct dfg_backprop *s, uint32_t n)
 {
 	struct dfg_liveness *l = &s->paths->mirror.liveness;
@@ -310,7 +313,8 @@ static struct dfg_err *check_sides(struct dfg_backprop *s, uint32_t n)
 		for (uint32_t k = 0; k < i; k++) {
 			DFG_TRY(dfg_live_of(l, node->in[k], &set[1]));
 			if (!dfg_live_exclusive(l, set[0], set[1]))
-				return DFG_ERR(DFG_DATA, "no gradient: '%.200s' and '%.200s' are not the two sides of a predicate",
+				return DFG_ERR(DFG_DATA,
+					"no gradient: '%.200s' and '%.200s' are not on different sides of one predicate",
 					node_of(s, node->in[k].node)->name, node_of(s, node->in[i].node)->name);
 		}
 	}
@@ -322,7 +326,7 @@ static struct dfg_err *visit_merge(struct dfg_backprop *s, uint32_t n)
 	uint32_t count = node_of(s, n)->n_in;
 	struct dfg_cotangent sum;
 	if (s->paths->mirror.loops.variable[n] != DFG_NONE)
-		return NULL; /* the gradient loop sees to it */
+		return NULL; /* handled by the gradient loop */
 	if (!s->paths->arrived[dfg_backprop_tensor(s, (struct dfg_edge){n, 0})])
 		return NULL;
 	DFG_TRY(check_sides(s, n));
@@ -393,7 +397,7 @@ struct dfg_err *dfg_control_gradient_visit(struct dfg_backprop *s, uint32_t n, b
 	case DFG_ENTER:
 	case DFG_EXIT:
 	case DFG_NEXT_ITERATION:
-		break; /* the gradient loop sees to them */
+		break; /* handled by the gradient loop */
 	default:
 		*out_done = false;
 	}

@@ -10,7 +10,7 @@ struct dfg_err *dfg_control_out_init(struct dfg_control_out *o, struct dfg_build
 	DFG_TRY(dfg_loops_find(builder->graph, order, &o->arena, &o->loops));
 	DFG_TRY(dfg_liveness_find(builder->graph, order, &o->loops, &o->liveness));
 	o->instead = dfg_arena_zeros(&o->arena, (size_t)o->count + 1, sizeof *o->instead);
-	return o->instead ? NULL : DFG_ERR(DFG_MEMORY, "no memory to wait for nodes");
+	return o->instead ? NULL : DFG_ERR(DFG_MEMORY, "no memory for control edges");
 }
 
 void dfg_control_out_release(struct dfg_control_out *o)
@@ -26,7 +26,7 @@ static struct dfg_err *add(struct dfg_control_out *o, const char *op, const stru
 	return dfg_build(o->builder, &node, out_node);
 }
 
-/* Live wherever the node might be: it may be on a side that is not taken. */
+/* Makes a node that is live and comes after the node even where that one is dead, on a side that is not taken. */
 static struct dfg_err *trigger(struct dfg_control_out *o, uint32_t node, uint32_t *out_node)
 {
 	const struct dfg_edge control = {node, DFG_CONTROL};
@@ -45,7 +45,10 @@ static struct dfg_err *enter(struct dfg_control_out *o, const struct dfg_loop *l
 		out_node);
 }
 
-/* What the loop begins with already is carried once more, so that it is live where the others are. */
+/*
+ * Makes a node outside of the loop that comes after the node in all iterations: a new loop variable waits for it. Its
+ * first value is that of an existing variable, so that it is live where the others are.
+ */
 static struct dfg_err *leave(struct dfg_control_out *o, const struct dfg_loop *loop, uint32_t node, uint32_t *out_node)
 {
 	uint32_t entered, merge, turn, done, next;

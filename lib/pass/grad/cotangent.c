@@ -11,7 +11,7 @@ struct dfg_err *dfg_cotangent_sum_add(
 	return NULL;
 }
 
-/* How many rows like has, as i32: what repeated and missing rows are spread out to. */
+/* The number of rows of `like`, as i32. */
 static struct dfg_err *count_rows(const struct dfg_make *make, struct dfg_edge like, struct dfg_edge *out_edge)
 {
 	struct dfg_shape shape = dfg_flow_shape(dfg_facts_of(&make->builder->facts, like));
@@ -38,7 +38,7 @@ struct dfg_err *dfg_cotangent_dense(
 	return dfg_make_op(make, "UnsortedSegmentSum", in, 3, NULL, 0, out_edge);
 }
 
-/* Indices of another width than the first's are made that wide. */
+/* Casts indices to the dtype if they are of the other width. */
 static struct dfg_err *same_width(const struct dfg_make *make, enum dfg_dtype dtype, struct dfg_edge *edge)
 {
 	if (dfg_facts_of(&make->builder->facts, *edge)->dtype == dtype)
@@ -46,7 +46,7 @@ static struct dfg_err *same_width(const struct dfg_make *make, enum dfg_dtype dt
 	return dfg_make_op(make, "Cast", edge, 1, &DFG_ATTR_T("DstT", dtype), 1, edge);
 }
 
-/* Values below each other, and their indices; count of them in each array, with room for one more. */
+/* Concatenates `count` values, and their indices; both arrays have space for one more element. */
 static struct dfg_err *join_rows(const struct dfg_make *make, struct dfg_edge *values, struct dfg_edge *indices,
 	uint32_t count, struct dfg_cotangent *out_cotangent)
 {

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Open addressing by the addresses of op and text; entries come and never go. */
+/* A hash table with open addressing, by the addresses of op and text; entries are never removed. */
 enum { SLOTS = 4096 };
 static struct dfg_op_formula *_Atomic slot[SLOTS];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -24,7 +24,7 @@ static size_t slot_of(const struct dfg_op *op, const char *text)
 	return SLOTS;
 }
 
-/* Whether the text has the name as a whole word. */
+/* Whether the text contains the name as a whole word. */
 static bool mentions(const char *text, const char *name)
 {
 	size_t length = strlen(name);
@@ -53,7 +53,7 @@ static struct dfg_err *parse(const struct dfg_op *op, const char *text)
 {
 	size_t i = slot_of(op, text);
 	if (i == SLOTS)
-		return DFG_ERR(DFG_BUG, "more than %d gradient formulas", SLOTS);
+		return DFG_ERR(DFG_BUG, "there are more than %d gradient formulas", SLOTS);
 	if (atomic_load_explicit(&slot[i], memory_order_acquire))
 		return NULL;
 	const struct dfg_signature *signature;
@@ -86,11 +86,11 @@ struct dfg_err *dfg_op_formula(const struct dfg_op *op, const char *text, const 
 	return NULL;
 }
 
-/* What a formula sees of a node, name by name. */
+/* The names that a formula may read, with their values. */
 struct bindings {
 	struct dfg_binding item[4 * DFG_PORT_MAX + DFG_ATTR_MAX + DFG_PARAM_MAX];
 	uint32_t count;
-	struct dfg_edge *edge; /* room for the outputs and their cotangents */
+	struct dfg_edge *edge; /* space for the outputs and their cotangents */
 };
 
 static void bind_port(
@@ -121,8 +121,8 @@ static void bind_values(struct bindings *b, const struct dfg_call *call)
 }
 
 /*
- * The cotangent of an analytic f of complex numbers is dz conj(f'), which is conj(conj(dz) f'): a formula as of real numbers
- * holds between two conjugations.
+ * The cotangent through an analytic function f of complex numbers is dz conj(f') = conj(conj(dz) f'), so the formula
+ * for real numbers applies between two conjugations.
  */
 static struct dfg_err *conjugate(struct dfg_gradient *node, enum dfg_dtype dtype, struct dfg_edge *edge)
 {
@@ -131,7 +131,7 @@ static struct dfg_err *conjugate(struct dfg_gradient *node, enum dfg_dtype dtype
 	return dfg_gradient_op(node, "Conj", edge, 1, NULL, 0, edge);
 }
 
-/* Zeros for the cotangents that nobody gave but the text reads, where others were given. */
+/* The cotangent of an output: zeros if it is missing, others are not, and the formula reads it. */
 static struct dfg_err *fill_cotangent(
 	const struct dfg_op_formula *f, struct dfg_gradient *node, int port, int i, struct dfg_edge *out_edge)
 {
@@ -165,7 +165,7 @@ static struct dfg_err *bind_outputs(const struct dfg_op_formula *f, struct dfg_g
 	return NULL;
 }
 
-/* The wanted inputs' cotangents, port by port; a list's items share one. */
+/* Assigns the cotangents of the wanted inputs, port by port; the items of a list share one. */
 static struct dfg_err *apply(const struct dfg_op_formula *f, struct dfg_gradient *node, const struct bindings *b)
 {
 	const struct dfg_call *call = node->call;
@@ -197,7 +197,7 @@ struct dfg_err *dfg_op_formula_apply(const struct dfg_op_formula *formula, struc
 	const struct dfg_call *call = node->call;
 	enum { FEW = 8 };
 	struct dfg_edge few[2 * FEW];
-	struct bindings b; /* large, and filled item by item */
+	struct bindings b; /* large, so only the used items are initialised */
 	b.count = 0;
 	b.edge = few;
 	if (call->n_out > FEW && !(b.edge = dfg_zeros(2 * (size_t)call->n_out, sizeof *b.edge)))

@@ -1,5 +1,5 @@
 /*
- * grad. Requires: facts of every node. Result: the derivative, as nodes after the old ones. O(nodes + edges), no
+ * The derivative of a graph. Requires the facts of every node; adds nodes after the existing ones. O(nodes + edges), no
  * recursion.
  */
 #include "lib/pass/grad/grad.h"
@@ -19,7 +19,7 @@ static const struct dfg_inferred *fact_of(const struct dfg_backprop *s, struct d
 	return dfg_facts_of(&s->builder->facts, edge);
 }
 
-/* Ops whose derivative is nothing, by declaration. */
+/* Whether the op's derivative is always zero, by its declaration. */
 static bool stops(const struct dfg_op *op)
 {
 	return !op || (op->gradient && !*op->gradient);
@@ -36,7 +36,7 @@ static bool input_depends(const struct dfg_backprop *s, struct dfg_edge edge)
 	return known && dfg_backprop_wants(s, edge);
 }
 
-/* In order, so that a node's inputs have been seen. */
+/* Marks the nodes that depend on a tensor to differentiate by, inputs first. */
 static void find_dependents(struct dfg_backprop *s)
 {
 	const struct dfg_graph *graph = s->builder->graph;
@@ -61,7 +61,7 @@ struct dfg_scope dfg_backprop_scope(const struct dfg_backprop *s, uint32_t n)
 	return scope;
 }
 
-/* Something comes back to a tensor, from where nodes are made now. */
+/* Adds a cotangent of a tensor, from the present location. */
 static struct dfg_err *add(struct dfg_backprop *s, struct dfg_edge edge, const struct dfg_cotangent *cotangent)
 {
 	if (s->paths)
@@ -69,7 +69,7 @@ static struct dfg_err *add(struct dfg_backprop *s, struct dfg_edge edge, const s
 	return dfg_cotangent_sum_add(&s->scratch, &s->sum[dfg_backprop_tensor(s, edge)], cotangent);
 }
 
-/* All that came back to a tensor. */
+/* The sum of the cotangents of a tensor. */
 static struct dfg_err *total(struct dfg_backprop *s, struct dfg_edge edge, struct dfg_cotangent *out_cotangent)
 {
 	if (s->paths)
@@ -91,7 +91,7 @@ static struct dfg_err *refuse(const struct dfg_op *op)
 	return DFG_ERR(DFG_DATA, "%s has no gradient", op->name);
 }
 
-/* The op's own rule. */
+/* Applies the op's gradient. */
 static struct dfg_err *derive(struct dfg_gradient *node)
 {
 	const struct dfg_op *op = node->call->op;
@@ -111,8 +111,8 @@ static struct dfg_err *check_result(const struct dfg_backprop *s, struct dfg_edg
 	struct dfg_shape shape = dfg_flow_shape(mine);
 	if (dfg_flow_dtype(mine) == its->dtype && dfg_shape_fits(&shape, &its->shape))
 		return NULL;
-	return DFG_ERR(DFG_BUG, "its gradient gives %s for an input %s", dfg_type_words(its->dtype, &its->shape).s,
-		dfg_type_words(dfg_flow_dtype(mine), &shape).s);
+	return DFG_ERR(DFG_BUG, "its gradient has type %s for an input of type %s",
+		dfg_type_words(its->dtype, &its->shape).s, dfg_type_words(dfg_flow_dtype(mine), &shape).s);
 }
 
 static bool broadcasts(const struct dfg_op *op)
@@ -120,7 +120,7 @@ static bool broadcasts(const struct dfg_op *op)
 	return !op->shape || op->flags & DFG_BROADCASTS;
 }
 
-/* Makes what a node gave back for its inputs as large as these are. */
+/* Sums the cotangents of a node's inputs over the axes along which the inputs were broadcast. */
 static struct dfg_err *fit(struct dfg_backprop *s, struct dfg_gradient *node)
 {
 	struct dfg_make make = {s->builder, node->scope};
@@ -136,7 +136,7 @@ static struct dfg_err *fit(struct dfg_backprop *s, struct dfg_gradient *node)
 	return NULL;
 }
 
-/* What a node gave back goes to where its inputs came from. */
+/* Adds the cotangents of a node's inputs to those of the tensors there. */
 static struct dfg_err *hand_back(struct dfg_backprop *s, const struct dfg_gradient *node)
 {
 	for (uint32_t i = 0; i < node->call->n_in; i++)
@@ -145,7 +145,7 @@ static struct dfg_err *hand_back(struct dfg_backprop *s, const struct dfg_gradie
 	return NULL;
 }
 
-/* Rows go through a node that hands on what it is given; all else wants tensors. */
+/* Passes a cotangent of rows through a node whose gradient is its cotangent; other gradients require dense tensors. */
 static struct dfg_err *pass_rows(struct dfg_backprop *s, uint32_t n, bool *out_done)
 {
 	const struct dfg_node *node = &s->builder->graph->node[n];
@@ -163,7 +163,7 @@ static struct dfg_err *pass_rows(struct dfg_backprop *s, uint32_t n, bool *out_d
 	return add(s, in, &dy);
 }
 
-/* Room for what a gradient sees of a node, in the arena that is given back now and then. */
+/* Sets up the gradient's context for a node, in scratch memory that is released batch by batch. */
 static struct dfg_err *take_room(struct dfg_backprop *s, uint32_t n, struct dfg_gradient *node, struct dfg_call *call)
 {
 	DFG_TRY(dfg_facts_call(&s->builder->facts, s->builder->graph, n, &s->brief, call));
@@ -178,7 +178,7 @@ static struct dfg_err *take_room(struct dfg_backprop *s, uint32_t n, struct dfg_
 	return NULL;
 }
 
-/* The cotangents of a node's outputs, dense. */
+/* Adds up the cotangents of a node's outputs, and makes them dense. */
 static struct dfg_err *gather(struct dfg_backprop *s, struct dfg_gradient *node)
 {
 	struct dfg_make make = {s->builder, node->scope};
@@ -200,7 +200,10 @@ static struct dfg_err *gather(struct dfg_backprop *s, struct dfg_gradient *node)
 	return NULL;
 }
 
-/* Whether some part of the source between slashes is the name: higher derivatives join the sources of lower ones. */
+/*
+ * Whether one part of the source, between slashes, is the name: the sources of higher derivatives contain those of
+ * lower ones.
+ */
 static bool has_part(struct dfg_string source, const char *name)
 {
 	size_t length = strlen(name);
@@ -241,7 +244,7 @@ static bool has_cotangent(const struct dfg_backprop *s, uint32_t n)
 	return false;
 }
 
-/* Whether the scope of n has no nodes but sums of the cotangents, which were made since `since`. */
+/* Whether the scope of n contains no nodes but sums of cotangents, which are those from node `since` on. */
 static bool is_fresh(const struct dfg_backprop *s, uint32_t n, uint32_t since)
 {
 	const struct dfg_graph *graph = s->builder->graph;
@@ -251,7 +254,7 @@ static bool is_fresh(const struct dfg_backprop *s, uint32_t n, uint32_t since)
 	return fresh;
 }
 
-/* Derives the node by its op's rule, or as the last like it. */
+/* Derives the node by its op's gradient, or by the memo of an equal node. */
 static struct dfg_err *derive_alike(struct dfg_backprop *s, struct dfg_gradient *node, bool fresh)
 {
 	struct dfg_site site = {.words = 0};
@@ -335,7 +338,7 @@ static bool is_crowded(const struct dfg_graph *graph, const char *prefix)
 	for (uint32_t n = 0; n < graph->count; n++)
 		if (!strncmp(graph->node[n].name, prefix, length) && graph->node[n].name[length] == '/')
 			return true;
-	return length >= 90; /* which scopes are cut at */
+	return length >= 90; /* scopes are truncated to this length */
 }
 
 static struct dfg_err *prepare(
@@ -367,13 +370,13 @@ static struct dfg_err *prepare(
 		find_dependents(s);
 		return NULL;
 	}
-	s->crowded = true; /* what nodes see in loops differs though they are alike */
+	s->crowded = true; /* equal nodes in loops may have different contexts */
 	DFG_TRY(dfg_control_gradient_new(s));
 	DFG_TRY(dfg_control_gradient_region(s, of, n_of, wrt, n_wrt));
 	return dfg_control_gradient_find_dependents(s, of, n_of);
 }
 
-/* The cotangents that the sweep begins with. */
+/* Adds the cotangents that back-propagation begins with. */
 static struct dfg_err *begin(
 	struct dfg_backprop *s, const struct dfg_edge *of, uint32_t n_of, const struct dfg_edge *dy)
 {
@@ -415,7 +418,7 @@ static struct dfg_err *name_result(struct dfg_backprop *s, struct dfg_edge wrt, 
 	return dfg_build(s->builder, &node, &cotangent->value.node);
 }
 
-/* Loops are cut by a sweep of its own: the other begins with the graph as it is then. */
+/* Divides loops into segments, in a pass of its own: back-propagation then starts from the changed graph. */
 static struct dfg_err *cut_loops(const struct dfg_backprop *like, struct dfg_edge *of, uint32_t n_of,
 	const struct dfg_edge *wrt, uint32_t n_wrt, const struct dfg_grad_options *options)
 {

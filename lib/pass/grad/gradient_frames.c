@@ -7,9 +7,9 @@
 
 #include <string.h>
 
-enum { AGAIN_MOST = 100 };                 /* ops computed again for each other */
-enum { DEPTH_MOST = 100 };                 /* loops within loops */
-enum { SWITCHED, ENTERED, PIVOT, NEEDED }; /* kinds of keys; others in tape.c */
+enum { AGAIN_MOST = 100 };                 /* the most nested ops that are computed again */
+enum { DEPTH_MOST = 100 };                 /* the most nested loops */
+enum { SWITCHED, ENTERED, PIVOT, NEEDED }; /* kinds of keys of .map; others in tape.c and recompute.c */
 
 static const struct dfg_node *node_of(const struct dfg_gradient_frames *m, uint32_t n)
 {
@@ -19,7 +19,7 @@ static const struct dfg_node *node_of(const struct dfg_gradient_frames *m, uint3
 static struct dfg_err *note(struct dfg_gradient_frames *m, uint32_t n, const struct dfg_location *spot)
 {
 	if (!dfg_reserve(&m->spot, &m->spot_room, (size_t)(n - m->count) + 1, sizeof *m->spot))
-		return DFG_ERR(DFG_MEMORY, "no memory for places");
+		return DFG_ERR(DFG_MEMORY, "no memory for locations");
 	m->spot[n - m->count] = *spot;
 	return NULL;
 }
@@ -35,7 +35,7 @@ struct dfg_err *dfg_gradient_location(
 	return dfg_live_of(&m->liveness, edge, &out_spot->set);
 }
 
-/* What a loop does once more than its body counts as the body: the last time, no cotangent comes. */
+/* Adds the condition of the loop's body: a node of the loop's condition runs once more, but has no cotangent then. */
 static struct dfg_err *in_body(struct dfg_gradient_frames *m, uint32_t loop, uint32_t set, uint32_t *out_set)
 {
 	*out_set = set;
@@ -86,11 +86,11 @@ struct dfg_err *dfg_gradient_frames_node(struct dfg_gradient_frames *m, const st
 	return err;
 }
 
-/* The tensor that decides a condition, in the loop where a Switch is to stand. */
+/* The predicate of a condition, at the location where a Switch requires it. */
 static struct dfg_err *predicate_in(
 	struct dfg_gradient_frames *m, uint32_t condition, const struct dfg_location *at, struct dfg_edge *out_edge);
 
-/* One step further onto a side. */
+/* Switches the tensor to a side of one condition. */
 static struct dfg_err *switch_by(
 	struct dfg_gradient_frames *m, struct dfg_edge *edge, struct dfg_location *at, uint32_t condition)
 {
@@ -114,7 +114,7 @@ static struct dfg_err *switch_by(
 	return dfg_edge_map_put(&m->map, key, *edge);
 }
 
-/* Onto the sides of a set, in the loop where the tensor is. */
+/* Switches the tensor to the sides of all conditions of a set, in the tensor's loop. */
 static struct dfg_err *narrow(struct dfg_gradient_frames *m, struct dfg_edge *edge, uint32_t set)
 {
 	struct dfg_location at;
@@ -125,7 +125,7 @@ static struct dfg_err *narrow(struct dfg_gradient_frames *m, struct dfg_edge *ed
 			DFG_TRY(switch_by(m, edge, &at, condition));
 	}
 	if (at.set != set)
-		return DFG_ERR(DFG_DATA, "'%.200s' is not live wherever its gradient needs it", node_of(m, edge->node)->name);
+		return DFG_ERR(DFG_DATA, "'%.200s' is dead where its gradient requires it", node_of(m, edge->node)->name);
 	return NULL;
 }
 
@@ -134,8 +134,8 @@ struct dfg_err *dfg_gradient_frames_enter(struct dfg_gradient_frames *m, struct 
 {
 	const struct dfg_loop *loop = &m->loops.loop[inside->loop];
 	struct dfg_string frame = loop->name;
-	int64_t window =
-		inside->mirrored && m->segments[inside->loop] ? 1 : loop->window; /* or all would run again at once */
+	bool recomputes = inside->mirrored && m->segments[inside->loop]; /* one segment at a time */
+	int64_t window = recomputes ? 1 : loop->window;
 	if (inside->mirrored)
 		frame = (struct dfg_string){m->loop[inside->loop].frame, strlen(m->loop[inside->loop].frame)};
 	const struct dfg_attr attr[] = {
@@ -148,7 +148,7 @@ struct dfg_err *dfg_gradient_frames_enter(struct dfg_gradient_frames *m, struct 
 		m, &spot, &(struct dfg_own_node){.op = "Enter", .in = &edge, .n_in = 1, .attr = attr, .n_attr = 3}, out_edge);
 }
 
-/* One loop further in, as a constant of that loop. */
+/* Brings the tensor into the next inner loop, as an invariant. */
 static struct dfg_err *go_in(struct dfg_gradient_frames *m, struct dfg_edge *edge, uint32_t loop, bool mirrored)
 {
 	const struct dfg_edge_key key = {*edge, ENTERED, 2 * loop + mirrored};
@@ -164,7 +164,7 @@ static struct dfg_err *go_in(struct dfg_gradient_frames *m, struct dfg_edge *edg
 	return dfg_edge_map_put(&m->map, key, *edge);
 }
 
-/* Into a loop, from one around it. */
+/* Brings the tensor into a loop, from one that contains it. */
 static struct dfg_err *reach(struct dfg_gradient_frames *m, struct dfg_edge *edge, uint32_t loop, bool mirrored)
 {
 	struct dfg_location at;
@@ -241,13 +241,13 @@ struct dfg_err *dfg_gradient_frames_int(struct dfg_gradient_frames *m, const str
 	return err;
 }
 
-/* Whether a loop is the region or around it: what is there can be read as it is. */
+/* Whether a loop is the region or contains it, so that its tensors can be read directly. */
 static bool is_around(const struct dfg_gradient_frames *m, uint32_t loop)
 {
 	return dfg_loop_within(&m->loops, m->region, loop);
 }
 
-/* Behind the nodes that only hand a value on. A value of the region itself stays what it is. */
+/* The source of a value, through nodes that only pass it on, as far as they are outside of the region. */
 static struct dfg_edge source_of(const struct dfg_gradient_frames *m, struct dfg_edge edge)
 {
 	while (
@@ -256,7 +256,7 @@ static struct dfg_edge source_of(const struct dfg_gradient_frames *m, struct dfg
 	return edge;
 }
 
-/* A constant of a loop is made again in the gradient loop. */
+/* Copies a constant of a loop into the gradient loop. */
 static struct dfg_err *copy_constant(
 	struct dfg_gradient_frames *m, struct dfg_edge edge, const struct dfg_location *place, struct dfg_edge *out_edge)
 {
@@ -277,7 +277,7 @@ static bool is_index(const struct dfg_gradient_frames *m, struct dfg_edge edge, 
 	return edge.port == 0 && m->counter[loop].known && m->counter[loop].merge == edge.node;
 }
 
-/* A key of another width is made so again. */
+/* Whether the value is a loop's index, cast to another width. */
 static bool is_cast_index(const struct dfg_gradient_frames *m, struct dfg_edge edge)
 {
 	const struct dfg_node *node = node_of(m, edge.node);
@@ -304,7 +304,10 @@ static bool can_run_again(const struct dfg_gradient_frames *m, struct dfg_edge e
 		   !(node->op->flags & (DFG_STATEFUL | DFG_BLOCKING));
 }
 
-/* The same op, of what gradient code has in the stead of its inputs; these may be made again in turn. */
+/*
+ * Computes the value again in gradient code: the same op on the values that replace its inputs, which may be computed
+ * again in turn.
+ */
 static struct dfg_err *run_again(
 	struct dfg_gradient_frames *m, struct dfg_edge edge, const struct dfg_location *place, struct dfg_edge *out_edge)
 {
@@ -376,7 +379,7 @@ struct dfg_err *dfg_gradient_frames_need(struct dfg_gradient_frames *m, struct d
 	return dfg_edge_map_put(&m->map, key, *out_edge);
 }
 
-/* Ops that look at nothing but the shape of their input. */
+/* Whether the op reads only the shape of its input. */
 static bool asks_shape(const char *op)
 {
 	return !strcmp(op, "Shape") || !strcmp(op, "Size") || !strcmp(op, "Rank");
@@ -395,7 +398,7 @@ static bool is_deeper(const struct dfg_gradient_frames *m, struct dfg_edge edge)
 	return !mirrored && !is_around(m, loop);
 }
 
-/* Of a value whose shape is all that is asked for, the shape is what is saved. */
+/* Saves the shape of a value instead of the value, if only its shape is read. */
 static struct dfg_err *ask_shape(struct dfg_gradient_frames *m, struct dfg_new_node *want, struct dfg_edge *in)
 {
 	struct dfg_edge edge = source_of(m, want->in[0]);
@@ -424,7 +427,7 @@ static struct dfg_err *fill_shape(
 	return dfg_build_float(m->builder, name, dtype, ones, &in[1]);
 }
 
-/* Inputs become what the gradient code has of them, in the loop where it stands. */
+/* Replaces inputs by their values in gradient code, in the present loop. */
 static struct dfg_err *move_inputs(struct dfg_gradient_frames *m, const struct dfg_new_node *want, struct dfg_edge *in)
 {
 	for (uint32_t i = 0; i < want->n_in; i++) {
@@ -479,7 +482,7 @@ static struct dfg_err *before(struct dfg_builder *builder, struct dfg_new_node *
 	return note(m, builder->graph->count, &spot);
 }
 
-/* Switches and constant Enters that are there serve as those that would be made. */
+/* Records existing Switches and constant Enters, which are used in place of new ones. */
 static struct dfg_err *find_existing(struct dfg_gradient_frames *m, uint32_t n)
 {
 	const struct dfg_node *node = node_of(m, n);

@@ -14,7 +14,7 @@ static bool is_known(const struct dfg_gradient_frames *m, struct dfg_edge edge, 
 	return known && known->rank == 0 && known->v[0] == value;
 }
 
-/* Whether the value is that of the Merge, in the body or before. */
+/* Whether the value is the Merge's, before or in the body. */
 static bool comes_from(const struct dfg_gradient_frames *m, struct dfg_edge edge, uint32_t merge)
 {
 	edge = dfg_live_source(m->builder->graph, edge);
@@ -26,7 +26,7 @@ static bool is_op(const struct dfg_node *node, const char *op)
 	return !strcmp(node->op_name, op);
 }
 
-/* What the value is more than the Merge's: 1, -1, or 0 where that is not known. */
+/* The difference between the next value and the Merge's: 1, -1, or 0 if it is unknown. */
 static int step_of(const struct dfg_gradient_frames *m, struct dfg_edge next, uint32_t merge)
 {
 	const struct dfg_node *node = node_of(m, dfg_live_source(m->builder->graph, next));
@@ -40,7 +40,7 @@ static int step_of(const struct dfg_gradient_frames *m, struct dfg_edge next, ui
 	return 0;
 }
 
-/* Whether the loop goes on as long as the Merge's value is 0 or more. */
+/* Whether the loop's condition is that the Merge's value is 0 or more. */
 static bool ends_below_zero(const struct dfg_gradient_frames *m, const struct dfg_loop *loop, uint32_t merge)
 {
 	struct dfg_edge condition = dfg_live_source(m->builder->graph, (struct dfg_edge){loop->condition, 0});
@@ -75,7 +75,7 @@ struct dfg_err *dfg_variable_merge(struct dfg_gradient_frames *m, uint32_t loop,
 	struct dfg_new_variable *out_variable)
 {
 	const struct dfg_location inside = {.loop = loop, .mirrored = mirrored};
-	struct dfg_edge in[2] = {{0}, {DFG_NONE, 0}}; /* the second comes when the loop is closed */
+	struct dfg_edge in[2] = {{0}, {DFG_NONE, 0}}; /* the second is set when the loop is closed */
 	const struct dfg_attr two = DFG_ATTR_I("N", 2);
 	DFG_TRY(dfg_gradient_frames_enter(m, start, &inside, false, &in[0]));
 	return dfg_gradient_frames_node(m, &inside,
@@ -113,7 +113,7 @@ struct dfg_err *dfg_variable_exit(struct dfg_gradient_frames *m, uint32_t loop, 
 		m, &outside, &(struct dfg_own_node){.op = "Exit", .in = &variable->out, .n_in = 1}, out_edge);
 }
 
-/* The forward loop's own variable, as one that was made here. */
+/* The forward loop's own induction variable. */
 static struct dfg_err *own_variable(struct dfg_gradient_frames *m, uint32_t loop, struct dfg_new_variable *out_variable)
 {
 	out_variable->merge = (struct dfg_edge){m->counter[loop].merge, 0};
@@ -149,7 +149,7 @@ struct dfg_err *dfg_induction_index(struct dfg_gradient_frames *m, uint32_t loop
 	return NULL;
 }
 
-/* An Exit that the counter has already, or DFG_NONE. */
+/* The existing Exit of the induction variable, or DFG_NONE. */
 static uint32_t find_exit(const struct dfg_gradient_frames *m, uint32_t loop)
 {
 	for (uint32_t i = 0; i < m->loops.loop[loop].n_variable; i++)
@@ -158,7 +158,10 @@ static uint32_t find_exit(const struct dfg_gradient_frames *m, uint32_t loop)
 	return DFG_NONE;
 }
 
-/* It counted from N - 1, so N is one more. Where N - 1 was computed from N, that is N. */
+/*
+ * The number of iterations of a loop that counts down from N - 1: N itself if N - 1 was computed from it, else one
+ * more.
+ */
 static struct dfg_err *trips_down(struct dfg_gradient_frames *m, uint32_t loop, struct dfg_edge *out_edge)
 {
 	const struct dfg_graph *graph = m->builder->graph;

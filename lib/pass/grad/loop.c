@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* A gradient loop that is being made: the variables whose way back is still open. */
+/* A gradient loop that is being built: the variables that have no next value yet. */
 struct dfg_gradient_loop {
 	struct carried {
 		const struct dfg_loop_variable *forward;
@@ -12,11 +12,11 @@ struct dfg_gradient_loop {
 	} * carried;
 	uint32_t count;
 	/*
-	 * Of a loop in segments: the sums of its invariants' shares go on in the loop in it, from segment to segment, so that
-	 * they are added up in the same order as without segments.
+	 * Of a loop in segments: the cotangent sums of its invariants. The inner loop continues them from segment to
+	 * segment, so that they are added up in the same order as without segments.
 	 */
 	struct running {
-		uint32_t constant; /* Enter of the outer loop */
+		uint32_t constant; /* the constant Enter of the outer loop */
 		struct dfg_new_variable sum;
 		struct dfg_edge next;
 		struct running *after;
@@ -28,7 +28,7 @@ static struct dfg_make make_of(struct dfg_backprop *s)
 	return (struct dfg_make){s->builder, s->paths->mirror.scope};
 }
 
-/* The bounds and the step of the index: constants of the gradient loop. */
+/* The bounds and the step of the gradient loop's index, at its entry. */
 struct numbers {
 	struct dfg_edge trips, zero, one;
 };
@@ -45,7 +45,7 @@ static struct dfg_err *find_numbers(struct dfg_backprop *s, uint32_t loop, struc
 	return dfg_gradient_frames_int(m, &entry, dfg_induction_dtype(m, loop), 1, &numbers->one);
 }
 
-/* The index of the gradient loop runs against that of the loop: N - 1 to 0, or 0 to N - 1. */
+/* Makes the index of the gradient loop, which counts against the forward one: N - 1 to 0, or 0 to N - 1. */
 static struct dfg_err *count(struct dfg_backprop *s, uint32_t loop)
 {
 	struct dfg_gradient_frames *m = &s->paths->mirror;
@@ -79,7 +79,10 @@ static struct dfg_err *count(struct dfg_backprop *s, uint32_t loop)
 	return dfg_variable_close(m, loop, true, &index, in[0]);
 }
 
-/* Exits of one variable give one cotangent. What leaves a loop and is none of its variables exists once too often. */
+/*
+ * Moves the cotangents of all Exits of a variable to the first one. DFG_DATA: an Exit of a value that is not a loop
+ * variable, which has one iteration more than the body.
+ */
 static struct dfg_err *join_exits(struct dfg_backprop *s, uint32_t loop)
 {
 	const struct dfg_graph *graph = s->builder->graph;
@@ -118,7 +121,7 @@ static struct dfg_err *zeros(struct dfg_backprop *s, struct dfg_edge like, struc
 	return dfg_make_filled(&make, like, 0, out_edge);
 }
 
-/* A tensor of the shape that the variable has in the end. */
+/* A tensor with the shape of the variable's last value. */
 static struct dfg_err *like_exit(
 	struct dfg_backprop *s, uint32_t loop, const struct dfg_loop_variable *v, struct dfg_edge *out_edge)
 {
@@ -132,7 +135,7 @@ static struct dfg_err *like_exit(
 	return dfg_variable_exit(&s->paths->mirror, loop, false, &variable, out_edge);
 }
 
-/* The cotangent that a variable's way back begins with. */
+/* The first value of a variable's cotangent: that of its last value, or zeros. */
 static struct dfg_err *start_of(
 	struct dfg_backprop *s, uint32_t loop, const struct dfg_loop_variable *v, struct dfg_edge *out_edge)
 {
@@ -148,7 +151,7 @@ static struct dfg_err *start_of(
 	return zeros(s, like, out_edge);
 }
 
-/* A cotangent has the shape of what it belongs to, in every iteration. */
+/* Records that the cotangent has the shape of its tensor, in every iteration. */
 static struct dfg_err *know_shape(struct dfg_backprop *s, const struct dfg_new_variable *variable, struct dfg_edge like)
 {
 	struct dfg_facts *facts = &s->builder->facts;
@@ -212,7 +215,7 @@ struct dfg_err *dfg_gradient_loop_enter(struct dfg_backprop *s, uint32_t loop)
 	return dfg_err_note(err, "loop '%.*s'", (int)forward->name.length, forward->name.s);
 }
 
-/* What a gradient loop has brought about, for what went into the loop. */
+/* Adds the result of a gradient loop to the cotangents of the tensor that enters the forward loop. */
 static struct dfg_err *give_out(
 	struct dfg_backprop *s, uint32_t loop, const struct dfg_new_variable *variable, struct dfg_edge to)
 {
@@ -241,7 +244,10 @@ static struct dfg_err *end_variable(struct dfg_backprop *s, uint32_t loop, const
 	return give_out(s, loop, &carried->backward, s->builder->graph->node[carried->forward->enter].in[0]);
 }
 
-/* One more trip's share. Rows go into the sum as they are: no trip makes a tensor of its size. */
+/*
+ * Adds the cotangent of one iteration. Rows are added in place, so that no iteration makes a tensor of the size of the
+ * sum.
+ */
 static struct dfg_err *add_share(
 	struct dfg_backprop *s, struct dfg_edge so_far, const struct dfg_cotangent *share, struct dfg_edge *out_edge)
 {
@@ -283,7 +289,10 @@ static struct running *find_running(const struct dfg_backprop *s, uint32_t loop,
 	return running;
 }
 
-/* Whether the sum of what the loop reads can go on in it, being that of a loop in segments. */
+/*
+ * Whether the sum of the outer loop's invariant can be continued in this loop, because the outer loop is one of
+ * segments.
+ */
 static bool goes_on(const struct dfg_backprop *s, uint32_t loop, struct dfg_edge outside)
 {
 	const struct dfg_gradient_frames *m = &s->paths->mirror;
@@ -314,7 +323,7 @@ static struct dfg_err *go_on(
 	return dfg_variable_exit(m, loop, true, &sum, &running->next);
 }
 
-/* What all iterations read gets the sum of their shares. */
+/* Makes the cotangent of an invariant: the sum of those of all iterations. */
 static struct dfg_err *accumulate(struct dfg_backprop *s, uint32_t loop, uint32_t constant)
 {
 	struct dfg_gradient_frames *m = &s->paths->mirror;

@@ -10,11 +10,11 @@ struct maker {
 	const struct dfg_remat *remat;
 	const struct dfg_loop *loop;
 	struct dfg_arena *scratch;
-	const char *frame;           /* of the outer loop; nodes are named after it */
-	uint32_t around, in, within; /* pivots: outside, in a segment, in a trip; DFG_NONE outside where none is needed */
-	struct dfg_edge condition;   /* the outer one's */
-	struct dfg_edge number;      /* of the segment */
-	struct dfg_edge limit, full; /* trips of the segment; whether it had as many */
+	const char *frame;           /* the outer loop's frame, whose name is the scope of new nodes */
+	uint32_t around, in, within; /* pivots: outside (DFG_NONE if none is required), in a segment, in an iteration */
+	struct dfg_edge condition;   /* the outer loop's LoopCond */
+	struct dfg_edge number;      /* the number of the segment */
+	struct dfg_edge limit, full; /* the most iterations of the segment; whether it had as many */
 };
 
 static struct dfg_err *make(struct maker *s, const char *op, const struct dfg_edge *in, uint32_t n_in,
@@ -71,7 +71,7 @@ static struct dfg_err *enter_segments(struct maker *s, struct dfg_edge edge, boo
 	return enter(s, (struct dfg_string){s->frame, strlen(s->frame)}, edge, constant, out_edge);
 }
 
-/* What is known of the tensor is known of all that only hands it on. */
+/* Gives the node's outputs the facts of the tensor. */
 static void know(struct maker *s, struct dfg_edge like, uint32_t node)
 {
 	struct dfg_facts *facts = &s->builder->facts;
@@ -80,7 +80,7 @@ static void know(struct maker *s, struct dfg_edge like, uint32_t node)
 		facts->fact[facts->first[node] + p] = dfg_facts_of(facts, like);
 }
 
-/* A loop variable of either loop, its way back still open. */
+/* The Merge of a loop variable of either loop; close() sets its second input. */
 static struct dfg_err *merge(struct maker *s, struct dfg_edge entered, struct dfg_edge *out_merge)
 {
 	return make(s, "Merge", (struct dfg_edge[]){entered, {DFG_NONE, 0}}, 2, &DFG_ATTR_I("N", 2), 1, out_merge);
@@ -93,7 +93,7 @@ static struct dfg_err *close(struct maker *s, struct dfg_edge merge, struct dfg_
 	return NULL;
 }
 
-/* The node gets its input from elsewhere; what it waited for besides, `to` waits for, which has its input now. */
+/* Makes `source` the input of `from`; `to` takes the old input and the control inputs. */
 static struct dfg_err *move(struct maker *s, uint32_t from, struct dfg_edge source, uint32_t to)
 {
 	struct dfg_node *node = s->builder->graph->node;
@@ -108,7 +108,7 @@ static struct dfg_err *move(struct maker *s, uint32_t from, struct dfg_edge sour
 	return NULL;
 }
 
-/* The one that counts segments, and what says whether there is another. */
+/* Begins the outer loop: its condition, and the variable that numbers the segments. */
 static struct dfg_err *begin(struct maker *s, struct dfg_edge *out_go)
 {
 	struct dfg_edge zero, merge_of, turn, one;
@@ -128,7 +128,10 @@ static struct dfg_err *begin(struct maker *s, struct dfg_edge *out_go)
 	return close(s, merge_of, turn);
 }
 
-/* The loop stops where the segment is full, too. Segments of 1, 2, 3, ... trips are as many as the last has trips. */
+/*
+ * Makes the inner loop end at the segment's limit too. With segments of 1, 2, 3, ... iterations the number of segments
+ * is that of iterations in the last.
+ */
 static struct dfg_err *limit(struct maker *s, struct dfg_edge go)
 {
 	bool grows = s->remat->policy == DFG_REMAT_SQRT;
@@ -153,7 +156,7 @@ static struct dfg_err *limit(struct maker *s, struct dfg_edge go)
 	return close(s, go, s->full);
 }
 
-/* A loop variable comes from the segment before and goes to the next one. Its Exits leave the outer loop. */
+/* Makes the outer loop carry a loop variable from segment to segment. The variable's Exits leave the outer loop. */
 static struct dfg_err *carry(struct maker *s, const struct dfg_loop_variable *v, const uint32_t *exit, uint32_t n_exit)
 {
 	struct dfg_node *node = s->builder->graph->node;
@@ -185,7 +188,7 @@ static struct dfg_err *hand_on(struct maker *s, uint32_t invariant)
 	return move(s, invariant, entered, entered.node);
 }
 
-/* A name that no frame has yet. */
+/* Chooses a frame name that is not used yet. */
 static struct dfg_err *name_frame(struct maker *s, const struct dfg_loops *loops)
 {
 	const struct dfg_string of = s->loop->name;
@@ -221,7 +224,7 @@ static struct dfg_err *cut(struct maker *s, const uint32_t *exit, uint32_t n_exi
 	return NULL;
 }
 
-/* Which loops, and why not others. */
+/* The choice of loops. */
 
 struct chooser {
 	struct dfg_backprop *s;
@@ -230,7 +233,9 @@ struct chooser {
 	uint32_t loop;
 };
 
-/* Whether the node runs once more than the trips of the loop, or than those of a loop in it. */
+/*
+ * Whether the node is part of the condition of the loop, or of a loop within it, and so runs once more than the body.
+ */
 static bool is_in_condition(const struct chooser *c, uint32_t n)
 {
 	const struct dfg_gradient_frames *m = &c->s->paths->mirror;
@@ -248,7 +253,10 @@ static bool is_repeatable(const struct dfg_node *node)
 	return node->op && !(node->op->flags & (DFG_STATEFUL | DFG_BLOCKING));
 }
 
-/* Whether what the node reads is there in some turns of the loop only, which are others when it is cut. */
+/*
+ * Whether the node reads a value that exists only in the first, or in all but the first iterations: others, if the loop
+ * is in segments.
+ */
 static bool reads_turn(const struct chooser *c, const struct dfg_node *node)
 {
 	for (uint32_t e = 0; e < node->n_in + node->n_control; e++) {
@@ -266,7 +274,7 @@ static bool reads_turn(const struct chooser *c, const struct dfg_node *node)
 	return false;
 }
 
-/* Whether an Exit is a loop variable's. */
+/* Whether the Exit is that of a loop variable. */
 static bool leaves_well(const struct chooser *c, const struct dfg_node *exit)
 {
 	const struct dfg_node *turn = &c->node[exit->in[0].node];
@@ -277,7 +285,7 @@ static bool leaves_well(const struct chooser *c, const struct dfg_node *exit)
 		   c->loops->of[merge] == c->loop && c->loops->variable[merge] != DFG_NONE;
 }
 
-/* Goes by the loop's predicate, which is no longer what its LoopCond says. */
+/* Whether the Switch is on the loop's predicate but not by its LoopCond, which will differ from it. */
 static bool goes_by_predicate(const struct chooser *c, const struct dfg_node *node)
 {
 	const struct dfg_edge condition = {c->loops->loop[c->loop].condition, 0};
@@ -288,7 +296,10 @@ static bool goes_by_predicate(const struct chooser *c, const struct dfg_node *no
 	return dfg_edge_same(by, predicate);
 }
 
-/* What is kept beyond the loop has a key for each loop on the way: it would be one more. */
+/*
+ * Whether the Save or Load is for code outside of the loop, so that its keys, one for each loop around, would lack the
+ * new loop.
+ */
 static bool is_kept_beyond(const struct chooser *c, uint32_t n)
 {
 	const struct dfg_node *node = &c->node[n];
@@ -306,17 +317,17 @@ static const char *why_not_for(const struct chooser *c, uint32_t n)
 	if (!dfg_loop_within(c->loops, home, c->loop))
 		return NULL;
 	if (dfg_node_role(node) == DFG_EXIT)
-		return own && !leaves_well(c, node) ? "leaves it and is no loop variable" : NULL;
+		return own && !leaves_well(c, node) ? "leaves the loop but is not a loop variable" : NULL;
 	if (dfg_node_role(node) == DFG_LOOP_COND && own && n != c->loops->loop[c->loop].condition)
 		return "is a second LoopCond";
 	if (own && goes_by_predicate(c, node))
-		return "asks for the predicate beside its LoopCond";
+		return "reads the loop's predicate, not its LoopCond";
 	if (own && reads_turn(c, node))
-		return "tells its first turn from others";
+		return "differs between the first iteration and the others";
 	if (is_kept_beyond(c, n))
 		return "belongs to a gradient that was made without segments";
 	if (!is_repeatable(node) && is_in_condition(c, n))
-		return "would be asked again by its condition, and cannot be";
+		return "is part of the condition and cannot be computed twice";
 	return NULL;
 }
 
@@ -336,14 +347,15 @@ static void tell(const struct chooser *c, const char *node, const char *why, str
 {
 	const struct dfg_string name = c->loops->loop[c->loop].name;
 	if (notes)
-		dfg_text_add(notes, "warning: loop '%.*s' keeps what all its trips compute: '%.200s' %s\n", (int)name.length,
+		dfg_text_add(notes, "warning: loop '%.*s' keeps the values of all iterations: '%.200s' %s\n", (int)name.length,
 			name.s, node, why);
 }
 
 static bool can_cut(const struct chooser *c, struct dfg_text *notes)
 {
 	if (!is_closed(c)) {
-		tell(c, c->node[c->loops->loop[c->loop].condition].name, "ends a loop of references", notes);
+		tell(c, c->node[c->loops->loop[c->loop].condition].name, "is the condition of a loop that carries references",
+			notes);
 		return false;
 	}
 	for (uint32_t n = 0; n < c->s->count; n++) {
@@ -396,7 +408,7 @@ static struct dfg_err *cut_one(const struct chooser *c, const struct dfg_remat *
 	return dfg_err_note(err, "loop '%.*s'", (int)maker.loop->name.length, maker.loop->name.s);
 }
 
-/* A loop that is to be cut, and whether it might not be entered. */
+/* A loop to divide into segments, and whether it may be dead. */
 struct choice {
 	uint32_t loop;
 	bool may_die;

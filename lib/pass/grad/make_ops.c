@@ -2,13 +2,13 @@
 
 #include <string.h>
 
-enum { OWN_MOST = 90 }; /* bytes of a name in its scope */
+enum { OWN_MOST = 90 }; /* the most bytes of a name within its scope */
 
 struct scoped {
 	char s[DFG_SCOPE_MOST + 100];
 };
 
-/* By hand: every node that a pass makes comes here, and printf takes as long as all else for a name. */
+/* Composed without printf, which would double the time to build a node. */
 static struct scoped scoped(const struct dfg_make *make, const char *name)
 {
 	struct scoped out;
@@ -78,7 +78,7 @@ struct dfg_err *dfg_make_int(
 	return dfg_build_ints(make->builder, scoped(make, name).s, dtype, NULL, &value, out_edge);
 }
 
-/* Through a list of floats, or of lists, or of what is not known. */
+/* Whether cotangents flow through a list: its items are floats, lists or unknown. */
 static bool lists_flow(const struct dfg_handle_type *holds)
 {
 	return !holds || !holds->dtype || holds->dtype == DFG_VARIANT || dfg_dtype_is(holds->dtype, "float") ||

@@ -4,17 +4,17 @@
 
 #include <string.h>
 
-enum { NODES_MOST = 64, STAMPS_MOST = 16384, MADE = 1 << 16 /* a reference to a node of the stamp, not of the site */ };
+enum { NODES_MOST = 64, STAMPS_MOST = 16384, MADE = 1 << 16 /* from here on, nodes of the memo */ };
 
-/* An edge as seen from a site: ref[from], or output `port` of the stamp's node from - MADE. */
+/* An edge relative to a site: ref[from], or output `port` of the memo's node from - MADE. */
 struct reference {
 	uint32_t from;
 	int32_t port;
 };
 
 struct stamped_node {
-	struct dfg_node like; /* its name is what follows the scope; its inputs are of the first that was made */
-	uint32_t length;      /* of that name */
+	struct dfg_node like; /* .name: without the scope; .in: of the first site, not used */
+	uint32_t length;      /* of the name */
 	const struct reference *in;
 	uint32_t n_out;
 	const struct dfg_inferred *const *fact;
@@ -22,7 +22,7 @@ struct stamped_node {
 
 struct stamp {
 	uint32_t n_node, n_dx, edges, outputs;
-	size_t letters; /* of all names, with their ends */
+	size_t letters; /* bytes of all names, each with its 0 */
 	const struct stamped_node *node;
 	const struct stamped_dx {
 		int kind;
@@ -30,7 +30,7 @@ struct stamp {
 	} * dx;
 };
 
-/* Which of the edges are the same one: a rule's nodes cannot tell them apart. */
+/* The pattern of equal edges among the references: at another site the same edges must be equal. */
 static uint64_t pattern_of(const struct dfg_site *site)
 {
 	uint64_t pattern = 0;
@@ -50,7 +50,7 @@ static void add_ref(struct dfg_site *site, const struct dfg_facts *facts, struct
 	site->ref[site->n_ref++] = edge;
 }
 
-/* Rules for arrays look at the op that made the array. */
+/* Adds the op that made an array, which the gradients of array ops depend on. */
 static void add_maker(struct dfg_site *site, const struct dfg_builder *builder, struct dfg_edge edge)
 {
 	if (dfg_facts_of(&builder->facts, edge)->dtype == DFG_RESOURCE)
@@ -91,7 +91,7 @@ struct dfg_err *dfg_gradient_memos_settle(struct dfg_stamps *stamps)
 		if (!dfg_map_put_hash(&graph->names, graph->node[n].name, length, hash, &number, &is_new))
 			return dfg_no_memory("a gradient");
 		if (!is_new)
-			return DFG_ERR(DFG_BUG, "a name was thought free: '%.200s'", graph->node[n].name);
+			return DFG_ERR(DFG_BUG, "the name '%.200s' is taken", graph->node[n].name);
 	}
 	stamps->n_late = 0;
 	return NULL;
@@ -104,7 +104,7 @@ static struct dfg_edge resolve(const struct dfg_site *site, struct reference ref
 	return site->ref[reference.from];
 }
 
-/* Room for all of a stamp's nodes at once. */
+/* Reserves memory for all nodes of a memo. */
 static struct dfg_err *make_room(struct dfg_builder *builder, const struct stamp *stamp)
 {
 	struct dfg_graph *graph = builder->graph;
@@ -123,7 +123,7 @@ static void add_facts(struct dfg_facts *facts, const struct stamped_node *node)
 	facts->first[++facts->nodes] = (uint32_t)facts->count;
 }
 
-/* Writes "SCOPE/OWN" to name and puts it on its way into the graph's map. */
+/* Writes "SCOPE/OWN" to name, and notes it for the graph's map (dfg_gradient_memos_settle). */
 static void add_name(
 	struct dfg_stamps *stamps, const char *scope, size_t length, const struct stamped_node *own, char *name)
 {
@@ -188,14 +188,14 @@ struct dfg_err *dfg_gradient_memo_use(
 	return NULL;
 }
 
-/* What was made at a site, being turned into a stamp. */
+/* The nodes that were made at a site, while they become a memo. */
 struct keeper {
 	struct dfg_stamps *stamps;
 	const struct dfg_site *site;
 	uint32_t first;
 };
 
-/* False where the edge is neither given nor made here. */
+/* The reference to an edge; false if the site neither has nor made it. */
 static bool refer(const struct keeper *k, struct dfg_edge edge, struct reference *out_reference)
 {
 	*out_reference = (struct reference){0, edge.port};
@@ -208,7 +208,7 @@ static bool refer(const struct keeper *k, struct dfg_edge edge, struct reference
 	return out_reference->from < k->site->n_ref;
 }
 
-/* Whether another scope's node would be the same: named in the scope, and nothing but data comes in. */
+/* Whether the node can be repeated in another scope: its name is in the scope, and it has only data inputs. */
 static bool is_plain(const struct keeper *k, const struct dfg_node *node)
 {
 	size_t scope = strlen(k->site->scope);

@@ -6,19 +6,19 @@
 
 #include <string.h>
 
-enum { COPIED = 1024 }; /* kind of keys, behind tape.c's; the detail is the base */
+enum { COPIED = 1024 }; /* a kind of keys after those of tape.c; their detail is the base */
 
-/* A node being copied, its inputs first: last in, first out. */
+/* An entry of the stack: a node to copy after its inputs. */
 struct copy {
 	struct dfg_edge edge;   /* one of its outputs */
-	struct dfg_edge store;  /* of what is loaded in its stead; .node DFG_NONE: it is copied */
-	struct dfg_edge *needs; /* forward tensors; those of control inputs behind the others */
+	struct dfg_edge store;  /* of the Save to load from; .node DFG_NONE: the node is copied */
+	struct dfg_edge *needs; /* the forward tensors that it reads, control inputs last */
 	uint32_t n_needs, n_control, at;
 };
 
-/* A loop variable whose copy is still open. */
+/* A copied loop variable whose next value is copied at the end. */
 struct later {
-	uint32_t node, input; /* the copy */
+	uint32_t node, input; /* the copied Merge and its input */
 	struct dfg_edge next;
 };
 
@@ -49,7 +49,7 @@ uint32_t dfg_recompute_loop(const struct dfg_gradient_frames *m, uint32_t loop)
 	return DFG_NONE;
 }
 
-/* Whether a node of the loop itself is there when a trip begins. */
+/* Whether a node of the loop exists when an iteration begins, so that it is not copied. */
 static bool begins(const struct dfg_gradient_frames *m, uint32_t base, uint32_t n)
 {
 	const struct dfg_node *node = node_of(m, n);
@@ -72,7 +72,7 @@ static bool only_hands_on(const struct dfg_node *node)
 	return role == DFG_IDENTITY || role == DFG_SWITCH || dfg_is_constant_enter(node);
 }
 
-/* Whether nobody has the array but those who work on it by its name: a loop that carries it would mean another one. */
+/* Whether only array ops use the array's handle: a loop that carried it would carry the original, not the copy. */
 static bool stays(const struct dfg_gradient_frames *m, uint32_t array)
 {
 	for (uint32_t n = 0; n < m->count; n++) {
@@ -87,7 +87,7 @@ static bool stays(const struct dfg_gradient_frames *m, uint32_t array)
 	return true;
 }
 
-/* Whether the node works on an array that the trip makes: the copy has another one. */
+/* Whether the node uses an array that the iteration itself makes, so that a copy uses a copy of the array. */
 static bool has_own_array(const struct dfg_gradient_frames *m, uint32_t base, uint32_t n)
 {
 	while (n < m->count && dfg_has_flow(node_of(m, n)) && dfg_loop_within(&m->loops, loop_of(m, n), base)) {
@@ -127,7 +127,7 @@ static struct dfg_edge_key key_of(const struct copying *c, struct dfg_edge edge)
 	return (struct dfg_edge_key){edge, COPIED, c->base};
 }
 
-/* What the trip begins with, as its gradient has it. */
+/* Takes a value that exists at the beginning of the iteration from gradient code. */
 static struct dfg_err *begin_with(struct copying *c, struct dfg_edge edge)
 {
 	struct dfg_location place;
@@ -138,7 +138,7 @@ static struct dfg_err *begin_with(struct copying *c, struct dfg_edge edge)
 	return dfg_edge_map_put(&c->m->map, key_of(c, edge), mine);
 }
 
-/* Whether one of the inputs that are left says exactly where the node is live. */
+/* Whether one of the remaining inputs has exactly the node's location, so that the copy is live where the node is. */
 static struct dfg_err *is_placed(struct copying *c, const struct copy *copy, bool *out_placed)
 {
 	struct dfg_location own, its;
@@ -152,7 +152,7 @@ static struct dfg_err *is_placed(struct copying *c, const struct copy *copy, boo
 	return NULL;
 }
 
-/* Where a control input that cannot be copied was all that said where the node is live. */
+/* Adds a pivot if the node's location depended on a control input that is not copied. */
 static struct dfg_err *place_copy(struct copying *c, struct copy *copy)
 {
 	struct dfg_location place;
@@ -166,7 +166,7 @@ static struct dfg_err *place_copy(struct copying *c, struct copy *copy)
 	return dfg_gradient_frames_pivot(c->m, &place, &copy->needs[copy->n_needs++]);
 }
 
-/* All inputs, but for ways back; effects are not waited for, since they are not had again. */
+/* Lists the inputs to copy: all but those from a NextIteration, and control inputs only if they can be copied. */
 static struct dfg_err *list_needs(struct copying *c, struct copy *copy)
 {
 	const struct dfg_node *node = node_of(c->m, copy->edge.node);
@@ -209,7 +209,7 @@ static struct dfg_edge mine(const struct copying *c, struct dfg_edge edge)
 	return copy ? *copy : (struct dfg_edge){DFG_NONE, 0};
 }
 
-/* Those of the node, but for marks that say what the node is to others. A loop has a frame of its own in each copy. */
+/* Copies the attributes, without marks of the node's purpose. In each copy a loop has a frame of its own. */
 static struct dfg_err *copy_attrs(
 	struct copying *c, const struct dfg_node *node, uint32_t loop, struct dfg_attr **out_attr, uint32_t *out_count)
 {
@@ -232,7 +232,7 @@ static struct dfg_err *copy_attrs(
 	return NULL;
 }
 
-/* Where the builder notes that the node stands. */
+/* Builds a node at the location of the forward one's gradient. */
 static struct dfg_err *build(
 	struct copying *c, const struct copy *copy, struct dfg_new_node *want, uint32_t *out_number)
 {
@@ -259,7 +259,7 @@ static struct dfg_err *note_later(struct copying *c, uint32_t copy, uint32_t inp
 	return NULL;
 }
 
-/* The copy is known to hold what the node does. */
+/* Records the copy, which has the facts of the node. */
 static struct dfg_err *note_copy(struct copying *c, uint32_t node, uint32_t copy)
 {
 	struct dfg_facts *facts = &c->m->builder->facts;
@@ -310,7 +310,7 @@ static struct dfg_err *load_instead(struct copying *c, const struct copy *copy)
 	return dfg_edge_map_put(&m->map, key_of(c, copy->edge), loaded);
 }
 
-/* The tensor and all that it is made from, but for ways back of loops. */
+/* Copies the tensor's node after all nodes that it depends on, except through a NextIteration. */
 static struct dfg_err *copy_tree(struct copying *c, struct dfg_edge edge)
 {
 	DFG_TRY(push(c, edge));

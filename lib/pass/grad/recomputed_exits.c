@@ -10,14 +10,14 @@
 struct again {
 	struct dfg_backprop *s;
 	struct dfg_loops loops;
-	uint32_t *order;           /* or NULL */
-	uint32_t count;            /* nodes there were */
-	uint32_t exit, loop;       /* in hand, and what it leaves */
-	struct dfg_edge condition; /* of the loop, where it is computed */
+	uint32_t *order;           /* the order of nodes, or NULL */
+	uint32_t count;            /* the number of nodes before the pass */
+	uint32_t exit, loop;       /* the present Exit, and the loop that it leaves */
+	struct dfg_edge condition; /* the loop's predicate, at its source */
 	uint32_t *work;
 	struct behind {
-		uint32_t wanted;      /* for which Exit, + 1 */
-		struct dfg_edge edge; /* behind the loop, once it is there: output 0 of what it stands for; .node DFG_NONE */
+		uint32_t wanted;      /* the Exit that requires it, + 1 */
+		struct dfg_edge edge; /* output 0 of the repeated node after the loop; .node DFG_NONE until it is made */
 	} * behind;
 };
 
@@ -26,7 +26,7 @@ static const struct dfg_node *node_of(const struct again *a, uint32_t n)
 	return &a->s->builder->graph->node[n];
 }
 
-/* An Exit of what is no Merge: most graphs have none. */
+/* Whether the node is an Exit of a value that is not a loop variable, as few graphs have. */
 static bool is_of_condition(const struct dfg_graph *graph, uint32_t n)
 {
 	const struct dfg_node *node = &graph->node[n];
@@ -42,7 +42,7 @@ static bool is_variable(const struct again *a, uint32_t n)
 	return a->loops.variable[n] != DFG_NONE;
 }
 
-/* What comes from outside, or goes there by itself. */
+/* Whether the node is a loop variable or an Enter, where the search ends. */
 static bool is_end(const struct again *a, uint32_t n)
 {
 	return is_variable(a, n) || dfg_node_role(node_of(a, n)) == DFG_ENTER;
@@ -55,7 +55,7 @@ static bool is_known_end(const struct again *a, uint32_t n)
 	return node_of(a, n)->n_in && dfg_is_constant_enter(node_of(a, n));
 }
 
-/* Whether the same op behind the loop gives the same. */
+/* Whether the same op after the loop has the same result. */
 static bool can_be_again(const struct again *a, uint32_t n)
 {
 	const struct dfg_node *node = node_of(a, n);
@@ -66,14 +66,14 @@ static bool can_be_again(const struct again *a, uint32_t n)
 	case DFG_CONST:
 	case DFG_MERGE:
 		return true;
-	case DFG_SWITCH: /* but for the way into the body */
+	case DFG_SWITCH: /* except for those into the body */
 		return node->n_in > 1 && dfg_live_source(a->s->builder->graph, node->in[1]).node != a->condition.node;
 	default:
 		return false;
 	}
 }
 
-/* Marks what a node is made of in the loop; false where it cannot all be made again. */
+/* Marks the nodes of the loop that a node depends on; false if some cannot be repeated. */
 static bool mark(struct again *a, uint32_t from)
 {
 	uint32_t count = 0;
@@ -109,7 +109,7 @@ static struct dfg_err *find_end(struct again *a, uint32_t n, struct dfg_edge *ou
 	return v->exit == DFG_NONE ? dfg_make_unary(&make, "Exit", (struct dfg_edge){v->turn, 0}, out_edge) : NULL;
 }
 
-/* What has no input comes when the loop has ended, so that it is dead where the loop is. */
+/* Repeats a node after the loop. A node without inputs comes after the Exit, so that it is dead where the loop is. */
 static struct dfg_err *make_again(struct again *a, uint32_t n, struct dfg_edge *out_edge)
 {
 	const struct dfg_node node = *node_of(a, n);
@@ -149,7 +149,7 @@ static struct dfg_err *make_marked(struct again *a)
 	return NULL;
 }
 
-/* Who read the Exit reads what was made. */
+/* Redirects the readers of the Exit to the repeated value. */
 static void lead_past(struct again *a, struct dfg_edge value, struct dfg_edge *of, uint32_t n_of)
 {
 	const struct dfg_edge out = {a->exit, 0};
@@ -162,7 +162,7 @@ static void lead_past(struct again *a, struct dfg_edge value, struct dfg_edge *o
 			of[i] = value;
 }
 
-/* Whether a cotangent may come to the Exit in hand, and go on from there. */
+/* Whether a cotangent may arrive at the present Exit, and flow on to a tensor to differentiate by. */
 static struct dfg_err *is_on_path(
 	struct again *a, const bool *makes, const struct dfg_edge *wrt, uint32_t n_wrt, bool *out_is)
 {

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { SAVED = 16, SAVED_AGAIN, SHAPED, RETURNED }; /* kinds of keys, behind gradient_frames.c's */
+enum { SAVED = 16, SAVED_AGAIN, SHAPED, RETURNED }; /* kinds of keys after those of gradient_frames.c */
 
 static const struct dfg_node *node_of(const struct dfg_gradient_frames *m, uint32_t n)
 {
@@ -33,7 +33,7 @@ struct dfg_err *dfg_tape_find(struct dfg_gradient_frames *m)
 	return NULL;
 }
 
-/* Loops between the region and a loop, the outermost first; room for all of them. */
+/* Lists the loops between the region and a loop, the outermost first; out_loop has space for all. */
 static uint32_t list_loops(const struct dfg_gradient_frames *m, uint32_t loop, uint32_t region, uint32_t *out_loop)
 {
 	uint32_t count = m->loops.loop[loop].depth - m->loops.loop[region].depth;
@@ -42,7 +42,7 @@ static uint32_t list_loops(const struct dfg_gradient_frames *m, uint32_t loop, u
 	return count;
 }
 
-/* All keys of a Save have one type: that of the counters if these agree, else the wider one. */
+/* Casts a key to the type of all keys of its Save: that of the counters, or the wider one if they differ. */
 static struct dfg_err *widen(
 	struct dfg_gradient_frames *m, enum dfg_dtype dtype, const struct dfg_location *place, struct dfg_edge *key)
 {
@@ -70,7 +70,7 @@ static struct dfg_err *widen_all(
 	return NULL;
 }
 
-/* A node of the pass's own, named for what it keeps. */
+/* Makes a node of the pass, named after the value that it keeps. */
 static struct dfg_err *make(struct dfg_gradient_frames *m, uint32_t value, const struct dfg_location *place,
 	const struct dfg_own_node *node, struct dfg_edge *out_edge)
 {
@@ -82,7 +82,7 @@ static struct dfg_err *make(struct dfg_gradient_frames *m, uint32_t value, const
 	return err;
 }
 
-/* in: the value and room for its keys. */
+/* in: the value, then its keys. */
 static struct dfg_err *make_save(struct dfg_gradient_frames *m, const struct dfg_location *place, struct dfg_edge *in,
 	uint32_t count, struct dfg_edge *out_store)
 {
@@ -90,7 +90,7 @@ static struct dfg_err *make_save(struct dfg_gradient_frames *m, const struct dfg
 	return make(m, in[0].node, place, &(struct dfg_own_node){.op = "Dfg>Save", .in = in, .n_in = count + 1}, out_store);
 }
 
-/* What is saved in a copy of the trip: where that has it. */
+/* Replaces the inputs of a Save within a recomputed iteration by their copies there. */
 static struct dfg_err *copy_inputs(struct dfg_gradient_frames *m, uint32_t base, struct dfg_edge *in, uint32_t count)
 {
 	for (uint32_t i = 0; i < count && base != m->region; i++)
@@ -99,8 +99,8 @@ static struct dfg_err *copy_inputs(struct dfg_gradient_frames *m, uint32_t base,
 }
 
 /*
- * A forward value's store; place: that of its gradient, so the value's own, without the mirror. base: the region, or the
- * loop a copy of whose trip it is saved in.
+ * Saves a forward value. place: the location of its gradient, which is the value's own except for `mirrored`. base: the
+ * region, or the loop in whose recomputed iteration the value is saved.
  */
 static struct dfg_err *save(struct dfg_gradient_frames *m, struct dfg_edge value, const struct dfg_location *place,
 	uint32_t base, struct dfg_edge *out_store)
@@ -130,7 +130,7 @@ static struct dfg_err *save(struct dfg_gradient_frames *m, struct dfg_edge value
 	return dfg_edge_map_put(&m->map, key, *out_store);
 }
 
-/* in: room for the store, and forward keys behind it. */
+/* in: space for the store, then the forward keys. */
 static struct dfg_err *load(struct dfg_gradient_frames *m, struct dfg_edge store, struct dfg_edge *in, uint32_t count,
 	const struct dfg_location *place, struct dfg_edge *out_edge)
 {
@@ -163,7 +163,10 @@ static struct dfg_err *load_new(struct dfg_gradient_frames *m, struct dfg_edge v
 	return load(m, store, in, count, place, out_edge);
 }
 
-/* A value that was loaded: from its own Save where that is of this region, else from one of the same value that is. */
+/*
+ * Loads a value that forward code loaded: from the same Save if it is of this region, else from a new Save of the same
+ * value.
+ */
 static struct dfg_err *load_again(struct dfg_gradient_frames *m, uint32_t was, uint32_t base,
 	const struct dfg_location *place, struct dfg_edge *out_edge)
 {
@@ -202,7 +205,7 @@ struct dfg_err *dfg_tape_need(
 	return load_new(m, value, base, place, out_edge);
 }
 
-/* The same for a Load, whose store may be of a loop on the way: then of what its Save has, saved in the region. */
+/* dfg_tape_keep() of a Load. If its Save is within the region, the saved value is saved again for the region. */
 static struct dfg_err *keep_again(struct dfg_gradient_frames *m, struct dfg_edge value, struct dfg_edge *out_store,
 	struct dfg_edge **out_key, uint32_t *out_count)
 {
@@ -246,7 +249,7 @@ struct dfg_err *dfg_tape_keep(struct dfg_gradient_frames *m, struct dfg_edge val
 	return NULL;
 }
 
-/* Where the op is in the table. */
+/* The number of the op in the table. */
 static uint32_t number_of(const char *name)
 {
 	const struct dfg_op *op = dfg_op_find(name);

@@ -1,4 +1,4 @@
-/* train. Requires: facts of every node. Result: one step of an optimizer as the node `train`. */
+/* Adds one step of an optimizer, as the node `train`. Requires the facts of every node. */
 #include "lib/pass/grad/train.h"
 
 #include "lib/graph/initialisers.h"
@@ -16,15 +16,15 @@ struct trainer {
 	struct dfg_builder *builder;
 	const struct dfg_train_options *options;
 	struct dfg_arena scratch;
-	struct dfg_numbers variables; /* those that the loss reaches */
+	struct dfg_numbers variables; /* those that the loss depends on */
 	struct dfg_edge *gradient;    /* by variable */
-	struct dfg_readers readers;   /* as the graph was before the pass */
-	uint32_t before;              /* nodes there were then */
-	bool *needed;                 /* by node: on the way to the loss */
+	struct dfg_readers readers;   /* of the graph before the pass */
+	uint32_t before;              /* the number of nodes then */
+	bool *needed;                 /* by node: the loss depends on it */
 	struct dfg_optimizer *optimizer;
-	struct dfg_numbers effects; /* what `train` runs */
+	struct dfg_numbers effects; /* the control inputs of `train` */
 	struct dfg_control_out outside;
-	struct dfg_numbers asserts; /* what the loss claims: its variables change after that */
+	struct dfg_numbers asserts; /* assertions of the loss, which come before its variables change */
 };
 
 static const char *name_of(const struct trainer *t, uint32_t node)
@@ -71,7 +71,7 @@ static void list_variables(struct trainer *t, const char *what, const struct dfg
 	dfg_text_add(t->options->notes, "\n");
 }
 
-/* Names the gradient and marks it: this is where replicas will add theirs. */
+/* Names the gradient and marks it, so that replicas can add theirs there. */
 static struct dfg_err *name_gradient(struct trainer *t, uint32_t variable, struct dfg_cotangent *cotangent)
 {
 	const char *prefix = t->options->prefix ? t->options->prefix : "grad";
@@ -86,7 +86,7 @@ static struct dfg_err *name_gradient(struct trainer *t, uint32_t variable, struc
 	return dfg_build(t->builder, &node, &cotangent->value.node);
 }
 
-/* Keeps the variables that the loss reaches; says which it does not, unless they were a guess. */
+/* Keeps the variables that the loss depends on; warns of the others, unless all were guessed. */
 static struct dfg_err *keep_reached(struct trainer *t, struct dfg_cotangent *cotangent, bool guessed)
 {
 	struct dfg_numbers unreached = {0};
@@ -104,11 +104,11 @@ static struct dfg_err *keep_reached(struct trainer *t, struct dfg_cotangent *cot
 	}
 	t->variables.count = kept;
 	if (!err && !kept)
-		err = DFG_ERR(DFG_DATA, "the loss depends on none of the variables to train");
+		err = DFG_ERR(DFG_DATA, "the loss does not depend on any variable to train");
 	if (!err && unreached.count && !guessed)
-		list_variables(t, "warning: the loss does not reach, so these stay as they are", &unreached);
+		list_variables(t, "warning: the loss does not depend on these variables, which stay unchanged", &unreached);
 	if (!err && guessed)
-		list_variables(t, "the graph does not say what is trainable; taken to be so", &t->variables);
+		list_variables(t, "the graph does not mark trainable variables; trained are", &t->variables);
 	dfg_numbers_release(&unreached);
 	return err;
 }
@@ -132,7 +132,10 @@ static struct dfg_err *differentiate(struct trainer *t, struct dfg_edge loss, bo
 	return NULL;
 }
 
-/* Marks what the loss needs: reads that hang on other inputs, which a step may not have, are waited for only there. */
+/*
+ * Marks the nodes that the loss depends on. Updates wait only for reads among them, because others may depend on inputs
+ * that a step is not fed.
+ */
 static struct dfg_err *find_needed(struct trainer *t, uint32_t loss)
 {
 	const struct dfg_graph *graph = t->builder->graph;
@@ -169,7 +172,7 @@ static struct dfg_err *list_reads(struct trainer *t, uint32_t variable, struct d
 	return NULL;
 }
 
-/* variable = value, after all its reads and what the loss claims, which its gradient alone need not wait for. */
+/* Assigns the variable's new value, after all its reads and the assertions of the loss. */
 static struct dfg_err *assign_after(
 	struct trainer *t, uint32_t variable, struct dfg_edge value, const struct dfg_numbers *reads, const char *name)
 {
@@ -210,7 +213,7 @@ static struct dfg_err *update(struct trainer *t, uint32_t variable, struct dfg_e
 	return err;
 }
 
-/* Variables that an optimizer made are slots. */
+/* Marks variables that the optimizer made as slots. */
 static struct dfg_err *mark_slots(struct trainer *t, uint32_t from)
 {
 	for (uint32_t n = from; n < t->builder->graph->count; n++)
@@ -236,7 +239,7 @@ static struct dfg_err *step_variable(struct trainer *t, size_t i, struct dfg_edg
 	return update(t, variable, next, name);
 }
 
-/* The i64 variable train/step, as the program may have made it already, and its value. */
+/* Finds or makes the i64 variable train/step, which the program may have made already. */
 static struct dfg_err *make_step(struct trainer *t, uint32_t *out_variable)
 {
 	struct dfg_attr attr[] = {DFG_ATTR_T("dtype", DFG_I64), DFG_ATTR_S("shared_name", "train/step"),
@@ -297,7 +300,7 @@ static struct dfg_err *count_step(struct trainer *t, uint32_t variable, struct d
 	return err;
 }
 
-/* A NoOp that runs them all. */
+/* Makes a NoOp that runs after all of the nodes. */
 static struct dfg_err *make_group(struct trainer *t, const char *name, const struct dfg_numbers *nodes)
 {
 	struct dfg_edge *in = dfg_zeros(nodes->count + 1, sizeof *in);
@@ -313,7 +316,10 @@ static struct dfg_err *make_group(struct trainer *t, const char *name, const str
 	return err;
 }
 
-/* Initialisers that only their form tells: the graph is another program's, and has no node `init` that runs them. */
+/*
+ * Whether initialisers are recognised only by their form: another program's graph, without a node `init` that runs
+ * them.
+ */
 static struct dfg_err *add_guessed(struct trainer *t, struct dfg_numbers *setters)
 {
 	const struct dfg_graph *graph = t->builder->graph;
@@ -325,7 +331,7 @@ static struct dfg_err *add_guessed(struct trainer *t, struct dfg_numbers *setter
 	return NULL;
 }
 
-/* `init`, for those who run the graph with something else: what the pass added joins what was there. */
+/* Adds the new initialisers to the node `init`, for other programs that run the graph. */
 static struct dfg_err *extend_init(struct trainer *t)
 {
 	struct dfg_graph *graph = t->builder->graph;
@@ -366,7 +372,7 @@ static struct dfg_err *train(struct trainer *t, struct dfg_edge loss)
 	DFG_TRY(find_needed(t, loss.node));
 	DFG_TRY(dfg_readers_find(t->builder, &t->scratch, &t->readers));
 	DFG_TRY(differentiate(t, loss, guessed));
-	if (dfg_has_control_flow(t->builder->graph)) /* only now, since the gradient may have put loops in segments */
+	if (dfg_has_control_flow(t->builder->graph)) /* only now: the gradient may divide loops into segments */
 		DFG_TRY(dfg_control_out_init(&t->outside, t->builder));
 	DFG_TRY(find_step(t, &counter));
 	DFG_TRY(read_step(t, counter, &step));

@@ -1,8 +1,8 @@
 #include "lib/pass/grad/unbroadcast.h"
 
-enum verdict { KEEP, SUM, ASK }; /* of an axis; ASK: only the run can tell */
+enum verdict { KEEP, SUM, ASK }; /* for an axis; ASK: depends on the run */
 
-/* The dim of a shape that stands under dim d of one of `rank`; 1 where there is none. */
+/* The dim of a shape that is aligned with dim d of a shape of `rank` dims; 1 if there is none. */
 static int64_t dim_under(const struct dfg_shape *shape, int rank, int d)
 {
 	if (shape->rank == DFG_UNKNOWN)
@@ -11,7 +11,7 @@ static int64_t dim_under(const struct dfg_shape *shape, int rank, int d)
 	return own < 0 ? 1 : shape->dim[own];
 }
 
-/* Whether some other input may have stretched input i along dim d of the output. */
+/* Whether input i may be broadcast along dim d of the output, because another input may be larger there. */
 static bool may_stretch(const struct dfg_make *make, const struct dfg_stretched *s, int rank, int d)
 {
 	for (uint32_t other = 0; other < s->n_in; other++) {

@@ -38,7 +38,7 @@ static void mark_assigned(const struct dfg_graph *graph, bool *assigned)
 			assigned[graph->node[n].in[0].node] = true;
 }
 
-/* Slots are named after their variable: some prefix of the name, up to a '/', is a variable too. */
+/* Whether the variable is a slot: marked, or some prefix of its name up to a '/' is the name of a variable. */
 static bool is_slot(const struct dfg_builder *builder, const struct dfg_node *node)
 {
 	if (dfg_node_mark(node, "_dfg_slot", NULL))
@@ -83,7 +83,7 @@ struct dfg_err *dfg_trainable(const struct dfg_builder *builder, struct dfg_numb
 	return *out_guessed ? guess(builder, out_variables) : NULL;
 }
 
-/* Whether the node makes the variable's value, or something of it, from input e. */
+/* Whether the node reads the variable's value through input e. */
 static bool reads(const struct dfg_builder *builder, uint32_t n, uint32_t e)
 {
 	const struct dfg_node *node = &builder->graph->node[n];
@@ -95,7 +95,7 @@ static bool reads(const struct dfg_builder *builder, uint32_t n, uint32_t e)
 	return !fact->is_ref && dfg_flow_dtype(fact) && fact->dtype != DFG_RESOURCE;
 }
 
-/* A handle is brought into loops and branches. */
+/* The node that makes the edge or, of a handle, its source outside of loops and branches. */
 static uint32_t maker(const struct dfg_builder *builder, struct dfg_edge edge)
 {
 	bool is_handle = (uint32_t)edge.port < dfg_facts_outputs(&builder->facts, edge.node) &&
@@ -140,7 +140,7 @@ struct dfg_err *dfg_variable_value(
 		const struct dfg_node *node = &graph->node[readers->reader[r - 1].node];
 		if (role_of(node) == (is_ref ? DFG_IDENTITY : DFG_READ) && node->n_in == 1 && !node->n_control &&
 			node->in[0].node == variable)
-			out_edge->node = readers->reader[r - 1].node; /* the first in the file comes last in the list */
+			out_edge->node = readers->reader[r - 1].node; /* the list ends with the first in the file */
 	}
 	if (out_edge->node != DFG_NONE)
 		return NULL;
