@@ -19,40 +19,40 @@ struct dfg_err *dfg_cut_add(struct cut *c, const struct dfg_node *node, uint32_t
 }
 
 /* The route of the edge to the device, or NULL. For a control edge, a _Recv of any output will do. */
-static const struct way *find_way(const struct cut *c, uint32_t reader, struct dfg_edge edge, uint32_t device)
+static const struct route *find_route(const struct cut *c, uint32_t reader, struct dfg_edge edge, uint32_t device)
 {
 	uint32_t owner = dfg_cut_is_ref(c, edge) ? reader + 1 : 0;
-	const struct way *other = NULL;
+	const struct route *other = NULL;
 	bool any = edge.port == DFG_CONTROL && dfg_node_role(&c->graph->node[edge.node]) != DFG_SWITCH;
-	for (uint32_t w = c->first[edge.node]; w; w = c->way[w - 1].next) {
-		const struct way *way = &c->way[w - 1];
-		if (way->device != device || way->reader != owner)
+	for (uint32_t w = c->first[edge.node]; w; w = c->route[w - 1].next) {
+		const struct route *route = &c->route[w - 1];
+		if (route->device != device || route->reader != owner)
 			continue;
-		if (way->port == edge.port || way->port == WAY_OF_ALL)
-			return way;
+		if (route->port == edge.port || route->port == ROUTE_OF_ALL)
+			return route;
 		if (any)
-			other = way;
+			other = route;
 	}
 	return other;
 }
 
-static struct dfg_err *add_way(struct cut *c, uint32_t node, const struct way *way)
+static struct dfg_err *add_route(struct cut *c, uint32_t node, const struct route *route)
 {
-	if (!dfg_reserve(&c->way, &c->way_room, c->ways + 1, sizeof *c->way))
+	if (!dfg_reserve(&c->route, &c->route_capacity, c->routes + 1, sizeof *c->route))
 		return DFG_ERR(DFG_MEMORY, "no memory to partition %u nodes", c->graph->count);
 	uint32_t *end = &c->first[node];
 	while (*end)
-		end = &c->way[*end - 1].next;
-	c->way[c->ways] = *way;
-	*end = (uint32_t)++c->ways;
+		end = &c->route[*end - 1].next;
+	c->route[c->routes] = *route;
+	*end = (uint32_t)++c->routes;
 	return NULL;
 }
 
 static struct dfg_err *clone(struct cut *c, uint32_t n, uint32_t device)
 {
-	struct way way = {.device = device, .port = WAY_OF_ALL, .send = DFG_NONE};
-	DFG_TRY(dfg_cut_clone(c, n, device, &way.to));
-	return add_way(c, n, &way);
+	struct route route = {.device = device, .port = ROUTE_OF_ALL, .send = DFG_NONE};
+	DFG_TRY(dfg_cut_clone(c, n, device, &route.to));
+	return add_route(c, n, &route);
 }
 
 static struct dfg_attr text_attr(const char *name, struct dfg_string text)
@@ -142,7 +142,7 @@ static struct dfg_err *add_signal(struct cut *c, uint32_t after, struct dfg_edge
 
 /* gate: the control node at each end that decides whether there is a transfer. */
 static struct dfg_err *add_ends(struct cut *c, const struct dfg_transfer *transfer, struct dfg_edge data,
-	const uint32_t gate[2], struct way *out_way)
+	const uint32_t gate[2], struct route *out_route)
 {
 	struct dfg_node send = {.op_name = "_Send", .op = c->send}, recv = {.op_name = "_Recv", .op = c->recv};
 	send.name = dfg_arena_number(c->arena, "_dfg/send", '/', c->transfers);
@@ -152,8 +152,8 @@ static struct dfg_err *add_ends(struct cut *c, const struct dfg_transfer *transf
 	DFG_TRY(end_attrs(c, transfer, &send, &recv));
 	DFG_TRY(inputs(c, &send, data, gate[0]));
 	DFG_TRY(inputs(c, &recv, (struct dfg_edge){DFG_NONE, 0}, gate[1]));
-	DFG_TRY(dfg_cut_add(c, &send, transfer->from, &out_way->send));
-	return dfg_cut_add(c, &recv, transfer->to, &out_way->to);
+	DFG_TRY(dfg_cut_add(c, &send, transfer->from, &out_route->send));
+	return dfg_cut_add(c, &recv, transfer->to, &out_route->to);
 }
 
 /* The type that the reader expects of an output of an unknown op, which may exist where no output needs it. */
@@ -247,26 +247,26 @@ static struct dfg_err *transfer(struct cut *c, uint32_t reader, struct dfg_edge 
 {
 	struct dfg_transfer transfer;
 	struct dfg_edge data = edge;
-	struct way way = {.device = cut_device(c, reader), .port = edge.port};
+	struct route route = {.device = cut_device(c, reader), .port = edge.port};
 	uint32_t gate[2];
 	DFG_TRY(describe(c, reader, edge, &transfer));
 	if (edge.port == DFG_CONTROL)
 		DFG_TRY(add_signal(c, edge.node, &data));
 	if (dfg_cut_is_ref(c, edge)) {
-		way.reader = reader + 1;
+		route.reader = reader + 1;
 		DFG_TRY(dfg_cut_reading(c, reader, edge, &data));
 	}
 	if (transfer.from == transfer.to) {
-		way.to = data.node;
-		way.send = DFG_NONE;
-		return add_way(c, edge.node, &way);
+		route.to = data.node;
+		route.send = DFG_NONE;
+		return add_route(c, edge.node, &route);
 	}
 	DFG_TRY(gates(c, edge, &transfer, gate));
-	DFG_TRY(add_ends(c, &transfer, data, gate, &way));
+	DFG_TRY(add_ends(c, &transfer, data, gate, &route));
 	if (!dfg_reserve(&c->transfer, &c->transfer_room, c->transfers + 1, sizeof *c->transfer))
 		return dfg_no_memory("a transfer");
 	c->transfer[c->transfers++] = transfer;
-	return add_way(c, edge.node, &way);
+	return add_route(c, edge.node, &route);
 }
 
 /*
@@ -298,13 +298,13 @@ struct dfg_err *dfg_cut_lead(struct cut *c, uint32_t reader, struct dfg_edge edg
 		out_edge->node = c->control[(size_t)loop * c->options->devices + device].pivot;
 		return NULL;
 	}
-	const struct way *way = find_way(c, reader, from, device);
-	if (!way) {
+	const struct route *route = find_route(c, reader, from, device);
+	if (!route) {
 		DFG_TRY(dfg_cut_is_cloned(c, from.node) ? clone(c, from.node, device) : transfer(c, reader, from));
-		way = &c->way[c->ways - 1];
+		route = &c->route[c->routes - 1];
 	}
-	out_edge->node = way->to;
-	if (way->port != WAY_OF_ALL && from.port != DFG_CONTROL)
+	out_edge->node = route->to;
+	if (route->port != ROUTE_OF_ALL && from.port != DFG_CONTROL)
 		out_edge->port = 0;
 	return NULL;
 }

@@ -74,7 +74,7 @@ struct dfg_err *dfg_partition(struct dfg_graph *graph, const struct dfg_facts *f
 	if (err)
 		dfg_parts_release(out_parts);
 	dfg_free(c.added);
-	dfg_free(c.way);
+	dfg_free(c.route);
 	dfg_free(c.transfer);
 	dfg_liveness_release(&c.liveness);
 	dfg_builder_release(&c.builder);

@@ -16,9 +16,9 @@ struct added {
 	uint32_t device;
 };
 
-enum { WAY_OF_ALL = -2 /* port of a route to a clone, which has every output */ };
+enum { ROUTE_OF_ALL = -2 /* port of a route to a clone, which has every output */ };
 
-struct way {
+struct route {
 	uint32_t next; /* 1 + the index of another route of the same node; 0: none */
 	uint32_t device;
 	uint32_t reader; /* 1 + the node that the route is for; 0: all readers on the device */
@@ -66,8 +66,8 @@ struct cut {
 	size_t n_added, added_room, settled;
 	struct dfg_edge **in; /* by node of the graph: its routed inputs */
 	uint32_t *first;      /* by node of the graph: 1 + the index of its first route */
-	struct way *way;
-	size_t ways, way_room;
+	struct route *route;
+	size_t routes, route_capacity;
 	struct dfg_transfer *transfer;
 	size_t transfers, transfer_room;
 };

@@ -95,9 +95,9 @@ static struct dfg_err *take_inputs(struct laying *l, uint32_t n, struct dfg_node
 
 static struct dfg_err *put_sends(struct laying *l, uint32_t n)
 {
-	for (uint32_t w = l->c->first[n]; w; w = l->c->way[w - 1].next)
-		if (l->c->way[w - 1].send != DFG_NONE)
-			DFG_TRY(put_added(l, l->c->way[w - 1].send));
+	for (uint32_t w = l->c->first[n]; w; w = l->c->route[w - 1].next)
+		if (l->c->route[w - 1].send != DFG_NONE)
+			DFG_TRY(put_added(l, l->c->route[w - 1].send));
 	return NULL;
 }
 
