@@ -232,11 +232,11 @@ static struct dfg_err *gates(struct cut *c, struct dfg_edge edge, struct dfg_tra
 			"node '%.200s' (%.100s): does not run in each iteration of loop '%.200s', so its value cannot be sent from "
 			"%s to "
 			"%s",
-			c->graph->node[edge.node].name, c->graph->node[edge.node].op_name, c->spread[loop].path,
+			c->graph->node[edge.node].name, c->graph->node[edge.node].op_name, c->distributed[loop].path,
 			c->options->device[transfer->from], c->options->device[transfer->to]);
 	if (loop)
 		DFG_TRY(dfg_live_of(&c->liveness, edge, &set));
-	transfer->loop = loop ? c->spread[loop].path : "";
+	transfer->loop = loop ? c->distributed[loop].path : "";
 	transfer->depth = c->loops.loop[loop].depth;
 	DFG_TRY(dfg_cut_gate(c, loop, set, transfer->from, &gate[0], &transfer->each_turn));
 	return dfg_cut_gate(c, loop, set, transfer->to, &gate[1], &transfer->each_turn);

@@ -22,7 +22,7 @@ enum {
 
 static const char *words(const struct cut *c, uint32_t loop)
 {
-	return c->spread[loop].path;
+	return c->distributed[loop].path;
 }
 
 static struct control *control_of(const struct cut *c, uint32_t loop, uint32_t device)
@@ -50,7 +50,7 @@ static void find_devices(struct cut *c)
 			count++;
 			control_of(c, c->loops.loop[l].parent, d)->turn = 1;
 		}
-		c->spread[l].is_spread = count > 1;
+		c->distributed[l].is_distributed = count > 1;
 	}
 }
 
@@ -75,7 +75,7 @@ static struct dfg_err *check_node(const struct cut *c, uint32_t n)
 	const struct dfg_node *node = &c->graph->node[n];
 	uint32_t home = dfg_loop_home(c->graph, &c->loops, n), condition = c->loops.loop[home].condition;
 	enum dfg_role role = dfg_node_role(node);
-	if (!home || !c->spread[home].is_spread)
+	if (!home || !c->distributed[home].is_distributed)
 		return NULL;
 	if (condition == DFG_NONE || (role == DFG_LOOP_COND && n != condition))
 		return DFG_ERR(DFG_DATA, "node '%.200s' (%.100s): loop '%.200s' has %s LoopCond, so it cannot be distributed",
@@ -103,11 +103,11 @@ static void find_uneven(struct cut *c, uint32_t n)
 		is_uneven |= dfg_edge_brings(node, e) && c->is_uneven[node->in[e].node];
 	switch (dfg_node_role(node)) {
 	case DFG_ENTER:
-		c->spread[c->loops.of[n]].is_uneven |= is_uneven;
+		c->distributed[c->loops.of[n]].is_uneven |= is_uneven;
 		c->is_uneven[n] = !dfg_is_constant_enter(node);
 		return;
 	case DFG_EXIT:
-		c->is_uneven[n] = c->spread[dfg_loop_home(c->graph, &c->loops, n)].is_uneven;
+		c->is_uneven[n] = c->distributed[dfg_loop_home(c->graph, &c->loops, n)].is_uneven;
 		return;
 	default:
 		c->is_uneven[n] = is_uneven || dfg_node_role(node) == DFG_NEXT_ITERATION;
@@ -121,9 +121,9 @@ static struct dfg_err *check_all(struct cut *c, const uint32_t *order)
 		DFG_TRY(check_node(c, i));
 	}
 	for (uint32_t l = 1; l < c->loops.count; l++) {
-		if (!c->spread[l].is_spread)
+		if (!c->distributed[l].is_distributed)
 			continue;
-		if (c->spread[l].is_uneven)
+		if (c->distributed[l].is_uneven)
 			return DFG_ERR(DFG_DATA,
 				"loop '%.200s' is not entered in each iteration of the enclosing loop, so it cannot be distributed",
 				words(c, l));
@@ -134,18 +134,18 @@ static struct dfg_err *check_all(struct cut *c, const uint32_t *order)
 static struct dfg_err *name_loops(struct cut *c)
 {
 	for (uint32_t l = 0; l < c->loops.count; l++)
-		c->spread[l].path = "";
+		c->distributed[l].path = "";
 	for (uint32_t l = 1; l < c->loops.count; l++) {
 		const struct dfg_loop *loop = &c->loops.loop[l];
-		const char *outer = c->spread[loop->parent].path;
-		if (!c->spread[l].is_spread)
+		const char *outer = c->distributed[loop->parent].path;
+		if (!c->distributed[l].is_distributed)
 			continue;
 		if (loop->depth > DEPTH_MOST)
 			return DFG_ERR(DFG_DATA, "loop '%.*s' is nested %u deep; transfers are supported up to depth %d",
 				(int)loop->name.length, loop->name.s, loop->depth, DEPTH_MOST);
-		c->spread[l].path =
+		c->distributed[l].path =
 			dfg_arena_print(c->arena, "%s%s%.*s", outer, *outer ? "/" : "", (int)loop->name.length, loop->name.s);
-		if (!c->spread[l].path)
+		if (!c->distributed[l].path)
 			return dfg_no_memory("the loops of the parts");
 	}
 	return NULL;
@@ -155,7 +155,7 @@ uint32_t dfg_cut_variable_behind(const struct cut *c, uint32_t n)
 {
 	const struct dfg_node *node = &c->graph->node[n];
 	uint32_t loop = c->loops.of[n];
-	if (!loop || !c->spread[loop].is_spread || dfg_node_role(node) != DFG_IDENTITY)
+	if (!loop || !c->distributed[loop].is_distributed || dfg_node_role(node) != DFG_IDENTITY)
 		return DFG_NONE;
 	struct dfg_edge from = {n, 0};
 	for (int i = 0; i < HOPS_MOST && dfg_node_role(node) == DFG_IDENTITY && node->n_in == 1 && !node->n_control; i++) {
@@ -181,9 +181,9 @@ struct dfg_err *dfg_cut_gate(
 	if (!loop)
 		return NULL;
 	const struct control *control = control_of(c, loop, device);
-	if (!c->spread[loop].is_spread || control->turn < c->graph->count)
+	if (!c->distributed[loop].is_distributed || control->turn < c->graph->count)
 		return DFG_ERR(DFG_BUG, "%s does not take part in loop '%.200s'", c->options->device[device], words(c, loop));
-	bool goes_on = dfg_live_has(&c->liveness, set, c->spread[loop].goes_on);
+	bool goes_on = dfg_live_has(&c->liveness, set, c->distributed[loop].goes_on);
 	*out_node = goes_on ? control->pivot : control->turn;
 	*out_each_turn = !goes_on;
 	return NULL;
@@ -273,12 +273,12 @@ static struct dfg_err *add_control(struct cut *c, uint32_t loop, uint32_t device
 	return NULL;
 }
 
-static struct dfg_err *spread(struct cut *c, uint32_t loop)
+static struct dfg_err *add_controls(struct cut *c, uint32_t loop)
 {
-	if (!c->spread[loop].is_spread)
+	if (!c->distributed[loop].is_distributed)
 		return NULL;
 	DFG_TRY(dfg_live_condition(
-		&c->liveness, (struct dfg_edge){c->loops.loop[loop].condition, 0}, 1, 2, &c->spread[loop].goes_on));
+		&c->liveness, (struct dfg_edge){c->loops.loop[loop].condition, 0}, 1, 2, &c->distributed[loop].goes_on));
 	for (uint32_t d = 0; d < c->options->devices; d++)
 		if (control_of(c, loop, d)->turn)
 			DFG_TRY(add_control(c, loop, d));
@@ -299,35 +299,35 @@ static struct dfg_err *find_shapes(struct cut *c)
 	return NULL;
 }
 
-static bool any_is_spread(const struct cut *c)
+static bool any_is_distributed(const struct cut *c)
 {
 	for (uint32_t l = 1; l < c->loops.count; l++)
-		if (c->spread[l].is_spread)
+		if (c->distributed[l].is_distributed)
 			return true;
 	return false;
 }
 
 struct dfg_err *dfg_cut_loops(struct cut *c, const uint32_t *order)
 {
-	c->spread = dfg_arena_zeros(&c->scratch, c->loops.count, sizeof *c->spread);
+	c->distributed = dfg_arena_zeros(&c->scratch, c->loops.count, sizeof *c->distributed);
 	c->control = dfg_arena_zeros(&c->scratch, (size_t)c->loops.count * c->options->devices, sizeof *c->control);
 	c->start = dfg_arena_zeros(&c->scratch, c->options->devices, sizeof *c->start);
 	c->is_copied = dfg_arena_zeros(&c->scratch, (size_t)c->graph->count + 1, sizeof *c->is_copied);
 	c->is_uneven = dfg_arena_zeros(&c->scratch, (size_t)c->graph->count + 1, sizeof *c->is_uneven);
-	if (!c->spread || !c->control || !c->start || !c->is_copied || !c->is_uneven)
+	if (!c->distributed || !c->control || !c->start || !c->is_copied || !c->is_uneven)
 		return dfg_no_memory("the loops of the parts");
 	if (c->loops.count == 1)
 		return NULL;
 	for (uint32_t d = 0; d < c->options->devices; d++)
 		c->start[d] = DFG_NONE;
 	find_devices(c);
-	if (!any_is_spread(c))
+	if (!any_is_distributed(c))
 		return NULL;
 	DFG_TRY(name_loops(c));
 	DFG_TRY(check_all(c, order));
 	DFG_TRY(dfg_cut_order(c));
 	DFG_TRY(find_shapes(c));
 	for (uint32_t l = 1; l < c->loops.count; l++)
-		DFG_TRY(spread(c, l));
+		DFG_TRY(add_controls(c, l));
 	return NULL;
 }

@@ -33,9 +33,9 @@ struct control {
 	uint32_t pivot; /* live only where the loop continues */
 };
 
-/* A loop of the graph; is_spread: several devices take part in it. */
-struct spread {
-	bool is_spread;
+/* A loop of the graph; is_distributed: several devices take part in it. */
+struct distributed_loop {
+	bool is_distributed;
 	bool is_uneven;   /* entered only in the first iteration of the enclosing loop, or in all others */
 	uint32_t goes_on; /* number of the condition that the loop continues (struct dfg_liveness) */
 	const char *path; /* "outer/inner" */
@@ -53,10 +53,10 @@ struct cut {
 	const struct dfg_shape *shape;  /* shape of the last _Recv, shared by those with the same shape */
 	struct dfg_arena scratch;
 	struct dfg_loops loops;
-	struct dfg_liveness liveness; /* used only if there are loops */
-	struct spread *spread;        /* by loop */
-	struct control *control;      /* by loop and device; .turn is 0 where the device takes no part */
-	uint32_t *start;              /* by device: the constant that outermost control loops enter from; or DFG_NONE */
+	struct dfg_liveness liveness;         /* used only if there are loops */
+	struct distributed_loop *distributed; /* by loop */
+	struct control *control;              /* by loop and device; .turn is 0 where the device takes no part */
+	uint32_t *start; /* by device: the constant that outermost control loops enter from; or DFG_NONE */
 	bool *is_copied; /* by node of the graph: it computes the predicate of a loop and is copied to each device */
 	bool *orders;    /* by node of the graph: a loop variable's Merge that follows side effects */
 	bool *is_uneven; /* by node of the graph in a loop: it runs only in the first iteration, or in all others */
