@@ -14,7 +14,7 @@ static const char *const each_name[] = {"step", "pivot", "turn"};
 
 const char *dfg_plan_folder_each(const struct dfg_transfer *transfer)
 {
-	return each_name[transfer->depth ? 1 + transfer->each_turn : 0];
+	return each_name[transfer->depth ? 1 + transfer->each_evaluation : 0];
 }
 
 static void put_string(const char *string, struct dfg_text *text)
@@ -213,7 +213,7 @@ static struct dfg_err *read_loop(const struct dfg_json *object, struct dfg_arena
 		return DFG_ERR(DFG_DATA, "\"depth\" is %llu in loop '%s'", (unsigned long long)depth, transfer->loop);
 	transfer->depth = (uint32_t)depth;
 	for (int turn = 0; turn < 2; turn++) {
-		transfer->each_turn = turn && depth;
+		transfer->each_evaluation = turn && depth;
 		if (!strcmp(each->string, dfg_plan_folder_each(transfer)))
 			return NULL;
 	}

@@ -41,8 +41,8 @@ static void prints_what_it_reads(void **state)
 	succeeds(read_text(text, &plan));
 	assert_int_equal(plan.parts.transfers, 3);
 	assert_int_equal(plan.parts.transfer[0].shape.dim[1], DFG_UNKNOWN);
-	assert_true(plan.parts.transfer[1].each_turn);
-	assert_false(plan.parts.transfer[2].each_turn);
+	assert_true(plan.parts.transfer[1].each_evaluation);
+	assert_false(plan.parts.transfer[2].each_evaluation);
 	succeeds(dfg_out_open(path, false, &out));
 	succeeds(dfg_plan_folder_print(&plan, &out));
 	succeeds(dfg_out_commit(&out));

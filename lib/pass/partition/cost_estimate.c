@@ -71,13 +71,13 @@ static struct dfg_err *outer_of(struct biller *b, const struct dfg_transfer *inn
 	return NULL;
 }
 
-/* Adds a transfer: once per iteration and, with each_turn, once more each time that its loop is entered. */
+/* Adds a transfer: once per iteration and, with each_evaluation, once more each time that its loop is entered. */
 static struct dfg_err *add_runs(
 	struct biller *b, struct dfg_amount *amount, const struct dfg_transfer *t, uint64_t times, const char *sizes)
 {
 	const char *outer = "";
 	DFG_TRY(add_term(amount, times, sizes, t->loop));
-	if (!t->depth || !t->each_turn)
+	if (!t->depth || !t->each_evaluation)
 		return NULL;
 	if (t->depth > 1)
 		DFG_TRY(outer_of(b, t, &outer));

@@ -238,8 +238,8 @@ static struct dfg_err *gates(struct cut *c, struct dfg_edge edge, struct dfg_tra
 		DFG_TRY(dfg_live_of(&c->liveness, edge, &set));
 	transfer->loop = loop ? c->distributed[loop].path : "";
 	transfer->depth = c->loops.loop[loop].depth;
-	DFG_TRY(dfg_cut_gate(c, loop, set, transfer->from, &gate[0], &transfer->each_turn));
-	return dfg_cut_gate(c, loop, set, transfer->to, &gate[1], &transfer->each_turn);
+	DFG_TRY(dfg_cut_gate(c, loop, set, transfer->from, &gate[0], &transfer->each_evaluation));
+	return dfg_cut_gate(c, loop, set, transfer->to, &gate[1], &transfer->each_evaluation);
 }
 
 /* Makes a transfer, or for a variable on the same device only a reading. */

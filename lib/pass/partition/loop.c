@@ -8,12 +8,13 @@
 /*
  * Each device that takes part in a distributed loop runs a control loop, which is not in the original graph:
  *
- * Enter -> Merge (the turn) -> Switch on the LoopCond -> Identity (the pivot) -> NextIteration -> Merge
+ * Enter -> Merge (the evaluation) -> Switch on the LoopCond -> Identity (the pivot) -> NextIteration -> Merge
  *
- * It enters from the turn of the enclosing control loop, or from its pivot if nothing enters this loop in the last
- * turn; an outermost one enters from a constant, so it has one turn even in a branch that is not taken. All devices
- * evaluate the same predicate in each turn, so by induction their turns and pivots are live in the same iterations, and
- * both ends of a transfer agree on whether it happens.
+ * The Merge is live in each evaluation of the loop's condition, n + 1 times for n iterations, the pivot in each
+ * iteration. The control loop enters from the evaluation of the enclosing control loop, or from its pivot if nothing
+ * enters this loop in the last evaluation; an outermost one enters from a constant, so it has one evaluation even in a
+ * branch that is not taken. All devices evaluate the same predicate, so by induction their evaluations and pivots are
+ * live in the same iterations, and both ends of a transfer agree on whether it happens.
  */
 enum {
 	HOPS_MOST = 16,
@@ -31,7 +32,7 @@ static struct control *control_of(const struct cut *c, uint32_t loop, uint32_t d
 }
 
 /*
- * Finds the devices that take part in each loop; .turn is 1 until the control is made. Constant Enters that every
+ * Finds the devices that take part in each loop; .evaluation is 1 until the control is made. Constant Enters that every
  * reader clones do not count.
  */
 static void find_devices(struct cut *c)
@@ -40,15 +41,15 @@ static void find_devices(struct cut *c)
 		uint32_t home = dfg_loop_home(c->graph, &c->loops, n);
 		if (dfg_cut_is_cloned_enter(&c->graph->node[n]))
 			home = c->loops.loop[home].parent;
-		control_of(c, home, cut_device(c, n))->turn = 1;
+		control_of(c, home, cut_device(c, n))->evaluation = 1;
 	}
 	for (uint32_t l = c->loops.count - 1; l > 0; l--) {
 		uint32_t count = 0;
 		for (uint32_t d = 0; d < c->options->devices; d++) {
-			if (!control_of(c, l, d)->turn)
+			if (!control_of(c, l, d)->evaluation)
 				continue;
 			count++;
-			control_of(c, c->loops.loop[l].parent, d)->turn = 1;
+			control_of(c, c->loops.loop[l].parent, d)->evaluation = 1;
 		}
 		c->distributed[l].is_distributed = count > 1;
 	}
@@ -174,18 +175,18 @@ uint32_t dfg_cut_pivot_of(const struct cut *c, uint32_t n)
 }
 
 struct dfg_err *dfg_cut_gate(
-	struct cut *c, uint32_t loop, uint32_t set, uint32_t device, uint32_t *out_node, bool *out_each_turn)
+	struct cut *c, uint32_t loop, uint32_t set, uint32_t device, uint32_t *out_node, bool *out_each_evaluation)
 {
 	*out_node = DFG_NONE;
-	*out_each_turn = false;
+	*out_each_evaluation = false;
 	if (!loop)
 		return NULL;
 	const struct control *control = control_of(c, loop, device);
-	if (!c->distributed[loop].is_distributed || control->turn < c->graph->count)
+	if (!c->distributed[loop].is_distributed || control->evaluation < c->graph->count)
 		return DFG_ERR(DFG_BUG, "%s does not take part in loop '%.200s'", c->options->device[device], words(c, loop));
-	bool goes_on = dfg_live_has(&c->liveness, set, c->distributed[loop].goes_on);
-	*out_node = goes_on ? control->pivot : control->turn;
-	*out_each_turn = !goes_on;
+	bool continues = dfg_live_has(&c->liveness, set, c->distributed[loop].continues);
+	*out_node = continues ? control->pivot : control->evaluation;
+	*out_each_evaluation = !continues;
 	return NULL;
 }
 
@@ -206,16 +207,16 @@ static struct dfg_err *add_start(struct cut *c, uint32_t device)
 /* The node in the enclosing loop that the control loop enters from. */
 static struct dfg_err *find_entry(struct cut *c, uint32_t loop, uint32_t device, uint32_t *out_node)
 {
-	bool each_turn;
+	bool each_evaluation;
 	uint32_t parent = c->loops.loop[loop].parent;
 	if (parent)
-		return dfg_cut_gate(c, parent, c->liveness.entry[loop], device, out_node, &each_turn);
+		return dfg_cut_gate(c, parent, c->liveness.entry[loop], device, out_node, &each_evaluation);
 	DFG_TRY(add_start(c, device));
 	*out_node = c->start[device];
 	return NULL;
 }
 
-enum { ENTER, TURN, SWITCH, PIVOT, NEXT, RING };
+enum { ENTER, EVALUATION, SWITCH, PIVOT, NEXT, RING };
 
 static const struct ring {
 	const char *name, *op;
@@ -225,8 +226,8 @@ static const struct ring {
 	uint32_t n_in;
 } ring[RING] = {
 	[ENTER] = {"enter", "Enter", {{0}}, 1},
-	[TURN] = {"turn", "Merge", {{ENTER, 0}, {NEXT, 0}}, 2},
-	[SWITCH] = {"switch", "Switch", {{TURN, 0}}, 2},
+	[EVALUATION] = {"turn", "Merge", {{ENTER, 0}, {NEXT, 0}}, 2},
+	[SWITCH] = {"switch", "Switch", {{EVALUATION, 0}}, 2},
 	[PIVOT] = {"pivot", "Identity", {{SWITCH, 1}}, 1},
 	[NEXT] = {"next", "NextIteration", {{PIVOT, 0}}, 1},
 };
@@ -238,8 +239,8 @@ static struct dfg_err *ring_attrs(const struct cut *c, uint32_t loop, int which,
 	if (!attr)
 		return dfg_no_memory("the loops of the parts");
 	attr[node->n_attr++] =
-		which == TURN ? DFG_ATTR_I("N", 2) : (struct dfg_attr){"T", DFG_ATTR_DTYPE, {.dtype = DFG_F32}};
-	if (which == TURN)
+		which == EVALUATION ? DFG_ATTR_I("N", 2) : (struct dfg_attr){"T", DFG_ATTR_DTYPE, {.dtype = DFG_F32}};
+	if (which == EVALUATION)
 		attr[node->n_attr++] = (struct dfg_attr){"T", DFG_ATTR_DTYPE, {.dtype = DFG_F32}};
 	if (which == ENTER) {
 		attr[node->n_attr++] = (struct dfg_attr){"frame_name", DFG_ATTR_STRING, {.s = c->loops.loop[loop].name}};
@@ -269,7 +270,7 @@ static struct dfg_err *add_control(struct cut *c, uint32_t loop, uint32_t device
 		DFG_TRY(ring_attrs(c, loop, i, &node));
 		DFG_TRY(dfg_cut_add(c, &node, device, &number));
 	}
-	*control_of(c, loop, device) = (struct control){first + TURN, first + PIVOT};
+	*control_of(c, loop, device) = (struct control){first + EVALUATION, first + PIVOT};
 	return NULL;
 }
 
@@ -278,9 +279,9 @@ static struct dfg_err *add_controls(struct cut *c, uint32_t loop)
 	if (!c->distributed[loop].is_distributed)
 		return NULL;
 	DFG_TRY(dfg_live_condition(
-		&c->liveness, (struct dfg_edge){c->loops.loop[loop].condition, 0}, 1, 2, &c->distributed[loop].goes_on));
+		&c->liveness, (struct dfg_edge){c->loops.loop[loop].condition, 0}, 1, 2, &c->distributed[loop].continues));
 	for (uint32_t d = 0; d < c->options->devices; d++)
-		if (control_of(c, loop, d)->turn)
+		if (control_of(c, loop, d)->evaluation)
 			DFG_TRY(add_control(c, loop, d));
 	dfg_cut_count(c, loop);
 	return NULL;

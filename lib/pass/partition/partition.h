@@ -7,12 +7,13 @@
  * (OSDI'16 section 3.3), and a control loop on each device that takes part in a distributed loop (EuroSys'18 section
  * 4):
  *
- * Enter -> Merge (the turn) -> Switch on the LoopCond or its copy -> (the pivot) -> NextIteration
+ * Enter -> Merge (the evaluation) -> Switch on the LoopCond or its copy -> (the pivot) -> NextIteration
  *
- * A transfer in a loop happens once per turn, n + 1 times for n iterations, or, where the value is live only in the
- * body, once per pivot, n times. Its _Send and _Recv have a control input from the turn or pivot of their own device,
- * which decides whether there is a transfer at all. Deadness that the receiver cannot know crosses as a dead message.
- * If the predicate counts up to a number that does not change, the number crosses once and each device counts.
+ * A transfer in a loop happens in each evaluation of its condition, n + 1 times for n iterations, or, if the value is
+ * live only in the body, in each iteration. Its _Send and _Recv have a control input from the evaluation or pivot of
+ * their own device, which decides whether there is a transfer at all. Deadness that the receiver cannot know crosses as
+ * a dead message. If the predicate counts up to a number that does not change, the number crosses once and each device
+ * counts.
  */
 struct dfg_transfer {
 	uint32_t from, to; /* indices of devices */
@@ -20,9 +21,9 @@ struct dfg_transfer {
 		*tensor; /* name in the original graph: "fc1:0"; "^fc1" for a control edge, which is sent as an empty f32 */
 	enum dfg_dtype dtype;
 	struct dfg_shape shape;
-	const char *loop; /* path of the loops that contain it, "outer/inner"; "" at the root */
-	uint32_t depth;   /* number of those loops */
-	bool each_turn;   /* n + 1 times for n iterations instead of n */
+	const char *loop;     /* path of the loops that contain it, "outer/inner"; "" at the root */
+	uint32_t depth;       /* number of those loops */
+	bool each_evaluation; /* n + 1 times for n iterations instead of n */
 };
 
 struct dfg_parts {

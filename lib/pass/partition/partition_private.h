@@ -29,16 +29,16 @@ struct route {
 
 /* The control loop of a loop on one device: it decides in which iterations there is something to do. */
 struct control {
-	uint32_t turn;  /* a Merge: live in each iteration and in the final evaluation of the condition */
-	uint32_t pivot; /* live only where the loop continues */
+	uint32_t evaluation; /* a Merge: live in each evaluation of the condition, n + 1 times for n iterations */
+	uint32_t pivot;      /* live in each iteration */
 };
 
 /* A loop of the graph; is_distributed: several devices take part in it. */
 struct distributed_loop {
 	bool is_distributed;
-	bool is_uneven;   /* entered only in the first iteration of the enclosing loop, or in all others */
-	uint32_t goes_on; /* number of the condition that the loop continues (struct dfg_liveness) */
-	const char *path; /* "outer/inner" */
+	bool is_uneven;     /* entered only in the first iteration of the enclosing loop, or in all others */
+	uint32_t continues; /* number of the condition that the loop continues (struct dfg_liveness) */
+	const char *path;   /* "outer/inner" */
 };
 
 struct cut {
@@ -55,7 +55,7 @@ struct cut {
 	struct dfg_loops loops;
 	struct dfg_liveness liveness;         /* used only if there are loops */
 	struct distributed_loop *distributed; /* by loop */
-	struct control *control;              /* by loop and device; .turn is 0 where the device takes no part */
+	struct control *control;              /* by loop and device; .evaluation is 0 where the device takes no part */
 	uint32_t *start; /* by device: the constant that outermost control loops enter from; or DFG_NONE */
 	bool *is_copied; /* by node of the graph: it computes the predicate of a loop and is copied to each device */
 	bool *orders;    /* by node of the graph: a loop variable's Merge that follows side effects */
@@ -114,7 +114,7 @@ uint32_t dfg_cut_pivot_of(const struct cut *c, uint32_t node);
  * The control node on a device that is live whenever a transfer with this liveness set is needed; DFG_NONE at the root.
  */
 DFG_MUST_CHECK struct dfg_err *dfg_cut_gate(
-	struct cut *c, uint32_t loop, uint32_t set, uint32_t device, uint32_t *out_node, bool *out_each_turn);
+	struct cut *c, uint32_t loop, uint32_t set, uint32_t device, uint32_t *out_node, bool *out_each_evaluation);
 
 /*
  * Marks the nodes that compute the loop's predicate if they are few and each device can compute them: usually a count.
