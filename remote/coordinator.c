@@ -14,17 +14,17 @@ struct dfg_err *dfg_coordinator_new(const struct dfg_coordinator_options *option
 		dfg_coordinator_variables, dfg_coordinator_read, dfg_coordinator_assign};
 	crew->options = *options;
 	size_t workers = options->workers;
-	crew->member = dfg_zeros(workers, sizeof *crew->member);
+	crew->state = dfg_zeros(workers, sizeof *crew->state);
 	crew->traffic = dfg_zeros(workers * workers, sizeof *crew->traffic);
 	crew->asked_link = dfg_zeros(workers, sizeof(struct dfg_link *));
 	struct dfg_err *err =
-		crew->member && crew->traffic && crew->asked_link ? NULL : DFG_ERR(DFG_MEMORY, "out of memory");
+		crew->state && crew->traffic && crew->asked_link ? NULL : DFG_ERR(DFG_MEMORY, "out of memory");
 	if (!err)
 		err = dfg_inbox_init(&crew->inbox, &crew->event);
 	if (!err && (pthread_mutex_init(&crew->lock, NULL) || pthread_mutex_init(&crew->turn, NULL)))
 		err = DFG_ERR(DFG_MEMORY, "out of memory");
 	if (err) {
-		dfg_free(crew->member);
+		dfg_free(crew->state);
 		dfg_free(crew->traffic);
 		dfg_free(crew->asked_link);
 		dfg_free(crew);
@@ -43,20 +43,20 @@ struct dfg_session_backend *dfg_coordinator_fleet(struct dfg_coordinator *crew)
  * A report that the process ended explains more than a link's error, unless the link lacked memory on our side: then
  * the worker ended because of that.
  */
-static bool explains_more(const struct member *member, bool ended)
+static bool explains_more(const struct worker_state *state, bool ended)
 {
-	return ended && !member->ended && !(member->why && member->why->code == DFG_MEMORY);
+	return ended && !state->ended && !(state->why && state->why->code == DFG_MEMORY);
 }
 
 static void lose(struct dfg_coordinator *crew, uint32_t worker, struct dfg_err *err, bool ended)
 {
-	struct member *member = &crew->member[worker];
+	struct worker_state *state = &crew->state[worker];
 	pthread_mutex_lock(&crew->lock);
-	if (!member->lost || explains_more(member, ended)) {
-		struct dfg_err *before = member->why;
-		member->why = dfg_err_note(err, "%s", crew->options.peer[worker].name);
-		member->lost = true;
-		member->ended = ended;
+	if (!state->lost || explains_more(state, ended)) {
+		struct dfg_err *before = state->why;
+		state->why = dfg_err_note(err, "%s", crew->options.peer[worker].name);
+		state->lost = true;
+		state->ended = ended;
 		err = before;
 	}
 	pthread_mutex_unlock(&crew->lock);
@@ -77,7 +77,7 @@ void dfg_coordinator_ended(struct dfg_coordinator *crew, uint32_t worker, struct
 bool dfg_coordinator_has_lost(struct dfg_coordinator *crew, uint32_t worker)
 {
 	pthread_mutex_lock(&crew->lock);
-	bool lost = crew->member[worker].lost;
+	bool lost = crew->state[worker].lost;
 	pthread_mutex_unlock(&crew->lock);
 	return lost;
 }
@@ -95,7 +95,7 @@ static void take_pong(struct dfg_coordinator *crew, uint32_t peer, const struct 
 {
 	uint64_t now = dfg_now();
 	struct dfg_packet packet;
-	struct member *member = &crew->member[peer];
+	struct worker_state *state = &crew->state[peer];
 	struct dfg_err *err = dfg_packet_of(peer, message, &packet);
 	if (err) {
 		dfg_coordinator_lost(crew, peer, err);
@@ -103,13 +103,13 @@ static void take_pong(struct dfg_coordinator *crew, uint32_t peer, const struct 
 	}
 	uint64_t theirs = dfg_packet_get(&packet);
 	pthread_mutex_lock(&crew->lock);
-	uint64_t round = now - member->pinged;
-	if (packet.number == member->ping && (!member->round_ns || round < member->round_ns)) {
-		int64_t ahead = (int64_t)(theirs - (member->pinged + round / 2));
+	uint64_t round = now - state->pinged;
+	if (packet.number == state->ping && (!state->round_ns || round < state->round_ns)) {
+		int64_t ahead = (int64_t)(theirs - (state->pinged + round / 2));
 		bool same =
 			ahead <= (int64_t)(round / 2) && -ahead <= (int64_t)(round / 2); /* as for processes of one machine */
-		member->round_ns = round ? round : 1;
-		member->ahead_ns = same ? 0 : ahead;
+		state->round_ns = round ? round : 1;
+		state->ahead_ns = same ? 0 : ahead;
 	}
 	pthread_mutex_unlock(&crew->lock);
 	dfg_packet_release(&packet);
@@ -124,7 +124,7 @@ static void deliver(void *arg, uint32_t peer, struct dfg_message *message)
 		dfg_tensor_release(&message->tensor);
 		return;
 	}
-	atomic_store(&crew->member[peer].heard, dfg_now());
+	atomic_store(&crew->state[peer].heard, dfg_now());
 	if (message->key.number == DFG_PACKET_PONG) {
 		take_pong(crew, peer, message);
 		dfg_tensor_release(&message->tensor);
@@ -151,28 +151,28 @@ struct dfg_link_sink dfg_coordinator_sink(struct dfg_coordinator *crew)
 
 void dfg_coordinator_ask(struct dfg_coordinator *crew, uint32_t worker, struct dfg_packet *packet)
 {
-	struct member *member = &crew->member[worker];
-	member->asked = packet->number = ++crew->asked;
-	struct dfg_err *err = dfg_packet_send(packet, member->link);
+	struct worker_state *state = &crew->state[worker];
+	state->asked = packet->number = ++crew->asked;
+	struct dfg_err *err = dfg_packet_send(packet, state->link);
 	if (!err)
 		return;
 	if (err->code == DFG_UNAVAILABLE) {
 		dfg_coordinator_lost(crew, worker, err);
 		return;
 	}
-	member->asked = 0;
-	member->err = err;
+	state->asked = 0;
+	state->err = err;
 }
 
 void dfg_coordinator_drop_answers(struct dfg_coordinator *crew)
 {
 	for (uint32_t i = 0; i < crew->options.workers; i++) {
-		struct member *member = &crew->member[i];
-		dfg_packet_release(&member->answer);
-		dfg_err_free(member->err);
-		member->err = NULL;
-		member->told = false;
-		member->asked = 0;
+		struct worker_state *state = &crew->state[i];
+		dfg_packet_release(&state->answer);
+		dfg_err_free(state->err);
+		state->err = NULL;
+		state->told = false;
+		state->asked = 0;
 	}
 }
 
@@ -180,15 +180,15 @@ static void take_answers(struct dfg_coordinator *crew)
 {
 	struct dfg_packet packet;
 	while (dfg_inbox_take(&crew->inbox, &packet)) {
-		struct member *member = &crew->member[packet.peer];
-		if (packet.kind != DFG_PACKET_ANSWER || packet.number != member->asked) {
+		struct worker_state *state = &crew->state[packet.peer];
+		if (packet.kind != DFG_PACKET_ANSWER || packet.number != state->asked) {
 			dfg_packet_release(&packet); /* the answer to a request that is no longer waited for */
 			continue;
 		}
-		member->asked = 0;
-		member->answer = packet;
-		member->err = dfg_packet_get_error(&member->answer);
-		member->told = member->err && dfg_packet_get_bool(&member->answer);
+		state->asked = 0;
+		state->answer = packet;
+		state->err = dfg_packet_get_error(&state->answer);
+		state->told = state->err && dfg_packet_get_bool(&state->answer);
 	}
 }
 
@@ -197,13 +197,13 @@ static bool look(struct dfg_coordinator *crew, uint32_t *first)
 {
 	bool waiting = false;
 	for (uint32_t i = 0; i < crew->options.workers; i++) {
-		struct member *member = &crew->member[i];
-		bool gone = member->asked && dfg_coordinator_has_lost(crew, i);
+		struct worker_state *state = &crew->state[i];
+		bool gone = state->asked && dfg_coordinator_has_lost(crew, i);
 		if (gone)
-			member->asked = 0;
-		if (*first == DFG_NONE && (gone || member->err))
+			state->asked = 0;
+		if (*first == DFG_NONE && (gone || state->err))
 			*first = i;
-		waiting |= member->asked != 0;
+		waiting |= state->asked != 0;
 	}
 	return waiting;
 }
@@ -213,13 +213,13 @@ static void fail_rest(struct dfg_coordinator *crew, uint64_t step, uint32_t culp
 {
 	for (uint32_t i = 0; i < crew->options.workers; i++) {
 		struct dfg_packet packet = {.kind = DFG_PACKET_FAIL};
-		if (!crew->member[i].asked)
+		if (!crew->state[i].asked)
 			continue;
 		struct dfg_err *err = DFG_ERR(DFG_STOPPED, "the step has failed on %s", crew->options.peer[culprit].name);
 		dfg_packet_put(&packet, step);
 		dfg_packet_put_error(&packet, err);
 		dfg_err_free(err);
-		err = dfg_packet_send(&packet, crew->member[i].link);
+		err = dfg_packet_send(&packet, crew->state[i].link);
 		if (err)
 			dfg_coordinator_lost(crew, i, err);
 	}
@@ -230,8 +230,8 @@ static void wait_for_more(struct dfg_coordinator *crew, uint32_t seen, uint64_t 
 {
 	uint32_t count = 0;
 	for (uint32_t i = 0; i < crew->options.workers; i++)
-		if (crew->member[i].asked && !dfg_coordinator_has_lost(crew, i))
-			crew->asked_link[count++] = crew->member[i].link;
+		if (crew->state[i].asked && !dfg_coordinator_has_lost(crew, i))
+			crew->asked_link[count++] = crew->state[i].link;
 	if (dfg_poll_awhile(crew->asked_link, count, &crew->event, seen, &crew->in_vain))
 		return;
 	dfg_event_sleep(&crew->event, seen, until);
@@ -254,9 +254,9 @@ static struct dfg_err *copy(const struct dfg_err *err)
 /* Errors in a graph read as in one process; errors of a worker name it. */
 static struct dfg_err *error_of(struct dfg_coordinator *crew, uint32_t worker)
 {
-	struct member *member = &crew->member[worker];
-	struct dfg_err *err = member->err;
-	member->err = NULL;
+	struct worker_state *state = &crew->state[worker];
+	struct dfg_err *err = state->err;
+	state->err = NULL;
 	crew->blamed = worker;
 	return err && err->code != DFG_DATA ? dfg_err_note(err, "%s", crew->options.peer[worker].name) : err;
 }
@@ -268,7 +268,7 @@ static void wait_for_explanation(struct dfg_coordinator *crew, uint32_t worker)
 	while (crew->options.watched && dfg_now() < until) {
 		uint32_t seen = atomic_load(&crew->event.word);
 		pthread_mutex_lock(&crew->lock);
-		bool ended = crew->member[worker].ended;
+		bool ended = crew->state[worker].ended;
 		pthread_mutex_unlock(&crew->lock);
 		if (ended)
 			return;
@@ -280,7 +280,7 @@ static void wait_for_explanation(struct dfg_coordinator *crew, uint32_t worker)
 static struct dfg_err *add_waiting(struct dfg_coordinator *crew, struct dfg_err *err)
 {
 	for (uint32_t i = 0; i < crew->options.workers; i++)
-		if (crew->member[i].err && crew->member[i].err->waited)
+		if (crew->state[i].err && crew->state[i].err->waited)
 			return dfg_err_join(err, error_of(crew, i));
 	return err;
 }
@@ -293,7 +293,7 @@ struct dfg_err *dfg_coordinator_why_lost(struct dfg_coordinator *crew)
 			continue;
 		wait_for_explanation(crew, i);
 		pthread_mutex_lock(&crew->lock);
-		err = copy(crew->member[i].why);
+		err = copy(crew->state[i].why);
 		pthread_mutex_unlock(&crew->lock);
 	}
 	return err;
@@ -306,11 +306,11 @@ static struct dfg_err *choose_error(struct dfg_coordinator *crew, uint32_t first
 	crew->blamed = DFG_NONE;
 	if (err)
 		err = add_waiting(crew, err);
-	if (!err && first != DFG_NONE && crew->member[first].err && !crew->member[first].told)
+	if (!err && first != DFG_NONE && crew->state[first].err && !crew->state[first].told)
 		err = error_of(crew, first);
 	for (int told = 0; told < 2; told++)
 		for (uint32_t i = 0; i < crew->options.workers && !err; i++)
-			if (crew->member[i].err && crew->member[i].told == told)
+			if (crew->state[i].err && crew->state[i].told == told)
 				err = error_of(crew, i);
 	return err;
 }
@@ -330,7 +330,7 @@ struct dfg_err *dfg_coordinator_answers(struct dfg_coordinator *crew, uint64_t s
 		}
 		if (until && dfg_now() >= until) {
 			for (uint32_t i = 0; i < crew->options.workers; i++)
-				if (crew->member[i].asked)
+				if (crew->state[i].asked)
 					dfg_coordinator_lost(crew, i, DFG_ERR(DFG_UNAVAILABLE, "does not end its part of a failed step"));
 			continue;
 		}
@@ -352,13 +352,13 @@ struct dfg_err *dfg_coordinator_answers_in(struct dfg_coordinator *crew, const c
 
 static void ping(struct dfg_coordinator *crew, uint32_t worker)
 {
-	struct member *member = &crew->member[worker];
+	struct worker_state *state = &crew->state[worker];
 	struct dfg_packet packet = {.kind = DFG_PACKET_PING, .number = atomic_fetch_add(&crew->pings, 1) + 1};
 	pthread_mutex_lock(&crew->lock);
-	member->ping = packet.number;
-	member->pinged = dfg_now();
+	state->ping = packet.number;
+	state->pinged = dfg_now();
 	pthread_mutex_unlock(&crew->lock);
-	struct dfg_err *err = dfg_packet_send(&packet, member->link);
+	struct dfg_err *err = dfg_packet_send(&packet, state->link);
 	if (err)
 		dfg_coordinator_lost(crew, worker, err);
 }
@@ -377,8 +377,8 @@ static void *guard(void *arg)
 			if (dfg_coordinator_has_lost(crew, i))
 				continue;
 			if (slept)
-				atomic_store(&crew->member[i].heard, now);
-			if (now > dfg_link_heard(crew->member[i].link, atomic_load(&crew->member[i].heard)) + silence)
+				atomic_store(&crew->state[i].heard, now);
+			if (now > dfg_link_heard(crew->state[i].link, atomic_load(&crew->state[i].heard)) + silence)
 				dfg_coordinator_ended(crew, i,
 					DFG_ERR(DFG_UNAVAILABLE, "silent for %.3g s%s", (double)silence / 1e9,
 						silence > lease ? " while the workers are linked" : ""));
@@ -404,14 +404,14 @@ static void stop_guard(struct dfg_coordinator *crew)
 static void learn_clock(struct dfg_coordinator *crew, uint32_t worker)
 {
 	enum { PINGS = 5 };
-	struct member *member = &crew->member[worker];
+	struct worker_state *state = &crew->state[worker];
 	for (int i = 0; i < PINGS; i++) {
 		uint64_t until = dfg_now() + 100000000;
-		uint64_t before = atomic_load(&member->heard);
+		uint64_t before = atomic_load(&state->heard);
 		ping(crew, worker);
-		while (atomic_load(&member->heard) == before && dfg_now() < until && !dfg_coordinator_has_lost(crew, worker)) {
+		while (atomic_load(&state->heard) == before && dfg_now() < until && !dfg_coordinator_has_lost(crew, worker)) {
 			uint32_t seen = atomic_load(&crew->event.word);
-			if (atomic_load(&member->heard) == before && !member->link->kind->poll(member->link))
+			if (atomic_load(&state->heard) == before && !state->link->kind->poll(state->link))
 				dfg_event_wait_until(&crew->event, seen, until);
 		}
 	}
@@ -443,7 +443,7 @@ static struct dfg_err *ask_setup(struct dfg_coordinator *crew, uint32_t worker, 
 static struct dfg_err *start_guard(struct dfg_coordinator *crew)
 {
 	for (uint32_t i = 0; i < crew->options.workers; i++)
-		atomic_store(&crew->member[i].heard, dfg_now());
+		atomic_store(&crew->state[i].heard, dfg_now());
 	if (!(crew->options.lease > 0))
 		return NULL;
 	crew->guarded = !pthread_create(&crew->guard, NULL, guard, crew);
@@ -460,7 +460,7 @@ double dfg_coordinator_patience(double lease, uint32_t workers)
 static struct dfg_err *name_slowest(const struct dfg_coordinator *crew, double seconds)
 {
 	for (uint32_t i = 0; i < crew->options.workers; i++)
-		if (crew->member[i].asked)
+		if (crew->state[i].asked)
 			return DFG_ERR(DFG_UNAVAILABLE, "%s: is not linked to the other workers after %.3g s",
 				crew->options.peer[i].name, seconds);
 	return NULL;
@@ -495,7 +495,7 @@ struct dfg_err *dfg_coordinator_begin(struct dfg_coordinator *crew, struct dfg_l
 {
 	double patience = dfg_coordinator_patience(crew->options.lease, crew->options.workers);
 	for (uint32_t i = 0; i < crew->options.workers; i++)
-		crew->member[i].link = links[i];
+		crew->state[i].link = links[i];
 	for (uint32_t i = 0; i < crew->options.workers; i++)
 		DFG_TRY(ask_setup(crew, i, seconds, transport, arg));
 	atomic_store(&crew->silence, (uint64_t)(patience * 1e9));
@@ -512,8 +512,8 @@ void dfg_coordinator_end(struct dfg_coordinator *crew)
 	stop_guard(crew);
 	for (uint32_t i = 0; i < crew->options.workers; i++) {
 		struct dfg_packet packet = {.kind = DFG_PACKET_END, .number = ++crew->asked};
-		if (crew->member[i].link && !dfg_coordinator_has_lost(crew, i))
-			dfg_err_free(dfg_packet_send(&packet, crew->member[i].link)); /* a lost worker has ended already */
+		if (crew->state[i].link && !dfg_coordinator_has_lost(crew, i))
+			dfg_err_free(dfg_packet_send(&packet, crew->state[i].link)); /* a lost worker has ended already */
 	}
 }
 
@@ -526,12 +526,12 @@ void dfg_coordinator_free(struct dfg_coordinator *crew)
 	dfg_coordinator_drop_plans(crew);
 	dfg_arena_release(&crew->arena);
 	for (uint32_t i = 0; i < crew->options.workers; i++)
-		dfg_err_free(crew->member[i].why);
+		dfg_err_free(crew->state[i].why);
 	dfg_inbox_release(&crew->inbox);
 	pthread_mutex_destroy(&crew->lock);
 	pthread_mutex_destroy(&crew->turn);
 	dfg_free(crew->plan);
-	dfg_free(crew->member);
+	dfg_free(crew->state);
 	dfg_free(crew->traffic);
 	dfg_free(crew->asked_link);
 	dfg_free(crew);

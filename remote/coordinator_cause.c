@@ -17,7 +17,7 @@ static struct dfg_err *ask(struct dfg_coordinator *crew, const struct crew_plan 
 	dfg_packet_put(&packet, (uint64_t)of->iteration);
 	dfg_coordinator_ask(crew, worker, &packet);
 	DFG_TRY(dfg_coordinator_answers(crew, 0));
-	struct dfg_packet *answer = &crew->member[worker].answer;
+	struct dfg_packet *answer = &crew->state[worker].answer;
 	out->transfer = dfg_packet_get_u32(answer);
 	out->iteration = (int64_t)dfg_packet_get(answer);
 	snprintf(out->words, sizeof out->words, "%s", dfg_packet_get_text(answer));

@@ -183,8 +183,8 @@ static struct dfg_err *send_shares(struct dfg_coordinator *crew, struct crew_pla
 	for (uint32_t i = 0; i < crew->options.workers; i++) {
 		if (!plan->share[i].runs)
 			continue;
-		plan->share[i].plan = dfg_packet_get_u32(&crew->member[i].answer);
-		err = dfg_err_join(err, dfg_packet_check(&crew->member[i].answer));
+		plan->share[i].plan = dfg_packet_get_u32(&crew->state[i].answer);
+		err = dfg_err_join(err, dfg_packet_check(&crew->state[i].answer));
 	}
 	dfg_coordinator_drop_answers(crew);
 	return err;

@@ -11,7 +11,7 @@ struct packet_place {
 	uint32_t worker, node;
 };
 
-struct member {
+struct worker_state {
 	struct dfg_link *link;
 	uint64_t asked; /* the number of the unanswered request; 0: none */
 	struct dfg_packet answer;
@@ -48,7 +48,7 @@ struct dfg_coordinator {
 	struct dfg_coordinator_options options;
 	struct dfg_event event;
 	struct dfg_inbox inbox;
-	struct member *member;        /* by worker */
+	struct worker_state *state;   /* by worker */
 	struct dfg_link **asked_link; /* links of the workers that have not answered yet; capacity: all workers */
 	unsigned in_vain;             /* consecutive polls that found nothing */
 	pthread_mutex_t lock;

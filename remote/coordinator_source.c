@@ -28,7 +28,7 @@ static struct dfg_err *check_alone(struct dfg_coordinator *crew, uint32_t node)
 static struct dfg_err *get_source(
 	struct dfg_coordinator *crew, uint32_t worker, struct dfg_coordinator_source *out_source)
 {
-	struct dfg_packet *answer = &crew->member[worker].answer;
+	struct dfg_packet *answer = &crew->state[worker].answer;
 	out_source->number = dfg_packet_get_u32(answer);
 	uint64_t dtype = dfg_packet_get(answer);
 	dfg_packet_get_shape(answer, &out_source->all.shape);

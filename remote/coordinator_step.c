@@ -115,7 +115,7 @@ static void get_event(struct dfg_coordinator *crew, uint32_t worker, struct dfg_
 	event.sends = dfg_packet_get_bool(answer);
 	event.transfer = dfg_packet_get_u32(answer);
 	pthread_mutex_lock(&crew->lock);
-	int64_t ahead = crew->member[worker].ahead_ns;
+	int64_t ahead = crew->state[worker].ahead_ns;
 	pthread_mutex_unlock(&crew->lock);
 	event.begin_ns = dfg_packet_get(answer) - (uint64_t)ahead;
 	event.end_ns = dfg_packet_get(answer) - (uint64_t)ahead;
@@ -161,7 +161,7 @@ static void get_waits(struct dfg_coordinator *crew, uint32_t worker, struct dfg_
 static struct dfg_err *take_share(
 	struct dfg_coordinator *crew, uint32_t worker, struct crew_plan *plan, struct dfg_tensor *out_fetches)
 {
-	struct dfg_packet *answer = &crew->member[worker].answer;
+	struct dfg_packet *answer = &crew->state[worker].answer;
 	const struct share *share = &plan->share[worker];
 	add_stats(&plan->stats, answer);
 	for (uint32_t i = 0; i < crew->options.workers; i++) {
@@ -255,7 +255,7 @@ static struct dfg_err *variables(struct dfg_coordinator *crew, const struct dfg_
 	DFG_TRY(dfg_coordinator_answers(crew, 0));
 	struct dfg_err *err = NULL;
 	for (uint32_t i = 0; i < count && !err; i++) {
-		struct dfg_packet *answer = &crew->member[crew->home[places[i].node].worker].answer;
+		struct dfg_packet *answer = &crew->state[crew->home[places[i].node].worker].answer;
 		uint64_t dtype = dfg_packet_get(answer);
 		out_facts[i].dtype = dtype < DFG_DTYPES ? (enum dfg_dtype)dtype : DFG_NO_DTYPE;
 		dfg_packet_get_shape(answer, &out_facts[i].shape);
@@ -287,8 +287,8 @@ struct dfg_err *dfg_coordinator_read(
 	dfg_coordinator_ask(crew, worker, &packet);
 	struct dfg_err *err = dfg_coordinator_answers(crew, 0);
 	if (!err) {
-		dfg_packet_get_tensor(&crew->member[worker].answer, out_tensor);
-		err = dfg_packet_check(&crew->member[worker].answer);
+		dfg_packet_get_tensor(&crew->state[worker].answer, out_tensor);
+		err = dfg_packet_check(&crew->state[worker].answer);
 		dfg_coordinator_drop_answers(crew);
 	}
 	pthread_mutex_unlock(&crew->turn);
