@@ -12,7 +12,7 @@ static struct dfg_err *ask(struct dfg_coordinator *crew, const struct crew_plan 
 	const struct dfg_cause *of, struct dfg_cause *out)
 {
 	struct dfg_packet packet = {.kind = DFG_PACKET_CAUSE};
-	dfg_packet_put(&packet, plan->share[worker].plan);
+	dfg_packet_put(&packet, plan->worker_step[worker].plan);
 	dfg_packet_put(&packet, of->transfer);
 	dfg_packet_put(&packet, (uint64_t)of->iteration);
 	dfg_coordinator_ask(crew, worker, &packet);
@@ -42,7 +42,7 @@ static struct dfg_err *follow(
 	for (uint32_t hops = 0; cause.transfer && hops < crew->parts->transfers; hops++) {
 		struct packet_place send = cause.transfer <= crew->parts->transfers ? crew->send[cause.transfer - 1]
 																			: (struct packet_place){DFG_NONE, 0};
-		if (send.worker == DFG_NONE || !plan->share[send.worker].runs)
+		if (send.worker == DFG_NONE || !plan->worker_step[send.worker].runs)
 			return NULL;
 		DFG_TRY(ask(crew, plan, send.worker, &cause, &cause));
 	}

@@ -31,7 +31,7 @@ static struct dfg_err *push(struct walk *walk, struct packet_place at)
 
 static struct dfg_err *push_edge(struct walk *walk, uint32_t worker, struct dfg_edge edge)
 {
-	const struct dfg_step *step = &walk->plan->share[worker].step;
+	const struct dfg_step *step = &walk->plan->worker_step[worker].step;
 	edge = dfg_source(part(walk, worker), step, edge);
 	bool cut = walk->fed[worker][edge.node] && (edge.port == DFG_CONTROL || dfg_fed(step, edge) != DFG_NONE);
 	return cut ? NULL : push(walk, (struct packet_place){worker, edge.node});
@@ -51,11 +51,12 @@ static struct dfg_err *add_edge(struct dfg_edge edge, uint32_t number, uint32_t 
 
 static struct dfg_err *add_target(struct walk *walk, struct packet_place at)
 {
-	struct share *share = &walk->plan->share[at.worker];
-	if (!dfg_reserve(&share->target, &share->target_room, share->step.n_target + 1, sizeof *share->target))
+	struct worker_step *worker_step = &walk->plan->worker_step[at.worker];
+	if (!dfg_reserve(&worker_step->target, &worker_step->target_room, worker_step->step.n_target + 1,
+			sizeof *worker_step->target))
 		return dfg_no_memory("the plan of the step on the workers");
-	share->target[share->step.n_target++] = at.node;
-	share->step.target = share->target;
+	worker_step->target[worker_step->step.n_target++] = at.node;
+	worker_step->step.target = worker_step->target;
 	return NULL;
 }
 
@@ -90,10 +91,10 @@ static struct dfg_err *follow_all(struct walk *walk)
 
 static struct dfg_err *add_feed(struct walk *walk, struct packet_place at, int32_t port, uint32_t number)
 {
-	struct share *share = &walk->plan->share[at.worker];
+	struct worker_step *worker_step = &walk->plan->worker_step[at.worker];
 	walk->fed[at.worker][at.node] = true;
-	return add_edge((struct dfg_edge){at.node, port}, number, &share->feed, &share->feed_room, &share->step.feed,
-		&share->step.n_feed);
+	return add_edge((struct dfg_edge){at.node, port}, number, &worker_step->feed, &worker_step->feed_room,
+		&worker_step->step.feed, &worker_step->step.n_feed);
 }
 
 /* Nodes that were cloned instead of sent are fed on each worker that has a clone (lib/pass/partition/clone.c). */
@@ -119,9 +120,10 @@ static struct dfg_err *add_wanted(struct walk *walk, const struct dfg_step *step
 {
 	for (uint32_t i = 0; i < step->n_fetch; i++) {
 		struct packet_place home = walk->crew->home[step->fetch[i].node];
-		struct share *share = &walk->plan->share[home.worker];
+		struct worker_step *worker_step = &walk->plan->worker_step[home.worker];
 		struct dfg_edge edge = {home.node, step->fetch[i].port};
-		DFG_TRY(add_edge(edge, i, &share->fetch, &share->fetch_room, &share->step.fetch, &share->step.n_fetch));
+		DFG_TRY(add_edge(edge, i, &worker_step->fetch, &worker_step->fetch_room, &worker_step->step.fetch,
+			&worker_step->step.n_fetch));
 		DFG_TRY(push_edge(walk, home.worker, edge));
 	}
 	for (uint32_t i = 0; i < step->n_target; i++) {
@@ -159,12 +161,12 @@ static void put_edges(struct dfg_packet *packet, const struct dfg_edge *edge, ui
 	}
 }
 
-static void ask_plan(struct dfg_coordinator *crew, uint32_t worker, struct share *share)
+static void ask_plan(struct dfg_coordinator *crew, uint32_t worker, struct worker_step *worker_step)
 {
 	struct dfg_packet packet = {.kind = DFG_PACKET_PLAN};
-	const struct dfg_step *step = &share->step;
-	share->runs = step->n_fetch || step->n_target;
-	if (!share->runs)
+	const struct dfg_step *step = &worker_step->step;
+	worker_step->runs = step->n_fetch || step->n_target;
+	if (!worker_step->runs)
 		return;
 	put_edges(&packet, step->feed, step->n_feed);
 	put_edges(&packet, step->fetch, step->n_fetch);
@@ -177,13 +179,13 @@ static void ask_plan(struct dfg_coordinator *crew, uint32_t worker, struct share
 static struct dfg_err *send_shares(struct dfg_coordinator *crew, struct crew_plan *plan)
 {
 	for (uint32_t i = 0; i < crew->options.workers; i++)
-		ask_plan(crew, i, &plan->share[i]);
+		ask_plan(crew, i, &plan->worker_step[i]);
 	DFG_TRY(dfg_coordinator_answers_in(crew, "sending a step"));
 	struct dfg_err *err = NULL;
 	for (uint32_t i = 0; i < crew->options.workers; i++) {
-		if (!plan->share[i].runs)
+		if (!plan->worker_step[i].runs)
 			continue;
-		plan->share[i].plan = dfg_packet_get_u32(&crew->state[i].answer);
+		plan->worker_step[i].plan = dfg_packet_get_u32(&crew->state[i].answer);
 		err = dfg_err_join(err, dfg_packet_check(&crew->state[i].answer));
 	}
 	dfg_coordinator_drop_answers(crew);
@@ -192,15 +194,15 @@ static struct dfg_err *send_shares(struct dfg_coordinator *crew, struct crew_pla
 
 static void release_plan(const struct dfg_coordinator *crew, struct crew_plan *plan)
 {
-	for (uint32_t i = 0; plan->share && i < crew->options.workers; i++) {
-		struct share *share = &plan->share[i];
-		dfg_free(share->feed);
-		dfg_free(share->fetch);
-		dfg_free(share->target);
-		dfg_free((void *)share->step.feed);
-		dfg_free((void *)share->step.fetch);
+	for (uint32_t i = 0; plan->worker_step && i < crew->options.workers; i++) {
+		struct worker_step *worker_step = &plan->worker_step[i];
+		dfg_free(worker_step->feed);
+		dfg_free(worker_step->fetch);
+		dfg_free(worker_step->target);
+		dfg_free((void *)worker_step->step.feed);
+		dfg_free((void *)worker_step->step.fetch);
 	}
-	dfg_free(plan->share);
+	dfg_free(plan->worker_step);
 }
 
 void dfg_coordinator_drop_plans(struct dfg_coordinator *crew)
@@ -212,9 +214,10 @@ void dfg_coordinator_drop_plans(struct dfg_coordinator *crew)
 static struct dfg_err *make(struct dfg_coordinator *crew, const struct dfg_step *step, struct crew_plan *plan)
 {
 	struct walk walk = {.crew = crew, .plan = plan};
-	plan->share = dfg_zeros(crew->options.workers, sizeof *plan->share);
+	plan->worker_step = dfg_zeros(crew->options.workers, sizeof *plan->worker_step);
 	plan->n_fetch = step->n_fetch;
-	struct dfg_err *err = plan->share ? divide(&walk, step) : dfg_no_memory("the plan of the step on the workers");
+	struct dfg_err *err =
+		plan->worker_step ? divide(&walk, step) : dfg_no_memory("the plan of the step on the workers");
 	dfg_free(walk.stack);
 	dfg_arena_release(&walk.scratch);
 	return err ? err : send_shares(crew, plan);

@@ -29,7 +29,7 @@ struct worker_state {
 };
 
 /* A worker's part of a step. */
-struct share {
+struct worker_step {
 	struct dfg_step step;   /* in the node numbers of the worker's part */
 	uint32_t *feed, *fetch; /* indices of these feeds and fetches in the whole step */
 	size_t feed_room, fetch_room, target_room;
@@ -38,7 +38,7 @@ struct share {
 	bool runs;
 };
 struct crew_plan {
-	struct share *share; /* by worker */
+	struct worker_step *worker_step; /* by worker */
 	uint32_t n_fetch;
 	struct dfg_stats stats;
 };

@@ -162,7 +162,7 @@ static struct dfg_err *take_share(
 	struct dfg_coordinator *crew, uint32_t worker, struct crew_plan *plan, struct dfg_tensor *out_fetches)
 {
 	struct dfg_packet *answer = &crew->state[worker].answer;
-	const struct share *share = &plan->share[worker];
+	const struct worker_step *worker_step = &plan->worker_step[worker];
 	add_stats(&plan->stats, answer);
 	for (uint32_t i = 0; i < crew->options.workers; i++) {
 		struct dfg_traffic *traffic = &crew->traffic[worker * crew->options.workers + i];
@@ -170,8 +170,8 @@ static struct dfg_err *take_share(
 		traffic->bytes = dfg_packet_get(answer);
 	}
 	get_waits(crew, worker, answer);
-	for (uint32_t i = 0; i < share->step.n_fetch; i++)
-		dfg_packet_get_tensor(answer, &out_fetches[share->fetch[i]]);
+	for (uint32_t i = 0; i < worker_step->step.n_fetch; i++)
+		dfg_packet_get_tensor(answer, &out_fetches[worker_step->fetch[i]]);
 	uint64_t events = dfg_packet_get(answer);
 	for (uint64_t i = 0; i < events && !answer->malformed; i++)
 		get_event(crew, worker, answer);
@@ -184,13 +184,13 @@ static struct dfg_err *run(struct dfg_coordinator *crew, struct crew_plan *plan,
 	uint64_t step = ++crew->step;
 	for (uint32_t w = 0; w < crew->options.workers; w++) {
 		struct dfg_packet packet = {.kind = DFG_PACKET_RUN};
-		const struct share *share = &plan->share[w];
-		if (!share->runs)
+		const struct worker_step *worker_step = &plan->worker_step[w];
+		if (!worker_step->runs)
 			continue;
 		dfg_packet_put(&packet, step);
-		dfg_packet_put(&packet, share->plan);
-		for (uint32_t i = 0; i < share->step.n_feed; i++)
-			dfg_rows_put(&packet, &feeds[share->feed[i]]);
+		dfg_packet_put(&packet, worker_step->plan);
+		for (uint32_t i = 0; i < worker_step->step.n_feed; i++)
+			dfg_rows_put(&packet, &feeds[worker_step->feed[i]]);
 		dfg_coordinator_ask(crew, w, &packet);
 	}
 	struct dfg_err *err = dfg_coordinator_answers(crew, step);
@@ -203,7 +203,7 @@ static struct dfg_err *run(struct dfg_coordinator *crew, struct crew_plan *plan,
 	for (uint32_t i = 0; i < plan->n_fetch; i++)
 		out_fetches[i] = (struct dfg_tensor){0};
 	for (uint32_t w = 0; w < crew->options.workers && !err; w++)
-		if (plan->share[w].runs)
+		if (plan->worker_step[w].runs)
 			err = take_share(crew, w, plan, out_fetches);
 	for (uint32_t i = 0; i < plan->n_fetch && err; i++)
 		dfg_tensor_release(&out_fetches[i]);
