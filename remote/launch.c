@@ -49,36 +49,39 @@ static const char *transport_of(void *arg, uint32_t one, uint32_t two)
 	return dfg_launch_transport(arg, one, two);
 }
 
-static void say_line(struct hand *hand)
+static void say_line(struct worker_process *worker_process)
 {
-	hand->line[hand->at] = '\0';
-	hand->at = 0;
-	snprintf(hand->last, sizeof hand->last, "%.*s", (int)sizeof hand->last - 1, hand->line);
-	if (hand->launch->options.say)
-		hand->launch->options.say(hand->launch->options.say_arg, hand->number, hand->line);
+	worker_process->line[worker_process->at] = '\0';
+	worker_process->at = 0;
+	snprintf(worker_process->last, sizeof worker_process->last, "%.*s", (int)sizeof worker_process->last - 1,
+		worker_process->line);
+	if (worker_process->launch->options.say)
+		worker_process->launch->options.say(
+			worker_process->launch->options.say_arg, worker_process->number, worker_process->line);
 }
 
-static void hear(struct hand *hand, const char *bytes, size_t count)
+static void hear(struct worker_process *worker_process, const char *bytes, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
-		if (bytes[i] == '\n' || hand->at + 1 == LINE_MOST)
-			say_line(hand);
+		if (bytes[i] == '\n' || worker_process->at + 1 == LINE_MOST)
+			say_line(worker_process);
 		if (bytes[i] != '\n')
-			hand->line[hand->at++] = bytes[i];
+			worker_process->line[worker_process->at++] = bytes[i];
 	}
 }
 
 /* Its stderr has ended, and so has the process. */
-static void mourn(struct hand *hand)
+static void mourn(struct worker_process *worker_process)
 {
 	char how[60] = "closed its stderr";
-	if (hand->at)
-		say_line(hand);
-	(void)dfg_process_wait(&hand->process, 1, how, sizeof how);
-	hand->watched = false;
-	if (!atomic_load(&hand->launch->ending))
-		dfg_coordinator_ended(hand->launch->crew, hand->number,
-			DFG_ERR(DFG_UNAVAILABLE, "%s%s%s%s", how, *hand->last ? " (" : "", hand->last, *hand->last ? ")" : ""));
+	if (worker_process->at)
+		say_line(worker_process);
+	(void)dfg_process_wait(&worker_process->process, 1, how, sizeof how);
+	worker_process->watched = false;
+	if (!atomic_load(&worker_process->launch->ending))
+		dfg_coordinator_ended(worker_process->launch->crew, worker_process->number,
+			DFG_ERR(DFG_UNAVAILABLE, "%s%s%s%s", how, *worker_process->last ? " (" : "", worker_process->last,
+				*worker_process->last ? ")" : ""));
 }
 
 static void *watch(void *arg)
@@ -88,7 +91,8 @@ static void *watch(void *arg)
 	while (waiting) {
 		waiting[launch->workers] = (struct pollfd){launch->wake[0], POLLIN, 0};
 		for (uint32_t i = 0; i < launch->workers; i++)
-			waiting[i] = (struct pollfd){launch->hand[i].watched ? launch->hand[i].process.err : -1, POLLIN, 0};
+			waiting[i] = (struct pollfd){
+				launch->worker_process[i].watched ? launch->worker_process[i].process.err : -1, POLLIN, 0};
 		if (poll(waiting, launch->workers + 1, -1) < 0 && errno != EINTR)
 			break;
 		if (waiting[launch->workers].revents)
@@ -97,9 +101,9 @@ static void *watch(void *arg)
 			char bytes[4096];
 			ssize_t got = waiting[i].revents ? read(waiting[i].fd, bytes, sizeof bytes) : -1;
 			if (got > 0)
-				hear(&launch->hand[i], bytes, (size_t)got);
+				hear(&launch->worker_process[i], bytes, (size_t)got);
 			else if (got == 0)
-				mourn(&launch->hand[i]);
+				mourn(&launch->worker_process[i]);
 		}
 	}
 	dfg_free(waiting);
@@ -111,7 +115,7 @@ static struct dfg_err *start_watch(struct dfg_launch *launch)
 	if (pipe2(launch->wake, O_CLOEXEC))
 		return DFG_ERR(DFG_MEMORY, "cannot create a pipe: %s", strerror(errno));
 	for (uint32_t i = 0; i < launch->workers; i++)
-		launch->hand[i].watched = dfg_launch_host(launch, i)->local;
+		launch->worker_process[i].watched = dfg_launch_host(launch, i)->local;
 	launch->watching = !pthread_create(&launch->watcher, NULL, watch, launch);
 	return launch->watching ? NULL : DFG_ERR(DFG_MEMORY, "cannot start a thread");
 }
@@ -260,14 +264,14 @@ static struct dfg_err *name_deadline(const struct dfg_launch *launch, struct dfg
 static struct dfg_err *take_room(struct dfg_launch *launch)
 {
 	uint32_t workers = launch->workers = launch->options.hosts->count;
-	launch->hand = dfg_arena_zeros(&launch->arena, workers, sizeof *launch->hand);
+	launch->worker_process = dfg_arena_zeros(&launch->arena, workers, sizeof *launch->worker_process);
 	launch->peer = dfg_arena_zeros(&launch->arena, workers, sizeof *launch->peer);
 	launch->link = dfg_arena_zeros(&launch->arena, workers, sizeof(struct dfg_link *));
-	if (!launch->hand || !launch->peer || !launch->link)
+	if (!launch->worker_process || !launch->peer || !launch->link)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
 	for (uint32_t i = 0; i < workers; i++) {
-		launch->hand[i].launch = launch;
-		launch->hand[i].number = i;
+		launch->worker_process[i].launch = launch;
+		launch->worker_process[i].number = i;
 		launch->peer[i] =
 			(struct dfg_peer){dfg_launch_host(launch, i)->name, dfg_launch_host(launch, i)->device, "", "", "", ""};
 	}
@@ -315,19 +319,20 @@ static bool is_gone(const struct dfg_launch *launch, uint32_t worker)
 static void end_processes(struct dfg_launch *launch)
 {
 	uint64_t until = dfg_now() + (uint64_t)END_SECONDS * 1000000000;
-	uint32_t workers = launch->hand ? launch->workers : 0;
+	uint32_t workers = launch->worker_process ? launch->workers : 0;
 	struct dfg_ssh_end end;
 	for (uint32_t i = 0; i < workers; i++)
 		if (is_gone(launch, i))
-			dfg_ssh_process_force(launch->hand[i].far);
+			dfg_ssh_process_force(launch->worker_process[i].far);
 	for (uint32_t i = 0; i < workers; i++) {
-		struct hand *hand = &launch->hand[i];
-		dfg_process_end(&hand->process, is_gone(launch, i) ? 0 : seconds_until(until));
-		if (hand->far && !is_gone(launch, i) && !dfg_ssh_process_wait(hand->far, seconds_until(until), &end))
-			dfg_ssh_process_force(hand->far);
+		struct worker_process *worker_process = &launch->worker_process[i];
+		dfg_process_end(&worker_process->process, is_gone(launch, i) ? 0 : seconds_until(until));
+		if (worker_process->far && !is_gone(launch, i) &&
+			!dfg_ssh_process_wait(worker_process->far, seconds_until(until), &end))
+			dfg_ssh_process_force(worker_process->far);
 	}
 	for (uint32_t i = 0; i < workers; i++)
-		dfg_ssh_process_free(launch->hand[i].far);
+		dfg_ssh_process_free(launch->worker_process[i].far);
 }
 
 void dfg_launch_free(struct dfg_launch *launch)
@@ -337,11 +342,11 @@ void dfg_launch_free(struct dfg_launch *launch)
 	atomic_store(&launch->ending, true);
 	if (launch->crew)
 		dfg_coordinator_end(launch->crew);
-	for (uint32_t i = 0; launch->hand && i < launch->workers; i++)
-		if (launch->hand[i].far)
-			dfg_ssh_process_close_stdin(launch->hand[i].far);
-		else if (launch->hand[i].process.out)
-			dfg_process_close_stdin(&launch->hand[i].process);
+	for (uint32_t i = 0; launch->worker_process && i < launch->workers; i++)
+		if (launch->worker_process[i].far)
+			dfg_ssh_process_close_stdin(launch->worker_process[i].far);
+		else if (launch->worker_process[i].process.out)
+			dfg_process_close_stdin(&launch->worker_process[i].process);
 	stop_watch(launch);
 	end_processes(launch);
 	for (uint32_t i = 0; launch->link && i < launch->workers; i++)

@@ -11,7 +11,7 @@
 enum { LINE_MOST = 1000, START_SECONDS = 20, LINK_SECONDS = 40, END_SECONDS = 3 };
 
 /* A worker's process and its output. */
-struct hand {
+struct worker_process {
 	struct dfg_launch *launch;
 	uint32_t number;
 	struct dfg_process process;  /* of a worker of this machine */
@@ -33,7 +33,7 @@ struct dfg_launch {
 	struct dfg_coordinator *crew;
 	struct dfg_http_links *hub;
 	struct dfg_shm *shm;
-	struct hand *hand; /* by worker, as the arrays below */
+	struct worker_process *worker_process; /* by worker, as the arrays below */
 	struct dfg_peer *peer;
 	struct dfg_link **link;
 	uint32_t workers;

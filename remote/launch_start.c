@@ -75,11 +75,11 @@ enum { ARGUMENTS = 20 };
 struct numbers {
 	char number[20], lease[40], limit[40];
 };
-static void put_arguments(const struct hand *hand, const char *transport, const char *address, struct numbers *numbers,
-	const char *argument[ARGUMENTS])
+static void put_arguments(const struct worker_process *worker_process, const char *transport, const char *address,
+	struct numbers *numbers, const char *argument[ARGUMENTS])
 {
-	const struct dfg_launch_options *options = &hand->launch->options;
-	snprintf(numbers->number, sizeof numbers->number, "%u", hand->number);
+	const struct dfg_launch_options *options = &worker_process->launch->options;
+	snprintf(numbers->number, sizeof numbers->number, "%u", worker_process->number);
 	snprintf(numbers->lease, sizeof numbers->lease, "%g", options->lease);
 	snprintf(numbers->limit, sizeof numbers->limit, "%llu", (unsigned long long)options->memory_limit);
 	const char *all[ARGUMENTS] = {"serve", "--worker", "--number", numbers->number, "--transport", transport, "--lease",
@@ -98,23 +98,25 @@ static void put_listen(const struct dfg_worker_host *host, const char *otherwise
 		snprintf(out, room, "%s%s%s", otherwise, colon, ports);
 }
 
-static struct dfg_err *start_local(struct hand *hand)
+static struct dfg_err *start_local(struct worker_process *worker_process)
 {
 	char listen_[300];
-	struct dfg_launch *launch = hand->launch;
+	struct dfg_launch *launch = worker_process->launch;
 	char line[4096];
 	const char *argument[ARGUMENTS];
 	struct numbers numbers;
-	put_listen(dfg_launch_host(launch, hand->number), dfg_launch_all_local(launch) ? "127.0.0.1" : "0.0.0.0", listen_,
-		sizeof listen_);
-	put_arguments(
-		hand, dfg_launch_only_memory(launch) ? "shm" : launch->options.transport, listen_, &numbers, argument);
-	DFG_TRY(dfg_process_start(dfg_launch_host(launch, hand->number)->dfg, argument, &hand->process));
+	put_listen(dfg_launch_host(launch, worker_process->number), dfg_launch_all_local(launch) ? "127.0.0.1" : "0.0.0.0",
+		listen_, sizeof listen_);
+	put_arguments(worker_process, dfg_launch_only_memory(launch) ? "shm" : launch->options.transport, listen_, &numbers,
+		argument);
+	DFG_TRY(
+		dfg_process_start(dfg_launch_host(launch, worker_process->number)->dfg, argument, &worker_process->process));
 	/* A worker that has ended already does not read it: its end is reported in place of its hello. */
-	dfg_err_free(dfg_fs_write_all(hand->process.in, "a worker's stdin", launch->secret, strlen(launch->secret)));
-	dfg_err_free(dfg_fs_write_all(hand->process.in, "a worker's stdin", "\n", 1));
-	DFG_TRY(dfg_process_hello(&hand->process, dfg_launch_seconds(launch, START_SECONDS), line, sizeof line));
-	return read_hello(launch, hand->number, line);
+	dfg_err_free(
+		dfg_fs_write_all(worker_process->process.in, "a worker's stdin", launch->secret, strlen(launch->secret)));
+	dfg_err_free(dfg_fs_write_all(worker_process->process.in, "a worker's stdin", "\n", 1));
+	DFG_TRY(dfg_process_hello(&worker_process->process, dfg_launch_seconds(launch, START_SECONDS), line, sizeof line));
+	return read_hello(launch, worker_process->number, line);
 }
 
 static void say_far(void *arg, const struct dfg_worker_host *of, const char *line)
@@ -142,13 +144,13 @@ static void ended_far(void *arg, const struct dfg_worker_host *of, const struct 
  * It listens on all of its addresses, with a key; the others connect to the address that ssh used, or to the one in the
  * list.
  */
-static struct dfg_err *find_address(struct hand *hand)
+static struct dfg_err *find_address(struct worker_process *worker_process)
 {
-	struct dfg_launch *launch = hand->launch;
-	struct dfg_peer *peer = &launch->peer[hand->number];
-	const struct dfg_worker_host *host = dfg_launch_host(launch, hand->number);
+	struct dfg_launch *launch = worker_process->launch;
+	struct dfg_peer *peer = &launch->peer[worker_process->number];
+	const struct dfg_worker_host *host = dfg_launch_host(launch, worker_process->number);
 	bool listens_there = host->tcp && !host->addr && strcmp(host->tcp, "0.0.0.0") && strcmp(host->tcp, "::");
-	const char *at = listens_there ? host->tcp : dfg_ssh_process_address(hand->far),
+	const char *at = listens_there ? host->tcp : dfg_ssh_process_address(worker_process->far),
 			   *port = strrchr(peer->address, ':');
 	char address[300];
 	if (!port || !*peer->fingerprint)
@@ -158,10 +160,10 @@ static struct dfg_err *find_address(struct hand *hand)
 	return peer->address ? NULL : DFG_ERR(DFG_MEMORY, "out of memory");
 }
 
-static struct dfg_err *start_far(struct hand *hand)
+static struct dfg_err *start_far(struct worker_process *worker_process)
 {
-	struct dfg_launch *launch = hand->launch;
-	const struct dfg_worker_host *at = dfg_launch_host(launch, hand->number);
+	struct dfg_launch *launch = worker_process->launch;
+	const struct dfg_worker_host *at = dfg_launch_host(launch, worker_process->number);
 	struct dfg_ssh_options options = {.config = launch->options.ssh_config,
 		.seconds = dfg_launch_seconds(launch, START_SECONDS),
 		.deadline = launch->deadline,
@@ -174,30 +176,32 @@ static struct dfg_err *start_far(struct hand *hand)
 	struct numbers numbers;
 	char address[300];
 	put_listen(at, at->ssh && strchr(at->ssh, ':') ? "[::]" : "0.0.0.0", address, sizeof address);
-	put_arguments(hand, launch->options.transport, address, &numbers, argument);
-	DFG_TRY(dfg_ssh_start(at, &options, argument, launch->secret, &hand->far));
-	struct dfg_err *err = read_hello(launch, hand->number, dfg_ssh_process_hello(hand->far));
+	put_arguments(worker_process, launch->options.transport, address, &numbers, argument);
+	DFG_TRY(dfg_ssh_start(at, &options, argument, launch->secret, &worker_process->far));
+	struct dfg_err *err = read_hello(launch, worker_process->number, dfg_ssh_process_hello(worker_process->far));
 	if (!err)
-		err = find_address(hand);
+		err = find_address(worker_process);
 	return dfg_err_note(err, "%s", at->name);
 }
 
 static void *start(void *arg)
 {
-	struct hand *hand = arg;
+	struct worker_process *worker_process = arg;
 	sigset_t pipe_;
 	sigemptyset(&pipe_);
 	/* a worker that ends before it reads the secret is an error like others, without SIGPIPE */
 	sigaddset(&pipe_, SIGPIPE);
 	pthread_sigmask(SIG_BLOCK, &pipe_, NULL);
-	bool local = dfg_launch_host(hand->launch, hand->number)->local;
-	dfg_launch_reached(hand->launch, hand->number, local ? DFG_LAUNCH_STARTING : DFG_LAUNCH_CONNECTING, NULL);
+	bool local = dfg_launch_host(worker_process->launch, worker_process->number)->local;
+	dfg_launch_reached(
+		worker_process->launch, worker_process->number, local ? DFG_LAUNCH_STARTING : DFG_LAUNCH_CONNECTING, NULL);
 	if (local)
-		hand->err = dfg_err_note(start_local(hand), "%s", hand->launch->peer[hand->number].name);
+		worker_process->err =
+			dfg_err_note(start_local(worker_process), "%s", worker_process->launch->peer[worker_process->number].name);
 	else
-		hand->err = start_far(hand);
-	if (hand->err)
-		dfg_launch_reached(hand->launch, hand->number, DFG_LAUNCH_FAILED, hand->err);
+		worker_process->err = start_far(worker_process);
+	if (worker_process->err)
+		dfg_launch_reached(worker_process->launch, worker_process->number, DFG_LAUNCH_FAILED, worker_process->err);
 	return NULL;
 }
 
@@ -248,20 +252,20 @@ struct dfg_err *dfg_launch_start(struct dfg_launch *launch)
 	struct dfg_err *err = NULL;
 	uint32_t short_of = 0; /* failures of memory, threads or descriptors, reported as one */
 	for (uint32_t i = 0; i < launch->workers; i++) {
-		struct hand *hand = &launch->hand[i];
-		hand->starting = !pthread_create(&hand->starter, NULL, start, hand);
-		if (!hand->starting)
-			hand->err = DFG_ERR(DFG_MEMORY, "cannot start a thread");
+		struct worker_process *worker_process = &launch->worker_process[i];
+		worker_process->starting = !pthread_create(&worker_process->starter, NULL, start, worker_process);
+		if (!worker_process->starting)
+			worker_process->err = DFG_ERR(DFG_MEMORY, "cannot start a thread");
 	}
 	for (uint32_t i = 0; i < launch->workers; i++) {
-		struct hand *hand = &launch->hand[i];
-		if (hand->starting)
-			pthread_join(hand->starter, NULL);
-		if (hand->err && hand->err->code == DFG_MEMORY && short_of++)
-			dfg_err_free(hand->err);
+		struct worker_process *worker_process = &launch->worker_process[i];
+		if (worker_process->starting)
+			pthread_join(worker_process->starter, NULL);
+		if (worker_process->err && worker_process->err->code == DFG_MEMORY && short_of++)
+			dfg_err_free(worker_process->err);
 		else
-			err = dfg_err_join(err, hand->err);
-		hand->err = NULL;
+			err = dfg_err_join(err, worker_process->err);
+		worker_process->err = NULL;
 	}
 	if (short_of > 1)
 		err = dfg_err_note(err, "%u of %u workers cannot be started", short_of, launch->workers);
