@@ -32,8 +32,8 @@ struct dfg_coordinator_options {
 	void *trace_arg;
 };
 DFG_MUST_CHECK struct dfg_err *dfg_coordinator_new(
-	const struct dfg_coordinator_options *options, struct dfg_coordinator **out_crew);
-struct dfg_link_sink dfg_coordinator_sink(struct dfg_coordinator *crew);
+	const struct dfg_coordinator_options *options, struct dfg_coordinator **out_coordinator);
+struct dfg_link_sink dfg_coordinator_sink(struct dfg_coordinator *coordinator);
 
 /*
  * Seconds for which a worker may be silent while links are made: the lease, plus a time for each pair of workers,
@@ -45,30 +45,30 @@ double dfg_coordinator_patience(double lease, uint32_t workers);
  * Configures all workers: links by worker, borrowed; transport names the link to make between two workers. Takes at
  * most `seconds` seconds. The error names the first worker that fails or is lost, and the others are not waited for.
  */
-DFG_MUST_CHECK struct dfg_err *dfg_coordinator_begin(struct dfg_coordinator *crew, struct dfg_link *const *links,
+DFG_MUST_CHECK struct dfg_err *dfg_coordinator_begin(struct dfg_coordinator *coordinator, struct dfg_link *const *links,
 	double seconds, const char *(*transport)(void *arg, uint32_t one, uint32_t two), void *arg);
 
 /*
  * The first lost worker and the reason; NULL where none is lost. Waits a moment for the better explanation of
  * dfg_coordinator_ended.
  */
-DFG_MUST_CHECK struct dfg_err *dfg_coordinator_why_lost(struct dfg_coordinator *crew);
+DFG_MUST_CHECK struct dfg_err *dfg_coordinator_why_lost(struct dfg_coordinator *coordinator);
 
 /*
  * Marks a worker as lost: its link broke, or it was silent. Takes err; the worker's name is put in front. Any thread.
  */
-void dfg_coordinator_lost(struct dfg_coordinator *crew, uint32_t worker, struct dfg_err *err);
+void dfg_coordinator_lost(struct dfg_coordinator *coordinator, uint32_t worker, struct dfg_err *err);
 
 /*
  * Gives the workers a graph in place of the one before. Sessions use `graph`, whose nodes have the names they have in
  * the parts; both are borrowed until the next call.
  */
 DFG_MUST_CHECK struct dfg_err *dfg_coordinator_load(
-	struct dfg_coordinator *crew, const struct dfg_graph *graph, const struct dfg_parts *parts);
-struct dfg_session_backend *dfg_coordinator_fleet(struct dfg_coordinator *crew);
+	struct dfg_coordinator *coordinator, const struct dfg_graph *graph, const struct dfg_parts *parts);
+struct dfg_session_backend *dfg_coordinator_fleet(struct dfg_coordinator *coordinator);
 
 /* The worker that a node of the graph is placed on. */
-uint32_t dfg_coordinator_home(const struct dfg_coordinator *crew, uint32_t node);
+uint32_t dfg_coordinator_home(const struct dfg_coordinator *coordinator, uint32_t node);
 
 /* A file of samples read by the worker that its input node is placed on; dfg_rows_new makes batches of it. */
 struct dfg_coordinator_source {
@@ -81,18 +81,18 @@ struct dfg_coordinator_source {
  * open until the worker ends.
  */
 struct dfg_array_input;
-DFG_MUST_CHECK struct dfg_err *dfg_coordinator_open(struct dfg_coordinator *crew, uint32_t node, const char *spec,
-	const struct dfg_array_input *input, struct dfg_coordinator_source *out_source);
+DFG_MUST_CHECK struct dfg_err *dfg_coordinator_open(struct dfg_coordinator *coordinator, uint32_t node,
+	const char *spec, const struct dfg_array_input *input, struct dfg_coordinator_source *out_source);
 
 /*
  * Reports that a worker's process ended. Takes err, which says how; the worker's name is put in front. Any thread. With
  * options.watched, a lost link waits a moment for this better explanation.
  */
-void dfg_coordinator_ended(struct dfg_coordinator *crew, uint32_t worker, struct dfg_err *err);
+void dfg_coordinator_ended(struct dfg_coordinator *coordinator, uint32_t worker, struct dfg_err *err);
 
 /* Whether the worker was lost. After any worker was lost, the coordinator is broken: no further step can run. */
-bool dfg_coordinator_has_lost(struct dfg_coordinator *crew, uint32_t worker);
-bool dfg_coordinator_is_broken(struct dfg_coordinator *crew);
+bool dfg_coordinator_has_lost(struct dfg_coordinator *coordinator, uint32_t worker);
+bool dfg_coordinator_is_broken(struct dfg_coordinator *coordinator);
 
 /* Traffic from one worker to another in the last step, and the time that the receiving _Recv nodes waited for it. */
 struct dfg_traffic {
@@ -100,10 +100,10 @@ struct dfg_traffic {
 	uint64_t waits, waited_ns, longest_ns;
 	struct dfg_string longest; /* the tensor of the longest wait; owned by the graph */
 };
-struct dfg_traffic dfg_coordinator_traffic(const struct dfg_coordinator *crew, uint32_t from, uint32_t to);
+struct dfg_traffic dfg_coordinator_traffic(const struct dfg_coordinator *coordinator, uint32_t from, uint32_t to);
 
 /* Tells the workers that the run is over. */
-void dfg_coordinator_end(struct dfg_coordinator *crew);
+void dfg_coordinator_end(struct dfg_coordinator *coordinator);
 
 /* NULL is allowed; no link may call the sink any more. The links remain the caller's. */
-void dfg_coordinator_free(struct dfg_coordinator *crew);
+void dfg_coordinator_free(struct dfg_coordinator *coordinator);

@@ -5,8 +5,8 @@
  * select them, and the _Send of each needed _Recv, on any worker, with the nodes that this one needs in turn.
  */
 struct walk {
-	struct dfg_coordinator *crew;
-	struct crew_plan *plan;
+	struct dfg_coordinator *coordinator;
+	struct step_plan *plan;
 	struct dfg_arena scratch;
 	bool **seen, **fed; /* by worker, by node */
 	struct packet_place *stack;
@@ -15,7 +15,7 @@ struct walk {
 
 static const struct dfg_graph *part(const struct walk *walk, uint32_t worker)
 {
-	return &walk->crew->parts->part[worker];
+	return &walk->coordinator->parts->part[worker];
 }
 
 static struct dfg_err *push(struct walk *walk, struct packet_place at)
@@ -64,10 +64,10 @@ static struct dfg_err *add_target(struct walk *walk, struct packet_place at)
 static struct dfg_err *follow_transfer(struct walk *walk, const struct dfg_node *recv)
 {
 	int64_t number;
-	const struct dfg_parts *parts = walk->crew->parts;
+	const struct dfg_parts *parts = walk->coordinator->parts;
 	if (!dfg_node_mark(recv, "_dfg_edge", &number) || number < 0 || number >= parts->transfers)
 		return DFG_ERR(DFG_DATA, "node '%s' (%s) is not a transfer of the plan", recv->name, recv->op_name);
-	struct packet_place send = walk->crew->send[number];
+	struct packet_place send = walk->coordinator->send[number];
 	if (send.worker == DFG_NONE)
 		return DFG_ERR(DFG_DATA, "node '%s' (%s) receives a tensor that no part sends", recv->name, recv->op_name);
 	if (walk->seen[send.worker][send.node])
@@ -101,10 +101,10 @@ static struct dfg_err *add_feed(struct walk *walk, struct packet_place at, int32
 static struct dfg_err *add_feeds(struct walk *walk, const struct dfg_step *step)
 {
 	for (uint32_t i = 0; i < step->n_feed; i++) {
-		struct packet_place home = walk->crew->home[step->feed[i].node];
+		struct packet_place home = walk->coordinator->home[step->feed[i].node];
 		const char *name = part(walk, home.worker)->node[home.node].name;
 		DFG_TRY(add_feed(walk, home, step->feed[i].port, i));
-		for (uint32_t w = 0; w < walk->crew->options.workers; w++) {
+		for (uint32_t w = 0; w < walk->coordinator->options.workers; w++) {
 			const char *clone = dfg_clone_name(&walk->scratch, w, name);
 			uint32_t node = clone ? dfg_graph_find(part(walk, w), clone) : DFG_NONE;
 			if (!clone)
@@ -119,7 +119,7 @@ static struct dfg_err *add_feeds(struct walk *walk, const struct dfg_step *step)
 static struct dfg_err *add_wanted(struct walk *walk, const struct dfg_step *step)
 {
 	for (uint32_t i = 0; i < step->n_fetch; i++) {
-		struct packet_place home = walk->crew->home[step->fetch[i].node];
+		struct packet_place home = walk->coordinator->home[step->fetch[i].node];
 		struct worker_step *worker_step = &walk->plan->worker_step[home.worker];
 		struct dfg_edge edge = {home.node, step->fetch[i].port};
 		DFG_TRY(add_edge(edge, i, &worker_step->fetch, &worker_step->fetch_room, &worker_step->step.fetch,
@@ -127,7 +127,7 @@ static struct dfg_err *add_wanted(struct walk *walk, const struct dfg_step *step
 		DFG_TRY(push_edge(walk, home.worker, edge));
 	}
 	for (uint32_t i = 0; i < step->n_target; i++) {
-		struct packet_place home = walk->crew->home[step->target[i]];
+		struct packet_place home = walk->coordinator->home[step->target[i]];
 		DFG_TRY(add_target(walk, home));
 		DFG_TRY(push_edge(walk, home.worker, (struct dfg_edge){home.node, DFG_CONTROL}));
 	}
@@ -136,7 +136,7 @@ static struct dfg_err *add_wanted(struct walk *walk, const struct dfg_step *step
 
 static struct dfg_err *divide(struct walk *walk, const struct dfg_step *step)
 {
-	uint32_t workers = walk->crew->options.workers;
+	uint32_t workers = walk->coordinator->options.workers;
 	walk->seen = dfg_arena_zeros(&walk->scratch, workers, sizeof *walk->seen);
 	walk->fed = dfg_arena_zeros(&walk->scratch, workers, sizeof *walk->fed);
 	if (!walk->seen || !walk->fed)
@@ -161,7 +161,7 @@ static void put_edges(struct dfg_packet *packet, const struct dfg_edge *edge, ui
 	}
 }
 
-static void ask_plan(struct dfg_coordinator *crew, uint32_t worker, struct worker_step *worker_step)
+static void ask_plan(struct dfg_coordinator *coordinator, uint32_t worker, struct worker_step *worker_step)
 {
 	struct dfg_packet packet = {.kind = DFG_PACKET_PLAN};
 	const struct dfg_step *step = &worker_step->step;
@@ -173,28 +173,28 @@ static void ask_plan(struct dfg_coordinator *crew, uint32_t worker, struct worke
 	dfg_packet_put(&packet, step->n_target);
 	for (uint32_t i = 0; i < step->n_target; i++)
 		dfg_packet_put(&packet, step->target[i]);
-	dfg_coordinator_ask(crew, worker, &packet);
+	dfg_coordinator_ask(coordinator, worker, &packet);
 }
 
-static struct dfg_err *send_shares(struct dfg_coordinator *crew, struct crew_plan *plan)
+static struct dfg_err *send_shares(struct dfg_coordinator *coordinator, struct step_plan *plan)
 {
-	for (uint32_t i = 0; i < crew->options.workers; i++)
-		ask_plan(crew, i, &plan->worker_step[i]);
-	DFG_TRY(dfg_coordinator_answers_in(crew, "sending a step"));
+	for (uint32_t i = 0; i < coordinator->options.workers; i++)
+		ask_plan(coordinator, i, &plan->worker_step[i]);
+	DFG_TRY(dfg_coordinator_answers_in(coordinator, "sending a step"));
 	struct dfg_err *err = NULL;
-	for (uint32_t i = 0; i < crew->options.workers; i++) {
+	for (uint32_t i = 0; i < coordinator->options.workers; i++) {
 		if (!plan->worker_step[i].runs)
 			continue;
-		plan->worker_step[i].plan = dfg_packet_get_u32(&crew->state[i].answer);
-		err = dfg_err_join(err, dfg_packet_check(&crew->state[i].answer));
+		plan->worker_step[i].plan = dfg_packet_get_u32(&coordinator->state[i].answer);
+		err = dfg_err_join(err, dfg_packet_check(&coordinator->state[i].answer));
 	}
-	dfg_coordinator_drop_answers(crew);
+	dfg_coordinator_drop_answers(coordinator);
 	return err;
 }
 
-static void release_plan(const struct dfg_coordinator *crew, struct crew_plan *plan)
+static void release_plan(const struct dfg_coordinator *coordinator, struct step_plan *plan)
 {
-	for (uint32_t i = 0; plan->worker_step && i < crew->options.workers; i++) {
+	for (uint32_t i = 0; plan->worker_step && i < coordinator->options.workers; i++) {
 		struct worker_step *worker_step = &plan->worker_step[i];
 		dfg_free(worker_step->feed);
 		dfg_free(worker_step->fetch);
@@ -205,38 +205,39 @@ static void release_plan(const struct dfg_coordinator *crew, struct crew_plan *p
 	dfg_free(plan->worker_step);
 }
 
-void dfg_coordinator_drop_plans(struct dfg_coordinator *crew)
+void dfg_coordinator_drop_plans(struct dfg_coordinator *coordinator)
 {
-	while (crew->plans)
-		release_plan(crew, &crew->plan[--crew->plans]);
+	while (coordinator->plans)
+		release_plan(coordinator, &coordinator->plan[--coordinator->plans]);
 }
 
-static struct dfg_err *make(struct dfg_coordinator *crew, const struct dfg_step *step, struct crew_plan *plan)
+static struct dfg_err *make(struct dfg_coordinator *coordinator, const struct dfg_step *step, struct step_plan *plan)
 {
-	struct walk walk = {.crew = crew, .plan = plan};
-	plan->worker_step = dfg_zeros(crew->options.workers, sizeof *plan->worker_step);
+	struct walk walk = {.coordinator = coordinator, .plan = plan};
+	plan->worker_step = dfg_zeros(coordinator->options.workers, sizeof *plan->worker_step);
 	plan->n_fetch = step->n_fetch;
 	struct dfg_err *err =
 		plan->worker_step ? divide(&walk, step) : dfg_no_memory("the plan of the step on the workers");
 	dfg_free(walk.stack);
 	dfg_arena_release(&walk.scratch);
-	return err ? err : send_shares(crew, plan);
+	return err ? err : send_shares(coordinator, plan);
 }
 
 struct dfg_err *dfg_coordinator_plan(struct dfg_session_backend *fleet, const struct dfg_step *step, uint32_t *out_plan)
 {
-	struct dfg_coordinator *crew = (struct dfg_coordinator *)fleet;
-	struct crew_plan plan = {0};
-	pthread_mutex_lock(&crew->turn);
-	struct dfg_err *err = make(crew, step, &plan);
-	if (!err && !dfg_reserve(&crew->plan, &crew->plan_room, crew->plans + 1, sizeof *crew->plan))
+	struct dfg_coordinator *coordinator = (struct dfg_coordinator *)fleet;
+	struct step_plan plan = {0};
+	pthread_mutex_lock(&coordinator->turn);
+	struct dfg_err *err = make(coordinator, step, &plan);
+	if (!err &&
+		!dfg_reserve(&coordinator->plan, &coordinator->plan_room, coordinator->plans + 1, sizeof *coordinator->plan))
 		err = dfg_no_memory("the plan of the step on the workers");
 	if (err) {
-		release_plan(crew, &plan);
+		release_plan(coordinator, &plan);
 	} else {
-		*out_plan = (uint32_t)crew->plans;
-		crew->plan[crew->plans++] = plan;
+		*out_plan = (uint32_t)coordinator->plans;
+		coordinator->plan[coordinator->plans++] = plan;
 	}
-	pthread_mutex_unlock(&crew->turn);
+	pthread_mutex_unlock(&coordinator->turn);
 	return err;
 }

@@ -37,7 +37,7 @@ struct worker_step {
 	uint32_t plan; /* its number on the worker */
 	bool runs;
 };
-struct crew_plan {
+struct step_plan {
 	struct worker_step *worker_step; /* by worker */
 	uint32_t n_fetch;
 	struct dfg_stats stats;
@@ -70,20 +70,20 @@ struct dfg_coordinator {
 	struct dfg_arena arena;    /* memory of `home` and `send`, released with the graph */
 	struct packet_place *home; /* by node of the graph */
 	struct packet_place *send; /* by number of a transfer: its _Send node */
-	struct crew_plan *plan;
+	struct step_plan *plan;
 	size_t plans, plan_room;
 	struct dfg_traffic *traffic; /* of the last step; index: from * workers + to */
 };
 
 /* Sends a request to a worker; releases the packet. */
-void dfg_coordinator_ask(struct dfg_coordinator *crew, uint32_t worker, struct dfg_packet *packet);
+void dfg_coordinator_ask(struct dfg_coordinator *coordinator, uint32_t worker, struct dfg_packet *packet);
 
 /*
  * Waits for all requested answers. In a step, an error or a lost worker fails the step on the other workers, which get
  * some time to answer. Returns the first error that does not repeat another worker's; where it is NULL, the answers are
  * valid until the next request.
  */
-DFG_MUST_CHECK struct dfg_err *dfg_coordinator_answers(struct dfg_coordinator *crew, uint64_t step);
+DFG_MUST_CHECK struct dfg_err *dfg_coordinator_answers(struct dfg_coordinator *coordinator, uint64_t step);
 
 /* The same outside a step; the error of a lost worker begins with the phase of the run. */
 DFG_MUST_CHECK struct dfg_err *dfg_coordinator_answers_in(struct dfg_coordinator *crew, const char *phase);
@@ -93,15 +93,15 @@ DFG_MUST_CHECK struct dfg_err *dfg_coordinator_answers_in(struct dfg_coordinator
  * precise one.
  */
 DFG_MUST_CHECK struct dfg_err *dfg_coordinator_explain(
-	struct dfg_coordinator *crew, const struct crew_plan *plan, uint32_t worker, struct dfg_err *err);
+	struct dfg_coordinator *coordinator, const struct step_plan *plan, uint32_t worker, struct dfg_err *err);
 
 /* Releases the answers. */
-void dfg_coordinator_drop_answers(struct dfg_coordinator *crew);
+void dfg_coordinator_drop_answers(struct dfg_coordinator *coordinator);
 
 /* dfg_session_backend.plan, and the release of all plans. */
 DFG_MUST_CHECK struct dfg_err *dfg_coordinator_plan(
 	struct dfg_session_backend *fleet, const struct dfg_step *step, uint32_t *out_plan);
-void dfg_coordinator_drop_plans(struct dfg_coordinator *crew);
+void dfg_coordinator_drop_plans(struct dfg_coordinator *coordinator);
 
 /* The other functions of the session backend. */
 DFG_MUST_CHECK struct dfg_err *dfg_coordinator_run(

@@ -7,31 +7,31 @@
 #include <string.h>
 
 /* Finds the worker of each node of the graph, and of each _Send. */
-static struct dfg_err *find_homes(struct dfg_coordinator *crew)
+static struct dfg_err *find_homes(struct dfg_coordinator *coordinator)
 {
-	const struct dfg_graph *graph = crew->graph;
-	const struct dfg_parts *parts = crew->parts;
-	crew->home = dfg_arena_zeros(&crew->arena, graph->count, sizeof *crew->home);
-	crew->send = dfg_arena_zeros(&crew->arena, parts->transfers, sizeof *crew->send);
-	if (!crew->home || !crew->send)
+	const struct dfg_graph *graph = coordinator->graph;
+	const struct dfg_parts *parts = coordinator->parts;
+	coordinator->home = dfg_arena_zeros(&coordinator->arena, graph->count, sizeof *coordinator->home);
+	coordinator->send = dfg_arena_zeros(&coordinator->arena, parts->transfers, sizeof *coordinator->send);
+	if (!coordinator->home || !coordinator->send)
 		return dfg_no_memory("a step on the workers");
 	for (uint32_t n = 0; n < graph->count; n++)
-		crew->home[n].worker = DFG_NONE;
+		coordinator->home[n].worker = DFG_NONE;
 	for (uint32_t i = 0; i < parts->transfers; i++)
-		crew->send[i].worker = DFG_NONE;
+		coordinator->send[i].worker = DFG_NONE;
 	for (uint32_t w = 0; w < parts->parts; w++)
 		for (uint32_t n = 0; n < parts->part[w].count; n++) {
 			const struct dfg_node *node = &parts->part[w].node[n];
 			uint32_t whole = dfg_graph_find(graph, node->name);
 			int64_t number;
 			if (whole != DFG_NONE)
-				crew->home[whole] = (struct packet_place){w, n};
+				coordinator->home[whole] = (struct packet_place){w, n};
 			if (dfg_node_role(node) == DFG_SEND && dfg_node_mark(node, "_dfg_edge", &number) && number >= 0 &&
 				number < parts->transfers)
-				crew->send[number] = (struct packet_place){w, n};
+				coordinator->send[number] = (struct packet_place){w, n};
 		}
 	for (uint32_t n = 0; n < graph->count; n++)
-		if (crew->home[n].worker == DFG_NONE)
+		if (coordinator->home[n].worker == DFG_NONE)
 			return DFG_ERR(DFG_BUG, "node '%s' is in no part", graph->node[n].name);
 	return NULL;
 }
@@ -54,50 +54,51 @@ static struct dfg_err *append(void *arg, struct dfg_encoder *encoder)
 	return NULL;
 }
 
-static struct dfg_err *ask_part(struct dfg_coordinator *crew, uint32_t worker)
+static struct dfg_err *ask_part(struct dfg_coordinator *coordinator, uint32_t worker)
 {
 	struct dfg_packet packet = {.kind = DFG_PACKET_PART};
 	struct bytes bytes = {0};
-	struct dfg_err *err = dfg_graphdef_parts(&crew->parts->part[worker], append, &bytes);
+	struct dfg_err *err = dfg_graphdef_parts(&coordinator->parts->part[worker], append, &bytes);
 	if (!err) {
 		struct dfg_tensor tensor = {.dtype = DFG_U8, .shape = DFG_SHAPE_VECTOR((int64_t)bytes.count), .data = bytes.at};
 		dfg_packet_put_tensor(&packet, &tensor);
-		dfg_coordinator_ask(crew, worker, &packet);
+		dfg_coordinator_ask(coordinator, worker, &packet);
 	}
 	dfg_free(bytes.at);
 	return err;
 }
 
 struct dfg_err *dfg_coordinator_load(
-	struct dfg_coordinator *crew, const struct dfg_graph *graph, const struct dfg_parts *parts)
+	struct dfg_coordinator *coordinator, const struct dfg_graph *graph, const struct dfg_parts *parts)
 {
-	if (parts->parts != crew->options.workers)
+	if (parts->parts != coordinator->options.workers)
 		return DFG_ERR(
-			DFG_DATA, "the plan has %u parts, but there are %u workers", parts->parts, crew->options.workers);
-	dfg_coordinator_drop_plans(crew);
-	dfg_arena_release(&crew->arena);
-	crew->graph = graph;
-	crew->parts = parts;
-	DFG_TRY(find_homes(crew));
+			DFG_DATA, "the plan has %u parts, but there are %u workers", parts->parts, coordinator->options.workers);
+	dfg_coordinator_drop_plans(coordinator);
+	dfg_arena_release(&coordinator->arena);
+	coordinator->graph = graph;
+	coordinator->parts = parts;
+	DFG_TRY(find_homes(coordinator));
 	for (uint32_t i = 0; i < parts->parts; i++)
-		DFG_TRY(ask_part(crew, i));
-	DFG_TRY(dfg_coordinator_answers_in(crew, "sending the graph"));
-	dfg_coordinator_drop_answers(crew);
+		DFG_TRY(ask_part(coordinator, i));
+	DFG_TRY(dfg_coordinator_answers_in(coordinator, "sending the graph"));
+	dfg_coordinator_drop_answers(coordinator);
 	return NULL;
 }
 
 /* The name of a transfer's tensor, from its _Send. */
-static struct dfg_string tensor_of(const struct dfg_coordinator *crew, uint64_t number)
+static struct dfg_string tensor_of(const struct dfg_coordinator *coordinator, uint64_t number)
 {
-	struct packet_place at = number < crew->parts->transfers ? crew->send[number] : (struct packet_place){DFG_NONE, 0};
+	struct packet_place at =
+		number < coordinator->parts->transfers ? coordinator->send[number] : (struct packet_place){DFG_NONE, 0};
 	const struct dfg_attr *name =
-		at.worker == DFG_NONE ? NULL : dfg_node_attr(&crew->parts->part[at.worker].node[at.node], "tensor_name");
+		at.worker == DFG_NONE ? NULL : dfg_node_attr(&coordinator->parts->part[at.worker].node[at.node], "tensor_name");
 	return name ? name->value.s : (struct dfg_string){"", 0};
 }
 
-static void get_event(struct dfg_coordinator *crew, uint32_t worker, struct dfg_packet *answer)
+static void get_event(struct dfg_coordinator *coordinator, uint32_t worker, struct dfg_packet *answer)
 {
-	struct dfg_coordinator_event all = {.worker = worker, .step = crew->step};
+	struct dfg_coordinator_event all = {.worker = worker, .step = coordinator->step};
 	struct dfg_trace_event event = {0};
 	int64_t iteration[DFG_LINK_DEPTH];
 	event.node = dfg_packet_get_text(answer);
@@ -114,16 +115,16 @@ static void get_event(struct dfg_coordinator *crew, uint32_t worker, struct dfg_
 	event.dead = dfg_packet_get_bool(answer);
 	event.sends = dfg_packet_get_bool(answer);
 	event.transfer = dfg_packet_get_u32(answer);
-	pthread_mutex_lock(&crew->lock);
-	int64_t ahead = crew->state[worker].ahead_ns;
-	pthread_mutex_unlock(&crew->lock);
+	pthread_mutex_lock(&coordinator->lock);
+	int64_t ahead = coordinator->state[worker].ahead_ns;
+	pthread_mutex_unlock(&coordinator->lock);
 	event.begin_ns = dfg_packet_get(answer) - (uint64_t)ahead;
 	event.end_ns = dfg_packet_get(answer) - (uint64_t)ahead;
 	all.node = event;
 	if (event.transfer)
-		all.tensor = tensor_of(crew, event.transfer - 1);
-	if (crew->options.trace && !answer->malformed)
-		crew->options.trace(crew->options.trace_arg, &all);
+		all.tensor = tensor_of(coordinator, event.transfer - 1);
+	if (coordinator->options.trace && !answer->malformed)
+		coordinator->options.trace(coordinator->options.trace_arg, &all);
 }
 
 static void add_stats(struct dfg_stats *all, struct dfg_packet *answer)
@@ -139,50 +140,50 @@ static void add_stats(struct dfg_stats *all, struct dfg_packet *answer)
 	all->left += dfg_packet_get(answer);
 }
 
-static void get_waits(struct dfg_coordinator *crew, uint32_t worker, struct dfg_packet *answer)
+static void get_waits(struct dfg_coordinator *coordinator, uint32_t worker, struct dfg_packet *answer)
 {
 	uint32_t peers = dfg_packet_get_count(answer, 5 * sizeof(uint64_t));
 	for (uint32_t i = 0; i < peers; i++) {
 		uint64_t from = dfg_packet_get(answer), waits = dfg_packet_get(answer), ns = dfg_packet_get(answer);
 		uint64_t longest_ns = dfg_packet_get(answer), longest = dfg_packet_get(answer);
-		if (from >= crew->options.workers) {
+		if (from >= coordinator->options.workers) {
 			answer->malformed = true;
 			return;
 		}
-		struct dfg_traffic *traffic = &crew->traffic[from * crew->options.workers + worker];
+		struct dfg_traffic *traffic = &coordinator->traffic[from * coordinator->options.workers + worker];
 		traffic->waits = waits;
 		traffic->waited_ns = ns;
 		traffic->longest_ns = longest_ns;
-		traffic->longest = tensor_of(crew, longest);
+		traffic->longest = tensor_of(coordinator, longest);
 	}
 }
 
 /* Takes a worker's results; a fetch goes to its index in the whole step. */
 static struct dfg_err *take_share(
-	struct dfg_coordinator *crew, uint32_t worker, struct crew_plan *plan, struct dfg_tensor *out_fetches)
+	struct dfg_coordinator *coordinator, uint32_t worker, struct step_plan *plan, struct dfg_tensor *out_fetches)
 {
-	struct dfg_packet *answer = &crew->state[worker].answer;
+	struct dfg_packet *answer = &coordinator->state[worker].answer;
 	const struct worker_step *worker_step = &plan->worker_step[worker];
 	add_stats(&plan->stats, answer);
-	for (uint32_t i = 0; i < crew->options.workers; i++) {
-		struct dfg_traffic *traffic = &crew->traffic[worker * crew->options.workers + i];
+	for (uint32_t i = 0; i < coordinator->options.workers; i++) {
+		struct dfg_traffic *traffic = &coordinator->traffic[worker * coordinator->options.workers + i];
 		traffic->messages = dfg_packet_get(answer);
 		traffic->bytes = dfg_packet_get(answer);
 	}
-	get_waits(crew, worker, answer);
+	get_waits(coordinator, worker, answer);
 	for (uint32_t i = 0; i < worker_step->step.n_fetch; i++)
 		dfg_packet_get_tensor(answer, &out_fetches[worker_step->fetch[i]]);
 	uint64_t events = dfg_packet_get(answer);
 	for (uint64_t i = 0; i < events && !answer->malformed; i++)
-		get_event(crew, worker, answer);
-	return dfg_err_note(dfg_packet_check(answer), "%s", crew->options.peer[worker].name);
+		get_event(coordinator, worker, answer);
+	return dfg_err_note(dfg_packet_check(answer), "%s", coordinator->options.peer[worker].name);
 }
 
-static struct dfg_err *run(struct dfg_coordinator *crew, struct crew_plan *plan, const struct dfg_tensor *feeds,
+static struct dfg_err *run(struct dfg_coordinator *coordinator, struct step_plan *plan, const struct dfg_tensor *feeds,
 	struct dfg_tensor *out_fetches)
 {
-	uint64_t step = ++crew->step;
-	for (uint32_t w = 0; w < crew->options.workers; w++) {
+	uint64_t step = ++coordinator->step;
+	for (uint32_t w = 0; w < coordinator->options.workers; w++) {
 		struct dfg_packet packet = {.kind = DFG_PACKET_RUN};
 		const struct worker_step *worker_step = &plan->worker_step[w];
 		if (!worker_step->runs)
@@ -191,123 +192,124 @@ static struct dfg_err *run(struct dfg_coordinator *crew, struct crew_plan *plan,
 		dfg_packet_put(&packet, worker_step->plan);
 		for (uint32_t i = 0; i < worker_step->step.n_feed; i++)
 			dfg_rows_put(&packet, &feeds[worker_step->feed[i]]);
-		dfg_coordinator_ask(crew, w, &packet);
+		dfg_coordinator_ask(coordinator, w, &packet);
 	}
-	struct dfg_err *err = dfg_coordinator_answers(crew, step);
+	struct dfg_err *err = dfg_coordinator_answers(coordinator, step);
 	if (err)
-		return err->code == DFG_DATA && crew->blamed != DFG_NONE
-				   ? dfg_coordinator_explain(crew, plan, crew->blamed, err)
+		return err->code == DFG_DATA && coordinator->blamed != DFG_NONE
+				   ? dfg_coordinator_explain(coordinator, plan, coordinator->blamed, err)
 				   : err;
 	plan->stats = (struct dfg_stats){0};
-	memset(crew->traffic, 0, (size_t)crew->options.workers * crew->options.workers * sizeof *crew->traffic);
+	memset(coordinator->traffic, 0,
+		(size_t)coordinator->options.workers * coordinator->options.workers * sizeof *coordinator->traffic);
 	for (uint32_t i = 0; i < plan->n_fetch; i++)
 		out_fetches[i] = (struct dfg_tensor){0};
-	for (uint32_t w = 0; w < crew->options.workers && !err; w++)
+	for (uint32_t w = 0; w < coordinator->options.workers && !err; w++)
 		if (plan->worker_step[w].runs)
-			err = take_share(crew, w, plan, out_fetches);
+			err = take_share(coordinator, w, plan, out_fetches);
 	for (uint32_t i = 0; i < plan->n_fetch && err; i++)
 		dfg_tensor_release(&out_fetches[i]);
-	dfg_coordinator_drop_answers(crew);
+	dfg_coordinator_drop_answers(coordinator);
 	return err;
 }
 
 struct dfg_err *dfg_coordinator_run(
 	struct dfg_session_backend *fleet, uint32_t plan, const struct dfg_tensor *feeds, struct dfg_tensor *out_fetches)
 {
-	struct dfg_coordinator *crew = (struct dfg_coordinator *)fleet;
-	pthread_mutex_lock(&crew->turn);
-	struct dfg_err *err = run(crew, &crew->plan[plan], feeds, out_fetches);
-	pthread_mutex_unlock(&crew->turn);
+	struct dfg_coordinator *coordinator = (struct dfg_coordinator *)fleet;
+	pthread_mutex_lock(&coordinator->turn);
+	struct dfg_err *err = run(coordinator, &coordinator->plan[plan], feeds, out_fetches);
+	pthread_mutex_unlock(&coordinator->turn);
 	return err;
 }
 
 void dfg_coordinator_stats(struct dfg_session_backend *fleet, uint32_t plan, struct dfg_stats *out_stats)
 {
-	struct dfg_coordinator *crew = (struct dfg_coordinator *)fleet;
-	pthread_mutex_lock(&crew->turn);
-	*out_stats = crew->plan[plan].stats;
-	pthread_mutex_unlock(&crew->turn);
+	struct dfg_coordinator *coordinator = (struct dfg_coordinator *)fleet;
+	pthread_mutex_lock(&coordinator->turn);
+	*out_stats = coordinator->plan[plan].stats;
+	pthread_mutex_unlock(&coordinator->turn);
 }
 
-struct dfg_traffic dfg_coordinator_traffic(const struct dfg_coordinator *crew, uint32_t from, uint32_t to)
+struct dfg_traffic dfg_coordinator_traffic(const struct dfg_coordinator *coordinator, uint32_t from, uint32_t to)
 {
-	return crew->traffic[from * crew->options.workers + to];
+	return coordinator->traffic[from * coordinator->options.workers + to];
 }
 
 /* Sends one request to each worker that has some of the variables. */
-static struct dfg_err *variables(struct dfg_coordinator *crew, const struct dfg_variable_place *places, uint32_t count,
-	struct dfg_variable_fact *out_facts)
+static struct dfg_err *variables(struct dfg_coordinator *coordinator, const struct dfg_variable_place *places,
+	uint32_t count, struct dfg_variable_fact *out_facts)
 {
-	for (uint32_t w = 0; w < crew->options.workers; w++) {
+	for (uint32_t w = 0; w < coordinator->options.workers; w++) {
 		struct dfg_packet packet = {.kind = DFG_PACKET_VARIABLES};
 		uint32_t asked = 0;
 		for (uint32_t i = 0; i < count; i++)
-			asked += crew->home[places[i].node].worker == w;
+			asked += coordinator->home[places[i].node].worker == w;
 		dfg_packet_put(&packet, asked);
 		for (uint32_t i = 0; i < count; i++)
-			if (crew->home[places[i].node].worker == w)
+			if (coordinator->home[places[i].node].worker == w)
 				dfg_packet_put_text(&packet, places[i].name);
 		if (asked)
-			dfg_coordinator_ask(crew, w, &packet);
+			dfg_coordinator_ask(coordinator, w, &packet);
 		else
 			dfg_packet_release(&packet);
 	}
-	DFG_TRY(dfg_coordinator_answers(crew, 0));
+	DFG_TRY(dfg_coordinator_answers(coordinator, 0));
 	struct dfg_err *err = NULL;
 	for (uint32_t i = 0; i < count && !err; i++) {
-		struct dfg_packet *answer = &crew->state[crew->home[places[i].node].worker].answer;
+		struct dfg_packet *answer = &coordinator->state[coordinator->home[places[i].node].worker].answer;
 		uint64_t dtype = dfg_packet_get(answer);
 		out_facts[i].dtype = dtype < DFG_DTYPES ? (enum dfg_dtype)dtype : DFG_NO_DTYPE;
 		dfg_packet_get_shape(answer, &out_facts[i].shape);
 		out_facts[i].set = dfg_packet_get_bool(answer);
 		err = dfg_packet_check(answer);
 	}
-	dfg_coordinator_drop_answers(crew);
+	dfg_coordinator_drop_answers(coordinator);
 	return err;
 }
 
 struct dfg_err *dfg_coordinator_variables(struct dfg_session_backend *fleet, const struct dfg_variable_place *places,
 	uint32_t count, struct dfg_variable_fact *out_facts)
 {
-	struct dfg_coordinator *crew = (struct dfg_coordinator *)fleet;
-	pthread_mutex_lock(&crew->turn);
-	struct dfg_err *err = variables(crew, places, count, out_facts);
-	pthread_mutex_unlock(&crew->turn);
+	struct dfg_coordinator *coordinator = (struct dfg_coordinator *)fleet;
+	pthread_mutex_lock(&coordinator->turn);
+	struct dfg_err *err = variables(coordinator, places, count, out_facts);
+	pthread_mutex_unlock(&coordinator->turn);
 	return err;
 }
 
 struct dfg_err *dfg_coordinator_read(
 	struct dfg_session_backend *fleet, const struct dfg_variable_place *place, struct dfg_tensor *out_tensor)
 {
-	struct dfg_coordinator *crew = (struct dfg_coordinator *)fleet;
+	struct dfg_coordinator *coordinator = (struct dfg_coordinator *)fleet;
 	struct dfg_packet packet = {.kind = DFG_PACKET_READ};
-	uint32_t worker = crew->home[place->node].worker;
-	pthread_mutex_lock(&crew->turn);
+	uint32_t worker = coordinator->home[place->node].worker;
+	pthread_mutex_lock(&coordinator->turn);
 	dfg_packet_put_text(&packet, place->name);
-	dfg_coordinator_ask(crew, worker, &packet);
-	struct dfg_err *err = dfg_coordinator_answers(crew, 0);
+	dfg_coordinator_ask(coordinator, worker, &packet);
+	struct dfg_err *err = dfg_coordinator_answers(coordinator, 0);
 	if (!err) {
-		dfg_packet_get_tensor(&crew->state[worker].answer, out_tensor);
-		err = dfg_packet_check(&crew->state[worker].answer);
-		dfg_coordinator_drop_answers(crew);
+		dfg_packet_get_tensor(&coordinator->state[worker].answer, out_tensor);
+		err = dfg_packet_check(&coordinator->state[worker].answer);
+		dfg_coordinator_drop_answers(coordinator);
 	}
-	pthread_mutex_unlock(&crew->turn);
+	pthread_mutex_unlock(&coordinator->turn);
 	return err;
 }
 
 struct dfg_err *dfg_coordinator_assign(
 	struct dfg_session_backend *fleet, const struct dfg_variable_place *place, struct dfg_tensor *tensor)
 {
-	struct dfg_coordinator *crew = (struct dfg_coordinator *)fleet;
+	struct dfg_coordinator *coordinator = (struct dfg_coordinator *)fleet;
 	struct dfg_packet packet = {.kind = DFG_PACKET_ASSIGN};
-	pthread_mutex_lock(&crew->turn);
+	pthread_mutex_lock(&coordinator->turn);
 	dfg_packet_put_text(&packet, place->name);
 	dfg_packet_put_tensor(&packet, tensor);
 	dfg_tensor_release(tensor);
-	dfg_coordinator_ask(crew, crew->home[place->node].worker, &packet);
-	struct dfg_err *err = dfg_coordinator_answers(crew, 0);
+	dfg_coordinator_ask(coordinator, coordinator->home[place->node].worker, &packet);
+	struct dfg_err *err = dfg_coordinator_answers(coordinator, 0);
 	if (!err)
-		dfg_coordinator_drop_answers(crew);
-	pthread_mutex_unlock(&crew->turn);
+		dfg_coordinator_drop_answers(coordinator);
+	pthread_mutex_unlock(&coordinator->turn);
 	return err;
 }

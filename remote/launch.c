@@ -12,7 +12,7 @@
 
 struct dfg_coordinator *dfg_launch_coordinator(struct dfg_launch *launch)
 {
-	return launch->crew;
+	return launch->coordinator;
 }
 
 void dfg_launch_reached(
@@ -79,7 +79,7 @@ static void mourn(struct worker_process *worker_process)
 	(void)dfg_process_wait(&worker_process->process, 1, how, sizeof how);
 	worker_process->watched = false;
 	if (!atomic_load(&worker_process->launch->ending))
-		dfg_coordinator_ended(worker_process->launch->crew, worker_process->number,
+		dfg_coordinator_ended(worker_process->launch->coordinator, worker_process->number,
 			DFG_ERR(DFG_UNAVAILABLE, "%s%s%s%s", how, *worker_process->last ? " (" : "", worker_process->last,
 				*worker_process->last ? ")" : ""));
 }
@@ -145,8 +145,8 @@ static void set_patience(const struct dfg_launch *launch, double seconds)
 static struct dfg_err *not_linked(struct dfg_launch *launch, uint32_t worker, struct dfg_err *err)
 {
 	if (err->code == DFG_UNAVAILABLE) {
-		dfg_coordinator_lost(launch->crew, worker, err);
-		err = dfg_coordinator_why_lost(launch->crew);
+		dfg_coordinator_lost(launch->coordinator, worker, err);
+		err = dfg_coordinator_why_lost(launch->coordinator);
 	} else {
 		err = dfg_err_note(err, "%s", launch->peer[worker].name);
 	}
@@ -173,7 +173,7 @@ static struct dfg_err *await_links(struct dfg_launch *launch, double patience)
 		if (err->code != DFG_DEADLINE)
 			return not_linked(launch, i, err);
 		dfg_err_free(err);
-		if ((lost = dfg_coordinator_why_lost(launch->crew)))
+		if ((lost = dfg_coordinator_why_lost(launch->coordinator)))
 			return lost;
 		if (dfg_now() >= until)
 			return not_linked(
@@ -194,7 +194,7 @@ static struct dfg_err *link_memory(struct dfg_launch *launch, uint32_t i, double
 
 static struct dfg_err *link_all(struct dfg_launch *launch, double patience)
 {
-	struct dfg_link_sink sink = dfg_coordinator_sink(launch->crew);
+	struct dfg_link_sink sink = dfg_coordinator_sink(launch->coordinator);
 	uint32_t lease_ms = (uint32_t)(dfg_worker_config_link_lease(launch->options.lease, launch->workers) * 1000);
 	bool memory = dfg_launch_only_memory(launch);
 	struct dfg_shm_options shm = {.self = DFG_LAUNCHER, .secret = launch->secret, .sink = sink, .lease_ms = lease_ms};
@@ -214,13 +214,13 @@ static struct dfg_err *link_all(struct dfg_launch *launch, double patience)
 	return memory ? NULL : await_links(launch, patience);
 }
 
-static struct dfg_err *link_crew(struct dfg_launch *launch)
+static struct dfg_err *link_coordinator(struct dfg_launch *launch)
 {
 	const double connecting = 1; /* seconds; connecting takes some round trips */
 	double patience = connecting + dfg_coordinator_patience(launch->options.lease, launch->workers);
 	DFG_TRY(link_all(launch, patience));
 	double seconds = dfg_launch_seconds(launch, LINK_SECONDS + patience);
-	DFG_TRY(dfg_coordinator_begin(launch->crew, launch->link, seconds, transport_of, launch));
+	DFG_TRY(dfg_coordinator_begin(launch->coordinator, launch->link, seconds, transport_of, launch));
 	set_patience(launch, 0);
 	return NULL;
 }
@@ -235,19 +235,19 @@ static int share_of_threads(const struct dfg_launch *launch)
 
 static struct dfg_err *hire(struct dfg_launch *launch)
 {
-	struct dfg_coordinator_options crew = {.peer = launch->peer,
+	struct dfg_coordinator_options coordinator = {.peer = launch->peer,
 		.workers = launch->workers,
 		.session = launch->options.session,
 		.lease = launch->options.lease,
 		.watched = true,
 		.trace = launch->options.trace,
 		.trace_arg = launch->options.trace_arg};
-	crew.session.threads = share_of_threads(launch);
+	coordinator.session.threads = share_of_threads(launch);
 	DFG_TRY(dfg_secret_make(launch->secret));
-	DFG_TRY(dfg_coordinator_new(&crew, &launch->crew));
+	DFG_TRY(dfg_coordinator_new(&coordinator, &launch->coordinator));
 	DFG_TRY(dfg_launch_start(launch));
 	DFG_TRY(start_watch(launch));
-	return link_crew(launch);
+	return link_coordinator(launch);
 }
 
 /* Names the worker that was waited for at the deadline. */
@@ -312,7 +312,7 @@ static void stop_watch(struct dfg_launch *launch)
 
 static bool is_gone(const struct dfg_launch *launch, uint32_t worker)
 {
-	return launch->crew && dfg_coordinator_has_lost(launch->crew, worker);
+	return launch->coordinator && dfg_coordinator_has_lost(launch->coordinator, worker);
 }
 
 /* Lost workers are ended by force, the others were told to end: all have the same few seconds. */
@@ -340,8 +340,8 @@ void dfg_launch_free(struct dfg_launch *launch)
 	if (!launch)
 		return;
 	atomic_store(&launch->ending, true);
-	if (launch->crew)
-		dfg_coordinator_end(launch->crew);
+	if (launch->coordinator)
+		dfg_coordinator_end(launch->coordinator);
 	for (uint32_t i = 0; launch->worker_process && i < launch->workers; i++)
 		if (launch->worker_process[i].far)
 			dfg_ssh_process_close_stdin(launch->worker_process[i].far);
@@ -354,7 +354,7 @@ void dfg_launch_free(struct dfg_launch *launch)
 			launch->link[i]->kind->close(launch->link[i]);
 	dfg_shm_free(launch->shm);
 	dfg_http_links_free(launch->hub);
-	dfg_coordinator_free(launch->crew);
+	dfg_coordinator_free(launch->coordinator);
 	dfg_arena_release(&launch->arena);
 	pthread_mutex_destroy(&launch->lock);
 	dfg_free(launch);

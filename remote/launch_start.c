@@ -137,7 +137,8 @@ static void ended_far(void *arg, const struct dfg_worker_host *of, const struct 
 {
 	struct dfg_launch *launch = arg;
 	if (!atomic_load(&launch->ending))
-		dfg_coordinator_ended(launch->crew, (uint32_t)(of - launch->options.hosts->worker), dfg_ssh_end_error(end));
+		dfg_coordinator_ended(
+			launch->coordinator, (uint32_t)(of - launch->options.hosts->worker), dfg_ssh_end_error(end));
 }
 
 /*
