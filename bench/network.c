@@ -104,7 +104,7 @@ static int tcp_pair(bool child, int listener, const struct sockaddr_in *at)
 /* A link. */
 
 struct end {
-	struct dfg_http_links *hub;
+	struct dfg_http_links *http;
 	struct dfg_link *link;
 	bool child;
 	struct dfg_tensor word, place;
@@ -216,16 +216,16 @@ static void open_end(struct end *end, bool child, const char *secret, int to, in
 		.tls = getenv("TLS")};
 	end->child = child;
 	expect(dfg_tensor_new(DFG_F32, &DFG_SHAPE_SCALAR, &end->word));
-	expect(dfg_http_links_new(&options, &end->hub));
+	expect(dfg_http_links_new(&options, &end->http));
 	char pin[64] = "";
-	snprintf(address, sizeof address, "%s", dfg_http_links_address(end->hub));
+	snprintf(address, sizeof address, "%s", dfg_http_links_address(end->http));
 	if (options.tls)
-		snprintf(pin, sizeof pin, "%s", dfg_http_links_fingerprint(end->hub));
+		snprintf(pin, sizeof pin, "%s", dfg_http_links_fingerprint(end->http));
 	say(to, address, sizeof address);
 	say(to, pin, sizeof pin);
 	if (read(from, address, sizeof address) != sizeof address || read(from, pin, sizeof pin) != sizeof pin)
 		exit(1);
-	expect(dfg_http_links_connect(end->hub, !child, address, options.tls ? pin : NULL, &end->link));
+	expect(dfg_http_links_connect(end->http, !child, address, options.tls ? pin : NULL, &end->link));
 	expect(dfg_http_links_wait(end->link, 10000));
 }
 
@@ -286,7 +286,7 @@ int main(void)
 		link_peer(&end, begin[0]);
 	else
 		link_rows(&end, begin[1]);
-	dfg_http_links_free(end.hub);
+	dfg_http_links_free(end.http);
 	dfg_tensor_release(&end.word);
 	dfg_tensor_release(&end.place);
 	if (child)

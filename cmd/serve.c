@@ -19,7 +19,7 @@
 /* A worker process: its input from stdin, its address, and its limits. */
 struct serving {
 	struct dfg_worker *worker;
-	struct dfg_http_links *hub;
+	struct dfg_http_links *http;
 	struct dfg_shm *shm;
 	char secret[DFG_SECRET_ROOM];
 	struct dfg_link *launcher, **link;
@@ -102,8 +102,8 @@ static struct dfg_err *read_secret(char *out_secret)
 /* Sets how many seconds a peer may be silent before all workers are linked; 0: the lease, once they are. */
 static void set_patience(const struct serving *serving, double seconds)
 {
-	if (serving->hub)
-		dfg_http_links_set_patience(serving->hub, (uint32_t)(seconds * 1000));
+	if (serving->http)
+		dfg_http_links_set_patience(serving->http, (uint32_t)(seconds * 1000));
 	if (serving->shm)
 		dfg_shm_set_patience(serving->shm, (uint32_t)(seconds * 1000));
 }
@@ -116,7 +116,7 @@ static void linked(void *arg)
 static struct dfg_err *listen_for_work(struct serving *serving)
 {
 	struct dfg_link_sink sink = dfg_worker_sink(serving->worker);
-	struct dfg_http_links_options hub = {.self = (uint32_t)number,
+	struct dfg_http_links_options http = {.self = (uint32_t)number,
 		.address = address,
 		.secret = serving->secret,
 		.sink = sink,
@@ -124,7 +124,7 @@ static struct dfg_err *listen_for_work(struct serving *serving)
 	struct dfg_shm_options shm = {
 		.self = (uint32_t)number, .secret = serving->secret, .sink = sink, .lease_ms = (uint32_t)(lease * 1000)};
 	if (listens_on_the_net())
-		DFG_TRY(dfg_http_links_new(&hub, &serving->hub));
+		DFG_TRY(dfg_http_links_new(&http, &serving->http));
 	if (listens_in_memory())
 		DFG_TRY(dfg_shm_new(&shm, &serving->shm));
 	set_patience(serving, patience);
@@ -134,8 +134,8 @@ static struct dfg_err *listen_for_work(struct serving *serving)
 static struct dfg_err *say_hello(const struct serving *serving)
 {
 	struct dfg_json_out json = {0};
-	const char *at = serving->hub ? dfg_http_links_address(serving->hub) : dfg_shm_address(serving->shm);
-	const char *key = serving->hub ? dfg_http_links_fingerprint(serving->hub) : NULL;
+	const char *at = serving->http ? dfg_http_links_address(serving->http) : dfg_shm_address(serving->shm);
+	const char *key = serving->http ? dfg_http_links_fingerprint(serving->http) : NULL;
 	dfg_json_open(&json, '{');
 	dfg_json_key(&json, "dfg"), dfg_json_string(&json, DFG_VERSION);
 	dfg_json_key(&json, "address"), dfg_json_string(&json, at);
@@ -161,8 +161,8 @@ static struct dfg_err *reach_one(
 	struct serving *serving, const struct dfg_peer *peer, uint32_t i, uint64_t until, struct dfg_link **out_link)
 {
 	const char *key = *peer->fingerprint ? peer->fingerprint : NULL;
-	if (!strcmp(peer->transport, "libcurl") && serving->hub)
-		return dfg_http_links_connect(serving->hub, i, peer->address, key, out_link);
+	if (!strcmp(peer->transport, "libcurl") && serving->http)
+		return dfg_http_links_connect(serving->http, i, peer->address, key, out_link);
 	if (strcmp(peer->transport, "shm") != 0 || !serving->shm)
 		return DFG_ERR(DFG_PROTOCOL, "unknown transport '%s'", peer->transport);
 	return (uint32_t)number < i ? dfg_shm_connect(serving->shm, i, peer->shm, left_ms(until), out_link)
@@ -178,9 +178,9 @@ static struct dfg_err *reach(void *arg, const struct dfg_worker_config *setup, s
 		return DFG_ERR(DFG_PROTOCOL, "this is worker %lld, not %u", (long long)number, setup->self);
 	serving->link = out_link;
 	serving->links = setup->workers;
-	if (serving->hub)
+	if (serving->http)
 		dfg_http_links_set_lease(
-			serving->hub, (uint32_t)(dfg_worker_config_link_lease(setup->lease, setup->workers) * 1000));
+			serving->http, (uint32_t)(dfg_worker_config_link_lease(setup->lease, setup->workers) * 1000));
 	for (uint32_t i = 0; i < setup->workers; i++)
 		if (i != setup->self && *setup->peer[i].transport)
 			DFG_TRY(
@@ -193,8 +193,8 @@ static struct dfg_err *reach(void *arg, const struct dfg_worker_config *setup, s
 
 static struct dfg_err *expect_launcher(struct serving *serving)
 {
-	if (serving->hub)
-		return dfg_http_links_expect(serving->hub, DFG_LAUNCHER, &serving->launcher);
+	if (serving->http)
+		return dfg_http_links_expect(serving->http, DFG_LAUNCHER, &serving->launcher);
 	struct dfg_err *err = dfg_shm_accept(serving->shm, DFG_LAUNCHER, (uint32_t)(patience * 1000), &serving->launcher);
 	if (!err || err->code != DFG_DEADLINE)
 		return err;
@@ -242,7 +242,7 @@ static struct dfg_err *serve(char **operands, int *out_status)
 			serving.link[i]->kind->close(serving.link[i]);
 	if (serving.launcher)
 		serving.launcher->kind->close(serving.launcher);
-	dfg_http_links_free(serving.hub);
+	dfg_http_links_free(serving.http);
 	dfg_shm_free(serving.shm);
 	dfg_worker_free(serving.worker);
 	return err;

@@ -18,23 +18,23 @@ enum {
 	PADDED = 8,             /* the PADDED flag; libcurl does not pad */
 };
 
-void dfg_http_connection_fill_purse(struct dfg_http_connection *visitor, uint64_t now)
+void dfg_http_connection_fill_purse(struct dfg_http_connection *connection, uint64_t now)
 {
-	visitor->purse = DFG_PURSE;
-	visitor->purse_ns = now;
-	visitor->meter.left = PREFACE;
+	connection->purse = DFG_PURSE;
+	connection->purse_ns = now;
+	connection->meter.left = PREFACE;
 }
 
-static bool pay(struct dfg_http_connection *visitor)
+static bool pay(struct dfg_http_connection *connection)
 {
 	uint64_t now = dfg_about_now_ns();
-	visitor->purse +=
-		(double)(now - visitor->purse_ns) / 1e9 * PURSE_A_SECOND + (double)visitor->useful / PURSE_FOR_BYTES;
-	visitor->purse_ns = now;
-	visitor->useful = 0;
-	if (visitor->purse > DFG_PURSE)
-		visitor->purse = DFG_PURSE;
-	return (visitor->purse -= 1) >= 0;
+	connection->purse +=
+		(double)(now - connection->purse_ns) / 1e9 * PURSE_A_SECOND + (double)connection->useful / PURSE_FOR_BYTES;
+	connection->purse_ns = now;
+	connection->useful = 0;
+	if (connection->purse > DFG_PURSE)
+		connection->purse = DFG_PURSE;
+	return (connection->purse -= 1) >= 0;
 }
 
 static uint32_t big_endian(const uint8_t *bytes, int count)
@@ -46,16 +46,16 @@ static uint32_t big_endian(const uint8_t *bytes, int count)
 }
 
 /* Whether the frame carries a part of a tensor, from the 9 bytes of its head: length, type, flags, stream. */
-static bool is_part_of_tensor(const struct dfg_http_connection *visitor, const uint8_t *head)
+static bool is_part_of_tensor(const struct dfg_http_connection *connection, const uint8_t *head)
 {
-	return visitor->state == DFG_LINKED && head[3] == NGHTTP2_DATA && !(head[4] & PADDED) &&
+	return connection->state == DFG_LINKED && head[3] == NGHTTP2_DATA && !(head[4] & PADDED) &&
 		   big_endian(head, 3) >= SMALL_DATA &&
-		   (int32_t)(big_endian(head + 5, 4) & INT32_MAX) == visitor->request.stream;
+		   (int32_t)(big_endian(head + 5, 4) & INT32_MAX) == connection->request.stream;
 }
 
-size_t dfg_http_connection_pays_for_frame(struct dfg_http_connection *visitor, const uint8_t *bytes, size_t count)
+size_t dfg_http_connection_pays_for_frame(struct dfg_http_connection *connection, const uint8_t *bytes, size_t count)
 {
-	struct dfg_frame_meter *meter = &visitor->meter;
+	struct dfg_frame_meter *meter = &connection->meter;
 	size_t at = 0;
 	if (!meter->left) {
 		while (at < count && meter->have < sizeof meter->head)
@@ -64,7 +64,7 @@ size_t dfg_http_connection_pays_for_frame(struct dfg_http_connection *visitor, c
 			return at;
 		meter->have = 0;
 		meter->left = big_endian(meter->head, 3);
-		if (!is_part_of_tensor(visitor, meter->head) && !pay(visitor))
+		if (!is_part_of_tensor(connection, meter->head) && !pay(connection))
 			return 0;
 	}
 	size_t payload = meter->left < count - at ? meter->left : count - at;
@@ -72,10 +72,10 @@ size_t dfg_http_connection_pays_for_frame(struct dfg_http_connection *visitor, c
 	return at + payload;
 }
 
-bool dfg_http_connection_pays_for_bytes(struct dfg_http_connection *visitor, size_t count)
+bool dfg_http_connection_pays_for_bytes(struct dfg_http_connection *connection, size_t count)
 {
-	if (visitor->state == DFG_LINKED)
+	if (connection->state == DFG_LINKED)
 		return true;
-	visitor->strange_bytes += count;
-	return visitor->strange_bytes <= (visitor->state == DFG_ENDING ? 2 : 1) * STRANGER_BYTES;
+	connection->strange_bytes += count;
+	return connection->strange_bytes <= (connection->state == DFG_ENDING ? 2 : 1) * STRANGER_BYTES;
 }

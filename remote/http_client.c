@@ -32,7 +32,7 @@ struct watch {
 };
 
 struct dfg_client {
-	struct dfg_http_links *hub;
+	struct dfg_http_links *http;
 	CURLM *multi;
 	struct watch *watches;
 	uint64_t due_ns;
@@ -91,7 +91,7 @@ static void unwatch(struct dfg_client *client, struct watch *watch)
 	if (*at)
 		*at = watch->next;
 	if (watch->has)
-		epoll_ctl(client->hub->epoll, EPOLL_CTL_DEL, watch->fd, NULL);
+		epoll_ctl(client->http->epoll, EPOLL_CTL_DEL, watch->fd, NULL);
 	dfg_free(watch);
 }
 
@@ -142,7 +142,7 @@ static void tell_epoll(struct dfg_client *client)
 			continue;
 		struct epoll_event event = {
 			.events = watch->wants, .data.u64 = (uint64_t)watch->fd << DFG_ABOUT_BITS | DFG_ABOUT_CLIENT};
-		epoll_ctl(client->hub->epoll, watch->has ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, watch->fd, &event);
+		epoll_ctl(client->http->epoll, watch->has ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, watch->fd, &event);
 		watch->has = watch->wants;
 	}
 }
@@ -160,7 +160,7 @@ uint64_t dfg_client_due_ns(const struct dfg_client *client)
 	return client->due_ns;
 }
 
-struct dfg_err *dfg_client_new(struct dfg_http_links *hub, struct dfg_client **out_client)
+struct dfg_err *dfg_client_new(struct dfg_http_links *http, struct dfg_client **out_client)
 {
 	DFG_TRY(open_curl());
 	struct dfg_client *client = dfg_zeros(1, sizeof *client);
@@ -168,7 +168,7 @@ struct dfg_err *dfg_client_new(struct dfg_http_links *hub, struct dfg_client **o
 		dfg_free(client);
 		return DFG_ERR(DFG_MEMORY, "out of memory");
 	}
-	client->hub = hub;
+	client->http = http;
 	client->due_ns = UINT64_MAX;
 	dfg_curl_multi_setopt(client->multi, CURLMOPT_SOCKETFUNCTION, watch_socket);
 	dfg_curl_multi_setopt(client->multi, CURLMOPT_SOCKETDATA, client);
@@ -196,10 +196,10 @@ static struct dfg_err *refused(const struct post *post)
 	case 401:
 		return DFG_ERR(DFG_REFUSED, "refused us: its run has a different secret");
 	case 403:
-		return DFG_ERR(DFG_REFUSED, "refused us: it does not expect %s", dfg_peer_words(post->client->hub->self).s);
+		return DFG_ERR(DFG_REFUSED, "refused us: it does not expect %s", dfg_peer_words(post->client->http->self).s);
 	case 409:
 		return DFG_ERR(
-			DFG_REFUSED, "refused us: it already has a link to %s", dfg_peer_words(post->client->hub->self).s);
+			DFG_REFUSED, "refused us: it already has a link to %s", dfg_peer_words(post->client->http->self).s);
 	case 505:
 		return DFG_ERR(DFG_PROTOCOL, "speaks another version of the protocol");
 	default:
@@ -320,7 +320,7 @@ static void see_ended(struct dfg_client *client)
 {
 	CURLMsg *message;
 	for (int left; (message = dfg_curl_multi_info_read(client->multi, &left));)
-		for (struct dfg_http_links_link *link = client->hub->links; link; link = link->next) {
+		for (struct dfg_http_links_link *link = client->http->links; link; link = link->next) {
 			struct dfg_exchange *exchange = &link->exchange[DFG_OURS];
 			const struct post *post = exchange->transport ? exchange->of : NULL;
 			if (post && post->easy == message->easy_handle)
@@ -350,7 +350,7 @@ static struct dfg_exchange *begun_at(const struct dfg_client *client, int fd)
 	const struct watch *watch = client->watches;
 	while (watch && watch->fd != fd)
 		watch = watch->next;
-	for (struct dfg_http_links_link *link = client->hub->links; watch && link; link = link->next) {
+	for (struct dfg_http_links_link *link = client->http->links; watch && link; link = link->next) {
 		struct dfg_exchange *exchange = &link->exchange[DFG_OURS];
 		const struct post *post = exchange->transport ? exchange->of : NULL;
 		if (post && post->easy == watch->easy)
@@ -445,8 +445,8 @@ static bool add_header(struct post *post, const char *name, const char *value)
 static bool set_headers(struct post *post)
 {
 	char bearer[DFG_SECRET_ROOM + 8], number[16];
-	snprintf(bearer, sizeof bearer, "Bearer %s", post->client->hub->secret);
-	snprintf(number, sizeof number, "%u", post->client->hub->self);
+	snprintf(bearer, sizeof bearer, "Bearer %s", post->client->http->secret);
+	snprintf(number, sizeof number, "%u", post->client->http->self);
 	bool good = add_header(post, "authorization", bearer) && add_header(post, "dfg-peer", number) &&
 				add_header(post, "dfg-link", "1") && add_header(post, "content-type", "application/octet-stream") &&
 				add_header(post, "expect", "") && add_header(post, "accept", "");
@@ -478,7 +478,7 @@ static struct dfg_err *set_options(struct post *post, const char *address, bool 
 	dfg_curl_easy_setopt(easy, CURLOPT_NETRC, (long)CURL_NETRC_IGNORED);
 	dfg_curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
 	dfg_curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS,
-		(long)(dfg_http_links_at_least_patience(post->client->hub, (uint64_t)CONNECT_MS * 1000000) / 1000000));
+		(long)(dfg_http_links_at_least_patience(post->client->http, (uint64_t)CONNECT_MS * 1000000) / 1000000));
 	dfg_curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, open_socket);
 	dfg_curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, post);
 	dfg_curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, 1L);

@@ -8,7 +8,7 @@
 #include <netinet/in.h>
 
 struct dfg_server {
-	struct dfg_http_links *hub;
+	struct dfg_http_links *http;
 	int fd;
 	bool deaf; /* no descriptors are left: it does not accept until the next tick */
 	char address[80];
@@ -68,29 +68,29 @@ struct dfg_http_connection {
 
 DFG_MUST_CHECK struct dfg_err *dfg_http_connection_new(
 	struct dfg_server *server, int fd, struct dfg_http_connection **out_visitor);
-void dfg_http_connection_free(struct dfg_http_connection *visitor);
-void dfg_http_connection_flush(struct dfg_http_connection *visitor); /* writes the pending output */
+void dfg_http_connection_free(struct dfg_http_connection *connection);
+void dfg_http_connection_flush(struct dfg_http_connection *connection); /* writes the pending output */
 /* links it, if its link has been requested by now */
-void dfg_http_connection_admit(struct dfg_http_connection *visitor);
+void dfg_http_connection_admit(struct dfg_http_connection *connection);
 /* the only answer that it gets */
-void dfg_http_connection_answer(struct dfg_http_connection *visitor, const char *status);
+void dfg_http_connection_answer(struct dfg_http_connection *connection, const char *status);
 void dfg_http_connection_drop(
-	struct dfg_http_connection *visitor, struct dfg_err *err); /* takes err, the reason why its link is lost */
+	struct dfg_http_connection *connection, struct dfg_err *err); /* takes err, the reason why its link is lost */
 DFG_MUST_CHECK struct dfg_err *dfg_http_connection_callbacks(struct dfg_server *server);
 
 /*
  * http_charge.c: limits the frames and bytes of a connection by a token bucket, the purse. It is full for a new
  * connection.
  */
-void dfg_http_connection_fill_purse(struct dfg_http_connection *visitor, uint64_t now);
+void dfg_http_connection_fill_purse(struct dfg_http_connection *connection, uint64_t now);
 
 /*
  * The number of the `count` (at least 1) next bytes of HTTP/2 that belong to the frame that begins or continues there;
  * 0 where the connection has no credit left for that frame.
  */
-size_t dfg_http_connection_pays_for_frame(struct dfg_http_connection *visitor, const uint8_t *bytes, size_t count);
+size_t dfg_http_connection_pays_for_frame(struct dfg_http_connection *connection, const uint8_t *bytes, size_t count);
 
 /*
  * Accounts for bytes as they come from the network. False where an unauthenticated or refused peer has sent too many.
  */
-bool dfg_http_connection_pays_for_bytes(struct dfg_http_connection *visitor, size_t count);
+bool dfg_http_connection_pays_for_bytes(struct dfg_http_connection *connection, size_t count);

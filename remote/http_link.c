@@ -31,18 +31,18 @@ static void credit_arrived(void *arg, uint64_t credit)
 void dfg_exchange_has_to_say(struct dfg_exchange *exchange)
 {
 	atomic_store(&exchange->has_to_say, true);
-	atomic_store(&exchange->link->hub->work, true);
+	atomic_store(&exchange->link->http->work, true);
 }
 
 void dfg_exchange_stands(struct dfg_exchange *exchange)
 {
-	struct dfg_http_links *hub = exchange->link->hub;
+	struct dfg_http_links *http = exchange->link->http;
 	exchange->said_ns = dfg_about_now_ns();
 	atomic_store_explicit(&exchange->heard_ns, exchange->said_ns, memory_order_relaxed);
-	pthread_mutex_lock(&hub->state);
+	pthread_mutex_lock(&http->state);
 	exchange->stands = true;
-	pthread_cond_broadcast(&hub->changed);
-	pthread_mutex_unlock(&hub->state);
+	pthread_cond_broadcast(&http->changed);
+	pthread_mutex_unlock(&http->state);
 	dfg_exchange_has_to_say(exchange);
 }
 
@@ -85,7 +85,7 @@ void dfg_exchange_breaks(struct dfg_exchange *exchange, struct dfg_err *err)
 		return;
 	}
 	link->broken = dfg_err_note(err, "%s", dfg_peer_words(link->base.peer).s);
-	link->hub->unsettled = true;
+	link->http->unsettled = true;
 }
 
 static void end_exchanges(struct dfg_http_links_link *link)
@@ -101,29 +101,29 @@ static void end_exchanges(struct dfg_http_links_link *link)
 
 void dfg_http_links_lose(struct dfg_http_links_link *link)
 {
-	struct dfg_http_links *hub = link->hub;
+	struct dfg_http_links *http = link->http;
 	struct dfg_err *err = link->broken;
 	end_exchanges(link);
-	pthread_mutex_lock(&hub->state);
+	pthread_mutex_lock(&http->state);
 	link->why = DFG_ERR(err->code, "%s", err->text);
 	link->broken = NULL;
 	atomic_store(&link->lost, true);
-	pthread_cond_broadcast(&hub->changed);
-	pthread_mutex_unlock(&hub->state);
-	hub->sink.lost(hub->sink.arg, link->base.peer, err);
+	pthread_cond_broadcast(&http->changed);
+	pthread_mutex_unlock(&http->state);
+	http->sink.lost(http->sink.arg, link->base.peer, err);
 }
 
 /* Checks the peer's silence, and sends our heartbeats. */
 static void tick_exchange(struct dfg_exchange *exchange, uint64_t now)
 {
-	const struct dfg_http_links *hub = exchange->link->hub;
-	uint64_t lease = atomic_load(&hub->lease_ns), sign = (uint64_t)SIGN_OF_LIFE_MS * 1000000;
+	const struct dfg_http_links *http = exchange->link->http;
+	uint64_t lease = atomic_load(&http->lease_ns), sign = (uint64_t)SIGN_OF_LIFE_MS * 1000000;
 	uint64_t silent = now - exchange->heard_ns;
 	if (!exchange->stands) {
 		if (silent >
-			dfg_http_links_at_least_patience(hub, (uint64_t)(DFG_HUB_STAND_MS + DFG_HUB_PATIENCE_MS) * 1000000))
+			dfg_http_links_at_least_patience(http, (uint64_t)(DFG_HUB_STAND_MS + DFG_HUB_PATIENCE_MS) * 1000000))
 			dfg_exchange_breaks(exchange, DFG_ERR(DFG_UNAVAILABLE, "did not answer our request"));
-	} else if (silent > dfg_http_links_at_least_patience(hub, lease)) {
+	} else if (silent > dfg_http_links_at_least_patience(http, lease)) {
 		dfg_exchange_breaks(exchange, DFG_ERR(DFG_UNAVAILABLE, "silent for %.1f s", (double)silent / 1e9));
 	} else if (now - exchange->said_ns > (lease / 4 < sign ? lease / 4 : sign)) {
 		dfg_send_queue_grant(&exchange->outlet, exchange->inlet.credit_given);
@@ -131,11 +131,11 @@ static void tick_exchange(struct dfg_exchange *exchange, uint64_t now)
 	}
 }
 
-void dfg_http_links_tick(struct dfg_http_links *hub, uint64_t now)
+void dfg_http_links_tick(struct dfg_http_links *http, uint64_t now)
 {
 	/* If this process itself was stopped, the messages that arrived meanwhile are read first. */
-	bool was_asleep = now - hub->tick_ns > (uint64_t)ASLEEP_MS * 1000000;
-	for (struct dfg_http_links_link *link = hub->links; link; link = link->next)
+	bool was_asleep = now - http->tick_ns > (uint64_t)ASLEEP_MS * 1000000;
+	for (struct dfg_http_links_link *link = http->links; link; link = link->next)
 		for (int i = 0; i < 2; i++) {
 			struct dfg_exchange *exchange = &link->exchange[i];
 			if (!exchange->transport || link->broken)
@@ -148,9 +148,9 @@ void dfg_http_links_tick(struct dfg_http_links *hub, uint64_t now)
 
 static struct dfg_err *is_lost(struct dfg_http_links_link *link)
 {
-	pthread_mutex_lock(&link->hub->state);
+	pthread_mutex_lock(&link->http->state);
 	struct dfg_err *err = DFG_ERR(DFG_UNAVAILABLE, "%s", link->why->text);
-	pthread_mutex_unlock(&link->hub->state);
+	pthread_mutex_unlock(&link->http->state);
 	return err;
 }
 
@@ -163,8 +163,8 @@ static struct dfg_err *link_send(struct dfg_link *base, const struct dfg_message
 	__atomic_fetch_add(&base->counts.sent_messages, 1, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&base->counts.sent_bytes, dfg_message_bytes(message), __ATOMIC_RELAXED);
 	dfg_exchange_has_to_say(link->carrier);
-	if (dfg_http_links_try_send(link->hub))
-		dfg_http_links_unlock(link->hub);
+	if (dfg_http_links_try_send(link->http))
+		dfg_http_links_unlock(link->http);
 	return NULL;
 }
 
@@ -172,27 +172,27 @@ static struct dfg_err *link_send(struct dfg_link *base, const struct dfg_message
 static bool link_poll(struct dfg_link *base)
 {
 	struct dfg_http_links_link *link = (struct dfg_http_links_link *)base;
-	struct dfg_http_links *hub = link->hub;
-	uint64_t round = atomic_load_explicit(&hub->rounds, memory_order_relaxed);
+	struct dfg_http_links *http = link->http;
+	uint64_t round = atomic_load_explicit(&http->rounds, memory_order_relaxed);
 	if (atomic_load_explicit(&link->round, memory_order_relaxed) != round) {
 		atomic_store_explicit(&link->round, round, memory_order_relaxed);
 		return false;
 	}
-	atomic_fetch_add_explicit(&hub->polls, 1, memory_order_relaxed);
-	if (pthread_mutex_trylock(&hub->io))
+	atomic_fetch_add_explicit(&http->polls, 1, memory_order_relaxed);
+	if (pthread_mutex_trylock(&http->io))
 		return false;
-	bool delivered = dfg_http_links_drive(hub);
-	atomic_store_explicit(&hub->rounds, round + 1, memory_order_relaxed);
+	bool delivered = dfg_http_links_drive(http);
+	atomic_store_explicit(&http->rounds, round + 1, memory_order_relaxed);
 	atomic_store_explicit(&link->round, round + 1, memory_order_relaxed);
-	dfg_http_links_unlock(hub);
+	dfg_http_links_unlock(http);
 	return delivered;
 }
 
 static void link_rest(struct dfg_link *base)
 {
-	struct dfg_http_links *hub = ((struct dfg_http_links_link *)base)->hub;
-	atomic_store(&hub->polls_rested, atomic_load(&hub->polls));
-	dfg_event_signal(&hub->rested);
+	struct dfg_http_links *http = ((struct dfg_http_links_link *)base)->http;
+	atomic_store(&http->polls_rested, atomic_load(&http->polls));
+	dfg_event_signal(&http->rested);
 }
 
 static uint64_t link_heard(const struct dfg_link *base)
@@ -215,15 +215,15 @@ static void free_link(struct dfg_http_links_link *link)
 static void link_close(struct dfg_link *base)
 {
 	struct dfg_http_links_link *link = (struct dfg_http_links_link *)base, **at;
-	struct dfg_http_links *hub = link->hub;
-	pthread_mutex_lock(&hub->io);
+	struct dfg_http_links *http = link->http;
+	pthread_mutex_lock(&http->io);
 	end_exchanges(link);
-	for (at = &hub->links; *at && *at != link; at = &(*at)->next)
+	for (at = &http->links; *at && *at != link; at = &(*at)->next)
 		continue;
 	if (*at)
 		*at = link->next;
-	dfg_http_links_forget(hub, link);
-	dfg_http_links_unlock(hub);
+	dfg_http_links_forget(http, link);
+	dfg_http_links_unlock(http);
 	free_link(link);
 }
 
@@ -239,8 +239,8 @@ static struct dfg_err *init_exchange(struct dfg_http_links_link *link, int which
 	struct dfg_exchange *exchange = &link->exchange[which];
 	link->used[which] = true;
 	exchange->link = link;
-	exchange->inlet = (struct dfg_message_decoder){.sink = link->hub->sink,
-		.limit = link->hub->tensor_bytes,
+	exchange->inlet = (struct dfg_message_decoder){.sink = link->http->sink,
+		.limit = link->http->tensor_bytes,
 		.arg = exchange,
 		.message = message_arrived,
 		.credit = credit_arrived,
@@ -249,13 +249,13 @@ static struct dfg_err *init_exchange(struct dfg_http_links_link *link, int which
 }
 
 static struct dfg_err *new_link(
-	struct dfg_http_links *hub, uint32_t peer, bool ours, struct dfg_http_links_link **out_link)
+	struct dfg_http_links *http, uint32_t peer, bool ours, struct dfg_http_links_link **out_link)
 {
-	bool one = peer == DFG_LAUNCHER || hub->self == DFG_LAUNCHER;
+	bool one = peer == DFG_LAUNCHER || http->self == DFG_LAUNCHER;
 	struct dfg_http_links_link *link = dfg_zeros(1, sizeof *link);
 	if (!link)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
-	*link = (struct dfg_http_links_link){.base = {.kind = &dfg_http_links_link_kind, .peer = peer}, .hub = hub};
+	*link = (struct dfg_http_links_link){.base = {.kind = &dfg_http_links_link_kind, .peer = peer}, .http = http};
 	link->carrier = &link->exchange[ours ? DFG_OURS : DFG_THEIRS];
 	link->source = one ? link->carrier : &link->exchange[DFG_THEIRS];
 	struct dfg_err *err = ours || !one ? init_exchange(link, DFG_OURS) : NULL;
@@ -271,67 +271,67 @@ static struct dfg_err *new_link(
 /* Adds the link to the list, unless the peer has one already; the caller holds io. */
 static struct dfg_err *enlist(struct dfg_http_links_link *link)
 {
-	struct dfg_http_links *hub = link->hub;
-	for (struct dfg_http_links_link *other = hub->links; other; other = other->next)
+	struct dfg_http_links *http = link->http;
+	for (struct dfg_http_links_link *other = http->links; other; other = other->next)
 		if (other->base.peer == link->base.peer)
 			return DFG_ERR(DFG_BUG, "a second link to %s", dfg_peer_words(link->base.peer).s);
-	link->next = hub->links;
-	hub->links = link;
+	link->next = http->links;
+	http->links = link;
 	return NULL;
 }
 
 static struct dfg_err *open_link(
-	struct dfg_http_links *hub, struct dfg_http_links_link *link, const char *address, const char *fingerprint)
+	struct dfg_http_links *http, struct dfg_http_links_link *link, const char *address, const char *fingerprint)
 {
 	DFG_TRY(enlist(link));
 	if (link->used[DFG_OURS]) {
-		if (!hub->client)
-			DFG_TRY(dfg_client_new(hub, &hub->client));
-		DFG_TRY(dfg_client_post(hub->client, &link->exchange[DFG_OURS], address, fingerprint));
+		if (!http->client)
+			DFG_TRY(dfg_client_new(http, &http->client));
+		DFG_TRY(dfg_client_post(http->client, &link->exchange[DFG_OURS], address, fingerprint));
 	}
 	if (link->used[DFG_THEIRS])
-		dfg_server_admit(hub->server, link->base.peer);
+		dfg_server_admit(http->server, link->base.peer);
 	return NULL;
 }
 
-static struct dfg_err *make_link(struct dfg_http_links *hub, struct dfg_http_links_link *link, const char *address,
+static struct dfg_err *make_link(struct dfg_http_links *http, struct dfg_http_links_link *link, const char *address,
 	const char *fingerprint, struct dfg_link **out_link)
 {
-	pthread_mutex_lock(&hub->io);
+	pthread_mutex_lock(&http->io);
 	*out_link = &link->base; /* before it is opened: a waiting peer may have sent messages already */
-	struct dfg_err *err = open_link(hub, link, address, fingerprint);
+	struct dfg_err *err = open_link(http, link, address, fingerprint);
 	if (err)
 		*out_link = NULL;
-	dfg_http_links_unlock(hub);
-	dfg_http_links_wake(hub);
+	dfg_http_links_unlock(http);
+	dfg_http_links_wake(http);
 	err = dfg_err_note(err, "%s", dfg_peer_words(link->base.peer).s);
 	if (err)
 		link_close(&link->base);
 	return err;
 }
 
-struct dfg_err *dfg_http_links_connect(
-	struct dfg_http_links *hub, uint32_t peer, const char *address, const char *fingerprint, struct dfg_link **out_link)
+struct dfg_err *dfg_http_links_connect(struct dfg_http_links *http, uint32_t peer, const char *address,
+	const char *fingerprint, struct dfg_link **out_link)
 {
 	struct dfg_http_links_link *link;
-	if (!hub->server && hub->self != DFG_LAUNCHER)
+	if (!http->server && http->self != DFG_LAUNCHER)
 		return DFG_ERR(DFG_BUG, "a worker that does not listen cannot have links to others");
-	DFG_TRY(new_link(hub, peer, true, &link));
-	return make_link(hub, link, address, fingerprint, out_link);
+	DFG_TRY(new_link(http, peer, true, &link));
+	return make_link(http, link, address, fingerprint, out_link);
 }
 
-struct dfg_err *dfg_http_links_expect(struct dfg_http_links *hub, uint32_t peer, struct dfg_link **out_link)
+struct dfg_err *dfg_http_links_expect(struct dfg_http_links *http, uint32_t peer, struct dfg_link **out_link)
 {
 	struct dfg_http_links_link *link;
-	if (!hub->server || (peer != DFG_LAUNCHER && hub->self != DFG_LAUNCHER))
+	if (!http->server || (peer != DFG_LAUNCHER && http->self != DFG_LAUNCHER))
 		return DFG_ERR(DFG_BUG, "%s is not a peer that connects to this process", dfg_peer_words(peer).s);
-	DFG_TRY(new_link(hub, peer, false, &link));
-	return make_link(hub, link, NULL, NULL, out_link);
+	DFG_TRY(new_link(http, peer, false, &link));
+	return make_link(http, link, NULL, NULL, out_link);
 }
 
-struct dfg_exchange *dfg_http_links_theirs(struct dfg_http_links *hub, uint32_t peer, bool *out_twice)
+struct dfg_exchange *dfg_http_links_theirs(struct dfg_http_links *http, uint32_t peer, bool *out_twice)
 {
-	for (struct dfg_http_links_link *link = hub->links; link; link = link->next)
+	for (struct dfg_http_links_link *link = http->links; link; link = link->next)
 		if (link->base.peer == peer && link->used[DFG_THEIRS] && !atomic_load(&link->lost)) {
 			*out_twice = link->exchange[DFG_THEIRS].transport != NULL;
 			return *out_twice ? NULL : &link->exchange[DFG_THEIRS];
@@ -349,18 +349,18 @@ static bool stands(const struct dfg_http_links_link *link)
 struct dfg_err *dfg_http_links_wait(struct dfg_link *base, uint32_t ms)
 {
 	struct dfg_http_links_link *link = (struct dfg_http_links_link *)base;
-	struct dfg_http_links *hub = link->hub;
+	struct dfg_http_links *http = link->http;
 	uint64_t until = dfg_now() + (uint64_t)ms * 1000000;
 	struct timespec deadline = {.tv_sec = (time_t)(until / 1000000000), .tv_nsec = (long)(until % 1000000000)};
 	int status = 0;
-	pthread_mutex_lock(&hub->state);
+	pthread_mutex_lock(&http->state);
 	while (!stands(link) && !link->why && status != ETIMEDOUT)
-		status = pthread_cond_timedwait(&hub->changed, &hub->state, &deadline);
+		status = pthread_cond_timedwait(&http->changed, &http->state, &deadline);
 	struct dfg_err *err = NULL;
 	if (link->why)
 		err = DFG_ERR(link->why->code, "%s", link->why->text);
 	else if (!stands(link))
 		err = DFG_ERR(DFG_DEADLINE, "no link with %s after %.1f s", dfg_peer_words(base->peer).s, ms / 1e3);
-	pthread_mutex_unlock(&hub->state);
+	pthread_mutex_unlock(&http->state);
 	return err;
 }

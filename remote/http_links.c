@@ -39,46 +39,46 @@ struct dfg_err *dfg_secret_make(char out_secret[DFG_SECRET_ROOM])
 	return NULL;
 }
 
-const char *dfg_http_links_address(const struct dfg_http_links *hub)
+const char *dfg_http_links_address(const struct dfg_http_links *http)
 {
-	return hub->server ? dfg_server_address(hub->server) : NULL;
+	return http->server ? dfg_server_address(http->server) : NULL;
 }
 
-const char *dfg_http_links_fingerprint(const struct dfg_http_links *hub)
+const char *dfg_http_links_fingerprint(const struct dfg_http_links *http)
 {
-	return hub->server ? dfg_server_fingerprint(hub->server) : NULL;
+	return http->server ? dfg_server_fingerprint(http->server) : NULL;
 }
 
 /* Delivers the arrived messages, in order. */
-static void deliver_arrived(struct dfg_http_links *hub)
+static void deliver_arrived(struct dfg_http_links *http)
 {
-	struct dfg_link_arrival *arrival = hub->arrived;
-	hub->arrived = NULL;
-	hub->last_arrived = &hub->arrived;
+	struct dfg_link_arrival *arrival = http->arrived;
+	http->arrived = NULL;
+	http->last_arrived = &http->arrived;
 	for (struct dfg_link_arrival *next; arrival; arrival = next) {
 		next = arrival->next;
-		hub->delivered |= arrival->link != NULL;
+		http->delivered |= arrival->link != NULL;
 		if (arrival->link)
-			hub->sink.deliver(hub->sink.arg, arrival->link->base.peer, &arrival->message);
+			http->sink.deliver(http->sink.arg, arrival->link->base.peer, &arrival->message);
 		else
 			dfg_tensor_release(&arrival->message.tensor);
 		dfg_free(arrival);
 	}
 }
 
-void dfg_http_links_forget(struct dfg_http_links *hub, const struct dfg_http_links_link *link)
+void dfg_http_links_forget(struct dfg_http_links *http, const struct dfg_http_links_link *link)
 {
-	for (struct dfg_link_arrival *arrival = hub->arrived; arrival; arrival = arrival->next)
+	for (struct dfg_link_arrival *arrival = http->arrived; arrival; arrival = arrival->next)
 		if (arrival->link == link)
 			arrival->link = NULL;
 }
 
 void dfg_http_links_arrives(struct dfg_http_links_link *link, struct dfg_message *message)
 {
-	struct dfg_http_links *hub = link->hub;
-	if (!hub->sending && !hub->arrived) {
-		hub->delivered = true;
-		hub->sink.deliver(hub->sink.arg, link->base.peer, message);
+	struct dfg_http_links *http = link->http;
+	if (!http->sending && !http->arrived) {
+		http->delivered = true;
+		http->sink.deliver(http->sink.arg, link->base.peer, message);
 		return;
 	}
 	struct dfg_link_arrival *arrival = dfg_zeros(1, sizeof *arrival);
@@ -88,244 +88,244 @@ void dfg_http_links_arrives(struct dfg_http_links_link *link, struct dfg_message
 		return;
 	}
 	*arrival = (struct dfg_link_arrival){.link = link, .message = *message};
-	*hub->last_arrived = arrival;
-	hub->last_arrived = &arrival->next;
-	hub->unsettled = true;
+	*http->last_arrived = arrival;
+	http->last_arrived = &arrival->next;
+	http->unsettled = true;
 }
 
-static void flush(struct dfg_http_links *hub)
+static void flush(struct dfg_http_links *http)
 {
-	while (atomic_load(&hub->work) && atomic_exchange(&hub->work, false))
-		for (struct dfg_http_links_link *link = hub->links; link; link = link->next)
+	while (atomic_load(&http->work) && atomic_exchange(&http->work, false))
+		for (struct dfg_http_links_link *link = http->links; link; link = link->next)
 			for (int i = 0; i < 2; i++) {
 				struct dfg_exchange *exchange = &link->exchange[i];
 				if (exchange->stands && exchange->transport && atomic_exchange(&exchange->has_to_say, false))
 					exchange->transport->flush(exchange->of);
 			}
-	if (!hub->client)
+	if (!http->client)
 		return;
-	if (atomic_load(&hub->sleeps_till))
-		dfg_client_rest(hub->client);
-	dfg_client_due(hub->client);
+	if (atomic_load(&http->sleeps_till))
+		dfg_client_rest(http->client);
+	dfg_client_due(http->client);
 }
 
 /* Does the postponed work, outside of all library callbacks. */
-static void settle(struct dfg_http_links *hub)
+static void settle(struct dfg_http_links *http)
 {
-	if (!hub->unsettled)
+	if (!http->unsettled)
 		return;
-	hub->unsettled = false;
-	deliver_arrived(hub);
-	for (struct dfg_http_links_link *link = hub->links; link; link = link->next)
+	http->unsettled = false;
+	deliver_arrived(http);
+	for (struct dfg_http_links_link *link = http->links; link; link = link->next)
 		if (link->broken)
 			dfg_http_links_lose(link);
-	if (hub->server)
-		dfg_server_sweep(hub->server);
+	if (http->server)
+		dfg_server_sweep(http->server);
 }
 
-static void dispatch(struct dfg_http_links *hub, const struct epoll_event *event)
+static void dispatch(struct dfg_http_links *http, const struct epoll_event *event)
 {
 	uint64_t about = event->data.u64, which = about >> DFG_ABOUT_BITS;
 	uint64_t count;
 	switch (about & ((1 << DFG_ABOUT_BITS) - 1)) {
 	case DFG_ABOUT_LISTENER:
-		dfg_server_accept(hub->server);
+		dfg_server_accept(http->server);
 		break;
 	case DFG_ABOUT_WAKE:
-		(void)!read(hub->wake, &count, sizeof count);
+		(void)!read(http->wake, &count, sizeof count);
 		break;
 	case DFG_ABOUT_CLIENT:
-		dfg_client_event(hub->client, (int)which, event->events);
+		dfg_client_event(http->client, (int)which, event->events);
 		break;
 	default:
 		dfg_http_connection_event((struct dfg_http_connection *)(uintptr_t)about, event->events);
 	}
 }
 
-static void tick(struct dfg_http_links *hub)
+static void tick(struct dfg_http_links *http)
 {
 	uint64_t now = dfg_about_now_ns();
-	if (now <= hub->tick_ns + (uint64_t)DFG_HUB_TICK_MS * 1000000)
+	if (now <= http->tick_ns + (uint64_t)DFG_HUB_TICK_MS * 1000000)
 		return;
-	dfg_http_links_tick(hub, now);
-	if (hub->server)
-		dfg_server_tick(hub->server, now);
-	hub->tick_ns = now;
+	dfg_http_links_tick(http, now);
+	if (http->server)
+		dfg_server_tick(http->server, now);
+	http->tick_ns = now;
 }
 
 /* Handles the consequences of received bytes. */
-static bool see_to(struct dfg_http_links *hub)
+static bool see_to(struct dfg_http_links *http)
 {
-	flush(hub);
-	settle(hub);
-	flush(hub);
-	settle(hub);
-	return hub->delivered;
+	flush(http);
+	settle(http);
+	flush(http);
+	settle(http);
+	return http->delivered;
 }
 
-static void begin_drive(struct dfg_http_links *hub)
+static void begin_drive(struct dfg_http_links *http)
 {
-	hub->delivered = false;
-	hub->drives++;
+	http->delivered = false;
+	http->drives++;
 }
 
-static bool drive(struct dfg_http_links *hub, const struct epoll_event *event, int n)
+static bool drive(struct dfg_http_links *http, const struct epoll_event *event, int n)
 {
-	begin_drive(hub);
+	begin_drive(http);
 	for (int i = 0; i < n; i++)
-		dispatch(hub, &event[i]);
-	tick(hub);
-	return see_to(hub);
+		dispatch(http, &event[i]);
+	tick(http);
+	return see_to(http);
 }
 
-static bool drive_ready(struct dfg_http_links *hub)
+static bool drive_ready(struct dfg_http_links *http)
 {
 	struct epoll_event event[EVENTS];
-	hub->listened = 0;
-	return drive(hub, event, epoll_wait(hub->epoll, event, EVENTS, 0));
+	http->listened = 0;
+	return drive(http, event, epoll_wait(http->epoll, event, EVENTS, 0));
 }
 
 /*
  * A polling thread mostly waits for an answer of the peer that it received from last. The socket of that peer is read
  * at once, without epoll; all others are checked now and then.
  */
-bool dfg_http_links_drive(struct dfg_http_links *hub)
+bool dfg_http_links_drive(struct dfg_http_links *http)
 {
-	if (hub->client)
-		dfg_client_polled(hub->client);
-	if (!hub->server || hub->listened == LISTENS || !dfg_server_has_heard(hub->server))
-		return drive_ready(hub);
-	hub->listened++;
-	begin_drive(hub);
-	if (!dfg_server_listen(hub->server))
-		return atomic_load(&hub->work) && see_to(hub);
-	bool delivered = see_to(hub);
-	dfg_server_take_seen(hub->server);
+	if (http->client)
+		dfg_client_polled(http->client);
+	if (!http->server || http->listened == LISTENS || !dfg_server_has_heard(http->server))
+		return drive_ready(http);
+	http->listened++;
+	begin_drive(http);
+	if (!dfg_server_listen(http->server))
+		return atomic_load(&http->work) && see_to(http);
+	bool delivered = see_to(http);
+	dfg_server_take_seen(http->server);
 	return delivered;
 }
 
-void dfg_http_links_wake(struct dfg_http_links *hub)
+void dfg_http_links_wake(struct dfg_http_links *http)
 {
-	(void)!write(hub->wake, &(uint64_t){1}, sizeof(uint64_t));
+	(void)!write(http->wake, &(uint64_t){1}, sizeof(uint64_t));
 }
 
 /* The time of the thread's next check, without any event. */
-static uint64_t due_ns(const struct dfg_http_links *hub)
+static uint64_t due_ns(const struct dfg_http_links *http)
 {
-	uint64_t tick = hub->tick_ns + (uint64_t)DFG_HUB_TICK_MS * 1000000;
-	uint64_t client = hub->client ? dfg_client_due_ns(hub->client) : UINT64_MAX;
+	uint64_t tick = http->tick_ns + (uint64_t)DFG_HUB_TICK_MS * 1000000;
+	uint64_t client = http->client ? dfg_client_due_ns(http->client) : UINT64_MAX;
 	return client < tick ? client : tick;
 }
 
-void dfg_http_links_unlock(struct dfg_http_links *hub)
+void dfg_http_links_unlock(struct dfg_http_links *http)
 {
 	bool wake;
 	do {
-		uint64_t till = atomic_load(&hub->sleeps_till);
-		wake = till && (hub->unsettled || due_ns(hub) < till);
-		pthread_mutex_unlock(&hub->io);
+		uint64_t till = atomic_load(&http->sleeps_till);
+		wake = till && (http->unsettled || due_ns(http) < till);
+		pthread_mutex_unlock(&http->io);
 		if (wake)
-			dfg_http_links_wake(hub);
-	} while (atomic_load(&hub->work) && dfg_http_links_try_send(hub));
+			dfg_http_links_wake(http);
+	} while (atomic_load(&http->work) && dfg_http_links_try_send(http));
 }
 
 /* Takes io if it is free, and writes pending bytes. */
-bool dfg_http_links_try_send(struct dfg_http_links *hub)
+bool dfg_http_links_try_send(struct dfg_http_links *http)
 {
-	if (pthread_mutex_trylock(&hub->io))
+	if (pthread_mutex_trylock(&http->io))
 		return false;
-	hub->sending = true;
-	flush(hub);
-	hub->sending = false;
+	http->sending = true;
+	flush(http);
+	http->sending = false;
 	return true;
 }
 
 /* Whether another thread has polled since then, and has not gone to sleep. */
-static bool others_poll(const struct dfg_http_links *hub, uint32_t seen)
+static bool others_poll(const struct dfg_http_links *http, uint32_t seen)
 {
-	uint32_t now = atomic_load(&hub->polls);
-	return now != seen && now != atomic_load(&hub->polls_rested) && !atomic_load(&hub->stop);
+	uint32_t now = atomic_load(&http->polls);
+	return now != seen && now != atomic_load(&http->polls_rested) && !atomic_load(&http->stop);
 }
 
 /* While other threads poll, they do the work; the longer they do, the less often this thread checks. */
-static void leave_to_others(struct dfg_http_links *hub, uint32_t seen)
+static void leave_to_others(struct dfg_http_links *http, uint32_t seen)
 {
 	uint64_t ns = YIELD_NS;
-	while (others_poll(hub, seen)) {
-		uint32_t word = atomic_load(&hub->rested.word);
-		seen = atomic_load(&hub->polls);
-		if (seen == atomic_load(&hub->polls_rested))
+	while (others_poll(http, seen)) {
+		uint32_t word = atomic_load(&http->rested.word);
+		seen = atomic_load(&http->polls);
+		if (seen == atomic_load(&http->polls_rested))
 			return;
-		dfg_event_sleep(&hub->rested, word, dfg_now() + ns);
+		dfg_event_sleep(&http->rested, word, dfg_now() + ns);
 		ns = ns < YIELD_MOST_NS ? 2 * ns : ns;
 	}
 }
 
 /* Returns the number of events that woke it. */
-static int sleep_till(struct dfg_http_links *hub, uint64_t till, struct epoll_event event[EVENTS])
+static int sleep_till(struct dfg_http_links *http, uint64_t till, struct epoll_event event[EVENTS])
 {
 	uint64_t now = dfg_about_now_ns();
 	int ms = till > now ? (int)((till - now) / 1000000) + 1 : 0;
-	uint32_t polls = atomic_load(&hub->polls);
-	int n = epoll_wait(hub->epoll, event, EVENTS, ms);
-	atomic_store(&hub->sleeps_till, 0);
-	leave_to_others(hub, polls);
+	uint32_t polls = atomic_load(&http->polls);
+	int n = epoll_wait(http->epoll, event, EVENTS, ms);
+	atomic_store(&http->sleeps_till, 0);
+	leave_to_others(http, polls);
 	return n;
 }
 
 /* A polling thread holds the lock nearly always: waiting for the lock would make it wake this thread each time. */
-static void lock_where_none_polls(struct dfg_http_links *hub)
+static void lock_where_none_polls(struct dfg_http_links *http)
 {
-	for (uint32_t polls = atomic_load(&hub->polls); pthread_mutex_trylock(&hub->io);) {
-		if (!others_poll(hub, polls)) {
-			pthread_mutex_lock(&hub->io);
+	for (uint32_t polls = atomic_load(&http->polls); pthread_mutex_trylock(&http->io);) {
+		if (!others_poll(http, polls)) {
+			pthread_mutex_lock(&http->io);
 			return;
 		}
-		leave_to_others(hub, polls);
+		leave_to_others(http, polls);
 	}
 }
 
 static void *live(void *arg)
 {
-	struct dfg_http_links *hub = arg;
+	struct dfg_http_links *http = arg;
 	struct epoll_event event[EVENTS];
 	uint64_t drives = 0, till;
 	int n = 0;
-	while (!atomic_load(&hub->stop)) {
-		lock_where_none_polls(hub);
+	while (!atomic_load(&http->stop)) {
+		lock_where_none_polls(http);
 		/* If another thread has handled events since, their objects may have been freed. */
-		if (hub->drives == drives)
-			drive(hub, event, n);
+		if (http->drives == drives)
+			drive(http, event, n);
 		else
-			drive_ready(hub);
-		if (hub->client)
-			dfg_client_rest(hub->client);
-		flush(hub);
-		drives = hub->drives;
-		till = due_ns(hub);
-		atomic_store(&hub->sleeps_till, till);
-		dfg_http_links_unlock(hub);
-		n = sleep_till(hub, till, event);
+			drive_ready(http);
+		if (http->client)
+			dfg_client_rest(http->client);
+		flush(http);
+		drives = http->drives;
+		till = due_ns(http);
+		atomic_store(&http->sleeps_till, till);
+		dfg_http_links_unlock(http);
+		n = sleep_till(http, till, event);
 	}
 	return NULL;
 }
 
-static struct dfg_err *start(struct dfg_http_links *hub)
+static struct dfg_err *start(struct dfg_http_links *http)
 {
 	sigset_t all, before;
 	sigfillset(&all);
 	pthread_sigmask(SIG_BLOCK, &all, &before);
-	hub->runs = !pthread_create(&hub->thread, NULL, live, hub);
+	http->runs = !pthread_create(&http->thread, NULL, live, http);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return hub->runs ? NULL : DFG_ERR(DFG_MEMORY, "cannot start the network thread");
+	return http->runs ? NULL : DFG_ERR(DFG_MEMORY, "cannot start the network thread");
 }
 
-static struct dfg_err *open_wake(struct dfg_http_links *hub)
+static struct dfg_err *open_wake(struct dfg_http_links *http)
 {
 	struct epoll_event event = {.events = EPOLLIN, .data.u64 = DFG_ABOUT_WAKE};
-	hub->epoll = epoll_create1(EPOLL_CLOEXEC);
-	hub->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (hub->epoll < 0 || hub->wake < 0 || epoll_ctl(hub->epoll, EPOLL_CTL_ADD, hub->wake, &event))
+	http->epoll = epoll_create1(EPOLL_CLOEXEC);
+	http->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (http->epoll < 0 || http->wake < 0 || epoll_ctl(http->epoll, EPOLL_CTL_ADD, http->wake, &event))
 		return DFG_ERR(DFG_MEMORY, "cannot create the network's descriptors: %s", strerror(errno));
 	return NULL;
 }
@@ -338,25 +338,25 @@ static struct dfg_err *check_secret(const char *secret)
 	return NULL;
 }
 
-static void init_locks(struct dfg_http_links *hub)
+static void init_locks(struct dfg_http_links *http)
 {
 	pthread_condattr_t monotonic;
 	pthread_condattr_init(&monotonic);
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-	pthread_mutex_init(&hub->io, NULL);
-	pthread_mutex_init(&hub->state, NULL);
-	pthread_cond_init(&hub->changed, &monotonic);
+	pthread_mutex_init(&http->io, NULL);
+	pthread_mutex_init(&http->state, NULL);
+	pthread_cond_init(&http->changed, &monotonic);
 	pthread_condattr_destroy(&monotonic);
 }
 
-void dfg_http_links_set_lease(struct dfg_http_links *hub, uint32_t ms)
+void dfg_http_links_set_lease(struct dfg_http_links *http, uint32_t ms)
 {
-	atomic_store(&hub->lease_ns, (uint64_t)(ms ? ms : DFG_LEASE_MS) * 1000000);
+	atomic_store(&http->lease_ns, (uint64_t)(ms ? ms : DFG_LEASE_MS) * 1000000);
 }
 
-void dfg_http_links_set_patience(struct dfg_http_links *hub, uint32_t ms)
+void dfg_http_links_set_patience(struct dfg_http_links *http, uint32_t ms)
 {
-	atomic_store(&hub->patience_ns, (uint64_t)ms * 1000000);
+	atomic_store(&http->patience_ns, (uint64_t)ms * 1000000);
 }
 
 static size_t memory_of_machine(void)
@@ -365,67 +365,67 @@ static size_t memory_of_machine(void)
 	return pages > 0 && size > 0 ? (size_t)pages * (size_t)size : SIZE_MAX / 2;
 }
 
-static struct dfg_err *open_hub(struct dfg_http_links *hub, const struct dfg_http_links_options *options)
+static struct dfg_err *open_hub(struct dfg_http_links *http, const struct dfg_http_links_options *options)
 {
-	DFG_TRY(open_wake(hub));
-	if (!(hub->buffer = dfg_mem->take(dfg_mem, DFG_HUB_BUFFER, DFG_ALIGN)))
+	DFG_TRY(open_wake(http));
+	if (!(http->buffer = dfg_mem->take(dfg_mem, DFG_HUB_BUFFER, DFG_ALIGN)))
 		return DFG_ERR(DFG_MEMORY, "out of memory");
 	if (options->address)
-		DFG_TRY(dfg_server_new(hub, options->address, options->tls, &hub->server));
-	return start(hub);
+		DFG_TRY(dfg_server_new(http, options->address, options->tls, &http->server));
+	return start(http);
 }
 
 struct dfg_err *dfg_http_links_new(const struct dfg_http_links_options *options, struct dfg_http_links **out_hub)
 {
 	DFG_TRY(check_secret(options->secret));
-	struct dfg_http_links *hub = dfg_zeros(1, sizeof *hub);
-	if (!hub)
+	struct dfg_http_links *http = dfg_zeros(1, sizeof *http);
+	if (!http)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
-	init_locks(hub);
-	hub->self = options->self;
-	memcpy(hub->secret, options->secret, DFG_SECRET_ROOM);
-	hub->sink = options->sink;
-	hub->tensor_bytes = options->tensor_bytes ? options->tensor_bytes : memory_of_machine();
-	dfg_http_links_set_lease(hub, options->lease_ms);
-	hub->last_arrived = &hub->arrived;
-	hub->tick_ns = dfg_about_now_ns();
-	hub->epoll = hub->wake = -1;
-	struct dfg_err *err = open_hub(hub, options);
+	init_locks(http);
+	http->self = options->self;
+	memcpy(http->secret, options->secret, DFG_SECRET_ROOM);
+	http->sink = options->sink;
+	http->tensor_bytes = options->tensor_bytes ? options->tensor_bytes : memory_of_machine();
+	dfg_http_links_set_lease(http, options->lease_ms);
+	http->last_arrived = &http->arrived;
+	http->tick_ns = dfg_about_now_ns();
+	http->epoll = http->wake = -1;
+	struct dfg_err *err = open_hub(http, options);
 	if (err)
-		dfg_http_links_free(hub);
+		dfg_http_links_free(http);
 	else
-		*out_hub = hub;
+		*out_hub = http;
 	return err;
 }
 
-static void stop(struct dfg_http_links *hub)
+static void stop(struct dfg_http_links *http)
 {
-	if (!hub->runs)
+	if (!http->runs)
 		return;
-	atomic_store(&hub->stop, true);
-	dfg_event_signal(&hub->rested);
-	dfg_http_links_wake(hub);
-	pthread_join(hub->thread, NULL);
+	atomic_store(&http->stop, true);
+	dfg_event_signal(&http->rested);
+	dfg_http_links_wake(http);
+	pthread_join(http->thread, NULL);
 }
 
-void dfg_http_links_free(struct dfg_http_links *hub)
+void dfg_http_links_free(struct dfg_http_links *http)
 {
-	if (!hub)
+	if (!http)
 		return;
-	stop(hub);
-	while (hub->links)
-		dfg_http_links_link_kind.close(&hub->links->base);
-	deliver_arrived(hub); /* delivers nothing, only releases the messages */
-	dfg_client_free(hub->client);
-	dfg_server_free(hub->server);
-	if (hub->epoll >= 0)
-		close(hub->epoll);
-	if (hub->wake >= 0)
-		close(hub->wake);
-	dfg_free(hub->buffer);
-	pthread_cond_destroy(&hub->changed);
-	pthread_mutex_destroy(&hub->state);
-	pthread_mutex_destroy(&hub->io);
-	explicit_bzero(hub->secret, sizeof hub->secret);
-	dfg_free(hub);
+	stop(http);
+	while (http->links)
+		dfg_http_links_link_kind.close(&http->links->base);
+	deliver_arrived(http); /* delivers nothing, only releases the messages */
+	dfg_client_free(http->client);
+	dfg_server_free(http->server);
+	if (http->epoll >= 0)
+		close(http->epoll);
+	if (http->wake >= 0)
+		close(http->wake);
+	dfg_free(http->buffer);
+	pthread_cond_destroy(&http->changed);
+	pthread_mutex_destroy(&http->state);
+	pthread_mutex_destroy(&http->io);
+	explicit_bzero(http->secret, sizeof http->secret);
+	dfg_free(http);
 }

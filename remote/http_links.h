@@ -38,26 +38,26 @@ DFG_MUST_CHECK struct dfg_err *dfg_http_links_new(
 	const struct dfg_http_links_options *options, struct dfg_http_links **out_hub);
 
 /* Closes the remaining links. NULL is allowed. */
-void dfg_http_links_free(struct dfg_http_links *hub);
+void dfg_http_links_free(struct dfg_http_links *http);
 
 /* Sets the lease. Call it before there are links, because both ends of a link must have the same lease. */
-void dfg_http_links_set_lease(struct dfg_http_links *hub, uint32_t ms);
+void dfg_http_links_set_lease(struct dfg_http_links *http, uint32_t ms);
 
 /*
  * Allows a peer to be silent for `ms` milliseconds where that is longer than the lease; connections that are being made
  * have that time too; 0 ends it. Used while the links of a run are made: thousands of connections on one busy machine
  * take many seconds, and no process is lost for that. Any thread.
  */
-void dfg_http_links_set_patience(struct dfg_http_links *hub, uint32_t ms);
+void dfg_http_links_set_patience(struct dfg_http_links *http, uint32_t ms);
 
 /* "127.0.0.1:41234", with the actual port, NULL if it does not listen; "sha256:BASE64", NULL without TLS. */
-const char *dfg_http_links_address(const struct dfg_http_links *hub);
-const char *dfg_http_links_fingerprint(const struct dfg_http_links *hub);
+const char *dfg_http_links_address(const struct dfg_http_links *http);
+const char *dfg_http_links_fingerprint(const struct dfg_http_links *http);
 
 /*
  * A link to a peer that listens at the address ("HOST:PORT") with a key of the given fingerprint; NULL: no TLS, which
  * is only allowed for a loopback address (else DFG_CONFIG). Returns at once: messages wait until the link is
- * established. The link is owned by hub until it is closed (link->kind->close), which no function of the sink may do.
+ * established. The link is owned by the links until it is closed (link->kind->close), which no function of the sink may do.
  *
  * Later errors are reported by sink.lost: DFG_UNAVAILABLE where the peer cannot be reached, has ended or is silent,
  * DFG_REFUSED where the secret or the key is wrong, DFG_PROTOCOL where it speaks another protocol. All name the peer.
@@ -65,12 +65,12 @@ const char *dfg_http_links_fingerprint(const struct dfg_http_links *hub);
  * Two workers both connect to each other. A peer that connects before its link was requested here is kept waiting for
  * some seconds, so the order does not matter.
  */
-DFG_MUST_CHECK struct dfg_err *dfg_http_links_connect(struct dfg_http_links *hub, uint32_t peer, const char *address,
+DFG_MUST_CHECK struct dfg_err *dfg_http_links_connect(struct dfg_http_links *http, uint32_t peer, const char *address,
 	const char *fingerprint, struct dfg_link **out_link);
 
 /* A link that the peer connects: a worker calls this for the launcher. Otherwise as dfg_http_links_connect. */
 DFG_MUST_CHECK struct dfg_err *dfg_http_links_expect(
-	struct dfg_http_links *hub, uint32_t peer, struct dfg_link **out_link);
+	struct dfg_http_links *http, uint32_t peer, struct dfg_link **out_link);
 
 /*
  * Waits until the link is established in both directions. DFG_DEADLINE after `ms` milliseconds; where the link was

@@ -38,16 +38,16 @@ enum { DFG_OURS, DFG_THEIRS }; /* the POST made by this side; the POST made by t
 
 struct dfg_http_links_link {
 	struct dfg_link base; /* first member: a dfg_link * of this kind is one of these */
-	struct dfg_http_links *hub;
+	struct dfg_http_links *http;
 	struct dfg_http_links_link *next;
 	struct dfg_exchange exchange[2]; /* DFG_OURS, DFG_THEIRS */
 	bool used[2];                    /* between launcher and worker only one is used */
 	struct dfg_exchange *carrier;    /* the exchange that carries sent messages */
 	struct dfg_exchange *source;     /* the exchange that carries received messages */
-	_Atomic uint64_t round;          /* the value of hub->rounds when the link was last polled */
+	_Atomic uint64_t round;          /* the value of http->rounds when the link was last polled */
 	struct dfg_err *broken;          /* the reason for which the link will be lost, as soon as no call is in progress */
 	_Atomic bool lost;
-	struct dfg_err *why; /* a copy of that error; guarded by the hub's `state` lock */
+	struct dfg_err *why; /* a copy of that error; guarded by the `state` lock */
 };
 
 struct dfg_http_links {
@@ -101,39 +101,39 @@ enum { DFG_ABOUT_VISITOR, DFG_ABOUT_LISTENER, DFG_ABOUT_WAKE, DFG_ABOUT_CLIENT, 
 uint64_t dfg_about_now_ns(void); /* a cheap clock, up to some milliseconds late */
 
 /* A limit in nanoseconds, or the patience where that is longer. */
-static inline uint64_t dfg_http_links_at_least_patience(const struct dfg_http_links *hub, uint64_t ns)
+static inline uint64_t dfg_http_links_at_least_patience(const struct dfg_http_links *http, uint64_t ns)
 {
-	uint64_t patience = atomic_load(&hub->patience_ns);
+	uint64_t patience = atomic_load(&http->patience_ns);
 	return patience > ns ? patience : ns;
 }
 
 /* http_links.c; the caller holds io, except for the first function. */
-bool dfg_http_links_try_send(struct dfg_http_links *hub); /* takes io if it is free, and writes pending bytes */
-void dfg_http_links_unlock(struct dfg_http_links *hub);
-void dfg_http_links_wake(struct dfg_http_links *hub);
-bool dfg_http_links_drive(struct dfg_http_links *hub); /* true where something was delivered */
+bool dfg_http_links_try_send(struct dfg_http_links *http); /* takes io if it is free, and writes pending bytes */
+void dfg_http_links_unlock(struct dfg_http_links *http);
+void dfg_http_links_wake(struct dfg_http_links *http);
+bool dfg_http_links_drive(struct dfg_http_links *http); /* true where something was delivered */
 void dfg_http_links_arrives(struct dfg_http_links_link *link, struct dfg_message *message); /* takes the tensor */
 /* discards its messages in `arrived` */
-void dfg_http_links_forget(struct dfg_http_links *hub, const struct dfg_http_links_link *link);
+void dfg_http_links_forget(struct dfg_http_links *http, const struct dfg_http_links_link *link);
 
 /* http_link.c; the caller holds io, except for the first function. */
 void dfg_exchange_has_to_say(struct dfg_exchange *exchange);
 void dfg_exchange_stands(struct dfg_exchange *exchange);
 /* false: the exchange is broken */
 bool dfg_exchange_hears(struct dfg_exchange *exchange, const uint8_t *bytes, size_t count);
-/* Takes err. The link ends later, on the thread of the hub, when no library call is in progress. */
+/* Takes err. The link ends later, on the thread of the links, when no library call is in progress. */
 void dfg_exchange_breaks(struct dfg_exchange *exchange, struct dfg_err *err);
 size_t dfg_exchange_says(struct dfg_exchange *exchange, uint8_t *to, size_t room);
 
 /* The exchange for an authenticated peer; NULL where its link was not requested, or (*out_twice) already has one. */
-struct dfg_exchange *dfg_http_links_theirs(struct dfg_http_links *hub, uint32_t peer, bool *out_twice);
+struct dfg_exchange *dfg_http_links_theirs(struct dfg_http_links *http, uint32_t peer, bool *out_twice);
 
 void dfg_http_links_lose(struct dfg_http_links_link *link); /* with the reason in `broken` */
-void dfg_http_links_tick(struct dfg_http_links *hub, uint64_t now);
+void dfg_http_links_tick(struct dfg_http_links *http, uint64_t now);
 extern const struct dfg_link_kind dfg_http_links_link_kind;
 
 /* http_client.c */
-DFG_MUST_CHECK struct dfg_err *dfg_client_new(struct dfg_http_links *hub, struct dfg_client **out_client);
+DFG_MUST_CHECK struct dfg_err *dfg_client_new(struct dfg_http_links *http, struct dfg_client **out_client);
 void dfg_client_free(struct dfg_client *client);
 DFG_MUST_CHECK struct dfg_err *dfg_client_post(
 	struct dfg_client *client, struct dfg_exchange *exchange, const char *address, const char *fingerprint);
@@ -149,7 +149,7 @@ DFG_MUST_CHECK struct dfg_err *dfg_client_versions(char curl[32], char openssl[3
 /* http_server.c */
 struct dfg_http_connection;
 DFG_MUST_CHECK struct dfg_err *dfg_server_new(
-	struct dfg_http_links *hub, const char *address, bool tls, struct dfg_server **out_server);
+	struct dfg_http_links *http, const char *address, bool tls, struct dfg_server **out_server);
 void dfg_server_free(struct dfg_server *server);
 const char *dfg_server_address(const struct dfg_server *server);
 const char *dfg_server_fingerprint(const struct dfg_server *server);
@@ -158,7 +158,7 @@ bool dfg_server_has_heard(const struct dfg_server *server); /* a peer that is st
 bool dfg_server_listen(struct dfg_server *server);          /* reads from that peer; true where more came */
 /* takes the peeked bytes from the kernel, and handles their consequences */
 void dfg_server_take_seen(struct dfg_server *server);
-void dfg_http_connection_event(struct dfg_http_connection *visitor, uint32_t events);
+void dfg_http_connection_event(struct dfg_http_connection *connection, uint32_t events);
 void dfg_server_tick(struct dfg_server *server, uint64_t now); /* ends connections that were too slow */
 /* admits a peer that connected before its link was requested */
 void dfg_server_admit(struct dfg_server *server, uint32_t peer);

@@ -17,7 +17,7 @@ enum { WAIT_MS = 10000 };
 #endif
 
 struct side {
-	struct dfg_http_links *hub;
+	struct dfg_http_links *http;
 	struct dfg_link *link;
 	bool echoes;
 	_Atomic uint32_t came;
@@ -121,7 +121,7 @@ static struct dfg_err *open_side(struct side *side, uint32_t self, const char *s
 		.secret = secret,
 		.lease_ms = WAIT_MS,
 		.sink = {.arg = side, .deliver = deliver, .lost = lost}};
-	return dfg_http_links_new(&options, &side->hub);
+	return dfg_http_links_new(&options, &side->http);
 }
 
 static struct dfg_err *open_pair(struct side side[2])
@@ -132,7 +132,7 @@ static struct dfg_err *open_pair(struct side side[2])
 		DFG_TRY(open_side(&side[i], i, secret));
 	for (uint32_t i = 0; i < 2; i++)
 		DFG_TRY(
-			dfg_http_links_connect(side[i].hub, 1 - i, dfg_http_links_address(side[1 - i].hub), NULL, &side[i].link));
+			dfg_http_links_connect(side[i].http, 1 - i, dfg_http_links_address(side[1 - i].http), NULL, &side[i].link));
 	for (uint32_t i = 0; i < 2; i++)
 		DFG_TRY(dfg_http_links_wait(side[i].link, WAIT_MS));
 	return NULL;
@@ -158,7 +158,7 @@ static struct dfg_err *measure_pair(struct dfg_http_links_report *report)
 	if (!err)
 		err = measure(&side[0], report);
 	for (int i = 0; i < 2; i++)
-		dfg_http_links_free(side[i].hub);
+		dfg_http_links_free(side[i].http);
 	for (int i = 0; i < 2; i++) {
 		dfg_tensor_release(&side[i].last.tensor);
 		dfg_err_free(side[i].why);

@@ -49,14 +49,14 @@ static void make_way(struct dfg_server *server, const struct in6_addr *from)
 {
 	struct dfg_http_connection *first = NULL, *first_of_address = NULL;
 	unsigned strangers = 0, of_address = 0;
-	for (struct dfg_http_connection *visitor = server->visitors; visitor; visitor = visitor->next) {
-		if (visitor->state != DFG_STRANGER && visitor->state != DFG_ENDING)
+	for (struct dfg_http_connection *connection = server->visitors; connection; connection = connection->next) {
+		if (connection->state != DFG_STRANGER && connection->state != DFG_ENDING)
 			continue;
 		strangers++;
-		first = visitor;
-		if (same_address(&visitor->from, from)) {
+		first = connection;
+		if (same_address(&connection->from, from)) {
 			of_address++;
-			first_of_address = visitor;
+			first_of_address = connection;
 		}
 	}
 	uint64_t now = dfg_about_now_ns();
@@ -68,27 +68,27 @@ static void make_way(struct dfg_server *server, const struct in6_addr *from)
 
 static void receive(struct dfg_server *server, int fd, const struct sockaddr_storage *from)
 {
-	struct dfg_http_connection *visitor;
+	struct dfg_http_connection *connection;
 	struct in6_addr address = address_of(from);
 	make_way(server, &address);
-	struct dfg_err *err = dfg_http_connection_new(server, fd, &visitor);
+	struct dfg_err *err = dfg_http_connection_new(server, fd, &connection);
 	if (err) {
 		dfg_err_free(err);
 		close(fd);
 		return;
 	}
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
-	visitor->from = address;
-	visitor->next = server->visitors;
-	server->visitors = visitor;
-	dfg_http_connection_flush(visitor);
+	connection->from = address;
+	connection->next = server->visitors;
+	server->visitors = connection;
+	dfg_http_connection_flush(connection);
 }
 
 /* deaf: accepts no more until the next tick, when a descriptor may be free. */
 static void listen_again(struct dfg_server *server, bool deaf)
 {
 	struct epoll_event event = {.events = deaf ? 0 : EPOLLIN, .data.u64 = DFG_ABOUT_LISTENER};
-	epoll_ctl(server->hub->epoll, EPOLL_CTL_MOD, server->fd, &event);
+	epoll_ctl(server->http->epoll, EPOLL_CTL_MOD, server->fd, &event);
 	server->deaf = deaf;
 }
 
@@ -109,39 +109,39 @@ void dfg_server_accept(struct dfg_server *server)
 
 void dfg_server_tick(struct dfg_server *server, uint64_t now)
 {
-	uint64_t stranger = dfg_http_links_at_least_patience(server->hub, (uint64_t)STRANGER_MS * 1000000);
-	uint64_t waiting = dfg_http_links_at_least_patience(server->hub, (uint64_t)DFG_HUB_PATIENCE_MS * 1000000);
+	uint64_t stranger = dfg_http_links_at_least_patience(server->http, (uint64_t)STRANGER_MS * 1000000);
+	uint64_t waiting = dfg_http_links_at_least_patience(server->http, (uint64_t)DFG_HUB_PATIENCE_MS * 1000000);
 	if (server->deaf)
 		listen_again(server, false);
-	for (struct dfg_http_connection *visitor = server->visitors; visitor; visitor = visitor->next) {
-		uint64_t age = now - visitor->since_ns;
-		if ((visitor->state == DFG_STRANGER || visitor->state == DFG_ENDING) && age > stranger)
-			dfg_http_connection_drop(visitor, NULL);
-		if (visitor->state == DFG_WAITING && age > waiting) {
-			dfg_http_connection_answer(visitor, "403");
-			dfg_http_connection_flush(visitor);
+	for (struct dfg_http_connection *connection = server->visitors; connection; connection = connection->next) {
+		uint64_t age = now - connection->since_ns;
+		if ((connection->state == DFG_STRANGER || connection->state == DFG_ENDING) && age > stranger)
+			dfg_http_connection_drop(connection, NULL);
+		if (connection->state == DFG_WAITING && age > waiting) {
+			dfg_http_connection_answer(connection, "403");
+			dfg_http_connection_flush(connection);
 		}
 	}
 }
 
 void dfg_server_admit(struct dfg_server *server, uint32_t peer)
 {
-	for (struct dfg_http_connection *visitor = server->visitors; visitor; visitor = visitor->next)
-		if (visitor->state == DFG_WAITING && visitor->request.peer == peer) {
-			dfg_http_connection_admit(visitor);
-			dfg_http_connection_flush(visitor);
+	for (struct dfg_http_connection *connection = server->visitors; connection; connection = connection->next)
+		if (connection->state == DFG_WAITING && connection->request.peer == peer) {
+			dfg_http_connection_admit(connection);
+			dfg_http_connection_flush(connection);
 		}
 }
 
 void dfg_server_sweep(struct dfg_server *server)
 {
-	for (struct dfg_http_connection **at = &server->visitors, *visitor; (visitor = *at);) {
-		if (visitor->state != DFG_DEAD) {
-			at = &visitor->next;
+	for (struct dfg_http_connection **at = &server->visitors, *connection; (connection = *at);) {
+		if (connection->state != DFG_DEAD) {
+			at = &connection->next;
 			continue;
 		}
-		*at = visitor->next;
-		dfg_http_connection_free(visitor);
+		*at = connection->next;
+		dfg_http_connection_free(connection);
 	}
 }
 
@@ -193,7 +193,7 @@ static struct dfg_err *listen_at(struct dfg_server *server, const struct addrinf
 	setsockopt(server->fd, SOL_SOCKET, SO_REUSEADDR, &(int){1}, sizeof(int));
 	if (bind(server->fd, at->ai_addr, at->ai_addrlen) || listen(server->fd, SOMAXCONN))
 		return DFG_ERR(dfg_code_of_errno(errno, DFG_UNAVAILABLE), "cannot listen on %s: %s", address, strerror(errno));
-	if (epoll_ctl(server->hub->epoll, EPOLL_CTL_ADD, server->fd, &event))
+	if (epoll_ctl(server->http->epoll, EPOLL_CTL_ADD, server->fd, &event))
 		return DFG_ERR(DFG_MEMORY, "cannot watch a socket: %s", strerror(errno));
 	return write_address(server);
 }
@@ -238,12 +238,12 @@ static struct dfg_err *open_server(struct dfg_server *server, const char *addres
 }
 
 struct dfg_err *dfg_server_new(
-	struct dfg_http_links *hub, const char *address, bool tls, struct dfg_server **out_server)
+	struct dfg_http_links *http, const char *address, bool tls, struct dfg_server **out_server)
 {
 	struct dfg_server *server = dfg_zeros(1, sizeof *server);
 	if (!server)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
-	server->hub = hub;
+	server->http = http;
 	server->fd = -1;
 	struct dfg_err *err = open_server(server, address, tls);
 	if (err)
@@ -257,9 +257,9 @@ void dfg_server_free(struct dfg_server *server)
 {
 	if (!server)
 		return;
-	for (struct dfg_http_connection *visitor; (visitor = server->visitors);) {
-		server->visitors = visitor->next;
-		dfg_http_connection_free(visitor);
+	for (struct dfg_http_connection *connection; (connection = server->visitors);) {
+		server->visitors = connection->next;
+		dfg_http_connection_free(connection);
 	}
 	if (server->fd >= 0)
 		close(server->fd);

@@ -135,8 +135,8 @@ double dfg_launch_seconds(const struct dfg_launch *launch, double most)
 /* Seconds for which a worker may be silent before all are linked; 0: the lease, because they are. */
 static void set_patience(const struct dfg_launch *launch, double seconds)
 {
-	if (launch->hub)
-		dfg_http_links_set_patience(launch->hub, (uint32_t)(seconds * 1000));
+	if (launch->http)
+		dfg_http_links_set_patience(launch->http, (uint32_t)(seconds * 1000));
 	if (launch->shm)
 		dfg_shm_set_patience(launch->shm, (uint32_t)(seconds * 1000));
 }
@@ -198,16 +198,16 @@ static struct dfg_err *link_all(struct dfg_launch *launch, double patience)
 	uint32_t lease_ms = (uint32_t)(dfg_worker_config_link_lease(launch->options.lease, launch->workers) * 1000);
 	bool memory = dfg_launch_only_memory(launch);
 	struct dfg_shm_options shm = {.self = DFG_LAUNCHER, .secret = launch->secret, .sink = sink, .lease_ms = lease_ms};
-	struct dfg_http_links_options hub = {
+	struct dfg_http_links_options http = {
 		.self = DFG_LAUNCHER, .secret = launch->secret, .sink = sink, .lease_ms = lease_ms};
-	DFG_TRY(memory ? dfg_shm_new(&shm, &launch->shm) : dfg_http_links_new(&hub, &launch->hub));
+	DFG_TRY(memory ? dfg_shm_new(&shm, &launch->shm) : dfg_http_links_new(&http, &launch->http));
 	set_patience(launch, LINK_SECONDS + patience);
 	for (uint32_t i = 0; i < launch->workers; i++) {
 		const struct dfg_peer *peer = &launch->peer[i];
 		dfg_launch_reached(launch, i, DFG_LAUNCH_LINKING, NULL);
 		const char *key = *peer->fingerprint ? peer->fingerprint : NULL;
 		struct dfg_err *err = memory ? link_memory(launch, i, patience)
-									 : dfg_http_links_connect(launch->hub, i, peer->address, key, &launch->link[i]);
+									 : dfg_http_links_connect(launch->http, i, peer->address, key, &launch->link[i]);
 		if (err)
 			return not_linked(launch, i, err);
 	}
@@ -353,7 +353,7 @@ void dfg_launch_free(struct dfg_launch *launch)
 		if (launch->link[i])
 			launch->link[i]->kind->close(launch->link[i]);
 	dfg_shm_free(launch->shm);
-	dfg_http_links_free(launch->hub);
+	dfg_http_links_free(launch->http);
 	dfg_coordinator_free(launch->coordinator);
 	dfg_arena_release(&launch->arena);
 	pthread_mutex_destroy(&launch->lock);

@@ -31,7 +31,7 @@ struct dfg_launch {
 	pthread_mutex_t lock; /* guards the arena while workers start */
 	char secret[DFG_SECRET_ROOM];
 	struct dfg_coordinator *coordinator;
-	struct dfg_http_links *hub;
+	struct dfg_http_links *http;
 	struct dfg_shm *shm;
 	struct worker_process *worker_process; /* by worker, as the arrays below */
 	struct dfg_peer *peer;
