@@ -55,6 +55,30 @@ kill -CONT "$SSH_AGENT_PID"
 eval "$(ssh-agent -k)" >/dev/null
 expect 0 'strict' doctor --ssh-config identity_config strict
 
+# An agent that answers nonsense has no keys.
+cat >agent.py <<'.'
+import socket, struct, sys
+answers = [b"", b"\xff" * 4, b"\0\0\0\0", b"\0\0\0\1\x0c", struct.pack(">IBII", 9, 12, 1000, 0xffffffff),
+    struct.pack(">IBII4s", 13, 12, 1, 4, b"abcd"), struct.pack(">IBII4sI", 17, 12, 3, 4, b"abcd", 0)]
+server = socket.socket(socket.AF_UNIX)
+server.bind("nonsense")
+server.listen()
+for answer in answers:
+    agent = server.accept()[0]
+    agent.recv(5)
+    agent.sendall(answer)
+    agent.close()
+.
+python3 agent.py &
+for _ in $(seq 500); do
+	[ ! -S nonsense ] || break
+	sleep 0.02
+done
+{ echo 'IdentityAgent nonsense' && cat public_config; } >nonsense_config
+for _ in 1 2 3 4 5 6 7; do
+	expect 77 "refuses user 'root': tried the agent, $HERE/public" doctor --ssh-config nonsense_config strict
+done
+
 # ProxyCommand: its tokens, and its end with the run.
 config() { # LINE...: alpha by these settings
 	{ printf 'Host alpha\n' && printf '\t%s\n' "$@" && cat ssh_config; } >proxy_config
