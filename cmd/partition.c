@@ -14,8 +14,10 @@ static bool if_changed, explain;
 
 static const struct dfg_opt options[] = {
 	{.rows = dfg_placement_options},
-	{"fetch", 'f', .takes = "T", .list = &fetch, .help = "Keep only the nodes that tensor T needs; may be a list."},
-	{"target", .takes = "N", .list = &target, .help = "Keep only the nodes that node N, run for its effect, needs."},
+	{"fetch", 'f', .takes = "T", .list = &fetch,
+		.help = "Keep only the nodes that tensor T depends on; may be a list."},
+	{"target", .takes = "N", .list = &target,
+		.help = "Keep only the nodes that node N depends on; N is run for its effect."},
 	{"output", 'o', .takes = "PLAN/", .text = &output,
 		.help = "Write the plan to this folder; an older plan there is replaced."},
 	{"if-changed", .flag = &if_changed, .help = "Do not touch PLAN/ if its content would not change."},

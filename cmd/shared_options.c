@@ -41,10 +41,10 @@ const struct dfg_opt dfg_placement_options[] = {
 
 const struct dfg_opt dfg_distribution_options[] = {
 	{"transport", .takes = "NAME", .text = &S.distribution.transport,
-		.help = "Move tensors by libcurl or shm; auto takes what is best for each pair of workers, and says which with "
-				"-v."},
+		.help =
+			"Move tensors by libcurl or shm; auto takes the better one for each pair of workers, and -v prints it."},
 	{"lease", .takes = "SECONDS", .real = &S.distribution.lease,
-		.help = "Take for lost who was silent for so long (2.5), and fail the step."},
+		.help = "Fail the step if a worker is silent for SECONDS (2.5)."},
 	{"push", .flag = &S.distribution.push, .help = "Copy this program to the hosts and run the copy there."},
 	{"ssh-config", .takes = "FILE", .text = &S.distribution.ssh_config, .help = "Read FILE instead of ~/.ssh/config."},
 	{0},

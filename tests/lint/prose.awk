@@ -1,13 +1,18 @@
 # Comments and messages in plain English (CONTRIBUTING.md, "The voice"): patterns that an outsider reads twice. A comment may
-# run over several lines; a string counts where it has a space in it.
+# run over several lines; a string counts where it has a space in it. In pages all text counts.
 function look(text, line) {
-	gsub(/there (is|are|was|were) (no|none)|is no longer|leaves? [a-z ]* behind/, "", text)
+	gsub(/[Tt]here (is|are|was|were) (no|none)|is no longer|leaves? [a-z ]* behind/, "", text)
 	if (text ~ /^[ \t*]*(What|Of what|Of whom|Who|Whoever) / || text ~ /(^|[^a-z])(is|are) (no|none)([^a-z]|$)/ ||
 	    text ~ /(^|[^a-z])(behind|mended|stands? (in|at|on|there|here|behind|once)|so (many|much))([^a-z]|$)/ ||
 	    text ~ /(^|[^a-z])(goes|go|went) on([^a-z]|$)/)
 		print FILENAME ":" line ": " substr(text, 1, 100)
 }
 FNR == 1 { comment = ""; inside = 0 }
+FILENAME ~ /^man\/|[.]md$/ { # pages: all text but macros
+	if ($0 !~ /^[.]/)
+		look($0, FNR)
+	next
+}
 {
 	rest = $0
 	if (inside) {
