@@ -6,6 +6,7 @@
 #include "lib/graph/half.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #define TWO_PI 6.283185307179586
 
@@ -202,6 +203,36 @@ struct dfg_err *dfg_random_run(struct dfg_kernel *ctx, struct dfg_random *random
 	struct fill job = {random, fill};
 	DFG_TRY(dfg_output_now(ctx, &random->out));
 	dfg_kernel_ranges(ctx, dfg_shape_count(&random->out->shape), 8 * 1024, fill_range, &job);
+	return NULL;
+}
+
+/* Moves the stream on by that many elements, a multiple of 4. */
+static void skip(struct dfg_random *random, dfg_random_fn *fill, int64_t elements)
+{
+	int64_t block = per_block(random->out);
+	uint64_t words = fill == dfg_random_truncated_normal ? (uint64_t)(block * 256 / 4) : 1;
+	dfg_philox_skip(&random->philox, (uint64_t)(elements / block) * words);
+}
+
+struct dfg_err *dfg_random_run_from(
+	struct dfg_kernel *ctx, struct dfg_random *random, dfg_random_fn *fill, int64_t first)
+{
+	enum { GROUP = 4 };
+	int64_t lead = first % GROUP;
+	struct dfg_tensor *out, wide;
+	DFG_TRY(dfg_output_now(ctx, &out));
+	random->out = out;
+	skip(random, fill, first - lead);
+	if (!lead)
+		return dfg_random_run(ctx, random, fill);
+	int64_t count = dfg_shape_count(&out->shape);
+	wide = (struct dfg_tensor){.dtype = out->dtype, .shape = DFG_SHAPE_VECTOR(lead + count)};
+	struct fill job = {random, fill};
+	DFG_TRY(dfg_kernel_scratch(ctx, dfg_tensor_bytes(&wide), &wide.data));
+	random->out = &wide;
+	dfg_kernel_ranges(ctx, lead + count, 8 * 1024, fill_range, &job);
+	if (count)
+		memcpy(out->data, dfg_tensor_at(&wide, lead), dfg_tensor_bytes(out));
 	return NULL;
 }
 

@@ -3,6 +3,7 @@
 
 #include "kernels/shape_rules.h"
 #include "lib/base/text.h"
+#include "lib/exec/group/group.h"
 #include "lib/exec/state/state.h"
 
 #include <string.h>
@@ -35,6 +36,51 @@ static struct dfg_err *scramble_input(struct dfg_kernel *ctx, int i, struct dfg_
 	return NULL;
 }
 
+/* A large odd factor keeps the keys of shards apart; shard 0 has the key of a batch that is not sharded. */
+static void mix(struct dfg_philox *philox, const struct dfg_shard *shard)
+{
+	uint64_t key = philox->key[0] | (uint64_t)philox->key[1] << 32;
+	split(key + shard->number * UINT64_C(0x9e3779b97f4a7c15), philox->key);
+}
+
+static struct dfg_err *find_shard(struct dfg_kernel *ctx, bool *out_sharded, struct dfg_shard *out_shard)
+{
+	struct dfg_state *state = ctx->host->state(ctx);
+	struct dfg_group *group;
+	*out_sharded = false;
+	if (!state)
+		return NULL;
+	DFG_TRY(dfg_group_of(state, &group));
+	*out_sharded = dfg_group_shard(group, out_shard);
+	return NULL;
+}
+
+/*
+ * In the run of a shard: rows that are the batch's get the numbers that they have in a batch that is not sharded. The
+ * first extent may be a multiple of the rows: rows and steps of a sequence flattened into one. Other numbers differ from
+ * shard to shard.
+ */
+static struct dfg_err *run_sharded(struct dfg_kernel *ctx, struct dfg_random *random, dfg_random_fn *fill)
+{
+	bool by_rows = dfg_kernel_attr(ctx)[0].b, sharded;
+	struct dfg_shard shard;
+	struct dfg_shape shape;
+	DFG_TRY(find_shard(ctx, &sharded, &shard));
+	if (!sharded)
+		return dfg_random_run(ctx, random, fill);
+	DFG_TRY(dfg_shapes_now(ctx, 1, &shape));
+	if (by_rows && shape.rank && shape.dim[0] % shard.rows == 0)
+		return dfg_random_run_from(ctx, random, fill, dfg_shape_count(&shape) / shard.rows * shard.first);
+	mix(&random->philox, &shard);
+	return dfg_random_run(ctx, random, fill);
+}
+
+/* An op with attributes is the sharded one. */
+static struct dfg_err *run_stateless(struct dfg_kernel *ctx, struct dfg_random *random, dfg_random_fn *fill)
+{
+	return ctx->call->signature->n_attr ? run_sharded(ctx, random, fill) : dfg_random_run(ctx, random, fill);
+}
+
 enum { SHAPE, KEY, COUNTER, ALG, MINVAL };
 
 static struct dfg_err *read_philox(struct dfg_kernel *ctx, struct dfg_philox *out_philox)
@@ -60,7 +106,7 @@ static struct dfg_err *by_key(struct dfg_kernel *ctx, dfg_random_fn *fill)
 	DFG_TRY(read_philox(ctx, &random.philox));
 	if (ctx->call->n_in > MINVAL)
 		DFG_TRY(dfg_random_bounds(ctx, MINVAL, &random));
-	return dfg_random_run(ctx, &random, fill);
+	return run_stateless(ctx, &random, fill);
 }
 
 enum { SEED_INPUT = 1, SEED_MINVAL };
@@ -71,10 +117,10 @@ static struct dfg_err *by_seed(struct dfg_kernel *ctx, dfg_random_fn *fill)
 	DFG_TRY(scramble_input(ctx, SEED_INPUT, &random.philox));
 	if (ctx->call->n_in > SEED_MINVAL)
 		DFG_TRY(dfg_random_bounds(ctx, SEED_MINVAL, &random));
-	return dfg_random_run(ctx, &random, fill);
+	return run_stateless(ctx, &random, fill);
 }
 
-/* A distribution, by key and counter and by seed. */
+/* A distribution, by key and counter and by seed; the second op is that of a sharded batch. */
 #define STATELESS(Op, way, types, inputs, fill, text)         \
 	static struct dfg_err *Op##_run(struct dfg_kernel *ctx)   \
 	{                                                         \
@@ -85,6 +131,15 @@ static struct dfg_err *by_seed(struct dfg_kernel *ctx, dfg_random_fn *fill)
 		.doc = text,                                          \
 		.sig = "<dtype: " types inputs " -> (output: dtype)", \
 		.flags = DFG_NO_GRADIENT,                             \
+		.shape = dfg_random_shape,                            \
+		.run = Op##_run,                                      \
+	};                                                        \
+	const struct dfg_op dfg_op_Dfg_Shard##Op = {              \
+		.name = "Dfg>Shard" #Op,                              \
+		.doc = text " for the rows of a shard",               \
+		.sig = "<dtype: " types inputs " -> (output: dtype)", \
+		.attr = {"by_rows: bool = false"},                    \
+		.flags = DFG_NO_GRADIENT | DFG_STATEFUL,              \
 		.shape = dfg_random_shape,                            \
 		.run = Op##_run,                                      \
 	};
@@ -218,18 +273,43 @@ static struct dfg_err *find_place(struct dfg_kernel *ctx, struct dfg_variable **
 	return err;
 }
 
+/*
+ * The run of a shard writes no state: the place moves on at the end of the step, by the same number for every stream and
+ * however many numbers a shard has drawn.
+ */
+static struct dfg_err *draw_in_shard(
+	struct dfg_kernel *ctx, struct dfg_variable *place, uint64_t blocks, uint64_t *out_first)
+{
+	struct dfg_group *group;
+	uint64_t drawn;
+	DFG_TRY(dfg_group_of(ctx->host->state(ctx), &group));
+	DFG_TRY(dfg_group_draw(group, place, blocks, &drawn));
+	pthread_mutex_lock(&place->lock);
+	*out_first = (place->set ? *(const uint64_t *)place->value.data : 0) + drawn;
+	pthread_mutex_unlock(&place->lock);
+	return NULL;
+}
+
 static struct dfg_err *stateful(struct dfg_kernel *ctx, struct dfg_random *random, dfg_random_fn *fill)
 {
 	const union dfg_value *attr = dfg_kernel_attr(ctx);
 	struct dfg_shape shape;
 	struct dfg_variable *place;
 	uint64_t first;
+	bool sharded;
+	struct dfg_shard shard;
 	DFG_TRY(dfg_shapes_now(ctx, 1, &shape));
 	DFG_TRY(find_place(ctx, &place));
-	DFG_TRY(draw(place, (uint64_t)dfg_shape_count(&shape) * 256, &first));
+	DFG_TRY(find_shard(ctx, &sharded, &shard));
+	if (sharded)
+		DFG_TRY(draw_in_shard(ctx, place, (uint64_t)dfg_shape_count(&shape) * 256, &first));
+	else
+		DFG_TRY(draw(place, (uint64_t)dfg_shape_count(&shape) * 256, &first));
 	bool seeded = attr[SEED].i || attr[SEED2].i;
 	split(seeded ? (uint64_t)attr[SEED].i : hash_name(ctx->call->node), random->philox.key);
 	split((uint64_t)attr[SEED2].i, random->philox.counter + 2);
+	if (sharded)
+		mix(&random->philox, &shard);
 	dfg_philox_skip(&random->philox, first);
 	return dfg_random_run(ctx, random, fill);
 }

@@ -20,5 +20,9 @@ dfg_random_fn dfg_random_uniform, dfg_random_normal, dfg_random_truncated_normal
 DFG_MUST_CHECK struct dfg_err *dfg_random_run(struct dfg_kernel *ctx, struct dfg_random *random, dfg_random_fn *fill);
 struct dfg_err *dfg_random_shape(struct dfg_infer *node);
 
+/* The same from element `first` of the stream on, instead of element 0. */
+DFG_MUST_CHECK struct dfg_err *dfg_random_run_from(
+	struct dfg_kernel *ctx, struct dfg_random *random, dfg_random_fn *fill, int64_t first);
+
 /* low and range from inputs i and i + 1, scalars of the output's type. */
 DFG_MUST_CHECK struct dfg_err *dfg_random_bounds(struct dfg_kernel *ctx, int i, struct dfg_random *random);

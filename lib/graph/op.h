@@ -37,6 +37,9 @@ enum dfg_op_flags {
 	DFG_TAKES = 1 << 13,
 	DFG_WRITES = DFG_PUTS | DFG_TAKES,
 	DFG_KNOWS_MATRICES = 1 << 14, /* its rules take known values of rank 2; other ops get none */
+	/* The two ends of an all-reduce over the shards of a batch: the tickets that are fed between them cut the step in two. */
+	DFG_CONTRIBUTES = 1 << 15,
+	DFG_COLLECTS = 1 << 16,
 };
 
 /* The role of an op, by which the executor and the passes know the few ops that are special to them. */

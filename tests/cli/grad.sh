@@ -106,6 +106,7 @@ for optimizer in sgd momentum nesterov adagrad rmsprop adam adamw; do
 	done
 done
 has nodes.pbtxt _dfg_gradient_of
+has nodes.pbtxt _dfg_loss
 has nodes.pbtxt _dfg_slot
 status 65 "$DFG" grad m.pb --loss rows --optimizer 'sgd()' -o no.pb
 has err 'expected a scalar'

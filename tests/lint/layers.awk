@@ -9,6 +9,7 @@ BEGIN {
 	may["lib/exec/transport"] = may["lib/exec/state"] = graph
 	may["lib/exec/plan"] = graph "lib/exec/transport lib/exec/state"
 	may["lib/exec/kernel"] = graph "lib/exec/state lib/exec/plan"
+	may["lib/exec/group"] = graph "lib/exec/state"
 	may["lib/exec/linear"] = graph "lib/exec/state lib/exec/plan lib/exec/kernel"
 	may["lib/exec/dataflow"] = graph "lib/exec/transport lib/exec/state lib/exec/plan lib/exec/kernel"
 	pass = graph "lib/lang "
@@ -16,9 +17,10 @@ BEGIN {
 	may["lib/pass/grad"] = pass "lib/pass/verify"
 	may["lib/pass/partition"] = pass "lib/pass/verify lib/pass/place"
 	may["lib/pass/rewrite"] = pass "lib/pass/verify lib/pass/place lib/pass/grad"
+	may["lib/pass/replicate"] = pass "lib/pass/rewrite"
 	may["lib/pass/lower"] = pass "lib/pass/verify lib/pass/rewrite"
 	# Rooms of lib/exec that others see, and headers of the rest that they see.
-	seen = "^lib/exec/(session.h|state/.*|transport/(link.*|rendezvous)[.]h|plan/step[.]h)$"
+	seen = "^lib/exec/(session.h|state/.*|group/group[.]h|transport/(link.*|rendezvous)[.]h|plan/step[.]h)$"
 	may["formats"] = may["kernels"] = "lib/base lib/graph lib/lang lib/exec lib/pass"
 	may["remote"] = may["formats"] " formats"
 	may["app"] = may["remote"] " kernels remote"

@@ -71,7 +71,7 @@ static void list_variables(struct trainer *t, const char *what, const struct dfg
 	dfg_text_add(t->options->notes, "\n");
 }
 
-/* Names the gradient and marks it, so that replicas can add theirs there. */
+/* Names the gradient and marks it: the all-reduce of replicas reads what is marked. */
 static struct dfg_err *name_gradient(struct trainer *t, uint32_t variable, struct dfg_cotangent *cotangent)
 {
 	const char *prefix = t->options->prefix ? t->options->prefix : "grad";
@@ -80,7 +80,7 @@ static struct dfg_err *name_gradient(struct trainer *t, uint32_t variable, struc
 	struct dfg_make make = {t->builder, name};
 	struct dfg_edge like = {variable, 0}, value;
 	DFG_TRY(dfg_cotangent_dense(&make, like, cotangent, &value));
-	struct dfg_attr mark = DFG_ATTR_B("_dfg_gradient_of", true);
+	struct dfg_attr mark = DFG_ATTR_S("_dfg_gradient_of", name_of(t, variable));
 	struct dfg_new_node node = {.op = "Identity", .name = name, .in = &value, .n_in = 1, .attr = &mark, .n_attr = 1};
 	cotangent->value.port = 0;
 	return dfg_build(t->builder, &node, &cotangent->value.node);
@@ -361,12 +361,20 @@ static struct dfg_err *add_effects(struct trainer *t)
 	return make_group(t, "train", &t->effects);
 }
 
+/* Replicas reduce the gradients by the loss: whether it is a mean or a sum over the batch. */
+static struct dfg_err *mark_loss(struct trainer *t, struct dfg_edge loss)
+{
+	return dfg_node_set_attr(
+		t->builder->graph, loss.node, "_dfg_loss", DFG_ATTR_INT, (union dfg_value){.i = loss.port});
+}
+
 static struct dfg_err *train(struct trainer *t, struct dfg_edge loss)
 {
 	bool guessed;
 	uint32_t counter;
 	struct dfg_edge step;
 	DFG_TRY(check_loss(t, loss));
+	DFG_TRY(mark_loss(t, loss));
 	DFG_TRY(dfg_optimizer_new(t->options->optimizer, t->options->lang, &t->optimizer));
 	DFG_TRY(choose(t, &guessed));
 	DFG_TRY(find_needed(t, loss.node));

@@ -7,7 +7,7 @@
  * Adds the node `train`: one step of an optimizer on the loss (a scalar). Each variable gets its gradient (named
  * PREFIX/VAR, with the mark `_dfg_gradient_of`), its new value, and an update that waits for all reads already in the
  * graph, so that tensors fetched with `train` have the values before the step. `train` also runs the graph's own
- * effects (`_dfg_update`).
+ * effects (`_dfg_update`). The loss gets the mark `_dfg_loss`, an int: its output.
  */
 struct dfg_train_options {
 	const char *optimizer; /* "adam(lr = 0.001)" */

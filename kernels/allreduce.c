@@ -1,0 +1,92 @@
+/*
+ * The two ends of an all-reduce: Start contributes a bucket of tensors to the sum over the shards of a batch, and Done
+ * reads the sum. A step runs Start once for each shard, then Done once: the ticket, fed then, cuts the graph between them
+ * (lib/exec/group/group.h).
+ */
+#include "lib/exec/group/group.h"
+#include "lib/graph/kernel.h"
+
+enum { BUCKET, REDUCE };
+
+static struct dfg_err *start_shape(struct dfg_infer *node)
+{
+	node->out[0] = DFG_SHAPE_SCALAR;
+	return NULL;
+}
+
+static struct dfg_err *find_group(struct dfg_kernel *ctx, struct dfg_group **out_group)
+{
+	struct dfg_state *state = ctx->host->state(ctx);
+	return state ? dfg_group_of(state, out_group) : DFG_ERR(DFG_DATA, "%s needs a session", ctx->call->op->name);
+}
+
+static struct dfg_err *start_run(struct dfg_kernel *ctx)
+{
+	const union dfg_value *attr = dfg_kernel_attr(ctx);
+	const struct dfg_contribution contribution = {
+		.bucket = (uint32_t)attr[BUCKET].i,
+		.is_sum = attr[REDUCE].s.length == 3, /* "sum" */
+		.tensor = (const struct dfg_tensor *const *)ctx->in,
+		.n = ctx->call->n_in,
+	};
+	struct dfg_group *group;
+	struct dfg_tensor *ticket;
+	DFG_TRY(find_group(ctx, &group));
+	DFG_TRY(dfg_group_contribute(group, &contribution));
+	DFG_TRY(dfg_kernel_output(ctx, 0, &DFG_SHAPE_SCALAR, &ticket));
+	*(int64_t *)ticket->data = attr[BUCKET].i;
+	return NULL;
+}
+
+const struct dfg_op dfg_op_Dfg_AllReduceStart = {
+	.name = "Dfg>AllReduceStart",
+	.doc = "contributes tensors to the mean or the sum over the shards of a batch; the ticket is the bucket's number",
+	.sig = "<T: float|complex, N: int>(values: N * T) -> (ticket: i64)",
+	.attr =
+		{[BUCKET] = "bucket: int >= 0", [REDUCE] = "reduce: string = 'mean' in mean|sum", "tensors: list(string) = []"},
+	.flags = DFG_STATEFUL | DFG_ANY_RANK | DFG_NO_GRADIENT | DFG_CONTRIBUTES,
+	.shape = start_shape,
+	.run = start_run,
+};
+
+enum { SHAPES };
+
+static struct dfg_err *done_shape(struct dfg_infer *node)
+{
+	const struct dfg_list *shapes = node->call->attr[SHAPES].list;
+	for (uint32_t i = 0; i < shapes->count && i < node->call->n_out; i++)
+		node->out[i] = *shapes->item[i].shape;
+	return NULL;
+}
+
+static struct dfg_err *done_run(struct dfg_kernel *ctx)
+{
+	const struct dfg_tensor *ticket = dfg_kernel_input(ctx, 0);
+	struct dfg_group *group;
+	if (ticket->shape.rank || *(const int64_t *)ticket->data < 0)
+		return DFG_ERR(DFG_DATA, "the ticket must be the number of a bucket");
+	DFG_TRY(find_group(ctx, &group));
+	for (int i = 0; i < ctx->call->n_out; i++) {
+		struct dfg_tensor value;
+		int64_t bucket = *(const int64_t *)ticket->data;
+		DFG_TRY(dfg_group_result(group, bucket > UINT32_MAX ? UINT32_MAX : (uint32_t)bucket, (uint32_t)i, &value));
+		if (value.dtype != (enum dfg_dtype)ctx->call->out_dtype[i]) {
+			struct dfg_err *err = DFG_ERR(DFG_DATA, "the bucket has %s, not %s", dfg_dtype_name(value.dtype),
+				dfg_dtype_name((enum dfg_dtype)ctx->call->out_dtype[i]));
+			dfg_tensor_release(&value);
+			return err;
+		}
+		DFG_TRY(ctx->host->give(ctx, i, &value));
+	}
+	return NULL;
+}
+
+const struct dfg_op dfg_op_Dfg_AllReduceDone = {
+	.name = "Dfg>AllReduceDone",
+	.doc = "the mean or the sum of a bucket, when all shards of the batch have contributed",
+	.sig = "<T: float|complex, N: int>(ticket: i64) -> (values: N * T)",
+	.attr = {[SHAPES] = "shapes: list(shape) = []"},
+	.flags = DFG_STATEFUL | DFG_ANY_RANK | DFG_NO_GRADIENT | DFG_COLLECTS,
+	.shape = done_shape,
+	.run = done_run,
+};
