@@ -1,0 +1,54 @@
+#pragma once
+
+#include "lib/pass/replicate/local.h"
+#include "lib/pass/replicate/replicate.h"
+
+/* A tensor to reduce. */
+struct reduction {
+	struct dfg_edge source;
+	uint32_t reader;  /* the node whose input is replaced; DFG_NONE: all readers */
+	const char *name; /* of the variable, or of the node */
+	bool is_sum;      /* else a mean weighted by rows */
+	bool is_state;    /* a value that is assigned, not a gradient */
+	uint32_t ready;   /* position of the source in a topological order */
+	uint32_t bucket;  /* number of its bucket */
+	struct dfg_edge reduced;
+};
+
+struct replicate {
+	struct dfg_builder *builder;
+	const struct dfg_replicate_options *options;
+	struct dfg_keep *keep;
+	struct dfg_arena scratch;
+	struct dfg_local local;
+	uint32_t before; /* nodes before the rewrite */
+	bool *needed;    /* by node that was there before: of what is kept */
+	bool *reduced;   /* by node: it depends on an all-reduce */
+	bool *sharded;   /* by node: it depends on an input that is sharded */
+	struct reduction *cut;
+	size_t cuts, room;
+	uint32_t buckets;
+	bool marked; /* the gradients are those that grad marked */
+};
+
+/*
+ * cuts.c: adds the gradients to reduce, and the rule of each; then the states. In a graph that grad made these are what
+ * it marks, in another one all that the step assigns.
+ */
+DFG_MUST_CHECK struct dfg_err *dfg_replicate_gradients(struct replicate *r);
+DFG_MUST_CHECK struct dfg_err *dfg_replicate_states(struct replicate *r);
+
+/*
+ * bucket.c: sorts the cuts by readiness and numbers their buckets, from r->buckets on; then makes the nodes, cuts the
+ * edges, and removes the cuts from the list.
+ */
+DFG_MUST_CHECK struct dfg_err *dfg_replicate_buckets(struct replicate *r);
+
+/* batch_random.c: random ops whose shape is local draw the numbers of the shard's rows. */
+DFG_MUST_CHECK struct dfg_err *dfg_replicate_random(struct replicate *r);
+
+/* The variable that an edge is a handle or ref of; DFG_NONE: it is not a handle or ref. */
+uint32_t dfg_replicate_variable(const struct dfg_graph *graph, struct dfg_edge edge);
+
+/* Whether the node writes the variable that its input 0 refers to. */
+bool dfg_replicate_writes(const struct dfg_graph *graph, const struct dfg_node *node);
