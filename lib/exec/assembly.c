@@ -1,6 +1,7 @@
 #include "lib/exec/dataflow/dataflow.h"
 #include "lib/exec/kernel/services.h"
 #include "lib/exec/linear/linear.h"
+#include "lib/exec/replica_private.h"
 
 #include "lib/exec/plan/schedule.h"
 
@@ -22,7 +23,7 @@ static void *copy_array(struct dfg_arena *arena, const void *from, uint32_t coun
 	return to && count ? memcpy(to, from, count * size) : to;
 }
 
-static struct dfg_err *copy_step(struct dfg_arena *arena, const struct dfg_step *from, struct dfg_step *to)
+struct dfg_err *dfg_step_copy(struct dfg_arena *arena, const struct dfg_step *from, struct dfg_step *to)
 {
 	*to = *from;
 	to->feed = copy_array(arena, from->feed, from->n_feed, sizeof *from->feed);
@@ -440,7 +441,7 @@ struct dfg_err *dfg_plan_make(struct dfg_session *session, const struct dfg_step
 	*plan = (struct dfg_plan){.session = session};
 	if (pthread_mutex_init(&plan->lock, NULL))
 		return dfg_no_memory("the plan of the step");
-	struct dfg_err *err = copy_step(&plan->arena, step, &plan->step);
+	struct dfg_err *err = dfg_step_copy(&plan->arena, step, &plan->step);
 	if (!err) {
 		maker.selection = (struct selection){.graph = session->graph, .step = &plan->step, .scratch = &scratch};
 		err = make_plan(&maker);
@@ -453,6 +454,7 @@ struct dfg_err *dfg_plan_make(struct dfg_session *session, const struct dfg_step
 
 void dfg_plan_release(struct dfg_plan *plan)
 {
+	dfg_replica_release(plan->replica);
 	dfg_executors_free(plan);
 	dfg_programs_free(plan);
 	for (uint32_t i = 0; plan->preset && i < plan->slots; i++)

@@ -2,6 +2,7 @@
 
 #include "lib/exec/dataflow/dataflow.h"
 #include "lib/exec/linear/linear.h"
+#include "lib/exec/replica_private.h"
 
 #include <string.h>
 
@@ -95,6 +96,14 @@ static bool same_step(const struct dfg_step *a, const struct dfg_step *b)
 		   (!a->n_target || !memcmp(a->target, b->target, a->n_target * sizeof *a->target));
 }
 
+static struct dfg_err *make_plan(struct dfg_session *session, const struct dfg_step *step, struct dfg_plan *plan)
+{
+	bool made = false;
+	if (session->options.shards > 1)
+		DFG_TRY(dfg_replica_plan(session, step, plan, &made));
+	return made ? NULL : dfg_plan_make(session, step, plan);
+}
+
 static struct dfg_err *find_or_make(
 	struct dfg_session *session, const struct dfg_step *step, struct dfg_plan **out_plan)
 {
@@ -106,7 +115,7 @@ static struct dfg_err *find_or_make(
 	struct dfg_plan *plan = dfg_zeros(1, sizeof *plan);
 	if (!plan)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
-	struct dfg_err *err = dfg_plan_make(session, step, plan);
+	struct dfg_err *err = make_plan(session, step, plan);
 	if (err) {
 		dfg_free(plan);
 		return err;
@@ -138,6 +147,8 @@ static struct dfg_err *check_feeds(const struct dfg_plan *plan, const struct dfg
 struct dfg_err *dfg_plan_run(struct dfg_plan *plan, const struct dfg_tensor *feeds, struct dfg_tensor *out_fetches)
 {
 	struct dfg_session_backend *fleet = plan->session->options.fleet;
+	if (plan->replica)
+		return dfg_replica_run(plan->replica, feeds, out_fetches);
 	DFG_TRY(check_feeds(plan, feeds));
 	if (fleet)
 		return fleet->run(fleet, plan->elsewhere, feeds, out_fetches);
@@ -149,6 +160,10 @@ void dfg_plan_stats(const struct dfg_plan *plan, struct dfg_stats *out_stats)
 	/* for the lock only; the fields that it protects are only read */
 	struct dfg_plan *writable = (struct dfg_plan *)plan;
 	struct dfg_session_backend *fleet = plan->session->options.fleet;
+	if (plan->replica) {
+		dfg_replica_stats(plan->replica, out_stats);
+		return;
+	}
 	if (fleet) {
 		fleet->stats(fleet, plan->elsewhere, out_stats);
 		return;

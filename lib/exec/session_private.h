@@ -20,3 +20,6 @@ struct dfg_session {
 DFG_MUST_CHECK struct dfg_err *dfg_plan_make(
 	struct dfg_session *session, const struct dfg_step *step, struct dfg_plan *plan);
 void dfg_plan_release(struct dfg_plan *plan);
+
+/* Copies a step's lists into the arena. */
+DFG_MUST_CHECK struct dfg_err *dfg_step_copy(struct dfg_arena *arena, const struct dfg_step *from, struct dfg_step *to);

@@ -53,6 +53,8 @@ struct dfg_session_options {
 	/* called after each node, on any thread; NULL: no trace */
 	void (*trace)(void *arg, const struct dfg_trace_event *event);
 	void *trace_arg;
+	/* number of shards of the batch that is fed to inputs marked _dfg_shard (lib/pass/replicate); 0 and 1: one */
+	uint32_t shards;
 	/* folder for the spill file of values that loops save, used when memory is near the limit; NULL: no spill */
 	const char *swap;
 	const struct dfg_mem_limit *limit; /* required with swap */
