@@ -1,5 +1,7 @@
 #include "app/dataset.h"
 
+#include "app/replication.h"
+
 #include "formats/array.h"
 #include "formats/samples.h"
 #include "lib/base/random.h"
@@ -127,6 +129,9 @@ struct dfg_err *dfg_dataset_batch_size(const struct dfg_model *model, const stru
 		int64_t fixed = shape->rank > 0 ? shape->dim[0] : DFG_UNKNOWN;
 		if (fixed == DFG_UNKNOWN)
 			continue;
+		if (__builtin_mul_overflow(fixed, dfg_replication_shards_of(model, input->edge), &fixed))
+			return DFG_ERR(DFG_DATA, "input '%s' is %s: a batch of %u shards has too many samples", input->name,
+				dfg_shape_words(shape).s, model->shards);
 		if (batch < 0)
 			batch = fixed;
 		if (fixed != batch)

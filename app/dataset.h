@@ -28,8 +28,8 @@ DFG_MUST_CHECK struct dfg_err *dfg_dataset_open(struct dfg_model *model, const s
 void dfg_dataset_release(struct dfg_dataset *dataset);
 
 /*
- * The batch size: `asked`, or if that is -1, the size that the graph declares, or else 32. DFG_DATA if the graph
- * declares another size, or declares one and the last batch would be shorter.
+ * The batch size: `asked`, or if that is -1, the size that the graph declares, times the shards of the batch, or else
+ * 32. DFG_DATA if the graph declares another size, or declares one and the last batch would be shorter.
  */
 DFG_MUST_CHECK struct dfg_err *dfg_dataset_batch_size(const struct dfg_model *model, const struct dfg_dataset *dataset,
 	int64_t asked, bool meets_last, int64_t *out_batch);

@@ -23,6 +23,7 @@ struct dfg_model {
 	struct dfg_plan_folder plan; /* set if the path is a plan; the graph is then its parts, joined */
 	struct dfg_facts facts;
 	struct dfg_session *session;
+	uint32_t shards;                 /* of the batch, for a graph that app/replication.h has rewritten; 0: it is not */
 	const struct dfg_report *report; /* receives notes about its variables; borrowed */
 	struct dfg_loaded loaded;
 	const char *unset;      /* a variable that the last prepared step reads and that has no initialiser; NULL: none */

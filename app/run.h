@@ -1,6 +1,7 @@
 #pragma once
 
 #include "app/distributed.h"
+#include "app/replication.h"
 #include "app/trace.h"
 #include "app/variables.h"
 #include "lib/pass/pass.h"
@@ -55,7 +56,7 @@ struct dfg_timing {
 
 /*
  * A run: a graph that is open, on this machine or on workers, its variables, and what each step is fed, fetches and runs.
- * The caller sets the first four members, the others to zero; then
+ * The caller sets the first five members, the others to zero; then
  *
  *     dfg_run_open(), then one of dfg_run_once(), dfg_run_data(), or own steps by dfg_run_plan(); dfg_run_save();
  *     and in any case dfg_run_close().
@@ -63,8 +64,9 @@ struct dfg_timing {
 struct dfg_run {
 	const struct dfg_run_options *options; /* borrowed, as is `execution` */
 	const struct dfg_execution *execution;
-	struct dfg_graph_input input;        /* how graphs are opened, and the report of the run */
-	struct dfg_distributed *distributed; /* NULL: the run is local */
+	const struct dfg_replication *replication; /* checked; borrowed */
+	struct dfg_graph_input input;              /* how graphs are opened, and the report of the run */
+	struct dfg_distributed *distributed;       /* NULL: the run is local */
 
 	struct dfg_model model;
 	struct dfg_variables variables;

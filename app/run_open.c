@@ -78,10 +78,25 @@ static struct dfg_err *ask_before_the_cut(void *arg)
 	return NULL;
 }
 
+/* The tensors that --data feeds are sharded; those of --feed are the same in every shard. */
+static struct dfg_err *shard(struct dfg_run *run)
+{
+	const struct dfg_words_list *data = &run->options->data;
+	struct dfg_keep given = {.feed = dfg_arena_zeros(&run->model.arena, data->count + 1, sizeof(struct dfg_edge))};
+	struct dfg_keep keep = {
+		.fetch = run->fetch.edge, .n_fetch = run->fetch.count, .target = run->target, .n_target = run->n_target};
+	if (!given.feed)
+		return DFG_ERR(DFG_MEMORY, "out of memory");
+	DFG_TRY(keep_given(run, data, &given));
+	DFG_TRY(dfg_replication_apply(run->replication, &run->model, given.feed, given.n_feed, run->input.report, &keep));
+	return dfg_replication_fetches(run->replication, &run->model, &run->fetch);
+}
+
 static struct dfg_err *bind(struct dfg_run *run)
 {
 	if (!run->distributed) {
 		DFG_TRY(ask(run));
+		DFG_TRY(shard(run));
 		DFG_TRY(dfg_run_fuse(run));
 	}
 	DFG_TRY(dfg_variables_list(&run->model, &run->variables));
@@ -106,6 +121,7 @@ static struct dfg_err *open_model(const char *path, struct dfg_trace *trace, str
 	DFG_TRY(dfg_execution_session(run->execution, &session));
 	session.trace = trace ? dfg_trace_event : NULL;
 	session.trace_arg = trace;
+	session.shards = run->replication->n_shards;
 	if (!run->distributed)
 		return dfg_model_open(path, &run->input, &session, &run->model);
 	run->distributed->trace = trace ? dfg_trace_worker_event : NULL;

@@ -21,7 +21,10 @@ static void print(const struct dfg_timing *timing)
 
 struct dfg_err *dfg_bench_file(const char *path, struct dfg_run_options *options, int64_t batch)
 {
-	struct dfg_run run = {.options = options, .execution = &dfg_shared.execution, .input = dfg_cmd_graph_input()};
+	struct dfg_run run = {.options = options,
+		.execution = &dfg_shared.execution,
+		.replication = &dfg_shared.replication,
+		.input = dfg_cmd_graph_input()};
 	if (batch < 1 || !options->repeat)
 		return DFG_ERR(DFG_USAGE, "--batch and --repeat must be at least 1");
 	options->repeat = options->repeat < 0 ? REPEAT : options->repeat;

@@ -86,6 +86,7 @@ static const struct dfg_opt options[] = {
 	{.rows = training_rows},
 	{.rows = execution_rows},
 	{.rows = distributed_rows},
+	{.rows = dfg_replication_options},
 	{.rows = dfg_graph_in_options},
 	{0},
 };
@@ -153,6 +154,7 @@ static struct dfg_err *check_options(void)
 	DFG_TRY(check_needs());
 	DFG_TRY(check_pairs());
 	DFG_TRY(dfg_check_hosts_given());
+	DFG_TRY(dfg_replication_check(&dfg_shared.replication, dfg_shared.placement.hosts));
 	if (O.output && strcmp(O.output, "-"))
 		DFG_TRY(dfg_arrays_check_path(O.output, NULL));
 	if (device && strcmp(device, "cpu"))
@@ -202,8 +204,11 @@ static struct dfg_err *execute(struct dfg_run *run, struct dfg_trace *trace, int
 static struct dfg_err *run_graph(
 	const char *path, struct dfg_distributed *distributed, struct dfg_trace *trace, int *out_status)
 {
-	struct dfg_run run = {
-		.options = &O, .execution = &dfg_shared.execution, .input = dfg_cmd_graph_input(), .distributed = distributed};
+	struct dfg_run run = {.options = &O,
+		.execution = &dfg_shared.execution,
+		.replication = &dfg_shared.replication,
+		.input = dfg_cmd_graph_input(),
+		.distributed = distributed};
 	struct dfg_err *err = dfg_run_open(path, trace, &run);
 	if (!err)
 		err = execute(&run, trace, out_status);

@@ -50,6 +50,20 @@ const struct dfg_opt dfg_distribution_options[] = {
 	{0},
 };
 
+const struct dfg_opt dfg_replication_options[] = {
+	{"replicas", .takes = "R", .number = &S.replication.replicas,
+		.help = "Train R copies of the model, each on a part of the batch (1)."},
+	{"shards", .takes = "S", .number = &S.replication.shards,
+		.help = "Cut each batch into S shards, whose gradients are reduced in one order (R)."},
+	{"bucket", .takes = "SIZE|0|all|auto", .text = &S.replication.bucket,
+		.help = "Reduce gradients in buckets of SIZE bytes (4MiB); 0: each by itself; all: in one."},
+	{"reduce", .takes = "mean|sum", .text = &S.replication.reduce,
+		.help = "Take the mean or the sum of the shards' gradients (as the loss does of the batch)."},
+	{"gradients", .takes = "PATTERN", .list = &S.replication.gradients,
+		.help = "Reduce the nodes that match PATTERN, instead of the gradients that the graph marks."},
+	{0},
+};
+
 struct dfg_err *dfg_check_hosts_given(void)
 {
 	const struct dfg_distribution by_default = DFG_DISTRIBUTION_DEFAULTS;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "app/distributed.h"
+#include "app/replication.h"
 #include "cmd/cmd.h"
 
 /* Options that several commands share: the rows, and the values that they set. */
@@ -8,11 +9,13 @@ struct dfg_shared_options {
 	struct dfg_execution execution;
 	struct dfg_placement placement;
 	struct dfg_distribution distribution;
+	struct dfg_replication replication;
 };
 extern struct dfg_shared_options dfg_shared;
 extern const struct dfg_opt dfg_execution_options[];
 extern const struct dfg_opt dfg_placement_options[];    /* --hosts, --place */
 extern const struct dfg_opt dfg_distribution_options[]; /* in addition to those of placement */
+extern const struct dfg_opt dfg_replication_options[];
 
 /* DFG_USAGE if an option is given that requires --hosts, without it. */
 DFG_MUST_CHECK struct dfg_err *dfg_check_hosts_given(void);

@@ -26,6 +26,7 @@ static const struct dfg_opt options[] = {
 	{.rows = dfg_execution_options},
 	{.rows = dfg_placement_options},
 	{.rows = dfg_distribution_options},
+	{.rows = dfg_replication_options},
 	{0},
 };
 
@@ -208,6 +209,8 @@ static struct dfg_err *test(char **operands, int *out_status)
 	struct dfg_distributed distributed = {0};
 	DFG_TRY(dfg_remat_policy(&test_options.remat));
 	DFG_TRY(dfg_execution_session(&dfg_shared.execution, &test_options.session));
+	DFG_TRY(dfg_replication_check(&dfg_shared.replication, dfg_shared.placement.hosts));
+	test_options.session.shards = dfg_shared.replication.n_shards; /* feeds are the same in every shard */
 	dfg_limit_memory();
 	struct dfg_err *err = start_workers(&distributed);
 	for (; *operands && !err; operands++)

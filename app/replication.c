@@ -1,0 +1,161 @@
+#include "app/replication.h"
+
+#include "lib/base/size.h"
+#include "lib/base/text.h"
+#include "lib/pass/verify/verify.h"
+
+#include <string.h>
+
+enum { SHARDS_MOST = 1 << 16 };
+#define BUCKET_AUTO (UINT64_C(4) << 20)
+
+/* An option that has an effect only on a sharded batch. */
+static const char *idle_option(const struct dfg_replication *replication)
+{
+	return replication->bucket            ? "bucket"
+		   : replication->reduce          ? "reduce"
+		   : replication->gradients.count ? "gradients"
+										  : NULL;
+}
+
+static struct dfg_err *parse_bucket(const char *text, uint64_t *out_bytes)
+{
+	*out_bytes = BUCKET_AUTO;
+	if (!text || !strcmp(text, "auto"))
+		return NULL;
+	*out_bytes = UINT64_MAX;
+	if (!strcmp(text, "all"))
+		return NULL;
+	return dfg_err_note(dfg_parse_size(text, out_bytes), "--bucket");
+}
+
+static struct dfg_err *parse_reduction(const char *text, enum dfg_reduction *out_reduction)
+{
+	*out_reduction = DFG_REDUCE_BY_LOSS;
+	if (!text)
+		return NULL;
+	*out_reduction = strcmp(text, "sum") ? DFG_REDUCE_MEAN : DFG_REDUCE_SUM;
+	if (strcmp(text, "sum") && strcmp(text, "mean"))
+		return DFG_ERR(DFG_USAGE, "--reduce must be mean or sum, not '%s'", text);
+	return NULL;
+}
+
+struct dfg_err *dfg_replication_check(struct dfg_replication *replication, bool has_hosts)
+{
+	int64_t replicas = replication->replicas, shards = replication->shards;
+	uint64_t bucket;
+	enum dfg_reduction reduction;
+	replication->n_shards = 1;
+	if (shards > SHARDS_MOST || replicas > SHARDS_MOST)
+		return DFG_ERR(DFG_USAGE, "--%s must be at most %d", shards > SHARDS_MOST ? "shards" : "replicas", SHARDS_MOST);
+	if (replicas > 1 && !has_hosts)
+		return DFG_ERR(DFG_USAGE, "--replicas %lld requires --hosts; --shards %lld computes the same in one process",
+			(long long)replicas, (long long)replicas);
+	if (replicas && shards && shards < replicas)
+		return DFG_ERR(DFG_USAGE, "--shards %lld is less than --replicas %lld", (long long)shards, (long long)replicas);
+	if (has_hosts && (replicas > 1 || shards > 1))
+		return DFG_ERR(DFG_USAGE, "--%s cannot be used with --hosts: this version shards a batch in one process",
+			shards > 1 ? "shards" : "replicas");
+	DFG_TRY(parse_bucket(replication->bucket, &bucket));
+	DFG_TRY(parse_reduction(replication->reduce, &reduction));
+	if (shards < 2 && idle_option(replication))
+		return DFG_ERR(DFG_USAGE, "--%s requires --shards", idle_option(replication));
+	replication->n_shards = shards ? (uint32_t)shards : 1;
+	return NULL;
+}
+
+/* Passes the lines of a text to the report. */
+static void report_lines(const struct dfg_report *report, const char *source, const struct dfg_text *text)
+{
+	for (const char *s = text->s, *end; s && (end = strchr(s, '\n')); s = end + 1)
+		dfg_report_note(report, "%s: %.*s", source, (int)(end - s), s);
+}
+
+static void report_bucket(const struct dfg_report *report, const struct dfg_model *model, const struct dfg_node *start)
+{
+	const struct dfg_attr *number = dfg_node_attr(start, "bucket"), *reduce = dfg_node_attr(start, "reduce"),
+						  *names = dfg_node_attr(start, "tensors");
+	struct dfg_text line = {0};
+	uint64_t bytes = 0;
+	for (uint32_t i = 0; i < start->n_in; i++) {
+		const struct dfg_inferred *fact = dfg_model_fact(model, start->in[i]);
+		bool known = dfg_shape_known(&fact->shape);
+		bytes += known ? (uint64_t)dfg_shape_count(&fact->shape) * dfg_dtype_size(fact->dtype) : 0;
+	}
+	dfg_text_add(&line, "bucket %lld: %s of %llu bytes of %s:", (long long)(number ? number->value.i : 0),
+		reduce && reduce->value.s.length == 3 ? "sum" : "mean", (unsigned long long)bytes,
+		dfg_dtype_name(dfg_model_fact(model, start->in[0])->dtype));
+	for (uint32_t i = 0; names && names->kind == DFG_ATTR_LIST && i < names->value.list->count; i++) {
+		struct dfg_string name = names->value.list->item[i].s;
+		dfg_text_add(&line, "%s '%.*s'", i ? "," : "", (int)name.length, name.s);
+	}
+	dfg_report_detail(report, "%s", line.s ? line.s : "");
+	dfg_text_release(&line);
+}
+
+static void report_buckets(const struct dfg_report *report, const struct dfg_model *model)
+{
+	const struct dfg_graph *graph = &model->file.graph;
+	dfg_report_detail(report, "%u shards; the learning rate is not scaled", model->shards);
+	for (uint32_t n = 0; n < graph->count; n++)
+		if (graph->node[n].op && graph->node[n].op->flags & DFG_CONTRIBUTES)
+			report_bucket(report, model, &graph->node[n]);
+}
+
+static struct dfg_err *rewrite(
+	struct dfg_graph *graph, const struct dfg_replicate_options *options, struct dfg_keep *keep)
+{
+	struct dfg_builder builder = {0};
+	DFG_TRY(dfg_builder_init(&builder, graph));
+	struct dfg_err *err = dfg_replicate(&builder, options, keep);
+	dfg_builder_release(&builder);
+	return err;
+}
+
+struct dfg_err *dfg_replication_apply(const struct dfg_replication *replication, struct dfg_model *model,
+	const struct dfg_edge *shard, uint32_t n_shard, const struct dfg_report *report, struct dfg_keep *keep)
+{
+	struct dfg_text notes = {0};
+	struct dfg_replicate_options options = {
+		.shards = replication->n_shards,
+		.shard = shard,
+		.n_shard = n_shard,
+		.gradients = replication->gradients.word,
+		.n_gradients = replication->gradients.count,
+		.notes = &notes,
+	};
+	if (replication->n_shards < 2 || !n_shard)
+		return NULL;
+	DFG_TRY(parse_bucket(replication->bucket, &options.bucket));
+	DFG_TRY(parse_reduction(replication->reduce, &options.reduction));
+	model->shards = replication->n_shards;
+	struct dfg_err *err = rewrite(&model->file.graph, &options, keep);
+	if (!err)
+		err = dfg_text_check(&notes);
+	if (!err)
+		report_lines(report, model->file.graph.source, &notes);
+	dfg_text_release(&notes);
+	if (!err) {
+		dfg_facts_release(&model->facts);
+		model->facts = (struct dfg_facts){0};
+		err = dfg_verify(&model->file.graph, NULL, &model->facts);
+	}
+	if (!err)
+		report_buckets(report, model);
+	return dfg_err_of_file(err, model->file.graph.source);
+}
+
+struct dfg_err *dfg_replication_fetches(
+	const struct dfg_replication *replication, struct dfg_model *model, const struct dfg_edges *fetch)
+{
+	if (replication->n_shards < 2 || model->shards < 2)
+		return NULL;
+	return dfg_replicate_merge(&model->file.graph, &model->facts, fetch->edge, fetch->count);
+}
+
+uint32_t dfg_replication_shards_of(const struct dfg_model *model, struct dfg_edge edge)
+{
+	int64_t mask = 0;
+	bool marked = dfg_node_mark(&model->file.graph.node[edge.node], "_dfg_shard", &mask);
+	return marked && edge.port < 31 && mask >> edge.port & 1 && model->shards > 1 ? model->shards : 1;
+}

@@ -1,0 +1,32 @@
+#pragma once
+
+#include "app/model.h"
+#include "app/names.h"
+#include "app/report.h"
+#include "lib/pass/replicate/replicate.h"
+
+/* Data parallelism, as a user asks for it: how the batch is sharded, and how gradients are reduced. */
+struct dfg_replication {
+	int64_t replicas, shards;        /* 0: not given */
+	const char *bucket;              /* SIZE, "0", "all" or "auto"; NULL: auto */
+	const char *reduce;              /* "mean" or "sum"; NULL: by the loss */
+	struct dfg_words_list gradients; /* patterns */
+	uint32_t n_shards;               /* set by dfg_replication_check(): 1 or more */
+};
+
+/* Checks the options, and sets n_shards. DFG_USAGE for a value out of range or options that contradict each other. */
+DFG_MUST_CHECK struct dfg_err *dfg_replication_check(struct dfg_replication *replication, bool has_hosts);
+
+/*
+ * Rewrites the graph of a model so that the given tensors are fed a shard of the batch (lib/pass/replicate), and brings
+ * its facts up to date. keep's fetches and targets may change. Notes go to the report. Does nothing for one shard.
+ */
+DFG_MUST_CHECK struct dfg_err *dfg_replication_apply(const struct dfg_replication *replication, struct dfg_model *model,
+	const struct dfg_edge *shard, uint32_t n_shard, const struct dfg_report *report, struct dfg_keep *keep);
+
+/* Records how the values of these fetches are merged over shards. Does nothing for a graph that is not rewritten. */
+DFG_MUST_CHECK struct dfg_err *dfg_replication_fetches(
+	const struct dfg_replication *replication, struct dfg_model *model, const struct dfg_edges *fetch);
+
+/* How many shards share a batch that feeds the tensor: 1 if it is not sharded. */
+uint32_t dfg_replication_shards_of(const struct dfg_model *model, struct dfg_edge edge);
