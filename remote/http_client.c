@@ -4,7 +4,10 @@
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <errno.h>
+#include <openssl/err.h>
+#include <openssl/sslerr.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -294,6 +297,14 @@ static void end_post(void *of)
 
 static const struct dfg_transport transport = {.flush = flush_post, .end = end_post};
 
+/* Whether the peer, or the network, ended the connection during TLS's handshake. libcurl has one code for all that can
+ * fail there; only its text holds OpenSSL's: "error:0A00010B:SSL routines...". A broken socket has none. */
+static bool ended_in_handshake(const struct post *post)
+{
+	const char *error = strstr(post->error, "error:");
+	return !error || ERR_GET_REASON(strtoul(error + strlen("error:"), NULL, 16)) == SSL_R_UNEXPECTED_EOF_WHILE_READING;
+}
+
 /* Translates libcurl's code. An established connection was lost; another one could not be made. */
 static struct dfg_err *failed(const struct post *post, CURLcode code)
 {
@@ -302,6 +313,8 @@ static struct dfg_err *failed(const struct post *post, CURLcode code)
 		return post->status == 200 ? DFG_ERR(DFG_UNAVAILABLE, "closed the link") : refused(post);
 	if (code == CURLE_SSL_PINNEDPUBKEYNOTMATCH)
 		return DFG_ERR(DFG_REFUSED, "has a key that does not match its fingerprint");
+	if (!post->exchange->stands && code == CURLE_SSL_CONNECT_ERROR && ended_in_handshake(post))
+		return DFG_ERR(DFG_UNAVAILABLE, "hung up during the TLS handshake: %s", words);
 	if (!post->exchange->stands &&
 		(code == CURLE_HTTP2 || code == CURLE_HTTP2_STREAM || code == CURLE_WEIRD_SERVER_REPLY ||
 			code == CURLE_SSL_CONNECT_ERROR || code == CURLE_UNSUPPORTED_PROTOCOL))

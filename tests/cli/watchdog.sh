@@ -4,6 +4,10 @@ dogs() { # PID: the processes that it has started
 	cat "/proc/$1"/task/*/children
 }
 
+stopped() { # PID: every thread of it; the signal takes its time
+	! grep -h '^State:' "/proc/$1"/task/*/status | grep -qv 'T (stopped)'
+}
+
 # A worker by itself, stopped; its stdin ends.
 worker
 has hello '"dfg":'
@@ -12,6 +16,7 @@ dog=$(dogs $worker)
 tr '\0' ' ' <"/proc/${dog% }/cmdline" >title
 has title "dfg: watchdog of $worker"
 kill -STOP $worker
+within stopped $worker
 exec 3>&-
 got=0
 wait $worker || got=$?
@@ -37,6 +42,9 @@ within two_workers
 sleep 0.5
 # shellcheck disable=SC2086
 kill -STOP $workers
+for worker in $workers; do
+	within stopped "$worker"
+done
 kill -KILL $launcher
 wait $launcher || true
 for worker in $workers; do

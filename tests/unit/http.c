@@ -1,8 +1,14 @@
 #include "tests/unit/hubs.h"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -195,6 +201,63 @@ static void who_speaks_something_else_gives_no_answer(void **state)
 	free(end);
 }
 
+/* A peer that takes a connection, reads the beginning of the hello, and says one thing. */
+struct listener {
+	int fd;
+	bool reset; /* at the end, instead of an orderly end */
+	const char *says;
+};
+
+static void *listen_once(void *arg)
+{
+	const struct listener *listener = arg;
+	char hello[16];
+	int fd = accept(listener->fd, NULL, NULL);
+	assert_int_equal(recv(fd, hello, sizeof hello, 0), sizeof hello);
+	assert_int_equal(send(fd, listener->says, strlen(listener->says), MSG_NOSIGNAL), strlen(listener->says));
+	if (listener->reset)
+		setsockopt(fd, SOL_SOCKET, SO_LINGER, &(struct linger){.l_onoff = 1}, sizeof(struct linger));
+	close(fd);
+	return NULL;
+}
+
+/* A handshake that the peer or the network breaks is a lost worker, which a run may start again; an answer in another
+ * protocol is not. */
+static void a_broken_handshake_is_not_another_protocol(void **state)
+{
+	(void)state;
+	static const struct {
+		bool reset;
+		const char *says;
+		enum dfg_code code;
+		const char *words;
+	} cases[] = {{false, "", DFG_UNAVAILABLE, "hung up during the TLS handshake"},
+		{true, "", DFG_UNAVAILABLE, "hung up during the TLS handshake"},
+		{false, "HTTP/1.1 400 Bad Request\r\n\r\n", DFG_PROTOCOL, "does not speak this protocol"}};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct hubs_end *end = calloc(2, sizeof *end);
+		struct listener listener = {
+			.fd = socket(AF_INET, SOCK_STREAM, 0), .reset = cases[i].reset, .says = cases[i].says};
+		struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+		char address[64];
+		pthread_t thread;
+		assert_int_equal(bind(listener.fd, (struct sockaddr *)&at, sizeof at), 0);
+		assert_int_equal(listen(listener.fd, 1), 0);
+		getsockname(listener.fd, (struct sockaddr *)&at, &(socklen_t){sizeof at});
+		snprintf(address, sizeof address, "127.0.0.1:%u", ntohs(at.sin_port));
+		assert_int_equal(pthread_create(&thread, NULL, listen_once, &listener), 0);
+		connect_with(end, true, NULL, NULL);
+		end[0].link->kind->close(end[0].link);
+		succeeds(dfg_http_links_connect(
+			end[0].hub, 1, address, "sha256:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=", &end[0].link));
+		is_lost(&end[0], cases[i].code, cases[i].words);
+		pthread_join(thread, NULL);
+		close(listener.fd);
+		hubs_close(end);
+		free(end);
+	}
+}
+
 static void nobody_there_is_unavailable(void **state)
 {
 	(void)state;
@@ -366,6 +429,7 @@ int main(void)
 		cmocka_unit_test(a_wrong_secret_is_refused),
 		cmocka_unit_test(a_wrong_key_is_refused),
 		cmocka_unit_test(who_speaks_something_else_gives_no_answer),
+		cmocka_unit_test(a_broken_handshake_is_not_another_protocol),
 		cmocka_unit_test(nobody_there_is_unavailable),
 		cmocka_unit_test(without_tls_only_over_loopback),
 		cmocka_unit_test(any_other_address_has_tls),
