@@ -261,7 +261,7 @@ static struct dfg_err *name_deadline(const struct dfg_launch *launch, struct dfg
 	return late;
 }
 
-static struct dfg_err *take_room(struct dfg_launch *launch)
+static struct dfg_err *allocate(struct dfg_launch *launch)
 {
 	uint32_t workers = launch->workers = launch->options.hosts->count;
 	launch->worker_process = dfg_arena_zeros(&launch->arena, workers, sizeof *launch->worker_process);
@@ -288,7 +288,7 @@ struct dfg_err *dfg_launch_new(const struct dfg_launch_options *options, struct 
 	launch->options = *options;
 	double timeout = options->timeout < 1e9 ? options->timeout : 1e9;
 	launch->deadline = timeout > 0 ? dfg_now() + (uint64_t)(timeout * 1e9) : UINT64_MAX;
-	struct dfg_err *err = take_room(launch);
+	struct dfg_err *err = allocate(launch);
 	if (!err)
 		err = name_deadline(launch, hire(launch));
 	if (err)

@@ -160,7 +160,7 @@ struct room {
 	const struct dfg_handle_type *out_holds[FEW];
 };
 
-static struct dfg_err *take_room(struct dfg_infer *node, struct room *room, void **out_more)
+static struct dfg_err *allocate(struct dfg_infer *node, struct room *room, void **out_more)
 {
 	size_t n_in = node->call->n_in, n_out = node->call->n_out;
 	*out_more = NULL;
@@ -221,7 +221,7 @@ struct dfg_err *dfg_infer_node(const struct dfg_call *call, const struct dfg_inf
 	struct room room;
 	struct dfg_infer node = {.call = call};
 	void *more;
-	DFG_TRY(take_room(&node, &room, &more));
+	DFG_TRY(allocate(&node, &room, &more));
 	struct dfg_err *err = infer(&node, in, arena, out);
 	dfg_free(more);
 	return dfg_call_note(err, call);

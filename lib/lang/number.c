@@ -219,7 +219,7 @@ static struct dfg_err *store(const struct dfg_datum *datum, enum dfg_dtype dtype
 	return NULL;
 }
 
-static struct dfg_err *room_for(
+static struct dfg_err *new_tensor(
 	struct dfg_eval *eval, enum dfg_dtype dtype, const struct dfg_shape *shape, struct dfg_tensor **out_tensor)
 {
 	struct dfg_tensor *tensor = dfg_arena_zeros(eval->arena, 1, sizeof *tensor);
@@ -238,7 +238,7 @@ struct dfg_err *dfg_literal_new(
 	struct dfg_shape shape;
 	struct dfg_tensor *tensor;
 	DFG_TRY(shape_of(eval, datum, &shape));
-	DFG_TRY(room_for(eval, dtype ? dtype : dfg_datum_natural(datum), &shape, &tensor));
+	DFG_TRY(new_tensor(eval, dtype ? dtype : dfg_datum_natural(datum), &shape, &tensor));
 	char *to = tensor->data;
 	DFG_TRY(store(datum, tensor->dtype, &to));
 	*out_datum = (struct dfg_datum){DFG_DATUM_LITERAL, .literal = tensor};
@@ -249,7 +249,7 @@ struct dfg_err *dfg_literal_cast(
 	struct dfg_eval *eval, const struct dfg_tensor *literal, enum dfg_dtype dtype, struct dfg_datum *out_datum)
 {
 	struct dfg_tensor *tensor;
-	DFG_TRY(room_for(eval, dtype, &literal->shape, &tensor));
+	DFG_TRY(new_tensor(eval, dtype, &literal->shape, &tensor));
 	dfg_convert(dtype, tensor->data, literal->dtype, literal->data, dfg_shape_count(&literal->shape));
 	*out_datum = (struct dfg_datum){DFG_DATUM_LITERAL, .literal = tensor};
 	return NULL;

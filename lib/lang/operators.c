@@ -78,7 +78,7 @@ enum { LIST_MOST = 1 << 20 }; /* the most items of a list that an operator makes
  * Makes sure that n free items follow those of the list. Only the list that was joined last has free items; others that
  * begin with the same items are copied.
  */
-static struct dfg_err *take_room(struct dfg_eval *eval, struct dfg_datum_list *list, uint32_t n)
+static struct dfg_err *reserve_items(struct dfg_eval *eval, struct dfg_datum_list *list, uint32_t n)
 {
 	struct dfg_list_origin *origin = list->origin;
 	if (origin && origin->end && origin->end == list->item + list->n && origin->room >= n)
@@ -105,7 +105,7 @@ static struct dfg_err *join_lists(
 		return DFG_ERR(DFG_DATA, "a list of %u and one of %u items are too long to join", joined.n, more->n);
 	DFG_TRY(dfg_list_grow(
 		&joined, joined.depth > more->depth ? joined.depth : more->depth, (uint64_t)joined.leaves + more->leaves));
-	DFG_TRY(take_room(eval, &joined, more->n));
+	DFG_TRY(reserve_items(eval, &joined, more->n));
 	if (more->n)
 		memcpy(joined.item + joined.n, more->item, more->n * sizeof *more->item);
 	joined.n += more->n;

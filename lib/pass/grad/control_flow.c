@@ -19,7 +19,7 @@ static const struct dfg_node *node_of(const struct dfg_backprop *s, uint32_t n)
 	return &s->builder->graph->node[n];
 }
 
-static struct dfg_err *take_room(struct dfg_backprop *s)
+static struct dfg_err *allocate(struct dfg_backprop *s)
 {
 	struct dfg_control_gradient *paths = s->paths;
 	uint32_t loops = paths->mirror.loops.count;
@@ -62,7 +62,7 @@ struct dfg_err *dfg_control_gradient_new(struct dfg_backprop *s)
 		s->order = order;
 		DFG_TRY(dfg_loop_shapes(s->builder, &paths->mirror.loops, order, &s->scratch));
 	}
-	DFG_TRY(take_room(s));
+	DFG_TRY(allocate(s));
 	list_exits(s);
 	return NULL;
 }

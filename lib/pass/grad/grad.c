@@ -164,7 +164,7 @@ static struct dfg_err *pass_rows(struct dfg_backprop *s, uint32_t n, bool *out_d
 }
 
 /* Sets up the gradient's context for a node, in scratch memory that is released batch by batch. */
-static struct dfg_err *take_room(struct dfg_backprop *s, uint32_t n, struct dfg_gradient *node, struct dfg_call *call)
+static struct dfg_err *set_up(struct dfg_backprop *s, uint32_t n, struct dfg_gradient *node, struct dfg_call *call)
 {
 	DFG_TRY(dfg_facts_call(&s->builder->facts, s->builder->graph, n, &s->brief, call));
 	bool *wanted = dfg_arena_zeros(&s->brief, (size_t)call->n_in + 1, sizeof *wanted);
@@ -287,7 +287,7 @@ static struct dfg_err *visit(struct dfg_backprop *s, uint32_t n)
 	struct dfg_call call;
 	struct dfg_gradient node = {.builder = s->builder, .node = n, .call = &call, .scope = scope.s, .pass = s};
 	uint32_t since = s->builder->graph->count;
-	DFG_TRY(take_room(s, n, &node, &call));
+	DFG_TRY(set_up(s, n, &node, &call));
 	DFG_TRY(gather(s, &node));
 	DFG_TRY(derive_alike(s, &node, is_fresh(s, n, since)));
 	return hand_back(s, &node);

@@ -105,7 +105,7 @@ static struct dfg_edge resolve(const struct dfg_site *site, struct reference ref
 }
 
 /* Reserves memory for all nodes of a memo. */
-static struct dfg_err *make_room(struct dfg_builder *builder, const struct stamp *stamp)
+static struct dfg_err *reserve_nodes(struct dfg_builder *builder, const struct stamp *stamp)
 {
 	struct dfg_graph *graph = builder->graph;
 	struct dfg_facts *facts = &builder->facts;
@@ -147,7 +147,7 @@ static struct dfg_err *add_nodes(struct dfg_stamps *stamps, const struct dfg_sit
 	char *name = dfg_arena_zeros(graph->arena, stamp->n_node * (scope + 1) + stamp->letters, 1);
 	if (!in || !name)
 		return dfg_no_memory("a gradient");
-	DFG_TRY(make_room(builder, stamp));
+	DFG_TRY(reserve_nodes(builder, stamp));
 	for (uint32_t i = 0; i < stamp->n_node; i++) {
 		const struct stamped_node *from = &stamp->node[i];
 		if (stamps->n_late == DFG_LATE_NAMES)

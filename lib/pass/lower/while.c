@@ -60,7 +60,7 @@ static bool is_decisive(const struct loop *loop, uint32_t i)
 	return false;
 }
 
-static struct dfg_err *take_room(struct loop *loop)
+static struct dfg_err *allocate(struct loop *loop)
 {
 	struct dfg_arena *arena = loop->l->scratch;
 	size_t room = (size_t)loop->count + 1;
@@ -263,7 +263,7 @@ struct dfg_err *dfg_lower_while(struct lower *l, uint32_t call)
 {
 	struct loop loop = {.l = l, .call = call};
 	DFG_TRY(open_loop(&loop));
-	DFG_TRY(take_room(&loop));
+	DFG_TRY(allocate(&loop));
 	DFG_TRY(name_frame(&loop));
 	DFG_TRY(enter_all(&loop));
 	DFG_TRY(write_cond(&loop));

@@ -172,7 +172,7 @@ static void keep_versions(struct dfg_graph *graph, const struct dfg_graph *part)
 	graph->source = part->source;
 }
 
-static struct dfg_err *take_room(struct join *j)
+static struct dfg_err *allocate(struct join *j)
 {
 	for (uint32_t p = 0; p < j->parts; p++)
 		j->nodes += j->part[p]->count;
@@ -202,7 +202,7 @@ static struct dfg_err *append_all(struct join *j)
 
 static struct dfg_err *join(struct join *j)
 {
-	DFG_TRY(take_room(j));
+	DFG_TRY(allocate(j));
 	DFG_TRY(append_all(j));
 	for (uint32_t n = 0; n < j->graph->count; n++)
 		DFG_TRY(receive_or_repeat(j, n));

@@ -355,7 +355,7 @@ static double schedule_all(struct schedule *s, const uint32_t *order, bool sprea
 	return end;
 }
 
-static struct dfg_err *take_room(struct schedule *s)
+static struct dfg_err *allocate(struct schedule *s)
 {
 	struct dfg_placing *p = s->p;
 	struct dfg_arena *scratch = &p->scratch;
@@ -426,7 +426,7 @@ struct dfg_err *dfg_place_schedule(struct dfg_placing *p)
 	struct schedule s = {.p = p};
 	if (all_asked(p))
 		return NULL;
-	DFG_TRY(take_room(&s));
+	DFG_TRY(allocate(&s));
 	mark(&s);
 	estimate(&s);
 	if (may_spread(&s))

@@ -5,7 +5,7 @@
 #include "lib/graph/cycle.h"
 #include "lib/pass/place/place_private.h"
 
-static struct dfg_err *take_room(struct dfg_placing *p)
+static struct dfg_err *allocate(struct dfg_placing *p)
 {
 	size_t nodes = (size_t)p->graph->count + 1;
 	p->kind = dfg_arena_zeros(&p->scratch, nodes, sizeof *p->kind);
@@ -71,7 +71,7 @@ static struct dfg_err *place(struct dfg_placing *p)
 {
 	uint32_t count;
 	DFG_TRY(dfg_choices_init(&p->choices, p->options->device, p->options->devices));
-	DFG_TRY(take_room(p));
+	DFG_TRY(allocate(p));
 	DFG_TRY(dfg_pass_order(p->graph, &p->scratch, &p->order, &count));
 	if (count != p->graph->count)
 		return DFG_ERR(DFG_DATA, "the graph has a cycle that is not a loop; 'dfg check' shows it");

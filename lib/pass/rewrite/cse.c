@@ -132,7 +132,7 @@ static struct dfg_err *join_nodes(struct cse *c, struct dfg_arena *scratch, uint
 	return NULL;
 }
 
-static struct dfg_err *take_room(struct cse *c, struct dfg_keep *keep, struct dfg_arena *scratch)
+static struct dfg_err *allocate(struct cse *c, struct dfg_keep *keep, struct dfg_arena *scratch)
 {
 	for (c->slots = 16; c->slots < 2 * (size_t)c->graph->count; c->slots *= 2)
 		;
@@ -153,7 +153,7 @@ struct dfg_err *dfg_cse(
 {
 	struct cse c = {.graph = graph, .facts = {.arena = scratch}};
 	uint32_t joined = 0;
-	DFG_TRY(take_room(&c, keep, scratch));
+	DFG_TRY(allocate(&c, keep, scratch));
 	struct dfg_err *err = dfg_verify(graph, NULL, &c.facts);
 	if (!err)
 		err = join_nodes(&c, scratch, &joined);

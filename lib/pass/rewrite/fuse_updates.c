@@ -443,7 +443,7 @@ static struct dfg_err *find_changed(struct fuse *f, struct dfg_arena *scratch)
 	return NULL;
 }
 
-static struct dfg_err *take_room(struct fuse *f, const struct dfg_keep *keep, struct dfg_arena *scratch)
+static struct dfg_err *allocate(struct fuse *f, const struct dfg_keep *keep, struct dfg_arena *scratch)
 {
 	f->readers = dfg_arena_zeros(scratch, (size_t)f->graph->count + 1, sizeof *f->readers);
 	f->setter = dfg_arena_zeros(scratch, (size_t)f->graph->count + 1, sizeof *f->setter);
@@ -485,7 +485,7 @@ struct dfg_err *dfg_fuse_placed_updates(struct dfg_graph *graph, const struct df
 	struct fuse f = {.graph = graph, .placed = placed, .facts = {.arena = scratch}};
 	struct dfg_err *err = dfg_verify(graph, NULL, &f.facts);
 	if (!err)
-		err = take_room(&f, keep, scratch);
+		err = allocate(&f, keep, scratch);
 	if (!err)
 		err = fuse_all(&f);
 	dfg_facts_release(&f.facts);
