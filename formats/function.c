@@ -166,7 +166,7 @@ static struct dfg_err *read_node(struct each *each, const struct dfg_wire *wire,
 	struct each inner = {each->r, each->function, &inputs};
 	DFG_TRY(for_each_in(&inner, wire, field, count_inputs));
 	if (inputs)
-		DFG_TRY(dfg_reader_room(each->r, inputs, sizeof *node->input, &node->input));
+		DFG_TRY(dfg_reader_allocate(each->r, inputs, sizeof *node->input, &node->input));
 	node->node.device = "";
 	inner.of = node;
 	size_t base = each->r->n_attr;
@@ -245,11 +245,11 @@ static struct dfg_err *read_function(struct dfg_reader *r, const struct dfg_wire
 	struct counts counts = {0};
 	struct each each = {r, function, &counts};
 	DFG_TRY(for_each(&each, *wire, count_body));
-	DFG_TRY(dfg_reader_room(r, (size_t)counts.in + 1, sizeof *function->in, &function->in));
-	DFG_TRY(dfg_reader_room(r, (size_t)counts.out + 1, sizeof *function->out, &function->out));
-	DFG_TRY(dfg_reader_room(r, (size_t)counts.attr + 1, sizeof *function->attr, &function->attr));
-	DFG_TRY(dfg_reader_room(r, (size_t)counts.node + 1, sizeof *function->node, &function->node));
-	DFG_TRY(dfg_reader_room(r, (size_t)counts.last + 1, sizeof *function->last, &function->last));
+	DFG_TRY(dfg_reader_allocate(r, (size_t)counts.in + 1, sizeof *function->in, &function->in));
+	DFG_TRY(dfg_reader_allocate(r, (size_t)counts.out + 1, sizeof *function->out, &function->out));
+	DFG_TRY(dfg_reader_allocate(r, (size_t)counts.attr + 1, sizeof *function->attr, &function->attr));
+	DFG_TRY(dfg_reader_allocate(r, (size_t)counts.node + 1, sizeof *function->node, &function->node));
+	DFG_TRY(dfg_reader_allocate(r, (size_t)counts.last + 1, sizeof *function->last, &function->last));
 	return for_each(&each, *wire, body_field);
 }
 
@@ -267,7 +267,7 @@ static struct dfg_err *open_function(
 		dfg_wire_start(&r.file, &dfg__function_def__descriptor, (const uint8_t *)body->s, body->length);
 	*out_function = (struct dfg_function){.name = functions->names.name[number].s};
 	/* Names are bytes of the body; the 0 after each replaces its length in the body. */
-	struct dfg_err *err = dfg_reader_room(&r, body->length + 1, 1, &r.pool);
+	struct dfg_err *err = dfg_reader_allocate(&r, body->length + 1, 1, &r.pool);
 	r.pool_left = body->length + 1;
 	if (!err)
 		err = read_function(&r, &wire, out_function);

@@ -80,7 +80,7 @@ static struct dfg_err *read_func(struct dfg_reader *r, const struct dfg_wire *wi
 	struct dfg_attr *attr = NULL;
 	size_t base = r->n_attr;
 	DFG_TRY(dfg_wire_open(wire, field, &walk));
-	DFG_TRY(dfg_reader_room(r, 1, sizeof *func, &func));
+	DFG_TRY(dfg_reader_allocate(r, 1, sizeof *func, &func));
 	for (func->name = "";;) {
 		DFG_TRY(dfg_wire_next(&walk, &met));
 		if (met.kind == DFG_WIRE_END)
@@ -144,7 +144,7 @@ static struct dfg_err *read_value(
 		return dfg_reader_tensor(r, wire, field, &out_value->tensor);
 	if (field->field->id != VALUE_SHAPE)
 		return read_func(r, wire, field, &out_value->func);
-	DFG_TRY(dfg_reader_room(r, 1, sizeof *shape, &shape));
+	DFG_TRY(dfg_reader_allocate(r, 1, sizeof *shape, &shape));
 	out_value->shape = shape;
 	return dfg_reader_shape(r, wire, field, shape);
 }
@@ -214,13 +214,13 @@ static struct dfg_err *read_list(struct dfg_reader *r, const struct dfg_wire *wi
 	union dfg_value *item = NULL;
 	size_t most;
 	DFG_TRY(dfg_wire_open(wire, field, &walk));
-	DFG_TRY(dfg_reader_room(r, 1, sizeof *list, &list));
+	DFG_TRY(dfg_reader_allocate(r, 1, sizeof *list, &list));
 	struct dfg_err *err = count_items(&walk, &list->kind, &most);
 	if (!err && most >= UINT32_MAX)
 		err = DFG_ERR(DFG_DATA, "a list of %zu items", most);
 	DFG_TRY(err);
 	if (most)
-		DFG_TRY(dfg_reader_room(r, most, sizeof *item, &item));
+		DFG_TRY(dfg_reader_allocate(r, most, sizeof *item, &item));
 	list->item = item;
 	*out_list = list;
 	for (;;) {
@@ -299,7 +299,7 @@ struct dfg_err *dfg_reader_attrs_end(struct dfg_reader *r, size_t base, struct d
 		if (attr[i].name == attr[i - 1].name) /* words are interned */
 			return DFG_ERR(DFG_DATA, "attribute '%s' is given twice", attr[i].name);
 	if (count) {
-		DFG_TRY(dfg_reader_room(r, count, sizeof *attr, out_attr));
+		DFG_TRY(dfg_reader_allocate(r, count, sizeof *attr, out_attr));
 		memcpy(*out_attr, attr, count * sizeof *attr);
 	}
 	return NULL;

@@ -180,7 +180,7 @@ static struct dfg_err *keep_fields(
 		return NULL;
 	struct dfg_err *err = encode_kept(r, wire, fields, &encoder);
 	if (!err)
-		err = dfg_reader_room(r, encoder.length, 1, &kept);
+		err = dfg_reader_allocate(r, encoder.length, 1, &kept);
 	if (!err)
 		dfg_encoder_copy(&encoder, kept);
 	node->debug = kept;
@@ -193,9 +193,9 @@ static struct dfg_err *keep_fields(
 static struct dfg_err *take_edges(struct dfg_reader *r, size_t count, struct dfg_edge **out_edges)
 {
 	if (count > EDGE_POOL / 4)
-		return dfg_reader_room(r, count, sizeof **out_edges, out_edges);
+		return dfg_reader_allocate(r, count, sizeof **out_edges, out_edges);
 	if (count > r->edge_left) {
-		DFG_TRY(dfg_reader_room(r, EDGE_POOL, sizeof *r->edge, &r->edge));
+		DFG_TRY(dfg_reader_allocate(r, EDGE_POOL, sizeof *r->edge, &r->edge));
 		r->edge_left = EDGE_POOL;
 	}
 	*out_edges = r->edge;
@@ -338,7 +338,7 @@ static struct dfg_err *read_versions(
 	graph->unversioned = false;
 	graph->producer = 0;
 	if (field->length) /* an item has at least a byte */
-		DFG_TRY(dfg_reader_room(r, field->length, sizeof *bad, &bad));
+		DFG_TRY(dfg_reader_allocate(r, field->length, sizeof *bad, &bad));
 	graph->bad_consumer = bad;
 	for (walk = inner;;) {
 		DFG_TRY(dfg_wire_next(&walk, &met));

@@ -160,7 +160,7 @@ static struct dfg_err *copy_values(
 	struct dfg_wire_field met;
 	uint8_t *data;
 	size_t i = 0;
-	DFG_TRY(dfg_reader_room(r, (size_t)literal->given + 1, dfg_dtype_size(literal->dtype), &data));
+	DFG_TRY(dfg_reader_allocate(r, (size_t)literal->given + 1, dfg_dtype_size(literal->dtype), &data));
 	literal->data = data;
 	for (;;) {
 		DFG_TRY(dfg_wire_next(&walk, &met));
@@ -221,7 +221,7 @@ struct dfg_err *dfg_reader_tensor(struct dfg_reader *r, const struct dfg_wire *w
 	struct dfg_literal *literal;
 	int64_t count;
 	DFG_TRY(dfg_wire_open(wire, field, &inner));
-	DFG_TRY(dfg_reader_room(r, 1, sizeof *literal, &literal));
+	DFG_TRY(dfg_reader_allocate(r, 1, sizeof *literal, &literal));
 	*out = literal;
 	DFG_TRY(read_parts(r, &inner, &parts));
 	DFG_TRY(check_parts(&parts, literal, &count));

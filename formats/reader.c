@@ -15,7 +15,7 @@ static struct dfg_err *no_room(const struct dfg_reader *r, size_t bytes)
 	return DFG_ERR(DFG_MEMORY, "out of memory");
 }
 
-struct dfg_err *dfg_reader_room(struct dfg_reader *r, size_t count, size_t size, void *out_room)
+struct dfg_err *dfg_reader_allocate(struct dfg_reader *r, size_t count, size_t size, void *out_room)
 {
 	r->arena->limit = r->budget > r->held ? r->budget - r->held : 1;
 	void *room = dfg_arena_zeros(r->arena, count, size);
@@ -43,7 +43,7 @@ struct dfg_err *dfg_reader_string(struct dfg_reader *r, const uint8_t *bytes, si
 	if (length + 1 > r->pool_left) {
 		size_t room = length + 1 > POOL / 4 ? length + 1 : POOL;
 		char *fresh = NULL;
-		DFG_TRY(dfg_reader_room(r, room, 1, &fresh));
+		DFG_TRY(dfg_reader_allocate(r, room, 1, &fresh));
 		if (room != POOL) {
 			memcpy(fresh, bytes, length);
 			*out_string = fresh;
@@ -122,7 +122,7 @@ struct dfg_err *dfg_reader_canonical(
 	uint8_t *bytes = NULL;
 	struct dfg_err *err = dfg_canonical_put(message, r->budget > taken ? r->budget - taken : 0, &encoder);
 	if (!err)
-		err = dfg_reader_room(r, encoder.length + 1, 1, &bytes); /* present, even if empty */
+		err = dfg_reader_allocate(r, encoder.length + 1, 1, &bytes); /* present, even if empty */
 	if (!err)
 		dfg_encoder_copy(&encoder, bytes);
 	*out_bytes = bytes;

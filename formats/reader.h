@@ -101,7 +101,7 @@ struct dfg_reader {
 enum { DFG_READER_ERRORS = 20 };
 
 /* Allocates from the arena; DFG_DATA if the memory limit is exceeded. */
-DFG_MUST_CHECK struct dfg_err *dfg_reader_room(struct dfg_reader *r, size_t count, size_t size, void *out_room);
+DFG_MUST_CHECK struct dfg_err *dfg_reader_allocate(struct dfg_reader *r, size_t count, size_t size, void *out_room);
 
 /* Grows an array outside of the arena, as dfg_reserve. */
 DFG_MUST_CHECK struct dfg_err *dfg_reader_reserve(

@@ -32,14 +32,14 @@ static struct dfg_err *make_tensor(const struct dfg_message_decoder *inlet, stru
 	struct dfg_shape shape = tensor->shape;
 	enum dfg_dtype dtype = tensor->dtype;
 	*tensor = (struct dfg_tensor){0};
-	return dfg_link_room(&inlet->sink, dtype, &shape, tensor);
+	return dfg_link_tensor(&inlet->sink, dtype, &shape, tensor);
 }
 
 /*
  * Allocates memory for the elements, whose size is within the limit. Strings get their tensor when their lengths are
  * known.
  */
-static struct dfg_err *make_room(const struct dfg_message_decoder *inlet, struct dfg_incoming *incoming)
+static struct dfg_err *allocate_payload(const struct dfg_message_decoder *inlet, struct dfg_incoming *incoming)
 {
 	if (incoming->message.tensor.dtype == DFG_STRING) {
 		incoming->bytes = dfg_mem->take(dfg_mem, incoming->count ? incoming->count : 1, 8);
@@ -60,7 +60,7 @@ static struct dfg_err *begin_message(struct dfg_message_decoder *inlet, size_t h
 	if (!whole && inlet->large.is_there)
 		return DFG_ERR(DFG_PROTOCOL, "a long message begins within another one");
 	if (incoming.message.tensor.dtype)
-		DFG_TRY(make_room(inlet, &incoming));
+		DFG_TRY(allocate_payload(inlet, &incoming));
 	inlet->now = whole ? &inlet->small : &inlet->large;
 	*inlet->now = incoming;
 	inlet->left -= (uint32_t)head;

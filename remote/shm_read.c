@@ -64,12 +64,12 @@ static struct dfg_err *parse(struct shm_link *link, const struct shm_frame *fram
 }
 
 /* Allocates a tensor from the sink. */
-static struct dfg_err *make_room(struct shm_link *link, struct incoming *in)
+static struct dfg_err *allocate_payload(struct shm_link *link, struct incoming *in)
 {
 	enum dfg_dtype dtype = in->message.tensor.dtype;
 	struct dfg_shape shape = in->message.tensor.shape;
 	struct dfg_tensor tensor;
-	DFG_TRY(dfg_link_room(&link->sink, dtype, &shape, &tensor));
+	DFG_TRY(dfg_link_tensor(&link->sink, dtype, &shape, &tensor));
 	in->message.tensor = tensor;
 	if (tensor.dtype != dtype || !dfg_shape_equal(&tensor.shape, &shape) || tensor.room < dfg_tensor_bytes(&tensor))
 		return DFG_ERR(DFG_BUG, "the receive buffer is too small for %s", dfg_type_words(dtype, &shape).s);
@@ -87,7 +87,7 @@ static struct dfg_err *begin(struct shm_link *link, const struct shm_frame *fram
 	if (!in->message.tensor.dtype)
 		return NULL;
 	if (in->message.tensor.dtype != DFG_STRING)
-		return make_room(link, in);
+		return allocate_payload(link, in);
 	if (in->bytes > SIZE_MAX || !(in->packed = dfg_mem->take(dfg_mem, in->bytes, DFG_ALIGN)))
 		return DFG_ERR(DFG_MEMORY, "no memory for strings of %llu bytes", (unsigned long long)in->bytes);
 	in->to = in->packed;
@@ -100,7 +100,7 @@ static struct dfg_err *unpack_strings(struct shm_link *link, struct incoming *in
 	const uint64_t *length = (const uint64_t *)in->packed;
 	const uint8_t *from = (const uint8_t *)(length + count);
 	uint64_t left = in->bytes - count * sizeof *length;
-	DFG_TRY(make_room(link, in));
+	DFG_TRY(allocate_payload(link, in));
 	struct dfg_string *element = in->message.tensor.data;
 	for (size_t i = 0; i < count; i++) {
 		if (length[i] > left)

@@ -282,7 +282,7 @@ static struct dfg_err *room(
 {
 	struct dfg_worker *worker = arg;
 	pthread_mutex_lock(&worker->lock);
-	struct dfg_err *err = worker->session ? dfg_session_room(worker->session, dtype, shape, out_tensor)
+	struct dfg_err *err = worker->session ? dfg_session_tensor(worker->session, dtype, shape, out_tensor)
 										  : dfg_tensor_new(dtype, shape, out_tensor);
 	pthread_mutex_unlock(&worker->lock);
 	return err;

@@ -67,7 +67,7 @@ struct dfg_state *dfg_session_state(struct dfg_session *session)
 	return &session->state;
 }
 
-struct dfg_err *dfg_session_room(
+struct dfg_err *dfg_session_tensor(
 	struct dfg_session *session, enum dfg_dtype dtype, const struct dfg_shape *shape, struct dfg_tensor *out_tensor)
 {
 	struct dfg_buffer *buffer;

@@ -45,7 +45,7 @@ DFG_MUST_CHECK struct dfg_err *dfg_session_assign(
 /*
  * A tensor in a buffer of the session's pool; the allocator for values that arrive by a link (sink->room). Any thread.
  */
-DFG_MUST_CHECK struct dfg_err *dfg_session_room(
+DFG_MUST_CHECK struct dfg_err *dfg_session_tensor(
 	struct dfg_session *session, enum dfg_dtype dtype, const struct dfg_shape *shape, struct dfg_tensor *out_tensor);
 
 /*

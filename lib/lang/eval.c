@@ -284,7 +284,7 @@ static struct dfg_err *check_memory(struct dfg_eval *eval)
 		(unsigned long long)(eval->memory_limit >> 20));
 }
 
-struct dfg_err *dfg_eval_room(void)
+struct dfg_err *dfg_eval_check_stack(void)
 {
 	return dfg_stack_is_low()
 			   ? DFG_ERR(DFG_DATA, "expressions, blocks and calls nest too deeply for the stack (ulimit -s)")
@@ -296,7 +296,7 @@ struct dfg_err *dfg_eval_expr(
 {
 	if (eval->depth == DEPTH_MAX)
 		return dfg_eval_at(eval, tree, DFG_ERR(DFG_DATA, "expressions and calls nest deeper than %d", DEPTH_MAX));
-	DFG_TRY(dfg_eval_at(eval, tree, dfg_eval_room()));
+	DFG_TRY(dfg_eval_at(eval, tree, dfg_eval_check_stack()));
 	DFG_TRY(dfg_eval_at(eval, tree, check_memory(eval)));
 	eval->depth++;
 	struct dfg_err *err = expression(eval, frame, tree, out_datum);

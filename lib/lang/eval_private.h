@@ -99,4 +99,4 @@ DFG_MUST_CHECK struct dfg_err *dfg_eval_finish(struct dfg_eval *eval, struct dfg
 void dfg_eval_release(struct dfg_eval *eval);
 
 /* To be called before recursion over text or regions. DFG_DATA: the thread's stack is nearly used up. */
-DFG_MUST_CHECK struct dfg_err *dfg_eval_room(void);
+DFG_MUST_CHECK struct dfg_err *dfg_eval_check_stack(void);

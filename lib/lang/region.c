@@ -261,7 +261,7 @@ struct dfg_err *dfg_region_bring(
 		return NULL;
 	if (!region)
 		return DFG_ERR(DFG_DATA, "a value of a loop or branch is read outside of it");
-	DFG_TRY(dfg_eval_room());
+	DFG_TRY(dfg_eval_check_stack());
 	DFG_TRY(dfg_region_bring(eval, edge, region->outer, &edge));
 	*out_edge = edge;
 	if (!region->branch)

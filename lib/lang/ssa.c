@@ -80,7 +80,7 @@ struct dfg_err *dfg_view_value(
 	*out_edge = now ? now->value : (struct dfg_edge){DFG_NONE, 0};
 	if (out_edge->node != DFG_NONE)
 		return NULL;
-	DFG_TRY(dfg_eval_room());
+	DFG_TRY(dfg_eval_check_stack());
 	DFG_TRY(dfg_view_value(eval, cell, region->outer, out_edge));
 	if (region->branch)
 		return NULL;
@@ -181,7 +181,7 @@ static struct dfg_err *handle_of_read(
 	}
 	if (!region)
 		return root_handle(eval, cell, out_edge);
-	DFG_TRY(dfg_eval_room());
+	DFG_TRY(dfg_eval_check_stack());
 	DFG_TRY(handle_of_read(eval, cell, region->outer, out_edge));
 	DFG_TRY(dfg_view_of(eval, region, cell, &view));
 	DFG_TRY(enter_handle(eval, cell, region, *out_edge, false, &view->handle));
@@ -222,7 +222,7 @@ static struct dfg_err *carry_handle(struct dfg_eval *eval, struct dfg_cell *cell
 	struct dfg_edge in[2], enter;
 	struct dfg_carried handle = {.enter = {DFG_NONE, 0}, .merge = {0, 0}};
 	uint32_t node;
-	DFG_TRY(dfg_eval_room());
+	DFG_TRY(dfg_eval_check_stack());
 	DFG_TRY(handle_of(eval, cell, loop->frame->outer, &in[0]));
 	DFG_TRY(enter_handle(eval, cell, loop->frame, in[0], true, &enter));
 	DFG_TRY(dfg_view_of(eval, body, cell, &view));

@@ -408,7 +408,7 @@ struct dfg_err *dfg_eval_block(
 	struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *block, struct dfg_datum *out_datum)
 {
 	*out_datum = (struct dfg_datum){0};
-	DFG_TRY(dfg_eval_at(eval, block, dfg_eval_room()));
+	DFG_TRY(dfg_eval_at(eval, block, dfg_eval_check_stack()));
 	DFG_TRY(dfg_declare_all(eval, frame, block));
 	for (uint32_t i = 0; i < block->n; i++) {
 		*out_datum = (struct dfg_datum){0};

@@ -471,14 +471,14 @@ static void what_comes_may_lie_in_buffers_of_the_session(void **state)
 	struct crew crew;
 	struct dfg_tensor tensor;
 	crew_begin(&crew, vain, 1, &(struct dfg_session_options){.threads = 1}, false);
-	succeeds(dfg_session_room(crew.fleet.session[0], DFG_F32, &DFG_SHAPE_VECTOR(1000), &tensor));
+	succeeds(dfg_session_tensor(crew.fleet.session[0], DFG_F32, &DFG_SHAPE_VECTOR(1000), &tensor));
 	assert_true(tensor.dtype == DFG_F32 && tensor.shape.dim[0] == 1000 && tensor.room >= 4000 && tensor.buffer);
 	void *data = memset(tensor.data, 1, 4000);
 	dfg_tensor_release(&tensor);
-	succeeds(dfg_session_room(crew.fleet.session[0], DFG_F32, &DFG_SHAPE_VECTOR(1000), &tensor));
+	succeeds(dfg_session_tensor(crew.fleet.session[0], DFG_F32, &DFG_SHAPE_VECTOR(1000), &tensor));
 	assert_ptr_equal(tensor.data, data);
 	dfg_tensor_release(&tensor);
-	fails(dfg_session_room(crew.fleet.session[0], DFG_F32, &DFG_SHAPE_VECTOR(INT64_MAX), &tensor), DFG_DATA,
+	fails(dfg_session_tensor(crew.fleet.session[0], DFG_F32, &DFG_SHAPE_VECTOR(INT64_MAX), &tensor), DFG_DATA,
 		"f32[9223372036854775807] is larger than any memory");
 	crew_end(&crew);
 }

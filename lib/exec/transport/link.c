@@ -31,7 +31,7 @@ uint64_t dfg_message_bytes(const struct dfg_message *message)
 	return bytes;
 }
 
-struct dfg_err *dfg_link_room(const struct dfg_link_sink *sink, enum dfg_dtype dtype, const struct dfg_shape *shape,
+struct dfg_err *dfg_link_tensor(const struct dfg_link_sink *sink, enum dfg_dtype dtype, const struct dfg_shape *shape,
 	struct dfg_tensor *out_tensor)
 {
 	*out_tensor = (struct dfg_tensor){0};

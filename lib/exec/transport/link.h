@@ -102,7 +102,7 @@ DFG_MUST_CHECK struct dfg_err *dfg_message_check(const struct dfg_message *messa
 uint64_t dfg_message_bytes(const struct dfg_message *message);
 
 /* A tensor for an incoming value: from the sink, or from the heap. */
-DFG_MUST_CHECK struct dfg_err *dfg_link_room(const struct dfg_link_sink *sink, enum dfg_dtype dtype,
+DFG_MUST_CHECK struct dfg_err *dfg_link_tensor(const struct dfg_link_sink *sink, enum dfg_dtype dtype,
 	const struct dfg_shape *shape, struct dfg_tensor *out_tensor);
 
 /* The later of `since` and the time at which the peer was last heard on the link. */

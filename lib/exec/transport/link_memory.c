@@ -85,7 +85,7 @@ static struct dfg_err *place_in_sink(struct end *end, struct dfg_tensor *tensor)
 	struct dfg_tensor own;
 	if (!end->sink.room || !tensor->dtype)
 		return NULL;
-	DFG_TRY(dfg_link_room(&end->sink, tensor->dtype, &tensor->shape, &own));
+	DFG_TRY(dfg_link_tensor(&end->sink, tensor->dtype, &tensor->shape, &own));
 	struct dfg_err *err = NULL;
 	if (tensor->dtype == DFG_STRING)
 		err = copy_strings(tensor, &own);

@@ -432,7 +432,7 @@ void dfg_rendezvous_deliver(struct dfg_rendezvous *rendezvous, uint32_t from, st
 	}
 	dfg_tensor_release(&message->tensor);
 	if (from < rendezvous->options.workers)
-		dfg_hear_of_room(rendezvous, from, message);
+		dfg_rendezvous_flow_control(rendezvous, from, message);
 }
 
 static void count_sent(struct dfg_sent *sent, const struct dfg_message *message)

@@ -153,7 +153,7 @@ static void on_stalled(struct dfg_rendezvous *rendezvous, uint32_t from, uint64_
 	dfg_free(key);
 }
 
-void dfg_hear_of_room(struct dfg_rendezvous *rendezvous, uint32_t from, const struct dfg_message *message)
+void dfg_rendezvous_flow_control(struct dfg_rendezvous *rendezvous, uint32_t from, const struct dfg_message *message)
 {
 	if (message->kind == DFG_MESSAGE_TAKEN)
 		on_taken(rendezvous, from, message->key.step);

@@ -67,4 +67,4 @@ DFG_MUST_CHECK struct dfg_err *dfg_hold(struct dfg_rendezvous *rendezvous, struc
 void dfg_unlock_and_tell(struct dfg_rendezvous *rendezvous, uint32_t peer);
 
 /* Handles a flow control message. */
-void dfg_hear_of_room(struct dfg_rendezvous *rendezvous, uint32_t from, const struct dfg_message *message);
+void dfg_rendezvous_flow_control(struct dfg_rendezvous *rendezvous, uint32_t from, const struct dfg_message *message);

@@ -60,7 +60,7 @@ static bool grow(struct dfg_bdd *logic)
 	return true;
 }
 
-static bool make_room(struct dfg_bdd *logic)
+static bool reserve(struct dfg_bdd *logic)
 {
 	if (logic->count * 2 >= logic->slots && !grow(logic))
 		return false;
@@ -75,7 +75,7 @@ static uint32_t make(struct dfg_bdd *logic, uint32_t variable, uint32_t high, ui
 {
 	if (high == low)
 		return high;
-	if (!make_room(logic)) {
+	if (!reserve(logic)) {
 		logic->no_memory = true;
 		return DFG_LOST;
 	}
