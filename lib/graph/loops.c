@@ -148,21 +148,21 @@ static void note_way(struct finder *f, uint32_t n)
 	if (dfg_node_role(node) == DFG_SWITCH && node->n_in == 2 && f->loops->variable[node->in[0].node] != DFG_NONE) {
 		struct dfg_loop *loop = &f->loops->loop[f->loops->of[n]];
 		struct dfg_loop_variable *variable = &loop->variable[f->loops->variable[node->in[0].node]];
-		if (variable->turn == DFG_NONE && node->in[1].node == loop->condition)
-			variable->turn = n;
+		if (variable->switch_node == DFG_NONE && node->in[1].node == loop->condition)
+			variable->switch_node = n;
 	}
 	if (dfg_node_role(node) != DFG_EXIT)
 		return;
 	struct dfg_edge side = dfg_exit_source(f->graph, node);
-	const struct dfg_node *turn = &f->graph->node[side.node];
-	if (dfg_node_role(turn) != DFG_SWITCH || side.port || !turn->n_in)
+	const struct dfg_node *switch_node = &f->graph->node[side.node];
+	if (dfg_node_role(switch_node) != DFG_SWITCH || side.port || !switch_node->n_in)
 		return;
-	uint32_t merge = turn->in[0].node;
+	uint32_t merge = switch_node->in[0].node;
 	if (f->loops->variable[merge] == DFG_NONE)
 		return;
 	struct dfg_loop *loop = &f->loops->loop[f->loops->of[merge]];
 	struct dfg_loop_variable *variable = &loop->variable[f->loops->variable[merge]];
-	if (variable->turn == side.node && variable->exit == DFG_NONE)
+	if (variable->switch_node == side.node && variable->exit == DFG_NONE)
 		variable->exit = n;
 }
 

@@ -8,7 +8,7 @@
  */
 struct dfg_loop_variable {
 	uint32_t enter, merge; /* each is DFG_NONE if there is no such node */
-	uint32_t turn;         /* the Switch to the body (output 1) or out of the loop (output 0) */
+	uint32_t switch_node;  /* the Switch to the body (output 1) or out of the loop (output 0) */
 	uint32_t next, exit;   /* NextIteration; the first Exit */
 };
 

@@ -39,7 +39,7 @@ struct dfg_eval {
 	struct dfg_name_counter *instances; /* layers by name, of the layer that is being applied, or of the program */
 	bool training;                      /* the value of `training` */
 	int depth, calls;                   /* nested expressions, nested calls of functions */
-	int64_t trips, called;              /* iterations of `static for`, and calls of functions, so far */
+	int64_t iterations, called;         /* iterations of `static for`, and calls of functions, so far */
 	uint32_t effects;                   /* nodes that change something, so far */
 	bool slots;                         /* an optimizer: its state is named SCOPE/NAME and marked _dfg_slot */
 	struct dfg_nodes *changes;          /* collects the effects of the target or optimizer, or NULL */

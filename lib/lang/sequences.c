@@ -98,7 +98,7 @@ static bool is_counted(const struct dfg_lang_loop *loop)
 }
 
 /* The number of rows that the loop yields: 0 if the range ends before it begins. */
-static struct dfg_err *trips(struct dfg_eval *eval, struct dfg_lang_loop *loop, struct dfg_datum *out_count)
+static struct dfg_err *count_rows(struct dfg_eval *eval, struct dfg_lang_loop *loop, struct dfg_datum *out_count)
 {
 	struct dfg_edge in[2], most;
 	*out_count = loop->counting->end;
@@ -132,7 +132,7 @@ struct dfg_err *dfg_yield_on(struct dfg_eval *eval, struct dfg_lang_loop *loop)
 	struct dfg_datum size = DFG_INT(0);
 	bool counted = is_counted(loop);
 	if (loop->yields && counted)
-		DFG_TRY(trips(eval, loop, &size));
+		DFG_TRY(count_rows(eval, loop, &size));
 	for (struct dfg_yield *yield = loop->yields; yield; yield = yield->next) {
 		const struct dfg_inferred element = *dfg_eval_fact(eval, yield->value);
 		struct dfg_edge array[2];

@@ -204,7 +204,7 @@ static struct dfg_err *bounds(struct dfg_eval *eval, struct dfg_name_scope *fram
 	return dfg_to_int(eval, &last, "the end", out_last);
 }
 
-static struct dfg_err *trip(
+static struct dfg_err *run_iteration(
 	struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tree, int64_t i, struct dfg_datum value)
 {
 	const char *scope = eval->scope, *step = dfg_arena_print(eval->arena, "%s%lld", tree->text, (long long)i);
@@ -220,13 +220,13 @@ static struct dfg_err *trip(
 }
 
 /* Counts the iterations, each of which writes the body out, before the first one. DFG_DATA: too many for the memory. */
-static struct dfg_err *count_trips(struct dfg_eval *eval, int64_t trips)
+static struct dfg_err *count_iterations(struct dfg_eval *eval, int64_t iterations)
 {
-	if (trips > ITERATIONS_MAX - eval->trips)
+	if (iterations > ITERATIONS_MAX - eval->iterations)
 		return DFG_ERR(DFG_DATA,
-			"`static for` of %lld iterations: a program has at most %d in all; `loop` has no limit", (long long)trips,
-			ITERATIONS_MAX);
-	eval->trips += trips;
+			"`static for` of %lld iterations: a program has at most %d in all; `loop` has no limit",
+			(long long)iterations, ITERATIONS_MAX);
+	eval->iterations += iterations;
 	return NULL;
 }
 
@@ -237,18 +237,18 @@ static struct dfg_err *static_for(struct dfg_eval *eval, struct dfg_name_scope *
 	int64_t first, last;
 	if (sequence->range) {
 		DFG_TRY(dfg_eval_at(eval, sequence, bounds(eval, frame, sequence, &first, &last)));
-		DFG_TRY(dfg_eval_at(eval, sequence, count_trips(eval, last > first ? last - first : 0)));
+		DFG_TRY(dfg_eval_at(eval, sequence, count_iterations(eval, last > first ? last - first : 0)));
 		for (int64_t i = first; i < last; i++)
-			DFG_TRY(trip(eval, frame, tree, i, DFG_INT(i)));
+			DFG_TRY(run_iteration(eval, frame, tree, i, DFG_INT(i)));
 		return NULL;
 	}
 	DFG_TRY(dfg_eval_expr(eval, frame, sequence->kid[0], &list));
 	if (list.kind != DFG_DATUM_LIST)
 		return dfg_eval_at(
 			eval, sequence, DFG_ERR(DFG_DATA, "`static for` requires a range or list that is known while building"));
-	DFG_TRY(dfg_eval_at(eval, sequence, count_trips(eval, list.list.n)));
+	DFG_TRY(dfg_eval_at(eval, sequence, count_iterations(eval, list.list.n)));
 	for (uint32_t i = 0; i < list.list.n; i++)
-		DFG_TRY(trip(eval, frame, tree, i, list.list.item[i]));
+		DFG_TRY(run_iteration(eval, frame, tree, i, list.list.item[i]));
 	return NULL;
 }
 

@@ -74,7 +74,7 @@ static void a_loop_has_its_condition_variables_and_invariants(void **state)
 	const struct dfg_loop_variable *v = &found->variable[1];
 	assert_int_equal(v->enter, number(&a, "ev"));
 	assert_int_equal(v->merge, number(&a, "mv"));
-	assert_int_equal(v->turn, number(&a, "sv"));
+	assert_int_equal(v->switch_node, number(&a, "sv"));
 	assert_int_equal(v->next, number(&a, "nv"));
 	assert_int_equal(v->exit, number(&a, "xv"));
 	assert_int_equal(a.loops.of[number(&a, "mul")], 1);

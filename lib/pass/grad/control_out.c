@@ -51,17 +51,17 @@ static struct dfg_err *enter(struct dfg_control_out *o, const struct dfg_loop *l
  */
 static struct dfg_err *leave(struct dfg_control_out *o, const struct dfg_loop *loop, uint32_t node, uint32_t *out_node)
 {
-	uint32_t entered, merge, turn, done, next;
+	uint32_t entered, merge, switch_node, done, next;
 	if (loop->condition == DFG_NONE)
 		return DFG_ERR(DFG_DATA, "loop '%.*s' has no LoopCond", (int)loop->name.length, loop->name.s);
 	DFG_TRY(trigger(o, node, &done));
 	DFG_TRY(enter(o, loop, &entered));
 	DFG_TRY(add(o, "Merge", (struct dfg_edge[]){{entered, 0}, {entered, 0}}, 2, 0, &merge));
-	DFG_TRY(add(o, "Switch", (struct dfg_edge[]){{merge, 0}, {loop->condition, 0}}, 2, 0, &turn));
-	DFG_TRY(add(o, "Identity", (struct dfg_edge[]){{turn, 1}, {done, DFG_CONTROL}}, 1, 1, &next));
+	DFG_TRY(add(o, "Switch", (struct dfg_edge[]){{merge, 0}, {loop->condition, 0}}, 2, 0, &switch_node));
+	DFG_TRY(add(o, "Identity", (struct dfg_edge[]){{switch_node, 1}, {done, DFG_CONTROL}}, 1, 1, &next));
 	DFG_TRY(add(o, "NextIteration", (struct dfg_edge[]){{next, 0}}, 1, 0, &next));
 	o->builder->graph->node[merge].in[1] = (struct dfg_edge){next, 0};
-	return add(o, "Exit", (struct dfg_edge[]){{turn, 0}}, 1, 0, out_node);
+	return add(o, "Exit", (struct dfg_edge[]){{switch_node, 0}}, 1, 0, out_node);
 }
 
 struct dfg_err *dfg_control_out_of(struct dfg_control_out *o, uint32_t node, uint32_t *out_node)

@@ -23,9 +23,9 @@ struct dfg_location {
 /* The induction variable of a loop; every loop that is differentiated has one. */
 struct dfg_induction_variable {
 	bool known;
-	bool down;             /* from N - 1 to 0, not from 0 to N - 1 */
-	uint32_t merge;        /* the Merge of the loop variable */
-	struct dfg_edge trips; /* N, outside the loop; .node is DFG_NONE until it is requested */
+	bool down;                  /* from N - 1 to 0, not from 0 to N - 1 */
+	uint32_t merge;             /* the Merge of the loop variable */
+	struct dfg_edge iterations; /* N, outside the loop; .node is DFG_NONE until it is requested */
 };
 
 struct dfg_gradient_frames_loop {

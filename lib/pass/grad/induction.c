@@ -52,7 +52,7 @@ void dfg_induction_find(struct dfg_gradient_frames *m, uint32_t l)
 {
 	const struct dfg_loop *loop = &m->loops.loop[l];
 	struct dfg_induction_variable *counter = &m->counter[l];
-	counter->trips.node = DFG_NONE;
+	counter->iterations.node = DFG_NONE;
 	for (uint32_t i = 0; i < loop->n_variable && !counter->known; i++) {
 		const struct dfg_loop_variable *v = &loop->variable[i];
 		enum dfg_dtype dtype = dfg_facts_of(&m->builder->facts, (struct dfg_edge){v->merge, 0})->dtype;
@@ -135,7 +135,7 @@ static struct dfg_err *add_counter(struct dfg_gradient_frames *m, uint32_t loop)
 	DFG_TRY(dfg_gradient_frames_node(m, &body, &(struct dfg_own_node){.op = "AddV2", .in = in, .n_in = 2}, &in[0]));
 	DFG_TRY(dfg_variable_close(m, loop, false, &variable, in[0]));
 	m->counter[loop] =
-		(struct dfg_induction_variable){.known = true, .merge = variable.merge.node, .trips = {.node = DFG_NONE}};
+		(struct dfg_induction_variable){.known = true, .merge = variable.merge.node, .iterations = {.node = DFG_NONE}};
 	return NULL;
 }
 
@@ -162,7 +162,7 @@ static uint32_t find_exit(const struct dfg_gradient_frames *m, uint32_t loop)
  * The number of iterations of a loop that counts down from N - 1: N itself if N - 1 was computed from it, else one
  * more.
  */
-static struct dfg_err *trips_down(struct dfg_gradient_frames *m, uint32_t loop, struct dfg_edge *out_edge)
+static struct dfg_err *iterations_down(struct dfg_gradient_frames *m, uint32_t loop, struct dfg_edge *out_edge)
 {
 	const struct dfg_graph *graph = m->builder->graph;
 	struct dfg_edge start = graph->node[graph->node[m->counter[loop].merge].in[0].node].in[0], in[2] = {start};
@@ -178,20 +178,20 @@ static struct dfg_err *trips_down(struct dfg_gradient_frames *m, uint32_t loop, 
 	return dfg_gradient_frames_node(m, &entry, &(struct dfg_own_node){.op = "AddV2", .in = in, .n_in = 2}, out_edge);
 }
 
-struct dfg_err *dfg_induction_trips(struct dfg_gradient_frames *m, uint32_t loop, struct dfg_edge *out_edge)
+struct dfg_err *dfg_induction_iterations(struct dfg_gradient_frames *m, uint32_t loop, struct dfg_edge *out_edge)
 {
-	struct dfg_edge index, *trips = &m->counter[loop].trips;
+	struct dfg_edge index, *iterations = &m->counter[loop].iterations;
 	struct dfg_new_variable variable;
 	DFG_TRY(dfg_induction_index(m, loop, &index));
 	uint32_t exit = find_exit(m, loop);
-	if (trips->node == DFG_NONE && m->counter[loop].down)
-		DFG_TRY(trips_down(m, loop, trips));
-	else if (trips->node == DFG_NONE && exit != DFG_NONE)
-		*trips = (struct dfg_edge){exit, 0};
-	else if (trips->node == DFG_NONE) {
+	if (iterations->node == DFG_NONE && m->counter[loop].down)
+		DFG_TRY(iterations_down(m, loop, iterations));
+	else if (iterations->node == DFG_NONE && exit != DFG_NONE)
+		*iterations = (struct dfg_edge){exit, 0};
+	else if (iterations->node == DFG_NONE) {
 		DFG_TRY(own_variable(m, loop, &variable));
-		DFG_TRY(dfg_variable_exit(m, loop, false, &variable, trips));
+		DFG_TRY(dfg_variable_exit(m, loop, false, &variable, iterations));
 	}
-	*out_edge = *trips;
+	*out_edge = *iterations;
 	return NULL;
 }

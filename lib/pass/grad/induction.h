@@ -16,7 +16,7 @@ DFG_MUST_CHECK struct dfg_err *dfg_induction_index(
 	struct dfg_gradient_frames *m, uint32_t loop, struct dfg_edge *out_edge);
 
 /* The number of iterations, outside the forward loop. */
-DFG_MUST_CHECK struct dfg_err *dfg_induction_trips(
+DFG_MUST_CHECK struct dfg_err *dfg_induction_iterations(
 	struct dfg_gradient_frames *m, uint32_t loop, struct dfg_edge *out_edge);
 
 enum dfg_dtype dfg_induction_dtype(const struct dfg_gradient_frames *m, uint32_t loop);

@@ -30,17 +30,17 @@ static struct dfg_make make_of(struct dfg_backprop *s)
 
 /* The bounds and the step of the gradient loop's index, at its entry. */
 struct numbers {
-	struct dfg_edge trips, zero, one;
+	struct dfg_edge iterations, zero, one;
 };
 
 static struct dfg_err *find_numbers(struct dfg_backprop *s, uint32_t loop, struct numbers *numbers)
 {
 	struct dfg_gradient_frames *m = &s->paths->mirror;
 	struct dfg_location entry;
-	DFG_TRY(dfg_induction_trips(m, loop, &numbers->trips));
+	DFG_TRY(dfg_induction_iterations(m, loop, &numbers->iterations));
 	DFG_TRY(dfg_gradient_frames_entry(m, loop, true, &entry));
-	DFG_TRY(dfg_gradient_frames_need(m, numbers->trips, &numbers->trips));
-	DFG_TRY(dfg_gradient_frames_bring(m, numbers->trips, &entry, &numbers->trips));
+	DFG_TRY(dfg_gradient_frames_need(m, numbers->iterations, &numbers->iterations));
+	DFG_TRY(dfg_gradient_frames_bring(m, numbers->iterations, &entry, &numbers->iterations));
 	DFG_TRY(dfg_gradient_frames_int(m, &entry, dfg_induction_dtype(m, loop), 0, &numbers->zero));
 	return dfg_gradient_frames_int(m, &entry, dfg_induction_dtype(m, loop), 1, &numbers->one);
 }
@@ -59,13 +59,13 @@ static struct dfg_err *count(struct dfg_backprop *s, uint32_t loop)
 	DFG_TRY(dfg_gradient_frames_entry(m, loop, true, &entry));
 	DFG_TRY(dfg_gradient_frames_body(m, loop, true, &body));
 	bool down = !m->counter[loop].down;
-	struct dfg_edge start = numbers.zero, pair[2] = {numbers.trips, numbers.one};
+	struct dfg_edge start = numbers.zero, pair[2] = {numbers.iterations, numbers.one};
 	if (down)
 		DFG_TRY(
 			dfg_gradient_frames_node(m, &entry, &(struct dfg_own_node){.op = "Sub", .in = pair, .n_in = 2}, &start));
 	DFG_TRY(dfg_variable_merge(m, loop, true, start, &index));
 	in[0] = index.merge;
-	DFG_TRY(dfg_gradient_frames_bring(m, down ? numbers.zero : numbers.trips, &inside, &in[1]));
+	DFG_TRY(dfg_gradient_frames_bring(m, down ? numbers.zero : numbers.iterations, &inside, &in[1]));
 	DFG_TRY(dfg_gradient_frames_node(
 		m, &inside, &(struct dfg_own_node){.op = down ? "GreaterEqual" : "Less", .in = in, .n_in = 2}, &in[0]));
 	DFG_TRY(dfg_gradient_frames_node(m, &inside,
@@ -89,11 +89,11 @@ static struct dfg_err *join_exits(struct dfg_backprop *s, uint32_t loop)
 	const struct dfg_loops *loops = &s->paths->mirror.loops;
 	for (uint32_t e = s->paths->exit[loop]; e != DFG_NONE; e = s->paths->next_exit[e]) {
 		struct dfg_arrival **from = &s->paths->arrived[dfg_backprop_tensor(s, (struct dfg_edge){e, 0})], **to;
-		const struct dfg_node *turn = &graph->node[dfg_exit_source(graph, &graph->node[e]).node];
+		const struct dfg_node *switch_node = &graph->node[dfg_exit_source(graph, &graph->node[e]).node];
 		if (!*from)
 			continue;
-		uint32_t merge = turn->n_in ? turn->in[0].node : e;
-		if (loops->variable[merge] == DFG_NONE || loops->of[merge] != loop || turn->in[0].port)
+		uint32_t merge = switch_node->n_in ? switch_node->in[0].node : e;
+		if (loops->variable[merge] == DFG_NONE || loops->of[merge] != loop || switch_node->in[0].port)
 			return DFG_ERR(DFG_DATA,
 				"node '%.200s' (Exit): no gradient of '%.200s', which the condition of a loop computes; make it a loop "
 				"variable, or compute it after the loop",
@@ -233,14 +233,14 @@ static struct dfg_err *end_variable(struct dfg_backprop *s, uint32_t loop, const
 	const struct dfg_edge merge = {carried->forward->merge, 0};
 	struct dfg_make make = make_of(s);
 	struct dfg_cotangent sum;
-	struct dfg_edge turn;
+	struct dfg_edge next;
 	DFG_TRY(dfg_gradient_frames_body(&s->paths->mirror, loop, true, &s->paths->mirror.here));
 	DFG_TRY(dfg_control_gradient_total(s, merge, &sum));
 	if (sum.kind == DFG_NO_COTANGENT)
-		DFG_TRY(zeros(s, merge, &turn));
+		DFG_TRY(zeros(s, merge, &next));
 	else
-		DFG_TRY(dfg_cotangent_dense(&make, merge, &sum, &turn));
-	DFG_TRY(dfg_variable_close(&s->paths->mirror, loop, true, &carried->backward, turn));
+		DFG_TRY(dfg_cotangent_dense(&make, merge, &sum, &next));
+	DFG_TRY(dfg_variable_close(&s->paths->mirror, loop, true, &carried->backward, next));
 	return give_out(s, loop, &carried->backward, s->builder->graph->node[carried->forward->enter].in[0]);
 }
 

@@ -111,7 +111,7 @@ static struct dfg_err *move(struct maker *s, uint32_t from, struct dfg_edge sour
 /* Begins the outer loop: its condition, and the variable that numbers the segments. */
 static struct dfg_err *begin(struct maker *s, struct dfg_edge *out_go)
 {
-	struct dfg_edge zero, merge_of, turn, one;
+	struct dfg_edge zero, merge_of, switch_node, one;
 	DFG_TRY(constant(s, DFG_BOOL, true, s->around, out_go));
 	DFG_TRY(enter_segments(s, *out_go, false, out_go));
 	DFG_TRY(merge(s, *out_go, out_go));
@@ -119,13 +119,13 @@ static struct dfg_err *begin(struct maker *s, struct dfg_edge *out_go)
 	DFG_TRY(constant(s, DFG_I32, 0, s->around, &zero));
 	DFG_TRY(enter_segments(s, zero, false, &zero));
 	DFG_TRY(merge(s, zero, &merge_of));
-	DFG_TRY(make2(s, "Switch", merge_of, s->condition, &turn));
-	turn.port = 1;
-	DFG_TRY(make1(s, "Identity", turn, &s->number));
+	DFG_TRY(make2(s, "Switch", merge_of, s->condition, &switch_node));
+	switch_node.port = 1;
+	DFG_TRY(make1(s, "Identity", switch_node, &s->number));
 	s->in = s->number.node;
 	DFG_TRY(constant(s, DFG_I32, 1, s->in, &one));
-	DFG_TRY(make2(s, "AddV2", s->number, one, &turn));
-	return close(s, merge_of, turn);
+	DFG_TRY(make2(s, "AddV2", s->number, one, &switch_node));
+	return close(s, merge_of, switch_node);
 }
 
 /*
@@ -135,7 +135,7 @@ static struct dfg_err *begin(struct maker *s, struct dfg_edge *out_go)
 static struct dfg_err *limit(struct maker *s, struct dfg_edge go)
 {
 	bool grows = s->remat->policy == DFG_REMAT_SQRT;
-	struct dfg_edge start, count, turn, bound, less, one, *condition;
+	struct dfg_edge start, count, switch_node, bound, less, one, *condition;
 	DFG_TRY(constant(s, DFG_I32, grows ? 1 : s->remat->every, s->in, &s->limit));
 	if (grows)
 		DFG_TRY(make2(s, "AddV2", s->number, s->limit, &s->limit));
@@ -146,13 +146,13 @@ static struct dfg_err *limit(struct maker *s, struct dfg_edge go)
 	DFG_TRY(make2(s, "Less", count, bound, &less));
 	condition = s->builder->graph->node[s->loop->condition].in;
 	DFG_TRY(make2(s, "LogicalAnd", *condition, less, condition));
-	DFG_TRY(make2(s, "Switch", count, (struct dfg_edge){s->loop->condition, 0}, &turn));
-	DFG_TRY(make1(s, "Identity", (struct dfg_edge){turn.node, 1}, &bound));
+	DFG_TRY(make2(s, "Switch", count, (struct dfg_edge){s->loop->condition, 0}, &switch_node));
+	DFG_TRY(make1(s, "Identity", (struct dfg_edge){switch_node.node, 1}, &bound));
 	DFG_TRY(constant(s, DFG_I32, 1, bound.node, &one));
 	DFG_TRY(make2(s, "AddV2", bound, one, &bound));
 	DFG_TRY(close(s, count, bound));
-	DFG_TRY(make1(s, "Exit", turn, &turn));
-	DFG_TRY(make2(s, "Equal", turn, s->limit, &s->full));
+	DFG_TRY(make1(s, "Exit", switch_node, &switch_node));
+	DFG_TRY(make2(s, "Equal", switch_node, s->limit, &s->full));
 	return close(s, go, s->full);
 }
 
@@ -161,14 +161,14 @@ static struct dfg_err *carry(struct maker *s, const struct dfg_loop_variable *v,
 {
 	struct dfg_node *node = s->builder->graph->node;
 	const struct dfg_edge like = {v->merge, 0};
-	struct dfg_edge entered, merge_of, turn, out = {v->turn, 0};
+	struct dfg_edge entered, merge_of, switch_node, out = {v->switch_node, 0};
 	DFG_TRY(enter_segments(s, node[v->enter].in[0], false, &entered));
 	DFG_TRY(merge(s, entered, &merge_of));
 	know(s, like, merge_of.node);
-	DFG_TRY(make2(s, "Switch", merge_of, s->condition, &turn));
-	know(s, like, turn.node);
-	DFG_TRY(move(s, v->enter, (struct dfg_edge){turn.node, 1}, entered.node));
-	if (v->turn == DFG_NONE)
+	DFG_TRY(make2(s, "Switch", merge_of, s->condition, &switch_node));
+	know(s, like, switch_node.node);
+	DFG_TRY(move(s, v->enter, (struct dfg_edge){switch_node.node, 1}, entered.node));
+	if (v->switch_node == DFG_NONE)
 		DFG_TRY(make2(s, "Switch", like, (struct dfg_edge){s->loop->condition, 0}, &out));
 	DFG_TRY(make1(s, "Exit", out, &out));
 	know(s, like, out.node);
@@ -176,7 +176,7 @@ static struct dfg_err *carry(struct maker *s, const struct dfg_loop_variable *v,
 	node = s->builder->graph->node;
 	for (uint32_t i = 0; i < n_exit; i++)
 		if (node[node[exit[i]].in[0].node].in[0].node == v->merge)
-			node[exit[i]].in[0] = turn;
+			node[exit[i]].in[0] = switch_node;
 	return NULL;
 }
 
@@ -257,7 +257,7 @@ static bool is_repeatable(const struct dfg_node *node)
  * Whether the node reads a value that exists only in the first, or in all but the first iterations: others, if the loop
  * is in segments.
  */
-static bool reads_turn(const struct chooser *c, const struct dfg_node *node)
+static bool reads_some_iterations(const struct chooser *c, const struct dfg_node *node)
 {
 	for (uint32_t e = 0; e < node->n_in + node->n_control; e++) {
 		const struct dfg_edge in = node->in[e];
@@ -277,11 +277,11 @@ static bool reads_turn(const struct chooser *c, const struct dfg_node *node)
 /* Whether the Exit is that of a loop variable. */
 static bool leaves_well(const struct chooser *c, const struct dfg_node *exit)
 {
-	const struct dfg_node *turn = &c->node[exit->in[0].node];
-	if (dfg_node_role(turn) != DFG_SWITCH || exit->in[0].port || exit->n_control)
+	const struct dfg_node *switch_node = &c->node[exit->in[0].node];
+	if (dfg_node_role(switch_node) != DFG_SWITCH || exit->in[0].port || exit->n_control)
 		return false;
-	uint32_t merge = turn->in[0].node;
-	return turn->in[0].port == 0 && turn->in[1].node == c->loops->loop[c->loop].condition &&
+	uint32_t merge = switch_node->in[0].node;
+	return switch_node->in[0].port == 0 && switch_node->in[1].node == c->loops->loop[c->loop].condition &&
 		   c->loops->of[merge] == c->loop && c->loops->variable[merge] != DFG_NONE;
 }
 
@@ -322,7 +322,7 @@ static const char *why_not_for(const struct chooser *c, uint32_t n)
 		return "is a second LoopCond";
 	if (own && goes_by_predicate(c, node))
 		return "reads the loop's predicate, not its LoopCond";
-	if (own && reads_turn(c, node))
+	if (own && reads_some_iterations(c, node))
 		return "differs between the first iteration and the others";
 	if (is_kept_beyond(c, n))
 		return "belongs to a gradient that was made without segments";

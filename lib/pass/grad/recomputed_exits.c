@@ -32,9 +32,9 @@ static bool is_of_condition(const struct dfg_graph *graph, uint32_t n)
 	const struct dfg_node *node = &graph->node[n];
 	if (dfg_node_role(node) != DFG_EXIT || !node->n_in)
 		return false;
-	const struct dfg_node *turn = &graph->node[dfg_exit_source(graph, node).node];
-	return dfg_node_role(turn) == DFG_SWITCH && turn->n_in &&
-		   dfg_node_role(&graph->node[turn->in[0].node]) != DFG_MERGE;
+	const struct dfg_node *switch_node = &graph->node[dfg_exit_source(graph, node).node];
+	return dfg_node_role(switch_node) == DFG_SWITCH && switch_node->n_in &&
+		   dfg_node_role(&graph->node[switch_node->in[0].node]) != DFG_MERGE;
 }
 
 static bool is_variable(const struct again *a, uint32_t n)
@@ -51,7 +51,7 @@ static bool is_end(const struct again *a, uint32_t n)
 static bool is_known_end(const struct again *a, uint32_t n)
 {
 	if (is_variable(a, n))
-		return a->loops.loop[a->loop].variable[a->loops.variable[n]].turn != DFG_NONE;
+		return a->loops.loop[a->loop].variable[a->loops.variable[n]].switch_node != DFG_NONE;
 	return node_of(a, n)->n_in && dfg_is_constant_enter(node_of(a, n));
 }
 
@@ -106,7 +106,7 @@ static struct dfg_err *find_end(struct again *a, uint32_t n, struct dfg_edge *ou
 		return NULL;
 	const struct dfg_loop_variable *v = &a->loops.loop[a->loop].variable[a->loops.variable[n]];
 	*out_edge = (struct dfg_edge){v->exit, 0};
-	return v->exit == DFG_NONE ? dfg_make_unary(&make, "Exit", (struct dfg_edge){v->turn, 0}, out_edge) : NULL;
+	return v->exit == DFG_NONE ? dfg_make_unary(&make, "Exit", (struct dfg_edge){v->switch_node, 0}, out_edge) : NULL;
 }
 
 /* Repeats a node after the loop. A node without inputs comes after the Exit, so that it is dead where the loop is. */

@@ -322,12 +322,12 @@ void dfg_amount_text(const struct dfg_amount *amount, struct dfg_text *text)
 	}
 }
 
-double dfg_amount_at(const struct dfg_amount *amount, double size, double trips)
+double dfg_amount_at(const struct dfg_amount *amount, double size, double iterations)
 {
 	double sum = 0;
 	for (size_t i = 0; i < amount->count; i++) {
 		const struct dfg_cost_term *term = &amount->term[i];
-		double product = (double)term->times * (*term->loop ? trips : 1);
+		double product = (double)term->times * (*term->loop ? iterations : 1);
 		for (const char *s = term->sizes; *s; s += strcspn(s, "*"), s += *s == '*')
 			product *= size;
 		sum += product;

@@ -67,8 +67,8 @@ void dfg_cost_release(struct dfg_cost_estimate *bill);
 
 void dfg_amount_text(const struct dfg_amount *amount, struct dfg_text *out_text); /* "4*b + 8*n(outer)"; "0" */
 
-/* The value of the amount in which every unknown size is `size` and every n is `trips`. */
-double dfg_amount_at(const struct dfg_amount *amount, double size, double trips);
+/* The value of the amount in which every unknown size is `size` and every n is `iterations`. */
+double dfg_amount_at(const struct dfg_amount *amount, double size, double iterations);
 
 /* "c is dimension 1 of 'x:0'" */
 void dfg_cost_letter_text(const struct dfg_cost_letter *letter, struct dfg_text *out_text);
