@@ -172,7 +172,7 @@ struct dfg_err *dfg_distributed_load(struct dfg_distributed *distributed, struct
 	if (!distributed->launch)
 		DFG_TRY(launch(distributed, session));
 	struct dfg_coordinator *coordinator = dfg_launch_coordinator(distributed->launch);
-	session->fleet = dfg_coordinator_fleet(coordinator);
+	session->backend = dfg_coordinator_backend(coordinator);
 	all_reached(distributed, DFG_LAUNCH_LOADING);
 	struct dfg_err *err = dfg_coordinator_load(coordinator, graph, parts);
 	if (!err)

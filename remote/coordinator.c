@@ -11,8 +11,8 @@ struct dfg_err *dfg_coordinator_new(
 	struct dfg_coordinator *coordinator = dfg_zeros(1, sizeof *coordinator);
 	if (!coordinator)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
-	coordinator->fleet = (struct dfg_session_backend){dfg_coordinator_plan, dfg_coordinator_run, dfg_coordinator_stats,
-		dfg_coordinator_variables, dfg_coordinator_read, dfg_coordinator_assign};
+	coordinator->backend = (struct dfg_session_backend){dfg_coordinator_plan, dfg_coordinator_run,
+		dfg_coordinator_stats, dfg_coordinator_variables, dfg_coordinator_read, dfg_coordinator_assign};
 	coordinator->options = *options;
 	size_t workers = options->workers;
 	coordinator->state = dfg_zeros(workers, sizeof *coordinator->state);
@@ -23,7 +23,7 @@ struct dfg_err *dfg_coordinator_new(
 							  : DFG_ERR(DFG_MEMORY, "out of memory");
 	if (!err)
 		err = dfg_inbox_init(&coordinator->inbox, &coordinator->event);
-	if (!err && (pthread_mutex_init(&coordinator->lock, NULL) || pthread_mutex_init(&coordinator->turn, NULL)))
+	if (!err && (pthread_mutex_init(&coordinator->lock, NULL) || pthread_mutex_init(&coordinator->request_lock, NULL)))
 		err = DFG_ERR(DFG_MEMORY, "out of memory");
 	if (err) {
 		dfg_free(coordinator->state);
@@ -36,9 +36,9 @@ struct dfg_err *dfg_coordinator_new(
 	return NULL;
 }
 
-struct dfg_session_backend *dfg_coordinator_fleet(struct dfg_coordinator *coordinator)
+struct dfg_session_backend *dfg_coordinator_backend(struct dfg_coordinator *coordinator)
 {
-	return &coordinator->fleet;
+	return &coordinator->backend;
 }
 
 /*
@@ -534,7 +534,7 @@ void dfg_coordinator_free(struct dfg_coordinator *coordinator)
 		dfg_err_free(coordinator->state[i].why);
 	dfg_inbox_release(&coordinator->inbox);
 	pthread_mutex_destroy(&coordinator->lock);
-	pthread_mutex_destroy(&coordinator->turn);
+	pthread_mutex_destroy(&coordinator->request_lock);
 	dfg_free(coordinator->plan);
 	dfg_free(coordinator->state);
 	dfg_free(coordinator->traffic);

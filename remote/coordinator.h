@@ -65,7 +65,7 @@ void dfg_coordinator_lost(struct dfg_coordinator *coordinator, uint32_t worker, 
  */
 DFG_MUST_CHECK struct dfg_err *dfg_coordinator_load(
 	struct dfg_coordinator *coordinator, const struct dfg_graph *graph, const struct dfg_parts *parts);
-struct dfg_session_backend *dfg_coordinator_fleet(struct dfg_coordinator *coordinator);
+struct dfg_session_backend *dfg_coordinator_backend(struct dfg_coordinator *coordinator);
 
 /* The worker that a node of the graph is placed on. */
 uint32_t dfg_coordinator_home(const struct dfg_coordinator *coordinator, uint32_t node);

@@ -223,11 +223,12 @@ static struct dfg_err *make(struct dfg_coordinator *coordinator, const struct df
 	return err ? err : send_shares(coordinator, plan);
 }
 
-struct dfg_err *dfg_coordinator_plan(struct dfg_session_backend *fleet, const struct dfg_step *step, uint32_t *out_plan)
+struct dfg_err *dfg_coordinator_plan(
+	struct dfg_session_backend *backend, const struct dfg_step *step, uint32_t *out_plan)
 {
-	struct dfg_coordinator *coordinator = (struct dfg_coordinator *)fleet;
+	struct dfg_coordinator *coordinator = (struct dfg_coordinator *)backend;
 	struct step_plan plan = {0};
-	pthread_mutex_lock(&coordinator->turn);
+	pthread_mutex_lock(&coordinator->request_lock);
 	struct dfg_err *err = make(coordinator, step, &plan);
 	if (!err &&
 		!dfg_reserve(&coordinator->plan, &coordinator->plan_room, coordinator->plans + 1, sizeof *coordinator->plan))
@@ -238,6 +239,6 @@ struct dfg_err *dfg_coordinator_plan(struct dfg_session_backend *fleet, const st
 		*out_plan = (uint32_t)coordinator->plans;
 		coordinator->plan[coordinator->plans++] = plan;
 	}
-	pthread_mutex_unlock(&coordinator->turn);
+	pthread_mutex_unlock(&coordinator->request_lock);
 	return err;
 }

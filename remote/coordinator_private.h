@@ -44,7 +44,7 @@ struct step_plan {
 };
 
 struct dfg_coordinator {
-	struct dfg_session_backend fleet; /* first member */
+	struct dfg_session_backend backend; /* first member */
 	struct dfg_coordinator_options options;
 	struct dfg_event event;
 	struct dfg_inbox inbox;
@@ -52,9 +52,9 @@ struct dfg_coordinator {
 	struct dfg_link **asked_link; /* links of the workers that have not answered yet; capacity: all workers */
 	unsigned in_vain;             /* consecutive polls that found nothing */
 	pthread_mutex_t lock;
-	pthread_mutex_t turn; /* held by the thread that sends requests: one at a time */
-	uint64_t asked;       /* the last request number given */
-	uint32_t blamed;      /* the worker that answered with the last error; DFG_NONE: the error was no answer */
+	pthread_mutex_t request_lock; /* held by the thread that sends requests: one at a time */
+	uint64_t asked;               /* the last request number given */
+	uint32_t blamed;              /* the worker that answered with the last error; DFG_NONE: the error was no answer */
 	_Atomic uint64_t pings;
 	uint64_t step;
 
@@ -100,16 +100,16 @@ void dfg_coordinator_drop_answers(struct dfg_coordinator *coordinator);
 
 /* dfg_session_backend.plan, and the release of all plans. */
 DFG_MUST_CHECK struct dfg_err *dfg_coordinator_plan(
-	struct dfg_session_backend *fleet, const struct dfg_step *step, uint32_t *out_plan);
+	struct dfg_session_backend *backend, const struct dfg_step *step, uint32_t *out_plan);
 void dfg_coordinator_drop_plans(struct dfg_coordinator *coordinator);
 
 /* The other functions of the session backend. */
 DFG_MUST_CHECK struct dfg_err *dfg_coordinator_run(
-	struct dfg_session_backend *fleet, uint32_t plan, const struct dfg_tensor *feeds, struct dfg_tensor *out_fetches);
-void dfg_coordinator_stats(struct dfg_session_backend *fleet, uint32_t plan, struct dfg_stats *out_stats);
-DFG_MUST_CHECK struct dfg_err *dfg_coordinator_variables(struct dfg_session_backend *fleet,
+	struct dfg_session_backend *backend, uint32_t plan, const struct dfg_tensor *feeds, struct dfg_tensor *out_fetches);
+void dfg_coordinator_stats(struct dfg_session_backend *backend, uint32_t plan, struct dfg_stats *out_stats);
+DFG_MUST_CHECK struct dfg_err *dfg_coordinator_variables(struct dfg_session_backend *backend,
 	const struct dfg_variable_place *places, uint32_t count, struct dfg_variable_fact *out_facts);
 DFG_MUST_CHECK struct dfg_err *dfg_coordinator_read(
-	struct dfg_session_backend *fleet, const struct dfg_variable_place *place, struct dfg_tensor *out_tensor);
+	struct dfg_session_backend *backend, const struct dfg_variable_place *place, struct dfg_tensor *out_tensor);
 DFG_MUST_CHECK struct dfg_err *dfg_coordinator_assign(
-	struct dfg_session_backend *fleet, const struct dfg_variable_place *place, struct dfg_tensor *tensor);
+	struct dfg_session_backend *backend, const struct dfg_variable_place *place, struct dfg_tensor *tensor);

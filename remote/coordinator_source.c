@@ -61,10 +61,10 @@ struct dfg_err *dfg_coordinator_open(struct dfg_coordinator *coordinator, uint32
 	const struct dfg_array_input *input, struct dfg_coordinator_source *out_source)
 {
 	*out_source = (struct dfg_coordinator_source){0};
-	pthread_mutex_lock(&coordinator->turn);
+	pthread_mutex_lock(&coordinator->request_lock);
 	struct dfg_err *err = check_alone(coordinator, node);
 	if (!err)
 		err = open_source(coordinator, coordinator->home[node].worker, spec, input, out_source);
-	pthread_mutex_unlock(&coordinator->turn);
+	pthread_mutex_unlock(&coordinator->request_lock);
 	return err;
 }

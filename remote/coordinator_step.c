@@ -214,21 +214,21 @@ static struct dfg_err *run(struct dfg_coordinator *coordinator, struct step_plan
 }
 
 struct dfg_err *dfg_coordinator_run(
-	struct dfg_session_backend *fleet, uint32_t plan, const struct dfg_tensor *feeds, struct dfg_tensor *out_fetches)
+	struct dfg_session_backend *backend, uint32_t plan, const struct dfg_tensor *feeds, struct dfg_tensor *out_fetches)
 {
-	struct dfg_coordinator *coordinator = (struct dfg_coordinator *)fleet;
-	pthread_mutex_lock(&coordinator->turn);
+	struct dfg_coordinator *coordinator = (struct dfg_coordinator *)backend;
+	pthread_mutex_lock(&coordinator->request_lock);
 	struct dfg_err *err = run(coordinator, &coordinator->plan[plan], feeds, out_fetches);
-	pthread_mutex_unlock(&coordinator->turn);
+	pthread_mutex_unlock(&coordinator->request_lock);
 	return err;
 }
 
-void dfg_coordinator_stats(struct dfg_session_backend *fleet, uint32_t plan, struct dfg_stats *out_stats)
+void dfg_coordinator_stats(struct dfg_session_backend *backend, uint32_t plan, struct dfg_stats *out_stats)
 {
-	struct dfg_coordinator *coordinator = (struct dfg_coordinator *)fleet;
-	pthread_mutex_lock(&coordinator->turn);
+	struct dfg_coordinator *coordinator = (struct dfg_coordinator *)backend;
+	pthread_mutex_lock(&coordinator->request_lock);
 	*out_stats = coordinator->plan[plan].stats;
-	pthread_mutex_unlock(&coordinator->turn);
+	pthread_mutex_unlock(&coordinator->request_lock);
 }
 
 struct dfg_traffic dfg_coordinator_traffic(const struct dfg_coordinator *coordinator, uint32_t from, uint32_t to)
@@ -268,23 +268,23 @@ static struct dfg_err *variables(struct dfg_coordinator *coordinator, const stru
 	return err;
 }
 
-struct dfg_err *dfg_coordinator_variables(struct dfg_session_backend *fleet, const struct dfg_variable_place *places,
+struct dfg_err *dfg_coordinator_variables(struct dfg_session_backend *backend, const struct dfg_variable_place *places,
 	uint32_t count, struct dfg_variable_fact *out_facts)
 {
-	struct dfg_coordinator *coordinator = (struct dfg_coordinator *)fleet;
-	pthread_mutex_lock(&coordinator->turn);
+	struct dfg_coordinator *coordinator = (struct dfg_coordinator *)backend;
+	pthread_mutex_lock(&coordinator->request_lock);
 	struct dfg_err *err = variables(coordinator, places, count, out_facts);
-	pthread_mutex_unlock(&coordinator->turn);
+	pthread_mutex_unlock(&coordinator->request_lock);
 	return err;
 }
 
 struct dfg_err *dfg_coordinator_read(
-	struct dfg_session_backend *fleet, const struct dfg_variable_place *place, struct dfg_tensor *out_tensor)
+	struct dfg_session_backend *backend, const struct dfg_variable_place *place, struct dfg_tensor *out_tensor)
 {
-	struct dfg_coordinator *coordinator = (struct dfg_coordinator *)fleet;
+	struct dfg_coordinator *coordinator = (struct dfg_coordinator *)backend;
 	struct dfg_packet packet = {.kind = DFG_PACKET_READ};
 	uint32_t worker = coordinator->home[place->node].worker;
-	pthread_mutex_lock(&coordinator->turn);
+	pthread_mutex_lock(&coordinator->request_lock);
 	dfg_packet_put_text(&packet, place->name);
 	dfg_coordinator_ask(coordinator, worker, &packet);
 	struct dfg_err *err = dfg_coordinator_answers(coordinator, 0);
@@ -293,16 +293,16 @@ struct dfg_err *dfg_coordinator_read(
 		err = dfg_packet_check(&coordinator->state[worker].answer);
 		dfg_coordinator_drop_answers(coordinator);
 	}
-	pthread_mutex_unlock(&coordinator->turn);
+	pthread_mutex_unlock(&coordinator->request_lock);
 	return err;
 }
 
 struct dfg_err *dfg_coordinator_assign(
-	struct dfg_session_backend *fleet, const struct dfg_variable_place *place, struct dfg_tensor *tensor)
+	struct dfg_session_backend *backend, const struct dfg_variable_place *place, struct dfg_tensor *tensor)
 {
-	struct dfg_coordinator *coordinator = (struct dfg_coordinator *)fleet;
+	struct dfg_coordinator *coordinator = (struct dfg_coordinator *)backend;
 	struct dfg_packet packet = {.kind = DFG_PACKET_ASSIGN};
-	pthread_mutex_lock(&coordinator->turn);
+	pthread_mutex_lock(&coordinator->request_lock);
 	dfg_packet_put_text(&packet, place->name);
 	dfg_packet_put_tensor(&packet, tensor);
 	dfg_tensor_release(tensor);
@@ -310,6 +310,6 @@ struct dfg_err *dfg_coordinator_assign(
 	struct dfg_err *err = dfg_coordinator_answers(coordinator, 0);
 	if (!err)
 		dfg_coordinator_drop_answers(coordinator);
-	pthread_mutex_unlock(&coordinator->turn);
+	pthread_mutex_unlock(&coordinator->request_lock);
 	return err;
 }

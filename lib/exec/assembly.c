@@ -416,9 +416,9 @@ static struct dfg_err *make_plan(struct maker *maker)
 	DFG_TRY(make_nodes(maker));
 	DFG_TRY(find_feeds(maker));
 	DFG_TRY(find_fetches(maker));
-	struct dfg_session_backend *fleet = plan->session->options.fleet;
-	if (fleet) /* the checks above apply to a backend too */
-		return fleet->plan(fleet, &plan->step, &plan->elsewhere);
+	struct dfg_session_backend *backend = plan->session->options.backend;
+	if (backend) /* the checks above apply to a backend too */
+		return backend->plan(backend, &plan->step, &plan->backend_plan);
 	bool *may_die = dfg_arena_zeros(maker->scratch, plan->slots, sizeof *may_die);
 	if (!may_die)
 		return dfg_no_memory("the plan of the step");

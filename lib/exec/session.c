@@ -8,7 +8,7 @@
 
 static struct dfg_err *begin_session(struct dfg_session *session)
 {
-	if (!session->options.fleet) {
+	if (!session->options.backend) {
 		DFG_TRY(dfg_buffer_pool_new(&session->buffers));
 		DFG_TRY(dfg_pool_new(session->options.threads, &session->pool));
 		if (session->options.swap)
@@ -146,12 +146,12 @@ static struct dfg_err *check_feeds(const struct dfg_plan *plan, const struct dfg
 
 struct dfg_err *dfg_plan_run(struct dfg_plan *plan, const struct dfg_tensor *feeds, struct dfg_tensor *out_fetches)
 {
-	struct dfg_session_backend *fleet = plan->session->options.fleet;
+	struct dfg_session_backend *backend = plan->session->options.backend;
 	if (plan->replica)
 		return dfg_replica_run(plan->replica, feeds, out_fetches);
 	DFG_TRY(check_feeds(plan, feeds));
-	if (fleet)
-		return fleet->run(fleet, plan->elsewhere, feeds, out_fetches);
+	if (backend)
+		return backend->run(backend, plan->backend_plan, feeds, out_fetches);
 	return plan->schedule ? dfg_linear_run(plan, feeds, out_fetches) : dfg_dataflow_run(plan, feeds, out_fetches);
 }
 
@@ -159,13 +159,13 @@ void dfg_plan_stats(const struct dfg_plan *plan, struct dfg_stats *out_stats)
 {
 	/* for the lock only; the fields that it protects are only read */
 	struct dfg_plan *writable = (struct dfg_plan *)plan;
-	struct dfg_session_backend *fleet = plan->session->options.fleet;
+	struct dfg_session_backend *backend = plan->session->options.backend;
 	if (plan->replica) {
 		dfg_replica_stats(plan->replica, out_stats);
 		return;
 	}
-	if (fleet) {
-		fleet->stats(fleet, plan->elsewhere, out_stats);
+	if (backend) {
+		backend->stats(backend, plan->backend_plan, out_stats);
 		return;
 	}
 	pthread_mutex_lock(&writable->lock);

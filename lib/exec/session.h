@@ -87,14 +87,14 @@ void dfg_plan_cause(const struct dfg_plan *plan, uint32_t transfer, int64_t iter
  * by a number.
  */
 struct dfg_session_backend {
-	struct dfg_err *(*plan)(struct dfg_session_backend *fleet, const struct dfg_step *step, uint32_t *out_plan);
-	struct dfg_err *(*run)(struct dfg_session_backend *fleet, uint32_t plan, const struct dfg_tensor *feeds,
+	struct dfg_err *(*plan)(struct dfg_session_backend *backend, const struct dfg_step *step, uint32_t *out_plan);
+	struct dfg_err *(*run)(struct dfg_session_backend *backend, uint32_t plan, const struct dfg_tensor *feeds,
 		struct dfg_tensor *out_fetches);
-	void (*stats)(struct dfg_session_backend *fleet, uint32_t plan, struct dfg_stats *out_stats);
-	struct dfg_err *(*variables)(struct dfg_session_backend *fleet, const struct dfg_variable_place *places,
+	void (*stats)(struct dfg_session_backend *backend, uint32_t plan, struct dfg_stats *out_stats);
+	struct dfg_err *(*variables)(struct dfg_session_backend *backend, const struct dfg_variable_place *places,
 		uint32_t count, struct dfg_variable_fact *out_facts);
 	struct dfg_err *(*read)(
-		struct dfg_session_backend *fleet, const struct dfg_variable_place *place, struct dfg_tensor *out_tensor);
+		struct dfg_session_backend *backend, const struct dfg_variable_place *place, struct dfg_tensor *out_tensor);
 	struct dfg_err *(*assign)(
-		struct dfg_session_backend *fleet, const struct dfg_variable_place *place, struct dfg_tensor *tensor);
+		struct dfg_session_backend *backend, const struct dfg_variable_place *place, struct dfg_tensor *tensor);
 };

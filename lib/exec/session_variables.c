@@ -3,9 +3,9 @@
 struct dfg_err *dfg_session_variables(struct dfg_session *session, const struct dfg_variable_place *places,
 	uint32_t count, struct dfg_variable_fact *out_facts)
 {
-	struct dfg_session_backend *fleet = session->options.fleet;
-	if (fleet)
-		return fleet->variables(fleet, places, count, out_facts);
+	struct dfg_session_backend *backend = session->options.backend;
+	if (backend)
+		return backend->variables(backend, places, count, out_facts);
 	for (uint32_t i = 0; i < count; i++) {
 		const struct dfg_variable *variable = dfg_state_find(&session->state, places[i].name);
 		out_facts[i] = (struct dfg_variable_fact){0};
@@ -25,10 +25,10 @@ static struct dfg_err *find_variable(
 struct dfg_err *dfg_session_read(
 	struct dfg_session *session, const struct dfg_variable_place *place, struct dfg_tensor *out_tensor)
 {
-	struct dfg_session_backend *fleet = session->options.fleet;
+	struct dfg_session_backend *backend = session->options.backend;
 	struct dfg_variable *variable;
-	if (fleet)
-		return fleet->read(fleet, place, out_tensor);
+	if (backend)
+		return backend->read(backend, place, out_tensor);
 	DFG_TRY(find_variable(session, place, &variable));
 	return dfg_variable_read(variable, out_tensor);
 }
@@ -36,10 +36,10 @@ struct dfg_err *dfg_session_read(
 struct dfg_err *dfg_session_assign(
 	struct dfg_session *session, const struct dfg_variable_place *place, struct dfg_tensor *tensor)
 {
-	struct dfg_session_backend *fleet = session->options.fleet;
+	struct dfg_session_backend *backend = session->options.backend;
 	struct dfg_variable *variable;
-	if (fleet)
-		return fleet->assign(fleet, place, tensor);
+	if (backend)
+		return backend->assign(backend, place, tensor);
 	struct dfg_err *err = find_variable(session, place, &variable);
 	if (!err)
 		return dfg_variable_assign(variable, tensor);

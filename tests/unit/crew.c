@@ -256,7 +256,7 @@ static void one_graph_after_the_other(void **state)
 	test.facts = (struct dfg_facts){0};
 	crew_cut(&test, "z=w1");
 	succeeds(dfg_coordinator_load(test.crew, &test.program.graph, &test.parts));
-	struct dfg_session_options session = {.fleet = dfg_coordinator_fleet(test.crew)};
+	struct dfg_session_options session = {.backend = dfg_coordinator_backend(test.crew)};
 	succeeds(dfg_session_new(&test.program.graph, &session, &test.session));
 	test.program.session = test.session;
 	gives(&test, "x", 3, "z", 7);

@@ -157,7 +157,7 @@ static void crew_begin(struct crew_test *test, uint32_t workers, const char *tex
 	crew_cut(test, words);
 	succeeds(dfg_coordinator_begin(test->crew, test->link, 20, crew_transport, NULL));
 	succeeds(dfg_coordinator_load(test->crew, &test->program.graph, &test->parts));
-	struct dfg_session_options session = {.fleet = dfg_coordinator_fleet(test->crew)};
+	struct dfg_session_options session = {.backend = dfg_coordinator_backend(test->crew)};
 	succeeds(dfg_session_new(&test->program.graph, &session, &test->session));
 	test->program.session = test->session;
 }

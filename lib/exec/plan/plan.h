@@ -64,7 +64,7 @@ struct dfg_plan {
 	struct dfg_arena arena;
 	struct dfg_step step; /* copied */
 	/* number of the plan in the session's backend, which runs it: there are no programs and executors then */
-	uint32_t elsewhere;
+	uint32_t backend_plan;
 	struct replica *replica; /* of a step that is sharded, which has plans of its own; NULL: it is not */
 	struct plan_node *node;
 	uint32_t count;

@@ -59,7 +59,7 @@ struct dfg_session_options {
 	const char *swap;
 	const struct dfg_mem_limit *limit; /* required with swap */
 	struct dfg_session_backend
-		*fleet; /* runs the steps elsewhere, and then applies `cancel` itself; NULL: they run here. Borrowed */
+		*backend; /* runs the steps elsewhere, and then applies `cancel` itself; NULL: they run here. Borrowed */
 	/* of a worker; whenever a step is run, dfg_rendezvous_begin has been called for it. NULL: no transfers */
 	struct dfg_rendezvous *rendezvous;
 };
