@@ -195,7 +195,7 @@ static void take_answers(struct dfg_coordinator *coordinator)
 }
 
 /* Whether a worker has still to answer; *out_first is set to the first failed worker found, if it was not set. */
-static bool look(struct dfg_coordinator *coordinator, uint32_t *first)
+static bool poll_answers(struct dfg_coordinator *coordinator, uint32_t *first)
 {
 	bool waiting = false;
 	for (uint32_t i = 0; i < coordinator->options.workers; i++) {
@@ -325,7 +325,7 @@ struct dfg_err *dfg_coordinator_answers(struct dfg_coordinator *coordinator, uin
 	for (;;) {
 		uint32_t seen = atomic_load(&coordinator->event.word);
 		take_answers(coordinator);
-		if (!look(coordinator, &first))
+		if (!poll_answers(coordinator, &first))
 			break;
 		if (step && first != DFG_NONE && !until) {
 			until = grace(coordinator);
@@ -481,7 +481,7 @@ static struct dfg_err *setup_answers(struct dfg_coordinator *coordinator, double
 	for (;;) {
 		uint32_t seen = atomic_load(&coordinator->event.word);
 		take_answers(coordinator);
-		if (!look(coordinator, &first) || dfg_now() >= until)
+		if (!poll_answers(coordinator, &first) || dfg_now() >= until)
 			break;
 		if (first != DFG_NONE && !hurried && until > dfg_now() + moment)
 			until = dfg_now() + moment;

@@ -210,7 +210,7 @@ static struct dfg_err *refused(const struct post *post)
 	}
 }
 
-static size_t hear_header(char *bytes, size_t size, size_t count, void *arg)
+static size_t header_callback(char *bytes, size_t size, size_t count, void *arg)
 {
 	struct post *post = arg;
 	(void)size;
@@ -226,7 +226,7 @@ static size_t hear_header(char *bytes, size_t size, size_t count, void *arg)
 	return count;
 }
 
-static size_t hear(char *bytes, size_t size, size_t count, void *arg)
+static size_t write_callback(char *bytes, size_t size, size_t count, void *arg)
 {
 	struct post *post = arg;
 	(void)size;
@@ -234,7 +234,7 @@ static size_t hear(char *bytes, size_t size, size_t count, void *arg)
 }
 
 /* The read callback. Sends nothing before the peer has admitted us. */
-static size_t say(char *to, size_t size, size_t room, void *arg)
+static size_t read_callback(char *to, size_t size, size_t room, void *arg)
 {
 	struct post *post = arg;
 	size_t count = post->exchange->stands ? dfg_exchange_says(post->exchange, (uint8_t *)to, size * room) : 0;
@@ -501,11 +501,11 @@ static struct dfg_err *set_options(struct post *post, const char *address, bool 
 	dfg_curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, (long)(mended ? BUFFER : BUFFER_LARGEST));
 	dfg_curl_easy_setopt(easy, CURLOPT_POST, 1L);
 	dfg_curl_easy_setopt(easy, CURLOPT_HTTPHEADER, post->headers);
-	dfg_curl_easy_setopt(easy, CURLOPT_READFUNCTION, say);
+	dfg_curl_easy_setopt(easy, CURLOPT_READFUNCTION, read_callback);
 	dfg_curl_easy_setopt(easy, CURLOPT_READDATA, post);
-	dfg_curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, hear);
+	dfg_curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, write_callback);
 	dfg_curl_easy_setopt(easy, CURLOPT_WRITEDATA, post);
-	dfg_curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, hear_header);
+	dfg_curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, header_callback);
 	dfg_curl_easy_setopt(easy, CURLOPT_HEADERDATA, post);
 	dfg_curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, post->error);
 	return good ? NULL : DFG_ERR(DFG_MEMORY, "libcurl cannot set up a request");

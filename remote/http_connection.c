@@ -128,7 +128,7 @@ void dfg_http_connection_answer(struct dfg_http_connection *connection, const ch
 }
 
 /* The body of the response: bytes of the exchange's send queue. */
-static ssize_t say(nghttp2_session *session, int32_t stream, uint8_t *to, size_t room, uint32_t *flags,
+static ssize_t read_body(nghttp2_session *session, int32_t stream, uint8_t *to, size_t room, uint32_t *flags,
 	nghttp2_data_source *source, void *arg)
 {
 	struct dfg_http_connection *connection = arg;
@@ -169,7 +169,7 @@ void dfg_http_connection_admit(struct dfg_http_connection *connection)
 	connection->state = exchange ? DFG_LINKED : DFG_WAITING;
 	if (!exchange)
 		return;
-	nghttp2_data_provider body = {.read_callback = say};
+	nghttp2_data_provider body = {.read_callback = read_body};
 	connection->exchange = exchange;
 	dfg_nghttp2_session_set_local_window_size(connection->session, NGHTTP2_FLAG_NONE, 0, WINDOW);
 	dfg_nghttp2_session_set_local_window_size(
@@ -365,7 +365,7 @@ void dfg_http_connection_flush(struct dfg_http_connection *connection)
 }
 
 /* Reads HTTP/2 one frame at a time, because the cost of a frame depends on those before it. */
-static bool hear(struct dfg_http_connection *connection, const uint8_t *bytes, size_t count)
+static bool receive_frames(struct dfg_http_connection *connection, const uint8_t *bytes, size_t count)
 {
 	while (count && connection->state < DFG_ENDING) {
 		size_t frame = dfg_http_connection_pays_for_frame(connection, bytes, count);
@@ -379,14 +379,14 @@ static bool hear(struct dfg_http_connection *connection, const uint8_t *bytes, s
 	return true;
 }
 
-static bool hear_sealed(struct dfg_http_connection *connection, uint8_t *buffer, size_t count)
+static bool receive_sealed(struct dfg_http_connection *connection, uint8_t *buffer, size_t count)
 {
 	if (!dfg_tls_feed(connection->tls, buffer, count))
 		return false;
 	for (int got; dfg_tls_is_up(connection->tls) && connection->state < DFG_ENDING;) {
 		if ((got = dfg_tls_read(connection->tls, buffer, DFG_HUB_BUFFER)) <= 0)
 			return got == 0;
-		if (!hear(connection, buffer, (size_t)got))
+		if (!receive_frames(connection, buffer, (size_t)got))
 			return false;
 	}
 	return true;
@@ -394,7 +394,7 @@ static bool hear_sealed(struct dfg_http_connection *connection, uint8_t *buffer,
 
 static void take_in(struct dfg_http_connection *connection, uint8_t *bytes, size_t count)
 {
-	bool good = connection->tls ? hear_sealed(connection, bytes, count) : hear(connection, bytes, count);
+	bool good = connection->tls ? receive_sealed(connection, bytes, count) : receive_frames(connection, bytes, count);
 	if (!good && connection->state != DFG_DEAD) {
 		/* the peer is told the reason, if the connection can still be written */
 		(void)(gather(connection) && write_out(connection));

@@ -49,7 +49,7 @@ static const char *transport_of(void *arg, uint32_t one, uint32_t two)
 	return dfg_launch_transport(arg, one, two);
 }
 
-static void say_line(struct worker_process *worker_process)
+static void end_line(struct worker_process *worker_process)
 {
 	worker_process->line[worker_process->at] = '\0';
 	worker_process->at = 0;
@@ -60,22 +60,22 @@ static void say_line(struct worker_process *worker_process)
 			worker_process->launch->options.say_arg, worker_process->number, worker_process->line);
 }
 
-static void hear(struct worker_process *worker_process, const char *bytes, size_t count)
+static void read_stderr(struct worker_process *worker_process, const char *bytes, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		if (bytes[i] == '\n' || worker_process->at + 1 == LINE_MOST)
-			say_line(worker_process);
+			end_line(worker_process);
 		if (bytes[i] != '\n')
 			worker_process->line[worker_process->at++] = bytes[i];
 	}
 }
 
 /* Its stderr has ended, and so has the process. */
-static void mourn(struct worker_process *worker_process)
+static void process_ended(struct worker_process *worker_process)
 {
 	char how[60] = "closed its stderr";
 	if (worker_process->at)
-		say_line(worker_process);
+		end_line(worker_process);
 	(void)dfg_process_wait(&worker_process->process, 1, how, sizeof how);
 	worker_process->watched = false;
 	if (!atomic_load(&worker_process->launch->ending))
@@ -101,9 +101,9 @@ static void *watch(void *arg)
 			char bytes[4096];
 			ssize_t got = waiting[i].revents ? read(waiting[i].fd, bytes, sizeof bytes) : -1;
 			if (got > 0)
-				hear(&launch->worker_process[i], bytes, (size_t)got);
+				read_stderr(&launch->worker_process[i], bytes, (size_t)got);
 			else if (got == 0)
-				mourn(&launch->worker_process[i]);
+				process_ended(&launch->worker_process[i]);
 		}
 	}
 	dfg_free(waiting);

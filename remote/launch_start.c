@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-static const char *keep(struct dfg_launch *launch, const char *text)
+static const char *copy_text(struct dfg_launch *launch, const char *text)
 {
 	pthread_mutex_lock(&launch->lock);
 	const char *copy = dfg_arena_copy(&launch->arena, text, strlen(text));
@@ -56,9 +56,9 @@ static struct dfg_err *read_hello(struct dfg_launch *launch, uint32_t number, co
 	} else if (!err && strcmp(version, DFG_VERSION)) {
 		err = DFG_ERR(DFG_PROTOCOL, "runs dfg %s, but this is dfg %s", version, DFG_VERSION);
 	} else if (!err) {
-		peer->address = keep(launch, word(json, "address"));
-		peer->fingerprint = keep(launch, word(json, "fingerprint"));
-		peer->shm = keep(launch, word(json, "shm"));
+		peer->address = copy_text(launch, word(json, "address"));
+		peer->fingerprint = copy_text(launch, word(json, "fingerprint"));
+		peer->shm = copy_text(launch, word(json, "shm"));
 		if (!peer->address || !peer->fingerprint || !peer->shm)
 			err = DFG_ERR(DFG_MEMORY, "out of memory");
 	}
@@ -157,7 +157,7 @@ static struct dfg_err *find_address(struct worker_process *worker_process)
 	if (!port || !*peer->fingerprint)
 		return DFG_ERR(DFG_PROTOCOL, "did not give the address and the key on which it listens");
 	snprintf(address, sizeof address, strchr(at, ':') ? "[%s]%s" : "%s%s", at, port);
-	peer->address = keep(launch, address);
+	peer->address = copy_text(launch, address);
 	return peer->address ? NULL : DFG_ERR(DFG_MEMORY, "out of memory");
 }
 
@@ -242,7 +242,7 @@ static struct dfg_err *publish_local(struct dfg_launch *launch)
 		if (!dfg_launch_host(launch, i)->local || !port)
 			continue;
 		snprintf(address, sizeof address, "%s%s", here, port);
-		if (!(launch->peer[i].address = keep(launch, address)))
+		if (!(launch->peer[i].address = copy_text(launch, address)))
 			return DFG_ERR(DFG_MEMORY, "out of memory");
 	}
 	return NULL;

@@ -211,7 +211,7 @@ static void attend(struct dfg_shm *shm, size_t n)
 /* The thread: sleeping. */
 
 /* The peer woke us, or has ended. A polling thread may have stopped since. */
-static void hear(struct shm_link *link)
+static void read_wakeups(struct shm_link *link)
 {
 	char bells[8];
 	ssize_t got;
@@ -225,7 +225,7 @@ static void hear(struct shm_link *link)
 }
 
 /* Waits for all sockets, at most for the timeout. */
-static void look(struct dfg_shm *shm, const struct timespec *timeout)
+static void wait_for_sockets(struct dfg_shm *shm, const struct timespec *timeout)
 {
 	struct pollfd *fds = shm->fds;
 	size_t strangers = shm->n_strangers, first = 2 + strangers;
@@ -243,7 +243,7 @@ static void look(struct dfg_shm *shm, const struct timespec *timeout)
 		(void)!read(shm->nudge, &(uint64_t){0}, sizeof(uint64_t));
 	for (size_t i = 0; i < shm->n_running; i++)
 		if (fds[first + i].revents)
-			hear(shm->running[i]);
+			read_wakeups(shm->running[i]);
 	attend(shm, strangers);
 	if (fds[1].revents)
 		let_in(shm);
@@ -288,7 +288,7 @@ static void rest(struct dfg_shm *shm)
 	atomic_store(&shm->resting, true);
 	atomic_thread_fence(memory_order_seq_cst); /* store the request to be woken before the last check */
 	if (is_idle(shm))
-		look(shm, &(struct timespec){(time_t)(ns / 1000000000), (long)(ns % 1000000000)});
+		wait_for_sockets(shm, &(struct timespec){(time_t)(ns / 1000000000), (long)(ns % 1000000000)});
 	atomic_store(&shm->resting, false);
 	set_asleep(shm, false);
 }
@@ -328,7 +328,7 @@ static void *live(void *arg)
 		if (now - shm->beat_at > beat_ns(shm))
 			beat(shm, now);
 		if (now - shm->looked_at > LOOK_NS) {
-			look(shm, &(struct timespec){0});
+			wait_for_sockets(shm, &(struct timespec){0});
 			shm->looked_at = now;
 		} else if (now - shm->moved_at > AWAKE_NS) {
 			rest(shm);

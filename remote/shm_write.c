@@ -252,7 +252,7 @@ static bool overtakes(struct shm_link *link, const struct outgoing *out)
 }
 
 /* Copies the borrowed message, and takes a reference to its tensor if it has bytes left to write. */
-static struct dfg_err *keep(const struct outgoing *from, struct outgoing *out)
+static struct dfg_err *copy_message(const struct outgoing *from, struct outgoing *out)
 {
 	struct dfg_tensor *tensor = &out->own.tensor;
 	out->own = *from->message;
@@ -272,7 +272,7 @@ static struct dfg_err *keep(const struct outgoing *from, struct outgoing *out)
 static struct dfg_err *enqueue(struct shm_link *link, struct outgoing *from)
 {
 	struct outgoing *out = dfg_zeros(1, sizeof *out);
-	struct dfg_err *err = out ? keep(from, out) : DFG_ERR(DFG_MEMORY, "no memory for a message");
+	struct dfg_err *err = out ? copy_message(from, out) : DFG_ERR(DFG_MEMORY, "no memory for a message");
 	if (err) {
 		dfg_free(out);
 		return err;

@@ -180,7 +180,7 @@ struct dfg_err *dfg_facts_call(struct dfg_facts *facts, const struct dfg_graph *
 }
 
 /* Interns the value: gives the equal one that is stored already, or a new copy; NULL for NULL. */
-static struct dfg_err *keep(
+static struct dfg_err *intern(
 	struct dfg_map *map, struct dfg_arena *arena, const void *thing, size_t size, void *out_kept)
 {
 	uint32_t found = thing ? dfg_map_find(map, thing, size) : DFG_NONE;
@@ -195,7 +195,7 @@ static struct dfg_err *keep(
 	return NULL;
 }
 
-static struct dfg_err *keep_fact(
+static struct dfg_err *intern_fact(
 	struct dfg_facts *facts, const struct dfg_inferred *fact, const struct dfg_inferred **out_fact)
 {
 	struct dfg_call_cache *alike = facts->alike;
@@ -208,10 +208,10 @@ static struct dfg_err *keep_fact(
 	for (int i = 0; i < fact->shape.rank; i++)
 		plain.shape.dim[i] = fact->shape.dim[i];
 	size_t size = known ? sizeof *known + (size_t)known->count * sizeof *known->v : 0;
-	DFG_TRY(keep(&alike->known, facts->arena, known, size, &known));
+	DFG_TRY(intern(&alike->known, facts->arena, known, size, &known));
 	dfg_fact_set_known(&plain, known);
-	DFG_TRY(keep(&alike->holds, facts->arena, fact->holds, sizeof *fact->holds, &plain.holds));
-	return keep(&alike->facts, facts->arena, &plain, sizeof plain, out_fact);
+	DFG_TRY(intern(&alike->holds, facts->arena, fact->holds, sizeof *fact->holds, &plain.holds));
+	return intern(&alike->facts, facts->arena, &plain, sizeof plain, out_fact);
 }
 
 static struct dfg_err *infer_few(struct dfg_facts *facts, const struct dfg_call *call,
@@ -219,7 +219,7 @@ static struct dfg_err *infer_few(struct dfg_facts *facts, const struct dfg_call 
 {
 	DFG_TRY(dfg_infer_node(call, in, facts->arena, fact));
 	for (int i = 0; i < call->n_out; i++)
-		DFG_TRY(keep_fact(facts, &fact[i], &out[i]));
+		DFG_TRY(intern_fact(facts, &fact[i], &out[i]));
 	return NULL;
 }
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 /* Writes the given elements, then the last of them repeatedly, or zeros if none is given. */
-static void spread(const struct dfg_literal *literal, void *to, int64_t count)
+static void fill(const struct dfg_literal *literal, void *to, int64_t count)
 {
 	size_t size = dfg_dtype_size(literal->dtype);
 	int64_t given = literal->given < count ? literal->given : count;
@@ -35,7 +35,7 @@ static struct dfg_err *tensor_of(
 		return NULL;
 	}
 	DFG_TRY(dfg_tensor_new(literal->dtype, shape, out_tensor));
-	spread(literal, out_tensor->data, count);
+	fill(literal, out_tensor->data, count);
 	return NULL;
 }
 

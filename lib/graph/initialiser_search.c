@@ -48,7 +48,7 @@ static uint8_t own_flags(const struct dfg_node *node)
  * Propagates the flags once in file order; returns whether any changed, because back edges and nodes before their
  * inputs require another pass.
  */
-static bool spread(struct search *s)
+static bool propagate(struct search *s)
 {
 	bool more = false;
 	for (uint32_t n = 0; n < s->graph->count; n++) {
@@ -71,7 +71,7 @@ static uint8_t value_flags(const struct search *s, const struct dfg_node *assign
 	return flags;
 }
 
-static void meet(struct search *s, uint32_t node, uint32_t *depth)
+static void push_once(struct search *s, uint32_t node, uint32_t *depth)
 {
 	if (s->seen[node] == s->walks)
 		return;
@@ -85,11 +85,11 @@ static bool depends_on(struct search *s, const struct dfg_node *assign, uint32_t
 	uint32_t depth = 0;
 	s->walks++;
 	for (uint32_t e = 1; e < assign->n_in + assign->n_control; e++)
-		meet(s, assign->in[e].node, &depth);
+		push_once(s, assign->in[e].node, &depth);
 	while (depth) {
 		const struct dfg_node *node = &s->graph->node[s->stack[--depth]];
 		for (uint32_t e = 0; e < node->n_in + node->n_control; e++)
-			meet(s, node->in[e].node, &depth);
+			push_once(s, node->in[e].node, &depth);
 	}
 	return s->seen[variable] == s->walks;
 }
@@ -169,7 +169,7 @@ struct dfg_err *dfg_initialisers_find(const struct dfg_graph *graph, struct dfg_
 	s.stack = dfg_arena_zeros(arena, count, sizeof *s.stack);
 	if (!s.depends || !s.free || !s.n_free || !s.seen || !s.stack)
 		return dfg_no_memory("initialisers");
-	while (spread(&s))
+	while (propagate(&s))
 		;
 	guess(&s);
 	return NULL;

@@ -20,7 +20,7 @@ struct choice {
 };
 
 /* The items of a value: those of a tuple, none for NONE, else the value itself. */
-static struct dfg_err *spread(
+static struct dfg_err *list_results(
 	struct dfg_eval *eval, const struct dfg_datum *value, struct dfg_datum **out_item, uint32_t *out_n)
 {
 	*out_n = value->kind == DFG_DATUM_TUPLE ? value->list.n : value->kind != DFG_DATUM_NONE;
@@ -71,7 +71,7 @@ static struct dfg_err *run_arm(struct dfg_eval *eval, struct dfg_name_scope *fra
 	const struct dfg_region *arm = choice->branch->arm[side];
 	struct dfg_datum value;
 	DFG_TRY(eval_arm(eval, frame, choice->arm[side], &value));
-	DFG_TRY(spread(eval, &value, &choice->result[side], &choice->n[side]));
+	DFG_TRY(list_results(eval, &value, &choice->result[side], &choice->n[side]));
 	for (uint32_t i = 0; i < choice->n[side]; i++)
 		if (!dfg_datum_is_known(&choice->result[side][i]))
 			DFG_TRY(dfg_eval_at(eval, choice->arm[side], settle(eval, &choice->result[side][i], DFG_NO_DTYPE, arm)));

@@ -29,7 +29,7 @@ struct dfg_view *dfg_view_find(const struct dfg_region *region, const struct dfg
 	return at == UINT32_MAX ? NULL : region->view[at];
 }
 
-static struct dfg_err *keep(struct dfg_eval *eval, struct dfg_region *region, struct dfg_view *view)
+static struct dfg_err *add_view(struct dfg_eval *eval, struct dfg_region *region, struct dfg_view *view)
 {
 	if (region->n_view == region->view_room) {
 		uint32_t room = region->view_room ? region->view_room * 2 : 4;
@@ -60,7 +60,7 @@ struct dfg_err *dfg_view_of(
 		.handle = {DFG_NONE, 0},
 		.merge = DFG_NONE};
 	*out_view = view;
-	return keep(eval, region, view);
+	return add_view(eval, region, view);
 }
 
 const struct dfg_history *dfg_history_at(const struct dfg_cell *cell, const struct dfg_region *region)

@@ -424,7 +424,7 @@ struct dfg_err *dfg_eval_loop(
 	return finish(eval, loop, out_datum);
 }
 
-static struct dfg_err *elsewhere(const struct dfg_eval *eval, const char *what)
+static struct dfg_err *misplaced(const struct dfg_eval *eval, const char *what)
 {
 	if (eval->loop)
 		return DFG_ERR(DFG_DATA, "`%s` is not allowed within `if`: assign the value of the `if` to a name and %s that",
@@ -436,7 +436,7 @@ struct dfg_err *dfg_eval_next(struct dfg_eval *eval, struct dfg_name_scope *fram
 {
 	struct dfg_lang_loop *loop = eval->loop;
 	if (!loop || eval->under_if)
-		return elsewhere(eval, "next");
+		return misplaced(eval, "next");
 	if (loop->next)
 		return DFG_ERR(DFG_DATA, "a body has only one `next`, at its end");
 	DFG_TRY(dfg_eval_tuple(eval, frame, tree->kid[0], &loop->next_value));
@@ -455,7 +455,7 @@ struct dfg_err *dfg_eval_yield(struct dfg_eval *eval, struct dfg_name_scope *fra
 	struct dfg_datum datum;
 	struct dfg_edge edge;
 	if (!loop || eval->under_if)
-		return elsewhere(eval, "yield");
+		return misplaced(eval, "yield");
 	if (dfg_index_find(&loop->yield_index, tree->at * 0x9e3779b1u, is_place, &tree->at) != UINT32_MAX)
 		return DFG_ERR(DFG_DATA, "this `yield` is evaluated twice in an iteration: move it out of `static for`");
 	DFG_TRY(dfg_index_add(eval->arena, &loop->yield_index, tree->at * 0x9e3779b1u, tree->at));

@@ -172,7 +172,8 @@ static uint32_t captured(const struct dfg_captures *captures, struct dfg_edge ed
 	return at == UINT32_MAX ? DFG_NONE : captures->item[at].node;
 }
 
-static struct dfg_err *keep(struct dfg_eval *eval, struct dfg_captures *captures, struct dfg_edge from, uint32_t node)
+static struct dfg_err *add_capture(
+	struct dfg_eval *eval, struct dfg_captures *captures, struct dfg_edge from, uint32_t node)
 {
 	if (captures->n == captures->room) {
 		uint32_t room = captures->room ? captures->room * 2 : 4;
@@ -215,7 +216,7 @@ static struct dfg_err *enter_once(
 	if (out_edge->node != DFG_NONE)
 		return NULL;
 	DFG_TRY(dfg_region_enter(eval, edge, frame, true, out_edge));
-	return keep(eval, &frame->entered, edge, out_edge->node);
+	return add_capture(eval, &frame->entered, edge, out_edge->node);
 }
 
 /* The Switch of a carried value, or DFG_NONE. */
@@ -244,7 +245,7 @@ static struct dfg_err *switch_once(
 	DFG_TRY(dfg_region_build(eval, &want, NULL, &node));
 	DFG_TRY(note(eval, node, branch->arm[0], branch->arm[1]));
 	out_edge->node = node;
-	return keep(eval, &branch->switched, edge, node);
+	return add_capture(eval, &branch->switched, edge, node);
 }
 
 static bool has_role(const struct dfg_eval *eval, struct dfg_edge edge, enum dfg_role role)
