@@ -23,7 +23,7 @@ static void sum_range(void *arg, int64_t first, int64_t last)
 {
 	enum { TILE = 2048 };
 	const struct sum *sum = arg;
-	const struct dfg_call *call = sum->ctx->call;
+	const struct dfg_resolved_node *call = sum->ctx->call;
 	for (int64_t at = first, n; at < last; at += n) {
 		n = last - at < TILE ? last - at : TILE;
 		char *to = dfg_tensor_at(sum->out, at);

@@ -18,13 +18,14 @@ struct layout {
 	int64_t outer, channels, inner, each; /* each: elements of a channel */
 };
 
-static int channel_dim(const struct dfg_call *call, int rank)
+static int channel_dim(const struct dfg_resolved_node *call, int rank)
 {
 	const struct dfg_string format = call->attr[FORMAT].s;
 	return format.s[1] == 'C' ? 1 : rank - 1;
 }
 
-static struct dfg_err *find_channels(const struct dfg_call *call, const struct dfg_shape *x, int64_t *out_channels)
+static struct dfg_err *find_channels(
+	const struct dfg_resolved_node *call, const struct dfg_shape *x, int64_t *out_channels)
 {
 	int rank = (int)call->attr[FORMAT].s.length;
 	if (x->rank != rank)
@@ -43,7 +44,7 @@ static struct dfg_err *check_vector(const struct dfg_shape *vector, int64_t chan
 }
 
 static struct dfg_err *check_forward(
-	const struct dfg_call *call, const struct dfg_shape *const *in, int64_t *out_channels)
+	const struct dfg_resolved_node *call, const struct dfg_shape *const *in, int64_t *out_channels)
 {
 	DFG_TRY(find_channels(call, in[X], out_channels));
 	bool may_lack = call->attr[TRAINING].b && call->attr[FACTOR].f == 1;
@@ -64,7 +65,7 @@ static struct dfg_err *forward_shape(struct dfg_infer *node)
 	return NULL;
 }
 
-static struct layout layout_of(const struct dfg_call *call, const struct dfg_shape *x)
+static struct layout layout_of(const struct dfg_resolved_node *call, const struct dfg_shape *x)
 {
 	int dim = channel_dim(call, x->rank);
 	struct layout layout = {.outer = 1, .channels = x->dim[dim], .inner = 1};
@@ -233,7 +234,7 @@ enum { DY, OF_X, OF_SCALE, USED_MEAN, USED_VARIANCE }; /* inputs of the gradient
 enum { DX, DSCALE, DOFFSET };                          /* and their outputs */
 
 static struct dfg_err *check_gradient(
-	const struct dfg_call *call, const struct dfg_shape *const *in, int64_t *out_channels)
+	const struct dfg_resolved_node *call, const struct dfg_shape *const *in, int64_t *out_channels)
 {
 	DFG_TRY(find_channels(call, in[OF_X], out_channels));
 	if (!dfg_shape_fits(in[DY], in[OF_X]))

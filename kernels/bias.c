@@ -14,12 +14,12 @@ struct channels {
 	int64_t outer, count, inner;
 };
 
-static bool channels_first(const struct dfg_call *call)
+static bool channels_first(const struct dfg_resolved_node *call)
 {
 	return call->op->attr[0] && call->attr[0].s.length == 4 && !memcmp(call->attr[0].s.s, "NCHW", 4);
 }
 
-static struct dfg_err *find_channels(const struct dfg_call *call, const struct dfg_shape *value, int *out_dim)
+static struct dfg_err *find_channels(const struct dfg_resolved_node *call, const struct dfg_shape *value, int *out_dim)
 {
 	if (value->rank < 2)
 		return DFG_ERR(DFG_DATA, "needs two dims or more, not %s", dfg_shape_words(value).s);
@@ -28,7 +28,7 @@ static struct dfg_err *find_channels(const struct dfg_call *call, const struct d
 }
 
 static struct dfg_err *check_bias(
-	const struct dfg_call *call, const struct dfg_shape *value, const struct dfg_shape *bias)
+	const struct dfg_resolved_node *call, const struct dfg_shape *value, const struct dfg_shape *bias)
 {
 	int dim;
 	DFG_TRY(find_channels(call, value, &dim));

@@ -81,7 +81,8 @@ const struct dfg_op dfg_op_Cast = {
 };
 
 /* The last dim is added where elements get smaller, and goes where they get larger. */
-static struct dfg_err *bits_shape(const struct dfg_call *call, const struct dfg_shape *in, struct dfg_shape *out)
+static struct dfg_err *bits_shape(
+	const struct dfg_resolved_node *call, const struct dfg_shape *in, struct dfg_shape *out)
 {
 	int64_t from = (int64_t)dfg_dtype_size(call->in_dtype[0]), to = (int64_t)dfg_dtype_size(call->out_dtype[0]);
 	struct dfg_shape shape = *in;

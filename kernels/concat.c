@@ -10,7 +10,7 @@ struct join {
 	int first, count, axis;
 };
 
-static struct join join_of(const struct dfg_call *call)
+static struct join join_of(const struct dfg_resolved_node *call)
 {
 	bool in_front = call->in_first[1] == 1 && call->signature->in[0].count < 0;
 	return (struct join){in_front, call->n_in - 1, in_front ? 0 : call->n_in - 1};

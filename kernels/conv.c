@@ -6,7 +6,7 @@
  */
 enum { STRIDES, PADDING, FORMAT, DILATIONS, EXPLICIT }; /* attributes; those of Conv3D end before EXPLICIT */
 
-static struct dfg_err *read_rule(const struct dfg_call *call, struct dfg_window_rule *rule)
+static struct dfg_err *read_rule(const struct dfg_resolved_node *call, struct dfg_window_rule *rule)
 {
 	const union dfg_value *attr = call->attr;
 	*rule = (struct dfg_window_rule){0};
@@ -17,8 +17,8 @@ static struct dfg_err *read_rule(const struct dfg_call *call, struct dfg_window_
 }
 
 /* The one place that knows which image and filter fit. Dims that are not known yet fit any. */
-static struct dfg_err *fit(const struct dfg_call *call, const struct dfg_shape *image, const struct dfg_shape *filter,
-	struct dfg_convolution *out)
+static struct dfg_err *fit(const struct dfg_resolved_node *call, const struct dfg_shape *image,
+	const struct dfg_shape *filter, struct dfg_convolution *out)
 {
 	struct dfg_window_rule rule;
 	DFG_TRY(read_rule(call, &rule));

@@ -14,8 +14,8 @@ struct depthwise {
 	int64_t channels, multiplier, outputs, pixels, positions;
 };
 
-static struct dfg_err *fit(
-	const struct dfg_call *call, const struct dfg_shape *image, const struct dfg_shape *filter, struct depthwise *out)
+static struct dfg_err *fit(const struct dfg_resolved_node *call, const struct dfg_shape *image,
+	const struct dfg_shape *filter, struct depthwise *out)
 {
 	const union dfg_value *attr = call->attr;
 	struct dfg_window_rule rule = {0};

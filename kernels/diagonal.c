@@ -91,7 +91,7 @@ static int64_t length_of(const struct band *band, int64_t k)
 
 /* align is "RIGHT_LEFT": superdiagonals right, subdiagonals left. The ops without it are LEFT_LEFT. */
 static struct dfg_err *band_init(
-	struct band *band, const struct dfg_call *call, int64_t rows, int64_t columns, const int64_t k[2])
+	struct band *band, const struct dfg_resolved_node *call, int64_t rows, int64_t columns, const int64_t k[2])
 {
 	const struct dfg_string align = call->signature->n_attr ? call->attr[0].s : (struct dfg_string){"LEFT_LEFT", 9};
 	*band = (struct band){.rows = rows, .columns = columns, .low = k[0], .high = k[1]};
@@ -107,7 +107,7 @@ static struct dfg_err *band_init(
 
 /* The same, where each diagonal must lie in the matrix; what is put in a matrix (MatrixDiag) may lie beside it. */
 static struct dfg_err *band_inside(
-	struct band *band, const struct dfg_call *call, int64_t rows, int64_t columns, const int64_t k[2])
+	struct band *band, const struct dfg_resolved_node *call, int64_t rows, int64_t columns, const int64_t k[2])
 {
 	bool empty = !rows || !columns;
 	DFG_TRY(band_init(band, call, rows, columns, k));

@@ -110,8 +110,8 @@ static struct dfg_err *bind(struct equation *e, int i, const struct dfg_shape *s
 	return NULL;
 }
 
-static struct dfg_err *bind_all(
-	const struct dfg_call *call, const struct dfg_shape *const *in, struct equation *e, struct dfg_shape *out_shape)
+static struct dfg_err *bind_all(const struct dfg_resolved_node *call, const struct dfg_shape *const *in,
+	struct equation *e, struct dfg_shape *out_shape)
 {
 	DFG_TRY(parse(call->attr[0].s, call->n_in, e));
 	for (int i = 0; i < e->inputs; i++)

@@ -16,7 +16,7 @@ struct pick {
 	int axis, batch_dims;
 };
 
-static struct dfg_err *pick_of(const struct dfg_call *call, const struct dfg_shape *params,
+static struct dfg_err *pick_of(const struct dfg_resolved_node *call, const struct dfg_shape *params,
 	const struct dfg_shape *indices, int64_t given, struct pick *out_pick)
 {
 	bool v2 = call->n_in > AXIS;

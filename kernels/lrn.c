@@ -68,7 +68,7 @@ static void backward(void *arg, int64_t first, int64_t last)
 	}
 }
 
-static struct dfg_err *check(const struct dfg_call *call, const struct dfg_shape *image)
+static struct dfg_err *check(const struct dfg_resolved_node *call, const struct dfg_shape *image)
 {
 	if (image->rank != 4)
 		return DFG_ERR(DFG_DATA, "needs an image of 4 dims, not %s", dfg_shape_words(image).s);

@@ -63,8 +63,8 @@ static struct dfg_shape in_front(const struct dfg_shape *shape)
 	return batch;
 }
 
-static struct dfg_err *fit_batch(const struct dfg_call *call, const struct dfg_shape *a, const struct dfg_shape *b,
-	bool broadcasts, struct matrices *out)
+static struct dfg_err *fit_batch(const struct dfg_resolved_node *call, const struct dfg_shape *a,
+	const struct dfg_shape *b, bool broadcasts, struct matrices *out)
 {
 	const union dfg_value *attr = call->attr;
 	if (a->rank < 2 || b->rank < 2 || a->rank - 2 > BATCH || b->rank - 2 > BATCH)

@@ -106,7 +106,7 @@ struct style {
 	bool left; /* spaces stand behind */
 };
 
-static struct dfg_err *style_of(const struct dfg_call *call, struct style *out_style)
+static struct dfg_err *style_of(const struct dfg_resolved_node *call, struct style *out_style)
 {
 	const union dfg_value *attr = call->attr;
 	enum dfg_dtype dtype = (enum dfg_dtype)call->in_dtype[0];

@@ -102,7 +102,7 @@ const struct dfg_op dfg_op_PadV2 = {
 };
 
 /* REFLECT leaves the element at the edge out of the mirror image, SYMMETRIC does not. */
-static int64_t mirror_offset(const struct dfg_call *call)
+static int64_t mirror_offset(const struct dfg_resolved_node *call)
 {
 	return call->attr[0].s.length && call->attr[0].s.s[0] == 'R';
 }

@@ -10,7 +10,7 @@
  */
 enum { PADDING, FORMAT, KSIZE, STRIDES, EXPLICIT }; /* attributes; the V2 forms have KSIZE and STRIDES as inputs */
 
-static bool is_v2(const struct dfg_call *call)
+static bool is_v2(const struct dfg_resolved_node *call)
 {
 	return !call->op->attr[KSIZE];
 }
@@ -26,7 +26,7 @@ static struct dfg_err *check_rule(const struct dfg_window_rule *rule)
 	return NULL;
 }
 
-static struct dfg_err *start_rule(const struct dfg_call *call, struct dfg_window_rule *rule)
+static struct dfg_err *start_rule(const struct dfg_resolved_node *call, struct dfg_window_rule *rule)
 {
 	const union dfg_value *attr = call->attr;
 	*rule = (struct dfg_window_rule){0};

@@ -21,7 +21,7 @@ struct work {
 	enum dfg_dtype dtype;
 };
 
-static struct dfg_err *check_image(const struct dfg_call *call, const struct dfg_shape *image)
+static struct dfg_err *check_image(const struct dfg_resolved_node *call, const struct dfg_shape *image)
 {
 	if (image->rank != 4)
 		return DFG_ERR(DFG_DATA, "needs an image of 4 dims, not %s", dfg_shape_words(image).s);

@@ -7,7 +7,7 @@
 
 enum { SEQ_DIM, BATCH_DIM };
 
-static struct dfg_err *sequence_axes(const struct dfg_call *call, int rank, int *out_seq, int *out_batch)
+static struct dfg_err *sequence_axes(const struct dfg_resolved_node *call, int rank, int *out_seq, int *out_batch)
 {
 	DFG_TRY(dfg_axis(call->attr[SEQ_DIM].i, rank, out_seq));
 	DFG_TRY(dfg_axis(call->attr[BATCH_DIM].i, rank, out_batch));

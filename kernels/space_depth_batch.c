@@ -13,7 +13,8 @@ struct layout {
 	bool vector; /* NCHW_VECT_C: the channels are dims 1 and 4 */
 };
 
-static struct dfg_err *layout_of(const struct dfg_call *call, const struct dfg_shape *in, struct layout *out_layout)
+static struct dfg_err *layout_of(
+	const struct dfg_resolved_node *call, const struct dfg_shape *in, struct layout *out_layout)
 {
 	const struct dfg_string format = call->attr[DATA_FORMAT].s;
 	if (format.length > strlen("NCHW"))

@@ -82,7 +82,7 @@ const struct dfg_op dfg_op_VarHandleOp = {
 };
 
 /* What Variable, the older op, calls a scalar may be of any shape. */
-static struct dfg_shape declared(const struct dfg_call *call)
+static struct dfg_shape declared(const struct dfg_resolved_node *call)
 {
 	const struct dfg_shape *shape = call->attr[SHAPE].shape;
 	return !shape->rank && !strcmp(call->op->name, "Variable") ? DFG_SHAPE_UNKNOWN : *shape;

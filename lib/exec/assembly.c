@@ -12,8 +12,8 @@
 struct maker {
 	struct dfg_plan *plan;
 	struct selection selection;
-	struct dfg_call *call;  /* by plan node */
-	uint32_t *first_output; /* by plan node: the slot of its output 0 */
+	struct dfg_resolved_node *call; /* by plan node */
+	uint32_t *first_output;         /* by plan node: the slot of its output 0 */
 	struct dfg_arena *scratch;
 };
 
@@ -33,7 +33,7 @@ struct dfg_err *dfg_step_copy(struct dfg_arena *arena, const struct dfg_step *fr
 }
 
 /* Rejects ops that cannot run. */
-static struct dfg_err *check_role(const struct dfg_call *call)
+static struct dfg_err *check_role(const struct dfg_resolved_node *call)
 {
 	if (call->op->role == DFG_PLACEHOLDER)
 		return DFG_ERR(DFG_DATA, "must be fed");
@@ -59,10 +59,10 @@ static struct dfg_err *make_call(struct maker *maker, uint32_t r)
 	struct dfg_plan *plan = maker->plan;
 	const struct dfg_graph *graph = maker->selection.graph;
 	struct plan_node *node = &plan->node[r];
-	struct dfg_call *call = &maker->call[r];
+	struct dfg_resolved_node *call = &maker->call[r];
 	const struct dfg_node *graph_node = &graph->node[maker->selection.node[r]];
-	DFG_TRY(dfg_node_call(graph, maker->selection.node[r], &plan->arena, call));
-	DFG_TRY(dfg_call_note(check_role(call), call));
+	DFG_TRY(dfg_node_resolve(graph, maker->selection.node[r], &plan->arena, call));
+	DFG_TRY(dfg_resolved_note(check_role(call), call));
 	*node = (struct plan_node){
 		.call = call,
 		.graph_node = maker->selection.node[r],
@@ -149,11 +149,11 @@ static struct dfg_err *connect_node(struct maker *maker, uint32_t r, uint32_t *u
 	int skipped = node->role == DFG_LOAD;
 	node->first = *use;
 	if (skipped)
-		DFG_TRY(dfg_call_note(find_save(maker, node, graph_node->in[0]), node->call));
+		DFG_TRY(dfg_resolved_note(find_save(maker, node, graph_node->in[0]), node->call));
 	for (int i = 0; i < node->n_in; i++) {
 		uint32_t *slot = &plan->slot[(*use)++];
-		DFG_TRY(dfg_call_note(slot_of(maker, graph_node->in[i + skipped], slot), node->call));
-		node->reads_ref |= plan->is_ref[*slot] && !dfg_call_in_is_ref(node->call, i + skipped);
+		DFG_TRY(dfg_resolved_note(slot_of(maker, graph_node->in[i + skipped], slot), node->call));
+		node->reads_ref |= plan->is_ref[*slot] && !dfg_resolved_in_is_ref(node->call, i + skipped);
 	}
 	for (int i = 0; i < node->n_out; i++, ++*use) {
 		plan->slot[*use] = maker->first_output[r] + (uint32_t)i;
@@ -177,9 +177,9 @@ static void mark_slots(struct maker *maker)
 {
 	struct dfg_plan *plan = maker->plan;
 	for (uint32_t r = 0; r < plan->count; r++) {
-		const struct dfg_call *call = &maker->call[r];
+		const struct dfg_resolved_node *call = &maker->call[r];
 		for (int i = 0; i < call->n_out && call->out_ref; i++)
-			if (dfg_call_out_is_ref(call, i)) {
+			if (dfg_resolved_out_is_ref(call, i)) {
 				plan->kind[maker->first_output[r] + (uint32_t)i] = SLOT_REF;
 				plan->is_ref[maker->first_output[r] + (uint32_t)i] = true;
 			}
@@ -295,8 +295,8 @@ static struct dfg_err *find_feeds(struct maker *maker)
 	for (uint32_t i = 0; i < plan->step.n_feed; i++) {
 		struct dfg_edge edge = plan->step.feed[i];
 		const struct dfg_node *graph_node = &maker->selection.graph->node[edge.node];
-		struct dfg_call call;
-		DFG_TRY(dfg_node_call(maker->selection.graph, edge.node, maker->scratch, &call));
+		struct dfg_resolved_node call;
+		DFG_TRY(dfg_node_resolve(maker->selection.graph, edge.node, maker->scratch, &call));
 		if (edge.port < 0 || edge.port >= call.n_out)
 			return DFG_ERR(
 				DFG_DATA, "feed: node '%s' (%s) has no output %d", graph_node->name, graph_node->op_name, edge.port);
@@ -318,11 +318,11 @@ static struct dfg_err *run_preset(struct dfg_plan *plan, struct runner *runner, 
 		return dfg_no_memory("the plan of the step");
 	for (int i = 0; i < node->n_in + node->n_out; i++)
 		at[i] = &plan->preset[dfg_plan_node_in(plan, node, i)];
-	return dfg_call_note(dfg_runner_run(runner, node, at, at + node->n_in), node->call);
+	return dfg_resolved_note(dfg_runner_run(runner, node, at, at + node->n_in), node->call);
 }
 
 /* A list must be created in each step: it shares memory with the elements that the step adds. */
-static bool makes_variants(const struct dfg_call *call)
+static bool makes_variants(const struct dfg_resolved_node *call)
 {
 	for (int i = 0; i < call->n_out; i++)
 		if (call->out_dtype[i] == DFG_VARIANT)
@@ -333,7 +333,7 @@ static bool makes_variants(const struct dfg_call *call)
 /* Whether a node computes the same value in every step. */
 static bool is_constant(const struct dfg_plan *plan, const struct plan_node *node)
 {
-	const struct dfg_call *call = node->call;
+	const struct dfg_resolved_node *call = node->call;
 	if (node->role != DFG_PLAIN || !node->n_in || !node->n_out || node->n_control ||
 		call->op->flags & (DFG_STATEFUL | DFG_BLOCKING) || plan->session->options.no_opt || makes_variants(call))
 		return false;

@@ -237,11 +237,12 @@ static struct dfg_err *check_compute(const struct dfg_plan *plan)
 		unsigned flags = node->call->op->flags;
 		const struct plan_node *variable = flags & DFG_WRITES ? origin(plan, node) : NULL;
 		if (variable)
-			return dfg_call_note(DFG_ERR(DFG_DATA, "writes variable '%.200s' in the run of one shard of the batch",
-									 variable->call->node),
+			return dfg_resolved_note(DFG_ERR(DFG_DATA, "writes variable '%.200s' in the run of one shard of the batch",
+										 variable->call->node),
 				node->call);
 		if (flags & DFG_BLOCKING && flags & DFG_WRITES)
-			return dfg_call_note(DFG_ERR(DFG_DATA, "uses a queue in the run of one shard of the batch"), node->call);
+			return dfg_resolved_note(
+				DFG_ERR(DFG_DATA, "uses a queue in the run of one shard of the batch"), node->call);
 	}
 	return NULL;
 }

@@ -17,7 +17,7 @@ static const struct dfg_inferred *fact_of(const struct dfg_facts *facts, struct 
 }
 
 /* Infers the facts of the node's outputs, whose entries exist. */
-static struct dfg_err *infer_one(struct dfg_builder *builder, uint32_t n, const struct dfg_call *call)
+static struct dfg_err *infer_one(struct dfg_builder *builder, uint32_t n, const struct dfg_resolved_node *call)
 {
 	struct dfg_facts *facts = &builder->facts;
 	const struct dfg_node *node = &builder->graph->node[n];
@@ -36,12 +36,12 @@ static struct dfg_err *infer_one(struct dfg_builder *builder, uint32_t n, const 
  * Resolves the call of every node and adds entries for its outputs, in file order, so that facts can be inferred in any
  * order.
  */
-static struct dfg_err *call_all(struct dfg_builder *builder, struct dfg_call *call)
+static struct dfg_err *call_all(struct dfg_builder *builder, struct dfg_resolved_node *call)
 {
 	struct dfg_graph *graph = builder->graph;
 	for (uint32_t n = 0; n < graph->count; n++) {
 		if (graph->node[n].op)
-			DFG_TRY(dfg_facts_call(&builder->facts, graph, n, builder->facts.arena, &call[n]));
+			DFG_TRY(dfg_facts_resolve(&builder->facts, graph, n, builder->facts.arena, &call[n]));
 		DFG_TRY(dfg_facts_add(&builder->facts, call[n].n_out));
 	}
 	return NULL;
@@ -51,7 +51,7 @@ static struct dfg_err *infer_all(struct dfg_builder *builder, struct dfg_arena *
 {
 	struct dfg_graph *graph = builder->graph;
 	uint32_t count, *order = dfg_arena_zeros(scratch, graph->count, sizeof *order);
-	struct dfg_call *call = dfg_arena_zeros(scratch, graph->count, sizeof *call);
+	struct dfg_resolved_node *call = dfg_arena_zeros(scratch, graph->count, sizeof *call);
 	if (!order || !call)
 		return DFG_ERR(DFG_MEMORY, "no memory for %u nodes", graph->count);
 	DFG_TRY(call_all(builder, call));
@@ -352,10 +352,10 @@ static struct dfg_err *make(struct draft *draft, struct dfg_node *node, uint32_t
 	DFG_TRY(set_attrs(draft, node));
 	DFG_TRY(set_inputs(draft, node));
 	DFG_TRY(dfg_graph_add(builder->graph, node, out_number));
-	struct dfg_call call;
+	struct dfg_resolved_node call;
 	if (*out_number % BATCH == 0)
 		dfg_arena_release(&builder->brief);
-	DFG_TRY(dfg_facts_call(&builder->facts, builder->graph, *out_number, &builder->brief, &call));
+	DFG_TRY(dfg_facts_resolve(&builder->facts, builder->graph, *out_number, &builder->brief, &call));
 	DFG_TRY(dfg_facts_add(&builder->facts, call.n_out));
 	return infer_one(builder, *out_number, &call);
 }

@@ -39,13 +39,13 @@ struct tiles {
 };
 
 /* The dtype that selects the row; an op of fixed types has its row at DFG_NO_DTYPE. */
-static enum dfg_dtype row_dtype(const struct dfg_call *call)
+static enum dfg_dtype row_dtype(const struct dfg_resolved_node *call)
 {
 	enum dfg_dtype dtype = dfg_kernel_dtype(call);
 	return dfg_is_half(dtype) ? DFG_F32 : dtype;
 }
 
-static struct dfg_err *find_row(const struct dfg_call *call, dfg_row_fn **out_row)
+static struct dfg_err *find_row(const struct dfg_resolved_node *call, dfg_row_fn **out_row)
 {
 	enum dfg_dtype dtype = row_dtype(call);
 	*out_row = call->op->row[dtype];
@@ -220,7 +220,7 @@ static bool all_plain(const struct walk *walk)
 
 struct dfg_err *dfg_elementwise_run(struct dfg_kernel *ctx)
 {
-	const struct dfg_call *call = ctx->call;
+	const struct dfg_resolved_node *call = ctx->call;
 	const struct dfg_shape *shapes[OPERANDS];
 	struct dfg_shape shape;
 	struct dfg_tensor *out;
@@ -255,7 +255,7 @@ struct dfg_err *dfg_elementwise_run(struct dfg_kernel *ctx)
 	return NULL;
 }
 
-dfg_row_fn *dfg_kernel_row(const struct dfg_call *call)
+dfg_row_fn *dfg_kernel_row(const struct dfg_resolved_node *call)
 {
 	dfg_run_fn *run;
 	struct dfg_err *err = dfg_kernel_find(call, &run);

@@ -95,8 +95,8 @@ static struct dfg_err *pause(struct dfg_kernel *ctx, struct dfg_pause **out_paus
 static const struct dfg_kernel_services host = {
 	grow, scratch, parallel, keep, give, state, ref, give_ref, alone, paused, pause};
 
-struct dfg_err *dfg_eval(
-	const struct dfg_call *call, const struct dfg_tensor *const *in, size_t most, struct dfg_tensor *out_tensors)
+struct dfg_err *dfg_eval(const struct dfg_resolved_node *call, const struct dfg_tensor *const *in, size_t most,
+	struct dfg_tensor *out_tensors)
 {
 	dfg_run_fn *run;
 	struct eval eval = {.most = most};
@@ -114,5 +114,5 @@ struct dfg_err *dfg_eval(
 		dfg_free(eval.scratch[i]);
 	dfg_free(eval.scratch);
 	dfg_free(out);
-	return dfg_call_note(err, call);
+	return dfg_resolved_note(err, call);
 }

@@ -1,7 +1,7 @@
 #include "lib/graph/facts.h"
 
 #include "lib/base/mem.h"
-#include "lib/graph/call_cache.h"
+#include "lib/graph/resolve_cache.h"
 
 const struct dfg_inferred dfg_fact_nothing = {.shape = {.rank = DFG_UNKNOWN}};
 
@@ -9,7 +9,7 @@ void dfg_facts_release(struct dfg_facts *facts)
 {
 	dfg_free(facts->fact);
 	dfg_free(facts->first);
-	dfg_call_cache_free(facts->alike);
+	dfg_resolve_cache_free(facts->alike);
 	*facts = (struct dfg_facts){0};
 }
 

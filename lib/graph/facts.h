@@ -24,7 +24,7 @@ extern const struct dfg_inferred dfg_fact_nothing;
 
 /*
  * Facts of all outputs of a graph, by node and port. A fact never changes; equal facts usually are the same pointer,
- * valid as long as the arena. Equal nodes are inferred once: lib/graph/call_cache.c.
+ * valid as long as the arena. Equal nodes are inferred once: lib/graph/resolve_cache.c.
  */
 struct dfg_facts {
 	struct dfg_arena *arena;
@@ -32,7 +32,7 @@ struct dfg_facts {
 	size_t count, room;
 	uint32_t *first; /* by node, its first tensor; node n has first[n + 1] - first[n] outputs */
 	size_t nodes, nodes_room;
-	struct dfg_call_cache *alike;
+	struct dfg_resolve_cache *alike;
 };
 
 void dfg_facts_release(struct dfg_facts *facts); /* frees the tables, not the arena */
@@ -49,15 +49,15 @@ static inline uint32_t dfg_facts_outputs(const struct dfg_facts *facts, uint32_t
 DFG_MUST_CHECK struct dfg_err *dfg_facts_add(struct dfg_facts *facts, uint32_t n_out);
 
 /*
- * dfg_node_call, computed once for nodes with the same op, attributes and number of inputs: such calls have the same
+ * dfg_node_resolve, computed once for nodes with the same op, attributes and number of inputs: such calls have the same
  * nonzero number in `alike` and differ only in the node's name. A call that is not worth sharing is in brief and has 0;
  * others live as long as the facts.
  */
-DFG_MUST_CHECK struct dfg_err *dfg_facts_call(struct dfg_facts *facts, const struct dfg_graph *graph, uint32_t node,
-	struct dfg_arena *brief, struct dfg_call *out_call);
+DFG_MUST_CHECK struct dfg_err *dfg_facts_resolve(struct dfg_facts *facts, const struct dfg_graph *graph, uint32_t node,
+	struct dfg_arena *brief, struct dfg_resolved_node *out_call);
 
 /* dfg_infer_node, computed once for equal calls with the same facts. out has space for call->n_out facts. */
-DFG_MUST_CHECK struct dfg_err *dfg_facts_infer(struct dfg_facts *facts, const struct dfg_call *call,
+DFG_MUST_CHECK struct dfg_err *dfg_facts_infer(struct dfg_facts *facts, const struct dfg_resolved_node *call,
 	const struct dfg_inferred *const *in, const struct dfg_inferred **out);
 
 /* Whether every element is known; false for NULL. */
@@ -75,5 +75,5 @@ DFG_MUST_CHECK struct dfg_err *dfg_known_tensor(
  * Infers one node from what is known of its inputs (in[i] NULL: nothing): types are checked against the declaration,
  * shapes and small values follow. out has room for call->n_out facts. Errors name the node.
  */
-DFG_MUST_CHECK struct dfg_err *dfg_infer_node(const struct dfg_call *call, const struct dfg_inferred *const *in,
-	struct dfg_arena *arena, struct dfg_inferred *out);
+DFG_MUST_CHECK struct dfg_err *dfg_infer_node(const struct dfg_resolved_node *call,
+	const struct dfg_inferred *const *in, struct dfg_arena *arena, struct dfg_inferred *out);

@@ -98,8 +98,8 @@ bool dfg_node_mark(const struct dfg_node *node, const char *name, int64_t *out_i
  * types are in their classes; the number of inputs is right; no attribute is unknown (names that begin with '_' are
  * free). The inputs themselves are not checked. The call is in the arena.
  */
-DFG_MUST_CHECK struct dfg_err *dfg_node_call(
-	const struct dfg_graph *graph, uint32_t node, struct dfg_arena *arena, struct dfg_call *out_call);
+DFG_MUST_CHECK struct dfg_err *dfg_node_resolve(
+	const struct dfg_graph *graph, uint32_t node, struct dfg_arena *arena, struct dfg_resolved_node *out_call);
 
 /* The number of tensors that the node's port stands for, by its attributes; 0 if these are invalid. */
 uint32_t dfg_node_port_width(

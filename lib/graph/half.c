@@ -112,7 +112,7 @@ void dfg_half_round(enum dfg_dtype half, uint16_t *restrict out, const float *re
 /* A run of the f32 kernel in place of the one for halves: `inner` has f32 tensors where `outer` has halves. */
 struct half_run {
 	struct dfg_kernel inner, *outer;
-	struct dfg_call call;
+	struct dfg_resolved_node call;
 	struct dfg_tensor *in, *out;
 };
 
@@ -188,7 +188,7 @@ static const struct dfg_kernel_services inner_host = {
 /* Makes a copy of the call that has f32 in place of halves, in dtypes and type parameters. */
 static struct dfg_err *widen_call(struct half_run *run)
 {
-	const struct dfg_call *call = run->outer->call;
+	const struct dfg_resolved_node *call = run->outer->call;
 	union dfg_value *param;
 	uint8_t *dtypes;
 	DFG_TRY(dfg_kernel_scratch(run->outer, DFG_PARAM_MAX * sizeof *param, (void **)&param));
@@ -226,7 +226,7 @@ static struct dfg_err *widen_input(struct half_run *run, int i)
 /* Sets the inner ports. Tensors that are not halves are shared. */
 static struct dfg_err *widen_ports(struct half_run *run)
 {
-	const struct dfg_call *call = run->outer->call;
+	const struct dfg_resolved_node *call = run->outer->call;
 	size_t ports = (size_t)call->n_in + call->n_out + 1;
 	struct dfg_tensor *tensor, **port;
 	DFG_TRY(dfg_kernel_scratch(run->outer, ports * sizeof *tensor, (void **)&tensor));

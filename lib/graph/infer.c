@@ -11,7 +11,7 @@ enum {
 };
 
 /* The declared port of tensor i, for messages. */
-static const struct dfg_port *port_of(const struct dfg_call *call, int i)
+static const struct dfg_port *port_of(const struct dfg_resolved_node *call, int i)
 {
 	int p = 0;
 	while (call->in_first[p + 1] <= i)
@@ -19,7 +19,7 @@ static const struct dfg_port *port_of(const struct dfg_call *call, int i)
 	return &call->signature->in[p];
 }
 
-static struct dfg_err *check_input(const struct dfg_call *call, int i, const struct dfg_inferred *in)
+static struct dfg_err *check_input(const struct dfg_resolved_node *call, int i, const struct dfg_inferred *in)
 {
 	const struct dfg_port *port = port_of(call, i);
 	enum dfg_dtype wanted = (enum dfg_dtype)call->in_dtype[i];
@@ -80,7 +80,7 @@ struct dfg_err *dfg_known_tensor(
  */
 static struct dfg_err *compute_known(struct dfg_infer *node)
 {
-	const struct dfg_call *call = node->call;
+	const struct dfg_resolved_node *call = node->call;
 	struct dfg_tensor in[FEW] = {0}, out[FEW] = {0};
 	const struct dfg_tensor *ins[FEW];
 	struct dfg_err *err = NULL;
@@ -102,7 +102,7 @@ static struct dfg_err *compute_known(struct dfg_infer *node)
 	return NULL;
 }
 
-static bool makes_indices(const struct dfg_call *call)
+static bool makes_indices(const struct dfg_resolved_node *call)
 {
 	for (int i = 0; i < call->n_out; i++)
 		if (call->out_dtype[i] == DFG_I32 || call->out_dtype[i] == DFG_I64)
@@ -123,7 +123,7 @@ static void forget_too_large(struct dfg_infer *node)
 
 static struct dfg_err *infer_known(struct dfg_infer *node)
 {
-	const struct dfg_call *call = node->call;
+	const struct dfg_resolved_node *call = node->call;
 	if (call->op->flags & DFG_STATEFUL || !makes_indices(call))
 		return NULL;
 	if (call->op->known)
@@ -189,7 +189,7 @@ static struct dfg_err *infer(
 	struct dfg_infer *node, const struct dfg_inferred *const *in, struct dfg_arena *arena, struct dfg_inferred *out)
 {
 	static const struct dfg_shape unknown = {.rank = DFG_UNKNOWN};
-	const struct dfg_call *call = node->call;
+	const struct dfg_resolved_node *call = node->call;
 	for (int i = 0; i < call->n_in; i++) {
 		if (in[i])
 			DFG_TRY(check_input(call, i, in[i]));
@@ -215,7 +215,7 @@ static struct dfg_err *infer(
 	return NULL;
 }
 
-struct dfg_err *dfg_infer_node(const struct dfg_call *call, const struct dfg_inferred *const *in,
+struct dfg_err *dfg_infer_node(const struct dfg_resolved_node *call, const struct dfg_inferred *const *in,
 	struct dfg_arena *arena, struct dfg_inferred *out)
 {
 	struct room room;
@@ -224,5 +224,5 @@ struct dfg_err *dfg_infer_node(const struct dfg_call *call, const struct dfg_inf
 	DFG_TRY(allocate(&node, &room, &more));
 	struct dfg_err *err = infer(&node, in, arena, out);
 	dfg_free(more);
-	return dfg_call_note(err, call);
+	return dfg_resolved_note(err, call);
 }

@@ -58,7 +58,7 @@ void dfg_kernel_ranges(
 	ctx->host->parallel(ctx, (n + block - 1) / block, run_block, &ranges);
 }
 
-enum dfg_dtype dfg_kernel_dtype(const struct dfg_call *call)
+enum dfg_dtype dfg_kernel_dtype(const struct dfg_resolved_node *call)
 {
 	for (int i = 0; i < call->signature->n_param; i++)
 		if (call->signature->param[i].types && !call->signature->param[i].is_list)
@@ -66,7 +66,7 @@ enum dfg_dtype dfg_kernel_dtype(const struct dfg_call *call)
 	return DFG_NO_DTYPE;
 }
 
-struct dfg_err *dfg_kernel_find(const struct dfg_call *call, dfg_run_fn **out_run)
+struct dfg_err *dfg_kernel_find(const struct dfg_resolved_node *call, dfg_run_fn **out_run)
 {
 	const struct dfg_op *op = call->op;
 	enum dfg_dtype dtype = dfg_kernel_dtype(call);
@@ -80,6 +80,6 @@ struct dfg_err *dfg_kernel_find(const struct dfg_call *call, dfg_run_fn **out_ru
 	else if (half && op->kernel[DFG_F32])
 		*out_run = dfg_half_run;
 	else
-		return dfg_call_note(DFG_ERR(DFG_DATA, "no kernel for %s", dfg_dtype_name(dtype)), call);
+		return dfg_resolved_note(DFG_ERR(DFG_DATA, "no kernel for %s", dfg_dtype_name(dtype)), call);
 	return NULL;
 }

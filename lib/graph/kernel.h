@@ -8,7 +8,7 @@
  * indices and sizes that come from values again.
  */
 struct dfg_kernel {
-	const struct dfg_call *call;
+	const struct dfg_resolved_node *call;
 	struct dfg_tensor *const *in;
 	struct dfg_tensor *const *out;
 	const struct dfg_kernel_services *host;
@@ -87,11 +87,11 @@ void dfg_kernel_ranges(
 	struct dfg_kernel *ctx, int64_t n, int64_t block, void (*range)(void *arg, int64_t first, int64_t last), void *arg);
 
 /* The dtype that is the index of an op's tables: the first type parameter, or DFG_NO_DTYPE if there is none. */
-enum dfg_dtype dfg_kernel_dtype(const struct dfg_call *call);
+enum dfg_dtype dfg_kernel_dtype(const struct dfg_resolved_node *call);
 
 /* The function that runs the node: the op's kernel, the one of all ops with rows, or the one that widens halves. */
 typedef struct dfg_err *dfg_run_fn(struct dfg_kernel *ctx);
-DFG_MUST_CHECK struct dfg_err *dfg_kernel_find(const struct dfg_call *call, dfg_run_fn **out_run);
+DFG_MUST_CHECK struct dfg_err *dfg_kernel_find(const struct dfg_resolved_node *call, dfg_run_fn **out_run);
 
 /* The kernel of all ops with rows; operands that broadcast are repeated tile by tile. */
 DFG_MUST_CHECK struct dfg_err *dfg_elementwise_run(struct dfg_kernel *ctx);
@@ -102,7 +102,7 @@ DFG_MUST_CHECK struct dfg_err *dfg_elementwise_run(struct dfg_kernel *ctx);
  */
 enum { DFG_ROW_OPERANDS = 4 };
 typedef void dfg_row_fn(int64_t n, void *out, const void *const *in, const union dfg_value *attr);
-dfg_row_fn *dfg_kernel_row(const struct dfg_call *call);
+dfg_row_fn *dfg_kernel_row(const struct dfg_resolved_node *call);
 
 /* Runs the op's f32 kernel on widened inputs, then rounds its outputs. */
 DFG_MUST_CHECK struct dfg_err *dfg_half_run(struct dfg_kernel *ctx);
@@ -112,5 +112,5 @@ DFG_MUST_CHECK struct dfg_err *dfg_half_run(struct dfg_kernel *ctx);
  * releases out_tensors, also after an error. DFG_DATA: the kernel requested more than `most` bytes at once, for an
  * output or as scratch.
  */
-DFG_MUST_CHECK struct dfg_err *dfg_eval(
-	const struct dfg_call *call, const struct dfg_tensor *const *in, size_t most, struct dfg_tensor *out_tensors);
+DFG_MUST_CHECK struct dfg_err *dfg_eval(const struct dfg_resolved_node *call, const struct dfg_tensor *const *in,
+	size_t most, struct dfg_tensor *out_tensors);

@@ -56,14 +56,14 @@ static struct dfg_err *infer(struct turning *t, uint32_t n)
 	struct dfg_facts *facts = &t->builder->facts;
 	uint32_t outputs = dfg_facts_outputs(facts, n);
 	const struct dfg_inferred *few[FEW], **in = few;
-	struct dfg_call call;
+	struct dfg_resolved_node call;
 	if (!outputs || !node->op || is_unfinished(node))
 		return NULL;
 	if (node->n_in > FEW && !(in = dfg_arena_zeros(t->scratch, node->n_in, sizeof(void *))))
 		return DFG_ERR(DFG_MEMORY, "no memory for shapes");
 	for (uint32_t i = 0; i < node->n_in; i++)
 		in[i] = *fact_at(t, node->in[i].node, node->in[i].port);
-	DFG_TRY(dfg_facts_call(facts, t->builder->graph, n, t->scratch, &call));
+	DFG_TRY(dfg_facts_resolve(facts, t->builder->graph, n, t->scratch, &call));
 	struct dfg_err *err = dfg_facts_infer(facts, &call, in, fact_at(t, n, 0));
 	if (err && err->code == DFG_MEMORY)
 		return err;

@@ -194,7 +194,7 @@ struct dfg_signature {
  * order of the signature; tensors of each port counted and typed. Each node is resolved once, before the first step;
  * read-only.
  */
-struct dfg_call {
+struct dfg_resolved_node {
 	const struct dfg_op *op;
 	const struct dfg_signature *signature;
 	const union dfg_value *attr;
@@ -204,15 +204,15 @@ struct dfg_call {
 	const uint16_t *in_first, *out_first; /* by port: its first tensor; one more entry than ports */
 	uint8_t in_ref, out_ref;              /* bit i: port i is a ref */
 	uint32_t alike;   /* calls with the same number, not 0, differ only in `node`: lib/graph/facts.h */
-	const char *node; /* the node's name; messages read "node 'fc1' (MatMul): ...": dfg_call_note() */
+	const char *node; /* the node's name; messages read "node 'fc1' (MatMul): ...": dfg_resolved_note() */
 };
 
 /* Whether tensor i of the inputs, or of the outputs, is a ref. */
-bool dfg_call_in_is_ref(const struct dfg_call *call, int i);
-bool dfg_call_out_is_ref(const struct dfg_call *call, int i);
+bool dfg_resolved_in_is_ref(const struct dfg_resolved_node *call, int i);
+bool dfg_resolved_out_is_ref(const struct dfg_resolved_node *call, int i);
 
 /* Puts "node 'fc1' (MatMul): " before the error's text; NULL for NULL. */
-DFG_MUST_CHECK struct dfg_err *dfg_call_note(struct dfg_err *err, const struct dfg_call *call);
+DFG_MUST_CHECK struct dfg_err *dfg_resolved_note(struct dfg_err *err, const struct dfg_resolved_node *call);
 
 /*
  * The elements of a small integer tensor that are known before the graph runs. Only ops with DFG_KNOWS_MATRICES have
@@ -236,7 +236,7 @@ struct dfg_handle_type {
  * unknown dims, and an unknown rank only with DFG_ANY_RANK. known[i] is NULL if no element of input i is known.
  */
 struct dfg_infer {
-	const struct dfg_call *call;
+	const struct dfg_resolved_node *call;
 	const struct dfg_shape *const *in;
 	const struct dfg_known_value *const *known;
 	const struct dfg_handle_type *const *in_holds; /* by input, of resources and refs; NULL: unknown */

@@ -161,7 +161,7 @@ static struct dfg_err *add_node(struct test *test, const struct dfg_arranged *ar
 }
 
 /* Evaluates the expected values. Each takes the dtype of the output that it is compared with. */
-static struct dfg_err *wanted(struct test *test, const struct dfg_call *call)
+static struct dfg_err *wanted(struct test *test, const struct dfg_resolved_node *call)
 {
 	struct dfg_case *out = test->out;
 	out->n_want = test->want->n;
@@ -192,7 +192,7 @@ static struct dfg_err *run(struct test *test)
 	const struct dfg_op *op = NULL;
 	struct dfg_call_site site;
 	struct dfg_arranged arranged;
-	struct dfg_call call;
+	struct dfg_resolved_node call;
 	struct dfg_edge *in;
 	uint32_t n_in;
 	struct dfg_lang_library *library;
@@ -208,7 +208,7 @@ static struct dfg_err *run(struct test *test)
 	if (!test->want)
 		return NULL;
 	DFG_TRY(dfg_eval_at(
-		&test->eval, test->call, dfg_node_call(&test->out->graph, test->out->node, &test->out->arena, &call)));
+		&test->eval, test->call, dfg_node_resolve(&test->out->graph, test->out->node, &test->out->arena, &call)));
 	return wanted(test, &call);
 }
 

@@ -306,7 +306,7 @@ struct dfg_err *dfg_op_inputs(
 }
 
 static struct dfg_err *port_result(
-	struct dfg_eval *eval, const struct dfg_call *call, int port, uint32_t node, struct dfg_datum *out_datum)
+	struct dfg_eval *eval, const struct dfg_resolved_node *call, int port, uint32_t node, struct dfg_datum *out_datum)
 {
 	const struct dfg_port *decl = &call->signature->out[port];
 	uint16_t first = call->out_first[port], width = (uint16_t)(call->out_first[port + 1] - first);
@@ -322,14 +322,14 @@ static struct dfg_err *port_result(
 
 struct dfg_err *dfg_op_results(struct dfg_eval *eval, uint32_t node, struct dfg_datum *out_datum)
 {
-	struct dfg_call call;
+	struct dfg_resolved_node call;
 	const struct dfg_signature *signature;
 	DFG_TRY(dfg_op_signature(eval->builder->graph->node[node].op, &signature));
 	if (signature->n_out == 1 && signature->out[0].count < 0 && !signature->out[0].is_list) {
 		*out_datum = DFG_TENSOR(((struct dfg_edge){node, 0}));
 		return NULL;
 	}
-	DFG_TRY(dfg_node_call(eval->builder->graph, node, eval->arena, &call));
+	DFG_TRY(dfg_node_resolve(eval->builder->graph, node, eval->arena, &call));
 	int n = call.signature->n_out;
 	if (n == 1)
 		return port_result(eval, &call, 0, node, out_datum);

@@ -42,10 +42,10 @@ static struct dfg_edge matmul(const char *name, struct dfg_edge a, struct dfg_ed
 	return edge;
 }
 
-static struct dfg_call call_of(struct dfg_edge edge)
+static struct dfg_resolved_node call_of(struct dfg_edge edge)
 {
-	struct dfg_call call;
-	succeeds(dfg_facts_call(&builder.facts, &graph, edge.node, &brief, &call));
+	struct dfg_resolved_node call;
+	succeeds(dfg_facts_resolve(&builder.facts, &graph, edge.node, &brief, &call));
 	return call;
 }
 
@@ -58,7 +58,8 @@ static void nodes_alike_share_a_call_but_not_the_name(void **state)
 {
 	(void)state;
 	struct dfg_edge a = placeholder("a", (struct dfg_shape){2, {3, 3}}), b = matmul("b", a, a, false);
-	struct dfg_call one = call_of(b), two = call_of(matmul("c", b, a, false)), other = call_of(matmul("d", a, a, true));
+	struct dfg_resolved_node one = call_of(b), two = call_of(matmul("c", b, a, false)),
+							 other = call_of(matmul("d", a, a, true));
 	assert_int_not_equal(one.alike, 0);
 	assert_int_equal(one.alike, two.alike);
 	assert_ptr_equal(one.attr, two.attr);

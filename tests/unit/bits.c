@@ -227,10 +227,10 @@ static void compute(const struct op_row *row, struct host *host, int64_t first, 
 		n_attr++;
 	const struct dfg_new_node node = {
 		.op = row->op, .name = "y", .in = in, .n_in = n_in, .attr = row->attr, .n_attr = n_attr};
-	struct dfg_call call;
+	struct dfg_resolved_node call;
 	dfg_run_fn *run;
 	succeeds(dfg_build(&builder, &node, &number));
-	succeeds(dfg_node_call(&graph, number, &arena, &call));
+	succeeds(dfg_node_resolve(&graph, number, &arena, &call));
 	succeeds(dfg_kernel_find(&call, &run));
 	struct dfg_kernel ctx = {&call, inputs, outputs, &services, host};
 	succeeds(run(&ctx));

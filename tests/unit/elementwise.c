@@ -46,9 +46,9 @@ static void begin(struct binary *run, enum dfg_dtype dtype, struct dfg_shape a, 
 static struct dfg_err *eval(struct binary *run, const char *op)
 {
 	struct dfg_edge in[] = {placeholder(run, &run->a), placeholder(run, &run->b)}, out;
-	struct dfg_call call;
+	struct dfg_resolved_node call;
 	DFG_TRY(dfg_build_op(&run->builder, op, "y", in, 2, &out));
-	DFG_TRY(dfg_node_call(&run->graph, out.node, &run->arena, &call));
+	DFG_TRY(dfg_node_resolve(&run->graph, out.node, &run->arena, &call));
 	return dfg_eval(&call, (const struct dfg_tensor *const[]){&run->a, &run->b}, SIZE_MAX, &run->out);
 }
 
@@ -148,14 +148,14 @@ static void shapes_that_do_not_fit_are_refused(void **state)
 static void expect_floats(const char *op, const float *z, struct dfg_attr attr, int n, const float *want)
 {
 	struct binary run;
-	struct dfg_call call;
+	struct dfg_resolved_node call;
 	struct dfg_edge in, out = {0};
 	begin(&run, DFG_C64, SHAPE(2), SHAPE(2));
 	memcpy(run.a.data, z, 4 * sizeof *z);
 	in = placeholder(&run, &run.a);
 	succeeds(dfg_build(&run.builder,
 		&(struct dfg_new_node){.op = op, .name = "y", .in = &in, .n_in = 1, .attr = &attr, .n_attr = 1}, &out.node));
-	succeeds(dfg_node_call(&run.graph, out.node, &run.arena, &call));
+	succeeds(dfg_node_resolve(&run.graph, out.node, &run.arena, &call));
 	succeeds(dfg_eval(&call, (const struct dfg_tensor *const[]){&run.a}, SIZE_MAX, &run.out));
 	assert_int_equal(dfg_tensor_bytes(&run.out), (size_t)n * sizeof *want);
 	for (int i = 0; i < n; i++)

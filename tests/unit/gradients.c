@@ -90,11 +90,11 @@ static struct dfg_err *evaluate_node(struct trial *t, uint32_t n, struct dfg_are
 	if (node->op->role == DFG_CONST)
 		return dfg_literal_tensor(dfg_node_attr(node, "value")->value.tensor, out);
 	const struct dfg_tensor *in[EDGES];
-	struct dfg_call call;
+	struct dfg_resolved_node call;
 	assert_true(node->n_in <= EDGES);
 	for (uint32_t i = 0; i < node->n_in; i++)
 		in[i] = &t->value[t->builder.facts.first[node->in[i].node] + (uint32_t)node->in[i].port];
-	DFG_TRY(dfg_node_call(t->builder.graph, n, arena, &call));
+	DFG_TRY(dfg_node_resolve(t->builder.graph, n, arena, &call));
 	return dfg_err_note(dfg_eval(&call, in, SIZE_MAX, out), "%s", node->name);
 }
 

@@ -41,13 +41,13 @@ static const struct dfg_kernel_services host = {.grow = grow, .scratch = scratch
 static struct dfg_tensor run(const char *activation, const struct dfg_tensor *x, const int32_t *ints, int64_t n)
 {
 	struct sketch sketch;
-	struct dfg_call call;
+	struct dfg_resolved_node call;
 	struct dfg_tensor in[2] = {*x, {DFG_I32, DFG_SHAPE_VECTOR(n), (void *)ints, 0, NULL}}, out = {0};
 	dfg_run_fn *kernel;
 	char text[200];
 	snprintf(text, sizeof text, "x Placeholder dtype=f32\ni Placeholder dtype=i32\ny %s", activation);
 	sketch_init(&sketch, NULL, text);
-	succeeds(dfg_node_call(&sketch.graph, 2, &sketch.arena, &call));
+	succeeds(dfg_node_resolve(&sketch.graph, 2, &sketch.arena, &call));
 	succeeds(dfg_kernel_find(&call, &kernel));
 	struct dfg_kernel ctx = {
 		&call, (struct dfg_tensor *[]){&in[0], &in[1]}, (struct dfg_tensor *[]){&out}, &host, NULL};

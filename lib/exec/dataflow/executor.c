@@ -2,15 +2,16 @@
 
 #include <string.h>
 
-struct dfg_err *dfg_location_note(struct dfg_err *err, const struct iteration_state *iter, const struct dfg_call *call)
+struct dfg_err *dfg_location_note(
+	struct dfg_err *err, const struct iteration_state *iter, const struct dfg_resolved_node *call)
 {
 	int64_t iteration[KEYS_MOST];
 	int depth = KEYS_MOST;
 	if (!err || !iter->frame)
-		return dfg_call_note(err, call);
+		return dfg_resolved_note(err, call);
 	for (const struct iteration_state *s = iter; s->frame && depth; s = s->frame->parent)
 		iteration[--depth] = s->iteration;
-	return dfg_call_note(dfg_iteration_note(err, iter->loop, iteration + depth, KEYS_MOST - depth), call);
+	return dfg_resolved_note(dfg_iteration_note(err, iter->loop, iteration + depth, KEYS_MOST - depth), call);
 }
 
 static struct dfg_err *push_ready(struct queue *queue, struct ready item)

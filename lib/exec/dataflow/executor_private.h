@@ -300,7 +300,7 @@ DFG_MUST_CHECK struct dfg_err *dfg_note_transfers(const struct executor *executo
 
 /* Adds the location to err: the iteration of its loop, if any, and the node. */
 DFG_MUST_CHECK struct dfg_err *dfg_location_note(
-	struct dfg_err *err, const struct iteration_state *iter, const struct dfg_call *call);
+	struct dfg_err *err, const struct iteration_state *iter, const struct dfg_resolved_node *call);
 
 /*
  * explain.c: the error for a fetch without a value; keeps the cause of a dead value in the plan, under the plan's lock,

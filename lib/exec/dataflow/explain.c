@@ -46,6 +46,6 @@ struct dfg_err *dfg_explain(const struct executor *executor, uint32_t fetch)
 	}
 	const char *why = node->role == DFG_EXIT ? "the loop ended before this Exit had a live or dead input"
 											 : "it never ran because a control input never arrived";
-	return dfg_err_note(dfg_call_note(DFG_ERR(DFG_DATA, "%s", why), node->call), "fetch '%s' was not produced",
+	return dfg_err_note(dfg_resolved_note(DFG_ERR(DFG_DATA, "%s", why), node->call), "fetch '%s' was not produced",
 		dfg_slot_words(plan, plan->fetch[fetch]).s);
 }

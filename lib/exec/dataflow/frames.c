@@ -127,13 +127,14 @@ static struct dfg_err *deliver(struct executor *executor, struct iteration_state
 	const struct plan_node *r = &executor->plan->node[node];
 	uint32_t global = dfg_plan_node_out(executor->plan, r, 0), slot = dfg_out_slot(executor, node, 0);
 	if (iter->state[slot] != EMPTY)
-		return dfg_call_note(DFG_ERR(DFG_DATA, "has a second live value in one run of its loop"), r->call);
+		return dfg_resolved_note(DFG_ERR(DFG_DATA, "has a second live value in one run of its loop"), r->call);
 	if (cause)
 		iter->slot_cause[slot] = *cause;
 	else if (lend)
 		iter->tensor[slot] = *value;
 	else
-		DFG_TRY(dfg_call_note(dfg_forward_value(value, executor->plan->is_ref[global], &iter->tensor[slot]), r->call));
+		DFG_TRY(
+			dfg_resolved_note(dfg_forward_value(value, executor->plan->is_ref[global], &iter->tensor[slot]), r->call));
 	iter->state[slot] = cause ? DEAD : lend ? BORROWED : LIVE;
 	return dfg_propagate(executor, iter, node, cause);
 }
@@ -232,7 +233,7 @@ static const struct dfg_tensor *input(
 struct dfg_err *dfg_enter(
 	struct executor *executor, struct iteration_state *iter, uint32_t node, const struct dead_cause *cause)
 {
-	const struct dfg_call *call = executor->plan->node[node].call;
+	const struct dfg_resolved_node *call = executor->plan->node[node].call;
 	uint32_t number =
 		executor->frame_info->slot_loop[dfg_plan_node_out(executor->plan, &executor->plan->node[node], 0)];
 	struct frame *frame = NULL;

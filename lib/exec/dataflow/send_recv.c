@@ -288,7 +288,7 @@ static struct pending_transfer *first_of(const struct executor *executor, bool r
 static struct dfg_err *note_pending(
 	const struct executor *executor, const struct pending_transfer *first, struct dfg_err *err)
 {
-	const struct dfg_call *call = executor->plan->node[first->node].call;
+	const struct dfg_resolved_node *call = executor->plan->node[first->node].call;
 	const struct dfg_transfer_key *key = &first->wait.key;
 	struct dfg_string name = call->attr[dfg_op_attr(call->signature, "tensor_name")].s;
 	char where[400] = "", more[40] = "";

@@ -37,7 +37,7 @@ static int64_t find_not_finite(const struct dfg_tensor *tensor)
 	return -1;
 }
 
-struct dfg_err *dfg_check_numerics(const struct dfg_call *call, struct dfg_tensor *const *out)
+struct dfg_err *dfg_check_numerics(const struct dfg_resolved_node *call, struct dfg_tensor *const *out)
 {
 	const uint64_t floats = dfg_dtype_bit(DFG_F16) | dfg_dtype_bit(DFG_BF16) | dfg_dtype_bit(DFG_F32) |
 							dfg_dtype_bit(DFG_F64) | dfg_dtype_bit(DFG_C64) | dfg_dtype_bit(DFG_C128);

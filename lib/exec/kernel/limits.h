@@ -10,4 +10,4 @@ struct watch {
 };
 void dfg_watch_begin(struct watch *watch, const struct dfg_session_options *options);
 DFG_MUST_CHECK struct dfg_err *dfg_watch_check(const struct watch *watch);
-DFG_MUST_CHECK struct dfg_err *dfg_check_numerics(const struct dfg_call *call, struct dfg_tensor *const *out);
+DFG_MUST_CHECK struct dfg_err *dfg_check_numerics(const struct dfg_resolved_node *call, struct dfg_tensor *const *out);

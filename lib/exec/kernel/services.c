@@ -216,7 +216,7 @@ static struct dfg_err *run_kernel_with_refs(
 	struct dfg_tensor **at = (struct dfg_tensor **)(value + node->n_in);
 	struct dfg_err *err = NULL;
 	for (int i = 0; i < node->n_in && !err; i++) {
-		bool read = dfg_is_ref(in[i]) && !dfg_call_in_is_ref(node->call, i);
+		bool read = dfg_is_ref(in[i]) && !dfg_resolved_in_is_ref(node->call, i);
 		at[i] = read ? &value[i] : in[i];
 		if (read)
 			err = dfg_variable_read(in[i]->data, &value[i]);
@@ -256,7 +256,7 @@ struct dfg_err *dfg_share_fetch(
 {
 	if (!dfg_is_ref(tensor))
 		return dfg_tensor_share(tensor, out_fetch);
-	return dfg_call_note(dfg_variable_read(tensor->data, out_fetch), plan->node[plan->maker[plan->fetch[i]]].call);
+	return dfg_resolved_note(dfg_variable_read(tensor->data, out_fetch), plan->node[plan->maker[plan->fetch[i]]].call);
 }
 
 /* The tensor itself, or the value of a ref in `read`, which the caller releases. */

@@ -61,7 +61,7 @@ static void forward(struct program_builder *builder, const struct plan_node *nod
 /* The output is the input with another, known shape, whatever the values of the other inputs. */
 static bool is_view(const struct program_builder *builder, const struct plan_node *node)
 {
-	const struct dfg_call *call = node->call;
+	const struct dfg_resolved_node *call = node->call;
 	bool only_moves = (call->op->flags & (DFG_VIEW | DFG_STATEFUL)) == DFG_VIEW;
 	if (node->role != DFG_PLAIN || !only_moves || call->n_out != 1 || !call->n_in ||
 		builder->plan->is_ref[in_slot(builder, node, 0)] || builder->plan->session->options.no_opt)

@@ -302,7 +302,7 @@ static struct dfg_err *note_location(
 		iteration[--depth] = activation->iteration[loop];
 	if (err && instruction->loop)
 		err = dfg_iteration_note(err, &frame_info->loop[instruction->loop], iteration + depth, LOOP_DEPTH_MAX - depth);
-	return instruction->node ? dfg_call_note(err, instruction->node->call) : err;
+	return instruction->node ? dfg_resolved_note(err, instruction->node->call) : err;
 }
 
 static struct dfg_err *run_instruction(

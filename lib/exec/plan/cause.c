@@ -23,7 +23,7 @@ static struct dfg_words predicate_words(const struct dfg_plan *plan, const struc
 static void describe_cause(const struct dfg_plan *plan, const struct dead_cause *cause, char *out, size_t room)
 {
 	const struct plan_node *node = &plan->node[cause->origin - 1];
-	const struct dfg_call *call = node->call;
+	const struct dfg_resolved_node *call = node->call;
 	char where[400] = "";
 	uint32_t loop = plan->frame_info ? plan->frame_info->loop_of[cause->origin - 1] : 0;
 	if (loop)

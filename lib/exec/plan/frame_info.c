@@ -18,7 +18,7 @@ static const union dfg_value *attr_of(const struct plan_node *node, const char *
 
 static struct dfg_err *no_frame(const struct plan_node *node)
 {
-	return dfg_call_note(DFG_ERR(DFG_DATA, "is outside all loops"), node->call);
+	return dfg_resolved_note(DFG_ERR(DFG_DATA, "is outside all loops"), node->call);
 }
 
 static struct dfg_err *enter_loop(
@@ -60,7 +60,7 @@ static struct dfg_err *loop_of_outputs(
 	*out = from;
 	switch (node->role) {
 	case DFG_ENTER:
-		return dfg_call_note(enter_loop(maker, node, from, out), node->call);
+		return dfg_resolved_note(enter_loop(maker, node, from, out), node->call);
 	case DFG_EXIT:
 		if (!from)
 			return no_frame(node);
@@ -103,9 +103,9 @@ static const char *loop_name(const struct frame_info *frame_info, uint32_t loop)
 static struct dfg_err *mixed(const struct frame_info_maker *maker, uint32_t r, const char *input, uint32_t from)
 {
 	uint32_t loop = maker->frame_info->loop_of[r];
-	return dfg_call_note(DFG_ERR(DFG_DATA, "takes inputs from different frames: '%s' is %s%s%s, others %s%s%s", input,
-							 from ? "in '" : "", loop_name(maker->frame_info, from), from ? "'" : "",
-							 loop ? "in '" : "", loop_name(maker->frame_info, loop), loop ? "'" : ""),
+	return dfg_resolved_note(DFG_ERR(DFG_DATA, "takes inputs from different frames: '%s' is %s%s%s, others %s%s%s",
+								 input, from ? "in '" : "", loop_name(maker->frame_info, from), from ? "'" : "",
+								 loop ? "in '" : "", loop_name(maker->frame_info, loop), loop ? "'" : ""),
 		maker->plan->node[r].call);
 }
 
@@ -194,10 +194,10 @@ static struct dfg_err *find_regions(struct frame_info_maker *maker)
 	struct frame_info *frame_info = maker->frame_info;
 	for (uint32_t r = 0; r < plan->count; r++)
 		if (plan->node[r].role == DFG_SAVE)
-			DFG_TRY(dfg_call_note(place_save(maker, r), plan->node[r].call));
+			DFG_TRY(dfg_resolved_note(place_save(maker, r), plan->node[r].call));
 	for (uint32_t r = 0; r < plan->count; r++)
 		if (plan->node[r].role == DFG_LOAD)
-			DFG_TRY(dfg_call_note(place_load(maker, r), plan->node[r].call));
+			DFG_TRY(dfg_resolved_note(place_load(maker, r), plan->node[r].call));
 	for (uint32_t l = 0; l < frame_info->loops; l++)
 		if (!(frame_info->loop[l].keys = dfg_arena_zeros(&plan->arena, frame_info->loop[l].saves, sizeof(int))))
 			return dfg_no_memory("the frames of the step");

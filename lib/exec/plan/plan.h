@@ -20,7 +20,7 @@
 struct plan_node {
 	dfg_run_fn *run; /* NULL: the node's role says what to do */
 	dfg_row_fn *row; /* elementwise kernel, equivalent to `run` if all inputs have the same shape; or NULL */
-	const struct dfg_call *call;
+	const struct dfg_resolved_node *call;
 	uint32_t graph_node; /* number of the node in the graph */
 	uint32_t first;
 	uint32_t first_control, n_control; /* range of plan->control: nodes that must run before this one */

@@ -7,7 +7,7 @@
 static struct dfg_err *find_port(const struct dfg_plan *plan, uint32_t r, struct port *port)
 {
 	const struct plan_node *node = &plan->node[r];
-	const struct dfg_call *call = node->call;
+	const struct dfg_resolved_node *call = node->call;
 	const struct dfg_rendezvous *rendezvous = plan->session->options.rendezvous;
 	bool sends = node->role == DFG_SEND;
 	struct dfg_string device = call->attr[dfg_op_attr(call->signature, sends ? "recv_device" : "send_device")].s;
@@ -39,6 +39,6 @@ struct dfg_err *dfg_ports_find(struct dfg_plan *plan)
 		return dfg_no_memory("a transfer");
 	for (uint32_t r = 0; r < plan->count; r++)
 		if (plan->node[r].role == DFG_SEND || plan->node[r].role == DFG_RECV)
-			DFG_TRY(dfg_call_note(find_port(plan, r, &port[r]), plan->node[r].call));
+			DFG_TRY(dfg_resolved_note(find_port(plan, r, &port[r]), plan->node[r].call));
 	return NULL;
 }

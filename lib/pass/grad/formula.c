@@ -107,7 +107,7 @@ static void bind_value(struct bindings *b, const char *name, enum dfg_attr_kind 
 		(struct dfg_binding){.name = name, .kind = DFG_BIND_VALUE, .value_kind = kind, .value = value};
 }
 
-static void bind_values(struct bindings *b, const struct dfg_call *call)
+static void bind_values(struct bindings *b, const struct dfg_resolved_node *call)
 {
 	const struct dfg_signature *signature = call->signature;
 	for (int i = 0; i < signature->n_attr; i++)
@@ -145,7 +145,7 @@ static struct dfg_err *fill_cotangent(
 
 static struct dfg_err *bind_outputs(const struct dfg_op_formula *f, struct dfg_gradient *node, struct bindings *b)
 {
-	const struct dfg_call *call = node->call;
+	const struct dfg_resolved_node *call = node->call;
 	struct dfg_edge *output = b->edge, *cotangent = b->edge + call->n_out;
 	for (int port = 0; port < call->signature->n_out; port++) {
 		uint32_t first = call->out_first[port], n = call->out_first[port + 1] - first;
@@ -168,7 +168,7 @@ static struct dfg_err *bind_outputs(const struct dfg_op_formula *f, struct dfg_g
 /* Assigns the cotangents of the wanted inputs, port by port; the items of a list share one. */
 static struct dfg_err *apply(const struct dfg_op_formula *f, struct dfg_gradient *node, const struct bindings *b)
 {
-	const struct dfg_call *call = node->call;
+	const struct dfg_resolved_node *call = node->call;
 	const char *name[DFG_PORT_MAX];
 	int port_of[DFG_PORT_MAX];
 	struct dfg_edge edge[DFG_PORT_MAX];
@@ -194,7 +194,7 @@ static struct dfg_err *apply(const struct dfg_op_formula *f, struct dfg_gradient
 
 struct dfg_err *dfg_op_formula_apply(const struct dfg_op_formula *formula, struct dfg_gradient *node)
 {
-	const struct dfg_call *call = node->call;
+	const struct dfg_resolved_node *call = node->call;
 	enum { FEW = 8 };
 	struct dfg_edge few[2 * FEW];
 	struct bindings b; /* large, so only the used items are initialised */

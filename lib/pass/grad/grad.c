@@ -164,9 +164,10 @@ static struct dfg_err *pass_rows(struct dfg_backprop *s, uint32_t n, bool *out_d
 }
 
 /* Sets up the gradient's context for a node, in scratch memory that is released batch by batch. */
-static struct dfg_err *set_up(struct dfg_backprop *s, uint32_t n, struct dfg_gradient *node, struct dfg_call *call)
+static struct dfg_err *set_up(
+	struct dfg_backprop *s, uint32_t n, struct dfg_gradient *node, struct dfg_resolved_node *call)
 {
-	DFG_TRY(dfg_facts_call(&s->builder->facts, s->builder->graph, n, &s->brief, call));
+	DFG_TRY(dfg_facts_resolve(&s->builder->facts, s->builder->graph, n, &s->brief, call));
 	bool *wanted = dfg_arena_zeros(&s->brief, (size_t)call->n_in + 1, sizeof *wanted);
 	node->dx = dfg_arena_zeros(&s->brief, (size_t)call->n_in + 1, sizeof *node->dx);
 	if (!wanted || !node->dx)
@@ -284,7 +285,7 @@ static struct dfg_err *visit(struct dfg_backprop *s, uint32_t n)
 	if (done)
 		return NULL;
 	struct dfg_scope scope = dfg_backprop_scope(s, n);
-	struct dfg_call call;
+	struct dfg_resolved_node call;
 	struct dfg_gradient node = {.builder = s->builder, .node = n, .call = &call, .scope = scope.s, .pass = s};
 	uint32_t since = s->builder->graph->count;
 	DFG_TRY(set_up(s, n, &node, &call));

@@ -10,7 +10,7 @@
 struct dfg_gradient {
 	struct dfg_builder *builder;
 	uint32_t node;
-	const struct dfg_call *call;
+	const struct dfg_resolved_node *call;
 	const struct dfg_edge *in; /* the node's data inputs */
 	const struct dfg_edge *dy; /* by output: the dense cotangent; .node is DFG_NONE if there is none */
 	const bool *wanted;        /* by input */

@@ -60,7 +60,7 @@ static void add_maker(struct dfg_site *site, const struct dfg_builder *builder, 
 
 void dfg_site_of(const struct dfg_gradient *node, struct dfg_site *out_site)
 {
-	const struct dfg_call *call = node->call;
+	const struct dfg_resolved_node *call = node->call;
 	const struct dfg_facts *facts = &node->builder->facts;
 	uint64_t wanted = 0;
 	out_site->scope = node->scope;

@@ -161,11 +161,11 @@ static struct dfg_err *expected_type(
 	const struct cut *c, uint32_t reader, struct dfg_edge edge, enum dfg_dtype *out_dtype)
 {
 	const struct dfg_node *to = cut_node(c, reader);
-	struct dfg_call call;
+	struct dfg_resolved_node call;
 	*out_dtype = DFG_NO_DTYPE;
 	if (c->graph->node[edge.node].op || reader >= c->graph->count || !to->op)
 		return NULL;
-	DFG_TRY(dfg_node_call(c->graph, reader, c->arena, &call));
+	DFG_TRY(dfg_node_resolve(c->graph, reader, c->arena, &call));
 	for (uint32_t e = 0; e < to->n_in; e++)
 		if (dfg_edge_same(c->graph->node[reader].in[e], edge))
 			*out_dtype = (enum dfg_dtype)call.in_dtype[e];

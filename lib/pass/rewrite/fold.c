@@ -130,14 +130,14 @@ static bool is_small(const struct fold *f, uint32_t n, const struct dfg_tensor *
 static struct dfg_err *evaluate(struct fold *f, uint32_t n, const struct dfg_tensor *in)
 {
 	const struct dfg_tensor *inputs[INPUTS_MOST];
-	struct dfg_call call;
+	struct dfg_resolved_node call;
 	struct dfg_tensor out = {0};
 	uint32_t n_in = f->graph->node[n].n_in;
 	if (!is_small(f, n, in, n_in))
 		return NULL;
 	for (uint32_t i = 0; i < n_in; i++)
 		inputs[i] = &in[i];
-	DFG_TRY(dfg_node_call(f->graph, n, f->scratch, &call));
+	DFG_TRY(dfg_node_resolve(f->graph, n, f->scratch, &call));
 	struct dfg_err *err = dfg_eval(&call, inputs, SIZE_MAX, &out);
 	if (!err) {
 		err = replace(f, n, &out);

@@ -10,10 +10,10 @@ static struct dfg_err *check_node(
 	const struct dfg_graph *graph, const struct dfg_functions *functions, uint32_t n, struct dfg_arena *arena)
 {
 	const struct dfg_node *node = &graph->node[n];
-	struct dfg_call call;
+	struct dfg_resolved_node call;
 	if (!node->op && dfg_map_find(&functions->names, node->op_name, strlen(node->op_name)) != DFG_NONE)
 		return NULL;
-	return dfg_node_call(graph, n, arena, &call);
+	return dfg_node_resolve(graph, n, arena, &call);
 }
 
 void dfg_calls_check(const struct dfg_graph *graph, bool ops_only, struct dfg_faults *faults)

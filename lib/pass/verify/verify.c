@@ -140,20 +140,20 @@ static struct dfg_err *input_facts(struct verify *v, const struct dfg_node *node
 	return NULL;
 }
 
-static struct dfg_err *check_call(struct verify *v, uint32_t n, struct dfg_call *call)
+static struct dfg_err *check_call(struct verify *v, uint32_t n, struct dfg_resolved_node *call)
 {
 	if (!v->graph->node[n].op && (!v->unknown_ops || (v->unneeded && v->unneeded[n])))
 		return NULL;
 	if (n % BATCH == 0)
 		dfg_arena_release(&v->brief);
-	return dfg_facts_call(v->facts, v->graph, n, &v->brief, call);
+	return dfg_facts_resolve(v->facts, v->graph, n, &v->brief, call);
 }
 
 /* All inputs of the node have been checked before. */
 static struct dfg_err *check_node(struct verify *v, uint32_t n)
 {
 	const struct dfg_node *node = &v->graph->node[n];
-	struct dfg_call call;
+	struct dfg_resolved_node call;
 	if (node->op &&
 		(dfg_role_is_flow_or_saved(node->op->role) || ((node->op->flags & DFG_STATEFUL) && dfg_has_flow(node))))
 		v->flows = true;
@@ -208,7 +208,7 @@ static struct dfg_err *check_after_cycle(struct verify *v, const uint32_t *order
 		placed[order[i]] = true;
 	for (uint32_t n = 0; n < v->graph->count && v->faults.left > 0; n++)
 		if (!placed[n]) {
-			struct dfg_call call;
+			struct dfg_resolved_node call;
 			forget(v, n);
 			dfg_fault(&v->faults, check_call(v, n, &call));
 		}

@@ -1,4 +1,4 @@
-#include "lib/graph/call_cache.h"
+#include "lib/graph/resolve_cache.h"
 
 #include "lib/base/mem.h"
 #include "lib/graph/facts.h"
@@ -13,13 +13,13 @@ enum {
 };
 
 /* Each table maps keys, as bytes, to the values that follow them in the arena. */
-struct dfg_call_cache {
+struct dfg_resolve_cache {
 	struct dfg_arena arena;
 	struct dfg_map calls, inferred;
 	struct dfg_map facts, known, holds; /* the key is itself the value */
 };
 
-void dfg_call_cache_free(struct dfg_call_cache *alike)
+void dfg_resolve_cache_free(struct dfg_resolve_cache *alike)
 {
 	if (!alike)
 		return;
@@ -147,27 +147,27 @@ static void call_key(const struct dfg_node *node, struct key *key)
 	}
 }
 
-static struct dfg_err *new_call(struct dfg_call_cache *alike, const struct dfg_graph *graph, uint32_t node,
-	const struct key *key, struct dfg_call *out_call)
+static struct dfg_err *new_call(struct dfg_resolve_cache *alike, const struct dfg_graph *graph, uint32_t node,
+	const struct key *key, struct dfg_resolved_node *out_call)
 {
-	struct dfg_call *kept;
-	DFG_TRY(dfg_node_call(graph, node, &alike->arena, out_call));
+	struct dfg_resolved_node *kept;
+	DFG_TRY(dfg_node_resolve(graph, node, &alike->arena, out_call));
 	out_call->alike = (uint32_t)alike->calls.count + 1;
 	DFG_TRY(enter(&alike->calls, &alike->arena, key->word, (size_t)key->words * 8, sizeof *kept, &kept));
 	*kept = *out_call;
 	return NULL;
 }
 
-struct dfg_err *dfg_facts_call(struct dfg_facts *facts, const struct dfg_graph *graph, uint32_t number,
-	struct dfg_arena *brief, struct dfg_call *out_call)
+struct dfg_err *dfg_facts_resolve(struct dfg_facts *facts, const struct dfg_graph *graph, uint32_t number,
+	struct dfg_arena *brief, struct dfg_resolved_node *out_call)
 {
 	const struct dfg_node *node = &graph->node[number];
 	struct key key;
 	DFG_TRY(ready(facts));
-	struct dfg_call_cache *alike = facts->alike;
+	struct dfg_resolve_cache *alike = facts->alike;
 	call_key(node, &key);
 	if (!node->op || key.words < 0)
-		return dfg_node_call(graph, number, brief, out_call);
+		return dfg_node_resolve(graph, number, brief, out_call);
 	uint32_t found = dfg_map_find(&alike->calls, (const char *)key.word, (size_t)key.words * 8);
 	if (found != DFG_NONE) {
 		memcpy(out_call, value_of(&alike->calls, found), sizeof *out_call);
@@ -175,7 +175,7 @@ struct dfg_err *dfg_facts_call(struct dfg_facts *facts, const struct dfg_graph *
 		return NULL;
 	}
 	if (alike->calls.count == SHARED_MOST)
-		return dfg_node_call(graph, number, brief, out_call);
+		return dfg_node_resolve(graph, number, brief, out_call);
 	return new_call(alike, graph, number, &key, out_call);
 }
 
@@ -198,7 +198,7 @@ static struct dfg_err *intern(
 static struct dfg_err *intern_fact(
 	struct dfg_facts *facts, const struct dfg_inferred *fact, const struct dfg_inferred **out_fact)
 {
-	struct dfg_call_cache *alike = facts->alike;
+	struct dfg_resolve_cache *alike = facts->alike;
 	const struct dfg_known_value *known = fact->known ? fact->known : fact->matrix;
 	struct dfg_inferred plain;
 	memset(&plain, 0, sizeof plain); /* padding is part of the key */
@@ -214,7 +214,7 @@ static struct dfg_err *intern_fact(
 	return intern(&alike->facts, facts->arena, &plain, sizeof plain, out_fact);
 }
 
-static struct dfg_err *infer_few(struct dfg_facts *facts, const struct dfg_call *call,
+static struct dfg_err *infer_few(struct dfg_facts *facts, const struct dfg_resolved_node *call,
 	const struct dfg_inferred *const *in, struct dfg_inferred *fact, const struct dfg_inferred **out)
 {
 	DFG_TRY(dfg_infer_node(call, in, facts->arena, fact));
@@ -223,8 +223,8 @@ static struct dfg_err *infer_few(struct dfg_facts *facts, const struct dfg_call 
 	return NULL;
 }
 
-static struct dfg_err *infer(struct dfg_facts *facts, const struct dfg_call *call, const struct dfg_inferred *const *in,
-	const struct dfg_inferred **out)
+static struct dfg_err *infer(struct dfg_facts *facts, const struct dfg_resolved_node *call,
+	const struct dfg_inferred *const *in, const struct dfg_inferred **out)
 {
 	struct dfg_inferred few[FEW];
 	if (call->n_out <= FEW)
@@ -237,7 +237,7 @@ static struct dfg_err *infer(struct dfg_facts *facts, const struct dfg_call *cal
 	return err;
 }
 
-struct dfg_err *dfg_facts_infer(struct dfg_facts *facts, const struct dfg_call *call,
+struct dfg_err *dfg_facts_infer(struct dfg_facts *facts, const struct dfg_resolved_node *call,
 	const struct dfg_inferred *const *in, const struct dfg_inferred **out)
 {
 	uintptr_t key[1 + IN_MOST];

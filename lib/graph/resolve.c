@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-struct dfg_err *dfg_call_note(struct dfg_err *err, const struct dfg_call *call)
+struct dfg_err *dfg_resolved_note(struct dfg_err *err, const struct dfg_resolved_node *call)
 {
 	return dfg_err_note(err, "node '%.200s' (%s)", call->node, call->op->name);
 }
@@ -16,12 +16,12 @@ static bool is_ref(uint8_t refs, const uint16_t *first, int ports, int i)
 	return false;
 }
 
-bool dfg_call_in_is_ref(const struct dfg_call *call, int i)
+bool dfg_resolved_in_is_ref(const struct dfg_resolved_node *call, int i)
 {
 	return is_ref(call->in_ref, call->in_first, call->signature->n_in, i);
 }
 
-bool dfg_call_out_is_ref(const struct dfg_call *call, int i)
+bool dfg_resolved_out_is_ref(const struct dfg_resolved_node *call, int i)
 {
 	return is_ref(call->out_ref, call->out_first, call->signature->n_out, i);
 }
@@ -154,7 +154,7 @@ static enum dfg_dtype port_dtype(const struct dfg_port *port, const union dfg_va
 
 /* One side of the call: the first tensor of each port, and the type of each tensor. */
 static struct dfg_err *lay_out(const struct dfg_port *port, int n_port, const union dfg_value *param,
-	struct dfg_arena *arena, struct dfg_call *call)
+	struct dfg_arena *arena, struct dfg_resolved_node *call)
 {
 	bool is_in = port == call->signature->in;
 	uint32_t count = 0;
@@ -215,7 +215,7 @@ static struct dfg_err *refuse_unknown(
 }
 
 static struct dfg_err *fill(
-	const struct dfg_graph *graph, const struct dfg_node *node, struct dfg_arena *arena, struct dfg_call *call)
+	const struct dfg_graph *graph, const struct dfg_node *node, struct dfg_arena *arena, struct dfg_resolved_node *call)
 {
 	const struct dfg_signature *signature;
 	DFG_TRY(dfg_op_signature(node->op, &signature));
@@ -238,14 +238,14 @@ static struct dfg_err *fill(
 	return NULL;
 }
 
-struct dfg_err *dfg_node_call(
-	const struct dfg_graph *graph, uint32_t number, struct dfg_arena *arena, struct dfg_call *out_call)
+struct dfg_err *dfg_node_resolve(
+	const struct dfg_graph *graph, uint32_t number, struct dfg_arena *arena, struct dfg_resolved_node *out_call)
 {
 	const struct dfg_node *node = &graph->node[number];
 	if (!node->op)
 		return dfg_err_note(dfg_op_missing(node->op_name), "node '%.200s'", node->name);
-	*out_call = (struct dfg_call){.op = node->op, .node = node->name};
-	return dfg_call_note(fill(graph, node, arena, out_call), out_call);
+	*out_call = (struct dfg_resolved_node){.op = node->op, .node = node->name};
+	return dfg_resolved_note(fill(graph, node, arena, out_call), out_call);
 }
 
 bool dfg_node_takes_ref(const struct dfg_node *node, uint32_t e)
