@@ -38,7 +38,7 @@ struct dfg_list_origin {
 	const struct dfg_tree *tree; /* the list's text, and in the next field the source that contains it */
 	const struct dfg_source *source;
 	const struct dfg_datum *end; /* of a list that `+` made: the first free item after it */
-	uint32_t room;               /* free items from .end on */
+	uint32_t capacity;           /* free items from .end on */
 };
 
 enum { DFG_LEAVES_MAX = (1 << 23) - 1 };

@@ -56,26 +56,26 @@ struct dfg_eval {
 	const char *callers;                   /* a line for each of the innermost calls around the place, or NULL */
 	uint32_t n_callers;
 
-	struct dfg_region *region;  /* the present region, which new nodes belong to; NULL: the root */
-	struct dfg_region **place;  /* the region of output 1 of node n at 2 n + 1, that of its other outputs at 2 n */
-	size_t placed, place_room;  /* nodes from `placed` on belong to the root */
-	struct dfg_lang_loop *loop; /* the loop whose body is being evaluated, or NULL */
-	bool under_if;              /* within an `if` of that body */
+	struct dfg_region *region;      /* the present region, which new nodes belong to; NULL: the root */
+	struct dfg_region **place;      /* the region of output 1 of node n at 2 n + 1, that of its other outputs at 2 n */
+	size_t placed, region_capacity; /* nodes from `placed` on belong to the root */
+	struct dfg_lang_loop *loop;     /* the loop whose body is being evaluated, or NULL */
+	bool under_if;                  /* within an `if` of that body */
 	struct dfg_name_counter frames;
 	struct dfg_nodes constants;      /* those of the root that loops and branches read */
 	struct dfg_index constant_index; /* the same by the hash of their elements */
 	struct dfg_index unchanged;      /* nodes in conditions of loops that have the same value in every iteration */
 
 	struct dfg_naming *naming; /* by node, of a program */
-	size_t named, naming_room;
+	size_t named, naming_capacity;
 	struct dfg_cell **cell; /* variables, and the ends of states that are held by a handle */
-	size_t n_cell, cell_room;
+	size_t n_cell, cell_capacity;
 	struct dfg_index cell_index; /* the same by path */
 	struct dfg_held {            /* a state that the program holds by a handle */
 		uint32_t maker;          /* the node that makes the handle */
 		struct dfg_cell *end[2]; /* of a queue: its input and its output */
 	} * held;
-	size_t n_held, held_room;
+	size_t n_held, held_capacity;
 };
 
 /* Evaluates an expression. Sets the place of an error. */

@@ -31,15 +31,15 @@ struct dfg_view *dfg_view_find(const struct dfg_region *region, const struct dfg
 
 static struct dfg_err *add_view(struct dfg_eval *eval, struct dfg_region *region, struct dfg_view *view)
 {
-	if (region->n_view == region->view_room) {
-		uint32_t room = region->view_room ? region->view_room * 2 : 4;
-		struct dfg_view **grown = dfg_arena_zeros(eval->arena, room, sizeof(struct dfg_view *));
+	if (region->n_view == region->view_capacity) {
+		uint32_t capacity = region->view_capacity ? region->view_capacity * 2 : 4;
+		struct dfg_view **grown = dfg_arena_zeros(eval->arena, capacity, sizeof(struct dfg_view *));
 		if (!grown)
 			return DFG_ERR(DFG_MEMORY, "out of memory");
 		if (region->n_view)
 			memcpy(grown, region->view, region->n_view * sizeof(struct dfg_view *));
 		region->view = grown;
-		region->view_room = room;
+		region->view_capacity = capacity;
 	}
 	region->views = region->view[region->n_view] = view;
 	return dfg_index_add(eval->arena, &region->view_index, hash_of(view->cell), region->n_view++);
@@ -83,14 +83,15 @@ struct dfg_err *dfg_history_of(
 
 struct dfg_err *dfg_history_read(struct dfg_eval *eval, struct dfg_history *now, uint32_t node)
 {
-	if (now->n_read == now->room) {
-		uint32_t room = now->room ? now->room * 2 : 4, *grown = dfg_arena_zeros(eval->arena, room, sizeof *grown);
+	if (now->n_read == now->capacity) {
+		uint32_t capacity = now->capacity ? now->capacity * 2 : 4,
+				 *grown = dfg_arena_zeros(eval->arena, capacity, sizeof *grown);
 		if (!grown)
 			return DFG_ERR(DFG_MEMORY, "out of memory");
 		if (now->n_read)
 			memcpy(grown, now->read, now->n_read * sizeof *grown);
 		now->read = grown;
-		now->room = room;
+		now->capacity = capacity;
 	}
 	now->read[now->n_read++] = node;
 	return NULL;

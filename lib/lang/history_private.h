@@ -14,7 +14,7 @@ struct dfg_history {
 	bool is_stale; /* an op changed the state, so no tensor holds its value; .value.node is DFG_NONE */
 	uint32_t last_write; /* the node of the last write, or DFG_NONE */
 	uint32_t *read;      /* nodes that read the state after the last write; in the arena */
-	uint32_t n_read, room;
+	uint32_t n_read, capacity;
 };
 
 /* A state as a region sees it: the accesses there, and the handle that its next write takes. */

@@ -22,7 +22,7 @@ struct lexer {
 	bool keep_comments;
 	struct dfg_token last; /* the last token that is not a comment */
 	struct dfg_token *token;
-	size_t count, room;
+	size_t count, capacity;
 };
 
 bool dfg_token_is(const struct dfg_source *source, struct dfg_token token, const char *word)
@@ -136,7 +136,7 @@ static struct dfg_err *scan(struct lexer *lexer, struct dfg_token *out_token)
 
 static struct dfg_err *push(struct lexer *lexer, struct dfg_token token)
 {
-	if (!dfg_reserve(&lexer->token, &lexer->room, lexer->count + 1, sizeof *lexer->token))
+	if (!dfg_reserve(&lexer->token, &lexer->capacity, lexer->count + 1, sizeof *lexer->token))
 		return DFG_ERR(DFG_MEMORY, "out of memory");
 	lexer->token[lexer->count++] = token;
 	if (token.kind != DFG_TOKEN_COMMENT)

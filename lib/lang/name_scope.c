@@ -19,14 +19,14 @@ struct dfg_err *dfg_frame_new(struct dfg_eval *eval, struct dfg_name_scope *oute
 
 static struct dfg_err *grow(struct dfg_arena *arena, struct dfg_name_scope *frame)
 {
-	uint32_t room = frame->room ? frame->room * 2 : 8;
-	struct dfg_name_entry *entry = dfg_arena_zeros(arena, room, sizeof *entry);
+	uint32_t capacity = frame->capacity ? frame->capacity * 2 : 8;
+	struct dfg_name_entry *entry = dfg_arena_zeros(arena, capacity, sizeof *entry);
 	if (!entry)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
 	if (frame->n)
 		memcpy(entry, frame->entry, frame->n * sizeof *entry);
 	frame->entry = entry;
-	frame->room = room;
+	frame->capacity = capacity;
 	return NULL;
 }
 
@@ -51,7 +51,7 @@ struct dfg_err *dfg_frame_put(
 		*there = datum;
 		return NULL;
 	}
-	if (frame->n == frame->room)
+	if (frame->n == frame->capacity)
 		DFG_TRY(grow(arena, frame));
 	frame->entry[frame->n++] = (struct dfg_name_entry){name, datum};
 	return index_names(arena, frame);

@@ -10,7 +10,7 @@ struct dfg_name_scope {
 		const char *name;
 		struct dfg_datum datum;
 	} * entry;
-	uint32_t n, room;
+	uint32_t n, capacity;
 	struct dfg_index index; /* entries by name; empty while there are few */
 	/* The scope of an arm of an `if` or of a loop's body cannot bind a name of an outer scope anew. */
 	enum { DFG_FRAME_OWN, DFG_FRAME_BRANCH, DFG_FRAME_LOOP } kind;

@@ -15,7 +15,7 @@ struct dfg_err *dfg_counter_next(
 {
 	uint32_t number;
 	if (!dfg_map_put(&counter->map, name, strlen(name), &number, NULL) ||
-		!dfg_reserve(&counter->used, &counter->room, (size_t)number + 1, sizeof *counter->used))
+		!dfg_reserve(&counter->used, &counter->capacity, (size_t)number + 1, sizeof *counter->used))
 		return DFG_ERR(DFG_MEMORY, "out of memory");
 	uint32_t n = counter->used[number]++;
 	*out_name = n ? dfg_arena_print(eval->arena, "%s.%u", name, n) : name;
@@ -33,7 +33,7 @@ struct dfg_err *dfg_naming_note(struct dfg_eval *eval, uint32_t node, enum dfg_n
 {
 	if (!eval->program)
 		return NULL;
-	if (!dfg_reserve(&eval->naming, &eval->naming_room, (size_t)node + 1, sizeof *eval->naming))
+	if (!dfg_reserve(&eval->naming, &eval->naming_capacity, (size_t)node + 1, sizeof *eval->naming))
 		return DFG_ERR(DFG_MEMORY, "out of memory");
 	eval->naming[node] = (struct dfg_naming){kind, path};
 	if (eval->named <= node)

@@ -22,7 +22,7 @@ struct dfg_naming {
 struct dfg_name_counter {
 	struct dfg_map map;
 	uint32_t *used;
-	size_t room;
+	size_t capacity;
 };
 
 /* Counts one use of the name and gives NAME the first time, then NAME.1, NAME.2, ...; in the evaluator's arena. */

@@ -7,7 +7,7 @@
 
 struct dfg_err *dfg_nodes_add(struct dfg_nodes *nodes, uint32_t node)
 {
-	if (!dfg_reserve(&nodes->node, &nodes->room, nodes->n + 1, sizeof *nodes->node))
+	if (!dfg_reserve(&nodes->node, &nodes->capacity, nodes->n + 1, sizeof *nodes->node))
 		return DFG_ERR(DFG_MEMORY, "out of memory");
 	nodes->node[nodes->n++] = node;
 	return NULL;

@@ -7,7 +7,7 @@
 /* A list of nodes by number. A zeroed struct is empty; .node is released with dfg_free(). */
 struct dfg_nodes {
 	uint32_t *node;
-	size_t n, room;
+	size_t n, capacity;
 };
 
 DFG_MUST_CHECK struct dfg_err *dfg_nodes_add(struct dfg_nodes *nodes, uint32_t node);

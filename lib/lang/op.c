@@ -255,20 +255,20 @@ static enum dfg_dtype port_dtype(const struct dfg_arranged *arranged, const stru
 
 struct edges {
 	struct dfg_edge *edge;
-	uint32_t n, room;
+	uint32_t n, capacity;
 };
 
 static struct dfg_err *add_edge(struct dfg_eval *eval, struct edges *edges, struct dfg_edge edge)
 {
-	if (edges->n == edges->room) {
-		uint32_t room = edges->room ? edges->room * 2 : 4;
-		struct dfg_edge *larger = dfg_arena_zeros(eval->arena, room, sizeof *larger);
+	if (edges->n == edges->capacity) {
+		uint32_t capacity = edges->capacity ? edges->capacity * 2 : 4;
+		struct dfg_edge *larger = dfg_arena_zeros(eval->arena, capacity, sizeof *larger);
 		if (!larger)
 			return DFG_ERR(DFG_MEMORY, "out of memory");
 		if (edges->n)
 			memcpy(larger, edges->edge, edges->n * sizeof *larger);
 		edges->edge = larger;
-		edges->room = room;
+		edges->capacity = capacity;
 	}
 	edges->edge[edges->n++] = edge;
 	return NULL;

@@ -81,16 +81,16 @@ enum { LIST_MOST = 1 << 20 }; /* the most items of a list that an operator makes
 static struct dfg_err *reserve_items(struct dfg_eval *eval, struct dfg_datum_list *list, uint32_t n)
 {
 	struct dfg_list_origin *origin = list->origin;
-	if (origin && origin->end && origin->end == list->item + list->n && origin->room >= n)
+	if (origin && origin->end && origin->end == list->item + list->n && origin->capacity >= n)
 		return NULL;
-	uint32_t room = list->n + n < 4 ? 8 : 2 * (list->n + n);
-	struct dfg_datum *item = dfg_arena_zeros(eval->arena, room, sizeof *item);
+	uint32_t capacity = list->n + n < 4 ? 8 : 2 * (list->n + n);
+	struct dfg_datum *item = dfg_arena_zeros(eval->arena, capacity, sizeof *item);
 	origin = dfg_arena_zeros(eval->arena, 1, sizeof *origin);
 	if (!item || !origin)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
 	if (list->n)
 		memcpy(item, list->item, list->n * sizeof *item);
-	*origin = (struct dfg_list_origin){.end = item + list->n, .room = room - list->n};
+	*origin = (struct dfg_list_origin){.end = item + list->n, .capacity = capacity - list->n};
 	list->item = item;
 	list->origin = origin;
 	return NULL;
@@ -110,7 +110,7 @@ static struct dfg_err *join_lists(
 		memcpy(joined.item + joined.n, more->item, more->n * sizeof *more->item);
 	joined.n += more->n;
 	joined.origin->end += more->n;
-	joined.origin->room -= more->n;
+	joined.origin->capacity -= more->n;
 	*out_datum = (struct dfg_datum){DFG_DATUM_LIST, .list = joined};
 	return NULL;
 }

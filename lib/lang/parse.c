@@ -99,7 +99,7 @@ struct dfg_err *dfg_tree_kids(struct dfg_parser *parser, struct dfg_tree *tree, 
 
 struct dfg_err *dfg_kids_add(struct dfg_kids *kids, struct dfg_tree *tree)
 {
-	if (!dfg_reserve(&kids->tree, &kids->room, kids->count + 1, sizeof *kids->tree))
+	if (!dfg_reserve(&kids->tree, &kids->capacity, kids->count + 1, sizeof *kids->tree))
 		return DFG_ERR(DFG_MEMORY, "out of memory");
 	kids->tree[kids->count++] = tree;
 	return NULL;

@@ -14,7 +14,7 @@ struct dfg_parser {
 /* The kids of a node that is being parsed; they move to the arena when it is complete. */
 struct dfg_kids {
 	struct dfg_tree **tree;
-	size_t count, room;
+	size_t count, capacity;
 };
 
 /* The token that comes next. */

@@ -13,12 +13,12 @@ struct dfg_region *dfg_region_of(const struct dfg_eval *eval, struct dfg_edge ed
 
 static struct dfg_err *note(struct dfg_eval *eval, uint32_t node, struct dfg_region *port_0, struct dfg_region *port_1)
 {
-	size_t room = eval->place_room;
+	size_t capacity = eval->region_capacity;
 	if (!port_0 && !port_1 && node >= eval->placed)
 		return NULL;
-	if (!dfg_reserve(&eval->place, &eval->place_room, 2 * ((size_t)node + 1), sizeof *eval->place))
+	if (!dfg_reserve(&eval->place, &eval->region_capacity, 2 * ((size_t)node + 1), sizeof *eval->place))
 		return DFG_ERR(DFG_MEMORY, "out of memory");
-	memset(eval->place + room, 0, (eval->place_room - room) * sizeof *eval->place);
+	memset(eval->place + capacity, 0, (eval->region_capacity - capacity) * sizeof *eval->place);
 	eval->place[2 * (size_t)node] = port_0;
 	eval->place[2 * (size_t)node + 1] = port_1;
 	if (node >= eval->placed)
@@ -136,14 +136,14 @@ struct dfg_err *dfg_region_build(
 struct dfg_err *dfg_region_effect(struct dfg_eval *eval, uint32_t node)
 {
 	struct dfg_nodes *effects = &eval->region->effects;
-	if (effects->n == effects->room) {
-		size_t room = effects->room ? effects->room * 2 : 4;
-		uint32_t *grown = dfg_arena_zeros(eval->arena, room, sizeof *grown);
+	if (effects->n == effects->capacity) {
+		size_t capacity = effects->capacity ? effects->capacity * 2 : 4;
+		uint32_t *grown = dfg_arena_zeros(eval->arena, capacity, sizeof *grown);
 		if (!grown)
 			return DFG_ERR(DFG_MEMORY, "out of memory");
 		if (effects->n)
 			memcpy(grown, effects->node, effects->n * sizeof *grown);
-		*effects = (struct dfg_nodes){grown, effects->n, room};
+		*effects = (struct dfg_nodes){grown, effects->n, capacity};
 	}
 	effects->node[effects->n++] = node;
 	return NULL;
@@ -175,15 +175,15 @@ static uint32_t captured(const struct dfg_captures *captures, struct dfg_edge ed
 static struct dfg_err *add_capture(
 	struct dfg_eval *eval, struct dfg_captures *captures, struct dfg_edge from, uint32_t node)
 {
-	if (captures->n == captures->room) {
-		uint32_t room = captures->room ? captures->room * 2 : 4;
-		struct dfg_capture *item = dfg_arena_zeros(eval->arena, room, sizeof *item);
+	if (captures->n == captures->capacity) {
+		uint32_t capacity = captures->capacity ? captures->capacity * 2 : 4;
+		struct dfg_capture *item = dfg_arena_zeros(eval->arena, capacity, sizeof *item);
 		if (!item)
 			return DFG_ERR(DFG_MEMORY, "out of memory");
 		if (captures->n)
 			memcpy(item, captures->item, captures->n * sizeof *item);
 		captures->item = item;
-		captures->room = room;
+		captures->capacity = capacity;
 	}
 	captures->item[captures->n] = (struct dfg_capture){from, node};
 	return dfg_index_add(eval->arena, &captures->index, hash_of(from), captures->n++);

@@ -10,7 +10,7 @@ struct dfg_captures {
 		struct dfg_edge from;
 		uint32_t node;
 	} * item;
-	uint32_t n, room;
+	uint32_t n, capacity;
 	struct dfg_index index; /* by .from */
 };
 
@@ -35,7 +35,7 @@ struct dfg_region {
 	uint32_t pivot; /* a node that is live where the region is, for nodes without inputs; DFG_NONE: not made yet */
 	struct dfg_view *views; /* the newest; the others are its .older */
 	struct dfg_view **view; /* the same in the order in which they were made */
-	uint32_t n_view, view_room;
+	uint32_t n_view, view_capacity;
 	struct dfg_index view_index; /* by cell */
 	struct dfg_nodes effects;    /* nodes that no other node waits for; in the arena */
 };

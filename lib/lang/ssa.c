@@ -285,7 +285,7 @@ struct dfg_err *dfg_view_after(struct dfg_eval *eval, struct dfg_cell *cell, boo
 	if (!writes)
 		return dfg_history_read(eval, now, node);
 	*now = (struct dfg_history){
-		.value = {DFG_NONE, 0}, .is_stale = true, .last_write = node, .read = now->read, .room = now->room};
+		.value = {DFG_NONE, 0}, .is_stale = true, .last_write = node, .read = now->read, .capacity = now->capacity};
 	if (eval->region)
 		dfg_view_find(eval->region, cell)->is_set = true;
 	return NULL;
@@ -343,8 +343,11 @@ static struct dfg_err *set_outside(
 	if (!is_ordered(eval, cell, region))
 		return NULL;
 	DFG_TRY(dfg_history_of(eval, cell, region, &now));
-	*now = (struct dfg_history){
-		.value = value, .is_stale = value.node == DFG_NONE, .last_write = node, .read = now->read, .room = now->room};
+	*now = (struct dfg_history){.value = value,
+		.is_stale = value.node == DFG_NONE,
+		.last_write = node,
+		.read = now->read,
+		.capacity = now->capacity};
 	if (!region)
 		return dfg_eval_effect(eval, node);
 	dfg_view_find(region, cell)->is_set = true;

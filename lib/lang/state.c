@@ -98,7 +98,7 @@ static struct dfg_err *held_of(struct dfg_eval *eval, uint32_t maker, struct dfg
 	*out_held = (struct dfg_held){.maker = maker};
 	DFG_TRY(new_end(eval, &out_held->end[0]));
 	DFG_TRY(new_end(eval, &out_held->end[1]));
-	if (!dfg_reserve(&eval->held, &eval->held_room, eval->n_held + 1, sizeof *eval->held))
+	if (!dfg_reserve(&eval->held, &eval->held_capacity, eval->n_held + 1, sizeof *eval->held))
 		return DFG_ERR(DFG_MEMORY, "out of memory");
 	eval->held[eval->n_held++] = *out_held;
 	return NULL;

@@ -36,7 +36,7 @@ void dfg_cell_forget(struct dfg_cell *cell)
 
 struct dfg_err *dfg_cell_add(struct dfg_eval *eval, struct dfg_cell *cell)
 {
-	if (!dfg_reserve(&eval->cell, &eval->cell_room, eval->n_cell + 1, sizeof *eval->cell))
+	if (!dfg_reserve(&eval->cell, &eval->cell_capacity, eval->n_cell + 1, sizeof *eval->cell))
 		return DFG_ERR(DFG_MEMORY, "out of memory");
 	eval->cell[eval->n_cell] = cell;
 	return dfg_index_add(
