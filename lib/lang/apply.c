@@ -92,7 +92,7 @@ static struct dfg_err *arrange(struct dfg_eval *eval, const char *callee, const 
 
 /* Binds one formal: to its argument, which is of the caller's text, or to its default value, of the callee's text. */
 static struct dfg_err *bind_formal(struct dfg_eval *eval, const struct dfg_callable *callable,
-	const struct dfg_tree *formal, const struct dfg_argument *argument, struct dfg_name_scope *frame)
+	const struct dfg_tree *formal, const struct dfg_argument *argument, struct dfg_name_scope *bindings)
 {
 	struct dfg_datum datum;
 	const struct dfg_source *caller = eval->source;
@@ -103,13 +103,13 @@ static struct dfg_err *bind_formal(struct dfg_eval *eval, const struct dfg_calla
 		return DFG_ERR(DFG_DATA, "%s requires '%s'", callable->name, formal->text);
 	eval->source = callable->source;
 	if (!argument)
-		err = dfg_eval_expr(eval, frame, formal->kid[1], &datum);
+		err = dfg_eval_expr(eval, bindings, formal->kid[1], &datum);
 	if (!err && formal->kid[0] && datum.kind != DFG_DATUM_NONE)
-		err = dfg_type_match(eval, frame, formal->kid[0], formal->text, &datum);
+		err = dfg_type_match(eval, bindings, formal->kid[0], formal->text, &datum);
 	eval->source = caller;
 	if (err && argument)
 		return dfg_eval_at(eval, argument->tree, err);
-	return err ? err : dfg_frame_put(eval->arena, frame, formal->text, datum);
+	return err ? err : dfg_name_scope_put(eval->arena, bindings, formal->text, datum);
 }
 
 /* Adds "FILE:LINE:COL: note: NAME is called here" to an error inside the callable, for the innermost calls. */
@@ -131,14 +131,14 @@ static void note_call(struct dfg_eval *eval, const char *callee, const struct df
 }
 
 static struct dfg_err *bind_formals(struct dfg_eval *eval, const struct dfg_callable *callable,
-	const struct dfg_tree *formals, const struct dfg_call_site *site, struct dfg_name_scope *frame)
+	const struct dfg_tree *formals, const struct dfg_call_site *site, struct dfg_name_scope *bindings)
 {
 	const struct dfg_argument **given = dfg_arena_zeros(eval->arena, formals->n, sizeof(struct dfg_argument *));
 	if (!given)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
 	DFG_TRY(arrange(eval, callable->name, formals, site, given));
 	for (uint32_t i = 0; i < formals->n; i++) {
-		struct dfg_err *err = bind_formal(eval, callable, formals->kid[i], given[i], frame);
+		struct dfg_err *err = bind_formal(eval, callable, formals->kid[i], given[i], bindings);
 		if (err && !given[i])
 			note_call(eval, callable->name, site->tree);
 		DFG_TRY(err);
@@ -146,8 +146,8 @@ static struct dfg_err *bind_formals(struct dfg_eval *eval, const struct dfg_call
 	return NULL;
 }
 
-static struct dfg_err *check_results(
-	struct dfg_eval *eval, const struct dfg_callable *callable, struct dfg_name_scope *frame, struct dfg_datum *result)
+static struct dfg_err *check_results(struct dfg_eval *eval, const struct dfg_callable *callable,
+	struct dfg_name_scope *bindings, struct dfg_datum *result)
 {
 	const struct dfg_tree *types = callable->tree->kid[2];
 	uint32_t n = result->kind == DFG_DATUM_TUPLE ? result->list.n : result->kind != DFG_DATUM_NONE;
@@ -158,7 +158,7 @@ static struct dfg_err *check_results(
 			eval, types, DFG_ERR(DFG_DATA, "%s declares %u results and returns %u", callable->name, types->n, n));
 	for (uint32_t i = 0; i < n; i++)
 		DFG_TRY(dfg_eval_at(eval, types->kid[i],
-			dfg_type_match(eval, frame, types->kid[i], "the result", n == 1 ? result : &result->list.item[i])));
+			dfg_type_match(eval, bindings, types->kid[i], "the result", n == 1 ? result : &result->list.item[i])));
 	return NULL;
 }
 
@@ -178,7 +178,7 @@ static struct dfg_err *called_from(
 }
 
 static struct dfg_err *run_body(struct dfg_eval *eval, const struct dfg_callable *callable,
-	const struct dfg_call_site *site, struct dfg_name_scope *frame, struct dfg_datum *out_datum)
+	const struct dfg_call_site *site, struct dfg_name_scope *bindings, struct dfg_datum *out_datum)
 {
 	const struct dfg_source *caller = eval->source;
 	if (eval->calls == CALLS_MAX)
@@ -190,9 +190,9 @@ static struct dfg_err *run_body(struct dfg_eval *eval, const struct dfg_callable
 	eval->calls++;
 	eval->loop = NULL;
 	eval->source = callable->source;
-	struct dfg_err *err = dfg_eval_block(eval, frame, callable->tree->kid[3], out_datum);
+	struct dfg_err *err = dfg_eval_block(eval, bindings, callable->tree->kid[3], out_datum);
 	if (!err)
-		err = check_results(eval, callable, frame, out_datum);
+		err = check_results(eval, callable, bindings, out_datum);
 	eval->source = caller;
 	eval->loop = loop;
 	eval->calls--;
@@ -204,11 +204,11 @@ static struct dfg_err *run_body(struct dfg_eval *eval, const struct dfg_callable
 static struct dfg_err *call_fn(struct dfg_eval *eval, const struct dfg_callable *callable,
 	const struct dfg_call_site *site, struct dfg_datum *out_datum)
 {
-	struct dfg_name_scope *frame;
-	DFG_TRY(dfg_frame_new(eval, callable->frame, &frame));
-	struct dfg_err *err = bind_formals(eval, callable, callable->tree->kid[0], site, frame);
+	struct dfg_name_scope *bindings;
+	DFG_TRY(dfg_name_scope_new(eval, callable->bindings, &bindings));
+	struct dfg_err *err = bind_formals(eval, callable, callable->tree->kid[0], site, bindings);
 	if (!err)
-		err = run_body(eval, callable, site, frame, out_datum);
+		err = run_body(eval, callable, site, bindings, out_datum);
 	return called_from(eval, callable, site->tree, err);
 }
 
@@ -222,9 +222,9 @@ static struct dfg_err *make_instance(struct dfg_eval *eval, const struct dfg_cal
 		return DFG_ERR(DFG_MEMORY, "out of memory");
 	instance->callable = callable;
 	instance->made = eval->builder->graph->count;
-	DFG_TRY(dfg_frame_new(eval, callable->frame, &instance->frame));
+	DFG_TRY(dfg_name_scope_new(eval, callable->bindings, &instance->bindings));
 	DFG_TRY(called_from(
-		eval, callable, site->tree, bind_formals(eval, callable, callable->tree->kid[0], site, instance->frame)));
+		eval, callable, site->tree, bind_formals(eval, callable, callable->tree->kid[0], site, instance->bindings)));
 	DFG_TRY(dfg_eval_path(eval, eval->scope, callable->name, &path));
 	DFG_TRY(dfg_counter_next(eval, eval->instances, path, &instance->path));
 	*out_datum = (struct dfg_datum){DFG_DATUM_INSTANCE, .instance = instance};
@@ -240,13 +240,13 @@ static struct dfg_err *apply_instance(struct dfg_eval *eval, const struct dfg_in
 {
 	struct dfg_name_counter instances = {0}, *outer = eval->instances;
 	const char *scope = eval->scope;
-	struct dfg_name_scope *frame;
-	DFG_TRY(dfg_frame_new(eval, instance->frame, &frame));
+	struct dfg_name_scope *bindings;
+	DFG_TRY(dfg_name_scope_new(eval, instance->bindings, &bindings));
 	eval->instances = &instances;
 	eval->scope = instance->path;
-	struct dfg_err *err = bind_formals(eval, instance->callable, instance->callable->tree->kid[1], site, frame);
+	struct dfg_err *err = bind_formals(eval, instance->callable, instance->callable->tree->kid[1], site, bindings);
 	if (!err)
-		err = run_body(eval, instance->callable, site, frame, out_datum);
+		err = run_body(eval, instance->callable, site, bindings, out_datum);
 	eval->instances = outer;
 	eval->scope = scope;
 	dfg_counter_release(&instances);
@@ -297,11 +297,11 @@ struct dfg_err *dfg_apply(struct dfg_eval *eval, const struct dfg_datum *callee,
 }
 
 struct dfg_err *dfg_eval_call(
-	struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tree, struct dfg_datum *out_datum)
+	struct dfg_eval *eval, struct dfg_name_scope *bindings, const struct dfg_tree *tree, struct dfg_datum *out_datum)
 {
 	struct dfg_datum callee;
 	struct dfg_call_site site = {.tree = tree, .n = tree->n - 1};
-	DFG_TRY(dfg_eval_expr(eval, frame, tree->kid[0], &callee));
+	DFG_TRY(dfg_eval_expr(eval, bindings, tree->kid[0], &callee));
 	site.argument = dfg_arena_zeros(eval->arena, site.n, sizeof *site.argument);
 	if (!site.argument)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
@@ -310,7 +310,7 @@ struct dfg_err *dfg_eval_call(
 		site.argument[i].name = argument->text;
 		site.argument[i].tree = argument->kid[0];
 		site.argument[i].named = argument;
-		DFG_TRY(dfg_eval_expr(eval, frame, argument->kid[0], &site.argument[i].value));
+		DFG_TRY(dfg_eval_expr(eval, bindings, argument->kid[0], &site.argument[i].value));
 	}
 	return dfg_apply(eval, &callee, &site, out_datum);
 }

@@ -9,16 +9,16 @@ struct dfg_callable {
 	const char *name;
 	const struct dfg_tree *tree;
 	const struct dfg_source *source;
-	struct dfg_name_scope *frame; /* the scope that it was declared in */
+	struct dfg_name_scope *bindings; /* the scope that it was declared in */
 };
 
 /* A layer with its first arguments. */
 struct dfg_instance {
 	const struct dfg_callable *callable;
-	struct dfg_name_scope *frame; /* the first arguments, within the callable's scope */
-	const char *path;             /* the prefix of the names of its params */
-	uint32_t made;                /* the number of nodes when the instance was made */
-	bool is_bound;                /* it is named after the name that it was bound to */
+	struct dfg_name_scope *bindings; /* the first arguments, within the callable's scope */
+	const char *path;                /* the prefix of the names of its params */
+	uint32_t made;                   /* the number of nodes when the instance was made */
+	bool is_bound;                   /* it is named after the name that it was bound to */
 };
 
 struct dfg_argument {
@@ -53,4 +53,4 @@ DFG_MUST_CHECK struct dfg_err *dfg_apply(struct dfg_eval *eval, const struct dfg
 
 /* Evaluates a CALL expression: the callee, the arguments from left to right, then the call. */
 DFG_MUST_CHECK struct dfg_err *dfg_eval_call(
-	struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tree, struct dfg_datum *out_datum);
+	struct dfg_eval *eval, struct dfg_name_scope *bindings, const struct dfg_tree *tree, struct dfg_datum *out_datum);

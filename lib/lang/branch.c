@@ -33,11 +33,11 @@ static struct dfg_err *list_results(
 }
 
 static struct dfg_err *eval_arm(
-	struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *arm, struct dfg_datum *out_datum)
+	struct dfg_eval *eval, struct dfg_name_scope *bindings, const struct dfg_tree *arm, struct dfg_datum *out_datum)
 {
 	struct dfg_name_scope *inner;
-	DFG_TRY(dfg_frame_new(eval, frame, &inner));
-	inner->kind = DFG_FRAME_BRANCH;
+	DFG_TRY(dfg_name_scope_new(eval, bindings, &inner));
+	inner->kind = DFG_SCOPE_BRANCH;
 	bool outer = eval->under_if;
 	eval->under_if = true;
 	struct dfg_err *err = arm->kind == DFG_TREE_BLOCK ? dfg_eval_block(eval, inner, arm, out_datum)
@@ -66,11 +66,11 @@ static struct dfg_err *settle(
 	return NULL;
 }
 
-static struct dfg_err *run_arm(struct dfg_eval *eval, struct dfg_name_scope *frame, struct choice *choice, int side)
+static struct dfg_err *run_arm(struct dfg_eval *eval, struct dfg_name_scope *bindings, struct choice *choice, int side)
 {
 	const struct dfg_region *arm = choice->branch->arm[side];
 	struct dfg_datum value;
-	DFG_TRY(eval_arm(eval, frame, choice->arm[side], &value));
+	DFG_TRY(eval_arm(eval, bindings, choice->arm[side], &value));
 	DFG_TRY(list_results(eval, &value, &choice->result[side], &choice->n[side]));
 	for (uint32_t i = 0; i < choice->n[side]; i++)
 		if (!dfg_datum_is_known(&choice->result[side][i]))
@@ -78,13 +78,13 @@ static struct dfg_err *run_arm(struct dfg_eval *eval, struct dfg_name_scope *fra
 	return NULL;
 }
 
-static struct dfg_err *run_both(struct dfg_eval *eval, struct dfg_name_scope *frame, struct choice *choice)
+static struct dfg_err *run_both(struct dfg_eval *eval, struct dfg_name_scope *bindings, struct choice *choice)
 {
 	struct dfg_err *err = NULL;
 	for (int side = 1; side >= 0 && !err; side--) {
 		struct dfg_stand stand;
 		dfg_region_go(eval, choice->branch->arm[side], &stand);
-		err = run_arm(eval, frame, choice, side);
+		err = run_arm(eval, bindings, choice, side);
 		dfg_region_back(eval, &stand);
 	}
 	return err;
@@ -180,20 +180,20 @@ static struct dfg_err *predicate(struct dfg_eval *eval, const struct dfg_datum *
 }
 
 struct dfg_err *dfg_eval_if(
-	struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tree, struct dfg_datum *out_datum)
+	struct dfg_eval *eval, struct dfg_name_scope *bindings, const struct dfg_tree *tree, struct dfg_datum *out_datum)
 {
 	struct choice choice = {.arm = {tree->kid[2], tree->kid[1]}, .tree = tree};
 	struct dfg_datum condition;
-	DFG_TRY(dfg_eval_expr(eval, frame, tree->kid[0], &condition));
+	DFG_TRY(dfg_eval_expr(eval, bindings, tree->kid[0], &condition));
 	if (condition.kind == DFG_DATUM_BOOL)
-		return eval_arm(eval, frame, choice.arm[condition.truth], out_datum);
+		return eval_arm(eval, bindings, choice.arm[condition.truth], out_datum);
 	choice.branch = dfg_arena_zeros(eval->arena, 1, sizeof *choice.branch);
 	if (!choice.branch)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
 	DFG_TRY(dfg_eval_at(eval, tree->kid[0], predicate(eval, &condition, &choice.branch->predicate)));
 	for (int side = 0; side < 2; side++)
 		DFG_TRY(dfg_region_new(eval, choice.branch, side, &choice.branch->arm[side]));
-	DFG_TRY(run_both(eval, frame, &choice));
+	DFG_TRY(run_both(eval, bindings, &choice));
 	return gather(eval, &choice, out_datum);
 }
 
@@ -232,12 +232,12 @@ static struct dfg_err *one_way(struct dfg_eval *eval, const struct dfg_tree *tre
 
 /* A `case` is a chain of `if`, so that only one arm runs; an index without an arm of its own selects `else`. */
 struct dfg_err *dfg_eval_case(
-	struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tree, struct dfg_datum *out_datum)
+	struct dfg_eval *eval, struct dfg_name_scope *bindings, const struct dfg_tree *tree, struct dfg_datum *out_datum)
 {
 	struct dfg_tree *chain = tree->kid[tree->n - 1];
 	struct dfg_name_scope *inner;
 	struct dfg_datum index;
-	DFG_TRY(dfg_eval_expr(eval, frame, tree->kid[0], &index));
+	DFG_TRY(dfg_eval_expr(eval, bindings, tree->kid[0], &index));
 	bool is_int =
 		index.kind == DFG_DATUM_NUMBER ? index.number.is_int : dfg_dtype_is(dfg_datum_dtype(eval, &index), "int");
 	if (!is_int)
@@ -246,9 +246,9 @@ struct dfg_err *dfg_eval_case(
 	if (index.kind == DFG_DATUM_TENSOR && dfg_eval_fact(eval, index.edge)->shape.rank > 0)
 		return dfg_eval_at(eval, tree->kid[0],
 			DFG_ERR(DFG_DATA, "`case` requires a scalar integer, not %s", dfg_datum_words(eval, &index)));
-	DFG_TRY(dfg_frame_new(eval, frame, &inner));
-	inner->kind = DFG_FRAME_BRANCH;
-	DFG_TRY(dfg_frame_put(eval->arena, inner, "case index", index));
+	DFG_TRY(dfg_name_scope_new(eval, bindings, &inner));
+	inner->kind = DFG_SCOPE_BRANCH;
+	DFG_TRY(dfg_name_scope_put(eval->arena, inner, "case index", index));
 	for (uint32_t i = tree->n - 2; i--;)
 		DFG_TRY(one_way(eval, tree, i, &chain));
 	if (chain->kind == DFG_TREE_BLOCK) /* `else` is the only arm */

@@ -13,7 +13,7 @@ struct test {
 	struct dfg_builder builder;
 	struct dfg_source source;
 	struct dfg_tree *call, *want;
-	struct dfg_name_scope *frame;
+	struct dfg_name_scope *bindings;
 	enum dfg_dtype dtype;
 	struct dfg_case *out;
 };
@@ -24,7 +24,7 @@ static struct dfg_err *callee(struct test *test, const struct dfg_op **out_op)
 	struct dfg_datum datum;
 	if (call->kind != DFG_TREE_CALL)
 		return dfg_eval_at(&test->eval, call, DFG_ERR(DFG_DATA, "a case must begin with a call of an op"));
-	DFG_TRY(dfg_eval_expr(&test->eval, test->frame, call->kid[0], &datum));
+	DFG_TRY(dfg_eval_expr(&test->eval, test->bindings, call->kid[0], &datum));
 	if (datum.kind != DFG_DATUM_OP)
 		return dfg_eval_at(&test->eval, call, DFG_ERR(DFG_DATA, "a case must begin with a call of an op"));
 	*out_op = datum.op;
@@ -42,7 +42,7 @@ static struct dfg_err *arguments(struct test *test, struct dfg_call_site *site)
 		struct dfg_argument *argument = &site->argument[i];
 		argument->name = call->kid[i + 1]->text;
 		argument->tree = call->kid[i + 1]->kid[0];
-		DFG_TRY(dfg_eval_expr(&test->eval, test->frame, argument->tree, &argument->value));
+		DFG_TRY(dfg_eval_expr(&test->eval, test->bindings, argument->tree, &argument->value));
 	}
 	return NULL;
 }
@@ -175,7 +175,7 @@ static struct dfg_err *wanted(struct test *test, const struct dfg_resolved_node 
 	for (uint32_t i = 0; i < out->n_want; i++) {
 		const struct dfg_tree *tree = test->want->kid[i];
 		struct dfg_datum datum;
-		DFG_TRY(dfg_eval_expr(&test->eval, test->frame, tree, &datum));
+		DFG_TRY(dfg_eval_expr(&test->eval, test->bindings, tree, &datum));
 		if (dfg_datum_is_known(&datum))
 			DFG_TRY(dfg_eval_at(
 				&test->eval, tree, dfg_literal_new(&test->eval, &datum, (enum dfg_dtype)call->out_dtype[i], &datum)));
@@ -198,7 +198,7 @@ static struct dfg_err *run(struct test *test)
 	struct dfg_lang_library *library;
 	DFG_TRY(dfg_parse_case(&test->source, &test->out->arena, &test->call, &test->want, &test->out->error));
 	DFG_TRY(dfg_library_get(&library));
-	DFG_TRY(dfg_frame_new(&test->eval, &library->frame, &test->frame));
+	DFG_TRY(dfg_name_scope_new(&test->eval, &library->bindings, &test->bindings));
 	DFG_TRY(callee(test, &op));
 	DFG_TRY(arguments(test, &site));
 	DFG_TRY(dfg_eval_at(&test->eval, test->call, dfg_op_arrange(&test->eval, op, &site, &arranged)));

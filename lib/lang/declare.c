@@ -12,9 +12,9 @@
 
 /* Declarations that only a program has: inputs, outputs, targets, constants, imports. */
 
-static struct dfg_err *at_top(const struct dfg_eval *eval, const struct dfg_name_scope *frame, const char *what)
+static struct dfg_err *at_top(const struct dfg_eval *eval, const struct dfg_name_scope *bindings, const char *what)
 {
-	if (eval->program && eval->program->frame == frame && !*eval->scope)
+	if (eval->program && eval->program->bindings == bindings && !*eval->scope)
 		return NULL;
 	return DFG_ERR(
 		DFG_DATA, "`%s` is allowed only at the top level of a program, not in functions or repeated blocks", what);
@@ -42,59 +42,59 @@ static struct dfg_err *make_input(struct dfg_eval *eval, const struct dfg_tree *
 	return err;
 }
 
-static struct dfg_err *default_value(struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tree,
-	enum dfg_dtype dtype, struct dfg_edge *out_edge)
+static struct dfg_err *default_value(struct dfg_eval *eval, struct dfg_name_scope *bindings,
+	const struct dfg_tree *tree, enum dfg_dtype dtype, struct dfg_edge *out_edge)
 {
 	struct dfg_datum value;
 	eval->scope = tree->text;
-	struct dfg_err *err = dfg_eval_expr(eval, frame, tree->kid[1], &value);
+	struct dfg_err *err = dfg_eval_expr(eval, bindings, tree->kid[1], &value);
 	if (!err)
 		err = dfg_eval_at(eval, tree->kid[1], dfg_to_edge(eval, &value, dtype, out_edge));
 	eval->scope = "";
 	return err;
 }
 
-struct dfg_err *dfg_eval_input(struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tree)
+struct dfg_err *dfg_eval_input(struct dfg_eval *eval, struct dfg_name_scope *bindings, const struct dfg_tree *tree)
 {
 	enum dfg_dtype dtype;
 	struct dfg_shape shape;
 	struct dfg_edge initial, edge = {0, 0};
-	DFG_TRY(at_top(eval, frame, "input"));
-	DFG_TRY(dfg_type_shape(eval, frame, tree->kid[0], &dtype, &shape));
+	DFG_TRY(at_top(eval, bindings, "input"));
+	DFG_TRY(dfg_type_shape(eval, bindings, tree->kid[0], &dtype, &shape));
 	if (tree->kid[1])
-		DFG_TRY(default_value(eval, frame, tree, dtype, &initial));
+		DFG_TRY(default_value(eval, bindings, tree, dtype, &initial));
 	DFG_TRY(make_input(eval, tree, dtype, &shape, tree->kid[1] ? &initial : NULL, &edge.node));
-	DFG_TRY(dfg_frame_put(eval->arena, frame, tree->text, DFG_TENSOR(edge)));
-	return dfg_type_bind_dims(eval, frame, tree->kid[0], edge, tree->text);
+	DFG_TRY(dfg_name_scope_put(eval->arena, bindings, tree->text, DFG_TENSOR(edge)));
+	return dfg_type_bind_dims(eval, bindings, tree->kid[0], edge, tree->text);
 }
 
 /* `output h = e` is `h = e`, then `output h`. */
-static struct dfg_err *bind_output(struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tree)
+static struct dfg_err *bind_output(struct dfg_eval *eval, struct dfg_name_scope *bindings, const struct dfg_tree *tree)
 {
 	struct dfg_datum value;
 	uint32_t since = eval->builder->graph->count;
 	eval->scope = tree->text;
-	struct dfg_err *err = dfg_eval_expr(eval, frame, tree->kid[0], &value);
+	struct dfg_err *err = dfg_eval_expr(eval, bindings, tree->kid[0], &value);
 	eval->scope = "";
 	if (!err && value.kind == DFG_DATUM_TENSOR && value.edge.node >= since)
 		err = dfg_bind_node(eval, value.edge.node, tree->text);
-	return err ? err : dfg_frame_put(eval->arena, frame, tree->text, value);
+	return err ? err : dfg_name_scope_put(eval->arena, bindings, tree->text, value);
 }
 
-struct dfg_err *dfg_eval_output(struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tree)
+struct dfg_err *dfg_eval_output(struct dfg_eval *eval, struct dfg_name_scope *bindings, const struct dfg_tree *tree)
 {
 	struct dfg_attr attr = DFG_ATTR_I("_dfg_output", eval->program ? eval->program->outputs : 0);
 	struct dfg_edge in;
 	struct dfg_new_node want = {
 		.op = "Identity", .name = tree->text, .exact = true, .in = &in, .n_in = 1, .attr = &attr, .n_attr = 1};
 	uint32_t node;
-	DFG_TRY(at_top(eval, frame, "output"));
+	DFG_TRY(at_top(eval, bindings, "output"));
 	eval->program->outputs++;
 	if (tree->kid[0])
-		DFG_TRY(bind_output(eval, frame, tree));
-	const struct dfg_datum *value = dfg_frame_find(frame, tree->text);
+		DFG_TRY(bind_output(eval, bindings, tree));
+	const struct dfg_datum *value = dfg_name_scope_find(bindings, tree->text);
 	if (!value)
-		return dfg_frame_unknown(eval, frame, tree->text);
+		return dfg_name_scope_unknown(eval, bindings, tree->text);
 	eval->scope = tree->text;
 	struct dfg_err *err = dfg_to_edge(eval, value, DFG_NO_DTYPE, &in);
 	eval->scope = "";
@@ -103,13 +103,13 @@ struct dfg_err *dfg_eval_output(struct dfg_eval *eval, struct dfg_name_scope *fr
 
 /* The writes of a target happen only when it runs, so the text after it sees the variables as they were before it. */
 static struct dfg_err *target_body(
-	struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *block, struct dfg_nodes *changes)
+	struct dfg_eval *eval, struct dfg_name_scope *bindings, const struct dfg_tree *block, struct dfg_nodes *changes)
 {
 	struct dfg_target target = {0};
 	struct dfg_datum last;
 	eval->changes = changes;
 	eval->target = &target;
-	struct dfg_err *err = dfg_eval_block(eval, frame, block, &last);
+	struct dfg_err *err = dfg_eval_block(eval, bindings, block, &last);
 	eval->target = NULL;
 	eval->changes = NULL;
 	for (const struct dfg_cell_before *before = target.written; before; before = before->older)
@@ -129,12 +129,12 @@ static struct dfg_err *make_target(struct dfg_eval *eval, const char *name, cons
 	return dfg_eval_build(eval, &want, DFG_NAME_EXACT, &node);
 }
 
-struct dfg_err *dfg_eval_target(struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tree)
+struct dfg_err *dfg_eval_target(struct dfg_eval *eval, struct dfg_name_scope *bindings, const struct dfg_tree *tree)
 {
 	struct dfg_nodes changes = {0};
 	struct dfg_name_scope *inner;
-	DFG_TRY(at_top(eval, frame, "target"));
-	DFG_TRY(dfg_frame_new(eval, frame, &inner));
+	DFG_TRY(at_top(eval, bindings, "target"));
+	DFG_TRY(dfg_name_scope_new(eval, bindings, &inner));
 	eval->scope = tree->text;
 	struct dfg_err *err = target_body(eval, inner, tree->kid[0], &changes);
 	eval->scope = "";
@@ -171,7 +171,7 @@ static const char *kind_words(const struct dfg_datum *value)
 
 /* Replaces the value of a const by one from the command line, which must be of the same kind. */
 static struct dfg_err *redefine(
-	struct dfg_eval *eval, struct dfg_name_scope *frame, const char *name, const char *text, struct dfg_datum *value)
+	struct dfg_eval *eval, struct dfg_name_scope *bindings, const char *name, const char *text, struct dfg_datum *value)
 {
 	const char *path = dfg_arena_print(eval->arena, "-D %s", name);
 	struct dfg_source source = {path, text, (uint32_t)strlen(text), false};
@@ -184,7 +184,7 @@ static struct dfg_err *redefine(
 		return NULL;
 	}
 	DFG_TRY(dfg_parse_expression(&source, eval->arena, &tree));
-	struct dfg_err *err = dfg_eval_expr(eval, frame, tree, &given);
+	struct dfg_err *err = dfg_eval_expr(eval, bindings, tree, &given);
 	bool same = !err && given.kind == value->kind;
 	if (same && value->kind == DFG_DATUM_NUMBER)
 		same = !value->number.is_int || given.number.is_int;
@@ -202,20 +202,20 @@ static struct dfg_err *redefine(
 }
 
 struct dfg_err *dfg_eval_const_declaration(
-	struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tree)
+	struct dfg_eval *eval, struct dfg_name_scope *bindings, const struct dfg_tree *tree)
 {
 	struct dfg_datum value;
-	DFG_TRY(dfg_eval_expr(eval, frame, tree->kid[0], &value));
+	DFG_TRY(dfg_eval_expr(eval, bindings, tree->kid[0], &value));
 	if (value.kind == DFG_DATUM_TENSOR || value.kind == DFG_DATUM_DIM || value.kind == DFG_DATUM_CELL)
 		return DFG_ERR(DFG_DATA, "a const must be known while building, not %s", dfg_datum_words(eval, &value));
-	const char *given = eval->program && frame == eval->program->frame ? definition(eval, tree->text) : NULL;
-	struct dfg_err *err = given ? redefine(eval, frame, tree->text, given, &value) : NULL;
+	const char *given = eval->program && bindings == eval->program->bindings ? definition(eval, tree->text) : NULL;
+	struct dfg_err *err = given ? redefine(eval, bindings, tree->text, given, &value) : NULL;
 	if (err) { /* the error is on the command line, not in the text */
 		eval->is_placed = true;
 		eval->wrong_source = NULL;
 		return err;
 	}
-	return dfg_frame_put(eval->arena, frame, tree->text, value);
+	return dfg_name_scope_put(eval->arena, bindings, tree->text, value);
 }
 
 static struct dfg_err *is_there(const char *path, bool *out_there)
@@ -250,7 +250,7 @@ static struct dfg_err *find_file(struct dfg_eval *eval, const char *name, const 
 	}
 }
 
-struct dfg_err *dfg_eval_import(struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tree)
+struct dfg_err *dfg_eval_import(struct dfg_eval *eval, struct dfg_name_scope *bindings, const struct dfg_tree *tree)
 {
 	const char *path;
 	struct dfg_name_scope *module;
@@ -259,9 +259,9 @@ struct dfg_err *dfg_eval_import(struct dfg_eval *eval, struct dfg_name_scope *fr
 	DFG_TRY(find_file(eval, tree->text, &path));
 	DFG_TRY(dfg_load_module(eval, path, &module));
 	if (tree->kid[0])
-		return dfg_frame_put(
-			eval->arena, frame, tree->kid[0]->text, (struct dfg_datum){DFG_DATUM_MODULE, .module = module});
+		return dfg_name_scope_put(
+			eval->arena, bindings, tree->kid[0]->text, (struct dfg_datum){DFG_DATUM_MODULE, .module = module});
 	for (uint32_t i = 0; i < module->n; i++)
-		DFG_TRY(dfg_frame_put(eval->arena, frame, module->entry[i].name, module->entry[i].datum));
+		DFG_TRY(dfg_name_scope_put(eval->arena, bindings, module->entry[i].name, module->entry[i].datum));
 	return NULL;
 }

@@ -82,11 +82,11 @@ static struct dfg_err *force(struct dfg_eval *eval, struct dfg_later *later)
 		return DFG_ERR(DFG_DATA, "the name is read in its own definition");
 	later->state = DFG_LATER_RUNS;
 	if (tuple->n == later->parts) {
-		DFG_TRY(dfg_eval_expr(eval, later->frame, tuple->kid[later->part], &later->datum));
+		DFG_TRY(dfg_eval_expr(eval, later->bindings, tuple->kid[later->part], &later->datum));
 		later->state = DFG_LATER_DONE;
 		return NULL;
 	}
-	DFG_TRY(dfg_eval_tuple(eval, later->frame, tuple, &datum));
+	DFG_TRY(dfg_eval_tuple(eval, later->bindings, tuple, &datum));
 	bool many = datum.kind == DFG_DATUM_TUPLE || datum.kind == DFG_DATUM_LIST;
 	if (!many || datum.list.n != later->parts)
 		return several_wanted(later->parts, many ? datum.list.n : 1);
@@ -118,7 +118,7 @@ static struct dfg_err *find_op(const char *name, struct dfg_datum *out_datum)
 
 /* The value of a name that is not bound: an op, a type, a built-in function or a constant. */
 static struct dfg_err *predefined(
-	struct dfg_eval *eval, struct dfg_name_scope *frame, const char *name, struct dfg_datum *out_datum)
+	struct dfg_eval *eval, struct dfg_name_scope *bindings, const char *name, struct dfg_datum *out_datum)
 {
 	enum dfg_dtype dtype = dfg_dtype_find(name, strlen(name));
 	const struct dfg_builtin *builtin = find_builtin(name);
@@ -139,16 +139,16 @@ static struct dfg_err *predefined(
 	else if (!strcmp(name, "none"))
 		*out_datum = (struct dfg_datum){0};
 	else
-		return dfg_frame_unknown(eval, frame, name);
+		return dfg_name_scope_unknown(eval, bindings, name);
 	return NULL;
 }
 
 static struct dfg_err *name(
-	struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tree, struct dfg_datum *out_datum)
+	struct dfg_eval *eval, struct dfg_name_scope *bindings, const struct dfg_tree *tree, struct dfg_datum *out_datum)
 {
-	const struct dfg_datum *bound = dfg_frame_find(frame, tree->text);
+	const struct dfg_datum *bound = dfg_name_scope_find(bindings, tree->text);
 	if (!bound)
-		return predefined(eval, frame, tree->text, out_datum);
+		return predefined(eval, bindings, tree->text, out_datum);
 	*out_datum = *bound;
 	if (bound->kind != DFG_DATUM_LATER)
 		return NULL;
@@ -168,24 +168,24 @@ static struct dfg_err *count_item(struct dfg_datum_list *list, const struct dfg_
 	return dfg_list_grow(list, depth > list->depth ? depth : list->depth, (uint64_t)list->leaves + item->list.leaves);
 }
 
-static struct dfg_err *several(struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tree,
+static struct dfg_err *several(struct dfg_eval *eval, struct dfg_name_scope *bindings, const struct dfg_tree *tree,
 	enum dfg_datum_kind kind, struct dfg_datum *out_datum)
 {
 	DFG_TRY(dfg_list_new(eval, kind, tree->n, out_datum));
 	DFG_TRY(dfg_list_from(eval, &(struct dfg_list_origin){.tree = tree, .source = eval->source}, out_datum));
 	for (uint32_t i = 0; i < tree->n; i++) {
-		DFG_TRY(dfg_eval_expr(eval, frame, tree->kid[i], &out_datum->list.item[i]));
+		DFG_TRY(dfg_eval_expr(eval, bindings, tree->kid[i], &out_datum->list.item[i]));
 		DFG_TRY(count_item(&out_datum->list, &out_datum->list.item[i]));
 	}
 	return NULL;
 }
 
 struct dfg_err *dfg_eval_tuple(
-	struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tuple, struct dfg_datum *out_datum)
+	struct dfg_eval *eval, struct dfg_name_scope *bindings, const struct dfg_tree *tuple, struct dfg_datum *out_datum)
 {
 	if (tuple->n == 1)
-		return dfg_eval_expr(eval, frame, tuple->kid[0], out_datum);
-	return several(eval, frame, tuple, DFG_DATUM_TUPLE, out_datum);
+		return dfg_eval_expr(eval, bindings, tuple->kid[0], out_datum);
+	return several(eval, bindings, tuple, DFG_DATUM_TUPLE, out_datum);
 }
 
 static struct dfg_err *no_member(struct dfg_eval *eval, const struct dfg_datum *of, const char *name)
@@ -203,11 +203,11 @@ static struct dfg_err *no_member(struct dfg_eval *eval, const struct dfg_datum *
 
 /* An op's output by its name, a param of an instance, a member of an import. */
 static struct dfg_err *member(
-	struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tree, struct dfg_datum *out_datum)
+	struct dfg_eval *eval, struct dfg_name_scope *bindings, const struct dfg_tree *tree, struct dfg_datum *out_datum)
 {
 	struct dfg_datum of;
 	const char *path;
-	DFG_TRY(dfg_eval_expr(eval, frame, tree->kid[0], &of));
+	DFG_TRY(dfg_eval_expr(eval, bindings, tree->kid[0], &of));
 	if (of.kind == DFG_DATUM_TUPLE && dfg_list_port(&of))
 		for (uint32_t i = 0; i < of.list.n; i++)
 			if (!strcmp(dfg_list_port(&of)[i].name, tree->text)) {
@@ -221,9 +221,9 @@ static struct dfg_err *member(
 							   : DFG_ERR(DFG_DATA, "%s has no param '%s' yet: params are made when it is first applied",
 									 of.instance->callable->name, tree->text);
 	}
-	const struct dfg_datum *found = of.kind == DFG_DATUM_MODULE ? dfg_frame_own(of.module, tree->text) : NULL;
+	const struct dfg_datum *found = of.kind == DFG_DATUM_MODULE ? dfg_name_scope_own(of.module, tree->text) : NULL;
 	if (of.kind == DFG_DATUM_MODULE && !found)
-		return dfg_frame_unknown(eval, of.module, tree->text);
+		return dfg_name_scope_unknown(eval, of.module, tree->text);
 	if (!found)
 		return no_member(eval, &of, tree->text);
 	*out_datum = *found;
@@ -231,7 +231,7 @@ static struct dfg_err *member(
 }
 
 static struct dfg_err *expression(
-	struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tree, struct dfg_datum *out_datum)
+	struct dfg_eval *eval, struct dfg_name_scope *bindings, const struct dfg_tree *tree, struct dfg_datum *out_datum)
 {
 	switch (tree->kind) {
 	case DFG_TREE_NUMBER:
@@ -244,27 +244,27 @@ static struct dfg_err *expression(
 		*out_datum = DFG_BOOLEAN(tree->truth);
 		return NULL;
 	case DFG_TREE_NAME:
-		return name(eval, frame, tree, out_datum);
+		return name(eval, bindings, tree, out_datum);
 	case DFG_TREE_LIST:
-		return several(eval, frame, tree, DFG_DATUM_LIST, out_datum);
+		return several(eval, bindings, tree, DFG_DATUM_LIST, out_datum);
 	case DFG_TREE_TUPLE:
-		return several(eval, frame, tree, DFG_DATUM_TUPLE, out_datum);
+		return several(eval, bindings, tree, DFG_DATUM_TUPLE, out_datum);
 	case DFG_TREE_CALL:
-		return dfg_eval_call(eval, frame, tree, out_datum);
+		return dfg_eval_call(eval, bindings, tree, out_datum);
 	case DFG_TREE_INDEX:
-		return dfg_eval_index(eval, frame, tree, out_datum);
+		return dfg_eval_index(eval, bindings, tree, out_datum);
 	case DFG_TREE_MEMBER:
-		return member(eval, frame, tree, out_datum);
+		return member(eval, bindings, tree, out_datum);
 	case DFG_TREE_UNARY:
-		return dfg_eval_unary(eval, frame, tree, out_datum);
+		return dfg_eval_unary(eval, bindings, tree, out_datum);
 	case DFG_TREE_BINARY:
-		return dfg_eval_binary(eval, frame, tree, out_datum);
+		return dfg_eval_binary(eval, bindings, tree, out_datum);
 	case DFG_TREE_IF:
-		return dfg_eval_if(eval, frame, tree, out_datum);
+		return dfg_eval_if(eval, bindings, tree, out_datum);
 	case DFG_TREE_CASE:
-		return dfg_eval_case(eval, frame, tree, out_datum);
+		return dfg_eval_case(eval, bindings, tree, out_datum);
 	case DFG_TREE_LOOP:
-		return dfg_eval_loop(eval, frame, tree, out_datum);
+		return dfg_eval_loop(eval, bindings, tree, out_datum);
 	default:
 		return DFG_ERR(DFG_BUG, "unknown kind of expression");
 	}
@@ -292,14 +292,14 @@ struct dfg_err *dfg_eval_check_stack(void)
 }
 
 struct dfg_err *dfg_eval_expr(
-	struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tree, struct dfg_datum *out_datum)
+	struct dfg_eval *eval, struct dfg_name_scope *bindings, const struct dfg_tree *tree, struct dfg_datum *out_datum)
 {
 	if (eval->depth == DEPTH_MAX)
 		return dfg_eval_at(eval, tree, DFG_ERR(DFG_DATA, "expressions and calls nest deeper than %d", DEPTH_MAX));
 	DFG_TRY(dfg_eval_at(eval, tree, dfg_eval_check_stack()));
 	DFG_TRY(dfg_eval_at(eval, tree, check_memory(eval)));
 	eval->depth++;
-	struct dfg_err *err = expression(eval, frame, tree, out_datum);
+	struct dfg_err *err = expression(eval, bindings, tree, out_datum);
 	eval->depth--;
 	return dfg_eval_at(eval, tree, err);
 }

@@ -16,7 +16,7 @@
 /* A name that a formula assigns, one of the names on the left of one assignment. */
 struct dfg_later {
 	const struct dfg_tree *tree; /* the whole right side */
-	struct dfg_name_scope *frame;
+	struct dfg_name_scope *bindings;
 	uint32_t part, parts; /* the number of the name among those on the left, and how many there are */
 	enum { DFG_LATER_WAITS, DFG_LATER_RUNS, DFG_LATER_DONE } state;
 	struct dfg_datum datum; /* valid once the state is DONE */
@@ -80,11 +80,11 @@ struct dfg_eval {
 
 /* Evaluates an expression. Sets the place of an error. */
 DFG_MUST_CHECK struct dfg_err *dfg_eval_expr(
-	struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tree, struct dfg_datum *out_datum);
+	struct dfg_eval *eval, struct dfg_name_scope *bindings, const struct dfg_tree *tree, struct dfg_datum *out_datum);
 
 /* Evaluates a TUPLE tree: the value of its one expression, or a TUPLE of their values. */
 DFG_MUST_CHECK struct dfg_err *dfg_eval_tuple(
-	struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tuple, struct dfg_datum *out_datum);
+	struct dfg_eval *eval, struct dfg_name_scope *bindings, const struct dfg_tree *tuple, struct dfg_datum *out_datum);
 
 /* Gives the error, if there is one and it has no place yet, the place of the tree; returns it. */
 DFG_MUST_CHECK struct dfg_err *dfg_eval_at(struct dfg_eval *eval, const struct dfg_tree *tree, struct dfg_err *err);

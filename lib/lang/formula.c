@@ -144,66 +144,67 @@ static struct dfg_err *bound_value(
 }
 
 /* Binds each name to its unevaluated right side. */
-static struct dfg_err *postpone(struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tree)
+static struct dfg_err *postpone(struct dfg_eval *eval, struct dfg_name_scope *bindings, const struct dfg_tree *tree)
 {
 	const struct dfg_tree *names = tree->kid[0];
 	struct dfg_later *later = dfg_arena_zeros(eval->arena, names->n, sizeof *later);
 	if (!later)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
 	for (uint32_t i = 0; i < names->n; i++) {
-		later[i] = (struct dfg_later){.tree = tree->kid[1], .frame = frame, .part = i, .parts = names->n};
-		DFG_TRY(dfg_frame_put(
-			eval->arena, frame, names->kid[i]->text, (struct dfg_datum){DFG_DATUM_LATER, .later = &later[i]}));
+		later[i] = (struct dfg_later){.tree = tree->kid[1], .bindings = bindings, .part = i, .parts = names->n};
+		DFG_TRY(dfg_name_scope_put(
+			eval->arena, bindings, names->kid[i]->text, (struct dfg_datum){DFG_DATUM_LATER, .later = &later[i]}));
 	}
 	return NULL;
 }
 
-static struct dfg_err *postpone_all(struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *block)
+static struct dfg_err *postpone_all(
+	struct dfg_eval *eval, struct dfg_name_scope *bindings, const struct dfg_tree *block)
 {
 	for (uint32_t i = 0; block && i < block->n; i++) {
 		const struct dfg_tree *tree = block->kid[i];
 		struct dfg_datum condition;
 		if (tree->kind == DFG_TREE_ASSIGN) {
-			DFG_TRY(postpone(eval, frame, tree));
+			DFG_TRY(postpone(eval, bindings, tree));
 			continue;
 		}
-		DFG_TRY(dfg_eval_expr(eval, frame, tree->kid[0], &condition));
+		DFG_TRY(dfg_eval_expr(eval, bindings, tree->kid[0], &condition));
 		if (condition.kind != DFG_DATUM_BOOL)
 			return dfg_eval_at(eval, tree->kid[0], DFG_ERR(DFG_DATA, "`static if` requires a bool"));
-		DFG_TRY(postpone_all(eval, frame, condition.truth ? tree->kid[1] : tree->kid[2]));
+		DFG_TRY(postpone_all(eval, bindings, condition.truth ? tree->kid[1] : tree->kid[2]));
 	}
 	return NULL;
 }
 
 static struct dfg_err *read_result(
-	struct dfg_eval *eval, struct dfg_name_scope *frame, const char *name, struct dfg_edge *out_edge)
+	struct dfg_eval *eval, struct dfg_name_scope *bindings, const char *name, struct dfg_edge *out_edge)
 {
-	const struct dfg_datum *bound = dfg_frame_own(frame, name);
+	const struct dfg_datum *bound = dfg_name_scope_own(bindings, name);
 	struct dfg_datum datum;
 	*out_edge = (struct dfg_edge){DFG_NONE, 0};
 	if (!bound || bound->kind != DFG_DATUM_LATER)
 		return NULL;
 	const struct dfg_tree reading = {.kind = DFG_TREE_NAME, .at = bound->later->tree->at, .text = name};
-	DFG_TRY(dfg_eval_expr(eval, frame, &reading, &datum));
+	DFG_TRY(dfg_eval_expr(eval, bindings, &reading, &datum));
 	if (datum.kind == DFG_DATUM_NONE)
 		return NULL;
 	return dfg_eval_at(eval, &reading, dfg_to_edge(eval, &datum, DFG_NO_DTYPE, out_edge));
 }
 
 static struct dfg_err *apply(struct dfg_eval *eval, const struct dfg_tree *block, const struct dfg_binding *binding,
-	uint32_t n_binding, struct dfg_name_scope **out_frame)
+	uint32_t n_binding, struct dfg_name_scope **out_bindings)
 {
 	struct dfg_lang_library *library;
 	struct dfg_name_scope *given;
 	DFG_TRY(dfg_library_get(&library));
-	DFG_TRY(dfg_frame_new(eval, &library->frame, &given));
+	DFG_TRY(dfg_name_scope_new(eval, &library->bindings, &given));
 	for (uint32_t i = 0; i < n_binding; i++) {
 		struct dfg_datum datum;
 		DFG_TRY(bound_value(eval, &binding[i], &datum));
-		DFG_TRY(dfg_frame_put(eval->arena, given, binding[i].name, datum));
+		DFG_TRY(dfg_name_scope_put(eval->arena, given, binding[i].name, datum));
 	}
-	DFG_TRY(dfg_frame_new(eval, given, out_frame));
-	return postpone_all(eval, *out_frame, block);
+	DFG_TRY(dfg_name_scope_new(eval, given, out_bindings));
+	return postpone_all(eval, *out_bindings, block);
 }
 
 struct dfg_err *dfg_formula_apply(const struct dfg_formula *formula, struct dfg_builder *builder, const char *scope,
@@ -212,10 +213,10 @@ struct dfg_err *dfg_formula_apply(const struct dfg_formula *formula, struct dfg_
 {
 	struct dfg_arena arena = {0};
 	struct dfg_eval eval = {.builder = builder, .arena = &arena, .source = &formula->source, .scope = scope};
-	struct dfg_name_scope *frame;
-	struct dfg_err *err = apply(&eval, formula->block, binding, n_binding, &frame);
+	struct dfg_name_scope *bindings;
+	struct dfg_err *err = apply(&eval, formula->block, binding, n_binding, &bindings);
 	for (uint32_t i = 0; !err && i < n_result; i++)
-		err = read_result(&eval, frame, result[i], &out_edge[i]);
+		err = read_result(&eval, bindings, result[i], &out_edge[i]);
 	err = dfg_eval_finish(&eval, err);
 	dfg_eval_release(&eval);
 	dfg_arena_release(&arena);

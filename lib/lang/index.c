@@ -34,11 +34,11 @@ static bool is_index(struct dfg_eval *eval, const struct dfg_datum *datum)
 }
 
 static struct dfg_err *bound(
-	struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tree, struct dfg_datum *out_datum)
+	struct dfg_eval *eval, struct dfg_name_scope *bindings, const struct dfg_tree *tree, struct dfg_datum *out_datum)
 {
 	if (!tree)
 		return NULL;
-	DFG_TRY(dfg_eval_expr(eval, frame, tree, out_datum));
+	DFG_TRY(dfg_eval_expr(eval, bindings, tree, out_datum));
 	if (is_index(eval, out_datum))
 		return NULL;
 	return dfg_eval_at(eval, tree,
@@ -47,8 +47,8 @@ static struct dfg_err *bound(
 			dfg_datum_words(eval, out_datum)));
 }
 
-static struct dfg_err *put(
-	struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *index, uint32_t i, struct slice *slice)
+static struct dfg_err *put(struct dfg_eval *eval, struct dfg_name_scope *bindings, const struct dfg_tree *index,
+	uint32_t i, struct slice *slice)
 {
 	struct dfg_datum *begin = &slice->list[BEGIN].list.item[i], *end = &slice->list[END].list.item[i],
 					 *stride = &slice->list[STRIDE].list.item[i];
@@ -67,17 +67,17 @@ static struct dfg_err *put(
 	case DFG_TREE_SLICE:
 		slice->begin_mask |= index->kid[0] ? 0 : bit;
 		slice->end_mask |= index->kid[1] ? 0 : bit;
-		DFG_TRY(bound(eval, frame, index->kid[0], begin));
-		DFG_TRY(bound(eval, frame, index->kid[1], end));
-		return bound(eval, frame, index->kid[2], stride);
+		DFG_TRY(bound(eval, bindings, index->kid[0], begin));
+		DFG_TRY(bound(eval, bindings, index->kid[1], end));
+		return bound(eval, bindings, index->kid[2], stride);
 	default:
 		slice->shrink_axis_mask |= bit;
-		DFG_TRY(bound(eval, frame, index, begin));
+		DFG_TRY(bound(eval, bindings, index, begin));
 		return one_more(eval, begin, end);
 	}
 }
 
-static struct dfg_err *slice_tensor(struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tree,
+static struct dfg_err *slice_tensor(struct dfg_eval *eval, struct dfg_name_scope *bindings, const struct dfg_tree *tree,
 	const struct dfg_datum *of, struct dfg_datum *out_datum)
 {
 	struct slice slice = {0};
@@ -89,7 +89,7 @@ static struct dfg_err *slice_tensor(struct dfg_eval *eval, struct dfg_name_scope
 		DFG_TRY(dfg_list_new(eval, DFG_DATUM_LIST, n, &slice.list[i]));
 	DFG_TRY(dfg_to_edge(eval, of, DFG_NO_DTYPE, &in[0]));
 	for (uint32_t i = 0; i < n; i++)
-		DFG_TRY(dfg_eval_at(eval, tree->kid[i + 1], put(eval, frame, tree->kid[i + 1], i, &slice)));
+		DFG_TRY(dfg_eval_at(eval, tree->kid[i + 1], put(eval, bindings, tree->kid[i + 1], i, &slice)));
 
 	enum dfg_dtype dtype = DFG_NO_DTYPE;
 	for (int i = 0; i < 3 && !dtype; i++)
@@ -110,28 +110,28 @@ static struct dfg_err *slice_tensor(struct dfg_eval *eval, struct dfg_name_scope
 }
 
 /* An index or bound of a list, as in a tensor: a negative one counts from the end. */
-static struct dfg_err *list_bound(struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tree,
+static struct dfg_err *list_bound(struct dfg_eval *eval, struct dfg_name_scope *bindings, const struct dfg_tree *tree,
 	int64_t count, int64_t otherwise, int64_t *out_at)
 {
 	struct dfg_datum datum;
 	*out_at = otherwise;
 	if (!tree)
 		return NULL;
-	DFG_TRY(dfg_eval_expr(eval, frame, tree, &datum));
+	DFG_TRY(dfg_eval_expr(eval, bindings, tree, &datum));
 	DFG_TRY(dfg_eval_at(eval, tree, dfg_to_int(eval, &datum, "the index of a list", out_at)));
 	if (*out_at < 0)
 		*out_at += count;
 	return NULL;
 }
 
-static struct dfg_err *slice_list(struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *index,
+static struct dfg_err *slice_list(struct dfg_eval *eval, struct dfg_name_scope *bindings, const struct dfg_tree *index,
 	const struct dfg_datum *of, struct dfg_datum *out_datum)
 {
 	int64_t count = of->list.n, first, last;
 	if (index->kid[2])
 		return DFG_ERR(DFG_DATA, "a slice of a list cannot have a step");
-	DFG_TRY(list_bound(eval, frame, index->kid[0], count, 0, &first));
-	DFG_TRY(list_bound(eval, frame, index->kid[1], count, count, &last));
+	DFG_TRY(list_bound(eval, bindings, index->kid[0], count, 0, &first));
+	DFG_TRY(list_bound(eval, bindings, index->kid[1], count, count, &last));
 	first = first < 0 ? 0 : first > count ? count : first;
 	last = last < first ? first : last > count ? count : last;
 	*out_datum = *of;
@@ -140,15 +140,15 @@ static struct dfg_err *slice_list(struct dfg_eval *eval, struct dfg_name_scope *
 	return dfg_list_grow(&out_datum->list, of->list.depth, of->list.depth == 1 ? out_datum->list.n : of->list.leaves);
 }
 
-static struct dfg_err *index_list(struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tree,
+static struct dfg_err *index_list(struct dfg_eval *eval, struct dfg_name_scope *bindings, const struct dfg_tree *tree,
 	const struct dfg_datum *of, struct dfg_datum *out_datum)
 {
 	int64_t at;
 	if (tree->n != 2 || tree->kid[1]->kind == DFG_TREE_REST || tree->kid[1]->kind == DFG_TREE_NEW)
 		return DFG_ERR(DFG_DATA, "a list takes one index: an integer or a slice");
 	if (tree->kid[1]->kind == DFG_TREE_SLICE)
-		return slice_list(eval, frame, tree->kid[1], of, out_datum);
-	DFG_TRY(list_bound(eval, frame, tree->kid[1], of->list.n, 0, &at));
+		return slice_list(eval, bindings, tree->kid[1], of, out_datum);
+	DFG_TRY(list_bound(eval, bindings, tree->kid[1], of->list.n, 0, &at));
 	if (at < 0 || at >= of->list.n)
 		return DFG_ERR(DFG_DATA, "the index is out of range: the list has %u items", of->list.n);
 	*out_datum = of->list.item[at];
@@ -156,11 +156,11 @@ static struct dfg_err *index_list(struct dfg_eval *eval, struct dfg_name_scope *
 }
 
 struct dfg_err *dfg_eval_index(
-	struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tree, struct dfg_datum *out_datum)
+	struct dfg_eval *eval, struct dfg_name_scope *bindings, const struct dfg_tree *tree, struct dfg_datum *out_datum)
 {
 	struct dfg_datum of;
-	DFG_TRY(dfg_eval_expr(eval, frame, tree->kid[0], &of));
+	DFG_TRY(dfg_eval_expr(eval, bindings, tree->kid[0], &of));
 	if (of.kind == DFG_DATUM_LIST || of.kind == DFG_DATUM_TUPLE)
-		return index_list(eval, frame, tree, &of, out_datum);
-	return slice_tensor(eval, frame, tree, &of, out_datum);
+		return index_list(eval, bindings, tree, &of, out_datum);
+	return slice_tensor(eval, bindings, tree, &of, out_datum);
 }

@@ -14,12 +14,12 @@
  * which the condition is false.
  */
 
-static struct dfg_err *eval_named(struct dfg_eval *eval, struct dfg_name_scope *frame, const char *name,
+static struct dfg_err *eval_named(struct dfg_eval *eval, struct dfg_name_scope *bindings, const char *name,
 	const struct dfg_tree *tree, struct dfg_datum *out_datum)
 {
 	const char *scope = eval->scope;
 	DFG_TRY(dfg_eval_path(eval, scope, name, &eval->scope));
-	struct dfg_err *err = dfg_eval_expr(eval, frame, tree, out_datum);
+	struct dfg_err *err = dfg_eval_expr(eval, bindings, tree, out_datum);
 	eval->scope = scope;
 	return err;
 }
@@ -35,7 +35,7 @@ static struct dfg_err *check_name(const struct dfg_lang_loop *loop, const struct
 }
 
 /* Evaluates the first values in the region around the loop. They are kept in .outside until the frame exists. */
-static struct dfg_err *first_values(struct dfg_eval *eval, struct dfg_name_scope *frame, struct dfg_lang_loop *loop)
+static struct dfg_err *first_values(struct dfg_eval *eval, struct dfg_name_scope *bindings, struct dfg_lang_loop *loop)
 {
 	const struct dfg_tree *arguments = loop->tree->kid[0];
 	loop->n = arguments ? arguments->n : 0;
@@ -48,7 +48,7 @@ static struct dfg_err *first_values(struct dfg_eval *eval, struct dfg_name_scope
 		struct dfg_datum first;
 		DFG_TRY(dfg_eval_at(eval, argument, check_name(loop, argument, i)));
 		*carried = (struct dfg_carried){.name = argument->text, .tree = argument};
-		DFG_TRY(eval_named(eval, frame, argument->text, argument->kid[0], &first));
+		DFG_TRY(eval_named(eval, bindings, argument->text, argument->kid[0], &first));
 		DFG_TRY(dfg_eval_at(eval, argument, dfg_to_edge(eval, &first, DFG_NO_DTYPE, &carried->outside)));
 	}
 	return NULL;
@@ -87,7 +87,7 @@ static struct dfg_err *window(struct dfg_eval *eval, const struct dfg_datum *dat
 
 /* with (parallel = 32, limit = 1000, grows = h) */
 static struct dfg_err *options(
-	struct dfg_eval *eval, struct dfg_name_scope *frame, struct dfg_lang_loop *loop, struct dfg_counting *counting)
+	struct dfg_eval *eval, struct dfg_name_scope *bindings, struct dfg_lang_loop *loop, struct dfg_counting *counting)
 {
 	const struct dfg_tree *arguments = loop->tree->kid[3];
 	counting->window = 10;
@@ -99,7 +99,7 @@ static struct dfg_err *options(
 			DFG_TRY(mark_growing(eval, loop, argument->kid[0]));
 			continue;
 		}
-		DFG_TRY(dfg_eval_expr(eval, frame, argument->kid[0], &datum));
+		DFG_TRY(dfg_eval_expr(eval, bindings, argument->kid[0], &datum));
 		if (argument->text && !strcmp(argument->text, "parallel"))
 			DFG_TRY(dfg_eval_at(eval, argument, window(eval, &datum, &counting->window)));
 		else if (argument->text && !strcmp(argument->text, "limit"))
@@ -143,15 +143,15 @@ static struct dfg_err *carry_all(struct dfg_eval *eval, struct dfg_lang_loop *lo
 }
 
 static struct dfg_err *while_condition(
-	struct dfg_eval *eval, struct dfg_name_scope *frame, struct dfg_lang_loop *loop, struct dfg_edge *out_edge)
+	struct dfg_eval *eval, struct dfg_name_scope *bindings, struct dfg_lang_loop *loop, struct dfg_edge *out_edge)
 {
 	const struct dfg_tree *tree = loop->tree->kid[2];
 	struct dfg_name_scope *names;
 	struct dfg_datum datum;
-	DFG_TRY(dfg_frame_new(eval, frame, &names));
-	names->kind = DFG_FRAME_LOOP;
+	DFG_TRY(dfg_name_scope_new(eval, bindings, &names));
+	names->kind = DFG_SCOPE_LOOP;
 	for (uint32_t i = 0; i < loop->n; i++)
-		DFG_TRY(dfg_frame_put(eval->arena, names, loop->carried[i].name, DFG_TENSOR(loop->carried[i].merge)));
+		DFG_TRY(dfg_name_scope_put(eval->arena, names, loop->carried[i].name, DFG_TENSOR(loop->carried[i].merge)));
 	DFG_TRY(dfg_count_bind(eval, loop, names, tree));
 	DFG_TRY(dfg_eval_expr(eval, names, tree, &datum));
 	bool is_bool = datum.kind == DFG_DATUM_BOOL || dfg_datum_dtype(eval, &datum) == DFG_BOOL;
@@ -165,28 +165,28 @@ static struct dfg_err *while_condition(
 	return NULL;
 }
 
-static struct dfg_err *condition(struct dfg_eval *eval, struct dfg_name_scope *frame, struct dfg_lang_loop *loop)
+static struct dfg_err *condition(struct dfg_eval *eval, struct dfg_name_scope *bindings, struct dfg_lang_loop *loop)
 {
 	struct dfg_edge in[2], both;
 	int n = 0;
 	if (loop->counting->is_closed)
 		DFG_TRY(dfg_count_condition(eval, loop, &in[n++]));
 	if (loop->tree->kid[2])
-		DFG_TRY(while_condition(eval, frame, loop, &in[n++]));
+		DFG_TRY(while_condition(eval, bindings, loop, &in[n++]));
 	both = in[0];
 	if (n == 2)
 		DFG_TRY(dfg_eval_node(eval, "LogicalAnd", in, 2, &both));
 	return dfg_eval_node(eval, "LoopCond", &both, 1, &loop->condition);
 }
 
-static struct dfg_err *decide(struct dfg_eval *eval, struct dfg_name_scope *frame, struct dfg_lang_loop *loop)
+static struct dfg_err *decide(struct dfg_eval *eval, struct dfg_name_scope *bindings, struct dfg_lang_loop *loop)
 {
 	struct dfg_stand stand;
 	if (!loop->counting->is_closed && !loop->tree->kid[2])
 		return DFG_ERR(
 			DFG_DATA, "this loop never ends: it requires `while`, a sequence that ends, or `with (limit = n)`");
 	dfg_region_go(eval, loop->frame, &stand);
-	struct dfg_err *err = condition(eval, frame, loop);
+	struct dfg_err *err = condition(eval, bindings, loop);
 	dfg_region_back(eval, &stand);
 	return err;
 }
@@ -221,7 +221,7 @@ static struct dfg_err *run_statements(struct dfg_eval *eval, struct dfg_name_sco
 	const struct dfg_tree *block = loop->tree->kid[4];
 	struct dfg_datum last;
 	for (uint32_t i = 0; i < loop->n; i++)
-		DFG_TRY(dfg_frame_put(eval->arena, names, loop->carried[i].name, DFG_TENSOR(loop->carried[i].inside)));
+		DFG_TRY(dfg_name_scope_put(eval->arena, names, loop->carried[i].name, DFG_TENSOR(loop->carried[i].inside)));
 	DFG_TRY(dfg_count_bind(eval, loop, names, block));
 	DFG_TRY(dfg_eval_block(eval, names, block, &last));
 	if (last.kind != DFG_DATUM_NONE && block->n && block->kid[block->n - 1]->kind == DFG_TREE_DO)
@@ -290,13 +290,13 @@ static struct dfg_err *go_on(struct dfg_eval *eval, struct dfg_lang_loop *loop)
 	return NULL;
 }
 
-static struct dfg_err *body(struct dfg_eval *eval, struct dfg_name_scope *frame, struct dfg_lang_loop *loop)
+static struct dfg_err *body(struct dfg_eval *eval, struct dfg_name_scope *bindings, struct dfg_lang_loop *loop)
 {
 	struct dfg_lang_loop *outer = eval->loop;
 	bool under_if = eval->under_if;
 	struct dfg_name_scope *names;
-	DFG_TRY(dfg_frame_new(eval, frame, &names));
-	names->kind = DFG_FRAME_LOOP;
+	DFG_TRY(dfg_name_scope_new(eval, bindings, &names));
+	names->kind = DFG_SCOPE_LOOP;
 	eval->loop = loop;
 	eval->under_if = false;
 	struct dfg_err *err = run_statements(eval, names, loop);
@@ -307,11 +307,11 @@ static struct dfg_err *body(struct dfg_eval *eval, struct dfg_name_scope *frame,
 	return err;
 }
 
-static struct dfg_err *run_body(struct dfg_eval *eval, struct dfg_name_scope *frame, struct dfg_lang_loop *loop)
+static struct dfg_err *run_body(struct dfg_eval *eval, struct dfg_name_scope *bindings, struct dfg_lang_loop *loop)
 {
 	struct dfg_stand stand;
 	dfg_region_go(eval, loop->body, &stand);
-	struct dfg_err *err = body(eval, frame, loop);
+	struct dfg_err *err = body(eval, bindings, loop);
 	dfg_region_back(eval, &stand);
 	return err;
 }
@@ -402,7 +402,7 @@ static struct dfg_err *finish(struct dfg_eval *eval, struct dfg_lang_loop *loop,
 }
 
 struct dfg_err *dfg_eval_loop(
-	struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tree, struct dfg_datum *out_datum)
+	struct dfg_eval *eval, struct dfg_name_scope *bindings, const struct dfg_tree *tree, struct dfg_datum *out_datum)
 {
 	struct dfg_lang_loop *loop = dfg_arena_zeros(eval->arena, 1, sizeof *loop);
 	struct dfg_counting *counting = dfg_arena_zeros(eval->arena, 1, sizeof *counting);
@@ -412,15 +412,15 @@ struct dfg_err *dfg_eval_loop(
 	loop->counting = counting;
 	loop->counter = (struct dfg_carried){.name = "counter", .merge = {DFG_NONE, 0}};
 	loop->condition.node = DFG_NONE;
-	DFG_TRY(first_values(eval, frame, loop));
-	DFG_TRY(options(eval, frame, loop, counting));
-	DFG_TRY(dfg_count_begin(eval, frame, loop));
+	DFG_TRY(first_values(eval, bindings, loop));
+	DFG_TRY(options(eval, bindings, loop, counting));
+	DFG_TRY(dfg_count_begin(eval, bindings, loop));
 	DFG_TRY(make_frame(eval, loop, counting));
 	DFG_TRY(carry_all(eval, loop));
 	DFG_TRY(dfg_count_enter(eval, loop));
-	DFG_TRY(decide(eval, frame, loop));
+	DFG_TRY(decide(eval, bindings, loop));
 	DFG_TRY(make_body(eval, loop));
-	DFG_TRY(run_body(eval, frame, loop));
+	DFG_TRY(run_body(eval, bindings, loop));
 	return finish(eval, loop, out_datum);
 }
 
@@ -432,14 +432,14 @@ static struct dfg_err *misplaced(const struct dfg_eval *eval, const char *what)
 	return DFG_ERR(DFG_DATA, "`%s` is allowed only in the body of a loop", what);
 }
 
-struct dfg_err *dfg_eval_next(struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tree)
+struct dfg_err *dfg_eval_next(struct dfg_eval *eval, struct dfg_name_scope *bindings, const struct dfg_tree *tree)
 {
 	struct dfg_lang_loop *loop = eval->loop;
 	if (!loop || eval->under_if)
 		return misplaced(eval, "next");
 	if (loop->next)
 		return DFG_ERR(DFG_DATA, "a body has only one `next`, at its end");
-	DFG_TRY(dfg_eval_tuple(eval, frame, tree->kid[0], &loop->next_value));
+	DFG_TRY(dfg_eval_tuple(eval, bindings, tree->kid[0], &loop->next_value));
 	loop->next = tree;
 	return NULL;
 }
@@ -449,7 +449,7 @@ static bool is_place(const void *arg, uint32_t item)
 	return *(const uint32_t *)arg == item;
 }
 
-struct dfg_err *dfg_eval_yield(struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tree)
+struct dfg_err *dfg_eval_yield(struct dfg_eval *eval, struct dfg_name_scope *bindings, const struct dfg_tree *tree)
 {
 	struct dfg_lang_loop *loop = eval->loop;
 	struct dfg_datum datum;
@@ -459,7 +459,7 @@ struct dfg_err *dfg_eval_yield(struct dfg_eval *eval, struct dfg_name_scope *fra
 	if (dfg_index_find(&loop->yield_index, tree->at * 0x9e3779b1u, is_place, &tree->at) != UINT32_MAX)
 		return DFG_ERR(DFG_DATA, "this `yield` is evaluated twice in an iteration: move it out of `static for`");
 	DFG_TRY(dfg_index_add(eval->arena, &loop->yield_index, tree->at * 0x9e3779b1u, tree->at));
-	DFG_TRY(dfg_eval_expr(eval, frame, tree->kid[0], &datum));
+	DFG_TRY(dfg_eval_expr(eval, bindings, tree->kid[0], &datum));
 	DFG_TRY(dfg_to_edge(eval, &datum, DFG_NO_DTYPE, &edge));
 	return dfg_yield_add(eval, loop, tree, edge);
 }

@@ -91,24 +91,24 @@ static struct dfg_err *range_count(struct dfg_eval *eval, struct dfg_sequence *s
 	return NULL;
 }
 
-static struct dfg_err *take_range(struct dfg_eval *eval, struct dfg_name_scope *frame, struct dfg_sequence *sequence)
+static struct dfg_err *take_range(struct dfg_eval *eval, struct dfg_name_scope *bindings, struct dfg_sequence *sequence)
 {
 	const struct dfg_tree *tree = sequence->tree;
 	struct dfg_datum *end = &sequence->end;
 	sequence->is_range = true;
-	DFG_TRY(dfg_eval_expr(eval, frame, tree->kid[0], &sequence->first));
+	DFG_TRY(dfg_eval_expr(eval, bindings, tree->kid[0], &sequence->first));
 	DFG_TRY(dfg_eval_at(eval, tree->kid[0], check_bound(eval, &sequence->first, "a range")));
 	if (!tree->kid[1])
 		return NULL;
-	DFG_TRY(dfg_eval_expr(eval, frame, tree->kid[1], end));
+	DFG_TRY(dfg_eval_expr(eval, bindings, tree->kid[1], end));
 	DFG_TRY(dfg_eval_at(eval, tree->kid[1], check_bound(eval, end, "a range")));
 	return range_count(eval, sequence);
 }
 
-static struct dfg_err *take_rows(struct dfg_eval *eval, struct dfg_name_scope *frame, struct dfg_sequence *sequence)
+static struct dfg_err *take_rows(struct dfg_eval *eval, struct dfg_name_scope *bindings, struct dfg_sequence *sequence)
 {
 	struct dfg_datum datum;
-	DFG_TRY(dfg_eval_expr(eval, frame, sequence->tree->kid[0], &datum));
+	DFG_TRY(dfg_eval_expr(eval, bindings, sequence->tree->kid[0], &datum));
 	DFG_TRY(dfg_to_edge(eval, &datum, DFG_NO_DTYPE, &sequence->rows));
 	const struct dfg_shape *shape = &dfg_eval_fact(eval, sequence->rows)->shape;
 	if (shape->rank == 0)
@@ -127,7 +127,7 @@ static struct dfg_err *take_rows(struct dfg_eval *eval, struct dfg_name_scope *f
 }
 
 static struct dfg_err *take_sequence(
-	struct dfg_eval *eval, struct dfg_name_scope *frame, struct dfg_lang_loop *loop, uint32_t i)
+	struct dfg_eval *eval, struct dfg_name_scope *bindings, struct dfg_lang_loop *loop, uint32_t i)
 {
 	const struct dfg_tree *argument = loop->tree->kid[1]->kid[i];
 	struct dfg_sequence *sequence = &loop->counting->sequence[i];
@@ -140,7 +140,7 @@ static struct dfg_err *take_sequence(
 		if (!strcmp(loop->carried[k].name, argument->text))
 			return DFG_ERR(DFG_DATA, "the loop already carries a value named '%s'", argument->text);
 	DFG_TRY(dfg_eval_path(eval, scope, argument->text, &eval->scope));
-	struct dfg_err *err = (sequence->tree->range ? take_range : take_rows)(eval, frame, sequence);
+	struct dfg_err *err = (sequence->tree->range ? take_range : take_rows)(eval, bindings, sequence);
 	if (!err && !sequence->is_range && mentions(loop->tree->kid[4], sequence->name))
 		err = dfg_rows_open(eval, sequence);
 	eval->scope = scope;
@@ -220,7 +220,7 @@ static struct dfg_err *choose_bound(struct dfg_eval *eval, struct dfg_lang_loop 
 	return dfg_to_edge(eval, counting->from_first ? &only->end : &counting->end, DFG_I32, &counting->bound);
 }
 
-struct dfg_err *dfg_count_begin(struct dfg_eval *eval, struct dfg_name_scope *frame, struct dfg_lang_loop *loop)
+struct dfg_err *dfg_count_begin(struct dfg_eval *eval, struct dfg_name_scope *bindings, struct dfg_lang_loop *loop)
 {
 	struct dfg_counting *counting = loop->counting;
 	counting->n = loop->tree->kid[1] ? loop->tree->kid[1]->n : 0;
@@ -230,7 +230,7 @@ struct dfg_err *dfg_count_begin(struct dfg_eval *eval, struct dfg_name_scope *fr
 	if (!counting->sequence)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
 	for (uint32_t i = 0; i < counting->n; i++)
-		DFG_TRY(dfg_eval_at(eval, loop->tree->kid[1]->kid[i], take_sequence(eval, frame, loop, i)));
+		DFG_TRY(dfg_eval_at(eval, loop->tree->kid[1]->kid[i], take_sequence(eval, bindings, loop, i)));
 	DFG_TRY(dfg_eval_at(eval, loop->tree->kid[1] ? loop->tree->kid[1] : loop->tree, choose_end(eval, counting)));
 	return choose_bound(eval, loop);
 }
@@ -278,7 +278,7 @@ struct dfg_err *dfg_count_bind(
 				DFG_ERR(DFG_DATA, "`while` cannot read '%s': rows are read only after the condition", sequence->name));
 		if (is_read)
 			DFG_TRY(bind(eval, loop, sequence, &datum));
-		DFG_TRY(dfg_frame_put(eval->arena, names, sequence->name, datum));
+		DFG_TRY(dfg_name_scope_put(eval->arena, names, sequence->name, datum));
 	}
 	return NULL;
 }

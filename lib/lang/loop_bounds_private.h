@@ -23,7 +23,7 @@ DFG_MUST_CHECK struct dfg_err *dfg_count_limit(
 
 /* Evaluates the sequences, in the region around the loop, and works out the number of iterations. */
 DFG_MUST_CHECK struct dfg_err *dfg_count_begin(
-	struct dfg_eval *eval, struct dfg_name_scope *frame, struct dfg_lang_loop *loop);
+	struct dfg_eval *eval, struct dfg_name_scope *bindings, struct dfg_lang_loop *loop);
 
 /* Makes the counter, if sequences or a limit need one. */
 DFG_MUST_CHECK struct dfg_err *dfg_count_enter(struct dfg_eval *eval, struct dfg_lang_loop *loop);

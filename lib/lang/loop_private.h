@@ -22,6 +22,6 @@ struct dfg_lang_loop {
 
 /* Evaluates a LOOP expression: a TUPLE of the last values it carries, then its yields; a single one is not a TUPLE. */
 DFG_MUST_CHECK struct dfg_err *dfg_eval_loop(
-	struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tree, struct dfg_datum *out_datum);
+	struct dfg_eval *eval, struct dfg_name_scope *bindings, const struct dfg_tree *tree, struct dfg_datum *out_datum);
 
 dfg_statement_fn dfg_eval_yield, dfg_eval_next;

@@ -189,7 +189,7 @@ static bool decided(enum dfg_operator operation, const struct dfg_datum *left)
 
 /* Chains such as a + b + c nest on the left. They are evaluated by iteration, so that they may have any length. */
 struct dfg_err *dfg_eval_binary(
-	struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tree, struct dfg_datum *out_datum)
+	struct dfg_eval *eval, struct dfg_name_scope *bindings, const struct dfg_tree *tree, struct dfg_datum *out_datum)
 {
 	uint32_t n = 0;
 	const struct dfg_tree *left = tree;
@@ -202,11 +202,11 @@ struct dfg_err *dfg_eval_binary(
 		chain[--n] = left;
 
 	struct dfg_datum right;
-	DFG_TRY(dfg_eval_expr(eval, frame, left, out_datum));
+	DFG_TRY(dfg_eval_expr(eval, bindings, left, out_datum));
 	for (;; n++) {
 		struct dfg_datum sum = *out_datum;
 		if (!decided(chain[n]->operation, &sum)) {
-			DFG_TRY(dfg_eval_expr(eval, frame, chain[n]->kid[1], &right));
+			DFG_TRY(dfg_eval_expr(eval, bindings, chain[n]->kid[1], &right));
 			DFG_TRY(dfg_eval_at(eval, chain[n], combine(eval, chain[n]->operation, &sum, &right, out_datum)));
 		}
 		if (chain[n] == tree)
@@ -223,11 +223,11 @@ static struct dfg_err *negate(const struct dfg_datum *operand, struct dfg_datum 
 }
 
 struct dfg_err *dfg_eval_unary(
-	struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tree, struct dfg_datum *out_datum)
+	struct dfg_eval *eval, struct dfg_name_scope *bindings, const struct dfg_tree *tree, struct dfg_datum *out_datum)
 {
 	struct dfg_datum operand;
 	struct dfg_edge in, edge;
-	DFG_TRY(dfg_eval_expr(eval, frame, tree->kid[0], &operand));
+	DFG_TRY(dfg_eval_expr(eval, bindings, tree->kid[0], &operand));
 	if (tree->operation == DFG_OPERATOR_NEGATE && is_number(&operand))
 		return negate(&operand, out_datum);
 	if (tree->operation == DFG_OPERATOR_NOT && operand.kind == DFG_DATUM_BOOL) {

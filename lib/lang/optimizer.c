@@ -15,8 +15,8 @@ struct dfg_optimizer {
 	struct dfg_program imports; /* the imports of the file that declares it */
 	struct dfg_source source;
 	struct dfg_tree *call;
-	struct dfg_name_scope *frame;  /* the scope in which its name is looked up */
-	const struct dfg_graph *graph; /* the graph that .instance was made for */
+	struct dfg_name_scope *bindings; /* the scope in which its name is looked up */
+	const struct dfg_graph *graph;   /* the graph that .instance was made for */
 	struct dfg_instance *instance;
 };
 
@@ -40,11 +40,11 @@ static struct dfg_err *load(struct dfg_optimizer *optimizer, const char *call)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
 	DFG_TRY(dfg_parse_expression(&optimizer->source, &optimizer->arena, &optimizer->call));
 	DFG_TRY(dfg_library_get(&library));
-	optimizer->frame = &library->frame;
+	optimizer->bindings = &library->bindings;
 	if (!file)
 		return NULL;
 	eval->program = &optimizer->imports;
-	DFG_TRY(dfg_load_module(eval, path, &optimizer->frame));
+	DFG_TRY(dfg_load_module(eval, path, &optimizer->bindings));
 	eval->program = NULL;
 	return NULL;
 }
@@ -61,9 +61,9 @@ static struct dfg_err *check(struct dfg_optimizer *optimizer)
 	const struct dfg_datum *found = NULL;
 	if (name->kind != DFG_TREE_NAME)
 		return dfg_eval_at(eval, name, DFG_ERR(DFG_DATA, "an optimizer must be the call of a layer: adam(lr = 0.001)"));
-	found = dfg_frame_find(optimizer->frame, name->text);
+	found = dfg_name_scope_find(optimizer->bindings, name->text);
 	if (!found)
-		return dfg_eval_at(eval, name, dfg_frame_unknown(eval, optimizer->frame, name->text));
+		return dfg_eval_at(eval, name, dfg_name_scope_unknown(eval, optimizer->bindings, name->text));
 	if (found->kind != DFG_DATUM_LAYER || found->callable->tree->kid[1]->n != 3)
 		return dfg_eval_at(eval, name,
 			DFG_ERR(DFG_DATA, "'%s' is not an optimizer, which is a layer with the second arguments (p, g, step)",
@@ -104,9 +104,9 @@ void dfg_optimizer_free(struct dfg_optimizer *optimizer)
 }
 
 /* Makes the learning rate the PlaceholderWithDefault train/lr, so that it can be fed. */
-static struct dfg_err *make_rate(struct dfg_eval *eval, struct dfg_name_scope *frame)
+static struct dfg_err *make_rate(struct dfg_eval *eval, struct dfg_name_scope *bindings)
 {
-	struct dfg_datum *rate = dfg_frame_own(frame, "lr");
+	struct dfg_datum *rate = dfg_name_scope_own(bindings, "lr");
 	struct dfg_edge in, out = {0, 0};
 	if (!rate)
 		return NULL;
@@ -125,19 +125,19 @@ static struct dfg_err *make_instance(struct dfg_optimizer *optimizer, struct dfg
 {
 	struct dfg_eval *eval = &optimizer->eval;
 	struct dfg_name_counter instances = {0};
-	struct dfg_name_scope *frame;
+	struct dfg_name_scope *bindings;
 	struct dfg_datum datum;
 	if (optimizer->graph == eval->builder->graph)
 		return NULL;
-	DFG_TRY(dfg_frame_new(eval, optimizer->frame, &frame));
-	DFG_TRY(dfg_frame_put(eval->arena, frame, "step", DFG_TENSOR(step)));
+	DFG_TRY(dfg_name_scope_new(eval, optimizer->bindings, &bindings));
+	DFG_TRY(dfg_name_scope_put(eval->arena, bindings, "step", DFG_TENSOR(step)));
 	eval->scope = "train";
 	eval->instances = &instances;
 	struct dfg_tree bare = {.kind = DFG_TREE_CALL, .at = optimizer->call->at, .n = 1, .kid = &optimizer->call};
 	struct dfg_err *err =
-		dfg_eval_expr(eval, frame, optimizer->call->kind == DFG_TREE_CALL ? optimizer->call : &bare, &datum);
+		dfg_eval_expr(eval, bindings, optimizer->call->kind == DFG_TREE_CALL ? optimizer->call : &bare, &datum);
 	if (!err)
-		err = make_rate(eval, datum.instance->frame);
+		err = make_rate(eval, datum.instance->bindings);
 	dfg_counter_release(&instances);
 	DFG_TRY(err);
 	optimizer->instance = datum.instance;

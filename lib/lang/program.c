@@ -46,16 +46,16 @@ static struct dfg_err *open_source(struct dfg_eval *eval, const char *path, stru
  * Evaluates the declarations of an imported file: functions, layers, constants and further imports, which make no
  * nodes.
  */
-static struct dfg_err *run_module(struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *block)
+static struct dfg_err *run_module(struct dfg_eval *eval, struct dfg_name_scope *bindings, const struct dfg_tree *block)
 {
-	DFG_TRY(dfg_declare_all(eval, frame, block));
+	DFG_TRY(dfg_declare_all(eval, bindings, block));
 	for (uint32_t i = 0; i < block->n; i++) {
 		const struct dfg_tree *tree = block->kid[i];
 		struct dfg_err *err = NULL;
 		if (tree->kind == DFG_TREE_CONST)
-			err = dfg_eval_const_declaration(eval, frame, tree);
+			err = dfg_eval_const_declaration(eval, bindings, tree);
 		else if (tree->kind == DFG_TREE_IMPORT)
-			err = dfg_eval_import(eval, frame, tree);
+			err = dfg_eval_import(eval, bindings, tree);
 		else if (tree->kind != DFG_TREE_FN && tree->kind != DFG_TREE_LAYER)
 			err = DFG_ERR(DFG_DATA, "an imported file may contain only fn, layer, const and import");
 		DFG_TRY(dfg_eval_at(eval, tree, err));
@@ -63,7 +63,7 @@ static struct dfg_err *run_module(struct dfg_eval *eval, struct dfg_name_scope *
 	return NULL;
 }
 
-static struct dfg_err *read_module(struct dfg_eval *eval, const char *path, struct dfg_name_scope *frame)
+static struct dfg_err *read_module(struct dfg_eval *eval, const char *path, struct dfg_name_scope *bindings)
 {
 	struct dfg_source *source;
 	struct dfg_tree *block;
@@ -71,19 +71,19 @@ static struct dfg_err *read_module(struct dfg_eval *eval, const char *path, stru
 	DFG_TRY(open_source(eval, path, &source));
 	DFG_TRY(dfg_parse(source, eval->arena, &block));
 	eval->source = source;
-	struct dfg_err *err = run_module(eval, frame, block);
+	struct dfg_err *err = run_module(eval, bindings, block);
 	eval->source = outer;
 	return err;
 }
 
-struct dfg_err *dfg_load_module(struct dfg_eval *eval, const char *path, struct dfg_name_scope **out_frame)
+struct dfg_err *dfg_load_module(struct dfg_eval *eval, const char *path, struct dfg_name_scope **out_bindings)
 {
 	struct dfg_lang_library *library;
 	struct dfg_import *import = eval->program->imports;
 	for (; import; import = import->older)
 		if (!strcmp(import->path, path)) {
-			*out_frame = import->frame;
-			return import->frame ? NULL : DFG_ERR(DFG_DATA, "'%s' imports itself", path);
+			*out_bindings = import->bindings;
+			return import->bindings ? NULL : DFG_ERR(DFG_DATA, "'%s' imports itself", path);
 		}
 	DFG_TRY(dfg_library_get(&library));
 	import = dfg_arena_zeros(eval->arena, 1, sizeof *import);
@@ -91,9 +91,9 @@ struct dfg_err *dfg_load_module(struct dfg_eval *eval, const char *path, struct 
 		return DFG_ERR(DFG_MEMORY, "out of memory");
 	*import = (struct dfg_import){.path = path, .older = eval->program->imports};
 	eval->program->imports = import;
-	DFG_TRY(dfg_frame_new(eval, &library->frame, out_frame));
-	DFG_TRY(read_module(eval, path, *out_frame));
-	import->frame = *out_frame;
+	DFG_TRY(dfg_name_scope_new(eval, &library->bindings, out_bindings));
+	DFG_TRY(read_module(eval, path, *out_bindings));
+	import->bindings = *out_bindings;
 	return NULL;
 }
 
@@ -179,10 +179,10 @@ static struct dfg_err *run(struct dfg_eval *eval, const char *path)
 	DFG_TRY(open_program(eval, path, &source));
 	DFG_TRY(dfg_parse(source, eval->arena, &block));
 	DFG_TRY(dfg_library_get(&library));
-	DFG_TRY(dfg_frame_new(eval, &library->frame, &eval->program->frame));
+	DFG_TRY(dfg_name_scope_new(eval, &library->bindings, &eval->program->bindings));
 	eval->source = source;
 	DFG_TRY(take_defines(eval));
-	DFG_TRY(dfg_eval_block(eval, eval->program->frame, block, &last));
+	DFG_TRY(dfg_eval_block(eval, eval->program->bindings, block, &last));
 	if (block->n && block->kid[block->n - 1]->kind == DFG_TREE_DO && last.kind != DFG_DATUM_NONE)
 		return dfg_eval_at(eval, block->kid[block->n - 1],
 			DFG_ERR(DFG_DATA, "this expression has no effect: to make it a result, write `output name = ...`"));

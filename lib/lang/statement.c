@@ -55,14 +55,14 @@ static const char *first_name(const struct dfg_tree *names)
 }
 
 /* DFG_DATA if the name is bound outside of the arm or loop: such a value changes only by being carried or merged. */
-static struct dfg_err *check_rebound(const struct dfg_name_scope *frame, const char *name)
+static struct dfg_err *check_rebound(const struct dfg_name_scope *bindings, const char *name)
 {
-	for (const struct dfg_name_scope *inner = frame; inner->kind != DFG_FRAME_OWN; inner = inner->outer) {
-		if (dfg_frame_own((struct dfg_name_scope *)inner, name))
+	for (const struct dfg_name_scope *inner = bindings; inner->kind != DFG_SCOPE_OWN; inner = inner->outer) {
+		if (dfg_name_scope_own((struct dfg_name_scope *)inner, name))
 			return NULL;
-		if (!dfg_frame_own(inner->outer, name))
+		if (!dfg_name_scope_own(inner->outer, name))
 			continue;
-		if (inner->kind == DFG_FRAME_LOOP)
+		if (inner->kind == DFG_SCOPE_LOOP)
 			return DFG_ERR(DFG_DATA, "'%s' is bound outside of the loop; to change it, carry it: loop (%s = %s)", name,
 				name, name);
 		return DFG_ERR(DFG_DATA,
@@ -72,11 +72,11 @@ static struct dfg_err *check_rebound(const struct dfg_name_scope *frame, const c
 	return NULL;
 }
 
-static struct dfg_err *check_names(const struct dfg_name_scope *frame, const struct dfg_tree *names)
+static struct dfg_err *check_names(const struct dfg_name_scope *bindings, const struct dfg_tree *names)
 {
 	for (uint32_t i = 0; i < names->n; i++)
 		if (!is_skipped(names->kid[i]))
-			DFG_TRY(check_rebound(frame, names->kid[i]->text));
+			DFG_TRY(check_rebound(bindings, names->kid[i]->text));
 	for (uint32_t i = 0; i < names->n; i++)
 		if (isupper((unsigned char)*names->kid[i]->text))
 			return DFG_ERR(DFG_DATA,
@@ -133,7 +133,7 @@ static struct dfg_err *make_tensor(struct dfg_eval *eval, struct dfg_datum *valu
 	return NULL;
 }
 
-static struct dfg_err *bind_names(struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *names,
+static struct dfg_err *bind_names(struct dfg_eval *eval, struct dfg_name_scope *bindings, const struct dfg_tree *names,
 	struct dfg_datum *value, uint32_t since)
 {
 	struct dfg_index nodes = {0};
@@ -147,65 +147,65 @@ static struct dfg_err *bind_names(struct dfg_eval *eval, struct dfg_name_scope *
 			DFG_TRY(is_named_before(eval, &nodes, &value[i], &before));
 		if (!before)
 			DFG_TRY(give_name(eval, eval->scope, name, &value[i], since));
-		DFG_TRY(dfg_frame_put(eval->arena, frame, name, value[i]));
+		DFG_TRY(dfg_name_scope_put(eval->arena, bindings, name, value[i]));
 	}
 	return NULL;
 }
 
-static struct dfg_err *right_side(struct dfg_eval *eval, struct dfg_name_scope *frame, const char *name,
+static struct dfg_err *right_side(struct dfg_eval *eval, struct dfg_name_scope *bindings, const char *name,
 	const struct dfg_tree *tuple, struct dfg_datum *out_datum)
 {
 	const char *scope = eval->scope;
 	if (eval->program && name)
 		DFG_TRY(dfg_eval_path(eval, scope, name, &eval->scope));
-	struct dfg_err *err = dfg_eval_tuple(eval, frame, tuple, out_datum);
+	struct dfg_err *err = dfg_eval_tuple(eval, bindings, tuple, out_datum);
 	eval->scope = scope;
 	return err;
 }
 
-static struct dfg_err *assign(struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tree)
+static struct dfg_err *assign(struct dfg_eval *eval, struct dfg_name_scope *bindings, const struct dfg_tree *tree)
 {
 	const struct dfg_tree *names = tree->kid[0];
 	struct dfg_datum value;
 	uint32_t since = eval->builder->graph->count;
-	DFG_TRY(check_names(frame, names));
-	DFG_TRY(right_side(eval, frame, first_name(names), tree->kid[1], &value));
+	DFG_TRY(check_names(bindings, names));
+	DFG_TRY(right_side(eval, bindings, first_name(names), tree->kid[1], &value));
 	if (names->n == 1)
-		return bind_names(eval, frame, names, &value, since);
+		return bind_names(eval, bindings, names, &value, since);
 	bool many = value.kind == DFG_DATUM_TUPLE || value.kind == DFG_DATUM_LIST;
 	if (!many || value.list.n != names->n)
 		return DFG_ERR(DFG_DATA, "%u names cannot take %u value%s", names->n, many ? value.list.n : 1,
 			many && value.list.n != 1 ? "s" : "");
-	return bind_names(eval, frame, names, value.list.item, since);
+	return bind_names(eval, bindings, names, value.list.item, since);
 }
 
 static struct dfg_err *static_if(
-	struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tree, struct dfg_datum *out_datum)
+	struct dfg_eval *eval, struct dfg_name_scope *bindings, const struct dfg_tree *tree, struct dfg_datum *out_datum)
 {
 	struct dfg_datum condition;
-	DFG_TRY(dfg_eval_expr(eval, frame, tree->kid[0], &condition));
+	DFG_TRY(dfg_eval_expr(eval, bindings, tree->kid[0], &condition));
 	if (condition.kind != DFG_DATUM_BOOL)
 		return dfg_eval_at(eval, tree->kid[0],
 			DFG_ERR(DFG_DATA, "`static if` requires a bool that is known while building, not %s",
 				dfg_datum_words(eval, &condition)));
 	const struct dfg_tree *block = condition.truth ? tree->kid[1] : tree->kid[2];
-	return block ? dfg_eval_block(eval, frame, block, out_datum) : NULL;
+	return block ? dfg_eval_block(eval, bindings, block, out_datum) : NULL;
 }
 
-static struct dfg_err *bounds(struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *sequence,
+static struct dfg_err *bounds(struct dfg_eval *eval, struct dfg_name_scope *bindings, const struct dfg_tree *sequence,
 	int64_t *out_first, int64_t *out_last)
 {
 	struct dfg_datum first, last;
 	if (!sequence->kid[1])
 		return DFG_ERR(DFG_DATA, "`static for` requires an end: 0..n");
-	DFG_TRY(dfg_eval_expr(eval, frame, sequence->kid[0], &first));
-	DFG_TRY(dfg_eval_expr(eval, frame, sequence->kid[1], &last));
+	DFG_TRY(dfg_eval_expr(eval, bindings, sequence->kid[0], &first));
+	DFG_TRY(dfg_eval_expr(eval, bindings, sequence->kid[1], &last));
 	DFG_TRY(dfg_to_int(eval, &first, "the first number", out_first));
 	return dfg_to_int(eval, &last, "the end", out_last);
 }
 
-static struct dfg_err *run_iteration(
-	struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tree, int64_t i, struct dfg_datum value)
+static struct dfg_err *run_iteration(struct dfg_eval *eval, struct dfg_name_scope *bindings,
+	const struct dfg_tree *tree, int64_t i, struct dfg_datum value)
 {
 	const char *scope = eval->scope, *step = dfg_arena_print(eval->arena, "%s%lld", tree->text, (long long)i);
 	struct dfg_datum last;
@@ -213,8 +213,8 @@ static struct dfg_err *run_iteration(
 		return DFG_ERR(DFG_MEMORY, "out of memory");
 	if (eval->program)
 		DFG_TRY(dfg_eval_path(eval, scope, step, &eval->scope));
-	DFG_TRY(dfg_frame_put(eval->arena, frame, tree->text, value));
-	struct dfg_err *err = dfg_eval_block(eval, frame, tree->kid[1], &last);
+	DFG_TRY(dfg_name_scope_put(eval->arena, bindings, tree->text, value));
+	struct dfg_err *err = dfg_eval_block(eval, bindings, tree->kid[1], &last);
 	eval->scope = scope;
 	return err;
 }
@@ -230,37 +230,37 @@ static struct dfg_err *count_iterations(struct dfg_eval *eval, int64_t iteration
 	return NULL;
 }
 
-static struct dfg_err *static_for(struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tree)
+static struct dfg_err *static_for(struct dfg_eval *eval, struct dfg_name_scope *bindings, const struct dfg_tree *tree)
 {
 	const struct dfg_tree *sequence = tree->kid[0];
 	struct dfg_datum list;
 	int64_t first, last;
 	if (sequence->range) {
-		DFG_TRY(dfg_eval_at(eval, sequence, bounds(eval, frame, sequence, &first, &last)));
+		DFG_TRY(dfg_eval_at(eval, sequence, bounds(eval, bindings, sequence, &first, &last)));
 		DFG_TRY(dfg_eval_at(eval, sequence, count_iterations(eval, last > first ? last - first : 0)));
 		for (int64_t i = first; i < last; i++)
-			DFG_TRY(run_iteration(eval, frame, tree, i, DFG_INT(i)));
+			DFG_TRY(run_iteration(eval, bindings, tree, i, DFG_INT(i)));
 		return NULL;
 	}
-	DFG_TRY(dfg_eval_expr(eval, frame, sequence->kid[0], &list));
+	DFG_TRY(dfg_eval_expr(eval, bindings, sequence->kid[0], &list));
 	if (list.kind != DFG_DATUM_LIST)
 		return dfg_eval_at(
 			eval, sequence, DFG_ERR(DFG_DATA, "`static for` requires a range or list that is known while building"));
 	DFG_TRY(dfg_eval_at(eval, sequence, count_iterations(eval, list.list.n)));
 	for (uint32_t i = 0; i < list.list.n; i++)
-		DFG_TRY(run_iteration(eval, frame, tree, i, list.list.item[i]));
+		DFG_TRY(run_iteration(eval, bindings, tree, i, list.list.item[i]));
 	return NULL;
 }
 
 static struct dfg_err *on_device(
-	struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tree, struct dfg_datum *out_datum)
+	struct dfg_eval *eval, struct dfg_name_scope *bindings, const struct dfg_tree *tree, struct dfg_datum *out_datum)
 {
 	const char *outer = eval->builder->device;
 	size_t length = strlen(tree->text);
 	eval->builder->device = dfg_arena_copy(eval->builder->graph->arena, tree->text, length);
 	if (!eval->builder->device)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
-	struct dfg_err *err = dfg_eval_block(eval, frame, tree->kid[0], out_datum);
+	struct dfg_err *err = dfg_eval_block(eval, bindings, tree->kid[0], out_datum);
 	eval->builder->device = outer;
 	return err;
 }
@@ -285,24 +285,24 @@ static struct dfg_err *add_nodes(struct dfg_eval *eval, const struct dfg_datum *
 }
 
 static struct dfg_err *after(
-	struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tree, struct dfg_datum *out_datum)
+	struct dfg_eval *eval, struct dfg_name_scope *bindings, const struct dfg_tree *tree, struct dfg_datum *out_datum)
 {
 	size_t outer = eval->after.n;
 	struct dfg_datum first;
-	DFG_TRY(dfg_eval_tuple(eval, frame, tree->kid[0], &first));
+	DFG_TRY(dfg_eval_tuple(eval, bindings, tree->kid[0], &first));
 	DFG_TRY(dfg_eval_at(eval, tree->kid[0], add_nodes(eval, &first)));
 	DFG_TRY(set_control(eval));
-	DFG_TRY(dfg_eval_block(eval, frame, tree->kid[1], out_datum));
+	DFG_TRY(dfg_eval_block(eval, bindings, tree->kid[1], out_datum));
 	eval->after.n = outer;
 	return set_control(eval);
 }
 
-static struct dfg_err *assertion(struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tree)
+static struct dfg_err *assertion(struct dfg_eval *eval, struct dfg_name_scope *bindings, const struct dfg_tree *tree)
 {
 	struct dfg_datum condition, words = {DFG_DATUM_STRING, .string = {tree->kid[1]->text, tree->kid[1]->length}};
 	struct dfg_edge in[2];
 	uint32_t node;
-	DFG_TRY(dfg_eval_expr(eval, frame, tree->kid[0], &condition));
+	DFG_TRY(dfg_eval_expr(eval, bindings, tree->kid[0], &condition));
 	if (condition.kind == DFG_DATUM_BOOL)
 		return condition.truth ? NULL : DFG_ERR(DFG_DATA, "%s", tree->kid[1]->text);
 	DFG_TRY(dfg_to_edge(eval, &condition, DFG_BOOL, &in[0]));
@@ -326,11 +326,11 @@ static struct dfg_err *effect_of(struct dfg_eval *eval, uint32_t node)
 }
 
 /* Evaluates expressions as a statement: the last one gives the value of the block, the others must change something. */
-static struct dfg_err *expressions(struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tree,
+static struct dfg_err *expressions(struct dfg_eval *eval, struct dfg_name_scope *bindings, const struct dfg_tree *tree,
 	bool is_last, struct dfg_datum *out_datum)
 {
 	uint32_t effects = eval->effects;
-	DFG_TRY(dfg_eval_tuple(eval, frame, tree->kid[0], out_datum));
+	DFG_TRY(dfg_eval_tuple(eval, bindings, tree->kid[0], out_datum));
 	bool changes = eval->effects > effects;
 	if (changes && out_datum->kind == DFG_DATUM_NONE && out_datum->edge.node)
 		return effect_of(eval, out_datum->edge.node);
@@ -341,49 +341,49 @@ static struct dfg_err *expressions(struct dfg_eval *eval, struct dfg_name_scope 
 	return DFG_ERR(DFG_DATA, "this expression has no effect, and its value is not used");
 }
 
-static struct dfg_err *statement(struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tree,
+static struct dfg_err *statement(struct dfg_eval *eval, struct dfg_name_scope *bindings, const struct dfg_tree *tree,
 	bool is_last, struct dfg_datum *out_datum)
 {
 	switch (tree->kind) {
 	case DFG_TREE_ASSIGN:
-		return assign(eval, frame, tree);
+		return assign(eval, bindings, tree);
 	case DFG_TREE_DO:
-		return expressions(eval, frame, tree, is_last, out_datum);
+		return expressions(eval, bindings, tree, is_last, out_datum);
 	case DFG_TREE_STATIC_IF:
-		return static_if(eval, frame, tree, out_datum);
+		return static_if(eval, bindings, tree, out_datum);
 	case DFG_TREE_STATIC_FOR:
-		return static_for(eval, frame, tree);
+		return static_for(eval, bindings, tree);
 	case DFG_TREE_ON:
-		return on_device(eval, frame, tree, out_datum);
+		return on_device(eval, bindings, tree, out_datum);
 	case DFG_TREE_AFTER:
-		return after(eval, frame, tree, out_datum);
+		return after(eval, bindings, tree, out_datum);
 	case DFG_TREE_ASSERT:
-		return assertion(eval, frame, tree);
+		return assertion(eval, bindings, tree);
 	case DFG_TREE_PARAM:
 	case DFG_TREE_STATE:
-		return dfg_eval_cell(eval, frame, tree);
+		return dfg_eval_cell(eval, bindings, tree);
 	case DFG_TREE_SET:
-		return dfg_eval_set(eval, frame, tree);
+		return dfg_eval_set(eval, bindings, tree);
 	case DFG_TREE_INPUT:
-		return dfg_eval_input(eval, frame, tree);
+		return dfg_eval_input(eval, bindings, tree);
 	case DFG_TREE_OUTPUT:
-		return dfg_eval_output(eval, frame, tree);
+		return dfg_eval_output(eval, bindings, tree);
 	case DFG_TREE_CONST:
-		return dfg_eval_const_declaration(eval, frame, tree);
+		return dfg_eval_const_declaration(eval, bindings, tree);
 	case DFG_TREE_TARGET:
-		return dfg_eval_target(eval, frame, tree);
+		return dfg_eval_target(eval, bindings, tree);
 	case DFG_TREE_IMPORT:
-		return dfg_eval_import(eval, frame, tree);
+		return dfg_eval_import(eval, bindings, tree);
 	case DFG_TREE_YIELD:
-		return dfg_eval_yield(eval, frame, tree);
+		return dfg_eval_yield(eval, bindings, tree);
 	case DFG_TREE_NEXT:
-		return dfg_eval_next(eval, frame, tree);
+		return dfg_eval_next(eval, bindings, tree);
 	default:
 		return NULL; /* fn and layer are declared already */
 	}
 }
 
-static struct dfg_err *declare(struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tree)
+static struct dfg_err *declare(struct dfg_eval *eval, struct dfg_name_scope *bindings, const struct dfg_tree *tree)
 {
 	struct dfg_callable *callable = dfg_arena_zeros(eval->arena, 1, sizeof *callable);
 	if (!callable)
@@ -391,28 +391,29 @@ static struct dfg_err *declare(struct dfg_eval *eval, struct dfg_name_scope *fra
 	if (isupper((unsigned char)*tree->text))
 		return DFG_ERR(DFG_DATA,
 			"'%s' cannot be the name of a function: a word that begins with a capital letter is an op", tree->text);
-	*callable = (struct dfg_callable){tree->text, tree, eval->source, frame};
-	return dfg_frame_put(eval->arena, frame, tree->text,
+	*callable = (struct dfg_callable){tree->text, tree, eval->source, bindings};
+	return dfg_name_scope_put(eval->arena, bindings, tree->text,
 		(struct dfg_datum){.kind = tree->kind == DFG_TREE_FN ? DFG_DATUM_FN : DFG_DATUM_LAYER, .callable = callable});
 }
 
-struct dfg_err *dfg_declare_all(struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *block)
+struct dfg_err *dfg_declare_all(struct dfg_eval *eval, struct dfg_name_scope *bindings, const struct dfg_tree *block)
 {
 	for (uint32_t i = 0; i < block->n; i++)
 		if (block->kid[i]->kind == DFG_TREE_FN || block->kid[i]->kind == DFG_TREE_LAYER)
-			DFG_TRY(dfg_eval_at(eval, block->kid[i], declare(eval, frame, block->kid[i])));
+			DFG_TRY(dfg_eval_at(eval, block->kid[i], declare(eval, bindings, block->kid[i])));
 	return NULL;
 }
 
 struct dfg_err *dfg_eval_block(
-	struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *block, struct dfg_datum *out_datum)
+	struct dfg_eval *eval, struct dfg_name_scope *bindings, const struct dfg_tree *block, struct dfg_datum *out_datum)
 {
 	*out_datum = (struct dfg_datum){0};
 	DFG_TRY(dfg_eval_at(eval, block, dfg_eval_check_stack()));
-	DFG_TRY(dfg_declare_all(eval, frame, block));
+	DFG_TRY(dfg_declare_all(eval, bindings, block));
 	for (uint32_t i = 0; i < block->n; i++) {
 		*out_datum = (struct dfg_datum){0};
-		DFG_TRY(dfg_eval_at(eval, block->kid[i], statement(eval, frame, block->kid[i], i + 1 == block->n, out_datum)));
+		DFG_TRY(
+			dfg_eval_at(eval, block->kid[i], statement(eval, bindings, block->kid[i], i + 1 == block->n, out_datum)));
 	}
 	return NULL;
 }

@@ -38,10 +38,10 @@ static struct dfg_err *add_callable(struct dfg_lang_library *made, struct dfg_ar
 		return dfg_source_err(source, tree->at, DFG_BUG, "a file of the library may contain only fn and layer");
 	if (!callable)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
-	if (dfg_frame_own(&made->frame, tree->text))
+	if (dfg_name_scope_own(&made->bindings, tree->text))
 		return dfg_source_err(source, tree->at, DFG_BUG, "the library already has this name");
-	*callable = (struct dfg_callable){tree->text, tree, source, &made->frame};
-	return dfg_frame_put(arena, &made->frame, tree->text,
+	*callable = (struct dfg_callable){tree->text, tree, source, &made->bindings};
+	return dfg_name_scope_put(arena, &made->bindings, tree->text,
 		(struct dfg_datum){.kind = tree->kind == DFG_TREE_FN ? DFG_DATUM_FN : DFG_DATUM_LAYER, .callable = callable});
 }
 

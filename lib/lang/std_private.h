@@ -5,7 +5,7 @@
 /* The standard library, parsed once for the life of the process. */
 struct dfg_lang_library {
 	struct dfg_arena arena;
-	struct dfg_name_scope frame; /* all its functions and layers; it has no outer scope */
+	struct dfg_name_scope bindings; /* all its functions and layers; it has no outer scope */
 };
 
 /* The library, which is parsed at the first call; any thread may call. */

@@ -73,9 +73,9 @@ static struct dfg_err *match_static(
 }
 
 /* The dtype that a type names. A new name with a capital letter matches any dtype: *out_dtype is then none. */
-static struct dfg_err *dtype_of(struct dfg_name_scope *frame, const struct dfg_tree *type, enum dfg_dtype *out_dtype)
+static struct dfg_err *dtype_of(struct dfg_name_scope *bindings, const struct dfg_tree *type, enum dfg_dtype *out_dtype)
 {
-	const struct dfg_datum *bound = dfg_frame_find(frame, type->text);
+	const struct dfg_datum *bound = dfg_name_scope_find(bindings, type->text);
 	*out_dtype =
 		bound && bound->kind == DFG_DATUM_DTYPE ? bound->dtype : dfg_dtype_find(type->text, strlen(type->text));
 	if (*out_dtype || (*type->text >= 'A' && *type->text <= 'Z'))
@@ -90,13 +90,13 @@ static struct dfg_err *dtype_of(struct dfg_name_scope *frame, const struct dfg_t
 						: DFG_ERR(DFG_DATA, "there is no type '%s'", type->text);
 }
 
-static struct dfg_err *like(struct dfg_eval *eval, struct dfg_name_scope *frame, const char *name,
+static struct dfg_err *like(struct dfg_eval *eval, struct dfg_name_scope *bindings, const char *name,
 	enum dfg_dtype *out_dtype, struct dfg_shape *out)
 {
-	const struct dfg_datum *other = dfg_frame_find(frame, name);
+	const struct dfg_datum *other = dfg_name_scope_find(bindings, name);
 	struct dfg_edge edge;
 	if (!other)
-		return dfg_frame_unknown(eval, frame, name);
+		return dfg_name_scope_unknown(eval, bindings, name);
 	DFG_TRY(dfg_to_edge(eval, other, DFG_NO_DTYPE, &edge));
 	*out_dtype = dfg_eval_fact(eval, edge)->dtype;
 	*out = dfg_eval_fact(eval, edge)->shape;
@@ -105,11 +105,11 @@ static struct dfg_err *like(struct dfg_eval *eval, struct dfg_name_scope *frame,
 
 /* The value of a dimension, or DFG_UNKNOWN if only a run knows it. */
 static struct dfg_err *dim_value(
-	struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *dim, int64_t *out_value)
+	struct dfg_eval *eval, struct dfg_name_scope *bindings, const struct dfg_tree *dim, int64_t *out_value)
 {
 	struct dfg_datum datum;
 	*out_value = DFG_UNKNOWN;
-	DFG_TRY(dfg_eval_expr(eval, frame, dim, &datum));
+	DFG_TRY(dfg_eval_expr(eval, bindings, dim, &datum));
 	if (datum.kind == DFG_DATUM_DIM || datum.kind == DFG_DATUM_TENSOR)
 		return NULL;
 	DFG_TRY(dfg_to_int(eval, &datum, "a dimension", out_value));
@@ -117,21 +117,21 @@ static struct dfg_err *dim_value(
 }
 
 /* Whether a name in a type is a new dimension: it is not bound yet, or only to a function (`time`, `size`, ...). */
-static bool is_new(struct dfg_name_scope *frame, const struct dfg_tree *dim)
+static bool is_new(struct dfg_name_scope *bindings, const struct dfg_tree *dim)
 {
 	if (dim->kind != DFG_TREE_NAME)
 		return false;
-	const struct dfg_datum *bound = dfg_frame_find(frame, dim->text);
+	const struct dfg_datum *bound = dfg_name_scope_find(bindings, dim->text);
 	return !bound || bound->kind == DFG_DATUM_FN || bound->kind == DFG_DATUM_LAYER;
 }
 
-struct dfg_err *dfg_type_shape(struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *type,
+struct dfg_err *dfg_type_shape(struct dfg_eval *eval, struct dfg_name_scope *bindings, const struct dfg_tree *type,
 	enum dfg_dtype *out_dtype, struct dfg_shape *out_shape)
 {
 	const struct dfg_tree *dims = dims_of(type);
 	if (type->kind == DFG_TREE_LIKE)
-		return dfg_eval_at(eval, type, like(eval, frame, type->text, out_dtype, out_shape));
-	DFG_TRY(dfg_eval_at(eval, type, dtype_of(frame, type, out_dtype)));
+		return dfg_eval_at(eval, type, like(eval, bindings, type->text, out_dtype, out_shape));
+	DFG_TRY(dfg_eval_at(eval, type, dtype_of(bindings, type, out_dtype)));
 	*out_shape = DFG_SHAPE_UNKNOWN;
 	if (!*out_dtype)
 		return dfg_eval_at(eval, type, DFG_ERR(DFG_DATA, "there is no type '%s'", type->text));
@@ -145,37 +145,37 @@ struct dfg_err *dfg_type_shape(struct dfg_eval *eval, struct dfg_name_scope *fra
 		out_shape->dim[i] = DFG_UNKNOWN;
 		if (dim->kind == DFG_TREE_REST)
 			return dfg_eval_at(eval, dim, DFG_ERR(DFG_DATA, "`...` must be the only dimension here"));
-		if (dim->kind != DFG_TREE_ANY && !is_new(frame, dim))
-			DFG_TRY(dfg_eval_at(eval, dim, dim_value(eval, frame, dim, &out_shape->dim[i])));
+		if (dim->kind != DFG_TREE_ANY && !is_new(bindings, dim))
+			DFG_TRY(dfg_eval_at(eval, dim, dim_value(eval, bindings, dim, &out_shape->dim[i])));
 	}
 	return NULL;
 }
 
 static struct dfg_err *bind_dim(
-	struct dfg_eval *eval, struct dfg_name_scope *frame, const char *name, struct dfg_edge edge, int axis)
+	struct dfg_eval *eval, struct dfg_name_scope *bindings, const char *name, struct dfg_edge edge, int axis)
 {
 	const struct dfg_shape *shape = &dfg_eval_fact(eval, edge)->shape;
 	int64_t known = shape->rank < 0 ? DFG_UNKNOWN : shape->dim[axis < 0 ? axis + shape->rank : axis];
 	if (known != DFG_UNKNOWN)
-		return dfg_frame_put(eval->arena, frame, name, DFG_INT(known));
+		return dfg_name_scope_put(eval->arena, bindings, name, DFG_INT(known));
 	struct dfg_dim *dim = dfg_arena_zeros(eval->arena, 1, sizeof *dim);
 	if (!dim)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
 	*dim = (struct dfg_dim){.of = edge, .axis = axis};
 	DFG_TRY(dfg_eval_path(eval, eval->scope, name, &dim->path));
-	return dfg_frame_put(eval->arena, frame, name, (struct dfg_datum){DFG_DATUM_DIM, .dim = dim});
+	return dfg_name_scope_put(eval->arena, bindings, name, (struct dfg_datum){DFG_DATUM_DIM, .dim = dim});
 }
 
-static struct dfg_err *match_dim(struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tree,
+static struct dfg_err *match_dim(struct dfg_eval *eval, struct dfg_name_scope *bindings, const struct dfg_tree *tree,
 	struct dfg_edge edge, const char *name, int axis)
 {
 	const struct dfg_shape shape = dfg_eval_fact(eval, edge)->shape;
 	int64_t wanted, there = shape.rank < 0 ? DFG_UNKNOWN : shape.dim[axis < 0 ? axis + shape.rank : axis];
 	if (tree->kind == DFG_TREE_ANY)
 		return NULL;
-	if (is_new(frame, tree))
-		return bind_dim(eval, frame, tree->text, edge, axis);
-	DFG_TRY(dim_value(eval, frame, tree, &wanted));
+	if (is_new(bindings, tree))
+		return bind_dim(eval, bindings, tree->text, edge, axis);
+	DFG_TRY(dim_value(eval, bindings, tree, &wanted));
 	if (wanted == there || wanted == DFG_UNKNOWN || there == DFG_UNKNOWN)
 		return NULL;
 	return DFG_ERR(DFG_DATA, "'%s' is %s: axis %d must be %s%s%lld", name,
@@ -191,7 +191,7 @@ static int rest_at(const struct dfg_tree *dims)
 	return -1;
 }
 
-struct dfg_err *dfg_type_bind_dims(struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *type,
+struct dfg_err *dfg_type_bind_dims(struct dfg_eval *eval, struct dfg_name_scope *bindings, const struct dfg_tree *type,
 	struct dfg_edge edge, const char *name)
 {
 	const struct dfg_tree *dims = dims_of(type);
@@ -205,7 +205,7 @@ struct dfg_err *dfg_type_bind_dims(struct dfg_eval *eval, struct dfg_name_scope 
 			rest < 0 ? n : n - 1, (rest < 0 ? n : n - 1) == 1 ? "is" : "es");
 	for (int i = 0; i < n; i++)
 		if (i != rest)
-			DFG_TRY(match_dim(eval, frame, dims->kid[i], edge, name, rest >= 0 && i > rest ? i - n : i));
+			DFG_TRY(match_dim(eval, bindings, dims->kid[i], edge, name, rest >= 0 && i > rest ? i - n : i));
 	return NULL;
 }
 
@@ -224,22 +224,22 @@ static struct dfg_err *typed(struct dfg_eval *eval, enum dfg_dtype dtype, struct
 	return NULL;
 }
 
-static struct dfg_err *match_dtype(struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *type,
+static struct dfg_err *match_dtype(struct dfg_eval *eval, struct dfg_name_scope *bindings, const struct dfg_tree *type,
 	const char *name, struct dfg_datum *datum)
 {
 	enum dfg_dtype wanted, there;
-	DFG_TRY(dfg_eval_at(eval, type, dtype_of(frame, type, &wanted)));
+	DFG_TRY(dfg_eval_at(eval, type, dtype_of(bindings, type, &wanted)));
 	DFG_TRY(typed(eval, wanted, datum));
 	there = dfg_datum_dtype(eval, datum);
 	if (!wanted)
-		return dfg_frame_put(eval->arena, frame, type->text, DFG_TYPE(there));
+		return dfg_name_scope_put(eval->arena, bindings, type->text, DFG_TYPE(there));
 	if (there == wanted)
 		return NULL;
 	return DFG_ERR(DFG_DATA, "'%s' is %s, but must be %s: cast it with %s(...)", name, dfg_datum_words(eval, datum),
 		dfg_dtype_name(wanted), dfg_dtype_name(wanted));
 }
 
-struct dfg_err *dfg_type_match(struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *type,
+struct dfg_err *dfg_type_match(struct dfg_eval *eval, struct dfg_name_scope *bindings, const struct dfg_tree *type,
 	const char *name, struct dfg_datum *datum)
 {
 	struct dfg_edge edge;
@@ -248,15 +248,15 @@ struct dfg_err *dfg_type_match(struct dfg_eval *eval, struct dfg_name_scope *fra
 	if (type->kind == DFG_TREE_LIKE) {
 		enum dfg_dtype dtype;
 		struct dfg_shape shape;
-		DFG_TRY(like(eval, frame, type->text, &dtype, &shape));
+		DFG_TRY(like(eval, bindings, type->text, &dtype, &shape));
 		return typed(eval, dtype, datum);
 	}
-	DFG_TRY(match_dtype(eval, frame, type, name, datum));
+	DFG_TRY(match_dtype(eval, bindings, type, name, datum));
 	const struct dfg_tree *dims = dims_of(type);
 	if (!dims || (dims->n == 0 && datum->kind == DFG_DATUM_LITERAL && datum->literal->shape.rank == 0))
 		return NULL;
 	DFG_TRY(dfg_to_edge(eval, datum, DFG_NO_DTYPE, &edge));
 	if (datum->kind != DFG_DATUM_CELL)
 		*datum = DFG_TENSOR(edge);
-	return dfg_type_bind_dims(eval, frame, type, edge, name);
+	return dfg_type_bind_dims(eval, bindings, type, edge, name);
 }

@@ -154,12 +154,12 @@ struct dfg_err *dfg_cell_new(
 }
 
 static struct dfg_err *declare_cell(
-	struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tree, struct dfg_cell **out_cell)
+	struct dfg_eval *eval, struct dfg_name_scope *bindings, const struct dfg_tree *tree, struct dfg_cell **out_cell)
 {
 	struct dfg_cell like = {.trainable = tree->kind == DFG_TREE_PARAM};
-	struct dfg_datum initial, *there = dfg_frame_own(frame, tree->text);
+	struct dfg_datum initial, *there = dfg_name_scope_own(bindings, tree->text);
 	DFG_TRY(dfg_eval_path(eval, eval->scope, tree->text, &like.path));
-	DFG_TRY(dfg_type_shape(eval, frame, tree->kid[0], &like.dtype, &like.shape));
+	DFG_TRY(dfg_type_shape(eval, bindings, tree->kid[0], &like.dtype, &like.shape));
 	if (!dfg_shape_known(&like.shape))
 		return dfg_eval_at(eval, tree->kid[0],
 			DFG_ERR(DFG_DATA, "'%s' is %s, but its shape must be known while building", like.path,
@@ -168,7 +168,7 @@ static struct dfg_err *declare_cell(
 	if (!*out_cell) {
 		struct dfg_stand stand;
 		dfg_region_go(eval, NULL, &stand);
-		struct dfg_err *err = dfg_eval_expr(eval, frame, tree->kid[1], &initial);
+		struct dfg_err *err = dfg_eval_expr(eval, bindings, tree->kid[1], &initial);
 		dfg_region_back(eval, &stand);
 		DFG_TRY(err);
 		return dfg_cell_new(eval, &like, &initial, out_cell);
@@ -181,13 +181,13 @@ static struct dfg_err *declare_cell(
 		dfg_type_words((*out_cell)->dtype, &(*out_cell)->shape).s, dfg_type_words(like.dtype, &like.shape).s);
 }
 
-struct dfg_err *dfg_eval_cell(struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tree)
+struct dfg_err *dfg_eval_cell(struct dfg_eval *eval, struct dfg_name_scope *bindings, const struct dfg_tree *tree)
 {
 	struct dfg_cell *cell;
 	if (!eval->program && !eval->slots)
 		return DFG_ERR(DFG_DATA, "variables can be declared only in programs and optimizers");
-	DFG_TRY(declare_cell(eval, frame, tree, &cell));
-	return dfg_frame_put(eval->arena, frame, tree->text, (struct dfg_datum){DFG_DATUM_CELL, .cell = cell});
+	DFG_TRY(declare_cell(eval, bindings, tree, &cell));
+	return dfg_name_scope_put(eval->arena, bindings, tree->text, (struct dfg_datum){DFG_DATUM_CELL, .cell = cell});
 }
 
 struct dfg_err *dfg_cell_touch(struct dfg_eval *eval, struct dfg_cell *cell)
@@ -202,21 +202,21 @@ struct dfg_err *dfg_cell_touch(struct dfg_eval *eval, struct dfg_cell *cell)
 	return NULL;
 }
 
-struct dfg_err *dfg_eval_set(struct dfg_eval *eval, struct dfg_name_scope *frame, const struct dfg_tree *tree)
+struct dfg_err *dfg_eval_set(struct dfg_eval *eval, struct dfg_name_scope *bindings, const struct dfg_tree *tree)
 {
-	const struct dfg_datum *bound = dfg_frame_find(frame, tree->text);
+	const struct dfg_datum *bound = dfg_name_scope_find(bindings, tree->text);
 	struct dfg_datum datum;
 	struct dfg_edge value;
 	uint32_t node;
 	if (!bound)
-		return dfg_frame_unknown(eval, frame, tree->text);
+		return dfg_name_scope_unknown(eval, bindings, tree->text);
 	if (bound->kind != DFG_DATUM_CELL)
 		return DFG_ERR(DFG_DATA, "'%s' is not a param or state", tree->text);
 	struct dfg_cell *cell = bound->cell;
 	const char *scope = eval->scope;
 	if (eval->program)
 		DFG_TRY(dfg_eval_path(eval, scope, tree->text, &eval->scope));
-	struct dfg_err *err = dfg_eval_expr(eval, frame, tree->kid[0], &datum);
+	struct dfg_err *err = dfg_eval_expr(eval, bindings, tree->kid[0], &datum);
 	if (!err)
 		err = dfg_to_edge(eval, &datum, cell->dtype, &value);
 	if (!err)
