@@ -71,11 +71,11 @@ static struct dfg_err *arrange(struct dfg_eval *eval, const char *callee, const 
 	const struct dfg_call_site *site, const struct dfg_argument **given)
 {
 	struct dfg_index index = {0};
-	uint32_t by_place = 0;
+	uint32_t by_position = 0;
 	for (uint32_t i = 0; i < site->n; i++) {
 		const struct dfg_argument *argument = &site->argument[i];
 		const struct dfg_tree *place = argument->named ? argument->named : argument->tree;
-		uint32_t at = argument->name ? 0 : by_place++;
+		uint32_t at = argument->name ? 0 : by_position++;
 		if (argument->name)
 			DFG_TRY(find_formal(eval, formals, &index, argument->name, &at));
 		if (at == UINT32_MAX)
@@ -177,7 +177,7 @@ static struct dfg_err *called_from(
 	return err;
 }
 
-static struct dfg_err *run_body(struct dfg_eval *eval, const struct dfg_callable *callable,
+static struct dfg_err *evaluate_body(struct dfg_eval *eval, const struct dfg_callable *callable,
 	const struct dfg_call_site *site, struct dfg_name_scope *bindings, struct dfg_datum *out_datum)
 {
 	const struct dfg_source *caller = eval->source;
@@ -208,7 +208,7 @@ static struct dfg_err *call_fn(struct dfg_eval *eval, const struct dfg_callable 
 	DFG_TRY(dfg_name_scope_new(eval, callable->bindings, &bindings));
 	struct dfg_err *err = bind_formals(eval, callable, callable->tree->kid[0], site, bindings);
 	if (!err)
-		err = run_body(eval, callable, site, bindings, out_datum);
+		err = evaluate_body(eval, callable, site, bindings, out_datum);
 	return called_from(eval, callable, site->tree, err);
 }
 
@@ -246,7 +246,7 @@ static struct dfg_err *apply_instance(struct dfg_eval *eval, const struct dfg_in
 	eval->scope = instance->path;
 	struct dfg_err *err = bind_formals(eval, instance->callable, instance->callable->tree->kid[1], site, bindings);
 	if (!err)
-		err = run_body(eval, instance->callable, site, bindings, out_datum);
+		err = evaluate_body(eval, instance->callable, site, bindings, out_datum);
 	eval->instances = outer;
 	eval->scope = scope;
 	dfg_counter_release(&instances);

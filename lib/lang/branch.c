@@ -54,7 +54,7 @@ static bool has_own_control(const struct dfg_builder *builder, const struct dfg_
 }
 
 /* Makes the value a tensor of the arm, after the arm's assertions. */
-static struct dfg_err *settle(
+static struct dfg_err *make_result(
 	struct dfg_eval *eval, struct dfg_datum *datum, enum dfg_dtype dtype, const struct dfg_region *arm)
 {
 	struct dfg_edge edge;
@@ -66,7 +66,8 @@ static struct dfg_err *settle(
 	return NULL;
 }
 
-static struct dfg_err *run_arm(struct dfg_eval *eval, struct dfg_name_scope *bindings, struct choice *choice, int side)
+static struct dfg_err *evaluate_arm(
+	struct dfg_eval *eval, struct dfg_name_scope *bindings, struct choice *choice, int side)
 {
 	const struct dfg_region *arm = choice->branch->arm[side];
 	struct dfg_datum value;
@@ -74,18 +75,19 @@ static struct dfg_err *run_arm(struct dfg_eval *eval, struct dfg_name_scope *bin
 	DFG_TRY(list_results(eval, &value, &choice->result[side], &choice->n[side]));
 	for (uint32_t i = 0; i < choice->n[side]; i++)
 		if (!dfg_datum_is_known(&choice->result[side][i]))
-			DFG_TRY(dfg_eval_at(eval, choice->arm[side], settle(eval, &choice->result[side][i], DFG_NO_DTYPE, arm)));
+			DFG_TRY(
+				dfg_eval_at(eval, choice->arm[side], make_result(eval, &choice->result[side][i], DFG_NO_DTYPE, arm)));
 	return NULL;
 }
 
-static struct dfg_err *run_both(struct dfg_eval *eval, struct dfg_name_scope *bindings, struct choice *choice)
+static struct dfg_err *evaluate_both(struct dfg_eval *eval, struct dfg_name_scope *bindings, struct choice *choice)
 {
 	struct dfg_err *err = NULL;
 	for (int side = 1; side >= 0 && !err; side--) {
-		struct dfg_stand stand;
-		dfg_region_go(eval, choice->branch->arm[side], &stand);
-		err = run_arm(eval, bindings, choice, side);
-		dfg_region_back(eval, &stand);
+		struct dfg_saved_region saved;
+		dfg_region_go(eval, choice->branch->arm[side], &saved);
+		err = evaluate_arm(eval, bindings, choice, side);
+		dfg_region_back(eval, &saved);
 	}
 	return err;
 }
@@ -113,11 +115,11 @@ static struct dfg_err *meet(struct dfg_eval *eval, struct choice *choice, uint32
 	struct dfg_edge in[2], merge = {0, 0};
 	for (int side = 0; side < 2; side++) {
 		struct dfg_datum *datum = &choice->result[side][i];
-		struct dfg_stand stand;
+		struct dfg_saved_region saved;
 		if (datum->kind != DFG_DATUM_TENSOR) {
-			dfg_region_go(eval, choice->branch->arm[side], &stand);
-			struct dfg_err *err = settle(eval, datum, dtype, choice->branch->arm[side]);
-			dfg_region_back(eval, &stand);
+			dfg_region_go(eval, choice->branch->arm[side], &saved);
+			struct dfg_err *err = make_result(eval, datum, dtype, choice->branch->arm[side]);
+			dfg_region_back(eval, &saved);
 			DFG_TRY(dfg_eval_at(eval, choice->arm[side], err));
 		}
 		in[side] = datum->edge;
@@ -193,7 +195,7 @@ struct dfg_err *dfg_eval_if(
 	DFG_TRY(dfg_eval_at(eval, tree->kid[0], predicate(eval, &condition, &choice.branch->predicate)));
 	for (int side = 0; side < 2; side++)
 		DFG_TRY(dfg_region_new(eval, choice.branch, side, &choice.branch->arm[side]));
-	DFG_TRY(run_both(eval, bindings, &choice));
+	DFG_TRY(evaluate_both(eval, bindings, &choice));
 	return gather(eval, &choice, out_datum);
 }
 

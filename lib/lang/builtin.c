@@ -245,7 +245,7 @@ static struct dfg_err *step(struct dfg_eval *eval, const struct dfg_call_site *s
 static struct dfg_err *make_seed(struct dfg_eval *eval, uint32_t *out_node)
 {
 	const char *scope = eval->scope;
-	struct dfg_stand stand;
+	struct dfg_saved_region saved;
 	struct dfg_edge zero;
 	struct dfg_attr attr = {"shape", DFG_ATTR_SHAPE, {.shape = &DFG_SHAPE_SCALAR}};
 	struct dfg_new_node want = {.op = "PlaceholderWithDefault",
@@ -255,14 +255,14 @@ static struct dfg_err *make_seed(struct dfg_eval *eval, uint32_t *out_node)
 		.n_in = 1,
 		.attr = &attr,
 		.n_attr = 1};
-	dfg_region_go(eval, NULL, &stand);
+	dfg_region_go(eval, NULL, &saved);
 	eval->scope = "dfg";
 	eval->builder->n_control = 0;
 	struct dfg_err *err = dfg_to_edge(eval, &DFG_INT(0), DFG_I64, &zero);
 	if (!err)
 		err = dfg_eval_build(eval, &want, DFG_NAME_EXACT, out_node);
 	eval->scope = scope;
-	dfg_region_back(eval, &stand);
+	dfg_region_back(eval, &saved);
 	return err;
 }
 

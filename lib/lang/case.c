@@ -187,7 +187,7 @@ static struct dfg_err *wanted(struct test *test, const struct dfg_resolved_node 
 	return NULL;
 }
 
-static struct dfg_err *run(struct test *test)
+static struct dfg_err *parse_case(struct test *test)
 {
 	const struct dfg_op *op = NULL;
 	struct dfg_call_site site;
@@ -221,7 +221,7 @@ struct dfg_err *dfg_case_parse(const char *line, enum dfg_dtype dtype, struct df
 	test.eval =
 		(struct dfg_eval){.builder = &test.builder, .arena = &out_case->arena, .source = &test.source, .scope = ""};
 	if (!err)
-		err = run(&test);
+		err = parse_case(&test);
 	err = dfg_eval_finish(&test.eval, err);
 	dfg_eval_release(&test.eval);
 	dfg_builder_release(&test.builder);

@@ -45,13 +45,13 @@ struct dfg_err *dfg_eval_finish(struct dfg_eval *eval, struct dfg_err *err)
 	if (!err || !eval->is_placed || !eval->wrong_source || (err->code == DFG_MEMORY && !eval->is_full))
 		return err;
 	const char *what = eval->inside ? dfg_arena_print(eval->arena, "%s, %s", err->text, eval->inside) : err->text;
-	struct dfg_err *placed =
+	struct dfg_err *n_region =
 		what ? dfg_source_err(eval->wrong_source, eval->wrong_at, err->code, what) : dfg_no_memory("an error");
 	dfg_err_free(err);
 	if (!eval->callers)
-		return placed;
-	err = dfg_err_of_file(DFG_ERR(placed->code, "%s%s", placed->text, eval->callers), NULL);
-	dfg_err_free(placed);
+		return n_region;
+	err = dfg_err_of_file(DFG_ERR(n_region->code, "%s%s", n_region->text, eval->callers), NULL);
+	dfg_err_free(n_region);
 	return err;
 }
 
@@ -62,7 +62,7 @@ void dfg_eval_release(struct dfg_eval *eval)
 	dfg_free(eval->held);
 	dfg_free(eval->asserts.node);
 	dfg_free(eval->after.node);
-	dfg_free(eval->place);
+	dfg_free(eval->region_by_port);
 	dfg_free(eval->constants.node);
 	dfg_counter_release(&eval->streams);
 	dfg_counter_release(&eval->frames);

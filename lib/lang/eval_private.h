@@ -56,11 +56,12 @@ struct dfg_eval {
 	const char *callers;                   /* a line for each of the innermost calls around the place, or NULL */
 	uint32_t n_callers;
 
-	struct dfg_region *region;      /* the present region, which new nodes belong to; NULL: the root */
-	struct dfg_region **place;      /* the region of output 1 of node n at 2 n + 1, that of its other outputs at 2 n */
-	size_t placed, region_capacity; /* nodes from `placed` on belong to the root */
-	struct dfg_lang_loop *loop;     /* the loop whose body is being evaluated, or NULL */
-	bool under_if;                  /* within an `if` of that body */
+	struct dfg_region *region; /* the present region, which new nodes belong to; NULL: the root */
+	struct dfg_region *
+		*region_by_port; /* the region of output 1 of node n at 2 n + 1, that of its other outputs at 2 n */
+	size_t n_region, region_capacity; /* nodes from `placed` on belong to the root */
+	struct dfg_lang_loop *loop;       /* the loop whose body is being evaluated, or NULL */
+	bool under_if;                    /* within an `if` of that body */
 	struct dfg_name_counter frames;
 	struct dfg_nodes constants;      /* those of the root that loops and branches read */
 	struct dfg_index constant_index; /* the same by the hash of their elements */

@@ -181,25 +181,25 @@ static struct dfg_err *condition(struct dfg_eval *eval, struct dfg_name_scope *b
 
 static struct dfg_err *decide(struct dfg_eval *eval, struct dfg_name_scope *bindings, struct dfg_lang_loop *loop)
 {
-	struct dfg_stand stand;
+	struct dfg_saved_region saved;
 	if (!loop->counting->is_closed && !loop->tree->kid[2])
 		return DFG_ERR(
 			DFG_DATA, "this loop never ends: it requires `while`, a sequence that ends, or `with (limit = n)`");
-	dfg_region_go(eval, loop->frame, &stand);
+	dfg_region_go(eval, loop->frame, &saved);
 	struct dfg_err *err = condition(eval, bindings, loop);
-	dfg_region_back(eval, &stand);
+	dfg_region_back(eval, &saved);
 	return err;
 }
 
 static struct dfg_err *make_body(struct dfg_eval *eval, struct dfg_lang_loop *loop)
 {
 	struct dfg_branch *branch = dfg_arena_zeros(eval->arena, 1, sizeof *branch);
-	struct dfg_stand stand;
+	struct dfg_saved_region saved;
 	if (!branch)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
-	dfg_region_go(eval, loop->frame, &stand);
+	dfg_region_go(eval, loop->frame, &saved);
 	struct dfg_err *err = dfg_region_new(eval, branch, 1, &loop->body);
-	dfg_region_back(eval, &stand);
+	dfg_region_back(eval, &saved);
 	DFG_TRY(err);
 	branch->predicate = loop->condition;
 	branch->arm[1] = loop->body;
@@ -216,7 +216,8 @@ static struct dfg_err *make_body(struct dfg_eval *eval, struct dfg_lang_loop *lo
 	return err;
 }
 
-static struct dfg_err *run_statements(struct dfg_eval *eval, struct dfg_name_scope *names, struct dfg_lang_loop *loop)
+static struct dfg_err *evaluate_statements(
+	struct dfg_eval *eval, struct dfg_name_scope *names, struct dfg_lang_loop *loop)
 {
 	const struct dfg_tree *block = loop->tree->kid[4];
 	struct dfg_datum last;
@@ -267,7 +268,7 @@ static struct dfg_err *check_next(
 		words ? words : "", dfg_type_words(next->dtype, &next->shape).s, carried->name);
 }
 
-static struct dfg_err *go_on(struct dfg_eval *eval, struct dfg_lang_loop *loop)
+static struct dfg_err *set_next_values(struct dfg_eval *eval, struct dfg_lang_loop *loop)
 {
 	const struct dfg_datum *value = &loop->next_value;
 	uint32_t n = !loop->next ? 0 : value->kind == DFG_DATUM_TUPLE ? value->list.n : value->kind != DFG_DATUM_NONE;
@@ -299,20 +300,20 @@ static struct dfg_err *body(struct dfg_eval *eval, struct dfg_name_scope *bindin
 	names->kind = DFG_SCOPE_LOOP;
 	eval->loop = loop;
 	eval->under_if = false;
-	struct dfg_err *err = run_statements(eval, names, loop);
+	struct dfg_err *err = evaluate_statements(eval, names, loop);
 	if (!err)
-		err = go_on(eval, loop);
+		err = set_next_values(eval, loop);
 	eval->loop = outer;
 	eval->under_if = under_if;
 	return err;
 }
 
-static struct dfg_err *run_body(struct dfg_eval *eval, struct dfg_name_scope *bindings, struct dfg_lang_loop *loop)
+static struct dfg_err *evaluate_body(struct dfg_eval *eval, struct dfg_name_scope *bindings, struct dfg_lang_loop *loop)
 {
-	struct dfg_stand stand;
-	dfg_region_go(eval, loop->body, &stand);
+	struct dfg_saved_region saved;
+	dfg_region_go(eval, loop->body, &saved);
 	struct dfg_err *err = body(eval, bindings, loop);
-	dfg_region_back(eval, &stand);
+	dfg_region_back(eval, &saved);
 	return err;
 }
 
@@ -376,7 +377,7 @@ static bool may_change(const struct dfg_graph *graph, struct dfg_edge edge, bool
 }
 
 /* Warns of a condition that never changes. To be called when all carried values are known, those of variables too. */
-static struct dfg_err *warn_of_fixed(struct dfg_eval *eval, const struct dfg_lang_loop *loop)
+static struct dfg_err *warn_of_constant_condition(struct dfg_eval *eval, const struct dfg_lang_loop *loop)
 {
 	const struct dfg_tree *tree = loop->tree->kid[2];
 	bool reads;
@@ -397,7 +398,7 @@ static struct dfg_err *finish(struct dfg_eval *eval, struct dfg_lang_loop *loop,
 	DFG_TRY(dfg_view_close(eval, loop));
 	if (!loop->n && loop->counter.merge.node == DFG_NONE && !loop->body->views)
 		return DFG_ERR(DFG_DATA, "this loop never ends: it carries no value that `while` could test");
-	DFG_TRY(warn_of_fixed(eval, loop));
+	DFG_TRY(warn_of_constant_condition(eval, loop));
 	return results(eval, loop, out_datum);
 }
 
@@ -420,7 +421,7 @@ struct dfg_err *dfg_eval_loop(
 	DFG_TRY(dfg_count_enter(eval, loop));
 	DFG_TRY(decide(eval, bindings, loop));
 	DFG_TRY(make_body(eval, loop));
-	DFG_TRY(run_body(eval, bindings, loop));
+	DFG_TRY(evaluate_body(eval, bindings, loop));
 	return finish(eval, loop, out_datum);
 }
 
@@ -444,7 +445,7 @@ struct dfg_err *dfg_eval_next(struct dfg_eval *eval, struct dfg_name_scope *bind
 	return NULL;
 }
 
-static bool is_place(const void *arg, uint32_t item)
+static bool is_same_offset(const void *arg, uint32_t item)
 {
 	return *(const uint32_t *)arg == item;
 }
@@ -456,7 +457,7 @@ struct dfg_err *dfg_eval_yield(struct dfg_eval *eval, struct dfg_name_scope *bin
 	struct dfg_edge edge;
 	if (!loop || eval->under_if)
 		return misplaced(eval, "yield");
-	if (dfg_index_find(&loop->yield_index, tree->at * 0x9e3779b1u, is_place, &tree->at) != UINT32_MAX)
+	if (dfg_index_find(&loop->yield_index, tree->at * 0x9e3779b1u, is_same_offset, &tree->at) != UINT32_MAX)
 		return DFG_ERR(DFG_DATA, "this `yield` is evaluated twice in an iteration: move it out of `static for`");
 	DFG_TRY(dfg_index_add(eval->arena, &loop->yield_index, tree->at * 0x9e3779b1u, tree->at));
 	DFG_TRY(dfg_eval_expr(eval, bindings, tree->kid[0], &datum));

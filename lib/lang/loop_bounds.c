@@ -285,10 +285,10 @@ struct dfg_err *dfg_count_bind(
 
 struct dfg_err *dfg_count_on(struct dfg_eval *eval, struct dfg_lang_loop *loop)
 {
-	struct dfg_stand stand;
+	struct dfg_saved_region saved;
 	struct dfg_datum next, one = DFG_INT(1), counter = DFG_TENSOR(loop->counter.inside);
-	dfg_region_go(eval, loop->body, &stand);
+	dfg_region_go(eval, loop->body, &saved);
 	struct dfg_err *err = binary(eval, "AddV2", &counter, &one, &next);
-	dfg_region_back(eval, &stand);
+	dfg_region_back(eval, &saved);
 	return err ? err : dfg_carry_on(eval, loop, &loop->counter, next.edge);
 }

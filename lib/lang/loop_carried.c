@@ -41,12 +41,12 @@ struct dfg_err *dfg_carry_in(struct dfg_eval *eval, struct dfg_lang_loop *loop, 
 struct dfg_err *dfg_carry_on(
 	struct dfg_eval *eval, struct dfg_lang_loop *loop, struct dfg_carried *carried, struct dfg_edge next)
 {
-	struct dfg_stand stand;
+	struct dfg_saved_region saved;
 	uint32_t node;
-	dfg_region_go(eval, loop->body, &stand);
+	dfg_region_go(eval, loop->body, &saved);
 	struct dfg_err *err = dfg_eval_build(
 		eval, &(struct dfg_new_node){.op = "NextIteration", .in = &next, .n_in = 1}, DFG_NAME_NONE, &node);
-	dfg_region_back(eval, &stand);
+	dfg_region_back(eval, &saved);
 	if (!err)
 		eval->builder->graph->node[carried->merge.node].in[1] = (struct dfg_edge){node, 0};
 	return err;

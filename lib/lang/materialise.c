@@ -34,12 +34,12 @@ static struct dfg_err *make_dim_here(struct dfg_eval *eval, struct dfg_dim *dim)
 static struct dfg_err *make_dim(struct dfg_eval *eval, struct dfg_dim *dim)
 {
 	struct dfg_region *region = dfg_region_of(eval, dim->of);
-	struct dfg_stand stand;
+	struct dfg_saved_region saved;
 	if (!dfg_region_within(eval->region, region))
 		return DFG_ERR(DFG_DATA, "a dimension of a tensor of a loop or branch is read outside of it");
-	dfg_region_go(eval, region, &stand);
+	dfg_region_go(eval, region, &saved);
 	struct dfg_err *err = make_dim_here(eval, dim);
-	dfg_region_back(eval, &stand);
+	dfg_region_back(eval, &saved);
 	return err;
 }
 

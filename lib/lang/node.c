@@ -56,7 +56,7 @@ struct dfg_err *dfg_eval_build(
 	struct dfg_eval *eval, const struct dfg_new_node *node, enum dfg_naming_kind kind, uint32_t *out_node)
 {
 	struct dfg_new_node want;
-	if (!eval->placed && !eval->region)
+	if (!eval->n_region && !eval->region)
 		return dfg_eval_build_as_is(eval, node, kind, out_node);
 	DFG_TRY(dfg_region_prepare(eval, node, &want));
 	DFG_TRY(dfg_eval_build_as_is(eval, &want, kind, out_node));

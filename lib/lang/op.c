@@ -163,7 +163,8 @@ static struct dfg_err *take_attr(
 	return dfg_eval_at(eval, argument->tree, number >= 0 || param >= 0 ? dfg_err_note(err, "%s", attr->name) : err);
 }
 
-static struct dfg_err *place(struct dfg_eval *eval, const struct dfg_call_site *site, struct dfg_arranged *arranged)
+static struct dfg_err *assign_arguments(
+	struct dfg_eval *eval, const struct dfg_call_site *site, struct dfg_arranged *arranged)
 {
 	int next = 0;
 	for (uint32_t i = 0; i < site->n; i++) {
@@ -193,7 +194,7 @@ static bool allows(const struct dfg_param *param, enum dfg_dtype dtype)
  * The dtype of a type parameter with only untyped numbers: their natural one if the op allows it, else the first in
  * this order that it allows.
  */
-static enum dfg_dtype alone(const struct dfg_param *param, enum dfg_dtype natural)
+static enum dfg_dtype untyped_dtype(const struct dfg_param *param, enum dfg_dtype natural)
 {
 	static const enum dfg_dtype order[] = {DFG_F32, DFG_I32, DFG_I64, DFG_F64, DFG_BOOL, DFG_STRING, DFG_C64, DFG_U8,
 		DFG_I8, DFG_U64, DFG_U32, DFG_U16, DFG_I16};
@@ -217,7 +218,7 @@ static enum dfg_dtype join(enum dfg_dtype a, enum dfg_dtype b)
 /*
  * Gives each type parameter the dtype of the tensors at its ports or, if there are none, one for the untyped numbers.
  */
-static void settle(struct dfg_eval *eval, struct dfg_arranged *arranged)
+static void infer_params(struct dfg_eval *eval, struct dfg_arranged *arranged)
 {
 	const struct dfg_signature *signature = arranged->signature;
 	enum dfg_dtype natural[DFG_PARAM_MAX] = {0};
@@ -232,7 +233,7 @@ static void settle(struct dfg_eval *eval, struct dfg_arranged *arranged)
 	}
 	for (int p = 0; p < signature->n_param; p++)
 		if (!arranged->param[p] && natural[p])
-			arranged->param[p] = alone(&signature->param[p], natural[p]);
+			arranged->param[p] = untyped_dtype(&signature->param[p], natural[p]);
 }
 
 struct dfg_err *dfg_op_arrange(
@@ -243,8 +244,8 @@ struct dfg_err *dfg_op_arrange(
 	if (!out->attr)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
 	DFG_TRY(dfg_op_signature(op, &out->signature));
-	DFG_TRY(place(eval, site, out));
-	settle(eval, out);
+	DFG_TRY(assign_arguments(eval, site, out));
+	infer_params(eval, out);
 	return NULL;
 }
 

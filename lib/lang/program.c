@@ -170,7 +170,7 @@ static struct dfg_err *open_program(struct dfg_eval *eval, const char *path, str
 	return new_source(eval->arena, strcmp(path, "-") ? path : "stdin", options->text, options->length, out_source);
 }
 
-static struct dfg_err *run(struct dfg_eval *eval, const char *path)
+static struct dfg_err *evaluate_program(struct dfg_eval *eval, const char *path)
 {
 	struct dfg_lang_library *library;
 	struct dfg_source *source;
@@ -211,7 +211,7 @@ static struct dfg_err *build(struct dfg_eval *eval, const char *path, struct dfg
 	eval->builder = &builder;
 	eval->instances = &instances;
 	if (!err)
-		err = run(eval, path);
+		err = evaluate_program(eval, path);
 	err = dfg_eval_finish(eval, err);
 	if (!err && eval->program->asks_training)
 		err = mark_training(eval);

@@ -8,21 +8,22 @@
 
 struct dfg_region *dfg_region_of(const struct dfg_eval *eval, struct dfg_edge edge)
 {
-	return edge.node < eval->placed ? eval->place[2 * (size_t)edge.node + (edge.port == 1)] : NULL;
+	return edge.node < eval->n_region ? eval->region_by_port[2 * (size_t)edge.node + (edge.port == 1)] : NULL;
 }
 
 static struct dfg_err *note(struct dfg_eval *eval, uint32_t node, struct dfg_region *port_0, struct dfg_region *port_1)
 {
 	size_t capacity = eval->region_capacity;
-	if (!port_0 && !port_1 && node >= eval->placed)
+	if (!port_0 && !port_1 && node >= eval->n_region)
 		return NULL;
-	if (!dfg_reserve(&eval->place, &eval->region_capacity, 2 * ((size_t)node + 1), sizeof *eval->place))
+	if (!dfg_reserve(
+			&eval->region_by_port, &eval->region_capacity, 2 * ((size_t)node + 1), sizeof *eval->region_by_port))
 		return DFG_ERR(DFG_MEMORY, "out of memory");
-	memset(eval->place + capacity, 0, (eval->region_capacity - capacity) * sizeof *eval->place);
-	eval->place[2 * (size_t)node] = port_0;
-	eval->place[2 * (size_t)node + 1] = port_1;
-	if (node >= eval->placed)
-		eval->placed = node + 1;
+	memset(eval->region_by_port + capacity, 0, (eval->region_capacity - capacity) * sizeof *eval->region_by_port);
+	eval->region_by_port[2 * (size_t)node] = port_0;
+	eval->region_by_port[2 * (size_t)node + 1] = port_1;
+	if (node >= eval->n_region)
+		eval->n_region = node + 1;
 	return NULL;
 }
 
@@ -71,14 +72,14 @@ static void take_outer_control(struct dfg_eval *eval, const struct dfg_region *r
 	eval->builder->n_control = door->n_control;
 }
 
-void dfg_region_go(struct dfg_eval *eval, struct dfg_region *region, struct dfg_stand *out_stand)
+void dfg_region_go(struct dfg_eval *eval, struct dfg_region *region, struct dfg_saved_region *out_saved)
 {
 	struct dfg_builder *builder = eval->builder;
-	*out_stand =
-		(struct dfg_stand){eval->region, builder->control, builder->n_control, eval->asserts, eval->after, false};
-	out_stand->goes_on =
+	*out_saved = (struct dfg_saved_region){
+		eval->region, builder->control, builder->n_control, eval->asserts, eval->after, false};
+	out_saved->continues =
 		region == eval->region || (region && region->outer == eval->region && region->branch && !region->loop);
-	if (!out_stand->goes_on) {
+	if (!out_saved->continues) {
 		eval->asserts = eval->after = (struct dfg_nodes){0};
 		if (dfg_region_within(eval->region, region))
 			take_outer_control(eval, region);
@@ -92,26 +93,26 @@ void dfg_region_go(struct dfg_eval *eval, struct dfg_region *region, struct dfg_
 	eval->region = region;
 }
 
-void dfg_region_back(struct dfg_eval *eval, struct dfg_stand *stand)
+void dfg_region_back(struct dfg_eval *eval, struct dfg_saved_region *saved)
 {
 	struct dfg_region *left = eval->region;
-	if (left && dfg_region_within(left, stand->region) && left != stand->region) {
+	if (left && dfg_region_within(left, saved->region) && left != saved->region) {
 		left->is_left = true;
 		left->inside = eval->builder->control;
 		left->n_inside = eval->builder->n_control;
 	}
-	if (stand->goes_on) {
-		eval->asserts.n = stand->asserts.n;
-		eval->after.n = stand->after.n;
+	if (saved->continues) {
+		eval->asserts.n = saved->asserts.n;
+		eval->after.n = saved->after.n;
 	} else {
 		dfg_free(eval->asserts.node);
 		dfg_free(eval->after.node);
-		eval->asserts = stand->asserts;
-		eval->after = stand->after;
+		eval->asserts = saved->asserts;
+		eval->after = saved->after;
 	}
-	eval->region = stand->region;
-	eval->builder->control = stand->control;
-	eval->builder->n_control = stand->n_control;
+	eval->region = saved->region;
+	eval->builder->control = saved->control;
+	eval->builder->n_control = saved->n_control;
 }
 
 static struct dfg_err *build_after(struct dfg_eval *eval, const struct dfg_new_node *want, struct dfg_region *place,

@@ -47,12 +47,12 @@ struct dfg_branch {
 };
 
 /* The state of the evaluator in a region, so that it can return there. */
-struct dfg_stand {
+struct dfg_saved_region {
 	struct dfg_region *region;
 	const uint32_t *control;
 	uint32_t n_control;
 	struct dfg_nodes asserts, after;
-	bool goes_on; /* nodes of the region that was entered come after the same assertions */
+	bool continues; /* nodes of the region that was entered come after the same assertions */
 };
 
 /* The region of an output. */
@@ -77,8 +77,8 @@ struct dfg_region *dfg_region_frame(struct dfg_region *region);
  * Makes `region` the present region: the same one, an outer one, or one within it. dfg_region_back() returns to the
  * region before; the two calls nest.
  */
-void dfg_region_go(struct dfg_eval *eval, struct dfg_region *region, struct dfg_stand *out_stand);
-void dfg_region_back(struct dfg_eval *eval, struct dfg_stand *stand);
+void dfg_region_go(struct dfg_eval *eval, struct dfg_region *region, struct dfg_saved_region *out_saved);
+void dfg_region_back(struct dfg_eval *eval, struct dfg_saved_region *saved);
 
 /* The edge as the region has it, through Enters and Switches. DFG_DATA: it is of a region that is not around it. */
 DFG_MUST_CHECK struct dfg_err *dfg_region_bring(

@@ -116,14 +116,14 @@ static struct dfg_err *count_rows(struct dfg_eval *eval, struct dfg_lang_loop *l
 static struct dfg_err *write(struct dfg_eval *eval, struct dfg_lang_loop *loop, struct dfg_yield *yield)
 {
 	struct dfg_edge in[4] = {yield->handle}, next;
-	struct dfg_stand stand;
-	dfg_region_go(eval, loop->body, &stand);
+	struct dfg_saved_region saved;
+	dfg_region_go(eval, loop->body, &saved);
 	struct dfg_err *err = dfg_loop_index(eval, loop, &in[1]);
 	in[2] = yield->value;
 	in[3] = yield->flow.inside;
 	if (!err)
 		err = dfg_eval_node(eval, "TensorArrayWriteV3", in, 4, &next);
-	dfg_region_back(eval, &stand);
+	dfg_region_back(eval, &saved);
 	return err ? err : dfg_carry_on(eval, loop, &yield->flow, next);
 }
 

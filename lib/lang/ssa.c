@@ -40,9 +40,9 @@ static struct dfg_err *read_anew(
 	struct dfg_attr attr = DFG_ATTR_T("dtype", cell->dtype);
 	struct dfg_nodes nodes = {0};
 	struct dfg_history *now;
-	struct dfg_stand stand;
+	struct dfg_saved_region saved;
 	struct dfg_edge *in = NULL, handle;
-	dfg_region_go(eval, region, &stand);
+	dfg_region_go(eval, region, &saved);
 	struct dfg_err *err = dfg_view_before(eval, cell, false, &handle, &nodes);
 	if (!err && !(in = dfg_arena_zeros(eval->arena, 1 + nodes.n, sizeof *in)))
 		err = DFG_ERR(DFG_MEMORY, "out of memory");
@@ -57,7 +57,7 @@ static struct dfg_err *read_anew(
 	}
 	if (!err)
 		err = dfg_view_after(eval, cell, false, out_edge->node);
-	dfg_region_back(eval, &stand);
+	dfg_region_back(eval, &saved);
 	dfg_free(nodes.node);
 	DFG_TRY(err);
 	DFG_TRY(dfg_history_of(eval, cell, region, &now));
@@ -125,7 +125,7 @@ static struct dfg_err *earlier(
 }
 
 /* Builds an Enter that comes after the nodes, and after those that all Enters of the frame come after. */
-static struct dfg_err *enter_after(struct dfg_eval *eval, struct dfg_edge edge, struct dfg_region *frame,
+static struct dfg_err *enter_handle_after(struct dfg_eval *eval, struct dfg_edge edge, struct dfg_region *frame,
 	bool is_constant, const struct dfg_nodes *nodes, struct dfg_edge *out_edge)
 {
 	uint32_t *control = dfg_arena_zeros(eval->arena, frame->n_control + nodes->n + 1, sizeof *control);
@@ -152,7 +152,7 @@ static struct dfg_err *enter_handle(struct dfg_eval *eval, struct dfg_cell *cell
 	DFG_TRY(dfg_region_bring(eval, handle, frame->outer, &handle));
 	struct dfg_err *err = earlier(cell, frame->outer, writes, &nodes);
 	if (!err)
-		err = enter_after(eval, handle, frame, !writes, &nodes, out_edge);
+		err = enter_handle_after(eval, handle, frame, !writes, &nodes, out_edge);
 	dfg_free(nodes.node);
 	return err;
 }

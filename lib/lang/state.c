@@ -20,7 +20,7 @@ struct makers {
 	uint32_t n;
 };
 
-static void see(struct makers *makers, struct dfg_edge edge)
+static void add_seen(struct makers *makers, struct dfg_edge edge)
 {
 	for (uint32_t i = 0; i < makers->n_seen; i++)
 		if (dfg_edge_same(makers->seen[i], edge))
@@ -44,7 +44,7 @@ static bool hands_on(const struct dfg_eval *eval, struct dfg_edge edge)
 static void find_makers(const struct dfg_eval *eval, struct dfg_edge edge, struct makers *makers)
 {
 	const struct dfg_graph *graph = eval->builder->graph;
-	see(makers, edge);
+	add_seen(makers, edge);
 	for (uint32_t i = 0; i < makers->n_seen; i++) {
 		const struct dfg_node *node = &graph->node[makers->seen[i].node];
 		if (!hands_on(eval, makers->seen[i])) {
@@ -52,7 +52,7 @@ static void find_makers(const struct dfg_eval *eval, struct dfg_edge edge, struc
 			continue;
 		}
 		for (uint32_t e = 0; e < (node->op->role == DFG_MERGE ? node->n_in : 1); e++)
-			see(makers, node->in[e]);
+			add_seen(makers, node->in[e]);
 	}
 }
 
@@ -88,7 +88,7 @@ static struct dfg_err *new_end(struct dfg_eval *eval, struct dfg_cell **out_cell
 	return dfg_cell_add(eval, cell);
 }
 
-static struct dfg_err *held_of(struct dfg_eval *eval, uint32_t maker, struct dfg_held *out_held)
+static struct dfg_err *find_held(struct dfg_eval *eval, uint32_t maker, struct dfg_held *out_held)
 {
 	for (size_t i = 0; i < eval->n_held; i++)
 		if (same_state(eval->builder->graph, eval->held[i].maker, maker)) {
@@ -124,7 +124,7 @@ static struct dfg_err *access_maker(struct dfg_eval *eval, uint32_t maker, unsig
 	struct dfg_held held;
 	if (cell)
 		return add_access(eval, cell, flags & DFG_WRITES, accesses);
-	DFG_TRY(held_of(eval, maker, &held));
+	DFG_TRY(find_held(eval, maker, &held));
 	if (flags & (DFG_READS | DFG_PUTS))
 		DFG_TRY(add_access(eval, held.end[0], flags & DFG_PUTS, accesses));
 	if (flags & (DFG_READS | DFG_TAKES))

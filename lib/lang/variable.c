@@ -139,15 +139,15 @@ struct dfg_err *dfg_cell_new(
 {
 	struct dfg_cell *cell = (struct dfg_cell *)dfg_arena_copy(eval->arena, like, sizeof *like);
 	const char *scope = eval->scope;
-	struct dfg_stand stand;
+	struct dfg_saved_region saved;
 	if (!cell)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
-	dfg_region_go(eval, NULL, &stand);
+	dfg_region_go(eval, NULL, &saved);
 	eval->scope = cell->path;
 	eval->builder->n_control = 0;
 	struct dfg_err *err = make_nodes(eval, cell, initial);
 	eval->scope = scope;
-	dfg_region_back(eval, &stand);
+	dfg_region_back(eval, &saved);
 	if (!err)
 		*out_cell = cell;
 	return err ? err : dfg_cell_add(eval, cell);
@@ -166,10 +166,10 @@ static struct dfg_err *declare_cell(
 				dfg_type_words(like.dtype, &like.shape).s));
 	*out_cell = dfg_cell_find(eval, like.path);
 	if (!*out_cell) {
-		struct dfg_stand stand;
-		dfg_region_go(eval, NULL, &stand);
+		struct dfg_saved_region saved;
+		dfg_region_go(eval, NULL, &saved);
 		struct dfg_err *err = dfg_eval_expr(eval, bindings, tree->kid[1], &initial);
-		dfg_region_back(eval, &stand);
+		dfg_region_back(eval, &saved);
 		DFG_TRY(err);
 		return dfg_cell_new(eval, &like, &initial, out_cell);
 	}
