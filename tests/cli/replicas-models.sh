@@ -59,6 +59,20 @@ for target in update train; do
 	[ "$(cat out)" = 'w: f32[] -3.5' ] # -(1.5 + 5.5) / 2
 done
 
+# A gradient that reads a variable after its update needs a step of its own.
+cat >>foreign.pbtxt <<'.'
+node { name: "again" op: "Identity" input: "w" input: "^update" attr { key: "T" value { type: DT_FLOAT } } }
+node { name: "slope" op: "Mul" input: "mean" input: "again" attr { key: "T" value { type: DT_FLOAT } } }
+node { name: "v" op: "VariableV2" attr { key: "dtype" value { type: DT_FLOAT } } attr { key: "shape" value { shape { } } } }
+node { name: "v/Assign" op: "Assign" input: "v" input: "zero" attr { key: "T" value { type: DT_FLOAT } } }
+node { name: "second" op: "ApplyGradientDescent" input: "v" input: "half" input: "slope" attr { key: "T" value { type: DT_FLOAT } } }
+.
+status 0 "$DFG" run foreign.pbtxt --data x=@v.npy --batch 4 --no-shuffle --target second
+status 65 "$DFG" run foreign.pbtxt --data x=@v.npy --batch 4 --no-shuffle --target second --shards 4
+has err 'a gradient depends on an update by another gradient: that takes a step of its own'
+status 65 "$DFG" run foreign.pbtxt --data x=@v.npy --batch 4 --no-shuffle --target second --shards 4 --bucket 0
+has err "node 'again' (Identity): a gradient waits for the update of variable 'w', which it reads: that takes a step of its own"
+
 # 17. Evaluation and inference over shards: means weighted by rows, rows in order.
 "$DFG" run - --fetch x -o x.npy <<'.'
 output x = reshape(f32(range(22)), [11, 2])

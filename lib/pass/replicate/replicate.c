@@ -118,179 +118,6 @@ static struct dfg_err *check_writes(const struct replicate *r)
 	return NULL;
 }
 
-static bool is_end(const struct dfg_node *node)
-{
-	return node->op && node->op->flags & (DFG_CONTRIBUTES | DFG_COLLECTS);
-}
-
-/* Marks what depends on the marked nodes, also by control edges. An end of an all-reduce passes nothing on. */
-static struct dfg_err *spread(struct replicate *r, bool *marked)
-{
-	const struct dfg_graph *graph = r->builder->graph;
-	uint32_t *order = dfg_arena_zeros(&r->scratch, graph->count, sizeof *order), count;
-	if (!order)
-		return dfg_no_memory("an order of nodes");
-	DFG_TRY(dfg_graph_order(graph, &r->scratch, order, &count));
-	if (count < graph->count)
-		return DFG_ERR(DFG_DATA, "the gradients to reduce depend on each other");
-	for (bool more = true; more;) { /* again for the back edges of loops */
-		more = false;
-		for (uint32_t i = 0; i < count; i++) {
-			uint32_t n = order[i];
-			const struct dfg_node *node = &graph->node[n];
-			bool depends = false, ends = is_end(node);
-			for (uint32_t e = 0; e < inputs(node) && !ends && !depends; e++)
-				depends = marked[node->in[e].node];
-			more |= depends && !marked[n];
-			marked[n] |= depends;
-		}
-	}
-	return NULL;
-}
-
-/* Marks the nodes that depend on an all-reduce, and those that depend on an input that is sharded. */
-static struct dfg_err *find_runs(struct replicate *r)
-{
-	const struct dfg_graph *graph = r->builder->graph;
-	r->reduced = dfg_arena_zeros(&r->scratch, graph->count, sizeof *r->reduced);
-	r->sharded = dfg_arena_zeros(&r->scratch, graph->count, sizeof *r->sharded);
-	if (!r->reduced || !r->sharded)
-		return dfg_no_memory("the runs of a step");
-	for (uint32_t n = 0; n < graph->count; n++) {
-		r->reduced[n] = graph->node[n].op && graph->node[n].op->flags & DFG_COLLECTS;
-		r->sharded[n] = dfg_node_mark(&graph->node[n], "_dfg_shard", NULL);
-	}
-	DFG_TRY(spread(r, r->reduced));
-	return spread(r, r->sharded);
-}
-
-/* The bucket that stands for all: the update run waits for every bucket. */
-static uint32_t end_of_reduction(const struct replicate *r, const char *head)
-{
-	char name[40];
-	snprintf(name, sizeof name, "_dfg/%s/0", head);
-	return dfg_graph_find(r->builder->graph, name);
-}
-
-/* The node runs in the compute run, before the reduction. */
-static struct dfg_err *run_before(struct replicate *r, uint32_t n)
-{
-	return dfg_node_add_control(r->builder->graph, end_of_reduction(r, "reduce"), n);
-}
-
-/* Whether the node reads a value that differs from shard to shard. */
-static bool reads_shard(const struct replicate *r, uint32_t n)
-{
-	const struct dfg_node *node = &r->builder->graph->node[n];
-	for (uint32_t e = 0; e < node->n_in; e++)
-		if (dfg_local_is(&r->local, node->in[e]))
-			return true;
-	return false;
-}
-
-/*
- * A node of the update run that waits for one of the compute run: an update waits for the reduction instead, before
- * which that node runs. Any other node, such as a constant that TensorFlow has made under a control dependency, need not
- * wait: no compute run writes what it could read.
- */
-static struct dfg_err *cut_waits(struct replicate *r, uint32_t n)
-{
-	struct dfg_graph *graph = r->builder->graph;
-	uint32_t kept = graph->node[n].n_in;
-	for (uint32_t e = kept; e < inputs(&graph->node[n]); e++) {
-		struct dfg_edge edge = graph->node[n].in[e];
-		bool before = r->sharded[edge.node] && !r->reduced[edge.node];
-		if (before)
-			DFG_TRY(run_before(r, edge.node));
-		if (before && r->reduced[n])
-			edge.node = end_of_reduction(r, "reduced");
-		if (!before || r->reduced[n])
-			graph->node[n].in[kept++] = edge;
-	}
-	graph->node[n].n_control = kept - graph->node[n].n_in;
-	return NULL;
-}
-
-/* Visits the update run: the needed nodes that are reduced, and all that they depend on. */
-static struct dfg_err *cut_all_waits(struct replicate *r)
-{
-	const struct dfg_graph *graph = r->builder->graph;
-	uint32_t *stack = dfg_arena_zeros(&r->scratch, graph->count, sizeof *stack), depth = 0;
-	bool *seen = dfg_arena_zeros(&r->scratch, graph->count, sizeof *seen);
-	if (!stack || !seen)
-		return dfg_no_memory("the nodes of an update");
-	for (uint32_t n = 0; n < r->before; n++)
-		if (r->needed[n] && r->reduced[n] && !reads_shard(r, n)) {
-			seen[n] = true;
-			stack[depth++] = n;
-		}
-	while (depth) {
-		uint32_t n = stack[--depth];
-		DFG_TRY(cut_waits(r, n));
-		for (uint32_t e = 0; e < inputs(&graph->node[n]); e++) {
-			uint32_t in = graph->node[n].in[e].node;
-			if (seen[in] || is_end(&graph->node[in]) || reads_shard(r, in))
-				continue;
-			seen[in] = true;
-			stack[depth++] = in;
-		}
-	}
-	return NULL;
-}
-
-/*
- * TensorFlow's training ops often are the loss, to be returned after the update: such a target becomes a node that waits
- * for both.
- */
-static struct dfg_err *split_target(struct replicate *r, uint32_t i)
-{
-	struct dfg_graph *graph = r->builder->graph;
-	uint32_t n = r->keep->target[i], count = graph->node[n].n_control, kept = 0;
-	struct dfg_edge *wait = dfg_arena_zeros(&r->scratch, (size_t)count + 1, sizeof *wait);
-	struct dfg_new_node after = {.op = "NoOp", .name = "_dfg/target", .in = wait};
-	if (!wait)
-		return dfg_no_memory("a target");
-	for (uint32_t e = graph->node[n].n_in; e < graph->node[n].n_in + count; e++) {
-		struct dfg_edge edge = graph->node[n].in[e];
-		if (r->reduced[edge.node])
-			wait[after.n_control++] = edge;
-		else
-			graph->node[n].in[graph->node[n].n_in + kept++] = edge;
-	}
-	if (!after.n_control)
-		return NULL;
-	graph->node[n].n_control = kept;
-	DFG_TRY(run_before(r, n));
-	return dfg_build(r->builder, &after, &r->keep->target[i]);
-}
-
-/* A contribution may not depend on a reduction. */
-static struct dfg_err *check_order(struct replicate *r)
-{
-	const struct dfg_graph *graph = r->builder->graph;
-	for (uint32_t n = r->before; n < graph->count; n++) {
-		const struct dfg_node *node = &graph->node[n];
-		bool is_start = node->op && node->op->flags & DFG_CONTRIBUTES;
-		for (uint32_t e = 0; e < node->n_in && is_start; e++)
-			if (r->reduced[node->in[e].node])
-				return DFG_ERR(DFG_DATA, "node '%.200s' would be reduced, but depends on another one that is",
-					graph->node[node->in[e].node].name);
-	}
-	return NULL;
-}
-
-static struct dfg_err *order_runs(struct replicate *r)
-{
-	uint32_t count = r->builder->graph->count;
-	DFG_TRY(find_runs(r));
-	DFG_TRY(check_order(r));
-	DFG_TRY(cut_all_waits(r));
-	for (uint32_t i = 0; r->keep && i < r->keep->n_target; i++)
-		if (r->keep->target[i] < count && r->reduced[r->keep->target[i]] && reads_shard(r, r->keep->target[i]))
-			DFG_TRY(split_target(r, i));
-	return NULL;
-}
-
 /* Gradients first: a state that an optimizer makes of them is not local then. */
 static struct dfg_err *reduce(struct replicate *r)
 {
@@ -298,6 +125,7 @@ static struct dfg_err *reduce(struct replicate *r)
 	if (!r->cuts)
 		return NULL;
 	DFG_TRY(dfg_replicate_buckets(r));
+	r->gradient_buckets = r->buckets;
 	DFG_TRY(find_local(r));
 	DFG_TRY(dfg_replicate_states(r));
 	return dfg_replicate_buckets(r);
@@ -314,7 +142,7 @@ static struct dfg_err *replicate(struct replicate *r)
 	DFG_TRY(reduce(r));
 	DFG_TRY(find_local(r));
 	DFG_TRY(check_writes(r));
-	return r->buckets ? order_runs(r) : NULL;
+	return r->buckets ? dfg_replicate_order(r) : NULL;
 }
 
 struct dfg_err *dfg_replicate(

@@ -27,8 +27,8 @@ struct replicate {
 	bool *sharded;   /* by node: it depends on an input that is sharded */
 	struct reduction *cut;
 	size_t cuts, room;
-	uint32_t buckets;
-	bool marked; /* the gradients are those that grad marked */
+	uint32_t buckets, gradient_buckets; /* those of gradients come first */
+	bool marked;                        /* the gradients are those that grad marked */
 };
 
 /*
@@ -46,6 +46,12 @@ DFG_MUST_CHECK struct dfg_err *dfg_replicate_buckets(struct replicate *r);
 
 /* batch_random.c: random ops whose shape is local draw the numbers of the shard's rows. */
 DFG_MUST_CHECK struct dfg_err *dfg_replicate_random(struct replicate *r);
+
+/*
+ * order.c: cuts the control edges between the compute run and the update run. A target that needs both becomes a node
+ * that waits for both.
+ */
+DFG_MUST_CHECK struct dfg_err *dfg_replicate_order(struct replicate *r);
 
 /* The variable that an edge is a handle or ref of; DFG_NONE: it is not a handle or ref. */
 uint32_t dfg_replicate_variable(const struct dfg_graph *graph, struct dfg_edge edge);
