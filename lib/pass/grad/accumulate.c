@@ -17,7 +17,7 @@ struct gathering {
 
 static struct dfg_liveness *liveness_of(const struct gathering *g)
 {
-	return &g->s->paths->mirror.liveness;
+	return &g->s->paths->frames.liveness;
 }
 
 static struct dfg_err *find_group(struct gathering *g, uint32_t set, bool make, struct group **out_group)
@@ -83,7 +83,7 @@ static struct dfg_err *choose(struct gathering *g, uint32_t set, uint32_t *out_c
 
 static void stand(const struct gathering *g, uint32_t set)
 {
-	g->s->paths->mirror.here = (struct dfg_location){g->place.loop, set, g->place.mirrored};
+	g->s->paths->frames.here = (struct dfg_location){g->place.loop, set, g->place.mirrored};
 }
 
 /* Adds up a group, which is empty then. */
@@ -110,7 +110,7 @@ static struct dfg_err *dense_side(struct gathering *g, uint32_t set, struct dfg_
 		DFG_TRY(dfg_cotangent_dense(&g->make, g->like, cotangent, &cotangent->value));
 	cotangent->kind = DFG_DENSE;
 	return dfg_gradient_frames_bring(
-		&g->s->paths->mirror, cotangent->value, &g->s->paths->mirror.here, &cotangent->value);
+		&g->s->paths->frames, cotangent->value, &g->s->paths->frames.here, &cotangent->value);
 }
 
 /* The sides of a condition: the set of conditions of each, and the sum of the cotangents that arrived there. */
@@ -124,7 +124,7 @@ struct ways {
 static struct dfg_err *merge(struct gathering *g, const struct ways *ways, struct dfg_edge *out_edge)
 {
 	const struct dfg_location place = {g->place.loop, ways->common, g->place.mirrored};
-	return dfg_gradient_frames_node(&g->s->paths->mirror, &place,
+	return dfg_gradient_frames_node(&g->s->paths->frames, &place,
 		&(struct dfg_own_node){.op = "Merge", .in = ways->in, .n_in = ways->count}, out_edge);
 }
 
@@ -260,10 +260,10 @@ struct dfg_err *dfg_arrival_total(
 	*out_cotangent = (struct dfg_cotangent){.kind = DFG_NO_COTANGENT, .value = {DFG_NONE, 0}};
 	if (!*list)
 		return NULL;
-	const struct dfg_location outer = s->paths->mirror.here;
-	const char *outer_scope = s->paths->mirror.scope;
-	s->paths->mirror.scope = scope.s;
-	struct dfg_err *err = dfg_gradient_place(&s->paths->mirror, like, &g.place);
+	const struct dfg_location outer = s->paths->frames.here;
+	const char *outer_scope = s->paths->frames.scope;
+	s->paths->frames.scope = scope.s;
+	struct dfg_err *err = dfg_gradient_place(&s->paths->frames, like, &g.place);
 	if (!err)
 		err = sort(&g, *list);
 	for (struct group *group; !err && (group = largest(&g));) {
@@ -274,8 +274,8 @@ struct dfg_err *dfg_arrival_total(
 	}
 	if (!err)
 		err = sum_group(&g, g.place.set, out_cotangent);
-	s->paths->mirror.here = outer;
-	s->paths->mirror.scope = outer_scope;
+	s->paths->frames.here = outer;
+	s->paths->frames.scope = outer_scope;
 	if (!err)
 		**list = (struct dfg_arrival){*out_cotangent, g.place.set, NULL};
 	return err;

@@ -41,7 +41,7 @@ struct dfg_arrival {
 
 /* State of backpropagation for loops and branches. */
 struct dfg_control_gradient {
-	struct dfg_gradient_frames mirror;
+	struct dfg_gradient_frames frames;
 	struct dfg_arrival **arrived; /* by tensor */
 	struct dfg_adjoint {
 		struct dfg_edge store;

@@ -22,7 +22,7 @@ static const struct dfg_node *node_of(const struct dfg_backprop *s, uint32_t n)
 static struct dfg_err *allocate(struct dfg_backprop *s)
 {
 	struct dfg_control_gradient *paths = s->paths;
-	uint32_t loops = paths->mirror.loops.count;
+	uint32_t loops = paths->frames.loops.count;
 	paths->arrived = dfg_arena_zeros(&s->scratch, (size_t)s->tensors + 1, sizeof(void *));
 	paths->adjoint = dfg_arena_zeros(&s->scratch, (size_t)s->count + 1, sizeof(void *));
 	paths->open = dfg_arena_zeros(&s->scratch, loops, sizeof(void *));
@@ -36,10 +36,10 @@ static struct dfg_err *allocate(struct dfg_backprop *s)
 static void list_exits(struct dfg_backprop *s)
 {
 	struct dfg_control_gradient *paths = s->paths;
-	for (uint32_t l = 0; l < paths->mirror.loops.count; l++)
+	for (uint32_t l = 0; l < paths->frames.loops.count; l++)
 		paths->exit[l] = DFG_NONE;
 	for (uint32_t n = s->count; n--;) {
-		uint32_t home = dfg_loop_home(s->builder->graph, &paths->mirror.loops, n);
+		uint32_t home = dfg_loop_home(s->builder->graph, &paths->frames.loops, n);
 		if (dfg_node_role(node_of(s, n)) != DFG_EXIT)
 			continue;
 		paths->next_exit[n] = paths->exit[home];
@@ -53,14 +53,14 @@ struct dfg_err *dfg_control_gradient_new(struct dfg_backprop *s)
 	uint32_t *order = dfg_arena_zeros(&s->scratch, (size_t)s->count + 1, sizeof *order);
 	if (!paths || !order)
 		return DFG_ERR(DFG_MEMORY, "no memory to differentiate %u nodes", s->count);
-	paths->mirror.prefix = s->prefix;
-	paths->mirror.remat = s->remat.policy == DFG_REMAT_CARRIED;
-	paths->mirror.in_segments = dfg_remat_in_segments(&s->remat);
-	DFG_TRY(dfg_gradient_frames_init(&paths->mirror, s->builder, s->order, &s->scratch));
-	if (paths->mirror.loops.count > 1) {
-		DFG_TRY(dfg_loops_order(s->builder->graph, &paths->mirror.loops, &s->scratch, order));
+	paths->frames.prefix = s->prefix;
+	paths->frames.remat = s->remat.policy == DFG_REMAT_CARRIED;
+	paths->frames.in_segments = dfg_remat_in_segments(&s->remat);
+	DFG_TRY(dfg_gradient_frames_init(&paths->frames, s->builder, s->order, &s->scratch));
+	if (paths->frames.loops.count > 1) {
+		DFG_TRY(dfg_loops_order(s->builder->graph, &paths->frames.loops, &s->scratch, order));
 		s->order = order;
-		DFG_TRY(dfg_loop_shapes(s->builder, &paths->mirror.loops, order, &s->scratch));
+		DFG_TRY(dfg_loop_shapes(s->builder, &paths->frames.loops, order, &s->scratch));
 	}
 	DFG_TRY(allocate(s));
 	list_exits(s);
@@ -70,13 +70,13 @@ struct dfg_err *dfg_control_gradient_new(struct dfg_backprop *s)
 void dfg_control_gradient_free(struct dfg_backprop *s)
 {
 	if (s->paths)
-		dfg_gradient_frames_release(&s->paths->mirror);
+		dfg_gradient_frames_release(&s->paths->frames);
 }
 
 struct dfg_err *dfg_control_gradient_region(
 	struct dfg_backprop *s, const struct dfg_edge *of, uint32_t n_of, const struct dfg_edge *wrt, uint32_t n_wrt)
 {
-	struct dfg_gradient_frames *m = &s->paths->mirror;
+	struct dfg_gradient_frames *m = &s->paths->frames;
 	uint32_t region = n_of ? m->loops.of[of[0].node] : 0;
 	for (uint32_t i = 0; i < n_of + n_wrt; i++) {
 		uint32_t n = i < n_of ? of[i].node : wrt[i - n_of].node, loop = m->loops.of[n];
@@ -93,7 +93,7 @@ struct dfg_err *dfg_control_gradient_region(
 /* Whether the node is in the region and does not lead out of its iteration. */
 static bool is_in_region(const struct dfg_backprop *s, uint32_t n)
 {
-	const struct dfg_gradient_frames *m = &s->paths->mirror;
+	const struct dfg_gradient_frames *m = &s->paths->frames;
 	uint32_t home = dfg_loop_home(s->builder->graph, &m->loops, n);
 	enum dfg_role role = dfg_node_role(node_of(s, n));
 	bool leaves = home == m->region && (role == DFG_EXIT || role == DFG_NEXT_ITERATION);
@@ -226,7 +226,7 @@ struct dfg_err *dfg_control_gradient_find_dependents(struct dfg_backprop *s, con
 struct dfg_err *dfg_control_gradient_add(
 	struct dfg_backprop *s, struct dfg_edge edge, const struct dfg_cotangent *cotangent)
 {
-	struct dfg_gradient_frames *m = &s->paths->mirror;
+	struct dfg_gradient_frames *m = &s->paths->frames;
 	struct dfg_arrival **head = &s->paths->arrived[dfg_backprop_tensor(s, edge)];
 	struct dfg_arrival *arrival = dfg_arena_zeros(&s->scratch, 1, sizeof *arrival);
 	if (!arrival)
@@ -250,19 +250,19 @@ struct dfg_err *dfg_control_gradient_total(
 
 struct dfg_err *dfg_control_gradient_stand(struct dfg_backprop *s, struct dfg_edge edge)
 {
-	return dfg_gradient_place(&s->paths->mirror, edge, &s->paths->mirror.here);
+	return dfg_gradient_place(&s->paths->frames, edge, &s->paths->frames.here);
 }
 
 static struct dfg_err *leave(struct dfg_backprop *s)
 {
 	DFG_TRY(dfg_gradient_loop_leave(s, s->paths->at));
-	s->paths->at = s->paths->mirror.loops.loop[s->paths->at].parent;
+	s->paths->at = s->paths->frames.loops.loop[s->paths->at].parent;
 	return NULL;
 }
 
 struct dfg_err *dfg_control_gradient_go(struct dfg_backprop *s, uint32_t n)
 {
-	struct dfg_gradient_frames *m = &s->paths->mirror;
+	struct dfg_gradient_frames *m = &s->paths->frames;
 	uint32_t home = dfg_loop_home(s->builder->graph, &m->loops, n);
 	s->paths->scope = dfg_backprop_scope(s, n);
 	m->scope = s->paths->scope.s;
@@ -280,7 +280,7 @@ struct dfg_err *dfg_control_gradient_go(struct dfg_backprop *s, uint32_t n)
 
 struct dfg_err *dfg_control_gradient_leave(struct dfg_backprop *s)
 {
-	while (s->paths->at != s->paths->mirror.region)
+	while (s->paths->at != s->paths->frames.region)
 		DFG_TRY(leave(s));
 	return NULL;
 }
@@ -304,7 +304,7 @@ static struct dfg_err *visit_switch(struct dfg_backprop *s, uint32_t n)
 /* Checks that the inputs are on different sides of one predicate, so that exactly one of them is the output. */
 static struct dfg_err *check_sides(struct dfg_backprop *s, uint32_t n)
 {
-	struct dfg_liveness *l = &s->paths->mirror.liveness;
+	struct dfg_liveness *l = &s->paths->frames.liveness;
 	const struct dfg_node *node = node_of(s, n);
 	uint32_t out, set[2];
 	DFG_TRY(dfg_live_of(l, (struct dfg_edge){n, 0}, &out));
@@ -325,7 +325,7 @@ static struct dfg_err *visit_merge(struct dfg_backprop *s, uint32_t n)
 {
 	uint32_t count = node_of(s, n)->n_in;
 	struct dfg_cotangent sum;
-	if (s->paths->mirror.loops.variable[n] != DFG_NONE)
+	if (s->paths->frames.loops.variable[n] != DFG_NONE)
 		return NULL; /* handled by the gradient loop */
 	if (!s->paths->arrived[dfg_backprop_tensor(s, (struct dfg_edge){n, 0})])
 		return NULL;
@@ -354,7 +354,7 @@ static struct dfg_err *visit_load(struct dfg_backprop *s, uint32_t n, const stru
 	DFG_TRY(dfg_cotangent_dense(make, loaded, &sum, &dense));
 	if (!(adjoint = dfg_arena_zeros(&s->scratch, 1, sizeof *adjoint)))
 		return DFG_ERR(DFG_MEMORY, "no memory for a partial sum");
-	DFG_TRY(dfg_tape_cotangent(&s->paths->mirror, n, dense, &adjoint->store));
+	DFG_TRY(dfg_tape_cotangent(&s->paths->frames, n, dense, &adjoint->store));
 	adjoint->next = *head;
 	*head = adjoint;
 	return NULL;
@@ -365,7 +365,7 @@ static struct dfg_err *visit_save(struct dfg_backprop *s, uint32_t n)
 	struct dfg_edge value = node_of(s, n)->in[0];
 	for (struct dfg_adjoint *a = s->paths->adjoint[n]; a && dfg_backprop_wants(s, value); a = a->next) {
 		struct dfg_cotangent back = {.kind = DFG_DENSE};
-		DFG_TRY(dfg_tape_return(&s->paths->mirror, n, a->store, &back.value));
+		DFG_TRY(dfg_tape_return(&s->paths->frames, n, a->store, &back.value));
 		DFG_TRY(dfg_control_gradient_stand(s, (struct dfg_edge){n, 0}));
 		DFG_TRY(dfg_control_gradient_add(s, value, &back));
 	}
@@ -374,7 +374,7 @@ static struct dfg_err *visit_save(struct dfg_backprop *s, uint32_t n)
 
 struct dfg_err *dfg_control_gradient_visit(struct dfg_backprop *s, uint32_t n, bool *out_done)
 {
-	struct dfg_gradient_frames *m = &s->paths->mirror;
+	struct dfg_gradient_frames *m = &s->paths->frames;
 	struct dfg_scope scope = dfg_backprop_scope(s, n);
 	const struct dfg_make make = {s->builder, scope.s};
 	const char *outer = m->scope;
@@ -408,7 +408,7 @@ struct dfg_err *dfg_control_gradient_visit(struct dfg_backprop *s, uint32_t n, b
 struct dfg_err *dfg_control_gradient_result(
 	struct dfg_backprop *s, struct dfg_edge wrt, struct dfg_cotangent *cotangent)
 {
-	struct dfg_gradient_frames *m = &s->paths->mirror;
+	struct dfg_gradient_frames *m = &s->paths->frames;
 	struct dfg_scope scope = dfg_backprop_scope(s, wrt.node);
 	const struct dfg_make make = {s->builder, scope.s};
 	DFG_TRY(dfg_control_gradient_stand(s, wrt));

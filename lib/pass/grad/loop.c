@@ -25,7 +25,7 @@ struct dfg_gradient_loop {
 
 static struct dfg_make make_of(struct dfg_backprop *s)
 {
-	return (struct dfg_make){s->builder, s->paths->mirror.scope};
+	return (struct dfg_make){s->builder, s->paths->frames.scope};
 }
 
 /* The bounds and the step of the gradient loop's index, at its entry. */
@@ -35,7 +35,7 @@ struct numbers {
 
 static struct dfg_err *find_numbers(struct dfg_backprop *s, uint32_t loop, struct numbers *numbers)
 {
-	struct dfg_gradient_frames *m = &s->paths->mirror;
+	struct dfg_gradient_frames *m = &s->paths->frames;
 	struct dfg_location entry;
 	DFG_TRY(dfg_induction_iterations(m, loop, &numbers->iterations));
 	DFG_TRY(dfg_gradient_frames_entry(m, loop, true, &entry));
@@ -48,7 +48,7 @@ static struct dfg_err *find_numbers(struct dfg_backprop *s, uint32_t loop, struc
 /* Makes the index of the gradient loop, which counts against the forward one: N - 1 to 0, or 0 to N - 1. */
 static struct dfg_err *count(struct dfg_backprop *s, uint32_t loop)
 {
-	struct dfg_gradient_frames *m = &s->paths->mirror;
+	struct dfg_gradient_frames *m = &s->paths->frames;
 	const struct dfg_location inside = {.loop = loop, .mirrored = true};
 	struct dfg_new_variable index;
 	struct dfg_location entry, body;
@@ -86,7 +86,7 @@ static struct dfg_err *count(struct dfg_backprop *s, uint32_t loop)
 static struct dfg_err *join_exits(struct dfg_backprop *s, uint32_t loop)
 {
 	const struct dfg_graph *graph = s->builder->graph;
-	const struct dfg_loops *loops = &s->paths->mirror.loops;
+	const struct dfg_loops *loops = &s->paths->frames.loops;
 	for (uint32_t e = s->paths->exit[loop]; e != DFG_NONE; e = s->paths->next_exit[e]) {
 		struct dfg_arrival **from = &s->paths->arrived[dfg_backprop_tensor(s, (struct dfg_edge){e, 0})], **to;
 		const struct dfg_node *switch_node = &graph->node[dfg_exit_source(graph, &graph->node[e]).node];
@@ -131,8 +131,8 @@ static struct dfg_err *like_exit(
 	*out_edge = v->exit == DFG_NONE ? variable.merge : (struct dfg_edge){v->exit, 0};
 	if (v->exit != DFG_NONE || known)
 		return NULL;
-	DFG_TRY(dfg_variable_switch(&s->paths->mirror, loop, false, &variable));
-	return dfg_variable_exit(&s->paths->mirror, loop, false, &variable, out_edge);
+	DFG_TRY(dfg_variable_switch(&s->paths->frames, loop, false, &variable));
+	return dfg_variable_exit(&s->paths->frames, loop, false, &variable, out_edge);
 }
 
 /* The first value of a variable's cotangent: that of its last value, or zeros. */
@@ -144,7 +144,7 @@ static struct dfg_err *start_of(
 	struct dfg_edge like;
 	if (v->exit != DFG_NONE)
 		DFG_TRY(dfg_control_gradient_total(s, (struct dfg_edge){v->exit, 0}, &sum));
-	DFG_TRY(dfg_gradient_frames_entry(&s->paths->mirror, loop, true, &s->paths->mirror.here));
+	DFG_TRY(dfg_gradient_frames_entry(&s->paths->frames, loop, true, &s->paths->frames.here));
 	if (sum.kind != DFG_NO_COTANGENT)
 		return dfg_cotangent_dense(&make, (struct dfg_edge){v->exit, 0}, &sum, out_edge);
 	DFG_TRY(like_exit(s, loop, v, &like));
@@ -167,7 +167,7 @@ static struct dfg_err *know_shape(struct dfg_backprop *s, const struct dfg_new_v
 static struct dfg_err *begin_variable(
 	struct dfg_backprop *s, uint32_t loop, const struct dfg_loop_variable *v, struct dfg_new_variable *out_variable)
 {
-	struct dfg_gradient_frames *m = &s->paths->mirror;
+	struct dfg_gradient_frames *m = &s->paths->frames;
 	struct dfg_edge start, next = s->builder->graph->node[v->next].in[0];
 	DFG_TRY(start_of(s, loop, v, &start));
 	DFG_TRY(dfg_variable_merge(m, loop, true, start, out_variable));
@@ -181,8 +181,8 @@ static struct dfg_err *begin_variable(
 
 static struct dfg_err *enter(struct dfg_backprop *s, uint32_t loop, struct dfg_gradient_loop *open)
 {
-	const struct dfg_loop *forward = &s->paths->mirror.loops.loop[loop];
-	DFG_TRY(dfg_frame_name(&s->paths->mirror, loop, DFG_NONE, &s->paths->mirror.loop[loop].frame));
+	const struct dfg_loop *forward = &s->paths->frames.loops.loop[loop];
+	DFG_TRY(dfg_frame_name(&s->paths->frames, loop, DFG_NONE, &s->paths->frames.loop[loop].frame));
 	DFG_TRY(count(s, loop));
 	DFG_TRY(join_exits(s, loop));
 	for (uint32_t i = 0; i < forward->n_variable; i++) {
@@ -190,7 +190,7 @@ static struct dfg_err *enter(struct dfg_backprop *s, uint32_t loop, struct dfg_g
 		if (!s->depends[v->merge] || v->enter == DFG_NONE || !flows(s, (struct dfg_edge){v->merge, 0}))
 			continue;
 		struct dfg_scope scope = dfg_backprop_scope(s, v->merge);
-		s->paths->mirror.scope = scope.s;
+		s->paths->frames.scope = scope.s;
 		struct carried *carried = &open->carried[open->count++];
 		carried->forward = v;
 		DFG_TRY(begin_variable(s, loop, v, &carried->backward));
@@ -200,8 +200,8 @@ static struct dfg_err *enter(struct dfg_backprop *s, uint32_t loop, struct dfg_g
 
 struct dfg_err *dfg_gradient_loop_enter(struct dfg_backprop *s, uint32_t loop)
 {
-	const struct dfg_loop *forward = &s->paths->mirror.loops.loop[loop];
-	const char *outer = s->paths->mirror.scope;
+	const struct dfg_loop *forward = &s->paths->frames.loops.loop[loop];
+	const char *outer = s->paths->frames.scope;
 	struct dfg_scope scope = dfg_backprop_scope(s, forward->condition);
 	struct dfg_gradient_loop *open = dfg_arena_zeros(&s->scratch, 1, sizeof *open);
 	if (open)
@@ -209,9 +209,9 @@ struct dfg_err *dfg_gradient_loop_enter(struct dfg_backprop *s, uint32_t loop)
 	if (!open || !open->carried)
 		return DFG_ERR(DFG_MEMORY, "no memory for a gradient loop");
 	s->paths->open[loop] = open;
-	s->paths->mirror.scope = scope.s;
+	s->paths->frames.scope = scope.s;
 	struct dfg_err *err = enter(s, loop, open);
-	s->paths->mirror.scope = outer;
+	s->paths->frames.scope = outer;
 	return dfg_err_note(err, "loop '%.*s'", (int)forward->name.length, forward->name.s);
 }
 
@@ -219,7 +219,7 @@ struct dfg_err *dfg_gradient_loop_enter(struct dfg_backprop *s, uint32_t loop)
 static struct dfg_err *give_out(
 	struct dfg_backprop *s, uint32_t loop, const struct dfg_new_variable *variable, struct dfg_edge to)
 {
-	struct dfg_gradient_frames *m = &s->paths->mirror;
+	struct dfg_gradient_frames *m = &s->paths->frames;
 	struct dfg_cotangent result = {.kind = DFG_DENSE};
 	if (!dfg_backprop_wants(s, to))
 		return NULL;
@@ -234,13 +234,13 @@ static struct dfg_err *end_variable(struct dfg_backprop *s, uint32_t loop, const
 	struct dfg_make make = make_of(s);
 	struct dfg_cotangent sum;
 	struct dfg_edge next;
-	DFG_TRY(dfg_gradient_frames_body(&s->paths->mirror, loop, true, &s->paths->mirror.here));
+	DFG_TRY(dfg_gradient_frames_body(&s->paths->frames, loop, true, &s->paths->frames.here));
 	DFG_TRY(dfg_control_gradient_total(s, merge, &sum));
 	if (sum.kind == DFG_NO_COTANGENT)
 		DFG_TRY(zeros(s, merge, &next));
 	else
 		DFG_TRY(dfg_cotangent_dense(&make, merge, &sum, &next));
-	DFG_TRY(dfg_variable_close(&s->paths->mirror, loop, true, &carried->backward, next));
+	DFG_TRY(dfg_variable_close(&s->paths->frames, loop, true, &carried->backward, next));
 	return give_out(s, loop, &carried->backward, s->builder->graph->node[carried->forward->enter].in[0]);
 }
 
@@ -265,7 +265,7 @@ static struct dfg_err *add_share(
 static struct dfg_err *begin_sum(struct dfg_backprop *s, uint32_t loop, struct dfg_edge start, struct dfg_edge like,
 	struct dfg_new_variable *out_sum)
 {
-	struct dfg_gradient_frames *m = &s->paths->mirror;
+	struct dfg_gradient_frames *m = &s->paths->frames;
 	DFG_TRY(dfg_variable_merge(m, loop, true, start, out_sum));
 	DFG_TRY(know_shape(s, out_sum, like));
 	DFG_TRY(dfg_variable_switch(m, loop, true, out_sum));
@@ -276,7 +276,7 @@ static struct dfg_err *begin_zero_sum(
 	struct dfg_backprop *s, uint32_t loop, struct dfg_edge like, struct dfg_new_variable *out_sum)
 {
 	struct dfg_edge zero;
-	DFG_TRY(dfg_gradient_frames_entry(&s->paths->mirror, loop, true, &s->paths->mirror.here));
+	DFG_TRY(dfg_gradient_frames_entry(&s->paths->frames, loop, true, &s->paths->frames.here));
 	DFG_TRY(zeros(s, like, &zero));
 	return begin_sum(s, loop, zero, like, out_sum);
 }
@@ -295,7 +295,7 @@ static struct running *find_running(const struct dfg_backprop *s, uint32_t loop,
  */
 static bool goes_on(const struct dfg_backprop *s, uint32_t loop, struct dfg_edge outside)
 {
-	const struct dfg_gradient_frames *m = &s->paths->mirror;
+	const struct dfg_gradient_frames *m = &s->paths->frames;
 	uint32_t outer = m->loops.loop[loop].parent;
 	const struct dfg_loop *segments = &m->loops.loop[outer];
 	bool enters = false;
@@ -307,7 +307,7 @@ static bool goes_on(const struct dfg_backprop *s, uint32_t loop, struct dfg_edge
 static struct dfg_err *go_on(
 	struct dfg_backprop *s, uint32_t loop, struct dfg_edge outside, const struct dfg_cotangent *share)
 {
-	struct dfg_gradient_frames *m = &s->paths->mirror;
+	struct dfg_gradient_frames *m = &s->paths->frames;
 	uint32_t outer = m->loops.loop[loop].parent;
 	struct running *running = dfg_arena_zeros(&s->scratch, 1, sizeof *running);
 	struct dfg_new_variable sum;
@@ -326,7 +326,7 @@ static struct dfg_err *go_on(
 /* Makes the cotangent of an invariant: the sum of those of all iterations. */
 static struct dfg_err *accumulate(struct dfg_backprop *s, uint32_t loop, uint32_t constant)
 {
-	struct dfg_gradient_frames *m = &s->paths->mirror;
+	struct dfg_gradient_frames *m = &s->paths->frames;
 	const struct dfg_edge inside = {constant, 0}, outside = s->builder->graph->node[constant].in[0];
 	const struct running *running = find_running(s, loop, constant);
 	struct dfg_new_variable sum;
@@ -351,7 +351,7 @@ static struct dfg_err *accumulate(struct dfg_backprop *s, uint32_t loop, uint32_
 
 struct dfg_err *dfg_gradient_loop_leave(struct dfg_backprop *s, uint32_t loop)
 {
-	struct dfg_gradient_frames *m = &s->paths->mirror;
+	struct dfg_gradient_frames *m = &s->paths->frames;
 	const struct dfg_loop *forward = &m->loops.loop[loop];
 	const char *outer = m->scope;
 	struct dfg_scope scope;

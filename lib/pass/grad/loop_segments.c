@@ -238,7 +238,7 @@ struct chooser {
  */
 static bool is_in_condition(const struct chooser *c, uint32_t n)
 {
-	const struct dfg_gradient_frames *m = &c->s->paths->mirror;
+	const struct dfg_gradient_frames *m = &c->s->paths->frames;
 	uint32_t set = m->liveness.of[n], loop = c->loops->of[n];
 	for (; dfg_live_has(&m->liveness, set, m->body[loop]); loop = c->loops->loop[loop].parent) {
 		if (loop == c->loop)
@@ -306,7 +306,7 @@ static bool is_kept_beyond(const struct chooser *c, uint32_t n)
 	uint32_t save = dfg_node_role(node) == DFG_LOAD ? node->in[0].node : n;
 	if (dfg_node_role(node) != DFG_LOAD && dfg_node_role(node) != DFG_SAVE)
 		return false;
-	return !dfg_loop_within(c->loops, dfg_tape_region(&c->s->paths->mirror, save), c->loop);
+	return !dfg_loop_within(c->loops, dfg_tape_region(&c->s->paths->frames, save), c->loop);
 }
 
 static const char *why_not_for(const struct chooser *c, uint32_t n)
@@ -416,7 +416,7 @@ struct choice {
 
 static uint32_t choose(struct chooser *c, struct dfg_text *notes, struct choice *out_choice)
 {
-	const struct dfg_gradient_frames *m = &c->s->paths->mirror;
+	const struct dfg_gradient_frames *m = &c->s->paths->frames;
 	uint32_t count = 0;
 	for (uint32_t l = 1; l < c->loops->count; l++) {
 		c->loop = l;
@@ -432,7 +432,7 @@ struct dfg_err *dfg_segments_make(struct dfg_backprop *s, const struct dfg_remat
 {
 	if (!s->paths)
 		return NULL;
-	struct dfg_loops loops = s->paths->mirror.loops;
+	struct dfg_loops loops = s->paths->frames.loops;
 	struct chooser c = {s, &loops, s->builder->graph->node, 0};
 	struct choice *choice = dfg_arena_zeros(&s->scratch, loops.count, sizeof *choice);
 	uint32_t count = choice ? choose(&c, notes, choice) : 0;

@@ -41,7 +41,7 @@ struct store {
 struct rewriting {
 	struct dfg_graph *graph;
 	struct dfg_builder builder;
-	struct dfg_gradient_frames mirror;
+	struct dfg_gradient_frames frames;
 	struct dfg_arena *scratch;
 	uint32_t count;               /* number of nodes before the pass */
 	struct store *store;          /* by Save */
@@ -62,8 +62,8 @@ static struct dfg_err *name_after(struct rewriting *r, uint32_t n)
 	const char *end = strrchr(node->name, '/');
 	size_t length = end ? (size_t)(end - node->name) : strlen(node->name);
 	r->builder.device = node->device;
-	r->mirror.scope = dfg_arena_copy(&r->mirror.arena, node->name, length);
-	return r->mirror.scope ? NULL : dfg_no_memory("tensor arrays");
+	r->frames.scope = dfg_arena_copy(&r->frames.arena, node->name, length);
+	return r->frames.scope ? NULL : dfg_no_memory("tensor arrays");
 }
 
 /* The source of a key, through nodes that only forward or widen it. */
@@ -86,9 +86,9 @@ static struct dfg_err *narrow_key(struct rewriting *r, struct dfg_edge *key)
 	struct dfg_location at;
 	if (dfg_facts_of(&r->builder.facts, *key)->dtype == DFG_I32)
 		return NULL;
-	DFG_TRY(dfg_gradient_location(&r->mirror, *key, &at));
+	DFG_TRY(dfg_gradient_location(&r->frames, *key, &at));
 	return dfg_gradient_frames_node(
-		&r->mirror, &at, &(struct dfg_own_node){.op = "Cast", .in = key, .n_in = 1, .attr = &to, .n_attr = 1}, key);
+		&r->frames, &at, &(struct dfg_own_node){.op = "Cast", .in = key, .n_in = 1, .attr = &to, .n_attr = 1}, key);
 }
 
 /*
@@ -98,9 +98,9 @@ static struct dfg_err *narrow_key(struct rewriting *r, struct dfg_edge *key)
 static struct dfg_err *bring_in(struct rewriting *r, struct dfg_edge edge, uint32_t loop, struct dfg_edge *out_edge)
 {
 	struct dfg_location at;
-	DFG_TRY(dfg_gradient_location(&r->mirror, edge, &at));
+	DFG_TRY(dfg_gradient_location(&r->frames, edge, &at));
 	const struct dfg_location place = {.loop = loop, .set = at.loop == loop ? at.set : 0};
-	return dfg_gradient_frames_bring(&r->mirror, edge, &place, out_edge);
+	return dfg_gradient_frames_bring(&r->frames, edge, &place, out_edge);
 }
 
 static struct dfg_err *add_array(struct rewriting *r, const struct array *array)
@@ -131,12 +131,12 @@ static struct dfg_err *find_saves(struct rewriting *r)
 		r->replacement[n] = node->in[0];
 		struct array array = {.save = n,
 			.key = node->n_in - 1,
-			.loop = r->mirror.loops.of[n],
+			.loop = r->frames.loops.of[n],
 			.value = node->in[0],
 			.index = node->in[node->n_in - 1],
 			.control = node->in + node->n_in,
 			.n_control = node->n_control};
-		DFG_TRY(dfg_gradient_location(&r->mirror, (struct dfg_edge){n, 0}, &array.place));
+		DFG_TRY(dfg_gradient_location(&r->frames, (struct dfg_edge){n, 0}, &array.place));
 		if (array.key && r->store[n].loads)
 			DFG_TRY(add_array(r, &array));
 	}
@@ -160,9 +160,9 @@ static struct dfg_err *make_array(struct rewriting *r, struct array *array)
 	struct dfg_location entry;
 	struct dfg_edge size;
 	DFG_TRY(name_after(r, array->save));
-	DFG_TRY(dfg_gradient_frames_entry(&r->mirror, array->loop, false, &entry));
-	DFG_TRY(dfg_gradient_frames_int(&r->mirror, &entry, DFG_I32, 0, &size));
-	return dfg_gradient_frames_node(&r->mirror, &entry,
+	DFG_TRY(dfg_gradient_frames_entry(&r->frames, array->loop, false, &entry));
+	DFG_TRY(dfg_gradient_frames_int(&r->frames, &entry, DFG_I32, 0, &size));
+	return dfg_gradient_frames_node(&r->frames, &entry,
 		&(struct dfg_own_node){.op = "TensorArrayV3", .in = &size, .n_in = 1, .attr = attr, .n_attr = 4},
 		&array->handle);
 }
@@ -180,7 +180,7 @@ static struct dfg_err *write_array(struct rewriting *r, struct array *array, str
 	in[3] = *flow;
 	if (array->n_control)
 		memcpy(in + 4, array->control, array->n_control * sizeof *in);
-	DFG_TRY(dfg_gradient_frames_node(&r->mirror, &array->place,
+	DFG_TRY(dfg_gradient_frames_node(&r->frames, &array->place,
 		&(struct dfg_own_node){.op = "TensorArrayWriteV3", .in = in, .n_in = 4, .n_control = array->n_control}, flow));
 	if (array->key == node_of(r, array->save)->n_in - 1)
 		r->replacement[array->save] = *flow;
@@ -197,17 +197,17 @@ struct flow_branch {
 static struct dfg_err *flow_into_branches(struct rewriting *r, const struct dfg_location *place, struct dfg_edge *flow,
 	struct flow_branch *flow_branch, uint32_t *out_count)
 {
-	struct dfg_liveness *liveness = &r->mirror.liveness;
+	struct dfg_liveness *liveness = &r->frames.liveness;
 	struct dfg_location at;
 	*out_count = 0;
-	DFG_TRY(dfg_gradient_frames_body(&r->mirror, place->loop, false, &at));
+	DFG_TRY(dfg_gradient_frames_body(&r->frames, place->loop, false, &at));
 	for (uint32_t i = 0; i < liveness->set[place->set].count; i++) {
 		uint32_t condition = liveness->item[liveness->set[place->set].first + i], before = at.set;
 		flow_branch[*out_count] = (struct flow_branch){.before = at, .sides = liveness->condition[condition].sides};
 		DFG_TRY(dfg_live_with(liveness, at.set, condition, &at.set));
 		if (at.set == before)
 			continue;
-		DFG_TRY(dfg_gradient_frames_bring(&r->mirror, *flow, &at, flow));
+		DFG_TRY(dfg_gradient_frames_bring(&r->frames, *flow, &at, flow));
 		flow_branch[(*out_count)++].side = *flow;
 	}
 	return NULL;
@@ -225,7 +225,7 @@ static struct dfg_err *flow_out_of_branch(
 	in[flow_branch->side.port] = *flow;
 	const struct dfg_own_node merge = {
 		.op = "Merge", .in = in, .n_in = (uint32_t)flow_branch->sides, .attr = &n, .n_attr = 1};
-	return dfg_gradient_frames_node(&r->mirror, &flow_branch->before, &merge, flow);
+	return dfg_gradient_frames_node(&r->frames, &flow_branch->before, &merge, flow);
 }
 
 /* Sorts the arrays of one loop by location, then by number. */
@@ -242,7 +242,7 @@ static struct dfg_err *write_all(struct rewriting *r, struct array **array, uint
 	qsort(array, count, sizeof *array, by_place);
 	for (uint32_t i = 0; i < count;) {
 		const struct dfg_location place = array[i]->place;
-		uint32_t branches = r->mirror.liveness.set[place.set].count;
+		uint32_t branches = r->frames.liveness.set[place.set].count;
 		struct flow_branch *flow_branch = dfg_arena_zeros(r->scratch, (size_t)branches + 1, sizeof *flow_branch);
 		if (!flow_branch)
 			return dfg_no_memory("tensor arrays");
@@ -259,7 +259,7 @@ static struct dfg_err *write_all(struct rewriting *r, struct array **array, uint
 /* Passes the array's handle on to the Loads: into the region, or into an array of the enclosing loop. */
 static struct dfg_err *pass_handle_on(struct rewriting *r, const struct array *array, struct dfg_edge flow)
 {
-	const struct dfg_loop *loop = &r->mirror.loops.loop[array->loop];
+	const struct dfg_loop *loop = &r->frames.loops.loop[array->loop];
 	struct dfg_edge *control = dfg_arena_zeros(r->scratch, 1, sizeof *control);
 	struct array outer = {.save = array->save,
 		.key = array->key - 1,
@@ -276,9 +276,9 @@ static struct dfg_err *pass_handle_on(struct rewriting *r, const struct array *a
 	}
 	*control = (struct dfg_edge){flow.node, DFG_CONTROL};
 	DFG_TRY(name_after(r, array->save));
-	DFG_TRY(dfg_gradient_frames_entry(&r->mirror, array->loop, false, &outer.place));
+	DFG_TRY(dfg_gradient_frames_entry(&r->frames, array->loop, false, &outer.place));
 	struct dfg_edge source = source_of(r, node_of(r, array->save)->in[outer.key]);
-	DFG_TRY(dfg_err_note(dfg_gradient_frames_bring(&r->mirror, source, &outer.place, &outer.index),
+	DFG_TRY(dfg_err_note(dfg_gradient_frames_bring(&r->frames, source, &outer.place, &outer.index),
 		"node '%.200s': key %u", node_of(r, array->save)->name, outer.key));
 	return add_array(r, &outer);
 }
@@ -314,13 +314,13 @@ static struct dfg_err *rewrite_loop(struct rewriting *r, uint32_t loop)
 		DFG_TRY(make_array(r, array[i]));
 	DFG_TRY(name_after(r, array[0]->save));
 	flow = (struct dfg_edge){array[0]->handle.node, 1};
-	DFG_TRY(dfg_variable_merge(&r->mirror, loop, false, flow, &variable));
-	DFG_TRY(dfg_variable_switch(&r->mirror, loop, false, &variable));
+	DFG_TRY(dfg_variable_merge(&r->frames, loop, false, flow, &variable));
+	DFG_TRY(dfg_variable_switch(&r->frames, loop, false, &variable));
 	flow = variable.body;
 	DFG_TRY(write_all(r, array, count, &flow));
 	DFG_TRY(name_after(r, array[0]->save));
-	DFG_TRY(dfg_variable_close(&r->mirror, loop, false, &variable, flow));
-	DFG_TRY(dfg_variable_exit(&r->mirror, loop, false, &variable, &flow));
+	DFG_TRY(dfg_variable_close(&r->frames, loop, false, &variable, flow));
+	DFG_TRY(dfg_variable_exit(&r->frames, loop, false, &variable, &flow));
 	for (uint32_t i = 0; i < count; i++)
 		DFG_TRY(pass_handle_on(r, array[i], flow));
 	return NULL;
@@ -332,19 +332,19 @@ static struct dfg_err *rewrite_loop(struct rewriting *r, uint32_t loop)
  */
 static struct dfg_err *find_reading(struct rewriting *r, uint32_t load, uint32_t keys, struct dfg_location *out_place)
 {
-	const struct dfg_loops *loops = &r->mirror.loops;
+	const struct dfg_loops *loops = &r->frames.loops;
 	uint32_t own = loops->of[load], known = 0, inner = own;
 	for (uint32_t k = 1; k <= keys; k++) {
 		struct dfg_location at;
-		DFG_TRY(dfg_gradient_location(&r->mirror, source_of(r, node_of(r, load)->in[k]), &at));
+		DFG_TRY(dfg_gradient_location(&r->frames, source_of(r, node_of(r, load)->in[k]), &at));
 		if (dfg_loop_within(loops, at.loop, known))
 			known = at.loop;
 	}
 	if (known == own)
-		return dfg_gradient_location(&r->mirror, (struct dfg_edge){load, 0}, out_place);
+		return dfg_gradient_location(&r->frames, (struct dfg_edge){load, 0}, out_place);
 	while (loops->loop[inner].parent != known)
 		inner = loops->loop[inner].parent;
-	return dfg_gradient_frames_entry(&r->mirror, inner, false, out_place);
+	return dfg_gradient_frames_entry(&r->frames, inner, false, out_place);
 }
 
 static struct dfg_err *read_handle(struct rewriting *r, uint32_t load, uint32_t key, struct dfg_edge *handle)
@@ -355,10 +355,10 @@ static struct dfg_err *read_handle(struct rewriting *r, uint32_t load, uint32_t 
 	struct dfg_edge in[3];
 	DFG_TRY(find_reading(r, load, key, &place));
 	DFG_TRY(bring_in(r, *handle, place.loop, &in[0]));
-	DFG_TRY(dfg_gradient_frames_bring(&r->mirror, source_of(r, node_of(r, load)->in[key]), &place, &in[1]));
+	DFG_TRY(dfg_gradient_frames_bring(&r->frames, source_of(r, node_of(r, load)->in[key]), &place, &in[1]));
 	DFG_TRY(narrow_key(r, &in[1]));
-	DFG_TRY(dfg_gradient_frames_bring(&r->mirror, store->flow, &place, &in[2]));
-	return dfg_gradient_frames_node(&r->mirror, &place,
+	DFG_TRY(dfg_gradient_frames_bring(&r->frames, store->flow, &place, &in[2]));
+	return dfg_gradient_frames_node(&r->frames, &place,
 		&(struct dfg_own_node){.op = "TensorArrayReadV3", .in = in, .n_in = 3, .attr = &dtype, .n_attr = 1}, handle);
 }
 
@@ -373,9 +373,9 @@ static struct dfg_err *rewrite_load(struct rewriting *r, uint32_t load)
 	if (!in)
 		return dfg_no_memory("tensor arrays");
 	DFG_TRY(name_after(r, load));
-	DFG_TRY(dfg_gradient_location(&r->mirror, (struct dfg_edge){load, 0}, &place));
+	DFG_TRY(dfg_gradient_location(&r->frames, (struct dfg_edge){load, 0}, &place));
 	if (node.n_in == 1)
-		return dfg_gradient_frames_bring(&r->mirror, node_of(r, node.in[0].node)->in[0], &place, &r->replacement[load]);
+		return dfg_gradient_frames_bring(&r->frames, node_of(r, node.in[0].node)->in[0], &place, &r->replacement[load]);
 	for (uint32_t key = 1; key + 1 < node.n_in; key++)
 		DFG_TRY(read_handle(r, load, key, &handle));
 	DFG_TRY(bring_in(r, handle, place.loop, &in[0]));
@@ -384,7 +384,7 @@ static struct dfg_err *rewrite_load(struct rewriting *r, uint32_t load)
 	DFG_TRY(bring_in(r, store->flow, place.loop, &in[2]));
 	if (node.n_control)
 		memcpy(in + 3, node.in + node.n_in, node.n_control * sizeof *in);
-	return dfg_gradient_frames_node(&r->mirror, &place,
+	return dfg_gradient_frames_node(&r->frames, &place,
 		&(struct dfg_own_node){
 			.op = "TensorArrayReadV3", .in = in, .n_in = 3, .n_control = node.n_control, .attr = &dtype, .n_attr = 1},
 		&r->replacement[load]);
@@ -507,7 +507,7 @@ static struct dfg_err *arrange(struct rewriting *r, struct dfg_keep *keep)
 
 static struct dfg_err *begin(struct rewriting *r)
 {
-	struct dfg_gradient_frames *m = &r->mirror;
+	struct dfg_gradient_frames *m = &r->frames;
 	uint32_t *order = dfg_arena_zeros(r->scratch, (size_t)r->count + 1, sizeof *order), *file_order, ordered;
 	m->prefix = "tensorflow";
 	DFG_TRY(dfg_builder_init(&r->builder, r->graph));
@@ -526,7 +526,7 @@ static struct dfg_err *rewrite_stores(struct rewriting *r)
 {
 	DFG_TRY(begin(r));
 	DFG_TRY(find_saves(r));
-	for (uint32_t loop = r->mirror.loops.count; --loop;)
+	for (uint32_t loop = r->frames.loops.count; --loop;)
 		DFG_TRY(rewrite_loop(r, loop));
 	for (uint32_t n = 0; n < r->count; n++)
 		if (dfg_node_role(node_of(r, n)) == DFG_LOAD)
@@ -567,7 +567,7 @@ struct dfg_err *dfg_tensorflow(
 	uint32_t stores = count_stores(graph);
 	DFG_TRY(dfg_tensorflow_refuse(graph));
 	struct dfg_err *err = rewrite(&r, keep, stores);
-	dfg_gradient_frames_release(&r.mirror);
+	dfg_gradient_frames_release(&r.frames);
 	dfg_builder_release(&r.builder);
 	if (stores)
 		dfg_text_add(report, "tensorflow: replaced %u saved values by %u tensor arrays\n", stores, r.arrays);
