@@ -10,8 +10,8 @@ struct group {
 struct gathering {
 	struct dfg_backprop *s;
 	struct dfg_make make;
-	struct dfg_edge like;      /* the forward tensor whose cotangents are added */
-	struct dfg_location place; /* where its gradient belongs */
+	struct dfg_edge like;         /* the forward tensor whose cotangents are added */
+	struct dfg_location location; /* where its gradient belongs */
 	struct group *group;
 };
 
@@ -38,7 +38,7 @@ static struct group *largest(const struct gathering *g)
 {
 	struct group *most = NULL;
 	for (struct group *group = g->group; group; group = group->next)
-		if (group->partial && group->set != g->place.set &&
+		if (group->partial && group->set != g->location.set &&
 			(!most || liveness_of(g)->set[group->set].count > liveness_of(g)->set[most->set].count))
 			most = group;
 	return most;
@@ -60,7 +60,7 @@ static struct dfg_err *choose(struct gathering *g, uint32_t set, uint32_t *out_c
 	for (uint32_t i = l->set[set].count; i--;) {
 		uint32_t condition = l->item[l->set[set].first + i];
 		int sides = l->condition[condition].sides, came = 0;
-		if (dfg_live_has(l, g->place.set, condition))
+		if (dfg_live_has(l, g->location.set, condition))
 			continue;
 		if (*out_condition == DFG_NONE)
 			*out_condition = condition;
@@ -81,9 +81,9 @@ static struct dfg_err *choose(struct gathering *g, uint32_t set, uint32_t *out_c
 	return NULL;
 }
 
-static void stand(const struct gathering *g, uint32_t set)
+static void set_location(const struct gathering *g, uint32_t set)
 {
-	g->s->paths->frames.here = (struct dfg_location){g->place.loop, set, g->place.mirrored};
+	g->s->paths->frames.here = (struct dfg_location){g->location.loop, set, g->location.mirrored};
 }
 
 /* Adds up a group, which is empty then. */
@@ -94,7 +94,7 @@ static struct dfg_err *sum_group(struct gathering *g, uint32_t set, struct dfg_c
 	DFG_TRY(find_group(g, set, false, &group));
 	if (!group || !group->partial)
 		return NULL;
-	stand(g, set);
+	set_location(g, set);
 	DFG_TRY(dfg_cotangent_sum_total(&g->make, g->like, group->partial, out_cotangent));
 	group->partial = NULL;
 	return NULL;
@@ -103,7 +103,7 @@ static struct dfg_err *sum_group(struct gathering *g, uint32_t set, struct dfg_c
 /* Makes the cotangent of a side dense: zeros if nothing arrived there. */
 static struct dfg_err *dense_side(struct gathering *g, uint32_t set, struct dfg_cotangent *cotangent)
 {
-	stand(g, set);
+	set_location(g, set);
 	if (cotangent->kind == DFG_NO_COTANGENT)
 		DFG_TRY(dfg_make_filled(&g->make, g->like, 0, &cotangent->value));
 	else
@@ -114,18 +114,18 @@ static struct dfg_err *dense_side(struct gathering *g, uint32_t set, struct dfg_
 }
 
 /* The sides of a condition: the set of conditions of each, and the sum of the cotangents that arrived there. */
-struct ways {
+struct sides {
 	uint32_t count, common; /* common: the set without the condition */
 	uint32_t *set;
 	struct dfg_cotangent *side;
 	struct dfg_edge *in;
 };
 
-static struct dfg_err *merge(struct gathering *g, const struct ways *ways, struct dfg_edge *out_edge)
+static struct dfg_err *merge(struct gathering *g, const struct sides *sides, struct dfg_edge *out_edge)
 {
-	const struct dfg_location place = {g->place.loop, ways->common, g->place.mirrored};
-	return dfg_gradient_frames_node(&g->s->paths->frames, &place,
-		&(struct dfg_own_node){.op = "Merge", .in = ways->in, .n_in = ways->count}, out_edge);
+	const struct dfg_location location = {g->location.loop, sides->common, g->location.mirrored};
+	return dfg_gradient_frames_node(&g->s->paths->frames, &location,
+		&(struct dfg_own_node){.op = "Merge", .in = sides->in, .n_in = sides->count}, out_edge);
 }
 
 /* No rows, for a side without cotangents if another side has rows. The shape of a row must be known. */
@@ -137,7 +137,7 @@ static struct dfg_err *no_rows(
 	enum dfg_dtype width = dfg_facts_of(facts, rows->indices)->dtype;
 	struct dfg_edge in[2], none;
 	shape.dim[0] = 0;
-	stand(g, set);
+	set_location(g, set);
 	DFG_TRY(dfg_make_vector(&g->make, "shape", DFG_I32, shape.dim, shape.rank, &in[0]));
 	DFG_TRY(dfg_build_float(g->s->builder, g->make.scope, dfg_facts_of(facts, rows->value)->dtype, 0, &in[1]));
 	DFG_TRY(dfg_make_op(&g->make, "Fill", in, 2, NULL, 0, &out_cotangent->value));
@@ -157,13 +157,13 @@ static bool row_is_known(const struct gathering *g, const struct dfg_cotangent *
 }
 
 /* The rows of one side whose form the others take, or NULL if not all sides can be rows. */
-static const struct dfg_cotangent *stay_rows(const struct gathering *g, const struct ways *ways)
+static const struct dfg_cotangent *stay_rows(const struct gathering *g, const struct sides *sides)
 {
 	const struct dfg_facts *facts = &g->s->builder->facts;
 	const struct dfg_cotangent *rows = NULL;
 	bool none = false;
-	for (uint32_t i = 0; i < ways->count; i++) {
-		const struct dfg_cotangent *side = &ways->side[i];
+	for (uint32_t i = 0; i < sides->count; i++) {
+		const struct dfg_cotangent *side = &sides->side[i];
 		none |= side->kind == DFG_NO_COTANGENT;
 		if (side->kind == DFG_DENSE)
 			return NULL;
@@ -176,62 +176,62 @@ static const struct dfg_cotangent *stay_rows(const struct gathering *g, const st
 	return rows && (!none || row_is_known(g, rows)) ? rows : NULL;
 }
 
-static struct dfg_err *merge_rows(
-	struct gathering *g, const struct ways *ways, const struct dfg_cotangent *rows, struct dfg_cotangent *out_cotangent)
+static struct dfg_err *merge_rows(struct gathering *g, const struct sides *sides, const struct dfg_cotangent *rows,
+	struct dfg_cotangent *out_cotangent)
 {
-	for (uint32_t i = 0; i < ways->count; i++)
-		if (ways->side[i].kind == DFG_NO_COTANGENT)
-			DFG_TRY(no_rows(g, ways->set[i], rows, &ways->side[i]));
+	for (uint32_t i = 0; i < sides->count; i++)
+		if (sides->side[i].kind == DFG_NO_COTANGENT)
+			DFG_TRY(no_rows(g, sides->set[i], rows, &sides->side[i]));
 	out_cotangent->kind = DFG_ROWS;
-	for (uint32_t i = 0; i < ways->count; i++)
-		ways->in[i] = ways->side[i].value;
-	DFG_TRY(merge(g, ways, &out_cotangent->value));
-	for (uint32_t i = 0; i < ways->count; i++)
-		ways->in[i] = ways->side[i].indices;
-	return merge(g, ways, &out_cotangent->indices);
+	for (uint32_t i = 0; i < sides->count; i++)
+		sides->in[i] = sides->side[i].value;
+	DFG_TRY(merge(g, sides, &out_cotangent->value));
+	for (uint32_t i = 0; i < sides->count; i++)
+		sides->in[i] = sides->side[i].indices;
+	return merge(g, sides, &out_cotangent->indices);
 }
 
-static struct dfg_err *merge_dense(struct gathering *g, const struct ways *ways, struct dfg_cotangent *out_cotangent)
+static struct dfg_err *merge_dense(struct gathering *g, const struct sides *sides, struct dfg_cotangent *out_cotangent)
 {
-	for (uint32_t i = 0; i < ways->count; i++) {
-		DFG_TRY(dense_side(g, ways->set[i], &ways->side[i]));
-		ways->in[i] = ways->side[i].value;
+	for (uint32_t i = 0; i < sides->count; i++) {
+		DFG_TRY(dense_side(g, sides->set[i], &sides->side[i]));
+		sides->in[i] = sides->side[i].value;
 	}
 	out_cotangent->kind = DFG_DENSE;
-	return merge(g, ways, &out_cotangent->value);
+	return merge(g, sides, &out_cotangent->value);
 }
 
-static struct dfg_err *find_ways(struct gathering *g, uint32_t from, uint32_t condition, struct ways *out_ways)
+static struct dfg_err *find_sides(struct gathering *g, uint32_t from, uint32_t condition, struct sides *out_sides)
 {
 	struct dfg_arena *arena = &g->s->scratch;
 	uint32_t count = (uint32_t)liveness_of(g)->condition[condition].sides;
-	*out_ways = (struct ways){.count = count,
-		.set = dfg_arena_zeros(arena, count, sizeof *out_ways->set),
-		.side = dfg_arena_zeros(arena, count, sizeof *out_ways->side),
-		.in = dfg_arena_zeros(arena, count, sizeof *out_ways->in)};
-	if (!out_ways->set || !out_ways->side || !out_ways->in)
+	*out_sides = (struct sides){.count = count,
+		.set = dfg_arena_zeros(arena, count, sizeof *out_sides->set),
+		.side = dfg_arena_zeros(arena, count, sizeof *out_sides->side),
+		.in = dfg_arena_zeros(arena, count, sizeof *out_sides->in)};
+	if (!out_sides->set || !out_sides->side || !out_sides->in)
 		return DFG_ERR(DFG_MEMORY, "no memory for %u sides", count);
-	DFG_TRY(dfg_live_without(liveness_of(g), from, condition, &out_ways->common));
+	DFG_TRY(dfg_live_without(liveness_of(g), from, condition, &out_sides->common));
 	for (uint32_t i = 0; i < count; i++) {
-		DFG_TRY(side_of(g, from, condition, (int)i, &out_ways->set[i]));
-		DFG_TRY(sum_group(g, out_ways->set[i], &out_ways->side[i]));
+		DFG_TRY(side_of(g, from, condition, (int)i, &out_sides->set[i]));
+		DFG_TRY(sum_group(g, out_sides->set[i], &out_sides->side[i]));
 	}
 	return NULL;
 }
 
 /* Removes a condition: merges the sums of its sides. */
-static struct dfg_err *give_up(struct gathering *g, uint32_t from, uint32_t condition)
+static struct dfg_err *remove_condition(struct gathering *g, uint32_t from, uint32_t condition)
 {
 	struct dfg_cotangent merged;
-	struct ways ways;
+	struct sides sides;
 	struct group *group;
-	DFG_TRY(find_ways(g, from, condition, &ways));
-	const struct dfg_cotangent *rows = stay_rows(g, &ways);
+	DFG_TRY(find_sides(g, from, condition, &sides));
+	const struct dfg_cotangent *rows = stay_rows(g, &sides);
 	if (rows)
-		DFG_TRY(merge_rows(g, &ways, rows, &merged));
+		DFG_TRY(merge_rows(g, &sides, rows, &merged));
 	else
-		DFG_TRY(merge_dense(g, &ways, &merged));
-	DFG_TRY(find_group(g, ways.common, true, &group));
+		DFG_TRY(merge_dense(g, &sides, &merged));
+	DFG_TRY(find_group(g, sides.common, true, &group));
 	return dfg_cotangent_sum_add(&g->s->scratch, &group->partial, &merged);
 }
 
@@ -263,20 +263,20 @@ struct dfg_err *dfg_arrival_total(
 	const struct dfg_location outer = s->paths->frames.here;
 	const char *outer_scope = s->paths->frames.scope;
 	s->paths->frames.scope = scope.s;
-	struct dfg_err *err = dfg_gradient_place(&s->paths->frames, like, &g.place);
+	struct dfg_err *err = dfg_cotangent_location(&s->paths->frames, like, &g.location);
 	if (!err)
 		err = sort(&g, *list);
 	for (struct group *group; !err && (group = largest(&g));) {
 		uint32_t condition, from = group->set;
 		err = choose(&g, from, &condition);
 		if (!err)
-			err = give_up(&g, from, condition);
+			err = remove_condition(&g, from, condition);
 	}
 	if (!err)
-		err = sum_group(&g, g.place.set, out_cotangent);
+		err = sum_group(&g, g.location.set, out_cotangent);
 	s->paths->frames.here = outer;
 	s->paths->frames.scope = outer_scope;
 	if (!err)
-		**list = (struct dfg_arrival){*out_cotangent, g.place.set, NULL};
+		**list = (struct dfg_arrival){*out_cotangent, g.location.set, NULL};
 	return err;
 }

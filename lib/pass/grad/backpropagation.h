@@ -22,7 +22,7 @@ struct dfg_backprop {
 	bool *is_wrt;                   /* by tensor */
 	bool *depends;                  /* by node: whether it depends on wrt through differentiable edges */
 	struct dfg_cotangent_sum **sum; /* by tensor */
-	struct dfg_stamps stamps;
+	struct dfg_gradient_memos memos;
 	bool crowded;                       /* the graph already has names that begin with the prefix */
 	bool *begun;                        /* by node: visited, so nodes may have been made in its scope */
 	const char *source;                 /* dfg_gradient_source; NULL before the first call */
@@ -100,7 +100,7 @@ DFG_MUST_CHECK struct dfg_err *dfg_control_gradient_total(
 	struct dfg_backprop *s, struct dfg_edge edge, struct dfg_cotangent *out_cotangent);
 
 /* Makes new nodes at the location of the tensor's gradient. */
-DFG_MUST_CHECK struct dfg_err *dfg_control_gradient_stand(struct dfg_backprop *s, struct dfg_edge edge);
+DFG_MUST_CHECK struct dfg_err *dfg_control_gradient_locate(struct dfg_backprop *s, struct dfg_edge edge);
 
 /* Called before each node of the order: enters and leaves gradient loops. */
 DFG_MUST_CHECK struct dfg_err *dfg_control_gradient_go(struct dfg_backprop *s, uint32_t node);

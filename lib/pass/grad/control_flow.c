@@ -248,9 +248,9 @@ struct dfg_err *dfg_control_gradient_total(
 	return dfg_arrival_total(s, edge, &s->paths->arrived[dfg_backprop_tensor(s, edge)], out_cotangent);
 }
 
-struct dfg_err *dfg_control_gradient_stand(struct dfg_backprop *s, struct dfg_edge edge)
+struct dfg_err *dfg_control_gradient_locate(struct dfg_backprop *s, struct dfg_edge edge)
 {
-	return dfg_gradient_place(&s->paths->frames, edge, &s->paths->frames.here);
+	return dfg_cotangent_location(&s->paths->frames, edge, &s->paths->frames.here);
 }
 
 static struct dfg_err *leave(struct dfg_backprop *s)
@@ -295,7 +295,7 @@ static struct dfg_err *visit_switch(struct dfg_backprop *s, uint32_t n)
 		if (!s->paths->arrived[dfg_backprop_tensor(s, side)] || !dfg_backprop_wants(s, node_of(s, n)->in[0]))
 			continue;
 		DFG_TRY(dfg_control_gradient_total(s, side, &sum));
-		DFG_TRY(dfg_control_gradient_stand(s, side));
+		DFG_TRY(dfg_control_gradient_locate(s, side));
 		DFG_TRY(dfg_control_gradient_add(s, node_of(s, n)->in[0], &sum));
 	}
 	return NULL;
@@ -335,7 +335,7 @@ static struct dfg_err *visit_merge(struct dfg_backprop *s, uint32_t n)
 		struct dfg_edge in = node_of(s, n)->in[i];
 		if (!dfg_backprop_wants(s, in))
 			continue;
-		DFG_TRY(dfg_control_gradient_stand(s, in));
+		DFG_TRY(dfg_control_gradient_locate(s, in));
 		DFG_TRY(dfg_control_gradient_add(s, in, &sum));
 	}
 	return NULL;
@@ -350,7 +350,7 @@ static struct dfg_err *visit_load(struct dfg_backprop *s, uint32_t n, const stru
 	DFG_TRY(dfg_control_gradient_total(s, loaded, &sum));
 	if (sum.kind == DFG_NO_COTANGENT)
 		return NULL;
-	DFG_TRY(dfg_control_gradient_stand(s, loaded));
+	DFG_TRY(dfg_control_gradient_locate(s, loaded));
 	DFG_TRY(dfg_cotangent_dense(make, loaded, &sum, &dense));
 	if (!(adjoint = dfg_arena_zeros(&s->scratch, 1, sizeof *adjoint)))
 		return DFG_ERR(DFG_MEMORY, "no memory for a partial sum");
@@ -366,7 +366,7 @@ static struct dfg_err *visit_save(struct dfg_backprop *s, uint32_t n)
 	for (struct dfg_adjoint *a = s->paths->adjoint[n]; a && dfg_backprop_wants(s, value); a = a->next) {
 		struct dfg_cotangent back = {.kind = DFG_DENSE};
 		DFG_TRY(dfg_tape_return(&s->paths->frames, n, a->store, &back.value));
-		DFG_TRY(dfg_control_gradient_stand(s, (struct dfg_edge){n, 0}));
+		DFG_TRY(dfg_control_gradient_locate(s, (struct dfg_edge){n, 0}));
 		DFG_TRY(dfg_control_gradient_add(s, value, &back));
 	}
 	return NULL;
@@ -411,7 +411,7 @@ struct dfg_err *dfg_control_gradient_result(
 	struct dfg_gradient_frames *m = &s->paths->frames;
 	struct dfg_scope scope = dfg_backprop_scope(s, wrt.node);
 	const struct dfg_make make = {s->builder, scope.s};
-	DFG_TRY(dfg_control_gradient_stand(s, wrt));
+	DFG_TRY(dfg_control_gradient_locate(s, wrt));
 	if (!m->here.loop && !m->here.set)
 		return NULL;
 	if (cotangent->kind == DFG_NO_COTANGENT)

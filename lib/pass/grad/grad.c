@@ -79,7 +79,7 @@ static struct dfg_err *total(struct dfg_backprop *s, struct dfg_edge edge, struc
 		*out_cotangent = head->cotangent;
 		return NULL;
 	}
-	DFG_TRY(dfg_gradient_memos_settle(&s->stamps));
+	DFG_TRY(dfg_gradient_memos_settle(&s->memos));
 	struct dfg_scope scope = dfg_backprop_scope(s, edge.node);
 	return dfg_cotangent_sum_total(&(struct dfg_make){s->builder, scope.s}, edge, head, out_cotangent);
 }
@@ -194,7 +194,7 @@ static struct dfg_err *gather(struct dfg_backprop *s, struct dfg_gradient *node)
 		DFG_TRY(total(s, output, &sum));
 		dy[p].node = DFG_NONE;
 		if (sum.kind == DFG_ROWS)
-			DFG_TRY(dfg_gradient_memos_settle(&s->stamps));
+			DFG_TRY(dfg_gradient_memos_settle(&s->memos));
 		if (sum.kind != DFG_NO_COTANGENT)
 			DFG_TRY(dfg_cotangent_dense(&make, output, &sum, &dy[p]));
 	}
@@ -262,14 +262,14 @@ static struct dfg_err *derive_alike(struct dfg_backprop *s, struct dfg_gradient 
 	bool done = false;
 	if (fresh)
 		dfg_site_of(node, &site);
-	DFG_TRY(dfg_gradient_memo_use(&s->stamps, &site, node, &done));
+	DFG_TRY(dfg_gradient_memo_use(&s->memos, &site, node, &done));
 	if (done)
 		return NULL;
 	uint32_t first = s->builder->graph->count;
-	DFG_TRY(dfg_gradient_memos_settle(&s->stamps));
+	DFG_TRY(dfg_gradient_memos_settle(&s->memos));
 	DFG_TRY(derive(node));
 	DFG_TRY(fit(s, node));
-	return dfg_gradient_memo_keep(&s->stamps, &site, first, node);
+	return dfg_gradient_memo_keep(&s->memos, &site, first, node);
 }
 
 static struct dfg_err *visit(struct dfg_backprop *s, uint32_t n)
@@ -280,7 +280,7 @@ static struct dfg_err *visit(struct dfg_backprop *s, uint32_t n)
 	if (done || !has_cotangent(s, n))
 		return NULL;
 	if (s->paths)
-		DFG_TRY(dfg_control_gradient_stand(s, (struct dfg_edge){n, 0}));
+		DFG_TRY(dfg_control_gradient_locate(s, (struct dfg_edge){n, 0}));
 	DFG_TRY(pass_rows(s, n, &done));
 	if (done)
 		return NULL;
@@ -315,7 +315,7 @@ static struct dfg_err *sweep_back(struct dfg_backprop *s)
 	if (s->paths && !err)
 		err = dfg_control_gradient_leave(s);
 	s->builder->device = device;
-	return err ? err : dfg_gradient_memos_settle(&s->stamps);
+	return err ? err : dfg_gradient_memos_settle(&s->memos);
 }
 
 static struct dfg_err *check_edge(const struct dfg_backprop *s, struct dfg_edge edge, const char *what)
@@ -386,7 +386,7 @@ static struct dfg_err *begin(
 			continue;
 		struct dfg_cotangent one = {.kind = DFG_DENSE};
 		if (s->paths)
-			DFG_TRY(dfg_control_gradient_stand(s, of[i]));
+			DFG_TRY(dfg_control_gradient_locate(s, of[i]));
 		struct dfg_scope scope = dfg_backprop_scope(s, of[i].node);
 		s->begun[of[i].node] = true;
 		if (dy)
@@ -462,10 +462,10 @@ struct dfg_err *dfg_grad(struct dfg_builder *builder, const struct dfg_edge *of,
 	struct dfg_backprop s = {.builder = builder, .prefix = options && options->prefix ? options->prefix : "grad"};
 	if (options)
 		s.remat = options->remat;
-	s.stamps.builder = builder;
+	s.memos.builder = builder;
 	struct dfg_err *err = differentiate(&s, of, n_of, wrt, n_wrt, options, out_wrt);
 	dfg_control_gradient_free(&s);
-	dfg_gradient_memos_release(&s.stamps);
+	dfg_gradient_memos_release(&s.memos);
 	dfg_arena_release(&s.scratch);
 	dfg_arena_release(&s.brief);
 	return err;

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-enum { AGAIN_MOST = 100 };                 /* the most nested ops that are computed again */
+enum { RECOMPUTE_MOST = 100 };             /* the most nested ops that are computed again */
 enum { DEPTH_MOST = 100 };                 /* the most nested loops */
 enum { SWITCHED, ENTERED, PIVOT, NEEDED }; /* kinds of keys of .map; others in tape.c and recompute.c */
 
@@ -16,23 +16,23 @@ static const struct dfg_node *node_of(const struct dfg_gradient_frames *m, uint3
 	return &m->builder->graph->node[n];
 }
 
-static struct dfg_err *note(struct dfg_gradient_frames *m, uint32_t n, const struct dfg_location *spot)
+static struct dfg_err *note(struct dfg_gradient_frames *m, uint32_t n, const struct dfg_location *location)
 {
-	if (!dfg_reserve(&m->spot, &m->spot_room, (size_t)(n - m->count) + 1, sizeof *m->spot))
+	if (!dfg_reserve(&m->location, &m->location_capacity, (size_t)(n - m->count) + 1, sizeof *m->location))
 		return DFG_ERR(DFG_MEMORY, "no memory for locations");
-	m->spot[n - m->count] = *spot;
+	m->location[n - m->count] = *location;
 	return NULL;
 }
 
 struct dfg_err *dfg_gradient_location(
-	struct dfg_gradient_frames *m, struct dfg_edge edge, struct dfg_location *out_spot)
+	struct dfg_gradient_frames *m, struct dfg_edge edge, struct dfg_location *out_location)
 {
 	if (edge.node >= m->count) {
-		*out_spot = m->spot[edge.node - m->count];
+		*out_location = m->location[edge.node - m->count];
 		return NULL;
 	}
-	*out_spot = (struct dfg_location){.loop = m->loops.of[edge.node]};
-	return dfg_live_of(&m->liveness, edge, &out_spot->set);
+	*out_location = (struct dfg_location){.loop = m->loops.of[edge.node]};
+	return dfg_live_of(&m->liveness, edge, &out_location->set);
 }
 
 /* Adds the condition of the loop's body: a node of the loop's condition runs once more, but has no cotangent then. */
@@ -42,29 +42,30 @@ static struct dfg_err *in_body(struct dfg_gradient_frames *m, uint32_t loop, uin
 	return loop ? dfg_live_with(&m->liveness, set, m->body[loop], out_set) : NULL;
 }
 
-struct dfg_err *dfg_gradient_place(struct dfg_gradient_frames *m, struct dfg_edge edge, struct dfg_location *out_spot)
+struct dfg_err *dfg_cotangent_location(
+	struct dfg_gradient_frames *m, struct dfg_edge edge, struct dfg_location *out_location)
 {
-	DFG_TRY(dfg_gradient_location(m, edge, out_spot));
-	out_spot->mirrored = out_spot->loop != m->region;
-	return in_body(m, out_spot->loop, out_spot->set, &out_spot->set);
+	DFG_TRY(dfg_gradient_location(m, edge, out_location));
+	out_location->mirrored = out_location->loop != m->region;
+	return in_body(m, out_location->loop, out_location->set, &out_location->set);
 }
 
 struct dfg_err *dfg_gradient_frames_body(
-	struct dfg_gradient_frames *m, uint32_t loop, bool mirrored, struct dfg_location *out_spot)
+	struct dfg_gradient_frames *m, uint32_t loop, bool mirrored, struct dfg_location *out_location)
 {
-	*out_spot = (struct dfg_location){.loop = loop, .mirrored = mirrored && loop != m->region};
-	return in_body(m, loop, 0, &out_spot->set);
+	*out_location = (struct dfg_location){.loop = loop, .mirrored = mirrored && loop != m->region};
+	return in_body(m, loop, 0, &out_location->set);
 }
 
 struct dfg_err *dfg_gradient_frames_entry(
-	struct dfg_gradient_frames *m, uint32_t loop, bool mirrored, struct dfg_location *out_spot)
+	struct dfg_gradient_frames *m, uint32_t loop, bool mirrored, struct dfg_location *out_location)
 {
 	uint32_t outer = m->loops.loop[loop].parent;
-	*out_spot = (struct dfg_location){.loop = outer, .mirrored = mirrored && outer != m->region};
-	return in_body(m, outer, m->liveness.entry[loop], &out_spot->set);
+	*out_location = (struct dfg_location){.loop = outer, .mirrored = mirrored && outer != m->region};
+	return in_body(m, outer, m->liveness.entry[loop], &out_location->set);
 }
 
-struct dfg_err *dfg_gradient_frames_node(struct dfg_gradient_frames *m, const struct dfg_location *place,
+struct dfg_err *dfg_gradient_frames_node(struct dfg_gradient_frames *m, const struct dfg_location *location,
 	const struct dfg_own_node *own, struct dfg_edge *out_edge)
 {
 	const struct dfg_location *outer = m->plain;
@@ -79,7 +80,7 @@ struct dfg_err *dfg_gradient_frames_node(struct dfg_gradient_frames *m, const st
 		.n_control = own->n_control,
 		.attr = own->attr,
 		.n_attr = own->n_attr};
-	m->plain = place;
+	m->plain = location;
 	struct dfg_err *err = dfg_build(m->builder, &node, &number);
 	m->plain = outer;
 	*out_edge = (struct dfg_edge){number, 0};
@@ -143,9 +144,9 @@ struct dfg_err *dfg_gradient_frames_enter(struct dfg_gradient_frames *m, struct 
 		DFG_ATTR_B("is_constant", constant),
 		DFG_ATTR_I("parallel_iterations", window),
 	};
-	const struct dfg_location spot = {.loop = inside->loop, .mirrored = inside->mirrored};
-	return dfg_gradient_frames_node(
-		m, &spot, &(struct dfg_own_node){.op = "Enter", .in = &edge, .n_in = 1, .attr = attr, .n_attr = 3}, out_edge);
+	const struct dfg_location location = {.loop = inside->loop, .mirrored = inside->mirrored};
+	return dfg_gradient_frames_node(m, &location,
+		&(struct dfg_own_node){.op = "Enter", .in = &edge, .n_in = 1, .attr = attr, .n_attr = 3}, out_edge);
 }
 
 /* Brings the tensor into the next inner loop, as an invariant. */
@@ -183,10 +184,10 @@ static struct dfg_err *reach(struct dfg_gradient_frames *m, struct dfg_edge *edg
 }
 
 struct dfg_err *dfg_gradient_frames_bring(
-	struct dfg_gradient_frames *m, struct dfg_edge edge, const struct dfg_location *place, struct dfg_edge *out_edge)
+	struct dfg_gradient_frames *m, struct dfg_edge edge, const struct dfg_location *location, struct dfg_edge *out_edge)
 {
-	DFG_TRY(reach(m, &edge, place->loop, place->mirrored));
-	DFG_TRY(narrow(m, &edge, place->set));
+	DFG_TRY(reach(m, &edge, location->loop, location->mirrored));
+	DFG_TRY(narrow(m, &edge, location->set));
 	*out_edge = edge;
 	return NULL;
 }
@@ -208,32 +209,32 @@ static struct dfg_err *predicate_in(
 }
 
 struct dfg_err *dfg_gradient_frames_pivot(
-	struct dfg_gradient_frames *m, const struct dfg_location *place, struct dfg_edge *out_edge)
+	struct dfg_gradient_frames *m, const struct dfg_location *location, struct dfg_edge *out_edge)
 {
-	const struct dfg_edge_key key = {{place->loop, place->mirrored}, PIVOT, place->set};
+	const struct dfg_edge_key key = {{location->loop, location->mirrored}, PIVOT, location->set};
 	const struct dfg_edge *there = dfg_edge_map_find(&m->map, key);
 	struct dfg_edge edge;
 	if (there) {
 		*out_edge = *there;
 		return NULL;
 	}
-	uint32_t first = m->liveness.item[m->liveness.set[place->set].first];
-	DFG_TRY(predicate_in(m, first, place, &edge));
-	DFG_TRY(narrow(m, &edge, place->set));
-	DFG_TRY(
-		dfg_gradient_frames_node(m, place, &(struct dfg_own_node){.op = "Identity", .in = &edge, .n_in = 1}, out_edge));
+	uint32_t first = m->liveness.item[m->liveness.set[location->set].first];
+	DFG_TRY(predicate_in(m, first, location, &edge));
+	DFG_TRY(narrow(m, &edge, location->set));
+	DFG_TRY(dfg_gradient_frames_node(
+		m, location, &(struct dfg_own_node){.op = "Identity", .in = &edge, .n_in = 1}, out_edge));
 	out_edge->port = DFG_CONTROL;
 	return dfg_edge_map_put(&m->map, key, *out_edge);
 }
 
-struct dfg_err *dfg_gradient_frames_int(struct dfg_gradient_frames *m, const struct dfg_location *place,
+struct dfg_err *dfg_gradient_frames_int(struct dfg_gradient_frames *m, const struct dfg_location *location,
 	enum dfg_dtype dtype, int64_t value, struct dfg_edge *out_edge)
 {
 	const struct dfg_location outer = m->here, *plain = m->plain;
 	char *name = dfg_arena_path(&m->arena, m->scope, "Const");
 	if (!name)
 		return DFG_ERR(DFG_MEMORY, "no memory for a name");
-	m->here = *place;
+	m->here = *location;
 	m->plain = NULL;
 	struct dfg_err *err = dfg_build_ints(m->builder, name, dtype, NULL, &value, out_edge);
 	m->here = outer;
@@ -258,7 +259,7 @@ static struct dfg_edge source_of(const struct dfg_gradient_frames *m, struct dfg
 
 /* Copies a constant of a loop into the gradient loop. */
 static struct dfg_err *copy_constant(
-	struct dfg_gradient_frames *m, struct dfg_edge edge, const struct dfg_location *place, struct dfg_edge *out_edge)
+	struct dfg_gradient_frames *m, struct dfg_edge edge, const struct dfg_location *location, struct dfg_edge *out_edge)
 {
 	const struct dfg_node *node = node_of(m, edge.node);
 	struct dfg_attr attr[DFG_ATTR_MAX];
@@ -267,8 +268,8 @@ static struct dfg_err *copy_constant(
 	for (uint32_t i = 0; i < count; i++)
 		if (node->attr[i].name[0] != '_')
 			attr[kept++] = node->attr[i];
-	DFG_TRY(dfg_gradient_frames_pivot(m, place, &control));
-	return dfg_gradient_frames_node(m, place,
+	DFG_TRY(dfg_gradient_frames_pivot(m, location, &control));
+	return dfg_gradient_frames_node(m, location,
 		&(struct dfg_own_node){.op = "Const", .in = &control, .n_control = 1, .attr = attr, .n_attr = kept}, out_edge);
 }
 
@@ -284,20 +285,20 @@ static bool is_cast_index(const struct dfg_gradient_frames *m, struct dfg_edge e
 	if (strcmp(node->op_name, "Cast") || !node->n_in)
 		return false;
 	edge = source_of(m, node->in[0]);
-	return is_index(m, edge, edge.node < m->count ? m->loops.of[edge.node] : m->spot[edge.node - m->count].loop);
+	return is_index(m, edge, edge.node < m->count ? m->loops.of[edge.node] : m->location[edge.node - m->count].loop);
 }
 
 static struct dfg_err *cast_index(
-	struct dfg_gradient_frames *m, struct dfg_edge edge, const struct dfg_location *place, struct dfg_edge *out_edge)
+	struct dfg_gradient_frames *m, struct dfg_edge edge, const struct dfg_location *location, struct dfg_edge *out_edge)
 {
 	const struct dfg_attr to = DFG_ATTR_T("DstT", dfg_facts_of(&m->builder->facts, edge)->dtype);
 	DFG_TRY(dfg_gradient_frames_need(m, node_of(m, edge.node)->in[0], &edge));
-	DFG_TRY(dfg_gradient_frames_bring(m, edge, place, &edge));
+	DFG_TRY(dfg_gradient_frames_bring(m, edge, location, &edge));
 	return dfg_gradient_frames_node(
-		m, place, &(struct dfg_own_node){.op = "Cast", .in = &edge, .n_in = 1, .attr = &to, .n_attr = 1}, out_edge);
+		m, location, &(struct dfg_own_node){.op = "Cast", .in = &edge, .n_in = 1, .attr = &to, .n_attr = 1}, out_edge);
 }
 
-static bool can_run_again(const struct dfg_gradient_frames *m, struct dfg_edge edge)
+static bool can_recompute(const struct dfg_gradient_frames *m, struct dfg_edge edge)
 {
 	const struct dfg_node *node = node_of(m, edge.node);
 	return edge.node < m->count && dfg_node_role(node) == DFG_PLAIN && node->op && node->n_in &&
@@ -308,8 +309,8 @@ static bool can_run_again(const struct dfg_gradient_frames *m, struct dfg_edge e
  * Computes the value again in gradient code: the same op on the values that replace its inputs, which may be computed
  * again in turn.
  */
-static struct dfg_err *run_again(
-	struct dfg_gradient_frames *m, struct dfg_edge edge, const struct dfg_location *place, struct dfg_edge *out_edge)
+static struct dfg_err *recompute(
+	struct dfg_gradient_frames *m, struct dfg_edge edge, const struct dfg_location *location, struct dfg_edge *out_edge)
 {
 	const struct dfg_location here = m->here, *plain = m->plain;
 	const struct dfg_node node = *node_of(m, edge.node);
@@ -321,14 +322,14 @@ static struct dfg_err *run_again(
 	for (uint32_t i = 0; i < node.n_attr; i++)
 		if (node.attr[i].name[0] != '_')
 			attr[kept++] = node.attr[i];
-	m->here = *place;
+	m->here = *location;
 	m->plain = NULL;
-	m->again++;
+	m->recomputing++;
 	struct dfg_err *err = dfg_build(m->builder,
 		&(struct dfg_new_node){
 			.op = node.op_name, .name = name, .in = node.in, .n_in = node.n_in, .attr = attr, .n_attr = kept},
 		&number);
-	m->again--;
+	m->recomputing--;
 	m->here = here;
 	m->plain = plain;
 	uint32_t outputs = err ? 0 : dfg_facts_outputs(&m->builder->facts, number);
@@ -340,34 +341,34 @@ static struct dfg_err *run_again(
 }
 
 static struct dfg_err *find_need(
-	struct dfg_gradient_frames *m, struct dfg_edge edge, struct dfg_location *place, struct dfg_edge *out_edge)
+	struct dfg_gradient_frames *m, struct dfg_edge edge, struct dfg_location *location, struct dfg_edge *out_edge)
 {
 	const struct dfg_node *node = node_of(m, edge.node);
-	if (!m->loop[place->loop].frame)
+	if (!m->loop[location->loop].frame)
 		return DFG_ERR(DFG_DATA, "'%.200s' is in a loop that does not contain its gradient", node->name);
-	DFG_TRY(dfg_gradient_place(m, edge, place));
-	if (is_index(m, edge, place->loop)) {
-		*out_edge = m->loop[place->loop].index;
+	DFG_TRY(dfg_cotangent_location(m, edge, location));
+	if (is_index(m, edge, location->loop)) {
+		*out_edge = m->loop[location->loop].index;
 		return NULL;
 	}
 	if (dfg_node_role(node) == DFG_CONST)
-		return copy_constant(m, edge, place, out_edge);
+		return copy_constant(m, edge, location, out_edge);
 	if (is_cast_index(m, edge))
-		return cast_index(m, edge, place, out_edge);
-	if (m->remat && m->again < AGAIN_MOST && can_run_again(m, edge))
-		return run_again(m, edge, place, out_edge);
+		return cast_index(m, edge, location, out_edge);
+	if (m->remat && m->recomputing < RECOMPUTE_MOST && can_recompute(m, edge))
+		return recompute(m, edge, location, out_edge);
 	uint32_t base = dfg_recompute_base(m, edge);
-	if (base == place->loop)
+	if (base == location->loop)
 		return dfg_recompute_copy(m, base, edge, out_edge);
-	return dfg_tape_need(m, edge, place, out_edge);
+	return dfg_tape_need(m, edge, location, out_edge);
 }
 
 struct dfg_err *dfg_gradient_frames_need(struct dfg_gradient_frames *m, struct dfg_edge edge, struct dfg_edge *out_edge)
 {
-	struct dfg_location place;
+	struct dfg_location location;
 	*out_edge = edge = source_of(m, edge);
-	DFG_TRY(dfg_gradient_location(m, edge, &place));
-	if (place.mirrored || is_around(m, place.loop))
+	DFG_TRY(dfg_gradient_location(m, edge, &location));
+	if (location.mirrored || is_around(m, location.loop))
 		return NULL;
 	const struct dfg_edge_key key = {edge, NEEDED, 0};
 	const struct dfg_edge *there = dfg_edge_map_find(&m->map, key);
@@ -375,7 +376,7 @@ struct dfg_err *dfg_gradient_frames_need(struct dfg_gradient_frames *m, struct d
 		*out_edge = *there;
 		return NULL;
 	}
-	DFG_TRY(find_need(m, edge, &place, out_edge));
+	DFG_TRY(find_need(m, edge, &location, out_edge));
 	return dfg_edge_map_put(&m->map, key, *out_edge);
 }
 
@@ -393,8 +394,8 @@ static bool asks_filled(const char *op)
 static bool is_deeper(const struct dfg_gradient_frames *m, struct dfg_edge edge)
 {
 	edge = source_of(m, edge);
-	bool mirrored = edge.node >= m->count && m->spot[edge.node - m->count].mirrored;
-	uint32_t loop = edge.node < m->count ? m->loops.of[edge.node] : m->spot[edge.node - m->count].loop;
+	bool mirrored = edge.node >= m->count && m->location[edge.node - m->count].mirrored;
+	uint32_t loop = edge.node < m->count ? m->loops.of[edge.node] : m->location[edge.node - m->count].loop;
 	return !mirrored && !is_around(m, loop);
 }
 
@@ -475,11 +476,11 @@ static struct dfg_err *move(struct dfg_gradient_frames *m, struct dfg_new_node *
 static struct dfg_err *before(struct dfg_builder *builder, struct dfg_new_node *want)
 {
 	struct dfg_gradient_frames *m = builder->before_state;
-	const struct dfg_location spot = m->plain ? *m->plain : m->here;
+	const struct dfg_location location = m->plain ? *m->plain : m->here;
 	if (!m->plain)
 		DFG_TRY(move(m, want));
-	builder->n_control = spot.loop == m->region ? m->n_control : 0;
-	return note(m, builder->graph->count, &spot);
+	builder->n_control = location.loop == m->region ? m->n_control : 0;
+	return note(m, builder->graph->count, &location);
 }
 
 /* Records existing Switches and constant Enters, which are used in place of new ones. */
@@ -565,6 +566,6 @@ void dfg_gradient_frames_release(struct dfg_gradient_frames *m)
 	}
 	dfg_liveness_release(&m->liveness);
 	dfg_edge_map_release(&m->map);
-	dfg_free(m->spot);
+	dfg_free(m->location);
 	dfg_arena_release(&m->arena);
 }

@@ -47,8 +47,8 @@ struct dfg_gradient_frames {
 	bool in_segments; /* iterations of segmented loops are recomputed */
 	bool *segments;   /* by loop: whether it is segmented */
 	struct dfg_made_frame *frames;
-	bool remat;     /* values are recomputed instead of saved */
-	uint32_t again; /* current depth of nested recomputations */
+	bool remat;           /* values are recomputed instead of saved */
+	uint32_t recomputing; /* current depth of nested recomputations */
 	struct dfg_loops loops;
 	struct dfg_liveness liveness;
 	struct dfg_arena arena;
@@ -58,8 +58,8 @@ struct dfg_gradient_frames {
 	struct dfg_gradient_frames_loop *loop;
 	struct dfg_location here;         /* location of the nodes being made */
 	const struct dfg_location *plain; /* location of a node whose inputs are used unchanged; NULL for other nodes */
-	struct dfg_location *spot;        /* by node - count, for nodes made by the pass */
-	size_t spot_room;
+	struct dfg_location *location;    /* by node - count, for nodes made by the pass */
+	size_t location_capacity;
 	struct dfg_edge_map map;
 	uint32_t n_control; /* the builder's own control inputs, for nodes of the region */
 	const char *scope;  /* prefix of the names of new nodes */
@@ -75,17 +75,17 @@ DFG_MUST_CHECK struct dfg_err *dfg_gradient_frames_begin(struct dfg_gradient_fra
 
 /* The location of a tensor: a forward tensor, or one made by the pass. */
 DFG_MUST_CHECK struct dfg_err *dfg_gradient_location(
-	struct dfg_gradient_frames *m, struct dfg_edge edge, struct dfg_location *out_spot);
+	struct dfg_gradient_frames *m, struct dfg_edge edge, struct dfg_location *out_location);
 
 /* The location of the gradient of a forward tensor. The final evaluation of a loop's condition counts as its body. */
-DFG_MUST_CHECK struct dfg_err *dfg_gradient_place(
-	struct dfg_gradient_frames *m, struct dfg_edge edge, struct dfg_location *out_spot);
+DFG_MUST_CHECK struct dfg_err *dfg_cotangent_location(
+	struct dfg_gradient_frames *m, struct dfg_edge edge, struct dfg_location *out_location);
 
 /* The location of a loop's body, and the location outside from which the loop is entered; forward or mirrored. */
 DFG_MUST_CHECK struct dfg_err *dfg_gradient_frames_body(
-	struct dfg_gradient_frames *m, uint32_t loop, bool mirrored, struct dfg_location *out_spot);
+	struct dfg_gradient_frames *m, uint32_t loop, bool mirrored, struct dfg_location *out_location);
 DFG_MUST_CHECK struct dfg_err *dfg_gradient_frames_entry(
-	struct dfg_gradient_frames *m, uint32_t loop, bool mirrored, struct dfg_location *out_spot);
+	struct dfg_gradient_frames *m, uint32_t loop, bool mirrored, struct dfg_location *out_location);
 
 /*
  * The tensor that gradient code reads instead of a forward tensor; it may be further out, and live more often, than
@@ -95,8 +95,8 @@ DFG_MUST_CHECK struct dfg_err *dfg_gradient_frames_need(
 	struct dfg_gradient_frames *m, struct dfg_edge edge, struct dfg_edge *out_edge);
 
 /* The tensor, live exactly at the location: brought into loops by constant Enters and into branches by Switches. */
-DFG_MUST_CHECK struct dfg_err *dfg_gradient_frames_bring(
-	struct dfg_gradient_frames *m, struct dfg_edge edge, const struct dfg_location *place, struct dfg_edge *out_edge);
+DFG_MUST_CHECK struct dfg_err *dfg_gradient_frames_bring(struct dfg_gradient_frames *m, struct dfg_edge edge,
+	const struct dfg_location *location, struct dfg_edge *out_edge);
 
 /* A node of the pass itself, named SCOPE/OP, whose inputs are used unchanged. */
 struct dfg_own_node {
@@ -106,8 +106,8 @@ struct dfg_own_node {
 	const struct dfg_attr *attr;
 	uint32_t n_attr;
 };
-DFG_MUST_CHECK struct dfg_err *dfg_gradient_frames_node(struct dfg_gradient_frames *m, const struct dfg_location *place,
-	const struct dfg_own_node *node, struct dfg_edge *out_edge);
+DFG_MUST_CHECK struct dfg_err *dfg_gradient_frames_node(struct dfg_gradient_frames *m,
+	const struct dfg_location *location, const struct dfg_own_node *node, struct dfg_edge *out_edge);
 
 /* An Enter into a forward loop or its gradient loop. */
 DFG_MUST_CHECK struct dfg_err *dfg_gradient_frames_enter(struct dfg_gradient_frames *m, struct dfg_edge edge,
@@ -119,8 +119,8 @@ DFG_MUST_CHECK struct dfg_err *dfg_frame_name(
 
 /* A control input that is live exactly at the location. */
 DFG_MUST_CHECK struct dfg_err *dfg_gradient_frames_pivot(
-	struct dfg_gradient_frames *m, const struct dfg_location *place, struct dfg_edge *out_edge);
+	struct dfg_gradient_frames *m, const struct dfg_location *location, struct dfg_edge *out_edge);
 
 /* A scalar integer constant at the location. */
-DFG_MUST_CHECK struct dfg_err *dfg_gradient_frames_int(struct dfg_gradient_frames *m, const struct dfg_location *place,
-	enum dfg_dtype dtype, int64_t value, struct dfg_edge *out_edge);
+DFG_MUST_CHECK struct dfg_err *dfg_gradient_frames_int(struct dfg_gradient_frames *m,
+	const struct dfg_location *location, enum dfg_dtype dtype, int64_t value, struct dfg_edge *out_edge);

@@ -33,10 +33,10 @@ static int step_of(const struct dfg_gradient_frames *m, struct dfg_edge next, ui
 	bool adds = is_op(node, "Add") || is_op(node, "AddV2"), subtracts = is_op(node, "Sub");
 	if (node->n_in != 2 || (!adds && !subtracts))
 		return 0;
-	int way = subtracts ? -1 : 1;
+	int sign = subtracts ? -1 : 1;
 	for (int i = 0; i < 1 + adds; i++)
 		if (comes_from(m, node->in[i], merge))
-			return is_known(m, node->in[1 - i], way) ? 1 : is_known(m, node->in[1 - i], -way) ? -1 : 0;
+			return is_known(m, node->in[1 - i], sign) ? 1 : is_known(m, node->in[1 - i], -sign) ? -1 : 0;
 	return 0;
 }
 

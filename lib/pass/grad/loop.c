@@ -15,12 +15,12 @@ struct dfg_gradient_loop {
 	 * Of a loop in segments: the cotangent sums of its invariants. The inner loop continues them from segment to
 	 * segment, so that they are added up in the same order as without segments.
 	 */
-	struct running {
+	struct invariant_sum {
 		uint32_t constant; /* the constant Enter of the outer loop */
 		struct dfg_new_variable sum;
 		struct dfg_edge next;
-		struct running *after;
-	} * running;
+		struct invariant_sum *after;
+	} * invariant_sum;
 };
 
 static struct dfg_make make_of(struct dfg_backprop *s)
@@ -216,7 +216,7 @@ struct dfg_err *dfg_gradient_loop_enter(struct dfg_backprop *s, uint32_t loop)
 }
 
 /* Adds the result of a gradient loop to the cotangents of the tensor that enters the forward loop. */
-static struct dfg_err *give_out(
+static struct dfg_err *add_result(
 	struct dfg_backprop *s, uint32_t loop, const struct dfg_new_variable *variable, struct dfg_edge to)
 {
 	struct dfg_gradient_frames *m = &s->paths->frames;
@@ -241,7 +241,7 @@ static struct dfg_err *end_variable(struct dfg_backprop *s, uint32_t loop, const
 	else
 		DFG_TRY(dfg_cotangent_dense(&make, merge, &sum, &next));
 	DFG_TRY(dfg_variable_close(&s->paths->frames, loop, true, &carried->backward, next));
-	return give_out(s, loop, &carried->backward, s->builder->graph->node[carried->forward->enter].in[0]);
+	return add_result(s, loop, &carried->backward, s->builder->graph->node[carried->forward->enter].in[0]);
 }
 
 /*
@@ -281,19 +281,19 @@ static struct dfg_err *begin_zero_sum(
 	return begin_sum(s, loop, zero, like, out_sum);
 }
 
-static struct running *find_running(const struct dfg_backprop *s, uint32_t loop, uint32_t constant)
+static struct invariant_sum *find_running(const struct dfg_backprop *s, uint32_t loop, uint32_t constant)
 {
-	struct running *running = s->paths->open[loop] ? s->paths->open[loop]->running : NULL;
-	while (running && running->constant != constant)
-		running = running->after;
-	return running;
+	struct invariant_sum *invariant_sum = s->paths->open[loop] ? s->paths->open[loop]->invariant_sum : NULL;
+	while (invariant_sum && invariant_sum->constant != constant)
+		invariant_sum = invariant_sum->after;
+	return invariant_sum;
 }
 
 /*
  * Whether the sum of the outer loop's invariant can be continued in this loop, because the outer loop is one of
  * segments.
  */
-static bool goes_on(const struct dfg_backprop *s, uint32_t loop, struct dfg_edge outside)
+static bool continues_inside(const struct dfg_backprop *s, uint32_t loop, struct dfg_edge outside)
 {
 	const struct dfg_gradient_frames *m = &s->paths->frames;
 	uint32_t outer = m->loops.loop[loop].parent;
@@ -304,23 +304,23 @@ static bool goes_on(const struct dfg_backprop *s, uint32_t loop, struct dfg_edge
 	return enters && dfg_backprop_wants(s, outside) && !find_running(s, outer, outside.node);
 }
 
-static struct dfg_err *go_on(
+static struct dfg_err *continue_inside(
 	struct dfg_backprop *s, uint32_t loop, struct dfg_edge outside, const struct dfg_cotangent *share)
 {
 	struct dfg_gradient_frames *m = &s->paths->frames;
 	uint32_t outer = m->loops.loop[loop].parent;
-	struct running *running = dfg_arena_zeros(&s->scratch, 1, sizeof *running);
+	struct invariant_sum *invariant_sum = dfg_arena_zeros(&s->scratch, 1, sizeof *invariant_sum);
 	struct dfg_new_variable sum;
 	struct dfg_edge next;
-	if (!running)
+	if (!invariant_sum)
 		return DFG_ERR(DFG_MEMORY, "no memory for a sum");
-	*running = (struct running){.constant = outside.node, .after = s->paths->open[outer]->running};
-	DFG_TRY(begin_zero_sum(s, outer, s->builder->graph->node[outside.node].in[0], &running->sum));
-	DFG_TRY(begin_sum(s, loop, running->sum.body, outside, &sum));
+	*invariant_sum = (struct invariant_sum){.constant = outside.node, .after = s->paths->open[outer]->invariant_sum};
+	DFG_TRY(begin_zero_sum(s, outer, s->builder->graph->node[outside.node].in[0], &invariant_sum->sum));
+	DFG_TRY(begin_sum(s, loop, invariant_sum->sum.body, outside, &sum));
 	DFG_TRY(add_share(s, sum.body, share, &next));
 	DFG_TRY(dfg_variable_close(m, loop, true, &sum, next));
-	s->paths->open[outer]->running = running;
-	return dfg_variable_exit(m, loop, true, &sum, &running->next);
+	s->paths->open[outer]->invariant_sum = invariant_sum;
+	return dfg_variable_exit(m, loop, true, &sum, &invariant_sum->next);
 }
 
 /* Makes the cotangent of an invariant: the sum of those of all iterations. */
@@ -328,25 +328,25 @@ static struct dfg_err *accumulate(struct dfg_backprop *s, uint32_t loop, uint32_
 {
 	struct dfg_gradient_frames *m = &s->paths->frames;
 	const struct dfg_edge inside = {constant, 0}, outside = s->builder->graph->node[constant].in[0];
-	const struct running *running = find_running(s, loop, constant);
+	const struct invariant_sum *invariant_sum = find_running(s, loop, constant);
 	struct dfg_new_variable sum;
 	struct dfg_cotangent share;
 	struct dfg_edge next;
 	DFG_TRY(dfg_gradient_frames_body(m, loop, true, &m->here));
 	DFG_TRY(dfg_control_gradient_total(s, inside, &share));
-	if (share.kind == DFG_NO_COTANGENT && !running)
+	if (share.kind == DFG_NO_COTANGENT && !invariant_sum)
 		return NULL;
-	if (goes_on(s, loop, outside))
-		return go_on(s, loop, outside, &share);
-	if (running)
-		sum = running->sum;
+	if (continues_inside(s, loop, outside))
+		return continue_inside(s, loop, outside, &share);
+	if (invariant_sum)
+		sum = invariant_sum->sum;
 	else
 		DFG_TRY(begin_zero_sum(s, loop, outside, &sum));
-	next = running ? running->next : sum.body;
+	next = invariant_sum ? invariant_sum->next : sum.body;
 	if (share.kind != DFG_NO_COTANGENT)
 		DFG_TRY(add_share(s, next, &share, &next));
 	DFG_TRY(dfg_variable_close(m, loop, true, &sum, next));
-	return give_out(s, loop, &sum, outside);
+	return add_result(s, loop, &sum, outside);
 }
 
 struct dfg_err *dfg_gradient_loop_leave(struct dfg_backprop *s, uint32_t loop)

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum { NODES_MOST = 64, STAMPS_MOST = 16384, MADE = 1 << 16 /* from here on, nodes of the memo */ };
+enum { NODES_MOST = 64, MEMOS_MOST = 16384, MADE = 1 << 16 /* from here on, nodes of the memo */ };
 
 /* An edge relative to a site: ref[from], or output `port` of the memo's node from - MADE. */
 struct reference {
@@ -12,7 +12,7 @@ struct reference {
 	int32_t port;
 };
 
-struct stamped_node {
+struct memo_node {
 	struct dfg_node like; /* .name: without the scope; .in: of the first site, not used */
 	uint32_t length;      /* of the name */
 	const struct reference *in;
@@ -20,11 +20,11 @@ struct stamped_node {
 	const struct dfg_inferred *const *fact;
 };
 
-struct stamp {
+struct memo {
 	uint32_t n_node, n_dx, edges, outputs;
 	size_t letters; /* bytes of all names, each with its 0 */
-	const struct stamped_node *node;
-	const struct stamped_dx {
+	const struct memo_node *node;
+	const struct memo_dx {
 		int kind;
 		struct reference value, indices;
 	} * dx;
@@ -82,18 +82,18 @@ void dfg_site_of(const struct dfg_gradient *node, struct dfg_site *out_site)
 	out_site->key[out_site->words++] = pattern_of(out_site);
 }
 
-struct dfg_err *dfg_gradient_memos_settle(struct dfg_stamps *stamps)
+struct dfg_err *dfg_gradient_memos_settle(struct dfg_gradient_memos *memos)
 {
-	struct dfg_graph *graph = stamps->builder->graph;
-	for (uint32_t i = 0, n = graph->count - stamps->n_late; i < stamps->n_late; i++, n++) {
+	struct dfg_graph *graph = memos->builder->graph;
+	for (uint32_t i = 0, n = graph->count - memos->n_late; i < memos->n_late; i++, n++) {
 		bool is_new;
-		uint32_t number, length = stamps->late[i].length, hash = stamps->late[i].hash;
+		uint32_t number, length = memos->late[i].length, hash = memos->late[i].hash;
 		if (!dfg_map_put_hash(&graph->names, graph->node[n].name, length, hash, &number, &is_new))
 			return dfg_no_memory("a gradient");
 		if (!is_new)
 			return DFG_ERR(DFG_BUG, "the name '%.200s' is taken", graph->node[n].name);
 	}
-	stamps->n_late = 0;
+	memos->n_late = 0;
 	return NULL;
 }
 
@@ -105,18 +105,18 @@ static struct dfg_edge resolve(const struct dfg_site *site, struct reference ref
 }
 
 /* Reserves memory for all nodes of a memo. */
-static struct dfg_err *reserve_nodes(struct dfg_builder *builder, const struct stamp *stamp)
+static struct dfg_err *reserve_nodes(struct dfg_builder *builder, const struct memo *memo)
 {
 	struct dfg_graph *graph = builder->graph;
 	struct dfg_facts *facts = &builder->facts;
-	if (!dfg_reserve(&graph->node, &graph->room, (size_t)graph->count + stamp->n_node, sizeof *graph->node) ||
-		!dfg_reserve(&facts->fact, &facts->room, facts->count + stamp->outputs, sizeof(void *)) ||
-		!dfg_reserve(&facts->first, &facts->nodes_room, facts->nodes + stamp->n_node + 1, sizeof *facts->first))
+	if (!dfg_reserve(&graph->node, &graph->room, (size_t)graph->count + memo->n_node, sizeof *graph->node) ||
+		!dfg_reserve(&facts->fact, &facts->room, facts->count + memo->outputs, sizeof(void *)) ||
+		!dfg_reserve(&facts->first, &facts->nodes_room, facts->nodes + memo->n_node + 1, sizeof *facts->first))
 		return dfg_no_memory("a gradient");
 	return NULL;
 }
 
-static void add_facts(struct dfg_facts *facts, const struct stamped_node *node)
+static void add_facts(struct dfg_facts *facts, const struct memo_node *node)
 {
 	for (uint32_t i = 0; i < node->n_out; i++)
 		facts->fact[facts->count++] = node->fact[i];
@@ -125,34 +125,34 @@ static void add_facts(struct dfg_facts *facts, const struct stamped_node *node)
 
 /* Writes "SCOPE/OWN" to name, and notes it for the graph's map (dfg_gradient_memos_settle). */
 static void add_name(
-	struct dfg_stamps *stamps, const char *scope, size_t length, const struct stamped_node *own, char *name)
+	struct dfg_gradient_memos *memos, const char *scope, size_t length, const struct memo_node *own, char *name)
 {
 	memcpy(name, scope, length);
 	name[length] = '/';
 	memcpy(name + length + 1, own->like.name, own->length);
 	length += 1 + own->length;
-	uint32_t hash = dfg_map_hash(name, length), late = stamps->n_late++;
-	dfg_map_prefetch(&stamps->builder->graph->names, hash);
-	stamps->late[late].length = (uint32_t)length;
-	stamps->late[late].hash = hash;
+	uint32_t hash = dfg_map_hash(name, length), late = memos->n_late++;
+	dfg_map_prefetch(&memos->builder->graph->names, hash);
+	memos->late[late].length = (uint32_t)length;
+	memos->late[late].hash = hash;
 }
 
-static struct dfg_err *add_nodes(struct dfg_stamps *stamps, const struct dfg_site *site, const struct stamp *stamp)
+static struct dfg_err *add_nodes(struct dfg_gradient_memos *memos, const struct dfg_site *site, const struct memo *memo)
 {
-	struct dfg_builder *builder = stamps->builder;
+	struct dfg_builder *builder = memos->builder;
 	struct dfg_graph *graph = builder->graph;
 	uint32_t first = graph->count;
 	size_t scope = strlen(site->scope);
-	struct dfg_edge *in = dfg_arena_zeros(graph->arena, stamp->edges, sizeof *in);
-	char *name = dfg_arena_zeros(graph->arena, stamp->n_node * (scope + 1) + stamp->letters, 1);
+	struct dfg_edge *in = dfg_arena_zeros(graph->arena, memo->edges, sizeof *in);
+	char *name = dfg_arena_zeros(graph->arena, memo->n_node * (scope + 1) + memo->letters, 1);
 	if (!in || !name)
 		return dfg_no_memory("a gradient");
-	DFG_TRY(reserve_nodes(builder, stamp));
-	for (uint32_t i = 0; i < stamp->n_node; i++) {
-		const struct stamped_node *from = &stamp->node[i];
-		if (stamps->n_late == DFG_LATE_NAMES)
-			DFG_TRY(dfg_gradient_memos_settle(stamps));
-		add_name(stamps, site->scope, scope, from, name);
+	DFG_TRY(reserve_nodes(builder, memo));
+	for (uint32_t i = 0; i < memo->n_node; i++) {
+		const struct memo_node *from = &memo->node[i];
+		if (memos->n_late == DFG_LATE_NAMES)
+			DFG_TRY(dfg_gradient_memos_settle(memos));
+		add_name(memos, site->scope, scope, from, name);
 		struct dfg_node *to = &graph->node[graph->count++];
 		*to = from->like;
 		to->device = builder->device ? builder->device : "";
@@ -167,18 +167,18 @@ static struct dfg_err *add_nodes(struct dfg_stamps *stamps, const struct dfg_sit
 }
 
 struct dfg_err *dfg_gradient_memo_use(
-	struct dfg_stamps *stamps, const struct dfg_site *site, struct dfg_gradient *node, bool *out_done)
+	struct dfg_gradient_memos *memos, const struct dfg_site *site, struct dfg_gradient *node, bool *out_done)
 {
-	uint32_t found = site->words ? dfg_map_find(&stamps->map, (const char *)site->key, site->words * 8) : DFG_NONE;
+	uint32_t found = site->words ? dfg_map_find(&memos->map, (const char *)site->key, site->words * 8) : DFG_NONE;
 	*out_done = found != DFG_NONE;
 	if (!*out_done)
 		return NULL;
-	const struct stamp *stamp = (const void *)(stamps->map.name[found].s + stamps->map.name[found].length);
-	uint32_t first = stamps->builder->graph->count;
-	if (stamp->n_node)
-		DFG_TRY(add_nodes(stamps, site, stamp));
-	for (uint32_t i = 0; i < stamp->n_dx; i++) {
-		const struct stamped_dx *dx = &stamp->dx[i];
+	const struct memo *memo = (const void *)(memos->map.name[found].s + memos->map.name[found].length);
+	uint32_t first = memos->builder->graph->count;
+	if (memo->n_node)
+		DFG_TRY(add_nodes(memos, site, memo));
+	for (uint32_t i = 0; i < memo->n_dx; i++) {
+		const struct memo_dx *dx = &memo->dx[i];
 		node->dx[i].kind = dx->kind;
 		if (dx->kind != DFG_NO_COTANGENT)
 			node->dx[i].value = resolve(site, dx->value, first);
@@ -190,7 +190,7 @@ struct dfg_err *dfg_gradient_memo_use(
 
 /* The nodes that were made at a site, while they become a memo. */
 struct keeper {
-	struct dfg_stamps *stamps;
+	struct dfg_gradient_memos *memos;
 	const struct dfg_site *site;
 	uint32_t first;
 };
@@ -220,11 +220,11 @@ static bool is_plain(const struct keeper *k, const struct dfg_node *node)
 }
 
 static struct dfg_err *keep_node(
-	const struct keeper *k, uint32_t n, struct stamp *stamp, struct stamped_node *to, bool *out_kept)
+	const struct keeper *k, uint32_t n, struct memo *memo, struct memo_node *to, bool *out_kept)
 {
-	const struct dfg_facts *facts = &k->stamps->builder->facts;
-	const struct dfg_node *node = &k->stamps->builder->graph->node[n];
-	struct dfg_arena *arena = &k->stamps->arena;
+	const struct dfg_facts *facts = &k->memos->builder->facts;
+	const struct dfg_node *node = &k->memos->builder->graph->node[n];
+	struct dfg_arena *arena = &k->memos->arena;
 	struct reference *in = dfg_arena_zeros(arena, node->n_in, sizeof *in);
 	const struct dfg_inferred **fact = dfg_arena_zeros(arena, dfg_facts_outputs(facts, n), sizeof(void *));
 	*out_kept = is_plain(k, node);
@@ -240,60 +240,59 @@ static struct dfg_err *keep_node(
 	for (uint32_t i = 0; i < to->n_out; i++)
 		fact[i] = facts->fact[facts->first[n] + i];
 	to->fact = fact;
-	stamp->edges += node->n_in;
-	stamp->outputs += to->n_out;
-	stamp->letters += to->length + 1;
+	memo->edges += node->n_in;
+	memo->outputs += to->n_out;
+	memo->letters += to->length + 1;
 	return NULL;
 }
 
-static bool keep_dx(const struct keeper *k, const struct dfg_cotangent *from, struct stamped_dx *to)
+static bool keep_dx(const struct keeper *k, const struct dfg_cotangent *from, struct memo_dx *to)
 {
 	to->kind = from->kind;
 	return from->kind == DFG_NO_COTANGENT ||
 		   (refer(k, from->value, &to->value) && (from->kind == DFG_DENSE || refer(k, from->indices, &to->indices)));
 }
 
-static struct dfg_err *fill(
-	const struct keeper *k, const struct dfg_gradient *node, struct stamp *stamp, bool *out_kept)
+static struct dfg_err *fill(const struct keeper *k, const struct dfg_gradient *node, struct memo *memo, bool *out_kept)
 {
-	struct dfg_arena *arena = &k->stamps->arena;
-	struct stamped_node *to = dfg_arena_zeros(arena, stamp->n_node, sizeof *to);
-	struct stamped_dx *dx = dfg_arena_zeros(arena, stamp->n_dx, sizeof *dx);
+	struct dfg_arena *arena = &k->memos->arena;
+	struct memo_node *to = dfg_arena_zeros(arena, memo->n_node, sizeof *to);
+	struct memo_dx *dx = dfg_arena_zeros(arena, memo->n_dx, sizeof *dx);
 	*out_kept = true;
 	if (!to || !dx)
 		return dfg_no_memory("a gradient");
-	stamp->node = to;
-	stamp->dx = dx;
-	for (uint32_t i = 0; i < stamp->n_node && *out_kept; i++)
-		DFG_TRY(keep_node(k, k->first + i, stamp, &to[i], out_kept));
-	for (uint32_t i = 0; i < stamp->n_dx && *out_kept; i++)
+	memo->node = to;
+	memo->dx = dx;
+	for (uint32_t i = 0; i < memo->n_node && *out_kept; i++)
+		DFG_TRY(keep_node(k, k->first + i, memo, &to[i], out_kept));
+	for (uint32_t i = 0; i < memo->n_dx && *out_kept; i++)
 		*out_kept = keep_dx(k, &node->dx[i], &dx[i]);
 	return NULL;
 }
 
 struct dfg_err *dfg_gradient_memo_keep(
-	struct dfg_stamps *stamps, const struct dfg_site *site, uint32_t first, const struct dfg_gradient *node)
+	struct dfg_gradient_memos *memos, const struct dfg_site *site, uint32_t first, const struct dfg_gradient *node)
 {
-	struct keeper k = {stamps, site, first};
-	struct stamp stamp = {.n_node = stamps->builder->graph->count - first, .n_dx = node->call->n_in};
+	struct keeper k = {memos, site, first};
+	struct memo memo = {.n_node = memos->builder->graph->count - first, .n_dx = node->call->n_in};
 	uint32_t number;
 	bool kept;
-	if (!site->words || stamp.n_node > NODES_MOST || stamps->map.count == STAMPS_MOST)
+	if (!site->words || memo.n_node > NODES_MOST || memos->map.count == MEMOS_MOST)
 		return NULL;
-	DFG_TRY(fill(&k, node, &stamp, &kept));
+	DFG_TRY(fill(&k, node, &memo, &kept));
 	if (!kept)
 		return NULL;
 	size_t length = site->words * sizeof *site->key;
-	char *entry = dfg_arena_zeros(&stamps->arena, length + sizeof stamp, 1);
+	char *entry = dfg_arena_zeros(&memos->arena, length + sizeof memo, 1);
 	if (!entry)
 		return dfg_no_memory("a gradient");
 	memcpy(entry, site->key, length);
-	memcpy(entry + length, &stamp, sizeof stamp);
-	return dfg_map_put(&stamps->map, entry, length, &number, NULL) ? NULL : dfg_no_memory("a gradient");
+	memcpy(entry + length, &memo, sizeof memo);
+	return dfg_map_put(&memos->map, entry, length, &number, NULL) ? NULL : dfg_no_memory("a gradient");
 }
 
-void dfg_gradient_memos_release(struct dfg_stamps *stamps)
+void dfg_gradient_memos_release(struct dfg_gradient_memos *memos)
 {
-	dfg_map_release(&stamps->map);
-	dfg_arena_release(&stamps->arena);
+	dfg_map_release(&memos->map);
+	dfg_arena_release(&memos->arena);
 }

@@ -4,14 +4,14 @@
 
 /*
  * Memo of gradients: equal nodes have equal gradients. The gradient of the first is made by its op's rule and recorded
- * as a stamp: the nodes added, with their inputs as references to the rule's arguments. For the others the stamp is
+ * as a memo: the nodes added, with their inputs as references to the rule's arguments. For the others the memo is
  * replayed without evaluating the rule or inferring types; the resulting graph is identical to the byte.
  */
 enum { DFG_SITE_REFS = 16, DFG_SITE_WORDS = 2 * DFG_SITE_REFS + 4, DFG_LATE_NAMES = 32 };
 
-struct dfg_stamps {
+struct dfg_gradient_memos {
 	struct dfg_builder *builder;
-	struct dfg_arena arena; /* keys, each followed by its stamp */
+	struct dfg_arena arena; /* keys, each followed by its memo */
 	struct dfg_map map;
 	/* Names of the latest nodes that are not yet in the graph's map, because their slots are being prefetched. */
 	struct {
@@ -34,15 +34,15 @@ struct dfg_site {
 /* The site of a node's gradient: its op's rule and what the pass does with the results. */
 void dfg_site_of(const struct dfg_gradient *node, struct dfg_site *out_site);
 
-/* Replays the stamp and sets node->dx. *out_done is false if there is no stamp for the site. */
+/* Replays the memo and sets node->dx. *out_done is false if there is no memo for the site. */
 DFG_MUST_CHECK struct dfg_err *dfg_gradient_memo_use(
-	struct dfg_stamps *stamps, const struct dfg_site *site, struct dfg_gradient *node, bool *out_done);
+	struct dfg_gradient_memos *memos, const struct dfg_site *site, struct dfg_gradient *node, bool *out_done);
 
-/* Records a stamp of what was made at the site: the nodes from `first` on, and node->dx. */
+/* Records a memo of what was made at the site: the nodes from `first` on, and node->dx. */
 DFG_MUST_CHECK struct dfg_err *dfg_gradient_memo_keep(
-	struct dfg_stamps *stamps, const struct dfg_site *site, uint32_t first, const struct dfg_gradient *node);
+	struct dfg_gradient_memos *memos, const struct dfg_site *site, uint32_t first, const struct dfg_gradient *node);
 
 /* Must be called before anything else adds or finds nodes. */
-DFG_MUST_CHECK struct dfg_err *dfg_gradient_memos_settle(struct dfg_stamps *stamps);
+DFG_MUST_CHECK struct dfg_err *dfg_gradient_memos_settle(struct dfg_gradient_memos *memos);
 
-void dfg_gradient_memos_release(struct dfg_stamps *stamps);
+void dfg_gradient_memos_release(struct dfg_gradient_memos *memos);

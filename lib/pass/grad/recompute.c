@@ -38,7 +38,7 @@ static const struct dfg_node *node_of(const struct dfg_gradient_frames *m, uint3
 
 static uint32_t loop_of(const struct dfg_gradient_frames *m, uint32_t n)
 {
-	return n < m->count ? m->loops.of[n] : m->spot[n - m->count].loop;
+	return n < m->count ? m->loops.of[n] : m->location[n - m->count].loop;
 }
 
 uint32_t dfg_recompute_loop(const struct dfg_gradient_frames *m, uint32_t loop)
@@ -130,11 +130,11 @@ static struct dfg_edge_key key_of(const struct copying *c, struct dfg_edge edge)
 /* Takes a value that exists at the beginning of the iteration from gradient code. */
 static struct dfg_err *begin_with(struct copying *c, struct dfg_edge edge)
 {
-	struct dfg_location place;
+	struct dfg_location location;
 	struct dfg_edge mine;
-	DFG_TRY(dfg_gradient_place(c->m, edge, &place));
+	DFG_TRY(dfg_cotangent_location(c->m, edge, &location));
 	DFG_TRY(dfg_gradient_frames_need(c->m, edge, &mine));
-	DFG_TRY(dfg_gradient_frames_bring(c->m, mine, &place, &mine));
+	DFG_TRY(dfg_gradient_frames_bring(c->m, mine, &location, &mine));
 	return dfg_edge_map_put(&c->m->map, key_of(c, edge), mine);
 }
 
@@ -143,10 +143,10 @@ static struct dfg_err *is_placed(struct copying *c, const struct copy *copy, boo
 {
 	struct dfg_location own, its;
 	enum dfg_role role = dfg_node_role(node_of(c->m, copy->edge.node));
-	DFG_TRY(dfg_gradient_place(c->m, copy->edge, &own));
+	DFG_TRY(dfg_cotangent_location(c->m, copy->edge, &own));
 	*out_placed = role == DFG_ENTER || role == DFG_EXIT;
 	for (uint32_t i = 0; i < copy->n_needs && !*out_placed; i++) {
-		DFG_TRY(dfg_gradient_place(c->m, copy->needs[i], &its));
+		DFG_TRY(dfg_cotangent_location(c->m, copy->needs[i], &its));
 		*out_placed = its.loop == own.loop && its.set == own.set;
 	}
 	return NULL;
@@ -155,15 +155,15 @@ static struct dfg_err *is_placed(struct copying *c, const struct copy *copy, boo
 /* Adds a pivot if the node's location depended on a control input that is not copied. */
 static struct dfg_err *place_copy(struct copying *c, struct copy *copy)
 {
-	struct dfg_location place;
+	struct dfg_location location;
 	bool placed;
 	DFG_TRY(is_placed(c, copy, &placed));
 	if (placed)
 		return NULL;
-	DFG_TRY(dfg_gradient_place(c->m, copy->edge, &place));
-	place.mirrored = false;
+	DFG_TRY(dfg_cotangent_location(c->m, copy->edge, &location));
+	location.mirrored = false;
 	copy->n_control++;
-	return dfg_gradient_frames_pivot(c->m, &place, &copy->needs[copy->n_needs++]);
+	return dfg_gradient_frames_pivot(c->m, &location, &copy->needs[copy->n_needs++]);
 }
 
 /* Lists the inputs to copy: all but those from a NextIteration, and control inputs only if they can be copied. */
@@ -239,11 +239,11 @@ static struct dfg_err *build(
 	struct dfg_gradient_frames *m = c->m;
 	const struct dfg_location *outer = m->plain;
 	const char *device = m->builder->device;
-	struct dfg_location place;
-	DFG_TRY(dfg_gradient_place(m, (struct dfg_edge){copy->edge.node, 0}, &place));
+	struct dfg_location location;
+	DFG_TRY(dfg_cotangent_location(m, (struct dfg_edge){copy->edge.node, 0}, &location));
 	if (!(want->name = dfg_arena_path(&m->arena, m->prefix, node_of(m, copy->edge.node)->name)))
 		return DFG_ERR(DFG_MEMORY, "no memory for a name");
-	m->plain = &place;
+	m->plain = &location;
 	m->builder->device = node_of(m, copy->edge.node)->device;
 	struct dfg_err *err = dfg_build(m->builder, want, out_number);
 	m->builder->device = device;

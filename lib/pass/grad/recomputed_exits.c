@@ -7,7 +7,7 @@
 #include "lib/graph/cycle.h"
 #include "lib/pass/grad/backpropagation.h"
 
-struct again {
+struct exit_repeat {
 	struct dfg_backprop *s;
 	struct dfg_loops loops;
 	uint32_t *order;           /* the order of nodes, or NULL */
@@ -15,13 +15,13 @@ struct again {
 	uint32_t exit, loop;       /* the present Exit, and the loop that it leaves */
 	struct dfg_edge condition; /* the loop's predicate, at its source */
 	uint32_t *work;
-	struct behind {
+	struct repeated_node {
 		uint32_t wanted;      /* the Exit that requires it, + 1 */
 		struct dfg_edge edge; /* output 0 of the repeated node after the loop; .node DFG_NONE until it is made */
-	} * behind;
+	} * repeated_node;
 };
 
-static const struct dfg_node *node_of(const struct again *a, uint32_t n)
+static const struct dfg_node *node_of(const struct exit_repeat *a, uint32_t n)
 {
 	return &a->s->builder->graph->node[n];
 }
@@ -37,18 +37,18 @@ static bool is_of_condition(const struct dfg_graph *graph, uint32_t n)
 		   dfg_node_role(&graph->node[switch_node->in[0].node]) != DFG_MERGE;
 }
 
-static bool is_variable(const struct again *a, uint32_t n)
+static bool is_variable(const struct exit_repeat *a, uint32_t n)
 {
 	return a->loops.variable[n] != DFG_NONE;
 }
 
 /* Whether the node is a loop variable or an Enter, where the search ends. */
-static bool is_end(const struct again *a, uint32_t n)
+static bool is_end(const struct exit_repeat *a, uint32_t n)
 {
 	return is_variable(a, n) || dfg_node_role(node_of(a, n)) == DFG_ENTER;
 }
 
-static bool is_known_end(const struct again *a, uint32_t n)
+static bool is_known_end(const struct exit_repeat *a, uint32_t n)
 {
 	if (is_variable(a, n))
 		return a->loops.loop[a->loop].variable[a->loops.variable[n]].switch_node != DFG_NONE;
@@ -56,7 +56,7 @@ static bool is_known_end(const struct again *a, uint32_t n)
 }
 
 /* Whether the same op after the loop has the same result. */
-static bool can_be_again(const struct again *a, uint32_t n)
+static bool can_be_repeated(const struct exit_repeat *a, uint32_t n)
 {
 	const struct dfg_node *node = node_of(a, n);
 	switch (dfg_node_role(node)) {
@@ -74,30 +74,30 @@ static bool can_be_again(const struct again *a, uint32_t n)
 }
 
 /* Marks the nodes of the loop that a node depends on; false if some cannot be repeated. */
-static bool mark(struct again *a, uint32_t from)
+static bool mark(struct exit_repeat *a, uint32_t from)
 {
 	uint32_t count = 0;
 	a->work[count++] = from;
-	a->behind[from].wanted = a->exit + 1;
+	a->repeated_node[from].wanted = a->exit + 1;
 	while (count) {
 		uint32_t n = a->work[--count];
 		const struct dfg_node *node = node_of(a, n);
-		if (a->loops.of[n] != a->loop || !(is_end(a, n) ? is_known_end(a, n) : can_be_again(a, n)))
+		if (a->loops.of[n] != a->loop || !(is_end(a, n) ? is_known_end(a, n) : can_be_repeated(a, n)))
 			return false;
 		for (uint32_t e = 0; e < node->n_in + node->n_control && !is_end(a, n); e++) {
 			struct dfg_edge in = node->in[e];
 			if (in.node >= a->count || (is_end(a, in.node) && in.port > 0))
 				return false;
-			if (a->behind[in.node].wanted == a->exit + 1)
+			if (a->repeated_node[in.node].wanted == a->exit + 1)
 				continue;
-			a->behind[in.node].wanted = a->exit + 1;
+			a->repeated_node[in.node].wanted = a->exit + 1;
 			a->work[count++] = in.node;
 		}
 	}
 	return true;
 }
 
-static struct dfg_err *find_end(struct again *a, uint32_t n, struct dfg_edge *out_edge)
+static struct dfg_err *find_end(struct exit_repeat *a, uint32_t n, struct dfg_edge *out_edge)
 {
 	const struct dfg_node *node = node_of(a, n);
 	const struct dfg_make make = {a->s->builder, node->name};
@@ -110,7 +110,7 @@ static struct dfg_err *find_end(struct again *a, uint32_t n, struct dfg_edge *ou
 }
 
 /* Repeats a node after the loop. A node without inputs comes after the Exit, so that it is dead where the loop is. */
-static struct dfg_err *make_again(struct again *a, uint32_t n, struct dfg_edge *out_edge)
+static struct dfg_err *repeat_node(struct exit_repeat *a, uint32_t n, struct dfg_edge *out_edge)
 {
 	const struct dfg_node node = *node_of(a, n);
 	struct dfg_arena *arena = &a->s->scratch;
@@ -124,11 +124,11 @@ static struct dfg_err *make_again(struct again *a, uint32_t n, struct dfg_edge *
 		if (node.attr[i].name[0] != '_')
 			attr[want.n_attr++] = node.attr[i];
 	for (uint32_t e = 0; e < node.n_in; e++) {
-		in[e] = a->behind[node.in[e].node].edge;
+		in[e] = a->repeated_node[node.in[e].node].edge;
 		in[e].port += node.in[e].port;
 	}
 	for (uint32_t e = node.n_in; e < node.n_in + node.n_control; e++)
-		in[e] = (struct dfg_edge){a->behind[node.in[e].node].edge.node, DFG_CONTROL};
+		in[e] = (struct dfg_edge){a->repeated_node[node.in[e].node].edge.node, DFG_CONTROL};
 	want.n_control = node.n_control;
 	if (!node.n_in)
 		in[want.n_control++] = (struct dfg_edge){a->exit, DFG_CONTROL};
@@ -137,20 +137,20 @@ static struct dfg_err *make_again(struct again *a, uint32_t n, struct dfg_edge *
 	return dfg_build(a->s->builder, &want, &out_edge->node);
 }
 
-static struct dfg_err *make_marked(struct again *a)
+static struct dfg_err *make_marked(struct exit_repeat *a)
 {
 	for (uint32_t i = 0; i < a->count; i++) {
 		uint32_t n = a->order ? a->order[i] : i;
-		struct behind *b = &a->behind[n];
+		struct repeated_node *b = &a->repeated_node[n];
 		if (b->wanted != a->exit + 1 || b->edge.node != DFG_NONE)
 			continue;
-		DFG_TRY(is_end(a, n) ? find_end(a, n, &b->edge) : make_again(a, n, &b->edge));
+		DFG_TRY(is_end(a, n) ? find_end(a, n, &b->edge) : repeat_node(a, n, &b->edge));
 	}
 	return NULL;
 }
 
 /* Redirects the readers of the Exit to the repeated value. */
-static void lead_past(struct again *a, struct dfg_edge value, struct dfg_edge *of, uint32_t n_of)
+static void lead_past(struct exit_repeat *a, struct dfg_edge value, struct dfg_edge *of, uint32_t n_of)
 {
 	const struct dfg_edge out = {a->exit, 0};
 	for (uint32_t n = 0; n < a->count; n++)
@@ -164,7 +164,7 @@ static void lead_past(struct again *a, struct dfg_edge value, struct dfg_edge *o
 
 /* Whether a cotangent may arrive at the present Exit, and flow on to a tensor to differentiate by. */
 static struct dfg_err *is_on_path(
-	struct again *a, const bool *makes, const struct dfg_edge *wrt, uint32_t n_wrt, bool *out_is)
+	struct exit_repeat *a, const bool *makes, const struct dfg_edge *wrt, uint32_t n_wrt, bool *out_is)
 {
 	const struct dfg_edge out = {a->exit, 0};
 	const bool *before;
@@ -183,7 +183,7 @@ static struct dfg_err *is_on_path(
 }
 
 static struct dfg_err *go_through(
-	struct again *a, struct dfg_edge *of, uint32_t n_of, const struct dfg_edge *wrt, uint32_t n_wrt)
+	struct exit_repeat *a, struct dfg_edge *of, uint32_t n_of, const struct dfg_edge *wrt, uint32_t n_wrt)
 {
 	const struct dfg_graph *graph = a->s->builder->graph;
 	uint32_t region = n_of ? a->loops.of[of[0].node] : 0;
@@ -203,7 +203,7 @@ static struct dfg_err *go_through(
 		if (!is || !mark(a, value.node))
 			continue;
 		DFG_TRY(make_marked(a));
-		lead_past(a, (struct dfg_edge){a->behind[value.node].edge.node, value.port}, of, n_of);
+		lead_past(a, (struct dfg_edge){a->repeated_node[value.node].edge.node, value.port}, of, n_of);
 	}
 	return NULL;
 }
@@ -211,7 +211,7 @@ static struct dfg_err *go_through(
 struct dfg_err *dfg_recompute_exits(
 	struct dfg_backprop *s, struct dfg_edge *of, uint32_t n_of, const struct dfg_edge *wrt, uint32_t n_wrt)
 {
-	struct again a = {.s = s, .count = s->builder->graph->count};
+	struct exit_repeat a = {.s = s, .count = s->builder->graph->count};
 	const char *device = s->builder->device;
 	uint32_t control = s->builder->n_control, first = 0;
 	while (first < a.count && !is_of_condition(s->builder->graph, first))
@@ -219,11 +219,11 @@ struct dfg_err *dfg_recompute_exits(
 	if (first == a.count)
 		return NULL;
 	a.work = dfg_arena_zeros(&s->scratch, (size_t)a.count + 1, sizeof *a.work);
-	a.behind = dfg_arena_zeros(&s->scratch, a.count, sizeof *a.behind);
-	if (!a.work || !a.behind)
+	a.repeated_node = dfg_arena_zeros(&s->scratch, a.count, sizeof *a.repeated_node);
+	if (!a.work || !a.repeated_node)
 		return DFG_ERR(DFG_MEMORY, "no memory to differentiate %u nodes", a.count);
 	for (uint32_t n = 0; n < a.count; n++)
-		a.behind[n].edge.node = DFG_NONE;
+		a.repeated_node[n].edge.node = DFG_NONE;
 	DFG_TRY(dfg_pass_order(s->builder->graph, &s->scratch, &a.order, &first));
 	DFG_TRY(dfg_loops_find(s->builder->graph, a.order, &s->scratch, &a.loops));
 	s->builder->n_control = 0;

@@ -12,8 +12,8 @@
 DFG_MUST_CHECK struct dfg_err *dfg_tape_find(struct dfg_gradient_frames *m);
 
 /* location: that of the value's gradient. */
-DFG_MUST_CHECK struct dfg_err *dfg_tape_need(
-	struct dfg_gradient_frames *m, struct dfg_edge value, const struct dfg_location *place, struct dfg_edge *out_edge);
+DFG_MUST_CHECK struct dfg_err *dfg_tape_need(struct dfg_gradient_frames *m, struct dfg_edge value,
+	const struct dfg_location *location, struct dfg_edge *out_edge);
 
 /* The loop whose iteration is the region of a Save: as many levels out as the Save has keys. */
 uint32_t dfg_tape_region(const struct dfg_gradient_frames *m, uint32_t save);

@@ -73,12 +73,12 @@ static void measure_ways(struct schedule *s)
 		uint32_t n = p->order ? p->order[i - 1] : i - 1;
 		const struct dfg_node *node = &p->graph->node[n];
 		struct dfg_place_job *job = &s->job[n];
-		job->way += s->cost[n];
+		job->critical_path += s->cost[n];
 		for (uint32_t e = 0; e < node->n_in + node->n_control; e++) {
 			struct dfg_place_job *from = &s->job[node->in[e].node];
-			float left = job->way + (from->root == job->root ? 0 : from->send);
-			if (left > from->way && !goes_back(p, node, node->in[e]))
-				from->way = left;
+			float left = job->critical_path + (from->root == job->root ? 0 : from->send);
+			if (left > from->critical_path && !goes_back(p, node, node->in[e]))
+				from->critical_path = left;
 		}
 	}
 }
@@ -86,7 +86,7 @@ static void measure_ways(struct schedule *s)
 static uint32_t digit_of(const struct dfg_place_job *job, unsigned shift, uint32_t mask)
 {
 	uint32_t bits;
-	memcpy(&bits, &job->way, sizeof bits);
+	memcpy(&bits, &job->critical_path, sizeof bits);
 	return ~bits >> shift & mask;
 }
 

@@ -71,9 +71,9 @@ enum dfg_place_kind {
 /* Scheduling data of a node, kept together for locality. Seconds, over all iterations if the node is in a loop. */
 struct dfg_place_job {
 	uint32_t root;
-	float send;   /* time to send its outputs to another device */
-	float way;    /* critical path from its start to the end of the step */
-	float finish; /* time at which it is finished */
+	float send;          /* time to send its outputs to another device */
+	float critical_path; /* critical path from its start to the end of the step */
+	float finish;        /* time at which it is finished */
 };
 
 struct dfg_placing {
