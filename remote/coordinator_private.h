@@ -86,7 +86,7 @@ void dfg_coordinator_ask(struct dfg_coordinator *coordinator, uint32_t worker, s
 DFG_MUST_CHECK struct dfg_err *dfg_coordinator_answers(struct dfg_coordinator *coordinator, uint64_t step);
 
 /* The same outside a step; the error of a lost worker begins with the phase of the run. */
-DFG_MUST_CHECK struct dfg_err *dfg_coordinator_answers_in(struct dfg_coordinator *crew, const char *phase);
+DFG_MUST_CHECK struct dfg_err *dfg_coordinator_answers_in(struct dfg_coordinator *coordinator, const char *phase);
 
 /*
  * Explains an error that a worker answered a step with, as far as the cause is known. Takes err; returns it or a more
