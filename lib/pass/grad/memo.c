@@ -1,7 +1,5 @@
 #include "lib/pass/grad/memo.h"
 
-#include "lib/graph/liveness.h"
-
 #include <string.h>
 
 enum { NODES_MOST = 64, MEMOS_MOST = 16384, MADE = 1 << 16 /* from here on, nodes of the memo */ };
@@ -50,14 +48,6 @@ static void add_ref(struct dfg_site *site, const struct dfg_facts *facts, struct
 	site->ref[site->n_ref++] = edge;
 }
 
-/* Adds the op that made an array, which the gradients of array ops depend on. */
-static void add_maker(struct dfg_site *site, const struct dfg_builder *builder, struct dfg_edge edge)
-{
-	if (dfg_facts_of(&builder->facts, edge)->dtype == DFG_RESOURCE)
-		site->key[site->words++] =
-			(uint64_t)(uintptr_t)builder->graph->node[dfg_live_source(builder->graph, edge).node].op;
-}
-
 void dfg_site_of(const struct dfg_gradient *node, struct dfg_site *out_site)
 {
 	const struct dfg_resolved_node *call = node->call;
@@ -71,10 +61,8 @@ void dfg_site_of(const struct dfg_gradient *node, struct dfg_site *out_site)
 	for (int i = 0; i < call->n_in; i++)
 		wanted |= (uint64_t)node->wanted[i] << i;
 	out_site->key[out_site->words++] = (uint64_t)call->alike << 32 | wanted;
-	for (int i = 0; i < call->n_in; i++) {
+	for (int i = 0; i < call->n_in; i++)
 		add_ref(out_site, facts, node->in[i]);
-		add_maker(out_site, node->builder, node->in[i]);
-	}
 	for (int i = 0; i < call->n_out; i++) {
 		add_ref(out_site, facts, dfg_gradient_output(node, i));
 		add_ref(out_site, facts, node->dy[i]);
