@@ -51,6 +51,7 @@ const struct dfg_op dfg_op_Assert = {
 	.sig = "<T: [type]>(condition: bool, data: T) -> ()",
 	.attr = {[SUMMARIZE] = "summarize: int = 3"},
 	.flags = DFG_NO_GRADIENT | DFG_STATEFUL | DFG_ANY_RANK,
+	.means = DFG_MEANS_ASSERTION,
 	.shape = assert_shape,
 	.run = assert_run,
 };

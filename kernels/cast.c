@@ -74,6 +74,7 @@ const struct dfg_op dfg_op_Cast = {
 	.sig = "<SrcT: plain, DstT: plain>(x: SrcT) -> (y: DstT)",
 	.attr = {[TRUNCATE] = "Truncate: bool = false"},
 	.flags = DFG_ANY_RANK | DFG_EXACT,
+	.means = DFG_MEANS_CAST,
 	.shape = cast_shape,
 	.known = cast_known,
 	.gradient = "dx = Cast(dy, DstT = SrcT)",

@@ -35,6 +35,7 @@ static struct dfg_err *branch_shapes(struct dfg_infer *node)
 		.attr = {"then_branch: func", "else_branch: func", "output_shapes: list(shape) = []"},        \
 		.flags = DFG_NO_GRADIENT | DFG_ANY_RANK | (more),                                             \
 		.role = DFG_CALL,                                                                             \
+		.means = DFG_MEANS_CALL_IF,                                                                   \
 		.shape = branch_shapes,                                                                       \
 	}
 IF(If, DFG_STATEFUL);
@@ -53,6 +54,7 @@ static struct dfg_err *case_shapes(struct dfg_infer *node)
 		.attr = {"branches: list(func) >= 1", "output_shapes: list(shape) = []"},              \
 		.flags = DFG_NO_GRADIENT | DFG_ANY_RANK | (more),                                      \
 		.role = DFG_CALL,                                                                      \
+		.means = DFG_MEANS_CALL_CASE,                                                          \
 		.shape = case_shapes,                                                                  \
 	}
 CASE(Case, DFG_STATEFUL);
@@ -71,6 +73,7 @@ static struct dfg_err *while_shapes(struct dfg_infer *node)
 		.attr = {"cond: func", "body: func", "output_shapes: list(shape) = []", "parallel_iterations: int = 10"}, \
 		.flags = DFG_NO_GRADIENT | DFG_ANY_RANK | (more),                                                         \
 		.role = DFG_CALL,                                                                                         \
+		.means = DFG_MEANS_CALL_WHILE,                                                                            \
 		.shape = while_shapes,                                                                                    \
 	}
 WHILE(While, DFG_STATEFUL);
@@ -84,6 +87,7 @@ WHILE(StatelessWhile, 0);
 		.attr = {"f: func", "config: string = ''", "config_proto: string = ''", "executor_type: string = ''"}, \
 		.flags = DFG_NO_GRADIENT | DFG_ANY_RANK | (more),                                                      \
 		.role = DFG_CALL,                                                                                      \
+		.means = DFG_MEANS_CALL_FUNCTION,                                                                      \
 		.shape = no_shapes,                                                                                    \
 	}
 CALL(PartitionedCall, 0);
@@ -97,6 +101,7 @@ const struct dfg_op dfg_op_SymbolicGradient = {
 	.attr = {"f: func"},
 	.flags = DFG_NO_GRADIENT | DFG_ANY_RANK,
 	.role = DFG_CALL,
+	.means = DFG_MEANS_CALL_GRADIENT,
 	.shape = no_shapes,
 };
 
@@ -107,6 +112,7 @@ const struct dfg_op dfg_op_RemoteCall = {
 	.attr = {"f: func"},
 	.flags = DFG_NO_GRADIENT | DFG_ANY_RANK | DFG_STATEFUL,
 	.role = DFG_CALL,
+	.means = DFG_MEANS_CALL_REMOTE,
 	.shape = no_shapes,
 };
 
@@ -117,6 +123,7 @@ const struct dfg_op dfg_op_For = {
 	.attr = {"body: func"},
 	.flags = DFG_NO_GRADIENT | DFG_ANY_RANK,
 	.role = DFG_CALL,
+	.means = DFG_MEANS_CALL_FOR,
 	.shape = no_shapes,
 };
 

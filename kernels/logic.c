@@ -6,15 +6,14 @@
 #define BITS (DFG_NO_GRADIENT | DFG_EXACT)
 
 /* Ops of bool alone have no type parameter, so their one row is that of no dtype. */
-#define LOGICAL(Op, ports, inputs, operands, expr, text)     \
-	ROW(bool, _Bool, _Bool, Op, inputs, operands, expr)      \
-	const struct dfg_op dfg_op_##Op = {                      \
-		.name = #Op,                                         \
-		.doc = text,                                         \
-		.sig = ports,                                        \
-		.flags = DFG_NO_GRADIENT | DFG_EXACT | DFG_IN_PLACE, \
-		.row = {[DFG_NO_DTYPE] = Op##_bool},                 \
-	};
+#define LOGICAL(Op, ports, inputs, operands, expr, text, ...) \
+	ROW(bool, _Bool, _Bool, Op, inputs, operands, expr)       \
+	const struct dfg_op dfg_op_##Op = {.name = #Op,           \
+		.doc = text,                                          \
+		.sig = ports,                                         \
+		.flags = DFG_NO_GRADIENT | DFG_EXACT | DFG_IN_PLACE,  \
+		.row = {[DFG_NO_DTYPE] = Op##_bool},                  \
+		__VA_ARGS__};
 
 #define WHERE(Op, types, expr, formula, ...)                                                \
 	DFG_EACH_##types(ROW_WHERE, Op, expr) const struct dfg_op dfg_op_##Op = {               \

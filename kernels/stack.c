@@ -153,6 +153,7 @@ const struct dfg_op dfg_op_StackPushV2 = {
 	.sig = "<T: type>(handle: resource, elem: T) -> (output: T)",
 	.attr = {"swap_memory: bool = false"},
 	.flags = DFG_STATEFUL | DFG_WRITES | DFG_ANY_RANK | DFG_NO_GRADIENT,
+	.means = DFG_MEANS_PUSH,
 	.shape = push_shape,
 	.run = push_run,
 };
@@ -162,6 +163,7 @@ const struct dfg_op dfg_op_StackPopV2 = {
 	.doc = "the element that was put last on a stack, which gives it up",
 	.sig = "<elem_type: type>(handle: resource) -> (elem: elem_type)",
 	.flags = DFG_STATEFUL | DFG_WRITES | DFG_ANY_RANK | DFG_NO_GRADIENT,
+	.means = DFG_MEANS_POP,
 	.shape = any_shape,
 	.run = pop_run,
 };

@@ -52,6 +52,11 @@ static inline enum dfg_role dfg_node_role(const struct dfg_node *node)
 	return node->op ? node->op->role : DFG_PLAIN;
 }
 
+static inline bool dfg_node_means(const struct dfg_node *node, enum dfg_meaning meaning)
+{
+	return node->op && node->op->means == meaning;
+}
+
 /* Whether the node is an Enter of an invariant, which is live in every iteration. */
 bool dfg_is_constant_enter(const struct dfg_node *node);
 

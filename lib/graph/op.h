@@ -40,6 +40,7 @@ enum dfg_op_flags {
 	/* The two ends of an all-reduce over the shards of a batch: the tickets that are fed between them cut the step in two. */
 	DFG_CONTRIBUTES = 1 << 15,
 	DFG_COLLECTS = 1 << 16,
+	DFG_TENSOR_ARRAY = 1 << 17, /* of a TensorArray, whose accesses are ordered by a flow */
 };
 
 /* The role of an op, by which the executor and the passes know the few ops that are special to them. */
@@ -68,7 +69,38 @@ enum dfg_role {
 	DFG_CALL, /* functional: lowered before it runs */
 };
 
-/* Whether it is a primitive of control flow. Only these predicates of roles depend on the order above. */
+/*
+ * The value of an op, for the passes that reason about values. Unlike a role it changes nothing in how the op runs. Several
+ * ops may have one meaning: a pass must not ask which.
+ */
+enum dfg_meaning {
+	DFG_MEANS_NOTHING, /* to a pass */
+	DFG_MEANS_NOT,     /* of booleans */
+	DFG_MEANS_AND,
+	DFG_MEANS_OR,
+	DFG_MEANS_SUM, /* of inputs 0 and 1, as are the next two */
+	DFG_MEANS_DIFFERENCE,
+	DFG_MEANS_AT_LEAST, /* input 0 >= input 1 */
+	DFG_MEANS_CAST,     /* input 0 in another type */
+	DFG_MEANS_OF_SHAPE, /* a value of the shape of input 0 alone */
+	DFG_MEANS_ZEROS,    /* zeros, or ones, in the shape of input 0 */
+	DFG_MEANS_ONES,
+	DFG_MEANS_ASSERTION,      /* an error where input 0 is false */
+	DFG_MEANS_PUSH,           /* a value goes onto the stack of input 0, */
+	DFG_MEANS_POP,            /* or comes off it */
+	DFG_MEANS_GRADIENT_ARRAY, /* the array of the gradients of the array of input 0 */
+	/* the kinds of DFG_CALL: */
+	DFG_MEANS_CALL_FUNCTION,
+	DFG_MEANS_CALL_IF,
+	DFG_MEANS_CALL_CASE,
+	DFG_MEANS_CALL_WHILE,
+	DFG_MEANS_CALL_FOR,
+	DFG_MEANS_CALL_REMOTE,
+	DFG_MEANS_CALL_GRADIENT,
+	DFG_MEANINGS,
+};
+
+/* Whether it is a primitive of control flow. Only these predicates of roles depend on the order of enum dfg_role. */
 static inline bool dfg_role_is_flow(enum dfg_role role)
 {
 	return role >= DFG_SWITCH && role <= DFG_LOOP_COND;
@@ -260,6 +292,7 @@ struct dfg_op {
 	const char *attr[DFG_ATTR_MAX]; /* "transpose_a: bool = false", "padding: string = 'SAME' in SAME|VALID" */
 	unsigned flags;
 	enum dfg_role role;
+	enum dfg_meaning means;
 
 	/*
 	 * Infers the shapes of the outputs; an error for inputs with which the op can never run. NULL: the shape that all

@@ -142,11 +142,6 @@ static bool walk_useful(const struct dfg_backprop *s, bool *useful)
 	return more;
 }
 
-static bool is_named(const struct dfg_node *node, const char *begin)
-{
-	return !strncmp(node->op_name, begin, strlen(begin));
-}
-
 struct dfg_err *dfg_backprop_makers(
 	struct dfg_backprop *s, const struct dfg_edge *of, uint32_t n_of, const bool **out_makes)
 {
@@ -188,14 +183,14 @@ static struct dfg_err *refuse_stacks(struct dfg_backprop *s, const struct dfg_ed
 	const bool *makes = NULL;
 	for (uint32_t push = 0; push < s->count; push++) {
 		const struct dfg_node *node = node_of(s, push);
-		if (!is_named(node, "StackPush") || !takes_dependent(s, node))
+		if (!dfg_node_means(node, DFG_MEANS_PUSH) || !takes_dependent(s, node))
 			continue;
 		if (!makes)
 			DFG_TRY(dfg_backprop_makers(s, of, n_of, &makes));
 		uint32_t stack = dfg_live_source(s->builder->graph, node->in[0]).node;
 		for (uint32_t pop = 0; pop < s->count; pop++) {
 			const struct dfg_node *other = node_of(s, pop);
-			if (makes[pop] && is_named(other, "StackPop") &&
+			if (makes[pop] && dfg_node_means(other, DFG_MEANS_POP) &&
 				dfg_live_source(s->builder->graph, other->in[0]).node == stack)
 				return DFG_ERR(DFG_DATA,
 					"node '%.200s' (%s): no gradient through the stack '%.200s', which was made by TensorFlow's "

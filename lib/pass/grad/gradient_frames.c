@@ -282,7 +282,7 @@ static bool is_index(const struct dfg_gradient_frames *m, struct dfg_edge edge, 
 static bool is_cast_index(const struct dfg_gradient_frames *m, struct dfg_edge edge)
 {
 	const struct dfg_node *node = node_of(m, edge.node);
-	if (strcmp(node->op_name, "Cast") || !node->n_in)
+	if (!dfg_node_means(node, DFG_MEANS_CAST) || !node->n_in)
 		return false;
 	edge = source_of(m, node->in[0]);
 	return is_index(m, edge, edge.node < m->count ? m->loops.of[edge.node] : m->location[edge.node - m->count].loop);
@@ -380,15 +380,9 @@ struct dfg_err *dfg_gradient_frames_need(struct dfg_gradient_frames *m, struct d
 	return dfg_edge_map_put(&m->map, key, *out_edge);
 }
 
-/* Whether the op reads only the shape of its input. */
-static bool asks_shape(const char *op)
+static bool is_filled(enum dfg_meaning meaning)
 {
-	return !strcmp(op, "Shape") || !strcmp(op, "Size") || !strcmp(op, "Rank");
-}
-
-static bool asks_filled(const char *op)
-{
-	return !strcmp(op, "ZerosLike") || !strcmp(op, "OnesLike");
+	return meaning == DFG_MEANS_ZEROS || meaning == DFG_MEANS_ONES;
 }
 
 static bool is_deeper(const struct dfg_gradient_frames *m, struct dfg_edge edge)
@@ -399,20 +393,26 @@ static bool is_deeper(const struct dfg_gradient_frames *m, struct dfg_edge edge)
 	return !mirrored && !is_around(m, loop);
 }
 
-/* Saves the shape of a value instead of the value, if only its shape is read. */
-static struct dfg_err *ask_shape(struct dfg_gradient_frames *m, struct dfg_new_node *want, struct dfg_edge *in)
+/*
+ * Saves the shape of a value instead of the value, if only its shape is read: then *out_saved is set and `want` is an Identity
+ * of the shape.
+ */
+static struct dfg_err *ask_shape(struct dfg_gradient_frames *m, enum dfg_meaning meaning, struct dfg_new_node *want,
+	struct dfg_edge *in, bool *out_saved)
 {
 	struct dfg_edge edge = source_of(m, want->in[0]);
 	const struct dfg_edge_key key = {edge, NEEDED, 0};
-	bool fills = asks_filled(want->op);
+	bool fills = is_filled(meaning);
 	enum dfg_dtype dtype = dfg_facts_of(&m->builder->facts, edge)->dtype;
-	if ((!fills && !asks_shape(want->op)) || !is_deeper(m, edge) || dfg_edge_map_find(&m->map, key) ||
+	*out_saved = false;
+	if ((!fills && meaning != DFG_MEANS_OF_SHAPE) || !is_deeper(m, edge) || dfg_edge_map_find(&m->map, key) ||
 		dfg_dtype_is_handle(dtype))
 		return NULL;
 	DFG_TRY(dfg_tape_shape(m, fills ? "Shape" : want->op, edge, want->attr, fills ? 0 : want->n_attr, &in[0]));
 	want->op = "Identity";
 	want->attr = NULL;
 	want->n_attr = 0;
+	*out_saved = true;
 	return NULL;
 }
 
@@ -452,7 +452,9 @@ static struct dfg_err *needs_pivot(
 
 static struct dfg_err *move(struct dfg_gradient_frames *m, struct dfg_new_node *want)
 {
-	bool ones = !strcmp(want->op, "OnesLike"), fills = asks_filled(want->op), needs;
+	const struct dfg_op *op = dfg_op_find(want->op);
+	enum dfg_meaning meaning = op ? op->means : DFG_MEANS_NOTHING;
+	bool saved = false, needs;
 	const struct dfg_edge *control = want->in + want->n_in;
 	struct dfg_edge *in = dfg_arena_zeros(&m->arena, (size_t)want->n_in + want->n_control + 3, sizeof *in);
 	if (!in)
@@ -460,9 +462,9 @@ static struct dfg_err *move(struct dfg_gradient_frames *m, struct dfg_new_node *
 	if (want->n_in)
 		memcpy(in, want->in, want->n_in * sizeof *in);
 	if (want->n_in == 1)
-		DFG_TRY(ask_shape(m, want, in));
-	if (fills && !strcmp(want->op, "Identity"))
-		DFG_TRY(fill_shape(m, want, in, ones));
+		DFG_TRY(ask_shape(m, meaning, want, in, &saved));
+	if (saved && is_filled(meaning))
+		DFG_TRY(fill_shape(m, want, in, meaning == DFG_MEANS_ONES));
 	DFG_TRY(move_inputs(m, want, in));
 	if (want->n_control)
 		memcpy(in + want->n_in, control, want->n_control * sizeof *in);

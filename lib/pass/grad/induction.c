@@ -21,16 +21,11 @@ static bool comes_from(const struct dfg_gradient_frames *m, struct dfg_edge edge
 	return edge.node == merge && edge.port == 0;
 }
 
-static bool is_op(const struct dfg_node *node, const char *op)
-{
-	return !strcmp(node->op_name, op);
-}
-
 /* The difference between the next value and the Merge's: 1, -1, or 0 if it is unknown. */
 static int step_of(const struct dfg_gradient_frames *m, struct dfg_edge next, uint32_t merge)
 {
 	const struct dfg_node *node = node_of(m, dfg_live_source(m->builder->graph, next));
-	bool adds = is_op(node, "Add") || is_op(node, "AddV2"), subtracts = is_op(node, "Sub");
+	bool adds = dfg_node_means(node, DFG_MEANS_SUM), subtracts = dfg_node_means(node, DFG_MEANS_DIFFERENCE);
 	if (node->n_in != 2 || (!adds && !subtracts))
 		return 0;
 	int sign = subtracts ? -1 : 1;
@@ -45,7 +40,7 @@ static bool ends_below_zero(const struct dfg_gradient_frames *m, const struct df
 {
 	struct dfg_edge condition = dfg_live_source(m->builder->graph, (struct dfg_edge){loop->condition, 0});
 	const struct dfg_node *node = node_of(m, condition);
-	return is_op(node, "GreaterEqual") && comes_from(m, node->in[0], merge) && is_known(m, node->in[1], 0);
+	return dfg_node_means(node, DFG_MEANS_AT_LEAST) && comes_from(m, node->in[0], merge) && is_known(m, node->in[1], 0);
 }
 
 void dfg_induction_find(struct dfg_gradient_frames *m, uint32_t l)
@@ -169,7 +164,7 @@ static struct dfg_err *iterations_down(struct dfg_gradient_frames *m, uint32_t l
 	const struct dfg_node *node = node_of(m, start);
 	struct dfg_location entry, at;
 	DFG_TRY(dfg_gradient_frames_entry(m, loop, false, &entry));
-	if (is_op(node, "Sub") && is_known(m, node->in[1], 1)) {
+	if (dfg_node_means(node, DFG_MEANS_DIFFERENCE) && is_known(m, node->in[1], 1)) {
 		DFG_TRY(dfg_gradient_location(m, node->in[0], &at));
 		*out_edge = node->in[0];
 		return NULL;

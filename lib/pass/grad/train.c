@@ -149,7 +149,7 @@ static struct dfg_err *find_needed(struct trainer *t, uint32_t loss)
 	while (count) {
 		uint32_t n = work[--count];
 		const struct dfg_node *node = &graph->node[n];
-		if (!strcmp(node->op_name, "Assert"))
+		if (dfg_node_means(node, DFG_MEANS_ASSERTION))
 			DFG_TRY(dfg_numbers_add(&t->asserts, n));
 		for (uint32_t e = 0; e < node->n_in + node->n_control; e++)
 			if (!t->needed[node->in[e].node]) {

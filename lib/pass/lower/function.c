@@ -447,8 +447,8 @@ uint32_t dfg_lower_same_input(const struct instance *instance, uint32_t i)
 		if (part < function->n_in)
 			return input_tensor(instance, part, text);
 		const struct dfg_function_node *node = &function->node[part - function->n_in];
-		bool passes = node->node.op && node->node.op->role == DFG_IDENTITY && node->n_input &&
-					  !strcmp(node->node.op_name, "Identity") && node->input[0][0] != '^';
+		bool one = node->n_input && node->input[0][0] != '^' && (node->n_input == 1 || node->input[1][0] == '^');
+		bool passes = one && node->node.op && node->node.op->role == DFG_IDENTITY;
 		text = passes ? node->input[0] : NULL;
 	}
 	return DFG_NONE;

@@ -73,37 +73,24 @@ static struct dfg_err *refuse_for(struct lower *l, uint32_t call)
 	return DFG_ERR(DFG_DATA, "this kind of loop is not supported; use While");
 }
 
-static const struct {
-	const char *op;
-	struct dfg_err *(*lower)(struct lower *l, uint32_t call);
-} rules[] = {
-	{"Case", dfg_lower_case},
-	{"For", refuse_for},
-	{"If", dfg_lower_if},
-	{"PartitionedCall", lower_partitioned},
-	{"RemoteCall", refuse_remote},
-	{"StatefulPartitionedCall", lower_partitioned},
-	{"StatelessCase", dfg_lower_case},
-	{"StatelessIf", dfg_lower_if},
-	{"StatelessWhile", dfg_lower_while},
-	{"SymbolicGradient", refuse_gradient},
-	{"While", dfg_lower_while},
+typedef struct dfg_err *lower_fn(struct lower *l, uint32_t call);
+static lower_fn *const rules[DFG_MEANINGS] = {
+	[DFG_MEANS_CALL_FUNCTION] = lower_partitioned,
+	[DFG_MEANS_CALL_IF] = dfg_lower_if,
+	[DFG_MEANS_CALL_CASE] = dfg_lower_case,
+	[DFG_MEANS_CALL_WHILE] = dfg_lower_while,
+	[DFG_MEANS_CALL_FOR] = refuse_for,
+	[DFG_MEANS_CALL_REMOTE] = refuse_remote,
+	[DFG_MEANS_CALL_GRADIENT] = refuse_gradient,
 };
 
 static struct dfg_err *write_out(struct lower *l, uint32_t call)
 {
 	const struct dfg_node *node = &l->graph->node[call];
 	const char *name = node->name, *op = node->op_name;
-	struct dfg_err *err = NULL;
-	bool known = !node->op;
+	lower_fn *rule = node->op ? rules[node->op->means] : lower_named;
 	l->place[call].first = l->graph->count;
-	if (!node->op)
-		err = lower_named(l, call);
-	for (size_t i = 0; i < sizeof rules / sizeof *rules && !known; i++)
-		if ((known = !strcmp(rules[i].op, op)))
-			err = rules[i].lower(l, call);
-	if (!known)
-		err = DFG_ERR(DFG_DATA, "this kind of call is not supported");
+	struct dfg_err *err = rule ? rule(l, call) : DFG_ERR(DFG_BUG, "no rule writes out this kind of call");
 	l->place[call].end = l->graph->count;
 	return dfg_err_note(err, "node '%.200s' (%.100s)", name, op);
 }

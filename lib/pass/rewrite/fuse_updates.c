@@ -82,6 +82,13 @@ static bool is_op(const struct dfg_node *node, const char *name)
 	return node->op && !strcmp(node->op->name, name);
 }
 
+/* Whether the node assigns a variable by its handle, and not as its initialiser. */
+static bool sets(const struct fuse *f, const struct dfg_node *node)
+{
+	return node->op && node->op->role == DFG_ASSIGN && dfg_facts_of(&f->facts, node->in[0])->dtype == DFG_RESOURCE &&
+		   !dfg_node_mark(node, "_dfg_init", NULL);
+}
+
 static bool is_scalar(const struct fuse *f, struct dfg_edge edge)
 {
 	return dfg_facts_of(&f->facts, edge)->shape.rank == 0;
@@ -302,7 +309,7 @@ static bool fits(const struct fuse *f, const struct update *u)
 static bool match(const struct fuse *f, uint32_t n, struct update *u)
 {
 	const struct dfg_node *node = &f->graph->node[n];
-	if (!is_op(node, "AssignVariableOp") || dfg_node_mark(node, "_dfg_init", NULL) || !waits_for_the_old(f, n))
+	if (!sets(f, node) || !waits_for_the_old(f, n))
 		return false;
 	for (int i = 0; i < RULES; i++)
 		if (match_rule(f, n, &rules[i], u) && fits(f, u))
@@ -408,23 +415,15 @@ static void find_early(struct fuse *f)
 {
 	for (uint32_t n = 0; n < f->graph->count; n++) {
 		const struct dfg_node *node = &f->graph->node[n];
-		bool gathers = is_op(node, "NoOp") && !f->readers[n];
+		bool gathers = node->op && node->op->role == DFG_NO_OP && !f->readers[n];
 		for (uint32_t e = node->n_in; e < node->n_in + node->n_control && !gathers; e++)
 			f->early[node->in[e].node] = true;
 	}
 }
 
-/* An op that writes a variable has the variable's handle or reference as an input. */
-static bool writes(const struct fuse *f, const struct dfg_node *node)
+static bool writes(const struct dfg_node *node)
 {
-	if (!node->op || node->op->role == DFG_READ || !(node->op->flags & DFG_STATEFUL))
-		return false;
-	for (uint32_t e = 0; e < node->n_in; e++) {
-		const struct dfg_inferred *fact = dfg_facts_of(&f->facts, node->in[e]);
-		if (fact->is_ref || fact->dtype == DFG_RESOURCE)
-			return true;
-	}
-	return false;
+	return node->op && node->op->flags & DFG_WRITES;
 }
 
 static struct dfg_err *find_changed(struct fuse *f, struct dfg_arena *scratch)
@@ -435,7 +434,7 @@ static struct dfg_err *find_changed(struct fuse *f, struct dfg_arena *scratch)
 	DFG_TRY(dfg_graph_order(f->graph, scratch, order, &count));
 	for (uint32_t i = 0; i < count; i++) {
 		const struct dfg_node *node = &f->graph->node[order[i]];
-		bool changed = writes(f, node);
+		bool changed = writes(node);
 		for (uint32_t e = 0; e < node->n_in + node->n_control && !changed; e++)
 			changed = f->changed[node->in[e].node];
 		f->changed[order[i]] = changed;
@@ -462,7 +461,7 @@ static struct dfg_err *allocate(struct fuse *f, const struct dfg_keep *keep, str
 		const struct dfg_node *node = &f->graph->node[n];
 		for (uint32_t e = 0; e < node->n_in + node->n_control; e++)
 			f->readers[node->in[e].node]++;
-		if (is_op(node, "AssignVariableOp") && !dfg_node_mark(node, "_dfg_init", NULL))
+		if (sets(f, node))
 			f->setter[node->in[1].node] = n + 1;
 	}
 	find_early(f);

@@ -72,7 +72,7 @@ static struct dfg_edge source_of(const struct rewriting *r, struct dfg_edge edge
 	for (;;) {
 		edge = dfg_live_source(r->graph, edge);
 		const struct dfg_node *node = node_of(r, edge.node);
-		if (strcmp(node->op_name, "Cast") ||
+		if (!dfg_node_means(node, DFG_MEANS_CAST) ||
 			!dfg_dtype_is(dfg_facts_of(&r->builder.facts, node->in[0])->dtype, "index"))
 			return edge;
 		edge = node->in[0];

@@ -5,11 +5,6 @@
 
 #include <string.h>
 
-static bool makes_gradient_array(const struct dfg_node *node)
-{
-	return !strcmp(node->op_name, "TensorArrayGradV3") || !strcmp(node->op_name, "TensorArrayGradWithShape");
-}
-
 /* The output that a handle comes from, followed through branches, into loops, and out of them through Save and Load. */
 static struct dfg_edge handle_source(const struct dfg_graph *graph, struct dfg_edge edge)
 {
@@ -29,10 +24,10 @@ static struct dfg_edge handle_source(const struct dfg_graph *graph, struct dfg_e
  */
 static struct dfg_err *refuse_gradient_of_gradient(const struct dfg_graph *graph, const struct dfg_node *node)
 {
-	if (!makes_gradient_array(node))
+	if (!dfg_node_means(node, DFG_MEANS_GRADIENT_ARRAY))
 		return NULL;
 	const struct dfg_node *array = &graph->node[handle_source(graph, node->in[0]).node];
-	if (!makes_gradient_array(array))
+	if (!dfg_node_means(array, DFG_MEANS_GRADIENT_ARRAY))
 		return NULL;
 	return DFG_ERR(DFG_DATA,
 		"node '%.200s' (%.100s): TensorFlow cannot make a gradient array of the gradient array '%.200s'; if no "

@@ -20,7 +20,7 @@ struct linear {
 
 bool dfg_has_flow(const struct dfg_node *node)
 {
-	return node->op && !strncmp(node->op_name, "TensorArray", strlen("TensorArray"));
+	return node->op && node->op->flags & DFG_TENSOR_ARRAY;
 }
 
 /* The index of the flow input of an op whose only output is a flow; -1 for other ops. */

@@ -44,21 +44,30 @@ static bool passes_on(const struct dfg_node *node)
 		   (role == DFG_LOOP_COND && node->n_in) || (dfg_is_constant_enter(node) && node->n_in);
 }
 
+static bool is_logical(const struct dfg_node *node)
+{
+	return dfg_node_means(node, DFG_MEANS_NOT) || dfg_node_means(node, DFG_MEANS_AND) ||
+		   dfg_node_means(node, DFG_MEANS_OR);
+}
+
+/* The value of a NOT, AND or OR. */
+static uint32_t combine(struct dfg_predicates *p, const struct dfg_node *node)
+{
+	uint32_t a = node->n_in ? dfg_predicate_value(p, node->in[0]) : DFG_LOST;
+	uint32_t b = node->n_in > 1 ? dfg_predicate_value(p, node->in[1]) : DFG_LOST;
+	if (node->op->means == DFG_MEANS_NOT)
+		return dfg_bdd_not(a);
+	return node->op->means == DFG_MEANS_AND ? dfg_bdd_and(&p->logic, a, b) : dfg_bdd_or(&p->logic, a, b);
+}
+
 void dfg_predicates_visit(struct dfg_predicates *p, uint32_t n)
 {
 	const struct dfg_node *node = &p->graph->node[n];
 	p->origin[n].port = DFG_CONTROL;
 	if (passes_on(node)) {
 		p->origin[n] = dfg_predicate_origin(p, node->in[0]);
-	} else if (node->op && !strncmp(node->op_name, "Logical", 7)) {
-		uint32_t a = node->n_in ? dfg_predicate_value(p, node->in[0]) : DFG_LOST, value = DFG_LOST;
-		uint32_t b = node->n_in > 1 ? dfg_predicate_value(p, node->in[1]) : DFG_LOST;
-		if (!strcmp(node->op_name, "LogicalNot"))
-			value = dfg_bdd_not(a);
-		else if (!strcmp(node->op_name, "LogicalAnd"))
-			value = dfg_bdd_and(&p->logic, a, b);
-		else if (!strcmp(node->op_name, "LogicalOr"))
-			value = dfg_bdd_or(&p->logic, a, b);
+	} else if (is_logical(node)) {
+		uint32_t value = combine(p, node);
 		p->value[n] = value == DFG_LOST ? 0 : value + 1;
 	}
 }
