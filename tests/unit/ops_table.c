@@ -88,6 +88,21 @@ static void every_op_on_a_state_says_what_it_does_to_it(void **state)
 	expect_of_all(no_access);
 }
 
+/* A call has the meaning by which lib/pass/lower/lower.c writes it out, and no other op has. */
+static const char *no_call(const struct dfg_op *op)
+{
+	bool calls = op->means >= DFG_MEANS_CALL_FUNCTION && op->means <= DFG_MEANS_CALL_GRADIENT;
+	if (calls == (op->role == DFG_CALL))
+		return NULL;
+	return calls ? "is no DFG_CALL, but means one" : "a DFG_CALL that does not say of what kind";
+}
+
+static void every_call_says_of_what_kind(void **state)
+{
+	(void)state;
+	expect_of_all(no_call);
+}
+
 static const char *no_gradient(const struct dfg_op *op)
 {
 	int ways = (op->gradient != NULL) + (op->gradient_fn != NULL) + ((op->flags & DFG_NO_GRADIENT) != 0);
@@ -259,6 +274,7 @@ int main(void)
 		cmocka_unit_test(every_declaration_parses),
 		cmocka_unit_test(every_op_can_run),
 		cmocka_unit_test(every_op_on_a_state_says_what_it_does_to_it),
+		cmocka_unit_test(every_call_says_of_what_kind),
 		cmocka_unit_test(every_op_has_a_gradient_or_says_it_has_none),
 		cmocka_unit_test(every_formula_parses_and_binds_an_input),
 		cmocka_unit_test(names_that_formulas_see_do_not_clash),
