@@ -5,7 +5,9 @@
 #define softplus(x) OF_FLOAT(softplus, x)(x)
 #define fabs(x) OF_FLOAT(abs, x)(x)
 
-/* The fixed point of mean 0 and variance 1 that Selu was made for; its alpha is times the scale. */
+/*
+ * The constants for which Selu keeps mean 0 and variance 1 (Klambauer et al. 2017); alpha is multiplied by the scale.
+ */
 #define SELU_SCALE 1.0507009873554804934193349852946
 #define SELU_ALPHA 1.7580993408473768599402175208123
 

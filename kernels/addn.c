@@ -18,7 +18,7 @@ struct sum {
 	struct dfg_tensor *out;
 };
 
-/* From the first to the last, a tile at a time: the partial sums stay in the first cache. */
+/* Adds from the first input to the last, a tile at a time: the partial sums stay in the first cache. */
 static void sum_range(void *arg, int64_t first, int64_t last)
 {
 	enum { TILE = 2048 };
@@ -46,7 +46,7 @@ static struct dfg_err *addn_run(struct dfg_kernel *ctx)
 	return NULL;
 }
 
-/* Lists and optionals, one behind another: into the first, where nobody else has it. */
+/* Adds lists and optionals one after another: in place of the first, where it has no other holder. */
 static struct dfg_err *addn_variants(struct dfg_kernel *ctx)
 {
 	struct dfg_tensor sum;
@@ -57,7 +57,7 @@ static struct dfg_err *addn_variants(struct dfg_kernel *ctx)
 		DFG_TRY(dfg_tensor_copy(dfg_kernel_input(ctx, 0), &sum));
 	struct dfg_err *err = NULL;
 	for (int i = 1; i < ctx->call->n_in && !err; i++)
-		err = dfg_held_add_variants(&sum, dfg_kernel_input(ctx, i));
+		err = dfg_element_add_variants(&sum, dfg_kernel_input(ctx, i));
 	if (!err)
 		return ctx->host->give(ctx, 0, &sum);
 	dfg_tensor_release(&sum);

@@ -1,7 +1,7 @@
 /*
  * The two ends of an all-reduce: Start contributes a bucket of tensors to the sum over the shards of a batch, and Done
- * reads the sum. A step runs Start once for each shard, then Done once: the ticket, fed then, cuts the graph between them
- * (lib/exec/group/group.h).
+ * reads the sum. A step runs Start once for each shard, then Done once: the ticket, fed then, cuts the graph between
+ * them (lib/exec/group/group.h).
  */
 #include "lib/exec/group/group.h"
 #include "lib/graph/kernel.h"

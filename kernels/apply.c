@@ -7,14 +7,14 @@
 #define fabs(x) OF_FLOAT(abs, x)(x)
 #define sign(x) ((x) > 0 ? (element)1 : (x) < 0 ? (element)-1 : (x))
 
-/* x nearer to 0 by d, not beyond; d of 0 or less leaves it. */
+/* Soft threshold: x nearer to 0 by d, but not past it; x itself if d is not positive. */
 #define shrink(x, d) shrunk((x), (d), (element)0)
 #define shrunk(x, d, zero) ((d) > zero ? sign(x) * (fabs(x) - (d) > zero ? fabs(x) - (d) : zero) : (x))
 
-/* sum ^ -lr_power, where the common power is a root. */
+/* x ^ -lr_power; the usual power is a square root. */
 #define raised(x) (lr_power == (element)-0.5 ? sqrt(x) : OF_FLOAT(power, x)((x), -lr_power))
 
-/* With the attribute, linear is kept multiplied by lr. */
+/* With attribute multiply_linear_by_lr, slot linear is stored multiplied by lr. */
 #define FTRL_STEP(slope)                                               \
 	const element by = attr[1].b ? lr : (element)1;                    \
 	const element rate = attr[1].b ? (element)1 : lr;                  \
@@ -24,7 +24,7 @@
 	var = fabs(linear) > l1 * by ? over / under : (element)0;          \
 	accum = sum
 
-/* What a list of inputs is expanded to. */
+/* Expansions of a rule's list of inputs. */
 #define NOTHING(name)
 #define COUNT_SLOT(name) SLOT_##name,
 #define COUNT_SCALAR(name) SCALAR_##name,
@@ -65,13 +65,13 @@
 	}                                                                                                        \
 	static const char Op##_doc[] = "a step of " text;
 
-/* The inputs again, as a signature has them. A sparse gradient has its indices behind it. */
+/* The inputs as ports of a signature. The indices follow a sparse gradient. */
 #define REF_PORT(name) ", " #name ": ref T"
 #define HANDLE_PORT(name) ", " #name ": resource"
 #define PORT(name) ", " #name ": T"
 #define ROWS_PORT(name) ", grad: T, indices: Tindices"
 
-/* Attributes. The second is attr[1] of a rule. */
+/* Attributes. A rule reads the second as attr[1]. */
 #define ATTR_locking "use_locking: bool = false"
 #define ATTR_nesterov ATTR_locking, "use_nesterov: bool = false"
 #define ATTR_slots ATTR_locking, "update_slots: bool = true"

@@ -1,4 +1,4 @@
-/* Where the largest or smallest element along an axis stands: the first of equals. NaN is never it, unless nothing else is there. */
+/* Index of the largest or smallest element along an axis: the first of equals. A NaN is chosen only if all are NaN. */
 #include "kernels/shape_rules.h"
 
 #include <inttypes.h>
@@ -10,7 +10,7 @@ static struct dfg_err *arg_shape(struct dfg_infer *node)
 	int axis = -1;
 	DFG_TRY(dfg_need_rank(node, 1, 0));
 	if (in->rank == 0)
-		return DFG_ERR(DFG_DATA, "input must have a dimension");
+		return DFG_ERR(DFG_DATA, "input is a scalar, expected at least one dimension");
 	if (given != DFG_NOT_KNOWN)
 		DFG_TRY(dfg_axis(given, in->rank, &axis));
 	if (axis >= 0 && in->dim[axis] == 0)
@@ -80,7 +80,7 @@ DFG_EACH_bool(ARG, argmin, <)
 
 const struct dfg_op dfg_op_ArgMax = {
 	.name = "ArgMax",
-	.doc = "where the largest element along the dimension stands",
+	.doc = "index of the largest element along the dimension",
 	.sig =
 		"<T: number|bool, Tidx: index|i16 = i32, output_type: index|i16|u16 = i64>"
 		"(input: T, dimension: Tidx) -> (output: output_type)",
@@ -91,7 +91,7 @@ const struct dfg_op dfg_op_ArgMax = {
 
 const struct dfg_op dfg_op_ArgMin = {
 	.name = "ArgMin",
-	.doc = "where the smallest element along the dimension stands",
+	.doc = "index of the smallest element along the dimension",
 	.sig =
 		"<T: number|bool, Tidx: index = i32, output_type: index = i64>"
 		"(input: T, dimension: Tidx) -> (output: output_type)",

@@ -3,7 +3,7 @@
 
 enum { SUMMARIZE }; /* attribute */
 
-/* "[1 2 3...]": the first elements of what the program gave for the message. */
+/* Appends the first elements of a tensor: "[1 2 3...]". */
 static void describe(struct dfg_text *text, const struct dfg_tensor *tensor, int64_t most)
 {
 	int64_t count = dfg_shape_count(&tensor->shape);
@@ -27,7 +27,7 @@ static struct dfg_err *assert_run(struct dfg_kernel *ctx)
 	const struct dfg_tensor *condition = dfg_kernel_input(ctx, 0);
 	int64_t most = dfg_kernel_attr(ctx)[SUMMARIZE].i;
 	if (condition->shape.rank)
-		return DFG_ERR(DFG_DATA, "the condition must be a scalar, not %s", dfg_shape_words(&condition->shape).s);
+		return DFG_ERR(DFG_DATA, "the condition is %s, expected a scalar", dfg_shape_words(&condition->shape).s);
 	if (*(const bool *)condition->data)
 		return NULL;
 	struct dfg_text text = {0};
@@ -41,13 +41,13 @@ static struct dfg_err *assert_run(struct dfg_kernel *ctx)
 static struct dfg_err *assert_shape(struct dfg_infer *node)
 {
 	if (node->in[0]->rank > 0)
-		return DFG_ERR(DFG_DATA, "the condition must be a scalar, not %s", dfg_shape_words(node->in[0]).s);
+		return DFG_ERR(DFG_DATA, "the condition is %s, expected a scalar", dfg_shape_words(node->in[0]).s);
 	return NULL;
 }
 
 const struct dfg_op dfg_op_Assert = {
 	.name = "Assert",
-	.doc = "nothing where condition is true; else an error that shows the first elements of data",
+	.doc = "an error that shows the first elements of data, unless condition is true",
 	.sig = "<T: [type]>(condition: bool, data: T) -> ()",
 	.attr = {[SUMMARIZE] = "summarize: int = 3"},
 	.flags = DFG_NO_GRADIENT | DFG_STATEFUL | DFG_ANY_RANK,

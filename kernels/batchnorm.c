@@ -6,16 +6,17 @@
 #include <string.h>
 
 /*
- * Batch normalisation, in f32. The sums of a channel are made in blocks of rows, whose sums are added in order, in f64.
- * The gradient's reserve spaces are the mean and the variance that were used.
+ * Batch normalisation, in f32 (Ioffe and Szegedy 2015). Each channel is summed in blocks of rows; the sums of the
+ * blocks are added in order, in f64. The gradient's reserve spaces are the mean and the variance that the forward op
+ * used.
  */
 enum { EPSILON, FORMAT, TRAINING, FACTOR }; /* attributes; FACTOR of the forward ops only */
 enum { X, SCALE, OFFSET, MEAN, VARIANCE };  /* inputs */
 enum { Y, BATCH_MEAN, BATCH_VARIANCE, SAVED_MEAN, SAVED_VARIANCE, THIRD }; /* outputs */
 
-/* An image as `outer` times all channels, each `inner` adjacent elements. */
+/* An image as `outer` rows of all channels, each of which has `inner` adjacent elements. */
 struct layout {
-	int64_t outer, channels, inner, each; /* each: elements of a channel */
+	int64_t outer, channels, inner, each; /* each: elements of a channel in the whole image */
 };
 
 static int channel_dim(const struct dfg_resolved_node *call, int rank)
@@ -29,17 +30,17 @@ static struct dfg_err *find_channels(
 {
 	int rank = (int)call->attr[FORMAT].s.length;
 	if (x->rank != rank)
-		return DFG_ERR(DFG_DATA, "needs an image of %d dims, not %s", rank, dfg_shape_words(x).s);
+		return DFG_ERR(DFG_DATA, "the image is %s, expected %d dimensions", dfg_shape_words(x).s, rank);
 	*out_channels = x->dim[channel_dim(call, rank)];
 	return NULL;
 }
 
-/* A vector of all channels; where `may_lack`, an empty one too. */
-static struct dfg_err *check_vector(const struct dfg_shape *vector, int64_t channels, bool may_lack, const char *what)
+/* Input `name` must have one element a channel; if `or_empty`, it may also be empty. */
+static struct dfg_err *check_vector(const struct dfg_shape *vector, int64_t channels, bool or_empty, const char *name)
 {
-	const struct dfg_shape all = DFG_SHAPE_VECTOR(channels), none = DFG_SHAPE_VECTOR(0);
-	if (!dfg_shape_fits(vector, &all) && !(may_lack && dfg_shape_fits(vector, &none)))
-		return DFG_ERR(DFG_DATA, "'%s' is %s, must be %s", what, dfg_shape_words(vector).s, dfg_shape_words(&all).s);
+	const struct dfg_shape all = DFG_SHAPE_VECTOR(channels), empty = DFG_SHAPE_VECTOR(0);
+	if (!dfg_shape_fits(vector, &all) && !(or_empty && dfg_shape_fits(vector, &empty)))
+		return DFG_ERR(DFG_DATA, "'%s' is %s, expected %s", name, dfg_shape_words(vector).s, dfg_shape_words(&all).s);
 	return NULL;
 }
 
@@ -47,9 +48,9 @@ static struct dfg_err *check_forward(
 	const struct dfg_resolved_node *call, const struct dfg_shape *const *in, int64_t *out_channels)
 {
 	DFG_TRY(find_channels(call, in[X], out_channels));
-	bool may_lack = call->attr[TRAINING].b && call->attr[FACTOR].f == 1;
+	bool or_empty = call->attr[TRAINING].b && call->attr[FACTOR].f == 1;
 	for (int i = SCALE; i <= VARIANCE; i++)
-		DFG_TRY(check_vector(in[i], *out_channels, i >= MEAN && may_lack, call->signature->in[i].name));
+		DFG_TRY(check_vector(in[i], *out_channels, i >= MEAN && or_empty, call->signature->in[i].name));
 	return NULL;
 }
 
@@ -77,19 +78,19 @@ static struct layout layout_of(const struct dfg_resolved_node *call, const struc
 	return layout;
 }
 
-/* What the loops work on: by channel, x less `less`, times `by`, and so on. */
+/* Arguments of the loops. An output is (x - less) * by + plus with the values of its channel, or dy in place of x. */
 struct work {
 	struct layout layout;
 	const float *x, *dy;
 	float *out;
-	double *sums;                  /* two of each channel for each block */
-	const float *less, *by, *plus; /* by channel */
-	int64_t rows;                  /* outer rows in a block */
+	double *sums;                  /* two for each channel of each block */
+	const float *less, *by, *plus; /* one for each channel */
+	int64_t rows;                  /* rows in a block */
 };
 
 enum { BLOCK = 16 * 1024 };
 
-/* Sums of two expressions of x and dy over a block of rows. */
+/* A function that sums two expressions of x and dy over a block of rows. */
 #define SUMS(name, first_term, second_term)                                                                 \
 	DFG_CLONES static void name(void *arg, int64_t first, int64_t last)                                     \
 	{                                                                                                       \
@@ -113,7 +114,7 @@ enum { BLOCK = 16 * 1024 };
 SUMS(sum_moments, x - m, (x - m) * (x - m))
 SUMS(sum_gradients, dy, dy *(x - m))
 
-/* The sums of all blocks, in those of the first. */
+/* Adds the sums of all blocks to those of the first. */
 static struct dfg_err *sum(
 	struct dfg_kernel *ctx, struct work *work, void (*range)(void *arg, int64_t first, int64_t last))
 {
@@ -130,7 +131,7 @@ static struct dfg_err *sum(
 	return NULL;
 }
 
-/* Element by element: from x, dy and the channel's less (m), by (k) and plus (p). */
+/* A function that computes each element from x, dy and the channel's less (m), by (k) and plus (p). */
 #define APPLY(name, value)                                                                                       \
 	DFG_CLONES static void name(void *arg, int64_t first, int64_t last)                                          \
 	{                                                                                                            \
@@ -162,7 +163,10 @@ static void apply(struct dfg_kernel *ctx, struct work *work, void (*range)(void 
 		dfg_kernel_ranges(ctx, rows, n < BLOCK ? BLOCK / n : 1, range, work);
 }
 
-/* Mean and variance of each channel; the sums are taken from the first element on, lest large means cost digits. */
+/*
+ * Mean and variance of each channel. The first element is subtracted from all before they are summed: large means would
+ * cost digits.
+ */
 static struct dfg_err *moments(struct dfg_kernel *ctx, struct work *work, float *mean, float *variance)
 {
 	const struct layout *l = &work->layout;
@@ -206,7 +210,7 @@ static struct dfg_err *forward(struct dfg_kernel *ctx)
 	struct work work = {.layout = layout_of(ctx->call, in[X]), .x = ctx->in[X]->data, .out = out[Y]};
 	const float *scale = ctx->in[SCALE]->data, *offset = ctx->in[OFFSET]->data;
 	const float *mean = ctx->in[MEAN]->data, *variance = ctx->in[VARIANCE]->data;
-	double n = (double)work.layout.each, keep = 1 - attr[FACTOR].f;
+	double n = (double)work.layout.each, decay = 1 - attr[FACTOR].f;
 	if (attr[TRAINING].b)
 		DFG_TRY(moments(ctx, &work, out[SAVED_MEAN], out[SAVED_VARIANCE]));
 	for (int64_t c = 0; c < channels; c++) {
@@ -217,9 +221,9 @@ static struct dfg_err *forward(struct dfg_kernel *ctx)
 			double unbiased = (double)out[SAVED_VARIANCE][c] * (n / (n > 1 ? n - 1 : 1));
 			out[BATCH_MEAN][c] = out[SAVED_MEAN][c];
 			out[BATCH_VARIANCE][c] = (float)unbiased;
-			if (keep != 0) {
-				out[BATCH_MEAN][c] = (float)(keep * (double)mean[c] + attr[FACTOR].f * (double)out[SAVED_MEAN][c]);
-				out[BATCH_VARIANCE][c] = (float)(keep * (double)variance[c] + attr[FACTOR].f * unbiased);
+			if (decay != 0) {
+				out[BATCH_MEAN][c] = (float)(decay * (double)mean[c] + attr[FACTOR].f * (double)out[SAVED_MEAN][c]);
+				out[BATCH_VARIANCE][c] = (float)(decay * (double)variance[c] + attr[FACTOR].f * unbiased);
 			}
 		}
 		factor[c] = (float)((double)scale[c] / sqrt((double)out[SAVED_VARIANCE][c] + attr[EPSILON].f));
@@ -238,7 +242,7 @@ static struct dfg_err *check_gradient(
 {
 	DFG_TRY(find_channels(call, in[OF_X], out_channels));
 	if (!dfg_shape_fits(in[DY], in[OF_X]))
-		return DFG_ERR(DFG_DATA, "'%s' is %s, must be %s", call->signature->in[DY].name, dfg_shape_words(in[DY]).s,
+		return DFG_ERR(DFG_DATA, "'%s' is %s, expected %s", call->signature->in[DY].name, dfg_shape_words(in[DY]).s,
 			dfg_shape_words(in[OF_X]).s);
 	for (int i = OF_SCALE; i <= USED_VARIANCE; i++)
 		DFG_TRY(check_vector(in[i], *out_channels, false, call->signature->in[i].name));
@@ -256,13 +260,13 @@ static struct dfg_err *gradient_shape(struct dfg_infer *node)
 	return NULL;
 }
 
-/* Where the mean and the variance were those of x itself, they pass their part on to x. */
+/* In training, the mean and the variance are functions of x, and their cotangents are part of dx. */
 static struct dfg_err *backward(struct dfg_kernel *ctx)
 {
 	const struct dfg_shape *in[USED_VARIANCE + 1];
 	const union dfg_value *attr = dfg_kernel_attr(ctx);
 	int64_t channels;
-	struct dfg_tensor *dx, *dscale, *doffset, *rest;
+	struct dfg_tensor *dx, *dscale, *doffset, *unused;
 	float *factor;
 	for (int i = DY; i <= USED_VARIANCE; i++)
 		in[i] = &ctx->in[i]->shape;
@@ -271,7 +275,7 @@ static struct dfg_err *backward(struct dfg_kernel *ctx)
 	DFG_TRY(dfg_kernel_output(ctx, DSCALE, in[OF_SCALE], &dscale));
 	DFG_TRY(dfg_kernel_output(ctx, DOFFSET, in[OF_SCALE], &doffset));
 	for (int i = DOFFSET + 1; i < ctx->call->n_out; i++)
-		DFG_TRY(dfg_kernel_output(ctx, i, &DFG_SHAPE_VECTOR(0), &rest));
+		DFG_TRY(dfg_kernel_output(ctx, i, &DFG_SHAPE_VECTOR(0), &unused));
 	DFG_TRY(dfg_kernel_scratch(ctx, 3 * (size_t)(channels + 1) * sizeof *factor, (void **)&factor));
 	struct work work = {
 		.layout = layout_of(ctx->call, in[OF_X]),
@@ -312,8 +316,9 @@ static struct dfg_err *backward(struct dfg_kernel *ctx)
 	"\ndvariance = dscale * scale * -0.5 / (variance + epsilon) }"
 
 /*
- * Second derivatives, written out in means over the axes of a channel. g is what came to y, and a, b, c to the three
- * gradients; the part of a vector that the normalisation passes on is the vector less its mean and less what lies along x.
+ * Second derivatives, written in means over the axes of a channel. g is the first gradient's input dy; a, b and c are
+ * the cotangents of its three outputs. The normalisation passes on the part of a vector that is left when its mean and
+ * its component along the normalised x are subtracted.
  */
 #define SECOND(axes)                                                                                       \
 	"axes = " axes                                                                                         \
@@ -353,7 +358,7 @@ static struct dfg_err *second(struct dfg_gradient *node)
 
 const struct dfg_op dfg_op_FusedBatchNorm = {
 	.name = "FusedBatchNorm",
-	.doc = "each channel less its mean, over its deviation, scaled and moved",
+	.doc = "each channel normalised to mean 0 and variance 1, then scaled and moved",
 	.sig =
 		"<T: f32>(x: T, scale: T, offset: T, mean: T, variance: T) -> (y: T, batch_mean: T, batch_variance: T, "
 		"reserve_space_1: T, reserve_space_2: T)",
@@ -365,7 +370,7 @@ const struct dfg_op dfg_op_FusedBatchNorm = {
 
 const struct dfg_op dfg_op_FusedBatchNormV2 = {
 	.name = "FusedBatchNormV2",
-	.doc = "FusedBatchNorm, whose image may be of halves",
+	.doc = "FusedBatchNorm of images that may be of halves",
 	.sig =
 		"<T: half|f32, U: f32>(x: T, scale: U, offset: U, mean: U, variance: U) -> (y: T, batch_mean: U, "
 		"batch_variance: U, reserve_space_1: U, reserve_space_2: U)",

@@ -6,8 +6,8 @@
 enum { VALUE, BIAS }; /* inputs of BiasAdd */
 
 /*
- * A tensor as its bias sees it: `outer` times all channels, each `inner` adjacent elements. Channels are the last dim,
- * or dim 1 where the format is NCHW, whatever the rank.
+ * A tensor as `outer` rows of all channels, each of which has `inner` adjacent elements. Channels are the last
+ * dimension, or dimension 1 if the format is NCHW, for any rank.
  */
 struct channels {
 	int dim;
@@ -22,7 +22,7 @@ static bool channels_first(const struct dfg_resolved_node *call)
 static struct dfg_err *find_channels(const struct dfg_resolved_node *call, const struct dfg_shape *value, int *out_dim)
 {
 	if (value->rank < 2)
-		return DFG_ERR(DFG_DATA, "needs two dims or more, not %s", dfg_shape_words(value).s);
+		return DFG_ERR(DFG_DATA, "the value is %s, expected at least two dimensions", dfg_shape_words(value).s);
 	*out_dim = channels_first(call) ? 1 : value->rank - 1;
 	return NULL;
 }
@@ -34,8 +34,8 @@ static struct dfg_err *check_bias(
 	DFG_TRY(find_channels(call, value, &dim));
 	if (bias->rank != 1 ||
 		(bias->dim[0] != value->dim[dim] && bias->dim[0] != DFG_UNKNOWN && value->dim[dim] != DFG_UNKNOWN))
-		return DFG_ERR(
-			DFG_DATA, "a bias of %s does not fit dim %d of %s", dfg_shape_words(bias).s, dim, dfg_shape_words(value).s);
+		return DFG_ERR(DFG_DATA, "cannot add bias %s to dimension %d of %s", dfg_shape_words(bias).s, dim,
+			dfg_shape_words(value).s);
 	return NULL;
 }
 
@@ -56,7 +56,7 @@ static struct dfg_err *bias_shape(struct dfg_infer *node)
 	return NULL;
 }
 
-/* What the loops below work on. A row is one of the outer times all channels, or one channel of them. */
+/* Arguments of the loops. A row is all channels once if inner is 1, else one channel. */
 struct work {
 	const void *in, *bias;
 	void *out;
@@ -131,7 +131,7 @@ const struct dfg_op dfg_op_BiasAdd = {
 
 const struct dfg_op dfg_op_BiasAddV1 = {
 	.name = "BiasAddV1",
-	.doc = "value with bias added along its last dim",
+	.doc = "value with bias added along its last dimension",
 	.sig = "<T: numeric>(value: T, bias: T) -> (output: T)",
 	.flags = DFG_IN_PLACE,
 	.shape = bias_shape,
@@ -186,7 +186,7 @@ DFG_EACH_numeric(SUM)
 
 static void (*const sum_of[DFG_DTYPES])(void *arg, int64_t first, int64_t last) = {DFG_EACH_numeric(DFG_BY_DTYPE, sum)};
 
-/* The sum of the blocks is a sum over rows again, of which there are as many as blocks. */
+/* The sums of the blocks are rows again, and are summed in the same way. */
 static struct dfg_err *bias_grad(struct dfg_kernel *ctx)
 {
 	const struct dfg_tensor *in = dfg_kernel_input(ctx, 0);
@@ -205,9 +205,9 @@ static struct dfg_err *bias_grad(struct dfg_kernel *ctx)
 		dfg_kernel_ranges(ctx, c->outer, work.rows, sum_of[in->dtype], &work);
 	if (blocks == 1)
 		return NULL;
-	struct work rest = {
+	struct work sums = {
 		.in = work.out, .out = out->data, .channels = {.count = c->count, .inner = 1}, .rows = blocks + 1};
-	sum_of[in->dtype](&rest, 0, blocks);
+	sum_of[in->dtype](&sums, 0, blocks);
 	return NULL;
 }
 

@@ -68,8 +68,8 @@ static struct dfg_err *as_shape(const struct dfg_tensor *vector, struct dfg_shap
 {
 	int64_t rank = vector->shape.rank == 1 ? vector->shape.dim[0] : DFG_RANK_MAX + 1;
 	if (rank > DFG_RANK_MAX)
-		return DFG_ERR(
-			DFG_DATA, "%s is no shape of at most %d dimensions", dfg_shape_words(&vector->shape).s, DFG_RANK_MAX);
+		return DFG_ERR(DFG_DATA, "the shape is given as %s, expected a vector of at most %d",
+			dfg_shape_words(&vector->shape).s, DFG_RANK_MAX);
 	*out_shape = (struct dfg_shape){.rank = (int)rank};
 	for (int d = 0; d < rank; d++)
 		if ((out_shape->dim[d] = dfg_tensor_int(vector, d)) < 0)
@@ -117,7 +117,7 @@ static struct dfg_err *gradient_args_shape(struct dfg_infer *node)
 	return NULL;
 }
 
-/* Where shapes are equal nothing is summed, not even their dimensions of 1. */
+/* No axis is summed if the shapes are equal, not even dimensions of 1. */
 static struct dfg_err *gradient_args_run(struct dfg_kernel *ctx)
 {
 	struct dfg_shape in[2], both;
@@ -149,8 +149,8 @@ static struct dfg_err *tile_shape(struct dfg_infer *node)
 	int64_t n = dfg_length_of(node, 1);
 	DFG_TRY(dfg_need_rank(node, 1, 1));
 	if (n > DFG_RANK_MAX || (n >= 0 && in->rank >= 0 && n != in->rank))
-		return DFG_ERR(DFG_DATA, "%s needs a multiple for each dimension, not %s", dfg_shape_words(in).s,
-			dfg_shape_words(node->in[1]).s);
+		return DFG_ERR(DFG_DATA, "multiples are %s, expected one for each dimension of %s",
+			dfg_shape_words(node->in[1]).s, dfg_shape_words(in).s);
 	node->out[0].rank = in->rank >= 0 ? in->rank : (int)n;
 	for (int d = 0; d < node->out[0].rank; d++) {
 		int64_t multiple = dfg_int_of(node, 1, d);
@@ -180,8 +180,8 @@ static struct dfg_err *tile_run(struct dfg_kernel *ctx)
 }
 
 /*
- * Each dimension seen as [multiple, dim], then summed over the multiples: their axes are the even ones. The shape is
- * that of the two vectors laid side by side.
+ * The gradient splits each dimension into [multiple, dim] and sums over the multiples, which are the even axes. Pack
+ * along axis 1 makes that shape.
  */
 const struct dfg_op dfg_op_Tile = {
 	.name = "Tile",

@@ -10,7 +10,7 @@ static struct dfg_err *cast_shape(struct dfg_infer *node)
 	return NULL;
 }
 
-/* Small integers stay known. */
+/* The values of small integers stay known. */
 static struct dfg_err *cast_known(struct dfg_infer *node)
 {
 	enum dfg_dtype from = node->call->param[FROM].dtype, to = node->call->param[TO].dtype;
@@ -26,7 +26,7 @@ struct cast {
 	bool truncate;
 };
 
-/* Towards zero: the bits that do not fit are dropped before the rounding, which then is exact. */
+/* Rounds towards zero: the bits that a half cannot hold are cleared, so the conversion that follows is exact. */
 static float truncated(float x, enum dfg_dtype half)
 {
 	union {
@@ -70,7 +70,8 @@ static struct dfg_err *cast_run(struct dfg_kernel *ctx)
 
 const struct dfg_op dfg_op_Cast = {
 	.name = "Cast",
-	.doc = "x in another type; floats to integers towards zero, NaN to 0, what does not fit to the nearest that does",
+	.doc =
+		"x in another type; floats become integers towards zero, NaN 0, and numbers out of range the nearest in range",
 	.sig = "<SrcT: plain, DstT: plain>(x: SrcT) -> (y: DstT)",
 	.attr = {[TRUNCATE] = "Truncate: bool = false"},
 	.flags = DFG_ANY_RANK | DFG_EXACT,
@@ -81,7 +82,7 @@ const struct dfg_op dfg_op_Cast = {
 	.run = cast_run,
 };
 
-/* The last dim is added where elements get smaller, and goes where they get larger. */
+/* A last dimension is added if elements get smaller, and removed if they get larger. */
 static struct dfg_err *bits_shape(
 	const struct dfg_resolved_node *call, const struct dfg_shape *in, struct dfg_shape *out)
 {
@@ -89,11 +90,12 @@ static struct dfg_err *bits_shape(
 	struct dfg_shape shape = *in;
 	if (from > to) {
 		if (shape.rank == DFG_RANK_MAX)
-			return DFG_ERR(DFG_DATA, "more than %d dimensions", DFG_RANK_MAX);
+			return DFG_ERR(DFG_DATA, "%s has no place for another dimension: %d is the limit", dfg_shape_words(in).s,
+				DFG_RANK_MAX);
 		shape.dim[shape.rank++] = from / to;
 	} else if (from < to) {
 		if (!shape.rank || (shape.dim[shape.rank - 1] >= 0 && shape.dim[shape.rank - 1] != to / from))
-			return DFG_ERR(DFG_DATA, "%s has no last dimension of %lld to make %s of",
+			return DFG_ERR(DFG_DATA, "%s lacks the last dimension of %lld that becomes one %s",
 				dfg_type_words(call->in_dtype[0], in).s, (long long)(to / from), dfg_dtype_name(call->out_dtype[0]));
 		shape.dim[--shape.rank] = 0;
 	}

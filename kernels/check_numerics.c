@@ -9,7 +9,7 @@ static struct dfg_err *check_shape(struct dfg_infer *node)
 	return NULL;
 }
 
-/* Counts by exponent field: all ones is NaN, or infinity where the fraction is 0. */
+/* Counts by the exponent: if all its bits are 1, the number is infinite or, with a fraction, NaN. */
 #define COUNT(name, bits_type, exponent)                                                           \
 	static void count_##name(const void *data, int64_t n, int64_t *out_nan, int64_t *out_infinite) \
 	{                                                                                              \
@@ -36,7 +36,7 @@ static struct dfg_err *check_run(struct dfg_kernel *ctx)
 	struct dfg_string message = dfg_kernel_attr(ctx)[MESSAGE].s;
 	int64_t nan, infinite;
 	if (!count[x->dtype])
-		return DFG_ERR(DFG_DATA, "%s has no NaN to look for", dfg_dtype_name(x->dtype));
+		return DFG_ERR(DFG_DATA, "cannot check %s, expected a float type", dfg_dtype_name(x->dtype));
 	count[x->dtype](x->data, dfg_shape_count(&x->shape), &nan, &infinite);
 	if (nan || infinite)
 		return DFG_ERR(DFG_DATA, "%.*s: %s has %lld NaN and %lld infinite elements", (int)message.length, message.s,
@@ -44,16 +44,16 @@ static struct dfg_err *check_run(struct dfg_kernel *ctx)
 	return dfg_kernel_view(ctx, 0, 0, &x->shape);
 }
 
-#define CHECK_NUMERICS(Op)                                                               \
-	const struct dfg_op dfg_op_##Op = {                                                  \
-		.name = #Op,                                                                     \
-		.doc = "tensor, or an error with the message where it has a NaN or an infinity", \
-		.sig = "<T: float>(tensor: T) -> (output: T)",                                   \
-		.attr = {[MESSAGE] = "message: string"},                                         \
-		.flags = DFG_STATEFUL | DFG_ANY_RANK | DFG_VIEW,                                 \
-		.shape = check_shape,                                                            \
-		.gradient = "dtensor = " #Op "(doutput, message = message)",                     \
-		.run = check_run,                                                                \
+#define CHECK_NUMERICS(Op)                                                            \
+	const struct dfg_op dfg_op_##Op = {                                               \
+		.name = #Op,                                                                  \
+		.doc = "tensor, or an error with the message if it has a NaN or an infinity", \
+		.sig = "<T: float>(tensor: T) -> (output: T)",                                \
+		.attr = {[MESSAGE] = "message: string"},                                      \
+		.flags = DFG_STATEFUL | DFG_ANY_RANK | DFG_VIEW,                              \
+		.shape = check_shape,                                                         \
+		.gradient = "dtensor = " #Op "(doutput, message = message)",                  \
+		.run = check_run,                                                             \
 	};
 CHECK_NUMERICS(CheckNumerics)
 CHECK_NUMERICS(CheckNumericsV2)

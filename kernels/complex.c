@@ -19,7 +19,7 @@ static inline double _Complex make_f64(double real, double imaginary)
 	return z;
 }
 
-/* By the larger part, lest the square overflow. */
+/* Divides by the larger part first: squares of the parts could overflow. */
 static inline double absolute_f64(double real, double imaginary)
 {
 	double a = abs_f64(real), b = abs_f64(imaginary), high = a > b ? a : b, low = a > b ? b : a;
@@ -38,14 +38,14 @@ static inline float absolute_f32(float real, float imaginary)
 #define ANGLE(z) OF_FLOAT(atan2, REAL(z))(IMAGINARY(z), REAL(z))
 #define CONJUGATE(z) OF_FLOAT(make, REAL(z))(REAL(z), -IMAGINARY(z))
 
-/* The row goes by T alone, so the other type must be the one that belongs to it. */
+/* The loop is chosen by T alone, so Tout must be the matching type. */
 static struct dfg_err *guard_parts(struct dfg_kernel *ctx)
 {
 	enum dfg_dtype in = (enum dfg_dtype)ctx->call->in_dtype[0], out = (enum dfg_dtype)ctx->call->out_dtype[0];
 	_Bool narrow = in == DFG_C64 || in == DFG_F32;
 	if (narrow == (out == DFG_C64 || out == DFG_F32))
 		return NULL;
-	return DFG_ERR(DFG_DATA, "%s has parts of another size than %s", dfg_dtype_name(in), dfg_dtype_name(out));
+	return DFG_ERR(DFG_DATA, "%s and %s have parts of different sizes", dfg_dtype_name(in), dfg_dtype_name(out));
 }
 
 #define PART(Op, ports, expr, formula, text)                           \
@@ -64,7 +64,7 @@ ROW(f32, float, float _Complex, Complex, INPUTS_2, OPERANDS_2, make_f32(x, y))
 ROW(f64, double, double _Complex, Complex, INPUTS_2, OPERANDS_2, make_f64(x, y))
 const struct dfg_op dfg_op_Complex = {
 	.name = "Complex",
-	.doc = "numbers of real and imaginary parts",
+	.doc = "complex numbers of given real and imaginary parts",
 	.sig = "<T: f32|f64 = f32, Tout: complex = c64>(real: T, imag: T) -> (out: Tout)",
 	.gradient = "dreal, dimag = Real(dout, Tout = T), Imag(dout, Tout = T)",
 	.row = {[DFG_F32] = Complex_f32, [DFG_F64] = Complex_f64},

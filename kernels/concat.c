@@ -5,7 +5,7 @@
 
 #include <inttypes.h>
 
-/* Which inputs are joined, and which says the axis: Concat has it first, ConcatV2 last. */
+/* Inputs [first, first + count) are joined along the axis in input `axis`: Concat has it first, ConcatV2 last. */
 struct join {
 	int first, count, axis;
 };
@@ -16,7 +16,7 @@ static struct join join_of(const struct dfg_resolved_node *call)
 	return (struct join){in_front, call->n_in - 1, in_front ? 0 : call->n_in - 1};
 }
 
-/* What all parts say together of the rank and of the dims but the axis, which is the sum of theirs. */
+/* The shape of the result: the dimensions of all parts merged, except the axis, which is their sum. */
 static struct dfg_err *join_shapes(const struct dfg_infer *node, struct join join, int64_t given, struct dfg_shape *out)
 {
 	int64_t sum = 0;
@@ -25,7 +25,7 @@ static struct dfg_err *join_shapes(const struct dfg_infer *node, struct join joi
 	for (int i = join.first; i < join.first + join.count; i++) {
 		struct dfg_shape part = *node->in[i];
 		if (part.rank == 0)
-			return DFG_ERR(DFG_DATA, "cannot concatenate scalars: input %d", i);
+			return DFG_ERR(DFG_DATA, "input %d is a scalar, and cannot be concatenated", i);
 		if (part.rank > 0 && given != DFG_NOT_KNOWN)
 			DFG_TRY(dfg_axis(given, part.rank, &axis));
 		if (part.rank < 0 || sum < 0 || axis < 0 || part.dim[axis] < 0)
@@ -65,7 +65,7 @@ static struct dfg_err *concat_known(struct dfg_infer *node)
 	return NULL;
 }
 
-/* Copies the parts one behind the other; before the axis, they alternate. */
+/* Copies the parts one after another, once for each index of the dimensions before the axis. */
 static void join_parts(struct dfg_kernel *ctx, struct join join, int axis, struct dfg_tensor *out)
 {
 	int64_t outer = dfg_count_between(&out->shape, 0, axis), at = 0;
@@ -90,7 +90,7 @@ static struct dfg_err *concat_run(struct dfg_kernel *ctx)
 	return dfg_moved(ctx, 0);
 }
 
-/* The sizes along the axis, where they are all known. */
+/* The parts' sizes along the axis; false if one is not known. */
 static bool sizes_known(struct dfg_gradient *node, struct join join, int64_t *out_axis, int64_t *sizes)
 {
 	const struct dfg_known_value *axis = dfg_adjoint_fact(node, node->in[join.axis]).known;
@@ -120,17 +120,17 @@ static struct dfg_err *concat_split(struct dfg_gradient *node, struct join join,
 	return NULL;
 }
 
-/* Each part's cotangent is a slice of its shape, at its offset. room is for the axis and the parts' shapes. */
-static struct dfg_err *concat_slices(struct dfg_gradient *node, struct join join, struct dfg_edge *room)
+/* Each part's cotangent is a slice of its shape, at its offset. edges has space for the axis and the parts' shapes. */
+static struct dfg_err *concat_slices(struct dfg_gradient *node, struct join join, struct dfg_edge *edges)
 {
 	struct dfg_edge shapes, offsets, dx;
 	DFG_TRY(dfg_gradient_op(node, "ShapeN", node->in + join.first, (uint32_t)join.count, NULL, 0, &shapes));
-	room[0] = node->in[join.axis];
-	if (dfg_adjoint_fact(node, room[0]).dtype != DFG_I32)
-		DFG_TRY(dfg_gradient_op(node, "Cast", &room[0], 1, &DFG_ATTR_T("DstT", DFG_I32), 1, &room[0]));
+	edges[0] = node->in[join.axis];
+	if (dfg_adjoint_fact(node, edges[0]).dtype != DFG_I32)
+		DFG_TRY(dfg_gradient_op(node, "Cast", &edges[0], 1, &DFG_ATTR_T("DstT", DFG_I32), 1, &edges[0]));
 	for (int i = 0; i < join.count; i++)
-		room[1 + i] = (struct dfg_edge){shapes.node, i};
-	DFG_TRY(dfg_gradient_op(node, "ConcatOffset", room, (uint32_t)join.count + 1, NULL, 0, &offsets));
+		edges[1 + i] = (struct dfg_edge){shapes.node, i};
+	DFG_TRY(dfg_gradient_op(node, "ConcatOffset", edges, (uint32_t)join.count + 1, NULL, 0, &offsets));
 	for (int i = 0; i < join.count; i++) {
 		if (!node->wanted[join.first + i])
 			continue;
@@ -157,7 +157,7 @@ static struct dfg_err *concat_gradient(struct dfg_gradient *node)
 
 const struct dfg_op dfg_op_Concat = {
 	.name = "Concat",
-	.doc = "the values one behind the other along an axis (older form)",
+	.doc = "the values one after another along an axis (older form)",
 	.sig = "<T: type, N: int >= 2>(concat_dim: i32, values: N * T) -> (output: T)",
 	.flags = DFG_ANY_RANK | DFG_EXACT,
 	.shape = concat_shape,
@@ -168,7 +168,7 @@ const struct dfg_op dfg_op_Concat = {
 
 const struct dfg_op dfg_op_ConcatV2 = {
 	.name = "ConcatV2",
-	.doc = "the values one behind the other along an axis",
+	.doc = "the values one after another along an axis",
 	.sig = "<T: type, N: int >= 2, Tidx: index = i32>(values: N * T, axis: Tidx) -> (output: T)",
 	.flags = DFG_ANY_RANK | DFG_EXACT,
 	.shape = concat_shape,
@@ -187,14 +187,14 @@ static struct dfg_err *concat_offset_shape(struct dfg_infer *node)
 	return NULL;
 }
 
-/* The shapes must be equal but for the axis, whose sum so far is the offset. */
+/* The shapes must be equal except along the axis; a part's offset is the sum of the parts before it. */
 static struct dfg_err *concat_offset_run(struct dfg_kernel *ctx)
 {
 	const struct dfg_tensor *first = dfg_kernel_input(ctx, 1);
 	int64_t offset = 0, rank = dfg_shape_count(&first->shape);
 	int axis;
 	if (rank > DFG_RANK_MAX || ctx->in[0]->shape.rank)
-		return DFG_ERR(DFG_DATA, "needs an axis and shapes of at most %d dimensions", DFG_RANK_MAX);
+		return DFG_ERR(DFG_DATA, "expected an axis and shapes of at most %d dimensions", DFG_RANK_MAX);
 	DFG_TRY(dfg_axis(dfg_tensor_int(ctx->in[0], 0), (int)rank, &axis));
 	for (int i = 1; i < ctx->call->n_in; i++) {
 		const struct dfg_tensor *shape = dfg_kernel_input(ctx, i);
@@ -205,8 +205,8 @@ static struct dfg_err *concat_offset_run(struct dfg_kernel *ctx)
 		for (int d = 0; d < rank; d++) {
 			int64_t dim = dfg_tensor_int(shape, d), value = d == axis ? offset : 0;
 			if (d != axis && dim != dfg_tensor_int(first, d))
-				return DFG_ERR(DFG_DATA, "dimension %d of input %d is %" PRId64 ", of the first %" PRId64, d, i, dim,
-					dfg_tensor_int(first, d));
+				return DFG_ERR(DFG_DATA, "dimension %d of input %d is %" PRId64 ", that of the first %" PRId64, d, i,
+					dim, dfg_tensor_int(first, d));
 			dfg_convert(out->dtype, dfg_tensor_at(out, d), DFG_I64, &value, 1);
 		}
 		if (__builtin_add_overflow(offset, dfg_tensor_int(shape, axis), &offset))
@@ -217,7 +217,7 @@ static struct dfg_err *concat_offset_run(struct dfg_kernel *ctx)
 
 const struct dfg_op dfg_op_ConcatOffset = {
 	.name = "ConcatOffset",
-	.doc = "where each of the parts with the given shapes begins in their concatenation",
+	.doc = "the offset in their concatenation of each part, by the parts' shapes",
 	.sig = "<N: int >= 2, shape_type: index = i32>(concat_dim: i32, shape: N * shape_type) -> (offset: N * shape_type)",
 	.flags = DFG_NO_GRADIENT | DFG_ANY_RANK | DFG_EXACT,
 	.shape = concat_offset_shape,
@@ -237,7 +237,8 @@ static struct dfg_err *pack_shape(struct dfg_infer *node)
 	if (part.rank < 0)
 		return NULL;
 	if (part.rank == DFG_RANK_MAX)
-		return DFG_ERR(DFG_DATA, "%s has the most dimensions there can be", dfg_shape_words(&part).s);
+		return DFG_ERR(
+			DFG_DATA, "cannot add a dimension to %s: %d is the limit", dfg_shape_words(&part).s, DFG_RANK_MAX);
 	DFG_TRY(dfg_axis(node->call->attr[0].i, part.rank + 1, &axis));
 	node->out[0].rank = part.rank + 1;
 	for (int d = 0; d <= part.rank; d++)

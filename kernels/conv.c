@@ -1,8 +1,8 @@
 #include "kernels/convolve.h"
 
 /*
- * Convolutions of two and three dims. All ops of the family are about the same three tensors, an image, a filter and the
- * output, of which they are given two, and for the third perhaps its shape.
+ * Convolutions of two and three dimensions. All ops of the family relate the same three tensors: image, filter and
+ * output. Two of them are inputs; the third is computed, and its shape may be an input.
  */
 enum { STRIDES, PADDING, FORMAT, DILATIONS, EXPLICIT }; /* attributes; those of Conv3D end before EXPLICIT */
 
@@ -16,17 +16,19 @@ static struct dfg_err *read_rule(const struct dfg_resolved_node *call, struct df
 	return call->op->attr[EXPLICIT] ? dfg_window_paddings(attr[EXPLICIT].list, rule) : NULL;
 }
 
-/* The one place that knows which image and filter fit. Dims that are not known yet fit any. */
+/*
+ * Checks that image and filter fit each other, before and while the graph runs. A dimension that is unknown fits any.
+ */
 static struct dfg_err *fit(const struct dfg_resolved_node *call, const struct dfg_shape *image,
 	const struct dfg_shape *filter, struct dfg_convolution *out)
 {
 	struct dfg_window_rule rule;
 	DFG_TRY(read_rule(call, &rule));
 	if (filter->rank != rule.rank)
-		return DFG_ERR(DFG_DATA, "needs a filter of %d dims, not %s", rule.rank, dfg_shape_words(filter).s);
+		return DFG_ERR(DFG_DATA, "the filter is %s, expected %d dimensions", dfg_shape_words(filter).s, rule.rank);
 	int64_t group_in = filter->dim[rule.rank - 2], outputs = filter->dim[rule.rank - 1];
 	if (!group_in || !outputs)
-		return DFG_ERR(DFG_DATA, "an empty filter: %s", dfg_shape_words(filter).s);
+		return DFG_ERR(DFG_DATA, "the filter is empty: %s", dfg_shape_words(filter).s);
 	for (int a = DFG_AXES - (rule.rank - 2), i = 0; a < DFG_AXES; a++, i++)
 		rule.size[dfg_window_dim(rule.rank, rule.channels_first, a)] = filter->dim[i];
 
@@ -58,21 +60,24 @@ static struct dfg_err *conv_shape(struct dfg_infer *node)
 	return NULL;
 }
 
-/* Room for an image with its channels last: `data` itself, where they are. */
-static struct dfg_err *take_last(struct dfg_kernel *ctx, bool turn, const struct dfg_tensor *image, void **out_data)
+/* Memory for an image with its channels last: the image's own, unless they come first. */
+static struct dfg_err *channels_last(
+	struct dfg_kernel *ctx, bool channels_first, const struct dfg_tensor *image, void **out_data)
 {
 	*out_data = image->data;
-	return turn ? dfg_kernel_scratch(ctx, dfg_tensor_bytes(image) + 1, out_data) : NULL;
+	return channels_first ? dfg_kernel_scratch(ctx, dfg_tensor_bytes(image) + 1, out_data) : NULL;
 }
 
-/* From channels first to last, or back. */
-static void turn(struct dfg_kernel *ctx, const struct dfg_tensor *image, bool to_last, const void *in, void *out)
+/* Moves the channels from first to last, or back. */
+static void move_channels(
+	struct dfg_kernel *ctx, const struct dfg_tensor *image, bool to_last, const void *in, void *out)
 {
 	int64_t batch = image->shape.dim[0], channels = image->shape.dim[1], pixels = 1;
 	for (int i = 2; i < image->shape.rank; i++)
 		pixels *= image->shape.dim[i];
 	if (in != out)
-		dfg_turn_images(ctx, image->dtype, batch, to_last ? channels : pixels, to_last ? pixels : channels, in, out);
+		dfg_transpose_images(
+			ctx, image->dtype, batch, to_last ? channels : pixels, to_last ? pixels : channels, in, out);
 }
 
 static struct dfg_err *conv(struct dfg_kernel *ctx)
@@ -84,42 +89,42 @@ static struct dfg_err *conv(struct dfg_kernel *ctx)
 	DFG_TRY(fit(ctx->call, &image->shape, &filter->shape, &convolution));
 	struct dfg_shape shape = dfg_window_out(&convolution.window, outputs_of(&filter->shape));
 	DFG_TRY(dfg_kernel_output(ctx, 0, &shape, &out));
-	bool turned = convolution.window.channels_first;
-	DFG_TRY(take_last(ctx, turned, image, &in));
-	DFG_TRY(take_last(ctx, turned, out, &to));
-	turn(ctx, image, true, image->data, in);
+	bool channels_first = convolution.window.channels_first;
+	DFG_TRY(channels_last(ctx, channels_first, image, &in));
+	DFG_TRY(channels_last(ctx, channels_first, out, &to));
+	move_channels(ctx, image, true, image->data, in);
 	DFG_TRY(dfg_convolve(ctx, &convolution, in, filter->data, to));
-	turn(ctx, out, false, to, out->data);
+	move_channels(ctx, out, false, to, out->data);
 	return NULL;
 }
 
-/* A shape that an input tells. */
-static struct dfg_err *told_shape(const struct dfg_tensor *sizes, int rank, struct dfg_shape *out_shape)
+/* The shape whose dimensions are the elements of an input. */
+static struct dfg_err *shape_by_value(const struct dfg_tensor *sizes, int rank, struct dfg_shape *out_shape)
 {
 	if (sizes->shape.rank != 1 || sizes->shape.dim[0] != rank)
-		return DFG_ERR(DFG_DATA, "sizes must be %d numbers, not %s", rank, dfg_shape_words(&sizes->shape).s);
+		return DFG_ERR(DFG_DATA, "sizes are %s, expected a vector of %d", dfg_shape_words(&sizes->shape).s, rank);
 	*out_shape = (struct dfg_shape){.rank = rank};
 	for (int i = 0; i < rank; i++) {
 		out_shape->dim[i] = dfg_tensor_int(sizes, i);
 		if (out_shape->dim[i] < 0)
-			return DFG_ERR(DFG_DATA, "sizes must not be negative: %s", dfg_shape_words(out_shape).s);
+			return DFG_ERR(DFG_DATA, "size %d is negative: %lld", i, (long long)out_shape->dim[i]);
 	}
 	size_t bytes;
 	return dfg_shape_bytes(out_shape, DFG_F64, &bytes);
 }
 
-/* The same before the graph runs: unknown dims where nothing is known. */
+/* The same before the graph runs: a dimension is unknown if its value is. */
 static struct dfg_err *known_shape(const struct dfg_infer *node, int i, int rank, struct dfg_shape *out_shape)
 {
 	const struct dfg_known_value *known = node->known[i];
 	*out_shape = (struct dfg_shape){.rank = rank};
 	if (node->in[i]->rank >= 0 &&
 		(node->in[i]->rank != 1 || (node->in[i]->dim[0] != rank && node->in[i]->dim[0] != DFG_UNKNOWN)))
-		return DFG_ERR(DFG_DATA, "sizes must be %d numbers, not %s", rank, dfg_shape_words(node->in[i]).s);
+		return DFG_ERR(DFG_DATA, "sizes are %s, expected a vector of %d", dfg_shape_words(node->in[i]).s, rank);
 	for (int d = 0; d < rank; d++) {
 		out_shape->dim[d] = known && known->v[d] != DFG_NOT_KNOWN ? known->v[d] : DFG_UNKNOWN;
 		if (known && known->v[d] != DFG_NOT_KNOWN && known->v[d] < 0)
-			return DFG_ERR(DFG_DATA, "sizes must not be negative: %lld", (long long)known->v[d]);
+			return DFG_ERR(DFG_DATA, "size %d is negative: %lld", d, (long long)known->v[d]);
 	}
 	return NULL;
 }
@@ -130,7 +135,7 @@ static struct dfg_err *check_out(
 	struct dfg_shape wanted = dfg_window_out(&c->window, outputs_of(filter));
 	if (!dfg_shape_fits(&wanted, d_out))
 		return DFG_ERR(
-			DFG_DATA, "the output's gradient is %s, must be %s", dfg_shape_words(d_out).s, dfg_shape_words(&wanted).s);
+			DFG_DATA, "the output's gradient is %s, expected %s", dfg_shape_words(d_out).s, dfg_shape_words(&wanted).s);
 	return NULL;
 }
 
@@ -164,16 +169,16 @@ static struct dfg_err *conv_input(struct dfg_kernel *ctx)
 	struct dfg_shape shape;
 	struct dfg_tensor *d_in;
 	void *from, *to;
-	DFG_TRY(told_shape(dfg_kernel_input(ctx, INPUT_SIZES), filter->shape.rank, &shape));
+	DFG_TRY(shape_by_value(dfg_kernel_input(ctx, INPUT_SIZES), filter->shape.rank, &shape));
 	DFG_TRY(fit(ctx->call, &shape, &filter->shape, &convolution));
 	DFG_TRY(check_out(&convolution, &filter->shape, &d_out->shape));
 	DFG_TRY(dfg_kernel_output(ctx, 0, &shape, &d_in));
-	bool turned = convolution.window.channels_first;
-	DFG_TRY(take_last(ctx, turned, d_out, &from));
-	DFG_TRY(take_last(ctx, turned, d_in, &to));
-	turn(ctx, d_out, true, d_out->data, from);
+	bool channels_first = convolution.window.channels_first;
+	DFG_TRY(channels_last(ctx, channels_first, d_out, &from));
+	DFG_TRY(channels_last(ctx, channels_first, d_in, &to));
+	move_channels(ctx, d_out, true, d_out->data, from);
 	DFG_TRY(dfg_convolve_input(ctx, &convolution, filter->data, from, to));
-	turn(ctx, d_in, false, to, d_in->data);
+	move_channels(ctx, d_in, false, to, d_in->data);
 	return NULL;
 }
 
@@ -184,15 +189,15 @@ static struct dfg_err *conv_filter(struct dfg_kernel *ctx)
 	struct dfg_shape shape;
 	struct dfg_tensor *d_filter;
 	void *in, *from;
-	DFG_TRY(told_shape(dfg_kernel_input(ctx, FILTER_SIZES), image->shape.rank, &shape));
+	DFG_TRY(shape_by_value(dfg_kernel_input(ctx, FILTER_SIZES), image->shape.rank, &shape));
 	DFG_TRY(fit(ctx->call, &image->shape, &shape, &convolution));
 	DFG_TRY(check_out(&convolution, &shape, &d_out->shape));
 	DFG_TRY(dfg_kernel_output(ctx, 0, &shape, &d_filter));
-	bool turned = convolution.window.channels_first;
-	DFG_TRY(take_last(ctx, turned, image, &in));
-	DFG_TRY(take_last(ctx, turned, d_out, &from));
-	turn(ctx, image, true, image->data, in);
-	turn(ctx, d_out, true, d_out->data, from);
+	bool channels_first = convolution.window.channels_first;
+	DFG_TRY(channels_last(ctx, channels_first, image, &in));
+	DFG_TRY(channels_last(ctx, channels_first, d_out, &from));
+	move_channels(ctx, image, true, image->data, in);
+	move_channels(ctx, d_out, true, d_out->data, from);
 	return dfg_convolve_filter(ctx, &convolution, in, from, d_filter->data);
 }
 
@@ -208,7 +213,7 @@ static struct dfg_err *conv_filter(struct dfg_kernel *ctx)
 
 const struct dfg_op dfg_op_Conv2D = {
 	.name = "Conv2D",
-	.doc = "a filter moved over images: the sum of products at each place",
+	.doc = "a filter moved over images: the sum of products at each position",
 	.sig = "<T: float|i32>(input: T, filter: T) -> (output: T)",
 	.attr = ATTRS_2D,
 	.flags = DFG_EXPENSIVE,
@@ -255,7 +260,7 @@ const struct dfg_op dfg_op_Conv2DBackpropFilter = {
 
 const struct dfg_op dfg_op_Conv3D = {
 	.name = "Conv3D",
-	.doc = "a filter moved over volumes: the sum of products at each place",
+	.doc = "a filter moved over volumes: the sum of products at each position",
 	.sig = "<T: float>(input: T, filter: T) -> (output: T)",
 	.attr = ATTRS_3D,
 	.flags = DFG_EXPENSIVE,

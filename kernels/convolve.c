@@ -7,20 +7,20 @@
 #include <string.h>
 
 /*
- * Patches of a block of places are laid out as a matrix, which one product multiplies by the filter. A block's patches
- * stay in the second cache. Blocks are shared out to TASKS, each with room for one block, so neither the room nor the
- * order of any sum depends on the number of threads.
+ * im2col: the patches of a block of positions are the rows of a matrix, which one product multiplies by the filter. A
+ * block's patches stay in the second cache. Blocks are divided among TASKS, each with memory for one block, so neither
+ * the memory nor the order of any sum depends on the number of threads.
  */
 enum { BLOCK_BYTES = 256 * 1024, TASKS = 32, SUMS = 16, SUMS_BYTES = 64 << 20 };
 
 struct work {
 	const struct dfg_convolution *c;
-	const void *in, *filter; /* what is read */
+	const void *in, *filter;
 	void *out;
 	void *packed;       /* the filter of each group, packed; NULL: it is read in place */
-	char *patches;      /* a block's for each task */
-	int64_t places;     /* in the whole batch */
-	int64_t rows, step; /* places in a block, blocks in a task */
+	char *patches;      /* of one block for each task */
+	int64_t positions;  /* in the whole batch */
+	int64_t rows, step; /* positions in a block, blocks in a task */
 	size_t size;        /* of an element */
 };
 
@@ -50,7 +50,7 @@ static void product(enum dfg_dtype dtype, const struct dfg_product *p, const voi
 		}
 }
 
-/* Whether the image is its own matrix of patches. */
+/* Whether the image itself is the matrix of patches. */
 static bool is_direct(const struct dfg_convolution *c)
 {
 	for (int a = 0; a < DFG_AXES; a++)
@@ -71,26 +71,26 @@ static struct dfg_err *take_patches(struct dfg_kernel *ctx, struct work *work, i
 		(void **)&work->patches);
 }
 
-static void cut_places(struct work *work, int64_t places)
+static void cut_positions(struct work *work, int64_t positions)
 {
 	int64_t fit = BLOCK_BYTES / ((int64_t)work->size * dfg_patch_size(work->c));
-	work->places = places;
+	work->positions = positions;
 	work->rows = fit < 24 ? 24 : fit > 768 ? 768 : fit / 12 * 12;
-	if (work->rows > places)
-		work->rows = places;
+	if (work->rows > positions)
+		work->rows = positions;
 }
 
-/* Cuts `places` into blocks and tasks, at most `tasks` of them; room for the patches of each. */
+/* Divides the positions among blocks and at most `tasks` tasks; allocates the patches of each task. */
 static struct dfg_err *cut(
-	struct dfg_kernel *ctx, struct work *work, int64_t places, int64_t tasks, int64_t *out_blocks)
+	struct dfg_kernel *ctx, struct work *work, int64_t positions, int64_t tasks, int64_t *out_blocks)
 {
-	cut_places(work, places);
-	*out_blocks = ceil_div(places, work->rows);
+	cut_positions(work, positions);
+	*out_blocks = ceil_div(positions, work->rows);
 	work->step = ceil_div(*out_blocks, tasks);
 	return is_direct(work->c) ? NULL : take_patches(ctx, work, ceil_div(*out_blocks, work->step));
 }
 
-/* The matrix of patches of places [first, last), and the step between its rows. */
+/* The matrix of patches of positions [first, last), and the step between its rows. */
 static const void *patches(
 	const struct work *work, int64_t group, int64_t task, int64_t first, int64_t last, int64_t *out_step)
 {
@@ -108,10 +108,10 @@ static const void *patches(
 static int64_t block_end(const struct work *work, int64_t block)
 {
 	int64_t end = (block + 1) * work->rows;
-	return end < work->places ? end : work->places;
+	return end < work->positions ? end : work->positions;
 }
 
-/* The product of a group's patches by its filter; the patches' rows and their step are for the caller to set. */
+/* The product of a group's patches and its filter; the caller sets the number of rows and their step. */
 static struct dfg_product by_filter(const struct dfg_convolution *c)
 {
 	const int64_t outputs = c->groups * c->group_out;
@@ -124,7 +124,7 @@ static int64_t strips(const struct dfg_convolution *c)
 	return ceil_div(c->group_out, dfg_product_strip(c->dtype));
 }
 
-/* Strips [first, last) of the groups' filters. */
+/* Packs strips [first, last) of the groups' filters. */
 static void pack(void *arg, int64_t first, int64_t last)
 {
 	const struct work *work = arg;
@@ -136,12 +136,12 @@ static void pack(void *arg, int64_t first, int64_t last)
 			(char *)work->packed + i / each * each * bytes);
 }
 
-/* Packs the filter where many blocks of places read it. */
+/* Packs the filter if many blocks of positions read it. */
 static struct dfg_err *pack_filter(struct dfg_kernel *ctx, struct work *work)
 {
 	const struct dfg_convolution *c = work->c;
 	const int64_t strip = dfg_product_strip(c->dtype), size = strip * dfg_patch_size(c), count = c->groups * strips(c);
-	if (c->dtype == DFG_I32 || work->places < 256 || c->group_out < strip)
+	if (c->dtype == DFG_I32 || work->positions < 256 || c->group_out < strip)
 		return NULL;
 	DFG_TRY(dfg_kernel_scratch(ctx, (size_t)(count * size) * work->size, &work->packed));
 	dfg_kernel_ranges(ctx, count, 16 * 1024 / size + 1, pack, work);
@@ -174,16 +174,16 @@ struct dfg_err *dfg_convolve(
 {
 	const struct dfg_convolution *c = convolution;
 	struct work work = {.c = c, .in = in, .filter = filter, .out = out, .size = dfg_dtype_size(c->dtype)};
-	int64_t blocks, places = c->window.batch * dfg_window_places(&c->window);
-	if (!places || !c->groups || !c->group_out)
+	int64_t blocks, positions = c->window.batch * dfg_window_positions(&c->window);
+	if (!positions || !c->groups || !c->group_out)
 		return NULL;
-	DFG_TRY(cut(ctx, &work, places, TASKS, &blocks));
+	DFG_TRY(cut(ctx, &work, positions, TASKS, &blocks));
 	DFG_TRY(pack_filter(ctx, &work));
 	dfg_kernel_ranges(ctx, blocks, work.step, forward, &work);
 	return NULL;
 }
 
-/* Each task sums the gradient of its places; the sums are then added in order. */
+/* Each task sums the gradient of its positions; the sums are then added in order. */
 static void filter_sums(void *arg, int64_t first, int64_t last)
 {
 	const struct work *work = arg;
@@ -233,13 +233,13 @@ struct dfg_err *dfg_convolve_filter(struct dfg_kernel *ctx, const struct dfg_con
 	const struct dfg_convolution *c = convolution;
 	struct work work = {.c = c, .in = in, .filter = d_out, .out = d_filter, .size = dfg_dtype_size(c->dtype)};
 	int64_t size = dfg_patch_size(c) * c->groups * c->group_out, bytes = size * (int64_t)work.size;
-	int64_t blocks, places = c->window.batch * dfg_window_places(&c->window);
-	if (!places) {
+	int64_t blocks, positions = c->window.batch * dfg_window_positions(&c->window);
+	if (!positions) {
 		memset(d_filter, 0, (size_t)bytes);
 		return NULL;
 	}
 	int64_t sums = SUMS_BYTES / bytes < 2 ? 2 : SUMS_BYTES / bytes < SUMS ? SUMS_BYTES / bytes : SUMS;
-	DFG_TRY(cut(ctx, &work, places, sums, &blocks));
+	DFG_TRY(cut(ctx, &work, positions, sums, &blocks));
 	sums = ceil_div(blocks, work.step);
 	if (sums > 1)
 		DFG_TRY(dfg_kernel_scratch(ctx, (size_t)sums * (size_t)bytes, &work.out));
@@ -257,8 +257,8 @@ struct dfg_err *dfg_convolve_filter(struct dfg_kernel *ctx, const struct dfg_con
 }
 
 /*
- * Where the window moves by single steps, the gradient by the input is a convolution of d out itself: by the filter
- * back to front, its two kinds of channels changed for each other.
+ * If the strides are 1, the gradient by the input is a convolution of d out by the filter, reversed along its spatial
+ * dimensions and with its input and output channels exchanged.
  */
 static struct dfg_convolution reversed(const struct dfg_convolution *c)
 {
@@ -297,12 +297,14 @@ static bool is_dense(const struct dfg_convolution *c)
 	return true;
 }
 
-/* Patches of d in, from d out by the filter, are added to the image they belong to; an image is a task's alone. */
+/*
+ * col2im: patches of d in, the product of d out and the filter, are added to their image; one task has all of an image.
+ */
 static void scatter(void *arg, int64_t first, int64_t last)
 {
 	const struct work *work = arg;
 	const struct dfg_convolution *c = work->c;
-	const int64_t outputs = c->groups * c->group_out, size = dfg_patch_size(c), each = dfg_window_places(&c->window);
+	const int64_t outputs = c->groups * c->group_out, size = dfg_patch_size(c), each = dfg_window_positions(&c->window);
 	char *rows = work->patches + first / work->step * work->rows * size * (int64_t)work->size;
 	for (int64_t image = first; image < last; image++)
 		for (int64_t begin = image * each, end; begin < (image + 1) * each; begin = end) {
@@ -331,56 +333,57 @@ struct dfg_err *dfg_convolve_input(struct dfg_kernel *ctx, const struct dfg_conv
 	const struct dfg_convolution *c = convolution;
 	struct work work = {.c = c, .in = d_out, .filter = filter, .out = d_in, .size = dfg_dtype_size(c->dtype)};
 	int64_t images = c->window.batch, pixels = dfg_window_pixels(&c->window), taps = dfg_window_size(&c->window);
-	if (is_dense(c) && dfg_window_places(&c->window)) {
+	if (is_dense(c) && dfg_window_positions(&c->window)) {
 		struct dfg_convolution back = reversed(c);
-		void *turned;
-		DFG_TRY(dfg_kernel_scratch(ctx, (size_t)(taps * c->groups * c->group_in * c->group_out) * work.size, &turned));
+		void *reversed_filter;
+		DFG_TRY(dfg_kernel_scratch(
+			ctx, (size_t)(taps * c->groups * c->group_in * c->group_out) * work.size, &reversed_filter));
 		if (work.size == 4)
-			reverse_4(c, filter, turned);
+			reverse_4(c, filter, reversed_filter);
 		else
-			reverse_8(c, filter, turned);
-		return dfg_convolve(ctx, &back, d_out, turned, d_in);
+			reverse_8(c, filter, reversed_filter);
+		return dfg_convolve(ctx, &back, d_out, reversed_filter, d_in);
 	}
 	memset(d_in, 0, (size_t)(images * pixels * c->window.channels) * work.size);
-	if (!images || !dfg_window_places(&c->window))
+	if (!images || !dfg_window_positions(&c->window))
 		return NULL;
-	cut_places(&work, dfg_window_places(&c->window));
+	cut_positions(&work, dfg_window_positions(&c->window));
 	work.step = ceil_div(images, TASKS);
 	DFG_TRY(take_patches(ctx, &work, ceil_div(images, work.step)));
 	dfg_kernel_ranges(ctx, images, work.step, scatter, &work);
 	return NULL;
 }
 
-/* Squares of the matrix that fit in the first cache. */
+/* Rows and columns of a square of the matrix that fits in the first cache. */
 enum { SQUARE = 16 };
 
-struct turn {
+struct transposition {
 	const void *in;
 	void *out;
 	int64_t rows, columns;
 };
 
-#define TURN(bits, type)                                                                  \
-	static void turn_##bits(void *arg, int64_t first, int64_t last)                       \
-	{                                                                                     \
-		const struct turn *turn = arg;                                                    \
-		for (int64_t image = first; image < last; image++) {                              \
-			const type *in = (const type *)turn->in + image * turn->rows * turn->columns; \
-			type *out = (type *)turn->out + image * turn->rows * turn->columns;           \
-			for (int64_t i = 0; i < turn->rows; i += SQUARE)                              \
-				for (int64_t j = 0; j < turn->columns; j += SQUARE)                       \
-					for (int64_t r = i; r < i + SQUARE && r < turn->rows; r++)            \
-						for (int64_t c = j; c < j + SQUARE && c < turn->columns; c++)     \
-							out[c * turn->rows + r] = in[r * turn->columns + c];          \
-		}                                                                                 \
+#define TRANSPOSE(bits, type)                                                      \
+	static void transpose_##bits(void *arg, int64_t first, int64_t last)           \
+	{                                                                              \
+		const struct transposition *t = arg;                                       \
+		for (int64_t image = first; image < last; image++) {                       \
+			const type *in = (const type *)t->in + image * t->rows * t->columns;   \
+			type *out = (type *)t->out + image * t->rows * t->columns;             \
+			for (int64_t i = 0; i < t->rows; i += SQUARE)                          \
+				for (int64_t j = 0; j < t->columns; j += SQUARE)                   \
+					for (int64_t r = i; r < i + SQUARE && r < t->rows; r++)        \
+						for (int64_t c = j; c < j + SQUARE && c < t->columns; c++) \
+							out[c * t->rows + r] = in[r * t->columns + c];         \
+		}                                                                          \
 	}
-TURN(4, uint32_t)
-TURN(8, uint64_t)
+TRANSPOSE(4, uint32_t)
+TRANSPOSE(8, uint64_t)
 
-void dfg_turn_images(struct dfg_kernel *ctx, enum dfg_dtype dtype, int64_t batch, int64_t rows, int64_t columns,
+void dfg_transpose_images(struct dfg_kernel *ctx, enum dfg_dtype dtype, int64_t batch, int64_t rows, int64_t columns,
 	const void *in, void *out)
 {
-	struct turn turn = {in, out, rows, columns};
+	struct transposition t = {in, out, rows, columns};
 	int64_t block = rows * columns > 0 ? 64 * 1024 / (rows * columns) : 1;
-	dfg_kernel_ranges(ctx, batch, block > 0 ? block : 1, dfg_dtype_size(dtype) == 4 ? turn_4 : turn_8, &turn);
+	dfg_kernel_ranges(ctx, batch, block > 0 ? block : 1, dfg_dtype_size(dtype) == 4 ? transpose_4 : transpose_8, &t);
 }

@@ -3,8 +3,8 @@
 #include "kernels/window.h"
 
 /*
- * Convolutions of images, channels last, of f32, f64 or i32. The filter is [taps, channels of a group, out_channels]:
- * input channels are in as many groups as fit, each seen by an equal part of the output channels.
+ * Convolutions of images, channels last, of f32, f64 or i32. The filter is [taps, group_in, groups * group_out]: the
+ * input channels are divided into groups of group_in, and each group has group_out of the output channels.
  */
 struct dfg_convolution {
 	struct dfg_window window; /* batch and channels of the input */
@@ -12,7 +12,7 @@ struct dfg_convolution {
 	enum dfg_dtype dtype;
 };
 
-/* out = in * filter; what in is made of by the other two, given d out. Memory for all must be there. */
+/* out = in * filter, and the gradients by in and by filter, given d out. The caller has allocated all results. */
 DFG_MUST_CHECK struct dfg_err *dfg_convolve(
 	struct dfg_kernel *ctx, const struct dfg_convolution *convolution, const void *in, const void *filter, void *out);
 DFG_MUST_CHECK struct dfg_err *dfg_convolve_input(struct dfg_kernel *ctx, const struct dfg_convolution *convolution,
@@ -20,6 +20,6 @@ DFG_MUST_CHECK struct dfg_err *dfg_convolve_input(struct dfg_kernel *ctx, const 
 DFG_MUST_CHECK struct dfg_err *dfg_convolve_filter(struct dfg_kernel *ctx, const struct dfg_convolution *convolution,
 	const void *in, const void *d_out, void *d_filter);
 
-/* Images between [batch, pixels, channels] and [batch, channels, pixels]: rows become columns. */
-void dfg_turn_images(struct dfg_kernel *ctx, enum dfg_dtype dtype, int64_t batch, int64_t rows, int64_t columns,
+/* Transposes each matrix: images from [batch, pixels, channels] to [batch, channels, pixels], or back. */
+void dfg_transpose_images(struct dfg_kernel *ctx, enum dfg_dtype dtype, int64_t batch, int64_t rows, int64_t columns,
 	const void *in, void *out);

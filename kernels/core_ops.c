@@ -2,8 +2,8 @@
 #include "lib/pass/grad/grad.h"
 
 /*
- * Ops that move values without computing: sources, identities, and the primitives of control flow, which the executor
- * knows by role and which therefore have no kernel.
+ * Ops that do not compute: sources, identities, and the primitives of control flow, which have no kernel, because the
+ * executor implements them by their role.
  */
 
 static struct dfg_err *const_shape(struct dfg_infer *node)
@@ -112,7 +112,7 @@ const struct dfg_op dfg_op_PlaceholderWithDefault = {
 	.run = identity_run,
 };
 
-/* Output i is input i in all that is known of it. */
+/* All that is known of input i holds for output i. */
 static struct dfg_err *same(struct dfg_infer *node)
 {
 	for (int i = 0; i < node->call->n_out && i < node->call->n_in; i++) {
@@ -141,7 +141,7 @@ const struct dfg_op dfg_op_Identity = {
 	.run = identity_run,
 };
 
-/* Values are never changed in place here while somebody holds them, so the copy need not be one; TensorFlow's must. */
+/* No copy is needed: a value is never overwritten while it has another holder. TensorFlow's kernel has to copy. */
 const struct dfg_op dfg_op_DeepCopy = {
 	.name = "DeepCopy",
 	.doc = "x as it is now, whatever is written to the variable that it was read from",
@@ -153,7 +153,7 @@ const struct dfg_op dfg_op_DeepCopy = {
 	.run = identity_run,
 };
 
-/* The executor hands the reference on; its value is what it is when it is read. */
+/* The executor forwards the reference; its value is read where it is used. */
 const struct dfg_op dfg_op_RefIdentity = {
 	.name = "RefIdentity",
 	.doc = "the variable that input refers to",
@@ -199,7 +199,7 @@ static struct dfg_err *no_shape(struct dfg_infer *node)
 
 const struct dfg_op dfg_op_NoOp = {
 	.name = "NoOp",
-	.doc = "nothing: a place for control edges to meet",
+	.doc = "nothing: a node at which control edges join",
 	.sig = "() -> ()",
 	.flags = DFG_NO_GRADIENT | DFG_STATEFUL,
 	.role = DFG_NO_OP,
@@ -209,17 +209,17 @@ const struct dfg_op dfg_op_NoOp = {
 
 const struct dfg_op dfg_op_ControlTrigger = {
 	.name = "ControlTrigger",
-	.doc = "nothing, but live also where its control inputs are dead",
+	.doc = "nothing, but live even if its control inputs are dead",
 	.sig = "() -> ()",
 	.flags = DFG_NO_GRADIENT | DFG_STATEFUL,
 	.role = DFG_CONTROL_TRIGGER,
 	.shape = no_shape,
 };
 
-static struct dfg_err *check_scalar(const struct dfg_shape *shape, const char *what)
+static struct dfg_err *check_scalar(const struct dfg_shape *shape, const char *name)
 {
 	if (shape->rank > 0)
-		return DFG_ERR(DFG_DATA, "%s must be a scalar, not %s", what, dfg_shape_words(shape).s);
+		return DFG_ERR(DFG_DATA, "%s is %s, expected a scalar", name, dfg_shape_words(shape).s);
 	return NULL;
 }
 
@@ -240,7 +240,7 @@ static struct dfg_err *switch_known(struct dfg_infer *node)
 	return NULL;
 }
 
-/* The primitives come in two forms: of values, and of references to variables. */
+/* Each primitive has two forms: of values, and of references to variables. */
 #define SWITCH(Op, ref)                                                                                    \
 	const struct dfg_op dfg_op_##Op = {                                                                    \
 		.name = #Op,                                                                                       \
@@ -262,7 +262,10 @@ static const struct dfg_handle_type *differ(struct dfg_infer *node, const struct
 	return any;
 }
 
-/* What the handle or the list holds, where all that may come say the same. A loop carries one handle, but many lists. */
+/*
+ * The dtype and shape of the elements of a handle's or list's object, if all inputs agree. A loop carries one handle,
+ * but may carry different lists.
+ */
 static const struct dfg_handle_type *merge_holds(struct dfg_infer *node)
 {
 	const struct dfg_handle_type *holds = node->call->n_in ? node->in_holds[0] : NULL;
@@ -278,7 +281,7 @@ static const struct dfg_handle_type *merge_holds(struct dfg_infer *node)
 
 const struct dfg_op dfg_op__SwitchN = {
 	.name = "_SwitchN",
-	.doc = "data on output output_index, the last where there is no such; the others are dead",
+	.doc = "data on output output_index, or the last if that is out of range; the others are dead",
 	.sig = "<T: type, num_outs: int>(data: T, output_index: i32) -> (outputs: num_outs * T)",
 	.flags = DFG_ANY_RANK | DFG_KNOWS_MATRICES,
 	.role = DFG_SWITCH,
@@ -286,7 +289,7 @@ const struct dfg_op dfg_op__SwitchN = {
 	.known = switch_known,
 };
 
-/* What all inputs agree on; of a loop's back edge nothing is known, so nothing is of the result. */
+/* The facts on which all inputs agree. Nothing is known of a loop's back edge, and so of its Merge. */
 static struct dfg_err *merge_shape(struct dfg_infer *node)
 {
 	struct dfg_shape shape = node->call->n_in ? *node->in[0] : DFG_SHAPE_UNKNOWN;

@@ -6,10 +6,11 @@ enum { FEATURES, LABELS }; /* inputs */
 enum { LOSS, BACKPROP };   /* outputs */
 
 struct work {
-	const void *features, *labels; /* labels of the sparse form: the class of each row, checked */
+	const void *features, *labels; /* labels of the sparse form: the class of each row, in range */
 	void *loss, *backprop;
 	int64_t n;
-	int64_t features_row, features_column, labels_row, labels_column; /* steps: 0 where one is there for all */
+	int64_t features_row, features_column, labels_row,
+		labels_column; /* steps in elements; 0 along broadcast dimensions */
 	enum dfg_dtype label_dtype;
 };
 
@@ -51,16 +52,16 @@ DFG_EACH_float(DENSE)
 	}
 DFG_EACH_float(SPARSE)
 
-/* Matrices that broadcast; the one place that knows which fit. */
+/* Checks that the matrices broadcast to each other, before and while the graph runs. */
 static struct dfg_err *fit_dense(
 	const struct dfg_shape *features, const struct dfg_shape *labels, struct dfg_shape *out_shape)
 {
 	if (features->rank != 2 && labels->rank != 2)
-		return DFG_ERR(DFG_DATA, "needs a matrix of logits and one of labels, not %s and %s",
-			dfg_shape_words(features).s, dfg_shape_words(labels).s);
+		return DFG_ERR(DFG_DATA, "logits are %s and labels %s, expected matrices", dfg_shape_words(features).s,
+			dfg_shape_words(labels).s);
 	DFG_TRY(dfg_shape_broadcast((const struct dfg_shape *const[]){features, labels}, 2, out_shape));
 	if (out_shape->rank != 2)
-		return DFG_ERR(DFG_DATA, "needs matrices, not %s", dfg_shape_words(out_shape).s);
+		return DFG_ERR(DFG_DATA, "logits and labels broadcast to %s, expected a matrix", dfg_shape_words(out_shape).s);
 	return NULL;
 }
 
@@ -71,7 +72,7 @@ static struct dfg_err *dense_shape(struct dfg_infer *node)
 	return NULL;
 }
 
-/* The step over a dim of a matrix, or of a vector seen as one row. */
+/* The step in elements along a dimension of a matrix, or of a vector, which is one row; 0 if it is broadcast. */
 static int64_t step(const struct dfg_shape *shape, int dim)
 {
 	int at = dim + shape->rank - 2;
@@ -105,11 +106,11 @@ static struct dfg_err *dense(struct dfg_kernel *ctx)
 static struct dfg_err *fit_sparse(const struct dfg_shape *features, const struct dfg_shape *labels)
 {
 	if (features->rank != 2 || labels->rank != 1)
-		return DFG_ERR(DFG_DATA, "needs a matrix of logits and a vector of labels, not %s and %s",
+		return DFG_ERR(DFG_DATA, "logits are %s and labels %s, expected a matrix and a vector",
 			dfg_shape_words(features).s, dfg_shape_words(labels).s);
 	const struct dfg_shape rows = DFG_SHAPE_VECTOR(features->dim[0]);
 	if (features->dim[1] == 0)
-		return DFG_ERR(DFG_DATA, "needs one class or more");
+		return DFG_ERR(DFG_DATA, "logits of %s have no classes", dfg_shape_words(features).s);
 	if (!dfg_shape_fits(&rows, labels))
 		return DFG_ERR(
 			DFG_DATA, "logits of %s do not fit labels of %s", dfg_shape_words(features).s, dfg_shape_words(labels).s);
@@ -135,8 +136,8 @@ static struct dfg_err *sparse(struct dfg_kernel *ctx)
 	for (int64_t i = 0; i < rows; i++) {
 		int64_t label = dfg_tensor_int(labels, i);
 		if (label < 0 || label >= n)
-			return DFG_ERR(DFG_DATA, "label %lld of row %lld is not one of %lld classes", (long long)label,
-				(long long)i, (long long)n);
+			return DFG_ERR(
+				DFG_DATA, "label %lld of row %lld is not in [0, %lld)", (long long)label, (long long)i, (long long)n);
 	}
 	DFG_TRY(dfg_kernel_output(ctx, LOSS, &labels->shape, &loss));
 	DFG_TRY(dfg_kernel_output(ctx, BACKPROP, &features->shape, &backprop));
@@ -153,7 +154,7 @@ static struct dfg_err *sparse(struct dfg_kernel *ctx)
 	return NULL;
 }
 
-/* By the loss, by the backprop, or by both, as in a gradient of a gradient. No labels are taken to depend on features. */
+/* Gradient by the loss, by the backprop, or by both, as in a second derivative. Labels do not depend on features. */
 #define BY_LOSS "ExpandDims(dloss, -1) * backprop"
 #define BY_BACKPROP "(dbackprop - Sum(dbackprop * Softmax(features), [-1], keep_dims = true)) * Softmax(features)"
 
@@ -166,7 +167,7 @@ static struct dfg_err *gradient(struct dfg_gradient *node)
 	return dfg_gradient_formula(node, "dfeatures = " BY_LOSS " + " BY_BACKPROP);
 }
 
-/* TensorFlow leaves out what the backprop is by the labels, whose second derivatives are wrong then. */
+/* TensorFlow omits the derivative of backprop by labels, so its second derivatives by labels are wrong. */
 #define LABELS_BY_LOSS "ExpandDims(dloss, -1) * -LogSoftmax(features)"
 
 static struct dfg_err *dense_gradient(struct dfg_gradient *node)

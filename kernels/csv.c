@@ -1,4 +1,4 @@
-/* Records of fields with something between them. */
+/* Records of fields between delimiters (RFC 4180). */
 #include "kernels/shape_rules.h"
 #include "kernels/number_text.h"
 
@@ -16,16 +16,18 @@ static struct dfg_err *csv_shape(struct dfg_infer *node)
 	const struct dfg_list *select = attr[SELECT].list;
 	char delim = attr[DELIM].s.length ? attr[DELIM].s.s[0] : '"';
 	if (attr[DELIM].s.length != 1 || delim == '"' || delim == '\n' || delim == '\r')
-		return DFG_ERR(DFG_DATA, "field_delim must be one sign, and neither a quote nor the end of a line");
+		return DFG_ERR(DFG_DATA, "field_delim must be one character, and not a quote or a line break");
 	if (select->count && select->count != node->call->n_out)
-		return DFG_ERR(DFG_DATA, "%u columns are selected for %d defaults", select->count, node->call->n_out);
+		return DFG_ERR(
+			DFG_DATA, "%u columns are selected, but there are %d defaults", select->count, node->call->n_out);
 	for (uint32_t i = 0; i < select->count; i++)
 		if (select->item[i].i < (i ? select->item[i - 1].i + 1 : 0))
-			return DFG_ERR(DFG_DATA, "select_cols must rise from 0 on, not %" PRId64 " at %u", select->item[i].i, i);
+			return DFG_ERR(
+				DFG_DATA, "select_cols must increase from at least 0, but number %u is %" PRId64, i, select->item[i].i);
 	for (int i = 0; i < node->call->n_out; i++) {
 		const struct dfg_shape *fallback = node->in[DEFAULTS + i];
 		if (fallback->rank > 1 || (fallback->rank == 1 && fallback->dim[0] > 1))
-			return DFG_ERR(DFG_DATA, "default %d must be one value or none, not %s", i, dfg_shape_words(fallback).s);
+			return DFG_ERR(DFG_DATA, "default %d is %s, expected at most one value", i, dfg_shape_words(fallback).s);
 		node->out[i] = *node->in[RECORDS];
 	}
 	return NULL;
@@ -61,13 +63,13 @@ static struct dfg_err *read_plain(struct reader *r)
 	const char *s = r->record.s;
 	for (; r->at < r->record.length && s[r->at] != r->delim; r->at++) {
 		if ((r->quotes && s[r->at] == '"') || s[r->at] == '\n' || s[r->at] == '\r')
-			return DFG_ERR(DFG_DATA, "a field that is not quoted has a quote or the end of a line in it");
+			return DFG_ERR(DFG_DATA, "a field without quotes contains a quote or a line break");
 		dfg_text_put(&r->field, &s[r->at], 1);
 	}
 	return NULL;
 }
 
-/* The next field into r->field; *out_more is false behind the last. */
+/* Reads the next field into r->field; *out_more is false after the last. */
 static struct dfg_err *read_field(struct reader *r, bool *out_more)
 {
 	r->field.length = 0;
@@ -80,7 +82,7 @@ static struct dfg_err *read_field(struct reader *r, bool *out_more)
 	return dfg_text_check(&r->field);
 }
 
-/* The field as element e of output i, or the default where it is empty. */
+/* Stores the field as element e of output i, or the default if it is empty. */
 static struct dfg_err *put_field(struct dfg_kernel *ctx, const struct dfg_text *field, int i, int64_t e)
 {
 	const struct dfg_tensor *fallback = ctx->in[DEFAULTS + i];
@@ -99,8 +101,8 @@ static struct dfg_err *put_field(struct dfg_kernel *ctx, const struct dfg_text *
 	if (out->dtype == DFG_STRING)
 		return dfg_kernel_string(ctx, i, e, text.length ? text.s : "", text.length);
 	if (!dfg_read_number(text, out->dtype, dfg_tensor_at(out, e)))
-		return DFG_ERR(DFG_DATA, "field %d, '%.*s', is no %s", i, (int)(text.length < 60 ? text.length : 60), text.s,
-			dfg_dtype_name(out->dtype));
+		return DFG_ERR(DFG_DATA, "field %d, '%.*s', is not a valid %s", i, (int)(text.length < 60 ? text.length : 60),
+			text.s, dfg_dtype_name(out->dtype));
 	return NULL;
 }
 
@@ -113,12 +115,11 @@ static struct dfg_err *read_record(struct dfg_kernel *ctx, struct reader *r, int
 		DFG_TRY(read_field(r, &more));
 		bool wanted = !select->count || (next < ctx->call->n_out && select->item[next].i == column);
 		if (wanted && next == ctx->call->n_out)
-			return DFG_ERR(DFG_DATA, "there are more than %d fields", next);
+			return DFG_ERR(DFG_DATA, "expected %d fields, found more", next);
 		if (wanted)
 			DFG_TRY(put_field(ctx, &r->field, next++, e));
 	}
-	return next == ctx->call->n_out ? NULL
-									: DFG_ERR(DFG_DATA, "there are %d fields, must be %d", next, ctx->call->n_out);
+	return next == ctx->call->n_out ? NULL : DFG_ERR(DFG_DATA, "expected %d fields, found %d", ctx->call->n_out, next);
 }
 
 static struct dfg_err *csv_run(struct dfg_kernel *ctx)
@@ -141,7 +142,7 @@ static struct dfg_err *csv_run(struct dfg_kernel *ctx)
 
 const struct dfg_op dfg_op_DecodeCSV = {
 	.name = "DecodeCSV",
-	.doc = "the fields of each record, by column; the default where a field is empty",
+	.doc = "the fields of each record, by column; the default if a field is empty",
 	.sig = "<OUT_TYPE: [f32|f64|i32|i64|string]>(records: string, record_defaults: OUT_TYPE) -> (output: OUT_TYPE)",
 	.attr = {"field_delim: string = ','", "use_quote_delim: bool = true", "na_value: string = ''",
 		"select_cols: list(int) = []"},

@@ -4,7 +4,7 @@
 #include <string.h>
 
 /*
- * Convolutions whose every channel has filters of its own, [height, width, channels, multiplier]: output channel
+ * Depthwise convolutions: each channel has its own filters, [height, width, channels, multiplier]. Output channel
  * c * multiplier + m is channel c filtered by the m-th of its filters.
  */
 enum { STRIDES, PADDING, FORMAT, DILATIONS, EXPLICIT }; /* attributes */
@@ -24,31 +24,31 @@ static struct dfg_err *fit(const struct dfg_resolved_node *call, const struct df
 	DFG_TRY(dfg_window_list(attr[DILATIONS].list, "dilations", rule.rank, rule.dilation));
 	DFG_TRY(dfg_window_paddings(attr[EXPLICIT].list, &rule));
 	if (filter->rank != 4)
-		return DFG_ERR(DFG_DATA, "needs a filter of 4 dims, not %s", dfg_shape_words(filter).s);
+		return DFG_ERR(DFG_DATA, "the filter is %s, expected 4 dimensions", dfg_shape_words(filter).s);
 	if (!filter->dim[2] || !filter->dim[3])
-		return DFG_ERR(DFG_DATA, "an empty filter: %s", dfg_shape_words(filter).s);
+		return DFG_ERR(DFG_DATA, "the filter is empty: %s", dfg_shape_words(filter).s);
 	for (int i = 0; i < 2; i++)
 		rule.size[dfg_window_dim(4, rule.channels_first, i + 1)] = filter->dim[i];
 	DFG_TRY(dfg_window_fit(&rule, image, &out->window));
 	int64_t channels = out->window.channels;
 	if (channels != filter->dim[2] && channels != DFG_UNKNOWN && filter->dim[2] != DFG_UNKNOWN)
-		return DFG_ERR(DFG_DATA, "%lld channels of image %s do not fit filter %s", (long long)channels,
-			dfg_shape_words(image).s, dfg_shape_words(filter).s);
+		return DFG_ERR(DFG_DATA, "image %s has %lld channels, filter %s is for %lld", dfg_shape_words(image).s,
+			(long long)channels, dfg_shape_words(filter).s, (long long)filter->dim[2]);
 	out->channels = channels == DFG_UNKNOWN ? filter->dim[2] : channels;
 	out->multiplier = filter->dim[3];
 	bool known = out->channels != DFG_UNKNOWN && out->multiplier != DFG_UNKNOWN;
 	out->outputs = known ? out->channels * out->multiplier : DFG_UNKNOWN;
 	out->pixels = dfg_window_pixels(&out->window);
-	out->positions = dfg_window_places(&out->window);
+	out->positions = dfg_window_positions(&out->window);
 	return NULL;
 }
 
-/* What the loops work on, channels last. `to` is what is made, from the two others. */
+/* Arguments of the loops; all images have their channels last. `to` is the result, computed from the two others. */
 struct work {
 	struct depthwise d;
 	const void *image, *filter, *d_out;
 	void *to;
-	int64_t step; /* positions in a sum of the filter's gradient */
+	int64_t step; /* positions in one partial sum of the filter's gradient */
 };
 
 /* The number of the pixel that tap (i, j) of the window at a position is on; -1 outside the image. */
@@ -69,22 +69,22 @@ static inline int64_t pixel_at(const struct dfg_window *w, int64_t position, int
 #define TEMPLATE "kernels/depthwise.inc"
 #include "kernels/each_float.inc"
 
-/* An input with its channels last, turned into scratch where they come first. */
+/* An input with its channels last: its own data, or a transposed copy in scratch memory. */
 static struct dfg_err *channels_last(
 	struct dfg_kernel *ctx, const struct depthwise *d, const struct dfg_tensor *image, const void **out_data)
 {
-	void *turned;
+	void *transposed;
 	*out_data = image->data;
 	if (!d->window.channels_first)
 		return NULL;
-	DFG_TRY(dfg_kernel_scratch(ctx, dfg_tensor_bytes(image) + 1, &turned));
-	dfg_turn_images(ctx, image->dtype, image->shape.dim[0], image->shape.dim[1],
-		image->shape.dim[2] * image->shape.dim[3], image->data, turned);
-	*out_data = turned;
+	DFG_TRY(dfg_kernel_scratch(ctx, dfg_tensor_bytes(image) + 1, &transposed));
+	dfg_transpose_images(ctx, image->dtype, image->shape.dim[0], image->shape.dim[1],
+		image->shape.dim[2] * image->shape.dim[3], image->data, transposed);
+	*out_data = transposed;
 	return NULL;
 }
 
-/* Where an image is made with its channels last, and the way from there to the output. */
+/* Memory for an output with its channels last; finish_image() moves it to the output. */
 static struct dfg_err *start_image(
 	struct dfg_kernel *ctx, const struct depthwise *d, const struct dfg_tensor *out, void **out_to)
 {
@@ -96,8 +96,8 @@ static void finish_image(
 	struct dfg_kernel *ctx, const struct depthwise *d, const struct dfg_tensor *out, const void *to)
 {
 	if (d->window.channels_first)
-		dfg_turn_images(ctx, out->dtype, out->shape.dim[0], out->shape.dim[2] * out->shape.dim[3], out->shape.dim[1],
-			to, out->data);
+		dfg_transpose_images(ctx, out->dtype, out->shape.dim[0], out->shape.dim[2] * out->shape.dim[3],
+			out->shape.dim[1], to, out->data);
 }
 
 static int64_t block_of(const struct depthwise *d, int64_t each)
@@ -131,7 +131,7 @@ static struct dfg_err *forward(struct dfg_kernel *ctx)
 	return NULL;
 }
 
-/* The shape that input i tells: as it is known before the graph runs, or now. */
+/* The shape whose dimensions are the elements of an input: what is known before the graph runs, and its value. */
 static struct dfg_shape known_shape(const struct dfg_known_value *known)
 {
 	struct dfg_shape shape = {.rank = 4};
@@ -140,16 +140,16 @@ static struct dfg_shape known_shape(const struct dfg_known_value *known)
 	return shape;
 }
 
-static struct dfg_err *told_shape(const struct dfg_tensor *sizes, struct dfg_shape *out_shape)
+static struct dfg_err *shape_by_value(const struct dfg_tensor *sizes, struct dfg_shape *out_shape)
 {
 	size_t bytes;
 	*out_shape = (struct dfg_shape){.rank = 4};
 	if (sizes->shape.rank != 1 || sizes->shape.dim[0] != 4)
-		return DFG_ERR(DFG_DATA, "sizes must be 4 numbers, not %s", dfg_shape_words(&sizes->shape).s);
+		return DFG_ERR(DFG_DATA, "sizes are %s, expected a vector of 4", dfg_shape_words(&sizes->shape).s);
 	for (int i = 0; i < 4; i++) {
 		out_shape->dim[i] = dfg_tensor_int(sizes, i);
 		if (out_shape->dim[i] < 0)
-			return DFG_ERR(DFG_DATA, "sizes must not be negative: %s", dfg_shape_words(out_shape).s);
+			return DFG_ERR(DFG_DATA, "size %d is negative: %lld", i, (long long)out_shape->dim[i]);
 	}
 	return dfg_shape_bytes(out_shape, DFG_F64, &bytes);
 }
@@ -159,7 +159,7 @@ static struct dfg_err *check_out(const struct depthwise *d, const struct dfg_sha
 	struct dfg_shape wanted = dfg_window_out(&d->window, d->outputs);
 	if (!dfg_shape_fits(&wanted, d_out))
 		return DFG_ERR(
-			DFG_DATA, "the output's gradient is %s, must be %s", dfg_shape_words(d_out).s, dfg_shape_words(&wanted).s);
+			DFG_DATA, "the output's gradient is %s, expected %s", dfg_shape_words(d_out).s, dfg_shape_words(&wanted).s);
 	return NULL;
 }
 
@@ -185,7 +185,7 @@ static struct dfg_err *backward_input(struct dfg_kernel *ctx)
 	struct work work = {.filter = filter->data};
 	struct dfg_shape shape;
 	struct dfg_tensor *out;
-	DFG_TRY(told_shape(dfg_kernel_input(ctx, 0), &shape));
+	DFG_TRY(shape_by_value(dfg_kernel_input(ctx, 0), &shape));
 	DFG_TRY(fit(ctx->call, &shape, &filter->shape, &work.d));
 	DFG_TRY(check_out(&work.d, &d_out->shape));
 	DFG_TRY(dfg_kernel_output(ctx, 0, &shape, &out));
@@ -198,7 +198,7 @@ static struct dfg_err *backward_input(struct dfg_kernel *ctx)
 	return NULL;
 }
 
-/* Sums of a fixed number of runs of positions, added in order. */
+/* Partial sums over a fixed number of runs of positions, added in order. */
 static struct dfg_err *backward_filter(struct dfg_kernel *ctx)
 {
 	enum { SUMS = 16 };
@@ -206,7 +206,7 @@ static struct dfg_err *backward_filter(struct dfg_kernel *ctx)
 	struct work work = {0};
 	struct dfg_shape shape;
 	struct dfg_tensor *out;
-	DFG_TRY(told_shape(dfg_kernel_input(ctx, 1), &shape));
+	DFG_TRY(shape_by_value(dfg_kernel_input(ctx, 1), &shape));
 	DFG_TRY(fit(ctx->call, &image->shape, &shape, &work.d));
 	DFG_TRY(check_out(&work.d, &d_out->shape));
 	DFG_TRY(dfg_kernel_output(ctx, 0, &shape, &out));
@@ -238,7 +238,7 @@ static struct dfg_err *backward_filter(struct dfg_kernel *ctx)
 
 const struct dfg_op dfg_op_DepthwiseConv2dNative = {
 	.name = "DepthwiseConv2dNative",
-	.doc = "filters of its own moved over each channel of images",
+	.doc = "each channel of images filtered by its own filters",
 	.sig = "<T: float>(input: T, filter: T) -> (output: T)",
 	.attr = ATTRS,
 	.flags = DFG_EXPENSIVE,

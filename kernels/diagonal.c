@@ -1,4 +1,4 @@
-/* Diagonals of matrices: taken, put, and what lies beside them. */
+/* Diagonals and bands of matrices: extracted, set, and made into matrices. */
 #include "kernels/strided_copy.h"
 #include "kernels/shape_rules.h"
 
@@ -10,14 +10,14 @@ static struct dfg_err *diag_shape(struct dfg_infer *node)
 	const struct dfg_shape *in = node->in[0];
 	if (in->rank < 1 || 2 * in->rank > DFG_RANK_MAX)
 		return DFG_ERR(
-			DFG_DATA, "diagonal must have 1 to %d dimensions, not %s", DFG_RANK_MAX / 2, dfg_shape_words(in).s);
+			DFG_DATA, "diagonal is %s, expected 1 to %d dimensions", dfg_shape_words(in).s, DFG_RANK_MAX / 2);
 	node->out[0].rank = 2 * in->rank;
 	for (int d = 0; d < 2 * in->rank; d++)
 		node->out[0].dim[d] = in->dim[d % in->rank];
 	return NULL;
 }
 
-/* Elements of the whole, a square matrix when seen flat, are n + 1 apart on its diagonal. */
+/* The result, flattened to a square matrix of n rows, has its diagonal at every (n + 1)-th element. */
 static struct dfg_err *diag_run(struct dfg_kernel *ctx)
 {
 	const struct dfg_tensor *in = dfg_kernel_input(ctx, 0);
@@ -48,7 +48,8 @@ static struct dfg_err *diag_part_shape(struct dfg_infer *node)
 		second.dim[d] = in->dim[first.rank + d];
 	}
 	if (in->rank < 2 || in->rank % 2 || !dfg_shape_fits(&first, &second))
-		return DFG_ERR(DFG_DATA, "%s has no diagonal: its halves must be equal", dfg_shape_words(in).s);
+		return DFG_ERR(
+			DFG_DATA, "%s has no diagonal: both halves of its dimensions must be equal", dfg_shape_words(in).s);
 	node->out[0] = dfg_shape_merge(&first, &second);
 	return NULL;
 }
@@ -74,9 +75,9 @@ const struct dfg_op dfg_op_DiagPart = {
 };
 
 /*
- * A band of a matrix: diagonals low to high, of which 0 is the main one and positive ones stand above it. As a tensor it
- * is [..., high - low + 1, longest], highest diagonal first, or [..., longest] where it is one. A shorter diagonal stands
- * at the left or right end of its row, superdiagonals and subdiagonals each as `align` says.
+ * A band of a matrix: diagonals low to high; 0 is the main one, and positive ones are above it. As a tensor it is [...,
+ * high - low + 1, longest], highest diagonal first, or [..., longest] if it is a single one. A shorter diagonal is
+ * aligned to the left or right end of its row, as `align` says for superdiagonals and for subdiagonals.
  */
 struct band {
 	int64_t rows, columns, low, high, longest;
@@ -89,7 +90,7 @@ static int64_t length_of(const struct band *band, int64_t k)
 	return rows < columns ? rows : columns;
 }
 
-/* align is "RIGHT_LEFT": superdiagonals right, subdiagonals left. The ops without it are LEFT_LEFT. */
+/* align "RIGHT_LEFT": superdiagonals right, subdiagonals left. Ops without the attribute align LEFT_LEFT. */
 static struct dfg_err *band_init(
 	struct band *band, const struct dfg_resolved_node *call, int64_t rows, int64_t columns, const int64_t k[2])
 {
@@ -105,7 +106,7 @@ static struct dfg_err *band_init(
 	return NULL;
 }
 
-/* The same, where each diagonal must lie in the matrix; what is put in a matrix (MatrixDiag) may lie beside it. */
+/* The same, but each diagonal must be in the matrix. MatrixDiag also accepts diagonals outside its result. */
 static struct dfg_err *band_inside(
 	struct band *band, const struct dfg_resolved_node *call, int64_t rows, int64_t columns, const int64_t k[2])
 {
@@ -117,8 +118,8 @@ static struct dfg_err *band_inside(
 	return NULL;
 }
 
-/* Place of element (row, column) in the band's tensor, or -1 where it is outside. The main diagonal is never the shorter. */
-static int64_t place_in(const struct band *band, int64_t row, int64_t column)
+/* Index of element (row, column) in the band's tensor; -1 outside the band. The main diagonal is never the shorter. */
+static int64_t index_in(const struct band *band, int64_t row, int64_t column)
 {
 	int64_t k = column - row, along = k > 0 ? row : column;
 	if (k < band->low || k > band->high)
@@ -130,7 +131,7 @@ static int64_t place_in(const struct band *band, int64_t row, int64_t column)
 
 enum { SOURCE, K, ROWS, COLUMNS, PADDING };
 
-/* The lowest and highest diagonal: input `at`, one number or two, or the main one where there is no such input. */
+/* The lowest and highest diagonal: input `at`, one number or two; the main diagonal if there is no such input. */
 static struct dfg_err *diagonals_of(const struct dfg_infer *node, int at, int64_t out_k[2])
 {
 	out_k[0] = out_k[1] = 0;
@@ -138,13 +139,13 @@ static struct dfg_err *diagonals_of(const struct dfg_infer *node, int at, int64_
 		return NULL;
 	int64_t n = dfg_length_of(node, at);
 	if (node->in[at]->rank > 1 || n == 0 || n > 2)
-		return DFG_ERR(DFG_DATA, "k must be one number or two, not %s", dfg_shape_words(node->in[at]).s);
+		return DFG_ERR(DFG_DATA, "k is %s, expected one number or two", dfg_shape_words(node->in[at]).s);
 	out_k[0] = dfg_int_of(node, at, 0);
 	out_k[1] = n == 1 ? out_k[0] : n == 2 ? dfg_int_of(node, at, 1) : DFG_NOT_KNOWN;
 	return NULL;
 }
 
-/* Adds the dims of the matrix or of the band behind the batch's, which are the first of `in`. */
+/* The first `batch` dimensions of `in`, followed by n dimensions of the matrix or the band. */
 static struct dfg_shape batch_and(const struct dfg_shape *in, int batch, int n, const int64_t *dim)
 {
 	struct dfg_shape shape = *in;
@@ -160,7 +161,7 @@ static struct dfg_err *part_shape(struct dfg_infer *node)
 	int64_t k[2];
 	struct band band;
 	if (in->rank < 2)
-		return DFG_ERR(DFG_DATA, "input must be matrices, not %s", dfg_shape_words(in).s);
+		return DFG_ERR(DFG_DATA, "input is %s, expected matrices", dfg_shape_words(in).s);
 	int64_t rows = in->dim[in->rank - 2], columns = in->dim[in->rank - 1];
 	DFG_TRY(diagonals_of(node, K, k));
 	if (k[0] == DFG_NOT_KNOWN || k[1] == DFG_NOT_KNOWN)
@@ -175,7 +176,7 @@ static struct dfg_err *part_shape(struct dfg_infer *node)
 	return NULL;
 }
 
-/* k as the kernel has it, after the shape function has accepted it. */
+/* The value of k in a kernel; the shape function has accepted it. */
 static void diagonals_now(struct dfg_kernel *ctx, int at, int64_t out_k[2])
 {
 	bool given = ctx->call->n_in > at;
@@ -191,7 +192,7 @@ static void fill_padding(struct dfg_kernel *ctx, struct dfg_tensor *out, int pad
 		memset(out->data, 0, dfg_tensor_bytes(out));
 }
 
-/* Copies the band's elements of each matrix to their places in the band's tensor, or back. */
+/* Copies the band of each matrix to the band's tensor, or back. */
 static void move_band(
 	const struct band *band, int64_t batch, const struct dfg_tensor *in, struct dfg_tensor *out, bool back)
 {
@@ -202,7 +203,7 @@ static void move_band(
 			int64_t first = row + band->low < 0 ? 0 : row + band->low;
 			int64_t last = row + band->high >= band->columns ? band->columns - 1 : row + band->high;
 			for (int64_t column = first; column <= last; column++) {
-				int64_t place = b * diagonals + place_in(band, row, column);
+				int64_t place = b * diagonals + index_in(band, row, column);
 				int64_t whole = b * matrix + row * band->columns + column;
 				memcpy(dfg_tensor_at(out, back ? whole : place), dfg_tensor_at(in, back ? place : whole), size);
 			}
@@ -223,7 +224,10 @@ static struct dfg_err *part_run(struct dfg_kernel *ctx)
 	return dfg_moved(ctx, 0);
 }
 
-/* Rows and columns of the matrix that the diagonals are put in: those asked for, or the fewest that hold them. */
+/*
+ * Rows and columns of the matrix that the diagonals are put in: by num_rows and num_cols, or the fewest that are
+ * enough.
+ */
 static struct dfg_err *matrix_dims(const struct dfg_infer *node, const int64_t k[2], int64_t longest, int64_t dim[2])
 {
 	int64_t least[2] = {longest - (k[1] < 0 ? k[1] : 0), longest + (k[0] > 0 ? k[0] : 0)};
@@ -255,11 +259,11 @@ static struct dfg_err *matrix_shape(struct dfg_infer *node)
 		return NULL;
 	int axes = k[0] == k[1] ? 1 : 2;
 	if (in->rank < axes || in->rank - axes + 2 > DFG_RANK_MAX)
-		return DFG_ERR(DFG_DATA, "diagonal must have %d dimensions at least, %d at most, not %s", axes,
-			DFG_RANK_MAX - 2 + axes, dfg_shape_words(in).s);
+		return DFG_ERR(DFG_DATA, "diagonal is %s, expected %d to %d dimensions", dfg_shape_words(in).s, axes,
+			DFG_RANK_MAX - 2 + axes);
 	if (k[0] > k[1] || (axes == 2 && in->dim[in->rank - 2] >= 0 && in->dim[in->rank - 2] != k[1] - k[0] + 1))
-		return DFG_ERR(
-			DFG_DATA, "%s does not hold diagonals %" PRId64 " to %" PRId64, dfg_shape_words(in).s, k[0], k[1]);
+		return DFG_ERR(DFG_DATA, "%s does not have a row for each diagonal from %" PRId64 " to %" PRId64,
+			dfg_shape_words(in).s, k[0], k[1]);
 	if (in->dim[in->rank - 1] >= 0)
 		DFG_TRY(matrix_dims(node, k, in->dim[in->rank - 1], dim));
 	node->out[0] = batch_and(in, in->rank - axes, 2, dim);
@@ -310,7 +314,7 @@ const struct dfg_op dfg_op_MatrixDiagPart = {
 	.run = part_run,
 };
 
-/* The sum of what came to elements outside the diagonals; `inside` is 1 in them and 0 elsewhere. */
+/* The sum of the cotangents of elements outside the diagonals; `inside` is 1 on the diagonals and 0 elsewhere. */
 #define PADDING_SUM(dy) "Sum(SelectV2(Equal(inside, 0), " dy ", ZerosLike(" dy ")), Range(0, Rank(" dy "), 1))"
 
 #define ALIGN "align: string = 'RIGHT_LEFT' in LEFT_RIGHT|RIGHT_LEFT|LEFT_LEFT|RIGHT_RIGHT"
@@ -344,14 +348,14 @@ const struct dfg_op dfg_op_MatrixDiagPartV3 = {
 
 enum { DIAGONAL = 1, OF_SET }; /* inputs of the ops below: the band's tensor, and k */
 
-/* Ends in the shape of the band that input SOURCE has, as far as it is known. */
+/* Checks that the diagonal has the shape of the band of input SOURCE, as far as it is known. */
 static struct dfg_err *set_shape(struct dfg_infer *node)
 {
 	const struct dfg_shape *in = node->in[SOURCE], *diagonal = node->in[DIAGONAL];
 	int64_t k[2], dim[2];
 	struct band band;
 	if (in->rank < 2)
-		return DFG_ERR(DFG_DATA, "input must be matrices, not %s", dfg_shape_words(in).s);
+		return DFG_ERR(DFG_DATA, "input is %s, expected matrices", dfg_shape_words(in).s);
 	node->out[0] = *in;
 	DFG_TRY(diagonals_of(node, OF_SET, k));
 	int64_t rows = in->dim[in->rank - 2], columns = in->dim[in->rank - 1];
@@ -362,7 +366,7 @@ static struct dfg_err *set_shape(struct dfg_infer *node)
 	dim[0] = k[1] - k[0] + 1, dim[1] = band.longest;
 	const struct dfg_shape wanted = batch_and(in, in->rank - 2, one ? 1 : 2, dim + one);
 	if (!dfg_shape_fits(diagonal, &wanted))
-		return DFG_ERR(DFG_DATA, "diagonal is %s, the band of %s is %s", dfg_shape_words(diagonal).s,
+		return DFG_ERR(DFG_DATA, "diagonal is %s, but the band of %s is %s", dfg_shape_words(diagonal).s,
 			dfg_shape_words(in).s, dfg_shape_words(&wanted).s);
 	return NULL;
 }
@@ -384,7 +388,7 @@ static struct dfg_err *set_run(struct dfg_kernel *ctx)
 	return dfg_moved(ctx, 0);
 }
 
-/* The same under three names: of the main diagonal, of any from the left, and of any aligned. */
+/* One kernel, three ops: for the main diagonal, for any diagonals aligned left, and for any alignment. */
 #define SET(Op, ports, zeros, part, ...)                                                        \
 	const struct dfg_op dfg_op_##Op = {                                                         \
 		.name = #Op,                                                                            \
@@ -405,13 +409,13 @@ static struct dfg_err *band_part_shape(struct dfg_infer *node)
 {
 	const struct dfg_shape *in = node->in[0];
 	if (in->rank < 2)
-		return DFG_ERR(DFG_DATA, "input must be matrices, not %s", dfg_shape_words(in).s);
+		return DFG_ERR(DFG_DATA, "input is %s, expected matrices", dfg_shape_words(in).s);
 	for (int i = 1; i <= 2; i++) {
 		int64_t number = dfg_int_of(node, i, 0), dim = in->dim[in->rank - 3 + i];
 		DFG_TRY(dfg_need_rank(node, i, 0));
 		if (number != DFG_NOT_KNOWN && dim >= 0 && number > dim)
-			return DFG_ERR(DFG_DATA, "%" PRId64 " diagonals %s the main one of %s", number, i == 1 ? "below" : "above",
-				dfg_shape_words(in).s);
+			return DFG_ERR(DFG_DATA, "%s does not have %" PRId64 " diagonals %s the main one", dfg_shape_words(in).s,
+				number, i == 1 ? "below" : "above");
 	}
 	node->out[0] = *in;
 	return NULL;
@@ -439,7 +443,8 @@ static struct dfg_err *band_part_run(struct dfg_kernel *ctx)
 
 const struct dfg_op dfg_op_MatrixBandPart = {
 	.name = "MatrixBandPart",
-	.doc = "matrices with zeros below num_lower diagonals and above num_upper; a negative number is all of them",
+	.doc =
+		"matrices with zeros below num_lower subdiagonals and above num_upper superdiagonals; negative: all are kept",
 	.sig = "<T: type, Tindex: index = i64>(input: T, num_lower: Tindex, num_upper: Tindex) -> (band: T)",
 	.flags = DFG_EXACT,
 	.shape = band_part_shape,

@@ -17,7 +17,7 @@ static struct dfg_philox at(const struct dfg_random *random, uint64_t block)
 	return philox;
 }
 
-/* [0, 1): the words' low bits as the fraction of a number in [1, 2), less 1. */
+/* A number in [0, 1): the word's low bits are the fraction of a number in [1, 2), from which 1 is subtracted. */
 static float unit_f32(uint32_t word)
 {
 	return float_of_bits(0x3f800000u | (word & 0x007fffffu)) - 1;
@@ -29,7 +29,7 @@ static double unit_f64(uint32_t high, uint32_t low)
 	return double_of_bits(bits) - 1;
 }
 
-/* Two normal numbers from two uniform ones, by Box and Muller. */
+/* Two normal numbers from two uniform ones (Box and Muller). */
 static void normal_f32(const uint32_t *word, float out[2])
 {
 	float u = unit_f32(word[0]), angle = (float)(TWO_PI * (double)unit_f32(word[1]));
@@ -54,7 +54,7 @@ static void put_f32(struct dfg_tensor *out, int64_t i, float value)
 		dfg_half_round(out->dtype, (uint16_t *)out->data + i, &value, 1);
 }
 
-/* Elements a block of four words makes: two of 8 bytes, four of fewer. */
+/* Elements from a block of four words: two of 8 bytes, or four of fewer. */
 static int64_t per_block(const struct dfg_tensor *out)
 {
 	return dfg_dtype_size(out->dtype) == 8 ? 2 : 4;
@@ -102,7 +102,7 @@ void dfg_random_normal(const struct dfg_random *random, int64_t first, int64_t l
 	}
 }
 
-/* Normal numbers within two deviations, `count` of them: others are passed over. */
+/* `count` normal numbers within two standard deviations, by rejection of the others. */
 static void truncated(struct dfg_philox philox, bool f64, int64_t count, double *out)
 {
 	uint32_t word[4];
@@ -125,7 +125,7 @@ static void truncated(struct dfg_philox philox, bool f64, int64_t count, double 
 	}
 }
 
-/* Every block of elements has words for 256 tries an element, so that it can be made by itself. */
+/* Each block of elements has its own words, for 256 tries an element, so that blocks are independent of each other. */
 void dfg_random_truncated_normal(const struct dfg_random *random, int64_t first, int64_t last)
 {
 	struct dfg_tensor *out = random->out;
@@ -177,7 +177,7 @@ struct dfg_err *dfg_random_bounds(struct dfg_kernel *ctx, int i, struct dfg_rand
 {
 	const struct dfg_tensor *low = dfg_kernel_input(ctx, i), *high = dfg_kernel_input(ctx, i + 1);
 	if (dfg_shape_count(&low->shape) != 1 || dfg_shape_count(&high->shape) != 1)
-		return DFG_ERR(DFG_DATA, "minval and maxval must be scalars, not %s and %s", dfg_shape_words(&low->shape).s,
+		return DFG_ERR(DFG_DATA, "minval and maxval are %s and %s, expected scalars", dfg_shape_words(&low->shape).s,
 			dfg_shape_words(&high->shape).s);
 	int64_t a = dfg_tensor_int(low, 0), b = dfg_tensor_int(high, 0);
 	if (low->dtype == DFG_U64 ? (uint64_t)a >= (uint64_t)b : a >= b)

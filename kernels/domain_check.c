@@ -1,6 +1,6 @@
 #include "kernels/elementwise_rows.h"
 
-/* The first element of an integer tensor that is refused, or -1. */
+/* Index of the first element of an integer tensor that is outside the domain, or -1. */
 #define FIND(NAME, name, type, number, what, test)                    \
 	static int64_t first_##what##_##name(const void *data, int64_t n) \
 	{                                                                 \
@@ -47,7 +47,7 @@ struct dfg_err *dfg_shape_same(struct dfg_infer *node)
 	struct dfg_shape shape = *node->in[0];
 	for (int i = 1; i < node->call->n_in; i++) {
 		if (!dfg_shape_fits(&shape, node->in[i]))
-			return DFG_ERR(DFG_DATA, "needs inputs of one shape, not %s and %s", dfg_shape_words(&shape).s,
+			return DFG_ERR(DFG_DATA, "inputs must have equal shapes, not %s and %s", dfg_shape_words(&shape).s,
 				dfg_shape_words(node->in[i]).s);
 		shape = dfg_shape_merge(&shape, node->in[i]);
 	}
@@ -61,7 +61,7 @@ struct dfg_err *dfg_guard_same(struct dfg_kernel *ctx)
 	for (int i = 1; i < ctx->call->n_in; i++) {
 		const struct dfg_shape *shape = &dfg_kernel_input(ctx, i)->shape;
 		if (!dfg_shape_equal(first, shape))
-			return DFG_ERR(DFG_DATA, "needs inputs of one shape, not %s and %s", dfg_shape_words(first).s,
+			return DFG_ERR(DFG_DATA, "inputs must have equal shapes, not %s and %s", dfg_shape_words(first).s,
 				dfg_shape_words(shape).s);
 	}
 	return NULL;

@@ -1,4 +1,4 @@
-/* Rows dealt out to several tensors, and brought together again. */
+/* Rows distributed over several tensors (DynamicPartition), and put together again (DynamicStitch). */
 #include "kernels/gradient_helpers.h"
 #include "kernels/strided_copy.h"
 #include "kernels/shape_rules.h"
@@ -13,11 +13,11 @@ static struct dfg_err *partition_shape(struct dfg_infer *node)
 	const struct dfg_shape *data = node->in[DATA], *partitions = node->in[PARTITIONS];
 	for (int d = 0; d < partitions->rank; d++)
 		if (d >= data->rank || (partitions->dim[d] >= 0 && data->dim[d] >= 0 && partitions->dim[d] != data->dim[d]))
-			return DFG_ERR(
-				DFG_DATA, "partitions %s do not fit data %s", dfg_shape_words(partitions).s, dfg_shape_words(data).s);
+			return DFG_ERR(DFG_DATA, "partitions %s are not a prefix of data %s", dfg_shape_words(partitions).s,
+				dfg_shape_words(data).s);
 	struct dfg_shape part = {.rank = data->rank - partitions->rank + 1, .dim = {DFG_UNKNOWN}};
 	if (part.rank > DFG_RANK_MAX)
-		return DFG_ERR(DFG_DATA, "the results would have %d dimensions", part.rank);
+		return DFG_ERR(DFG_DATA, "results of %d dimensions: %d is the limit", part.rank, DFG_RANK_MAX);
 	for (int d = 1; d < part.rank; d++)
 		part.dim[d] = data->dim[d - 1 + partitions->rank];
 	for (int i = 0; i < node->call->n_out; i++)
@@ -25,7 +25,7 @@ static struct dfg_err *partition_shape(struct dfg_infer *node)
 	return NULL;
 }
 
-/* How many rows each part gets. */
+/* Counts the rows of each part. */
 static struct dfg_err *count_parts(struct dfg_kernel *ctx, int64_t *count)
 {
 	const struct dfg_tensor *partitions = ctx->in[PARTITIONS];
@@ -44,9 +44,9 @@ static struct dfg_err *partition_run(struct dfg_kernel *ctx)
 {
 	const struct dfg_tensor *data = ctx->in[DATA], *partitions = ctx->in[PARTITIONS];
 	size_t n_out = ctx->call->n_out;
-	void *room;
-	DFG_TRY(dfg_kernel_scratch(ctx, n_out * (sizeof(int64_t) + sizeof(struct dfg_shape)), &room));
-	struct dfg_shape *shape = room;
+	void *memory;
+	DFG_TRY(dfg_kernel_scratch(ctx, n_out * (sizeof(int64_t) + sizeof(struct dfg_shape)), &memory));
+	struct dfg_shape *shape = memory;
 	int64_t *count = (int64_t *)(shape + n_out);
 	DFG_TRY(dfg_shapes_now(ctx, (int)n_out, shape));
 	DFG_TRY(count_parts(ctx, count));
@@ -68,7 +68,7 @@ static struct dfg_err *partition_run(struct dfg_kernel *ctx)
 	return NULL;
 }
 
-/* The rows' numbers are dealt out the same way; they say where the cotangents' rows go. */
+/* The indices of the rows, partitioned in the same way: where the rows of the cotangents belong. */
 static struct dfg_err *partition_numbers(struct dfg_gradient *node, struct dfg_edge *out_numbers)
 {
 	struct dfg_edge range[3], shape, in[2] = {{0, 0}, node->in[PARTITIONS]};
@@ -82,15 +82,15 @@ static struct dfg_err *partition_numbers(struct dfg_gradient *node, struct dfg_e
 	return dfg_gradient_op(node, "DynamicPartition", in, 2, &parts, 1, out_numbers);
 }
 
-static struct dfg_err *stitch_cotangents(struct dfg_gradient *node, struct dfg_edge numbers, struct dfg_edge *room)
+static struct dfg_err *stitch_cotangents(struct dfg_gradient *node, struct dfg_edge numbers, struct dfg_edge *edges)
 {
 	uint32_t n = node->call->n_out;
 	struct dfg_edge dx, shape;
 	for (uint32_t i = 0; i < n; i++) {
-		room[i] = (struct dfg_edge){numbers.node, (int32_t)i};
-		DFG_TRY(dfg_adjoint_of(node, (int)i, &room[n + i]));
+		edges[i] = (struct dfg_edge){numbers.node, (int32_t)i};
+		DFG_TRY(dfg_adjoint_of(node, (int)i, &edges[n + i]));
 	}
-	DFG_TRY(dfg_gradient_op(node, "DynamicStitch", room, 2 * n, NULL, 0, &dx));
+	DFG_TRY(dfg_gradient_op(node, "DynamicStitch", edges, 2 * n, NULL, 0, &dx));
 	DFG_TRY(dfg_adjoint_shape(node, node->in[DATA], &shape));
 	DFG_TRY(dfg_adjoint_op(node, "Reshape", dx, shape, DFG_NO_EDGE, &dx));
 	dfg_gradient_set(node, DATA, dx);
@@ -99,18 +99,18 @@ static struct dfg_err *stitch_cotangents(struct dfg_gradient *node, struct dfg_e
 
 static struct dfg_err *partition_gradient(struct dfg_gradient *node)
 {
-	struct dfg_edge numbers, *room;
+	struct dfg_edge numbers, *edges;
 	DFG_TRY(partition_numbers(node, &numbers));
-	if (!(room = dfg_zeros(2 * (size_t)node->call->n_out, sizeof *room)))
-		return DFG_ERR(DFG_MEMORY, "no memory for the gradient of %d parts", node->call->n_out);
-	struct dfg_err *err = stitch_cotangents(node, numbers, room);
-	dfg_free(room);
+	if (!(edges = dfg_zeros(2 * (size_t)node->call->n_out, sizeof *edges)))
+		return DFG_ERR(DFG_MEMORY, "no edges for the gradient of %d parts", node->call->n_out);
+	struct dfg_err *err = stitch_cotangents(node, numbers, edges);
+	dfg_free(edges);
 	return err;
 }
 
 const struct dfg_op dfg_op_DynamicPartition = {
 	.name = "DynamicPartition",
-	.doc = "the rows of data, each in the part whose number partitions gives",
+	.doc = "the rows of data, each in the part that partitions gives for it",
 	.sig = "<T: type, num_partitions: int>(data: T, partitions: i32) -> (outputs: num_partitions * T)",
 	.flags = DFG_EXACT,
 	.shape = partition_shape,
@@ -118,7 +118,7 @@ const struct dfg_op dfg_op_DynamicPartition = {
 	.run = partition_run,
 };
 
-/* What stands behind the indices is a row, the same for all parts. */
+/* The dimensions of data after those of indices are a row's, the same in all parts. */
 static struct dfg_err *row_of(const struct dfg_infer *node, struct dfg_shape *out_row)
 {
 	int n = node->call->n_in / 2;
@@ -130,13 +130,13 @@ static struct dfg_err *row_of(const struct dfg_infer *node, struct dfg_shape *ou
 			continue;
 		for (int d = 0; d < indices->rank; d++)
 			if (d >= data->rank || (indices->dim[d] >= 0 && data->dim[d] >= 0 && indices->dim[d] != data->dim[d]))
-				return DFG_ERR(DFG_DATA, "indices %s do not fit data %s: part %d", dfg_shape_words(indices).s,
+				return DFG_ERR(DFG_DATA, "indices %s are not a prefix of data %s: part %d", dfg_shape_words(indices).s,
 					dfg_shape_words(data).s, i);
 		for (int d = 0; d < row.rank; d++)
 			row.dim[d] = data->dim[d + indices->rank];
 		if (!dfg_shape_fits(out_row, &row))
-			return DFG_ERR(
-				DFG_DATA, "rows of %s and %s: part %d", dfg_shape_words(out_row).s, dfg_shape_words(&row).s, i);
+			return DFG_ERR(DFG_DATA, "rows of part %d are %s, those before it %s", i, dfg_shape_words(&row).s,
+				dfg_shape_words(out_row).s);
 		*out_row = dfg_shape_merge(out_row, &row);
 	}
 	return NULL;
@@ -151,7 +151,7 @@ static struct dfg_err *stitch_shape(struct dfg_infer *node)
 	if (row.rank < 0)
 		return NULL;
 	if (row.rank == DFG_RANK_MAX)
-		return DFG_ERR(DFG_DATA, "the result would have %d dimensions", row.rank + 1);
+		return DFG_ERR(DFG_DATA, "a result of %d dimensions: %d is the limit", row.rank + 1, DFG_RANK_MAX);
 	for (int i = 0; i < node->call->n_in / 2; i++) {
 		known &= node->known[i] != NULL;
 		for (int64_t k = 0; known && k < node->known[i]->count; k++) {
@@ -178,7 +178,7 @@ static struct dfg_err *count_rows(struct dfg_kernel *ctx, int64_t *out_rows)
 	return NULL;
 }
 
-/* Rows that no index names are zeros; of several for one row the last wins. */
+/* A row without an index is zero; of several rows with one index, the last is stored. */
 static struct dfg_err *stitch_run(struct dfg_kernel *ctx)
 {
 	struct dfg_shape shape;
@@ -220,5 +220,5 @@ static struct dfg_err *stitch_gradient(struct dfg_gradient *node)
 		.gradient_fn = stitch_gradient,                                           \
 		.run = stitch_run,                                                        \
 	};
-STITCH(DynamicStitch, "the rows of all data, each at its index; the last wins")
-STITCH(ParallelDynamicStitch, "as DynamicStitch, where no index is there twice")
+STITCH(DynamicStitch, "the rows of all data, each at its index; of equal indices, the last row")
+STITCH(ParallelDynamicStitch, "as DynamicStitch, for indices that are all different")

@@ -6,25 +6,25 @@
 #include <string.h>
 
 /*
- * Einstein's sums of one or two tensors. Labels are numbered: a letter by itself, the dims of an ellipsis from the right.
- * Each input is brought to a matrix, or a batch of them, without a copy where its strides allow it; one product makes
- * the matrix of the output.
+ * Einstein summation of one or two tensors. Labels are numbered: letters first, then the dimensions of an ellipsis,
+ * from the right. Each input becomes a batch of matrices, without a copy if its strides allow that; one matrix product
+ * gives the output.
  */
-enum { LETTERS = 52, LABELS = LETTERS + DFG_RANK_MAX, TERMS = 3, OUT = 2, ROOM = 100 };
+enum { LETTERS = 52, LABELS = LETTERS + DFG_RANK_MAX, TERMS = 3, OUT = 2, TERM_CHARACTERS = 100 };
 
-/* One side of a comma or arrow: text, then with the rank known the label of each dim. */
+/* The text of an input or of the output and, when its rank is known, the label of each dimension. */
 struct term {
 	const char *text;
 	int length, rank;
 	bool has_ellipsis, there;
 	uint8_t label[DFG_RANK_MAX];
-	int64_t step[LABELS]; /* in elements; the sum, where a label stands twice: a diagonal */
+	int64_t step[LABELS]; /* in elements; of a label that occurs twice, the sum of both steps: a diagonal */
 	bool has[LABELS];
 };
 
 struct equation {
 	struct term term[TERMS]; /* inputs, and the output at OUT */
-	int inputs, ellipsis;    /* dims of the ellipsis that the output may have */
+	int inputs, ellipsis;    /* number of inputs; dimensions of the broadcast ellipsis */
 	int64_t size[LABELS];    /* DFG_UNKNOWN before the graph runs */
 	bool seen[LABELS];
 };
@@ -41,7 +41,7 @@ static struct dfg_err *parse(struct dfg_string s, int inputs, struct equation *o
 	int term = 0;
 	out->term[0].text = s.s;
 	out->term[0].there = true;
-	if (s.length >= ROOM)
+	if (s.length >= TERM_CHARACTERS)
 		return DFG_ERR(DFG_DATA, "equation of %zu characters is too long", s.length);
 	for (size_t i = 0; i < s.length; i++) {
 		bool arrow = s.s[i] == '-' && i + 1 < s.length && s.s[i + 1] == '>' && term < OUT;
@@ -56,14 +56,14 @@ static struct dfg_err *parse(struct dfg_string s, int inputs, struct equation *o
 			continue;
 		}
 		if (!dots && letter(s.s[i]) < 0)
-			return DFG_ERR(
-				DFG_DATA, "equation '%.*s' is wrong at '%.*s'", (int)s.length, s.s, (int)(s.length - i), s.s + i);
+			return DFG_ERR(DFG_DATA, "syntax error in equation '%.*s' at '%.*s'", (int)s.length, s.s,
+				(int)(s.length - i), s.s + i);
 		out->term[term].has_ellipsis |= dots;
 		out->term[term].length += dots ? 3 : 1;
 		i += dots ? 2 : 0;
 	}
 	if (!out->term[OUT].there || inputs < 1 || inputs > 2)
-		return DFG_ERR(DFG_DATA, "equation '%.*s' does not fit %d inputs", (int)s.length, s.s, inputs);
+		return DFG_ERR(DFG_DATA, "equation '%.*s' is not for %d inputs", (int)s.length, s.s, inputs);
 	return NULL;
 }
 
@@ -73,7 +73,7 @@ static struct dfg_err *label_dims(struct term *term, int ellipsis)
 	for (int i = 0; i < term->length; i++) {
 		int dims = term->text[i] == '.' ? ellipsis : 1;
 		if (term->rank + dims > DFG_RANK_MAX)
-			return DFG_ERR(DFG_DATA, "more than %d dims", DFG_RANK_MAX);
+			return DFG_ERR(DFG_DATA, "'%.*s' has more than %d dimensions", term->length, term->text, DFG_RANK_MAX);
 		for (int d = 0; d < dims; d++)
 			term->label[term->rank++] =
 				(uint8_t)(term->text[i] == '.' ? LETTERS + dims - 1 - d : letter(term->text[i]));
@@ -82,7 +82,7 @@ static struct dfg_err *label_dims(struct term *term, int ellipsis)
 	return NULL;
 }
 
-/* What the label's dims are in all inputs; only those of an ellipsis broadcast. */
+/* Merges a dimension into the label's size. Only dimensions of an ellipsis broadcast. */
 static struct dfg_err *size_label(struct equation *e, int label, int64_t dim)
 {
 	int64_t *size = &e->size[label];
@@ -90,7 +90,7 @@ static struct dfg_err *size_label(struct equation *e, int label, int64_t dim)
 	if (!e->seen[label] || *size == DFG_UNKNOWN || (stretches && *size == 1))
 		*size = e->seen[label] && dim == DFG_UNKNOWN ? *size : dim;
 	else if (dim != *size && dim != DFG_UNKNOWN && !(stretches && dim == 1))
-		return DFG_ERR(DFG_DATA, "a label stands for dims of %lld and %lld", (long long)*size, (long long)dim);
+		return DFG_ERR(DFG_DATA, "one label has dimensions %lld and %lld", (long long)*size, (long long)dim);
 	e->seen[label] = true;
 	return NULL;
 }
@@ -100,7 +100,8 @@ static struct dfg_err *bind(struct equation *e, int i, const struct dfg_shape *s
 	struct term *term = &e->term[i];
 	int letters = term->has_ellipsis ? term->length - 3 : term->length;
 	if (shape->rank < letters || (shape->rank != letters && !term->has_ellipsis))
-		return DFG_ERR(DFG_DATA, "'%.*s' does not fit %s", term->length, term->text, dfg_shape_words(shape).s);
+		return DFG_ERR(DFG_DATA, "'%.*s' does not have as many labels as %s has dimensions", term->length, term->text,
+			dfg_shape_words(shape).s);
 	int ellipsis = shape->rank - letters;
 	if (ellipsis > e->ellipsis)
 		e->ellipsis = ellipsis;
@@ -121,7 +122,7 @@ static struct dfg_err *bind_all(const struct dfg_resolved_node *call, const stru
 	*out_shape = (struct dfg_shape){.rank = out->rank};
 	for (int d = 0; d < out->rank; d++) {
 		if (!e->seen[out->label[d]])
-			return DFG_ERR(DFG_DATA, "the output has a label that no input has: '%.*s'", out->length, out->text);
+			return DFG_ERR(DFG_DATA, "output '%.*s' has a label that no input has", out->length, out->text);
 		out_shape->dim[d] = e->size[out->label[d]];
 	}
 	if (!out->has_ellipsis && e->ellipsis > 0)
@@ -135,7 +136,7 @@ static struct dfg_err *einsum_shape(struct dfg_infer *node)
 	return bind_all(node->call, node->in, &equation, &node->out[0]);
 }
 
-/* Steps of a tensor by label; one that broadcasts stays where it is. */
+/* Computes the steps of a tensor by label; 0 along a dimension that broadcasts. */
 static void find_steps(struct equation *e, struct term *term, const struct dfg_shape *shape)
 {
 	int64_t step = 1;
@@ -147,7 +148,7 @@ static void find_steps(struct equation *e, struct term *term, const struct dfg_s
 	}
 }
 
-/* Labels of one kind, in order, and how many elements they are. */
+/* Labels of one kind, in order, and the product of their sizes. */
 struct group {
 	int count;
 	int64_t size;
@@ -160,7 +161,7 @@ static void add_label(const struct equation *e, struct group *group, int label)
 	group->size *= e->size[label];
 }
 
-/* Whether the labels' dims lie in memory like one dim, and its step. */
+/* Whether the labels' dimensions are in memory like one dimension, and its step. */
 static bool merges(const struct equation *e, const struct term *term, const struct group *group, int64_t *out_step)
 {
 	int64_t next = -1;
@@ -178,7 +179,7 @@ static bool merges(const struct equation *e, const struct term *term, const stru
 	return true;
 }
 
-/* A walk over labels that adds each element of `from` to one of `to`. */
+/* Nested loops over labels that add each element of `from` to one of `to`. */
 struct walk {
 	int rank;
 	int64_t n[3 * DFG_RANK_MAX], to[3 * DFG_RANK_MAX], from[3 * DFG_RANK_MAX];
@@ -245,13 +246,15 @@ static void add_axis(struct walk *w, int64_t n, int64_t to, int64_t from)
 	w->from[w->rank++] = from;
 }
 
-/* An operand as matrices: where it begins, and the steps of its three groups. */
+/* An operand as a batch of matrices: its data, and the steps of its three groups in elements. */
 struct operand {
 	const void *data;
 	int64_t batch, row, column;
 };
 
-/* Lays an input out as [batch, row, column], the labels that only it has summed, unless it lies well already. */
+/*
+ * An input as [batch, row, column], summed over the labels that only it has; a copy, unless its strides are suitable.
+ */
 static struct dfg_err *lay_out(
 	struct dfg_kernel *ctx, const struct equation *e, int i, const struct group *const group[3], struct operand *out)
 {
@@ -285,8 +288,9 @@ static struct dfg_err *lay_out(
 	return NULL;
 }
 
-/* Elements of the product, in the order of its groups, to their places in the output. */
-static void put(const struct equation *e, const struct group *const group[3], const void *from, struct dfg_tensor *out)
+/* Transposes the product, which is in the order of its groups, into the output. */
+static void store_product(
+	const struct equation *e, const struct group *const group[3], const void *from, struct dfg_tensor *out)
 {
 	struct walk w = {0};
 	int64_t step = group[0]->size * group[1]->size * group[2]->size;
@@ -310,7 +314,7 @@ static bool in_order(const struct equation *e, const struct group *const group[3
 	return d == out->rank;
 }
 
-/* The labels of both inputs and the output, of both inputs, and of one input and the output, in the output's order. */
+/* Sorts labels: in both inputs and the output; in both inputs; in one input and the output, in the output's order. */
 static void sort_labels(const struct equation *e, struct group *batch, struct group *summed, struct group *free)
 {
 	const struct term *a = &e->term[0], *b = &e->term[1], *out = &e->term[OUT];
@@ -363,7 +367,7 @@ static struct dfg_err *binary(struct dfg_kernel *ctx, struct equation *e, struct
 	else
 		multiply_of[out->dtype](&products);
 	if (to != out->data)
-		put(e, made, to, out);
+		store_product(e, made, to, out);
 	return NULL;
 }
 
@@ -395,7 +399,7 @@ static struct dfg_err *einsum(struct dfg_kernel *ctx)
 	return NULL;
 }
 
-/* Letters of a term that another text has too; an ellipsis always stays. */
+/* Copies the letters of a term that are also in another text, and its ellipsis. */
 static void keep_letters(const struct term *term, const char *others, char *out_text)
 {
 	for (int i = 0; i < term->length; i++)
@@ -412,13 +416,15 @@ static struct dfg_err *apply(struct dfg_gradient *node, const char *equation, co
 }
 
 /*
- * The cotangent of input i: of the output and the other input, all that has the input's labels; what the input had
- * alone, or twice, is spread over ones of its shape. An ellipsis comes first where an input had none, so that what is
- * too large is summed from the front.
+ * The cotangent of input i: the product of the output's cotangent and the other input, summed to the input's labels.
+ * Labels that only the input has, or has twice, are restored by a product with ones of its shape. If the input has no
+ * ellipsis, the result has one in front, and is summed over it to the input's shape.
  */
 static struct dfg_err *gradient_of(struct dfg_gradient *node, const struct equation *e, int i, struct dfg_edge other)
 {
-	char mine[ROOM + 4], theirs[ROOM + 4] = "", out[ROOM + 4], others[3 * ROOM], left[ROOM + 4], text[6 * ROOM];
+	char mine[TERM_CHARACTERS + 4], theirs[TERM_CHARACTERS + 4] = "", out[TERM_CHARACTERS + 4],
+															 others[3 * TERM_CHARACTERS], left[TERM_CHARACTERS + 4],
+															 text[6 * TERM_CHARACTERS];
 	const struct term *term = &e->term[i], *result = &e->term[OUT];
 	struct dfg_edge in[2] = {node->dy[0], other}, ones, dx;
 	bool lacks = result->has_ellipsis && !term->has_ellipsis;
@@ -460,7 +466,7 @@ static struct dfg_err *einsum_gradient(struct dfg_gradient *node)
 
 const struct dfg_op dfg_op_Einsum = {
 	.name = "Einsum",
-	.doc = "sums of products over the labels that equation leaves out: 'ij,jk->ik' is a matrix product",
+	.doc = "Einstein summation: products summed over the labels that the output lacks; 'ij,jk->ik' is a matrix product",
 	.sig = "<N: int, T: numeric>(inputs: N * T) -> (output: T)",
 	.attr = {"equation: string"},
 	.flags = DFG_EXPENSIVE,

@@ -2,7 +2,7 @@
 
 #include "kernels/elementwise_rows.h" /* undefines bool */
 
-/* The derivatives by the order, the first input, have no formula in these ops. */
+/* The derivatives by the order, which is the first input, cannot be expressed by these ops. */
 static struct dfg_err *zeta_gradient(struct dfg_gradient *node)
 {
 	DFG_TRY(dfg_adjoint_refuse(node, 0));

@@ -6,19 +6,19 @@
 #include "lib/base/vector.h"
 #include "lib/graph/kernel.h"
 
-#undef bool /* a name to paste here; the type is _Bool */
+#undef bool /* pasted into names here; the type is _Bool */
 
 /*
- * What rows are made of. A family's table (kernels/arithmetic.def) holds one op a row:
+ * The macros of tables of elementwise ops (kernels/arithmetic.def), which have one op a row:
  *
  *     UNARY(name, types, flags, y, gradient, doc)     BINARY(name, types, flags, z, gradient, doc)
  *
- * y and z are expressions in x, y, of the element's type, which is called `element` in them; attributes are attr[i].
- * The functions below are those of that type. The same under ports of other names is UNARY_AS, BINARY_AS, TERNARY_AS.
- * A gradient "" is zero, NULL none (DFG_NO_GRADIENT). A row may run in place.
+ * y and z are expressions in x and y of the element's type, whose name in them is `element`; attributes are attr[i],
+ * and the functions below are defined for each type. UNARY_AS, BINARY_AS and TERNARY_AS are for ports of other names. A
+ * gradient "" is zero; the op of a row with NULL has none (DFG_NO_GRADIENT). A row may run in place.
  */
 
-/* Types beside those of lib/graph/dtype.h that rows are compiled for, and what signatures call them. */
+/* Classes of types in addition to those of lib/graph/dtype.h, and the text of each in signatures. */
 #define DFG_EACH_longer(X, ...)          \
 	DFG_EACH_float(X, __VA_ARGS__)       \
 	X(I32, i32, int32_t, 3, __VA_ARGS__) \
@@ -26,15 +26,15 @@
 #define DFG_EACH_field(X, ...)    \
 	DFG_EACH_real(X, __VA_ARGS__) \
 	DFG_EACH_complex(X, __VA_ARGS__)
-/* Those that can be divided without a rest. */
+/* Types with a division that has no remainder. */
 #define DFG_EACH_divisible(X, ...) \
 	DFG_EACH_float(X, __VA_ARGS__) \
 	DFG_EACH_complex(X, __VA_ARGS__)
 #define CLASS_divisible "float|complex"
-/* Those that have zeros: lists and optionals by a kernel of their own. */
+/* Types that have zeros. Lists and optionals have their own kernel. */
 #define DFG_EACH_zeroed(X, ...) DFG_EACH_plain(X, __VA_ARGS__)
 #define CLASS_zeroed "plain|string|variant"
-/* Those that have an equality or a sum: strings by a kernel of their own. */
+/* Types that have equality, and types that have sums. Strings have their own kernels. */
 #define DFG_EACH_comparable(X, ...) DFG_EACH_plain(X, __VA_ARGS__)
 #define CLASS_comparable "plain|string"
 #define DFG_EACH_joined(X, ...) DFG_EACH_numeric(X, __VA_ARGS__)
@@ -49,7 +49,7 @@
 #define CLASS_complex "complex"
 #define CLASS_plain "plain"
 
-/* Wider vectors are worth a second copy of rows of floats only. */
+/* Only rows of floats are compiled a second time, for wider vectors; others gain too little. */
 #define CLONES_f32 DFG_CLONES
 #define CLONES_f64 DFG_CLONES
 #define CLONES_i8
@@ -76,7 +76,7 @@
 		}                                                                                                           \
 	}
 
-/* No commas in these: they are arguments of ROW. */
+/* Arguments of ROW, and therefore without commas. */
 #define INPUTS_1 const element *a = in[0];
 #define INPUTS_2 INPUTS_1 const element *b = in[1];
 #define INPUTS_3 INPUTS_2 const element *c = in[2];
@@ -103,7 +103,7 @@
 #define ROW_TEST(NAME, name, type, number, Op, expr) ROW(name, type, _Bool, Op, INPUTS_1, OPERANDS_1, expr)
 #define ROW_COMPARE(NAME, name, type, number, Op, expr) ROW(name, type, _Bool, Op, INPUTS_2, OPERANDS_2, expr)
 
-/* What follows the formula are further fields of the record. */
+/* The arguments after the formula are the text and further fields of the record. */
 #define RECORD(Op, types, ports, bits, formula, text, ...) \
 	const struct dfg_op dfg_op_##Op = {.name = #Op,        \
 		.doc = text,                                       \
@@ -130,26 +130,26 @@
 	DFG_EACH_##types(ROW_COMPARE, Op, expr) \
 		RECORD(Op, types, "(x: T, y: T) -> (z: bool)", DFG_NO_GRADIENT | DFG_EXACT | (bits), NULL, __VA_ARGS__, )
 
-/* Refuses integer zeros in input 1, and negative numbers there. For .guard. */
+/* For .guard: an error if an integer input 1 contains a zero, or a negative number. */
 struct dfg_err *dfg_guard_divisor(struct dfg_kernel *ctx);
 struct dfg_err *dfg_guard_power(struct dfg_kernel *ctx);
 
-/* Lists and optionals like input 0, of zeros. */
+/* Lists and optionals of zeros, with the structure of input 0. */
 struct dfg_err *dfg_zeros_of_variants(struct dfg_kernel *ctx);
 
-/* The ops of their names, of strings. */
+/* Kernels of SelectV2, Equal, NotEqual, Add and ZerosLike for strings. */
 struct dfg_err *dfg_strings_select(struct dfg_kernel *ctx);
 struct dfg_err *dfg_strings_equal(struct dfg_kernel *ctx);
 struct dfg_err *dfg_strings_not_equal(struct dfg_kernel *ctx);
 struct dfg_err *dfg_strings_add(struct dfg_kernel *ctx);
 struct dfg_err *dfg_strings_zero(struct dfg_kernel *ctx);
 
-/* Of ops whose inputs have one shape: nothing is stretched. For .shape and .guard. */
+/* For .shape and .guard of ops that do not broadcast: an error if the inputs' shapes differ. */
 struct dfg_err *dfg_shape_same(struct dfg_infer *node);
 struct dfg_err *dfg_guard_same(struct dfg_kernel *ctx);
 #define SAME_SHAPES .shape = dfg_shape_same, .guard = dfg_guard_same
 
-/* Functions of the element's type, by its name. */
+/* The function for the element's type, chosen by _Generic. */
 #define FLOAT_BY_TYPE(f) float : f##_f32, double : f##_f64
 #define COMPLEX_BY_TYPE(f) float _Complex : f##_c64, double _Complex : f##_c128
 #define SIGNED_BY_TYPE(f) signed char : f##_i8, int16_t : f##_i16, int32_t : f##_i32, int64_t : f##_i64
@@ -216,7 +216,7 @@ SPECIAL_2(atan2)
 SPECIAL_2(zeta)
 SPECIAL_2(polygamma)
 
-/* Of a complex number, by functions of its parts. */
+/* Functions of complex numbers, by functions of their parts. */
 #define OF_PARTS(function, of_real, of_imaginary)                    \
 	static inline double _Complex function##_c128(double _Complex z) \
 	{                                                                \
@@ -246,32 +246,32 @@ static inline double power_f64(double x, double y)
 	return dfg_math_pow(x, y);
 }
 
-/* Divisions of floats. The remainder is exact, so the C library's has the same bits everywhere. */
-#define FLOAT_DIVISIONS(name, type, suffix)                          \
-	static inline type floor_div_##name(type x, type y)              \
-	{                                                                \
-		return __builtin_floor##suffix(x / y);                       \
-	}                                                                \
-	static inline type truncate_div_##name(type x, type y)           \
-	{                                                                \
-		return __builtin_trunc##suffix(x / y);                       \
-	}                                                                \
-	static inline type truncate_mod_##name(type x, type y)           \
-	{                                                                \
-		return __builtin_fmod##suffix(x, y);                         \
-	}                                                                \
-	static inline type floor_mod_##name(type x, type y)              \
-	{                                                                \
-		type rest = __builtin_fmod##suffix(x, y);                    \
-		return rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest; \
-	}                                                                \
-	static inline type divide_##name(type x, type y)                 \
-	{                                                                \
-		return x / y;                                                \
-	}                                                                \
-	static inline type round_##name(type x)                          \
-	{                                                                \
-		return __builtin_rint##suffix(x);                            \
+/* Divisions of floats. fmod() is exact, so the C library's has the same bits on every machine. */
+#define FLOAT_DIVISIONS(name, type, suffix)                                              \
+	static inline type floor_div_##name(type x, type y)                                  \
+	{                                                                                    \
+		return __builtin_floor##suffix(x / y);                                           \
+	}                                                                                    \
+	static inline type truncate_div_##name(type x, type y)                               \
+	{                                                                                    \
+		return __builtin_trunc##suffix(x / y);                                           \
+	}                                                                                    \
+	static inline type truncate_mod_##name(type x, type y)                               \
+	{                                                                                    \
+		return __builtin_fmod##suffix(x, y);                                             \
+	}                                                                                    \
+	static inline type floor_mod_##name(type x, type y)                                  \
+	{                                                                                    \
+		type remainder = __builtin_fmod##suffix(x, y);                                   \
+		return remainder != 0 && (remainder < 0) != (y < 0) ? remainder + y : remainder; \
+	}                                                                                    \
+	static inline type divide_##name(type x, type y)                                     \
+	{                                                                                    \
+		return x / y;                                                                    \
+	}                                                                                    \
+	static inline type round_##name(type x)                                              \
+	{                                                                                    \
+		return __builtin_rint##suffix(x);                                                \
 	}
 FLOAT_DIVISIONS(f32, float, f)
 FLOAT_DIVISIONS(f64, double, )

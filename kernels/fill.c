@@ -1,4 +1,4 @@
-/* Tensors made from a few numbers. */
+/* Tensors made from a few numbers: Fill, Range, LinSpace, OneHot. */
 #include "kernels/gradient_helpers.h"
 #include "kernels/strided_copy.h"
 #include "kernels/shape_rules.h"
@@ -63,7 +63,7 @@ static struct dfg_err *range_count(double start, double limit, double delta, dou
 	return NULL;
 }
 
-/* Exact: a difference of 64 bit integers does not fit in one of them. */
+/* Computed without overflow: a difference of 64-bit integers may need 65 bits. */
 static struct dfg_err *range_count_int(int64_t start, int64_t limit, int64_t delta, int64_t *out_count)
 {
 	__int128 way = (__int128)limit - start, step = delta;
@@ -77,7 +77,7 @@ static struct dfg_err *range_count_int(int64_t start, int64_t limit, int64_t del
 		return DFG_ERR(DFG_DATA, "cannot go from %" PRId64 " to %" PRId64 " in steps of %" PRId64, start, limit, delta);
 	__int128 count = way ? (way + step - 1) / step : 0;
 	if (count > INT64_MAX / 16)
-		return DFG_ERR(DFG_DATA, "so long a range is larger than any memory");
+		return DFG_ERR(DFG_DATA, "the range from %" PRId64 " to %" PRId64 " is larger than any memory", start, limit);
 	*out_count = (int64_t)count;
 	return NULL;
 }
@@ -101,11 +101,11 @@ static struct dfg_err *scalars(struct dfg_kernel *ctx, int count)
 {
 	for (int i = 0; i < count; i++)
 		if (ctx->in[i]->shape.rank)
-			return DFG_ERR(DFG_DATA, "input %d must be a scalar, not %s", i, dfg_shape_words(&ctx->in[i]->shape).s);
+			return DFG_ERR(DFG_DATA, "input %d is %s, expected a scalar", i, dfg_shape_words(&ctx->in[i]->shape).s);
 	return NULL;
 }
 
-/* Elements of the range that the inputs span. */
+/* The number of elements of the range. */
 static struct dfg_err *range_length(struct dfg_kernel *ctx, int64_t *out_count)
 {
 	struct dfg_tensor *const *in = ctx->in;
@@ -134,7 +134,7 @@ DFG_EACH_number(RANGE)
 
 const struct dfg_op dfg_op_Range = {
 	.name = "Range",
-	.doc = "start, start + delta, start + 2 * delta, ... up to limit, which is not there",
+	.doc = "start, start + delta, start + 2 * delta, ... up to, but not including, limit",
 	.sig = "<Tidx: number = i32>(start: Tidx, limit: Tidx, delta: Tidx) -> (output: Tidx)",
 	.flags = DFG_ANY_RANK | DFG_EXACT,
 	.shape = range_shape,
@@ -150,7 +150,7 @@ static struct dfg_err *linspace_shape(struct dfg_infer *node)
 		DFG_TRY(dfg_need_rank(node, i, 0));
 	int64_t num = dfg_int_of(node, 2, 0);
 	if (num <= 0 && num != DFG_NOT_KNOWN)
-		return DFG_ERR(DFG_DATA, "%" PRId64 " points; one is the least", num);
+		return DFG_ERR(DFG_DATA, "num is %" PRId64 ", expected at least 1", num);
 	node->out[0] = DFG_SHAPE_VECTOR(num == DFG_NOT_KNOWN ? DFG_UNKNOWN : num);
 	return NULL;
 }
@@ -172,7 +172,7 @@ DFG_EACH_float(LINSPACE)
 
 const struct dfg_op dfg_op_LinSpace = {
 	.name = "LinSpace",
-	.doc = "num numbers from start to stop, both of them there, at equal distances",
+	.doc = "num numbers at equal distances from start to stop, including both",
 	.sig = "<T: float, Tidx: index = i32>(start: T, stop: T, num: Tidx) -> (output: T)",
 	.flags = DFG_ANY_RANK | DFG_EXACT,
 	.shape = linspace_shape,
@@ -192,11 +192,11 @@ static struct dfg_err *one_hot_shape(struct dfg_infer *node)
 	for (int i = DEPTH; i <= OFF; i++)
 		DFG_TRY(dfg_need_rank(node, i, 0));
 	if (depth < 0 && depth != DFG_NOT_KNOWN)
-		return DFG_ERR(DFG_DATA, "the depth is %" PRId64, depth);
+		return DFG_ERR(DFG_DATA, "depth is %" PRId64 ", expected at least 0", depth);
 	if (in->rank < 0)
 		return NULL;
 	if (in->rank == DFG_RANK_MAX)
-		return DFG_ERR(DFG_DATA, "%s has the most dimensions there can be", dfg_shape_words(in).s);
+		return DFG_ERR(DFG_DATA, "cannot add a dimension to %s: %d is the limit", dfg_shape_words(in).s, DFG_RANK_MAX);
 	DFG_TRY(dfg_axis(node->call->attr[0].i, in->rank + 1, &axis));
 	node->out[0].rank = in->rank + 1;
 	for (int d = 0; d <= in->rank; d++)

@@ -4,11 +4,11 @@
 #include <string.h>
 
 /*
- * Ops that call functions of the graph's library. None has a kernel: lib/pass/lower/lower.c writes the calls out before a graph
- * runs.
+ * Ops that call functions of the graph's library. They have no kernels: lib/pass/lower/lower.c replaces the calls
+ * before a graph runs.
  */
 
-/* What the file claims of the outputs, where it claims something of each. */
+/* The outputs' shapes by attribute output_shapes, if that has one for each. */
 static struct dfg_err *claimed_shapes(struct dfg_infer *node, const struct dfg_list *claimed)
 {
 	for (int i = 0; i < node->call->n_out && claimed->count == node->call->n_out; i++)
@@ -93,10 +93,10 @@ WHILE(StatelessWhile, 0);
 CALL(PartitionedCall, 0);
 CALL(StatefulPartitionedCall, DFG_STATEFUL);
 
-/* Known, so that a graph with one can be read and shown; lower refuses them. */
+/* Registered so that a graph with one can be read and shown; lower reports an error for them. */
 const struct dfg_op dfg_op_SymbolicGradient = {
 	.name = "SymbolicGradient",
-	.doc = "the gradient of f at input, worked out at run time; not run here",
+	.doc = "the gradient of f at input, derived at run time; not run here",
 	.sig = "<Tin: [type], Tout: [type]>(input: Tin) -> (output: Tout)",
 	.attr = {"f: func"},
 	.flags = DFG_NO_GRADIENT | DFG_ANY_RANK,
@@ -152,7 +152,7 @@ static struct dfg_err *truth(struct dfg_kernel *ctx)
 	struct dfg_tensor *out;
 	const struct dfg_tensor *in = dfg_kernel_input(ctx, 0);
 	if (dfg_dtype_is_handle(in->dtype))
-		return DFG_ERR(DFG_DATA, "a tensor of type %s is neither true nor false", dfg_dtype_name(in->dtype));
+		return DFG_ERR(DFG_DATA, "a scalar of %s is neither true nor false", dfg_dtype_name(in->dtype));
 	DFG_TRY(dfg_kernel_output(ctx, 0, &DFG_SHAPE_SCALAR, &out));
 	*(bool *)out->data = is_true(in);
 	return NULL;

@@ -1,4 +1,4 @@
-/* Rows by number: Gather, GatherV2, GatherNd. */
+/* Rows by index: Gather, GatherV2, GatherNd. */
 #include "kernels/gradient_helpers.h"
 #include "kernels/strided_copy.h"
 #include "kernels/shape_rules.h"
@@ -9,7 +9,7 @@
 enum { PARAMS, INDICES, AXIS };
 
 /*
- * params seen as [batch, outer, dim, inner] and indices as [batch, picks]: the result is [batch, outer, picks, inner].
+ * With params as [batch, outer, dim, inner] and indices as [batch, picks], the result is [batch, outer, picks, inner].
  * Gather is GatherV2 with axis 0 and no batch dimensions.
  */
 struct pick {
@@ -27,7 +27,8 @@ static struct dfg_err *pick_of(const struct dfg_resolved_node *call, const struc
 	if (v2)
 		DFG_TRY(dfg_axis(given, params->rank, &out_pick->axis));
 	if (batch < -indices->rank || batch > indices->rank)
-		return DFG_ERR(DFG_DATA, "batch_dims is %" PRId64 ", indices are %s", batch, dfg_shape_words(indices).s);
+		return DFG_ERR(
+			DFG_DATA, "batch_dims is %" PRId64 ", out of range for indices %s", batch, dfg_shape_words(indices).s);
 	out_pick->batch_dims = (int)(batch < 0 ? batch + indices->rank : batch);
 	if (out_pick->batch_dims > out_pick->axis)
 		return DFG_ERR(DFG_DATA, "batch_dims is %d, more than axis %d", out_pick->batch_dims, out_pick->axis);
@@ -51,7 +52,7 @@ static struct dfg_err *gather_shape(struct dfg_infer *node)
 	DFG_TRY(pick_of(node->call, params, indices, axis, &pick));
 	int rank = params->rank - 1 + indices->rank - pick.batch_dims, d = 0;
 	if (rank > DFG_RANK_MAX)
-		return DFG_ERR(DFG_DATA, "the result would have %d dimensions", rank);
+		return DFG_ERR(DFG_DATA, "a result of %d dimensions: %d is the limit", rank, DFG_RANK_MAX);
 	for (int i = 0; i < pick.axis; i++)
 		out->dim[d++] = params->dim[i];
 	for (int i = pick.batch_dims; i < indices->rank; i++)
@@ -62,7 +63,7 @@ static struct dfg_err *gather_shape(struct dfg_infer *node)
 	return NULL;
 }
 
-/* Elements of a known vector. */
+/* The values of elements of a known vector stay known. */
 static struct dfg_err *gather_known(struct dfg_infer *node)
 {
 	const struct dfg_known_value *params = node->known[PARAMS], *indices = node->known[INDICES];
@@ -79,7 +80,7 @@ static struct dfg_err *gather_known(struct dfg_infer *node)
 struct gather {
 	const struct dfg_tensor *params, *indices;
 	struct dfg_tensor *out;
-	int64_t outer, dim, inner, picks; /* batch is what is left */
+	int64_t outer, dim, inner, picks; /* the batch size follows from these */
 	size_t bytes;                     /* of a row: inner elements */
 };
 
@@ -88,7 +89,7 @@ static inline int64_t index_at(const struct dfg_tensor *indices, int64_t i)
 	return indices->dtype == DFG_I32 ? ((const int32_t *)indices->data)[i] : dfg_tensor_int(indices, i);
 }
 
-/* Rows [first, last) of the output. */
+/* Copies rows [first, last) of the output. */
 static void gather_rows(void *arg, int64_t first, int64_t last)
 {
 	const struct gather *g = arg;
@@ -132,12 +133,12 @@ static struct dfg_err *gather_run(struct dfg_kernel *ctx)
 	return dfg_moved(ctx, 0);
 }
 
-/* Rows of the first dimension: the cotangent is the rows that were taken, flat, with their numbers. */
+/* For axis 0: the cotangent is the gathered rows, flat, with their indices (IndexedSlices). */
 static struct dfg_err *gather_gradient(struct dfg_gradient *node)
 {
 	const struct dfg_shape params = dfg_adjoint_fact(node, node->in[PARAMS]).shape;
 	int64_t all = -1;
-	struct dfg_edge flat, rest, from, lead, shape[2], rows, ids;
+	struct dfg_edge flat, params_shape, from, lead, shape[2], rows, ids;
 	DFG_TRY(dfg_adjoint_ints(node, 1, &all, 1, &flat));
 	DFG_TRY(dfg_adjoint_op(node, "Reshape", node->in[INDICES], flat, DFG_NO_EDGE, &ids));
 	if (params.rank == 1) {
@@ -145,11 +146,11 @@ static struct dfg_err *gather_gradient(struct dfg_gradient *node)
 		dfg_gradient_set_rows(node, PARAMS, rows, ids);
 		return NULL;
 	}
-	/* [-1] and the dimensions of a row; -1 would not say how many rows of no elements there are. */
-	DFG_TRY(dfg_adjoint_shape(node, node->in[PARAMS], &rest));
+	/* Reshape to the number of rows and the dimensions of a row; -1 is ambiguous if rows have no elements. */
+	DFG_TRY(dfg_adjoint_shape(node, node->in[PARAMS], &params_shape));
 	DFG_TRY(dfg_adjoint_ints(node, 1, (int64_t[]){1}, 1, &from));
 	DFG_TRY(dfg_adjoint_ints(node, 1, (int64_t[]){-1}, 1, &lead));
-	DFG_TRY(dfg_adjoint_op(node, "Slice", rest, from, lead, &shape[1]));
+	DFG_TRY(dfg_adjoint_op(node, "Slice", params_shape, from, lead, &shape[1]));
 	DFG_TRY(dfg_gradient_op(node, "Shape", &ids, 1, NULL, 0, &shape[0]));
 	struct dfg_edge axis, parts[3] = {shape[0], shape[1]};
 	DFG_TRY(dfg_adjoint_ints(node, 0, (int64_t[]){0}, 1, &axis));
@@ -162,7 +163,7 @@ static struct dfg_err *gather_gradient(struct dfg_gradient *node)
 
 const struct dfg_op dfg_op_Gather = {
 	.name = "Gather",
-	.doc = "the rows of params that indices name",
+	.doc = "the rows of params at indices",
 	.sig = "<Tparams: type, Tindices: index>(params: Tparams, indices: Tindices) -> (output: Tparams)",
 	.attr = {"validate_indices: bool = true"},
 	.flags = DFG_ANY_RANK | DFG_EXACT,
@@ -173,8 +174,8 @@ const struct dfg_op dfg_op_Gather = {
 };
 
 /*
- * Any axis, with batch dimensions: batch, outer, picks and inner as above, each flat. The cotangent is brought to
- * [batch * picks, outer, inner], summed by the number batch * dim + index, and brought back.
+ * For any axis and batch dimensions, with batch, outer, picks and inner as above: the cotangent is transposed to
+ * [batch * picks, outer, inner], summed by segment batch * dim + index, and transposed back.
  */
 static const char gather_axis_gradient[] =
 	"shape = Shape(params)\n"
@@ -202,7 +203,7 @@ static struct dfg_err *gather_v2_gradient(struct dfg_gradient *node)
 
 const struct dfg_op dfg_op_GatherV2 = {
 	.name = "GatherV2",
-	.doc = "the slices of params along an axis that indices name; the first batch_dims dimensions go side by side",
+	.doc = "the slices of params at indices along an axis; the first batch_dims dimensions of both are one batch",
 	.sig =
 		"<Tparams: type, Tindices: index|i16, Taxis: index>"
 		"(params: Tparams, indices: Tindices, axis: Taxis) -> (output: Tparams)",
@@ -214,22 +215,25 @@ const struct dfg_op dfg_op_GatherV2 = {
 	.run = gather_run,
 };
 
-/* The last dimension of indices is an index of up to that many dimensions of params; what follows is a row. */
+/*
+ * The last dimension of indices is an index of the first dimensions of params; the dimensions after them are a row's.
+ */
 static struct dfg_err *gather_nd_shape(struct dfg_infer *node)
 {
 	const struct dfg_shape *params = node->in[PARAMS], *indices = node->in[INDICES];
 	if (!indices->rank)
-		return DFG_ERR(DFG_DATA, "indices must be a vector at least");
+		return DFG_ERR(DFG_DATA, "indices are a scalar, expected at least a vector");
 	if (!params->rank)
-		return DFG_ERR(DFG_DATA, "params must be a vector at least");
+		return DFG_ERR(DFG_DATA, "params are a scalar, expected at least a vector");
 	int64_t depth = indices->dim[indices->rank - 1];
 	if (depth > params->rank)
-		return DFG_ERR(DFG_DATA, "indices of %" PRId64 " numbers for params %s", depth, dfg_shape_words(params).s);
+		return DFG_ERR(
+			DFG_DATA, "indices of %" PRId64 " numbers are too long for params %s", depth, dfg_shape_words(params).s);
 	if (depth < 0)
 		return NULL;
 	int rank = indices->rank - 1 + params->rank - (int)depth;
 	if (rank > DFG_RANK_MAX)
-		return DFG_ERR(DFG_DATA, "the result would have %d dimensions", rank);
+		return DFG_ERR(DFG_DATA, "a result of %d dimensions: %d is the limit", rank, DFG_RANK_MAX);
 	node->out[0].rank = rank;
 	for (int d = 0; d < rank; d++)
 		node->out[0].dim[d] = d < indices->rank - 1 ? indices->dim[d] : params->dim[d - (indices->rank - 1) + depth];
@@ -269,12 +273,12 @@ static struct dfg_err *gather_nd_run(struct dfg_kernel *ctx)
 
 const struct dfg_op dfg_op_GatherNd = {
 	.name = "GatherNd",
-	.doc = "the elements or rows of params at the indices, which are the vectors along the last dimension",
+	.doc = "the elements or rows of params at indices, whose last dimension is an index",
 	.sig = "<Tparams: type, Tindices: index|i16>(params: Tparams, indices: Tindices) -> (output: Tparams)",
 	.flags = DFG_EXACT,
 	.attr = {"bad_indices_policy: string = '' in |DEFAULT|ERROR|IGNORE"},
 	.shape = gather_nd_shape,
-	/* ScatterNd wants a matrix at least, and one index may be a vector. */
+	/* ScatterNd requires at least a matrix, and indices may be a single vector. */
 	.gradient =
 		"dparams = ScatterNd(ExpandDims(indices, 0), ExpandDims(doutput, 0), Shape(params, out_type = Tindices))",
 	.run = gather_nd_run,

@@ -4,36 +4,36 @@
 
 #include <string.h>
 
-/* A place of the window: its image, and where in the image the first tap is, which may be outside. */
-struct place {
+/* A position of the window: its image, and the coordinates of the first tap, which may be outside the image. */
+struct position {
 	int64_t image, at[DFG_AXES];
 };
 
-static struct place place_of(const struct dfg_window *window, int64_t number)
+static struct position place_of(const struct dfg_window *window, int64_t number)
 {
-	struct place place;
+	struct position position;
 	for (int a = DFG_AXES - 1; a >= 0; a--) {
 		const struct dfg_axis *axis = &window->axis[a];
-		place.at[a] = number % axis->out * axis->stride - axis->before;
+		position.at[a] = number % axis->out * axis->stride - axis->before;
 		number /= axis->out;
 	}
-	place.image = number;
-	return place;
+	position.image = number;
+	return position;
 }
 
-static void next_place(const struct dfg_window *window, struct place *place)
+static void next_place(const struct dfg_window *window, struct position *position)
 {
 	for (int a = DFG_AXES - 1; a >= 0; a--) {
 		const struct dfg_axis *axis = &window->axis[a];
-		place->at[a] += axis->stride;
-		if (place->at[a] < axis->out * axis->stride - axis->before)
+		position->at[a] += axis->stride;
+		if (position->at[a] < axis->out * axis->stride - axis->before)
 			return;
-		place->at[a] = -axis->before;
+		position->at[a] = -axis->before;
 	}
-	place->image++;
+	position->image++;
 }
 
-/* Taps [*out_low, *out_high) along an axis are in the image. */
+/* The taps [*out_low, *out_high) along an axis that are in the image. */
 static void inside(const struct dfg_axis *axis, int64_t at, int64_t *out_low, int64_t *out_high)
 {
 	int64_t d = axis->dilation;
@@ -45,7 +45,9 @@ static void inside(const struct dfg_axis *axis, int64_t at, int64_t *out_low, in
 		*out_low = *out_high;
 }
 
-/* One row of taps in the image, as runs of adjacent elements: all of it, where taps are adjacent, or one a tap. */
+/*
+ * One row of taps in the image, as runs of adjacent elements: one run if the taps are adjacent, else one for each tap.
+ */
 struct runs {
 	int64_t low, high; /* taps in the image */
 	int64_t count, length, from_step, to_step;
@@ -53,15 +55,15 @@ struct runs {
 };
 
 static struct runs runs_of(
-	const struct dfg_convolution *c, int64_t group, const struct place *place, int64_t depth, int64_t height)
+	const struct dfg_convolution *c, int64_t group, const struct position *position, int64_t depth, int64_t height)
 {
 	const struct dfg_axis *axis = c->window.axis;
 	struct runs runs;
-	inside(&axis[2], place->at[2], &runs.low, &runs.high);
+	inside(&axis[2], position->at[2], &runs.low, &runs.high);
 	int64_t taps = runs.high - runs.low, channels = c->window.channels;
 	bool joined = c->groups == 1 && axis[2].dilation == 1;
-	int64_t row = (place->image * axis[0].in + depth) * axis[1].in + height;
-	runs.from = (row * axis[2].in + place->at[2] + runs.low * axis[2].dilation) * channels + group * c->group_in;
+	int64_t row = (position->image * axis[0].in + depth) * axis[1].in + height;
+	runs.from = (row * axis[2].in + position->at[2] + runs.low * axis[2].dilation) * channels + group * c->group_in;
 	runs.count = joined ? 1 : taps;
 	runs.length = joined ? taps * channels : c->group_in;
 	runs.from_step = axis[2].dilation * channels;
@@ -70,18 +72,18 @@ static struct runs runs_of(
 }
 
 /* Calls on_row(tap row, depth, height) for each row of taps; those outside of the image have depth -1. */
-#define EACH_TAP_ROW(c, place, on_row)                                                                          \
+#define EACH_TAP_ROW(c, position, on_row)                                                                       \
 	for (int64_t i = 0; i < (c)->window.axis[0].size; i++) {                                                    \
-		int64_t depth = (place).at[0] + i * (c)->window.axis[0].dilation;                                       \
+		int64_t depth = (position).at[0] + i * (c)->window.axis[0].dilation;                                    \
 		for (int64_t j = 0; j < (c)->window.axis[1].size; j++) {                                                \
-			int64_t height = (place).at[1] + j * (c)->window.axis[1].dilation;                                  \
+			int64_t height = (position).at[1] + j * (c)->window.axis[1].dilation;                               \
 			bool there =                                                                                        \
 				depth >= 0 && depth < (c)->window.axis[0].in && height >= 0 && height < (c)->window.axis[1].in; \
 			on_row                                                                                              \
 		}                                                                                                       \
 	}
 
-/* Runs of the first layers are a few elements: copies of a fixed size are a move or two. */
+/* In first layers, runs are a few elements; a copy of a fixed size is one or two moves. */
 #define FEW(X) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15) X(16)
 #define FIXED_COPY(k)                     \
 	case k:                               \
@@ -111,13 +113,13 @@ static struct runs runs_of(
 	static void take_##name(                                                                                     \
 		const struct dfg_convolution *c, int64_t group, const type *in, int64_t first, int64_t last, type *to)   \
 	{                                                                                                            \
-		struct place place = place_of(&c->window, first);                                                        \
+		struct position position = place_of(&c->window, first);                                                  \
 		const int64_t size = c->window.axis[2].size * c->group_in;                                               \
-		for (int64_t row = first; row < last; row++, next_place(&c->window, &place))                             \
+		for (int64_t row = first; row < last; row++, next_place(&c->window, &position))                          \
 			EACH_TAP_ROW(                                                                                        \
-				c, place,                                                                                        \
+				c, position,                                                                                     \
 				if (there) {                                                                                     \
-					struct runs runs = runs_of(c, group, &place, depth, height);                                 \
+					struct runs runs = runs_of(c, group, &position, depth, height);                              \
 					take_row_##name(c, &runs, in, to);                                                           \
 				} else memset(to, 0, (size_t)size * sizeof *to);                                                 \
 				to += size;)                                                                                     \
@@ -138,11 +140,11 @@ void dfg_patches(const struct dfg_convolution *convolution, int64_t group, const
 	static void add_##name(                                                                                      \
 		const struct dfg_convolution *c, int64_t group, const type *from, int64_t first, int64_t last, type *in) \
 	{                                                                                                            \
-		struct place place = place_of(&c->window, first);                                                        \
-		for (int64_t row = first; row < last; row++, next_place(&c->window, &place))                             \
+		struct position position = place_of(&c->window, first);                                                  \
+		for (int64_t row = first; row < last; row++, next_place(&c->window, &position))                          \
 			EACH_TAP_ROW(                                                                                        \
-				c, place, if (there) {                                                                           \
-					struct runs r = runs_of(c, group, &place, depth, height);                                    \
+				c, position, if (there) {                                                                        \
+					struct runs r = runs_of(c, group, &position, depth, height);                                 \
 					for (int64_t run = 0; run < r.count; run++) {                                                \
 						const type *taken = from + r.low * c->group_in + run * r.to_step;                        \
 						type *to = in + r.from + run * r.from_step;                                              \

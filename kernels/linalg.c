@@ -4,10 +4,12 @@
 #include <math.h>
 #include <string.h>
 
-/* Linear algebra on the matrices in the last two dims of a batch; each is a task of its own. */
+/* Linear algebra on batches of matrices, which are in the last two dimensions; one task for each matrix. */
 enum { MATRIX, RHS }; /* inputs */
 
-/* What the loops work on. `at` says where matrix and right side of a result begin, in elements, where these broadcast. */
+/*
+ * Arguments of the loops. matrix_at and rhs_at are offsets in elements, one for each result, if the batches broadcast.
+ */
 struct work {
 	const void *in, *rhs;
 	void *out, *scratch;
@@ -22,13 +24,13 @@ struct work {
 
 typedef void range_fn(void *arg, int64_t first, int64_t last);
 
-/* Square matrices; where there is a right side, as many rows of it. Batches must be equal, or broadcast. */
+/* Matrices must be square. */
 static struct dfg_err *check_square(const struct dfg_shape *matrix)
 {
 	int rank = matrix->rank;
 	if (rank < 2 || (matrix->dim[rank - 1] != matrix->dim[rank - 2] && matrix->dim[rank - 1] != DFG_UNKNOWN &&
 						matrix->dim[rank - 2] != DFG_UNKNOWN))
-		return DFG_ERR(DFG_DATA, "needs square matrices, not %s", dfg_shape_words(matrix).s);
+		return DFG_ERR(DFG_DATA, "input is %s, expected square matrices", dfg_shape_words(matrix).s);
 	return NULL;
 }
 
@@ -44,12 +46,12 @@ static struct dfg_err *check_system(
 {
 	DFG_TRY(check_square(matrix));
 	if (rhs->rank < 2)
-		return DFG_ERR(DFG_DATA, "needs a matrix as right side, not %s", dfg_shape_words(rhs).s);
+		return DFG_ERR(DFG_DATA, "the right side is %s, expected matrices", dfg_shape_words(rhs).s);
 	struct dfg_shape of_matrix = in_front(matrix), of_rhs = in_front(rhs);
 	const struct dfg_shape rows = DFG_SHAPE_VECTOR(matrix->dim[matrix->rank - 1]);
 	const struct dfg_shape also = DFG_SHAPE_VECTOR(rhs->dim[rhs->rank - 2]);
 	if (!dfg_shape_fits(&rows, &also) || (!broadcasts && !dfg_shape_fits(&of_matrix, &of_rhs)))
-		return DFG_ERR(DFG_DATA, "matrices of %s and right sides of %s do not fit", dfg_shape_words(matrix).s,
+		return DFG_ERR(DFG_DATA, "cannot solve for matrices %s and right sides %s", dfg_shape_words(matrix).s,
 			dfg_shape_words(rhs).s);
 	if (broadcasts)
 		DFG_TRY(dfg_shape_broadcast((const struct dfg_shape *const[]){&of_matrix, &of_rhs}, 2, out_shape));
@@ -84,22 +86,22 @@ static struct dfg_err *broadcast_shape(struct dfg_infer *node)
 	return check_system(node->in[MATRIX], node->in[RHS], true, &node->out[0]);
 }
 
-/* Where the matrices of an input begin that belong to each result. */
-static void places(const struct dfg_shape *in, const struct dfg_shape *out, int64_t count, int64_t *at)
+/* Computes the offset, in elements, of the matrix of an input that belongs to each result. */
+static void find_offsets(const struct dfg_shape *in, const struct dfg_shape *out, int64_t count, int64_t *at)
 {
 	for (int64_t t = 0; t < count; t++) {
-		int64_t rest = t, step = in->dim[in->rank - 2] * in->dim[in->rank - 1];
+		int64_t remainder = t, step = in->dim[in->rank - 2] * in->dim[in->rank - 1];
 		at[t] = 0;
 		for (int i = in->rank - 3, o = out->rank - 3; o >= 0; i--, o--) {
-			at[t] += i >= 0 && in->dim[i] != 1 ? rest % out->dim[o] * step : 0;
+			at[t] += i >= 0 && in->dim[i] != 1 ? remainder % out->dim[o] * step : 0;
 			step *= i >= 0 ? in->dim[i] : 1;
-			rest /= out->dim[o];
+			remainder /= out->dim[o];
 		}
 	}
 }
 
-/* Runs `count` matrices; the first that failed is an error in these words, if any can fail. */
-static struct dfg_err *run(
+/* Runs a loop over `count` matrices; the error "matrix i FAILURE" if one failed. failure is NULL if none can fail. */
+static struct dfg_err *run_matrices(
 	struct dfg_kernel *ctx, struct work *work, int64_t count, range_fn *f32, range_fn *f64, const char *failure)
 {
 	enum dfg_dtype dtype = ctx->in[MATRIX]->dtype;
@@ -130,7 +132,7 @@ static struct dfg_err *cholesky(struct dfg_kernel *ctx)
 	DFG_TRY(check_square(&in->shape));
 	DFG_TRY(dfg_kernel_output(ctx, 0, &in->shape, &out));
 	struct work work = {.in = in->data, .out = out->data, .n = in->shape.dim[in->shape.rank - 1]};
-	return run(ctx, &work, count_of(&in->shape), cholesky_f32, cholesky_f64, NULL);
+	return run_matrices(ctx, &work, count_of(&in->shape), cholesky_f32, cholesky_f64, NULL);
 }
 
 static struct dfg_err *determinant(struct dfg_kernel *ctx)
@@ -141,7 +143,7 @@ static struct dfg_err *determinant(struct dfg_kernel *ctx)
 	struct dfg_shape shape = in_front(&in->shape);
 	DFG_TRY(dfg_kernel_output(ctx, 0, &shape, &out));
 	struct work work = {.in = in->data, .out = out->data, .n = in->shape.dim[in->shape.rank - 1]};
-	return run(ctx, &work, count_of(&in->shape), determinant_f32, determinant_f64, SINGULAR);
+	return run_matrices(ctx, &work, count_of(&in->shape), determinant_f32, determinant_f64, SINGULAR);
 }
 
 static struct dfg_err *inverse(struct dfg_kernel *ctx)
@@ -152,7 +154,7 @@ static struct dfg_err *inverse(struct dfg_kernel *ctx)
 	DFG_TRY(dfg_kernel_output(ctx, 0, &in->shape, &out));
 	int64_t n = in->shape.dim[in->shape.rank - 1];
 	struct work work = {.in = in->data, .out = out->data, .n = n, .k = n, .adjoint = dfg_kernel_attr(ctx)[0].b};
-	return run(ctx, &work, count_of(&in->shape), solve_f32, solve_f64, SINGULAR);
+	return run_matrices(ctx, &work, count_of(&in->shape), solve_f32, solve_f64, SINGULAR);
 }
 
 static struct dfg_err *solve(struct dfg_kernel *ctx)
@@ -170,7 +172,7 @@ static struct dfg_err *solve(struct dfg_kernel *ctx)
 		.k = shape.dim[shape.rank - 1],
 		.adjoint = dfg_kernel_attr(ctx)[0].b,
 	};
-	return run(ctx, &work, count_of(&shape), solve_f32, solve_f64, SINGULAR);
+	return run_matrices(ctx, &work, count_of(&shape), solve_f32, solve_f64, SINGULAR);
 }
 
 enum { LOWER, ADJOINT }; /* attributes of MatrixTriangularSolve */
@@ -185,8 +187,8 @@ static struct dfg_err *triangular(struct dfg_kernel *ctx)
 	DFG_TRY(dfg_kernel_output(ctx, 0, &shape, &out));
 	int64_t count = count_of(&shape);
 	DFG_TRY(dfg_kernel_scratch(ctx, (size_t)(2 * count + 1) * sizeof *at, (void **)&at));
-	places(&in->shape, &shape, count, at);
-	places(&rhs->shape, &shape, count, at + count);
+	find_offsets(&in->shape, &shape, count, at);
+	find_offsets(&rhs->shape, &shape, count, at + count);
 	struct work work = {
 		.in = in->data,
 		.rhs = rhs->data,
@@ -198,14 +200,14 @@ static struct dfg_err *triangular(struct dfg_kernel *ctx)
 		.lower = dfg_kernel_attr(ctx)[LOWER].b,
 		.adjoint = dfg_kernel_attr(ctx)[ADJOINT].b,
 	};
-	return run(ctx, &work, count, triangular_f32, triangular_f64, SINGULAR);
+	return run_matrices(ctx, &work, count, triangular_f32, triangular_f64, SINGULAR);
 }
 
 #define TURNED(x) "Einsum([" x "], equation = \"...ij->...ji\")"
 
 const struct dfg_op dfg_op_Cholesky = {
 	.name = "Cholesky",
-	.doc = "the lower triangle whose product with its transpose is the matrix; NaN where that is not positive definite",
+	.doc = "the lower triangle whose product with its transpose is the matrix; NaN if that is not positive definite",
 	.sig = "<T: float>(input: T) -> (output: T)",
 	.flags = DFG_EXPENSIVE,
 	.shape = square_shape,

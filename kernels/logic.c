@@ -5,7 +5,7 @@
 #define shift_count(y) OF_INT(shift_count, y)(y)
 #define BITS (DFG_NO_GRADIENT | DFG_EXACT)
 
-/* Ops of bool alone have no type parameter, so their one row is that of no dtype. */
+/* Ops of bool alone have no type parameter; their single row is at DFG_NO_DTYPE. */
 #define LOGICAL(Op, ports, inputs, operands, expr, text, ...) \
 	ROW(bool, _Bool, _Bool, Op, inputs, operands, expr)       \
 	const struct dfg_op dfg_op_##Op = {.name = #Op,           \
@@ -25,7 +25,7 @@
 		.doc = __VA_ARGS__,                                                                 \
 	};
 
-/* With incompatible_shape_error off, tensors whose shapes do not broadcast are unequal as a whole: the result is a scalar. */
+/* If incompatible_shape_error is false, tensors whose shapes do not broadcast are unequal: the result is a scalar. */
 static struct dfg_err *equal_shape(struct dfg_infer *node)
 {
 	_Bool strict = node->call->attr[0].b;
@@ -38,8 +38,8 @@ static struct dfg_err *equal_shape(struct dfg_infer *node)
 	return NULL;
 }
 
-/* Operands that do not broadcast. */
-static struct dfg_err *apart(struct dfg_kernel *ctx, _Bool differ)
+/* Compares operands; the result is the scalar `differ` if they do not broadcast. */
+static struct dfg_err *compare_or_scalar(struct dfg_kernel *ctx, _Bool differ)
 {
 	const struct dfg_shape *shapes[] = {&dfg_kernel_input(ctx, 0)->shape, &dfg_kernel_input(ctx, 1)->shape};
 	struct dfg_shape scalar = {0};
@@ -53,12 +53,12 @@ static struct dfg_err *apart(struct dfg_kernel *ctx, _Bool differ)
 
 static struct dfg_err *equal_apart(struct dfg_kernel *ctx)
 {
-	return apart(ctx, false);
+	return compare_or_scalar(ctx, false);
 }
 
 static struct dfg_err *not_equal_apart(struct dfg_kernel *ctx)
 {
-	return apart(ctx, true);
+	return compare_or_scalar(ctx, true);
 }
 
 #include "kernels/logic.def"

@@ -2,8 +2,8 @@
 #include "lib/graph/kernel.h"
 
 /*
- * Local response normalisation: x over (bias + alpha * the sum of squares of its neighbours among the channels) to the
- * power of beta. Sums and powers are made in f64.
+ * Local response normalisation (Krizhevsky et al. 2012): x / (bias + alpha * s) ^ beta, where s is the sum of squares
+ * of the neighbours of x among the channels. Sums and powers are computed in f64.
  */
 enum { RADIUS, BIAS, ALPHA, BETA }; /* attributes */
 
@@ -11,7 +11,7 @@ struct work {
 	const union dfg_value *attr;
 	const float *x, *dy, *y;
 	float *out;
-	double *norm; /* of each element */
+	double *norm; /* bias + alpha * s of each element */
 	int64_t channels;
 };
 
@@ -71,10 +71,10 @@ static void backward(void *arg, int64_t first, int64_t last)
 static struct dfg_err *check(const struct dfg_resolved_node *call, const struct dfg_shape *image)
 {
 	if (image->rank != 4)
-		return DFG_ERR(DFG_DATA, "needs an image of 4 dims, not %s", dfg_shape_words(image).s);
+		return DFG_ERR(DFG_DATA, "the image is %s, expected 4 dimensions", dfg_shape_words(image).s);
 	if (call->attr[RADIUS].i < 0 || call->attr[RADIUS].i > INT32_MAX)
-		return DFG_ERR(DFG_DATA, "attribute 'depth_radius' is %lld, must not be negative or too large",
-			(long long)call->attr[RADIUS].i);
+		return DFG_ERR(
+			DFG_DATA, "attribute 'depth_radius' is %lld, expected 0 to %d", (long long)call->attr[RADIUS].i, INT32_MAX);
 	return NULL;
 }
 

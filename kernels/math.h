@@ -3,12 +3,12 @@
 #include <stdint.h>
 
 /*
- * Functions of floats, our own, because the C library's choose their code by the CPU and so give other bits on another
- * machine. Everything here is arithmetic, selection and bit fields, without a branch, so that loops over it become
+ * Functions of floats. The C library's are not used, because they choose their code by the CPU and give different bits
+ * on different machines. These are arithmetic, selection and bit fields without branches, so loops over them become
  * vector code: name_f32 and name_f64, each within 2 units in the last place (tests/unit/math.c measures them).
  *
- * The polynomials are minimax fits; the error that each leaves is stated where it is used, as a power of two.
- * What is too long for that is in special.h.
+ * The polynomials are minimax fits; the error of each is given at its use, as a power of two. Functions that require
+ * branches are in special.h.
  */
 
 static inline uint32_t bits_f32(float x)
@@ -50,11 +50,11 @@ static inline double double_of_bits(uint64_t bits)
 #define MATH_NAN __builtin_nan("")
 #define MATH_INFINITY __builtin_inf()
 
-/* Adding it leaves an integer, rounded to even, in the low bits of the sum. */
+/* The sum of x and this constant has x, rounded to an integer (ties to even), in its low bits. */
 #define ROUNDING_F32 0x1.8p23f
 #define ROUNDING_F64 0x1.8p52
 
-/* ln 2 in two parts, the first short enough that whole multiples of it are exact. */
+/* ln 2 in two parts; the first has few enough bits that its integer multiples are exact. */
 #define LN2_HIGH_F32 0x1.63p-1f
 #define LN2_LOW_F32 -0x1.bd0106p-13f
 #define LN2_HIGH_F64 0x1.62e42feep-1
@@ -81,17 +81,17 @@ static inline double sign_f64(double x, double y)
 	return double_of_bits((bits_f64(x) & ~(UINT64_C(1) << 63)) | (bits_f64(y) & UINT64_C(1) << 63));
 }
 
-/* y times 2^k, k a whole number within +-2 * 1022, in two steps so that the result may over- or underflow. */
+/* y * 2^k for an integer |k| <= 2 * 1022, in two steps so that the result may overflow or underflow. */
 static inline float scale_f32(float y, float k)
 {
-	float half = k * 0.5f + ROUNDING_F32, rest = k - (half - ROUNDING_F32) + ROUNDING_F32;
-	return y * float_of_bits((bits_f32(half) + 127) << 23) * float_of_bits((bits_f32(rest) + 127) << 23);
+	float half = k * 0.5f + ROUNDING_F32, other = k - (half - ROUNDING_F32) + ROUNDING_F32;
+	return y * float_of_bits((bits_f32(half) + 127) << 23) * float_of_bits((bits_f32(other) + 127) << 23);
 }
 
 static inline double scale_f64(double y, double k)
 {
-	double half = k * 0.5 + ROUNDING_F64, rest = k - (half - ROUNDING_F64) + ROUNDING_F64;
-	return y * double_of_bits((bits_f64(half) + 1023) << 52) * double_of_bits((bits_f64(rest) + 1023) << 52);
+	double half = k * 0.5 + ROUNDING_F64, other = k - (half - ROUNDING_F64) + ROUNDING_F64;
+	return y * double_of_bits((bits_f64(half) + 1023) << 52) * double_of_bits((bits_f64(other) + 1023) << 52);
 }
 
 /* e^r - 1 - r for |r| <= ln 2 / 2: 2^-34 in f32, 2^-70 in f64. */
@@ -123,7 +123,7 @@ static inline double exp_tail_f64(double r)
 	return r * r * p;
 }
 
-/* x = k ln 2 + r, |r| <= ln 2 / 2. Beyond the limits every result is 0 or infinity; NaN goes through. */
+/* x = k ln 2 + r, |r| <= ln 2 / 2. Beyond the limits the result is 0 or infinity; that of NaN is NaN. */
 static inline float exp_f32(float x)
 {
 	x = x > 89 ? 89 : x < -104 ? -104 : x;
@@ -140,7 +140,7 @@ static inline double exp_f64(double x)
 	return scale_f64(1 + (r + (high - r - low + exp_tail_f64(r))), k);
 }
 
-/* e^x - 1, as 2^k (e^r - 1 + (1 - 2^-k)); what is -1 anyway does not need a large k. */
+/* e^x - 1 = 2^k (e^r - 1 + (1 - 2^-k)). k is bounded below, since the result is -1 for smaller x. */
 static inline double expm1_f64(double x)
 {
 	double y = x > 710 ? 710 : x < -50 ? -50 : x;
@@ -162,8 +162,8 @@ static inline float expm1_f32(float x)
 }
 
 /*
- * A positive normal number as 2^k (1 + f), 1 + f in [sqrt 1/2, sqrt 2): k comes from the exponent field once the bits
- * are moved such that the field steps at sqrt 2.
+ * A positive normal number as 2^k (1 + f), 1 + f in [sqrt 1/2, sqrt 2). A constant is added to the bits so that the
+ * exponent field, which gives k, changes at sqrt 2.
  */
 struct parts_f32 {
 	float k, f;
@@ -223,7 +223,7 @@ static inline float log_f32(float x)
 	float y = k * LN2_HIGH_F32 - (log_rest_f32(parts.f) - k * LN2_LOW_F32 - parts.f);
 	y = x == 0 ? (float)-MATH_INFINITY : y;
 	y = x < 0 ? (float)MATH_NAN : y;
-	return x < (float)MATH_INFINITY ? y : x; /* infinity and NaN stay */
+	return x < (float)MATH_INFINITY ? y : x; /* infinity and NaN are their own logarithms */
 }
 
 static inline double log_f64(double x)
@@ -237,7 +237,7 @@ static inline double log_f64(double x)
 	return x < MATH_INFINITY ? y : x;
 }
 
-/* log(1 + x): what 1 + x loses of x comes back as a correction, relative to 1 + x. */
+/* log(1 + x): the rounding error of 1 + x is corrected by a term relative to 1 + x. */
 static inline double log1p_f64(double x)
 {
 	double u = 1 + x;
@@ -264,7 +264,7 @@ static inline float log1p_f32(float x)
 	return x < (float)MATH_INFINITY ? y : x;
 }
 
-/* An odd polynomial where 1 - 2 / (e^2x + 1) would lose digits: 2^-33. */
+/* 1 - 2 / (e^2x + 1); near 0, where that would lose digits, an odd polynomial: 2^-33. */
 static inline float tanh_f32(float x)
 {
 	float a = abs_f32(x), z = x * x;
@@ -285,7 +285,7 @@ static inline double tanh_f64(double x)
 	return sign_f64(a < 0.5 ? small : large, x);
 }
 
-/* x + x P(x^2) below 1: 2^-29; above, 1 - e^-Q(x), Q a fit of -log erfc weighted by erfc: 2^-32. */
+/* Below 1, x + x P(x^2): 2^-29. Above, 1 - e^-Q(x), where Q is a fit of -log erfc weighted by erfc: 2^-32. */
 static inline float erf_f32(float x)
 {
 	float a = abs_f32(x), b = a < 4 ? a : 4, z = x * x;
@@ -309,7 +309,7 @@ static inline float erf_f32(float x)
 	return x == x ? y : x;
 }
 
-/* e^-|x| does not overflow, and what is added to 1 is never larger than it. */
+/* By e^-|x|, which does not overflow and is at most the 1 that it is added to. */
 static inline float sigmoid_f32(float x)
 {
 	float e = exp_f32(-abs_f32(x)), d = 1 + e, lost = e - (d - 1);
@@ -336,7 +336,10 @@ static inline float softplus_f32(float x)
 	return (x > 0 ? x : 0) + tail;
 }
 
-/* (e^a +- e^-a) / 2 from e^a - 1; the last doublings wait until the end, lest e^a overflow where the result does not. */
+/*
+ * (e^a +- e^-a) / 2 from e^a - 1. The last factors of 2 are applied at the end: e^a may overflow where the result does
+ * not.
+ */
 static inline double sinh_f64(double x)
 {
 	double a = abs_f64(x), root = exp_f64(0.5 * a), t = expm1_f64(a);

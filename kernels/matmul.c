@@ -3,11 +3,11 @@
 
 #include <tgmath.h>
 
-enum { A, B };           /* inputs */
-enum { TURN_A, TURN_B }; /* attributes: transposed, or for the batched ops the adjoint */
-enum { BATCH = 6 };      /* most dimensions in front of the matrices */
+enum { A, B };                     /* inputs */
+enum { TRANSPOSE_A, TRANSPOSE_B }; /* attributes: transposed, or for the batched ops the adjoint */
+enum { BATCH = 6 };                /* most batch dimensions */
 
-/* What is to be multiplied: matrices of equal sizes, `count` of them, and for complex numbers which are conjugated. */
+/* A batch of `count` products of equal sizes; of complex numbers, also the factors that are conjugated. */
 struct matrices {
 	struct dfg_product each;
 	bool conjugate_a, conjugate_b;
@@ -16,16 +16,18 @@ struct matrices {
 
 static struct dfg_err *misfit(const struct dfg_shape *a, const struct dfg_shape *b, const union dfg_value *attr)
 {
-	return DFG_ERR(DFG_DATA, "cannot multiply %s%s by %s%s", dfg_shape_words(a).s, attr[TURN_A].b ? " transposed" : "",
-		dfg_shape_words(b).s, attr[TURN_B].b ? " transposed" : "");
+	return DFG_ERR(DFG_DATA, "cannot multiply %s%s by %s%s", dfg_shape_words(a).s,
+		attr[TRANSPOSE_A].b ? " transposed" : "", dfg_shape_words(b).s, attr[TRANSPOSE_B].b ? " transposed" : "");
 }
 
-/* The one place that knows which matrices fit: those in the last two dims. A dim that is not known yet fits any. */
+/*
+ * Checks that the matrices in the last two dimensions fit, before and while the graph runs. Unknown dimensions fit any.
+ */
 static struct dfg_err *fit(
 	const struct dfg_shape *a, const struct dfg_shape *b, const union dfg_value *attr, struct matrices *out)
 {
 	int at_a = a->rank - 2, at_b = b->rank - 2;
-	bool turn_a = attr[TURN_A].b, turn_b = attr[TURN_B].b;
+	bool turn_a = attr[TRANSPOSE_A].b, turn_b = attr[TRANSPOSE_B].b;
 	int64_t k = a->dim[at_a + !turn_a], also_k = b->dim[at_b + turn_b];
 	if (k != also_k && k != DFG_UNKNOWN && also_k != DFG_UNKNOWN)
 		return misfit(a, b, attr);
@@ -51,7 +53,7 @@ static struct dfg_err *fit_plain(
 	const struct dfg_shape *a, const struct dfg_shape *b, const union dfg_value *attr, struct matrices *out)
 {
 	if (a->rank != 2 || b->rank != 2)
-		return DFG_ERR(DFG_DATA, "needs matrices, not %s and %s", dfg_shape_words(a).s, dfg_shape_words(b).s);
+		return DFG_ERR(DFG_DATA, "inputs are %s and %s, expected matrices", dfg_shape_words(a).s, dfg_shape_words(b).s);
 	return fit(a, b, attr, out);
 }
 
@@ -68,18 +70,18 @@ static struct dfg_err *fit_batch(const struct dfg_resolved_node *call, const str
 {
 	const union dfg_value *attr = call->attr;
 	if (a->rank < 2 || b->rank < 2 || a->rank - 2 > BATCH || b->rank - 2 > BATCH)
-		return DFG_ERR(DFG_DATA, "needs matrices, not %s and %s", dfg_shape_words(a).s, dfg_shape_words(b).s);
+		return DFG_ERR(DFG_DATA, "inputs are %s and %s, expected matrices", dfg_shape_words(a).s, dfg_shape_words(b).s);
 	struct dfg_shape of_a = in_front(a), of_b = in_front(b), batch;
 	if (!broadcasts && !dfg_shape_fits(&of_a, &of_b))
-		return DFG_ERR(DFG_DATA, "batches differ: %s and %s", dfg_shape_words(a).s, dfg_shape_words(b).s);
+		return DFG_ERR(DFG_DATA, "batch dimensions differ: %s and %s", dfg_shape_words(a).s, dfg_shape_words(b).s);
 	if (broadcasts)
 		DFG_TRY(dfg_shape_broadcast((const struct dfg_shape *const[]){&of_a, &of_b}, 2, &batch));
 	else
 		batch = dfg_shape_merge(&of_a, &of_b);
 	DFG_TRY(fit(a, b, attr, out));
 	bool is_complex = dfg_dtype_is((enum dfg_dtype)call->out_dtype[0], "complex");
-	out->conjugate_a = is_complex && attr[TURN_A].b;
-	out->conjugate_b = is_complex && attr[TURN_B].b;
+	out->conjugate_a = is_complex && attr[TRANSPOSE_A].b;
+	out->conjugate_b = is_complex && attr[TRANSPOSE_B].b;
 	out->out = batch;
 	out->out.rank = batch.rank + 2;
 	out->out.dim[batch.rank] = out->each.m;
@@ -111,7 +113,7 @@ static struct dfg_err *broadcast_shape(struct dfg_infer *node)
 	return NULL;
 }
 
-/* For types that no library multiplies: row i of product t is row t * m + i of the work. */
+/* Arguments of the loops for integers and complex numbers: row i of product t is row t * m + i of the work. */
 struct loops {
 	const struct matrices *matrices;
 	const void *a, *b;
@@ -147,8 +149,8 @@ DFG_EACH_complex(LOOPS, CONJUGATE)
 static void (*const loops_of[DFG_DTYPES])(void *arg, int64_t first, int64_t last) = {
 	DFG_EACH_int(DFG_BY_DTYPE, loops) DFG_EACH_complex(DFG_BY_DTYPE, loops)};
 
-/* Where the matrices of an input begin, in elements: a batch dim of 1, or one that is not there, stays where it is. */
-static void places(const struct dfg_shape *in, const struct dfg_shape *out, int64_t count, int64_t *at)
+/* Computes the offset, in elements, of each matrix of an input. Missing batch dimensions, and those of 1, broadcast. */
+static void find_offsets(const struct dfg_shape *in, const struct dfg_shape *out, int64_t count, int64_t *at)
 {
 	int64_t step[DFG_RANK_MAX] = {0}, size = in->dim[in->rank - 2] * in->dim[in->rank - 1];
 	for (int i = in->rank - 3, o = out->rank - 3; i >= 0; i--, o--) {
@@ -156,11 +158,11 @@ static void places(const struct dfg_shape *in, const struct dfg_shape *out, int6
 		size *= in->dim[i];
 	}
 	for (int64_t t = 0; t < count; t++) {
-		int64_t rest = t;
+		int64_t remainder = t;
 		at[t] = 0;
 		for (int o = out->rank - 3; o >= 0; o--) {
-			at[t] += rest % out->dim[o] * step[o];
-			rest /= out->dim[o];
+			at[t] += remainder % out->dim[o] * step[o];
+			remainder /= out->dim[o];
 		}
 	}
 }
@@ -175,8 +177,8 @@ static struct dfg_err *run(struct dfg_kernel *ctx, struct matrices *matrices)
 	if (!count)
 		return NULL;
 	DFG_TRY(dfg_kernel_scratch(ctx, 2 * (size_t)count * sizeof *at, (void **)&at));
-	places(&a->shape, &c->shape, count, at);
-	places(&b->shape, &c->shape, count, at + count);
+	find_offsets(&a->shape, &c->shape, count, at);
+	find_offsets(&b->shape, &c->shape, count, at + count);
 
 	if (loops_of[c->dtype]) {
 		struct loops loops = {matrices, a->data, b->data, c->data, at, at + count};
@@ -185,9 +187,9 @@ static struct dfg_err *run(struct dfg_kernel *ctx, struct matrices *matrices)
 		return NULL;
 	}
 	if (count > 1 && a->shape.rank == c->shape.rank && dfg_shape_count(&b->shape) == p->k * p->n && p->a_column == 1 &&
-		dfg_shape_count(&a->shape) == count * p->m * p->k) { /* one b for all: one tall matrix */
+		dfg_shape_count(&a->shape) == count * p->m * p->k) { /* all a with the same b: one tall matrix */
 		p->m *= count;
-		p->a_row = p->k; /* of a turned row it was 1 */
+		p->a_row = p->k; /* 1 before, if a is transposed */
 		count = 1;
 	}
 	const struct dfg_products products = {
@@ -229,7 +231,7 @@ static struct dfg_err *broadcast_matmul(struct dfg_kernel *ctx)
 #define KERNELS(function) \
 	.kernel = {DFG_EACH_float(FOR_EACH, function) DFG_EACH_int(FOR_EACH, function) DFG_EACH_complex(FOR_EACH, function)}
 
-/* Products by the transpose, not the adjoint, so complex factors are conjugated first. */
+/* Complex factors are conjugated first, because MatMul transposes, but does not take the adjoint. */
 #define MATMUL_GRADIENT(a, b)                                        \
 	"static if transpose_a { da = MatMul(" b                         \
 	", dproduct, transpose_a = transpose_b, transpose_b = true) }\n" \
@@ -250,8 +252,8 @@ const struct dfg_op dfg_op_MatMul = {
 	.name = "MatMul",
 	.doc = "matrix product of a and b",
 	.sig = "<T: numeric>(a: T, b: T) -> (product: T)",
-	.attr = {[TURN_A] = "transpose_a: bool = false",
-		[TURN_B] = "transpose_b: bool = false",
+	.attr = {[TRANSPOSE_A] = "transpose_a: bool = false",
+		[TRANSPOSE_B] = "transpose_b: bool = false",
 		"grad_a: bool = false",
 		"grad_b: bool = false"},
 	.flags = DFG_EXPENSIVE,
@@ -260,21 +262,21 @@ const struct dfg_op dfg_op_MatMul = {
 	KERNELS(matmul),
 };
 
-/* What is larger than its broadcast input is summed by the pass. */
+/* The gradient pass sums a result to the shape of an input that was broadcast. */
 #define ADJOINT_GRADIENT                                                                \
 	"static if adj_x { dx = BatchMatMulV2(y, doutput, adj_x = adj_y, adj_y = true) }\n" \
 	"else { dx = BatchMatMulV2(doutput, y, adj_y = not adj_y) }\n"                      \
 	"static if adj_y { dy = BatchMatMulV2(doutput, x, adj_x = true, adj_y = adj_x) }\n" \
 	"else { dy = BatchMatMulV2(x, doutput, adj_x = not adj_x) }"
-#define ADJOINT_ATTRS                                                                               \
-	{                                                                                               \
-		[TURN_A] = "adj_x: bool = false", [TURN_B] = "adj_y: bool = false", "grad_x: bool = false", \
-		"grad_y: bool = false"                                                                      \
+#define ADJOINT_ATTRS                                                                                         \
+	{                                                                                                         \
+		[TRANSPOSE_A] = "adj_x: bool = false", [TRANSPOSE_B] = "adj_y: bool = false", "grad_x: bool = false", \
+		"grad_y: bool = false"                                                                                \
 	}
 
 const struct dfg_op dfg_op_BatchMatMul = {
 	.name = "BatchMatMul",
-	.doc = "matrix products of two equal batches",
+	.doc = "matrix products of two batches of equal shape",
 	.sig = "<T: numeric>(x: T, y: T) -> (output: T)",
 	.attr = ADJOINT_ATTRS,
 	.flags = DFG_EXPENSIVE,

@@ -81,7 +81,7 @@ static struct dfg_err *string_to_number_run(struct dfg_kernel *ctx)
 	for (int64_t i = 0, n = dfg_shape_count(&in->shape); i < n; i++) {
 		struct dfg_string text = ((const struct dfg_string *)in->data)[i];
 		if (!dfg_read_number(text, out->dtype, dfg_tensor_at(out, i)))
-			return DFG_ERR(DFG_DATA, "element %" PRId64 ", '%.*s', is no %s", i,
+			return DFG_ERR(DFG_DATA, "element %" PRId64 ", '%.*s', is not a valid %s", i,
 				(int)(text.length < 60 ? text.length : 60), text.s ? text.s : "", dfg_dtype_name(out->dtype));
 	}
 	return NULL;
@@ -89,7 +89,7 @@ static struct dfg_err *string_to_number_run(struct dfg_kernel *ctx)
 
 const struct dfg_op dfg_op_StringToNumber = {
 	.name = "StringToNumber",
-	.doc = "the numbers that the strings spell",
+	.doc = "strings parsed as numbers",
 	.sig = "<out_type: f32|f64|i32|i64|u32|u64 = f32>(string_tensor: string) -> (output: out_type)",
 	.flags = DFG_NO_GRADIENT | DFG_ANY_RANK | DFG_EXACT,
 	.shape = same_shape,
@@ -99,11 +99,11 @@ const struct dfg_op dfg_op_StringToNumber = {
 enum { PRECISION, SCIENTIFIC, SHORTEST, WIDTH, FILL };
 enum { DIGITS_MAX = 500, NUMBER_MAX = 1024, TEXT_MAX = 2 * NUMBER_MAX + 4 };
 
-/* How an element is printed: a number's format takes a width and, of a float, a precision; -1 is none. */
+/* How an element is printed: a printf format for a width and, for floats, a precision (-1: unspecified). */
 struct style {
 	char format[16];
 	int width, precision;
-	bool left; /* spaces stand behind */
+	bool left; /* aligned left: padded with spaces after the text */
 };
 
 static struct dfg_err *style_of(const struct dfg_resolved_node *call, struct style *out_style)
@@ -113,14 +113,14 @@ static struct dfg_err *style_of(const struct dfg_resolved_node *call, struct sty
 	bool is_float = dfg_dtype_is(dtype, "float") || dfg_dtype_is(dtype, "complex");
 	const char *fill = attr[FILL].s.length ? attr[FILL].s.s : "";
 	if (attr[FILL].s.length > 1 || (*fill && !memchr(" +-0#", *fill, 5)))
-		return DFG_ERR(DFG_DATA, "fill is '%.*s', must be one of ' ', '+', '-', '0', '#'",
+		return DFG_ERR(DFG_DATA, "fill is '%.*s', expected ' ', '+', '-', '0' or '#'",
 			(int)(attr[FILL].s.length < 20 ? attr[FILL].s.length : 20), fill);
 	if (attr[SCIENTIFIC].b && attr[SHORTEST].b)
-		return DFG_ERR(DFG_DATA, "scientific and shortest exclude each other");
+		return DFG_ERR(DFG_DATA, "scientific and shortest cannot both be set");
 	if (!is_float && dtype != DFG_STRING && (attr[SCIENTIFIC].b || attr[SHORTEST].b || attr[PRECISION].i >= 0))
 		return DFG_ERR(DFG_DATA, "scientific, shortest and precision are for floats, not %s", dfg_dtype_name(dtype));
 	if (attr[PRECISION].i > DIGITS_MAX || attr[WIDTH].i > DIGITS_MAX)
-		return DFG_ERR(DFG_DATA, "a width or precision of more than %d", DIGITS_MAX);
+		return DFG_ERR(DFG_DATA, "width or precision is larger than %d", DIGITS_MAX);
 	const char *kind = !is_float ? "*" PRId64 : attr[SCIENTIFIC].b ? "*.*e" : attr[SHORTEST].b ? "*.*g" : "*.*f";
 	if (dfg_dtype_is(dtype, "unsigned"))
 		kind = "*" PRIu64;

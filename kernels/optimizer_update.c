@@ -17,7 +17,7 @@ struct update {
 	double scalar[DFG_SCALARS_MOST];
 };
 
-/* By their names in the declaration: what is neither slot, grad nor indices is a scalar. */
+/* Reads inputs by their names in the declaration: those after the slots, except grad and indices, are scalars. */
 static struct dfg_err *read_inputs(struct dfg_kernel *ctx, struct update *u)
 {
 	const struct dfg_signature *signature = ctx->call->signature;
@@ -30,14 +30,14 @@ static struct dfg_err *read_inputs(struct dfg_kernel *ctx, struct update *u)
 		else if (!strcmp(name, "indices"))
 			u->indices = t;
 		else if (dfg_shape_count(&t->shape) != 1)
-			return DFG_ERR(DFG_DATA, "%s must be a scalar, not %s", name, dfg_shape_words(&t->shape).s);
+			return DFG_ERR(DFG_DATA, "%s is %s, expected a scalar", name, dfg_shape_words(&t->shape).s);
 		else
 			u->scalar[scalars++] = dfg_tensor_float(t, 0);
 	}
 	return NULL;
 }
 
-/* In the order of their addresses, so that two updates never wait for each other. */
+/* Locks the variables in the order of their addresses, so that two updates cannot deadlock. */
 static struct dfg_err *lock_all(struct update *u)
 {
 	struct dfg_err *err = NULL;
@@ -48,7 +48,7 @@ static struct dfg_err *lock_all(struct update *u)
 			if (u->variable[i] > last && (next < 0 || u->variable[i] < u->variable[next]))
 				next = i;
 		if (next < 0)
-			err = DFG_ERR(DFG_DATA, "one variable stands in two places");
+			err = DFG_ERR(DFG_DATA, "one variable is used for two slots");
 		else
 			err = dfg_variable_lock(u->variable[next], &u->slot[next]);
 		last = next < 0 ? last : u->variable[next];
@@ -73,11 +73,12 @@ static struct dfg_err *check_sparse(const struct update *u)
 	int64_t bound = rows.dim[0];
 	rows.dim[0] = count;
 	if (!dfg_shape_equal(&rows, &u->grad->shape))
-		return DFG_ERR(DFG_DATA, "grad is %s, not %s", dfg_shape_words(&u->grad->shape).s, dfg_shape_words(&rows).s);
+		return DFG_ERR(
+			DFG_DATA, "grad is %s, expected %s", dfg_shape_words(&u->grad->shape).s, dfg_shape_words(&rows).s);
 	for (int64_t i = 0; i < count; i++) {
 		int64_t index = dfg_tensor_int(u->indices, i);
 		if (index < 0 || index >= bound)
-			return DFG_ERR(DFG_DATA, "index %" PRId64 " at %" PRId64 " is not in [0,%" PRId64 ")", index, i, bound);
+			return DFG_ERR(DFG_DATA, "index %" PRId64 " at %" PRId64 " is outside [0,%" PRId64 ")", index, i, bound);
 	}
 	return NULL;
 }
@@ -87,18 +88,18 @@ static struct dfg_err *check(const struct update *u)
 	const struct dfg_tensor *var = u->slot[0];
 	for (int i = 0; i < u->rule->slots; i++)
 		if (u->slot[i]->dtype != u->grad->dtype || !dfg_shape_equal(&u->slot[i]->shape, &var->shape))
-			return DFG_ERR(DFG_DATA, "'%s' is %s and '%s' %s", u->variable[0]->resource.name,
+			return DFG_ERR(DFG_DATA, "'%s' is %s, but slot '%s' is %s", u->variable[0]->resource.name,
 				dfg_type_words(u->grad->dtype, &var->shape).s, u->variable[i]->resource.name,
 				dfg_type_words(u->slot[i]->dtype, &u->slot[i]->shape).s);
 	if (u->indices)
 		return check_sparse(u);
 	if (!dfg_shape_equal(&u->grad->shape, &var->shape))
 		return DFG_ERR(
-			DFG_DATA, "grad is %s, not %s", dfg_shape_words(&u->grad->shape).s, dfg_shape_words(&var->shape).s);
+			DFG_DATA, "grad is %s, expected %s", dfg_shape_words(&u->grad->shape).s, dfg_shape_words(&var->shape).s);
 	return NULL;
 }
 
-/* n elements of the slots from `at` on, by those of grad from `from` on. */
+/* Updates n elements of the slots, the first at `at`, by those of grad, the first at `from`. */
 static void change_halves(const struct update *u, int64_t at, int64_t from, int64_t n)
 {
 	float wide[DFG_SLOTS_MOST][TILE], grad[TILE];
@@ -169,7 +170,8 @@ struct dfg_err *dfg_rule_shape(struct dfg_infer *node)
 		const char *name = signature->in[i].name;
 		bool grad = !strcmp(name, "grad") || !strcmp(name, "delta");
 		if (grad && !dfg_shape_fits(&var, node->in[i]))
-			return DFG_ERR(DFG_DATA, "%s is %s, not %s", name, dfg_shape_words(node->in[i]).s, dfg_shape_words(&var).s);
+			return DFG_ERR(
+				DFG_DATA, "%s is %s, expected %s", name, dfg_shape_words(node->in[i]).s, dfg_shape_words(&var).s);
 	}
 	return dfg_shape_of_ref(node);
 }

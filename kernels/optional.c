@@ -1,4 +1,4 @@
-/* Optionals: values that may be there or not; what TensorFlow keeps of a branch for its gradient. */
+/* Optionals: a tuple of values, or none. TensorFlow saves values of a branch in them for its gradient. */
 #include "kernels/optional.h"
 
 #include "kernels/gradient_helpers.h"
@@ -53,7 +53,7 @@ static struct dfg_err *from_run(struct dfg_kernel *ctx)
 	return err;
 }
 
-/* What is known of the values: their types and shapes. */
+/* OptionalGetValue with the types and shapes of the tensors `like`. */
 static struct dfg_err *get_value(
 	struct dfg_gradient *node, struct dfg_edge optional, const struct dfg_edge *like, struct dfg_edge *out_first)
 {
@@ -89,7 +89,7 @@ static struct dfg_err *from_gradient(struct dfg_gradient *node)
 
 const struct dfg_op dfg_op_OptionalFromValue = {
 	.name = "OptionalFromValue",
-	.doc = "the components together, as one value that is there",
+	.doc = "an optional that has the components as its values",
 	.sig = "<Toutput_types: [type]>(components: Toutput_types) -> (optional: variant)",
 	.flags = DFG_ANY_RANK,
 	.shape = scalar_shape,
@@ -106,7 +106,7 @@ static struct dfg_err *none_run(struct dfg_kernel *ctx)
 
 const struct dfg_op dfg_op_OptionalNone = {
 	.name = "OptionalNone",
-	.doc = "the value that is not there",
+	.doc = "an optional without values",
 	.sig = "() -> (optional: variant)",
 	.shape = scalar_shape,
 	.gradient = "",
@@ -125,7 +125,7 @@ static struct dfg_err *has_run(struct dfg_kernel *ctx)
 
 const struct dfg_op dfg_op_OptionalHasValue = {
 	.name = "OptionalHasValue",
-	.doc = "whether the value is there",
+	.doc = "whether the optional has values",
 	.sig = "(optional: variant) -> (has_value: bool)",
 	.shape = scalar_shape,
 	.gradient = "",
@@ -140,9 +140,9 @@ static struct dfg_err *get_run(struct dfg_kernel *ctx)
 	const struct dfg_list *shapes = dfg_kernel_attr(ctx)[OUTPUT_SHAPES].list;
 	DFG_TRY(dfg_object_in(ctx, 0, dfg_optional_kind, &optional));
 	if (optional->count < 0)
-		return DFG_ERR(DFG_DATA, "the optional has no value");
+		return DFG_ERR(DFG_DATA, "the optional has no values");
 	if (optional->count != ctx->call->n_out)
-		return DFG_ERR(DFG_DATA, "the optional has %d values, not %d", optional->count, ctx->call->n_out);
+		return DFG_ERR(DFG_DATA, "the optional has %d values, expected %d", optional->count, ctx->call->n_out);
 	for (int i = 0; i < optional->count; i++) {
 		const struct dfg_tensor *at = &optional->at[i];
 		struct dfg_tensor value;
@@ -185,7 +185,7 @@ static struct dfg_err *get_gradient(struct dfg_gradient *node)
 
 const struct dfg_op dfg_op_OptionalGetValue = {
 	.name = "OptionalGetValue",
-	.doc = "the components of a value that is there",
+	.doc = "the values of an optional, which must have them",
 	.sig = "<output_types: [type]>(optional: variant) -> (components: output_types)",
 	.attr = {[OUTPUT_SHAPES] = "output_shapes: list(shape)"},
 	.flags = DFG_ANY_RANK,

@@ -1,4 +1,4 @@
-/* Borders put round a tensor: of one value, or of what it holds near them. */
+/* Borders around a tensor: of one value, or mirrored from its elements. */
 #include "kernels/strided_copy.h"
 #include "kernels/shape_rules.h"
 
@@ -7,17 +7,17 @@
 
 enum { INPUT, PADDINGS, VALUE };
 
-/* What is put before and behind dimension d; DFG_NOT_KNOWN where it is not. */
-static struct dfg_err *padding_of(const struct dfg_infer *node, int d, int64_t *out_before, int64_t *out_behind)
+/* The numbers of elements before and after those of the input along dimension d; DFG_NOT_KNOWN if unknown. */
+static struct dfg_err *padding_of(const struct dfg_infer *node, int d, int64_t *out_before, int64_t *out_after)
 {
 	*out_before = dfg_int_of(node, PADDINGS, 2 * d);
-	*out_behind = dfg_int_of(node, PADDINGS, 2 * d + 1);
-	if ((*out_before < 0 && *out_before != DFG_NOT_KNOWN) || (*out_behind < 0 && *out_behind != DFG_NOT_KNOWN))
+	*out_after = dfg_int_of(node, PADDINGS, 2 * d + 1);
+	if ((*out_before < 0 && *out_before != DFG_NOT_KNOWN) || (*out_after < 0 && *out_after != DFG_NOT_KNOWN))
 		return DFG_ERR(DFG_DATA, "the padding of dimension %d is negative", d);
 	return NULL;
 }
 
-/* The rank that input and paddings say together, which both must fit. */
+/* The rank by input and paddings, which must agree. */
 static struct dfg_err *rank_of(const struct dfg_infer *node, int *out_rank)
 {
 	const struct dfg_shape *in = node->in[INPUT], *paddings = node->in[PADDINGS];
@@ -27,7 +27,7 @@ static struct dfg_err *rank_of(const struct dfg_infer *node, int *out_rank)
 	int64_t n = paddings->rank == 2 ? paddings->dim[0] : DFG_UNKNOWN;
 	if (paddings->rank != 2 || (paddings->dim[1] != 2 && paddings->dim[1] >= 0) || n > DFG_RANK_MAX ||
 		(n >= 0 && in->rank >= 0 && n != in->rank))
-		return DFG_ERR(DFG_DATA, "paddings must be [%d,2], not %s", in->rank, dfg_shape_words(paddings).s);
+		return DFG_ERR(DFG_DATA, "paddings are %s, expected [%d,2]", dfg_shape_words(paddings).s, in->rank);
 	if (in->rank < 0)
 		*out_rank = (int)n;
 	return NULL;
@@ -41,12 +41,12 @@ static struct dfg_err *pad_shape(struct dfg_infer *node)
 		DFG_TRY(dfg_need_rank(node, VALUE, 0));
 	DFG_TRY(rank_of(node, &out->rank));
 	for (int d = 0; d < out->rank; d++) {
-		int64_t before, behind, dim = in->rank < 0 ? DFG_UNKNOWN : in->dim[d];
-		DFG_TRY(padding_of(node, d, &before, &behind));
+		int64_t before, after, dim = in->rank < 0 ? DFG_UNKNOWN : in->dim[d];
+		DFG_TRY(padding_of(node, d, &before, &after));
 		out->dim[d] = DFG_UNKNOWN;
-		if (dim >= 0 && before >= 0 && behind >= 0 &&
+		if (dim >= 0 && before >= 0 && after >= 0 &&
 			(__builtin_add_overflow(dim, before, &out->dim[d]) ||
-				__builtin_add_overflow(out->dim[d], behind, &out->dim[d])))
+				__builtin_add_overflow(out->dim[d], after, &out->dim[d])))
 			return DFG_ERR(DFG_DATA, "the padding of dimension %d is too large", d);
 	}
 	return NULL;
@@ -75,12 +75,12 @@ static struct dfg_err *pad_run(struct dfg_kernel *ctx)
 	return dfg_moved(ctx, 0);
 }
 
-/* The padding's first column is where the input begins. */
+/* The first column of paddings is the offset of the input in the output. */
 #define PAD_GRADIENT "dinput = Slice(doutput, Reshape(Slice(i32(paddings), [0, 0], [-1, 1]), [-1]), Shape(input))"
 
 const struct dfg_op dfg_op_Pad = {
 	.name = "Pad",
-	.doc = "input in a border of zeros: paddings[d] elements before and behind it along dimension d",
+	.doc = "input in a border of zeros: paddings[d] elements before and after it along dimension d",
 	.sig = "<T: type, Tpaddings: index = i32>(input: T, paddings: Tpaddings) -> (output: T)",
 	.flags = DFG_ANY_RANK | DFG_EXACT | DFG_KNOWS_MATRICES,
 	.shape = pad_shape,
@@ -90,7 +90,7 @@ const struct dfg_op dfg_op_Pad = {
 
 const struct dfg_op dfg_op_PadV2 = {
 	.name = "PadV2",
-	.doc = "input in a border of one value: paddings[d] elements before and behind it along dimension d",
+	.doc = "input in a border of one value: paddings[d] elements before and after it along dimension d",
 	.sig = "<T: type, Tpaddings: index = i32>(input: T, paddings: Tpaddings, constant_values: T) -> (output: T)",
 	.flags = DFG_ANY_RANK | DFG_EXACT | DFG_KNOWS_MATRICES,
 	.shape = pad_shape,
@@ -101,7 +101,7 @@ const struct dfg_op dfg_op_PadV2 = {
 	.run = pad_run,
 };
 
-/* REFLECT leaves the element at the edge out of the mirror image, SYMMETRIC does not. */
+/* REFLECT mirrors at the element on the edge, SYMMETRIC at the edge itself, which repeats that element. */
 static int64_t mirror_offset(const struct dfg_resolved_node *call)
 {
 	return call->attr[0].s.length && call->attr[0].s.s[0] == 'R';
@@ -109,14 +109,14 @@ static int64_t mirror_offset(const struct dfg_resolved_node *call)
 
 static struct dfg_err *check_mirror(const struct dfg_infer *node, int d, int64_t dim, bool grad)
 {
-	int64_t before, behind, offset = mirror_offset(node->call);
-	DFG_TRY(padding_of(node, d, &before, &behind));
-	if (dim < 0 || before < 0 || behind < 0)
+	int64_t before, after, offset = mirror_offset(node->call);
+	DFG_TRY(padding_of(node, d, &before, &after));
+	if (dim < 0 || before < 0 || after < 0)
 		return NULL;
-	int64_t inner = grad ? dim - before - behind : dim;
-	if (before > inner - offset || behind > inner - offset)
+	int64_t inner = grad ? dim - before - after : dim;
+	if (before > inner - offset || after > inner - offset)
 		return DFG_ERR(DFG_DATA,
-			"cannot mirror %" PRId64 " and %" PRId64 " elements of the %" PRId64 " of dimension %d", before, behind,
+			"cannot mirror %" PRId64 " and %" PRId64 " elements of the %" PRId64 " of dimension %d", before, after,
 			inner, d);
 	return NULL;
 }
@@ -134,22 +134,22 @@ static struct dfg_err *mirror_grad_shape(struct dfg_infer *node)
 	const struct dfg_shape *in = node->in[INPUT];
 	DFG_TRY(rank_of(node, &node->out[0].rank));
 	for (int d = 0; d < node->out[0].rank; d++) {
-		int64_t before, behind, dim = in->rank < 0 ? DFG_UNKNOWN : in->dim[d];
+		int64_t before, after, dim = in->rank < 0 ? DFG_UNKNOWN : in->dim[d];
 		DFG_TRY(check_mirror(node, d, dim, true));
-		DFG_TRY(padding_of(node, d, &before, &behind));
-		node->out[0].dim[d] = dim < 0 || before < 0 || behind < 0 ? DFG_UNKNOWN : dim - before - behind;
+		DFG_TRY(padding_of(node, d, &before, &after));
+		node->out[0].dim[d] = dim < 0 || before < 0 || after < 0 ? DFG_UNKNOWN : dim - before - after;
 	}
 	return NULL;
 }
 
-/* The padded tensor as source (from) or target of moves to the one within, element by element along each dimension. */
+/* Moves between the padded tensor and the inner one, element by element along each dimension. */
 struct mirror {
 	const struct dfg_tensor *paddings;
 	struct dfg_shape padded, inner;
 	int64_t offset;
 };
 
-/* Which element of the inner tensor stands at place i of the padded one. */
+/* The index, along one dimension, of the inner element that is mirrored to index i of the padded tensor. */
 static int64_t mirrored(const struct mirror *m, int64_t i)
 {
 	int64_t at = 0, step = 1;
@@ -177,7 +177,7 @@ static struct dfg_err *mirror_run(struct dfg_kernel *ctx)
 
 const struct dfg_op dfg_op_MirrorPad = {
 	.name = "MirrorPad",
-	.doc = "input in a border that mirrors it: paddings[d] elements before and behind it along dimension d",
+	.doc = "input in a border that mirrors it: paddings[d] elements before and after it along dimension d",
 	.sig = "<T: type, Tpaddings: index = i32>(input: T, paddings: Tpaddings) -> (output: T)",
 	.attr = {"mode: string in REFLECT|SYMMETRIC"},
 	.flags = DFG_ANY_RANK | DFG_EXACT | DFG_KNOWS_MATRICES,
@@ -202,7 +202,7 @@ DFG_EACH_numeric(MIRROR_GRAD)
 
 const struct dfg_op dfg_op_MirrorPadGrad = {
 	.name = "MirrorPadGrad",
-	.doc = "input without its border, whose elements are added to those that MirrorPad would have made them of",
+	.doc = "gradient of MirrorPad: input without its border, whose elements are added to those that they mirror",
 	.sig = "<T: numeric, Tpaddings: index = i32>(input: T, paddings: Tpaddings) -> (output: T)",
 	.attr = {"mode: string in REFLECT|SYMMETRIC"},
 	.flags = DFG_ANY_RANK | DFG_EXACT | DFG_KNOWS_MATRICES,

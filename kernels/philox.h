@@ -3,8 +3,8 @@
 #include <stdint.h>
 
 /*
- * Philox4x32-10 (Salmon et al., 2011): four random words from a counter and a key, and nothing else. Element blocks take
- * counters in order, so that any part of a stream can be made by itself.
+ * Philox4x32-10 (Salmon et al. 2011): four random words as a pure function of a counter and a key. Blocks of elements
+ * use consecutive counters, so any part of a stream can be computed alone.
  */
 struct dfg_philox {
 	uint32_t counter[4], key[2];
@@ -29,7 +29,7 @@ static inline void dfg_philox_words(const struct dfg_philox *philox, uint32_t ou
 	out[3] = c3;
 }
 
-/* The counter, 128 bits, moved on. */
+/* Adds count to the counter of 128 bits. */
 static inline void dfg_philox_skip(struct dfg_philox *philox, uint64_t count)
 {
 	for (int i = 0; i < 4; i++, count >>= 32) {

@@ -5,8 +5,8 @@
 #include <string.h>
 
 /*
- * Pooling. Loops are over images with channels last: one whose channels come first is as many images of one channel.
- * Of equal largest elements the first of a window counts; NaN is larger than any number.
+ * Pooling. Loops are over images with channels last; an image with channels first is one image of one channel for each
+ * of them. The first of equal largest elements of a window counts; NaN is larger than any number.
  */
 enum { PADDING, FORMAT, KSIZE, STRIDES, EXPLICIT }; /* attributes; the V2 forms have KSIZE and STRIDES as inputs */
 
@@ -18,11 +18,11 @@ static bool is_v2(const struct dfg_resolved_node *call)
 static struct dfg_err *check_rule(const struct dfg_window_rule *rule)
 {
 	if (rule->size[0] != 1)
-		return DFG_ERR(DFG_DATA, "a window cannot reach over images");
+		return DFG_ERR(DFG_DATA, "the window is %lld along the batch, expected 1", (long long)rule->size[0]);
 	for (int i = 0; i < rule->rank; i++)
 		if ((rule->before[i] > 0 && rule->before[i] >= rule->size[i]) ||
 			(rule->after[i] > 0 && rule->after[i] >= rule->size[i]))
-			return DFG_ERR(DFG_DATA, "padding of dim %d is not smaller than the window", i);
+			return DFG_ERR(DFG_DATA, "the padding of dimension %d is not smaller than the window", i);
 	return NULL;
 }
 
@@ -44,44 +44,44 @@ static struct dfg_err *start_rule(const struct dfg_resolved_node *call, struct d
 static struct dfg_err *need_image(const struct dfg_window_rule *rule, const struct dfg_shape *image)
 {
 	if (image->rank != rule->rank)
-		return DFG_ERR(DFG_DATA, "needs an image of %d dims, not %s", rule->rank, dfg_shape_words(image).s);
+		return DFG_ERR(DFG_DATA, "the image is %s, expected %d dimensions", dfg_shape_words(image).s, rule->rank);
 	return NULL;
 }
 
-/* Input i of a V2 form: as many positive numbers as the image has dims. */
-static struct dfg_err *told(struct dfg_kernel *ctx, int i, int rank, int64_t *out_numbers)
+/* Reads input i of a V2 form: a positive number for each dimension of the image. */
+static struct dfg_err *read_sizes(struct dfg_kernel *ctx, int i, int rank, int64_t *out_numbers)
 {
 	const struct dfg_tensor *in = dfg_kernel_input(ctx, i);
 	union dfg_value item[DFG_RANK_MAX];
 	if (in->shape.rank != 1 || in->shape.dim[0] != rank)
-		return DFG_ERR(DFG_DATA, "input %d must be %d numbers, not %s", i, rank, dfg_shape_words(&in->shape).s);
+		return DFG_ERR(DFG_DATA, "input %d is %s, expected a vector of %d", i, dfg_shape_words(&in->shape).s, rank);
 	for (int d = 0; d < rank; d++)
 		item[d].i = dfg_tensor_int(in, d);
 	return dfg_window_list(
 		&(struct dfg_list){DFG_ATTR_INT, (uint32_t)rank, item}, ctx->call->signature->in[i].name, rank, out_numbers);
 }
 
-/* Whether the window reaches over channels; it then stays at its pixel, and cuts the channels into whole parts. */
+/* Whether the window is over channels; it then covers one pixel, and its size must divide the channels. */
 static struct dfg_err *over_channels(
-	const struct dfg_window_rule *rule, const struct dfg_shape *image, bool *out_is_so, struct dfg_shape *out_shape)
+	const struct dfg_window_rule *rule, const struct dfg_shape *image, bool *out_is, struct dfg_shape *out_shape)
 {
 	int channel = dfg_window_channel_dim(rule->rank, rule->channels_first);
 	int64_t size = rule->size[channel], channels = image->dim[channel];
-	*out_is_so = size != 1;
-	if (!*out_is_so)
+	*out_is = size != 1;
+	if (!*out_is)
 		return NULL;
 	for (int d = 0; d < rule->rank; d++)
 		if (d != channel && (rule->size[d] != 1 || rule->stride[d] != 1))
-			return DFG_ERR(DFG_DATA, "a window over channels cannot reach or move over dim %d as well", d);
+			return DFG_ERR(DFG_DATA, "a window over channels must have size and stride 1 along dimension %d", d);
 	if (rule->stride[channel] != size || rule->padding == DFG_EXPLICIT || (channels >= 0 && channels % size))
-		return DFG_ERR(DFG_DATA, "a window over %lld of %lld channels must move by as many, and divide them",
+		return DFG_ERR(DFG_DATA, "a window over channels must have its size as stride and divide them: %lld of %lld",
 			(long long)size, (long long)channels);
 	*out_shape = *image;
 	out_shape->dim[channel] = channels < 0 ? DFG_UNKNOWN : channels / size;
 	return NULL;
 }
 
-/* The same window as one over an image of one row, whose pixels are the channels. */
+/* The same window over an image of one row, whose pixels are the channels. */
 static struct dfg_window row_of_channels(const struct dfg_window_rule *rule, const struct dfg_shape *image)
 {
 	const struct dfg_axis still = {1, 1, 1, 1, 1, 0};
@@ -94,8 +94,8 @@ static struct dfg_window row_of_channels(const struct dfg_window_rule *rule, con
 }
 
 /*
- * How the node's window moves over the image, and the shape of what comes out; its sizes come with the last two inputs of
- * a V2 form.
+ * The positions of the node's window on the image, and the shape of the output. Sizes and strides are attributes, or
+ * the last two inputs of a V2 form.
  */
 static struct dfg_err *fit(
 	struct dfg_kernel *ctx, const struct dfg_shape *image, struct dfg_window *out_window, struct dfg_shape *out_shape)
@@ -104,8 +104,8 @@ static struct dfg_err *fit(
 	struct dfg_window_rule rule;
 	DFG_TRY(start_rule(ctx->call, &rule));
 	if (is_v2(ctx->call)) {
-		DFG_TRY(told(ctx, ctx->call->n_in - 2, rule.rank, rule.size));
-		DFG_TRY(told(ctx, ctx->call->n_in - 1, rule.rank, rule.stride));
+		DFG_TRY(read_sizes(ctx, ctx->call->n_in - 2, rule.rank, rule.size));
+		DFG_TRY(read_sizes(ctx, ctx->call->n_in - 1, rule.rank, rule.stride));
 		DFG_TRY(check_rule(&rule));
 	}
 	DFG_TRY(need_image(&rule, image));
@@ -132,7 +132,7 @@ static struct dfg_err *infer_fit(struct dfg_infer *node, const struct dfg_shape 
 		bool there = known[0] && known[1] && known[0]->count == rule.rank && known[1]->count == rule.rank;
 		rule.size[i] = there ? known[0]->v[i] : DFG_NOT_KNOWN;
 		rule.stride[i] = there ? known[1]->v[i] : DFG_NOT_KNOWN;
-		if (rule.size[i] < 1 || rule.stride[i] < 1) { /* not known, or refused when it runs */
+		if (rule.size[i] < 1 || rule.stride[i] < 1) { /* unknown, or an error when it runs */
 			for (int d = 0; d < rule.rank; d++)
 				out_shape->dim[d] = DFG_UNKNOWN;
 			return NULL;
@@ -151,7 +151,7 @@ static struct dfg_err *pool_shape(struct dfg_infer *node)
 	return infer_fit(node, node->in[0], &node->out[0]);
 }
 
-/* What the loops work on. Numbers of positions and pixels are those of an image. */
+/* Arguments of the loops. Positions and pixels are counted within one image. */
 struct pool {
 	struct dfg_window window;
 	int64_t channels, positions, pixels;
@@ -166,12 +166,12 @@ static struct pool pool_of(const struct dfg_window *window)
 		pool.window.batch *= window->channels;
 		pool.channels = 1;
 	}
-	pool.positions = dfg_window_places(window);
+	pool.positions = dfg_window_positions(window);
 	pool.pixels = dfg_window_pixels(window);
 	return pool;
 }
 
-/* A window's part in the image: pixels [low, high) along each axis. */
+/* The part of a window that is in the image: pixels [low, high) along each axis. */
 struct part {
 	int64_t low[DFG_AXES], high[DFG_AXES];
 };
@@ -209,7 +209,7 @@ static int64_t part_size(const struct part *part)
 /* For any type, integers too. */
 #define IS_NAN(x) ((x) != (x))
 
-/* Blocks of channels whose best elements and their pixels fit in registers and the stack. */
+/* Channels of a block whose largest elements and their pixels fit in registers and on the stack. */
 enum { WIDE = 64 };
 
 #define TEMPLATE "kernels/pool_max.inc"
@@ -221,7 +221,7 @@ static range_fn *const max_of[DFG_DTYPES] = {DFG_EACH_number(DFG_BY_DTYPE, max)}
 static range_fn *const max_grad_of[DFG_DTYPES] = {DFG_EACH_number(DFG_BY_DTYPE, max_grad)};
 static range_fn *const max_pick_of[DFG_DTYPES] = {DFG_EACH_number(DFG_BY_DTYPE, max_pick)};
 
-/* Places, or images, in a block of some 20 us. */
+/* The number of positions or images that are some 20 us of work. */
 static int64_t block_of(const struct pool *pool, int64_t each)
 {
 	int64_t work = each * pool->channels * dfg_window_size(&pool->window);
@@ -261,10 +261,11 @@ static struct dfg_err *max_pool(struct dfg_kernel *ctx)
 
 enum { ORIG_INPUT, ORIG_OUTPUT, GRAD }; /* inputs of MaxPoolGrad and MaxPoolGradGrad */
 
-static struct dfg_err *check_shape(const struct dfg_shape *got, const struct dfg_shape *wanted, const char *what)
+static struct dfg_err *check_shape(const struct dfg_shape *given, const struct dfg_shape *expected, const char *name)
 {
-	if (!dfg_shape_fits(got, wanted))
-		return DFG_ERR(DFG_DATA, "'%s' is %s, must be %s", what, dfg_shape_words(got).s, dfg_shape_words(wanted).s);
+	if (!dfg_shape_fits(given, expected))
+		return DFG_ERR(
+			DFG_DATA, "'%s' is %s, expected %s", name, dfg_shape_words(given).s, dfg_shape_words(expected).s);
 	return NULL;
 }
 
@@ -347,16 +348,17 @@ static struct dfg_err *average_grad_shape(struct dfg_infer *node)
 
 static struct dfg_err *average_pool_grad(struct dfg_kernel *ctx)
 {
-	const struct dfg_tensor *told = dfg_kernel_input(ctx, 0), *grad = dfg_kernel_input(ctx, 1);
+	const struct dfg_tensor *sizes = dfg_kernel_input(ctx, 0), *grad = dfg_kernel_input(ctx, 1);
 	struct dfg_window window;
 	struct dfg_tensor *out;
 	struct dfg_shape shape = {.rank = grad->shape.rank}, of_grad;
-	if (told->shape.rank != 1 || told->shape.dim[0] != shape.rank)
-		return DFG_ERR(DFG_DATA, "input 0 must be %d numbers, not %s", shape.rank, dfg_shape_words(&told->shape).s);
+	if (sizes->shape.rank != 1 || sizes->shape.dim[0] != shape.rank)
+		return DFG_ERR(
+			DFG_DATA, "input 0 is %s, expected a vector of %d", dfg_shape_words(&sizes->shape).s, shape.rank);
 	for (int i = 0; i < shape.rank; i++) {
-		shape.dim[i] = dfg_tensor_int(told, i);
+		shape.dim[i] = dfg_tensor_int(sizes, i);
 		if (shape.dim[i] < 0)
-			return DFG_ERR(DFG_DATA, "input 0 must not have %lld", (long long)shape.dim[i]);
+			return DFG_ERR(DFG_DATA, "input 0 has negative dimension %lld", (long long)shape.dim[i]);
 	}
 	DFG_TRY(fit(ctx, &shape, &window, &of_grad));
 	DFG_TRY(check_shape(&grad->shape, &of_grad, "grad"));
@@ -400,7 +402,7 @@ const struct dfg_op dfg_op_MaxPoolV2 = {
 
 const struct dfg_op dfg_op_MaxPoolGrad = {
 	.name = "MaxPoolGrad",
-	.doc = "gradient of MaxPool: goes to the first largest element of each window",
+	.doc = "gradient of MaxPool: all of it to the first largest element of each window",
 	.sig = "<T: number = f32>(orig_input: T, orig_output: T, grad: T) -> (output: T)",
 	.attr = {ATTRS_EXPLICIT},
 	.shape = max_grad_shape,
@@ -410,7 +412,7 @@ const struct dfg_op dfg_op_MaxPoolGrad = {
 
 const struct dfg_op dfg_op_MaxPoolGradV2 = {
 	.name = "MaxPoolGradV2",
-	.doc = "gradient of MaxPoolV2: goes to the first largest element of each window",
+	.doc = "gradient of MaxPoolV2: all of it to the first largest element of each window",
 	.sig = "<T: number = f32>(orig_input: T, orig_output: T, grad: T, ksize: i32, strides: i32) -> (output: T)",
 	.attr = {ATTRS_PLAIN},
 	.shape = max_grad_shape,
@@ -420,7 +422,7 @@ const struct dfg_op dfg_op_MaxPoolGradV2 = {
 
 const struct dfg_op dfg_op_MaxPoolGradGrad = {
 	.name = "MaxPoolGradGrad",
-	.doc = "gradient of MaxPoolGrad: taken from the first largest element of each window",
+	.doc = "gradient of MaxPoolGrad: that of the first largest element of each window",
 	.sig = "<T: number>(orig_input: T, orig_output: T, grad: T) -> (output: T)",
 	.attr = {ATTRS_PLAIN, ATTRS_LISTS},
 	.shape = max_pick_shape,
@@ -430,7 +432,7 @@ const struct dfg_op dfg_op_MaxPoolGradGrad = {
 
 const struct dfg_op dfg_op_MaxPoolGradGradV2 = {
 	.name = "MaxPoolGradGradV2",
-	.doc = "gradient of MaxPoolGradV2: taken from the first largest element of each window",
+	.doc = "gradient of MaxPoolGradV2: that of the first largest element of each window",
 	.sig = "<T: number>(orig_input: T, orig_output: T, grad: T, ksize: i32, strides: i32) -> (output: T)",
 	.attr = {ATTRS_PLAIN},
 	.shape = max_pick_shape,
@@ -440,7 +442,7 @@ const struct dfg_op dfg_op_MaxPoolGradGradV2 = {
 
 const struct dfg_op dfg_op_AvgPool = {
 	.name = "AvgPool",
-	.doc = "the mean of a window that moves over images, of the part that is in the image",
+	.doc = "the mean of a window that moves over images, without padding",
 	.sig = "<T: float>(value: T) -> (output: T)",
 	.attr = {ATTRS_PLAIN, ATTRS_LISTS},
 	.shape = pool_shape,
@@ -450,7 +452,7 @@ const struct dfg_op dfg_op_AvgPool = {
 
 const struct dfg_op dfg_op_AvgPoolGrad = {
 	.name = "AvgPoolGrad",
-	.doc = "gradient of AvgPool: each window's is shared by its elements",
+	.doc = "gradient of AvgPool: divided equally among the elements of each window",
 	.sig = "<T: float>(orig_input_shape: i32, grad: T) -> (output: T)",
 	.attr = {ATTRS_PLAIN, ATTRS_LISTS},
 	.shape = average_grad_shape,

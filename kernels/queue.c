@@ -1,4 +1,4 @@
-/* Queues: what they hold, and who waits for them. */
+/* Queues: their elements, and the attempts that wait for them. */
 #include "kernels/queue.h"
 
 #include "kernels/philox.h"
@@ -40,7 +40,7 @@ static void free_queue(struct dfg_resource *resource)
 	dfg_free(queue);
 }
 
-/* Behind the queue: shapes, types, the name. */
+/* The shapes, the dtypes and the name follow the queue in one allocation. */
 static struct dfg_err *make(void *arg, const char *name, struct dfg_resource **out_resource)
 {
 	const struct dfg_queue_kind *kind = arg;
@@ -69,29 +69,42 @@ static struct dfg_err *make(void *arg, const char *name, struct dfg_resource **o
 static struct dfg_err *check_kind(const struct dfg_queue_kind *kind)
 {
 	if (!kind->types->count)
-		return DFG_ERR(DFG_DATA, "a queue needs a component");
+		return DFG_ERR(DFG_DATA, "a queue requires at least one component");
 	if (kind->shapes->count && kind->shapes->count != kind->types->count)
 		return DFG_ERR(DFG_DATA, "%u shapes for %u components", kind->shapes->count, kind->types->count);
 	for (uint32_t i = 0; i < kind->types->count; i++) {
 		const struct dfg_shape *shape = kind->shapes->count ? kind->shapes->item[i].shape : NULL;
 		if (dfg_dtype_is_handle(kind->types->item[i].dtype))
-			return DFG_ERR(DFG_DATA, "component %u: a queue holds no handles and no variants", i);
+			return DFG_ERR(DFG_DATA, "component %u is %s, which a queue cannot contain", i,
+				dfg_dtype_name(kind->types->item[i].dtype));
 		if (shape && !kind->pads && !dfg_shape_known(shape))
-			return DFG_ERR(DFG_DATA, "component %u: shape %s must be known", i, dfg_shape_words(shape).s);
+			return DFG_ERR(DFG_DATA, "component %u has shape %s, which must be known", i, dfg_shape_words(shape).s);
 	}
 	if (kind->order == DFG_QUEUE_SMALLEST && kind->types->item[0].dtype != DFG_I64)
-		return DFG_ERR(DFG_DATA, "component 0, the priority, must be i64");
+		return DFG_ERR(
+			DFG_DATA, "component 0, the priority, is %s, expected i64", dfg_dtype_name(kind->types->item[0].dtype));
 	return NULL;
 }
 
 static struct dfg_err *check_same(const struct dfg_queue *queue, const struct dfg_queue_kind *kind)
 {
-	bool same = queue->components == (int)kind->types->count && queue->kind.order == kind->order &&
-				queue->kind.capacity == kind->capacity;
-	for (int i = 0; same && i < queue->components; i++)
-		same = queue->dtype[i] == kind->types->item[i].dtype &&
-			   (!kind->shapes->count || dfg_shape_equal(&queue->shape[i], kind->shapes->item[i].shape));
-	return same ? NULL : DFG_ERR(DFG_DATA, "queue '%s' is another one elsewhere", queue->resource.name);
+	const char *name = queue->resource.name;
+	if (queue->kind.order != kind->order)
+		return DFG_ERR(DFG_DATA, "queue '%s' already exists with another order of its elements", name);
+	if (queue->kind.capacity != kind->capacity)
+		return DFG_ERR(DFG_DATA, "queue '%s' already exists with capacity %" PRId64 ", not %" PRId64, name,
+			queue->kind.capacity, kind->capacity);
+	if (queue->components != (int)kind->types->count)
+		return DFG_ERR(DFG_DATA, "queue '%s' already exists with %d components, not %u", name, queue->components,
+			kind->types->count);
+	for (int i = 0; i < queue->components; i++) {
+		const struct dfg_shape *shape = kind->shapes->count ? kind->shapes->item[i].shape : &queue->shape[i];
+		if (queue->dtype[i] != kind->types->item[i].dtype || !dfg_shape_equal(&queue->shape[i], shape))
+			return DFG_ERR(DFG_DATA, "queue '%s' already exists with component %d of %s, not %s", name, i,
+				dfg_type_words(queue->dtype[i], &queue->shape[i]).s,
+				dfg_type_words(kind->types->item[i].dtype, shape).s);
+	}
+	return NULL;
 }
 
 struct dfg_err *dfg_queue_find(
@@ -110,38 +123,39 @@ static bool is_closed_to(const struct dfg_queue *queue, const struct dfg_attempt
 	return queue->closed && !attempt->takes;
 }
 
-/* The place of a new element: behind the last, after making room or moving all to the front. */
-static struct dfg_tensor *make_place(struct dfg_queue *queue)
+/* Memory for a new element after the last; NULL if there is none. May move all elements to the front. */
+static struct dfg_tensor *reserve_element(struct dfg_queue *queue)
 {
 	size_t each = (size_t)queue->components;
 	if (queue->first && queue->first >= queue->count) {
 		memmove(queue->tensor, queue->tensor + queue->first * each, queue->count * each * sizeof *queue->tensor);
 		queue->first = 0;
 	}
-	if (!dfg_reserve(&queue->tensor, &queue->room, (queue->first + queue->count + 1) * each, sizeof *queue->tensor))
+	if (!dfg_reserve(
+			&queue->tensor, &queue->allocated, (queue->first + queue->count + 1) * each, sizeof *queue->tensor))
 		return NULL;
 	return queue->tensor + (queue->first + queue->count) * each;
 }
 
-/* Whether it got one further. */
+/* Puts one element; false if the queue is full. */
 static bool put_one(struct dfg_queue *queue, struct dfg_attempt *attempt)
 {
 	size_t each = (size_t)queue->components;
 	if (queue->kind.capacity >= 0 && queue->count >= (uint64_t)queue->kind.capacity)
 		return false;
-	struct dfg_tensor *place = make_place(queue);
-	if (!place) {
+	struct dfg_tensor *element = reserve_element(queue);
+	if (!element) {
 		attempt->err = no_memory(queue);
 		return true;
 	}
-	memcpy(place, attempt->tensor + attempt->first, each * sizeof *place);
+	memcpy(element, attempt->tensor + attempt->first, each * sizeof *element);
 	attempt->first += each;
 	attempt->wanted--;
 	queue->count++;
 	return true;
 }
 
-/* Which one goes next, counted from the first. */
+/* The index of the element that is taken next, counted from the first. */
 static size_t choose(struct dfg_queue *queue)
 {
 	size_t chosen = 0, each = (size_t)queue->components;
@@ -167,15 +181,15 @@ static void remove_element(struct dfg_queue *queue, size_t chosen)
 	struct dfg_tensor *first = queue->tensor + queue->first * each, *hole = first + chosen * each;
 	queue->count--;
 	if (queue->kind.order == DFG_QUEUE_SHUFFLED)
-		memmove(hole, first + queue->count * each, bytes); /* the last takes its place */
+		memmove(hole, first + queue->count * each, bytes); /* the last element replaces it */
 	else if (chosen)
 		memmove(hole, hole + each, (queue->count - chosen) * bytes);
 	else
 		queue->first++;
 }
 
-/* Whether an element is there to be taken: a shuffling queue keeps some to choose from until it is closed. */
-static bool is_there(const struct dfg_queue *queue)
+/* Whether an element can be taken: until it is closed, a shuffling queue retains some to choose from. */
+static bool has_element(const struct dfg_queue *queue)
 {
 	int64_t least = queue->closed ? 0 : queue->kind.least;
 	return (int64_t)queue->count > (least > 0 ? least : 0);
@@ -184,9 +198,9 @@ static bool is_there(const struct dfg_queue *queue)
 static bool take_one(struct dfg_queue *queue, struct dfg_attempt *attempt)
 {
 	size_t each = (size_t)queue->components;
-	if (!is_there(queue))
+	if (!has_element(queue))
 		return false;
-	if (!dfg_reserve(&attempt->tensor, &attempt->room, attempt->count + each, sizeof *attempt->tensor)) {
+	if (!dfg_reserve(&attempt->tensor, &attempt->allocated, attempt->count + each, sizeof *attempt->tensor)) {
 		attempt->err = no_memory(queue);
 		return true;
 	}
@@ -199,11 +213,11 @@ static bool take_one(struct dfg_queue *queue, struct dfg_attempt *attempt)
 	return true;
 }
 
-/* What was taken in vain goes back to the front, in its order. */
+/* Returns the elements of an attempt that failed to the front of the queue, in their order. */
 static struct dfg_err *put_back(struct dfg_queue *queue, struct dfg_attempt *attempt)
 {
 	size_t each = (size_t)queue->components, elements = attempt->count / each, size = sizeof *queue->tensor;
-	if (!dfg_reserve(&queue->tensor, &queue->room, (queue->first + queue->count + elements) * each, size))
+	if (!dfg_reserve(&queue->tensor, &queue->allocated, (queue->first + queue->count + elements) * each, size))
 		return no_memory(queue);
 	if (!attempt->count)
 		return NULL;
@@ -216,11 +230,13 @@ static struct dfg_err *put_back(struct dfg_queue *queue, struct dfg_attempt *att
 	return NULL;
 }
 
-/* Nothing will come any more. With fewer than it wants it is content if it said so, and there are any. */
-static bool give_up(struct dfg_queue *queue, struct dfg_attempt *attempt)
+/*
+ * Ends an attempt for which no more elements will come: with fewer if it accepts that and has some, else with an error.
+ */
+static bool end_unmet(struct dfg_queue *queue, struct dfg_attempt *attempt)
 {
 	size_t taken = attempt->count / (size_t)queue->components;
-	if (!queue->closed || queue->put || is_there(queue))
+	if (!queue->closed || queue->put || has_element(queue))
 		return false;
 	if (attempt->fewer && taken) {
 		attempt->wanted = 0;
@@ -229,12 +245,12 @@ static bool give_up(struct dfg_queue *queue, struct dfg_attempt *attempt)
 	long long wanted = (long long)attempt->wanted + (long long)taken;
 	attempt->err = put_back(queue, attempt);
 	if (!attempt->err)
-		attempt->err = DFG_ERR(DFG_DATA, "queue '%s' is closed and has %zu elements, %lld are wanted",
+		attempt->err = DFG_ERR(DFG_DATA, "queue '%s' is closed and has %zu elements, fewer than the %lld requested",
 			queue->resource.name, queue->count, wanted);
 	return true;
 }
 
-/* Takes the oldest off its list. */
+/* Removes the oldest attempt from its list and wakes its kernel. */
 static void finish(struct dfg_attempt **list)
 {
 	struct dfg_attempt *attempt = *list;
@@ -245,7 +261,7 @@ static void finish(struct dfg_attempt **list)
 		attempt->pause->wake(attempt->pause);
 }
 
-/* One step of the oldest of a list; whether it got further. */
+/* Serves the oldest attempt of a list as far as possible; whether that changed anything. */
 static bool advance(struct dfg_queue *queue, struct dfg_attempt **list)
 {
 	struct dfg_attempt *attempt = *list;
@@ -256,7 +272,7 @@ static bool advance(struct dfg_queue *queue, struct dfg_attempt **list)
 		attempt->wanted > 0 && !attempt->err && (attempt->takes ? take_one(queue, attempt) : put_one(queue, attempt)))
 		further = true;
 	if (attempt->takes && attempt->wanted > 0 && !attempt->err)
-		further |= give_up(queue, attempt);
+		further |= end_unmet(queue, attempt);
 	if (attempt->wanted > 0 && !attempt->err)
 		return further;
 	finish(list);
@@ -304,14 +320,14 @@ void dfg_queue_close(struct dfg_queue *queue, bool cancel)
 	pthread_mutex_lock(&queue->lock);
 	queue->closed = true;
 	while (cancel && queue->put) {
-		queue->put->err = DFG_ERR(DFG_DATA, "queue '%s' was closed, and this was cancelled", queue->resource.name);
+		queue->put->err = DFG_ERR(DFG_DATA, "cancelled: queue '%s' was closed", queue->resource.name);
 		finish(&queue->put);
 	}
 	serve(queue);
 	pthread_mutex_unlock(&queue->lock);
 }
 
-/* What cannot be put back for want of memory is lost with the step that fails. */
+/* Elements that cannot be put back because memory is short are lost, as is the step. */
 void dfg_queue_abandon(struct dfg_queue *queue, struct dfg_attempt *attempt)
 {
 	pthread_mutex_lock(&queue->lock);

@@ -1,4 +1,4 @@
-/* The ops on queues. An attempt that waits is run again when it was met. */
+/* The ops on queues. A kernel whose attempt waits is run again when the attempt is done. */
 #include "kernels/shape_rules.h"
 #include "kernels/queue.h"
 #include "kernels/variable.h"
@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* Making a queue. The attributes that all kinds have; what else there is stands behind. */
+/* Creation. Attributes that all kinds have; those of one kind follow. */
 enum { SHAPES, CAPACITY, CONTAINER, SHARED_NAME, LEAST, SEED, SEED2 };
 #define COMMON(shapes)                                                          \
 	[SHAPES] = "shapes: list(shape)" shapes, [CAPACITY] = "capacity: int = -1", \
@@ -19,7 +19,7 @@ static struct dfg_err *scalar_shape(struct dfg_infer *node)
 	return NULL;
 }
 
-/* FNV-1a: what a queue without a seed draws by is the same in every run. */
+/* FNV-1a of its name is the seed of a queue without one: its order is the same in every run. */
 static uint64_t hash(const char *name)
 {
 	uint64_t value = UINT64_C(0xcbf29ce484222325);
@@ -74,11 +74,11 @@ static struct dfg_err *shuffle_run(struct dfg_kernel *ctx)
 	kind.stream = (uint64_t)attr[SEED2].i;
 	if (kind.capacity >= 0 && kind.least >= kind.capacity)
 		return DFG_ERR(
-			DFG_DATA, "min_after_dequeue %" PRId64 " must be less than capacity %" PRId64, kind.least, kind.capacity);
+			DFG_DATA, "min_after_dequeue is %" PRId64 ", not less than capacity %" PRId64, kind.least, kind.capacity);
 	return make_queue(ctx, &kind);
 }
 
-/* Component 0 is the priority, and not among the listed. */
+/* Component 0 is the priority, which the attributes do not list. */
 static struct dfg_err *priority_run(struct dfg_kernel *ctx)
 {
 	enum { MOST = 64 };
@@ -86,7 +86,7 @@ static struct dfg_err *priority_run(struct dfg_kernel *ctx)
 	struct dfg_queue_kind kind = common_kind(ctx, DFG_QUEUE_SMALLEST);
 	union dfg_value type[MOST + 1] = {{.dtype = DFG_I64}}, shape[MOST + 1] = {{.shape = &DFG_SHAPE_SCALAR}};
 	if (types->count > MOST || shapes->count != types->count)
-		return DFG_ERR(DFG_DATA, "%u components with %u shapes; %d is the most", types->count, shapes->count, MOST);
+		return DFG_ERR(DFG_DATA, "%u components with %u shapes: %d is the limit", types->count, shapes->count, MOST);
 	memcpy(type + 1, types->item, types->count * sizeof *type);
 	memcpy(shape + 1, shapes->item, shapes->count * sizeof *shape);
 	kind.types = &(struct dfg_list){DFG_ATTR_DTYPE, types->count + 1, type};
@@ -105,13 +105,12 @@ static struct dfg_err *priority_run(struct dfg_kernel *ctx)
 		.run = run_,                                                \
 	};
 QUEUE(FIFOQueueV2, "a queue of that shared name: first in, first out", fifo_run, COMMON(" = []"))
-QUEUE(PaddingFIFOQueueV2,
-	"a queue whose elements may differ in shape, and are padded with zeros where several are taken", padding_run,
-	COMMON(" = []"))
-QUEUE(RandomShuffleQueueV2, "a queue that gives any of its elements; min_after_dequeue stay until it is closed",
+QUEUE(PaddingFIFOQueueV2, "a queue whose elements may differ in shape; those taken together are padded with zeros",
+	padding_run, COMMON(" = []"))
+QUEUE(RandomShuffleQueueV2, "a queue in random order; min_after_dequeue elements are retained until it is closed",
 	shuffle_run,
 	COMMON(" = []"), [LEAST] = "min_after_dequeue: int = 0", [SEED] = "seed: int = 0", [SEED2] = "seed2: int = 0")
-QUEUE(PriorityQueueV2, "a queue that gives the element with the least component 0, an i64", priority_run, COMMON(""))
+QUEUE(PriorityQueueV2, "a queue in the order of component 0, an i64, smallest first", priority_run, COMMON(""))
 
 /* Attempts. */
 
@@ -121,7 +120,7 @@ static struct dfg_err *new_attempt(int64_t tensors, int64_t wanted, struct dfg_a
 	if (!attempt)
 		return dfg_no_memory("the elements of a queue");
 	attempt->wanted = wanted;
-	if (dfg_reserve(&attempt->tensor, &attempt->room, (size_t)tensors, sizeof *attempt->tensor))
+	if (dfg_reserve(&attempt->tensor, &attempt->allocated, (size_t)tensors, sizeof *attempt->tensor))
 		return NULL;
 	dfg_attempt_free(attempt);
 	return dfg_no_memory("the elements of a queue");
@@ -132,7 +131,7 @@ static struct dfg_queue *queue_of(struct dfg_kernel *ctx)
 	return *(struct dfg_queue **)dfg_kernel_input(ctx, 0)->data;
 }
 
-/* Keeps the queue too: the step's own handle of it may go first. */
+/* Holds a reference to the queue as well: the step may release its handle first. */
 struct waiting {
 	struct dfg_queue *queue;
 	struct dfg_attempt *attempt;
@@ -175,7 +174,9 @@ static struct dfg_err *wait_for(
 	return NULL;
 }
 
-/* The attempt of this node: met now, or before it was run again. *out_done: it is the caller's to free. */
+/*
+ * Starts the attempt, which may have to wait: the kernel then returns. *out_done: it is done, and the caller frees it.
+ */
 static struct dfg_err *try(struct dfg_kernel *ctx, struct dfg_attempt *attempt, bool *out_done)
 {
 	struct dfg_queue *queue = queue_of(ctx);
@@ -188,8 +189,8 @@ static struct dfg_err *try(struct dfg_kernel *ctx, struct dfg_attempt *attempt, 
 	return err;
 }
 
-/* After a pause: the attempt that was met meanwhile; else NULL. */
-static struct dfg_attempt *met(struct dfg_kernel *ctx)
+/* The attempt for which this kernel paused, which is done now; NULL if it has not paused. */
+static struct dfg_attempt *attempt_after_pause(struct dfg_kernel *ctx)
 {
 	struct dfg_pause *pause = ctx->host->paused(ctx);
 	if (!pause)
@@ -212,15 +213,15 @@ static struct dfg_err *check_component(const struct dfg_queue *queue, int i, con
 {
 	struct dfg_shape shape = tensor->shape;
 	if (queue->dtype[i] != tensor->dtype)
-		return DFG_ERR(DFG_DATA, "component %d of queue '%s' is %s, not %s", i, queue->resource.name,
-			dfg_dtype_name((enum dfg_dtype)queue->dtype[i]), dfg_dtype_name(tensor->dtype));
+		return DFG_ERR(DFG_DATA, "component %d is %s, expected %s for queue '%s'", i, dfg_dtype_name(tensor->dtype),
+			dfg_dtype_name((enum dfg_dtype)queue->dtype[i]), queue->resource.name);
 	if (skip && !shape.rank)
-		return DFG_ERR(DFG_DATA, "component %d must be several elements, not a scalar", i);
+		return DFG_ERR(DFG_DATA, "component %d is a scalar, expected a row for each element", i);
 	if (skip)
-		shape = dfg_held_element(&shape);
+		shape = dfg_element_of_rows(&shape);
 	if (!dfg_shape_fits(&shape, &queue->shape[i]))
-		return DFG_ERR(DFG_DATA, "component %d of queue '%s' is %s, not %s", i, queue->resource.name,
-			dfg_shape_words(&queue->shape[i]).s, dfg_shape_words(&shape).s);
+		return DFG_ERR(DFG_DATA, "component %d is %s, expected %s for queue '%s'", i, dfg_shape_words(&shape).s,
+			dfg_shape_words(&queue->shape[i]).s, queue->resource.name);
 	return NULL;
 }
 
@@ -242,11 +243,11 @@ static struct dfg_err *check_put(struct dfg_kernel *ctx, int skip, int64_t *out_
 	return NULL;
 }
 
-/* Row `row` of what was kept; the whole where it is one element. */
+/* The part of a tensor that is element `row`; all of it if skip is 0, for a single element. */
 static struct dfg_tensor row_of(const struct dfg_tensor *whole, int skip, int64_t row)
 {
-	struct dfg_shape shape = skip ? dfg_held_element(&whole->shape) : whole->shape;
-	return dfg_held_part(whole, row * dfg_shape_count(&shape), &shape);
+	struct dfg_shape shape = skip ? dfg_element_of_rows(&whole->shape) : whole->shape;
+	return dfg_element_part(whole, row * dfg_shape_count(&shape), &shape);
 }
 
 static struct dfg_err *fill(struct dfg_kernel *ctx, int skip, struct dfg_attempt *attempt)
@@ -276,7 +277,7 @@ static struct dfg_err *begin_put(struct dfg_kernel *ctx, int skip, struct dfg_at
 
 static struct dfg_err *put(struct dfg_kernel *ctx, int skip)
 {
-	struct dfg_attempt *attempt = met(ctx);
+	struct dfg_attempt *attempt = attempt_after_pause(ctx);
 	bool done = attempt;
 	if (!done) {
 		DFG_TRY(begin_put(ctx, skip, &attempt));
@@ -315,13 +316,13 @@ static struct dfg_err *no_shape(struct dfg_infer *node)
 		.shape = no_shape,                                                                \
 		.run = run_,                                                                      \
 	};
-ENQUEUE(QueueEnqueueV2, "puts an element, a tensor a component; waits while the queue is full", enqueue_run)
-ENQUEUE(QueueEnqueueManyV2, "puts the rows of the components, an element each; waits while the queue is full",
+ENQUEUE(QueueEnqueueV2, "puts one element, a tensor for each component; waits while the queue is full", enqueue_run)
+ENQUEUE(QueueEnqueueManyV2, "puts the rows of the components, each one element; waits while the queue is full",
 	enqueue_many_run)
 
 /* Taking. */
 
-/* Output i: one element as it is. */
+/* Sets each output to the component of one element. */
 static struct dfg_err *give_one(struct dfg_kernel *ctx, struct dfg_attempt *attempt)
 {
 	for (int i = 0; i < ctx->call->n_out; i++) {
@@ -332,13 +333,13 @@ static struct dfg_err *give_one(struct dfg_kernel *ctx, struct dfg_attempt *atte
 	return NULL;
 }
 
-/* As large as the largest in each dimension. */
+/* The largest size along each dimension. */
 static struct dfg_err *largest(const struct dfg_tensor *const *part, int64_t n, struct dfg_shape *out_shape)
 {
 	*out_shape = part[0]->shape;
 	for (int64_t k = 1; k < n; k++) {
 		if (part[k]->shape.rank != out_shape->rank)
-			return DFG_ERR(DFG_DATA, "elements of rank %d and %d cannot be one", out_shape->rank, part[k]->shape.rank);
+			return DFG_ERR(DFG_DATA, "cannot stack elements of ranks %d and %d", out_shape->rank, part[k]->shape.rank);
 		for (int d = 0; d < out_shape->rank; d++)
 			if (part[k]->shape.dim[d] > out_shape->dim[d])
 				out_shape->dim[d] = part[k]->shape.dim[d];
@@ -346,17 +347,17 @@ static struct dfg_err *largest(const struct dfg_tensor *const *part, int64_t n, 
 	return NULL;
 }
 
-/* Copies a part into its corner of room that is zero. */
+/* Copies a part to the first corner of a larger tensor of zeros. */
 static void copy_corner(const struct dfg_tensor *part, const struct dfg_shape *whole, char *to)
 {
 	size_t size = dfg_dtype_size(part->dtype);
 	int rank = part->shape.rank;
 	int64_t row = rank ? part->shape.dim[rank - 1] : 1, rows = row ? dfg_shape_count(&part->shape) / row : 0;
 	for (int64_t r = 0; r < rows; r++) {
-		int64_t at = 0, rest = r, stride = rank ? whole->dim[rank - 1] : 1;
+		int64_t at = 0, remainder = r, stride = rank ? whole->dim[rank - 1] : 1;
 		for (int d = rank - 2; d >= 0; d--) {
-			at += rest % part->shape.dim[d] * stride;
-			rest /= part->shape.dim[d];
+			at += remainder % part->shape.dim[d] * stride;
+			remainder /= part->shape.dim[d];
 			stride *= whole->dim[d];
 		}
 		memcpy(to + (size_t)at * size, (const char *)part->data + (size_t)(r * row) * size, (size_t)row * size);
@@ -367,23 +368,23 @@ static struct dfg_err *pad_parts(
 	const struct dfg_tensor *const *part, int64_t n, const struct dfg_shape *element, struct dfg_tensor *out_padded)
 {
 	for (int64_t k = 0; k < n; k++) {
-		DFG_TRY(dfg_held_zeros(part[k]->dtype, element, &out_padded[k]));
+		DFG_TRY(dfg_element_zeros(part[k]->dtype, element, &out_padded[k]));
 		copy_corner(part[k], element, out_padded[k].data);
 	}
 	return NULL;
 }
 
-/* The rows, one behind the other. The parts' own strings live until dfg_held_join has copied them. */
+/* The elements as rows of output i. The strings of the parts live until dfg_element_join() has copied them. */
 static struct dfg_err *join(struct dfg_kernel *ctx, int i, const struct dfg_tensor **part, int64_t n)
 {
 	struct dfg_shape element, shape;
 	bool even = true;
 	DFG_TRY(largest(part, n, &element));
-	DFG_TRY(dfg_held_rows(n, &element, &shape));
+	DFG_TRY(dfg_element_rows(n, &element, &shape));
 	for (int64_t k = 0; k < n; k++)
 		even &= dfg_shape_equal(&part[k]->shape, &element);
 	if (even)
-		return dfg_held_join(ctx, i, part, n, &shape);
+		return dfg_element_join(ctx, i, part, n, &shape);
 	struct dfg_tensor *padded = dfg_zeros((size_t)n, sizeof *padded);
 	if (!padded)
 		return dfg_no_memory("the elements of a queue");
@@ -391,7 +392,7 @@ static struct dfg_err *join(struct dfg_kernel *ctx, int i, const struct dfg_tens
 	for (int64_t k = 0; k < n; k++)
 		part[k] = &padded[k];
 	if (!err)
-		err = dfg_held_join(ctx, i, part, n, &shape);
+		err = dfg_element_join(ctx, i, part, n, &shape);
 	for (int64_t k = 0; k < n; k++)
 		dfg_tensor_release(&padded[k]);
 	dfg_free(padded);
@@ -402,7 +403,7 @@ static struct dfg_err *give_none(struct dfg_kernel *ctx, const struct dfg_queue 
 {
 	struct dfg_shape shape;
 	struct dfg_tensor *out;
-	DFG_TRY(dfg_held_rows(0, &queue->shape[i], &shape));
+	DFG_TRY(dfg_element_rows(0, &queue->shape[i], &shape));
 	for (int d = 0; d < shape.rank; d++)
 		shape.dim[d] = shape.dim[d] < 0 ? 0 : shape.dim[d];
 	return dfg_kernel_output(ctx, i, shape.rank < 0 ? &(struct dfg_shape){.rank = 1} : &shape, &out);
@@ -428,26 +429,26 @@ static struct dfg_err *check_take(struct dfg_kernel *ctx, bool many, int64_t *ou
 	struct dfg_queue *queue;
 	DFG_TRY(dfg_object_in(ctx, 0, dfg_queue_kind, &queue));
 	if (ctx->call->n_out != queue->components)
-		return DFG_ERR(DFG_DATA, "queue '%s' has %d components, not %d", queue->resource.name, queue->components,
+		return DFG_ERR(DFG_DATA, "queue '%s' has %d components, expected %d", queue->resource.name, queue->components,
 			ctx->call->n_out);
 	for (int i = 0; i < queue->components; i++) {
 		if (queue->dtype[i] != ctx->call->out_dtype[i])
-			return DFG_ERR(DFG_DATA, "component %d of queue '%s' is %s, not %s", i, queue->resource.name,
+			return DFG_ERR(DFG_DATA, "component %d of queue '%s' is %s, expected %s", i, queue->resource.name,
 				dfg_dtype_name((enum dfg_dtype)queue->dtype[i]),
 				dfg_dtype_name((enum dfg_dtype)ctx->call->out_dtype[i]));
 		if (many && !queue->kind.pads && !dfg_shape_known(&queue->shape[i]))
 			return DFG_ERR(
-				DFG_DATA, "queue '%s' must have known shapes to give several elements", queue->resource.name);
+				DFG_DATA, "queue '%s' has unknown shapes, so elements cannot be stacked", queue->resource.name);
 	}
 	*out_wanted = 1;
 	if (many)
-		DFG_TRY(dfg_held_index(ctx, 1, out_wanted));
+		DFG_TRY(dfg_element_index(ctx, 1, out_wanted));
 	return *out_wanted < 0 ? DFG_ERR(DFG_DATA, "cannot take %" PRId64 " elements", *out_wanted) : NULL;
 }
 
 static struct dfg_err *take(struct dfg_kernel *ctx, bool many, bool fewer)
 {
-	struct dfg_attempt *attempt = met(ctx);
+	struct dfg_attempt *attempt = attempt_after_pause(ctx);
 	bool done = attempt;
 	int64_t wanted;
 	if (!done) {
@@ -491,11 +492,11 @@ static struct dfg_err *dequeue_up_to_run(struct dfg_kernel *ctx)
 		.shape = no_shape,                                                                             \
 		.run = run_,                                                                                   \
 	};
-DEQUEUE(QueueDequeueV2, "an element; waits until there is one", "", dequeue_run)
-DEQUEUE(QueueDequeueManyV2, "n elements, a row each; waits until they are there", ", n: i32", dequeue_many_run)
-DEQUEUE(QueueDequeueUpToV2, "n elements, a row each, or fewer once the queue is closed", ", n: i32", dequeue_up_to_run)
+DEQUEUE(QueueDequeueV2, "one element; waits until there is one", "", dequeue_run)
+DEQUEUE(QueueDequeueManyV2, "n elements as rows; waits until there are n", ", n: i32", dequeue_many_run)
+DEQUEUE(QueueDequeueUpToV2, "n elements as rows, or fewer if the queue is closed", ", n: i32", dequeue_up_to_run)
 
-/* What does not wait. */
+/* Ops that do not wait. */
 
 static struct dfg_err *close_run(struct dfg_kernel *ctx)
 {
@@ -507,7 +508,7 @@ static struct dfg_err *close_run(struct dfg_kernel *ctx)
 
 const struct dfg_op dfg_op_QueueCloseV2 = {
 	.name = "QueueCloseV2",
-	.doc = "no more is put into the queue; what waits to be put still is, unless cancelled",
+	.doc = "closes the queue to new elements; nodes that wait to put some still do, unless cancelled",
 	.sig = "(handle: resource) -> ()",
 	.attr = {"cancel_pending_enqueues: bool = false"},
 	.flags = DFG_STATEFUL | DFG_WRITES | DFG_NO_GRADIENT,
@@ -527,7 +528,7 @@ static struct dfg_err *size_run(struct dfg_kernel *ctx)
 
 const struct dfg_op dfg_op_QueueSizeV2 = {
 	.name = "QueueSizeV2",
-	.doc = "elements in the queue",
+	.doc = "number of elements in the queue",
 	.sig = "(handle: resource) -> (size: i32)",
 	.flags = DFG_STATEFUL | DFG_READS | DFG_NO_GRADIENT,
 	.shape = scalar_shape,

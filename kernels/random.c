@@ -1,4 +1,4 @@
-/* Random ops. Stateless ones are functions of their operands; the others draw from a stream that the session keeps. */
+/* Random ops. Stateless ones are functions of their operands; the others draw from a stream that the session owns. */
 #include "kernels/random.h"
 
 #include "kernels/shape_rules.h"
@@ -16,7 +16,10 @@ static void split(uint64_t from, uint32_t out[2])
 	out[1] = (uint32_t)(from >> 32);
 }
 
-/* A seed is scrambled once, so that it need not look random; half of the counter is left for the stream. */
+/*
+ * The key and half of the counter are random words of the seed, number may therefore be any number; the other half
+ * counts.
+ */
 static struct dfg_philox scramble(uint64_t seed_0, uint64_t seed_1)
 {
 	struct dfg_philox philox = {.key = {0x3ec8f720u, 0x02461e29u}};
@@ -31,7 +34,7 @@ static struct dfg_err *scramble_input(struct dfg_kernel *ctx, int i, struct dfg_
 {
 	const struct dfg_tensor *seed = dfg_kernel_input(ctx, i);
 	if (seed->shape.rank != 1 || seed->shape.dim[0] != 2)
-		return DFG_ERR(DFG_DATA, "seed must be [2], not %s", dfg_shape_words(&seed->shape).s);
+		return DFG_ERR(DFG_DATA, "seed is %s, expected [2]", dfg_shape_words(&seed->shape).s);
 	*out_philox = scramble((uint64_t)dfg_tensor_int(seed, 0), (uint64_t)dfg_tensor_int(seed, 1));
 	return NULL;
 }
@@ -57,8 +60,8 @@ static struct dfg_err *find_shard(struct dfg_kernel *ctx, bool *out_sharded, str
 
 /*
  * In the run of a shard: rows that are the batch's get the numbers that they have in a batch that is not sharded. The
- * first extent may be a multiple of the rows: rows and steps of a sequence flattened into one. Other numbers differ from
- * shard to shard.
+ * first extent may be a multiple of the rows: rows and steps of a sequence flattened into one. Other numbers differ
+ * from shard to shard.
  */
 static struct dfg_err *run_sharded(struct dfg_kernel *ctx, struct dfg_random *random, dfg_random_fn *fill)
 {
@@ -89,11 +92,11 @@ static struct dfg_err *read_philox(struct dfg_kernel *ctx, struct dfg_philox *ou
 							*alg = dfg_kernel_input(ctx, ALG);
 	if (dfg_shape_count(&key->shape) != 1 || counter->shape.rank != 1 || counter->shape.dim[0] < 2 ||
 		dfg_shape_count(&alg->shape) != 1)
-		return DFG_ERR(DFG_DATA, "needs a key of 1, a counter of 2 and 1 algorithm, not %s, %s and %s",
+		return DFG_ERR(DFG_DATA, "key, counter and alg are %s, %s and %s, expected [1], [2] and a scalar",
 			dfg_shape_words(&key->shape).s, dfg_shape_words(&counter->shape).s, dfg_shape_words(&alg->shape).s);
-	int64_t which = dfg_tensor_int(alg, 0);
-	if (which != PHILOX && which != AUTOMATIC)
-		return DFG_ERR(DFG_DATA, "no random algorithm %lld: 1 is Philox", (long long)which);
+	int64_t number = dfg_tensor_int(alg, 0);
+	if (number != PHILOX && number != AUTOMATIC)
+		return DFG_ERR(DFG_DATA, "random algorithm %lld is unknown, expected 1 (Philox)", (long long)number);
 	split(*(const uint64_t *)key->data, out_philox->key);
 	split(((const uint64_t *)counter->data)[0], out_philox->counter);
 	split(((const uint64_t *)counter->data)[1], out_philox->counter + 2);
@@ -120,7 +123,7 @@ static struct dfg_err *by_seed(struct dfg_kernel *ctx, dfg_random_fn *fill)
 	return run_stateless(ctx, &random, fill);
 }
 
-/* A distribution, by key and counter and by seed; the second op is that of a sharded batch. */
+/* The ops of a distribution: by key and counter, and by seed; the latter may be that of a sharded batch. */
 #define STATELESS(Op, way, types, inputs, fill, text)         \
 	static struct dfg_err *Op##_run(struct dfg_kernel *ctx)   \
 	{                                                         \
@@ -155,9 +158,9 @@ BOTH(StatelessRandomUniform, StatelessRandomUniformV2, FLOATS, FLOATS, ")", dfg_
 	"uniform numbers in [0, 1)")
 BOTH(StatelessRandomNormal, StatelessRandomNormalV2, FLOATS, FLOATS, ")", dfg_random_normal, "normal numbers")
 BOTH(StatelessTruncatedNormal, StatelessTruncatedNormalV2, FLOATS, FLOATS, ")", dfg_random_truncated_normal,
-	"normal numbers within two deviations")
+	"normal numbers within two standard deviations")
 BOTH(StatelessRandomUniformFullInt, StatelessRandomUniformFullIntV2, WHOLE " = u64", WHOLE " = u64", ")",
-	dfg_random_full_int, "whole numbers of any size")
+	dfg_random_full_int, "whole numbers over the whole range of their type")
 BOTH(StatelessRandomUniformInt, StatelessRandomUniformIntV2, "i32|i64", WHOLE, BOUNDS, dfg_random_int,
 	"uniform whole numbers in [minval, maxval)")
 
@@ -231,7 +234,7 @@ const struct dfg_op dfg_op_StatelessRandomGetAlg = {
 
 enum { SEED, SEED2 };
 
-/* FNV-1a of the node's name: what a node without a seed draws by, the same in every run. */
+/* FNV-1a of the node's name is the seed of a node without one: its numbers are the same in every run. */
 static uint64_t hash_name(const char *name)
 {
 	uint64_t hash = UINT64_C(0xcbf29ce484222325);
@@ -241,52 +244,52 @@ static uint64_t hash_name(const char *name)
 }
 
 /*
- * The stream's place, in blocks, is a variable of the session, so that it can be saved; it moves on by `blocks`. The new
- * place gets a tensor of its own, because somebody may be reading the old one.
+ * Advances a stream by `blocks`. Its position, in blocks, is a variable of the session, so that it can be saved; the
+ * new position gets a new tensor, because the old one may have readers.
  */
-static struct dfg_err *draw(struct dfg_variable *place, uint64_t blocks, uint64_t *out_first)
+static struct dfg_err *draw(struct dfg_variable *position, uint64_t blocks, uint64_t *out_first)
 {
 	struct dfg_tensor next, old;
 	DFG_TRY(dfg_tensor_new(DFG_U64, &DFG_SHAPE_SCALAR, &next));
-	pthread_mutex_lock(&place->lock);
-	*out_first = place->set ? *(const uint64_t *)place->value.data : 0;
+	pthread_mutex_lock(&position->lock);
+	*out_first = position->set ? *(const uint64_t *)position->value.data : 0;
 	*(uint64_t *)next.data = *out_first + blocks;
-	old = place->value;
-	place->value = next;
-	place->set = true;
-	pthread_mutex_unlock(&place->lock);
+	old = position->value;
+	position->value = next;
+	position->set = true;
+	pthread_mutex_unlock(&position->lock);
 	dfg_tensor_release(&old);
 	return NULL;
 }
 
-static struct dfg_err *find_place(struct dfg_kernel *ctx, struct dfg_variable **out_place)
+static struct dfg_err *find_position(struct dfg_kernel *ctx, struct dfg_variable **out_position)
 {
 	struct dfg_state *state = ctx->host->state(ctx);
 	struct dfg_text name = {0};
 	if (!state)
-		return DFG_ERR(DFG_DATA, "%s needs a session", ctx->call->op->name);
+		return DFG_ERR(DFG_DATA, "%s requires a session", ctx->call->op->name);
 	dfg_text_add(&name, "dfg/stream/%s", ctx->call->node);
 	struct dfg_err *err = dfg_text_check(&name);
 	if (!err)
-		err = dfg_state_variable(state, name.s, DFG_U64, &DFG_SHAPE_SCALAR, out_place);
+		err = dfg_state_variable(state, name.s, DFG_U64, &DFG_SHAPE_SCALAR, out_position);
 	dfg_text_release(&name);
 	return err;
 }
 
 /*
- * The run of a shard writes no state: the place moves on at the end of the step, by the same number for every stream and
- * however many numbers a shard has drawn.
+ * The run of a shard writes no state: the position moves on at the end of the step, by the same number for every stream
+ * and however many numbers a shard has drawn.
  */
 static struct dfg_err *draw_in_shard(
-	struct dfg_kernel *ctx, struct dfg_variable *place, uint64_t blocks, uint64_t *out_first)
+	struct dfg_kernel *ctx, struct dfg_variable *position, uint64_t blocks, uint64_t *out_first)
 {
 	struct dfg_group *group;
 	uint64_t drawn;
 	DFG_TRY(dfg_group_of(ctx->host->state(ctx), &group));
-	DFG_TRY(dfg_group_draw(group, place, blocks, &drawn));
-	pthread_mutex_lock(&place->lock);
-	*out_first = (place->set ? *(const uint64_t *)place->value.data : 0) + drawn;
-	pthread_mutex_unlock(&place->lock);
+	DFG_TRY(dfg_group_draw(group, position, blocks, &drawn));
+	pthread_mutex_lock(&position->lock);
+	*out_first = (position->set ? *(const uint64_t *)position->value.data : 0) + drawn;
+	pthread_mutex_unlock(&position->lock);
 	return NULL;
 }
 
@@ -294,17 +297,17 @@ static struct dfg_err *stateful(struct dfg_kernel *ctx, struct dfg_random *rando
 {
 	const union dfg_value *attr = dfg_kernel_attr(ctx);
 	struct dfg_shape shape;
-	struct dfg_variable *place;
+	struct dfg_variable *position;
 	uint64_t first;
 	bool sharded;
 	struct dfg_shard shard;
 	DFG_TRY(dfg_shapes_now(ctx, 1, &shape));
-	DFG_TRY(find_place(ctx, &place));
+	DFG_TRY(find_position(ctx, &position));
 	DFG_TRY(find_shard(ctx, &sharded, &shard));
 	if (sharded)
-		DFG_TRY(draw_in_shard(ctx, place, (uint64_t)dfg_shape_count(&shape) * 256, &first));
+		DFG_TRY(draw_in_shard(ctx, position, (uint64_t)dfg_shape_count(&shape) * 256, &first));
 	else
-		DFG_TRY(draw(place, (uint64_t)dfg_shape_count(&shape) * 256, &first));
+		DFG_TRY(draw(position, (uint64_t)dfg_shape_count(&shape) * 256, &first));
 	bool seeded = attr[SEED].i || attr[SEED2].i;
 	split(seeded ? (uint64_t)attr[SEED].i : hash_name(ctx->call->node), random->philox.key);
 	split((uint64_t)attr[SEED2].i, random->philox.counter + 2);
@@ -329,9 +332,10 @@ static struct dfg_err *stateful(struct dfg_kernel *ctx, struct dfg_random *rando
 		.shape = dfg_random_shape,                                      \
 		.run = Op##_run,                                                \
 	};
-STATEFUL(RandomUniform, dfg_random_uniform, "uniform numbers in [0, 1), others each time")
-STATEFUL(RandomStandardNormal, dfg_random_normal, "normal numbers, others each time")
-STATEFUL(TruncatedNormal, dfg_random_truncated_normal, "normal numbers within two deviations, others each time")
+STATEFUL(RandomUniform, dfg_random_uniform, "uniform numbers in [0, 1), new ones each time")
+STATEFUL(RandomStandardNormal, dfg_random_normal, "normal numbers, new ones each time")
+STATEFUL(
+	TruncatedNormal, dfg_random_truncated_normal, "normal numbers within two standard deviations, new ones each time")
 
 static struct dfg_err *uniform_int_run(struct dfg_kernel *ctx)
 {
@@ -342,7 +346,7 @@ static struct dfg_err *uniform_int_run(struct dfg_kernel *ctx)
 
 const struct dfg_op dfg_op_RandomUniformInt = {
 	.name = "RandomUniformInt",
-	.doc = "uniform whole numbers in [minval, maxval), others each time",
+	.doc = "uniform whole numbers in [minval, maxval), new ones each time",
 	.sig = "<Tout: index, T: index>(shape: T, minval: Tout, maxval: Tout) -> (output: Tout)",
 	.attr = {SEEDS},
 	.flags = DFG_NO_GRADIENT | DFG_STATEFUL,

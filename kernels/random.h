@@ -3,26 +3,26 @@
 #include "kernels/philox.h"
 #include "lib/graph/kernel.h"
 
-/* Fills a tensor from a stream, the same elements as TensorFlow from the same counter and key. */
+/* A tensor to be filled from a stream: the elements that TensorFlow computes from the same counter and key. */
 struct dfg_random {
 	struct dfg_philox philox;
 	int64_t low;
-	uint64_t range; /* of whole numbers: in [low, low + range) */
+	uint64_t range; /* whole numbers are in [low, low + range) */
 	struct dfg_tensor *out;
 };
 
-/* Elements [first, last) of the distribution; first is a multiple of 4. */
+/* Computes elements [first, last) of the distribution; first is a multiple of 4. */
 typedef void dfg_random_fn(const struct dfg_random *random, int64_t first, int64_t last);
 
 dfg_random_fn dfg_random_uniform, dfg_random_normal, dfg_random_truncated_normal, dfg_random_int, dfg_random_full_int;
 
-/* Of output 0, in the shape that input 0 spells; in fixed blocks. */
+/* Fills output 0, whose shape is the value of input 0, in blocks that do not depend on the number of threads. */
 DFG_MUST_CHECK struct dfg_err *dfg_random_run(struct dfg_kernel *ctx, struct dfg_random *random, dfg_random_fn *fill);
 struct dfg_err *dfg_random_shape(struct dfg_infer *node);
 
-/* The same from element `first` of the stream on, instead of element 0. */
+/* The same from element `first` of the stream instead of element 0. */
 DFG_MUST_CHECK struct dfg_err *dfg_random_run_from(
 	struct dfg_kernel *ctx, struct dfg_random *random, dfg_random_fn *fill, int64_t first);
 
-/* low and range from inputs i and i + 1, scalars of the output's type. */
+/* Sets low and range from inputs i and i + 1, scalars of the output's type; DFG_DATA if the range is empty. */
 DFG_MUST_CHECK struct dfg_err *dfg_random_bounds(struct dfg_kernel *ctx, int i, struct dfg_random *random);

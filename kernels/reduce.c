@@ -1,4 +1,6 @@
-/* The engine of all reductions: shapes, axes, blocks and the tree. What is combined, and how, is in reductions.c. */
+/*
+ * All reductions: shapes, axes, blocks and the tree of sums. The functions that combine elements are in reductions.c.
+ */
 #include "kernels/reduce.h"
 
 #include "kernels/strided_copy.h"
@@ -19,7 +21,7 @@ static struct dfg_err *mark_axes(const struct dfg_infer *node, int rank, bool *o
 {
 	int64_t n = dfg_length_of(node, 1);
 	*out_all_known = n >= 0;
-	if (n > DFG_RANK_MAX) /* none may be given twice */
+	if (n > DFG_RANK_MAX) /* axes must differ */
 		return DFG_ERR(DFG_DATA, "%" PRId64 " axes for %d dimensions", n, rank);
 	for (int d = 0; d < rank; d++)
 		out_gone[d] = false;
@@ -52,7 +54,7 @@ struct dfg_err *dfg_reduce_shape(struct dfg_infer *node)
 	return NULL;
 }
 
-/* Axes of one kind that lie side by side are one. At most RANK_MAX of each. */
+/* Axes that are all reduced, or all retained. Adjacent ones are merged. */
 struct axes {
 	int rank;
 	int64_t dim[DFG_RANK_MAX], step[DFG_RANK_MAX], count;
@@ -73,7 +75,7 @@ static void axes_add(struct axes *axes, int64_t dim, int64_t step)
 	}
 }
 
-/* Where the i-th of all places along the axes lies. */
+/* The offset, in elements, of position i of all positions along the axes. */
 static int64_t axes_at(const struct axes *axes, int64_t i)
 {
 	int64_t at = 0;
@@ -86,7 +88,7 @@ static int64_t axes_at(const struct axes *axes, int64_t i)
 	return at;
 }
 
-/* Takes the innermost axis off, if its elements lie side by side; its length, or 1. */
+/* Removes the innermost axis if its elements are adjacent, and returns its length; else 1. */
 static int64_t axes_take_run(struct axes *axes)
 {
 	int last = axes->rank - 1;
@@ -98,9 +100,9 @@ static int64_t axes_take_run(struct axes *axes)
 }
 
 /*
- * One of two forms. A run of elements that lie side by side goes into one accumulator (run > 1, width 1), or `width`
- * elements side by side go into as many accumulators (run 1). `gone` are the other axes that are reduced, `kept` those
- * that are kept.
+ * A reduction in one of two forms: a run of adjacent elements is combined in one accumulator (run > 1, width 1), or
+ * `width` adjacent elements are combined in as many accumulators (run 1). `gone` are the other axes that are reduced,
+ * `kept` those that are retained.
  */
 struct job {
 	const struct dfg_reducer *reducer;
@@ -109,18 +111,21 @@ struct job {
 	struct axes gone, kept;
 	int64_t run, width;
 	int64_t tiles; /* in a width */
-	char *partial; /* accumulators, by block; NULL where a block is all of it */
-	int64_t blocks,
-		block; /* of gone.count * run, or of run where gone is one; from the shape of what one output reads */
+	char *partial; /* accumulators of each block; NULL if there is one block */
+	/*
+	 * Number and length of blocks of gone.count, or of run if gone.count is 1; a function of the shape that an output
+	 * reads.
+	 */
+	int64_t blocks, block;
 };
 
-/* The left half of n items that are combined as a tree whose leaves are units. */
+/* The left half of n items that are combined in a tree whose leaves are `unit` items. */
 static int64_t left_half(int64_t n, int64_t unit)
 {
 	return ((n + unit - 1) / unit + 1) / 2 * unit;
 }
 
-/* n elements side by side into one accumulator, in halves down to blocks, then down to ROW. */
+/* Combines n adjacent elements in one accumulator, in halves down to blocks, then down to ROW. */
 static void reduce_run(const struct dfg_reducer *r, int64_t n, const char *in, void *acc)
 {
 	if (n <= ROW) {
@@ -134,8 +139,8 @@ static void reduce_run(const struct dfg_reducer *r, int64_t n, const char *in, v
 	r->merge(1, right, acc);
 }
 
-/* Places [first, last) of the reduced axes into n accumulators that stand for elements from `in` on. */
-static void reduce_places(const struct job *job, int64_t n, const char *in, int64_t first, int64_t last, void *acc)
+/* Combines positions [first, last) of the reduced axes in n accumulators, those of the elements at `in`. */
+static void reduce_positions(const struct job *job, int64_t n, const char *in, int64_t first, int64_t last, void *acc)
 {
 	const struct dfg_reducer *r = job->reducer;
 	if (job->run > 1 && last - first == 1) {
@@ -150,12 +155,12 @@ static void reduce_places(const struct job *job, int64_t n, const char *in, int6
 	}
 	alignas(ACC_MAX) char right[TILE * ACC_MAX];
 	int64_t middle = first + (last - first > job->block ? left_half(last - first, job->block) : (last - first + 1) / 2);
-	reduce_places(job, n, in, first, middle, acc);
-	reduce_places(job, n, in, middle, last, right);
+	reduce_positions(job, n, in, first, middle, acc);
+	reduce_positions(job, n, in, middle, last, right);
 	r->merge(n, right, acc);
 }
 
-/* Tile number i of the outputs: which outputs, and where the elements of the first begin. */
+/* A tile of the outputs: its first output, their number, and the elements of the first. */
 struct tile {
 	int64_t first, n;
 	const char *in;
@@ -163,13 +168,13 @@ struct tile {
 
 static struct tile tile_of(const struct job *job, int64_t i)
 {
-	int64_t column = i % job->tiles * TILE, place = i / job->tiles;
+	int64_t column = i % job->tiles * TILE, position = i / job->tiles;
 	int64_t left = job->width - column;
-	return (struct tile){place * job->width + column, left < TILE ? left : TILE,
-		job->in + (axes_at(&job->kept, place) + column) * (int64_t)job->reducer->in_size};
+	return (struct tile){position * job->width + column, left < TILE ? left : TILE,
+		job->in + (axes_at(&job->kept, position) + column) * (int64_t)job->reducer->in_size};
 }
 
-/* All that is reduced, of the output tiles [first, last). */
+/* Reduces the output tiles [first, last) completely. */
 static void reduce_tiles(void *arg, int64_t first, int64_t last)
 {
 	const struct job *job = arg;
@@ -178,14 +183,14 @@ static void reduce_tiles(void *arg, int64_t first, int64_t last)
 	for (int64_t i = first; i < last; i++) {
 		struct tile tile = tile_of(job, i);
 		if (job->gone.count && job->run)
-			reduce_places(job, tile.n, tile.in, 0, job->gone.count, acc);
+			reduce_positions(job, tile.n, tile.in, 0, job->gone.count, acc);
 		else
 			r->start(tile.n, acc);
 		r->finish(tile.n, job->gone.count * job->run, acc, job->out + tile.first * (int64_t)r->out_size);
 	}
 }
 
-/* Part number i of few but long reductions: a block of one tile's places, or of its run. */
+/* Reduces blocks [first, last) of few but long reductions: each is a block of a tile's positions, or of its run. */
 static void reduce_blocks(void *arg, int64_t first, int64_t last)
 {
 	const struct job *job = arg;
@@ -199,12 +204,12 @@ static void reduce_blocks(void *arg, int64_t first, int64_t last)
 			reduce_run(r, n, tile.in + begin * (int64_t)r->in_size, acc);
 		} else {
 			int64_t end = begin + job->block < job->gone.count ? begin + job->block : job->gone.count;
-			reduce_places(job, tile.n, tile.in, begin, end, acc);
+			reduce_positions(job, tile.n, tile.in, begin, end, acc);
 		}
 	}
 }
 
-/* The blocks' accumulators [first, last) of a tile, into the first of them. */
+/* Merges the accumulators of blocks [first, last) of a tile into the first. */
 static void merge_blocks(const struct job *job, int64_t n, char *partial, int64_t first, int64_t last)
 {
 	if (last - first < 2)
@@ -216,17 +221,17 @@ static void merge_blocks(const struct job *job, int64_t n, char *partial, int64_
 }
 
 /*
- * Few outputs of many elements each: blocks of them on all threads, then the tree over the blocks, which is that of
- * reduce_run() and reduce_places(): whether outputs are few decides no bits.
+ * For few outputs of many elements each: reduces blocks on all threads, then merges them in the same tree as
+ * reduce_run() and reduce_positions(), so the bits do not depend on the number of outputs.
  */
 static struct dfg_err *reduce_long(struct dfg_kernel *ctx, struct job *job, int64_t tiles)
 {
 	const struct dfg_reducer *r = job->reducer;
 	int64_t length = job->gone.count == 1 ? job->run : job->gone.count;
 	job->blocks = (length + job->block - 1) / job->block;
-	void *room;
-	DFG_TRY(dfg_kernel_scratch(ctx, (size_t)(tiles * job->blocks) * TILE * ACC_MAX, &room));
-	job->partial = room;
+	void *memory;
+	DFG_TRY(dfg_kernel_scratch(ctx, (size_t)(tiles * job->blocks) * TILE * ACC_MAX, &memory));
+	job->partial = memory;
 	dfg_kernel_ranges(ctx, tiles * job->blocks, 1, reduce_blocks, job);
 	for (int64_t i = 0; i < tiles; i++) {
 		struct tile tile = tile_of(job, i);
@@ -243,9 +248,9 @@ static struct dfg_err *reduce_job(struct dfg_kernel *ctx, struct job *job)
 	job->width = job->run > 1 ? 1 : axes_take_run(&job->kept);
 	job->tiles = (job->width + TILE - 1) / TILE;
 	int64_t tiles = job->kept.count * job->tiles;
-	int64_t per_place = job->run > 1 ? job->run : job->width < TILE ? job->width : TILE;
-	int64_t per_tile = job->gone.count * per_place;
-	job->block = job->gone.count == 1 || !per_place ? BLOCK : BLOCK / per_place + 1;
+	int64_t per_position = job->run > 1 ? job->run : job->width < TILE ? job->width : TILE;
+	int64_t per_tile = job->gone.count * per_position;
+	job->block = job->gone.count == 1 || !per_position ? BLOCK : BLOCK / per_position + 1;
 	if (per_tile >= 2 * BLOCK && tiles <= 16)
 		return reduce_long(ctx, job, tiles);
 	if (tiles)

@@ -1,4 +1,4 @@
-/* Sum, Mean, Prod, Max, Min, All, Any and L2Loss: how two elements become one, and their derivatives. */
+/* Sum, Mean, Prod, Max, Min, All, Any and L2Loss: their reducers and derivatives. */
 #include "kernels/gradient_helpers.h"
 #include "kernels/reduce.h"
 #include "lib/base/vector.h"
@@ -48,7 +48,7 @@ enum { LANES = 16 };
 #define ACC uint64_t
 #include "kernels/reduction.inc"
 
-/* A NaN beats every number: a comparison with it is false either way. */
+/* If there is a NaN, it is the result: comparisons with it are false. */
 #define STEM(x) max_##x
 #define CLASS "kernels/each_number.inc"
 #define EMPTY LEAST
@@ -82,7 +82,7 @@ enum { LANES = 16 };
 #define RUN dfg_reduce_all
 #include "kernels/reduction.inc"
 
-/* The cotangent, or another tensor of the output's shape, with the reduced dimensions put back as 1. */
+/* A tensor of the output's shape, such as the cotangent, with the reduced dimensions restored as 1. */
 static struct dfg_err *put_back(struct dfg_gradient *node, struct dfg_edge reduced, struct dfg_edge *out_edge)
 {
 	const struct dfg_shape in = dfg_adjoint_fact(node, node->in[0]).shape;
@@ -105,7 +105,7 @@ static struct dfg_err *put_back(struct dfg_gradient *node, struct dfg_edge reduc
 	}
 	if (known)
 		return NULL;
-	/* The shape with 1 at the axes: that of a sum which keeps its dimensions, of any tensor of the input's shape. */
+	/* The shape with 1 at the axes is that of a sum of any tensor of the input's shape with keep_dims. */
 	struct dfg_edge sum[2] = {node->in[0], node->in[1]}, shape;
 	DFG_TRY(dfg_gradient_op(node, "ZerosLike", &sum[0], 1, NULL, 0, &sum[0]));
 	DFG_TRY(dfg_gradient_op(node, "Sum", sum, 2, &DFG_ATTR_B("keep_dims", true), 1, &sum[0]));
@@ -113,7 +113,7 @@ static struct dfg_err *put_back(struct dfg_gradient *node, struct dfg_edge reduc
 	return dfg_adjoint_op(node, "Reshape", reduced, shape, DFG_NO_EDGE, out_edge);
 }
 
-/* The cotangent at every element that went into the sum. */
+/* The cotangent, broadcast to all elements of the sum. */
 static struct dfg_err *spread(struct dfg_gradient *node, struct dfg_edge *out_edge)
 {
 	struct dfg_edge shape;
@@ -130,7 +130,7 @@ static struct dfg_err *sum_gradient(struct dfg_gradient *node)
 	return NULL;
 }
 
-/* Elements of a tensor, at least 1, as a constant where it is known. */
+/* The number of elements of a tensor, but at least 1; a constant if it is known. */
 static struct dfg_err *count_of(struct dfg_gradient *node, struct dfg_edge of, struct dfg_edge *out_edge)
 {
 	const struct dfg_shape shape = dfg_adjoint_fact(node, of).shape;
@@ -145,7 +145,7 @@ static struct dfg_err *count_of(struct dfg_gradient *node, struct dfg_edge of, s
 	return dfg_adjoint_op(node, "Maximum", size, *out_edge, DFG_NO_EDGE, out_edge);
 }
 
-/* The narrower of two numbers becomes i64, if one is. */
+/* Casts the other number to i64 if one of two is i64. */
 static struct dfg_err *same_width(struct dfg_gradient *node, struct dfg_edge *a, struct dfg_edge *b)
 {
 	const struct dfg_attr wide = DFG_ATTR_T("DstT", DFG_I64);
@@ -173,7 +173,7 @@ static struct dfg_err *mean_gradient(struct dfg_gradient *node)
 	return NULL;
 }
 
-/* Elements that are the extreme share its cotangent equally. */
+/* The cotangent is divided equally among the elements that are equal to the extreme. */
 static struct dfg_err *extreme_gradient(struct dfg_gradient *node)
 {
 	struct dfg_edge dx, y, is, number[2] = {{0, 0}, node->in[1]};
@@ -191,8 +191,9 @@ static struct dfg_err *extreme_gradient(struct dfg_gradient *node)
 }
 
 /*
- * An element's factor is the product of the others, which a division cannot give where one is 0: the reduced axes are
- * brought together in front, and the products of what stands before and behind are multiplied.
+ * The derivative by an element is the product of the others. Division cannot give that if one is 0; therefore the
+ * reduced axes are transposed to the front and merged, and the products of all elements before and after are
+ * multiplied.
  */
 static const char prod_gradient[] =
 	"rank = Rank(input)\n"
@@ -221,8 +222,8 @@ static const char prod_gradient[] =
 REDUCTION(Sum, numeric, sum, "the sum over the given axes", .gradient_fn = sum_gradient)
 REDUCTION(Mean, numeric, mean, "the mean over the given axes", .gradient_fn = mean_gradient)
 REDUCTION(Prod, numeric, prod, "the product over the given axes", .gradient = prod_gradient)
-REDUCTION(Max, number, max, "the largest over the given axes; NaN where one is", .gradient_fn = extreme_gradient)
-REDUCTION(Min, number, min, "the smallest over the given axes; NaN where one is", .gradient_fn = extreme_gradient)
+REDUCTION(Max, number, max, "the largest over the given axes; NaN if one is", .gradient_fn = extreme_gradient)
+REDUCTION(Min, number, min, "the smallest over the given axes; NaN if one is", .gradient_fn = extreme_gradient)
 
 const struct dfg_op dfg_op_All = {
 	.name = "All",

@@ -1,4 +1,6 @@
-/* Ops that give the elements of their first input in another shape, or in the same one with something said of it. */
+/*
+ * Ops whose output shares the elements of their first input: in another shape, or marked or checked in the same shape.
+ */
 #include "kernels/gradient_helpers.h"
 #include "kernels/shape_rules.h"
 
@@ -21,7 +23,7 @@ static struct dfg_err *cannot_reshape(const struct dfg_infer *node, const struct
 	return DFG_ERR(DFG_DATA, "cannot reshape %s to %s", dfg_shape_words(node->in[0]).s, dfg_shape_words(to).s);
 }
 
-/* Elements there would be if no dim were 0. */
+/* The product of the dimensions that are not 0. */
 static struct dfg_err *count_without_zeros(struct dfg_shape shape, int64_t *out_count)
 {
 	size_t bytes;
@@ -32,20 +34,22 @@ static struct dfg_err *count_without_zeros(struct dfg_shape shape, int64_t *out_
 	return NULL;
 }
 
-/* Works out the one dim that is -1, dim `free` of `to`. No elements go into [-1,0], as if their zeros were left out. */
+/*
+ * Computes dimension `free` of `to`, which is -1. If there are no elements, dimensions of 0 are ignored on both sides.
+ */
 static struct dfg_err *fill_free(const struct dfg_infer *node, struct dfg_shape *to, int free)
 {
 	size_t bytes;
-	struct dfg_shape rest = *to;
-	rest.dim[free] = 1;
-	if (!dfg_shape_known(node->in[0]) || !dfg_shape_known(&rest))
+	struct dfg_shape known = *to;
+	known.dim[free] = 1;
+	if (!dfg_shape_known(node->in[0]) || !dfg_shape_known(&known))
 		return NULL;
-	DFG_TRY(dfg_shape_bytes(&rest, DFG_U8, &bytes));
-	int64_t count = dfg_shape_count(node->in[0]), others = dfg_shape_count(&rest);
+	DFG_TRY(dfg_shape_bytes(&known, DFG_U8, &bytes));
+	int64_t count = dfg_shape_count(node->in[0]), others = dfg_shape_count(&known);
 	bool nothing = !others && !count;
 	if (nothing) {
 		DFG_TRY(count_without_zeros(*node->in[0], &count));
-		DFG_TRY(count_without_zeros(rest, &others));
+		DFG_TRY(count_without_zeros(known, &others));
 	}
 	if (!others || (count % others && !nothing))
 		return cannot_reshape(node, to);
@@ -63,8 +67,8 @@ static struct dfg_err *reshape_shape(struct dfg_infer *node)
 		int64_t dim = dfg_int_of(node, 1, d);
 		known &= dim != DFG_NOT_KNOWN;
 		if (dim == -1 && free >= 0)
-			return DFG_ERR(DFG_DATA, "cannot reshape to %s: dimensions %d and %d are both free (-1)",
-				dfg_shape_words(to).s, free, d);
+			return DFG_ERR(
+				DFG_DATA, "cannot reshape to %s: dimensions %d and %d are both -1", dfg_shape_words(to).s, free, d);
 		if (dim == -1)
 			free = d;
 	}
@@ -81,7 +85,7 @@ static struct dfg_err *reshape_shape(struct dfg_infer *node)
 
 const struct dfg_op dfg_op_Reshape = {
 	.name = "Reshape",
-	.doc = "the elements of tensor in another shape, of which one dimension may be -1: what is left",
+	.doc = "the elements of tensor in another shape, of which one dimension may be -1: computed from the others",
 	.sig = "<T: type, Tshape: index = i32>(tensor: T, shape: Tshape) -> (output: T)",
 	.flags = DFG_VIEW | DFG_ANY_RANK | DFG_EXACT,
 	.shape = reshape_shape,
@@ -96,11 +100,11 @@ static struct dfg_err *expand_dims_shape(struct dfg_infer *node)
 	int64_t dim = dfg_int_of(node, 1, 0), length = dfg_length_of(node, 1);
 	int axis;
 	if (length >= 0 && length != 1)
-		return DFG_ERR(DFG_DATA, "the axis must be one number, not %s", dfg_shape_words(node->in[1]).s);
+		return DFG_ERR(DFG_DATA, "the axis is %s, expected one number", dfg_shape_words(node->in[1]).s);
 	if (in->rank < 0)
 		return NULL;
 	if (in->rank == DFG_RANK_MAX)
-		return DFG_ERR(DFG_DATA, "%s has the most dimensions there can be", dfg_shape_words(in).s);
+		return DFG_ERR(DFG_DATA, "cannot add a dimension to %s: %d is the limit", dfg_shape_words(in).s, DFG_RANK_MAX);
 	if (dim != DFG_NOT_KNOWN)
 		DFG_TRY(dfg_axis(dim, in->rank + 1, &axis));
 	node->out[0].rank = in->rank + 1;
@@ -111,7 +115,7 @@ static struct dfg_err *expand_dims_shape(struct dfg_infer *node)
 
 const struct dfg_op dfg_op_ExpandDims = {
 	.name = "ExpandDims",
-	.doc = "input with a dimension of 1 put in before dimension dim",
+	.doc = "input with a dimension of 1 inserted before dimension dim",
 	.sig = "<T: type, Tdim: index = i32>(input: T, dim: Tdim) -> (output: T)",
 	.flags = DFG_VIEW | DFG_ANY_RANK | DFG_EXACT,
 	.shape = expand_dims_shape,
@@ -120,7 +124,7 @@ const struct dfg_op dfg_op_ExpandDims = {
 	.run = view_run,
 };
 
-/* The axes that go: those of the list, or all of size 1. */
+/* Marks the axes to remove: those of the list, or all of size 1. */
 static struct dfg_err *squeezed(const struct dfg_infer *node, bool *gone)
 {
 	const struct dfg_shape *in = node->in[0];
@@ -168,14 +172,14 @@ static struct dfg_err *ensure_shape_shape(struct dfg_infer *node)
 	const struct dfg_shape *shape = node->call->attr[0].shape;
 	if (!dfg_shape_fits(node->in[0], shape))
 		return DFG_ERR(
-			DFG_DATA, "shape %s is not the %s asked for", dfg_shape_words(node->in[0]).s, dfg_shape_words(shape).s);
+			DFG_DATA, "the shape is %s, expected %s", dfg_shape_words(node->in[0]).s, dfg_shape_words(shape).s);
 	node->out[0] = dfg_shape_merge(node->in[0], shape);
 	return NULL;
 }
 
 const struct dfg_op dfg_op_EnsureShape = {
 	.name = "EnsureShape",
-	.doc = "input, or an error where it does not have the shape",
+	.doc = "input, or an error if it does not have the shape",
 	.sig = "<T: type>(input: T) -> (output: T)",
 	.attr = {"shape: shape"},
 	.flags = DFG_VIEW | DFG_ANY_RANK | DFG_EXACT,
@@ -193,7 +197,7 @@ static struct dfg_err *same_shape(struct dfg_infer *node)
 
 const struct dfg_op dfg_op_StopGradient = {
 	.name = "StopGradient",
-	.doc = "input, which counts as a constant in derivatives",
+	.doc = "input, which is a constant for derivatives",
 	.sig = "<T: type>(input: T) -> (output: T)",
 	.flags = DFG_VIEW | DFG_ANY_RANK | DFG_EXACT,
 	.shape = same_shape,
@@ -205,13 +209,13 @@ const struct dfg_op dfg_op_StopGradient = {
 static struct dfg_err *prevent_gradient(struct dfg_gradient *node)
 {
 	struct dfg_string message = node->call->attr[0].s;
-	return DFG_ERR(DFG_DATA, "its gradient is prevented: %.*s", (int)(message.length < 400 ? message.length : 400),
+	return DFG_ERR(DFG_DATA, "the gradient is prevented: %.*s", (int)(message.length < 400 ? message.length : 400),
 		message.s ? message.s : "");
 }
 
 const struct dfg_op dfg_op_PreventGradient = {
 	.name = "PreventGradient",
-	.doc = "input; an error where its derivative is asked for",
+	.doc = "input; an error if its derivative is requested",
 	.sig = "<T: type>(input: T) -> (output: T)",
 	.attr = {"message: string = ''"},
 	.flags = DFG_VIEW | DFG_ANY_RANK | DFG_EXACT,

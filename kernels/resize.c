@@ -3,12 +3,12 @@
 #include <math.h>
 #include <string.h>
 
-/* Images [batch, height, width, channels] of another size. Places and weights are f32, whatever the elements are. */
+/* Resizing of images [batch, height, width, channels]. Coordinates and weights are f32 for any type of elements. */
 enum { ALIGN, HALF };  /* attributes */
 enum { IMAGES, SIZE }; /* inputs */
 
-/* From where in the old row or column each new element comes: `lerp` of the way from `low` to `high`. */
-struct spot {
+/* The source of an element of a new row or column: between elements low and high of the old one, at fraction lerp. */
+struct source {
 	int64_t low, high;
 	float lerp;
 };
@@ -16,17 +16,17 @@ struct spot {
 struct work {
 	const void *in;
 	void *out;
-	struct spot *rows, *columns;
-	int64_t small[2], large[2], channels; /* heights and widths of in and out */
+	struct source *rows, *columns;
+	int64_t small[2], large[2], channels; /* heights and widths; the large image is computed from the small one */
 	enum dfg_dtype dtype;
 };
 
 static struct dfg_err *check_image(const struct dfg_resolved_node *call, const struct dfg_shape *image)
 {
 	if (image->rank != 4)
-		return DFG_ERR(DFG_DATA, "needs an image of 4 dims, not %s", dfg_shape_words(image).s);
+		return DFG_ERR(DFG_DATA, "the image is %s, expected 4 dimensions", dfg_shape_words(image).s);
 	if (call->attr[ALIGN].b && call->attr[HALF].b)
-		return DFG_ERR(DFG_DATA, "cannot align corners and take centers of pixels at once");
+		return DFG_ERR(DFG_DATA, "align_corners and half_pixel_centers cannot both be set");
 	return NULL;
 }
 
@@ -44,46 +44,46 @@ static struct dfg_err *read_size(struct dfg_kernel *ctx, int64_t *out_size)
 {
 	const struct dfg_tensor *size = dfg_kernel_input(ctx, SIZE);
 	if (size->shape.rank != 1 || size->shape.dim[0] != 2)
-		return DFG_ERR(DFG_DATA, "'size' must be 2 numbers, not %s", dfg_shape_words(&size->shape).s);
+		return DFG_ERR(DFG_DATA, "'size' is %s, expected a vector of 2", dfg_shape_words(&size->shape).s);
 	for (int i = 0; i < 2; i++) {
 		out_size[i] = dfg_tensor_int(size, i);
 		if (out_size[i] < 1)
-			return DFG_ERR(DFG_DATA, "'size' must be positive, not %lld", (long long)out_size[i]);
+			return DFG_ERR(DFG_DATA, "'size' has %lld, expected positive numbers", (long long)out_size[i]);
 	}
 	return NULL;
 }
 
-/* How far apart new elements are in the old row. */
+/* The distance of new elements in pixels of the old row. */
 static float scale_of(const union dfg_value *attr, int64_t in, int64_t out)
 {
 	return attr[ALIGN].b && out > 1 ? (float)(in - 1) / (float)(out - 1) : (float)in / (float)out;
 }
 
-static void linear_spots(const union dfg_value *attr, int64_t in, int64_t out, struct spot *spots)
+static void linear_spots(const union dfg_value *attr, int64_t in, int64_t out, struct source *sources)
 {
 	float scale = scale_of(attr, in, out);
 	for (int64_t i = 0; i < out; i++) {
 		float at = attr[HALF].b ? ((float)i + 0.5f) * scale - 0.5f : (float)i * scale, whole = floorf(at);
 		int64_t low = whole < 0 ? 0 : (int64_t)whole, high = (int64_t)ceilf(at);
 		high = high < in - 1 ? high : in - 1;
-		spots[i] = (struct spot){low < high ? low : high, high, at - whole};
+		sources[i] = (struct source){low < high ? low : high, high, at - whole};
 	}
 }
 
-static void nearest_spots(const union dfg_value *attr, int64_t in, int64_t out, struct spot *spots)
+static void nearest_spots(const union dfg_value *attr, int64_t in, int64_t out, struct source *sources)
 {
 	float scale = scale_of(attr, in, out);
 	for (int64_t i = 0; i < out; i++) {
 		float at = attr[HALF].b ? ((float)i + 0.5f) * scale : (float)i * scale;
 		int64_t whole = (int64_t)(attr[ALIGN].b ? roundf(at) : floorf(at));
 		whole = whole < in - 1 ? whole : in - 1;
-		spots[i] = (struct spot){whole < 0 ? 0 : whole, 0, 0};
+		sources[i] = (struct source){whole < 0 ? 0 : whole, 0, 0};
 	}
 }
 
-/* Sizes and spots; `small` is the image that is seen through the spots, forward and backward. */
+/* Sets sizes and sources. `small` is the shape of the image that sources refer to, in the op and in its gradient. */
 static struct dfg_err *prepare(struct dfg_kernel *ctx, const struct dfg_shape *small, const struct dfg_shape *large,
-	void (*spots)(const union dfg_value *attr, int64_t in, int64_t out, struct spot *spots), struct work *work)
+	void (*sources)(const union dfg_value *attr, int64_t in, int64_t out, struct source *sources), struct work *work)
 {
 	work->channels = small->dim[3];
 	for (int i = 0; i < 2; i++) {
@@ -91,12 +91,12 @@ static struct dfg_err *prepare(struct dfg_kernel *ctx, const struct dfg_shape *s
 		work->large[i] = large->dim[i + 1];
 	}
 	if (dfg_shape_count(large) && !(work->small[0] && work->small[1]))
-		return DFG_ERR(DFG_DATA, "an empty image: %s", dfg_shape_words(small).s);
+		return DFG_ERR(DFG_DATA, "the image is empty: %s", dfg_shape_words(small).s);
 	DFG_TRY(dfg_kernel_scratch(
 		ctx, (size_t)(work->large[0] + work->large[1] + 1) * sizeof *work->rows, (void **)&work->rows));
 	work->columns = work->rows + work->large[0];
-	spots(dfg_kernel_attr(ctx), work->small[0], work->large[0], work->rows);
-	spots(dfg_kernel_attr(ctx), work->small[1], work->large[1], work->columns);
+	sources(dfg_kernel_attr(ctx), work->small[0], work->large[0], work->rows);
+	sources(dfg_kernel_attr(ctx), work->small[1], work->large[1], work->columns);
 	return NULL;
 }
 
@@ -106,7 +106,7 @@ static int64_t block_of(const struct work *work, int64_t rows)
 	return each < 16 * 1024 ? 16 * 1024 / (each > 0 ? each : 1) : 1;
 }
 
-/* Rows of the large images. */
+/* Computes rows [first, last) of the large images. */
 #define BILINEAR(NAME, name, type, ...)                                                                 \
 	static void bilinear_##name(void *arg, int64_t first, int64_t last)                                 \
 	{                                                                                                   \
@@ -114,11 +114,11 @@ static int64_t block_of(const struct work *work, int64_t rows)
 		const int64_t n = work->channels, width = work->small[1] * n;                                   \
 		float *to = (float *)work->out + first * work->large[1] * n;                                    \
 		for (int64_t row = first; row < last; row++) {                                                  \
-			const struct spot *y = &work->rows[row % work->large[0]];                                   \
+			const struct source *y = &work->rows[row % work->large[0]];                                 \
 			const type *image = (const type *)work->in + row / work->large[0] * work->small[0] * width; \
 			const type *top = image + y->low * width, *bottom = image + y->high * width;                \
 			for (int64_t column = 0; column < work->large[1]; column++, to += n) {                      \
-				const struct spot *x = &work->columns[column];                                          \
+				const struct source *x = &work->columns[column];                                        \
 				const int64_t left = x->low * n, right = x->high * n;                                   \
 				for (int64_t c = 0; c < n; c++) {                                                       \
 					const float tl = (float)top[left + c], tr = (float)top[right + c];                  \
@@ -134,8 +134,8 @@ DFG_EACH_number(BILINEAR)
 typedef void range_fn(void *arg, int64_t first, int64_t last);
 static range_fn *const bilinear_of[DFG_DTYPES] = {DFG_EACH_number(DFG_BY_DTYPE, bilinear)};
 
-static struct dfg_err *resize(
-	struct dfg_kernel *ctx, void (*spots)(const union dfg_value *, int64_t, int64_t, struct spot *), range_fn *range)
+static struct dfg_err *resize(struct dfg_kernel *ctx,
+	void (*sources)(const union dfg_value *, int64_t, int64_t, struct source *), range_fn *range)
 {
 	const struct dfg_tensor *images = dfg_kernel_input(ctx, IMAGES);
 	struct work work = {.in = images->data, .dtype = images->dtype};
@@ -144,7 +144,7 @@ static struct dfg_err *resize(
 	DFG_TRY(check_image(ctx->call, &images->shape));
 	DFG_TRY(read_size(ctx, &shape.dim[1]));
 	DFG_TRY(dfg_kernel_output(ctx, 0, &shape, &out));
-	DFG_TRY(prepare(ctx, &images->shape, &shape, spots, &work));
+	DFG_TRY(prepare(ctx, &images->shape, &shape, sources, &work));
 	work.out = out->data;
 	if (dfg_shape_count(&shape))
 		dfg_kernel_ranges(ctx, shape.dim[0] * shape.dim[1], block_of(&work, 1), range, &work);
@@ -156,7 +156,7 @@ static struct dfg_err *bilinear(struct dfg_kernel *ctx)
 	return resize(ctx, linear_spots, bilinear_of[ctx->in[IMAGES]->dtype]);
 }
 
-/* Whole images: what a pixel of the small image gave to the large one comes back to it. */
+/* Computes whole images: the cotangent of a pixel is the weighted sum of those of the pixels that it contributed to. */
 #define BILINEAR_GRAD(NAME, name, type, ...)                                                       \
 	static void bilinear_grad_##name(void *arg, int64_t first, int64_t last)                       \
 	{                                                                                              \
@@ -168,7 +168,7 @@ static struct dfg_err *bilinear(struct dfg_kernel *ctx)
 		for (int64_t image = first; image < last; image++, to += work->small[0] * width)           \
 			for (int64_t row = 0; row < work->large[0]; row++)                                     \
 				for (int64_t column = 0; column < work->large[1]; column++, from += n) {           \
-					const struct spot *y = &work->rows[row], *x = &work->columns[column];          \
+					const struct source *y = &work->rows[row], *x = &work->columns[column];        \
 					const float down = y->lerp, up = 1 - down, right = x->lerp, left = 1 - right;  \
 					for (int64_t c = 0; c < n; c++) {                                              \
 						to[y->low * width + x->low * n + c] += (type)(from[c] * up * left);        \
@@ -185,7 +185,7 @@ static struct dfg_err *check_gradient(const struct dfg_shape *grads, const struc
 	if (grads->rank != 4 || image->rank != 4 ||
 		!dfg_shape_fits(&DFG_SHAPE_VECTOR(grads->dim[0]), &DFG_SHAPE_VECTOR(image->dim[0])) ||
 		!dfg_shape_fits(&DFG_SHAPE_VECTOR(grads->dim[3]), &DFG_SHAPE_VECTOR(image->dim[3])))
-		return DFG_ERR(DFG_DATA, "a gradient of %s does not fit an image of %s", dfg_shape_words(grads).s,
+		return DFG_ERR(DFG_DATA, "gradient %s and image %s differ in batch or channels", dfg_shape_words(grads).s,
 			dfg_shape_words(image).s);
 	return NULL;
 }
@@ -271,7 +271,7 @@ static struct dfg_err *nearest_grad(struct dfg_kernel *ctx)
 
 const struct dfg_op dfg_op_ResizeBilinear = {
 	.name = "ResizeBilinear",
-	.doc = "images of another size, linear between the pixels",
+	.doc = "images of another size, with linear interpolation between pixels",
 	.sig = "<T: number>(images: T, size: i32) -> (resized_images: f32)",
 	.attr = ATTRS,
 	.shape = resize_shape,
@@ -291,7 +291,7 @@ const struct dfg_op dfg_op_ResizeBilinearGrad = {
 
 const struct dfg_op dfg_op_ResizeNearestNeighbor = {
 	.name = "ResizeNearestNeighbor",
-	.doc = "images of another size, each pixel the nearest of the old",
+	.doc = "images of another size, each pixel that of the nearest old pixel",
 	.sig = "<T: number>(images: T, size: i32) -> (resized_images: T)",
 	.attr = ATTRS,
 	.shape = resize_shape,

@@ -1,4 +1,4 @@
-/* Objects behind handles, and the tensors that they hold. */
+/* Objects to which handles refer, and the tensors that they contain. */
 #include "kernels/resource.h"
 
 #include "kernels/strided_copy.h"
@@ -15,7 +15,7 @@ extern const struct dfg_op dfg_op_Add;
 
 enum { DEPTH_MOST = 1000, LEVEL_MOST = 32, LEVEL_FINAL = 1 << 16 };
 
-/* The name stands behind the object. */
+/* The name follows the object in one allocation. */
 struct dfg_err *dfg_object_new(size_t bytes, const char *kind, const char *name, void *out_object)
 {
 	size_t length = strlen(name);
@@ -41,12 +41,12 @@ struct dfg_err *dfg_object_in(struct dfg_kernel *ctx, int i, const char *kind, v
 	const struct dfg_tensor *handle = dfg_kernel_input(ctx, i);
 	if (!dfg_dtype_is_handle(handle->dtype) || handle->shape.rank)
 		return DFG_ERR(
-			DFG_DATA, "input %d must be one %s, not %s", i, kind, dfg_type_words(handle->dtype, &handle->shape).s);
+			DFG_DATA, "input %d is %s, expected one %s", i, dfg_type_words(handle->dtype, &handle->shape).s, kind);
 	struct dfg_resource *resource = *(struct dfg_resource **)handle->data;
 	if (!resource)
-		return DFG_ERR(DFG_DATA, "input %d must be a %s, and is nothing", i, kind);
+		return DFG_ERR(DFG_DATA, "input %d refers to no object, expected a %s", i, kind);
 	if (resource->kind != kind)
-		return DFG_ERR(DFG_DATA, "input %d must be a %s, not a %s", i, kind, resource->kind);
+		return DFG_ERR(DFG_DATA, "input %d is a %s, expected a %s", i, resource->kind, kind);
 	*(void **)out_object = resource;
 	return NULL;
 }
@@ -75,7 +75,7 @@ int dfg_object_settle(struct dfg_object *object)
 	return changes(object) ? atomic_fetch_or(&object->level, LEVEL_FINAL) & ~LEVEL_FINAL : atomic_load(&object->level);
 }
 
-/* Makes the level at least this; false where it is lower and can rise no more. */
+/* Raises the level to at least this; false if it is lower and settled. */
 static bool rise(struct dfg_object *object, int level)
 {
 	int now = atomic_load(&object->level);
@@ -98,41 +98,41 @@ struct dfg_err *dfg_object_hold(struct dfg_object *object, const struct dfg_tens
 		if (!held)
 			continue;
 		if (!rise(object, dfg_object_settle(held) + changes(object)))
-			return DFG_ERR(DFG_DATA, "a %s cannot hold a %s", object->resource.kind, held->resource.kind);
+			return DFG_ERR(DFG_DATA, "a %s cannot contain a %s", object->resource.kind, held->resource.kind);
 		if (held->depth >= object->depth)
 			object->depth = held->depth + 1;
 	}
 	if (object->depth > DEPTH_MOST)
-		return DFG_ERR(DFG_DATA, "lists in each other more than %d deep", DEPTH_MOST);
+		return DFG_ERR(DFG_DATA, "lists are nested more than %d deep", DEPTH_MOST);
 	return NULL;
 }
 
-struct dfg_err *dfg_held_index(struct dfg_kernel *ctx, int i, int64_t *out_index)
+struct dfg_err *dfg_element_index(struct dfg_kernel *ctx, int i, int64_t *out_index)
 {
 	const struct dfg_tensor *index = dfg_kernel_input(ctx, i);
 	if (index->shape.rank)
-		return DFG_ERR(DFG_DATA, "input %d must be a scalar, not %s", i, dfg_shape_words(&index->shape).s);
+		return DFG_ERR(DFG_DATA, "input %d is %s, expected a scalar", i, dfg_shape_words(&index->shape).s);
 	*out_index = dfg_tensor_int(index, 0);
 	return NULL;
 }
 
-struct dfg_err *dfg_held_indices(struct dfg_kernel *ctx, int i, int64_t *out_count)
+struct dfg_err *dfg_element_indices(struct dfg_kernel *ctx, int i, int64_t *out_count)
 {
 	const struct dfg_tensor *indices = dfg_kernel_input(ctx, i);
 	if (indices->shape.rank != 1)
-		return DFG_ERR(DFG_DATA, "input %d must be a vector, not %s", i, dfg_shape_words(&indices->shape).s);
+		return DFG_ERR(DFG_DATA, "input %d is %s, expected a vector", i, dfg_shape_words(&indices->shape).s);
 	*out_count = indices->shape.dim[0];
 	return NULL;
 }
 
-struct dfg_err *dfg_held_zeros(enum dfg_dtype dtype, const struct dfg_shape *shape, struct dfg_tensor *out_tensor)
+struct dfg_err *dfg_element_zeros(enum dfg_dtype dtype, const struct dfg_shape *shape, struct dfg_tensor *out_tensor)
 {
 	DFG_TRY(dfg_tensor_new(dtype, shape, out_tensor));
 	memset(out_tensor->data, 0, dfg_tensor_bytes(out_tensor));
 	return NULL;
 }
 
-struct dfg_tensor dfg_held_part(const struct dfg_tensor *whole, int64_t first_element, const struct dfg_shape *shape)
+struct dfg_tensor dfg_element_part(const struct dfg_tensor *whole, int64_t first_element, const struct dfg_shape *shape)
 {
 	struct dfg_tensor part = *whole;
 	part.shape = *shape;
@@ -142,7 +142,7 @@ struct dfg_tensor dfg_held_part(const struct dfg_tensor *whole, int64_t first_el
 	return part;
 }
 
-struct dfg_err *dfg_held_join(
+struct dfg_err *dfg_element_join(
 	struct dfg_kernel *ctx, int i, const struct dfg_tensor *const *part, int64_t n, const struct dfg_shape *shape)
 {
 	struct dfg_tensor *out;
@@ -160,7 +160,7 @@ struct dfg_err *dfg_held_join(
 	return dfg_moved(ctx, i);
 }
 
-/* Nobody else has the elements, and they are memory of ours, not of a file. */
+/* Whether the tensor is the only holder of its elements and they are not in a mapped file. */
 static bool is_own(const struct dfg_tensor *tensor)
 {
 	const struct dfg_buffer *buffer = tensor->buffer;
@@ -168,7 +168,7 @@ static bool is_own(const struct dfg_tensor *tensor)
 		   atomic_load_explicit(&buffer->refs, memory_order_acquire) == 1;
 }
 
-struct dfg_err *dfg_held_add_variants(struct dfg_tensor *sum, const struct dfg_tensor *term)
+struct dfg_err *dfg_element_add_variants(struct dfg_tensor *sum, const struct dfg_tensor *term)
 {
 	struct dfg_resource **to = sum->data, **from = term->data;
 	for (int64_t e = 0; e < dfg_shape_count(&sum->shape); e++)
@@ -176,7 +176,7 @@ struct dfg_err *dfg_held_add_variants(struct dfg_tensor *sum, const struct dfg_t
 	return NULL;
 }
 
-struct dfg_err *dfg_held_add(struct dfg_tensor *sum, const struct dfg_tensor *term)
+struct dfg_err *dfg_element_add(struct dfg_tensor *sum, const struct dfg_tensor *term)
 {
 	dfg_row_fn *row = NULL;
 	if (sum->dtype != DFG_VARIANT)
@@ -188,26 +188,26 @@ struct dfg_err *dfg_held_add(struct dfg_tensor *sum, const struct dfg_tensor *te
 		*sum = copy;
 	}
 	if (!row)
-		return dfg_held_add_variants(sum, term);
+		return dfg_element_add_variants(sum, term);
 	dfg_combine(row, sum->dtype, dfg_shape_count(&sum->shape), sum->data, term->data);
 	return NULL;
 }
 
-struct dfg_err *dfg_held_rows(int64_t n, const struct dfg_shape *element, struct dfg_shape *out_shape)
+struct dfg_err *dfg_element_rows(int64_t n, const struct dfg_shape *element, struct dfg_shape *out_shape)
 {
 	*out_shape = DFG_SHAPE_UNKNOWN;
 	if (element->rank < 0)
 		return NULL;
 	if (element->rank == DFG_RANK_MAX)
-		return DFG_ERR(DFG_DATA, "rows of %s are of rank %d; %d is the most", dfg_shape_words(element).s,
-			element->rank + 1, DFG_RANK_MAX);
+		return DFG_ERR(
+			DFG_DATA, "cannot add a dimension to %s: %d is the limit", dfg_shape_words(element).s, DFG_RANK_MAX);
 	*out_shape = (struct dfg_shape){.rank = element->rank + 1, .dim = {n}};
 	for (int d = 0; d < element->rank; d++)
 		out_shape->dim[d + 1] = element->dim[d];
 	return NULL;
 }
 
-struct dfg_shape dfg_held_element(const struct dfg_shape *rows)
+struct dfg_shape dfg_element_of_rows(const struct dfg_shape *rows)
 {
 	struct dfg_shape element = {.rank = rows->rank > 0 ? rows->rank - 1 : DFG_UNKNOWN};
 	for (int d = 0; d < element.rank; d++)
@@ -215,27 +215,27 @@ struct dfg_shape dfg_held_element(const struct dfg_shape *rows)
 	return element;
 }
 
-struct dfg_err *dfg_held_merge(const struct dfg_shape *a, const struct dfg_shape *b, struct dfg_shape *out_shape)
+struct dfg_err *dfg_element_merge(const struct dfg_shape *a, const struct dfg_shape *b, struct dfg_shape *out_shape)
 {
 	if (!dfg_shape_fits(a, b))
-		return DFG_ERR(DFG_DATA, "elements %s cannot be %s", dfg_shape_words(a).s, dfg_shape_words(b).s);
+		return DFG_ERR(DFG_DATA, "elements are %s, expected %s", dfg_shape_words(a).s, dfg_shape_words(b).s);
 	*out_shape = dfg_shape_merge(a, b);
 	return NULL;
 }
 
-struct dfg_err *dfg_held_shape(const struct dfg_tensor *spelt, struct dfg_shape *out_shape)
+struct dfg_err *dfg_element_shape(const struct dfg_tensor *value, struct dfg_shape *out_shape)
 {
-	int64_t rank = dfg_shape_count(&spelt->shape);
+	int64_t rank = dfg_shape_count(&value->shape);
 	*out_shape = DFG_SHAPE_UNKNOWN;
-	if (!spelt->shape.rank && dfg_tensor_int(spelt, 0) == -1)
+	if (!value->shape.rank && dfg_tensor_int(value, 0) == -1)
 		return NULL;
-	if (spelt->shape.rank != 1)
-		return DFG_ERR(DFG_DATA, "a shape must be a vector or -1, not %s", dfg_shape_words(&spelt->shape).s);
+	if (value->shape.rank != 1)
+		return DFG_ERR(DFG_DATA, "the shape is given as %s, expected a vector or -1", dfg_shape_words(&value->shape).s);
 	if (rank > DFG_RANK_MAX)
-		return DFG_ERR(DFG_DATA, "a shape of %" PRId64 " dimensions; %d is the most", rank, DFG_RANK_MAX);
+		return DFG_ERR(DFG_DATA, "a shape of %" PRId64 " dimensions: %d is the limit", rank, DFG_RANK_MAX);
 	*out_shape = (struct dfg_shape){.rank = (int)rank};
 	for (int d = 0; d < rank; d++) {
-		out_shape->dim[d] = dfg_tensor_int(spelt, d);
+		out_shape->dim[d] = dfg_tensor_int(value, d);
 		if (out_shape->dim[d] < -1)
 			return DFG_ERR(DFG_DATA, "dimension %d of the shape is %" PRId64, d, out_shape->dim[d]);
 	}

@@ -1,14 +1,15 @@
 #include "lib/graph/kernel.h"
 
 /*
- * What the gradient of a loop needs of its iterations goes through a pair of ops. Save keeps a value under the indices of
- * the loops around it, outermost first; Load, anywhere in the region, gets it by the same indices, and waits where it is
- * not there yet. The region is an iteration of the frame as many levels above the Save's as there are keys: the innermost
- * one that holds both ends. The edge between them carries no token: it may leave a frame without Exit and Enter, and says
- * which Save is meant. A live Save defines its key, once; a dead one defines nothing. The executor runs both, by role.
+ * The tape: a loop's gradient reads values of the loop's iterations through a pair of ops. Save stores a value under
+ * the indices of the loops around it, outermost first; Load, anywhere in the region, reads it by the same indices, and
+ * waits until it is stored. The region is an iteration of the frame that is as many levels above the Save's as there
+ * are keys: the innermost one that contains both. The edge between them identifies the Save and carries no token; it
+ * may leave a frame without Exit and Enter. A live Save defines its key, once; a dead one defines nothing. The executor
+ * runs both, by role.
  */
 
-/* As a variable's handle does, the edge tells what it stands for. */
+/* Like a variable's handle, the edge has the dtype and shape of the value. */
 static struct dfg_err *save_shape(struct dfg_infer *node)
 {
 	struct dfg_handle_type *holds = dfg_arena_zeros(node->arena, 1, sizeof *holds);
@@ -28,7 +29,7 @@ static struct dfg_err *load_shape(struct dfg_infer *node)
 		return NULL;
 	if (holds->dtype != dtype)
 		return DFG_ERR(
-			DFG_DATA, "loads %s, but what was saved is %s", dfg_dtype_name(dtype), dfg_dtype_name(holds->dtype));
+			DFG_DATA, "loads %s, but the saved value is %s", dfg_dtype_name(dtype), dfg_dtype_name(holds->dtype));
 	node->out[0] = holds->shape;
 	return NULL;
 }
@@ -37,7 +38,7 @@ static struct dfg_err *load_shape(struct dfg_infer *node)
 
 const struct dfg_op dfg_op_Dfg_Save = {
 	.name = "Dfg>Save",
-	.doc = "keeps x under the indices of the loops between here and the region, for a Load there",
+	.doc = "stores x under the indices of the loops between here and the region, for a Load there",
 	.sig = PARAMETERS "(x: T, keys: N * K) -> (stored: variant)",
 	.flags = DFG_STATEFUL | DFG_ANY_RANK,
 	.role = DFG_SAVE,
@@ -46,7 +47,7 @@ const struct dfg_op dfg_op_Dfg_Save = {
 
 const struct dfg_op dfg_op_Dfg_Load = {
 	.name = "Dfg>Load",
-	.doc = "what the Save kept under these indices; waits until it is there",
+	.doc = "the value that the Save stored under these indices; waits until it is stored",
 	.sig = PARAMETERS "(stored: variant, keys: N * K) -> (x: T)",
 	.flags = DFG_STATEFUL | DFG_ANY_RANK,
 	.role = DFG_LOAD,

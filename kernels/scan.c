@@ -1,4 +1,4 @@
-/* Sums and products of all that stands before: Cumsum, Cumprod; and counts: Bincount, Bucketize. */
+/* Prefix sums and products: Cumsum, Cumprod; and counts: Bincount, Bucketize. */
 #include "kernels/shape_rules.h"
 
 #include <inttypes.h>
@@ -15,7 +15,7 @@ static struct dfg_err *scan_shape(struct dfg_infer *node)
 	return given == DFG_NOT_KNOWN || node->in[0]->rank < 0 ? NULL : dfg_axis(given, node->in[0]->rank, &axis);
 }
 
-/* Runs of dim elements, `inner` apart, each scanned from its first on, or from its last. */
+/* Runs of dim elements at steps of `inner`; each is scanned from its first element, or backwards from its last. */
 struct scan {
 	const void *x;
 	void *y;
@@ -85,14 +85,15 @@ static struct dfg_err *bincount_shape(struct dfg_infer *node)
 	int64_t size = dfg_int_of(node, SIZE, 0);
 	DFG_TRY(dfg_need_rank(node, SIZE, 0));
 	if (size < 0 && size != DFG_NOT_KNOWN)
-		return DFG_ERR(DFG_DATA, "%" PRId64 " bins", size);
+		return DFG_ERR(DFG_DATA, "size is %" PRId64 ", expected at least 0", size);
 	if (dfg_shape_known(weights) && dfg_shape_count(weights) && !dfg_shape_fits(arr, weights))
-		return DFG_ERR(DFG_DATA, "weights %s do not fit %s", dfg_shape_words(weights).s, dfg_shape_words(arr).s);
+		return DFG_ERR(DFG_DATA, "weights are %s, expected none or the shape %s of arr", dfg_shape_words(weights).s,
+			dfg_shape_words(arr).s);
 	node->out[0] = DFG_SHAPE_VECTOR(size == DFG_NOT_KNOWN ? DFG_UNKNOWN : size);
 	return NULL;
 }
 
-/* Without weights each counts 1; what is size or more counts nowhere. */
+/* Without weights each element counts 1. Elements of size or more are ignored. */
 #define BINCOUNT(NAME, name, type, ...)                                                            \
 	static struct dfg_err *bincount_##name(struct dfg_kernel *ctx)                                 \
 	{                                                                                              \
@@ -104,7 +105,7 @@ static struct dfg_err *bincount_shape(struct dfg_infer *node)
 		for (int64_t i = 0, n = dfg_shape_count(&arr->shape); i < n; i++) {                        \
 			int32_t bin = ((const int32_t *)arr->data)[i];                                         \
 			if (bin < 0)                                                                           \
-				return DFG_ERR(DFG_DATA, "element %" PRId64 " is %" PRId32 ", negative", i, bin);  \
+				return DFG_ERR(DFG_DATA, "element %" PRId64 " is negative: %" PRId32, i, bin);     \
 			if (bin < out->shape.dim[0])                                                           \
 				((type *)out->data)[bin] += weighted ? ((const type *)weights->data)[i] : (type)1; \
 		}                                                                                          \
@@ -116,7 +117,7 @@ BINCOUNT(I64, i64, int64_t)
 
 const struct dfg_op dfg_op_Bincount = {
 	.name = "Bincount",
-	.doc = "how often each of 0, 1, ... size - 1 is in arr, or the sum of the weights of where it is",
+	.doc = "how often each of 0, 1, ... size - 1 is in arr, or the sum of its weights",
 	.sig = "<T: i32|i64|f32|f64>(arr: i32, size: i32, weights: T) -> (bins: T)",
 	.flags = DFG_NO_GRADIENT | DFG_ANY_RANK | DFG_EXACT,
 	.shape = bincount_shape,
@@ -133,7 +134,7 @@ static struct dfg_err *bucketize_shape(struct dfg_infer *node)
 	return NULL;
 }
 
-/* How many boundaries are not above x. */
+/* The number of boundaries that are not above x. */
 static int32_t bucket_of(const struct dfg_list *boundaries, double x)
 {
 	uint32_t low = 0, high = boundaries->count;
@@ -159,7 +160,7 @@ static struct dfg_err *bucketize_run(struct dfg_kernel *ctx)
 
 const struct dfg_op dfg_op_Bucketize = {
 	.name = "Bucketize",
-	.doc = "for each element the number of the bucket it falls in, of those between the boundaries",
+	.doc = "for each element, the index of its bucket between the boundaries",
 	.sig = "<T: i32|i64|f32|f64>(input: T) -> (output: i32)",
 	.attr = {"boundaries: list(float)"},
 	.flags = DFG_NO_GRADIENT | DFG_ANY_RANK | DFG_EXACT,

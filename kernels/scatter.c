@@ -1,23 +1,23 @@
-/* Elements or rows put at indices: into zeros, or into a copy of a tensor. */
+/* Elements or rows stored at indices: in zeros, or in a copy of a tensor. */
 #include "kernels/strided_copy.h"
 #include "kernels/shape_rules.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-/* Where the updates go. indices is [..., depth]; an update is a row of what follows the first depth dimensions. */
+/* The targets of updates. indices is [..., depth]; an update has the dimensions of the output after the first depth. */
 struct scatter {
 	const struct dfg_tensor *indices, *updates;
 	struct dfg_tensor *out;
 	int depth;
 	int64_t count, inner;
-	bool ignore; /* what lies outside, instead of refusing it */
+	bool ignore; /* skip indices outside the output instead of an error */
 };
 
-/* How a row of n elements goes into the output's. NULL: as bytes. */
+/* Combines a row of n elements with the output's. NULL: copied as bytes. */
 typedef void put_row(int64_t n, void *out, const void *in);
 
-/* What shape the updates must have: that of the indices but for the last dimension, then of a row. */
+/* The updates must have the shape of the indices without the last dimension, followed by that of a row. */
 static struct dfg_err *check_updates(
 	const struct dfg_shape *indices, const struct dfg_shape *updates, const struct dfg_shape *whole)
 {
@@ -25,7 +25,8 @@ static struct dfg_err *check_updates(
 		return NULL;
 	int64_t depth = indices->rank ? indices->dim[indices->rank - 1] : 0;
 	if (!indices->rank || depth > whole->rank)
-		return DFG_ERR(DFG_DATA, "indices %s do not fit %s", dfg_shape_words(indices).s, dfg_shape_words(whole).s);
+		return DFG_ERR(
+			DFG_DATA, "indices %s are too long for %s", dfg_shape_words(indices).s, dfg_shape_words(whole).s);
 	if (depth < 0)
 		return NULL;
 	struct dfg_shape wanted = {.rank = indices->rank - 1 + whole->rank - (int)depth};
@@ -33,8 +34,8 @@ static struct dfg_err *check_updates(
 		for (int d = 0; d < wanted.rank; d++)
 			wanted.dim[d] = d < indices->rank - 1 ? indices->dim[d] : whole->dim[d - (indices->rank - 1) + depth];
 	if (wanted.rank > DFG_RANK_MAX || !dfg_shape_fits(&wanted, updates))
-		return DFG_ERR(DFG_DATA, "updates %s do not fit indices %s into %s", dfg_shape_words(updates).s,
-			dfg_shape_words(indices).s, dfg_shape_words(whole).s);
+		return DFG_ERR(DFG_DATA, "updates %s are not rows of %s for indices %s", dfg_shape_words(updates).s,
+			dfg_shape_words(whole).s, dfg_shape_words(indices).s);
 	return NULL;
 }
 
@@ -54,7 +55,7 @@ static struct dfg_err *place_of(const struct scatter *s, int64_t i, int64_t *out
 	return NULL;
 }
 
-/* One after another, so that of equal indices the last wins, and sums have one order. */
+/* Applied one after another: the last of equal indices is stored, and sums have a fixed order. */
 static struct dfg_err *put_all(const struct scatter *s, put_row *row_into)
 {
 	size_t bytes = (size_t)s->inner * dfg_dtype_size(s->out->dtype);
@@ -72,21 +73,22 @@ static struct dfg_err *put_all(const struct scatter *s, put_row *row_into)
 }
 
 /*
- * Either nothing is put, or something somewhere: rows of no elements, or none to put them in, are a mistake. A vector for
- * an index is one only when it runs: TensorFlow's gradients have some in nodes that never do.
+ * Updates without elements for indices that have some, or for an output without elements, are errors. Indices that are
+ * a vector are an error only when the node runs: TensorFlow's gradients contain some in nodes that never run.
  */
 static struct dfg_err *check_elements(const struct scatter *s)
 {
 	if (s->indices->shape.rank < 2)
-		return DFG_ERR(DFG_DATA, "indices must be a matrix at least, not %s", dfg_shape_words(&s->indices->shape).s);
+		return DFG_ERR(DFG_DATA, "indices are %s, expected at least a matrix", dfg_shape_words(&s->indices->shape).s);
 	int64_t indices = dfg_shape_count(&s->indices->shape), updates = dfg_shape_count(&s->updates->shape);
 	if ((!indices && !updates) || (indices && updates && dfg_shape_count(&s->out->shape)))
 		return NULL;
-	return DFG_ERR(DFG_DATA, "nothing to put: indices %s, updates %s into %s", dfg_shape_words(&s->indices->shape).s,
-		dfg_shape_words(&s->updates->shape).s, dfg_shape_words(&s->out->shape).s);
+	return DFG_ERR(DFG_DATA, "no elements to update: indices %s, updates %s, output %s",
+		dfg_shape_words(&s->indices->shape).s, dfg_shape_words(&s->updates->shape).s,
+		dfg_shape_words(&s->out->shape).s);
 }
 
-/* indices and updates are these inputs; the output has its shape, and what the updates go into. */
+/* Runs the op with these inputs as indices and updates. The output is allocated and has the values to be updated. */
 static struct dfg_err *scatter(struct dfg_kernel *ctx, int indices, int updates, put_row *row_into)
 {
 	struct scatter s = {.indices = ctx->in[indices], .updates = ctx->in[updates], .out = ctx->out[0]};
@@ -121,7 +123,7 @@ static struct dfg_err *scatter_nd(struct dfg_kernel *ctx, put_row *row_into)
 	return dfg_moved(ctx, 0);
 }
 
-/* put with a and b: what is there, and what comes. */
+/* A put_row of an expression in a, the output's element, and b, the update's. */
 #define PUT(NAME, name, type, number, stem, expr)                                           \
 	static void put_##stem##_##name(int64_t n, void *restrict out, const void *restrict in) \
 	{                                                                                       \
@@ -177,7 +179,7 @@ static struct dfg_err *tensor_scatter_update(struct dfg_kernel *ctx)
 
 const struct dfg_op dfg_op_TensorScatterUpdate = {
 	.name = "TensorScatterUpdate",
-	.doc = "tensor with the updates in the place of what is at the indices",
+	.doc = "tensor with the updates stored at the indices",
 	.sig = "<T: plain|string, Tindices: index|i16|u16>(tensor: T, indices: Tindices, updates: T) -> (output: T)",
 	.attr = {POLICY},
 	.flags = DFG_ANY_RANK | DFG_EXACT,
@@ -213,7 +215,7 @@ DFG_EACH_number(TENSOR_SCATTER, min)
 		.kernel = {DFG_EACH_##types(DFG_BY_DTYPE, tensor_scatter_##stem)},                                  \
 	};
 
-/* What was there and what came share a cotangent equally where they are equal. */
+/* A cotangent is divided equally among the tensor's element and the updates that are equal to the output. */
 #define EXTREME                                                                                 \
 	"kept = Cast(Equal(tensor, output), DstT = T)\n"                                            \
 	"came = Cast(Equal(updates, GatherNd(output, indices)), DstT = T)\n"                        \
@@ -236,14 +238,14 @@ static struct dfg_err *sparse_to_dense_shape(struct dfg_infer *node)
 	DFG_TRY(dfg_shape_of(node, SHAPE, &node->out[0]));
 	DFG_TRY(dfg_need_rank(node, DEFAULT, 0));
 	if (indices->rank > 2 || values->rank > 1)
-		return DFG_ERR(DFG_DATA, "indices %s and values %s: a matrix and a vector at most", dfg_shape_words(indices).s,
-			dfg_shape_words(values).s);
+		return DFG_ERR(DFG_DATA, "indices are %s and values %s, expected at most a matrix and a vector",
+			dfg_shape_words(indices).s, dfg_shape_words(values).s);
 	if (indices->rank == 2 && node->out[0].rank >= 0 && indices->dim[1] >= 0 && indices->dim[1] != node->out[0].rank)
 		return DFG_ERR(
-			DFG_DATA, "indices %s for the %d dimensions of the shape", dfg_shape_words(indices).s, node->out[0].rank);
+			DFG_DATA, "indices %s do not fit a shape of %d dimensions", dfg_shape_words(indices).s, node->out[0].rank);
 	if (indices->rank >= 0 && indices->rank < 2 && node->out[0].rank > 1)
 		return DFG_ERR(
-			DFG_DATA, "indices %s for the %d dimensions of the shape", dfg_shape_words(indices).s, node->out[0].rank);
+			DFG_DATA, "indices %s do not fit a shape of %d dimensions", dfg_shape_words(indices).s, node->out[0].rank);
 	int64_t n = indices->rank > 0 ? indices->dim[0] : indices->rank == 0 ? 1 : DFG_UNKNOWN;
 	if (values->rank == 1 && n >= 0 && values->dim[0] >= 0 && values->dim[0] != n)
 		return DFG_ERR(DFG_DATA, "%" PRId64 " values for %" PRId64 " indices", values->dim[0], n);
@@ -273,7 +275,7 @@ static struct dfg_err *sparse_to_dense_run(struct dfg_kernel *ctx)
 
 const struct dfg_op dfg_op_SparseToDense = {
 	.name = "SparseToDense",
-	.doc = "default_value in the given shape, with the values at the indices",
+	.doc = "default_value in the given shape, with the values stored at the indices",
 	.sig =
 		"<T: type, Tindices: index>"
 		"(sparse_indices: Tindices, output_shape: Tindices, sparse_values: T, default_value: T) -> (dense: T)",

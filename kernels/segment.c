@@ -1,4 +1,6 @@
-/* Rows combined by the number of their segment: sorted numbers, any numbers, or rows picked by index. */
+/*
+ * Rows combined by segment id: sorted ids, any ids (UnsortedSegment...), or rows selected by index (SparseSegment...).
+ */
 #include "kernels/shape_rules.h"
 
 #include "lib/graph/half.h"
@@ -7,11 +9,11 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* How a row goes into a segment's, and what a segment begins with and what an empty one holds. */
+/* The functions of a segment op: initial values of a segment, or those of an empty one; the combination with a row. */
 struct segments {
 	void (*fill)(int64_t n, void *out, bool empty);
 	void (*join)(int64_t n, void *out, const void *in);
-	void (*divide)(int64_t n, void *out, int64_t count); /* NULL: not */
+	void (*divide)(int64_t n, void *out, int64_t count); /* by the number of rows; NULL: not divided */
 };
 
 enum { DATA, IDS, SPARSE_IDS, ROWS }; /* inputs; of the sparse ops IDS are the indices */
@@ -29,14 +31,15 @@ static struct dfg_err *segment_shape(struct dfg_infer *node)
 	const struct dfg_shape *data = node->in[DATA], *ids = node->in[IDS];
 	DFG_TRY(dfg_need_rank(node, IDS, 1));
 	if (data->rank < 1)
-		return DFG_ERR(DFG_DATA, "data must have a dimension");
+		return DFG_ERR(DFG_DATA, "data is a scalar, expected at least one dimension");
 	if (ids->dim[0] >= 0 && data->dim[0] >= 0 && ids->dim[0] != data->dim[0])
-		return DFG_ERR(DFG_DATA, "%" PRId64 " segment ids for the rows of %s", ids->dim[0], dfg_shape_words(data).s);
+		return DFG_ERR(
+			DFG_DATA, "%" PRId64 " segment ids, expected one for each row of %s", ids->dim[0], dfg_shape_words(data).s);
 	node->out[0] = with_rows(data, 1, DFG_UNKNOWN);
 	return NULL;
 }
 
-/* Ids must not fall; the last says how many segments there are. */
+/* Checks that ids do not decrease. The number of segments is the last id + 1. */
 static struct dfg_err *count_segments(const struct dfg_tensor *ids, int64_t *out_count)
 {
 	int64_t last = -1;
@@ -48,12 +51,12 @@ static struct dfg_err *count_segments(const struct dfg_tensor *ids, int64_t *out
 		last = id;
 	}
 	if (last == INT64_MAX)
-		return DFG_ERR(DFG_DATA, "so many segments are larger than any memory");
+		return DFG_ERR(DFG_DATA, "segment id %" PRId64 " is too large: the output would not fit in memory", last);
 	*out_count = last + 1;
 	return NULL;
 }
 
-/* Rows of n elements: row pick(i) of data into segment id(i). Both are sorted by segment. */
+/* `count` rows of n elements: row picks[i] of data is combined into segment ids[i]; ids are sorted. */
 struct rows {
 	const struct dfg_tensor *data, *ids, *picks; /* picks NULL: row i */
 	struct dfg_tensor *out;
@@ -91,7 +94,7 @@ static struct dfg_err *segment_run(struct dfg_kernel *ctx, const struct segments
 	DFG_TRY(count_segments(rows.ids, &segments));
 	rows.picks = sparse ? dfg_kernel_input(ctx, IDS) : NULL;
 	if (shape.dim[0] != DFG_UNKNOWN && shape.dim[0] < segments)
-		return DFG_ERR(DFG_DATA, "segment id %" PRId64 " of %" PRId64 " segments", segments - 1, shape.dim[0]);
+		return DFG_ERR(DFG_DATA, "segment id %" PRId64 " is outside [0,%" PRId64 ")", segments - 1, shape.dim[0]);
 	if (shape.dim[0] == DFG_UNKNOWN)
 		shape.dim[0] = segments;
 	DFG_TRY(dfg_kernel_output(ctx, 0, &shape, &rows.out));
@@ -130,7 +133,7 @@ static struct dfg_err *segment_run(struct dfg_kernel *ctx, const struct segments
 #define LOWEST_SIGNED(type) ((type)((type)1 << (sizeof(type) * 8 - 1)))
 #define LOWEST_UNSIGNED(type) ((type)0)
 
-/* The first row of a segment is what a maximum begins with, so it may be an infinity; an empty segment is 0. */
+/* A maximum begins with -infinity, which may also be its result; that of an empty segment is 0. */
 #define SUM(NAME, name, type, ...) SEGMENTS(sum_##name, type, 0, 0, a + b, NULL) RUN(sum_##name)
 #define PROD(NAME, name, type, ...) SEGMENTS(prod_##name, type, 1, 1, a *b, NULL) RUN(prod_##name)
 #define MEAN(NAME, name, type, ...)  \
@@ -158,24 +161,24 @@ DFG_EACH_float(MIN_FLOAT)
 DFG_EACH_signed(MIN_INT, LOWEST_SIGNED)
 DFG_EACH_unsigned(MIN_INT, LOWEST_UNSIGNED)
 
-/* How many rows each segment has, beside the rows it gives: [n, 1, 1, ...]. */
+/* The number of rows of each segment, in the shape [n, 1, 1, ...], which broadcasts to the rows. */
 #define COUNTS(ids)                                            \
 	"ones = Cast(Fill(ConcatV2([Shape(" ids                    \
 	"), Fill(Pack([Rank(data) - 1]), 1)], 0), 1), DstT = T)\n" \
 	"counts = SegmentSum(ones, segment_ids)\n"
-/* The same of the sparse ops, where segments may follow the last that has rows. */
+/* The same for the sparse ops, where the last segments may be empty. */
 #define SPARSE_COUNTS                                          \
 	"ones = Cast(Fill(ConcatV2([Shape(segment_ids"             \
 	"), Fill(Pack([Rank(data) - 1]), 1)], 0), 1), DstT = T)\n" \
 	"counts = UnsortedSegmentSum(ones, segment_ids, GatherV2(Shape(output), 0, 0))\n"
 
-/* SelectV2 and not a product: where no element equals the extreme, as with NaN, the share is infinite. */
+/* SelectV2 instead of a product: if no element equals the extreme, as with NaN, the share is infinite. */
 #define EXTREME_GRADIENT                                              \
 	"is = Equal(data, GatherV2(output, segment_ids, 0))\n"            \
 	"share = doutput / SegmentSum(Cast(is, DstT = T), segment_ids)\n" \
 	"ddata = SelectV2(is, GatherV2(share, segment_ids, 0), ZerosLike(data))"
 
-/* An element's factor is the product of the others: by division, but where it is 0. Two zeros leave nothing. */
+/* The derivative by an element is the product of the others: by division, unless it is 0. With two zeros, all are 0. */
 #define PROD_GRADIENT                                                                   \
 	"zero = Equal(data, ZerosLike(data))\n"                                             \
 	"zeros = SegmentSum(Cast(zero, DstT = T), segment_ids)\n"                           \
@@ -188,7 +191,7 @@ DFG_EACH_unsigned(MIN_INT, LOWEST_UNSIGNED)
 #define SEGMENT_OP(Op, types, stem, text, formula)                                                \
 	const struct dfg_op dfg_op_Segment##Op = {                                                    \
 		.name = "Segment" #Op,                                                                    \
-		.doc = text " of the rows of each segment; their ids do not fall",                        \
+		.doc = text " of the rows of each segment; ids do not decrease",                          \
 		.sig = "<T: " #types ", Tindices: index>(data: T, segment_ids: Tindices) -> (output: T)", \
 		.flags = DFG_EXACT,                                                                       \
 		.shape = segment_shape,                                                                   \
@@ -208,11 +211,11 @@ static struct dfg_err *sparse_shape(struct dfg_infer *node)
 	DFG_TRY(dfg_need_rank(node, IDS, 1));
 	DFG_TRY(dfg_need_rank(node, SPARSE_IDS, 1));
 	if (node->in[DATA]->rank < 1)
-		return DFG_ERR(DFG_DATA, "data must have a dimension");
+		return DFG_ERR(DFG_DATA, "data is a scalar, expected at least one dimension");
 	if (indices->dim[0] >= 0 && ids->dim[0] >= 0 && indices->dim[0] != ids->dim[0])
 		return DFG_ERR(DFG_DATA, "%" PRId64 " segment ids for %" PRId64 " indices", ids->dim[0], indices->dim[0]);
 	if (rows < 0 && rows != DFG_NOT_KNOWN)
-		return DFG_ERR(DFG_DATA, "%" PRId64 " segments", rows);
+		return DFG_ERR(DFG_DATA, "num_segments is %" PRId64 ", expected at least 0", rows);
 	node->out[0] = with_rows(node->in[DATA], 1, rows == DFG_NOT_KNOWN ? DFG_UNKNOWN : rows);
 	return NULL;
 }
@@ -233,11 +236,10 @@ static struct dfg_err *sparse_shape(struct dfg_infer *node)
 		.gradient = formula,                                                                \
 		.kernel = {DFG_EACH_##types(DFG_BY_DTYPE, stem)},                                   \
 	};
-#define SPARSE_OP(Op, types, stem, text, formula)                                                                     \
-	SPARSE_AS(Op, types, "", "", stem, text " of the rows that indices pick for each segment; their ids do not fall", \
-		formula)                                                                                                      \
-	SPARSE_AS(Op##WithNumSegments, types, ", Tnumsegments: index = i32", ", num_segments: Tnumsegments", stem,        \
-		text " of the rows that indices pick for each of num_segments segments", formula)
+#define SPARSE_OP(Op, types, stem, text, formula)                                                                    \
+	SPARSE_AS(Op, types, "", "", stem, text " of the rows at indices of each segment; ids do not decrease", formula) \
+	SPARSE_AS(Op##WithNumSegments, types, ", Tnumsegments: index = i32", ", num_segments: Tnumsegments", stem,       \
+		text " of the rows at indices of each of num_segments segments", formula)
 SPARSE_OP(Sum, number, sum, "the sum", SPARSE_ROWS("doutput"))
 SPARSE_OP(Mean, float, mean, "the mean", SPARSE_COUNTS SPARSE_ROWS("doutput / counts"))
 SPARSE_OP(SqrtN, float, sqrtn, "the sum, divided by the root of their number,",
@@ -251,13 +253,14 @@ static struct dfg_err *unsorted_shape(struct dfg_infer *node)
 	int64_t count = dfg_int_of(node, COUNT, 0);
 	DFG_TRY(dfg_need_rank(node, COUNT, 0));
 	if (count < 0 && count != DFG_NOT_KNOWN)
-		return DFG_ERR(DFG_DATA, "%" PRId64 " segments", count);
+		return DFG_ERR(DFG_DATA, "num_segments is %" PRId64 ", expected at least 0", count);
 	for (int d = 0; d < ids->rank; d++)
 		if (d >= data->rank || (ids->dim[d] >= 0 && data->dim[d] >= 0 && ids->dim[d] != data->dim[d]))
-			return DFG_ERR(
-				DFG_DATA, "segment ids %s do not fit data %s", dfg_shape_words(ids).s, dfg_shape_words(data).s);
+			return DFG_ERR(DFG_DATA, "segment ids %s are not a prefix of data %s", dfg_shape_words(ids).s,
+				dfg_shape_words(data).s);
 	if (data->rank - ids->rank + 1 > DFG_RANK_MAX)
-		return DFG_ERR(DFG_DATA, "the result would have %d dimensions", data->rank - ids->rank + 1);
+		return DFG_ERR(
+			DFG_DATA, "a result of %d dimensions: %d is the limit", data->rank - ids->rank + 1, DFG_RANK_MAX);
 	node->out[0] = with_rows(data, ids->rank, count == DFG_NOT_KNOWN ? DFG_UNKNOWN : count);
 	return NULL;
 }
@@ -281,7 +284,7 @@ static struct dfg_err *unsorted_run(struct dfg_kernel *ctx, const struct segment
 	return NULL;
 }
 
-/* Here an empty segment holds the lowest or highest number there is, not an infinity. */
+/* An empty segment of these ops has the lowest or highest finite number. */
 #define UNSORTED_RUN(NAME, name, type, number, stem)                        \
 	static struct dfg_err *unsorted_##stem##_##name(struct dfg_kernel *ctx) \
 	{                                                                       \
@@ -304,7 +307,7 @@ DFG_EACH_numeric(UNSORTED_RUN, prod)
 DFG_EACH_number(UNSORTED_RUN, most)
 DFG_EACH_number(UNSORTED_RUN, least)
 
-/* In halves the lowest float rounds to an infinity; the lowest half is one below it. */
+/* The lowest f32 rounds to an infinity in halves; it is replaced by the lowest half. */
 static struct dfg_err *unsorted_half(struct dfg_kernel *ctx)
 {
 	DFG_TRY(dfg_half_run(ctx));
@@ -317,7 +320,7 @@ static struct dfg_err *unsorted_half(struct dfg_kernel *ctx)
 	return NULL;
 }
 
-/* The segments' rows at the data's places, 0 where the id is negative: `picked(x)`. */
+/* PICKED(x): for each row of data, the row of x of its segment, or 0 if the id is negative. */
 #define DROPPED                                                                              \
 	"inside = Reshape(GreaterEqual(segment_ids, ZerosLike(segment_ids)),"                    \
 	" ConcatV2([Shape(segment_ids), Fill(Pack([Rank(data) - Rank(segment_ids)]), 1)], 0))\n" \
@@ -341,7 +344,7 @@ static struct dfg_err *unsorted_half(struct dfg_kernel *ctx)
 #define UNSORTED_OP(Op, types, stem, text, formula, ...)                                      \
 	const struct dfg_op dfg_op_UnsortedSegment##Op = {                                        \
 		.name = "UnsortedSegment" #Op,                                                        \
-		.doc = text " of the rows of each segment; rows with a negative id count nowhere",    \
+		.doc = text " of the rows of each segment; rows with a negative id are ignored",      \
 		.sig = "<T: " #types                                                                  \
 			   ", Tindices: index|i16, Tnumsegments: index = i32>"                            \
 			   "(data: T, segment_ids: Tindices, num_segments: Tnumsegments) -> (output: T)", \

@@ -1,4 +1,4 @@
-/* The gradients that TensorFlow makes of sums over segments of picked rows, as ops of their own. */
+/* The ops of TensorFlow for gradients of SparseSegmentSum, -Mean and -SqrtN. */
 #include "kernels/shape_rules.h"
 
 #include <inttypes.h>
@@ -15,11 +15,11 @@ static struct dfg_err *sparse_grad_shape(struct dfg_infer *node)
 	DFG_TRY(dfg_need_rank(node, IDS, 1));
 	DFG_TRY(dfg_need_rank(node, ROWS, 0));
 	if (grad->rank < 1)
-		return DFG_ERR(DFG_DATA, "grad must have a dimension");
+		return DFG_ERR(DFG_DATA, "grad is a scalar, expected at least one dimension");
 	if (indices->dim[0] >= 0 && ids->dim[0] >= 0 && indices->dim[0] != ids->dim[0])
 		return DFG_ERR(DFG_DATA, "%" PRId64 " segment ids for %" PRId64 " indices", ids->dim[0], indices->dim[0]);
 	if (rows < 0 && rows != DFG_NOT_KNOWN)
-		return DFG_ERR(DFG_DATA, "an output of %" PRId64 " rows", rows);
+		return DFG_ERR(DFG_DATA, "output_dim0 is %" PRId64 ", expected at least 0", rows);
 	node->out[0] = *grad;
 	node->out[0].dim[0] = rows == DFG_NOT_KNOWN ? DFG_UNKNOWN : rows;
 	return NULL;
@@ -35,7 +35,7 @@ static struct dfg_err *check_ids(const struct dfg_tensor *ids, const char *what,
 	return NULL;
 }
 
-/* What a row of grad is multiplied by, which shared[segment] rows have picked. */
+/* The factor of a row of grad whose segment has `shared` rows. */
 typedef double factor_fn(int64_t shared);
 
 static double all(int64_t shared)
@@ -110,6 +110,6 @@ static struct dfg_err *run(struct dfg_kernel *ctx, factor_fn *factor)
 		.shape = sparse_grad_shape,                                                                \
 		.kernel = {[DFG_F32] = run_##stem, [DFG_F64] = run_##stem},                                \
 	};
-GRADIENT(Sum, all, "each row added to the rows it was the sum of")
-GRADIENT(Mean, mean, "each row shared by the rows it was the mean of")
-GRADIENT(SqrtN, root, "each row, divided by the root of their number, added to the rows it came from")
+GRADIENT(Sum, all, "each row is added to all rows of its segment")
+GRADIENT(Mean, mean, "each row is divided equally among the rows of its segment")
+GRADIENT(SqrtN, root, "each row, divided by the root of their number, is added to all rows of its segment")

@@ -1,4 +1,7 @@
-/* Select, the older of the two: t and e have one shape, and the condition has it too, or is one truth, or one a row. */
+/*
+ * Select, older than SelectV2: t and e have equal shapes; the condition has that shape, or is a scalar, or one bool a
+ * row.
+ */
 #include "kernels/strided_copy.h"
 #include "kernels/shape_rules.h"
 
@@ -12,11 +15,12 @@ static struct dfg_err *fit(const struct dfg_shape *condition, const struct dfg_s
 {
 	bool rows = condition->rank == 1 && t->rank > 1;
 	if (!dfg_shape_fits(t, e))
-		return DFG_ERR(DFG_DATA, "cannot choose between %s and %s", dfg_shape_words(t).s, dfg_shape_words(e).s);
+		return DFG_ERR(DFG_DATA, "t is %s and e %s, expected equal shapes", dfg_shape_words(t).s, dfg_shape_words(e).s);
 	if (!condition->rank || dfg_shape_fits(condition, t) ||
 		(rows && (condition->dim[0] == t->dim[0] || condition->dim[0] < 0 || t->dim[0] < 0)))
 		return NULL;
-	return DFG_ERR(DFG_DATA, "a condition %s cannot choose in %s", dfg_shape_words(condition).s, dfg_shape_words(t).s);
+	return DFG_ERR(DFG_DATA, "the condition is %s, expected %s, a scalar or a vector of its rows",
+		dfg_shape_words(condition).s, dfg_shape_words(t).s);
 }
 
 static struct dfg_err *select_shape(struct dfg_infer *node)
@@ -26,7 +30,7 @@ static struct dfg_err *select_shape(struct dfg_infer *node)
 	return NULL;
 }
 
-/* Each truth of the condition chooses `run` elements. */
+/* Each element of the condition selects `run` elements. */
 static struct dfg_err *choose(struct dfg_kernel *ctx, int64_t run, struct dfg_tensor *out)
 {
 	const bool *condition = dfg_kernel_input(ctx, CONDITION)->data;

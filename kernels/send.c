@@ -1,8 +1,8 @@
 #include "lib/graph/kernel.h"
 
 /*
- * The two ends of an edge that was cut between devices. The executor runs both, by role. Their number in the plan is the mark
- * `_dfg_edge`; a control input that is dead means that there is nothing to send or to receive.
+ * The two ends of an edge that was cut between devices. The executor runs both, by role. The attribute `_dfg_edge` is
+ * their number in the plan. If a control input is dead, there is nothing to send or to receive.
  */
 #define WHERE                                                                                            \
 	"tensor_name: string", "send_device: string", "send_device_incarnation: int", "recv_device: string", \
@@ -23,7 +23,7 @@ static struct dfg_err *recv_shape(struct dfg_infer *node)
 
 const struct dfg_op dfg_op__Send = {
 	.name = "_Send",
-	.doc = "sends the tensor, or that it is dead, to the device of its _Recv",
+	.doc = "sends the tensor, or the fact that it is dead, to the device of its _Recv",
 	.sig = "<T: type>(tensor: T) -> ()",
 	.attr = {WHERE},
 	.flags = DFG_STATEFUL | DFG_ANY_RANK | DFG_NO_GRADIENT,
@@ -33,7 +33,7 @@ const struct dfg_op dfg_op__Send = {
 
 const struct dfg_op dfg_op__Recv = {
 	.name = "_Recv",
-	.doc = "the tensor that its _Send sends; dead if that is",
+	.doc = "the tensor that its _Send sends; dead if the tensor is",
 	.sig = "<tensor_type: type>() -> (tensor: tensor_type)",
 	.attr = {WHERE, "_dfg_shape: shape = ?"},
 	.flags = DFG_STATEFUL | DFG_BLOCKING | DFG_ANY_RANK | DFG_NO_GRADIENT,

@@ -1,17 +1,17 @@
-/* What asks for a shape: the answer is an integer tensor, known before the step as far as the shape is. */
+/* Ops whose output is computed from a shape: an integer tensor, known before the step as far as the shape is. */
 #include "kernels/shape_rules.h"
 
 #include <inttypes.h>
 
-/* The integer as an element of the output's dtype. */
-static struct dfg_err *put(struct dfg_tensor *out, int64_t e, int64_t value)
+/* Stores an integer as an element of the output's dtype. */
+static struct dfg_err *store_int(struct dfg_tensor *out, int64_t e, int64_t value)
 {
 	if (out->dtype == DFG_I64) {
 		((int64_t *)out->data)[e] = value;
 		return NULL;
 	}
 	if (value > INT32_MAX)
-		return DFG_ERR(DFG_DATA, "%" PRId64 " is too large for i32: ask for i64", value);
+		return DFG_ERR(DFG_DATA, "%" PRId64 " is too large for i32: use out_type = i64", value);
 	((int32_t *)out->data)[e] = (int32_t)value;
 	return NULL;
 }
@@ -42,7 +42,7 @@ static struct dfg_err *shape_run(struct dfg_kernel *ctx)
 		struct dfg_tensor *out;
 		DFG_TRY(dfg_kernel_output(ctx, i, &DFG_SHAPE_VECTOR(shape->rank), &out));
 		for (int d = 0; d < shape->rank; d++)
-			DFG_TRY(put(out, d, shape->dim[d]));
+			DFG_TRY(store_int(out, d, shape->dim[d]));
 	}
 	return NULL;
 }
@@ -90,12 +90,12 @@ static struct dfg_err *size_run(struct dfg_kernel *ctx)
 {
 	struct dfg_tensor *out;
 	DFG_TRY(dfg_kernel_output(ctx, 0, &DFG_SHAPE_SCALAR, &out));
-	return put(out, 0, dfg_shape_count(&ctx->in[0]->shape));
+	return store_int(out, 0, dfg_shape_count(&ctx->in[0]->shape));
 }
 
 const struct dfg_op dfg_op_Size = {
 	.name = "Size",
-	.doc = "how many elements input has",
+	.doc = "the number of elements of input",
 	.sig = "<T: type, out_type: index = i32>(input: T) -> (output: out_type)",
 	.flags = DFG_NO_GRADIENT | DFG_ANY_RANK | DFG_EXACT,
 	.means = DFG_MEANS_OF_SHAPE,
@@ -118,12 +118,12 @@ static struct dfg_err *rank_run(struct dfg_kernel *ctx)
 {
 	struct dfg_tensor *out;
 	DFG_TRY(dfg_kernel_output(ctx, 0, &DFG_SHAPE_SCALAR, &out));
-	return put(out, 0, ctx->in[0]->shape.rank);
+	return store_int(out, 0, ctx->in[0]->shape.rank);
 }
 
 const struct dfg_op dfg_op_Rank = {
 	.name = "Rank",
-	.doc = "how many dimensions input has",
+	.doc = "the number of dimensions of input",
 	.sig = "<T: type>(input: T) -> (output: i32)",
 	.flags = DFG_NO_GRADIENT | DFG_ANY_RANK | DFG_EXACT,
 	.means = DFG_MEANS_OF_SHAPE,

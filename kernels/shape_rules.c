@@ -2,7 +2,7 @@
 
 #include <inttypes.h>
 
-enum { KNOWN_MAX = 1024 }; /* elements of a tensor that is worth knowing: parts of a SplitV too */
+enum { KNOWN_MAX = 1024 }; /* elements of a tensor whose values are tracked; also the limit of SplitV's parts */
 
 struct dfg_err *dfg_axis(int64_t axis, int rank, int *out_axis)
 {
@@ -28,10 +28,10 @@ int64_t dfg_length_of(const struct dfg_infer *node, int i)
 
 struct dfg_err *dfg_need_rank(const struct dfg_infer *node, int i, int rank)
 {
-	static const char *const what[] = {"a scalar", "a vector", "a matrix"};
+	static const char *const name[] = {"a scalar", "a vector", "a matrix"};
 	if (node->in[i]->rank == rank || node->in[i]->rank < 0)
 		return NULL;
-	return DFG_ERR(DFG_DATA, "input %d must be %s, not %s", i, what[rank], dfg_shape_words(node->in[i]).s);
+	return DFG_ERR(DFG_DATA, "input %d is %s, expected %s", i, dfg_shape_words(node->in[i]).s, name[rank]);
 }
 
 struct dfg_err *dfg_shape_of(const struct dfg_infer *node, int i, struct dfg_shape *out_shape)
@@ -42,7 +42,7 @@ struct dfg_err *dfg_shape_of(const struct dfg_infer *node, int i, struct dfg_sha
 	if (length < 0)
 		return NULL;
 	if (length > DFG_RANK_MAX)
-		return DFG_ERR(DFG_DATA, "a shape of %" PRId64 " dimensions; %d is the most", length, DFG_RANK_MAX);
+		return DFG_ERR(DFG_DATA, "a shape of %" PRId64 " dimensions: %d is the limit", length, DFG_RANK_MAX);
 
 	*out_shape = (struct dfg_shape){.rank = (int)length};
 	for (int d = 0; d < length; d++) {
@@ -62,7 +62,7 @@ struct dfg_err *dfg_known_new(
 		return NULL;
 	struct dfg_known_value *known = dfg_arena_zeros(node->arena, 1, sizeof *known + (size_t)count * sizeof *known->v);
 	if (!known)
-		return DFG_ERR(DFG_MEMORY, "no memory for what is known of a shape");
+		return DFG_ERR(DFG_MEMORY, "no memory for known values of a shape");
 	known->rank = rank;
 	known->count = count;
 	for (int64_t k = 0; k < count; k++)
@@ -89,7 +89,7 @@ struct dfg_err *dfg_dim_product(int64_t a, int64_t b, int64_t *out_product)
 	if (a < 0 || b < 0)
 		return NULL;
 	if (__builtin_mul_overflow(a, b, out_product))
-		return DFG_ERR(DFG_DATA, "a dimension of %" PRId64 " times %" PRId64 " is too large", a, b);
+		return DFG_ERR(DFG_DATA, "a dimension of %" PRId64 " * %" PRId64 " is too large", a, b);
 	return NULL;
 }
 
@@ -99,9 +99,9 @@ static bool worth_knowing(const struct dfg_tensor *tensor)
 		   dfg_shape_count(&tensor->shape) <= KNOWN_MAX;
 }
 
-static struct dfg_known_value *know(const struct dfg_tensor *tensor, void *room)
+static struct dfg_known_value *know(const struct dfg_tensor *tensor, void *memory)
 {
-	struct dfg_known_value *known = room;
+	struct dfg_known_value *known = memory;
 	known->rank = tensor->shape.rank;
 	known->count = dfg_shape_count(&tensor->shape);
 	for (int64_t k = 0; k < known->count; k++)
@@ -115,9 +115,9 @@ struct dfg_err *dfg_shapes_now(struct dfg_kernel *ctx, int count, struct dfg_sha
 	for (size_t i = 0; i < n; i++)
 		if (worth_knowing(ctx->in[i]))
 			bytes += sizeof(struct dfg_known_value) + (size_t)dfg_shape_count(&ctx->in[i]->shape) * sizeof(int64_t);
-	void *room;
-	DFG_TRY(dfg_kernel_scratch(ctx, bytes + n * 2 * sizeof(void *), &room));
-	const struct dfg_shape **shape = room;
+	void *memory;
+	DFG_TRY(dfg_kernel_scratch(ctx, bytes + n * 2 * sizeof(void *), &memory));
+	const struct dfg_shape **shape = memory;
 	const struct dfg_known_value **known = (void *)(shape + n);
 	char *next = (char *)(known + n);
 	for (size_t i = 0; i < n; i++) {

@@ -1,6 +1,6 @@
 #include "lib/graph/kernel.h"
 
-/* Time without work, for measuring and for tests. The executor runs it, by role: no thread is held. */
+/* A delay, for measurements and tests. The executor runs it, by role, and no thread waits for it. */
 
 static struct dfg_err *sleep_shape(struct dfg_infer *node)
 {
@@ -11,7 +11,7 @@ static struct dfg_err *sleep_shape(struct dfg_infer *node)
 
 const struct dfg_op dfg_op_Dfg_Sleep = {
 	.name = "Dfg>Sleep",
-	.doc = "x, ms milliseconds later",
+	.doc = "x after a delay of ms milliseconds",
 	.sig = "<T: type>(x: T) -> (y: T)",
 	.attr = {"ms: int >= 0"},
 	.flags = DFG_STATEFUL | DFG_BLOCKING | DFG_ANY_RANK,

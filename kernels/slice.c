@@ -8,7 +8,7 @@
 
 enum { INPUT, BEGIN, SIZE };
 
-/* Dim d of the slice, DFG_UNKNOWN where it cannot be said yet. */
+/* Dimension d of the slice; DFG_UNKNOWN if it depends on unknown values. */
 static struct dfg_err *slice_dim(const struct dfg_infer *node, int d, int64_t *out_dim)
 {
 	int64_t dim = node->in[INPUT]->rank < 0 ? DFG_UNKNOWN : node->in[INPUT]->dim[d];
@@ -34,8 +34,8 @@ static struct dfg_err *slice_shape(struct dfg_infer *node)
 		int64_t length = dfg_length_of(node, i);
 		DFG_TRY(dfg_need_rank(node, i, 1));
 		if (length > DFG_RANK_MAX || (n >= 0 && length >= 0 && length != n))
-			return DFG_ERR(DFG_DATA, "%s needs a number for each dimension, not %s", dfg_shape_words(in).s,
-				dfg_shape_words(node->in[i]).s);
+			return DFG_ERR(DFG_DATA, "%s is %s, expected a number for each dimension of %s",
+				node->call->signature->in[i].name, dfg_shape_words(node->in[i]).s, dfg_shape_words(in).s);
 		n = length >= 0 ? length : n;
 	}
 	node->out[0].rank = (int)n;
@@ -76,7 +76,7 @@ static struct dfg_err *slice_run(struct dfg_kernel *ctx)
 
 const struct dfg_op dfg_op_Slice = {
 	.name = "Slice",
-	.doc = "the part of input that begins at begin and has size elements along each axis; -1 is all that follow",
+	.doc = "the part of input that begins at begin and has size elements along each axis; -1: up to the end",
 	.sig = "<T: type, Index: index>(input: T, begin: Index, size: Index) -> (output: T)",
 	.flags = DFG_ANY_RANK | DFG_EXACT,
 	.shape = slice_shape,
@@ -85,17 +85,17 @@ const struct dfg_op dfg_op_Slice = {
 	.run = slice_run,
 };
 
-/* A strided slice, worked out against the shape it is taken of. */
+/* A strided slice of a tensor of shape `of`. */
 enum { BEGIN_MASK, END_MASK, ELLIPSIS_MASK, NEW_AXIS_MASK, SHRINK_AXIS_MASK };
 struct cut {
 	const union dfg_value *mask;
 	const struct dfg_shape *of;
-	int d;                                                                 /* the axis of `of` that comes next */
-	int64_t begin[DFG_RANK_MAX], stride[DFG_RANK_MAX], size[DFG_RANK_MAX]; /* by axis of `of` */
+	int d;                                                                 /* the next axis of `of` */
+	int64_t begin[DFG_RANK_MAX], stride[DFG_RANK_MAX], size[DFG_RANK_MAX]; /* for each axis of `of` */
 	struct dfg_shape out;
 };
 struct item {
-	int64_t begin, end, stride; /* DFG_NOT_KNOWN where they are not */
+	int64_t begin, end, stride; /* may be DFG_NOT_KNOWN */
 };
 
 static bool masked(const struct cut *cut, int mask, int i)
@@ -118,12 +118,12 @@ static int64_t clamp(int64_t value, int64_t dim, int64_t low, int64_t high)
 	return value < low ? low : value > high ? high : value;
 }
 
-/* One index: the axis goes. */
+/* A single index, which removes the axis. */
 static struct dfg_err *cut_index(struct cut *cut, const struct item *item)
 {
 	int64_t dim = cut->of->dim[cut->d], begin = item->begin;
 	if (item->stride <= 0 && item->stride != DFG_NOT_KNOWN)
-		return DFG_ERR(DFG_DATA, "the stride of an index is %" PRId64 ", must be positive", item->stride);
+		return DFG_ERR(DFG_DATA, "the stride of an index is %" PRId64 ", expected a positive number", item->stride);
 	cut->size[cut->d] = cut->stride[cut->d] = 1;
 	if (dim >= 0 && begin != DFG_NOT_KNOWN) {
 		if (begin < -dim || begin >= dim)
@@ -135,7 +135,7 @@ static struct dfg_err *cut_index(struct cut *cut, const struct item *item)
 	return NULL;
 }
 
-/* A run of an axis. */
+/* A range of an axis. */
 static struct dfg_err *cut_range(struct cut *cut, int i, const struct item *item)
 {
 	int64_t dim = cut->of->dim[cut->d], stride = item->stride, size = DFG_UNKNOWN, begin = 0;
@@ -147,7 +147,7 @@ static struct dfg_err *cut_range(struct cut *cut, int i, const struct item *item
 		int64_t low = stride > 0 ? 0 : -1, high = stride > 0 ? dim : dim - 1;
 		begin = from_start ? (stride > 0 ? low : high) : clamp(item->begin, dim, low, high);
 		int64_t end = to_end ? (stride > 0 ? high : low) : clamp(item->end, dim, low, high);
-		/* Unsigned, for a stride of INT64_MIN has no negative. */
+		/* Unsigned, because -INT64_MIN overflows. */
 		uint64_t length = stride > 0 ? (uint64_t)(end - begin) : (uint64_t)(begin - end);
 		uint64_t step = stride > 0 ? (uint64_t)stride : -(uint64_t)stride;
 		size = (stride > 0 ? end > begin : end < begin) ? (int64_t)((length - 1) / step + 1) : 0;
@@ -169,7 +169,7 @@ static struct dfg_err *cut_whole(struct cut *cut, int axes)
 	return NULL;
 }
 
-/* Works out all n items. The axes that no item names are whole, at the ellipsis or at the end. */
+/* Applies all n items. Axes without an item, at the ellipsis or at the end, are taken whole. */
 static struct dfg_err *cut_all(struct cut *cut, const struct item *item, int n)
 {
 	int named = 0, ellipses = 0;
@@ -195,7 +195,7 @@ static struct dfg_err *cut_all(struct cut *cut, const struct item *item, int n)
 	return cut_whole(cut, cut->of->rank - cut->d);
 }
 
-/* The slice of a tensor of shape `of` by inputs first, first + 1 and first + 2. Rank unknown: nothing can be said. */
+/* The slice of a tensor of shape `of` by inputs first, first + 1 and first + 2. Unknown if the rank is. */
 static struct dfg_err *cut_of(const struct dfg_infer *node, const struct dfg_shape *of, int first, struct cut *out_cut)
 {
 	struct item item[2 * DFG_RANK_MAX];
@@ -209,7 +209,7 @@ static struct dfg_err *cut_of(const struct dfg_infer *node, const struct dfg_sha
 		n = length >= 0 ? length : n;
 	}
 	if (n > 2 * DFG_RANK_MAX)
-		return DFG_ERR(DFG_DATA, "a slice by %" PRId64 " indices", n);
+		return DFG_ERR(DFG_DATA, "a slice by %" PRId64 " indices: %d is the limit", n, 2 * DFG_RANK_MAX);
 	if (n < 0 || of->rank < 0)
 		return NULL;
 	for (int i = 0; i < n; i++)
@@ -245,14 +245,14 @@ static struct dfg_err *strided_slice_known(struct dfg_infer *node)
 	return NULL;
 }
 
-/* The slice of the whole tensor, as the inputs say now. */
+/* The slice by the values of the inputs. */
 static struct dfg_err *cut_now(struct dfg_kernel *ctx, const struct dfg_shape *of, int first, struct cut *out_cut)
 {
 	struct item item[2 * DFG_RANK_MAX];
 	int64_t n = dfg_shape_count(&ctx->in[first]->shape);
 	for (int i = first; i < first + 3; i++)
 		if (ctx->in[i]->shape.rank != 1 || ctx->in[i]->shape.dim[0] != n || n > 2 * DFG_RANK_MAX)
-			return DFG_ERR(DFG_DATA, "begin, end and strides must be vectors of one length, not %s",
+			return DFG_ERR(DFG_DATA, "begin, end and strides must be vectors of equal length, not %s",
 				dfg_shape_words(&ctx->in[i]->shape).s);
 	for (int i = 0; i < n; i++)
 		item[i] = (struct item){dfg_tensor_int(ctx->in[first], i), dfg_tensor_int(ctx->in[first + 1], i),
@@ -261,7 +261,10 @@ static struct dfg_err *cut_now(struct dfg_kernel *ctx, const struct dfg_shape *o
 	return cut_all(out_cut, item, (int)n);
 }
 
-/* Where the slice begins in the whole, and its box: the whole's steps times the strides, the slice's own. */
+/*
+ * The offset of the slice in the whole tensor, in elements, and the box that copies it. The steps in the whole tensor
+ * are its own times the strides.
+ */
 static int64_t cut_box(const struct cut *cut, bool into, struct dfg_strided_box *out_box)
 {
 	int64_t whole[DFG_RANK_MAX], part[DFG_RANK_MAX], first = 0;
@@ -315,7 +318,8 @@ static struct dfg_err *strided_slice_gradient(struct dfg_gradient *node)
 
 const struct dfg_op dfg_op_StridedSlice = {
 	.name = "StridedSlice",
-	.doc = "input[begin:end:strides]; a mask's bit i frees an end, is an ellipsis, a new axis or a single index",
+	.doc =
+		"input[begin:end:strides]; bit i of a mask: item i has no begin or end, is an ellipsis, a new axis, an index",
 	.sig = "<T: type, Index: index|i16>(input: T, begin: Index, end: Index, strides: Index) -> (output: T)",
 	.attr = MASKS,
 	.flags = DFG_ANY_RANK | DFG_EXACT,
@@ -331,7 +335,8 @@ static struct dfg_err *strided_slice_grad_shape(struct dfg_infer *node)
 	DFG_TRY(dfg_shape_of(node, 0, &node->out[0]));
 	DFG_TRY(cut_of(node, &node->out[0], 1, &cut));
 	if (!dfg_shape_fits(&cut.out, node->in[4]))
-		return DFG_ERR(DFG_DATA, "dy is %s, the slice %s", dfg_shape_words(node->in[4]).s, dfg_shape_words(&cut.out).s);
+		return DFG_ERR(
+			DFG_DATA, "dy is %s, expected the slice's %s", dfg_shape_words(node->in[4]).s, dfg_shape_words(&cut.out).s);
 	return NULL;
 }
 
@@ -344,7 +349,8 @@ static struct dfg_err *strided_slice_grad_run(struct dfg_kernel *ctx)
 	DFG_TRY(dfg_output_now(ctx, &out));
 	DFG_TRY(cut_now(ctx, &out->shape, 1, &cut));
 	if (!dfg_shape_equal(&cut.out, &dy->shape))
-		return DFG_ERR(DFG_DATA, "dy is %s, the slice %s", dfg_shape_words(&dy->shape).s, dfg_shape_words(&cut.out).s);
+		return DFG_ERR(
+			DFG_DATA, "dy is %s, expected the slice's %s", dfg_shape_words(&dy->shape).s, dfg_shape_words(&cut.out).s);
 	memset(out->data, 0, dfg_tensor_bytes(out));
 	int64_t first = cut_box(&cut, true, &box);
 	dfg_box_copy(ctx, dfg_dtype_size(dy->dtype), box, dy->data, dfg_tensor_at(out, first));
@@ -361,7 +367,7 @@ static struct dfg_err *strided_slice_grad_gradient(struct dfg_gradient *node)
 
 const struct dfg_op dfg_op_StridedSliceGrad = {
 	.name = "StridedSliceGrad",
-	.doc = "zeros of the given shape, with dy in the place of the slice",
+	.doc = "zeros of the given shape, with dy stored in the slice",
 	.sig = "<T: type, Index: index>(shape: Index, begin: Index, end: Index, strides: Index, dy: T) -> (output: T)",
 	.attr = MASKS,
 	.flags = DFG_ANY_RANK | DFG_EXACT,

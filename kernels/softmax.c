@@ -4,9 +4,8 @@
 #include "lib/base/vector.h"
 
 /*
- * Softmax and what is made of it, a row at a time: the largest element, then the exponentials and their sum while they
- * are written, then the result, all while the row is in the first cache. Sums have LANES parts, the same on every
- * machine. A NaN in a row spreads through the sum to all of it.
+ * Softmax and log softmax, a row at a time: the largest element, the exponentials, their sum and the result, while the
+ * row is in the first cache. Sums have LANES partial sums on every machine. A NaN in a row makes all of the row NaN.
  */
 enum { LANES = 16, BLOCK = 16 * 1024 };
 
@@ -30,7 +29,7 @@ static struct dfg_err *rows(
 	const struct dfg_tensor *in = dfg_kernel_input(ctx, 0);
 	struct dfg_tensor *out;
 	if (in->shape.rank < 1)
-		return DFG_ERR(DFG_DATA, "needs one dim or more");
+		return DFG_ERR(DFG_DATA, "logits are a scalar, expected at least one dimension");
 	DFG_TRY(dfg_kernel_output(ctx, 0, &in->shape, &out));
 	struct work work = {in->data, out->data, in->shape.dim[in->shape.rank - 1]};
 	if (work.n)
@@ -52,14 +51,14 @@ static struct dfg_err *log_softmax(struct dfg_kernel *ctx)
 static struct dfg_err *softmax_shape(struct dfg_infer *node)
 {
 	if (node->in[0]->rank < 1)
-		return DFG_ERR(DFG_DATA, "needs one dim or more");
+		return DFG_ERR(DFG_DATA, "logits are a scalar, expected at least one dimension");
 	node->out[0] = *node->in[0];
 	return NULL;
 }
 
 const struct dfg_op dfg_op_Softmax = {
 	.name = "Softmax",
-	.doc = "exponentials of a row over their sum",
+	.doc = "exponentials of a row divided by their sum",
 	.sig = "<T: float>(logits: T) -> (softmax: T)",
 	.shape = softmax_shape,
 	.gradient = "dlogits = (dsoftmax - Sum(dsoftmax * softmax, [-1], keep_dims = true)) * softmax",

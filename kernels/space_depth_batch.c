@@ -1,4 +1,4 @@
-/* Blocks of pixels as channels or as a batch, and back. */
+/* Blocks of pixels rearranged as channels (SpaceToDepth) or as a batch (SpaceToBatchND), and back. */
 #include "kernels/strided_copy.h"
 #include "kernels/shape_rules.h"
 
@@ -7,10 +7,10 @@
 
 enum { BLOCK_SIZE, DATA_FORMAT };
 
-/* An image: which dims are height, width and channels. */
+/* The dimensions of an image that are height, width and channels. */
 struct layout {
 	int height, width, channels;
-	bool vector; /* NCHW_VECT_C: the channels are dims 1 and 4 */
+	bool vector; /* NCHW_VECT_C: the channels are dimensions 1 and 4 */
 };
 
 static struct dfg_err *layout_of(
@@ -18,9 +18,9 @@ static struct dfg_err *layout_of(
 {
 	const struct dfg_string format = call->attr[DATA_FORMAT].s;
 	if (format.length > strlen("NCHW"))
-		return DFG_ERR(DFG_DATA, "data_format NCHW_VECT_C has no kernel");
+		return DFG_ERR(DFG_DATA, "data_format NCHW_VECT_C is not supported");
 	if (in->rank != 4)
-		return DFG_ERR(DFG_DATA, "input must have 4 dimensions, not %s", dfg_shape_words(in).s);
+		return DFG_ERR(DFG_DATA, "input is %s, expected 4 dimensions", dfg_shape_words(in).s);
 	*out_layout = format.s[1] == 'C' ? (struct layout){2, 3, 1, false} : (struct layout){1, 2, 3, false};
 	return NULL;
 }
@@ -36,7 +36,7 @@ static struct dfg_err *depth_shape(const struct dfg_infer *node, bool to_depth)
 	*out = *in;
 	int64_t height = in->dim[at.height], width = in->dim[at.width], channels = in->dim[at.channels];
 	if (to_depth ? (height >= 0 && height % block) || (width >= 0 && width % block) : channels >= 0 && channels % area)
-		return DFG_ERR(DFG_DATA, "%s is not whole blocks of %" PRId64, dfg_shape_words(in).s, block);
+		return DFG_ERR(DFG_DATA, "%s cannot be divided into blocks of %" PRId64, dfg_shape_words(in).s, block);
 	if (to_depth) {
 		out->dim[at.height] = height < 0 ? height : height / block;
 		out->dim[at.width] = width < 0 ? width : width / block;
@@ -57,7 +57,9 @@ static struct dfg_err *depth_to_space_shape(struct dfg_infer *node)
 	return depth_shape(node, false);
 }
 
-/* space is the tensor of pixels, depth that of blocks; a block's pixels are its channels, the original channels innermost. */
+/*
+ * Copies between `space`, the tensor of pixels, and `depth`, whose channels are the pixels of a block, then channels.
+ */
 static struct dfg_strided_box depth_box(
 	const struct dfg_shape *space, const struct dfg_shape *depth, const struct layout *at, int64_t block, bool to_depth)
 {
@@ -113,7 +115,7 @@ static struct dfg_err *depth_to_space_run(struct dfg_kernel *ctx)
 
 const struct dfg_op dfg_op_SpaceToDepth = {
 	.name = "SpaceToDepth",
-	.doc = "each block of pixels as the channels of one",
+	.doc = "each block of pixels as the channels of one pixel",
 	.sig = "<T: type>(input: T) -> (output: T)",
 	.attr = DEPTH_ATTRS,
 	.flags = DFG_EXACT,
@@ -135,10 +137,10 @@ const struct dfg_op dfg_op_DepthToSpace = {
 
 enum { INPUT, BLOCK_SHAPE, EDGES };
 
-/* The sizes of the blocks, by dimension from 1 on, and what is put on (or cut off) before and behind each. */
+/* The block sizes of dimensions 1 to n, and the elements added (or cropped) before and after each. */
 struct blocks {
 	int n;
-	int64_t size[DFG_RANK_MAX], before[DFG_RANK_MAX], behind[DFG_RANK_MAX], product;
+	int64_t size[DFG_RANK_MAX], before[DFG_RANK_MAX], after[DFG_RANK_MAX], product;
 	bool known;
 };
 
@@ -151,18 +153,18 @@ static struct dfg_err *blocks_of(struct dfg_infer *node, struct blocks *out_bloc
 	*out_blocks = (struct blocks){.n = (int)n, .product = 1, .known = n >= 0};
 	if (n > DFG_RANK_MAX || (in->rank >= 0 && n >= in->rank) ||
 		(edges->rank >= 0 && n >= 0 && !dfg_shape_fits(edges, &(struct dfg_shape){2, {n, 2}})))
-		return DFG_ERR(DFG_DATA, "input %s, %" PRId64 " block sizes and edges %s do not fit", dfg_shape_words(in).s, n,
-			dfg_shape_words(edges).s);
+		return DFG_ERR(DFG_DATA, "input is %s, but there are %" PRId64 " block sizes and edges of %s",
+			dfg_shape_words(in).s, n, dfg_shape_words(edges).s);
 	for (int d = 0; d < n; d++) {
 		int64_t size = dfg_int_of(node, BLOCK_SHAPE, d), before = dfg_int_of(node, EDGES, 2 * d);
-		int64_t behind = dfg_int_of(node, EDGES, 2 * d + 1);
-		out_blocks->known &= size != DFG_NOT_KNOWN && before != DFG_NOT_KNOWN && behind != DFG_NOT_KNOWN;
-		if (out_blocks->known && (size < 1 || before < 0 || behind < 0))
-			return DFG_ERR(DFG_DATA, "dimension %d has blocks of %" PRId64 ", edges of %" PRId64 " and %" PRId64, d + 1,
-				size, before, behind);
+		int64_t after = dfg_int_of(node, EDGES, 2 * d + 1);
+		out_blocks->known &= size != DFG_NOT_KNOWN && before != DFG_NOT_KNOWN && after != DFG_NOT_KNOWN;
+		if (out_blocks->known && (size < 1 || before < 0 || after < 0))
+			return DFG_ERR(DFG_DATA, "dimension %d has blocks of %" PRId64 " and edges of %" PRId64 " and %" PRId64,
+				d + 1, size, before, after);
 		out_blocks->size[d] = size;
 		out_blocks->before[d] = before;
-		out_blocks->behind[d] = behind;
+		out_blocks->after[d] = after;
 		if (out_blocks->known)
 			DFG_TRY(dfg_dim_product(out_blocks->product, size, &out_blocks->product));
 	}
@@ -182,11 +184,12 @@ static struct dfg_err *to_batch_shape(struct dfg_infer *node)
 	for (int d = 0; d < b.n; d++) {
 		int64_t dim = in->dim[d + 1];
 		if (dim >= 0 &&
-			(__builtin_add_overflow(dim, b.before[d], &dim) || __builtin_add_overflow(dim, b.behind[d], &dim)))
-			return DFG_ERR(DFG_DATA, "dimension %d would be too large", d + 1);
+			(__builtin_add_overflow(dim, b.before[d], &dim) || __builtin_add_overflow(dim, b.after[d], &dim)))
+			return DFG_ERR(DFG_DATA, "dimension %d with its padding is too large", d + 1);
 		if (dim >= 0 && dim % b.size[d])
-			return DFG_ERR(DFG_DATA, "dimension %d, %" PRId64 " with its padding, is not whole blocks of %" PRId64,
-				d + 1, dim, b.size[d]);
+			return DFG_ERR(DFG_DATA,
+				"dimension %d, %" PRId64 " with its padding, is not a multiple of block size %" PRId64, d + 1, dim,
+				b.size[d]);
 		node->out[0].dim[d + 1] = dim < 0 ? DFG_UNKNOWN : dim / b.size[d];
 	}
 	return dfg_dim_product(in->dim[0], b.product, &node->out[0].dim[0]);
@@ -200,15 +203,16 @@ static struct dfg_err *from_batch_shape(struct dfg_infer *node)
 	if (!b.known || in->rank < 0)
 		return NULL;
 	if (in->dim[0] >= 0 && in->dim[0] % b.product)
-		return DFG_ERR(DFG_DATA, "a batch of %" PRId64 " is not whole blocks of %" PRId64, in->dim[0], b.product);
+		return DFG_ERR(
+			DFG_DATA, "a batch of %" PRId64 " is not a multiple of block size %" PRId64, in->dim[0], b.product);
 	node->out[0].dim[0] = in->dim[0] < 0 ? DFG_UNKNOWN : in->dim[0] / b.product;
 	for (int d = 0; d < b.n; d++) {
 		int64_t dim;
 		DFG_TRY(dfg_dim_product(in->dim[d + 1], b.size[d], &dim));
-		if (dim >= 0 && (b.before[d] > dim || b.behind[d] > dim - b.before[d]))
-			return DFG_ERR(DFG_DATA, "cannot cut %" PRId64 " and %" PRId64 " off the %" PRId64 " of dimension %d",
-				b.before[d], b.behind[d], dim, d + 1);
-		node->out[0].dim[d + 1] = dim < 0 ? DFG_UNKNOWN : dim - b.before[d] - b.behind[d];
+		if (dim >= 0 && (b.before[d] > dim || b.after[d] > dim - b.before[d]))
+			return DFG_ERR(DFG_DATA, "cannot crop %" PRId64 " and %" PRId64 " of the %" PRId64 " of dimension %d",
+				b.before[d], b.after[d], dim, d + 1);
+		node->out[0].dim[d + 1] = dim < 0 ? DFG_UNKNOWN : dim - b.before[d] - b.after[d];
 	}
 	return NULL;
 }
@@ -219,18 +223,18 @@ static int64_t ceil_div(int64_t a, int64_t b)
 }
 
 /*
- * Where pixel i of a block's dimension d stands: in the blocks' tensor at j, in the other at j * size + offset - before.
- * For one offset in every dimension, the pixels that are inside the other tensor are a box.
+ * Pixel `offset` of block j along a dimension is at j in the tensor of blocks, and at j * size + offset - before in the
+ * tensor of pixels. For one offset along each dimension, the pixels inside the latter are a box.
  */
 struct corner {
-	const struct dfg_tensor *space, *batch; /* space: not in blocks */
+	const struct dfg_tensor *space, *batch; /* the tensor of pixels, and that of blocks */
 	const struct dfg_tensor *sizes, *edges;
 	bool to_batch;
 };
 
 static void copy_corner(struct dfg_kernel *ctx, const struct corner *c, int64_t number)
 {
-	int64_t s[DFG_RANK_MAX], t[DFG_RANK_MAX], n = dfg_shape_count(&c->sizes->shape), rest = number;
+	int64_t s[DFG_RANK_MAX], t[DFG_RANK_MAX], n = dfg_shape_count(&c->sizes->shape), remainder = number;
 	const struct dfg_shape *space = &c->space->shape;
 	dfg_steps(space, s);
 	dfg_steps(&c->batch->shape, t);
@@ -239,8 +243,8 @@ static void copy_corner(struct dfg_kernel *ctx, const struct corner *c, int64_t 
 	dfg_box_axis(&box, space->dim[0], c->to_batch ? s[0] : t[0], c->to_batch ? t[0] : s[0]);
 	for (int d = (int)n - 1; d >= 0; d--) {
 		int64_t size = dfg_tensor_int(c->sizes, d), before = dfg_tensor_int(c->edges, 2 * d);
-		int64_t offset = rest % size - before, dim = space->dim[d + 1];
-		rest /= size;
+		int64_t offset = remainder % size - before, dim = space->dim[d + 1];
+		remainder /= size;
 		int64_t first = ceil_div(-offset, size), last = ceil_div(dim - offset, size);
 		in_space += (first * size + offset) * s[d + 1];
 		in_batch += first * t[d + 1];
@@ -285,7 +289,7 @@ static struct dfg_err *from_batch_run(struct dfg_kernel *ctx)
 
 const struct dfg_op dfg_op_SpaceToBatchND = {
 	.name = "SpaceToBatchND",
-	.doc = "the padded input in blocks, the same place of each block being one item of the batch",
+	.doc = "the padded input divided into blocks; the pixels at one offset of all blocks are an item of the batch",
 	.sig =
 		"<T: type, Tblock_shape: index = i32, Tpaddings: index = i32>"
 		"(input: T, block_shape: Tblock_shape, paddings: Tpaddings) -> (output: T)",
@@ -297,7 +301,7 @@ const struct dfg_op dfg_op_SpaceToBatchND = {
 
 const struct dfg_op dfg_op_BatchToSpaceND = {
 	.name = "BatchToSpaceND",
-	.doc = "the items of a batch as the places of blocks, cropped: what SpaceToBatchND undoes",
+	.doc = "inverse of SpaceToBatchND: items of a batch as the pixels of blocks, cropped",
 	.sig =
 		"<T: type, Tblock_shape: index = i32, Tcrops: index = i32>"
 		"(input: T, block_shape: Tblock_shape, crops: Tcrops) -> (output: T)",

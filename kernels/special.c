@@ -60,8 +60,8 @@ static double erfc_series(double u)
 static double erfc_tail(double x)
 {
 	double y = x < 28 ? x : 28, square = double_of_bits(bits_f64(y) & ~UINT64_C(0x7ffffff));
-	double rest = (y - square) * (y + square);
-	return exp_f64(-square * square) * exp_f64(-rest) * erfc_series((y - 4) / (y + 4)) / (1 + 2 * y);
+	double correction = (y - square) * (y + square);
+	return exp_f64(-square * square) * exp_f64(-correction) * erfc_series((y - 4) / (y + 4)) / (1 + 2 * y);
 }
 
 double dfg_math_erf(double x)
@@ -82,40 +82,40 @@ double dfg_math_erfc(double x)
 }
 
 /* log x for a positive normal x. The series of log((1 + s) / (1 - s)) / s, its first terms in two parts. */
-static struct wide log_wide(double x)
+static struct double_double log_wide(double x)
 {
 	struct parts_f64 parts = parts_f64(x);
 	double f = parts.f, d = 2 + f, d_low = f - (d - 2), s = f / d;
-	struct wide p = product(s, d);
+	struct double_double p = product(s, d);
 	double s_low = (f - p.high - p.low - s * d_low) / d;
-	struct wide z = product(s, s);
+	struct double_double z = product(s, s);
 	z.low += 2 * s * s_low;
 	double q = 0;
 	for (int n = 14; n >= 1; n--)
 		q = (q + 2.0 / (2 * n + 3)) * z.high;
 	double c = 0x1.5555555555555p-1 + q, c_low = 0x1.5555555555555p-1 - c + q + 0x1.5555555555555p-55;
-	struct wide t = product(z.high, c);
+	struct double_double t = product(z.high, c);
 	t.low += z.high * c_low + z.low * c;
 	double u = 2 + t.high, u_low = 2 - u + t.high + t.low;
-	struct wide y = product(s, u);
+	struct double_double y = product(s, u);
 	y.low += s * u_low + s_low * u;
 	double whole = parts.k * LN2_HIGH_F64, sum = whole + y.high;
 	double lost = parts.k == 0 ? 0 : whole - sum + y.high;
-	return (struct wide){sum, lost + y.low + parts.k * LN2_LOW_F64};
+	return (struct double_double){sum, lost + y.low + parts.k * LN2_LOW_F64};
 }
 
 /* x^y for x > 0, both finite */
 static double pow_positive(double x, double y)
 {
 	bool tiny = x < 0x1p-1022;
-	double bounded = y > 0x1p70 ? 0x1p70 : y < -0x1p70 ? -0x1p70 : y; /* as good, and products stay finite */
-	struct wide l = log_wide(tiny ? x * 0x1p54 : x);
+	double bounded = y > 0x1p70 ? 0x1p70 : y < -0x1p70 ? -0x1p70 : y; /* same result, and products stay finite */
+	struct double_double l = log_wide(tiny ? x * 0x1p54 : x);
 	if (tiny) {
 		double sum = l.high - 54 * LN2_HIGH_F64;
 		l.low += -54 * LN2_HIGH_F64 - sum + l.high - 54 * LN2_LOW_F64;
 		l.high = sum;
 	}
-	struct wide p = product(bounded, l.high);
+	struct double_double p = product(bounded, l.high);
 	p.low += bounded * l.low;
 	if (abs_f64(p.high) > 800)
 		return exp_f64(p.high);
@@ -202,7 +202,7 @@ static double lgamma_positive(double x)
 		return x > 0x1p60
 				   ? x * (log_f64(x) - 1)
 				   : (x - 0.5) * (log_f64(x) - 1) + (0x1.d67f1c864beb5p-1 - 0.5 + stirling_series(1 / (x * x)) / x);
-	if (x < 1) /* x + 1 would be rounded, and x - 1 is what counts */
+	if (x < 1) /* x - 1 is exact enough, x + 1 would be rounded */
 		return x * (x - 1) * lgamma_series(x - 1) - log_f64(x);
 	while (x > 3) {
 		x -= 1;
@@ -212,8 +212,8 @@ static double lgamma_positive(double x)
 	return factor == 1 ? y : log_f64(factor) + y;
 }
 
-/* x's distance to the nearest whole number, times pi. */
-static double pi_times_rest(double x)
+/* The distance of x to the nearest whole number, times pi. */
+static double pi_times_distance(double x)
 {
 	double whole = abs_f64(x) < 0x1p51 ? x + ROUNDING_F64 - ROUNDING_F64 : x;
 	return (x - whole) * 0x1.921fb54442d18p1;
@@ -227,10 +227,10 @@ double dfg_math_lgamma(double x)
 		return MATH_INFINITY;
 	if (x > 0)
 		return lgamma_positive(x);
-	return log_f64(0x1.921fb54442d18p1 / abs_f64(x * dfg_math_sin(pi_times_rest(x)))) - lgamma_positive(-x);
+	return log_f64(0x1.921fb54442d18p1 / abs_f64(x * dfg_math_sin(pi_times_distance(x)))) - lgamma_positive(-x);
 }
 
-/* Shifted up until the asymptotic series, of Bernoulli numbers over 2n, holds. */
+/* x is shifted up until the asymptotic series, of Bernoulli numbers divided by 2n, is exact enough. */
 static double digamma_positive(double x)
 {
 	static const double c[] = {1.0 / 12, -1.0 / 120, 1.0 / 252, -1.0 / 240, 1.0 / 132, -691.0 / 32760, 1.0 / 12};
@@ -249,13 +249,13 @@ double dfg_math_digamma(double x)
 		return MATH_NAN;
 	if (x > 0)
 		return digamma_positive(x);
-	return digamma_positive(1 - x) - 0x1.921fb54442d18p1 / dfg_math_tan(pi_times_rest(x));
+	return digamma_positive(1 - x) - 0x1.921fb54442d18p1 / dfg_math_tan(pi_times_distance(x));
 }
 
 /*
- * For a whole s, of a q below 0 whose fraction up to the next whole number is f: the terms below 0 are those of f, f + 1,
- * ..., -q, with the sign of (-1)^s, and the others begin at 1 - f. Both are differences of series of positive terms, so
- * that the work does not grow with -q.
+ * For a whole s and q < 0, with f the distance of q to the next whole number below it: the terms with n + q < 0 are
+ * those of f, f + 1, ..., -q, times (-1)^s, and the others begin at 1 - f. Both parts are differences of series of
+ * positive terms, so the work does not grow with -q.
  */
 static double zeta_far_below_zero(double s, double q)
 {
@@ -263,7 +263,7 @@ static double zeta_far_below_zero(double s, double q)
 	return sign * (dfg_math_zeta(s, f) - dfg_math_zeta(s, 1 - q)) + dfg_math_zeta(s, 1 - f);
 }
 
-/* Euler and Maclaurin: the first terms, the integral of the rest, and corrections with (2n)! / B(2n). */
+/* Euler-Maclaurin: the first terms, the integral of the others, and corrections with (2n)! / B(2n). */
 double dfg_math_zeta(double s, double q)
 {
 	static const double a[] = {12, -720, 30240, -1209600, 47900160, -1.8924375803183791606e9, 7.47242496e10,
@@ -273,7 +273,7 @@ double dfg_math_zeta(double s, double q)
 		return MATH_INFINITY;
 	if (s < 1 || s != s || q != q)
 		return MATH_NAN;
-	/* At a pole both sides agree for an even s alone. */
+	/* At a pole, the limits from both sides are equal only for even s. */
 	if (q <= 0 && __builtin_floor(q) == q)
 		return __builtin_floor(s / 2) == s / 2 ? MATH_INFINITY : MATH_NAN;
 	if (q <= 0 && __builtin_floor(s) != s)

@@ -1,6 +1,9 @@
 #pragma once
 
-/* Functions too long for vector code, in f64: what dfg_math_... computes for f32 too, rounded. Errors: tests/unit/math.c. */
+/*
+ * Functions of f64 that require branches, for f32 too, with the result rounded. tests/unit/math.c measures their
+ * errors.
+ */
 double dfg_math_sin(double x);
 double dfg_math_cos(double x);
 double dfg_math_tan(double x);

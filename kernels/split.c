@@ -1,11 +1,11 @@
-/* A tensor taken apart along an axis. */
+/* A tensor divided along an axis: Split, SplitV, Unpack. */
 #include "kernels/gradient_helpers.h"
 #include "kernels/strided_copy.h"
 #include "kernels/shape_rules.h"
 
 #include <inttypes.h>
 
-/* The value's axis in n parts of sizes size(i); DFG_UNKNOWN dims of the outputs where it is not known. */
+/* The outputs' shapes if the axis is unknown: of the value's rank, with unknown dimensions. */
 static void parts_unknown(struct dfg_infer *node, const struct dfg_shape *in)
 {
 	for (int i = 0; i < node->call->n_out; i++) {
@@ -41,7 +41,7 @@ static struct dfg_err *split_shape(struct dfg_infer *node)
 	return NULL;
 }
 
-/* Copies the value's runs along the axis to the outputs, which have the shapes. */
+/* Copies the value's parts along the axis to the outputs, which have these shapes. */
 static struct dfg_err *take_apart(
 	struct dfg_kernel *ctx, const struct dfg_tensor *value, int axis, const struct dfg_shape *shapes)
 {
@@ -61,13 +61,13 @@ static struct dfg_err *take_apart(
 
 static struct dfg_err *shapes_of_all(struct dfg_kernel *ctx, struct dfg_shape **out_shapes)
 {
-	void *room;
-	DFG_TRY(dfg_kernel_scratch(ctx, ctx->call->n_out * sizeof **out_shapes, &room));
-	*out_shapes = room;
+	void *memory;
+	DFG_TRY(dfg_kernel_scratch(ctx, ctx->call->n_out * sizeof **out_shapes, &memory));
+	*out_shapes = memory;
 	return dfg_shapes_now(ctx, ctx->call->n_out, *out_shapes);
 }
 
-/* The input that says the axis, and the one that is split. */
+/* Splits input `value` along the axis in input `axis_input`. */
 static struct dfg_err *split_along(struct dfg_kernel *ctx, int axis_input, int value)
 {
 	struct dfg_shape *shapes;
@@ -82,7 +82,7 @@ static struct dfg_err *split_run(struct dfg_kernel *ctx)
 	return split_along(ctx, SPLIT_DIM, VALUE);
 }
 
-/* dvalue: the cotangents joined by `op`, along the axis (ConcatV2: an input, axis_input) or with `axis` (Pack). */
+/* dvalue: the cotangents joined by ConcatV2 along the axis in input axis_input, or by Pack along attribute axis. */
 static struct dfg_err *join_cotangents(struct dfg_gradient *node, int value, int axis_input)
 {
 	uint32_t n = node->call->n_out;
@@ -102,7 +102,7 @@ static struct dfg_err *join_cotangents(struct dfg_gradient *node, int value, int
 	return err;
 }
 
-/* One part is the whole; ConcatV2 wants two. */
+/* The cotangent of a single part is that of the value; ConcatV2 requires two. */
 static struct dfg_err *split_gradient(struct dfg_gradient *node)
 {
 	if (node->call->n_out == 1)
@@ -123,9 +123,9 @@ const struct dfg_op dfg_op_Split = {
 };
 
 enum { WHOLE, SIZES, AXIS };
-enum { PARTS_MAX = 1024 }; /* sizes that a shape function sees */
+enum { PARTS_MAX = 1024 }; /* as many values as a shape function sees */
 
-/* One size may be -1: what is left. */
+/* One size may be -1: the remainder. */
 static struct dfg_err *split_sizes(const struct dfg_infer *node, int axis, struct dfg_shape *out)
 {
 	const struct dfg_shape *in = node->in[WHOLE];
@@ -133,16 +133,16 @@ static struct dfg_err *split_sizes(const struct dfg_infer *node, int axis, struc
 	for (int i = 0; i < node->call->n_out; i++) {
 		int64_t size = dfg_int_of(node, SIZES, i);
 		if (size == DFG_NOT_KNOWN)
-			return NULL; /* the dims along the axis stay unknown */
+			return NULL; /* the dimensions along the axis stay unknown */
 		if (size < -1 || (size == -1 && left >= 0))
-			return DFG_ERR(DFG_DATA, "size %d is %" PRId64 "; only one may be -1", i, size);
+			return DFG_ERR(DFG_DATA, "size %d is %" PRId64 ", expected 0 or more; one size may be -1", i, size);
 		if (size == -1)
 			left = i;
 		else if (__builtin_add_overflow(sum, size, &sum))
 			return DFG_ERR(DFG_DATA, "the sizes are too large");
 	}
 	if (in->dim[axis] >= 0 && (left >= 0 ? sum > in->dim[axis] : sum != in->dim[axis]))
-		return DFG_ERR(DFG_DATA, "sizes that add up to %" PRId64 " do not fit dimension %d of %s", sum, axis,
+		return DFG_ERR(DFG_DATA, "sizes add up to %" PRId64 ", which does not fit dimension %d of %s", sum, axis,
 			dfg_shape_words(in).s);
 	for (int i = 0; i < node->call->n_out; i++)
 		out[i].dim[axis] = i != left           ? dfg_int_of(node, SIZES, i)
@@ -175,7 +175,7 @@ static struct dfg_err *split_v_shape(struct dfg_infer *node)
 static struct dfg_err *split_v_run(struct dfg_kernel *ctx)
 {
 	if (ctx->call->n_out > PARTS_MAX)
-		return DFG_ERR(DFG_DATA, "%d parts; %d is the most", ctx->call->n_out, PARTS_MAX);
+		return DFG_ERR(DFG_DATA, "%d parts: %d is the limit", ctx->call->n_out, PARTS_MAX);
 	return split_along(ctx, AXIS, WHOLE);
 }
 
@@ -190,7 +190,7 @@ static struct dfg_err *split_v_gradient(struct dfg_gradient *node)
 
 const struct dfg_op dfg_op_SplitV = {
 	.name = "SplitV",
-	.doc = "value in parts of the given sizes along an axis; one size may be -1: what is left",
+	.doc = "value in parts of the given sizes along an axis; one size may be -1: the remainder",
 	.sig =
 		"<T: type, num_split: int, Tlen: index|i8 = i64>"
 		"(value: T, size_splits: Tlen, split_dim: i32) -> (output: num_split * T)",
@@ -243,7 +243,7 @@ static struct dfg_err *unpack_gradient(struct dfg_gradient *node)
 
 const struct dfg_op dfg_op_Unpack = {
 	.name = "Unpack",
-	.doc = "the num tensors that lie along an axis",
+	.doc = "the num slices along an axis, without that axis",
 	.sig = "<T: type, num: int >= 0>(value: T) -> (output: num * T)",
 	.attr = {"axis: int = 0"},
 	.flags = DFG_EXACT,

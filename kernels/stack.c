@@ -1,4 +1,4 @@
-/* Stacks: what TensorFlow's own gradients of loops keep values in. A push and a pop happen in the order of the edges. */
+/* Stacks, in which TensorFlow's gradients of loops save values. Edges order pushes and pops. */
 #include "kernels/resource.h"
 
 #include <inttypes.h>
@@ -8,9 +8,9 @@ struct stack {
 	struct dfg_object object;
 	pthread_mutex_t lock;
 	enum dfg_dtype dtype;
-	int64_t most; /* elements; < 0: any */
+	int64_t most; /* elements; < 0: unlimited */
 	bool closed;
-	size_t count, room;
+	size_t count, allocated;
 	struct dfg_tensor *element;
 };
 
@@ -20,7 +20,7 @@ static void drop_elements(struct stack *stack)
 		dfg_tensor_release(&stack->element[--stack->count]);
 	dfg_free(stack->element);
 	stack->element = NULL;
-	stack->room = 0;
+	stack->allocated = 0;
 }
 
 static void free_stack(struct dfg_resource *resource)
@@ -35,7 +35,7 @@ static struct dfg_err *new_run(struct dfg_kernel *ctx)
 {
 	struct stack *stack;
 	int64_t most;
-	DFG_TRY(dfg_held_index(ctx, 0, &most));
+	DFG_TRY(dfg_element_index(ctx, 0, &most));
 	DFG_TRY(dfg_object_new(sizeof *stack, dfg_stack_kind, ctx->call->node, &stack));
 	if (pthread_mutex_init(&stack->lock, NULL)) {
 		dfg_free(stack);
@@ -53,19 +53,20 @@ static struct dfg_err *check(const struct stack *stack, enum dfg_dtype dtype)
 	if (stack->closed)
 		return DFG_ERR(DFG_DATA, "stack '%s' is closed", stack->object.resource.name);
 	if (stack->dtype != dtype)
-		return DFG_ERR(DFG_DATA, "stack '%s' is of %s, not %s", stack->object.resource.name,
+		return DFG_ERR(DFG_DATA, "stack '%s' contains %s, not %s", stack->object.resource.name,
 			dfg_dtype_name(stack->dtype), dfg_dtype_name(dtype));
 	return NULL;
 }
 
-/* Takes the tensor where it succeeds. With the lock held. */
-static struct dfg_err *push(struct stack *stack, struct dfg_tensor *element)
+/* Takes the tensor if it succeeds. The caller holds the lock. */
+static struct dfg_err *push_element(struct stack *stack, struct dfg_tensor *element)
 {
 	DFG_TRY(check(stack, element->dtype));
 	DFG_TRY(dfg_object_hold(&stack->object, element));
 	if (stack->most >= 0 && stack->count >= (uint64_t)stack->most)
-		return DFG_ERR(DFG_DATA, "stack '%s' is full: it holds %" PRId64, stack->object.resource.name, stack->most);
-	if (!dfg_reserve(&stack->element, &stack->room, stack->count + 1, sizeof *element))
+		return DFG_ERR(
+			DFG_DATA, "stack '%s' is full: its max_size is %" PRId64, stack->object.resource.name, stack->most);
+	if (!dfg_reserve(&stack->element, &stack->allocated, stack->count + 1, sizeof *element))
 		return DFG_ERR(
 			DFG_MEMORY, "no memory for %zu elements of stack '%s'", stack->count + 1, stack->object.resource.name);
 	stack->element[stack->count++] = *element;
@@ -79,7 +80,7 @@ static struct dfg_err *push_run(struct dfg_kernel *ctx)
 	DFG_TRY(dfg_object_in(ctx, 0, dfg_stack_kind, &stack));
 	DFG_TRY(ctx->host->keep(ctx, 1, &element));
 	pthread_mutex_lock(&stack->lock);
-	struct dfg_err *err = push(stack, &element);
+	struct dfg_err *err = push_element(stack, &element);
 	pthread_mutex_unlock(&stack->lock);
 	if (err) {
 		dfg_tensor_release(&element);
@@ -139,7 +140,7 @@ static struct dfg_err *any_shape(struct dfg_infer *node)
 
 const struct dfg_op dfg_op_StackV2 = {
 	.name = "StackV2",
-	.doc = "a stack of at most max_size tensors; -1 for any number",
+	.doc = "a stack of at most max_size tensors; -1: unlimited",
 	.sig = "<elem_type: type>(max_size: i32) -> (handle: resource)",
 	.attr = {"stack_name: string = ''"},
 	.flags = DFG_STATEFUL | DFG_ANY_RANK | DFG_NO_GRADIENT,
@@ -149,7 +150,7 @@ const struct dfg_op dfg_op_StackV2 = {
 
 const struct dfg_op dfg_op_StackPushV2 = {
 	.name = "StackPushV2",
-	.doc = "elem, after it was put on a stack",
+	.doc = "pushes elem on a stack, and is elem",
 	.sig = "<T: type>(handle: resource, elem: T) -> (output: T)",
 	.attr = {"swap_memory: bool = false"},
 	.flags = DFG_STATEFUL | DFG_WRITES | DFG_ANY_RANK | DFG_NO_GRADIENT,
@@ -160,7 +161,7 @@ const struct dfg_op dfg_op_StackPushV2 = {
 
 const struct dfg_op dfg_op_StackPopV2 = {
 	.name = "StackPopV2",
-	.doc = "the element that was put last on a stack, which gives it up",
+	.doc = "pops the last element of a stack",
 	.sig = "<elem_type: type>(handle: resource) -> (elem: elem_type)",
 	.flags = DFG_STATEFUL | DFG_WRITES | DFG_ANY_RANK | DFG_NO_GRADIENT,
 	.means = DFG_MEANS_POP,
@@ -170,7 +171,7 @@ const struct dfg_op dfg_op_StackPopV2 = {
 
 const struct dfg_op dfg_op_StackCloseV2 = {
 	.name = "StackCloseV2",
-	.doc = "takes a stack's elements away; it takes no more",
+	.doc = "frees a stack's elements; later pushes fail",
 	.sig = "(handle: resource) -> ()",
 	.flags = DFG_STATEFUL | DFG_WRITES | DFG_ANY_RANK | DFG_NO_GRADIENT,
 	.shape = any_shape,

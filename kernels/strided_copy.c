@@ -5,8 +5,8 @@
 #include <string.h>
 
 enum {
-	TILE = 16,      /* a square of this side is read and written while its lines are in the cache */
-	PART = 1 << 16, /* elements a thread takes at once */
+	TILE = 16,      /* side of a square that is read and written while its lines are in the cache */
+	PART = 1 << 16, /* elements of a task */
 };
 
 void dfg_steps(const struct dfg_shape *shape, int64_t *out_step)
@@ -36,7 +36,7 @@ struct copy {
 	int64_t rows, parts; /* rows in a part, parts in a plane */
 };
 
-/* Drops axes of one element, and joins neighbours that are one run in both the source and the target. */
+/* Removes axes of one element, and merges neighbours that are one run in both the source and the target. */
 static void simplify(struct dfg_strided_box *box)
 {
 	struct dfg_strided_box whole = *box;
@@ -54,7 +54,7 @@ static void simplify(struct dfg_strided_box *box)
 			dfg_box_axis(box, whole.dim[i], whole.from[i], whole.to[i]);
 		}
 	}
-	while (box->rank < 2) { /* the two innermost are always there */
+	while (box->rank < 2) { /* the two innermost axes always exist */
 		memmove(box->dim + 1, box->dim, (size_t)box->rank * sizeof *box->dim);
 		memmove(box->from + 1, box->from, (size_t)box->rank * sizeof *box->from);
 		memmove(box->to + 1, box->to, (size_t)box->rank * sizeof *box->to);
@@ -69,11 +69,11 @@ static void simplify(struct dfg_strided_box *box)
 		((type *)out)[i * to] = ((const type *)in)[i * from]; \
 	break;
 
-struct wide {
+struct double_double {
 	uint64_t half[2];
 };
 
-/* n elements along one axis. */
+/* Copies n elements along one axis. */
 static void copy_run(size_t size, int64_t n, const void *in, int64_t from, void *out, int64_t to)
 {
 	if (from == 1 && to == 1) {
@@ -90,11 +90,14 @@ static void copy_run(size_t size, int64_t n, const void *in, int64_t from, void 
 	case 8:
 		RUN(uint64_t)
 	default:
-		RUN(struct wide)
+		RUN(struct double_double)
 	}
 }
 
-/* Rows [first, last) of the two innermost axes. Where the source runs along the other axis than the target, in squares. */
+/*
+ * Copies rows [first, last) of the two innermost axes; in squares if source and target are contiguous along different
+ * axes.
+ */
 static void copy_rows(const struct copy *copy, const char *in, char *out, int64_t first, int64_t last)
 {
 	const struct dfg_strided_box *box = &copy->box;
@@ -109,18 +112,18 @@ static void copy_rows(const struct copy *copy, const char *in, char *out, int64_
 	}
 }
 
-/* A part is some rows of one plane of the two innermost axes. */
+/* Copies parts, which are rows of one plane of the two innermost axes. */
 static void copy_parts(void *arg, int64_t first, int64_t last)
 {
 	const struct copy *copy = arg;
 	const struct dfg_strided_box *box = &copy->box;
 	int64_t height = box->dim[box->rank - 2];
 	for (int64_t part = first; part < last; part++) {
-		int64_t rest = part / copy->parts, row = part % copy->parts * copy->rows, from = 0, to = 0;
+		int64_t remainder = part / copy->parts, row = part % copy->parts * copy->rows, from = 0, to = 0;
 		for (int i = box->rank - 3; i >= 0; i--) {
-			from += rest % box->dim[i] * box->from[i];
-			to += rest % box->dim[i] * box->to[i];
-			rest /= box->dim[i];
+			from += remainder % box->dim[i] * box->from[i];
+			to += remainder % box->dim[i] * box->to[i];
+			remainder /= box->dim[i];
 		}
 		copy_rows(copy, copy->in + from * (int64_t)copy->size, copy->out + to * (int64_t)copy->size, row,
 			row + copy->rows < height ? row + copy->rows : height);

@@ -5,9 +5,9 @@
 enum { DFG_BOX_MAX = 2 * DFG_RANK_MAX };
 
 /*
- * Elements to be copied, as a box: dim[i] of them along axis i, and how many elements lie from one to the next in the
- * source and in the target. A step may be 0 (a source that repeats) or negative (one read backwards). What transposes,
- * slices, tiles, reverses or joins is a box and a copy.
+ * A strided copy: dim[i] elements along axis i, with steps in elements in the source (from) and in the target (to). A
+ * step may be 0 (an element repeated) or negative (read backwards). Transposing, slicing, tiling, reversing and joining
+ * are strided copies.
  */
 struct dfg_strided_box {
 	int rank;
@@ -22,17 +22,19 @@ static inline void dfg_box_axis(struct dfg_strided_box *box, int64_t dim, int64_
 	box->to[box->rank++] = to;
 }
 
-/* Copies elements of size bytes. in and out are where the box's first element is and goes; targets do not overlap. */
+/*
+ * Copies elements of size bytes. in and out are source and target of the box's first element; targets must not overlap.
+ */
 void dfg_box_copy(struct dfg_kernel *ctx, size_t size, struct dfg_strided_box box, const void *in, void *out);
 
-/* Elements from one to the next along each axis of a tensor in C order. */
+/* The steps, in elements, along each axis of a tensor in C order. */
 void dfg_steps(const struct dfg_shape *shape, int64_t *out_step);
 
 /*
- * The elements of output i were copied as bytes: gives it bytes of its own where they are strings, and references where
- * they are handles. Nothing may come between the copy and this.
+ * To be called directly after the elements of output i were copied as bytes: copies the bytes of strings, and takes
+ * references to objects.
  */
 DFG_MUST_CHECK struct dfg_err *dfg_moved(struct dfg_kernel *ctx, int i);
 
-/* count copies of the element of `size` bytes. */
+/* Stores count copies of the element of `size` bytes. */
 void dfg_repeat(void *out, int64_t count, const void *element, size_t size);

@@ -1,9 +1,9 @@
-/* Elementwise ops of strings, which have no rows. */
+/* Elementwise ops of strings, for which there are no rows. */
 #include "kernels/elementwise_rows.h"
 
 #include <string.h>
 
-/* Element i of an output of that shape comes from this element of t. */
+/* The element of t that is broadcast to element i of an output of that shape. */
 static const struct dfg_string *source(const struct dfg_shape *shape, const struct dfg_tensor *t, int64_t i)
 {
 	int64_t at = 0, step = 1;
@@ -33,7 +33,7 @@ struct dfg_err *dfg_strings_select(struct dfg_kernel *ctx)
 	return NULL;
 }
 
-/* Output 0 for the two inputs; *out_apart if they do not broadcast. */
+/* Allocates output 0 for the two inputs; *out_apart: they do not broadcast. */
 static struct dfg_err *lay_out(struct dfg_kernel *ctx, struct dfg_tensor **out, _Bool *out_apart)
 {
 	const struct dfg_shape *shapes[] = {&dfg_kernel_input(ctx, 0)->shape, &dfg_kernel_input(ctx, 1)->shape};
@@ -87,11 +87,11 @@ struct dfg_err *dfg_strings_add(struct dfg_kernel *ctx)
 	DFG_TRY(lay_out(ctx, &out, &apart));
 	for (int64_t i = 0; i < dfg_shape_count(&out->shape); i++) {
 		const struct dfg_string *a = source(&out->shape, x, i), *b = source(&out->shape, y, i);
-		void *room;
-		DFG_TRY(dfg_kernel_scratch(ctx, a->length + b->length + 1, &room));
-		append(room, a);
-		append((char *)room + a->length, b);
-		DFG_TRY(dfg_kernel_string(ctx, 0, i, room, a->length + b->length));
+		void *memory;
+		DFG_TRY(dfg_kernel_scratch(ctx, a->length + b->length + 1, &memory));
+		append(memory, a);
+		append((char *)memory + a->length, b);
+		DFG_TRY(dfg_kernel_string(ctx, 0, i, memory, a->length + b->length));
 	}
 	return NULL;
 }

@@ -1,4 +1,4 @@
-/* Tensor arrays: their making, single elements, and the arrays of their gradients. */
+/* Tensor arrays: creation, single elements, and gradient arrays. */
 #include "kernels/tensor_array.h"
 
 #include "kernels/gradient_helpers.h"
@@ -24,7 +24,7 @@ struct dfg_err *dfg_array_holds(const struct dfg_infer *node, enum dfg_dtype dty
 	*out_element = holds ? holds->shape : DFG_SHAPE_UNKNOWN;
 	if (!holds || holds->dtype == dtype)
 		return NULL;
-	return DFG_ERR(DFG_DATA, "the array is of %s, not %s", dfg_dtype_name(holds->dtype), dfg_dtype_name(dtype));
+	return DFG_ERR(DFG_DATA, "the array contains %s, not %s", dfg_dtype_name(holds->dtype), dfg_dtype_name(dtype));
 }
 
 static struct dfg_err *scalar_shape(struct dfg_infer *node)
@@ -59,7 +59,7 @@ static struct dfg_err *array_run(struct dfg_kernel *ctx)
 	};
 	struct dfg_tensor_array *array;
 	struct dfg_tensor *flow;
-	DFG_TRY(dfg_held_index(ctx, 0, &kind.count));
+	DFG_TRY(dfg_element_index(ctx, 0, &kind.count));
 	DFG_TRY(dfg_kernel_output(ctx, 1, &DFG_SHAPE_SCALAR, &flow));
 	*(float *)flow->data = 0;
 	DFG_TRY(dfg_array_new(ctx->call->node, &kind, &array));
@@ -68,7 +68,7 @@ static struct dfg_err *array_run(struct dfg_kernel *ctx)
 
 const struct dfg_op dfg_op_TensorArrayV3 = {
 	.name = "TensorArrayV3",
-	.doc = "an array of size tensors, each written once, and the flow that orders what is done with it",
+	.doc = "an array of size tensors, each written once, and the flow that orders the ops on it",
 	.sig = "<dtype: type>(size: i32) -> (handle: resource, flow: f32)",
 	.attr = {[ELEMENT_SHAPE] = "element_shape: shape = ?",
 		[DYNAMIC_SIZE] = "dynamic_size: bool = false",
@@ -86,7 +86,7 @@ static struct dfg_err *write_shape(struct dfg_infer *node)
 	struct dfg_shape element;
 	DFG_TRY(dfg_need_rank(node, INDEX, 0));
 	DFG_TRY(dfg_array_holds(node, node->call->param[0].dtype, &element));
-	DFG_TRY(dfg_held_merge(&element, node->in[VALUE], &element));
+	DFG_TRY(dfg_element_merge(&element, node->in[VALUE], &element));
 	return scalar_shape(node);
 }
 
@@ -95,7 +95,7 @@ static struct dfg_err *write_run(struct dfg_kernel *ctx)
 	struct dfg_tensor_array *array;
 	struct dfg_tensor value;
 	int64_t index;
-	DFG_TRY(dfg_held_index(ctx, INDEX, &index));
+	DFG_TRY(dfg_element_index(ctx, INDEX, &index));
 	DFG_TRY(ctx->host->keep(ctx, VALUE, &value));
 	struct dfg_err *err = dfg_array_lock(ctx, value.dtype, &array);
 	if (err) {
@@ -109,7 +109,7 @@ static struct dfg_err *write_run(struct dfg_kernel *ctx)
 
 const struct dfg_op dfg_op_TensorArrayWriteV3 = {
 	.name = "TensorArrayWriteV3",
-	.doc = "makes value the element of that index; flow_out comes after it",
+	.doc = "stores value as the element at index; flow_out orders later ops after it",
 	.sig = "<T: type>(handle: resource, index: i32, value: T, flow_in: f32) -> (flow_out: f32)",
 	.flags = DFG_TENSOR_ARRAY | DFG_STATEFUL | DFG_WRITES | DFG_ANY_RANK,
 	.shape = write_shape,
@@ -128,7 +128,7 @@ static struct dfg_err *read_run(struct dfg_kernel *ctx)
 	struct dfg_tensor_array *array;
 	struct dfg_tensor value;
 	int64_t index;
-	DFG_TRY(dfg_held_index(ctx, INDEX, &index));
+	DFG_TRY(dfg_element_index(ctx, INDEX, &index));
 	DFG_TRY(dfg_array_lock(ctx, (enum dfg_dtype)ctx->call->out_dtype[0], &array));
 	struct dfg_err *err = dfg_array_read(array, index, &DFG_SHAPE_UNKNOWN, &value);
 	dfg_array_unlock(array);
@@ -137,7 +137,7 @@ static struct dfg_err *read_run(struct dfg_kernel *ctx)
 
 const struct dfg_op dfg_op_TensorArrayReadV3 = {
 	.name = "TensorArrayReadV3",
-	.doc = "the element of that index; zeros where none was written and the shape is known",
+	.doc = "the element at index; zeros if none was written and the shape is known",
 	.sig = "<dtype: type>(handle: resource, index: i32, flow_in: f32) -> (value: dtype)",
 	.flags = DFG_TENSOR_ARRAY | DFG_STATEFUL | DFG_READS | DFG_ANY_RANK,
 	.shape = read_shape,
@@ -158,7 +158,7 @@ static struct dfg_err *size_run(struct dfg_kernel *ctx)
 
 const struct dfg_op dfg_op_TensorArraySizeV3 = {
 	.name = "TensorArraySizeV3",
-	.doc = "how many elements an array has",
+	.doc = "the number of elements of an array",
 	.sig = "(handle: resource, flow_in: f32) -> (size: i32)",
 	.flags = DFG_TENSOR_ARRAY | DFG_STATEFUL | DFG_READS | DFG_ANY_RANK,
 	.shape = scalar_shape,
@@ -177,7 +177,7 @@ static struct dfg_err *close_run(struct dfg_kernel *ctx)
 
 const struct dfg_op dfg_op_TensorArrayCloseV3 = {
 	.name = "TensorArrayCloseV3",
-	.doc = "takes an array's elements away; it can be used no more",
+	.doc = "frees an array's elements; the array can no longer be used",
 	.sig = "(handle: resource) -> ()",
 	.flags = DFG_TENSOR_ARRAY | DFG_STATEFUL | DFG_WRITES | DFG_ANY_RANK | DFG_NO_GRADIENT,
 	.shape = scalar_shape,
@@ -210,7 +210,7 @@ static struct dfg_err *gradient_shape(struct dfg_infer *node)
 
 const struct dfg_op dfg_op_TensorArrayGradV3 = {
 	.name = "TensorArrayGradV3",
-	.doc = "the array, of that source, of the gradients of an array's elements: what is written to one is added up",
+	.doc = "the gradient array, for that source, of an array: values written to one of its elements are summed",
 	.sig = "(handle: resource, flow_in: f32) -> (grad_handle: resource, flow_out: f32)",
 	.attr = {"source: string"},
 	.flags = DFG_TENSOR_ARRAY | DFG_STATEFUL | DFG_READS | DFG_ANY_RANK,
@@ -223,15 +223,15 @@ const struct dfg_op dfg_op_TensorArrayGradV3 = {
 static struct dfg_err *with_shape_run(struct dfg_kernel *ctx)
 {
 	struct dfg_shape before;
-	DFG_TRY(dfg_held_shape(dfg_kernel_input(ctx, 2), &before));
+	DFG_TRY(dfg_element_shape(dfg_kernel_input(ctx, 2), &before));
 	if (!dfg_shape_known(&before))
-		return DFG_ERR(DFG_DATA, "the shape in front is %s: it must be known", dfg_shape_words(&before).s);
+		return DFG_ERR(DFG_DATA, "shape_to_prepend is %s, expected a known shape", dfg_shape_words(&before).s);
 	return give_gradient(ctx, &before);
 }
 
 const struct dfg_op dfg_op_TensorArrayGradWithShape = {
 	.name = "TensorArrayGradWithShape",
-	.doc = "as TensorArrayGradV3, of elements that have more dimensions in front",
+	.doc = "as TensorArrayGradV3, with shape_to_prepend before the dimensions of each element",
 	.sig = "(handle: resource, flow_in: f32, shape_to_prepend: i32) -> (grad_handle: resource, flow_out: f32)",
 	.attr = {"source: string"},
 	.flags = DFG_TENSOR_ARRAY | DFG_STATEFUL | DFG_READS | DFG_ANY_RANK,

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* Inputs and outputs of the ops, where they have them. */
+/* Inputs of the ops, as far as they have them. */
 enum { HANDLE, INDEX, VALUE, FLOW_LAST };
 
 static struct dfg_err *make(struct dfg_gradient *node, const char *op, const struct dfg_edge *in, uint32_t n_in,
@@ -25,11 +25,12 @@ static bool is_read_once(const struct dfg_graph *graph, struct dfg_edge handle)
 }
 
 /*
- * From a gradient array to the array whose gradients it holds. TensorFlow makes gradient arrays of forward arrays only, so
- * the gradients of a gradient array's elements are kept in one more gradient array of the forward array, which has the same
- * elements; its source is both sources, the outer one first. Such an array gives each element once. That is enough if each
- * element of the forward array is read once, so that the gradient array is written once. Otherwise the handle and the
- * source remain as they are: an element of the gradient array of a gradient array can be read once for each term.
+ * From a gradient array to the array whose gradients it holds. TensorFlow makes gradient arrays of forward arrays only,
+ * so the gradients of a gradient array's elements are kept in one more gradient array of the forward array, which has
+ * the same elements; its source is both sources, the outer one first. Such an array gives each element once. That is
+ * enough if each element of the forward array is read once, so that the gradient array is written once. Otherwise the
+ * handle and the source remain as they are: an element of the gradient array of a gradient array can be read once for
+ * each term.
  */
 static struct dfg_err *forward_array(struct dfg_gradient *node, struct dfg_edge *handle, const char **source)
 {
@@ -54,7 +55,7 @@ static struct dfg_err *forward_array(struct dfg_gradient *node, struct dfg_edge 
 	return NULL;
 }
 
-/* The gradient array of the node's, made after the flow. */
+/* The handle of the gradient array of the node's array, created after the flow. */
 static struct dfg_err *array_of(struct dfg_gradient *node, struct dfg_edge flow, struct dfg_edge *out_handle)
 {
 	struct dfg_edge handle = node->in[HANDLE];
@@ -65,8 +66,8 @@ static struct dfg_err *array_of(struct dfg_gradient *node, struct dfg_edge flow,
 	return make(node, "TensorArrayGradV3", (struct dfg_edge[]){handle, flow}, 2, &attr, 1, out_handle);
 }
 
-/* Of what reads: op(gradient array, in[1], dvalue, flow) writes the cotangent. */
-static struct dfg_err *give_back(
+/* For ops that read: op(gradient array, second, third, flow) writes the cotangent. */
+static struct dfg_err *write_cotangent(
 	struct dfg_gradient *node, const char *op, int flow, struct dfg_edge second, struct dfg_edge third)
 {
 	struct dfg_edge handle, out;
@@ -80,8 +81,8 @@ static struct dfg_err *give_back(
 }
 
 /*
- * The cotangent of a flow, after the node itself: by then the array knows the shapes of its elements, and grows no more.
- * The edge that says so is not one that derivatives flow through.
+ * The cotangent of a flow, after the node itself: the array then knows the shapes of its elements, and does not grow.
+ * The order is by a control edge, which carries no derivatives.
  */
 static struct dfg_err *after_node(struct dfg_gradient *node, struct dfg_edge *out_flow)
 {
@@ -93,21 +94,22 @@ static struct dfg_err *after_node(struct dfg_gradient *node, struct dfg_edge *ou
 
 struct dfg_err *dfg_array_read_gradient(struct dfg_gradient *node)
 {
-	return give_back(node, "TensorArrayWriteV3", 2, node->in[INDEX], node->dy[0]);
+	return write_cotangent(node, "TensorArrayWriteV3", 2, node->in[INDEX], node->dy[0]);
 }
 
 struct dfg_err *dfg_array_gather_gradient(struct dfg_gradient *node)
 {
-	return give_back(node, "TensorArrayScatterV3", 2, node->in[INDEX], node->dy[0]);
+	return write_cotangent(node, "TensorArrayScatterV3", 2, node->in[INDEX], node->dy[0]);
 }
 
 struct dfg_err *dfg_array_concat_gradient(struct dfg_gradient *node)
 {
-	return give_back(node, "TensorArraySplitV3", 1, node->dy[0], dfg_gradient_output(node, 1));
+	return write_cotangent(node, "TensorArraySplitV3", 1, node->dy[0], dfg_gradient_output(node, 1));
 }
 
-/* Of what writes: the value's cotangent is what op reads from the gradient array. */
-static struct dfg_err *take_back(struct dfg_gradient *node, const char *op, int value, const struct dfg_attr *shape)
+/* For ops that write: the value's cotangent is read from the gradient array by op. */
+static struct dfg_err *read_cotangent(
+	struct dfg_gradient *node, const char *op, int value, const struct dfg_attr *shape)
 {
 	struct dfg_edge flow, handle, dx;
 	enum dfg_dtype dtype = (enum dfg_dtype)node->call->in_dtype[value];
@@ -129,24 +131,24 @@ static struct dfg_err *take_back(struct dfg_gradient *node, const char *op, int 
 
 struct dfg_err *dfg_array_write_gradient(struct dfg_gradient *node)
 {
-	return take_back(node, "TensorArrayReadV3", VALUE, NULL);
+	return read_cotangent(node, "TensorArrayReadV3", VALUE, NULL);
 }
 
-/* What is known of the rows says what none of them would be. */
-static struct dfg_err *take_rows_back(struct dfg_gradient *node, const char *op, int value, const char *name)
+/* The same with the rows' shape, as far as it is known, as an attribute: that of an empty result. */
+static struct dfg_err *read_rows_cotangent(struct dfg_gradient *node, const char *op, int value, const char *name)
 {
 	struct dfg_inferred fact = dfg_adjoint_fact(node, node->in[value]);
-	struct dfg_shape element = dfg_held_element(&fact.shape);
+	struct dfg_shape element = dfg_element_of_rows(&fact.shape);
 	const struct dfg_attr attr = {name, DFG_ATTR_SHAPE, {.shape = &element}};
-	return take_back(node, op, value, &attr);
+	return read_cotangent(node, op, value, &attr);
 }
 
 struct dfg_err *dfg_array_scatter_gradient(struct dfg_gradient *node)
 {
-	return take_rows_back(node, "TensorArrayGatherV3", VALUE, "element_shape");
+	return read_rows_cotangent(node, "TensorArrayGatherV3", VALUE, "element_shape");
 }
 
 struct dfg_err *dfg_array_split_gradient(struct dfg_gradient *node)
 {
-	return take_rows_back(node, "TensorArrayConcatV3", INDEX, "element_shape_except0");
+	return read_rows_cotangent(node, "TensorArrayConcatV3", INDEX, "element_shape_except0");
 }

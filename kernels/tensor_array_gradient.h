@@ -3,8 +3,8 @@
 #include "lib/pass/grad/grad.h"
 
 /*
- * Gradients of the ops on tensor arrays: reading and writing are each other's, on the gradient array of this call of the
- * gradient. The cotangent of a flow is the flow of the gradient array: that what comes after has given its part.
+ * Gradients of the ops on tensor arrays: the gradient of a read is a write to the gradient array, and that of a write
+ * is a read. The cotangent of a flow is the flow of the gradient array: it orders reads of that array after the writes.
  */
 struct dfg_err *dfg_array_read_gradient(struct dfg_gradient *node);
 struct dfg_err *dfg_array_write_gradient(struct dfg_gradient *node);

@@ -1,4 +1,4 @@
-/* What stands behind the handle of a tensor array. */
+/* The object to which the handle of a tensor array refers. */
 #include "kernels/tensor_array.h"
 
 #include <inttypes.h>
@@ -20,7 +20,7 @@ static void drop_element(struct dfg_array_element *item)
 
 void dfg_array_close(struct dfg_tensor_array *array)
 {
-	for (size_t i = 0; i < array->room; i++)
+	for (size_t i = 0; i < array->allocated; i++)
 		drop_element(&array->item[i]);
 	dfg_free(array->item);
 	dfg_free(array->shape);
@@ -28,7 +28,7 @@ void dfg_array_close(struct dfg_tensor_array *array)
 	array->item = NULL;
 	array->shape = NULL;
 	array->chunk = NULL;
-	array->room = array->n_shapes = array->shape_room = 0;
+	array->allocated = array->n_shapes = array->shapes_allocated = 0;
 	array->closed = true;
 }
 
@@ -49,7 +49,7 @@ struct dfg_err *dfg_array_new(const char *name, const struct dfg_array_kind *kin
 {
 	struct dfg_tensor_array *array;
 	if (kind->count < 0)
-		return DFG_ERR(DFG_DATA, ARRAY "of %" PRId64 " elements", name, kind->count);
+		return DFG_ERR(DFG_DATA, ARRAY "size is %" PRId64 ", expected at least 0", name, kind->count);
 	DFG_TRY(dfg_object_new(sizeof *array, dfg_array_kind, name, &array));
 	if (pthread_mutex_init(&array->lock, NULL)) {
 		dfg_free(array);
@@ -74,7 +74,7 @@ struct dfg_err *dfg_array_lock(struct dfg_kernel *ctx, enum dfg_dtype dtype, str
 	struct dfg_tensor_array *array;
 	DFG_TRY(dfg_object_in(ctx, 0, dfg_array_kind, &array));
 	if (dtype && dtype != array->dtype)
-		return DFG_ERR(DFG_DATA, ARRAY "is of %s, not %s", array->object.resource.name, dfg_dtype_name(array->dtype),
+		return DFG_ERR(DFG_DATA, ARRAY "contains %s, not %s", array->object.resource.name, dfg_dtype_name(array->dtype),
 			dfg_dtype_name(dtype));
 	pthread_mutex_lock(&array->lock);
 	if (array->closed) {
@@ -96,20 +96,20 @@ struct dfg_err *dfg_array_reach(struct dfg_tensor_array *array, int64_t count)
 	return NULL;
 }
 
-/* Room for what is known of the element; few elements have it from the start. */
+/* The item of an element; items are allocated when they are first used. */
 static struct dfg_err *find_item(struct dfg_tensor_array *array, int64_t index, struct dfg_array_element **out_item)
 {
 	enum { FEW = 1 << 16 };
 	size_t wanted = (size_t)index + 1;
 	if (array->count <= FEW && (size_t)array->count > wanted)
 		wanted = (size_t)array->count;
-	if ((size_t)index >= array->room && !dfg_reserve(&array->item, &array->room, wanted, sizeof *array->item))
+	if ((size_t)index >= array->allocated && !dfg_reserve(&array->item, &array->allocated, wanted, sizeof *array->item))
 		return DFG_ERR(DFG_MEMORY, ARRAY "no memory for element %" PRId64, array->object.resource.name, index);
 	*out_item = &array->item[index];
 	return NULL;
 }
 
-/* What the element must be like, as far as known. */
+/* The shape that the element must have, as far as known. */
 static const struct dfg_shape *shape_of(const struct dfg_tensor_array *array, const struct dfg_array_element *item)
 {
 	return item->shape ? &array->shape[item->shape - 1] : &array->element;
@@ -120,7 +120,7 @@ static struct dfg_err *set_shape(
 {
 	size_t n = array->n_shapes;
 	if (!n || !dfg_shape_equal(&array->shape[n - 1], shape)) {
-		if (n == UINT32_MAX || !dfg_reserve(&array->shape, &array->shape_room, n + 1, sizeof *array->shape))
+		if (n == UINT32_MAX || !dfg_reserve(&array->shape, &array->shapes_allocated, n + 1, sizeof *array->shape))
 			return DFG_ERR(DFG_MEMORY, ARRAY "no memory for a shape", array->object.resource.name);
 		array->shape[array->n_shapes++] = *shape;
 	}
@@ -128,7 +128,7 @@ static struct dfg_err *set_shape(
 	return NULL;
 }
 
-/* The element as a tensor, without a reference of its own; and back. */
+/* The element as a tensor, borrowed; and an element by a tensor. */
 static struct dfg_tensor value_of(const struct dfg_tensor_array *array, const struct dfg_array_element *item)
 {
 	struct dfg_tensor value = {
@@ -143,16 +143,16 @@ static void set_value(struct dfg_array_element *item, const struct dfg_tensor *v
 	item->buffer = value->buffer;
 }
 
-/* Small elements lie side by side: a buffer for each would be many times as large. */
+/* Small elements share a chunk: a buffer for each would be many times as large. */
 static struct dfg_err *pack(struct dfg_tensor_array *array, struct dfg_tensor *value)
 {
 	enum { SMALL = 64, FIRST = 256, MOST = 4096 };
-	size_t bytes = dfg_tensor_bytes(value), room = array->chunk ? 2 * array->chunk->room : FIRST;
+	size_t bytes = dfg_tensor_bytes(value), size = array->chunk ? 2 * array->chunk->room : FIRST;
 	if (!bytes || bytes > SMALL || dfg_dtype_is_object(value->dtype))
 		return NULL;
 	if (!array->chunk || array->used + bytes > array->chunk->room) {
 		struct dfg_buffer *chunk;
-		DFG_TRY(dfg_buffer_new(value->dtype, room < MOST ? room : MOST, &chunk));
+		DFG_TRY(dfg_buffer_new(value->dtype, size < MOST ? size : MOST, &chunk));
 		dfg_buffer_unref(array->chunk);
 		array->chunk = chunk;
 		array->used = 0;
@@ -166,7 +166,7 @@ static struct dfg_err *pack(struct dfg_tensor_array *array, struct dfg_tensor *v
 	return NULL;
 }
 
-/* Whether the element may be written, and may be this. */
+/* Checks that the element may be written, and that the value fits. */
 static struct dfg_err *check_write(const struct dfg_tensor_array *array, int64_t index,
 	const struct dfg_array_element *item, const struct dfg_tensor *value)
 {
@@ -177,8 +177,8 @@ static struct dfg_err *check_write(const struct dfg_tensor_array *array, int64_t
 	if (item->is_written && !array->sums)
 		return DFG_ERR(DFG_DATA, ARRAY "cannot write element %" PRId64 " twice", name, index);
 	if (!dfg_shape_fits(shape, &value->shape))
-		return DFG_ERR(DFG_DATA, ARRAY "element %" PRId64 " must be %s, not %s", name, index, dfg_shape_words(shape).s,
-			dfg_shape_words(&value->shape).s);
+		return DFG_ERR(DFG_DATA, ARRAY "element %" PRId64 " is %s, expected %s", name, index,
+			dfg_shape_words(&value->shape).s, dfg_shape_words(shape).s);
 	return NULL;
 }
 
@@ -187,27 +187,29 @@ static struct dfg_err *keep_term(struct dfg_array_element *item, const struct df
 	if (!item->terms)
 		item->terms = dfg_zeros(1, sizeof *item->terms);
 	struct dfg_array_terms *terms = item->terms;
-	if (!terms || !dfg_reserve(&terms->at, &terms->room, terms->count + 1, sizeof *terms->at))
+	if (!terms || !dfg_reserve(&terms->at, &terms->allocated, terms->count + 1, sizeof *terms->at))
 		return DFG_ERR(DFG_MEMORY, "no memory for the terms of a sum");
 	terms->at[terms->count++] = *value;
 	return NULL;
 }
 
-/* One more term. Whole numbers and lists are added at once; what rounds waits until all terms are there. */
+/*
+ * Adds a term. Integers and lists are summed at once; terms of types that round are stored until the element is read.
+ */
 static struct dfg_err *add_term(
 	const struct dfg_tensor_array *array, struct dfg_array_element *item, struct dfg_tensor *value)
 {
 	struct dfg_tensor sum = value_of(array, item);
 	if (value->dtype != DFG_VARIANT && !dfg_dtype_is(value->dtype, "int"))
 		return keep_term(item, value);
-	struct dfg_err *err = dfg_held_add(&sum, value);
+	struct dfg_err *err = dfg_element_add(&sum, value);
 	set_value(item, &sum);
 	if (!err)
 		dfg_tensor_release(value);
 	return err;
 }
 
-/* The tensor is taken where there is no error. */
+/* Takes the tensor if there is no error. */
 static struct dfg_err *write_element(struct dfg_tensor_array *array, int64_t index, struct dfg_tensor *value)
 {
 	struct dfg_array_element *item;
@@ -244,7 +246,7 @@ static int by_bits(const void *a, const void *b)
 	return bytes ? memcmp(x->data, y->data, bytes) : 0;
 }
 
-/* Adds the terms up, the same way in whatever order they came. */
+/* Sums the terms in an order that does not depend on that of their arrival. */
 static struct dfg_err *add_up(const struct dfg_tensor_array *array, struct dfg_array_element *item)
 {
 	struct dfg_array_terms *terms = item->terms;
@@ -258,7 +260,7 @@ static struct dfg_err *add_up(const struct dfg_tensor_array *array, struct dfg_a
 		sum = terms->at[--terms->count];
 	}
 	for (; terms->count && !err; terms->count--) {
-		err = dfg_held_add(&sum, &terms->at[terms->count - 1]);
+		err = dfg_element_add(&sum, &terms->at[terms->count - 1]);
 		dfg_tensor_release(&terms->at[terms->count - 1]);
 	}
 	set_value(item, &sum);
@@ -270,8 +272,8 @@ static struct dfg_err *unwritten(struct dfg_tensor_array *array, int64_t index, 
 {
 	struct dfg_shape shape = dfg_shape_merge(shape_of(array, item), like);
 	if (dfg_shape_known(&shape))
-		return dfg_held_zeros(array->dtype, &shape, out_value);
-	return DFG_ERR(DFG_DATA, ARRAY "element %" PRId64 " was never written, and its shape %s is not known",
+		return dfg_element_zeros(array->dtype, &shape, out_value);
+	return DFG_ERR(DFG_DATA, ARRAY "element %" PRId64 " was never written, and its shape %s is unknown",
 		array->object.resource.name, index, dfg_shape_words(&shape).s);
 }
 
@@ -285,12 +287,11 @@ struct dfg_err *dfg_array_read(
 	DFG_TRY(find_item(array, index, &item));
 	if (item->is_cleared)
 		return DFG_ERR(DFG_DATA,
-			ARRAY "element %" PRId64 " has been read, which cleared it (clear_after_read = false keeps it)", name,
-			index);
+			ARRAY "element %" PRId64 " was read already, which cleared it (set clear_after_read = false)", name, index);
 	if (!item->is_written)
 		DFG_TRY(unwritten(array, index, like, item, out_value));
 	else if (!dfg_shape_fits(shape_of(array, item), like))
-		return DFG_ERR(DFG_DATA, ARRAY "element %" PRId64 " is %s, not %s", name, index,
+		return DFG_ERR(DFG_DATA, ARRAY "element %" PRId64 " is %s, expected %s", name, index,
 			dfg_shape_words(shape_of(array, item)).s, dfg_shape_words(like).s);
 	else
 		DFG_TRY(add_up(array, item));
@@ -309,12 +310,12 @@ struct dfg_err *dfg_array_read(
 struct dfg_err *dfg_array_row(
 	const struct dfg_tensor_array *array, const struct dfg_shape *like, struct dfg_shape *out_shape)
 {
-	DFG_TRY(dfg_held_merge(&array->element, like, out_shape));
+	DFG_TRY(dfg_element_merge(&array->element, like, out_shape));
 	if (dfg_shape_fits(out_shape, &array->row))
 		*out_shape = dfg_shape_merge(out_shape, &array->row);
 	if (dfg_shape_known(out_shape))
 		return NULL;
-	return DFG_ERR(DFG_DATA, ARRAY "is empty, and its elements' shape %s is not known", array->object.resource.name,
+	return DFG_ERR(DFG_DATA, ARRAY "is empty, and its elements' shape %s is unknown", array->object.resource.name,
 		dfg_shape_words(out_shape).s);
 }
 
@@ -327,7 +328,7 @@ static struct dfg_err *prepend(
 		return NULL;
 	if (before->rank + shape->rank > DFG_RANK_MAX)
 		return DFG_ERR(
-			DFG_DATA, "a gradient array of rank %d; %d is the most", before->rank + shape->rank, DFG_RANK_MAX);
+			DFG_DATA, "elements of %d dimensions: %d is the limit", before->rank + shape->rank, DFG_RANK_MAX);
 	*out_shape = *before;
 	out_shape->rank += shape->rank;
 	for (int d = 0; d < shape->rank; d++)
@@ -335,14 +336,14 @@ static struct dfg_err *prepend(
 	return NULL;
 }
 
-/* What was written, and read, tells the shape of its gradient. */
+/* The gradients have the shapes of the array's elements, also of those that were read and cleared. */
 static struct dfg_err *copy_shapes(
 	const struct dfg_tensor_array *from, const struct dfg_shape *before, struct dfg_tensor_array *to)
 {
 	struct dfg_array_element *item;
 	struct dfg_shape shape;
 	DFG_TRY(prepend(before, &from->row, &to->row));
-	for (size_t i = 0; i < from->room; i++) {
+	for (size_t i = 0; i < from->allocated; i++) {
 		if (!from->item[i].shape)
 			continue;
 		DFG_TRY(find_item(to, (int64_t)i, &item));
@@ -352,7 +353,9 @@ static struct dfg_err *copy_shapes(
 	return NULL;
 }
 
-/* Elements that were added up are read once for each term: only a gradient of a plain array is cleared by reading. */
+/*
+ * Sums are read once for each term, so only a gradient array of an array that is not one itself is cleared by reading.
+ */
 static struct dfg_err *new_gradient(struct dfg_tensor_array *array, const char *source, const struct dfg_shape *before,
 	struct dfg_tensor_array **out_gradient)
 {
@@ -393,7 +396,7 @@ struct dfg_err *dfg_array_gradient(struct dfg_tensor_array *array, struct dfg_st
 		*out_gradient = array->gradient[i].array;
 		return NULL;
 	}
-	if (!dfg_reserve(&array->gradient, &array->gradient_room, array->n_gradient + 1, sizeof *array->gradient))
+	if (!dfg_reserve(&array->gradient, &array->gradients_allocated, array->n_gradient + 1, sizeof *array->gradient))
 		return DFG_ERR(DFG_MEMORY, "no memory for a gradient array");
 	char *name = name_gradient(array, source);
 	if (!name)

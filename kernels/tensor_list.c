@@ -1,4 +1,4 @@
-/* Lists of tensors: their making, single elements, and what is said of them. */
+/* Lists of tensors: creation, single elements, length and element shape. */
 #include "kernels/tensor_list.h"
 
 #include "kernels/shape_rules.h"
@@ -16,11 +16,11 @@ static struct dfg_err *give_or_drop(struct dfg_kernel *ctx, struct dfg_err *err,
 	return err;
 }
 
-/* A list of the op's element type, whose elements' shape input i spells. */
+/* A new list of the op's element type; the value of input i is its elements' shape. */
 static struct dfg_err *new_list(struct dfg_kernel *ctx, int i, struct dfg_tensor_list **out_list)
 {
 	struct dfg_shape element;
-	DFG_TRY(dfg_held_shape(dfg_kernel_input(ctx, i), &element));
+	DFG_TRY(dfg_element_shape(dfg_kernel_input(ctx, i), &element));
 	return dfg_tensor_list_new(ctx->call->param[0].dtype, &element, out_list);
 }
 
@@ -28,7 +28,7 @@ static struct dfg_err *new_shape(struct dfg_infer *node)
 {
 	struct dfg_shape element;
 	DFG_TRY(dfg_need_rank(node, 1, 0));
-	DFG_TRY(dfg_tensor_list_spelt(node, 0, &element));
+	DFG_TRY(dfg_tensor_list_shape_input(node, 0, &element));
 	return dfg_tensor_list_infer(node, 0, node->call->param[0].dtype, &element);
 }
 
@@ -36,7 +36,7 @@ static struct dfg_err *empty_run(struct dfg_kernel *ctx)
 {
 	struct dfg_tensor_list *list;
 	int64_t most;
-	DFG_TRY(dfg_held_index(ctx, 1, &most));
+	DFG_TRY(dfg_element_index(ctx, 1, &most));
 	DFG_TRY(new_list(ctx, 0, &list));
 	list->most = most;
 	return dfg_tensor_list_out(ctx, 0, list);
@@ -47,7 +47,7 @@ static struct dfg_err *empty_run(struct dfg_kernel *ctx)
 
 const struct dfg_op dfg_op_EmptyTensorList = {
 	.name = "EmptyTensorList",
-	.doc = "a list without elements; pushes make at most max_num_elements, if that is not -1",
+	.doc = "an empty list, to which at most max_num_elements can be pushed (-1: unlimited)",
 	.sig = MAKES "(element_shape: shape_type, max_num_elements: i32) -> (handle: variant)",
 	.flags = DFG_ANY_RANK,
 	.shape = new_shape,
@@ -59,14 +59,14 @@ static struct dfg_err *reserve_run(struct dfg_kernel *ctx)
 {
 	struct dfg_tensor_list *list;
 	int64_t count;
-	DFG_TRY(dfg_held_index(ctx, 1, &count));
+	DFG_TRY(dfg_element_index(ctx, 1, &count));
 	DFG_TRY(new_list(ctx, 0, &list));
 	return give_or_drop(ctx, dfg_tensor_list_resize(list, count), list);
 }
 
 const struct dfg_op dfg_op_TensorListReserve = {
 	.name = "TensorListReserve",
-	.doc = "a list of num_elements that were never set",
+	.doc = "a list of num_elements that are not set",
 	.sig = MAKES "(element_shape: shape_type, num_elements: i32) -> (handle: variant)",
 	.flags = DFG_ANY_RANK,
 	.shape = new_shape,
@@ -74,13 +74,13 @@ const struct dfg_op dfg_op_TensorListReserve = {
 	.run = reserve_run,
 };
 
-/* A list with an element more, or another one: input `element`. */
+/* The facts of a list to which input `element` is added, or in which it replaces an element. */
 static struct dfg_err *changed_shape(struct dfg_infer *node, int element)
 {
 	enum dfg_dtype dtype = node->call->param[0].dtype;
 	struct dfg_shape holds, merged;
 	DFG_TRY(dfg_tensor_list_holds(node, LIST, dtype, &holds));
-	DFG_TRY(dfg_held_merge(&holds, node->in[element], &merged));
+	DFG_TRY(dfg_element_merge(&holds, node->in[element], &merged));
 	return dfg_tensor_list_infer(node, 0, dtype, &holds);
 }
 
@@ -104,7 +104,7 @@ static struct dfg_err *push_run(struct dfg_kernel *ctx)
 
 const struct dfg_op dfg_op_TensorListPushBack = {
 	.name = "TensorListPushBack",
-	.doc = "the list with tensor behind its elements",
+	.doc = "the list with tensor after its elements",
 	.sig = OF "(input_handle: variant, tensor: element_dtype) -> (output_handle: variant)",
 	.flags = DFG_ANY_RANK | DFG_IN_PLACE,
 	.shape = push_shape,
@@ -112,13 +112,13 @@ const struct dfg_op dfg_op_TensorListPushBack = {
 	.run = push_run,
 };
 
-/* The element as output i; where it was never set, zeros. `spelt` is the input that spells its shape. */
-static struct dfg_err *give_element(
-	struct dfg_kernel *ctx, int i, const struct dfg_tensor_list *list, int spelt, const struct dfg_tensor *element)
+/* Sets output i to the element, or to zeros if it is not set. The value of input `shape_input` is its shape. */
+static struct dfg_err *give_element(struct dfg_kernel *ctx, int i, const struct dfg_tensor_list *list, int shape_input,
+	const struct dfg_tensor *element)
 {
 	struct dfg_shape like, shape;
 	struct dfg_tensor *out, value;
-	DFG_TRY(dfg_held_shape(dfg_kernel_input(ctx, spelt), &like));
+	DFG_TRY(dfg_element_shape(dfg_kernel_input(ctx, shape_input), &like));
 	if (!element->dtype) {
 		DFG_TRY(dfg_tensor_list_unset(list, &like, &shape));
 		DFG_TRY(dfg_kernel_output(ctx, i, &shape, &out));
@@ -128,7 +128,7 @@ static struct dfg_err *give_element(
 	}
 	if (!dfg_shape_fits(&element->shape, &like))
 		return DFG_ERR(
-			DFG_DATA, "the element is %s, not %s", dfg_shape_words(&element->shape).s, dfg_shape_words(&like).s);
+			DFG_DATA, "the element is %s, expected %s", dfg_shape_words(&element->shape).s, dfg_shape_words(&like).s);
 	DFG_TRY(dfg_tensor_share(element, &value));
 	return ctx->host->give(ctx, i, &value);
 }
@@ -136,10 +136,10 @@ static struct dfg_err *give_element(
 static struct dfg_err *pop_shape(struct dfg_infer *node)
 {
 	enum dfg_dtype dtype = node->call->param[0].dtype;
-	struct dfg_shape holds, spelt;
+	struct dfg_shape holds, shape_input;
 	DFG_TRY(dfg_tensor_list_holds(node, LIST, dtype, &holds));
-	DFG_TRY(dfg_tensor_list_spelt(node, 1, &spelt));
-	DFG_TRY(dfg_held_merge(&holds, &spelt, &node->out[1]));
+	DFG_TRY(dfg_tensor_list_shape_input(node, 1, &shape_input));
+	DFG_TRY(dfg_element_merge(&holds, &shape_input, &node->out[1]));
 	return dfg_tensor_list_infer(node, 0, dtype, &holds);
 }
 
@@ -167,18 +167,18 @@ const struct dfg_op dfg_op_TensorListPopBack = {
 
 static struct dfg_err *get_shape(struct dfg_infer *node)
 {
-	struct dfg_shape holds, spelt;
+	struct dfg_shape holds, shape_input;
 	DFG_TRY(dfg_need_rank(node, INDEX, 0));
 	DFG_TRY(dfg_tensor_list_holds(node, LIST, node->call->param[0].dtype, &holds));
-	DFG_TRY(dfg_tensor_list_spelt(node, 2, &spelt));
-	return dfg_held_merge(&holds, &spelt, &node->out[0]);
+	DFG_TRY(dfg_tensor_list_shape_input(node, 2, &shape_input));
+	return dfg_element_merge(&holds, &shape_input, &node->out[0]);
 }
 
 static struct dfg_err *get_run(struct dfg_kernel *ctx)
 {
 	const struct dfg_tensor_list *list;
 	int64_t index;
-	DFG_TRY(dfg_held_index(ctx, INDEX, &index));
+	DFG_TRY(dfg_element_index(ctx, INDEX, &index));
 	DFG_TRY(dfg_tensor_list_in(ctx, LIST, ctx->call->param[0].dtype, &list));
 	DFG_TRY(dfg_tensor_list_check(list, index));
 	return give_element(ctx, 0, list, 2, dfg_tensor_list_at(list, index));
@@ -186,7 +186,7 @@ static struct dfg_err *get_run(struct dfg_kernel *ctx)
 
 const struct dfg_op dfg_op_TensorListGetItem = {
 	.name = "TensorListGetItem",
-	.doc = "the element of that index; zeros where it was never set and the shape is known",
+	.doc = "the element at index; zeros if it is not set and its shape is known",
 	.sig =
 		"<element_dtype: type, Tshape: index = i32>"
 		"(input_handle: variant, index: i32, element_shape: Tshape) -> (item: element_dtype)",
@@ -207,7 +207,7 @@ static struct dfg_err *set_run(struct dfg_kernel *ctx)
 	struct dfg_tensor_list *list;
 	struct dfg_tensor element;
 	int64_t index;
-	DFG_TRY(dfg_held_index(ctx, INDEX, &index));
+	DFG_TRY(dfg_element_index(ctx, INDEX, &index));
 	DFG_TRY(dfg_tensor_list_change(ctx, ctx->call->param[0].dtype, &list));
 	struct dfg_err *err = NULL;
 	if (dfg_kernel_attr(ctx)[0].b && index >= list->count)
@@ -221,7 +221,7 @@ static struct dfg_err *set_run(struct dfg_kernel *ctx)
 
 const struct dfg_op dfg_op_TensorListSetItem = {
 	.name = "TensorListSetItem",
-	.doc = "the list with item as its element of that index",
+	.doc = "the list with item as its element at index",
 	.sig = OF "(input_handle: variant, index: i32, item: element_dtype) -> (output_handle: variant)",
 	.attr = {"resize_if_index_out_of_bounds: bool = false"},
 	.flags = DFG_ANY_RANK | DFG_IN_PLACE,
@@ -242,14 +242,14 @@ static struct dfg_err *resize_run(struct dfg_kernel *ctx)
 {
 	struct dfg_tensor_list *list;
 	int64_t count;
-	DFG_TRY(dfg_held_index(ctx, 1, &count));
+	DFG_TRY(dfg_element_index(ctx, 1, &count));
 	DFG_TRY(dfg_tensor_list_change(ctx, DFG_NO_DTYPE, &list));
 	return give_or_drop(ctx, dfg_tensor_list_resize(list, count), list);
 }
 
 const struct dfg_op dfg_op_TensorListResize = {
 	.name = "TensorListResize",
-	.doc = "the list with size elements: the first, and behind them such as were never set",
+	.doc = "the list cut to its first size elements, or extended to size by elements that are not set",
 	.sig = "(input_handle: variant, size: i32) -> (output_handle: variant)",
 	.flags = DFG_ANY_RANK | DFG_IN_PLACE,
 	.shape = resize_shape,
@@ -275,7 +275,7 @@ static struct dfg_err *length_run(struct dfg_kernel *ctx)
 
 const struct dfg_op dfg_op_TensorListLength = {
 	.name = "TensorListLength",
-	.doc = "how many elements a list has",
+	.doc = "the number of elements of a list",
 	.sig = "(input_handle: variant) -> (length: i32)",
 	.flags = DFG_ANY_RANK,
 	.shape = length_shape,
@@ -299,7 +299,7 @@ static struct dfg_err *element_shape_run(struct dfg_kernel *ctx)
 	return NULL;
 }
 
-/* A list of unknown rank says -1, a scalar; more may be known when the graph runs. */
+/* A scalar, -1, for a list of elements of unknown rank; more may be known when the graph runs. */
 static struct dfg_err *element_shape_shape(struct dfg_infer *node)
 {
 	(void)node;
@@ -308,7 +308,7 @@ static struct dfg_err *element_shape_shape(struct dfg_infer *node)
 
 const struct dfg_op dfg_op_TensorListElementShape = {
 	.name = "TensorListElementShape",
-	.doc = "the shape of a list's elements: -1 for a dimension that is not known, or for all of it",
+	.doc = "the shape of a list's elements; -1 for an unknown dimension, or for an unknown shape",
 	.sig = "<shape_type: index>(input_handle: variant) -> (element_shape: shape_type)",
 	.flags = DFG_ANY_RANK,
 	.shape = element_shape_shape,

@@ -3,59 +3,59 @@
 #include "kernels/resource.h"
 
 /*
- * A list of tensors: an immutable value, behind an element of a variant tensor. Lists that grew out of each other share
- * their elements: a list is the first `count` of a row of them, and to push onto one that is the whole row is to make the
- * row longer, whoever else has the shorter list. Otherwise the references are copied. An op whose list nobody else has
- * changes it in place.
+ * A list of tensors: an immutable value to which an element of a variant tensor refers. Lists made by pushes share a
+ * row of elements: a list is the first `count` of its row. A push onto a list that has all of the row extends the row,
+ * even if other lists have a shorter part of it; otherwise references are copied. An op changes a list in place if it
+ * is the only holder.
  *
- * A list of which at most one element is set needs no row: the gradient of reading an element is one, as long as what was
- * read from, and adding it to another costs no more than the one element.
+ * A list with at most one element set has no row. The gradient of reading an element is such a list, as long as the one
+ * that was read, and adding it to another costs one element.
  */
 struct dfg_tensor_list_row {
 	atomic_uint refs;
-	atomic_llong used; /* elements that some list has */
-	int64_t room;
-	struct dfg_tensor at[]; /* without dtype: never set */
+	atomic_llong used;      /* elements that are in a list */
+	int64_t allocated;      /* elements allocated */
+	struct dfg_tensor at[]; /* DFG_NO_DTYPE: not set */
 };
 
 struct dfg_tensor_list {
 	struct dfg_object object;
 	enum dfg_dtype dtype;
-	struct dfg_shape element; /* that all elements have, as far as known */
-	int64_t most;             /* elements a push may make; < 0: any */
+	struct dfg_shape element; /* of all elements, as far as known */
+	int64_t most;             /* limit of elements for pushes; < 0: unlimited */
 	int64_t count;
-	struct dfg_tensor_list_row *row; /* NULL: only what follows is set */
+	struct dfg_tensor_list_row *row; /* NULL: at most `single` is set */
 	struct dfg_tensor single;
-	int64_t single_at; /* -1: none is */
+	int64_t single_at; /* index of `single`; -1: not set */
 };
 
-/* An empty list. */
+/* A new empty list with one reference. */
 DFG_MUST_CHECK struct dfg_err *dfg_tensor_list_new(
 	enum dfg_dtype dtype, const struct dfg_shape *element, struct dfg_tensor_list **out_list);
 
-/* The list behind input i, borrowed, of elements of that dtype (DFG_NO_DTYPE: any). */
+/* The list to which input i refers, borrowed, of elements of that dtype (DFG_NO_DTYPE: any). */
 DFG_MUST_CHECK struct dfg_err *dfg_tensor_list_in(
 	struct dfg_kernel *ctx, int i, enum dfg_dtype dtype, const struct dfg_tensor_list **out_list);
 
-/* Another list with the same elements, which they share. */
+/* A new list that shares the elements of another. */
 DFG_MUST_CHECK struct dfg_err *dfg_tensor_list_copy(
 	const struct dfg_tensor_list *list, struct dfg_tensor_list **out_list);
 
 /*
- * A list to change, given out by dfg_tensor_list_out: that behind input 0 where nobody else has it, else one that shares its
- * elements.
+ * A list that may be changed and then passed to dfg_tensor_list_out(): that of input 0 if it has no other holder, else
+ * a new one that shares its elements.
  */
 DFG_MUST_CHECK struct dfg_err *dfg_tensor_list_change(
 	struct dfg_kernel *ctx, enum dfg_dtype dtype, struct dfg_tensor_list **out_list);
 
-/* Output i is the list; takes the reference. */
+/* Sets output i to the list; takes the reference. */
 DFG_MUST_CHECK struct dfg_err *dfg_tensor_list_out(struct dfg_kernel *ctx, int i, struct dfg_tensor_list *list);
 static inline void dfg_tensor_list_drop(struct dfg_tensor_list *list)
 {
 	dfg_resource_unref(&list->object.resource);
 }
 
-/* Element i, without dtype where it was never set. */
+/* Element i; its dtype is DFG_NO_DTYPE if it is not set. */
 static inline const struct dfg_tensor *dfg_tensor_list_at(const struct dfg_tensor_list *list, int64_t i)
 {
 	static const struct dfg_tensor unset = {0};
@@ -64,7 +64,7 @@ static inline const struct dfg_tensor *dfg_tensor_list_at(const struct dfg_tenso
 	return i == list->single_at ? &list->single : &unset;
 }
 
-/* Of a list to change. Elements are taken, also where it fails; they must have a buffer. */
+/* For lists that may be changed. Take the element, which must have a buffer, also when they fail. */
 DFG_MUST_CHECK struct dfg_err *dfg_tensor_list_push(struct dfg_tensor_list *list, struct dfg_tensor *element);
 DFG_MUST_CHECK struct dfg_err *dfg_tensor_list_set(
 	struct dfg_tensor_list *list, int64_t index, struct dfg_tensor *element);
@@ -73,21 +73,25 @@ DFG_MUST_CHECK struct dfg_err *dfg_tensor_list_resize(struct dfg_tensor_list *li
 /* list += term, element by element. */
 DFG_MUST_CHECK struct dfg_err *dfg_tensor_list_add(struct dfg_tensor_list *list, const struct dfg_tensor_list *term);
 
-/* The last element, as a reference of its own; the list is one shorter. */
+/* Removes the last element; the caller owns its reference. */
 DFG_MUST_CHECK struct dfg_err *dfg_tensor_list_pop(struct dfg_tensor_list *list, struct dfg_tensor *out_element);
 
-/* DFG_DATA where it is not in the list. */
+/* DFG_DATA if the index is outside the list. */
 DFG_MUST_CHECK struct dfg_err *dfg_tensor_list_check(const struct dfg_tensor_list *list, int64_t index);
 
-/* The shape of elements that were never set: as the list, `like` and another element say. DFG_DATA where it is not known. */
+/* The shape of elements that are not set: by the list, `like` and an element that is set. DFG_DATA if it is unknown. */
 DFG_MUST_CHECK struct dfg_err *dfg_tensor_list_unset(
 	const struct dfg_tensor_list *list, const struct dfg_shape *like, struct dfg_shape *out_shape);
 
-/* Of shape functions: what the list in input i holds, or unknown; DFG_DATA for another dtype. Output o holds the same. */
+/*
+ * For shape functions: the elements' shape of the list in input i, or unknown; DFG_DATA if they are of another dtype.
+ * And the facts of the list that is output o.
+ */
 DFG_MUST_CHECK struct dfg_err *dfg_tensor_list_holds(
 	const struct dfg_infer *node, int i, enum dfg_dtype dtype, struct dfg_shape *out_element);
 DFG_MUST_CHECK struct dfg_err *dfg_tensor_list_infer(
 	struct dfg_infer *node, int o, enum dfg_dtype dtype, const struct dfg_shape *element);
 
-/* The shape that input i spells, as far as it is known: a vector, or -1. */
-DFG_MUST_CHECK struct dfg_err *dfg_tensor_list_spelt(const struct dfg_infer *node, int i, struct dfg_shape *out_shape);
+/* For shape functions: the shape by the value of input i, a vector or -1, as far as it is known. */
+DFG_MUST_CHECK struct dfg_err *dfg_tensor_list_shape_input(
+	const struct dfg_infer *node, int i, struct dfg_shape *out_shape);

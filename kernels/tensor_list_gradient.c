@@ -3,7 +3,7 @@
 #include "kernels/gradient_helpers.h"
 #include "kernels/resource.h"
 
-/* The dtype and shape type of the node's elements, for ops that take them as attributes. */
+/* The dtype of the node's elements as an attribute. */
 static struct dfg_attr element_dtype(const struct dfg_gradient *node)
 {
 	return DFG_ATTR_T("element_dtype", node->call->param[0].dtype);
@@ -24,7 +24,7 @@ static struct dfg_err *length_of(struct dfg_gradient *node, struct dfg_edge list
 static struct dfg_err *row_shape(struct dfg_gradient *node, struct dfg_edge rows, struct dfg_edge *out_edge)
 {
 	struct dfg_inferred fact = dfg_adjoint_fact(node, rows);
-	struct dfg_shape element = dfg_held_element(&fact.shape);
+	struct dfg_shape element = dfg_element_of_rows(&fact.shape);
 	struct dfg_edge in[3];
 	if (dfg_shape_known(&element))
 		return dfg_adjoint_ints(node, 1, element.dim, element.rank, out_edge);
@@ -34,7 +34,7 @@ static struct dfg_err *row_shape(struct dfg_gradient *node, struct dfg_edge rows
 	return make(node, "Slice", in, 3, NULL, out_edge);
 }
 
-/* A list as long as `like`, none of whose elements is set: zeros, if somebody asks. */
+/* A list of the length of `like` whose elements are not set, which are read as zeros. */
 static struct dfg_err *no_elements(struct dfg_gradient *node, struct dfg_edge like, struct dfg_edge *out_edge)
 {
 	const struct dfg_attr dtype = element_dtype(node), width = DFG_ATTR_T("shape_type", DFG_I32);
@@ -128,7 +128,7 @@ struct dfg_err *dfg_tensor_list_from_gradient(struct dfg_gradient *node)
 	return NULL;
 }
 
-/* Rows of one index add up. */
+/* Rows of equal indices are summed. */
 struct dfg_err *dfg_tensor_list_gather_gradient(struct dfg_gradient *node)
 {
 	struct dfg_edge in[3] = {node->dy[0], node->in[1]}, list[2], dlist;
@@ -170,7 +170,7 @@ struct dfg_err *dfg_tensor_list_scatter_into_gradient(struct dfg_gradient *node)
 	return NULL;
 }
 
-/* [-1] + the dims behind the first. */
+/* [-1] + the dimensions after the first. */
 static struct dfg_err *part_shape(struct dfg_gradient *node, struct dfg_edge whole, struct dfg_edge *out_edge)
 {
 	struct dfg_edge in[3];

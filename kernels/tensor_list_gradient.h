@@ -2,7 +2,7 @@
 
 #include "lib/pass/grad/grad.h"
 
-/* Gradients of the ops on lists: the cotangent of a list is a list as long, of cotangents of its elements. */
+/* Gradients of the ops on lists: the cotangent of a list is the list of the cotangents of its elements. */
 struct dfg_err *dfg_tensor_list_push_gradient(struct dfg_gradient *node);
 struct dfg_err *dfg_tensor_list_pop_gradient(struct dfg_gradient *node);
 struct dfg_err *dfg_tensor_list_get_gradient(struct dfg_gradient *node);

@@ -1,4 +1,4 @@
-/* Lists as parts of one tensor, along its first dimension; and lists of several lists. */
+/* Lists joined to one tensor along the first dimension, or split from it; and ops on several lists. */
 #include "kernels/tensor_list.h"
 
 #include "kernels/strided_copy.h"
@@ -21,23 +21,23 @@ static struct dfg_err *give_or_drop(struct dfg_kernel *ctx, struct dfg_err *err,
 	return err;
 }
 
-/* The dims behind the first of one element more; the rows add up. */
+/* Adds an element to the joined shape: dimensions after the first must be equal, the first are summed. */
 static struct dfg_err *add_part(struct dfg_shape *whole, const struct dfg_shape *part, int64_t index)
 {
-	struct dfg_shape rest = *part;
+	struct dfg_shape joined = *part;
 	if (!part->rank)
-		return DFG_ERR(DFG_DATA, "element %" PRId64 " is a scalar: it has no rows to join", index);
-	rest.dim[0] = whole->dim[0];
-	if (!dfg_shape_fits(whole, &rest))
+		return DFG_ERR(DFG_DATA, "element %" PRId64 " is a scalar, and cannot be joined", index);
+	joined.dim[0] = whole->dim[0];
+	if (!dfg_shape_fits(whole, &joined))
 		return DFG_ERR(DFG_DATA, "element %" PRId64 " is %s and cannot be joined to %s", index, dfg_shape_words(part).s,
 			dfg_shape_words(whole).s);
-	*whole = rest;
+	*whole = joined;
 	if (__builtin_add_overflow(whole->dim[0], part->dim[0], &whole->dim[0]))
-		return DFG_ERR(DFG_DATA, "so many rows are larger than any memory");
+		return DFG_ERR(DFG_DATA, "the joined rows are larger than any memory");
 	return NULL;
 }
 
-/* The shape of element i: its own, or where it was never set what is known, its rows being leading[i] if that is given. */
+/* The shape of element i; if it is not set, the known shape, with leading[i] rows if leading is given. */
 static struct dfg_err *shape_of(const struct dfg_tensor_list *list, int64_t i, const struct dfg_shape *like,
 	const struct dfg_tensor *leading, struct dfg_shape *out_shape)
 {
@@ -48,11 +48,11 @@ static struct dfg_err *shape_of(const struct dfg_tensor_list *list, int64_t i, c
 	if (like->rank > 0 && leading && i < dfg_shape_count(&leading->shape))
 		out_shape->dim[0] = dfg_tensor_int(leading, i);
 	if (out_shape->rank > 0 && out_shape->dim[0] < -1)
-		return DFG_ERR(DFG_DATA, "element %" PRId64 " cannot have %" PRId64 " rows", i, out_shape->dim[0]);
+		return DFG_ERR(DFG_DATA, "leading_dims has %" PRId64 " rows for element %" PRId64, out_shape->dim[0], i);
 	return dfg_shape_known(out_shape) ? NULL : dfg_tensor_list_unset(list, like, out_shape);
 }
 
-/* The shape of all parts together, and their lengths. */
+/* The shape of all elements joined, and their lengths. */
 static struct dfg_err *measure(struct dfg_kernel *ctx, const struct dfg_tensor_list *list, const struct dfg_shape *like,
 	const struct dfg_tensor *leading, struct dfg_shape *out_whole)
 {
@@ -73,16 +73,16 @@ static struct dfg_err *measure(struct dfg_kernel *ctx, const struct dfg_tensor_l
 	}
 	if (dfg_shape_known(out_whole) && out_whole->rank)
 		return NULL;
-	return DFG_ERR(DFG_DATA, "the list is empty, and its elements' shape %s is not known", dfg_shape_words(like).s);
+	return DFG_ERR(DFG_DATA, "the list is empty, and its elements' shape %s is unknown", dfg_shape_words(like).s);
 }
 
-/* Elements that were never set are zeros in between: a stretch of the output that no part covers. */
+/* An element that is not set is a part of zeros. */
 static struct dfg_err *concat(struct dfg_kernel *ctx, const struct dfg_tensor_list *list, const struct dfg_shape *like,
 	const struct dfg_tensor *leading)
 {
 	struct dfg_shape element, whole;
 	struct dfg_tensor *out;
-	DFG_TRY(dfg_held_merge(&list->element, like, &element));
+	DFG_TRY(dfg_element_merge(&list->element, like, &element));
 	DFG_TRY(measure(ctx, list, &element, leading, &whole));
 	DFG_TRY(dfg_kernel_output(ctx, 0, &whole, &out));
 	size_t row = dfg_dtype_size(out->dtype) * (size_t)dfg_count_between(&whole, 1, whole.rank);
@@ -106,12 +106,12 @@ static struct dfg_err *concat_run(struct dfg_kernel *ctx)
 	return concat(ctx, list, dfg_kernel_attr(ctx)[0].shape, NULL);
 }
 
-/* Rows, however many, of elements like this. */
+/* The facts of an unknown number of rows of elements like this. */
 static struct dfg_err *joined_shape(struct dfg_infer *node, const struct dfg_shape *like)
 {
 	struct dfg_shape holds;
 	DFG_TRY(dfg_tensor_list_holds(node, LIST, node->call->param[0].dtype, &holds));
-	DFG_TRY(dfg_held_merge(&holds, like, &node->out[0]));
+	DFG_TRY(dfg_element_merge(&holds, like, &node->out[0]));
 	if (node->out[0].rank > 0)
 		node->out[0].dim[0] = DFG_UNKNOWN;
 	node->out[1] = DFG_SHAPE_VECTOR(DFG_UNKNOWN);
@@ -125,7 +125,7 @@ static struct dfg_err *concat_shape(struct dfg_infer *node)
 
 const struct dfg_op dfg_op_TensorListConcat = {
 	.name = "TensorListConcat",
-	.doc = "all elements joined along their first dimension, and how many rows each has",
+	.doc = "all elements joined along their first dimension, and the number of rows of each",
 	.sig = OF "(input_handle: variant) -> (tensor: element_dtype, lengths: i64)",
 	.attr = {"element_shape: shape = ?"},
 	.flags = DFG_ANY_RANK,
@@ -139,8 +139,8 @@ static struct dfg_err *concat_v2_run(struct dfg_kernel *ctx)
 	const struct dfg_tensor_list *list;
 	struct dfg_shape like;
 	int64_t n;
-	DFG_TRY(dfg_held_indices(ctx, 2, &n));
-	DFG_TRY(dfg_held_shape(dfg_kernel_input(ctx, 1), &like));
+	DFG_TRY(dfg_element_indices(ctx, 2, &n));
+	DFG_TRY(dfg_element_shape(dfg_kernel_input(ctx, 1), &like));
 	DFG_TRY(dfg_tensor_list_in(ctx, LIST, ctx->call->param[0].dtype, &list));
 	return concat(ctx, list, &like, dfg_kernel_input(ctx, 2));
 }
@@ -148,13 +148,13 @@ static struct dfg_err *concat_v2_run(struct dfg_kernel *ctx)
 static struct dfg_err *concat_v2_shape(struct dfg_infer *node)
 {
 	struct dfg_shape like;
-	DFG_TRY(dfg_tensor_list_spelt(node, 1, &like));
+	DFG_TRY(dfg_tensor_list_shape_input(node, 1, &like));
 	return joined_shape(node, &like);
 }
 
 const struct dfg_op dfg_op_TensorListConcatV2 = {
 	.name = "TensorListConcatV2",
-	.doc = "as TensorListConcat; elements that were never set have leading_dims rows of zeros",
+	.doc = "as TensorListConcat; elements that are not set have leading_dims rows of zeros",
 	.sig = MAKES
 	"(input_handle: variant, element_shape: shape_type, leading_dims: i64)"
 	" -> (tensor: element_dtype, lengths: i64)",
@@ -174,13 +174,13 @@ static struct dfg_err *split(
 		if (shape.dim[0] < 0 || shape.dim[0] > value->shape.dim[0] - at)
 			return DFG_ERR(DFG_DATA, "part %" PRId64 " of %" PRId64 " rows is not in %s", i, shape.dim[0],
 				dfg_shape_words(&value->shape).s);
-		struct dfg_tensor part = dfg_held_part(value, at * each, &shape);
+		struct dfg_tensor part = dfg_element_part(value, at * each, &shape);
 		at += shape.dim[0];
 		DFG_TRY(dfg_tensor_list_push(list, &part));
 	}
 	if (at != value->shape.dim[0])
 		return DFG_ERR(
-			DFG_DATA, "the lengths add up to %" PRId64 ", not to the rows of %s", at, dfg_shape_words(&value->shape).s);
+			DFG_DATA, "lengths add up to %" PRId64 ", expected the rows of %s", at, dfg_shape_words(&value->shape).s);
 	return NULL;
 }
 
@@ -190,8 +190,8 @@ static struct dfg_err *split_run(struct dfg_kernel *ctx)
 	struct dfg_tensor value;
 	struct dfg_shape element;
 	int64_t n;
-	DFG_TRY(dfg_held_indices(ctx, 2, &n));
-	DFG_TRY(dfg_held_shape(dfg_kernel_input(ctx, 1), &element));
+	DFG_TRY(dfg_element_indices(ctx, 2, &n));
+	DFG_TRY(dfg_element_shape(dfg_kernel_input(ctx, 1), &element));
 	if (!dfg_kernel_input(ctx, 0)->shape.rank)
 		return DFG_ERR(DFG_DATA, "cannot split a scalar");
 	DFG_TRY(ctx->host->keep(ctx, 0, &value));
@@ -208,16 +208,16 @@ static struct dfg_err *split_shape(struct dfg_infer *node)
 	if (!part.rank)
 		return DFG_ERR(DFG_DATA, "cannot split a scalar");
 	DFG_TRY(dfg_need_rank(node, 2, 1));
-	DFG_TRY(dfg_tensor_list_spelt(node, 1, &element));
+	DFG_TRY(dfg_tensor_list_shape_input(node, 1, &element));
 	if (part.rank > 0)
 		part.dim[0] = DFG_UNKNOWN;
-	DFG_TRY(dfg_held_merge(&element, &part, &part));
+	DFG_TRY(dfg_element_merge(&element, &part, &part));
 	return dfg_tensor_list_infer(node, 0, node->call->param[0].dtype, &element);
 }
 
 const struct dfg_op dfg_op_TensorListSplit = {
 	.name = "TensorListSplit",
-	.doc = "parts of tensor, of those lengths along its first dimension, as a list",
+	.doc = "parts of tensor, of these lengths along its first dimension, as a list",
 	.sig = MAKES "(tensor: element_dtype, element_shape: shape_type, lengths: i64) -> (output_handle: variant)",
 	.flags = DFG_ANY_RANK,
 	.shape = split_shape,
@@ -242,7 +242,7 @@ static struct dfg_err *concat_lists_run(struct dfg_kernel *ctx)
 	struct dfg_shape element;
 	DFG_TRY(dfg_tensor_list_in(ctx, 0, ctx->call->param[0].dtype, &a));
 	DFG_TRY(dfg_tensor_list_in(ctx, 1, a->dtype, &b));
-	DFG_TRY(dfg_held_merge(&a->element, &b->element, &element));
+	DFG_TRY(dfg_element_merge(&a->element, &b->element, &element));
 	DFG_TRY(dfg_tensor_list_new(a->dtype, &element, &list));
 	struct dfg_err *err = push_all(list, a);
 	if (!err)
@@ -256,7 +256,7 @@ static struct dfg_err *concat_lists_shape(struct dfg_infer *node)
 	struct dfg_shape a, b;
 	DFG_TRY(dfg_tensor_list_holds(node, 0, dtype, &a));
 	DFG_TRY(dfg_tensor_list_holds(node, 1, dtype, &b));
-	DFG_TRY(dfg_held_merge(&a, &b, &a));
+	DFG_TRY(dfg_element_merge(&a, &b, &a));
 	return dfg_tensor_list_infer(node, 0, dtype, &a);
 }
 
@@ -269,17 +269,17 @@ const struct dfg_op dfg_op_TensorListConcatLists = {
 	.run = concat_lists_run,
 };
 
-/* List i with row i behind it. */
+/* List i with row i pushed. */
 static struct dfg_err *push_batch(
 	struct dfg_kernel *ctx, int64_t i, const struct dfg_tensor *rows, struct dfg_resource **out_list)
 {
 	const struct dfg_resource *old = ((struct dfg_resource **)dfg_kernel_input(ctx, 0)->data)[i];
 	const struct dfg_tensor_list *from = (const struct dfg_tensor_list *)old;
-	struct dfg_shape element = dfg_held_element(&rows->shape);
+	struct dfg_shape element = dfg_element_of_rows(&rows->shape);
 	struct dfg_tensor_list *list;
 	if (!old || old->kind != dfg_tensor_list_kind)
-		return DFG_ERR(DFG_DATA, "element %" PRId64 " of input 0 is no list", i);
-	struct dfg_tensor row = dfg_held_part(rows, i * dfg_shape_count(&element), &element);
+		return DFG_ERR(DFG_DATA, "element %" PRId64 " of input 0 is not a list", i);
+	struct dfg_tensor row = dfg_element_part(rows, i * dfg_shape_count(&element), &element);
 	struct dfg_err *err = dfg_tensor_list_new(from->dtype, &from->element, &list);
 	if (err) {
 		dfg_tensor_release(&row);
@@ -300,7 +300,7 @@ static struct dfg_err *batch_run(struct dfg_kernel *ctx)
 	const struct dfg_tensor *lists = dfg_kernel_input(ctx, 0), *value = dfg_kernel_input(ctx, 1);
 	struct dfg_tensor *out, rows;
 	if (lists->shape.rank != 1 || !value->shape.rank || value->shape.dim[0] != lists->shape.dim[0])
-		return DFG_ERR(DFG_DATA, "lists %s cannot take the rows of %s", dfg_shape_words(&lists->shape).s,
+		return DFG_ERR(DFG_DATA, "lists are %s, expected one for each row of %s", dfg_shape_words(&lists->shape).s,
 			dfg_shape_words(&value->shape).s);
 	DFG_TRY(dfg_kernel_output(ctx, 0, &lists->shape, &out));
 	DFG_TRY(ctx->host->keep(ctx, 1, &rows));
@@ -320,7 +320,7 @@ static struct dfg_err *batch_shape(struct dfg_infer *node)
 
 const struct dfg_op dfg_op_TensorListPushBackBatch = {
 	.name = "TensorListPushBackBatch",
-	.doc = "each list with a row of tensor behind its elements",
+	.doc = "each list with a row of tensor after its elements",
 	.sig = OF "(input_handles: variant, tensor: element_dtype) -> (output_handles: variant)",
 	.flags = DFG_ANY_RANK | DFG_NO_GRADIENT,
 	.shape = batch_shape,

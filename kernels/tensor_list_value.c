@@ -40,7 +40,7 @@ struct dfg_err *dfg_tensor_list_in(
 	DFG_TRY(dfg_object_in(ctx, i, dfg_tensor_list_kind, out_list));
 	if (dtype && (*out_list)->dtype != dtype)
 		return DFG_ERR(
-			DFG_DATA, "the list is of %s, not %s", dfg_dtype_name((*out_list)->dtype), dfg_dtype_name(dtype));
+			DFG_DATA, "the list contains %s, not %s", dfg_dtype_name((*out_list)->dtype), dfg_dtype_name(dtype));
 	return NULL;
 }
 
@@ -87,17 +87,17 @@ struct dfg_err *dfg_tensor_list_out(struct dfg_kernel *ctx, int i, struct dfg_te
 	return dfg_kernel_view(ctx, i, 0, &DFG_SHAPE_SCALAR);
 }
 
-/* A row of its own with at least that much room: moved where nobody else has the old one. */
-static struct dfg_err *new_row(struct dfg_tensor_list *list, int64_t room)
+/* Gives the list its own row of at least that capacity: moved if it is the only holder of the old one, else copied. */
+static struct dfg_err *new_row(struct dfg_tensor_list *list, int64_t allocated)
 {
 	struct dfg_tensor_list_row *old = list->row, *row;
 	size_t bytes;
-	if (__builtin_mul_overflow((size_t)room, sizeof *row->at, &bytes) || bytes > SIZE_MAX / 2 ||
+	if (__builtin_mul_overflow((size_t)allocated, sizeof *row->at, &bytes) || bytes > SIZE_MAX / 2 ||
 		!(row = dfg_zeros(1, sizeof *row + bytes)))
-		return DFG_ERR(DFG_MEMORY, "no memory for a list of %" PRId64 " elements", room);
+		return DFG_ERR(DFG_MEMORY, "no memory for a list of %" PRId64 " elements", allocated);
 	atomic_init(&row->refs, 1);
 	atomic_init(&row->used, list->count);
-	row->room = room;
+	row->allocated = allocated;
 	if (old && list->count)
 		memcpy(row->at, old->at, (size_t)list->count * sizeof *row->at);
 	else if (list->single_at >= 0)
@@ -117,7 +117,7 @@ static struct dfg_err *new_row(struct dfg_tensor_list *list, int64_t room)
 	return NULL;
 }
 
-/* Only this list has its row, and ends where it ends. */
+/* Makes the list the only holder of its row. */
 static struct dfg_err *own_row(struct dfg_tensor_list *list)
 {
 	if (!list->row || !alone(&list->row->refs))
@@ -131,23 +131,23 @@ static struct dfg_err *own_row(struct dfg_tensor_list *list)
 static struct dfg_err *check_element(const struct dfg_tensor_list *list, const struct dfg_tensor *element)
 {
 	if (element->dtype != list->dtype)
-		return DFG_ERR(DFG_DATA, "the list is of %s and cannot hold %s", dfg_dtype_name(list->dtype),
-			dfg_dtype_name(element->dtype));
+		return DFG_ERR(DFG_DATA, "the element is %s, but the list contains %s", dfg_dtype_name(element->dtype),
+			dfg_dtype_name(list->dtype));
 	if (!dfg_shape_fits(&list->element, &element->shape))
-		return DFG_ERR(DFG_DATA, "an element of the list must be %s, not %s", dfg_shape_words(&list->element).s,
-			dfg_shape_words(&element->shape).s);
+		return DFG_ERR(DFG_DATA, "the element is %s, but those of the list are %s", dfg_shape_words(&element->shape).s,
+			dfg_shape_words(&list->element).s);
 	return NULL;
 }
 
-/* Room behind the last element that is this list's to write. */
+/* Reserves the element after the last one for this list. */
 static struct dfg_err *extend(struct dfg_tensor_list *list)
 {
 	long long end = list->count;
 	if (list->most >= 0 && list->count >= list->most)
-		return DFG_ERR(DFG_DATA, "the list is full: it holds %" PRId64, list->most);
+		return DFG_ERR(DFG_DATA, "the list is full: its max_num_elements is %" PRId64, list->most);
 	if (list->row && alone(&list->row->refs))
 		DFG_TRY(own_row(list));
-	if (list->row && list->count < list->row->room &&
+	if (list->row && list->count < list->row->allocated &&
 		atomic_compare_exchange_strong(&list->row->used, &end, list->count + 1))
 		return NULL;
 	DFG_TRY(new_row(list, list->count < 8 ? 8 : list->count + list->count / 2));
@@ -178,7 +178,7 @@ struct dfg_err *dfg_tensor_list_check(const struct dfg_tensor_list *list, int64_
 {
 	if (index >= 0 && index < list->count)
 		return NULL;
-	return DFG_ERR(DFG_DATA, "no element %" PRId64 " in a list of %" PRId64, index, list->count);
+	return DFG_ERR(DFG_DATA, "index %" PRId64 " is outside [0,%" PRId64 ")", index, list->count);
 }
 
 static struct dfg_err *set(struct dfg_tensor_list *list, int64_t index, const struct dfg_tensor *element)
@@ -209,7 +209,7 @@ struct dfg_err *dfg_tensor_list_set(struct dfg_tensor_list *list, int64_t index,
 struct dfg_err *dfg_tensor_list_resize(struct dfg_tensor_list *list, int64_t count)
 {
 	if (count < 0)
-		return DFG_ERR(DFG_DATA, "a list of %" PRId64 " elements", count);
+		return DFG_ERR(DFG_DATA, "a list cannot have %" PRId64 " elements", count);
 	if (!list->row) {
 		if (list->single_at >= count) {
 			dfg_tensor_release(&list->single);
@@ -253,7 +253,7 @@ static struct dfg_err *add_element(struct dfg_tensor_list *list, int64_t i, cons
 			DFG_DATA, "cannot add elements %s and %s", dfg_shape_words(&at->shape).s, dfg_shape_words(&term->shape).s);
 	if (list->row)
 		DFG_TRY(own_row(list));
-	return dfg_held_add(list->row ? &list->row->at[i] : &list->single, term);
+	return dfg_element_add(list->row ? &list->row->at[i] : &list->single, term);
 }
 
 struct dfg_err *dfg_tensor_list_add(struct dfg_tensor_list *list, const struct dfg_tensor_list *term)
@@ -261,7 +261,7 @@ struct dfg_err *dfg_tensor_list_add(struct dfg_tensor_list *list, const struct d
 	if (list->count != term->count || list->dtype != term->dtype)
 		return DFG_ERR(DFG_DATA, "cannot add lists of %" PRId64 " %s and %" PRId64 " %s elements", list->count,
 			dfg_dtype_name(list->dtype), term->count, dfg_dtype_name(term->dtype));
-	DFG_TRY(dfg_held_merge(&list->element, &term->element, &list->element));
+	DFG_TRY(dfg_element_merge(&list->element, &term->element, &list->element));
 	if (!term->row)
 		return term->single_at < 0 ? NULL : add_element(list, term->single_at, &term->single);
 	for (int64_t i = 0; i < term->count; i++)
@@ -273,14 +273,14 @@ struct dfg_err *dfg_tensor_list_add(struct dfg_tensor_list *list, const struct d
 struct dfg_err *dfg_tensor_list_unset(
 	const struct dfg_tensor_list *list, const struct dfg_shape *like, struct dfg_shape *out_shape)
 {
-	DFG_TRY(dfg_held_merge(&list->element, like, out_shape));
+	DFG_TRY(dfg_element_merge(&list->element, like, out_shape));
 	for (int64_t i = list->row ? 0 : list->single_at; i >= 0 && i < list->count && !dfg_shape_known(out_shape); i++)
 		if (dfg_tensor_list_at(list, i)->dtype && dfg_shape_fits(out_shape, &dfg_tensor_list_at(list, i)->shape))
 			*out_shape = dfg_tensor_list_at(list, i)->shape;
 	if (dfg_shape_known(out_shape))
 		return NULL;
 	return DFG_ERR(
-		DFG_DATA, "an element of the list was never set, and its shape %s is not known", dfg_shape_words(out_shape).s);
+		DFG_DATA, "an element of the list is not set, and its shape %s is unknown", dfg_shape_words(out_shape).s);
 }
 
 struct dfg_err *dfg_tensor_list_holds(
@@ -290,7 +290,7 @@ struct dfg_err *dfg_tensor_list_holds(
 	*out_element = holds ? holds->shape : DFG_SHAPE_UNKNOWN;
 	if (!holds || !holds->dtype || !dtype || holds->dtype == dtype)
 		return NULL;
-	return DFG_ERR(DFG_DATA, "the list is of %s, not %s", dfg_dtype_name(holds->dtype), dfg_dtype_name(dtype));
+	return DFG_ERR(DFG_DATA, "the list contains %s, not %s", dfg_dtype_name(holds->dtype), dfg_dtype_name(dtype));
 }
 
 struct dfg_err *dfg_tensor_list_infer(
@@ -305,13 +305,13 @@ struct dfg_err *dfg_tensor_list_infer(
 	return NULL;
 }
 
-struct dfg_err *dfg_tensor_list_spelt(const struct dfg_infer *node, int i, struct dfg_shape *out_shape)
+struct dfg_err *dfg_tensor_list_shape_input(const struct dfg_infer *node, int i, struct dfg_shape *out_shape)
 {
 	const struct dfg_known_value *known = node->known[i];
 	const struct dfg_shape *shape = node->in[i];
 	*out_shape = DFG_SHAPE_UNKNOWN;
 	if (shape->rank > 1)
-		return DFG_ERR(DFG_DATA, "a shape must be a vector or -1, not %s", dfg_shape_words(shape).s);
+		return DFG_ERR(DFG_DATA, "the shape is given as %s, expected a vector or -1", dfg_shape_words(shape).s);
 	if (shape->rank == 1 && shape->dim[0] >= 0 && shape->dim[0] <= DFG_RANK_MAX) {
 		*out_shape = (struct dfg_shape){.rank = (int)shape->dim[0]};
 		for (int d = 0; d < out_shape->rank; d++)

@@ -1,4 +1,4 @@
-/* Strings: joined, measured, cut, and taken for bytes or records. */
+/* Strings: StringJoin, StringLength, Substr, DecodeRaw, DecodePaddedRaw. */
 #include "kernels/shape_rules.h"
 #include "kernels/number_text.h"
 
@@ -12,7 +12,7 @@ static const struct dfg_string *strings_of(const struct dfg_tensor *tensor)
 	return tensor->data;
 }
 
-/* All shapes but scalars must be one. */
+/* The inputs must have equal shapes or be scalars. */
 static struct dfg_err *join_shape(struct dfg_infer *node)
 {
 	node->out[0] = DFG_SHAPE_SCALAR;
@@ -61,7 +61,7 @@ static struct dfg_err *join_run(struct dfg_kernel *ctx)
 
 const struct dfg_op dfg_op_StringJoin = {
 	.name = "StringJoin",
-	.doc = "the inputs' strings, element by element, one behind the other",
+	.doc = "the inputs' strings concatenated, element by element",
 	.sig = "<N: int>(inputs: N * string) -> (output: string)",
 	.attr = {"separator: string = ''"},
 	.flags = DFG_NO_GRADIENT | DFG_ANY_RANK | DFG_EXACT,
@@ -71,7 +71,7 @@ const struct dfg_op dfg_op_StringJoin = {
 
 #define UNIT "unit: string = 'BYTE' in BYTE|UTF8_CHAR"
 
-/* Bytes that do not go on with a character: its first ones. */
+/* Whether a byte is the first of a UTF-8 character. */
 static bool begins_character(char byte)
 {
 	return ((unsigned char)byte & 0xc0) != 0x80;
@@ -106,7 +106,7 @@ static struct dfg_err *length_run(struct dfg_kernel *ctx)
 	for (int64_t i = 0, n = dfg_shape_count(&in->shape); i < n; i++) {
 		int64_t length = length_of(strings_of(in)[i], by_character(ctx));
 		if (length > INT32_MAX)
-			return DFG_ERR(DFG_DATA, "string %" PRId64 " is longer than i32 can say", i);
+			return DFG_ERR(DFG_DATA, "the length of string %" PRId64 " does not fit in i32", i);
 		((int32_t *)out->data)[i] = (int32_t)length;
 	}
 	return NULL;
@@ -127,12 +127,12 @@ enum { INPUT, POS, LEN };
 static struct dfg_err *substr_shape(struct dfg_infer *node)
 {
 	if (!dfg_shape_fits(node->in[POS], node->in[LEN]))
-		return DFG_ERR(
-			DFG_DATA, "pos is %s, len %s", dfg_shape_words(node->in[POS]).s, dfg_shape_words(node->in[LEN]).s);
+		return DFG_ERR(DFG_DATA, "pos is %s and len %s, expected equal shapes", dfg_shape_words(node->in[POS]).s,
+			dfg_shape_words(node->in[LEN]).s);
 	return dfg_shape_broadcast(node->in, 2, &node->out[0]);
 }
 
-/* Byte at which character number i begins, or the end. */
+/* The byte at which character i begins, or the end. */
 static size_t byte_of(struct dfg_string s, int64_t i, bool characters)
 {
 	size_t at = 0;
@@ -144,8 +144,8 @@ static size_t byte_of(struct dfg_string s, int64_t i, bool characters)
 	return s.length;
 }
 
-/* Element number of an input that is stretched to the output's shape. */
-static int64_t stretched(const struct dfg_shape *in, const struct dfg_shape *out, int64_t i)
+/* The index of the element of an input that is broadcast to element i of the output. */
+static int64_t broadcast_index(const struct dfg_shape *in, const struct dfg_shape *out, int64_t i)
 {
 	int64_t at = 0, step = 1;
 	for (int d = out->rank - 1, own = in->rank - 1; own >= 0; d--, own--) {
@@ -163,8 +163,8 @@ static struct dfg_err *substr_run(struct dfg_kernel *ctx)
 	struct dfg_tensor *out;
 	DFG_TRY(dfg_output_now(ctx, &out));
 	for (int64_t i = 0, n = dfg_shape_count(&out->shape); i < n; i++) {
-		struct dfg_string s = strings_of(in)[stretched(&in->shape, &out->shape, i)];
-		int64_t k = stretched(&pos->shape, &out->shape, i), length = length_of(s, characters);
+		struct dfg_string s = strings_of(in)[broadcast_index(&in->shape, &out->shape, i)];
+		int64_t k = broadcast_index(&pos->shape, &out->shape, i), length = length_of(s, characters);
 		int64_t from = dfg_tensor_int(pos, k), count = dfg_tensor_int(len, k);
 		if (from < -length || from > length)
 			return DFG_ERR(
@@ -179,7 +179,7 @@ static struct dfg_err *substr_run(struct dfg_kernel *ctx)
 
 const struct dfg_op dfg_op_Substr = {
 	.name = "Substr",
-	.doc = "len bytes or characters of each string from pos on; a negative pos counts from the end",
+	.doc = "len bytes or characters of each string, the first at pos; a negative pos counts from the end",
 	.sig = "<T: index>(input: string, pos: T, len: T) -> (output: string)",
 	.attr = {UNIT},
 	.flags = DFG_NO_GRADIENT | DFG_EXACT,
@@ -190,13 +190,14 @@ const struct dfg_op dfg_op_Substr = {
 static struct dfg_err *decode_raw_shape(struct dfg_infer *node)
 {
 	if (node->in[0]->rank == DFG_RANK_MAX)
-		return DFG_ERR(DFG_DATA, "%s has the most dimensions there can be", dfg_shape_words(node->in[0]).s);
+		return DFG_ERR(
+			DFG_DATA, "cannot add a dimension to %s: %d is the limit", dfg_shape_words(node->in[0]).s, DFG_RANK_MAX);
 	node->out[0] = *node->in[0];
 	node->out[0].dim[node->out[0].rank++] = DFG_UNKNOWN;
 	return NULL;
 }
 
-/* Turns the bytes of every element round; of a complex number those of its parts. */
+/* Reverses the bytes of every element; of a complex number, those of each part. */
 static void swap_bytes(struct dfg_tensor *tensor)
 {
 	size_t size = dfg_dtype_size(tensor->dtype) >> dfg_dtype_is(tensor->dtype, "complex");
@@ -220,13 +221,14 @@ static struct dfg_err *decode_raw_run(struct dfg_kernel *ctx)
 	struct dfg_tensor *out;
 	DFG_TRY(dfg_shapes_now(ctx, 1, &shape));
 	if (length % size)
-		return DFG_ERR(DFG_DATA, "strings of %zu bytes are not whole elements of %zu", length, size);
+		return DFG_ERR(
+			DFG_DATA, "strings of %zu bytes are not a multiple of the %zu bytes of an element", length, size);
 	shape.dim[shape.rank - 1] = (int64_t)(length / size);
 	DFG_TRY(dfg_kernel_output(ctx, 0, &shape, &out));
 	for (int64_t i = 0; i < n; i++) {
 		struct dfg_string s = strings_of(in)[i];
 		if (s.length != length)
-			return DFG_ERR(DFG_DATA, "string %" PRId64 " has %zu bytes, the first %zu", i, s.length, length);
+			return DFG_ERR(DFG_DATA, "string %" PRId64 " has %zu bytes, but the first has %zu", i, s.length, length);
 		if (length)
 			memcpy((char *)out->data + (size_t)i * length, s.s, length);
 	}
@@ -246,7 +248,7 @@ static struct dfg_err *decode_padded_shape(struct dfg_infer *node)
 	if (length == DFG_NOT_KNOWN)
 		return NULL;
 	if (length < 1 || length % size)
-		return DFG_ERR(DFG_DATA, "fixed_length is %" PRId64 ", must be whole elements of %" PRId64, length, size);
+		return DFG_ERR(DFG_DATA, "fixed_length is %" PRId64 ", expected a positive multiple of %" PRId64, length, size);
 	node->out[0].dim[node->out[0].rank - 1] = length / size;
 	return NULL;
 }
@@ -280,7 +282,7 @@ const struct dfg_op dfg_op_DecodeRaw = {
 
 const struct dfg_op dfg_op_DecodePaddedRaw = {
 	.name = "DecodePaddedRaw",
-	.doc = "as DecodeRaw, of the first fixed_length bytes of each string; zeros behind shorter ones",
+	.doc = "as DecodeRaw, of the first fixed_length bytes of each string; shorter strings are padded with zeros",
 	.sig = "<out_type: number>(input_bytes: string, fixed_length: i32) -> (output: out_type)",
 	.attr = {"little_endian: bool = true"},
 	.flags = DFG_NO_GRADIENT | DFG_EXACT,

@@ -12,30 +12,30 @@ static struct dfg_err *top_k_shape(struct dfg_infer *node)
 	if (v2)
 		DFG_TRY(dfg_need_rank(node, 1, 0));
 	if (in->rank == 0)
-		return DFG_ERR(DFG_DATA, "input must have a dimension");
+		return DFG_ERR(DFG_DATA, "input is a scalar, expected at least one dimension");
 	if (k < 0 && k != DFG_NOT_KNOWN)
-		return DFG_ERR(DFG_DATA, "k is %" PRId64, k);
+		return DFG_ERR(DFG_DATA, "k is %" PRId64 ", expected at least 0", k);
 	if (k != DFG_NOT_KNOWN && in->dim[in->rank - 1] >= 0 && k > in->dim[in->rank - 1])
-		return DFG_ERR(DFG_DATA, "k is %" PRId64 ", rows of %s are shorter", k, dfg_shape_words(in).s);
+		return DFG_ERR(DFG_DATA, "k is %" PRId64 ", more than the rows of %s have elements", k, dfg_shape_words(in).s);
 	node->out[0] = node->out[1] = *in;
 	node->out[0].dim[in->rank - 1] = node->out[1].dim[in->rank - 1] = k == DFG_NOT_KNOWN ? DFG_UNKNOWN : k;
 	return NULL;
 }
 
-/* Rows of n elements, of which the first k in order are wanted. place has room for k numbers a row. */
+/* Rows of n elements, of which the first k in order are found. */
 struct top {
 	const void *x;
 	void *y;
 	struct dfg_tensor *indices;
 	int64_t *place;
 	int64_t n, k;
-	/* Whether element i of the row stands before element j: it is larger, or equal and further in front. */
+	/* Whether element i of the row is before element j in order: it is larger, or equal and i < j. */
 	bool (*before)(const void *row, int64_t i, int64_t j);
 	size_t size;
 	void (*copy)(void *y, const void *row, const int64_t *place, int64_t k);
 };
 
-/* A heap whose top is the last of those it holds. */
+/* Restores a heap, whose top is its last element in order, from index `at` down. */
 static void sink(const struct top *top, const void *row, int64_t *heap, int64_t count, int64_t at)
 {
 	for (;;) {
@@ -104,7 +104,7 @@ static struct dfg_err *top_k(struct dfg_kernel *ctx, struct top top)
 	return NULL;
 }
 
-/* NaN stands behind all numbers. */
+/* NaN is after all numbers. */
 #define TOP_K(NAME, name, type, ...)                                                                         \
 	static bool before_##name(const void *row, int64_t i, int64_t j)                                         \
 	{                                                                                                        \
@@ -124,7 +124,7 @@ static struct dfg_err *top_k(struct dfg_kernel *ctx, struct top top)
 	}
 DFG_EACH_number(TOP_K)
 
-/* Rows of dinput are zeros with the cotangents at the places that were taken. */
+/* dinput is zeros with the cotangents at the indices of the elements. */
 #define TOP_K_GRADIENT                                                           \
 	"width = GatherV2(Shape(input), Rank(input) - 1, 0)\n"                       \
 	"k = GatherV2(Shape(indices), Rank(input) - 1, 0)\n"                         \
@@ -135,7 +135,7 @@ DFG_EACH_number(TOP_K)
 
 const struct dfg_op dfg_op_TopK = {
 	.name = "TopK",
-	.doc = "the k largest elements of each row, largest first, and where they stand (older form)",
+	.doc = "the k largest elements of each row, largest first, and their indices (older form)",
 	.sig = "<T: number>(input: T) -> (values: T, indices: i32)",
 	.attr = {"sorted: bool = true", "k: int >= 0"},
 	.flags = DFG_EXACT,
@@ -146,7 +146,7 @@ const struct dfg_op dfg_op_TopK = {
 
 const struct dfg_op dfg_op_TopKV2 = {
 	.name = "TopKV2",
-	.doc = "the k largest elements of each row, largest first, and where they stand",
+	.doc = "the k largest elements of each row, largest first, and their indices",
 	.sig =
 		"<T: number, Tk: index|i16 = i32, index_type: index|i16 = i32>"
 		"(input: T, k: Tk) -> (values: T, indices: index_type)",
@@ -173,7 +173,7 @@ static struct dfg_err *in_top_k_shape(struct dfg_infer *node)
 	return NULL;
 }
 
-/* False where it cannot be said: no such class, or something that is not finite is met before k are found larger. */
+/* False also if the target is not a class, or an element is not finite, unless k larger elements precede it. */
 static bool in_top(const float *row, int64_t n, int64_t target, int64_t k)
 {
 	int64_t larger = 0;

@@ -1,4 +1,4 @@
-/* Transpose, and what turns a permutation or an axis round. */
+/* Transpose, InvertPermutation, ReverseV2. */
 #include "kernels/strided_copy.h"
 #include "kernels/shape_rules.h"
 
@@ -11,8 +11,8 @@ static struct dfg_err *transpose_shape(struct dfg_infer *node)
 	unsigned met = 0;
 	DFG_TRY(dfg_need_rank(node, 1, 1));
 	if (n > DFG_RANK_MAX || (n >= 0 && in->rank >= 0 && n != in->rank))
-		return DFG_ERR(
-			DFG_DATA, "%s needs a permutation of %d axes, not of %" PRId64, dfg_shape_words(in).s, in->rank, n);
+		return DFG_ERR(DFG_DATA, "the permutation has %" PRId64 " axes, expected the %d of %s", n, in->rank,
+			dfg_shape_words(in).s);
 	node->out[0].rank = in->rank >= 0 ? in->rank : (int)n;
 	for (int d = 0; d < node->out[0].rank; d++) {
 		int64_t axis = dfg_int_of(node, 1, d);
@@ -22,7 +22,7 @@ static struct dfg_err *transpose_shape(struct dfg_infer *node)
 			continue;
 		DFG_TRY(dfg_axis(axis, node->out[0].rank, &from));
 		if (met & 1U << from)
-			return DFG_ERR(DFG_DATA, "axis %d is twice in the permutation", from);
+			return DFG_ERR(DFG_DATA, "axis %d occurs twice in the permutation", from);
 		met |= 1U << from;
 		if (in->rank >= 0)
 			node->out[0].dim[d] = in->dim[from];
@@ -102,7 +102,7 @@ static struct dfg_err *invert_shape(struct dfg_infer *node)
 				return DFG_ERR(                                                                                    \
 					DFG_DATA, "element %" PRId64 " is %" PRId64 ", outside [0,%" PRId64 ")", i, (int64_t)x[i], n); \
 			if (y[x[i]] >= 0)                                                                                      \
-				return DFG_ERR(DFG_DATA, "%" PRId64 " is twice in the permutation", (int64_t)x[i]);                \
+				return DFG_ERR(DFG_DATA, "%" PRId64 " occurs twice in the permutation", (int64_t)x[i]);            \
 			y[x[i]] = (type)i;                                                                                     \
 		}                                                                                                          \
 		return NULL;                                                                                               \
@@ -112,7 +112,7 @@ INVERT(I64, i64, int64_t)
 
 const struct dfg_op dfg_op_InvertPermutation = {
 	.name = "InvertPermutation",
-	.doc = "the permutation that undoes x",
+	.doc = "the inverse of permutation x",
 	.sig = "<T: index = i32>(x: T) -> (y: T)",
 	.flags = DFG_NO_GRADIENT | DFG_EXACT,
 	.shape = invert_shape,
@@ -126,7 +126,7 @@ static struct dfg_err *reverse_shape(struct dfg_infer *node)
 	unsigned met = 0;
 	DFG_TRY(dfg_need_rank(node, 1, 1));
 	node->out[0] = *in;
-	if (n > DFG_RANK_MAX) /* none may be given twice */
+	if (n > DFG_RANK_MAX) /* axes must differ */
 		return DFG_ERR(DFG_DATA, "%" PRId64 " axes for %s", n, dfg_shape_words(in).s);
 	for (int64_t i = 0; i < n && in->rank >= 0; i++) {
 		int64_t given = dfg_int_of(node, 1, i);
@@ -165,7 +165,7 @@ static struct dfg_err *reverse_run(struct dfg_kernel *ctx)
 
 const struct dfg_op dfg_op_ReverseV2 = {
 	.name = "ReverseV2",
-	.doc = "tensor with the given axes backwards",
+	.doc = "tensor reversed along the given axes",
 	.sig = "<T: plain|string, Tidx: index = i32>(tensor: T, axis: Tidx) -> (output: T)",
 	.flags = DFG_ANY_RANK | DFG_EXACT,
 	.shape = reverse_shape,

@@ -32,7 +32,7 @@ static double cos_series(double z)
 	return series(c, sizeof c / sizeof *c, z);
 }
 
-/* Bits of 2 / pi behind the point, after one word of zeros. */
+/* The bits of 2 / pi after the point, preceded by one word of zeros. */
 static const uint64_t two_over_pi[] = {
 	0,
 	UINT64_C(0xa2f9836e4e441529),
@@ -58,10 +58,10 @@ static const uint64_t two_over_pi[] = {
 };
 
 /*
- * |x| = m 2^e, m a whole number. Of |x| 2 / pi only what is below 4 matters, so m is multiplied by the 192 bits of 2 / pi
- * whose product with 2^e is less than 4; the upper bits would add whole turns.
+ * |x| = m 2^e for an integer m. Only |x| 2 / pi modulo 4 matters, so m is multiplied by the 192 bits of 2 / pi whose
+ * product with 2^e is less than 4; the bits above them would add multiples of 2 pi (Payne and Hanek 1983).
  */
-static unsigned reduce_large(double x, struct wide *out_rest)
+static unsigned reduce_large(double x, struct double_double *out_reduced)
 {
 	uint64_t bits = bits_f64(x) & ~(UINT64_C(1) << 63), v[3];
 	int e = (int)(bits >> 52) - 1075;
@@ -73,39 +73,39 @@ static unsigned reduce_large(double x, struct wide *out_rest)
 	unsigned __int128 middle = (unsigned __int128)m * v[1] + (uint64_t)(low >> 64);
 	uint64_t high = m * v[0] + (uint64_t)(middle >> 64);
 
-	/* The upper two bits are the quadrant, the rest its fraction, taken to the nearer end. */
+	/* The upper two bits are the quadrant, the others its fraction, rounded to the nearer quadrant. */
 	unsigned __int128 fraction = ((unsigned __int128)high << 64 | (uint64_t)middle) << 2 | (uint64_t)low >> 62;
 	unsigned quadrant = (unsigned)(high >> 62) + (unsigned)(fraction >> 127);
 	__int128 left = (__int128)fraction;
 	double near = (double)left, far = (double)(left - (__int128)near);
-	struct wide angle = product(near * 0x1p-128, 0x1.921fb54442d18p0);
+	struct double_double angle = product(near * 0x1p-128, 0x1.921fb54442d18p0);
 	angle.low += near * 0x1p-128 * 0x1.1a62633145c07p-54 + far * 0x1p-128 * 0x1.921fb54442d18p0;
 	double sign = x < 0 ? -1 : 1;
-	out_rest->high = sign * (angle.high + angle.low);
-	out_rest->low = sign * (angle.high - (angle.high + angle.low) + angle.low);
+	out_reduced->high = sign * (angle.high + angle.low);
+	out_reduced->low = sign * (angle.high - (angle.high + angle.low) + angle.low);
 	return x < 0 ? 4 - quadrant : quadrant;
 }
 
-/* x = quadrant * pi / 2 + rest, |rest| <= pi / 4. pi / 2 in three parts, the first two of 33 bits. */
-static unsigned reduce(double x, struct wide *out_rest)
+/* x = quadrant * pi / 2 + r, |r| <= pi / 4 (Cody and Waite): pi / 2 is in three parts, the first two of 33 bits. */
+static unsigned reduce(double x, struct double_double *out_reduced)
 {
 	if (abs_f64(x) > 0x1p20)
-		return reduce_large(x, out_rest);
+		return reduce_large(x, out_reduced);
 	double k = x * 0x1.45f306dc9c883p-1 + ROUNDING_F64 - ROUNDING_F64;
 	double first = x - k * 0x1.921fb544p0, part = k * 0x1.0b4611a6p-34;
 	double second = first - part, low = first - second - part - k * 0x1.3198a2e037073p-69;
-	out_rest->high = second + low;
-	out_rest->low = second - out_rest->high + low;
+	out_reduced->high = second + low;
+	out_reduced->low = second - out_reduced->high + low;
 	return (unsigned)(int)k;
 }
 
-static double sin_near(struct wide r)
+static double sin_near(struct double_double r)
 {
 	double z = r.high * r.high;
 	return r.high + (r.high * z * sin_series(z) + r.low * (1 - 0.5 * z));
 }
 
-static double cos_near(struct wide r)
+static double cos_near(struct double_double r)
 {
 	double z = r.high * r.high, half = 0.5 * z, w = 1 - half;
 	return w + (1 - w - half + (z * z * cos_series(z) - r.high * r.low));
@@ -113,35 +113,35 @@ static double cos_near(struct wide r)
 
 double dfg_math_sin(double x)
 {
-	struct wide rest;
+	struct double_double reduced;
 	if (!(abs_f64(x) < MATH_INFINITY))
 		return MATH_NAN;
 	if (abs_f64(x) < 0x1p-27)
 		return x;
-	unsigned quadrant = reduce(x, &rest);
-	double y = quadrant & 1 ? cos_near(rest) : sin_near(rest);
+	unsigned quadrant = reduce(x, &reduced);
+	double y = quadrant & 1 ? cos_near(reduced) : sin_near(reduced);
 	return quadrant & 2 ? -y : y;
 }
 
 double dfg_math_cos(double x)
 {
-	struct wide rest;
+	struct double_double reduced;
 	if (!(abs_f64(x) < MATH_INFINITY))
 		return MATH_NAN;
-	unsigned quadrant = reduce(x, &rest);
-	double y = quadrant & 1 ? sin_near(rest) : cos_near(rest);
+	unsigned quadrant = reduce(x, &reduced);
+	double y = quadrant & 1 ? sin_near(reduced) : cos_near(reduced);
 	return (quadrant + 1) & 2 ? -y : y;
 }
 
 double dfg_math_tan(double x)
 {
-	struct wide rest;
+	struct double_double reduced;
 	if (!(abs_f64(x) < MATH_INFINITY))
 		return MATH_NAN;
 	if (abs_f64(x) < 0x1p-27)
 		return x;
-	unsigned quadrant = reduce(x, &rest);
-	double sine = sin_near(rest), cosine = cos_near(rest);
+	unsigned quadrant = reduce(x, &reduced);
+	double sine = sin_near(reduced), cosine = cos_near(reduced);
 	return quadrant & 1 ? -cosine / sine : sine / cosine;
 }
 
@@ -186,7 +186,7 @@ static double asin_series(double z)
 	return series(c, sizeof c / sizeof *c, z);
 }
 
-/* Turned by pi / 4 or pi / 2 where that makes the argument small. */
+/* Reduced by pi / 4 or pi / 2 to a small argument. */
 double dfg_math_atan(double x)
 {
 	double a = abs_f64(x), t = a, base = 0, base_low = 0;

@@ -1,4 +1,7 @@
-/* Elements and slices told apart: Unique, UniqueWithCounts, ListDiff; and the places of what is not zero. */
+/*
+ * Distinct elements and slices: Unique, UniqueWithCounts, ListDiff; and the indices of elements that are not zero:
+ * Where.
+ */
 #include "kernels/shape_rules.h"
 #include "kernels/strided_copy.h"
 #include "lib/base/hash.h"
@@ -6,7 +9,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* Numbers elements by value, in the order in which they come. Open addressing; a slot holds a number + 1. */
+/*
+ * Numbers elements by value, in order of first occurrence. A hash table with open addressing; a slot is a number + 1.
+ */
 struct numbering {
 	size_t size;
 	bool is_string;
@@ -22,7 +27,7 @@ static struct dfg_err *numbering_init(
 {
 	uint64_t slots = 16;
 	if (most > UINT32_MAX / 4)
-		return DFG_ERR(DFG_MEMORY, "%" PRId64 " elements are too many to tell apart", most);
+		return DFG_ERR(DFG_MEMORY, "%" PRId64 " elements are too many for a hash table", most);
 	while (slots < 2 * (uint64_t)most)
 		slots *= 2;
 	void *element, *slot;
@@ -33,7 +38,7 @@ static struct dfg_err *numbering_init(
 	return NULL;
 }
 
-/* The bytes that stand for a value: 0 and -0 are one, and no NaN is another. */
+/* The bytes that represent a value: 0 and -0 are equal, and a NaN is equal to nothing. */
 static const void *bytes_of(const struct numbering *n, const void *element, size_t *out_length, bool *out_nan)
 {
 	static const char zeros[16];
@@ -56,7 +61,7 @@ static const void *bytes_of(const struct numbering *n, const void *element, size
 	return zero ? zeros : element;
 }
 
-/* The number of the element, or -1 where there is none; with `add` it then gets the next. */
+/* The number of the element; if it has none, the next number is added, or without `add` the result is -1. */
 static int64_t number_of(struct numbering *n, const void *element, bool add)
 {
 	size_t length, other_length;
@@ -64,7 +69,7 @@ static int64_t number_of(struct numbering *n, const void *element, bool add)
 	const void *bytes = bytes_of(n, element, &length, &nan);
 	uint64_t at = dfg_hash_bytes(dfg_hash_key, bytes, length);
 	at = (nan ? at + (uint64_t)n->count * UINT64_C(0x9e3779b97f4a7c15) : at) &
-		 n->mask; /* many of them must not queue up */
+		 n->mask; /* NaNs must not form one chain */
 	for (; n->slot[at]; at = (at + 1) & n->mask) {
 		const void *other = bytes_of(n, n->element[n->slot[at] - 1], &other_length, &other_nan);
 		if (!nan && length == other_length && (!length || !memcmp(bytes, other, length)))
@@ -88,20 +93,20 @@ static void put_int(struct dfg_tensor *tensor, int64_t i, int64_t value)
 enum { X, AXIS };
 enum { Y, IDX, COUNT };
 
-/* The slices of x that are told apart: n of them, each of `outer` runs of `inner` elements. */
+/* n slices of x along an axis, each of which is `outer` runs of `inner` elements. */
 struct slices {
 	int axis;
 	int64_t n, outer, inner;
 };
 
-/* The axis by the second input; the ops without one, and an empty one, are of vectors. */
+/* The axis by the second input. Without it, or if it is empty, x must be a vector. */
 static struct dfg_err *axis_of(const struct dfg_shape *x, bool given, int64_t axis, int *out_axis)
 {
 	*out_axis = 0;
 	if (given)
 		return dfg_axis(axis, x->rank, out_axis);
 	if (x->rank != 1)
-		return DFG_ERR(DFG_DATA, "x must be a vector, not %s", dfg_shape_words(x).s);
+		return DFG_ERR(DFG_DATA, "x is %s, expected a vector", dfg_shape_words(x).s);
 	return NULL;
 }
 
@@ -114,7 +119,7 @@ static struct dfg_err *unique_shape(struct dfg_infer *node)
 	if (node->call->n_in > AXIS)
 		DFG_TRY(dfg_need_rank(node, AXIS, 1));
 	if (given > 1)
-		return DFG_ERR(DFG_DATA, "axis must be one number, not %" PRId64, given);
+		return DFG_ERR(DFG_DATA, "axis has %" PRId64 " elements, expected at most one", given);
 	if (given < 0 || where == DFG_NOT_KNOWN)
 		return NULL;
 	DFG_TRY(axis_of(x, given, where, &axis));
@@ -126,7 +131,7 @@ static struct dfg_err *unique_shape(struct dfg_infer *node)
 	return NULL;
 }
 
-/* How often each number is there. */
+/* Sets the output of counts: how often each number occurs. */
 static struct dfg_err *give_counts(struct dfg_kernel *ctx, int64_t numbers)
 {
 	struct dfg_tensor *count;
@@ -139,7 +144,7 @@ static struct dfg_err *give_counts(struct dfg_kernel *ctx, int64_t numbers)
 	return NULL;
 }
 
-/* first[k] is the slice that was the first of number k. */
+/* Sets the output of distinct slices. first[k] is the first slice with number k. */
 static struct dfg_err *give_unique(
 	struct dfg_kernel *ctx, const struct slices *slices, const int64_t *first, int64_t numbers)
 {
@@ -157,7 +162,7 @@ static struct dfg_err *give_unique(
 	return ctx->call->n_out > COUNT ? give_counts(ctx, numbers) : NULL;
 }
 
-/* A slice as the numbers of its elements: equal slices are then equal bytes. */
+/* Replaces elements by their numbers, so that equal slices are equal bytes. */
 static struct dfg_err *number_elements(struct dfg_kernel *ctx, const struct slices *slices, int64_t **out_numbers)
 {
 	const struct dfg_tensor *x = ctx->in[X];
@@ -174,7 +179,7 @@ static struct dfg_err *number_elements(struct dfg_kernel *ctx, const struct slic
 	return NULL;
 }
 
-/* Slices of one element are numbered as they are. */
+/* Numbers slices; those of one element directly. */
 static struct dfg_err *number_slices(
 	struct dfg_kernel *ctx, const struct slices *slices, int64_t *first, int64_t *out_numbers)
 {
@@ -225,13 +230,11 @@ static struct dfg_err *unique_run(struct dfg_kernel *ctx)
 	};
 #define OF_VECTOR "out_idx: index = i32>(x: T)"
 #define OF_SLICES "Taxis: index = i64, out_idx: index = i32>(x: T, axis: Taxis)"
-UNIQUE(Unique, "the different elements of x in the order in which they come, and for each of x which of them it is",
+UNIQUE(Unique, "the distinct elements of x in order of first occurrence, and for each of x its index among them",
 	OF_VECTOR, "")
-UNIQUE(
-	UniqueWithCounts, "as Unique, and how often each of the different elements is there", OF_VECTOR, ", count: out_idx")
-UNIQUE(UniqueV2, "as Unique, of the slices of x along an axis; of its elements where axis is empty", OF_SLICES, "")
-UNIQUE(UniqueWithCountsV2, "as UniqueV2, and how often each of the different slices is there", OF_SLICES,
-	", count: out_idx")
+UNIQUE(UniqueWithCounts, "as Unique, and how often each distinct element occurs", OF_VECTOR, ", count: out_idx")
+UNIQUE(UniqueV2, "as Unique, of the slices of x along an axis; of its elements if axis is empty", OF_SLICES, "")
+UNIQUE(UniqueWithCountsV2, "as UniqueV2, and how often each distinct slice occurs", OF_SLICES, ", count: out_idx")
 
 static struct dfg_err *list_diff_shape(struct dfg_infer *node)
 {
@@ -248,7 +251,7 @@ static struct dfg_err *list_diff_run(struct dfg_kernel *ctx)
 	struct dfg_tensor *out, *idx;
 	int64_t left = 0;
 	if (x->shape.rank != 1 || y->shape.rank != 1)
-		return DFG_ERR(DFG_DATA, "x and y must be vectors, not %s and %s", dfg_shape_words(&x->shape).s,
+		return DFG_ERR(DFG_DATA, "x and y are %s and %s, expected vectors", dfg_shape_words(&x->shape).s,
 			dfg_shape_words(&y->shape).s);
 	DFG_TRY(numbering_init(ctx, y->dtype, dfg_dtype_size(y->dtype), y->shape.dim[0], &numbering));
 	for (int64_t i = 0; i < y->shape.dim[0]; i++)
@@ -267,7 +270,7 @@ static struct dfg_err *list_diff_run(struct dfg_kernel *ctx)
 
 const struct dfg_op dfg_op_ListDiff = {
 	.name = "ListDiff",
-	.doc = "the elements of x that are not in y, and where they stand in x",
+	.doc = "the elements of x that are not in y, and their indices in x",
 	.sig = "<T: plain|string, out_idx: index = i32>(x: T, y: T) -> (out: T, idx: out_idx)",
 	.flags = DFG_NO_GRADIENT | DFG_EXACT,
 	.shape = list_diff_shape,
@@ -278,7 +281,7 @@ static struct dfg_err *where_shape(struct dfg_infer *node)
 {
 	int rank = node->in[0]->rank;
 	if (rank == 0)
-		return DFG_ERR(DFG_DATA, "input must have a dimension");
+		return DFG_ERR(DFG_DATA, "input is a scalar, expected at least one dimension");
 	node->out[0] = (struct dfg_shape){.rank = 2, .dim = {DFG_UNKNOWN, rank < 0 ? DFG_UNKNOWN : rank}};
 	return NULL;
 }
@@ -299,7 +302,7 @@ static void put_place(const struct dfg_shape *shape, int64_t i, int64_t *place)
 		int64_t n = dfg_shape_count(shape), found = 0;                                                         \
 		struct dfg_tensor *out;                                                                                \
 		if (!shape->rank)                                                                                      \
-			return DFG_ERR(DFG_DATA, "input must have a dimension");                                           \
+			return DFG_ERR(DFG_DATA, "input is a scalar, expected at least one dimension");                    \
 		for (int64_t i = 0; i < n; i++)                                                                        \
 			found += x[i] != 0;                                                                                \
 		DFG_TRY(dfg_kernel_output(ctx, 0, &(struct dfg_shape){.rank = 2, .dim = {found, shape->rank}}, &out)); \
@@ -315,7 +318,7 @@ DFG_EACH_plain(WHERE)
 
 const struct dfg_op dfg_op_Where = {
 	.name = "Where",
-	.doc = "the indices of the elements that are true or not 0, a row each",
+	.doc = "the indices of the elements that are true or not 0, one in each row",
 	.sig = "<T: plain = bool>(input: T) -> (index: i64)",
 	.flags = DFG_NO_GRADIENT | DFG_ANY_RANK | DFG_EXACT,
 	.shape = where_shape,

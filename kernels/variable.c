@@ -1,4 +1,4 @@
-/* Variables: what makes them, reads them and sets them, as refs (Variable, Assign) and as resources (VarHandleOp). */
+/* Variables: creation, reading and assignment, as refs (Variable, Assign) and as resources (VarHandleOp). */
 #include "kernels/variable.h"
 
 #include "kernels/shape_rules.h"
@@ -8,7 +8,7 @@
 
 extern const struct dfg_op dfg_op_Add, dfg_op_Sub;
 
-/* Attributes of what makes a variable; a handle's have one more behind these. */
+/* Attributes of the ops that create a variable; VarHandleOp has more after these. */
 enum { SHAPE, CONTAINER, SHARED_NAME };
 
 struct dfg_err *dfg_shared_name(
@@ -16,7 +16,7 @@ struct dfg_err *dfg_shared_name(
 {
 	*out_name = (struct dfg_text){0};
 	if (!ctx->host->state(ctx))
-		return DFG_ERR(DFG_DATA, "%s needs a session", ctx->call->op->name);
+		return DFG_ERR(DFG_DATA, "%s requires a session", ctx->call->op->name);
 	if (!name.length && !container.length)
 		name = (struct dfg_string){ctx->call->node, strlen(ctx->call->node)};
 	dfg_text_put(out_name, container.s, container.length);
@@ -68,7 +68,7 @@ static struct dfg_err *handle_run(struct dfg_kernel *ctx)
 
 const struct dfg_op dfg_op_VarHandleOp = {
 	.name = "VarHandleOp",
-	.doc = "a handle of the variable of that shared name",
+	.doc = "a handle to the variable of that shared name",
 	.sig = "<dtype: type>() -> (resource: resource)",
 	.attr = {[SHAPE] = "shape: shape",
 		[CONTAINER] = "container: string = ''",
@@ -81,7 +81,7 @@ const struct dfg_op dfg_op_VarHandleOp = {
 	.run = handle_run,
 };
 
-/* What Variable, the older op, calls a scalar may be of any shape. */
+/* The shape [] of Variable, the oldest op, means any shape. */
 static struct dfg_shape declared(const struct dfg_resolved_node *call)
 {
 	const struct dfg_shape *shape = call->attr[SHAPE].shape;
@@ -105,7 +105,7 @@ static struct dfg_err *ref_run(struct dfg_kernel *ctx)
 #define REF_VARIABLE(Op)                                                                \
 	const struct dfg_op dfg_op_##Op = {                                                 \
 		.name = #Op,                                                                    \
-		.doc = "a ref of the variable of that shared name, or else of the node's name", \
+		.doc = "a ref to the variable of that shared name, or else of the node's name", \
 		.sig = "<dtype: type>() -> (ref: ref dtype)",                                   \
 		.attr = {[SHAPE] = "shape: shape",                                              \
 			[CONTAINER] = "container: string = ''",                                     \
@@ -131,7 +131,7 @@ static struct dfg_err *read_run(struct dfg_kernel *ctx)
 	struct dfg_tensor value;
 	DFG_TRY(dfg_kernel_variable(ctx, 0, &variable));
 	if (variable->dtype != (enum dfg_dtype)ctx->call->out_dtype[0])
-		return DFG_ERR(DFG_DATA, "variable '%s' is of %s, not %s", variable->resource.name,
+		return DFG_ERR(DFG_DATA, "variable '%s' is %s, expected %s", variable->resource.name,
 			dfg_dtype_name(variable->dtype), dfg_dtype_name(ctx->call->out_dtype[0]));
 	DFG_TRY(dfg_variable_read(variable, &value));
 	return ctx->host->give(ctx, 0, &value);
@@ -153,8 +153,8 @@ static struct dfg_err *fit_value(const struct dfg_infer *node)
 	DFG_TRY(dfg_check_held_dtype(node));
 	struct dfg_shape shape = dfg_variable_shape(node, 0);
 	if (!dfg_shape_fits(&shape, node->in[1]))
-		return DFG_ERR(
-			DFG_DATA, "a variable %s cannot become %s", dfg_shape_words(&shape).s, dfg_shape_words(node->in[1]).s);
+		return DFG_ERR(DFG_DATA, "cannot assign %s to a variable of %s", dfg_shape_words(node->in[1]).s,
+			dfg_shape_words(&shape).s);
 	return NULL;
 }
 
@@ -175,7 +175,7 @@ static struct dfg_err *assign_run(struct dfg_kernel *ctx)
 
 const struct dfg_op dfg_op_AssignVariableOp = {
 	.name = "AssignVariableOp",
-	.doc = "makes value the value of a variable",
+	.doc = "sets a variable to value",
 	.sig = "<dtype: type>(resource: resource, value: dtype) -> ()",
 	.attr = {"validate_shape: bool = false"},
 	.flags = DFG_STATEFUL | DFG_WRITES | DFG_ANY_RANK | DFG_NO_GRADIENT,
@@ -196,7 +196,7 @@ static struct dfg_err *assign_ref_shape(struct dfg_infer *node)
 	return NULL;
 }
 
-/* A ref variable whose value may change its shape has none from then on. */
+/* With validate_shape = false the variable's shape is unknown afterwards. */
 static struct dfg_err *assign_ref_run(struct dfg_kernel *ctx)
 {
 	struct dfg_variable *variable;
@@ -211,7 +211,7 @@ static struct dfg_err *assign_ref_run(struct dfg_kernel *ctx)
 
 const struct dfg_op dfg_op_Assign = {
 	.name = "Assign",
-	.doc = "makes value the value of a variable",
+	.doc = "sets a variable to value",
 	.sig = "<T: type>(ref: ref T, value: T) -> (output_ref: ref T)",
 	.attr = {[VALIDATE_SHAPE] = "validate_shape: bool = true", "use_locking: bool = true"},
 	.flags = DFG_STATEFUL | DFG_WRITES | DFG_ANY_RANK | DFG_NO_GRADIENT,
@@ -220,7 +220,7 @@ const struct dfg_op dfg_op_Assign = {
 	.run = assign_ref_run,
 };
 
-/* A change of all elements by those of a tensor of the same shape. */
+/* An update of all elements by those of a tensor of the same shape. */
 struct change {
 	dfg_row_fn *row;
 	const struct dfg_tensor *value;
@@ -248,7 +248,7 @@ static struct dfg_err *change_run(struct dfg_kernel *ctx, const struct dfg_op *o
 		dfg_kernel_ranges(ctx, dfg_shape_count(&change.value->shape), 32 * 1024, change_range, &change);
 	dfg_variable_unlock(variable);
 	if (!fits)
-		return DFG_ERR(DFG_DATA, "variable '%s' is %s and cannot change by %s", variable->resource.name, is.s,
+		return DFG_ERR(DFG_DATA, "variable '%s' is %s, and cannot be updated by %s", variable->resource.name, is.s,
 			dfg_type_words(change.value->dtype, &change.value->shape).s);
 	return dfg_give_back(ctx, variable);
 }
@@ -378,7 +378,7 @@ static struct dfg_err *destroy_run(struct dfg_kernel *ctx)
 
 const struct dfg_op dfg_op_DestroyResourceOp = {
 	.name = "DestroyResourceOp",
-	.doc = "takes a variable's value away",
+	.doc = "frees a variable's value",
 	.sig = "(resource: resource) -> ()",
 	.attr = {"ignore_lookup_error: bool = true"},
 	.flags = DFG_STATEFUL | DFG_WRITES | DFG_ANY_RANK | DFG_NO_GRADIENT,

@@ -1,7 +1,6 @@
 /*
- * Rows of variables by number: gather, and scatter with +, -, *, /, min, max or replacement; whole rows, or slices that
- * index vectors name (ScatterNd...). Updates are applied in order, so what repeated indices give does not depend on
- * threads.
+ * Rows of variables by index: gather, and scatter with +, -, *, /, min, max or replacement; rows, or slices by index
+ * vectors (ScatterNd...). Updates are applied in order, so the result for repeated indices does not depend on threads.
  */
 #include "kernels/variable.h"
 
@@ -16,7 +15,7 @@ extern const struct dfg_op dfg_op_Add, dfg_op_Sub, dfg_op_Mul, dfg_op_Div, dfg_o
 
 enum { VARIABLE, INDICES, UPDATES };
 
-/* Where index vectors of `depth` numbers point in a tensor of that shape: at slices of `inner` elements. */
+/* Slices, of `inner` elements, of a tensor of that shape by index vectors of `depth` numbers. */
 struct slices {
 	const struct dfg_tensor *indices;
 	struct dfg_shape shape;
@@ -24,21 +23,21 @@ struct slices {
 	int64_t count, inner;
 };
 
-/* The number of slice i; DFG_DATA where a coordinate is outside. */
+/* The position of slice i, in slices; DFG_DATA if an index is out of range. */
 static struct dfg_err *slice_at(const struct slices *s, int64_t i, int64_t *out_at)
 {
 	*out_at = 0;
 	for (int d = 0; d < s->depth; d++) {
 		int64_t index = dfg_tensor_int(s->indices, i * s->depth + d);
 		if (index < 0 || index >= s->shape.dim[d])
-			return DFG_ERR(DFG_DATA, "index %" PRId64 " at %" PRId64 " is not in [0,%" PRId64 ")", index,
+			return DFG_ERR(DFG_DATA, "index %" PRId64 " at %" PRId64 " is outside [0,%" PRId64 ")", index,
 				i * s->depth + d, s->shape.dim[d]);
 		*out_at = *out_at * s->shape.dim[d] + index;
 	}
 	return NULL;
 }
 
-/* The indices' shape but the last dim for vectors, then what a slice has. */
+/* The shape of all slices: that of the indices, without the last dimension for vectors, then that of a slice. */
 static struct dfg_err *shape_of_slices(const struct dfg_shape *indices, const struct dfg_shape *variable, bool vectors,
 	int *out_depth, struct dfg_shape *out)
 {
@@ -48,21 +47,22 @@ static struct dfg_err *shape_of_slices(const struct dfg_shape *indices, const st
 		if (indices->rank < 1 || indices->dim[indices->rank - 1] < 0 ||
 			indices->dim[indices->rank - 1] > variable->rank)
 			return DFG_ERR(
-				DFG_DATA, "indices %s do not point into %s", dfg_shape_words(indices).s, dfg_shape_words(variable).s);
+				DFG_DATA, "indices %s are too long for %s", dfg_shape_words(indices).s, dfg_shape_words(variable).s);
 		*out_depth = (int)indices->dim[--out->rank];
 		out->dim[out->rank] = 0;
 	}
 	if (variable->rank < *out_depth)
-		return DFG_ERR(DFG_DATA, "a variable %s has no rows", dfg_shape_words(variable).s);
+		return DFG_ERR(DFG_DATA, "the variable is %s, expected rows", dfg_shape_words(variable).s);
 	if (out->rank + variable->rank - *out_depth > DFG_RANK_MAX)
-		return DFG_ERR(DFG_DATA, "more than %d dimensions", DFG_RANK_MAX);
+		return DFG_ERR(DFG_DATA, "the result has more than %d dimensions", DFG_RANK_MAX);
 	for (int d = *out_depth; d < variable->rank; d++)
 		out->dim[out->rank++] = variable->dim[d];
 	return NULL;
 }
 
-/* Elements [at, at + n) of the variable take n updates in; strings are copied into its buffer. */
-static struct dfg_err *take_in(dfg_row_fn *row, struct dfg_tensor *variable, int64_t at, int64_t n, const void *updates)
+/* Combines elements [at, at + n) of the variable with n updates; strings are copied. */
+static struct dfg_err *update_elements(
+	dfg_row_fn *row, struct dfg_tensor *variable, int64_t at, int64_t n, const void *updates)
 {
 	struct dfg_string *to = dfg_tensor_at(variable, at);
 	const struct dfg_string *from = updates;
@@ -74,7 +74,7 @@ static struct dfg_err *take_in(dfg_row_fn *row, struct dfg_tensor *variable, int
 	return NULL;
 }
 
-/* Every index is checked before the first element changes. */
+/* All indices are checked before the first element changes. */
 static struct dfg_err *scatter(dfg_row_fn *row, struct dfg_tensor *variable, const struct dfg_tensor *indices,
 	const struct dfg_tensor *updates, bool vectors)
 {
@@ -84,7 +84,7 @@ static struct dfg_err *scatter(dfg_row_fn *row, struct dfg_tensor *variable, con
 	DFG_TRY(shape_of_slices(&indices->shape, &variable->shape, vectors, &s.depth, &shape));
 	bool scalar = !updates->shape.rank && !vectors;
 	if (updates->dtype != variable->dtype || (!scalar && !dfg_shape_equal(&updates->shape, &shape)))
-		return DFG_ERR(DFG_DATA, "updates %s do not fit slices %s", dfg_type_words(updates->dtype, &updates->shape).s,
+		return DFG_ERR(DFG_DATA, "updates are %s, expected %s", dfg_type_words(updates->dtype, &updates->shape).s,
 			dfg_type_words(variable->dtype, &shape).s);
 	s.inner = dfg_count_between(&variable->shape, s.depth, variable->shape.rank);
 	s.count = dfg_count_between(&indices->shape, 0, indices->shape.rank - vectors);
@@ -93,9 +93,9 @@ static struct dfg_err *scatter(dfg_row_fn *row, struct dfg_tensor *variable, con
 	for (int64_t i = 0; i < s.count; i++) {
 		dfg_err_free(slice_at(&s, i, &at));
 		for (int64_t e = 0; scalar && e < s.inner; e++)
-			DFG_TRY(take_in(row, variable, at * s.inner + e, 1, updates->data));
+			DFG_TRY(update_elements(row, variable, at * s.inner + e, 1, updates->data));
 		if (!scalar)
-			DFG_TRY(take_in(row, variable, at * s.inner, s.inner, dfg_tensor_at(updates, i * s.inner)));
+			DFG_TRY(update_elements(row, variable, at * s.inner, s.inner, dfg_tensor_at(updates, i * s.inner)));
 	}
 	return NULL;
 }
@@ -156,8 +156,8 @@ static struct dfg_err *scatter_shape(struct dfg_infer *node)
 EACH_WAY(Update, "plain|string", NULL, "true", "replaces")
 EACH_WAY(Add, "numeric", &dfg_op_Add, "false", "adds to")
 EACH_WAY(Sub, "numeric", &dfg_op_Sub, "false", "subtracts from")
-EACH_WAY(Max, "number", &dfg_op_Maximum, "false", "raises to the updates")
-EACH_WAY(Min, "number", &dfg_op_Minimum, "false", "lowers to the updates")
+EACH_WAY(Max, "number", &dfg_op_Maximum, "false", "raises to at least the updates")
+EACH_WAY(Min, "number", &dfg_op_Minimum, "false", "lowers to at most the updates")
 SCATTER(
 	ScatterMul, false, &dfg_op_Mul, REF_ROWS("number"), "multiplies rows of a variable", "use_locking: bool = false")
 SCATTER(ResourceScatterMul, false, &dfg_op_Mul, HANDLE_ROWS("number"), "multiplies rows of a variable")
@@ -166,7 +166,7 @@ SCATTER(ResourceScatterDiv, false, &dfg_op_Div, HANDLE_ROWS("number"), "divides 
 
 enum { BATCH_DIMS };
 
-/* params seen as [batch, rows, inner], indices as [batch, picks]. */
+/* The result's shape for params [batch, rows, inner] and indices [batch, picks]. */
 static struct dfg_err *gathered_shape(
 	const struct dfg_shape *params, const struct dfg_shape *indices, int64_t batch_dims, struct dfg_shape *out)
 {
@@ -177,11 +177,11 @@ static struct dfg_err *gathered_shape(
 			dfg_shape_words(params).s, dfg_shape_words(indices).s, batch_dims);
 	int rank = indices->rank + params->rank - 1 - (int)batch_dims;
 	if (rank > DFG_RANK_MAX)
-		return DFG_ERR(DFG_DATA, "more than %d dimensions", DFG_RANK_MAX);
+		return DFG_ERR(DFG_DATA, "the result has more than %d dimensions", DFG_RANK_MAX);
 	struct dfg_shape shape = *indices;
 	for (int d = 0; d < batch_dims; d++)
 		if (params->dim[d] != indices->dim[d] && params->dim[d] >= 0 && indices->dim[d] >= 0)
-			return DFG_ERR(DFG_DATA, "rows of %s and indices %s differ in batch dimension %d",
+			return DFG_ERR(DFG_DATA, "variable %s and indices %s differ in batch dimension %d",
 				dfg_shape_words(params).s, dfg_shape_words(indices).s, d);
 	for (int d = (int)batch_dims + 1; d < params->rank; d++)
 		shape.dim[shape.rank++] = params->dim[d];
@@ -214,7 +214,7 @@ static struct dfg_err *gather(struct dfg_kernel *ctx, const struct dfg_tensor *p
 	for (int64_t i = 0; i < dfg_shape_count(&indices->shape); i++) {
 		int64_t index = dfg_tensor_int(indices, i);
 		if (index < 0 || index >= rows)
-			return DFG_ERR(DFG_DATA, "index %" PRId64 " at %" PRId64 " is not in [0,%" PRId64 ")", index, i, rows);
+			return DFG_ERR(DFG_DATA, "index %" PRId64 " at %" PRId64 " is outside [0,%" PRId64 ")", index, i, rows);
 		memcpy(dfg_tensor_at(out, i * inner), dfg_tensor_at(params, (i / picks * rows + index) * inner), bytes);
 	}
 	return dfg_moved(ctx, 0);
@@ -226,7 +226,7 @@ static struct dfg_err *gather_run(struct dfg_kernel *ctx)
 	struct dfg_tensor value;
 	DFG_TRY(dfg_kernel_variable(ctx, VARIABLE, &variable));
 	if (variable->dtype != (enum dfg_dtype)ctx->call->out_dtype[0])
-		return DFG_ERR(DFG_DATA, "variable '%s' is of %s, not %s", variable->resource.name,
+		return DFG_ERR(DFG_DATA, "variable '%s' is %s, expected %s", variable->resource.name,
 			dfg_dtype_name(variable->dtype), dfg_dtype_name(ctx->call->out_dtype[0]));
 	DFG_TRY(dfg_variable_read(variable, &value));
 	struct dfg_err *err = dfg_err_note(gather(ctx, &value), "variable '%s'", variable->resource.name);
@@ -234,7 +234,7 @@ static struct dfg_err *gather_run(struct dfg_kernel *ctx)
 	return err;
 }
 
-/* Rows: those of the output, side by side, belong to the indices as one vector. */
+/* The cotangent is the output's rows and the indices, both flat (IndexedSlices). */
 static struct dfg_err *gather_gradient(struct dfg_gradient *node)
 {
 	struct dfg_builder *b = node->builder;
@@ -242,7 +242,7 @@ static struct dfg_err *gather_gradient(struct dfg_gradient *node)
 	const struct dfg_attr masks[] = {DFG_ATTR_I("end_mask", 1)};
 	const struct dfg_shape one = DFG_SHAPE_VECTOR(1);
 	if (node->call->attr[BATCH_DIMS].i)
-		return DFG_ERR(DFG_DATA, "no gradient of ResourceGather with batch dimensions");
+		return DFG_ERR(DFG_DATA, "ResourceGather with batch dimensions has no gradient");
 	DFG_TRY(dfg_gradient_op(node, "VariableShape", &node->in[VARIABLE], 1, NULL, 0, &shape));
 	DFG_TRY(dfg_build_ints(b, node->scope, DFG_I32, &one, (int64_t[]){1}, &first));
 	DFG_TRY(dfg_build_ints(b, node->scope, DFG_I32, &one, (int64_t[]){0}, &last));
@@ -261,7 +261,7 @@ static struct dfg_err *gather_gradient(struct dfg_gradient *node)
 
 const struct dfg_op dfg_op_ResourceGather = {
 	.name = "ResourceGather",
-	.doc = "rows of a variable by their numbers",
+	.doc = "the rows of a variable at indices",
 	.sig = "<dtype: type, Tindices: index>(resource: resource, indices: Tindices) -> (output: dtype)",
 	.attr = {[BATCH_DIMS] = "batch_dims: int = 0", "validate_indices: bool = true"},
 	.flags = DFG_STATEFUL | DFG_READS | DFG_ANY_RANK,

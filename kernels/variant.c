@@ -1,4 +1,4 @@
-/* Sums and zeros of what variants hold: lists, optionals, and both in each other. */
+/* Sums and zeros of the objects in variants: lists and optionals, nested in any way. */
 #include "kernels/optional.h"
 #include "kernels/elementwise_rows.h"
 #include "kernels/tensor_list.h"
@@ -6,13 +6,13 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* Zeros like the element; what was never set stays so. */
+/* Zeros like the element; one that is not set stays so. */
 static struct dfg_err *zeros_like(const struct dfg_tensor *like, struct dfg_tensor *out_zeros)
 {
 	*out_zeros = (struct dfg_tensor){0};
 	if (!like->dtype)
 		return NULL;
-	DFG_TRY(dfg_held_zeros(like->dtype, &like->shape, out_zeros));
+	DFG_TRY(dfg_element_zeros(like->dtype, &like->shape, out_zeros));
 	struct dfg_resource **to = out_zeros->data, **from = like->data;
 	struct dfg_err *err = NULL;
 	for (int64_t e = 0; like->dtype == DFG_VARIANT && e < dfg_shape_count(&like->shape) && !err; e++)
@@ -22,7 +22,7 @@ static struct dfg_err *zeros_like(const struct dfg_tensor *like, struct dfg_tens
 	return err;
 }
 
-/* The sum of two elements, of which each may never have been set. */
+/* The sum of two elements, each of which may be not set. */
 static struct dfg_err *add_elements(const struct dfg_tensor *a, const struct dfg_tensor *b, struct dfg_tensor *out_sum)
 {
 	*out_sum = (struct dfg_tensor){0};
@@ -32,7 +32,7 @@ static struct dfg_err *add_elements(const struct dfg_tensor *a, const struct dfg
 		return DFG_ERR(DFG_DATA, "cannot add elements %s and %s", dfg_type_words(a->dtype, &a->shape).s,
 			dfg_type_words(b->dtype, &b->shape).s);
 	DFG_TRY(dfg_tensor_share(a, out_sum));
-	struct dfg_err *err = dfg_held_add(out_sum, b);
+	struct dfg_err *err = dfg_element_add(out_sum, b);
 	if (err)
 		dfg_tensor_release(out_sum);
 	return err;
@@ -91,7 +91,7 @@ static struct dfg_err *combine_optionals(
 	return NULL;
 }
 
-/* A list that nobody else has takes the term in. */
+/* Adds the term in place if the list has no other holder. */
 static struct dfg_err *add_list(struct dfg_resource **sum, const struct dfg_resource *term)
 {
 	struct dfg_tensor_list *list = (struct dfg_tensor_list *)*sum;
@@ -105,7 +105,7 @@ static struct dfg_err *add_list(struct dfg_resource **sum, const struct dfg_reso
 
 static struct dfg_err *no_sum(const struct dfg_resource *resource)
 {
-	return DFG_ERR(DFG_DATA, "a %s has no zero and no sum", resource->kind);
+	return DFG_ERR(DFG_DATA, "zeros and sums of a %s are not defined", resource->kind);
 }
 
 struct dfg_err *dfg_variant_add(struct dfg_resource **sum, struct dfg_resource *term)

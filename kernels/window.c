@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* Larger strides, windows or paddings are a mistake or an attack; their products fit. */
+/* The limit of strides, windows and paddings, so that products of two do not overflow. */
 enum { MOST = 1 << 30 };
 
 static bool is(struct dfg_string s, const char *word)
@@ -21,18 +21,20 @@ struct dfg_err *dfg_window_format(struct dfg_string format, struct dfg_string pa
 	else if (is(padding, "EXPLICIT"))
 		rule->padding = DFG_EXPLICIT;
 	else
-		return DFG_ERR(DFG_DATA, "no padding '%.*s'", (int)(padding.length < 40 ? padding.length : 40), padding.s);
+		return DFG_ERR(
+			DFG_DATA, "padding '%.*s' is not supported", (int)(padding.length < 40 ? padding.length : 40), padding.s);
 	return NULL;
 }
 
 struct dfg_err *dfg_window_list(const struct dfg_list *list, const char *what, int rank, int64_t *out_numbers)
 {
 	if (list && list->count != (uint32_t)rank)
-		return DFG_ERR(DFG_DATA, "attribute '%s' has %u numbers, must have %d", what, list->count, rank);
+		return DFG_ERR(DFG_DATA, "attribute '%s' has %u numbers, expected %d", what, list->count, rank);
 	for (int i = 0; i < rank; i++) {
 		out_numbers[i] = list ? list->item[i].i : 1;
 		if (out_numbers[i] < 1 || out_numbers[i] > MOST)
-			return DFG_ERR(DFG_DATA, "attribute '%s' has %lld, must be 1 to %d", what, (long long)out_numbers[i], MOST);
+			return DFG_ERR(
+				DFG_DATA, "attribute '%s' has %lld, expected 1 to %d", what, (long long)out_numbers[i], MOST);
 	}
 	return NULL;
 }
@@ -41,14 +43,15 @@ struct dfg_err *dfg_window_paddings(const struct dfg_list *list, struct dfg_wind
 {
 	uint32_t count = list ? list->count : 0, wanted = rule->padding == DFG_EXPLICIT ? 2 * (uint32_t)rule->rank : 0;
 	if (count != wanted)
-		return DFG_ERR(DFG_DATA, "attribute 'explicit_paddings' has %u numbers, must have %u", count, wanted);
+		return DFG_ERR(DFG_DATA, "attribute 'explicit_paddings' has %u numbers, expected %u", count, wanted);
 	for (int i = 0; i < rule->rank && count; i++) {
 		rule->before[i] = list->item[2 * i].i;
 		rule->after[i] = list->item[2 * i + 1].i;
 		bool over_image = i != 0 && i != dfg_window_channel_dim(rule->rank, rule->channels_first);
 		int64_t most = over_image ? MOST : 0;
 		if (rule->before[i] < 0 || rule->after[i] < 0 || rule->before[i] > most || rule->after[i] > most)
-			return DFG_ERR(DFG_DATA, "attribute 'explicit_paddings' has %lld, %lld for dim %d, must be 0 to %lld",
+			return DFG_ERR(DFG_DATA,
+				"attribute 'explicit_paddings' has %lld and %lld for dimension %d, expected 0 to %lld",
 				(long long)rule->before[i], (long long)rule->after[i], i, (long long)most);
 	}
 	return NULL;
@@ -60,7 +63,7 @@ static struct dfg_err *fit_axis(const struct dfg_window_rule *rule, int dim, str
 	int64_t span = (axis->size - 1) * axis->dilation + 1;
 	axis->out = DFG_UNKNOWN;
 	if (axis->size == 0)
-		return DFG_ERR(DFG_DATA, "a window of size 0 over dim %d", dim);
+		return DFG_ERR(DFG_DATA, "the window has size 0 along dimension %d", dim);
 	if (axis->in == DFG_UNKNOWN || (axis->size == DFG_UNKNOWN && rule->padding != DFG_SAME))
 		return NULL;
 	if (rule->padding == DFG_SAME) {
@@ -71,16 +74,16 @@ static struct dfg_err *fit_axis(const struct dfg_window_rule *rule, int dim, str
 	}
 	axis->out = (in - span + axis->stride) / axis->stride;
 	axis->before = rule->before[dim];
-	if (axis->out < 0) /* a window less than a stride too large has no place, which is a result */
-		return DFG_ERR(
-			DFG_DATA, "a window of %lld does not fit in %lld of dim %d", (long long)span, (long long)in, dim);
+	if (axis->out < 0) /* 0, for a window that is too large by less than the stride, is an empty output */
+		return DFG_ERR(DFG_DATA, "the window of %lld does not fit in the %lld of dimension %d", (long long)span,
+			(long long)in, dim);
 	return NULL;
 }
 
 static struct dfg_err *still(const struct dfg_window_rule *rule, int dim, const char *what)
 {
 	if (rule->stride[dim] != 1 || rule->dilation[dim] != 1)
-		return DFG_ERR(DFG_DATA, "a window cannot move over the %s dim", what);
+		return DFG_ERR(DFG_DATA, "stride and dilation of the %s dimension must be 1", what);
 	return NULL;
 }
 
@@ -88,7 +91,7 @@ struct dfg_err *dfg_window_fit(
 	const struct dfg_window_rule *rule, const struct dfg_shape *image, struct dfg_window *out_window)
 {
 	if (image->rank != rule->rank)
-		return DFG_ERR(DFG_DATA, "needs an image of %d dims, not %s", rule->rank, dfg_shape_words(image).s);
+		return DFG_ERR(DFG_DATA, "the image is %s, expected %d dimensions", dfg_shape_words(image).s, rule->rank);
 	int channel = dfg_window_channel_dim(rule->rank, rule->channels_first);
 	DFG_TRY(still(rule, 0, "batch"));
 	DFG_TRY(still(rule, channel, "channel"));
@@ -110,7 +113,7 @@ struct dfg_err *dfg_window_fit(
 			.stride = rule->stride[dim],
 			.dilation = rule->dilation[dim]};
 		if (axis->in > INT64_MAX / 4 || axis->size > INT64_MAX / MOST / 4)
-			return DFG_ERR(DFG_DATA, "dim %d is too large for a window", dim);
+			return DFG_ERR(DFG_DATA, "dimension %d is too large for a window", dim);
 		DFG_TRY(fit_axis(rule, dim, axis));
 	}
 	return NULL;
@@ -136,7 +139,7 @@ struct dfg_shape dfg_window_in(const struct dfg_window *window)
 	return image_shape(window, window->channels, false);
 }
 
-int64_t dfg_window_places(const struct dfg_window *window)
+int64_t dfg_window_positions(const struct dfg_window *window)
 {
 	return window->axis[0].out * window->axis[1].out * window->axis[2].out;
 }

@@ -21,7 +21,7 @@ extern const struct dfg_product_variant dfg_product_avx512, dfg_product_avx2, df
 /* The one in use. */
 const struct dfg_product_variant *dfg_product_variant(void);
 
-/* What the files that include micro.inc share: steps of k in a block, rows from which a panel is copied, bytes of a. */
+/* Limits of micro.inc: steps of k in a block, rows from which a panel is copied, bytes of a. */
 enum { RUN = 256, COPY = 96, BLOCK_BYTES = 192 * 1024 };
 
 /* A few rows by b turned: its panels are wide and short, so that they stay in the first cache. */

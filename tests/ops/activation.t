@@ -13,7 +13,7 @@ Softsign([-1, 0, 3])                                        = [-0.5, 0, 0.75]
 LeakyRelu([-1, 0, 2], alpha = 0.5)                          = [-0.5, 0, 2]
 LeakyRelu(f32([-1, nan]))                                   = [-0.2, nan]
 ReluGrad([1, 2, 3], [-1, 0, 2])                             = [0, 0, 3]
-ReluGrad([1, 2], [1, 2, 3])                                 : needs inputs of one shape
+ReluGrad([1, 2], [1, 2, 3])                                 : inputs must have equal shapes, not [2] and [3]
 Relu6Grad([1, 2, 3, 4, 5], [-1, 0, 2, 6, 7])                = [0, 0, 3, 0, 0]
 EluGrad([1, 2, 3], [-0.5, 0, 2])                            = [0.5, 2, 3]
 SeluGrad([1, 2, 3], [-0.5, 0, 2])                           = [1.2580993408473768, 2.101401974710961, 3.1521029620664414]

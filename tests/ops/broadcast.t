@@ -25,6 +25,6 @@ Tile([[1], [2]], [1, 2])                                    = [[1, 1], [2, 2]]
 Tile([[1, 2]], [2, 0])                                      = [[], []]
 Tile(5, [])                                                 = 5
 Tile(["x", "y"], [2])                                       = ["x", "y", "x", "y"]
-Tile([1, 2], [1, 2])                                        : a multiple for each dimension
+Tile([1, 2], [1, 2])                                        : multiples are [2], expected one for each dimension of [2]
 Tile([1, 2], [-1])                                          : multiple 0 is negative
 Tile([1, 2], i64([4611686018427387904]))                    : too large

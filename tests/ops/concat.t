@@ -5,12 +5,12 @@ ConcatV2([[1], [], [2, 3]], 0)                              = [1, 2, 3]
 ConcatV2([["a"], ["b", "c"]], 0)                            = ["a", "b", "c"]
 ConcatV2([[[1, 2]], [[3]]], 0)                              : cannot concatenate [1,2] with [1,1] along axis 0
 ConcatV2([[1], [2]], 1)                                     : axis 1 is out of range for rank 1
-ConcatV2([1, 2], 0)                                         : cannot concatenate scalars
+ConcatV2([1, 2], 0)                                         : input 0 is a scalar, and cannot be concatenated
 Concat(1, [[[1], [2]], [[3], [4]]])                         = [[1, 3], [2, 4]]
 Concat(2, [[[1], [2]], [[3], [4]]])                         : axis 2 is out of range
 ConcatOffset(1, [[2, 3], [2, 5], [2, 1]])                   = [0, 0], [0, 3], [0, 8]
 ConcatOffset(-2, [[2, 3], [4, 3]])                          = [0, 0], [2, 0]
-ConcatOffset(1, [[2, 3], [4, 3]])                           : dimension 0 of input 2 is 4, of the first 2
+ConcatOffset(1, [[2, 3], [4, 3]])                           : dimension 0 of input 2 is 4, that of the first 2
 ConcatOffset(2, [[2, 3], [4, 3]])                           : axis 2 is out of range
 Pack([[1, 2], [3, 4]])                                      = [[1, 2], [3, 4]]
 Pack([[1, 2], [3, 4]], axis = -1)                           = [[1, 3], [2, 4]]
@@ -27,6 +27,6 @@ Split(0, [1, 2, 3], num_split = 2)                          : cannot split dimen
 Split(1, [1, 2], num_split = 2)                             : axis 1 is out of range
 SplitV([1, 2, 3, 4, 5], [2, -1], 0, num_split = 2)          = [1, 2], [3, 4, 5]
 SplitV([1, 2, 3], [0, 3], 0, num_split = 2)                 = [], [1, 2, 3]
-SplitV([1, 2, 3], [1, 1], 0, num_split = 2)                 : sizes that add up to 2 do not fit dimension 0 of [3]
-SplitV([1, 2, 3], [-1, -1], 0, num_split = 2)               : only one may be -1
+SplitV([1, 2, 3], [1, 1], 0, num_split = 2)                 : sizes add up to 2, which does not fit dimension 0 of [3]
+SplitV([1, 2, 3], [-1, -1], 0, num_split = 2)               : size 1 is -1, expected 0 or more; one size may be -1
 SplitV([1, 2, 3], [3], 0, num_split = 2)                    : 1 sizes for 2 parts

@@ -7,26 +7,26 @@ Conv2D([[[[1, 2]]]], [[[[3, 4]]]], strides = [1, 1, 1, 1], padding = "VALID") = 
 Conv2D([[[[1, 2]], [[3, 4]]]], [[[[1]], [[1]]]], strides = [1, 1, 1, 1], padding = "VALID", data_format = "NCHW") : 1 outputs of filter [1,2,1,1] are not a multiple of 2 groups
 Conv2D([[[[1], [2]]]], [[[[1]]]], strides = [1, 1, 1, 1], padding = "EXPLICIT", explicit_paddings = [0, 0, 0, 0, 1, 0, 0, 0]) = [[[[0], [1], [2]]]]
 Conv2D([[[[1], [2]]]], [[[[1]]]], strides = [1, 0, 1, 1], padding = "SAME") : attribute 'strides' has 0
-Conv2D([[[[1], [2]]]], [[[[1]]]], strides = [1, 1, 1], padding = "SAME")    : attribute 'strides' has 3 numbers, must have 4
-Conv2D([[[[1], [2]]]], [[[[1]]]], strides = [2, 1, 1, 1], padding = "SAME") : cannot move over the batch dim
+Conv2D([[[[1], [2]]]], [[[[1]]]], strides = [1, 1, 1], padding = "SAME")    : attribute 'strides' has 3 numbers, expected 4
+Conv2D([[[[1], [2]]]], [[[[1]]]], strides = [2, 1, 1, 1], padding = "SAME") : stride and dilation of the batch dimension must be 1
 Conv2D([[[[1], [2]]]], [[[[1]]]], strides = [1, 1, 1, 1], padding = "SAME", dilations = [1, 0, 1, 1]) : attribute 'dilations' has 0
-Conv2D([[[[1], [2]]]], [[[[1]]], [[[1]]], [[[1]]]], strides = [1, 1, 1, 1], padding = "VALID") : a window of 3 does not fit in 1
+Conv2D([[[[1], [2]]]], [[[[1]]], [[[1]]], [[[1]]]], strides = [1, 1, 1, 1], padding = "VALID") : the window of 3 does not fit in the 1 of dimension 1
 Conv2D([[[[1, 2, 3]]]], [[[[1], [2]]]], strides = [1, 1, 1, 1], padding = "SAME") : 3 channels of image [1,1,1,3] are not a multiple of the 2
-Conv2D([[1]], [[[[1]]]], strides = [1, 1, 1, 1], padding = "SAME")          : needs an image of 4 dims
-Conv2D([[[[1]]]], [[1]], strides = [1, 1, 1, 1], padding = "SAME")          : needs a filter of 4 dims
+Conv2D([[1]], [[[[1]]]], strides = [1, 1, 1, 1], padding = "SAME")          : the image is [1,1], expected 4 dimensions
+Conv2D([[[[1]]]], [[1]], strides = [1, 1, 1, 1], padding = "SAME")          : the filter is [1,1], expected 4 dimensions
 Conv2DBackpropInput([1, 1, 3, 1], [[[[1]], [[2]]]], [[[[1], [1]]]], strides = [1, 1, 1, 1], padding = "VALID") = [[[[1], [3], [2]]]]
 Conv2DBackpropInput([1, 1, 3, 1], [[[[1]], [[2]]]], [[[[5]]]], strides = [1, 1, 2, 1], padding = "VALID") = [[[[5], [10], [0]]]]
-Conv2DBackpropInput([1, 1, 3, 1], [[[[1]], [[2]]]], [[[[5]]]], strides = [1, 1, 1, 1], padding = "VALID") : must be [1,1,2,1]
-Conv2DBackpropInput([1, 1, -3, 1], [[[[1]], [[2]]]], [[[[5]]]], strides = [1, 1, 1, 1], padding = "VALID") : must not be negative
+Conv2DBackpropInput([1, 1, 3, 1], [[[[1]], [[2]]]], [[[[5]]]], strides = [1, 1, 1, 1], padding = "VALID") : the output's gradient is [1,1,1,1], expected [1,1,2,1]
+Conv2DBackpropInput([1, 1, -3, 1], [[[[1]], [[2]]]], [[[[5]]]], strides = [1, 1, 1, 1], padding = "VALID") : size 2 is negative: -3
 Conv2DBackpropFilter([[[[1], [2], [3]]]], [1, 2, 1, 1], [[[[1], [10]]]], strides = [1, 1, 1, 1], padding = "VALID") = [[[[21]], [[32]]]]
-Conv2DBackpropFilter([[[[1], [2], [3]]]], [1, 2, 1], [[[[1], [10]]]], strides = [1, 1, 1, 1], padding = "VALID") : sizes must be 4 numbers
+Conv2DBackpropFilter([[[[1], [2], [3]]]], [1, 2, 1], [[[[1], [10]]]], strides = [1, 1, 1, 1], padding = "VALID") : sizes are [3], expected a vector of 4
 Conv3D([[[[[1]]], [[[2]]]]], [[[[[1]]]], [[[[10]]]]], strides = [1, 1, 1, 1, 1], padding = "VALID") = [[[[[21]]]]]
-Conv3D([[[[[1]]], [[[2]]]]], [[[[1]]]], strides = [1, 1, 1, 1, 1], padding = "VALID") : needs a filter of 5 dims
+Conv3D([[[[[1]]], [[[2]]]]], [[[[1]]]], strides = [1, 1, 1, 1, 1], padding = "VALID") : the filter is [1,1,1,1], expected 5 dimensions
 Conv3DBackpropInputV2([1, 2, 1, 1, 1], [[[[[1]]]], [[[[10]]]]], [[[[[3]]]]], strides = [1, 1, 1, 1, 1], padding = "VALID") = [[[[[3]]], [[[30]]]]]
 Conv3DBackpropFilterV2([[[[[1]]], [[[2]]]]], [2, 1, 1, 1, 1], [[[[[3]]]]], strides = [1, 1, 1, 1, 1], padding = "VALID") = [[[[[3]]]], [[[[6]]]]]
 Conv3DBackpropFilterV2([[[[[1]]], [[[2]]]]], [2, 1, 1, 1, 1], [[[[[3]]]]], strides = [1, 1, 1, 1], padding = "VALID") : strides
 DepthwiseConv2dNative([[[[1, 2], [3, 4]]]], [[[[1], [10]], [[1], [10]]]], strides = [1, 1, 1, 1], padding = "VALID") = [[[[4, 60]]]]
 DepthwiseConv2dNative([[[[1]]]], [[[[2, 3]]]], strides = [1, 1, 1, 1], padding = "SAME") = [[[[2, 3]]]]
-DepthwiseConv2dNative([[[[1, 2]]]], [[[[2]]]], strides = [1, 1, 1, 1], padding = "SAME") : 2 channels of image [1,1,1,2] do not fit
+DepthwiseConv2dNative([[[[1, 2]]]], [[[[2]]]], strides = [1, 1, 1, 1], padding = "SAME") : image [1,1,1,2] has 2 channels, filter [1,1,1,1] is for 1
 DepthwiseConv2dNativeBackpropInput([1, 1, 2, 1], [[[[1]], [[10]]]], [[[[3]]]], strides = [1, 1, 1, 1], padding = "VALID") = [[[[3], [30]]]]
 DepthwiseConv2dNativeBackpropFilter([[[[1], [2]]]], [1, 2, 1, 1], [[[[3]]]], strides = [1, 1, 1, 1], padding = "VALID") = [[[[3]], [[6]]]]

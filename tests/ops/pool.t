@@ -6,20 +6,20 @@ MaxPool([[[[-inf], [-inf]]]], ksize = [1, 1, 2, 1], strides = [1, 1, 2, 1], padd
 MaxPool([[[[nan], [1]]]], ksize = [1, 1, 2, 1], strides = [1, 1, 2, 1], padding = "VALID") = [[[[nan]]]]
 MaxPool([[[[1], [2]]]], ksize = [1, 0, 2, 1], strides = [1, 1, 1, 1], padding = "VALID") : attribute 'ksize' has 0
 MaxPool([[[[1], [2]]]], ksize = [1, 1, 2, 1], strides = [1, 0, 1, 1], padding = "VALID") : attribute 'strides' has 0
-MaxPool([[[[1], [2]]]], ksize = [2, 1, 2, 1], strides = [1, 1, 1, 1], padding = "VALID") : cannot reach over images
+MaxPool([[[[1], [2]]]], ksize = [2, 1, 2, 1], strides = [1, 1, 1, 1], padding = "VALID") : the window is 2 along the batch, expected 1
 MaxPool([[[[1, 4, 3, 2]]]], ksize = [1, 1, 1, 2], strides = [1, 1, 1, 2], padding = "SAME") = [[[[4, 3]]]]
 MaxPool([[[[1, 4]], [[5, 2]], [[3, 0]], [[7, 9]]]], ksize = [1, 2, 1, 1], strides = [1, 2, 1, 1], padding = "VALID", data_format = "NCHW") = [[[[5, 4]], [[7, 9]]]]
-MaxPool([[[[1, 4, 3]]]], ksize = [1, 1, 1, 2], strides = [1, 1, 1, 2], padding = "SAME") : a window over 2 of 3 channels
-MaxPool([[[[1, 4]]]], ksize = [1, 1, 1, 2], strides = [1, 1, 1, 1], padding = "SAME") : must move by as many
-MaxPool([[[[1, 4]], [[2, 3]]]], ksize = [1, 2, 1, 2], strides = [1, 2, 1, 2], padding = "SAME") : cannot reach or move over dim 1
-MaxPool([[[[1], [2]]]], ksize = [1, 3, 2, 1], strides = [1, 1, 1, 1], padding = "VALID") : a window of 3 does not fit in 1
-MaxPool([[1]], ksize = [1, 1, 2, 1], strides = [1, 1, 1, 1], padding = "VALID") : needs an image of 4 dims
+MaxPool([[[[1, 4, 3]]]], ksize = [1, 1, 1, 2], strides = [1, 1, 1, 2], padding = "SAME") : a window over channels must have its size as stride and divide them: 2 of 3
+MaxPool([[[[1, 4]]]], ksize = [1, 1, 1, 2], strides = [1, 1, 1, 1], padding = "SAME") : a window over channels must have its size as stride and divide them: 2 of 2
+MaxPool([[[[1, 4]], [[2, 3]]]], ksize = [1, 2, 1, 2], strides = [1, 2, 1, 2], padding = "SAME") : a window over channels must have size and stride 1 along dimension 1
+MaxPool([[[[1], [2]]]], ksize = [1, 3, 2, 1], strides = [1, 1, 1, 1], padding = "VALID") : the window of 3 does not fit in the 1 of dimension 1
+MaxPool([[1]], ksize = [1, 1, 2, 1], strides = [1, 1, 1, 1], padding = "VALID") : the image is [1,1], expected 4 dimensions
 MaxPoolV2([[[[1], [2]], [[4], [3]]]], [1, 2, 2, 1], [1, 2, 2, 1], padding = "VALID") = [[[[4]]]]
 MaxPoolV2([[[[1], [2]]]], [1, 0, 2, 1], [1, 2, 2, 1], padding = "VALID") : 'ksize' has 0
-MaxPoolV2([[[[1], [2]]]], [1, 2, 1], [1, 2, 2, 1], padding = "VALID") : must be 4 numbers
+MaxPoolV2([[[[1], [2]]]], [1, 2, 1], [1, 2, 2, 1], padding = "VALID") : input 1 is [3], expected a vector of 4
 MaxPoolGrad([[[[1], [4]], [[4], [3]]]], [[[[4]]]], [[[[7]]]], ksize = [1, 2, 2, 1], strides = [1, 2, 2, 1], padding = "VALID") = [[[[0], [7]], [[0], [0]]]]
 MaxPoolGrad([[[[1], [3], [2]]]], [[[[3], [3]]]], [[[[5], [7]]]], ksize = [1, 1, 2, 1], strides = [1, 1, 1, 1], padding = "VALID") = [[[[0], [12], [0]]]]
-MaxPoolGrad([[[[1], [3], [2]]]], [[[[3], [3]]]], [[[[5]]]], ksize = [1, 1, 2, 1], strides = [1, 1, 1, 1], padding = "VALID") : 'grad' is [1,1,1,1], must be [1,1,2,1]
+MaxPoolGrad([[[[1], [3], [2]]]], [[[[3], [3]]]], [[[[5]]]], ksize = [1, 1, 2, 1], strides = [1, 1, 1, 1], padding = "VALID") : 'grad' is [1,1,1,1], expected [1,1,2,1]
 MaxPoolGradV2([[[[1], [3], [2]]]], [[[[3], [3]]]], [[[[5], [7]]]], [1, 1, 2, 1], [1, 1, 1, 1], padding = "VALID") = [[[[0], [12], [0]]]]
 MaxPoolGradGrad([[[[1], [3], [2]]]], [[[[3], [3]]]], [[[[5], [6], [7]]]], ksize = [1, 1, 2, 1], strides = [1, 1, 1, 1], padding = "VALID") = [[[[6], [6]]]]
 MaxPoolGradGradV2([[[[1], [3], [2]]]], [[[[3], [3]]]], [[[[5], [6], [7]]]], [1, 1, 2, 1], [1, 1, 1, 1], padding = "VALID") = [[[[6], [6]]]]
@@ -27,18 +27,18 @@ AvgPool([[[[1], [2]], [[4], [5]]]], ksize = [1, 2, 2, 1], strides = [1, 2, 2, 1]
 AvgPool([[[[1], [2], [3]]]], ksize = [1, 1, 2, 1], strides = [1, 1, 2, 1], padding = "SAME") = [[[[1.5], [3]]]]
 AvgPool([[[[1], [2]]]], ksize = [1, 1, 2, 1], strides = [1, -1, 1, 1], padding = "VALID") : attribute 'strides' has -1
 AvgPoolGrad([1, 1, 3, 1], [[[[1], [3]]]], ksize = [1, 1, 2, 1], strides = [1, 1, 2, 1], padding = "SAME") = [[[[0.5], [0.5], [3]]]]
-AvgPoolGrad([1, 1, 3], [[[[1], [3]]]], ksize = [1, 1, 2, 1], strides = [1, 1, 2, 1], padding = "SAME") : must be 4 numbers
+AvgPoolGrad([1, 1, 3], [[[[1], [3]]]], ksize = [1, 1, 2, 1], strides = [1, 1, 2, 1], padding = "SAME") : input 0 is [3], expected a vector of 4
 # Resizing: half way between 1 and 3 is 2.
 ResizeBilinear(f32([[[[1], [3]]]]), [1, 3], align_corners = true)     = [[[[1], [2], [3]]]]
 ResizeBilinear(f32([[[[1], [3]]]]), [1, 4])                           = [[[[1], [2], [3], [3]]]]
 ResizeBilinear(f32([[[[1], [3]]]]), [1, 4], half_pixel_centers = true) = [[[[1], [1.5], [2.5], [3]]]]
-ResizeBilinear([[[[1], [3]]]], [0, 4])                           : 'size' must be positive, not 0
-ResizeBilinear([[[[1], [3]]]], [4])                              : 'size' must be 2 numbers
-ResizeBilinear([[1]], [1, 4])                                    : needs an image of 4 dims
+ResizeBilinear([[[[1], [3]]]], [0, 4])                           : 'size' has 0, expected positive numbers
+ResizeBilinear([[[[1], [3]]]], [4])                              : 'size' is [1], expected a vector of 2
+ResizeBilinear([[1]], [1, 4])                                    : the image is [1,1], expected 4 dimensions
 ResizeBilinearGrad(f32([[[[1], [2], [4]]]]), [[[[0], [0]]]], align_corners = true) = [[[[2], [5]]]]
-ResizeBilinearGrad(f32([[[[1], [2], [4]]]]), [[0]])              : does not fit an image
+ResizeBilinearGrad(f32([[[[1], [2], [4]]]]), [[0]])              : gradient [1,1,3,1] and image [1,1] differ in batch or channels
 ResizeNearestNeighbor([[[[1], [3]]]], [2, 4])                    = [[[[1], [1], [3], [3]], [[1], [1], [3], [3]]]]
-ResizeNearestNeighbor([[[[1], [3]]]], [-1, 4])                   : 'size' must be positive, not -1
+ResizeNearestNeighbor([[[[1], [3]]]], [-1, 4])                   : 'size' has -1, expected positive numbers
 ResizeNearestNeighborGrad([[[[1], [2], [4], [8]]]], [1, 2])      = [[[[3], [12]]]]
 MaxPoolV2([[[[1, 4, 3, 2]]]], [1, 1, 1, 4], [1, 1, 1, 4], padding = "VALID") = [[[[4]]]]
 MaxPoolGrad([[[[1, 4, 3, 2]]]], [[[[4, 3]]]], [[[[5, 7]]]], ksize = [1, 1, 1, 2], strides = [1, 1, 1, 2], padding = "SAME") = [[[[0, 5, 7, 0]]]]

@@ -28,6 +28,6 @@ StatelessTruncatedNormal([5], i64([3, -4]))                 = [-1.78029096126556
 StatelessRandomUniformInt([5], i64([3, -4]), i64(-5), i64(6))= [-3, 3, -4, 1, 0]
 StatelessRandomUniformFullInt([3], i64([3, -4]))            = [15338276986092586440, 3552738802335305778, 18352863786289635362]
 StatelessRandomUniformIntV2([5], u64([10413732777507651514]), u64([0, 17830669156045600267]), 1, i32(3), i32(3)): minval 3 is not less than maxval 3
-StatelessRandomUniformV2([5], u64([1]), u64([0, 0]), 9)     : no random algorithm 9
+StatelessRandomUniformV2([5], u64([1]), u64([0, 0]), 9)     : random algorithm 9 is unknown, expected 1 (Philox)
 StatelessRandomUniformV2([-1], u64([1]), u64([0, 0]), 1)    : negative
-StatelessRandomGetKeyCounter(i64([1]))                      : seed must be [2]
+StatelessRandomGetKeyCounter(i64([1]))                      : seed is [1], expected [2]

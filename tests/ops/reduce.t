@@ -42,7 +42,7 @@ ArgMax([[], []], 1)                                         : dimension 1 of [2,
 ArgMax([1], 1)                                              : axis 1 is out of range
 ArgMin([[1, 5, 1], [7, 2, 3]], -1)                          = [0, 1]
 ArgMin(f32([3, nan, 1]), 0)                                 = 2
-ArgMin(1, 0)                                                : input must have a dimension
+ArgMin(1, 0)                                                : input is a scalar, expected at least one dimension
 Cumsum([1, 2, 3], 0)                                        = [1, 3, 6]
 Cumsum([1, 2, 3], 0, exclusive = true)                      = [0, 1, 3]
 Cumsum([[1, 2], [3, 4]], -2, reverse = true)                = [[4, 6], [3, 4]]
@@ -53,9 +53,9 @@ Cumprod([1, 2, 3], 0, exclusive = true, reverse = true)     = [6, 3, 1]
 Cumprod([1], 1)                                             : axis 1 is out of range
 Bincount([1, 1, 3, 7], 4, f32([]))                          = [0, 2, 0, 1]
 Bincount([0, 1, 1], 3, [1, 2, 4])                           = [1, 6, 0]
-Bincount([-1], 3, f32([]))                                  : element 0 is -1, negative
-Bincount([1], -1, f32([]))                                  : -1 bins
-Bincount([0, 1], 3, [1, 2, 4])                              : weights [3] do not fit [2]
+Bincount([-1], 3, f32([]))                                  : element 0 is negative: -1
+Bincount([1], -1, f32([]))                                  : size is -1, expected at least 0
+Bincount([0, 1], 3, [1, 2, 4])                              : weights are [3], expected none or the shape [2] of arr
 Bucketize([-1, 0, 5, 10, 11], boundaries = [0, 10])         = [0, 1, 1, 2, 2]
 Bucketize(f32([nan]), boundaries = [0, 10])                 = [2]
 Bucketize([1], boundaries = [10, 0])                        : boundary 1 is less

@@ -4,7 +4,7 @@ SegmentSum([[1, 2], [3, 4]], [0, 0])                        = [[4, 6]]
 SegmentSum([], i32([]))                                     = []
 SegmentSum([1, 2], [1, 0])                                  : segment id 0 at 1 is out of order
 SegmentSum([1], [-1])                                       : segment id -1 at 0 is negative
-SegmentSum([1, 2], [0])                                     : 1 segment ids for the rows of [2]
+SegmentSum([1, 2], [0])                                     : 1 segment ids, expected one for each row of [2]
 SegmentMean([1, 3, 5], [0, 0, 1])                           = [2, 5]
 SegmentMean([1, 3], [1, 0])                                 : out of order
 SegmentMax([1, 3, 2], [0, 0, 2])                            = [3, 0, 2]
@@ -17,8 +17,8 @@ SegmentProd([1, 3], [1, 0])                                 : out of order
 UnsortedSegmentSum([1, 2, 3, 4], [2, 0, 2, -1], 3)          = [2, 0, 4]
 UnsortedSegmentSum([[1, 2], [3, 4]], [[0, 1], [1, 1]], 2)   = [1, 9]
 UnsortedSegmentSum([1], [3], 3)                             : segment id 3 at 0 is outside [0,3)
-UnsortedSegmentSum([1], [0], -1)                            : -1 segments
-UnsortedSegmentSum([1, 2], [0], 1)                          : segment ids [1] do not fit data [2]
+UnsortedSegmentSum([1], [0], -1)                            : num_segments is -1, expected at least 0
+UnsortedSegmentSum([1, 2], [0], 1)                          : segment ids [1] are not a prefix of data [2]
 UnsortedSegmentProd([1, 2, 3, 4], [2, 0, 2, -1], 3)         = [2, 1, 3]
 UnsortedSegmentProd([1], [3], 3)                            : outside [0,3)
 UnsortedSegmentMax(i32([1, 5, 3]), [0, 0, 2], 3)            = [5, -2147483648, 3]
@@ -36,7 +36,7 @@ SparseSegmentSqrtN([1, 2, 3, 6], [0, 1, 2, 3], [0, 0, 0, 0]) = [6]
 SparseSegmentSqrtN([1], [0], [-1])                          : segment id -1 at 0 is negative
 SparseSegmentSumWithNumSegments([1, 2, 4], [0, 2, 2], [0, 0, 2], 4) = [5, 0, 4, 0]
 SparseSegmentMeanWithNumSegments([1, 2, 4], [0, 2], [1, 1], 2) = [0, 2.5]
-SparseSegmentSqrtNWithNumSegments([1, 2, 4], [0, 2], [1, 1], 1) : segment id 1 of 1 segments
+SparseSegmentSqrtNWithNumSegments([1, 2, 4], [0, 2], [1, 1], 1) : segment id 1 is outside [0,1)
 SparseSegmentSumGrad([[1, 2], [3, 4]], [2, 0, 2], [0, 1, 1], 3) = [[3, 4], [0, 0], [4, 6]]
 SparseSegmentMeanGrad([8, 3], [2, 0], [0, 0], 3)              = [4, 0, 4]
 SparseSegmentSqrtNGrad([8], [1, 1, 1, 1], [0, 0, 0, 0], 2)    = [0, 16]

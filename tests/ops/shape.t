@@ -14,7 +14,7 @@ Reshape([5], [])                                            = 5
 Reshape([], [2, 0])                                         = [[], []]
 Reshape([1, 2, 3], [2, 2])                                  : cannot reshape [3] to [2,2]
 Reshape([1, 2, 3], [-1, 2])                                 : cannot reshape [3] to [?,2]
-Reshape([1, 2, 3, 4], [-1, -1])                             : dimensions 0 and 1 are both free
+Reshape([1, 2, 3, 4], [-1, -1])                             : cannot reshape to [?,?]: dimensions 0 and 1 are both -1
 Reshape([], [-1, 0])                                        = [[]]
 Shape(Reshape(f32([[], []]), [-1, 0]))                       = [2, 0]
 Reshape([1, 2], [-1, 0])                                    : cannot reshape [2]
@@ -31,7 +31,7 @@ Squeeze([[[1]]])                                            = 1
 Squeeze([[1, 2]], squeeze_dims = [1])                       : cannot squeeze dimension 1 of [1,2]
 Squeeze([[1, 2]], squeeze_dims = [2])                       : axis 2 is out of range
 EnsureShape([[1, 2]], shape = [1, 2])                       = [[1, 2]]
-EnsureShape([[1, 2]], shape = [2, 2])                       : shape [1,2] is not the [2,2] asked for
+EnsureShape([[1, 2]], shape = [2, 2])                       : the shape is [1,2], expected [2,2]
 StopGradient([1, 2])                                        = [1, 2]
 DeepCopy([1, 2])                                            = [1, 2]
 PreventGradient([1, 2], message = "no")                     = [1, 2]

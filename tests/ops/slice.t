@@ -6,7 +6,7 @@ Slice(5, [], [])                                            = 5
 Slice([1, 2, 3], [2], [2])                                  : cannot slice dimension 0 of [3] from 2, 2 elements
 Slice([1, 2, 3], [-1], [1])                                 : cannot slice dimension 0 from -1
 Slice([1, 2, 3], [0], [-2])                                 : cannot slice
-Slice([1, 2, 3], [0, 0], [1, 1])                            : needs a number for each dimension
+Slice([1, 2, 3], [0, 0], [1, 1])                            : begin is [2], expected a number for each dimension of [3]
 StridedSlice([1, 2, 3, 4, 5], [1], [4], [2])                = [2, 4]
 StridedSlice([1, 2, 3, 4, 5], [-2], [-6], [-1])             = [4, 3, 2, 1]
 StridedSlice([1, 2, 3], [0], [0], [-1], begin_mask = 1, end_mask = 1) = [3, 2, 1]
@@ -19,10 +19,10 @@ StridedSlice([1, 2], [0, 0], [2, 0], [1, 1], new_axis_mask = 2) = [[1], [2]]
 StridedSlice(["a", "b", "c"], [1], [3], [1])                = ["b", "c"]
 StridedSlice([1, 2, 3], [0], [3], [0])                      : stride 0 is 0
 StridedSlice([1, 2, 3], [3], [4], [1], shrink_axis_mask = 1) : index 3 is out of range for dimension 0 of [3]
-StridedSlice([1, 2, 3], [0], [1], [-1], shrink_axis_mask = 1) : must be positive
+StridedSlice([1, 2, 3], [0], [1], [-1], shrink_axis_mask = 1) : the stride of an index is -1, expected a positive number
 StridedSlice([1, 2, 3], [0, 0], [1, 1], [1, 1])             : 2 indices for the 1 dimensions
 StridedSlice([1, 2, 3], [0, 0], [1, 1], [1, 1], ellipsis_mask = 3) : more than one ellipsis
 StridedSlice([1, 2, 3], i64([4611686018427387904]), i64([-4611686018427387904]), i64([-4611686018427387904])) = [3]
 StridedSliceGrad([5], [1], [4], [2], [10, 20])              = [0, 10, 0, 20, 0]
 StridedSliceGrad([2, 2], [1], [2], [1], [7, 8], shrink_axis_mask = 1) = [[0, 0], [7, 8]]
-StridedSliceGrad([5], [1], [4], [2], [1, 2, 3])             : dy is [3], the slice [2]
+StridedSliceGrad([5], [1], [4], [2], [1, 2, 3])             : dy is [3], expected the slice's [2]

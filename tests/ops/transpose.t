@@ -3,14 +3,14 @@ Transpose([[1, 2, 3], [4, 5, 6]], [1, 0])                   = [[1, 4], [2, 5], [
 Transpose([[[1, 2], [3, 4]]], [2, 0, 1])                    = [[[1, 3]], [[2, 4]]]
 Transpose(5, [])                                            = 5
 Transpose([["a", "b"]], [1, 0])                             = [["a"], ["b"]]
-Transpose([[1, 2]], [0, 0])                                 : axis 0 is twice in the permutation
+Transpose([[1, 2]], [0, 0])                                 : axis 0 occurs twice in the permutation
 Transpose([[1, 2]], [0, 2])                                 : axis 2 is out of range
-Transpose([[1, 2]], [0])                                    : needs a permutation of 2 axes
+Transpose([[1, 2]], [0])                                    : the permutation has 1 axes, expected the 2 of [1,2]
 ConjugateTranspose([[1, 2]], [1, 0])                        = [[1], [2]]
 InvertPermutation([2, 0, 1])                                = [1, 2, 0]
 InvertPermutation([])                                       = []
 InvertPermutation([0, 2])                                   : element 1 is 2, outside [0,2)
-InvertPermutation([0, 0])                                   : 0 is twice in the permutation
+InvertPermutation([0, 0])                                   : 0 occurs twice in the permutation
 ReverseV2([[1, 2], [3, 4]], [0])                            = [[3, 4], [1, 2]]
 ReverseV2([[1, 2], [3, 4]], [-1, 0])                        = [[4, 3], [2, 1]]
 ReverseV2([1, 2], [1])                                      : axis 1 is out of range
@@ -18,10 +18,10 @@ ReverseV2([1, 2], [0, -1])                                  : axis 0 is given tw
 ReverseSequence([[1, 2, 3], [4, 5, 6]], [2, 3], seq_dim = 1) = [[2, 1, 3], [6, 5, 4]]
 ReverseSequence([[1, 2], [3, 4], [5, 6]], [0, 3], seq_dim = 0, batch_dim = 1) = [[1, 6], [3, 4], [5, 2]]
 ReverseSequence([[1, 2]], [3], seq_dim = 1)                 : length 3 of sequence 0 is outside [0,2]
-ReverseSequence([[1, 2]], [1, 1], seq_dim = 1)              : 2 lengths for dimension 0
+ReverseSequence([[1, 2]], [1, 1], seq_dim = 1)              : 2 lengths, expected one for each index of dimension 0 of [1,2]
 ReverseSequence([[1, 2]], [1], seq_dim = 0)                 : both 0
 Roll([1, 2, 3, 4], 1, 0)                                    = [4, 1, 2, 3]
 Roll([[1, 2], [3, 4]], [1, -1], [0, 1])                     = [[4, 3], [2, 1]]
 Roll([1, 2, 3], [4, 1], [0, 0])                             = [2, 3, 1]
 Roll([1, 2], 1, 1)                                          : axis 1 is out of range
-Roll([1, 2], [1, 2], 0)                                     : scalars or vectors of one length
+Roll([1, 2], [1, 2], 0)                                     : shift and axis must be scalars or vectors of equal length, not [2] and []

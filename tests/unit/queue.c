@@ -180,23 +180,24 @@ static void a_closed_queue_gives_what_it_has(void **state)
 	fails(step.err, DFG_DATA, "queue 'q' is closed");
 	step = (struct step){.program = &program, .fetch = "three"};
 	run(&step);
-	fails(step.err, DFG_DATA, "is closed and has 1 elements, 3 are wanted");
+	fails(step.err, DFG_DATA, "queue 'q' is closed and has 1 elements, fewer than the 3 requested");
 	assert_true(get(&program, "get") == 7);
 	step = (struct step){.program = &program, .fetch = "get"};
 	run(&step);
-	fails(step.err, DFG_DATA, "is closed and has 0 elements, 1 are wanted");
+	fails(step.err, DFG_DATA, "queue 'q' is closed and has 0 elements, fewer than the 1 requested");
 	program_end(&program);
 }
 
 static void queues_hold_no_queues(void **state)
 {
 	(void)state;
-	refuses("q = FIFOQueueV2(component_types = [resource])\ny = QueueSizeV2(q)\n", "holds no handles");
+	refuses("q = FIFOQueueV2(component_types = [resource])\ny = QueueSizeV2(q)\n",
+		"component 0 is resource, which a queue cannot contain");
 	refuses("q = FIFOQueueV2(component_types = [f32], shapes = [[], []])\ny = QueueSizeV2(q)\n",
 		"2 shapes for 1 components");
 	refuses(
 		"q = RandomShuffleQueueV2(component_types = [f32], capacity = 2, min_after_dequeue = 2)\ny = QueueSizeV2(q)\n",
-		"must be less than capacity");
+		"min_after_dequeue is 2, not less than capacity 2");
 }
 
 int main(void)

@@ -46,15 +46,17 @@ static void an_element_that_was_never_written_is_zeros_if_its_shape_is_known(voi
 	says(ARRAY(", element_shape = [2]") READ("1"), "[2] 0 0");
 	says(ARRAY(", identical_element_shapes = true") WRITE("0", "[1, 2]") READ("1"), "[2] 0 0");
 	says(ARRAY("") WRITE("1", "[1, 2]") GATHER("[0, 1]", ", element_shape = [2]"), "[2,2] 0 0 1 2");
-	refuses(ARRAY("") WRITE("0", "[1, 2]") READ("1"), "element 1 was never written, and its shape [...] is not known");
+	refuses(ARRAY("") WRITE("0", "[1, 2]") READ("1"), "element 1 was never written, and its shape [...] is unknown");
 	refuses(ARRAY("") WRITE("1", "[1, 2]") GATHER("[0, 1]", ""), "element 0 was never written");
 }
 
 static void reading_clears_unless_it_must_not(void **state)
 {
 	(void)state;
-	refuses(ARRAY("") WRITE("0", "5") GATHER("[0, 0]", ""), "element 0 has been read, which cleared it");
-	refuses(ARRAY(", element_shape = []") GATHER("[2, 2]", ""), "element 2 has been read");
+	refuses(ARRAY("") WRITE("0", "5") GATHER("[0, 0]", ""),
+		"element 0 was read already, which cleared it (set clear_after_read = false)");
+	refuses(ARRAY(", element_shape = []") GATHER("[2, 2]", ""),
+		"element 2 was read already, which cleared it (set clear_after_read = false)");
 	says(ARRAY(", clear_after_read = false") WRITE("0", "5") GATHER("[0, 0]", ""), "[2] 5 5");
 }
 
@@ -67,19 +69,18 @@ static void indices_are_in_the_array_or_make_it_grow(void **state)
 	refuses(ARRAY("") READ("-1"), "has no element -1");
 	says(ARRAY(", dynamic_size = true") WRITE("6", "5") SIZE, "[] 7");
 	says(ARRAY(", dynamic_size = true") "f = TensorArrayScatterV3(h, [0, 5], f32([1, 2]), f)\n" SIZE, "[] 6");
-	refuses("h, f = TensorArrayV3(-1, dtype = f32)\n" SIZE, "of -1 elements");
+	refuses("h, f = TensorArrayV3(-1, dtype = f32)\n" SIZE, "size is -1, expected at least 0");
 }
 
 static void elements_are_of_one_type_and_of_the_shape_that_was_declared(void **state)
 {
 	(void)state;
-	refuses(ARRAY("") "f = TensorArrayWriteV3(h, 0, 1, f)\n" SIZE, "the array is of f32, not i32");
-	refuses(ARRAY("") "y = TensorArrayReadV3(h, 0, f, dtype = i32)\n", "the array is of f32, not i32");
-	refuses(ARRAY(", element_shape = [2]") WRITE("0", "[1]") SIZE, "elements [2] cannot be [1]");
+	refuses(ARRAY("") "f = TensorArrayWriteV3(h, 0, 1, f)\n" SIZE, "the array contains f32, not i32");
+	refuses(ARRAY("") "y = TensorArrayReadV3(h, 0, f, dtype = i32)\n", "the array contains f32, not i32");
+	refuses(ARRAY(", element_shape = [2]") WRITE("0", "[1]") SIZE, "elements are [2], expected [1]");
 	refuses(ARRAY(", identical_element_shapes = true") WRITE("0", "[1]") WRITE("1", "[1, 2]") SIZE,
-		"element 1 must be [1], not [2]");
-	refuses(ARRAY("") WRITE("0", "[1]") WRITE("1", "[1, 2]") GATHER("[0, 1]", ""),
-		"elements [1] and [2] cannot be rows of one tensor");
+		"element 1 is [2], expected [1]");
+	refuses(ARRAY("") WRITE("0", "[1]") WRITE("1", "[1, 2]") GATHER("[0, 1]", ""), "cannot stack elements [1] and [2]");
 }
 
 static void rows_are_gathered_and_scattered(void **state)
@@ -90,11 +91,11 @@ static void rows_are_gathered_and_scattered(void **state)
 	says(scatter, "[2,2] 3 4 1 2");
 	says(ARRAY("") GATHER("i32([])", ", element_shape = [4]"), "[0,4]");
 	says(ARRAY("") "f = TensorArrayScatterV3(h, i32([]), Fill([0, 2], f32(1)), f)\n" GATHER("i32([])", ""), "[0,2]");
-	refuses(ARRAY("") GATHER("i32([])", ""), "is empty, and its elements' shape [...] is not known");
-	refuses(
-		ARRAY("") "f = TensorArrayScatterV3(h, [1], f32([1, 2]), f)\n" SIZE, "1 indices cannot take the rows of [2]");
-	refuses(ARRAY("") "f = TensorArrayScatterV3(h, [1], f32(1), f)\n" SIZE, "must have rows, and is a scalar");
-	refuses(ARRAY("") WRITE("0", "[1, 2]") GATHER("[0]", ", element_shape = [4]"), "element 0 is [2], not [4]");
+	refuses(ARRAY("") GATHER("i32([])", ""), "is empty, and its elements' shape [...] is unknown");
+	refuses(ARRAY("") "f = TensorArrayScatterV3(h, [1], f32([1, 2]), f)\n" SIZE,
+		"1 indices, expected one for each row of [2]");
+	refuses(ARRAY("") "f = TensorArrayScatterV3(h, [1], f32(1), f)\n" SIZE, "input 2 is a scalar, expected rows");
+	refuses(ARRAY("") WRITE("0", "[1, 2]") GATHER("[0]", ", element_shape = [4]"), "element 0 is [2], expected [4]");
 }
 
 #define SPLIT(lengths) "f = TensorArraySplitV3(h, f32([1, 2, 3, 4]), i64(" lengths "), f)\n"
@@ -107,8 +108,9 @@ static void parts_are_split_and_joined(void **state)
 	says(ARRAY("") SPLIT("[1, 0, 3]") "v, n = TensorArrayConcatV3(h, f, dtype = f32)\ny = Identity(n)\n", "[3] 1 0 3");
 	says(ARRAY(", dynamic_size = true") SPLIT("[1, 1, 1, 1]") SIZE, "[] 4");
 	says("h, f = TensorArrayV3(0, dtype = f32)\n" CONCAT(", element_shape_except0 = [2]"), "[0,2]");
-	refuses("h, f = TensorArrayV3(0, dtype = f32)\n" CONCAT(""), "is empty, and its rows' shape [...] is not known");
-	refuses(ARRAY("") SPLIT("[1, 3]") SIZE, "has 3 elements and cannot take 2");
+	refuses("h, f = TensorArrayV3(0, dtype = f32)\n" CONCAT(""),
+		"tensor array 'h' is empty, and its elements' shape [...] is unknown");
+	refuses(ARRAY("") SPLIT("[1, 3]") SIZE, "tensor array 'h' has 3 elements, not 2");
 	refuses(ARRAY("") SPLIT("[1, 1, 1]") SIZE, "the lengths of 3 parts do not add up to the rows of [4]");
 	refuses(ARRAY("") SPLIT("[-1, 4, 1]") SIZE, "do not add up");
 	refuses("h, f = TensorArrayV3(2, dtype = f32)\n" WRITE("0", "1") WRITE("1", "[2]") CONCAT(""), "is a scalar");
@@ -126,8 +128,8 @@ static void what_is_written_to_a_gradient_array_adds_up(void **state)
 	says(ARRAY("") WRITE("0", "[1, 2]") GRADIENT("s") ADD("0", "[1, 1]") ADD("0", "[5, 6]") TOTAL("0"), "[2] 6 7");
 	says(ARRAY("") WRITE("0", "[1, 2]") GRADIENT("s") TOTAL("0"), "[2] 0 0");
 	refuses(ARRAY("") WRITE("0", "[1, 2]") GRADIENT("s") TOTAL("1"), "'h@s': element 1 was never written");
-	refuses(ARRAY("") WRITE("0", "[1, 2]") GRADIENT("s") ADD("0", "[1]") TOTAL("0"), "element 0 must be [2], not [1]");
-	refuses(ARRAY("") GRADIENT("s") ADD("0", "[1]") ADD("0", "[1, 2]") TOTAL("0"), "element 0 must be [1], not [2]");
+	refuses(ARRAY("") WRITE("0", "[1, 2]") GRADIENT("s") ADD("0", "[1]") TOTAL("0"), "element 0 is [1], expected [2]");
+	refuses(ARRAY("") GRADIENT("s") ADD("0", "[1]") ADD("0", "[1, 2]") TOTAL("0"), "element 0 is [2], expected [1]");
 	refuses(ARRAY("") WRITE("0", "1") GRADIENT("s") "v = TensorArrayReadV3(g, 0, f, dtype = f32)\n"
 													"f = TensorArrayWriteV3(g, 0, v, f)\n" TOTAL("0"),
 		"which has been read");
@@ -173,11 +175,11 @@ static void arrays_hold_arrays_but_none_itself(void **state)
 		"c = TensorArrayReadV3(b, 0, bf, dtype = resource)\nd = TensorArrayReadV3(c, 0, bf, dtype = resource)\n"
 		"y = TensorArrayReadV3(d, 0, bf, dtype = f32)\n";
 	says(nested, "[] 7");
-	refuses(ARRAYS("a") HOLD("a", "a") "y = Identity(af)\n", "a tensor array cannot hold a tensor array");
+	refuses(ARRAYS("a") HOLD("a", "a") "y = Identity(af)\n", "a tensor array cannot contain a tensor array");
 	refuses(ARRAYS("a") ARRAYS("b") HOLD("a", "b") "after af { " HOLD("b", "a") " }\ny = Identity(bf)\n",
-		"a tensor array cannot hold a tensor array");
+		"a tensor array cannot contain a tensor array");
 	refuses(ARRAYS("a") "g, gf = TensorArrayGradV3(a, af, source = \"s\")\n" HOLD("g", "a") "y = Identity(gf)\n",
-		"a tensor array cannot hold a tensor array");
+		"a tensor array cannot contain a tensor array");
 }
 
 static void a_closed_array_is_of_no_use(void **state)
@@ -189,11 +191,12 @@ static void a_closed_array_is_of_no_use(void **state)
 static void a_handle_must_be_of_an_array(void **state)
 {
 	(void)state;
-	refuses("h = StackV2(-1, elem_type = f32)\ny = TensorArraySizeV3(h, 0.0)\n", "must be a tensor array, not a stack");
+	refuses("h = StackV2(-1, elem_type = f32)\ny = TensorArraySizeV3(h, 0.0)\n",
+		"input 0 is a stack, expected a tensor array");
 	refuses("h, f = TensorArrayV3(1, dtype = f32)\ny = StackPopV2(h, elem_type = f32)\n",
-		"must be a stack, not a tensor array");
+		"input 0 is a tensor array, expected a stack");
 	refuses("h, f = TensorArrayV3(1, dtype = resource)\nf = TensorArrayWriteV3(h, 0, h, f)\n" SIZE,
-		"a tensor array cannot hold a tensor array");
+		"a tensor array cannot contain a tensor array");
 }
 
 #define X_ARRAY(attributes) "h, f = TensorArrayV3(4, dtype = f64" attributes ")\n"

@@ -21,9 +21,9 @@ static void what_is_pushed_is_there(void **state)
 		"l = TensorListPushBack(l, \"bc\")\ny = TensorListStack(l, -1, element_dtype = string)\n",
 		"[2] a bc");
 	refuses("l = EmptyTensorList(i32([]), 1, element_dtype = f32)\n" PUSH("1") PUSH("2") LENGTH,
-		"the list is full: it holds 1");
-	refuses(EMPTY("[2]") PUSH("[1]") LENGTH, "elements [2] cannot be [1]");
-	refuses(EMPTY("i32([])") "l = TensorListPushBack(l, 1)\n" LENGTH, "the list is of f32, not i32");
+		"the list is full: its max_num_elements is 1");
+	refuses(EMPTY("[2]") PUSH("[1]") LENGTH, "elements are [2], expected [1]");
+	refuses(EMPTY("i32([])") "l = TensorListPushBack(l, 1)\n" LENGTH, "the list contains f32, not i32");
 }
 
 static void what_was_popped_is_gone(void **state)
@@ -57,10 +57,10 @@ static void an_element_that_was_never_set_is_zeros_if_its_shape_is_known(void **
 	says(RESERVE("-1") GET("1", "[2]"), "[2] 0 0");
 	says(RESERVE("-1") SET("0", "[1, 2]") GET("1", "-1"), "[2] 0 0");
 	says(RESERVE("-1") SET("1", "[1, 2]") STACK, "[3,2] 0 0 1 2 0 0");
-	refuses(RESERVE("-1") GET("1", "-1"), "was never set, and its shape [...] is not known");
-	refuses(RESERVE("[-1]") GET("1", "[-1]"), "was never set, and its shape [?] is not known");
-	refuses(RESERVE("-1") STACK, "was never set");
-	refuses(EMPTY("-1") STACK, "its shape [...] is not known");
+	refuses(RESERVE("-1") GET("1", "-1"), "is not set, and its shape [...] is unknown");
+	refuses(RESERVE("[-1]") GET("1", "[-1]"), "an element of the list is not set, and its shape [?] is unknown");
+	refuses(RESERVE("-1") STACK, "is not set, and its shape [...] is unknown");
+	refuses(EMPTY("-1") STACK, "is not set, and its shape [...] is unknown");
 	says(EMPTY("[2]") STACK, "[0,2]");
 	says("y = TensorListGetItem(TensorListReserve([2], 1, element_dtype = bool), 0, -1, element_dtype = bool)\n",
 		"[2] 0 0");
@@ -69,18 +69,18 @@ static void an_element_that_was_never_set_is_zeros_if_its_shape_is_known(void **
 static void indices_are_in_the_list(void **state)
 {
 	(void)state;
-	refuses(RESERVE("i32([])") GET("3", "-1"), "no element 3 in a list of 3");
-	refuses(RESERVE("i32([])") GET("-1", "-1"), "no element -1");
-	refuses(RESERVE("i32([])") SET("3", "1") LENGTH, "no element 3 in a list of 3");
+	refuses(RESERVE("i32([])") GET("3", "-1"), "index 3 is outside [0,3)");
+	refuses(RESERVE("i32([])") GET("-1", "-1"), "index -1 is outside");
+	refuses(RESERVE("i32([])") SET("3", "1") LENGTH, "index 3 is outside [0,3)");
 	says(RESERVE("i32([])") "l = TensorListSetItem(l, 4, f32(1), resize_if_index_out_of_bounds = true)\n" STACK,
 		"[5] 0 0 0 0 1");
 	says(EMPTY("i32([])") PUSH("1") "l = TensorListResize(l, 3)\n" STACK, "[3] 1 0 0");
 	says(EMPTY("i32([])") PUSH("1") PUSH("2") "l = TensorListResize(l, 1)\n" PUSH("3") STACK, "[2] 1 3");
-	refuses(EMPTY("i32([])") "l = TensorListResize(l, -1)\n" LENGTH, "a list of -1 elements");
+	refuses(EMPTY("i32([])") "l = TensorListResize(l, -1)\n" LENGTH, "a list cannot have -1 elements");
 	refuses(
 		"y = TensorListStack(TensorListReserve(i32([]), 3, element_dtype = f32), -1, element_dtype = f32, num_elements "
 		"= 2)\n",
-		"a list of 3 elements, not 2");
+		"the list has 3 elements, expected 2");
 }
 
 static void a_list_tells_the_shape_of_its_elements(void **state)
@@ -103,11 +103,11 @@ static void rows_become_lists_and_lists_rows(void **state)
 	says("l = TensorListScatterV2(f32([1, 2]), [0, 0], i32([]), -1)\n" STACK, "[1] 2");
 	says(RESERVE("i32([])") SET("0", "9") "l = TensorListScatterIntoExistingList(l, f32([1, 2]), [3, 1])\n" STACK,
 		"[4] 9 2 0 1");
-	refuses("l = TensorListScatterV2(f32([1, 2]), [2, 0], i32([]), 2)\n" LENGTH, "no element 2 in a list of 2");
-	refuses("l = TensorListScatterV2(f32([1, 2]), [-1, 0], i32([]), 2)\n" LENGTH, "no element -1");
-	refuses("l = TensorListScatter(f32([1, 2]), [1], i32([]))\n" LENGTH, "1 indices cannot take the rows of [2]");
-	refuses("l = TensorListFromTensor(f32(1), -1)\n" LENGTH, "must have rows, and is a scalar");
-	refuses(ROWS "y = TensorListGather(l, [3], -1, element_dtype = f32)\n", "no element 3 in a list of 3");
+	refuses("l = TensorListScatterV2(f32([1, 2]), [2, 0], i32([]), 2)\n" LENGTH, "index 2 is outside [0,2)");
+	refuses("l = TensorListScatterV2(f32([1, 2]), [-1, 0], i32([]), 2)\n" LENGTH, "index -1 is outside");
+	refuses("l = TensorListScatter(f32([1, 2]), [1], i32([]))\n" LENGTH, "1 indices, expected one for each row of [2]");
+	refuses("l = TensorListFromTensor(f32(1), -1)\n" LENGTH, "input 0 is a scalar, expected rows");
+	refuses(ROWS "y = TensorListGather(l, [3], -1, element_dtype = f32)\n", "index 3 is outside [0,3)");
 }
 
 #define PARTS(lengths) "l = TensorListSplit(f32([1, 2, 3]), [-1], i64(" lengths "))\n"
@@ -123,8 +123,8 @@ static void parts_are_split_and_joined(void **state)
 		"[5] 1 2 0 0 0");
 	says("l = TensorListReserve([-1], 2, element_dtype = f32)\n" SET("0", "[1, 2]") CONCAT, "[4] 1 2 0 0");
 	says(EMPTY("[-1, 3]") CONCAT, "[0,3]");
-	refuses(EMPTY("-1") CONCAT, "the list is empty, and its elements' shape [...] is not known");
-	refuses(PARTS("[1, 1]") LENGTH, "the lengths add up to 2, not to the rows of [3]");
+	refuses(EMPTY("-1") CONCAT, "the list is empty, and its elements' shape [...] is unknown");
+	refuses(PARTS("[1, 1]") LENGTH, "lengths add up to 2, expected the rows of [3]");
 	refuses(PARTS("[1, 5]") LENGTH, "part 1 of 5 rows is not in [3]");
 	refuses(PARTS("[-1, 4]") LENGTH, "part 0 of -1 rows is not in [3]");
 	refuses(EMPTY("-1") PUSH("1") CONCAT, "is a scalar");
@@ -187,7 +187,7 @@ static void lists_hold_lists(void **state)
 	refuses(
 		"o = TensorListReserve(i32([]), 1, element_dtype = variant)\n"
 		"y = TensorListLength(TensorListGetItem(o, 0, i32([]), element_dtype = variant))\n",
-		"must be a list, and is nothing");
+		"input 0 refers to no object, expected a list");
 }
 
 /* Lists in each other are given back one inside the other: there is an end to how deep. */
@@ -200,7 +200,7 @@ static void lists_are_not_bottomless(void **state)
 		at += (size_t)snprintf(text + at, sizeof text - at,
 			"l%d = TensorListPushBack(EmptyTensorList(-1, -1, element_dtype = variant), l%d)\n", i + 1, i);
 	snprintf(text + at, sizeof text - at, "y = TensorListLength(l1100)\n");
-	refuses(text, "lists in each other more than 1000 deep");
+	refuses(text, "lists are nested more than 1000 deep");
 }
 
 static void optionals_hold_values_or_nothing(void **state)
@@ -229,7 +229,7 @@ static void optionals_hold_values_or_nothing(void **state)
 	refuses(
 		"a, b = OptionalGetValue(OptionalFromValue([1]), output_types = [i32, i32], output_shapes = [[], []])\ny = "
 		"Identity(b)\n",
-		"has 1 values, not 2");
+		"the optional has 1 values, expected 2");
 	refuses("y = OptionalHasValue(AddN([OptionalNone(), OptionalFromValue([1])]))\n",
 		"cannot add optionals of -1 and 1 values");
 }
@@ -242,9 +242,9 @@ static void stacks_give_back_in_turn(void **state)
 		"after b { c = StackPopV2(s, elem_type = f32) }\nafter c { y = StackPopV2(s, elem_type = f32) }\n";
 	says(text, "[2] 1 2");
 	refuses("s = StackV2(-1, elem_type = f32)\ny = StackPopV2(s, elem_type = f32)\n", "stack 's' is empty");
-	refuses("s = StackV2(-1, elem_type = f32)\ny = StackPushV2(s, 1)\n", "stack 's' is of f32, not i32");
-	refuses("s = StackV2(0, elem_type = f32)\ny = StackPushV2(s, f32(1))\n", "stack 's' is full: it holds 0");
-	refuses("s = StackV2(0, elem_type = resource)\ny = StackPushV2(s, s)\n", "a stack cannot hold a stack");
+	refuses("s = StackV2(-1, elem_type = f32)\ny = StackPushV2(s, 1)\n", "stack 's' contains f32, not i32");
+	refuses("s = StackV2(0, elem_type = f32)\ny = StackPushV2(s, f32(1))\n", "stack 's' is full: its max_size is 0");
+	refuses("s = StackV2(0, elem_type = resource)\ny = StackPushV2(s, s)\n", "a stack cannot contain a stack");
 }
 
 #define X_LIST "l = TensorListFromTensor(x * x * x, i32([]))\n"
@@ -315,7 +315,7 @@ static void nothing_is_alive_after_a_step(void **state)
 			struct dfg_tensor y;
 			succeeds(program_run(&program, "y", NULL, &y));
 			dfg_tensor_release(&y);
-			fails(program_run(&program, "bad", NULL, &y), DFG_DATA, "no element 9");
+			fails(program_run(&program, "bad", NULL, &y), DFG_DATA, "index 9 is outside [0,6)");
 			succeeds(program_run(&program, "again", NULL, &y));
 			dfg_tensor_release(&y);
 			if (time == 2)

@@ -150,8 +150,8 @@ static void an_index_outside_changes_nothing(void **state)
 	struct dfg_edge read = read_of(v);
 	fails(step(NULL, add.node, NULL), DFG_DATA, "variable 'v' is not initialised");
 	do_step(init);
-	fails(step(NULL, add.node, NULL), DFG_DATA, "variable 'v': index 3 at 1 is not in [0,3)");
-	fails(step(NULL, less.node, NULL), DFG_DATA, "index -1 at 1 is not in [0,3)");
+	fails(step(NULL, add.node, NULL), DFG_DATA, "variable 'v': index 3 at 1 is outside [0,3)");
+	fails(step(NULL, less.node, NULL), DFG_DATA, "variable 'v': index -1 at 1 is outside [0,3)");
 	EXPECT(read, 1, 2, 3);
 }
 
@@ -206,7 +206,7 @@ static void one_variable_cannot_be_its_own_slot(void **state)
 	struct dfg_edge init = build("AssignVariableOp", "init", EDGES(v, ones), NULL, 0);
 	struct dfg_edge apply = build("ResourceApplyMomentum", "a", EDGES(v, v, one, ones, one), NULL, 0);
 	do_step(init);
-	fails(step(NULL, apply.node, NULL), DFG_DATA, "one variable stands in two places");
+	fails(step(NULL, apply.node, NULL), DFG_DATA, "one variable is used for two slots");
 	do_step(init);
 }
 
