@@ -73,9 +73,7 @@ ZerosLike([true, false])                                    = [false, false]
 ClipByValue([-5, 0, 5], -1, 2)                              = [-1, 0, 2]
 ClipByValue([-5, 0, 5], [0, 1, 2], [1, 2, 3])               = [0, 1, 3]
 ClipByValue([nan], 0, 1)                                    = [nan]
-AddN([[1, 2], [10, 20], [100, 200]])                        = [111, 222]
-AddN([[1, 2]])                                              = [1, 2]
-AddN([[1, 2], [1]])                                         : inputs must have equal shapes, not [2] and [1]
 Add(["a", ""], "b")                                          = ["ab", "b"]
 FloorDiv(i8([-128, -128, 127, 100]), i8([5, 127, -128, -128])) = i8([-26, -2, -1, -1])
 FloorMod(i32([]), i32(0))                                    = i32([])
+Add(c64([1, 2]), c64(3))                                    = [4, 5]

@@ -28,3 +28,7 @@ Tile(["x", "y"], [2])                                       = ["x", "y", "x", "y
 Tile([1, 2], [1, 2])                                        : multiples are [2], expected one for each dimension of [2]
 Tile([1, 2], [-1])                                          : multiple 0 is negative
 Tile([1, 2], i64([4611686018427387904]))                    : too large
+BroadcastTo(1, [0])                                         = []
+BroadcastTo(f32([nan]), [2])                                = [nan, nan]
+Tile([1, 2], [0])                                           = []
+Tile([[1], [2]], [1, 3])                                    = [[1, 1, 1], [2, 2, 2]]

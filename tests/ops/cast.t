@@ -16,6 +16,6 @@ Bitcast(i32([1065353216]), type = f32)                      = [1]
 Bitcast(i32([258]), type = u8)                              = [[2, 1, 0, 0]]
 Bitcast(u8([[2, 1, 0, 0]]), type = i32)                     = [258]
 Bitcast(u8([1, 2]), type = i32)                             : u8[2] lacks the last dimension of 4 that becomes one i32
-CheckNumerics([1, 2], message = "x")                        = [1, 2]
-CheckNumerics(f32([1, nan, inf]), message = "the loss")     : the loss: f32[3] has 1 NaN and 1 infinite elements
-CheckNumericsV2(f64([inf]), message = "x")                  : x: f64[1] has 0 NaN and 1 infinite
+Cast([], DstT = i32)                                        = []
+Cast(f32(inf), DstT = f16)                                  = inf
+Cast(f32([0, nan, -1]), DstT = bool)                        = [false, true, true]

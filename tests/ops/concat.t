@@ -1,4 +1,4 @@
-# Tensors joined, and taken apart.
+# Tensors joined.
 ConcatV2([[[1, 2]], [[3, 4]]], 0)                           = [[1, 2], [3, 4]]
 ConcatV2([[[1], [2]], [[3], [4]]], -1)                      = [[1, 3], [2, 4]]
 ConcatV2([[1], [], [2, 3]], 0)                              = [1, 2, 3]
@@ -17,16 +17,3 @@ Pack([[1, 2], [3, 4]], axis = -1)                           = [[1, 3], [2, 4]]
 Pack([1, 2, 3])                                             = [1, 2, 3]
 Pack([[1, 2], [3]])                                         : cannot pack [2] with [1]
 Pack([[1, 2], [3, 4]], axis = 2)                            : axis 2 is out of range
-Unpack([[1, 2], [3, 4]], num = 2)                           = [1, 2], [3, 4]
-Unpack([[1, 2], [3, 4]], num = 2, axis = 1)                 = [1, 3], [2, 4]
-Unpack([[1, 2], [3, 4]], num = 3)                           : cannot unpack dimension 0 of [2,2] into 3
-Unpack(1, num = 1)                                          : axis 0 is out of range
-Split(0, [1, 2, 3, 4], num_split = 2)                       = [1, 2], [3, 4]
-Split(-1, [[1, 2], [3, 4]], num_split = 2)                  = [[1], [3]], [[2], [4]]
-Split(0, [1, 2, 3], num_split = 2)                          : cannot split dimension 0 of [3] into 2 equal parts
-Split(1, [1, 2], num_split = 2)                             : axis 1 is out of range
-SplitV([1, 2, 3, 4, 5], [2, -1], 0, num_split = 2)          = [1, 2], [3, 4, 5]
-SplitV([1, 2, 3], [0, 3], 0, num_split = 2)                 = [], [1, 2, 3]
-SplitV([1, 2, 3], [1, 1], 0, num_split = 2)                 : sizes add up to 2, which does not fit dimension 0 of [3]
-SplitV([1, 2, 3], [-1, -1], 0, num_split = 2)               : size 1 is -1, expected 0 or more; one size may be -1
-SplitV([1, 2, 3], [3], 0, num_split = 2)                    : 1 sizes for 2 parts

@@ -25,8 +25,3 @@ Conv3D([[[[[1]]], [[[2]]]]], [[[[1]]]], strides = [1, 1, 1, 1, 1], padding = "VA
 Conv3DBackpropInputV2([1, 2, 1, 1, 1], [[[[[1]]]], [[[[10]]]]], [[[[[3]]]]], strides = [1, 1, 1, 1, 1], padding = "VALID") = [[[[[3]]], [[[30]]]]]
 Conv3DBackpropFilterV2([[[[[1]]], [[[2]]]]], [2, 1, 1, 1, 1], [[[[[3]]]]], strides = [1, 1, 1, 1, 1], padding = "VALID") = [[[[[3]]]], [[[[6]]]]]
 Conv3DBackpropFilterV2([[[[[1]]], [[[2]]]]], [2, 1, 1, 1, 1], [[[[[3]]]]], strides = [1, 1, 1, 1], padding = "VALID") : strides
-DepthwiseConv2dNative([[[[1, 2], [3, 4]]]], [[[[1], [10]], [[1], [10]]]], strides = [1, 1, 1, 1], padding = "VALID") = [[[[4, 60]]]]
-DepthwiseConv2dNative([[[[1]]]], [[[[2, 3]]]], strides = [1, 1, 1, 1], padding = "SAME") = [[[[2, 3]]]]
-DepthwiseConv2dNative([[[[1, 2]]]], [[[[2]]]], strides = [1, 1, 1, 1], padding = "SAME") : image [1,1,1,2] has 2 channels, filter [1,1,1,1] is for 1
-DepthwiseConv2dNativeBackpropInput([1, 1, 2, 1], [[[[1]], [[10]]]], [[[[3]]]], strides = [1, 1, 1, 1], padding = "VALID") = [[[[3], [30]]]]
-DepthwiseConv2dNativeBackpropFilter([[[[1], [2]]]], [1, 2, 1, 1], [[[[3]]]], strides = [1, 1, 1, 1], padding = "VALID") = [[[[3]], [[6]]]]

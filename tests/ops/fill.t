@@ -25,3 +25,8 @@ OneHot(1, 3, 1, 0)                                          = [0, 1, 0]
 OneHot([0], 0, 1, 0)                                        = [[]]
 OneHot([0], -1, 1, 0)                                       : depth is -1, expected at least 0
 OneHot([0], 2, 1, 0, axis = 2)                              : axis 2 is out of range
+Fill([0], 7)                                                = []
+Range(f32(0), f32(1), f32(0.25))                            = [0, 0.25, 0.5, 0.75]
+LinSpace(f32(1), f32(5), 1)                                 = [1]
+OneHot([1, -1, 3], 3, 1, 0)                                 = [[0, 1, 0], [0, 0, 0], [0, 0, 0]]
+OneHot(1, 2, 5, 9)                                          = [9, 5]

@@ -32,14 +32,13 @@ SelectV2([true, false], [1, 2], [10, 20])                   = [1, 20]
 SelectV2([[true], [false]], [1, 2], 0)                      = [[1, 2], [0, 0]]
 SelectV2([true, false], ["a", "b"], "c")                    = ["a", "c"]
 SelectV2([true, false], [1, 2], [1, 2, 3])                  : cannot broadcast
-Select([true, false], [1, 2], [10, 20])                     = [1, 20]
-Select([true, false], [[1, 2], [3, 4]], [[5, 6], [7, 8]])   = [[1, 2], [7, 8]]
-Select(false, [1, 2], [10, 20])                             = [10, 20]
-Select([true, false], ["a", "b"], ["c", "d"])               = ["a", "d"]
-Select([true], [1, 2], [10, 20])                            : the condition is [1], expected [2], a scalar or a vector of its rows
-Select([true, false], [1, 2], [10])                         : t is [2] and e [1], expected equal shapes
 Equal(["a", "bc", ""], ["a", "b", ""])                      = [true, false, true]
 NotEqual([["a"], ["b"]], ["a", "b"])                        = [[false, true], [true, false]]
 Equal([1, 2, 3], [1, 2], incompatible_shape_error = false)  = false
 NotEqual(["a", "b", "c"], ["a", "b"], incompatible_shape_error = false) = true
 Equal([1, 2], [1], incompatible_shape_error = false)        = [true, false]
+Equal([], [])                                               = []
+Greater([nan], [1])                                         = [false]
+GreaterEqual([nan, inf], [nan, inf])                        = [false, true]
+LessEqual([-inf], [nan])                                    = [false]
+LogicalNot(true)                                            = false

@@ -15,3 +15,6 @@ BatchMatMulV2([[1], [2]], [[[3], [4]]], adj_x = true)       = [[[11]]]
 BatchMatMulV2([[1, 2]], [[3, 4]])                           : cannot multiply [1,2] by [1,2]
 BatchMatMulV2([1, 2], [[3, 4]])                             : inputs are [2] and [1,2], expected matrices
 BatchMatMulV2([[[1], [2]], [[3], [4]], [[5], [6]]], [[[1], [10]]], adj_x = true) = [[[21]], [[43]], [[65]]]
+MatMul([[], []], [[]])                                      : cannot multiply
+MatMul(f32([[inf, 0]]), f32([[0], [1]]))                    = [[nan]]
+BatchMatMulV2([[[1]], [[2]]], [[3]])                        = [[[3]], [[6]]]

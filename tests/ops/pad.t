@@ -14,3 +14,6 @@ MirrorPad([1, 2, 3], [[1, 0]], mode = "WRAP")               : must be one of REF
 MirrorPadGrad([1, 2, 3, 4, 5, 6], [[2, 1]], mode = "REFLECT") = [3, 12, 6]
 MirrorPadGrad([1, 2, 3, 4, 5, 6], [[2, 1]], mode = "SYMMETRIC") = [5, 5, 11]
 MirrorPadGrad([1, 2, 3], [[2, 2]], mode = "SYMMETRIC")      : cannot mirror
+Pad(5, [[]])                                                : paddings
+PadV2(f32([1]), [[0, 2]], f32(nan))                         = [1, nan, nan]
+MirrorPad(["a", "b"], [[1, 0]], mode = "REFLECT")           = ["b", "a", "b"]

@@ -37,7 +37,11 @@ SparseSegmentSqrtN([1], [0], [-1])                          : segment id -1 at 0
 SparseSegmentSumWithNumSegments([1, 2, 4], [0, 2, 2], [0, 0, 2], 4) = [5, 0, 4, 0]
 SparseSegmentMeanWithNumSegments([1, 2, 4], [0, 2], [1, 1], 2) = [0, 2.5]
 SparseSegmentSqrtNWithNumSegments([1, 2, 4], [0, 2], [1, 1], 1) : segment id 1 is outside [0,1)
-SparseSegmentSumGrad([[1, 2], [3, 4]], [2, 0, 2], [0, 1, 1], 3) = [[3, 4], [0, 0], [4, 6]]
-SparseSegmentMeanGrad([8, 3], [2, 0], [0, 0], 3)              = [4, 0, 4]
-SparseSegmentSqrtNGrad([8], [1, 1, 1, 1], [0, 0, 0, 0], 2)    = [0, 16]
-SparseSegmentSumGrad([1], [0], [1], 2)                        : segment id 1 at 0 is outside [0,1)
+SegmentSum([[], []], [0, 1])                                = [[], []]
+SegmentSum(f32([1, inf, -inf]), [0, 1, 1])                  = [1, nan]
+SegmentMean([], i32([]))                                    = []
+SegmentProd(f32([nan, 2]), [0, 1])                          = [nan, 2]
+UnsortedSegmentSum([], i32([]), 2)                          = [0, 0]
+UnsortedSegmentProd([2, 3], [1, 1], 2)                      = [1, 6]
+SparseSegmentSum([1, 2], i32([]), i32([]))                  = []
+SparseSegmentMean([2, 4], [0, 1], [0, 0])                   = [3]

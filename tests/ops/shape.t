@@ -1,4 +1,4 @@
-# What asks for a shape, and what gives elements another.
+# Shapes, sizes and ranks.
 Shape([[1, 2, 3], [4, 5, 6]])                               = [2, 3]
 Shape(1)                                                    = []
 Shape([[], []], out_type = i64)                             = [2, 0]
@@ -8,30 +8,8 @@ Size([])                                                    = 0
 Size(7)                                                     = 1
 Rank([[1, 2, 3]])                                           = 2
 Rank(7)                                                     = 0
-Reshape([[1, 2, 3], [4, 5, 6]], [3, 2])                     = [[1, 2], [3, 4], [5, 6]]
-Reshape([1, 2, 3, 4], [2, -1])                              = [[1, 2], [3, 4]]
-Reshape([5], [])                                            = 5
-Reshape([], [2, 0])                                         = [[], []]
-Reshape([1, 2, 3], [2, 2])                                  : cannot reshape [3] to [2,2]
-Reshape([1, 2, 3], [-1, 2])                                 : cannot reshape [3] to [?,2]
-Reshape([1, 2, 3, 4], [-1, -1])                             : cannot reshape to [?,?]: dimensions 0 and 1 are both -1
-Reshape([], [-1, 0])                                        = [[]]
 Shape(Reshape(f32([[], []]), [-1, 0]))                       = [2, 0]
-Reshape([1, 2], [-1, 0])                                    : cannot reshape [2]
-Reshape([1], [-2])                                          : dimension 0 of the shape is -2
-Reshape([1], [1, 1, 1, 1, 1, 1, 1, 1, 1])                   : a shape of 9 dimensions
-Reshape([1], i64([4611686018427387904, 4611686018427387904])) : larger than any memory
-ExpandDims([1, 2], 0)                                       = [[1, 2]]
-ExpandDims([1, 2], -1)                                      = [[1], [2]]
-ExpandDims(3, 0)                                            = [3]
-ExpandDims([1, 2], 2)                                       : axis 2 is out of range for rank 2
-Squeeze([[[1], [2]]])                                       = [1, 2]
-Squeeze([[[1], [2]]], squeeze_dims = [-1])                  = [[1, 2]]
-Squeeze([[[1]]])                                            = 1
-Squeeze([[1, 2]], squeeze_dims = [1])                       : cannot squeeze dimension 1 of [1,2]
-Squeeze([[1, 2]], squeeze_dims = [2])                       : axis 2 is out of range
-EnsureShape([[1, 2]], shape = [1, 2])                       = [[1, 2]]
-EnsureShape([[1, 2]], shape = [2, 2])                       : the shape is [1,2], expected [2,2]
-StopGradient([1, 2])                                        = [1, 2]
-DeepCopy([1, 2])                                            = [1, 2]
-PreventGradient([1, 2], message = "no")                     = [1, 2]
+ShapeN([[1, 2], [[3]]])                                     = [2], [1, 1]
+ShapeN([5, []], out_type = i64)                             = [], [0]
+Shape([[], []])                                             = [2, 0]
+Size([[], []])                                              = 0

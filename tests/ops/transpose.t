@@ -1,4 +1,4 @@
-# Axes in another order, or backwards.
+# Axes in another order, or reversed.
 Transpose([[1, 2, 3], [4, 5, 6]], [1, 0])                   = [[1, 4], [2, 5], [3, 6]]
 Transpose([[[1, 2], [3, 4]]], [2, 0, 1])                    = [[[1, 3]], [[2, 4]]]
 Transpose(5, [])                                            = 5
@@ -15,13 +15,7 @@ ReverseV2([[1, 2], [3, 4]], [0])                            = [[3, 4], [1, 2]]
 ReverseV2([[1, 2], [3, 4]], [-1, 0])                        = [[4, 3], [2, 1]]
 ReverseV2([1, 2], [1])                                      : axis 1 is out of range
 ReverseV2([1, 2], [0, -1])                                  : axis 0 is given twice
-ReverseSequence([[1, 2, 3], [4, 5, 6]], [2, 3], seq_dim = 1) = [[2, 1, 3], [6, 5, 4]]
-ReverseSequence([[1, 2], [3, 4], [5, 6]], [0, 3], seq_dim = 0, batch_dim = 1) = [[1, 6], [3, 4], [5, 2]]
-ReverseSequence([[1, 2]], [3], seq_dim = 1)                 : length 3 of sequence 0 is outside [0,2]
-ReverseSequence([[1, 2]], [1, 1], seq_dim = 1)              : 2 lengths, expected one for each index of dimension 0 of [1,2]
-ReverseSequence([[1, 2]], [1], seq_dim = 0)                 : both 0
-Roll([1, 2, 3, 4], 1, 0)                                    = [4, 1, 2, 3]
-Roll([[1, 2], [3, 4]], [1, -1], [0, 1])                     = [[4, 3], [2, 1]]
-Roll([1, 2, 3], [4, 1], [0, 0])                             = [2, 3, 1]
-Roll([1, 2], 1, 1)                                          : axis 1 is out of range
-Roll([1, 2], [1, 2], 0)                                     : shift and axis must be scalars or vectors of equal length, not [2] and []
+ReverseV2([], [0])                                          = []
+ReverseV2(5, [])                                            = 5
+ReverseV2(["a", "b"], [0])                                  = ["b", "a"]
+InvertPermutation([[0]])                                    : vector

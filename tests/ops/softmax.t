@@ -1,0 +1,13 @@
+# exp(ln n) = n.
+Softmax([[0, 0, 0, 0], [0, 0.6931471805599453, 1.3862943611198906, 0]]) = [[0.25, 0.25, 0.25, 0.25], [0.125, 0.25, 0.5, 0.125]]
+Softmax([1000, 1000])                                       = [0.5, 0.5]
+Softmax([[nan, 1]])                                         = [[nan, nan]]
+Softmax(1.5)                                                : logits are a scalar, expected at least one dimension
+LogSoftmax([0, 0])                                          = [-0.6931471805599453, -0.6931471805599453]
+LogSoftmax([0, -1000])                                      = [0, -1000]
+Softmax([[-inf, 0]])                                        = [[0, 1]]
+Softmax([[inf, 0]])                                         = [[nan, nan]]
+Softmax([[], []])                                           = [[], []]
+Softmax([[[0, 0]]])                                         = [[[0.5, 0.5]]]
+LogSoftmax([[nan, 1]])                                      = [[nan, nan]]
+LogSoftmax(1)                                               : logits are a scalar
