@@ -96,7 +96,7 @@ static struct dfg_err *make_boxes(struct maker *m)
 	if (count < m->graph->count)
 		return NULL;
 	DFG_TRY(dfg_loops_find(m->graph, order, &nesting->arena, &m->loops));
-	DFG_TRY(dfg_liveness_find(m->graph, order, &m->loops, &m->liveness));
+	DFG_TRY(dfg_liveness_find(m->graph, order, &m->loops, NULL, &m->liveness));
 	DFG_TRY(box_loops(m));
 	for (uint32_t n = 0; n < m->graph->count; n++) {
 		uint32_t loop = dfg_loop_home(m->graph, &m->loops, n);

@@ -109,6 +109,18 @@ uint32_t dfg_node_port_width(
 bool dfg_node_takes_ref(const struct dfg_node *node, uint32_t e);
 
 /*
+ * Whether the edge carries a variable itself, which is read only when its reader runs: by the declaration of its node,
+ * or through Identities.
+ */
+bool dfg_edge_is_ref(const struct dfg_graph *graph, struct dfg_edge edge);
+
+/*
+ * A node of a lowered call only names the outputs of the call: an IdentityN of which a reader of one output does not
+ * wait for the inputs of the others.
+ */
+bool dfg_node_names_outputs(const struct dfg_node *node);
+
+/*
  * A topological order of the nodes, ignoring edges from a NextIteration to a Merge. order has space for graph->count
  * numbers; *out_count is smaller if there is a cycle. O(nodes + edges), no recursion. The order depends on the graph
  * alone.

@@ -263,3 +263,36 @@ bool dfg_node_takes_ref(const struct dfg_node *node, uint32_t e)
 	}
 	return true;
 }
+
+static bool makes_ref(const struct dfg_node *node, uint32_t port)
+{
+	const struct dfg_signature *signature;
+	struct dfg_err *err = dfg_op_signature(node->op, &signature);
+	dfg_err_free(err);
+	for (int i = 0; !err && i < signature->n_out; i++) {
+		uint32_t width = dfg_node_port_width(node, signature, &signature->out[i]);
+		if (port < width)
+			return signature->out[i].is_ref;
+		port -= width;
+	}
+	return false;
+}
+
+bool dfg_edge_is_ref(const struct dfg_graph *graph, struct dfg_edge edge)
+{
+	for (uint32_t steps = 0; steps <= graph->count && edge.port >= 0; steps++) {
+		const struct dfg_node *node = &graph->node[edge.node];
+		if (!node->op || makes_ref(node, (uint32_t)edge.port))
+			return node->op;
+		if (node->op->role != DFG_IDENTITY || (uint32_t)edge.port >= node->n_in)
+			return false;
+		edge = node->in[edge.port];
+	}
+	return false;
+}
+
+bool dfg_node_names_outputs(const struct dfg_node *node)
+{
+	return node->op && node->op->role == DFG_IDENTITY && node->n_in > 1 && !node->n_control &&
+		   dfg_node_mark(node, "_dfg_call", NULL);
+}

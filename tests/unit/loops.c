@@ -24,7 +24,7 @@ static void analyse(struct analysis *a, const char *text)
 	assert_null(dfg_graph_order(&a->sketch.graph, &a->arena, a->order, &count));
 	assert_int_equal(count, a->sketch.graph.count);
 	assert_null(dfg_loops_find(&a->sketch.graph, a->order, &a->arena, &a->loops));
-	assert_null(dfg_liveness_find(&a->sketch.graph, a->order, &a->loops, &a->liveness));
+	assert_null(dfg_liveness_find(&a->sketch.graph, a->order, &a->loops, NULL, &a->liveness));
 }
 
 static void release(struct analysis *a)
@@ -120,6 +120,66 @@ static void a_merge_of_both_sides_is_live_whenever_what_they_share_is(void **sta
 	release(&a);
 }
 
+static void a_merge_is_as_live_as_its_inputs_that_can_be_live(void **state)
+{
+	(void)state;
+	struct analysis a;
+	analyse(&a, "p Const\nq Const\nx Const\ns Switch x p\nt Switch s:1 p\nu Switch x q\nm Merge t u:1\nn Merge t t\n");
+	assert_true(dfg_live_never(&a.liveness, set_of(&a, "t")));
+	assert_int_equal(set_of(&a, "m"), set_of(&a, "u:1"));
+	assert_true(dfg_live_never(&a.liveness, set_of(&a, "n")));
+	assert_true(a.liveness.is_partial[number(&a, "m")] == false);
+	release(&a);
+}
+
+static void two_readings_of_a_ref_are_two_predicates(void **state)
+{
+	(void)state;
+	struct analysis a;
+	analyse(&a,
+		"v VariableV2 dtype=bool\nx Const\nr1 Identity v T=bool\nr2 Identity v T=bool\nr3 Identity r1 T=bool\n"
+		"s1 Switch x r1\ns2 Switch x r2\ns3 Switch x r1\ns4 Switch x r3\n");
+	assert_int_equal(set_of(&a, "s1"), set_of(&a, "s3"));
+	assert_int_not_equal(set_of(&a, "s1"), set_of(&a, "s2"));
+	assert_int_not_equal(set_of(&a, "s1"), set_of(&a, "s4"));
+	release(&a);
+}
+
+/* A step that feeds output 1 of the Switch, and reads its output 0 through a lowered call of two outputs. */
+static void feeds_cut_the_graph_of_a_step(void **state)
+{
+	(void)state;
+	static const char *const names[] = {"p", "x", "s", "f", "t", "u", "after", "g"};
+	enum { COUNT = sizeof names / sizeof *names };
+	struct analysis a;
+	struct dfg_edge feed;
+	uint32_t order[COUNT], numbers[32], of[COUNT] = {0}, variable[COUNT];
+	analyse(&a,
+		"p Const\nx Const\ns Switch x p\nf Neg s\nt Neg s:1\nu Neg x\ncall IdentityN f u _dfg_call=true\n"
+		"after Neg call:1\ng Neg call\n");
+	uint32_t whole = set_of(&a, "f");
+	assert_int_equal(set_of(&a, "after"), whole);
+	assert_int_not_equal(set_of(&a, "t"), 0);
+	dfg_liveness_release(&a.liveness);
+	assert_null(dfg_graph_edge(&a.sketch.graph, "s:1", &feed));
+	memset(numbers, 0xff, sizeof numbers);
+	for (uint32_t i = 0; i < COUNT; i++) {
+		order[i] = number(&a, names[i]);
+		numbers[order[i]] = i;
+		variable[i] = DFG_NONE;
+	}
+	a.loops.of = of;
+	a.loops.variable = variable;
+	struct dfg_live_step step = {COUNT, numbers, &feed, 1};
+	assert_null(dfg_liveness_find(&a.sketch.graph, order, &a.loops, &step, &a.liveness));
+	assert_int_equal(set_of(&a, "s:1"), 0);
+	assert_int_equal(set_of(&a, "t"), 0);
+	assert_int_not_equal(set_of(&a, "s:0"), 0);
+	assert_int_equal(set_of(&a, "g"), set_of(&a, "s:0"));
+	assert_int_equal(set_of(&a, "after"), 0);
+	release(&a);
+}
+
 static void sides_that_leave_a_case_out_are_not_whole(void **state)
 {
 	(void)state;
@@ -170,6 +230,9 @@ int main(void)
 		cmocka_unit_test(a_loop_has_its_condition_variables_and_invariants),
 		cmocka_unit_test(what_the_condition_needs_is_live_more_often_than_the_body),
 		cmocka_unit_test(a_merge_of_both_sides_is_live_whenever_what_they_share_is),
+		cmocka_unit_test(a_merge_is_as_live_as_its_inputs_that_can_be_live),
+		cmocka_unit_test(two_readings_of_a_ref_are_two_predicates),
+		cmocka_unit_test(feeds_cut_the_graph_of_a_step),
 		cmocka_unit_test(sides_that_leave_a_case_out_are_not_whole),
 		cmocka_unit_test(ways_of_one_number_exclude_each_other_as_far_as_both_tell_them_apart),
 		cmocka_unit_test(a_loop_in_a_branch_is_entered_under_its_condition),

@@ -8,7 +8,7 @@ struct dfg_err *dfg_control_out_init(struct dfg_control_out *o, struct dfg_build
 	*o = (struct dfg_control_out){.builder = builder, .count = builder->graph->count};
 	DFG_TRY(dfg_pass_order(builder->graph, &o->arena, &order, &count));
 	DFG_TRY(dfg_loops_find(builder->graph, order, &o->arena, &o->loops));
-	DFG_TRY(dfg_liveness_find(builder->graph, order, &o->loops, &o->liveness));
+	DFG_TRY(dfg_liveness_find(builder->graph, order, &o->loops, NULL, &o->liveness));
 	o->instead = dfg_arena_zeros(&o->arena, (size_t)o->count + 1, sizeof *o->instead);
 	return o->instead ? NULL : DFG_ERR(DFG_MEMORY, "no memory for control edges");
 }

@@ -534,7 +534,7 @@ struct dfg_err *dfg_gradient_frames_init(
 	m->scope = m->prefix;
 	m->n_control = builder->n_control;
 	DFG_TRY(dfg_loops_find(graph, order, scratch, &m->loops));
-	DFG_TRY(dfg_liveness_find(graph, order, &m->loops, &m->liveness));
+	DFG_TRY(dfg_liveness_find(graph, order, &m->loops, NULL, &m->liveness));
 	m->body = dfg_arena_zeros(scratch, m->loops.count, sizeof *m->body);
 	m->counter = dfg_arena_zeros(scratch, m->loops.count, sizeof *m->counter);
 	m->loop = dfg_arena_zeros(scratch, m->loops.count, sizeof *m->loop);

@@ -31,7 +31,7 @@ static struct dfg_err *find_loops(struct cut *c)
 		return DFG_ERR(DFG_DATA, "the graph has a cycle");
 	DFG_TRY(dfg_loops_find(c->graph, order, &c->scratch, &c->loops));
 	if (c->loops.count > 1)
-		DFG_TRY(dfg_liveness_find(c->graph, order, &c->loops, &c->liveness));
+		DFG_TRY(dfg_liveness_find(c->graph, order, &c->loops, NULL, &c->liveness));
 	return dfg_cut_loops(c, order);
 }
 

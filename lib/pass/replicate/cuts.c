@@ -231,7 +231,7 @@ static struct dfg_err *check_live(struct replicate *r)
 		return dfg_no_memory("an order of nodes");
 	DFG_TRY(dfg_graph_order(graph, &r->scratch, order, &count));
 	DFG_TRY(dfg_loops_find(graph, order, &r->scratch, &loops));
-	struct dfg_err *err = dfg_liveness_find(graph, order, &loops, &liveness);
+	struct dfg_err *err = dfg_liveness_find(graph, order, &loops, NULL, &liveness);
 	for (size_t i = 0; i < r->cuts && !err; i++) {
 		uint32_t n = r->cut[i].source.node;
 		bool dead = liveness.of[n] || dfg_node_role(&graph->node[n]) == DFG_SWITCH;

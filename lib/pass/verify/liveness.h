@@ -6,7 +6,9 @@
 
 /*
  * Checks the rules of liveness. The condition under which a node runs is a function of the predicates
- * (lib/pass/verify/bdd.h), derived from the Switches and Merges before it. At most one input of a Merge is live; all
+ * (lib/pass/verify/bdd.h), derived from the Switches and Merges before it. lib/graph/liveness.h has conjunctions only,
+ * which suffice for a graph that keeps the rules; this check must also represent one that breaks them: a Merge of inputs
+ * that overlap or leave cases out is live under a disjunction, and predicates are functions of each other. At most one input of a Merge is live; all
  * values entering a loop are live together; a loop variable is live in every iteration that continues and not in the
  * last; a Save runs only where the loop continues; a node that has effects or may fail does not run in the final
  * iteration, which only evaluates the loop's condition; a declared output is live in some case.
