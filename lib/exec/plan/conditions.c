@@ -1,17 +1,36 @@
 #include "lib/exec/plan/schedule.h"
+#include "lib/graph/liveness.h"
 
 #include <string.h>
 
-/* Working data for finding the path condition of each slot and node. */
-
+/*
+ * The conditions of a plan. lib/graph/liveness.h finds when each tensor is live, for the nodes and feeds of the step. The
+ * schedule requires more: conditions as paths, each a parent and one more pair, since the linear executor branches on one
+ * pair after another; predicates that are evaluated in the loop that uses them; and a proof that each Merge has exactly
+ * one live input and that each loop is well formed, without which there is no schedule. The loops are the plan's frames,
+ * which the dataflow executor requires in any case, so they are recovered once.
+ */
 struct condition_finder {
 	struct dfg_plan *plan;
 	struct schedule *schedule;
-	struct dfg_arena *scratch;
-	uint32_t *value;        /* by slot: the slot whose value it forwards unchanged */
-	uint32_t *predicate_of; /* by slot that is not forwarded: its predicate, or DFG_NONE */
-	uint32_t *reads;        /* by slot: number of inputs that read it */
+	struct dfg_arena arena; /* released as soon as the conditions are known, before the nodes are ordered */
+	struct dfg_liveness liveness;
+	struct dfg_loops loops;    /* the plan's frames; its arrays are by plan node */
+	struct dfg_live_step step; /* the plan's nodes and feeds */
+	uint32_t *first_of;        /* by condition of the liveness, of side 0: its first predicate, or DFG_NONE */
+	size_t first_room, firsts;
+	uint32_t *next_of; /* by predicate: the one of the same condition in another loop, or DFG_NONE */
+	size_t next_room;
+	uint32_t *loop_condition; /* by loop: the condition of the liveness that ends it, or DFG_NONE */
+	uint32_t *reads;          /* by slot: number of inputs that read it */
+	struct path *path;        /* by set of the liveness: the last condition that it became */
+	size_t path_room, paths;
 	bool unsupported;
+};
+
+/* A set of the liveness in a loop; loop is DFG_NONE if there is none yet. */
+struct path {
+	uint32_t loop, condition;
 };
 
 /* The condition with one more pair, whose predicate is larger than all of the parent's. */
@@ -42,35 +61,6 @@ static struct dfg_err *child_condition(
 	return NULL;
 }
 
-/* The pairs of a condition, the largest predicate first. */
-struct pairs {
-	struct {
-		uint32_t predicate;
-		int32_t side;
-	} pair[CONDITION_DEPTH_MAX];
-	uint32_t count, loop;
-};
-
-static void list_pairs(const struct schedule *schedule, uint32_t condition, struct pairs *pairs)
-{
-	pairs->count = 0;
-	pairs->loop = schedule->condition[condition].loop;
-	for (; schedule->condition[condition].depth && pairs->count < CONDITION_DEPTH_MAX;
-		 condition = schedule->condition[condition].parent) {
-		pairs->pair[pairs->count].predicate = schedule->condition[condition].predicate;
-		pairs->pair[pairs->count++].side = schedule->condition[condition].side;
-	}
-}
-
-static struct dfg_err *condition_of_pairs(
-	struct condition_finder *of, const struct pairs *pairs, uint32_t *out_condition)
-{
-	*out_condition = pairs->loop;
-	for (uint32_t i = pairs->count; i--;)
-		DFG_TRY(child_condition(of, *out_condition, pairs->pair[i].predicate, pairs->pair[i].side, out_condition));
-	return NULL;
-}
-
 bool dfg_conditions_exclude(const struct schedule *schedule, uint32_t one, uint32_t two)
 {
 	while (schedule->condition[one].depth && schedule->condition[two].depth) {
@@ -85,161 +75,132 @@ bool dfg_conditions_exclude(const struct schedule *schedule, uint32_t one, uint3
 	return false;
 }
 
-/* The conjunction of two conditions. */
-static struct dfg_err *conjunction(struct condition_finder *of, uint32_t one, uint32_t two, uint32_t *out_condition)
+/* The predicate that decides the condition of the liveness in the loop, or DFG_NONE. */
+static uint32_t predicate_in(const struct condition_finder *of, uint32_t condition, uint32_t loop)
 {
-	const struct schedule *schedule = of->schedule;
-	struct pairs a, b, all = {0};
-	*out_condition = one;
-	if (one == two || one == UNREACHABLE)
-		return NULL;
-	*out_condition = UNREACHABLE;
-	if (two == UNREACHABLE || dfg_conditions_exclude(schedule, one, two))
-		return NULL;
-	list_pairs(schedule, one, &a);
-	list_pairs(schedule, two, &b);
-	if (a.count + b.count >= CONDITION_DEPTH_MAX || a.loop != b.loop) {
-		of->unsupported = true;
-		return NULL;
-	}
-	all.loop = a.loop;
-	for (uint32_t i = 0, j = 0; i < a.count || j < b.count;) {
-		bool first = j == b.count || (i < a.count && a.pair[i].predicate >= b.pair[j].predicate);
-		bool second = i == a.count || (j < b.count && b.pair[j].predicate >= a.pair[i].predicate);
-		all.pair[all.count++] = first ? a.pair[i] : b.pair[j];
-		i += first;
-		j += second;
-	}
-	return condition_of_pairs(of, &all, out_condition);
-}
-
-static struct dfg_err *conjunction_with_pair(
-	struct condition_finder *of, uint32_t condition, uint32_t predicate, int32_t side, uint32_t *out_condition)
-{
-	uint32_t only;
-	*out_condition = UNREACHABLE;
-	if (condition == UNREACHABLE)
-		return NULL;
-	DFG_TRY(child_condition(of, of->schedule->condition[condition].loop, predicate, side, &only));
-	return conjunction(of, condition, only, out_condition);
-}
-
-/* The predicate controlled by the value in the slot. */
-static struct dfg_err *find_predicate(
-	struct condition_finder *of, uint32_t slot, const struct plan_node *node, int n_out, uint32_t *out_predicate)
-{
-	struct schedule *schedule = of->schedule;
-	uint32_t value = of->value[slot], *predicate = &of->predicate_of[value];
-	if (*predicate == DFG_NONE) {
-		if (!dfg_reserve(
-				&schedule->predicate, &schedule->predicate_room, schedule->predicates + 1, sizeof *schedule->predicate))
-			return dfg_no_memory("the schedule of the step");
-		*predicate = (uint32_t)schedule->predicates++;
-		schedule->predicate[*predicate] = (struct predicate){
-			.slot = value,
-			.node = (uint32_t)(node - of->plan->node),
-			.condition = schedule->slot_condition[value],
-			.first_condition = DFG_NONE,
-			.n_out = (uint16_t)n_out,
-		};
-	}
-	of->unsupported |= schedule->predicate[*predicate].n_out != n_out;
-	*out_predicate = *predicate;
-	return NULL;
-}
-
-/* The conjunction of the conditions of all data and control inputs. */
-static struct dfg_err *condition_of_inputs(
-	struct condition_finder *of, const struct plan_node *node, uint32_t *out_condition)
-{
-	struct dfg_plan *plan = of->plan;
-	*out_condition = dfg_loop_of(plan, (uint32_t)(node - plan->node));
-	for (int i = 0; i < node->n_in; i++)
-		if (!dfg_always_there(plan, dfg_plan_node_in(of->plan, node, i)))
-			DFG_TRY(conjunction(
-				of, *out_condition, of->schedule->slot_condition[dfg_plan_node_in(of->plan, node, i)], out_condition));
-	for (uint32_t i = 0; i < node->n_control; i++) {
-		uint32_t before = plan->control[node->first_control + i];
-		if (!plan->node[before].preset)
-			DFG_TRY(conjunction(of, *out_condition, of->schedule->node_condition[before], out_condition));
-	}
-	return NULL;
+	uint32_t f = condition < of->firsts ? of->first_of[condition] : DFG_NONE;
+	while (f != DFG_NONE && dfg_loop_of(of->plan, of->schedule->predicate[f].node) != loop)
+		f = of->next_of[f];
+	return f;
 }
 
 /*
- * If conditions that differ only in the side of one predicate cover all its sides, replaces them by their common part.
+ * The pairs of a set, the largest predicate first. A predicate of another loop, or too many pairs, cannot be scheduled.
  */
-static struct dfg_err *resolve_predicate(
-	struct condition_finder *of, uint32_t *condition, uint32_t *count, uint32_t which)
+struct pairs {
+	struct pair {
+		uint32_t predicate;
+		int32_t side;
+	} pair[CONDITION_DEPTH_MAX];
+	uint32_t count;
+};
+
+static void list_pairs(struct condition_finder *of, uint32_t set, uint32_t loop, struct pairs *pairs)
 {
-	struct pairs pairs, others;
-	list_pairs(of->schedule, condition[which], &pairs);
-	for (uint32_t p = 0; p < pairs.count; p++) {
-		uint32_t predicate = pairs.pair[p].predicate, base, found = 0, kept = 0;
-		int32_t sides = of->schedule->predicate[predicate].n_out;
-		others = pairs;
-		memmove(&others.pair[p], &others.pair[p + 1], (--others.count - p) * sizeof *others.pair);
-		DFG_TRY(condition_of_pairs(of, &others, &base));
-		for (int32_t side = 0; side < sides; side++) {
-			uint32_t wanted;
-			DFG_TRY(conjunction_with_pair(of, base, predicate, side, &wanted));
-			for (uint32_t i = 0; i < *count; i++)
-				found += condition[i] == wanted;
-		}
-		if (found != (uint32_t)sides)
-			continue;
-		for (uint32_t i = 0; i < *count; i++) {
-			struct pairs other;
-			list_pairs(of->schedule, condition[i], &other);
-			bool gone = other.count == pairs.count && dfg_condition_has(of->schedule, condition[i], predicate, 0);
-			for (int32_t side = 1; side < sides && !gone; side++)
-				gone = other.count == pairs.count && dfg_condition_has(of->schedule, condition[i], predicate, side);
-			for (uint32_t j = 0; j < others.count && gone; j++)
-				gone = dfg_condition_has(of->schedule, condition[i], others.pair[j].predicate, others.pair[j].side);
-			if (!gone)
-				condition[kept++] = condition[i];
-		}
-		condition[kept++] = base;
-		*count = kept;
-		return NULL;
+	uint32_t count;
+	const uint32_t *item = dfg_live_conditions(&of->liveness, set, &count);
+	pairs->count = 0;
+	of->unsupported |= count >= CONDITION_DEPTH_MAX;
+	for (uint32_t i = count; i-- && !of->unsupported;) {
+		const struct dfg_condition *condition = &of->liveness.condition[item[i]];
+		struct pair pair = {predicate_in(of, item[i] - (uint32_t)condition->side, loop), condition->side};
+		uint32_t at = pairs->count++;
+		of->unsupported |= pair.predicate == DFG_NONE;
+		for (; at && pairs->pair[at - 1].predicate < pair.predicate; at--)
+			pairs->pair[at] = pairs->pair[at - 1];
+		pairs->pair[at] = pair;
 	}
-	return NULL;
 }
 
-/* The disjunction of the conditions, which must be mutually exclusive and equivalent to a single condition. */
-static struct dfg_err *disjunction(
-	struct condition_finder *of, uint32_t *condition, uint32_t count, uint32_t *out_condition)
+static struct dfg_err *make_path(struct condition_finder *of, uint32_t set, uint32_t loop, uint32_t *out_condition)
 {
+	struct pairs pairs;
 	*out_condition = UNREACHABLE;
-	for (uint32_t i = 0; i < count; i++)
-		for (uint32_t j = 0; j < i; j++)
-			of->unsupported |= !dfg_conditions_exclude(of->schedule, condition[i], condition[j]);
-	for (uint32_t before = count + 1; count > 1 && count < before && !of->unsupported;) {
-		before = count;
-		for (uint32_t i = 0; i < count && count == before; i++)
-			DFG_TRY(resolve_predicate(of, condition, &count, i));
-	}
-	of->unsupported |= count > 1;
-	if (count == 1)
-		*out_condition = condition[0];
+	if (dfg_live_never(&of->liveness, set))
+		return NULL;
+	list_pairs(of, set, loop, &pairs);
+	*out_condition = loop;
+	for (uint32_t i = pairs.count; i-- && !of->unsupported;)
+		DFG_TRY(child_condition(of, *out_condition, pairs.pair[i].predicate, pairs.pair[i].side, out_condition));
 	return NULL;
 }
 
-static struct dfg_err *condition_of_merge(
-	struct condition_finder *of, const struct plan_node *node, uint32_t *out_condition)
+/* The condition of the schedule that is the set, in the loop. */
+static struct dfg_err *condition_of(struct condition_finder *of, uint32_t set, uint32_t loop, uint32_t *out_condition)
 {
-	struct dfg_plan *plan = of->plan;
-	uint32_t count = 0, *condition = dfg_arena_zeros(of->scratch, node->n_in, sizeof *condition);
-	if (!condition)
+	if (!dfg_reserve(&of->path, &of->path_room, (size_t)set + 1, sizeof *of->path))
 		return dfg_no_memory("the schedule of the step");
-	for (int i = 0; i < node->n_in; i++) {
-		uint32_t slot = dfg_plan_node_in(of->plan, node, i);
-		uint32_t g = dfg_always_there(plan, slot) ? dfg_loop_of(plan, (uint32_t)(node - plan->node))
-												  : of->schedule->slot_condition[slot];
-		if (g != UNREACHABLE)
-			condition[count++] = g;
+	for (; of->paths <= set; of->paths++)
+		of->path[of->paths].loop = DFG_NONE;
+	if (of->path[set].loop != loop) {
+		of->path[set].loop = loop;
+		DFG_TRY(make_path(of, set, loop, &of->path[set].condition));
 	}
-	return disjunction(of, condition, count, out_condition);
+	*out_condition = of->path[set].condition;
+	return NULL;
+}
+
+/* The slot whose value the slot forwards unchanged, in the same loop. What is read of a ref depends on the time. */
+static uint32_t value_of(const struct dfg_plan *plan, uint32_t slot)
+{
+	while (!dfg_always_there(plan, slot)) {
+		const struct plan_node *node = &plan->node[plan->maker[slot]];
+		bool passes = node->role == DFG_IDENTITY || node->role == DFG_LOOP_COND || node->role == DFG_SWITCH;
+		int port = node->role == DFG_SWITCH ? 0 : (int)(slot - dfg_plan_node_out(plan, node, 0));
+		if (!passes || plan->is_ref[dfg_plan_node_in(plan, node, port)])
+			break;
+		slot = dfg_plan_node_in(plan, node, port);
+	}
+	return slot;
+}
+
+static const struct dfg_node *graph_node(const struct condition_finder *of, const struct plan_node *node)
+{
+	return &of->liveness.graph->node[node->graph_node];
+}
+
+/* Adds the predicate in the slot, which decides the condition of the liveness. */
+static struct dfg_err *add_predicate(
+	struct condition_finder *of, const struct plan_node *node, int n_out, uint32_t condition, uint32_t slot)
+{
+	struct schedule *schedule = of->schedule;
+	uint32_t number = (uint32_t)schedule->predicates;
+	if (!dfg_reserve(
+			&schedule->predicate, &schedule->predicate_room, number + (size_t)1, sizeof *schedule->predicate) ||
+		!dfg_reserve(&of->next_of, &of->next_room, number + (size_t)1, sizeof *of->next_of) ||
+		!dfg_reserve(&of->first_of, &of->first_room, condition + (size_t)1, sizeof *of->first_of))
+		return dfg_no_memory("the schedule of the step");
+	for (; of->firsts <= condition; of->firsts++)
+		of->first_of[of->firsts] = DFG_NONE;
+	schedule->predicates++;
+	schedule->predicate[number] = (struct predicate){
+		.slot = slot,
+		.node = (uint32_t)(node - of->plan->node),
+		.condition = schedule->slot_condition[slot],
+		.first_condition = DFG_NONE,
+		.n_out = (uint16_t)n_out,
+	};
+	of->next_of[number] = of->first_of[condition];
+	of->first_of[condition] = number;
+	return NULL;
+}
+
+/* The predicate controlled by the value that enters a Switch or a LoopCond. It must not also choose among more outputs. */
+static struct dfg_err *find_predicate(struct condition_finder *of, const struct plan_node *node, int input, int n_out,
+	uint32_t *out_condition, uint32_t *out_predicate)
+{
+	uint32_t condition, loop = dfg_loop_of(of->plan, (uint32_t)(node - of->plan->node));
+	struct dfg_edge edge = graph_node(of, node)->in[input];
+	DFG_TRY(dfg_live_condition(&of->liveness, edge, 0, n_out, &condition));
+	const struct dfg_condition *first = &of->liveness.condition[condition];
+	for (uint32_t c = first->other; c; c = of->liveness.condition[c - 1].other)
+		of->unsupported |= of->liveness.condition[c - 1].predicate.port == first->predicate.port;
+	uint32_t slot = value_of(of->plan, dfg_plan_node_in(of->plan, node, input));
+	if (predicate_in(of, condition, loop) == DFG_NONE)
+		DFG_TRY(add_predicate(of, node, n_out, condition, slot));
+	*out_condition = condition;
+	*out_predicate = predicate_in(of, condition, loop);
+	return NULL;
 }
 
 static void set_outputs(struct condition_finder *of, const struct plan_node *node, uint32_t condition)
@@ -249,26 +210,41 @@ static void set_outputs(struct condition_finder *of, const struct plan_node *nod
 	of->schedule->node_condition[node - of->plan->node] = condition;
 }
 
-static struct dfg_err *visit_switch(struct condition_finder *of, const struct plan_node *node, uint32_t condition)
+static struct dfg_err *visit_switch(struct condition_finder *of, const struct plan_node *node, uint32_t loop)
 {
-	uint32_t predicate;
-	set_outputs(of, node, condition);
-	DFG_TRY(find_predicate(of, dfg_plan_node_in(of->plan, node, 1), node, node->n_out, &predicate));
-	of->schedule->node_predicate[node - of->plan->node] = predicate;
-	for (int i = 0; i < node->n_out; i++)
-		DFG_TRY(conjunction_with_pair(
-			of, condition, predicate, i, &of->schedule->slot_condition[dfg_plan_node_out(of->plan, node, i)]));
+	uint32_t condition, number = (uint32_t)(node - of->plan->node);
+	const uint32_t *set = &of->liveness.output_set[of->liveness.output[number]];
+	DFG_TRY(find_predicate(of, node, 1, node->n_out, &condition, &of->schedule->node_predicate[number]));
+	for (int i = 0; i < node->n_out && !of->unsupported; i++)
+		DFG_TRY(condition_of(of, set[i], loop, &of->schedule->slot_condition[dfg_plan_node_out(of->plan, node, i)]));
 	return NULL;
 }
 
-static struct dfg_err *visit_loop_cond(struct condition_finder *of, const struct plan_node *node, uint32_t condition)
+static struct dfg_err *visit_loop_cond(struct condition_finder *of, const struct plan_node *node, uint32_t loop)
 {
-	struct loop_info *loop_info = &of->schedule->loop_info[dfg_loop_of(of->plan, (uint32_t)(node - of->plan->node))];
-	uint32_t predicate;
-	set_outputs(of, node, condition);
-	DFG_TRY(find_predicate(of, dfg_plan_node_in(of->plan, node, 0), node, 2, &predicate));
-	of->unsupported |= loop_info->predicate != DFG_NONE && loop_info->predicate != predicate;
-	loop_info->predicate = predicate;
+	uint32_t condition, predicate;
+	DFG_TRY(find_predicate(of, node, 0, 2, &condition, &predicate));
+	of->unsupported |= of->loop_condition[loop] != DFG_NONE && of->loop_condition[loop] != condition;
+	of->loop_condition[loop] = condition;
+	of->schedule->loop_info[loop].predicate = predicate;
+	return NULL;
+}
+
+/* Exactly one input of a Merge is live wherever its output is. */
+static struct dfg_err *check_merge(struct condition_finder *of, const struct plan_node *node)
+{
+	struct dfg_liveness *liveness = &of->liveness;
+	uint32_t count = 0, *set = dfg_arena_zeros(&of->arena, node->n_in, sizeof *set);
+	if (!set)
+		return dfg_no_memory("the schedule of the step");
+	for (int i = 0; i < node->n_in; i++) {
+		DFG_TRY(dfg_live_of(liveness, graph_node(of, node)->in[i], &set[count]));
+		count += !dfg_live_never(liveness, set[count]);
+	}
+	of->unsupported |= liveness->is_partial[node - of->plan->node];
+	for (uint32_t i = 0; i < count; i++)
+		for (uint32_t j = 0; j < i && !of->unsupported; j++)
+			of->unsupported = !dfg_live_exclusive(liveness, set[i], set[j]);
 	return NULL;
 }
 
@@ -277,97 +253,61 @@ static bool is_constant_enter(const struct plan_node *node)
 	return node->call->attr[dfg_op_attr(node->call->signature, "is_constant")].b;
 }
 
-/* All variables of a loop must have the same condition. */
-static void visit_enter(struct condition_finder *of, const struct plan_node *node, uint32_t condition)
+/* All variables of a loop must have the same condition, and its invariants must be live whenever it runs. */
+static struct dfg_err *visit_enter(struct condition_finder *of, const struct plan_node *node, uint32_t inner)
 {
-	uint32_t loop = of->plan->frame_info->slot_loop[dfg_plan_node_out(of->plan, node, 0)];
-	struct loop_info *loop_info = &of->schedule->loop_info[loop];
-	set_outputs(of, node, loop);
+	struct loop_info *loop_info = &of->schedule->loop_info[inner];
+	uint32_t set, outer = dfg_loop_of(of->plan, (uint32_t)(node - of->plan->node));
 	if (is_constant_enter(node))
-		return;
-	of->unsupported |=
-		condition == UNREACHABLE || (loop_info->condition != DFG_NONE && loop_info->condition != condition);
-	loop_info->condition = condition;
-}
-
-/* A loop invariant must be live whenever its loop runs. */
-static struct dfg_err *check_constant(struct condition_finder *of, const struct plan_node *node)
-{
-	uint32_t condition, all, loop = of->plan->frame_info->slot_loop[dfg_plan_node_out(of->plan, node, 0)];
-	uint32_t wanted = of->schedule->loop_info[loop].condition;
-	DFG_TRY(condition_of_inputs(of, node, &condition));
-	if (wanted == DFG_NONE)
 		return NULL;
-	DFG_TRY(conjunction(of, wanted, condition, &all));
-	of->unsupported |= all != wanted;
+	DFG_TRY(dfg_live_inputs(&of->liveness, graph_node(of, node), &set));
+	DFG_TRY(condition_of(of, set, outer, &loop_info->condition));
+	of->unsupported |= loop_info->condition == UNREACHABLE || set != of->liveness.entry[inner];
 	return NULL;
 }
 
 /* A value may leave a loop, or its iteration, under the condition of the loop's predicate only. */
-static struct dfg_err *visit_loop_output(
-	struct condition_finder *of, const struct plan_node *node, uint32_t condition, int32_t side)
+static struct dfg_err *check_loop_output(struct condition_finder *of, const struct plan_node *node, uint32_t side)
 {
-	uint32_t loop = dfg_loop_of(of->plan, (uint32_t)(node - of->plan->node)), right = UNREACHABLE;
-	const struct loop_info *loop_info = &of->schedule->loop_info[loop];
-	if (loop_info->predicate != DFG_NONE)
-		DFG_TRY(conjunction_with_pair(of, loop, loop_info->predicate, side, &right));
-	of->unsupported |= right == UNREACHABLE || right != condition;
-	set_outputs(of, node, side ? loop : loop_info->condition);
+	uint32_t set, wanted, condition = of->loop_condition[dfg_loop_of(of->plan, (uint32_t)(node - of->plan->node))];
+	of->unsupported |= condition == DFG_NONE;
+	if (of->unsupported)
+		return NULL;
+	DFG_TRY(dfg_live_with(&of->liveness, 0, condition + side, &wanted));
+	DFG_TRY(dfg_live_inputs(&of->liveness, graph_node(of, node), &set));
+	of->unsupported |= set != wanted;
 	return NULL;
+}
+
+/* The loop in which a node's outputs are. */
+static uint32_t loop_of_outputs(const struct dfg_plan *plan, const struct plan_node *node)
+{
+	bool border = node->role == DFG_ENTER || node->role == DFG_EXIT;
+	return border ? plan->frame_info->slot_loop[dfg_plan_node_out(plan, node, 0)]
+				  : dfg_loop_of(plan, (uint32_t)(node - plan->node));
 }
 
 static struct dfg_err *visit_node(struct condition_finder *of, const struct plan_node *node)
 {
-	uint32_t condition, loop = dfg_loop_of(of->plan, (uint32_t)(node - of->plan->node));
-	if (dfg_is_loop_merge(of->plan, node)) {
-		set_outputs(of, node, loop);
-		return NULL;
-	}
-	DFG_TRY(condition_of_inputs(of, node, &condition));
+	uint32_t condition, loop = loop_of_outputs(of->plan, node);
+	bool turns = node->role == DFG_NEXT_ITERATION; /* in the next iteration it is live */
+	DFG_TRY(condition_of(of, turns ? 0 : of->liveness.of[node - of->plan->node], loop, &condition));
+	set_outputs(of, node, condition);
 	switch (node->role) {
 	case DFG_SWITCH:
-		return visit_switch(of, node, condition);
-	case DFG_MERGE:
-		DFG_TRY(condition_of_merge(of, node, &condition));
-		break;
-	case DFG_ENTER:
-		visit_enter(of, node, condition);
-		return NULL;
-	case DFG_EXIT:
-		return visit_loop_output(of, node, condition, 0);
-	case DFG_NEXT_ITERATION:
-		return visit_loop_output(of, node, condition, 1);
+		return visit_switch(of, node, loop);
 	case DFG_LOOP_COND:
-		return visit_loop_cond(of, node, condition);
-	case DFG_CONTROL_TRIGGER:
-		condition = loop;
-		break;
+		return visit_loop_cond(of, node, loop);
+	case DFG_MERGE:
+		return dfg_is_loop_merge(of->plan, node) ? NULL : check_merge(of, node);
+	case DFG_ENTER:
+		return visit_enter(of, node, loop);
+	case DFG_EXIT:
+		return check_loop_output(of, node, 0);
+	case DFG_NEXT_ITERATION:
+		return check_loop_output(of, node, 1);
 	default:
-		break;
-	}
-	set_outputs(of, node, condition);
-	return NULL;
-}
-
-/*
- * Finds slots that have the value of another slot. A ref is excluded: its value depends on the time at which it is
- * read.
- */
-static void find_values(struct condition_finder *of)
-{
-	const struct dfg_plan *plan = of->plan;
-	for (uint32_t s = 0; s < plan->slots; s++)
-		of->value[s] = s;
-	for (uint32_t r = 0; r < plan->count; r++) {
-		const struct plan_node *node = &plan->node[r];
-		for (int i = 0; i < node->n_in; i++)
-			of->reads[dfg_plan_node_in(of->plan, node, i)]++;
-		bool passes = node->role == DFG_IDENTITY || node->role == DFG_LOOP_COND || node->role == DFG_SWITCH;
-		for (int i = 0; i < node->n_out && passes; i++) {
-			uint32_t in = dfg_plan_node_in(of->plan, node, node->role == DFG_SWITCH ? 0 : i);
-			if (!plan->is_ref[in])
-				of->value[dfg_plan_node_out(of->plan, node, i)] = of->value[in];
-		}
+		return NULL;
 	}
 }
 
@@ -422,7 +362,7 @@ static void find_carried(struct condition_finder *of)
  * A value that enters a loop is used by Merges only, or is a loop invariant; no node depends on a NextIteration by
  * control.
  */
-static struct dfg_err *check_borders(struct condition_finder *of)
+static void check_borders(struct condition_finder *of)
 {
 	const struct dfg_plan *plan = of->plan;
 	for (uint32_t r = 0; r < plan->count; r++) {
@@ -441,13 +381,10 @@ static struct dfg_err *check_borders(struct condition_finder *of)
 		bool border = node->role == DFG_ENTER || node->role == DFG_EXIT;
 		of->unsupported |= border && plan->is_ref[dfg_plan_node_out(of->plan, node, 0)] !=
 										 plan->is_ref[dfg_plan_node_in(of->plan, node, 0)];
-		if (node->role == DFG_ENTER && is_constant_enter(node))
-			DFG_TRY(check_constant(of, node));
 	}
 	for (uint32_t l = 1; l < of->schedule->loops; l++)
 		of->unsupported |= of->schedule->loop_info[l].predicate == DFG_NONE ||
 						   of->schedule->loop_info[l].condition == DFG_NONE || !of->schedule->loop_info[l].n_carried;
-	return NULL;
 }
 
 static struct dfg_err *allocate_arrays(struct condition_finder *of)
@@ -469,38 +406,88 @@ static struct dfg_err *allocate_arrays(struct condition_finder *of)
 	schedule->node_predicate = dfg_arena_zeros(arena, plan->count, sizeof *schedule->node_predicate);
 	schedule->loop_info = dfg_arena_zeros(arena, schedule->loops, sizeof *schedule->loop_info);
 	schedule->carried = dfg_arena_zeros(arena, merges, sizeof *schedule->carried);
-	of->value = dfg_arena_zeros(of->scratch, plan->slots, sizeof *of->value);
-	of->predicate_of = dfg_arena_zeros(of->scratch, plan->slots, sizeof *of->predicate_of);
-	of->reads = dfg_arena_zeros(of->scratch, plan->slots, sizeof *of->reads);
+	of->reads = dfg_arena_zeros(&of->arena, plan->slots, sizeof *of->reads);
+	of->loop_condition = dfg_arena_zeros(&of->arena, schedule->loops, sizeof *of->loop_condition);
 	if (!schedule->slot_condition || !schedule->node_condition || !schedule->node_predicate || !schedule->loop_info ||
-		!schedule->carried || !of->value || !of->predicate_of || !of->reads ||
+		!schedule->carried || !of->reads || !of->loop_condition ||
 		!dfg_reserve(&schedule->condition, &schedule->condition_room, schedule->loops, sizeof *schedule->condition))
 		return dfg_no_memory("the schedule of the step");
 	schedule->conditions = schedule->loops;
-	memset(of->predicate_of, 0xff, plan->slots * sizeof *of->predicate_of);
 	for (uint32_t l = 0; l < schedule->loops; l++) {
+		of->loop_condition[l] = DFG_NONE;
 		schedule->condition[l] = (struct condition){.parent = DFG_NONE, .loop = l};
 		schedule->loop_info[l] = (struct loop_info){.condition = l ? DFG_NONE : 0, .predicate = DFG_NONE};
 	}
 	return NULL;
 }
 
-struct dfg_err *dfg_conditions_find(
-	struct dfg_plan *plan, struct dfg_arena *scratch, struct schedule *schedule, bool *out_unsupported)
+static void count_reads(struct condition_finder *of)
 {
-	struct condition_finder of = {.plan = plan, .schedule = schedule, .scratch = scratch};
-	schedule->loops = plan->frame_info ? plan->frame_info->loops : 1;
-	DFG_TRY(allocate_arrays(&of));
-	find_values(&of);
-	for (uint32_t r = 0; r < plan->count && !of.unsupported; r++)
-		if (!plan->node[r].preset)
-			DFG_TRY(visit_node(&of, &plan->node[r]));
-	if (!of.unsupported)
-		find_carried(&of);
-	if (!of.unsupported)
-		DFG_TRY(check_borders(&of));
-	*out_unsupported = of.unsupported;
+	const struct dfg_plan *plan = of->plan;
+	for (uint32_t r = 0; r < plan->count; r++)
+		for (int i = 0; i < plan->node[r].n_in; i++)
+			of->reads[dfg_plan_node_in(plan, &plan->node[r], i)]++;
+}
+
+/* Finds the liveness of the plan's nodes, in the plan's order and frames. */
+static struct dfg_err *find_liveness(struct condition_finder *of)
+{
+	const struct dfg_plan *plan = of->plan;
+	const struct dfg_graph *graph = plan->session->graph;
+	uint32_t *order = dfg_arena_zeros(&of->arena, plan->count, sizeof *order);
+	uint32_t *number = dfg_arena_zeros(&of->arena, graph->count, sizeof *number);
+	of->step = (struct dfg_live_step){plan->count, number, plan->step.feed, plan->step.n_feed};
+	of->loops = (struct dfg_loops){
+		.count = of->schedule->loops,
+		.of = dfg_arena_zeros(&of->arena, plan->count, sizeof *of->loops.of),
+		.variable = dfg_arena_zeros(&of->arena, plan->count, sizeof *of->loops.variable),
+	};
+	if (!order || !number || !of->loops.of || !of->loops.variable)
+		return dfg_no_memory("the schedule of the step");
+	memset(number, 0xff, graph->count * sizeof *number);
+	for (uint32_t r = 0; r < plan->count; r++) {
+		const struct plan_node *node = &plan->node[r];
+		order[r] = node->graph_node;
+		number[node->graph_node] = r;
+		of->loops.of[r] = loop_of_outputs(plan, node);
+		of->loops.variable[r] = dfg_is_loop_merge(plan, node) ? 0 : DFG_NONE;
+	}
+	struct dfg_err *err = dfg_liveness_find(graph, order, &of->loops, &of->step, &of->liveness);
+	of->unsupported = err && err->code == DFG_DATA;
+	if (!of->unsupported)
+		return err;
+	dfg_err_free(err); /* branches that are nested too deep: there is no schedule */
 	return NULL;
+}
+
+static struct dfg_err *find_conditions(struct condition_finder *of)
+{
+	const struct dfg_plan *plan = of->plan;
+	DFG_TRY(allocate_arrays(of));
+	DFG_TRY(find_liveness(of));
+	for (uint32_t r = 0; r < plan->count && !of->unsupported; r++)
+		if (!plan->node[r].preset)
+			DFG_TRY(visit_node(of, &plan->node[r]));
+	if (of->unsupported)
+		return NULL;
+	count_reads(of);
+	find_carried(of);
+	check_borders(of);
+	return NULL;
+}
+
+struct dfg_err *dfg_conditions_find(struct dfg_plan *plan, struct schedule *schedule, bool *out_unsupported)
+{
+	struct condition_finder of = {.plan = plan, .schedule = schedule};
+	schedule->loops = plan->frame_info ? plan->frame_info->loops : 1;
+	struct dfg_err *err = find_conditions(&of);
+	*out_unsupported = of.unsupported;
+	dfg_liveness_release(&of.liveness);
+	dfg_arena_release(&of.arena);
+	dfg_free(of.first_of);
+	dfg_free(of.next_of);
+	dfg_free(of.path);
+	return err;
 }
 
 /*

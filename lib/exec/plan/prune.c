@@ -14,17 +14,10 @@ uint32_t dfg_fed(const struct dfg_step *step, struct dfg_edge edge)
 	return DFG_NONE;
 }
 
-/* A lowered call is an IdentityN that only names the outputs: a reader of one output does not wait for the others. */
-static bool is_named_only(const struct dfg_node *node)
-{
-	return node->op && node->op->role == DFG_IDENTITY && node->n_in > 1 && !node->n_control &&
-		   dfg_node_mark(node, "_dfg_call", NULL);
-}
-
 struct dfg_edge dfg_source(const struct dfg_graph *graph, const struct dfg_step *step, struct dfg_edge edge)
 {
 	while (edge.port >= 0 && (uint32_t)edge.port < graph->node[edge.node].n_in &&
-		   is_named_only(&graph->node[edge.node]) && dfg_fed(step, edge) == DFG_NONE)
+		   dfg_node_names_outputs(&graph->node[edge.node]) && dfg_fed(step, edge) == DFG_NONE)
 		edge = graph->node[edge.node].in[edge.port];
 	return edge;
 }

@@ -383,7 +383,7 @@ struct dfg_err *dfg_schedule_make(struct dfg_plan *plan, struct dfg_arena *scrat
 	if (!branches(plan))
 		err = make_straight(plan, &plan->arena, schedule);
 	else
-		err = dfg_conditions_find(plan, scratch, schedule, &of.unsupported);
+		err = dfg_conditions_find(plan, schedule, &of.unsupported);
 	if (!err && branches(plan) && !of.unsupported)
 		err = order_nodes(&of);
 	if (err || of.unsupported)

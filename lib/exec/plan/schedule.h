@@ -83,7 +83,7 @@ DFG_MUST_CHECK struct dfg_err *dfg_find_iteration_parallelism(
  * predicates.
  */
 DFG_MUST_CHECK struct dfg_err *dfg_conditions_find(
-	struct dfg_plan *plan, struct dfg_arena *scratch, struct schedule *schedule, bool *out_unsupported);
+	struct dfg_plan *plan, struct schedule *schedule, bool *out_unsupported);
 
 /* conditions.c: whether the sides chosen so far, by predicate, satisfy the condition. */
 bool dfg_condition_holds(const struct schedule *schedule, const int32_t *chosen, uint32_t condition);
