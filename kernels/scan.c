@@ -74,8 +74,16 @@ DFG_EACH_numeric(SCAN, cumprod, 1, so_far *x)
 	};
 SCAN_OP(Cumsum, cumsum, "the sum of each element and those before it along the axis (exclusive: without it)",
 	"dx = Cumsum(dout, axis, exclusive = exclusive, reverse = not reverse)")
+/*
+ * The derivative by an element is the sum of dout * out from there on, divided by the element. By the first 0 of a run
+ * it is that sum for products in which the 0 is replaced by 1; by elements after it, it is 0, as out is.
+ */
+#define FROM(product) "Cumsum(" product " * dout, axis, exclusive = exclusive, reverse = not reverse)"
 SCAN_OP(Cumprod, cumprod, "the product of each element and those before it along the axis (exclusive: without it)",
-	"dx = DivNoNan(Cumsum(out * dout, axis, exclusive = exclusive, reverse = not reverse), x)")
+	"zero = Equal(x, ZerosLike(x))\n"
+	"first = LogicalAnd(zero, Equal(Cumsum(i32(zero), axis, reverse = reverse), 1))\n"
+	"others = Cumprod(SelectV2(first, OnesLike(x), x), axis, exclusive = exclusive, reverse = reverse)\n"
+	"dx = SelectV2(first, " FROM("others") ", DivNoNan(" FROM("out") ", x))")
 
 enum { ARR, SIZE, WEIGHTS };
 
