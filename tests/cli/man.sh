@@ -41,6 +41,8 @@ if command -v man >/dev/null; then
 		grep -qF -- "$words" lang || { echo "dfg-lang.5: no $words"; exit 1; }
 	done
 fi
+# A quote that begins an argument is lost: JSON in a page has \(dq.
+if grep -nE '^\.Ql .* "' "$ROOT"/man/*; then exit 1; fi
 # Every command has a page, and every page a command.
 "$DFG" __complete | cut -f1 | while read -r command; do
 	[ -e "$ROOT/man/dfg-$command.1.in" ] || { echo "no page dfg-$command.1"; exit 1; }
