@@ -83,7 +83,7 @@ static struct dfg_err *check_member(const char *of, const struct dfg_json *membe
 static struct dfg_err *check_object(const char *of, const struct dfg_json *json)
 {
 	if (json->kind != DFG_JSON_OBJECT)
-		return DFG_ERR(DFG_DATA, "%s: must be an object", of);
+		return DFG_ERR(DFG_DATA, "%s: is %s, must be an object", of, dfg_json_kind_name(json->kind));
 	for (const struct dfg_json *member = json->first; member; member = member->next)
 		DFG_TRY(check_member(of, member));
 	for (int i = 0; i < FORMS; i++)

@@ -59,7 +59,8 @@ struct dfg_err *dfg_reader_shape(
 		int64_t size;
 		DFG_TRY(read_dim(r, &walk, &met, &size));
 		if (size < DFG_UNKNOWN)
-			return DFG_ERR(DFG_DATA, "dimension %d of a shape is %" PRId64, out_shape->rank, size);
+			return DFG_ERR(
+				DFG_DATA, "dimension %d of a shape is %" PRId64 ", must be at least -1", out_shape->rank, size);
 		if (out_shape->rank == DFG_RANK_MAX)
 			return DFG_ERR(DFG_DATA, "a shape has more than %d dimensions", DFG_RANK_MAX);
 		out_shape->dim[out_shape->rank++] = size;

@@ -54,7 +54,7 @@ static struct dfg_err *check_tensor(
 	const char *each = dfg_plan_folder_each(transfer);
 	struct dfg_shape shape = node->op->role == DFG_SEND ? transfer->shape : shape_of(node);
 	if (!is_string(node, "tensor_name", transfer->tensor))
-		return DFG_ERR(DFG_DATA, "is '%.200s' in manifest.json, but this names another tensor", transfer->tensor);
+		return DFG_ERR(DFG_DATA, "is '%.200s' in manifest.json, but the node names another tensor", transfer->tensor);
 	if (dtype_of(node) != transfer->dtype || !dfg_shape_equal(&shape, &transfer->shape))
 		return DFG_ERR(DFG_DATA, "'%.200s' is %s in manifest.json, but %s here", transfer->tensor,
 			dfg_type_words(transfer->dtype, &transfer->shape).s, dfg_type_words(dtype_of(node), &shape).s);
@@ -70,11 +70,11 @@ static struct dfg_err *check_place(
 {
 	uint32_t place = node->op->role == DFG_SEND ? transfer->from : transfer->to;
 	if (place != part)
-		return DFG_ERR(DFG_DATA, "is in w%u in the manifest, but in w%u here", place, part);
+		return DFG_ERR(DFG_DATA, "must be in w%u according to manifest.json, but is in w%u", place, part);
 	if (!is_string(node, "send_device", plan->device[transfer->from]) ||
 		!is_string(node, "recv_device", plan->device[transfer->to]))
-		return DFG_ERR(DFG_DATA, "goes from w%u to w%u in the manifest, but this names other devices", transfer->from,
-			transfer->to);
+		return DFG_ERR(DFG_DATA, "goes from w%u to w%u according to manifest.json, but the node names other devices",
+			transfer->from, transfer->to);
 	return NULL;
 }
 
@@ -85,7 +85,7 @@ static struct dfg_err *check_end(
 	if (!dfg_node_mark(node, "_dfg_edge", &number))
 		return DFG_ERR(DFG_DATA, "has no number of a transfer (_dfg_edge)");
 	if (number < 0 || number >= plan->parts.transfers)
-		return DFG_ERR(DFG_DATA, "is transfer %" PRId64 ", which the manifest does not list", number);
+		return DFG_ERR(DFG_DATA, "is transfer %" PRId64 ", which manifest.json does not list", number);
 	const struct dfg_transfer *transfer = &plan->parts.transfer[number];
 	const struct dfg_node **end = node->op->role == DFG_SEND ? &ends[number].send : &ends[number].recv;
 	if (*end)

@@ -233,7 +233,7 @@ static struct dfg_err *read_transfer(const struct dfg_json *object, uint32_t i, 
 	DFG_TRY(read_device(object, "from", plan, &transfer->from));
 	DFG_TRY(read_device(object, "to", plan, &transfer->to));
 	if (transfer->from == transfer->to)
-		return DFG_ERR(DFG_DATA, "goes from w%u to w%u", transfer->from, transfer->to);
+		return DFG_ERR(DFG_DATA, "goes from w%u to w%u: its ends must be on two devices", transfer->from, transfer->to);
 	DFG_TRY(dfg_json_need(object, "dtype", DFG_JSON_STRING, &dtype));
 	if (!(transfer->dtype = dfg_dtype_find(dtype->string, strlen(dtype->string))))
 		return DFG_ERR(DFG_DATA, "\"dtype\" is not the name of a dtype");

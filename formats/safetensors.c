@@ -145,7 +145,7 @@ static struct dfg_err *read_tensor(const struct dfg_json *entry, const uint8_t *
 		return DFG_ERR(DFG_DATA, "is %s, not an object", dfg_json_kind_name(entry->kind));
 	DFG_TRY(read_entry(entry, &dtype, &shape, span));
 	if (span->end > size)
-		return DFG_ERR(DFG_DATA, "is after the end of the file");
+		return DFG_ERR(DFG_DATA, "ends %llu bytes after the end of the file", (unsigned long long)(span->end - size));
 	return dfg_array_view(dtype, &shape, data + span->begin, file, out_tensor);
 }
 

@@ -303,7 +303,7 @@ static struct dfg_err *max_back(struct dfg_kernel *ctx, bool pick)
 	if (!dfg_shape_count(&out->shape))
 		return NULL;
 	if (pool.pixels > INT32_MAX)
-		return DFG_ERR(DFG_DATA, "an image of %lld pixels is too large", (long long)pool.pixels);
+		return DFG_ERR(DFG_DATA, "the image has %lld pixels, more than %d", (long long)pool.pixels, INT32_MAX);
 	if (pick)
 		run_positions(ctx, &pool, max_pick_of[image->dtype]);
 	else

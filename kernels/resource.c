@@ -237,7 +237,8 @@ struct dfg_err *dfg_element_shape(const struct dfg_tensor *value, struct dfg_sha
 	for (int d = 0; d < rank; d++) {
 		out_shape->dim[d] = dfg_tensor_int(value, d);
 		if (out_shape->dim[d] < -1)
-			return DFG_ERR(DFG_DATA, "dimension %d of the shape is %" PRId64, d, out_shape->dim[d]);
+			return DFG_ERR(
+				DFG_DATA, "dimension %d of the shape is %" PRId64 ", expected at least -1", d, out_shape->dim[d]);
 	}
 	return NULL;
 }

@@ -48,7 +48,7 @@ struct dfg_err *dfg_shape_of(const struct dfg_infer *node, int i, struct dfg_sha
 	for (int d = 0; d < length; d++) {
 		int64_t dim = dfg_int_of(node, i, d);
 		if (dim < -1 && dim != DFG_NOT_KNOWN)
-			return DFG_ERR(DFG_DATA, "dimension %d of the shape is %" PRId64, d, dim);
+			return DFG_ERR(DFG_DATA, "dimension %d of the shape is %" PRId64 ", expected at least -1", d, dim);
 		out_shape->dim[d] = dim == DFG_NOT_KNOWN ? DFG_UNKNOWN : dim;
 	}
 	return NULL;

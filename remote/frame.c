@@ -27,7 +27,7 @@ struct dfg_err *dfg_link_frame_get(const uint8_t in[DFG_LINK_FRAME_HEADER], stru
 	switch (rest & 255) {
 	case DFG_LINK_FRAME_MESSAGE:
 		if (length < DFG_HEAD)
-			return DFG_ERR(DFG_PROTOCOL, "a message of %u bytes is shorter than its head", length);
+			return DFG_ERR(DFG_PROTOCOL, "a message has %u bytes, fewer than the %d of its head", length, DFG_HEAD);
 		break;
 	case DFG_LINK_FRAME_MORE:
 		if (!length)

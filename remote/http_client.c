@@ -204,7 +204,8 @@ static struct dfg_err *refused(const struct post *post)
 		return DFG_ERR(
 			DFG_REFUSED, "refused us: it already has a link to %s", dfg_peer_words(post->client->http->self).s);
 	case 505:
-		return DFG_ERR(DFG_PROTOCOL, "speaks another version of the protocol");
+		return DFG_ERR(
+			DFG_PROTOCOL, "speaks another version of the protocol: install the same version of dfg on all hosts");
 	default:
 		return DFG_ERR(DFG_PROTOCOL, "answered with status %ld", post->status);
 	}

@@ -108,7 +108,7 @@ static struct dfg_err *begin_frame(struct dfg_message_decoder *inlet)
 	struct dfg_link_frame *frame = &inlet->frame;
 	DFG_TRY(dfg_link_frame_get(inlet->front, frame));
 	if (frame->number != inlet->frames++)
-		return DFG_ERR(DFG_PROTOCOL, "frame %u, but frame %u is next", frame->number, inlet->frames - 1);
+		return DFG_ERR(DFG_PROTOCOL, "received frame %u, but frame %u is next", frame->number, inlet->frames - 1);
 	inlet->left = frame->length;
 	if (frame->kind != DFG_LINK_FRAME_CREDIT && (inlet->taken += frame->length) > inlet->credit_given)
 		return DFG_ERR(DFG_PROTOCOL, "more bytes than its credit allows");

@@ -116,7 +116,7 @@ static struct dfg_err *read_port(const char *text, size_t length, uint16_t *out_
 		memcpy(digits, text, length);
 	unsigned long port = strtoul(digits, NULL, 10);
 	if (port < 1 || port > 65535)
-		return DFG_ERR(DFG_CONFIG, "'%.*s' is not a port", (int)(length < 40 ? length : 40), text);
+		return DFG_ERR(DFG_CONFIG, "'%.*s' is not a port, 1 to 65535", (int)(length < 40 ? length : 40), text);
 	*out_port = (uint16_t)port;
 	return NULL;
 }

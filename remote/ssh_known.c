@@ -242,7 +242,7 @@ struct dfg_err *dfg_ssh_known_check(struct dfg_ssh *ssh)
 	if (!search.name)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
 	if (dfg_ssh_get_server_publickey(ssh->session, &search.key))
-		return DFG_ERR(DFG_UNAVAILABLE, "the host gave no key");
+		return DFG_ERR(DFG_UNAVAILABLE, "the host did not give its host key");
 	struct dfg_err *err = judge(ssh, &search);
 	dfg_ssh_key_free(search.key);
 	return err;

@@ -208,7 +208,8 @@ struct dfg_err *dfg_fs_sync_parent(const char *path)
 	char parent[PATH_MAX] = "./";
 	size_t length = parent_length(path);
 	if (length >= sizeof parent)
-		return DFG_ERR(DFG_NO_OUTPUT, "%s: name too long", path);
+		return DFG_ERR(
+			DFG_NO_OUTPUT, "%s: the path of its folder has %zu bytes, more than %zu", path, length, sizeof parent - 1);
 	if (length)
 		memcpy(parent, path, length), parent[length] = '\0';
 	return dfg_fs_sync_folder(parent);

@@ -57,7 +57,7 @@ static struct dfg_err *infer_all(struct dfg_builder *builder, struct dfg_arena *
 	DFG_TRY(call_all(builder, call));
 	DFG_TRY(dfg_graph_order(graph, scratch, order, &count));
 	if (count < graph->count)
-		return DFG_ERR(DFG_DATA, "the graph has a cycle");
+		return DFG_ERR(DFG_DATA, "the graph has a cycle that is not a loop; 'dfg check' shows it");
 	for (uint32_t i = 0; i < count; i++)
 		if (graph->node[order[i]].op)
 			DFG_TRY(infer_one(builder, order[i], &call[order[i]]));

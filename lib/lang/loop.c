@@ -6,6 +6,7 @@
 #include "lib/lang/name_scope_private.h"
 #include "lib/lang/ssa_private.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 /*
@@ -81,7 +82,7 @@ static struct dfg_err *window(struct dfg_eval *eval, const struct dfg_datum *dat
 {
 	DFG_TRY(dfg_to_int(eval, datum, "`parallel`", out_window));
 	if (*out_window < 1 || *out_window > INT32_MAX)
-		return DFG_ERR(DFG_DATA, "`parallel`, the number of iterations that may run at a time, must be 1 or more");
+		return DFG_ERR(DFG_DATA, "`parallel` is %" PRId64 ", must be from 1 to %d", *out_window, INT32_MAX);
 	return NULL;
 }
 

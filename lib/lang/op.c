@@ -287,7 +287,8 @@ static struct dfg_err *port_inputs(
 		return add_edge(eval, edges, edge);
 	}
 	if (datum->kind != DFG_DATUM_LIST && datum->kind != DFG_DATUM_TUPLE)
-		return DFG_ERR(DFG_DATA, "%s: '%s' takes a list of tensors: [...]", arranged->op->name, port->name);
+		return DFG_ERR(DFG_DATA, "%s: '%s' must be a list of tensors, [...], not %s", arranged->op->name, port->name,
+			dfg_datum_words(eval, datum));
 	for (uint32_t k = 0; k < datum->list.n; k++) {
 		DFG_TRY(dfg_to_edge(eval, &datum->list.item[k], dtype, &edge));
 		DFG_TRY(add_edge(eval, edges, edge));

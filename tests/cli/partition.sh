@@ -204,7 +204,7 @@ rm -r bad
 cp -r plan bad
 sed -i '/"number":1/d;s/\("number":0.*\),$/\1/' bad/manifest.json
 status 65 "$DFG" check bad
-has err 'which the manifest does not list'
+has err 'which manifest.json does not list'
 rm -r bad
 cp -r plan bad
 ln -sf ../plan/w1.pb bad/w1.pb

@@ -79,7 +79,7 @@ static void refuses_manifests_that_lie(void **state)
 		{PLAN("1", "{\"name\":\"" D0 "\",\"file\":\"w0.pb\",\"nodes\":1,\"sha256\":\"G" HASH "\"}", ""),
 			"64 lower-case"},
 		{PLAN("1", PARTS, MOVE("1", "w0", "w1", REST)), "transfer 0: \"number\" is 1"},
-		{PLAN("1", PARTS, MOVE("0", "w0", "w0", REST)), "goes from w0 to w0"},
+		{PLAN("1", PARTS, MOVE("0", "w0", "w0", REST)), "goes from w0 to w0: its ends must be on two devices"},
 		{PLAN("1", PARTS, MOVE("0", "w0", "w2", REST)), "\"to\" is not one of w0 to w1"},
 		{PLAN("1", PARTS, MOVE("0", "w00", "w1", REST)), "\"from\" is not one of"},
 		{PLAN("1", PARTS, MOVE("0", "", "w1", REST)), "\"from\" is not one of"},
@@ -161,10 +161,10 @@ static void the_two_ends_of_a_transfer_must_agree(void **state)
 	fails(check(SEND, "y NoOp"), DFG_DATA, "w1.pb: has no _Recv of transfer 0 ('x')");
 	fails(check("x NoOp", RECV), DFG_DATA, "w0.pb: has no _Send of transfer 0 ('x')");
 	fails(check("x NoOp", SEND), DFG_DATA,
-		"w1.pb: node 's' (_Send): transfer 0: is in w0 in the manifest, but in w1 here");
+		"w1.pb: node 's' (_Send): transfer 0: must be in w0 according to manifest.json, but is in w1");
 	fails(check(SEND "\nt _Send x T=f32 _dfg_edge=0" WHERE, RECV), DFG_DATA, "two such nodes: also 's'");
-	fails(check(SEND, "r _Recv tensor_type=f32 _dfg_edge=1" WHERE), DFG_DATA, "the manifest does not list");
-	fails(check(SEND, "r _Recv tensor_type=f32 _dfg_edge=-1" WHERE), DFG_DATA, "the manifest does not list");
+	fails(check(SEND, "r _Recv tensor_type=f32 _dfg_edge=1" WHERE), DFG_DATA, "manifest.json does not list");
+	fails(check(SEND, "r _Recv tensor_type=f32 _dfg_edge=-1" WHERE), DFG_DATA, "manifest.json does not list");
 	fails(check(SEND, "r _Recv tensor_type=f32" WHERE), DFG_DATA, "no number");
 	fails(check(SEND, "r _Recv tensor_type=i32 _dfg_edge=0" WHERE), DFG_DATA,
 		"w1.pb: node 'r' (_Recv): transfer 0: 'x' is f32[...] in manifest.json, but i32[...] here");
@@ -172,9 +172,9 @@ static void the_two_ends_of_a_transfer_must_agree(void **state)
 	fails(check(SEND, "_dfg/loop/1/1/turn NoOp\nr _Recv ^_dfg/loop/1/1/turn tensor_type=f32 _dfg_edge=0" WHERE),
 		DFG_DATA, "'x' is sent each step in manifest.json, but each turn here");
 	fails(check(SEND, "r _Recv tensor_type=f32 _dfg_edge=0 tensor_name='z' send_device='" D0 "' recv_device='" D1 "'"),
-		DFG_DATA, "is 'x' in manifest.json, but this names another tensor");
+		DFG_DATA, "is 'x' in manifest.json, but the node names another tensor");
 	fails(check(SEND, "r _Recv tensor_type=f32 _dfg_edge=0 send_device='x' recv_device='y'"), DFG_DATA,
-		"this names other devices");
+		"the node names other devices");
 }
 
 static int make_folder(void **state)

@@ -40,7 +40,7 @@ static void refuses_headers_that_lie(void **state)
 		const char *words;
 	} bad[] = {
 		{"{\"a\":" ENTRY("F32", "[2]", "[0,8]") "}", 9, "9 bytes of elements, but the header declares 8"},
-		{"{\"a\":" ENTRY("F32", "[2]", "[0,8]") "}", 7, "a: is after the end of the file"},
+		{"{\"a\":" ENTRY("F32", "[2]", "[0,8]") "}", 7, "a: ends 1 bytes after"},
 		{"{\"a\":" ENTRY("F32", "[2]", "[0,4]") "}", 8, "are not the 8 bytes of f32[2]"},
 		{"{\"a\":" ENTRY("F32", "[2]", "[8,0]") "}", 8, "are not the 8 bytes"},
 		{"{\"a\":" ENTRY("F32", "[2]", "[1,9]") "}", 9, "a hole at byte 0"},

@@ -214,7 +214,7 @@ static void files_are_included_where_the_block_holds(void **state)
 static void a_fault_names_file_and_line(void **state)
 {
 	(void)state;
-	fails(look("\nPort 99999\n", "a"), DFG_CONFIG, "./config:2: '99999' is not a port");
+	fails(look("\nPort 99999\n", "a"), DFG_CONFIG, "./config:2: '99999' is not a port, 1 to 65535");
 	fails(look("User a;b\n", "a"), DFG_CONFIG, "./config:1: 'a;b' is not a user");
 	fails(look("HostName -oX=y\n", "a"), DFG_CONFIG, "HostName '-oX=y' is neither a name nor an address");
 	fails(look("IdentityFile \"x\n", "a"), DFG_CONFIG, "a quote is not closed");

@@ -357,7 +357,7 @@ static struct dfg_err *prepare(
 	s->tensors = (uint32_t)s->builder->facts.count;
 	DFG_TRY(dfg_pass_order(graph, &s->scratch, &s->order, &ordered));
 	if (ordered < s->count)
-		return DFG_ERR(DFG_DATA, "the graph has a cycle");
+		return DFG_ERR(DFG_DATA, "the graph has a cycle that is not a loop; 'dfg check' shows it");
 	s->is_wrt = dfg_arena_zeros(&s->scratch, (size_t)s->tensors + 1, sizeof *s->is_wrt);
 	s->sum = dfg_arena_zeros(&s->scratch, (size_t)s->tensors + 1, sizeof(void *));
 	s->depends = dfg_arena_zeros(&s->scratch, (size_t)s->count + 1, sizeof *s->depends);

@@ -28,7 +28,7 @@ static struct dfg_err *find_loops(struct cut *c)
 	uint32_t *order, count;
 	DFG_TRY(dfg_pass_order(c->graph, &c->scratch, &order, &count));
 	if (count < c->graph->count)
-		return DFG_ERR(DFG_DATA, "the graph has a cycle");
+		return DFG_ERR(DFG_DATA, "the graph has a cycle that is not a loop; 'dfg check' shows it");
 	DFG_TRY(dfg_loops_find(c->graph, order, &c->scratch, &c->loops));
 	if (c->loops.count > 1)
 		DFG_TRY(dfg_liveness_find(c->graph, order, &c->loops, NULL, &c->liveness));
