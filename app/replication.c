@@ -2,6 +2,7 @@
 
 #include "lib/base/size.h"
 #include "lib/base/text.h"
+#include "lib/pass/grad/rows.h"
 #include "lib/pass/verify/verify.h"
 
 #include <string.h>
@@ -106,6 +107,7 @@ static struct dfg_err *rewrite(
 	struct dfg_graph *graph, const struct dfg_replicate_options *options, struct dfg_keep *keep)
 {
 	struct dfg_builder builder = {0};
+	DFG_TRY(dfg_rows_make_dense(graph));
 	DFG_TRY(dfg_builder_init(&builder, graph));
 	struct dfg_err *err = dfg_replicate(&builder, options, keep);
 	dfg_builder_release(&builder);

@@ -14,6 +14,7 @@
 static struct dfg_words_list of, wrt, include;
 static const char *prefix = "grad", *loss, *optimizer;
 static double clip_norm = -1; /* -1: not given */
+static bool dense;
 static struct dfg_remat remat;
 
 static const struct dfg_opt options[] = {
@@ -25,6 +26,7 @@ static const struct dfg_opt options[] = {
 	{"optimizer", .takes = "CALL", .text = &optimizer,
 		.help = "The optimizer, such as 'adam(lr=0.001)' or 'my.dfg:lion(lr=0.1)'."},
 	{"clip-norm", .takes = "C", .real = &clip_norm, .help = "Scale all gradients together to a norm of at most C."},
+	{"dense", .flag = &dense, .help = "Make gradients dense that would stay rows."},
 	{.rows = dfg_remat_options},
 	{"include", 'I', .takes = "DIR", .list = &include, .help = "Look for the optimizer's imports in DIR."},
 	{.rows = dfg_graph_in_options},
@@ -147,6 +149,7 @@ static struct dfg_err *add_training(struct dfg_builder *builder, struct dfg_aren
 		.n_variable = (uint32_t)by->count,
 		.prefix = prefix,
 		.remat = remat,
+		.dense = dense,
 		.clip_norm = clip_norm > 0 ? clip_norm : 0,
 		.notes = &notes,
 	};
@@ -210,6 +213,8 @@ static struct dfg_err *check_options(void)
 		return DFG_ERR(DFG_USAGE, "--clip-norm must be more than 0");
 	if (clips && !loss)
 		return DFG_ERR(DFG_USAGE, "--clip-norm requires --loss");
+	if (dense && !loss)
+		return DFG_ERR(DFG_USAGE, "--dense requires --loss");
 	return dfg_remat_policy(&remat);
 }
 

@@ -47,6 +47,9 @@ struct dfg_eval {
 	struct dfg_nodes asserts, after;    /* assertions, and nodes of `after`, that every new node comes after */
 	struct dfg_name_counter streams;    /* streams of random numbers, by scope */
 
+	const struct dfg_optimizer_rows *rows; /* an optimizer of rows, or NULL */
+	struct dfg_shape row_part;             /* the shape of those of p */
+
 	/* The place of an error: that of the innermost expression or, for one in the library, of the user's call. */
 	bool is_placed;
 	bool is_full;                          /* the error is that the memory limit was reached */

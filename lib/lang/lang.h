@@ -92,15 +92,23 @@ const char *const *dfg_formula_names(const struct dfg_formula *formula);
 
 /*
  * An optimizer, such as "adam(lr = 0.001)" or "my.dfg:lion(lr = 1e-4)". It is applied to each variable:
- * dfg_optimizer_apply() gives the new value *out_p from the value p, its gradient g and the number of steps, and makes
+ * dfg_optimizer_apply() gives the new value *out_p from `in`, the value p, its gradient g and the number of steps, and makes
  * slots named SCOPE/NAME. *out_effects are nodes of that variable's update that change other state; they belong to the
  * optimizer.
+ *
+ * With rows, p and g are those of the rows `indices` of a variable of the shape `whole`, each once. Slots like p get the
+ * whole shape; of these, too, only the rows are read and written. The caller knows that the optimizer leaves other rows
+ * as they are.
  */
+struct dfg_optimizer_rows {
+	struct dfg_edge indices; /* a vector of i32 or i64 */
+	struct dfg_shape whole;
+};
 struct dfg_optimizer;
 DFG_MUST_CHECK struct dfg_err *dfg_optimizer_new(
 	const char *call, const struct dfg_lang_options *options, struct dfg_optimizer **out_optimizer);
 DFG_MUST_CHECK struct dfg_err *dfg_optimizer_apply(struct dfg_optimizer *optimizer, struct dfg_builder *builder,
-	const char *scope, struct dfg_edge p, struct dfg_edge g, struct dfg_edge step, struct dfg_edge *out_p,
+	const char *scope, const struct dfg_edge in[3], const struct dfg_optimizer_rows *rows, struct dfg_edge *out_p,
 	const uint32_t **out_effects, uint32_t *out_n_effects);
 void dfg_optimizer_free(struct dfg_optimizer *optimizer);
 

@@ -157,6 +157,7 @@ static struct dfg_err *apply(
 		argument[i].value = DFG_TENSOR(in[i]);
 	}
 	optimizer->instance->path = scope;
+	eval->row_part = dfg_eval_fact(eval, in[0])->shape;
 	DFG_TRY(dfg_apply(eval, &instance, &site, &result));
 	DFG_TRY(dfg_to_edge(eval, &result, DFG_NO_DTYPE, out_p));
 	const struct dfg_inferred *old = dfg_eval_fact(eval, in[0]), *made = dfg_eval_fact(eval, *out_p);
@@ -167,8 +168,8 @@ static struct dfg_err *apply(
 }
 
 struct dfg_err *dfg_optimizer_apply(struct dfg_optimizer *optimizer, struct dfg_builder *builder, const char *scope,
-	struct dfg_edge p, struct dfg_edge g, struct dfg_edge step, struct dfg_edge *out_p, const uint32_t **out_effects,
-	uint32_t *out_n_effects)
+	const struct dfg_edge in[3], const struct dfg_optimizer_rows *rows, struct dfg_edge *out_p,
+	const uint32_t **out_effects, uint32_t *out_n_effects)
 {
 	struct dfg_eval *eval = &optimizer->eval;
 	struct dfg_nodes changes = {0};
@@ -177,9 +178,11 @@ struct dfg_err *dfg_optimizer_apply(struct dfg_optimizer *optimizer, struct dfg_
 		return DFG_ERR(DFG_MEMORY, "out of memory");
 	eval->builder = builder;
 	eval->changes = &changes;
-	struct dfg_err *err = make_instance(optimizer, step);
+	eval->rows = rows;
+	struct dfg_err *err = make_instance(optimizer, in[2]);
 	if (!err)
-		err = dfg_eval_at(eval, optimizer->call, apply(optimizer, path, (struct dfg_edge[]){p, g, step}, out_p));
+		err = dfg_eval_at(eval, optimizer->call, apply(optimizer, path, in, out_p));
+	eval->rows = NULL;
 	*out_n_effects = (uint32_t)changes.n;
 	*out_effects = (const uint32_t *)dfg_arena_copy(&optimizer->arena, changes.node, changes.n * sizeof(uint32_t));
 	if (!err && !*out_effects)

@@ -297,15 +297,16 @@ struct dfg_err *dfg_view_write(struct dfg_eval *eval, struct dfg_cell *cell, str
 	struct dfg_history *now;
 	struct dfg_edge handle;
 	struct dfg_err *err = dfg_view_before(eval, cell, true, &handle, &nodes);
-	struct dfg_edge *in = dfg_arena_zeros(eval->arena, 2 + nodes.n, sizeof *in);
+	struct dfg_edge *in = dfg_arena_zeros(eval->arena, 3 + nodes.n, sizeof *in);
 	if (!err && !in)
 		err = DFG_ERR(DFG_MEMORY, "out of memory");
 	if (!err) {
-		struct dfg_new_node want = {.op = "AssignVariableOp", .in = in, .n_in = 2, .n_control = (uint32_t)nodes.n};
-		in[0] = handle;
-		in[1] = value;
+		struct dfg_new_node want = {.in = in, .n_in = cell->by_rows ? 3 : 2, .n_control = (uint32_t)nodes.n};
+		want.op = cell->by_rows ? "ResourceScatterUpdate" : "AssignVariableOp";
+		in[1] = cell->by_rows ? eval->rows->indices : value;
+		in[0] = handle, in[want.n_in - 1] = value;
 		for (size_t i = 0; i < nodes.n; i++)
-			in[2 + i] = (struct dfg_edge){nodes.node[i], DFG_CONTROL};
+			in[want.n_in + i] = (struct dfg_edge){nodes.node[i], DFG_CONTROL};
 		err = dfg_eval_build(eval, &want, DFG_NAME_NONE, out_node);
 	}
 	dfg_free(nodes.node);

@@ -68,7 +68,13 @@ static struct dfg_err *make_handle(struct dfg_eval *eval, struct dfg_cell *cell)
 static struct dfg_err *make_read(struct dfg_eval *eval, struct dfg_cell *cell)
 {
 	struct dfg_attr attr = DFG_ATTR_T("dtype", cell->dtype);
-	struct dfg_new_node want = {.op = "ReadVariableOp", .in = &cell->handle, .n_in = 1, .attr = &attr, .n_attr = 1};
+	struct dfg_edge in[2] = {cell->handle};
+	struct dfg_new_node want = {.op = "ReadVariableOp", .in = in, .n_in = 1, .attr = &attr, .n_attr = 1};
+	if (cell->by_rows) {
+		in[1] = eval->rows->indices;
+		want.op = "ResourceGather";
+		want.n_in = 2;
+	}
 	cell->read = (struct dfg_edge){0, 0};
 	DFG_TRY(exact(eval, &want, cell->path, "read", &cell->read.node));
 	dfg_cell_forget(cell);
@@ -84,12 +90,13 @@ static struct dfg_err *make_assign(struct dfg_eval *eval, struct dfg_cell *cell,
 	return exact(eval, &want, cell->path, "assign", &node);
 }
 
-static struct dfg_err *check_value(struct dfg_eval *eval, const struct dfg_cell *cell, struct dfg_edge value)
+static struct dfg_err *check_value(
+	struct dfg_eval *eval, const struct dfg_cell *cell, const struct dfg_shape *shape, struct dfg_edge value)
 {
 	const struct dfg_inferred *fact = dfg_eval_fact(eval, value);
-	if (fact->dtype == cell->dtype && dfg_shape_fits(&fact->shape, &cell->shape))
+	if (fact->dtype == cell->dtype && dfg_shape_fits(&fact->shape, shape))
 		return NULL;
-	return DFG_ERR(DFG_DATA, "'%s' is %s, but the value is %s", cell->path, dfg_type_words(cell->dtype, &cell->shape).s,
+	return DFG_ERR(DFG_DATA, "'%s' is %s, but the value is %s", cell->path, dfg_type_words(cell->dtype, shape).s,
 		dfg_type_words(fact->dtype, &fact->shape).s);
 }
 
@@ -121,7 +128,7 @@ static struct dfg_err *initial_value(
 		DFG_TRY(dfg_eval_const(eval, shape.literal, &in[0]));
 		DFG_TRY(dfg_eval_node(eval, "Fill", in, 2, out_edge));
 	}
-	return check_value(eval, cell, *out_edge);
+	return check_value(eval, cell, &cell->shape, *out_edge);
 }
 
 static struct dfg_err *make_nodes(struct dfg_eval *eval, struct dfg_cell *cell, const struct dfg_datum *initial)
@@ -160,6 +167,9 @@ static struct dfg_err *declare_cell(
 	struct dfg_datum initial, *there = dfg_name_scope_own(bindings, tree->text);
 	DFG_TRY(dfg_eval_path(eval, eval->scope, tree->text, &like.path));
 	DFG_TRY(dfg_type_shape(eval, bindings, tree->kid[0], &like.dtype, &like.shape));
+	like.by_rows = eval->rows && like.shape.rank > 0 && dfg_shape_equal(&like.shape, &eval->row_part);
+	if (like.by_rows)
+		like.shape = eval->rows->whole;
 	if (!dfg_shape_known(&like.shape))
 		return dfg_eval_at(eval, tree->kid[0],
 			DFG_ERR(DFG_DATA, "'%s' is %s, but its shape must be known while building", like.path,
@@ -220,7 +230,7 @@ struct dfg_err *dfg_eval_set(struct dfg_eval *eval, struct dfg_name_scope *bindi
 	if (!err)
 		err = dfg_to_edge(eval, &datum, cell->dtype, &value);
 	if (!err)
-		err = check_value(eval, cell, value);
+		err = check_value(eval, cell, cell->by_rows ? &eval->row_part : &cell->shape, value);
 	if (!err)
 		err = dfg_view_write(eval, cell, value, &node);
 	eval->scope = scope;

@@ -335,12 +335,13 @@ static void an_optimizer_makes_slots(void **state)
 	succeeds(dfg_graph_edge(&graph, "p", &p));
 	succeeds(dfg_graph_edge(&graph, "g", &g));
 	succeeds(dfg_graph_edge(&graph, "step", &step));
+	const struct dfg_edge in[] = {p, g, step};
 	succeeds(dfg_optimizer_new("adam(lr = exponential_decay(0.1, step, 10, 0.5), decay = 0.1)", NULL, &optimizer));
-	succeeds(dfg_optimizer_apply(optimizer, &builder, "train/a", p, g, step, &out, &effects, &n_effects));
+	succeeds(dfg_optimizer_apply(optimizer, &builder, "train/a", in, NULL, &out, &effects, &n_effects));
 	assert_int_equal(n_effects, 2);
 	assert_true(dfg_node_mark(node("train/a/m"), "_dfg_slot", NULL));
 	assert_non_null(node("train/a/v/assign"));
-	succeeds(dfg_optimizer_apply(optimizer, &builder, "train/b", p, g, step, &out, &effects, &n_effects));
+	succeeds(dfg_optimizer_apply(optimizer, &builder, "train/b", in, NULL, &out, &effects, &n_effects));
 	assert_non_null(node("train/b/m"));
 	assert_string_equal(node("train/lr")->op_name, "PlaceholderWithDefault");
 	assert_int_equal(dfg_graph_find(&graph, "train/lr_1"), DFG_NONE);
@@ -349,7 +350,7 @@ static void an_optimizer_makes_slots(void **state)
 	fails(dfg_optimizer_new("relu", NULL, &optimizer), DFG_DATA, "'relu' is not an optimizer");
 	write_file("m.dfg", "layer lion(lr: f32[] = 0.1)(p, g, step) { p - lr * sign(g) }\n");
 	succeeds(dfg_optimizer_new("m.dfg:lion", NULL, &optimizer));
-	succeeds(dfg_optimizer_apply(optimizer, &builder, "train/c", p, g, step, &out, &effects, &n_effects));
+	succeeds(dfg_optimizer_apply(optimizer, &builder, "train/c", in, NULL, &out, &effects, &n_effects));
 	assert_int_equal(n_effects, 0);
 	dfg_optimizer_free(optimizer);
 	dfg_builder_release(&builder);

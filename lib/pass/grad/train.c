@@ -7,6 +7,7 @@
 #include "lib/pass/grad/control_out.h"
 #include "lib/pass/grad/cotangent.h"
 #include "lib/pass/grad/backpropagation.h"
+#include "lib/pass/grad/rows.h"
 #include "lib/pass/grad/variables.h"
 
 #include <stdio.h>
@@ -17,7 +18,9 @@ struct trainer {
 	const struct dfg_train_options *options;
 	struct dfg_arena scratch;
 	struct dfg_numbers variables; /* those that the loss depends on */
-	struct dfg_edge *gradient;    /* by variable */
+	struct dfg_edge *gradient;    /* by variable: dense, or the rows that `indices` name */
+	struct dfg_edge *indices;     /* by variable; .node DFG_NONE: the gradient is dense */
+	struct dfg_numbers by_rows;   /* variables whose gradients stay rows */
 	struct dfg_readers readers;   /* of the graph before the pass */
 	uint32_t before;              /* the number of nodes then */
 	bool *needed;                 /* by node: the loss depends on it */
@@ -86,6 +89,58 @@ static struct dfg_err *name_gradient(struct trainer *t, uint32_t variable, struc
 	return dfg_build(t->builder, &node, &cotangent->value.node);
 }
 
+/* Whether the gradient stays rows: where the optimizer has the same result on rows. A ref has no op for that. */
+static struct dfg_err *stays_rows(
+	const struct trainer *t, uint32_t variable, const struct dfg_cotangent *cotangent, bool *out_stays)
+{
+	const struct dfg_inferred *fact = dfg_facts_of(&t->builder->facts, (struct dfg_edge){variable, 0});
+	*out_stays = false;
+	if (cotangent->kind != DFG_ROWS || t->options->dense || fact->is_ref || !fact->holds ||
+		!dfg_shape_known(&fact->holds->shape) || fact->holds->shape.rank < 1)
+		return NULL;
+	return dfg_rows_suffice(
+		t->options->optimizer, t->options->lang, fact->holds->dtype, &fact->holds->shape, out_stays);
+}
+
+/* Names the rows VAR/values and VAR/indices under the prefix, with marks that name the dense gradient. */
+static struct dfg_err *name_rows(
+	struct trainer *t, uint32_t variable, const struct dfg_cotangent *cotangent, uint32_t dense_node, size_t number)
+{
+	const char *prefix = t->options->prefix ? t->options->prefix : "grad";
+	char scope[DFG_SCOPE_MOST + 100], name[DFG_SCOPE_MOST + 120];
+	struct dfg_make make = {t->builder, scope};
+	struct dfg_cotangent merged;
+	snprintf(scope, sizeof scope, "%.90s/%.*s/merge", prefix, DFG_SCOPE_MOST - 100, name_of(t, variable));
+	DFG_TRY(dfg_rows_merge(&make, cotangent, &merged));
+	for (int i = 0; i < 2; i++) {
+		struct dfg_edge *edge = i ? &t->indices[number] : &t->gradient[number];
+		const char *dense = name_of(t, dense_node);
+		const struct dfg_attr mark = DFG_ATTR_S(i ? "_dfg_gradient_indices" : "_dfg_gradient_rows", dense);
+		snprintf(name, sizeof name, "%.*s%s", (int)(strlen(scope) - strlen("merge")), scope, i ? "indices" : "values");
+		const struct dfg_new_node node = {.op = "Identity",
+			.name = name,
+			.in = i ? &merged.indices : &merged.value,
+			.n_in = 1,
+			.attr = &mark,
+			.n_attr = 1};
+		edge->port = 0;
+		DFG_TRY(dfg_build(t->builder, &node, &edge->node));
+	}
+	return dfg_numbers_add(&t->by_rows, variable);
+}
+
+/* Names the dense gradient of the variable, which can be fetched, and the rows that are used instead. */
+static struct dfg_err *name_both(struct trainer *t, uint32_t variable, struct dfg_cotangent *cotangent, size_t number)
+{
+	const struct dfg_cotangent rows = *cotangent;
+	bool stays_rows_too;
+	DFG_TRY(stays_rows(t, variable, cotangent, &stays_rows_too));
+	DFG_TRY(name_gradient(t, variable, cotangent));
+	t->gradient[number] = cotangent->value;
+	t->indices[number].node = DFG_NONE;
+	return stays_rows_too ? name_rows(t, variable, &rows, cotangent->value.node, number) : NULL;
+}
+
 /* Keeps the variables that the loss depends on; warns of the others, unless all were guessed. */
 static struct dfg_err *keep_reached(struct trainer *t, struct dfg_cotangent *cotangent, bool guessed)
 {
@@ -98,8 +153,7 @@ static struct dfg_err *keep_reached(struct trainer *t, struct dfg_cotangent *cot
 			err = dfg_numbers_add(&unreached, variable);
 			continue;
 		}
-		err = name_gradient(t, variable, &cotangent[i]);
-		t->gradient[kept] = cotangent[i].value;
+		err = name_both(t, variable, &cotangent[i], kept);
 		t->variables.number[kept++] = variable;
 	}
 	t->variables.count = kept;
@@ -107,6 +161,8 @@ static struct dfg_err *keep_reached(struct trainer *t, struct dfg_cotangent *cot
 		err = DFG_ERR(DFG_DATA, "the loss does not depend on any variable to train");
 	if (!err && unreached.count && !guessed)
 		list_variables(t, "warning: the loss does not depend on these variables, which stay unchanged", &unreached);
+	if (!err && t->by_rows.count)
+		list_variables(t, "gradients that stay rows", &t->by_rows);
 	if (!err && guessed)
 		list_variables(t, "the graph does not mark trainable variables; trained are", &t->variables);
 	dfg_numbers_release(&unreached);
@@ -119,7 +175,8 @@ static struct dfg_err *differentiate(struct trainer *t, struct dfg_edge loss, bo
 	struct dfg_edge *wrt = dfg_arena_zeros(&t->scratch, count, sizeof *wrt);
 	struct dfg_cotangent *cotangent = dfg_arena_zeros(&t->scratch, count, sizeof *cotangent);
 	t->gradient = dfg_arena_zeros(&t->scratch, count, sizeof *t->gradient);
-	if (!wrt || !cotangent || !t->gradient)
+	t->indices = dfg_arena_zeros(&t->scratch, count, sizeof *t->indices);
+	if (!wrt || !cotangent || !t->gradient || !t->indices)
 		return DFG_ERR(DFG_MEMORY, "no memory to train %zu variables", count);
 	for (size_t i = 0; i < count; i++)
 		wrt[i] = (struct dfg_edge){t->variables.number[i], 0};
@@ -172,28 +229,36 @@ static struct dfg_err *list_reads(struct trainer *t, uint32_t variable, struct d
 	return NULL;
 }
 
-/* Assigns the variable's new value, after all its reads and the assertions of the loss. */
-static struct dfg_err *assign_after(
-	struct trainer *t, uint32_t variable, struct dfg_edge value, const struct dfg_numbers *reads, const char *name)
+/*
+ * Assigns the variable's new value, or that of its rows `indices` where their .node is not DFG_NONE, after all its reads
+ * and the assertions of the loss.
+ */
+static struct dfg_err *assign_after(struct trainer *t, uint32_t variable, struct dfg_edge indices,
+	struct dfg_edge value, const struct dfg_numbers *reads, const char *name)
 {
 	bool is_ref = dfg_facts_of(&t->builder->facts, (struct dfg_edge){variable, 0})->is_ref;
 	size_t count = reads->count + t->asserts.count;
-	struct dfg_edge *in = dfg_zeros(count + 2, sizeof *in);
+	uint32_t n_in = 0;
+	struct dfg_edge *in = dfg_zeros(count + 3, sizeof *in);
 	if (!in)
 		return DFG_ERR(DFG_MEMORY, "no memory for an update");
 	struct dfg_err *err = NULL;
-	in[0] = (struct dfg_edge){variable, 0};
-	in[1] = value;
+	in[n_in++] = (struct dfg_edge){variable, 0};
+	if (indices.node != DFG_NONE)
+		in[n_in++] = indices;
+	in[n_in++] = value;
 	for (size_t i = 0; i < count; i++) {
 		uint32_t n = i < reads->count ? reads->number[i] : t->asserts.number[i - reads->count];
-		in[2 + i].port = DFG_CONTROL;
-		err = err ? err : dfg_control_out_of(&t->outside, n, &in[2 + i].node);
+		in[n_in + i].port = DFG_CONTROL;
+		err = err ? err : dfg_control_out_of(&t->outside, n, &in[n_in + i].node);
 	}
 	struct dfg_new_node node = {
-		.op = is_ref ? "Assign" : "AssignVariableOp",
+		.op = n_in > 2 ? "ResourceScatterUpdate"
+			  : is_ref ? "Assign"
+					   : "AssignVariableOp",
 		.name = name,
 		.in = in,
-		.n_in = 2,
+		.n_in = n_in,
 		.n_control = (uint32_t)count,
 	};
 	uint32_t number;
@@ -203,12 +268,13 @@ static struct dfg_err *assign_after(
 	return err ? err : dfg_numbers_add(&t->effects, number);
 }
 
-static struct dfg_err *update(struct trainer *t, uint32_t variable, struct dfg_edge value, const char *name)
+static struct dfg_err *update(
+	struct trainer *t, uint32_t variable, struct dfg_edge indices, struct dfg_edge value, const char *name)
 {
 	struct dfg_numbers reads = {0};
 	struct dfg_err *err = list_reads(t, variable, &reads);
 	if (!err)
-		err = assign_after(t, variable, value, &reads, name);
+		err = assign_after(t, variable, indices, value, &reads, name);
 	dfg_numbers_release(&reads);
 	return err;
 }
@@ -222,6 +288,18 @@ static struct dfg_err *mark_slots(struct trainer *t, uint32_t from)
 	return NULL;
 }
 
+/* The rows of the variable that its gradient has. */
+static struct dfg_err *gather(
+	struct trainer *t, uint32_t variable, struct dfg_optimizer_rows *rows, const char *scope, struct dfg_edge *out_edge)
+{
+	const struct dfg_handle_type *holds = dfg_facts_of(&t->builder->facts, (struct dfg_edge){variable, 0})->holds;
+	const struct dfg_attr dtype = DFG_ATTR_T("dtype", holds->dtype);
+	const struct dfg_make make = {t->builder, scope};
+	rows->whole = holds->shape;
+	return dfg_make_op(
+		&make, "ResourceGather", (struct dfg_edge[]){{variable, 0}, rows->indices}, 2, &dtype, 1, out_edge);
+}
+
 static struct dfg_err *step_variable(struct trainer *t, size_t i, struct dfg_edge step)
 {
 	uint32_t variable = t->variables.number[i], from = t->builder->graph->count, n_effects;
@@ -230,13 +308,19 @@ static struct dfg_err *step_variable(struct trainer *t, size_t i, struct dfg_edg
 	char scope[DFG_SCOPE_MOST + 100], name[DFG_SCOPE_MOST + 120];
 	snprintf(scope, sizeof scope, "train/%.*s", DFG_SCOPE_MOST, name_of(t, variable));
 	snprintf(name, sizeof name, "%s/update", scope);
-	DFG_TRY(dfg_variable_value(t->builder, &t->readers, variable, &value));
-	DFG_TRY(
-		dfg_optimizer_apply(t->optimizer, t->builder, scope, value, t->gradient[i], step, &next, &effects, &n_effects));
+	const struct dfg_edge indices = t->indices[i];
+	struct dfg_optimizer_rows rows = {.indices = indices};
+	bool by_rows = indices.node != DFG_NONE;
+	if (by_rows)
+		DFG_TRY(gather(t, variable, &rows, scope, &value));
+	else
+		DFG_TRY(dfg_variable_value(t->builder, &t->readers, variable, &value));
+	DFG_TRY(dfg_optimizer_apply(t->optimizer, t->builder, scope, (struct dfg_edge[]){value, t->gradient[i], step},
+		by_rows ? &rows : NULL, &next, &effects, &n_effects));
 	for (uint32_t e = 0; e < n_effects; e++)
 		DFG_TRY(dfg_numbers_add(&t->effects, effects[e]));
 	DFG_TRY(mark_slots(t, from));
-	return update(t, variable, next, name);
+	return update(t, variable, indices, next, name);
 }
 
 /* Finds or makes the i64 variable train/step, which the program may have made already. */
@@ -286,6 +370,7 @@ static struct dfg_err *read_step(struct trainer *t, uint32_t variable, struct df
 static struct dfg_err *count_step(struct trainer *t, uint32_t variable, struct dfg_edge step)
 {
 	struct dfg_edge one, next;
+	const struct dfg_edge none = {DFG_NONE, 0};
 	struct dfg_numbers reads = {0};
 	DFG_TRY(dfg_build_ints(t->builder, "train/step/one", DFG_I64, NULL, (int64_t[]){1}, &one));
 	DFG_TRY(dfg_build_op(t->builder, "AddV2", "train/step/next", (struct dfg_edge[]){step, one}, 2, &next));
@@ -295,7 +380,7 @@ static struct dfg_err *count_step(struct trainer *t, uint32_t variable, struct d
 		if (t->readers.reader[r - 1].node != step.node)
 			err = dfg_numbers_add(&reads, t->readers.reader[r - 1].node);
 	if (!err)
-		err = assign_after(t, variable, next, &reads, "train/step/update");
+		err = assign_after(t, variable, none, next, &reads, "train/step/update");
 	dfg_numbers_release(&reads);
 	return err;
 }
@@ -397,6 +482,7 @@ struct dfg_err *dfg_train(struct dfg_builder *builder, struct dfg_edge loss, con
 	struct dfg_err *err = train(&t, loss);
 	dfg_optimizer_free(t.optimizer);
 	dfg_numbers_release(&t.variables);
+	dfg_numbers_release(&t.by_rows);
 	dfg_numbers_release(&t.effects);
 	dfg_numbers_release(&t.asserts);
 	dfg_control_out_release(&t.outside);

@@ -8,6 +8,11 @@
  * PREFIX/VAR, with the mark `_dfg_gradient_of`), its new value, and an update that waits for all reads already in the
  * graph, so that tensors fetched with `train` have the values before the step. `train` also runs the graph's own
  * effects (`_dfg_update`). The loss gets the mark `_dfg_loss`, an int: its output.
+ *
+ * A gradient that is rows, such as that of an embedding, stays rows where that leaves the optimizer's result the same
+ * (rows.h): PREFIX/VAR/values, with the mark `_dfg_gradient_rows`, and PREFIX/VAR/indices, with the mark
+ * `_dfg_gradient_indices`, without duplicates; both marks are the name of the dense gradient PREFIX/VAR, which is computed
+ * only if it is fetched. Of the variable and its slots only those rows are read and written.
  */
 struct dfg_train_options {
 	const char *optimizer; /* "adam(lr = 0.001)" */
@@ -16,6 +21,7 @@ struct dfg_train_options {
 	uint32_t n_variable;
 	const char *prefix; /* prefix of the gradients' names; NULL: "grad" */
 	struct dfg_remat remat;
+	bool dense;             /* no gradient stays rows */
 	double clip_norm;       /* upper limit of the global norm of the gradients; 0: none */
 	struct dfg_text *notes; /* receives lines for the user */
 };
