@@ -10,7 +10,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-enum { INPUTS = 3, ATTRS = 4, OUTPUTS = 2, ROWS = 64, OFF = 4 };
+enum { INPUTS = 5, ATTRS = 4, OUTPUTS = 6, ROWS = 64, OFF = 4 };
 
 /* An op, and its inputs: floats, whose first dim is ROWS where they have rows, or a constant of i32. */
 struct op_row {
@@ -71,6 +71,20 @@ static const struct op_row table[] = {
 		.in = {S(ROWS, 130, 64), S(ROWS, 130, 64)},
 		.attr = {DFG_ATTR_B("adj_y", true)},
 		.rows = {true, true}},
+	{.op = "Einsum", .in = {S(ROWS, 300), S(300, 65)}, .attr = {DFG_ATTR_S("equation", "bi,ij->bj")}, .rows = X},
+	{.op = "Einsum",
+		.in = {S(130, 40), S(ROWS, 130)},
+		.attr = {DFG_ATTR_S("equation", "ij,bi->bj")},
+		.rows = {false, true}},
+	{.op = "Einsum",
+		.in = {S(ROWS, 4, 30, 16), S(ROWS, 4, 30, 16)},
+		.attr = {DFG_ATTR_S("equation", "bhqd,bhkd->bhqk")},
+		.rows = {true, true}},
+	{.op = "FusedBatchNormV3", .in = {S(ROWS, 20, 20, 13), S(13), S(13), S(13), S(13)}, .whole = true},
+	{.op = "FusedBatchNormV3",
+		.in = {S(ROWS, 20, 20, 13), S(13), S(13), S(13), S(13)},
+		.attr = {DFG_ATTR_B("is_training", false)},
+		.whole = true},
 	{.op = "Softmax", .in = {S(ROWS, 1003)}, .rows = X},
 	{.op = "LogSoftmax", .in = {S(ROWS, 1003)}, .rows = X},
 	{.op = "BiasAdd", .in = {S(ROWS, 77), S(77)}, .rows = X},
@@ -201,8 +215,10 @@ static void compute(const struct op_row *row, struct host *host, int64_t first, 
 	struct dfg_graph graph;
 	struct dfg_builder builder;
 	struct dfg_edge in[INPUTS] = {0};
-	struct dfg_tensor tensor[INPUTS] = {0}, *inputs[INPUTS], *outputs[] = {&out[0], &out[1]};
+	struct dfg_tensor tensor[INPUTS] = {0}, *inputs[INPUTS], *outputs[OUTPUTS];
 	uint32_t n_in = 0, n_attr = 0, number;
+	for (int o = 0; o < OUTPUTS; o++)
+		outputs[o] = &out[o];
 	dfg_graph_init(&graph, &arena);
 	succeeds(dfg_builder_init(&builder, &graph));
 	for (int i = 0; i < INPUTS && (row->in[i].rank || row->ints == i + 1); i++, n_in++) {
