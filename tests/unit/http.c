@@ -233,7 +233,7 @@ static void a_broken_handshake_is_not_another_protocol(void **state)
 		const char *words;
 	} cases[] = {{false, "", DFG_UNAVAILABLE, "hung up during the TLS handshake"},
 		{true, "", DFG_UNAVAILABLE, "hung up during the TLS handshake"},
-		{false, "HTTP/1.1 400 Bad Request\r\n\r\n", DFG_PROTOCOL, "does not speak this protocol"}};
+		{false, "HTTP/1.1 400 Bad Request\r\n\r\n", DFG_PROTOCOL, "speaks HTTP/1, not HTTP/2"}};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct hubs_end *end = calloc(2, sizeof *end);
 		struct listener listener = {
