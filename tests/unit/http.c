@@ -221,8 +221,8 @@ static void *listen_once(void *arg)
 	return NULL;
 }
 
-/* A handshake that the peer or the network breaks is a lost worker, which a run may start again; an answer in another
- * protocol is not. */
+/* A handshake that the peer or the network breaks is a lost worker, which a run may start again. An answer in another
+ * protocol is not: TLS or the look at the first bytes names it, whichever is earlier. */
 static void a_broken_handshake_is_not_another_protocol(void **state)
 {
 	(void)state;
@@ -233,7 +233,7 @@ static void a_broken_handshake_is_not_another_protocol(void **state)
 		const char *words;
 	} cases[] = {{false, "", DFG_UNAVAILABLE, "hung up during the TLS handshake"},
 		{true, "", DFG_UNAVAILABLE, "hung up during the TLS handshake"},
-		{false, "HTTP/1.1 400 Bad Request\r\n\r\n", DFG_PROTOCOL, "speaks HTTP/1, not HTTP/2"}};
+		{false, "HTTP/1.1 400 Bad Request\r\n\r\n", DFG_PROTOCOL, "speak"}};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct hubs_end *end = calloc(2, sizeof *end);
 		struct listener listener = {
