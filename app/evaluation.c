@@ -53,7 +53,7 @@ struct dfg_err *dfg_evaluation_open(struct dfg_run *run, int64_t batch, struct d
 	DFG_TRY(open_graph(run, out_evaluation));
 	struct dfg_model *model = out_evaluation->model;
 	DFG_TRY(dfg_model_tensors(model, &run->options->eval_fetch, &out_evaluation->fetch));
-	DFG_TRY(dfg_replication_fetches(run->replication, model, &out_evaluation->fetch));
+	DFG_TRY(dfg_replication_fetches(model, &out_evaluation->fetch));
 	const struct dfg_distributed *distributed = run->options->eval_graph ? NULL : run->distributed;
 	DFG_TRY(dfg_err_note(
 		dfg_dataset_open(model, distributed, &run->options->eval_data, &out_evaluation->dataset), "--eval-data"));

@@ -147,10 +147,9 @@ struct dfg_err *dfg_replication_apply(const struct dfg_replication *replication,
 	return dfg_err_of_file(err, model->file.graph.source);
 }
 
-struct dfg_err *dfg_replication_fetches(
-	const struct dfg_replication *replication, struct dfg_model *model, const struct dfg_edges *fetch)
+struct dfg_err *dfg_replication_fetches(struct dfg_model *model, const struct dfg_edges *fetch)
 {
-	if (replication->n_shards < 2 || model->shards < 2)
+	if (model->shards < 2)
 		return NULL;
 	return dfg_replicate_merge(&model->file.graph, &model->facts, fetch->edge, fetch->count);
 }

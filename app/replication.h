@@ -25,8 +25,7 @@ DFG_MUST_CHECK struct dfg_err *dfg_replication_apply(const struct dfg_replicatio
 	const struct dfg_edge *shard, uint32_t n_shard, const struct dfg_report *report, struct dfg_keep *keep);
 
 /* Records how the values of these fetches are merged over shards. Does nothing for a graph that is not rewritten. */
-DFG_MUST_CHECK struct dfg_err *dfg_replication_fetches(
-	const struct dfg_replication *replication, struct dfg_model *model, const struct dfg_edges *fetch);
+DFG_MUST_CHECK struct dfg_err *dfg_replication_fetches(struct dfg_model *model, const struct dfg_edges *fetch);
 
 /* How many shards share a batch that feeds the tensor: 1 if it is not sharded. */
 uint32_t dfg_replication_shards_of(const struct dfg_model *model, struct dfg_edge edge);

@@ -64,7 +64,7 @@ struct dfg_timing {
 struct dfg_run {
 	const struct dfg_run_options *options; /* borrowed, as is `execution` */
 	const struct dfg_execution *execution;
-	const struct dfg_replication *replication; /* checked; borrowed */
+	const struct dfg_replication *replication; /* checked; borrowed; NULL: one shard */
 	struct dfg_graph_input input;              /* how graphs are opened, and the report of the run */
 	struct dfg_distributed *distributed;       /* NULL: the run is local */
 

@@ -85,11 +85,13 @@ static struct dfg_err *shard(struct dfg_run *run)
 	struct dfg_keep given = {.feed = dfg_arena_zeros(&run->model.arena, data->count + 1, sizeof(struct dfg_edge))};
 	struct dfg_keep keep = {
 		.fetch = run->fetch.edge, .n_fetch = run->fetch.count, .target = run->target, .n_target = run->n_target};
+	if (!run->replication)
+		return NULL;
 	if (!given.feed)
 		return DFG_ERR(DFG_MEMORY, "out of memory");
 	DFG_TRY(keep_given(run, data, &given));
 	DFG_TRY(dfg_replication_apply(run->replication, &run->model, given.feed, given.n_feed, run->input.report, &keep));
-	return dfg_replication_fetches(run->replication, &run->model, &run->fetch);
+	return dfg_replication_fetches(&run->model, &run->fetch);
 }
 
 static struct dfg_err *bind(struct dfg_run *run)
@@ -121,7 +123,7 @@ static struct dfg_err *open_model(const char *path, struct dfg_trace *trace, str
 	DFG_TRY(dfg_execution_session(run->execution, &session));
 	session.trace = trace ? dfg_trace_event : NULL;
 	session.trace_arg = trace;
-	session.shards = run->replication->n_shards;
+	session.shards = run->replication ? run->replication->n_shards : 1;
 	if (!run->distributed)
 		return dfg_model_open(path, &run->input, &session, &run->model);
 	run->distributed->trace = trace ? dfg_trace_worker_event : NULL;
