@@ -176,7 +176,7 @@ static void mistakes_are_told_in_the_programs_words(void **state)
 		{"a = loop (i = 0) for t in v, u in 0..3 { next i }\n", "'t' has 2, 'u' has 3"},
 		{"a = loop (i = 0.0) for t in v while t > 0 { next t }\n", "`while` cannot read 't'"},
 		{"a = loop (i = 0) for t in 0..n with (paralel = 2) { next i }\n", "did you mean 'parallel'?"},
-		{"a = loop (i = 0) for t in 0..n with (parallel = 0) { next i }\n", "1 or more"},
+		{"a = loop (i = 0) for t in 0..n with (parallel = 0) { next i }\n", "`parallel` is 0"},
 		{"a = loop (hid = 0) for t in 0..n with (grows = hidd) { next hid }\n",
 			"carries no 'hidd'; did you mean 'hid'?"},
 		{"a = loop (i = v) for t in 0..n {\n  param w: f32[2] = i\n  next i + w\n}\n", "is read outside of it"},
