@@ -287,13 +287,18 @@ struct dfg_err *dfg_select_output(const struct dfg_tensor *predicate, int n_out,
 
 static struct dfg_err *read_key(const struct dfg_tensor *from, int number, int64_t *out_key)
 {
-	struct dfg_tensor read;
-	struct dfg_err *err = NULL;
-	DFG_TRY(read_value(from, &read, &from));
 	if (from->shape.rank && dfg_shape_count(&from->shape) != 1)
-		err = DFG_ERR(DFG_DATA, "key %d must be a scalar, not %s", number, dfg_type_words(from->dtype, &from->shape).s);
-	else
-		*out_key = from->dtype == DFG_I32 ? *(const int32_t *)from->data : *(const int64_t *)from->data;
+		return DFG_ERR(
+			DFG_DATA, "key %d must be a scalar, not %s", number, dfg_type_words(from->dtype, &from->shape).s);
+	*out_key = from->dtype == DFG_I32 ? *(const int32_t *)from->data : *(const int64_t *)from->data;
+	return NULL;
+}
+
+static struct dfg_err *read_ref_key(const struct dfg_tensor *ref, int number, int64_t *out_key)
+{
+	struct dfg_tensor read = {0};
+	DFG_TRY(dfg_variable_read(ref->data, &read));
+	struct dfg_err *err = read_key(&read, number, out_key);
 	dfg_tensor_release(&read);
 	return err;
 }
@@ -301,7 +306,7 @@ static struct dfg_err *read_key(const struct dfg_tensor *from, int number, int64
 struct dfg_err *dfg_read_keys(struct dfg_tensor *const *in, int keys, int64_t *out_key)
 {
 	for (int i = 0; i < keys; i++)
-		DFG_TRY(read_key(in[i], i, &out_key[i]));
+		DFG_TRY(dfg_is_ref(in[i]) ? read_ref_key(in[i], i, &out_key[i]) : read_key(in[i], i, &out_key[i]));
 	return NULL;
 }
 
