@@ -1,7 +1,5 @@
 #include "app/aggregation.h"
 
-#include <string.h>
-
 static struct dfg_err *add_one(struct dfg_aggregation_fetch *fetch, struct dfg_tensor *value, int64_t n)
 {
 	bool real = dfg_dtype_is(value->dtype, "number") || value->dtype == DFG_BOOL || value->dtype == DFG_F16 ||
@@ -51,52 +49,6 @@ static struct dfg_err *mean(const struct dfg_aggregation *aggregation, uint32_t 
 	return NULL;
 }
 
-static struct dfg_err *joined_shape(const struct dfg_aggregation_fetch *fetch, struct dfg_shape *out_shape)
-{
-	*out_shape = fetch->part[0].shape;
-	for (size_t k = 1; k < fetch->parts; k++) {
-		struct dfg_shape other = fetch->part[k].shape;
-		int64_t rows = other.dim[0];
-		other.dim[0] = out_shape->dim[0];
-		if (!dfg_shape_equal(&other, out_shape))
-			return DFG_ERR(DFG_DATA, "batches give %s and %s, which cannot be concatenated along axis 0",
-				dfg_shape_words(&fetch->part[0].shape).s, dfg_shape_words(&fetch->part[k].shape).s);
-		out_shape->dim[0] += rows;
-	}
-	return NULL;
-}
-
-static struct dfg_err *copy_part(const struct dfg_tensor *part, int64_t at, struct dfg_tensor *to)
-{
-	int64_t count = dfg_shape_count(&part->shape);
-	if (part->dtype != DFG_STRING) {
-		if (count)
-			memcpy(dfg_tensor_at(to, at), part->data, dfg_tensor_bytes(part));
-		return NULL;
-	}
-	for (int64_t i = 0; i < count; i++) {
-		const struct dfg_string *string = dfg_tensor_at(part, i);
-		DFG_TRY(dfg_buffer_string(to->buffer, string->s, string->length, dfg_tensor_at(to, at + i)));
-	}
-	return NULL;
-}
-
-static struct dfg_err *joined(const struct dfg_aggregation_fetch *fetch, struct dfg_tensor *out_tensor)
-{
-	struct dfg_shape shape;
-	DFG_TRY(joined_shape(fetch, &shape));
-	DFG_TRY(dfg_tensor_new(fetch->dtype, &shape, out_tensor));
-	struct dfg_err *err = NULL;
-	int64_t at = 0;
-	for (size_t k = 0; !err && k < fetch->parts; k++) {
-		err = copy_part(&fetch->part[k], at, out_tensor);
-		at += dfg_shape_count(&fetch->part[k].shape);
-	}
-	if (err)
-		dfg_tensor_release(out_tensor);
-	return err;
-}
-
 struct dfg_err *dfg_aggregation_results(
 	const struct dfg_aggregation *aggregation, const struct dfg_edges *fetch, struct dfg_arrays *out_results)
 {
@@ -105,8 +57,10 @@ struct dfg_err *dfg_aggregation_results(
 		bool parts = aggregation->fetch[i].parts;
 		if (!aggregation->samples || dfg_arrays_find(out_results, fetch->name[i]))
 			continue;
-		DFG_TRY(dfg_err_note(parts ? joined(&aggregation->fetch[i], &value) : mean(aggregation, i, &value),
-			"fetch '%s'", fetch->name[i]));
+		DFG_TRY(
+			dfg_err_note(parts ? dfg_tensor_concatenate(aggregation->fetch[i].part, aggregation->fetch[i].parts, &value)
+							   : mean(aggregation, i, &value),
+				"fetch '%s'", fetch->name[i]));
 		DFG_TRY(dfg_arrays_add(out_results, fetch->name[i], &value));
 	}
 	return NULL;

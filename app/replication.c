@@ -156,7 +156,5 @@ struct dfg_err *dfg_replication_fetches(struct dfg_model *model, const struct df
 
 uint32_t dfg_replication_shards_of(const struct dfg_model *model, struct dfg_edge edge)
 {
-	int64_t mask = 0;
-	bool marked = dfg_node_mark(&model->file.graph.node[edge.node], "_dfg_shard", &mask);
-	return marked && edge.port < 31 && mask >> edge.port & 1 && model->shards > 1 ? model->shards : 1;
+	return model->shards > 1 && dfg_edge_mark(&model->file.graph, "_dfg_shard", edge) ? model->shards : 1;
 }

@@ -10,12 +10,12 @@
 #include <stdlib.h>
 #include <time.h>
 
-typedef void gemm_fn(int order, int turn_a, int turn_b, int m, int n, int k, float alpha, const float *a, int lda,
-	const float *b, int ldb, float beta, float *c, int ldc);
+typedef void gemm_fn(int order, int transpose_a, int transpose_b, int m, int n, int k, float alpha, const float *a,
+	int lda, const float *b, int ldb, float beta, float *c, int ldc);
 
 /* Inference and training of dense layers, patches of convolutions, attention, squares. */
 static const struct {
-	int m, n, k, turn_a, turn_b;
+	int m, n, k, transpose_a, transpose_b;
 } cases[] = {{1, 128, 784, 0, 0}, {1, 1024, 1024, 0, 0}, {1, 1024, 1024, 0, 1}, {8, 1024, 1024, 0, 0},
 	{32, 128, 784, 0, 0}, {784, 128, 32, 1, 0}, {32, 784, 128, 0, 1}, {64, 512, 3136, 0, 0}, {3136, 512, 64, 1, 0},
 	{64, 3136, 512, 0, 1}, {78, 64, 800, 0, 0}, {800, 64, 78, 1, 0}, {768, 32, 25, 0, 0}, {50000, 3, 10, 0, 0},
@@ -62,9 +62,11 @@ static void parallel(struct dfg_kernel *ctx, int64_t n, void (*part)(void *arg, 
 
 static void compare(int i, gemm_fn *gemm)
 {
-	int m = cases[i].m, n = cases[i].n, k = cases[i].k, turn_a = cases[i].turn_a, turn_b = cases[i].turn_b;
+	int m = cases[i].m, n = cases[i].n, k = cases[i].k, transpose_a = cases[i].transpose_a,
+		transpose_b = cases[i].transpose_b;
 	int times = (int)(1 + 2e7 / (2.0 * m * n * k));
-	struct dfg_product p = {m, n, k, turn_a ? 1 : k, turn_a ? m : 1, turn_b ? 1 : n, turn_b ? k : 1, n, false};
+	struct dfg_product p = {
+		m, n, k, transpose_a ? 1 : k, transpose_a ? m : 1, transpose_b ? 1 : n, transpose_b ? k : 1, n, false};
 	float *a = numbers(m * k), *b = numbers(n * k), *c = numbers(m * n);
 	const struct dfg_kernel_services services = {.scratch = scratch, .parallel = parallel};
 	struct dfg_kernel ctx = {.host = &services};
@@ -76,13 +78,13 @@ static void compare(int i, gemm_fn *gemm)
 			dfg_err_free(dfg_kernel_products(&ctx, &products));
 		double middle = now();
 		for (int t = 0; t < times && gemm; t++)
-			gemm(
-				101, turn_a ? 112 : 111, turn_b ? 112 : 111, m, n, k, 1, a, turn_a ? m : k, b, turn_b ? k : n, 0, c, n);
+			gemm(101, transpose_a ? 112 : 111, transpose_b ? 112 : 111, m, n, k, 1, a, transpose_a ? m : k, b,
+				transpose_b ? k : n, 0, c, n);
 		double end = now();
 		ours = middle - begin < ours ? middle - begin : ours;
 		theirs = end - middle < theirs ? end - middle : theirs;
 	}
-	printf("%5d x %4d x %4d %s%s %9.2f us %6.1f GFLOP/s", m, n, k, turn_a ? "T" : "N", turn_b ? "T" : "N",
+	printf("%5d x %4d x %4d %s%s %9.2f us %6.1f GFLOP/s", m, n, k, transpose_a ? "T" : "N", transpose_b ? "T" : "N",
 		ours / times * 1e6, 2e-9 * m * n * k / (ours / times));
 	printf(gemm ? "   OpenBLAS %9.2f us, %.2f times as fast\n" : "\n", theirs / times * 1e6, theirs / ours);
 	dfg_free(a), dfg_free(b), dfg_free(c);

@@ -27,21 +27,21 @@ static struct dfg_err *fit(
 	const struct dfg_shape *a, const struct dfg_shape *b, const union dfg_value *attr, struct matrices *out)
 {
 	int at_a = a->rank - 2, at_b = b->rank - 2;
-	bool turn_a = attr[TRANSPOSE_A].b, turn_b = attr[TRANSPOSE_B].b;
-	int64_t k = a->dim[at_a + !turn_a], also_k = b->dim[at_b + turn_b];
+	bool transpose_a = attr[TRANSPOSE_A].b, transpose_b = attr[TRANSPOSE_B].b;
+	int64_t k = a->dim[at_a + !transpose_a], also_k = b->dim[at_b + transpose_b];
 	if (k != also_k && k != DFG_UNKNOWN && also_k != DFG_UNKNOWN)
 		return misfit(a, b, attr);
-	int64_t m = a->dim[at_a + turn_a], n = b->dim[at_b + !turn_b];
+	int64_t m = a->dim[at_a + transpose_a], n = b->dim[at_b + !transpose_b];
 	*out = (struct matrices){
 		.each =
 			{
 				.m = m,
 				.n = n,
 				.k = k,
-				.a_row = turn_a ? 1 : k,
-				.a_column = turn_a ? m : 1,
-				.b_row = turn_b ? 1 : n,
-				.b_column = turn_b ? k : 1,
+				.a_row = transpose_a ? 1 : k,
+				.a_column = transpose_a ? m : 1,
+				.b_row = transpose_b ? 1 : n,
+				.b_column = transpose_b ? k : 1,
 				.c_row = n,
 			},
 		.out = {.rank = 2, .dim = {m, n}},

@@ -243,25 +243,6 @@ static uint64_t hash_name(const char *name)
 	return hash;
 }
 
-/*
- * Advances a stream by `blocks`. Its position, in blocks, is a variable of the session, so that it can be saved; the
- * new position gets a new tensor, because the old one may have readers.
- */
-static struct dfg_err *draw(struct dfg_variable *position, uint64_t blocks, uint64_t *out_first)
-{
-	struct dfg_tensor next, old;
-	DFG_TRY(dfg_tensor_new(DFG_U64, &DFG_SHAPE_SCALAR, &next));
-	pthread_mutex_lock(&position->lock);
-	*out_first = position->set ? *(const uint64_t *)position->value.data : 0;
-	*(uint64_t *)next.data = *out_first + blocks;
-	old = position->value;
-	position->value = next;
-	position->set = true;
-	pthread_mutex_unlock(&position->lock);
-	dfg_tensor_release(&old);
-	return NULL;
-}
-
 static struct dfg_err *find_position(struct dfg_kernel *ctx, struct dfg_variable **out_position)
 {
 	struct dfg_state *state = ctx->host->state(ctx);
@@ -307,7 +288,7 @@ static struct dfg_err *stateful(struct dfg_kernel *ctx, struct dfg_random *rando
 	if (sharded)
 		DFG_TRY(draw_in_shard(ctx, position, (uint64_t)dfg_shape_count(&shape) * 256, &first));
 	else
-		DFG_TRY(draw(position, (uint64_t)dfg_shape_count(&shape) * 256, &first));
+		DFG_TRY(dfg_variable_advance(position, (uint64_t)dfg_shape_count(&shape) * 256, &first));
 	bool seeded = attr[SEED].i || attr[SEED2].i;
 	split(seeded ? (uint64_t)attr[SEED].i : hash_name(ctx->call->node), random->philox.key);
 	split((uint64_t)attr[SEED2].i, random->philox.counter + 2);

@@ -275,7 +275,7 @@ static void flush_post(void *of)
 	client->polls = 0;
 }
 
-void dfg_client_rest(struct dfg_client *client)
+void dfg_client_do_postponed(struct dfg_client *client)
 {
 	client->touched |= client->lazy;
 	client->lazy = false;
@@ -284,7 +284,7 @@ void dfg_client_rest(struct dfg_client *client)
 void dfg_client_polled(struct dfg_client *client)
 {
 	if (client->lazy && ++client->polls > PATIENT_POLLS)
-		dfg_client_rest(client);
+		dfg_client_do_postponed(client);
 }
 
 static void end_post(void *of)

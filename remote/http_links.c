@@ -105,7 +105,7 @@ static void flush(struct dfg_http_links *http)
 	if (!http->client)
 		return;
 	if (atomic_load(&http->sleeps_till))
-		dfg_client_rest(http->client);
+		dfg_client_do_postponed(http->client);
 	dfg_client_due(http->client);
 }
 
@@ -299,7 +299,7 @@ static void *live(void *arg)
 		else
 			drive_ready(http);
 		if (http->client)
-			dfg_client_rest(http->client);
+			dfg_client_do_postponed(http->client);
 		flush(http);
 		drives = http->drives;
 		till = due_ns(http);

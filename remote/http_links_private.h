@@ -140,7 +140,8 @@ DFG_MUST_CHECK struct dfg_err *dfg_client_post(
 void dfg_client_event(struct dfg_client *client, int fd, uint32_t events);
 /* handles its expired timer, and requests that have ended */
 void dfg_client_due(struct dfg_client *client);
-void dfg_client_rest(struct dfg_client *client); /* polling stops for now: does the postponed work */
+void dfg_client_do_postponed(
+	struct dfg_client *client); /* does the work that was put off while the client was polled */
 /* a thread polled: after some polls, does the postponed work as well */
 void dfg_client_polled(struct dfg_client *client);
 uint64_t dfg_client_due_ns(const struct dfg_client *client); /* UINT64_MAX: never */

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #if defined(__x86_64__)
-#include "kernels/gemm/turn_avx2.h"
+#include "kernels/gemm/transpose_avx2.h"
 
 #define TARGET_AVX512 __attribute__((target("avx512f,avx2,fma")))
 
@@ -14,7 +14,7 @@
 #define FUSE(a, b, c) (vector_f32) _mm512_fmadd_ps((__m512)(a), (__m512)(b), (__m512)(c))
 #define ROWS 14
 #define SQUARE 8
-#define TURN turn_8
+#define TRANSPOSE transpose_8
 #include "kernels/gemm/micro.inc"
 
 #define REAL double
@@ -24,7 +24,7 @@
 #define FUSE(a, b, c) (vector_f64) _mm512_fmadd_pd((__m512d)(a), (__m512d)(b), (__m512d)(c))
 #define ROWS 14
 #define SQUARE 4
-#define TURN turn_4
+#define TRANSPOSE transpose_4
 #include "kernels/gemm/micro.inc"
 
 const struct dfg_product_variant dfg_product_avx512 = {"AVX-512", "avx512", "fma", &functions_f32, &functions_f64};

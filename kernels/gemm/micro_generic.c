@@ -3,7 +3,7 @@
 #include <string.h>
 
 /* For any processor, with the bits of those that have fused multiply-adds; slow on one that has none. */
-#include "kernels/gemm/turn_plain.h"
+#include "kernels/gemm/transpose_plain.h"
 
 #define PLAIN_FUSE(name, type, lanes, one)                                                 \
 	typedef type fused_##name __attribute__((vector_size(lanes * sizeof(type))));          \
@@ -23,7 +23,7 @@ PLAIN_FUSE(f64, double, 2, __builtin_fma)
 #define FUSE(a, b, c) fuse_f32(a, b, c)
 #define ROWS 6
 #define SQUARE 4
-#define TURN turn_f32_4
+#define TRANSPOSE transpose_f32_4
 #include "kernels/gemm/micro.inc"
 
 #define REAL double
@@ -33,7 +33,7 @@ PLAIN_FUSE(f64, double, 2, __builtin_fma)
 #define FUSE(a, b, c) fuse_f64(a, b, c)
 #define ROWS 6
 #define SQUARE 4
-#define TURN turn_f64_4
+#define TRANSPOSE transpose_f64_4
 #include "kernels/gemm/micro.inc"
 
 const struct dfg_product_variant dfg_product_generic = {"generic", "generic", "fma", &functions_f32, &functions_f64};

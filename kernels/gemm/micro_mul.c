@@ -3,7 +3,7 @@
 #include <string.h>
 
 /* For processors without fused multiply-adds: each step rounds twice. */
-#include "kernels/gemm/turn_plain.h"
+#include "kernels/gemm/transpose_plain.h"
 
 #define REAL float
 #define LANES 4
@@ -12,7 +12,7 @@
 #define FUSE(a, b, c) ((a) * (b) + (c))
 #define ROWS 6
 #define SQUARE 4
-#define TURN turn_f32_4
+#define TRANSPOSE transpose_f32_4
 #include "kernels/gemm/micro.inc"
 
 #define REAL double
@@ -22,7 +22,7 @@
 #define FUSE(a, b, c) ((a) * (b) + (c))
 #define ROWS 6
 #define SQUARE 4
-#define TURN turn_f64_4
+#define TRANSPOSE transpose_f64_4
 #include "kernels/gemm/micro.inc"
 
 const struct dfg_product_variant dfg_product_mul = {

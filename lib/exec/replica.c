@@ -44,13 +44,6 @@ struct maker {
 	uint32_t n_compute_target, n_update_target, n_update_feed;
 };
 
-static bool is_marked(const struct dfg_graph *graph, struct dfg_edge edge)
-{
-	int64_t mask = 0;
-	return edge.port >= 0 && edge.port < 31 && dfg_node_mark(&graph->node[edge.node], "_dfg_shard", &mask) &&
-		   mask >> edge.port & 1;
-}
-
 static struct dfg_err *add_start(struct maker *maker, struct dfg_edge ticket)
 {
 	const struct dfg_node *node = &maker->graph->node[ticket.node];
@@ -190,7 +183,7 @@ static struct dfg_err *sort_step(struct maker *maker, bool *out_any)
 	struct replica *replica = maker->replica;
 	const struct dfg_step *step = maker->step;
 	for (uint32_t i = 0; i < step->n_feed; i++) {
-		replica->sharded[i] = is_marked(maker->graph, step->feed[i]);
+		replica->sharded[i] = dfg_edge_mark(maker->graph, "_dfg_shard", step->feed[i]);
 		maker->has_fed[step->feed[i].node] = true;
 		if (!replica->sharded[i])
 			maker->update_feed[maker->n_update_feed++] = step->feed[i];
@@ -290,7 +283,7 @@ static struct dfg_err *make_replica(struct maker *maker, struct dfg_arena *arena
 	const struct dfg_step *step = maker->step;
 	*out_made = false;
 	for (uint32_t i = 0; i < step->n_feed; i++)
-		*out_made |= is_marked(maker->graph, step->feed[i]);
+		*out_made |= dfg_edge_mark(maker->graph, "_dfg_shard", step->feed[i]);
 	if (!*out_made)
 		return NULL;
 	DFG_TRY(allocate(maker, arena));
@@ -469,7 +462,7 @@ static struct dfg_err *merge_fetch(struct sharded_step *step, uint32_t i, struct
 	if (is_reduced(merge, value[first].dtype))
 		return dfg_group_result(step->group, replica->fetch_bucket + i, 0, out_tensor);
 	if (merge == MERGE_ROWS)
-		return dfg_merge_rows(value, replica->shards, out_tensor);
+		return dfg_tensor_concatenate(value, replica->shards, out_tensor);
 	if (merge == MERGE_SUM)
 		return dfg_merge_integers(value, replica->shards, out_tensor);
 	return DFG_ERR(DFG_DATA, "a %s has no mean over shards", dfg_dtype_name(value[first].dtype));

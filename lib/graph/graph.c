@@ -149,3 +149,10 @@ bool dfg_node_mark(const struct dfg_node *node, const char *name, int64_t *out_i
 		*out_i = attr->kind == DFG_ATTR_INT ? attr->value.i : 0;
 	return attr && !(attr->kind == DFG_ATTR_BOOL && !attr->value.b);
 }
+
+bool dfg_edge_mark(const struct dfg_graph *graph, const char *name, struct dfg_edge edge)
+{
+	int64_t mask = 0;
+	return edge.port >= 0 && edge.port < 31 && dfg_node_mark(&graph->node[edge.node], name, &mask) &&
+		   mask >> edge.port & 1;
+}

@@ -93,6 +93,9 @@ DFG_MUST_CHECK struct dfg_err *dfg_node_add_control(struct dfg_graph *graph, uin
 /* Whether the node bears the mark (an attribute such as "_dfg_trainable"); an int mark's value in *out_i if not NULL. */
 bool dfg_node_mark(const struct dfg_node *node, const char *name, int64_t *out_i);
 
+/* Whether an int mark, which is a mask of the node's first 31 outputs, has the bit of this output. */
+bool dfg_edge_mark(const struct dfg_graph *graph, const char *name, struct dfg_edge edge);
+
 /*
  * Checks a node against its op's declaration: attributes are present, of the right kind and among the allowed values;
  * types are in their classes; the number of inputs is right; no attribute is unknown (names that begin with '_' are

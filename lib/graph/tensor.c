@@ -136,3 +136,61 @@ double dfg_tensor_float(const struct dfg_tensor *tensor, int64_t i)
 		return 0;
 	}
 }
+
+static struct dfg_err *concatenated_shape(
+	const struct dfg_tensor *part, size_t parts, enum dfg_dtype *out_dtype, struct dfg_shape *out_shape)
+{
+	const struct dfg_tensor *first = part;
+	while (first + 1 < part + parts && !first->dtype)
+		first++;
+	*out_dtype = first->dtype;
+	*out_shape = first->shape;
+	if (dfg_dtype_is_handle(first->dtype) || !first->shape.rank)
+		return DFG_ERR(DFG_DATA, "%s has no rows to concatenate", dfg_type_words(first->dtype, &first->shape).s);
+	out_shape->dim[0] = 0;
+	for (; first < part + parts; first++) {
+		struct dfg_shape other = first->shape;
+		if (!first->dtype)
+			continue;
+		other.dim[0] = out_shape->dim[0];
+		if (first->dtype != *out_dtype || !dfg_shape_equal(&other, out_shape))
+			return DFG_ERR(DFG_DATA, "cannot concatenate %s and %s", dfg_type_words(*out_dtype, out_shape).s,
+				dfg_type_words(first->dtype, &first->shape).s);
+		out_shape->dim[0] += first->shape.dim[0];
+	}
+	return NULL;
+}
+
+static struct dfg_err *copy_elements(const struct dfg_tensor *from, struct dfg_tensor *to, int64_t at)
+{
+	int64_t count = dfg_shape_count(&from->shape);
+	if (from->dtype != DFG_STRING) {
+		if (count)
+			memcpy(dfg_tensor_at(to, at), from->data, dfg_tensor_bytes(from));
+		return NULL;
+	}
+	for (int64_t i = 0; i < count; i++) {
+		const struct dfg_string *string = dfg_tensor_at(from, i);
+		DFG_TRY(dfg_buffer_string(to->buffer, string->s, string->length, dfg_tensor_at(to, at + i)));
+	}
+	return NULL;
+}
+
+struct dfg_err *dfg_tensor_concatenate(const struct dfg_tensor *part, size_t parts, struct dfg_tensor *out_tensor)
+{
+	struct dfg_shape shape;
+	enum dfg_dtype dtype;
+	DFG_TRY(concatenated_shape(part, parts, &dtype, &shape));
+	DFG_TRY(dfg_tensor_new(dtype, &shape, out_tensor));
+	struct dfg_err *err = NULL;
+	int64_t at = 0;
+	for (size_t i = 0; i < parts && !err; i++) {
+		if (!part[i].dtype)
+			continue;
+		err = copy_elements(&part[i], out_tensor, at);
+		at += dfg_shape_count(&part[i].shape);
+	}
+	if (err)
+		dfg_tensor_release(out_tensor);
+	return err;
+}

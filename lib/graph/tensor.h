@@ -165,3 +165,10 @@ void dfg_put_real(enum dfg_dtype dtype, void *to, double value);
  * otherwise as in C.
  */
 void dfg_convert(enum dfg_dtype to, void *out, enum dfg_dtype from, const void *in, int64_t n);
+
+/*
+ * Concatenates the rows of 1 or more tensors along axis 0; those without a dtype are passed over. DFG_DATA if the other
+ * extents or the dtypes differ, or a tensor is a scalar or a handle.
+ */
+DFG_MUST_CHECK struct dfg_err *dfg_tensor_concatenate(
+	const struct dfg_tensor *part, size_t parts, struct dfg_tensor *out_tensor);

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 /* The widest tiles in plain C, so that their borders are tested on every processor. */
-#include "kernels/gemm/turn_plain.h"
+#include "kernels/gemm/transpose_plain.h"
 #define EACH_LANE(fused, x, y, z)                     \
 	({                                                \
 		__typeof__(z) z_ = (z);                       \
@@ -26,7 +26,7 @@
 #define FUSE(a, b, c) EACH_LANE(__builtin_fmaf, a, b, c)
 #define ROWS 14
 #define SQUARE 4
-#define TURN turn_f32_4
+#define TRANSPOSE transpose_f32_4
 #include "kernels/gemm/micro.inc"
 #define REAL double
 #define LANES 8
@@ -35,7 +35,7 @@
 #define FUSE(a, b, c) EACH_LANE(__builtin_fma, a, b, c)
 #define ROWS 14
 #define SQUARE 4
-#define TURN turn_f64_4
+#define TRANSPOSE transpose_f64_4
 #include "kernels/gemm/micro.inc"
 static const struct dfg_product_variant wide = {"wide", "wide", "fma", &functions_f32, &functions_f64};
 
@@ -84,17 +84,17 @@ static double *doubles(const float *from)
 	return x;
 }
 
-static struct dfg_product product(const int64_t *size, bool turn_a, bool turn_b, bool add)
+static struct dfg_product product(const int64_t *size, bool transpose_a, bool transpose_b, bool add)
 {
 	int64_t m = size[0], n = size[1], k = size[2];
 	return (struct dfg_product){
 		.m = m,
 		.n = n,
 		.k = k,
-		.a_row = turn_a ? 1 : k,
-		.a_column = turn_a ? m : 1,
-		.b_row = turn_b ? 1 : n,
-		.b_column = turn_b ? k : 1,
+		.a_row = transpose_a ? 1 : k,
+		.a_column = transpose_a ? m : 1,
+		.b_row = transpose_b ? 1 : n,
+		.b_column = transpose_b ? k : 1,
 		.c_row = n,
 		.add = add,
 	};

@@ -26,7 +26,7 @@ struct dfg_group {
 	struct dfg_shard shard;
 	bool entered;
 	struct stream { /* a stream of random numbers that the step has drawn from */
-		struct dfg_variable *place;
+		struct dfg_variable *position;
 		uint64_t drawn; /* blocks, in the compute run in progress */
 	} * stream;
 	size_t streams, stream_room;
@@ -138,26 +138,26 @@ bool dfg_group_shard(const struct dfg_group *group, struct dfg_shard *out_shard)
 	return group->entered;
 }
 
-static struct dfg_err *find_stream(struct dfg_group *group, struct dfg_variable *place, struct stream **out_stream)
+static struct dfg_err *find_stream(struct dfg_group *group, struct dfg_variable *position, struct stream **out_stream)
 {
 	for (size_t i = 0; i < group->streams; i++)
-		if (group->stream[i].place == place) {
+		if (group->stream[i].position == position) {
 			*out_stream = &group->stream[i];
 			return NULL;
 		}
 	if (!dfg_reserve(&group->stream, &group->stream_room, group->streams + 1, sizeof *group->stream))
 		return dfg_no_memory("a stream of random numbers");
 	*out_stream = &group->stream[group->streams++];
-	**out_stream = (struct stream){.place = place};
+	**out_stream = (struct stream){.position = position};
 	return NULL;
 }
 
 struct dfg_err *dfg_group_draw(
-	struct dfg_group *group, struct dfg_variable *place, uint64_t blocks, uint64_t *out_drawn)
+	struct dfg_group *group, struct dfg_variable *position, uint64_t blocks, uint64_t *out_drawn)
 {
 	struct stream *stream;
 	pthread_mutex_lock(&group->lock);
-	struct dfg_err *err = find_stream(group, place, &stream);
+	struct dfg_err *err = find_stream(group, position, &stream);
 	if (!err) {
 		*out_drawn = stream->drawn;
 		stream->drawn += blocks;
@@ -169,16 +169,8 @@ struct dfg_err *dfg_group_draw(
 struct dfg_err *dfg_group_commit(struct dfg_group *group)
 {
 	for (; group->streams; group->streams--) {
-		struct dfg_variable *place = group->stream[group->streams - 1].place;
-		struct dfg_tensor next, old;
-		DFG_TRY(dfg_tensor_new(DFG_U64, &DFG_SHAPE_SCALAR, &next));
-		pthread_mutex_lock(&place->lock);
-		*(uint64_t *)next.data = (place->set ? *(const uint64_t *)place->value.data : 0) + DFG_GROUP_STRIDE;
-		old = place->value;
-		place->value = next;
-		place->set = true;
-		pthread_mutex_unlock(&place->lock);
-		dfg_tensor_release(&old);
+		uint64_t before;
+		DFG_TRY(dfg_variable_advance(group->stream[group->streams - 1].position, DFG_GROUP_STRIDE, &before));
 	}
 	return NULL;
 }

@@ -32,13 +32,13 @@ void dfg_group_enter(struct dfg_group *group, const struct dfg_shard *shard);
 bool dfg_group_shard(const struct dfg_group *group, struct dfg_shard *out_shard);
 
 /*
- * A random op of a compute run draws `blocks` of the stream whose place in blocks is a variable (u64). *out_drawn: the
- * blocks that ops of this compute run have drawn of it before. dfg_group_commit() moves the places of all streams that
+ * A random op of a compute run draws `blocks` of the stream whose position in blocks is a variable (u64). *out_drawn: the
+ * blocks that ops of this compute run have drawn of it before. dfg_group_commit() moves the positions of all streams that
  * were drawn from on by DFG_GROUP_STRIDE.
  */
 #define DFG_GROUP_STRIDE (UINT64_C(1) << 36)
 DFG_MUST_CHECK struct dfg_err *dfg_group_draw(
-	struct dfg_group *group, struct dfg_variable *place, uint64_t blocks, uint64_t *out_drawn);
+	struct dfg_group *group, struct dfg_variable *position, uint64_t blocks, uint64_t *out_drawn);
 
 /* All compute runs have succeeded: writes what they leave in the state besides the update run. */
 DFG_MUST_CHECK struct dfg_err *dfg_group_commit(struct dfg_group *group);

@@ -130,6 +130,21 @@ struct dfg_err *dfg_variable_read(struct dfg_variable *variable, struct dfg_tens
 	return err;
 }
 
+struct dfg_err *dfg_variable_advance(struct dfg_variable *counter, uint64_t by, uint64_t *out_before)
+{
+	struct dfg_tensor next, old;
+	DFG_TRY(dfg_tensor_new(DFG_U64, &DFG_SHAPE_SCALAR, &next));
+	pthread_mutex_lock(&counter->lock);
+	*out_before = counter->set ? *(const uint64_t *)counter->value.data : 0;
+	*(uint64_t *)next.data = *out_before + by;
+	old = counter->value;
+	counter->value = next;
+	counter->set = true;
+	pthread_mutex_unlock(&counter->lock);
+	dfg_tensor_release(&old);
+	return NULL;
+}
+
 struct dfg_err *dfg_variable_assign(struct dfg_variable *variable, struct dfg_tensor *tensor)
 {
 	if (tensor->dtype != variable->dtype || !dfg_shape_fits(&tensor->shape, &variable->shape)) {

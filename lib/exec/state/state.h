@@ -49,6 +49,12 @@ struct dfg_variable *dfg_state_find(struct dfg_state *state, const char *name);
 /* A reference to the value. DFG_DATA, naming the variable, if it is not initialised. */
 DFG_MUST_CHECK struct dfg_err *dfg_variable_read(struct dfg_variable *variable, struct dfg_tensor *out_tensor);
 
+/*
+ * Adds to a counter: a u64 scalar, 0 if it is not initialised. *out_before: its value before. The sum gets a new tensor,
+ * because the old one may have readers.
+ */
+DFG_MUST_CHECK struct dfg_err *dfg_variable_advance(struct dfg_variable *counter, uint64_t by, uint64_t *out_before);
+
 /* Assigns the value. Takes the tensor (which must have a buffer), also on error: dtype or shape do not fit. */
 DFG_MUST_CHECK struct dfg_err *dfg_variable_assign(struct dfg_variable *variable, struct dfg_tensor *tensor);
 

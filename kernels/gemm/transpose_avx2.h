@@ -6,7 +6,7 @@
 #define TARGET_AVX2 __attribute__((target("avx2,fma")))
 
 /* Squares of a matrix, transposed in registers. */
-TARGET_AVX2 static inline void turn_8(float *to, int64_t to_row, const float *from, int64_t from_row)
+TARGET_AVX2 static inline void transpose_8(float *to, int64_t to_row, const float *from, int64_t from_row)
 {
 	__m256 in[8], pair[8], out[8];
 	for (int i = 0; i < 4; i++) {
@@ -29,7 +29,7 @@ TARGET_AVX2 static inline void turn_8(float *to, int64_t to_row, const float *fr
 		_mm256_storeu_ps(to + i * to_row, out[i]);
 }
 
-TARGET_AVX2 static inline void turn_4(double *to, int64_t to_row, const double *from, int64_t from_row)
+TARGET_AVX2 static inline void transpose_4(double *to, int64_t to_row, const double *from, int64_t from_row)
 {
 	__m256d in[4], out[4];
 	for (int i = 0; i < 2; i++) {
