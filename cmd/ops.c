@@ -1,12 +1,17 @@
 #include "cmd/cmd.h"
+#include "cmd/graph.h"
 #include "formats/json.h"
 #include "lib/base/mem.h"
 #include "lib/graph/op.h"
+#include "lib/pass/verify/missing_ops.h"
 
 #include <string.h>
 #include <strings.h>
 
+static const char *missing_of;
+
 static const struct dfg_opt options[] = {
+	{"missing", .takes = "G", .text = &missing_of, .help = "List the ops that a graph requires and dfg does not have."},
 	{"json", .flag = &dfg_globals.json, .help = "Print one JSON document."},
 	{0},
 };
@@ -127,9 +132,51 @@ static struct dfg_err *search(const char *word)
 		nearest ? "'?" : "", count ? "; these ops contain it" : "");
 }
 
+static struct dfg_err *print_missing(const struct dfg_missing_op *missing, size_t count)
+{
+	struct dfg_json_out json = {0};
+	struct dfg_text text = {0};
+	dfg_json_open(&json, '[');
+	for (size_t i = 0; i < count; i++) {
+		dfg_text_add(&text, "%s %llu\n", missing[i].name, (unsigned long long)missing[i].nodes);
+		dfg_json_open(&json, '{');
+		dfg_json_key(&json, "name"), dfg_json_string(&json, missing[i].name);
+		dfg_json_key(&json, "nodes"), dfg_json_int(&json, (int64_t)missing[i].nodes);
+		dfg_json_close(&json, '}');
+	}
+	dfg_json_close(&json, ']');
+	dfg_text_add(&json.text, "\n");
+	const struct dfg_text *out = dfg_globals.json ? &json.text : &text;
+	struct dfg_err *err = dfg_text_check(out);
+	if (!err && out->length)
+		dfg_print(out);
+	dfg_text_release(&json.text);
+	dfg_text_release(&text);
+	return err;
+}
+
+static struct dfg_err *list_missing(int *out_status)
+{
+	struct dfg_graph_file file = {0};
+	struct dfg_arena arena = {0};
+	struct dfg_missing_op *missing;
+	size_t count = 0;
+	DFG_TRY(dfg_cmd_open_graph(missing_of, &file));
+	struct dfg_err *err = dfg_err_note(dfg_missing_ops(&file.graph, &arena, &missing, &count), "%s", missing_of);
+	if (!err)
+		err = print_missing(missing, count);
+	*out_status = count ? 1 : 0;
+	dfg_arena_release(&arena);
+	dfg_graph_close(&file);
+	return err;
+}
+
 static struct dfg_err *ops(char **operands, int *out_status)
 {
-	(void)out_status;
+	if (missing_of && *operands)
+		return DFG_ERR(DFG_USAGE, "--missing lists ops of a graph, and explains no op: leave out '%s'", *operands);
+	if (missing_of)
+		return list_missing(out_status);
 	const struct dfg_op *one = *operands ? dfg_op_find(*operands) : NULL;
 	if (*operands && !one)
 		return search(*operands);

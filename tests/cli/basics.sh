@@ -25,6 +25,33 @@ status 0 "$DFG" ops Switch
 has out 'pred: bool'
 status 0 "$DFG" ops --json
 python3 -m json.tool out >/dev/null
+
+# The ops that a graph requires and dfg does not have, those of functions that it reaches included.
+cat >missing.pbtxt <<'X'
+node { name: "a" op: "NoSuchB" }
+node { name: "b" op: "NoSuchA" input: "a" }
+node { name: "c" op: "NoSuchA" input: "b" }
+node { name: "d" op: "f" }
+node { name: "e" op: "NoOp" attr { key: "_g" value { func { name: "g" } } } }
+library {
+  function { signature { name: "f" } node_def { name: "n" op: "NoSuchA" } node_def { name: "m" op: "NoSuchD" } }
+  function { signature { name: "g" } node_def { name: "n" op: "NoSuchC" } node_def { name: "f" op: "f" } }
+  function { signature { name: "unused" } node_def { name: "n" op: "NoSuchE" } }
+}
+X
+status 1 "$DFG" ops --missing missing.pbtxt
+printf 'NoSuchA 3\nNoSuchB 1\nNoSuchC 1\nNoSuchD 1\n' | cmp - out
+status 1 "$DFG" ops --missing missing.pbtxt --json
+[ "$(python3 -c 'import json; print([(x["name"], x["nodes"]) for x in json.load(open("out"))][:2])')" = \
+	"[('NoSuchA', 3), ('NoSuchB', 1)]" ]
+printf 'input x: f32[]\noutput y = x * 2.0\n' >nothing-missing.dfg
+status 0 "$DFG" ops --missing nothing-missing.dfg
+[ ! -s out ]
+status 0 "$DFG" ops --missing nothing-missing.dfg --json
+[ "$(cat out)" = '[]' ]
+status 2 "$DFG" ops --missing nothing-missing.dfg Switch
+has err "leave out 'Switch'"
+status 66 "$DFG" ops --missing none.pb
 status 0 "$DFG" version --json
 python3 -m json.tool out >/dev/null
 status 66 "$DFG" -C /nonexistent ops
